@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The control block: what the stages tell each other besides samples, in memory shared by all
+ * processes of xtop. Every field has one writer; all are atomics, read and written through these
+ * functions only. Nothing in it is trusted by the sampler further than a bounds check.
+ *
+ *   written by main     rate, budget, quit, resets, and that no more samples will come
+ *   written by resolver what it learned of each stack region (how far up the stack is live)
+ *   written by sampler  its counters, the histogram of stopped times, how it ended
+ */
+#ifndef XTOP_CONTROL_H
+#define XTOP_CONTROL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "xtop/error.h"
+
+#define RATE_MIN_HZ 1
+#define RATE_MAX_HZ 20000
+
+enum sampler_state {
+	SAMPLER_STARTING,
+	SAMPLER_RUNNING,
+	SAMPLER_GUEST_PAUSED, /* by an administrator: nothing runs, nothing is taken */
+	SAMPLER_GUEST_GONE,   /* shut down, crashed, destroyed */
+	SAMPLER_ENDED,        /* asked to; or a recording is played: control_message() says what was wrong with it */
+	SAMPLER_FAILED,       /* control_message() says why */
+};
+
+/* A copy of the sampler's counters, all since start. */
+struct sampler_counts {
+	enum sampler_state state;
+	double rate_asked_hz;
+	double rate_now_hz;        /* reached in the last second */
+	uint64_t ticks;            /* deadlines met, late or not */
+	uint64_t samples;          /* of these, those that gave a sample, idle ones included */
+	uint64_t late;             /* over half a period after the deadline */
+	uint64_t missed;           /* deadlines passed over because a tick took too long */
+	uint64_t skipped_budget;   /* ticks not taken to keep within the budget */
+	uint64_t idle_ticks;       /* all vCPUs blocked: the guest was not stopped at all */
+	uint64_t lost;             /* ring full: tick dropped, guest not stopped */
+	uint64_t refused;          /* ticks at which Xen would not stop the guest or read its vCPUs */
+	uint64_t retakes;          /* second stop at once, after mapping what the first one missed */
+	uint64_t stops;            /* times the guest was stopped */
+	uint64_t stopped_ns;       /* in all */
+	uint64_t elapsed_ns;       /* since sampling started */
+	uint64_t mapped_pages;     /* guest pages mapped now */
+	uint64_t maps;             /* pages mapped so far */
+	uint64_t faults;           /* pages that went away under us */
+	uint64_t cpu_ns;           /* of the sampler's process */
+	double stopped_share;      /* of the last seconds, 0..1 */
+	double stopped_share_max;  /* the most that was ever seen over such a span */
+};
+
+/* Of the stopped time per sample, exact to better than 1 %. */
+struct stopped_summary {
+	uint64_t n, min_ns, p50_ns, p90_ns, p99_ns, max_ns;
+	double mean_ns;
+	/* For drawing: counts by power of two; [i] holds [2^i, 2^(i+1)) ns. */
+	uint64_t log2[40];
+};
+
+struct control;
+
+struct xtop_error *control_create(struct control **controlp); /* shared over fork() */
+void control_destroy(struct control *control);
+
+/* Main. */
+void control_set_rate(struct control *control, double hz);
+void control_set_budget(struct control *control, double share); /* 0..1 of the guest's time */
+void control_quit(struct control *control);   /* the sampler is to end */
+void control_reset(struct control *control);  /* the resolver is to forget the profile */
+void control_finish(struct control *control); /* the sampler has ended: the resolver is to drain and end */
+
+/* Resolver. */
+uint64_t control_resets(const struct control *control); /* how often control_reset() was called */
+bool control_finishing(const struct control *control);
+
+/* Sampler. */
+double control_rate(const struct control *control);
+double control_budget(const struct control *control);
+bool control_quitting(const struct control *control);
+void control_put_counts(struct control *control, const struct sampler_counts *counts);
+void control_add_stopped(struct control *control, uint64_t stopped_ns);
+void control_put_message(struct control *control, const char *message); /* before FAILED or ENDED, once */
+
+/* Any reader. */
+void control_get_counts(const struct control *control, struct sampler_counts *counts);
+void control_get_stopped(const struct control *control, struct stopped_summary *summary);
+const char *control_message(const struct control *control); /* "" when none; then never changes */
+
+/*
+ * Live part of the stacks, by region of STACK_REGION_BYTES: the resolver stores the address up to
+ * which the stack at ADDRESS was used, the sampler asks for it before it copies. A hash of limited
+ * size: an entry may be overwritten by another region, which costs a shorter or longer copy.
+ */
+#define STACK_REGION_BYTES (16 << 10)
+void control_learn_stack(struct control *control, uint64_t address, uint64_t top);
+uint64_t control_stack_top(const struct control *control, uint64_t address); /* 0: not known */
+
+#endif

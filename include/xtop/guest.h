@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A live guest: where registers and bytes come from. What only Xen can do stands behind struct
+ * guest_ops, so that the sampler and the readers run on an in-memory guest in tests.
+ *
+ * The stopped guest is a resource with one owner, the sampler, and one scope, from stop() to
+ * release(). Inside it nothing is allocated, mapped, locked or printed.
+ */
+#ifndef XTOP_GUEST_H
+#define XTOP_GUEST_H
+
+#include <stdbool.h>
+
+#include "xtop/error.h"
+#include "xtop/sample.h"
+#include "xtop/types.h"
+
+struct guest_info {
+	char name[64];
+	char uuid[40];
+	uint32_t domid;
+	enum guest_type type;
+	unsigned n_vcpus;     /* at most SAMPLE_MAX_VCPUS; numbers 0 .. n_vcpus - 1, some may be offline */
+	uint64_t memory_kib;
+};
+
+enum guest_life { GUEST_RUNS, GUEST_PAUSED_BY_OTHERS, GUEST_GONE };
+
+/* What is known of the guest without stopping it. */
+struct guest_look {
+	enum guest_life life;
+	uint64_t pages;                          /* it has now: changes when it balloons */
+	enum vcpu_state states[SAMPLE_MAX_VCPUS];
+};
+
+struct guest_ops {
+	/* A look at the running guest. False: Xen would not answer; counts as gone. */
+	bool (*look)(void *context, struct guest_look *look);
+	/*
+	 * Stops the guest and reads the registers of the N vCPUS, in one hypercall. user[i]: it ran
+	 * user code. False: it was not stopped, or not all could be read; then it runs again.
+	 */
+	bool (*stop)(void *context, const uint16_t *vcpus, unsigned n, struct registers *regs,
+		     bool *user);
+	void (*release)(void *context);
+	/* One page, read-only; NULL: Xen would not. Outside the stop only. */
+	void *(*map)(void *context, frame_t frame);
+	void (*unmap)(void *context, void *page);
+	void (*close)(void *context);
+};
+
+struct guest {
+	const struct guest_ops *ops;
+	void *context;
+	struct guest_info info;
+};
+
+/* --- xen.c: finding a domain and reading it from outside; main's process, while privileged ---- */
+
+/*
+ * DOMAIN: name, domid or UUID. Errors: no Xen here, not root, another Xen's interface, no such
+ * domain, domain is dom0.
+ */
+struct xtop_error *guest_find(const char *domain, struct guest_info *info);
+
+struct guest_listing {
+	struct guest_info info;
+	char state;           /* 'r' running, 'b' blocked, 'p' paused, 's' shut down, 'd' dying, '-' */
+	uint64_t cpu_time_ns;
+};
+/* All domains, dom0 included, ascending by domid; malloc()ed. */
+struct xtop_error *guest_list(struct guest_listing **listp, size_t *np);
+
+/*
+ * The guest's memory at ADDRESS under the page tables of vCPU 0, copied without stopping it. How
+ * many of SIZE_BYTES could be read from the front; 0 also when Xen refuses.
+ */
+size_t guest_peek(const struct guest_info *info, uint64_t address, void *buffer, size_t size_bytes);
+
+/* --- guard.c: who stops the guest, and who lets it go when that one dies ---------------------- */
+
+struct control;
+struct ring;
+
+/*
+ * Forks the guard, which forks the sampler. Both end by themselves when the caller's process dies.
+ * RUN is called in the sampler's process with the opened guest and returns when told to quit.
+ */
+struct guest_process {
+	int pid;   /* of the guard */
+	int pidfd; /* readable when it has ended */
+};
+struct xtop_error *
+guard_start(const struct guest_info *info, struct control *control, struct ring *ring,
+	    void (*run)(struct guest *guest, struct control *control, struct ring *ring),
+	    struct guest_process *process);
+bool guard_is_alive(const struct guest_process *process);
+/* Asks it to quit through CONTROL and waits; the guest runs afterwards. */
+void guard_stop(struct guest_process *process, struct control *control);
+
+/* --- walk_x86.c: guest-virtual to frame ------------------------------------------------------- */
+
+enum walk_result {
+	WALK_OK,
+	WALK_NOT_PRESENT,   /* no page there */
+	WALK_NOT_MAPPED,    /* a page-table frame could not be had: *frame says which */
+	WALK_NOT_CANONICAL, /* no address at all */
+	WALK_BAD,           /* reserved bits, or a frame no machine has */
+};
+
+/* Gives the page-table page in FRAME: 512 entries, 8-aligned; NULL if it cannot be had. */
+struct walk_reader {
+	const volatile uint64_t *(*table)(void *context, frame_t frame);
+	void *context;
+};
+
+/*
+ * ADDRESS under the tables of REGS (cr3, cr4: 4 or 5 levels). WALK_OK: *frame is the 4 KiB frame
+ * that holds it, inside a large page too.
+ */
+enum walk_result walk_x86(const struct walk_reader *reader, const struct registers *regs,
+			  gva_t address, frame_t *frame);
+
+/* --- frame_cache.c: guest pages mapped here, by frame ----------------------------------------- */
+
+struct frame_cache;
+
+/* At most MAX_PAGES at a time. GUEST outlives it. */
+struct xtop_error *frame_cache_create(struct guest *guest, size_t max_pages,
+				      struct frame_cache **cachep);
+void frame_cache_destroy(struct frame_cache *cache); /* unmaps all */
+
+/* The page if it is mapped already; fit for the stop. */
+const void *frame_cache_find(struct frame_cache *cache, frame_t frame);
+/*
+ * The page, mapped now if need be; NULL: Xen would not, now or less than a second ago. Not in the
+ * stop.
+ */
+const void *frame_cache_get(struct frame_cache *cache, frame_t frame, uint64_t now_ns);
+/*
+ * Before a tick reads any: PAGES is the guest's page count, as just looked at. When it has changed
+ * all are dropped: it balloons, and a guest frame may be another machine page now.
+ */
+void frame_cache_follow(struct frame_cache *cache, uint64_t pages);
+/*
+ * Housekeeping, once a tick, outside the stop: looks at a few pages; one that was used since the
+ * last look is mapped anew, so that a frame the guest has meanwhile exchanged is never read for
+ * long; one that was not is let go.
+ */
+void frame_cache_tend(struct frame_cache *cache, uint64_t now_ns);
+void frame_cache_drop(struct frame_cache *cache); /* all of them: the guest is gone */
+size_t frame_cache_pages(const struct frame_cache *cache);
+uint64_t frame_cache_maps(const struct frame_cache *cache);
+
+/* --- fault.c: reads of pages that may go away ------------------------------------------------- */
+
+/* Once a process, before anything below. */
+void fault_install(void);
+/* Between the two, a SIGBUS on this thread reads zeros instead, and is counted. */
+void fault_arm(void);
+unsigned fault_disarm(void); /* pages that went away since fault_arm() */
+unsigned fault_count(void);  /* the same, still armed */
+
+#endif

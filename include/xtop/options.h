@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The command line, parsed and checked (doc/xtop.1 has its contract). Main's thread, at start.
+ */
+#ifndef XTOP_OPTIONS_H
+#define XTOP_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "xtop/error.h"
+#include "xtop/unwind.h"
+
+#define OPTIONS_INTERVAL_SCREEN_S 1.0
+#define OPTIONS_INTERVAL_BATCH_S 2.0
+
+enum options_action { ACTION_PROFILE, ACTION_LIST, ACTION_HELP, ACTION_VERSION };
+
+/* Strings point into argv; arrays belong to the options. */
+struct options {
+	enum options_action action;
+	size_t n_domains;
+	const char **domains;        /* names, domids or UUIDs */
+	size_t n_symbols;
+	const char **symbols;        /* paths */
+	enum unwind_how unwind;
+	double freq_hz;              /* RATE_MIN_HZ .. RATE_MAX_HZ; default 99 */
+	double budget;               /* share of the guest's time, 0..1; default 0.01 */
+	double interval_s;           /* refresh; the default is settled by BATCH, see interval_given */
+	bool interval_given;         /* else a session that turns to batch takes OPTIONS_INTERVAL_BATCH_S */
+	unsigned long iterations;    /* tables in batch; 0: no limit */
+	double time_s;               /* 0: no limit */
+	double half_life_s;          /* default 10; 0: no decay */
+	const char *sort;            /* column name; NULL: children */
+	const char *filter;          /* NULL: none */
+	const char *output;          /* profile at exit; "-" stdout; NULL: none */
+	const char *format;          /* "folded" */
+	const char *record;          /* keep raw samples; NULL: no */
+	const char *replay;          /* NULL: live */
+	bool paced;                  /* --paced: replay at the speed of the recording */
+	const char *stats;           /* NULL: none */
+	bool addresses;              /* --addresses: unnamed frames as 0xADDR */
+	bool batch, quiet;           /* -n and -q imply batch; -o - and --stats=- imply quiet: stdout is theirs */
+};
+
+/*
+ * As GNU programs do: options and operands in any order, unique prefixes of long names, "--". An
+ * option given twice counts once, the last; lists grow. -h and -V win over every error. --filter is
+ * not compiled here, domains and files are not looked up. ARGV may be put in another order.
+ *
+ * Errors are usage errors (exit status 2) in one line: which option, what value, what is allowed.
+ * OPTIONS is valid, to be freed, also after one.
+ */
+struct xtop_error *options_parse(int argc, char **argv, struct options *options);
+void options_free(struct options *options);
+/* The text of --help, for stdout. */
+const char *options_help(void);
+
+#endif

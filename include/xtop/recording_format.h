@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The bytes of a recording, version 1: what export/recording.c writes and guest/recording.c reads.
+ * doc/FORMATS tells it to people. Little-endian; everything starts at a multiple of 8.
+ *
+ *   file head              "XTOPREC\n", version, size of this head
+ *   chunk head, payload    padded with zeros to 8
+ *   chunk head, payload
+ *   ...
+ *
+ *   INFO  struct recording_chunk_info     once, before the first SMPL
+ *   SYMS  struct recording_chunk_symbols  one an image, before the first SMPL
+ *   SMPL  one record of the ring, byte for byte (xtop/sample.h)
+ *   END   struct recording_chunk_end      last: without it the file was cut
+ *
+ * How it grows without a new version: a reader passes over chunks of a type it does not know,
+ * unless RECORDING_CHUNK_REQUIRED says that the samples cannot be understood without; and it takes
+ * INFO, SYMS and END heads longer than it knows, by their size. Meant to come: unwind tables by
+ * build-id, a Linux guest's kallsyms and ORC, cells of guest memory read besides stacks (a chunk
+ * before the SMPL it belongs to).
+ */
+#ifndef XTOP_RECORDING_FORMAT_H
+#define XTOP_RECORDING_FORMAT_H
+
+#include "xtop/sample.h"
+#include "xtop/symbol.h"
+
+#define RECORDING_MAGIC "XTOPREC\n" /* 8 bytes, no NUL; the line end tells a text-mode copy */
+#define RECORDING_VERSION 1
+#define RECORDING_MACHINE_X86_64 62 /* EM_X86_64 of ELF: whose struct registers the samples carry */
+
+/* Read as text, the type is the first four bytes of the chunk. */
+#define RECORDING_TYPE(a, b, c, d) \
+	((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
+#define RECORDING_INFO RECORDING_TYPE('I', 'N', 'F', 'O')
+#define RECORDING_SYMBOLS RECORDING_TYPE('S', 'Y', 'M', 'S')
+#define RECORDING_SAMPLE RECORDING_TYPE('S', 'M', 'P', 'L')
+#define RECORDING_END RECORDING_TYPE('E', 'N', 'D', ' ')
+
+/* What a reader believes at most. */
+#define RECORDING_MAX_HEAD_BYTES 4096
+#define RECORDING_MAX_INFO_BYTES 65536
+#define RECORDING_MAX_MODULE_BYTES 4096
+#define RECORDING_MAX_IMAGES SYMBOLS_MAX_IMAGES
+#define RECORDING_MAX_SAMPLE_BYTES (sample_size_max(SAMPLE_MAX_VCPUS))
+#define RECORDING_MAX_END_BYTES 4096
+/* The largest SYMS: every symbol's start and end, and all names. */
+#define RECORDING_MAX_SYMBOLS_BYTES (SYMTAB_MAX_SYMBOLS * 16ULL + SYMTAB_MAX_NAMES_BYTES + 65536)
+
+struct recording_head {
+	char magic[8];
+	uint32_t version;
+	uint32_t head_bytes; /* where the first chunk starts; a multiple of 8 */
+};
+
+enum recording_chunk_flag {
+	RECORDING_CHUNK_REQUIRED = 1 << 0, /* who does not know the type must not go on */
+};
+
+struct recording_chunk {
+	uint32_t type;
+	uint32_t flags;      /* enum recording_chunk_flag; others 0, not looked at */
+	uint64_t size_bytes; /* of the payload, before padding */
+};
+
+struct recording_chunk_info {
+	char domain[64]; /* NUL-terminated */
+	char uuid[40];
+	uint32_t domid;
+	uint32_t guest_type; /* enum guest_type */
+	uint32_t n_vcpus;    /* 1 .. SAMPLE_MAX_VCPUS */
+	uint32_t machine;    /* RECORDING_MACHINE_... */
+	double freq_hz;      /* IEEE 754 binary64 */
+	uint64_t wallclock_s;
+};
+
+/*
+ * An image's functions, in this order, each part padded to 8:
+ *
+ *   struct recording_symbol symbols[n_symbols]   ascending by start
+ *   char module[module_bytes]
+ *   u8 build_id[build_id_bytes]
+ *   char strings[strings_bytes]                  their names in the same order, each with its NUL
+ */
+struct recording_symbol {
+	uint64_t start;
+	uint64_t end; /* first address behind; above start */
+};
+
+struct recording_chunk_symbols {
+	uint32_t head_bytes; /* of this struct; what follows starts behind it */
+	uint32_t n_symbols;
+	uint32_t module_bytes; /* with its NUL */
+	uint32_t build_id_bytes;
+	uint64_t strings_bytes;
+	uint64_t build_id_address; /* where the image has it loaded; 0: it is not */
+};
+
+struct recording_chunk_end {
+	uint64_t n_samples; /* SMPL chunks in the file */
+};
+
+static inline size_t recording_pad(size_t size_bytes)
+{
+	return (size_bytes + 7) & ~(size_t)7;
+}
+
+/* These sizes are the format: a change of one is a new version. */
+_Static_assert(sizeof(struct recording_head) == 16, "file head");
+_Static_assert(sizeof(struct recording_chunk) == 16, "chunk head");
+_Static_assert(sizeof(struct recording_chunk_info) == 136, "INFO");
+_Static_assert(sizeof(struct recording_chunk_symbols) == 32, "SYMS");
+_Static_assert(sizeof(struct recording_symbol) == 16, "symbol");
+_Static_assert(sizeof(struct recording_chunk_end) == 8, "END");
+_Static_assert(sizeof(struct registers) == 26 * 8, "registers");
+_Static_assert(sizeof(struct sample) == 24, "sample");
+_Static_assert(sizeof(struct sample_vcpu) == 16 + sizeof(struct registers), "vCPU");
+_Static_assert(sizeof(struct sample_stack) == 16, "stack");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "written and read as it lies in memory");
+
+#endif

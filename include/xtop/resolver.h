@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The resolver: takes samples out of the ring, unwinds them, finds names, folds the stacks into the
+ * profile, and hands out snapshots. One thread, which owns profile and frames.
+ */
+#ifndef XTOP_RESOLVER_H
+#define XTOP_RESOLVER_H
+
+#include <stdbool.h>
+
+#include "xtop/control.h"
+#include "xtop/profile.h"
+#include "xtop/recording.h"
+#include "xtop/ring.h"
+#include "xtop/symbol.h"
+#include "xtop/unwind.h"
+
+struct resolver;
+
+/* All that is lent outlives the resolver. */
+struct resolver_settings {
+	struct ring *ring;
+	struct control *control;
+	struct snapshot_slot *slot;
+	const struct symbols *symbols;
+	struct recording_writer *writer; /* gets every record; NULL: none */
+	unsigned n_vcpus;
+	uint64_t half_life_ns;           /* 0: no decay */
+	size_t max_nodes;
+	bool live;                       /* samples are of now: the sampler learns from them, weights decay on */
+};
+
+struct xtop_error *resolver_create(const struct resolver_settings *settings,
+				   struct resolver **resolverp);
+void resolver_destroy(struct resolver *resolver); /* NULL allowed; snapshots taken from it die first */
+
+/* The thread's body: until control_finishing() and the ring is drained. */
+void resolver_run(struct resolver *resolver);
+
+/* One record, as it lies in the ring: what resolver_run() does with each. */
+void resolver_add(struct resolver *resolver, const void *record, size_t size_bytes);
+/* A snapshot now, for callers without a thread. */
+struct xtop_error *resolver_snapshot(struct resolver *resolver, struct snapshot **snapshotp);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The ring between sampler and resolver: single producer, single consumer, lock-free, in memory
+ * that survives fork(), records of any size written in place.
+ *
+ * The bytes are mapped twice in a row, so that a record that wraps is still one piece of memory.
+ * One side reserves, fills and commits; the other peeks, reads and releases. A full ring is the
+ * producer's to count: it never waits.
+ */
+#ifndef XTOP_RING_H
+#define XTOP_RING_H
+
+#include <stddef.h>
+
+#include "xtop/error.h"
+
+struct ring;
+
+/* SIZE_BYTES is rounded up to a power of two of at least a page. */
+struct xtop_error *ring_create(size_t size_bytes, struct ring **ringp);
+void ring_destroy(struct ring *ring); /* unmaps this process's view */
+
+/* Producer: room for SIZE_BYTES, 8-aligned; NULL when there is none. A second reserve without a
+ * commit gives the same room again. */
+void *ring_reserve(struct ring *ring, size_t size_bytes);
+/* Producer: the first SIZE_BYTES (at most what was reserved) of it become one record. */
+void ring_commit(struct ring *ring, size_t size_bytes);
+
+/* Consumer: the oldest record, NULL when empty. The same again until released. */
+const void *ring_peek(struct ring *ring, size_t *size_bytesp);
+void ring_release(struct ring *ring);
+
+/* Either side: bytes in use now, and in all. */
+size_t ring_used_bytes(const struct ring *ring);
+size_t ring_size_bytes(const struct ring *ring);
+
+#endif

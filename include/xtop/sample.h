@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A sample: what one tick took from the guest, as it lies in the ring and, byte for byte, in a
+ * recording (doc/FORMATS). Little-endian, every part a multiple of 8 bytes:
+ *
+ *   struct sample            the tick
+ *     struct sample_vcpu     one for each vCPU that was looked at
+ *       struct sample_stack  one for each piece of stack copied, followed by its bytes, padded to 8
+ *
+ * The sampler writes it, the resolver and the recording read it. A reader trusts no length in it:
+ * walk it with sample_check(), sample_first_vcpu(), sample_next_vcpu() and so on.
+ */
+#ifndef XTOP_SAMPLE_H
+#define XTOP_SAMPLE_H
+
+#include <stdbool.h>
+
+#include "xtop/types.h"
+
+#define SAMPLE_MAX_VCPUS 128
+#define SAMPLE_MAX_STACKS 8                 /* pieces a vCPU: kernel, interrupt, user, ... */
+#define SAMPLE_STACK_LIMIT_BYTES (64 << 10) /* of a vCPU, all pieces together */
+
+enum sample_flag {
+	SAMPLE_LATE = 1 << 0,   /* the tick began over half a period after its deadline */
+	SAMPLE_RETAKE = 1 << 1, /* taken again at once: the first try met pages not mapped yet */
+};
+
+struct sample {
+	uint32_t size_bytes; /* of the whole record */
+	uint16_t n_vcpus;    /* of struct sample_vcpu that follow */
+	uint16_t flags;      /* enum sample_flag */
+	uint64_t time_ns;    /* CLOCK_MONOTONIC when the guest was stopped */
+	uint32_t stopped_ns; /* from before the pause to after the unpause; 0: was not stopped */
+	uint32_t period_ns;  /* asked distance to the sample before */
+};
+
+/* Why the copy of a stack ends where it does. Whether it matters is known when it is unwound. */
+enum sample_cut {
+	CUT_NONE,        /* nothing was to be copied */
+	CUT_LIMIT,       /* as long as was asked for: what was learned, at most SAMPLE_STACK_LIMIT_BYTES */
+	CUT_NOT_PRESENT, /* the guest's page tables have no page there */
+	CUT_NOT_MAPPED,  /* Xen would not map the frame, or not in time */
+	CUT_FAULT,       /* the frame went away under the copy (ballooned out) */
+	CUT_NO_PAGING,   /* not in 64-bit mode: its addresses cannot be walked */
+};
+#define N_SAMPLE_CUTS 6
+
+struct sample_vcpu {
+	uint32_t size_bytes; /* this struct and its stacks */
+	uint16_t vcpu;
+	uint8_t state;       /* enum vcpu_state; BLOCKED and OFFLINE carry no registers and no stack */
+	uint8_t user;        /* 1: the vCPU ran user code */
+	uint8_t n_stacks;
+	uint8_t cut;         /* enum sample_cut */
+	uint8_t reserved[6];
+	struct registers regs;
+};
+
+struct sample_stack {
+	uint64_t address;    /* guest-virtual, of the first byte */
+	uint32_t size_bytes; /* of the bytes that follow, before padding */
+	uint32_t reserved;
+};
+
+/* Room the largest record of a guest with N_VCPUS can take. */
+static inline size_t sample_size_max(unsigned n_vcpus)
+{
+	return sizeof(struct sample) +
+	       n_vcpus * (sizeof(struct sample_vcpu) +
+			  SAMPLE_MAX_STACKS * (sizeof(struct sample_stack) + 8) +
+			  SAMPLE_STACK_LIMIT_BYTES);
+}
+
+/* True when every part of the SIZE_BYTES at RECORD lies inside it; the walkers below trust that. */
+bool sample_check(const void *record, size_t size_bytes);
+
+static inline const struct sample_vcpu *sample_first_vcpu(const struct sample *sample)
+{
+	return (const struct sample_vcpu *)(sample + 1);
+}
+
+static inline const struct sample_vcpu *sample_next_vcpu(const struct sample_vcpu *vcpu)
+{
+	return (const struct sample_vcpu *)((const char *)vcpu + vcpu->size_bytes);
+}
+
+static inline const struct sample_stack *sample_first_stack(const struct sample_vcpu *vcpu)
+{
+	return (const struct sample_stack *)(vcpu + 1);
+}
+
+static inline const struct sample_stack *sample_next_stack(const struct sample_stack *stack)
+{
+	return (const struct sample_stack *)((const char *)(stack + 1) +
+					     ((stack->size_bytes + 7) & ~7U));
+}
+
+#endif

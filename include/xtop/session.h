@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A run of xtop: starts, joins and stops the stages. */
+#ifndef XTOP_SESSION_H
+#define XTOP_SESSION_H
+
+#include "xtop/options.h"
+
+/* What is wrong with OPTIONS beyond their syntax: usage errors. */
+struct xtop_error *session_check(const struct options *options);
+/*
+ * Profiles the guest or the recording that OPTIONS name until the user or a limit ends it, and
+ * writes what was asked for.
+ */
+struct xtop_error *session_run(const struct options *options);
+/* -l */
+struct xtop_error *session_list(void);
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A snapshot: the profile and every counter at one moment, immutable once published. It is all
+ * that the UI, batch output and exporters ever see.
+ *
+ * Nodes stand in pre-order: the subtree of node i is [i, nodes[i].end), its parent comes before
+ * it, nodes[0] is the root. A pass from the front inherits, a pass from the back sums. Siblings
+ * stand in the order in which they were first seen.
+ *
+ * Handed over through a snapshot_slot: the reader asks, the resolver builds and puts it there with
+ * one atomic exchange, the reader takes it out with another.
+ */
+#ifndef XTOP_SNAPSHOT_H
+#define XTOP_SNAPSHOT_H
+
+#include <stdbool.h>
+
+#include "xtop/control.h"
+#include "xtop/frames.h"
+#include "xtop/types.h"
+#include "xtop/unwind.h"
+
+#define SNAPSHOT_MAX_DEPTH (UNWIND_MAX_FRAMES + 8) /* a stack, its process, its marks */
+
+struct snapshot_node {
+	uint32_t frame;  /* id in frames */
+	uint32_t parent; /* index; the root is its own */
+	uint32_t end;    /* index behind the last node of the subtree */
+	uint32_t depth;  /* root 0 */
+	double self_live, children_live;       /* samples, decayed; children includes self */
+	uint64_t self_total, children_total;   /* samples since start or reset */
+};
+
+/* What the resolver saw since start or reset; a sample here is one vCPU at one tick. */
+struct resolver_counts {
+	uint64_t samples;                /* with a stack: running or runnable */
+	uint64_t states[N_VCPU_STATES];  /* vCPU ticks by state */
+	uint64_t user;                   /* samples in user code */
+	uint64_t stops[N_UNWIND_STOPS];  /* samples by how their walk ended */
+	uint64_t cuts[N_SAMPLE_CUTS];    /* samples with UNWIND_CUT, by why their stack ended */
+	uint64_t frames;                 /* frames looked up */
+	uint64_t frames_unknown;         /* of these without a name */
+	uint64_t samples_unknown;        /* samples whose innermost frame has no name */
+	uint64_t bad_records;            /* failed sample_check(): never happens */
+	uint64_t evicted_nodes;
+	uint64_t frames_refused;         /* frame table full */
+	uint64_t cpu_ns;                 /* resolver's thread */
+};
+
+/* Samples whose outermost function was not reached. */
+static inline uint64_t resolver_truncated(const struct resolver_counts *counts)
+{
+	uint64_t truncated = 0;
+
+	for (int stop = 0; stop < N_UNWIND_STOPS; stop++)
+		if (stop != UNWIND_COMPLETE)
+			truncated += counts->stops[stop];
+	return truncated;
+}
+
+struct snapshot_vcpu {
+	uint64_t states[N_VCPU_STATES];  /* ticks by state */
+	uint64_t user;                   /* ticks running in user code */
+};
+
+struct snapshot {
+	uint64_t sequence;       /* 1, 2, ... */
+	uint64_t time_ns;        /* when it was taken, on the samples' clock */
+	uint64_t started_ns;     /* first sample since start or reset; 0: none yet */
+	bool at_end;             /* the guest is gone or the recording is played: no more will come */
+	const struct frames *frames; /* outlives the snapshot */
+	uint32_t n_frames;       /* ids below this may be used */
+	size_t n_nodes;
+	struct snapshot_node *nodes;
+	double live_weight;      /* of all samples: nodes[0].children_live */
+	uint64_t total_weight;   /* nodes[0].children_total */
+	struct resolver_counts resolver;
+	struct sampler_counts sampler;
+	struct stopped_summary stopped;
+	unsigned n_vcpus;
+	struct snapshot_vcpu vcpus[SAMPLE_MAX_VCPUS];
+	size_t profile_bytes;    /* memory of the profile and the names */
+	unsigned ring_permille;  /* fill of the ring */
+};
+
+/* Zeroed but for n_nodes; nodes are not initialised. NULL: out of memory. */
+struct snapshot *snapshot_create(size_t n_nodes);
+void snapshot_destroy(struct snapshot *snapshot); /* NULL allowed */
+
+/* The slot; both sides hold it. One reader, one resolver. */
+struct snapshot_slot;
+struct xtop_error *snapshot_slot_create(struct snapshot_slot **slotp);
+void snapshot_slot_destroy(struct snapshot_slot *slot); /* with what is in it */
+/* Reader: asks for one; asking again before it came changes nothing. */
+void snapshot_request(struct snapshot_slot *slot);
+/* Reader: the newest published, now the reader's to destroy; NULL if none came since. */
+struct snapshot *snapshot_take(struct snapshot_slot *slot);
+/* Resolver: whether one was asked for since the last publish. */
+bool snapshot_wanted(const struct snapshot_slot *slot);
+/* Resolver: hands SNAPSHOT over; one that nobody took is destroyed. */
+void snapshot_publish(struct snapshot_slot *slot, struct snapshot *snapshot);
+
+#endif

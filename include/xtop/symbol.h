@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Names for addresses. A symtab is the compact sorted table of one image; struct symbols holds the
+ * tables of everything known and answers look-ups. Built once, then read-only: any thread may look
+ * up. The bytes of symbol files are hostile: every index and length is checked.
+ */
+#ifndef XTOP_SYMBOL_H
+#define XTOP_SYMBOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "xtop/error.h"
+
+#define SYMTAB_MAX_SYMBOLS (4U << 20)  /* added to one table, bounds and aliases included */
+#define SYMTAB_MAX_NAME_BYTES 4096     /* a longer name is cut */
+#define SYMTAB_MAX_NAMES_BYTES (1U << 30)
+#define SYMBOLS_MAX_IMAGES 4096
+#define SYMBOL_FILE_MAX_BYTES (1U << 30) /* of symbol text, and of anything read from a pipe */
+#define DEMANGLE_MAX_BYTES 4096        /* a longer demangled name is cut */
+#define BUILD_ID_MAX_BYTES 64
+
+/* --- symtab.c: one image ---------------------------------------------------------------------- */
+
+struct symtab;
+
+struct symtab_entry {
+	uint64_t start;
+	uint64_t end;     /* first address that is not its; start < end */
+	const char *name; /* raw, as the file has it, NUL-terminated; lives as long as the table */
+};
+
+/* Collect with symtab_add(), then symtab_seal() once: sorts, drops duplicates, settles ends. */
+struct xtop_error *symtab_create(struct symtab **tabp);
+void symtab_destroy(struct symtab *tab); /* NULL allowed */
+
+/* How good a name is where several symbols share an address (alias.h has the whole rule). */
+enum symbol_rank { SYMBOL_LOCAL, SYMBOL_WEAK, SYMBOL_GLOBAL };
+
+/*
+ * SIZE_BYTES 0: unknown, it reaches to the next symbol, at most to LIMIT (first address behind its
+ * section; 0 when the source knows no sections). A symbol never reaches beyond LIMIT, nor over
+ * more than 4 GiB - 1; one that starts there or has no name is left out. Fails only for the
+ * limits above and memory.
+ */
+struct xtop_error *symtab_add(struct symtab *tab, uint64_t start, uint64_t size_bytes,
+			      uint64_t limit, enum symbol_rank rank, const char *name,
+			      size_t name_bytes);
+/* Something without a name of its own starts at ADDRESS: what has no known size ends there. */
+struct xtop_error *symtab_add_bound(struct symtab *tab, uint64_t address);
+struct xtop_error *symtab_seal(struct symtab *tab);
+
+/* After symtab_seal(). The entry that covers ADDRESS, or false; of nested ones the innermost. */
+bool symtab_lookup(const struct symtab *tab, uint64_t address, struct symtab_entry *entry);
+size_t symtab_count(const struct symtab *tab);
+struct symtab_entry symtab_at(const struct symtab *tab, size_t index); /* ascending by start */
+size_t symtab_memory_bytes(const struct symtab *tab);
+
+/* --- readers: one format a file --------------------------------------------------------------- */
+
+struct build_id {
+	size_t size_bytes; /* 0: none */
+	uint8_t bytes[BUILD_ID_MAX_BYTES];
+	uint64_t address;  /* where the image has bytes[0] loaded; 0: it is not loaded */
+};
+
+/*
+ * elf.c: functions of .symtab, or of .dynsym without any there, by libelf. FD is a regular file and
+ * stays the caller's. TAB is not sealed yet. PATH is for messages only.
+ */
+struct xtop_error *symbol_read_elf(int fd, const char *path, struct symtab *tab,
+				   struct build_id *build_id);
+/*
+ * nm.c: the text of nm, System.map or /proc/kallsyms ("address type name [module]"), read from FD
+ * as a stream. Names of modules' symbols keep the "\t[module]" behind them; symbols.c takes them
+ * apart.
+ */
+struct xtop_error *symbol_read_nm(int fd, const char *path, struct symtab *tab);
+
+/*
+ * demangle.c: C++ and Rust by libiberty, without parameters and hashes; a compiler's suffix stays
+ * ("f.cold"). NULL: not a mangled name, or no memory. malloc()ed. Any thread with 2 MiB of stack.
+ */
+char *symbol_demangle(const char *name);
+
+/* --- symbols.c: everything known -------------------------------------------------------------- */
+
+struct symbols;
+
+struct symbol {
+	const char *name;   /* raw; lives as long as the symbols */
+	const char *module; /* "[kernel]", a file's name, ...; same */
+	uint64_t start;
+};
+
+struct xtop_error *symbols_create(struct symbols **symbolsp);
+void symbols_destroy(struct symbols *symbols); /* NULL allowed */
+
+/*
+ * Adds PATH, an ELF or the text of nm, System.map or kallsyms; its kind is told by its content.
+ * PATH may be a pipe, as of -k <(nm vmlinux). Text with kernel modules in it adds one image a
+ * module. Errors name PATH: cannot be read, neither ELF nor symbol text, no functions in it.
+ */
+struct xtop_error *symbols_add_file(struct symbols *symbols, const char *path);
+/* Adds a sealed table, taken over also on error. */
+struct xtop_error *symbols_add_table(struct symbols *symbols, struct symtab *tab,
+				     const char *module, const struct build_id *build_id);
+
+/* Of images that overlap, the one added last answers first. */
+bool symbols_lookup(const struct symbols *symbols, uint64_t address, struct symbol *symbol);
+/*
+ * False when tables are there and ADDRESS lies between first start and last end of none of them
+ * (padding and unnamed code in between count as code); true when there are none.
+ */
+bool symbols_may_be_code(const struct symbols *symbols, uint64_t address);
+
+size_t symbols_count(const struct symbols *symbols); /* images */
+const struct symtab *symbols_table(const struct symbols *symbols, size_t index);
+const char *symbols_module(const struct symbols *symbols, size_t index);
+const struct build_id *symbols_build_id(const struct symbols *symbols, size_t index);
+
+#endif

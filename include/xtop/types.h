@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The words every stage shares: guest addresses, a vCPU's registers, its state.
+ *
+ * The address kinds that must not be mixed are boxed, so that the compiler tells a guest-virtual
+ * address from a frame number. Past the sampler only guest-virtual addresses are left; there they
+ * are plain uint64_t.
+ */
+#ifndef XTOP_TYPES_H
+#define XTOP_TYPES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define GUEST_PAGE_SHIFT 12
+#define GUEST_PAGE_SIZE (1ULL << GUEST_PAGE_SHIFT)
+#define GUEST_PAGE_MASK (GUEST_PAGE_SIZE - 1)
+
+typedef struct {
+	uint64_t value;
+} gva_t; /* guest-virtual address */
+
+typedef struct {
+	uint64_t value;
+} frame_t; /* what a foreign mapping takes: machine frame of a PV guest, guest frame otherwise */
+
+#define GVA(x) ((gva_t){ (x) })
+#define FRAME(x) ((frame_t){ (x) })
+
+/*
+ * General registers, numbered as x86-64 instructions and DWARF consumers expect to be told apart,
+ * not in DWARF order. Fixed layout: part of the recording format (doc/FORMATS).
+ */
+struct registers {
+	uint64_t rax, rbx, rcx, rdx, rsi, rdi, rbp, rsp;
+	uint64_t r8, r9, r10, r11, r12, r13, r14, r15;
+	uint64_t rip, rflags;
+	uint64_t cs, ss;
+	uint64_t fs_base, gs_base, gs_base_kernel;
+	uint64_t cr0, cr3, cr4;
+};
+
+enum guest_type { GUEST_PV, GUEST_PVH, GUEST_HVM };
+
+/* What a vCPU was doing just before the guest was stopped. */
+enum vcpu_state {
+	VCPU_OFFLINE,  /* never started, or unplugged */
+	VCPU_BLOCKED,  /* waits for an event: idle */
+	VCPU_RUNNABLE, /* wants a physical CPU and has none: steal */
+	VCPU_RUNNING,
+};
+#define N_VCPU_STATES 4
+
+#endif

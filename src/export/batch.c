@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Batch mode; see xtop/batch.h. */
+#include "config.h"
+
+#include "xtop/batch.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <time.h>
+
+#define BATCH_POLL_S                                                                               \
+	0.05 /* while waiting: for a signal, the end, or a snapshot that was asked for */
+
+static volatile sig_atomic_t batch_interrupted;
+
+static void batch_interrupt(int signal_number)
+{
+	(void)signal_number;
+	batch_interrupted = 1;
+}
+
+/*
+ * A reader that went away (`xtop -b | head`) is a failed write: what was seen until then is still
+ * written.
+ */
+static void batch_catch_signals(void)
+{
+	struct sigaction action = { .sa_handler = batch_interrupt },
+			 ignore = { .sa_handler = SIG_IGN };
+
+	sigaction(SIGPIPE, &ignore, NULL);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+}
+
+static double batch_now_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void batch_nap(double seconds)
+{
+	struct timespec nap = { .tv_sec = (time_t)seconds };
+
+	nap.tv_nsec = (long)((seconds - (double)nap.tv_sec) * 1e9);
+	nanosleep(&nap, NULL);
+}
+
+/*
+ * No more samples will come of a guest. A recording's end shows in the resolver's last snapshot
+ * instead: when it is read, much of it may still be in the ring.
+ */
+static bool batch_guest_ended(const struct control *control)
+{
+	struct sampler_counts counts;
+
+	control_get_counts(control, &counts);
+	return counts.state == SAMPLER_GUEST_GONE || counts.state == SAMPLER_FAILED;
+}
+
+/*
+ * Sleeps to DEADLINE_S, or until there is nothing more to come. A snapshot that nobody asked for is
+ * the resolver's last one (at_end): the recording is played.
+ */
+static struct snapshot *batch_wait(struct snapshot_slot *slot, const struct control *control,
+				   double deadline_s)
+{
+	struct snapshot *last = NULL;
+	double left_s;
+
+	while (!batch_interrupted && !last && !batch_guest_ended(control)) {
+		left_s = deadline_s - batch_now_s();
+		if (left_s <= 0)
+			break;
+		batch_nap(left_s < BATCH_POLL_S ? left_s : BATCH_POLL_S);
+		last = snapshot_take(slot);
+	}
+	return last;
+}
+
+static struct snapshot *batch_get(struct snapshot_slot *slot)
+{
+	struct snapshot *snapshot;
+
+	snapshot_request(slot);
+	while (!(snapshot = snapshot_take(slot)))
+		batch_nap(BATCH_POLL_S);
+	return snapshot;
+}
+
+static struct xtop_error *batch_print(const struct batch_settings *settings,
+				      const struct snapshot *snapshot, FILE *file)
+{
+	struct xtop_error *error;
+
+	if (settings->quiet)
+		return NULL;
+	error = export_table(snapshot, &settings->table, file);
+	if (!error && (fflush(file) == EOF || ferror(file)))
+		error = error_create_errno(errno, "cannot write the table");
+	return error;
+}
+
+/* When the next table is due, or the time is up. */
+static double batch_deadline(const struct batch_settings *settings, double start_s,
+			     unsigned long tables)
+{
+	double deadline_s = settings->interval_s > 0
+				    ? start_s + settings->interval_s * (double)(tables + 1)
+				    : INFINITY;
+	double end_s = settings->time_s > 0 ? start_s + settings->time_s : INFINITY;
+
+	return end_s < deadline_s ? end_s : deadline_s;
+}
+
+struct xtop_error *batch_run(const struct batch_settings *settings, struct snapshot_slot *slot,
+			     const struct control *control, FILE *file)
+{
+	double start_s = batch_now_s();
+	struct xtop_error *error = NULL;
+	bool done = false;
+
+	batch_catch_signals();
+	for (unsigned long tables = 0; !done && !error; tables++) {
+		struct snapshot *snapshot =
+			batch_wait(slot, control, batch_deadline(settings, start_s, tables));
+
+		done = snapshot || batch_interrupted || batch_guest_ended(control) ||
+		       (settings->time_s > 0 && batch_now_s() >= start_s + settings->time_s) ||
+		       tables + 1 == settings->iterations;
+		if (!snapshot)
+			snapshot = batch_get(slot);
+		done |= snapshot->at_end; /* it came in place of the one asked for, and no other will */
+		error = batch_print(settings, snapshot, file);
+		snapshot_destroy(snapshot);
+	}
+	return error;
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Folded stacks (doc/FORMATS): "outermost;...;innermost COUNT", one line a stack, each stack once,
+ * in the order of LC_ALL=C sort.
+ *
+ * Different nodes can read the same: two frames that nobody can name, static functions of one name.
+ * So the tree is walked by text: a step takes all nodes whose stacks read alike, gathers their
+ * children, and brings those with the same name together. Of each name there are then up to two
+ * items,
+ *
+ *	name COUNT       the line of the stack that ends here
+ *	name;...         the lines of what it called
+ *
+ * and as names hold no ';', the lines of one item have no line of another between them. Sorting
+ * the items of each step sorts the file; note that "foo 7" < "foo(int) 7" < "foo1;a 7" < "foo;a 7".
+ *
+ * The walk holds the path above it and, on two stacks of its own, the siblings along that path:
+ * not the lines. Its depth is that of the tree, at most SNAPSHOT_MAX_DEPTH. Names are clean
+ * since xtop/frames.h.
+ */
+#include "config.h"
+
+#include "xtop/cleanup.h"
+#include "xtop/export.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+struct folded_node {
+	const struct frame *frame;
+	uint32_t index; /* in the snapshot */
+};
+
+struct folded_item {
+	const struct frame *frame;
+	char tail[24];   /* " COUNT", or ";" for what it called */
+	size_t first, n; /* its nodes, in gathered */
+};
+
+struct folded {
+	const struct snapshot *snapshot;
+	const struct snapshot_node *nodes;
+	bool addresses;
+	FILE *file;
+	struct folded_node *gathered; /* two stacks: each step pushes, and pops when it is done */
+	size_t n_gathered, gathered_capacity;
+	struct folded_item *items;
+	size_t n_items, items_capacity;
+	char *path; /* "outermost;...;" */
+	size_t path_bytes, path_capacity;
+};
+
+static const char *folded_text(const struct folded *folded, const struct frame *frame,
+			       char buffer[FRAME_TEXT_BYTES])
+{
+	return frame_text(frame, folded->addresses, buffer);
+}
+
+/* ARRAY with room for N things of SIZE bytes; NULL: out of memory, ARRAY is as it was. */
+static void *folded_reserve(void *array, size_t *capacity, size_t n, size_t size)
+{
+	if (n <= *capacity)
+		return array;
+	array = realloc(array, 2 * n * size);
+	if (array)
+		*capacity = 2 * n;
+	return array;
+}
+
+static bool folded_push_node(struct folded *folded, uint32_t index)
+{
+	struct folded_node *gathered = folded_reserve(folded->gathered, &folded->gathered_capacity,
+						      folded->n_gathered + 1, sizeof(*gathered));
+
+	if (!gathered)
+		return false;
+	folded->gathered = gathered;
+	gathered[folded->n_gathered++] = (struct folded_node){
+		.frame = frames_get(folded->snapshot->frames, folded->nodes[index].frame),
+		.index = index,
+	};
+	return true;
+}
+
+/* TOTAL 0: what it called. */
+static bool folded_push_item(struct folded *folded, size_t first, size_t n, uint64_t total)
+{
+	struct folded_item *items = folded_reserve(folded->items, &folded->items_capacity,
+						   folded->n_items + 1, sizeof(*items));
+	struct folded_item *item;
+
+	if (!items)
+		return false;
+	folded->items = items;
+	item = &items[folded->n_items++];
+	*item = (struct folded_item){
+		.frame = folded->gathered[first].frame, .tail = ";", .first = first, .n = n
+	};
+	if (total)
+		snprintf(item->tail, sizeof(item->tail), " %" PRIu64, total);
+	return true;
+}
+
+static int folded_compare_nodes(const void *pointer_a, const void *pointer_b, void *folded)
+{
+	const struct folded_node *a = pointer_a, *b = pointer_b;
+	char buffer_a[FRAME_TEXT_BYTES], buffer_b[FRAME_TEXT_BYTES];
+
+	if (a->frame == b->frame)
+		return 0;
+	return strcmp(folded_text(folded, a->frame, buffer_a),
+		      folded_text(folded, b->frame, buffer_b));
+}
+
+/* As strcmp() of name and tail joined; no tail is empty. */
+static int folded_compare_items(const void *pointer_a, const void *pointer_b, void *folded)
+{
+	const struct folded_item *a = pointer_a, *b = pointer_b;
+	char buffer_a[FRAME_TEXT_BYTES], buffer_b[FRAME_TEXT_BYTES];
+	const char *text_a = folded_text(folded, a->frame, buffer_a), *tail_a = a->tail;
+	const char *text_b = folded_text(folded, b->frame, buffer_b), *tail_b = b->tail;
+
+	for (;; text_a++, text_b++) {
+		if (!*text_a && tail_a) {
+			text_a = tail_a;
+			tail_a = NULL;
+		}
+		if (!*text_b && tail_b) {
+			text_b = tail_b;
+			tail_b = NULL;
+		}
+		if (*text_a != *text_b || !*text_a)
+			return (unsigned char)*text_a - (unsigned char)*text_b;
+	}
+}
+
+/* Pushes the children that weigh of the N nodes at FIRST, names together. */
+static bool folded_gather(struct folded *folded, size_t first, size_t n)
+{
+	const struct snapshot_node *nodes = folded->nodes;
+	size_t from = folded->n_gathered;
+
+	for (size_t i = first; i < first + n; i++) {
+		uint32_t parent = folded->gathered[i].index;
+
+		for (uint32_t child = parent + 1; child < nodes[parent].end;
+		     child = nodes[child].end)
+			if (nodes[child].children_total && !folded_push_node(folded, child))
+				return false;
+	}
+	qsort_r(folded->gathered + from, folded->n_gathered - from, sizeof(*folded->gathered),
+		folded_compare_nodes, folded);
+	return true;
+}
+
+/* Pushes the items of the nodes gathered from FIRST on, sorted. */
+static bool folded_itemise(struct folded *folded, size_t first)
+{
+	size_t from = folded->n_items;
+
+	for (size_t next; first < folded->n_gathered; first = next) {
+		const struct folded_node *gathered = folded->gathered;
+		uint64_t self = 0, children = 0;
+
+		for (next = first; next < folded->n_gathered &&
+				   !folded_compare_nodes(&gathered[first], &gathered[next], folded);
+		     next++) {
+			self += folded->nodes[gathered[next].index].self_total;
+			children += folded->nodes[gathered[next].index].children_total;
+		}
+		if (self && !folded_push_item(folded, first, next - first, self))
+			return false;
+		if (children > self && !folded_push_item(folded, first, next - first, 0))
+			return false;
+	}
+	if (folded->n_items > from)
+		qsort_r(folded->items + from, folded->n_items - from, sizeof(*folded->items),
+			folded_compare_items, folded);
+	return true;
+}
+
+static bool folded_push_path(struct folded *folded, const struct frame *frame)
+{
+	char buffer[FRAME_TEXT_BYTES];
+	const char *text = folded_text(folded, frame, buffer);
+	size_t length = strlen(text);
+	char *path = folded_reserve(folded->path, &folded->path_capacity,
+				    folded->path_bytes + length + 1, 1);
+
+	if (!path)
+		return false;
+	folded->path = path;
+	memcpy(path + folded->path_bytes, text, length);
+	path[folded->path_bytes + length] = ';';
+	folded->path_bytes += length + 1;
+	return true;
+}
+
+static void folded_print(const struct folded *folded, const struct folded_item *item)
+{
+	char buffer[FRAME_TEXT_BYTES];
+
+	if (folded->path_bytes)
+		fwrite(folded->path, 1, folded->path_bytes, folded->file);
+	fputs(folded_text(folded, item->frame, buffer), folded->file);
+	fputs(item->tail, folded->file);
+	putc('\n', folded->file);
+}
+
+/* The lines below the N nodes at FIRST of what is gathered, whose stacks read as the path. */
+static bool folded_step(struct folded *folded, size_t first, size_t n)
+{
+	size_t nodes_from = folded->n_gathered, items_from = folded->n_items,
+	       path_bytes = folded->path_bytes;
+	bool ok = folded_gather(folded, first, n) && folded_itemise(folded, nodes_from);
+
+	for (size_t i = items_from, end = folded->n_items; ok && i < end; i++) {
+		const struct folded_item item = folded->items[i]; /* the array moves as it grows */
+
+		if (item.tail[0] != ';') {
+			folded_print(folded, &item);
+			continue;
+		}
+		ok = folded_push_path(folded, item.frame) &&
+		     folded_step(folded, item.first, item.n);
+		folded->path_bytes = path_bytes;
+	}
+	folded->n_gathered = nodes_from;
+	folded->n_items = items_from;
+	return ok;
+}
+
+struct xtop_error *export_folded(const struct snapshot *snapshot, const struct filter *filter,
+				 bool addresses, FILE *file)
+{
+	_cleanup_free_ struct snapshot_node *copy = NULL;
+	struct folded folded = { .snapshot = snapshot, .addresses = addresses, .file = file };
+	struct xtop_error *error = filter_nodes(filter, snapshot, &copy, &folded.nodes);
+	bool ok;
+
+	if (error)
+		return error;
+	ok = folded_push_node(&folded, 0) && folded_step(&folded, 0, 1);
+	free(folded.gathered);
+	free(folded.items);
+	free(folded.path);
+	return ok ? NULL : error_create("no memory to write folded stacks");
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The table of batch mode, on main's thread. For each interval (doc/FORMATS):
+ *
+ *	web01 dom 5 PVH: samples 2187, elapsed 22.1 s, rate 98.9 of 99 Hz, stopped 0.24 %, lost 0, unknown 2.10 %, truncated 0.41 %
+ *	Children    Self    Samples  Symbol                        Module
+ *	   71.24    0.02       1558  [k] do_syscall_64             [kernel]
+ *	   22.41   22.40        490  [k] copy_user_generic_string  [kernel]
+ *
+ * and an empty line. The head is the title, a colon, and "name value" parts in an order that
+ * stays; a new part goes to the end. Two spaces or more part the columns, and no cell holds two
+ * in a row. A column that may be empty comes last, and stands there only if some row has
+ * something in it. Percents: of all samples, or of those that the filter lets through. UTF-8 as
+ * far as names are.
+ */
+#include "config.h"
+
+#include "xtop/cleanup.h"
+#include "xtop/export.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static double table_ratio(double part, double whole)
+{
+	return whole > 0 ? part / whole : 0;
+}
+
+static void table_print_head(const struct snapshot *snapshot, const struct table_options *options,
+			     FILE *file)
+{
+	const struct sampler_counts *sampler = &snapshot->sampler;
+	const struct resolver_counts *resolver = &snapshot->resolver;
+	uint64_t elapsed_ns = snapshot->started_ns ? snapshot->time_ns - snapshot->started_ns : 0;
+
+	fprintf(file,
+		"%s: samples %" PRIu64
+		", elapsed %.1f s, rate %.1f of %g Hz, stopped %.2f %%, lost %" PRIu64
+		", unknown %.2f %%",
+		options->title, resolver->samples, elapsed_ns / 1e9,
+		table_ratio(sampler->samples * 1e9, sampler->elapsed_ns), sampler->rate_asked_hz,
+		100 * sampler->stopped_share, sampler->lost,
+		100 * table_ratio(resolver->samples_unknown, resolver->samples));
+	fprintf(file, ", truncated %.2f %%",
+		100 * table_ratio((double)resolver_truncated(resolver), resolver->samples));
+	if (sampler->refused)
+		fprintf(file, ", refused %" PRIu64, sampler->refused);
+	if (options->filter)
+		fprintf(file, ", filter %s", filter_text(options->filter));
+	putc('\n', file);
+}
+
+/* Cells TEXT takes: characters, as far as they have a width of their own (UTF-8, clean). */
+static size_t table_cells(const char *text)
+{
+	size_t cells = 0;
+
+	for (; *text; text++)
+		cells += ((unsigned char)*text & 0xc0) != 0x80;
+	return cells;
+}
+
+/* The cell's text with runs of spaces made one; numbers come without those before them. */
+static void table_cell(const struct column *column, const struct column_context *context,
+		       const struct function_row *row, char cell[COLUMN_CELL_BYTES])
+{
+	char raw[COLUMN_CELL_BYTES], *to = cell;
+
+	column->entry(context, row, raw, sizeof(raw));
+	for (const char *from = raw; *from; from++)
+		if (*from != ' ' || (to > cell && to[-1] != ' '))
+			*to++ = *from;
+	*to = '\0';
+}
+
+/* Of each column over N_ROWS rows; 0: not shown. Longer names than TABLE_PAD push what follows. */
+#define TABLE_PAD 60
+static size_t table_width(const struct column *column, const struct column_context *context,
+			  size_t n_rows)
+{
+	char cell[COLUMN_CELL_BYTES];
+	size_t width = table_cells(column->header), widest = 0;
+
+	if (column->width > 0 && (size_t)column->width > width)
+		width = column->width;
+	for (size_t i = 0; i < n_rows && widest < TABLE_PAD; i++) {
+		size_t cells;
+
+		table_cell(column, context, &context->table->rows[i], cell);
+		cells = table_cells(cell);
+		widest = cells > widest ? cells : widest;
+	}
+	if (!widest && !column->shown_always)
+		return 0;
+	widest = widest < TABLE_PAD ? widest : TABLE_PAD;
+	return widest > width ? widest : width;
+}
+
+/* Spaces are owed until there is text behind them: lines do not end in any. */
+static void table_print_cell(const char *text, const struct column *column, size_t width, int *owed,
+			     FILE *file)
+{
+	size_t cells = table_cells(text);
+	int gap = cells < width ? width - cells : 0;
+
+	if (!cells) {
+		*owed += width + 2;
+		return;
+	}
+	fprintf(file, "%*s%s", *owed + (column->right ? gap : 0), "", text);
+	*owed = 2 + (column->right ? 0 : gap);
+}
+
+/* ROW NULL: the headers. */
+static void table_print_row(const struct column_context *context, const struct function_row *row,
+			    const size_t widths[N_COLUMNS], FILE *file)
+{
+	char cell[COLUMN_CELL_BYTES];
+	int owed = 0;
+
+	for (size_t i = 0; i < N_COLUMNS; i++) {
+		if (!widths[i])
+			continue;
+		if (row)
+			table_cell(&columns[i], context, row, cell);
+		table_print_cell(row ? cell : columns[i].header, &columns[i], widths[i], &owed,
+				 file);
+	}
+	putc('\n', file);
+}
+
+struct xtop_error *export_table(const struct snapshot *snapshot,
+				const struct table_options *options, FILE *file)
+{
+	struct function_table table;
+	struct column_context context = { .snapshot = snapshot,
+					  .table = &table,
+					  .totals = options->totals,
+					  .addresses = options->addresses };
+	struct xtop_error *error =
+		functions_build(snapshot, options->filter, options->addresses, &table);
+	size_t widths[N_COLUMNS], n_rows;
+
+	if (error)
+		return error;
+	columns_sort(&context, options->sort, table.rows, table.n);
+	n_rows = options->max_rows && options->max_rows < table.n ? options->max_rows : table.n;
+	for (size_t i = 0; i < N_COLUMNS; i++)
+		widths[i] = table_width(&columns[i], &context, n_rows);
+	table_print_head(snapshot, options, file);
+	table_print_row(&context, NULL, widths, file);
+	for (size_t i = 0; i < n_rows; i++)
+		table_print_row(&context, &table.rows[i], widths, file);
+	putc('\n', file);
+	functions_free(&table);
+	return NULL;
+}

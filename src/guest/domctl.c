@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Stopping a Xen guest, reading its registers and letting it go: raw domctls through libxencall,
+ * all in preallocated hypercall memory. Sampler's process; the guard shares the memory.
+ *
+ *   look     multicall [ getdomaininfo, getvcpuinfo of every vCPU ]    the guest runs
+ *   stop     multicall [ pausedomain, getvcpucontext of those wanted ]
+ *   release  multicall [ unpausedomain ]
+ *
+ * Everything is a multicall, also the single release, because Xen stores each call's result into
+ * multicall_entry.result itself. A process can be killed only between hypercalls, so what stands
+ * there is the truth at whatever instruction it died: the guest is stopped on our account exactly
+ * when the pause has succeeded and the release has no result yet.
+ *
+ * Sources: Xen 4.17 public/domctl.h, public/xen.h (multicall), xen/common/multicall.c,
+ * xen/arch/x86/domctl.c (arch_get_info_guest).
+ */
+#include "config.h"
+
+#include <xenctrl.h> /* first: it sets __XEN_TOOLS__ for the public headers */
+#include <xencall.h>
+#include <xenforeignmemory.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "guest/domctl.h"
+#include "guest/xen_log.h"
+#include "xtop/cleanup.h"
+
+#define RESULT_PENDING 1 /* no domctl returns it: they give 0 or a negative errno */
+/* A second or so: what keeps Xen from reading a page lasts microseconds. */
+#define RELEASE_TRIES 1000000
+
+/* One multicall: entries for Xen, and the domctls they point to. */
+struct domctl_batch {
+	multicall_entry_t *entries;
+	struct xen_domctl *domctls;
+};
+
+struct stop_area {
+	size_t size_bytes;
+	unsigned n_vcpus;
+	struct domctl_batch look, stop, release;
+	vcpu_guest_context_t *contexts; /* by vCPU */
+};
+
+struct domctl_guest {
+	xencall_handle *call;
+	xenforeignmemory_handle *memory;
+	struct stop_area *area;
+	domid_t domid;
+	bool is_pv;
+	unsigned n_vcpus;
+};
+
+/* --- the area --------------------------------------------------------------------------------- */
+
+/*
+ * Pages Xen can read and write at any time, shared over fork(): those of /dev/xen/hypercall are
+ * kernel pages that never move (Linux commit c51b3c639e01 ("xen: add new hypercall buffer mapping
+ * device") (in v4.18)); older kernels get locked shared memory.
+ */
+static void *area_map(size_t size_bytes)
+{
+	_cleanup_close_ int fd = open("/dev/xen/hypercall", O_RDWR | O_CLOEXEC);
+	void *memory = MAP_FAILED;
+
+	if (fd >= 0)
+		memory = mmap(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (memory == MAP_FAILED)
+		memory = mmap(NULL, size_bytes, PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_ANONYMOUS | MAP_LOCKED | MAP_POPULATE, -1, 0);
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+static size_t area_batch_bytes(unsigned n)
+{
+	return n * (sizeof(multicall_entry_t) + sizeof(struct xen_domctl));
+}
+
+/* Carves a batch of N calls out of the memory at *NEXT. */
+static struct domctl_batch area_carve_batch(char **next, unsigned n)
+{
+	struct domctl_batch batch = { .entries = (void *)*next };
+
+	*next += n * sizeof(multicall_entry_t);
+	batch.domctls = (void *)*next;
+	*next += n * sizeof(struct xen_domctl);
+	return batch;
+}
+
+static void batch_set(struct domctl_batch *batch, unsigned i, uint32_t command, domid_t domid)
+{
+	batch->domctls[i] = (struct xen_domctl){
+		.cmd = command,
+		.interface_version = XEN_DOMCTL_INTERFACE_VERSION,
+		.domain = domid,
+	};
+	batch->entries[i] = (multicall_entry_t){
+		.op = __HYPERVISOR_domctl,
+		.args[0] = (unsigned long)&batch->domctls[i],
+	};
+}
+
+static void area_fill(struct stop_area *area, domid_t domid)
+{
+	batch_set(&area->look, 0, XEN_DOMCTL_getdomaininfo, domid);
+	batch_set(&area->stop, 0, XEN_DOMCTL_pausedomain, domid);
+	batch_set(&area->release, 0, XEN_DOMCTL_unpausedomain, domid);
+	for (unsigned i = 0; i < area->n_vcpus; i++) {
+		batch_set(&area->look, 1 + i, XEN_DOMCTL_getvcpuinfo, domid);
+		area->look.domctls[1 + i].u.getvcpuinfo.vcpu = i;
+		batch_set(&area->stop, 1 + i, XEN_DOMCTL_getvcpucontext, domid);
+		area->stop.domctls[1 + i].u.vcpucontext.vcpu = i;
+		set_xen_guest_handle_raw(area->stop.domctls[1 + i].u.vcpucontext.ctxt,
+					 &area->contexts[i]);
+	}
+	area->stop.entries[0].result = RESULT_PENDING;
+}
+
+struct xtop_error *stop_area_create(const struct guest_info *info, struct stop_area **areap)
+{
+	unsigned n = info->n_vcpus;
+	size_t size_bytes = 2 * area_batch_bytes(1 + n) + area_batch_bytes(1) +
+			    n * sizeof(vcpu_guest_context_t);
+	struct stop_area *area = calloc(1, sizeof(*area));
+	char *next;
+
+	size_bytes = (size_bytes + GUEST_PAGE_MASK) & ~GUEST_PAGE_MASK;
+	if (!area)
+		return error_create("out of memory");
+	next = area_map(size_bytes);
+	if (!next) {
+		free(area);
+		return error_create_errno(errno, "cannot get %zu bytes of hypercall memory",
+					  size_bytes);
+	}
+	area->size_bytes = size_bytes;
+	area->n_vcpus = n;
+	area->look = area_carve_batch(&next, 1 + n);
+	area->stop = area_carve_batch(&next, 1 + n);
+	area->release = area_carve_batch(&next, 1);
+	area->contexts = (void *)next;
+	area_fill(area, (domid_t)info->domid);
+	*areap = area;
+	return NULL;
+}
+
+void stop_area_destroy(struct stop_area *area)
+{
+	if (!area)
+		return;
+	munmap(area->look.entries, area->size_bytes);
+	free(area);
+}
+
+bool stop_area_is_stopped(const struct stop_area *area)
+{
+	return area->stop.entries[0].result == 0 &&
+	       area->release.entries[0].result == RESULT_PENDING;
+}
+
+/* --- the calls -------------------------------------------------------------------------------- */
+
+static bool domctl_multicall(struct domctl_guest *guest, const struct domctl_batch *batch,
+			     unsigned n)
+{
+	return xencall2(guest->call, __HYPERVISOR_multicall, (unsigned long)batch->entries, n) == 0;
+}
+
+static enum vcpu_state domctl_vcpu_state(const multicall_entry_t *entry,
+					 const struct xen_domctl *domctl)
+{
+	const struct xen_domctl_getvcpuinfo *info = &domctl->u.getvcpuinfo;
+
+	if (entry->result || !info->online)
+		return VCPU_OFFLINE;
+	if (info->running)
+		return VCPU_RUNNING;
+	return info->blocked ? VCPU_BLOCKED : VCPU_RUNNABLE;
+}
+
+static bool domctl_look(void *context, struct guest_look *look)
+{
+	struct domctl_guest *guest = context;
+	struct domctl_batch *batch = &guest->area->look;
+	const struct xen_domctl_getdomaininfo *info = &batch->domctls[0].u.getdomaininfo;
+
+	/* Xen echoes here the domain that it describes: the next one if this is gone. */
+	batch->domctls[0].domain = guest->domid;
+	if (!domctl_multicall(guest, batch, 1 + guest->n_vcpus))
+		return false;
+	look->life = GUEST_RUNS;
+	if (batch->entries[0].result || info->domain != guest->domid ||
+	    info->flags & (XEN_DOMINF_dying | XEN_DOMINF_shutdown))
+		look->life = GUEST_GONE;
+	else if (info->flags & XEN_DOMINF_paused)
+		look->life = GUEST_PAUSED_BY_OTHERS;
+	look->pages = info->tot_pages;
+	for (unsigned i = 0; i < guest->n_vcpus; i++)
+		look->states[i] = domctl_vcpu_state(&batch->entries[1 + i], &batch->domctls[1 + i]);
+	return true;
+}
+
+static void domctl_to_registers(const vcpu_guest_context_t *context, struct registers *regs)
+{
+	const struct cpu_user_regs *from = &context->user_regs;
+
+	/* clang-format off */
+	*regs = (struct registers){
+		.rax = from->rax, .rbx = from->rbx, .rcx = from->rcx, .rdx = from->rdx,
+		.rsi = from->rsi, .rdi = from->rdi, .rbp = from->rbp, .rsp = from->rsp,
+		.r8 = from->r8, .r9 = from->r9, .r10 = from->r10, .r11 = from->r11,
+		.r12 = from->r12, .r13 = from->r13, .r14 = from->r14, .r15 = from->r15,
+		.rip = from->rip, .rflags = from->rflags, .cs = from->cs, .ss = from->ss,
+		.fs_base = context->fs_base, .gs_base = context->gs_base_user,
+		.gs_base_kernel = context->gs_base_kernel,
+		.cr0 = context->ctrlreg[0], .cr3 = context->ctrlreg[3], .cr4 = context->ctrlreg[4],
+	};
+	/* clang-format on */
+}
+
+/* A PV guest's kernel does not run at ring 0, and Xen says in the flags which half runs. */
+static bool domctl_is_user(const struct domctl_guest *guest, const vcpu_guest_context_t *context)
+{
+	return guest->is_pv ? !(context->flags & VGCF_in_kernel) : (context->user_regs.cs & 3) == 3;
+}
+
+/*
+ * Until Xen has said what became of it. A multicall fails as a whole, with nothing done, when Xen
+ * cannot read its entries: memory of area_map()'s second kind may be on the move just then. Giving
+ * up would leave the guest stopped, and the next look would take that for an administrator's pause.
+ */
+static void domctl_release(void *context)
+{
+	struct domctl_guest *guest = context;
+	volatile xen_ulong_t *released = &guest->area->release.entries[0].result;
+
+	for (unsigned i = 0; i < RELEASE_TRIES && *released == RESULT_PENDING; i++)
+		domctl_multicall(guest, &guest->area->release, 1);
+}
+
+/* Behind the pause, entry after entry points to the domctl of the next vCPU that is wanted. */
+static bool domctl_stop(void *context, const uint16_t *vcpus, unsigned n, struct registers *regs,
+			bool *user)
+{
+	struct domctl_guest *guest = context;
+	struct domctl_batch *batch = &guest->area->stop;
+	volatile xen_ulong_t *paused = &batch->entries[0].result;
+	volatile xen_ulong_t *released = &guest->area->release.entries[0].result;
+	bool failed;
+
+	for (unsigned i = 0; i < n; i++)
+		batch->entries[1 + i].args[0] = (unsigned long)&batch->domctls[1 + vcpus[i]];
+	*paused = RESULT_PENDING; /* in this order: see stop_area_is_stopped() */
+	*released = RESULT_PENDING;
+	failed = !domctl_multicall(guest, batch, 1 + n);
+	if (*paused != 0)
+		return false;
+	for (unsigned i = 0; i < n; i++) {
+		const vcpu_guest_context_t *from = &guest->area->contexts[vcpus[i]];
+
+		failed |= batch->entries[1 + i].result != 0;
+		domctl_to_registers(from, &regs[i]);
+		user[i] = domctl_is_user(guest, from);
+	}
+	if (failed)
+		domctl_release(guest);
+	return !failed;
+}
+
+bool domctl_registers(struct guest *guest, unsigned vcpu, struct registers *regs)
+{
+	struct domctl_guest *domctl = guest->context;
+	struct domctl_batch *batch = &domctl->area->stop;
+	struct domctl_batch one = { .entries = &batch->entries[1 + vcpu] };
+
+	one.entries->args[0] = (unsigned long)&batch->domctls[1 + vcpu];
+	if (!domctl_multicall(domctl, &one, 1) || one.entries->result)
+		return false;
+	domctl_to_registers(&domctl->area->contexts[vcpu], regs);
+	return true;
+}
+
+/* --- mapping ---------------------------------------------------------------------------------- */
+
+static void *domctl_map(void *context, frame_t frame)
+{
+	struct domctl_guest *guest = context;
+	xen_pfn_t pfn = frame.value;
+	int error = 0;
+	void *page = xenforeignmemory_map(guest->memory, guest->domid, PROT_READ, 1, &pfn, &error);
+
+	if (page && error) {
+		xenforeignmemory_unmap(guest->memory, page, 1);
+		return NULL;
+	}
+	return page;
+}
+
+static void domctl_unmap(void *context, void *page)
+{
+	struct domctl_guest *guest = context;
+
+	xenforeignmemory_unmap(guest->memory, page, 1);
+}
+
+static void domctl_close(void *context)
+{
+	struct domctl_guest *guest = context;
+
+	if (guest->memory)
+		xenforeignmemory_close(guest->memory);
+	if (guest->call)
+		xencall_close(guest->call);
+	free(guest);
+}
+
+static const struct guest_ops domctl_ops = {
+	.look = domctl_look,
+	.stop = domctl_stop,
+	.release = domctl_release,
+	.map = domctl_map,
+	.unmap = domctl_unmap,
+	.close = domctl_close,
+};
+
+struct xtop_error *domctl_open(const struct guest_info *info, struct stop_area *area,
+			       struct guest *guest)
+{
+	struct domctl_guest *domctl = calloc(1, sizeof(*domctl));
+
+	if (!domctl)
+		return error_create("out of memory");
+	domctl->area = area;
+	domctl->domid = (domid_t)info->domid;
+	domctl->is_pv = info->type == GUEST_PV;
+	domctl->n_vcpus = info->n_vcpus;
+	domctl->call = xencall_open(xen_log_quiet(), 0);
+	domctl->memory = xenforeignmemory_open(xen_log_quiet(), 0);
+	if (!domctl->call || !domctl->memory) {
+		int errno_value = errno;
+
+		domctl_close(domctl);
+		return error_create_errno(errno_value, "cannot open Xen's privileged interface");
+	}
+	*guest = (struct guest){ .ops = &domctl_ops, .context = domctl, .info = *info };
+	return NULL;
+}
+
+/* --- which Xen -------------------------------------------------------------------------------- */
+
+/*
+ * One harmless domctl under interface VERSION: 0, or the errno; EACCES is Xen's answer to another
+ * version.
+ */
+static int domctl_try_version(xencall_handle *call, struct xen_domctl *domctl, uint32_t version)
+{
+	*domctl = (struct xen_domctl){
+		.cmd = XEN_DOMCTL_getdomaininfo,
+		.interface_version = version,
+		.domain = 0,
+	};
+	return xencall1(call, __HYPERVISOR_domctl, (unsigned long)domctl) < 0 ? errno : 0;
+}
+
+/* The interface version Xen does take, looked for near ours; 0: none. */
+static uint32_t domctl_find_version(xencall_handle *call, struct xen_domctl *domctl)
+{
+	for (uint32_t version = 1; version < XEN_DOMCTL_INTERFACE_VERSION + 32; version++)
+		if (domctl_try_version(call, domctl, version) != EACCES)
+			return version;
+	return 0;
+}
+
+static struct xtop_error *domctl_version_error(xencall_handle *call, struct xen_domctl *domctl)
+{
+	int version = xencall2(call, __HYPERVISOR_xen_version, XENVER_version, 0);
+	uint32_t found = domctl_find_version(call, domctl);
+	char interface[64] = "a domctl interface unknown to xtop";
+
+	if (found)
+		snprintf(interface, sizeof(interface), "domctl interface %#x", found);
+	return error_create("this is Xen %d.%d with %s, but xtop was built for interface %#x: "
+			    "build it against the headers of the running Xen",
+			    version >> 16, version & 0xffff, interface,
+			    XEN_DOMCTL_INTERFACE_VERSION);
+}
+
+struct xtop_error *domctl_check_interface(void)
+{
+	xencall_handle *call = xencall_open(xen_log_quiet(), 0);
+	struct xtop_error *error = NULL;
+	struct xen_domctl *domctl;
+	int result;
+
+	if (!call)
+		return error_create_errno(errno, "cannot open Xen's hypercall interface");
+	domctl = xencall_alloc_buffer_pages(call, 1);
+	result = domctl ? domctl_try_version(call, domctl, XEN_DOMCTL_INTERFACE_VERSION) : ENOMEM;
+	if (result == EACCES)
+		error = domctl_version_error(call, domctl);
+	else if (result == EPERM)
+		error = error_create("this domain may not look into others: run xtop in dom0");
+	else if (result)
+		error = error_create_errno(result, "Xen refuses to describe domain 0");
+	if (domctl)
+		xencall_free_buffer_pages(call, domctl, 1);
+	xencall_close(call);
+	return error;
+}

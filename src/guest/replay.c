@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Replaying a recording; see xtop/replay.h. Counts what the sampler would have counted.
+ *
+ * Times in a file are as hostile as the rest of it. What is paced, counted and handed on is a clock
+ * of our own: it starts with the first sample's time and goes on by what each sample is later than
+ * the one before it, so that it neither goes back nor runs over. In a recording of ours it is the
+ * samples' clock.
+ */
+#include "config.h"
+
+#include "xtop/replay.h"
+
+#include <string.h>
+#include <time.h>
+
+#define REPLAY_NAP_NS 1000000 /* while the ring is full, or the next sample is not due */
+
+struct replay {
+	struct control *control;
+	struct ring *ring;
+	bool paced;
+	uint64_t first_ns; /* time of the first sample */
+	uint64_t last_ns;  /* of the last one, as the file has it */
+	uint64_t
+		elapsed_ns; /* from the first to the last one, on the clock that does not go back */
+	uint32_t
+		period_ns; /* that the first one ends: so many samples in so much time are the rate */
+	uint64_t started_ns; /* when the first one was replayed, CLOCK_MONOTONIC */
+	struct sampler_counts counts;
+};
+
+static uint64_t replay_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void replay_nap(void)
+{
+	const struct timespec nap = { .tv_nsec = REPLAY_NAP_NS };
+
+	nanosleep(&nap, NULL);
+}
+
+/* The first sample sets the clock, the others move it. */
+static void replay_advance(struct replay *replay, const struct sample *sample)
+{
+	uint64_t time_ns = sample->time_ns, room_ns;
+	uint64_t step_ns = time_ns > replay->last_ns ? time_ns - replay->last_ns : 0;
+
+	if (!replay->started_ns) {
+		replay->started_ns = replay_now();
+		replay->first_ns = replay->last_ns = time_ns;
+		replay->period_ns = sample->period_ns;
+		return;
+	}
+	room_ns = UINT64_MAX - replay->first_ns - replay->elapsed_ns;
+	replay->elapsed_ns += step_ns < room_ns ? step_ns : room_ns;
+	replay->last_ns = time_ns;
+}
+
+/* As if sampling had started one period before the first sample. */
+static uint64_t replay_elapsed(const struct replay *replay)
+{
+	uint64_t elapsed_ns = replay->elapsed_ns + replay->period_ns;
+
+	return elapsed_ns < replay->elapsed_ns ? UINT64_MAX : elapsed_ns;
+}
+
+/* False: told to end before. */
+static bool replay_wait_until_due(const struct replay *replay)
+{
+	while (replay->paced && replay->elapsed_ns > replay_now() - replay->started_ns) {
+		if (control_quitting(replay->control))
+			return false;
+		replay_nap();
+	}
+	return true;
+}
+
+/* False: told to end while the ring was full. */
+static bool replay_put(struct replay *replay, const struct sample *sample, size_t size_bytes)
+{
+	struct sample *room;
+
+	while (!(room = ring_reserve(replay->ring, size_bytes))) {
+		if (control_quitting(replay->control))
+			return false;
+		replay_nap();
+	}
+	memcpy(room, sample, size_bytes);
+	room->time_ns = replay->first_ns + replay->elapsed_ns;
+	ring_commit(replay->ring, size_bytes);
+	return true;
+}
+
+static void replay_count(struct replay *replay, const struct sample *sample)
+{
+	struct sampler_counts *counts = &replay->counts;
+
+	counts->state = SAMPLER_RUNNING;
+	counts->ticks++;
+	counts->samples++;
+	counts->late += !!(sample->flags & SAMPLE_LATE);
+	counts->retakes += !!(sample->flags & SAMPLE_RETAKE);
+	counts->elapsed_ns = replay_elapsed(replay);
+	counts->stopped_ns += sample->stopped_ns;
+	if (sample->stopped_ns) {
+		counts->stops++;
+		control_add_stopped(replay->control, sample->stopped_ns);
+	} else {
+		counts->idle_ticks++;
+	}
+	if (replay->elapsed_ns)
+		counts->rate_now_hz =
+			(double)(counts->ticks - 1) * 1e9 / (double)replay->elapsed_ns;
+	if (counts->elapsed_ns)
+		counts->stopped_share = (double)counts->stopped_ns / (double)counts->elapsed_ns;
+	control_put_counts(replay->control, counts);
+}
+
+void replay_run(struct recording *recording, struct control *control, struct ring *ring, bool paced)
+{
+	struct replay replay = { .control = control, .ring = ring, .paced = paced };
+	const struct sample *sample;
+	size_t size_bytes;
+
+	replay.counts.rate_asked_hz = recording_info(recording)->freq_hz;
+	while (!control_quitting(control) && (sample = recording_next(recording, &size_bytes))) {
+		replay_advance(&replay, sample);
+		if (!replay_wait_until_due(&replay) || !replay_put(&replay, sample, size_bytes))
+			break;
+		replay_count(&replay, sample);
+	}
+	if (recording_complaint(recording))
+		control_put_message(control, recording_complaint(recording));
+	replay.counts.state = SAMPLER_ENDED;
+	control_put_counts(control, &replay.counts);
+	control_finish(control);
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Command line in, exit status out; the only place that writes to stderr. */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "xtop/options.h"
+#include "xtop/session.h"
+
+enum exit_status { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
+
+static enum exit_status main_fail(struct xtop_error *error, enum exit_status status)
+{
+	if (!error)
+		return STATUS_OK;
+	fprintf(stderr, "xtop: %s\n", error_message(error));
+	error_destroy(error);
+	return status;
+}
+
+static enum exit_status main_print(const char *text)
+{
+	if (fputs(text, stdout) != EOF && fflush(stdout) != EOF)
+		return STATUS_OK;
+	return main_fail(error_create_errno(errno, "cannot write stdout"), STATUS_FAILED);
+}
+
+/*
+ * A closed standard stream (`xtop >&-`) is replaced by one that fails: else the next file to be
+ * opened would take its number, and tables would go into a recording. As gnulib's stdopen does.
+ */
+static void main_open_streams(void)
+{
+	static const int modes[] = {
+		[STDIN_FILENO] = O_WRONLY, [STDOUT_FILENO] = O_RDONLY, [STDERR_FILENO] = O_RDONLY
+	};
+
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+			open("/dev/null", modes[fd]);
+}
+
+static enum exit_status main_profile(const struct options *options)
+{
+	struct xtop_error *error = session_check(options);
+
+	if (error)
+		return main_fail(error, STATUS_USAGE);
+	return main_fail(session_run(options), STATUS_FAILED);
+}
+
+static enum exit_status main_act(const struct options *options)
+{
+	switch (options->action) {
+	case ACTION_HELP:
+		return main_print(options_help());
+	case ACTION_VERSION:
+		return main_print(PACKAGE_STRING "\n");
+	case ACTION_LIST:
+		return main_fail(session_list(), STATUS_FAILED);
+	case ACTION_PROFILE:
+		break;
+	}
+	return main_profile(options);
+}
+
+int main(int argc, char **argv)
+{
+	struct options options;
+	enum exit_status status;
+
+	main_open_streams();
+	status = main_fail(options_parse(argc, argv, &options), STATUS_USAGE);
+	if (status == STATUS_OK)
+		status = main_act(&options);
+	options_free(&options);
+	return status;
+}

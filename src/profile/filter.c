@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The filter: which stacks count. A stack does when one of its frames matches, so a node whose
+ * frame matches lets its whole subtree through. Frames never change, so each is matched against the
+ * regex once in the filter's life and remembered.
+ */
+#include "config.h"
+
+#include "xtop/cleanup.h"
+#include "xtop/functions.h"
+
+#include <ctype.h>
+#include <regex.h>
+#include <string.h>
+
+/* Of a frame; zero is what fresh memory holds. */
+enum filter_verdict { FILTER_NOT_ASKED, FILTER_YES, FILTER_NO };
+
+struct filter_memory {
+	const struct frames *frames;
+	uint32_t n;
+	uint8_t *verdicts; /* enum filter_verdict by frame id */
+};
+
+struct filter {
+	char *text;
+	regex_t regex;
+	struct filter_memory *memory;
+};
+
+static bool filter_has_capital(const char *text)
+{
+	while (*text && !isupper((unsigned char)*text))
+		text++;
+	return *text;
+}
+
+struct xtop_error *filter_create(const char *regex, struct filter **filterp)
+{
+	_cleanup_free_ struct filter *filter = calloc(1, sizeof(*filter));
+	_cleanup_free_ struct filter_memory *memory = calloc(1, sizeof(*memory));
+	_cleanup_free_ char *text = strdup(regex);
+	char reason[128];
+	int failure;
+
+	if (!filter || !memory || !text)
+		return error_create("no memory for the filter");
+	failure = regcomp(&filter->regex, regex,
+			  REG_EXTENDED | REG_NOSUB | (filter_has_capital(regex) ? 0 : REG_ICASE));
+	if (failure) {
+		regerror(failure, &filter->regex, reason, sizeof(reason));
+		return error_create("filter \"%s\": %s (it is a POSIX extended regular expression)",
+				    regex, reason);
+	}
+	filter->text = no_cleanup_ptr(text);
+	filter->memory = no_cleanup_ptr(memory);
+	*filterp = no_cleanup_ptr(filter);
+	return NULL;
+}
+
+void filter_destroy(struct filter *filter)
+{
+	if (!filter)
+		return;
+	regfree(&filter->regex);
+	free(filter->memory->verdicts);
+	free(filter->memory);
+	free(filter->text);
+	free(filter);
+}
+
+const char *filter_text(const struct filter *filter)
+{
+	return filter->text;
+}
+
+/* FRAME's place in the memory, NULL when there is none for it: then it is matched each time. */
+static uint8_t *filter_recall(struct filter_memory *memory, const struct frames *frames,
+			      uint32_t frame)
+{
+	uint32_t n = memory->frames == frames ? memory->n : 0;
+	uint8_t *verdicts;
+
+	if (frame >= n) {
+		verdicts = realloc(memory->verdicts, 2 * (size_t)frame + 1024);
+		if (!verdicts)
+			return NULL;
+		memory->verdicts = verdicts;
+		memory->frames = frames;
+		memory->n = 2 * frame + 1024;
+		memset(verdicts + n, FILTER_NOT_ASKED, memory->n - n);
+	}
+	return &memory->verdicts[frame];
+}
+
+static bool filter_is_in(const struct filter *filter, const char *text)
+{
+	return regexec(&filter->regex, text, 0, NULL, 0) == 0;
+}
+
+bool filter_matches(const struct filter *filter, const struct frames *frames, uint32_t frame)
+{
+	uint8_t *verdict = filter_recall(filter->memory, frames, frame);
+	const struct frame *f = frames_get(frames, frame);
+	bool matches;
+
+	if (verdict && *verdict != FILTER_NOT_ASKED)
+		return *verdict == FILTER_YES;
+	matches = f->kind != FRAME_KIND_ROOT &&
+		  (filter_is_in(filter, f->name) || filter_is_in(filter, f->module) ||
+		   (f->raw_name != f->name && filter_is_in(filter, f->raw_name)));
+	if (verdict)
+		*verdict = matches ? FILTER_YES : FILTER_NO;
+	return matches;
+}
+
+struct xtop_error *filter_nodes(const struct filter *filter, const struct snapshot *snapshot,
+				struct snapshot_node **copyp, const struct snapshot_node **nodesp)
+{
+	const struct snapshot_node *from = snapshot->nodes;
+	struct snapshot_node *to;
+	uint32_t open_until = 0; /* nodes before that have a match above them or are one */
+
+	*copyp = NULL;
+	*nodesp = from;
+	if (!filter)
+		return NULL;
+	to = malloc(snapshot->n_nodes * sizeof(*to));
+	if (!to)
+		return error_create("no memory to filter %zu nodes", snapshot->n_nodes);
+	for (uint32_t i = 0; i < snapshot->n_nodes; i++) {
+		to[i] = from[i];
+		if (i >= open_until && filter_matches(filter, snapshot->frames, from[i].frame))
+			open_until = from[i].end;
+		if (i >= open_until) {
+			to[i].self_live = 0;
+			to[i].self_total = 0;
+		}
+		to[i].children_live = to[i].self_live;
+		to[i].children_total = to[i].self_total;
+	}
+	for (uint32_t i = snapshot->n_nodes - 1; i > 0; i--) {
+		to[to[i].parent].children_live += to[i].children_live;
+		to[to[i].parent].children_total += to[i].children_total;
+	}
+	*nodesp = *copyp = to;
+	return NULL;
+}

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The intern table of names; see xtop/frames.h. Frames lie in chunks, strings in blocks, and
+ * neither is ever moved or freed before the table is: that is what lets other threads read them
+ * without a lock. The index, which does move as it grows, is the resolver's alone.
+ *
+ * Everything is bounded by a named limit, because a guest chooses names, addresses and their
+ * number. The hash is seeded for the same reason: who cannot know it cannot make names collide.
+ */
+#include "config.h"
+
+#include "xtop/frames.h"
+#include "xtop/cleanup.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/random.h>
+
+#define FRAMES_CHUNK            1024
+#define FRAMES_TEXT_BLOCK_BYTES (64 << 10)
+#define FRAMES_INDEX_MIN        1024
+#define FRAMES_RECENT_MODULES   64
+
+struct frames_text {
+	struct frames_text *older;
+	size_t used;
+	char bytes[FRAMES_TEXT_BLOCK_BYTES];
+};
+
+struct frames_slot {
+	uint32_t hash;
+	uint32_t id; /* FRAME_NONE: free */
+};
+
+struct frames {
+	struct frame *chunks[FRAMES_MAX / FRAMES_CHUNK];
+	uint32_t n;
+	uint32_t n_unknown;
+	uint64_t refused;
+	uint64_t seed;
+	char *(*demangle)(const char *name);
+	struct frames_slot *index; /* open addressing, at most half full */
+	uint32_t index_size;       /* a power of two */
+	struct frames_text *texts; /* newest first */
+	size_t text_bytes;
+	const char
+		*modules[FRAMES_RECENT_MODULES]; /* few and often repeated: kept once, if by luck */
+};
+
+/* What makes a frame that frame, strings clean. NAME NULL: unknown. */
+struct frames_key {
+	enum frame_kind kind;
+	uint64_t address;
+	const char *name, *module;
+	uint64_t hash;
+};
+
+static uint64_t frames_hash(uint64_t hash, const char *bytes, size_t n)
+{
+	const uint64_t odd = 0x9e3779b97f4a7c15; /* 2^64 / golden ratio */
+
+	for (size_t done = 0; done < n; done += sizeof(uint64_t)) {
+		uint64_t word = 0;
+
+		memcpy(&word, bytes + done, n - done < sizeof(word) ? n - done : sizeof(word));
+		hash = (hash ^ word) * odd;
+		hash ^= hash >> 32;
+	}
+	return hash;
+}
+
+static bool frames_same(const struct frame *frame, const struct frames_key *key)
+{
+	return frame->address == key->address && frame->kind == key->kind &&
+	       frame->unknown == !key->name &&
+	       (!key->name || !strcmp(frame->raw_name, key->name)) &&
+	       !strcmp(frame->module, key->module);
+}
+
+/* The slot that holds KEY, or the free one where it would go. */
+static struct frames_slot *frames_find(const struct frames *frames, const struct frames_key *key)
+{
+	uint32_t mask = frames->index_size - 1, hash = key->hash;
+
+	for (uint32_t i = hash & mask;; i = (i + 1) & mask) {
+		struct frames_slot *slot = &frames->index[i];
+
+		if (slot->id == FRAME_NONE ||
+		    (slot->hash == hash && frames_same(frames_get(frames, slot->id), key)))
+			return slot;
+	}
+}
+
+static bool frames_index_resize(struct frames *frames, uint32_t size)
+{
+	struct frames_slot *old = frames->index, *index = malloc(size * sizeof(*index));
+
+	if (!index)
+		return false;
+	memset(index, 0xff, size * sizeof(*index)); /* FRAME_NONE */
+	for (uint32_t i = 0; i < frames->index_size; i++) {
+		uint32_t to = old[i].hash & (size - 1);
+
+		if (old[i].id == FRAME_NONE)
+			continue;
+		while (index[to].id != FRAME_NONE)
+			to = (to + 1) & (size - 1);
+		index[to] = old[i];
+	}
+	free(old);
+	frames->index = index;
+	frames->index_size = size;
+	return true;
+}
+
+/* A lasting copy of the clean TEXT, NULL when there is no room. */
+static const char *frames_keep(struct frames *frames, const char *text)
+{
+	size_t size = strlen(text) + 1;
+	struct frames_text *block = frames->texts;
+
+	if (!block || size > sizeof(block->bytes) - block->used) {
+		if (frames->text_bytes + sizeof(*block) > FRAMES_MAX_TEXT_BYTES)
+			return NULL;
+		block = malloc(sizeof(*block));
+		if (!block)
+			return NULL;
+		block->older = frames->texts;
+		block->used = 0;
+		frames->texts = block;
+		frames->text_bytes += sizeof(*block);
+	}
+	block->used += size;
+	return memcpy(block->bytes + block->used - size, text, size);
+}
+
+static const char *frames_keep_module(struct frames *frames, const char *module)
+{
+	uint64_t hash = frames_hash(frames->seed, module, strlen(module));
+	const char **recent = &frames->modules[hash % FRAMES_RECENT_MODULES];
+
+	if (!*module)
+		return "";
+	if (!*recent || strcmp(*recent, module))
+		*recent = frames_keep(frames, module);
+	return *recent;
+}
+
+/* The demangled and cleaned form of RAW_NAME, or RAW_NAME itself. */
+static const char *frames_keep_demangled(struct frames *frames, const char *raw_name)
+{
+	_cleanup_free_ char *demangled = frames->demangle ? frames->demangle(raw_name) : NULL;
+	char clean[FRAME_NAME_BYTES];
+
+	if (!demangled)
+		return raw_name;
+	text_clean(clean, sizeof(clean), demangled, strlen(demangled));
+	return frames_keep(frames, clean);
+}
+
+static bool frames_name(struct frames *frames, const struct frames_key *key, struct frame *frame)
+{
+	if (!key->name) {
+		frame->name = frame->raw_name = "[unknown]";
+		frame->unknown = true;
+		return true;
+	}
+	frame->raw_name = frames_keep(frames, key->name);
+	if (!frame->raw_name)
+		return false;
+	switch (key->kind) {
+	case FRAME_KIND_KERNEL:
+	case FRAME_KIND_USERLAND:
+		frame->name = frames_keep_demangled(frames, frame->raw_name);
+		break;
+	case FRAME_KIND_ROOT:
+	case FRAME_KIND_PROCESS:
+	case FRAME_KIND_MARK:
+		frame->name = frame->raw_name;
+		break;
+	}
+	return frame->name != NULL;
+}
+
+/* Room for the frame with the next id; NULL when there is none. */
+static struct frame *frames_next(struct frames *frames)
+{
+	struct frame **chunk = &frames->chunks[frames->n / FRAMES_CHUNK];
+
+	if (frames->n == FRAMES_MAX)
+		return NULL;
+	if (2 * (frames->n + 1) > frames->index_size &&
+	    !frames_index_resize(frames, 2 * frames->index_size))
+		return NULL;
+	if (!*chunk)
+		*chunk = malloc(FRAMES_CHUNK * sizeof(**chunk));
+	return *chunk ? *chunk + frames->n % FRAMES_CHUNK : NULL;
+}
+
+static uint32_t frames_add(struct frames *frames, const struct frames_key *key, uint32_t group)
+{
+	struct frame *frame = frames_next(frames);
+	struct frame new = { .address = key->address, .kind = key->kind };
+
+	if (!frame || (!key->name && frames->n_unknown >= FRAMES_MAX / 2))
+		return FRAME_NONE;
+	new.module = frames_keep_module(frames, key->module);
+	if (!new.module || !frames_name(frames, key, &new))
+		return FRAME_NONE;
+	new.group = group == FRAME_NONE ? frames->n : group;
+	*frame = new;
+	*frames_find(frames, key) = (struct frames_slot){ .hash = key->hash, .id = frames->n };
+	frames->n_unknown += new.unknown;
+	return frames->n++;
+}
+
+/* FRAME_NONE: no room; of an unnamed address its group then, which is what most people look at. */
+static uint32_t frames_find_or_add(struct frames *frames, enum frame_kind kind, const char *name,
+				   const char *module, uint64_t address)
+{
+	struct frames_key key = {
+		.kind = kind, .address = address, .name = name, .module = module
+	};
+	uint32_t id, group = FRAME_NONE;
+
+	key.hash = frames_hash(frames->seed ^ kind, (const char *)&address, sizeof(address));
+	key.hash = frames_hash(key.hash, module, strlen(module));
+	if (name)
+		key.hash = frames_hash(key.hash, name, strlen(name));
+	id = frames_find(frames, &key)->id;
+	if (id != FRAME_NONE)
+		return id;
+	if (!name && address) {
+		group = frames_find_or_add(frames, kind, NULL, module, 0);
+		if (group == FRAME_NONE)
+			return FRAME_NONE;
+	}
+	id = frames_add(frames, &key, group);
+	if (id != FRAME_NONE || group == FRAME_NONE)
+		return id;
+	frames->refused++;
+	return group;
+}
+
+uint32_t frames_intern(struct frames *frames, enum frame_kind kind, const char *name,
+		       const char *module, uint64_t address)
+{
+	char clean_name[FRAME_NAME_BYTES], clean_module[FRAME_MODULE_BYTES] = "";
+	uint32_t id;
+
+	/* One character is at most 4 bytes: no more of the source than that can matter. */
+	if (name && !*name)
+		name = NULL;
+	if (name)
+		text_clean(clean_name, sizeof(clean_name), name, 4 * sizeof(clean_name));
+	if (module)
+		text_clean(clean_module, sizeof(clean_module), module, 4 * sizeof(clean_module));
+	id = frames_find_or_add(frames, kind, name ? clean_name : NULL, clean_module, address);
+	if (id != FRAME_NONE)
+		return id;
+	frames->refused++;
+	return FRAME_UNKNOWN;
+}
+
+static bool frames_add_fixed(struct frames *frames)
+{
+	return frames_find_or_add(frames, FRAME_KIND_ROOT, "all", "", 0) == FRAME_ROOT &&
+	       frames_find_or_add(frames, FRAME_KIND_MARK, "[evicted]", "", 0) == FRAME_EVICTED &&
+	       frames_find_or_add(frames, FRAME_KIND_MARK, "[truncated]", "", 0) ==
+		       FRAME_TRUNCATED &&
+	       frames_find_or_add(frames, FRAME_KIND_MARK, NULL, "", 0) == FRAME_UNKNOWN;
+}
+
+struct xtop_error *frames_create(char *(*demangle)(const char *name), struct frames **framesp)
+{
+	struct frames *frames = calloc(1, sizeof(*frames));
+
+	if (frames) {
+		frames->demangle = demangle;
+		/* Without random bytes (before Linux 3.17) the table is as right, only not as
+		 * robust. */
+		if (getrandom(&frames->seed, sizeof(frames->seed), GRND_NONBLOCK) < 0)
+			frames->seed = (uintptr_t)frames;
+	}
+	if (!frames || !frames_index_resize(frames, FRAMES_INDEX_MIN) ||
+	    !frames_add_fixed(frames)) {
+		frames_destroy(frames);
+		return error_create("no memory for the table of names");
+	}
+	*framesp = frames;
+	return NULL;
+}
+
+void frames_destroy(struct frames *frames)
+{
+	if (!frames)
+		return;
+	for (size_t i = 0; i < FRAMES_MAX / FRAMES_CHUNK; i++)
+		free(frames->chunks[i]);
+	for (struct frames_text *text = frames->texts, *older; text; text = older) {
+		older = text->older;
+		free(text);
+	}
+	free(frames->index);
+	free(frames);
+}
+
+const struct frame *frames_get(const struct frames *frames, uint32_t id)
+{
+	return frames->chunks[id / FRAMES_CHUNK] + id % FRAMES_CHUNK;
+}
+
+uint32_t frames_count(const struct frames *frames)
+{
+	return frames->n;
+}
+
+uint64_t frames_refused(const struct frames *frames)
+{
+	return frames->refused;
+}
+
+size_t frames_memory_bytes(const struct frames *frames)
+{
+	size_t n_chunks = (frames->n + FRAMES_CHUNK - 1) / FRAMES_CHUNK;
+
+	return sizeof(*frames) + n_chunks * FRAMES_CHUNK * sizeof(struct frame) +
+	       frames->index_size * sizeof(struct frames_slot) + frames->text_bytes;
+}
+
+const char *frame_text(const struct frame *frame, bool addresses, char buffer[FRAME_TEXT_BYTES])
+{
+	if (!frame->unknown || !addresses || !frame->address)
+		return frame->name;
+	snprintf(buffer, FRAME_TEXT_BYTES, "0x%" PRIx64, frame->address);
+	return buffer;
+}

@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The profile; see xtop/profile.h. Resolver's thread.
+ *
+ * Decay. A live weight should halve with every half-life. Instead of making old weights smaller,
+ * new ones are made larger: a sample at time t is stored as 2^(t / half-life), and who reads at t
+ * divides by the same power. A stored number thus needs no touching while time goes by, and stored
+ * numbers compare as the weights do (forward decay: Cormode, Shkapenyuk, Srivastava, Xu, "Forward
+ * Decay: A Practical Time Decay Model for Streaming Systems", ICDE 2009). An exponent has an
+ * end, so time is cut into epochs of PROFILE_EPOCH half-lives: powers count from the start of an
+ * epoch, and a node says in which epoch its number was stored. It is brought forward when it is
+ * next weighed.
+ *
+ * Nodes. They lie in one array in the order of creation, and only eviction removes some, closing
+ * the gaps. So a parent always stands before its children, and all that must know about the tree
+ * is a pass over the array: from the back to sum subtrees, from the front to place them. No node
+ * keeps a list of its children. A node and its shares of hash and scratch take 44 bytes.
+ */
+#include "config.h"
+
+#include "xtop/profile.h"
+#include "xtop/cleanup.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+#include <sys/random.h>
+
+/* A sum of counts below 2^64 times 2^512 is far from the end of double, 2^1024. */
+#define PROFILE_EPOCH            512
+#define PROFILE_FIRST_NODES      4096
+#define PROFILE_MIN_HALF_LIFE_NS 1000000ULL
+#define PROFILE_MAX_HALF_LIFE_NS (UINT64_MAX / PROFILE_EPOCH)
+#define PROFILE_EVICT_SHARE      8 /* a batch is that part of the table */
+#define NODE_NONE                UINT32_MAX
+
+struct profile_node {
+	uint32_t parent, frame;
+	uint32_t hash_next; /* in the chain of its hash head */
+	uint32_t epoch;     /* that live is stored in */
+	double live;        /* own weight, times 2^(half-lives since the start of its epoch) */
+	uint64_t total;     /* own weight, not decayed */
+};
+
+struct profile {
+	struct profile_node *nodes;
+	uint32_t n, capacity, max;
+	uint32_t *heads;     /* of the hash chains; a power of two, at least capacity */
+	unsigned hash_shift; /* 64 - log2 of their number */
+	uint32_t *scratch;   /* two numbers a node, for copying and evicting */
+	uint64_t seed;       /* a guest cannot aim at one chain */
+	const struct frames *frames;
+
+	uint64_t half_life_ns; /* 0: no decay */
+	uint64_t time_ns;      /* latest seen */
+	uint64_t started_ns;   /* first sample; 0: none */
+	uint32_t epoch;        /* that time_ns lies in; the first starts at time 0 */
+	double growth;         /* 2^(half-lives from its start to time_ns) */
+	uint64_t evicted;
+
+	/* The stack added last: the next one often shares its outer part. */
+	uint32_t path_n;
+	uint32_t path_frames[SNAPSHOT_MAX_DEPTH], path_nodes[SNAPSHOT_MAX_DEPTH];
+};
+
+/* --- time ------------------------------------------------------------------------------------- */
+
+static void profile_advance(struct profile *profile, uint64_t time_ns)
+{
+	uint64_t epoch_ns = profile->half_life_ns * PROFILE_EPOCH;
+
+	if (time_ns <= profile->time_ns)
+		return;
+	profile->time_ns = time_ns;
+	if (!profile->half_life_ns)
+		return;
+	profile->epoch = time_ns / epoch_ns;
+	profile->growth = exp2((double)(time_ns % epoch_ns) / profile->half_life_ns);
+}
+
+/* NODE's live weight as it would be stored now. */
+static double profile_stored(const struct profile *profile, const struct profile_node *node)
+{
+	uint32_t epochs = profile->epoch - node->epoch;
+
+	if (!epochs)
+		return node->live;
+	/* Beyond four epochs nothing is left that a double can hold. */
+	return ldexp(node->live, -PROFILE_EPOCH * (int)(epochs < 4 ? epochs : 4));
+}
+
+static void profile_weigh(struct profile *profile, uint32_t index, double stored, uint64_t total)
+{
+	struct profile_node *node = &profile->nodes[index];
+
+	node->live = profile_stored(profile, node) + stored;
+	node->epoch = profile->epoch;
+	node->total += total;
+}
+
+/* --- nodes ------------------------------------------------------------------------------------ */
+
+static uint32_t *profile_head(const struct profile *profile, uint32_t parent, uint32_t frame)
+{
+	uint64_t hash = (((uint64_t)parent << 32) | frame) ^ profile->seed;
+
+	/* The finaliser of MurmurHash3: every bit of the key reaches every bit of the hash. */
+	hash = (hash ^ (hash >> 33)) * 0xff51afd7ed558ccd;
+	hash = (hash ^ (hash >> 33)) * 0xc4ceb9fe1a85ec53;
+	return &profile->heads[hash >> profile->hash_shift];
+}
+
+static void profile_chain(struct profile *profile, uint32_t index)
+{
+	struct profile_node *node = &profile->nodes[index];
+	uint32_t *head = profile_head(profile, node->parent, node->frame);
+
+	node->hash_next = *head;
+	*head = index;
+}
+
+static void profile_rehash(struct profile *profile)
+{
+	memset(profile->heads, 0xff, sizeof(*profile->heads) << (64 - profile->hash_shift));
+	for (uint32_t i = 1; i < profile->n; i++)
+		profile_chain(profile, i);
+}
+
+/* The child of PARENT for FRAME. There must be room for one more node. */
+static uint32_t profile_child(struct profile *profile, uint32_t parent, uint32_t frame)
+{
+	uint32_t index = *profile_head(profile, parent, frame);
+
+	for (; index != NODE_NONE; index = profile->nodes[index].hash_next) {
+		const struct profile_node *node = &profile->nodes[index];
+
+		if (node->parent == parent && node->frame == frame)
+			return index;
+	}
+	assert(profile->n < profile->capacity);
+	index = profile->n++;
+	profile->nodes[index] = (struct profile_node){ .parent = parent, .frame = frame };
+	profile_chain(profile, index);
+	return index;
+}
+
+/* On failure the arrays that did grow stay larger than capacity says: no harm. */
+static bool profile_grow(struct profile *profile, uint32_t capacity)
+{
+	unsigned bits = 64 - __builtin_clzll(capacity - 1);
+	struct profile_node *nodes = realloc(profile->nodes, capacity * sizeof(*nodes));
+	uint32_t *heads = NULL, *scratch = NULL;
+
+	if (nodes) {
+		profile->nodes = nodes;
+		scratch = realloc(profile->scratch, capacity * 2 * sizeof(*scratch));
+	}
+	if (scratch) {
+		profile->scratch = scratch;
+		heads = realloc(profile->heads, sizeof(*heads) << bits);
+	}
+	if (!heads)
+		return false;
+	profile->heads = heads;
+	profile->hash_shift = 64 - bits;
+	profile->capacity = capacity;
+	profile_rehash(profile);
+	return true;
+}
+
+/* --- eviction --------------------------------------------------------------------------------- */
+
+/*
+ * Weights of all subtrees as of now, into SUMS. Float will do: rounding is monotonic, so that a
+ * parent is never lighter than its child, which is all that eviction stands on. The root and
+ * [evicted] weigh infinitely much.
+ */
+static void profile_sum_subtrees(const struct profile *profile, float *sums)
+{
+	for (uint32_t i = 0; i < profile->n; i++) {
+		const struct profile_node *node = &profile->nodes[i];
+		bool kept = node->parent == 0 && node->frame == FRAME_EVICTED;
+
+		sums[i] = kept ? INFINITY : profile_stored(profile, node) / profile->growth;
+	}
+	sums[0] = INFINITY;
+	for (uint32_t i = profile->n - 1; i > 0; i--)
+		sums[profile->nodes[i].parent] += sums[i];
+}
+
+static uint32_t float_bits(float value)
+{
+	uint32_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	return bits;
+}
+
+/*
+ * The RANK-th smallest (from 1) of N floats that are not negative; their bits are in order as the
+ * numbers are. Found digit by digit, 11 + 11 + 10 bits from the top, by counting: three passes
+ * whatever the guest makes the weights be. *TIESP: how many of those equal to it belong to the
+ * RANK smallest.
+ */
+static float profile_select(const float *values, uint32_t n, uint32_t rank, uint32_t *tiesp)
+{
+	static const unsigned shifts[] = { 21, 10, 0 }, widths[] = { 11, 11, 10 };
+	uint32_t found = 0, mask = 0;
+	float value;
+
+	for (unsigned pass = 0; pass < 3; pass++) {
+		uint32_t counts[1 << 11] = { 0 }, digit = 0, digits = (1U << widths[pass]) - 1;
+
+		for (uint32_t i = 0; i < n; i++) {
+			uint32_t bits = float_bits(values[i]);
+
+			if ((bits & mask) == found)
+				counts[(bits >> shifts[pass]) & digits]++;
+		}
+		for (; counts[digit] < rank; digit++)
+			rank -= counts[digit];
+		found |= digit << shifts[pass];
+		mask |= digits << shifts[pass];
+	}
+	*tiesp = rank;
+	memcpy(&value, &found, sizeof(value));
+	return value;
+}
+
+/* Of equal weights the newer goes first, and so a child before its parent. Returns who goes in
+ * GONE. */
+static void profile_mark_lightest(const struct profile *profile, uint32_t n_gone, const float *sums,
+				  uint32_t *gone)
+{
+	uint32_t ties;
+	float limit = profile_select(sums, profile->n, n_gone, &ties);
+
+	for (uint32_t i = profile->n; i-- > 0;) {
+		gone[i] = sums[i] < limit || (sums[i] == limit && ties > 0);
+		if (sums[i] == limit && ties > 0)
+			ties--;
+	}
+}
+
+/*
+ * Throws out the N_GONE lightest nodes. A node is as heavy as its subtree, so no node goes before
+ * its children, and exactly as many go as are asked for: with batches of an eighth of the table,
+ * a new node pays for a few steps of these passes, however the tree is shaped.
+ */
+static void profile_evict(struct profile *profile, uint32_t n_gone)
+{
+	uint32_t *moved = profile->scratch + profile->capacity, n = 0;
+	struct profile_node *nodes = profile->nodes;
+	double stored = 0;
+	uint64_t total = 0;
+
+	profile_sum_subtrees(profile, (float *)profile->scratch);
+	profile_mark_lightest(profile, n_gone, (const float *)profile->scratch, moved);
+	for (uint32_t i = 0; i < profile->n; i++) {
+		if (moved[i]) {
+			stored += profile_stored(profile, &nodes[i]);
+			total += nodes[i].total;
+			continue;
+		}
+		nodes[n] = nodes[i];
+		nodes[n].parent = moved[nodes[i].parent];
+		moved[i] = n++;
+	}
+	profile->n = n;
+	profile->evicted += n_gone;
+	profile->path_n = 0;
+	profile_rehash(profile);
+	profile_weigh(profile, profile_child(profile, 0, FRAME_EVICTED), stored, total);
+}
+
+/* Room for N more nodes, N at most half of the limit. */
+static void profile_make_room(struct profile *profile, uint32_t n)
+{
+	uint32_t capacity = profile->capacity, batch;
+
+	if (profile->n + n <= capacity)
+		return;
+	if (capacity < profile->max &&
+	    profile_grow(profile, capacity < profile->max / 2 ? 2 * capacity : profile->max))
+		return;
+	/* One more for [evicted], which may have to be made. */
+	batch = profile->n + n + 1 - capacity;
+	if (batch < profile->n / PROFILE_EVICT_SHARE)
+		batch = profile->n / PROFILE_EVICT_SHARE;
+	profile_evict(profile, batch);
+}
+
+/* --- the outside ------------------------------------------------------------------------------ */
+
+struct xtop_error *profile_create(size_t max_nodes, uint64_t half_life_ns,
+				  const struct frames *frames, struct profile **profilep)
+{
+	struct profile *profile = calloc(1, sizeof(*profile));
+	uint32_t max = max_nodes < PROFILE_MAX_NODES ? max_nodes : PROFILE_MAX_NODES;
+
+	if (!profile)
+		return error_create("no memory for the profile");
+	if (half_life_ns && half_life_ns < PROFILE_MIN_HALF_LIFE_NS)
+		half_life_ns = PROFILE_MIN_HALF_LIFE_NS;
+	if (half_life_ns > PROFILE_MAX_HALF_LIFE_NS)
+		half_life_ns = PROFILE_MAX_HALF_LIFE_NS;
+	profile->max = max < PROFILE_MIN_NODES ? PROFILE_MIN_NODES : max;
+	profile->frames = frames;
+	profile->half_life_ns = half_life_ns;
+	profile->growth = 1;
+	if (getrandom(&profile->seed, sizeof(profile->seed), GRND_NONBLOCK) < 0)
+		profile->seed = (uintptr_t)profile;
+	if (!profile_grow(profile, profile->max < PROFILE_FIRST_NODES ? profile->max
+								      : PROFILE_FIRST_NODES)) {
+		profile_destroy(profile);
+		return error_create("no memory for the profile");
+	}
+	profile_reset(profile);
+	*profilep = profile;
+	return NULL;
+}
+
+void profile_destroy(struct profile *profile)
+{
+	if (!profile)
+		return;
+	free(profile->nodes);
+	free(profile->heads);
+	free(profile->scratch);
+	free(profile);
+}
+
+void profile_reset(struct profile *profile)
+{
+	profile->n = 1;
+	profile->nodes[0] = (struct profile_node){ .frame = FRAME_ROOT };
+	profile->started_ns = 0;
+	profile->evicted = 0;
+	profile->path_n = 0;
+	profile_rehash(profile);
+}
+
+void profile_add(struct profile *profile, const uint32_t *frames, size_t n, uint64_t time_ns,
+		 uint32_t count)
+{
+	static const uint32_t unknown = FRAME_UNKNOWN;
+	uint32_t limit =
+		profile->max / 2 < SNAPSHOT_MAX_DEPTH ? profile->max / 2 : SNAPSHOT_MAX_DEPTH;
+	uint32_t node, depth = 0;
+
+	if (!count)
+		return;
+	profile_advance(profile, time_ns);
+	if (!profile->started_ns)
+		profile->started_ns = profile->time_ns;
+	if (!n) {
+		frames = &unknown;
+		n = 1;
+	}
+	if (n > limit)
+		n = limit;
+	profile_make_room(profile, n);
+	while (depth < n && depth < profile->path_n && frames[depth] == profile->path_frames[depth])
+		depth++;
+	node = depth ? profile->path_nodes[depth - 1] : 0;
+	for (; depth < n; depth++) {
+		node = profile_child(profile, node, frames[depth]);
+		profile->path_frames[depth] = frames[depth];
+		profile->path_nodes[depth] = node;
+	}
+	profile->path_n = n;
+	profile_weigh(profile, node, count * profile->growth, count);
+}
+
+/*
+ * Pre-order from the order of creation: with the sizes of the subtrees known, a node's place is
+ * where its parent has got to with placing children, and its children start right behind it.
+ */
+static void profile_copy_nodes(const struct profile *profile, struct snapshot_node *to)
+{
+	uint32_t *size = profile->scratch, *next = profile->scratch + profile->capacity;
+	uint32_t *place = size; /* a size is not needed any more when its node is placed */
+
+	for (uint32_t i = 0; i < profile->n; i++)
+		size[i] = 1;
+	for (uint32_t i = profile->n - 1; i > 0; i--)
+		size[profile->nodes[i].parent] += size[i];
+	next[0] = 0; /* the root is placed as a child of itself */
+	for (uint32_t i = 0; i < profile->n; i++) {
+		const struct profile_node *node = &profile->nodes[i];
+		uint32_t at = next[node->parent], end = at + size[i];
+
+		next[node->parent] = end;
+		next[i] = at + 1;
+		place[i] = at;
+		to[at] = (struct snapshot_node){ .frame = node->frame,
+						 .parent = place[node->parent],
+						 .end = end };
+		to[at].depth = i ? to[to[at].parent].depth + 1 : 0;
+		to[at].self_live = to[at].children_live =
+			profile_stored(profile, node) / profile->growth;
+		to[at].self_total = to[at].children_total = node->total;
+	}
+	for (uint32_t i = profile->n - 1; i > 0; i--) {
+		to[to[i].parent].children_live += to[i].children_live;
+		to[to[i].parent].children_total += to[i].children_total;
+	}
+}
+
+struct xtop_error *profile_copy(struct profile *profile, uint64_t time_ns,
+				struct snapshot **snapshotp)
+{
+	struct snapshot *snapshot = snapshot_create(profile->n);
+
+	if (!snapshot)
+		return error_create("no memory for a snapshot of %u nodes", profile->n);
+	profile_advance(profile, time_ns);
+	profile_copy_nodes(profile, snapshot->nodes);
+	snapshot->time_ns = profile->time_ns;
+	snapshot->started_ns = profile->started_ns;
+	snapshot->frames = profile->frames;
+	snapshot->n_frames = frames_count(profile->frames);
+	snapshot->live_weight = snapshot->nodes[0].children_live;
+	snapshot->total_weight = snapshot->nodes[0].children_total;
+	snapshot->profile_bytes =
+		profile_memory_bytes(profile) + frames_memory_bytes(profile->frames);
+	snapshot->resolver.evicted_nodes = profile->evicted;
+	snapshot->resolver.frames_refused = frames_refused(profile->frames);
+	*snapshotp = snapshot;
+	return NULL;
+}
+
+size_t profile_nodes(const struct profile *profile)
+{
+	return profile->n;
+}
+
+uint64_t profile_evicted(const struct profile *profile)
+{
+	return profile->evicted;
+}
+
+size_t profile_memory_bytes(const struct profile *profile)
+{
+	return sizeof(*profile) +
+	       profile->capacity * (sizeof(*profile->nodes) + 2 * sizeof(*profile->scratch)) +
+	       (sizeof(*profile->heads) << (64 - profile->hash_shift));
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The control block; see xtop/control.h. Anonymous shared memory, made before the processes part.
+ * All fields are relaxed atomics: each stands for itself, a reader may see one counter a tick older
+ * than the next. Only the message is ordered, by the state that announces it.
+ */
+#include "config.h"
+
+#include "xtop/control.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define CONTROL_MESSAGE_BYTES 256
+
+/*
+ * Histogram of stopped times, log-linear as in HdrHistogram: values below 2^8 one by one, above
+ * that 128 steps an octave, so a step is at most 1/128 of its value.
+ *
+ *   value = (128 + step) << shift,  step 0..127,  index = (shift + 1) * 128 + step
+ */
+#define STOPPED_STEPS   128
+#define STOPPED_SHIFTS  33 /* up to 2^40 ns: 18 minutes */
+#define STOPPED_BUCKETS ((STOPPED_SHIFTS + 1) * STOPPED_STEPS)
+
+/* Direct-mapped by a hash of the region; the check bits tell one region from another. */
+#define STACK_HINTS 4096
+
+struct control {
+	/* main's */
+	_Atomic double rate_hz, budget;
+	atomic_bool quit, finish;
+	_Atomic uint64_t resets;
+	/* sampler's */
+	_Alignas(64) atomic_int state;
+	_Atomic double rate_asked_hz, rate_now_hz, stopped_share, stopped_share_max;
+	_Atomic uint64_t ticks, samples, late, missed, skipped_budget, idle_ticks, lost, refused,
+		retakes, stops, stopped_ns, elapsed_ns, mapped_pages, maps, faults, cpu_ns;
+	_Atomic uint64_t stopped_min_ns, stopped_max_ns, stopped_sum_ns;
+	_Atomic uint64_t stopped[STOPPED_BUCKETS];
+	char message[CONTROL_MESSAGE_BYTES];
+	/* resolver's */
+	_Alignas(64) _Atomic uint64_t stack_tops[STACK_HINTS];
+};
+
+#define GET(field)        atomic_load_explicit(&control->field, memory_order_relaxed)
+#define PUT(field, value) atomic_store_explicit(&control->field, value, memory_order_relaxed)
+
+struct xtop_error *control_create(struct control **controlp)
+{
+	struct control *control = mmap(NULL, sizeof(*control), PROT_READ | PROT_WRITE,
+				       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (control == MAP_FAILED)
+		return error_create_errno(errno, "cannot share %zu bytes of memory",
+					  sizeof(*control));
+	PUT(stopped_min_ns, UINT64_MAX);
+	*controlp = control;
+	return NULL;
+}
+
+void control_destroy(struct control *control)
+{
+	if (control)
+		munmap(control, sizeof(*control));
+}
+
+void control_set_rate(struct control *control, double hz)
+{
+	PUT(rate_hz, hz);
+}
+
+void control_set_budget(struct control *control, double share)
+{
+	PUT(budget, share);
+}
+
+void control_quit(struct control *control)
+{
+	PUT(quit, true);
+}
+
+void control_reset(struct control *control)
+{
+	PUT(resets, GET(resets) + 1);
+}
+
+void control_finish(struct control *control)
+{
+	/* Release: what was committed to the ring before is there for who sees this. */
+	atomic_store_explicit(&control->finish, true, memory_order_release);
+}
+
+uint64_t control_resets(const struct control *control)
+{
+	return GET(resets);
+}
+
+bool control_finishing(const struct control *control)
+{
+	return atomic_load_explicit(&control->finish, memory_order_acquire);
+}
+
+double control_rate(const struct control *control)
+{
+	double hz = GET(rate_hz);
+
+	return hz >= RATE_MIN_HZ && hz <= RATE_MAX_HZ ? hz : RATE_MIN_HZ;
+}
+
+double control_budget(const struct control *control)
+{
+	double share = GET(budget);
+
+	return share > 0 && share <= 1 ? share : 0.01;
+}
+
+bool control_quitting(const struct control *control)
+{
+	return GET(quit);
+}
+
+/* Every counter of struct sampler_counts but the state, which is ordered. */
+#define CONTROL_COUNTS(X)                                                                          \
+	X(rate_asked_hz)                                                                           \
+	X(rate_now_hz) X(ticks) X(samples) X(late) X(missed) X(skipped_budget) X(idle_ticks)       \
+		X(lost) X(refused) X(retakes) X(stops) X(stopped_ns) X(elapsed_ns) X(mapped_pages) \
+			X(maps) X(faults) X(cpu_ns) X(stopped_share) X(stopped_share_max)
+
+void control_put_counts(struct control *control, const struct sampler_counts *counts)
+{
+#define X(field) PUT(field, counts->field);
+	CONTROL_COUNTS(X)
+#undef X
+	/* Release: whoever reads this state reads these counters and, if it failed, the message. */
+	atomic_store_explicit(&control->state, counts->state, memory_order_release);
+}
+
+void control_get_counts(const struct control *control, struct sampler_counts *counts)
+{
+	int state = atomic_load_explicit(&control->state, memory_order_acquire);
+
+#define X(field) counts->field = GET(field);
+	CONTROL_COUNTS(X)
+#undef X
+	counts->state =
+		state >= SAMPLER_STARTING && state <= SAMPLER_FAILED ? state : SAMPLER_FAILED;
+}
+
+void control_put_message(struct control *control, const char *message)
+{
+	strncpy(control->message, message, sizeof(control->message) - 1);
+}
+
+const char *control_message(const struct control *control)
+{
+	int state = atomic_load_explicit(&control->state, memory_order_acquire);
+
+	return state == SAMPLER_FAILED || state == SAMPLER_ENDED ? control->message : "";
+}
+
+static size_t stopped_bucket(uint64_t ns)
+{
+	unsigned shift = 0;
+
+	if (ns >> (STOPPED_SHIFTS + 7))
+		return STOPPED_BUCKETS - 1;
+	if (ns >= 2 * STOPPED_STEPS)
+		shift = 63 - 7 - (unsigned)__builtin_clzll(ns);
+	return ns < STOPPED_STEPS ? ns : shift * STOPPED_STEPS + (ns >> shift);
+}
+
+/* Smallest value of a bucket: undoes stopped_bucket(). */
+static uint64_t stopped_value(size_t bucket)
+{
+	size_t shift = bucket < 2 * STOPPED_STEPS ? 0 : bucket / STOPPED_STEPS - 1;
+
+	return (bucket - shift * STOPPED_STEPS) << shift;
+}
+
+/* Only the sampler writes, so a plain load and store is an increment. */
+#define ADD(field, value) PUT(field, GET(field) + (value))
+
+void control_add_stopped(struct control *control, uint64_t stopped_ns)
+{
+	ADD(stopped[stopped_bucket(stopped_ns)], 1);
+	ADD(stopped_sum_ns, stopped_ns);
+	if (stopped_ns < GET(stopped_min_ns))
+		PUT(stopped_min_ns, stopped_ns);
+	if (stopped_ns > GET(stopped_max_ns))
+		PUT(stopped_max_ns, stopped_ns);
+}
+
+static uint64_t stopped_clamp(const struct stopped_summary *summary, uint64_t ns)
+{
+	if (ns < summary->min_ns)
+		return summary->min_ns;
+	return ns > summary->max_ns ? summary->max_ns : ns;
+}
+
+/*
+ * The nearest rank: the smallest value that PERCENT of all do not exceed. A bucket's smallest value
+ * stands for all in it, but never outside of what was seen.
+ */
+static uint64_t stopped_quantile(const struct stopped_summary *summary, const uint64_t *counts,
+				 unsigned percent)
+{
+	uint64_t rank = (summary->n * percent + 99) / 100, seen = 0;
+
+	for (size_t i = 0; i < STOPPED_BUCKETS; i++) {
+		seen += counts[i];
+		if (seen >= rank)
+			return stopped_clamp(summary, i == STOPPED_BUCKETS - 1 ? UINT64_MAX
+									       : stopped_value(i));
+	}
+	return summary->max_ns;
+}
+
+void control_get_stopped(const struct control *control, struct stopped_summary *summary)
+{
+	static _Thread_local uint64_t counts[STOPPED_BUCKETS];
+	uint64_t n = 0;
+
+	*summary = (struct stopped_summary){ 0 };
+	for (size_t i = 0; i < STOPPED_BUCKETS; i++) {
+		uint64_t value = stopped_value(i);
+
+		counts[i] = GET(stopped[i]);
+		n += counts[i];
+		summary->log2[value ? 63 - __builtin_clzll(value) : 0] += counts[i];
+	}
+	if (!n)
+		return;
+	summary->n = n;
+	summary->min_ns = GET(stopped_min_ns);
+	summary->max_ns = GET(stopped_max_ns);
+	summary->mean_ns = (double)GET(stopped_sum_ns) / (double)n;
+	summary->p50_ns = stopped_quantile(summary, counts, 50);
+	summary->p90_ns = stopped_quantile(summary, counts, 90);
+	summary->p99_ns = stopped_quantile(summary, counts, 99);
+}
+
+/*
+ * A hint holds the top's distance above its region's start, and which region it is of:
+ *
+ *   63                              20 19                   0
+ *   | region number, low 44 bits      | bytes from its start |
+ */
+#define HINT_BYTES_BITS 20
+
+static uint64_t hint_region(uint64_t address)
+{
+	return address / STACK_REGION_BYTES;
+}
+
+static size_t hint_slot(uint64_t region)
+{
+	return (region * 0x9e3779b97f4a7c15ULL >> 32) % STACK_HINTS; /* Fibonacci hashing */
+}
+
+void control_learn_stack(struct control *control, uint64_t address, uint64_t top)
+{
+	uint64_t region = hint_region(address);
+	uint64_t bytes = top - region * STACK_REGION_BYTES;
+
+	if (bytes >= 1 << HINT_BYTES_BITS)
+		return;
+	PUT(stack_tops[hint_slot(region)], region << HINT_BYTES_BITS | bytes);
+}
+
+uint64_t control_stack_top(const struct control *control, uint64_t address)
+{
+	uint64_t region = hint_region(address);
+	uint64_t hint = GET(stack_tops[hint_slot(region)]);
+
+	if (hint >> HINT_BYTES_BITS != (region & (UINT64_MAX >> HINT_BYTES_BITS)) || !hint)
+		return 0;
+	return region * STACK_REGION_BYTES + (hint & ((1 << HINT_BYTES_BITS) - 1));
+}

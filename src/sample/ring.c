@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The ring between sampler and resolver; see xtop/ring.h. Modelled on the discipline of Concurrency
+ * Kit's ck_ring: state is split by who writes it, and each fence says what it lets the other side
+ * do.
+ *
+ * Layout, in one memfd shared over fork():
+ *
+ *   page 0            struct ring_shared: head and tail, each on its own cache line
+ *   page 1 ...        the bytes, mapped twice in a row
+ *
+ * head and tail count bytes since the start and only grow; the place in the bytes is the count
+ * modulo the size. A record is a u64 length followed by its bytes, padded to 8. Records that
+ * cross the end of the bytes run on into the second mapping, which is the first again.
+ */
+#include "config.h"
+
+#include "xtop/ring.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "xtop/cleanup.h"
+
+#define RING_CACHE_LINE 64
+#define RING_HEAD_BYTES 4096 /* page 0 */
+
+struct ring_shared {
+	/* producer's: end of the last record */
+	_Alignas(RING_CACHE_LINE) _Atomic uint64_t head;
+	/* consumer's: start of the oldest record */
+	_Alignas(RING_CACHE_LINE) _Atomic uint64_t tail;
+};
+
+struct ring {
+	struct ring_shared *shared;
+	unsigned char *bytes;
+	size_t size;
+	/*
+	 * Each side keeps its own counter here and only publishes it: what the other side, maybe a
+	 * less trusted process, scribbles over the shared one cannot send it astray. It also
+	 * remembers the other's counter and looks again only when that seems in the way, so that
+	 * the line the other side writes stays in its cache.
+	 */
+	_Alignas(RING_CACHE_LINE) uint64_t producer_head;
+	uint64_t producer_tail; /* last seen */
+	_Alignas(RING_CACHE_LINE) uint64_t consumer_tail;
+	uint64_t consumer_head; /* last seen */
+};
+
+static size_t ring_record_bytes(size_t size_bytes)
+{
+	return sizeof(uint64_t) + ((size_bytes + 7) & ~(size_t)7);
+}
+
+/* head page | bytes | the same bytes */
+static void *ring_map(int fd, size_t size)
+{
+	unsigned char *base;
+
+	base = mmap(NULL, RING_HEAD_BYTES + 2 * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		    0);
+	if (base == MAP_FAILED)
+		return NULL;
+	if (mmap(base, RING_HEAD_BYTES + size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+		 0) == MAP_FAILED ||
+	    mmap(base + RING_HEAD_BYTES + size, size, PROT_READ | PROT_WRITE,
+		 MAP_SHARED | MAP_FIXED, fd, RING_HEAD_BYTES) == MAP_FAILED) {
+		munmap(base, RING_HEAD_BYTES + 2 * size);
+		return NULL;
+	}
+	return base;
+}
+
+struct xtop_error *ring_create(size_t size_bytes, struct ring **ringp)
+{
+	_cleanup_close_ int fd = -1;
+	struct ring *ring;
+	size_t size = RING_HEAD_BYTES;
+	void *base;
+
+	while (size < size_bytes)
+		size *= 2;
+	fd = memfd_create("xtop-ring", MFD_CLOEXEC);
+	if (fd < 0 || ftruncate(fd, (off_t)(RING_HEAD_BYTES + size)) < 0)
+		return error_create_errno(errno, "cannot create a ring of %zu bytes", size);
+	base = ring_map(fd, size);
+	if (!base)
+		return error_create_errno(errno, "cannot map a ring of %zu bytes", size);
+	ring = aligned_alloc(RING_CACHE_LINE, sizeof(*ring));
+	if (!ring) {
+		munmap(base, RING_HEAD_BYTES + 2 * size);
+		return error_create("out of memory");
+	}
+	*ring = (struct ring){
+		.shared = base,
+		.bytes = (unsigned char *)base + RING_HEAD_BYTES,
+		.size = size,
+	};
+	*ringp = ring;
+	return NULL;
+}
+
+void ring_destroy(struct ring *ring)
+{
+	if (!ring)
+		return;
+	munmap(ring->shared, RING_HEAD_BYTES + 2 * ring->size);
+	free(ring);
+}
+
+static uint64_t *ring_at(const struct ring *ring, uint64_t count)
+{
+	return (uint64_t *)(void *)(ring->bytes + (count & (ring->size - 1)));
+}
+
+void *ring_reserve(struct ring *ring, size_t size_bytes)
+{
+	uint64_t end = ring->producer_head + ring_record_bytes(size_bytes);
+
+	if (size_bytes > ring->size)
+		return NULL;
+	if (end - ring->producer_tail > ring->size) {
+		/*
+		 * Acquire: what the consumer released it has finished reading, so it may be
+		 * overwritten.
+		 */
+		ring->producer_tail =
+			atomic_load_explicit(&ring->shared->tail, memory_order_acquire);
+		if (end - ring->producer_tail > ring->size)
+			return NULL;
+	}
+	return ring_at(ring, ring->producer_head) + 1;
+}
+
+void ring_commit(struct ring *ring, size_t size_bytes)
+{
+	*ring_at(ring, ring->producer_head) = size_bytes;
+	ring->producer_head += ring_record_bytes(size_bytes);
+	/* Release: the record and its length are there before the consumer can see the new head. */
+	atomic_store_explicit(&ring->shared->head, ring->producer_head, memory_order_release);
+}
+
+const void *ring_peek(struct ring *ring, size_t *size_bytesp)
+{
+	if (ring->consumer_tail == ring->consumer_head) {
+		/* Acquire: pairs with the release in ring_commit(); the record may be read. */
+		ring->consumer_head =
+			atomic_load_explicit(&ring->shared->head, memory_order_acquire);
+		if (ring->consumer_tail == ring->consumer_head)
+			return NULL;
+	}
+	*size_bytesp = *ring_at(ring, ring->consumer_tail);
+	return ring_at(ring, ring->consumer_tail) + 1;
+}
+
+void ring_release(struct ring *ring)
+{
+	ring->consumer_tail += ring_record_bytes(*ring_at(ring, ring->consumer_tail));
+	/* Release: the consumer's reads are done before the producer may write there. */
+	atomic_store_explicit(&ring->shared->tail, ring->consumer_tail, memory_order_release);
+}
+
+size_t ring_used_bytes(const struct ring *ring)
+{
+	uint64_t tail = atomic_load_explicit(&ring->shared->tail, memory_order_relaxed);
+	uint64_t head = atomic_load_explicit(&ring->shared->head, memory_order_relaxed);
+	uint64_t used = head > tail ? head - tail : 0;
+
+	return used < ring->size
+		       ? used
+		       : ring->size; /* both sides may have gone on between the two loads */
+}
+
+size_t ring_size_bytes(const struct ring *ring)
+{
+	return ring->size;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The one check of a sample's shape (layout: xtop/sample.h). It stands between the bytes and every
+ * walker: a recording is a file somebody sent, and its stacks were written by a guest. Any thread;
+ * reads only the record.
+ *
+ * A record is taken apart from the front by a cursor that owns what is left of it; each part must
+ * be there whole, and at the end nothing may be left over.
+ */
+#include "config.h"
+
+#include "xtop/sample.h"
+
+struct sample_cursor {
+	const char *at;
+	size_t left_bytes;
+};
+
+/* The next SIZE_BYTES, or NULL when they are not all there. */
+static const void *sample_take(struct sample_cursor *cursor, size_t size_bytes)
+{
+	const char *part = cursor->at;
+
+	if (size_bytes > cursor->left_bytes)
+		return NULL;
+	cursor->at += size_bytes;
+	cursor->left_bytes -= size_bytes;
+	return part;
+}
+
+/* One piece of stack; *COPIEDP sums up what its vCPU has so far. */
+static bool sample_check_stack(struct sample_cursor *cursor, size_t *copiedp)
+{
+	const struct sample_stack *stack = sample_take(cursor, sizeof(*stack));
+
+	if (!stack || stack->size_bytes > SAMPLE_STACK_LIMIT_BYTES - *copiedp)
+		return false;
+	if (stack->address > UINT64_MAX - stack->size_bytes)
+		return false;
+	*copiedp += stack->size_bytes;
+	return sample_take(cursor, (stack->size_bytes + 7) & ~7U);
+}
+
+static bool sample_check_fields(const struct sample_vcpu *vcpu)
+{
+	bool has_stack = vcpu->state == VCPU_RUNNABLE || vcpu->state == VCPU_RUNNING;
+
+	return vcpu->vcpu < SAMPLE_MAX_VCPUS && vcpu->state < N_VCPU_STATES && vcpu->user <= 1 &&
+	       vcpu->cut < N_SAMPLE_CUTS && vcpu->n_stacks <= (has_stack ? SAMPLE_MAX_STACKS : 0);
+}
+
+static bool sample_check_vcpu(struct sample_cursor *cursor, bool seen[SAMPLE_MAX_VCPUS])
+{
+	const struct sample_vcpu *vcpu = sample_take(cursor, sizeof(*vcpu));
+	struct sample_cursor inside;
+	size_t copied_bytes = 0;
+
+	if (!vcpu || !sample_check_fields(vcpu) || seen[vcpu->vcpu])
+		return false;
+	seen[vcpu->vcpu] = true;
+	if (vcpu->size_bytes < sizeof(*vcpu))
+		return false;
+	inside = (struct sample_cursor){ cursor->at, vcpu->size_bytes - sizeof(*vcpu) };
+	if (!sample_take(cursor, inside.left_bytes))
+		return false;
+	for (unsigned i = 0; i < vcpu->n_stacks; i++)
+		if (!sample_check_stack(&inside, &copied_bytes))
+			return false;
+	return inside.left_bytes == 0;
+}
+
+bool sample_check(const void *record, size_t size_bytes)
+{
+	struct sample_cursor cursor = { record, size_bytes };
+	bool seen[SAMPLE_MAX_VCPUS] = { false };
+	const struct sample *sample;
+
+	if (!record || (uintptr_t)record % 8 || size_bytes % 8)
+		return false;
+	sample = sample_take(&cursor, sizeof(*sample));
+	if (!sample || sample->size_bytes != size_bytes || sample->n_vcpus > SAMPLE_MAX_VCPUS)
+		return false;
+	for (unsigned i = 0; i < sample->n_vcpus; i++)
+		if (!sample_check_vcpu(&cursor, seen))
+			return false;
+	return cursor.left_bytes == 0;
+}

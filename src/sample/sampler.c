@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The sampler: at each tick stop the guest, read the registers of its vCPUs, copy the live part of
+ * each stack, let it go, commit the sample. Everything that can be done while the guest runs is
+ * done then: looking which vCPUs want to run, mapping pages, housekeeping, counting.
+ *
+ *   sleep to the deadline
+ *   look            which vCPUs run or wait for a CPU; if none does the guest is not stopped at all
+ *   reserve         room in the ring; none: the tick is lost, and the guest is not stopped for nothing
+ *   stop ─┐
+ *   copy  │         sampler_take(): the stopped window, nothing else in it
+ *   release ┘
+ *   if a page was not mapped yet: map it and, if the budget allows, take the sample once more
+ *   commit
+ *
+ * Its process's only thread. Allocates nothing after start.
+ */
+#include "config.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "sample/budget.h"
+#include "sample/copy.h"
+#include "xtop/sampler.h"
+
+#define SAMPLER_CACHE_PAGES  16384     /* 64 MiB of guest memory mapped at most */
+#define SAMPLER_PAUSED_NS    100000000 /* between looks at a guest that somebody else has paused */
+#define SAMPLER_NAP_NS       100000000 /* longest sleep without a look whether to quit */
+#define SAMPLER_RING_BYTES   (1 << 20)
+#define SAMPLER_RING_SAMPLES 4
+
+struct sampler {
+	struct guest *guest;
+	struct control *control;
+	struct ring *ring;
+	struct copier copier;
+	struct budget budget;
+	struct guest_look look;
+	unsigned n_wanted; /* vCPUs that are running or runnable */
+	uint16_t wanted[SAMPLE_MAX_VCPUS];
+	struct registers regs[SAMPLE_MAX_VCPUS]; /* of those wanted, in that order */
+	bool user[SAMPLE_MAX_VCPUS];
+	/*
+	 * The record that is being written lies in memory that the resolver's process can write
+	 * too, and that one parses what the guest made: it is only written, never read back. Its
+	 * head is kept here and goes in last.
+	 */
+	struct sample head;
+	bool missed_pages; /* a stack was cut at a page not mapped yet */
+	uint64_t started_ns, cpu_told_ns;
+	struct sampler_counts counts;
+};
+
+size_t sampler_ring_bytes(unsigned n_vcpus)
+{
+	size_t size = SAMPLER_RING_SAMPLES * sample_size_max(n_vcpus);
+
+	return size > SAMPLER_RING_BYTES ? size : SAMPLER_RING_BYTES;
+}
+
+static uint64_t sampler_clock(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t sampler_now(void)
+{
+	return sampler_clock(CLOCK_MONOTONIC);
+}
+
+/* --- the stopped window ----------------------------------------------------------------------- */
+
+/* The stack of the I-th vCPU wanted, whole, at TO. Returns its size. */
+static size_t sampler_put_vcpu(struct sampler *sampler, char *to, unsigned i)
+{
+	struct sample_vcpu *vcpu = (struct sample_vcpu *)to;
+	struct sample_stack *stack = (struct sample_stack *)(vcpu + 1);
+	const struct registers *regs = &sampler->regs[i];
+	size_t copied_bytes, size_bytes = sizeof(*vcpu);
+	enum sample_cut cut =
+		copy_stack(&sampler->copier, regs, (char *)(stack + 1), &copied_bytes);
+
+	/* A page was read as zeros, by this vCPU or one before: nothing that hangs on it is true. */
+	if (fault_count())
+		cut = CUT_FAULT;
+	sampler->missed_pages |= cut == CUT_NOT_MAPPED;
+	if (copied_bytes) {
+		*stack = (struct sample_stack){ .address = regs->rsp,
+						.size_bytes = (uint32_t)copied_bytes };
+		size_bytes += sizeof(*stack) + ((copied_bytes + 7) & ~(size_t)7);
+	}
+	*vcpu = (struct sample_vcpu){
+		.size_bytes = (uint32_t)size_bytes,
+		.vcpu = sampler->wanted[i],
+		.state = (uint8_t)sampler->look.states[sampler->wanted[i]],
+		.user = sampler->user[i],
+		.n_stacks = copied_bytes != 0,
+		.cut = (uint8_t)cut,
+		.regs = *regs,
+	};
+	return size_bytes;
+}
+
+/*
+ * Stop, copy, release. False: the guest would not stop, and what was taken before is as it was.
+ * Either way *STOPPED_NS is the time from before the stop to after the release.
+ */
+static bool sampler_take(struct sampler *sampler, char *room, uint64_t *stopped_ns)
+{
+	struct guest *guest = sampler->guest;
+	size_t size_bytes = sizeof(struct sample);
+	uint64_t begin_ns = sampler_now();
+	bool stopped;
+
+	stopped = guest->ops->stop(guest->context, sampler->wanted, sampler->n_wanted,
+				   sampler->regs, sampler->user);
+	if (stopped) {
+		sampler->missed_pages = false;
+		for (unsigned i = 0; i < sampler->n_wanted; i++)
+			size_bytes += sampler_put_vcpu(sampler, room + size_bytes, i);
+		guest->ops->release(guest->context);
+	}
+	*stopped_ns = sampler_now() - begin_ns;
+	if (!stopped)
+		return false;
+	sampler->head.time_ns = begin_ns;
+	sampler->head.stopped_ns = *stopped_ns < UINT32_MAX ? (uint32_t)*stopped_ns : UINT32_MAX;
+	sampler->head.n_vcpus = (uint16_t)sampler->n_wanted;
+	sampler->head.size_bytes = (uint32_t)size_bytes;
+	return true;
+}
+
+/* --- around it -------------------------------------------------------------------------------- */
+
+/*
+ * Xen may have stopped a guest that it then would not read: a refused stop costs budget like any
+ * other.
+ */
+static bool sampler_take_counted(struct sampler *sampler, char *room)
+{
+	struct sampler_counts *counts = &sampler->counts;
+	uint64_t stopped_ns;
+	unsigned faults;
+	bool taken;
+
+	fault_arm();
+	taken = sampler_take(sampler, room, &stopped_ns);
+	faults = fault_disarm();
+	budget_spend(&sampler->budget, stopped_ns);
+	counts->stopped_ns += stopped_ns;
+	if (!taken)
+		return false;
+	counts->stops++;
+	control_add_stopped(sampler->control, stopped_ns);
+	counts->faults += faults;
+	if (faults)
+		frame_cache_drop(sampler->copier.cache);
+	return true;
+}
+
+/*
+ * Maps what the first try missed; reading page tables that may change or go away meanwhile. False:
+ * there was nothing to map, or Xen would not: trying again at once gives no more.
+ */
+static bool sampler_prepare(struct sampler *sampler)
+{
+	struct frame_cache *cache = sampler->copier.cache;
+	uint64_t maps = frame_cache_maps(cache);
+	unsigned faults;
+
+	fault_arm();
+	sampler->copier.now_ns = sampler_now();
+	for (unsigned i = 0; i < sampler->n_wanted; i++)
+		copy_prepare(&sampler->copier, &sampler->regs[i]);
+	faults = fault_disarm();
+	sampler->counts.faults += faults;
+	if (faults)
+		frame_cache_drop(cache);
+	return !faults && frame_cache_maps(cache) != maps;
+}
+
+/* The vCPUs that had nothing to run; after the others, with their state alone. */
+static void sampler_append_idle(struct sampler *sampler, char *room)
+{
+	struct sample *head = &sampler->head;
+
+	for (unsigned vcpu = 0; vcpu < sampler->guest->info.n_vcpus; vcpu++) {
+		if (sampler->look.states[vcpu] > VCPU_BLOCKED)
+			continue;
+		*(struct sample_vcpu *)(room + head->size_bytes) = (struct sample_vcpu){
+			.size_bytes = sizeof(struct sample_vcpu),
+			.vcpu = (uint16_t)vcpu,
+			.state = (uint8_t)sampler->look.states[vcpu],
+		};
+		head->size_bytes += sizeof(struct sample_vcpu);
+		head->n_vcpus++;
+	}
+}
+
+static bool sampler_may_stop(struct sampler *sampler)
+{
+	return budget_allows(&sampler->budget, control_budget(sampler->control), sampler_now());
+}
+
+static bool sampler_fill(struct sampler *sampler, char *room)
+{
+	sampler->missed_pages = false;
+	if (sampler->n_wanted && !sampler_take_counted(sampler, room))
+		return false;
+	if (sampler->missed_pages && sampler_prepare(sampler) && sampler_may_stop(sampler) &&
+	    sampler_take_counted(sampler, room)) {
+		sampler->counts.retakes++;
+		sampler->head.flags |= SAMPLE_RETAKE;
+	}
+	sampler_append_idle(sampler, room);
+	*(struct sample *)room = sampler->head;
+	return true;
+}
+
+static void sampler_choose(struct sampler *sampler)
+{
+	sampler->n_wanted = 0;
+	for (unsigned vcpu = 0; vcpu < sampler->guest->info.n_vcpus; vcpu++)
+		if (sampler->look.states[vcpu] > VCPU_BLOCKED)
+			sampler->wanted[sampler->n_wanted++] = (uint16_t)vcpu;
+	if (!sampler->n_wanted)
+		sampler->counts.idle_ticks++;
+}
+
+/* Room of the ring that was never written has no memory yet: better now than in the stop. */
+static void sampler_touch(char *room, size_t size_bytes)
+{
+	for (size_t i = 0; i < size_bytes; i += GUEST_PAGE_SIZE)
+		*(volatile char *)(room + i) = 0;
+	*(volatile char *)(room + size_bytes - 1) = 0;
+}
+
+/* One tick of a guest that runs. */
+static void sampler_tick(struct sampler *sampler, uint16_t flags, uint64_t period_ns)
+{
+	size_t size_max;
+	char *room;
+
+	sampler_choose(sampler);
+	size_max = sample_size_max(sampler->n_wanted) +
+		   sampler->guest->info.n_vcpus * sizeof(struct sample_vcpu);
+	if (sampler->n_wanted && !sampler_may_stop(sampler)) {
+		sampler->counts.skipped_budget++;
+		return;
+	}
+	room = ring_reserve(sampler->ring, size_max);
+	if (!room) {
+		sampler->counts.lost++;
+		return;
+	}
+	sampler_touch(room, size_max);
+	sampler->head = (struct sample){
+		.size_bytes = sizeof(struct sample),
+		.flags = flags,
+		.time_ns = sampler_now(),
+		.period_ns = (uint32_t)period_ns,
+	};
+	if (!sampler_fill(sampler, room)) {
+		sampler->counts.refused++;
+		return;
+	}
+	ring_commit(sampler->ring, sampler->head.size_bytes);
+	sampler->counts.samples++;
+	budget_count(&sampler->budget);
+}
+
+static void sampler_tell(struct sampler *sampler, enum sampler_state state, uint64_t now_ns)
+{
+	struct sampler_counts *counts = &sampler->counts;
+
+	budget_measure(&sampler->budget, now_ns);
+	counts->state = state;
+	counts->rate_asked_hz = control_rate(sampler->control);
+	counts->rate_now_hz = sampler->budget.rate_hz;
+	counts->stopped_share = sampler->budget.share;
+	counts->stopped_share_max = sampler->budget.share_max;
+	counts->elapsed_ns = now_ns - sampler->started_ns;
+	counts->mapped_pages = frame_cache_pages(sampler->copier.cache);
+	counts->maps = frame_cache_maps(sampler->copier.cache);
+	if (now_ns - sampler->cpu_told_ns >= BUDGET_WINDOW_NS || state != SAMPLER_RUNNING) {
+		counts->cpu_ns = sampler_clock(CLOCK_PROCESS_CPUTIME_ID);
+		sampler->cpu_told_ns = now_ns;
+	}
+	control_put_counts(sampler->control, counts);
+}
+
+/* --- ticks ------------------------------------------------------------------------------------ */
+
+static void sampler_sleep_to(uint64_t until_ns)
+{
+	struct timespec until = {
+		.tv_sec = (time_t)(until_ns / 1000000000),
+		.tv_nsec = (long)(until_ns % 1000000000),
+	};
+
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+}
+
+static void sampler_sleep(const struct sampler *sampler, uint64_t until_ns)
+{
+	uint64_t now_ns;
+
+	while ((now_ns = sampler_now()) < until_ns && !control_quitting(sampler->control))
+		sampler_sleep_to(until_ns - now_ns < SAMPLER_NAP_NS ? until_ns
+								    : now_ns + SAMPLER_NAP_NS);
+}
+
+/*
+ * The deadline after DEADLINE_NS: those that have gone by already are missed, not caught up with.
+ */
+static uint64_t sampler_next_deadline(struct sampler *sampler, uint64_t deadline_ns,
+				      uint64_t period_ns)
+{
+	uint64_t now_ns = sampler_now();
+	uint64_t passed = now_ns > deadline_ns + period_ns ? (now_ns - deadline_ns) / period_ns : 0;
+
+	sampler->counts.missed += passed;
+	return deadline_ns + (1 + passed) * period_ns;
+}
+
+static uint16_t sampler_meet_deadline(struct sampler *sampler, uint64_t deadline_ns,
+				      uint64_t period_ns)
+{
+	bool late;
+
+	sampler_sleep(sampler, deadline_ns);
+	late = sampler_now() > deadline_ns + period_ns / 2;
+	sampler->counts.ticks++;
+	sampler->counts.late += late;
+	return late ? SAMPLE_LATE : 0;
+}
+
+static enum sampler_state sampler_state_of(enum guest_life life)
+{
+	switch (life) {
+	case GUEST_RUNS:
+		return SAMPLER_RUNNING;
+	case GUEST_PAUSED_BY_OTHERS:
+		return SAMPLER_GUEST_PAUSED;
+	case GUEST_GONE:
+		break;
+	}
+	return SAMPLER_GUEST_GONE;
+}
+
+static enum sampler_state sampler_loop(struct sampler *sampler)
+{
+	enum sampler_state state = SAMPLER_RUNNING;
+	uint64_t deadline_ns = sampler_now();
+
+	while (!control_quitting(sampler->control)) {
+		uint64_t period_ns = (uint64_t)(1e9 / control_rate(sampler->control));
+		uint16_t flags;
+
+		if (state == SAMPLER_GUEST_PAUSED)
+			period_ns = SAMPLER_PAUSED_NS;
+		deadline_ns = sampler_next_deadline(sampler, deadline_ns, period_ns);
+		flags = sampler_meet_deadline(sampler, deadline_ns, period_ns);
+		if (!sampler->guest->ops->look(sampler->guest->context, &sampler->look))
+			return SAMPLER_GUEST_GONE;
+		state = sampler_state_of(sampler->look.life);
+		if (state == SAMPLER_GUEST_GONE)
+			return state;
+		frame_cache_follow(sampler->copier.cache, sampler->look.pages);
+		if (state == SAMPLER_RUNNING)
+			sampler_tick(sampler, flags, period_ns);
+		frame_cache_tend(sampler->copier.cache, sampler_now());
+		sampler_tell(sampler, state, sampler_now());
+	}
+	return SAMPLER_ENDED;
+}
+
+void sampler_run(struct guest *guest, struct control *control, struct ring *ring)
+{
+	static struct sampler sampler; /* too large for a stack */
+	struct xtop_error *error;
+	enum sampler_state end;
+
+	sampler = (struct sampler){ .guest = guest, .control = control, .ring = ring };
+	sampler.copier = (struct copier){ .guest = guest, .control = control };
+	error = frame_cache_create(guest, SAMPLER_CACHE_PAGES, &sampler.copier.cache);
+	if (error) {
+		control_put_message(control, error_message(error));
+		control_put_counts(control, &(struct sampler_counts){ .state = SAMPLER_FAILED });
+		error_destroy(error);
+		return;
+	}
+	sampler.started_ns = sampler_now();
+	budget_init(&sampler.budget, sampler.started_ns);
+	sampler_tell(&sampler, SAMPLER_RUNNING, sampler.started_ns);
+	end = sampler_loop(&sampler);
+	frame_cache_drop(sampler.copier.cache); /* a mapping would keep a dead domain as a zombie */
+	sampler_tell(&sampler, end, sampler_now());
+	frame_cache_destroy(sampler.copier.cache);
+}

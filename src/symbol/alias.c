@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Several symbols at one address; see alias.h for the rule. Any thread. */
+#include "config.h"
+
+#include "alias.h"
+
+#include <string.h>
+
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+
+static bool alias_has_prefix(const char *name, const char *prefix)
+{
+	return strncmp(name, prefix, strlen(prefix)) == 0;
+}
+
+static bool alias_has_suffix(const char *name, const char *suffix)
+{
+	size_t name_bytes = strlen(name), suffix_bytes = strlen(suffix);
+
+	return name_bytes >= suffix_bytes && strcmp(name + name_bytes - suffix_bytes, suffix) == 0;
+}
+
+static bool alias_is_one_of(const char *name, const char *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(name, list[i]) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * Marks are told by their names, which is a heuristic: a function may be called `__start_tty`. It
+ * loses nothing by it but a draw against an alias.
+ *
+ *   __start_X, __stop_X    ld, for each section that is named like a C identifier
+ *   _text, _stext, ...     Linux arch/x86/kernel/vmlinux.lds.S, include/asm-generic/sections.h
+ *   __pi_X                 aliases of the kernel's position-independent start-up code
+ *   __pfx_X                objtool's names of the padding before X, Linux 6.2 and later
+ *   __cfi_X                the compiler's names of the type hash before X
+ */
+static bool alias_is_mark(const char *name)
+{
+	static const char *const marks[] = { "_text", "_stext", "_sinittext" };
+	static const char *const prefixes[] = {
+		"__start_", "__stop_", "__end_", "__pi_", "__pfx_", "__cfi_",
+	};
+
+	if (name[0] != '_')
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
+		if (alias_has_prefix(name, prefixes[i]))
+			return true;
+	if (name[1] == '_' &&
+	    (alias_has_suffix(name, "_start") || alias_has_suffix(name, "_begin")))
+		return true;
+	return alias_is_one_of(name, marks, ARRAY_SIZE(marks)) || symbol_is_end_mark(name);
+}
+
+bool symbol_is_end_mark(const char *name)
+{
+	static const char *const ends[] = { "etext",      "_etext",     "__etext",
+					    "_einittext", "__init_end", "__indirect_thunk_end" };
+
+	if (name[0] != '_' && name[0] != 'e')
+		return false;
+	return alias_is_one_of(name, ends, ARRAY_SIZE(ends)) ||
+	       (alias_has_prefix(name, "__") && alias_has_suffix(name, "_text_end"));
+}
+
+bool symbol_alias_better(const struct symbol_alias *a, const struct symbol_alias *b)
+{
+	bool a_mark = alias_is_mark(a->name), b_mark = alias_is_mark(b->name);
+	size_t a_bars = strspn(a->name, "_"), b_bars = strspn(b->name, "_");
+	size_t a_bytes = strlen(a->name), b_bytes = strlen(b->name);
+
+	if (a->sized != b->sized)
+		return a->sized;
+	if (a_mark != b_mark)
+		return b_mark;
+	if (a->rank != b->rank)
+		return a->rank > b->rank;
+	if (a_bars != b_bars)
+		return a_bars < b_bars;
+	if (a_bytes != b_bytes)
+		return a_bytes < b_bytes;
+	return strcmp(a->name, b->name) < 0;
+}

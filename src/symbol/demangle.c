@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * C++ and Rust names for people, by libiberty. The resolver's thread, once for each new frame.
+ *
+ *   _ZN2ns3Foo3barEi                     ns::Foo::bar       Itanium C++ ABI 5.1
+ *   _ZN4core5write17h0123456789abcdefE    core::write        Rust, legacy: the same with a hash
+ *   _RNvCs1234_7mycrate3foo               mycrate::foo       Rust, v0: RFC 2603
+ *   _ZL4slowv.part.0.cold                 slow.part.0.cold   clones keep GCC's suffix, as in C
+ *
+ * Parameters are left out as perf does (Linux 6.1 tools/perf/util/symbol-elf.c demangle_sym()
+ * passes DMGL_NO_OPTS unless -v): one name is one function almost always.
+ *
+ * A short mangled name can stand for a very long one: substitutions (S_) and back references double
+ * it again and again, 100 bytes stand for more than fit in memory. So the interface with a callback
+ * is used, which hands the text out piece by piece, and left by longjmp() once DEMANGLE_MAX_BYTES
+ * are there. libiberty limits its own recursion (DMGL_NO_RECURSE_LIMIT is not set), and refuses C++
+ * names above 1,024 bytes.
+ */
+#include "config.h"
+
+#include "xtop/symbol.h"
+
+#include <libiberty/demangle.h>
+#include <setjmp.h>
+#include <string.h>
+
+#include "xtop/cleanup.h"
+
+struct demangle_output {
+	char text[DEMANGLE_MAX_BYTES];
+	size_t used; /* below the size of text: room for the NUL */
+	bool only_at_punctuation;
+	jmp_buf full;
+};
+
+typedef int demangle_function(const char *mangled, int options, demangle_callbackref callback,
+			      void *opaque);
+
+/*
+ * Where the callback may be left by longjmp() without a leak. The C++ demangler allocates nothing.
+ * The Rust one holds memory while it prints an identifier in Punycode, and then only; such a piece
+ * has letters, digits or bytes above 0x7f in it. Any name that doubles prints "<", ", " and the
+ * like.
+ */
+static bool demangle_may_leave(const struct demangle_output *output, const char *text, size_t bytes)
+{
+	if (!output->only_at_punctuation)
+		return true;
+	for (size_t i = 0; i < bytes; i++)
+		if (!strchr("<>()[]{},:;&*+ ", text[i]) || !text[i])
+			return false;
+	return bytes > 0;
+}
+
+static void demangle_take(const char *text, size_t bytes, void *opaque)
+{
+	struct demangle_output *output = opaque;
+	size_t room = sizeof(output->text) - 1 - output->used;
+	size_t taken = bytes < room ? bytes : room;
+
+	if (taken) /* libiberty also hands out empty pieces, some at NULL */
+		memcpy(output->text + output->used, text, taken);
+	output->used += taken;
+	if (output->used == sizeof(output->text) - 1 && demangle_may_leave(output, text, bytes))
+		longjmp(output->full, 1);
+}
+
+static bool demangle_run(demangle_function *demangle, const char *name,
+			 struct demangle_output *output)
+{
+	output->used = 0;
+	output->only_at_punctuation = demangle == rust_demangle_callback;
+	if (setjmp(output->full))
+		return true; /* cut */
+	return demangle(name, DMGL_NO_OPTS, demangle_take, output) && output->used;
+}
+
+/*
+ * Where the mangled name ends and a compiler's suffix (.cold, .isra.0, .llvm.123) starts. Neither
+ * C++ nor Rust v0 has a '.' in it. Legacy Rust has ("alloc..vec"), but always ends in 17h, 16
+ * digits, E.
+ */
+static size_t demangle_core_bytes(const char *name)
+{
+	const char *hash = name;
+
+	while ((hash = strstr(hash, "17h"))) {
+		if (strspn(hash + 3, "0123456789abcdef") == 16 && hash[19] == 'E' &&
+		    (!hash[20] || hash[20] == '.'))
+			return hash + 20 - name;
+		hash++;
+	}
+	return strcspn(name, ".");
+}
+
+char *symbol_demangle(const char *name)
+{
+	size_t core_bytes, suffix_bytes, room;
+	_cleanup_free_ char *core = NULL;
+	struct demangle_output output;
+	const char *suffix;
+
+	if (name[0] != '_' || (name[1] != 'Z' && name[1] != 'R'))
+		return NULL;
+	core_bytes = demangle_core_bytes(name);
+	core = strndup(name, core_bytes);
+	if (!core || (!demangle_run(rust_demangle_callback, core, &output) &&
+		      !demangle_run(cplus_demangle_v3_callback, core, &output)))
+		return NULL;
+	suffix = strncmp(name + core_bytes, ".llvm.", 6) == 0 ? "" : name + core_bytes;
+	suffix_bytes = strlen(suffix);
+	room = sizeof(output.text) - 1 - output.used;
+	if (suffix_bytes > room)
+		suffix_bytes = room;
+	memcpy(output.text + output.used, suffix, suffix_bytes);
+	return strndup(output.text, output.used + suffix_bytes);
+}

@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Everything known about names: one image a file, kernel module or recorded table. Filled before
+ * sampling starts, on main's thread; read-only then.
+ *
+ * Images may overlap (a module's pages are reused, a file is given twice): the one added last
+ * answers, and where it has no name for the address, the one before it, and so on. Which image to
+ * begin with stands in cells, a step function over all addresses: cell i holds from its start to
+ * that of cell i + 1, and names the image added last of those that reach over it, or none. Images
+ * that lie apart, which is the rule, cost one binary search however many there are.
+ */
+#include "config.h"
+
+#include "xtop/symbol.h"
+
+#include <assert.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "xtop/cleanup.h"
+
+#define NO_IMAGE   UINT32_MAX
+#define COPY_BYTES (64U << 10)
+
+struct image {
+	struct symtab *tab;
+	char *module;
+	struct build_id build_id;
+	uint64_t start, end; /* first start and last end of its symbols */
+};
+
+struct symbols_cell {
+	uint64_t start;
+	uint32_t image; /* index, or NO_IMAGE */
+};
+
+struct symbols {
+	struct image *images;
+	size_t n_images;
+	struct symbols_cell *cells; /* the first starts at 0 */
+	size_t n_cells;
+};
+
+static void cleanup_symtab(struct symtab **tab)
+{
+	symtab_destroy(*tab);
+}
+
+struct xtop_error *symbols_create(struct symbols **symbolsp)
+{
+	struct symbols *symbols = calloc(1, sizeof(*symbols));
+	struct symbols_cell *cells = malloc(sizeof(*cells));
+
+	if (!symbols || !cells) {
+		free(symbols);
+		free(cells);
+		return error_create("out of memory for symbols");
+	}
+	cells[0] = (struct symbols_cell){ 0, NO_IMAGE };
+	symbols->cells = cells;
+	symbols->n_cells = 1;
+	*symbolsp = symbols;
+	return NULL;
+}
+
+void symbols_destroy(struct symbols *symbols)
+{
+	if (!symbols)
+		return;
+	for (size_t i = 0; i < symbols->n_images; i++) {
+		symtab_destroy(symbols->images[i].tab);
+		free(symbols->images[i].module);
+	}
+	free(symbols->images);
+	free(symbols->cells);
+	free(symbols);
+}
+
+/* --- the set of images ------------------------------------------------------------------------ */
+
+/* Index of the cell that holds ADDRESS. */
+static size_t symbols_cell(const struct symbols *symbols, uint64_t address)
+{
+	size_t low = 0, high = symbols->n_cells;
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (symbols->cells[middle].start <= address)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Index of the cell that starts at ADDRESS, made if there is none. */
+static size_t symbols_split_cell(struct symbols *symbols, uint64_t address)
+{
+	size_t i = symbols_cell(symbols, address);
+	struct symbols_cell *cell = &symbols->cells[i];
+
+	if (cell->start == address)
+		return i;
+	memmove(cell + 2, cell + 1, (symbols->n_cells - i - 1) * sizeof(*cell));
+	symbols->n_cells++;
+	cell[1] = (struct symbols_cell){ address, cell->image };
+	return i + 1;
+}
+
+/* [START, END) belongs to IMAGE now, whoever had it before. There is room for two more cells. */
+static void symbols_cover(struct symbols *symbols, uint64_t start, uint64_t end, uint32_t image)
+{
+	size_t first = symbols_split_cell(symbols, start),
+	       behind = symbols_split_cell(symbols, end);
+	struct symbols_cell *cells = symbols->cells;
+
+	cells[first].image = image;
+	memmove(&cells[first + 1], &cells[behind], (symbols->n_cells - behind) * sizeof(*cells));
+	symbols->n_cells -= behind - first - 1;
+}
+
+/* Room for one more image. */
+static struct xtop_error *symbols_reserve(struct symbols *symbols)
+{
+	struct image *images;
+	struct symbols_cell *cells;
+
+	if (symbols->n_images == SYMBOLS_MAX_IMAGES)
+		return error_create("more than %u files and modules with symbols",
+				    SYMBOLS_MAX_IMAGES);
+	images = realloc(symbols->images, (symbols->n_images + 1) * sizeof(*images));
+	if (images)
+		symbols->images = images;
+	cells = realloc(symbols->cells, (symbols->n_cells + 2) * sizeof(*cells));
+	if (cells)
+		symbols->cells = cells;
+	return images && cells ? NULL : error_create("out of memory for symbols");
+}
+
+static uint64_t symbols_last_end(const struct symtab *tab)
+{
+	uint64_t end = 0;
+
+	for (size_t i = 0; i < symtab_count(tab); i++) {
+		struct symtab_entry entry = symtab_at(tab, i);
+
+		if (entry.end > end)
+			end = entry.end;
+	}
+	return end;
+}
+
+struct xtop_error *symbols_add_table(struct symbols *symbols, struct symtab *tab,
+				     const char *module, const struct build_id *build_id)
+{
+	struct image image = { .tab = tab, .module = strdup(module) };
+	struct xtop_error *error = symbols_reserve(symbols);
+
+	if (!error && !image.module)
+		error = error_create("out of memory for symbols");
+	if (error) {
+		symtab_destroy(tab);
+		free(image.module);
+		return error;
+	}
+	if (build_id)
+		image.build_id = *build_id;
+	if (symtab_count(tab)) {
+		image.start = symtab_at(tab, 0).start;
+		image.end = symbols_last_end(tab);
+		symbols_cover(symbols, image.start, image.end, symbols->n_images);
+	}
+	symbols->images[symbols->n_images++] = image;
+	return NULL;
+}
+
+bool symbols_lookup(const struct symbols *symbols, uint64_t address, struct symbol *symbol)
+{
+	uint32_t newest = symbols->cells[symbols_cell(symbols, address)].image;
+	struct symtab_entry entry;
+
+	if (newest == NO_IMAGE)
+		return false;
+	for (size_t i = newest + 1; i-- > 0;) {
+		const struct image *image = &symbols->images[i];
+
+		if (address < image->start || address >= image->end ||
+		    !symtab_lookup(image->tab, address, &entry))
+			continue;
+		*symbol = (struct symbol){ entry.name, image->module, entry.start };
+		return true;
+	}
+	return false;
+}
+
+bool symbols_may_be_code(const struct symbols *symbols, uint64_t address)
+{
+	return !symbols->n_images ||
+	       symbols->cells[symbols_cell(symbols, address)].image != NO_IMAGE;
+}
+
+size_t symbols_count(const struct symbols *symbols)
+{
+	return symbols->n_images;
+}
+
+const struct symtab *symbols_table(const struct symbols *symbols, size_t index)
+{
+	assert(index < symbols->n_images);
+	return symbols->images[index].tab;
+}
+
+const char *symbols_module(const struct symbols *symbols, size_t index)
+{
+	assert(index < symbols->n_images);
+	return symbols->images[index].module;
+}
+
+const struct build_id *symbols_build_id(const struct symbols *symbols, size_t index)
+{
+	assert(index < symbols->n_images);
+	return &symbols->images[index].build_id;
+}
+
+/* --- kallsyms: one image a module ------------------------------------------------------------- */
+
+struct module {
+	const char *name; /* "[nf_tables]", in the table that is split */
+	struct symtab *tab;
+};
+
+/* Sorted by name; the first is "", the image itself. */
+struct modules {
+	struct module *list;
+	size_t n;
+};
+
+static void modules_deinit(struct modules *modules)
+{
+	for (size_t i = 0; i < modules->n; i++)
+		symtab_destroy(modules->list[i].tab);
+	free(modules->list);
+}
+
+static struct xtop_error *modules_insert(struct modules *modules, size_t at, const char *name)
+{
+	struct module *list = modules->list, module = { .name = name };
+	struct xtop_error *error;
+
+	if (modules->n == SYMBOLS_MAX_IMAGES)
+		return error_create("symbols of more than %u kernel modules", SYMBOLS_MAX_IMAGES);
+	list = realloc(list, (modules->n + 1) * sizeof(*list));
+	if (!list)
+		return error_create("out of memory for symbols");
+	modules->list = list;
+	error = symtab_create(&module.tab);
+	if (error)
+		return error;
+	memmove(&list[at + 1], &list[at], (modules->n - at) * sizeof(*list));
+	list[at] = module;
+	modules->n++;
+	return NULL;
+}
+
+/* The table of module NAME, made if it is the first time that it is seen. */
+static struct xtop_error *modules_get(struct modules *modules, const char *name,
+				      struct symtab **tabp)
+{
+	size_t low = 0, high = modules->n;
+	struct xtop_error *error;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = strcmp(modules->list[middle].name, name);
+
+		if (order == 0) {
+			*tabp = modules->list[middle].tab;
+			return NULL;
+		}
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	error = modules_insert(modules, low, name);
+	if (!error)
+		*tabp = modules->list[low].tab;
+	return error;
+}
+
+static struct xtop_error *modules_split(struct modules *modules, const struct symtab *tab)
+{
+	struct xtop_error *error = modules_insert(modules, 0, "");
+
+	for (size_t i = 0; !error && i < symtab_count(tab); i++) {
+		struct symtab_entry entry = symtab_at(tab, i);
+		const char *behind = strchrnul(entry.name, '\t');
+		struct symtab *target = NULL;
+
+		error = modules_get(modules, *behind ? behind + 1 : "", &target);
+		if (!error)
+			error = symtab_add(target, entry.start, entry.end - entry.start, 0,
+					   SYMBOL_GLOBAL, entry.name, behind - entry.name);
+	}
+	for (size_t i = 0; !error && i < modules->n; i++)
+		error = symtab_seal(modules->list[i].tab);
+	return error;
+}
+
+static bool symbols_has_modules(const struct symtab *tab)
+{
+	for (size_t i = 0; i < symtab_count(tab); i++)
+		if (strchr(symtab_at(tab, i).name, '\t'))
+			return true;
+	return false;
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+/*
+ * A Linux kernel for x86-64 has these two functions (init/main.c, arch/x86/kernel/head64.c), and
+ * nothing else has both. They are __init, but kallsyms lists them for ever.
+ */
+static bool symbols_is_linux(const struct symtab *tab)
+{
+	unsigned found = 0;
+
+	for (size_t i = 0; i < symtab_count(tab); i++) {
+		const char *name = symtab_at(tab, i).name;
+
+		found += strcmp(name, "start_kernel") == 0 ||
+			 strcmp(name, "x86_64_start_kernel") == 0;
+	}
+	return found >= 2;
+}
+
+/*
+ * TAB, taken over, as one image or, with modules in it, as one each. FILE_NAME is for what has no
+ * better name.
+ */
+static struct xtop_error *symbols_add_image(struct symbols *symbols, struct symtab *tab,
+					    const char *file_name, const struct build_id *build_id)
+{
+	_cleanup_(cleanup_symtab) struct symtab *whole = tab;
+	_cleanup_(modules_deinit) struct modules modules = { 0 };
+	struct xtop_error *error;
+
+	if (!symbols_has_modules(tab))
+		return symbols_add_table(symbols, no_cleanup_ptr(whole),
+					 symbols_is_linux(tab) ? "[kernel]" : file_name, build_id);
+	error = modules_split(&modules, tab);
+	for (size_t i = 0; !error && i < modules.n; i++) {
+		struct symtab *part = no_cleanup_ptr(modules.list[i].tab);
+		const char *name = modules.list[i].name;
+
+		if (!*name)
+			name = symbols_is_linux(part) ? "[kernel]" : file_name;
+		if (symtab_count(part))
+			error = symbols_add_table(symbols, part, name, NULL);
+		else
+			symtab_destroy(part);
+	}
+	return error;
+}
+
+/* A pipe can neither be read twice nor by libelf: *FDP becomes a copy of it in memory. */
+static struct xtop_error *symbols_copy_pipe(int *fdp, const char *path)
+{
+	_cleanup_free_ char *buffer = malloc(COPY_BYTES);
+	_cleanup_close_ int copy = memfd_create("xtop-symbols", MFD_CLOEXEC);
+	uint64_t bytes = 0;
+	ssize_t got;
+
+	if (copy < 0 || !buffer)
+		return error_create_errno(errno, "%s: no memory for a copy", path);
+	while ((got = read(*fdp, buffer, COPY_BYTES)) != 0) {
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return error_create_errno(errno, "%s: cannot be read", path);
+		bytes += got;
+		if (bytes > SYMBOL_FILE_MAX_BYTES)
+			return error_create("%s: more than %u MiB from a pipe: give a file", path,
+					    SYMBOL_FILE_MAX_BYTES >> 20);
+		if (write(copy, buffer, got) != got)
+			return error_create_errno(errno, "%s: no memory for a copy", path);
+	}
+	if (lseek(copy, 0, SEEK_SET) < 0)
+		return error_create_errno(errno, "%s: cannot be read", path);
+	close(*fdp);
+	*fdp = copy;
+	copy = -1;
+	return NULL;
+}
+
+static struct xtop_error *symbols_open(const char *path, int *fdp, bool *is_pipe)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct xtop_error *error = NULL;
+	struct stat status;
+
+	if (fd < 0 || fstat(fd, &status) < 0)
+		return error_create_errno(errno, "%s: symbol file cannot be opened", path);
+	*is_pipe = S_ISFIFO(status.st_mode);
+	if (*is_pipe)
+		error = symbols_copy_pipe(&fd, path);
+	else if (!S_ISREG(status.st_mode))
+		error = error_create("%s: %s, not a symbol file", path,
+				     S_ISDIR(status.st_mode) ? "a directory"
+							     : "a device or socket");
+	if (error)
+		return error;
+	*fdp = fd;
+	fd = -1;
+	return NULL;
+}
+
+/* By its content: ELF, or else symbol text. */
+static struct xtop_error *symbols_read(int fd, const char *path, struct symtab *tab,
+				       struct build_id *build_id)
+{
+	char magic[SELFMAG];
+	struct xtop_error *error;
+	ssize_t got = pread(fd, magic, sizeof(magic), 0);
+
+	if (got < 0)
+		return error_create_errno(errno, "%s: cannot be read", path);
+	if (got == SELFMAG && memcmp(magic, ELFMAG, SELFMAG) == 0)
+		error = symbol_read_elf(fd, path, tab, build_id);
+	else
+		error = symbol_read_nm(fd, path, tab);
+	return error ? error : error_wrap(symtab_seal(tab), "%s", path);
+}
+
+struct xtop_error *symbols_add_file(struct symbols *symbols, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	_cleanup_(cleanup_symtab) struct symtab *tab = NULL;
+	struct build_id build_id = { 0 };
+	_cleanup_close_ int fd = -1;
+	struct xtop_error *error;
+	bool is_pipe;
+
+	error = symbols_open(path, &fd, &is_pipe);
+	if (!error)
+		error = symtab_create(&tab);
+	if (!error)
+		error = symbols_read(fd, path, tab, &build_id);
+	if (!error && !symtab_count(tab))
+		error = error_create("%s: no functions in it", path);
+	if (error)
+		return error;
+	return error_wrap(symbols_add_image(symbols, no_cleanup_ptr(tab),
+					    is_pipe ? "[symbols]" : name, &build_id),
+			  "%s", path);
+}

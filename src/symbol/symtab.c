@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The table of one image: readers add symbols in any order, seal sorts them into the compact form,
+ * look-ups read that. Whoever builds it is alone with it; once sealed it never changes and any
+ * thread may read it.
+ *
+ * Sealed, a table is three arrays that share an index, ascending by start, one entry an address:
+ *
+ *   starts   u32 offsets from the first start; u64 addresses when the table spans over 4 GiB
+ *   sizes    u32
+ *   names    u32 offsets into one arena of NUL-terminated names, in the order of the entries
+ *
+ * The search reads starts alone: of a Linux kernel 640 KiB, which stay in the second-level cache.
+ *
+ * Nested symbols: the greatest start that covers the address wins, so an inner function hides the
+ * outer one until the inner one ends, then the outer one goes on. A label without size inside a
+ * sized function (SYM_INNER_LABEL of Linux, `entry_SYSCALL_64_after_hwframe`) has no end of its
+ * own: it takes what is left of the outer function, up to the next symbol. Where an outer symbol
+ * goes on is rare and stands in a small array of its own, resumes:
+ *
+ *   outer  |------------------------------|       entries  outer 0..100, inner 20..30
+ *   inner         |---|                           resumes  30: outer
+ */
+#include "config.h"
+
+#include "xtop/symbol.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "alias.h"
+#include "xtop/cleanup.h"
+
+#define PAGE_BYTES               4096ULL
+#define SYMTAB_FIRST_ITEMS       1024
+#define SYMTAB_FIRST_NAMES_BYTES (16 << 10)
+
+enum symtab_kind {
+	SYMTAB_SIZED,   /* end is its end */
+	SYMTAB_UNSIZED, /* end is the most it can be */
+	SYMTAB_BOUND,   /* only ends others; has no name */
+};
+
+/* A symbol as it was added. */
+struct symtab_item {
+	uint64_t start;
+	uint64_t end;
+	uint32_t name; /* offset into names */
+	uint8_t kind;  /* enum symtab_kind */
+	uint8_t rank;  /* enum symbol_rank */
+};
+
+/* From ADDRESS on the entry covers again, after one inside it has ended. */
+struct symtab_resume {
+	uint64_t address;
+	uint32_t entry;
+};
+
+struct symtab {
+	bool sealed;
+
+	/* Until sealed. */
+	struct symtab_item *items;
+	size_t n_items, items_capacity;
+	size_t names_capacity;
+	bool ascending; /* items came sorted, as of nm -n and kallsyms */
+
+	/* From the start; sealing packs it. */
+	char *names;
+	size_t names_bytes;
+
+	/* Sealed. */
+	size_t n;
+	uint64_t base;     /* first start */
+	uint32_t *offsets; /* starts from base; or NULL, then starts */
+	uint64_t *starts;
+	uint32_t *sizes;
+	uint32_t *name_offsets;
+	struct symtab_resume *resumes;
+	size_t n_resumes;
+};
+
+struct xtop_error *symtab_create(struct symtab **tabp)
+{
+	struct symtab *tab = calloc(1, sizeof(*tab));
+
+	if (!tab)
+		return error_create("out of memory for a symbol table");
+	tab->ascending = true;
+	*tabp = tab;
+	return NULL;
+}
+
+void symtab_destroy(struct symtab *tab)
+{
+	if (!tab)
+		return;
+	free(tab->items);
+	free(tab->names);
+	free(tab->offsets);
+	free(tab->starts);
+	free(tab->sizes);
+	free(tab->name_offsets);
+	free(tab->resumes);
+	free(tab);
+}
+
+/* --- collecting ------------------------------------------------------------------------------- */
+
+static struct xtop_error *symtab_reserve_item(struct symtab *tab)
+{
+	size_t capacity = tab->items_capacity ? 2 * tab->items_capacity : SYMTAB_FIRST_ITEMS;
+	struct symtab_item *items;
+
+	if (tab->n_items == SYMTAB_MAX_SYMBOLS)
+		return error_create(
+			"more than %u symbols: give a file of fewer (nm FILE | grep -i ' t ')",
+			SYMTAB_MAX_SYMBOLS);
+	if (tab->n_items < tab->items_capacity)
+		return NULL;
+	items = realloc(tab->items, capacity * sizeof(*items));
+	if (!items)
+		return error_create("out of memory for %zu symbols", capacity);
+	tab->items = items;
+	tab->items_capacity = capacity;
+	return NULL;
+}
+
+static struct xtop_error *symtab_reserve_name(struct symtab *tab, size_t bytes)
+{
+	size_t capacity = tab->names_capacity ? tab->names_capacity : SYMTAB_FIRST_NAMES_BYTES;
+	char *names;
+
+	if (bytes > SYMTAB_MAX_NAMES_BYTES - tab->names_bytes)
+		return error_create("more than %u MiB of symbol names",
+				    SYMTAB_MAX_NAMES_BYTES >> 20);
+	if (tab->names && bytes <= tab->names_capacity - tab->names_bytes)
+		return NULL;
+	while (capacity - tab->names_bytes < bytes)
+		capacity *= 2;
+	names = realloc(tab->names, capacity);
+	if (!names)
+		return error_create("out of memory for %zu bytes of symbol names", capacity);
+	tab->names = names;
+	tab->names_capacity = capacity;
+	return NULL;
+}
+
+static void symtab_put(struct symtab *tab, struct symtab_item item)
+{
+	if (tab->n_items && item.start < tab->items[tab->n_items - 1].start)
+		tab->ascending = false;
+	tab->items[tab->n_items++] = item;
+}
+
+struct xtop_error *symtab_add_bound(struct symtab *tab, uint64_t address)
+{
+	struct xtop_error *error = symtab_reserve_item(tab);
+
+	assert(!tab->sealed);
+	if (error)
+		return error;
+	symtab_put(tab, (struct symtab_item){ .start = address, .kind = SYMTAB_BOUND });
+	return NULL;
+}
+
+/* Sizes are kept in 32 bits. */
+static uint64_t symtab_clamp_end(uint64_t start, uint64_t end)
+{
+	return end - start > UINT32_MAX ? start + UINT32_MAX : end;
+}
+
+/* First address behind what starts at START; LIMIT 0: none. Never wraps. */
+static uint64_t symtab_end(uint64_t start, uint64_t size_bytes, uint64_t limit)
+{
+	uint64_t end;
+
+	if (!size_bytes || __builtin_add_overflow(start, size_bytes, &end))
+		end = UINT64_MAX;
+	return limit && end > limit ? limit : end;
+}
+
+struct xtop_error *symtab_add(struct symtab *tab, uint64_t start, uint64_t size_bytes,
+			      uint64_t limit, enum symbol_rank rank, const char *name,
+			      size_t name_bytes)
+{
+	struct symtab_item item = { .start = start,
+				    .end = symtab_end(start, size_bytes, limit),
+				    .rank = rank,
+				    .kind = size_bytes ? SYMTAB_SIZED : SYMTAB_UNSIZED };
+	struct xtop_error *error;
+
+	assert(!tab->sealed);
+	name_bytes = strnlen(name, name_bytes < SYMTAB_MAX_NAME_BYTES ? name_bytes
+								      : SYMTAB_MAX_NAME_BYTES);
+	if (!name_bytes || item.end <= start)
+		return NULL;
+	error = symtab_reserve_item(tab);
+	if (!error)
+		error = symtab_reserve_name(tab, name_bytes + 1);
+	if (error)
+		return error;
+	item.name = tab->names_bytes;
+	memcpy(tab->names + item.name, name, name_bytes);
+	tab->names[item.name + name_bytes] = '\0';
+	if (item.kind == SYMTAB_UNSIZED && symbol_is_end_mark(tab->names + item.name))
+		item.kind = SYMTAB_BOUND;
+	else
+		tab->names_bytes += name_bytes + 1;
+	symtab_put(tab, item);
+	return NULL;
+}
+
+/* --- sealing ---------------------------------------------------------------------------------- */
+
+static int symtab_compare_items(const void *a, const void *b)
+{
+	const struct symtab_item *left = a, *right = b;
+
+	return (left->start > right->start) - (left->start < right->start);
+}
+
+static bool symtab_better(const struct symtab *tab, const struct symtab_item *a,
+			  const struct symtab_item *b)
+{
+	if (a->kind == SYMTAB_BOUND || b->kind == SYMTAB_BOUND)
+		return b->kind == SYMTAB_BOUND && a->kind != SYMTAB_BOUND;
+	return symbol_alias_better(
+		&(struct symbol_alias){ tab->names + a->name, a->kind == SYMTAB_SIZED, a->rank },
+		&(struct symbol_alias){ tab->names + b->name, b->kind == SYMTAB_SIZED, b->rank });
+}
+
+/*
+ * One item an address. The name is the best one; the end is the furthest of those of its kind,
+ * for all of them name the code that starts here.
+ */
+static void symtab_merge_aliases(struct symtab *tab)
+{
+	struct symtab_item *items = tab->items;
+	size_t n = 0;
+
+	for (size_t i = 0; i < tab->n_items; i++) {
+		struct symtab_item *last = items + n - (n > 0), item = items[i];
+
+		if (!n || last->start != item.start) {
+			items[n++] = item;
+			continue;
+		}
+		if (item.kind == last->kind)
+			item.end = last->end = item.end > last->end ? item.end : last->end;
+		if (symtab_better(tab, &item, last))
+			*last = item;
+	}
+	tab->n_items = n;
+}
+
+/*
+ * Unsized items end where the next one starts. The last one, if not even a section's end is known,
+ * ends with the page behind its own, as perf has it (Linux 6.1 tools/perf/util/symbol.c,
+ * symbols__fixup_end()). Bounds have done their work then and are dropped.
+ */
+static void symtab_settle_unsized(struct symtab *tab)
+{
+	struct symtab_item *items = tab->items;
+	size_t n = 0;
+
+	for (size_t i = 0; i < tab->n_items; i++) {
+		struct symtab_item item = items[i];
+		uint64_t page = item.start & ~(PAGE_BYTES - 1), next = page + 2 * PAGE_BYTES;
+
+		if (item.kind == SYMTAB_BOUND)
+			continue;
+		if (i + 1 < tab->n_items)
+			next = items[i + 1].start;
+		else if (item.end != UINT64_MAX || next < page)
+			next = UINT64_MAX;
+		if (item.kind == SYMTAB_UNSIZED && item.end > next)
+			item.end = next;
+		item.end = symtab_clamp_end(item.start, item.end);
+		items[n++] = item;
+	}
+	tab->n_items = n;
+}
+
+/*
+ * One pass over the sorted items with a stack of those that cover the current address. Ends fall
+ * towards the top: what ends no later than an item that starts after it is never seen again and is
+ * taken out. So each item is pushed and popped once, and resumes come out sorted, at most one an
+ * item.
+ */
+struct symtab_nest {
+	uint32_t *open;
+	size_t depth;
+};
+
+/* Items that end up to ADDRESS are closed; what they were in goes on. */
+static void symtab_close_until(struct symtab *tab, struct symtab_nest *nest, uint64_t address)
+{
+	while (nest->depth) {
+		uint64_t end = tab->items[nest->open[nest->depth - 1]].end;
+
+		if (end > address)
+			return;
+		nest->depth--;
+		if (nest->depth && end < address)
+			tab->resumes[tab->n_resumes++] =
+				(struct symtab_resume){ end, nest->open[nest->depth - 1] };
+	}
+}
+
+static void symtab_open(struct symtab *tab, struct symtab_nest *nest, uint32_t index)
+{
+	struct symtab_item *item = &tab->items[index], *outer;
+
+	for (; nest->depth; nest->depth--) {
+		outer = &tab->items[nest->open[nest->depth - 1]];
+		if (item->kind == SYMTAB_UNSIZED && item->end > outer->end)
+			item->end = outer->end;
+		if (outer->end > item->end)
+			break;
+	}
+	nest->open[nest->depth++] = index;
+}
+
+static struct xtop_error *symtab_find_resumes(struct symtab *tab)
+{
+	_cleanup_free_ uint32_t *open = calloc(tab->n_items + 1, sizeof(*open));
+	struct symtab_nest nest = { .open = open };
+	struct symtab_resume *resumes;
+
+	tab->resumes = calloc(tab->n_items + 1, sizeof(*tab->resumes));
+	if (!open || !tab->resumes)
+		return error_create("out of memory for %zu symbols", tab->n_items);
+	for (size_t i = 0; i < tab->n_items; i++) {
+		symtab_close_until(tab, &nest, tab->items[i].start);
+		symtab_open(tab, &nest, i);
+	}
+	symtab_close_until(tab, &nest, UINT64_MAX);
+	resumes = realloc(tab->resumes, (tab->n_resumes + 1) * sizeof(*resumes));
+	if (resumes)
+		tab->resumes = resumes;
+	return NULL;
+}
+
+static struct xtop_error *symtab_allocate(struct symtab *tab, size_t names_bytes, char **namesp)
+{
+	size_t n = tab->n_items;
+	bool wide = n && tab->items[n - 1].start - tab->items[0].start > UINT32_MAX;
+
+	tab->sizes = malloc((n + 1) * sizeof(*tab->sizes));
+	tab->name_offsets = malloc((n + 1) * sizeof(*tab->name_offsets));
+	if (wide)
+		tab->starts = malloc((n + 1) * sizeof(*tab->starts));
+	else
+		tab->offsets = malloc((n + 1) * sizeof(*tab->offsets));
+	*namesp = malloc(names_bytes + 1);
+	if (!tab->sizes || !tab->name_offsets || (!tab->starts && !tab->offsets) || !*namesp) {
+		free(*namesp);
+		return error_create("out of memory for %zu symbols", n);
+	}
+	return NULL;
+}
+
+/* Items into the arrays, and their names, no others, into an arena of the right size. */
+static struct xtop_error *symtab_pack(struct symtab *tab)
+{
+	size_t names_bytes = 0, used = 0;
+	struct xtop_error *error;
+	char *names;
+
+	for (size_t i = 0; i < tab->n_items; i++)
+		names_bytes += strlen(tab->names + tab->items[i].name) + 1;
+	error = symtab_allocate(tab, names_bytes, &names);
+	if (error)
+		return error;
+	tab->n = tab->n_items;
+	tab->base = tab->n ? tab->items[0].start : 0;
+	for (size_t i = 0; i < tab->n; i++) {
+		const struct symtab_item *item = &tab->items[i];
+		size_t bytes = strlen(tab->names + item->name) + 1;
+
+		if (tab->offsets)
+			tab->offsets[i] = item->start - tab->base;
+		else
+			tab->starts[i] = item->start;
+		tab->sizes[i] = item->end - item->start;
+		tab->name_offsets[i] = used;
+		memcpy(names + used, tab->names + item->name, bytes);
+		used += bytes;
+	}
+	free(tab->names);
+	tab->names = names;
+	tab->names_bytes = used;
+	return NULL;
+}
+
+struct xtop_error *symtab_seal(struct symtab *tab)
+{
+	struct xtop_error *error;
+
+	assert(!tab->sealed);
+	if (!tab->ascending)
+		qsort(tab->items, tab->n_items, sizeof(*tab->items), symtab_compare_items);
+	symtab_merge_aliases(tab);
+	symtab_settle_unsized(tab);
+	error = symtab_find_resumes(tab);
+	if (!error)
+		error = symtab_pack(tab);
+	if (error)
+		return error;
+	free(tab->items);
+	tab->items = NULL;
+	tab->sealed = true;
+	return NULL;
+}
+
+/* --- look-up ---------------------------------------------------------------------------------- */
+
+/*
+ * Index of the last start that is not above KEY; the first is not. The condition moves the base by
+ * a conditional move, not by a jump that would be predicted wrong every other time, and both
+ * places the next step may read are asked for before it is known which it will be.
+ */
+static size_t symtab_search_offsets(const uint32_t *offsets, size_t n, uint32_t key)
+{
+	const uint32_t *base = offsets;
+
+	for (size_t half; n > 1; n -= half) {
+		half = n / 2;
+		__builtin_prefetch(&base[(n - half) / 2]);
+		__builtin_prefetch(&base[half + (n - half) / 2]);
+		base += base[half] <= key ? half : 0;
+	}
+	return base - offsets;
+}
+
+/* The same, for tables that span over 4 GiB. */
+static size_t symtab_search_starts(const uint64_t *starts, size_t n, uint64_t key)
+{
+	const uint64_t *base = starts;
+
+	for (size_t half; n > 1; n -= half) {
+		half = n / 2;
+		base += base[half] <= key ? half : 0;
+	}
+	return base - starts;
+}
+
+static size_t symtab_search(const struct symtab *tab, uint64_t address)
+{
+	uint64_t offset = address - tab->base;
+
+	if (!tab->offsets)
+		return symtab_search_starts(tab->starts, tab->n, address);
+	return symtab_search_offsets(tab->offsets, tab->n,
+				     offset > UINT32_MAX ? UINT32_MAX : offset);
+}
+
+static uint64_t symtab_start(const struct symtab *tab, size_t index)
+{
+	return tab->offsets ? tab->base + tab->offsets[index] : tab->starts[index];
+}
+
+/* The outer entry that goes on at ADDRESS, which lies behind entry INDEX; INDEX itself if none
+ * does. */
+static size_t symtab_resumed(const struct symtab *tab, size_t index, uint64_t address)
+{
+	size_t low = 0, high = tab->n_resumes;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (tab->resumes[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || tab->resumes[low - 1].address <= symtab_start(tab, index))
+		return index;
+	return tab->resumes[low - 1].entry;
+}
+
+struct symtab_entry symtab_at(const struct symtab *tab, size_t index)
+{
+	uint64_t start = symtab_start(tab, index);
+
+	return (struct symtab_entry){ .start = start,
+				      .end = start + tab->sizes[index],
+				      .name = tab->names + tab->name_offsets[index] };
+}
+
+bool symtab_lookup(const struct symtab *tab, uint64_t address, struct symtab_entry *entry)
+{
+	size_t index;
+
+	assert(tab->sealed);
+	if (!tab->n || address < tab->base)
+		return false;
+	index = symtab_search(tab, address);
+	if (address - symtab_start(tab, index) >= tab->sizes[index]) {
+		if (!tab->n_resumes)
+			return false;
+		index = symtab_resumed(tab, index, address);
+		if (address - symtab_start(tab, index) >= tab->sizes[index])
+			return false;
+	}
+	*entry = symtab_at(tab, index);
+	return true;
+}
+
+size_t symtab_count(const struct symtab *tab)
+{
+	return tab->n;
+}
+
+size_t symtab_memory_bytes(const struct symtab *tab)
+{
+	size_t start_bytes = tab->offsets ? sizeof(*tab->offsets) : sizeof(*tab->starts);
+
+	return sizeof(*tab) +
+	       tab->n * (start_bytes + sizeof(*tab->sizes) + sizeof(*tab->name_offsets)) +
+	       tab->n_resumes * sizeof(*tab->resumes) + tab->names_bytes;
+}

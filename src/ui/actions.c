@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What needs a word from the user: filter, writing a file, the refresh interval. Each asks on the
+ * bottom line and does its work when the answer comes; what is wrong with an answer is said beside
+ * it.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "ui/core.h"
+#include "xtop/export.h"
+
+static void ui_ask(struct ui *ui, enum ui_prompt what, const char *label, const char *text)
+{
+	prompt_start(&ui->prompt, label, text);
+	ui->asking = what;
+}
+
+/* The error goes behind the text that is wrong, the prompt stays. */
+static void ui_refuse(struct ui *ui, struct xtop_error *error)
+{
+	snprintf(ui->prompt.error, sizeof(ui->prompt.error), "%s", error_message(error));
+	error_destroy(error);
+}
+
+/* --- filter: applied while it is typed, as long as it is a regex ------------------------------ */
+
+void ui_ask_filter(struct ui *ui)
+{
+	ui_ask(ui, UI_PROMPT_FILTER, " Filter:", ui->filter ? filter_text(ui->filter) : "");
+}
+
+static void ui_set_filter(struct ui *ui, struct filter *filter)
+{
+	filter_destroy(ui->filter);
+	ui->model.filter = ui->filter = filter;
+	ui_update(ui);
+}
+
+void ui_clear_filter(struct ui *ui)
+{
+	if (ui->filter)
+		ui_set_filter(ui, NULL);
+}
+
+static bool ui_apply_filter(struct ui *ui)
+{
+	struct filter *filter = NULL;
+	struct xtop_error *error = NULL;
+
+	ui->prompt.error[0] = '\0';
+	if (ui->prompt.length)
+		error = filter_create(ui->prompt.text, &filter);
+	if (error) {
+		ui_refuse(ui, error);
+		return false;
+	}
+	ui_set_filter(ui, filter);
+	return true;
+}
+
+static void ui_answer_filter(struct ui *ui, enum prompt_result result)
+{
+	if (result == PROMPT_CANCELLED)
+		ui_clear_filter(ui);
+	else if (!ui_apply_filter(ui) || result == PROMPT_CHANGED)
+		return;
+	ui->asking = UI_PROMPT_NONE;
+}
+
+/* --- writing a folded file -------------------------------------------------------------------- */
+
+/* DOMAIN-YYYYmmdd-HHMMSS.folded, the domain's name fit for a file's. */
+void ui_ask_write(struct ui *ui)
+{
+	char name[256], stamp[32] = "";
+	struct tm tm;
+	size_t n;
+
+	if (!ui->snapshot) {
+		ui_message(ui, STYLE_NOTICE, "nothing to write yet");
+		return;
+	}
+	if (localtime_r(&ui->wall_s, &tm))
+		strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &tm);
+	n = (size_t)snprintf(name, sizeof(name), "%s", ui->name);
+	for (size_t i = 0; i < n; i++)
+		if (strchr("/ \\*?'\"$&|<>", name[i]) || (i == 0 && strchr(".-", name[i])))
+			name[i] = '_';
+	snprintf(name + n, sizeof(name) - n, "-%s.folded", stamp);
+	ui_ask(ui, UI_PROMPT_WRITE, " Write to:", name);
+}
+
+static struct xtop_error *ui_write_to(const struct ui *ui, const char *path, bool replace)
+{
+	struct export_file *file;
+	struct xtop_error *error = export_open(path, replace, &file);
+	FILE *stream;
+
+	if (error)
+		return error;
+	error = export_stream(file, &stream);
+	if (!error)
+		error = export_folded(ui->snapshot, ui->filter, ui->settings.addresses, stream);
+	if (!error)
+		return export_close(file);
+	export_discard(file);
+	return error;
+}
+
+static void ui_write(struct ui *ui, const char *path, bool replace)
+{
+	struct xtop_error *error = ui_write_to(ui, path, replace);
+	struct stat status;
+	char size[32];
+
+	if (error) {
+		ui_error(ui, error);
+		return;
+	}
+	format_count(stat(path, &status) ? 0 : (uint64_t)status.st_size, size);
+	ui_message(ui, STYLE_NOTICE, "wrote %s, %s bytes%s", path, size,
+		   ui->filter ? ", filtered" : "");
+}
+
+/*
+ * A file that is there is replaced only after a yes. "-" means a file here: stdout is the screen.
+ */
+static void ui_answer_write(struct ui *ui, enum prompt_result result)
+{
+	struct stat status;
+	char path[PROMPT_MAX_BYTES];
+
+	if (result == PROMPT_GOES_ON || result == PROMPT_CHANGED)
+		return;
+	ui->asking = UI_PROMPT_NONE;
+	if (result == PROMPT_CANCELLED || !ui->prompt.length)
+		return;
+	snprintf(path, sizeof(path), "%s%.1000s", strcmp(ui->prompt.text, "-") ? "" : "./",
+		 ui->prompt.text);
+	if (lstat(path, &status) || !S_ISREG(status.st_mode)) {
+		ui_write(ui, path, false);
+		return;
+	}
+	memcpy(ui->path, path, sizeof(ui->path));
+	ui_ask(ui, UI_PROMPT_REPLACE, " It exists; replace it (y/n)?", "");
+}
+
+static void ui_answer_replace(struct ui *ui, uint32_t code)
+{
+	ui->asking = UI_PROMPT_NONE;
+	if (code == 'y' || code == 'Y')
+		ui_write(ui, ui->path, true);
+	else
+		ui_message(ui, STYLE_NOTICE, "nothing written");
+}
+
+/* --- refresh interval ------------------------------------------------------------------------- */
+
+void ui_ask_interval(struct ui *ui)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.4g", ui->settings.interval_s);
+	ui_ask(ui, UI_PROMPT_INTERVAL, " Seconds between refreshes:", text);
+}
+
+static void ui_answer_interval(struct ui *ui, enum prompt_result result)
+{
+	char *end;
+	double seconds = strtod(ui->prompt.text, &end);
+
+	ui->prompt.error[0] = '\0';
+	if (result == PROMPT_GOES_ON || result == PROMPT_CHANGED)
+		return;
+	if (result == PROMPT_DONE) {
+		if (*end || !(seconds >= UI_MIN_INTERVAL_S && seconds <= UI_MAX_INTERVAL_S)) {
+			snprintf(ui->prompt.error, sizeof(ui->prompt.error),
+				 "a number from %g to %d", UI_MIN_INTERVAL_S, UI_MAX_INTERVAL_S);
+			return;
+		}
+		ui->settings.interval_s = seconds;
+		ui->due_ns = ui->now_ns;
+	}
+	ui->asking = UI_PROMPT_NONE;
+}
+
+void ui_prompt_handle(struct ui *ui, uint32_t code)
+{
+	enum prompt_result result;
+
+	if (ui->asking == UI_PROMPT_REPLACE) {
+		ui_answer_replace(ui, code);
+		return;
+	}
+	result = prompt_handle(&ui->prompt, code);
+	switch (ui->asking) {
+	case UI_PROMPT_FILTER:
+		if (result != PROMPT_GOES_ON)
+			ui_answer_filter(ui, result);
+		break;
+	case UI_PROMPT_WRITE:
+		ui_answer_write(ui, result);
+		break;
+	case UI_PROMPT_INTERVAL:
+		ui_answer_interval(ui, result);
+		break;
+	case UI_PROMPT_REPLACE:
+	case UI_PROMPT_NONE:
+		break;
+	}
+}

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A grid of cells; see canvas.h. The UI's thread.
+ *
+ * Names were made clean once, where they entered (xtop/frames.h). This file is the last line of
+ * defence all the same: no control, no direction override and no invalid byte gets into a cell, so
+ * none can reach the terminal through a view that was given text from elsewhere.
+ */
+#include "config.h"
+
+#include "ui/canvas.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+
+#define REPLACEMENT '?'
+
+struct canvas {
+	int rows, columns;
+	bool ascii;
+	struct cell *cells;
+};
+
+/* --- characters ------------------------------------------------------------------------------- */
+
+/* The length of the UTF-8 sequence that begins with FIRST, 0 for a byte that begins none. */
+static int character_length(unsigned char first)
+{
+	if (first < 0x80)
+		return 1;
+	if (first < 0xc2)
+		return 0;
+	return first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
+}
+
+/* Takes one character off *TEXT, which is not at its end. What is no UTF-8 goes bytewise as '?'. */
+static uint32_t character_next(const char **text)
+{
+	static const unsigned char first_bits[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	const unsigned char *bytes = (const unsigned char *)*text;
+	int length = character_length(bytes[0]);
+	uint32_t character = bytes[0] & first_bits[length];
+
+	for (int i = 1; i < length; i++) {
+		if ((bytes[i] & 0xc0) != 0x80)
+			length = 0;
+		else
+			character = character << 6 | (bytes[i] & 0x3f);
+	}
+	*text += length ? length : 1;
+	if (!length || character < least[length] || character > 0x10ffff ||
+	    (character >= 0xd800 && character < 0xe000))
+		return REPLACEMENT;
+	return character;
+}
+
+/* Characters that take no room but change how others are shown: never let through. */
+static bool character_is_format(uint32_t c)
+{
+	return c == 0xad || c == 0x61c || c == 0x180e || (c >= 0x200b && c <= 0x200f) ||
+	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c == 0xfeff ||
+	       (c >= 0xfff9 && c <= 0xfffb) || (c >= 0xe0000 && c <= 0xe0fff);
+}
+
+/* Cells of CHARACTER, 0 for a combining mark, -1 for what must not be shown. */
+static int character_width(uint32_t c)
+{
+	if (c < 0x7f)
+		return c < 0x20 ? -1 : 1;
+	return c < 0xa0 || character_is_format(c) ? -1 : wcwidth((wchar_t)c);
+}
+
+/* What our own ornaments look like on a terminal that has ASCII only. */
+static uint32_t character_ascii(uint32_t c)
+{
+	static const struct {
+		uint32_t character;
+		char ascii;
+	} likeness[] = {
+		{ 0xb5, 'u' },   { 0xb7, '-' },   { 0x2013, '-' }, { 0x2026, '~' }, { 0x203a, '>' },
+		{ 0x2190, '<' }, { 0x2191, '^' }, { 0x2192, '>' }, { 0x2193, 'v' }, { 0x2212, '-' },
+		{ 0x2500, '-' }, { 0x2502, '|' }, { 0x2514, '`' }, { 0x251c, '|' }, { 0x2588, '#' },
+		{ 0x258c, '>' }, { 0x258f, '|' }, { 0x2591, '.' }, { 0x2593, '*' }, { 0x2595, '|' },
+		{ 0x25be, '*' },
+	};
+
+	if (c >= 0x20 && c < 0x7f)
+		return c;
+	for (size_t i = 0; i < sizeof(likeness) / sizeof(likeness[0]); i++)
+		if (likeness[i].character == c)
+			return (unsigned char)likeness[i].ascii;
+	return REPLACEMENT;
+}
+
+int canvas_text_width(const char *text)
+{
+	int width = 0;
+
+	while (*text) {
+		int cells = character_width(character_next(&text));
+
+		width += cells < 0 ? 1 : cells;
+	}
+	return width;
+}
+
+/* --- the sheet -------------------------------------------------------------------------------- */
+
+struct canvas *canvas_create(int rows, int columns, bool ascii)
+{
+	struct canvas *canvas = calloc(1, sizeof(*canvas));
+
+	if (!canvas)
+		return NULL;
+	canvas->rows = rows > 0 ? rows : 1;
+	canvas->columns = columns > 0 ? columns : 1;
+	canvas->ascii = ascii;
+	canvas->cells =
+		calloc((size_t)canvas->rows * (size_t)canvas->columns, sizeof(*canvas->cells));
+	if (!canvas->cells) {
+		free(canvas);
+		return NULL;
+	}
+	canvas_clear(canvas);
+	return canvas;
+}
+
+void canvas_destroy(struct canvas *canvas)
+{
+	if (!canvas)
+		return;
+	free(canvas->cells);
+	free(canvas);
+}
+
+int canvas_rows(const struct canvas *canvas)
+{
+	return canvas->rows;
+}
+
+int canvas_columns(const struct canvas *canvas)
+{
+	return canvas->columns;
+}
+
+/* NULL outside the sheet. */
+static struct cell *canvas_at(const struct canvas *canvas, int row, int column)
+{
+	if (row < 0 || row >= canvas->rows || column < 0 || column >= canvas->columns)
+		return NULL;
+	return &canvas->cells[(size_t)row * (size_t)canvas->columns + (size_t)column];
+}
+
+const struct cell *canvas_cell(const struct canvas *canvas, int row, int column)
+{
+	return canvas_at(canvas, row, column);
+}
+
+static void cell_set(struct cell *cell, uint32_t character, int width, enum style style)
+{
+	*cell = (struct cell){ .characters = { character },
+			       .style = style,
+			       .width = (uint8_t)width };
+}
+
+/* Half of a wide character that is about to lose its other half becomes a blank. */
+static void canvas_split_wide(struct canvas *canvas, int row, int column)
+{
+	struct cell *cell = canvas_at(canvas, row, column);
+	struct cell *other;
+
+	if (!cell || cell->width == 1)
+		return;
+	other = canvas_at(canvas, row, cell->width ? column + 1 : column - 1);
+	if (other)
+		cell_set(other, ' ', 1, other->style);
+	cell_set(cell, ' ', 1, cell->style);
+}
+
+/* One character into its cells; returns how many it took, 0 when it does not fit in ROOM. */
+static int canvas_put_character(struct canvas *canvas, int row, int column, int room,
+				enum style style, uint32_t character)
+{
+	int width;
+
+	if (canvas->ascii)
+		character = character_ascii(character);
+	width = character_width(character);
+	if (width < 0) {
+		character = REPLACEMENT;
+		width = 1;
+	}
+	if (width > room || width > canvas->columns - column)
+		return 0;
+	if (column >= 0) {
+		for (int i = 0; i < width; i++) {
+			canvas_split_wide(canvas, row, column + i);
+			cell_set(canvas_at(canvas, row, column + i), i ? 0 : character,
+				 i ? 0 : width, style);
+		}
+	}
+	return width;
+}
+
+static void cell_combine(struct cell *cell, uint32_t mark)
+{
+	for (int i = 1; cell && cell->width && i < CELL_MAX_CHARACTERS; i++) {
+		if (!cell->characters[i]) {
+			cell->characters[i] = mark;
+			return;
+		}
+	}
+}
+
+int canvas_put(struct canvas *canvas, int row, int column, int width, enum style style,
+	       const char *text)
+{
+	int used = 0, last = -1;
+
+	if (row < 0 || row >= canvas->rows)
+		return 0;
+	while (*text) {
+		uint32_t character = character_next(&text);
+		int cells;
+
+		if (!canvas->ascii && character_width(character) == 0) {
+			if (last >= 0)
+				cell_combine(canvas_at(canvas, row, last), character);
+			continue;
+		}
+		cells = canvas_put_character(canvas, row, column + used, width - used, style,
+					     character);
+		if (!cells)
+			break;
+		last = column + used;
+		used += cells;
+	}
+	return used;
+}
+
+void canvas_put_right(struct canvas *canvas, int row, int column, int width, enum style style,
+		      const char *text)
+{
+	int needed = canvas_text_width(text);
+	int blank = needed < width ? width - needed : 0;
+
+	canvas_put(canvas, row, column + blank, width - blank, style, text);
+}
+
+/* The end of TEXT that takes at most WIDTH cells. */
+static const char *text_tail(const char *text, int width)
+{
+	int excess = canvas_text_width(text) - width;
+
+	while (*text && excess > 0) {
+		int cells = character_width(character_next(&text));
+
+		excess -= cells < 0 ? 1 : cells;
+	}
+	/* marks belong to the character that was cut off */
+	for (const char *next = text; *next; text = next)
+		if (character_width(character_next(&next)) != 0)
+			break;
+	return text;
+}
+
+int canvas_put_name(struct canvas *canvas, int row, int column, int width, enum style style,
+		    const char *text)
+{
+	int head = width / 2, used;
+
+	if (canvas_text_width(text) <= width)
+		return canvas_put(canvas, row, column, width, style, text);
+	if (width < 8) /* no room for two ends */
+		head = width - 1;
+	used = canvas_put(canvas, row, column, head, style, text);
+	used += canvas_put(canvas, row, column + used, width - used, style, "…");
+	return used + canvas_put(canvas, row, column + used, width - used, style,
+				 text_tail(text, width - used));
+}
+
+int canvas_printf(struct canvas *canvas, int row, int column, enum style style, const char *format,
+		  ...)
+{
+	char text[1024];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	return canvas_put(canvas, row, column, canvas->columns - column, style, text);
+}
+
+void canvas_fill(struct canvas *canvas, int row, int column, int width, enum style style)
+{
+	for (int i = 0; i < width && column + i < canvas->columns; i++)
+		canvas_put_character(canvas, row, column + i, 1, style, ' ');
+}
+
+void canvas_restyle(struct canvas *canvas, int row, int column, int width, enum style style)
+{
+	for (int i = 0; i < width; i++) {
+		struct cell *cell = canvas_at(canvas, row, column + i);
+
+		if (cell)
+			cell->style = style;
+	}
+}
+
+void canvas_clear(struct canvas *canvas)
+{
+	size_t n = (size_t)canvas->rows * (size_t)canvas->columns;
+
+	for (size_t i = 0; i < n; i++)
+		cell_set(&canvas->cells[i], ' ', 1, STYLE_NORMAL);
+}
+
+/* --- as text ---------------------------------------------------------------------------------- */
+
+static void character_write(uint32_t c, FILE *file)
+{
+	if (c < 0x80) {
+		fputc((int)c, file);
+		return;
+	}
+	if (c < 0x800) {
+		fputc((int)(0xc0 | c >> 6), file);
+	} else {
+		if (c < 0x10000) {
+			fputc((int)(0xe0 | c >> 12), file);
+		} else {
+			fputc((int)(0xf0 | c >> 18), file);
+			fputc((int)(0x80 | (c >> 12 & 0x3f)), file);
+		}
+		fputc((int)(0x80 | (c >> 6 & 0x3f)), file);
+	}
+	fputc((int)(0x80 | (c & 0x3f)), file);
+}
+
+static void cell_write_text(const struct cell *cell, FILE *file)
+{
+	for (int i = 0; i < CELL_MAX_CHARACTERS && cell->characters[i]; i++)
+		character_write(cell->characters[i], file);
+}
+
+static void cell_write_style(const struct cell *cell, FILE *file)
+{
+	fputc(cell->style == STYLE_NORMAL ? '.' : 'a' + cell->style, file);
+}
+
+static bool cell_is_blank(const struct cell *cell)
+{
+	return cell->characters[0] == ' ' && !cell->characters[1];
+}
+
+static char *canvas_dump_with(const struct canvas *canvas, bool trim,
+			      void (*write)(const struct cell *cell, FILE *file))
+{
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	if (!file)
+		return NULL;
+	for (int row = 0; row < canvas->rows; row++) {
+		int end = canvas->columns;
+
+		while (trim && end > 0 && cell_is_blank(canvas_at(canvas, row, end - 1)))
+			end--;
+		for (int column = 0; column < end; column++)
+			write(canvas_at(canvas, row, column), file);
+		fputc('\n', file);
+	}
+	fclose(file);
+	return text;
+}
+
+char *canvas_dump(const struct canvas *canvas)
+{
+	return canvas_dump_with(canvas, true, cell_write_text);
+}
+
+char *canvas_dump_styles(const struct canvas *canvas)
+{
+	return canvas_dump_with(canvas, false, cell_write_style);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A cursor in rows that change place; see list.h. */
+#include "config.h"
+
+#include "ui/list.h"
+
+static size_t list_clamp(const struct list *list, size_t row)
+{
+	return !list->n ? 0 : row < list->n ? row : list->n - 1;
+}
+
+void list_settle(struct list *list, size_t n, size_t found)
+{
+	size_t line = list->selected - list->top;
+
+	list->n = n;
+	if (!list->moved)
+		list->selected = 0;
+	else
+		list->selected = list_clamp(list, found < n ? found : list->selected);
+	list->top = list->selected > line ? list->selected - line : 0;
+}
+
+void list_show(struct list *list, size_t page)
+{
+	size_t last_top = list->n > page ? list->n - page : 0;
+
+	list->page = page;
+	if (list->top > list->selected)
+		list->top = list->selected;
+	if (page && list->selected - list->top >= page)
+		list->top = list->selected - page + 1;
+	if (list->top > last_top)
+		list->top = last_top;
+}
+
+void list_select(struct list *list, size_t row)
+{
+	list->selected = list_clamp(list, row);
+	list->moved = true;
+}
+
+bool list_request(struct list *list, enum request request)
+{
+	size_t step = list->page > 1 ? list->page - 1 : 1;
+
+	switch ((int)request) {
+	case REQUEST_UP:
+		list_select(list, list->selected ? list->selected - 1 : 0);
+		return true;
+	case REQUEST_DOWN:
+		list_select(list, list->selected + 1);
+		return true;
+	case REQUEST_PAGE_UP:
+		list->top = list->top > step ? list->top - step : 0;
+		list_select(list, list->selected > step ? list->selected - step : 0);
+		return true;
+	case REQUEST_PAGE_DOWN:
+		list->top = list_clamp(list, list->top + step);
+		list_select(list, list->selected + step);
+		return true;
+	case REQUEST_HOME:
+		list->selected = list->top = 0;
+		list->moved = false;
+		return true;
+	case REQUEST_END:
+		list_select(list, list->n);
+		return true;
+	default:
+		return false;
+	}
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The loop: the core of the UI on a terminal, until the user, a signal or the time limit ends it.
+ */
+#include "config.h"
+
+#include <errno.h>
+
+#include "ui/core.h"
+#include "ui/terminal.h"
+
+static uint64_t run_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000ULL + (uint64_t)now.tv_nsec;
+}
+
+/* A canvas of the terminal's present size. */
+static bool run_fit_canvas(struct canvas **canvasp)
+{
+	int rows, columns_;
+
+	terminal_size(&rows, &columns_);
+	if (*canvasp && canvas_rows(*canvasp) == rows && canvas_columns(*canvasp) == columns_)
+		return true;
+	canvas_destroy(*canvasp);
+	*canvasp = canvas_create(rows, columns_, terminal_ascii());
+	return *canvasp != NULL;
+}
+
+static bool run_paint(struct ui *ui, struct canvas **canvasp)
+{
+	if (!run_fit_canvas(canvasp))
+		return false;
+	ui_draw(ui, *canvasp);
+	terminal_paint(*canvasp, ui->redraw);
+	ui->redraw = false;
+	return true;
+}
+
+static struct xtop_error *run_loop(struct ui *ui, struct canvas **canvasp)
+{
+	bool changed = true;
+
+	while (!ui->quitting) {
+		bool news;
+		uint64_t wait_ns = ui_tick(ui, run_now_ns(), time(NULL), &news);
+		struct input input;
+
+		if ((changed || news) && !ui->quitting && !run_paint(ui, canvasp))
+			return error_create("out of memory for the screen");
+		changed = false;
+		switch (terminal_wait(wait_ns)) {
+		case TERMINAL_NOTHING:
+			break;
+		case TERMINAL_ENDED:
+			ui->quitting = true;
+			break;
+		case TERMINAL_INPUT:
+			changed = true;
+			while (!ui->quitting && terminal_read(&input))
+				ui_handle(ui, &input);
+			break;
+		}
+	}
+	return NULL;
+}
+
+struct xtop_error *ui_run(const struct ui_settings *settings, const struct ui_source *source)
+{
+	struct canvas *canvas = NULL;
+	struct xtop_error *error;
+	struct ui *ui;
+
+	error = ui_create(settings, source, &ui);
+	if (error)
+		return error;
+	error = terminal_open();
+	if (!error) {
+		error = run_loop(ui, &canvas);
+		terminal_close();
+	}
+	canvas_destroy(canvas);
+	ui_destroy(ui);
+	return error;
+}

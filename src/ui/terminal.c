@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The terminal, by ncursesw; see terminal.h.
+ *
+ * Signals. What ends the program and what resizes the screen writes one byte into a pipe that
+ * terminal_wait() polls beside the keyboard; nothing else happens in those handlers. Ctrl-C stays
+ * a signal to the whole job. Ctrl-Z is switched off: it would stop every process of the job, the
+ * sampler among them, and perhaps while the guest is stopped.
+ *
+ * Crashes. The handler may run on any thread with anything broken, so it uses two system calls
+ * only: write() of bytes that were prepared when the terminal was opened, and tcsetattr(), which
+ * POSIX allows in a handler. Then the signal strikes with the action it had before.
+ */
+#include "config.h"
+
+#include "ui/terminal.h"
+
+#include <curses.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <term.h>
+#include <termios.h>
+#include <unistd.h>
+
+#define RESET_BYTES       256
+#define CRASH_STACK_BYTES (32 << 10)
+#define ESCAPE_DELAY_MS   25
+
+static const int end_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+static const int crash_signals[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGTRAP };
+#define N_END_SIGNALS   (sizeof(end_signals) / sizeof(end_signals[0]))
+#define N_CRASH_SIGNALS (sizeof(crash_signals) / sizeof(crash_signals[0]))
+
+/* Signal handlers take no argument of ours: this one object has to be static. */
+static struct {
+	SCREEN *screen;
+	bool ended;
+	int wake[2]; /* pipe: a byte a signal */
+	struct termios saved;
+	pid_t owner; /* a child that crashes must not touch the terminal */
+	char reset[RESET_BYTES];
+	size_t reset_length;
+	struct sigaction old_end[N_END_SIGNALS], old_crash[N_CRASH_SIGNALS], old_winch, old_tstp;
+	void *crash_stack;
+	attr_t attributes[N_STYLES];
+	short pairs[N_STYLES];
+} terminal = { .wake = { -1, -1 } };
+
+/* --- giving the terminal back ----------------------------------------------------------------- */
+
+static int reset_put(int byte)
+{
+	if (terminal.reset_length < sizeof(terminal.reset))
+		terminal.reset[terminal.reset_length++] = (char)byte;
+	return byte;
+}
+
+/* As endwin() would, in the same order: mouse off, attributes and colours off, cursor shown, keypad
+ * off, back to the other screen. tputs() takes out padding. */
+static void terminal_prepare_reset(void)
+{
+	static const char *const capabilities[] = { "sgr0", "op", "cnorm", "rmkx", "rmcup" };
+	const char *mouse = tigetstr("kmous");
+
+	terminal.reset_length = 0;
+	if (mouse && mouse != (char *)-1)
+		for (const char *off = "\033[?1006l\033[?1000l"; *off; off++)
+			reset_put(*off);
+	for (size_t i = 0; i < sizeof(capabilities) / sizeof(capabilities[0]); i++) {
+		char *bytes = tigetstr(capabilities[i]);
+
+		if (bytes && bytes != (char *)-1)
+			tputs(bytes, 1, reset_put);
+	}
+	reset_put('\r');
+	reset_put('\n');
+}
+
+/* Async-signal-safe. */
+static void terminal_on_crash(int number)
+{
+	size_t i = 0;
+
+	if (getpid() == terminal.owner) {
+		ssize_t written = write(STDOUT_FILENO, terminal.reset, terminal.reset_length);
+
+		(void)written; /* there is nobody left to tell */
+		tcsetattr(STDIN_FILENO, TCSANOW, &terminal.saved);
+	}
+	while (i < N_CRASH_SIGNALS - 1 && crash_signals[i] != number)
+		i++;
+	sigaction(number, &terminal.old_crash[i], NULL);
+	raise(number); /* pending until we return when it is blocked, as it is for a fault */
+}
+
+static void terminal_on_signal(int number)
+{
+	int saved_errno = errno;
+	char byte = number == SIGWINCH ? 'w' : 'e';
+	ssize_t written = write(terminal.wake[1], &byte, 1);
+
+	(void)written; /* full: there are bytes enough to wake up from */
+	errno = saved_errno;
+}
+
+/* Before newterm(), which puts in handlers of its own. */
+static void terminal_save_handlers(void)
+{
+	for (size_t i = 0; i < N_END_SIGNALS; i++)
+		sigaction(end_signals[i], NULL, &terminal.old_end[i]);
+	for (size_t i = 0; i < N_CRASH_SIGNALS; i++)
+		sigaction(crash_signals[i], NULL, &terminal.old_crash[i]);
+	sigaction(SIGWINCH, NULL, &terminal.old_winch);
+	sigaction(SIGTSTP, NULL, &terminal.old_tstp);
+}
+
+static void terminal_set_handlers(void)
+{
+	struct sigaction action = { .sa_handler = terminal_on_signal, .sa_flags = SA_RESTART };
+	stack_t stack = { .ss_size = CRASH_STACK_BYTES };
+
+	sigemptyset(&action.sa_mask);
+	for (size_t i = 0; i < N_END_SIGNALS; i++)
+		sigaction(end_signals[i], &action, NULL);
+	sigaction(SIGWINCH, &action, NULL);
+	/* a stack of its own: the crash may be an overflow of the other */
+	stack.ss_sp = terminal.crash_stack = malloc(CRASH_STACK_BYTES);
+	action.sa_handler = terminal_on_crash;
+	action.sa_flags = 0;
+	if (stack.ss_sp && !sigaltstack(&stack, NULL))
+		action.sa_flags = SA_ONSTACK;
+	for (size_t i = 0; i < N_CRASH_SIGNALS; i++)
+		sigaction(crash_signals[i], &action, NULL);
+}
+
+static void terminal_restore_handlers(void)
+{
+	stack_t none = { .ss_flags = SS_DISABLE };
+
+	for (size_t i = 0; i < N_END_SIGNALS; i++)
+		sigaction(end_signals[i], &terminal.old_end[i], NULL);
+	sigaction(SIGWINCH, &terminal.old_winch, NULL);
+	sigaction(SIGTSTP, &terminal.old_tstp, NULL);
+	for (size_t i = 0; i < N_CRASH_SIGNALS; i++)
+		sigaction(crash_signals[i], &terminal.old_crash[i], NULL);
+	sigaltstack(&none, NULL);
+	free(terminal.crash_stack);
+	terminal.crash_stack = NULL;
+}
+
+/* --- looks ------------------------------------------------------------------------------------ */
+
+struct look {
+	attr_t mono;       /* without colours */
+	attr_t attributes; /* with */
+	short foreground, background;
+};
+
+/* Background and foreground -1 are the terminal's own: xtop looks right on dark and light. */
+static const struct look looks[N_STYLES] = {
+	[STYLE_NORMAL] = { A_NORMAL, A_NORMAL, -1, -1 },
+	[STYLE_HOT] = { A_BOLD, A_BOLD, COLOR_RED, -1 },
+	[STYLE_WARM] = { A_NORMAL, A_NORMAL, COLOR_GREEN, -1 },
+	[STYLE_DIM] = { A_DIM, A_DIM, -1, -1 },
+	[STYLE_SELECTED] = { A_REVERSE, A_NORMAL, COLOR_BLACK, COLOR_CYAN },
+	[STYLE_MARKED] = { A_UNDERLINE, A_UNDERLINE, -1, -1 },
+	[STYLE_TITLE] = { A_BOLD, A_BOLD, -1, -1 },
+	[STYLE_HEADER] = { A_REVERSE, A_NORMAL, COLOR_BLACK, COLOR_GREEN },
+	[STYLE_SORTED] = { A_REVERSE | A_BOLD, A_NORMAL, COLOR_BLACK, COLOR_CYAN },
+	[STYLE_BAR_USER] = { A_NORMAL, A_NORMAL, COLOR_GREEN, -1 },
+	[STYLE_BAR_KERNEL] = { A_NORMAL, A_NORMAL, COLOR_RED, -1 },
+	[STYLE_BAR_STEAL] = { A_NORMAL, A_NORMAL, COLOR_YELLOW, -1 },
+	[STYLE_KEY] = { A_NORMAL, A_NORMAL, -1, -1 },
+	[STYLE_LABEL] = { A_REVERSE, A_NORMAL, COLOR_BLACK, COLOR_CYAN },
+	[STYLE_NOTICE] = { A_BOLD, A_BOLD, COLOR_YELLOW, -1 },
+	[STYLE_ALERT] = { A_BOLD | A_REVERSE, A_BOLD, COLOR_WHITE, COLOR_RED },
+};
+
+/* https://no-color.org: set and not empty. */
+static bool terminal_start_colors(void)
+{
+	const char *no_color = getenv("NO_COLOR");
+
+	if (!has_colors() || (no_color && no_color[0]))
+		return false;
+	return start_color() == OK && COLORS >= 8 && COLOR_PAIRS > N_STYLES;
+}
+
+static void terminal_set_looks(void)
+{
+	bool colored = terminal_start_colors();
+	bool own_colors = colored && use_default_colors() == OK;
+
+	for (int style = 0; style < N_STYLES; style++) {
+		const struct look *look = &looks[style];
+		bool plain = look->foreground < 0 && look->background < 0;
+
+		terminal.attributes[style] = colored ? look->attributes : look->mono;
+		terminal.pairs[style] = 0;
+		if (!colored || plain)
+			continue;
+		terminal.pairs[style] = (short)(style + 1);
+		init_pair((short)(style + 1),
+			  look->foreground < 0 && !own_colors ? COLOR_WHITE : look->foreground,
+			  look->background < 0 && !own_colors ? COLOR_BLACK : look->background);
+	}
+}
+
+/* --- open and close --------------------------------------------------------------------------- */
+
+static void terminal_close_wake(void)
+{
+	for (int i = 0; i < 2; i++) {
+		if (terminal.wake[i] >= 0)
+			close(terminal.wake[i]);
+		terminal.wake[i] = -1;
+	}
+}
+
+static void terminal_set_modes(void)
+{
+	struct termios modes;
+
+	cbreak();
+	noecho();
+	nonl();
+	intrflush(stdscr, FALSE);
+	keypad(stdscr, TRUE);
+	nodelay(stdscr, TRUE);
+	set_escdelay(ESCAPE_DELAY_MS);
+	curs_set(0);
+	mousemask(BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
+	mouseinterval(0);
+	if (!tcgetattr(STDIN_FILENO, &modes)) {
+		modes.c_cc[VSUSP] = _POSIX_VDISABLE;
+		tcsetattr(STDIN_FILENO, TCSANOW, &modes);
+	}
+}
+
+/* newterm() takes types on which nothing can be drawn, so ask the database first. */
+static struct xtop_error *terminal_check_type(const char *type)
+{
+	const char *move;
+	bool able;
+	int status;
+
+	if (!type || setupterm(type, STDOUT_FILENO, &status) != OK)
+		return error_create("terminal type '%s' is not known: set TERM, or use -b",
+				    type ? type : "");
+	move = tigetstr("cup");
+	able = move && move != (char *)-1;
+	del_curterm(cur_term);
+	return able ? NULL
+		    : error_create("terminal type '%s' cannot move its cursor: use -b", type);
+}
+
+struct xtop_error *terminal_open(void)
+{
+	const char *type = getenv("TERM");
+	struct xtop_error *error;
+
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) ||
+	    tcgetattr(STDIN_FILENO, &terminal.saved))
+		return error_create("standard input and output are no terminal: use -b");
+	setlocale(LC_CTYPE, "");
+	error = terminal_check_type(type);
+	if (error)
+		return error;
+	if (pipe2(terminal.wake, O_CLOEXEC | O_NONBLOCK))
+		return error_create_errno(errno, "no pipe for signals");
+	terminal_save_handlers();
+	terminal.screen = newterm(NULL, stdout, stdin);
+	if (!terminal.screen) {
+		terminal_close_wake();
+		return error_create("terminal type '%s' cannot be used: set TERM, or use -b", type);
+	}
+	terminal.owner = getpid();
+	terminal.ended = false;
+	terminal_prepare_reset();
+	terminal_set_handlers();
+	terminal_set_modes();
+	terminal_set_looks();
+	return NULL;
+}
+
+void terminal_close(void)
+{
+	if (!terminal.screen)
+		return;
+	endwin();
+	delscreen(terminal.screen);
+	terminal.screen = NULL;
+	tcsetattr(STDIN_FILENO, TCSANOW, &terminal.saved);
+	terminal_restore_handlers();
+	terminal_close_wake();
+}
+
+void terminal_size(int *rows, int *columns_)
+{
+	*rows = LINES;
+	*columns_ = COLS;
+}
+
+bool terminal_ascii(void)
+{
+	return strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+}
+
+/* --- output ----------------------------------------------------------------------------------- */
+
+static void terminal_convert(const struct cell *cell, cchar_t *complex)
+{
+	wchar_t text[CELL_MAX_CHARACTERS + 1];
+
+	for (int i = 0; i < CELL_MAX_CHARACTERS; i++)
+		text[i] = (wchar_t)cell->characters[i];
+	text[CELL_MAX_CHARACTERS] = L'\0';
+	setcchar(complex, text, terminal.attributes[cell->style], terminal.pairs[cell->style],
+		 NULL);
+}
+
+void terminal_paint(const struct canvas *canvas, bool anew)
+{
+	int columns_ = canvas_columns(canvas);
+	cchar_t *line = calloc((size_t)columns_ + 1, sizeof(*line));
+
+	if (!line)
+		return; /* the next one may have more luck */
+	for (int row = 0; row < canvas_rows(canvas); row++) {
+		int n = 0;
+
+		for (int column = 0; column < columns_; column++) {
+			const struct cell *cell = canvas_cell(canvas, row, column);
+
+			if (cell->width)
+				terminal_convert(cell, &line[n++]);
+		}
+		mvadd_wchnstr(row, 0, line, n);
+	}
+	free(line);
+	if (anew)
+		clearok(stdscr, TRUE);
+	refresh();
+}
+
+/* --- input ------------------------------------------------------------------------------------ */
+
+/* SIGWINCH came: take the size the terminal has now. */
+static void terminal_resize(void)
+{
+	struct winsize size;
+
+	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_row && size.ws_col)
+		resizeterm(size.ws_row, size.ws_col);
+}
+
+/* Empties the pipe; true when a signal asked to end. */
+static void terminal_drain_wake(bool *resizedp)
+{
+	char bytes[64];
+	ssize_t n;
+
+	while ((n = read(terminal.wake[0], bytes, sizeof(bytes))) > 0) {
+		terminal.ended = terminal.ended || memchr(bytes, 'e', (size_t)n);
+		*resizedp = *resizedp || memchr(bytes, 'w', (size_t)n);
+	}
+}
+
+/* A closed terminal is always readable and never has a byte. */
+static bool terminal_is_closed(short revents)
+{
+	int bytes = 0;
+
+	if (revents & (POLLERR | POLLNVAL))
+		return true;
+	return ioctl(STDIN_FILENO, FIONREAD, &bytes) || !bytes;
+}
+
+enum terminal_event terminal_wait(uint64_t timeout_ns)
+{
+	struct pollfd fds[2] = { { .fd = STDIN_FILENO, .events = POLLIN },
+				 { .fd = terminal.wake[0], .events = POLLIN } };
+	struct timespec timeout = { (time_t)(timeout_ns / 1000000000),
+				    (long)(timeout_ns % 1000000000) };
+	bool resized = false;
+	int n = ppoll(fds, 2, &timeout, NULL);
+
+	if (n < 0 && errno != EINTR)
+		terminal.ended = true;
+	terminal_drain_wake(&resized);
+	if (resized)
+		terminal_resize();
+	if (n > 0 && fds[0].revents && terminal_is_closed(fds[0].revents))
+		terminal.ended = true;
+	if (terminal.ended)
+		return TERMINAL_ENDED;
+	return resized || (n > 0 && fds[0].revents) ? TERMINAL_INPUT : TERMINAL_NOTHING;
+}
+
+/* Curses' key codes in our words. */
+static uint32_t terminal_translate(wint_t code)
+{
+	static const struct {
+		wint_t curses;
+		uint32_t code;
+	} codes[] = {
+		{ KEY_UP, INPUT_UP },         { KEY_DOWN, INPUT_DOWN },
+		{ KEY_LEFT, INPUT_LEFT },     { KEY_RIGHT, INPUT_RIGHT },
+		{ KEY_PPAGE, INPUT_PAGE_UP }, { KEY_NPAGE, INPUT_PAGE_DOWN },
+		{ KEY_HOME, INPUT_HOME },     { KEY_END, INPUT_END },
+		{ KEY_DC, INPUT_DELETE },     { KEY_BACKSPACE, INPUT_BACKSPACE },
+		{ KEY_ENTER, INPUT_ENTER },   { KEY_RESIZE, INPUT_RESIZE },
+		{ KEY_A1, INPUT_HOME },       { KEY_A3, INPUT_PAGE_UP },
+		{ KEY_C1, INPUT_END },        { KEY_C3, INPUT_PAGE_DOWN },
+	};
+
+	if (code >= KEY_F(1) && code <= KEY_F(12))
+		return INPUT_F((uint32_t)(code - KEY_F0));
+	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+		if (codes[i].curses == code)
+			return codes[i].code;
+	return INPUT_NONE;
+}
+
+static void terminal_read_mouse(struct input *input)
+{
+	MEVENT event;
+
+	input->code = INPUT_NONE;
+	if (getmouse(&event) != OK)
+		return;
+	input->row = event.y;
+	input->column = event.x;
+	if (event.bstate & BUTTON1_PRESSED)
+		input->code = INPUT_CLICK;
+	else if (event.bstate & BUTTON4_PRESSED)
+		input->code = INPUT_WHEEL_UP;
+	else if (event.bstate & BUTTON5_PRESSED)
+		input->code = INPUT_WHEEL_DOWN;
+}
+
+bool terminal_read(struct input *input)
+{
+	wint_t code;
+	int kind = get_wch(&code);
+
+	*input = (struct input){ .code = INPUT_NONE };
+	if (kind == ERR)
+		return false;
+	if (kind != KEY_CODE_YES)
+		input->code = code == '\b' ? (uint32_t)INPUT_BACKSPACE : (uint32_t)code;
+	else if (code == KEY_MOUSE)
+		terminal_read_mouse(input);
+	else
+		input->code = terminal_translate(code);
+	return true;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A view: one way to look at a snapshot. Each has a file of its own and one table of operations;
+ * the core (core.h) stacks views and hands requests to the one on top.
+ *
+ * A view draws only in its area. It may keep what it computed from a snapshot, but not the
+ * snapshot.
+ */
+#ifndef UI_VIEW_H
+#define UI_VIEW_H
+
+#include <stdio.h>
+
+#include "ui/canvas.h"
+#include "ui/keys.h"
+#include "xtop/columns.h"
+
+struct ui;
+struct view;
+
+/* What all views look at; the core's, changed only between update() calls. */
+struct ui_model {
+	const struct snapshot *snapshot; /* NULL: none came yet */
+	const struct filter *filter;     /* NULL: none */
+	const struct column *sort;
+	bool totals; /* shares of all since start instead of live ones */
+	bool addresses;
+	const char *domain;
+};
+
+struct area {
+	int row, rows, columns; /* from column 0 */
+};
+
+struct view_ops {
+	unsigned mask; /* enum view_mask: its own bit */
+	/* Snapshot, filter or totals changed. */
+	struct xtop_error *(*update)(struct view *view, const struct ui_model *model);
+	void (*draw)(struct view *view, const struct ui_model *model, struct canvas *canvas,
+		     struct area area);
+	/* False: not mine. REQUEST_BACK not taken closes the view. */
+	bool (*request)(struct view *view, struct ui *ui, enum request request);
+	/* A click on a line of the area as it was last drawn. */
+	void (*click)(struct view *view, struct ui *ui, int row, int column);
+	void (*destroy)(struct view *view);
+};
+
+struct view {
+	const struct view_ops *ops;
+};
+
+/* NULL: out of memory. */
+struct view *view_top_create(void);
+struct view *view_callers_create(uint32_t frame);
+struct view *view_help_create(unsigned mask); /* of the view to explain */
+
+static inline double weights_children(const struct ui_model *model, const struct weights *weights)
+{
+	return model->totals ? (double)weights->children_total : weights->children_live;
+}
+
+static inline double weights_self(const struct ui_model *model, const struct weights *weights)
+{
+	return model->totals ? (double)weights->self_total : weights->self_live;
+}
+
+static inline double percent_of(double part, double whole)
+{
+	return whole > 0 ? 100 * part / whole : 0;
+}
+
+/* As perf colours it: over 5 % is hot, over 0.5 % warm. */
+static inline enum style style_of_percent(double percent)
+{
+	return percent >= 5 ? STYLE_HOT : percent >= 0.5 ? STYLE_WARM : STYLE_DIM;
+}
+
+/* What FRAME is called in trails and chains: its name alone. */
+static inline const char *view_frame_name(const struct ui_model *model, uint32_t frame,
+					  char buffer[FRAME_TEXT_BYTES])
+{
+	return frame_text(frames_get(model->snapshot->frames, frame), model->addresses, buffer);
+}
+
+/* A share in 7 cells, coloured by its size. */
+static inline void view_put_share(struct canvas *canvas, int row, int column, double percent)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%7.2f", percent);
+	canvas_put(canvas, row, column, 7, style_of_percent(percent), text);
+}
+
+/* The frame whose row FRAME is counted in. */
+static inline uint32_t view_group(const struct ui_model *model, uint32_t frame)
+{
+	return model->addresses ? frame : frames_get(model->snapshot->frames, frame)->group;
+}
+
+#endif

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Callers and callees of one function, the focus: who calls it, whom it calls, and the hottest
+ * whole stacks through it. All shares are of the focus. Enter makes the function under the cursor
+ * the focus; the trail of focuses is the way back.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ui/core.h"
+#include "ui/list.h"
+
+#define CALLERS_MAX_TRAIL    64 /* then the oldest is forgotten */
+#define CALLERS_SIDE_BY_SIDE 64 /* columns from which on both lists are drawn */
+
+enum callers_side { SIDE_CALLERS, SIDE_CALLEES };
+
+struct focus {
+	uint32_t frame;
+	enum callers_side side;
+	struct list lists[2];
+};
+
+struct view_callers {
+	struct view view;
+	struct focus trail[CALLERS_MAX_TRAIL];
+	size_t n_trail; /* the last one is the focus */
+	struct neighbours neighbours;
+	bool current;  /* update() was done */
+	int first_row; /* of the lists, as last drawn */
+	bool side_by_side;
+	int columns;
+};
+
+static struct view_callers *view_callers(struct view *view)
+{
+	return (struct view_callers *)view;
+}
+
+static struct focus *callers_focus(struct view_callers *callers)
+{
+	return &callers->trail[callers->n_trail - 1];
+}
+
+static struct function_table *callers_table(struct view_callers *callers, enum callers_side side)
+{
+	return side == SIDE_CALLERS ? &callers->neighbours.callers : &callers->neighbours.callees;
+}
+
+/* --- update ----------------------------------------------------------------------------------- */
+
+static void callers_settle(struct view_callers *callers, enum callers_side side)
+{
+	const struct function_table *table = callers_table(callers, side);
+	struct list *list = &callers_focus(callers)->lists[side];
+	size_t found = 0;
+
+	while (found < table->n && table->rows[found].frame != list->key)
+		found++;
+	list_settle(list, table->n, found);
+	if (table->n)
+		list->key = table->rows[list->selected].frame;
+}
+
+static struct xtop_error *callers_update(struct view *view, const struct ui_model *model)
+{
+	struct view_callers *callers = view_callers(view);
+	struct xtop_error *error;
+
+	if (callers->current)
+		neighbours_free(&callers->neighbours);
+	memset(&callers->neighbours, 0, sizeof(callers->neighbours));
+	error = neighbours_build(model->snapshot, model->filter, model->addresses,
+				 callers_focus(callers)->frame, &callers->neighbours);
+	callers->current = !error;
+	for (int side = SIDE_CALLERS; side <= SIDE_CALLEES; side++) {
+		struct function_table *table = callers_table(callers, side);
+		struct column_context context = { .snapshot = model->snapshot,
+						  .table = table,
+						  .totals = model->totals };
+
+		columns_sort(&context, &columns[COLUMN_CHILDREN], table->rows, table->n);
+		callers_settle(callers, side);
+	}
+	return error;
+}
+
+/* --- drawing ---------------------------------------------------------------------------------- */
+
+/* "web01 › main › tcp_sendmsg": what does not fit goes from the left. */
+static void callers_draw_trail(struct view_callers *callers, const struct ui_model *model,
+			       struct canvas *canvas, int row, int width)
+{
+	char name[FRAME_TEXT_BYTES];
+	size_t first = callers->n_trail - 1;
+	int column = 1,
+	    needed = canvas_text_width(view_frame_name(model, callers->trail[first].frame, name));
+
+	while (first > 0) {
+		int more = 3 + canvas_text_width(view_frame_name(
+				       model, callers->trail[first - 1].frame, name));
+
+		if (needed + more + 4 > width) /* "… › " */
+			break;
+		needed += more;
+		first--;
+	}
+	if (first == 0 && needed + 3 + canvas_text_width(model->domain) <= width)
+		column += canvas_put(canvas, row, column, width, STYLE_NORMAL, model->domain);
+	else
+		column += canvas_put(canvas, row, column, width, STYLE_DIM, "…");
+	for (size_t i = first; i < callers->n_trail; i++) {
+		bool last = i + 1 == callers->n_trail;
+
+		column += canvas_put(canvas, row, column, width + 1 - column, STYLE_DIM, " › ");
+		column += canvas_put_name(canvas, row, column, width + 1 - column,
+					  last ? STYLE_TITLE : STYLE_NORMAL,
+					  view_frame_name(model, callers->trail[i].frame, name));
+	}
+}
+
+static void callers_draw_focus(struct view_callers *callers, const struct ui_model *model,
+			       struct canvas *canvas, int row, int columns_)
+{
+	const struct frame *frame =
+		frames_get(model->snapshot->frames, callers_focus(callers)->frame);
+	double whole = weights_children(model, &callers->neighbours.whole);
+	double children = percent_of(weights_children(model, &callers->neighbours.focus), whole);
+	double self = percent_of(weights_self(model, &callers->neighbours.focus), whole);
+	double recursive =
+		percent_of(weights_children(model, &callers->neighbours.recursive), whole);
+	char text[256];
+	int width;
+
+	if (columns_ < 60) /* no room for words */
+		snprintf(text, sizeof(text), "%.2f", children);
+	else if (recursive > 0)
+		snprintf(text, sizeof(text), "children %.2f  self %.2f  recursive %.2f", children,
+			 self, recursive);
+	else
+		snprintf(text, sizeof(text), "children %.2f  self %.2f%s%.64s", children, self,
+			 columns_ >= 80 && frame->module[0] ? "  " : "",
+			 columns_ >= 80 ? frame->module : "");
+	width = canvas_text_width(text);
+	callers_draw_trail(callers, model, canvas, row, columns_ - width - 4);
+	canvas_put(canvas, row, columns_ - width - 1, width, STYLE_NORMAL, text);
+}
+
+static void callers_draw_row(struct view_callers *callers, const struct ui_model *model,
+			     struct canvas *canvas, enum callers_side side, size_t index,
+			     struct area cell, int column)
+{
+	const struct function_row *row = &callers_table(callers, side)->rows[index];
+	struct focus *focus = callers_focus(callers);
+	double share = percent_of(weights_children(model, &row->weights),
+				  weights_children(model, &callers->neighbours.focus));
+	char buffer[FRAME_TEXT_BYTES];
+	const char *name = view_frame_name(model, row->frame, buffer);
+
+	if (side == SIDE_CALLEES && row->frame == focus->frame)
+		name = "(itself)";
+	else if (row->frame == FRAME_ROOT)
+		name = "(nobody: outermost)";
+	canvas_put_name(canvas, cell.row, column + 10, cell.columns - 10,
+			share < 0.5 ? STYLE_DIM : STYLE_NORMAL, name);
+	view_put_share(canvas, cell.row, column + 1, share);
+	if (index == focus->lists[side].selected) {
+		bool active = side == focus->side;
+
+		canvas_restyle(canvas, cell.row, column, cell.columns,
+			       active ? STYLE_SELECTED : STYLE_MARKED);
+		if (active)
+			canvas_put(canvas, cell.row, column, 1, STYLE_SELECTED, "▌");
+	}
+}
+
+static void callers_draw_list(struct view_callers *callers, const struct ui_model *model,
+			      struct canvas *canvas, enum callers_side side, struct area area,
+			      int column)
+{
+	struct list *list = &callers_focus(callers)->lists[side];
+	bool active = callers_focus(callers)->side == side;
+	size_t page = area.rows > 1 ? (size_t)area.rows - 1 : 0;
+
+	canvas_fill(canvas, area.row, column, area.columns, STYLE_HEADER);
+	canvas_put_right(canvas, area.row, column + 1, 7, STYLE_HEADER, "Share");
+	canvas_put(canvas, area.row, column + 10, area.columns - 10,
+		   active ? STYLE_SORTED : STYLE_HEADER,
+		   side == SIDE_CALLERS ? "Caller" : "Callee");
+	if (!callers->side_by_side)
+		canvas_put_right(canvas, area.row, column + 20, area.columns - 21, STYLE_HEADER,
+				 side == SIDE_CALLERS ? "Tab: callees" : "Tab: callers");
+	list_show(list, page);
+	for (size_t i = 0; i < page && list->top + i < list->n; i++) {
+		struct area cell = { area.row + 1 + (int)i, 1, area.columns };
+
+		callers_draw_row(callers, model, canvas, side, list->top + i, cell, column);
+	}
+	if (!list->n && page)
+		canvas_put(canvas, area.row + 1, column + 10, area.columns - 10, STYLE_DIM,
+			   "(not in this picture)");
+}
+
+/* --- whole chains ----------------------------------------------------------------------------- */
+
+/*
+ * A chain reads from the outermost function in. What does not fit is left out in the middle: kept
+ * are the outermost one and as many innermost ones as there is room for.
+ */
+static void callers_draw_chain(struct view_callers *callers, const struct ui_model *model,
+			       struct canvas *canvas, int row, int columns_,
+			       const struct chain *chain)
+{
+	const struct snapshot *snapshot = model->snapshot;
+	uint32_t path[SNAPSHOT_MAX_DEPTH], focus = callers_focus(callers)->frame;
+	double share = percent_of(weights_self(model, &chain->weights),
+				  weights_children(model, &callers->neighbours.focus));
+	size_t n = 0, kept = 0;
+	int column = 10, room = columns_ - column - 1, width;
+	char name[FRAME_TEXT_BYTES];
+
+	for (uint32_t node = chain->node; node && n < SNAPSHOT_MAX_DEPTH;
+	     node = snapshot->nodes[node].parent)
+		path[n++] = snapshot->nodes[node].frame; /* innermost first */
+	if (!n)
+		return;
+	width = canvas_text_width(view_frame_name(model, path[n - 1], name)) + 4;
+	for (; kept + 1 < n; kept++) {
+		width += 3 + canvas_text_width(view_frame_name(model, path[kept], name));
+		if (width > room)
+			break;
+	}
+	view_put_share(canvas, row, 1, share);
+	for (size_t i = n; i-- > 0;) {
+		if (i + 1 < n)
+			column += canvas_put(canvas, row, column, columns_ - column, STYLE_DIM,
+					     " › ");
+		if (i + 1 < n && i >= kept) {
+			column +=
+				canvas_put(canvas, row, column, columns_ - column, STYLE_DIM, "…");
+			i = kept;
+			if (!kept)
+				break;
+			continue;
+		}
+		column += canvas_put_name(canvas, row, column, columns_ - column,
+					  view_group(model, path[i]) == focus ? STYLE_TITLE
+									      : STYLE_NORMAL,
+					  view_frame_name(model, path[i], name));
+	}
+}
+
+static void callers_draw_chains(struct view_callers *callers, const struct ui_model *model,
+				struct canvas *canvas, struct area area)
+{
+	canvas_fill(canvas, area.row, 0, area.columns, STYLE_HEADER);
+	canvas_put_right(canvas, area.row, 1, 7, STYLE_HEADER, "Share");
+	canvas_put(canvas, area.row, 10, area.columns - 10, STYLE_HEADER,
+		   "Whole chains, hottest first");
+	for (int i = 0; i + 1 < area.rows && (size_t)i < callers->neighbours.n_chains; i++)
+		callers_draw_chain(callers, model, canvas, area.row + 1 + i, area.columns,
+				   &callers->neighbours.chains[i]);
+}
+
+static void callers_draw(struct view *view, const struct ui_model *model, struct canvas *canvas,
+			 struct area area)
+{
+	struct view_callers *callers = view_callers(view);
+	struct focus *focus = callers_focus(callers);
+	size_t longest =
+		focus->lists[0].n > focus->lists[1].n ? focus->lists[0].n : focus->lists[1].n;
+	int rows = area.rows - 1, chains = 0;
+	struct area lists = { area.row + 1, rows, area.columns };
+
+	if (!model->snapshot || !callers->current)
+		return;
+	callers->side_by_side = area.columns >= CALLERS_SIDE_BY_SIDE;
+	callers->columns = area.columns;
+	callers->first_row = lists.row + 1;
+	if (rows >= 9) { /* lists get what they need, the chains at least a third */
+		lists.rows = (size_t)(2 * rows / 3) > longest + 2 ? (int)longest + 2 : 2 * rows / 3;
+		lists.rows = lists.rows < 4 ? 4 : lists.rows;
+		chains = rows - lists.rows;
+	}
+	callers_draw_focus(callers, model, canvas, area.row, area.columns);
+	if (callers->side_by_side) {
+		int half = area.columns / 2;
+
+		lists.columns = half;
+		callers_draw_list(callers, model, canvas, SIDE_CALLERS, lists, 0);
+		lists.columns = area.columns - half;
+		callers_draw_list(callers, model, canvas, SIDE_CALLEES, lists, half);
+	} else {
+		callers_draw_list(callers, model, canvas, focus->side, lists, 0);
+	}
+	if (chains)
+		callers_draw_chains(callers, model, canvas,
+				    (struct area){ lists.row + lists.rows, chains, area.columns });
+}
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+static void callers_push(struct view_callers *callers, uint32_t frame, enum callers_side side)
+{
+	if (callers->n_trail == CALLERS_MAX_TRAIL)
+		memmove(callers->trail, callers->trail + 1,
+			--callers->n_trail * sizeof(callers->trail[0]));
+	memset(&callers->trail[callers->n_trail], 0, sizeof(callers->trail[0]));
+	callers->trail[callers->n_trail].frame = frame;
+	callers->trail[callers->n_trail++].side = side;
+}
+
+/* Who climbs to a caller goes on climbing; who descends goes on descending. */
+static void callers_open(struct view_callers *callers, struct ui *ui)
+{
+	struct focus *focus = callers_focus(callers);
+	struct function_table *table = callers_table(callers, focus->side);
+	uint32_t frame;
+
+	if (!table->n)
+		return;
+	frame = table->rows[focus->lists[focus->side].selected].frame;
+	if (frame == focus->frame || frame == FRAME_ROOT)
+		return; /* itself, or nobody */
+	callers_push(callers, frame, focus->side);
+	ui_update(ui);
+}
+
+static bool callers_request(struct view *view, struct ui *ui, enum request request)
+{
+	struct view_callers *callers = view_callers(view);
+	struct focus *focus = callers_focus(callers);
+	const struct function_table *table = callers_table(callers, focus->side);
+	struct list *list = &focus->lists[focus->side];
+
+	if (list_request(list, request)) {
+		if (table->n)
+			list->key = table->rows[list->selected].frame;
+		return true;
+	}
+	switch ((int)request) {
+	case REQUEST_OPEN:
+		callers_open(callers, ui);
+		return true;
+	case REQUEST_SWITCH:
+		focus->side = focus->side == SIDE_CALLERS ? SIDE_CALLEES : SIDE_CALLERS;
+		return true;
+	case REQUEST_BACK:
+	case REQUEST_BACK_OR_QUIT:
+		if (callers->n_trail == 1)
+			return false;
+		callers->n_trail--;
+		ui_update(ui);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void callers_click(struct view *view, struct ui *ui, int row, int column)
+{
+	struct view_callers *callers = view_callers(view);
+	struct focus *focus = callers_focus(callers);
+	struct list *list;
+
+	(void)ui;
+	if (callers->side_by_side)
+		focus->side = column < callers->columns / 2 ? SIDE_CALLERS : SIDE_CALLEES;
+	list = &focus->lists[focus->side];
+	if (row < callers->first_row || (size_t)(row - callers->first_row) >= list->page ||
+	    list->top + (size_t)(row - callers->first_row) >= list->n)
+		return;
+	list_select(list, list->top + (size_t)(row - callers->first_row));
+	list->key = callers_table(callers, focus->side)->rows[list->selected].frame;
+}
+
+static void callers_destroy(struct view *view)
+{
+	struct view_callers *callers = view_callers(view);
+
+	if (callers->current)
+		neighbours_free(&callers->neighbours);
+	free(callers);
+}
+
+static const struct view_ops callers_ops = {
+	.mask = VIEW_CALLERS,
+	.update = callers_update,
+	.draw = callers_draw,
+	.request = callers_request,
+	.click = callers_click,
+	.destroy = callers_destroy,
+};
+
+struct view *view_callers_create(uint32_t frame)
+{
+	struct view_callers *callers = calloc(1, sizeof(*callers));
+
+	if (!callers)
+		return NULL;
+	callers->view.ops = &callers_ops;
+	callers_push(callers, frame, SIDE_CALLERS);
+	return &callers->view;
+}

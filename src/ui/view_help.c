@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The help: the keys of the view it was opened from, made from the key table. */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "ui/core.h"
+#include "ui/list.h"
+
+#define HELP_NAME_CELLS  15
+#define HELP_TWO_COLUMNS 100 /* from this width on */
+
+struct view_help {
+	struct view view;
+	struct list list;
+	unsigned mask; /* of the view to explain */
+};
+
+static struct view_help *view_help(struct view *view)
+{
+	return (struct view_help *)view;
+}
+
+/* The INDEXth key to explain, NULL behind the last. */
+static const struct key *help_key(const struct view_help *help, size_t index)
+{
+	for (size_t i = 0; i < n_keys; i++)
+		if (keys[i].help && (keys[i].views & help->mask) && !index--)
+			return &keys[i];
+	return NULL;
+}
+
+static size_t help_count(const struct view_help *help)
+{
+	size_t n = 0;
+
+	while (help_key(help, n))
+		n++;
+	return n;
+}
+
+static struct xtop_error *help_update(struct view *view, const struct ui_model *model)
+{
+	(void)view;
+	(void)model;
+	return NULL;
+}
+
+static void help_draw(struct view *view, const struct ui_model *model, struct canvas *canvas,
+		      struct area area)
+{
+	struct view_help *help = view_help(view);
+	size_t n = help_count(help), page = area.rows > 1 ? (size_t)area.rows - 1 : 0;
+	int per_line = n > page && area.columns >= HELP_TWO_COLUMNS ? 2 : 1,
+	    width = area.columns / per_line;
+	size_t lines = (n + (size_t)per_line - 1) / (size_t)per_line;
+	const struct key *key;
+
+	(void)model;
+	canvas_fill(canvas, area.row, 0, area.columns, STYLE_HEADER);
+	canvas_printf(canvas, area.row, 1, STYLE_HEADER, "Keys in %s%s",
+		      help->mask == VIEW_TOP ? "the function table" : "callers and callees",
+		      lines > page ? " (more below)" : "");
+	/* the cursor of the list is its first line: nothing to select here */
+	list_settle(&help->list, lines > page ? lines - page + 1 : 1, help->list.selected);
+	help->list.top = help->list.selected;
+	for (size_t line = 0; line < page; line++) {
+		for (int part = 0; part < per_line; part++) {
+			key = help_key(help, help->list.top + line + (size_t)part * lines);
+			if (!key || (part == 0 && help->list.top + line >= lines))
+				continue;
+			canvas_put(canvas, area.row + 1 + (int)line, part * width + 1,
+				   HELP_NAME_CELLS, STYLE_TITLE, key->names);
+			canvas_put(canvas, area.row + 1 + (int)line,
+				   part * width + 2 + HELP_NAME_CELLS, width - HELP_NAME_CELLS - 2,
+				   STYLE_NORMAL, key->help);
+		}
+	}
+}
+
+static bool help_request(struct view *view, struct ui *ui, enum request request)
+{
+	(void)ui;
+	return list_request(&view_help(view)->list, request);
+}
+
+static void help_click(struct view *view, struct ui *ui, int row, int column)
+{
+	(void)view;
+	(void)ui;
+	(void)row;
+	(void)column;
+}
+
+static void help_destroy(struct view *view)
+{
+	free(view);
+}
+
+static const struct view_ops help_ops = {
+	.mask = VIEW_HELP,
+	.update = help_update,
+	.draw = help_draw,
+	.request = help_request,
+	.click = help_click,
+	.destroy = help_destroy,
+};
+
+struct view *view_help_create(unsigned mask)
+{
+	struct view_help *help = calloc(1, sizeof(*help));
+
+	if (!help)
+		return NULL;
+	help->view.ops = &help_ops;
+	help->mask = mask;
+	return &help->view;
+}

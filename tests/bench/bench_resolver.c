@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a stack costs from the ring to the profile: sample_check(), unwinding by frame pointers,
+ * look-up of every frame, folding; 16 frames, 5,000 functions, live weights that decay. Prints
+ * numbers; compares nothing.
+ *
+ *	make bench
+ *	valgrind --tool=callgrind --toggle-collect=resolver_add tests/bench/bench_resolver 20000
+ */
+#include "config.h"
+
+#include <time.h>
+
+#include "tests/recordings/guest.h"
+#include "xtop/resolver.h"
+
+#define DEPTH       16
+#define N_FUNCTIONS 5000
+#define N_RECORDS   4096 /* made beforehand, added in turn */
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now); /* the machine may be shared */
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t random_next(uint64_t *state) /* xorshift64 */
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	return *state ^= *state << 17;
+}
+
+static struct symbols *make_symbols(void)
+{
+	struct symbols *symbols;
+	struct symtab *tab;
+
+	guest_must(symbols_create(&symbols));
+	guest_must(symtab_create(&tab));
+	for (unsigned i = 0; i < N_FUNCTIONS; i++) {
+		char name[64];
+		int length = snprintf(name, sizeof(name), "some_function_of_the_guest_%u", i);
+
+		guest_must(symtab_add(tab, GUEST_KERNEL + i * GUEST_FUNCTION_BYTES,
+				      GUEST_FUNCTION_BYTES, 0, SYMBOL_GLOBAL, name,
+				      (size_t)length));
+	}
+	guest_must(symtab_seal(tab));
+	guest_must(symbols_add_table(symbols, tab, "[kernel]", NULL));
+	return symbols;
+}
+
+/*
+ * FAN functions to choose from at each level of the inner half, two at each of the outer half; the
+ * instruction in each is one of SPREAD. As addresses, INNERMOST first.
+ */
+static void make_stack(uint64_t addresses[DEPTH], uint64_t *state, unsigned fan, unsigned spread)
+{
+	for (unsigned i = 0; i < DEPTH; i++) {
+		unsigned level = DEPTH - 1 - i;
+		uint64_t function =
+			(level * 311 + random_next(state) % (level < DEPTH / 2 ? 2 : fan)) %
+			N_FUNCTIONS;
+
+		addresses[i] = GUEST_KERNEL + function * GUEST_FUNCTION_BYTES + 16 +
+			       random_next(state) % spread;
+	}
+}
+
+static void bench(const struct symbols *symbols, const char *what, unsigned n, unsigned fan,
+		  unsigned spread)
+{
+	struct resolver_settings settings = { .symbols = symbols,
+					      .n_vcpus = 1,
+					      .half_life_ns = 10000000000,
+					      .max_nodes = PROFILE_MAX_NODES,
+					      .live = true };
+	struct guest_record *record = malloc(sizeof(*record));
+	uint64_t state = 88172645463325252, addresses[DEPTH], start, ns;
+	struct resolver *resolver;
+	char *bytes;
+	size_t size;
+
+	guest_must(control_create(&settings.control));
+	guest_must(resolver_create(&settings, &resolver));
+	guest_begin(record, 0, 1);
+	make_stack(addresses, &state, fan, spread);
+	guest_add_addresses(record, 0, addresses, DEPTH);
+	size = record->size_bytes;
+	bytes = malloc(N_RECORDS * size);
+	for (unsigned i = 0; i < N_RECORDS; i++) {
+		guest_begin(record, 0, 1);
+		make_stack(addresses, &state, fan, spread);
+		guest_add_addresses(record, 0, addresses, DEPTH);
+		memcpy(bytes + i * size, record->words, size);
+	}
+	start = cpu_ns();
+	for (unsigned i = 0; i < n; i++) {
+		struct sample *sample = (struct sample *)(void *)(bytes + i % N_RECORDS * size);
+
+		sample->time_ns = 1000000000 + i * 10000000ULL; /* 100 Hz */
+		resolver_add(resolver, sample, size);
+	}
+	ns = cpu_ns() - start;
+	printf("%-32s %8.0f stacks/s %8.1f ns\n", what, n * 1e9 / (double)ns, (double)ns / n);
+	free(bytes);
+	free(record);
+	resolver_destroy(resolver);
+	control_destroy(settings.control);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned n = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 1000000;
+	struct symbols *symbols = make_symbols();
+
+	bench(symbols, "the same stack", n, 1, 1);
+	bench(symbols, "repeated: few functions", n, 4, 1);
+	bench(symbols, "varied: 8 a level, 16 places", n, 8, 16);
+	bench(symbols, "varied: 200 a level, 200 places", n, 200, 200);
+	symbols_destroy(symbols);
+	return 0;
+}

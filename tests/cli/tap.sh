@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# For the tests that run ./xtop: TAP, a scratch folder that is left on exit, a recording in it. Sourced.
+# shellcheck shell=sh
+top_srcdir=$(cd "${top_srcdir:-.}" && pwd) || exit 1
+top_builddir=$(cd "${top_builddir:-.}" && pwd) || exit 1
+xtop=$top_builddir/xtop
+points=0
+failures=0
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/xtop-test-cli-XXXXXX") || exit 1
+trap 'chmod -R u+rwx "$scratch"; rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+"$top_builddir/tests/recordings/record" made-up || exit 1
+
+# point STATUS TEXT [FILE...]: a test point; when STATUS is not 0, the files as comments.
+point() {
+	points=$((points + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $points - $2"
+		return
+	fi
+	echo "not ok $points - $2"
+	failures=$((failures + 1))
+	shift 2
+	for file; do
+		sed "s|^|# $file: |" "$file"
+	done
+}
+
+# run ARG...: xtop with no input; leaves status, out and err.
+run() {
+	"$xtop" "$@" </dev/null >out 2>err
+	status=$?
+}
+
+# said WORDS: err is one line of xtop's, with WORDS in it.
+said() {
+	[ "$(wc -l <err)" = 1 ] && grep -q '^xtop: ' err && grep -qF -- "$1" err
+}
+
+# fails STATUS WORDS ARG...: ends with STATUS, one line that has WORDS, nothing on stdout.
+fails() {
+	want=$1 words=$2
+	shift 2
+	run "$@"
+	[ "$status" = "$want" ] && said "$words" && [ ! -s out ]
+	point $? "xtop $*: $want, $words" err out
+}
+
+# equal FILE GOLDEN TEXT; XTOP_UPDATE_GOLDEN=1 writes the golden file anew.
+equal() {
+	golden=$top_srcdir/tests/cli/$2
+	[ -z "$XTOP_UPDATE_GOLDEN" ] || cp "$1" "$golden"
+	diff -u "$golden" "$1" >difference
+	point $? "$3" difference
+}
+
+# waits COMMAND...: until it is true; a minute, since machines may be slow.
+waits() {
+	n=0
+	until "$@"; do
+		n=$((n + 1))
+		[ "$n" -lt 600 ] || return 1
+		sleep 0.1
+	done
+}
+
+plan() {
+	echo "1..$points"
+	[ $failures = 0 ]
+	exit
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Folded output: the format of doc/FORMATS, merged, sorted as LC_ALL=C sort does. */
+#include "config.h"
+
+#include "../profile/stacks.h"
+
+#include "xtop/export.h"
+
+static struct frames *frames;
+
+static char *folded(const struct snapshot *snapshot, const char *regex, bool addresses)
+{
+	struct filter *filter = NULL;
+	char *text;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	if (regex)
+		must(filter_create(regex, &filter));
+	must(export_folded(snapshot, filter, addresses, file));
+	filter_destroy(filter);
+	fclose(file);
+	return text;
+}
+
+static void check_folded(const char *const *stacks, const char *regex, bool addresses,
+			 const char *expected, const char *what)
+{
+	struct snapshot *snapshot = stacks_snapshot(frames, stacks);
+	char *text = folded(snapshot, regex, addresses);
+
+	check_string(text, expected, what);
+	free(text);
+	snapshot_destroy(snapshot);
+}
+
+static void test_format(void)
+{
+	static const char *const stacks[] = {
+		"@httpd;main;read 3", "@httpd;%t;.x 2", "@gzip;?10 1", "@gzip;?20 4",
+		"main;read 7",        "main 1",         NULL
+	};
+
+	check_folded(
+		stacks, NULL, false,
+		"gzip;[unknown] 5\nhttpd;[truncated];x 2\nhttpd;main;read 3\nmain 1\nmain;read 7\n",
+		"format");
+	check_folded(
+		stacks, NULL, true,
+		"gzip;0x10 1\ngzip;0x20 4\nhttpd;[truncated];x 2\nhttpd;main;read 3\nmain 1\nmain;read 7\n",
+		"with addresses");
+	check_folded(stacks, "^gzip$|^main$", false,
+		     "gzip;[unknown] 5\nhttpd;main;read 3\nmain 1\nmain;read 7\n", "filtered");
+	check_folded(stacks, "nothing", false, "", "nothing");
+}
+
+/* Nodes that read the same are one, children included: [unknown] over two addresses, kernel and
+ * user f. */
+static void test_merge(void)
+{
+	static const char *const stacks[] = { "?10;f;g 1",   "?20;f;g 2",    "?20;.f;g 4",
+					      "?20;f;?30 8", "?10;f;?40 16", NULL };
+
+	check_folded(stacks, NULL, false, "[unknown];f;[unknown] 24\n[unknown];f;g 7\n", "merged");
+}
+
+/* ' ' < '(' < '1' < ';' < 'a': a stack's own line, longer names and its callees stand as bytes
+ * do. */
+static void test_order(void)
+{
+	static const char *const stacks[] = { "foo;x 1",      "foo 5",  "foo1;x 1",  "foo1 2",
+					      "foo(int);x 1", "fooa 1", "foo (a) 3", "fo 1",
+					      "a 10 3",       "a 9",    NULL };
+
+	check_folded(
+		stacks, NULL, false,
+		"a 10 3\na 9\nfo 1\nfoo (a) 3\nfoo 5\nfoo(int);x 1\nfoo1 2\nfoo1;x 1\nfoo;x 1\nfooa 1\n",
+		"order");
+}
+
+static size_t stack_bytes(const char *line)
+{
+	return strrchr(line, ' ') - line;
+}
+
+/* Random trees of names that are hard to order: the lines are in order, each stack once, none
+ * lost. */
+static void test_random(void)
+{
+	static const char *const names[] = { "f",  "f ", "f 1", "f 12", "f(", "f!",
+					     "f1", "fa", "?10", "?20",  ".f" };
+	static char lines[3000][80];
+	const char *stacks[3001] = { NULL };
+	char *text, *last = NULL, *state;
+	struct snapshot *snapshot;
+	uint64_t total = 0;
+	bool sorted = true, once = true;
+
+	srand(3);
+	for (size_t i = 0; i < 3000; i++) {
+		for (int depth = 1 + rand() % 6; depth; depth--)
+			sprintf(lines[i] + strlen(lines[i]), "%s%s", names[rand() % 11],
+				depth > 1 ? ";" : "");
+		sprintf(lines[i] + strlen(lines[i]), " %d", 1 + rand() % 20);
+		stacks[i] = lines[i];
+	}
+	snapshot = stacks_snapshot(frames, stacks);
+	text = folded(snapshot, NULL, false);
+	for (char *line = strtok_r(text, "\n", &state); line; line = strtok_r(NULL, "\n", &state)) {
+		sorted = sorted && (!last || strcmp(last, line) < 0);
+		once = once && (!last || stack_bytes(last) != stack_bytes(line) ||
+				strncmp(last, line, stack_bytes(line)));
+		total += strtoull(line + stack_bytes(line), NULL, 10);
+		last = line;
+	}
+	check(sorted, "random stacks: sorted");
+	check(once, "each stack once");
+	check_u64(total, snapshot->total_weight, "samples");
+	free(text);
+	snapshot_destroy(snapshot);
+}
+
+static void test_evicted(void)
+{
+	struct profile *profile;
+	struct snapshot *snapshot;
+	char line[16], *text;
+
+	must(profile_create(16, HALF_LIFE, frames, &profile));
+	for (unsigned i = 1; i <= 16; i++) {
+		snprintf(line, sizeof(line), "leaf%u %u", i, i);
+		stacks_add(profile, frames, 1, line);
+	}
+	must(profile_copy(profile, 1, &snapshot));
+	text = folded(snapshot, NULL, false);
+	check(!strncmp(text, "[evicted] 3\nleaf10 10\n", 22), "[evicted] has its line: %.22s",
+	      text);
+	free(text);
+	snapshot_destroy(snapshot);
+	profile_destroy(profile);
+}
+
+/* As deep as stacks may be, of the longest names: two megabytes a line. */
+static void test_deep(void)
+{
+	uint32_t stack[SNAPSHOT_MAX_DEPTH];
+	char name[FRAME_NAME_BYTES], *text;
+	struct profile *profile;
+	struct snapshot *snapshot;
+
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	for (unsigned i = 0; i < SNAPSHOT_MAX_DEPTH; i++)
+		stack[i] = stacks_frame(frames, name);
+	must(profile_create(4096, HALF_LIFE, frames, &profile));
+	profile_add(profile, stack, SNAPSHOT_MAX_DEPTH, 1, 1);
+	must(profile_copy(profile, 1, &snapshot));
+	text = folded(snapshot, NULL, false);
+	check_u64(strlen(text), SNAPSHOT_MAX_DEPTH * FRAME_NAME_BYTES + 2, "length");
+	free(text);
+	snapshot_destroy(snapshot);
+	profile_destroy(profile);
+}
+
+int main(void)
+{
+	must(frames_create(NULL, &frames));
+	test_format();
+	test_merge();
+	test_order();
+	test_random();
+	test_evicted();
+	test_deep();
+	frames_destroy(frames);
+	return tap_done();
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The table of batch mode, as it is printed. */
+#include "config.h"
+
+#include "../profile/stacks.h"
+
+#include "xtop/export.h"
+
+static struct frames *frames;
+
+static void check_table(const struct snapshot *snapshot, struct table_options options,
+			const char *expected, const char *what)
+{
+	char *text;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	options.title = "web01 dom 5 PVH";
+	must(export_table(snapshot, &options, file));
+	fclose(file);
+	check_string(text, expected, what);
+	free(text);
+}
+
+static void test_table(void)
+{
+	static const char *const stacks[] = { "main;read 12", "main;.work  twice 3",
+					      "%t;\u00fcber 1", NULL };
+	struct snapshot *snapshot = stacks_snapshot(frames, stacks);
+	struct table_options options = { .sort = &columns[COLUMN_CHILDREN] };
+
+	snapshot->resolver.samples = 16;
+	snapshot->resolver.samples_unknown = 4;
+	snapshot->started_ns = 5 * SECOND;
+	snapshot->time_ns = 7 * SECOND + SECOND / 2;
+	snapshot->sampler = (struct sampler_counts){ .rate_asked_hz = 99,
+						     .ticks = 250,
+						     .samples = 245,
+						     .elapsed_ns = 2500000000,
+						     .stopped_share = 0.0024,
+						     .lost = 7 };
+	check_table(
+		snapshot, options,
+		"web01 dom 5 PVH: samples 16, elapsed 2.5 s, rate 98.0 of 99 Hz, stopped 0.24 %, lost 7, unknown 25.00 %, truncated 0.00 %\n"
+		"Children    Self    Samples  Symbol          Module\n"
+		"   93.75    0.00         15  [k] main        [kernel]\n"
+		"   75.00   75.00         12  [k] read        [kernel]\n"
+		"   18.75   18.75          3  [.] work twice  prog\n"
+		"    6.25    6.25          1  [k] \u00fcber        [kernel]\n"
+		"    6.25    0.00          1  [truncated]\n\n",
+		"by children");
+	options.sort = &columns[COLUMN_SELF];
+	options.max_rows = 1;
+	check_table(
+		snapshot, options,
+		"web01 dom 5 PVH: samples 16, elapsed 2.5 s, rate 98.0 of 99 Hz, stopped 0.24 %, lost 7, unknown 25.00 %, truncated 0.00 %\n"
+		"Children    Self    Samples  Symbol    Module\n"
+		"   75.00   75.00         12  [k] read  [kernel]\n\n",
+		"one row by self");
+	must(filter_create("truncated", (struct filter **)&options.filter));
+	check_table(
+		snapshot, options,
+		"web01 dom 5 PVH: samples 16, elapsed 2.5 s, rate 98.0 of 99 Hz, stopped 0.24 %, lost 7, unknown 25.00 %, truncated 0.00 %, filter truncated\n"
+		"Children    Self    Samples  Symbol    Module\n"
+		"  100.00  100.00          1  [k] \u00fcber  [kernel]\n\n",
+		"filtered");
+	filter_destroy((struct filter *)options.filter);
+	snapshot_destroy(snapshot);
+}
+
+static void test_empty(void)
+{
+	static const char *const stacks[] = { NULL };
+	struct snapshot *snapshot = stacks_snapshot(frames, stacks);
+	struct table_options options = { .sort = &columns[COLUMN_CHILDREN] };
+
+	check_table(
+		snapshot, options,
+		"web01 dom 5 PVH: samples 0, elapsed 0.0 s, rate 0.0 of 0 Hz, stopped 0.00 %, lost 0, unknown 0.00 %, truncated 0.00 %\n"
+		"Children    Self    Samples  Symbol\n\n",
+		"nothing yet");
+	snapshot_destroy(snapshot);
+}
+
+/* Longer than is padded: pushes what follows, and stays one line. */
+static void test_long(void)
+{
+	char line[300];
+	const char *stacks[] = { line, "f 1", NULL };
+	struct snapshot *snapshot;
+	struct table_options options = { .sort = &columns[COLUMN_CHILDREN] };
+	char *text;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	memset(line, 'x', 200);
+	strcpy(line + 200, " 9");
+	snapshot = stacks_snapshot(frames, stacks);
+	options.title = "t";
+	must(export_table(snapshot, &options, file));
+	fclose(file);
+	check(strstr(text, "xxx  [kernel]\n"), "long symbol, then module");
+	free(text);
+	snapshot_destroy(snapshot);
+}
+
+int main(void)
+{
+	must(frames_create(NULL, &frames));
+	test_table();
+	test_empty();
+	test_long();
+	frames_destroy(frames);
+	return tap_done();
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Stopping and releasing through a made-up Xen: the functions of libxencall and libxenforeignmemory
+ * that domctl.c calls are defined here and take the libraries' place. Whatever fails on the way, a
+ * guest that was not handed over as stopped must run.
+ */
+#include "config.h"
+
+#include <xenctrl.h> /* first: it sets __XEN_TOOLS__ for the public headers */
+#include <xencall.h>
+#include <xenforeignmemory.h>
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "guest/domctl.h"
+#include "tests/tap.h"
+
+#define DOMID   7
+#define N_VCPUS 3
+
+/* The guest as Xen has it, and what is to go wrong. */
+static struct {
+	uint32_t version; /* of the domctl interface; 0: what we were built for */
+	unsigned pauses;
+	unsigned refused_vcpu; /* + 1; 0: none */
+	unsigned
+		fail_after; /* of the next multicall, entries done before it fails; + 1; 0: it works */
+	unsigned fail_releases; /* so many releases fail with nothing done */
+	unsigned calls;
+} xen;
+
+static int handle; /* for both libraries */
+
+xencall_handle *xencall_open(struct xentoollog_logger *logger, unsigned flags)
+{
+	(void)logger, (void)flags;
+	return (xencall_handle *)&handle;
+}
+
+int xencall_close(xencall_handle *call)
+{
+	(void)call;
+	return 0;
+}
+
+xenforeignmemory_handle *xenforeignmemory_open(struct xentoollog_logger *logger, unsigned flags)
+{
+	(void)logger, (void)flags;
+	return (xenforeignmemory_handle *)&handle;
+}
+
+int xenforeignmemory_close(xenforeignmemory_handle *memory)
+{
+	(void)memory;
+	return 0;
+}
+
+static long xen_domctl(struct xen_domctl *domctl)
+{
+	vcpu_guest_context_t *context;
+
+	if (domctl->interface_version != (xen.version ? xen.version : XEN_DOMCTL_INTERFACE_VERSION))
+		return -EACCES;
+	if (domctl->domain != (domctl->cmd == XEN_DOMCTL_getdomaininfo ? 0 : DOMID))
+		return -ESRCH;
+	switch (domctl->cmd) {
+	case XEN_DOMCTL_getdomaininfo:
+		return 0;
+	case XEN_DOMCTL_pausedomain:
+		xen.pauses++;
+		return 0;
+	case XEN_DOMCTL_unpausedomain:
+		if (!xen.pauses)
+			return -EINVAL;
+		xen.pauses--;
+		return 0;
+	case XEN_DOMCTL_getvcpucontext:
+		if (domctl->u.vcpucontext.vcpu + 1 == xen.refused_vcpu)
+			return -ENODATA; /* never brought up */
+		context = domctl->u.vcpucontext.ctxt.p;
+		context->user_regs.rip = 0xffffffff81000000 + domctl->u.vcpucontext.vcpu;
+		context->user_regs.cs = domctl->u.vcpucontext.vcpu == 1 ? 0x33 : 0x10;
+		return 0;
+	default:
+		return -ENOSYS;
+	}
+}
+
+void *xencall_alloc_buffer_pages(xencall_handle *call, size_t pages)
+{
+	(void)call;
+	return calloc(pages, GUEST_PAGE_SIZE);
+}
+
+void xencall_free_buffer_pages(xencall_handle *call, void *buffer, size_t pages)
+{
+	(void)call, (void)pages;
+	free(buffer);
+}
+
+int xencall1(xencall_handle *call, unsigned op, uint64_t domctl)
+{
+	long result = xen_domctl((struct xen_domctl *)(uintptr_t)domctl);
+
+	(void)call, (void)op;
+	errno = result < 0 ? (int)-result : 0;
+	return result < 0 ? -1 : 0;
+}
+
+static int xen_multicall(multicall_entry_t *entries, uint64_t n)
+{
+	struct xen_domctl *first = (struct xen_domctl *)(uintptr_t)entries[0].args[0];
+	unsigned fail_after = xen.fail_after;
+
+	xen.calls++;
+	xen.fail_after = 0;
+	if (first->cmd == XEN_DOMCTL_unpausedomain && xen.fail_releases) {
+		xen.fail_releases--;
+		fail_after = 1;
+	}
+	for (uint64_t i = 0; i < n; i++) {
+		if (fail_after && i == fail_after - 1) {
+			errno = EFAULT;
+			return -1;
+		}
+		entries[i].result =
+			(xen_ulong_t)xen_domctl((struct xen_domctl *)(uintptr_t)entries[i].args[0]);
+	}
+	return 0;
+}
+
+int xencall2(xencall_handle *call, unsigned op, uint64_t first, uint64_t second)
+{
+	(void)call;
+	if (op == __HYPERVISOR_xen_version)
+		return 4 << 16 | 99;
+	return xen_multicall((multicall_entry_t *)(uintptr_t)first, second);
+}
+
+/* --- tests ------------------------------------------------------------------------------------ */
+
+static struct stop_area *area;
+static struct guest guest;
+
+static void open_guest(void)
+{
+	const struct guest_info info = { .domid = DOMID, .type = GUEST_PVH, .n_vcpus = N_VCPUS };
+	struct xtop_error *error = stop_area_create(&info, &area);
+
+	if (!error)
+		error = domctl_open(&info, area, &guest);
+	if (!check(!error, "opened%s%s", error ? ": " : "", error ? error_message(error) : ""))
+		exit(tap_done());
+}
+
+static bool stop(struct registers *regs, bool *user)
+{
+	static const uint16_t wanted[] = { 0, 1, 2 };
+
+	return guest.ops->stop(guest.context, wanted, N_VCPUS, regs, user);
+}
+
+static void check_runs(const char *when)
+{
+	check(xen.pauses == 0 && !stop_area_is_stopped(area),
+	      "%s: the guest runs (paused %u times), and the guard sees that", when, xen.pauses);
+	xen.pauses = 0;
+}
+
+static void test_stop_and_release(void)
+{
+	struct registers regs[N_VCPUS];
+	bool user[N_VCPUS];
+
+	check(!stop_area_is_stopped(area), "before the first stop the guard sees nothing to undo");
+	check(stop(regs, user) && xen.pauses == 1, "stopped once");
+	check(stop_area_is_stopped(area), "the guard sees it");
+	check_u64(regs[2].rip, 0xffffffff81000002, "registers of vCPU 2");
+	check(!user[0] && user[1] && !user[2], "vCPU 1 runs user code");
+	guest.ops->release(guest.context);
+	check_runs("after the release");
+}
+
+static void test_vcpu_refused(void)
+{
+	struct registers regs[N_VCPUS];
+	bool user[N_VCPUS];
+
+	xen.refused_vcpu = 2;
+	check(!stop(regs, user), "a vCPU that cannot be read: no stop");
+	xen.refused_vcpu = 0;
+	check_runs("vCPU refused");
+}
+
+/* Xen did the pause, then could not read the next entry. */
+static void test_stop_fails_half_way(void)
+{
+	struct registers regs[N_VCPUS];
+	bool user[N_VCPUS];
+
+	for (unsigned done = 0; done <= N_VCPUS; done++) {
+		char when[64];
+
+		xen.fail_after = done + 1;
+		check(!stop(regs, user), "a multicall that fails behind %u calls: no stop", done);
+		snprintf(when, sizeof(when), "failed behind %u calls", done);
+		check_runs(when);
+	}
+}
+
+static void test_release_fails(void)
+{
+	struct registers regs[N_VCPUS];
+	bool user[N_VCPUS];
+
+	check(stop(regs, user), "stopped");
+	xen.fail_releases = 3;
+	guest.ops->release(guest.context);
+	check_runs("a release that fails three times");
+	xen.fail_releases = 0;
+	check(stop(regs, user), "stopped");
+	xen.pauses = 0; /* an administrator has let it go meanwhile */
+	xen.calls = 0;
+	guest.ops->release(guest.context);
+	check_u64(xen.calls, 1, "a release that Xen refuses is not repeated");
+	check_runs("refused release");
+}
+
+static void test_interface(void)
+{
+	char ours[32];
+	struct xtop_error *error = domctl_check_interface();
+	const char *message;
+
+	check(!error, "the interface we were built for");
+	error_destroy(error);
+	snprintf(ours, sizeof(ours), "%#x", XEN_DOMCTL_INTERFACE_VERSION);
+	xen.version = XEN_DOMCTL_INTERFACE_VERSION + 3;
+	error = domctl_check_interface();
+	message = error ? error_message(error) : "";
+	check(strstr(message, "Xen 4.99") && strstr(message, ours) &&
+		      strstr(message, "was built for"),
+	      "another one: %s", message);
+	snprintf(ours, sizeof(ours), "domctl interface %#x,", xen.version);
+	check(strstr(message, ours), "with its version");
+	error_destroy(error);
+	xen.version = 0;
+}
+
+int main(void)
+{
+	test_interface();
+	open_guest();
+	test_stop_and_release();
+	test_vcpu_refused();
+	test_stop_fails_half_way();
+	test_release_fails();
+	guest.ops->close(guest.context);
+	stop_area_destroy(area);
+	return tap_done();
+}

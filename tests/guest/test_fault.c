@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Pages that go away under a read: zeros and a count while armed, the end of the process
+ * otherwise. */
+#include "config.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "memory_guest.h"
+#include "tests/tap.h"
+
+#define N_PAGES 3
+
+static struct memory_guest *memory;
+static const volatile unsigned char *pages[N_PAGES];
+
+static void map_pages(void)
+{
+	memory = memory_guest_create(1);
+	for (uint64_t i = 0; i < N_PAGES; i++) {
+		memset(memory_guest_page(memory, i), 0x11, GUEST_PAGE_SIZE);
+		pages[i] = memory->guest.ops->map(memory, FRAME(i));
+	}
+}
+
+static void unmap_pages(void)
+{
+	for (unsigned i = 0; i < N_PAGES; i++)
+		memory->guest.ops->unmap(memory, (void *)(uintptr_t)pages[i]);
+	memory_guest_destroy(memory);
+}
+
+static void test_armed(void)
+{
+	map_pages();
+	memory_guest_revoke(memory, 0);
+	memory_guest_revoke(memory, 1);
+	fault_arm();
+	check_u64(fault_count(), 0, "armed, nothing read");
+	check_u64(pages[0][4095], 0, "last byte of a page that is gone");
+	check_u64(fault_count(), 1, "counted at once");
+	check_u64(pages[0][0], 0, "its first byte");
+	check_u64(fault_count(), 1, "the same page counts once");
+	check_u64(pages[1][77], 0, "another page that is gone");
+	check_u64(pages[2][77], 0x11, "a page that is there");
+	check_u64(fault_disarm(), 2, "pages that went away");
+	fault_arm();
+	check_u64(pages[0][1], 0, "stays zeros");
+	check_u64(fault_disarm(), 0, "a new count");
+	unmap_pages();
+}
+
+/* How a child that does WHAT ends; no core file. */
+static int status_of(void (*what)(void))
+{
+	struct rlimit none = { 0 };
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		setrlimit(RLIMIT_CORE, &none);
+		what();
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	return status;
+}
+
+static void read_page(void)
+{
+	(void)pages[0][0];
+}
+
+static void read_page_disarmed(void)
+{
+	fault_arm();
+	fault_disarm();
+	(void)pages[0][0];
+}
+
+static void be_killed(void)
+{
+	fault_arm();
+	kill(getpid(), SIGBUS);
+}
+
+static void check_dies(void (*what)(void), const char *name)
+{
+	int status = status_of(what);
+
+	check(WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS, "%s ends by SIGBUS (status %#x)",
+	      name, status);
+}
+
+static void test_unarmed(void)
+{
+	map_pages();
+	memory_guest_revoke(memory, 0);
+	check_dies(read_page, "a read that was never armed");
+	check_dies(read_page_disarmed, "a read after disarming");
+	unmap_pages();
+}
+
+/* SI_USER carries no address: what stands in si_addr's place is the sender's pid. */
+static void test_sent(void)
+{
+	check_dies(be_killed, "a SIGBUS somebody sent, though armed,");
+}
+
+int main(void)
+{
+	fault_install();
+	test_armed();
+	test_unarmed();
+	test_sent();
+	return tap_done();
+}

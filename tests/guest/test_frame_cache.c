@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The cache of mapped frames: hits, refusals, eviction, housekeeping, and a long random run
+ * against a model. */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "memory_guest.h"
+#include "tests/tap.h"
+
+#define SECOND 1000000000ULL
+#define ROUND  (10 * SECOND) /* the hand comes by every page once in that time */
+
+static struct memory_guest *memory;
+static struct frame_cache *cache;
+
+static void begin(size_t max_pages, uint64_t n_frames)
+{
+	memory = memory_guest_create(1);
+	for (uint64_t i = 0; i < n_frames; i++)
+		*(uint64_t *)memory_guest_page(memory, i) = i;
+	error_destroy(frame_cache_create(&memory->guest, max_pages, &cache));
+	frame_cache_follow(cache, 1000);
+}
+
+static void end(const char *what)
+{
+	frame_cache_destroy(cache);
+	check(memory->maps == memory->unmaps, "%s: %u mapped, %u unmapped", what, memory->maps,
+	      memory->unmaps);
+	memory_guest_destroy(memory);
+}
+
+/* Whether FRAME is found, with its own content. */
+static bool has(uint64_t frame)
+{
+	const uint64_t *page = frame_cache_find(cache, FRAME(frame));
+
+	return page && *page == frame;
+}
+
+static bool get(uint64_t frame, uint64_t now_ns)
+{
+	const uint64_t *page = frame_cache_get(cache, FRAME(frame), now_ns);
+
+	return page && *page == frame;
+}
+
+static void test_find_and_get(void)
+{
+	begin(16, 20);
+	check(!has(3), "empty");
+	check(get(3, 1), "mapped by get");
+	check(has(3) && get(3, 2), "there");
+	check_u64(memory->maps, 1, "mapped once");
+	check(!has(4), "another is not");
+	check(get(0, 3), "frame 0");
+	check_u64(frame_cache_pages(cache), 2, "pages");
+	check_u64(frame_cache_maps(cache), 2, "maps");
+	frame_cache_drop(cache);
+	check(!has(3) && !has(0), "dropped");
+	check_u64(frame_cache_pages(cache), 0, "pages");
+	check(get(3, 4), "mapped again");
+	end("find and get");
+}
+
+static void test_refused(void)
+{
+	begin(16, 20);
+	check(!get(99, 5 * SECOND), "a frame that is not there");
+	check(!has(99), "is not found");
+	check(!get(99, 6 * SECOND - 1), "nor asked for again within a second");
+	check_u64(memory->refused_maps, 1, "asked");
+	check(!get(99, 6 * SECOND), "but after one");
+	check_u64(memory->refused_maps, 2, "asked");
+	*(uint64_t *)memory_guest_page(memory, 99) = 99;
+	check(!get(99, 7 * SECOND - 1), "not yet");
+	check(get(99, 7 * SECOND), "when it comes it is had");
+	check_u64(frame_cache_pages(cache), 1, "pages");
+	end("refused");
+}
+
+static void test_bounded(void)
+{
+	begin(8, 100);
+	for (uint64_t i = 0; i < 100; i++)
+		if (!get(i, i) || frame_cache_pages(cache) > 8)
+			check(false, "frame %" PRIu64 " of %zu pages", i, frame_cache_pages(cache));
+	check_u64(frame_cache_pages(cache), 8, "never more than allowed");
+	check(has(99), "the last one is there");
+	for (uint64_t i = 1000; i < 1100; i++)
+		get(i, i);
+	check(frame_cache_pages(cache) == 0 && memory->refused_maps == 100,
+	      "refused frames take room, bounded too");
+	end("bounded");
+}
+
+/* What is there already is handed out as it is, full or not. */
+static void test_full_and_hit(void)
+{
+	unsigned maps;
+
+	begin(8, 100);
+	for (uint64_t i = 0; i < 8; i++)
+		get(i, 1);
+	maps = memory->maps;
+	for (unsigned round = 0; round < 5; round++)
+		for (uint64_t i = 0; i < 8; i++)
+			get(i, 2);
+	check_u64(memory->maps - maps, 0, "hits of a full cache that map");
+	check_u64(memory->unmaps, 0, "or evict");
+	end("full and hit");
+}
+
+/* The hand passes over what was used since its last visit and takes what was not. */
+static void test_eviction_spares_used(void)
+{
+	unsigned kept = 0;
+
+	begin(8, 100);
+	for (uint64_t i = 0; i < 8; i++)
+		get(i, 1);
+	get(50, 2); /* clears all marks, takes one of them */
+	for (uint64_t i = 0; i < 8; i++)
+		if (i % 2)
+			has(i);
+	for (uint64_t i = 60; i < 62; i++)
+		get(i, 3);
+	for (uint64_t i = 1; i < 8; i += 2)
+		kept += has(i);
+	check(kept >= 3, "%u of the four that were used are kept", kept);
+	check(has(61), "the newest is there");
+	end("eviction");
+}
+
+static void test_tend(void)
+{
+	unsigned maps;
+
+	begin(8, 20);
+	for (uint64_t i = 0; i < 8; i++)
+		get(i, 0);
+	for (uint64_t now = 0; now <= 2 * ROUND; now += SECOND / 10) {
+		frame_cache_tend(cache, now);
+		for (uint64_t i = 0; i < 4; i++)
+			has(i);
+	}
+	check_u64(frame_cache_pages(cache), 4, "what is not used for a round goes");
+	check(has(0) && has(1) && has(2) && has(3), "what is used stays");
+
+	memory_guest_exchange(memory, 2);
+	check(*(const uint64_t *)frame_cache_find(cache, FRAME(2)) == 2,
+	      "an exchanged frame still reads the old page");
+	maps = memory->maps;
+	for (uint64_t now = 2 * ROUND; now <= 3 * ROUND; now += SECOND / 10) {
+		frame_cache_tend(cache, now);
+		for (uint64_t i = 0; i < 4; i++)
+			frame_cache_find(cache, FRAME(i));
+	}
+	check(memory->maps - maps >= 4 && memory->maps - maps <= 8,
+	      "a round maps each anew: %u times", memory->maps - maps);
+	check(*(const uint64_t *)frame_cache_find(cache, FRAME(2)) == 0, "and reads the new one");
+	end("tend");
+}
+
+static void test_tend_meets_refusal(void)
+{
+	begin(8, 20);
+	get(1, 0);
+	memory->refuse_map = true;
+	for (uint64_t now = 0; now <= ROUND; now += SECOND / 10) {
+		frame_cache_tend(cache, now);
+		frame_cache_find(cache, FRAME(1));
+	}
+	check(!has(1), "a page Xen does not map anew is not read any more");
+	check_u64(frame_cache_pages(cache), 0, "pages");
+	memory->refuse_map = false;
+	check(get(1, 2 * ROUND), "it may come back");
+	end("tend meets refusal");
+}
+
+/* However late it is called, one call is bounded. */
+static void test_tend_is_bounded(void)
+{
+	unsigned before;
+
+	begin(256, 256);
+	for (uint64_t i = 0; i < 256; i++)
+		get(i, 0);
+	before = memory->maps + memory->unmaps;
+	frame_cache_tend(cache, 1000000 * SECOND);
+	check(memory->maps + memory->unmaps - before <= 32, "one call did %u operations",
+	      memory->maps + memory->unmaps - before);
+	end("tend is bounded");
+}
+
+static void test_page_count(void)
+{
+	begin(8, 20);
+	get(1, 0);
+	memory_guest_exchange(memory, 1);
+	frame_cache_follow(cache, 1000);
+	check(has(1), "the same count drops nothing");
+	frame_cache_follow(cache, 999);
+	check_u64(frame_cache_pages(cache), 0, "another count drops all");
+	check(*(const uint64_t *)frame_cache_get(cache, FRAME(1), 1) == 0,
+	      "and the new page is read");
+	end("page count");
+}
+
+/*
+ * Random operations against the simplest model: of each frame whether it may be in the cache.
+ * Whatever the cache evicts, a page found is the frame's own, a page that was dropped is not found,
+ * get() always gives one that exists, and probing never loses a page: what is found over all frames
+ * is what is counted.
+ */
+#define FUZZ_FRAMES   300
+#define FUZZ_EXISTING 250
+#define FUZZ_STEPS    20000
+
+static uint64_t fuzz_state = 42;
+
+static uint64_t fuzz_random(uint64_t below)
+{
+	fuzz_state = fuzz_state * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (fuzz_state >> 33) % below;
+}
+
+/* Sparse numbers, in clumps: neighbours share their probe runs. */
+static uint64_t fuzz_frame(uint64_t i)
+{
+	return i % 3 ? i : i << 20;
+}
+
+static bool fuzz_check_found(const bool *possible)
+{
+	size_t found = 0;
+
+	for (uint64_t i = 0; i < FUZZ_FRAMES; i++) {
+		bool there = has(fuzz_frame(i));
+
+		if (there && !possible[i])
+			return check(false, "frame %" PRIu64 " should be gone", i);
+		found += there;
+	}
+	return found == frame_cache_pages(cache) ||
+	       check(false, "%zu found, %zu counted", found, frame_cache_pages(cache));
+}
+
+static bool fuzz_step(bool *possible, uint64_t *now_ns)
+{
+	uint64_t i = fuzz_random(FUZZ_FRAMES), what = fuzz_random(1000);
+
+	*now_ns += fuzz_random(SECOND / 20);
+	if (what < 2) {
+		frame_cache_drop(cache);
+		memset(possible, 0, FUZZ_FRAMES * sizeof(*possible));
+		return true;
+	}
+	if (what < 150) {
+		frame_cache_tend(cache, *now_ns);
+		return frame_cache_pages(cache) <= 64;
+	}
+	if (what < 500) {
+		bool there = has(fuzz_frame(i));
+
+		return !there || possible[i] ||
+		       check(false, "found frame %" PRIu64 " from nowhere", i);
+	}
+	possible[i] = i < FUZZ_EXISTING;
+	return get(fuzz_frame(i), *now_ns) == possible[i] ||
+	       check(false, "get of frame %" PRIu64, i);
+}
+
+static void test_random(void)
+{
+	static bool possible[FUZZ_FRAMES];
+	uint64_t now_ns = 0;
+	unsigned steps;
+
+	begin(64, 0);
+	for (uint64_t i = 0; i < FUZZ_EXISTING; i++)
+		*(uint64_t *)memory_guest_page(memory, fuzz_frame(i)) = fuzz_frame(i);
+	for (steps = 0; steps < FUZZ_STEPS; steps++) {
+		if (!fuzz_step(possible, &now_ns))
+			break;
+		if (steps % 50 == 0 && !fuzz_check_found(possible))
+			break;
+	}
+	check_u64(steps, FUZZ_STEPS, "random steps");
+	check(memory->maps - memory->unmaps == frame_cache_pages(cache), "mapped now");
+	end("random");
+}
+
+int main(void)
+{
+	test_find_and_get();
+	test_refused();
+	test_bounded();
+	test_full_and_hit();
+	test_eviction_spares_used();
+	test_tend();
+	test_tend_meets_refusal();
+	test_tend_is_bounded();
+	test_page_count();
+	test_random();
+	return tap_done();
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * From the entry point to main(): reads the command line (extra="..." in the guest's
+ * configuration), opens the console, starts every other vCPU the domain has, says so.
+ *
+ *   depth=N    main -> dive -> dive ... N times (at most 1000) instead of the graph
+ *   idle       sleep after each round about as long as it took
+ *   rounds=N   power off after N rounds of vCPU 0
+ */
+#include <stddef.h>
+
+#include "tiny.h"
+
+#define MAX_DEPTH 1000		/* 1000 frames of at most 48 bytes fit TINY_STACK_PAGES */
+
+struct tiny_options options;
+unsigned int nr_vcpus = 1;
+
+void boot(int flavour, const void *start_info);
+
+/* If `word` begins with `name`, what follows the name; else NULL. */
+static const char *option_value(const char *word, const char *name)
+{
+	while (*name)
+		if (*word++ != *name++)
+			return NULL;
+	return word;
+}
+
+static uint64_t number_of(const char *digits)
+{
+	uint64_t number = 0;
+
+	while (*digits >= '0' && *digits <= '9')
+		number = number * 10 + (*digits++ - '0');
+	return number;
+}
+
+static void parse_word(const char *word)
+{
+	const char *value;
+
+	if ((value = option_value(word, "depth=")))
+		options.depth = number_of(value) < MAX_DEPTH ? number_of(value) : MAX_DEPTH;
+	else if ((value = option_value(word, "rounds=")))
+		options.rounds = number_of(value);
+	else if (option_value(word, "idle"))
+		options.idle = xen_present();
+}
+
+static void parse_cmdline(const char *line)
+{
+	while (*line) {
+		parse_word(line);
+		while (*line && *line != ' ')
+			line++;
+		while (*line == ' ')
+			line++;
+	}
+}
+
+static void start_vcpus(void)
+{
+	if (!xen_present())
+		return;
+	while (nr_vcpus < TINY_MAX_VCPUS && xen_start_vcpu(nr_vcpus))
+		nr_vcpus++;
+}
+
+void boot(int flavour, const void *start_info)
+{
+	xen_init(flavour, start_info);
+	parse_cmdline(xen_cmdline());
+	console_init();
+	start_vcpus();
+	console_text("tiny: ");
+	console_number(nr_vcpus);
+	console_text(nr_vcpus == 1 ? " vCPU running\n" : " vCPUs running\n");
+	console_flush();
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Lines of text to the Xen console (`xl console`, or xenconsoled's log), through the ring the
+ * domain has for it: we write at out_prod, xenconsoled reads at out_cons, an event tells it.
+ * Without Xen the text goes to the first serial port. vCPU 0 only.
+ *
+ * Source: Xen 4.17 public/io/console.h.
+ */
+#include <stdint.h>		/* Xen's headers use its types and do not include it */
+#include <xen/xen.h>
+#include <xen/io/console.h>
+
+#include "tiny.h"
+
+#define COM1 0x3f8
+
+static struct xencons_interface *ring;	/* NULL: serial port */
+static XENCONS_RING_IDX produced;	/* what out_prod becomes at the next flush */
+
+void console_init(void)
+{
+	if (!xen_present())
+		return;
+	ring = xen_console_ring();
+	produced = ring->out_prod;
+}
+
+static void console_char(char c)
+{
+	if (!ring)
+		asm volatile("outb %0, %1" : : "a" (c), "Nd" ((uint16_t)COM1));
+	else if (produced - *(volatile XENCONS_RING_IDX *)&ring->out_cons < sizeof(ring->out))
+		ring->out[MASK_XENCONS_IDX(produced++, ring->out)] = c;
+}
+
+void console_text(const char *text)
+{
+	while (*text)
+		console_char(*text++);
+}
+
+void console_number(uint64_t number)
+{
+	char digits[21], *first = &digits[20];
+
+	*first = '\0';
+	do
+		*--first = '0' + number % 10;
+	while (number /= 10);
+	console_text(first);
+}
+
+void console_flush(void)
+{
+	if (!ring)
+		return;
+	/* The text must be in memory before out_prod says so. */
+	__atomic_store_n(&ring->out_prod, produced, __ATOMIC_RELEASE);
+	xen_console_kick();
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The work: one graph of calls, run round after round by every vCPU, whose shares follow from
+ * its construction. Only leaves spin, all with one and the same loop and a fixed number of
+ * iterations; everything between them is a few instructions.
+ *
+ *   main -+- parse --+- lex      30 %
+ *         |          `- reduce   10 %
+ *         +- render -- layout -+- measure  25 %
+ *         |                    `- paint    20 %
+ *         `- fib(12), recursive  15 %, in chains of 7 to 12 frames
+ *
+ * fib(n) calls fib(n-1) and fib(n-2); its 233 leaves (n < 2) spin. A leaf that is d frames deep
+ * is reached by d-1 steps of one or two, so C(d-1, 12-d) + C(d-2, 12-d) leaves are d deep:
+ *
+ *   frames  7   8   9  10  11  12
+ *   leaves  7  50  91  64  19   2     sum 233
+ *
+ * The file `expected` has the chains and percentages that follow.
+ *
+ * How much a round spins is drawn anew each time, for all its leaves alike: 15 to 25 grains, so
+ * that no sampling rate can stay in step with the work, and shares are exact in every single
+ * round. With 20 grains it is 93,200 iterations of 16 instructions: 1.49 ms when an instruction
+ * takes 1 ns (qemu -icount shift=0); 1 to 2 ms on anything of today.
+ */
+#include "tiny.h"
+
+#define FIB_N		12
+#define FIB_LEAVES	233
+#define GRAINS_MIN	15
+#define GRAINS_MAX	25
+#define BEAT_ROUNDS	1024				/* a line on the console that often */
+
+/* Iterations that are `percent` of a round; a whole number for multiples of 5, and for fib's 15
+   a multiple of FIB_LEAVES. */
+#define ITERATIONS(percent, grains) ((percent) * FIB_LEAVES / 5 * (grains))
+
+/* The compiler must keep each of these a function of its own, called as written; together with
+   -fno-optimize-sibling-calls that makes chains whole. */
+#ifdef __clang__
+#define WORK static __attribute__((noinline))
+#else
+#define WORK static __attribute__((noipa))
+#endif
+
+/* Rounds done, by vCPU; to be read from outside. */
+volatile uint64_t heartbeat[TINY_MAX_VCPUS];
+
+/* 16 instructions an iteration. The chain of multiplications, three cycles each, hides what the
+   processor (or the emulator's own processor) makes of a loop's place in memory: with a bare
+   dec and jnz, equal loops in two functions differed by some 5 % under QEMU. */
+static inline __attribute__((always_inline)) void spin(unsigned long iterations)
+{
+	unsigned long product = iterations;
+
+	asm volatile(".p2align 6\n"
+		     "1:	.rept 14\n"
+		     "	imulq %1, %1\n"
+		     "	.endr\n"
+		     "	decq %0\n"
+		     "	jnz 1b"
+		     : "+r" (iterations), "+r" (product), "+r" (stack_pointer) : : "cc");
+}
+
+WORK void lex(unsigned long grains)
+{
+	spin(ITERATIONS(30, grains));
+}
+
+WORK void reduce(unsigned long grains)
+{
+	spin(ITERATIONS(10, grains));
+}
+
+WORK void parse(unsigned long grains)
+{
+	lex(grains);
+	reduce(grains);
+}
+
+WORK void measure(unsigned long grains)
+{
+	spin(ITERATIONS(25, grains));
+}
+
+WORK void paint(unsigned long grains)
+{
+	spin(ITERATIONS(20, grains));
+}
+
+WORK void layout(unsigned long grains)
+{
+	measure(grains);
+	paint(grains);
+}
+
+WORK void render(unsigned long grains)
+{
+	layout(grains);
+}
+
+WORK unsigned int fib(unsigned int n, unsigned long grains)
+{
+	if (n < 2) {
+		spin(ITERATIONS(15, 1) / FIB_LEAVES * grains);
+		return n;
+	}
+	return fib(n - 1, grains) + fib(n - 2, grains);
+}
+
+/* depth=N: N frames of this, all the work in the last. */
+WORK void dive(unsigned int depth, unsigned long grains)
+{
+	if (depth > 1)
+		dive(depth - 1, grains);
+	else
+		spin(ITERATIONS(100, grains));
+}
+
+WORK void sleep_as_long(unsigned int vcpu, uint64_t started_ns)
+{
+	uint64_t now = xen_time_ns(vcpu);
+
+	xen_sleep_until_ns(now + (now - started_ns));
+}
+
+WORK void report(void)
+{
+	console_text("tiny: heartbeat ");
+	console_number(heartbeat[0]);
+	console_text("\n");
+	console_flush();
+}
+
+/* A linear congruential generator, Numerical Recipes §7.1; its upper bits are the good ones. */
+static unsigned long draw_grains(uint32_t *random)
+{
+	*random = *random * 1664525 + 1013904223;
+	return GRAINS_MIN + (*random >> 16) % (GRAINS_MAX - GRAINS_MIN + 1);
+}
+
+void main(unsigned int vcpu)
+{
+	uint32_t random = vcpu;
+	uint64_t started_ns = 0;
+	unsigned long grains;
+
+	for (;;) {
+		if (options.idle)
+			started_ns = xen_time_ns(vcpu);
+
+		grains = draw_grains(&random);
+		if (options.depth) {
+			dive(options.depth, grains);
+		} else {
+			parse(grains);
+			render(grains);
+			fib(FIB_N, grains);
+		}
+
+		heartbeat[vcpu]++;
+		if (vcpu == 0 && heartbeat[0] % BEAT_ROUNDS == 0)
+			report();
+		if (vcpu == 0 && options.rounds && heartbeat[0] >= options.rounds && xen_present())
+			xen_poweroff();
+		if (options.idle)
+			sleep_as_long(vcpu, started_ns);
+	}
+}

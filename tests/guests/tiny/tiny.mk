@@ -1,0 +1,58 @@
+# The tiny guest, included by Makefile.am. Two kernels, each bootable as PVH and as PV, and a
+# configuration for xl for every combination. Not built with $(CFLAGS): these are for programs
+# that have a libc, and may ask for sanitizers.
+
+tiny_dir = tests/guests/tiny
+tiny_kernels = $(tiny_dir)/tiny-fp $(tiny_dir)/tiny-nofp
+tiny_sources = $(tiny_dir)/start.S $(tiny_dir)/boot.c $(tiny_dir)/xen.c \
+	$(tiny_dir)/console.c $(tiny_dir)/graph.c
+tiny_headers = $(tiny_dir)/tiny.h $(tiny_dir)/tiny.lds
+
+# Names say it all: type, 4 for four vCPUs, then what is special.
+tiny_configs = \
+	$(tiny_dir)/tiny-pvh.cfg $(tiny_dir)/tiny-pvh-nofp.cfg \
+	$(tiny_dir)/tiny-pvh4.cfg $(tiny_dir)/tiny-pvh4-nofp.cfg \
+	$(tiny_dir)/tiny-pv.cfg $(tiny_dir)/tiny-pv-nofp.cfg \
+	$(tiny_dir)/tiny-pv4.cfg $(tiny_dir)/tiny-pv4-nofp.cfg \
+	$(tiny_dir)/tiny-pvh-deep.cfg $(tiny_dir)/tiny-pv-deep.cfg \
+	$(tiny_dir)/tiny-pvh-idle.cfg $(tiny_dir)/tiny-pv-idle.cfg \
+	$(tiny_dir)/tiny-pvh-brief.cfg
+
+tiny_cflags = -std=gnu11 -O2 -g -Wall -Wextra -ffreestanding \
+	-fno-pic -mcmodel=kernel -mno-red-zone -mgeneral-regs-only \
+	-fno-stack-protector -fcf-protection=none \
+	-fno-optimize-sibling-calls -fasynchronous-unwind-tables \
+	-D__XEN_INTERFACE_VERSION__=0x00040e00
+tiny_ldflags = -static -nostdlib -Wl,--build-id -Wl,--eh-frame-hdr \
+	-Wl,-z,noexecstack -Wl,--fatal-warnings
+tiny_link = $(MKDIR_P) $(tiny_dir) && $(CC) $(tiny_cflags) $(tiny_ldflags) \
+	-Wl,-T,$(srcdir)/$(tiny_dir)/tiny.lds
+
+# tiny_sources are spelled out: a VPATH build must find them in $(srcdir).
+tiny_inputs = $(srcdir)/$(tiny_dir)/start.S $(srcdir)/$(tiny_dir)/boot.c \
+	$(srcdir)/$(tiny_dir)/xen.c $(srcdir)/$(tiny_dir)/console.c \
+	$(srcdir)/$(tiny_dir)/graph.c
+
+$(tiny_dir)/tiny-fp: $(tiny_sources) $(tiny_headers)
+	$(AM_V_GEN)$(tiny_link) -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer \
+		-o $@ $(tiny_inputs)
+
+$(tiny_dir)/tiny-nofp: $(tiny_sources) $(tiny_headers)
+	$(AM_V_GEN)$(tiny_link) -fomit-frame-pointer -o $@ $(tiny_inputs)
+
+# dom0 of the lab sees every folder under the path it has here.
+$(tiny_configs): $(tiny_dir)/tiny.cfg.in $(srcdir)/$(tiny_dir)/tiny.mk
+	$(AM_V_GEN)$(MKDIR_P) $(tiny_dir); \
+	name=`basename $@ .cfg`; type=pv vcpus=1 kernel=tiny-fp extra=; \
+	case $$name in tiny-pvh*) type=pvh ;; esac; \
+	case $$name in *4*) vcpus=4 ;; esac; \
+	case $$name in *-nofp) kernel=tiny-nofp ;; *-deep) extra=depth=200 ;; \
+		*-idle) extra=idle ;; *-brief) extra=rounds=10000 ;; esac; \
+	sed -e "s|@name@|$$name|" -e "s|@type@|$$type|" -e "s|@vcpus@|$$vcpus|" \
+		-e "s|@kernel@|$(abs_builddir)/$(tiny_dir)/$$kernel|" -e "s|@extra@|$$extra|" \
+		$(srcdir)/$(tiny_dir)/tiny.cfg.in >$@
+
+noinst_DATA += $(tiny_kernels) $(tiny_configs)
+CLEANFILES += $(tiny_kernels) $(tiny_configs)
+EXTRA_DIST += $(tiny_sources) $(tiny_headers) $(tiny_dir)/tiny.cfg.in $(tiny_dir)/tiny.mk \
+	$(tiny_dir)/expected

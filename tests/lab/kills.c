@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Kills xtop again and again, at random moments, and looks from outside whether the guest goes on.
+ *
+ *   kills DOMAIN KERNEL N [OPTION...]
+ *
+ * Each time: starts xtop with the OPTIONs on DOMAIN, waits for its first stop, lets it sample for
+ * up to MOMENT_US more, sends SIGKILL to one of its three processes in turn, and waits until Xen
+ * says that the domain is not paused, that its counters go on (`heartbeat` of the ELF file KERNEL,
+ * which it runs), and that nothing of xtop is left. One time in four it kills in that first stop,
+ * and one in four it does not wait for it: starting has its moments too. TAP on stdout.
+ *
+ * xtop is what main() calls, in a forked process: to execute and link the program anew takes most
+ * of a second in the lab.
+ *
+ * Runs at a higher real-time priority than the sampler: on the one CPU of the lab's dom0 it would
+ * else never get its turn while the guest is stopped. A look just before the kill tells whether it
+ * was: how many were is told too, and must not be none.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "guest/domctl.h"
+#include "xtop/options.h"
+#include "xtop/session.h"
+
+#define MOMENT_US    20000
+#define START_US     100000 /* from the fork to the first samples, about */
+#define LIMIT_S      20     /* for anything to happen, on a machine however loaded */
+#define LOOK_US      500    /* between looks whether the guest runs again */
+#define PROMPT_LOOKS 200 /* within 100 ms; in looks, so that a machine that stalls fails nobody */
+#define MAX_VCPUS    4   /* as tests/guests/tiny/tiny.h */
+
+enum moment {
+	IN_A_STOP,
+	SAMPLING,
+	SAMPLING_TOO,
+	STARTING,
+	N_MOMENTS
+}; /* N_MOMENTS and N_ROLES: coprime */
+enum role { SAMPLER, GUARD, MAIN, N_ROLES };
+
+static const char *const role_names[N_ROLES] = { "sampler", "guard", "main" };
+
+static struct guest_info info;
+static struct guest guest;
+static uint64_t heartbeat_address;
+static struct options options;
+
+static struct tally {
+	unsigned kills, stopped, late;
+	uint64_t longest_ns;
+} tallies[N_ROLES];
+
+static void die(const char *what)
+{
+	printf("Bail out! kills: %s\n", what);
+	exit(1);
+}
+
+static void must(struct xtop_error *error)
+{
+	if (error)
+		die(error_message(error));
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void nap_us(long us)
+{
+	struct timespec nap = { us / 1000000, us % 1000000 * 1000 };
+
+	nanosleep(&nap, NULL);
+}
+
+/* --- the guest, from outside ------------------------------------------------------------------ */
+
+static bool is_stopped(void)
+{
+	static struct guest_look look;
+
+	if (!guest.ops->look(guest.context, &look) || look.life == GUEST_GONE)
+		die("the guest is gone");
+	return look.life == GUEST_PAUSED_BY_OTHERS;
+}
+
+/* Rounds of all vCPUs together. */
+static uint64_t read_heartbeat(void)
+{
+	uint64_t rounds[MAX_VCPUS], sum = 0;
+	size_t size = info.n_vcpus * sizeof(rounds[0]);
+
+	if (info.n_vcpus > MAX_VCPUS || guest_peek(&info, heartbeat_address, rounds, size) != size)
+		die("cannot read the guest's counters");
+	for (unsigned i = 0; i < info.n_vcpus; i++)
+		sum += rounds[i];
+	return sum;
+}
+
+static uint64_t find_symbol_in(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
+			       const char *name)
+{
+	Elf_Data *data = elf_getdata(section, NULL);
+	GElf_Sym symbol;
+
+	for (int i = 0; gelf_getsym(data, i, &symbol); i++) {
+		const char *found = elf_strptr(elf, header->sh_link, symbol.st_name);
+
+		if (found && strcmp(found, name) == 0)
+			return symbol.st_value;
+	}
+	return 0;
+}
+
+static uint64_t find_symbol(const char *path, const char *name)
+{
+	int fd = open(path, O_RDONLY);
+	Elf *elf = elf_version(EV_CURRENT) == EV_NONE ? NULL : elf_begin(fd, ELF_C_READ, NULL);
+	Elf_Scn *section = NULL;
+	uint64_t address = 0;
+	GElf_Shdr header;
+
+	while (!address && (section = elf_nextscn(elf, section)))
+		if (gelf_getshdr(section, &header) && header.sh_type == SHT_SYMTAB)
+			address = find_symbol_in(elf, section, &header, name);
+	elf_end(elf);
+	close(fd);
+	if (!address)
+		die("no such symbol in the kernel");
+	return address;
+}
+
+/* --- xtop's processes ------------------------------------------------------------------------- */
+
+/* The child of PARENT, or 0. */
+static pid_t child_of(pid_t parent)
+{
+	char path[64];
+	pid_t child = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", parent, parent);
+	file = fopen(path, "r");
+	if (file && fscanf(file, "%d", &child) != 1)
+		child = 0;
+	if (file)
+		fclose(file);
+	return child;
+}
+
+static void find_processes(pid_t pids[N_ROLES])
+{
+	uint64_t limit_ns = now_ns() + LIMIT_S * 1000000000ULL;
+
+	while (!(pids[GUARD] = child_of(pids[MAIN])) || !(pids[SAMPLER] = child_of(pids[GUARD]))) {
+		if (now_ns() > limit_ns)
+			die("xtop has not started a guard and a sampler");
+		nap_us(500);
+	}
+}
+
+static pid_t start(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		struct xtop_error *error = session_run(&options);
+
+		error_destroy(error); /* what a kill makes of it is not the question */
+		_exit(error != NULL);
+	}
+	return pid;
+}
+
+/* All of them, orphans too: this process is the one that inherits them. */
+static void wait_for_end(void)
+{
+	uint64_t limit_ns = now_ns() + LIMIT_S * 1000000000ULL;
+	pid_t ended;
+
+	while ((ended = waitpid(-1, NULL, WNOHANG)) >= 0) {
+		if (now_ns() > limit_ns)
+			die("a process of xtop does not end");
+		if (ended == 0)
+			nap_us(500);
+	}
+}
+
+/* --- one kill --------------------------------------------------------------------------------- */
+
+static void wait_for_release(struct tally *tally)
+{
+	uint64_t begin_ns = now_ns(), took_ns;
+	unsigned looks = 0;
+
+	while (is_stopped()) {
+		if (now_ns() - begin_ns > LIMIT_S * 1000000000ULL)
+			die("the guest is left stopped");
+		nap_us(LOOK_US);
+		looks++;
+	}
+	took_ns = now_ns() - begin_ns;
+	tally->late += looks > PROMPT_LOOKS;
+	if (took_ns > tally->longest_ns)
+		tally->longest_ns = took_ns;
+}
+
+static void wait_for_heartbeat(uint64_t before)
+{
+	uint64_t limit_ns = now_ns() + LIMIT_S * 1000000000ULL;
+
+	while (read_heartbeat() == before) {
+		if (now_ns() > limit_ns)
+			die("the guest's heartbeat has stopped");
+		nap_us(1000);
+	}
+}
+
+static void wait_for_stop(void)
+{
+	uint64_t limit_ns = now_ns() + LIMIT_S * 1000000000ULL;
+
+	while (!is_stopped()) {
+		if (now_ns() > limit_ns)
+			die("xtop does not stop the guest");
+		nap_us(random() % 1000);
+	}
+}
+
+static void wait_for_moment(enum moment moment)
+{
+	if (moment != STARTING)
+		wait_for_stop();
+	if (moment != IN_A_STOP)
+		nap_us(random() % (moment == STARTING ? START_US : MOMENT_US));
+}
+
+static void kill_one(enum role role, enum moment moment)
+{
+	struct tally *tally = &tallies[role];
+	pid_t pids[N_ROLES];
+
+	pids[MAIN] = start();
+	find_processes(pids);
+	wait_for_moment(moment);
+	tally->stopped += is_stopped();
+	kill(pids[role], SIGKILL);
+	tally->kills++;
+	wait_for_release(tally);
+	wait_for_heartbeat(read_heartbeat());
+	wait_for_end();
+	if (is_stopped())
+		die("the guest is stopped although nothing of xtop is left");
+}
+
+static void report(enum role role)
+{
+	const struct tally *tally = &tallies[role];
+
+	printf("# %s: %u kills, %u of them while the guest was stopped; it ran again after %.1f ms at most\n",
+	       role_names[role], tally->kills, tally->stopped, (double)tally->longest_ns / 1e6);
+	printf("%s SIGKILL of the %s %u times: the guest runs within %d ms\n",
+	       tally->late ? "not ok" : "ok", role_names[role], tally->kills,
+	       PROMPT_LOOKS * LOOK_US / 1000);
+	printf("%s SIGKILL of the %s while the guest was stopped\n",
+	       tally->stopped ? "ok" : "not ok", role_names[role]);
+}
+
+static void prepare(const char *domain, const char *kernel)
+{
+	struct sched_param param = { .sched_priority = 3 };
+	unsigned seed = (unsigned)time(NULL);
+	struct stop_area *area;
+
+	printf("# seed %u\n", seed);
+	srandom(seed);
+	must(guest_find(domain, &info));
+	must(stop_area_create(&info, &area));
+	must(domctl_open(&info, area, &guest));
+	heartbeat_address = find_symbol(kernel, "heartbeat");
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param) < 0)
+		die("no real-time priority");
+}
+
+int main(int argc, char **argv)
+{
+	unsigned n = argc > 3 ? (unsigned)atoi(argv[3]) : 0;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (!n) {
+		fprintf(stderr, "usage: kills DOMAIN KERNEL N [OPTION...]\n");
+		return 2;
+	}
+	prepare(argv[1], argv[2]);
+	argv[2] = (char[]){
+		"-d"
+	}; /* with it begins xtop's own command line: -d DOMAIN [OPTION...] */
+	argv[3] = argv[1];
+	must(options_parse(argc - 1, argv + 1, &options));
+	for (unsigned i = 0; i < n; i++)
+		kill_one(i % N_ROLES, i % N_MOMENTS);
+	for (enum role role = 0; role < N_ROLES; role++)
+		report(role);
+	return 0;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The intern table: same thing, same id; different thing, different id; all strings clean;
+ * bounded. */
+#include "config.h"
+
+#include "stacks.h"
+
+static char *demangle(const char *name)
+{
+	if (!strcmp(name, "_Z1fv"))
+		return strdup("f()\033[m");
+	return NULL;
+}
+
+static void test_fixed(struct frames *frames)
+{
+	check_string(frames_get(frames, FRAME_ROOT)->name, "all", "root");
+	check_string(frames_get(frames, FRAME_EVICTED)->name, "[evicted]", "evicted");
+	check_string(frames_get(frames, FRAME_TRUNCATED)->name, "[truncated]", "truncated");
+	check_string(frames_get(frames, FRAME_UNKNOWN)->name, "[unknown]", "unknown");
+	check(frames_get(frames, FRAME_UNKNOWN)->unknown, "unknown is unknown");
+	check_u64(frames_count(frames), N_FRAME_IDS, "a new table");
+}
+
+static void test_identity(struct frames *frames)
+{
+	uint32_t a = frames_intern(frames, FRAME_KIND_KERNEL, "read", "[kernel]", 0x1000);
+
+	check_u64(frames_intern(frames, FRAME_KIND_KERNEL, "read", "[kernel]", 0x1000), a,
+		  "the same again");
+	check(frames_intern(frames, FRAME_KIND_USERLAND, "read", "[kernel]", 0x1000) != a,
+	      "other kind");
+	check(frames_intern(frames, FRAME_KIND_KERNEL, "rea", "[kernel]", 0x1000) != a,
+	      "other name");
+	check(frames_intern(frames, FRAME_KIND_KERNEL, "read", "ext4", 0x1000) != a,
+	      "other module");
+	check(frames_intern(frames, FRAME_KIND_KERNEL, "read", "[kernel]", 0x1001) != a,
+	      "other address");
+	check(frames_intern(frames, FRAME_KIND_KERNEL, NULL, "[kernel]", 0x1000) != a, "no name");
+	check(frames_intern(frames, FRAME_KIND_KERNEL, "[unknown]", "[kernel]", 0x1000) !=
+		      frames_intern(frames, FRAME_KIND_KERNEL, NULL, "[kernel]", 0x1000),
+	      "who calls itself [unknown] is not");
+	check_u64(frames_intern(frames, FRAME_KIND_MARK, "[truncated]", NULL, 0), FRAME_TRUNCATED,
+		  "a mark by name");
+	check_u64(frames_get(frames, a)->group, a, "group of a named frame");
+}
+
+static void test_unknown(struct frames *frames)
+{
+	const struct frame *a = frames_get(
+		frames, frames_intern(frames, FRAME_KIND_KERNEL, NULL, "m", 0xffffffff81000010));
+	const struct frame *b =
+		frames_get(frames, frames_intern(frames, FRAME_KIND_KERNEL, "", "m", 0x20));
+	const struct frame *c =
+		frames_get(frames, frames_intern(frames, FRAME_KIND_KERNEL, NULL, "n", 0x20));
+	char buffer[FRAME_TEXT_BYTES];
+
+	check(a != b && a->group == b->group && a->group != c->group, "one group a module");
+	check_string(frame_text(a, false, buffer), "[unknown]", "without addresses");
+	check_string(frame_text(a, true, buffer), "0xffffffff81000010", "with addresses");
+	check_string(frame_text(frames_get(frames, a->group), true, buffer), "[unknown]",
+		     "a group has no address");
+}
+
+static void test_clean(struct frames *frames)
+{
+	uint32_t id = frames_intern(frames, FRAME_KIND_KERNEL, "a;b\033c", "mod\nule", 1);
+	const struct frame *frame = frames_get(frames, id);
+	char long_name[6000];
+
+	check_string(frame->name, "a_b_c", "name");
+	check_string(frame->module, "mod_ule", "module");
+	check_u64(frames_intern(frames, FRAME_KIND_KERNEL, "a;b\033c", "mod\nule", 1), id,
+		  "found by its raw name");
+	frame = frames_get(frames, frames_intern(frames, FRAME_KIND_KERNEL, "_Z1fv", NULL, 1));
+	check_string(frame->name, "f()_[m", "what the demangler says is cleaned");
+	check_string(frame->raw_name, "_Z1fv", "raw name");
+	frame = frames_get(frames, frames_intern(frames, FRAME_KIND_PROCESS, "_Z1fv", NULL, 0));
+	check_string(frame->name, "_Z1fv", "a process is not demangled");
+	memset(long_name, 'x', sizeof(long_name) - 1);
+	long_name[sizeof(long_name) - 1] = '\0';
+	frame = frames_get(frames,
+			   frames_intern(frames, FRAME_KIND_KERNEL, long_name, long_name, 1));
+	check_u64(strlen(frame->name), FRAME_NAME_BYTES - 1, "long name");
+	check_u64(strlen(frame->module), FRAME_MODULE_BYTES - 1, "long module");
+}
+
+/*
+ * Pointers stay while the table grows; full it counts and says FRAME_UNKNOWN or the group; old
+ * names are still found.
+ */
+static void test_full(struct frames *frames)
+{
+	uint32_t first = frames_intern(frames, FRAME_KIND_KERNEL, "first", "m", 0);
+	const struct frame *before = frames_get(frames, first);
+	uint32_t id = 0, last, group;
+
+	group = frames_intern(frames, FRAME_KIND_USERLAND, NULL, "jit", 0);
+	for (uint64_t address = 1; !frames_refused(frames); address++)
+		id = frames_intern(frames, FRAME_KIND_USERLAND, NULL, "jit", address);
+	check_u64(id, group, "an unnamed address without room is its kind's and module's");
+	check(frames_count(frames) <= FRAMES_MAX / 2 + 1000,
+	      "%u frames: addresses take half at most", frames_count(frames));
+	do {
+		last = id;
+		id = frames_intern(frames, FRAME_KIND_KERNEL, "f", "m", frames_count(frames));
+	} while (id != FRAME_UNKNOWN);
+	check_u64(frames_count(frames), FRAMES_MAX, "full");
+	check_u64(frames_refused(frames), 2, "refused");
+	check_u64(last, FRAMES_MAX - 1, "last id");
+	check_u64(frames_intern(frames, FRAME_KIND_KERNEL, "first", "m", 0), first,
+		  "old names are found");
+	check(frames_get(frames, first) == before, "and have not moved");
+}
+
+static void test_text_full(void)
+{
+	struct frames *frames;
+	char name[FRAME_NAME_BYTES];
+	unsigned n = 0;
+
+	must(frames_create(NULL, &frames));
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	while (frames_intern(frames, FRAME_KIND_KERNEL, name, NULL, n) != FRAME_UNKNOWN)
+		n++;
+	check(frames_memory_bytes(frames) < FRAMES_MAX_TEXT_BYTES + (16 << 20),
+	      "%u long names take %zu bytes", n, frames_memory_bytes(frames));
+	frames_destroy(frames);
+}
+
+int main(void)
+{
+	struct frames *frames;
+
+	must(frames_create(demangle, &frames));
+	test_fixed(frames);
+	test_identity(frames);
+	test_unknown(frames);
+	test_clean(frames);
+	test_full(frames);
+	frames_destroy(frames);
+	frames_destroy(NULL);
+	test_text_full();
+	return tap_done();
+}

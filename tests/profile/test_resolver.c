@@ -1,0 +1,588 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The resolver: samples of the made-up guest (tests/recordings/guest.h) go in, by call or through
+ * the ring to its thread; folded stacks, counts and what the sampler is taught come out.
+ */
+#include "config.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <time.h>
+
+#include "tests/recordings/guest.h"
+#include "tests/tap.h"
+#include "xtop/export.h"
+#include "xtop/resolver.h"
+
+#define RING_BYTES (16 << 20) /* some 40,000 records: the resolver is busy for a while */
+#define WAIT_S     60         /* for what must come: a slow machine is no failure */
+
+struct stage {
+	struct symbols *symbols;
+	struct ring *ring;
+	struct control *control;
+	struct snapshot_slot *slot;
+	struct resolver *resolver;
+	pthread_t thread;
+};
+
+static void stage_open_with(struct stage *stage, bool live, bool with_symbols)
+{
+	struct resolver_settings settings = { .n_vcpus = 2, .max_nodes = 4096, .live = live };
+
+	stage->symbols = guest_symbols();
+	if (!with_symbols) {
+		symbols_destroy(stage->symbols);
+		guest_must(symbols_create(&stage->symbols));
+	}
+	guest_must(ring_create(RING_BYTES, &stage->ring));
+	guest_must(control_create(&stage->control));
+	guest_must(snapshot_slot_create(&stage->slot));
+	settings.ring = stage->ring;
+	settings.control = stage->control;
+	settings.slot = stage->slot;
+	settings.symbols = stage->symbols;
+	guest_must(resolver_create(&settings, &stage->resolver));
+}
+
+static void stage_open(struct stage *stage)
+{
+	stage_open_with(stage, false, true);
+}
+
+static void stage_close(struct stage *stage)
+{
+	snapshot_slot_destroy(stage->slot);
+	resolver_destroy(stage->resolver);
+	control_destroy(stage->control);
+	ring_destroy(stage->ring);
+	symbols_destroy(stage->symbols);
+}
+
+static void stage_add(struct stage *stage, const struct guest_record *record)
+{
+	resolver_add(stage->resolver, record->words, record->size_bytes);
+}
+
+static void stage_add_chain(struct stage *stage, const char *chain)
+{
+	static struct guest_record record;
+
+	guest_begin(&record, 1000000, 1);
+	guest_add_chain(&record, 0, chain);
+	stage_add(stage, &record);
+}
+
+static struct snapshot *stage_snapshot(struct stage *stage)
+{
+	struct snapshot *snapshot;
+
+	guest_must(resolver_snapshot(stage->resolver, &snapshot));
+	return snapshot;
+}
+
+/* What the profile is, folded; the caller's to free. */
+static char *folded(const struct snapshot *snapshot, bool addresses)
+{
+	char *text;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	guest_must(export_folded(snapshot, NULL, addresses, file));
+	fclose(file);
+	return text;
+}
+
+static void check_folded(struct stage *stage, bool addresses, const char *want, const char *name)
+{
+	struct snapshot *snapshot = stage_snapshot(stage);
+	char *got = folded(snapshot, addresses);
+
+	for (char *at = got; *at; at++)
+		*at = *at == '\n' ? '|' : *at; /* TAP is lines */
+	check_string(got, want, name);
+	free(got);
+	snapshot_destroy(snapshot);
+}
+
+/* --- folding ---------------------------------------------------------------------------------- */
+
+static void test_folds(void)
+{
+	struct stage stage;
+	struct snapshot *snapshot;
+
+	stage_open(&stage);
+	for (int i = 0; i < 3; i++)
+		stage_add_chain(&stage, "start_kernel;serve;hash");
+	stage_add_chain(&stage, "start_kernel;serve;compress");
+	stage_add_chain(&stage, "start_kernel;walk;walk;walk");
+	stage_add_chain(&stage, "start_kernel;_ZN4disk5Queue4pushEv");
+	stage_add_chain(&stage, "_start;main;loop");
+	check_folded(
+		&stage, false,
+		"_start;main;loop 1|start_kernel;disk::Queue::push 1|start_kernel;serve;compress 1|"
+		"start_kernel;serve;hash 3|start_kernel;walk;walk;walk 1|",
+		"equal stacks fold, names are demangled");
+	snapshot = stage_snapshot(&stage);
+	check_u64(snapshot->resolver.samples, 7, "samples");
+	check_u64(snapshot->resolver.user, 1, "of these in user code");
+	check_u64(snapshot->resolver.frames, 3 * 4 + 4 + 2 + 3, "frames");
+	check_u64(snapshot->resolver.stops[UNWIND_COMPLETE], 7, "complete");
+	check_u64(snapshot->total_weight, 7, "weight");
+	check_u64(snapshot->n_vcpus, 2, "vCPUs");
+	check_u64(snapshot->vcpus[0].user, 1, "user ticks of vCPU 0");
+	snapshot_destroy(snapshot);
+	stage_close(&stage);
+}
+
+static void test_kinds(void)
+{
+	struct stage stage;
+	struct snapshot *snapshot;
+	unsigned kernel = 0, user = 0;
+
+	stage_open(&stage);
+	stage_add_chain(&stage, "start_kernel;serve");
+	stage_add_chain(&stage, "_start;main");
+	snapshot = stage_snapshot(&stage);
+	for (size_t i = 0; i < snapshot->n_nodes; i++) {
+		const struct frame *frame = frames_get(snapshot->frames, snapshot->nodes[i].frame);
+
+		kernel +=
+			frame->kind == FRAME_KIND_KERNEL && strcmp(frame->module, "[kernel]") == 0;
+		user += frame->kind == FRAME_KIND_USERLAND && strcmp(frame->module, "httpd") == 0;
+	}
+	check(kernel == 2 && user == 2, "2 kernel frames (%u), 2 of the program (%u)", kernel,
+	      user);
+	snapshot_destroy(snapshot);
+	stage_close(&stage);
+}
+
+/*
+ * A function that calls one that never returns may end with that call: what follows is another
+ * function.
+ */
+static void test_return_addresses(void)
+{
+	struct stage stage;
+
+	stage_open(&stage);
+	stage_add_chain(&stage, "start_kernel;compress!;panic");
+	check_folded(&stage, false, "start_kernel;compress;panic 1|",
+		     "a call that never returns is in the caller");
+	stage_add_chain(&stage, "start_kernel;copy");
+	stage_add_chain(&stage, "start_kernel;compress!");
+	check_folded(&stage, false, "start_kernel;compress;panic 1|start_kernel;copy 2|",
+		     "the instruction that runs is where it is");
+	stage_close(&stage);
+}
+
+static void test_unknown(void)
+{
+	struct stage stage;
+	struct snapshot *snapshot;
+
+	stage_open_with(&stage, false, false);
+	stage_add_chain(&stage, "0xffffffff81000110;0xffffffff81000210");
+	stage_add_chain(&stage, "0xffffffff81000110;0xffffffff81000220");
+	check_folded(&stage, false, "[unknown];[unknown] 2|", "nobody can name them");
+	check_folded(
+		&stage, true,
+		"0xffffffff8100010f;0xffffffff81000210 1|0xffffffff8100010f;0xffffffff81000220 1|",
+		"by addresses");
+	snapshot = stage_snapshot(&stage);
+	check_u64(snapshot->resolver.frames_unknown, 4, "unknown frames");
+	check_u64(snapshot->resolver.samples_unknown, 2, "samples in unknown code");
+	snapshot_destroy(snapshot);
+	stage_close(&stage);
+	stage_open(&stage);
+	stage_add_chain(&stage,
+			"start_kernel;0xffffffff81000c10;hash"); /* behind the last function */
+	snapshot = stage_snapshot(&stage);
+	check_u64(snapshot->resolver.samples_unknown, 0, "an unknown caller of a known function");
+	snapshot_destroy(snapshot);
+	stage_close(&stage);
+}
+
+/* Addresses that differ in one bit only, or in who runs there, are not the same place. */
+static void test_near_addresses(void)
+{
+	static const uint64_t addresses[] = { GUEST_KERNEL + 0x510,
+					      (GUEST_KERNEL + 0x510) & ~(1ULL << 63), 0 };
+	struct guest_record *record = malloc(sizeof(*record));
+	struct stage stage;
+
+	stage_open(&stage);
+	for (size_t i = 0; i < GUEST_COUNT(addresses); i++) {
+		guest_begin(record, 1000, 1);
+		guest_add_addresses(record, 0, &addresses[i], 1);
+		record->vcpu->user = 0;
+		stage_add(&stage, record);
+		stage_add(&stage, record);
+	}
+	check_folded(&stage, true, "0x7fffffff81000510 2|[unknown] 2|hash 2|",
+		     "each address has its own name");
+	stage_close(&stage);
+	free(record);
+}
+
+/* --- stacks that are not whole ---------------------------------------------------------------- */
+
+static void test_truncated(void)
+{
+	struct guest_record *record = malloc(sizeof(*record));
+	char deep[8192] = "walk";
+	struct snapshot *snapshot;
+	struct stage stage;
+	char *text;
+
+	stage_open(&stage);
+	guest_begin(record, 1000, 1);
+	guest_add_chain(record, 0, "start_kernel;serve;hash;copy");
+	guest_cut(record, 2 * 48, CUT_LIMIT);
+	stage_add(&stage, record);
+	check_folded(&stage, false, "[truncated];serve;hash;copy 1|", "cut short");
+	guest_begin(record, 1000, 1);
+	guest_add_chain(record, 0, "start_kernel;serve;hash;copy");
+	guest_cut(record, 48, CUT_NOT_PRESENT);
+	stage_add(&stage, record);
+	guest_begin(record, 1000, 1);
+	guest_add_chain(record, 0, "start_kernel;serve;parse");
+	*guest_stack_word(record, 10) = GUEST_STACK + 32; /* serve's link leads back to parse */
+	stage_add(&stage, record);
+	guest_begin(record, 1000, 1);
+	guest_add_chain(record, 0, "start_kernel;entry;compress");
+	*guest_stack_word(record, 11) = 0x1234567; /* no code there */
+	stage_add(&stage, record);
+	check_folded(
+		&stage, false,
+		"[truncated];entry;compress 1|[truncated];hash;copy 1|[truncated];serve;hash;copy 1|"
+		"[truncated];start_kernel;serve;parse 1|",
+		"cut, loop, bad return address");
+	for (int i = 0; i < UNWIND_MAX_FRAMES + 10; i++)
+		strcat(deep, ";walk");
+	stage_add_chain(&stage, deep);
+	snapshot = stage_snapshot(&stage);
+	check_u64(snapshot->resolver.stops[UNWIND_CUT], 2, "stops: cut");
+	check_u64(snapshot->resolver.cuts[CUT_LIMIT], 1, "cuts: limit");
+	check_u64(snapshot->resolver.cuts[CUT_NOT_PRESENT], 1, "cuts: not present");
+	check_u64(snapshot->resolver.stops[UNWIND_LOOP], 1, "stops: loop");
+	check_u64(snapshot->resolver.stops[UNWIND_BAD], 1, "stops: bad");
+	check_u64(snapshot->resolver.stops[UNWIND_TOO_DEEP], 1, "stops: too deep");
+	check_u64(snapshot->resolver.stops[UNWIND_COMPLETE], 0, "stops: complete");
+	text = folded(snapshot, false);
+	check(strstr(text, "[truncated];walk;walk;"),
+	      "a stack that is too deep starts with [truncated]");
+	free(text);
+	snapshot_destroy(snapshot);
+	stage_close(&stage);
+	free(record);
+}
+
+static void test_states(void)
+{
+	struct guest_record *record = malloc(sizeof(*record));
+	struct snapshot *snapshot;
+	struct stage stage;
+
+	stage_open(&stage);
+	for (int state = VCPU_OFFLINE; state <= VCPU_BLOCKED; state++) {
+		guest_begin(record, 1000, 1);
+		guest_add_chain(record, 0, "start_kernel;hash");
+		guest_add_vcpu(record, 1, (enum vcpu_state)state);
+		stage_add(&stage, record);
+	}
+	guest_begin(record, 1000, 1);
+	guest_add_chain(record, 1, "start_kernel;copy")->state = VCPU_RUNNABLE;
+	stage_add(&stage, record);
+	check_folded(&stage, false, "start_kernel;copy 1|start_kernel;hash 2|",
+		     "only who runs or wants to is folded");
+	snapshot = stage_snapshot(&stage);
+	check_u64(snapshot->resolver.samples, 3, "samples");
+	check_u64(snapshot->resolver.states[VCPU_OFFLINE], 1, "offline");
+	check_u64(snapshot->resolver.states[VCPU_BLOCKED], 1, "blocked");
+	check_u64(snapshot->resolver.states[VCPU_RUNNABLE], 1, "runnable");
+	check_u64(snapshot->resolver.states[VCPU_RUNNING], 2, "running");
+	check_u64(snapshot->vcpus[1].states[VCPU_RUNNABLE], 1, "runnable, vCPU 1");
+	check_u64(snapshot->vcpus[0].states[VCPU_RUNNING], 2, "running, vCPU 0");
+	snapshot_destroy(snapshot);
+	stage_close(&stage);
+	free(record);
+}
+
+static void test_bad_records(void)
+{
+	struct guest_record *record = malloc(sizeof(*record));
+	struct snapshot *snapshot;
+	struct stage stage;
+
+	stage_open(&stage);
+	guest_begin(record, 1000, 1);
+	guest_add_chain(record, 0, "start_kernel;hash");
+	resolver_add(stage.resolver, record->words, record->size_bytes - 8);
+	((struct sample_stack *)(record->vcpu + 1))->size_bytes += 8;
+	stage_add(&stage, record);
+	resolver_add(stage.resolver, record->words, 0);
+	snapshot = stage_snapshot(&stage);
+	check_u64(snapshot->resolver.bad_records, 3, "refused");
+	check_u64(snapshot->resolver.samples, 0, "samples of them");
+	check_u64(snapshot->n_nodes, 1, "nodes: the root");
+	snapshot_destroy(snapshot);
+	stage_close(&stage);
+	free(record);
+}
+
+/* --- what the sampler is taught --------------------------------------------------------------- */
+
+static void test_learning(void)
+{
+	struct guest_record *record = malloc(sizeof(*record));
+	struct stage stage;
+
+	stage_open_with(&stage, true, true);
+	check_u64(control_stack_top(stage.control, GUEST_STACK), 0, "nothing known yet");
+	guest_begin(record, 1000, 1);
+	guest_add_chain(record, 0, "start_kernel;serve;hash");
+	stage_add(&stage, record);
+	check_u64(control_stack_top(stage.control, GUEST_STACK), GUEST_STACK + 3 * 48,
+		  "complete: where it ends");
+	guest_begin(record, 1000, 1);
+	guest_add_chain(record, 0, "start_kernel;serve;hash;copy;copy");
+	guest_cut(record, 3 * 48, CUT_LIMIT);
+	stage_add(&stage, record);
+	check_u64(control_stack_top(stage.control, GUEST_STACK), GUEST_STACK + 6 * 48,
+		  "cut short: twice as much");
+	guest_begin(record, 1000, 1);
+	guest_add_chain(record, 1, "start_kernel;serve;hash");
+	guest_cut(record, 48, CUT_NOT_PRESENT);
+	stage_add(&stage, record);
+	check_u64(control_stack_top(stage.control, GUEST_STACK + GUEST_STACK_STEP), 0,
+		  "no more is there: nothing");
+	stage_close(&stage);
+	stage_open(&stage);
+	stage_add_chain(&stage, "start_kernel;serve;hash");
+	check_u64(control_stack_top(stage.control, GUEST_STACK), 0, "a replay has nobody to teach");
+	stage_close(&stage);
+	free(record);
+}
+
+/* --- the thread ------------------------------------------------------------------------------- */
+
+static void *run_resolver(void *context)
+{
+	resolver_run(context);
+	return NULL;
+}
+
+static void stage_start(struct stage *stage)
+{
+	if (pthread_create(&stage->thread, NULL, run_resolver, stage->resolver) != 0)
+		abort();
+}
+
+static void stage_finish(struct stage *stage)
+{
+	control_finish(stage->control);
+	pthread_join(stage->thread, NULL);
+}
+
+static void nap(void)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+}
+
+/* NULL: none came within WAIT_S. Does not sleep, so as to meet the resolver at work. */
+static struct snapshot *wait_snapshot(struct snapshot_slot *slot)
+{
+	struct snapshot *snapshot = snapshot_take(slot);
+	time_t end = time(NULL) + WAIT_S;
+
+	while (!snapshot && time(NULL) < end) {
+		sched_yield();
+		snapshot = snapshot_take(slot);
+	}
+	return snapshot;
+}
+
+static bool put(struct ring *ring, const struct guest_record *record)
+{
+	void *room = ring_reserve(ring, record->size_bytes);
+
+	if (!room)
+		return false;
+	memcpy(room, record->words, record->size_bytes);
+	ring_commit(ring, record->size_bytes);
+	return true;
+}
+
+/*
+ * What is in the ring when the end is announced is resolved; more than the ring holds, so the
+ * thread runs meanwhile.
+ */
+static void test_finish_drains(void)
+{
+	const unsigned n = 60000;
+	struct guest_record *record = malloc(sizeof(*record));
+	struct snapshot *snapshot;
+	struct stage stage;
+
+	stage_open(&stage);
+	guest_begin(record, 1000, 1);
+	guest_add_chain(record, 0, "start_kernel;serve;hash");
+	stage_start(&stage);
+	for (unsigned i = 0; i < n; i++)
+		while (!put(stage.ring, record))
+			nap();
+	stage_finish(&stage);
+	snapshot = snapshot_take(stage.slot);
+	if (check(snapshot, "a last snapshot without being asked")) {
+		check(snapshot->at_end, "it says that it is the last");
+		check_u64(snapshot->resolver.samples, n, "samples");
+		check_u64(snapshot->ring_permille, 0, "left in the ring");
+	}
+	snapshot_destroy(snapshot);
+	stage_close(&stage);
+	free(record);
+}
+
+struct producer {
+	struct ring *ring;
+	struct control *control; /* told to quit through it */
+	struct guest_record record;
+};
+
+static void *run_producer(void *context)
+{
+	struct producer *producer = context;
+
+	while (!control_quitting(producer->control))
+		put(producer->ring, &producer->record);
+	return NULL;
+}
+
+/*
+ * Samples come faster than they can be resolved: who asks for a snapshot must not wait for an empty
+ * ring.
+ */
+static void test_snapshot_under_load(void)
+{
+	struct producer *producer = malloc(sizeof(*producer));
+	uint64_t sequence = 0;
+	struct stage stage;
+	pthread_t thread;
+	bool came = true;
+
+	stage_open(&stage);
+	producer->ring = stage.ring;
+	producer->control = stage.control;
+	guest_begin(&producer->record, 1000, 1);
+	guest_add_chain(&producer->record, 0, "start_kernel;serve;hash");
+	stage_start(&stage);
+	if (pthread_create(&thread, NULL, run_producer, producer) != 0)
+		abort();
+	for (int i = 0; i < 5 && came; i++) {
+		struct snapshot *snapshot;
+
+		snapshot_request(stage.slot);
+		snapshot = wait_snapshot(stage.slot);
+		came = snapshot && snapshot->sequence > sequence && !snapshot->at_end;
+		if (snapshot)
+			sequence = snapshot->sequence;
+		snapshot_destroy(snapshot);
+	}
+	check(came, "five snapshots while the ring never is empty (%" PRIu64 ")", sequence);
+	control_quit(stage.control);
+	pthread_join(thread, NULL);
+	stage_finish(&stage);
+	stage_close(&stage);
+	free(producer);
+}
+
+/*
+ * The resolver is at work on a full ring when the user resets and looks: what came before is not in
+ * the picture.
+ */
+static void test_reset_while_running(void)
+{
+	struct guest_record *record = malloc(sizeof(*record));
+	struct snapshot *snapshot;
+	uint64_t n = 0, before = 0;
+	struct stage stage;
+
+	stage_open(&stage);
+	guest_begin(record, 1000, 1);
+	guest_add_chain(record, 0, "start_kernel;serve;hash");
+	while (put(stage.ring, record))
+		n++;
+	stage_start(&stage);
+	while (before <= n / 2) {
+		snapshot_request(stage.slot);
+		snapshot = wait_snapshot(stage.slot);
+		if (!snapshot)
+			break;
+		before = snapshot->resolver.samples;
+		snapshot_destroy(snapshot);
+	}
+	control_reset(stage.control); /* at once: it is still at work */
+	snapshot_request(stage.slot);
+	snapshot = wait_snapshot(stage.slot);
+	check(before > n / 2 && before <= n, "resolved %" PRIu64 " of %" PRIu64, before, n);
+	if (check(snapshot, "a snapshot after the reset")) {
+		check(snapshot->resolver.samples <= n - before,
+		      "it has %" PRIu64 " samples, at most those that were left",
+		      snapshot->resolver.samples);
+		check_u64(snapshot->total_weight, snapshot->resolver.samples, "weight");
+		check_u64(snapshot->vcpus[0].states[VCPU_RUNNING], snapshot->resolver.samples,
+			  "ticks of vCPU 0");
+	}
+	snapshot_destroy(snapshot);
+	stage_finish(&stage);
+	snapshot = snapshot_take(stage.slot);
+	check(snapshot && snapshot->at_end && snapshot->resolver.samples <= n - before,
+	      "nor has the last one");
+	snapshot_destroy(snapshot);
+	stage_close(&stage);
+	free(record);
+}
+
+/* Asked for at the very end: what is written has nothing of before. */
+static void test_reset_at_end(void)
+{
+	struct guest_record *record = malloc(sizeof(*record));
+	struct snapshot *snapshot;
+	struct stage stage;
+
+	stage_open(&stage);
+	guest_begin(record, 1000, 1);
+	guest_add_chain(record, 0, "start_kernel;serve;hash");
+	stage_add(&stage, record);
+	control_reset(stage.control);
+	control_finish(stage.control);
+	resolver_run(stage.resolver);
+	snapshot = snapshot_take(stage.slot);
+	check(snapshot && snapshot->resolver.samples == 0 && snapshot->n_nodes == 1,
+	      "a reset just before the end");
+	snapshot_destroy(snapshot);
+	stage_close(&stage);
+	free(record);
+}
+
+int main(void)
+{
+	test_folds();
+	test_kinds();
+	test_return_addresses();
+	test_unknown();
+	test_near_addresses();
+	test_truncated();
+	test_states();
+	test_bad_records();
+	test_learning();
+	test_finish_drains();
+	test_snapshot_under_load();
+	for (int i = 0; i < 10; i++) /* it is a race: met one time in five where it was lost */
+		test_reset_while_running();
+	test_reset_at_end();
+	return tap_done();
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The control block: quantiles against a sorted array, hints of stacks, and values nobody should
+ * send. */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "tests/tap.h"
+#include "xtop/control.h"
+
+static struct control *control;
+
+static void begin(void)
+{
+	struct xtop_error *error = control_create(&control);
+
+	if (error) {
+		printf("Bail out! %s\n", error_message(error));
+		exit(99);
+	}
+}
+
+static void end(void)
+{
+	control_destroy(control);
+}
+
+static uint64_t random_state = 99;
+
+static uint64_t next_random(void)
+{
+	random_state = random_state * 6364136223846793005ULL + 1442695040888963407ULL;
+	return random_state >> 20;
+}
+
+/* --- stopped times ---------------------------------------------------------------------------- */
+
+#define VALUES_MAX 20000
+
+static int compare_u64(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Nearest rank, the textbook's way. */
+static uint64_t sorted_quantile(const uint64_t *values, size_t n, double quantile)
+{
+	size_t rank = (size_t)ceil(quantile * (double)n - 1e-9);
+
+	return values[rank ? rank - 1 : 0];
+}
+
+static void check_quantile(uint64_t got, uint64_t want, const struct stopped_summary *summary,
+			   const char *what)
+{
+	double error = fabs((double)got - (double)want);
+
+	check(error <= 0.01 * (double)want && got >= summary->min_ns && got <= summary->max_ns,
+	      "%s: %" PRIu64 " (expected %" PRIu64 " to 1 %%)", what, got, want);
+}
+
+static void check_summary(uint64_t *values, size_t n, const char *what)
+{
+	struct stopped_summary summary;
+	double sum = 0;
+	uint64_t counted = 0;
+
+	begin();
+	for (size_t i = 0; i < n; i++) {
+		control_add_stopped(control, values[i]);
+		sum += (double)values[i];
+	}
+	control_get_stopped(control, &summary);
+	qsort(values, n, sizeof(values[0]), compare_u64);
+	check_u64(summary.n, n, what);
+	check_u64(summary.min_ns, values[0], "min");
+	check_u64(summary.max_ns, values[n - 1], "max");
+	check(fabs(summary.mean_ns - sum / (double)n) <= 1e-6 * sum / (double)n, "mean %f",
+	      summary.mean_ns);
+	check_quantile(summary.p50_ns, sorted_quantile(values, n, 0.50), &summary, "p50");
+	check_quantile(summary.p90_ns, sorted_quantile(values, n, 0.90), &summary, "p90");
+	check_quantile(summary.p99_ns, sorted_quantile(values, n, 0.99), &summary, "p99");
+	for (unsigned i = 0; i < 40; i++)
+		counted += summary.log2[i];
+	check_u64(counted, n, "in the powers of two");
+	end();
+}
+
+static void test_distributions(void)
+{
+	static uint64_t values[VALUES_MAX];
+
+	for (size_t i = 0; i < VALUES_MAX; i++)
+		values[i] = 20000 + next_random() % 1000;
+	check_summary(values, VALUES_MAX, "narrow");
+	for (size_t i = 0; i < VALUES_MAX; i++)
+		values[i] = next_random() % 300;
+	check_summary(values, VALUES_MAX, "where steps are single");
+	for (size_t i = 0; i < VALUES_MAX; i++)
+		values[i] = 1ULL << next_random() % 40;
+	check_summary(values, VALUES_MAX, "powers of two");
+	for (size_t i = 0; i < VALUES_MAX; i++)
+		values[i] = (uint64_t)exp((double)(next_random() % 25000) / 1000.0);
+	check_summary(values, VALUES_MAX, "log-uniform");
+	for (size_t i = 0; i < VALUES_MAX; i++)
+		values[i] = i % 100 < 99 ? 25000 : 30000000;
+	check_summary(values, VALUES_MAX, "one outlier in a hundred");
+	for (size_t i = 0; i < VALUES_MAX; i++)
+		values[i] = i % 100 < 97 ? 25000 : 30000000;
+	check_summary(values, VALUES_MAX, "three outliers in a hundred");
+}
+
+/* With few values the nearest rank of p99 is the largest. */
+static void test_few(void)
+{
+	uint64_t two[] = { 10, 1000001 }, ten[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 100000 };
+
+	for (uint64_t value = 1; value < 1ULL << 39; value = value * 3 + 1)
+		check_summary(&value, 1, "one value");
+	check_summary(two, 2, "two values");
+	check_summary(ten, 10, "ten values");
+}
+
+static void test_extremes(void)
+{
+	struct stopped_summary summary;
+
+	begin();
+	control_get_stopped(control, &summary);
+	check(summary.n == 0 && summary.min_ns == 0 && summary.max_ns == 0 && summary.p99_ns == 0 &&
+		      summary.mean_ns == 0,
+	      "nothing stopped: all zero");
+	control_add_stopped(control, 0);
+	control_get_stopped(control, &summary);
+	check(summary.n == 1 && summary.min_ns == 0 && summary.max_ns == 0 && summary.p50_ns == 0,
+	      "zero");
+	check_u64(summary.log2[0], 1, "zero in the powers of two");
+	control_add_stopped(control, UINT64_MAX);
+	control_add_stopped(control, 1ULL << 41);
+	control_get_stopped(control, &summary);
+	check_u64(summary.max_ns, UINT64_MAX, "max");
+	check_u64(summary.p99_ns, UINT64_MAX, "beyond the histogram p99 is the max");
+	check_u64(summary.log2[39], 2, "beyond the powers of two");
+	end();
+}
+
+/* --- stacks ----------------------------------------------------------------------------------- */
+
+#define STACK 0xffffc90000104000ULL
+
+static void test_stack_hints(void)
+{
+	begin();
+	check_u64(control_stack_top(control, STACK), 0, "nothing learned");
+	check_u64(control_stack_top(control, 0), 0, "nor of address 0");
+	control_learn_stack(control, STACK + 0x3000, STACK + 0x3f58);
+	check_u64(control_stack_top(control, STACK + 0x3000), STACK + 0x3f58, "learned");
+	check_u64(control_stack_top(control, STACK), STACK + 0x3f58, "for all of its region");
+	check_u64(control_stack_top(control, STACK + STACK_REGION_BYTES), 0, "not for the next");
+	check_u64(control_stack_top(control, STACK - 1), 0, "nor the one before");
+	control_learn_stack(control, STACK, STACK + 0x100);
+	check_u64(control_stack_top(control, STACK), STACK + 0x100, "learned anew");
+	control_learn_stack(control, STACK, STACK + STACK_REGION_BYTES + 64);
+	check_u64(control_stack_top(control, STACK), STACK + STACK_REGION_BYTES + 64,
+		  "a stack longer than its region");
+	end();
+}
+
+static void test_hostile_hints(void)
+{
+	static const uint64_t tops[] = { 0,
+					 1,
+					 STACK - 1,
+					 STACK - STACK_REGION_BYTES,
+					 STACK + (1 << 20),
+					 UINT64_MAX,
+					 STACK ^ 1ULL << 62 };
+
+	begin();
+	for (size_t i = 0; i < sizeof(tops) / sizeof(tops[0]); i++) {
+		control_learn_stack(control, STACK, tops[i]);
+		check_u64(control_stack_top(control, STACK), 0,
+			  "a top that cannot be is not learned");
+	}
+	control_learn_stack(control, UINT64_MAX - 8, UINT64_MAX);
+	check_u64(control_stack_top(control, UINT64_MAX - 100), UINT64_MAX, "the last region");
+	control_learn_stack(control, 0, 0);
+	check_u64(control_stack_top(control, 0), 0, "address 0");
+	end();
+}
+
+/* Far more regions than room: an answer is the region's own, or none. */
+static void test_hint_collisions(void)
+{
+	static const uint64_t bases[] = { 0, 0x7f0000000000, 0xffff888000000000, 0xffffc90000000000,
+					  0xff11000000000000 };
+	const unsigned n_regions = 20000;
+	size_t known = 0, wrong = 0;
+
+	begin();
+	for (unsigned i = 0; i < n_regions; i++) {
+		uint64_t address = bases[i % 5] + (uint64_t)i * STACK_REGION_BYTES;
+
+		control_learn_stack(control, address, address + 8 + i % 1000 * 8);
+	}
+	for (unsigned i = 0; i < n_regions; i++) {
+		uint64_t address = bases[i % 5] + (uint64_t)i * STACK_REGION_BYTES;
+		uint64_t top = control_stack_top(control, address);
+
+		known += top != 0;
+		wrong += top && top != address + 8 + i % 1000 * 8;
+	}
+	check_u64(wrong, 0, "answers of another region");
+	check(known > 2000 && known <= 4096, "%zu of %u regions known", known, n_regions);
+	end();
+}
+
+/* --- what main sends -------------------------------------------------------------------------- */
+
+static void test_rate_and_budget(void)
+{
+	static const double bad[] = { 0,   -1,    -INFINITY, INFINITY,
+				      NAN, 1e300, 1e-300,    RATE_MAX_HZ + 1 };
+
+	begin();
+	check(control_rate(control) == RATE_MIN_HZ, "rate before it is set");
+	check(control_budget(control) == 0.01, "budget before it is set");
+	control_set_rate(control, 99);
+	control_set_budget(control, 0.5);
+	check(control_rate(control) == 99 && control_budget(control) == 0.5, "as set");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		control_set_rate(control, bad[i]);
+		check(control_rate(control) >= RATE_MIN_HZ && control_rate(control) <= RATE_MAX_HZ,
+		      "rate %g gives %g", bad[i], control_rate(control));
+		control_set_budget(control, i == 6 ? -0.0 : bad[i]);
+		check(control_budget(control) == 0.01, "budget %g gives %g", bad[i],
+		      control_budget(control));
+	}
+	end();
+}
+
+static void test_signals(void)
+{
+	struct sampler_counts counts = {
+		.state = SAMPLER_GUEST_PAUSED, .ticks = 5, .refused = 7, .stopped_share = 0.25
+	};
+	struct sampler_counts got;
+	char text[1000];
+
+	begin();
+	check(!control_quitting(control) && !control_finishing(control) &&
+		      control_resets(control) == 0,
+	      "at first");
+	control_quit(control);
+	control_finish(control);
+	control_reset(control);
+	control_reset(control);
+	check(control_quitting(control) && control_finishing(control) &&
+		      control_resets(control) == 2,
+	      "then");
+	control_put_counts(control, &counts);
+	control_get_counts(control, &got);
+	check(got.state == SAMPLER_GUEST_PAUSED && got.ticks == 5 && got.refused == 7 &&
+		      got.stopped_share == 0.25,
+	      "counts");
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	control_put_message(control, text);
+	check_string(control_message(control), "", "no message before the failure");
+	counts.state = SAMPLER_ENDED;
+	control_put_counts(control, &counts);
+	check_u64(strlen(control_message(control)), 255, "one at the end of a damaged recording");
+	counts.state = SAMPLER_FAILED;
+	control_put_counts(control, &counts);
+	check_u64(strlen(control_message(control)), 255, "then one, cut");
+	end();
+}
+
+int main(void)
+{
+	test_distributions();
+	test_few();
+	test_extremes();
+	test_stack_hints();
+	test_hostile_hints();
+	test_hint_collisions();
+	test_rate_and_budget();
+	test_signals();
+	return tap_done();
+}

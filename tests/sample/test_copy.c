@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Copying one stack out of a guest in memory: where it begins and ends, through which frames, and
+ * why it is cut. Every copy runs as in the sampler: first within the stop with what is mapped,
+ * then, after preparing, again.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "sample/copy.h"
+#include "tests/guest/memory_guest.h"
+#include "tests/tap.h"
+
+#define STACK     0xffffc90000104000ULL /* of four pages, in one region of hints */
+#define STACK_END (STACK + 0x4000)
+
+static struct memory_guest *memory;
+static struct control *control;
+static struct copier copier;
+static struct registers *regs;
+static unsigned char bytes[SAMPLE_STACK_LIMIT_BYTES + 64];
+static size_t size_bytes;
+
+/* The frames lie in no order. */
+static uint64_t frame_of(uint64_t address)
+{
+	return 1000 - (address >> 12) % 64 * 7;
+}
+
+/* Each word of the guest's stacks holds its own address. */
+static void add_page(uint64_t address)
+{
+	uint64_t *page = memory_guest_page(memory, frame_of(address));
+
+	for (unsigned i = 0; i < 512; i++)
+		page[i] = address + 8 * i;
+	memory_guest_map(memory, regs->cr3, address, frame_of(address));
+}
+
+static void begin(void)
+{
+	memory = memory_guest_create(1);
+	regs = &memory->regs[0];
+	error_destroy(control_create(&control));
+	copier = (struct copier){ .guest = &memory->guest, .control = control };
+	error_destroy(frame_cache_create(&memory->guest, 256, &copier.cache));
+	for (uint64_t address = STACK; address < STACK_END; address += GUEST_PAGE_SIZE)
+		add_page(address);
+	regs->rsp = STACK_END - 0x100;
+}
+
+static void end(void)
+{
+	frame_cache_destroy(copier.cache);
+	check(memory->maps == memory->unmaps && !memory->misuses,
+	      "%u mapped, %u unmapped, %u misuses", memory->maps, memory->unmaps, memory->misuses);
+	control_destroy(control);
+	memory_guest_destroy(memory);
+}
+
+static enum sample_cut copy(void)
+{
+	enum sample_cut cut;
+
+	memset(bytes, 0xee, sizeof(bytes));
+	memory->stopped = true; /* so that the guest counts a mapping as misuse */
+	cut = copy_stack(&copier, regs, (char *)bytes, &size_bytes);
+	memory->stopped = false;
+	return cut;
+}
+
+static enum sample_cut copy_prepared(void)
+{
+	copy_prepare(&copier, regs);
+	return copy();
+}
+
+/* Byte by byte: those copied are the guest's, those behind were not touched. */
+static bool right_bytes(void)
+{
+	for (size_t i = 0; i < sizeof(bytes); i++) {
+		uint64_t address = regs->rsp + i, word = address & ~7ULL;
+		unsigned char want =
+			i < size_bytes ? (unsigned char)(word >> address % 8 * 8) : 0xee;
+
+		if (bytes[i] != want)
+			return check(false, "byte %zu is %#x (expected %#x)", i, bytes[i], want);
+	}
+	return true;
+}
+
+static void check_copy(enum sample_cut cut, enum sample_cut want_cut, size_t want_bytes,
+		       const char *what)
+{
+	check(cut == want_cut && size_bytes == want_bytes && right_bytes(),
+	      "%s: %zu bytes, cut %d (expected %zu, %d)", what, size_bytes, cut, want_bytes,
+	      want_cut);
+}
+
+static void test_unknown_top(void)
+{
+	begin();
+	regs->rsp = STACK + 0x100;
+	check_copy(copy(), CUT_NOT_MAPPED, 0, "nothing mapped yet");
+	check_copy(copy_prepared(), CUT_LIMIT, COPY_UNKNOWN_BYTES,
+		   "then what is asked of an unknown stack");
+	regs->rsp = STACK;
+	check_copy(copy_prepared(), CUT_LIMIT, COPY_UNKNOWN_BYTES, "from the start of a page");
+	regs->rsp = STACK + 0xfff;
+	check_copy(copy_prepared(), CUT_LIMIT, COPY_UNKNOWN_BYTES, "from its last byte");
+	regs->rsp = STACK + 0x123;
+	check_copy(copy_prepared(), CUT_LIMIT, COPY_UNKNOWN_BYTES, "from an odd address");
+	end();
+}
+
+static void test_ends_of_the_stack(void)
+{
+	begin();
+	check_copy(copy_prepared(), CUT_NOT_PRESENT, 0x100, "up to a page that is not there");
+	regs->rsp = STACK_END - 1;
+	check_copy(copy_prepared(), CUT_NOT_PRESENT, 1, "one byte");
+	regs->rsp = STACK_END;
+	check_copy(copy_prepared(), CUT_NOT_PRESENT, 0, "behind it");
+	regs->rsp = 0x0000800000000000;
+	check_copy(copy_prepared(), CUT_NOT_PRESENT, 0, "no address");
+	end();
+}
+
+static void test_learned_top(void)
+{
+	begin();
+	regs->rsp = STACK + 0x800;
+	control_learn_stack(control, STACK, STACK + 0x840);
+	check_copy(copy_prepared(), CUT_LIMIT, 0x40, "a short stack");
+	control_learn_stack(control, STACK, STACK + 0x3008);
+	check_copy(copy_prepared(), CUT_LIMIT, 0x2808, "over pages");
+	control_learn_stack(control, STACK, STACK_END);
+	check_copy(copy_prepared(), CUT_LIMIT, 0x3800, "to the end of the stack");
+	control_learn_stack(control, STACK, STACK_END + 0x1000);
+	check_copy(copy_prepared(), CUT_NOT_PRESENT, 0x3800, "and no further");
+	control_learn_stack(control, STACK, STACK + 0x400);
+	check_copy(copy_prepared(), CUT_LIMIT, COPY_UNKNOWN_BYTES,
+		   "a top below the stack pointer is none");
+	control_learn_stack(control, STACK, STACK + 0x800);
+	check_copy(copy_prepared(), CUT_LIMIT, COPY_UNKNOWN_BYTES, "nor one at it");
+	end();
+}
+
+/* What was learned comes from guest bytes: it may be anything the hints can hold. */
+static void test_wrong_top(void)
+{
+	begin();
+	for (uint64_t address = STACK_END; address < STACK + 0x20000; address += GUEST_PAGE_SIZE)
+		add_page(address);
+	regs->rsp = STACK + 0x10;
+	control_learn_stack(control, STACK, STACK + (1 << 20) - 1);
+	check_copy(copy_prepared(), CUT_LIMIT, SAMPLE_STACK_LIMIT_BYTES,
+		   "a top a megabyte away is cut to 64 KiB");
+	control_learn_stack(control, STACK, STACK + 0x10 + SAMPLE_STACK_LIMIT_BYTES);
+	check_copy(copy_prepared(), CUT_LIMIT, SAMPLE_STACK_LIMIT_BYTES, "just 64 KiB");
+	control_learn_stack(control, STACK, STACK + 0x10 + SAMPLE_STACK_LIMIT_BYTES - 1);
+	check_copy(copy_prepared(), CUT_LIMIT, SAMPLE_STACK_LIMIT_BYTES - 1, "one byte less");
+	end();
+}
+
+/*
+ * At the end of the address space the copy must not go on at address 0; a record whose piece does
+ * would not pass sample_check() either.
+ */
+static void test_end_of_addresses(void)
+{
+	begin();
+	add_page(UINT64_MAX & ~GUEST_PAGE_MASK);
+	add_page(0);
+	regs->rsp = UINT64_MAX - 15;
+	check_copy(copy_prepared(), CUT_LIMIT, 15, "at the end of the address space");
+	regs->rsp = UINT64_MAX;
+	check_copy(copy_prepared(), CUT_LIMIT, 0, "its last byte");
+	end();
+}
+
+static void test_no_paging(void)
+{
+	begin();
+	regs->cr0 = 0;
+	check_copy(copy_prepared(), CUT_NO_PAGING, 0, "CR0.PG clear");
+	regs->cr0 = CR0_PG_BIT;
+	regs->cr4 = 0;
+	check_copy(copy_prepared(), CUT_NO_PAGING, 0, "CR4.PAE clear");
+	check_u64(memory->maps, 0, "nothing was mapped for it");
+	memory->guest.info.type = GUEST_PV;
+	regs->cr0 = 0;
+	check_copy(copy_prepared(), CUT_NOT_PRESENT, 0x100, "a PV guest's are not looked at");
+	end();
+}
+
+static void test_tables_changed(void)
+{
+	uint64_t *page;
+
+	begin();
+	check_copy(copy_prepared(), CUT_NOT_PRESENT, 0x100, "before");
+	page = memory_guest_page(memory, 5000);
+	for (unsigned i = 0; i < 512; i++)
+		page[i] = 7;
+	memory_guest_map(memory, regs->cr3, STACK_END - 0x1000, 5000);
+	check(copy() == CUT_NOT_MAPPED && size_bytes == 0,
+	      "the page's new frame is not mapped yet");
+	check(copy_prepared() == CUT_NOT_PRESENT && size_bytes == 0x100 && bytes[0] == 7,
+	      "then it is read");
+	*memory_guest_entry(memory, regs->cr3, 4, 1, STACK_END - 0x1000) = 0;
+	check(copy() == CUT_NOT_PRESENT && size_bytes == 0, "unmapped by the guest");
+	regs->cr3 = memory_guest_new_table(memory) << 12;
+	check(copy() == CUT_NOT_MAPPED && size_bytes == 0, "another CR3");
+	add_page(STACK_END - 0x1000);
+	check(copy_prepared() == CUT_NOT_PRESENT && size_bytes == 0x100 && bytes[8] == 8,
+	      "its own stack is read");
+	end();
+}
+
+static void test_refused(void)
+{
+	begin();
+	memory->refuse_map = true;
+	check_copy(copy_prepared(), CUT_NOT_MAPPED, 0, "Xen maps nothing");
+	check_u64(memory->refused_maps, 1, "one table is asked for, no more");
+	check_copy(copy_prepared(), CUT_NOT_MAPPED, 0, "at once again");
+	check_u64(memory->refused_maps, 1, "and that not twice");
+	memory->refuse_map = false;
+	copier.now_ns += 2000000000;
+	check_copy(copy_prepared(), CUT_NOT_PRESENT, 0x100, "later it does");
+	end();
+}
+
+static void test_revoked(void)
+{
+	begin();
+	regs->rsp = STACK + 0xf00;
+	check_copy(copy_prepared(), CUT_LIMIT, COPY_UNKNOWN_BYTES, "before");
+	memory_guest_revoke(memory, frame_of(STACK + 0x1000));
+	fault_arm();
+	check(copy() == CUT_LIMIT && size_bytes == COPY_UNKNOWN_BYTES,
+	      "a page goes away under the copy");
+	check_u64(fault_disarm(), 1, "faults");
+	check(bytes[0xff] == 0xff && bytes[0x100] == 0 && bytes[0x108] == 0, "zeros stand for it");
+	end();
+}
+
+static void test_large_pages(void)
+{
+	uint64_t entry = 0x40000ULL << 12 | PTE_PS | PTE_P; /* 1 GiB at frame 0x40000 */
+
+	begin();
+	*memory_guest_entry(memory, regs->cr3, 4, 3, 0xffff888000000000) = entry;
+	for (uint64_t frame = 0x40010; frame < 0x40013; frame++)
+		memset(memory_guest_page(memory, frame), (int)frame, GUEST_PAGE_SIZE);
+	regs->rsp = 0xffff888000010800;
+	control_learn_stack(control, regs->rsp, 0xffff888000012800);
+	check(copy_prepared() == CUT_LIMIT && size_bytes == 0x2000 && bytes[0] == 0x10 &&
+		      bytes[0x800] == 0x11 && bytes[0x1800] == 0x12,
+	      "through a page of 1 GiB");
+	end();
+}
+
+int main(void)
+{
+	fault_install();
+	test_unknown_top();
+	test_ends_of_the_stack();
+	test_learned_top();
+	test_wrong_top();
+	test_end_of_addresses();
+	test_no_paging();
+	test_tables_changed();
+	test_refused();
+	test_revoked();
+	test_large_pages();
+	return tap_done();
+}

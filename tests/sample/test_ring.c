@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The ring: empty, full and wrapped at every place, then two threads and two processes at full
+ * speed with a checksum in every record.
+ *
+ * Under ThreadSanitizer: it tells memory apart by address, and the second mapping has other
+ * addresses than the first. So it sees every race on records that do not cross the end, and on head
+ * and tail; of a record that does cross, the part in the second mapping is watched against other
+ * such parts only. The checksums see both.
+ */
+#include "config.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/tap.h"
+#include "xtop/ring.h"
+
+#define RING_BYTES  4096
+#define RECORD_HEAD sizeof(uint64_t)
+
+static struct ring *create(size_t size_bytes)
+{
+	struct ring *ring = NULL;
+	struct xtop_error *error = ring_create(size_bytes, &ring);
+
+	if (error) {
+		printf("Bail out! %s\n", error_message(error));
+		exit(99);
+	}
+	return ring;
+}
+
+static unsigned char pattern(size_t record, size_t i)
+{
+	return (unsigned char)(record * 31 + i * 7 + (i >> 8));
+}
+
+static bool put(struct ring *ring, size_t record, size_t size_bytes)
+{
+	unsigned char *room = ring_reserve(ring, size_bytes);
+
+	if (!room)
+		return false;
+	for (size_t i = 0; i < size_bytes; i++)
+		room[i] = pattern(record, i);
+	ring_commit(ring, size_bytes);
+	return true;
+}
+
+/* Whether the oldest record is RECORD of SIZE_BYTES; releases it. */
+static bool take(struct ring *ring, size_t record, size_t size_bytes)
+{
+	size_t got_bytes = SIZE_MAX;
+	const unsigned char *bytes = ring_peek(ring, &got_bytes);
+
+	if (!bytes || (uintptr_t)bytes % 8 || got_bytes != size_bytes)
+		return false;
+	for (size_t i = 0; i < size_bytes; i++)
+		if (bytes[i] != pattern(record, i))
+			return false;
+	ring_release(ring);
+	return true;
+}
+
+static bool is_empty(struct ring *ring)
+{
+	size_t size_bytes;
+
+	return !ring_peek(ring, &size_bytes) && ring_used_bytes(ring) == 0;
+}
+
+static void test_sizes(void)
+{
+	static const size_t asked[] = { 0, 1, 4096, 4097, 8192, 1000000 },
+			    got[] = { 4096, 4096, 4096, 8192, 8192, 1 << 20 };
+
+	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
+		struct ring *ring = create(asked[i]);
+
+		check_u64(ring_size_bytes(ring), got[i], "rounded up");
+		ring_destroy(ring);
+	}
+	ring_destroy(NULL);
+}
+
+static void test_empty_and_full(void)
+{
+	struct ring *ring = create(RING_BYTES);
+	size_t n = 0;
+
+	check(is_empty(ring), "new ring is empty");
+	check(!ring_reserve(ring, RING_BYTES), "its size does not fit: a record has a head");
+	check(!ring_reserve(ring, RING_BYTES - RECORD_HEAD + 1), "one byte too many");
+	check(!ring_reserve(ring, SIZE_MAX) && !ring_reserve(ring, SIZE_MAX - 6), "absurd sizes");
+	check(put(ring, 1, RING_BYTES - RECORD_HEAD), "the largest record");
+	check_u64(ring_used_bytes(ring), RING_BYTES, "used");
+	check(!ring_reserve(ring, 0), "full");
+	check(take(ring, 1, RING_BYTES - RECORD_HEAD) && is_empty(ring), "taken again");
+	while (put(ring, n, 24))
+		n++;
+	check_u64(n, RING_BYTES / 32, "small records until full");
+	check(take(ring, 0, 24) && put(ring, n, 24) && !put(ring, n, 24), "room for one after one");
+	for (size_t i = 1; i <= n; i++)
+		if (!take(ring, i, 24))
+			check(false, "record %zu", i);
+	check(is_empty(ring), "all taken in order");
+	ring_destroy(ring);
+}
+
+static void test_reserve(void)
+{
+	struct ring *ring = create(RING_BYTES);
+	void *first = ring_reserve(ring, 100);
+	size_t size_bytes;
+
+	check(first && (uintptr_t)first % 8 == 0, "aligned");
+	check(ring_reserve(ring, 2000) == first && ring_reserve(ring, 0) == first,
+	      "the same room until commit");
+	check(is_empty(ring), "nothing committed");
+	ring_commit(ring, 10); /* less than reserved */
+	check(ring_reserve(ring, 0) != first, "other room after it");
+	check_u64(ring_used_bytes(ring), 24, "used: head, ten bytes and padding");
+	check(ring_peek(ring, &size_bytes) == first && size_bytes == 10,
+	      "read where it was written");
+	check(ring_peek(ring, &size_bytes) == first, "peek twice is the same");
+	ring_release(ring);
+	check(is_empty(ring), "released");
+	ring_destroy(ring);
+}
+
+/* Every size from every place: the start moves on by 8 each round, so that each record wraps
+ * somewhere. */
+static void test_wrap(void)
+{
+	static const size_t sizes[] = { 0, 1, 7, 8, 9, 63, 64, 1000, 2048, 4080, 4081, 4087, 4088 };
+	struct ring *ring = create(RING_BYTES);
+	size_t failed = 0;
+
+	for (size_t start = 0; start < RING_BYTES; start += 8) {
+		for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+			failed +=
+				!put(ring, start + i, sizes[i]) || !take(ring, start + i, sizes[i]);
+		failed += !put(ring, 0, 0) || !take(ring, 0, 0);
+	}
+	check_u64(failed, 0, "sizes from 0 to the largest, at every place");
+	failed = 0;
+	for (size_t size = 0; size <= RING_BYTES - RECORD_HEAD; size++)
+		failed += !put(ring, size, size) || !take(ring, size, size);
+	check_u64(failed, 0, "every size");
+	ring_destroy(ring);
+}
+
+/* --- two sides at once ------------------------------------------------------------------------ */
+
+/* Each time the ring is full or empty costs a turn of the scheduler on a machine that is busy. */
+#define STRESS_RING_BYTES (16 << 10)
+#define STRESS_RECORDS    20000
+#define STRESS_MAX_BYTES  600
+
+/* Both sides draw the same sizes. */
+static uint64_t next_random(uint64_t *state)
+{
+	*state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
+	return *state >> 33;
+}
+
+static void *produce(void *ring)
+{
+	uint64_t state = 1;
+
+	for (size_t i = 0; i < STRESS_RECORDS; i++) {
+		size_t size_bytes = next_random(&state) % STRESS_MAX_BYTES;
+
+		while (!put(ring, i, size_bytes))
+			sched_yield();
+	}
+	return NULL;
+}
+
+/* Records that were not what was sent, or a use beyond the size. */
+static size_t consume(struct ring *ring)
+{
+	uint64_t state = 1;
+	size_t bad = 0, size_bytes;
+
+	for (size_t i = 0; i < STRESS_RECORDS && !bad; i++) {
+		while (!ring_peek(ring, &size_bytes))
+			sched_yield();
+		bad += ring_used_bytes(ring) > ring_size_bytes(ring);
+		bad += !take(ring, i, next_random(&state) % STRESS_MAX_BYTES);
+	}
+	return bad;
+}
+
+static void test_threads(void)
+{
+	struct ring *ring = create(STRESS_RING_BYTES);
+	pthread_t producer;
+
+	pthread_create(&producer, NULL, produce, ring);
+	check_u64(consume(ring), 0, "bad records between two threads");
+	pthread_join(producer, NULL);
+	check(is_empty(ring), "nothing left");
+	ring_destroy(ring);
+}
+
+static void test_processes(void)
+{
+	struct ring *ring = create(STRESS_RING_BYTES);
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		produce(ring);
+		_exit(0);
+	}
+	check_u64(consume(ring), 0, "bad records between two processes");
+	waitpid(pid, &status, 0);
+	check(status == 0 && is_empty(ring), "nothing left");
+	ring_destroy(ring);
+}
+
+/* A third party may look at the fill at any time; both counters move under it. */
+static _Atomic bool watch_ends;
+
+static void *watch(void *context)
+{
+	struct ring *ring = context;
+	size_t beyond = 0;
+
+	while (!watch_ends)
+		beyond += ring_used_bytes(ring) > ring_size_bytes(ring);
+	return (void *)beyond;
+}
+
+static void *produce_small(void *ring)
+{
+	for (size_t i = 0; i < STRESS_RECORDS; i++)
+		while (!put(ring, i, 8))
+			sched_yield();
+	return NULL;
+}
+
+static void test_fill(void)
+{
+	struct ring *ring = create(STRESS_RING_BYTES);
+	pthread_t watcher, producer;
+	void *beyond;
+
+	pthread_create(&watcher, NULL, watch, ring);
+	pthread_create(&producer, NULL, produce_small, ring);
+	for (size_t i = 0; i < STRESS_RECORDS; i++)
+		while (!take(ring, i, 8))
+			sched_yield();
+	watch_ends = true;
+	pthread_join(producer, NULL);
+	pthread_join(watcher, &beyond);
+	check_u64((size_t)beyond, 0, "fills seen beyond the size");
+	ring_destroy(ring);
+}
+
+/* --- the other side is not to be trusted ------------------------------------------------------ */
+
+/*
+ * head and tail stand on the page before the bytes (ring.c). Whatever the consumer's process writes
+ * there, the producer is given room inside the ring or none.
+ */
+static void test_hostile_consumer(void)
+{
+	static const uint64_t tails[] = {
+		0, 8, 4096, 4104, 1 << 20, UINT64_MAX, UINT64_MAX - 4095, 1ULL << 63
+	};
+	struct ring *ring = create(RING_BYTES);
+	char *bytes = (char *)ring_reserve(ring, 0) - RECORD_HEAD;
+	uint64_t *tail = (uint64_t *)(void *)(bytes - RING_BYTES + 64);
+	size_t outside = 0;
+
+	for (size_t round = 0; round < 4000; round++) {
+		char *room;
+
+		*tail = tails[round % (sizeof(tails) / sizeof(tails[0]))];
+		room = ring_reserve(ring, round % RING_BYTES);
+		if (!room)
+			continue;
+		outside += room < bytes || room + round % RING_BYTES > bytes + 2 * RING_BYTES;
+		memset(room, 0xff, round % RING_BYTES);
+		ring_commit(ring, round % RING_BYTES);
+	}
+	check_u64(outside, 0, "rooms outside the ring");
+	check(ring_used_bytes(ring) <= RING_BYTES, "use stays within the size");
+	ring_destroy(ring);
+}
+
+int main(void)
+{
+	test_sizes();
+	test_empty_and_full();
+	test_reserve();
+	test_wrap();
+	test_threads();
+	test_processes();
+	test_fill();
+	test_hostile_consumer();
+	return tap_done();
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * sample_check(): a good record passes, each rule broken alone fails, and no damage makes it or the
+ * walkers read outside the record (AddressSanitizer watches: records are malloc()ed to size).
+ *
+ *   good record      offset
+ *     sample            0   3 vCPUs
+ *     vcpu 0, running  24   2 stacks: 16 bytes, 5 bytes (padded to 8)
+ *     vcpu 7, blocked 304
+ *     vcpu 2, runnable 528  1 stack: 0 bytes
+ */
+#include "xtop/sample.h"
+
+#include <stdlib.h>
+
+#include "tests/tap.h"
+
+enum {
+	HEAD = sizeof(struct sample_vcpu),
+	VCPU0 = 24,
+	STACK0 = VCPU0 + HEAD,
+	STACK1 = STACK0 + 16 + 16,
+	VCPU7 = STACK1 + 16 + 8,
+	VCPU2 = VCPU7 + HEAD,
+	STACK2 = VCPU2 + HEAD,
+	SIZE = STACK2 + 16
+};
+
+static struct sample_vcpu *vcpu_at(char *record, size_t offset)
+{
+	return (struct sample_vcpu *)(record + offset);
+}
+
+static struct sample_stack *stack_at(char *record, size_t offset)
+{
+	return (struct sample_stack *)(record + offset);
+}
+
+static char *good_record(void)
+{
+	char *record = calloc(1, SIZE);
+
+	*(struct sample *)record =
+		(struct sample){ .size_bytes = SIZE, .n_vcpus = 3, .time_ns = 1 };
+	*vcpu_at(record, VCPU0) = (struct sample_vcpu){ .size_bytes = VCPU7 - VCPU0,
+							.vcpu = 0,
+							.state = VCPU_RUNNING,
+							.user = 1,
+							.n_stacks = 2,
+							.cut = CUT_FAULT };
+	*stack_at(record, STACK0) =
+		(struct sample_stack){ .address = 0xffffc90000000ff0, .size_bytes = 16 };
+	*stack_at(record, STACK1) = (struct sample_stack){ .address = 0x7ffc1003, .size_bytes = 5 };
+	*vcpu_at(record, VCPU7) =
+		(struct sample_vcpu){ .size_bytes = HEAD, .vcpu = 7, .state = VCPU_BLOCKED };
+	*vcpu_at(record, VCPU2) = (struct sample_vcpu){
+		.size_bytes = HEAD + 16, .vcpu = 2, .state = VCPU_RUNNABLE, .n_stacks = 1
+	};
+	return record;
+}
+
+/* As a reader does: touches every byte of every part. */
+static unsigned walk(const void *record)
+{
+	const struct sample *sample = record;
+	const struct sample_vcpu *vcpu = sample_first_vcpu(sample);
+	unsigned sum = 0;
+
+	for (unsigned i = 0; i < sample->n_vcpus; i++, vcpu = sample_next_vcpu(vcpu)) {
+		const struct sample_stack *stack = sample_first_stack(vcpu);
+
+		for (unsigned j = 0; j < vcpu->n_stacks; j++, stack = sample_next_stack(stack))
+			for (uint32_t k = 0; k < stack->size_bytes; k++)
+				sum += ((const unsigned char *)(stack + 1))[k];
+	}
+	return sum;
+}
+
+static void test_good(void)
+{
+	char *record = good_record();
+
+	check(sample_check(record, SIZE), "good record");
+	check_u64(walk(record), 0, "walk of a good record");
+	memset(record + 8, 0, 16);
+	*(struct sample *)record = (struct sample){ .size_bytes = 24 };
+	check(sample_check(record, 24), "a tick without vCPUs");
+	free(record);
+}
+
+/* The record with one change made by STATEMENT must be refused. */
+#define refuse(what, statement)                                                                    \
+	do {                                                                                       \
+		char *record = good_record();                                                      \
+		struct sample *sample = (struct sample *)record;                                   \
+		struct sample_vcpu *vcpu = vcpu_at(record, VCPU0);                                 \
+		struct sample_stack *stack = stack_at(record, STACK0);                             \
+		(void)sample, (void)vcpu, (void)stack;                                             \
+		statement;                                                                         \
+		check(!sample_check(record, SIZE), "refused: %s", what);                           \
+		free(record);                                                                      \
+	} while (0)
+
+static void test_rules(void)
+{
+	refuse("size of the record too small", sample->size_bytes -= 8);
+	refuse("size of the record too large", sample->size_bytes += 8);
+	refuse("a vCPU too few: bytes left over", sample->n_vcpus--);
+	refuse("a vCPU too many", sample->n_vcpus++);
+	refuse("more vCPUs than there can be", sample->n_vcpus = SAMPLE_MAX_VCPUS + 1);
+	refuse("vCPU number out of range", vcpu->vcpu = SAMPLE_MAX_VCPUS);
+	refuse("two vCPUs of one number", vcpu->vcpu = 7);
+	refuse("state out of range", vcpu->state = N_VCPU_STATES);
+	refuse("user neither 0 nor 1", vcpu->user = 2);
+	refuse("cut out of range", vcpu->cut = N_SAMPLE_CUTS);
+	refuse("blocked vCPU with stacks", vcpu->state = VCPU_BLOCKED);
+	refuse("offline vCPU with stacks", vcpu->state = VCPU_OFFLINE);
+	refuse("too many stacks", vcpu->n_stacks = SAMPLE_MAX_STACKS + 1);
+	refuse("a stack too few", vcpu->n_stacks--);
+	refuse("vCPU smaller than its head", vcpu->size_bytes = HEAD - 8);
+	refuse("vCPU of size 0", vcpu->size_bytes = 0);
+	refuse("vCPU larger than the record", vcpu->size_bytes = UINT32_MAX - 7);
+	refuse("vCPU size not a multiple of 8", vcpu->size_bytes -= 4);
+	refuse("stack reaches into the next one", stack->size_bytes = 32);
+	refuse("stack beyond its vCPU", stack->size_bytes = 4096);
+	refuse("stack of the largest size", stack->size_bytes = UINT32_MAX);
+	refuse("stack that wraps around", stack->address = UINT64_MAX - 15);
+}
+
+static void test_extent(void)
+{
+	char *record = good_record();
+
+	check(!sample_check(NULL, 24), "refused: no record");
+	for (size_t size = 0; size < SIZE; size++) {
+		char *part = malloc(size + 8);
+
+		memcpy(part, record, size);
+		if (size >= 4)
+			((struct sample *)part)->size_bytes = size;
+		if (sample_check(part, size))
+			check(false, "refused: first %zu bytes", size);
+		free(part);
+	}
+	check(true, "no beginning of a record passes");
+	check(!sample_check(record + 4, SIZE - 8), "refused: address not a multiple of 8");
+	free(record);
+}
+
+/* Stacks of one vCPU together may not pass the limit; each for itself does not. */
+static void test_limit(void)
+{
+	size_t half = SAMPLE_STACK_LIMIT_BYTES / 2, size = 24 + HEAD + 2 * 16 + 2 * half + 8;
+	char *record = calloc(1, size);
+
+	*(struct sample *)record = (struct sample){ .size_bytes = size - 8, .n_vcpus = 1 };
+	*vcpu_at(record, 24) = (struct sample_vcpu){ .size_bytes = size - 8 - 24,
+						     .state = VCPU_RUNNING,
+						     .n_stacks = 2 };
+	stack_at(record, 24 + HEAD)->size_bytes = half;
+	stack_at(record, 24 + HEAD + 16 + half)->size_bytes = half;
+	check(sample_check(record, size - 8), "stacks of exactly the limit");
+	((struct sample *)record)->size_bytes += 8;
+	vcpu_at(record, 24)->size_bytes += 8;
+	stack_at(record, 24 + HEAD + 16 + half)->size_bytes += 1;
+	check(!sample_check(record, size), "refused: stacks one byte over the limit");
+	free(record);
+}
+
+/* Every bit flipped, then 200,000 random damages: what passes can be walked. */
+static void test_damage(void)
+{
+	unsigned sum = 0, passed = 0;
+
+	srand(1);
+	for (size_t round = 0; round < SIZE * 8 + 200000; round++) {
+		char *record = good_record();
+
+		if (round < SIZE * 8)
+			record[round / 8] ^= 1 << round % 8;
+		for (int i = rand() % 4; round >= SIZE * 8 && i >= 0; i--)
+			record[rand() % SIZE] = rand();
+		if (sample_check(record, SIZE)) {
+			sum += walk(record);
+			passed++;
+		}
+		free(record);
+	}
+	check(passed > 0, "damaged records: %u passed and were walked (sum %u)", passed, sum);
+}
+
+int main(void)
+{
+	test_good();
+	test_rules();
+	test_extent();
+	test_limit();
+	test_damage();
+	return tap_done();
+}

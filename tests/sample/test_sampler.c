@@ -1,0 +1,619 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The sampler on a guest in memory. It runs on the test's own thread: each look at the guest, once
+ * a tick, calls the scene, which changes what it likes and ends the run after the last tick; then
+ * the ring is read. So nothing hangs on the clock but that ticks come. One run at the end has a
+ * process and a time of its own.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "tests/guest/memory_guest.h"
+#include "tests/tap.h"
+#include "xtop/cleanup.h"
+#include "xtop/sampler.h"
+
+#define RATE_HZ 10000
+/* Of vCPU i: two pages at STACK + i * STACK_STEP, the stack pointer in the middle of the first. */
+#define STACK           0xffffc90000100000ULL
+#define STACK_STEP      0x10000ULL
+#define STACK_BYTES     0x2000
+#define STACK_FRAME     0x300
+#define TAKEN_MAX       256
+#define PROCESS_SAMPLES 300
+
+/* What is kept of a sample that was read from the ring. */
+struct taken {
+	struct sample head;
+	struct {
+		enum vcpu_state state;
+		enum sample_cut cut;
+		unsigned n_stacks;
+		size_t stack_bytes;
+		uint64_t address, first_word, cr3;
+		uint8_t user;
+	} vcpus[4]; /* by number */
+};
+
+static struct memory_guest *memory;
+static struct control *control;
+static struct ring *ring;
+static struct sampler_counts counts;
+static struct taken taken[TAKEN_MAX];
+static unsigned n_taken, n_ticks;
+static void (*scene)(unsigned tick); /* from 1 */
+
+static uint64_t stack_frame(unsigned vcpu, unsigned page)
+{
+	return STACK_FRAME + vcpu * 2 + (1 - page); /* the frames lie the other way round */
+}
+
+/* Every word of a page is VALUE. */
+static void fill(uint64_t frame, uint64_t value)
+{
+	uint64_t *page = memory_guest_page(memory, frame);
+
+	for (unsigned i = 0; i < 512; i++)
+		page[i] = value;
+}
+
+static void add_stack(unsigned vcpu)
+{
+	for (unsigned page = 0; page < 2; page++) {
+		fill(stack_frame(vcpu, page), 100 * vcpu + page);
+		memory_guest_map(memory, memory->regs[vcpu].cr3,
+				 STACK + vcpu * STACK_STEP + page * GUEST_PAGE_SIZE,
+				 stack_frame(vcpu, page));
+	}
+	memory->regs[vcpu].rsp = STACK + vcpu * STACK_STEP + 0x800;
+	memory->regs[vcpu].rip = 0xffffffff81000000 + vcpu;
+}
+
+static void on_look(struct memory_guest *guest)
+{
+	(void)guest;
+	if (guest->looks > n_ticks)
+		control_quit(control);
+	else if (scene)
+		scene(guest->looks);
+}
+
+static void must(struct xtop_error *error)
+{
+	if (!error)
+		return;
+	printf("Bail out! %s\n", error_message(error));
+	exit(99);
+}
+
+static void begin(unsigned n_vcpus)
+{
+	memory = memory_guest_create(n_vcpus);
+	for (unsigned i = 0; i < n_vcpus; i++)
+		add_stack(i);
+	memory->on_look = on_look;
+	must(control_create(&control));
+	control_set_rate(control, RATE_HZ);
+	control_set_budget(control, 1);
+	must(ring_create(sampler_ring_bytes(n_vcpus), &ring));
+	n_taken = 0;
+	scene = NULL;
+}
+
+static void end(void)
+{
+	check(memory->stops == memory->releases && !memory->stopped, "%u stops, %u releases",
+	      memory->stops, memory->releases);
+	check(memory->maps == memory->unmaps, "%u mapped, %u unmapped", memory->maps,
+	      memory->unmaps);
+	check_u64(memory->misuses, 0, "misuses");
+	ring_destroy(ring);
+	control_destroy(control);
+	memory_guest_destroy(memory);
+}
+
+static void keep_vcpu(struct taken *to, const struct sample_vcpu *vcpu)
+{
+	const struct sample_stack *stack = sample_first_stack(vcpu);
+
+	to->vcpus[vcpu->vcpu].state = vcpu->state;
+	to->vcpus[vcpu->vcpu].cut = vcpu->cut;
+	to->vcpus[vcpu->vcpu].user = vcpu->user;
+	to->vcpus[vcpu->vcpu].cr3 = vcpu->regs.cr3;
+	to->vcpus[vcpu->vcpu].n_stacks = vcpu->n_stacks;
+	if (!vcpu->n_stacks)
+		return;
+	to->vcpus[vcpu->vcpu].stack_bytes = stack->size_bytes;
+	to->vcpus[vcpu->vcpu].address = stack->address;
+	memcpy(&to->vcpus[vcpu->vcpu].first_word, stack + 1, sizeof(uint64_t));
+}
+
+static void keep(const struct sample *sample)
+{
+	const struct sample_vcpu *vcpu = sample_first_vcpu(sample);
+	struct taken *to = &taken[n_taken++];
+
+	*to = (struct taken){ .head = *sample };
+	for (unsigned i = 0; i < sample->n_vcpus; i++, vcpu = sample_next_vcpu(vcpu))
+		keep_vcpu(to, vcpu);
+}
+
+/* Every record in the ring passes the reader's check. */
+static void read_ring(void)
+{
+	const void *record;
+	size_t size_bytes, bad = 0;
+
+	while ((record = ring_peek(ring, &size_bytes)) && n_taken < TAKEN_MAX) {
+		if (sample_check(record, size_bytes))
+			keep(record);
+		else
+			bad++;
+		ring_release(ring);
+	}
+	check_u64(bad, 0, "bad records");
+}
+
+static void run(unsigned ticks)
+{
+	n_ticks = ticks;
+	sampler_run(&memory->guest, control, ring);
+	control_get_counts(control, &counts);
+	read_ring();
+	check_u64(counts.mapped_pages, 0, "pages mapped at the end");
+}
+
+/* --- samples ---------------------------------------------------------------------------------- */
+
+static void test_plain(void)
+{
+	uint64_t last_ns = 0;
+	bool ordered = true;
+
+	begin(1);
+	memory->user[0] = true;
+	run(20);
+	check_u64(counts.state, SAMPLER_ENDED, "state");
+	check_u64(n_taken, 21, "a sample a tick, and one as it quits");
+	check(counts.ticks == n_taken && counts.stops == n_taken + 1 && counts.retakes == 1,
+	      "%" PRIu64 " ticks, %" PRIu64 " stops, %" PRIu64 " retakes", counts.ticks,
+	      counts.stops, counts.retakes);
+	check(taken[0].head.flags & SAMPLE_RETAKE,
+	      "the first was taken again once its pages were mapped");
+	check(!(taken[1].head.flags & SAMPLE_RETAKE), "the second was not");
+	for (unsigned i = 0; i < n_taken; i++) {
+		ordered &= taken[i].head.time_ns > last_ns && taken[i].head.stopped_ns;
+		ordered &= taken[i].head.period_ns == 1000000000 / RATE_HZ;
+		last_ns = taken[i].head.time_ns;
+	}
+	check(ordered, "times, stopped times and periods");
+	check(taken[0].vcpus[0].stack_bytes == 4096 && taken[0].vcpus[0].cut == CUT_LIMIT,
+	      "a page of stack");
+	check(taken[0].vcpus[0].address == STACK + 0x800 && taken[0].vcpus[0].first_word == 0,
+	      "from the stack pointer");
+	check(taken[0].vcpus[0].user == 1 && taken[0].vcpus[0].cr3 == memory->regs[0].cr3,
+	      "with its registers");
+	end();
+}
+
+static void test_counts(void)
+{
+	struct stopped_summary summary;
+
+	begin(2);
+	run(30);
+	control_get_stopped(control, &summary);
+	check_u64(summary.n, counts.stops, "stopped times");
+	check_u64(memory->stops, counts.stops, "stops");
+	check(counts.stopped_ns >= summary.n * summary.min_ns &&
+		      counts.stopped_ns <= summary.n * summary.max_ns,
+	      "stopped in all");
+	check_u64(counts.maps, memory->maps, "maps");
+	check(counts.elapsed_ns >= 29 * 1000000000ULL / RATE_HZ, "elapsed");
+	check(counts.rate_asked_hz == RATE_HZ, "rate asked");
+	check(counts.cpu_ns > 0, "processor time");
+	end();
+}
+
+static void learn(unsigned tick)
+{
+	if (tick == 3)
+		control_learn_stack(control, STACK, STACK + 0x820);
+	if (tick == 6)
+		control_learn_stack(control, STACK, STACK + STACK_BYTES);
+	if (tick == 9)
+		control_learn_stack(control, STACK, STACK + 0x100);
+	if (tick == 12)
+		control_learn_stack(control, STACK, STACK + 0xfffff);
+}
+
+static void test_learned(void)
+{
+	begin(1);
+	scene = learn;
+	run(15);
+	check_u64(taken[1].vcpus[0].stack_bytes, 4096, "not learned");
+	check_u64(taken[2].vcpus[0].stack_bytes, 0x20, "learned");
+	check_u64(taken[5].vcpus[0].stack_bytes, STACK_BYTES - 0x800, "learned to be longer");
+	check_u64(taken[8].vcpus[0].stack_bytes, 4096, "learned wrong: too low");
+	check_u64(taken[11].vcpus[0].stack_bytes, STACK_BYTES - 0x800, "learned wrong: too high");
+	check_u64(taken[11].vcpus[0].cut, CUT_NOT_PRESENT, "ends where the stack does");
+	check_u64(counts.retakes, 1, "retakes");
+	end();
+}
+
+/* --- what the guest does ---------------------------------------------------------------------- */
+
+static void block(unsigned tick)
+{
+	memory->look.states[0] = tick > 5 ? VCPU_BLOCKED : VCPU_RUNNING;
+	memory->look.states[1] = VCPU_BLOCKED;
+	memory->look.states[2] = tick > 5 ? VCPU_OFFLINE : VCPU_RUNNABLE;
+	memory->look.states[3] = VCPU_OFFLINE;
+}
+
+static void test_blocked(void)
+{
+	begin(4);
+	scene = block;
+	run(10);
+	check(memory->n_stopped_vcpus == 2 && memory->stopped_vcpus[0] == 0 &&
+		      memory->stopped_vcpus[1] == 2,
+	      "only those that want to run are read");
+	check_u64(memory->stops, 6, "stops: five, and a retake");
+	check(counts.idle_ticks >= 5, "idle ticks: %" PRIu64, counts.idle_ticks);
+	check_u64(taken[1].head.n_vcpus, 4, "all are in the sample");
+	check(taken[1].vcpus[0].state == VCPU_RUNNING && taken[1].vcpus[0].n_stacks == 1,
+	      "running");
+	check(taken[1].vcpus[2].state == VCPU_RUNNABLE && taken[1].vcpus[2].n_stacks == 1,
+	      "runnable");
+	check(taken[1].vcpus[1].state == VCPU_BLOCKED && taken[1].vcpus[1].n_stacks == 0,
+	      "blocked: its state alone");
+	check(taken[1].vcpus[3].state == VCPU_OFFLINE && taken[1].vcpus[3].n_stacks == 0,
+	      "offline: the same");
+	check(taken[7].head.n_vcpus == 4 && taken[7].head.stopped_ns == 0 && taken[7].head.time_ns,
+	      "idle sample");
+	check(counts.stops == 6, "nobody wants to run: not stopped");
+	end();
+}
+
+static void move_stack(unsigned tick)
+{
+	if (tick == 4) { /* the page at the stack pointer is another frame now */
+		fill(0x500, 4);
+		memory_guest_map(memory, memory->regs[0].cr3, STACK, 0x500);
+	}
+	if (tick == 8) { /* another address space with a stack at the same address */
+		memory->regs[0].cr3 = memory_guest_new_table(memory) << 12;
+		fill(0x501, 8);
+		memory_guest_map(memory, memory->regs[0].cr3, STACK, 0x501);
+	}
+	if (tick == 12) { /* ballooned out and in again: the frame's number stays */
+		memory->look.pages++;
+		memory_guest_exchange(memory, 0x501);
+		fill(0x501, 12);
+	}
+}
+
+static void test_tables_change(void)
+{
+	begin(1);
+	scene = move_stack;
+	run(16);
+	for (unsigned tick = 1; tick <= 16; tick++)
+		check_u64(taken[tick - 1].vcpus[0].first_word, tick < 16 ? tick / 4 * 4 : 12,
+			  "the page that is there now");
+	check_u64(counts.retakes, 4, "retakes: at first and after each change");
+	end();
+}
+
+static void vanish_in_stop(struct memory_guest *guest)
+{
+	if (guest->looks == 5)
+		memory_guest_revoke(guest, stack_frame(0, 0));
+}
+
+static void test_revoked(void)
+{
+	begin(2);
+	memory->on_stop = vanish_in_stop;
+	run(10);
+	check_u64(counts.faults, 1, "faults");
+	check(taken[3].vcpus[0].cut == CUT_LIMIT && taken[3].vcpus[1].cut == CUT_LIMIT, "before");
+	check_u64(taken[4].vcpus[0].cut, CUT_FAULT, "the page goes away under the copy");
+	check_u64(taken[5].vcpus[0].cut, CUT_NOT_MAPPED, "then Xen does not map it");
+	check(taken[5].vcpus[1].cut == CUT_LIMIT && taken[9].vcpus[1].cut == CUT_LIMIT,
+	      "the other vCPU goes on");
+	check(n_taken >= 10, "so do the samples");
+	end();
+}
+
+/* A page table gone reads as "nothing there": for all who share it, and that is not what the
+ * guest says. */
+static void vanish_table(struct memory_guest *guest)
+{
+	if (guest->looks == 5 && guest->n_frames)
+		memory_guest_revoke(guest, guest->regs[0].cr3 >> 12);
+}
+
+static void test_revoked_table(void)
+{
+	begin(2);
+	memory->on_stop = vanish_table;
+	run(8);
+	check_u64(counts.faults, 1, "faults");
+	check(taken[4].vcpus[0].cut == CUT_FAULT && taken[4].vcpus[1].cut == CUT_FAULT,
+	      "both are told");
+	end();
+}
+
+static void stack_at_the_end(unsigned tick)
+{
+	if (tick == 1) {
+		fill(0x502, 1);
+		memory_guest_map(memory, memory->regs[0].cr3, UINT64_MAX, 0x502);
+		memory->regs[0].rsp = UINT64_MAX - 15;
+	}
+}
+
+static void test_end_of_addresses(void)
+{
+	begin(1);
+	scene = stack_at_the_end;
+	run(5);
+	/* And read_ring() found no bad record. */
+	check_u64(taken[2].vcpus[0].stack_bytes, 15, "the end of the address space");
+	end();
+}
+
+/* --- what goes wrong -------------------------------------------------------------------------- */
+
+/* A page Xen never maps must not cost the guest a second stop at each tick. */
+static void test_never_mapped(void)
+{
+	begin(1);
+	memory_guest_revoke(memory, stack_frame(0, 0));
+	run(20);
+	check(memory->stops <= n_taken + 1, "%u stops for %u samples", memory->stops, n_taken);
+	check_u64(taken[19].vcpus[0].cut, CUT_NOT_MAPPED, "cut");
+	end();
+}
+
+static void pause_and_go(unsigned tick)
+{
+	memory->look.life = tick >= 3 && tick <= 4 ? GUEST_PAUSED_BY_OTHERS : GUEST_RUNS;
+	if (tick == 4) {
+		control_get_counts(control, &counts);
+		check_u64(counts.state, SAMPLER_GUEST_PAUSED, "state while paused");
+	}
+}
+
+static void test_paused(void)
+{
+	begin(1);
+	scene = pause_and_go;
+	run(8);
+	check(n_taken == counts.ticks - 2,
+	      "no samples while others have it paused: %u of %" PRIu64 " ticks", n_taken,
+	      counts.ticks);
+	end();
+}
+
+static void go_away(unsigned tick)
+{
+	if (tick == 5)
+		memory->look.life = GUEST_GONE;
+}
+
+static void no_answer(unsigned tick)
+{
+	memory->refuse_look = tick == 5;
+}
+
+static void test_gone(void (*how)(unsigned), const char *what)
+{
+	begin(1);
+	scene = how;
+	run(1000);
+	check(counts.state == SAMPLER_GUEST_GONE && n_taken == 4 && memory->looks == 5,
+	      "%s: ends at once, after %u samples", what, n_taken);
+	end();
+}
+
+static void refuse_some(unsigned tick)
+{
+	memory->refuse_stop = tick > 2 && tick <= 5;
+}
+
+static void test_stop_refused(void)
+{
+	begin(1);
+	scene = refuse_some;
+	run(8);
+	check_u64(counts.refused, 3, "refused");
+	check_u64(n_taken, counts.ticks - 3, "the others are taken");
+	end();
+}
+
+static void refuse_after(struct memory_guest *guest)
+{
+	guest->refuse_stop = guest->stops == 1; /* the retake of the first tick */
+}
+
+static void allow(unsigned tick)
+{
+	if (tick > 1)
+		memory->refuse_stop = false;
+}
+
+/* What the first try took is whole, and worth something. */
+static void test_retake_refused(void)
+{
+	begin(1);
+	memory->on_release = refuse_after;
+	scene = allow;
+	run(3);
+	check_u64(memory->refused_stops, 1, "the retake was refused");
+	check(n_taken == counts.ticks && taken[0].vcpus[0].cut == CUT_NOT_MAPPED &&
+		      !(taken[0].head.flags & SAMPLE_RETAKE),
+	      "the first try is the sample");
+	end();
+}
+
+static void test_ring_full(void)
+{
+	uint64_t fits;
+
+	begin(1);
+	ring_destroy(ring);
+	must(ring_create(2 * sample_size_max(1), &ring));
+	control_learn_stack(control, STACK, STACK + STACK_BYTES);
+	run(200);
+	fits = n_taken;
+	check(fits > 3 && fits < 200, "%" PRIu64 " samples fit", fits);
+	check_u64(counts.lost, counts.ticks - fits, "lost");
+	check_u64(memory->stops, fits + 1, "not stopped for nothing");
+	end();
+}
+
+static void linger(struct memory_guest *guest)
+{
+	struct timespec nap = { .tv_nsec = 2000000 };
+
+	(void)guest;
+	nanosleep(&nap, NULL);
+}
+
+/* 2 ms at a ten-thousandth take 20 s to earn: the first stop is the only one, the retake
+ * included. */
+static void test_budget(void)
+{
+	begin(1);
+	memory->on_stop = linger;
+	control_set_budget(control, 0.0001);
+	run(100);
+	check_u64(memory->stops, 1, "stops");
+	check_u64(counts.skipped_budget, counts.ticks - 1, "skipped");
+	check(n_taken == 1 && taken[0].vcpus[0].cut == CUT_NOT_MAPPED, "one sample");
+	end();
+}
+
+/*
+ * The resolver's process, which parses what the guest made, can write to the ring. Here it does so
+ * at the worst moment, just after the copy. The sampler goes by what it knows itself.
+ */
+static void scribble(struct memory_guest *guest)
+{
+	(void)guest;
+	memset(ring_reserve(ring, 0), 0xff, sizeof(struct sample) + sizeof(struct sample_vcpu));
+}
+
+static void mix(unsigned tick)
+{
+	(void)tick;
+	memory->look.states[2] = VCPU_BLOCKED;
+}
+
+static void test_hostile_reader(void)
+{
+	const void *record;
+	size_t size_bytes;
+
+	begin(3);
+	memory->on_release = scribble;
+	scene = mix;
+	n_ticks = 10;
+	sampler_run(&memory->guest, control, ring);
+	while ((record = ring_peek(ring, &size_bytes))) {
+		if (size_bytes > sample_size_max(3))
+			check(false, "a record of %zu bytes", size_bytes);
+		ring_release(ring);
+		n_taken++;
+	}
+	check(n_taken >= 10, "%u records, none beyond its room", n_taken);
+	end();
+}
+
+/* --- in a process of its own ------------------------------------------------------------------ */
+
+static void nap_ms(long ms)
+{
+	struct timespec nap = { .tv_nsec = ms * 1000000 };
+
+	nanosleep(&nap, NULL);
+}
+
+/* Samples in the ring; bad ones are none, and will be missing. */
+static unsigned count_ring(void)
+{
+	const void *record;
+	size_t size_bytes;
+	unsigned n = 0;
+
+	for (; (record = ring_peek(ring, &size_bytes)); ring_release(ring))
+		n += sample_check(record, size_bytes);
+	return n;
+}
+
+static int sample_in_child(void)
+{
+	memory->on_look = NULL;
+	sampler_run(&memory->guest, control, ring);
+	return memory->misuses || memory->maps != memory->unmaps ||
+	       memory->stops != memory->releases;
+}
+
+static void test_process(void)
+{
+	int status = -1;
+	unsigned total = 0;
+	pid_t pid;
+
+	begin(2);
+	control_set_rate(control, 2000);
+	pid = fork();
+	if (pid == 0)
+		_exit(sample_in_child());
+	for (unsigned i = 0; i < 2000 && total < PROCESS_SAMPLES;
+	     i++) { /* 10 s, should the machine be that busy */
+		nap_ms(5);
+		total += count_ring();
+	}
+	control_quit(control);
+	waitpid(pid, &status, 0);
+	total += count_ring();
+	control_get_counts(control, &counts);
+	check(status == 0, "the sampler's process ends well (%#x)", status);
+	check_u64(counts.state, SAMPLER_ENDED, "state");
+	check(total + counts.lost + counts.skipped_budget == counts.ticks,
+	      "%u samples, %" PRIu64 " ticks: all accounted for", total, counts.ticks);
+	check(total >= PROCESS_SAMPLES, "samples: %u", total);
+	end();
+}
+
+int main(void)
+{
+	fault_install();
+	test_plain();
+	test_counts();
+	test_learned();
+	test_blocked();
+	test_tables_change();
+	test_revoked();
+	test_revoked_table();
+	test_end_of_addresses();
+	test_never_mapped();
+	test_paused();
+	test_gone(go_away, "gone");
+	test_gone(no_answer, "no answer");
+	test_stop_refused();
+	test_retake_refused();
+	test_ring_full();
+	test_budget();
+	test_hostile_reader();
+	test_process();
+	return tap_done();
+}

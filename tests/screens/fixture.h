@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A small guest for the screens: a call tree drawn by hand, of 10,000 samples, so that a share on
+ * the screen is a count here divided by 100. A web server, two processes that calculate, one that
+ * recurses, names that are long, wide, hostile or missing.
+ */
+#ifndef TESTS_FIXTURE_H
+#define TESTS_FIXTURE_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xtop/profile.h"
+
+#define FIXTURE_NS 1000000000ULL
+
+struct fixture {
+	struct frames *frames;
+	struct profile *profile;
+	uint64_t time_ns, sequence, samples, ticks;
+};
+
+/*
+ * "-" in front: kernel; "#": an address nobody can name; none: userland. First of a stack: the
+ * process.
+ */
+static const struct {
+	const char *stack;
+	uint32_t count;
+} fixture_stacks[] = {
+#define SYSCALL "httpd _start main httpd_serve write -entry_SYSCALL_64_after_hwframe -do_syscall_64 "
+#define SEND SYSCALL "-ksys_write -sock_write_iter -tcp_sendmsg -tcp_sendmsg_locked"
+	{ SEND " -copy_user_generic_string", 2240 },
+	{ SEND " -tcp_write_xmit -dev_queue_xmit", 736 },
+	{ SEND " -sk_stream_alloc_skb", 344 },
+	{ SEND, 107 },
+	{ SYSCALL "-ksys_read -vfs_read -copy_user_generic_string", 300 },
+	{ SYSCALL "-ksys_sendfile -tcp_sendpage -tcp_sendmsg_locked -tcp_write_xmit", 290 },
+	{ "gzip _start main deflate_slow", 1688 },
+	{ "gzip _start main deflate_slow longest_match", 412 },
+	{ "md5sum _start main md5_file md5_process_block", 955 },
+	{ "fib _start main fib fib fib fib", 700 },
+	{ "fib _start main fib fib", 300 },
+	{ "app _start main std::vector<std::__cxx11::basic_string<char,std::char_traits<char>,std::allocator<char>>,"
+	  "std::allocator<std::__cxx11::basic_string<char>>>::_M_realloc_insert<std::__cxx11::basic_string<char>const&>()",
+	  600 },
+	{ "app _start main \033[2J\033]0;owned\007e\xcc\x81vil_\xe5\x90\x8d\xe5\x89\x8d_\xe2\x80\xaegnp.exe\x9b" "31m", 528 },
+	{ "app _start #7f3a12345678", 450 },
+	{ "app _start main start_here", 20 },
+	{ "swapper -cpu_startup_entry -do_idle -xen_hypercall_sched_op", 330 },
+#undef SEND
+#undef SYSCALL
+};
+
+static const char *fixture_module(const char *name)
+{
+	static const struct {
+		const char *name, *module;
+	} modules[] = { { "deflate_slow", "libz.so.1.2.13" }, { "longest_match", "libz.so.1.2.13" },
+			{ "write", "libc.so.6" }, { "md5_file", "busybox" }, { "md5_process_block", "busybox" },
+			{ "httpd_serve", "busybox" }, { "fib", "fib" } };
+
+	for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++)
+		if (!strcmp(modules[i].name, name))
+			return modules[i].module;
+	return name[0] == '#' ? "" : "app";
+}
+
+static inline void fixture_add(struct fixture *fixture, const char *stack, uint32_t count)
+{
+	uint32_t ids[64];
+	size_t n = 0;
+	char *copy = strdup(stack), *rest = copy, *word;
+
+	while ((word = strsep(&rest, " ")) && n < 64) {
+		if (n == 0)
+			ids[n++] = frames_intern(fixture->frames, FRAME_KIND_PROCESS, word, "", 0);
+		else if (word[0] == '-')
+			ids[n++] = frames_intern(fixture->frames, FRAME_KIND_KERNEL, word + 1, "[kernel]", 0x1000);
+		else if (word[0] == '#')
+			ids[n++] = frames_intern(fixture->frames, FRAME_KIND_USERLAND, NULL, "",
+						 strtoull(word + 1, NULL, 16));
+		else
+			ids[n++] = frames_intern(fixture->frames, FRAME_KIND_USERLAND, word, fixture_module(word), 0x1000);
+	}
+	profile_add(fixture->profile, ids, n, fixture->time_ns, count);
+	fixture->samples += count;
+	free(copy);
+}
+
+static inline void fixture_fill(struct fixture *fixture)
+{
+	for (size_t i = 0; i < sizeof(fixture_stacks) / sizeof(fixture_stacks[0]); i++)
+		fixture_add(fixture, fixture_stacks[i].stack, fixture_stacks[i].count);
+}
+
+static inline void fixture_create(struct fixture *fixture)
+{
+	*fixture = (struct fixture){ .time_ns = FIXTURE_NS };
+	if (frames_create(NULL, &fixture->frames) ||
+	    profile_create(PROFILE_MAX_NODES, 10 * FIXTURE_NS, fixture->frames, &fixture->profile))
+		abort();
+}
+
+static inline void fixture_destroy(struct fixture *fixture)
+{
+	profile_destroy(fixture->profile);
+	frames_destroy(fixture->frames);
+}
+
+/* A snapshot as of now, one second after the one before, with the counters of N_VCPUS vCPUs. */
+static inline struct snapshot *fixture_snapshot(struct fixture *fixture, unsigned n_vcpus)
+{
+	struct snapshot *snapshot;
+
+	if (profile_copy(fixture->profile, fixture->time_ns, &snapshot))
+		abort();
+	snapshot->sequence = ++fixture->sequence;
+	fixture->ticks += 99;
+	snapshot->started_ns = fixture->samples ? FIXTURE_NS : 0;
+	snapshot->time_ns = FIXTURE_NS + 220 * FIXTURE_NS + fixture->sequence * FIXTURE_NS;
+	snapshot->resolver.samples = fixture->samples;
+	snapshot->resolver.samples_unknown = fixture->samples ? 450 : 0;
+	snapshot->sampler = (struct sampler_counts){ .state = SAMPLER_RUNNING, .rate_asked_hz = 99, .rate_now_hz = 99,
+						     .ticks = fixture->ticks, .samples = fixture->ticks, .elapsed_ns = fixture->sequence * FIXTURE_NS,
+						     .stopped_share = 0.0024, .stopped_share_max = 0.0031 };
+	snapshot->stopped = (struct stopped_summary){ .n = fixture->ticks, .p50_ns = 11900 };
+	snapshot->n_vcpus = n_vcpus;
+	for (unsigned i = 0; i < n_vcpus; i++) {
+		snapshot->vcpus[i].states[VCPU_RUNNING] = fixture->sequence * (60 - 12 * i);
+		snapshot->vcpus[i].states[VCPU_RUNNABLE] = fixture->sequence * 5;
+		snapshot->vcpus[i].states[VCPU_BLOCKED] = fixture->sequence * (35 + 12 * i);
+		snapshot->vcpus[i].user = fixture->sequence * (48 - 10 * i);
+	}
+	return snapshot;
+}
+
+#endif

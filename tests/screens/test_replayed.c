@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Golden screens of a recording that went the whole way: file, ring, resolver with its thread,
+ * snapshot, the core of the UI with scripted keys. The recording is that of
+ * tests/recordings/record.c, given by its path.
+ */
+#include "config.h"
+
+#include <locale.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include "tests/screens/golden.h"
+#include "xtop/cleanup.h"
+#include "xtop/replay.h"
+#include "xtop/resolver.h"
+
+#define SECOND 1000000000ULL
+
+struct run {
+	struct symbols *symbols;
+	struct recording *recording;
+	struct ring *ring;
+	struct control *control;
+	struct resolver *resolver;
+	struct ui_settings settings;
+	struct ui_source source;
+	struct ui *ui;
+};
+
+static void must(struct xtop_error *error)
+{
+	if (!error)
+		return;
+	printf("Bail out! %s\n", error_message(error));
+	exit(1);
+}
+
+/* tests/recordings/record, built beside us, makes the file and is gone before a thread starts. */
+static void make_recording(const char *path)
+{
+	const char *top = getenv("top_builddir");
+	_cleanup_free_ char *command = NULL;
+
+	if (asprintf(&command, "%s/tests/recordings/record %s", top ? top : ".", path) < 0 ||
+	    system(command) != 0) {
+		printf("Bail out! no recording\n");
+		exit(1);
+	}
+}
+
+static void *run_resolver(void *context)
+{
+	resolver_run(context);
+	return NULL;
+}
+
+/* Plays all of it: the resolver's last snapshot waits in the slot. */
+static void run_open(struct run *run, const char *path)
+{
+	struct resolver_settings settings = { .n_vcpus = 2,
+					      .max_nodes = PROFILE_MAX_NODES,
+					      .half_life_ns = 10 * SECOND };
+	pthread_t thread;
+
+	*run = (struct run){ .settings = {
+				     .interval_s = 1,
+				     .half_life_s = 10,
+				     .guest = { "made-up", "recording · PVH", "[kernel]", 2 } } };
+	must(symbols_create(&run->symbols));
+	must(recording_open(path, run->symbols, &run->recording));
+	must(ring_create(sample_size_max(2), &run->ring));
+	must(control_create(&run->control));
+	must(snapshot_slot_create(&run->source.slot));
+	settings.ring = run->ring;
+	settings.control = run->control;
+	settings.slot = run->source.slot;
+	settings.symbols = run->symbols;
+	must(resolver_create(&settings, &run->resolver));
+	if (pthread_create(&thread, NULL, run_resolver, run->resolver) != 0)
+		abort();
+	replay_run(run->recording, run->control, run->ring, false);
+	pthread_join(thread, NULL);
+	must(ui_create(&run->settings, &run->source, &run->ui));
+}
+
+static void run_close(struct run *run)
+{
+	ui_destroy(run->ui);
+	snapshot_slot_destroy(run->source.slot);
+	resolver_destroy(run->resolver);
+	control_destroy(run->control);
+	ring_destroy(run->ring);
+	recording_destroy(run->recording);
+	symbols_destroy(run->symbols);
+}
+
+static void run_check(struct run *run, const char *script, int columns_, int rows, const char *name)
+{
+	char *text;
+
+	screen_keys(run->ui, columns_, rows, script);
+	screen_draw(run->ui, columns_, rows, &text, NULL);
+	golden_check(name, text);
+	free(text);
+}
+
+static void test_screens(const char *path)
+{
+	struct run run;
+	bool changed;
+
+	run_open(&run, path);
+	ui_tick(run.ui, 100 * SECOND, 1700000000, &changed);
+	check(changed, "the last snapshot is new, also in a tick that is due");
+	run_check(&run, "", 80, 24, "replayed-top-80x24");
+	run_check(&run, "jj<Enter>", 80, 24, "replayed-callers-80x24");
+	run_check(&run, "<Esc><Home>", 120, 40, "replayed-top-120x40");
+	run_check(&run, "jjjjjj+", 80, 24, "replayed-unfold-80x24");
+	run_check(&run, "-/walk|push<Enter>", 80, 24, "replayed-filter-80x24");
+	run_close(&run);
+}
+
+int main(void)
+{
+	char folder[] = "/tmp/xtop-test-replayed-XXXXXX", path[64];
+
+	setlocale(LC_CTYPE, "C.UTF-8");
+	if (!mkdtemp(folder))
+		abort();
+	snprintf(path, sizeof(path), "%s/recording", folder);
+	make_recording(path);
+	test_screens(path);
+	unlink(path);
+	rmdir(folder);
+	return tap_done();
+}

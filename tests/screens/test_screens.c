@@ -1,0 +1,606 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Golden screens (golden.h) of a profile drawn by hand (fixture.h): what every view and prompt
+ * looks like.
+ */
+#include "config.h"
+
+#include <fcntl.h>
+#include <locale.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ui/core.h"
+#include "../tap.h"
+#include "fixture.h"
+#include "golden.h"
+
+#define SECOND FIXTURE_NS
+
+struct scene {
+	struct fixture fixture;
+	struct ui_settings settings;
+	struct ui_source source;
+	struct ui *ui;
+	unsigned resets;
+};
+
+static const char *scene_message(void *context)
+{
+	(void)context;
+	return "the sampler's process died: signal 9";
+}
+
+static void scene_reset(void *context)
+{
+	((struct scene *)context)->resets++;
+}
+
+static void scene_open(struct scene *scene)
+{
+	*scene = (struct scene){
+		.settings = { .interval_s = 1,
+			      .half_life_s = 10,
+			      .guest = { "web01", "dom 5 · PVH", "Linux 6.1.0-56-amd64", 2 } },
+		.source = { .context = scene, .reset = scene_reset, .message = scene_message },
+	};
+	fixture_create(&scene->fixture);
+	if (snapshot_slot_create(&scene->source.slot) ||
+	    ui_create(&scene->settings, &scene->source, &scene->ui))
+		abort();
+	scene->ui->now_ns = 100 * SECOND;
+	scene->ui->wall_s = 1700000000; /* 2023-11-14 22:13:20 UTC */
+}
+
+static void scene_close(struct scene *scene)
+{
+	ui_destroy(scene->ui);
+	snapshot_slot_destroy(scene->source.slot);
+	fixture_destroy(&scene->fixture);
+}
+
+/* The usual beginning: the guest of fixture.h, seen once. */
+static void scene_open_filled(struct scene *scene)
+{
+	scene_open(scene);
+	fixture_fill(&scene->fixture);
+	ui_show(scene->ui, fixture_snapshot(&scene->fixture, 2));
+}
+
+static void scene_draw(struct scene *scene, int columns_, int rows, char **textp, char **stylesp)
+{
+	screen_draw(scene->ui, columns_, rows, textp, stylesp);
+}
+
+static void scene_keys(struct scene *scene, int columns_, int rows, const char *script)
+{
+	screen_keys(scene->ui, columns_, rows, script);
+}
+
+static void scene_click(struct scene *scene, int columns_, int rows, int row, int column)
+{
+	struct input input = { INPUT_CLICK, row, column };
+
+	scene_draw(scene, columns_, rows, NULL, NULL);
+	ui_handle(scene->ui, &input);
+}
+
+static void screen_check(struct scene *scene, const char *name, int columns_, int rows)
+{
+	char *text;
+
+	scene_draw(scene, columns_, rows, &text, NULL);
+	golden_check(name, text);
+	free(text);
+}
+
+/* What must not depend on how the rest of the screen looks. */
+static void screen_contains(struct scene *scene, int columns_, int rows, const char *what,
+			    bool wanted)
+{
+	char *text;
+
+	scene_draw(scene, columns_, rows, &text, NULL);
+	if (!check(!strstr(text, what) == !wanted, "the screen %s \"%s\"",
+		   wanted ? "has" : "has no", what))
+		print_commented("seen", text);
+	free(text);
+}
+
+/* --- the top view ----------------------------------------------------------------------------- */
+
+static void test_sizes(void)
+{
+	struct scene scene;
+	char *styles;
+
+	scene_open_filled(&scene);
+	screen_check(&scene, "top-80x24", 80, 24);
+	screen_check(&scene, "top-120x40", 120, 40);
+	screen_check(&scene, "top-40x10", 40, 10);
+	screen_check(&scene, "too-small-39x24", 39, 24);
+	screen_contains(&scene, 80, 9, "too small", true);
+	for (int columns_ = 1; columns_ < 45; columns_++)
+		for (int rows = 1; rows < 12; rows++)
+			scene_draw(&scene, columns_, rows, NULL, NULL);
+	scene_keys(&scene, 80, 24, "jj");
+	scene_draw(&scene, 80, 24, NULL, &styles);
+	golden_check("top-80x24-styles", styles);
+	free(styles);
+	scene_close(&scene);
+}
+
+static void test_ascii(void)
+{
+	struct canvas *canvas = canvas_create(24, 80, true);
+	struct scene scene;
+	char *text;
+
+	scene_open_filled(&scene);
+	scene_keys(&scene, 80, 24, "jjj+");
+	ui_draw(scene.ui, canvas);
+	text = canvas_dump(canvas);
+	golden_check("ascii-80x24", text);
+	for (const char *at = text; *at; at++)
+		if ((unsigned char)*at >= 0x80)
+			check(false, "byte %#x on an ASCII screen", (unsigned char)*at);
+	free(text);
+	canvas_destroy(canvas);
+	scene_close(&scene);
+}
+
+/* The text of the line that has the cursor, and where it stands. */
+static int cursor_line(struct scene *scene, char *line, size_t size)
+{
+	char *text, *at, *begin;
+	int row = 0;
+
+	scene_draw(scene, 80, 24, &text, NULL);
+	begin = text;
+	line[0] = '\0';
+	at = strstr(text, "▌");
+	for (const char *c = text; at && c < at; c++) {
+		if (*c == '\n') {
+			row++;
+			begin = (char *)c + 1;
+		}
+	}
+	if (at)
+		snprintf(line, size, "%.*s", (int)strcspn(begin, "\n"), begin);
+	free(text);
+	return at ? row : -1;
+}
+
+/*
+ * md5 and its callers overtake: the row under the cursor stays where it is, others move around it.
+ */
+static void test_selection_sticks(void)
+{
+	struct scene scene;
+	char before[256], after[256];
+	int row_before, row_after;
+
+	scene_open_filled(&scene);
+	scene_keys(&scene, 80, 24, "jjjjjjjjjjj");
+	row_before = cursor_line(&scene, before, sizeof(before));
+	check(strstr(before, "deflate_slow"), "the cursor is on deflate_slow: %s", before);
+	fixture_add(&scene.fixture, "md5sum _start main md5_file md5_process_block", 4000);
+	ui_show(scene.ui, fixture_snapshot(&scene.fixture, 2));
+	row_after = cursor_line(&scene, after, sizeof(after));
+	check(strstr(after, "deflate_slow"), "still on deflate_slow: %s", after);
+	check(row_before == row_after, "on the same line: %d and %d", row_before, row_after);
+	screen_check(&scene, "order-changed-80x24", 80, 24);
+	scene_keys(&scene, 80, 24, "g");
+	row_after = cursor_line(&scene, after, sizeof(after));
+	check(strstr(after, "[.] _start"), "Home goes to the hottest: %s", after);
+	scene_close(&scene);
+}
+
+/* Before the cursor is moved it stays at the hottest function, whichever that is. */
+static void test_hottest_first(void)
+{
+	struct scene scene;
+	char line[256];
+
+	scene_open_filled(&scene);
+	scene_keys(&scene, 80, 24, "1");
+	cursor_line(&scene, line, sizeof(line));
+	check(strstr(line, "copy_user_generic_string"), "hottest by self: %s", line);
+	fixture_add(&scene.fixture, "md5sum _start main md5_file md5_process_block", 4000);
+	ui_show(scene.ui, fixture_snapshot(&scene.fixture, 2));
+	cursor_line(&scene, line, sizeof(line));
+	check(strstr(line, "md5_process_block"), "now another is: %s", line);
+	scene_close(&scene);
+}
+
+static void test_sort(void)
+{
+	struct scene scene;
+
+	scene_open_filled(&scene);
+	scene_keys(&scene, 80, 24, "1");
+	screen_check(&scene, "sort-self-80x24", 80, 24);
+	scene_keys(&scene, 80, 24, "4");
+	check(scene.ui->model.sort == &columns[COLUMN_SYMBOL], "4 sorts by name");
+	scene_keys(&scene, 80, 24, "<");
+	check(scene.ui->model.sort == &columns[COLUMN_SELF], "< goes left among the columns shown");
+	scene_keys(&scene, 80, 24, ">>");
+	check(scene.ui->model.sort == &columns[COLUMN_MODULE], "> goes right");
+	scene_keys(&scene, 80, 24, "<F6>");
+	check(scene.ui->model.sort == &columns[COLUMN_CHILDREN], "F6 goes round");
+	scene_click(&scene, 80, 24, 3, 15);
+	check(scene.ui->model.sort == &columns[COLUMN_SELF], "a click on a header sorts");
+	scene_close(&scene);
+}
+
+static void test_unfold(void)
+{
+	struct scene scene;
+
+	scene_open_filled(&scene);
+	scene_keys(&scene, 80, 24, "1+");
+	screen_check(&scene, "unfold-80x24", 80, 24);
+	screen_check(&scene, "unfold-40x10", 40, 10);
+	scene_keys(&scene, 80, 24, "jj-");
+	screen_check(&scene, "sort-self-80x24", 80, 24); /* folded again from inside: as it was */
+	scene_keys(&scene, 80, 24, "++");
+	screen_check(&scene, "sort-self-80x24", 80, 24);
+	scene_keys(&scene, 80, 24, "+jj<Enter>");
+	screen_contains(&scene, 80, 24, "web01 › ", true);
+	scene_close(&scene);
+}
+
+/* --- freeze, filter, states ------------------------------------------------------------------- */
+
+static void test_freeze(void)
+{
+	struct scene scene;
+	bool changed;
+
+	scene_open_filled(&scene);
+	scene_keys(&scene, 80, 24, "Z");
+	fixture_add(&scene.fixture, "md5sum _start main md5_file md5_process_block", 40000);
+	snapshot_publish(scene.source.slot, fixture_snapshot(&scene.fixture, 2));
+	ui_tick(scene.ui, 112 * SECOND, 1700000012, &changed);
+	screen_check(&scene, "frozen-80x24", 80, 24);
+	check(!snapshot_wanted(scene.source.slot), "a frozen screen asks for nothing");
+	scene_keys(&scene, 80, 24, "Z");
+	ui_tick(scene.ui, 112 * SECOND, 1700000012, &changed);
+	check(snapshot_wanted(scene.source.slot), "thawed, it asks at once");
+	snapshot_publish(scene.source.slot, fixture_snapshot(&scene.fixture, 2));
+	ui_tick(scene.ui, 112 * SECOND + 10000000, 1700000012, &changed);
+	check(changed, "and shows what comes");
+	screen_contains(&scene, 80, 24, "frozen", false);
+	screen_contains(&scene, 80, 24, "50,000 samples", true);
+	scene_close(&scene);
+}
+
+static void test_filter(void)
+{
+	struct scene scene;
+
+	scene_open_filled(&scene);
+	scene_keys(&scene, 80, 24, "/md5|gzip");
+	screen_check(&scene, "filter-prompt-80x24", 80, 24);
+	scene_keys(&scene, 80, 24, "<Enter>");
+	screen_check(&scene, "filter-80x24", 80, 24);
+	scene_keys(&scene, 80, 24, "/(<Enter>");
+	screen_contains(&scene, 80, 24, "Filter: md5|gzip(", true);
+	check(scene.ui->asking == UI_PROMPT_FILTER && scene.ui->prompt.error[0],
+	      "a bad regex is told: %s", scene.ui->prompt.error);
+	scene_keys(&scene, 80, 24, "<C-u>no_such_function<Enter>");
+	screen_check(&scene, "filter-none-80x24", 80, 24);
+	scene_keys(&scene, 80, 24, "<Esc>");
+	screen_check(&scene, "top-80x24", 80, 24);
+	scene_keys(&scene, 80, 24, "/gzip<Esc>");
+	screen_check(&scene, "top-80x24", 80, 24); /* Esc in the prompt clears it, too */
+	scene_close(&scene);
+}
+
+static void test_unfold_filtered(void)
+{
+	struct scene scene;
+
+	scene_open_filled(&scene);
+	scene_keys(&scene, 80, 24, "/sendfile<Enter>1+");
+	screen_check(&scene, "unfold-filtered-80x24", 80, 24);
+	scene_close(&scene);
+}
+
+static void test_states(void)
+{
+	struct scene scene;
+	struct snapshot *snapshot;
+
+	scene_open_filled(&scene);
+	snapshot = fixture_snapshot(&scene.fixture, 2);
+	snapshot->sampler.state = SAMPLER_GUEST_GONE;
+	snapshot->at_end = true;
+	ui_show(scene.ui, snapshot);
+	screen_check(&scene, "guest-gone-80x24", 80, 24);
+	screen_check(&scene, "guest-gone-40x10", 40, 10);
+
+	snapshot = fixture_snapshot(&scene.fixture, 2);
+	snapshot->sampler.state = SAMPLER_ENDED;
+	snapshot->at_end = true;
+	ui_show(scene.ui, snapshot);
+	screen_contains(&scene, 80, 24, "end of samples: the sampler's process died: signal 9",
+			true);
+
+	snapshot = fixture_snapshot(&scene.fixture, 2);
+	snapshot->sampler.state = SAMPLER_GUEST_PAUSED;
+	snapshot->sampler.lost = 99;
+	ui_show(scene.ui, snapshot);
+	screen_contains(&scene, 80, 24, "paused by an administrator", true);
+	screen_contains(&scene, 80, 24, "lost 99", true);
+
+	snapshot = fixture_snapshot(&scene.fixture, 2);
+	snapshot->sampler.state = SAMPLER_FAILED;
+	ui_show(scene.ui, snapshot);
+	screen_contains(&scene, 80, 24, "sampling failed: the sampler's process died: signal 9",
+			true);
+
+	snapshot = fixture_snapshot(&scene.fixture, 2);
+	snapshot->sampler.skipped_budget = 99 - 41;
+	snapshot->sampler.samples -= 99 - 41;
+	ui_show(scene.ui, snapshot);
+	screen_contains(&scene, 80, 24, "41 of 99 Hz (budget)", true);
+
+	snapshot = fixture_snapshot(&scene.fixture, 2);
+	snapshot->sampler.refused = 7;
+	ui_show(scene.ui, snapshot);
+	screen_contains(&scene, 80, 24, "refused 7", true);
+	scene_close(&scene);
+}
+
+static void test_nothing_yet(void)
+{
+	struct scene scene;
+	struct snapshot *snapshot;
+
+	scene_open(&scene);
+	screen_check(&scene, "starting-80x24", 80, 24);
+	scene_keys(&scene, 80, 24, "jk+<Enter>wZtq"); /* nothing to do any of it on */
+	check(scene.ui->quitting, "q at the top quits");
+	scene.ui->quitting = false;
+	ui_show(scene.ui, fixture_snapshot(&scene.fixture, 0));
+	screen_check(&scene, "no-samples-80x24", 80, 24);
+	scene_keys(&scene, 80, 24, "jkgG+-C<Enter>12<F6><PgDn><PgUp>");
+	snapshot = fixture_snapshot(&scene.fixture, 2);
+	snapshot->resolver.states[VCPU_BLOCKED] = 99;
+	ui_show(scene.ui, snapshot);
+	screen_contains(&scene, 80, 24, "the guest is idle", true);
+	scene_close(&scene);
+}
+
+/* --- callers and callees ---------------------------------------------------------------------- */
+
+static void test_callers(void)
+{
+	struct scene scene;
+	char *text;
+
+	scene_open_filled(&scene);
+	scene_keys(&scene, 80, 24, "/sendmsg_locked<Enter>jjjjjjjj<Enter>");
+	scene_keys(&scene, 80, 24, "q<Esc>");
+	scene_keys(&scene, 80, 24, "gjjjjjj<Enter>");
+	scene_draw(&scene, 80, 24, &text, NULL);
+	check(strstr(text, "web01 › tcp_sendmsg_locked"), "the focus is tcp_sendmsg_locked");
+	free(text);
+	screen_check(&scene, "callers-80x24", 80, 24);
+	screen_check(&scene, "callers-120x40", 120, 40);
+	screen_check(&scene, "callers-40x10", 40, 10);
+	scene_keys(&scene, 80, 24, "<Tab>j<Enter>");
+	screen_check(&scene, "callees-80x24", 80, 24);
+	scene_keys(&scene, 80, 24, "<Left>");
+	screen_contains(&scene, 80, 24, "web01 › tcp_sendmsg_locked ", true);
+	scene_keys(&scene, 80, 24, "<Esc>");
+	screen_contains(&scene, 80, 24, "Children▾", true);
+	check(!scene.ui->quitting, "Esc never quits");
+	scene_keys(&scene, 80, 24, "<Esc><Esc>");
+	check(!scene.ui->quitting, "nor at the top");
+	scene_close(&scene);
+}
+
+/* In "main fib fib fib fib" main calls fib and fib is busy with itself: all of it, once. */
+static void test_callers_recursion(void)
+{
+	struct scene scene;
+
+	scene_open_filled(&scene);
+	scene_keys(&scene, 80, 24, "/fib<Enter><Enter>");
+	screen_check(&scene, "recursion-80x24", 80, 24);
+	scene_close(&scene);
+}
+
+/* The way through the tree is bounded, however long one walks. */
+static void test_trail_is_bounded(void)
+{
+	struct scene scene;
+
+	scene_open_filled(&scene);
+	scene_keys(&scene, 80, 24, "gjjjjjj<Enter>");
+	for (int i = 0; i < 200; i++)
+		scene_keys(&scene, 80, 24, "<Enter><Tab>");
+	screen_contains(&scene, 80, 24, "web01", true);
+	for (int i = 0; i < 70; i++)
+		scene_keys(&scene, 80, 24, "<Left>");
+	screen_contains(&scene, 80, 24, "Children▾", true);
+	scene_close(&scene);
+}
+
+/* --- prompts, help, mouse --------------------------------------------------------------------- */
+
+static void test_help(void)
+{
+	struct scene scene;
+
+	scene_open_filled(&scene);
+	scene_keys(&scene, 80, 24, "h");
+	screen_check(&scene, "help-80x24", 80, 24);
+	screen_check(&scene, "help-120x40", 120, 40);
+	scene_keys(&scene, 80, 24, "<End>");
+	screen_contains(&scene, 80, 24, "F10 Ctrl-C", true);
+	scene_keys(&scene, 80, 24, "q");
+	screen_check(&scene, "top-80x24", 80, 24);
+	scene_keys(&scene, 80, 24, "<Enter><F1>");
+	screen_contains(&scene, 80, 24, "to the other list", true);
+	scene_close(&scene);
+}
+
+static void test_write(void)
+{
+	char folder[] = "/tmp/xtop-screens.XXXXXX", *text;
+	struct scene scene;
+	int old = open(".", O_RDONLY | O_DIRECTORY);
+
+	if (!mkdtemp(folder) || old < 0)
+		abort();
+	scene_open_filled(&scene);
+	scene_keys(&scene, 80, 24, "w");
+	screen_check(&scene, "write-prompt-80x24", 80, 24);
+	if (chdir(folder))
+		abort();
+	scene_keys(&scene, 80, 24, "<Enter>");
+	screen_contains(&scene, 80, 24, "wrote web01-20231114-221320.folded, ", true);
+	text = file_read("web01-20231114-221320.folded");
+	check(strstr(text, "gzip;_start;main;deflate_slow 1688\n"), "the file has the stacks");
+	free(text);
+	scene_keys(&scene, 80, 24, "w<Enter>");
+	screen_contains(&scene, 80, 24, "It exists; replace it (y/n)?", true);
+	scene_keys(&scene, 80, 24, "n");
+	screen_contains(&scene, 80, 24, "nothing written", true);
+	scene_keys(&scene, 80, 24, "w<Enter>y");
+	screen_contains(&scene, 80, 24, "wrote web01-20231114-221320.folded, ", true);
+	scene_keys(&scene, 80, 24, "w<C-u>/no/such/folder/x<Enter>");
+	screen_contains(&scene, 80, 24, "/no/such/folder/x", true);
+	screen_contains(&scene, 80, 24, "wrote", false);
+	scene_keys(&scene, 80, 24, "w<C-u>-<Enter>");
+	screen_contains(&scene, 80, 24, "wrote ./-, ", true);
+	scene_keys(&scene, 80, 24, "w<Esc>");
+	check(!unlink("-") && !unlink("web01-20231114-221320.folded"), "two files were written");
+	if (fchdir(old) || rmdir(folder))
+		check(false, "%s is empty", folder);
+	close(old);
+	scene_close(&scene);
+}
+
+static void test_interval_and_reset(void)
+{
+	struct scene scene;
+
+	scene_open_filled(&scene);
+	scene_keys(&scene, 80, 24, "s<C-u>0<Enter>");
+	screen_check(&scene, "interval-80x24", 80, 24);
+	scene_keys(&scene, 80, 24, "<C-u>2.5<Enter>");
+	check(scene.ui->settings.interval_s == 2.5, "interval %g", scene.ui->settings.interval_s);
+	scene_keys(&scene, 80, 24, "z");
+	check(scene.resets == 1, "z resets");
+	screen_contains(&scene, 80, 24, "profile reset", true);
+	scene_keys(&scene, 80, 24, "t");
+	screen_contains(&scene, 80, 24, "since start", true);
+	scene_close(&scene);
+}
+
+static void test_mouse(void)
+{
+	struct scene scene;
+	char line[256];
+
+	scene_open_filled(&scene);
+	scene_click(&scene, 80, 24, 8, 30);
+	check(cursor_line(&scene, line, sizeof(line)) == 8, "a click selects: %s", line);
+	scene_click(&scene, 80, 24, 23, 3);
+	screen_contains(&scene, 80, 24, "Keys in the function table", true);
+	scene_keys(&scene, 80, 24, "q");
+	scene_click(&scene, 80, 24, 23, 50);
+	for (int column = 0; column < 80; column++)
+		scene_click(&scene, 80, 24, 22, column);
+	scene_close(&scene);
+}
+
+/* What the guest's owner called the domain is no more trusted than its symbols. */
+static void test_hostile_domain(void)
+{
+	struct scene scene;
+	struct ui_settings settings;
+	struct ui *ui;
+
+	scene_open_filled(&scene);
+	settings = scene.settings;
+	settings.guest.name = "../we\033[31mb\n01";
+	if (ui_create(&settings, &scene.source, &ui))
+		abort();
+	ui_destroy(scene.ui);
+	scene.ui = ui;
+	ui->wall_s = 1700000000;
+	ui_show(ui, fixture_snapshot(&scene.fixture, 2));
+	scene_keys(&scene, 80, 24, "w");
+	screen_contains(&scene, 80, 24, "Write to: _._we_[31mb_01-2023", true);
+	screen_contains(&scene, 80, 24, "\033", false);
+	scene_close(&scene);
+}
+
+/* Every key in every view, many times: nothing to see, but nothing may break. */
+static void test_any_key(void)
+{
+	static const uint32_t more[] = { INPUT_UP,        INPUT_DOWN,     INPUT_LEFT,
+					 INPUT_RIGHT,     INPUT_PAGE_UP,  INPUT_PAGE_DOWN,
+					 INPUT_HOME,      INPUT_END,      INPUT_DELETE,
+					 INPUT_ENTER,     INPUT_TAB,      INPUT_ESCAPE,
+					 INPUT_BACKSPACE, INPUT_WHEEL_UP, INPUT_WHEEL_DOWN,
+					 INPUT_CLICK,     INPUT_RESIZE };
+	struct scene scene;
+	uint64_t random = 42;
+
+	scene_open_filled(&scene);
+	for (int i = 0; i < 20000; i++) {
+		struct input input;
+
+		random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+		input = (struct input){ (uint32_t)(random >> 33) % 126 + 1,
+					(int)(random >> 40) % 26, (int)(random >> 50) % 82 };
+		if (random >> 63)
+			input.code = more[(random >> 33) % (sizeof(more) / sizeof(more[0]))];
+		if (scene.ui->asking == UI_PROMPT_WRITE || scene.ui->asking == UI_PROMPT_REPLACE)
+			input.code = INPUT_ESCAPE; /* write no files here */
+		ui_handle(scene.ui, &input);
+		if (i % 50 == 0) {
+			fixture_add(&scene.fixture, fixture_stacks[(random >> 20) % 16].stack, 100);
+			ui_show(scene.ui, fixture_snapshot(&scene.fixture, 2));
+		}
+		if (i % 10 == 0)
+			scene_draw(&scene, 40 + (int)(random >> 30) % 80,
+				   10 + (int)(random >> 45) % 30, NULL, NULL);
+	}
+	check(true, "20,000 random keys");
+	scene_close(&scene);
+}
+
+int main(void)
+{
+	if (!setlocale(LC_CTYPE, "C.UTF-8"))
+		abort();
+	setenv("TZ", "UTC", 1);
+	test_sizes();
+	test_ascii();
+	test_selection_sticks();
+	test_hottest_first();
+	test_sort();
+	test_unfold();
+	test_unfold_filtered();
+	test_freeze();
+	test_filter();
+	test_states();
+	test_nothing_yet();
+	test_callers();
+	test_callers_recursion();
+	test_trail_is_bounded();
+	test_help();
+	test_write();
+	test_interval_and_reset();
+	test_mouse();
+	test_hostile_domain();
+	test_any_key();
+	return tap_done();
+}

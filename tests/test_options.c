@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The command line: what each option gives, what is refused and in which words, what wins. */
+#include "xtop/options.h"
+
+#include <stdlib.h>
+
+#include "tests/tap.h"
+#include "xtop/columns.h"
+
+#define MAX_WORDS 32
+
+/* LINE is cut at spaces; the words live until the next call. "''" is an empty word. */
+static struct xtop_error *parse(const char *line, struct options *options)
+{
+	static char words[1024];
+	char *argv[MAX_WORDS + 2] = { (char *)"xtop" }, *rest = NULL;
+	int argc = 1;
+
+	snprintf(words, sizeof(words), "%s", line);
+	for (char *word = strtok_r(words, " ", &rest); word && argc < MAX_WORDS;
+	     word = strtok_r(NULL, " ", &rest))
+		argv[argc++] = strcmp(word, "''") == 0 ? (char *)"" : word;
+	return options_parse(argc, argv, options);
+}
+
+static struct options accept(const char *line)
+{
+	struct options options;
+	struct xtop_error *error = parse(line, &options);
+
+	check(!error, "accepted: %s%s%s", line, error ? ": " : "",
+	      error ? error_message(error) : "");
+	error_destroy(error);
+	return options;
+}
+
+static void refuse(const char *line, const char *words)
+{
+	struct options options;
+	struct xtop_error *error = parse(line, &options);
+
+	check(error && strstr(error_message(error), words) && !strchr(error_message(error), '\n'),
+	      "refused: %s: %s", line, error ? error_message(error) : "(accepted)");
+	error_destroy(error);
+	options_free(&options);
+}
+
+static void test_defaults(void)
+{
+	struct options options = accept("");
+
+	check(options.action == ACTION_PROFILE && options.n_domains == 0 && options.n_symbols == 0,
+	      "nothing given");
+	check(options.freq_hz == 99 && options.budget == 0.01 && options.half_life_s == 10,
+	      "rate, budget, half-life");
+	check(options.interval_s == 1 && !options.interval_given && options.time_s == 0,
+	      "interval, time");
+	check(options.unwind == UNWIND_AUTO && !options.batch && !options.quiet &&
+		      !options.addresses,
+	      "the rest");
+	check_string(options.format, "folded", "format");
+	check(!options.sort && !options.filter && !options.output && !options.record &&
+		      !options.replay && !options.stats,
+	      "no names");
+	options_free(&options);
+}
+
+static void test_long(void)
+{
+	struct options options =
+		accept("--domain=web01 --freq=200 --symbols=a --unwind=orc --budget=2.5 "
+		       "--interval=0.5 --iterations=3 --time=10 --half-life=0 --sort=self "
+		       "--filter=^x --output=o --format=folded --record=w --stats=st "
+		       "--addresses --batch --quiet");
+
+	check_string(options.domains[0], "web01", "--domain");
+	check(options.freq_hz == 200 && options.budget == 0.025 && options.interval_s == 0.5,
+	      "numbers");
+	check(options.interval_given, "interval given");
+	check(options.iterations == 3 && options.time_s == 10 && options.half_life_s == 0,
+	      "more numbers");
+	check(options.unwind == UNWIND_ORC, "--unwind");
+	check_string(options.symbols[0], "a", "--symbols");
+	check_string(options.sort, "self", "--sort");
+	check_string(options.filter, "^x", "--filter");
+	check_string(options.output, "o", "--output");
+	check_string(options.record, "w", "--record");
+	check_string(options.stats, "st", "--stats");
+	check(options.addresses && options.batch && options.quiet, "flags");
+	options_free(&options);
+	options = accept("--replay r --paced");
+	check(options.paced && strcmp(options.replay, "r") == 0, "--replay, --paced");
+	options_free(&options);
+}
+
+static void test_short(void)
+{
+	struct options options =
+		accept("-dweb01 -d 7 -k vmlinux -k mod.ko -F 1e3 -ufp -bqi2 -n3 -T0.5 -s symbol "
+		       "-e a|b -o - -w w");
+
+	check_u64(options.n_domains, 2, "domains");
+	check_string(options.domains[1], "7", "second domain");
+	check_u64(options.n_symbols, 2, "symbol files");
+	check_string(options.symbols[1], "mod.ko", "second symbol file");
+	check(options.freq_hz == 1000 && options.interval_s == 2 && options.iterations == 3 &&
+		      options.time_s == 0.5 && options.unwind == UNWIND_FP && options.batch &&
+		      options.quiet,
+	      "values");
+	options_free(&options);
+	options = accept("-l");
+	check(options.action == ACTION_LIST, "-l");
+	options_free(&options);
+	options = accept("-F 1 -F 2 -s self -s module -d a --");
+	check(options.freq_hz == 2 && strcmp(options.sort, "module") == 0, "the last one counts");
+	options_free(&options);
+}
+
+static void test_implied(void)
+{
+	struct options options = accept("-d a -n 3");
+
+	check(options.batch && !options.quiet && options.interval_s == 2,
+	      "-n implies -b, and its interval");
+	options_free(&options);
+	options = accept("-d a -q -o f");
+	check(options.batch && options.quiet, "-q implies -b");
+	options_free(&options);
+	options = accept("-d a -o -");
+	check(options.batch && options.quiet, "-o - implies -q");
+	options_free(&options);
+	options = accept("-d a --stats=-");
+	check(options.batch && options.quiet, "--stats=- implies -q");
+	options_free(&options);
+	options = accept("-d a -b -q");
+	check(options.quiet, "-b -q alone");
+	options_free(&options);
+	options = accept("-d a -b -i 1");
+	check(options.interval_s == 1 && options.interval_given,
+	      "an interval that was given stays");
+	options_free(&options);
+}
+
+static void test_help_wins(void)
+{
+	struct options options = accept("-F 0 --bogus operand -h -V");
+
+	check(options.action == ACTION_HELP, "the first of -h and -V");
+	options_free(&options);
+	options = accept("-Vh -r a -d b");
+	check(options.action == ACTION_VERSION, "-V");
+	options_free(&options);
+	options = accept("-l --help");
+	check(options.action == ACTION_HELP, "over -l");
+	options_free(&options);
+	options = accept("--help --list");
+	check(options.action == ACTION_HELP, "and before it");
+	options_free(&options);
+	refuse("-d -h -F 0", "--freq");
+	refuse("-- -h", "unexpected argument '-h'");
+}
+
+static void test_values(void)
+{
+	static const char *const bad_numbers[] = { "''",  "x",  "1x",    "0x10", "inf",
+						   "nan", "-1", "1e999", "1,5",  "--1" };
+	static const char *const number_options[] = { "-F", "--budget", "-i",
+						      "-n", "-T",       "--half-life" };
+	char line[64];
+
+	for (size_t i = 0; i < 6; i++) {
+		for (size_t j = 0; j < sizeof(bad_numbers) / sizeof(bad_numbers[0]); j++) {
+			snprintf(line, sizeof(line), "%s %s", number_options[i], bad_numbers[j]);
+			refuse(line, "is not allowed: ");
+		}
+	}
+	refuse("-F 0", "--freq: '0' is not allowed: 1 to 20000 samples per second");
+	refuse("-F 20001", "--freq");
+	refuse("-F 0.5", "--freq");
+	refuse("--budget=0", "--budget: '0' is not allowed: more than 0, at most 100 percent");
+	refuse("--budget=100.1", "--budget");
+	refuse("-i 0", "--interval");
+	refuse("-n 0", "--iterations");
+	refuse("-n 1.5", "--iterations");
+	refuse("-n 99999999999999999999", "--iterations");
+	refuse("-T 0", "--time");
+	refuse("-u ORC", "--unwind: 'ORC' is not allowed: auto, fp, orc or dwarf");
+	refuse("--format=svg", "--format: 'svg' is not allowed: folded");
+	refuse("-s nothing", "--sort: 'nothing' is not allowed: one of children, self, samples,");
+	refuse("-d ''", "--domain: '' is not allowed");
+	refuse("-o ''", "--output: '' is not allowed");
+	for (size_t i = 0; i < 2; i++) {
+		struct options options =
+			accept(i ? "-F 20000 --budget 100" : "-F 1 --budget 0.001");
+
+		options_free(&options);
+	}
+}
+
+static void test_words(void)
+{
+	refuse("--bogus", "unknown or ambiguous option '--bogus': see xtop --help");
+	refuse("--bogus=3 -d x", "'--bogus=3'");
+	refuse("--s x", "ambiguous option '--s'");
+	refuse("-x", "unknown option '-x'");
+	refuse("-bx", "unknown option '-x'");
+	refuse("--batch=3", "--batch takes no value");
+	refuse("-d", "--domain needs a value: a domain's name, domid or UUID");
+	refuse("--half-life", "--half-life needs a value");
+	refuse("web01", "unexpected argument 'web01': a guest is named with -d web01");
+	refuse("-b web01 -d x", "unexpected argument 'web01'");
+	refuse("-F 0 -F 99999", "'0'");
+}
+
+static void test_conflicts(void)
+{
+	refuse("-r f -d web01", "--replay and --domain do not go together");
+	refuse("-r f -w g", "--replay and --record do not go together");
+	refuse("-d a --paced", "--paced is for --replay only");
+	refuse("-d a -q", "--quiet shows nothing");
+	refuse("-d a -o f --stats=f", "--output and --stats both name 'f'");
+	refuse("-d a -o - --stats=-", "--output and --stats both name '-'");
+	refuse("-r f -o f", "--output and --replay both name 'f'");
+	refuse("-d a -w -", "--record: a recording cannot go to stdout");
+}
+
+static void test_help(void)
+{
+	static const char *const names[] = {
+		"--domain=",   "--freq=",       "--symbols=",  "--unwind=",    "--budget=",
+		"--interval=", "--iterations=", "--time=",     "--half-life=", "--sort=",
+		"--filter=",   "--output=",     "--format=",   "--record=",    "--replay=",
+		"--paced",     "--stats=",      "--addresses", "--batch",      "--quiet",
+		"--list",      "--help",        "--version"
+	};
+	const char *at = options_help();
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		check(strstr(at, names[i]), "help has %s", names[i]);
+	for (size_t i = 0; i < N_COLUMNS; i++)
+		check(strstr(at, columns[i].name), "help has column %s", columns[i].name);
+	for (; *at; at += strcspn(at, "\n") + 1)
+		if (strcspn(at, "\n") > 80)
+			check(false, "help line of at most 80 columns: %.90s", at);
+	check(true, "help fits 80 columns");
+}
+
+int main(void)
+{
+	test_defaults();
+	test_long();
+	test_short();
+	test_implied();
+	test_help_wins();
+	test_values();
+	test_words();
+	test_conflicts();
+	test_help();
+	return tap_done();
+}

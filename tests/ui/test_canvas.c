@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The sheet: clipping, width, cutting, and what must never get into a cell. */
+#include "config.h"
+
+#include "ui/canvas.h"
+
+#include <locale.h>
+#include <stdlib.h>
+
+#include "../tap.h"
+
+static char *row_text(struct canvas *canvas, int row)
+{
+	static char line[1024];
+	char *text = canvas_dump(canvas), *at = text;
+
+	while (row--)
+		at = strchr(at, '\n') + 1;
+	snprintf(line, sizeof(line), "%.*s", (int)strcspn(at, "\n"), at);
+	free(text);
+	return line;
+}
+
+static const char *put(int columns, const char *text)
+{
+	struct canvas *canvas = canvas_create(1, columns, false);
+	char *line;
+
+	canvas_put(canvas, 0, 0, columns, STYLE_NORMAL, text);
+	line = row_text(canvas, 0);
+	canvas_destroy(canvas);
+	return line;
+}
+
+static const char *put_name(int width, const char *text)
+{
+	struct canvas *canvas = canvas_create(1, 80, false);
+	char *line;
+
+	canvas_put_name(canvas, 0, 0, width, STYLE_NORMAL, text);
+	line = row_text(canvas, 0);
+	canvas_destroy(canvas);
+	return line;
+}
+
+static void test_clipping(void)
+{
+	struct canvas *canvas = canvas_create(2, 5, false);
+
+	canvas_put(canvas, 0, -2, 10, STYLE_NORMAL, "abcdefghij");
+	check_string(row_text(canvas, 0), "cdefg", "cut at both sides");
+	canvas_put(canvas, -1, 0, 5, STYLE_NORMAL, "x");
+	canvas_put(canvas, 2, 0, 5, STYLE_NORMAL, "x");
+	canvas_put(canvas, 1, 5, 5, STYLE_NORMAL, "x");
+	canvas_fill(canvas, 1, -3, 100, STYLE_HOT);
+	canvas_restyle(canvas, 7, -3, 100, STYLE_HOT);
+	check_string(row_text(canvas, 1), "", "outside is nowhere");
+	check_u64(canvas_put(canvas, 1, 0, 2, STYLE_NORMAL, "abc"), 2, "cells used");
+	canvas_put_right(canvas, 1, 0, 5, STYLE_NORMAL, "z");
+	check_string(row_text(canvas, 1), "ab  z", "aligned right");
+	canvas_destroy(canvas);
+}
+
+static void test_width(void)
+{
+	struct canvas *canvas = canvas_create(1, 6, false);
+
+	check_u64(canvas_text_width("a名前b"), 6, "wide characters take two cells");
+	check_u64(canvas_text_width("e\xcc\x81"), 1, "a mark takes none");
+	check_string(put(5, "a名前b"), "a名前", "wide fits");
+	check_string(put(4, "a名前b"), "a名", "half a wide one does not");
+	canvas_put(canvas, 0, 0, 6, STYLE_NORMAL, "名前");
+	canvas_put(canvas, 0, 1, 1, STYLE_NORMAL, "x");
+	check_string(row_text(canvas, 0), " x前",
+		     "overwriting half of a wide one blanks the other half");
+	canvas_put(canvas, 0, 2, 1, STYLE_NORMAL, "y");
+	check_string(row_text(canvas, 0), " xy", "from the left, too");
+	check_string(put(3, "e\xcc\x81\xcc\x82\xcc\x83\xcc\x84x"), "e\xcc\x81\xcc\x82x",
+		     "at most two marks stay");
+	check_string(put(3, "\xcc\x81x"), "x", "a mark without a base goes");
+	canvas_destroy(canvas);
+}
+
+static void test_hostile(void)
+{
+	check_string(put(20, "a\033[2Jb"), "a?[2Jb", "escape");
+	check_string(put(20, "a\tb\rc\nd\x7f"), "a?b?c?d?", "control characters");
+	check_string(put(20, "a\xc2\x9b"
+			     "31m"),
+		     "a?31m", "C1 in UTF-8");
+	check_string(put(20, "a\x9b"
+			     "31m"),
+		     "a?31m", "C1 as a byte");
+	check_string(put(20, "a\xe2\x80\xae"
+			     "b"),
+		     "a?b", "bidi override");
+	check_string(put(20, "a\xe2\x80\x8b"
+			     "b\xef\xbb\xbf"
+			     "c"),
+		     "a?b?c", "zero width");
+	check_string(put(20, "a\xc0\x80"
+			     "b\xed\xa0\x80"
+			     "c\xf5\x80\x80\x80"),
+		     "a??b?c????", "no UTF-8");
+	check_string(put(20, "a\xe5\x90"), "a??", "cut in the middle of a character");
+	check_string(put(20, "\xf4\x90\x80\x80"), "?", "beyond Unicode");
+}
+
+static void test_names(void)
+{
+	check_string(put_name(20, "short"), "short", "fits");
+	check_string(put_name(11, "abcdefghijklmnop"), "abcde…lmnop", "head and tail");
+	check_string(put_name(10, "abcdefghijklmnop"), "abcde…mnop", "even");
+	check_string(put_name(5, "abcdefghijklmnop"), "abcd…", "no room for a tail");
+	check_string(put_name(1, "abcdef"), "…", "one cell");
+	check_string(put_name(0, "abcdef"), "", "none");
+	check_string(put_name(11, "名前名前名前名前"), "名前…前名前", "wide ones");
+	check_string(put_name(8, "abcdefghijke\xcc\x81xyz"), "abcd…xyz", "no mark is left alone");
+}
+
+static void test_ascii(void)
+{
+	struct canvas *canvas = canvas_create(1, 20, true);
+
+	canvas_put(canvas, 0, 0, 20, STYLE_NORMAL, "▌a · b › c…é名e\xcc\x81");
+	check_string(row_text(canvas, 0), ">a - b > c~??e?", "likeness of ornaments");
+	canvas_destroy(canvas);
+}
+
+static void test_styles(void)
+{
+	struct canvas *canvas = canvas_create(1, 4, false);
+	char *text;
+
+	canvas_put(canvas, 0, 1, 2, STYLE_WARM, "ab");
+	text = canvas_dump_styles(canvas);
+	check(!strcmp(text, ".cc.\n"), "styles");
+	free(text);
+	canvas_destroy(canvas);
+}
+
+int main(void)
+{
+	if (!setlocale(LC_CTYPE, "C.UTF-8"))
+		return 77;
+	test_clipping();
+	test_width();
+	test_hostile();
+	test_names();
+	test_ascii();
+	test_styles();
+	return tap_done();
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The key table means one thing a key; the list keeps its cursor; the prompt edits. */
+#include "config.h"
+
+#include "ui/keys.h"
+
+#include "ui/list.h"
+#include "ui/prompt.h"
+#include "../tap.h"
+
+static void test_table(void)
+{
+	for (size_t i = 0; i < n_keys; i++) {
+		if (keys[i].label || keys[i].help)
+			check(keys[i].names != NULL, "entry %zu, shown, has a name", i);
+		for (size_t j = i + 1; j < n_keys; j++)
+			for (size_t a = 0; a < KEY_MAX_CODES * KEY_MAX_CODES; a++)
+				if (keys[i].codes[a % KEY_MAX_CODES] &&
+				    keys[i].codes[a % KEY_MAX_CODES] ==
+					    keys[j].codes[a / KEY_MAX_CODES] &&
+				    (keys[i].views & keys[j].views))
+					check(false, "code %u asks for two things",
+					      keys[i].codes[a % KEY_MAX_CODES]);
+	}
+	check(keys_lookup('Z', VIEW_TOP) == REQUEST_FREEZE, "Z freezes");
+	check(keys_lookup('z', VIEW_TOP) == REQUEST_RESET, "z resets");
+	check(keys_lookup('+', VIEW_CALLERS) == REQUEST_NONE, "+ is of the top view only");
+	check(keys_lookup(0, VIEW_TOP) == REQUEST_NONE, "no key, no request");
+}
+
+static void test_bottom(void)
+{
+	struct key_place place;
+	size_t n = 0;
+
+	for (int columns = 8; columns < 100; columns++) {
+		bool quit = false;
+		int end = 0;
+
+		for (size_t i = 0; keys_bottom(VIEW_TOP, columns, i, &place); i++) {
+			quit = quit || place.key->request == REQUEST_QUIT;
+			if (place.column < end || place.column + place.width > columns)
+				check(false, "%d columns: entry %zu overlaps", columns, i);
+			end = place.column + place.width;
+			n++;
+		}
+		if (!quit)
+			check(false, "%d columns: no way out", columns);
+	}
+	check(n > 300, "%zu entries drawn in order, quit always among them", n);
+}
+
+/* N rows; the one selected moves from index 5, on line 2, to index TO: where is it drawn? */
+static size_t line_after_move(size_t n, size_t to, size_t page)
+{
+	struct list list = { .n = n, .selected = 5, .top = 3, .moved = true };
+
+	list_show(&list, page);
+	list_settle(&list, n, to);
+	list_show(&list, page);
+	check(list.selected == to, "the row is followed to %zu", to);
+	return list.selected - list.top;
+}
+
+static void test_list(void)
+{
+	struct list list = { .n = 0 };
+
+	check_u64(line_after_move(100, 50, 10), 2, "line when the row falls to 50");
+	check_u64(line_after_move(100, 2, 10), 2, "line when it rises to 2");
+	check_u64(line_after_move(100, 1, 10), 1, "line when there are not enough rows above");
+	check_u64(line_after_move(100, 99, 10), 9, "line when there are not enough below");
+	list_settle(&list, 0, 0);
+	list_show(&list, 10);
+	for (enum request request = REQUEST_UP; request <= REQUEST_END; request++)
+		list_request(&list, request);
+	check_u64(list.selected, 0, "an empty list");
+	list = (struct list){ .n = 0 };
+	list_settle(&list, 100, 100);
+	list_show(&list, 10);
+	list_request(&list, REQUEST_PAGE_DOWN);
+	list_show(&list, 10);
+	check(list.selected == 9 && list.top == 9, "a page down: %zu, top %zu", list.selected,
+	      list.top);
+	list_request(&list, REQUEST_END);
+	list_show(&list, 10);
+	check(list.selected == 99 && list.top == 90, "the end: %zu, top %zu", list.selected,
+	      list.top);
+	list_settle(&list, 5, 5);
+	list_show(&list, 10);
+	check(list.selected == 4 && list.top == 0, "rows went away: %zu, top %zu", list.selected,
+	      list.top);
+	list_request(&list, REQUEST_HOME);
+	list_settle(&list, 100, 50);
+	check_u64(list.selected, 0, "home stays with the first");
+}
+
+static void test_prompt(void)
+{
+	struct prompt prompt;
+
+	prompt_start(&prompt, "Name:", "ab");
+	prompt_handle(&prompt, 0x540d);
+	prompt_handle(&prompt, INPUT_LEFT);
+	prompt_handle(&prompt, 'x');
+	check_string(prompt.text, "abx名", "inserted before a wide character");
+	prompt_handle(&prompt, INPUT_DELETE);
+	check_string(prompt.text, "abx", "which goes whole");
+	prompt_handle(&prompt, INPUT_HOME);
+	check(prompt_handle(&prompt, INPUT_BACKSPACE) == PROMPT_GOES_ON, "nothing to the left");
+	prompt_handle(&prompt, 0xe9);
+	prompt_handle(&prompt, INPUT_END);
+	prompt_handle(&prompt, INPUT_BACKSPACE);
+	check_string(prompt.text, "éab", "edited");
+	check(prompt_handle(&prompt, INPUT_ENTER) == PROMPT_DONE, "done");
+	check(prompt_handle(&prompt, INPUT_ESCAPE) == PROMPT_CANCELLED, "cancelled");
+	check(prompt_handle(&prompt, 27 + 1) == PROMPT_GOES_ON, "control characters do not get in");
+	for (int i = 0; i < 2 * PROMPT_MAX_BYTES; i++)
+		prompt_handle(&prompt, 0x1f600);
+	check(prompt.length < PROMPT_MAX_BYTES, "bounded: %zu bytes", prompt.length);
+}
+
+int main(void)
+{
+	test_table();
+	test_bottom();
+	test_list();
+	test_prompt();
+	return tap_done();
+}

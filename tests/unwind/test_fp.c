@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Frame pointers over stacks made by hand. The stack begins at STACK, where rsp points unless said
+ * otherwise; a frame at word i is { caller's rbp, return address }.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "tests/tap.h"
+#include "xtop/symbol.h"
+#include "xtop/unwind.h"
+
+#define STACK       UINT64_C(0xffffc90000100000)
+#define STACK_WORDS (SAMPLE_STACK_LIMIT_BYTES / 8)
+
+/* Code: four functions of 0x100 bytes from 0xffffffff81000000 on. */
+#define CODE    UINT64_C(0xffffffff81000000)
+#define MAIN_FN (CODE + 0x000)
+#define F       (CODE + 0x100)
+#define G       (CODE + 0x200)
+#define H       (CODE + 0x300)
+
+/* A vCPU record with up to three pieces of stack. */
+static union {
+	struct sample_vcpu vcpu;
+	char bytes[sizeof(struct sample_vcpu) + SAMPLE_STACK_LIMIT_BYTES + 1024];
+	uint64_t align;
+} record;
+static uint64_t words[STACK_WORDS];
+static struct unwind_stack stack;
+
+static uint64_t at(size_t word)
+{
+	return STACK + 8 * word;
+}
+
+static void frame(size_t word, uint64_t caller_rbp, uint64_t return_address)
+{
+	words[word] = caller_rbp;
+	words[word + 1] = return_address;
+}
+
+static void add_piece(uint64_t address, const void *bytes, uint32_t size_bytes)
+{
+	struct sample_stack *piece = (struct sample_stack *)(record.bytes + record.vcpu.size_bytes);
+
+	*piece = (struct sample_stack){ .address = address, .size_bytes = size_bytes };
+	memcpy(piece + 1, bytes, size_bytes);
+	record.vcpu.n_stacks++;
+	record.vcpu.size_bytes += (uint32_t)sizeof(*piece) + ((size_bytes + 7) & ~7U);
+}
+
+static void begin(uint64_t rip, uint64_t rbp)
+{
+	memset(&record, 0, sizeof(record));
+	record.vcpu = (struct sample_vcpu){
+		.size_bytes = sizeof(record.vcpu),
+		.state = VCPU_RUNNING,
+		.cut = CUT_LIMIT,
+		.regs = { .rip = rip, .rbp = rbp, .rsp = STACK },
+	};
+}
+
+/* Of the first N_WORDS of the stack. */
+static void unwind(const struct symbols *symbols, size_t n_words)
+{
+	add_piece(STACK, words, (uint32_t)(8 * n_words));
+	memset(&stack, 0xa5, sizeof(stack));
+	unwind_fp(&record.vcpu, symbols, &stack);
+}
+
+/* EXPECTED: the addresses, innermost first, ended by 0. */
+static void check_stack(enum unwind_stop stop, const uint64_t *expected, uint64_t reached,
+			const char *what)
+{
+	unsigned n = 0;
+	bool same = true;
+
+	for (; expected[n]; n++)
+		same &= n < stack.n_frames && stack.frames[n].address == expected[n] &&
+			(stack.frames[n].flags & FRAME_RETURN) == (n ? FRAME_RETURN : 0);
+	check(same && stack.n_frames == n && stack.stop == stop && stack.reached == reached,
+	      "%s: %u frames, stop %d, reached +%#" PRIx64 " (expected %u, %d, +%#" PRIx64 ")",
+	      what, stack.n_frames, stack.stop, stack.reached ? stack.reached - STACK : 0, n, stop,
+	      reached ? reached - STACK : 0);
+}
+
+#define CHAIN(...) ((const uint64_t[]){ __VA_ARGS__, 0 })
+
+/*
+ *  word 2  { ──► 6, F + 8 }      H called by F
+ *       6  { ──► 10, G + 8 }     F called by G
+ *      10  { 0, MAIN + 8 }       G called by main, whose own rbp was 0
+ */
+static void chain(void)
+{
+	memset(words, 0, sizeof(words));
+	frame(2, at(6), F + 8);
+	frame(6, at(10), G + 8);
+	frame(10, 0, MAIN_FN + 8);
+}
+
+static void test_normal(void)
+{
+	chain();
+	begin(H + 16, at(2));
+	unwind(NULL, 64);
+	check_stack(UNWIND_COMPLETE, CHAIN(H + 16, F + 8, G + 8, MAIN_FN + 8), at(12), "to rbp 0");
+
+	frame(10, at(20), MAIN_FN + 8);
+	frame(20, at(30), 0); /* start-up code calls nothing back */
+	begin(H + 16, at(2));
+	unwind(NULL, 64);
+	check_stack(UNWIND_COMPLETE, CHAIN(H + 16, F + 8, G + 8, MAIN_FN + 8), at(22),
+		    "to return address 0");
+
+	begin(H + 16, 0);
+	unwind(NULL, 64);
+	check_stack(UNWIND_COMPLETE, CHAIN(H + 16), 0, "rbp 0 at once");
+	begin(H + 16, STACK);
+	frame(0, 0, F + 8);
+	unwind(NULL, 2);
+	check_stack(UNWIND_COMPLETE, CHAIN(H + 16, F + 8), at(2),
+		    "rbp at rsp, the two words all there is");
+}
+
+static void test_user(void)
+{
+	chain();
+	begin(H + 16, at(2));
+	record.vcpu.user = 1;
+	unwind(NULL, 64);
+	check(stack.n_frames == 4 && stack.frames[0].flags == FRAME_USER &&
+		      stack.frames[3].flags == (FRAME_USER | FRAME_RETURN),
+	      "user code is marked");
+}
+
+/* Frames only go outwards: a ladder that climbs down, stays, or overlaps ends there. */
+static void test_loops(void)
+{
+	chain();
+	frame(6, at(2), G + 8);
+	begin(H + 16, at(2));
+	unwind(NULL, 64);
+	check_stack(UNWIND_LOOP, CHAIN(H + 16, F + 8, G + 8), at(8), "6 points back to 2");
+
+	chain();
+	frame(6, at(6), G + 8);
+	begin(H + 16, at(2));
+	unwind(NULL, 64);
+	check_stack(UNWIND_LOOP, CHAIN(H + 16, F + 8, G + 8), at(8), "6 points to itself");
+
+	chain();
+	frame(6, at(7), G + 8);
+	begin(H + 16, at(2));
+	unwind(NULL, 64);
+	check_stack(UNWIND_LOOP, CHAIN(H + 16, F + 8, G + 8), at(8), "6 points into itself");
+
+	chain();
+	begin(H + 16, STACK - 8);
+	unwind(NULL, 64);
+	check_stack(UNWIND_LOOP, CHAIN(H + 16), 0, "rbp below rsp");
+	begin(H + 16, 0x1000);
+	unwind(NULL, 64);
+	check_stack(UNWIND_LOOP, CHAIN(H + 16), 0, "rbp of user space, rsp of the kernel");
+}
+
+static void test_bad(void)
+{
+	chain();
+	begin(H + 16, at(2) + 4);
+	unwind(NULL, 64);
+	check_stack(UNWIND_BAD, CHAIN(H + 16), 0, "unaligned rbp");
+
+	chain();
+	frame(6, at(10) + 1, G + 8);
+	begin(H + 16, at(2));
+	unwind(NULL, 64);
+	check_stack(UNWIND_BAD, CHAIN(H + 16, F + 8, G + 8), at(8), "unaligned further out");
+
+	chain();
+	frame(6, at(10), 0x1234567812345678);
+	begin(H + 16, at(2));
+	unwind(NULL, 64);
+	check_stack(UNWIND_BAD, CHAIN(H + 16, F + 8), at(8), "a return address that is none");
+
+	chain();
+	begin(H + 16, STACK + (2 << 20));
+	unwind(NULL, 64);
+	check_stack(UNWIND_BAD, CHAIN(H + 16), 0, "rbp 2 MiB away");
+	begin(H + 16, UINT64_MAX - 7);
+	unwind(NULL, 64);
+	check_stack(UNWIND_BAD, CHAIN(H + 16), 0, "rbp at the end of the address space");
+}
+
+/* The copy ends at word 11: main's return address is not in it. */
+static void test_cut(void)
+{
+	chain();
+	begin(H + 16, at(2));
+	unwind(NULL, 11);
+	check_stack(UNWIND_CUT, CHAIN(H + 16, F + 8, G + 8), at(8), "half a frame is none");
+	begin(H + 16, at(2));
+	unwind(NULL, 10);
+	check_stack(UNWIND_CUT, CHAIN(H + 16, F + 8, G + 8), at(8), "no frame");
+	begin(H + 16, at(2));
+	memset(&stack, 0, sizeof(stack));
+	unwind_fp(&record.vcpu, NULL, &stack);
+	check_stack(UNWIND_CUT, CHAIN(H + 16), 0, "no stack at all");
+}
+
+/* Zeros that stand for a page gone away look like an outermost frame, and are none. */
+static void test_faulted(void)
+{
+	chain();
+	frame(10, 0, 0);
+	begin(H + 16, at(2));
+	record.vcpu.cut = CUT_FAULT;
+	unwind(NULL, 64);
+	check_stack(UNWIND_CUT, CHAIN(H + 16, F + 8, G + 8), at(12), "an end in a faulted copy");
+}
+
+static void test_pieces(void)
+{
+	chain();
+	begin(H + 16, at(2));
+	add_piece(STACK - 4096, words, 64);
+	add_piece(at(6), &words[6], 64);
+	unwind(NULL, 4);
+	check_stack(UNWIND_COMPLETE, CHAIN(H + 16, F + 8, G + 8, MAIN_FN + 8), at(12),
+		    "frames in two of three pieces");
+}
+
+static void test_depth(void)
+{
+	memset(words, 0, sizeof(words));
+	for (size_t i = 0; i < 1000; i++)
+		frame(2 * i, at(2 * i + 2), F + 1 + i);
+	begin(H + 16, at(0));
+	unwind(NULL, 2002);
+	check(stack.n_frames == UNWIND_MAX_FRAMES && stack.stop == UNWIND_TOO_DEEP,
+	      "deep: %u frames, stop %d", stack.n_frames, stack.stop);
+	check(stack.frames[511].address == F + 511, "the last one that fits");
+
+	frame(2 * 510, 0, F + 511);
+	begin(H + 16, at(0));
+	unwind(NULL, 2002);
+	check(stack.n_frames == UNWIND_MAX_FRAMES && stack.stop == UNWIND_COMPLETE,
+	      "just deep enough: %u frames, stop %d", stack.n_frames, stack.stop);
+}
+
+/* --- with symbols ----------------------------------------------------------------------------- */
+
+static void must(struct xtop_error *error)
+{
+	if (!error)
+		return;
+	printf("Bail out! %s\n", error_message(error));
+	exit(99);
+}
+
+static struct symbols *create_symbols(void)
+{
+	static const char *const names[] = { "main", "f", "g", "h" };
+	struct symbols *symbols;
+	struct symtab *tab;
+
+	must(symbols_create(&symbols));
+	must(symtab_create(&tab));
+	for (unsigned i = 0; i < 4; i++)
+		must(symtab_add(tab, CODE + 0x100 * i, 0x100, 0, SYMBOL_GLOBAL, names[i],
+				1 + 3 * !i));
+	must(symtab_seal(tab));
+	must(symbols_add_table(symbols, tab, "kernel", NULL));
+	return symbols;
+}
+
+/*
+ * On the first byte of H its caller is on top of the stack and rbp is still the caller's:
+ *
+ *  word 0  F + 8                  H called by F
+ *       2  { ──► 6, G + 8 }       rbp: F called by G
+ *       6  { 0, MAIN + 8 }        G called by main
+ */
+static void test_entry(const struct symbols *symbols)
+{
+	memset(words, 0, sizeof(words));
+	words[0] = F + 8;
+	frame(2, at(6), G + 8);
+	frame(6, 0, MAIN_FN + 8);
+	begin(H, at(2));
+	unwind(symbols, 64);
+	check_stack(UNWIND_COMPLETE, CHAIN(H, F + 8, G + 8, MAIN_FN + 8), at(8),
+		    "first byte of a function");
+
+	begin(H, at(2));
+	unwind(NULL, 64);
+	check_stack(UNWIND_COMPLETE, CHAIN(H, G + 8, MAIN_FN + 8), at(8),
+		    "without symbols nobody knows");
+	begin(H + 1, at(2));
+	unwind(symbols, 64);
+	check_stack(UNWIND_COMPLETE, CHAIN(H + 1, G + 8, MAIN_FN + 8), at(8), "its second byte");
+	begin(H + 4, at(2));
+	unwind(symbols, 64);
+	check_stack(UNWIND_COMPLETE, CHAIN(H + 4, F + 8, G + 8, MAIN_FN + 8), at(8),
+		    "behind endbr64");
+	words[0] = 0;
+	begin(H, at(2));
+	unwind(symbols, 64);
+	check_stack(UNWIND_COMPLETE, CHAIN(H, G + 8, MAIN_FN + 8), at(8),
+		    "what is on top is no code");
+
+	words[0] = MAIN_FN + 0x100; /* main ends with the call: the address behind it is f's */
+	begin(H, 0);
+	unwind(symbols, 1);
+	check_stack(UNWIND_COMPLETE, CHAIN(H, MAIN_FN + 0x100), at(1),
+		    "the outermost caller, the last word of the copy");
+}
+
+/*
+ * Once rbp is pushed, and before it is set:
+ *
+ *  word 0  { ──► 2, F + 8 }       H called by F; rbp is still F's
+ *       2  { 0, MAIN + 8 }        F called by main
+ */
+static void test_entry_pushed(const struct symbols *symbols)
+{
+	static const uint64_t offsets[] = { 1, 5 }; /* without and with endbr64 */
+
+	memset(words, 0, sizeof(words));
+	frame(0, at(2), F + 8);
+	frame(2, 0, MAIN_FN + 8);
+	for (size_t i = 0; i < 2; i++) {
+		begin(H + offsets[i], at(2));
+		unwind(symbols, 64);
+		check_stack(UNWIND_COMPLETE, CHAIN(H + offsets[i], F + 8, MAIN_FN + 8), at(4),
+			    "rbp pushed");
+	}
+	begin(H + 4, at(0)); /* rbp pushed and set, no endbr64: what is on top is no code */
+	unwind(symbols, 64);
+	check_stack(UNWIND_COMPLETE, CHAIN(H + 4, F + 8, MAIN_FN + 8), at(4), "frame linked in");
+	frame(0, 0, F + 8);
+	begin(H + 1, 0);
+	unwind(symbols, 2);
+	check_stack(UNWIND_COMPLETE, CHAIN(H + 1, F + 8), at(2), "rbp 0 pushed");
+}
+
+static void test_known_code(const struct symbols *symbols)
+{
+	chain();
+	begin(H + 16, at(2));
+	unwind(symbols, 64);
+	check_stack(UNWIND_COMPLETE, CHAIN(H + 16, F + 8, G + 8, MAIN_FN + 8), at(12), "all known");
+	frame(6, at(10), CODE + 0x401);
+	begin(H + 16, at(2));
+	unwind(symbols, 64);
+	check_stack(UNWIND_BAD, CHAIN(H + 16, F + 8), at(8),
+		    "a return address outside all known code");
+	frame(6, at(10), CODE + 0x400);
+	begin(H + 16, at(2));
+	unwind(symbols, 64);
+	check_stack(UNWIND_COMPLETE, CHAIN(H + 16, F + 8, CODE + 0x400, MAIN_FN + 8), at(12),
+		    "behind the last call of all");
+}
+
+/* --- anything --------------------------------------------------------------------------------- */
+
+static uint64_t next_random(void)
+{
+	static uint64_t state = 5;
+
+	state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+	return state >> 16;
+}
+
+/* Half of the words look like frames. Whatever comes out is bounded and inside the stack (ASan
+ * watches the reads). */
+static void test_random(const struct symbols *symbols)
+{
+	size_t bad = 0;
+
+	for (unsigned round = 0; round < 20000; round++) {
+		size_t n_words = next_random() % 256;
+
+		for (size_t i = 0; i < n_words; i++)
+			words[i] = next_random() % 2 ? at(next_random() % 260)
+						     : CODE + next_random() % 0x500;
+		begin(CODE + next_random() % 0x500, at(next_random() % 260));
+		unwind(round % 2 ? symbols : NULL, n_words);
+		bad += stack.n_frames < 1 || stack.n_frames > UNWIND_MAX_FRAMES ||
+		       (unsigned)stack.stop >= N_UNWIND_STOPS;
+		bad += stack.reached && (stack.reached <= STACK || stack.reached > at(n_words));
+	}
+	check_u64(bad, 0, "random stacks");
+}
+
+int main(void)
+{
+	struct symbols *symbols = create_symbols();
+
+	test_normal();
+	test_user();
+	test_loops();
+	test_bad();
+	test_cut();
+	test_faulted();
+	test_pieces();
+	test_depth();
+	test_entry(symbols);
+	test_entry_pushed(symbols);
+	test_known_code(symbols);
+	test_random(symbols);
+	symbols_destroy(symbols);
+	return tap_done();
+}
