@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The bytes of a file, wherever they come from: a file of dom0 (-k, --root), or one of the guest,
+ * out of its page cache or of a process that maps it. Some of them may not be there now.
+ */
+#ifndef XTOP_BYTES_H
+#define XTOP_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct bytes {
+	/* How many of [offset, offset + size_bytes) could be read, from the front. */
+	size_t (*read)(void *context, uint64_t offset, void *buffer, size_t size_bytes);
+	void *context;
+	uint64_t size_bytes; /* of the file; UINT64_MAX: not known */
+};
+
+static inline bool bytes_read(const struct bytes *bytes, uint64_t offset, void *buffer,
+			      size_t size_bytes)
+{
+	return bytes->read(bytes->context, offset, buffer, size_bytes) == size_bytes;
+}
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What is known of code: an image is one file's symbols and unwind tables, at the file's own
+ * addresses; a space says which image lies where in one address space. Images are shared by the
+ * spaces that map them and live as long as one does. Resolver's thread.
+ *
+ *   address in the guest - mapping.bias = address in the image
+ */
+#ifndef XTOP_IMAGE_H
+#define XTOP_IMAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "xtop/bytes.h"
+#include "xtop/error.h"
+#include "xtop/symbol.h"
+
+/* --- image.c ---------------------------------------------------------------------------------- */
+
+struct image {
+	char *name;                /* the frames' module: "[kernel]", "ext4", "libc.so.6"; not clean */
+	struct build_id build_id;
+	struct symtab *symtab;     /* sealed; NULL: none */
+	struct orc *orc;           /* unwind/orc.h; NULL: none */
+	struct cfi *cfi;           /* unwind/cfi.h; NULL: none */
+	struct dwarf *dwarf;       /* unwind/dwarf.h: libunwind's view of the same; NULL: none */
+	bool incomplete;           /* some of its bytes were not there: worth reading again later */
+	unsigned n_references;
+};
+
+/* One reference, the caller's. */
+struct xtop_error *image_create(const char *name, struct image **imagep);
+struct image *image_ref(struct image *image);
+void image_unref(struct image *image); /* NULL allowed; destroys what it holds with the last */
+
+/*
+ * image_elf.c: symbols, build-id and unwind tables of the ELF file in BYTES, as far as they are
+ * there: .symtab or .dynsym, .eh_frame (found by its section or by PT_GNU_EH_FRAME), .debug_frame.
+ * What is missing leaves `incomplete` set. Error: no x86-64 ELF at all.
+ */
+struct xtop_error *image_read_elf(struct image *image, const struct bytes *bytes);
+
+/* --- space.c ---------------------------------------------------------------------------------- */
+
+enum mapping_kind {
+	MAPPING_CODE,      /* of an image */
+	MAPPING_ANONYMOUS, /* executable memory without a file: "[jit]" */
+};
+
+struct mapping {
+	uint64_t start, end;
+	uint64_t bias;        /* of the image: what relocation added */
+	uint64_t file_offset; /* of `start` in the file: names what has no symbol, "libc.so.6+0x2724a" */
+	struct image *image;  /* NULL for MAPPING_ANONYMOUS */
+	enum mapping_kind kind;
+};
+
+#define SPACE_MAX_MAPPINGS 65536
+
+struct space;
+
+struct xtop_error *space_create(struct space **spacep);
+void space_destroy(struct space *space); /* NULL allowed; drops its references */
+/* Takes a reference to mapping->image. What it overlaps: the one added last answers first. */
+struct xtop_error *space_add(struct space *space, const struct mapping *mapping);
+void space_clear(struct space *space);
+/* Takes out what lies in [start, end) whole: a module that went away. */
+void space_remove(struct space *space, uint64_t start, uint64_t end);
+/* NULL: nothing known there. Lives until the space changes. */
+const struct mapping *space_find(const struct space *space, uint64_t address);
+/*
+ * Raised by every change: what was cached of a space holds while (space, generation) is the same.
+ * Never repeats over the life of the program, whatever spaces come and go.
+ */
+uint64_t space_generation(const struct space *space);
+/* Name at ADDRESS: of the innermost symbol there. False: none, *mapping as space_find() (may be NULL). */
+bool space_lookup(const struct space *space, uint64_t address, struct symtab_entry *entry,
+		  const struct mapping **mapping);
+/* False: nothing is mapped there though something is known of the space. */
+bool space_may_be_code(const struct space *space, uint64_t address);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One step of unwinding: from the registers of a frame to those of its caller. Each mechanism (orc.c,
+ * cfi.c, dwarf.c, fp.c) has a step function with this shape; unwind.c chooses one for each frame,
+ * checks that the walk goes outwards and records the frames.
+ *
+ * Pure functions of the cursor, the copied bytes and the tables: no memory of the guest is read.
+ */
+#ifndef XTOP_UNWIND_CURSOR_H
+#define XTOP_UNWIND_CURSOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "xtop/sample.h"
+
+/* Numbered as struct registers has them. */
+enum unwind_register {
+	REG_RAX, REG_RBX, REG_RCX, REG_RDX, REG_RSI, REG_RDI, REG_RBP, REG_RSP,
+	REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15,
+	REG_RIP,
+	N_UNWIND_REGISTERS
+};
+
+struct cursor {
+	uint64_t regs[N_UNWIND_REGISTERS];
+	uint32_t known;   /* bit i: regs[i] is this frame's; RIP and RSP always are */
+	bool interrupted; /* rip is the next instruction to run; else a return address: look up rip - 1 */
+	bool user;        /* user code */
+	uint64_t reached; /* address just past the outermost stack byte read so far, on the present stack */
+	const struct sample_vcpu *vcpu; /* passed sample_check() */
+};
+
+enum unwind_step {
+	STEP_CALLER,      /* the cursor is the caller's now */
+	STEP_USER,        /* it is the user code's that entered the kernel: all registers known */
+	STEP_OUTERMOST,   /* there is no caller */
+	STEP_NOT_COVERED, /* this mechanism has nothing for the address: try the next */
+	STEP_CUT,         /* stack bytes that were not copied */
+	STEP_BAD,         /* a table or a register that cannot be right */
+};
+
+/* N words at ADDRESS out of the copied pieces; raises cursor->reached. False: not all were copied. */
+bool cursor_read(struct cursor *cursor, uint64_t address, uint64_t *words, size_t n);
+
+/* The address a table is asked for. */
+static inline uint64_t cursor_pc(const struct cursor *cursor)
+{
+	return cursor->regs[REG_RIP] - !cursor->interrupted;
+}
+
+#endif
