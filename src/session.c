@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A run of xtop: the only file that knows all stages, and the only one that starts threads.
- *
- *   live     guard and sampler (processes) ─► ring ─► resolver (thread) ─► screen or batch (this thread)
- *   replay   replay (thread)               ─► ring ─► resolver (thread) ─► the same
- *
- * Processes are forked before the first thread starts. Everything that can fail fails before the
- * guest is touched. session_start() and session_stop() mirror each other.
+ * A run of xtop: opens the pipeline of the domain that was asked for, shows it on the screen or in
+ * batch, and writes the files at the end. Main's thread; pipeline.c knows the stages.
  */
 #include "config.h"
 
@@ -14,8 +9,6 @@
 
 #include <errno.h>
 #include <locale.h>
-#include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -24,29 +17,15 @@
 #include "xtop/batch.h"
 #include "xtop/cleanup.h"
 #include "xtop/guest.h"
-#include "xtop/replay.h"
-#include "xtop/resolver.h"
-#include "xtop/sampler.h"
+#include "xtop/pipeline.h"
 #include "xtop/ui.h"
-
-#define SESSION_WAIT_NS 1000000 /* between looks whether the sampler has started */
 
 struct session {
 	const struct options *options;
-	struct guest_info guest;
-	struct symbols *symbols;
-	struct recording *recording; /* NULL: live */
 	struct filter *filter;
 	const struct column *sort;
-	struct ring *ring;
-	struct control *control;
-	struct snapshot_slot *slot;
-	struct resolver *resolver;
-	struct recording_writer *writer;
+	struct pipeline *pipeline;
 	struct export_file *output, *stats;
-	struct guest_process process;
-	pthread_t replay_thread, resolver_thread;
-	bool guard_started, replay_started, resolver_started;
 	double started_s;
 };
 
@@ -56,92 +35,6 @@ static double session_clock(clockid_t clock)
 
 	clock_gettime(clock, &now);
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-/* --- sources ---------------------------------------------------------------------------------- */
-
-static struct xtop_error *session_open_recording(struct session *session)
-{
-	const struct recording_info *info;
-	struct xtop_error *error;
-
-	error = recording_open(session->options->replay, session->symbols, &session->recording);
-	if (error)
-		return error;
-	info = recording_info(session->recording);
-	session->guest = (struct guest_info){
-		.domid = info->domid,
-		.type = info->type,
-		.n_vcpus = info->n_vcpus,
-	};
-	memcpy(session->guest.name, info->domain, sizeof(session->guest.name));
-	memcpy(session->guest.uuid, info->uuid, sizeof(session->guest.uuid));
-	return NULL;
-}
-
-static struct xtop_error *session_open_source(struct session *session)
-{
-	if (session->options->replay)
-		return session_open_recording(session);
-	return guest_find(session->options->domains[0], &session->guest);
-}
-
-static bool session_same_build(const struct build_id *a, const struct build_id *b)
-{
-	return a->size_bytes == b->size_bytes && memcmp(a->bytes, b->bytes, a->size_bytes) == 0;
-}
-
-/*
- * Whether FOUND is what is there instead of the image, by its build-id. Where the image has it
- * loaded, the guest's own is there to compare with; a guest that does not have it mapped (it boots,
- * or its address space is randomised) tells nothing. A recording has the ids of the images that
- * were known then, by name.
- */
-static bool session_is_other_build(const struct session *session, size_t image, size_t n_recorded)
-{
-	const struct build_id *wanted = symbols_build_id(session->symbols, image);
-	const char *module = symbols_module(session->symbols, image);
-	struct build_id found = { .size_bytes = wanted ? wanted->size_bytes : 0 };
-
-	if (!found.size_bytes)
-		return false;
-	for (size_t i = 0; i < n_recorded; i++) {
-		const struct build_id *recorded = symbols_build_id(session->symbols, i);
-
-		if (recorded && recorded->size_bytes &&
-		    strcmp(symbols_module(session->symbols, i), module) == 0)
-			return !session_same_build(recorded, wanted);
-	}
-	if (session->recording || !wanted->address)
-		return false;
-	return guest_peek(&session->guest, wanted->address, found.bytes, found.size_bytes) ==
-		       found.size_bytes &&
-	       !session_same_build(&found, wanted);
-}
-
-/* A file of another build gives names that are wrong without looking wrong. */
-static struct xtop_error *session_check_build(const struct session *session, size_t image,
-					      size_t n_recorded)
-{
-	if (!session_is_other_build(session, image, n_recorded))
-		return NULL;
-	return error_create("%s is of another build than what runs in '%s': their build-ids differ",
-			    symbols_module(session->symbols, image), session->guest.name);
-}
-
-static struct xtop_error *session_read_symbols(struct session *session)
-{
-	size_t n_recorded = symbols_count(session->symbols); /* a recording brought them */
-	struct xtop_error *error = NULL;
-
-	for (size_t i = 0; i < session->options->n_symbols && !error; i++) {
-		size_t first = symbols_count(session->symbols);
-
-		error = symbols_add_file(session->symbols, session->options->symbols[i]);
-		for (size_t j = first; j < symbols_count(session->symbols) && !error; j++)
-			error = session_check_build(session, j, n_recorded);
-	}
-	return error;
 }
 
 /* --- starting --------------------------------------------------------------------------------- */
@@ -213,140 +106,19 @@ static struct xtop_error *session_open_files(struct session *session)
 	return error;
 }
 
-static struct xtop_error *session_create_writer(struct session *session)
-{
-	struct recording_info info = {
-		.domid = session->guest.domid,
-		.type = session->guest.type,
-		.n_vcpus = session->guest.n_vcpus,
-		.freq_hz = session->options->freq_hz,
-		.wallclock_s = (uint64_t)time(NULL),
-	};
-
-	if (!session->options->record)
-		return NULL;
-	memcpy(info.domain, session->guest.name, sizeof(info.domain));
-	memcpy(info.uuid, session->guest.uuid, sizeof(info.uuid));
-	return recording_create(session->options->record, &info, session->symbols,
-				&session->writer);
-}
-
-static struct xtop_error *session_create_shared(struct session *session)
-{
-	struct xtop_error *error;
-
-	error = control_create(&session->control);
-	if (error)
-		return error;
-	control_set_rate(session->control, session->options->freq_hz);
-	control_set_budget(session->control, session->options->budget);
-	error = ring_create(sampler_ring_bytes(session->guest.n_vcpus), &session->ring);
-	if (!error)
-		error = snapshot_slot_create(&session->slot);
-	return error;
-}
-
-static struct xtop_error *session_create_resolver(struct session *session)
-{
-	const struct resolver_settings settings = {
-		.ring = session->ring,
-		.control = session->control,
-		.slot = session->slot,
-		.symbols = session->symbols,
-		.writer = session->writer,
-		.n_vcpus = session->guest.n_vcpus,
-		.half_life_ns = (uint64_t)(session->options->half_life_s * 1e9),
-		.max_nodes = PROFILE_MAX_NODES,
-		.live = !session->recording,
-	};
-
-	return resolver_create(&settings, &session->resolver);
-}
-
-/* The processes report their own failures through the control block. */
-static struct xtop_error *session_start_guard(struct session *session)
-{
-	const struct timespec nap = { .tv_nsec = SESSION_WAIT_NS };
-	struct sampler_counts counts;
-	struct xtop_error *error;
-
-	error = guard_start(&session->guest, session->control, session->ring, sampler_run,
-			    &session->process);
-	if (error)
-		return error;
-	session->guard_started = true;
-	do {
-		nanosleep(&nap, NULL);
-		control_get_counts(session->control, &counts);
-	} while (counts.state == SAMPLER_STARTING && guard_is_alive(&session->process));
-	if (counts.state == SAMPLER_FAILED)
-		return error_create("%s", control_message(session->control));
-	return counts.state == SAMPLER_STARTING
-		       ? error_create("the guard was killed; the guest runs")
-		       : NULL;
-}
-
-static void *session_resolver_main(void *context)
-{
-	struct session *session = context;
-
-	resolver_run(session->resolver);
-	return NULL;
-}
-
-static void *session_replay_main(void *context)
-{
-	struct session *session = context;
-
-	replay_run(session->recording, session->control, session->ring, session->options->paced);
-	return NULL;
-}
-
-/* Signals are for the main thread: it decides what they mean. */
-static struct xtop_error *session_start_thread(pthread_t *thread, void *(*body)(void *),
-					       struct session *session)
-{
-	sigset_t all, before;
-	int errno_value;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	errno_value = pthread_create(thread, NULL, body, session);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return errno_value ? error_create_errno(errno_value, "cannot start a thread") : NULL;
-}
-
-static struct xtop_error *session_start_threads(struct session *session)
-{
-	struct xtop_error *error;
-
-	error = session_start_thread(&session->resolver_thread, session_resolver_main, session);
-	if (error)
-		return error;
-	session->resolver_started = true;
-	if (!session->recording)
-		return NULL;
-	error = session_start_thread(&session->replay_thread, session_replay_main, session);
-	session->replay_started = !error;
-	return error;
-}
-
 static struct xtop_error *session_start(struct session *session)
 {
-	static struct xtop_error *(*const steps[])(struct session * session) = {
-		session_parse_view,      session_open_source,   session_read_symbols,
-		session_open_files,      session_create_writer, session_create_shared,
-		session_create_resolver,
-	};
+	const struct options *options = session->options;
 	struct xtop_error *error;
 
-	error = symbols_create(&session->symbols);
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !error; i++)
-		error = steps[i](session);
-	if (!error && !session->recording)
-		error = session_start_guard(session);
+	error = session_parse_view(session);
 	if (!error)
-		error = session_start_threads(session);
+		error = pipeline_create(options, options->replay ? NULL : options->domains[0],
+					&session->pipeline);
+	if (!error)
+		error = session_open_files(session);
+	if (!error)
+		error = pipeline_start(session->pipeline);
 	session->started_s = session_clock(CLOCK_MONOTONIC);
 	return error;
 }
@@ -371,7 +143,7 @@ static bool session_has_screen(const struct session *session)
 /* A recording that is played as fast as it goes has no time to tell tables apart by. */
 static double session_batch_interval(const struct session *session)
 {
-	if (session->recording && !session->options->paced)
+	if (pipeline_is_recording(session->pipeline) && !session->options->paced)
 		return 0;
 	return session->options->interval_given ? session->options->interval_s
 						: OPTIONS_INTERVAL_BATCH_S;
@@ -381,7 +153,7 @@ static struct xtop_error *session_batch(struct session *session, const char *kin
 {
 	const struct options *options = session->options;
 	_cleanup_free_ char *title = NULL;
-	char name[sizeof(session->guest.name)];
+	char name[sizeof(pipeline_guest(session->pipeline)->name)];
 	struct batch_settings settings = {
 		.table = {
 			.sort = session->sort,
@@ -394,25 +166,27 @@ static struct xtop_error *session_batch(struct session *session, const char *kin
 		.quiet = options->quiet,
 	};
 
-	text_clean(name, sizeof(name), session->guest.name, strlen(session->guest.name));
+	text_clean(name, sizeof(name), pipeline_guest(session->pipeline)->name,
+		   strlen(pipeline_guest(session->pipeline)->name));
 	if (asprintf(&title, "%s %s", name, kind) < 0)
 		return error_create("out of memory");
 	settings.table.title = title;
-	return batch_run(&settings, session->slot, session->control, stdout);
+	return batch_run(&settings, pipeline_slot(session->pipeline),
+			 pipeline_control(session->pipeline), stdout);
 }
 
 static void session_reset(void *context)
 {
 	struct session *session = context;
 
-	control_reset(session->control);
+	control_reset(pipeline_control(session->pipeline));
 }
 
 static const char *session_message(void *context)
 {
 	struct session *session = context;
 
-	return control_message(session->control);
+	return control_message(pipeline_control(session->pipeline));
 }
 
 static struct xtop_error *session_screen(struct session *session, const char *kind)
@@ -426,15 +200,15 @@ static struct xtop_error *session_screen(struct session *session, const char *ki
 		.filter = options->filter,
 		.addresses = options->addresses,
 		.guest = {
-			.name = session->guest.name,
+			.name = pipeline_guest(session->pipeline)->name,
 			.kind = kind,
-			.system = symbols_count(session->symbols) ? symbols_module(session->symbols, 0) : "",
-			.n_vcpus = session->guest.n_vcpus,
+			.system = pipeline_system(session->pipeline),
+			.n_vcpus = pipeline_guest(session->pipeline)->n_vcpus,
 		},
 	};
 	const struct ui_source source = {
 		.context = session,
-		.slot = session->slot,
+		.slot = pipeline_slot(session->pipeline),
 		.reset = session_reset,
 		.message = session_message,
 	};
@@ -446,12 +220,13 @@ static struct xtop_error *session_screen(struct session *session, const char *ki
 static void session_describe(const struct session *session, const char *separator, char *kind,
 			     size_t capacity)
 {
-	const char *type = session_type_name(session->guest.type);
+	const char *type = session_type_name(pipeline_guest(session->pipeline)->type);
 
-	if (session->recording)
+	if (pipeline_is_recording(session->pipeline))
 		snprintf(kind, capacity, "recording%s%s", separator, type);
 	else
-		snprintf(kind, capacity, "dom %u%s%s", session->guest.domid, separator, type);
+		snprintf(kind, capacity, "dom %u%s%s", pipeline_guest(session->pipeline)->domid,
+			 separator, type);
 }
 
 static struct xtop_error *session_show(struct session *session)
@@ -464,25 +239,6 @@ static struct xtop_error *session_show(struct session *session)
 }
 
 /* --- stopping --------------------------------------------------------------------------------- */
-
-/* In this order: no more samples, none left in the ring, none unwritten. */
-static struct xtop_error *session_stop(struct session *session)
-{
-	if (session->control)
-		control_quit(session->control);
-	if (session->guard_started)
-		guard_stop(&session->process, session->control);
-	if (session->replay_started)
-		pthread_join(session->replay_thread, NULL);
-	if (session->control)
-		control_finish(session->control);
-	if (session->resolver_started)
-		pthread_join(session->resolver_thread, NULL);
-	if (session->resolver_started)
-		return recording_close(session->writer);
-	recording_discard(session->writer); /* nothing was sampled */
-	return NULL;
-}
 
 /* The first of several errors is the one that explains the others. */
 static struct xtop_error *session_first(struct xtop_error *first, struct xtop_error *second)
@@ -507,8 +263,10 @@ static struct xtop_error *session_put_stats(struct session *session,
 	};
 	struct rusage usage = { 0 };
 	struct stats_info info = {
-		.domain = session->guest.name,
-		.type = session->recording ? "recording" : types[session->guest.type],
+		.domain = pipeline_guest(session->pipeline)->name,
+		.type = pipeline_is_recording(session->pipeline)
+				? "recording"
+				: types[pipeline_guest(session->pipeline)->type],
 		.wall_s = session_clock(CLOCK_MONOTONIC) - session->started_s,
 		.ui_cpu_s = session_clock(CLOCK_THREAD_CPUTIME_ID),
 	};
@@ -546,7 +304,7 @@ static struct xtop_error *session_write(struct session *session)
 	struct snapshot *snapshot = NULL;
 	struct xtop_error *error;
 
-	error = resolver_snapshot(session->resolver, &snapshot); /* its thread has ended */
+	error = pipeline_snapshot(session->pipeline, &snapshot);
 	if (error)
 		return error;
 	error = session_write_file(session, snapshot, &session->output, session_put_folded);
@@ -556,29 +314,12 @@ static struct xtop_error *session_write(struct session *session)
 	return error;
 }
 
-/* What went wrong on the way, told at the end: everything that was seen until then is written. */
-static struct xtop_error *session_verdict(struct session *session)
-{
-	const char *complaint = session->recording ? recording_complaint(session->recording) : NULL;
-	struct sampler_counts counts;
-
-	control_get_counts(session->control, &counts);
-	if (counts.state == SAMPLER_FAILED)
-		return error_create("%s", control_message(session->control));
-	return complaint ? error_create("%s: %s", session->options->replay, complaint) : NULL;
-}
-
 static void session_free(struct session *session)
 {
 	export_discard(session->output);
 	export_discard(session->stats);
-	snapshot_slot_destroy(session->slot);
-	resolver_destroy(session->resolver);
-	ring_destroy(session->ring);
-	control_destroy(session->control);
 	filter_destroy(session->filter);
-	recording_destroy(session->recording);
-	symbols_destroy(session->symbols);
+	pipeline_destroy(session->pipeline);
 }
 
 struct xtop_error *session_run(const struct options *options)
@@ -592,10 +333,11 @@ struct xtop_error *session_run(const struct options *options)
 	started = !error;
 	if (started)
 		error = session_show(&session);
-	error = session_first(error, session_stop(&session));
+	if (session.pipeline)
+		error = session_first(error, pipeline_stop(session.pipeline));
 	if (started) {
 		error = session_first(error, session_write(&session));
-		error = session_first(error, session_verdict(&session));
+		error = session_first(error, pipeline_verdict(session.pipeline));
 	}
 	session_free(&session);
 	return error;

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What runs inside the guest: found out by the resolver from the first registers it sees, then kept
+ * up to date. For a Linux guest it knows the kernel's and the modules' code, and of each sample the
+ * task and its address space; for anything else there are the files of -k and nothing more.
+ *
+ *   os_see() ─► Linux? ─► kernel space, recipe for the sampler ─► os_task() for each sample
+ *
+ * Resolver's thread. Nothing here fails: what could not be found is said in os_describe().
+ */
+#ifndef XTOP_OS_H
+#define XTOP_OS_H
+
+#include <stdbool.h>
+
+#include "xtop/control.h"
+#include "xtop/image.h"
+#include "xtop/memory.h"
+#include "xtop/sample.h"
+
+enum os_kind {
+	OS_UNSEEN, /* no vCPU ran yet */
+	OS_OTHER,  /* not Linux, or nothing to read it by: a unikernel */
+	OS_LINUX,
+};
+
+#define OS_NAME_BYTES 16 /* TASK_COMM_LEN */
+#define OS_NOTES 3
+#define OS_NOTE_BYTES 96
+
+struct os_settings {
+	struct memory *memory;     /* NULL: a recording, there is nothing to look at; not taken over */
+	enum guest_type type;
+	struct control *control;
+	struct symbols *symbols;   /* of -k; lent */
+	const char *root;          /* --root, or NULL */
+};
+
+/* Whose a sample is. Strings are raw, and live until the next call. */
+struct os_task {
+	const char *process, *thread; /* comm of the thread group's leader and of the task; NULL: not known */
+	uint32_t pid, tgid;
+	bool kernel_thread;
+	bool idle;                 /* the vCPU's idle task, and nothing interrupted it */
+	const struct space *user;  /* NULL: none */
+};
+
+struct os_description {
+	enum os_kind kind;
+	char system[OS_NOTE_BYTES];          /* "Linux 6.1.0-37-amd64"; "" when nothing is known */
+	char notes[OS_NOTES][OS_NOTE_BYTES]; /* what is missing and what would help; "" none */
+};
+
+struct os;
+
+struct xtop_error *os_create(const struct os_settings *settings, struct os **osp);
+void os_destroy(struct os *os); /* NULL allowed */
+
+/* Before a vCPU's sample is unwound: finds out what runs, if that is not known or no longer true. */
+void os_see(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns);
+const struct space *os_kernel(const struct os *os); /* never NULL */
+/* Of a sample of a vCPU that ran; all zero when nothing is known. */
+void os_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns, struct os_task *task);
+/* Now and then, also when nothing runs: modules that came and went, bytes that were not there. */
+void os_poll(struct os *os, uint64_t now_ns);
+void os_describe(const struct os *os, struct os_description *description);
+
+#endif

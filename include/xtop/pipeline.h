@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The way of one domain's samples, from the guest or a recording to snapshots: starts, joins and
+ * stops its processes and threads. A session has one for each domain it looks at.
+ *
+ *   live     guard and sampler (processes) ─► ring ─► resolver (thread) ─► snapshots
+ *   replay   replay (thread)               ─► ring ─► resolver (thread) ─► snapshots
+ *
+ * Main's thread. Everything that can fail fails before the guest is touched.
+ */
+#ifndef XTOP_PIPELINE_H
+#define XTOP_PIPELINE_H
+
+#include <stdbool.h>
+
+#include "xtop/guest.h"
+#include "xtop/options.h"
+#include "xtop/snapshot.h"
+
+struct pipeline;
+
+/* Finds DOMAIN (NULL: the recording of OPTIONS, which outlive the pipeline) and reads the symbols. */
+struct xtop_error *pipeline_create(const struct options *options, const char *domain,
+				   struct pipeline **pipelinep);
+void pipeline_destroy(struct pipeline *pipeline); /* stopped or never started; NULL allowed */
+struct xtop_error *pipeline_start(struct pipeline *pipeline);
+/* No more samples, none left in the ring, none unwritten. The error is the recording's (-w). */
+struct xtop_error *pipeline_stop(struct pipeline *pipeline);
+
+const struct guest_info *pipeline_guest(const struct pipeline *pipeline);
+bool pipeline_is_recording(const struct pipeline *pipeline);
+const char *pipeline_system(const struct pipeline *pipeline); /* the first file of -k; "" none */
+struct control *pipeline_control(const struct pipeline *pipeline);
+struct snapshot_slot *pipeline_slot(const struct pipeline *pipeline);
+/* After pipeline_stop(). */
+struct xtop_error *pipeline_snapshot(struct pipeline *pipeline, struct snapshot **snapshotp);
+/* What went wrong on the way: everything that was seen until then is in the snapshot. */
+struct xtop_error *pipeline_verdict(const struct pipeline *pipeline);
+
+#endif

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One domain's stages; see xtop/pipeline.h. The only file that starts threads, and that asks for
+ * processes. They are forked before the first thread of their pipeline starts.
+ */
+#include "config.h"
+
+#include "xtop/pipeline.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#include "xtop/cleanup.h"
+#include "xtop/replay.h"
+#include "xtop/resolver.h"
+#include "xtop/sampler.h"
+
+#define PIPELINE_WAIT_NS 1000000 /* between looks whether the sampler has started */
+
+struct pipeline {
+	const struct options *options;
+	const char *domain; /* as asked for; NULL: a recording */
+	struct guest_info guest;
+	struct symbols *symbols;
+	struct recording *recording; /* NULL: live */
+	struct ring *ring;
+	struct control *control;
+	struct snapshot_slot *slot;
+	struct resolver *resolver;
+	struct recording_writer *writer;
+	struct guest_process process;
+	pthread_t replay_thread, resolver_thread;
+	bool guard_started, replay_started, resolver_started;
+};
+
+/* --- sources ---------------------------------------------------------------------------------- */
+
+static struct xtop_error *pipeline_open_recording(struct pipeline *pipeline)
+{
+	const struct recording_info *info;
+	struct xtop_error *error;
+
+	error = recording_open(pipeline->options->replay, pipeline->symbols, &pipeline->recording);
+	if (error)
+		return error;
+	info = recording_info(pipeline->recording);
+	pipeline->guest = (struct guest_info){
+		.domid = info->domid,
+		.type = info->type,
+		.n_vcpus = info->n_vcpus,
+	};
+	memcpy(pipeline->guest.name, info->domain, sizeof(pipeline->guest.name));
+	memcpy(pipeline->guest.uuid, info->uuid, sizeof(pipeline->guest.uuid));
+	return NULL;
+}
+
+static struct xtop_error *pipeline_open_source(struct pipeline *pipeline)
+{
+	if (!pipeline->domain)
+		return pipeline_open_recording(pipeline);
+	return guest_find(pipeline->domain, &pipeline->guest);
+}
+
+static bool pipeline_same_build(const struct build_id *a, const struct build_id *b)
+{
+	return a->size_bytes == b->size_bytes && memcmp(a->bytes, b->bytes, a->size_bytes) == 0;
+}
+
+/*
+ * Whether FOUND is what is there instead of the image, by its build-id. Where the image has it
+ * loaded, the guest's own is there to compare with; a guest that does not have it mapped (it boots,
+ * or its address space is randomised) tells nothing. A recording has the ids of the images that
+ * were known then, by name.
+ */
+static bool pipeline_is_other_build(const struct pipeline *pipeline, size_t image,
+				    size_t n_recorded)
+{
+	const struct build_id *wanted = symbols_build_id(pipeline->symbols, image);
+	const char *module = symbols_module(pipeline->symbols, image);
+	struct build_id found = { .size_bytes = wanted ? wanted->size_bytes : 0 };
+
+	if (!found.size_bytes)
+		return false;
+	for (size_t i = 0; i < n_recorded; i++) {
+		const struct build_id *recorded = symbols_build_id(pipeline->symbols, i);
+
+		if (recorded && recorded->size_bytes &&
+		    strcmp(symbols_module(pipeline->symbols, i), module) == 0)
+			return !pipeline_same_build(recorded, wanted);
+	}
+	if (pipeline->recording || !wanted->address)
+		return false;
+	return guest_peek(&pipeline->guest, wanted->address, found.bytes, found.size_bytes) ==
+		       found.size_bytes &&
+	       !pipeline_same_build(&found, wanted);
+}
+
+/* A file of another build gives names that are wrong without looking wrong. */
+static struct xtop_error *pipeline_check_build(const struct pipeline *pipeline, size_t image,
+					       size_t n_recorded)
+{
+	if (!pipeline_is_other_build(pipeline, image, n_recorded))
+		return NULL;
+	return error_create("%s is of another build than what runs in '%s': their build-ids differ",
+			    symbols_module(pipeline->symbols, image), pipeline->guest.name);
+}
+
+static struct xtop_error *pipeline_read_symbols(struct pipeline *pipeline)
+{
+	size_t n_recorded = symbols_count(pipeline->symbols); /* a recording brought them */
+	struct xtop_error *error = NULL;
+
+	for (size_t i = 0; i < pipeline->options->n_symbols && !error; i++) {
+		size_t first = symbols_count(pipeline->symbols);
+
+		error = symbols_add_file(pipeline->symbols, pipeline->options->symbols[i]);
+		for (size_t j = first; j < symbols_count(pipeline->symbols) && !error; j++)
+			error = pipeline_check_build(pipeline, j, n_recorded);
+	}
+	return error;
+}
+
+/* --- starting ------------------------------------------------------------------------------- */
+
+static struct xtop_error *pipeline_create_writer(struct pipeline *pipeline)
+{
+	struct recording_info info = {
+		.domid = pipeline->guest.domid,
+		.type = pipeline->guest.type,
+		.n_vcpus = pipeline->guest.n_vcpus,
+		.freq_hz = pipeline->options->freq_hz,
+		.wallclock_s = (uint64_t)time(NULL),
+	};
+
+	if (!pipeline->options->record)
+		return NULL;
+	memcpy(info.domain, pipeline->guest.name, sizeof(info.domain));
+	memcpy(info.uuid, pipeline->guest.uuid, sizeof(info.uuid));
+	return recording_create(pipeline->options->record, &info, pipeline->symbols,
+				&pipeline->writer);
+}
+
+static struct xtop_error *pipeline_create_shared(struct pipeline *pipeline)
+{
+	struct xtop_error *error;
+
+	error = control_create(&pipeline->control);
+	if (error)
+		return error;
+	control_set_rate(pipeline->control, pipeline->options->freq_hz);
+	control_set_budget(pipeline->control, pipeline->options->budget);
+	error = ring_create(sampler_ring_bytes(pipeline->guest.n_vcpus), &pipeline->ring);
+	if (!error)
+		error = snapshot_slot_create(&pipeline->slot);
+	return error;
+}
+
+static struct xtop_error *pipeline_create_resolver(struct pipeline *pipeline)
+{
+	const struct resolver_settings settings = {
+		.ring = pipeline->ring,
+		.control = pipeline->control,
+		.slot = pipeline->slot,
+		.symbols = pipeline->symbols,
+		.writer = pipeline->writer,
+		.n_vcpus = pipeline->guest.n_vcpus,
+		.half_life_ns = (uint64_t)(pipeline->options->half_life_s * 1e9),
+		.max_nodes = PROFILE_MAX_NODES,
+		.live = !pipeline->recording,
+	};
+
+	return resolver_create(&settings, &pipeline->resolver);
+}
+
+/* The processes report their own failures through the control block. */
+static struct xtop_error *pipeline_start_guard(struct pipeline *pipeline)
+{
+	const struct timespec nap = { .tv_nsec = PIPELINE_WAIT_NS };
+	struct sampler_counts counts;
+	struct xtop_error *error;
+
+	if (pipeline->recording)
+		return NULL;
+	error = guard_start(&pipeline->guest, pipeline->control, pipeline->ring, sampler_run,
+			    &pipeline->process);
+	if (error)
+		return error;
+	pipeline->guard_started = true;
+	do {
+		nanosleep(&nap, NULL);
+		control_get_counts(pipeline->control, &counts);
+	} while (counts.state == SAMPLER_STARTING && guard_is_alive(&pipeline->process));
+	if (counts.state == SAMPLER_FAILED)
+		return error_create("%s", control_message(pipeline->control));
+	return counts.state == SAMPLER_STARTING
+		       ? error_create("the guard was killed; the guest runs")
+		       : NULL;
+}
+
+static void *pipeline_resolver_main(void *context)
+{
+	struct pipeline *pipeline = context;
+
+	resolver_run(pipeline->resolver);
+	return NULL;
+}
+
+static void *pipeline_replay_main(void *context)
+{
+	struct pipeline *pipeline = context;
+
+	replay_run(pipeline->recording, pipeline->control, pipeline->ring,
+		   pipeline->options->paced);
+	return NULL;
+}
+
+/* Signals are for the main thread: it decides what they mean. */
+static struct xtop_error *pipeline_start_thread(pthread_t *thread, void *(*body)(void *),
+						struct pipeline *pipeline)
+{
+	sigset_t all, before;
+	int errno_value;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	errno_value = pthread_create(thread, NULL, body, pipeline);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return errno_value ? error_create_errno(errno_value, "cannot start a thread") : NULL;
+}
+
+static struct xtop_error *pipeline_start_threads(struct pipeline *pipeline)
+{
+	struct xtop_error *error;
+
+	error = pipeline_start_thread(&pipeline->resolver_thread, pipeline_resolver_main, pipeline);
+	if (error)
+		return error;
+	pipeline->resolver_started = true;
+	if (!pipeline->recording)
+		return NULL;
+	error = pipeline_start_thread(&pipeline->replay_thread, pipeline_replay_main, pipeline);
+	pipeline->replay_started = !error;
+	return error;
+}
+
+struct xtop_error *pipeline_create(const struct options *options, const char *domain,
+				   struct pipeline **pipelinep)
+{
+	struct pipeline *pipeline = calloc(1, sizeof(*pipeline));
+	struct xtop_error *error;
+
+	if (!pipeline)
+		return error_create("out of memory");
+	pipeline->options = options;
+	pipeline->domain = domain;
+	error = symbols_create(&pipeline->symbols);
+	if (!error)
+		error = pipeline_open_source(pipeline);
+	if (!error)
+		error = pipeline_read_symbols(pipeline);
+	if (error) {
+		pipeline_destroy(pipeline);
+		return error;
+	}
+	*pipelinep = pipeline;
+	return NULL;
+}
+
+struct xtop_error *pipeline_start(struct pipeline *pipeline)
+{
+	static struct xtop_error *(*const steps[])(struct pipeline * pipeline) = {
+		pipeline_create_writer, pipeline_create_shared, pipeline_create_resolver,
+		pipeline_start_guard,   pipeline_start_threads,
+	};
+	struct xtop_error *error = NULL;
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !error; i++)
+		error = steps[i](pipeline);
+	return error;
+}
+
+/* --- stopping --------------------------------------------------------------------------------- */
+
+/* In this order: no more samples, none left in the ring, none unwritten. */
+struct xtop_error *pipeline_stop(struct pipeline *pipeline)
+{
+	struct recording_writer *writer = no_cleanup_ptr(pipeline->writer);
+
+	if (pipeline->control)
+		control_quit(pipeline->control);
+	if (pipeline->guard_started)
+		guard_stop(&pipeline->process, pipeline->control);
+	if (pipeline->replay_started)
+		pthread_join(pipeline->replay_thread, NULL);
+	if (pipeline->control)
+		control_finish(pipeline->control);
+	if (pipeline->resolver_started) {
+		pthread_join(pipeline->resolver_thread, NULL);
+		return recording_close(writer);
+	}
+	recording_discard(writer); /* nothing was sampled */
+	return NULL;
+}
+
+void pipeline_destroy(struct pipeline *pipeline)
+{
+	if (!pipeline)
+		return;
+	snapshot_slot_destroy(pipeline->slot);
+	resolver_destroy(pipeline->resolver);
+	ring_destroy(pipeline->ring);
+	control_destroy(pipeline->control);
+	recording_destroy(pipeline->recording);
+	symbols_destroy(pipeline->symbols);
+	free(pipeline);
+}
+
+/* --- looking ---------------------------------------------------------------------------------- */
+
+const struct guest_info *pipeline_guest(const struct pipeline *pipeline)
+{
+	return &pipeline->guest;
+}
+
+bool pipeline_is_recording(const struct pipeline *pipeline)
+{
+	return pipeline->recording;
+}
+
+const char *pipeline_system(const struct pipeline *pipeline)
+{
+	return symbols_count(pipeline->symbols) ? symbols_module(pipeline->symbols, 0) : "";
+}
+
+struct control *pipeline_control(const struct pipeline *pipeline)
+{
+	return pipeline->control;
+}
+
+struct snapshot_slot *pipeline_slot(const struct pipeline *pipeline)
+{
+	return pipeline->slot;
+}
+
+struct xtop_error *pipeline_snapshot(struct pipeline *pipeline, struct snapshot **snapshotp)
+{
+	return resolver_snapshot(pipeline->resolver, snapshotp); /* its thread has ended */
+}
+
+struct xtop_error *pipeline_verdict(const struct pipeline *pipeline)
+{
+	const char *complaint =
+		pipeline->recording ? recording_complaint(pipeline->recording) : NULL;
+	struct sampler_counts counts;
+
+	control_get_counts(pipeline->control, &counts);
+	if (counts.state == SAMPLER_FAILED)
+		return error_create("%s", control_message(pipeline->control));
+	return complaint ? error_create("%s: %s", pipeline->options->replay, complaint) : NULL;
+}
