@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "xtop/cleanup.h"
+#include "xtop/memory.h"
 #include "xtop/replay.h"
 #include "xtop/resolver.h"
 #include "xtop/sampler.h"
@@ -23,6 +24,7 @@ struct pipeline {
 	const struct options *options;
 	const char *domain; /* as asked for; NULL: a recording */
 	struct guest_info guest;
+	struct memory *memory; /* the guest's; NULL: a recording */
 	struct symbols *symbols;
 	struct recording *recording; /* NULL: live */
 	struct ring *ring;
@@ -58,9 +60,23 @@ static struct xtop_error *pipeline_open_recording(struct pipeline *pipeline)
 
 static struct xtop_error *pipeline_open_source(struct pipeline *pipeline)
 {
+	struct xtop_error *error;
+
 	if (!pipeline->domain)
 		return pipeline_open_recording(pipeline);
-	return guest_find(pipeline->domain, &pipeline->guest);
+	error = guest_find(pipeline->domain, &pipeline->guest);
+	return error ? error : foreign_open(pipeline->guest.domid, &pipeline->memory);
+}
+
+/* SIZE_BYTES at ADDRESS as vCPU 0 sees them. */
+static bool pipeline_read_guest(const struct pipeline *pipeline, uint64_t address, void *buffer,
+				size_t size_bytes)
+{
+	struct registers regs;
+
+	return guest_registers(&pipeline->guest, 0, &regs) &&
+	       memory_read(pipeline->memory, walk_root(&regs), address, buffer, size_bytes) ==
+		       size_bytes;
 }
 
 static bool pipeline_same_build(const struct build_id *a, const struct build_id *b)
@@ -92,8 +108,7 @@ static bool pipeline_is_other_build(const struct pipeline *pipeline, size_t imag
 	}
 	if (pipeline->recording || !wanted->address)
 		return false;
-	return guest_peek(&pipeline->guest, wanted->address, found.bytes, found.size_bytes) ==
-		       found.size_bytes &&
+	return pipeline_read_guest(pipeline, wanted->address, found.bytes, found.size_bytes) &&
 	       !pipeline_same_build(&found, wanted);
 }
 
@@ -314,6 +329,7 @@ void pipeline_destroy(struct pipeline *pipeline)
 	control_destroy(pipeline->control);
 	recording_destroy(pipeline->recording);
 	symbols_destroy(pipeline->symbols);
+	memory_destroy(pipeline->memory);
 	free(pipeline);
 }
 

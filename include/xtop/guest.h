@@ -71,11 +71,8 @@ struct guest_listing {
 /* All domains, dom0 included, ascending by domid; malloc()ed. */
 struct xtop_error *guest_list(struct guest_listing **listp, size_t *np);
 
-/*
- * The guest's memory at ADDRESS under the page tables of vCPU 0, copied without stopping it. How
- * many of SIZE_BYTES could be read from the front; 0 also when Xen refuses.
- */
-size_t guest_peek(const struct guest_info *info, uint64_t address, void *buffer, size_t size_bytes);
+/* The registers of VCPU as it runs, not stopped: good for its page tables. False: Xen refuses. */
+bool guest_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs);
 
 /* --- guard.c: who stops the guest, and who lets it go when that one dies ---------------------- */
 
@@ -114,12 +111,25 @@ struct walk_reader {
 	void *context;
 };
 
+/* The address space of a vCPU. PV guests never have five levels, and their CR4 does not say so. */
+struct memory_root walk_root(const struct registers *regs);
+
 /*
- * ADDRESS under the tables of REGS (cr3, cr4: 4 or 5 levels). WALK_OK: *frame is the 4 KiB frame
- * that holds it, inside a large page too.
+ * ADDRESS under the tables of ROOT. WALK_OK: *frame is the 4 KiB frame that holds it, inside a
+ * large page too.
  */
-enum walk_result walk_x86(const struct walk_reader *reader, const struct registers *regs,
-			  gva_t address, frame_t *frame);
+enum walk_result walk_x86(const struct walk_reader *reader, struct memory_root root, gva_t address,
+			  frame_t *frame);
+
+/* What lies at an address: a page, or a hole when the result is anything but WALK_OK. */
+struct walk_span {
+	frame_t frame;       /* as walk_x86() gives it */
+	uint64_t rest_bytes; /* from the address to the end of the page or hole */
+	bool writable, executable; /* of a page: as the entries of all levels together allow it */
+};
+/* As walk_x86(), for going over ranges: at + rest_bytes is where the next span begins. */
+enum walk_result walk_x86_span(const struct walk_reader *reader, struct memory_root root,
+			       gva_t address, struct walk_span *span);
 
 /* --- frame_cache.c: guest pages mapped here, by frame ----------------------------------------- */
 
@@ -158,6 +168,8 @@ uint64_t frame_cache_maps(const struct frame_cache *cache);
 void fault_install(void);
 /* Between the two, a SIGBUS on this thread reads zeros instead, and is counted. */
 void fault_arm(void);
+/* For a mapping of several pages, which cannot be replaced in part: one fault makes all zeros. */
+void fault_arm_range(void *start, size_t size_bytes);
 unsigned fault_disarm(void); /* pages that went away since fault_arm() */
 unsigned fault_count(void);  /* the same, still armed */
 

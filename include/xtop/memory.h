@@ -33,12 +33,6 @@ struct xtop_error *memory_create(const struct memory_ops *ops, void *context,
 				 struct memory **memoryp);
 void memory_destroy(struct memory *memory); /* NULL allowed */
 
-/* An address space: where its page tables begin. */
-struct memory_root {
-	uint64_t cr3; /* as the register: low 12 bits are ignored */
-	bool la57;    /* five levels */
-};
-
 /* Bytes read from the front of [address, address + size_bytes): all, or up to a page that is not there. */
 size_t memory_read(struct memory *memory, struct memory_root root, uint64_t address, void *buffer,
 		   size_t size_bytes);

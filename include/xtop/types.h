@@ -9,6 +9,7 @@
 #ifndef XTOP_TYPES_H
 #define XTOP_TYPES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,12 @@ typedef struct {
 typedef struct {
 	uint64_t value;
 } frame_t; /* what a foreign mapping takes: machine frame of a PV guest, guest frame otherwise */
+
+/* An address space: where its page tables begin. */
+struct memory_root {
+	uint64_t cr3; /* as the register: only bits 12..51 are looked at */
+	bool la57;    /* five levels */
+};
 
 #define GVA(x) ((gva_t){ (x) })
 #define FRAME(x) ((frame_t){ (x) })

@@ -273,19 +273,6 @@ static bool domctl_stop(void *context, const uint16_t *vcpus, unsigned n, struct
 	return !failed;
 }
 
-bool domctl_registers(struct guest *guest, unsigned vcpu, struct registers *regs)
-{
-	struct domctl_guest *domctl = guest->context;
-	struct domctl_batch *batch = &domctl->area->stop;
-	struct domctl_batch one = { .entries = &batch->entries[1 + vcpu] };
-
-	one.entries->args[0] = (unsigned long)&batch->domctls[1 + vcpu];
-	if (!domctl_multicall(domctl, &one, 1) || one.entries->result)
-		return false;
-	domctl_to_registers(&domctl->area->contexts[vcpu], regs);
-	return true;
-}
-
 /* --- mapping ---------------------------------------------------------------------------------- */
 
 static void *domctl_map(void *context, frame_t frame)
@@ -350,6 +337,41 @@ struct xtop_error *domctl_open(const struct guest_info *info, struct stop_area *
 	}
 	*guest = (struct guest){ .ops = &domctl_ops, .context = domctl, .info = *info };
 	return NULL;
+}
+
+/* --- a guest that runs ------------------------------------------------------------------------ */
+
+static bool domctl_registers(struct guest *guest, unsigned vcpu, struct registers *regs)
+{
+	struct domctl_guest *domctl = guest->context;
+	struct domctl_batch *batch = &domctl->area->stop;
+	struct domctl_batch one = { .entries = &batch->entries[1 + vcpu] };
+
+	if (!domctl_multicall(domctl, &one, 1) || one.entries->result)
+		return false;
+	domctl_to_registers(&domctl->area->contexts[vcpu], regs);
+	return true;
+}
+
+bool guest_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs)
+{
+	struct stop_area *area = NULL;
+	struct xtop_error *error;
+	struct guest guest;
+	bool done = false;
+
+	if (vcpu >= info->n_vcpus)
+		return false;
+	error = stop_area_create(info, &area);
+	if (!error)
+		error = domctl_open(info, area, &guest);
+	if (!error) {
+		done = domctl_registers(&guest, vcpu, regs);
+		guest.ops->close(guest.context);
+	}
+	error_destroy(error);
+	stop_area_destroy(area);
+	return done;
 }
 
 /* --- which Xen -------------------------------------------------------------------------------- */

@@ -27,9 +27,6 @@ struct xtop_error *domctl_open(const struct guest_info *info, struct stop_area *
  */
 bool stop_area_is_stopped(const struct stop_area *area);
 
-/* Registers of one vCPU without stopping the guest; for guest_peek(). */
-bool domctl_registers(struct guest *guest, unsigned vcpu, struct registers *regs);
-
 /* Whether Xen takes the domctls this program was built for. */
 struct xtop_error *domctl_check_interface(void);
 

@@ -15,10 +15,31 @@
 
 static _Thread_local volatile sig_atomic_t fault_armed;
 static _Thread_local volatile sig_atomic_t fault_pages;
+/*
+ * A mapping of /dev/xen/privcmd cannot be split (privcmd_may_split() of Linux v6.6.137 and others:
+ * "xen/privcmd: fix double free via VMA splitting"), so a fault in the middle of one puts zeros in
+ * the place of all of it.
+ */
+static _Thread_local char *volatile fault_range;
+static _Thread_local volatile size_t fault_range_bytes;
+
+/* What is to be replaced for a fault at ADDRESS. */
+static void *fault_place(void *address, size_t *size_bytes)
+{
+	uintptr_t offset = (uintptr_t)address - (uintptr_t)fault_range;
+
+	if (offset < fault_range_bytes) {
+		*size_bytes = fault_range_bytes;
+		return fault_range;
+	}
+	*size_bytes = GUEST_PAGE_SIZE;
+	return (void *)((uintptr_t)address & ~(uintptr_t)GUEST_PAGE_MASK);
+}
 
 static void fault_handle(int signal_number, siginfo_t *info, void *context)
 {
-	void *page = (void *)((uintptr_t)info->si_addr & ~(uintptr_t)GUEST_PAGE_MASK);
+	size_t size_bytes;
+	void *place = fault_place(info->si_addr, &size_bytes);
 
 	(void)context;
 	/*
@@ -26,8 +47,8 @@ static void fault_handle(int signal_number, siginfo_t *info, void *context)
 	 * Linux: a bare system call.
 	 */
 	if (fault_armed && info->si_code > 0 &&
-	    mmap(page, GUEST_PAGE_SIZE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
-		 0) != MAP_FAILED) {
+	    mmap(place, size_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) !=
+		    MAP_FAILED) {
 		fault_pages++;
 		return;
 	}
@@ -44,13 +65,21 @@ void fault_install(void)
 
 void fault_arm(void)
 {
+	fault_arm_range(NULL, 0);
+}
+
+void fault_arm_range(void *start, size_t size_bytes)
+{
 	fault_pages = 0;
+	fault_range = start;
+	fault_range_bytes = size_bytes;
 	fault_armed = 1;
 }
 
 unsigned fault_disarm(void)
 {
 	fault_armed = 0;
+	fault_range_bytes = 0;
 	return (unsigned)fault_pages;
 }
 

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "xtop/guest.h"
+#include "xtop/memory.h"
 
 static struct xtop_error *no_xen(void)
 {
@@ -24,10 +25,16 @@ struct xtop_error *guest_list(struct guest_listing **listp, size_t *np)
 	return no_xen();
 }
 
-size_t guest_peek(const struct guest_info *info, uint64_t address, void *buffer, size_t size_bytes)
+bool guest_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs)
 {
-	(void)info, (void)address, (void)buffer, (void)size_bytes;
-	return 0;
+	(void)info, (void)vcpu, (void)regs;
+	return false;
+}
+
+struct xtop_error *foreign_open(uint32_t domid, struct memory **memoryp)
+{
+	(void)domid, (void)memoryp;
+	return no_xen();
 }
 
 struct xtop_error *

@@ -67,7 +67,7 @@ static enum sample_cut copy_page(struct copier *copier, const struct walk_reader
 {
 	frame_t frame;
 
-	switch (walk_x86(reader, regs, GVA(address), &frame)) {
+	switch (walk_x86(reader, walk_root(regs), GVA(address), &frame)) {
 	case WALK_OK:
 		*page = get(copier, frame);
 		return *page ? CUT_NONE : CUT_NOT_MAPPED;

@@ -4,8 +4,11 @@
 #include "config.h"
 
 #include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "memory_guest.h"
 #include "tests/tap.h"
@@ -48,6 +51,33 @@ static void test_armed(void)
 	fault_arm();
 	check_u64(pages[0][1], 0, "stays zeros");
 	check_u64(fault_disarm(), 0, "a new count");
+	unmap_pages();
+}
+
+/* A mapping of several pages: one that is gone takes the others along, those outside not. */
+static void test_range(void)
+{
+	char path[] = "/tmp/test_fault.XXXXXX";
+	int fd = mkstemp(path);
+	volatile unsigned char *range;
+
+	unlink(path);
+	map_pages();
+	memory_guest_revoke(memory, 1);
+	check(ftruncate(fd, 3 * GUEST_PAGE_SIZE) == 0 && pwrite(fd, "x", 1, 0) == 1, "a file");
+	range = mmap(NULL, 3 * GUEST_PAGE_SIZE, PROT_READ, MAP_SHARED, fd, 0);
+	check(ftruncate(fd, GUEST_PAGE_SIZE) == 0, "of which two pages go away");
+	fault_arm_range((void *)(uintptr_t)range, 3 * GUEST_PAGE_SIZE);
+	check_u64(range[0], 'x', "the first page");
+	check_u64(range[GUEST_PAGE_SIZE], 0, "the second, gone");
+	check_u64(range[0], 0, "all of it is replaced");
+	check_u64(range[2 * GUEST_PAGE_SIZE + 5], 0, "the third");
+	check_u64(fault_count(), 1, "by one fault");
+	check_u64(pages[1][5], 0, "a page elsewhere");
+	check_u64(pages[2][5], 0x11, "is alone");
+	check_u64(fault_disarm(), 2, "faults");
+	munmap((void *)(uintptr_t)range, 3 * GUEST_PAGE_SIZE);
+	close(fd);
 	unmap_pages();
 }
 
@@ -112,6 +142,7 @@ int main(void)
 {
 	fault_install();
 	test_armed();
+	test_range();
 	test_unarmed();
 	test_sent();
 	return tap_done();

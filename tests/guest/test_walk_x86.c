@@ -33,7 +33,7 @@ static enum walk_result walk(struct memory_guest *guest, unsigned levels, uint64
 
 	if (levels == 5)
 		regs.cr4 |= CR4_LA57_BIT;
-	result = walk_x86(&reader, &regs, GVA(address), &found);
+	result = walk_x86(&reader, walk_root(&regs), GVA(address), &found);
 	*frame = found.value;
 	return result;
 }
@@ -192,8 +192,50 @@ static void test_tables_of_themselves(void)
 	memory_guest_destroy(guest);
 }
 
+/* --- spans ------------------------------------------------------------------------------------ */
+
+static void check_span(struct memory_guest *guest, struct memory_root root, uint64_t address,
+		       enum walk_result result, uint64_t rest_bytes, const char *what)
+{
+	struct walk_reader reader = { .table = table_of, .context = guest };
+	struct walk_span span;
+	enum walk_result got = walk_x86_span(&reader, root, GVA(address), &span);
+
+	check(got == result && span.rest_bytes == rest_bytes,
+	      "%s: result %d, %#" PRIx64 " bytes to its end (expected %d, %#" PRIx64 ")", what, got,
+	      span.rest_bytes, result, rest_bytes);
+}
+
+/* Where a page ends, and a hole: that of the level it is met at. */
+static void test_spans(void)
+{
+	struct memory_guest *guest = memory_guest_create(1);
+	struct memory_root root = walk_root(&guest->regs[0]);
+	struct memory_root la57 = { .cr3 = root.cr3, .la57 = true };
+
+	*memory_guest_entry(guest, root.cr3, 4, 1, KERNEL) = 5ULL << 12 | PTE_P;
+	*memory_guest_entry(guest, root.cr3, 4, 2, KERNEL + (4ULL << 20)) =
+		0x600ULL << 12 | PTE_PS | PTE_P;
+	*memory_guest_entry(guest, root.cr3, 4, 2, KERNEL + (6ULL << 20)) =
+		0xffffffULL << 12 | PTE_P;
+	check_span(guest, root, KERNEL, WALK_OK, 0x1000 - 0x567, "4 KiB");
+	check_span(guest, root, KERNEL + (4 << 20), WALK_OK, 0x200000 - 0x34567, "2 MiB");
+	check_span(guest, root, KERNEL + 0x1000, WALK_NOT_PRESENT, 0x1000 - 0x567, "no page");
+	check_span(guest, root, KERNEL + (2 << 20), WALK_NOT_PRESENT, 0x200000 - 0x34567,
+		   "no table");
+	check_span(guest, root, KERNEL + (6 << 20), WALK_NOT_MAPPED, 0x200000 - 0x34567,
+		   "a table that cannot be had");
+	check_span(guest, root, 0, WALK_NOT_PRESENT, 1ULL << 39, "no entry at the top");
+	check_span(guest, root, 0x0000900000000000, WALK_NOT_CANONICAL,
+		   0xffff800000000000 - 0x0000900000000000, "not canonical");
+	check_span(guest, la57, 0x0100000000000000, WALK_NOT_CANONICAL,
+		   0xff00000000000000 - 0x0100000000000000, "not canonical with five levels");
+	memory_guest_destroy(guest);
+}
+
 int main(void)
 {
+	test_spans();
 	test_sizes();
 	test_bits_that_are_no_address();
 	test_flags_on_the_way();

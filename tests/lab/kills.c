@@ -33,6 +33,7 @@
 #include <unistd.h>
 
 #include "guest/domctl.h"
+#include "xtop/memory.h"
 #include "xtop/options.h"
 #include "xtop/session.h"
 
@@ -56,6 +57,7 @@ static const char *const role_names[N_ROLES] = { "sampler", "guard", "main" };
 
 static struct guest_info info;
 static struct guest guest;
+static struct memory *memory;
 static uint64_t heartbeat_address;
 static struct options options;
 
@@ -107,8 +109,11 @@ static uint64_t read_heartbeat(void)
 {
 	uint64_t rounds[MAX_VCPUS], sum = 0;
 	size_t size = info.n_vcpus * sizeof(rounds[0]);
+	struct registers regs;
 
-	if (info.n_vcpus > MAX_VCPUS || guest_peek(&info, heartbeat_address, rounds, size) != size)
+	memory_refresh(memory);
+	if (info.n_vcpus > MAX_VCPUS || !guest_registers(&info, 0, &regs) ||
+	    memory_read(memory, walk_root(&regs), heartbeat_address, rounds, size) != size)
 		die("cannot read the guest's counters");
 	for (unsigned i = 0; i < info.n_vcpus; i++)
 		sum += rounds[i];
@@ -295,6 +300,7 @@ static void prepare(const char *domain, const char *kernel)
 	must(guest_find(domain, &info));
 	must(stop_area_create(&info, &area));
 	must(domctl_open(&info, area, &guest));
+	must(foreign_open(info.domid, &memory));
 	heartbeat_address = find_symbol(kernel, "heartbeat");
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param) < 0)

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The memory of a live guest for the resolver (memory.h): a handle of /dev/xen/privcmd that may map
+ * this guest's pages and do nothing else, neither hypercalls nor other domains' pages
+ * (IOCTL_PRIVCMD_RESTRICT, in Linux v4.14). Opened by main while it is privileged, used by the
+ * resolver's thread.
+ *
+ * A batch of pages is mapped, copied and unmapped at once: a mapping that was kept would keep a dead
+ * domain as a zombie. Bare ioctls instead of libxenforeignmemory, whose map function asks again and
+ * again, sleeping, for as long as a frame is paged out; here that frame is refused.
+ */
+#include "config.h"
+
+#include <xenctrl.h> /* first: it has the types of privcmd.h */
+#include <xen/sys/privcmd.h>
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "xtop/guest.h"
+#include "xtop/memory.h"
+
+struct foreign {
+	int fd;
+	domid_t domid;
+	int errors[MEMORY_BATCH_PAGES];
+};
+
+_Static_assert(sizeof(frame_t) == sizeof(xen_pfn_t), "frames are handed to Xen as they are");
+
+/* The N FRAMES one behind the other; foreign->errors says which are not there. NULL: none is. */
+static char *foreign_map(struct foreign *foreign, const frame_t *frames, size_t n)
+{
+	char *map = mmap(NULL, n * GUEST_PAGE_SIZE, PROT_READ, MAP_SHARED, foreign->fd, 0);
+	privcmd_mmapbatch_v2_t batch = {
+		.num = (unsigned)n,
+		.dom = foreign->domid,
+		.addr = (uintptr_t)map,
+		.arr = (const xen_pfn_t *)frames,
+		.err = foreign->errors,
+	};
+
+	if (map == MAP_FAILED)
+		return NULL;
+	/* ENOENT: all was tried, and some are paged out. */
+	if (ioctl(foreign->fd, IOCTL_PRIVCMD_MMAPBATCH_V2, &batch) < 0 && errno != ENOENT) {
+		munmap(map, n * GUEST_PAGE_SIZE);
+		return NULL;
+	}
+	return map;
+}
+
+/* False: some page went away meanwhile, and nothing in PAGES is sure. */
+static bool foreign_copy(struct foreign *foreign, const frame_t *frames, size_t n, char *pages,
+			 bool *ok)
+{
+	char *map = foreign_map(foreign, frames, n);
+	unsigned faults;
+
+	memset(ok, 0, n * sizeof(ok[0]));
+	if (!map)
+		return true;
+	fault_arm_range(map, n * GUEST_PAGE_SIZE);
+	for (size_t i = 0; i < n; i++) {
+		ok[i] = foreign->errors[i] == 0;
+		if (ok[i])
+			memcpy(pages + i * GUEST_PAGE_SIZE, map + i * GUEST_PAGE_SIZE,
+			       GUEST_PAGE_SIZE);
+	}
+	faults = fault_disarm();
+	munmap(map, n * GUEST_PAGE_SIZE);
+	return faults == 0;
+}
+
+static void foreign_read(void *context, const frame_t *frames, size_t n, void *pages, bool *ok)
+{
+	struct foreign *foreign = context;
+
+	assert(n <= MEMORY_BATCH_PAGES);
+	if (foreign_copy(foreign, frames, n, pages, ok))
+		return;
+	/* It balloons just now: one by one, so that one page costs no other. */
+	for (size_t i = 0; i < n; i++)
+		if (!foreign_copy(foreign, &frames[i], 1, (char *)pages + i * GUEST_PAGE_SIZE,
+				  &ok[i]))
+			ok[i] = false;
+}
+
+static void foreign_close(void *context)
+{
+	struct foreign *foreign = context;
+
+	if (foreign->fd >= 0)
+		close(foreign->fd);
+	free(foreign);
+}
+
+static const struct memory_ops foreign_ops = { .read = foreign_read, .close = foreign_close };
+
+struct xtop_error *foreign_open(uint32_t domid, struct memory **memoryp)
+{
+	struct foreign *foreign = calloc(1, sizeof(*foreign));
+
+	if (!foreign)
+		return error_create("out of memory");
+	foreign->domid = (domid_t)domid;
+	foreign->fd = open("/dev/xen/privcmd", O_RDWR | O_CLOEXEC);
+	if (foreign->fd < 0 || ioctl(foreign->fd, IOCTL_PRIVCMD_RESTRICT, &foreign->domid) < 0) {
+		int errno_value = errno;
+
+		foreign_close(foreign);
+		return error_create_errno(errno_value, "cannot open the guest's memory");
+	}
+	fault_install();
+	return memory_create(&foreign_ops, foreign, memoryp);
+}
