@@ -179,6 +179,7 @@ static struct xtop_error *pipeline_create_resolver(struct pipeline *pipeline)
 		.control = pipeline->control,
 		.slot = pipeline->slot,
 		.symbols = pipeline->symbols,
+		.how = pipeline->options->unwind,
 		.writer = pipeline->writer,
 		.n_vcpus = pipeline->guest.n_vcpus,
 		.half_life_ns = (uint64_t)(pipeline->options->half_life_s * 1e9),

@@ -44,8 +44,6 @@ struct xtop_error *session_check(const struct options *options)
 	struct filter *filter = NULL;
 	struct xtop_error *error = NULL;
 
-	if (options->unwind == UNWIND_ORC || options->unwind == UNWIND_DWARF)
-		return error_create("no unwind tables are read yet: only frame pointers (-u fp)");
 	if (options->n_domains == 0 && !options->replay)
 		return error_create(
 			"which domain? Give -d NAME, domid or UUID; xtop -l lists them");

@@ -23,6 +23,7 @@ struct resolver_settings {
 	struct control *control;
 	struct snapshot_slot *slot;
 	const struct symbols *symbols;
+	enum unwind_how how;
 	struct recording_writer *writer; /* gets every record; NULL: none */
 	unsigned n_vcpus;
 	uint64_t half_life_ns;           /* 0: no decay */

@@ -38,6 +38,8 @@ struct resolver_counts {
 	uint64_t user;                   /* samples in user code */
 	uint64_t stops[N_UNWIND_STOPS];  /* samples by how their walk ended */
 	uint64_t cuts[N_SAMPLE_CUTS];    /* samples with UNWIND_CUT, by why their stack ended */
+	uint64_t parts[N_UNWIND_PARTS];  /* samples with a part of the kernel, of user code */
+	uint64_t parts_complete[N_UNWIND_PARTS]; /* of these, with that part whole */
 	uint64_t frames;                 /* frames looked up */
 	uint64_t frames_unknown;         /* of these without a name */
 	uint64_t samples_unknown;        /* samples whose innermost frame has no name */

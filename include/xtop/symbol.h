@@ -88,6 +88,8 @@ char *symbol_demangle(const char *name);
 /* --- symbols.c: everything known -------------------------------------------------------------- */
 
 struct symbols;
+struct image; /* xtop/image.h */
+struct space;
 
 struct symbol {
 	const char *name;   /* raw; lives as long as the symbols */
@@ -117,6 +119,9 @@ bool symbols_lookup(const struct symbols *symbols, uint64_t address, struct symb
 bool symbols_may_be_code(const struct symbols *symbols, uint64_t address);
 
 size_t symbols_count(const struct symbols *symbols); /* images */
+/* The image of each, lent; where they were linked to lie, as a space that lives as long as SYMBOLS. */
+struct image *symbols_image(const struct symbols *symbols, size_t index);
+const struct space *symbols_space(const struct symbols *symbols);
 const struct symtab *symbols_table(const struct symbols *symbols, size_t index);
 const char *symbols_module(const struct symbols *symbols, size_t index);
 const struct build_id *symbols_build_id(const struct symbols *symbols, size_t index);

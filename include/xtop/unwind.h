@@ -6,6 +6,8 @@
 #ifndef XTOP_UNWIND_H
 #define XTOP_UNWIND_H
 
+#include <stdbool.h>
+
 #include "xtop/sample.h"
 
 #define UNWIND_MAX_FRAMES 512
@@ -17,16 +19,18 @@ enum unwind_stop {
 	UNWIND_COMPLETE,
 	UNWIND_CUT,       /* the stack bytes end before the stack does: the sample's cut says why */
 	UNWIND_LOOP,      /* the next frame is not further out: a loop, or not a frame */
-	UNWIND_BAD,       /* a frame pointer or return address that cannot be one */
+	UNWIND_BAD,       /* a frame pointer, return address or table that cannot be right */
 	UNWIND_TOO_DEEP,  /* UNWIND_MAX_FRAMES */
 	UNWIND_NO_TABLES, /* nothing says how to unwind there */
+	UNWIND_REPLACED,  /* a tracer in the guest took the return address away (fgraph, kretprobes) */
 };
-#define N_UNWIND_STOPS 6
+#define N_UNWIND_STOPS 7
 
 enum unwind_frame_flag {
 	FRAME_RETURN = 1 << 0, /* a return address: the call is at address - 1 */
 	FRAME_GUESS = 1 << 1,  /* found by a heuristic */
 	FRAME_USER = 1 << 2,   /* user code */
+	FRAME_BROKEN = 1 << 3, /* what lies between it and the frame before was not found */
 };
 
 struct unwind_frame {
@@ -34,21 +38,51 @@ struct unwind_frame {
 	uint32_t flags; /* enum unwind_frame_flag */
 };
 
+/* A stack has two parts, each of which may be missing: of the kernel, and of the user code it serves. */
+enum unwind_part { UNWIND_KERNEL, UNWIND_USER };
+#define N_UNWIND_PARTS 2
+
+struct unwind_part_end {
+	bool walked;           /* there are frames of it */
+	enum unwind_stop stop; /* the kernel's is complete when it reached the user code's registers */
+	uint32_t pieces;       /* bit i: piece i of the sample was used */
+	int last_piece;        /* where it ended; -1: nowhere that was copied */
+};
+
 struct unwind_stack {
 	unsigned n_frames;
-	enum unwind_stop stop;
-	uint64_t reached; /* address just past the outermost stack byte that was used; 0: none */
+	enum unwind_stop stop; /* of the innermost part that is not complete */
+	struct unwind_part_end parts[N_UNWIND_PARTS];
+	uint64_t reached[SAMPLE_MAX_STACKS]; /* by piece: address just past the outermost byte used; 0: none */
 	struct unwind_frame frames[UNWIND_MAX_FRAMES];
 };
 
-struct symbols;
+struct mapping;
+struct space;
+
+/* What was found for an address; true as long as the space is the same. Zeroed to begin with. */
+#define UNWIND_CACHE_SLOTS 1024
+struct unwind_cache {
+	struct {
+		uint64_t generation, address;
+		const struct mapping *mapping;
+	} slots[UNWIND_CACHE_SLOTS];
+};
+
+struct unwind_spaces {
+	const struct space *kernel, *user; /* NULL: nothing is known of it */
+	bool user_whole;                   /* `user` has all there is: elsewhere there is no code */
+	struct unwind_cache *cache;        /* NULL: none */
+};
 
 /*
- * Frame pointers. SYMBOLS may be NULL; with them a vCPU caught on the first byte of a function
- * still gets its caller, and a return address outside all known code ends the walk.
- * VCPU must have passed sample_check().
+ * UNWIND_AUTO takes for each frame what covers its address: ORC, compiled CFI, libunwind, and frame
+ * pointers where nothing does. Any other way is the only one. VCPU must have passed sample_check().
+ *
+ * When the kernel's part ends early and the user registers are known all the same, the user part
+ * goes on from there and its first frame is FRAME_BROKEN.
  */
-void unwind_fp(const struct sample_vcpu *vcpu, const struct symbols *symbols,
-	       struct unwind_stack *stack);
+void unwind_stack(const struct sample_vcpu *vcpu, const struct unwind_spaces *spaces,
+		  enum unwind_how how, struct unwind_stack *stack);
 
 #endif

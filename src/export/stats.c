@@ -218,6 +218,12 @@ static const char *const stop_names[N_UNWIND_STOPS] = {
 	[UNWIND_COMPLETE] = "complete", [UNWIND_CUT] = "cut",
 	[UNWIND_LOOP] = "loop",         [UNWIND_BAD] = "bad",
 	[UNWIND_TOO_DEEP] = "too_deep", [UNWIND_NO_TABLES] = "no_tables",
+	[UNWIND_REPLACED] = "replaced",
+};
+
+static const char *const part_names[N_UNWIND_PARTS] = {
+	[UNWIND_KERNEL] = "kernel",
+	[UNWIND_USER] = "user",
 };
 
 static const char *const cut_names[N_SAMPLE_CUTS] = {
@@ -300,6 +306,12 @@ static void stats_put_resolver(struct json *json, const struct resolver_counts *
 	json_close(json, '}');
 	json_open(json, "stops", '{');
 	stats_put_words(json, resolver->stops, stop_names, N_UNWIND_STOPS);
+	json_close(json, '}');
+	json_open(json, "parts", '{');
+	stats_put_words(json, resolver->parts, part_names, N_UNWIND_PARTS);
+	json_close(json, '}');
+	json_open(json, "parts_complete", '{');
+	stats_put_words(json, resolver->parts_complete, part_names, N_UNWIND_PARTS);
 	json_close(json, '}');
 	json_open(json, "cuts", '{');
 	stats_put_words(json, resolver->cuts, cut_names, N_SAMPLE_CUTS);

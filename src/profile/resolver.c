@@ -2,8 +2,8 @@
 /*
  * The resolver; see xtop/resolver.h. From a record of the ring to the profile:
  *
- *   sample_check ─► unwind ─► frame ids (names, cached by address) ─► profile_add
- *                      └► how far up the stack was live ─► control, for the sampler's next copy
+ *   sample_check ─► place ─► unwind ─► frame ids (names, cached by address) ─► profile_add
+ *                                └► how far up the stack was live ─► control, for the sampler's next copy
  *
  * It sleeps while the ring is empty and looks again a few hundred times a second: the sampler,
  * which stops the guest, is never made to wake anybody up.
@@ -16,15 +16,18 @@
 #include <string.h>
 #include <time.h>
 
+#include "xtop/image.h"
+
 #define RESOLVER_NAP_NS 5000000 /* between looks at an empty ring */
 
 /* Address -> frame id, direct-mapped: most samples come from few addresses. */
 #define RESOLVER_CACHE_SLOTS 16384
 
 struct resolver_slot {
+	uint64_t generation; /* of the space; 0: it is empty, or nothing is known of a space */
 	uint64_t address;
 	uint32_t frame;
-	bool filled, user, unknown;
+	bool user, unknown;
 };
 
 struct resolver {
@@ -35,6 +38,8 @@ struct resolver {
 	uint64_t latest_ns; /* on the samples' clock */
 	struct resolver_counts counts;
 	struct snapshot_vcpu vcpus[SAMPLE_MAX_VCPUS];
+	struct unwind_cache unwind_cache;
+	struct unwind_spaces spaces; /* of the sample */
 	struct unwind_stack stack;
 	uint32_t folded[SNAPSHOT_MAX_DEPTH];
 	struct resolver_slot cache[RESOLVER_CACHE_SLOTS];
@@ -72,20 +77,37 @@ void resolver_destroy(struct resolver *resolver)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-static void resolver_name(struct resolver *resolver, struct resolver_slot *slot, uint64_t address,
-			  bool user)
+/*
+ * What has no name is told apart by where it lies: in a user program or library by its place in the
+ * file, which is the same in every process.
+ */
+static uint32_t resolver_unnamed(struct resolver *resolver, enum frame_kind kind,
+				 const struct mapping *mapping, uint64_t address)
 {
-	enum frame_kind kind = user ? FRAME_KIND_USERLAND : FRAME_KIND_KERNEL;
-	struct symbol symbol;
+	const char *module = mapping && mapping->image ? mapping->image->name : "";
 
-	slot->address = address;
-	slot->user = user;
-	slot->filled = true;
-	slot->unknown = !symbols_lookup(resolver->settings.symbols, address, &symbol);
-	if (slot->unknown)
-		symbol = (struct symbol){ .name = NULL, .module = "", .start = address };
-	slot->frame =
-		frames_intern(resolver->frames, kind, symbol.name, symbol.module, symbol.start);
+	if (mapping && mapping->kind == MAPPING_ANONYMOUS)
+		return frames_intern(resolver->frames, kind, "[jit]", "", 0);
+	if (mapping && kind == FRAME_KIND_USERLAND && resolver->spaces.user_whole)
+		address += mapping->file_offset - mapping->start;
+	return frames_intern(resolver->frames, kind, NULL, module, address);
+}
+
+static void resolver_name(struct resolver *resolver, struct resolver_slot *slot,
+			  const struct space *space, uint64_t address)
+{
+	enum frame_kind kind = slot->user ? FRAME_KIND_USERLAND : FRAME_KIND_KERNEL;
+	const struct mapping *mapping = NULL;
+	struct symtab_entry entry;
+
+	if (space && space_lookup(space, address, &entry, &mapping)) {
+		slot->unknown = false;
+		slot->frame = frames_intern(resolver->frames, kind, entry.name,
+					    mapping->image->name, entry.start - mapping->bias);
+		return;
+	}
+	slot->unknown = !mapping || mapping->kind != MAPPING_ANONYMOUS;
+	slot->frame = resolver_unnamed(resolver, kind, mapping, address);
 }
 
 /*
@@ -97,11 +119,19 @@ static uint32_t resolver_frame(struct resolver *resolver, const struct unwind_fr
 {
 	uint64_t address = frame->address - !!(frame->flags & FRAME_RETURN);
 	bool user = frame->flags & FRAME_USER;
-	uint64_t hash = (address ^ user) * 0x9e3779b97f4a7c15ULL >> 32; /* Fibonacci hashing */
+	const struct space *space = user ? resolver->spaces.user : resolver->spaces.kernel;
+	uint64_t generation = space ? space_generation(space) : 0;
+	uint64_t hash = (address ^ user ^ generation << 32) * 0x9e3779b97f4a7c15ULL >>
+			32; /* Fibonacci hashing */
 	struct resolver_slot *slot = &resolver->cache[hash % RESOLVER_CACHE_SLOTS];
 
-	if (!slot->filled || slot->address != address || slot->user != user)
-		resolver_name(resolver, slot, address, user);
+	if (!generation || slot->generation != generation || slot->address != address ||
+	    slot->user != user) {
+		slot->generation = generation;
+		slot->address = address;
+		slot->user = user;
+		resolver_name(resolver, slot, space, address);
+	}
 	*unknown = slot->unknown;
 	resolver->counts.frames++;
 	resolver->counts.frames_unknown += slot->unknown;
@@ -110,35 +140,87 @@ static uint32_t resolver_frame(struct resolver *resolver, const struct unwind_fr
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-/* Outermost first, under [truncated] when the outermost function was not reached. */
+/* Whether the outermost function was reached, whatever is missing further in. */
+static bool resolver_is_rooted(const struct unwind_stack *stack)
+{
+	enum unwind_part outer = stack->parts[UNWIND_USER].walked ? UNWIND_USER : UNWIND_KERNEL;
+
+	return stack->parts[outer].stop == UNWIND_COMPLETE;
+}
+
+/*
+ * Outermost first, under [truncated] when the outermost function was not reached, and with
+ * [truncated] where something in between was not.
+ */
 static void resolver_fold(struct resolver *resolver, uint64_t time_ns)
 {
 	const struct unwind_stack *stack = &resolver->stack;
 	bool unknown = false;
 	size_t n = 0;
 
-	if (stack->stop != UNWIND_COMPLETE)
+	if (!resolver_is_rooted(stack))
 		resolver->folded[n++] = FRAME_TRUNCATED;
-	for (unsigned i = stack->n_frames; i > 0; i--)
+	for (unsigned i = stack->n_frames; i > 0; i--) {
 		resolver->folded[n++] = resolver_frame(resolver, &stack->frames[i - 1], &unknown);
+		if (stack->frames[i - 1].flags & FRAME_BROKEN)
+			resolver->folded[n++] = FRAME_TRUNCATED;
+	}
 	resolver->counts.samples_unknown += unknown; /* of the innermost, which came last */
 	profile_add(resolver->profile, resolver->folded, n, time_ns, 1);
 }
 
-/* A complete stack says where it ends; one that was cut short asks for twice as much. */
-static void resolver_learn(const struct resolver *resolver, const struct sample_vcpu *vcpu)
+/* Of one part: complete, it says where each of its stacks ends; cut short, one needs twice as much. */
+static void resolver_learn_part(const struct resolver *resolver, const struct sample_vcpu *vcpu,
+				const struct unwind_part_end *end)
 {
-	const struct unwind_stack *stack = &resolver->stack;
 	const struct sample_stack *piece = sample_first_stack(vcpu);
 	struct control *control = resolver->settings.control;
 
-	if (!resolver->settings.live || !vcpu->n_stacks)
+	for (int i = 0; i < vcpu->n_stacks; i++, piece = sample_next_stack(piece)) {
+		if (end->stop == UNWIND_COMPLETE && end->pieces >> i & 1)
+			control_learn_stack(control, piece->address, resolver->stack.reached[i]);
+		else if (end->stop == UNWIND_CUT && vcpu->cut == CUT_LIMIT && end->last_piece == i)
+			control_learn_stack(control, piece->address,
+					    piece->address + 2 * (uint64_t)piece->size_bytes);
+	}
+}
+
+static void resolver_learn(const struct resolver *resolver, const struct sample_vcpu *vcpu)
+{
+	if (!resolver->settings.live)
 		return;
-	if (stack->stop == UNWIND_COMPLETE && stack->reached > piece->address)
-		control_learn_stack(control, piece->address, stack->reached);
-	else if (stack->stop == UNWIND_CUT && vcpu->cut == CUT_LIMIT)
-		control_learn_stack(control, piece->address,
-				    piece->address + 2 * (uint64_t)piece->size_bytes);
+	for (unsigned i = 0; i < N_UNWIND_PARTS; i++)
+		if (resolver->stack.parts[i].walked)
+			resolver_learn_part(resolver, vcpu, &resolver->stack.parts[i]);
+}
+
+static void resolver_count_stack(struct resolver *resolver, const struct sample_vcpu *vcpu)
+{
+	const struct unwind_stack *stack = &resolver->stack;
+	struct resolver_counts *counts = &resolver->counts;
+
+	counts->stops[stack->stop]++;
+	if (stack->stop == UNWIND_CUT)
+		counts->cuts[vcpu->cut]++;
+	for (unsigned i = 0; i < N_UNWIND_PARTS; i++) {
+		const struct unwind_part_end *end = &stack->parts[i];
+
+		counts->parts[i] += end->walked;
+		counts->parts_complete[i] += end->walked && end->stop == UNWIND_COMPLETE;
+	}
+}
+
+/*
+ * Whose code the sample ran. What runs inside the guest is not looked into: the files of -k name
+ * all code, of the kernel and of the one program.
+ */
+static void resolver_place(struct resolver *resolver)
+{
+	const struct space *given = symbols_space(resolver->settings.symbols);
+
+	resolver->spaces = (struct unwind_spaces){ .kernel = given,
+						   .user = given,
+						   .cache = &resolver->unwind_cache };
 }
 
 static void resolver_add_vcpu(struct resolver *resolver, const struct sample_vcpu *vcpu,
@@ -154,10 +236,9 @@ static void resolver_add_vcpu(struct resolver *resolver, const struct sample_vcp
 	counts->samples++;
 	counts->user += vcpu->user;
 	states->user += vcpu->user && vcpu->state == VCPU_RUNNING;
-	unwind_fp(vcpu, resolver->settings.symbols, &resolver->stack);
-	counts->stops[resolver->stack.stop]++;
-	if (resolver->stack.stop == UNWIND_CUT)
-		counts->cuts[vcpu->cut]++;
+	resolver_place(resolver);
+	unwind_stack(vcpu, &resolver->spaces, resolver->settings.how, &resolver->stack);
+	resolver_count_stack(resolver, vcpu);
 	resolver_learn(resolver, vcpu);
 	resolver_fold(resolver, time_ns);
 }

@@ -3,11 +3,8 @@
  * Everything known about names: one image a file, kernel module or recorded table. Filled before
  * sampling starts, on main's thread; read-only then.
  *
- * Images may overlap (a module's pages are reused, a file is given twice): the one added last
- * answers, and where it has no name for the address, the one before it, and so on. Which image to
- * begin with stands in cells, a step function over all addresses: cell i holds from its start to
- * that of cell i + 1, and names the image added last of those that reach over it, or none. Images
- * that lie apart, which is the rule, cost one binary search however many there are.
+ * The images lie in one space where they were linked to lie. A table that is empty is an image
+ * without a place there.
  */
 #include "config.h"
 
@@ -23,27 +20,14 @@
 #include <unistd.h>
 
 #include "xtop/cleanup.h"
+#include "xtop/image.h"
 
-#define NO_IMAGE   UINT32_MAX
 #define COPY_BYTES (64U << 10)
 
-struct image {
-	struct symtab *tab;
-	char *module;
-	struct build_id build_id;
-	uint64_t start, end; /* first start and last end of its symbols */
-};
-
-struct symbols_cell {
-	uint64_t start;
-	uint32_t image; /* index, or NO_IMAGE */
-};
-
 struct symbols {
-	struct image *images;
+	struct image **images;
 	size_t n_images;
-	struct symbols_cell *cells; /* the first starts at 0 */
-	size_t n_cells;
+	struct space *space;
 };
 
 static void cleanup_symtab(struct symtab **tab)
@@ -54,16 +38,15 @@ static void cleanup_symtab(struct symtab **tab)
 struct xtop_error *symbols_create(struct symbols **symbolsp)
 {
 	struct symbols *symbols = calloc(1, sizeof(*symbols));
-	struct symbols_cell *cells = malloc(sizeof(*cells));
+	struct xtop_error *error;
 
-	if (!symbols || !cells) {
-		free(symbols);
-		free(cells);
+	if (!symbols)
 		return error_create("out of memory for symbols");
+	error = space_create(&symbols->space);
+	if (error) {
+		free(symbols);
+		return error;
 	}
-	cells[0] = (struct symbols_cell){ 0, NO_IMAGE };
-	symbols->cells = cells;
-	symbols->n_cells = 1;
 	*symbolsp = symbols;
 	return NULL;
 }
@@ -72,75 +55,27 @@ void symbols_destroy(struct symbols *symbols)
 {
 	if (!symbols)
 		return;
-	for (size_t i = 0; i < symbols->n_images; i++) {
-		symtab_destroy(symbols->images[i].tab);
-		free(symbols->images[i].module);
-	}
+	space_destroy(symbols->space);
+	for (size_t i = 0; i < symbols->n_images; i++)
+		image_unref(symbols->images[i]);
 	free(symbols->images);
-	free(symbols->cells);
 	free(symbols);
 }
 
 /* --- the set of images ------------------------------------------------------------------------ */
 
-/* Index of the cell that holds ADDRESS. */
-static size_t symbols_cell(const struct symbols *symbols, uint64_t address)
-{
-	size_t low = 0, high = symbols->n_cells;
-
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (symbols->cells[middle].start <= address)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/* Index of the cell that starts at ADDRESS, made if there is none. */
-static size_t symbols_split_cell(struct symbols *symbols, uint64_t address)
-{
-	size_t i = symbols_cell(symbols, address);
-	struct symbols_cell *cell = &symbols->cells[i];
-
-	if (cell->start == address)
-		return i;
-	memmove(cell + 2, cell + 1, (symbols->n_cells - i - 1) * sizeof(*cell));
-	symbols->n_cells++;
-	cell[1] = (struct symbols_cell){ address, cell->image };
-	return i + 1;
-}
-
-/* [START, END) belongs to IMAGE now, whoever had it before. There is room for two more cells. */
-static void symbols_cover(struct symbols *symbols, uint64_t start, uint64_t end, uint32_t image)
-{
-	size_t first = symbols_split_cell(symbols, start),
-	       behind = symbols_split_cell(symbols, end);
-	struct symbols_cell *cells = symbols->cells;
-
-	cells[first].image = image;
-	memmove(&cells[first + 1], &cells[behind], (symbols->n_cells - behind) * sizeof(*cells));
-	symbols->n_cells -= behind - first - 1;
-}
-
-/* Room for one more image. */
 static struct xtop_error *symbols_reserve(struct symbols *symbols)
 {
-	struct image *images;
-	struct symbols_cell *cells;
+	struct image **images;
 
 	if (symbols->n_images == SYMBOLS_MAX_IMAGES)
 		return error_create("more than %u files and modules with symbols",
 				    SYMBOLS_MAX_IMAGES);
-	images = realloc(symbols->images, (symbols->n_images + 1) * sizeof(*images));
-	if (images)
-		symbols->images = images;
-	cells = realloc(symbols->cells, (symbols->n_cells + 2) * sizeof(*cells));
-	if (cells)
-		symbols->cells = cells;
-	return images && cells ? NULL : error_create("out of memory for symbols");
+	images = realloc(symbols->images, (symbols->n_images + 1) * sizeof(struct image *));
+	if (!images)
+		return error_create("out of memory for symbols");
+	symbols->images = images;
+	return NULL;
 }
 
 static uint64_t symbols_last_end(const struct symtab *tab)
@@ -156,25 +91,35 @@ static uint64_t symbols_last_end(const struct symtab *tab)
 	return end;
 }
 
+static struct xtop_error *symbols_map(struct symbols *symbols, struct image *image)
+{
+	struct mapping mapping = { .image = image, .kind = MAPPING_CODE };
+
+	if (!symtab_count(image->symtab))
+		return NULL;
+	mapping.start = symtab_at(image->symtab, 0).start;
+	mapping.end = symbols_last_end(image->symtab);
+	return space_add(symbols->space, &mapping);
+}
+
 struct xtop_error *symbols_add_table(struct symbols *symbols, struct symtab *tab,
 				     const char *module, const struct build_id *build_id)
 {
-	struct image image = { .tab = tab, .module = strdup(module) };
+	_cleanup_(cleanup_symtab) struct symtab *owned = tab;
 	struct xtop_error *error = symbols_reserve(symbols);
+	struct image *image;
 
-	if (!error && !image.module)
-		error = error_create("out of memory for symbols");
-	if (error) {
-		symtab_destroy(tab);
-		free(image.module);
+	if (!error)
+		error = image_create(module, &image);
+	if (error)
 		return error;
-	}
+	image->symtab = no_cleanup_ptr(owned);
 	if (build_id)
-		image.build_id = *build_id;
-	if (symtab_count(tab)) {
-		image.start = symtab_at(tab, 0).start;
-		image.end = symbols_last_end(tab);
-		symbols_cover(symbols, image.start, image.end, symbols->n_images);
+		image->build_id = *build_id;
+	error = symbols_map(symbols, image);
+	if (error) {
+		image_unref(image);
+		return error;
 	}
 	symbols->images[symbols->n_images++] = image;
 	return NULL;
@@ -182,27 +127,18 @@ struct xtop_error *symbols_add_table(struct symbols *symbols, struct symtab *tab
 
 bool symbols_lookup(const struct symbols *symbols, uint64_t address, struct symbol *symbol)
 {
-	uint32_t newest = symbols->cells[symbols_cell(symbols, address)].image;
+	const struct mapping *mapping;
 	struct symtab_entry entry;
 
-	if (newest == NO_IMAGE)
+	if (!space_lookup(symbols->space, address, &entry, &mapping))
 		return false;
-	for (size_t i = newest + 1; i-- > 0;) {
-		const struct image *image = &symbols->images[i];
-
-		if (address < image->start || address >= image->end ||
-		    !symtab_lookup(image->tab, address, &entry))
-			continue;
-		*symbol = (struct symbol){ entry.name, image->module, entry.start };
-		return true;
-	}
-	return false;
+	*symbol = (struct symbol){ entry.name, mapping->image->name, entry.start };
+	return true;
 }
 
 bool symbols_may_be_code(const struct symbols *symbols, uint64_t address)
 {
-	return !symbols->n_images ||
-	       symbols->cells[symbols_cell(symbols, address)].image != NO_IMAGE;
+	return !symbols->n_images || space_find(symbols->space, address);
 }
 
 size_t symbols_count(const struct symbols *symbols)
@@ -210,22 +146,30 @@ size_t symbols_count(const struct symbols *symbols)
 	return symbols->n_images;
 }
 
-const struct symtab *symbols_table(const struct symbols *symbols, size_t index)
+struct image *symbols_image(const struct symbols *symbols, size_t index)
 {
 	assert(index < symbols->n_images);
-	return symbols->images[index].tab;
+	return symbols->images[index];
+}
+
+const struct space *symbols_space(const struct symbols *symbols)
+{
+	return symbols->space;
+}
+
+const struct symtab *symbols_table(const struct symbols *symbols, size_t index)
+{
+	return symbols_image(symbols, index)->symtab;
 }
 
 const char *symbols_module(const struct symbols *symbols, size_t index)
 {
-	assert(index < symbols->n_images);
-	return symbols->images[index].module;
+	return symbols_image(symbols, index)->name;
 }
 
 const struct build_id *symbols_build_id(const struct symbols *symbols, size_t index)
 {
-	assert(index < symbols->n_images);
-	return &symbols->images[index].build_id;
+	return &symbols_image(symbols, index)->build_id;
 }
 
 /* --- kallsyms: one image a module ------------------------------------------------------------- */

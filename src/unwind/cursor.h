@@ -10,6 +10,7 @@
 #define XTOP_UNWIND_CURSOR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "xtop/sample.h"
@@ -27,7 +28,7 @@ struct cursor {
 	uint32_t known;   /* bit i: regs[i] is this frame's; RIP and RSP always are */
 	bool interrupted; /* rip is the next instruction to run; else a return address: look up rip - 1 */
 	bool user;        /* user code */
-	uint64_t reached; /* address just past the outermost stack byte read so far, on the present stack */
+	uint64_t reached[SAMPLE_MAX_STACKS]; /* by piece: address just past the outermost byte read; 0: none */
 	const struct sample_vcpu *vcpu; /* passed sample_check() */
 };
 
@@ -38,10 +39,25 @@ enum unwind_step {
 	STEP_NOT_COVERED, /* this mechanism has nothing for the address: try the next */
 	STEP_CUT,         /* stack bytes that were not copied */
 	STEP_BAD,         /* a table or a register that cannot be right */
+	STEP_LOOP,        /* the caller's frame would lie further in */
+	STEP_REPLACED,    /* a tracer put its own return address in the place of the caller's */
 };
 
+/* --- cursor.c --------------------------------------------------------------------------------- */
+
+/* From a vCPU's registers: all are known, and rip is the next instruction. */
+void cursor_init(struct cursor *cursor, const struct sample_vcpu *vcpu);
 /* N words at ADDRESS out of the copied pieces; raises cursor->reached. False: not all were copied. */
 bool cursor_read(struct cursor *cursor, uint64_t address, uint64_t *words, size_t n);
+/* The piece that ADDRESS lies in or just behind; -1: none. */
+int cursor_piece(const struct cursor *cursor, uint64_t address);
+
+#define CURSOR_KNOWS_ALL ((1U << N_UNWIND_REGISTERS) - 1)
+
+/*
+ * A step function leaves registers, known, interrupted and user as they are unless it returns
+ * STEP_CALLER or STEP_USER: another mechanism may be tried.
+ */
 
 /* The address a table is asked for. */
 static inline uint64_t cursor_pc(const struct cursor *cursor)

@@ -148,7 +148,9 @@ static struct snapshot some_snapshot(void)
 		.resolver = { .samples = 990,
 			      .states = { 1, 2, 3, 4 },
 			      .user = 5,
-			      .stops = { 6, 7, 8, 9, 10, 11 },
+			      .stops = { 6, 7, 8, 9, 10, 11, 37 },
+			      .parts = { 38, 39 },
+			      .parts_complete = { 40, 41 },
 			      .cuts = { 12, 13, 14, 15, 16, 17 },
 			      .frames = 18,
 			      .frames_unknown = 19,
@@ -220,7 +222,9 @@ static void test_members(void)
 	check_has(
 		text,
 		"\"stops\": {\n      \"complete\": 6,\n      \"cut\": 7,\n      \"loop\": 8,\n      \"bad\": 9,\n"
-		"      \"too_deep\": 10,\n      \"no_tables\": 11\n    }");
+		"      \"too_deep\": 10,\n      \"no_tables\": 11,\n      \"replaced\": 37\n    }");
+	check_has(text, "\"parts\": {\n      \"kernel\": 38,\n      \"user\": 39\n    }");
+	check_has(text, "\"parts_complete\": {\n      \"kernel\": 40,\n      \"user\": 41\n    }");
 	check_has(
 		text,
 		"\"cuts\": {\n      \"none\": 12,\n      \"limit\": 13,\n      \"not_present\": 14,\n"

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One address space: which image lies where; see xtop/image.h. Resolver's thread.
+ *
+ * Mappings may overlap (a module's pages are reused, a file is given twice). Which one answers
+ * stands in cells, a step function over all addresses: cell i reaches from its start to that of
+ * cell i + 1 and names the mapping added last of those that reach over it, or none. A look-up is
+ * one binary search, however many there are and however they lie.
+ *
+ *   mappings, in the order added    0 |---------------|
+ *                                   1       |----|
+ *   cells                           | 0     | 1  | 0  | none ...
+ *
+ * Each mapping knows the latest one before it that it hides a part of: where it has no name for an
+ * address, those are asked that may have one.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "xtop/image.h"
+
+#define NO_MAPPING           UINT32_MAX
+#define SPACE_FIRST_MAPPINGS 16
+
+struct space_mapping {
+	struct mapping mapping;
+	uint32_t hides; /* index of the latest mapping before this one that it overlaps, or none */
+};
+
+struct space_cell {
+	uint64_t start;
+	uint32_t mapping; /* index, or NO_MAPPING */
+};
+
+struct space {
+	struct space_mapping *mappings;
+	size_t n_mappings, capacity;
+	struct space_cell *cells; /* room for 2 * capacity + 1; the first starts at 0 */
+	size_t n_cells;
+	uint64_t generation;
+};
+
+/* Of all spaces, so that a space that is created where another one was is told from it. */
+static uint64_t space_next_generation(void)
+{
+	static uint64_t generation;
+
+	return ++generation;
+}
+
+static void space_empty(struct space *space)
+{
+	space->n_mappings = 0;
+	space->cells[0] = (struct space_cell){ 0, NO_MAPPING };
+	space->n_cells = 1;
+	space->generation = space_next_generation();
+}
+
+/* Room for one mapping more, and the two cells it may take. */
+static struct xtop_error *space_reserve(struct space *space)
+{
+	size_t capacity = space->capacity ? 2 * space->capacity : SPACE_FIRST_MAPPINGS;
+	struct space_mapping *mappings;
+	struct space_cell *cells;
+
+	if (space->n_mappings == SPACE_MAX_MAPPINGS)
+		return error_create("more than %u mappings in an address space",
+				    SPACE_MAX_MAPPINGS);
+	if (space->n_mappings < space->capacity)
+		return NULL;
+	mappings = realloc(space->mappings, capacity * sizeof(*mappings));
+	if (mappings)
+		space->mappings = mappings;
+	cells = realloc(space->cells, (2 * capacity + 1) * sizeof(*cells));
+	if (cells)
+		space->cells = cells;
+	if (!mappings || !cells)
+		return error_create("out of memory for an address space");
+	space->capacity = capacity;
+	return NULL;
+}
+
+struct xtop_error *space_create(struct space **spacep)
+{
+	struct space *space = calloc(1, sizeof(*space));
+	struct xtop_error *error;
+
+	if (!space)
+		return error_create("out of memory for an address space");
+	error = space_reserve(space);
+	if (error) {
+		space_destroy(space);
+		return error;
+	}
+	space_empty(space);
+	*spacep = space;
+	return NULL;
+}
+
+void space_destroy(struct space *space)
+{
+	if (!space)
+		return;
+	for (size_t i = 0; i < space->n_mappings; i++)
+		image_unref(space->mappings[i].mapping.image);
+	free(space->mappings);
+	free(space->cells);
+	free(space);
+}
+
+/* --- cells ------------------------------------------------------------------------------------ */
+
+/* Index of the cell that holds ADDRESS. */
+static size_t space_cell(const struct space *space, uint64_t address)
+{
+	size_t low = 0, high = space->n_cells;
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (space->cells[middle].start <= address)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Index of the cell that starts at ADDRESS, made if there is none. */
+static size_t space_split_cell(struct space *space, uint64_t address)
+{
+	size_t i = space_cell(space, address);
+	struct space_cell *cell = &space->cells[i];
+
+	if (cell->start == address)
+		return i;
+	memmove(cell + 2, cell + 1, (space->n_cells - i - 1) * sizeof(*cell));
+	space->n_cells++;
+	cell[1] = (struct space_cell){ address, cell->mapping };
+	return i + 1;
+}
+
+/*
+ * [start, end) belongs to mapping INDEX now, whoever had it before. The latest it hides is on top
+ * somewhere in there: all that was added after that one lies elsewhere.
+ */
+static void space_cover(struct space *space, uint32_t index)
+{
+	struct space_mapping *added = &space->mappings[index];
+	size_t first = space_split_cell(space, added->mapping.start);
+	size_t behind = space_split_cell(space, added->mapping.end);
+	struct space_cell *cells = space->cells;
+
+	added->hides = NO_MAPPING;
+	for (size_t i = first; i < behind; i++)
+		if (cells[i].mapping != NO_MAPPING &&
+		    (added->hides == NO_MAPPING || cells[i].mapping > added->hides))
+			added->hides = cells[i].mapping;
+	cells[first].mapping = index;
+	memmove(&cells[first + 1], &cells[behind], (space->n_cells - behind) * sizeof(*cells));
+	space->n_cells -= behind - first - 1;
+}
+
+/* --- changing --------------------------------------------------------------------------------- */
+
+struct xtop_error *space_add(struct space *space, const struct mapping *mapping)
+{
+	struct xtop_error *error = NULL;
+
+	if (mapping->start >= mapping->end)
+		return error_create("a mapping without an extent");
+	error = space_reserve(space);
+	if (error)
+		return error;
+	space->mappings[space->n_mappings].mapping = *mapping;
+	if (mapping->image)
+		image_ref(mapping->image);
+	space_cover(space, (uint32_t)space->n_mappings++);
+	space->generation = space_next_generation();
+	return NULL;
+}
+
+void space_clear(struct space *space)
+{
+	for (size_t i = 0; i < space->n_mappings; i++)
+		image_unref(space->mappings[i].mapping.image);
+	space_empty(space);
+}
+
+void space_remove(struct space *space, uint64_t start, uint64_t end)
+{
+	size_t n = space->n_mappings;
+
+	space_empty(space);
+	for (size_t i = 0; i < n; i++) {
+		struct space_mapping *kept = &space->mappings[i];
+
+		if (kept->mapping.start >= start && kept->mapping.end <= end) {
+			image_unref(kept->mapping.image);
+			continue;
+		}
+		space->mappings[space->n_mappings] = *kept;
+		space_cover(space, (uint32_t)space->n_mappings++);
+	}
+}
+
+/* --- looking up ------------------------------------------------------------------------------- */
+
+static const struct space_mapping *space_top(const struct space *space, uint64_t address)
+{
+	uint32_t index = space->cells[space_cell(space, address)].mapping;
+
+	return index == NO_MAPPING ? NULL : &space->mappings[index];
+}
+
+const struct mapping *space_find(const struct space *space, uint64_t address)
+{
+	const struct space_mapping *top = space_top(space, address);
+
+	return top ? &top->mapping : NULL;
+}
+
+uint64_t space_generation(const struct space *space)
+{
+	return space->generation;
+}
+
+static bool mapping_lookup(const struct mapping *mapping, uint64_t address,
+			   struct symtab_entry *entry)
+{
+	if (address < mapping->start || address >= mapping->end || !mapping->image ||
+	    !mapping->image->symtab ||
+	    !symtab_lookup(mapping->image->symtab, address - mapping->bias, entry))
+		return false;
+	entry->start += mapping->bias;
+	entry->end += mapping->bias;
+	return true;
+}
+
+bool space_lookup(const struct space *space, uint64_t address, struct symtab_entry *entry,
+		  const struct mapping **mapping)
+{
+	const struct space_mapping *top = space_top(space, address);
+
+	*mapping = top ? &top->mapping : NULL;
+	if (!top)
+		return false;
+	if (mapping_lookup(&top->mapping, address, entry))
+		return true;
+	if (top->hides == NO_MAPPING)
+		return false;
+	for (size_t i = top->hides + 1U; i-- > 0;)
+		if (mapping_lookup(&space->mappings[i].mapping, address, entry)) {
+			*mapping = &space->mappings[i].mapping;
+			return true;
+		}
+	return false;
+}
+
+bool space_may_be_code(const struct space *space, uint64_t address)
+{
+	return !space->n_mappings || space_top(space, address);
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One step by ORC: from a frame of a Linux kernel to its caller's (Linux arch/x86/kernel/
+ * unwind_orc.c does the same on the live stack). Resolver's thread; a pure function.
+ *
+ * An entry says where the caller's frame is (called sp here), what lies there, and where rbp is:
+ *
+ *   CALL      return address at sp - 8; the caller's stack pointer is sp
+ *   REGS      all registers of what was interrupted, as the entry code saved them (struct pt_regs)
+ *   PARTIAL   only what the processor saved: rip cs rflags rsp ss
+ *
+ *   sp is    SP, BP: register + offset;  BP_INDIRECT: the word at rbp + offset;
+ *            R10, R13, DX, DI, AX: that register, as long as it is this frame's
+ *            SP_INDIRECT: the word at rsp, + offset, where a function switches stacks (from 5.12 on,
+ *            CALL); before, hand-written entry code alone had it, and it is the word at rsp + offset
+ *
+ * Saved registers with user privilege end the kernel's part: they are the user code's. Under Xen PV
+ * the kernel's own frames have privilege 0, too (Xen clears it, x86_64/entry.S).
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "unwind/orc.h"
+#include "unwind/orc_table.h"
+
+#define CS_PRIVILEGE 3
+
+/* Bytes of a retpoline: the call to its inner label and the trap; from there on the stack has one
+ * word more. Linux arch/x86/lib/retpoline.S. */
+#define RETPOLINE_BYTES 32
+#define RETPOLINE_INNER 12
+
+/* struct pt_regs, and its end, which the processor saves: arch/x86/include/asm/ptrace.h. */
+static const uint8_t pt_regs[] = { REG_R15, REG_R14, REG_R13, REG_R12, REG_RBP,
+				   REG_RBX, REG_R11, REG_R10, REG_R9,  REG_R8,
+				   REG_RAX, REG_RCX, REG_RDX, REG_RSI, REG_RDI };
+#define N_PT_REGS    21
+#define PT_REGS_IRET 16 /* rip cs rflags rsp ss */
+#define N_IRET       5
+
+/* --- special code ----------------------------------------------------------------------------- */
+
+void orc_add_special(struct orc *orc, enum orc_special kind, uint64_t start, uint64_t end)
+{
+	struct orc_special_range *last = &orc->specials[orc->n_specials];
+
+	if (start >= end)
+		return;
+	if (orc->n_specials && last[-1].kind == kind && start >= last[-1].start &&
+	    start <= last[-1].end + RETPOLINE_BYTES) {
+		if (end > last[-1].end)
+			last[-1].end = end;
+	} else if (orc->n_specials < ORC_MAX_SPECIALS) {
+		*last = (struct orc_special_range){ start, end, kind };
+		orc->n_specials++;
+	} else {
+		return;
+	}
+	if (orc->specials_start == orc->specials_end || start < orc->specials_start)
+		orc->specials_start = start;
+	if (end > orc->specials_end)
+		orc->specials_end = end;
+}
+
+void orc_add_specials_of(struct orc *orc, const struct symtab *symtab)
+{
+	static const struct {
+		const char *prefix;
+		enum orc_special kind;
+	} names[] = {
+		{ "__x86_indirect_thunk_", ORC_RETPOLINES },
+		{ "__x86_indirect_its_thunk_", ORC_JUMPS },
+		{ "return_to_handler", ORC_TRAMPOLINES },
+		{ "arch_rethook_trampoline", ORC_TRAMPOLINES },
+		{ "__kretprobe_trampoline", ORC_TRAMPOLINES },
+		{ "kretprobe_trampoline", ORC_TRAMPOLINES },
+	};
+
+	for (size_t i = 0; i < symtab_count(symtab); i++) {
+		struct symtab_entry entry = symtab_at(symtab, i);
+
+		for (size_t j = 0; j < sizeof(names) / sizeof(names[0]); j++)
+			if (strncmp(entry.name, names[j].prefix, strlen(names[j].prefix)) == 0)
+				orc_add_special(orc, names[j].kind, entry.start, entry.end);
+	}
+}
+
+bool orc_find_special(const struct orc *orc, uint64_t address, enum orc_special *kind,
+		      uint64_t *start)
+{
+	if (address - orc->specials_start >= orc->specials_end - orc->specials_start)
+		return false;
+	for (size_t i = 0; i < orc->n_specials; i++)
+		if (address >= orc->specials[i].start && address < orc->specials[i].end) {
+			*kind = orc->specials[i].kind;
+			*start = orc->specials[i].start;
+			return true;
+		}
+	return false;
+}
+
+/* The caller is on top of the stack, SKIP words down. */
+static enum unwind_step orc_step_leaf(struct cursor *cursor, unsigned skip)
+{
+	uint64_t place = cursor->regs[REG_RSP] + 8 * skip, address;
+
+	if (!cursor_read(cursor, place, &address, 1))
+		return STEP_CUT;
+	cursor->regs[REG_RIP] = address;
+	cursor->regs[REG_RSP] = place + 8;
+	cursor->interrupted = false;
+	return STEP_CALLER;
+}
+
+/* STEP_NOT_COVERED: nothing special after all. A trampoline is found by its first byte: what
+ * returns there has not been called from before it. */
+static enum unwind_step orc_step_special(const struct orc *orc, uint64_t bias,
+					 struct cursor *cursor)
+{
+	uint64_t address = cursor->regs[REG_RIP] - bias, start;
+	enum orc_special kind;
+
+	if (!orc_find_special(orc, address, &kind, &start))
+		return STEP_NOT_COVERED;
+	if (kind == ORC_TRAMPOLINES)
+		return STEP_REPLACED;
+	if (!cursor->interrupted)
+		return STEP_NOT_COVERED;
+	return orc_step_leaf(cursor,
+			     kind == ORC_RETPOLINES &&
+				     (address - start) % RETPOLINE_BYTES >= RETPOLINE_INNER);
+}
+
+/* --- ordinary code ---------------------------------------------------------------------------- */
+
+static enum unwind_step orc_read_word(struct cursor *cursor, uint64_t address, uint64_t *word)
+{
+	return cursor_read(cursor, address, word, 1) ? STEP_CALLER : STEP_CUT;
+}
+
+static enum unwind_step orc_register_value(const struct cursor *cursor, enum unwind_register reg,
+					   uint64_t *value)
+{
+	*value = cursor->regs[reg];
+	return cursor->known >> reg & 1 ? STEP_CALLER : STEP_BAD;
+}
+
+/* STEP_CALLER: *sp is it. */
+static enum unwind_step orc_find_sp(const struct orc_row *row, struct cursor *cursor, uint64_t *sp)
+{
+	uint64_t offset = (uint64_t)(int64_t)row->sp_offset;
+	enum unwind_step step;
+
+	switch (row->sp_reg) {
+	case ORC_SP:
+		*sp = cursor->regs[REG_RSP] + offset;
+		return STEP_CALLER;
+	case ORC_BP:
+		*sp = cursor->regs[REG_RBP] + offset;
+		return STEP_CALLER;
+	case ORC_BP_INDIRECT:
+		return orc_read_word(cursor, cursor->regs[REG_RBP] + offset, sp);
+	case ORC_SP_INDIRECT:
+		if (row->type != ORC_CALL)
+			return orc_read_word(cursor, cursor->regs[REG_RSP] + offset, sp);
+		step = orc_read_word(cursor, cursor->regs[REG_RSP], sp);
+		*sp += offset;
+		return step;
+	case ORC_R10:
+		return orc_register_value(cursor, REG_R10, sp);
+	case ORC_R13:
+		return orc_register_value(cursor, REG_R13, sp);
+	case ORC_DX:
+		return orc_register_value(cursor, REG_RDX, sp);
+	case ORC_DI:
+		return orc_register_value(cursor, REG_RDI, sp);
+	case ORC_AX:
+		return orc_register_value(cursor, REG_RAX, sp);
+	default:
+		return STEP_BAD;
+	}
+}
+
+static enum unwind_step orc_find_bp(const struct orc_row *row, struct cursor *cursor, uint64_t sp,
+				    uint64_t *bp)
+{
+	uint64_t offset = (uint64_t)(int64_t)row->bp_offset;
+
+	switch (row->bp_reg) {
+	case ORC_UNDEFINED:
+		*bp = cursor->regs[REG_RBP];
+		return STEP_CALLER;
+	case ORC_PREV_SP:
+		return orc_read_word(cursor, sp + offset, bp);
+	case ORC_BP:
+		return orc_read_word(cursor, cursor->regs[REG_RBP] + offset, bp);
+	default:
+		return STEP_BAD;
+	}
+}
+
+static enum unwind_step orc_step_call(struct cursor *cursor, uint64_t sp, uint64_t bp)
+{
+	uint64_t address;
+
+	if (!cursor_read(cursor, sp - 8, &address, 1))
+		return STEP_CUT;
+	cursor->regs[REG_RIP] = address;
+	cursor->regs[REG_RSP] = sp;
+	cursor->regs[REG_RBP] = bp;
+	cursor->known = 1U << REG_RIP | 1U << REG_RSP | 1U << REG_RBP;
+	return STEP_CALLER;
+}
+
+/* IRET: rip cs rflags rsp ss. */
+static enum unwind_step orc_resume(struct cursor *cursor, const uint64_t iret[N_IRET])
+{
+	cursor->regs[REG_RIP] = iret[0];
+	cursor->regs[REG_RSP] = iret[3];
+	cursor->user = iret[1] & CS_PRIVILEGE;
+	return cursor->user ? STEP_USER : STEP_CALLER;
+}
+
+static enum unwind_step orc_step_regs(const struct orc_row *row, struct cursor *cursor, uint64_t sp,
+				      uint64_t bp)
+{
+	uint64_t saved[N_PT_REGS];
+
+	if (!cursor_read(cursor, sp, saved, N_PT_REGS))
+		return STEP_CUT;
+	for (size_t i = 0; i < sizeof(pt_regs); i++)
+		cursor->regs[pt_regs[i]] = saved[i];
+	if (row->bp_reg != ORC_UNDEFINED)
+		cursor->regs[REG_RBP] = bp;
+	cursor->known = CURSOR_KNOWS_ALL;
+	return orc_resume(cursor, &saved[PT_REGS_IRET]);
+}
+
+static enum unwind_step orc_step_partial(struct cursor *cursor, uint64_t sp, uint64_t bp)
+{
+	uint64_t saved[N_IRET];
+
+	if (!cursor_read(cursor, sp, saved, N_IRET))
+		return STEP_CUT;
+	cursor->regs[REG_RBP] = bp;
+	return orc_resume(cursor, saved);
+}
+
+/* The stack of a kernel is in the upper half, and words are aligned on it. */
+static bool orc_is_stack(uint64_t address)
+{
+	return address >> 63 && address % 8 == 0;
+}
+
+static enum unwind_step orc_step_row(const struct orc_row *row, struct cursor *cursor)
+{
+	uint64_t sp, bp = 0;
+	enum unwind_step step = orc_find_sp(row, cursor, &sp);
+
+	if (step == STEP_CALLER && !orc_is_stack(sp))
+		return STEP_BAD;
+	if (step == STEP_CALLER)
+		step = orc_find_bp(row, cursor, sp, &bp);
+	if (step != STEP_CALLER)
+		return step;
+	if (row->type == ORC_CALL)
+		step = orc_step_call(cursor, sp, bp);
+	else if (row->type == ORC_REGS)
+		step = orc_step_regs(row, cursor, sp, bp);
+	else
+		step = orc_step_partial(cursor, sp, bp);
+	if (step == STEP_CALLER || step == STEP_USER)
+		cursor->interrupted = row->signal || step == STEP_USER;
+	return step;
+}
+
+enum unwind_step orc_step(const struct orc *orc, uint64_t bias, struct cursor *cursor)
+{
+	enum unwind_step step = orc_step_special(orc, bias, cursor);
+	const struct orc_row *row;
+
+	if (step != STEP_NOT_COVERED)
+		return step;
+	row = orc_find(orc, cursor_pc(cursor) - bias);
+	switch (row ? row->type : ORC_NOTHING) {
+	case ORC_NOTHING:
+		return STEP_NOT_COVERED;
+	case ORC_END:
+		return STEP_OUTERMOST;
+	case ORC_CALL:
+	case ORC_REGS:
+	case ORC_PARTIAL:
+		return orc_step_row(row, cursor);
+	default:
+		return STEP_BAD;
+	}
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Unwinding: a vCPU's registers and copied stack bytes become its call chain. For each frame the
+ * first mechanism that covers its address makes the step to the caller:
+ *
+ *   unwind_choose()   ORC, compiled CFI, libunwind, frame pointers
+ *   unwind_check()    is the caller further out, and is there code?
+ *   unwind_push()     the caller is a frame
+ *
+ *      kernel part  ──── STEP_USER: the user code's registers were met ────►  user part
+ *                   ─ ─  it ends early, but they lie where the kernel puts them  ─ ─►
+ *
+ * A chain goes outwards. Linux has several stacks, so the stack pointer may also go to another piece
+ * of the sample, a few times: an interrupt came in on the task's stack, a machine check upon that.
+ * Resolver's thread; nothing but the input is read.
+ */
+#include "config.h"
+
+#include "xtop/unwind.h"
+
+#include <string.h>
+
+#include "unwind/cursor.h"
+#include "unwind/fp.h"
+#include "unwind/orc.h"
+#include "xtop/image.h"
+
+/* NMI upon machine check upon exception upon interrupt upon task; of user code signal stacks. */
+#define UNWIND_MAX_SWITCHES 4
+
+struct walk {
+	const struct unwind_spaces *spaces;
+	enum unwind_how how;
+	struct unwind_stack *stack;
+	struct cursor cursor;
+	const struct space *space;     /* of the part that is walked; NULL: nothing known */
+	const struct mapping *mapping; /* at cursor_pc(); NULL: none */
+	unsigned n_switches;
+	bool guess; /* the last step was one */
+};
+
+/* --- what is there ---------------------------------------------------------------------------- */
+
+/* The mapping at the cursor. */
+static void unwind_find(struct walk *walk)
+{
+	struct unwind_cache *cache = walk->spaces->cache;
+	uint64_t address = cursor_pc(&walk->cursor), generation;
+	size_t i = (address * 0x9e3779b97f4a7c15ULL >> 32) %
+		   UNWIND_CACHE_SLOTS; /* Fibonacci hashing */
+
+	walk->mapping = NULL;
+	if (!walk->space)
+		return;
+	generation = space_generation(walk->space);
+	if (cache && cache->slots[i].address == address &&
+	    cache->slots[i].generation == generation) {
+		walk->mapping = cache->slots[i].mapping;
+		return;
+	}
+	walk->mapping = space_find(walk->space, address);
+	if (!cache)
+		return;
+	cache->slots[i].address = address;
+	cache->slots[i].generation = generation;
+	cache->slots[i].mapping = walk->mapping;
+}
+
+/* Whether all code that there is is known. */
+static bool unwind_is_whole(const struct walk *walk)
+{
+	if (walk->cursor.user)
+		return walk->space && walk->spaces->user_whole;
+	return walk->space && !space_may_be_code(walk->space, cursor_pc(&walk->cursor));
+}
+
+static bool unwind_is_canonical(uint64_t address)
+{
+	return (uint64_t)((int64_t)(address << 7) >> 7) ==
+	       address; /* 57 bits: right for 4 and 5 levels */
+}
+
+/* Of what was just stepped to. */
+static bool unwind_is_code(const struct walk *walk)
+{
+	if (!unwind_is_canonical(walk->cursor.regs[REG_RIP]))
+		return false;
+	return walk->mapping || !unwind_is_whole(walk);
+}
+
+/* --- one step --------------------------------------------------------------------------------- */
+
+/* By the tables of IMAGE. A new mechanism goes here, and its tables in image.c. */
+static enum unwind_step unwind_by_tables(struct walk *walk, const struct image *image)
+{
+	enum unwind_step step = STEP_NOT_COVERED;
+	uint64_t bias = walk->mapping->bias;
+
+	if (image->orc && walk->how != UNWIND_DWARF && !walk->cursor.user)
+		step = orc_step(image->orc, bias, &walk->cursor);
+	return step;
+}
+
+static bool unwind_has_tables(const struct image *image)
+{
+	return image->orc || image->cfi || image->dwarf;
+}
+
+/*
+ * Frame pointers, where nothing covers the address. In an image that has no tables at all they are
+ * the way to go; elsewhere it is a guess, which may find a frame but proves no end.
+ */
+static enum unwind_step unwind_by_fp(struct walk *walk)
+{
+	enum unwind_step step;
+
+	if (walk->how == UNWIND_AUTO)
+		walk->guess = walk->mapping ? !walk->mapping->image ||
+						      unwind_has_tables(walk->mapping->image)
+					    : unwind_is_whole(walk);
+	step = fp_step(walk->space, &walk->cursor);
+	if (walk->guess && step != STEP_CALLER && step != STEP_CUT)
+		return STEP_NOT_COVERED;
+	return step;
+}
+
+static enum unwind_step unwind_choose(struct walk *walk)
+{
+	enum unwind_step step = STEP_NOT_COVERED;
+
+	walk->guess = false;
+	if (walk->how != UNWIND_FP && walk->mapping && walk->mapping->image)
+		step = unwind_by_tables(walk, walk->mapping->image);
+	if (step == STEP_NOT_COVERED && (walk->how == UNWIND_AUTO || walk->how == UNWIND_FP))
+		step = unwind_by_fp(walk);
+	return step;
+}
+
+/* --- the chain -------------------------------------------------------------------------------- */
+
+static void unwind_push(struct walk *walk, uint32_t flags)
+{
+	struct unwind_stack *stack = walk->stack;
+
+	if (!walk->cursor.interrupted)
+		flags |= FRAME_RETURN;
+	if (walk->cursor.user)
+		flags |= FRAME_USER;
+	if (walk->guess)
+		flags |= FRAME_GUESS;
+	stack->frames[stack->n_frames++] =
+		(struct unwind_frame){ walk->cursor.regs[REG_RIP], flags };
+}
+
+/* From RSP, a frame further in, to the cursor's. */
+static bool unwind_goes_out(struct walk *walk, uint64_t rsp)
+{
+	const struct cursor *cursor = &walk->cursor;
+
+	if (cursor->regs[REG_RSP] > rsp)
+		return true;
+	return cursor_piece(cursor, cursor->regs[REG_RSP]) != cursor_piece(cursor, rsp) &&
+	       ++walk->n_switches <= UNWIND_MAX_SWITCHES;
+}
+
+static enum unwind_stop unwind_stop_of(enum unwind_step step)
+{
+	static const enum unwind_stop stops[] = {
+		[STEP_CALLER] = UNWIND_BAD,
+		[STEP_USER] = UNWIND_COMPLETE,
+		[STEP_OUTERMOST] = UNWIND_COMPLETE,
+		[STEP_NOT_COVERED] = UNWIND_NO_TABLES,
+		[STEP_CUT] = UNWIND_CUT,
+		[STEP_BAD] = UNWIND_BAD,
+		[STEP_LOOP] = UNWIND_LOOP,
+		[STEP_REPLACED] = UNWIND_REPLACED,
+	};
+
+	return stops[step];
+}
+
+/* What keeps the walk from going on to where the step led; UNWIND_COMPLETE: nothing. */
+static enum unwind_stop unwind_check(struct walk *walk, uint64_t rsp)
+{
+	if (!unwind_goes_out(walk, rsp))
+		return walk->guess ? UNWIND_NO_TABLES : UNWIND_LOOP;
+	unwind_find(walk);
+	if (!unwind_is_code(walk))
+		return walk->guess ? UNWIND_NO_TABLES : UNWIND_BAD;
+	return walk->stack->n_frames == UNWIND_MAX_FRAMES ? UNWIND_TOO_DEEP : UNWIND_COMPLETE;
+}
+
+/* From the frame pushed last on; *stop is why it ended with the step that is returned. */
+static enum unwind_step unwind_frames(struct walk *walk, enum unwind_stop *stop)
+{
+	for (;;) {
+		uint64_t rsp = walk->cursor.regs[REG_RSP];
+		enum unwind_step step = unwind_choose(walk);
+
+		*stop = step == STEP_CALLER ? unwind_check(walk, rsp) : unwind_stop_of(step);
+		if (step != STEP_CALLER || *stop != UNWIND_COMPLETE)
+			return step;
+		unwind_push(walk, 0);
+	}
+}
+
+/* The part that the cursor is in; FLAGS are of its first frame. */
+static enum unwind_step unwind_part(struct walk *walk, uint32_t flags)
+{
+	enum unwind_part part = walk->cursor.user ? UNWIND_USER : UNWIND_KERNEL;
+	struct unwind_part_end *end = &walk->stack->parts[part];
+	uint64_t before[SAMPLE_MAX_STACKS];
+	enum unwind_step step;
+
+	memcpy(before, walk->cursor.reached, sizeof(before));
+	walk->space = part == UNWIND_USER ? walk->spaces->user : walk->spaces->kernel;
+	walk->n_switches = 0;
+	walk->guess = false;
+	end->walked = true;
+	unwind_find(walk);
+	unwind_push(walk, flags);
+	step = unwind_frames(walk, &end->stop);
+	for (unsigned i = 0; i < SAMPLE_MAX_STACKS; i++)
+		if (walk->cursor.reached[i] != before[i])
+			end->pieces |= 1U << i;
+	end->last_piece = cursor_piece(&walk->cursor, walk->cursor.regs[REG_RSP]);
+	return step;
+}
+
+/* --- from the kernel to the user code --------------------------------------------------------- */
+
+/*
+ * Where the kernel was entered from user code, its stack begins with the registers of that: struct
+ * pt_regs ends at the stack's top, or 16 bytes before it with CONFIG_X86_FRED.
+ */
+#define PT_REGS_WORDS 21
+#define FRED_BYTES    16
+#define CS_PRIVILEGE  3
+
+enum { PT_REGS_RIP = 16, PT_REGS_CS, PT_REGS_FLAGS, PT_REGS_RSP, PT_REGS_SS };
+
+static const uint8_t pt_regs[] = { REG_R15, REG_R14, REG_R13, REG_R12, REG_RBP,
+				   REG_RBX, REG_R11, REG_R10, REG_R9,  REG_R8,
+				   REG_RAX, REG_RCX, REG_RDX, REG_RSI, REG_RDI };
+
+static bool unwind_is_kernel(uint64_t address)
+{
+	return address >> 63;
+}
+
+/* Whether these are a user's whose stack was copied, too. */
+static bool unwind_are_user_regs(const struct cursor *cursor, const uint64_t saved[PT_REGS_WORDS])
+{
+	return (saved[PT_REGS_CS] & CS_PRIVILEGE) == CS_PRIVILEGE && saved[PT_REGS_CS] < 1 << 16 &&
+	       (saved[PT_REGS_SS] & CS_PRIVILEGE) == CS_PRIVILEGE && saved[PT_REGS_SS] < 1 << 16 &&
+	       !unwind_is_kernel(saved[PT_REGS_RSP]) &&
+	       cursor_piece(cursor, saved[PT_REGS_RSP]) >= 0 &&
+	       unwind_is_canonical(saved[PT_REGS_RIP]);
+}
+
+/* At the top of the piece that ends at TOP. */
+static bool unwind_take_user_regs(struct cursor *cursor, uint64_t top)
+{
+	uint64_t saved[PT_REGS_WORDS], reached[SAMPLE_MAX_STACKS];
+
+	memcpy(reached, cursor->reached, sizeof(reached));
+	if (!cursor_read(cursor, top - sizeof(saved), saved, PT_REGS_WORDS) ||
+	    !unwind_are_user_regs(cursor, saved)) {
+		memcpy(cursor->reached, reached, sizeof(reached)); /* looking is not using */
+		return false;
+	}
+	for (size_t i = 0; i < sizeof(pt_regs); i++)
+		cursor->regs[pt_regs[i]] = saved[i];
+	cursor->regs[REG_RIP] = saved[PT_REGS_RIP];
+	cursor->regs[REG_RSP] = saved[PT_REGS_RSP];
+	cursor->known = CURSOR_KNOWS_ALL;
+	cursor->interrupted = cursor->user = true;
+	return true;
+}
+
+static bool unwind_find_user(struct cursor *cursor)
+{
+	const struct sample_stack *piece = sample_first_stack(cursor->vcpu);
+
+	for (unsigned i = 0; i < cursor->vcpu->n_stacks; i++, piece = sample_next_stack(piece)) {
+		uint64_t top = piece->address + piece->size_bytes;
+
+		if (unwind_is_kernel(piece->address) &&
+		    (unwind_take_user_regs(cursor, top) ||
+		     unwind_take_user_regs(cursor, top - FRED_BYTES)))
+			return true;
+	}
+	return false;
+}
+
+/* A user stack that was not copied is cut, whatever its registers seem to say. */
+static void unwind_user_part(struct walk *walk, uint32_t flags)
+{
+	struct unwind_part_end *end = &walk->stack->parts[UNWIND_USER];
+
+	if (walk->stack->n_frames == UNWIND_MAX_FRAMES)
+		return;
+	unwind_part(walk, flags);
+	if (!end->pieces && end->last_piece < 0)
+		end->stop = UNWIND_CUT;
+}
+
+static enum unwind_stop unwind_verdict(const struct sample_vcpu *vcpu, struct unwind_stack *stack)
+{
+	enum unwind_stop verdict = UNWIND_COMPLETE;
+
+	for (unsigned i = 0; i < N_UNWIND_PARTS; i++) {
+		struct unwind_part_end *end = &stack->parts[i];
+
+		if (!end->walked)
+			continue;
+		if (end->stop == UNWIND_COMPLETE &&
+		    vcpu->cut == CUT_FAULT) /* its zeros are not the guest's */
+			end->stop = UNWIND_CUT;
+		if (verdict == UNWIND_COMPLETE)
+			verdict = end->stop;
+	}
+	return verdict;
+}
+
+void unwind_stack(const struct sample_vcpu *vcpu, const struct unwind_spaces *spaces,
+		  enum unwind_how how, struct unwind_stack *stack)
+{
+	struct walk walk = { .spaces = spaces, .how = how, .stack = stack };
+	enum unwind_step step;
+
+	stack->n_frames = 0;
+	memset(stack->parts, 0, sizeof(stack->parts));
+	cursor_init(&walk.cursor, vcpu);
+	step = unwind_part(&walk, 0);
+	if (!vcpu->user && step == STEP_USER)
+		unwind_user_part(&walk, 0);
+	else if (!vcpu->user && stack->parts[UNWIND_KERNEL].stop != UNWIND_COMPLETE &&
+		 unwind_find_user(&walk.cursor))
+		unwind_user_part(&walk, FRAME_BROKEN);
+	memcpy(stack->reached, walk.cursor.reached, sizeof(stack->reached));
+	stack->stop = unwind_verdict(vcpu, stack);
+}

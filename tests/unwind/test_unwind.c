@@ -1,0 +1,733 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Whole chains over stacks made by hand: a small kernel with one ORC row a function, its task,
+ * interrupt and exception stacks, user code behind it, and everything that can be wrong with them.
+ */
+#include "config.h"
+
+#include "tests/unwind/stack.h"
+
+/* Functions of 0x100 bytes; where they are linked, and where they run. */
+#define TEXT                 UINT64_C(0xffffffff81000000)
+#define BIAS                 UINT64_C(0x2c600000)
+#define AT(function, offset) (TEXT + BIAS + 0x100 * (function) + (offset))
+
+enum function {
+	LEAF,       /* sp + 8 */
+	FRAME,      /* sp + 24, rbp in the word before the return address */
+	BY_BP,      /* rbp + 16, same */
+	KTHREAD,    /* nobody called it */
+	INTERRUPT,  /* struct pt_regs at sp */
+	SWITCH,     /* another stack pointer on top of the stack */
+	NMI,        /* what the processor saved at sp */
+	NORETURN,   /* sp + 8; its last instruction is a call */
+	NOTHING,    /* the table says that it says nothing */
+	BY_R10,     /* r10 is the caller's stack pointer */
+	WRONG,      /* a register that there is not */
+	ODD,        /* sp + 12 */
+	OLD_IRQ,    /* the stack pointer is in the third word, pt_regs there: before 5.12 */
+	THUNKS,     /* __x86_indirect_thunk_*: END says the table, as Linux 6.1 has it */
+	ITS,        /* __x86_indirect_its_thunk_* */
+	TRAMPOLINE, /* return_to_handler */
+	AFTER,      /* sp + 8; follows a trampoline */
+	KEEPS_BP,   /* sp + 8, rbp at rbp + 0 */
+	BP_POINTS,  /* the word at rbp + 8 is the caller's stack pointer */
+	N_FUNCTIONS
+};
+
+static const struct orc_row rows[N_FUNCTIONS] = {
+	[LEAF] = CALL(8),
+	[FRAME] = CALL_BP(24, -16),
+	[BY_BP] = { .sp_offset = 16,
+		    .sp_reg = ORC_BP,
+		    .type = ORC_CALL,
+		    .bp_reg = ORC_PREV_SP,
+		    .bp_offset = -16 },
+	[KTHREAD] = { .type = ORC_END },
+	[INTERRUPT] = ROW(ORC_REGS, ORC_SP, 0),
+	[SWITCH] = ROW(ORC_CALL, ORC_SP_INDIRECT, 8),
+	[NMI] = ROW(ORC_PARTIAL, ORC_SP, 0),
+	[NORETURN] = CALL(8),
+	[NOTHING] = { .type = ORC_NOTHING },
+	[BY_R10] = ROW(ORC_CALL, ORC_R10, 0),
+	[WRONG] = ROW(ORC_CALL, N_ORC_REGISTERS, 0),
+	[ODD] = CALL(12),
+	[OLD_IRQ] = ROW(ORC_REGS, ORC_SP_INDIRECT, 16),
+	[THUNKS] = { .type = ORC_END },
+	[ITS] = { .type = ORC_END },
+	[TRAMPOLINE] = CALL(8),
+	[AFTER] = CALL(8),
+	[KEEPS_BP] = { .sp_offset = 8, .sp_reg = ORC_SP, .type = ORC_CALL, .bp_reg = ORC_BP },
+	[BP_POINTS] = ROW(ORC_CALL, ORC_BP_INDIRECT, 8),
+};
+
+#define TASK    UINT64_C(0xffffc90000100000)
+#define IRQ     UINT64_C(0xffffc90000200000)
+#define EXC     UINT64_C(0xfffffe0000010000)
+#define USER    UINT64_C(0x7ffc00001000)
+#define N_TASK  128
+#define PROGRAM UINT64_C(0x555555555000) /* user code: [PROGRAM, PROGRAM + 0x1000) */
+
+static struct space *kernel, *user;
+static struct unwind_spaces spaces;
+static struct unwind_stack stack;
+
+static struct image *make_image(const char *name)
+{
+	struct image *image;
+
+	must(image_create(name, &image));
+	must(symtab_create(&image->symtab));
+	return image;
+}
+
+static void make_kernel(void)
+{
+	static const char *const names[N_FUNCTIONS] = {
+		[THUNKS] = "__x86_indirect_thunk_rax",
+		[ITS] = "__x86_indirect_its_thunk_rax",
+		[TRAMPOLINE] = "return_to_handler",
+	};
+	struct image *image = make_image("[kernel]");
+	struct orc_entry entries[N_FUNCTIONS];
+	struct mapping mapping = {
+		.start = AT(0, 0), .end = AT(N_FUNCTIONS, 0), .bias = BIAS, .image = image
+	};
+
+	for (unsigned i = 0; i < N_FUNCTIONS; i++) {
+		const char *name = names[i] ? names[i] : "function";
+
+		must(symtab_add(image->symtab, TEXT + 0x100 * i, 0x100, 0, SYMBOL_GLOBAL, name,
+				strlen(name)));
+		entries[i] = (struct orc_entry){ TEXT + 0x100 * i, rows[i] };
+	}
+	must(symtab_seal(image->symtab));
+	must(orc_restore(entries, N_FUNCTIONS, TEXT, TEXT + 0x100 * N_FUNCTIONS, &image->orc));
+	orc_add_specials_of(image->orc, image->symtab);
+	must(space_create(&kernel));
+	must(space_add(kernel, &mapping));
+	image_unref(image);
+}
+
+/* A program without tables, so frame pointers it is. */
+static void make_user(void)
+{
+	struct image *image = make_image("program");
+	struct mapping mapping = {
+		.start = PROGRAM, .end = PROGRAM + 0x1000, .bias = PROGRAM, .image = image
+	};
+
+	must(symtab_seal(image->symtab));
+	must(space_create(&user));
+	must(space_add(user, &mapping));
+	image_unref(image);
+}
+
+static void unwind_as(enum unwind_how how)
+{
+	memset(&stack, 0xa5, sizeof(stack));
+	unwind_stack(&record.vcpu, &spaces, how, &stack);
+}
+
+struct expected {
+	uint64_t address;
+	uint32_t flags;
+};
+
+#define R          FRAME_RETURN
+#define U          FRAME_USER
+#define CHAIN(...) ((const struct expected[]){ __VA_ARGS__, { 0 } })
+
+/* EXPECTED: innermost first, ended by address 0. */
+static void check_chain(enum unwind_stop stop, const struct expected *expected, const char *what)
+{
+	unsigned n = 0, same = 0;
+
+	for (; expected[n].address; n++)
+		if (same == n && n < stack.n_frames &&
+		    stack.frames[n].address == expected[n].address &&
+		    stack.frames[n].flags == expected[n].flags)
+			same++;
+	check(same == n && stack.n_frames == n && stack.stop == stop,
+	      "%s: %u of %u frames right, of %u, stop %d (expected %d)", what, same, n,
+	      stack.n_frames, stack.stop, stop);
+}
+
+static void check_part(enum unwind_part part, bool walked, enum unwind_stop stop, uint32_t pieces,
+		       int last_piece)
+{
+	const struct unwind_part_end *end = &stack.parts[part];
+
+	check(end->walked == walked && end->stop == stop && end->pieces == pieces &&
+		      (!walked || end->last_piece == last_piece),
+	      "%s part: walked %d, stop %d, pieces %#x, last %d (expected %d, %d, %#x, %d)",
+	      part == UNWIND_USER ? "user" : "kernel", end->walked, end->stop, end->pieces,
+	      end->last_piece, walked, stop, pieces, last_piece);
+}
+
+static void begin_task(enum function function, uint64_t offset)
+{
+	record_begin(AT(function, offset), TASK);
+	record_piece(TASK, N_TASK);
+}
+
+/* --- calls ------------------------------------------------------------------------------------ */
+
+/*
+ * word 0  AFTER + 5      LEAF called by AFTER
+ *      1  FRAME + 8      AFTER called by FRAME
+ *      3  rbp = word 9
+ *      4  BY_BP + 8      FRAME (3 words) called by BY_BP
+ *      9  rbp = 77       BY_BP's frame
+ *     10  KTHREAD + 4
+ */
+static void put_calls(void)
+{
+	put(TASK, AT(AFTER, 5));
+	put(TASK + 8, AT(FRAME, 8));
+	put(TASK + 24, TASK + 72);
+	put(TASK + 32, AT(BY_BP, 8));
+	put(TASK + 72, 77);
+	put(TASK + 80, AT(KTHREAD, 4));
+}
+
+static void test_calls(void)
+{
+	begin_task(LEAF, 4);
+	put_calls();
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_COMPLETE,
+		    CHAIN({ AT(LEAF, 4), 0 }, { AT(AFTER, 5), R }, { AT(FRAME, 8), R },
+			  { AT(BY_BP, 8), R }, { AT(KTHREAD, 4), R }),
+		    "a kernel thread");
+	check_part(UNWIND_KERNEL, true, UNWIND_COMPLETE, 1, 0);
+	check_part(UNWIND_USER, false, UNWIND_COMPLETE, 0, 0);
+	check_u64(stack.reached[0], TASK + 88, "reached");
+
+	/* A function may end with a call that never returns: the address behind it is the next one's. */
+	begin_task(LEAF, 4);
+	put(TASK, AT(NORETURN, 0x100)); /* NOTHING's first byte */
+	put(TASK + 8, AT(KTHREAD, 4));
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_COMPLETE,
+		    CHAIN({ AT(LEAF, 4), 0 }, { AT(NORETURN, 0x100), R }, { AT(KTHREAD, 4), R }),
+		    "behind a call that never returns");
+
+	/* One that jumped to LEAF is not on the stack; the same bytes as if it had been called from AFTER. */
+	begin_task(LEAF, 0);
+	put(TASK, AT(KTHREAD, 4));
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_COMPLETE, CHAIN({ AT(LEAF, 0), 0 }, { AT(KTHREAD, 4), R }),
+		    "a tail call");
+
+	begin_task(KEEPS_BP, 4);
+	record.vcpu.regs.rbp = TASK + 64;
+	put(TASK, AT(BP_POINTS, 4));
+	put(TASK + 64, TASK + 80);
+	put(TASK + 88, TASK + 160);
+	put(TASK + 152, AT(KTHREAD, 9));
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_COMPLETE,
+		    CHAIN({ AT(KEEPS_BP, 4), 0 }, { AT(BP_POINTS, 4), R }, { AT(KTHREAD, 9), R }),
+		    "rbp kept on the stack by rbp, and the caller's stack pointer, too");
+}
+
+static void test_modes(void)
+{
+	begin_task(LEAF, 4);
+	put_calls();
+	unwind_as(UNWIND_ORC);
+	check_u64(stack.n_frames, 5, "-u orc");
+	unwind_as(UNWIND_DWARF);
+	check_chain(UNWIND_NO_TABLES, CHAIN({ AT(LEAF, 4), 0 }), "-u dwarf takes no ORC");
+	record.vcpu.regs.rbp = TASK + 72;
+	record.vcpu.regs.rip = AT(LEAF, 8);
+	unwind_as(UNWIND_FP);
+	check_chain(UNWIND_BAD, CHAIN({ AT(LEAF, 8), 0 }, { AT(KTHREAD, 4), R }),
+		    "-u fp goes by rbp only"); /* to rbp 77 */
+}
+
+/* --- interrupts ------------------------------------------------------------------------------- */
+
+#define SYSCALL (TASK + 8 * N_TASK - REGS_BYTES) /* pt_regs at the top of the task's stack */
+
+/*
+ * irq:  LEAF <- SWITCH, which stands on the interrupt stack's last word
+ * task: ... SWITCH's caller INTERRUPT, pt_regs <- LEAF + 0 <- FRAME <- INTERRUPT (system call), user
+ */
+static void put_interrupt(uint64_t cs)
+{
+	put(IRQ, AT(SWITCH, 8));
+	put(IRQ + 8, TASK); /* the stack pointer it came from */
+	put(TASK, AT(INTERRUPT, 8));
+	put_regs(TASK + 8, AT(LEAF, 0), cs, TASK + 8 + REGS_BYTES, 5);
+	put(TASK + 8 + REGS_BYTES, AT(FRAME, 9));
+	put(TASK + 8 + REGS_BYTES + 16, 0x7ffc00001100);
+	put(TASK + 8 + REGS_BYTES + 24, AT(INTERRUPT, 3));
+	for (uint64_t at = TASK + 8 + REGS_BYTES + 32; at < SYSCALL; at += 8)
+		put(at, 0);
+}
+
+/* FRAME's stack pointer after the return: pt_regs follow at once. */
+#define SYSCALL_REGS (TASK + 8 + REGS_BYTES + 32)
+
+static void check_interrupt(const char *what)
+{
+	check_chain(UNWIND_COMPLETE,
+		    CHAIN({ AT(LEAF, 4), 0 }, { AT(SWITCH, 8), R }, { AT(INTERRUPT, 8), R },
+			  { AT(LEAF, 0), 0 }, { AT(FRAME, 9), R }, { AT(INTERRUPT, 3), R },
+			  { PROGRAM + 0x10, U }, { PROGRAM + 0x20, U | R }),
+		    what);
+}
+
+static void put_user_stack(void)
+{
+	put(USER, 0);
+	put(USER + 8, PROGRAM + 0x20);
+}
+
+static void test_interrupt(void)
+{
+	static const uint64_t segments[] = { KERNEL_CS, PV_CS };
+
+	for (int i = 0; i < 2; i++) {
+		record_begin(AT(LEAF, 4), IRQ);
+		record_piece(IRQ, 8);
+		record_piece(TASK, N_TASK);
+		record_piece(USER, 16);
+		put_interrupt(segments[i]);
+		put_regs(SYSCALL_REGS, PROGRAM + 0x10, USER_CS, USER, USER);
+		put_user_stack();
+		unwind_as(UNWIND_AUTO);
+		check_interrupt(i ? "the same under PV"
+				  : "interrupt stack, task stack, user stack");
+		check_part(UNWIND_KERNEL, true, UNWIND_COMPLETE, 3, 2);
+		check_part(UNWIND_USER, true, UNWIND_COMPLETE, 4, 2);
+		check(stack.reached[0] == IRQ + 16 &&
+			      stack.reached[1] == SYSCALL_REGS + REGS_BYTES &&
+			      stack.reached[2] == USER + 16,
+		      "reached in each piece");
+	}
+
+	/* Before 5.12: the entry code itself is on the interrupt stack. */
+	record_begin(AT(OLD_IRQ, 4), IRQ);
+	record_piece(IRQ, 8);
+	record_piece(TASK, N_TASK);
+	put(IRQ + 16, TASK);
+	put_regs(TASK, AT(LEAF, 0), KERNEL_CS, TASK + REGS_BYTES, 5);
+	put(TASK + REGS_BYTES, AT(KTHREAD, 9));
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_COMPLETE,
+		    CHAIN({ AT(OLD_IRQ, 4), 0 }, { AT(LEAF, 0), 0 }, { AT(KTHREAD, 9), R }),
+		    "an interrupt stack before 5.12");
+}
+
+/*
+ * An NMI in the first instructions of an NMI, in kernel code that had interrupts off:
+ *
+ *   exc +0x400  pt_regs of the first one's entry: NMI + 4, its frame at exc + 0x800
+ *   exc +0x800  rip cs rflags rsp ss: LEAF on the task stack
+ */
+static void test_exceptions(void)
+{
+	record_begin(AT(LEAF, 8), EXC);
+	record_piece(EXC, 512);
+	record_piece(TASK, N_TASK);
+	put(EXC, AT(INTERRUPT, 7));
+	put_regs(EXC + 8, AT(NMI, 4), KERNEL_CS, EXC + 0x800, 5);
+	put_iret(EXC + 0x800, AT(LEAF, 1), KERNEL_CS, TASK);
+	put(TASK, AT(KTHREAD, 9));
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_COMPLETE,
+		    CHAIN({ AT(LEAF, 8), 0 }, { AT(INTERRUPT, 7), R }, { AT(NMI, 4), 0 },
+			  { AT(LEAF, 1), 0 }, { AT(KTHREAD, 9), R }),
+		    "nested NMI, exception stack to task stack");
+
+	/* In the entry code, right after the exception: rbp and the others are the user's already. */
+	record_begin(AT(NMI, 2), EXC);
+	record.vcpu.regs.rbp = USER;
+	record_piece(EXC, 16);
+	record_piece(USER, 16);
+	put_iret(EXC, PROGRAM + 0x10, USER_CS, USER);
+	put_user_stack();
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_COMPLETE,
+		    CHAIN({ AT(NMI, 2), 0 }, { PROGRAM + 0x10, U }, { PROGRAM + 0x20, U | R }),
+		    "user code interrupted, its registers not saved yet");
+}
+
+/* A register serves as long as it is the frame's: after an interrupt, not after a call. */
+static void test_registers(void)
+{
+	begin_task(INTERRUPT, 4);
+	put_regs(TASK, AT(BY_R10, 1), KERNEL_CS, TASK + REGS_BYTES, 5);
+	put(TASK + 56, TASK + 512); /* r10 */
+	put(TASK + 504, AT(KTHREAD, 9));
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_COMPLETE,
+		    CHAIN({ AT(INTERRUPT, 4), 0 }, { AT(BY_R10, 1), 0 }, { AT(KTHREAD, 9), R }),
+		    "r10 of what was interrupted");
+	begin_task(LEAF, 4);
+	record.vcpu.regs.r10 = TASK + 512;
+	put(TASK, AT(BY_R10, 1));
+	put(TASK + 504, AT(KTHREAD, 9));
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_BAD, CHAIN({ AT(LEAF, 4), 0 }, { AT(BY_R10, 1), R }),
+		    "r10 of a caller is lost");
+}
+
+/* --- special code ----------------------------------------------------------------------------- */
+
+/*
+ * A retpoline (arch/x86/lib/retpoline.S), 32 bytes a register:
+ *    0  call 12             before it the caller is on top
+ *    5  pause lfence jmp 5
+ *   12  mov %reg, (%rsp)    from here the inner call's return address is
+ *   16  ret                 now it is where the jump goes
+ */
+static void test_retpolines(void)
+{
+	static const unsigned offsets[] = { 0, 12, 16, 64, 64 + 12, 64 + 16 };
+
+	for (size_t i = 0; i < 6; i++) {
+		unsigned inner = offsets[i] % 32 >= 12;
+
+		begin_task(THUNKS, offsets[i]);
+		put(TASK, inner ? AT(THUNKS, offsets[i] / 32 * 32 + 5) : AT(FRAME, 8));
+		if (inner)
+			put(TASK + 8, AT(FRAME, 8));
+		put(TASK + 8 * inner + 24, AT(KTHREAD, 9));
+		unwind_as(UNWIND_AUTO);
+		check_chain(UNWIND_COMPLETE,
+			    CHAIN({ AT(THUNKS, offsets[i]), 0 }, { AT(FRAME, 8), R },
+				  { AT(KTHREAD, 9), R }),
+			    "retpoline");
+	}
+	begin_task(ITS, 16);
+	put(TASK, AT(KTHREAD, 9));
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_COMPLETE, CHAIN({ AT(ITS, 16), 0 }, { AT(KTHREAD, 9), R }),
+		    "a thunk that only jumps");
+}
+
+static void test_trampolines(void)
+{
+	begin_task(LEAF, 4);
+	put(TASK, AT(TRAMPOLINE, 0));
+	put(TASK + 8, AT(KTHREAD, 9));
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_REPLACED, CHAIN({ AT(LEAF, 4), 0 }, { AT(TRAMPOLINE, 0), R }),
+		    "a tracer's return address");
+
+	record_piece(USER, 16);
+	put_regs(SYSCALL, PROGRAM + 0x10, USER_CS, USER, USER);
+	put_user_stack();
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_REPLACED,
+		    CHAIN({ AT(LEAF, 4), 0 }, { AT(TRAMPOLINE, 0), R },
+			  { PROGRAM + 0x10, U | FRAME_BROKEN }, { PROGRAM + 0x20, U | R }),
+		    "and the user code it serves");
+	check_part(UNWIND_KERNEL, true, UNWIND_REPLACED, 1, 0);
+	check_part(UNWIND_USER, true, UNWIND_COMPLETE, 2, 1);
+}
+
+/* --- to the user code ------------------------------------------------------------------------- */
+
+/* The kernel's part ends early at AFTER; the user's registers are SLACK bytes before the top. */
+static void begin_broken(uint64_t slack)
+{
+	begin_task(LEAF, 4);
+	record_piece(USER, 16);
+	put(TASK, AT(WRONG, 5));
+	put_regs(SYSCALL - slack, PROGRAM + 0x10, USER_CS, USER, USER);
+	put_user_stack();
+}
+
+static void test_user_regs(void)
+{
+	const struct expected *whole =
+		CHAIN({ AT(LEAF, 4), 0 }, { AT(WRONG, 5), R }, { PROGRAM + 0x10, U | FRAME_BROKEN },
+		      { PROGRAM + 0x20, U | R });
+	const struct expected *half = CHAIN({ AT(LEAF, 4), 0 }, { AT(WRONG, 5), R });
+
+	begin_broken(0);
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_BAD, whole, "user registers at the stack's top");
+	begin_broken(16);
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_BAD, whole, "16 bytes before it");
+	begin_broken(0);
+	put(SYSCALL + 8 * 17, KERNEL_CS);
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_BAD, half, "kernel registers there");
+	begin_broken(0);
+	put(SYSCALL + 8 * 19, USER + 0x10000);
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_BAD, half, "of another user stack");
+	check_u64(stack.reached[0], TASK + 8, "what was only looked at was not used");
+	check_part(UNWIND_USER, false, UNWIND_COMPLETE, 0, 0);
+}
+
+/* No user stack was copied: the frame is known, its callers are not, even if rbp is 0. */
+static void test_user_cut(void)
+{
+	begin_task(INTERRUPT, 4);
+	put_regs(TASK, PROGRAM + 0x10, USER_CS, USER, 0);
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_CUT, CHAIN({ AT(INTERRUPT, 4), 0 }, { PROGRAM + 0x10, U }),
+		    "no user stack");
+	check_part(UNWIND_KERNEL, true, UNWIND_COMPLETE, 1, -1);
+	check_part(UNWIND_USER, true, UNWIND_CUT, 0, -1);
+}
+
+static void test_user_code(void)
+{
+	spaces.user_whole = true;
+	begin_task(INTERRUPT, 4);
+	record_piece(USER, 16);
+	put_regs(TASK, PROGRAM + 0x10, USER_CS, USER, USER);
+	put(USER, 0);
+	put(USER + 8, PROGRAM + 0x1234); /* behind the program */
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_BAD, CHAIN({ AT(INTERRUPT, 4), 0 }, { PROGRAM + 0x10, U }),
+		    "a return address where the process has no code");
+	check_part(UNWIND_USER, true, UNWIND_BAD, 2, 1);
+	spaces.user_whole = false;
+	unwind_as(UNWIND_AUTO);
+	check_u64(stack.n_frames, 3, "unless not all of its code is known: frames");
+
+	record_begin(PROGRAM + 0x10, USER);
+	record.vcpu.user = 1;
+	record.vcpu.regs.rbp = USER;
+	record_piece(USER, 16);
+	put_user_stack();
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_COMPLETE, CHAIN({ PROGRAM + 0x10, U }, { PROGRAM + 0x20, U | R }),
+		    "a vCPU in user code");
+	check_part(UNWIND_KERNEL, false, UNWIND_COMPLETE, 0, 0);
+	check_part(UNWIND_USER, true, UNWIND_COMPLETE, 1, 0);
+}
+
+/* --- what cannot be right --------------------------------------------------------------------- */
+
+static void test_bad(void)
+{
+	static const struct {
+		enum function function;
+		const char *what;
+	} tables[] = { { WRONG, "a register that there is not" }, { ODD, "a stack off by four" } };
+
+	for (size_t i = 0; i < 2; i++) {
+		begin_task(tables[i].function, 4);
+		put(TASK, AT(KTHREAD, 9));
+		unwind_as(UNWIND_AUTO);
+		check_chain(UNWIND_BAD, CHAIN({ AT(tables[i].function, 4), 0 }), tables[i].what);
+	}
+	begin_task(BY_BP, 4);
+	record.vcpu.regs.rbp = USER;
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_BAD, CHAIN({ AT(BY_BP, 4), 0 }), "a kernel frame in user memory");
+	begin_task(LEAF, 4);
+	put(TASK, AT(N_FUNCTIONS, 1));
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_BAD, CHAIN({ AT(LEAF, 4), 0 }), "a return address behind all code");
+	begin_task(LEAF, 4);
+	put(TASK, 0x1234567812345678);
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_BAD, CHAIN({ AT(LEAF, 4), 0 }), "a return address that is none");
+	begin_task(LEAF, 4);
+	record.vcpu.regs.rsp = TASK + 8 * N_TASK;
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_CUT, CHAIN({ AT(LEAF, 4), 0 }), "nothing was copied there");
+	begin_task(KTHREAD, 9);
+	record.vcpu.cut = CUT_FAULT;
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_CUT, CHAIN({ AT(KTHREAD, 9), 0 }), "an end in a faulted copy");
+}
+
+/* Outwards on one stack; to another stack a few times. */
+static void test_loops(void)
+{
+	unsigned n_frames;
+
+	begin_task(INTERRUPT, 4);
+	put_regs(TASK, AT(INTERRUPT, 9), KERNEL_CS, TASK, 5);
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_LOOP, CHAIN({ AT(INTERRUPT, 4), 0 }),
+		    "pt_regs that point to themselves");
+
+	record_begin(AT(LEAF, 4), TASK);
+	record_piece(TASK - 64, N_TASK);
+	put(TASK, AT(BY_BP, 9));
+	record.vcpu.regs.rbp = TASK - 8;
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_LOOP, CHAIN({ AT(LEAF, 4), 0 }, { AT(BY_BP, 9), R }),
+		    "a frame below the stack pointer");
+
+	begin_task(INTERRUPT, 4);
+	record_piece(IRQ, N_TASK);
+	put_regs(TASK, AT(INTERRUPT, 9), KERNEL_CS, IRQ, 5);
+	put_regs(IRQ, AT(INTERRUPT, 9), KERNEL_CS, TASK, 5);
+	unwind_as(UNWIND_AUTO);
+	n_frames = stack.n_frames;
+	check(stack.stop == UNWIND_LOOP && n_frames > 4 && n_frames < 12,
+	      "two stacks that point at each other: %u frames", n_frames);
+}
+
+static void test_deep(void)
+{
+	record_begin(AT(LEAF, 4), TASK);
+	record_piece(TASK, 600);
+	for (size_t i = 0; i < 600; i++)
+		put(TASK + 8 * i, AT(LEAF, 8));
+	unwind_as(UNWIND_AUTO);
+	check(stack.n_frames == UNWIND_MAX_FRAMES && stack.stop == UNWIND_TOO_DEEP,
+	      "deep: %u frames, stop %d", stack.n_frames, stack.stop);
+}
+
+/* --- where nothing is known ------------------------------------------------------------------- */
+
+/* Code the table is silent about, with and without a frame that looks like one. */
+static void test_guess(void)
+{
+	begin_task(NOTHING, 4);
+	record.vcpu.regs.rbp = TASK + 16;
+	put(TASK + 16, 0);
+	put(TASK + 24, AT(KTHREAD, 9));
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_COMPLETE,
+		    CHAIN({ AT(NOTHING, 4), 0 }, { AT(KTHREAD, 9), R | FRAME_GUESS }),
+		    "rbp leads to code with a table");
+	unwind_as(UNWIND_ORC);
+	check_chain(UNWIND_NO_TABLES, CHAIN({ AT(NOTHING, 4), 0 }), "by tables alone it ends");
+	put(TASK + 24, 0x1234);
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_NO_TABLES, CHAIN({ AT(NOTHING, 4), 0 }), "rbp leads nowhere");
+	record.vcpu.regs.rbp = 0;
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_NO_TABLES, CHAIN({ AT(NOTHING, 4), 0 }), "rbp 0 proves nothing");
+}
+
+/* Code of a JIT: frame pointers, and back to code that is known. */
+static void test_jit(void)
+{
+	const uint64_t jit = 0xffffffffc0100000;
+	struct mapping mapping = { .start = jit, .end = jit + 0x1000, .kind = MAPPING_ANONYMOUS };
+
+	begin_task(LEAF, 4);
+	record.vcpu.regs.rbp = TASK + 32;
+	put(TASK, jit + 0x10);
+	put(TASK + 40, AT(KTHREAD, 9));
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_BAD, CHAIN({ AT(LEAF, 4), 0 }), "not mapped yet");
+	must(space_add(kernel, &mapping));
+	unwind_as(UNWIND_AUTO);
+	check_chain(
+		UNWIND_COMPLETE,
+		CHAIN({ AT(LEAF, 4), 0 }, { jit + 0x10, R }, { AT(KTHREAD, 9), R | FRAME_GUESS }),
+		"mapped since: what was cached does not stick");
+	space_remove(kernel, jit, jit + 0x1000);
+}
+
+static void test_nothing_known(void)
+{
+	struct unwind_spaces kept = spaces;
+
+	spaces = (struct unwind_spaces){ 0 };
+	begin_task(LEAF, 4);
+	record.vcpu.regs.rbp = TASK + 16;
+	put(TASK + 24, AT(BY_BP, 9));
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_COMPLETE, CHAIN({ AT(LEAF, 4), 0 }, { AT(BY_BP, 9), R }),
+		    "without any space it goes by frame pointers");
+	unwind_as(UNWIND_ORC);
+	check_chain(UNWIND_NO_TABLES, CHAIN({ AT(LEAF, 4), 0 }), "and not by tables");
+	spaces = kept;
+}
+
+/* --- anything --------------------------------------------------------------------------------- */
+
+static uint64_t next_random(void)
+{
+	static uint64_t state = 11;
+
+	state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+	return state >> 16;
+}
+
+static uint64_t random_word(void)
+{
+	static const uint64_t bases[] = { TASK, IRQ, USER, PROGRAM };
+
+	switch (next_random() % 8) {
+	default:
+		return AT(next_random() % N_FUNCTIONS, next_random() % 0x100);
+	case 1:
+		return bases[next_random() % 4] + 8 * (next_random() % 130);
+	case 2:
+		return next_random() % 2 ? USER_CS : KERNEL_CS;
+	case 3:
+		return next_random();
+	}
+}
+
+/* Whatever comes out is bounded, and all that is read was copied (ASan watches). */
+static void test_random(void)
+{
+	unsigned bad = 0, frames = 0;
+
+	for (unsigned round = 0; round < 30000; round++) {
+		record_begin(AT(next_random() % N_FUNCTIONS, next_random() % 0x100), TASK);
+		record_piece(TASK, 128);
+		record_piece(IRQ, 64);
+		record_piece(USER, 64);
+		record.vcpu.regs.rbp = random_word();
+		for (unsigned i = 0; i < 128; i++)
+			put(TASK + 8 * i, random_word());
+		for (unsigned i = 0; i < 64; i++) {
+			put(IRQ + 8 * i, random_word());
+			put(USER + 8 * i, random_word());
+		}
+		unwind_as((enum unwind_how)(round % 4));
+		frames += stack.n_frames;
+		bad += stack.n_frames < 1 || stack.n_frames > UNWIND_MAX_FRAMES;
+		bad += (unsigned)stack.stop >= N_UNWIND_STOPS;
+		bad += stack.reached[0] > TASK + 1024 || stack.reached[1] > IRQ + 512 ||
+		       stack.reached[2] > USER + 512;
+	}
+	check_u64(bad, 0, "random stacks");
+	check(frames > 32000, "%u frames in them", frames);
+}
+
+int main(void)
+{
+	static struct unwind_cache cache;
+
+	make_kernel();
+	make_user();
+	for (int cached = 0; cached < 2; cached++) {
+		spaces = (struct unwind_spaces){ .kernel = kernel,
+						 .user = user,
+						 .cache = cached ? &cache : NULL };
+		test_calls();
+		test_modes();
+		test_interrupt();
+		test_exceptions();
+		test_registers();
+		test_retpolines();
+		test_trampolines();
+		test_user_regs();
+		test_user_cut();
+		test_user_code();
+		test_bad();
+		test_loops();
+		test_deep();
+		test_guess();
+		test_jit();
+		test_nothing_known();
+		test_random();
+	}
+	space_destroy(kernel);
+	space_destroy(user);
+	return tap_done();
+}
