@@ -40,7 +40,7 @@ struct kallsyms_input {
 	bool (*more)(struct kallsyms_input *input, size_t up_to);
 	void *context;
 	uint64_t text_start, text_end; /* the executable range below; 0: not known */
-	uint64_t steps;                /* out: checks made, up to KALLSYMS_MAX_STEPS */
+	uint64_t steps;                /* out: checks made; up to a table's more than KALLSYMS_MAX_STEPS */
 };
 
 /* How addresses are stored; kallsyms_find.c has the layouts. */

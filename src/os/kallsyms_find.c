@@ -156,7 +156,7 @@ static unsigned finder_name_length(const struct kallsyms_finder *finder, size_t 
 	unsigned length = bytes[(*atp)++];
 
 	if (finder->out->long_lengths && length & 0x80) {
-		if (*atp >= finder->markers || bytes[*atp] & 0x80)
+		if (*atp >= finder->markers)
 			return 0;
 		length = (length & 0x7f) | bytes[(*atp)++] << 7;
 	}

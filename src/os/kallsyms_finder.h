@@ -48,18 +48,16 @@ static inline bool finder_need(struct kallsyms_finder *finder, size_t up_to)
 	return input->more(input, up_to) && up_to <= input->present_bytes;
 }
 
-/* Takes STEPS from what is left of them. */
-static inline bool finder_spend(struct kallsyms_finder *finder, uint64_t steps)
-{
-	uint64_t left = KALLSYMS_MAX_STEPS - finder->input->steps;
-
-	finder->input->steps += steps < left ? steps : left;
-	return steps < left;
-}
-
 static inline bool finder_spent(const struct kallsyms_finder *finder)
 {
-	return finder->input->steps == KALLSYMS_MAX_STEPS;
+	return finder->input->steps >= KALLSYMS_MAX_STEPS;
+}
+
+/* Counts STEPS; false: there have been too many. */
+static inline bool finder_spend(struct kallsyms_finder *finder, uint64_t steps)
+{
+	finder->input->steps += steps;
+	return !finder_spent(finder);
 }
 
 /* kallsyms_addresses.c: reads the addresses of all names into out; false: they are nowhere. */

@@ -35,6 +35,7 @@ const struct made_layout made_layouts[] = {
 	{ "7.0, text only", false, false, KALLSYMS_PLACE_RELATIVE, true, 3, true, 5019, NULL },
 	{ "7.0, a full last group", false, false, KALLSYMS_PLACE_RELATIVE, true, 3, false, 5096,
 	  NULL },
+	{ "6.12, larger", false, false, KALLSYMS_PERCPU, true, 3, false, 30000, NULL },
 };
 const unsigned n_made_layouts = sizeof(made_layouts) / sizeof(made_layouts[0]);
 
@@ -107,6 +108,7 @@ static void make_symbols(const struct made_layout *layout, struct made_kallsyms 
 		make_symbol(made, 0, 'A', "__per_cpu_start");
 		make_symbol(made, 0, 'A', "fixed_percpu_data");
 		make_symbol(made, 0x1fb40, 'A', "current_task");
+		make_symbol(made, 0x1fc00, 't', "code_of_a_cpu");
 	}
 	make_functions(made, layout->n_functions, state);
 	if (!layout->text_only) {
@@ -115,6 +117,7 @@ static void make_symbols(const struct made_layout *layout, struct made_kallsyms 
 		make_symbol(made, MADE_RODATA + 0x900000, 'd', "modules");
 		make_symbol(made, MADE_RODATA + 0xa00000, 'D', "modules");
 		make_symbol(made, MADE_RODATA + 0xa00040, 'D', "init_task");
+		make_symbol(made, MADE_RODATA + 0xb00000, 'T', "copied_code");
 	}
 	make_symbol(made, init, 'T', "_sinittext");
 	make_symbol(made, init, 't', "start_it");
