@@ -257,19 +257,30 @@ static unsigned finder_count_markers(struct kallsyms_finder *finder, size_t at, 
 	return n;
 }
 
+/* From *ATP down, the next multiple of 8 where a 0 stands, as the first marker is; not below LOWEST. */
+static bool finder_next_zero(struct kallsyms_finder *finder, size_t *atp, size_t lowest)
+{
+	const uint8_t *bytes = finder->input->bytes;
+	size_t at = *atp;
+	uint32_t word = 1;
+
+	while (at > lowest && word) {
+		at -= 8;
+		memcpy(&word, bytes + at, 4);
+	}
+	finder_spend(finder, (*atp - at) / 8);
+	*atp = at;
+	return !word && !finder_spent(finder);
+}
+
 /* Markers: from the token table down, over as many bytes as seqs_of_names may lie between. */
 static struct xtop_error *finder_try_markers(struct kallsyms_finder *finder, bool *foundp)
 {
 	size_t most = KALLSYMS_MAX_SYMBOLS * (size_t)MAX_SEQ_BYTES + MAX_MARKERS * 8 + 8;
-	size_t table = finder->token_table, lowest = table > most ? table - most : 0;
+	size_t table = finder->token_table, lowest = table > most ? table - most : 0, at = table;
 	struct xtop_error *error = NULL;
 
-	for (size_t at = table; at > lowest && !*foundp && !error;) {
-		at -= 8;
-		if (!finder_spend(finder, 1))
-			return NULL;
-		if (finder_load(finder, at, 4))
-			continue;
+	while (!*foundp && !error && finder_next_zero(finder, &at, lowest)) {
 		finder->marker_bytes = finder_load(finder, at + 4, 4) ? 4 : 8;
 		finder->n_markers = finder_count_markers(finder, at, finder->marker_bytes, table);
 		finder->markers = at;
