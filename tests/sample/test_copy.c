@@ -19,7 +19,13 @@ static struct memory_guest *memory;
 static struct control *control;
 static struct copier copier;
 static struct registers *regs;
-static unsigned char bytes[SAMPLE_STACK_LIMIT_BYTES + 64];
+/* A record's end: the pieces' heads and bytes. */
+static struct {
+	struct sample_stack head;
+	unsigned char bytes[SAMPLE_STACK_LIMIT_BYTES + 1024];
+} record;
+static unsigned char *const bytes = record.bytes; /* of the first piece */
+static struct copied copied;
 static size_t size_bytes;
 
 /* The frames lie in no order. */
@@ -43,7 +49,7 @@ static void begin(void)
 	memory = memory_guest_create(1);
 	regs = &memory->regs[0];
 	error_destroy(control_create(&control));
-	copier = (struct copier){ .guest = &memory->guest, .control = control };
+	copier = (struct copier){ .guest = &memory->guest.info, .control = control };
 	error_destroy(frame_cache_create(&memory->guest, 256, &copier.cache));
 	for (uint64_t address = STACK; address < STACK_END; address += GUEST_PAGE_SIZE)
 		add_page(address);
@@ -61,25 +67,24 @@ static void end(void)
 
 static enum sample_cut copy(void)
 {
-	enum sample_cut cut;
-
-	memset(bytes, 0xee, sizeof(bytes));
+	memset(&record, 0xee, sizeof(record));
 	memory->stopped = true; /* so that the guest counts a mapping as misuse */
-	cut = copy_stack(&copier, regs, (char *)bytes, &size_bytes);
+	copy_vcpu(&copier, regs, memory->user[0], (char *)&record, &copied);
 	memory->stopped = false;
-	return cut;
+	size_bytes = copied.n_stacks ? record.head.size_bytes : 0;
+	return copied.cut;
 }
 
 static enum sample_cut copy_prepared(void)
 {
-	copy_prepare(&copier, regs);
+	copy_prepare(&copier, regs, memory->user[0]);
 	return copy();
 }
 
 /* Byte by byte: those copied are the guest's, those behind were not touched. */
 static bool right_bytes(void)
 {
-	for (size_t i = 0; i < sizeof(bytes); i++) {
+	for (size_t i = 0; i < sizeof(record.bytes); i++) {
 		uint64_t address = regs->rsp + i, word = address & ~7ULL;
 		unsigned char want =
 			i < size_bytes ? (unsigned char)(word >> address % 8 * 8) : 0xee;
