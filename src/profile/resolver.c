@@ -177,10 +177,13 @@ static void resolver_learn_part(const struct resolver *resolver, const struct sa
 	struct control *control = resolver->settings.control;
 
 	for (int i = 0; i < vcpu->n_stacks; i++, piece = sample_next_stack(piece)) {
+		uint8_t cut = piece->kind == STACK_USER ? vcpu->user_cut : vcpu->cut;
+
 		if (end->stop == UNWIND_COMPLETE && end->pieces >> i & 1)
-			control_learn_stack(control, piece->address, resolver->stack.reached[i]);
-		else if (end->stop == UNWIND_CUT && vcpu->cut == CUT_LIMIT && end->last_piece == i)
-			control_learn_stack(control, piece->address,
+			control_learn_stack(control, vcpu->regs.cr3, piece->address,
+					    resolver->stack.reached[i]);
+		else if (end->stop == UNWIND_CUT && cut == CUT_LIMIT && end->last_piece == i)
+			control_learn_stack(control, vcpu->regs.cr3, piece->address,
 					    piece->address + 2 * (uint64_t)piece->size_bytes);
 	}
 }

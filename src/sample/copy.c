@@ -1,123 +1,321 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Copying a stack; see copy.h. Every page of it is translated anew at each sample, through
- * page-table pages that stay mapped: the guest may have moved any of them since.
+ * Which pieces of stack belong to a sample; see copy.h. Of a unikernel it is the one at the stack
+ * pointer. Of a Linux guest, by the resolver's recipe, all that led there:
+ *
+ *   user code      its stack, at rsp
+ *   kernel code    the stack at rsp; while that is not the task's own, what its end says was
+ *                  interrupted; then the user code's, from the registers at the top of the task's
+ *
+ *      exception stack            interrupt stack           task's stack            user stack
+ *   rsp ► ┌───────────┐       ┌► ┌───────────┐         ┌► ┌───────────┐        ┌► ┌──────────┐
+ *         │           │       │  │           │         │  │           │        │  │          │
+ *         │ iret frame┼───────┘  │ saved rsp ┼─────────┘  │ pt_regs.sp┼────────┘  │          │
+ *         └───────────┘          └───────────┘            └───────────┘           └──────────┘
+ *           its rsp is the         last word                by the recipe           as learned
+ *           last word but one
+ *
+ * (Linux arch/x86/include/asm/irq_stack.h; Intel SDM vol. 3A §6.14.) All of it comes from the guest,
+ * and may be anything: at most SAMPLE_MAX_LINKS are followed, onto stacks whose end is known, and
+ * all together stay below SAMPLE_STACK_LIMIT_BYTES. What is wrong costs bytes, no more.
  */
 #include "config.h"
 
-#include <string.h>
-
 #include "sample/copy.h"
+#include "sample/pieces.h"
 
 #define CR0_PG  (1ULL << 31)
 #define CR4_PAE (1ULL << 5)
 
-/* Gives a frame's page, or NULL: frame_cache_find() in the stop, frame_cache_get() outside. */
-typedef const void *copy_page_fn(struct copier *copier, frame_t frame);
+/* In struct pt_regs (Linux arch/x86/include/asm/ptrace.h), the same since 2.6. */
+#define PT_REGS_BYTES 168
+#define PT_REGS_CS    136
+#define PT_REGS_SP    152
 
-static const void *copy_find(struct copier *copier, frame_t frame)
-{
-	return frame_cache_find(copier->cache, frame);
-}
+/* No kernel's numbers are larger; those of the recipe must be multiples of 8 besides. */
+#define RECIPE_MAX_BYTES 4096
 
-static const void *copy_get(struct copier *copier, frame_t frame)
-{
-	return frame_cache_get(copier->cache, frame, copier->now_ns);
-}
-
-static const volatile uint64_t *copy_find_table(void *context, frame_t frame)
-{
-	return copy_find(context, frame);
-}
-
-static const volatile uint64_t *copy_get_table(void *context, frame_t frame)
-{
-	return copy_get(context, frame);
-}
+/* One vCPU. */
+struct copy {
+	const struct copier *copier;
+	const struct registers *regs;
+	struct memory_root own,
+		kernel; /* page tables: the vCPU's, and those for kernel addresses */
+	struct pieces pieces;
+	struct copied *copied;
+	/* Kernel stacks, from first byte to first byte behind; end 0: not known. */
+	struct copy_extent {
+		uint64_t start, end;
+	} task, irq;
+	uint64_t user_regs; /* where pt_regs of the user code lies; 0: not known */
+};
 
 /* A PV guest's control registers are Xen's idea of them; it always runs in 64-bit mode here. */
 static bool copy_has_paging(const struct copier *copier, const struct registers *regs)
 {
-	return copier->guest->info.type == GUEST_PV || (regs->cr0 & CR0_PG && regs->cr4 & CR4_PAE);
+	return copier->guest->type == GUEST_PV || (regs->cr0 & CR0_PG && regs->cr4 & CR4_PAE);
 }
 
-/* Never across the end of the address space, where a guest may well put its stack pointer. */
-static size_t copy_length(const struct copier *copier, const struct registers *regs)
+static bool copy_is_kernel(uint64_t address)
 {
-	uint64_t top = control_stack_top(copier->control, regs->rsp);
-	uint64_t length = top > regs->rsp ? top - regs->rsp : COPY_UNKNOWN_BYTES;
-	uint64_t limit = UINT64_MAX - regs->rsp;
-
-	if (limit > SAMPLE_STACK_LIMIT_BYTES)
-		limit = SAMPLE_STACK_LIMIT_BYTES;
-	return length < limit ? length : limit;
+	return address >> 63;
 }
 
-/* Of LENGTH bytes at ADDRESS those that lie in its page. */
-static size_t copy_piece(uint64_t address, size_t length)
+/* Aligned, and in the half where the kernel is. */
+static bool copy_is_kernel_pointer(uint64_t word)
 {
-	size_t in_page = GUEST_PAGE_SIZE - (address & GUEST_PAGE_MASK);
-
-	return in_page < length ? in_page : length;
+	return copy_is_kernel(word) && word % sizeof(uint64_t) == 0;
 }
 
-static enum sample_cut copy_page(struct copier *copier, const struct walk_reader *reader,
-				 copy_page_fn *get, const struct registers *regs, uint64_t address,
-				 const char **page)
+static bool copy_is_in(struct copy_extent extent, uint64_t address)
 {
-	frame_t frame;
-
-	switch (walk_x86(reader, walk_root(regs), GVA(address), &frame)) {
-	case WALK_OK:
-		*page = get(copier, frame);
-		return *page ? CUT_NONE : CUT_NOT_MAPPED;
-	case WALK_NOT_MAPPED:
-		return CUT_NOT_MAPPED;
-	case WALK_NOT_PRESENT:
-	case WALK_NOT_CANONICAL:
-	case WALK_BAD:
-		break;
-	}
-	return CUT_NOT_PRESENT;
+	return address >= extent.start && address < extent.end;
 }
 
-enum sample_cut copy_stack(struct copier *copier, const struct registers *regs, char *to,
-			   size_t *size_bytesp)
+/* As far up as it was ever used. */
+static enum sample_cut copy_learned(struct copy *copy, enum sample_stack_kind kind,
+				    struct memory_root root, uint64_t address)
 {
-	struct walk_reader reader = { .table = copy_find_table, .context = copier };
-	size_t length = copy_length(copier, regs), done = 0;
-	enum sample_cut cut = CUT_LIMIT;
+	uint64_t top = control_stack_top(copy->copier->control, copy->regs->cr3, address);
+	uint64_t end;
 
-	*size_bytesp = 0;
-	if (!copy_has_paging(copier, regs))
-		return CUT_NO_PAGING;
-	while (done < length) {
-		uint64_t address = regs->rsp + done;
-		size_t piece = copy_piece(address, length - done);
-		enum sample_cut end;
-		const char *page;
-
-		end = copy_page(copier, &reader, copy_find, regs, address, &page);
-		if (end != CUT_NONE) {
-			cut = end;
-			break;
-		}
-		memcpy(to + done, page + (address & GUEST_PAGE_MASK), piece);
-		done += piece;
-	}
-	*size_bytesp = done;
-	return cut;
+	return pieces_add(&copy->pieces, kind, root, address,
+			  top > address ? top - address : COPY_UNKNOWN_BYTES, &end);
 }
 
-void copy_prepare(struct copier *copier, const struct registers *regs)
-{
-	struct walk_reader reader = { .table = copy_get_table, .context = copier };
-	size_t length = copy_length(copier, regs);
-	const char *page;
+/* --- the recipe ------------------------------------------------------------------------------- */
 
-	if (!copy_has_paging(copier, regs))
+static bool recipe_may_be(uint32_t bytes)
+{
+	return bytes <= RECIPE_MAX_BYTES && bytes % sizeof(uint64_t) == 0;
+}
+
+static bool recipe_is_stack(uint32_t bytes)
+{
+	return bytes >= GUEST_PAGE_SIZE && bytes <= SAMPLE_STACK_LIMIT_BYTES &&
+	       bytes % GUEST_PAGE_SIZE == 0;
+}
+
+static bool recipe_check(const struct stack_recipe *recipe)
+{
+	return recipe_is_stack(recipe->stack_bytes) && recipe_may_be(recipe->top_padding) &&
+	       recipe_may_be(recipe->regs_below_top) && recipe->regs_below_top >= PT_REGS_BYTES &&
+	       recipe_may_be(recipe->irq_above) &&
+	       (!recipe->irq_stack_per_cpu || recipe_is_stack(recipe->irq_stack_bytes));
+}
+
+void copy_follow(struct copier *copier)
+{
+	struct stack_recipe recipe;
+
+	if (!control_get_recipe(copier->control, &recipe))
 		return;
-	for (size_t done = 0; done < length; done += copy_piece(regs->rsp + done, length - done))
-		if (copy_page(copier, &reader, copy_get, regs, regs->rsp + done, &page) != CUT_NONE)
-			return;
+	if (!recipe_check(&recipe))
+		recipe.current_per_cpu = 0;
+	copier->recipe = recipe;
+}
+
+/* --- stacks of the kernel --------------------------------------------------------------------- */
+
+/* A pointer of this CPU's; 0: there is none. */
+static uint64_t copy_per_cpu(struct copy *copy, uint64_t offset)
+{
+	uint64_t pointer;
+
+	if (pieces_read(&copy->pieces, copy->kernel, copy->regs->gs_base_kernel + offset,
+			&pointer) != CUT_NONE ||
+	    !copy_is_kernel_pointer(pointer))
+		return 0;
+	return pointer;
+}
+
+static uint64_t copy_task_top(struct copy *copy)
+{
+	const struct stack_recipe *recipe = &copy->copier->recipe;
+	uint64_t stack;
+
+	if (recipe->top_per_cpu)
+		return copy_per_cpu(copy, recipe->top_per_cpu);
+	if (!copy->copied->task ||
+	    pieces_read(&copy->pieces, copy->kernel, copy->copied->task + recipe->task_stack,
+			&stack) != CUT_NONE ||
+	    !copy_is_kernel_pointer(stack) || stack > UINT64_MAX - recipe->stack_bytes)
+		return 0;
+	return stack + recipe->stack_bytes - recipe->top_padding;
+}
+
+static void copy_find_task_stack(struct copy *copy)
+{
+	const struct stack_recipe *recipe = &copy->copier->recipe;
+	uint64_t top = copy_task_top(copy);
+
+	/* Both halves of the address space are larger than any recipe's number. */
+	if (!top)
+		return;
+	copy->task.start = top + recipe->top_padding - recipe->stack_bytes;
+	copy->task.end = top;
+	copy->user_regs = top - recipe->regs_below_top;
+}
+
+static void copy_find_irq_stack(struct copy *copy)
+{
+	const struct stack_recipe *recipe = &copy->copier->recipe;
+	uint64_t pointer = 0;
+
+	if (recipe->irq_stack_per_cpu)
+		pointer = copy_per_cpu(copy, recipe->irq_stack_per_cpu);
+	if (!pointer || pointer > UINT64_MAX - recipe->irq_above)
+		return;
+	copy->irq.end = pointer + recipe->irq_above;
+	copy->irq.start = copy->irq.end - recipe->irq_stack_bytes;
+}
+
+/* First byte behind the stack that ADDRESS is on; 0: not known. */
+static uint64_t copy_stack_end(const struct copy *copy, uint64_t address)
+{
+	uint64_t top;
+
+	if (copy_is_in(copy->task, address))
+		return copy->task.end;
+	if (copy_is_in(copy->irq, address))
+		return copy->irq.end;
+	top = control_stack_top(copy->copier->control, copy->regs->cr3, address);
+	return top > address ? top : 0;
+}
+
+/* Whether WORD can be the stack pointer of what was interrupted. */
+static bool copy_is_link(const struct copy *copy, uint64_t word)
+{
+	return copy_is_kernel_pointer(word) && copy_stack_end(copy, word) &&
+	       !pieces_have(&copy->pieces, word);
+}
+
+/* The stack pointer saved on the stack that ends at END. */
+static bool copy_find_link(struct copy *copy, uint64_t end, uint64_t *address)
+{
+	for (uint64_t at = end - sizeof(uint64_t); at >= end - 2 * sizeof(uint64_t);
+	     at -= sizeof(uint64_t)) {
+		uint64_t word;
+
+		if (pieces_read(&copy->pieces, copy->kernel, at, &word) != CUT_NONE)
+			return false;
+		if (copy_is_link(copy, word)) {
+			*address = word;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The stack at rsp, and what it interrupted, up to the top of the task's. */
+static enum sample_cut copy_kernel_stacks(struct copy *copy)
+{
+	enum sample_stack_kind kind = STACK_FIRST;
+	uint64_t address = copy->regs->rsp;
+
+	for (unsigned links = 0;; links++, kind = STACK_LINKED) {
+		uint64_t known = copy_stack_end(copy, address), end;
+		enum sample_cut cut =
+			pieces_add(&copy->pieces, kind, copy->kernel, address,
+				   known ? known - address : COPY_UNKNOWN_BYTES, &end);
+
+		if (copy_is_in(copy->task, address) || links == SAMPLE_MAX_LINKS)
+			return cut;
+		/* All of it is there up to its known end, or up to the hole that guards it. */
+		if (end - address < 2 * sizeof(uint64_t) ||
+		    (end != known && cut != CUT_NOT_PRESENT) ||
+		    !copy_find_link(copy, end, &address))
+			return cut;
+	}
+}
+
+/* --- the user's ------------------------------------------------------------------------------- */
+
+/* Of the code that entered the kernel; CUT_NONE: a kernel thread has none. */
+static enum sample_cut copy_user_stack(struct copy *copy)
+{
+	enum sample_cut cut;
+	uint64_t cs, sp;
+
+	if (!copy->user_regs)
+		return CUT_NONE;
+	cut = pieces_read(&copy->pieces, copy->kernel, copy->user_regs + PT_REGS_CS, &cs);
+	if (cut == CUT_NONE)
+		cut = pieces_read(&copy->pieces, copy->kernel, copy->user_regs + PT_REGS_SP, &sp);
+	if (cut != CUT_NONE)
+		return cut;
+	/* Xen clears the ring in what it saves of a PV guest's kernel. */
+	if ((cs & 3) != 3)
+		return CUT_NONE;
+	return copy_is_kernel(sp) ? CUT_NOT_PRESENT : copy_learned(copy, STACK_USER, copy->own, sp);
+}
+
+static void copy_linux(struct copy *copy, bool user)
+{
+	struct copied *copied = copy->copied;
+
+	copied->task = copy_per_cpu(copy, copy->copier->recipe.current_per_cpu);
+	if (user && copy_is_kernel(copy->regs->rsp)) {
+		copied->cut = CUT_NOT_PRESENT; /* a program may set it to what it likes */
+		return;
+	}
+	/* Also of a kernel that has just been entered and not changed stacks yet. */
+	if (!copy_is_kernel(copy->regs->rsp)) {
+		copied->cut = copy_learned(copy, STACK_FIRST, copy->own, copy->regs->rsp);
+		return;
+	}
+	copy_find_task_stack(copy);
+	if (!copy_is_in(copy->task, copy->regs->rsp))
+		copy_find_irq_stack(copy);
+	copied->cut = copy_kernel_stacks(copy);
+	copied->user_cut = copy_user_stack(copy);
+}
+
+/* --- a vCPU ----------------------------------------------------------------------------------- */
+
+static void copy_all(struct copy *copy, bool user)
+{
+	const struct registers *regs = copy->regs;
+	const struct stack_recipe *recipe = &copy->copier->recipe;
+
+	copy->own = copy->kernel = walk_root(regs);
+	if (!copy_has_paging(copy->copier, regs)) {
+		copy->copied->cut = CUT_NO_PAGING;
+	} else if (recipe->current_per_cpu) {
+		if (recipe->kernel_cr3)
+			copy->kernel.cr3 = recipe->kernel_cr3;
+		copy_linux(copy, user);
+	} else {
+		copy->copied->cut = copy_learned(copy, STACK_FIRST, copy->own, regs->rsp);
+	}
+}
+
+void copy_vcpu(struct copier *copier, const struct registers *regs, bool user, char *to,
+	       struct copied *copied)
+{
+	struct copy copy = {
+		.copier = copier,
+		.regs = regs,
+		.pieces = pieces_in_stop(copier->cache, to),
+		.copied = copied,
+	};
+
+	*copied = (struct copied){ .cut = CUT_NONE };
+	copy_all(&copy, user);
+	copied->size_bytes = copy.pieces.size_bytes;
+	copied->n_stacks = copy.pieces.n;
+	copied->missed = copy.pieces.missed;
+}
+
+void copy_prepare(struct copier *copier, const struct registers *regs, bool user)
+{
+	struct copied unused = { .cut = CUT_NONE };
+	struct copy copy = {
+		.copier = copier,
+		.regs = regs,
+		.pieces = pieces_to_map(copier->cache, copier->now_ns),
+		.copied = &unused,
+	};
+
+	copy_all(&copy, user);
 }

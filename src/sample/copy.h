@@ -9,21 +9,34 @@
 #define COPY_UNKNOWN_BYTES 4096 /* of a stack whose top was not learned yet */
 
 struct copier {
-	struct guest *guest;
+	const struct guest_info *guest;
 	struct frame_cache *cache;
 	const struct control *control;
-	uint64_t now_ns; /* for copy_prepare() */
+	struct stack_recipe recipe; /* copy_follow(); without current_per_cpu there is none */
+	uint64_t now_ns;            /* for copy_prepare() */
 };
 
-/*
- * In the stop: the stack of REGS from its stack pointer on, as far as it is known to live, into TO
- * with room for SAMPLE_STACK_LIMIT_BYTES. Pages that are not mapped yet are not waited for: the
- * copy ends there with CUT_NOT_MAPPED, and copy_prepare() afterwards helps the next.
- */
-enum sample_cut copy_stack(struct copier *copier, const struct registers *regs, char *to,
-			   size_t *size_bytesp);
+/* What was taken of a vCPU besides its registers. */
+struct copied {
+	size_t size_bytes; /* of its pieces as they lie in the record */
+	unsigned n_stacks;
+	uint64_t task;
+	enum sample_cut cut, user_cut;
+	bool missed; /* a page was not mapped yet: copy_prepare() helps the next */
+};
 
-/* Outside the stop: maps what copy_stack() would need for REGS now. */
-void copy_prepare(struct copier *copier, const struct registers *regs);
+/* Takes the recipe that the resolver has written, if any, and if its numbers can be. Once a tick. */
+void copy_follow(struct copier *copier);
+
+/*
+ * In the stop: the stacks of a vCPU with REGS that ran user code or not, as far as they are known
+ * to live, to TO with room for SAMPLE_MAX_STACKS heads and SAMPLE_STACK_LIMIT_BYTES. Pages that are
+ * not mapped yet are not waited for.
+ */
+void copy_vcpu(struct copier *copier, const struct registers *regs, bool user, char *to,
+	       struct copied *copied);
+
+/* Outside the stop: maps what copy_vcpu() would need for REGS now. */
+void copy_prepare(struct copier *copier, const struct registers *regs, bool user);
 
 #endif

@@ -74,35 +74,32 @@ static uint64_t sampler_now(void)
 
 /* --- the stopped window ----------------------------------------------------------------------- */
 
-/* The stack of the I-th vCPU wanted, whole, at TO. Returns its size. */
+/* The I-th vCPU wanted with its stacks, whole, at TO. Returns its size. */
 static size_t sampler_put_vcpu(struct sampler *sampler, char *to, unsigned i)
 {
 	struct sample_vcpu *vcpu = (struct sample_vcpu *)to;
-	struct sample_stack *stack = (struct sample_stack *)(vcpu + 1);
-	const struct registers *regs = &sampler->regs[i];
-	size_t copied_bytes, size_bytes = sizeof(*vcpu);
-	enum sample_cut cut =
-		copy_stack(&sampler->copier, regs, (char *)(stack + 1), &copied_bytes);
+	struct copied copied;
 
+	copy_vcpu(&sampler->copier, &sampler->regs[i], sampler->user[i], (char *)(vcpu + 1),
+		  &copied);
 	/* A page was read as zeros, by this vCPU or one before: nothing that hangs on it is true. */
-	if (fault_count())
-		cut = CUT_FAULT;
-	sampler->missed_pages |= cut == CUT_NOT_MAPPED;
-	if (copied_bytes) {
-		*stack = (struct sample_stack){ .address = regs->rsp,
-						.size_bytes = (uint32_t)copied_bytes };
-		size_bytes += sizeof(*stack) + ((copied_bytes + 7) & ~(size_t)7);
+	if (fault_count()) {
+		copied.cut = CUT_FAULT;
+		copied.user_cut = copied.user_cut == CUT_NONE ? CUT_NONE : CUT_FAULT;
 	}
+	sampler->missed_pages |= copied.missed;
 	*vcpu = (struct sample_vcpu){
-		.size_bytes = (uint32_t)size_bytes,
+		.size_bytes = (uint32_t)(sizeof(*vcpu) + copied.size_bytes),
 		.vcpu = sampler->wanted[i],
 		.state = (uint8_t)sampler->look.states[sampler->wanted[i]],
 		.user = sampler->user[i],
-		.n_stacks = copied_bytes != 0,
-		.cut = (uint8_t)cut,
-		.regs = *regs,
+		.n_stacks = (uint8_t)copied.n_stacks,
+		.cut = (uint8_t)copied.cut,
+		.user_cut = (uint8_t)copied.user_cut,
+		.task = copied.task,
+		.regs = sampler->regs[i],
 	};
-	return size_bytes;
+	return sizeof(*vcpu) + copied.size_bytes;
 }
 
 /*
@@ -175,7 +172,7 @@ static bool sampler_prepare(struct sampler *sampler)
 	fault_arm();
 	sampler->copier.now_ns = sampler_now();
 	for (unsigned i = 0; i < sampler->n_wanted; i++)
-		copy_prepare(&sampler->copier, &sampler->regs[i]);
+		copy_prepare(&sampler->copier, &sampler->regs[i], sampler->user[i]);
 	faults = fault_disarm();
 	sampler->counts.faults += faults;
 	if (faults)
@@ -258,6 +255,7 @@ static void sampler_tick(struct sampler *sampler, uint16_t flags, uint64_t perio
 		return;
 	}
 	sampler_touch(room, size_max);
+	copy_follow(&sampler->copier);
 	sampler->head = (struct sample){
 		.size_bytes = sizeof(struct sample),
 		.flags = flags,
@@ -386,7 +384,7 @@ void sampler_run(struct guest *guest, struct control *control, struct ring *ring
 	enum sampler_state end;
 
 	sampler = (struct sampler){ .guest = guest, .control = control, .ring = ring };
-	sampler.copier = (struct copier){ .guest = guest, .control = control };
+	sampler.copier = (struct copier){ .guest = &guest->info, .control = control };
 	error = frame_cache_create(guest, SAMPLER_CACHE_PAGES, &sampler.copier.cache);
 	if (error) {
 		control_put_message(control, error_message(error));

@@ -1,0 +1,609 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which pieces are copied of a Linux guest's vCPU, by the recipe: one that runs as Linux does, with
+ * and without page-table isolation, and one whose every word is a lie. Each copy runs as in the
+ * sampler: in the stop, with what is mapped, into a record that then must pass sample_check().
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "sample/copy.h"
+#include "tests/guest/memory_guest.h"
+#include "tests/tap.h"
+
+/* The guest. What lies in the upper half has a table of its own, as with page-table isolation. */
+#define PER_CPU       0xffff888003a00000ULL
+#define CURRENT       0x1ac40 /* per-cpu, as are the next two; in one page */
+#define TOP           0x1ac48
+#define IRQ_POINTER   0x1ac50
+#define TASK          0xffff888004000ec0ULL
+#define TASK_STACK    32
+#define STACK         0xffffc90000200000ULL /* the task's, of 16 KiB */
+#define STACK_TOP     (STACK + 0x4000)
+#define IRQ           0xffffc90000301000ULL /* vmap() aligns to pages only */
+#define IRQ_END       (IRQ + 0x4000)
+#define EXCEPTION     0xfffffe0000009000ULL /* of 8 KiB, with a hole behind it */
+#define EXCEPTION_END (EXCEPTION + 0x2000)
+#define USER          0x00007ffc12340000ULL
+#define USER_BYTES    0x10000
+
+static struct memory_guest *memory;
+static struct control *control;
+static struct copier copier;
+static struct registers *regs;
+static struct stack_recipe recipe;
+static uint64_t kernel_cr3, next_frame;
+static struct {
+	struct sample sample;
+	struct sample_vcpu vcpu;
+	char pieces[SAMPLE_STACK_LIMIT_BYTES +
+		    SAMPLE_MAX_STACKS * (sizeof(struct sample_stack) + 8)];
+} record;
+static struct copied copied;
+
+static uint64_t root_of(uint64_t address)
+{
+	return address >> 63 ? kernel_cr3 : memory->regs[0].cr3;
+}
+
+static uint64_t frame_of(uint64_t address)
+{
+	return *memory_guest_entry(memory, root_of(address), 4, 1, address) >> 12;
+}
+
+/* SIZE bytes at ADDRESS; each word holds its own address. */
+static void add_pages(uint64_t address, uint64_t size)
+{
+	for (uint64_t at = address & ~0xfffULL; at < address + size; at += GUEST_PAGE_SIZE) {
+		uint64_t *page = memory_guest_page(memory, next_frame);
+
+		for (unsigned i = 0; i < 512; i++)
+			page[i] = at + 8 * i;
+		memory_guest_map(memory, root_of(at), at, next_frame++);
+	}
+}
+
+static uint64_t *word_at(uint64_t address)
+{
+	return (uint64_t *)memory_guest_page(memory, frame_of(address)) + address % 4096 / 8;
+}
+
+/* struct pt_regs below TOP: of user code, or of the kernel. */
+static void put_regs(uint64_t top, uint64_t cs, uint64_t sp)
+{
+	*word_at(top - 168 + 136) = cs;
+	*word_at(top - 168 + 152) = sp;
+}
+
+static void begin(void)
+{
+	memory = memory_guest_create(1);
+	regs = &memory->regs[0];
+	kernel_cr3 = memory_guest_new_table(memory) << 12;
+	next_frame = 0x500;
+	error_destroy(control_create(&control));
+	copier = (struct copier){ .guest = &memory->guest.info, .control = control };
+	error_destroy(frame_cache_create(&memory->guest, 256, &copier.cache));
+	add_pages(PER_CPU + CURRENT, 24);
+	add_pages(TASK, 64);
+	add_pages(STACK, 0x4000);
+	add_pages(IRQ, 0x4000);
+	add_pages(EXCEPTION, 0x2000);
+	add_pages(USER, USER_BYTES);
+	*word_at(PER_CPU + CURRENT) = TASK;
+	*word_at(PER_CPU + TOP) = STACK_TOP;
+	*word_at(PER_CPU + IRQ_POINTER) = IRQ_END - 8;
+	*word_at(TASK + TASK_STACK) = STACK;
+	put_regs(STACK_TOP, 0x33, USER + 0x8000);
+	recipe = (struct stack_recipe){
+		.kernel_cr3 = kernel_cr3,
+		.current_per_cpu = CURRENT,
+		.top_per_cpu = TOP,
+		.irq_stack_per_cpu = IRQ_POINTER,
+		.task_stack = TASK_STACK,
+		.stack_bytes = 0x4000,
+		.regs_below_top = 168,
+		.irq_stack_bytes = 0x4000,
+		.irq_above = 8,
+	};
+	regs->gs_base_kernel = PER_CPU;
+	regs->rsp = STACK + 0x3c00;
+	regs->cs = 0x10;
+}
+
+static void end(void)
+{
+	frame_cache_destroy(copier.cache);
+	check(memory->maps == memory->unmaps && !memory->misuses,
+	      "%u mapped, %u unmapped, %u misuses", memory->maps, memory->unmaps, memory->misuses);
+	control_destroy(control);
+	memory_guest_destroy(memory);
+}
+
+/* --- copies ----------------------------------------------------------------------------------- */
+
+static bool is_the_guests(const struct sample_stack *piece)
+{
+	const unsigned char *bytes = (const unsigned char *)(piece + 1);
+
+	for (uint32_t i = 0; i < piece->size_bytes; i++) {
+		uint64_t at = piece->address + i;
+		const unsigned char *page = memory_guest_page(memory, frame_of(at));
+
+		if (bytes[i] != page[at & 0xfff])
+			return false;
+	}
+	return true;
+}
+
+/* As the sampler puts it into the ring. */
+static void check_record(void)
+{
+	const struct sample_stack *piece = sample_first_stack(&record.vcpu);
+	bool right = true;
+
+	record.vcpu = (struct sample_vcpu){
+		.size_bytes = (uint32_t)(sizeof(record.vcpu) + copied.size_bytes),
+		.state = VCPU_RUNNING,
+		.n_stacks = (uint8_t)copied.n_stacks,
+		.cut = (uint8_t)copied.cut,
+		.user_cut = (uint8_t)copied.user_cut,
+	};
+	record.sample = (struct sample){
+		.size_bytes = (uint32_t)sizeof(record.sample) + record.vcpu.size_bytes,
+		.n_vcpus = 1,
+	};
+	if (!check(sample_check(&record, record.sample.size_bytes), "the record is one"))
+		return;
+	for (unsigned i = 0; i < copied.n_stacks; i++, piece = sample_next_stack(piece))
+		right &= is_the_guests(piece);
+	if (!right)
+		check(false, "a byte is not the guest's");
+}
+
+/* In the stop, with what is mapped. */
+static void copy_now(void)
+{
+	memory->stopped = true; /* so that the guest counts a mapping as misuse */
+	copy_vcpu(&copier, regs, memory->user[0], record.pieces, &copied);
+	memory->stopped = false;
+	check_record();
+}
+
+static void copy_prepared(void)
+{
+	control_set_recipe(control, &recipe);
+	copy_follow(&copier);
+	copier.now_ns += 2000000000; /* what was refused is asked for again */
+	copy_prepare(&copier, regs, memory->user[0]);
+	copy_now();
+}
+
+static void copy(void)
+{
+	copy_prepared();
+	check(!copied.missed, "one look maps all that is needed");
+}
+
+/* One piece wanted: kind, first byte, first byte behind. */
+struct want {
+	enum sample_stack_kind kind;
+	uint64_t address, end;
+};
+
+static void check_pieces(const struct want *want, unsigned n, const char *what)
+{
+	const struct sample_stack *piece = sample_first_stack(&record.vcpu);
+
+	check_u64(copied.n_stacks, n, what);
+	for (unsigned i = 0; i < n && i < copied.n_stacks; i++, piece = sample_next_stack(piece))
+		check(piece->kind == want[i].kind && piece->address == want[i].address &&
+			      piece->address + piece->size_bytes == want[i].end,
+		      "%s: piece %u of kind %u from %" PRIx64 " to %" PRIx64, what, i, piece->kind,
+		      piece->address, piece->address + piece->size_bytes);
+}
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const struct want user_piece = { STACK_USER, USER + 0x8000,
+					USER + 0x8000 + COPY_UNKNOWN_BYTES };
+
+static void check_cuts(enum sample_cut cut, enum sample_cut user_cut)
+{
+	check(copied.cut == cut && copied.user_cut == user_cut,
+	      "cut %d, user's %d (expected %d, %d)", copied.cut, copied.user_cut, cut, user_cut);
+}
+
+/* --- as Linux runs ---------------------------------------------------------------------------- */
+
+static void test_system_call(void)
+{
+	const struct want want[] = { { STACK_FIRST, STACK + 0x3c00, STACK_TOP }, user_piece };
+	const struct want learned[] = { { STACK_FIRST, STACK + 0x3c00, STACK_TOP },
+					{ STACK_USER, USER + 0x8000, USER + 0x8abc } };
+
+	begin();
+	copy();
+	check_pieces(want, 2, "a system call");
+	check_cuts(CUT_LIMIT, CUT_LIMIT);
+	check(copied.task == TASK, "its task is %" PRIx64, copied.task);
+	control_learn_stack(control, regs->cr3, USER + 0x8000, USER + 0x8abc);
+	control_learn_stack(control, regs->cr3, STACK, STACK + 0x3d00);
+	copy();
+	check_pieces(learned, 2, "the user stack as learned, the task's whole");
+	end();
+}
+
+static void test_task_stack_by_task(void)
+{
+	const struct want want[] = { { STACK_FIRST, STACK + 0x3c00, STACK_TOP - 16 }, user_piece };
+
+	begin();
+	recipe.top_per_cpu = 0;
+	recipe.top_padding = 16;
+	put_regs(STACK_TOP, 0, 0);
+	put_regs(STACK_TOP - 16, 0x33, USER + 0x8000);
+	copy();
+	check_pieces(want, 2, "top by task->stack, less the padding");
+	*word_at(PER_CPU + TOP) = STACK_TOP - 16;
+	recipe.top_per_cpu = TOP;
+	copy();
+	check_pieces(want, 2, "the same by the per-cpu top");
+	end();
+}
+
+static void test_one_table(void)
+{
+	const struct want want[] = { { STACK_FIRST, STACK + 0x3c00, STACK_TOP } };
+
+	begin();
+	recipe.kernel_cr3 = 0;
+	regs->cr3 = kernel_cr3;
+	copy();
+	check_pieces(want, 1, "the vCPU's own table for the kernel");
+	check_cuts(CUT_LIMIT, CUT_NOT_PRESENT);
+	check(copied.task == TASK, "and for its task");
+	end();
+}
+
+static void test_user_mode(void)
+{
+	const struct want want[] = { { STACK_FIRST, USER + 0x123,
+				       USER + 0x123 + COPY_UNKNOWN_BYTES } };
+
+	begin();
+	memory->user[0] = true;
+	regs->rsp = USER + 0x123;
+	copy();
+	check_pieces(want, 1, "user code");
+	check_cuts(CUT_LIMIT, CUT_NONE);
+	check(copied.task == TASK, "its task is read through the kernel's table");
+	recipe.kernel_cr3 = 0;
+	copy();
+	check_pieces(want, 1, "user code, no table for the kernel");
+	check(copied.task == 0, "no task then");
+	end();
+}
+
+/* The first instructions of a system call run on the user's stack; pt_regs are the last one's. */
+static void test_entry(void)
+{
+	const struct want want[] = { { STACK_FIRST, USER + 0x9008,
+				       USER + 0x9008 + COPY_UNKNOWN_BYTES } };
+
+	begin();
+	regs->rsp = USER + 0x9008;
+	copy();
+	check_pieces(want, 1, "just entered");
+	check_cuts(CUT_LIMIT, CUT_NONE);
+	end();
+}
+
+static void test_interrupt(void)
+{
+	const struct want want[] = { { STACK_FIRST, IRQ_END - 0x208, IRQ_END },
+				     { STACK_LINKED, STACK + 0x3a40, STACK_TOP },
+				     user_piece };
+
+	begin();
+	regs->rsp = IRQ_END - 0x208;
+	*word_at(IRQ_END - 8) = STACK + 0x3a40;
+	copy();
+	check_pieces(want, 3, "on the interrupt stack");
+	check_cuts(CUT_LIMIT, CUT_LIMIT);
+	recipe.irq_stack_per_cpu = 0;
+	copy();
+	check_pieces(want, 3, "whose end is told by the hole behind it");
+	add_pages(IRQ_END, 0x4000);
+	copy();
+	check_u64(copied.n_stacks, 2, "whose end nobody knows: no link");
+	control_learn_stack(control, regs->cr3, regs->rsp, IRQ_END);
+	copy();
+	check_pieces(want, 3, "whose end was learned");
+	end();
+}
+
+static void test_exception(void)
+{
+	const struct want want[] = { { STACK_FIRST, EXCEPTION_END - 0x300, EXCEPTION_END },
+				     { STACK_LINKED, STACK + 0x3a40, STACK_TOP },
+				     user_piece };
+	const struct want both[] = { { STACK_FIRST, EXCEPTION_END - 0x300, EXCEPTION_END },
+				     { STACK_LINKED, IRQ_END - 0x80, IRQ_END },
+				     { STACK_LINKED, STACK + 0x3a40, STACK_TOP },
+				     user_piece };
+
+	begin();
+	regs->rsp = EXCEPTION_END - 0x300;
+	*word_at(EXCEPTION_END - 16) = STACK + 0x3a40;
+	*word_at(EXCEPTION_END - 8) = 0x18;
+	copy();
+	check_pieces(want, 3, "on an exception stack");
+	check_cuts(CUT_LIMIT, CUT_LIMIT);
+	*word_at(EXCEPTION_END - 16) = IRQ_END - 0x80;
+	*word_at(IRQ_END - 8) = STACK + 0x3a40;
+	copy();
+	check_pieces(both, 4, "an exception in an interrupt");
+	add_pages(EXCEPTION_END, 0x1000);
+	control_learn_stack(control, regs->cr3, regs->rsp, EXCEPTION_END);
+	copy();
+	check_pieces(both, 4, "without a hole, but learned");
+	end();
+}
+
+static void test_kernel_thread(void)
+{
+	const struct want want[] = { { STACK_FIRST, STACK + 0x3c00, STACK_TOP } };
+
+	begin();
+	put_regs(STACK_TOP, 0, 0);
+	copy();
+	check_pieces(want, 1, "a kernel thread");
+	check_cuts(CUT_LIMIT, CUT_NONE);
+	check(copied.task == TASK, "has a task");
+	end();
+}
+
+/* CR0 and CR4 are Xen's, kernel and user code both run in ring 3, and Xen tells the kernel by cs. */
+static void test_pv(void)
+{
+	const struct want want[] = { { STACK_FIRST, STACK + 0x3c00, STACK_TOP }, user_piece };
+
+	begin();
+	memory->guest.info.type = GUEST_PV;
+	regs->cr0 = regs->cr4 = 0;
+	regs->cs = 0xe033;
+	put_regs(STACK_TOP, 0x33, USER + 0x8000);
+	copy();
+	check_pieces(want, 2, "PV, a system call");
+	put_regs(STACK_TOP, 0xe030, STACK + 0x3e00);
+	copy();
+	check_pieces(want, 1, "PV, pt_regs of the kernel");
+	check_cuts(CUT_LIMIT, CUT_NONE);
+	end();
+}
+
+/* --- pages that are not mapped yet ------------------------------------------------------------ */
+
+static void test_retake(void)
+{
+	const struct want want[] = { { STACK_FIRST, IRQ_END - 0x208, IRQ_END },
+				     { STACK_LINKED, STACK + 0x3a40, STACK_TOP },
+				     user_piece };
+
+	begin();
+	regs->rsp = IRQ_END - 0x208;
+	*word_at(IRQ_END - 8) = STACK + 0x3a40;
+	control_set_recipe(control, &recipe);
+	copy_follow(&copier);
+	copy_now();
+	check(copied.missed && !copied.n_stacks && !copied.task, "at first nothing is mapped");
+	check_cuts(CUT_NOT_MAPPED, CUT_NONE);
+	copy();
+	check_pieces(want, 3, "then all of it");
+	memory_guest_map(memory, regs->cr3, USER + 0x8000, 0x4ff); /* the guest moves its page */
+	memory_guest_page(memory, 0x4ff);
+	copy_now();
+	check(copied.missed, "the user's page is another");
+	check_pieces(want, 2, "the others are there");
+	check_cuts(CUT_LIMIT, CUT_NOT_MAPPED);
+	copy();
+	check_pieces(want, 3, "and that one then");
+	end();
+}
+
+/* --- lies ------------------------------------------------------------------------------------- */
+
+/* Places nobody can have a stack or a task at. */
+static const uint64_t bad_pointers[] = { 0,
+					 8,
+					 1ULL << 63,
+					 (1ULL << 63) - 8,
+					 UINT64_MAX,
+					 UINT64_MAX - 7,
+					 UINT64_MAX - 4095,
+					 STACK_TOP + 4,
+					 USER + 0x100,
+					 0x0000800000000000,
+					 0xffff7ffffffffff8,
+					 0xffffc90000204008 };
+
+static void test_bad_pointers(void)
+{
+	begin();
+	for (size_t i = 0; i < COUNT(bad_pointers); i++) {
+		*word_at(PER_CPU + CURRENT) = bad_pointers[i];
+		copy();
+		check(copied.task == 0 || copied.task == bad_pointers[i], "a task at %" PRIx64,
+		      bad_pointers[i]);
+		check(copied.n_stacks == 2, "costs nothing else");
+	}
+	*word_at(PER_CPU + CURRENT) = TASK;
+	for (size_t i = 0; i < COUNT(bad_pointers); i++) {
+		*word_at(PER_CPU + TOP) = bad_pointers[i];
+		copy();
+		check(copied.n_stacks >= 1 && copied.task == TASK,
+		      "a top at %" PRIx64 ": %u pieces", bad_pointers[i], copied.n_stacks);
+	}
+	recipe.top_per_cpu = 0;
+	for (size_t i = 0; i < COUNT(bad_pointers); i++) {
+		*word_at(TASK + TASK_STACK) = bad_pointers[i];
+		copy();
+		check(copied.n_stacks >= 1, "task->stack at %" PRIx64 ": %u pieces",
+		      bad_pointers[i], copied.n_stacks);
+	}
+	end();
+}
+
+static void test_bad_registers(void)
+{
+	const struct want only[] = { { STACK_FIRST, STACK + 0x3c00, STACK_TOP } };
+
+	begin();
+	for (size_t i = 0; i < COUNT(bad_pointers); i++) {
+		regs->gs_base_kernel = bad_pointers[i];
+		copy();
+		check(copied.task == 0, "no task by a GS base of %" PRIx64, bad_pointers[i]);
+	}
+	regs->gs_base_kernel = PER_CPU;
+	for (size_t i = 0; i < COUNT(bad_pointers); i++) {
+		if (bad_pointers[i] == USER + 0x100) /* that one can */
+			continue;
+		put_regs(STACK_TOP, 0x33, bad_pointers[i]);
+		copy();
+		check_pieces(only, 1, "a user stack that cannot be");
+		check_cuts(CUT_LIMIT, CUT_NOT_PRESENT);
+	}
+	memory->user[0] = true;
+	regs->rsp = STACK + 0x3c00;
+	copy();
+	check_u64(copied.n_stacks, 0, "user code with a stack pointer of the kernel's");
+	check_cuts(CUT_NOT_PRESENT, CUT_NONE);
+	end();
+}
+
+/* Nothing may be followed round and round, nor copied twice. */
+static void test_cycles(void)
+{
+	begin();
+	regs->rsp = IRQ_END - 0x200;
+	*word_at(IRQ_END - 8) = IRQ_END - 0x100;
+	copy();
+	check_u64(copied.n_stacks, 2, "an interrupt stack that interrupted itself");
+	*word_at(IRQ_END - 8) = EXCEPTION_END - 0x100;
+	*word_at(EXCEPTION_END - 8) = IRQ_END - 0x180;
+	control_learn_stack(control, regs->cr3, EXCEPTION, EXCEPTION_END);
+	copy();
+	check_u64(copied.n_stacks, 3, "two that interrupted each other");
+	*word_at(EXCEPTION_END - 8) = IRQ_END - 0x280; /* below what was copied of it */
+	copy();
+	check_u64(copied.n_stacks, 4, "deeper each time: only so far");
+	end();
+}
+
+/* Stacks whose ends were learned, each of which points to the next. */
+static void test_many_links(void)
+{
+	const uint64_t first = 0xffffc90001000000, step = 0x10000;
+	const struct sample_stack *piece;
+
+	begin();
+	for (uint64_t at = first; at < first + 6 * step; at += step) {
+		add_pages(at, 0x1000);
+		*word_at(at + 0xff8) = at + step + 0xf00;
+		control_learn_stack(control, regs->cr3, at, at + 0x1000);
+	}
+	regs->rsp = first + 0xe00;
+	copy();
+	check_u64(copied.n_stacks, 1 + SAMPLE_MAX_LINKS + 1, "pieces of a long chain");
+	piece = sample_first_stack(&record.vcpu);
+	for (unsigned i = 0; i < SAMPLE_MAX_LINKS; i++)
+		piece = sample_next_stack(piece);
+	check(piece->kind == STACK_LINKED && piece->address == first + 3 * step + 0xf00,
+	      "the last but one is the third link");
+	end();
+}
+
+/* However long each wants to be, together they stay below the limit. */
+static void test_limit(void)
+{
+	const struct sample_stack *piece;
+	size_t sum = 0;
+
+	begin();
+	recipe.stack_bytes = SAMPLE_STACK_LIMIT_BYTES;
+	add_pages(STACK_TOP - 0x10000, 0xc000);
+	regs->rsp = STACK_TOP - 0xc000;
+	control_learn_stack(control, regs->cr3, USER + 0x8000, USER + 0x10000);
+	copy();
+	piece = sample_first_stack(&record.vcpu);
+	for (unsigned i = 0; i < copied.n_stacks; i++, piece = sample_next_stack(piece))
+		sum += piece->size_bytes;
+	check(copied.n_stacks == 2 && sum == SAMPLE_STACK_LIMIT_BYTES, "%u pieces, %zu bytes",
+	      copied.n_stacks, sum);
+	regs->rsp = STACK_TOP - 0x10000;
+	copy();
+	check_u64(copied.n_stacks, 1, "nothing is left for the user's");
+	check_cuts(CUT_LIMIT, CUT_LIMIT);
+	end();
+}
+
+static void test_bad_recipes(void)
+{
+	const struct want unikernel[] = { { STACK_FIRST, STACK + 0x3000,
+					    STACK + 0x3000 + COPY_UNKNOWN_BYTES } };
+	struct stack_recipe good;
+	uint32_t *numbers[] = { &recipe.stack_bytes, &recipe.top_padding, &recipe.regs_below_top,
+				&recipe.irq_stack_bytes, &recipe.irq_above };
+
+	begin();
+	good = recipe;
+	regs->cr3 = kernel_cr3;
+	regs->rsp = STACK + 0x3000;
+	for (size_t i = 0; i < COUNT(numbers); i++)
+		for (unsigned j = 0; j < 3; j++) {
+			recipe = good;
+			*numbers[i] = j == 0   ? 4
+				      : j == 1 ? UINT32_MAX
+					       : SAMPLE_STACK_LIMIT_BYTES + 8;
+			copy();
+			check_pieces(unikernel, 1, "a recipe that cannot be is none");
+			check(copied.task == 0, "number %zu is %" PRIu32, i, *numbers[i]);
+		}
+	recipe = good;
+	recipe.irq_stack_per_cpu = recipe.irq_stack_bytes = 0;
+	copy();
+	check(copied.task == TASK, "without an interrupt stack it is one");
+	recipe.task_stack = UINT32_MAX;
+	recipe.top_per_cpu = 0;
+	copy();
+	check(copied.task == TASK && copied.n_stacks == 1, "an offset may be anything");
+	recipe = good;
+	recipe.kernel_cr3 = UINT64_MAX;
+	copy_prepared();
+	check(copied.missed && copied.task == 0 && copied.n_stacks == 0, "a table that nobody has");
+	check_cuts(CUT_NOT_MAPPED, CUT_NONE);
+	end();
+}
+
+int main(void)
+{
+	test_system_call();
+	test_task_stack_by_task();
+	test_one_table();
+	test_user_mode();
+	test_entry();
+	test_interrupt();
+	test_exception();
+	test_kernel_thread();
+	test_pv();
+	test_retake();
+	test_bad_pointers();
+	test_bad_registers();
+	test_cycles();
+	test_many_links();
+	test_limit();
+	test_bad_recipes();
+	return tap_done();
+}
