@@ -1,10 +1,36 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# awk -v points=3 -f shares.awk EXPECTED FOLDED: every chain of EXPECTED within that many points of
-# its share in FOLDED, and no more than that outside. Secondary vCPUs have the same chains below
-# secondary_start as vCPU 0 below _start. Prints every chain with both shares.
-FNR == NR {
-	if ($0 !~ /^#/ && NF)
+# awk -v points=3 -f shares.awk EXPECTED BEATS FOLDED: every chain of FOLDED within that many points
+# of the share that the guest itself told, and no more than that outside the chains of EXPECTED.
+#
+#   EXPECTED  chain and share by iterations; only what chains with the same leaf are to each other
+#             is taken from here (fib's, by their depth)
+#   BEATS     two heartbeat lines of the guest, before and after: what each leaf took is the
+#             difference
+#   FOLDED    what xtop saw; secondary vCPUs have the same chains below secondary_start as vCPU 0
+#             below _start
+#
+# Prints every chain with both shares, and what iterations alone would have said.
+function leaf_of(chain) {
+	sub(/.*;/, "", chain)
+	return chain
+}
+FNR == 1 {
+	file++
+}
+file == 1 {
+	if ($0 !~ /^#/ && NF) {
 		expected[$1] = $2
+		expected_of_leaf[leaf_of($1)] += $2
+	}
+	next
+}
+file == 2 {
+	# tiny: heartbeat ROUNDS LEAF TICKS LEAF TICKS ...
+	beats++
+	for (i = 4; i < NF; i += 2) {
+		took[$i] += beats == 1 ? -$(i + 1) : $(i + 1)
+		all_took += beats == 1 ? -$(i + 1) : $(i + 1)
+	}
 	next
 }
 {
@@ -16,16 +42,18 @@ FNR == NR {
 }
 END {
 	for (chain in expected) {
+		leaf = leaf_of(chain)
+		told = all_took > 0 ? 100 * took[leaf] / all_took * expected[chain] / expected_of_leaf[leaf] : 0
 		share = total ? 100 * seen[chain] / total : 0
-		off = share - expected[chain]
-		printf "# %6.2f expected %6.2f  %s\n", share, expected[chain], chain
+		off = share - told
+		printf "# %6.2f told %6.2f iterations %6.2f  %s\n", share, told, expected[chain], chain
 		if (off > points || off < -points)
 			bad = 1
 		known += seen[chain]
 	}
 	for (chain in seen)
 		if (!(chain in expected))
-			printf "# %6.2f expected   none  %s\n", 100 * seen[chain] / total, chain
+			printf "# %6.2f told   none  %s\n", 100 * seen[chain] / total, chain
 	printf "# %d samples, %.2f %% outside the table\n", total, total ? 100 * (total - known) / total : 100
-	exit bad || !total || 100 * (total - known) / total > points
+	exit beats != 2 || all_took <= 0 || bad || !total || 100 * (total - known) / total > points
 }
