@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * An image out of an ELF file: what elf_file.h reads of it, turned into tables. The resolver's
+ * thread; where the file is a guest's, the limits here bound what it can cost: about 16 MiB are read
+ * of each table, and what is kept is smaller.
+ *
+ * Nothing that is wrong behind a good header fails: an image without symbols still unwinds, one
+ * without tables still has names.
+ */
+#include "config.h"
+
+#include "unwind/dwarf.h"
+#include "symbol/elf_file.h"
+#include "xtop/image.h"
+
+#include "xtop/cleanup.h"
+
+static const struct elf_limits image_limits = {
+	.symbols = 1 << 20,
+	.names_bytes = 64 << 20,
+	.sections = 4096,
+	.frames_bytes = 32 << 20,
+	.lenient = true,
+};
+
+/* NULL: none. */
+static struct xtop_error *image_read_symbols(struct elf_file *file, struct symtab **tabp)
+{
+	struct symtab *tab;
+	struct xtop_error *error = symtab_create(&tab), *damage;
+	size_t n_added = 0;
+
+	if (error)
+		return error;
+	damage = elf_read_symbols(file, tab, &n_added);
+	error_destroy(damage);
+	if (n_added)
+		error = symtab_seal(tab);
+	if (!n_added || error || !symtab_count(tab)) {
+		symtab_destroy(tab);
+		tab = NULL;
+	}
+	*tabp = tab;
+	return error;
+}
+
+static struct xtop_error *image_read_frames(struct elf_file *file, struct cfi **cfip,
+					    struct dwarf **dwarfp)
+{
+	_cleanup_(elf_frames_deinit) struct elf_frames frames;
+	struct xtop_error *error;
+
+	elf_read_frames(file, &frames);
+	error = cfi_compile(&frames.sections, cfip);
+	if (!error && *cfip)
+		error = dwarf_create(&frames.sections, *cfip, dwarfp);
+	return error;
+}
+
+struct xtop_error *image_read_elf(struct image *image, const struct bytes *bytes)
+{
+	_cleanup_(elf_file_deinit) struct elf_file file = { 0 };
+	struct symtab *tab = NULL;
+	struct dwarf *dwarf = NULL;
+	struct cfi *cfi = NULL;
+	struct xtop_error *error = elf_file_init(&file, bytes, image->name, &image_limits);
+
+	if (!error)
+		error = image_read_symbols(&file, &tab);
+	if (!error)
+		error = image_read_frames(&file, &cfi, &dwarf);
+	if (error) {
+		symtab_destroy(tab);
+		cfi_destroy(cfi);
+		return error;
+	}
+	symtab_destroy(image->symtab); /* of an earlier try, when less was there */
+	cfi_destroy(image->cfi);
+	dwarf_destroy(image->dwarf);
+	image->symtab = tab;
+	image->cfi = cfi;
+	image->dwarf = dwarf;
+	elf_find_build_id(&file, &image->build_id);
+	image->incomplete = file.incomplete;
+	return NULL;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One step by the compiled table. The psABI (§3.2.1) has a function preserve rbx, rbp and r12..r15;
+ * of the other registers the caller's values are lost. rsp is the CFA (§3.7).
+ */
+#include "config.h"
+
+#include "unwind/cfi.h"
+
+#include "unwind/cfi_table.h"
+
+static const enum unwind_register kept_registers[N_CFI_KEPT] = {
+	[KEPT_RETURN] = REG_RIP, [KEPT_RBX] = REG_RBX, [KEPT_RBP] = REG_RBP, [KEPT_R12] = REG_R12,
+	[KEPT_R13] = REG_R13,    [KEPT_R14] = REG_R14, [KEPT_R15] = REG_R15,
+};
+
+#define KEPT_MASK                                                                                  \
+	(1U << REG_RIP | 1U << REG_RSP | 1U << REG_RBX | 1U << REG_RBP | 1U << REG_R12 |           \
+	 1U << REG_R13 | 1U << REG_R14 | 1U << REG_R15)
+
+/* STEP_CALLER: *cfap is there. */
+static enum unwind_step cfi_find_cfa(const struct cfi_rule *rule, struct cursor *cursor,
+				     uint64_t *cfap)
+{
+	uint64_t value = cursor->regs[rule->reg];
+
+	if (!(cursor->known >> rule->reg & 1))
+		return STEP_BAD;
+	switch (rule->kind) {
+	case RULE_CFA_PLT:
+		value += (cursor_pc(cursor) & 15) >= (uint64_t)rule->offset ? 16 : 8;
+		break;
+	case RULE_CFA_DEREF:
+		if (!cursor_read(cursor, value + rule->offset, &value, 1))
+			return STEP_CUT;
+		break;
+	default:
+		value += rule->offset;
+	}
+	*cfap = value;
+	return STEP_CALLER;
+}
+
+static enum unwind_step cfi_apply(const struct cfi_rule *rule, struct cursor *cursor)
+{
+	uint64_t words[CFI_RULE_WORDS], cfa;
+	enum unwind_step step = cfi_find_cfa(rule, cursor, &cfa);
+	uint32_t known = cursor->known & KEPT_MASK;
+
+	if (step != STEP_CALLER)
+		return step;
+	if (!cursor_read(cursor, cfa + 8 * (int64_t)rule->low, words, rule->n_words))
+		return STEP_CUT;
+	if (!words[rule->slot[KEPT_RETURN] - 1]) /* start-up code pushed a zero */
+		return STEP_OUTERMOST;
+	for (unsigned i = 0; i < N_CFI_KEPT; i++) {
+		uint32_t bit = 1U << kept_registers[i];
+
+		if (rule->slot[i] == SLOT_LOST) {
+			known &= ~bit;
+		} else if (rule->slot[i] != SLOT_SAME) {
+			cursor->regs[kept_registers[i]] = words[rule->slot[i] - 1];
+			known |= bit;
+		}
+	}
+	cursor->regs[REG_RSP] = cfa;
+	cursor->known = known;
+	cursor->interrupted = rule->signal;
+	return STEP_CALLER;
+}
+
+enum unwind_step cfi_step(const struct cfi *cfi, uint64_t bias, struct cursor *cursor)
+{
+	uint64_t offset = cursor_pc(cursor) - bias - cfi->base;
+	const struct cfi_rule *rule;
+
+	if (offset >= cfi->span)
+		return STEP_NOT_COVERED;
+	rule = &cfi->rules[cfi->row_rules[cfi_row(cfi, offset)]];
+	switch (rule->kind) {
+	case RULE_CFA:
+	case RULE_CFA_DEREF:
+	case RULE_CFA_PLT:
+		return cfi_apply(rule, cursor);
+	case RULE_OUTERMOST:
+		return STEP_OUTERMOST;
+	default:
+		return STEP_NOT_COVERED;
+	}
+}
+
+bool cfi_asks(const struct cfi *cfi, uint64_t start, uint64_t end)
+{
+	uint64_t first = start - cfi->base, last = end - cfi->base;
+
+	if (start < cfi->base || start >= end || first >= cfi->span)
+		return false;
+	for (uint32_t row = cfi_row(cfi, first); row < cfi->n_rows && cfi->addresses[row] < last;
+	     row++)
+		if (cfi->rules[cfi->row_rules[row]].kind == RULE_ASK)
+			return true;
+	return false;
+}

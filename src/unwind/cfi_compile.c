@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The FDEs of an image, in the order of their code, run and written down as rows. Most rows are like
+ * others (a vmlinux has some 300,000 rows and 2,000 rules), so a row is an address and the number of
+ * a rule.
+ *
+ * Two FDEs for one address: the one that begins nearer to it wins. What fits no rule, because of an
+ * expression or a register saved in another one, is left to libunwind when it may be trusted with it.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "unwind/cfi_program.h"
+#include "unwind/cfi_table.h"
+#include "xtop/cleanup.h"
+
+/* DWARF's numbers: rax rdx rcx rbx rsi rdi rbp rsp r8..r15 (psABI table 3.36). */
+static const uint8_t unwind_registers[CFI_DWARF_RETURN] = {
+	REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP,
+	REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15,
+};
+
+static const uint8_t kept_numbers[N_CFI_KEPT] = {
+	[KEPT_RETURN] = CFI_DWARF_RETURN,
+	[KEPT_RBX] = CFI_DWARF_RBX,
+	[KEPT_RBP] = CFI_DWARF_RBP,
+	[KEPT_R12] = 12,
+	[KEPT_R13] = 13,
+	[KEPT_R14] = 14,
+	[KEPT_R15] = 15,
+};
+
+/* --- a row's rule ----------------------------------------------------------------------------- */
+
+/*
+ * The linkers' PLT: a stub pushes a word behind its first instructions.
+ *
+ *   77 08 breg7 (rsp) 8   80 00 breg16 (rip) 0   3f lit15  1a and  3N litN  2a ge  33 lit3  24 shl
+ *   22 plus                                      (binutils bfd/elfxx-x86.h, lld ELF/Arch/X86_64.cpp)
+ */
+static bool cfi_match_plt(const uint8_t *expression, int64_t size_bytes, struct cfi_rule *rule)
+{
+	static const uint8_t before[] = { 0x77, 8, 0x80, 0, 0x3f, 0x1a },
+			     behind[] = { 0x2a, 0x33, 0x24, 0x22 };
+	uint8_t literal;
+
+	if (size_bytes != sizeof(before) + 1 + sizeof(behind) ||
+	    memcmp(expression, before, sizeof(before)) != 0 ||
+	    memcmp(expression + sizeof(before) + 1, behind, sizeof(behind)) != 0)
+		return false;
+	literal = expression[sizeof(before)] - 0x30;
+	if (literal > 31)
+		return false;
+	rule->kind = RULE_CFA_PLT;
+	rule->reg = REG_RSP;
+	rule->offset = literal;
+	return true;
+}
+
+/* breg OFFSET deref. */
+static bool cfi_match_deref(const uint8_t *expression, int64_t size_bytes, struct cfi_rule *rule)
+{
+	struct cfi_reader reader = { expression, expression + size_bytes, false };
+	uint64_t number = cfi_read(&reader, 1) - 0x70;
+	int64_t offset = cfi_read_sleb(&reader);
+
+	if (cfi_read(&reader, 1) != 0x06 || reader.bad || reader.at != reader.end ||
+	    number >= CFI_DWARF_RETURN || offset != (int32_t)offset)
+		return false;
+	rule->kind = RULE_CFA_DEREF;
+	rule->reg = unwind_registers[number];
+	rule->offset = offset;
+	return true;
+}
+
+static bool cfi_rule_of_cfa(const struct cfi_state *state, struct cfi_rule *rule)
+{
+	switch (state->cfa) {
+	case CFA_REGISTER:
+		rule->kind = RULE_CFA;
+		rule->reg = unwind_registers[state->cfa_register];
+		rule->offset = state->cfa_offset;
+		return rule->offset == state->cfa_offset;
+	case CFA_EXPRESSION:
+		return cfi_match_plt(state->cfa_expression, state->cfa_offset, rule) ||
+		       cfi_match_deref(state->cfa_expression, state->cfa_offset, rule);
+	case CFA_UNSAID:
+		break;
+	}
+	return false;
+}
+
+/* All that is saved must be words within one stretch of CFI_RULE_WORDS. */
+static bool cfi_rule_of_words(const struct cfi_state *state, struct cfi_rule *rule)
+{
+	int64_t low = INT64_MAX, high = INT64_MIN;
+
+	for (unsigned i = 0; i < N_CFI_KEPT; i++) {
+		const struct cfi_place *place = &state->registers[kept_numbers[i]];
+
+		if (place->where != WHERE_OFFSET)
+			continue;
+		if (place->value % 8 || place->value / 8 != (int8_t)(place->value / 8))
+			return false;
+		low = place->value / 8 < low ? place->value / 8 : low;
+		high = place->value / 8 > high ? place->value / 8 : high;
+	}
+	rule->low = low;
+	rule->n_words = high - low + 1;
+	return high - low < CFI_RULE_WORDS;
+}
+
+/* Every register but those kept and rsp, which is the CFA by default. */
+static bool cfi_others_are_plain(const struct cfi_state *state, bool signal)
+{
+	const struct cfi_place *rsp = &state->registers[CFI_DWARF_RSP];
+
+	if (rsp->where != WHERE_UNSAID && !(rsp->where == WHERE_VAL_OFFSET && !rsp->value))
+		return false;
+	for (unsigned i = 0; signal && i < CFI_DWARF_RETURN; i++)
+		if (state->registers[i].where != WHERE_UNSAID)
+			return false;
+	return true;
+}
+
+/* False: only libunwind can say. */
+static bool cfi_rule_of_state(const struct cfi_state *state, bool signal, struct cfi_rule *rule)
+{
+	if (state->registers[CFI_DWARF_RETURN].where != WHERE_OFFSET ||
+	    !cfi_others_are_plain(state, signal) || !cfi_rule_of_cfa(state, rule) ||
+	    !cfi_rule_of_words(state, rule))
+		return false;
+	rule->signal = signal;
+	for (unsigned i = 0; i < N_CFI_KEPT; i++) {
+		const struct cfi_place *place = &state->registers[kept_numbers[i]];
+
+		switch (place->where) {
+		case WHERE_UNSAID:
+		case WHERE_SAME:
+			rule->slot[i] = SLOT_SAME;
+			break;
+		case WHERE_UNDEFINED:
+			rule->slot[i] = SLOT_LOST;
+			break;
+		case WHERE_OFFSET:
+			rule->slot[i] = SLOT(place->value / 8 - rule->low);
+			break;
+		default:
+			return false;
+		}
+	}
+	return true;
+}
+
+static struct cfi_rule cfi_make_rule(const struct cfi_state *state, bool signal)
+{
+	struct cfi_rule rule = { 0 };
+
+	if (state->registers[CFI_DWARF_RETURN].where == WHERE_UNDEFINED)
+		return (struct cfi_rule){ .kind = RULE_OUTERMOST };
+	if (state->cfa == CFA_UNSAID)
+		return (struct cfi_rule){ .kind = RULE_NONE };
+	if (cfi_rule_of_state(state, signal, &rule))
+		return rule;
+	return (struct cfi_rule){ .kind = cfi_state_is_safe(state) ? RULE_ASK : RULE_NONE };
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+#define HASH_BITS 12
+
+struct cfi_builder {
+	struct cfi *cfi;
+	size_t capacity, rules_capacity;
+	struct cfi_program *program;
+	size_t left_bytes; /* of programs that may still be run */
+	bool no_memory;
+	int32_t *next; /* [rules_capacity] of the same hash; -1: none */
+	int32_t heads[1 << HASH_BITS];
+};
+
+static void cfi_builder_deinit(struct cfi_builder *builder)
+{
+	cfi_destroy(builder->cfi);
+	free(builder->program);
+	free(builder->next);
+}
+
+static unsigned cfi_hash(const struct cfi_rule *rule)
+{
+	uint64_t halves[2];
+
+	memcpy(halves, rule, sizeof(halves));
+	return ((halves[0] ^ halves[1] * 31) * 0x9e3779b97f4a7c15ULL) >> (64 - HASH_BITS);
+}
+
+static bool cfi_grow_rules(struct cfi_builder *builder)
+{
+	size_t capacity = builder->rules_capacity ? 2 * builder->rules_capacity : 64;
+	void *rules = realloc(builder->cfi->rules, capacity * sizeof(*builder->cfi->rules));
+	void *next;
+
+	if (!rules)
+		return false;
+	builder->cfi->rules = rules;
+	next = realloc(builder->next, capacity * sizeof(*builder->next));
+	if (!next)
+		return false;
+	builder->next = next;
+	builder->rules_capacity = capacity;
+	return true;
+}
+
+/* Its number; beyond CFI_MAX_RULES what is new becomes RULE_NONE, number 0. */
+static uint32_t cfi_intern(struct cfi_builder *builder, const struct cfi_rule *rule)
+{
+	struct cfi *cfi = builder->cfi;
+	unsigned hash = cfi_hash(rule);
+
+	for (int32_t i = builder->heads[hash]; i >= 0; i = builder->next[i])
+		if (memcmp(&cfi->rules[i], rule, sizeof(*rule)) == 0)
+			return i;
+	if (cfi->n_rules == CFI_MAX_RULES)
+		return 0;
+	if (cfi->n_rules == builder->rules_capacity && !cfi_grow_rules(builder)) {
+		builder->no_memory = true;
+		return 0;
+	}
+	cfi->rules[cfi->n_rules] = *rule;
+	builder->next[cfi->n_rules] = builder->heads[hash];
+	builder->heads[hash] = cfi->n_rules;
+	return cfi->n_rules++;
+}
+
+static bool cfi_grow_rows(struct cfi_builder *builder)
+{
+	size_t capacity = builder->capacity ? 2 * builder->capacity : 1024;
+	struct cfi *cfi = builder->cfi;
+	void *addresses = realloc(cfi->addresses, capacity * sizeof(*cfi->addresses)), *rules;
+
+	if (!addresses)
+		return false;
+	cfi->addresses = addresses;
+	rules = realloc(cfi->row_rules, capacity * sizeof(*cfi->row_rules));
+	if (!rules)
+		return false;
+	cfi->row_rules = rules;
+	builder->capacity = capacity;
+	return true;
+}
+
+/* From ADDRESS on holds RULE. Ascending; a row at the address of the last replaces it. */
+static void cfi_add_row(struct cfi_builder *builder, uint64_t address, const struct cfi_rule *rule)
+{
+	struct cfi *cfi = builder->cfi;
+	uint32_t number = cfi_intern(builder, rule), offset = address - cfi->base;
+
+	if (cfi->n_rows && cfi->addresses[cfi->n_rows - 1] == offset)
+		cfi->n_rows--;
+	if (cfi->n_rows && cfi->row_rules[cfi->n_rows - 1] == number)
+		return;
+	if (cfi->n_rows == builder->capacity && !cfi_grow_rows(builder)) {
+		builder->no_memory = true;
+		return;
+	}
+	cfi->addresses[cfi->n_rows] = offset;
+	cfi->row_rules[cfi->n_rows++] = number;
+	cfi->n_asks += rule->kind == RULE_ASK;
+}
+
+static const struct cfi_rule nothing = { .kind = RULE_NONE };
+
+/* The rows of FDE below END, and that nothing is known behind them. */
+static void cfi_add_fde(struct cfi_builder *builder, const struct cfi_fde *fde, uint64_t end)
+{
+	struct cfi_program *program = builder->program;
+	uint64_t reached = fde->start;
+
+	cfi_program_start(program, fde);
+	while (cfi_program_next(program) && program->row_start < end) {
+		struct cfi_rule rule = cfi_make_rule(&program->state, fde->cie.signal);
+
+		cfi_add_row(builder, program->row_start, &rule);
+		reached = program->row_end;
+	}
+	if (program->bad)
+		builder->cfi->n_refused++;
+	cfi_add_row(builder, reached < end ? reached : end, &nothing);
+	builder->cfi->n_fdes++;
+}
+
+static bool cfi_may_add(struct cfi_builder *builder, const struct cfi_fde *fde)
+{
+	size_t bytes = fde->program_bytes + fde->cie.program_bytes;
+
+	if (fde->end - builder->cfi->base >= UINT32_MAX || bytes > builder->left_bytes ||
+	    builder->cfi->n_rows + bytes + 2 > CFI_MAX_ROWS)
+		return false;
+	builder->left_bytes -= bytes;
+	return true;
+}
+
+static void cfi_add_list(struct cfi_builder *builder, const struct cfi_sections *sections,
+			 const struct cfi_list *list)
+{
+	struct cfi *cfi = builder->cfi;
+
+	cfi->n_refused = list->refused;
+	cfi->base = list->places[0].start;
+	cfi_intern(builder, &nothing);
+	for (size_t i = 0; i < list->n && !builder->no_memory; i++) {
+		uint64_t next = i + 1 < list->n ? list->places[i + 1].start : UINT64_MAX;
+		struct cfi_fde fde;
+
+		if (!cfi_read_fde(sections, &list->places[i], &fde) ||
+		    !cfi_may_add(builder, &fde)) {
+			cfi->n_refused++;
+			continue;
+		}
+		cfi_add_fde(builder, &fde, fde.end < next ? fde.end : next);
+	}
+}
+
+/* About four rows a block; the last entry closes the last block. */
+static bool cfi_build_blocks(struct cfi *cfi)
+{
+	uint32_t row = 0;
+
+	cfi->span = cfi->addresses[cfi->n_rows - 1];
+	while (cfi->span >> cfi->block_shift > cfi->n_rows / 4 + 1)
+		cfi->block_shift++;
+	cfi->n_blocks = (cfi->span >> cfi->block_shift) + 2;
+	cfi->blocks = malloc(cfi->n_blocks * sizeof(*cfi->blocks));
+	if (!cfi->blocks)
+		return false;
+	for (uint32_t block = 0; block < cfi->n_blocks; block++) {
+		uint64_t offset = (uint64_t)block << cfi->block_shift;
+
+		while (row + 1 < cfi->n_rows && cfi->addresses[row + 1] <= offset)
+			row++;
+		cfi->blocks[block] = row;
+	}
+	return true;
+}
+
+static bool cfi_finish(struct cfi *cfi)
+{
+	void *addresses = realloc(cfi->addresses, cfi->n_rows * sizeof(*cfi->addresses)),
+	     *rules = realloc(cfi->row_rules, cfi->n_rows * sizeof(*cfi->row_rules));
+
+	if (addresses)
+		cfi->addresses = addresses;
+	if (rules)
+		cfi->row_rules = rules;
+	return addresses && rules && cfi_build_blocks(cfi);
+}
+
+struct xtop_error *cfi_compile(const struct cfi_sections *sections, struct cfi **cfip)
+{
+	_cleanup_(cfi_builder_deinit) struct cfi_builder builder = {
+		.left_bytes = CFI_MAX_PROGRAM_BYTES
+	};
+	_cleanup_(cfi_list_deinit) struct cfi_list list = { 0 };
+	struct xtop_error *error = cfi_list_init(sections, &list);
+
+	if (error)
+		return error;
+	if (!list.n) {
+		*cfip = NULL;
+		return NULL;
+	}
+	memset(builder.heads, 0xff, sizeof(builder.heads));
+	builder.cfi = calloc(1, sizeof(*builder.cfi));
+	builder.program = malloc(sizeof(*builder.program));
+	if (builder.cfi && builder.program)
+		cfi_add_list(&builder, sections, &list);
+	if (!builder.cfi || !builder.program || builder.no_memory ||
+	    (builder.cfi->n_fdes && !cfi_finish(builder.cfi)))
+		return error_create("out of memory for an unwind table of %zu functions", list.n);
+	*cfip = builder.cfi->n_fdes ? no_cleanup_ptr(builder.cfi) : NULL;
+	return NULL;
+}
+
+void cfi_destroy(struct cfi *cfi)
+{
+	if (!cfi)
+		return;
+	free(cfi->addresses);
+	free(cfi->row_rules);
+	free(cfi->rules);
+	free(cfi->blocks);
+	free(cfi);
+}
+
+struct cfi_counts cfi_counts(const struct cfi *cfi)
+{
+	return (struct cfi_counts){
+		.fdes = cfi->n_fdes,
+		.refused = cfi->n_refused,
+		.rows = cfi->n_rows,
+		.rules = cfi->n_rules,
+		.asks = cfi->n_asks,
+		.memory_bytes = sizeof(*cfi) +
+				cfi->n_rows * (sizeof(*cfi->addresses) + sizeof(*cfi->row_rules)) +
+				cfi->n_rules * sizeof(*cfi->rules) +
+				cfi->n_blocks * sizeof(*cfi->blocks),
+	};
+}

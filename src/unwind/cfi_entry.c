@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The entries of .eh_frame (LSB Core 5.0 §10.6) and .debug_frame (DWARF 5 §6.4.1):
+ *
+ *            .eh_frame                             .debug_frame
+ *   length   4 bytes; 0 ends the section           4 bytes, or ffffffff and 8 more
+ *   id       4 bytes; CIE: 0                       4 or 8 bytes; CIE: all ones
+ *            FDE: from here back to its CIE        FDE: offset of its CIE in the section
+ *   CIE      version (1, 3, 4)  augmentation "zPLRS"  [4: address size, segment size]
+ *            code_align uleb  data_align sleb  return register (version 1: u8, then uleb)
+ *            with "z": uleb length, then per letter P encoding + pointer, L encoding, R encoding
+ *            program
+ *   FDE      start (by R's encoding)  length (same format)  with "z": uleb length, data
+ *            program
+ *
+ * Pointer encodings (LSB §10.5): low 4 bits format, next 3 what it is relative to, 80 indirect. On
+ * x86-64 code is found by pcrel or absolute ones; what another base would need is refused.
+ *
+ * .eh_frame_hdr, where the linker made one, has a table of all FDEs, start and place; with bytes
+ * missing in .eh_frame it is what finds the entries behind the gap. Only the one encoding linkers
+ * write is read (1b 03 3b); without it the section is read from its front.
+ *
+ * The bytes are a guest's: all is read through a reader that knows its end.
+ */
+#include "config.h"
+
+#include "unwind/cfi_entry.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "xtop/cleanup.h"
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+const uint8_t *cfi_take(struct cfi_reader *reader, uint64_t size_bytes)
+{
+	const uint8_t *at = reader->at;
+
+	if (reader->bad || size_bytes > (uint64_t)(reader->end - at)) {
+		reader->bad = true;
+		return NULL;
+	}
+	reader->at += size_bytes;
+	return at;
+}
+
+uint64_t cfi_read(struct cfi_reader *reader, unsigned size_bytes)
+{
+	const uint8_t *at = cfi_take(reader, size_bytes);
+	uint64_t value = 0; /* little-endian, as the host is */
+
+	if (at)
+		memcpy(&value, at, size_bytes);
+	return value;
+}
+
+int64_t cfi_read_signed(struct cfi_reader *reader, unsigned size_bytes)
+{
+	unsigned unused_bits = 64 - 8 * size_bytes;
+
+	return (int64_t)(cfi_read(reader, size_bytes) << unused_bits) >> unused_bits;
+}
+
+/* Seven bits a byte, lowest first; bits beyond 64 are lost (DWARF 5 §7.6). */
+static uint64_t cfi_read_leb(struct cfi_reader *reader, unsigned *bitsp, bool *negativep)
+{
+	uint64_t value = 0;
+	unsigned bits = 0;
+	uint8_t byte;
+
+	do {
+		byte = cfi_read(reader, 1);
+		if (bits < 64)
+			value |= (uint64_t)(byte & 0x7f) << bits;
+		bits += 7;
+	} while (byte & 0x80);
+	*bitsp = bits;
+	*negativep = byte & 0x40;
+	return value;
+}
+
+uint64_t cfi_read_uleb(struct cfi_reader *reader)
+{
+	unsigned bits;
+	bool negative;
+
+	return cfi_read_leb(reader, &bits, &negative);
+}
+
+int64_t cfi_read_sleb(struct cfi_reader *reader)
+{
+	unsigned bits;
+	bool negative;
+	uint64_t value = cfi_read_leb(reader, &bits, &negative);
+
+	if (negative && bits < 64)
+		value |= ~0ULL << bits;
+	return value;
+}
+
+enum {
+	ENCODING_ABSOLUTE = 0x00,
+	ENCODING_PCREL = 0x10,
+	ENCODING_ALIGNED = 0x50,
+	ENCODING_BASE_MASK = 0xf0, /* with 80: indirect */
+	ENCODING_FORMAT_MASK = 0x0f,
+};
+
+static uint64_t cfi_read_format(struct cfi_reader *reader, uint8_t format)
+{
+	switch (format & ENCODING_FORMAT_MASK) {
+	case 0x0: /* absptr */
+	case 0x4: /* udata8 */
+	case 0xc: /* sdata8 */
+		return cfi_read(reader, 8);
+	case 0x1:
+		return cfi_read_uleb(reader);
+	case 0x2:
+		return cfi_read(reader, 2);
+	case 0x3:
+		return cfi_read(reader, 4);
+	case 0x9:
+		return cfi_read_sleb(reader);
+	case 0xa:
+		return cfi_read_signed(reader, 2);
+	case 0xb:
+		return cfi_read_signed(reader, 4);
+	default:
+		reader->bad = true;
+		return 0;
+	}
+}
+
+uint64_t cfi_read_pointer(struct cfi_reader *reader, uint8_t encoding, uint64_t address)
+{
+	switch (encoding & ENCODING_BASE_MASK) {
+	case ENCODING_ABSOLUTE:
+		return cfi_read_format(reader, encoding);
+	case ENCODING_PCREL:
+		return address + cfi_read_format(reader, encoding);
+	case ENCODING_ALIGNED:
+		cfi_take(reader, -address & 7);
+		return cfi_read(reader, 8);
+	default:
+		reader->bad = true;
+		return 0;
+	}
+}
+
+/* --- one entry -------------------------------------------------------------------------------- */
+
+struct cfi_entry {
+	size_t offset, next; /* in its section */
+	size_t cie_offset;   /* of an FDE */
+	bool cie, end;
+	struct cfi_reader reader; /* of what is behind the id */
+};
+
+static bool cfi_in_gap(const struct cfi_section *section, size_t start, size_t end)
+{
+	size_t low = 0, high = section->n_gaps;
+
+	while (low < high) { /* first gap that ends behind start */
+		size_t middle = low + (high - low) / 2;
+
+		if (section->gaps[middle].end > start)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low < section->n_gaps && section->gaps[low].start < end;
+}
+
+/* False: no entry can be there. Length and id only. */
+static bool cfi_read_entry(const struct cfi_section *section, bool debug_frame, size_t offset,
+			   struct cfi_entry *entry)
+{
+	struct cfi_reader reader = { section->bytes + offset, section->bytes + section->size_bytes,
+				     false };
+	unsigned id_bytes = 4;
+	uint64_t length = cfi_read(&reader, 4), id;
+	const uint8_t *body;
+
+	*entry = (struct cfi_entry){ .offset = offset };
+	if (length == 0xffffffff && debug_frame) {
+		length = cfi_read(&reader, 8);
+		id_bytes = 8;
+	}
+	body = reader.at;
+	if (!cfi_take(&reader, length))
+		return false;
+	entry->next = reader.at - section->bytes;
+	entry->end = !length;
+	entry->reader = (struct cfi_reader){ body, body + length, false };
+	if (!length)
+		return true;
+	id = cfi_read(&entry->reader, id_bytes);
+	entry->cie = debug_frame ? id == (id_bytes == 8 ? UINT64_MAX : UINT32_MAX) : !id;
+	entry->cie_offset = debug_frame ? id : (size_t)(body - section->bytes) - id;
+	return !entry->reader.bad;
+}
+
+/* The letters behind "z". An unknown one is refused: it may change what the program means. */
+static bool cfi_read_augmentation(struct cfi_reader *reader, const char *letters,
+				  uint64_t address_of_end, struct cfi_cie *cie)
+{
+	struct cfi_reader data = *reader;
+
+	for (; *letters; letters++) {
+		uint8_t encoding;
+
+		switch (*letters) {
+		case 'R':
+			cie->encoding = cfi_read(&data, 1);
+			break;
+		case 'L':
+			cfi_read(&data, 1);
+			break;
+		case 'S':
+			cie->signal = true;
+			break;
+		case 'P': /* indirect as a rule, and not needed: only its size matters */
+			encoding = cfi_read(&data, 1);
+			if ((encoding & ENCODING_BASE_MASK) == ENCODING_ALIGNED)
+				cfi_read_pointer(&data, encoding,
+						 address_of_end - (data.end - data.at));
+			else
+				cfi_read_format(&data, encoding);
+			break;
+		default:
+			return false;
+		}
+	}
+	return !data.bad;
+}
+
+static bool cfi_read_cie(const struct cfi_section *section, bool debug_frame, size_t offset,
+			 struct cfi_cie *cie)
+{
+	struct cfi_entry entry;
+	struct cfi_reader *reader = &entry.reader, data;
+	const char *letters;
+	uint64_t version;
+
+	*cie = (struct cfi_cie){ 0 };
+	if (offset >= section->size_bytes ||
+	    !cfi_read_entry(section, debug_frame, offset, &entry) || entry.end || !entry.cie ||
+	    entry.next - offset > CFI_MAX_CIE_BYTES || cfi_in_gap(section, offset, entry.next))
+		return false;
+	version = cfi_read(reader, 1);
+	if (version != 1 && version != 3 && !(version == 4 && debug_frame))
+		return false;
+	letters = (const char *)reader->at;
+	if (!memchr(letters, '\0', reader->end - reader->at))
+		return false;
+	cfi_take(reader, strlen(letters) + 1);
+	if (version == 4 && cfi_read(reader, 2) != 8) /* 8-byte addresses, no segments */
+		return false;
+	cie->code_align = cfi_read_uleb(reader);
+	cie->data_align = cfi_read_sleb(reader);
+	if ((version == 1 ? cfi_read(reader, 1) : cfi_read_uleb(reader)) != 16) /* psABI: rip */
+		return false;
+	if (*letters == 'z') {
+		cie->has_data = true;
+		data.end = NULL;
+		data.bad = false;
+		version = cfi_read_uleb(reader);
+		data.at = cfi_take(reader, version);
+		if (!data.at)
+			return false;
+		data.end = data.at + version;
+		if (!cfi_read_augmentation(&data, letters + 1,
+					   section->address + (data.end - section->bytes), cie))
+			return false;
+	} else if (*letters) {
+		return false;
+	}
+	cie->program = reader->at;
+	cie->program_bytes = reader->end - reader->at;
+	return !reader->bad;
+}
+
+/* Start and end; the reader is left behind them. */
+static bool cfi_read_range(const struct cfi_section *section, struct cfi_reader *reader,
+			   const struct cfi_cie *cie, struct cfi_fde *fde)
+{
+	uint64_t address = section->address + (reader->at - section->bytes);
+
+	fde->start = cfi_read_pointer(reader, cie->encoding, address);
+	fde->end = fde->start + cfi_read_format(reader, cie->encoding);
+	return !reader->bad && fde->start < fde->end;
+}
+
+static bool cfi_parse_fde(const struct cfi_section *section, struct cfi_entry *entry,
+			  const struct cfi_cie *cie, struct cfi_fde *fde)
+{
+	struct cfi_reader *reader = &entry->reader;
+
+	fde->cie = *cie;
+	if (entry->next - entry->offset > CFI_MAX_ENTRY_BYTES ||
+	    cfi_in_gap(section, entry->offset, entry->next) ||
+	    !cfi_read_range(section, reader, cie, fde))
+		return false;
+	if (cie->has_data)
+		cfi_take(reader, cfi_read_uleb(reader));
+	fde->program = reader->at;
+	fde->program_bytes = reader->end - reader->at;
+	fde->program_address = section->address + (reader->at - section->bytes);
+	return !reader->bad;
+}
+
+static const struct cfi_section *cfi_section(const struct cfi_sections *sections, bool debug_frame)
+{
+	return debug_frame ? &sections->debug_frame : &sections->eh_frame;
+}
+
+bool cfi_read_fde(const struct cfi_sections *sections, const struct cfi_fde_place *place,
+		  struct cfi_fde *fde)
+{
+	const struct cfi_section *section = cfi_section(sections, place->debug_frame);
+	struct cfi_entry entry;
+	struct cfi_cie cie;
+
+	return cfi_read_entry(section, place->debug_frame, place->offset, &entry) && !entry.end &&
+	       !entry.cie && cfi_read_cie(section, place->debug_frame, entry.cie_offset, &cie) &&
+	       cfi_parse_fde(section, &entry, &cie, fde);
+}
+
+/* --- all of them ------------------------------------------------------------------------------ */
+
+static struct xtop_error *cfi_list_add(struct cfi_list *list, const struct cfi_fde_place *place)
+{
+	struct cfi_fde_place *places;
+	size_t capacity = list->capacity ? 2 * list->capacity : 256;
+
+	if (list->n == CFI_MAX_FDES) {
+		list->refused++;
+		return NULL;
+	}
+	if (list->n == list->capacity) {
+		places = realloc(list->places, capacity * sizeof(*places));
+		if (!places)
+			return error_create("out of memory for %zu unwind entries", capacity);
+		list->places = places;
+		list->capacity = capacity;
+	}
+	list->places[list->n++] = *place;
+	return NULL;
+}
+
+static struct xtop_error *cfi_list_try(const struct cfi_sections *sections, bool debug_frame,
+				       size_t offset, struct cfi_list *list)
+{
+	struct cfi_fde_place place = { .offset = offset, .debug_frame = debug_frame };
+	struct cfi_fde fde;
+
+	if (!cfi_read_fde(sections, &place, &fde)) {
+		list->refused++;
+		return NULL;
+	}
+	place.start = fde.start;
+	/* The linker leaves FDEs of functions it dropped: at 0 (.debug_frame), or of no size. */
+	return fde.start ? cfi_list_add(list, &place) : NULL;
+}
+
+/* From the front; a damaged or missing length ends it: nothing says where the next entry is. */
+static struct xtop_error *cfi_list_scan(const struct cfi_sections *sections, bool debug_frame,
+					struct cfi_list *list)
+{
+	const struct cfi_section *section = cfi_section(sections, debug_frame);
+	struct xtop_error *error = NULL;
+	struct cfi_entry entry;
+
+	for (size_t offset = 0; !error && offset + 4 <= section->size_bytes; offset = entry.next) {
+		if (offset > UINT32_MAX || cfi_in_gap(section, offset, offset + 4) ||
+		    !cfi_read_entry(section, debug_frame, offset, &entry)) {
+			list->refused++;
+			break;
+		}
+		if (entry.end && !debug_frame)
+			break;
+		if (!entry.end && !entry.cie)
+			error = cfi_list_try(sections, debug_frame, offset, list);
+	}
+	return error;
+}
+
+/*
+ *   0  1: version    1  1b: eh_frame_ptr is pcrel sdata4   2  03: count is udata4
+ *   3  3b: table is datarel sdata4, from the header's own address
+ *   4  eh_frame_ptr   8  count   c  { start, FDE } each
+ */
+struct cfi_hdr {
+	uint8_t version, pointer_encoding, count_encoding, table_encoding;
+	int32_t eh_frame;
+	uint32_t n;
+	struct {
+		int32_t start, fde;
+	} entries[];
+};
+
+static bool cfi_hdr_is_usual(const struct cfi_section *section)
+{
+	static const uint8_t usual[4] = { 1, 0x1b, 0x03, 0x3b };
+
+	return section->bytes && section->size_bytes >= sizeof(struct cfi_hdr) &&
+	       !cfi_in_gap(section, 0, sizeof(struct cfi_hdr)) &&
+	       memcmp(section->bytes, usual, sizeof(usual)) == 0;
+}
+
+static struct xtop_error *cfi_list_by_hdr(const struct cfi_sections *sections,
+					  struct cfi_list *list)
+{
+	const struct cfi_section *hdr = &sections->eh_frame_hdr, *frame = &sections->eh_frame;
+	size_t n = (hdr->size_bytes - sizeof(struct cfi_hdr)) / 8;
+	struct xtop_error *error = NULL;
+	uint32_t said;
+
+	memcpy(&said, hdr->bytes + offsetof(struct cfi_hdr, n), sizeof(said));
+	if (n > said)
+		n = said;
+	for (size_t i = 0; !error && i < n; i++) {
+		size_t at = sizeof(struct cfi_hdr) + 8 * i;
+		uint64_t offset;
+		int32_t fde;
+
+		memcpy(&fde, hdr->bytes + at + 4, sizeof(fde));
+		offset = hdr->address + (int64_t)fde - frame->address;
+		if (cfi_in_gap(hdr, at, at + 8) || offset >= frame->size_bytes)
+			list->refused++;
+		else
+			error = cfi_list_try(sections, false, offset, list);
+	}
+	return error;
+}
+
+static int cfi_compare_places(const void *left, const void *right)
+{
+	const struct cfi_fde_place *a = left, *b = right;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	if (a->debug_frame != b->debug_frame)
+		return a->debug_frame - b->debug_frame;
+	return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+static void cfi_list_sort(struct cfi_list *list)
+{
+	size_t kept = 0;
+
+	if (!list->n)
+		return;
+	qsort(list->places, list->n, sizeof(*list->places), cfi_compare_places);
+	for (size_t i = 1; i < list->n; i++)
+		if (list->places[i].start != list->places[kept].start)
+			list->places[++kept] = list->places[i];
+	list->n = kept + 1;
+}
+
+struct xtop_error *cfi_list_init(const struct cfi_sections *sections, struct cfi_list *list)
+{
+	struct xtop_error *error = NULL;
+
+	*list = (struct cfi_list){ 0 };
+	if (sections->eh_frame.bytes) {
+		if (sections->eh_frame.n_gaps && cfi_hdr_is_usual(&sections->eh_frame_hdr))
+			error = cfi_list_by_hdr(sections, list);
+		else
+			error = cfi_list_scan(sections, false, list);
+	}
+	if (!error && sections->debug_frame.bytes)
+		error = cfi_list_scan(sections, true, list);
+	cfi_list_sort(list);
+	if (error)
+		cfi_list_deinit(list);
+	return error;
+}
+
+void cfi_list_deinit(struct cfi_list *list)
+{
+	free(list->places);
+	*list = (struct cfi_list){ 0 };
+}

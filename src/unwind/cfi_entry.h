@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The entries of .eh_frame and .debug_frame: which functions they describe and where their programs
+ * lie. Shared by what compiles them (cfi_compile.c) and what hands them to libunwind (dwarf.c).
+ */
+#ifndef XTOP_UNWIND_CFI_ENTRY_H
+#define XTOP_UNWIND_CFI_ENTRY_H
+
+#include "unwind/cfi.h"
+
+/* What is left of some bytes; reading beyond their end gives 0 and sets `bad`, for good. */
+struct cfi_reader {
+	const uint8_t *at, *end;
+	bool bad;
+};
+
+const uint8_t *cfi_take(struct cfi_reader *reader, uint64_t size_bytes); /* NULL: not there */
+uint64_t cfi_read(struct cfi_reader *reader, unsigned size_bytes);       /* 1, 2, 4 or 8 */
+int64_t cfi_read_signed(struct cfi_reader *reader, unsigned size_bytes);
+uint64_t cfi_read_uleb(struct cfi_reader *reader);
+int64_t cfi_read_sleb(struct cfi_reader *reader);
+/* ADDRESS is that of reader->at. What needs more than it to be known (textrel, indirect) is bad. */
+uint64_t cfi_read_pointer(struct cfi_reader *reader, uint8_t encoding, uint64_t address);
+
+struct cfi_cie {
+	uint64_t code_align;
+	int64_t data_align;
+	uint8_t encoding; /* of its FDEs' pointers, DW_EH_PE_* */
+	bool has_data;    /* "z": FDEs have augmentation data */
+	bool signal;      /* "S": its frames are what a signal or an interrupt left */
+	const uint8_t *program;
+	size_t program_bytes;
+};
+
+struct cfi_fde {
+	uint64_t start, end; /* code, in the image */
+	struct cfi_cie cie;
+	const uint8_t *program;
+	size_t program_bytes;
+	uint64_t program_address; /* in the image: DW_CFA_set_loc may be relative to it */
+};
+
+/* One FDE to be read when its turn comes. */
+struct cfi_fde_place {
+	uint64_t start;
+	uint32_t offset; /* in its section */
+	bool debug_frame;
+};
+
+struct cfi_list {
+	struct cfi_fde_place *places; /* ascending by start, each start once; .eh_frame goes first */
+	size_t n, capacity;
+	size_t refused;
+};
+
+struct xtop_error *cfi_list_init(const struct cfi_sections *sections, struct cfi_list *list);
+void cfi_list_deinit(struct cfi_list *list);
+/* False: it cannot be read; then it was not in a list either. */
+bool cfi_read_fde(const struct cfi_sections *sections, const struct cfi_fde_place *place,
+		  struct cfi_fde *fde);
+
+#endif

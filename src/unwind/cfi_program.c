@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Call-frame instructions (DWARF 5 §6.4.2, §7.24). The high 2 bits of the first byte:
+ *
+ *   01 advance_loc (low 6 bits)   10 offset (register, uleb)   11 restore (register)
+ *   00 the low 6 bits are the opcode, operands follow; the GNU ones of LSB Core 5.0 §10.5 with them
+ *
+ * The CIE's program sets up what `restore` goes back to, then the FDE's runs; each advance ends a
+ * row. A program is straight: it costs no more than its bytes. What cannot be read ends it.
+ */
+#include "config.h"
+
+#include "unwind/cfi_program.h"
+
+#include <string.h>
+
+enum cfi_opcode {
+	CFA_NOP = 0x00,
+	CFA_SET_LOC = 0x01,
+	CFA_ADVANCE_LOC1 = 0x02,
+	CFA_ADVANCE_LOC2 = 0x03,
+	CFA_ADVANCE_LOC4 = 0x04,
+	CFA_OFFSET_EXTENDED = 0x05,
+	CFA_RESTORE_EXTENDED = 0x06,
+	CFA_UNDEFINED = 0x07,
+	CFA_SAME_VALUE = 0x08,
+	CFA_REGISTER_RULE = 0x09,
+	CFA_REMEMBER_STATE = 0x0a,
+	CFA_RESTORE_STATE = 0x0b,
+	CFA_DEF_CFA = 0x0c,
+	CFA_DEF_CFA_REGISTER = 0x0d,
+	CFA_DEF_CFA_OFFSET = 0x0e,
+	CFA_DEF_CFA_EXPRESSION = 0x0f,
+	CFA_EXPRESSION_RULE = 0x10,
+	CFA_OFFSET_EXTENDED_SF = 0x11,
+	CFA_DEF_CFA_SF = 0x12,
+	CFA_DEF_CFA_OFFSET_SF = 0x13,
+	CFA_VAL_OFFSET = 0x14,
+	CFA_VAL_OFFSET_SF = 0x15,
+	CFA_VAL_EXPRESSION = 0x16,
+	CFA_GNU_ARGS_SIZE = 0x2e,
+	CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
+
+	CFA_ADVANCE_LOC = 0x40,
+	CFA_OFFSET = 0x80,
+	CFA_RESTORE = 0xc0,
+	CFA_HIGH_MASK = 0xc0,
+};
+
+/* Of a register that is not followed (vector registers, flags) the rule is read and dropped. */
+static void cfi_set(struct cfi_program *program, uint64_t number, struct cfi_place place)
+{
+	if (number < CFI_N_REGISTERS)
+		program->state.registers[number] = place;
+}
+
+static void cfi_set_value(struct cfi_program *program, uint64_t number, enum cfi_where where,
+			  uint64_t value)
+{
+	cfi_set(program, number, (struct cfi_place){ .where = where, .value = value });
+}
+
+static void cfi_restore(struct cfi_program *program, uint64_t number)
+{
+	if (number < CFI_N_REGISTERS)
+		program->state.registers[number] = program->initial.registers[number];
+}
+
+static void cfi_set_expression(struct cfi_program *program, uint64_t number, enum cfi_where where)
+{
+	uint64_t length = cfi_read_uleb(&program->reader);
+
+	cfi_set(program, number,
+		(struct cfi_place){ .where = where,
+				    .value = length,
+				    .expression = cfi_take(&program->reader, length) });
+}
+
+/* GCC and GAS only ever name registers that are followed; another has no value to start from. */
+static void cfi_set_cfa_register(struct cfi_program *program, uint64_t number)
+{
+	program->state.cfa = number < CFI_DWARF_RETURN ? CFA_REGISTER : CFA_UNSAID;
+	program->state.cfa_register = number;
+}
+
+static void cfi_set_cfa_expression(struct cfi_program *program)
+{
+	uint64_t length = cfi_read_uleb(&program->reader);
+
+	program->state.cfa = CFA_EXPRESSION;
+	program->state.cfa_offset = length;
+	program->state.cfa_expression = cfi_take(&program->reader, length);
+}
+
+static void cfi_advance(struct cfi_program *program, uint64_t by)
+{
+	uint64_t bytes;
+
+	if (__builtin_mul_overflow(by, program->fde->cie.code_align, &bytes) ||
+	    __builtin_add_overflow(program->location, bytes, &program->location))
+		program->reader.bad = true;
+}
+
+static void cfi_set_location(struct cfi_program *program)
+{
+	const struct cfi_fde *fde = program->fde;
+	uint64_t address = fde->program_address + (program->reader.at - fde->program);
+	uint64_t location = cfi_read_pointer(&program->reader, fde->cie.encoding, address);
+
+	if (location < program->location) /* DWARF 5 §6.4.2.1: always greater */
+		program->reader.bad = true;
+	program->location = location;
+	program->set_location = true;
+}
+
+static void cfi_remember(struct cfi_program *program)
+{
+	if (program->n_remembered == CFI_MAX_STATES)
+		program->reader.bad = true;
+	else
+		program->remembered[program->n_remembered++] = program->state;
+}
+
+static void cfi_recall(struct cfi_program *program)
+{
+	if (!program->n_remembered)
+		program->reader.bad = true;
+	else
+		program->state = program->remembered[--program->n_remembered];
+}
+
+/* Rules of one register: its number is the first operand. */
+static void cfi_run_register_rule(struct cfi_program *program, enum cfi_opcode opcode)
+{
+	struct cfi_reader *reader = &program->reader;
+	int64_t align = program->fde->cie.data_align;
+	uint64_t number = cfi_read_uleb(reader);
+
+	switch (opcode) {
+	case CFA_OFFSET_EXTENDED:
+		cfi_set_value(program, number, WHERE_OFFSET, cfi_read_uleb(reader) * align);
+		break;
+	case CFA_OFFSET_EXTENDED_SF:
+		cfi_set_value(program, number, WHERE_OFFSET,
+			      (uint64_t)cfi_read_sleb(reader) * align);
+		break;
+	case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
+		cfi_set_value(program, number, WHERE_OFFSET, -(cfi_read_uleb(reader) * align));
+		break;
+	case CFA_VAL_OFFSET:
+		cfi_set_value(program, number, WHERE_VAL_OFFSET, cfi_read_uleb(reader) * align);
+		break;
+	case CFA_VAL_OFFSET_SF:
+		cfi_set_value(program, number, WHERE_VAL_OFFSET,
+			      (uint64_t)cfi_read_sleb(reader) * align);
+		break;
+	case CFA_RESTORE_EXTENDED:
+		cfi_restore(program, number);
+		break;
+	case CFA_UNDEFINED:
+		cfi_set_value(program, number, WHERE_UNDEFINED, 0);
+		break;
+	case CFA_SAME_VALUE:
+		cfi_set_value(program, number, WHERE_SAME, 0);
+		break;
+	case CFA_REGISTER_RULE:
+		cfi_set_value(program, number, WHERE_REGISTER, cfi_read_uleb(reader));
+		break;
+	case CFA_EXPRESSION_RULE:
+		cfi_set_expression(program, number, WHERE_EXPRESSION);
+		break;
+	case CFA_VAL_EXPRESSION:
+		cfi_set_expression(program, number, WHERE_VAL_EXPRESSION);
+		break;
+	default: /* not an instruction we know: its length is not known either */
+		reader->bad = true;
+	}
+}
+
+static void cfi_run_extended(struct cfi_program *program, enum cfi_opcode opcode)
+{
+	struct cfi_reader *reader = &program->reader;
+	struct cfi_state *state = &program->state;
+	int64_t align = program->fde->cie.data_align;
+
+	switch (opcode) {
+	case CFA_NOP:
+		break;
+	case CFA_SET_LOC:
+		cfi_set_location(program);
+		break;
+	case CFA_ADVANCE_LOC1:
+		cfi_advance(program, cfi_read(reader, 1));
+		break;
+	case CFA_ADVANCE_LOC2:
+		cfi_advance(program, cfi_read(reader, 2));
+		break;
+	case CFA_ADVANCE_LOC4:
+		cfi_advance(program, cfi_read(reader, 4));
+		break;
+	case CFA_REMEMBER_STATE:
+		cfi_remember(program);
+		break;
+	case CFA_RESTORE_STATE:
+		cfi_recall(program);
+		break;
+	case CFA_DEF_CFA:
+		cfi_set_cfa_register(program, cfi_read_uleb(reader));
+		state->cfa_offset = cfi_read_uleb(reader);
+		break;
+	case CFA_DEF_CFA_SF:
+		cfi_set_cfa_register(program, cfi_read_uleb(reader));
+		state->cfa_offset = (uint64_t)cfi_read_sleb(reader) * align;
+		break;
+	case CFA_DEF_CFA_REGISTER:
+		reader->bad |= state->cfa != CFA_REGISTER;
+		cfi_set_cfa_register(program, cfi_read_uleb(reader));
+		break;
+	case CFA_DEF_CFA_OFFSET:
+		reader->bad |= state->cfa != CFA_REGISTER;
+		state->cfa_offset = cfi_read_uleb(reader);
+		break;
+	case CFA_DEF_CFA_OFFSET_SF:
+		reader->bad |= state->cfa != CFA_REGISTER;
+		state->cfa_offset = (uint64_t)cfi_read_sleb(reader) * align;
+		break;
+	case CFA_DEF_CFA_EXPRESSION:
+		cfi_set_cfa_expression(program);
+		break;
+	case CFA_GNU_ARGS_SIZE: /* for exceptions only */
+		cfi_read_uleb(reader);
+		break;
+	default:
+		cfi_run_register_rule(program, opcode);
+	}
+}
+
+static void cfi_run(struct cfi_program *program)
+{
+	uint8_t byte = cfi_read(&program->reader, 1), low = byte & ~CFA_HIGH_MASK;
+	uint64_t align = program->fde->cie.data_align;
+
+	switch (byte & CFA_HIGH_MASK) {
+	case CFA_ADVANCE_LOC:
+		cfi_advance(program, low);
+		break;
+	case CFA_OFFSET:
+		cfi_set_value(program, low, WHERE_OFFSET, cfi_read_uleb(&program->reader) * align);
+		break;
+	case CFA_RESTORE:
+		cfi_restore(program, low);
+		break;
+	default:
+		cfi_run_extended(program, low);
+	}
+}
+
+static void cfi_program_of(struct cfi_program *program, const uint8_t *bytes, size_t size_bytes)
+{
+	program->reader = (struct cfi_reader){ bytes, bytes + size_bytes, false };
+}
+
+void cfi_program_start(struct cfi_program *program, const struct cfi_fde *fde)
+{
+	program->fde = fde;
+	program->location = fde->start;
+	program->n_remembered = 0;
+	program->set_location = false;
+	memset(&program->state, 0, sizeof(program->state));
+	memset(&program->initial, 0, sizeof(program->initial));
+	cfi_program_of(program, fde->cie.program, fde->cie.program_bytes);
+	while (!program->reader.bad && program->reader.at < program->reader.end)
+		cfi_run(program);
+	program->bad = program->reader.bad || program->location != fde->start;
+	program->initial = program->state;
+	program->ended = program->bad;
+	cfi_program_of(program, fde->program, fde->program_bytes);
+}
+
+bool cfi_program_next(struct cfi_program *program)
+{
+	struct cfi_reader *reader = &program->reader;
+
+	if (program->ended)
+		return false;
+	program->row_start = program->location;
+	while (!reader->bad && reader->at < reader->end && program->location == program->row_start)
+		cfi_run(program); /* an advance moves the location and nothing else */
+	if (reader->bad) {
+		program->bad = program->ended = true;
+		return false;
+	}
+	program->row_end = program->location;
+	if (program->location == program->row_start || program->location >= program->fde->end) {
+		program->row_end = program->fde->end;
+		program->ended = true;
+	}
+	return program->row_start < program->row_end;
+}
+
+/* --- expressions ------------------------------------------------------------------------------ */
+
+/*
+ * DWARF 5 §7.7.1. libunwind evaluates them without a limit on steps, and divides: only what ends by
+ * itself and cannot trap is let through.
+ *
+ *   06 deref  08..11 constants  12..14 dup drop over  15 pick  16 swap  17 rot  19 abs  1a and
+ *   1c minus  1e..22 mul neg not or plus  23 plus_uconst  24..27 shl shr shra xor
+ *   29..2e comparisons  30..4f lit  70..80 breg  94 deref_size  96 nop
+ *
+ * Not: div 1b, mod 1d; bra 28 and skip 2f, which could also land within an operand.
+ */
+static bool cfi_skip_operand(struct cfi_reader *reader, uint8_t operation)
+{
+	switch (operation) {
+	case 0x06:
+	case 0x12 ... 0x14:
+	case 0x16 ... 0x17:
+	case 0x19 ... 0x1a:
+	case 0x1c:
+	case 0x1e ... 0x22:
+	case 0x24 ... 0x27:
+	case 0x29 ... 0x2e:
+	case 0x30 ... 0x4f:
+	case 0x96:
+		return true;
+	case 0x08:
+	case 0x09:
+	case 0x15:
+	case 0x94:
+		return cfi_take(reader, 1);
+	case 0x0a:
+	case 0x0b:
+		return cfi_take(reader, 2);
+	case 0x0c:
+	case 0x0d:
+		return cfi_take(reader, 4);
+	case 0x0e:
+	case 0x0f:
+		return cfi_take(reader, 8);
+	case 0x10:
+	case 0x11:
+	case 0x23:
+		cfi_read_uleb(reader);
+		return true;
+	case 0x70 ... 0x80: /* of a register that exists */
+		cfi_read_sleb(reader);
+		return true;
+	default:
+		return false;
+	}
+}
+
+#define CFI_MAX_EXPRESSION_BYTES 256
+
+bool cfi_expression_is_safe(const uint8_t *expression, size_t size_bytes)
+{
+	struct cfi_reader reader = { expression, expression + size_bytes, false };
+
+	if (!expression || !size_bytes || size_bytes > CFI_MAX_EXPRESSION_BYTES)
+		return false;
+	while (!reader.bad && reader.at < reader.end)
+		if (!cfi_skip_operand(&reader, cfi_read(&reader, 1)))
+			return false;
+	return !reader.bad;
+}
+
+/* Whether a row may go to libunwind, which trusts it: it asserts that there is a CFA. */
+bool cfi_state_is_safe(const struct cfi_state *state)
+{
+	if (state->cfa == CFA_UNSAID ||
+	    (state->cfa == CFA_EXPRESSION &&
+	     !cfi_expression_is_safe(state->cfa_expression, state->cfa_offset)))
+		return false;
+	for (unsigned i = 0; i < CFI_N_REGISTERS; i++) {
+		const struct cfi_place *place = &state->registers[i];
+
+		if ((place->where == WHERE_EXPRESSION || place->where == WHERE_VAL_EXPRESSION) &&
+		    !cfi_expression_is_safe(place->expression, place->value))
+			return false;
+		if (place->where == WHERE_REGISTER && (uint64_t)place->value >= CFI_N_REGISTERS)
+			return false;
+	}
+	return true;
+}
+
+bool cfi_program_is_safe(struct cfi_program *program, const struct cfi_fde *fde)
+{
+	for (cfi_program_start(program, fde); cfi_program_next(program);)
+		if (!cfi_state_is_safe(&program->state))
+			return false;
+	return !program->bad;
+}

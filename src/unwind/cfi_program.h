@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Runs the program of one FDE and hands out its rows: from which address to which, where the CFA is
+ * and where each register of the caller.
+ *
+ *   cfi_program_start(&program, &fde);
+ *   while (cfi_program_next(&program))
+ *           ... program.row_start, program.row_end, program.state ...
+ */
+#ifndef XTOP_UNWIND_CFI_PROGRAM_H
+#define XTOP_UNWIND_CFI_PROGRAM_H
+
+#include "unwind/cfi_entry.h"
+
+#define CFI_N_REGISTERS  17 /* DWARF's numbers (psABI table 3.36): 16 general ones, return address */
+#define CFI_DWARF_RBX    3
+#define CFI_DWARF_RBP    6
+#define CFI_DWARF_RSP    7
+#define CFI_DWARF_RETURN 16
+
+enum cfi_where {
+	WHERE_UNSAID,     /* no rule: as it is, if it is one a function preserves */
+	WHERE_UNDEFINED,
+	WHERE_SAME,
+	WHERE_OFFSET,     /* in memory at CFA + value */
+	WHERE_VAL_OFFSET, /* is CFA + value */
+	WHERE_REGISTER,   /* in register `value` */
+	WHERE_EXPRESSION, /* in memory where the expression says */
+	WHERE_VAL_EXPRESSION,
+};
+
+struct cfi_place {
+	enum cfi_where where;
+	int64_t value;             /* expression: its length */
+	const uint8_t *expression; /* in the FDE's bytes */
+};
+
+enum cfi_cfa { CFA_UNSAID, CFA_REGISTER, CFA_EXPRESSION };
+
+struct cfi_state {
+	enum cfi_cfa cfa;
+	uint8_t cfa_register; /* DWARF's number */
+	int64_t cfa_offset;   /* expression: its length */
+	const uint8_t *cfa_expression;
+	struct cfi_place registers[CFI_N_REGISTERS];
+};
+
+struct cfi_program {
+	const struct cfi_fde *fde;
+	struct cfi_reader reader;
+	uint64_t location;
+	bool ended;
+	unsigned n_remembered;
+	struct cfi_state state, initial;
+	struct cfi_state remembered[CFI_MAX_STATES];
+
+	uint64_t row_start, row_end; /* row_start < row_end <= fde->end */
+	bool set_location;           /* there was a DW_CFA_set_loc so far */
+	bool bad;                    /* an instruction could not be read: no rows from there on */
+};
+
+void cfi_program_start(struct cfi_program *program, const struct cfi_fde *fde);
+bool cfi_program_next(struct cfi_program *program);
+
+/* Whether libunwind may evaluate it: of known operations only, no loops, no division. */
+bool cfi_expression_is_safe(const uint8_t *expression, size_t size_bytes);
+bool cfi_state_is_safe(const struct cfi_state *state);
+/* All rows of FDE are; runs it. */
+bool cfi_program_is_safe(struct cfi_program *program, const struct cfi_fde *fde);
+
+#endif
