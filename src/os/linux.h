@@ -67,7 +67,7 @@ static inline bool linux_read_u64(const struct linux_guest *linux_guest, uint64_
 /* The upper half, where all kernel pointers point, whatever the paging mode. */
 static inline bool linux_is_kernel(uint64_t address)
 {
-	return address >> 55 == 0x1ff;
+	return address >> 56 == 0xff;
 }
 
 #endif
