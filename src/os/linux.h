@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "os/layout.h"
+#include "unwind/orc.h"
 #include "xtop/memory.h"
 #include "xtop/types.h"
 
@@ -53,6 +54,7 @@ struct linux_guest {
 	uint64_t symbols[N_LINUX_SYMBOLS];     /* 0: the kernel has none */
 	struct layout layout;
 	bool has_layout;                       /* BTF was there */
+	struct orc_layout orc_layout;          /* type_bits 0: not known */
 	uint64_t page_offset;                  /* direct map */
 	uint64_t vmemmap;
 	uint64_t text_start, text_end;
@@ -67,7 +69,7 @@ static inline bool linux_read_u64(const struct linux_guest *linux_guest, uint64_
 /* The upper half, where all kernel pointers point, whatever the paging mode. */
 static inline bool linux_is_kernel(uint64_t address)
 {
-	return address >> 55 == 0x1ff;
+	return address >> 56 == 0xff;
 }
 
 #endif
