@@ -5,7 +5,8 @@
  * functions only. Nothing in it is trusted by the sampler further than a bounds check.
  *
  *   written by main     rate, budget, quit, resets, and that no more samples will come
- *   written by resolver what it learned of each stack region (how far up the stack is live)
+ *   written by resolver what it learned of each stack region (how far up the stack is live), and
+ *                       where a Linux guest keeps the rest of its stacks
  *   written by sampler  its counters, the histogram of stopped times, how it ended
  */
 #ifndef XTOP_CONTROL_H
@@ -93,11 +94,42 @@ const char *control_message(const struct control *control); /* "" when none; the
 
 /*
  * Live part of the stacks, by region of STACK_REGION_BYTES: the resolver stores the address up to
- * which the stack at ADDRESS was used, the sampler asks for it before it copies. A hash of limited
+ * which the stack at ADDRESS was used, the sampler asks for it before it copies. CR3, the vCPU's,
+ * tells the address space; addresses of the upper half mean the same in all. A hash of limited
  * size: an entry may be overwritten by another region, which costs a shorter or longer copy.
  */
 #define STACK_REGION_BYTES (16 << 10)
-void control_learn_stack(struct control *control, uint64_t address, uint64_t top);
-uint64_t control_stack_top(const struct control *control, uint64_t address); /* 0: not known */
+void control_learn_stack(struct control *control, uint64_t cr3, uint64_t address, uint64_t top);
+uint64_t control_stack_top(const struct control *control, uint64_t cr3,
+			   uint64_t address); /* 0: not known */
+
+/*
+ * How to find, in a Linux guest, what belongs to a sample besides the stack at rsp. "Per-cpu" is an
+ * offset that is added to the vCPU's gs_base_kernel. The sampler checks the numbers and reads where
+ * they point, nothing more: a wrong recipe gives wrong stacks, as a wrong stack pointer does.
+ *
+ *   task->stack ┌────────────────┐
+ *               │                │
+ *          rsp ►│ live part      │   stack_bytes
+ *               │ pt_regs        │ ┐ regs_below_top
+ *           top ├────────────────┤ ┘
+ *               └────────────────┘   top_padding
+ */
+struct stack_recipe {
+	uint64_t kernel_cr3;        /* page tables that have all kernel addresses; 0: the vCPU's own do */
+	uint64_t current_per_cpu;   /* pointer to the running task; 0: there is no recipe */
+	uint64_t top_per_cpu;       /* that top, e.g. cpu_current_top_of_stack; 0: by task->stack */
+	uint64_t irq_stack_per_cpu; /* pointer to the interrupt stack, e.g. hardirq_stack_ptr; 0: not known */
+	uint32_t task_stack;        /* offset of `stack` in the task */
+	uint32_t stack_bytes;       /* THREAD_SIZE */
+	uint32_t top_padding;       /* TOP_OF_KERNEL_STACK_PADDING: 0, or 16 with FRED */
+	uint32_t regs_below_top;    /* sizeof(struct pt_regs): 168 */
+	uint32_t irq_stack_bytes;   /* IRQ_STACK_SIZE */
+	uint32_t irq_above;         /* from where its pointer points to its end: 8 since 5.8 */
+};
+/* Resolver; NULL: there is none any more. */
+void control_set_recipe(struct control *control, const struct stack_recipe *recipe);
+/* Sampler. False: it is just being written, what was read before still holds. */
+bool control_get_recipe(const struct control *control, struct stack_recipe *recipe);
 
 #endif

@@ -114,7 +114,7 @@ _Static_assert(sizeof(struct recording_symbol) == 16, "symbol");
 _Static_assert(sizeof(struct recording_chunk_end) == 8, "END");
 _Static_assert(sizeof(struct registers) == 26 * 8, "registers");
 _Static_assert(sizeof(struct sample) == 24, "sample");
-_Static_assert(sizeof(struct sample_vcpu) == 16 + sizeof(struct registers), "vCPU");
+_Static_assert(sizeof(struct sample_vcpu) == 24 + sizeof(struct registers), "vCPU");
 _Static_assert(sizeof(struct sample_stack) == 16, "stack");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "written and read as it lies in memory");
 

@@ -52,15 +52,29 @@ struct sample_vcpu {
 	uint8_t state;       /* enum vcpu_state; BLOCKED and OFFLINE carry no registers and no stack */
 	uint8_t user;        /* 1: the vCPU ran user code */
 	uint8_t n_stacks;
-	uint8_t cut;         /* enum sample_cut */
-	uint8_t reserved[6];
+	uint8_t cut;         /* enum sample_cut: of what is followed from the stack pointer on */
+	uint8_t user_cut;    /* enum sample_cut: of the STACK_USER piece; CUT_NONE: none was to be had */
+	uint8_t reserved[5];
+	uint64_t task;       /* guest-virtual address of what Linux calls current; 0: not read */
 	struct registers regs;
 };
+
+/*
+ * A vCPU's pieces, in this order: the first once at most, then up to SAMPLE_MAX_LINKS linked ones,
+ * then the user stack once at most. In user mode the first is the user stack.
+ */
+enum sample_stack_kind {
+	STACK_FIRST,  /* begins at the stack pointer */
+	STACK_LINKED, /* what was interrupted: begins at the stack pointer that the one before saved */
+	STACK_USER,   /* of the user code that entered the kernel: begins at its stack pointer */
+};
+#define N_STACK_KINDS 3
+#define SAMPLE_MAX_LINKS 3
 
 struct sample_stack {
 	uint64_t address;    /* guest-virtual, of the first byte */
 	uint32_t size_bytes; /* of the bytes that follow, before padding */
-	uint32_t reserved;
+	uint32_t kind;       /* enum sample_stack_kind */
 };
 
 /* Room the largest record of a guest with N_VCPUS can take. */

@@ -135,9 +135,9 @@ static void resolver_learn(const struct resolver *resolver, const struct sample_
 	if (!resolver->settings.live || !vcpu->n_stacks)
 		return;
 	if (stack->stop == UNWIND_COMPLETE && stack->reached > piece->address)
-		control_learn_stack(control, piece->address, stack->reached);
+		control_learn_stack(control, vcpu->regs.cr3, piece->address, stack->reached);
 	else if (stack->stop == UNWIND_CUT && vcpu->cut == CUT_LIMIT)
-		control_learn_stack(control, piece->address,
+		control_learn_stack(control, vcpu->regs.cr3, piece->address,
 				    piece->address + 2 * (uint64_t)piece->size_bytes);
 }
 

@@ -2,7 +2,8 @@
 /*
  * The control block; see xtop/control.h. Anonymous shared memory, made before the processes part.
  * All fields are relaxed atomics: each stands for itself, a reader may see one counter a tick older
- * than the next. Only the message is ordered, by the state that announces it.
+ * than the next. Only the message is ordered, by the state that announces it, and the recipe, whose
+ * words belong together: its sequence is odd while it is written, and another afterwards.
  */
 #include "config.h"
 
@@ -28,6 +29,9 @@
 /* Direct-mapped by a hash of the region; the check bits tell one region from another. */
 #define STACK_HINTS 4096
 
+#define RECIPE_WORDS (sizeof(struct stack_recipe) / sizeof(uint64_t))
+_Static_assert(sizeof(struct stack_recipe) % sizeof(uint64_t) == 0, "handed over word by word");
+
 struct control {
 	/* main's */
 	_Atomic double rate_hz, budget;
@@ -42,6 +46,8 @@ struct control {
 	_Atomic uint64_t stopped[STOPPED_BUCKETS];
 	char message[CONTROL_MESSAGE_BYTES];
 	/* resolver's */
+	_Alignas(64) _Atomic uint64_t recipe_sequence;
+	_Atomic uint64_t recipe[RECIPE_WORDS];
 	_Alignas(64) _Atomic uint64_t stack_tops[STACK_HINTS];
 };
 
@@ -125,9 +131,10 @@ bool control_quitting(const struct control *control)
 /* Every counter of struct sampler_counts but the state, which is ordered. */
 #define CONTROL_COUNTS(X)                                                                          \
 	X(rate_asked_hz)                                                                           \
-	X(rate_now_hz) X(ticks) X(samples) X(late) X(missed) X(skipped_budget) X(idle_ticks)       \
-		X(lost) X(refused) X(retakes) X(stops) X(stopped_ns) X(elapsed_ns) X(mapped_pages) \
-			X(maps) X(faults) X(cpu_ns) X(stopped_share) X(stopped_share_max)
+	X(rate_now_hz)                                                                             \
+	X(ticks) X(samples) X(late) X(missed) X(skipped_budget) X(idle_ticks) X(lost) X(refused)   \
+		X(retakes) X(stops) X(stopped_ns) X(elapsed_ns) X(mapped_pages) X(maps) X(faults)  \
+			X(cpu_ns) X(stopped_share) X(stopped_share_max)
 
 void control_put_counts(struct control *control, const struct sampler_counts *counts)
 {
@@ -246,36 +253,78 @@ void control_get_stopped(const struct control *control, struct stopped_summary *
  * A hint holds the top's distance above its region's start, and which region it is of:
  *
  *   63                              20 19                   0
- *   | region number, low 44 bits      | bytes from its start |
+ *   | region's key, low 44 bits       | bytes from its start |
+ *
+ * The key is the region's number; in the lower half, where each process has its own, mixed with
+ * the address space. Bit 12 of CR3 tells a process's two tables apart (Linux with page-table
+ * isolation), the bits below are flags: they are left out.
  */
 #define HINT_BYTES_BITS 20
+#define HINT_CR3_SHIFT  13
 
 static uint64_t hint_region(uint64_t address)
 {
 	return address / STACK_REGION_BYTES;
 }
 
-static size_t hint_slot(uint64_t region)
+static uint64_t hint_key(uint64_t cr3, uint64_t address)
 {
-	return (region * 0x9e3779b97f4a7c15ULL >> 32) % STACK_HINTS; /* Fibonacci hashing */
+	uint64_t space = address >> 63 ? 0 : cr3 >> HINT_CR3_SHIFT;
+
+	/* An odd constant, so that no two spaces give one key (splitmix64's). */
+	return hint_region(address) + space * 0xbf58476d1ce4e5b9ULL;
 }
 
-void control_learn_stack(struct control *control, uint64_t address, uint64_t top)
+static size_t hint_slot(uint64_t key)
 {
-	uint64_t region = hint_region(address);
-	uint64_t bytes = top - region * STACK_REGION_BYTES;
+	return (key * 0x9e3779b97f4a7c15ULL >> 32) % STACK_HINTS; /* Fibonacci hashing */
+}
+
+void control_learn_stack(struct control *control, uint64_t cr3, uint64_t address, uint64_t top)
+{
+	uint64_t key = hint_key(cr3, address);
+	uint64_t bytes = top - hint_region(address) * STACK_REGION_BYTES;
 
 	if (bytes >= 1 << HINT_BYTES_BITS)
 		return;
-	PUT(stack_tops[hint_slot(region)], region << HINT_BYTES_BITS | bytes);
+	PUT(stack_tops[hint_slot(key)], key << HINT_BYTES_BITS | bytes);
 }
 
-uint64_t control_stack_top(const struct control *control, uint64_t address)
+uint64_t control_stack_top(const struct control *control, uint64_t cr3, uint64_t address)
 {
-	uint64_t region = hint_region(address);
-	uint64_t hint = GET(stack_tops[hint_slot(region)]);
+	uint64_t key = hint_key(cr3, address);
+	uint64_t hint = GET(stack_tops[hint_slot(key)]);
 
-	if (hint >> HINT_BYTES_BITS != (region & (UINT64_MAX >> HINT_BYTES_BITS)) || !hint)
+	if (hint >> HINT_BYTES_BITS != (key & (UINT64_MAX >> HINT_BYTES_BITS)) || !hint)
 		return 0;
-	return region * STACK_REGION_BYTES + (hint & ((1 << HINT_BYTES_BITS) - 1));
+	return hint_region(address) * STACK_REGION_BYTES + (hint & ((1 << HINT_BYTES_BITS) - 1));
+}
+
+/* --- the recipe ------------------------------------------------------------------------------- */
+
+void control_set_recipe(struct control *control, const struct stack_recipe *recipe)
+{
+	uint64_t sequence = GET(recipe_sequence), words[RECIPE_WORDS] = { 0 };
+
+	if (recipe)
+		memcpy(words, recipe, sizeof(words));
+	PUT(recipe_sequence, sequence + 1);
+	/* Release: whoever reads one of these words reads an odd sequence, or a later one. */
+	for (size_t i = 0; i < RECIPE_WORDS; i++)
+		atomic_store_explicit(&control->recipe[i], words[i], memory_order_release);
+	atomic_store_explicit(&control->recipe_sequence, sequence + 2, memory_order_release);
+}
+
+bool control_get_recipe(const struct control *control, struct stack_recipe *recipe)
+{
+	uint64_t before, words[RECIPE_WORDS];
+
+	before = atomic_load_explicit(&control->recipe_sequence, memory_order_acquire);
+	/* Acquire: the sequence is read again after them. */
+	for (size_t i = 0; i < RECIPE_WORDS; i++)
+		words[i] = atomic_load_explicit(&control->recipe[i], memory_order_acquire);
+	if (before & 1 || GET(recipe_sequence) != before)
+		return false;
+	memcpy(recipe, words, sizeof(words));
+	return true;
 }

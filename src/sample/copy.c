@@ -44,7 +44,7 @@ static bool copy_has_paging(const struct copier *copier, const struct registers 
 /* Never across the end of the address space, where a guest may well put its stack pointer. */
 static size_t copy_length(const struct copier *copier, const struct registers *regs)
 {
-	uint64_t top = control_stack_top(copier->control, regs->rsp);
+	uint64_t top = control_stack_top(copier->control, regs->cr3, regs->rsp);
 	uint64_t length = top > regs->rsp ? top - regs->rsp : COPY_UNKNOWN_BYTES;
 	uint64_t limit = UINT64_MAX - regs->rsp;
 

@@ -28,16 +28,38 @@ static const void *sample_take(struct sample_cursor *cursor, size_t size_bytes)
 	return part;
 }
 
-/* One piece of stack; *COPIEDP sums up what its vCPU has so far. */
-static bool sample_check_stack(struct sample_cursor *cursor, size_t *copiedp)
+/* What its vCPU has so far. */
+struct sample_pieces {
+	size_t copied_bytes;
+	unsigned n[N_STACK_KINDS];
+};
+
+/* Whether a piece of KIND may come behind those that were. */
+static bool sample_check_kind(struct sample_pieces *pieces, uint32_t kind)
+{
+	static const unsigned most[N_STACK_KINDS] = {
+		[STACK_FIRST] = 1, [STACK_LINKED] = SAMPLE_MAX_LINKS, [STACK_USER] = 1
+	};
+
+	if (kind >= N_STACK_KINDS || pieces->n[kind]++ == most[kind])
+		return false;
+	for (uint32_t later = kind + 1; later < N_STACK_KINDS; later++)
+		if (pieces->n[later])
+			return false;
+	return true;
+}
+
+static bool sample_check_stack(struct sample_cursor *cursor, struct sample_pieces *pieces)
 {
 	const struct sample_stack *stack = sample_take(cursor, sizeof(*stack));
 
-	if (!stack || stack->size_bytes > SAMPLE_STACK_LIMIT_BYTES - *copiedp)
+	if (!stack || stack->size_bytes > SAMPLE_STACK_LIMIT_BYTES - pieces->copied_bytes)
+		return false;
+	if (!sample_check_kind(pieces, stack->kind))
 		return false;
 	if (stack->address > UINT64_MAX - stack->size_bytes)
 		return false;
-	*copiedp += stack->size_bytes;
+	pieces->copied_bytes += stack->size_bytes;
 	return sample_take(cursor, (stack->size_bytes + 7) & ~7U);
 }
 
@@ -46,14 +68,15 @@ static bool sample_check_fields(const struct sample_vcpu *vcpu)
 	bool has_stack = vcpu->state == VCPU_RUNNABLE || vcpu->state == VCPU_RUNNING;
 
 	return vcpu->vcpu < SAMPLE_MAX_VCPUS && vcpu->state < N_VCPU_STATES && vcpu->user <= 1 &&
-	       vcpu->cut < N_SAMPLE_CUTS && vcpu->n_stacks <= (has_stack ? SAMPLE_MAX_STACKS : 0);
+	       vcpu->cut < N_SAMPLE_CUTS && vcpu->user_cut < N_SAMPLE_CUTS &&
+	       vcpu->n_stacks <= (has_stack ? SAMPLE_MAX_STACKS : 0);
 }
 
 static bool sample_check_vcpu(struct sample_cursor *cursor, bool seen[SAMPLE_MAX_VCPUS])
 {
 	const struct sample_vcpu *vcpu = sample_take(cursor, sizeof(*vcpu));
 	struct sample_cursor inside;
-	size_t copied_bytes = 0;
+	struct sample_pieces pieces = { 0 };
 
 	if (!vcpu || !sample_check_fields(vcpu) || seen[vcpu->vcpu])
 		return false;
@@ -64,7 +87,7 @@ static bool sample_check_vcpu(struct sample_cursor *cursor, bool seen[SAMPLE_MAX
 	if (!sample_take(cursor, inside.left_bytes))
 		return false;
 	for (unsigned i = 0; i < vcpu->n_stacks; i++)
-		if (!sample_check_stack(&inside, &copied_bytes))
+		if (!sample_check_stack(&inside, &pieces))
 			return false;
 	return inside.left_bytes == 0;
 }

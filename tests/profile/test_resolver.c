@@ -341,28 +341,28 @@ static void test_learning(void)
 	struct stage stage;
 
 	stage_open_with(&stage, true, true);
-	check_u64(control_stack_top(stage.control, GUEST_STACK), 0, "nothing known yet");
+	check_u64(control_stack_top(stage.control, 0, GUEST_STACK), 0, "nothing known yet");
 	guest_begin(record, 1000, 1);
 	guest_add_chain(record, 0, "start_kernel;serve;hash");
 	stage_add(&stage, record);
-	check_u64(control_stack_top(stage.control, GUEST_STACK), GUEST_STACK + 3 * 48,
+	check_u64(control_stack_top(stage.control, 0, GUEST_STACK), GUEST_STACK + 3 * 48,
 		  "complete: where it ends");
 	guest_begin(record, 1000, 1);
 	guest_add_chain(record, 0, "start_kernel;serve;hash;copy;copy");
 	guest_cut(record, 3 * 48, CUT_LIMIT);
 	stage_add(&stage, record);
-	check_u64(control_stack_top(stage.control, GUEST_STACK), GUEST_STACK + 6 * 48,
+	check_u64(control_stack_top(stage.control, 0, GUEST_STACK), GUEST_STACK + 6 * 48,
 		  "cut short: twice as much");
 	guest_begin(record, 1000, 1);
 	guest_add_chain(record, 1, "start_kernel;serve;hash");
 	guest_cut(record, 48, CUT_NOT_PRESENT);
 	stage_add(&stage, record);
-	check_u64(control_stack_top(stage.control, GUEST_STACK + GUEST_STACK_STEP), 0,
+	check_u64(control_stack_top(stage.control, 0, GUEST_STACK + GUEST_STACK_STEP), 0,
 		  "no more is there: nothing");
 	stage_close(&stage);
 	stage_open(&stage);
 	stage_add_chain(&stage, "start_kernel;serve;hash");
-	check_u64(control_stack_top(stage.control, GUEST_STACK), 0, "a replay has nobody to teach");
+	check_u64(control_stack_top(stage.control, 0, GUEST_STACK), 0, "a replay has nobody to teach");
 	stage_close(&stage);
 	free(record);
 }

@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "tests/tap.h"
@@ -150,21 +151,23 @@ static void test_extremes(void)
 /* --- stacks ----------------------------------------------------------------------------------- */
 
 #define STACK 0xffffc90000104000ULL
+#define CR3   0x12345000ULL
 
 static void test_stack_hints(void)
 {
 	begin();
-	check_u64(control_stack_top(control, STACK), 0, "nothing learned");
-	check_u64(control_stack_top(control, 0), 0, "nor of address 0");
-	control_learn_stack(control, STACK + 0x3000, STACK + 0x3f58);
-	check_u64(control_stack_top(control, STACK + 0x3000), STACK + 0x3f58, "learned");
-	check_u64(control_stack_top(control, STACK), STACK + 0x3f58, "for all of its region");
-	check_u64(control_stack_top(control, STACK + STACK_REGION_BYTES), 0, "not for the next");
-	check_u64(control_stack_top(control, STACK - 1), 0, "nor the one before");
-	control_learn_stack(control, STACK, STACK + 0x100);
-	check_u64(control_stack_top(control, STACK), STACK + 0x100, "learned anew");
-	control_learn_stack(control, STACK, STACK + STACK_REGION_BYTES + 64);
-	check_u64(control_stack_top(control, STACK), STACK + STACK_REGION_BYTES + 64,
+	check_u64(control_stack_top(control, CR3, STACK), 0, "nothing learned");
+	check_u64(control_stack_top(control, CR3, 0), 0, "nor of address 0");
+	control_learn_stack(control, CR3, STACK + 0x3000, STACK + 0x3f58);
+	check_u64(control_stack_top(control, CR3, STACK + 0x3000), STACK + 0x3f58, "learned");
+	check_u64(control_stack_top(control, CR3, STACK), STACK + 0x3f58, "for all of its region");
+	check_u64(control_stack_top(control, CR3, STACK + STACK_REGION_BYTES), 0,
+		  "not for the next");
+	check_u64(control_stack_top(control, CR3, STACK - 1), 0, "nor the one before");
+	control_learn_stack(control, CR3, STACK, STACK + 0x100);
+	check_u64(control_stack_top(control, CR3, STACK), STACK + 0x100, "learned anew");
+	control_learn_stack(control, CR3, STACK, STACK + STACK_REGION_BYTES + 64);
+	check_u64(control_stack_top(control, CR3, STACK), STACK + STACK_REGION_BYTES + 64,
 		  "a stack longer than its region");
 	end();
 }
@@ -181,14 +184,14 @@ static void test_hostile_hints(void)
 
 	begin();
 	for (size_t i = 0; i < sizeof(tops) / sizeof(tops[0]); i++) {
-		control_learn_stack(control, STACK, tops[i]);
-		check_u64(control_stack_top(control, STACK), 0,
+		control_learn_stack(control, CR3, STACK, tops[i]);
+		check_u64(control_stack_top(control, CR3, STACK), 0,
 			  "a top that cannot be is not learned");
 	}
-	control_learn_stack(control, UINT64_MAX - 8, UINT64_MAX);
-	check_u64(control_stack_top(control, UINT64_MAX - 100), UINT64_MAX, "the last region");
-	control_learn_stack(control, 0, 0);
-	check_u64(control_stack_top(control, 0), 0, "address 0");
+	control_learn_stack(control, CR3, UINT64_MAX - 8, UINT64_MAX);
+	check_u64(control_stack_top(control, CR3, UINT64_MAX - 100), UINT64_MAX, "the last region");
+	control_learn_stack(control, CR3, 0, 0);
+	check_u64(control_stack_top(control, CR3, 0), 0, "address 0");
 	end();
 }
 
@@ -204,17 +207,126 @@ static void test_hint_collisions(void)
 	for (unsigned i = 0; i < n_regions; i++) {
 		uint64_t address = bases[i % 5] + (uint64_t)i * STACK_REGION_BYTES;
 
-		control_learn_stack(control, address, address + 8 + i % 1000 * 8);
+		control_learn_stack(control, CR3, address, address + 8 + i % 1000 * 8);
 	}
 	for (unsigned i = 0; i < n_regions; i++) {
 		uint64_t address = bases[i % 5] + (uint64_t)i * STACK_REGION_BYTES;
-		uint64_t top = control_stack_top(control, address);
+		uint64_t top = control_stack_top(control, CR3, address);
 
 		known += top != 0;
 		wrong += top && top != address + 8 + i % 1000 * 8;
 	}
 	check_u64(wrong, 0, "answers of another region");
 	check(known > 2000 && known <= 4096, "%zu of %u regions known", known, n_regions);
+	end();
+}
+
+/* Processes share addresses, but not stacks; what lies in the upper half they share. */
+static void test_hint_spaces(void)
+{
+	const uint64_t user = 0x7ffc12345000;
+	unsigned known = 0, wrong = 0;
+
+	begin();
+	control_learn_stack(control, CR3, user, user + 0x100);
+	check_u64(control_stack_top(control, CR3, user), user + 0x100, "of a process");
+	check_u64(control_stack_top(control, CR3 + 0x2000, user), 0, "not of another");
+	check_u64(control_stack_top(control, CR3 | 0x1fff, user), user + 0x100,
+		  "of its other table, with flags");
+	control_learn_stack(control, CR3, STACK, STACK + 0x100);
+	check_u64(control_stack_top(control, CR3 + 0x2000, STACK), STACK + 0x100,
+		  "of the kernel, for all");
+	for (uint64_t i = 0; i < 1000; i++)
+		control_learn_stack(control, i << 13, user, user + 8 * (i + 1));
+	for (uint64_t i = 0; i < 1000; i++) {
+		uint64_t top = control_stack_top(control, i << 13, user);
+
+		known += top != 0;
+		wrong += top && top != user + 8 * (i + 1);
+	}
+	check(!wrong && known > 700, "of a thousand processes: %u known, %u wrong", known, wrong);
+	end();
+}
+
+/* --- the recipe ------------------------------------------------------------------------------- */
+
+/* Whose every number is made of SEED, so that a mixture shows. */
+static struct stack_recipe some_recipe(uint32_t seed)
+{
+	return (struct stack_recipe){
+		.kernel_cr3 = seed * 0x100000001ULL,
+		.current_per_cpu = seed + 1ULL,
+		.top_per_cpu = seed + 2ULL,
+		.irq_stack_per_cpu = seed + 3ULL,
+		.task_stack = seed + 4,
+		.stack_bytes = seed + 5,
+		.top_padding = seed + 6,
+		.regs_below_top = seed + 7,
+		.irq_stack_bytes = seed + 8,
+		.irq_above = seed + 9,
+	};
+}
+
+static bool is_recipe(const struct stack_recipe *recipe, uint32_t seed)
+{
+	struct stack_recipe expected = some_recipe(seed);
+
+	return memcmp(recipe, &expected, sizeof(expected)) == 0;
+}
+
+static void test_recipe(void)
+{
+	struct stack_recipe recipe = some_recipe(7), other = some_recipe(9);
+
+	begin();
+	check(control_get_recipe(control, &recipe) && !recipe.current_per_cpu && !recipe.kernel_cr3,
+	      "none at first");
+	control_set_recipe(control, &other);
+	check(control_get_recipe(control, &recipe) && is_recipe(&recipe, 9), "one");
+	other = some_recipe(UINT32_MAX - 9);
+	control_set_recipe(control, &other);
+	check(control_get_recipe(control, &recipe) && is_recipe(&recipe, UINT32_MAX - 9),
+	      "another");
+	control_set_recipe(control, NULL);
+	check(control_get_recipe(control, &recipe) && !recipe.current_per_cpu && !recipe.irq_above,
+	      "none again");
+	end();
+}
+
+#define RECIPE_WRITES 200000
+
+static void *write_recipes(void *unused)
+{
+	for (uint32_t i = 1; i <= RECIPE_WRITES; i++) {
+		struct stack_recipe recipe = some_recipe(i);
+
+		control_set_recipe(control, &recipe);
+	}
+	return unused;
+}
+
+/* While it is written anew all the time, what is read is one recipe, and never an older one. */
+static void test_recipe_race(void)
+{
+	struct stack_recipe recipe = { 0 };
+	unsigned reads = 0, mixed = 0, older = 0;
+	uint64_t latest = 0;
+	pthread_t writer;
+
+	begin();
+	if (pthread_create(&writer, NULL, write_recipes, NULL) != 0)
+		exit(99);
+	while (latest < RECIPE_WRITES) {
+		if (!control_get_recipe(control, &recipe) || !recipe.current_per_cpu)
+			continue;
+		reads++;
+		mixed += !is_recipe(&recipe, (uint32_t)(recipe.current_per_cpu - 1));
+		older += recipe.current_per_cpu - 1 < latest;
+		latest = recipe.current_per_cpu - 1;
+	}
+	pthread_join(writer, NULL);
+	check(!mixed && !older, "of %u recipes read %u are mixed, %u older than the one before",
+	      reads, mixed, older);
 	end();
 }
 
@@ -287,6 +399,9 @@ int main(void)
 	test_stack_hints();
 	test_hostile_hints();
 	test_hint_collisions();
+	test_hint_spaces();
+	test_recipe();
+	test_recipe_race();
 	test_rate_and_budget();
 	test_signals();
 	return tap_done();

@@ -5,9 +5,9 @@
  *
  *   good record      offset
  *     sample            0   3 vCPUs
- *     vcpu 0, running  24   2 stacks: 16 bytes, 5 bytes (padded to 8)
- *     vcpu 7, blocked 304
- *     vcpu 2, runnable 528  1 stack: 0 bytes
+ *     vcpu 0, running  24   2 stacks: first 16 bytes, user 5 bytes (padded to 8)
+ *     vcpu 7, blocked 312
+ *     vcpu 2, runnable 544  1 stack: 0 bytes
  */
 #include "xtop/sample.h"
 
@@ -50,7 +50,8 @@ static char *good_record(void)
 							.cut = CUT_FAULT };
 	*stack_at(record, STACK0) =
 		(struct sample_stack){ .address = 0xffffc90000000ff0, .size_bytes = 16 };
-	*stack_at(record, STACK1) = (struct sample_stack){ .address = 0x7ffc1003, .size_bytes = 5 };
+	*stack_at(record, STACK1) =
+		(struct sample_stack){ .address = 0x7ffc1003, .size_bytes = 5, .kind = STACK_USER };
 	*vcpu_at(record, VCPU7) =
 		(struct sample_vcpu){ .size_bytes = HEAD, .vcpu = 7, .state = VCPU_BLOCKED };
 	*vcpu_at(record, VCPU2) = (struct sample_vcpu){
@@ -113,6 +114,14 @@ static void test_rules(void)
 	refuse("state out of range", vcpu->state = N_VCPU_STATES);
 	refuse("user neither 0 nor 1", vcpu->user = 2);
 	refuse("cut out of range", vcpu->cut = N_SAMPLE_CUTS);
+	refuse("user cut out of range", vcpu->user_cut = N_SAMPLE_CUTS);
+	refuse("kind out of range", stack->kind = N_STACK_KINDS);
+	refuse("two first pieces", stack_at(record, STACK1)->kind = STACK_FIRST);
+	refuse("two user pieces", stack->kind = STACK_USER);
+	refuse("a linked piece behind the user's", stack->kind = STACK_USER;
+	       stack_at(record, STACK1)->kind = STACK_LINKED);
+	refuse("a first piece behind a linked one", stack->kind = STACK_LINKED;
+	       stack_at(record, STACK1)->kind = STACK_FIRST);
 	refuse("blocked vCPU with stacks", vcpu->state = VCPU_BLOCKED);
 	refuse("offline vCPU with stacks", vcpu->state = VCPU_OFFLINE);
 	refuse("too many stacks", vcpu->n_stacks = SAMPLE_MAX_STACKS + 1);
@@ -147,6 +156,28 @@ static void test_extent(void)
 	free(record);
 }
 
+/* All that there can be, and one linked piece more. */
+static void test_links(void)
+{
+	enum { PIECES = SAMPLE_MAX_LINKS + 3, BYTES = 24 + HEAD + PIECES * 16 };
+	char *record = calloc(1, BYTES);
+
+	for (unsigned n = PIECES - 1; n <= PIECES; n++) {
+		size_t size = BYTES - (PIECES - n) * 16;
+
+		*(struct sample *)record =
+			(struct sample){ .size_bytes = (uint32_t)size, .n_vcpus = 1 };
+		*vcpu_at(record, 24) = (struct sample_vcpu){ .size_bytes = (uint32_t)size - 24,
+							     .state = VCPU_RUNNING,
+							     .n_stacks = (uint8_t)n };
+		for (unsigned i = 1; i < n; i++)
+			stack_at(record, 24 + HEAD + i * 16)->kind =
+				i == n - 1 ? STACK_USER : STACK_LINKED;
+		check(sample_check(record, size) == (n < PIECES), "%u linked pieces", n - 2);
+	}
+	free(record);
+}
+
 /* Stacks of one vCPU together may not pass the limit; each for itself does not. */
 static void test_limit(void)
 {
@@ -159,6 +190,7 @@ static void test_limit(void)
 						     .n_stacks = 2 };
 	stack_at(record, 24 + HEAD)->size_bytes = half;
 	stack_at(record, 24 + HEAD + 16 + half)->size_bytes = half;
+	stack_at(record, 24 + HEAD + 16 + half)->kind = STACK_LINKED;
 	check(sample_check(record, size - 8), "stacks of exactly the limit");
 	((struct sample *)record)->size_bytes += 8;
 	vcpu_at(record, 24)->size_bytes += 8;
@@ -194,6 +226,7 @@ int main(void)
 	test_good();
 	test_rules();
 	test_extent();
+	test_links();
 	test_limit();
 	test_damage();
 	return tap_done();

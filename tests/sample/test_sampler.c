@@ -221,13 +221,13 @@ static void test_counts(void)
 static void learn(unsigned tick)
 {
 	if (tick == 3)
-		control_learn_stack(control, STACK, STACK + 0x820);
+		control_learn_stack(control, memory->regs[0].cr3, STACK, STACK + 0x820);
 	if (tick == 6)
-		control_learn_stack(control, STACK, STACK + STACK_BYTES);
+		control_learn_stack(control, memory->regs[0].cr3, STACK, STACK + STACK_BYTES);
 	if (tick == 9)
-		control_learn_stack(control, STACK, STACK + 0x100);
+		control_learn_stack(control, memory->regs[0].cr3, STACK, STACK + 0x100);
 	if (tick == 12)
-		control_learn_stack(control, STACK, STACK + 0xfffff);
+		control_learn_stack(control, memory->regs[0].cr3, STACK, STACK + 0xfffff);
 }
 
 static void test_learned(void)
@@ -470,7 +470,7 @@ static void test_ring_full(void)
 	begin(1);
 	ring_destroy(ring);
 	must(ring_create(2 * sample_size_max(1), &ring));
-	control_learn_stack(control, STACK, STACK + STACK_BYTES);
+	control_learn_stack(control, memory->regs[0].cr3, STACK, STACK + STACK_BYTES);
 	run(200);
 	fits = n_taken;
 	check(fits > 3 && fits < 200, "%" PRIu64 " samples fit", fits);
