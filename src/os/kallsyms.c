@@ -146,6 +146,12 @@ static void filter_take(struct kallsyms_filter *filter, const struct kallsyms_cu
 
 /* --- functions ------------------------------------------------------------------------------ */
 
+/*
+ * Ends are not known, a function reaches to the next one; but not over the padding of up to 2 MiB
+ * that separates sections. The largest function of Debian's 6.12 has 14 KiB.
+ */
+#define MAX_FUNCTION_BYTES (256U << 10)
+
 /* Where code of the running kernel is; init is freed. */
 struct kallsyms_code {
 	uint64_t start, end;           /* end 0: not known */
@@ -171,7 +177,10 @@ static struct xtop_error *kallsyms_add(struct symtab *tab, const struct kallsyms
 				       const struct kallsyms_cursor *cursor)
 {
 	enum symbol_rank rank = SYMBOL_LOCAL;
+	uint64_t limit = code->end;
 
+	if (!limit || limit - cursor->address > MAX_FUNCTION_BYTES)
+		limit = cursor->address + MAX_FUNCTION_BYTES;
 	if (cursor->address - code->init_start < code->init_end - code->init_start)
 		return symtab_add_bound(tab, cursor->address);
 	switch (cursor->type) {
@@ -191,8 +200,7 @@ static struct xtop_error *kallsyms_add(struct symtab *tab, const struct kallsyms
 	default:
 		return symtab_add_bound(tab, cursor->address);
 	}
-	return symtab_add(tab, cursor->address, 0, code->end, rank, cursor->name,
-			  cursor->name_bytes);
+	return symtab_add(tab, cursor->address, 0, limit, rank, cursor->name, cursor->name_bytes);
 }
 
 struct xtop_error *kallsyms_decode(const struct kallsyms *kallsyms, struct symtab *tab,

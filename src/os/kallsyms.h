@@ -2,7 +2,7 @@
 /*
  * The symbols of a Linux kernel, out of the tables every kernel with CONFIG_KALLSYMS carries in its
  * read-only data. kallsyms_find.c finds the tables by nothing but their own consistency, whatever
- * the version; kallsyms.c decodes them. Pure: bytes in, symbols out. Resolver's thread.
+ * the version, with kallsyms_addresses.c; kallsyms.c decodes them. Pure: bytes in, symbols out. Resolver's thread.
  *
  * All bytes are a guest's: what kallsyms_find() returns has been checked in whole and is a copy.
  */
@@ -61,7 +61,7 @@ enum kallsyms_mark {
 	KALLSYMS_N_MARKS,
 };
 
-/* Tables found and checked. Written by kallsyms_find.c alone. */
+/* Tables found and checked. Written by the search alone. */
 struct kallsyms {
 	uint32_t n;
 	enum kallsyms_encoding encoding;

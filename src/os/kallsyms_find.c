@@ -42,76 +42,20 @@
  */
 #include "config.h"
 
-#include "os/kallsyms.h"
+#include "os/kallsyms_finder.h"
 
 #include <assert.h>
 #include <string.h>
 
 #include "xtop/cleanup.h"
 
-#define N_TOKENS          256
-#define TOKEN_INDEX_BYTES (N_TOKENS * 2)
-#define GROUP             256 /* names a marker */
-#define MIN_MARKERS       8   /* the smallest kernels have 5,000 symbols */
-#define MAX_MARKERS       (KALLSYMS_MAX_SYMBOLS / GROUP)
-#define MIN_GROUP_BYTES   (GROUP * 2) /* a length and a token each */
-#define MAX_GROUP_BYTES   (GROUP * (2 + KALLSYMS_MAX_NAME_BYTES))
-#define MAX_SEQ_BYTES     4
-#define READ_BYTES        (512U << 10) /* asked for at once */
-#define ALIGN8(value)     (((value) + 7) & ~(size_t)7)
-
-/* Linux Documentation/arch/x86/x86_64/mm.rst: the image is mapped in [-2 GiB, -1 GiB). */
-#define IMAGE_WINDOW_START 0xffffffff80000000ULL
-/* The image begins where its code does, after at most a large page of something else. */
-#define TEXT_SLACK_BYTES (2ULL << 20)
-
-struct kallsyms_finder {
-	struct kallsyms_input *input;
-	struct kallsyms *out; /* tokens' places, encoding, flags and marks are written there */
-	size_t token_index, token_table;
-	size_t markers;
-	unsigned n_markers, marker_bytes;
-	size_t names, names_bytes;
-	uint32_t n;
-	uint32_t mark_indices[KALLSYMS_N_MARKS]; /* n: no such symbol */
-};
-
-/* --- bytes ---------------------------------------------------------------------------------- */
-
-static uint64_t finder_load(const struct kallsyms_finder *finder, size_t at, size_t bytes)
-{
-	uint64_t value = 0;
-
-	if (at <= finder->input->present_bytes && bytes <= finder->input->present_bytes - at)
-		memcpy(&value, finder->input->bytes + at, bytes);
-	return value;
-}
-
-/* Whether the first UP_TO bytes are there, or can be had. */
-static bool finder_need(struct kallsyms_finder *finder, size_t up_to)
-{
-	struct kallsyms_input *input = finder->input;
-
-	if (up_to <= input->present_bytes)
-		return true;
-	if (up_to > input->size_bytes || !input->more)
-		return false;
-	return input->more(input, up_to) && up_to <= input->present_bytes;
-}
-
-/* Takes STEPS from what is left of them. */
-static bool finder_spend(struct kallsyms_finder *finder, uint64_t steps)
-{
-	uint64_t left = KALLSYMS_MAX_STEPS - finder->input->steps;
-
-	finder->input->steps += steps < left ? steps : left;
-	return steps < left;
-}
-
-static bool finder_spent(const struct kallsyms_finder *finder)
-{
-	return finder->input->steps == KALLSYMS_MAX_STEPS;
-}
+#define GROUP           256 /* names a marker */
+#define MIN_MARKERS     8   /* the smallest kernels have 5,000 symbols */
+#define MAX_MARKERS     (KALLSYMS_MAX_SYMBOLS / GROUP)
+#define MIN_GROUP_BYTES (GROUP * 2) /* a length and a token each */
+#define MAX_GROUP_BYTES (GROUP * (2 + KALLSYMS_MAX_NAME_BYTES))
+#define MAX_SEQ_BYTES   4
+#define READ_BYTES      (512U << 10) /* asked for at once */
 
 /* --- tokens --------------------------------------------------------------------------------- */
 
@@ -253,100 +197,7 @@ static bool finder_walk_names(struct kallsyms_finder *finder)
 	return ALIGN8(at) == finder->markers && expanded_total <= KALLSYMS_MAX_EXPANDED_BYTES;
 }
 
-/* --- addresses ------------------------------------------------------------------------------ */
-
-static uint64_t finder_address(const struct kallsyms_finder *finder, size_t at, uint32_t index,
-			       uint64_t base)
-{
-	size_t slot = at + 4 * (size_t)index;
-	uint32_t offset;
-
-	switch (finder->out->encoding) {
-	case KALLSYMS_ABSOLUTE:
-		return finder_load(finder, at + 8 * (size_t)index, 8);
-	case KALLSYMS_PERCPU:
-		offset = finder_load(finder, slot, 4);
-		return (int32_t)offset >= 0 ? offset : base - 1 - (int64_t)(int32_t)offset;
-	case KALLSYMS_RELATIVE:
-		return base + (uint32_t)finder_load(finder, slot, 4);
-	case KALLSYMS_PLACE_RELATIVE:
-		offset = finder_load(finder, slot, 4);
-		return finder->input->address + slot + (int64_t)(int32_t)offset;
-	}
-	return 0;
-}
-
-/* Linux has its code before its read-only data (arch/x86/kernel/vmlinux.lds.S). */
-static bool finder_is_text_start(const struct kallsyms_finder *finder, uint64_t address)
-{
-	const struct kallsyms_input *input = finder->input;
-
-	if (!input->text_start)
-		return address >= IMAGE_WINDOW_START && address < input->address;
-	return address >= input->text_start && address - input->text_start < TEXT_SLACK_BYTES;
-}
-
-/* The addresses at AT, stored in ENCODING: ascending, and _text in its place. */
-static bool finder_read_addresses(struct kallsyms_finder *finder, size_t at,
-				  enum kallsyms_encoding encoding, uint64_t base)
-{
-	struct kallsyms *out = finder->out;
-	uint32_t text = finder->mark_indices[KALLSYMS_TEXT];
-	uint64_t last = 0;
-
-	if (text == finder->n)
-		text = finder->mark_indices[KALLSYMS_STEXT];
-	out->encoding = encoding;
-	if (text == finder->n ||
-	    !finder_is_text_start(finder, finder_address(finder, at, text, base)))
-		return false;
-	for (uint32_t i = 0; i < finder->n; i++) {
-		uint64_t address = finder_address(finder, at, i, base);
-
-		if (address < last)
-			return finder_spend(finder, i) && false;
-		out->addresses[i] = last = address;
-	}
-	return finder_spend(finder, finder->n);
-}
-
-static bool finder_read_offsets(struct kallsyms_finder *finder, size_t at, size_t base_at)
-{
-	uint64_t base = finder_load(finder, base_at, 8);
-
-	return base >= IMAGE_WINDOW_START &&
-	       (finder_read_addresses(finder, at, KALLSYMS_PERCPU, base) ||
-		finder_read_addresses(finder, at, KALLSYMS_RELATIVE, base));
-}
-
-/* num_syms stands before the names; before it, up to 6.3, base and offsets, or the addresses. */
-static bool finder_addresses_before(struct kallsyms_finder *finder)
-{
-	size_t offsets_bytes = ALIGN8(4 * (size_t)finder->n), num = finder->names - 8;
-
-	finder->out->tables_before = true;
-	if (num >= offsets_bytes + 8 &&
-	    finder_read_offsets(finder, num - 8 - offsets_bytes, num - 8))
-		return true;
-	return num >= 8 * (size_t)finder->n &&
-	       finder_read_addresses(finder, num - 8 * (size_t)finder->n, KALLSYMS_ABSOLUTE, 0);
-}
-
-/* A base and places of their own are both tried: only one of them ascends from _text. */
-static bool finder_addresses_behind(struct kallsyms_finder *finder)
-{
-	size_t at = finder->token_index + TOKEN_INDEX_BYTES;
-	size_t base_at = at + ALIGN8(4 * (size_t)finder->n);
-
-	finder->out->tables_before = false;
-	if (finder_need(finder, base_at + 8) && finder_read_offsets(finder, at, base_at))
-		return true;
-	if (finder_need(finder, at + 4 * (size_t)finder->n) &&
-	    finder_read_addresses(finder, at, KALLSYMS_PLACE_RELATIVE, 0))
-		return true;
-	return finder_need(finder, at + 8 * (size_t)finder->n) &&
-	       finder_read_addresses(finder, at, KALLSYMS_ABSOLUTE, 0);
-}
+/* --- putting them together ------------------------------------------------------------------ */
 
 static struct xtop_error *finder_read_all_addresses(struct kallsyms_finder *finder, bool *foundp)
 {
@@ -356,11 +207,9 @@ static struct xtop_error *finder_read_all_addresses(struct kallsyms_finder *find
 	out->addresses = malloc(finder->n * sizeof(*out->addresses));
 	if (!out->addresses)
 		return error_create("out of memory for %u kernel symbols", finder->n);
-	*foundp = finder_addresses_before(finder) || finder_addresses_behind(finder);
+	*foundp = finder_find_addresses(finder);
 	return NULL;
 }
-
-/* --- putting them together ------------------------------------------------------------------ */
 
 /* Names that end at the markers: each place before them where a fitting n precedes. */
 static struct xtop_error *finder_try_names(struct kallsyms_finder *finder, bool *foundp)
