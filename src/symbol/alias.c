@@ -61,7 +61,10 @@ bool symbol_is_end_mark(const char *name)
 	static const char *const ends[] = { "etext",      "_etext",     "__etext",
 					    "_einittext", "__init_end", "__indirect_thunk_end" };
 
+	/* Asked for every symbol of a kernel: nearly all are told by the first or the last character. */
 	if (name[0] != '_' && name[0] != 'e')
+		return false;
+	if (!strchr("td", name[strlen(name) - 1]))
 		return false;
 	return alias_is_one_of(name, ends, ARRAY_SIZE(ends)) ||
 	       (alias_has_prefix(name, "__") && alias_has_suffix(name, "_text_end"));

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the search for a kernel's symbols has found so far. kallsyms_find.c finds the tables and has
+ * the format, kallsyms_addresses.c finds what they say of addresses. Resolver's thread.
+ */
+#ifndef OS_KALLSYMS_FINDER_H
+#define OS_KALLSYMS_FINDER_H
+
+#include <string.h>
+
+#include "os/kallsyms.h"
+
+#define N_TOKENS 256
+#define TOKEN_INDEX_BYTES (N_TOKENS * 2)
+#define ALIGN8(value) (((value) + 7) & ~(size_t)7)
+
+/* Places are offsets into the input's bytes, which may move. */
+struct kallsyms_finder {
+	struct kallsyms_input *input;
+	struct kallsyms *out; /* tokens' places, encoding, flags and marks are written there */
+	size_t token_index, token_table;
+	size_t markers;
+	unsigned n_markers, marker_bytes;
+	size_t names, names_bytes;
+	uint32_t n;
+	uint32_t mark_indices[KALLSYMS_N_MARKS]; /* n: no such symbol */
+};
+
+/* Little-endian, up to 8 bytes; 0 where nothing is present. */
+static inline uint64_t finder_load(const struct kallsyms_finder *finder, size_t at, size_t bytes)
+{
+	uint64_t value = 0;
+
+	if (at <= finder->input->present_bytes && bytes <= finder->input->present_bytes - at)
+		memcpy(&value, finder->input->bytes + at, bytes);
+	return value;
+}
+
+/* Whether the first UP_TO bytes are there, or can be had. */
+static inline bool finder_need(struct kallsyms_finder *finder, size_t up_to)
+{
+	struct kallsyms_input *input = finder->input;
+
+	if (up_to <= input->present_bytes)
+		return true;
+	if (up_to > input->size_bytes || !input->more)
+		return false;
+	return input->more(input, up_to) && up_to <= input->present_bytes;
+}
+
+/* Takes STEPS from what is left of them. */
+static inline bool finder_spend(struct kallsyms_finder *finder, uint64_t steps)
+{
+	uint64_t left = KALLSYMS_MAX_STEPS - finder->input->steps;
+
+	finder->input->steps += steps < left ? steps : left;
+	return steps < left;
+}
+
+static inline bool finder_spent(const struct kallsyms_finder *finder)
+{
+	return finder->input->steps == KALLSYMS_MAX_STEPS;
+}
+
+/* kallsyms_addresses.c: reads the addresses of all names into out; false: they are nowhere. */
+bool finder_find_addresses(struct kallsyms_finder *finder);
+
+#endif
