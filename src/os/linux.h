@@ -42,6 +42,7 @@ enum linux_symbol {
 	LINUX_THUNK_START,    /* __indirect_thunk_start */
 	LINUX_THUNK_END,
 	LINUX_INIT_TASK,
+	LINUX_FRED,           /* asm_fred_entrypoint_user: built for FRED */
 	LINUX_NOTES_START,    /* __start_notes: build-id */
 	LINUX_NOTES_STOP,
 	N_LINUX_SYMBOLS

@@ -64,6 +64,7 @@ static const struct {
 	{ LINUX_THUNK_START, "__indirect_thunk_start" },
 	{ LINUX_THUNK_END, "__indirect_thunk_end" },
 	{ LINUX_INIT_TASK, "init_task" },
+	{ LINUX_FRED, "asm_fred_entrypoint_user" },
 	{ LINUX_NOTES_START, "__start_notes" },
 	{ LINUX_NOTES_STOP, "__stop_notes" },
 };

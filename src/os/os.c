@@ -122,6 +122,7 @@ static void os_poll_now(struct os *os, uint64_t now_ns)
 
 static bool os_attach(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
 {
+	struct stack_recipe recipe;
 	struct xtop_error *error;
 
 	if (!linux_attach(os->settings.memory, os->settings.type, &vcpu->regs, &os->linux_kernel))
@@ -134,7 +135,8 @@ static bool os_attach(struct os *os, const struct sample_vcpu *vcpu, uint64_t no
 		os_detach(os);
 		return false;
 	}
-	recipe_set(&os->linux_kernel.guest, os->settings.control);
+	recipe = recipe_make(&os->linux_kernel.guest, &vcpu->regs);
+	control_set_recipe(os->settings.control, &recipe);
 	os_poll_now(os, now_ns);
 	return true;
 }
@@ -170,7 +172,7 @@ static void os_check(struct os *os, uint64_t now_ns)
 	memory_refresh(os->settings.memory);
 	if (linux_is_there(&os->linux_kernel))
 		return;
-	recipe_clear(os->settings.control);
+	control_set_recipe(os->settings.control, NULL);
 	os_detach(os);
 	os->kind = OS_UNSEEN;
 	os->next_ns = 0;

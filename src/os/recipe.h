@@ -6,7 +6,7 @@
 #include "os/linux.h"
 #include "xtop/control.h"
 
-void recipe_set(const struct linux_guest *guest, struct control *control);
-void recipe_clear(struct control *control);
+/* REGS of any vCPU: its per-cpu area is looked at. Without types there is no recipe. */
+struct stack_recipe recipe_make(const struct linux_guest *guest, const struct registers *regs);
 
 #endif
