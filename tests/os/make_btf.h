@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * BTF blobs for tests, right ones and, by what a test then does to the bytes, wrong ones. Failures
+ * of the maker itself end the program: a test that builds nonsense by mistake proves nothing.
+ */
+#ifndef TESTS_MAKE_BTF_H
+#define TESTS_MAKE_BTF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum make_btf_kind {
+	MAKE_INT = 1,
+	MAKE_PTR,
+	MAKE_ARRAY,
+	MAKE_STRUCT,
+	MAKE_UNION,
+	MAKE_ENUM,
+	MAKE_FWD,
+	MAKE_TYPEDEF,
+	MAKE_VOLATILE,
+	MAKE_CONST,
+	MAKE_RESTRICT,
+	MAKE_FUNC,
+	MAKE_FUNC_PROTO,
+	MAKE_VAR,
+	MAKE_DATASEC,
+	MAKE_FLOAT,
+	MAKE_DECL_TAG,
+	MAKE_TYPE_TAG,
+	MAKE_ENUM64,
+};
+
+struct make_btf;
+
+struct make_btf *make_btf_create(void);
+void make_btf_destroy(struct make_btf *make);
+
+/* Offset of NAME in the strings; NULL is the empty name. */
+uint32_t make_btf_name(struct make_btf *make, const char *name);
+/* A type of any kind with its 12 bytes only; all of these return the type's number. */
+uint32_t make_btf_type(struct make_btf *make, const char *name, unsigned kind, unsigned members,
+		       uint32_t size);
+/* What follows them: N words. */
+void make_btf_words(struct make_btf *make, unsigned n, ...);
+uint32_t make_btf_int(struct make_btf *make, const char *name, uint32_t bytes, unsigned bits,
+		      unsigned offset_bits);
+uint32_t make_btf_array(struct make_btf *make, uint32_t element, uint32_t count);
+/* One type of every kind. */
+void make_btf_every_kind(struct make_btf *make);
+
+/*
+ * Structs and unions as text, offsets and sizes in bytes, widths in bits. A struct known already is
+ * a type by its name; u8 u16 u32 u64 ptr are known from the start.
+ *
+ *	struct qstr 16 { union 8 { struct 8 { u32 hash @0; u32 len @4; } @0; u64 hash_len @0; } @0;
+ *			 ptr name @8; }
+ *	struct orc_entry 6 { u16 sp_offset @0; u32 sp_reg @4.0:4; u8 pad[3] @3; const qstr q @8; }
+ */
+void make_btf_text(struct make_btf *make, const char *text);
+uint32_t make_btf_find(struct make_btf *make, const char *name); /* 0: there is none */
+
+/* The blob, for free(); exactly as long as its allocation. */
+uint8_t *make_btf_blob(struct make_btf *make, size_t *bytes);
+
+void make_btf_put(uint8_t *at, uint32_t value);
+
+#endif
