@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Whose code a sample ran: thread and process of a task_struct, read after the stop, while the
+ * guest goes on. Resolver's thread.
+ */
+#ifndef XTOP_OS_TASKS_H
+#define XTOP_OS_TASKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "os/linux.h"
+#include "xtop/error.h"
+
+#define TASK_COMM_BYTES 16         /* TASK_COMM_LEN */
+#define TASKS_MAX       4096       /* kept; the one unused for longest makes room */
+#define TASKS_FRESH_NS  10000000ULL /* a task read so lately is not read again */
+
+struct task {
+	uint64_t address;              /* of its task_struct */
+	char comm[TASK_COMM_BYTES];    /* the thread's name, as the guest has it: not clean */
+	char process[TASK_COMM_BYTES]; /* that of its group's leader */
+	uint32_t pid, tgid;
+	uint64_t start_time;           /* 0: not known. Tells tasks apart that share a task_struct in turn */
+	uint64_t mm;                   /* 0: a kernel thread, or one that is about to end */
+	bool kernel_thread;
+	bool idle;                     /* pid 0 */
+};
+
+struct tasks_counts {
+	uint64_t finds, reads;
+	uint64_t unreadable; /* a page was not there */
+	uint64_t refused;    /* what stood there is no task: it has ended, or never was one */
+	uint64_t evicted;
+	unsigned kept;
+};
+
+struct tasks;
+
+/* LINUX_GUEST outlives the tasks. */
+struct xtop_error *tasks_create(const struct linux_guest *linux_guest, struct tasks **tasksp);
+void tasks_destroy(struct tasks *tasks); /* NULL allowed */
+/* NULL: it cannot be read, or is none. What is returned holds until the next call. */
+const struct task *tasks_find(struct tasks *tasks, uint64_t address, uint64_t now_ns);
+struct tasks_counts tasks_counts(const struct tasks *tasks);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Names that a JIT compiler gives to the code it made: the text of /tmp/perf-PID.map. Pure but for
+ * the bytes it reads. Resolver's thread.
+ */
+#ifndef XTOP_PROCESS_PERF_MAP_H
+#define XTOP_PROCESS_PERF_MAP_H
+
+#include "xtop/bytes.h"
+#include "xtop/symbol.h"
+
+#define PERF_MAP_MAX_BYTES   (16U << 20) /* of the file; what is behind is not read */
+#define PERF_MAP_MAX_SYMBOLS (256U << 10)
+
+/* *tabp is sealed; NULL: no line of it could be used. Error: out of memory. */
+struct xtop_error *perf_map_read(const struct bytes *bytes, struct symtab **tabp);
+
+#endif
