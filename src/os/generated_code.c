@@ -16,9 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CODE_MAX_PIECES      16384     /* of one list */
+#define CODE_MAX_PIECES      16384 /* of one list */
 #define CODE_MAX_PIECE_BYTES (16U << 20)
-#define CODE_NAME_BYTES      128       /* KSYM_NAME_LEN before 6.1; longer ones are cut */
+#define CODE_NAME_BYTES      128 /* KSYM_NAME_LEN before 6.1; longer ones are cut */
 
 struct code_piece {
 	uint64_t start, end;
@@ -104,8 +104,8 @@ static bool code_read_piece(const struct generated_code *code, enum code_kind ki
 	       piece->end - piece->start <= CODE_MAX_PIECE_BYTES;
 }
 
-static void code_read_name(const struct generated_code *code, enum code_kind kind,
-			   uint64_t address, char name[CODE_NAME_BYTES])
+static void code_read_name(const struct generated_code *code, enum code_kind kind, uint64_t address,
+			   char name[CODE_NAME_BYTES])
 {
 	const struct linux_guest *guest = code->guest;
 

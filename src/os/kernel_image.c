@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Looking for a Linux kernel in a guest. Linux on x86-64 maps its image inside one window, wherever
+ * Looking for a Linux kernel in a guest. Linux on x86-64 maps its image inside one image, wherever
  * randomisation slides it (Linux arch/x86/include/asm/page_64_types.h, KERNEL_IMAGE_SIZE; Linux
  * Documentation/arch/x86/x86_64/mm.rst):
  *
@@ -25,16 +25,16 @@
 #include "xtop/cleanup.h"
 #include "xtop/guest.h"
 
-#define IMAGE_WINDOW_START  0xffffffff80000000
-#define IMAGE_WINDOW_END    0xffffffffc0000000
-#define IMAGE_MAX_RANGES    4096
-#define IMAGE_MAX_TRIES     4          /* ranges searched of one root, the largest first */
-#define IMAGE_RODATA_MIN    (256 << 10) /* the tables alone are larger */
-#define IMAGE_RODATA_MAX    (64U << 20)
-#define IMAGE_CHUNK_BYTES   (1U << 20) /* copied at a time */
-#define CR3_ISOLATION       0x1000     /* bit that tells the two page tables of a pair apart */
+#define IMAGE_WINDOW_START 0xffffffff80000000
+#define IMAGE_WINDOW_END   0xffffffffc0000000
+#define IMAGE_MAX_RANGES   4096
+#define IMAGE_MAX_TRIES    4           /* ranges searched of one root, the largest first */
+#define IMAGE_RODATA_MIN   (256 << 10) /* the tables alone are larger */
+#define IMAGE_RODATA_MAX   (64U << 20)
+#define IMAGE_CHUNK_BYTES  (1U << 20) /* copied at a time */
+#define CR3_ISOLATION      0x1000     /* bit that tells the two page tables of a pair apart */
 
-struct image_window {
+struct kernel_image {
 	struct memory *memory;
 	struct memory_root root;
 	size_t n;
@@ -43,7 +43,7 @@ struct image_window {
 
 static bool image_copy_more(struct kallsyms_input *input, size_t up_to)
 {
-	const struct image_window *window = input->context;
+	const struct kernel_image *image = input->context;
 	size_t from = input->present_bytes, to = from;
 
 	while (to < up_to && to < input->size_bytes)
@@ -52,31 +52,31 @@ static bool image_copy_more(struct kallsyms_input *input, size_t up_to)
 	if (to == from)
 		return false;
 	/* The buffer is ours; the input only reads it. */
-	memory_read_bulk(window->memory, window->root, input->address + from,
+	memory_read_bulk(image->memory, image->root, input->address + from,
 			 (uint8_t *)input->bytes + from, to - from);
 	input->present_bytes = to;
 	return true;
 }
 
-static const struct memory_range *image_text(const struct image_window *window)
+static const struct memory_range *image_text(const struct kernel_image *image)
 {
-	for (size_t i = 0; i < window->n; i++)
-		if (window->ranges[i].executable && !window->ranges[i].writable)
-			return &window->ranges[i];
+	for (size_t i = 0; i < image->n; i++)
+		if (image->ranges[i].executable && !image->ranges[i].writable)
+			return &image->ranges[i];
 	return NULL;
 }
 
-static bool image_search(struct image_window *window, const struct memory_range *range,
+static bool image_search(struct kernel_image *image, const struct memory_range *range,
 			 struct kallsyms **kallsymsp)
 {
-	const struct memory_range *text = image_text(window);
+	const struct memory_range *text = image_text(image);
 	size_t size_bytes = range->end - range->start;
 	_cleanup_free_ uint8_t *bytes = NULL;
 	struct kallsyms_input input = {
 		.address = range->start,
 		.size_bytes = size_bytes < IMAGE_RODATA_MAX ? size_bytes : IMAGE_RODATA_MAX,
 		.more = image_copy_more,
-		.context = window,
+		.context = image,
 		.text_start = text ? text->start : 0,
 		.text_end = text ? text->end : 0,
 	};
@@ -90,14 +90,13 @@ static bool image_search(struct image_window *window, const struct memory_range 
 }
 
 /* The largest range of constant data that is smaller than BELOW. */
-static const struct memory_range *image_next_range(const struct image_window *window,
-						   uint64_t below)
+static const struct memory_range *image_next_range(const struct kernel_image *image, uint64_t below)
 {
 	const struct memory_range *best = NULL;
 	uint64_t best_bytes = IMAGE_RODATA_MIN - 1;
 
-	for (size_t i = 0; i < window->n; i++) {
-		const struct memory_range *range = &window->ranges[i];
+	for (size_t i = 0; i < image->n; i++) {
+		const struct memory_range *range = &image->ranges[i];
 		uint64_t size_bytes = range->end - range->start;
 
 		if (!range->writable && !range->executable && size_bytes > best_bytes &&
@@ -109,41 +108,61 @@ static const struct memory_range *image_next_range(const struct image_window *wi
 	return best;
 }
 
-static bool image_find_under(struct image_window *window, struct kallsyms **kallsymsp)
+bool kernel_image_find_kallsyms(struct kernel_image *image, struct kallsyms **kallsymsp)
 {
 	const struct memory_range *range;
 	uint64_t below = UINT64_MAX;
 
-	window->n = memory_ranges(window->memory, window->root, IMAGE_WINDOW_START,
-				  IMAGE_WINDOW_END, window->ranges, IMAGE_MAX_RANGES);
 	for (int i = 0; i < IMAGE_MAX_TRIES; i++) {
-		range = image_next_range(window, below);
+		range = image_next_range(image, below);
 		if (!range)
 			break;
-		if (image_search(window, range, kallsymsp))
+		if (image_search(image, range, kallsymsp))
 			return true;
 		below = range->end - range->start;
 	}
 	return false;
 }
 
-bool kernel_image_find(struct memory *memory, const struct registers *regs,
-		       struct kallsyms **kallsymsp, struct memory_root *root)
-{
-	_cleanup_free_ struct image_window *window = malloc(sizeof(*window));
-	uint64_t tables = regs->cr3;
+/* --- where it lies ---------------------------------------------------------------------------- */
 
-	if (!window)
-		return false;
-	window->memory = memory;
-	window->root = walk_root(regs);
-	if (!image_find_under(window, kallsymsp)) {
-		if (!(tables & CR3_ISOLATION))
-			return false;
-		window->root.cr3 = tables & ~(uint64_t)CR3_ISOLATION;
-		if (!image_find_under(window, kallsymsp))
-			return false;
+static bool image_look(struct kernel_image *image)
+{
+	image->n = memory_ranges(image->memory, image->root, IMAGE_WINDOW_START, IMAGE_WINDOW_END,
+				 image->ranges, IMAGE_MAX_RANGES);
+	return image_text(image) && image_next_range(image, UINT64_MAX);
+}
+
+struct kernel_image *kernel_image_locate(struct memory *memory, const struct registers *regs)
+{
+	struct kernel_image *image = malloc(sizeof(*image));
+
+	if (!image)
+		return NULL;
+	image->memory = memory;
+	image->root = walk_root(regs);
+	if (image_look(image))
+		return image;
+	if (image->root.cr3 & CR3_ISOLATION) {
+		image->root.cr3 &= ~(uint64_t)CR3_ISOLATION;
+		if (image_look(image))
+			return image;
 	}
-	*root = window->root;
-	return true;
+	free(image);
+	return NULL;
+}
+
+void kernel_image_destroy(struct kernel_image *image)
+{
+	free(image);
+}
+
+struct memory_root kernel_image_root(const struct kernel_image *image)
+{
+	return image->root;
+}
+
+uint64_t kernel_image_text(const struct kernel_image *image)
+{
+	return image_text(image)->start;
 }

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "os/kernel_cache.h"
 #include "os/kernel_image.h"
 #include "os/orc_tables.h"
 #include "xtop/cleanup.h"
@@ -125,7 +126,8 @@ static uint32_t linux_pad4(uint32_t size_bytes)
  * ELF notes, one after the other: three words (bytes of name, bytes of contents, type), name and
  * contents, each padded to 4 (System V gABI, chapter 5).
  */
-static void linux_find_build_id(const uint8_t *notes, size_t size_bytes, struct build_id *id)
+static void linux_find_build_id(const uint8_t *notes, size_t size_bytes, uint64_t address,
+				struct build_id *id)
 {
 	uint32_t head[3];
 
@@ -142,6 +144,7 @@ static void linux_find_build_id(const uint8_t *notes, size_t size_bytes, struct 
 		    memcmp(notes + name, "GNU", 4) == 0 && head[1] <= sizeof(id->bytes)) {
 			id->size_bytes = head[1];
 			memcpy(id->bytes, notes + contents, head[1]);
+			id->address = address + contents;
 			return;
 		}
 		at = contents + linux_pad4(head[1]);
@@ -173,7 +176,8 @@ static void linux_read_build_id(struct linux_kernel *kernel)
 	notes = linux_read_between(&kernel->guest, LINUX_NOTES_START, LINUX_NOTES_STOP,
 				   LINUX_NOTES_MAX_BYTES, &size_bytes);
 	if (notes)
-		linux_find_build_id(notes, size_bytes, &kernel->image->build_id);
+		linux_find_build_id(notes, size_bytes, kernel->guest.symbols[LINUX_NOTES_START],
+				    &kernel->image->build_id);
 }
 
 /* --- types and unwind tables ------------------------------------------------------------------ */
@@ -191,7 +195,8 @@ static void linux_read_types(struct linux_guest *guest)
 
 	blob = linux_read_between(guest, LINUX_BTF_START, LINUX_BTF_STOP, LINUX_BTF_MAX_BYTES,
 				  &size_bytes);
-	guest->has_layout = blob && linux_is_layout(layout_from_btf(blob, size_bytes, &guest->layout));
+	guest->has_layout =
+		blob && linux_is_layout(layout_from_btf(blob, size_bytes, &guest->layout));
 }
 
 /* --- address spaces --------------------------------------------------------------------------- */
@@ -223,37 +228,64 @@ static uint64_t linux_variable(const struct linux_guest *guest, enum linux_symbo
 	return value;
 }
 
-static bool linux_fill(struct linux_kernel *kernel, const struct kallsyms *kallsyms)
+/* Where things lie, once symbols are known. */
+static bool linux_find_memory(struct linux_guest *guest)
 {
-	struct linux_guest *guest = &kernel->guest;
-
-	if (!linux_read_symbols(kernel, kallsyms) || !linux_read_release(kernel) ||
-	    !linux_find_root(guest))
+	if (!linux_find_root(guest))
 		return false;
 	guest->text_start = guest->symbols[LINUX_TEXT];
 	guest->text_end = guest->symbols[LINUX_END];
 	guest->page_offset = linux_variable(guest, LINUX_PAGE_OFFSET, LINUX_PAGE_OFFSET_FIXED);
 	guest->vmemmap = linux_variable(guest, LINUX_VMEMMAP, LINUX_VMEMMAP_FIXED);
+	return guest->text_start < guest->text_end;
+}
+
+static bool linux_read_all(struct linux_kernel *kernel, struct kernel_image *image)
+{
+	struct linux_guest *guest = &kernel->guest;
+	struct kallsyms *kallsyms = NULL;
+	bool found;
+
+	if (!kernel_image_find_kallsyms(image, &kallsyms))
+		return false;
+	found = linux_read_symbols(kernel, kallsyms) && linux_read_release(kernel) &&
+		linux_find_memory(guest);
+	kallsyms_destroy(kallsyms);
+	if (!found)
+		return false;
 	linux_read_build_id(kernel);
 	linux_read_types(guest);
 	kernel->image->orc = orc_read_kernel(guest, kernel->image->symtab);
 	return true;
 }
 
-bool linux_attach(struct memory *memory, enum guest_type type, const struct registers *regs,
-		  struct linux_kernel *kernel)
+/* One that was met before, or a new one that is kept for the next time. */
+static bool linux_fill(struct linux_kernel *kernel, struct kernel_image *image,
+		       struct kernel_cache *cache)
 {
-	struct kallsyms *kallsyms = NULL;
+	if (kernel_cache_load(cache, kernel, kernel_image_text(image)))
+		return linux_find_memory(&kernel->guest) && linux_is_there(kernel);
+	if (!linux_read_all(kernel, image))
+		return false;
+	kernel_cache_store(cache, kernel);
+	return true;
+}
+
+bool linux_attach(struct memory *memory, enum guest_type type, const struct registers *regs,
+		  struct kernel_cache *cache, struct linux_kernel *kernel)
+{
+	struct kernel_image *image = kernel_image_locate(memory, regs);
 	struct xtop_error *error;
 	bool filled;
 
 	*kernel = (struct linux_kernel){ .guest = { .memory = memory, .type = type } };
-	if (!kernel_image_find(memory, regs, &kallsyms, &kernel->guest.root))
+	if (!image)
 		return false;
+	kernel->guest.root = kernel_image_root(image);
 	error = image_create("[kernel]", &kernel->image);
-	filled = !error && linux_fill(kernel, kallsyms);
+	filled = !error && linux_fill(kernel, image, cache);
 	error_destroy(error);
-	kallsyms_destroy(kallsyms);
+	kernel_image_destroy(image);
 	if (!filled)
 		linux_detach(kernel);
 	return filled;

@@ -22,11 +22,11 @@
 #include "os/orc_tables.h"
 #include "xtop/cleanup.h"
 
-#define MODULES_NAME_BYTES      64         /* MODULE_NAME_LEN is 56 */
+#define MODULES_NAME_BYTES      64 /* MODULE_NAME_LEN is 56 */
 #define MODULES_MAX_SYMBOLS     (1U << 20)
 #define MODULES_MAX_NAMES_BYTES (16U << 20)
 #define MODULES_MAX_TEXT_BYTES  (512ULL << 20)
-#define MODULES_UNFORMED        3          /* MODULE_STATE_UNFORMED */
+#define MODULES_UNFORMED        3 /* MODULE_STATE_UNFORMED */
 
 /* Elf64_Sym (System V gABI, chapter 4). */
 struct module_symbol {
@@ -37,7 +37,7 @@ struct module_symbol {
 };
 
 struct module {
-	uint64_t address; /* of struct module */
+	uint64_t address;    /* of struct module */
 	uint64_t start, end; /* of its code */
 	uint32_t n_symbols;
 	char name[MODULES_NAME_BYTES];
@@ -88,9 +88,8 @@ static uint32_t modules_half(const struct modules *modules, uint64_t address)
 {
 	uint32_t value;
 
-	return linux_is_kernel(address) &&
-			       memory_read_u32(modules->guest->memory, modules->guest->root,
-					       address, &value)
+	return linux_is_kernel(address) && memory_read_u32(modules->guest->memory,
+							   modules->guest->root, address, &value)
 		       ? value
 		       : 0;
 }
@@ -110,8 +109,8 @@ static bool module_read_extent(const struct modules *modules, struct module *mod
 	} else if (layout_has(layout, MODULE_CORE_BASE)) {
 		base = modules_word(modules,
 				    module->address + layout_offset(layout, MODULE_CORE_BASE));
-		size_bytes = modules_half(modules, module->address +
-							   layout_offset(layout, MODULE_CORE_TEXT_SIZE));
+		size_bytes = modules_half(
+			modules, module->address + layout_offset(layout, MODULE_CORE_TEXT_SIZE));
 	} else {
 		return false;
 	}
@@ -151,8 +150,7 @@ static bool module_same(const struct module *a, const struct module *b)
 
 /* The names all SYMBOLS point into; NULL: none. Not terminated. */
 static char *module_read_names(const struct modules *modules, uint64_t address,
-			       const struct module_symbol *symbols, uint32_t n,
-			       size_t *size_bytesp)
+			       const struct module_symbol *symbols, uint32_t n, size_t *size_bytesp)
 {
 	size_t size_bytes = 0;
 	char *names;
@@ -194,8 +192,8 @@ static struct xtop_error *module_read_symbols(const struct modules *modules,
 {
 	const struct linux_guest *guest = modules->guest;
 	const struct layout *layout = &guest->layout;
-	uint64_t kallsyms = modules_word(modules, module->address +
-							  layout_offset(layout, MODULE_KALLSYMS));
+	uint64_t kallsyms =
+		modules_word(modules, module->address + layout_offset(layout, MODULE_KALLSYMS));
 	uint64_t address =
 		modules_word(modules, kallsyms + layout_offset(layout, MOD_KALLSYMS_SYMTAB));
 	_cleanup_free_ struct module_symbol *symbols =
@@ -207,10 +205,10 @@ static struct xtop_error *module_read_symbols(const struct modules *modules,
 		return NULL;
 	memory_read_bulk(guest->memory, guest->root, address, symbols,
 			 module->n_symbols * sizeof(*symbols));
-	names = module_read_names(modules,
-				  modules_word(modules, kallsyms + layout_offset(layout,
-									       MOD_KALLSYMS_STRTAB)),
-				  symbols, module->n_symbols, &names_bytes);
+	names = module_read_names(
+		modules,
+		modules_word(modules, kallsyms + layout_offset(layout, MOD_KALLSYMS_STRTAB)),
+		symbols, module->n_symbols, &names_bytes);
 	if (!names)
 		return NULL;
 	return module_add_symbols(module, tab, symbols, module->n_symbols, names, names_bytes);

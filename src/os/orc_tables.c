@@ -34,8 +34,10 @@ static bool orc_layout_of_btf(const struct layout *layout, struct orc_layout *or
 	    layout_offset(layout, ORC_TYPE_BITS) < ORC_OFFSETS_BITS)
 		return false;
 	*orc = (struct orc_layout){
-		.sp_reg_shift = (uint8_t)(layout_offset(layout, ORC_SP_REG_BITS) - ORC_OFFSETS_BITS),
-		.bp_reg_shift = (uint8_t)(layout_offset(layout, ORC_BP_REG_BITS) - ORC_OFFSETS_BITS),
+		.sp_reg_shift =
+			(uint8_t)(layout_offset(layout, ORC_SP_REG_BITS) - ORC_OFFSETS_BITS),
+		.bp_reg_shift =
+			(uint8_t)(layout_offset(layout, ORC_BP_REG_BITS) - ORC_OFFSETS_BITS),
 		.type_shift = (uint8_t)(layout_offset(layout, ORC_TYPE_BITS) - ORC_OFFSETS_BITS),
 		.type_bits = (uint8_t)layout_offset(layout, ORC_TYPE_WIDTH),
 		.signal_shift = -1,

@@ -30,8 +30,8 @@
 struct os {
 	struct os_settings settings;
 	enum os_kind kind;
-	uint64_t next_ns;      /* not Linux: to be looked at again; Linux: to be checked */
-	uint64_t retry_ns;     /* what next_ns was put off by last */
+	uint64_t next_ns;  /* not Linux: to be looked at again; Linux: to be checked */
+	uint64_t retry_ns; /* what next_ns was put off by last */
 	uint64_t next_poll_ns;
 	struct space *kernel;
 	struct linux_kernel linux_kernel;
@@ -125,7 +125,8 @@ static bool os_attach(struct os *os, const struct sample_vcpu *vcpu, uint64_t no
 	struct stack_recipe recipe;
 	struct xtop_error *error;
 
-	if (!linux_attach(os->settings.memory, os->settings.type, &vcpu->regs, &os->linux_kernel))
+	if (!linux_attach(os->settings.memory, os->settings.type, &vcpu->regs, os->settings.cache,
+			  &os->linux_kernel))
 		return false;
 	error = os_map_kernel(os);
 	if (!error)

@@ -9,8 +9,9 @@
  *   irq stack     hardirq_stack_ptr         pcpu_hot.hardirq_stack_ptr hardirq_stack_ptr
  *
  * (Linux commit e57ef2ed97c1 ("x86: Put hot per CPU variables into a struct"); a1e4cc0155ad
- * ("x86/percpu: Move current_task to percpu hot section") took it out again). Symbols decide, not versions. The values are
- * offsets in the per-cpu area, or addresses to which the area's base is added all the same.
+ * ("x86/percpu: Move current_task to percpu hot section") took it out again). Symbols decide, not
+ * versions. The values are offsets in the per-cpu area, or addresses to which the area's base is
+ * added all the same.
  *
  * A kernel built for FRED leaves two words free above pt_regs (Linux
  * arch/x86/include/asm/thread_info.h, TOP_OF_KERNEL_STACK_PADDING). Resolver's thread.
@@ -62,10 +63,8 @@ struct stack_recipe recipe_make(const struct linux_guest *guest, const struct re
 		return recipe;
 	recipe = (struct stack_recipe){
 		.kernel_cr3 = guest->root.cr3,
-		.current_per_cpu =
-			recipe_per_cpu(guest, LINUX_CURRENT_TASK, PCPU_HOT_CURRENT),
-		.top_per_cpu =
-			recipe_per_cpu(guest, LINUX_TOP_OF_STACK, PCPU_HOT_TOP_OF_STACK),
+		.current_per_cpu = recipe_per_cpu(guest, LINUX_CURRENT_TASK, PCPU_HOT_CURRENT),
+		.top_per_cpu = recipe_per_cpu(guest, LINUX_TOP_OF_STACK, PCPU_HOT_TOP_OF_STACK),
 		.irq_stack_per_cpu =
 			recipe_per_cpu(guest, LINUX_HARDIRQ_STACK, PCPU_HOT_HARDIRQ_STACK),
 		.task_stack = layout_offset(&guest->layout, TASK_STACK),
@@ -74,7 +73,6 @@ struct stack_recipe recipe_make(const struct linux_guest *guest, const struct re
 		.regs_below_top = recipe_number(guest, PT_REGS_SIZEOF, RECIPE_REGS_BYTES),
 		.irq_stack_bytes = recipe_number(guest, IRQ_STACK_SIZEOF, RECIPE_STACK_BYTES),
 	};
-	recipe.irq_above =
-		recipe_irq_above(guest, regs->gs_base_kernel + recipe.irq_stack_per_cpu);
+	recipe.irq_above = recipe_irq_above(guest, regs->gs_base_kernel + recipe.irq_stack_per_cpu);
 	return recipe;
 }
