@@ -34,6 +34,7 @@ struct os_settings {
 	struct control *control;
 	struct symbols *symbols;   /* of -k; lent */
 	const char *root;          /* --root, or NULL */
+	struct kernel_cache *cache; /* of kernels met before; NULL: none; not taken over */
 };
 
 /* Whose a sample is. Strings are raw, and live until the next call. */

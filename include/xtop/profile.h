@@ -42,6 +42,13 @@ void profile_add(struct profile *profile, const uint32_t *frames, size_t n, uint
 void profile_reset(struct profile *profile); /* forgets all nodes and totals */
 
 /*
+ * Frames got better names: NOW says which frame each one is from now on (itself, mostly). Stacks
+ * that became equal by it are added up.
+ */
+void profile_rename(struct profile *profile, uint32_t (*now)(void *context, uint32_t frame),
+		    void *context);
+
+/*
  * A new snapshot as of TIME_NS, the caller's to complete: what the profile knows is filled in
  * (time_ns, started_ns, frames, n_frames, nodes, live_weight, total_weight, profile_bytes,
  * resolver.evicted_nodes and resolver.frames_refused), the rest is zero. Error: out of memory.

@@ -7,11 +7,17 @@
 #include "xtop/memory.h"
 #include "xtop/sample.h"
 
+struct kernel_image;
+
 /*
- * The tables found in the image that lies under one of the page-table roots REGS can mean. False: no
- * Linux kernel there. *ROOT is the one; *PRESENT_BYTES how much was read.
+ * What is mapped in the kernel's window under one of the page-table roots REGS can mean. NULL: nothing
+ * there that could be a Linux kernel, or no memory.
  */
-bool kernel_image_find(struct memory *memory, const struct registers *regs,
-		       struct kallsyms **kallsymsp, struct memory_root *root);
+struct kernel_image *kernel_image_locate(struct memory *memory, const struct registers *regs);
+void kernel_image_destroy(struct kernel_image *image); /* NULL allowed */
+struct memory_root kernel_image_root(const struct kernel_image *image);
+uint64_t kernel_image_text(const struct kernel_image *image); /* where its code starts: _text */
+/* False: no tables in it: not Linux, or one without them. */
+bool kernel_image_find_kallsyms(struct kernel_image *image, struct kallsyms **kallsymsp);
 
 #endif

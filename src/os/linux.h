@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "os/layout.h"
+#include "unwind/orc.h"
 #include "xtop/memory.h"
 #include "xtop/types.h"
 
@@ -41,6 +42,7 @@ enum linux_symbol {
 	LINUX_THUNK_START,    /* __indirect_thunk_start */
 	LINUX_THUNK_END,
 	LINUX_INIT_TASK,
+	LINUX_FRED,           /* asm_fred_entrypoint_user: built for FRED */
 	LINUX_NOTES_START,    /* __start_notes: build-id */
 	LINUX_NOTES_STOP,
 	N_LINUX_SYMBOLS
@@ -53,6 +55,7 @@ struct linux_guest {
 	uint64_t symbols[N_LINUX_SYMBOLS];     /* 0: the kernel has none */
 	struct layout layout;
 	bool has_layout;                       /* BTF was there */
+	struct orc_layout orc_layout;          /* type_bits 0: not known */
 	uint64_t page_offset;                  /* direct map */
 	uint64_t vmemmap;
 	uint64_t text_start, text_end;

@@ -27,9 +27,9 @@
 #include "os/member.h"
 
 #define TASKS_WAYS      4
-#define TASK_PID_MAX    (4U << 20)   /* Linux PID_MAX_LIMIT, include/linux/threads.h */
-#define TASK_PF_KTHREAD 0x00200000U  /* Linux include/linux/sched.h, since v2.6.27 */
-#define TASK_SPAN_BYTES (16U << 10)  /* of members wanted; task_struct of 6.12 has 9.5 KiB */
+#define TASK_PID_MAX    (4U << 20)  /* Linux PID_MAX_LIMIT, include/linux/threads.h */
+#define TASK_PF_KTHREAD 0x00200000U /* Linux include/linux/sched.h, since v2.6.27 */
+#define TASK_SPAN_BYTES (16U << 10) /* of members wanted; task_struct of 6.12 has 9.5 KiB */
 
 struct tasks_slot {
 	struct task task; /* address 0: empty */
@@ -51,9 +51,12 @@ static const struct {
 	uint32_t size_bytes;
 	bool needed;
 } task_members[] = {
-	{ TASK_COMM, TASK_COMM_BYTES, true }, { TASK_PID, 4, true },
-	{ TASK_TGID, 4, true },               { TASK_MM, 8, true },
-	{ TASK_GROUP_LEADER, 8, true },       { TASK_START_TIME, 8, false },
+	{ TASK_COMM, TASK_COMM_BYTES, true },
+	{ TASK_PID, 4, true },
+	{ TASK_TGID, 4, true },
+	{ TASK_MM, 8, true },
+	{ TASK_GROUP_LEADER, 8, true },
+	{ TASK_START_TIME, 8, false },
 };
 
 /* The smallest range of a task_struct that has them all. `flags` lies apart, at its front. */

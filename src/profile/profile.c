@@ -126,8 +126,8 @@ static void profile_rehash(struct profile *profile)
 		profile_chain(profile, i);
 }
 
-/* The child of PARENT for FRAME. There must be room for one more node. */
-static uint32_t profile_child(struct profile *profile, uint32_t parent, uint32_t frame)
+/* The child of PARENT for FRAME, or NODE_NONE. */
+static uint32_t profile_find(const struct profile *profile, uint32_t parent, uint32_t frame)
 {
 	uint32_t index = *profile_head(profile, parent, frame);
 
@@ -135,8 +135,18 @@ static uint32_t profile_child(struct profile *profile, uint32_t parent, uint32_t
 		const struct profile_node *node = &profile->nodes[index];
 
 		if (node->parent == parent && node->frame == frame)
-			return index;
+			break;
 	}
+	return index;
+}
+
+/* The same, made if it is not there. There must be room for one more node. */
+static uint32_t profile_child(struct profile *profile, uint32_t parent, uint32_t frame)
+{
+	uint32_t index = profile_find(profile, parent, frame);
+
+	if (index != NODE_NONE)
+		return index;
 	assert(profile->n < profile->capacity);
 	index = profile->n++;
 	profile->nodes[index] = (struct profile_node){ .parent = parent, .frame = frame };
@@ -288,6 +298,45 @@ static void profile_make_room(struct profile *profile, uint32_t n)
 	if (batch < profile->n / PROFILE_EVICT_SHARE)
 		batch = profile->n / PROFILE_EVICT_SHARE;
 	profile_evict(profile, batch);
+}
+
+/* --- renaming --------------------------------------------------------------------------------- */
+
+/* Node I under its new parent and frame: moved down to *NP, or added to the one that is there. */
+static uint32_t profile_move(struct profile *profile, uint32_t i, uint32_t parent, uint32_t frame,
+			     uint32_t *np)
+{
+	struct profile_node node = profile->nodes[i];
+	uint32_t index = profile_find(profile, parent, frame);
+
+	if (index != NODE_NONE) {
+		profile_weigh(profile, index, profile_stored(profile, &node), node.total);
+		return index;
+	}
+	node.parent = parent;
+	node.frame = frame;
+	index = (*np)++;
+	profile->nodes[index] = node;
+	profile_chain(profile, index);
+	return index;
+}
+
+void profile_rename(struct profile *profile, uint32_t (*now)(void *context, uint32_t frame),
+		    void *context)
+{
+	uint32_t *moved = profile->scratch, old_n = profile->n, n = 1;
+
+	profile->n = 1;
+	profile_rehash(profile); /* empty: filled as nodes are moved */
+	moved[0] = 0;
+	for (uint32_t i = 1; i < old_n; i++) {
+		const struct profile_node *node = &profile->nodes[i];
+
+		moved[i] = profile_move(profile, i, moved[node->parent], now(context, node->frame),
+					&n);
+	}
+	profile->n = n;
+	profile->path_n = 0;
 }
 
 /* --- the outside ------------------------------------------------------------------------------ */

@@ -301,10 +301,46 @@ static void test_depth(void)
 	profile_destroy(profile);
 }
 
+/* "u..." was unknown and is what follows the u now. */
+static uint32_t rename_u(void *context, uint32_t id)
+{
+	const struct frame *frame = frames_get(frames, id);
+
+	(void)context;
+	if (frame->name[0] != 'u')
+		return id;
+	return frames_intern(frames, frame->kind, frame->name + 1, frame->module, frame->address);
+}
+
+/*
+ *	main 0/15          before: main;uf 4, main;uf;g 2, main;f;g 3, main;f;uh 1, main;f;h 5
+ *	└─ f 4/15
+ *	   ├─ g 5/5
+ *	   └─ h 6/6
+ */
+static void test_rename(void)
+{
+	struct profile *profile;
+
+	must(profile_create(100, HALF_LIFE, frames, &profile));
+	stacks_add(profile, frames, 1, "main;uf 4");
+	stacks_add(profile, frames, 1, "main;uf;g 2");
+	stacks_add(profile, frames, 1, "main;f;g 3");
+	stacks_add(profile, frames, 1, "main;f;uh 1");
+	stacks_add(profile, frames, 1, "main;f;h 5");
+	profile_rename(profile, rename_u, NULL);
+	check_tree(profile, "all 0/15\n main 0/15\n  f 4/15\n   g 5/5\n   h 6/6\n",
+		   "what became equal is one");
+	stacks_add(profile, frames, 1, "main;f;h 1");
+	check_u64(profile_nodes(profile), 5, "nodes, root included: the next sample finds its own");
+	profile_destroy(profile);
+}
+
 int main(void)
 {
 	must(frames_create(NULL, &frames));
 	test_fold();
+	test_rename();
 	test_half_life();
 	test_lazy_is_eager();
 	test_no_decay();

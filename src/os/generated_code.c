@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * BPF programs and ftrace trampolines. The kernel keeps a list of each:
+ *
+ *   bpf_kallsyms                ─► struct bpf_ksym .lnode    start, end, name   "[bpf]"
+ *   ftrace_ops_trampoline_list  ─► struct ftrace_ops .list   trampoline, trampoline_size  "[ftrace]"
+ *
+ * (Linux include/linux/bpf.h, from 5.7; include/linux/ftrace.h, from 5.10). A list whose links have
+ * changed is read anew as a whole. Its length is limited, and a pointer that leads astray ends it.
+ * Resolver's thread.
+ */
+#include "config.h"
+
+#include "os/generated_code.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CODE_MAX_PIECES      16384 /* of one list */
+#define CODE_MAX_PIECE_BYTES (16U << 20)
+#define CODE_NAME_BYTES      128 /* KSYM_NAME_LEN before 6.1; longer ones are cut */
+
+struct code_piece {
+	uint64_t start, end;
+};
+
+struct code_list {
+	uint64_t links_hash; /* as it was last read; 0: not yet */
+	size_t n;
+	struct code_piece *pieces; /* mapped now; CODE_MAX_PIECES of room */
+};
+
+enum code_kind { CODE_BPF, CODE_FTRACE, N_CODE_KINDS };
+
+struct generated_code {
+	const struct linux_guest *guest;
+	struct space *space;
+	struct code_list lists[N_CODE_KINDS];
+};
+
+static const struct {
+	enum linux_symbol head;
+	enum layout_member link, start, end;
+	bool end_is_size;
+	enum layout_member name; /* LAYOUT_NONE: what they are called is fixed */
+	const char *fixed_name;
+	const char *image;
+} code_kinds[N_CODE_KINDS] = {
+	[CODE_BPF] = { LINUX_BPF_KALLSYMS, BPF_KSYM_LIST, BPF_KSYM_START, BPF_KSYM_END, false,
+		       BPF_KSYM_NAME, NULL, "[bpf]" },
+	[CODE_FTRACE] = { LINUX_FTRACE_OPS, FTRACE_OPS_LIST, FTRACE_OPS_TRAMPOLINE,
+			  FTRACE_OPS_TRAMPOLINE_SIZE, true, FTRACE_OPS_TRAMPOLINE,
+			  "ftrace_trampoline", "[ftrace]" },
+};
+
+struct xtop_error *generated_code_create(const struct linux_guest *guest, struct space *space,
+					 struct generated_code **codep)
+{
+	struct generated_code *code = calloc(1, sizeof(*code));
+
+	if (!code)
+		return error_create("out of memory");
+	code->guest = guest;
+	code->space = space;
+	*codep = code;
+	return NULL;
+}
+
+void generated_code_destroy(struct generated_code *code)
+{
+	if (!code)
+		return;
+	for (int kind = 0; kind < N_CODE_KINDS; kind++)
+		free(code->lists[kind].pieces);
+	free(code);
+}
+
+/* --- one piece -------------------------------------------------------------------------------- */
+
+/* 0 where nothing can be read, or what is no kernel's pointer. */
+static uint64_t code_next(const struct generated_code *code, uint64_t link)
+{
+	uint64_t next;
+
+	return linux_is_kernel(link) && linux_read_u64(code->guest, link, &next) &&
+			       linux_is_kernel(next)
+		       ? next
+		       : 0;
+}
+
+static bool code_read_piece(const struct generated_code *code, enum code_kind kind,
+			    uint64_t address, struct code_piece *piece)
+{
+	const struct layout *layout = &code->guest->layout;
+
+	if (!linux_read_u64(code->guest, address + layout_offset(layout, code_kinds[kind].start),
+			    &piece->start) ||
+	    !linux_read_u64(code->guest, address + layout_offset(layout, code_kinds[kind].end),
+			    &piece->end))
+		return false;
+	if (code_kinds[kind].end_is_size)
+		piece->end += piece->start;
+	return linux_is_kernel(piece->start) && piece->start < piece->end &&
+	       piece->end - piece->start <= CODE_MAX_PIECE_BYTES;
+}
+
+static void code_read_name(const struct generated_code *code, enum code_kind kind, uint64_t address,
+			   char name[CODE_NAME_BYTES])
+{
+	const struct linux_guest *guest = code->guest;
+
+	if (code_kinds[kind].fixed_name)
+		snprintf(name, CODE_NAME_BYTES, "%s", code_kinds[kind].fixed_name);
+	else
+		memory_read_string(guest->memory, guest->root,
+				   address + layout_offset(&guest->layout, code_kinds[kind].name),
+				   name, CODE_NAME_BYTES);
+}
+
+/* --- a list ----------------------------------------------------------------------------------- */
+
+/* FNV-1a of its links: tells whether anything came or went. */
+static uint64_t code_hash(const struct generated_code *code, uint64_t head)
+{
+	uint64_t hash = 0xcbf29ce484222325, link = code_next(code, head);
+
+	for (size_t i = 0; i < CODE_MAX_PIECES && link && link != head; i++) {
+		hash = (hash ^ link) * 0x100000001b3;
+		link = code_next(code, link);
+	}
+	return hash;
+}
+
+static struct xtop_error *code_read_list(const struct generated_code *code, enum code_kind kind,
+					 struct symtab *tab, struct code_piece *pieces, size_t *np)
+{
+	uint64_t head = code->guest->symbols[code_kinds[kind].head], link = code_next(code, head);
+	struct xtop_error *error = NULL;
+	char name[CODE_NAME_BYTES];
+	size_t n = 0;
+
+	for (size_t i = 0; i < CODE_MAX_PIECES && link && link != head && !error; i++) {
+		uint64_t address =
+			link - layout_offset(&code->guest->layout, code_kinds[kind].link);
+		struct code_piece *piece = &pieces[n];
+
+		if (code_read_piece(code, kind, address, piece)) {
+			code_read_name(code, kind, address, name);
+			error = symtab_add(tab, piece->start, piece->end - piece->start, piece->end,
+					   SYMBOL_GLOBAL, name, strlen(name));
+			n++;
+		}
+		link = code_next(code, link);
+	}
+	*np = n;
+	return error;
+}
+
+static void code_unmap(struct generated_code *code, struct code_list *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		space_remove(code->space, list->pieces[i].start, list->pieces[i].end);
+	list->n = 0;
+}
+
+static struct xtop_error *code_map(struct generated_code *code, enum code_kind kind,
+				   struct image *image)
+{
+	struct code_list *list = &code->lists[kind];
+	struct xtop_error *error;
+
+	error = symtab_create(&image->symtab);
+	if (!error)
+		error = code_read_list(code, kind, image->symtab, list->pieces, &list->n);
+	if (!error)
+		error = symtab_seal(image->symtab);
+	for (size_t i = 0; i < list->n && !error; i++)
+		error = space_add(code->space, &(struct mapping){ .start = list->pieces[i].start,
+								  .end = list->pieces[i].end,
+								  .image = image });
+	return error;
+}
+
+static void code_follow(struct generated_code *code, enum code_kind kind)
+{
+	struct code_list *list = &code->lists[kind];
+	struct image *image = NULL;
+	struct xtop_error *error;
+
+	if (!list->pieces)
+		list->pieces = calloc(CODE_MAX_PIECES, sizeof(*list->pieces));
+	if (!list->pieces)
+		return;
+	code_unmap(code, list);
+	error = image_create(code_kinds[kind].image, &image);
+	if (!error)
+		error = code_map(code, kind, image);
+	image_unref(image); /* the space has its own reference */
+	error_destroy(error);
+}
+
+void generated_code_poll(struct generated_code *code)
+{
+	const struct layout *layout = &code->guest->layout;
+
+	for (int kind = 0; kind < N_CODE_KINDS; kind++) {
+		uint64_t head = code->guest->symbols[code_kinds[kind].head], hash;
+
+		if (!head || !layout_has(layout, code_kinds[kind].link) ||
+		    !layout_has(layout, code_kinds[kind].start) ||
+		    !layout_has(layout, code_kinds[kind].end) ||
+		    !layout_has(layout, code_kinds[kind].name))
+			continue;
+		hash = code_hash(code, head);
+		if (hash == code->lists[kind].links_hash)
+			continue;
+		code->lists[kind].links_hash = hash;
+		code_follow(code, kind);
+	}
+}

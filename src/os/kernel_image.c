@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Looking for a Linux kernel in a guest. Linux on x86-64 maps its image inside one image, wherever
+ * randomisation slides it (Linux arch/x86/include/asm/page_64_types.h, KERNEL_IMAGE_SIZE; Linux
+ * Documentation/arch/x86/x86_64/mm.rst):
+ *
+ *   ffffffff80000000 ─ ffffffffbfffffff
+ *     text    r-x
+ *     rodata  r--   the largest piece that is neither writable nor executable: kallsyms is in it
+ *     data    rw-   with holes where boot code was
+ *
+ * so the page tables alone say where to look, and the self-checking search of kallsyms.c says
+ * whether it is Linux. Under page-table isolation a vCPU in user mode runs on tables that lack the
+ * kernel; the kernel's lie in the page before (Linux arch/x86/include/asm/pgtable.h,
+ * kernel_to_user_pgdp()).
+ *
+ * Resolver's thread.
+ */
+#include "config.h"
+
+#include "os/kernel_image.h"
+
+#include <stdlib.h>
+
+#include "xtop/cleanup.h"
+#include "xtop/guest.h"
+
+#define IMAGE_WINDOW_START 0xffffffff80000000
+#define IMAGE_WINDOW_END   0xffffffffc0000000
+#define IMAGE_MAX_RANGES   4096
+#define IMAGE_MAX_TRIES    4           /* ranges searched of one root, the largest first */
+#define IMAGE_RODATA_MIN   (256 << 10) /* the tables alone are larger */
+#define IMAGE_RODATA_MAX   (64U << 20)
+#define IMAGE_CHUNK_BYTES  (1U << 20) /* copied at a time */
+#define CR3_ISOLATION      0x1000     /* bit that tells the two page tables of a pair apart */
+
+struct kernel_image {
+	struct memory *memory;
+	struct memory_root root;
+	size_t n;
+	struct memory_range ranges[IMAGE_MAX_RANGES];
+};
+
+static bool image_copy_more(struct kallsyms_input *input, size_t up_to)
+{
+	const struct kernel_image *image = input->context;
+	size_t from = input->present_bytes, to = from;
+
+	while (to < up_to && to < input->size_bytes)
+		to = to + IMAGE_CHUNK_BYTES < input->size_bytes ? to + IMAGE_CHUNK_BYTES
+								: input->size_bytes;
+	if (to == from)
+		return false;
+	/* The buffer is ours; the input only reads it. */
+	memory_read_bulk(image->memory, image->root, input->address + from,
+			 (uint8_t *)input->bytes + from, to - from);
+	input->present_bytes = to;
+	return true;
+}
+
+static const struct memory_range *image_text(const struct kernel_image *image)
+{
+	for (size_t i = 0; i < image->n; i++)
+		if (image->ranges[i].executable && !image->ranges[i].writable)
+			return &image->ranges[i];
+	return NULL;
+}
+
+static bool image_search(struct kernel_image *image, const struct memory_range *range,
+			 struct kallsyms **kallsymsp)
+{
+	const struct memory_range *text = image_text(image);
+	size_t size_bytes = range->end - range->start;
+	_cleanup_free_ uint8_t *bytes = NULL;
+	struct kallsyms_input input = {
+		.address = range->start,
+		.size_bytes = size_bytes < IMAGE_RODATA_MAX ? size_bytes : IMAGE_RODATA_MAX,
+		.more = image_copy_more,
+		.context = image,
+		.text_start = text ? text->start : 0,
+		.text_end = text ? text->end : 0,
+	};
+
+	bytes = malloc(input.size_bytes);
+	if (!bytes)
+		return false;
+	input.bytes = bytes;
+	error_destroy(kallsyms_find(&input, kallsymsp));
+	return *kallsymsp;
+}
+
+/* The largest range of constant data that is smaller than BELOW. */
+static const struct memory_range *image_next_range(const struct kernel_image *image, uint64_t below)
+{
+	const struct memory_range *best = NULL;
+	uint64_t best_bytes = IMAGE_RODATA_MIN - 1;
+
+	for (size_t i = 0; i < image->n; i++) {
+		const struct memory_range *range = &image->ranges[i];
+		uint64_t size_bytes = range->end - range->start;
+
+		if (!range->writable && !range->executable && size_bytes > best_bytes &&
+		    size_bytes < below) {
+			best = range;
+			best_bytes = size_bytes;
+		}
+	}
+	return best;
+}
+
+bool kernel_image_find_kallsyms(struct kernel_image *image, struct kallsyms **kallsymsp)
+{
+	const struct memory_range *range;
+	uint64_t below = UINT64_MAX;
+
+	for (int i = 0; i < IMAGE_MAX_TRIES; i++) {
+		range = image_next_range(image, below);
+		if (!range)
+			break;
+		if (image_search(image, range, kallsymsp))
+			return true;
+		below = range->end - range->start;
+	}
+	return false;
+}
+
+/* --- where it lies ---------------------------------------------------------------------------- */
+
+static bool image_look(struct kernel_image *image)
+{
+	image->n = memory_ranges(image->memory, image->root, IMAGE_WINDOW_START, IMAGE_WINDOW_END,
+				 image->ranges, IMAGE_MAX_RANGES);
+	return image_text(image) && image_next_range(image, UINT64_MAX);
+}
+
+struct kernel_image *kernel_image_locate(struct memory *memory, const struct registers *regs)
+{
+	struct kernel_image *image = malloc(sizeof(*image));
+
+	if (!image)
+		return NULL;
+	image->memory = memory;
+	image->root = walk_root(regs);
+	if (image_look(image))
+		return image;
+	if (image->root.cr3 & CR3_ISOLATION) {
+		image->root.cr3 &= ~(uint64_t)CR3_ISOLATION;
+		if (image_look(image))
+			return image;
+	}
+	free(image);
+	return NULL;
+}
+
+void kernel_image_destroy(struct kernel_image *image)
+{
+	free(image);
+}
+
+struct memory_root kernel_image_root(const struct kernel_image *image)
+{
+	return image->root;
+}
+
+uint64_t kernel_image_text(const struct kernel_image *image)
+{
+	return image_text(image)->start;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* From nothing but registers to a kernel whose symbols, types and unwind tables are known. */
+#ifndef XTOP_OS_LINUX_ATTACH_H
+#define XTOP_OS_LINUX_ATTACH_H
+
+#include "os/linux.h"
+#include "xtop/image.h"
+#include "xtop/sample.h"
+
+/* What was found of a kernel besides its image. */
+struct linux_kernel {
+	struct linux_guest guest;
+	struct image *image;  /* "[kernel]": symbols, ORC; its addresses are the guest's */
+	char release[64];     /* "6.1.0-37-amd64"; not clean */
+};
+
+struct kernel_cache; /* os/kernel_cache.h */
+
+/*
+ * Looks for a kernel under the page tables of REGS. False: no Linux there, or not yet. KERNEL is
+ * filled anew; its image has one reference, the caller's. What its tables lack is missing in it. CACHE may be NULL.
+ */
+bool linux_attach(struct memory *memory, enum guest_type type, const struct registers *regs,
+		  struct kernel_cache *cache, struct linux_kernel *kernel);
+/* Whether the same kernel is still there: after a reboot or kexec it is not. */
+bool linux_is_there(const struct linux_kernel *kernel);
+void linux_detach(struct linux_kernel *kernel);
+
+#endif

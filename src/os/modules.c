@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Following the kernel's list of modules (Linux include/linux/module.h):
+ *
+ *   modules ─► struct module .list ─► ...      name, memory, kallsyms, ORC tables
+ *
+ *   its memory   up to 6.3: core_layout { base, size, text_size }
+ *                from 6.4:  mem[n types] { base, size }, [0] is the text
+ *   its symbols  kallsyms ─► mod_kallsyms { symtab: Elf64_Sym[num_symtab], strtab, typetab }
+ *
+ * A module is read once, when it is first seen with what makes it that module: its address, name,
+ * memory and number of symbols. The list is the guest's: its length is limited, and a pointer that
+ * leads astray ends the walk. Resolver's thread.
+ */
+#include "config.h"
+
+#include "os/modules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "os/orc_tables.h"
+#include "xtop/cleanup.h"
+
+#define MODULES_NAME_BYTES      64 /* MODULE_NAME_LEN is 56 */
+#define MODULES_MAX_SYMBOLS     (1U << 20)
+#define MODULES_MAX_NAMES_BYTES (16U << 20)
+#define MODULES_MAX_TEXT_BYTES  (512ULL << 20)
+#define MODULES_UNFORMED        3 /* MODULE_STATE_UNFORMED */
+
+/* Elf64_Sym (System V gABI, chapter 4). */
+struct module_symbol {
+	uint32_t name;
+	uint8_t info, other;
+	uint16_t section;
+	uint64_t value, size_bytes;
+};
+
+struct module {
+	uint64_t address;    /* of struct module */
+	uint64_t start, end; /* of its code */
+	uint32_t n_symbols;
+	char name[MODULES_NAME_BYTES];
+};
+
+struct modules {
+	const struct linux_guest *guest;
+	struct space *space;
+	size_t n, capacity;
+	struct module *list;
+};
+
+struct xtop_error *modules_create(const struct linux_guest *guest, struct space *space,
+				  struct modules **modulesp)
+{
+	struct modules *modules = calloc(1, sizeof(*modules));
+
+	if (!modules)
+		return error_create("out of memory");
+	modules->guest = guest;
+	modules->space = space;
+	*modulesp = modules;
+	return NULL;
+}
+
+void modules_destroy(struct modules *modules)
+{
+	if (!modules)
+		return;
+	free(modules->list);
+	free(modules);
+}
+
+size_t modules_count(const struct modules *modules)
+{
+	return modules->n;
+}
+
+static uint64_t modules_word(const struct modules *modules, uint64_t address)
+{
+	uint64_t value;
+
+	return linux_is_kernel(address) && linux_read_u64(modules->guest, address, &value) ? value
+											   : 0;
+}
+
+static uint32_t modules_half(const struct modules *modules, uint64_t address)
+{
+	uint32_t value;
+
+	return linux_is_kernel(address) && memory_read_u32(modules->guest->memory,
+							   modules->guest->root, address, &value)
+		       ? value
+		       : 0;
+}
+
+/* --- one module ------------------------------------------------------------------------------- */
+
+static bool module_read_extent(const struct modules *modules, struct module *module)
+{
+	const struct layout *layout = &modules->guest->layout;
+	uint64_t base, size_bytes;
+
+	if (layout_has(layout, MODULE_MEM)) {
+		uint64_t text = module->address + layout_offset(layout, MODULE_MEM);
+
+		base = modules_word(modules, text + layout_offset(layout, MODULE_MEM_BASE));
+		size_bytes = modules_half(modules, text + layout_offset(layout, MODULE_MEM_SIZE));
+	} else if (layout_has(layout, MODULE_CORE_BASE)) {
+		base = modules_word(modules,
+				    module->address + layout_offset(layout, MODULE_CORE_BASE));
+		size_bytes = modules_half(
+			modules, module->address + layout_offset(layout, MODULE_CORE_TEXT_SIZE));
+	} else {
+		return false;
+	}
+	module->start = base;
+	module->end = base + size_bytes;
+	return linux_is_kernel(base) && size_bytes > 0 && size_bytes <= MODULES_MAX_TEXT_BYTES &&
+	       linux_is_kernel(module->end);
+}
+
+/* False: none there that is ready. */
+static bool module_read(const struct modules *modules, uint64_t address, struct module *module)
+{
+	const struct linux_guest *guest = modules->guest;
+	const struct layout *layout = &guest->layout;
+	uint64_t kallsyms;
+
+	*module = (struct module){ .address = address };
+	if (modules_half(modules, address + layout_offset(layout, MODULE_STATE)) ==
+		    MODULES_UNFORMED ||
+	    !module_read_extent(modules, module))
+		return false;
+	memory_read_string(guest->memory, guest->root, address + layout_offset(layout, MODULE_NAME),
+			   module->name, sizeof(module->name));
+	kallsyms = modules_word(modules, address + layout_offset(layout, MODULE_KALLSYMS));
+	module->n_symbols =
+		modules_half(modules, kallsyms + layout_offset(layout, MOD_KALLSYMS_SYMTAB_COUNT));
+	if (module->n_symbols > MODULES_MAX_SYMBOLS)
+		module->n_symbols = 0;
+	return module->name[0];
+}
+
+static bool module_same(const struct module *a, const struct module *b)
+{
+	return a->address == b->address && a->start == b->start && a->end == b->end &&
+	       a->n_symbols == b->n_symbols && strcmp(a->name, b->name) == 0;
+}
+
+/* The names all SYMBOLS point into; NULL: none. Not terminated. */
+static char *module_read_names(const struct modules *modules, uint64_t address,
+			       const struct module_symbol *symbols, uint32_t n, size_t *size_bytesp)
+{
+	size_t size_bytes = 0;
+	char *names;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (symbols[i].name >= size_bytes && symbols[i].name < MODULES_MAX_NAMES_BYTES)
+			size_bytes = symbols[i].name + 1;
+	size_bytes += SYMTAB_MAX_NAME_BYTES; /* of the last one */
+	names = linux_is_kernel(address) ? malloc(size_bytes) : NULL;
+	if (names)
+		memory_read_bulk(modules->guest->memory, modules->guest->root, address, names,
+				 size_bytes);
+	*size_bytesp = size_bytes;
+	return names;
+}
+
+static struct xtop_error *module_add_symbols(const struct module *module, struct symtab *tab,
+					     const struct module_symbol *symbols, uint32_t n,
+					     const char *names, size_t names_bytes)
+{
+	struct xtop_error *error = NULL;
+
+	for (uint32_t i = 1; i < n && !error; i++) { /* the first is none: gABI */
+		const struct module_symbol *symbol = &symbols[i];
+		size_t name_bytes;
+
+		if (symbol->value < module->start || symbol->value >= module->end ||
+		    symbol->section == 0 || symbol->name >= names_bytes)
+			continue;
+		name_bytes = strnlen(names + symbol->name, names_bytes - symbol->name);
+		error = symtab_add(tab, symbol->value, symbol->size_bytes, module->end,
+				   SYMBOL_GLOBAL, names + symbol->name, name_bytes);
+	}
+	return error;
+}
+
+static struct xtop_error *module_read_symbols(const struct modules *modules,
+					      const struct module *module, struct symtab *tab)
+{
+	const struct linux_guest *guest = modules->guest;
+	const struct layout *layout = &guest->layout;
+	uint64_t kallsyms =
+		modules_word(modules, module->address + layout_offset(layout, MODULE_KALLSYMS));
+	uint64_t address =
+		modules_word(modules, kallsyms + layout_offset(layout, MOD_KALLSYMS_SYMTAB));
+	_cleanup_free_ struct module_symbol *symbols =
+		calloc(module->n_symbols + 1, sizeof(*symbols));
+	_cleanup_free_ char *names = NULL;
+	size_t names_bytes;
+
+	if (!symbols || !linux_is_kernel(address))
+		return NULL;
+	memory_read_bulk(guest->memory, guest->root, address, symbols,
+			 module->n_symbols * sizeof(*symbols));
+	names = module_read_names(
+		modules,
+		modules_word(modules, kallsyms + layout_offset(layout, MOD_KALLSYMS_STRTAB)),
+		symbols, module->n_symbols, &names_bytes);
+	if (!names)
+		return NULL;
+	return module_add_symbols(module, tab, symbols, module->n_symbols, names, names_bytes);
+}
+
+static struct xtop_error *module_fill(const struct modules *modules, const struct module *module,
+				      struct image *image)
+{
+	struct xtop_error *error;
+
+	error = symtab_create(&image->symtab);
+	if (!error)
+		error = module_read_symbols(modules, module, image->symtab);
+	if (!error)
+		error = symtab_seal(image->symtab);
+	if (!error)
+		image->orc = orc_read_module(modules->guest, module->address, module->start,
+					     module->end);
+	return error;
+}
+
+static struct xtop_error *module_map(struct modules *modules, const struct module *module)
+{
+	struct mapping mapping = { .start = module->start, .end = module->end };
+	char name[MODULES_NAME_BYTES + 2];
+	struct xtop_error *error;
+
+	snprintf(name, sizeof(name), "[%s]", module->name);
+	error = image_create(name, &mapping.image);
+	if (error)
+		return error;
+	error = module_fill(modules, module, mapping.image);
+	if (!error)
+		error = space_add(modules->space, &mapping);
+	image_unref(mapping.image); /* the space has its own reference */
+	return error;
+}
+
+/* --- the list --------------------------------------------------------------------------------- */
+
+/* What is loaded now, into LIST of MODULES_MAX. False: the list could not be walked to its end. */
+static bool modules_walk(const struct modules *modules, struct module *list, size_t *np)
+{
+	const struct layout *layout = &modules->guest->layout;
+	uint64_t head = modules->guest->symbols[LINUX_MODULES], at = head;
+	size_t n = 0;
+
+	for (size_t steps = 0; steps < MODULES_MAX; steps++) {
+		at = modules_word(modules, at);
+		if (at == head) {
+			*np = n;
+			return true;
+		}
+		if (!linux_is_kernel(at))
+			return false;
+		n += module_read(modules, at - layout_offset(layout, MODULE_LIST), &list[n]);
+	}
+	return false;
+}
+
+static bool modules_has(const struct module *list, size_t n, const struct module *module)
+{
+	for (size_t i = 0; i < n; i++)
+		if (module_same(&list[i], module))
+			return true;
+	return false;
+}
+
+static void modules_follow(struct modules *modules, struct module *list, size_t n)
+{
+	for (size_t i = 0; i < modules->n; i++)
+		if (!modules_has(list, n, &modules->list[i]))
+			space_remove(modules->space, modules->list[i].start, modules->list[i].end);
+	for (size_t i = 0; i < n; i++)
+		if (!modules_has(modules->list, modules->n, &list[i]))
+			error_destroy(module_map(modules, &list[i]));
+	free(modules->list);
+	modules->list = list;
+	modules->n = n;
+}
+
+void modules_poll(struct modules *modules)
+{
+	const struct layout *layout = &modules->guest->layout;
+	struct module *list;
+	size_t n;
+
+	if (!modules->guest->symbols[LINUX_MODULES] || !layout_has(layout, MODULE_LIST) ||
+	    !layout_has(layout, MODULE_NAME) || !layout_has(layout, MODULE_KALLSYMS))
+		return;
+	list = calloc(MODULES_MAX, sizeof(*list));
+	if (!list)
+		return;
+	if (modules_walk(modules, list, &n))
+		modules_follow(modules, list, n);
+	else
+		free(list);
+}

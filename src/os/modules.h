@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The modules of a running Linux kernel. They come and go: who looks calls modules_poll() now and
+ * then.
+ */
+#ifndef XTOP_OS_MODULES_H
+#define XTOP_OS_MODULES_H
+
+#include "os/linux.h"
+#include "xtop/image.h"
+
+#define MODULES_MAX 4096
+
+struct modules;
+
+/* Both are lent: the space they are put into and taken out of. */
+struct xtop_error *modules_create(const struct linux_guest *guest, struct space *space,
+				  struct modules **modulesp);
+void modules_destroy(struct modules *modules); /* leaves the space as it is; NULL allowed */
+/* Walks the kernel's list and follows it. One that cannot be read leaves things as they are. */
+void modules_poll(struct modules *modules);
+size_t modules_count(const struct modules *modules);
+
+#endif

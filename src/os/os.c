@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What runs inside the guest; see xtop/os.h. Knows when to look and when to look again; what it is
+ * looked at by lies in the other files.
+ *
+ *   unseen ─► a vCPU ran ─► Linux ─► still there? ─┐
+ *                │            ▲                    │ no: rebooted, kexec
+ *                └► other ────┴────────────────────┘ looked at again, less and less often
+ *
+ * Resolver's thread.
+ */
+#include "config.h"
+
+#include "xtop/os.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "os/generated_code.h"
+#include "os/linux_attach.h"
+#include "os/modules.h"
+#include "os/recipe.h"
+#include "os/tasks.h"
+#include "process/processes.h"
+
+#define OS_POLL_NS      1000000000ULL
+#define OS_CHECK_NS     5000000000ULL  /* between looks whether the same kernel is there */
+#define OS_RETRY_MAX_NS 60000000000ULL /* between looks at what was not Linux */
+
+struct os {
+	struct os_settings settings;
+	enum os_kind kind;
+	uint64_t next_ns;  /* not Linux: to be looked at again; Linux: to be checked */
+	uint64_t retry_ns; /* what next_ns was put off by last */
+	uint64_t next_poll_ns;
+	struct space *kernel;
+	struct linux_kernel linux_kernel;
+	struct modules *modules;
+	struct generated_code *generated;
+	struct tasks *tasks;
+	struct processes *processes;
+};
+
+struct xtop_error *os_create(const struct os_settings *settings, struct os **osp)
+{
+	struct os *os = calloc(1, sizeof(*os));
+	struct xtop_error *error;
+
+	if (!os)
+		return error_create("out of memory");
+	os->settings = *settings;
+	error = space_create(&os->kernel);
+	if (error) {
+		os_destroy(os);
+		return error;
+	}
+	*osp = os;
+	return NULL;
+}
+
+static void os_detach(struct os *os)
+{
+	processes_destroy(os->processes);
+	tasks_destroy(os->tasks);
+	generated_code_destroy(os->generated);
+	modules_destroy(os->modules);
+	linux_detach(&os->linux_kernel);
+	os->processes = NULL;
+	os->tasks = NULL;
+	os->generated = NULL;
+	os->modules = NULL;
+}
+
+void os_destroy(struct os *os)
+{
+	if (!os)
+		return;
+	os_detach(os);
+	space_destroy(os->kernel);
+	free(os);
+}
+
+/* --- Linux ------------------------------------------------------------------------------------ */
+
+static struct xtop_error *os_create_walkers(struct os *os)
+{
+	struct linux_guest *guest = &os->linux_kernel.guest;
+	const struct processes_settings settings = {
+		.root = os->settings.root,
+		.symbols = os->settings.symbols,
+	};
+	struct xtop_error *error;
+
+	error = modules_create(guest, os->kernel, &os->modules);
+	if (!error)
+		error = generated_code_create(guest, os->kernel, &os->generated);
+	if (!error && guest->has_layout)
+		error = tasks_create(guest, &os->tasks);
+	if (!error && guest->has_layout)
+		error = processes_create(guest, &settings, &os->processes);
+	return error;
+}
+
+static struct xtop_error *os_map_kernel(struct os *os)
+{
+	const struct linux_guest *guest = &os->linux_kernel.guest;
+
+	space_clear(os->kernel);
+	return space_add(os->kernel, &(struct mapping){ .start = guest->text_start,
+							.end = guest->text_end,
+							.image = os->linux_kernel.image });
+}
+
+static void os_poll_now(struct os *os, uint64_t now_ns)
+{
+	os->next_poll_ns = now_ns + OS_POLL_NS;
+	modules_poll(os->modules);
+	generated_code_poll(os->generated);
+	if (os->processes)
+		processes_poll(os->processes, now_ns);
+}
+
+static bool os_attach(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
+{
+	struct stack_recipe recipe;
+	struct xtop_error *error;
+
+	if (!linux_attach(os->settings.memory, os->settings.type, &vcpu->regs, os->settings.cache,
+			  &os->linux_kernel))
+		return false;
+	error = os_map_kernel(os);
+	if (!error)
+		error = os_create_walkers(os);
+	if (error) { /* out of memory: as if it were not there */
+		error_destroy(error);
+		os_detach(os);
+		return false;
+	}
+	recipe = recipe_make(&os->linux_kernel.guest, &vcpu->regs);
+	control_set_recipe(os->settings.control, &recipe);
+	os_poll_now(os, now_ns);
+	return true;
+}
+
+/* --- looking ---------------------------------------------------------------------------------- */
+
+/* What booted a moment ago is looked at again soon. */
+static void os_put_off(struct os *os, uint64_t now_ns)
+{
+	os->retry_ns = os->retry_ns ? os->retry_ns * 2 : OS_POLL_NS;
+	if (os->retry_ns > OS_RETRY_MAX_NS)
+		os->retry_ns = OS_RETRY_MAX_NS;
+	os->next_ns = now_ns + os->retry_ns;
+}
+
+static void os_find_out(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
+{
+	memory_refresh(os->settings.memory);
+	if (os_attach(os, vcpu, now_ns)) {
+		os->kind = OS_LINUX;
+		os->retry_ns = 0;
+		os->next_ns = now_ns + OS_CHECK_NS;
+	} else {
+		os->kind = OS_OTHER;
+		os_put_off(os, now_ns);
+	}
+}
+
+/* Another kernel may have been booted meanwhile. */
+static void os_check(struct os *os, uint64_t now_ns)
+{
+	os->next_ns = now_ns + OS_CHECK_NS;
+	memory_refresh(os->settings.memory);
+	if (linux_is_there(&os->linux_kernel))
+		return;
+	control_set_recipe(os->settings.control, NULL);
+	os_detach(os);
+	os->kind = OS_UNSEEN;
+	os->next_ns = 0;
+}
+
+void os_see(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
+{
+	if (!os->settings.memory || now_ns < os->next_ns)
+		return;
+	if (os->kind == OS_LINUX)
+		os_check(os, now_ns);
+	if (os->kind != OS_LINUX)
+		os_find_out(os, vcpu, now_ns);
+}
+
+void os_poll(struct os *os, uint64_t now_ns)
+{
+	if (os->kind != OS_LINUX || now_ns < os->next_poll_ns)
+		return;
+	memory_refresh(os->settings.memory);
+	os_poll_now(os, now_ns);
+}
+
+const struct space *os_kernel(const struct os *os)
+{
+	return os->kind == OS_LINUX ? os->kernel : symbols_space(os->settings.symbols);
+}
+
+void os_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns, struct os_task *task)
+{
+	const struct task *found;
+
+	*task = (struct os_task){ 0 };
+	if (os->kind != OS_LINUX || !os->tasks)
+		return;
+	found = tasks_find(os->tasks, vcpu->task, now_ns);
+	if (!found)
+		return;
+	task->process = found->process;
+	task->thread = found->comm;
+	task->pid = found->pid;
+	task->tgid = found->tgid;
+	task->kernel_thread = found->kernel_thread;
+	task->idle = found->idle;
+	if (found->mm)
+		task->user = processes_space(os->processes, found->mm, found->tgid, now_ns);
+}
+
+/* --- what to tell ----------------------------------------------------------------------------- */
+
+static void os_note(struct os_description *description, unsigned *n, const char *note)
+{
+	if (*n < OS_NOTES)
+		snprintf(description->notes[(*n)++], OS_NOTE_BYTES, "%s", note);
+}
+
+static void os_describe_linux(const struct os *os, struct os_description *description)
+{
+	unsigned n = 0;
+
+	snprintf(description->system, sizeof(description->system), "Linux %s",
+		 os->linux_kernel.release);
+	if (!os->linux_kernel.guest.has_layout)
+		os_note(description, &n,
+			"no processes: the guest's kernel has no BTF (CONFIG_DEBUG_INFO_BTF)");
+	if (!os->linux_kernel.image->orc)
+		os_note(description, &n,
+			"short kernel stacks: the guest's kernel has no ORC tables");
+	if (os->processes)
+		for (const char *note = NULL; (note = processes_note(os->processes, note));)
+			os_note(description, &n, note);
+}
+
+void os_describe(const struct os *os, struct os_description *description)
+{
+	*description = (struct os_description){ .kind = os->kind };
+	if (os->kind == OS_LINUX)
+		os_describe_linux(os, description);
+	else if (symbols_count(os->settings.symbols))
+		snprintf(description->system, sizeof(description->system), "%s",
+			 symbols_module(os->settings.symbols, 0));
+}
