@@ -122,10 +122,19 @@ enum layout_member {
 	DENTRY_NAME,
 	DENTRY_NAME_LEN,
 	DENTRY_INODE,
+	DENTRY_HASH_PPREV, /* NULL: unhashed, the file was deleted */
+	DENTRY_CHILDREN,   /* hlist_head, from 6.8 */
+	DENTRY_SIB,
+	DENTRY_SUBDIRS,    /* list_head, up to 6.7 */
+	DENTRY_CHILD,
 	VFSMOUNT_ROOT,
 	MOUNT_MNT,
 	MOUNT_PARENT,
 	MOUNT_MOUNTPOINT,
+	MOUNT_MOUNTS,
+	MOUNT_CHILD,
+	TASK_FS,
+	FS_ROOT,
 
 	/* identity and contents of files */
 	INODE_SIZE,

@@ -6,7 +6,7 @@
 #ifndef TESTS_MADE_LINUX_H
 #define TESTS_MADE_LINUX_H
 
-#include "guest/made_memory.h"
+#include "tests/guest/made_memory.h"
 #include "os/linux.h"
 
 struct made_linux {
