@@ -340,13 +340,22 @@ static void test_broken_types(void)
 	check(opened.result == BTF_DAMAGED && !opened.want.found, "kind 0");
 	close_made(&opened);
 
+	/* The last type's members end 4 bytes behind the types, where the strings are. */
+	open_text(&opened, "struct wanted 8 { u32 a @4; }");
+	make_btf_put(opened.blob + 12, opened.btf.types_bytes - 4);
+	btf_deinit(&opened.btf);
+	opened.result = btf_init(&opened.btf, opened.blob, opened.bytes, &opened.want, 1);
+	check(opened.result == BTF_DAMAGED && !opened.want.found && opened.btf.count == 5,
+	      "members cut: %" PRIu32 " types", opened.btf.count);
+	close_made(&opened);
+
 	/* Names that lie outside, of a struct and of a member. */
 	make = make_btf_create();
 	make_btf_type(make, "x", MAKE_STRUCT, 2, 8);
 	make_btf_words(make, 6, UINT32_MAX, (uint32_t)3, (uint32_t)0, make_btf_name(make, "b"),
 		       (uint32_t)3, (uint32_t)32);
 	open_made(&opened, make);
-	make_btf_put((uint8_t *)opened.btf.types + opened.btf.starts[5], opened.btf.strings_bytes);
+	make_btf_put(opened.blob + 24 + opened.btf.starts[5] + 12, opened.btf.strings_bytes);
 	check_string(where(&opened, 6, "b"), "32", "beside a member whose name lies outside");
 	close_made(&opened);
 }

@@ -282,6 +282,10 @@ static void test_same_names(void)
 		"struct path 4 { u32 dentry @0; } struct pid 16 { u32 level @4; u8 numbers[16] @8; }"
 		"struct pid 4 { u32 level @0; }",
 		{ PATH_MNT, 0 }, { PATH_DENTRY, 8 }, { PID_LEVEL, 4 }, { PID_NUMBERS, 8 });
+	CHECK_LAYOUT("a draw: the first",
+		     "struct path 16 { ptr mnt @8; ptr dentry @16; }"
+		     "struct path 16 { ptr mnt @0; ptr dentry @8; }",
+		     { PATH_MNT, 8 }, { PATH_DENTRY, 16 });
 }
 
 static void test_results(void)
