@@ -27,6 +27,7 @@
 enum frame_kind {
 	FRAME_KIND_ROOT,     /* all of the guest */
 	FRAME_KIND_PROCESS,  /* name: comm */
+	FRAME_KIND_THREAD,   /* below its process, when it is called otherwise; name: comm, module: the process */
 	FRAME_KIND_KERNEL,   /* "[k]" */
 	FRAME_KIND_USERLAND, /* "[.]" */
 	FRAME_KIND_MARK,     /* ours: those of enum frame_id */

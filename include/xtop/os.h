@@ -59,7 +59,9 @@ void os_destroy(struct os *os); /* NULL allowed */
 
 /* Before a vCPU's sample is unwound: finds out what runs, if that is not known or no longer true. */
 void os_see(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns);
-const struct space *os_kernel(const struct os *os); /* never NULL */
+bool os_is_linux(const struct os *os);
+/* Of a Linux guest: its kernel's code, modules' and all. Never NULL. */
+const struct space *os_kernel(const struct os *os);
 /* Of a sample of a vCPU that ran; all zero when nothing is known. */
 void os_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns, struct os_task *task);
 /* Now and then, also when nothing runs: modules that came and went, bytes that were not there. */

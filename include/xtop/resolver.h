@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "xtop/control.h"
+#include "xtop/os.h"
 #include "xtop/profile.h"
 #include "xtop/recording.h"
 #include "xtop/ring.h"
@@ -22,7 +23,8 @@ struct resolver_settings {
 	struct ring *ring;
 	struct control *control;
 	struct snapshot_slot *slot;
-	const struct symbols *symbols;
+	const struct symbols *symbols;   /* of -k, or the recording's */
+	struct os *os;                   /* what runs inside; NULL: nobody looks */
 	enum unwind_how how;
 	struct recording_writer *writer; /* gets every record; NULL: none */
 	unsigned n_vcpus;

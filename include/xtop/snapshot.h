@@ -43,6 +43,8 @@ struct resolver_counts {
 	uint64_t frames;                 /* frames looked up */
 	uint64_t frames_unknown;         /* of these without a name */
 	uint64_t samples_unknown;        /* samples whose innermost frame has no name */
+	uint64_t samples_offset;         /* samples whose innermost frame is named by its place in a file */
+	uint64_t idle;                   /* samples of a Linux guest's idle task: in states[] as blocked */
 	uint64_t bad_records;            /* failed sample_check(): never happens */
 	uint64_t evicted_nodes;
 	uint64_t frames_refused;         /* frame table full */
@@ -63,6 +65,7 @@ static inline uint64_t resolver_truncated(const struct resolver_counts *counts)
 struct snapshot_vcpu {
 	uint64_t states[N_VCPU_STATES];  /* ticks by state */
 	uint64_t user;                   /* ticks running in user code */
+	uint32_t last_frame;             /* innermost function of its last sample; FRAME_ROOT: none */
 };
 
 struct snapshot {
@@ -83,6 +86,8 @@ struct snapshot {
 	struct snapshot_vcpu vcpus[SAMPLE_MAX_VCPUS];
 	size_t profile_bytes;    /* memory of the profile and the names */
 	unsigned ring_permille;  /* fill of the ring */
+	char system[96];         /* "Linux 6.1.0-37-amd64", a unikernel's file; "" if not known; clean */
+	char notes[3][96];       /* what is missing and what would help; "" behind the last; clean */
 };
 
 /* Zeroed but for n_nodes; nodes are not initialised. NULL: out of memory. */

@@ -197,9 +197,14 @@ void os_poll(struct os *os, uint64_t now_ns)
 	os_poll_now(os, now_ns);
 }
 
+bool os_is_linux(const struct os *os)
+{
+	return os->kind == OS_LINUX;
+}
+
 const struct space *os_kernel(const struct os *os)
 {
-	return os->kind == OS_LINUX ? os->kernel : symbols_space(os->settings.symbols);
+	return os->kernel;
 }
 
 void os_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns, struct os_task *task)
@@ -219,7 +224,7 @@ void os_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns, str
 	task->kernel_thread = found->kernel_thread;
 	task->idle = found->idle;
 	if (found->mm)
-		task->user = processes_space(os->processes, found->mm, found->tgid, now_ns);
+		task->user = processes_space(os->processes, found, now_ns);
 }
 
 /* --- what to tell ----------------------------------------------------------------------------- */

@@ -70,6 +70,7 @@ static const char *symbol_tag(enum frame_kind kind)
 		return "[.] ";
 	case FRAME_KIND_ROOT:
 	case FRAME_KIND_PROCESS:
+	case FRAME_KIND_THREAD:
 	case FRAME_KIND_MARK:
 		break;
 	}

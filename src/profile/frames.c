@@ -175,6 +175,7 @@ static bool frames_name(struct frames *frames, const struct frames_key *key, str
 		break;
 	case FRAME_KIND_ROOT:
 	case FRAME_KIND_PROCESS:
+	case FRAME_KIND_THREAD:
 	case FRAME_KIND_MARK:
 		frame->name = frame->raw_name;
 		break;

@@ -29,6 +29,7 @@ static bool functions_is_row(const struct frame *frame)
 		return true;
 	case FRAME_KIND_ROOT:
 	case FRAME_KIND_PROCESS:
+	case FRAME_KIND_THREAD:
 		break;
 	}
 	return false;

@@ -16,23 +16,18 @@
 #include <string.h>
 #include <time.h>
 
+#include "profile/names.h"
+
 #include "xtop/image.h"
 
 #define RESOLVER_NAP_NS 5000000 /* between looks at an empty ring */
 
-/* Address -> frame id, direct-mapped: most samples come from few addresses. */
-#define RESOLVER_CACHE_SLOTS 16384
-
-struct resolver_slot {
-	uint64_t generation; /* of the space; 0: it is empty, or nothing is known of a space */
-	uint64_t address;
-	uint32_t frame;
-	bool user, unknown;
-};
+#define RESOLVER_RENEW_NS 1000000000ULL /* between looks for names that were missing */
 
 struct resolver {
 	struct resolver_settings settings;
 	struct frames *frames;
+	struct names *names;
 	struct profile *profile;
 	uint64_t sequence, resets;
 	uint64_t latest_ns; /* on the samples' clock */
@@ -40,9 +35,10 @@ struct resolver {
 	struct snapshot_vcpu vcpus[SAMPLE_MAX_VCPUS];
 	struct unwind_cache unwind_cache;
 	struct unwind_spaces spaces; /* of the sample */
+	struct os_task task;         /* same */
 	struct unwind_stack stack;
 	uint32_t folded[SNAPSHOT_MAX_DEPTH];
-	struct resolver_slot cache[RESOLVER_CACHE_SLOTS];
+	uint64_t renew_ns;
 };
 
 struct xtop_error *resolver_create(const struct resolver_settings *settings,
@@ -55,6 +51,8 @@ struct xtop_error *resolver_create(const struct resolver_settings *settings,
 		return error_create("out of memory");
 	resolver->settings = *settings;
 	error = frames_create(symbol_demangle, &resolver->frames);
+	if (!error)
+		error = names_create(resolver->frames, &resolver->names);
 	if (!error)
 		error = profile_create(settings->max_nodes, settings->half_life_ns,
 				       resolver->frames, &resolver->profile);
@@ -71,74 +69,31 @@ void resolver_destroy(struct resolver *resolver)
 	if (!resolver)
 		return;
 	profile_destroy(resolver->profile);
+	names_destroy(resolver->names);
 	frames_destroy(resolver->frames);
 	free(resolver);
 }
 
-/* --- names ------------------------------------------------------------------------------------ */
-
-/*
- * What has no name is told apart by where it lies: in a user program or library by its place in the
- * file, which is the same in every process.
- */
-static uint32_t resolver_unnamed(struct resolver *resolver, enum frame_kind kind,
-				 const struct mapping *mapping, uint64_t address)
-{
-	const char *module = mapping && mapping->image ? mapping->image->name : "";
-
-	if (mapping && mapping->kind == MAPPING_ANONYMOUS)
-		return frames_intern(resolver->frames, kind, "[jit]", "", 0);
-	if (mapping && kind == FRAME_KIND_USERLAND && resolver->spaces.user_whole)
-		address += mapping->file_offset - mapping->start;
-	return frames_intern(resolver->frames, kind, NULL, module, address);
-}
-
-static void resolver_name(struct resolver *resolver, struct resolver_slot *slot,
-			  const struct space *space, uint64_t address)
-{
-	enum frame_kind kind = slot->user ? FRAME_KIND_USERLAND : FRAME_KIND_KERNEL;
-	const struct mapping *mapping = NULL;
-	struct symtab_entry entry;
-
-	if (space && space_lookup(space, address, &entry, &mapping)) {
-		slot->unknown = false;
-		slot->frame = frames_intern(resolver->frames, kind, entry.name,
-					    mapping->image->name, entry.start - mapping->bias);
-		return;
-	}
-	slot->unknown = !mapping || mapping->kind != MAPPING_ANONYMOUS;
-	slot->frame = resolver_unnamed(resolver, kind, mapping, address);
-}
+/* --- samples ---------------------------------------------------------------------------------- */
 
 /*
  * The frame id of one entry of a stack. A call is named by its own last byte, not by where it
  * returns to: that may be the next function, when the called one never returns.
  */
 static uint32_t resolver_frame(struct resolver *resolver, const struct unwind_frame *frame,
-			       bool *unknown)
+			       enum name_quality *quality)
 {
 	uint64_t address = frame->address - !!(frame->flags & FRAME_RETURN);
 	bool user = frame->flags & FRAME_USER;
-	const struct space *space = user ? resolver->spaces.user : resolver->spaces.kernel;
-	uint64_t generation = space ? space_generation(space) : 0;
-	uint64_t hash = (address ^ user ^ generation << 32) * 0x9e3779b97f4a7c15ULL >>
-			32; /* Fibonacci hashing */
-	struct resolver_slot *slot = &resolver->cache[hash % RESOLVER_CACHE_SLOTS];
+	uint32_t id;
 
-	if (!generation || slot->generation != generation || slot->address != address ||
-	    slot->user != user) {
-		slot->generation = generation;
-		slot->address = address;
-		slot->user = user;
-		resolver_name(resolver, slot, space, address);
-	}
-	*unknown = slot->unknown;
+	id = names_find(resolver->names, user ? resolver->spaces.user : resolver->spaces.kernel,
+			address, user ? FRAME_KIND_USERLAND : FRAME_KIND_KERNEL,
+			user && resolver->spaces.user_whole, quality);
 	resolver->counts.frames++;
-	resolver->counts.frames_unknown += slot->unknown;
-	return slot->frame;
+	resolver->counts.frames_unknown += *quality == NAME_UNKNOWN;
+	return id;
 }
-
-/* --- samples ---------------------------------------------------------------------------------- */
 
 /* Whether the outermost function was reached, whatever is missing further in. */
 static bool resolver_is_rooted(const struct unwind_stack *stack)
@@ -148,24 +103,41 @@ static bool resolver_is_rooted(const struct unwind_stack *stack)
 	return stack->parts[outer].stop == UNWIND_COMPLETE;
 }
 
+/* Whose it is: the process, and below it the thread when it is called otherwise. */
+static size_t resolver_fold_task(struct resolver *resolver)
+{
+	const struct os_task *task = &resolver->task;
+	size_t n = 0;
+
+	if (task->process)
+		resolver->folded[n++] =
+			frames_intern(resolver->frames, FRAME_KIND_PROCESS, task->process, NULL, 0);
+	if (task->process && task->thread && strcmp(task->process, task->thread) != 0)
+		resolver->folded[n++] = frames_intern(resolver->frames, FRAME_KIND_THREAD,
+						      task->thread, task->process, 0);
+	return n;
+}
+
 /*
  * Outermost first, under [truncated] when the outermost function was not reached, and with
  * [truncated] where something in between was not.
  */
-static void resolver_fold(struct resolver *resolver, uint64_t time_ns)
+static void resolver_fold(struct resolver *resolver, struct snapshot_vcpu *states, uint64_t time_ns)
 {
 	const struct unwind_stack *stack = &resolver->stack;
-	bool unknown = false;
-	size_t n = 0;
+	enum name_quality quality = NAME_UNKNOWN;
+	size_t n = resolver_fold_task(resolver);
 
 	if (!resolver_is_rooted(stack))
 		resolver->folded[n++] = FRAME_TRUNCATED;
 	for (unsigned i = stack->n_frames; i > 0; i--) {
-		resolver->folded[n++] = resolver_frame(resolver, &stack->frames[i - 1], &unknown);
+		resolver->folded[n++] = resolver_frame(resolver, &stack->frames[i - 1], &quality);
 		if (stack->frames[i - 1].flags & FRAME_BROKEN)
 			resolver->folded[n++] = FRAME_TRUNCATED;
 	}
-	resolver->counts.samples_unknown += unknown; /* of the innermost, which came last */
+	resolver->counts.samples_unknown += quality == NAME_UNKNOWN; /* of the innermost, */
+	resolver->counts.samples_offset += quality == NAME_OFFSET;   /* which came last */
+	states->last_frame = n > 0 ? resolver->folded[n - 1] : FRAME_ROOT;
 	profile_add(resolver->profile, resolver->folded, n, time_ns, 1);
 }
 
@@ -214,36 +186,80 @@ static void resolver_count_stack(struct resolver *resolver, const struct sample_
 }
 
 /*
- * Whose code the sample ran. What runs inside the guest is not looked into: the files of -k name
- * all code, of the kernel and of the one program.
+ * Whose code the sample ran. When nobody looks into the guest, or it is no Linux, the files of -k
+ * name all code, of the kernel and of the one program.
  */
-static void resolver_place(struct resolver *resolver)
+static void resolver_place(struct resolver *resolver, const struct sample_vcpu *vcpu,
+			   uint64_t time_ns)
 {
 	const struct space *given = symbols_space(resolver->settings.symbols);
+	struct os *os = resolver->settings.os;
 
 	resolver->spaces = (struct unwind_spaces){ .kernel = given,
 						   .user = given,
 						   .cache = &resolver->unwind_cache };
+	resolver->task = (struct os_task){ 0 };
+	if (!os)
+		return;
+	os_see(os, vcpu, time_ns);
+	if (!os_is_linux(os))
+		return;
+	os_task(os, vcpu, time_ns, &resolver->task);
+	resolver->spaces.kernel = os_kernel(os);
+	resolver->spaces.user = resolver->task.user;
+	resolver->spaces.user_whole = resolver->task.user;
+}
+
+/* The idle task, unless something interrupted it: then a frame further out is not one that called. */
+static bool resolver_is_idle(const struct resolver *resolver)
+{
+	const struct unwind_stack *stack = &resolver->stack;
+
+	if (!resolver->task.idle)
+		return false;
+	for (unsigned i = 1; i < stack->n_frames; i++)
+		if (!(stack->frames[i].flags & FRAME_RETURN))
+			return false;
+	return true;
+}
+
+static void resolver_count_state(struct resolver *resolver, struct snapshot_vcpu *states,
+				 enum vcpu_state state)
+{
+	resolver->counts.states[state]++;
+	states->states[state]++;
+}
+
+/* A vCPU that ran, or wanted to. */
+static void resolver_add_busy(struct resolver *resolver, const struct sample_vcpu *vcpu,
+			      uint64_t time_ns)
+{
+	struct snapshot_vcpu *states = &resolver->vcpus[vcpu->vcpu];
+	struct resolver_counts *counts = &resolver->counts;
+
+	resolver_place(resolver, vcpu, time_ns);
+	unwind_stack(vcpu, &resolver->spaces, resolver->settings.how, &resolver->stack);
+	resolver_learn(resolver, vcpu);
+	if (resolver_is_idle(resolver)) {
+		counts->idle++;
+		resolver_count_state(resolver, states, VCPU_BLOCKED);
+		return;
+	}
+	resolver_count_state(resolver, states, vcpu->state);
+	counts->samples++;
+	counts->user += vcpu->user;
+	states->user += vcpu->user && vcpu->state == VCPU_RUNNING;
+	resolver_count_stack(resolver, vcpu);
+	resolver_fold(resolver, states, time_ns);
 }
 
 static void resolver_add_vcpu(struct resolver *resolver, const struct sample_vcpu *vcpu,
 			      uint64_t time_ns)
 {
-	struct resolver_counts *counts = &resolver->counts;
-	struct snapshot_vcpu *states = &resolver->vcpus[vcpu->vcpu];
-
-	counts->states[vcpu->state]++;
-	states->states[vcpu->state]++;
 	if (vcpu->state < VCPU_RUNNABLE)
-		return;
-	counts->samples++;
-	counts->user += vcpu->user;
-	states->user += vcpu->user && vcpu->state == VCPU_RUNNING;
-	resolver_place(resolver);
-	unwind_stack(vcpu, &resolver->spaces, resolver->settings.how, &resolver->stack);
-	resolver_count_stack(resolver, vcpu);
-	resolver_learn(resolver, vcpu);
-	resolver_fold(resolver, time_ns);
+		resolver_count_state(resolver, &resolver->vcpus[vcpu->vcpu], vcpu->state);
+	else
+		resolver_add_busy(resolver, vcpu, time_ns);
 }
 
 void resolver_add(struct resolver *resolver, const void *record, size_t size_bytes)
@@ -273,6 +289,24 @@ static uint64_t resolver_clock(clockid_t clock)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+static void resolver_clean(char *to, size_t capacity, const char *from)
+{
+	text_clean(to, capacity, from, strlen(from));
+}
+
+static void resolver_describe(const struct resolver *resolver, struct snapshot *snapshot)
+{
+	struct os_description description;
+
+	if (!resolver->settings.os)
+		return;
+	os_describe(resolver->settings.os, &description);
+	resolver_clean(snapshot->system, sizeof(snapshot->system), description.system);
+	for (int i = 0; i < OS_NOTES; i++)
+		resolver_clean(snapshot->notes[i], sizeof(snapshot->notes[i]),
+			       description.notes[i]);
+}
+
 /* What profile_copy() could not know. */
 static void resolver_complete(struct resolver *resolver, struct snapshot *snapshot)
 {
@@ -287,6 +321,7 @@ static void resolver_complete(struct resolver *resolver, struct snapshot *snapsh
 	control_get_stopped(settings->control, &snapshot->stopped);
 	snapshot->n_vcpus = settings->n_vcpus;
 	memcpy(snapshot->vcpus, resolver->vcpus, settings->n_vcpus * sizeof(snapshot->vcpus[0]));
+	resolver_describe(resolver, snapshot);
 	snapshot->ring_permille = (unsigned)(ring_used_bytes(settings->ring) * 1000 /
 					     ring_size_bytes(settings->ring));
 }
@@ -330,6 +365,22 @@ static void resolver_forget(struct resolver *resolver)
 	memset(resolver->vcpus, 0, sizeof(resolver->vcpus));
 }
 
+/* Names that were missing, when it is time to look for them again. */
+static void resolver_renew(struct resolver *resolver)
+{
+	uint64_t now_ns;
+
+	if (!resolver->settings.os)
+		return;
+	now_ns = resolver_clock(CLOCK_MONOTONIC);
+	os_poll(resolver->settings.os, now_ns);
+	if (now_ns < resolver->renew_ns)
+		return;
+	resolver->renew_ns = now_ns + RESOLVER_RENEW_NS;
+	if (names_renew(resolver->names))
+		profile_rename(resolver->profile, names_now, resolver->names);
+}
+
 /*
  * Until the ring is empty or somebody waits for us; one record at least, or a snapshot for which
  * there is never memory would leave the ring to fill up.
@@ -360,6 +411,7 @@ void resolver_run(struct resolver *resolver)
 		finishing = control_finishing(resolver->settings.control);
 		resolver_forget(resolver);
 		resolver_drain(resolver);
+		resolver_renew(resolver);
 		if (snapshot_wanted(resolver->settings.slot)) {
 			/* Asked for before the snapshot was: it must not show the old. */
 			resolver_forget(resolver);

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Names for addresses; see names.h. */
+#include "config.h"
+
+#include "profile/names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct name_slot {
+	uint64_t generation; /* of the space; 0: it is empty, or nothing is known of a space */
+	uint64_t address;
+	uint32_t frame;
+	uint8_t kind;    /* enum frame_kind */
+	uint8_t quality; /* enum name_quality */
+};
+
+/* A frame named by its place in a file. */
+struct late_name {
+	uint32_t frame, now;
+	uint64_t address; /* in the image */
+	struct image *image;
+};
+
+struct names {
+	struct frames *frames;
+	size_t n_late;
+	struct late_name late[NAMES_MAX_LATE]; /* ascending by frame: ids only grow */
+	struct name_slot cache[NAMES_CACHE_SLOTS];
+};
+
+struct xtop_error *names_create(struct frames *frames, struct names **namesp)
+{
+	struct names *names = calloc(1, sizeof(*names));
+
+	if (!names)
+		return error_create("out of memory");
+	names->frames = frames;
+	*namesp = names;
+	return NULL;
+}
+
+void names_destroy(struct names *names)
+{
+	if (!names)
+		return;
+	for (size_t i = 0; i < names->n_late; i++)
+		image_unref(names->late[i].image);
+	free(names);
+}
+
+/* --- what has no symbol ----------------------------------------------------------------------- */
+
+/* Each frame once: it is new exactly when its id is above all others. */
+static void names_remember(struct names *names, uint32_t frame, struct image *image,
+			   uint64_t address)
+{
+	size_t n = names->n_late;
+
+	if (n == NAMES_MAX_LATE || (n > 0 && names->late[n - 1].frame >= frame))
+		return;
+	names->late[names->n_late++] = (struct late_name){
+		.frame = frame, .now = frame, .address = address, .image = image_ref(image)
+	};
+}
+
+/* "libc.so.6+0x2724a": the same place in every process. */
+static uint32_t names_by_offset(struct names *names, enum frame_kind kind,
+				const struct mapping *mapping, uint64_t address)
+{
+	uint64_t offset = address - mapping->start + mapping->file_offset;
+	char name[FRAME_MODULE_BYTES + 20];
+	uint32_t frame;
+
+	snprintf(name, sizeof(name), "%s+0x%llx", mapping->image->name, (unsigned long long)offset);
+	frame = frames_intern(names->frames, kind, name, mapping->image->name, offset);
+	names_remember(names, frame, mapping->image, address - mapping->bias);
+	return frame;
+}
+
+static void names_fill_unnamed(struct names *names, struct name_slot *slot,
+			       const struct mapping *mapping, bool by_offset)
+{
+	enum frame_kind kind = slot->kind;
+
+	slot->quality = NAME_UNKNOWN;
+	if (mapping && mapping->kind == MAPPING_ANONYMOUS) {
+		slot->quality = NAME_OFFSET;
+		slot->frame = frames_intern(names->frames, kind, "[jit]", "", 0);
+	} else if (mapping && mapping->image && by_offset) {
+		slot->quality = NAME_OFFSET;
+		slot->frame = names_by_offset(names, kind, mapping, slot->address);
+	} else {
+		slot->frame = frames_intern(names->frames, kind, NULL,
+					    mapping && mapping->image ? mapping->image->name : "",
+					    slot->address);
+	}
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+static void names_fill(struct names *names, struct name_slot *slot, const struct space *space,
+		       bool by_offset)
+{
+	const struct mapping *mapping = NULL;
+	struct symtab_entry entry;
+
+	if (!space || !space_lookup(space, slot->address, &entry, &mapping)) {
+		names_fill_unnamed(names, slot, mapping, by_offset);
+		return;
+	}
+	slot->quality = NAME_SYMBOL;
+	slot->frame = frames_intern(names->frames, slot->kind, entry.name, mapping->image->name,
+				    entry.start - mapping->bias);
+}
+
+uint32_t names_find(struct names *names, const struct space *space, uint64_t address,
+		    enum frame_kind kind, bool by_offset, enum name_quality *quality)
+{
+	uint64_t generation = space ? space_generation(space) : 0;
+	uint64_t hash = (address ^ kind ^ generation << 32) * 0x9e3779b97f4a7c15ULL >>
+			32; /* Fibonacci hashing */
+	struct name_slot *slot = &names->cache[hash % NAMES_CACHE_SLOTS];
+
+	if (!generation || slot->generation != generation || slot->address != address ||
+	    slot->kind != kind) {
+		slot->generation = generation;
+		slot->address = address;
+		slot->kind = kind;
+		names_fill(names, slot, space, by_offset);
+	}
+	*quality = slot->quality;
+	return slot->frame;
+}
+
+/* --- late names ------------------------------------------------------------------------------- */
+
+bool names_renew(struct names *names)
+{
+	bool renewed = false;
+
+	for (size_t i = 0; i < names->n_late; i++) {
+		struct late_name *late = &names->late[i];
+		struct symtab_entry entry;
+
+		if (late->now != late->frame || !late->image->symtab ||
+		    !symtab_lookup(late->image->symtab, late->address, &entry))
+			continue;
+		late->now = frames_intern(names->frames, FRAME_KIND_USERLAND, entry.name,
+					  late->image->name, entry.start);
+		renewed = true;
+	}
+	return renewed;
+}
+
+uint32_t names_now(void *context, uint32_t frame)
+{
+	const struct names *names = context;
+	size_t from = 0, to = names->n_late;
+
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+
+		if (names->late[middle].frame < frame)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from < names->n_late && names->late[from].frame == frame ? names->late[from].now
+									: frame;
+}
