@@ -219,7 +219,7 @@ void os_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns, str
 	task->kernel_thread = found->kernel_thread;
 	task->idle = found->idle;
 	if (found->mm)
-		task->user = processes_space(os->processes, found->mm, found->tgid, now_ns);
+		task->user = processes_space(os->processes, found, now_ns);
 }
 
 /* --- what to tell ----------------------------------------------------------------------------- */

@@ -163,15 +163,17 @@ static bool build_id_equal(const struct build_id *a, const struct build_id *b)
 
 static bool files_take_given(struct files *files, struct file_reading *reading)
 {
-	for (size_t i = 0; i < files->settings.n_images; i++) {
-		struct image *given = files->settings.images[i];
+	const struct symbols *symbols = files->settings.symbols;
+
+	for (size_t i = 0; symbols && i < symbols_count(symbols); i++) {
+		struct image *given = symbols_image(symbols, i);
 
 		if (!build_id_equal(&given->build_id, &reading->image->build_id))
 			continue;
 		image_unref(reading->image);
 		reading->image = image_ref(given);
 		reading->state = CODE_FILE_WHOLE;
-		files->counts.from_images++;
+		files->counts.from_symbols++;
 		return true;
 	}
 	return false;

@@ -54,10 +54,8 @@ struct code_file {
 };
 
 struct files_settings {
-	int root_fd; /* --root DIR, the caller's; -1: none */
-	/* -k: taken for a file of the guest with the same build-id; the caller's, outlive the files */
-	struct image *const *images;
-	size_t n_images;
+	int root_fd;                   /* --root DIR, the caller's; -1: none */
+	const struct symbols *symbols; /* of -k, the caller's: for files with the same build-id; NULL: none */
 };
 
 struct files_counts {
@@ -67,7 +65,7 @@ struct files_counts {
 	unsigned no_elf;      /* no program of this machine */
 	unsigned no_symbols;  /* stripped, and no -k or --root file has them */
 	/* since the start */
-	uint64_t from_root, from_images; /* readings that a file of --root or -k was better than */
+	uint64_t from_root, from_symbols; /* readings that a file of --root or -k was better than */
 	uint64_t reads, retries;
 	uint64_t bytes;         /* read from the guest */
 	uint64_t absent_pages;  /* asked for and never read by the guest, or dropped */

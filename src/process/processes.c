@@ -18,13 +18,24 @@
 
 #include "process/processes.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "process/process.h"
 
+#define PROCESSES_NOTES      4
+#define PROCESSES_NOTE_BYTES 96
+
 struct processes {
 	struct process_reader reader;
+	int root_fd, root_errno;
+	char notes[PROCESSES_NOTES][PROCESSES_NOTE_BYTES];
+	unsigned n_notes;
 	uint64_t mms[PROCESSES_MAX]; /* processes[i].mm: what is searched lies side by side */
 	struct process processes[PROCESSES_MAX];
 	uint64_t changes; /* files_changes() when all were looked through */
@@ -32,21 +43,26 @@ struct processes {
 };
 
 struct xtop_error *processes_create(const struct linux_guest *linux_guest,
-				    const struct files_settings *settings,
+				    const struct processes_settings *settings,
 				    struct processes **processesp)
 {
+	struct files_settings files_settings = { .symbols = settings->symbols };
 	struct processes *processes = calloc(1, sizeof(*processes));
 	struct xtop_error *error;
 
-	if (processes) {
-		processes->reader.linux_guest = linux_guest;
-		processes->reader.vmas = calloc(PROCESS_MAX_AREAS, sizeof(struct vma));
-	}
-	if (!processes || !processes->reader.vmas) {
-		free(processes);
+	if (!processes)
 		return error_create("out of memory for the guest's processes");
+	processes->root_fd = -1;
+	if (settings->root) {
+		processes->root_fd = open(settings->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		processes->root_errno = processes->root_fd < 0 ? errno : 0;
 	}
-	error = files_create(linux_guest, settings, &processes->reader.files);
+	files_settings.root_fd = processes->root_fd;
+	processes->reader.linux_guest = linux_guest;
+	processes->reader.vmas = calloc(PROCESS_MAX_AREAS, sizeof(struct vma));
+	error = processes->reader.vmas
+			? files_create(linux_guest, &files_settings, &processes->reader.files)
+			: error_create("out of memory for the guest's processes");
 	if (error) {
 		processes_destroy(processes);
 		return error;
@@ -70,6 +86,8 @@ void processes_destroy(struct processes *processes)
 			processes_drop(processes, &processes->processes[i]);
 	files_destroy(processes->reader.files);
 	free(processes->reader.vmas);
+	if (processes->root_fd >= 0)
+		close(processes->root_fd);
 	free(processes);
 }
 
@@ -295,4 +313,52 @@ void processes_poll(struct processes *processes, uint64_t now_ns)
 	for (size_t i = 0; i < PROCESSES_MAX; i++)
 		if (processes->mms[i] && processes->processes[i].changes != processes->changes)
 			process_fill_space(&processes->reader, &processes->processes[i]);
+}
+
+/* --- what to tell ----------------------------------------------------------------------------- */
+
+__attribute__((format(printf, 2, 3))) static void processes_add_note(struct processes *processes,
+								      const char *format, ...)
+{
+	va_list arguments;
+
+	if (processes->n_notes == PROCESSES_NOTES)
+		return;
+	va_start(arguments, format);
+	vsnprintf(processes->notes[processes->n_notes++], PROCESSES_NOTE_BYTES, format, arguments);
+	va_end(arguments);
+}
+
+static void processes_write_notes(struct processes *processes)
+{
+	struct processes_counts counts = processes_counts(processes);
+
+	processes->n_notes = 0;
+	if (processes->root_errno)
+		processes_add_note(processes, "--root is not used: %s",
+				   strerror(processes->root_errno));
+	if (counts.files.incomplete)
+		processes_add_note(processes,
+				   "%u program files are not in the guest's memory in whole: --root DIR "
+				   "has them",
+				   counts.files.incomplete);
+	if (counts.files.no_symbols)
+		processes_add_note(processes,
+				   "%u program files have no symbols (stripped): -k FILE, by build-id",
+				   counts.files.no_symbols);
+	if (counts.jit > counts.named_jit)
+		processes_add_note(processes,
+				   "compiled code of %u processes has no names: no /tmp/perf-PID.map",
+				   counts.jit - counts.named_jit);
+}
+
+const char *processes_note(struct processes *processes, const char *previous)
+{
+	unsigned next = 0;
+
+	if (!previous)
+		processes_write_notes(processes);
+	else
+		next = (unsigned)((size_t)(previous - processes->notes[0]) / PROCESSES_NOTE_BYTES) + 1;
+	return next < processes->n_notes ? processes->notes[next] : NULL;
 }

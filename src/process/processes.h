@@ -23,6 +23,11 @@
 
 struct processes;
 
+struct processes_settings {
+	const char *root;              /* --root DIR, or NULL */
+	const struct symbols *symbols; /* of -k, or NULL; lent */
+};
+
 struct processes_counts {
 	unsigned kept;
 	unsigned torn;        /* of these: areas changed while they were read, or were not there */
@@ -34,9 +39,12 @@ struct processes_counts {
 	struct files_counts files;
 };
 
-/* LINUX_GUEST, which has a layout, and what SETTINGS points to outlive the processes. */
+/*
+ * LINUX_GUEST, which has a layout, and the symbols outlive the processes. A directory that cannot be
+ * opened is no error but a note. Error: out of memory.
+ */
 struct xtop_error *processes_create(const struct linux_guest *linux_guest,
-				    const struct files_settings *settings,
+				    const struct processes_settings *settings,
 				    struct processes **processesp);
 void processes_destroy(struct processes *processes); /* NULL allowed */
 
@@ -55,5 +63,10 @@ bool processes_root(const struct processes *processes, uint64_t mm, struct memor
 /* Once in a while, several times a second: reads again what was missing. */
 void processes_poll(struct processes *processes, uint64_t now_ns);
 struct processes_counts processes_counts(const struct processes *processes);
+/*
+ * What is missing, why, and what would help: one short line each. PREVIOUS NULL: the first; NULL:
+ * no more. They last until it is asked for the first again.
+ */
+const char *processes_note(struct processes *processes, const char *previous);
 
 #endif
