@@ -158,28 +158,20 @@ static bool page_cache_folio_address(const struct linux_guest *linux_guest, uint
 	return linux_is_kernel(*address);
 }
 
-/* Where page INDEX of the file lies in the kernel's address space. */
-static bool page_cache_find(struct page_cache *cache, uint64_t index, uint64_t *address)
+/* Where page INDEX of the file lies in the kernel's address space. NULL, or the counter of why not. */
+static uint64_t *page_cache_find(struct page_cache *cache, uint64_t index, uint64_t *address)
 {
 	uint64_t entry;
 
-	if (!xarray_load(cache->linux_guest, cache->mapping, index, &entry)) {
-		cache->n_refused++;
-		return false;
-	}
-	if (entry & 1) {
-		cache->n_evicted++;
-		return false;
-	}
-	if (!entry || xarray_is_internal(entry)) {
-		cache->n_absent++;
-		return false;
-	}
-	if (!page_cache_folio_address(cache->linux_guest, entry, index, address)) {
-		cache->n_refused++;
-		return false;
-	}
-	return true;
+	if (!xarray_load(cache->linux_guest, cache->mapping, index, &entry))
+		return &cache->n_refused;
+	if (entry & 1)
+		return &cache->n_evicted;
+	if (!entry || xarray_is_internal(entry))
+		return &cache->n_absent;
+	if (!page_cache_folio_address(cache->linux_guest, entry, index, address))
+		return &cache->n_refused;
+	return NULL;
 }
 
 /* --- bytes ------------------------------------------------------------------------------------ */
@@ -188,12 +180,14 @@ static bool page_cache_find(struct page_cache *cache, uint64_t index, uint64_t *
 static size_t page_cache_run(struct page_cache *cache, uint64_t index, size_t max,
 			     uint64_t *address)
 {
-	uint64_t next;
+	uint64_t next, *missing = page_cache_find(cache, index, address);
 	size_t n = 1;
 
-	if (!page_cache_find(cache, index, address))
+	if (missing) {
+		++*missing;
 		return 0;
-	while (n < max && page_cache_find(cache, index + n, &next) &&
+	}
+	while (n < max && !page_cache_find(cache, index + n, &next) &&
 	       next == *address + n * GUEST_PAGE_SIZE)
 		n++;
 	return n;

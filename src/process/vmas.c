@@ -216,7 +216,8 @@ bool vmas_read_key(const struct linux_guest *linux_guest, uint64_t mm, struct vm
 	if (!vmas_read_root(linux_guest, mm, &read.root) ||
 	    !member_read_pointer(linux_guest, mm, MM_PGD, &read.pgd) ||
 	    !member_read_u64(linux_guest, mm, MM_TOTAL_VM, &read.total_vm) ||
-	    !member_read_u32(linux_guest, mm, MM_MAP_COUNT, &read.map_count))
+	    !member_read_u32(linux_guest, mm, MM_MAP_COUNT, &read.map_count) ||
+	    read.map_count > VMAS_MAX)
 		return false;
 	/* zeros where the kernel has none */
 	member_read_u32(linux_guest, mm, MM_LOCK_SEQ, &read.lock_seq);
@@ -224,7 +225,7 @@ bool vmas_read_key(const struct linux_guest *linux_guest, uint64_t mm, struct vm
 	member_read_u64(linux_guest, mm, MM_START_STACK, &read.start_stack);
 	member_read_u64(linux_guest, mm, MM_VDSO, &read.vdso);
 	*key = read;
-	return read.map_count <= VMAS_MAX;
+	return true;
 }
 
 bool vmas_same(const struct vmas_key *a, const struct vmas_key *b)

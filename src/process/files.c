@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Files of the guest as images. Resolver's thread.
+ *
+ * Where the bytes come from, in this order:
+ *
+ *   the guest's page cache, or a process's mapping     file_bytes.c
+ *   a file of -k, if its build-id is the same          whoever gives one wants it used
+ *   the same path below --root                         if the guest's is not whole; the build-ids
+ *                                                      are equal, or one is not known and the
+ *                                                      sizes are equal
+ *
+ * A file of which bytes were missing is read again when it is asked for and its time has come:
+ * after 1 s, 2 s, 4 s .. 60 s. What is read then replaces what was there if more could be read. A
+ * struct image that spaces have is never changed, another takes its place.
+ *
+ * Files that no process maps are kept, as the next process may start the same program, until their
+ * place or their bytes are needed for others.
+ */
+#include "config.h"
+
+#include "process/files.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "os/member.h"
+#include "process/path.h"
+#include "process/root_files.h"
+#include "xtop/cleanup.h"
+
+struct files {
+	const struct linux_guest *linux_guest;
+	struct files_settings settings;
+	uint64_t clock, changes;
+	uint64_t held_bytes; /* the sum of got_bytes */
+	struct files_counts counts;
+	struct code_file files[FILES_MAX]; /* image NULL: free */
+	struct path_name path;             /* of the file that is read */
+};
+
+struct xtop_error *files_create(const struct linux_guest *linux_guest,
+				const struct files_settings *settings, struct files **filesp)
+{
+	struct files *files = calloc(1, sizeof(*files));
+
+	if (!files)
+		return error_create("out of memory for the guest's files");
+	files->linux_guest = linux_guest;
+	files->settings = *settings;
+	*filesp = files;
+	return NULL;
+}
+
+void files_destroy(struct files *files)
+{
+	if (!files)
+		return;
+	for (size_t i = 0; i < FILES_MAX; i++)
+		image_unref(files->files[i].image);
+	free(files);
+}
+
+uint64_t files_changes(const struct files *files)
+{
+	return files->changes;
+}
+
+struct files_counts files_counts(const struct files *files)
+{
+	struct files_counts counts = files->counts;
+
+	for (size_t i = 0; i < FILES_MAX; i++) {
+		const struct code_file *file = &files->files[i];
+
+		if (!file->image)
+			continue;
+		counts.kept++;
+		counts.incomplete += file->state == CODE_FILE_INCOMPLETE;
+		counts.no_elf += file->state == CODE_FILE_NO_ELF;
+		counts.no_symbols += file->state == CODE_FILE_WHOLE && !file->image->symtab;
+	}
+	return counts;
+}
+
+bool files_identify(const struct linux_guest *linux_guest, uint64_t file,
+		    struct file_source *source)
+{
+	struct file_identity identity = { 0 };
+	uint64_t inode;
+
+	if (!member_read_pointer(linux_guest, file, FILE_INODE, &inode) ||
+	    !member_read_pointer(linux_guest, inode, INODE_SB, &identity.super_block) ||
+	    !member_read_u64(linux_guest, inode, INODE_INO, &identity.inode_number) ||
+	    !member_read_u64(linux_guest, inode, INODE_SIZE, &identity.size_bytes))
+		return false;
+	/* zeros where the kernel has none */
+	member_read_u64(linux_guest, inode, INODE_MTIME_SEC, &identity.mtime_sec);
+	member_read_u32(linux_guest, inode, INODE_MTIME_NSEC, &identity.mtime_nsec);
+	member_read_u32(linux_guest, inode, INODE_GENERATION, &identity.generation);
+	source->identity = identity;
+	source->inode = inode;
+	source->file = file;
+	return true;
+}
+
+static bool files_same(const struct file_identity *a, const struct file_identity *b)
+{
+	return a->super_block == b->super_block && a->inode_number == b->inode_number &&
+	       a->size_bytes == b->size_bytes && a->mtime_sec == b->mtime_sec &&
+	       a->mtime_nsec == b->mtime_nsec && a->generation == b->generation;
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+/* What one reading of a file yields. */
+struct file_reading {
+	struct image *image; /* NULL: out of memory */
+	struct loads loads;
+	enum code_file_state state;
+	uint64_t got_bytes;
+	bool exhausted;
+};
+
+/* The last component; what has no path: what it is. */
+static const char *files_name(struct files *files, const struct file_source *source, bool *no_path)
+{
+	const char *slash;
+
+	*no_path = false;
+	if (!source->file)
+		return "[vdso]";
+	if (!path_of_file(files->linux_guest, source->file, &files->path)) {
+		*no_path = true;
+		return "[file]";
+	}
+	slash = strrchr(files->path.path, '/');
+	return slash && slash[1] ? slash + 1 : files->path.path;
+}
+
+/* What is no ELF at all has a name only. */
+static void files_read_bytes(const struct bytes *bytes, const char *name,
+			     struct file_reading *reading)
+{
+	enum loads_result result = loads_read(bytes, &reading->loads);
+	struct xtop_error *error = image_create(name, &reading->image);
+
+	reading->state = result == LOADS_NO_ELF ? CODE_FILE_NO_ELF : CODE_FILE_INCOMPLETE;
+	if (!error && result == LOADS_READ) {
+		error = image_read_elf(reading->image, bytes);
+		/* what was no ELF is incomplete bytes now: loads_read() has seen its header */
+		if (!error && !reading->image->incomplete)
+			reading->state = CODE_FILE_WHOLE;
+	}
+	error_destroy(error);
+}
+
+static bool build_id_equal(const struct build_id *a, const struct build_id *b)
+{
+	return a->size_bytes && a->size_bytes == b->size_bytes &&
+	       memcmp(a->bytes, b->bytes, a->size_bytes) == 0;
+}
+
+static bool files_take_given(struct files *files, struct file_reading *reading)
+{
+	const struct symbols *symbols = files->settings.symbols;
+
+	for (size_t i = 0; symbols && i < symbols_count(symbols); i++) {
+		struct image *given = symbols_image(symbols, i);
+
+		if (!build_id_equal(&given->build_id, &reading->image->build_id))
+			continue;
+		image_unref(reading->image);
+		reading->image = image_ref(given);
+		reading->state = CODE_FILE_WHOLE;
+		files->counts.from_symbols++;
+		return true;
+	}
+	return false;
+}
+
+/* Whether the file below --root is the one that the guest has. */
+static bool files_is_same_file(const struct files *files, const struct file_source *source,
+			       const struct file_reading *reading, const struct image *other,
+			       uint64_t size_bytes)
+{
+	if (reading->image->build_id.size_bytes && other->build_id.size_bytes)
+		return build_id_equal(&reading->image->build_id, &other->build_id);
+	return !files->path.deleted && source->identity.size_bytes == size_bytes;
+}
+
+static void files_take_root(struct files *files, const struct file_source *source, const char *name,
+			    struct file_reading *reading)
+{
+	_cleanup_(root_file_close) struct root_file file = { .fd = -1 };
+	struct file_reading other = { 0 };
+	struct bytes bytes;
+
+	if (!source->file ||
+	    !root_file_open(files->settings.root_fd, files->path.path, &file))
+		return;
+	bytes = root_file_bytes(&file);
+	files_read_bytes(&bytes, name, &other);
+	if (!other.image || other.state != CODE_FILE_WHOLE ||
+	    !files_is_same_file(files, source, reading, other.image, file.size_bytes)) {
+		image_unref(other.image);
+		return;
+	}
+	image_unref(reading->image);
+	reading->image = other.image;
+	reading->loads = other.loads;
+	reading->state = CODE_FILE_WHOLE;
+	files->counts.from_root++;
+}
+
+static void files_read_guest(struct files *files, struct file_source *source, const char *name,
+			     struct file_reading *reading)
+{
+	struct page_cache cache = { 0 };
+	struct bytes bytes;
+
+	source->bytes.linux_guest = files->linux_guest;
+	source->bytes.left_bytes = FILE_MAX_READ_BYTES;
+	if (source->inode && page_cache_init(&cache, files->linux_guest, source->inode))
+		source->bytes.cache = &cache;
+	bytes = file_bytes(&source->bytes, source->identity.size_bytes);
+	files_read_bytes(&bytes, name, reading);
+	source->bytes.cache = NULL;
+	reading->got_bytes = source->bytes.got_bytes;
+	reading->exhausted = source->bytes.exhausted;
+	files->counts.bytes += reading->got_bytes;
+	files->counts.absent_pages += cache.n_absent;
+	files->counts.evicted_pages += cache.n_evicted;
+}
+
+static void files_read(struct files *files, struct file_source *source,
+		       struct file_reading *reading, bool *no_path)
+{
+	const char *name = files_name(files, source, no_path);
+
+	*reading = (struct file_reading){ 0 };
+	files->counts.reads++;
+	files_read_guest(files, source, name, reading);
+	if (!reading->image || reading->state == CODE_FILE_NO_ELF ||
+	    files_take_given(files, reading))
+		return;
+	if (reading->state == CODE_FILE_INCOMPLETE && !*no_path)
+		files_take_root(files, source, name, reading);
+	if (reading->state == CODE_FILE_INCOMPLETE && reading->exhausted)
+		reading->state = CODE_FILE_NO_ELF; /* trying again would yield the same */
+}
+
+/* --- keeping ---------------------------------------------------------------------------------- */
+
+static void files_schedule(struct code_file *file, uint64_t now_ns)
+{
+	if (file->state != CODE_FILE_INCOMPLETE) {
+		file->due_ns = UINT64_MAX;
+		return;
+	}
+	file->retry_ns = file->retry_ns ? 2 * file->retry_ns : FILE_RETRY_NS;
+	if (file->retry_ns > FILE_MAX_RETRY_NS)
+		file->retry_ns = FILE_MAX_RETRY_NS;
+	file->due_ns = now_ns + file->retry_ns;
+}
+
+static void files_take(struct files *files, struct code_file *file,
+		       const struct file_reading *reading)
+{
+	image_unref(file->image);
+	file->image = reading->image;
+	file->loads = reading->loads;
+	file->state = reading->state;
+	files->held_bytes += reading->got_bytes - file->got_bytes;
+	file->got_bytes = reading->got_bytes;
+}
+
+static void files_retry(struct files *files, struct code_file *file, struct file_source *source,
+			uint64_t now_ns)
+{
+	struct file_reading reading;
+
+	files->counts.retries++;
+	files_read(files, source, &reading, &file->no_path);
+	if (reading.image &&
+	    (reading.state != CODE_FILE_INCOMPLETE || reading.got_bytes > file->got_bytes)) {
+		files_take(files, file, &reading);
+		files->changes++;
+	} else {
+		image_unref(reading.image);
+	}
+	files_schedule(file, now_ns);
+}
+
+static void files_drop(struct files *files, struct code_file *file)
+{
+	files->held_bytes -= file->got_bytes;
+	image_unref(file->image);
+	*file = (struct code_file){ 0 };
+}
+
+/* The one of those without users that was used last. NULL: all are in use. */
+static struct code_file *files_unused(struct files *files)
+{
+	struct code_file *oldest = NULL;
+
+	for (size_t i = 0; i < FILES_MAX; i++) {
+		struct code_file *file = &files->files[i];
+
+		if (file->image && !file->n_users && (!oldest || file->used < oldest->used))
+			oldest = file;
+	}
+	return oldest;
+}
+
+static struct code_file *files_find(struct files *files, const struct file_identity *identity)
+{
+	for (size_t i = 0; i < FILES_MAX; i++)
+		if (files->files[i].image && files_same(&files->files[i].identity, identity))
+			return &files->files[i];
+	return NULL;
+}
+
+static struct code_file *files_place(struct files *files)
+{
+	struct code_file *unused;
+
+	while (files->held_bytes >= FILES_MAX_BYTES) {
+		unused = files_unused(files);
+		if (!unused)
+			return NULL;
+		files_drop(files, unused);
+	}
+	for (size_t i = 0; i < FILES_MAX; i++)
+		if (!files->files[i].image)
+			return &files->files[i];
+	unused = files_unused(files);
+	if (unused)
+		files_drop(files, unused);
+	return unused;
+}
+
+static struct code_file *files_add(struct files *files, struct file_source *source, uint64_t now_ns)
+{
+	struct code_file *file = files_place(files);
+	struct file_reading reading;
+
+	if (!file) {
+		files->counts.no_room++;
+		return NULL;
+	}
+	files_read(files, source, &reading, &file->no_path);
+	if (!reading.image)
+		return NULL;
+	file->identity = source->identity;
+	files_take(files, file, &reading);
+	files_schedule(file, now_ns);
+	return file;
+}
+
+struct code_file *files_get(struct files *files, struct file_source *source, uint64_t now_ns)
+{
+	struct code_file *file = files_find(files, &source->identity);
+
+	if (!file)
+		file = files_add(files, source, now_ns);
+	else if (now_ns >= file->due_ns)
+		files_retry(files, file, source, now_ns);
+	if (!file)
+		return NULL;
+	file->n_users++;
+	file->used = ++files->clock;
+	return file;
+}
+
+void files_put(struct files *files, struct code_file *file)
+{
+	(void)files;
+	file->n_users--;
+}

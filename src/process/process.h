@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One process's code: what it has mapped, turned into a space. Used by processes.c alone, which says
+ * when. Resolver's thread.
+ */
+#ifndef XTOP_PROCESS_PROCESS_H
+#define XTOP_PROCESS_PROCESS_H
+
+#include "os/tasks.h"
+#include "process/files.h"
+#include "process/vmas.h"
+
+#define PROCESS_MAX_AREAS 8192 /* of a process that have code, or parts of files with code */
+
+struct process_area {
+	struct vma vma;
+	struct code_file *file; /* NULL: not a file's; a reference */
+	bool code;              /* of a file or vDSO; else compiled by the process */
+};
+
+/* Names from /tmp/perf-PID.map. */
+struct process_jit {
+	struct image *image; /* NULL: no names */
+	struct file_identity identity;
+	uint64_t due_ns, retry_ns;
+};
+
+struct process {
+	uint64_t mm; /* 0: free */
+	uint32_t tgid;
+	struct vmas_key key;
+	struct memory_root root;
+	struct process_area *areas; /* with code */
+	size_t n_areas;
+	struct space *space;
+	struct mapping *mappings; /* that the space has */
+	size_t n_mappings;
+	struct process_jit jit;
+	bool torn;                /* the areas changed while they were read, or one was not there */
+	bool has_jit;
+	uint64_t changes;         /* files_changes() when the space was filled */
+	/* processes.c's */
+	uint64_t checked_ns, walked_ns, used_ns, due_ns, retry_ns;
+};
+
+/* What reading needs besides the process; one for all. */
+struct process_reader {
+	const struct linux_guest *linux_guest;
+	struct files *files;
+	struct vma *vmas; /* PROCESS_MAX_AREAS */
+	size_t n_vmas, n_visited;
+	uint64_t left_out; /* areas beyond the limit, since the start */
+};
+
+/* Empty, but for its space. */
+struct xtop_error *process_init(struct process *process);
+void process_deinit(struct process_reader *reader, struct process *process);
+/*
+ * Walks the areas, process->key was just read. Reads files that are new, or whose time has come.
+ * False: out of memory; what was there stays.
+ */
+bool process_read_areas(struct process_reader *reader, struct process *process, uint64_t now_ns);
+/* Looks for names of compiled code, if there is such code and it is time. TASK is one of its. */
+void process_read_jit(struct process_reader *reader, struct process *process,
+		      const struct task *task, uint64_t now_ns);
+/* Makes the space what areas and images are now. Its generation rises if that is a change. */
+void process_fill_space(struct process_reader *reader, struct process *process);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The spaces of the guest's processes: which code lies where, for the samples that ran it. Made when
+ * a process is first asked for, checked when it is asked for again, bounded. Resolver's thread.
+ *
+ *   task (os/tasks.c) ─► processes_space() ─► struct space: images with names and unwind tables
+ */
+#ifndef XTOP_PROCESS_PROCESSES_H
+#define XTOP_PROCESS_PROCESSES_H
+
+#include "os/linux.h"
+#include "os/tasks.h"
+#include "process/files.h"
+#include "xtop/error.h"
+#include "xtop/image.h"
+
+#define PROCESSES_MAX        1024          /* kept; the one unused for longest makes room */
+#define PROCESSES_FRESH_NS   10000000ULL   /* a process checked so lately is not checked again */
+#define PROCESSES_WALK_NS    1000000000ULL /* areas are read that often where changes go unseen */
+#define PROCESSES_RETRY_NS   100000000ULL  /* areas that changed while they were read */
+#define PROCESSES_IDLE_NS    60000000000ULL /* nothing is retried for one not asked for so long */
+#define PROCESSES_POLL_READS 4             /* of processes, in one poll */
+
+struct processes;
+
+struct processes_settings {
+	const char *root;              /* --root DIR, or NULL */
+	const struct symbols *symbols; /* of -k, or NULL; lent */
+};
+
+struct processes_counts {
+	unsigned kept;
+	unsigned torn;        /* of these: areas changed while they were read, or were not there */
+	unsigned jit, named_jit; /* with code of a compiler; with names for it */
+	uint64_t asked, checks, walks, retries;
+	uint64_t unreadable;  /* an mm_struct that is not there, or none */
+	uint64_t evicted;
+	uint64_t left_out;    /* areas beyond PROCESS_MAX_AREAS */
+	struct files_counts files;
+};
+
+/*
+ * LINUX_GUEST, which has a layout, and the symbols outlive the processes. A directory that cannot be
+ * opened is no error but a note. Error: out of memory.
+ */
+struct xtop_error *processes_create(const struct linux_guest *linux_guest,
+				    const struct processes_settings *settings,
+				    struct processes **processesp);
+void processes_destroy(struct processes *processes); /* NULL allowed */
+
+/*
+ * NULL: a kernel thread, or it cannot be read. Holds until the next call of processes_space() or
+ * processes_poll(). Calls memory_refresh() when it finds that the process changed.
+ */
+const struct space *processes_space(struct processes *processes, const struct task *task,
+				    uint64_t now_ns);
+/*
+ * The page tables of the process that processes_space() was asked for, by its mm. False: not kept. A
+ * sample whose CR3 (without its low bits; KPTI: without bit 12 too) is another was taken before an
+ * exec().
+ */
+bool processes_root(const struct processes *processes, uint64_t mm, struct memory_root *root);
+/* Once in a while, several times a second: reads again what was missing. */
+void processes_poll(struct processes *processes, uint64_t now_ns);
+struct processes_counts processes_counts(const struct processes *processes);
+/*
+ * What is missing, why, and what would help: one short line each. PREVIOUS NULL: the first; NULL:
+ * no more. They last until it is asked for the first again.
+ */
+const char *processes_note(struct processes *processes, const char *previous);
+
+#endif
