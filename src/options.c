@@ -46,7 +46,7 @@ struct option_spec {
 	const char *allowed; /* for errors */
 };
 
-enum { KEY_BUDGET = 256, KEY_HALF_LIFE, KEY_FORMAT, KEY_PACED, KEY_STATS, KEY_ADDRESSES };
+enum { KEY_BUDGET = 256, KEY_HALF_LIFE, KEY_FORMAT, KEY_PACED, KEY_STATS, KEY_ADDRESSES, KEY_ROOT };
 
 #define AT(field) offsetof(struct options, field)
 
@@ -55,6 +55,7 @@ static const struct option_spec option_specs[] = {
 	{ "freq", 'F', OPTION_NUMBER, AT(freq_hz), RATE_MIN_HZ, RATE_MAX_HZ,
 	  "1 to 20000 samples per second" },
 	{ "symbols", 'k', OPTION_LIST, AT(symbols), 0, 0, "a file" },
+	{ "root", KEY_ROOT, OPTION_STRING, AT(root), 0, 0, "a directory" },
 	{ "unwind", 'u', OPTION_UNWIND, AT(unwind), 0, 0, "auto, fp, orc or dwarf" },
 	{ "budget", KEY_BUDGET, OPTION_NUMBER, AT(budget), BUDGET_MIN_PERCENT, 100,
 	  "more than 0, at most 100 percent" },
@@ -93,6 +94,8 @@ const char *options_help(void)
 	       "  -F, --freq=HZ         samples per second, 1 to 20000 (default 99)\n"
 	       "  -k, --symbols=FILE    names: an ELF file, or the text of nm, System.map or\n"
 	       "                        /proc/kallsyms; may be repeated\n"
+	       "      --root=DIR        a copy or mount of a Linux guest's root file system,\n"
+	       "                        for names of files that are not in its memory\n"
 	       "  -u, --unwind=HOW      auto (default), fp, orc or dwarf\n"
 	       "      --budget=PERCENT  most of the guest's time to take (default 1)\n"
 	       "  -i, --interval=SECS   time between refreshes (default 1, in batch mode 2)\n"

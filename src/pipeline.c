@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "xtop/cleanup.h"
+#include "xtop/os.h"
 #include "xtop/memory.h"
 #include "xtop/replay.h"
 #include "xtop/resolver.h"
@@ -26,6 +27,8 @@ struct pipeline {
 	struct guest_info guest;
 	struct memory *memory; /* the guest's; NULL: a recording */
 	struct symbols *symbols;
+	struct kernel_cache *cache;
+	struct os *os;
 	struct recording *recording; /* NULL: live */
 	struct ring *ring;
 	struct control *control;
@@ -172,6 +175,39 @@ static struct xtop_error *pipeline_create_shared(struct pipeline *pipeline)
 	return error;
 }
 
+/* What was found of a kernel is kept there for the next time; without a place it is not. */
+static void pipeline_open_cache(struct pipeline *pipeline)
+{
+	const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	_cleanup_free_ char *path = NULL;
+
+	if (asprintf(&path, "%s%s/xtop",
+		     base && *base == '/' ? base
+		     : home               ? home
+					  : "",
+		     base && *base == '/' ? "" : "/.cache") < 0)
+		path = NULL;
+	else if (*path == '/')
+		pipeline->cache = kernel_cache_open(path);
+}
+
+static struct xtop_error *pipeline_create_os(struct pipeline *pipeline)
+{
+	struct os_settings settings = {
+		.type = pipeline->guest.type,
+		.control = pipeline->control,
+		.symbols = pipeline->symbols,
+		.root = pipeline->options->root,
+	};
+
+	if (pipeline->recording)
+		return NULL;
+	pipeline_open_cache(pipeline);
+	settings.memory = pipeline->memory;
+	settings.cache = pipeline->cache;
+	return os_create(&settings, &pipeline->os);
+}
+
 static struct xtop_error *pipeline_create_resolver(struct pipeline *pipeline)
 {
 	const struct resolver_settings settings = {
@@ -179,6 +215,7 @@ static struct xtop_error *pipeline_create_resolver(struct pipeline *pipeline)
 		.control = pipeline->control,
 		.slot = pipeline->slot,
 		.symbols = pipeline->symbols,
+		.os = pipeline->os,
 		.how = pipeline->options->unwind,
 		.writer = pipeline->writer,
 		.n_vcpus = pipeline->guest.n_vcpus,
@@ -287,8 +324,8 @@ struct xtop_error *pipeline_create(const struct options *options, const char *do
 struct xtop_error *pipeline_start(struct pipeline *pipeline)
 {
 	static struct xtop_error *(*const steps[])(struct pipeline * pipeline) = {
-		pipeline_create_writer, pipeline_create_shared, pipeline_create_resolver,
-		pipeline_start_guard,   pipeline_start_threads,
+		pipeline_create_writer,   pipeline_create_shared, pipeline_create_os,
+		pipeline_create_resolver, pipeline_start_guard,   pipeline_start_threads,
 	};
 	struct xtop_error *error = NULL;
 
@@ -326,6 +363,8 @@ void pipeline_destroy(struct pipeline *pipeline)
 		return;
 	snapshot_slot_destroy(pipeline->slot);
 	resolver_destroy(pipeline->resolver);
+	os_destroy(pipeline->os);
+	kernel_cache_close(pipeline->cache);
 	ring_destroy(pipeline->ring);
 	control_destroy(pipeline->control);
 	recording_destroy(pipeline->recording);

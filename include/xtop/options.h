@@ -23,6 +23,7 @@ struct options {
 	const char **domains;        /* names, domids or UUIDs */
 	size_t n_symbols;
 	const char **symbols;        /* paths */
+	const char *root;            /* --root: a copy or mount of the guest's root file system; NULL: none */
 	enum unwind_how unwind;
 	double freq_hz;              /* RATE_MIN_HZ .. RATE_MAX_HZ; default 99 */
 	double budget;               /* share of the guest's time, 0..1; default 0.01 */

@@ -52,6 +52,20 @@ struct os_description {
 	char notes[OS_NOTES][OS_NOTE_BYTES]; /* what is missing and what would help; "" none */
 };
 
+/* --- os/kernel_cache.c: kernels met before ---------------------------------------------------- */
+
+struct kernel_cache;
+
+/*
+ * Main's thread, at start. Opens the slots in DIRECTORY, which is made if its parent is there; only
+ * files of our own that nobody else can write are taken. NULL: there is no such place; then nothing
+ * is kept.
+ */
+struct kernel_cache *kernel_cache_open(const char *directory);
+void kernel_cache_close(struct kernel_cache *cache); /* NULL allowed */
+
+/* --- os.c ------------------------------------------------------------------------------------- */
+
 struct os;
 
 struct xtop_error *os_create(const struct os_settings *settings, struct os **osp);

@@ -4,24 +4,16 @@
  * whatever domain and wherever randomisation puts it. A handful of slots, each a file that is opened
  * at start, so that the resolver needs no right to open anything later.
  *
- * Resolver's thread, but for kernel_cache_open(). The files are checked as if somebody else had
+ * Opened and closed by xtop/os.h's functions; the rest is for the resolver's thread. The files are checked as if somebody else had
  * written them; one that does not fit is no error, it is written anew.
  */
 #ifndef XTOP_OS_KERNEL_CACHE_H
 #define XTOP_OS_KERNEL_CACHE_H
 
 #include "os/linux_attach.h"
+#include "xtop/os.h"
 
 #define KERNEL_CACHE_SLOTS 8
-
-struct kernel_cache;
-
-/*
- * Opens the slots in DIRECTORY, which is made if its parent is there; only files of our own that
- * nobody else can write are taken. NULL: there is no such place; then nothing is kept.
- */
-struct kernel_cache *kernel_cache_open(const char *directory);
-void kernel_cache_close(struct kernel_cache *cache); /* NULL allowed */
 
 /*
  * Fills KERNEL, whose guest's memory and root are set and whose image is new, when one of the slots
