@@ -9,15 +9,6 @@
 
 #include "unwind/cfi_table.h"
 
-static const enum unwind_register kept_registers[N_CFI_KEPT] = {
-	[KEPT_RETURN] = REG_RIP, [KEPT_RBX] = REG_RBX, [KEPT_RBP] = REG_RBP, [KEPT_R12] = REG_R12,
-	[KEPT_R13] = REG_R13,    [KEPT_R14] = REG_R14, [KEPT_R15] = REG_R15,
-};
-
-#define KEPT_MASK                                                                                  \
-	(1U << REG_RIP | 1U << REG_RSP | 1U << REG_RBX | 1U << REG_RBP | 1U << REG_R12 |           \
-	 1U << REG_R13 | 1U << REG_R14 | 1U << REG_R15)
-
 /* STEP_CALLER: *cfap is there. */
 static enum unwind_step cfi_find_cfa(const struct cfi_rule *rule, struct cursor *cursor,
 				     uint64_t *cfap)
@@ -43,28 +34,21 @@ static enum unwind_step cfi_find_cfa(const struct cfi_rule *rule, struct cursor 
 
 static enum unwind_step cfi_apply(const struct cfi_rule *rule, struct cursor *cursor)
 {
-	uint64_t words[CFI_RULE_WORDS], cfa;
+	uint64_t words[CFI_RULE_WORDS + N_CFI_KEPT], cfa;
 	enum unwind_step step = cfi_find_cfa(rule, cursor, &cfa);
-	uint32_t known = cursor->known & KEPT_MASK;
 
 	if (step != STEP_CALLER)
 		return step;
 	if (!cursor_read(cursor, cfa + 8 * (int64_t)rule->low, words, rule->n_words))
 		return STEP_CUT;
-	if (!words[rule->slot[KEPT_RETURN] - 1]) /* start-up code pushed a zero */
+	if (!words[rule->slot[KEPT_RETURN]]) /* start-up code pushed a zero */
 		return STEP_OUTERMOST;
-	for (unsigned i = 0; i < N_CFI_KEPT; i++) {
-		uint32_t bit = 1U << kept_registers[i];
-
-		if (rule->slot[i] == SLOT_LOST) {
-			known &= ~bit;
-		} else if (rule->slot[i] != SLOT_SAME) {
-			cursor->regs[kept_registers[i]] = words[rule->slot[i] - 1];
-			known |= bit;
-		}
-	}
+	for (unsigned i = 0; i < N_CFI_KEPT; i++)
+		words[CFI_RULE_WORDS + i] = cursor->regs[cfi_kept_registers[i]];
+	for (unsigned i = 0; i < N_CFI_KEPT; i++)
+		cursor->regs[cfi_kept_registers[i]] = words[rule->slot[i]];
 	cursor->regs[REG_RSP] = cfa;
-	cursor->known = known;
+	cursor->known = (cursor->known & rule->kept) | rule->saved;
 	cursor->interrupted = rule->signal;
 	return STEP_CALLER;
 }

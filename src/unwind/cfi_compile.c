@@ -133,19 +133,22 @@ static bool cfi_rule_of_state(const struct cfi_state *state, bool signal, struct
 	    !cfi_rule_of_words(state, rule))
 		return false;
 	rule->signal = signal;
+	rule->kept = CFI_KEPT_MASK;
 	for (unsigned i = 0; i < N_CFI_KEPT; i++) {
 		const struct cfi_place *place = &state->registers[kept_numbers[i]];
+		uint32_t bit = 1U << cfi_kept_registers[i];
 
+		rule->slot[i] = CFI_RULE_WORDS + i;
 		switch (place->where) {
 		case WHERE_UNSAID:
 		case WHERE_SAME:
-			rule->slot[i] = SLOT_SAME;
 			break;
 		case WHERE_UNDEFINED:
-			rule->slot[i] = SLOT_LOST;
+			rule->kept &= ~bit;
 			break;
 		case WHERE_OFFSET:
-			rule->slot[i] = SLOT(place->value / 8 - rule->low);
+			rule->slot[i] = place->value / 8 - rule->low;
+			rule->saved |= bit;
 			break;
 		default:
 			return false;
@@ -190,10 +193,11 @@ static void cfi_builder_deinit(struct cfi_builder *builder)
 
 static unsigned cfi_hash(const struct cfi_rule *rule)
 {
-	uint64_t halves[2];
+	uint64_t parts[sizeof(*rule) / sizeof(uint64_t)];
 
-	memcpy(halves, rule, sizeof(halves));
-	return ((halves[0] ^ halves[1] * 31) * 0x9e3779b97f4a7c15ULL) >> (64 - HASH_BITS);
+	memcpy(parts, rule, sizeof(parts));
+	return ((parts[0] ^ parts[1] * 31 ^ parts[2] * 961) * 0x9e3779b97f4a7c15ULL) >>
+	       (64 - HASH_BITS);
 }
 
 static bool cfi_grow_rules(struct cfi_builder *builder)

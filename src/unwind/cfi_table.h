@@ -17,6 +17,14 @@ enum cfi_kept {
 	N_CFI_KEPT
 };
 
+static const uint8_t cfi_kept_registers[N_CFI_KEPT] = {
+	[KEPT_RETURN] = REG_RIP, [KEPT_RBX] = REG_RBX, [KEPT_RBP] = REG_RBP, [KEPT_R12] = REG_R12,
+	[KEPT_R13] = REG_R13,	 [KEPT_R14] = REG_R14, [KEPT_R15] = REG_R15,
+};
+#define CFI_KEPT_MASK                                                                             \
+	(1U << REG_RIP | 1U << REG_RSP | 1U << REG_RBX | 1U << REG_RBP | 1U << REG_R12 |          \
+	 1U << REG_R13 | 1U << REG_R14 | 1U << REG_R15)
+
 enum cfi_rule_kind {
 	RULE_NONE,      /* nothing is known of the code there; rule 0 */
 	RULE_CFA,       /* CFA = register + offset */
@@ -26,22 +34,24 @@ enum cfi_rule_kind {
 	RULE_ASK,       /* libunwind */
 };
 
-#define CFI_RULE_WORDS  32   /* read at once, at most: the frame's saved registers and what is between */
-#define SLOT_SAME       0    /* the register is as it was */
-#define SLOT_LOST       0xff /* it has no value any more */
-#define SLOT(i)         ((uint8_t)(1 + (i))) /* it is word I of those read */
+#define CFI_RULE_WORDS 32 /* read at once, at most: the saved registers and what is between them */
 
-/* The n_words at CFA + 8 * low hold all that was saved. */
+/*
+ * The n_words at CFA + 8 * low hold all that was saved. slot[i]: which of them is register i, or
+ * CFI_RULE_WORDS + i: it is as it was. A step then moves all of them without asking which.
+ */
 struct cfi_rule {
 	uint8_t kind;
 	uint8_t reg; /* enum unwind_register, of the CFA */
 	bool signal;
-	uint8_t n_words;
 	int8_t low;
+	uint8_t n_words;
 	uint8_t slot[N_CFI_KEPT];
+	uint32_t saved; /* bit enum unwind_register: has a slot */
+	uint32_t kept;  /* has not been said to be undefined */
 	int32_t offset;
 };
-_Static_assert(sizeof(struct cfi_rule) == 16, "rules are compared as bytes");
+_Static_assert(sizeof(struct cfi_rule) == 24, "rules are compared as bytes");
 
 #define CFI_MAX_RULES 65536
 

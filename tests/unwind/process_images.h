@@ -72,9 +72,13 @@ static inline void process_images_deinit(struct process_images *process)
 static inline const struct process_image *process_find(const struct process_images *process,
 						       uint64_t address)
 {
+	static const struct process_image *last; /* one thread; images do not change */
+
+	if (last && address - last->start < last->end - last->start)
+		return last;
 	for (size_t i = 0; i < process->n; i++)
 		if (address >= process->images[i].start && address < process->images[i].end)
-			return &process->images[i];
+			return last = &process->images[i];
 	return NULL;
 }
 

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Compiled CFI against libunwind over the same recorded stacks, side by side: nanoseconds a frame of
+ *
+ *   cfi_step()    and libunwind only for the rows it is asked for
+ *   unw_step()    libunwind as it is usually used: one address space over all images, .eh_frame_hdr
+ *                 read in place, cache on, one unw_init_remote() a stack
+ *   dwarf_step()  our wrapper for single frames, for all of them
+ *
+ * and what it costs to compile the tables of libc, of xtop and of a vmlinux:
+ *
+ *   bench_unwind_cfi [FILE...]
+ */
+#include "config.h"
+
+/* As in src/unwind/dwarf.c; then on with GNU's, which <link.h> needs. */
+#undef _GNU_SOURCE
+#define _DEFAULT_SOURCE 1
+
+#include <libunwind.h>
+
+#undef _FEATURES_H
+#define _GNU_SOURCE 1
+#include <features.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "../unwind/process_images.h"
+#include "../unwind/stacks.h"
+#include "unwind/cfi_table.h"
+
+extern int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t space, unw_word_t ip,
+					      unw_dyn_info_t *table, unw_proc_info_t *info,
+					      int need_unwind_info, void *argument);
+
+static double now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1e9 + now.tv_nsec;
+}
+
+/* --- the work that is recorded ---------------------------------------------------------------- */
+
+static volatile unsigned sink;
+
+static int compare(const void *left, const void *right)
+{
+	char text[64];
+
+	sink += snprintf(text, sizeof(text), "%d", *(const int *)left);
+	return *(const int *)left - *(const int *)right;
+}
+
+__attribute__((noinline)) static unsigned recurse(unsigned depth)
+{
+	int numbers[] = { 5, 3, 9, 1 };
+	unsigned more;
+
+	if (!depth) {
+		qsort(numbers, 4, sizeof(*numbers), compare);
+		return numbers[0];
+	}
+	more = recurse(depth - 1);
+	sink += more;
+	return more + depth;
+}
+
+static void work(void)
+{
+	sink += recurse(8);
+}
+
+/* --- libunwind -------------------------------------------------------------------------------- */
+
+#define N_ROUNDS 20
+
+struct space {
+	const struct process_images *process;
+	struct cursor cursor;
+};
+
+struct hdr_place {
+	uint64_t start, end, address, size_bytes; /* of the image, of its .eh_frame_hdr */
+};
+
+static struct hdr_place hdrs[PROCESS_MAX_IMAGES];
+static size_t n_hdrs;
+
+static int add_hdr(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct hdr_place *place = &hdrs[n_hdrs];
+
+	(void)size;
+	(void)context;
+	*place = (struct hdr_place){ .start = UINT64_MAX };
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		uint64_t start = info->dlpi_addr + segment->p_vaddr;
+
+		if (segment->p_type == PT_GNU_EH_FRAME) {
+			place->address = start;
+			place->size_bytes = segment->p_memsz;
+		}
+		if (segment->p_type != PT_LOAD)
+			continue;
+		place->start = start < place->start ? start : place->start;
+		if (start + segment->p_memsz > place->end)
+			place->end = start + segment->p_memsz;
+	}
+	n_hdrs += place->address && n_hdrs + 1 < PROCESS_MAX_IMAGES;
+	return 0;
+}
+
+static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t *info, int need,
+			  void *argument)
+{
+	for (size_t i = 0; i < n_hdrs; i++) {
+		unw_dyn_info_t table = { .format = UNW_INFO_FORMAT_REMOTE_TABLE,
+					 .start_ip = hdrs[i].start,
+					 .end_ip = hdrs[i].end };
+
+		if (ip < hdrs[i].start || ip >= hdrs[i].end)
+			continue;
+		table.u.rti.segbase = hdrs[i].address;
+		table.u.rti.table_data = hdrs[i].address + 12;
+		table.u.rti.table_len = (hdrs[i].size_bytes - 12) / sizeof(unw_word_t);
+		return UNW_OBJ(dwarf_search_unwind_table)(space, ip, &table, info, need, argument);
+	}
+	return -UNW_ENOINFO;
+}
+
+static void put_unwind_info(unw_addr_space_t space, unw_proc_info_t *info, void *argument)
+{
+	(void)space;
+	(void)info;
+	(void)argument;
+}
+
+static int get_dyn_info_list_addr(unw_addr_space_t space, unw_word_t *address, void *argument)
+{
+	(void)space;
+	(void)address;
+	(void)argument;
+	return -UNW_ENOINFO;
+}
+
+static int access_mem(unw_addr_space_t space, unw_word_t address, unw_word_t *value, int write,
+		      void *argument)
+{
+	struct space *own = argument;
+
+	(void)space;
+	(void)write;
+	if (cursor_read(&own->cursor, address, value, 1))
+		return 0;
+	if (!process_find(own->process, address))
+		return -UNW_EINVAL;
+	memcpy(value, (const void *)address, sizeof(*value)); /* the tables, in place */
+	return 0;
+}
+
+static int access_reg(unw_addr_space_t space, unw_regnum_t number, unw_word_t *value, int write,
+		      void *argument)
+{
+	static const enum unwind_register ours[] = { REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI,
+						     REG_RDI, REG_RBP, REG_RSP, REG_R8,  REG_R9,
+						     REG_R10, REG_R11, REG_R12, REG_R13, REG_R14,
+						     REG_R15, REG_RIP };
+	const struct space *own = argument;
+
+	(void)space;
+	if (write || number < 0 || number > UNW_X86_64_RIP)
+		return -UNW_EBADREG;
+	*value = own->cursor.regs[ours[number]];
+	return 0;
+}
+
+static int access_fpreg(unw_addr_space_t space, unw_regnum_t number, unw_fpreg_t *value, int write,
+			void *argument)
+{
+	(void)space;
+	(void)number;
+	(void)value;
+	(void)write;
+	(void)argument;
+	return -UNW_EBADREG;
+}
+
+static unw_accessors_t accessors = {
+	.find_proc_info = find_proc_info,
+	.put_unwind_info = put_unwind_info,
+	.get_dyn_info_list_addr = get_dyn_info_list_addr,
+	.access_mem = access_mem,
+	.access_reg = access_reg,
+	.access_fpreg = access_fpreg,
+};
+
+/* --- rounds over all stacks ------------------------------------------------------------------- */
+
+struct figure {
+	double ns;
+	uint64_t frames, check; /* sum of all return addresses: both must have the same */
+};
+
+static void by_libunwind(const struct stacks *stacks, struct space *own, unw_addr_space_t space,
+			 struct figure *figure)
+{
+	const struct sample_vcpu *vcpu = stacks_first(stacks);
+	double start = now_ns();
+
+	for (size_t i = 0; i < stacks->n; i++) {
+		unw_cursor_t unwound;
+
+		cursor_of(&own->cursor, vcpu);
+		unw_init_remote(&unwound, space, own);
+		while (unw_step(&unwound) > 0) {
+			unw_word_t ip;
+
+			unw_get_reg(&unwound, UNW_REG_IP, &ip);
+			figure->frames++;
+			figure->check += ip;
+		}
+		vcpu = (const void *)((const char *)vcpu + vcpu->size_bytes);
+	}
+	figure->ns += now_ns() - start;
+}
+
+static void by_step(const struct stacks *stacks, const struct process_images *process,
+		    bool libunwind, struct figure *figure)
+{
+	const struct sample_vcpu *vcpu = stacks_first(stacks);
+	double start = now_ns();
+
+	for (size_t i = 0; i < stacks->n; i++) {
+		struct cursor cursor;
+
+		cursor_of(&cursor, vcpu);
+		while (process_step(process, &cursor, libunwind) == STEP_CALLER) {
+			figure->frames++;
+			figure->check += cursor.regs[REG_RIP];
+		}
+		vcpu = (const void *)((const char *)vcpu + vcpu->size_bytes);
+	}
+	figure->ns += now_ns() - start;
+}
+
+/* Of all rounds the one with the least noise. */
+static void keep_best(struct figure *best, const struct figure *figure)
+{
+	if (!best->frames || figure->ns < best->ns)
+		*best = *figure;
+}
+
+static void print_figure(const char *what, const struct figure *figure)
+{
+	printf("%-13s %8.1f ns a frame   (%" PRIu64 " frames, check %016" PRIx64 ")\n", what,
+	       figure->ns / figure->frames, figure->frames, figure->check);
+}
+
+static bool bench_steps(void)
+{
+	struct figure compiled = { 0 }, libunwind = { 0 }, wrapped = { 0 };
+	static struct process_images process;
+	struct space own = { .process = &process };
+	struct stacks stacks;
+	unw_addr_space_t space = unw_create_addr_space(&accessors, 0);
+
+	unw_set_caching_policy(space, UNW_CACHE_GLOBAL);
+	process_images_init(&process);
+	dl_iterate_phdr(add_hdr, NULL);
+	stacks_record(&stacks, work, getenv("EVERY") ? atoi(getenv("EVERY")) : 7, 64 << 20);
+	printf("%zu stacks recorded\n", stacks.n);
+	for (unsigned round = 0; round < N_ROUNDS; round++) {
+		struct figure figure = { 0 };
+
+		by_step(&stacks, &process, false, &figure);
+		keep_best(&compiled, &figure);
+		figure = (struct figure){ 0 };
+		by_libunwind(&stacks, &own, space, &figure);
+		keep_best(&libunwind, &figure);
+		figure = (struct figure){ 0 };
+		by_step(&stacks, &process, true, &figure);
+		keep_best(&wrapped, &figure);
+	}
+	print_figure("cfi_step()", &compiled);
+	print_figure("unw_step()", &libunwind);
+	print_figure("dwarf_step()", &wrapped);
+	printf("libunwind / compiled: %.1f\n",
+	       libunwind.ns / libunwind.frames / (compiled.ns / compiled.frames));
+	stacks_deinit(&stacks);
+	unw_destroy_addr_space(space);
+	process_images_deinit(&process);
+	return compiled.check == libunwind.check && compiled.check == wrapped.check;
+}
+
+/* --- tables ----------------------------------------------------------------------------------- */
+
+static void bench_table(const char *path)
+{
+	const struct elf_limits limits = { .sections = 4096,
+					   .frames_bytes = 256 << 20,
+					   .lenient = true };
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct bytes bytes = { elf_tables_pread, &fd, UINT64_MAX };
+	double start, compiled, created;
+	struct dwarf *dwarf = NULL;
+	struct elf_frames frames;
+	struct cfi_counts counts;
+	struct cfi *cfi = NULL;
+	struct elf_file file;
+
+	if (fd < 0) {
+		printf("%s: not there\n", path);
+		return;
+	}
+	elf_tables_fatal(elf_file_init(&file, &bytes, path, &limits));
+	elf_read_frames(&file, &frames);
+	start = now_ns();
+	elf_tables_fatal(cfi_compile(&frames.sections, &cfi));
+	compiled = now_ns();
+	if (cfi)
+		elf_tables_fatal(dwarf_create(&frames.sections, cfi, &dwarf));
+	created = now_ns();
+	if (cfi) {
+		counts = cfi_counts(cfi);
+		printf("%s: .eh_frame %zu KiB, .debug_frame %zu KiB\n"
+		       "  compiled in %.1f ms, rows for libunwind found in %.1f ms\n"
+		       "  %zu functions, %zu rows, %zu rules, %zu rows for libunwind, %zu refused\n"
+		       "  table %.2f MiB, libunwind's part %zu KiB\n",
+		       path, frames.eh_frame.size_bytes >> 10, frames.debug_frame.size_bytes >> 10,
+		       (compiled - start) / 1e6, (created - compiled) / 1e6, counts.fdes,
+		       counts.rows, counts.rules, counts.asks, counts.refused,
+		       counts.memory_bytes / 1048576.0,
+		       dwarf ? dwarf_memory_bytes(dwarf) >> 10 : 0);
+	}
+	dwarf_destroy(dwarf);
+	cfi_destroy(cfi);
+	elf_frames_deinit(&frames);
+	elf_file_deinit(&file);
+	close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	Dl_info libc;
+
+	if (!bench_steps()) {
+		printf("the ways differ\n");
+		return 1;
+	}
+	if (dladdr(dlsym(RTLD_DEFAULT, "qsort"), &libc))
+		bench_table(libc.dli_fname);
+	bench_table("xtop");
+	for (int i = 1; i < argc; i++)
+		bench_table(argv[i]);
+	return 0;
+}
