@@ -20,7 +20,9 @@
 
 #include <string.h>
 
+#include "unwind/cfi.h"
 #include "unwind/cursor.h"
+#include "unwind/dwarf.h"
 #include "unwind/fp.h"
 #include "unwind/orc.h"
 #include "xtop/image.h"
@@ -98,6 +100,10 @@ static enum unwind_step unwind_by_tables(struct walk *walk, const struct image *
 
 	if (image->orc && walk->how != UNWIND_DWARF && !walk->cursor.user)
 		step = orc_step(image->orc, bias, &walk->cursor);
+	if (step == STEP_NOT_COVERED && image->cfi && walk->how != UNWIND_ORC)
+		step = cfi_step(image->cfi, bias, &walk->cursor);
+	if (step == STEP_NOT_COVERED && image->dwarf && walk->how != UNWIND_ORC)
+		step = dwarf_step(image->dwarf, bias, &walk->cursor);
 	return step;
 }
 

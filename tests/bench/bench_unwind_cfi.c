@@ -216,7 +216,7 @@ static void by_libunwind(const struct stacks *stacks, struct space *own, unw_add
 	for (size_t i = 0; i < stacks->n; i++) {
 		unw_cursor_t unwound;
 
-		cursor_of(&own->cursor, vcpu);
+		cursor_init(&own->cursor, vcpu);
 		unw_init_remote(&unwound, space, own);
 		while (unw_step(&unwound) > 0) {
 			unw_word_t ip;
@@ -239,7 +239,7 @@ static void by_step(const struct stacks *stacks, const struct process_images *pr
 	for (size_t i = 0; i < stacks->n; i++) {
 		struct cursor cursor;
 
-		cursor_of(&cursor, vcpu);
+		cursor_init(&cursor, vcpu);
 		while (process_step(process, &cursor, libunwind) == STEP_CALLER) {
 			figure->frames++;
 			figure->check += cursor.regs[REG_RIP];
@@ -273,7 +273,7 @@ static bool bench_steps(void)
 	unw_set_caching_policy(space, UNW_CACHE_GLOBAL);
 	process_images_init(&process);
 	dl_iterate_phdr(add_hdr, NULL);
-	stacks_record(&stacks, work, getenv("EVERY") ? atoi(getenv("EVERY")) : 7, 64 << 20);
+	stacks_record(&stacks, work, 7, 64 << 20);
 	printf("%zu stacks recorded\n", stacks.n);
 	for (unsigned round = 0; round < N_ROUNDS; round++) {
 		struct figure figure = { 0 };

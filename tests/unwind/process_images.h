@@ -7,7 +7,6 @@
 #include <link.h>
 #include <sys/auxv.h>
 
-#include "cursor_read.h"
 #include "elf_tables.h"
 
 #define PROCESS_MAX_IMAGES 32

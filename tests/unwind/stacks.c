@@ -78,10 +78,34 @@ stacks_on_trap(int number, siginfo_t *info, void *context)
 	recording->n++;
 }
 
-void stacks_go_on(void)
-{
-	__asm__ volatile("pushfq; orq $0x100, (%%rsp); popfq" ::: "memory", "cc");
-}
+/* Functions of their own, so that the CFI around what they push is right. */
+void stacks_stop(void);
+__asm__(".text\n"
+	".globl stacks_go_on, stacks_stop\n"
+	".type stacks_go_on, @function\n"
+	".type stacks_stop, @function\n"
+	"stacks_go_on:\n"
+	"	.cfi_startproc\n"
+	"	endbr64\n"
+	"	pushfq\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	orq $0x100, (%rsp)\n"
+	"	popfq\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size stacks_go_on, . - stacks_go_on\n"
+	"stacks_stop:\n"
+	"	.cfi_startproc\n"
+	"	endbr64\n"
+	"	pushfq\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	andq $~0x100, (%rsp)\n"
+	"	popfq\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size stacks_stop, . - stacks_stop\n");
 
 static void *stacks_thread(void *work)
 {
@@ -97,7 +121,7 @@ static void *stacks_thread(void *work)
 	sigaltstack(&other, NULL);
 	stacks_go_on();
 	((void (*)(void))work)();
-	__asm__ volatile("pushfq; andq $~0x100, (%%rsp); popfq" ::: "memory", "cc");
+	stacks_stop();
 	other.ss_flags = SS_DISABLE;
 	sigaltstack(&other, NULL);
 	free(other.ss_sp);

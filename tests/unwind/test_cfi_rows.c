@@ -7,7 +7,6 @@
 #include "config.h"
 
 #include "../tap.h"
-#include "cursor_read.h"
 #include "elf_tables.h"
 #include "unwind/cfi_table.h"
 
@@ -71,7 +70,7 @@ static void compare_at(const struct elf_tables *tables, uint64_t address, struct
 	enum unwind_step step, wanted_step;
 	struct cursor got, wanted;
 
-	cursor_of(&got, &made.vcpu);
+	cursor_init(&got, &made.vcpu);
 	got.regs[REG_RIP] = address;
 	wanted = got;
 	step = elf_tables_step(tables, 0, &got);

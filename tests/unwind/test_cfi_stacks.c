@@ -139,7 +139,7 @@ static bool unwind_both(const struct process_images *process, const struct sampl
 	struct cursor cursor, other;
 	enum unwind_step step;
 
-	cursor_of(&cursor, vcpu);
+	cursor_init(&cursor, vcpu);
 	for (chain->n = 0; chain->n < PROCESS_MAX_FRAMES;) {
 		chain->pcs[chain->n++] = cursor_pc(&cursor);
 		other = cursor;
