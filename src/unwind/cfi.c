@@ -7,6 +7,8 @@
 
 #include "unwind/cfi.h"
 
+#include <string.h>
+
 #include "unwind/cfi_table.h"
 
 /* STEP_CALLER: *cfap is there. */
@@ -32,35 +34,62 @@ static enum unwind_step cfi_find_cfa(const struct cfi_rule *rule, struct cursor 
 	return STEP_CALLER;
 }
 
+static uint64_t cfi_word(const char *words, unsigned i)
+{
+	uint64_t word;
+
+	memcpy(&word, words + sizeof(word) * i, sizeof(word));
+	return word;
+}
+
 static enum unwind_step cfi_apply(const struct cfi_rule *rule, struct cursor *cursor)
 {
-	uint64_t words[CFI_RULE_WORDS + N_CFI_KEPT], cfa;
-	enum unwind_step step = cfi_find_cfa(rule, cursor, &cfa);
+	enum unwind_step step;
+	const char *words;
+	uint64_t cfa;
 
+	step = cfi_find_cfa(rule, cursor, &cfa);
 	if (step != STEP_CALLER)
 		return step;
-	if (!cursor_read(cursor, cfa + 8 * (int64_t)rule->low, words, rule->n_words))
+	words = cursor_bytes(cursor, cfa + 8 * (int64_t)rule->low, 8 * (size_t)rule->n_words);
+	if (!words)
 		return STEP_CUT;
-	if (!words[rule->slot[KEPT_RETURN]]) /* start-up code pushed a zero */
+	if (!cfi_word(words, rule->slot[KEPT_RETURN])) /* start-up code pushed a zero */
 		return STEP_OUTERMOST;
-	for (unsigned i = 0; i < N_CFI_KEPT; i++)
-		words[CFI_RULE_WORDS + i] = cursor->regs[cfi_kept_registers[i]];
-	for (unsigned i = 0; i < N_CFI_KEPT; i++)
-		cursor->regs[cfi_kept_registers[i]] = words[rule->slot[i]];
+	for (unsigned i = 0; i < N_CFI_KEPT; i++) {
+		uint64_t *reg = &cursor->regs[cfi_kept_registers[i]];
+		uint64_t word = cfi_word(words, rule->slot[i] % CFI_RULE_WORDS);
+		uint64_t saved =
+			(uint64_t)(rule->slot[i] / CFI_RULE_WORDS) - 1; /* all ones, or 0 */
+
+		*reg ^= (*reg ^ word) & saved; /* no branch: nothing foretells it */
+	}
 	cursor->regs[REG_RSP] = cfa;
 	cursor->known = (cursor->known & rule->kept) | rule->saved;
 	cursor->interrupted = rule->signal;
 	return STEP_CALLER;
 }
 
-enum unwind_step cfi_step(const struct cfi *cfi, uint64_t bias, struct cursor *cursor)
+/* The number of the rule at OFFSET < span. */
+static uint32_t cfi_find_rule(struct cfi *cfi, uint32_t offset)
+{
+	struct cfi_hit *hit = &cfi->cache[offset * 0x9e3779b1U >> (32 - CFI_CACHE_BITS)];
+
+	if (hit->offset != offset) {
+		hit->offset = offset;
+		hit->rule = cfi->row_rules[cfi_row(cfi, offset)];
+	}
+	return hit->rule;
+}
+
+enum unwind_step cfi_step(struct cfi *cfi, uint64_t bias, struct cursor *cursor)
 {
 	uint64_t offset = cursor_pc(cursor) - bias - cfi->base;
 	const struct cfi_rule *rule;
 
 	if (offset >= cfi->span)
 		return STEP_NOT_COVERED;
-	rule = &cfi->rules[cfi->row_rules[cfi_row(cfi, offset)]];
+	rule = &cfi->rules[cfi_find_rule(cfi, offset)];
 	switch (rule->kind) {
 	case RULE_CFA:
 	case RULE_CFA_DEREF:

@@ -52,7 +52,7 @@ void cfi_destroy(struct cfi *cfi); /* NULL allowed */
  * BIAS: address in the guest - address in the image. STEP_NOT_COVERED: no CFI for the address, or a
  * row for libunwind.
  */
-enum unwind_step cfi_step(const struct cfi *cfi, uint64_t bias, struct cursor *cursor);
+enum unwind_step cfi_step(struct cfi *cfi, uint64_t bias, struct cursor *cursor);
 
 /* Whether a row within [start, end) is left to libunwind. */
 bool cfi_asks(const struct cfi *cfi, uint64_t start, uint64_t end);

@@ -138,7 +138,7 @@ static bool cfi_rule_of_state(const struct cfi_state *state, bool signal, struct
 		const struct cfi_place *place = &state->registers[kept_numbers[i]];
 		uint32_t bit = 1U << cfi_kept_registers[i];
 
-		rule->slot[i] = CFI_RULE_WORDS + i;
+		rule->slot[i] = CFI_RULE_WORDS;
 		switch (place->where) {
 		case WHERE_UNSAID:
 		case WHERE_SAME:
@@ -312,6 +312,7 @@ static void cfi_add_list(struct cfi_builder *builder, const struct cfi_sections 
 	struct cfi *cfi = builder->cfi;
 
 	cfi->n_refused = list->refused;
+	memset(cfi->cache, 0xff, sizeof(cfi->cache));
 	cfi->base = list->places[0].start;
 	cfi_intern(builder, &nothing);
 	for (size_t i = 0; i < list->n && !builder->no_memory; i++) {

@@ -38,7 +38,7 @@ enum cfi_rule_kind {
 
 /*
  * The n_words at CFA + 8 * low hold all that was saved. slot[i]: which of them is register i, or
- * CFI_RULE_WORDS + i: it is as it was. A step then moves all of them without asking which.
+ * CFI_RULE_WORDS: it is as it was.
  */
 struct cfi_rule {
 	uint8_t kind;
@@ -59,6 +59,12 @@ _Static_assert(sizeof(struct cfi_rule) == 24, "rules are compared as bytes");
  * Row i says what holds from base + addresses[i] to the row behind it. blocks[b]: the row that
  * holds at base + (b << block_shift), so that a look-up searches the rows of one block only.
  */
+struct cfi_hit {
+	uint32_t offset; /* UINT32_MAX: none */
+	uint32_t rule;
+};
+#define CFI_CACHE_BITS 9
+
 struct cfi {
 	uint64_t base;
 	uint32_t span; /* bytes of code from base; the last row, RULE_NONE, is there */
@@ -70,6 +76,7 @@ struct cfi {
 	uint32_t n_blocks;
 	unsigned block_shift;
 	size_t n_fdes, n_refused, n_asks;
+	struct cfi_hit cache[1 << CFI_CACHE_BITS]; /* of the last look-ups: most frames are callers again */
 };
 
 /* Row at OFFSET < span. */
@@ -78,7 +85,9 @@ static inline uint32_t cfi_row(const struct cfi *cfi, uint32_t offset)
 	uint32_t block = offset >> cfi->block_shift;
 	uint32_t low = cfi->blocks[block], n = cfi->blocks[block + 1] - low + 1;
 
-	while (n > 1) { /* addresses[low] <= offset; no branch that could be mispredicted */
+	/* addresses[low] <= offset. Most blocks need no more than three halvings: these are always
+	 * done, as a loop that ends now here, now there costs more than it saves. */
+	for (unsigned i = 0; i < 3 || n > 1; i++) {
 		uint32_t half = n / 2;
 
 		low = cfi->addresses[low + half] <= offset ? low + half : low;

@@ -24,22 +24,29 @@ void cursor_init(struct cursor *cursor, const struct sample_vcpu *vcpu)
 	};
 }
 
-bool cursor_read(struct cursor *cursor, uint64_t address, uint64_t *words, size_t n)
+const void *cursor_bytes(struct cursor *cursor, uint64_t address, size_t size_bytes)
 {
 	const struct sample_stack *piece = sample_first_stack(cursor->vcpu);
-	size_t size_bytes = n * sizeof(*words);
 
 	for (unsigned i = 0; i < cursor->vcpu->n_stacks; i++, piece = sample_next_stack(piece)) {
 		uint64_t offset = address - piece->address;
 
 		if (offset >= piece->size_bytes || piece->size_bytes - offset < size_bytes)
 			continue;
-		memcpy(words, (const char *)(piece + 1) + offset, size_bytes);
 		if (address + size_bytes > cursor->reached[i])
 			cursor->reached[i] = address + size_bytes;
-		return true;
+		return (const char *)(piece + 1) + offset;
 	}
-	return false;
+	return NULL;
+}
+
+bool cursor_read(struct cursor *cursor, uint64_t address, uint64_t *words, size_t n)
+{
+	const void *bytes = cursor_bytes(cursor, address, n * sizeof(*words));
+
+	if (bytes)
+		memcpy(words, bytes, n * sizeof(*words));
+	return bytes;
 }
 
 int cursor_piece(const struct cursor *cursor, uint64_t address)

@@ -49,6 +49,8 @@ enum unwind_step {
 void cursor_init(struct cursor *cursor, const struct sample_vcpu *vcpu);
 /* N words at ADDRESS out of the copied pieces; raises cursor->reached. False: not all were copied. */
 bool cursor_read(struct cursor *cursor, uint64_t address, uint64_t *words, size_t n);
+/* The same in place, not aligned; NULL: not all were copied. */
+const void *cursor_bytes(struct cursor *cursor, uint64_t address, size_t size_bytes);
 /* The piece that ADDRESS lies in or just behind; -1: none. */
 int cursor_piece(const struct cursor *cursor, uint64_t address);
 
