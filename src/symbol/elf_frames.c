@@ -68,6 +68,8 @@ static void elf_frames_of_segment(struct elf_file *file, const Elf64_Phdr *segme
 	address = cfi_read_pointer(&reader, hdr->bytes[1], segment->p_vaddr + 4);
 	if (reader.bad || !elf_offset_of(file, address, &offset, &left_bytes))
 		return;
+	if (offset < file->bytes->size_bytes && left_bytes > file->bytes->size_bytes - offset)
+		left_bytes = file->bytes->size_bytes - offset;
 	if (left_bytes > file->limits.frames_bytes)
 		left_bytes = file->limits.frames_bytes;
 	elf_load_frame(file, offset, left_bytes, address, &frames->eh_frame, &sections->eh_frame);

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Images out of ELF files: this program's and libc's, whole, without section headers, with pointers
+ * that the dynamic linker relocated, with pages missing; the vDSO in memory; and files damaged in
+ * every byte, which must neither crash nor hang.
+ */
+#include "config.h"
+
+#include <fcntl.h>
+#include <link.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+
+#include "../tap.h"
+#include "elf_image.h"
+#include "unwind/cfi.h"
+#include "xtop/image.h"
+
+/* A copy of a file, and which of its pages can be read. */
+struct copy {
+	unsigned char *bytes;
+	uint64_t size_bytes;
+	bool gone[8192]; /* by page */
+};
+
+static size_t copy_read(void *context, uint64_t offset, void *buffer, size_t size_bytes)
+{
+	const struct copy *copy = context;
+	size_t done = 0;
+
+	while (done < size_bytes && offset + done < copy->size_bytes) {
+		uint64_t at = offset + done;
+
+		if (at / 4096 < 8192 && copy->gone[at / 4096])
+			break;
+		((unsigned char *)buffer)[done++] = copy->bytes[at];
+	}
+	return done;
+}
+
+static bool copy_file(struct copy *copy, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat status;
+	bool ok = false;
+
+	memset(copy, 0, sizeof(*copy));
+	if (fd < 0)
+		return false;
+	if (!fstat(fd, &status)) {
+		copy->size_bytes = status.st_size;
+		copy->bytes = malloc(status.st_size);
+		ok = read(fd, copy->bytes, status.st_size) == status.st_size;
+	}
+	close(fd);
+	return ok;
+}
+
+static char message[512];
+
+static struct image *read_copy(struct copy *copy)
+{
+	struct bytes bytes = { copy_read, copy, copy->size_bytes };
+	struct xtop_error *error;
+	struct image *image;
+
+	if (image_create("file", &image))
+		exit(99);
+	error = image_read_elf(image, &bytes);
+	if (!error)
+		return image;
+	snprintf(message, sizeof(message), "%s", error_message(error));
+	error_destroy(error);
+	image_unref(image);
+	return NULL;
+}
+
+static Elf64_Ehdr *header_of(struct copy *copy)
+{
+	return (Elf64_Ehdr *)copy->bytes;
+}
+
+static Elf64_Phdr *segment_of(struct copy *copy, unsigned type)
+{
+	Elf64_Phdr *segments = (Elf64_Phdr *)(copy->bytes + header_of(copy)->e_phoff);
+
+	for (unsigned i = 0; i < header_of(copy)->e_phnum; i++)
+		if (segments[i].p_type == type)
+			return &segments[i];
+	return NULL;
+}
+
+static void strip_section_headers(struct copy *copy)
+{
+	header_of(copy)->e_shoff = 0;
+	header_of(copy)->e_shnum = 0;
+}
+
+static const char *name_at(const struct image *image, uint64_t address)
+{
+	struct symtab_entry entry;
+
+	return image && image->symtab && symtab_lookup(image->symtab, address, &entry) &&
+			       entry.start == address
+		       ? entry.name
+		       : "none";
+}
+
+/* --- this program ----------------------------------------------------------------------------- */
+
+__attribute__((noinline, used)) static int own_function(int x)
+{
+	return x * 3;
+}
+
+static uint64_t own_bias;
+
+static int take_bias(struct dl_phdr_info *info, size_t size, void *context)
+{
+	(void)size;
+	(void)context;
+	own_bias = info->dlpi_addr;
+	return 1; /* the first is the program */
+}
+
+static void test_own(void)
+{
+	uint64_t address;
+	struct image *image;
+	struct copy copy;
+
+	dl_iterate_phdr(take_bias, NULL);
+	address = (uint64_t)(uintptr_t)own_function - own_bias;
+	check(copy_file(&copy, "/proc/self/exe"), "this program");
+	image = read_copy(&copy);
+	check(image != NULL, "is read: %s", message);
+	check_string(name_at(image, address), "own_function", "a static function");
+	check(image && image->cfi && cfi_counts(image->cfi).fdes > 20, "unwind table");
+	check(image && !image->incomplete, "nothing is missing");
+	check(image && image->build_id.size_bytes == 20, "build-id");
+	image_unref(image);
+
+	copy.gone[header_of(&copy)->e_shoff / 4096] = true;
+	image = read_copy(&copy);
+	check(image && image->incomplete, "section headers are not there now");
+	check(image && image->cfi && cfi_counts(image->cfi).fdes > 20, "unwind table all the same");
+	check(image && image->build_id.size_bytes == 20, "build-id all the same");
+	memset(copy.gone, 0, sizeof(copy.gone));
+	if (image) { /* the same image, when the page is there */
+		struct bytes bytes = { copy_read, &copy, copy.size_bytes };
+
+		check(!image_read_elf(image, &bytes) && !image->incomplete, "read again: whole");
+		check_string(name_at(image, address), "own_function", "and the static function");
+	}
+	image_unref(image);
+	free(copy.bytes);
+}
+
+/* --- libc, which has no .symtab --------------------------------------------------------------- */
+
+static struct {
+	uint64_t bias, address;
+	char path[256];
+} libc;
+
+static int take_libc(struct dl_phdr_info *info, size_t size, void *context)
+{
+	(void)size;
+	(void)context;
+	if (!strstr(info->dlpi_name, "libc.so"))
+		return 0;
+	libc.bias = info->dlpi_addr;
+	snprintf(libc.path, sizeof(libc.path), "%s", info->dlpi_name);
+	return 1;
+}
+
+/* As glibc does in memory (elf/get-dynamic-info.h). */
+static void relocate_dynamic(struct copy *copy, uint64_t bias)
+{
+	Elf64_Phdr *segment = segment_of(copy, PT_DYNAMIC);
+	Elf64_Dyn *entry = (Elf64_Dyn *)(copy->bytes + segment->p_offset);
+
+	for (; entry->d_tag != DT_NULL; entry++)
+		switch (entry->d_tag) {
+		case DT_HASH:
+		case DT_GNU_HASH:
+		case DT_STRTAB:
+		case DT_SYMTAB:
+			entry->d_un.d_ptr += bias;
+		}
+}
+
+static void forget_tag(struct copy *copy, int64_t tag)
+{
+	Elf64_Phdr *segment = segment_of(copy, PT_DYNAMIC);
+	Elf64_Dyn *entry = (Elf64_Dyn *)(copy->bytes + segment->p_offset);
+
+	for (; entry->d_tag != DT_NULL; entry++)
+		if (entry->d_tag == tag)
+			entry->d_tag = DT_DEBUG;
+}
+
+static void check_libc(const char *what, struct copy *copy, size_t n_symbols, size_t n_fdes)
+{
+	struct image *image = read_copy(copy);
+
+	check(image != NULL, "%s: %s", what, image ? "read" : message);
+	check_string(name_at(image, libc.address), "qsort", what);
+	check(image && symtab_count(image->symtab) == n_symbols, "%s: %zu symbols (expected %zu)",
+	      what, image && image->symtab ? symtab_count(image->symtab) : 0, n_symbols);
+	check(image && image->cfi && cfi_counts(image->cfi).fdes == n_fdes,
+	      "%s: %zu functions with CFI (expected %zu)", what,
+	      image && image->cfi ? cfi_counts(image->cfi).fdes : 0, n_fdes);
+	image_unref(image);
+}
+
+static void test_libc(void)
+{
+	struct image *image;
+	size_t n_symbols, n_fdes;
+	Elf64_Phdr *hdr;
+	uint64_t hole;
+	struct copy copy;
+
+	dl_iterate_phdr(take_libc, NULL);
+	if (!check(*libc.path && copy_file(&copy, libc.path), "libc: %s", libc.path))
+		return;
+	libc.address = (uint64_t)(uintptr_t)qsort - libc.bias;
+	image = read_copy(&copy);
+	check_string(name_at(image, libc.address), "qsort", "libc: .dynsym");
+	if (!image)
+		return;
+	n_symbols = symtab_count(image->symtab);
+	n_fdes = cfi_counts(image->cfi).fdes;
+	check(n_symbols > 1000 && n_fdes > 1000 && image->dwarf, "%zu symbols, %zu functions",
+	      n_symbols, n_fdes);
+	image_unref(image);
+
+	strip_section_headers(&copy);
+	image = read_copy(&copy);
+	check_string(name_at(image, libc.address), "qsort", "no section headers");
+	/* symbols end at their segment's end then, not at their section's: other ends, same starts */
+	n_symbols = image && image->symtab ? symtab_count(image->symtab) : 0;
+	check(n_symbols > 1000, "no section headers: %zu symbols", n_symbols);
+	image_unref(image);
+	check_libc("no section headers", &copy, n_symbols, n_fdes);
+	relocate_dynamic(&copy, libc.bias);
+	check_libc("relocated", &copy, n_symbols, n_fdes);
+	forget_tag(&copy, DT_GNU_HASH);
+	forget_tag(&copy, DT_HASH);
+	check_libc("without a hash table", &copy, n_symbols, n_fdes);
+
+	hdr = segment_of(&copy, PT_GNU_EH_FRAME);
+	hole = (hdr->p_offset + hdr->p_filesz) / 4096 + 3;
+	copy.gone[hole] = true;
+	image = read_copy(&copy);
+	check(image && image->incomplete, "a page of .eh_frame is not there");
+	check(image && image->cfi && cfi_counts(image->cfi).fdes < n_fdes &&
+		      cfi_counts(image->cfi).fdes > n_fdes / 2,
+	      "the functions before it and behind it are: %zu of %zu",
+	      image && image->cfi ? cfi_counts(image->cfi).fdes : 0, n_fdes);
+	image_unref(image);
+	free(copy.bytes);
+}
+
+static void test_vdso(void)
+{
+	const unsigned char *vdso = (const unsigned char *)getauxval(AT_SYSINFO_EHDR);
+	struct copy copy = { 0 };
+	struct image *image;
+
+	if (!vdso) {
+		printf("ok %u - # SKIP no vDSO\n", ++tap_points);
+		return;
+	}
+	copy.size_bytes = 4096; /* section headers may lie behind */
+	copy.bytes = malloc(copy.size_bytes);
+	memcpy(copy.bytes, vdso, copy.size_bytes);
+	image = read_copy(&copy);
+	check(image && image->symtab && symtab_count(image->symtab) >= 2, "the vDSO has symbols");
+	check(image && image->cfi, "the vDSO has CFI");
+	image_unref(image);
+	free(copy.bytes);
+}
+
+/* --- damage ----------------------------------------------------------------------------------- */
+
+static void test_refused(void)
+{
+	struct copy copy = { .bytes = (unsigned char *)"#!/bin/sh\n", .size_bytes = 10 };
+
+	check(!read_copy(&copy) && strstr(message, "file: not an ELF file"), "a script: %s",
+	      message);
+}
+
+static void test_damage(void)
+{
+	static const unsigned char values[] = { 0, 0x7f, 0xff };
+	unsigned good = 0, refused = 0;
+	struct copy whole, copy;
+	Elf64_Phdr *dynamic;
+	uint64_t from, to;
+
+	if (!check(copy_file(&whole, "/proc/self/exe"), "this program"))
+		return;
+	strip_section_headers(&whole);
+	dynamic = segment_of(&whole, PT_DYNAMIC);
+	copy = whole;
+	for (unsigned part = 0; part < 3; part++) {
+		from = part == 0 ? 0 : part == 1 ? dynamic->p_offset : 0x2a0;
+		to = part == 0 ? 64 + 14 * 56 : part == 1 ? from + dynamic->p_filesz : 0x600;
+		for (uint64_t at = from; at < to; at++)
+			for (unsigned i = 0; i < sizeof(values); i++) {
+				unsigned char was = copy.bytes[at];
+				struct image *image;
+
+				copy.bytes[at] = values[i];
+				image = read_copy(&copy);
+				if (image)
+					good++;
+				else
+					refused++;
+				image_unref(image);
+				copy.bytes[at] = was;
+			}
+	}
+	check(good > 1000 && refused > 10, "damaged files: %u read, %u refused", good, refused);
+	free(whole.bytes);
+}
+
+int main(void)
+{
+	test_own();
+	test_libc();
+	test_vdso();
+	test_refused();
+	test_damage();
+	return tap_done();
+}

@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Call-frame information made here, byte by byte (DWARF 5 §6.4, LSB Core 5.0 §10.6): every
+ * instruction, every pointer encoding, entries that are damaged in every byte; and steps by the
+ * compiled table over a stack made here.
+ */
+#include "config.h"
+
+#include "../tap.h"
+#include "cfi_bytes.h"
+
+/* def_cfa rsp+8, return address at CFA-8: what every CIE of x86-64 says. */
+static const uint8_t usual[] = { 0x0c, 7, 8, 0x90, 1 };
+static const uint8_t absolute[] = { 0x00 };
+
+static const struct {
+	uint64_t start, length;
+	uint8_t data_bytes;
+} __attribute__((packed)) plain = { MADE_CODE, 0x100, 0 };
+
+/* --- instructions ----------------------------------------------------------------------------- */
+
+static struct cfi *compile_program(const void *program, size_t bytes)
+{
+	struct cfi_bytes made = { 0 };
+
+	bytes_cie(&made, "zR", absolute, 1, usual, sizeof(usual));
+	bytes_fde(&made, &plain, sizeof(plain), program, bytes);
+	return bytes_compile(&made);
+}
+
+/* The rule 16 bytes into the function, after PROGRAM and an advance of 1. */
+#define check_program(what, wanted, ...)                                                           \
+	do {                                                                                       \
+		const uint8_t program_[] = { 0x41, __VA_ARGS__ };                                  \
+		struct cfi *cfi_ = compile_program(program_, sizeof(program_));                    \
+		check_string(rule_text(cfi_, MADE_CODE + 16), wanted, what);                       \
+		cfi_destroy(cfi_);                                                                 \
+	} while (0)
+
+static void test_instructions(void)
+{
+	check_program("nop", "rsp+8 ret-8", 0x00);
+	check_program("def_cfa", "rbp+16 ret-8", 0x0c, 6, 16);
+	check_program("def_cfa of every register", "r15+16 ret-8", 0x0c, 15, 16);
+	check_program("def_cfa_register", "rbp+8 ret-8", 0x0d, 6);
+	check_program("def_cfa_offset", "rsp+304 ret-8", 0x0e, 0xb0, 0x02);
+	check_program("def_cfa_sf", "rbp+16 ret-8", 0x12, 6, 0x7e);
+	check_program("def_cfa_offset_sf", "rsp+32 ret-8", 0x13, 0x7c);
+	check_program("offset", "rsp+8 ret-8 rbx-24 rbp-16", 0x86, 2, 0x83, 3);
+	check_program("offset_extended", "rsp+8 ret-8 r15-56", 0x05, 15, 7);
+	check_program("offset_extended_sf", "rsp+8 ret-8 r12+16", 0x11, 12, 0x7e);
+	check_program("GNU_negative_offset_extended", "rsp+8 ret-8 r13+24", 0x2f, 13, 3);
+	check_program("restore", "rsp+8 ret-8", 0x86, 2, 0xc6);
+	check_program("restore of what the CIE says", "rsp+8 ret-8", 0x90, 3, 0xd0);
+	check_program("restore_extended", "rsp+8 ret-8", 0x8e, 2, 0x06, 14);
+	check_program("undefined", "rsp+8 ret-8 rbx lost", 0x07, 3);
+	check_program("undefined return address", "outermost", 0x07, 16);
+	check_program("same_value", "rsp+8 ret-8", 0x86, 2, 0x08, 6);
+	check_program("register", "ask", 0x09, 16, 1);
+	check_program("register of one that is not followed", "rsp+8 ret-8", 0x09, 40, 1);
+	check_program("remember and restore", "rsp+8 ret-8 rbp-16", 0x86, 2, 0x0a, 0x0e, 64, 0xc6,
+		      0x0b);
+	check_program("expression of the CFA", "ask", 0x0f, 3, 0x77, 16, 0x96);
+	check_program("CFA behind a pointer", "*(rbp-8) ret-8", 0x0f, 3, 0x76, 0x78, 0x06);
+	check_program("CFA in a PLT", "plt 11 ret-8", 0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b,
+		      0x2a, 0x33, 0x24, 0x22);
+	check_program("CFA in a PLT for CET", "plt 10 ret-8", 0x0f, 11, 0x77, 8, 0x80, 0, 0x3f,
+		      0x1a, 0x3a, 0x2a, 0x33, 0x24, 0x22);
+	check_program("expression", "ask", 0x10, 6, 2, 0x76, 0);
+	check_program("val_expression", "ask", 0x16, 6, 2, 0x76, 0);
+	check_program("val_offset of rsp 0", "rsp+8 ret-8", 0x14, 7, 0);
+	check_program("val_offset", "ask", 0x14, 6, 2);
+	check_program("val_offset_sf", "ask", 0x15, 6, 0x7e);
+	check_program("GNU_args_size", "rsp+8 ret-8", 0x2e, 16);
+	check_program("a caller-saved register", "rsp+8 ret-8", 0x82, 4);
+	check_program("a vector register", "rsp+8 ret-8", 0x05, 17, 4);
+	check_program("saved far away", "ask", 0x86, 100);
+}
+
+/* What cannot be read or may not be trusted leaves nothing. */
+static void test_bad_instructions(void)
+{
+	check_program("an unknown opcode", "none", 0x1f);
+	check_program("def_cfa cut short", "none", 0x0c);
+	check_program("an expression cut short", "none", 0x0f, 200, 0x77);
+	check_program("restore_state of nothing", "none", 0x0b);
+	check_program("def_cfa_offset of an expression", "none", 0x0f, 2, 0x77, 8, 0x0e, 16);
+	check_program("CFA by a register that is not one", "none", 0x0c, 16, 8);
+	check_program("an expression that loops", "none", 0x0f, 4, 0x30, 0x28, 0xfc, 0xff);
+	check_program("an expression that jumps", "none", 0x0f, 4, 0x77, 8, 0x2f, 0);
+	check_program("an expression that divides", "none", 0x0f, 3, 0x31, 0x30, 0x1b);
+	check_program("an expression of an unknown operation", "none", 0x0f, 2, 0x77, 0xf0);
+	check_program("an empty expression", "none", 0x0f, 0);
+}
+
+static void test_advances(void)
+{
+	static const uint8_t program[] = {
+		0x41, 0x0e, 16,                             /* 1: advance_loc */
+		0x02, 0x10, 0x0e, 24,                       /* 11: advance_loc1 */
+		0x03, 0x20, 0x00, 0x0e, 32,                 /* 31: advance_loc2 */
+		0x04, 0x40, 0,    0,    0,  0x0e, 40,       /* 71: advance_loc4 */
+		0x01, 0x80, 0x10, 0x40, 0,  0,    0,  0, 0, /* 80: set_loc */
+		0x0e, 48
+	};
+	struct cfi *cfi = compile_program(program, sizeof(program));
+	static const struct {
+		unsigned at;
+		const char *rule;
+	} wanted[] = { { 0, "rsp+8 ret-8" },     { 1, "rsp+16 ret-8" },    { 0x10, "rsp+16 ret-8" },
+		       { 0x11, "rsp+24 ret-8" }, { 0x30, "rsp+24 ret-8" }, { 0x31, "rsp+32 ret-8" },
+		       { 0x70, "rsp+32 ret-8" }, { 0x71, "rsp+40 ret-8" }, { 0x7f, "rsp+40 ret-8" },
+		       { 0x80, "rsp+48 ret-8" }, { 0xff, "rsp+48 ret-8" }, { 0x100, "none" } };
+
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+		check_string(rule_text(cfi, MADE_CODE + wanted[i].at), wanted[i].rule, "advance");
+	check_string(rule_text(cfi, MADE_CODE - 1), "none", "before the function");
+	cfi_destroy(cfi);
+}
+
+/* What follows a broken instruction is not known; what was before is. */
+static void test_broken_later(void)
+{
+	static const uint8_t program[] = { 0x41, 0x0e, 16, 0x41, 0x1f, 0x41, 0x0e, 24 };
+	static const uint8_t beyond[] = { 0x41, 0x0e, 16, 0x03, 0x00, 0x02, 0x0e, 24 };
+	static const uint8_t back[] = {
+		0x50, 0x0e, 16, 0x01, 0, 0x10, 0x40, 0, 0, 0, 0, 0, 0x0e, 24
+	};
+	struct cfi *cfi = compile_program(program, sizeof(program));
+
+	check_string(rule_text(cfi, MADE_CODE + 1), "rsp+16 ret-8", "before it breaks");
+	check_string(rule_text(cfi, MADE_CODE + 2), "none", "where it breaks");
+	check_u64(cfi_counts(cfi).refused, 1, "counted as refused");
+	cfi_destroy(cfi);
+	cfi = compile_program(beyond, sizeof(beyond));
+	check_string(rule_text(cfi, MADE_CODE + 0xff), "rsp+16 ret-8", "advance beyond the end");
+	check_string(rule_text(cfi, MADE_CODE + 0x201), "none", "nothing is there");
+	cfi_destroy(cfi);
+	cfi = compile_program(back, sizeof(back));
+	check_string(rule_text(cfi, MADE_CODE + 0x20), "none", "set_loc back");
+	cfi_destroy(cfi);
+}
+
+static void test_states(void)
+{
+	uint8_t program[2 * (CFI_MAX_STATES + 1) + 1] = { 0x41 };
+	struct cfi *cfi;
+
+	memset(program + 1, 0x0a, CFI_MAX_STATES);
+	memset(program + 1 + CFI_MAX_STATES, 0x0b, CFI_MAX_STATES);
+	cfi = compile_program(program, 1 + 2 * CFI_MAX_STATES);
+	check_string(rule_text(cfi, MADE_CODE + 16), "rsp+8 ret-8", "64 remembered states");
+	cfi_destroy(cfi);
+	memset(program + 1, 0x0a, CFI_MAX_STATES + 1);
+	cfi = compile_program(program, 2 + CFI_MAX_STATES);
+	check_string(rule_text(cfi, MADE_CODE + 16), "none", "65 remembered states");
+	cfi_destroy(cfi);
+}
+
+/* --- entries ---------------------------------------------------------------------------------- */
+
+/* A function at MADE_CODE of 0x100 bytes, its pointers in ENCODING. */
+static void check_encoding(const char *what, uint8_t encoding, const void *start,
+			   size_t start_bytes, const void *length, size_t length_bytes,
+			   const char *wanted)
+{
+	uint8_t pointers[64] = { 0 };
+	struct cfi_bytes made = { 0 };
+	struct cfi *cfi;
+
+	memcpy(pointers, start, start_bytes);
+	memcpy(pointers + start_bytes, length, length_bytes);
+	bytes_cie(&made, "zR", &encoding, 1, usual, sizeof(usual));
+	bytes_fde(&made, pointers, start_bytes + length_bytes + 1, NULL, 0);
+	cfi = bytes_compile(&made);
+	check_string(rule_text(cfi, MADE_CODE), wanted, what);
+	if (strcmp(wanted, "none") != 0) {
+		check_string(rule_text(cfi, MADE_CODE + 0xff), wanted, what);
+		check_string(rule_text(cfi, MADE_CODE + 0x100), "none", what);
+	}
+	cfi_destroy(cfi);
+}
+
+static void test_encodings(void)
+{
+	struct cfi_bytes made = { 0 };
+	uint64_t start = MADE_CODE, length = 0x100, relative, zero = 0;
+	uint8_t aligned[12] = { 0 }; /* the FDE's first field stands at 4 modulo 8 */
+	static const uint8_t uleb[] = { 0x80, 0xa0, 0x80, 0x02 },
+			     sleb[] = { 0x80, 0xa0, 0x80, 0x02 }, uleb_length[] = { 0x80, 0x02 };
+
+	bytes_cie(&made, "zR", absolute, 1, usual, sizeof(usual));
+	relative = MADE_CODE - (MADE_FRAME + made.n + 8); /* from the FDE's first field */
+	check_encoding("absptr", 0x00, &start, 8, &length, 8, "rsp+8 ret-8");
+	check_encoding("udata4", 0x03, &start, 4, &length, 4, "rsp+8 ret-8");
+	check_encoding("udata8", 0x04, &start, 8, &length, 8, "rsp+8 ret-8");
+	check_encoding("sdata4", 0x0b, &start, 4, &length, 4, "rsp+8 ret-8");
+	check_encoding("sdata8", 0x0c, &start, 8, &length, 8, "rsp+8 ret-8");
+	check_encoding("uleb128", 0x01, uleb, 4, uleb_length, 2, "rsp+8 ret-8");
+	check_encoding("sleb128", 0x09, sleb, 4, uleb_length, 2, "rsp+8 ret-8");
+	check_encoding("pcrel sdata4", 0x1b, &relative, 4, &length, 4, "rsp+8 ret-8");
+	check_encoding("pcrel sdata8", 0x1c, &relative, 8, &length, 8, "rsp+8 ret-8");
+	check_encoding("pcrel absptr", 0x10, &relative, 8, &length, 8, "rsp+8 ret-8");
+	memcpy(aligned + 4, &start, sizeof(start));
+	check_encoding("aligned", 0x50, aligned, sizeof(aligned), &length, 8, "rsp+8 ret-8");
+	check_encoding("udata2 is too small", 0x02, &start, 2, &length, 2, "none");
+	check_encoding("textrel", 0x23, &start, 4, &length, 4, "none");
+	check_encoding("datarel", 0x3b, &start, 4, &length, 4, "none");
+	check_encoding("funcrel", 0x43, &start, 4, &length, 4, "none");
+	check_encoding("indirect", 0x9b, &start, 4, &length, 4, "none");
+	check_encoding("omit", 0xff, &start, 8, &length, 8, "none");
+	check_encoding("a format that is none", 0x05, &start, 8, &length, 8, "none");
+	check_encoding("no length", 0x00, &start, 8, &zero, 8, "none");
+	length = UINT64_MAX;
+	check_encoding("around the end of the address space", 0x00, &start, 8, &length, 8, "none");
+}
+
+static void check_cie(const char *what, const char *augmentation, const void *data, size_t bytes,
+		      const char *wanted)
+{
+	struct cfi_bytes made = { 0 };
+	struct cfi *cfi;
+
+	bytes_cie(&made, augmentation, data, bytes, usual, sizeof(usual));
+	bytes_fde(&made, &plain, sizeof(plain), NULL, 0);
+	cfi = bytes_compile(&made);
+	check_string(rule_text(cfi, MADE_CODE), wanted, what);
+	cfi_destroy(cfi);
+}
+
+static void test_augmentations(void)
+{
+	static const uint8_t personality[] = { 0x9b, 1, 2, 3, 4, 0x1b, 0x00 };
+
+	check_cie("no augmentation", "", NULL, 0, "rsp+8 ret-8");
+	check_cie("zR", "zR", absolute, 1, "rsp+8 ret-8");
+	check_cie("zRS", "zRS", absolute, 1, "S rsp+8 ret-8");
+	check_cie("zPLR", "zPLR", personality, sizeof(personality), "rsp+8 ret-8");
+	check_cie("zR without the encoding", "zR", NULL, 0, "none");
+	check_cie("a letter that is unknown", "zRX", absolute, 1, "none");
+	check_cie("not z", "eh", NULL, 0, "none");
+}
+
+static void test_debug_frame(void)
+{
+	struct cfi_bytes eh = { 0 }, debug = { .debug_frame = true };
+	static const uint8_t deeper[] = { 0x0e, 16 };
+	struct cfi_sections sections;
+	struct cfi *cfi;
+	struct {
+		uint64_t start, length;
+	} second = { MADE_CODE + 0x100, 0x10 };
+
+	bytes_cie(&debug, "", NULL, 0, usual, sizeof(usual));
+	bytes_fde(&debug, &plain, 16, deeper, sizeof(deeper));
+	bytes_fde(&debug, &second, sizeof(second), NULL, 0);
+	cfi = bytes_compile(&debug);
+	check_string(rule_text(cfi, MADE_CODE), "rsp+16 ret-8", ".debug_frame");
+	check_string(rule_text(cfi, MADE_CODE + 0x10f), "rsp+8 ret-8", ".debug_frame, second");
+	cfi_destroy(cfi);
+	bytes_cie(&eh, "zR", absolute, 1, usual, sizeof(usual));
+	bytes_fde(&eh, &plain, sizeof(plain), NULL, 0);
+	sections = bytes_sections(&eh);
+	sections.debug_frame = bytes_sections(&debug).debug_frame;
+	cfi = NULL;
+	check(!cfi_compile(&sections, &cfi), "both");
+	check_string(rule_text(cfi, MADE_CODE), "rsp+8 ret-8", ".eh_frame goes first");
+	check_string(rule_text(cfi, MADE_CODE + 0x100), "rsp+8 ret-8", ".debug_frame has the rest");
+	cfi_destroy(cfi);
+}
+
+/* One function within another, as hand-written ones are now and then. */
+static void test_overlap(void)
+{
+	static const uint8_t deeper[] = { 0x0e, 16 };
+	struct cfi_bytes made = { 0 };
+	struct cfi *cfi;
+	__typeof__(plain) inner = { MADE_CODE + 0x40, 0x10, 0 };
+
+	bytes_cie(&made, "zR", absolute, 1, usual, sizeof(usual));
+	bytes_fde(&made, &inner, sizeof(inner), deeper, sizeof(deeper));
+	bytes_fde(&made, &plain, sizeof(plain), NULL, 0);
+	cfi = bytes_compile(&made);
+	check_string(rule_text(cfi, MADE_CODE + 0x3f), "rsp+8 ret-8", "before the inner one");
+	check_string(rule_text(cfi, MADE_CODE + 0x40), "rsp+16 ret-8", "the inner one");
+	check_string(rule_text(cfi, MADE_CODE + 0x50), "none", "behind it");
+	cfi_destroy(cfi);
+}
+
+/* With a page of .eh_frame missing, .eh_frame_hdr leads to what is behind it. */
+static void test_gap(void)
+{
+	struct {
+		uint8_t encodings[4];
+		int32_t eh_frame;
+		uint32_t n;
+		int32_t entries[3][2];
+	} hdr = { { 1, 0x1b, 0x03, 0x3b }, 0, 3, { { 0 } } };
+	const uint64_t hdr_address = MADE_FRAME - 0x1000;
+	struct cfi_bytes made = { 0 };
+	struct cfi_sections sections;
+	struct cfi_gap gap = { 0 };
+	struct cfi *cfi = NULL;
+
+	bytes_cie(&made, "zR", absolute, 1, usual, sizeof(usual));
+	for (unsigned i = 0; i < 3; i++) {
+		__typeof__(plain) function = { MADE_CODE + 0x100 * i, 0x100, 0 };
+
+		hdr.entries[i][0] = function.start - hdr_address;
+		hdr.entries[i][1] = MADE_FRAME + made.n - hdr_address;
+		if (i == 1)
+			gap = (struct cfi_gap){ made.n + 2, made.n + 10 };
+		bytes_fde(&made, &function, sizeof(function), NULL, 0);
+	}
+	sections = bytes_sections(&made);
+	memset(made.bytes + gap.start, 0, gap.end - gap.start);
+	sections.eh_frame.gaps = &gap;
+	sections.eh_frame.n_gaps = 1;
+	sections.eh_frame_hdr = (struct cfi_section){ .bytes = (const uint8_t *)&hdr,
+						      .size_bytes = sizeof(hdr),
+						      .address = hdr_address };
+	check(!cfi_compile(&sections, &cfi), "a gap");
+	check_string(rule_text(cfi, MADE_CODE), "rsp+8 ret-8", "before the gap");
+	check_string(rule_text(cfi, MADE_CODE + 0x100), "none", "in the gap");
+	check_string(rule_text(cfi, MADE_CODE + 0x200), "rsp+8 ret-8", "behind the gap");
+	cfi_destroy(cfi);
+}
+
+/* --- steps ------------------------------------------------------------------------------------ */
+
+static struct {
+	struct sample_vcpu vcpu;
+	struct sample_stack stack;
+	uint64_t words[16];
+} made_stack = { .vcpu = { .n_stacks = 1 }, .stack = { .address = 0x7000, .size_bytes = 128 } };
+
+static enum unwind_step step_program(const void *program, size_t bytes, struct cursor *cursor)
+{
+	struct cfi *cfi = compile_program(program, bytes);
+	enum unwind_step step = cfi_step(cfi, 0x10000, cursor);
+
+	cfi_destroy(cfi);
+	return step;
+}
+
+static void start_at(struct cursor *cursor, uint64_t offset, uint64_t rsp)
+{
+	cursor_init(cursor, &made_stack.vcpu);
+	cursor->regs[REG_RIP] = 0x10000 + MADE_CODE + offset;
+	cursor->regs[REG_RSP] = rsp;
+	cursor->regs[REG_RBP] = 0xbbbb;
+	cursor->regs[REG_R12] = 0x1212;
+}
+
+static void test_steps(void)
+{
+	static const uint8_t frame[] = { 0x0e, 32, 0x86, 2, 0x83, 4, 0x50, 0x07, 16 };
+	static const uint8_t by_rbp[] = { 0x0c, 6, 16 };
+	static const uint8_t by_r10[] = { 0x0c, 10, 0 };
+	struct cursor cursor;
+
+	for (unsigned i = 0; i < 16; i++)
+		made_stack.words[i] = 0xa00 + i;
+	start_at(&cursor, 4, 0x7010);
+	check(step_program(frame, sizeof(frame), &cursor) == STEP_CALLER, "a step");
+	check_u64(cursor.regs[REG_RSP], 0x7030, "rsp is the CFA");
+	check_u64(cursor.regs[REG_RIP], 0xa05, "return address");
+	check_u64(cursor.regs[REG_RBP], 0xa04, "rbp");
+	check_u64(cursor.regs[REG_RBX], 0xa02, "rbx");
+	check_u64(cursor.regs[REG_R12], 0x1212, "r12 as it was");
+	check(!cursor.interrupted, "a return address");
+	check(cursor.known == CFI_KEPT_MASK, "known: %#x (expected %#x)", cursor.known,
+	      CFI_KEPT_MASK);
+	check_u64(cursor.reached[0], 0x7030, "reached");
+
+	start_at(&cursor, 0x11, 0x7010);
+	cursor.interrupted = false; /* behind a call: row at 0x10, not yet outermost at 0xf + 1 */
+	check(step_program(frame, sizeof(frame), &cursor) == STEP_OUTERMOST, "rip - 1 is 0x10");
+	start_at(&cursor, 0x10, 0x7010);
+	cursor.interrupted = false;
+	check(step_program(frame, sizeof(frame), &cursor) == STEP_CALLER, "rip - 1 is 0xf");
+
+	start_at(&cursor, 4, 0x7070);
+	check(step_program(frame, sizeof(frame), &cursor) == STEP_CUT, "the stack is cut");
+	check_u64(cursor.regs[REG_RSP], 0x7070, "and the cursor as it was");
+	start_at(&cursor, 0x100, 0x7010);
+	check(step_program(frame, sizeof(frame), &cursor) == STEP_NOT_COVERED,
+	      "behind the function");
+	start_at(&cursor, -1ULL, 0x7010);
+	check(step_program(frame, sizeof(frame), &cursor) == STEP_NOT_COVERED,
+	      "before the function");
+
+	start_at(&cursor, 4, 0x7010);
+	cursor.regs[REG_RBP] = 0x7040;
+	check(step_program(by_rbp, sizeof(by_rbp), &cursor) == STEP_CALLER, "by rbp");
+	check_u64(cursor.regs[REG_RSP], 0x7050, "its CFA");
+	start_at(&cursor, 4, 0x7010);
+	cursor.known &= ~(1U << REG_R10);
+	check(step_program(by_r10, sizeof(by_r10), &cursor) == STEP_BAD, "r10, which is not known");
+
+	made_stack.words[5] = 0;
+	start_at(&cursor, 4, 0x7010);
+	check(step_program(frame, sizeof(frame), &cursor) == STEP_OUTERMOST,
+	      "a return address of 0");
+}
+
+/* The stub pushes its number at 6 and jumps at 11. */
+static void test_plt(void)
+{
+	static const uint8_t plt[] = { 0x0f, 11,   0x77, 8,    0x80, 0,   0x3f,
+				       0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22 };
+	struct cursor cursor;
+
+	for (unsigned i = 0; i < 16; i++)
+		made_stack.words[i] = 0xa00 + i;
+	start_at(&cursor, 0x20, 0x7010);
+	check(step_program(plt, sizeof(plt), &cursor) == STEP_CALLER, "PLT");
+	check_u64(cursor.regs[REG_RIP], 0xa02, "before the push");
+	start_at(&cursor, 0x2b, 0x7010);
+	check(step_program(plt, sizeof(plt), &cursor) == STEP_CALLER, "PLT");
+	check_u64(cursor.regs[REG_RIP], 0xa03, "behind the push");
+}
+
+/* --- damage ----------------------------------------------------------------------------------- */
+
+static unsigned made_good, made_none;
+
+static void try_bytes(const struct cfi_bytes *made)
+{
+	struct cfi *cfi = bytes_compile(made);
+
+	if (cfi) {
+		made_good++;
+		for (uint32_t row = 1; row < cfi->n_rows; row++)
+			if (cfi->addresses[row] <= cfi->addresses[row - 1])
+				check(false, "rows that do not ascend");
+		for (uint64_t at = 0; at < 0x120; at++)
+			rule_text(cfi, MADE_CODE + at);
+	} else {
+		made_none++;
+	}
+	cfi_destroy(cfi);
+}
+
+static void test_damage(void)
+{
+	static const uint8_t program[] = { 0x41, 0x0e, 16,   0x86, 2, 0x43, 0x0d, 6,    0x0a,
+					   0x48, 0xc6, 0x0c, 7,    8, 0x41, 0x0b, 0x0f, 3,
+					   0x76, 0x78, 0x06, 0x10, 3, 2,    0x76, 0x70 };
+	static const uint8_t values[] = { 0, 1, 0x7f, 0x80, 0xff };
+	struct cfi_bytes good = { 0 }, bad;
+
+	bytes_cie(&good, "zR", absolute, 1, usual, sizeof(usual));
+	bytes_fde(&good, &plain, sizeof(plain), program, sizeof(program));
+	bytes_fde(&good, &plain, sizeof(plain), program, sizeof(program));
+	for (size_t i = 0; i < good.n; i++) {
+		for (size_t j = 0; j < sizeof(values); j++) {
+			bad = good;
+			bad.bytes[i] = values[j];
+			try_bytes(&bad);
+		}
+		bad = good;
+		bad.n = i;
+		try_bytes(&bad);
+	}
+	check(made_good > 100 && made_none > 10, "damaged bytes: %u tables, %u none", made_good,
+	      made_none);
+}
+
+int main(void)
+{
+	test_instructions();
+	test_bad_instructions();
+	test_advances();
+	test_broken_later();
+	test_states();
+	test_encodings();
+	test_augmentations();
+	test_debug_frame();
+	test_overlap();
+	test_gap();
+	test_steps();
+	test_plt();
+	test_damage();
+	return tap_done();
+}
