@@ -25,7 +25,8 @@ static inline void bytes_put(struct cfi_bytes *made, uint64_t value, unsigned si
 
 static inline void bytes_copy(struct cfi_bytes *made, const void *bytes, size_t size_bytes)
 {
-	memcpy(made->bytes + made->n, bytes, size_bytes);
+	if (size_bytes)
+		memcpy(made->bytes + made->n, bytes, size_bytes);
 	made->n += size_bytes;
 }
 
