@@ -45,6 +45,7 @@ enum unwind_part { UNWIND_KERNEL, UNWIND_USER };
 struct unwind_part_end {
 	bool walked;           /* there are frames of it */
 	enum unwind_stop stop; /* the kernel's is complete when it reached the user code's registers */
+	enum sample_cut cut;   /* why the copy of its stack ends where it does */
 	uint32_t pieces;       /* bit i: piece i of the sample was used */
 	int last_piece;        /* where it ended; -1: nowhere that was copied */
 };
@@ -80,7 +81,8 @@ struct unwind_spaces {
  * pointers where nothing does. Any other way is the only one. VCPU must have passed sample_check().
  *
  * When the kernel's part ends early and the user registers are known all the same, the user part
- * goes on from there and its first frame is FRAME_BROKEN.
+ * goes on from there and its first frame is FRAME_BROKEN. In the kernel's first and last
+ * instructions there is no more than one frame between, and the user part follows that.
  */
 void unwind_stack(const struct sample_vcpu *vcpu, const struct unwind_spaces *spaces,
 		  enum unwind_how how, struct unwind_stack *stack);

@@ -333,6 +333,14 @@ static struct xtop_error *orc_check_limits(size_t n, uint64_t start, uint64_t en
 	return NULL;
 }
 
+/* BTF may be the guest's: 16 bits, 4 of them for a register. */
+static bool orc_layout_fits(const struct orc_layout *layout)
+{
+	return layout->sp_reg_shift <= 12 && layout->bp_reg_shift <= 12 &&
+	       (layout->type_bits == 2 || layout->type_bits == 3) && layout->type_shift <= 13 &&
+	       layout->signal_shift <= 15 && layout->end_shift <= 15;
+}
+
 struct xtop_error *orc_create(const struct orc_source *source, const struct orc_layout *layout,
 			      struct orc **orcp)
 {
@@ -342,6 +350,8 @@ struct xtop_error *orc_create(const struct orc_source *source, const struct orc_
 	size_t n;
 
 	error = orc_check_limits(source->n, source->text_start, source->text_end);
+	if (!error && !orc_layout_fits(layout))
+		error = error_create("ORC tables with entries of an unknown layout");
 	if (error)
 		return error;
 	keys = malloc(source->n * sizeof(*keys));
