@@ -59,14 +59,16 @@ struct unwind_stack {
 };
 
 struct mapping;
+struct orc_row;
 struct space;
 
 /* What was found for an address; true as long as the space is the same. Zeroed to begin with. */
-#define UNWIND_CACHE_SLOTS 1024
+#define UNWIND_CACHE_SLOTS 4096
 struct unwind_cache {
-	struct {
+	struct unwind_slot {
 		uint64_t generation, address;
-		const struct mapping *mapping;
+		const struct mapping *mapping; /* NULL: none */
+		const struct orc_row *orc_row; /* of the mapping's image; NULL: none */
 	} slots[UNWIND_CACHE_SLOTS];
 };
 

@@ -34,7 +34,8 @@ bool cursor_read(struct cursor *cursor, uint64_t address, uint64_t *words, size_
 
 		if (offset >= piece->size_bytes || piece->size_bytes - offset < size_bytes)
 			continue;
-		memcpy(words, (const char *)(piece + 1) + offset, size_bytes);
+		for (size_t j = 0; j < n; j++) /* mostly one: no call */
+			memcpy(&words[j], (const char *)(piece + 1) + offset + 8 * j, 8);
 		if (address + size_bytes > cursor->reached[i])
 			cursor->reached[i] = address + size_bytes;
 		return true;

@@ -38,35 +38,44 @@ struct walk {
 	struct cursor cursor;
 	const struct space *space;     /* of the part that is walked; NULL: nothing known */
 	const struct mapping *mapping; /* at cursor_pc(); NULL: none */
+	const struct orc_row *orc_row; /* there */
 	unsigned n_switches;
 	bool guess; /* the last step was one */
 };
 
 /* --- what is there ---------------------------------------------------------------------------- */
 
-/* The mapping at the cursor. */
+static struct unwind_slot unwind_look_up(const struct space *space, uint64_t address)
+{
+	struct unwind_slot slot = {
+		.generation = space_generation(space),
+		.address = address,
+		.mapping = space_find(space, address),
+	};
+
+	if (slot.mapping && slot.mapping->image && slot.mapping->image->orc)
+		slot.orc_row = orc_find(slot.mapping->image->orc, address - slot.mapping->bias);
+	return slot;
+}
+
+/* What there is at the cursor. */
 static void unwind_find(struct walk *walk)
 {
-	struct unwind_cache *cache = walk->spaces->cache;
-	uint64_t address = cursor_pc(&walk->cursor), generation;
-	size_t i = (address * 0x9e3779b97f4a7c15ULL >> 32) %
-		   UNWIND_CACHE_SLOTS; /* Fibonacci hashing */
+	uint64_t address = cursor_pc(&walk->cursor);
+	size_t i = (address * 0x9e3779b97f4a7c15ULL >> 32) % UNWIND_CACHE_SLOTS; /* Fibonacci */
+	struct unwind_slot here, *slot = &here;
 
 	walk->mapping = NULL;
+	walk->orc_row = NULL;
 	if (!walk->space)
 		return;
-	generation = space_generation(walk->space);
-	if (cache && cache->slots[i].address == address &&
-	    cache->slots[i].generation == generation) {
-		walk->mapping = cache->slots[i].mapping;
-		return;
-	}
-	walk->mapping = space_find(walk->space, address);
-	if (!cache)
-		return;
-	cache->slots[i].address = address;
-	cache->slots[i].generation = generation;
-	cache->slots[i].mapping = walk->mapping;
+	if (walk->spaces->cache)
+		slot = &walk->spaces->cache->slots[i];
+	if (!walk->spaces->cache || slot->address != address ||
+	    slot->generation != space_generation(walk->space))
+		*slot = unwind_look_up(walk->space, address);
+	walk->mapping = slot->mapping;
+	walk->orc_row = slot->orc_row;
 }
 
 /* Whether all code that there is is known. */
@@ -100,7 +109,7 @@ static enum unwind_step unwind_by_tables(struct walk *walk, const struct image *
 	uint64_t bias = walk->mapping->bias;
 
 	if (image->orc && walk->how != UNWIND_DWARF && !walk->cursor.user)
-		step = orc_step(image->orc, bias, &walk->cursor);
+		step = orc_step(image->orc, walk->orc_row, bias, &walk->cursor);
 	if (walk->how == UNWIND_ORC)
 		return step;
 	if (image->cfi && step == STEP_NOT_COVERED)
