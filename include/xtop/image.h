@@ -42,6 +42,9 @@ void image_unref(struct image *image); /* NULL allowed; destroys what it holds w
  */
 struct xtop_error *image_read_elf(struct image *image, const struct bytes *bytes);
 
+/* The unwind tables alone, of a file of dom0. */
+struct xtop_error *image_read_tables(struct image *image, const struct bytes *bytes);
+
 /* --- space.c ---------------------------------------------------------------------------------- */
 
 enum mapping_kind {

@@ -45,6 +45,7 @@ enum unwind_part { UNWIND_KERNEL, UNWIND_USER };
 struct unwind_part_end {
 	bool walked;           /* there are frames of it */
 	enum unwind_stop stop; /* the kernel's is complete when it reached the user code's registers */
+	enum sample_cut cut;   /* why the copy of its stack ends where it does */
 	uint32_t pieces;       /* bit i: piece i of the sample was used */
 	int last_piece;        /* where it ended; -1: nowhere that was copied */
 };
@@ -58,14 +59,16 @@ struct unwind_stack {
 };
 
 struct mapping;
+struct orc_row;
 struct space;
 
 /* What was found for an address; true as long as the space is the same. Zeroed to begin with. */
-#define UNWIND_CACHE_SLOTS 1024
+#define UNWIND_CACHE_SLOTS 4096
 struct unwind_cache {
-	struct {
+	struct unwind_slot {
 		uint64_t generation, address;
-		const struct mapping *mapping;
+		const struct mapping *mapping; /* NULL: none */
+		const struct orc_row *orc_row; /* of the mapping's image; NULL: none */
 	} slots[UNWIND_CACHE_SLOTS];
 };
 
@@ -80,7 +83,8 @@ struct unwind_spaces {
  * pointers where nothing does. Any other way is the only one. VCPU must have passed sample_check().
  *
  * When the kernel's part ends early and the user registers are known all the same, the user part
- * goes on from there and its first frame is FRAME_BROKEN.
+ * goes on from there and its first frame is FRAME_BROKEN. In the kernel's first and last
+ * instructions there is no more than one frame between, and the user part follows that.
  */
 void unwind_stack(const struct sample_vcpu *vcpu, const struct unwind_spaces *spaces,
 		  enum unwind_how how, struct unwind_stack *stack);

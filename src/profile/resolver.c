@@ -169,19 +169,23 @@ static void resolver_learn(const struct resolver *resolver, const struct sample_
 			resolver_learn_part(resolver, vcpu, &resolver->stack.parts[i]);
 }
 
-static void resolver_count_stack(struct resolver *resolver, const struct sample_vcpu *vcpu)
+static void resolver_count_stack(struct resolver *resolver)
 {
 	const struct unwind_stack *stack = &resolver->stack;
 	struct resolver_counts *counts = &resolver->counts;
+	bool cut = false;
 
 	counts->stops[stack->stop]++;
-	if (stack->stop == UNWIND_CUT)
-		counts->cuts[vcpu->cut]++;
 	for (unsigned i = 0; i < N_UNWIND_PARTS; i++) {
 		const struct unwind_part_end *end = &stack->parts[i];
 
-		counts->parts[i] += end->walked;
-		counts->parts_complete[i] += end->walked && end->stop == UNWIND_COMPLETE;
+		if (!end->walked)
+			continue;
+		counts->parts[i]++;
+		counts->parts_complete[i] += end->stop == UNWIND_COMPLETE;
+		if (end->stop == UNWIND_CUT && !cut)
+			counts->cuts[end->cut]++;
+		cut |= end->stop != UNWIND_COMPLETE; /* the sample's stop is its first */
 	}
 }
 
@@ -249,7 +253,7 @@ static void resolver_add_busy(struct resolver *resolver, const struct sample_vcp
 	counts->samples++;
 	counts->user += vcpu->user;
 	states->user += vcpu->user && vcpu->state == VCPU_RUNNING;
-	resolver_count_stack(resolver, vcpu);
+	resolver_count_stack(resolver);
 	resolver_fold(resolver, states, time_ns);
 }
 

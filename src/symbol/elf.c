@@ -25,7 +25,7 @@ static size_t elf_pread(void *context, uint64_t offset, void *buffer, size_t siz
 	size_t done = 0;
 
 	while (done < size_bytes) {
-		ssize_t got = pread(*(int *)context, (char *)buffer + done, size_bytes - done,
+		ssize_t got = pread(*(const int *)context, (char *)buffer + done, size_bytes - done,
 				    offset + done);
 
 		if (got < 0 && errno == EINTR)
@@ -37,18 +37,23 @@ static size_t elf_pread(void *context, uint64_t offset, void *buffer, size_t siz
 	return done;
 }
 
+struct bytes elf_bytes_of(const int *fd, uint64_t size_bytes)
+{
+	return (struct bytes){ elf_pread, (void *)fd, size_bytes };
+}
+
 struct xtop_error *symbol_read_elf(int fd, const char *path, struct symtab *tab,
 				   struct build_id *build_id)
 {
 	_cleanup_(elf_file_deinit) struct elf_file file = { 0 };
-	struct bytes bytes = { elf_pread, &fd, 0 };
+	struct bytes bytes;
 	struct xtop_error *error;
 	struct stat status;
 	size_t n_added;
 
 	if (fstat(fd, &status) < 0)
 		return error_create_errno(errno, "%s: cannot read it as ELF", path);
-	bytes.size_bytes = status.st_size;
+	bytes = elf_bytes_of(&fd, status.st_size);
 	error = elf_file_init(&file, &bytes, path, &elf_own_limits);
 	if (!error)
 		error = elf_read_symbols(&file, tab, &n_added);

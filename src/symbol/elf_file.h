@@ -51,6 +51,9 @@ struct xtop_error *elf_file_init(struct elf_file *file, const struct bytes *byte
 				 const struct elf_limits *limits);
 void elf_file_deinit(struct elf_file *file);
 
+/* elf.c: of the open file *FD, which outlives them. */
+struct bytes elf_bytes_of(const int *fd, uint64_t size_bytes);
+
 struct xtop_error *elf_damaged(const struct elf_file *file, const char *what);
 
 /* A stretch of the file; what could not be read is zeros, and a gap. */

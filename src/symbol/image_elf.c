@@ -23,6 +23,13 @@ static const struct elf_limits image_limits = {
 	.lenient = true,
 };
 
+/* A file of dom0 that the user named: a vmlinux with debugging information has 30 MiB of frames. */
+static const struct elf_limits image_own_limits = {
+	.sections = ELF_MAX_SECTIONS,
+	.frames_bytes = 256 << 20,
+	.lenient = true,
+};
+
 /* NULL: none. */
 static struct xtop_error *image_read_symbols(struct elf_file *file, struct symtab **tabp)
 {
@@ -82,5 +89,25 @@ struct xtop_error *image_read_elf(struct image *image, const struct bytes *bytes
 	image->dwarf = dwarf;
 	elf_find_build_id(&file, &image->build_id);
 	image->incomplete = file.incomplete;
+	return NULL;
+}
+
+struct xtop_error *image_read_tables(struct image *image, const struct bytes *bytes)
+{
+	_cleanup_(elf_file_deinit) struct elf_file file = { 0 };
+	struct dwarf *dwarf = NULL;
+	struct cfi *cfi = NULL;
+	struct xtop_error *error = elf_file_init(&file, bytes, image->name, &image_own_limits);
+
+	if (!error)
+		error = image_read_frames(&file, &cfi, &dwarf);
+	if (error) {
+		cfi_destroy(cfi);
+		return error;
+	}
+	cfi_destroy(image->cfi);
+	dwarf_destroy(image->dwarf);
+	image->cfi = cfi;
+	image->dwarf = dwarf;
 	return NULL;
 }

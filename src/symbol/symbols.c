@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "symbol/elf_file.h"
 #include "xtop/cleanup.h"
 #include "xtop/image.h"
 
@@ -367,7 +368,7 @@ static struct xtop_error *symbols_open(const char *path, int *fdp, bool *is_pipe
 
 /* By its content: ELF, or else symbol text. */
 static struct xtop_error *symbols_read(int fd, const char *path, struct symtab *tab,
-				       struct build_id *build_id)
+				       struct build_id *build_id, bool *is_elf)
 {
 	char magic[SELFMAG];
 	struct xtop_error *error;
@@ -375,11 +376,24 @@ static struct xtop_error *symbols_read(int fd, const char *path, struct symtab *
 
 	if (got < 0)
 		return error_create_errno(errno, "%s: cannot be read", path);
-	if (got == SELFMAG && memcmp(magic, ELFMAG, SELFMAG) == 0)
+	*is_elf = got == SELFMAG && memcmp(magic, ELFMAG, SELFMAG) == 0;
+	if (*is_elf)
 		error = symbol_read_elf(fd, path, tab, build_id);
 	else
 		error = symbol_read_nm(fd, path, tab);
 	return error ? error : error_wrap(symtab_seal(tab), "%s", path);
+}
+
+/* How the code of the image added last is unwound. */
+static struct xtop_error *symbols_read_tables(struct symbols *symbols, int fd)
+{
+	struct stat status;
+	struct bytes bytes;
+
+	if (fstat(fd, &status) < 0)
+		return error_create_errno(errno, "cannot be read");
+	bytes = elf_bytes_of(&fd, status.st_size);
+	return image_read_tables(symbols->images[symbols->n_images - 1], &bytes);
 }
 
 struct xtop_error *symbols_add_file(struct symbols *symbols, const char *path)
@@ -389,18 +403,20 @@ struct xtop_error *symbols_add_file(struct symbols *symbols, const char *path)
 	struct build_id build_id = { 0 };
 	_cleanup_close_ int fd = -1;
 	struct xtop_error *error;
-	bool is_pipe;
+	bool is_pipe, is_elf = false;
 
 	error = symbols_open(path, &fd, &is_pipe);
 	if (!error)
 		error = symtab_create(&tab);
 	if (!error)
-		error = symbols_read(fd, path, tab, &build_id);
+		error = symbols_read(fd, path, tab, &build_id, &is_elf);
 	if (!error && !symtab_count(tab))
 		error = error_create("%s: no functions in it", path);
 	if (error)
 		return error;
-	return error_wrap(symbols_add_image(symbols, no_cleanup_ptr(tab),
-					    is_pipe ? "[symbols]" : name, &build_id),
-			  "%s", path);
+	error = symbols_add_image(symbols, no_cleanup_ptr(tab), is_pipe ? "[symbols]" : name,
+				  &build_id);
+	if (!error && is_elf)
+		error = symbols_read_tables(symbols, fd);
+	return error_wrap(error, "%s", path);
 }

@@ -20,12 +20,15 @@
  * (Linux commit fb799447ae29 ("x86,objtool: Split UNWIND_HINT_EMPTY in two"), in v6.4; drgn,
  * libdrgn/orc.h and orc_info.c.) An entry holds up to the next one.
  *
- * Here an entry is 4 bytes. The code is cut into blocks of 1 KiB, and of a block's entries only the
- * offset in it is kept; what they say is one of few thousand different rows:
+ * Here an entry is 3 bytes. The code is cut into blocks of 256 bytes, and of a block's entries only
+ * the offset in it is kept; what they say is one of few thousand different rows:
  *
  *   blocks   u32  index of the block's first entry; one more at the end
- *   offsets  u16  of the entry's code in its block, ascending in it
+ *   offsets  u8   of the entry's code in its block, ascending in it
  *   ids      u16  index into rows
+ *
+ * A block of a kernel has some seven entries: they are looked through, which costs less than the
+ * branches of a binary search.
  */
 #include "config.h"
 
@@ -37,7 +40,7 @@
 #include "unwind/orc_table.h"
 #include "xtop/cleanup.h"
 
-#define ORC_BLOCK_SHIFT 10
+#define ORC_BLOCK_SHIFT 8
 #define ORC_BLOCK_BYTES (1U << ORC_BLOCK_SHIFT)
 #define ORC_HASH_SLOTS  (1U << 17) /* twice ORC_MAX_ROWS */
 #define ORC_FIRST_ROWS  1024
@@ -333,6 +336,14 @@ static struct xtop_error *orc_check_limits(size_t n, uint64_t start, uint64_t en
 	return NULL;
 }
 
+/* BTF may be the guest's: 16 bits, 4 of them for a register. */
+static bool orc_layout_fits(const struct orc_layout *layout)
+{
+	return layout->sp_reg_shift <= 12 && layout->bp_reg_shift <= 12 &&
+	       (layout->type_bits == 2 || layout->type_bits == 3) && layout->type_shift <= 13 &&
+	       layout->signal_shift <= 15 && layout->end_shift <= 15;
+}
+
 struct xtop_error *orc_create(const struct orc_source *source, const struct orc_layout *layout,
 			      struct orc **orcp)
 {
@@ -342,6 +353,8 @@ struct xtop_error *orc_create(const struct orc_source *source, const struct orc_
 	size_t n;
 
 	error = orc_check_limits(source->n, source->text_start, source->text_end);
+	if (!error && !orc_layout_fits(layout))
+		error = error_create("ORC tables with entries of an unknown layout");
 	if (error)
 		return error;
 	keys = malloc(source->n * sizeof(*keys));
@@ -392,20 +405,15 @@ void orc_destroy(struct orc *orc)
 const struct orc_row *orc_find(const struct orc *orc, uint64_t address)
 {
 	uint64_t offset = address - orc->start;
-	uint32_t low, n;
-	uint16_t rest = offset & (ORC_BLOCK_BYTES - 1);
+	uint8_t rest = offset & (ORC_BLOCK_BYTES - 1);
+	uint32_t low, end;
 
 	if (offset >= orc->end - orc->start)
 		return NULL;
 	low = orc->blocks[offset >> ORC_BLOCK_SHIFT];
-	n = orc->blocks[(offset >> ORC_BLOCK_SHIFT) + 1] - low;
-	while (n > 0) { /* how many of them start at or before it */
-		uint32_t half = n / 2;
-		bool right = orc->offsets[low + half] <= rest;
-
-		low = right ? low + half + 1 : low;
-		n = right ? n - half - 1 : half;
-	}
+	end = orc->blocks[(offset >> ORC_BLOCK_SHIFT) + 1];
+	while (low < end && orc->offsets[low] <= rest)
+		low++;
 	return low ? &orc->rows[orc->ids[low - 1]] : NULL;
 }
 

@@ -2,7 +2,7 @@
 /*
  * ORC: how a Linux kernel for x86-64 unwinds its own code (Documentation/arch/x86/orc-unwinder.rst).
  * A table of the kernel, and one of each module, says for every code address where the caller's
- * frame is. Here the tables are turned into a compact one: 4 bytes an entry.
+ * frame is. Here the tables are turned into a compact one: 3 bytes an entry.
  *
  *   bytes of the guest or of a vmlinux ─► orc_create()  ─► struct orc ─► orc_step()   orc_step.c
  *   rows of our cache on disk          ─► orc_restore() ─┘                 orc.c
@@ -22,7 +22,7 @@
 #include "xtop/symbol.h"
 
 #define ORC_MAX_ENTRIES    (4U << 20)
-#define ORC_MAX_TEXT_BYTES (1ULL << 30) /* what one table may span */
+#define ORC_MAX_TEXT_BYTES (1ULL << 28) /* what one table may span */
 #define ORC_MAX_ROWS       UINT16_MAX   /* different ones; a kernel has some 5,000 */
 #define ORC_MAX_SPECIALS   64
 #define ORC_ENTRY_BYTES    6
@@ -115,8 +115,9 @@ void orc_add_specials_of(struct orc *orc, const struct symtab *symtab);
 
 /* --- orc_step.c ------------------------------------------------------------------------------- */
 
-/* BIAS: address in the guest - address in the image. */
-enum unwind_step orc_step(const struct orc *orc, uint64_t bias, struct cursor *cursor);
+/* ROW is orc_find()'s for cursor_pc(), or NULL. BIAS: address in the guest - address in the image. */
+enum unwind_step orc_step(const struct orc *orc, const struct orc_row *row, uint64_t bias,
+			  struct cursor *cursor);
 /* False: ADDRESS is ordinary code. */
 bool orc_find_special(const struct orc *orc, uint64_t address, enum orc_special *kind,
 		      uint64_t *start);

@@ -275,14 +275,13 @@ static enum unwind_step orc_step_row(const struct orc_row *row, struct cursor *c
 	return step;
 }
 
-enum unwind_step orc_step(const struct orc *orc, uint64_t bias, struct cursor *cursor)
+enum unwind_step orc_step(const struct orc *orc, const struct orc_row *row, uint64_t bias,
+			  struct cursor *cursor)
 {
 	enum unwind_step step = orc_step_special(orc, bias, cursor);
-	const struct orc_row *row;
 
 	if (step != STEP_NOT_COVERED)
 		return step;
-	row = orc_find(orc, cursor_pc(cursor) - bias);
 	switch (row ? row->type : ORC_NOTHING) {
 	case ORC_NOTHING:
 		return STEP_NOT_COVERED;

@@ -14,7 +14,8 @@ struct orc {
 	uint64_t start, end; /* of the code */
 	size_t n, n_blocks, n_rows;
 	uint32_t *blocks;
-	uint16_t *offsets, *ids;
+	uint8_t *offsets;
+	uint16_t *ids;
 	struct orc_row *rows;
 
 	struct orc_special_range specials[ORC_MAX_SPECIALS]; /* in the order they were added */

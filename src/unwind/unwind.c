@@ -23,6 +23,7 @@
 #include "unwind/cfi.h"
 #include "unwind/cursor.h"
 #include "unwind/dwarf.h"
+#include "unwind/entry.h"
 #include "unwind/fp.h"
 #include "unwind/orc.h"
 #include "xtop/image.h"
@@ -37,35 +38,44 @@ struct walk {
 	struct cursor cursor;
 	const struct space *space;     /* of the part that is walked; NULL: nothing known */
 	const struct mapping *mapping; /* at cursor_pc(); NULL: none */
+	const struct orc_row *orc_row; /* there */
 	unsigned n_switches;
 	bool guess; /* the last step was one */
 };
 
 /* --- what is there ---------------------------------------------------------------------------- */
 
-/* The mapping at the cursor. */
+static struct unwind_slot unwind_look_up(const struct space *space, uint64_t address)
+{
+	struct unwind_slot slot = {
+		.generation = space_generation(space),
+		.address = address,
+		.mapping = space_find(space, address),
+	};
+
+	if (slot.mapping && slot.mapping->image && slot.mapping->image->orc)
+		slot.orc_row = orc_find(slot.mapping->image->orc, address - slot.mapping->bias);
+	return slot;
+}
+
+/* What there is at the cursor. */
 static void unwind_find(struct walk *walk)
 {
-	struct unwind_cache *cache = walk->spaces->cache;
-	uint64_t address = cursor_pc(&walk->cursor), generation;
-	size_t i = (address * 0x9e3779b97f4a7c15ULL >> 32) %
-		   UNWIND_CACHE_SLOTS; /* Fibonacci hashing */
+	uint64_t address = cursor_pc(&walk->cursor);
+	size_t i = (address * 0x9e3779b97f4a7c15ULL >> 32) % UNWIND_CACHE_SLOTS; /* Fibonacci */
+	struct unwind_slot here, *slot = &here;
 
 	walk->mapping = NULL;
+	walk->orc_row = NULL;
 	if (!walk->space)
 		return;
-	generation = space_generation(walk->space);
-	if (cache && cache->slots[i].address == address &&
-	    cache->slots[i].generation == generation) {
-		walk->mapping = cache->slots[i].mapping;
-		return;
-	}
-	walk->mapping = space_find(walk->space, address);
-	if (!cache)
-		return;
-	cache->slots[i].address = address;
-	cache->slots[i].generation = generation;
-	cache->slots[i].mapping = walk->mapping;
+	if (walk->spaces->cache)
+		slot = &walk->spaces->cache->slots[i];
+	if (!walk->spaces->cache || slot->address != address ||
+	    slot->generation != space_generation(walk->space))
+		*slot = unwind_look_up(walk->space, address);
+	walk->mapping = slot->mapping;
+	walk->orc_row = slot->orc_row;
 }
 
 /* Whether all code that there is is known. */
@@ -99,10 +109,12 @@ static enum unwind_step unwind_by_tables(struct walk *walk, const struct image *
 	uint64_t bias = walk->mapping->bias;
 
 	if (image->orc && walk->how != UNWIND_DWARF && !walk->cursor.user)
-		step = orc_step(image->orc, bias, &walk->cursor);
-	if (step == STEP_NOT_COVERED && image->cfi && walk->how != UNWIND_ORC)
+		step = orc_step(image->orc, walk->orc_row, bias, &walk->cursor);
+	if (walk->how == UNWIND_ORC)
+		return step;
+	if (image->cfi && step == STEP_NOT_COVERED)
 		step = cfi_step(image->cfi, bias, &walk->cursor);
-	if (step == STEP_NOT_COVERED && image->dwarf && walk->how != UNWIND_ORC)
+	if (image->dwarf && step == STEP_NOT_COVERED)
 		step = dwarf_step(image->dwarf, bias, &walk->cursor);
 	return step;
 }
@@ -112,22 +124,34 @@ static bool unwind_has_tables(const struct image *image)
 	return image->orc || image->cfi || image->dwarf;
 }
 
+/* Where frame pointers are no more than a guess: what is there has tables, or is somebody's program. */
+static bool unwind_is_guess(const struct walk *walk)
+{
+	const struct mapping *mapping = walk->mapping;
+
+	if (walk->how != UNWIND_AUTO)
+		return false;
+	if (!mapping)
+		return unwind_is_whole(walk);
+	return !mapping->image || unwind_has_tables(mapping->image) ||
+	       (walk->cursor.user && walk->spaces->user_whole);
+}
+
 /*
- * Frame pointers, where nothing covers the address. In an image that has no tables at all they are
- * the way to go; elsewhere it is a guess, which may find a frame but proves no end.
+ * Frame pointers, where nothing covers the address. A guess may find a frame; that a chain ends it
+ * proves only if it was followed to there.
  */
 static enum unwind_step unwind_by_fp(struct walk *walk)
 {
+	const struct unwind_frame *last = &walk->stack->frames[walk->stack->n_frames - 1];
 	enum unwind_step step;
 
-	if (walk->how == UNWIND_AUTO)
-		walk->guess = walk->mapping ? !walk->mapping->image ||
-						      unwind_has_tables(walk->mapping->image)
-					    : unwind_is_whole(walk);
+	walk->guess = unwind_is_guess(walk);
 	step = fp_step(walk->space, &walk->cursor);
-	if (walk->guess && step != STEP_CALLER && step != STEP_CUT)
-		return STEP_NOT_COVERED;
-	return step;
+	if (!walk->guess || step == STEP_CALLER || step == STEP_CUT ||
+	    (step == STEP_OUTERMOST && last->flags & FRAME_GUESS))
+		return step;
+	return STEP_NOT_COVERED;
 }
 
 static enum unwind_step unwind_choose(struct walk *walk)
@@ -233,71 +257,7 @@ static enum unwind_step unwind_part(struct walk *walk, uint32_t flags)
 	return step;
 }
 
-/* --- from the kernel to the user code --------------------------------------------------------- */
-
-/*
- * Where the kernel was entered from user code, its stack begins with the registers of that: struct
- * pt_regs ends at the stack's top, or 16 bytes before it with CONFIG_X86_FRED.
- */
-#define PT_REGS_WORDS 21
-#define FRED_BYTES    16
-#define CS_PRIVILEGE  3
-
-enum { PT_REGS_RIP = 16, PT_REGS_CS, PT_REGS_FLAGS, PT_REGS_RSP, PT_REGS_SS };
-
-static const uint8_t pt_regs[] = { REG_R15, REG_R14, REG_R13, REG_R12, REG_RBP,
-				   REG_RBX, REG_R11, REG_R10, REG_R9,  REG_R8,
-				   REG_RAX, REG_RCX, REG_RDX, REG_RSI, REG_RDI };
-
-static bool unwind_is_kernel(uint64_t address)
-{
-	return address >> 63;
-}
-
-/* Whether these are a user's whose stack was copied, too. */
-static bool unwind_are_user_regs(const struct cursor *cursor, const uint64_t saved[PT_REGS_WORDS])
-{
-	return (saved[PT_REGS_CS] & CS_PRIVILEGE) == CS_PRIVILEGE && saved[PT_REGS_CS] < 1 << 16 &&
-	       (saved[PT_REGS_SS] & CS_PRIVILEGE) == CS_PRIVILEGE && saved[PT_REGS_SS] < 1 << 16 &&
-	       !unwind_is_kernel(saved[PT_REGS_RSP]) &&
-	       cursor_piece(cursor, saved[PT_REGS_RSP]) >= 0 &&
-	       unwind_is_canonical(saved[PT_REGS_RIP]);
-}
-
-/* At the top of the piece that ends at TOP. */
-static bool unwind_take_user_regs(struct cursor *cursor, uint64_t top)
-{
-	uint64_t saved[PT_REGS_WORDS], reached[SAMPLE_MAX_STACKS];
-
-	memcpy(reached, cursor->reached, sizeof(reached));
-	if (!cursor_read(cursor, top - sizeof(saved), saved, PT_REGS_WORDS) ||
-	    !unwind_are_user_regs(cursor, saved)) {
-		memcpy(cursor->reached, reached, sizeof(reached)); /* looking is not using */
-		return false;
-	}
-	for (size_t i = 0; i < sizeof(pt_regs); i++)
-		cursor->regs[pt_regs[i]] = saved[i];
-	cursor->regs[REG_RIP] = saved[PT_REGS_RIP];
-	cursor->regs[REG_RSP] = saved[PT_REGS_RSP];
-	cursor->known = CURSOR_KNOWS_ALL;
-	cursor->interrupted = cursor->user = true;
-	return true;
-}
-
-static bool unwind_find_user(struct cursor *cursor)
-{
-	const struct sample_stack *piece = sample_first_stack(cursor->vcpu);
-
-	for (unsigned i = 0; i < cursor->vcpu->n_stacks; i++, piece = sample_next_stack(piece)) {
-		uint64_t top = piece->address + piece->size_bytes;
-
-		if (unwind_is_kernel(piece->address) &&
-		    (unwind_take_user_regs(cursor, top) ||
-		     unwind_take_user_regs(cursor, top - FRED_BYTES)))
-			return true;
-	}
-	return false;
-}
+/* --- both parts ------------------------------------------------------------------------------- */
 
 /* A user stack that was not copied is cut, whatever its registers seem to say. */
 static void unwind_user_part(struct walk *walk, uint32_t flags)
@@ -311,6 +271,12 @@ static void unwind_user_part(struct walk *walk, uint32_t flags)
 		end->stop = UNWIND_CUT;
 }
 
+/* Why the copy of the part's stack ends. */
+static enum sample_cut unwind_cut_of(const struct sample_vcpu *vcpu, enum unwind_part part)
+{
+	return part == UNWIND_USER && !vcpu->user ? vcpu->user_cut : vcpu->cut;
+}
+
 static enum unwind_stop unwind_verdict(const struct sample_vcpu *vcpu, struct unwind_stack *stack)
 {
 	enum unwind_stop verdict = UNWIND_COMPLETE;
@@ -320,8 +286,9 @@ static enum unwind_stop unwind_verdict(const struct sample_vcpu *vcpu, struct un
 
 		if (!end->walked)
 			continue;
+		end->cut = unwind_cut_of(vcpu, (enum unwind_part)i);
 		if (end->stop == UNWIND_COMPLETE &&
-		    vcpu->cut == CUT_FAULT) /* its zeros are not the guest's */
+		    end->cut == CUT_FAULT) /* its zeros are not the guest's */
 			end->stop = UNWIND_CUT;
 		if (verdict == UNWIND_COMPLETE)
 			verdict = end->stop;
@@ -329,21 +296,31 @@ static enum unwind_stop unwind_verdict(const struct sample_vcpu *vcpu, struct un
 	return verdict;
 }
 
+/* The kernel's part has ended with STEP: is there a user part, and what is its first frame's flag? */
+static bool unwind_find_user(struct walk *walk, enum unwind_step step, uint32_t *flags)
+{
+	*flags = 0;
+	if (step == STEP_USER)
+		return true;
+	if (walk->stack->parts[UNWIND_KERNEL].stop == UNWIND_COMPLETE)
+		return walk->stack->n_frames == 1 && entry_leave(walk->spaces->user, &walk->cursor);
+	*flags = FRAME_BROKEN;
+	return entry_find_regs(&walk->cursor);
+}
+
 void unwind_stack(const struct sample_vcpu *vcpu, const struct unwind_spaces *spaces,
 		  enum unwind_how how, struct unwind_stack *stack)
 {
 	struct walk walk = { .spaces = spaces, .how = how, .stack = stack };
 	enum unwind_step step;
+	uint32_t flags;
 
 	stack->n_frames = 0;
 	memset(stack->parts, 0, sizeof(stack->parts));
 	cursor_init(&walk.cursor, vcpu);
 	step = unwind_part(&walk, 0);
-	if (!vcpu->user && step == STEP_USER)
-		unwind_user_part(&walk, 0);
-	else if (!vcpu->user && stack->parts[UNWIND_KERNEL].stop != UNWIND_COMPLETE &&
-		 unwind_find_user(&walk.cursor))
-		unwind_user_part(&walk, FRAME_BROKEN);
+	if (!vcpu->user && unwind_find_user(&walk, step, &flags))
+		unwind_user_part(&walk, flags);
 	memcpy(stack->reached, walk.cursor.reached, sizeof(stack->reached));
 	stack->stop = unwind_verdict(vcpu, stack);
 }

@@ -9,6 +9,7 @@
 #include "../tap.h"
 #include "elf_image.h"
 #include "xtop/cleanup.h"
+#include "xtop/image.h"
 #include "xtop/symbol.h"
 
 static char folder[] = "/tmp/xtop-test-symbols-XXXXXX";
@@ -360,6 +361,22 @@ static void test_refused(void)
 	check_refused(write_file("cut.elf", bytes, 8), "ELF");
 }
 
+/* An ELF brings how its code is unwound: this program's own file. */
+static void test_tables(void)
+{
+	struct symbols *symbols = make_symbols();
+	struct xtop_error *error = symbols_add_file(symbols, "/proc/self/exe");
+
+	if (check(!error, "this program: %s", error ? error_message(error) : "read"))
+		check(symbols_image(symbols, 0)->cfi && symbols_space(symbols) &&
+			      space_find(symbols_space(symbols),
+					 symtab_at(symbols_table(symbols, 0), 0).start)
+					      ->image == symbols_image(symbols, 0),
+		      "its image has tables, and a place in the space");
+	error_destroy(error);
+	symbols_destroy(symbols);
+}
+
 int main(void)
 {
 	char command[64];
@@ -367,6 +384,7 @@ int main(void)
 	if (!mkdtemp(folder))
 		exit(99);
 	test_none();
+	test_tables();
 	test_disjoint();
 	test_overlap();
 	test_random();

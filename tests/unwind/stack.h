@@ -44,6 +44,8 @@ static inline void record_piece(uint64_t address, size_t n_words)
 	struct sample_stack *piece = (struct sample_stack *)(record.bytes + record.vcpu.size_bytes);
 
 	*piece = (struct sample_stack){ .address = address, .size_bytes = (uint32_t)(8 * n_words) };
+	if (record.vcpu.n_stacks)
+		piece->kind = address >> 63 ? STACK_LINKED : STACK_USER;
 	record.vcpu.n_stacks++;
 	record.vcpu.size_bytes += (uint32_t)(sizeof(*piece) + 8 * n_words);
 	if (record.vcpu.size_bytes > sizeof(record)) {

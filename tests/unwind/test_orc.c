@@ -181,7 +181,7 @@ static void check_refused(struct xtop_error *error, struct orc *orc, const char 
 
 static void test_refused(void)
 {
-	const struct orc_layout layout = orc_layout_of(ORC_V3);
+	struct orc_layout layout = orc_layout_of(ORC_V3);
 	struct orc_source source = {
 		.ips = ips, .entries = entries, .ips_address = IPS, .n = 1, .text_start = TEXT
 	};
@@ -200,6 +200,12 @@ static void test_refused(void)
 	source.text_end = TEXT + TEXT_BYTES;
 	source.n = ORC_MAX_ENTRIES + 1;
 	check_refused(orc_create(&source, &layout, &orc), orc, "too many entries");
+	source.n = 1;
+	layout.sp_reg_shift = 13;
+	check_refused(orc_create(&source, &layout, &orc), orc, "a register beyond the word");
+	layout = orc_layout_of(ORC_V3);
+	layout.type_bits = 4;
+	check_refused(orc_create(&source, &layout, &orc), orc, "types of four bits");
 }
 
 /* What a cache keeps and gives back. */

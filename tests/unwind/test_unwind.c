@@ -480,6 +480,58 @@ static void test_user_cut(void)
 	check_part(UNWIND_USER, true, UNWIND_CUT, 0, -1);
 }
 
+/* The first and last instructions of the kernel, for which the tables say END. */
+static void begin_entry(uint64_t rsp)
+{
+	record_begin(AT(KTHREAD, 4), rsp);
+	record.vcpu.regs.rcx = PROGRAM + 0x10;
+	record.vcpu.regs.r11 = 0x246;
+	record.vcpu.regs.rbp = USER;
+	if (rsp == TASK)
+		record_piece(TASK, N_TASK);
+	record_piece(USER, 16);
+	put_user_stack();
+}
+
+static void test_entry(void)
+{
+	const struct expected *whole =
+		CHAIN({ AT(KTHREAD, 4), 0 }, { PROGRAM + 0x10, U }, { PROGRAM + 0x20, U | R });
+	const struct expected *half = CHAIN({ AT(KTHREAD, 4), 0 });
+
+	begin_entry(TASK);
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_COMPLETE, whole, "sysret: rcx is the user's rip");
+	begin_entry(USER);
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_COMPLETE, whole, "syscall, still on the user's stack");
+	begin_entry(TASK);
+	record.vcpu.regs.r11 = 0x100000246;
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_COMPLETE, half, "r11 has no flags");
+	put_iret(TASK, PROGRAM + 0x10, USER_CS, USER);
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_COMPLETE, whole, "iret: the words are on top");
+	begin_entry(TASK);
+	record.vcpu.regs.rcx = PROGRAM + 0x1010;
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_COMPLETE, half, "rcx points to no code");
+	put_iret(TASK + 8, PROGRAM + 0x10, USER_CS, USER);
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_COMPLETE, whole, "or one word below");
+	put_iret(TASK + 8, PROGRAM + 0x10, KERNEL_CS, USER);
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_COMPLETE, half, "back to the kernel");
+	begin_task(LEAF, 4);
+	put(TASK, AT(KTHREAD, 4));
+	record.vcpu.regs.rcx = PROGRAM + 0x10;
+	record.vcpu.regs.r11 = 0x246;
+	record_piece(USER, 16);
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_COMPLETE, CHAIN({ AT(LEAF, 4), 0 }, { AT(KTHREAD, 4), R }),
+		    "nothing of that for a thread that was called from there");
+}
+
 static void test_user_code(void)
 {
 	spaces.user_whole = true;
@@ -489,9 +541,21 @@ static void test_user_code(void)
 	put(USER, 0);
 	put(USER + 8, PROGRAM + 0x1234); /* behind the program */
 	unwind_as(UNWIND_AUTO);
-	check_chain(UNWIND_BAD, CHAIN({ AT(INTERRUPT, 4), 0 }, { PROGRAM + 0x10, U }),
+	check_chain(UNWIND_NO_TABLES, CHAIN({ AT(INTERRUPT, 4), 0 }, { PROGRAM + 0x10, U }),
 		    "a return address where the process has no code");
-	check_part(UNWIND_USER, true, UNWIND_BAD, 2, 1);
+	check_part(UNWIND_USER, true, UNWIND_NO_TABLES, 2, 1);
+	put_user_stack();
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_COMPLETE,
+		    CHAIN({ AT(INTERRUPT, 4), 0 }, { PROGRAM + 0x10, U },
+			  { PROGRAM + 0x20, U | R | FRAME_GUESS }),
+		    "a program without tables: a frame is a guess, a chain that ends is one");
+	put_regs(TASK, PROGRAM + 0x10, USER_CS, USER, 0);
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_NO_TABLES, CHAIN({ AT(INTERRUPT, 4), 0 }, { PROGRAM + 0x10, U }),
+		    "rbp 0 without a chain is none");
+	put_regs(TASK, PROGRAM + 0x10, USER_CS, USER, USER);
+	put(USER + 8, PROGRAM + 0x1234);
 	spaces.user_whole = false;
 	unwind_as(UNWIND_AUTO);
 	check_u64(stack.n_frames, 3, "unless not all of its code is known: frames");
@@ -718,6 +782,7 @@ int main(void)
 		test_trampolines();
 		test_user_regs();
 		test_user_cut();
+		test_entry();
 		test_user_code();
 		test_bad();
 		test_loops();

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The user code's registers, where the kernel's own chain does not lead to them.
+ *
+ * Where the kernel was entered from user code, the task's stack begins with the registers of that,
+ * struct pt_regs (Linux arch/x86/include/asm/ptrace.h); with CONFIG_X86_FRED 16 bytes lie above:
+ *
+ *   r15 r14 r13 r12 bp bx r11 r10 r9 r8 ax cx dx si di orig_ax | ip cs flags sp ss |
+ *
+ * The last five are what the processor saves and takes back (iret). The code around has no ORC
+ * entries but END: a few instructions in which the general registers are the user's still, or
+ * again (arch/x86/entry/entry_64.S):
+ *
+ *   system call   rcx and r11 are the user's rip and rflags: the processor put them there, or will
+ *                 take them from there; rsp is the user's until the stack is changed
+ *   the rest      iret's five words are on the stack, at most one word below the top
+ *
+ * All of it is believed only if the user's stack was copied. Resolver's thread; pure functions.
+ */
+#include "config.h"
+
+#include "unwind/entry.h"
+
+#include <string.h>
+
+#include "xtop/image.h"
+
+#define PT_REGS_WORDS 21
+#define PT_REGS_IRET  16 /* its first word */
+#define FRED_BYTES    16
+#define CS_PRIVILEGE  3
+
+#define RFLAGS_ONE  (1ULL << 1) /* always set */
+#define RFLAGS_IF   (1ULL << 9) /* user code runs with interrupts on */
+#define RFLAGS_BITS 22
+
+enum { IRET_RIP, IRET_CS, IRET_RFLAGS, IRET_RSP, IRET_SS, IRET_WORDS };
+
+static const uint8_t pt_regs[] = { REG_R15, REG_R14, REG_R13, REG_R12, REG_RBP,
+				   REG_RBX, REG_R11, REG_R10, REG_R9,  REG_R8,
+				   REG_RAX, REG_RCX, REG_RDX, REG_RSI, REG_RDI };
+
+static bool entry_is_kernel(uint64_t address)
+{
+	return address >> 63;
+}
+
+static bool entry_is_user_selector(uint64_t selector)
+{
+	return (selector & CS_PRIVILEGE) == CS_PRIVILEGE && selector < 1 << 16;
+}
+
+/* Whether these are a user's whose stack was copied, too. */
+static bool entry_is_user(const struct cursor *cursor, const uint64_t iret[IRET_WORDS])
+{
+	return entry_is_user_selector(iret[IRET_CS]) && entry_is_user_selector(iret[IRET_SS]) &&
+	       !entry_is_kernel(iret[IRET_RSP]) && cursor_piece(cursor, iret[IRET_RSP]) >= 0 &&
+	       iret[IRET_RFLAGS] & RFLAGS_ONE && !(iret[IRET_RFLAGS] >> RFLAGS_BITS);
+}
+
+/* The registers that are not set here are the user's already. */
+static void entry_go(struct cursor *cursor, uint64_t rip, uint64_t rsp)
+{
+	cursor->regs[REG_RIP] = rip;
+	cursor->regs[REG_RSP] = rsp;
+	cursor->interrupted = cursor->user = true;
+}
+
+/* Looking is not using: what was reached counts only if WORDS turn out to be a user's registers. */
+static bool entry_read(struct cursor *cursor, uint64_t address, uint64_t *words, size_t n,
+		       size_t iret)
+{
+	uint64_t reached[SAMPLE_MAX_STACKS];
+
+	memcpy(reached, cursor->reached, sizeof(reached));
+	if (cursor_read(cursor, address, words, n) && entry_is_user(cursor, words + iret))
+		return true;
+	memcpy(cursor->reached, reached, sizeof(reached));
+	return false;
+}
+
+static bool entry_take_regs(struct cursor *cursor, uint64_t top)
+{
+	uint64_t saved[PT_REGS_WORDS];
+
+	if (!entry_read(cursor, top - sizeof(saved), saved, PT_REGS_WORDS, PT_REGS_IRET))
+		return false;
+	for (size_t i = 0; i < sizeof(pt_regs); i++)
+		cursor->regs[pt_regs[i]] = saved[i];
+	cursor->known = CURSOR_KNOWS_ALL;
+	entry_go(cursor, saved[PT_REGS_IRET + IRET_RIP], saved[PT_REGS_IRET + IRET_RSP]);
+	return true;
+}
+
+bool entry_find_regs(struct cursor *cursor)
+{
+	const struct sample_stack *piece = sample_first_stack(cursor->vcpu);
+
+	for (unsigned i = 0; i < cursor->vcpu->n_stacks; i++, piece = sample_next_stack(piece)) {
+		uint64_t top = piece->address + piece->size_bytes;
+
+		if (entry_is_kernel(piece->address) &&
+		    (entry_take_regs(cursor, top) || entry_take_regs(cursor, top - FRED_BYTES)))
+			return true;
+	}
+	return false;
+}
+
+static bool entry_take_iret(struct cursor *cursor, uint64_t address)
+{
+	uint64_t iret[IRET_WORDS];
+
+	if (!entry_read(cursor, address, iret, IRET_WORDS, 0))
+		return false;
+	entry_go(cursor, iret[IRET_RIP], iret[IRET_RSP]);
+	return true;
+}
+
+/* Where the user's stack begins; 0: it was not copied. */
+static uint64_t entry_user_rsp(const struct cursor *cursor)
+{
+	const struct sample_stack *piece = sample_first_stack(cursor->vcpu);
+
+	if (!entry_is_kernel(cursor->regs[REG_RSP]))
+		return cursor->regs[REG_RSP];
+	for (unsigned i = 0; i < cursor->vcpu->n_stacks; i++, piece = sample_next_stack(piece))
+		if (piece->kind == STACK_USER)
+			return piece->address;
+	return 0;
+}
+
+static bool entry_is_system_call(const struct space *user, const struct cursor *cursor)
+{
+	uint64_t rip = cursor->regs[REG_RCX], rflags = cursor->regs[REG_R11];
+
+	return rflags & RFLAGS_ONE && rflags & RFLAGS_IF && !(rflags >> RFLAGS_BITS) && user &&
+	       !entry_is_kernel(rip) && space_find(user, rip);
+}
+
+bool entry_leave(const struct space *user, struct cursor *cursor)
+{
+	uint64_t rsp = cursor->regs[REG_RSP], user_rsp = entry_user_rsp(cursor);
+
+	if (entry_is_kernel(rsp) &&
+	    (entry_take_iret(cursor, rsp) || entry_take_iret(cursor, rsp + 8)))
+		return true;
+	if (!user_rsp || !entry_is_system_call(user, cursor))
+		return false;
+	entry_go(cursor, cursor->regs[REG_RCX], user_rsp);
+	return true;
+}
