@@ -201,6 +201,8 @@ static const char *stop_name(int stop)
 		return "too deep";
 	case UNWIND_NO_TABLES:
 		return "no unwind tables";
+	case UNWIND_REPLACED:
+		return "program replaced";
 	}
 	return "other";
 }
