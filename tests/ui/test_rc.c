@@ -9,7 +9,7 @@
 #include "../tap.h"
 #include "xtop/ui.h"
 
-static char folder[64], path[128];
+static char folder[64], path[192];
 
 static void put(const char *text)
 {
