@@ -290,6 +290,7 @@ static double overhead_cpu(const struct overhead_page *page, uint64_t cpu_ns)
 static void overhead_own(struct overhead_page *page)
 {
 	const struct snapshot *all = page->model->all;
+	const struct history *history = page->model->history;
 	char text[4][32];
 
 	overhead_line(page, "dom0", STYLE_NORMAL,
@@ -298,12 +299,11 @@ static void overhead_own(struct overhead_page *page)
 		      overhead_cpu(page, all->resolver.cpu_ns),
 		      overhead_cpu(page, page->model->ui_cpu_ns));
 	overhead_line(
-		page, "memory", STYLE_NORMAL, "%s%sprofile and names %s   history %s   nodes %s",
+		page, "memory", STYLE_NORMAL, "%s%sprofile and names %s   nodes %s   history %s",
 		page->model->memory_bytes ? format_bytes(page->model->memory_bytes, text[0]) : "",
 		page->model->memory_bytes ? " in all   " : "",
-		format_bytes(all->profile_bytes, text[1]),
-		format_bytes(history_memory_bytes(page->model->history), text[2]),
-		format_count(all->n_nodes, text[3]));
+		format_bytes(all->profile_bytes, text[1]), format_count(all->n_nodes, text[3]),
+		format_elapsed(history_count(history) ? history_age_ns(history, 0) : 0, text[2]));
 	overhead_line(page, "ring", all->ring_permille >= 500 ? STYLE_NOTICE : STYLE_NORMAL,
 		      "%.1f %% full: what the resolver is behind", all->ring_permille / 10.0);
 }
