@@ -190,27 +190,37 @@ static const char *session_message(void *context)
 static struct xtop_error *session_screen(struct session *session, const char *kind)
 {
 	const struct options *options = session->options;
-	const struct ui_settings settings = {
+	struct ui_settings settings = {
 		.interval_s = options->interval_s,
 		.half_life_s = options->half_life_s,
 		.time_s = options->time_s,
+		.budget = pipeline_is_recording(session->pipeline) ? 0 : options->budget,
 		.sort = session->sort,
 		.filter = options->filter,
 		.addresses = options->addresses,
+	};
+	const struct ui_pipeline pipeline = {
+		.context = session,
+		.slot = pipeline_slot(session->pipeline),
 		.guest = {
 			.name = pipeline_guest(session->pipeline)->name,
 			.kind = kind,
 			.system = pipeline_system(session->pipeline),
 			.n_vcpus = pipeline_guest(session->pipeline)->n_vcpus,
 		},
-	};
-	const struct ui_source source = {
-		.context = session,
-		.slot = pipeline_slot(session->pipeline),
 		.reset = session_reset,
 		.message = session_message,
 	};
+	const struct ui_pipeline *const pipelines[] = { &pipeline };
+	const struct ui_source source = { .n_pipelines = 1, .pipelines = pipelines };
+	struct xtop_error *error = ui_rc_load(&settings.rc);
 
+	if (error)
+		return error;
+	if (!options->interval_given && settings.rc.interval_s > 0)
+		settings.interval_s = settings.rc.interval_s;
+	if (!options->sort && settings.rc.sort)
+		settings.sort = settings.rc.sort;
 	return ui_run(&settings, &source);
 }
 

@@ -237,7 +237,7 @@ static void test_help(void)
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		check(strstr(at, names[i]), "help has %s", names[i]);
-	for (size_t i = 0; i < N_COLUMNS; i++)
+	for (size_t i = 0; i < N_COLUMNS_BATCH; i++)
 		check(strstr(at, columns[i].name), "help has column %s", columns[i].name);
 	for (; *at; at += strcspn(at, "\n") + 1)
 		if (strcspn(at, "\n") > 80)

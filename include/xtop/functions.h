@@ -46,6 +46,8 @@ static inline struct weights weights_of(const struct snapshot_node *node)
 struct function_row {
 	uint32_t frame;
 	struct weights weights; /* children: once a stack, however often it stands in it */
+	uint32_t process;       /* that has most of it; FRAME_NONE: of no process */
+	uint32_t n_processes;
 };
 
 struct function_table {
@@ -59,6 +61,37 @@ struct function_table {
 struct xtop_error *functions_build(const struct snapshot *snapshot, const struct filter *filter,
 				   bool addresses, struct function_table *table);
 void functions_free(struct function_table *table);
+/* Of the stacks in which a frame matches. */
+struct weights filter_weights(const struct filter *filter, const struct snapshot *snapshot);
+/*
+ * Rows for those of BASE that TABLE has none of, with no weight: what is gone is a difference, too.
+ * BASE is put in the order of frames, for functions_find().
+ */
+struct xtop_error *functions_join(struct function_table *table, struct function_table *base);
+const struct function_row *functions_find(const struct function_table *base, uint32_t frame);
+
+/* --- groups.c: shares of processes, threads and modules --------------------------------------- */
+
+struct group_row {
+	uint32_t frame;            /* of the process or thread; of a module: one of its functions */
+	const char *name;          /* "" for functions without a module */
+	bool is_thread;            /* of the process in the row above that is none */
+	struct weights weights;    /* children: once a stack */
+	struct weights unknown;    /* self: in functions of it that nobody can name */
+};
+
+struct groups {
+	size_t n;
+	struct group_row *rows; /* hottest first by what TOTALS says, threads below their process */
+	struct weights whole;
+};
+
+struct xtop_error *groups_processes(const struct snapshot *snapshot, bool totals,
+				    struct groups *groups);
+/* Hottest first by self. */
+struct xtop_error *groups_modules(const struct snapshot *snapshot, bool totals,
+				  struct groups *groups);
+void groups_free(struct groups *groups);
 
 /* --- neighbours.c: one function, the focus ---------------------------------------------------- */
 

@@ -113,12 +113,12 @@ static void table_print_cell(const char *text, const struct column *column, size
 
 /* ROW NULL: the headers. */
 static void table_print_row(const struct column_context *context, const struct function_row *row,
-			    const size_t widths[N_COLUMNS], FILE *file)
+			    const size_t widths[N_COLUMNS_BATCH], FILE *file)
 {
 	char cell[COLUMN_CELL_BYTES];
 	int owed = 0;
 
-	for (size_t i = 0; i < N_COLUMNS; i++) {
+	for (size_t i = 0; i < N_COLUMNS_BATCH; i++) {
 		if (!widths[i])
 			continue;
 		if (row)
@@ -139,13 +139,13 @@ struct xtop_error *export_table(const struct snapshot *snapshot,
 					  .addresses = options->addresses };
 	struct xtop_error *error =
 		functions_build(snapshot, options->filter, options->addresses, &table);
-	size_t widths[N_COLUMNS], n_rows;
+	size_t widths[N_COLUMNS_BATCH], n_rows;
 
 	if (error)
 		return error;
 	columns_sort(&context, options->sort, table.rows, table.n);
 	n_rows = options->max_rows && options->max_rows < table.n ? options->max_rows : table.n;
-	for (size_t i = 0; i < N_COLUMNS; i++)
+	for (size_t i = 0; i < N_COLUMNS_BATCH; i++)
 		widths[i] = table_width(&columns[i], &context, n_rows);
 	table_print_head(snapshot, options, file);
 	table_print_row(&context, NULL, widths, file);

@@ -6,6 +6,7 @@
 #include "xtop/columns.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,6 +105,130 @@ static size_t module_entry(const struct column_context *context, const struct fu
 	return text_clean(buffer, capacity, column_frame(context, row)->module, FRAME_MODULE_BYTES);
 }
 
+/* Which process it runs in, the one that has most of it, and how many others do. */
+static size_t process_entry(const struct column_context *context, const struct function_row *row,
+			    char *buffer, size_t capacity)
+{
+	const struct frame *process;
+	char cell[COLUMN_CELL_BYTES];
+	int length;
+
+	*buffer = '\0';
+	if (row->process == FRAME_NONE)
+		return 0;
+	process = frames_get(context->snapshot->frames, row->process);
+	if (row->n_processes > 1)
+		length = snprintf(cell, sizeof(cell), "%s +%" PRIu32, process->name,
+				  row->n_processes - 1);
+	else
+		length = snprintf(cell, sizeof(cell), "%s", process->name);
+	return text_clean(buffer, capacity, cell, length);
+}
+
+#define HISTORY_MAX_CELLS 60
+
+/* Eighths of a cell by the function's percents: a scale that shows small shares, too. */
+static size_t history_level(float percent)
+{
+	static const float bounds[] = { 0.5, 2, 5, 10, 20, 40, 60 };
+	size_t level = 0;
+
+	while (level < sizeof(bounds) / sizeof(bounds[0]) && percent >= bounds[level])
+		level++;
+	return level;
+}
+
+static size_t history_entry(const struct column_context *context, const struct function_row *row,
+			    char *buffer, size_t capacity)
+{
+	static const char *const bars[] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
+	size_t n = context->history_cells < HISTORY_MAX_CELLS ? context->history_cells
+							      : HISTORY_MAX_CELLS,
+	       length = 0;
+	float percents[HISTORY_MAX_CELLS];
+
+	*buffer = '\0';
+	if (!context->history || !n)
+		return 0;
+	history_shares(context->history, context->snapshot->sequence,
+		       column_frame(context, row)->group, n, percents);
+	for (size_t i = 0; i < n; i++)
+		length += snprintf(buffer + length, capacity - length, "%s",
+				   percents[i] < 0    ? " "
+				   : percents[i] == 0 ? "·"
+						      : bars[history_level(percents[i])]);
+	return length;
+}
+
+/* --- against a baseline: perf diff's arithmetic ----------------------------------------------- */
+
+/* What self is compared: children of a caller would show the same change again. */
+static double base_percent(const struct column_context *context, const struct function_row *row,
+			   bool *foundp)
+{
+	const struct weights *whole = &context->base->whole;
+	const struct function_row *base = functions_find(context->base, row->frame);
+
+	*foundp = base != NULL;
+	if (!base)
+		return 0;
+	if (context->totals)
+		return percent(base->weights.self_total, whole->children_total);
+	return percent(base->weights.self_live, whole->children_live);
+}
+
+double column_delta(const struct column_context *context, const struct function_row *row)
+{
+	bool found;
+
+	return context->base ? self_percent(context, row) - base_percent(context, row, &found) : 0;
+}
+
+static size_t base_entry(const struct column_context *context, const struct function_row *row,
+			 char *buffer, size_t capacity)
+{
+	bool found;
+	double base;
+
+	*buffer = '\0';
+	if (!context->base)
+		return 0;
+	base = base_percent(context, row, &found);
+	return found ? snprintf(buffer, capacity, "%6.2f", base)
+		     : snprintf(buffer, capacity, "%s", "–");
+}
+
+static size_t now_entry(const struct column_context *context, const struct function_row *row,
+			char *buffer, size_t capacity)
+{
+	*buffer = '\0';
+	return context->base ? self_entry(context, row, buffer, capacity) : 0;
+}
+
+static size_t delta_entry(const struct column_context *context, const struct function_row *row,
+			  char *buffer, size_t capacity)
+{
+	*buffer = '\0';
+	return context->base ? snprintf(buffer, capacity, "%+7.2f", column_delta(context, row)) : 0;
+}
+
+/* Of what was nothing there is no ratio. */
+static size_t ratio_entry(const struct column_context *context, const struct function_row *row,
+			  char *buffer, size_t capacity)
+{
+	double base, ratio;
+	bool found;
+
+	*buffer = '\0';
+	if (!context->base)
+		return 0;
+	base = base_percent(context, row, &found);
+	if (!(base > 0))
+		return snprintf(buffer, capacity, "%s", "–");
+	ratio = self_percent(context, row) / base;
+	return snprintf(buffer, capacity, ratio < 100 ? "%.2f" : "%.0f", ratio);
+}
+
 /* --- order ------------------------------------------------------------------------------------ */
 
 static int descending(double a, double b)
@@ -144,18 +269,69 @@ static int module_compare(const struct column_context *context, const struct fun
 	return strcmp(column_frame(context, a)->module, column_frame(context, b)->module);
 }
 
+static int process_compare(const struct column_context *context, const struct function_row *a,
+			   const struct function_row *b)
+{
+	const struct frames *frames = context->snapshot->frames;
+	const char *name_a = a->process == FRAME_NONE ? "" : frames_get(frames, a->process)->name,
+		   *name_b = b->process == FRAME_NONE ? "" : frames_get(frames, b->process)->name;
+
+	return strcmp(name_a, name_b);
+}
+
+static int base_compare(const struct column_context *context, const struct function_row *a,
+			const struct function_row *b)
+{
+	bool found;
+
+	if (!context->base)
+		return 0;
+	return descending(base_percent(context, a, &found), base_percent(context, b, &found));
+}
+
+static int delta_compare(const struct column_context *context, const struct function_row *a,
+			 const struct function_row *b)
+{
+	return descending(fabs(column_delta(context, a)), fabs(column_delta(context, b)));
+}
+
+static int ratio_compare(const struct column_context *context, const struct function_row *a,
+			 const struct function_row *b)
+{
+	double base_a, base_b;
+	bool found;
+
+	if (!context->base)
+		return 0;
+	base_a = base_percent(context, a, &found);
+	base_b = base_percent(context, b, &found);
+	return descending(base_a > 0 ? self_percent(context, a) / base_a : 0,
+			  base_b > 0 ? self_percent(context, b) / base_b : 0);
+}
+
 /* --- the table -------------------------------------------------------------------------------- */
 
 const struct column columns[N_COLUMNS] = {
-	[COLUMN_CHILDREN] = { COLUMN_CHILDREN, "children", "Children", 8, true, true,
+	[COLUMN_CHILDREN] = { COLUMN_CHILDREN, "children", "Children", 8, 0, true, true,
 			      children_entry, children_compare },
-	[COLUMN_SELF] = { COLUMN_SELF, "self", "Self", 6, true, true, self_entry, self_compare },
-	[COLUMN_SAMPLES] = { COLUMN_SAMPLES, "samples", "Samples", 9, true, true, samples_entry,
-			     samples_compare },
-	[COLUMN_SYMBOL] = { COLUMN_SYMBOL, "symbol", "Symbol", 0, false, true, symbol_entry,
+	[COLUMN_SELF] = { COLUMN_SELF, "self", "Self", 6, 0, true, true, self_entry, self_compare },
+	[COLUMN_SAMPLES] = { COLUMN_SAMPLES, "samples", "Samples", 9, 100, true, true,
+			     samples_entry, samples_compare },
+	[COLUMN_SYMBOL] = { COLUMN_SYMBOL, "symbol", "Symbol", 0, 0, false, true, symbol_entry,
 			    symbol_compare },
-	[COLUMN_MODULE] = { COLUMN_MODULE, "module", "Module", -24, false, false, module_entry,
+	[COLUMN_MODULE] = { COLUMN_MODULE, "module", "Module", -24, 60, false, false, module_entry,
 			    module_compare },
+	[COLUMN_PROCESS] = { COLUMN_PROCESS, "process", "Process", -16, 100, false, false,
+			     process_entry, process_compare },
+	[COLUMN_HISTORY] = { COLUMN_HISTORY, "history", "History", 10, 72, false, false,
+			     history_entry, children_compare },
+	[COLUMN_BASE] = { COLUMN_BASE, "base", "Base", 7, 0, true, false, base_entry,
+			  base_compare },
+	[COLUMN_NOW] = { COLUMN_NOW, "now", "Now", 7, 0, true, false, now_entry, self_compare },
+	[COLUMN_DELTA] = { COLUMN_DELTA, "delta", "Delta", 7, 0, true, false, delta_entry,
+			   delta_compare },
+	[COLUMN_RATIO] = { COLUMN_RATIO, "ratio", "Ratio", 6, 60, true, false, ratio_entry,
+			   ratio_compare },
 };
 
 const struct column *column_by_name(const char *name)
@@ -173,6 +349,29 @@ const struct column *column_by_name(const char *name)
 		found = &columns[i];
 	}
 	return found;
+}
+
+const char *columns_parse(const char *list, enum column_id ids[N_COLUMNS], size_t *np,
+			  char word[32])
+{
+	size_t n = 0;
+
+	while (*(list += strspn(list, " ,\t"))) {
+		size_t length = strcspn(list, " ,\t"), i = 0;
+		const struct column *column;
+
+		snprintf(word, 32, "%.*s", (int)(length < 31 ? length : 31), list);
+		column = length < 32 ? column_by_name(word) : NULL;
+		if (!column)
+			return word;
+		while (i < n && ids[i] != column->id)
+			i++;
+		if (i == n)
+			ids[n++] = column->id;
+		list += length;
+	}
+	*np = n;
+	return NULL;
 }
 
 struct columns_order {

@@ -146,3 +146,21 @@ struct xtop_error *filter_nodes(const struct filter *filter, const struct snapsh
 	*nodesp = *copyp = to;
 	return NULL;
 }
+
+struct weights filter_weights(const struct filter *filter, const struct snapshot *snapshot)
+{
+	struct weights sum = { 0 };
+
+	for (uint32_t i = 0; i < snapshot->n_nodes;) {
+		const struct snapshot_node *node = &snapshot->nodes[i];
+
+		if (!filter_matches(filter, snapshot->frames, node->frame)) {
+			i++;
+			continue;
+		}
+		sum.children_live += node->children_live;
+		sum.children_total += node->children_total;
+		i = node->end;
+	}
+	return sum;
+}

@@ -12,12 +12,15 @@
 #include "xtop/cleanup.h"
 #include "xtop/functions.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* What the pass knows of a frame id. */
 struct functions_seen {
-	uint32_t row;   /* its row + 1, 0: none yet */
-	uint32_t until; /* nodes before that lie below an outermost one of it */
+	uint32_t row;              /* its row + 1, 0: none yet */
+	uint32_t until;            /* nodes before that lie below an outermost one of it */
+	uint32_t process;          /* that the pass was in when it met it last */
+	uint64_t of_process, most; /* its children_total in that; in row->process */
 };
 
 static bool functions_is_row(const struct frame *frame)
@@ -35,13 +38,36 @@ static bool functions_is_row(const struct frame *frame)
 	return false;
 }
 
+/*
+ * A process is one subtree of the root, so a function's samples in it come in one go. (A process
+ * that was thrown out and came back would be two: it is then counted twice.)
+ */
+static void functions_add_process(struct function_row *row, struct functions_seen *seen,
+				  uint32_t process, uint64_t total)
+{
+	if (process == FRAME_NONE)
+		return;
+	if (!row->n_processes || seen->process != process) {
+		seen->process = process;
+		seen->of_process = 0;
+		row->n_processes++;
+	}
+	seen->of_process += total;
+	if (seen->of_process > seen->most) {
+		seen->most = seen->of_process;
+		row->process = process;
+	}
+}
+
 static void functions_add_node(struct function_table *table, struct functions_seen *seen,
-			       uint32_t frame, const struct snapshot_node *node, uint32_t index)
+			       uint32_t frame, const struct snapshot_node *node, uint32_t index,
+			       uint32_t process)
 {
 	struct weights *weights;
 
 	if (!seen->row) {
-		table->rows[table->n] = (struct function_row){ .frame = frame };
+		table->rows[table->n] =
+			(struct function_row){ .frame = frame, .process = FRAME_NONE };
 		seen->row = ++table->n;
 	}
 	weights = &table->rows[seen->row - 1].weights;
@@ -50,6 +76,7 @@ static void functions_add_node(struct function_table *table, struct functions_se
 	if (index < seen->until)
 		return;
 	seen->until = node->end;
+	functions_add_process(&table->rows[seen->row - 1], seen, process, node->children_total);
 	weights->children_live += node->children_live;
 	weights->children_total += node->children_total;
 }
@@ -64,7 +91,9 @@ struct xtop_error *functions_build(const struct snapshot *snapshot, const struct
 	struct function_table built = { .rows = malloc(most * sizeof(*built.rows)) };
 	const struct snapshot_node *nodes;
 	struct xtop_error *error;
+	uint32_t process = FRAME_NONE;
 
+	*table = (struct function_table){ 0 };
 	if (!seen || !built.rows) {
 		functions_free(&built);
 		return error_create("no memory for a table of %zu functions", most);
@@ -78,8 +107,10 @@ struct xtop_error *functions_build(const struct snapshot *snapshot, const struct
 		const struct frame *frame = frames_get(snapshot->frames, nodes[i].frame);
 		uint32_t id = addresses ? nodes[i].frame : frame->group;
 
+		if (nodes[i].depth == 1)
+			process = frame->kind == FRAME_KIND_PROCESS ? nodes[i].frame : FRAME_NONE;
 		if (nodes[i].children_total && functions_is_row(frame))
-			functions_add_node(&built, &seen[id], id, &nodes[i], i);
+			functions_add_node(&built, &seen[id], id, &nodes[i], i, process);
 	}
 	built.whole = weights_of(&nodes[0]);
 	*table = built;
@@ -90,4 +121,44 @@ void functions_free(struct function_table *table)
 {
 	free(table->rows);
 	*table = (struct function_table){ 0 };
+}
+
+/* --- against a baseline ----------------------------------------------------------------------- */
+
+static int functions_by_frame(const void *a, const void *b)
+{
+	uint32_t x = ((const struct function_row *)a)->frame,
+		 y = ((const struct function_row *)b)->frame;
+
+	return (x > y) - (x < y);
+}
+
+const struct function_row *functions_find(const struct function_table *base, uint32_t frame)
+{
+	struct function_row key = { .frame = frame };
+
+	return base->n ? bsearch(&key, base->rows, base->n, sizeof(key), functions_by_frame) : NULL;
+}
+
+struct xtop_error *functions_join(struct function_table *table, struct function_table *base)
+{
+	size_t n = table->n;
+	struct function_row *rows;
+
+	if (base->n)
+		qsort(base->rows, base->n, sizeof(*base->rows), functions_by_frame);
+	if (table->n)
+		qsort(table->rows, table->n, sizeof(*table->rows), functions_by_frame);
+	rows = reallocarray(table->rows, table->n + base->n + 1, sizeof(*rows));
+	if (!rows)
+		return error_create("no memory for a table of %zu functions", table->n + base->n);
+	table->rows = rows;
+	for (size_t i = 0, j = 0; j < base->n; j++) {
+		while (i < n && rows[i].frame < base->rows[j].frame)
+			i++;
+		if (i == n || rows[i].frame != base->rows[j].frame)
+			rows[table->n++] = (struct function_row){ .frame = base->rows[j].frame,
+								  .process = FRAME_NONE };
+	}
+	return NULL;
 }

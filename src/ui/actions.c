@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What needs a word from the user: filter, writing a file, the refresh interval. Each asks on the
- * bottom line and does its work when the answer comes; what is wrong with an answer is said beside
- * it.
+ * What needs a word from the user: search, filter, writing a file, figures. Each asks on the bottom
+ * and does its work when the answer comes; what is wrong with an answer is said beside it.
  */
 #include "config.h"
 
@@ -28,6 +27,46 @@ static void ui_refuse(struct ui *ui, struct xtop_error *error)
 	error_destroy(error);
 }
 
+/* --- search: the cursor goes along while it is typed ------------------------------------------- */
+
+void ui_ask_search(struct ui *ui)
+{
+	ui_ask(ui, UI_PROMPT_SEARCH, " Search:", "");
+}
+
+void ui_set_search(struct ui *ui, struct filter *search)
+{
+	filter_destroy(ui->search);
+	ui->model.search = ui->search = search;
+	ui_update(ui);
+}
+
+static void ui_answer_search(struct ui *ui, enum prompt_result result)
+{
+	struct filter *search = NULL;
+	struct xtop_error *error = NULL;
+
+	ui->prompt.error[0] = '\0';
+	if (result == PROMPT_CANCELLED) {
+		ui_set_search(ui, NULL);
+		ui->asking = UI_PROMPT_NONE;
+		return;
+	}
+	if (result == PROMPT_CHANGED) {
+		if (ui->prompt.length)
+			error = filter_create(ui->prompt.text, &search);
+		if (error) {
+			ui_refuse(ui, error);
+			return;
+		}
+		ui_set_search(ui, search);
+		if (search && !ui_search(ui, REQUEST_SEARCH_HERE))
+			snprintf(ui->prompt.error, sizeof(ui->prompt.error), "not here");
+	}
+	if (result == PROMPT_DONE)
+		ui->asking = UI_PROMPT_NONE;
+}
+
 /* --- filter: applied while it is typed, as long as it is a regex ------------------------------ */
 
 void ui_ask_filter(struct ui *ui)
@@ -38,8 +77,8 @@ void ui_ask_filter(struct ui *ui)
 static void ui_set_filter(struct ui *ui, struct filter *filter)
 {
 	filter_destroy(ui->filter);
-	ui->model.filter = ui->filter = filter;
-	ui_update(ui);
+	ui->filter = filter;
+	ui_reselect(ui);
 }
 
 void ui_clear_filter(struct ui *ui)
@@ -82,13 +121,13 @@ void ui_ask_write(struct ui *ui)
 	struct tm tm;
 	size_t n;
 
-	if (!ui->snapshot) {
+	if (!ui->model.snapshot) {
 		ui_message(ui, STYLE_NOTICE, "nothing to write yet");
 		return;
 	}
 	if (localtime_r(&ui->wall_s, &tm))
 		strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &tm);
-	n = (size_t)snprintf(name, sizeof(name), "%s", ui->name);
+	n = (size_t)snprintf(name, sizeof(name), "%s", ui->model.domain);
 	for (size_t i = 0; i < n; i++)
 		if (strchr("/ \\*?'\"$&|<>", name[i]) || (i == 0 && strchr(".-", name[i])))
 			name[i] = '_';
@@ -106,7 +145,7 @@ static struct xtop_error *ui_write_to(const struct ui *ui, const char *path, boo
 		return error;
 	error = export_stream(file, &stream);
 	if (!error)
-		error = export_folded(ui->snapshot, ui->filter, ui->settings.addresses, stream);
+		error = export_folded(ui->model.snapshot, NULL, ui->model.addresses, stream);
 	if (!error)
 		return export_close(file);
 	export_discard(file);
@@ -185,9 +224,57 @@ static void ui_answer_interval(struct ui *ui, enum prompt_result result)
 			return;
 		}
 		ui->settings.interval_s = seconds;
-		ui->due_ns = ui->now_ns;
+		for (size_t i = 0; i < ui->n_guests; i++)
+			ui->guests[i]->due_ns = ui->now_ns;
 	}
 	ui->asking = UI_PROMPT_NONE;
+}
+
+/* --- least share of a tree's row -------------------------------------------------------------- */
+
+void ui_ask_threshold(struct ui *ui)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.4g", ui->model.threshold);
+	ui_ask(ui, UI_PROMPT_THRESHOLD, " Least percent of a row of its own:", text);
+}
+
+static void ui_answer_threshold(struct ui *ui, enum prompt_result result)
+{
+	char *end;
+	double percent = strtod(ui->prompt.text, &end);
+
+	ui->prompt.error[0] = '\0';
+	if (result == PROMPT_GOES_ON || result == PROMPT_CHANGED)
+		return;
+	if (result == PROMPT_DONE) {
+		if (end == ui->prompt.text || *end || !(percent >= 0 && percent <= 100)) {
+			snprintf(ui->prompt.error, sizeof(ui->prompt.error),
+				 "a number from 0 to 100");
+			return;
+		}
+		ui->model.threshold = percent;
+	}
+	ui->asking = UI_PROMPT_NONE;
+	ui_update(ui);
+}
+
+/* --- settings --------------------------------------------------------------------------------- */
+
+void ui_save(struct ui *ui)
+{
+	char path[512];
+	struct xtop_error *error;
+
+	ui->rc.sort = ui->model.sort;
+	ui->rc.interval_s = ui->settings.interval_s;
+	ui->rc.half_life_s = ui->settings.half_life_s;
+	error = ui_rc_save(&ui->rc, path, sizeof(path));
+	if (error)
+		ui_error(ui, error);
+	else
+		ui_message(ui, STYLE_NOTICE, "saved in %s", path);
 }
 
 void ui_prompt_handle(struct ui *ui, uint32_t code)
@@ -200,6 +287,12 @@ void ui_prompt_handle(struct ui *ui, uint32_t code)
 	}
 	result = prompt_handle(&ui->prompt, code);
 	switch (ui->asking) {
+	case UI_PROMPT_SEARCH:
+		ui_answer_search(ui, result);
+		break;
+	case UI_PROMPT_THRESHOLD:
+		ui_answer_threshold(ui, result);
+		break;
 	case UI_PROMPT_FILTER:
 		if (result != PROMPT_GOES_ON)
 			ui_answer_filter(ui, result);

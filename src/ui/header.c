@@ -139,6 +139,20 @@ const char *format_elapsed(uint64_t ns, char buffer[32])
 	return buffer;
 }
 
+const char *format_bytes(uint64_t bytes, char buffer[32])
+{
+	static const char *const units[] = { "bytes", "KiB", "MiB", "GiB", "TiB" };
+	double value = (double)bytes;
+	size_t unit = 0;
+
+	while (value >= 1024 && unit < 4) {
+		value /= 1024;
+		unit++;
+	}
+	snprintf(buffer, 32, value < 10 && unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+	return buffer;
+}
+
 /* Counters go back when the profile is reset: then all of the new value is new. */
 static uint64_t since(uint64_t now, uint64_t before)
 {
@@ -210,23 +224,37 @@ static void header_add_losses(const struct snapshot *snapshot, struct line *line
 				 format_count(losses[i].count, buffer));
 }
 
+/* A traffic light: within half of the budget, within the budget, beyond it. */
+static enum style style_of_stopped(const struct ui *ui, double share)
+{
+	double budget = ui->settings.budget;
+
+	if (!(budget > 0))
+		return STYLE_NORMAL;
+	return share <= budget / 2 ? STYLE_GOOD : share <= budget ? STYLE_NOTICE : STYLE_ALERT;
+}
+
 static void header_draw_guest(const struct ui *ui, struct canvas *canvas, int row)
 {
 	const struct snapshot *snapshot = ui->snapshot;
+	const struct guest_view *guest = ui->guest;
 	struct line line = { .n = 0 };
 	char buffer[32];
 
-	line_add(&line, false, 0, STYLE_TITLE, "%s", ui->name);
-	line_add(&line, false, 4, STYLE_NORMAL, "%s", ui->kind);
-	if (ui->settings.guest.n_vcpus)
-		line_add(&line, false, 6, STYLE_NORMAL, "%u vCPU", ui->settings.guest.n_vcpus);
-	line_add(&line, false, 8, STYLE_NORMAL, "%s", ui->system);
+	line_add(&line, false, 0, STYLE_TITLE, "%s", guest->name);
+	if (ui->n_guests > 1)
+		line_add(&line, false, 5, STYLE_DIM, "Tab: %zu others", ui->n_guests - 1);
+	line_add(&line, false, 4, STYLE_NORMAL, "%s", guest->kind);
+	if (guest->pipeline->guest.n_vcpus)
+		line_add(&line, false, 6, STYLE_NORMAL, "%u vCPU", guest->pipeline->guest.n_vcpus);
+	line_add(&line, false, 8, STYLE_NORMAL, "%s",
+		 snapshot && snapshot->system[0] ? snapshot->system : guest->system);
 	if (snapshot) {
 		const struct sampler_counts *sampler = &snapshot->sampler;
 
-		header_add_rate(&ui->header, sampler, &line);
-		line_add(&line, true, 1, STYLE_NORMAL, "stopped %.2f %%",
-			 100 * sampler->stopped_share);
+		header_add_rate(ui->model.header, sampler, &line);
+		line_add(&line, true, 1, style_of_stopped(ui, sampler->stopped_share),
+			 "stopped %.2f %%", 100 * sampler->stopped_share);
 		if (snapshot->stopped.n)
 			line_add(&line, true, 7, STYLE_NORMAL, "p50 %s",
 				 format_time((double)snapshot->stopped.p50_ns, buffer));
@@ -242,18 +270,35 @@ static void header_draw_guest(const struct ui *ui, struct canvas *canvas, int ro
 #define METER_MIN_CELLS 10
 #define METER_MAX_CELLS 24
 
-/* Cells of a meter go from left to right: user, kernel, waiting for a CPU; each keeps its share. */
-static void meter_draw_bar(struct canvas *canvas, int row, int column, int cells,
-			   const double share[3])
+struct header_shares header_shares_of(const struct snapshot_vcpu *vcpu)
+{
+	double ticks = 0, running = (double)vcpu->states[VCPU_RUNNING], user = (double)vcpu->user;
+
+	for (int state = 0; state < N_VCPU_STATES; state++)
+		ticks += (double)vcpu->states[state];
+	if (!(ticks > 0))
+		return (struct header_shares){ .idle = 0 };
+	return (struct header_shares){
+		.user = user / ticks,
+		.kernel = (running > user ? running - user : 0) / ticks,
+		.steal = (double)vcpu->states[VCPU_RUNNABLE] / ticks,
+		.idle = (double)(vcpu->states[VCPU_BLOCKED] + vcpu->states[VCPU_OFFLINE]) / ticks,
+	};
+}
+
+/* Each keeps its share, however the cells are rounded. */
+void header_draw_bar(struct canvas *canvas, int row, int column, int cells,
+		     const struct header_shares *shares)
 {
 	static const char *const marks[] = { "█", "▓", "░" };
 	static const enum style styles[] = { STYLE_BAR_USER, STYLE_BAR_KERNEL, STYLE_BAR_STEAL };
+	const double parts[] = { shares->user, shares->kernel, shares->steal };
 	double sum = 0;
 	int at = 0;
 
 	canvas_put(canvas, row, column, 1, STYLE_DIM, "▕");
 	for (int part = 0; part < 3; part++) {
-		sum += share[part];
+		sum += parts[part];
 		for (; at < (int)(sum * cells + 0.5) && at < cells; at++)
 			canvas_put(canvas, row, column + 1 + at, 1, styles[part], marks[part]);
 	}
@@ -264,27 +309,20 @@ static void meter_draw_bar(struct canvas *canvas, int row, int column, int cells
 static void meter_draw(const struct snapshot_vcpu *vcpu, const char *name, struct canvas *canvas,
 		       int row, int column, int width)
 {
-	double ticks = 0, user = (double)vcpu->user, steal = (double)vcpu->states[VCPU_RUNNABLE],
-	       kernel, share[3];
+	struct header_shares shares = header_shares_of(vcpu);
 	int used = canvas_put(canvas, row, column, width, STYLE_DIM, name) + 1, cells;
 	char text[64];
 
-	for (int state = 0; state < N_VCPU_STATES; state++)
-		ticks += (double)vcpu->states[state];
-	kernel = (double)vcpu->states[VCPU_RUNNING] - user;
-	kernel = kernel > 0 ? kernel : 0;
-	for (int i = 0; i < 3; i++)
-		share[i] = ticks > 0 ? (i == 0 ? user : i == 1 ? kernel : steal) / ticks : 0;
 	snprintf(text, sizeof(text), "%3.0f  user %2.0f kernel %2.0f steal %2.0f",
-		 100 * (share[0] + share[1] + share[2]), 100 * share[0], 100 * share[1],
-		 100 * share[2]);
+		 100 * (shares.user + shares.kernel + shares.steal), 100 * shares.user,
+		 100 * shares.kernel, 100 * shares.steal);
 	cells = width - used - 2 - (int)strlen(text) - 1;
 	if (cells < METER_MIN_CELLS) {
 		text[3] = '\0';
 		cells = width - used - 2 - 4;
 	}
 	cells = cells > METER_MAX_CELLS ? METER_MAX_CELLS : cells;
-	meter_draw_bar(canvas, row, column + used, cells, share);
+	header_draw_bar(canvas, row, column + used, cells, &shares);
 	canvas_put(canvas, row, column + used + cells + 3, width, STYLE_NORMAL, text);
 }
 
@@ -299,15 +337,15 @@ static void header_draw_meters(const struct ui *ui, struct canvas *canvas, int r
 	if (width >= 6 + 1 + METER_MIN_CELLS + 7) {
 		for (unsigned i = 0; i < n; i++) {
 			snprintf(name, sizeof(name), "vCPU%u", i);
-			meter_draw(&ui->header.recent[i], name, canvas, row, 1 + (int)i * width,
-				   width - 2);
+			meter_draw(&ui->model.header->recent[i], name, canvas, row,
+				   1 + (int)i * width, width - 2);
 		}
 		return;
 	}
 	for (unsigned i = 0; i < n; i++) {
 		for (int state = 0; state < N_VCPU_STATES; state++)
-			all.states[state] += ui->header.recent[i].states[state];
-		all.user += ui->header.recent[i].user;
+			all.states[state] += ui->model.header->recent[i].states[state];
+		all.user += ui->model.header->recent[i].user;
 	}
 	snprintf(name, sizeof(name), "%u vCPUs", n);
 	meter_draw(&all, name, canvas, row, 1, room);
@@ -319,7 +357,8 @@ static void header_draw_meters(const struct ui *ui, struct canvas *canvas, int r
 static void header_add_state(const struct ui *ui, struct line *line)
 {
 	const struct snapshot *snapshot = ui->snapshot;
-	const char *why = ui->source->message ? ui->source->message(ui->source->context) : "";
+	const struct ui_pipeline *pipeline = ui->guest->pipeline;
+	const char *why = pipeline->message ? pipeline->message(pipeline->context) : "";
 
 	switch (snapshot->sampler.state) {
 	case SAMPLER_STARTING:
@@ -358,9 +397,9 @@ static void header_add_picture(const struct ui *ui, struct line *line)
 			      : 0;
 	char buffer[32], count[32];
 
-	if (ui->frozen)
+	if (guest_view_is_old(ui->guest))
 		line_add(line, false, 0, STYLE_NOTICE, "frozen, %s old",
-			 format_elapsed(ui->now_ns - ui->taken_ns, buffer));
+			 format_elapsed(ui->now_ns - ui->guest->still_ns, buffer));
 	else
 		header_add_state(ui, line);
 	if (ui->model.totals || ui->settings.half_life_s <= 0)
@@ -384,6 +423,33 @@ static void header_add_truncated(const struct resolver_counts *counts, struct li
 			 percent_of((double)truncated, (double)counts->samples));
 }
 
+/* What is left out of the picture, or compared with it. */
+static void header_add_selection(const struct ui *ui, struct line *line)
+{
+	const struct guest_view *guest = ui->guest;
+	const struct ui_model *model = &ui->model;
+	char buffer[32];
+
+	if (guest->baseline)
+		line_add(line, true, 5, STYLE_NOTICE, "baseline %s ago",
+			 format_elapsed(ui->now_ns - guest->baseline_ns, buffer));
+	if (ui->selection.hide_kernel)
+		line_add(line, true, 2, STYLE_NOTICE, "no kernel (K)");
+	if (ui->selection.hide_user)
+		line_add(line, true, 2, STYLE_NOTICE, "no user (U)");
+	if (guest->process != FRAME_NONE && model->all)
+		line_add(line, true, 1, STYLE_NOTICE, "only %.60s",
+			 frames_get(model->all->frames, guest->process)->name);
+	if (guest->module)
+		line_add(line, true, 1, STYLE_NOTICE, "only %.60s",
+			 guest->module[0] ? guest->module : "what is of no module");
+	if (ui->filter)
+		line_add(line, true, 1, STYLE_NOTICE, "filter: %.100s%s", filter_text(ui->filter),
+			 ui->of_filtered ? " = 100 %" : "");
+	if (ui->search && ui->asking != UI_PROMPT_SEARCH)
+		line_add(line, true, 1, STYLE_MATCH, "search: %.60s", filter_text(ui->search));
+}
+
 static void header_draw_picture(const struct ui *ui, struct canvas *canvas, int row)
 {
 	const struct snapshot *snapshot = ui->snapshot;
@@ -401,8 +467,7 @@ static void header_draw_picture(const struct ui *ui, struct canvas *canvas, int 
 	} else {
 		line_add(&line, false, 0, STYLE_NORMAL, "starting");
 	}
-	if (ui->filter)
-		line_add(&line, true, 1, STYLE_NOTICE, "filter: %.100s", filter_text(ui->filter));
+	header_add_selection(ui, &line);
 	line_draw(&line, canvas, row);
 }
 
@@ -416,4 +481,55 @@ int header_draw(const struct ui *ui, struct canvas *canvas)
 		header_draw_meters(ui, canvas, row++);
 	header_draw_picture(ui, canvas, row++);
 	return row;
+}
+
+/* --- the line above the bottom one: what would help ------------------------------------------- */
+
+#define HINT_MIN_PERCENT 10 /* of samples without a name */
+
+static void hint_of_unknown(const struct ui_model *model, char *hint, size_t capacity)
+{
+	const struct group_row *worst = NULL;
+	struct groups groups = { 0 };
+
+	error_destroy(groups_modules(model->all, true, &groups));
+	for (size_t i = 0; i < groups.n; i++)
+		if (!worst || groups.rows[i].unknown.self_total > worst->unknown.self_total)
+			worst = &groups.rows[i];
+	if (worst && worst->unknown.self_total) {
+		double percent = percent_of((double)worst->unknown.self_total,
+					    (double)groups.whole.children_total);
+
+		if (worst->name[0])
+			snprintf(hint, capacity,
+				 "%.1f %% of samples in %.80s have no names: give its file with -k",
+				 percent, worst->name);
+		else
+			snprintf(
+				hint, capacity,
+				"%.1f %% of samples have no names: give the guest's symbols with -k",
+				percent);
+	}
+	groups_free(&groups);
+}
+
+int header_draw_hint(struct ui *ui, struct canvas *canvas, int row)
+{
+	const struct snapshot *snapshot = ui->snapshot;
+
+	if (!snapshot)
+		return 0;
+	if (ui->hint_sequence != snapshot->sequence) {
+		const struct resolver_counts *counts = &snapshot->resolver;
+
+		ui->hint_sequence = snapshot->sequence;
+		snprintf(ui->hint, sizeof(ui->hint), "%s", snapshot->notes[0]);
+		if (!ui->hint[0] && percent_of((double)counts->samples_unknown,
+					       (double)counts->samples) >= HINT_MIN_PERCENT)
+			hint_of_unknown(&ui->model, ui->hint, sizeof(ui->hint));
+	}
+	if (!ui->hint[0])
+		return 0;
+	canvas_put_name(canvas, row, 1, canvas_columns(canvas) - 2, STYLE_NOTICE, ui->hint);
+	return 1;
 }

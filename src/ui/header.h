@@ -6,7 +6,7 @@
 #ifndef UI_HEADER_H
 #define UI_HEADER_H
 
-#include "ui/canvas.h"
+#include "ui/terminal/canvas.h"
 #include "xtop/snapshot.h"
 
 struct ui;
@@ -25,6 +25,17 @@ struct header {
 void header_note(struct header *header, const struct snapshot *snapshot);
 /* Draws from row 0; returns the rows used. */
 int header_draw(const struct ui *ui, struct canvas *canvas);
+/* What is missing and what would help, in ROW; returns the rows used: 1 or 0. */
+int header_draw_hint(struct ui *ui, struct canvas *canvas, int row);
+
+/* Where WHICH vCPU's time went between the last two snapshots; 0..1. */
+struct header_shares {
+	double user, kernel, steal, idle;
+};
+struct header_shares header_shares_of(const struct snapshot_vcpu *vcpu);
+/* A meter: user, kernel and steal from left to right. */
+void header_draw_bar(struct canvas *canvas, int row, int column, int cells,
+		     const struct header_shares *shares);
 
 /* "21,873" */
 const char *format_count(uint64_t count, char buffer[32]);
@@ -32,5 +43,7 @@ const char *format_count(uint64_t count, char buffer[32]);
 const char *format_time(double ns, char buffer[32]);
 /* "3:41" */
 const char *format_elapsed(uint64_t ns, char buffer[32]);
+/* "31 MiB" */
+const char *format_bytes(uint64_t bytes, char buffer[32]);
 
 #endif

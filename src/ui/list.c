@@ -70,3 +70,19 @@ bool list_request(struct list *list, enum request request)
 		return false;
 	}
 }
+
+bool list_search(struct list *list, enum request request,
+		 bool (*matches)(const void *context, size_t row), const void *context)
+{
+	size_t step = request == REQUEST_SEARCH_PREVIOUS ? list->n - 1 : 1, row = list->selected;
+
+	if (list->n && request != REQUEST_SEARCH_HERE)
+		row = (row + step) % list->n;
+	for (size_t i = 0; i < list->n; i++, row = (row + step) % list->n) {
+		if (!matches(context, row))
+			continue;
+		list_select(list, row);
+		return true;
+	}
+	return false;
+}

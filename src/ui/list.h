@@ -30,5 +30,11 @@ void list_show(struct list *list, size_t page);
 /* True: a request that moves the cursor, done. The view then sets the key. */
 bool list_request(struct list *list, enum request request);
 void list_select(struct list *list, size_t row);
+/*
+ * Moves the cursor to a row that MATCHES: REQUEST_SEARCH_HERE, _NEXT or _PREVIOUS, round and round.
+ * False: there is none.
+ */
+bool list_search(struct list *list, enum request request,
+		 bool (*matches)(const void *context, size_t row), const void *context);
 
 #endif

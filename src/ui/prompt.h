@@ -3,7 +3,7 @@
 #ifndef UI_PROMPT_H
 #define UI_PROMPT_H
 
-#include "ui/canvas.h"
+#include "ui/terminal/canvas.h"
 #include "ui/keys.h"
 
 #define PROMPT_MAX_BYTES 1024

@@ -5,9 +5,10 @@
 #include "config.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 #include "ui/core.h"
-#include "ui/terminal.h"
+#include "ui/terminal/terminal.h"
 
 static uint64_t run_now_ns(void)
 {
@@ -26,7 +27,7 @@ static bool run_fit_canvas(struct canvas **canvasp)
 	if (*canvasp && canvas_rows(*canvasp) == rows && canvas_columns(*canvasp) == columns_)
 		return true;
 	canvas_destroy(*canvasp);
-	*canvasp = canvas_create(rows, columns_, terminal_ascii());
+	*canvasp = canvas_create(rows, columns_, terminal_charset());
 	return *canvasp != NULL;
 }
 
@@ -40,6 +41,22 @@ static bool run_paint(struct ui *ui, struct canvas **canvasp)
 	return true;
 }
 
+/* What this thread and this process take, for those who want to know. */
+static void run_measure(struct ui *ui)
+{
+	struct timespec cpu;
+	unsigned long pages = 0;
+	FILE *file = fopen("/proc/self/statm", "r");
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+	ui->model.ui_cpu_ns = (uint64_t)cpu.tv_sec * 1000000000ULL + (uint64_t)cpu.tv_nsec;
+	if (!file)
+		return;
+	if (fscanf(file, "%*u %lu", &pages) == 1)
+		ui->model.memory_bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
+	fclose(file);
+}
+
 static struct xtop_error *run_loop(struct ui *ui, struct canvas **canvasp)
 {
 	bool changed = true;
@@ -48,6 +65,8 @@ static struct xtop_error *run_loop(struct ui *ui, struct canvas **canvasp)
 		bool news;
 		uint64_t wait_ns = ui_tick(ui, run_now_ns(), time(NULL), &news);
 		struct input input;
+
+		run_measure(ui);
 
 		if ((changed || news) && !ui->quitting && !run_paint(ui, canvasp))
 			return error_create("out of memory for the screen");
@@ -77,7 +96,7 @@ struct xtop_error *ui_run(const struct ui_settings *settings, const struct ui_so
 	error = ui_create(settings, source, &ui);
 	if (error)
 		return error;
-	error = terminal_open();
+	error = terminal_open(settings->rc.colors);
 	if (!error) {
 		error = run_loop(ui, &canvas);
 		terminal_close();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A view: one way to look at a snapshot. Each has a file of its own and one table of operations;
- * the core (core.h) stacks views and hands requests to the one on top.
+ * A view: one way to look at a snapshot. Each has a file of its own in views/ and one table of
+ * operations; the core (core.h) stacks views and hands requests to the one on top.
  *
  * A view draws only in its area. It may keep what it computed from a snapshot, but not the
  * snapshot.
@@ -11,20 +11,35 @@
 
 #include <stdio.h>
 
-#include "ui/canvas.h"
 #include "ui/keys.h"
+#include "ui/terminal/canvas.h"
 #include "xtop/columns.h"
+#include "xtop/history.h"
+#include "xtop/selection.h"
 
+struct header;
 struct ui;
 struct view;
 
 /* What all views look at; the core's, changed only between update() calls. */
 struct ui_model {
-	const struct snapshot *snapshot; /* NULL: none came yet */
-	const struct filter *filter;     /* NULL: none */
+	/* As filter, restriction and hiding leave it; NULL: none came yet. */
+	const struct snapshot *snapshot;
+	const struct snapshot *all;      /* with every node */
+	const struct selection *selection;
+	struct weights whole;            /* what 100 % is */
+	const struct snapshot *baseline; /* with every node; NULL: there is none */
+	const struct history *history;
+	const struct header *header;
+	const struct filter *search;     /* NULL: none */
 	const struct column *sort;
+	const struct ui_rc *rc;
 	bool totals; /* shares of all since start instead of live ones */
-	bool addresses;
+	bool addresses, raw_names;
+	double threshold; /* percent; of trees */
+	double budget;
+	uint64_t ui_cpu_ns; /* what the screen took so far */
+	uint64_t memory_bytes; /* of all of xtop; 0: not known */
 	const char *domain;
 };
 
@@ -33,14 +48,15 @@ struct area {
 };
 
 struct view_ops {
-	unsigned mask; /* enum view_mask: its own bit */
+	unsigned mask;    /* enum view_mask: its own bit */
+	const char *name; /* "the call tree" */
 	/* Snapshot, filter or totals changed. */
 	struct xtop_error *(*update)(struct view *view, const struct ui_model *model);
 	void (*draw)(struct view *view, const struct ui_model *model, struct canvas *canvas,
 		     struct area area);
 	/* False: not mine. REQUEST_BACK not taken closes the view. */
 	bool (*request)(struct view *view, struct ui *ui, enum request request);
-	/* A click on a line of the area as it was last drawn. */
+	/* A click on a line of the area as it was last drawn; NULL: nothing to click on. */
 	void (*click)(struct view *view, struct ui *ui, int row, int column);
 	void (*destroy)(struct view *view);
 };
@@ -52,7 +68,15 @@ struct view {
 /* NULL: out of memory. */
 struct view *view_top_create(void);
 struct view *view_callers_create(uint32_t frame);
-struct view *view_help_create(unsigned mask); /* of the view to explain */
+struct view *view_tree_create(bool inverted);
+struct view *view_flame_create(bool inverted);
+struct view *view_vcpus_create(void);
+struct view *view_groups_create(void);
+struct view *view_overhead_create(void);
+struct view *view_baseline_create(void);
+struct view *view_domains_create(struct ui *ui);
+struct view *view_choose_create(void);
+struct view *view_help_create(const struct view_ops *ops); /* of the view to explain */
 
 static inline double weights_children(const struct ui_model *model, const struct weights *weights)
 {
@@ -76,10 +100,14 @@ static inline enum style style_of_percent(double percent)
 }
 
 /* What FRAME is called in trails and chains: its name alone. */
-static inline const char *view_frame_name(const struct ui_model *model, uint32_t frame,
+static inline const char *view_frame_name(const struct ui_model *model, uint32_t id,
 					  char buffer[FRAME_TEXT_BYTES])
 {
-	return frame_text(frames_get(model->snapshot->frames, frame), model->addresses, buffer);
+	const struct frame *frame = frames_get(model->all->frames, id);
+
+	return model->raw_names && !frame->unknown
+		       ? frame->raw_name
+		       : frame_text(frame, model->addresses, buffer);
 }
 
 /* A share in 7 cells, coloured by its size. */
@@ -91,10 +119,24 @@ static inline void view_put_share(struct canvas *canvas, int row, int column, do
 	canvas_put(canvas, row, column, 7, style_of_percent(percent), text);
 }
 
+/* The row under the cursor. */
+static inline void view_mark_row(struct canvas *canvas, int row, int column, int width)
+{
+	canvas_restyle(canvas, row, column, width, STYLE_SELECTED);
+	canvas_put(canvas, row, column, 1, STYLE_SELECTED, "▌");
+}
+
 /* The frame whose row FRAME is counted in. */
 static inline uint32_t view_group(const struct ui_model *model, uint32_t frame)
 {
-	return model->addresses ? frame : frames_get(model->snapshot->frames, frame)->group;
+	return model->addresses ? frame : frames_get(model->all->frames, frame)->group;
+}
+
+/* Whether FRAME is searched for. */
+static inline bool view_matches(const struct ui_model *model, uint32_t frame)
+{
+	return model->search && frame != FRAME_NONE &&
+	       filter_matches(model->search, model->all->frames, frame);
 }
 
 #endif

@@ -109,6 +109,37 @@ static inline void fixture_destroy(struct fixture *fixture)
 	frames_destroy(fixture->frames);
 }
 
+/* The userland function of that name. */
+static inline uint32_t fixture_frame(struct fixture *fixture, const char *name)
+{
+	return frames_intern(fixture->frames, FRAME_KIND_USERLAND, name, fixture_module(name), 0x1000);
+}
+
+/* Counters of a run that was not all smooth. */
+static inline void fixture_overhead(struct snapshot *snapshot)
+{
+	snapshot->stopped = (struct stopped_summary){ .n = snapshot->sampler.ticks, .min_ns = 9800, .p50_ns = 11900, .p90_ns = 13000,
+						      .p99_ns = 21400, .max_ns = 88000, .mean_ns = 12100,
+						      .log2 = { [13] = 700, [14] = 190, [15] = 90, [16] = 10 } };
+	snapshot->sampler.late = 12;
+	snapshot->sampler.idle_ticks = 42;
+	snapshot->sampler.retakes = 131;
+	snapshot->sampler.stops = snapshot->sampler.ticks + 131;
+	snapshot->sampler.stopped_ns = 12100 * snapshot->sampler.ticks;
+	snapshot->sampler.mapped_pages = 214;
+	snapshot->sampler.maps = 1021;
+	snapshot->sampler.cpu_ns = snapshot->sampler.elapsed_ns / 90;
+	snapshot->resolver.cpu_ns = snapshot->sampler.elapsed_ns / 160;
+	snapshot->resolver.stops[UNWIND_COMPLETE] = snapshot->resolver.samples - 131;
+	snapshot->resolver.stops[UNWIND_CUT] = 120;
+	snapshot->resolver.stops[UNWIND_BAD] = 11;
+	snapshot->resolver.cuts[CUT_NOT_PRESENT] = 120;
+	snapshot->resolver.frames = 90000;
+	snapshot->resolver.frames_unknown = 450;
+	snapshot->profile_bytes = 3 << 20;
+	snapshot->ring_permille = 4;
+}
+
 /* A snapshot as of now, one second after the one before, with the counters of N_VCPUS vCPUs. */
 static inline struct snapshot *fixture_snapshot(struct fixture *fixture, unsigned n_vcpus)
 {

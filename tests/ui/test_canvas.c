@@ -2,7 +2,7 @@
 /* The sheet: clipping, width, cutting, and what must never get into a cell. */
 #include "config.h"
 
-#include "ui/canvas.h"
+#include "ui/terminal/canvas.h"
 
 #include <locale.h>
 #include <stdlib.h>

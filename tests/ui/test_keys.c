@@ -24,8 +24,35 @@ static void test_table(void)
 	}
 	check(keys_lookup('Z', VIEW_TOP) == REQUEST_FREEZE, "Z freezes");
 	check(keys_lookup('z', VIEW_TOP) == REQUEST_RESET, "z resets");
-	check(keys_lookup('+', VIEW_CALLERS) == REQUEST_NONE, "+ is of the top view only");
+	check(keys_lookup('+', VIEW_CALLERS) == REQUEST_NONE, "+ is not of callers and callees");
 	check(keys_lookup(0, VIEW_TOP) == REQUEST_NONE, "no key, no request");
+}
+
+/* The help of each view fits on a screen of 80x24: two columns of 19 lines, 26 cells of text. */
+static void test_help_fits(void)
+{
+	for (unsigned view = VIEW_TOP; view <= VIEW_HELP; view <<= 1) {
+		size_t n = 0;
+
+		for (size_t i = 0; i < n_keys; i++) {
+			if (!keys[i].help || !(keys[i].views & view))
+				continue;
+			n++;
+			if (strlen(keys[i].help) > 26 || strlen(keys[i].names) > 12)
+				check(false, "too long: %s, %s", keys[i].names, keys[i].help);
+		}
+		check(n <= 38, "view %#x: %zu lines of help", view, n);
+	}
+}
+
+/* The bottom line of 80 columns has the ten keys of F1 to F10. */
+static void test_bottom_names_all(void)
+{
+	struct key_place place;
+
+	for (uint32_t n = 0; n < 10; n++)
+		check(keys_bottom(VIEW_TOP, 80, n, &place) && place.key->codes[0] == INPUT_F(n + 1),
+		      "F%u is there", n + 1);
 }
 
 static void test_bottom(void)
@@ -123,6 +150,8 @@ static void test_prompt(void)
 int main(void)
 {
 	test_table();
+	test_help_fits();
+	test_bottom_names_all();
 	test_bottom();
 	test_list();
 	test_prompt();

@@ -105,12 +105,15 @@ static int demo_run(double interval_s, double time_s)
 {
 	struct demo demo = { .random = 42, .started_ns = now_ns() };
 	sigset_t all, before;
-	struct ui_source source = { .context = &demo, .reset = demo_reset };
-	struct ui_settings settings = { .interval_s = interval_s,
-					.half_life_s = 10,
-					.time_s = time_s,
+	struct ui_pipeline pipeline = { .context = &demo,
+					.reset = demo_reset,
 					.guest = { "web01", "dom 5 · PVH", "Linux 6.1.0-56-amd64",
 						   2 } };
+	const struct ui_pipeline *const pipelines[] = { &pipeline };
+	struct ui_source source = { .n_pipelines = 1, .pipelines = pipelines };
+	struct ui_settings settings = { .interval_s = interval_s,
+					.half_life_s = 10,
+					.time_s = time_s };
 	struct xtop_error *error;
 
 	fixture_create(&demo.fixture);
@@ -119,7 +122,7 @@ static int demo_run(double interval_s, double time_s)
 		demo_sample(&demo, 1);
 	if (snapshot_slot_create(&demo.slot))
 		abort();
-	source.slot = demo.slot;
+	pipeline.slot = demo.slot;
 	sigfillset(&all); /* as in session.c: signals are for the main thread */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (pthread_create(&demo.thread, NULL, demo_resolve, &demo))
@@ -431,7 +434,7 @@ int main(int argc, char **argv)
 	test_key_ends("Ctrl-C", "\003");
 	test_key_ends("Ctrl-C in a prompt", "/abc\003");
 	test_key_ends("Ctrl-Z, then q", "\032q");
-	test_key_ends("a click on F10", "\033[<0;54;24M");
+	test_key_ends("a click on F10", "\033[<0;75;24M");
 	test_signal_ends(SIGINT);
 	test_signal_ends(SIGTERM);
 	test_signal_ends(SIGHUP);

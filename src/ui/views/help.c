@@ -7,13 +7,13 @@
 #include "ui/core.h"
 #include "ui/list.h"
 
-#define HELP_NAME_CELLS  15
-#define HELP_TWO_COLUMNS 100 /* from this width on */
+#define HELP_NAME_CELLS  12
+#define HELP_TWO_COLUMNS 76 /* from this width on */
 
 struct view_help {
 	struct view view;
 	struct list list;
-	unsigned mask; /* of the view to explain */
+	const struct view_ops *ops; /* of the view to explain */
 };
 
 static struct view_help *view_help(struct view *view)
@@ -25,7 +25,7 @@ static struct view_help *view_help(struct view *view)
 static const struct key *help_key(const struct view_help *help, size_t index)
 {
 	for (size_t i = 0; i < n_keys; i++)
-		if (keys[i].help && (keys[i].views & help->mask) && !index--)
+		if (keys[i].help && (keys[i].views & help->ops->mask) && !index--)
 			return &keys[i];
 	return NULL;
 }
@@ -58,8 +58,7 @@ static void help_draw(struct view *view, const struct ui_model *model, struct ca
 
 	(void)model;
 	canvas_fill(canvas, area.row, 0, area.columns, STYLE_HEADER);
-	canvas_printf(canvas, area.row, 1, STYLE_HEADER, "Keys in %s%s",
-		      help->mask == VIEW_TOP ? "the function table" : "callers and callees",
+	canvas_printf(canvas, area.row, 1, STYLE_HEADER, "Keys in %s%s", help->ops->name,
 		      lines > page ? " (more below)" : "");
 	/* the cursor of the list is its first line: nothing to select here */
 	list_settle(&help->list, lines > page ? lines - page + 1 : 1, help->list.selected);
@@ -84,14 +83,6 @@ static bool help_request(struct view *view, struct ui *ui, enum request request)
 	return list_request(&view_help(view)->list, request);
 }
 
-static void help_click(struct view *view, struct ui *ui, int row, int column)
-{
-	(void)view;
-	(void)ui;
-	(void)row;
-	(void)column;
-}
-
 static void help_destroy(struct view *view)
 {
 	free(view);
@@ -99,20 +90,20 @@ static void help_destroy(struct view *view)
 
 static const struct view_ops help_ops = {
 	.mask = VIEW_HELP,
+	.name = "the help",
 	.update = help_update,
 	.draw = help_draw,
 	.request = help_request,
-	.click = help_click,
 	.destroy = help_destroy,
 };
 
-struct view *view_help_create(unsigned mask)
+struct view *view_help_create(const struct view_ops *ops)
 {
 	struct view_help *help = calloc(1, sizeof(*help));
 
 	if (!help)
 		return NULL;
 	help->view.ops = &help_ops;
-	help->mask = mask;
+	help->ops = ops;
 	return &help->view;
 }

@@ -8,7 +8,7 @@
  */
 #include "config.h"
 
-#include "ui/canvas.h"
+#include "ui/terminal/canvas.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 
 struct canvas {
 	int rows, columns;
-	bool ascii;
+	enum charset charset;
 	struct cell *cells;
 };
 
@@ -74,26 +74,35 @@ static int character_width(uint32_t c)
 	return c < 0xa0 || character_is_format(c) ? -1 : wcwidth((wchar_t)c);
 }
 
-/* What our own ornaments look like on a terminal that has ASCII only. */
-static uint32_t character_ascii(uint32_t c)
-{
-	static const struct {
-		uint32_t character;
-		char ascii;
-	} likeness[] = {
-		{ 0xb5, 'u' },   { 0xb7, '-' },   { 0x2013, '-' }, { 0x2026, '~' }, { 0x203a, '>' },
-		{ 0x2190, '<' }, { 0x2191, '^' }, { 0x2192, '>' }, { 0x2193, 'v' }, { 0x2212, '-' },
-		{ 0x2500, '-' }, { 0x2502, '|' }, { 0x2514, '`' }, { 0x251c, '|' }, { 0x2588, '#' },
-		{ 0x258c, '>' }, { 0x258f, '|' }, { 0x2591, '.' }, { 0x2593, '*' }, { 0x2595, '|' },
-		{ 0x25be, '*' },
-	};
+/* Our own ornaments on terminals that do not have them; console 0: it has the character itself. */
+static const struct likeness {
+	uint32_t character, console;
+	char ascii;
+} likenesses[] = {
+	{ 0xb5, 0, 'u' },        { 0xb7, 0, '-' },        { 0x2013, '-', '-' },
+	{ 0x2026, '~', '~' },    { 0x203a, '>', '>' },    { 0x2190, 0, '<' },
+	{ 0x2191, 0, '^' },      { 0x2192, 0, '>' },      { 0x2193, 0, 'v' },
+	{ 0x2212, '-', '-' },    { 0x2500, 0, '-' },      { 0x2502, 0, '|' },
+	{ 0x2514, 0, '`' },      { 0x251c, 0, '|' },      { 0x2581, '_', '_' },
+	{ 0x2582, '_', '_' },    { 0x2583, '_', '.' },    { 0x2584, 0, 'o' },
+	{ 0x2585, 0x2584, 'o' }, { 0x2586, 0x2584, 'O' }, { 0x2587, 0x2588, 'O' },
+	{ 0x2588, 0, '#' },      { 0x258c, 0, '>' },      { 0x258f, 0x2502, '|' },
+	{ 0x2591, 0, '.' },      { 0x2593, 0, '*' },      { 0x2595, 0x2502, '|' },
+	{ 0x25b8, '+', '+' },    { 0x25be, '-', '-' },
+};
 
-	if (c >= 0x20 && c < 0x7f)
+static uint32_t character_in(enum charset charset, uint32_t c)
+{
+	const struct likeness *like = NULL;
+
+	if ((c >= 0x20 && c < 0x7f) || charset == CHARSET_FULL)
 		return c;
-	for (size_t i = 0; i < sizeof(likeness) / sizeof(likeness[0]); i++)
-		if (likeness[i].character == c)
-			return (unsigned char)likeness[i].ascii;
-	return REPLACEMENT;
+	for (size_t i = 0; i < sizeof(likenesses) / sizeof(likenesses[0]) && !like; i++)
+		if (likenesses[i].character == c)
+			like = &likenesses[i];
+	if (charset == CHARSET_CONSOLE)
+		return like && like->console ? like->console : c;
+	return like ? (unsigned char)like->ascii : REPLACEMENT;
 }
 
 int canvas_text_width(const char *text)
@@ -110,7 +119,7 @@ int canvas_text_width(const char *text)
 
 /* --- the sheet -------------------------------------------------------------------------------- */
 
-struct canvas *canvas_create(int rows, int columns, bool ascii)
+struct canvas *canvas_create(int rows, int columns, enum charset charset)
 {
 	struct canvas *canvas = calloc(1, sizeof(*canvas));
 
@@ -118,7 +127,7 @@ struct canvas *canvas_create(int rows, int columns, bool ascii)
 		return NULL;
 	canvas->rows = rows > 0 ? rows : 1;
 	canvas->columns = columns > 0 ? columns : 1;
-	canvas->ascii = ascii;
+	canvas->charset = charset;
 	canvas->cells =
 		calloc((size_t)canvas->rows * (size_t)canvas->columns, sizeof(*canvas->cells));
 	if (!canvas->cells) {
@@ -187,8 +196,7 @@ static int canvas_put_character(struct canvas *canvas, int row, int column, int 
 {
 	int width;
 
-	if (canvas->ascii)
-		character = character_ascii(character);
+	character = character_in(canvas->charset, character);
 	width = character_width(character);
 	if (width < 0) {
 		character = REPLACEMENT;
@@ -227,7 +235,7 @@ int canvas_put(struct canvas *canvas, int row, int column, int width, enum style
 		uint32_t character = character_next(&text);
 		int cells;
 
-		if (!canvas->ascii && character_width(character) == 0) {
+		if (canvas->charset != CHARSET_ASCII && character_width(character) == 0) {
 			if (last >= 0)
 				cell_combine(canvas_at(canvas, row, last), character);
 			continue;

@@ -13,7 +13,7 @@
  */
 #include "config.h"
 
-#include "ui/terminal.h"
+#include "ui/terminal/terminal.h"
 
 #include <curses.h>
 #include <errno.h>
@@ -161,55 +161,72 @@ struct look {
 	attr_t mono;       /* without colours */
 	attr_t attributes; /* with */
 	short foreground, background;
+	short rich; /* background where there are 256 colours; 0: the same */
 };
 
-/* Background and foreground -1 are the terminal's own: xtop looks right on dark and light. */
+/*
+ * Background and foreground -1 are the terminal's own: xtop looks right on dark and light. The rich
+ * ones are of the 6x6x6 cube, 16 + 36 r + 6 g + b, light enough for black on them.
+ */
 static const struct look looks[N_STYLES] = {
-	[STYLE_NORMAL] = { A_NORMAL, A_NORMAL, -1, -1 },
-	[STYLE_HOT] = { A_BOLD, A_BOLD, COLOR_RED, -1 },
-	[STYLE_WARM] = { A_NORMAL, A_NORMAL, COLOR_GREEN, -1 },
-	[STYLE_DIM] = { A_DIM, A_DIM, -1, -1 },
-	[STYLE_SELECTED] = { A_REVERSE, A_NORMAL, COLOR_BLACK, COLOR_CYAN },
-	[STYLE_MARKED] = { A_UNDERLINE, A_UNDERLINE, -1, -1 },
-	[STYLE_TITLE] = { A_BOLD, A_BOLD, -1, -1 },
-	[STYLE_HEADER] = { A_REVERSE, A_NORMAL, COLOR_BLACK, COLOR_GREEN },
-	[STYLE_SORTED] = { A_REVERSE | A_BOLD, A_NORMAL, COLOR_BLACK, COLOR_CYAN },
-	[STYLE_BAR_USER] = { A_NORMAL, A_NORMAL, COLOR_GREEN, -1 },
-	[STYLE_BAR_KERNEL] = { A_NORMAL, A_NORMAL, COLOR_RED, -1 },
-	[STYLE_BAR_STEAL] = { A_NORMAL, A_NORMAL, COLOR_YELLOW, -1 },
-	[STYLE_KEY] = { A_NORMAL, A_NORMAL, -1, -1 },
-	[STYLE_LABEL] = { A_REVERSE, A_NORMAL, COLOR_BLACK, COLOR_CYAN },
-	[STYLE_NOTICE] = { A_BOLD, A_BOLD, COLOR_YELLOW, -1 },
-	[STYLE_ALERT] = { A_BOLD | A_REVERSE, A_BOLD, COLOR_WHITE, COLOR_RED },
+	[STYLE_NORMAL] = { A_NORMAL, A_NORMAL, -1, -1, 0 },
+	[STYLE_HOT] = { A_BOLD, A_BOLD, COLOR_RED, -1, 0 },
+	[STYLE_WARM] = { A_NORMAL, A_NORMAL, COLOR_GREEN, -1, 0 },
+	[STYLE_DIM] = { A_DIM, A_DIM, -1, -1, 0 },
+	[STYLE_SELECTED] = { A_REVERSE, A_NORMAL, COLOR_BLACK, COLOR_CYAN, 0 },
+	[STYLE_MARKED] = { A_UNDERLINE, A_UNDERLINE, -1, -1, 0 },
+	[STYLE_TITLE] = { A_BOLD, A_BOLD, -1, -1, 0 },
+	[STYLE_HEADER] = { A_REVERSE, A_NORMAL, COLOR_BLACK, COLOR_GREEN, 0 },
+	[STYLE_SORTED] = { A_REVERSE | A_BOLD, A_NORMAL, COLOR_BLACK, COLOR_CYAN, 0 },
+	[STYLE_BAR_USER] = { A_NORMAL, A_NORMAL, COLOR_GREEN, -1, 0 },
+	[STYLE_BAR_KERNEL] = { A_NORMAL, A_NORMAL, COLOR_RED, -1, 0 },
+	[STYLE_BAR_STEAL] = { A_NORMAL, A_NORMAL, COLOR_YELLOW, -1, 0 },
+	[STYLE_KEY] = { A_NORMAL, A_NORMAL, -1, -1, 0 },
+	[STYLE_LABEL] = { A_REVERSE, A_NORMAL, COLOR_BLACK, COLOR_CYAN, 0 },
+	[STYLE_NOTICE] = { A_BOLD, A_BOLD, COLOR_YELLOW, -1, 0 },
+	[STYLE_ALERT] = { A_BOLD | A_REVERSE, A_BOLD, COLOR_WHITE, COLOR_RED, 0 },
+	[STYLE_GOOD] = { A_NORMAL, A_NORMAL, COLOR_GREEN, -1, 0 },
+	[STYLE_MATCH] = { A_BOLD | A_UNDERLINE, A_BOLD, COLOR_BLACK, COLOR_YELLOW, 0 },
+	[STYLE_FLAME_KERNEL] = { A_REVERSE, A_NORMAL, COLOR_BLACK, COLOR_RED, 209 },
+	[STYLE_FLAME_USER] = { A_REVERSE, A_NORMAL, COLOR_BLACK, COLOR_GREEN, 114 },
+	[STYLE_FLAME_LIBRARY] = { A_REVERSE, A_NORMAL, COLOR_BLACK, COLOR_CYAN, 117 },
+	[STYLE_FLAME_UNKNOWN] = { A_NORMAL, A_NORMAL, COLOR_BLACK, COLOR_MAGENTA, 182 },
+	[STYLE_FLAME_OTHER] = { A_REVERSE, A_NORMAL, COLOR_BLACK, COLOR_WHITE, 252 },
 };
 
-/* https://no-color.org: set and not empty. */
-static bool terminal_start_colors(void)
+/* How many colours to use; 0: none. NO_COLOR: https://no-color.org, set and not empty. */
+static int terminal_start_colors(enum ui_colors wanted)
 {
+	static const int counts[] = {
+		[UI_COLORS_NONE] = 0, [UI_COLORS_8] = 8, [UI_COLORS_16] = 16, [UI_COLORS_256] = 256
+	};
 	const char *no_color = getenv("NO_COLOR");
 
-	if (!has_colors() || (no_color && no_color[0]))
-		return false;
-	return start_color() == OK && COLORS >= 8 && COLOR_PAIRS > N_STYLES;
+	if (!has_colors() || (no_color && no_color[0]) || wanted == UI_COLORS_NONE)
+		return 0;
+	if (start_color() != OK || COLORS < 8 || COLOR_PAIRS <= N_STYLES)
+		return 0;
+	return wanted == UI_COLORS_AUTO || counts[wanted] > COLORS ? COLORS : counts[wanted];
 }
 
-static void terminal_set_looks(void)
+static void terminal_set_looks(enum ui_colors wanted)
 {
-	bool colored = terminal_start_colors();
-	bool own_colors = colored && use_default_colors() == OK;
+	int n_colors = terminal_start_colors(wanted);
+	bool own_colors = n_colors && use_default_colors() == OK;
 
 	for (int style = 0; style < N_STYLES; style++) {
 		const struct look *look = &looks[style];
 		bool plain = look->foreground < 0 && look->background < 0;
+		short background = look->rich && n_colors >= 256 ? look->rich : look->background;
 
-		terminal.attributes[style] = colored ? look->attributes : look->mono;
+		terminal.attributes[style] = n_colors ? look->attributes : look->mono;
 		terminal.pairs[style] = 0;
-		if (!colored || plain)
+		if (!n_colors || plain)
 			continue;
 		terminal.pairs[style] = (short)(style + 1);
 		init_pair((short)(style + 1),
 			  look->foreground < 0 && !own_colors ? COLOR_WHITE : look->foreground,
-			  look->background < 0 && !own_colors ? COLOR_BLACK : look->background);
+			  background < 0 && !own_colors ? COLOR_BLACK : background);
 	}
 }
 
@@ -261,7 +278,7 @@ static struct xtop_error *terminal_check_type(const char *type)
 		    : error_create("terminal type '%s' cannot move its cursor: use -b", type);
 }
 
-struct xtop_error *terminal_open(void)
+struct xtop_error *terminal_open(enum ui_colors colors)
 {
 	const char *type = getenv("TERM");
 	struct xtop_error *error;
@@ -286,7 +303,7 @@ struct xtop_error *terminal_open(void)
 	terminal_prepare_reset();
 	terminal_set_handlers();
 	terminal_set_modes();
-	terminal_set_looks();
+	terminal_set_looks(colors);
 	return NULL;
 }
 
@@ -308,9 +325,14 @@ void terminal_size(int *rows, int *columns_)
 	*columns_ = COLS;
 }
 
-bool terminal_ascii(void)
+/* The kernel's console has UTF-8, but a font of 256 or 512 characters. */
+enum charset terminal_charset(void)
 {
-	return strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+	const char *type = getenv("TERM");
+
+	if (strcmp(nl_langinfo(CODESET), "UTF-8") != 0)
+		return CHARSET_ASCII;
+	return type && !strcmp(type, "linux") ? CHARSET_CONSOLE : CHARSET_FULL;
 }
 
 /* --- output ----------------------------------------------------------------------------------- */

@@ -6,41 +6,40 @@
  */
 #include "config.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ui/core.h"
-#include "ui/list.h"
-#include "ui/unfold.h"
+#include "branch.h"
+#include "table.h"
 #include "xtop/cleanup.h"
 
-#define TOP_MAX_UNFOLDED 32
+#define TOP_MAX_UNFOLDED   32
+#define TOP_UNFOLD_LINES   64
+#define TOP_UNFOLD_FORKS   12
+#define TOP_UNFOLD_PERCENT 0.5 /* branches below go into one line */
+
+/* What there is room for, in this order; the table of columns says from which width on. */
+static const enum column_id top_columns[] = { COLUMN_CHILDREN, COLUMN_SELF,    COLUMN_HISTORY,
+					      COLUMN_SAMPLES,  COLUMN_PROCESS, COLUMN_SYMBOL,
+					      COLUMN_MODULE };
 
 struct top_line {
-	uint32_t row;     /* in table.rows */
+	uint32_t row;     /* in functions.rows */
 	int32_t branch;   /* line of the unfolding; negative: the function itself */
 	int32_t unfolded; /* in view_top.unfolded; negative: it is folded */
-};
-
-struct column_place {
-	const struct column *column;
-	int at, width;
 };
 
 struct view_top {
 	struct view view;
 	struct list list;
-	struct function_table table;
+	struct function_table functions;
 	struct top_line *lines;
 	size_t n_lines;
 	uint32_t unfolded[TOP_MAX_UNFOLDED];           /* frames */
-	struct unfolding unfoldings[TOP_MAX_UNFOLDED]; /* of these */
+	struct call_tree unfoldings[TOP_MAX_UNFOLDED]; /* of these */
 	size_t n_unfolded;
-	bool current;                          /* update() was done */
-	int grown[N_COLUMNS];                  /* width of those that grow with their content */
-	struct column_place places[N_COLUMNS]; /* as last drawn, for clicks and for `<` `>` */
-	size_t n_places;
+	bool current; /* update() was done */
+	struct table table;
 	int first_row;
 };
 
@@ -52,9 +51,11 @@ static struct view_top *view_top(struct view *view)
 static struct column_context top_context(const struct view_top *top, const struct ui_model *model)
 {
 	return (struct column_context){ .snapshot = model->snapshot,
-					.table = &top->table,
+					.table = &top->functions,
 					.totals = model->totals,
-					.addresses = model->addresses };
+					.addresses = model->addresses,
+					.raw_names = model->raw_names,
+					.history = model->history };
 }
 
 /* --- lines ------------------------------------------------------------------------------------ */
@@ -65,7 +66,7 @@ static uint64_t top_key(const struct view_top *top, size_t index)
 
 	if (line->branch >= 0)
 		return top->unfoldings[line->unfolded].lines[line->branch].key;
-	return top->table.rows[line->row]
+	return top->functions.rows[line->row]
 		.frame; /* 32 bits: no branch has such a key, but by chance */
 }
 
@@ -80,7 +81,7 @@ static int32_t top_find_unfolded(const struct view_top *top, uint32_t frame)
 static void top_free_lines(struct view_top *top)
 {
 	for (size_t i = 0; i < TOP_MAX_UNFOLDED; i++)
-		unfold_free(&top->unfoldings[i]);
+		call_tree_free(&top->unfoldings[i]);
 	free(top->lines);
 	top->lines = NULL;
 	top->n_lines = 0;
@@ -88,21 +89,25 @@ static void top_free_lines(struct view_top *top)
 
 static struct xtop_error *top_build_unfoldings(struct view_top *top, const struct ui_model *model)
 {
-	_cleanup_free_ struct snapshot_node *copy = NULL;
-	const struct snapshot_node *nodes;
+	struct call_tree_settings settings = { .kind = CALL_TREE_CALLERS,
+					       .totals = model->totals,
+					       .addresses = model->addresses,
+					       .threshold = TOP_UNFOLD_PERCENT / 100,
+					       .max_lines = TOP_UNFOLD_LINES,
+					       .max_forks = TOP_UNFOLD_FORKS };
 	struct xtop_error *error = NULL;
 
-	if (top->n_unfolded)
-		error = filter_nodes(model->filter, model->snapshot, &copy, &nodes);
-	for (size_t i = 0; i < top->n_unfolded && !error; i++)
-		error = unfold_build(model, nodes, top->unfolded[i], &top->unfoldings[i]);
+	for (size_t i = 0; i < top->n_unfolded && !error; i++) {
+		settings.frame = top->unfolded[i];
+		error = call_tree_build(model->snapshot, &settings, &top->unfoldings[i]);
+	}
 	return error;
 }
 
 static struct xtop_error *top_build_lines(struct view_top *top, const struct ui_model *model)
 {
 	struct xtop_error *error;
-	size_t n = top->table.n;
+	size_t n = top->functions.n;
 
 	top_free_lines(top);
 	error = top_build_unfoldings(top, model);
@@ -113,8 +118,8 @@ static struct xtop_error *top_build_lines(struct view_top *top, const struct ui_
 	top->lines = calloc(n + 1, sizeof(*top->lines));
 	if (!top->lines)
 		return error_create("out of memory");
-	for (uint32_t row = 0; row < top->table.n; row++) {
-		int32_t unfolded = top_find_unfolded(top, top->table.rows[row].frame);
+	for (uint32_t row = 0; row < top->functions.n; row++) {
+		int32_t unfolded = top_find_unfolded(top, top->functions.rows[row].frame);
 		size_t branches = unfolded < 0 ? 0 : top->unfoldings[unfolded].n;
 
 		top->lines[top->n_lines++] = (struct top_line){ row, -1, unfolded };
@@ -142,11 +147,12 @@ static struct xtop_error *top_update(struct view *view, const struct ui_model *m
 	struct xtop_error *error;
 
 	top_free_lines(top);
-	functions_free(&top->table);
-	memset(&top->table, 0, sizeof(top->table));
-	error = functions_build(model->snapshot, model->filter, model->addresses, &top->table);
+	functions_free(&top->functions);
+	memset(&top->functions, 0, sizeof(top->functions));
+	error = functions_build(model->snapshot, NULL, model->addresses, &top->functions);
 	if (!error) {
-		columns_sort(&context, model->sort, top->table.rows, top->table.n);
+		top->functions.whole = model->whole;
+		columns_sort(&context, model->sort, top->functions.rows, top->functions.n);
 		error = top_build_lines(top, model);
 	}
 	top->current = !error;
@@ -154,160 +160,53 @@ static struct xtop_error *top_update(struct view *view, const struct ui_model *m
 	return error;
 }
 
-/* --- columns ---------------------------------------------------------------------------------- */
+/* --- drawing ---------------------------------------------------------------------------------- */
 
-/* Narrow screens have room for the essential ones only. */
-static bool top_column_fits(enum column_id id, int columns_)
+static const struct function_row *top_function_at(const void *rows, size_t index)
 {
-	switch (id) {
-	case COLUMN_CHILDREN:
-	case COLUMN_SELF:
-	case COLUMN_SYMBOL:
-		return true;
-	case COLUMN_MODULE:
-		return columns_ >= 60;
-	case COLUMN_SAMPLES:
-		return columns_ >= 100;
-	}
-	return false;
+	const struct view_top *top = rows;
+	const struct top_line *line = &top->lines[index];
+
+	return line->branch < 0 ? &top->functions.rows[line->row] : NULL;
 }
 
-/* The widest cell among the lines to be drawn; only grows, so that columns do not wander. */
-static int top_grown_width(struct view_top *top, const struct column_context *context,
-			   const struct column *column, size_t page)
+static void top_place_columns(struct view_top *top, const struct ui_model *model,
+			      struct column_context *context, int columns_, size_t page)
 {
-	int *grown = &top->grown[column->id],
-	    most = column->width < 0 ? -column->width : column->width;
-	char text[COLUMN_CELL_BYTES];
+	size_t last = top->list.top + page < top->n_lines ? top->list.top + page : top->n_lines;
+	bool chosen = model->rc->n_columns > 0;
 
-	if (!*grown && column->shown_always)
-		*grown = canvas_text_width(column->header) + 1;
-	for (size_t i = top->list.top; i < top->n_lines && i < top->list.top + page; i++) {
-		int width = 0;
-
-		if (top->lines[i].branch < 0 &&
-		    column->entry(context, &top->table.rows[top->lines[i].row], text, sizeof(text)))
-			width = canvas_text_width(text);
-		*grown = width > *grown ? width : *grown;
-	}
-	return *grown < most ? *grown : most;
-}
-
-/* Which columns, and where: one cell for the cursor's mark, then two cells before each. */
-static void top_place_columns(struct view_top *top, const struct column_context *context,
-			      int columns_, size_t page)
-{
-	int at = 1, free_cells = columns_ - 1;
-	size_t rest = 0;
-
-	top->n_places = 0;
-	for (size_t i = 0; i < N_COLUMNS; i++) {
-		const struct column *column = &columns[i];
-		int width = column->width;
-
-		if (!top_column_fits(column->id, columns_))
-			continue;
-		if (width < 0 || !column->shown_always)
-			width = top_grown_width(top, context, column, page);
-		if (column->width && !width)
-			continue;
-		if (!column->width)
-			rest = top->n_places;
-		top->places[top->n_places++] = (struct column_place){ column, 0, width };
-		free_cells -= width + 2;
-	}
-	top->places[rest].width += free_cells > 0 ? free_cells : 0;
-	for (size_t i = 0; i < top->n_places; i++) {
-		top->places[i].at = at;
-		at += top->places[i].width + 2;
-	}
+	table_place(&top->table, context, chosen ? model->rc->columns : top_columns,
+		    chosen ? model->rc->n_columns : sizeof(top_columns) / sizeof(top_columns[0]),
+		    chosen, columns_, top, top_function_at, top->list.top, last);
 }
 
 /* Trees stand below the symbols; on a narrow screen names need the room more. */
 static int top_tree_column(const struct view_top *top, int columns_)
 {
-	for (size_t i = 0; i < top->n_places; i++)
-		if (top->places[i].column->id == COLUMN_SYMBOL && columns_ >= 60)
-			return top->places[i].at;
-	return 3;
-}
+	int at = table_column_place(&top->table, COLUMN_SYMBOL);
 
-/* --- drawing ---------------------------------------------------------------------------------- */
-
-/* The mark of the sorted column stands in the gap behind the header, so that it moves nothing. */
-static void top_draw_header(const struct view_top *top, const struct ui_model *model,
-			    struct canvas *canvas, int row)
-{
-	canvas_fill(canvas, row, 0, canvas_columns(canvas), STYLE_HEADER);
-	for (size_t i = 0; i < top->n_places; i++) {
-		const struct column_place *place = &top->places[i];
-		bool sorted = place->column == model->sort;
-		enum style style = sorted ? STYLE_SORTED : STYLE_HEADER;
-		int end = place->at + place->width;
-
-		if (place->column->right)
-			canvas_put_right(canvas, row, place->at, place->width, style,
-					 place->column->header);
-		else
-			end = place->at + canvas_put(canvas, row, place->at, place->width, style,
-						     place->column->header);
-		if (sorted)
-			canvas_put(canvas, row, end, 1, style, "▾");
-	}
-}
-
-static enum style top_cell_style(const struct view_top *top, const struct ui_model *model,
-				 enum column_id id, const struct function_row *row)
-{
-	double children = percent_of(weights_children(model, &row->weights),
-				     weights_children(model, &top->table.whole));
-	double self = percent_of(weights_self(model, &row->weights),
-				 weights_children(model, &top->table.whole));
-
-	if (id == COLUMN_CHILDREN)
-		return style_of_percent(children);
-	if (id == COLUMN_SELF)
-		return style_of_percent(self);
-	return children < 0.5 || frames_get(model->snapshot->frames, row->frame)->unknown
-		       ? STYLE_DIM
-		       : STYLE_NORMAL;
-}
-
-static void top_draw_function(const struct view_top *top, const struct ui_model *model,
-			      struct canvas *canvas, int row, const struct function_row *function)
-{
-	struct column_context context = top_context(top, model);
-	char text[COLUMN_CELL_BYTES];
-
-	for (size_t i = 0; i < top->n_places; i++) {
-		const struct column_place *place = &top->places[i];
-		enum style style = top_cell_style(top, model, place->column->id, function);
-
-		place->column->entry(&context, function, text, sizeof(text));
-		if (place->column->right)
-			canvas_put_right(canvas, row, place->at, place->width, style, text);
-		else
-			canvas_put_name(canvas, row, place->at, place->width, style, text);
-	}
+	return at < 0 || columns_ < 60 ? 3 : at > columns_ / 2 ? columns_ / 4 : at;
 }
 
 static void top_draw_line(const struct view_top *top, const struct ui_model *model,
-			  struct canvas *canvas, int row, size_t index)
+			  const struct column_context *context, struct canvas *canvas, int row,
+			  size_t index)
 {
 	const struct top_line *line = &top->lines[index];
 
 	if (line->branch < 0) {
-		top_draw_function(top, model, canvas, row, &top->table.rows[line->row]);
+		table_draw_row(&top->table, model, context, canvas, row,
+			       &top->functions.rows[line->row]);
 	} else {
+		const struct call_tree *tree = &top->unfoldings[line->unfolded];
 		int at = top_tree_column(top, canvas_columns(canvas));
 
-		unfold_draw_line(model, &top->unfoldings[line->unfolded].lines[line->branch],
-				 canvas, row, at, canvas_columns(canvas) - at);
+		branch_draw_share(model, &tree->lines[line->branch], &tree->whole, canvas, row, at,
+				  canvas_columns(canvas) - at);
 	}
-	if (index == top->list.selected) {
-		canvas_restyle(canvas, row, 0, canvas_columns(canvas), STYLE_SELECTED);
-		canvas_put(canvas, row, 0, 1, STYLE_SELECTED, "▌");
-	}
+	if (index == top->list.selected)
+		view_mark_row(canvas, row, 0, canvas_columns(canvas));
 }
 
 /* Why there are no rows. */
@@ -319,9 +218,10 @@ static void top_draw_empty(const struct ui_model *model, struct canvas *canvas, 
 	if (!snapshot)
 		canvas_put(canvas, row, 2, area.columns - 2, STYLE_NORMAL,
 			   "Waiting for the first picture ...");
-	else if (model->filter && snapshot->resolver.samples)
+	else if (!selection_is_all(model->selection) && snapshot->resolver.samples)
 		canvas_put(canvas, row, 2, area.columns - 2, STYLE_NORMAL,
-			   "No stack matches the filter (Esc clears it).");
+			   model->selection->filter ? "No stack matches the filter (Esc clears it)."
+						    : "No stack is left (Esc shows all again).");
 	else if (snapshot->resolver.states[VCPU_BLOCKED])
 		canvas_put(canvas, row, 2, area.columns - 2, STYLE_NORMAL,
 			   "No samples: the guest is idle.");
@@ -342,10 +242,11 @@ static void top_draw(struct view *view, const struct ui_model *model, struct can
 		return;
 	}
 	list_show(&top->list, page);
-	top_place_columns(top, &context, area.columns, page);
-	top_draw_header(top, model, canvas, area.row);
+	top_place_columns(top, model, &context, area.columns, page);
+	table_draw_header(&top->table, model->sort, canvas, area.row);
 	for (size_t i = 0; i < page && top->list.top + i < top->n_lines; i++)
-		top_draw_line(top, model, canvas, top->first_row + (int)i, top->list.top + i);
+		top_draw_line(top, model, &context, canvas, top->first_row + (int)i,
+			      top->list.top + i);
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
@@ -361,7 +262,7 @@ static uint32_t top_selected_frame(const struct view_top *top)
 
 	if (!line)
 		return FRAME_NONE;
-	return line->branch < 0 ? top->table.rows[line->row].frame
+	return line->branch < 0 ? top->functions.rows[line->row].frame
 				: top->unfoldings[line->unfolded].lines[line->branch].frame;
 }
 
@@ -398,7 +299,7 @@ static void top_unfold(struct view_top *top, struct ui *ui)
 			   TOP_MAX_UNFOLDED);
 		return;
 	}
-	top->unfolded[top->n_unfolded++] = top->table.rows[line->row].frame;
+	top->unfolded[top->n_unfolded++] = top->functions.rows[line->row].frame;
 	list_select(&top->list, top->list.selected);
 	ui_update(ui);
 	if (!top->unfoldings[top->n_unfolded - 1].n)
@@ -410,23 +311,37 @@ static void top_fold_all(struct view_top *top, struct ui *ui)
 	const struct top_line *line = top_selected(top);
 
 	if (line)
-		top->list.key = top->table.rows[line->row].frame;
+		top->list.key = top->functions.rows[line->row].frame;
 	top_free_lines(top);
 	top->n_unfolded = 0;
 	ui_update(ui);
 }
 
-/* To the next column shown, STEP to the right, round and round. */
-static void top_move_sort(struct view_top *top, struct ui *ui, size_t step)
+struct top_search {
+	const struct view_top *top;
+	const struct ui_model *model;
+};
+
+static bool top_matches(const void *context, size_t index)
 {
-	for (size_t i = 0; i < top->n_places; i++) {
-		if (top->places[i].column == ui->model.sort) {
-			ui_set_sort(ui, top->places[(i + step) % top->n_places].column);
-			return;
-		}
-	}
-	if (top->n_places)
-		ui_set_sort(ui, top->places[0].column);
+	const struct top_search *search = context;
+	const struct top_line *line = &search->top->lines[index];
+
+	return view_matches(
+		search->model,
+		line->branch < 0
+			? search->top->functions.rows[line->row].frame
+			: search->top->unfoldings[line->unfolded].lines[line->branch].frame);
+}
+
+static bool top_search(struct view_top *top, const struct ui_model *model, enum request request)
+{
+	struct top_search search = { top, model };
+
+	if (!model->search || !list_search(&top->list, request, top_matches, &search))
+		return false;
+	top->list.key = top_key(top, top->list.selected);
+	return true;
 }
 
 static void top_open(struct view_top *top, struct ui *ui)
@@ -460,12 +375,16 @@ static bool top_request(struct view *view, struct ui *ui, enum request request)
 		top_fold_all(top, ui);
 		return true;
 	case REQUEST_SORT_LEFT:
-		top_move_sort(top, ui, top->n_places ? top->n_places - 1 : 0);
+		ui_set_sort(ui, table_next_column(&top->table, ui->model.sort, -1));
 		return true;
 	case REQUEST_SORT_RIGHT:
 	case REQUEST_SORT_NEXT:
-		top_move_sort(top, ui, 1);
+		ui_set_sort(ui, table_next_column(&top->table, ui->model.sort, 1));
 		return true;
+	case REQUEST_SEARCH_HERE:
+	case REQUEST_SEARCH_NEXT:
+	case REQUEST_SEARCH_PREVIOUS:
+		return top_search(top, &ui->model, request);
 	default:
 		return false;
 	}
@@ -475,11 +394,11 @@ static void top_click(struct view *view, struct ui *ui, int row, int column)
 {
 	struct view_top *top = view_top(view);
 
+	const struct column *sort = table_column_at(&top->table, column);
+
 	if (row == top->first_row - 1) {
-		for (size_t i = 0; i < top->n_places; i++)
-			if (column >= top->places[i].at &&
-			    column <= top->places[i].at + top->places[i].width)
-				ui_set_sort(ui, top->places[i].column);
+		if (sort)
+			ui_set_sort(ui, sort);
 	} else if (row >= top->first_row &&
 		   top->list.top + (size_t)(row - top->first_row) < top->n_lines) {
 		list_select(&top->list, top->list.top + (size_t)(row - top->first_row));
@@ -492,12 +411,13 @@ static void top_destroy(struct view *view)
 	struct view_top *top = view_top(view);
 
 	top_free_lines(top);
-	functions_free(&top->table);
+	functions_free(&top->functions);
 	free(top);
 }
 
 static const struct view_ops top_ops = {
 	.mask = VIEW_TOP,
+	.name = "the function table",
 	.update = top_update,
 	.draw = top_draw,
 	.request = top_request,

@@ -8,15 +8,16 @@
 #ifndef UI_TERMINAL_H
 #define UI_TERMINAL_H
 
-#include "ui/canvas.h"
+#include "ui/terminal/canvas.h"
 #include "ui/keys.h"
 #include "xtop/error.h"
+#include "xtop/ui.h"
 
-struct xtop_error *terminal_open(void);
+struct xtop_error *terminal_open(enum ui_colors colors);
 void terminal_close(void);
 
 void terminal_size(int *rows, int *columns);
-bool terminal_ascii(void); /* characters beyond ASCII would not be shown right */
+enum charset terminal_charset(void);
 /*
  * Only cells that changed are sent. ANEW: all of them, for a screen that something else wrote on.
  */

@@ -73,7 +73,7 @@ static struct xtop_error *callers_update(struct view *view, const struct ui_mode
 	if (callers->current)
 		neighbours_free(&callers->neighbours);
 	memset(&callers->neighbours, 0, sizeof(callers->neighbours));
-	error = neighbours_build(model->snapshot, model->filter, model->addresses,
+	error = neighbours_build(model->snapshot, NULL, model->addresses,
 				 callers_focus(callers)->frame, &callers->neighbours);
 	callers->current = !error;
 	for (int side = SIDE_CALLERS; side <= SIDE_CALLEES; side++) {
@@ -127,7 +127,7 @@ static void callers_draw_focus(struct view_callers *callers, const struct ui_mod
 {
 	const struct frame *frame =
 		frames_get(model->snapshot->frames, callers_focus(callers)->frame);
-	double whole = weights_children(model, &callers->neighbours.whole);
+	double whole = weights_children(model, &model->whole);
 	double children = percent_of(weights_children(model, &callers->neighbours.focus), whole);
 	double self = percent_of(weights_self(model, &callers->neighbours.focus), whole);
 	double recursive =
@@ -165,7 +165,10 @@ static void callers_draw_row(struct view_callers *callers, const struct ui_model
 	else if (row->frame == FRAME_ROOT)
 		name = "(nobody: outermost)";
 	canvas_put_name(canvas, cell.row, column + 10, cell.columns - 10,
-			share < 0.5 ? STYLE_DIM : STYLE_NORMAL, name);
+			view_matches(model, row->frame) ? STYLE_MATCH
+			: share < 0.5                   ? STYLE_DIM
+							: STYLE_NORMAL,
+			name);
 	view_put_share(canvas, cell.row, column + 1, share);
 	if (index == focus->lists[side].selected) {
 		bool active = side == focus->side;
@@ -329,6 +332,18 @@ static void callers_open(struct view_callers *callers, struct ui *ui)
 	ui_update(ui);
 }
 
+struct callers_search {
+	const struct function_table *table;
+	const struct ui_model *model;
+};
+
+static bool callers_matches(const void *context, size_t index)
+{
+	const struct callers_search *search = context;
+
+	return view_matches(search->model, search->table->rows[index].frame);
+}
+
 static bool callers_request(struct view *view, struct ui *ui, enum request request)
 {
 	struct view_callers *callers = view_callers(view);
@@ -354,6 +369,14 @@ static bool callers_request(struct view *view, struct ui *ui, enum request reque
 			return false;
 		callers->n_trail--;
 		ui_update(ui);
+		return true;
+	case REQUEST_SEARCH_HERE:
+	case REQUEST_SEARCH_NEXT:
+	case REQUEST_SEARCH_PREVIOUS:
+		if (!ui->search || !list_search(list, request, callers_matches,
+						&(struct callers_search){ table, &ui->model }))
+			return false;
+		list->key = table->rows[list->selected].frame;
 		return true;
 	default:
 		return false;
@@ -388,6 +411,7 @@ static void callers_destroy(struct view *view)
 
 static const struct view_ops callers_ops = {
 	.mask = VIEW_CALLERS,
+	.name = "callers and callees",
 	.update = callers_update,
 	.draw = callers_draw,
 	.request = callers_request,

@@ -30,8 +30,16 @@ enum style {
 	STYLE_LABEL,  /* "Help" behind it */
 	STYLE_NOTICE, /* a state to know of: frozen, filtered, rate lowered */
 	STYLE_ALERT,  /* something went wrong, or ended */
+	STYLE_GOOD,   /* well within its bounds */
+	STYLE_MATCH,  /* what is searched for */
+	/* functions in the flame graph */
+	STYLE_FLAME_KERNEL,
+	STYLE_FLAME_USER,
+	STYLE_FLAME_LIBRARY,
+	STYLE_FLAME_UNKNOWN,
+	STYLE_FLAME_OTHER, /* the whole, processes, marks */
 };
-#define N_STYLES 16
+#define N_STYLES 23
 
 #define CELL_MAX_CHARACTERS 3 /* the character and two combining marks; more are dropped */
 
@@ -43,8 +51,15 @@ struct cell {
 
 struct canvas;
 
-/* ASCII: ornaments become their ASCII likeness, other characters '?'. NULL: out of memory. */
-struct canvas *canvas_create(int rows, int columns, bool ascii);
+/* What a terminal can show. */
+enum charset {
+	CHARSET_FULL,
+	CHARSET_ASCII,   /* ornaments become their ASCII likeness, other characters '?' */
+	CHARSET_CONSOLE, /* ornaments become those of code page 437, which console fonts have */
+};
+
+/* NULL: out of memory. */
+struct canvas *canvas_create(int rows, int columns, enum charset charset);
 void canvas_destroy(struct canvas *canvas); /* NULL allowed */
 int canvas_rows(const struct canvas *canvas);
 int canvas_columns(const struct canvas *canvas);

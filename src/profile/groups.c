@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Shares of processes, threads and modules; see xtop/functions.h. One pass in pre-order, as in
+ * functions.c: whoever is met below himself is counted already.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "xtop/cleanup.h"
+#include "xtop/functions.h"
+
+#define NO_ROW UINT32_MAX
+
+static double group_weight(const struct group_row *row, bool totals)
+{
+	return totals ? (double)row->weights.children_total : row->weights.children_live;
+}
+
+static double group_self(const struct group_row *row, bool totals)
+{
+	return totals ? (double)row->weights.self_total : row->weights.self_live;
+}
+
+/* Room for one more; NULL: out of memory. The old array stays the groups'. */
+static struct group_row *groups_add(struct groups *groups, size_t *capacityp)
+{
+	struct group_row *rows;
+
+	if (groups->n == *capacityp) {
+		size_t capacity = *capacityp ? 2 * *capacityp : 64;
+
+		rows = reallocarray(groups->rows, capacity, sizeof(*rows));
+		if (!rows)
+			return NULL;
+		groups->rows = rows;
+		*capacityp = capacity;
+	}
+	groups->rows[groups->n] = (struct group_row){ .name = "" };
+	return &groups->rows[groups->n++];
+}
+
+static void group_add_self(struct group_row *row, const struct snapshot_node *node, bool unknown)
+{
+	row->weights.self_live += node->self_live;
+	row->weights.self_total += node->self_total;
+	if (unknown) {
+		row->unknown.self_live += node->self_live;
+		row->unknown.self_total += node->self_total;
+	}
+}
+
+static void group_add_children(struct group_row *row, const struct snapshot_node *node)
+{
+	row->weights.children_live += node->children_live;
+	row->weights.children_total += node->children_total;
+}
+
+/* --- processes and threads -------------------------------------------------------------------- */
+
+/* A row on its way into order: threads stand below their process. */
+struct process_row {
+	struct group_row row;
+	uint32_t process; /* frame */
+	double of_process;
+};
+
+static int process_compare(const void *pointer_a, const void *pointer_b, void *pointer_totals)
+{
+	const struct process_row *a = pointer_a, *b = pointer_b;
+	const bool *totals = pointer_totals;
+	double weight_a = group_weight(&a->row, *totals), weight_b = group_weight(&b->row, *totals);
+
+	if (a->of_process != b->of_process)
+		return a->of_process < b->of_process ? 1 : -1;
+	if (a->process != b->process)
+		return a->process < b->process ? -1 : 1;
+	if (a->row.is_thread != b->row.is_thread)
+		return a->row.is_thread ? 1 : -1;
+	if (weight_a != weight_b)
+		return weight_a < weight_b ? 1 : -1;
+	return (a->row.frame > b->row.frame) - (a->row.frame < b->row.frame);
+}
+
+struct processes_pass {
+	struct groups groups;
+	size_t capacity, n_of;
+	uint32_t *rows_of;    /* by frame */
+	uint32_t *process_of; /* by row: frame */
+};
+
+/* The row of the process or thread in NODE, a new one if need be; false: out of memory. */
+static bool processes_add(struct processes_pass *pass, const struct snapshot_node *node,
+			  const struct frame *frame, uint32_t process)
+{
+	struct group_row *row;
+	uint32_t *more;
+
+	if (pass->rows_of[node->frame] == NO_ROW) {
+		row = groups_add(&pass->groups, &pass->capacity);
+		if (!row)
+			return false;
+		if (pass->n_of < pass->capacity) {
+			more = reallocarray(pass->process_of, pass->capacity, sizeof(*more));
+			if (!more)
+				return false;
+			pass->process_of = more;
+			pass->n_of = pass->capacity;
+		}
+		pass->rows_of[node->frame] = (uint32_t)pass->groups.n - 1;
+		pass->process_of[pass->groups.n - 1] = process;
+		row->frame = node->frame;
+		row->name = frame->name;
+		row->is_thread = frame->kind == FRAME_KIND_THREAD;
+	}
+	group_add_children(&pass->groups.rows[pass->rows_of[node->frame]], node);
+	return true;
+}
+
+static void processes_add_self(struct processes_pass *pass, uint32_t owner,
+			       const struct snapshot_node *node, const struct frame *frame)
+{
+	if (owner != FRAME_NONE && pass->rows_of[owner] != NO_ROW)
+		group_add_self(&pass->groups.rows[pass->rows_of[owner]], node, frame->unknown);
+}
+
+/* Processes are children of the root, threads of processes. */
+static bool processes_collect(const struct snapshot *snapshot, struct processes_pass *pass)
+{
+	uint32_t process = FRAME_NONE, thread = FRAME_NONE;
+
+	for (uint32_t i = 1; i < snapshot->n_nodes; i++) {
+		const struct snapshot_node *node = &snapshot->nodes[i];
+		const struct frame *frame = frames_get(snapshot->frames, node->frame);
+		bool owner = false;
+
+		if (node->depth == 1) {
+			owner = frame->kind == FRAME_KIND_PROCESS;
+			process = owner ? node->frame : FRAME_NONE;
+			thread = FRAME_NONE;
+		} else if (node->depth == 2) {
+			owner = frame->kind == FRAME_KIND_THREAD && process != FRAME_NONE;
+			thread = owner ? node->frame : FRAME_NONE;
+		}
+		if (owner && node->children_total && !processes_add(pass, node, frame, process))
+			return false;
+		processes_add_self(pass, process, node, frame);
+		processes_add_self(pass, thread, node, frame);
+	}
+	return true;
+}
+
+static void groups_sort_processes(const struct processes_pass *pass, struct process_row *order,
+				  bool totals)
+{
+	struct group_row *rows = pass->groups.rows;
+	size_t n = pass->groups.n;
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t process = pass->process_of[i];
+
+		order[i].row = rows[i];
+		order[i].process = process;
+		order[i].of_process = group_weight(&rows[pass->rows_of[process]], totals);
+	}
+	qsort_r(order, n, sizeof(*order), process_compare, &totals);
+	for (size_t i = 0; i < n; i++)
+		rows[i] = order[i].row;
+}
+
+static void processes_deinit(struct processes_pass *pass)
+{
+	free(pass->rows_of);
+	free(pass->process_of);
+}
+
+struct xtop_error *groups_processes(const struct snapshot *snapshot, bool totals,
+				    struct groups *groups)
+{
+	struct processes_pass pass = { .groups.whole = weights_of(&snapshot->nodes[0]) };
+	_cleanup_free_ struct process_row *order = NULL;
+
+	pass.rows_of = malloc(snapshot->n_frames * sizeof(*pass.rows_of));
+	if (pass.rows_of) {
+		memset(pass.rows_of, 0xff, snapshot->n_frames * sizeof(*pass.rows_of));
+		if (processes_collect(snapshot, &pass))
+			order = malloc((pass.groups.n + 1) * sizeof(*order));
+	}
+	if (order)
+		groups_sort_processes(&pass, order, totals);
+	processes_deinit(&pass);
+	if (!order) {
+		groups_free(&pass.groups);
+		return error_create("no memory for the table of processes");
+	}
+	*groups = pass.groups;
+	return NULL;
+}
+
+/* --- modules ---------------------------------------------------------------------------------- */
+
+#define MODULE_SLOTS 4096 /* a power of two; a guest with more modules has the others in the last */
+
+struct modules_pass {
+	struct groups groups;
+	size_t capacity;
+	uint32_t slots[MODULE_SLOTS]; /* row + 1, by hash of the name */
+	uint32_t *until;              /* by row: nodes before that lie below one of it */
+	size_t n_until;
+	uint32_t *rows_of; /* by frame: row + 1, 0: not asked yet */
+};
+
+static uint32_t *modules_slot(struct modules_pass *pass, const char *name)
+{
+	uint64_t hash = 0xcbf29ce484222325ULL; /* FNV-1a */
+	size_t at;
+
+	for (const char *c = name; *c; c++)
+		hash = (hash ^ (unsigned char)*c) * 0x100000001b3ULL;
+	at = (hash ^ hash >> 32) % MODULE_SLOTS;
+	for (size_t i = 0; i < MODULE_SLOTS - 1; i++, at = (at + 1) % MODULE_SLOTS)
+		if (!pass->slots[at] || !strcmp(pass->groups.rows[pass->slots[at] - 1].name, name))
+			break;
+	return &pass->slots[at];
+}
+
+/* The row of FRAME's module; NULL: out of memory. */
+static struct group_row *modules_row(struct modules_pass *pass, uint32_t id,
+				     const struct frame *frame)
+{
+	uint32_t *row_of = &pass->rows_of[id], *slot;
+	struct group_row *row;
+	uint32_t *until;
+
+	if (*row_of)
+		return &pass->groups.rows[*row_of - 1];
+	slot = modules_slot(pass, frame->module);
+	if (!*slot) {
+		row = groups_add(&pass->groups, &pass->capacity);
+		if (!row)
+			return NULL;
+		if (pass->n_until < pass->capacity) {
+			until = reallocarray(pass->until, pass->capacity, sizeof(*until));
+			if (!until)
+				return NULL;
+			pass->until = until;
+			pass->n_until = pass->capacity;
+		}
+		row->frame = id;
+		row->name = frame->module;
+		pass->until[pass->groups.n - 1] = 0;
+		*slot = (uint32_t)pass->groups.n;
+	}
+	*row_of = *slot;
+	return &pass->groups.rows[*row_of - 1];
+}
+
+static bool modules_collect(const struct snapshot *snapshot, struct modules_pass *pass)
+{
+	for (uint32_t i = 1; i < snapshot->n_nodes; i++) {
+		const struct snapshot_node *node = &snapshot->nodes[i];
+		const struct frame *frame = frames_get(snapshot->frames, node->frame);
+		struct group_row *row;
+		size_t at;
+
+		if ((frame->kind != FRAME_KIND_KERNEL && frame->kind != FRAME_KIND_USERLAND) ||
+		    !node->children_total)
+			continue;
+		row = modules_row(pass, node->frame, frame);
+		if (!row)
+			return false;
+		group_add_self(row, node, frame->unknown);
+		at = (size_t)(row - pass->groups.rows);
+		if (i < pass->until[at])
+			continue;
+		pass->until[at] = node->end;
+		group_add_children(row, node);
+	}
+	return true;
+}
+
+static int module_compare(const void *pointer_a, const void *pointer_b, void *pointer_totals)
+{
+	const struct group_row *a = pointer_a, *b = pointer_b;
+	const bool *totals = pointer_totals;
+	double self_a = group_self(a, *totals), self_b = group_self(b, *totals);
+
+	if (self_a != self_b)
+		return self_a < self_b ? 1 : -1;
+	return strcmp(a->name, b->name);
+}
+
+struct xtop_error *groups_modules(const struct snapshot *snapshot, bool totals,
+				  struct groups *groups)
+{
+	_cleanup_free_ struct modules_pass *pass = calloc(1, sizeof(*pass));
+	bool done = false;
+
+	if (pass) {
+		pass->rows_of = calloc(snapshot->n_frames, sizeof(*pass->rows_of));
+		pass->groups.whole = weights_of(&snapshot->nodes[0]);
+		done = pass->rows_of && modules_collect(snapshot, pass);
+		free(pass->rows_of);
+		free(pass->until);
+	}
+	if (!done) {
+		if (pass)
+			groups_free(&pass->groups);
+		return error_create("no memory for the table of modules");
+	}
+	if (pass->groups.n)
+		qsort_r(pass->groups.rows, pass->groups.n, sizeof(*pass->groups.rows),
+			module_compare, &totals);
+	*groups = pass->groups;
+	return NULL;
+}
+
+void groups_free(struct groups *groups)
+{
+	free(groups->rows);
+	*groups = (struct groups){ 0 };
+}

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The last ten minutes; see xtop/history.h. A ring of moments. Of each the nodes are kept in
+ * pre-order with what cannot be computed again: whose they are, what they weigh themselves.
+ *
+ * Which nodes are kept is settled by a threshold on the weight that passes through them. Counting
+ * by powers of 2^(1/4) finds it in one pass without sorting.
+ */
+#include "config.h"
+
+#include "xtop/history.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xtop/cleanup.h"
+#include "xtop/functions.h"
+
+struct history_node {
+	uint32_t frame, parent;
+	float self_live;
+	uint32_t self_total;
+};
+
+struct history_share {
+	uint32_t frame;
+	float percent;
+};
+
+struct history_moment {
+	struct snapshot head; /* without nodes */
+	size_t n_nodes, n_shares;
+	struct history_node *nodes;
+	struct history_share *shares; /* by frame */
+};
+
+struct history {
+	size_t first, n;
+	struct history_moment moments[HISTORY_MOMENTS];
+	uint64_t *before; /* by frame: children_total at the moment before */
+	size_t n_before;
+	uint64_t whole_before;
+};
+
+struct xtop_error *history_create(struct history **historyp)
+{
+	*historyp = calloc(1, sizeof(**historyp));
+	return *historyp ? NULL : error_create("no memory for the history");
+}
+
+static void history_clear(struct history_moment *moment)
+{
+	free(moment->nodes);
+	free(moment->shares);
+	*moment = (struct history_moment){ .n_nodes = 0 };
+}
+
+void history_destroy(struct history *history)
+{
+	if (!history)
+		return;
+	for (size_t i = 0; i < HISTORY_MOMENTS; i++)
+		history_clear(&history->moments[i]);
+	free(history->before);
+	free(history);
+}
+
+static const struct history_moment *history_moment(const struct history *history, size_t moment)
+{
+	return &history->moments[(history->first + moment) % HISTORY_MOMENTS];
+}
+
+/* --- which nodes ------------------------------------------------------------------------------ */
+
+#define LEVELS           512 /* weights from 2^-64 to 2^64 */
+#define LEVELS_PER_POWER 4
+
+static int level_of(double weight)
+{
+	int power, level;
+	double fraction = frexp(weight, &power); /* 0.5 .. 1 */
+
+	level = (power + 64) * LEVELS_PER_POWER + (int)((fraction - 0.5) * 2 * LEVELS_PER_POWER);
+	return level < 0 ? 0 : level >= LEVELS ? LEVELS - 1 : level;
+}
+
+static double node_weight(const struct snapshot *snapshot, size_t index)
+{
+	const struct snapshot_node *node = &snapshot->nodes[index];
+
+	return node->children_live > 0 ? node->children_live : (double)node->children_total * 1e-9;
+}
+
+/* The lowest level of which, with all above, at most MOST nodes are. */
+static int history_threshold(const struct snapshot *snapshot, size_t most)
+{
+	size_t counts[LEVELS] = { 0 }, n = 0;
+	int level = LEVELS;
+
+	if (snapshot->n_nodes <= most)
+		return 0;
+	for (size_t i = 0; i < snapshot->n_nodes; i++)
+		counts[level_of(node_weight(snapshot, i))]++;
+	while (level > 0 && n + counts[level - 1] <= most)
+		n += counts[--level];
+	return level;
+}
+
+/*
+ * A subtree that goes adds its weight to the [evicted] of the node above it; there is at most one of
+ * those for each node that stays, so half of the room is theirs.
+ */
+struct history_copy {
+	struct history_node nodes[HISTORY_MOMENT_NODES];
+	size_t n;
+};
+
+static uint32_t clamp_u32(uint64_t value)
+{
+	return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
+}
+
+/* OPEN[d]: the node kept at depth d on the way to where the pass stands. */
+static void history_copy_nodes(const struct snapshot *snapshot, struct history_copy *copy)
+{
+	int threshold = history_threshold(snapshot, HISTORY_MOMENT_NODES / 2);
+	uint32_t open[SNAPSHOT_MAX_DEPTH + 1], evicted[SNAPSHOT_MAX_DEPTH + 1];
+
+	for (size_t i = 0; i < snapshot->n_nodes;) {
+		const struct snapshot_node *node = &snapshot->nodes[i];
+		uint32_t depth =
+			node->depth < SNAPSHOT_MAX_DEPTH ? node->depth : SNAPSHOT_MAX_DEPTH;
+		uint32_t parent = depth ? open[depth - 1] : 0,
+			 *at = depth ? &evicted[depth - 1] : NULL;
+
+		if (!depth || level_of(node_weight(snapshot, i)) >= threshold) {
+			open[depth] = (uint32_t)copy->n;
+			evicted[depth] = 0;
+			copy->nodes[copy->n++] =
+				(struct history_node){ node->frame, parent, (float)node->self_live,
+						       clamp_u32(node->self_total) };
+			i++;
+			continue;
+		}
+		if (!*at) {
+			*at = (uint32_t)copy->n;
+			copy->nodes[copy->n++] =
+				(struct history_node){ FRAME_EVICTED, parent, 0, 0 };
+		}
+		copy->nodes[*at].self_live += (float)node->children_live;
+		copy->nodes[*at].self_total =
+			clamp_u32(copy->nodes[*at].self_total + node->children_total);
+		i = node->end;
+	}
+}
+
+/* --- shares ----------------------------------------------------------------------------------- */
+
+static bool history_reserve(struct history *history, size_t n_frames)
+{
+	size_t n = n_frames + n_frames / 2;
+	uint64_t *before;
+
+	if (n_frames <= history->n_before)
+		return true;
+	before = reallocarray(history->before, n, sizeof(*before));
+	if (!before)
+		return false;
+	memset(before + history->n_before, 0, (n - history->n_before) * sizeof(*before));
+	history->before = before;
+	history->n_before = n;
+	return true;
+}
+
+/* Counts go back when the profile is reset: then all of the new value is new. */
+static uint64_t since(uint64_t now, uint64_t before)
+{
+	return now >= before ? now - before : now;
+}
+
+static int share_by_percent(const void *a, const void *b)
+{
+	float x = ((const struct history_share *)a)->percent,
+	      y = ((const struct history_share *)b)->percent;
+
+	return (x < y) - (x > y);
+}
+
+static int share_by_frame(const void *a, const void *b)
+{
+	uint32_t x = ((const struct history_share *)a)->frame,
+		 y = ((const struct history_share *)b)->frame;
+
+	return (x > y) - (x < y);
+}
+
+/* What each function had of the samples since the moment before; the largest are kept. */
+static void history_note_shares(struct history *history, const struct snapshot *snapshot,
+				struct history_moment *moment)
+{
+	_cleanup_free_ struct history_share *shares = NULL;
+	struct function_table table;
+	double whole;
+	size_t n = 0;
+
+	if (!history_reserve(history, snapshot->n_frames))
+		return;
+	whole = (double)since(snapshot->total_weight, history->whole_before);
+	history->whole_before = snapshot->total_weight;
+	error_destroy(functions_build(snapshot, NULL, false, &table));
+	if (!table.rows)
+		return;
+	shares = malloc((table.n + 1) * sizeof(*shares));
+	for (size_t i = 0; i < table.n; i++) {
+		uint64_t *before = &history->before[table.rows[i].frame],
+			 now = table.rows[i].weights.children_total, grown = since(now, *before);
+
+		*before = now;
+		if (shares && grown && whole > 0)
+			shares[n++] =
+				(struct history_share){ table.rows[i].frame,
+							(float)(100.0 * (double)grown / whole) };
+	}
+	functions_free(&table);
+	if (n > HISTORY_MOMENT_SHARES) {
+		qsort(shares, n, sizeof(*shares), share_by_percent);
+		n = HISTORY_MOMENT_SHARES;
+	}
+	if (n)
+		qsort(shares, n, sizeof(*shares), share_by_frame);
+	moment->shares = realloc(no_cleanup_ptr(shares), (n + 1) * sizeof(*moment->shares));
+	moment->n_shares = moment->shares ? n : 0;
+}
+
+/* --- moments ---------------------------------------------------------------------------------- */
+
+static bool history_is_due(const struct history *history, const struct snapshot *snapshot)
+{
+	const struct history_moment *last;
+
+	if (!history->n)
+		return true;
+	last = history_moment(history, history->n - 1);
+	/* a refresh each second may come a little early */
+	return snapshot->time_ns >= last->head.time_ns + HISTORY_STEP_NS * 9 / 10 ||
+	       snapshot->time_ns < last->head.time_ns;
+}
+
+void history_note(struct history *history, const struct snapshot *snapshot)
+{
+	struct history_moment *moment;
+	struct history_copy *copy;
+
+	if (!snapshot->n_nodes || !history_is_due(history, snapshot))
+		return;
+	copy = malloc(sizeof(*copy));
+	if (!copy)
+		return;
+	copy->n = 0;
+	if (history->n == HISTORY_MOMENTS)
+		history->first = (history->first + 1) % HISTORY_MOMENTS;
+	else
+		history->n++;
+	moment = &history->moments[(history->first + history->n - 1) % HISTORY_MOMENTS];
+	history_clear(moment);
+	moment->head = *snapshot;
+	moment->head.nodes = NULL;
+	history_copy_nodes(snapshot, copy);
+	moment->n_nodes = copy->n;
+	moment->nodes = malloc(copy->n * sizeof(*moment->nodes));
+	if (moment->nodes)
+		memcpy(moment->nodes, copy->nodes, copy->n * sizeof(*moment->nodes));
+	free(copy);
+	history_note_shares(history, snapshot, moment);
+}
+
+size_t history_count(const struct history *history)
+{
+	return history->n;
+}
+
+uint64_t history_sequence(const struct history *history, size_t moment)
+{
+	return history_moment(history, moment)->head.sequence;
+}
+
+uint64_t history_age_ns(const struct history *history, size_t moment)
+{
+	uint64_t newest = history_moment(history, history->n - 1)->head.time_ns,
+		 then = history_moment(history, moment)->head.time_ns;
+
+	return newest > then ? newest - then : 0;
+}
+
+size_t history_find(const struct history *history, uint64_t sequence)
+{
+	size_t moment = 0;
+
+	while (moment < history->n && history_sequence(history, moment) < sequence)
+		moment++;
+	return moment;
+}
+
+static void history_expand(const struct history_moment *moment, struct snapshot *snapshot)
+{
+	struct snapshot_node *nodes = snapshot->nodes;
+
+	for (uint32_t i = 0; i < moment->n_nodes; i++) {
+		const struct history_node *from = &moment->nodes[i];
+
+		nodes[i] = (struct snapshot_node){ .frame = from->frame,
+						   .parent = from->parent,
+						   .end = i + 1,
+						   .depth = i ? nodes[from->parent].depth + 1 : 0,
+						   .self_live = from->self_live,
+						   .children_live = from->self_live,
+						   .self_total = from->self_total,
+						   .children_total = from->self_total };
+	}
+	for (uint32_t i = (uint32_t)moment->n_nodes - 1; i > 0; i--) {
+		struct snapshot_node *parent = &nodes[nodes[i].parent];
+
+		parent->children_live += nodes[i].children_live;
+		parent->children_total += nodes[i].children_total;
+		parent->end = nodes[i].end > parent->end ? nodes[i].end : parent->end;
+	}
+}
+
+struct xtop_error *history_get(const struct history *history, size_t at,
+			       struct snapshot **snapshotp)
+{
+	const struct history_moment *moment = history_moment(history, at);
+	struct snapshot *snapshot = moment->nodes ? snapshot_create(moment->n_nodes) : NULL;
+	struct snapshot_node *nodes;
+
+	if (!snapshot)
+		return error_create("no memory for a picture of the past");
+	nodes = snapshot->nodes;
+	*snapshot = moment->head;
+	snapshot->n_nodes = moment->n_nodes;
+	snapshot->nodes = nodes;
+	history_expand(moment, snapshot);
+	*snapshotp = snapshot;
+	return NULL;
+}
+
+void history_shares(const struct history *history, uint64_t sequence, uint32_t frame, size_t n,
+		    float *percents)
+{
+	size_t end = history_find(history, sequence + 1);
+	struct history_share key = { .frame = frame };
+
+	for (size_t i = 0; i < n; i++) {
+		const struct history_moment *moment;
+		const struct history_share *share = NULL;
+
+		percents[i] = -1;
+		if (i + end < n)
+			continue;
+		moment = history_moment(history, end + i - n);
+		if (moment->shares)
+			share = bsearch(&key, moment->shares, moment->n_shares,
+					sizeof(*moment->shares), share_by_frame);
+		percents[i] = share ? share->percent : 0;
+	}
+}
+
+size_t history_memory_bytes(const struct history *history)
+{
+	size_t bytes = sizeof(*history) + history->n_before * sizeof(*history->before);
+
+	for (size_t i = 0; i < HISTORY_MOMENTS; i++)
+		bytes += history->moments[i].n_nodes * sizeof(struct history_node) +
+			 history->moments[i].n_shares * sizeof(struct history_share);
+	return bytes;
+}

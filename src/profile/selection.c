@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A part of a snapshot; see xtop/selection.h. Two passes over the nodes in pre-order. The first
+ * takes the weight of stacks that do not count: a condition is fulfilled in the whole subtree of a
+ * node that fulfils it, so each remembers where that subtree ends. The second takes out nodes that
+ * are hidden, and gives what they weigh to the nearest node above that stays.
+ */
+#include "config.h"
+
+#include "xtop/selection.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "xtop/cleanup.h"
+
+bool selection_is_all(const struct selection *selection)
+{
+	return !selection->filter && selection->process == FRAME_NONE && !selection->module &&
+	       !selection->hide_kernel && !selection->hide_user;
+}
+
+/* --- which stacks ----------------------------------------------------------------------------- */
+
+static bool selection_is_in_module(const struct selection *selection, const struct frame *frame)
+{
+	if (frame->kind != FRAME_KIND_KERNEL && frame->kind != FRAME_KIND_USERLAND)
+		return false;
+	return frame->module == selection->module || !strcmp(frame->module, selection->module);
+}
+
+/* Where the subtrees end in which a condition is fulfilled. */
+struct selection_open {
+	uint32_t filter, process, module;
+};
+
+static bool selection_counts(const struct selection *selection, const struct snapshot *from,
+			     uint32_t index, struct selection_open *open)
+{
+	const struct snapshot_node *node = &from->nodes[index];
+
+	if (selection->filter && index >= open->filter &&
+	    filter_matches(selection->filter, from->frames, node->frame))
+		open->filter = node->end;
+	if (selection->process != FRAME_NONE && index >= open->process &&
+	    node->frame == selection->process)
+		open->process = node->end;
+	if (selection->module && index >= open->module &&
+	    selection_is_in_module(selection, frames_get(from->frames, node->frame)))
+		open->module = node->end;
+	return (!selection->filter || index < open->filter) &&
+	       (selection->process == FRAME_NONE || index < open->process) &&
+	       (!selection->module || index < open->module);
+}
+
+static void selection_weigh(const struct selection *selection, const struct snapshot *from,
+			    struct snapshot_node *to)
+{
+	struct selection_open open = { 0 };
+
+	for (uint32_t i = 0; i < from->n_nodes; i++) {
+		to[i] = from->nodes[i];
+		if (!selection_counts(selection, from, i, &open)) {
+			to[i].self_live = 0;
+			to[i].self_total = 0;
+		}
+		to[i].children_live = to[i].self_live;
+		to[i].children_total = to[i].self_total;
+	}
+	for (uint32_t i = (uint32_t)from->n_nodes - 1; i > 0; i--) {
+		to[to[i].parent].children_live += to[i].children_live;
+		to[to[i].parent].children_total += to[i].children_total;
+	}
+}
+
+/* --- which functions -------------------------------------------------------------------------- */
+
+static bool selection_hides(const struct selection *selection, const struct frame *frame)
+{
+	return (selection->hide_kernel && frame->kind == FRAME_KIND_KERNEL) ||
+	       (selection->hide_user && frame->kind == FRAME_KIND_USERLAND);
+}
+
+/* PLACES[i]: the new index of node i, or of the nearest one above it that stays. */
+static void selection_move(struct snapshot_node *nodes, uint32_t index, bool hidden,
+			   uint32_t *places, uint32_t new_index, const uint32_t *before)
+{
+	struct snapshot_node node = nodes[index];
+	uint32_t parent = index ? places[node.parent] : 0;
+
+	if (hidden) {
+		nodes[parent].self_live += node.self_live;
+		nodes[parent].self_total += node.self_total;
+		places[index] = parent;
+		return;
+	}
+	node.depth = index ? nodes[parent].depth + 1 : 0;
+	node.parent = parent;
+	node.end = before[node.end];
+	nodes[new_index] = node;
+	places[index] = new_index;
+}
+
+static struct xtop_error *selection_hide(const struct selection *selection, struct snapshot *to)
+{
+	size_t n = to->n_nodes;
+	/* BEFORE[i]: how many nodes in front of i stay */
+	_cleanup_free_ uint32_t *before = malloc((n + 1) * sizeof(*before));
+	_cleanup_free_ uint32_t *places = malloc(n * sizeof(*places));
+	uint32_t stay = 0;
+
+	if (!before || !places)
+		return error_create("no memory to hide functions among %zu nodes", n);
+	for (size_t i = 0; i < n; i++) {
+		before[i] = stay;
+		stay += !selection_hides(selection, frames_get(to->frames, to->nodes[i].frame));
+	}
+	before[n] = stay;
+	for (uint32_t i = 0; i < n; i++)
+		selection_move(to->nodes, i, before[i] == before[i + 1], places, before[i], before);
+	to->n_nodes = stay;
+	return NULL;
+}
+
+struct xtop_error *selection_apply(const struct selection *selection, const struct snapshot *from,
+				   struct snapshot *to)
+{
+	struct xtop_error *error = NULL;
+	struct snapshot made = *from;
+
+	if (selection_is_all(selection)) {
+		*to = made;
+		return NULL;
+	}
+	made.nodes = malloc(from->n_nodes * sizeof(*made.nodes));
+	if (!made.nodes)
+		return error_create("no memory to select among %zu nodes", from->n_nodes);
+	selection_weigh(selection, from, made.nodes);
+	if (selection->hide_kernel || selection->hide_user)
+		error = selection_hide(selection, &made);
+	made.live_weight = made.nodes[0].children_live;
+	made.total_weight = made.nodes[0].children_total;
+	if (error)
+		free(made.nodes);
+	else
+		*to = made;
+	return error;
+}
+
+void selection_release(struct snapshot *to, const struct snapshot *from)
+{
+	if (to->nodes != from->nodes)
+		free(to->nodes);
+	to->nodes = NULL;
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Settings that stay, $XDG_CONFIG_HOME/xtop/xtoprc, else ~/.config/xtop/xtoprc. Main's thread.
+ * Lines of text:
+ *
+ *	# comment
+ *	columns = children self history process symbol module
+ *	sort = self
+ *	refresh = 1          seconds
+ *	half-life = 10       seconds; 0: no decay
+ *	colors = auto        or none, 8, 16, 256
+ *
+ * Never from the working directory. xtop runs as root: a file that others may write, or that
+ * belongs to somebody who is neither root nor the user, is refused.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "xtop/cleanup.h"
+#include "xtop/ui.h"
+
+#define RC_MAX_BYTES (64 << 10)
+#define RC_MAX_LINE  1024
+
+static const char *const color_names[] = { [UI_COLORS_AUTO] = "auto",
+					   [UI_COLORS_NONE] = "none",
+					   [UI_COLORS_8] = "8",
+					   [UI_COLORS_16] = "16",
+					   [UI_COLORS_256] = "256" };
+#define N_COLORS (sizeof(color_names) / sizeof(color_names[0]))
+
+/* --- where ------------------------------------------------------------------------------------ */
+
+/* The folder of the settings; what is no absolute path does not count (XDG Base Directory). */
+static bool rc_folder(char *folder, size_t capacity)
+{
+	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+	int n;
+
+	if (config && config[0] == '/')
+		n = snprintf(folder, capacity, "%s/xtop", config);
+	else if (home && home[0] == '/')
+		n = snprintf(folder, capacity, "%s/.config/xtop", home);
+	else
+		return false;
+	return n > 0 && (size_t)n < capacity;
+}
+
+static bool rc_is_trusted(const struct stat *status)
+{
+	return (status->st_uid == geteuid() || status->st_uid == 0) &&
+	       !(status->st_mode & (S_IWGRP | S_IWOTH));
+}
+
+/* Opened, and the folder too, before anything is believed of them. */
+static struct xtop_error *rc_open(const char *folder, const char *path, FILE **filep)
+{
+	struct stat status, above;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	*filep = NULL;
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return NULL;
+	if (fd < 0)
+		return error_create_errno(errno, "cannot read the settings in %s", path);
+	if (fstat(fd, &status) || stat(folder, &above) || !S_ISREG(status.st_mode) ||
+	    status.st_size > RC_MAX_BYTES || !rc_is_trusted(&status) || !rc_is_trusted(&above)) {
+		close(fd);
+		return error_create("%s is not used: it, or its folder, can be written by others, "
+				    "or it is no file of settings",
+				    path);
+	}
+	*filep = fdopen(fd, "r");
+	if (!*filep)
+		close(fd);
+	return *filep ? NULL : error_create("out of memory");
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+static bool rc_number(const char *value, double least, double most, double *numberp)
+{
+	char *end;
+	double number = strtod(value, &end);
+
+	if (end == value || *end || !(number >= least && number <= most))
+		return false;
+	*numberp = number;
+	return true;
+}
+
+static bool rc_colors(const char *value, enum ui_colors *colorsp)
+{
+	for (size_t i = 0; i < N_COLORS; i++) {
+		if (strcmp(value, color_names[i]))
+			continue;
+		*colorsp = (enum ui_colors)i;
+		return true;
+	}
+	return false;
+}
+
+static bool rc_columns(const char *value, struct ui_rc *rc)
+{
+	char word[32];
+
+	return !columns_parse(value, rc->columns, &rc->n_columns, word);
+}
+
+static bool rc_set(struct ui_rc *rc, const char *name, const char *value)
+{
+	if (!strcmp(name, "columns"))
+		return rc_columns(value, rc);
+	if (!strcmp(name, "sort")) {
+		rc->sort = column_by_name(value);
+		return rc->sort != NULL;
+	}
+	if (!strcmp(name, "refresh"))
+		return rc_number(value, 0.1, 3600, &rc->interval_s);
+	if (!strcmp(name, "half-life"))
+		return rc_number(value, 0, 86400, &rc->half_life_s);
+	if (!strcmp(name, "colors"))
+		return rc_colors(value, &rc->colors);
+	return false;
+}
+
+/* TEXT without blanks around it. */
+static char *rc_trim(char *text)
+{
+	size_t n;
+
+	text += strspn(text, " \t");
+	n = strlen(text);
+	while (n && strchr(" \t\r\n", text[n - 1]))
+		text[--n] = '\0';
+	return text;
+}
+
+static struct xtop_error *rc_line(struct ui_rc *rc, char *line, const char *path, unsigned number)
+{
+	char *name = rc_trim(line), *value = strchr(name, '=');
+
+	if (!*name || *name == '#')
+		return NULL;
+	if (value) {
+		*value = '\0';
+		name = rc_trim(name);
+		value = rc_trim(value + 1);
+		if (rc_set(rc, name, value))
+			return NULL;
+	}
+	return error_create("%s, line %u: no setting of xtop's (xtop(1) has them)", path, number);
+}
+
+struct xtop_error *ui_rc_load(struct ui_rc *rc)
+{
+	struct ui_rc loaded = { .half_life_s = -1 };
+	char folder[400], path[512], line[RC_MAX_LINE];
+	struct xtop_error *error;
+	FILE *file;
+
+	*rc = loaded;
+	if (!rc_folder(folder, sizeof(folder)))
+		return NULL;
+	snprintf(path, sizeof(path), "%s/xtoprc", folder);
+	error = rc_open(folder, path, &file);
+	if (error || !file)
+		return error;
+	for (unsigned number = 1; !error && fgets(line, sizeof(line), file); number++)
+		error = rc_line(&loaded, line, path, number);
+	fclose(file);
+	if (!error)
+		*rc = loaded;
+	return error;
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+static bool rc_print(const struct ui_rc *rc, FILE *file)
+{
+	fprintf(file, "# xtop's settings, written by its screen (S)\n");
+	if (rc->n_columns) {
+		fprintf(file, "columns =");
+		for (size_t i = 0; i < rc->n_columns; i++)
+			fprintf(file, " %s", columns[rc->columns[i]].name);
+		putc('\n', file);
+	}
+	if (rc->sort)
+		fprintf(file, "sort = %s\n", rc->sort->name);
+	if (rc->interval_s > 0)
+		fprintf(file, "refresh = %g\n", rc->interval_s);
+	if (rc->half_life_s >= 0)
+		fprintf(file, "half-life = %g\n", rc->half_life_s);
+	fprintf(file, "colors = %s\n", color_names[rc->colors]);
+	return !ferror(file);
+}
+
+/* Both may be there already. */
+static void rc_make_folders(const char *folder)
+{
+	char above[400];
+	char *slash;
+
+	snprintf(above, sizeof(above), "%s", folder);
+	slash = strrchr(above, '/');
+	if (slash && slash > above) {
+		*slash = '\0';
+		(void)!mkdir(above, 0700);
+	}
+	(void)!mkdir(folder, 0700);
+}
+
+/* Beside the old one first, then in its place: there is never half a file. */
+struct xtop_error *ui_rc_save(const struct ui_rc *rc, char *path, size_t capacity)
+{
+	char folder[400], beside[512];
+	FILE *file = NULL;
+	bool written;
+	int fd;
+
+	if (!rc_folder(folder, sizeof(folder)))
+		return error_create("nowhere to save settings: HOME is not set");
+	rc_make_folders(folder);
+	snprintf(path, capacity, "%s/xtoprc", folder);
+	snprintf(beside, sizeof(beside), "%s/.xtoprc.XXXXXX", folder);
+	fd = mkostemp(beside, O_CLOEXEC);
+	if (fd >= 0)
+		file = fdopen(fd, "w");
+	if (!file) {
+		int why = errno;
+
+		if (fd >= 0)
+			close(fd);
+		return error_create_errno(why, "cannot save settings in %s", folder);
+	}
+	written = rc_print(rc, file);
+	written = fclose(file) == 0 && written;
+	if (written && rename(beside, path) == 0)
+		return NULL;
+	unlink(beside);
+	return error_create_errno(errno, "cannot save settings in %s", path);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A line of a call tree (xtop/call_tree.h) on the screen. */
+#ifndef UI_VIEWS_BRANCH_H
+#define UI_VIEWS_BRANCH_H
+
+#include "ui/view.h"
+#include "xtop/call_tree.h"
+
+/* The lines that lead to it, whether it is open, and its name; returns the column behind. */
+int branch_draw(const struct ui_model *model, const struct call_tree_line *line,
+		struct canvas *canvas, int row, int column, int width);
+/* The same with its share of WHOLE between the two: below a row of the function table. */
+void branch_draw_share(const struct ui_model *model, const struct call_tree_line *line,
+		       const struct weights *whole, struct canvas *canvas, int row, int column,
+		       int width);
+
+#endif

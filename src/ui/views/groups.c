@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Processes with their threads, and modules: two lists beside each other, or one at a time. Enter
+ * restricts every view to what is under the cursor.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ui/core.h"
+#include "ui/list.h"
+
+#define GROUPS_SIDE_BY_SIDE 76 /* columns from which on both lists are drawn */
+
+enum groups_side { GROUPS_PROCESSES, GROUPS_MODULES };
+
+struct view_groups {
+	struct view view;
+	struct groups groups[2];
+	struct list lists[2];
+	enum groups_side side;
+	bool chosen; /* the user went to a side */
+	bool side_by_side;
+	int first_row, columns;
+};
+
+static struct view_groups *view_groups(struct view *view)
+{
+	return (struct view_groups *)view;
+}
+
+/* --- update ----------------------------------------------------------------------------------- */
+
+static void groups_settle(struct view_groups *view, enum groups_side side)
+{
+	const struct groups *groups = &view->groups[side];
+	struct list *list = &view->lists[side];
+	size_t found = 0;
+
+	while (found < groups->n && groups->rows[found].frame != list->key)
+		found++;
+	list_settle(list, groups->n, found);
+	if (groups->n)
+		list->key = groups->rows[list->selected].frame;
+}
+
+static struct xtop_error *groups_update(struct view *view, const struct ui_model *model)
+{
+	struct view_groups *groups = view_groups(view);
+	struct xtop_error *error;
+
+	groups_free(&groups->groups[0]);
+	groups_free(&groups->groups[1]);
+	error = groups_processes(model->snapshot, model->totals, &groups->groups[0]);
+	if (!error)
+		error = groups_modules(model->snapshot, model->totals, &groups->groups[1]);
+	groups_settle(groups, GROUPS_PROCESSES);
+	groups_settle(groups, GROUPS_MODULES);
+	if (!groups->chosen) /* a unikernel has no processes */
+		groups->side = groups->groups[0].n ? GROUPS_PROCESSES : GROUPS_MODULES;
+	return error;
+}
+
+/* --- drawing ---------------------------------------------------------------------------------- */
+
+static const char *group_name(const struct group_row *row)
+{
+	return row->name[0] ? row->name : "(of no module)";
+}
+
+static void groups_draw_row(const struct view_groups *view, const struct ui_model *model,
+			    struct canvas *canvas, enum groups_side side, size_t index, int row,
+			    int column, int width)
+{
+	const struct group_row *group = &view->groups[side].rows[index];
+	double whole = weights_children(model, &model->whole);
+	double children = percent_of(weights_children(model, &group->weights), whole),
+	       self = percent_of(weights_self(model, &group->weights), whole);
+	int at = column + 1;
+
+	view_put_share(canvas, row, at, children);
+	at += 9;
+	if (side == GROUPS_MODULES) {
+		view_put_share(canvas, row, at, self);
+		at += 9;
+	}
+	if (group->is_thread)
+		at += canvas_put(canvas, row, at, width, STYLE_DIM, "└─ ");
+	canvas_put_name(
+		canvas, row, at, column + width - at,
+		model->search && filter_matches(model->search, model->all->frames, group->frame)
+			? STYLE_MATCH
+		: children < 0.5 ? STYLE_DIM
+				 : STYLE_NORMAL,
+		group_name(group));
+	if (index != view->lists[side].selected)
+		return;
+	canvas_restyle(canvas, row, column, width,
+		       side == view->side ? STYLE_SELECTED : STYLE_MARKED);
+	if (side == view->side)
+		canvas_put(canvas, row, column, 1, STYLE_SELECTED, "▌");
+}
+
+static void groups_draw_list(struct view_groups *view, const struct ui_model *model,
+			     struct canvas *canvas, enum groups_side side, struct area area,
+			     int column)
+{
+	struct list *list = &view->lists[side];
+	enum style style = view->side == side ? STYLE_SORTED : STYLE_HEADER;
+	size_t page = area.rows > 1 ? (size_t)area.rows - 1 : 0;
+
+	canvas_fill(canvas, area.row, column, area.columns, STYLE_HEADER);
+	if (side == GROUPS_PROCESSES) {
+		canvas_put_right(canvas, area.row, column + 1, 7, STYLE_HEADER, "Share");
+		canvas_put(canvas, area.row, column + 10, area.columns - 10, style, "Process");
+	} else {
+		canvas_put_right(canvas, area.row, column, 8, STYLE_HEADER, "Children");
+		canvas_put_right(canvas, area.row, column + 10, 7, STYLE_HEADER, "Self");
+		canvas_put(canvas, area.row, column + 19, area.columns - 19, style, "Module");
+	}
+	if (!view->side_by_side)
+		canvas_put_right(canvas, area.row, column + 26, area.columns - 27, STYLE_HEADER,
+				 side == GROUPS_PROCESSES ? "Tab: modules" : "Tab: processes");
+	list_show(list, page);
+	for (size_t i = 0; i < page && list->top + i < list->n; i++)
+		groups_draw_row(view, model, canvas, side, list->top + i, area.row + 1 + (int)i,
+				column, area.columns);
+	if (!list->n && page)
+		canvas_put(canvas, area.row + 1, column + 10, area.columns - 10, STYLE_DIM,
+			   side == GROUPS_PROCESSES ? "(no processes are known)"
+						    : "(no functions yet)");
+}
+
+static void groups_draw(struct view *view, const struct ui_model *model, struct canvas *canvas,
+			struct area area)
+{
+	struct view_groups *groups = view_groups(view);
+	int half = area.columns * 2 / 5;
+
+	if (!model->snapshot)
+		return;
+	groups->side_by_side = area.columns >= GROUPS_SIDE_BY_SIDE;
+	groups->columns = half;
+	groups->first_row = area.row + 1;
+	if (!groups->side_by_side) {
+		groups_draw_list(groups, model, canvas, groups->side, area, 0);
+		return;
+	}
+	groups_draw_list(groups, model, canvas, GROUPS_PROCESSES,
+			 (struct area){ area.row, area.rows, half - 1 }, 0);
+	groups_draw_list(groups, model, canvas, GROUPS_MODULES,
+			 (struct area){ area.row, area.rows, area.columns - half }, half);
+	canvas_fill(canvas, area.row, half - 1, 1, STYLE_HEADER);
+}
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+static void groups_open(struct view_groups *view, struct ui *ui)
+{
+	const struct groups *groups = &view->groups[view->side];
+	const struct group_row *row = &groups->rows[view->lists[view->side].selected];
+
+	if (!groups->n)
+		return;
+	if (view->side == GROUPS_PROCESSES)
+		ui_restrict(ui, row->frame, ui->guest->module);
+	else
+		ui_restrict(ui, ui->guest->process, row->name);
+}
+
+struct groups_search {
+	const struct groups *groups;
+	const struct ui_model *model;
+};
+
+static bool groups_matches(const void *context, size_t index)
+{
+	const struct groups_search *search = context;
+
+	return view_matches(search->model, search->groups->rows[index].frame);
+}
+
+static bool groups_request(struct view *view, struct ui *ui, enum request request)
+{
+	struct view_groups *groups = view_groups(view);
+	struct list *list = &groups->lists[groups->side];
+	struct groups_search search = { &groups->groups[groups->side], &ui->model };
+	bool done = list_request(list, request);
+
+	if (request >= REQUEST_SEARCH_HERE && request <= REQUEST_SEARCH_PREVIOUS)
+		done = ui->search && list_search(list, request, groups_matches, &search);
+	if (done && list->n)
+		list->key = search.groups->rows[list->selected].frame;
+	if (request == REQUEST_OPEN) {
+		groups_open(groups, ui);
+		return true;
+	}
+	if (request == REQUEST_SWITCH) {
+		groups->side = groups->side == GROUPS_PROCESSES ? GROUPS_MODULES : GROUPS_PROCESSES;
+		groups->chosen = true;
+		return true;
+	}
+	return done;
+}
+
+static void groups_click(struct view *view, struct ui *ui, int row, int column)
+{
+	struct view_groups *groups = view_groups(view);
+	struct list *list;
+	size_t at;
+
+	(void)ui;
+	if (groups->side_by_side) {
+		groups->side = column < groups->columns ? GROUPS_PROCESSES : GROUPS_MODULES;
+		groups->chosen = true;
+	}
+	list = &groups->lists[groups->side];
+	at = list->top + (size_t)(row - groups->first_row);
+	if (row < groups->first_row || at >= list->n)
+		return;
+	list_select(list, at);
+	list->key = groups->groups[groups->side].rows[at].frame;
+}
+
+static void groups_destroy(struct view *view)
+{
+	struct view_groups *groups = view_groups(view);
+
+	groups_free(&groups->groups[0]);
+	groups_free(&groups->groups[1]);
+	free(groups);
+}
+
+static const struct view_ops groups_ops = {
+	.mask = VIEW_GROUPS,
+	.name = "processes and modules",
+	.update = groups_update,
+	.draw = groups_draw,
+	.request = groups_request,
+	.click = groups_click,
+	.destroy = groups_destroy,
+};
+
+struct view *view_groups_create(void)
+{
+	struct view_groups *groups = calloc(1, sizeof(*groups));
+
+	if (!groups)
+		return NULL;
+	groups->view.ops = &groups_ops;
+	return &groups->view;
+}

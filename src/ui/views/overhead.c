@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What xtop takes from the guest and from dom0, and what it could not get: every counter there is,
+ * by cause. Written as lines of text, so that a small screen scrolls through them.
+ */
+#include "config.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ui/core.h"
+#include "ui/list.h"
+
+#define OVERHEAD_LABEL_CELLS 12
+#define OVERHEAD_BAR_CELLS   24
+
+struct view_overhead {
+	struct view view;
+	struct list list; /* its cursor is the first line shown */
+};
+
+/* Where lines go: numbered from 0, those of the page are drawn. */
+struct overhead_page {
+	const struct ui_model *model;
+	struct canvas *canvas;
+	struct area area;
+	size_t first, n;
+};
+
+static void overhead_put(struct overhead_page *page, const char *label, enum style style,
+			 const char *text, size_t length)
+{
+	int row = page->area.row + (int)(page->n - page->first);
+	char part[256];
+
+	if (page->n++ < page->first || row >= page->area.row + page->area.rows)
+		return;
+	snprintf(part, sizeof(part), "%.*s", (int)length, text);
+	if (label)
+		canvas_put(page->canvas, row, 1, OVERHEAD_LABEL_CELLS, STYLE_TITLE, label);
+	canvas_put(page->canvas, row, 2 + OVERHEAD_LABEL_CELLS,
+		   page->area.columns - 2 - OVERHEAD_LABEL_CELLS, style, part);
+}
+
+/* How much of TEXT goes on a line of WIDTH cells: whole parts, with three blanks between. */
+static size_t overhead_fit(const char *text, int width)
+{
+	size_t fits = 0;
+
+	for (const char *end = text; *end; fits = (size_t)(end - text)) {
+		const char *next = strstr(end + strspn(end, " "), "   ");
+		char part[256];
+
+		next = next ? next : end + strlen(end);
+		snprintf(part, sizeof(part), "%.*s", (int)(next - text), text);
+		if (fits && canvas_text_width(part) > width)
+			break;
+		end = next;
+	}
+	return fits;
+}
+
+/* A line under LABEL, as many as it takes; NULL: they go on the ones above. */
+__attribute__((format(printf, 4, 5))) static void overhead_line(struct overhead_page *page,
+								const char *label, enum style style,
+								const char *format, ...)
+{
+	char buffer[256], *text = buffer;
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(buffer, sizeof(buffer), format, arguments);
+	va_end(arguments);
+	while (*text) {
+		size_t fits = overhead_fit(text, page->area.columns - 3 - OVERHEAD_LABEL_CELLS);
+
+		overhead_put(page, label, style, text, fits);
+		label = NULL;
+		text += fits;
+		text += strspn(text, " ");
+	}
+}
+
+/* --- stopped time ----------------------------------------------------------------------------- */
+
+static void overhead_stopped(struct overhead_page *page)
+{
+	const struct stopped_summary *stopped = &page->model->all->stopped;
+	char text[7][32];
+
+	if (!stopped->n) {
+		overhead_line(page, "per sample", STYLE_NORMAL, "the guest was not stopped yet");
+		return;
+	}
+	overhead_line(page, "per sample", STYLE_NORMAL,
+		      "n %s   min %s   mean %s   p50 %s   p90 %s   p99 %s   max %s",
+		      format_count(stopped->n, text[0]),
+		      format_time((double)stopped->min_ns, text[1]),
+		      format_time(stopped->mean_ns, text[2]),
+		      format_time((double)stopped->p50_ns, text[3]),
+		      format_time((double)stopped->p90_ns, text[4]),
+		      format_time((double)stopped->p99_ns, text[5]),
+		      format_time((double)stopped->max_ns, text[6]));
+}
+
+/* A bar of COUNT among MOST, in text: the lines know no more. */
+static void overhead_bar(char *text, uint64_t count, uint64_t most)
+{
+	size_t cells = most ? (size_t)(count * OVERHEAD_BAR_CELLS / most) : 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < cells; i++)
+		strcat(text, "█");
+	if (!cells && count)
+		strcat(text, "▌");
+}
+
+/* Powers of two from the first to the last that has any. */
+static void overhead_histogram(struct overhead_page *page)
+{
+	const uint64_t *counts = page->model->all->stopped.log2;
+	uint64_t most = 0;
+	int first = 40, last = -1;
+
+	for (int i = 0; i < 40; i++) {
+		if (!counts[i])
+			continue;
+		first = first < i ? first : i;
+		last = i;
+		most = counts[i] > most ? counts[i] : most;
+	}
+	for (int i = first; i <= last; i++) {
+		char from[32], to[32], count[32], bar[4 * OVERHEAD_BAR_CELLS + 4];
+
+		overhead_bar(bar, counts[i], most);
+		overhead_line(page, i == first ? "histogram" : NULL, STYLE_NORMAL,
+			      "%8s to %8s %8s %s", format_time((double)(1ULL << i), from),
+			      format_time((double)(1ULL << (i + 1)), to),
+			      format_count(counts[i], count), bar);
+	}
+}
+
+static void overhead_shares(struct overhead_page *page)
+{
+	const struct sampler_counts *sampler = &page->model->all->sampler;
+	double budget = page->model->budget, now = sampler->stopped_share;
+	char text[64] = "";
+
+	if (budget > 0)
+		snprintf(text, sizeof(text), "   budget %.3g %%", 100 * budget);
+	overhead_line(page, "stopped",
+		      !(budget > 0)       ? STYLE_NORMAL
+		      : now <= budget / 2 ? STYLE_GOOD
+		      : now <= budget     ? STYLE_NOTICE
+					  : STYLE_ALERT,
+		      "now %.3f %% of the guest's time   most %.3f %%   since start %.3f %%%s",
+		      100 * now, 100 * sampler->stopped_share_max,
+		      percent_of((double)sampler->stopped_ns, (double)sampler->elapsed_ns), text);
+}
+
+/* --- ticks and samples ------------------------------------------------------------------------ */
+
+static void overhead_ticks(struct overhead_page *page)
+{
+	const struct sampler_counts *sampler = &page->model->all->sampler;
+	char text[6][32];
+	bool bad = sampler->lost || sampler->refused || sampler->faults;
+
+	overhead_line(page, "rate", STYLE_NORMAL, "asked %.4g Hz   reached %.1f Hz   ticks %s",
+		      sampler->rate_asked_hz, page->model->header->rate_hz,
+		      format_count(sampler->ticks, text[0]));
+	overhead_line(page, "ticks", sampler->skipped_budget ? STYLE_NOTICE : STYLE_NORMAL,
+		      "late %s   missed %s   skipped for the budget %s   all idle %s",
+		      format_count(sampler->late, text[0]), format_count(sampler->missed, text[1]),
+		      format_count(sampler->skipped_budget, text[2]),
+		      format_count(sampler->idle_ticks, text[3]));
+	overhead_line(page, NULL, bad ? STYLE_NOTICE : STYLE_NORMAL,
+		      "lost (ring full) %s   refused by Xen %s   page faults %s",
+		      format_count(sampler->lost, text[0]), format_count(sampler->refused, text[1]),
+		      format_count(sampler->faults, text[2]));
+	overhead_line(
+		page, NULL, STYLE_NORMAL,
+		"retaken at once %s   stops %s   guest pages mapped %s, so far %s",
+		format_count(sampler->retakes, text[0]), format_count(sampler->stops, text[1]),
+		format_count(sampler->mapped_pages, text[2]), format_count(sampler->maps, text[3]));
+}
+
+static const char *stop_name(int stop)
+{
+	switch ((enum unwind_stop)stop) {
+	case UNWIND_COMPLETE:
+		return "whole";
+	case UNWIND_CUT:
+		return "stack cut short";
+	case UNWIND_LOOP:
+		return "loop";
+	case UNWIND_BAD:
+		return "no frame";
+	case UNWIND_TOO_DEEP:
+		return "too deep";
+	case UNWIND_NO_TABLES:
+		return "no unwind tables";
+	case UNWIND_REPLACED:
+		return "program replaced";
+	}
+	return "other";
+}
+
+static const char *cut_name(int cut)
+{
+	switch ((enum sample_cut)cut) {
+	case CUT_NONE:
+		return "nothing copied";
+	case CUT_LIMIT:
+		return "deeper than was copied";
+	case CUT_NOT_PRESENT:
+		return "page not there";
+	case CUT_NOT_MAPPED:
+		return "page not mapped";
+	case CUT_FAULT:
+		return "page went away";
+	case CUT_NO_PAGING:
+		return "not in 64-bit mode";
+	}
+	return "other";
+}
+
+/* "name 12" behind those that were there, when there are any. */
+static void overhead_append(char *text, size_t capacity, const char *name, uint64_t count)
+{
+	size_t n = strlen(text);
+	char number[32];
+
+	if (count)
+		snprintf(text + n, capacity - n, "%s%s %s", n ? "   " : "", name,
+			 format_count(count, number));
+}
+
+static void overhead_samples(struct overhead_page *page)
+{
+	const struct resolver_counts *counts = &page->model->all->resolver;
+	double samples = (double)counts->samples;
+	char stops[256] = "", cuts[256] = "", number[32];
+
+	overhead_line(page, "samples", STYLE_NORMAL,
+		      "%s   whole %.1f %%   truncated %.1f %%   unknown %.1f %%",
+		      format_count(counts->samples, number),
+		      percent_of((double)counts->stops[UNWIND_COMPLETE], samples),
+		      percent_of((double)resolver_truncated(counts), samples),
+		      percent_of((double)counts->samples_unknown, samples));
+	for (int stop = UNWIND_COMPLETE + 1; stop < N_UNWIND_STOPS; stop++)
+		overhead_append(stops, sizeof(stops), stop_name(stop), counts->stops[stop]);
+	for (int cut = 0; cut < N_SAMPLE_CUTS; cut++)
+		overhead_append(cuts, sizeof(cuts), cut_name(cut), counts->cuts[cut]);
+	if (stops[0])
+		overhead_line(page, "truncated", STYLE_NORMAL, "%s", stops);
+	if (cuts[0])
+		overhead_line(page, stops[0] ? NULL : "truncated", STYLE_NORMAL, "cut: %s", cuts);
+}
+
+/* --- names, memory, time ---------------------------------------------------------------------- */
+
+static void overhead_names(struct overhead_page *page)
+{
+	const struct resolver_counts *counts = &page->model->all->resolver;
+	const struct snapshot *all = page->model->all;
+	char text[3][32];
+
+	overhead_line(page, "names", STYLE_NORMAL, "frames %s   without a name %s (%.2f %%)",
+		      format_count(counts->frames, text[0]),
+		      format_count(counts->frames_unknown, text[1]),
+		      percent_of((double)counts->frames_unknown, (double)counts->frames));
+	if (counts->frames_refused || counts->evicted_nodes || counts->bad_records)
+		overhead_line(page, NULL, STYLE_NOTICE,
+			      "names lost %s   evicted nodes %s   bad records %s",
+			      format_count(counts->frames_refused, text[0]),
+			      format_count(counts->evicted_nodes, text[1]),
+			      format_count(counts->bad_records, text[2]));
+	for (size_t i = 0; i < sizeof(all->notes) / sizeof(all->notes[0]); i++)
+		if (all->notes[i][0])
+			overhead_line(page, NULL, STYLE_NOTICE, "%s", all->notes[i]);
+}
+
+static double overhead_cpu(const struct overhead_page *page, uint64_t cpu_ns)
+{
+	return percent_of((double)cpu_ns, (double)page->model->all->sampler.elapsed_ns);
+}
+
+static void overhead_own(struct overhead_page *page)
+{
+	const struct snapshot *all = page->model->all;
+	const struct history *history = page->model->history;
+	char text[4][32];
+
+	overhead_line(page, "dom0", STYLE_NORMAL,
+		      "of one CPU: sampler %.2f %%   resolver %.2f %%   screen %.2f %%",
+		      overhead_cpu(page, all->sampler.cpu_ns),
+		      overhead_cpu(page, all->resolver.cpu_ns),
+		      overhead_cpu(page, page->model->ui_cpu_ns));
+	overhead_line(
+		page, "memory", STYLE_NORMAL, "%s%sprofile and names %s   nodes %s   history %s",
+		page->model->memory_bytes ? format_bytes(page->model->memory_bytes, text[0]) : "",
+		page->model->memory_bytes ? " in all   " : "",
+		format_bytes(all->profile_bytes, text[1]), format_count(all->n_nodes, text[3]),
+		format_elapsed(history_count(history) ? history_age_ns(history, 0) : 0, text[2]));
+	overhead_line(page, "ring", all->ring_permille >= 500 ? STYLE_NOTICE : STYLE_NORMAL,
+		      "%.1f %% full: what the resolver is behind", all->ring_permille / 10.0);
+}
+
+/* --- the view --------------------------------------------------------------------------------- */
+
+static struct xtop_error *overhead_update(struct view *view, const struct ui_model *model)
+{
+	(void)view;
+	(void)model;
+	return NULL;
+}
+
+static void overhead_draw(struct view *view, const struct ui_model *model, struct canvas *canvas,
+			  struct area area)
+{
+	struct list *list = &((struct view_overhead *)view)->list;
+	struct overhead_page page = { .model = model,
+				      .canvas = canvas,
+				      .area = { area.row + 1, area.rows - 1, area.columns },
+				      .first = list->selected };
+	size_t rows = area.rows > 1 ? (size_t)area.rows - 1 : 1;
+
+	canvas_fill(canvas, area.row, 0, area.columns, STYLE_HEADER);
+	canvas_printf(canvas, area.row, 1, STYLE_HEADER,
+		      area.columns < 60 ? "What xtop takes"
+					: "What xtop takes from %s, and what it missed",
+		      model->domain);
+	if (!model->all)
+		return;
+	overhead_shares(&page);
+	overhead_stopped(&page);
+	overhead_histogram(&page);
+	overhead_ticks(&page);
+	overhead_samples(&page);
+	overhead_names(&page);
+	overhead_own(&page);
+	list->page = rows;
+	list->n = page.n > rows ? page.n - rows + 1 : 1;
+	if (list->selected >= list->n)
+		list->selected = list->n - 1;
+	if (page.n - list->selected > rows)
+		canvas_put_right(canvas, area.row, area.columns / 2,
+				 area.columns - area.columns / 2 - 1, STYLE_HEADER, "more below");
+}
+
+static bool overhead_request(struct view *view, struct ui *ui, enum request request)
+{
+	(void)ui;
+	return list_request(&((struct view_overhead *)view)->list, request);
+}
+
+static void overhead_destroy(struct view *view)
+{
+	free(view);
+}
+
+static const struct view_ops overhead_ops = {
+	.mask = VIEW_OVERHEAD,
+	.name = "the overhead",
+	.update = overhead_update,
+	.draw = overhead_draw,
+	.request = overhead_request,
+	.destroy = overhead_destroy,
+};
+
+struct view *view_overhead_create(void)
+{
+	struct view_overhead *overhead = calloc(1, sizeof(*overhead));
+
+	if (!overhead)
+		return NULL;
+	overhead->view.ops = &overhead_ops;
+	return &overhead->view;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The virtual CPUs: where the time of each went between the last two pictures, and which function
+ * it was in last. Steal is the time it wanted a physical CPU and had none.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "ui/core.h"
+#include "ui/list.h"
+
+#define NARROW 60
+
+struct view_vcpus {
+	struct view view;
+	struct list list;
+	int first_row;
+};
+
+static struct view_vcpus *view_vcpus(struct view *view)
+{
+	return (struct view_vcpus *)view;
+}
+
+static struct xtop_error *vcpus_update(struct view *view, const struct ui_model *model)
+{
+	struct view_vcpus *vcpus = view_vcpus(view);
+	size_t n = model->all->n_vcpus < SAMPLE_MAX_VCPUS ? model->all->n_vcpus : SAMPLE_MAX_VCPUS;
+
+	list_settle(&vcpus->list, n, (size_t)vcpus->list.key);
+	vcpus->list.key = vcpus->list.selected;
+	return NULL;
+}
+
+/* "running" is what it did most of the time. */
+static const char *vcpu_state_name(const struct header_shares *shares)
+{
+	double running = shares->user + shares->kernel;
+
+	if (running + shares->steal + shares->idle <= 0)
+		return "-";
+	if (running >= shares->steal && running >= shares->idle)
+		return "running";
+	return shares->steal > shares->idle ? "waiting" : "blocked";
+}
+
+static void vcpus_draw_header(struct canvas *canvas, struct area area)
+{
+	bool narrow = area.columns < NARROW;
+
+	canvas_fill(canvas, area.row, 0, area.columns, STYLE_HEADER);
+	canvas_printf(canvas, area.row, 1, STYLE_HEADER, "%-5s%s %6s %6s %6s %6s%s", "vCPU",
+		      narrow ? "" : "Mostly  ", "User", "Kernel", "Steal", "Idle",
+		      narrow ? "" : "  Busy               In last");
+}
+
+static void vcpus_draw_row(const struct ui_model *model, struct canvas *canvas, int row,
+			   size_t index, bool selected)
+{
+	struct header_shares shares = header_shares_of(&model->header->recent[index]);
+	uint32_t last = model->all->vcpus[index].last_frame;
+	int columns_ = canvas_columns(canvas), at = 6;
+	char buffer[FRAME_TEXT_BYTES];
+
+	canvas_printf(canvas, row, 1, STYLE_NORMAL, "%zu", index);
+	if (columns_ >= NARROW)
+		at += canvas_printf(canvas, row, at, STYLE_NORMAL, "%-8s",
+				    vcpu_state_name(&shares));
+	at += canvas_printf(canvas, row, at, STYLE_NORMAL, " %6.1f %6.1f", 100 * shares.user,
+			    100 * shares.kernel);
+	at += canvas_printf(canvas, row, at, shares.steal >= 0.05 ? STYLE_NOTICE : STYLE_NORMAL,
+			    " %6.1f", 100 * shares.steal);
+	at += canvas_printf(canvas, row, at, STYLE_DIM, " %6.1f", 100 * shares.idle);
+	if (columns_ >= NARROW) {
+		header_draw_bar(canvas, row, at + 2, 15, &shares);
+		at += 21;
+		if (last == FRAME_ROOT || last >= model->all->n_frames)
+			canvas_put(canvas, row, at, columns_ - at, STYLE_DIM, "-");
+		else
+			canvas_put_name(canvas, row, at, columns_ - at, STYLE_NORMAL,
+					view_frame_name(model, last, buffer));
+	}
+	if (selected)
+		view_mark_row(canvas, row, 0, columns_);
+}
+
+/* What the marks of the meters mean. */
+static void vcpus_draw_legend(struct canvas *canvas, int row)
+{
+	int column = 1;
+
+	column += canvas_put(canvas, row, column, 1, STYLE_BAR_USER, "█");
+	column += canvas_put(canvas, row, column, 30, STYLE_DIM, " user  ");
+	column += canvas_put(canvas, row, column, 1, STYLE_BAR_KERNEL, "▓");
+	column += canvas_put(canvas, row, column, 30, STYLE_DIM, " kernel  ");
+	column += canvas_put(canvas, row, column, 1, STYLE_BAR_STEAL, "░");
+	canvas_put(canvas, row, column, canvas_columns(canvas) - column, STYLE_DIM,
+		   " steal: it waits for a physical CPU");
+}
+
+static void vcpus_draw(struct view *view, const struct ui_model *model, struct canvas *canvas,
+		       struct area area)
+{
+	struct view_vcpus *vcpus = view_vcpus(view);
+	size_t page = area.rows > 3 ? (size_t)area.rows - 3 : 0;
+	size_t shown = 0;
+
+	vcpus->first_row = area.row + 1;
+	vcpus_draw_header(canvas, area);
+	if (!model->snapshot)
+		return;
+	list_show(&vcpus->list, page);
+	for (; shown < page && vcpus->list.top + shown < vcpus->list.n; shown++)
+		vcpus_draw_row(model, canvas, vcpus->first_row + (int)shown,
+			       vcpus->list.top + shown,
+			       vcpus->list.top + shown == vcpus->list.selected);
+	if (page)
+		vcpus_draw_legend(canvas, vcpus->first_row + (int)shown + 1);
+}
+
+static bool vcpus_request(struct view *view, struct ui *ui, enum request request)
+{
+	struct view_vcpus *vcpus = view_vcpus(view);
+
+	(void)ui;
+	if (!list_request(&vcpus->list, request))
+		return false;
+	vcpus->list.key = vcpus->list.selected;
+	return true;
+}
+
+static void vcpus_click(struct view *view, struct ui *ui, int row, int column)
+{
+	struct view_vcpus *vcpus = view_vcpus(view);
+
+	(void)ui;
+	(void)column;
+	if (row >= vcpus->first_row &&
+	    vcpus->list.top + (size_t)(row - vcpus->first_row) < vcpus->list.n) {
+		list_select(&vcpus->list, vcpus->list.top + (size_t)(row - vcpus->first_row));
+		vcpus->list.key = vcpus->list.selected;
+	}
+}
+
+static void vcpus_destroy(struct view *view)
+{
+	free(view);
+}
+
+static const struct view_ops vcpus_ops = {
+	.mask = VIEW_VCPUS,
+	.name = "the virtual CPUs",
+	.update = vcpus_update,
+	.draw = vcpus_draw,
+	.request = vcpus_request,
+	.click = vcpus_click,
+	.destroy = vcpus_destroy,
+};
+
+struct view *view_vcpus_create(void)
+{
+	struct view_vcpus *vcpus = calloc(1, sizeof(*vcpus));
+
+	if (!vcpus)
+		return NULL;
+	vcpus->view.ops = &vcpus_ops;
+	return &vcpus->view;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Golden screens of every view, each on a usual, a wide and a tiny screen, and with its colours;
+ * ways through them and back; hostile names in all of them.
+ */
+#include "config.h"
+
+#include <locale.h>
+
+#include "scene.h"
+
+/* Ten refreshes in which md5sum comes and goes: something for the history to show. */
+static void scene_open_lively(struct scene *scene)
+{
+	scene_open(scene);
+	fixture_fill(&scene->fixture);
+	for (int i = 0; i < 10; i++) {
+		struct snapshot *snapshot;
+
+		fixture_add(&scene->fixture, "httpd _start main httpd_serve write", 40);
+		fixture_add(&scene->fixture, "gzip _start main deflate_slow", 20 + 10 * (i % 3));
+		if (i >= 3 && i < 7)
+			fixture_add(&scene->fixture,
+				    "md5sum _start main md5_file md5_process_block", 60 * (i - 2));
+		snapshot = fixture_snapshot(&scene->fixture, 2);
+		snapshot->vcpus[0].last_frame = fixture_frame(&scene->fixture, "deflate_slow");
+		fixture_overhead(snapshot);
+		scene->ui->now_ns += SECOND;
+		ui_show(scene->ui, snapshot);
+	}
+}
+
+static void views_check(struct scene *scene, const char *name)
+{
+	static const struct {
+		int columns, rows;
+	} sizes[] = { { 80, 24 }, { 120, 40 }, { 40, 10 } };
+	char *styles, file[128];
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		snprintf(file, sizeof(file), "view-%s-%dx%d", name, sizes[i].columns,
+			 sizes[i].rows);
+		scene_draw(scene, sizes[i].columns, sizes[i].rows, NULL, NULL);
+		screen_check(scene, file, sizes[i].columns, sizes[i].rows);
+	}
+	scene_draw(scene, 80, 24, NULL, &styles);
+	snprintf(file, sizeof(file), "view-%s-80x24-styles", name);
+	golden_check(file, styles);
+	free(styles);
+}
+
+static void test_views(void)
+{
+	struct scene scene;
+
+	scene_open_lively(&scene);
+	views_check(&scene, "top");
+	scene_keys(&scene, 80, 24, "t");
+	views_check(&scene, "tree");
+	scene_keys(&scene, 80, 24, "+jj+");
+	views_check(&scene, "tree-open");
+	scene_keys(&scene, 80, 24, "E");
+	views_check(&scene, "tree-all");
+	scene_keys(&scene, 80, 24, "CIj+");
+	views_check(&scene, "tree-inverted");
+	scene_keys(&scene, 80, 24, "f");
+	views_check(&scene, "flame");
+	scene_keys(&scene, 80, 24, "<Down><Down><Down><Down>");
+	views_check(&scene, "flame-moved");
+	scene_keys(&scene, 80, 24, "<Enter>/tcp_<Enter>");
+	views_check(&scene, "flame-zoomed");
+	scene_keys(&scene, 80, 24, "<Esc>I");
+	views_check(&scene, "flame-inverted");
+	scene_keys(&scene, 80, 24, "v");
+	views_check(&scene, "vcpus");
+	scene_keys(&scene, 80, 24, "p");
+	views_check(&scene, "groups");
+	scene_keys(&scene, 80, 24, "o");
+	views_check(&scene, "overhead");
+	scene_keys(&scene, 80, 24, "<F2>");
+	views_check(&scene, "choose");
+	scene_keys(&scene, 80, 24, "<Esc>ah");
+	views_check(&scene, "help-top");
+	scene_close(&scene);
+}
+
+static void test_baseline(void)
+{
+	struct scene scene;
+
+	scene_open_lively(&scene);
+	scene_keys(&scene, 80, 24, "b");
+	fixture_add(&scene.fixture, "httpd _start main -tcp_retransmit_skb", 500);
+	fixture_add(&scene.fixture, "gzip _start main deflate_slow", 2000);
+	scene.ui->now_ns += 60 * SECOND;
+	ui_show(scene.ui, fixture_snapshot(&scene.fixture, 2));
+	views_check(&scene, "baseline");
+	scene_close(&scene);
+}
+
+int main(void)
+{
+	if (!setlocale(LC_CTYPE, "C.UTF-8"))
+		abort();
+	setenv("TZ", "UTC", 1);
+	test_views();
+	test_baseline();
+	return tap_done();
+}

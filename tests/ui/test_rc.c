@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Settings that stay: what is read, what is refused, and that what was saved is read again. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../tap.h"
+#include "xtop/ui.h"
+
+static char folder[64], path[192];
+
+static void put(const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	if (!file || fputs(text, file) < 0 || fclose(file))
+		abort();
+}
+
+static void check_refused(const char *text, const char *why)
+{
+	struct xtop_error *error;
+	struct ui_rc rc;
+
+	put(text);
+	error = ui_rc_load(&rc);
+	check(error && strstr(error_message(error), why), "\"%s\" is refused: %s", text,
+	      error ? error_message(error) : "it is not");
+	check(!rc.sort && !rc.n_columns && rc.half_life_s < 0, "and nothing of it is taken");
+	error_destroy(error);
+}
+
+static void test_read(void)
+{
+	struct ui_rc rc;
+	struct xtop_error *error = ui_rc_load(&rc);
+
+	check(!error && rc.colors == UI_COLORS_AUTO && rc.half_life_s < 0, "no file, no settings");
+	put("# mine\n\n columns = self, children symbol self\nsort=sym\n refresh = 2.5 \n"
+	    "half-life = 0\ncolors = 256\n");
+	error = ui_rc_load(&rc);
+	check(!error, "read: %s", error ? error_message(error) : "yes");
+	check(rc.n_columns == 3 && rc.columns[0] == COLUMN_SELF &&
+		      rc.columns[1] == COLUMN_CHILDREN && rc.columns[2] == COLUMN_SYMBOL,
+	      "columns in their order, each once");
+	check(rc.sort == &columns[COLUMN_SYMBOL], "sort");
+	check(rc.interval_s == 2.5 && rc.half_life_s == 0 && rc.colors == UI_COLORS_256, "figures");
+}
+
+static void test_bad(void)
+{
+	check_refused("sort = self\nrefresh = 0\n", "line 2");
+	check_refused("sort = beauty\n", "line 1");
+	check_refused("columns = self beauty\n", "line 1");
+	check_refused("columns = aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n", "line 1");
+	check_refused("colors = 7\n", "line 1");
+	check_refused("half-life = -1\n", "line 1");
+	check_refused("refresh = 1 second\n", "line 1");
+	check_refused("sort\n", "line 1");
+	check_refused("editor = vi\n", "line 1");
+}
+
+/* xtop runs as root: what somebody else can write is none of its settings. */
+static void test_not_ours(void)
+{
+	struct xtop_error *error;
+	struct ui_rc rc;
+
+	put("sort = self\n");
+	for (int i = 0; i < 4; i++) {
+		static const struct {
+			mode_t file, folder;
+			bool taken;
+		} modes[] = { { 0600, 0700, true },
+			      { 0620, 0700, false },
+			      { 0602, 0700, false },
+			      { 0600, 0777, false } };
+		char below[128];
+
+		snprintf(below, sizeof(below), "%s/xtop", folder);
+		if (chmod(path, modes[i].file) || chmod(below, modes[i].folder))
+			abort();
+		error = ui_rc_load(&rc);
+		check(!error == modes[i].taken && (rc.sort != NULL) == modes[i].taken,
+		      "modes %o %o: %s", modes[i].file, modes[i].folder,
+		      error ? error_message(error) : "taken");
+		error_destroy(error);
+		if (chmod(path, 0600) || chmod(below, 0700))
+			abort();
+	}
+}
+
+static void test_save(void)
+{
+	struct ui_rc rc = { .n_columns = 2,
+			    .columns = { COLUMN_HISTORY, COLUMN_SYMBOL },
+			    .sort = &columns[COLUMN_SELF],
+			    .interval_s = 0.5,
+			    .half_life_s = 30,
+			    .colors = UI_COLORS_NONE },
+		     back;
+	struct xtop_error *error;
+	struct stat status;
+	char where[256];
+
+	error = ui_rc_save(&rc, where, sizeof(where));
+	check(!error, "saved: %s", error ? error_message(error) : where);
+	check_string(where, path, "where");
+	check(!stat(path, &status) && (status.st_mode & 07777) == 0600, "for oneself only");
+	error = ui_rc_load(&back);
+	check(!error && back.n_columns == 2 && back.columns[0] == COLUMN_HISTORY &&
+		      back.sort == rc.sort && back.interval_s == 0.5 && back.half_life_s == 30 &&
+		      back.colors == UI_COLORS_NONE,
+	      "read again");
+	setenv("XDG_CONFIG_HOME", "relative", 1);
+	setenv("HOME", "also/relative", 1);
+	check(!ui_rc_load(&back) && !back.sort, "never from the working directory");
+	error = ui_rc_save(&rc, where, sizeof(where));
+	check(error != NULL, "nor there: %s", error ? error_message(error) : "saved");
+	error_destroy(error);
+}
+
+int main(void)
+{
+	char below[128];
+
+	snprintf(folder, sizeof(folder), "/tmp/xtop-test-rc-XXXXXX");
+	if (!mkdtemp(folder))
+		abort();
+	snprintf(below, sizeof(below), "%s/xtop", folder);
+	snprintf(path, sizeof(path), "%s/xtoprc", below);
+	setenv("XDG_CONFIG_HOME", folder, 1);
+	if (mkdir(below, 0700))
+		abort();
+	test_read();
+	test_bad();
+	test_not_ours();
+	test_save();
+	unlink(path);
+	rmdir(below);
+	rmdir(folder);
+	return tap_done();
+}
