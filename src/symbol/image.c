@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unwind/cfi.h"
+#include "unwind/dwarf.h"
 #include "unwind/orc.h"
 
 struct xtop_error *image_create(const char *name, struct image **imagep)
@@ -40,6 +42,8 @@ static void image_destroy_tables(struct image *image)
 {
 	symtab_destroy(image->symtab);
 	orc_destroy(image->orc);
+	cfi_destroy(image->cfi);
+	dwarf_destroy(image->dwarf);
 }
 
 void image_unref(struct image *image)
