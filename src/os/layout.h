@@ -85,6 +85,9 @@ enum layout_member {
 	MM_EXE_FILE,
 	MM_OWNER,
 	MM_VDSO,
+	MM_VDSO_IMAGE,
+	VDSO_IMAGE_DATA, /* in the kernel's memory: the ELF file */
+	VDSO_IMAGE_SIZE,
 	MM_START_STACK,
 	MM_START_BRK,
 	MM_BRK,

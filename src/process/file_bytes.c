@@ -77,7 +77,5 @@ static size_t file_bytes_read(void *context, uint64_t offset, void *buffer, size
 
 struct bytes file_bytes(struct file_bytes *file, uint64_t size_bytes)
 {
-	return (struct bytes){ .read = file_bytes_read,
-			       .context = file,
-			       .size_bytes = size_bytes };
+	return (struct bytes){ .read = file_bytes_read, .context = file, .size_bytes = size_bytes };
 }

@@ -196,8 +196,7 @@ static void files_take_root(struct files *files, const struct file_source *sourc
 	struct file_reading other = { 0 };
 	struct bytes bytes;
 
-	if (!source->file ||
-	    !root_file_open(files->settings.root_fd, files->path.path, &file))
+	if (!source->file || !root_file_open(files->settings.root_fd, files->path.path, &file))
 		return;
 	bytes = root_file_bytes(&file);
 	files_read_bytes(&bytes, name, &other);

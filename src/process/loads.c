@@ -28,8 +28,8 @@
 static bool loads_is_x86_64(const Elf64_Ehdr *header)
 {
 	return memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
-	       header->e_ident[EI_CLASS] == ELFCLASS64 &&
-	       header->e_ident[EI_DATA] == ELFDATA2LSB && header->e_machine == EM_X86_64 &&
+	       header->e_ident[EI_CLASS] == ELFCLASS64 && header->e_ident[EI_DATA] == ELFDATA2LSB &&
+	       header->e_machine == EM_X86_64 &&
 	       (header->e_type == ET_EXEC || header->e_type == ET_DYN) &&
 	       header->e_phentsize == sizeof(Elf64_Phdr) && header->e_phnum &&
 	       header->e_phnum <= LOADS_MAX_SEGMENTS;
@@ -53,10 +53,11 @@ enum loads_result loads_read(const struct bytes *bytes, struct loads *loads)
 		const Elf64_Phdr *segment = &segments[i];
 
 		if (segment->p_type == PT_LOAD && segment->p_filesz)
-			read.loads[read.n++] = (struct load){ .offset = segment->p_offset,
-							      .address = segment->p_vaddr,
-							      .file_bytes = segment->p_filesz,
-							      .executable = segment->p_flags & PF_X };
+			read.loads[read.n++] =
+				(struct load){ .offset = segment->p_offset,
+					       .address = segment->p_vaddr,
+					       .file_bytes = segment->p_filesz,
+					       .executable = segment->p_flags & PF_X };
 	}
 	if (!read.n)
 		return LOADS_NO_ELF;

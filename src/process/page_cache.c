@@ -37,9 +37,9 @@
 #define XARRAY_MAX_SHIFT    60
 #define XARRAY_NODE_SLOTS   64
 #define XARRAY_MAX_SIBLING  (62U << 2 | 2)
-#define XARRAY_MAX_INTERNAL 4096 /* entries above are nodes: Linux xa_is_node() */
+#define XARRAY_MAX_INTERNAL 4096         /* entries above are nodes: Linux xa_is_node() */
 #define FOLIO_MAX_PAGES     (512U * 512) /* 1 GiB */
-#define PAGE_MAX_BYTES      256  /* sizeof(struct page); 64 but with rare options */
+#define PAGE_MAX_BYTES      256          /* sizeof(struct page); 64 but with rare options */
 #define PFN_MAX             (1ULL << 40)
 #define FILE_MAX_BYTES      (1ULL << 62)
 
@@ -194,8 +194,8 @@ static size_t page_cache_run(struct page_cache *cache, uint64_t index, size_t ma
 }
 
 /* Memory that is kept for small reads; for large ones in one go. */
-static size_t page_cache_copy(const struct linux_guest *linux_guest, uint64_t address,
-			      void *buffer, size_t size_bytes)
+static size_t page_cache_copy(const struct linux_guest *linux_guest, uint64_t address, void *buffer,
+			      size_t size_bytes)
 {
 	if (size_bytes <= 2 * GUEST_PAGE_SIZE)
 		return memory_read(linux_guest->memory, linux_guest->root, address, buffer,
@@ -225,8 +225,8 @@ static size_t page_cache_read(void *context, uint64_t offset, void *buffer, size
 		n = n * GUEST_PAGE_SIZE - in_page;
 		if (n > left)
 			n = left;
-		got = page_cache_copy(cache->linux_guest, address + in_page,
-				      (char *)buffer + done, n);
+		got = page_cache_copy(cache->linux_guest, address + in_page, (char *)buffer + done,
+				      n);
 		if (got != n) { /* memory that the guest gave back */
 			cache->n_refused++;
 			break;

@@ -261,8 +261,7 @@ bool path_find_file(const struct linux_guest *linux_guest, uint64_t task, const 
 	struct path_place place;
 	uint64_t fs, dentry;
 
-	if (!layout_has(layout, FS_ROOT) ||
-	    !member_read_pointer(linux_guest, task, TASK_FS, &fs) ||
+	if (!layout_has(layout, FS_ROOT) || !member_read_pointer(linux_guest, task, TASK_FS, &fs) ||
 	    !path_read_place(linux_guest, fs + layout_offset(layout, FS_ROOT), &place) ||
 	    !path_find_child(linux_guest, place.dentry, directory, &place.dentry))
 		return false;

@@ -42,8 +42,8 @@ static void perf_map_deinit(struct perf_map *map)
 /* Pages that cannot be had stay zeros. */
 static bool perf_map_copy(const struct bytes *bytes, struct perf_map *map)
 {
-	size_t size = bytes->size_bytes < PERF_MAP_MAX_BYTES ? bytes->size_bytes
-							     : PERF_MAP_MAX_BYTES;
+	size_t size =
+		bytes->size_bytes < PERF_MAP_MAX_BYTES ? bytes->size_bytes : PERF_MAP_MAX_BYTES;
 	size_t at = 0;
 
 	map->text = calloc(1, size + 1);
@@ -69,8 +69,8 @@ static bool perf_map_number(const char **at, const char *end, uint64_t *value)
 		p += 2;
 	for (; p < end; p++, n++) {
 		static const char digits[] = "0123456789abcdef";
-		const char *digit = *p ? strchr(digits, *p >= 'A' && *p <= 'F' ? *p | 0x20 : *p)
-				       : NULL;
+		const char *digit =
+			*p ? strchr(digits, *p >= 'A' && *p <= 'F' ? *p | 0x20 : *p) : NULL;
 
 		if (!digit)
 			break;

@@ -22,9 +22,10 @@
 #include "process/path.h"
 #include "process/perf_map.h"
 
-#define JIT_RETRY_NS     1000000000ULL /* while there are names, and first while there are none */
-#define JIT_MAX_RETRY_NS (16 * JIT_RETRY_NS)
-#define PID_MAX_LEVEL    32 /* Linux MAX_PID_NS_LEVEL */
+#define JIT_RETRY_NS           1000000000ULL /* while there are names, and first while there are none */
+#define JIT_MAX_RETRY_NS       (16 * JIT_RETRY_NS)
+#define PROCESS_MAX_VDSO_BYTES (64U << 10) /* 8 KiB to 6.18 */
+#define PID_MAX_LEVEL          32          /* Linux MAX_PID_NS_LEVEL */
 
 struct xtop_error *process_init(struct process *process)
 {
@@ -78,12 +79,36 @@ static bool process_root(const struct linux_guest *linux_guest, uint64_t pgd,
 	return true;
 }
 
-/* The vDSO is the same memory in all processes: its first frame says which it is. */
+/*
+ * The kernel's own copy of the vDSO that this process has, which is there in whole: struct vdso_image,
+ * of which mm_context_t has the address (Linux arch/x86/include/asm/vdso.h, from v3.17).
+ */
+static bool process_vdso_image(const struct process_reader *reader, const struct process *process,
+			       struct file_source *source)
+{
+	const struct linux_guest *linux_guest = reader->linux_guest;
+	uint64_t image, data, size;
+
+	if (!member_read_pointer(linux_guest, process->mm, MM_VDSO_IMAGE, &image) ||
+	    !member_read_pointer(linux_guest, image, VDSO_IMAGE_DATA, &data) ||
+	    !member_read_u64(linux_guest, image, VDSO_IMAGE_SIZE, &size) ||
+	    size > PROCESS_MAX_VDSO_BYTES)
+		return false;
+	source->identity = (struct file_identity){ .inode_number = data, .size_bytes = size };
+	source->bytes.root = linux_guest->root;
+	source->bytes.pieces[0] = (struct file_piece){ .address = data, .size_bytes = size };
+	source->bytes.n_pieces = 1;
+	return true;
+}
+
+/* As the process has it, as far as it used it. The same memory in all: its first frame says which. */
 static bool process_vdso_source(const struct process_reader *reader, const struct process *process,
 				const struct vma *vma, struct file_source *source)
 {
 	frame_t frame;
 
+	if (process_vdso_image(reader, process, source))
+		return true;
 	if (!memory_translate(reader->linux_guest->memory, process->root, vma->start, &frame))
 		return false;
 	source->identity = (struct file_identity){ .inode_number = frame.value,
@@ -200,8 +225,7 @@ static bool process_find_jit(const struct linux_guest *linux_guest, const struct
 	char name[32];
 	uint64_t inode;
 
-	snprintf(name, sizeof(name), "perf-%" PRIu32 ".map",
-		 process_own_pid(linux_guest, task));
+	snprintf(name, sizeof(name), "perf-%" PRIu32 ".map", process_own_pid(linux_guest, task));
 	if (!path_find_file(linux_guest, task->address, "tmp", name, &inode) ||
 	    !page_cache_init(cache, linux_guest, inode) ||
 	    !member_read_u64(linux_guest, inode, INODE_INO, &found.inode_number))

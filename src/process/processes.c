@@ -222,8 +222,7 @@ static bool processes_check(struct processes *processes, struct process *process
 		return false;
 	process->checked_ns = now_ns;
 	if (process->mm && vmas_same(&key, &process->key) &&
-	    (processes_sees_changes(processes) ||
-	     now_ns - process->walked_ns < PROCESSES_WALK_NS))
+	    (processes_sees_changes(processes) || now_ns - process->walked_ns < PROCESSES_WALK_NS))
 		return true;
 	memory_refresh(linux_guest->memory);
 	if (!vmas_read_key(linux_guest, mm, &key))
@@ -239,7 +238,8 @@ static void processes_settle(struct processes *processes, struct process *proces
 			     const struct image *jit)
 {
 	/* an image of before may still be in the space */
-	if (process->jit.image != jit || process->changes != files_changes(processes->reader.files) ||
+	if (process->jit.image != jit ||
+	    process->changes != files_changes(processes->reader.files) ||
 	    process->walked_ns == process->checked_ns)
 		process_fill_space(&processes->reader, process);
 }
@@ -318,7 +318,7 @@ void processes_poll(struct processes *processes, uint64_t now_ns)
 /* --- what to tell ----------------------------------------------------------------------------- */
 
 __attribute__((format(printf, 2, 3))) static void processes_add_note(struct processes *processes,
-								      const char *format, ...)
+								     const char *format, ...)
 {
 	va_list arguments;
 
@@ -338,18 +338,21 @@ static void processes_write_notes(struct processes *processes)
 		processes_add_note(processes, "--root is not used: %s",
 				   strerror(processes->root_errno));
 	if (counts.files.incomplete)
-		processes_add_note(processes,
-				   "%u program files are not in the guest's memory in whole: --root DIR "
-				   "has them",
-				   counts.files.incomplete);
+		processes_add_note(
+			processes,
+			"%u program files are not in the guest's memory in whole: --root DIR "
+			"has them",
+			counts.files.incomplete);
 	if (counts.files.no_symbols)
-		processes_add_note(processes,
-				   "%u program files have no symbols (stripped): -k FILE, by build-id",
-				   counts.files.no_symbols);
+		processes_add_note(
+			processes,
+			"%u program files have no symbols (stripped): -k FILE, by build-id",
+			counts.files.no_symbols);
 	if (counts.jit > counts.named_jit)
-		processes_add_note(processes,
-				   "compiled code of %u processes has no names: no /tmp/perf-PID.map",
-				   counts.jit - counts.named_jit);
+		processes_add_note(
+			processes,
+			"compiled code of %u processes has no names: no /tmp/perf-PID.map",
+			counts.jit - counts.named_jit);
 }
 
 const char *processes_note(struct processes *processes, const char *previous)
@@ -359,6 +362,7 @@ const char *processes_note(struct processes *processes, const char *previous)
 	if (!previous)
 		processes_write_notes(processes);
 	else
-		next = (unsigned)((size_t)(previous - processes->notes[0]) / PROCESSES_NOTE_BYTES) + 1;
+		next = (unsigned)((size_t)(previous - processes->notes[0]) / PROCESSES_NOTE_BYTES) +
+		       1;
 	return next < processes->n_notes ? processes->notes[next] : NULL;
 }

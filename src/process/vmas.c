@@ -30,7 +30,7 @@
 
 #include "os/member.h"
 
-#define VMAS_MAX_DEPTH      10         /* Linux MAPLE_HEIGHT_MAX is 31; 10^10 VMAs do not fit */
+#define VMAS_MAX_DEPTH      10 /* Linux MAPLE_HEIGHT_MAX is 31; 10^10 VMAs do not fit */
 #define VMAS_MAX_NODES      (VMAS_MAX / 4)
 #define VMAS_MAX_ADDRESS    (1ULL << 56) /* of user space, five levels */
 #define MAPLE_NODE_BYTES    256
@@ -189,15 +189,14 @@ static bool vmas_read_root(const struct linux_guest *linux_guest, uint64_t mm, u
 
 	if (!layout_has(layout, MM_MT) || !layout_has(layout, MAPLE_ROOT))
 		return member_read_u64(linux_guest, mm, MM_MMAP, root);
-	return linux_is_kernel(mm) &&
-	       memory_read_u64(linux_guest->memory, linux_guest->root,
-			       mm + layout_offset(layout, MM_MT) +
-				       layout_offset(layout, MAPLE_ROOT),
-			       root);
+	return linux_is_kernel(mm) && memory_read_u64(linux_guest->memory, linux_guest->root,
+						      mm + layout_offset(layout, MM_MT) +
+							      layout_offset(layout, MAPLE_ROOT),
+						      root);
 }
 
-enum vmas_result vmas_walk(const struct linux_guest *linux_guest, uint64_t mm,
-			   vmas_visitor *visit, void *context)
+enum vmas_result vmas_walk(const struct linux_guest *linux_guest, uint64_t mm, vmas_visitor *visit,
+			   void *context)
 {
 	struct vmas_walk walk = { .linux_guest = linux_guest, .visit = visit, .context = context };
 	uint64_t root;

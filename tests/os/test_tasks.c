@@ -55,7 +55,8 @@ static void test_kinds(void)
 	check(task && task->kernel_thread && !task->idle && !task->mm, "a kernel thread");
 	made_set(made, kernel, TASK_MM, mm);
 	task = tasks_find(tasks, kernel, 20 * MS);
-	check(task && task->kernel_thread && !task->mm, "with a process's mm for a while: still one");
+	check(task && task->kernel_thread && !task->mm,
+	      "with a process's mm for a while: still one");
 	task = tasks_find(tasks, idle, 0);
 	check(task && task->idle && task->kernel_thread, "idle");
 

@@ -9,35 +9,81 @@
 #include "made_linux.h"
 #include "os/member.h"
 
-#define OBJECT_BYTES 512 /* of any struct here but tasks and nodes */
-#define TASK_BYTES   4096
+#define OBJECT_BYTES          512 /* of any struct here but tasks and nodes */
+#define TASK_BYTES            4096
 #define VFSMOUNT(made, mount) ((mount) + made_offset(made, MOUNT_MNT))
 
 static const struct {
 	enum layout_member member;
 	int32_t value;
 } made_values[] = {
-	{ TASK_FLAGS, 0x2c }, { TASK_MM, 0x308 }, { TASK_PID, 0x4a4 }, { TASK_TGID, 0x4ac },
-	{ TASK_GROUP_LEADER, 0x4c0 }, { TASK_START_TIME, 0x570 }, { TASK_COMM, 0x7f8 },
-	{ TASK_FS, 0x820 }, { TASK_THREAD_PID, 0x500 }, { FS_ROOT, 0x18 },
-	{ PID_LEVEL, 4 }, { PID_NUMBERS, 0x60 }, { UPID_SIZEOF, 16 }, { UPID_NR, 0 },
-	{ MM_PGD, 0x50 }, { MM_MAP_COUNT, 0x68 }, { MM_TOTAL_VM, 0x80 }, { MM_VDSO, 0x1a0 },
-	{ MM_START_STACK, 0xd0 }, { MM_START_BRK, 0xc0 },
+	{ TASK_FLAGS, 0x2c },
+	{ TASK_MM, 0x308 },
+	{ TASK_PID, 0x4a4 },
+	{ TASK_TGID, 0x4ac },
+	{ TASK_GROUP_LEADER, 0x4c0 },
+	{ TASK_START_TIME, 0x570 },
+	{ TASK_COMM, 0x7f8 },
+	{ TASK_FS, 0x820 },
+	{ TASK_THREAD_PID, 0x500 },
+	{ FS_ROOT, 0x18 },
+	{ PID_LEVEL, 4 },
+	{ PID_NUMBERS, 0x60 },
+	{ UPID_SIZEOF, 16 },
+	{ UPID_NR, 0 },
+	{ MM_PGD, 0x50 },
+	{ MM_MAP_COUNT, 0x68 },
+	{ MM_TOTAL_VM, 0x80 },
+	{ MM_VDSO, 0x1a0 },
+	{ MM_VDSO_IMAGE, 0x1a8 },
+	{ VDSO_IMAGE_DATA, 8 },
+	{ VDSO_IMAGE_SIZE, 0 },
+	{ MM_START_STACK, 0xd0 },
+	{ MM_START_BRK, 0xc0 },
 	{ MAPLE_ROOT, 0x8 },
-	{ MAPLE_R64_PIVOT, 8 }, { MAPLE_R64_SLOT, 128 },
-	{ MAPLE_A64_PIVOT, 8 }, { MAPLE_A64_SLOT, 80 },
-	{ VMA_START, 0x0 }, { VMA_END, 0x10 }, { VMA_FLAGS, 0x28 }, { VMA_PGOFF, 0x60 },
+	{ MAPLE_R64_PIVOT, 8 },
+	{ MAPLE_R64_SLOT, 128 },
+	{ MAPLE_A64_PIVOT, 8 },
+	{ MAPLE_A64_SLOT, 80 },
+	{ VMA_START, 0x0 },
+	{ VMA_END, 0x10 },
+	{ VMA_FLAGS, 0x28 },
+	{ VMA_PGOFF, 0x60 },
 	{ VMA_FILE, 0x70 },
-	{ FILE_PATH, 0x98 }, { FILE_INODE, 0xa8 }, { FILE_MAPPING, 0x18 }, { FILE_MODE, 0xc },
-	{ BACKING_FILE_USER_PATH, 0x140 }, { PATH_MNT, 0 }, { PATH_DENTRY, 8 },
-	{ DENTRY_PARENT, 0x18 }, { DENTRY_NAME, 0x28 }, { DENTRY_NAME_LEN, 0x24 },
-	{ DENTRY_INODE, 0x30 }, { DENTRY_HASH_PPREV, 0x10 }, { DENTRY_CHILDREN, 0x90 },
-	{ DENTRY_SIB, 0x80 }, { VFSMOUNT_ROOT, 0 }, { MOUNT_MNT, 0x20 }, { MOUNT_PARENT, 0x10 },
-	{ MOUNT_MOUNTPOINT, 0x18 }, { MOUNT_MOUNTS, 0x60 }, { MOUNT_CHILD, 0x70 },
-	{ INODE_SIZE, 0x50 }, { INODE_SB, 0x28 }, { INODE_INO, 0x40 }, { INODE_MAPPING, 0x30 },
-	{ INODE_GENERATION, 0x90 }, { INODE_MTIME_SEC, 0x60 }, { INODE_MTIME_NSEC, 0x6c },
-	{ MAPPING_PAGES, 0x8 }, { XARRAY_HEAD, 0x8 }, { XA_NODE_SHIFT, 0 }, { XA_NODE_SLOTS, 40 },
-	{ PAGE_SIZEOF, MADE_PAGE_BYTES }, { PAGE_INDEX, 32 }, { FOLIO_INDEX, 32 },
+	{ FILE_PATH, 0x98 },
+	{ FILE_INODE, 0xa8 },
+	{ FILE_MAPPING, 0x18 },
+	{ FILE_MODE, 0xc },
+	{ BACKING_FILE_USER_PATH, 0x140 },
+	{ PATH_MNT, 0 },
+	{ PATH_DENTRY, 8 },
+	{ DENTRY_PARENT, 0x18 },
+	{ DENTRY_NAME, 0x28 },
+	{ DENTRY_NAME_LEN, 0x24 },
+	{ DENTRY_INODE, 0x30 },
+	{ DENTRY_HASH_PPREV, 0x10 },
+	{ DENTRY_CHILDREN, 0x90 },
+	{ DENTRY_SIB, 0x80 },
+	{ VFSMOUNT_ROOT, 0 },
+	{ MOUNT_MNT, 0x20 },
+	{ MOUNT_PARENT, 0x10 },
+	{ MOUNT_MOUNTPOINT, 0x18 },
+	{ MOUNT_MOUNTS, 0x60 },
+	{ MOUNT_CHILD, 0x70 },
+	{ INODE_SIZE, 0x50 },
+	{ INODE_SB, 0x28 },
+	{ INODE_INO, 0x40 },
+	{ INODE_MAPPING, 0x30 },
+	{ INODE_GENERATION, 0x90 },
+	{ INODE_MTIME_SEC, 0x60 },
+	{ INODE_MTIME_NSEC, 0x6c },
+	{ MAPPING_PAGES, 0x8 },
+	{ XARRAY_HEAD, 0x8 },
+	{ XA_NODE_SHIFT, 0 },
+	{ XA_NODE_SLOTS, 40 },
+	{ PAGE_SIZEOF, MADE_PAGE_BYTES },
+	{ PAGE_INDEX, 32 },
+	{ FOLIO_INDEX, 32 },
 };
 
 static void made_layout(struct made_linux *made, enum made_areas areas)
@@ -380,7 +426,8 @@ void made_maple_set(struct made_linux *made, uint64_t node, unsigned i, uint64_t
 			   address + made_offset(made, arange ? MAPLE_A64_PIVOT : MAPLE_R64_PIVOT) +
 				   8 * i,
 			   pivot);
-	made_write(made, address + made_offset(made, arange ? MAPLE_A64_SLOT : MAPLE_R64_SLOT) + 8 * i,
+	made_write(made,
+		   address + made_offset(made, arange ? MAPLE_A64_SLOT : MAPLE_R64_SLOT) + 8 * i,
 		   slot);
 }
 
@@ -451,7 +498,8 @@ void made_areas(struct made_linux *made, uint64_t mm, const struct vma *areas, s
 	if (layout_has(layout, MM_MT)) {
 		if (n)
 			root = (made_tree(made, areas, n, 0, UINT64_MAX) & ~7ULL) | 2;
-		made_write(made, mm + made_offset(made, MM_MT) + made_offset(made, MAPLE_ROOT), root);
+		made_write(made, mm + made_offset(made, MM_MT) + made_offset(made, MAPLE_ROOT),
+			   root);
 	} else {
 		made_set(made, mm, MM_MMAP, made_list(made, areas, n));
 	}

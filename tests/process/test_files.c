@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Files of the guest as images: read once, again while incomplete, replaced, shared, bounded. */
+#include "config.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "process/files.h"
+#include "tests/process/made_linux.h"
+#include "tests/process/program.h"
+#include "tests/tap.h"
+
+#define S 1000000000ULL
+
+static struct made_linux *made;
+static struct files *files;
+static struct program program;
+
+static void begin(const struct files_settings *settings)
+{
+	static const struct files_settings none = { .root_fd = -1 };
+
+	made = made_linux_create(MADE_TREE);
+	if (files_create(&made->guest, settings ? settings : &none, &files))
+		exit(99);
+}
+
+static void end(void)
+{
+	files_destroy(files);
+	made_linux_destroy(made);
+}
+
+static struct code_file *get(uint64_t file, uint64_t now_ns)
+{
+	struct file_source source = { 0 };
+
+	if (!files_identify(&made->guest, file, &source))
+		return NULL;
+	return files_get(files, &source, now_ns);
+}
+
+static const char *function_of(const struct code_file *file)
+{
+	struct symtab_entry entry;
+
+	return file && file->image->symtab &&
+			       symtab_lookup(file->image->symtab, PROGRAM_FUNCTION + 4, &entry)
+		       ? entry.name
+		       : "";
+}
+
+static void test_whole(void)
+{
+	struct code_file *file, *again;
+	uint64_t address, other;
+
+	begin(NULL);
+	program_make(&program, 0, "serve", 1);
+	address = made_file(made, "/usr/bin/server", program.bytes, PROGRAM_BYTES);
+	file = get(address, 0);
+	check(file && file->state == CODE_FILE_WHOLE, "whole");
+	check_string(file ? file->image->name : NULL, "server", "its name");
+	check_string(function_of(file), "serve", "its symbol");
+	check(file && file->loads.n == 2, "its segments");
+	check(file && file->image->build_id.size_bytes == 8 && file->image->build_id.bytes[7] == 1,
+	      "its build-id");
+	/* another struct file of the same inode */
+	other = made_file_at(made, made->root_mount, made->root_dentry,
+			     made_inode_of(made, address));
+	again = get(other, 100 * S);
+	check(again == file && files_counts(files).reads == 1, "opened twice, read once");
+	files_put(files, again);
+	files_put(files, file);
+	again = get(address, 200 * S);
+	check(again == file && files_counts(files).reads == 1, "kept for the next process");
+	files_put(files, again);
+	made_set(made, made_inode_of(made, address), INODE_MTIME_SEC, 1800000000);
+	again = get(address, 201 * S);
+	check(again && again != file && files_counts(files).reads == 2, "written to: another file");
+	files_put(files, again);
+	end();
+}
+
+static void test_retry(void)
+{
+	struct code_file *file;
+	const struct image *before;
+	uint64_t address, inode, folio, memory, wait = S, now = 0;
+
+	begin(NULL);
+	program_make(&program, 0, "serve", 1);
+	address = made_file(made, "/bin/late", program.bytes, PROGRAM_BYTES);
+	inode = made_inode_of(made, address);
+	made_cache_entry(made, inode, 2, 0);
+	file = get(address, now);
+	check(file && file->state == CODE_FILE_INCOMPLETE, "the page with symbols is not there");
+	check(file && file->loads.n == 2, "the segments are");
+	check_string(function_of(file), "", "no symbol");
+	check(files_counts(files).absent_pages > 0, "counted");
+	files_put(files, file);
+	for (int i = 0; i < 8; i++) {
+		uint64_t reads = files_counts(files).reads;
+
+		files_put(files, get(address, now + wait - 1));
+		check_u64(files_counts(files).reads, reads, "not before its time");
+		now += wait;
+		files_put(files, get(address, now));
+		check_u64(files_counts(files).reads, reads + 1, "then again");
+		wait = wait * 2 > FILE_MAX_RETRY_NS ? FILE_MAX_RETRY_NS : wait * 2;
+		check_u64(file->due_ns - now, wait, "later and later");
+	}
+	check_u64(files_changes(files), 0, "nothing changed by it");
+	folio = made_folio(made, 2, 1, &memory);
+	made_put(made->memory, made->guest.root, memory, program.bytes + 0x2000, 0x1000);
+	made_cache_entry(made, inode, 2, folio);
+	before = file->image;
+	image_ref(file->image);
+	files_put(files, get(address, now + FILE_MAX_RETRY_NS));
+	check(file->state == CODE_FILE_WHOLE && file->image != before, "whole: another image");
+	check_string(function_of(file), "serve", "its symbol");
+	check_u64(files_changes(files), 1, "said so");
+	check(!before->symtab, "the image that others hold is as it was");
+	image_unref((struct image *)before);
+	files_put(files, get(address, now + 1000 * S));
+	check_u64(files_counts(files).retries, 9, "and never read again");
+	end();
+}
+
+static void test_less(void)
+{
+	struct code_file *file;
+	uint64_t address, inode;
+
+	begin(NULL);
+	program_make(&program, 0, "serve", 1);
+	address = made_file(made, "/bin/shrinks", program.bytes, PROGRAM_BYTES);
+	inode = made_inode_of(made, address);
+	made_cache_entry(made, inode, 2, 0);
+	file = get(address, 0);
+	made_cache_entry(made, inode, 0, 0x10 << 1 | 1);
+	files_put(files, get(address, 2 * S));
+	check(file && file->loads.n == 2, "what was there and is evicted now is kept");
+	check(files_counts(files).evicted_pages > 0, "counted");
+	files_put(files, file);
+	end();
+}
+
+static void test_no_elf(void)
+{
+	static const char script[] =
+		"#!/bin/sh\nexit 0 # and more bytes than an ELF header has: 64\n";
+	struct code_file *file;
+	uint64_t address;
+
+	begin(NULL);
+	address = made_file(made, "/bin/script", script, sizeof(script));
+	file = get(address, 0);
+	check(file && file->state == CODE_FILE_NO_ELF && file->due_ns == UINT64_MAX,
+	      "no program: not read again");
+	check_string(file ? file->image->name : NULL, "script", "but named");
+	files_put(files, file);
+	program_make(&program, 0, NULL, 2);
+	address = made_file(made, "/bin/stripped", program.bytes, PROGRAM_BYTES);
+	file = get(address, 0);
+	check(file && !file->image->symtab, "stripped");
+	files_put(files, file);
+	address = made_file_at(made, made->root_mount, 0x1000, made_inode_of(made, address));
+	made_set(made, made_inode_of(made, address), INODE_GENERATION, 5);
+	file = get(address, 0);
+	check(file && file->no_path && strcmp(file->image->name, "[file]") == 0,
+	      "a file without path");
+	files_put(files, file);
+	check(!get(0xffffffffc0000000, 0), "a file that is not there");
+	end();
+}
+
+/* --- other places ----------------------------------------------------------------------------- */
+
+static char directory[] = "/tmp/xtop-files-XXXXXX";
+
+static void write_root(const char *name, const struct program *content)
+{
+	char path[256];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	file = fopen(path, "w");
+	if (!file || fwrite(content->bytes, PROGRAM_BYTES, 1, file) != 1 || fclose(file))
+		exit(99);
+}
+
+/* What the guest has of PATH lacks page MISSING (-1: none); below --root is CONTENT. */
+static void check_root(const char *what, int missing, bool deleted, unsigned char id,
+		       unsigned char root_id, const char *want)
+{
+	struct files_settings settings = { .root_fd = open(directory, O_PATH | O_CLOEXEC) };
+	struct program other;
+	struct code_file *file;
+	uint64_t address;
+
+	begin(&settings);
+	program_make(&other, 0, "from_root", root_id);
+	write_root("prog", &other);
+	program_make(&program, 0, "from_guest", id);
+	address = made_file(made, "/prog", program.bytes, PROGRAM_BYTES);
+	if (missing >= 0)
+		made_cache_entry(made, made_inode_of(made, address), missing, 0);
+	if (deleted) {
+		uint64_t dentry;
+
+		linux_read_u64(&made->guest, address + made_offset(made, FILE_PATH) + 8, &dentry);
+		made_set(made, dentry, DENTRY_HASH_PPREV, 0);
+	}
+	file = get(address, 0);
+	check_string(function_of(file), want, what);
+	files_put(files, file);
+	end();
+	close(settings.root_fd);
+}
+
+static void test_root(void)
+{
+	char command[64];
+
+	if (!mkdtemp(directory))
+		exit(99);
+	check_root("the guest has it whole", -1, false, 1, 1, "from_guest");
+	check_root("a page is missing", 2, false, 1, 1, "from_root");
+	check_root("another build-id", 2, false, 1, 2, "");
+	check_root("no header: the same size", 0, false, 1, 2, "from_root");
+	check_root("no build-id here: the same size", 2, false, 0, 2, "from_root");
+	check_root("deleted, and not known to be the same", 0, true, 1, 1, "");
+	check_root("deleted, the same build-id", 2, true, 1, 1, "from_root");
+	snprintf(command, sizeof(command), "rm -r %s", directory);
+	if (system(command))
+		exit(99);
+}
+
+static void test_given(void)
+{
+	struct files_settings settings = { .root_fd = -1 };
+	struct symbols *symbols;
+	struct symtab *tab;
+	struct build_id id = { .size_bytes = 8, .bytes = { 3, 3, 3, 3, 3, 3, 3, 3 } };
+	struct code_file *file;
+
+	if (symbols_create(&symbols) || symtab_create(&tab) ||
+	    symtab_add(tab, PROGRAM_FUNCTION, 0x80, 0, SYMBOL_GLOBAL, "given", 5) ||
+	    symtab_seal(tab) || symbols_add_table(symbols, tab, "debug", &id))
+		exit(99);
+	settings.symbols = symbols;
+	begin(&settings);
+	program_make(&program, 0, NULL, 3);
+	file = get(made_file(made, "/a", program.bytes, PROGRAM_BYTES), 0);
+	check_string(function_of(file), "given", "-k of the same build-id");
+	check(file && file->loads.n == 2, "the segments are the guest's");
+	files_put(files, file);
+	program_make(&program, 0, "own", 4);
+	file = get(made_file(made, "/b", program.bytes, PROGRAM_BYTES), 0);
+	check_string(function_of(file), "own", "of another build-id");
+	files_put(files, file);
+	end();
+	symbols_destroy(symbols);
+}
+
+static void test_limit(void)
+{
+	struct code_file *kept[FILES_MAX], *file;
+	uint64_t address[FILES_MAX + 2], reads;
+	size_t n = 0;
+
+	begin(NULL);
+	for (size_t i = 0; i < FILES_MAX + 2; i++) {
+		uint64_t inode = made_inode(made, 4);
+
+		made_cache(made, inode, "none", 4);
+		address[i] = made_file_at(made, made->root_mount, made->root_dentry, inode);
+	}
+	for (size_t i = 0; i < FILES_MAX; i++) {
+		kept[i] = get(address[i], 0);
+		n += kept[i] != NULL;
+	}
+	check_u64(n, FILES_MAX, "as many files as are allowed, all in use");
+	check(!get(address[FILES_MAX], 0) && files_counts(files).no_room == 1, "no room for more");
+	files_put(files, kept[7]);
+	files_put(files, kept[9]);
+	files_put(files, get(address[7], 0)); /* used later than 9 */
+	file = get(address[FILES_MAX], 0);
+	check(file == kept[9], "the one unused for longest makes room");
+	reads = files_counts(files).reads;
+	files_put(files, get(address[7], 0));
+	check_u64(files_counts(files).reads, reads, "the other is still there");
+	for (size_t i = 0; i < FILES_MAX; i++)
+		if (i != 7 && i != 9)
+			files_put(files, kept[i]);
+	files_put(files, file);
+	end();
+}
+
+int main(void)
+{
+	test_whole();
+	test_retry();
+	test_less();
+	test_no_elf();
+	test_root();
+	test_given();
+	test_limit();
+	return tap_done();
+}

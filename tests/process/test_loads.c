@@ -48,7 +48,8 @@ static void test_program(void)
 	check(read_file(&file, &loads) == LOADS_READ && loads.n == 2, "two segments");
 	check_bias("a PIE", &loads, 0x55a000001000, 0x1000, 0x55a000001000 - PROGRAM_TEXT);
 	check_bias("its headers", &loads, 0x7000, 0, 0x7000);
-	check(!loads_bias(&loads, 0x7000, 0x2000, &bias) && bias == 7, "bytes that are no segment's");
+	check(!loads_bias(&loads, 0x7000, 0x2000, &bias) && bias == 7,
+	      "bytes that are no segment's");
 	program_make(&program, 0x400000, "f", 1);
 	check(read_file(&file, &loads) == LOADS_READ, "a program at fixed addresses");
 	check_bias("where it belongs", &loads, 0x400000 + PROGRAM_TEXT, 0x1000, 0);
@@ -63,9 +64,9 @@ static void test_shapes(void)
 					{ 0x2234, 0x4234, 0x100, false } },
 				      3 };
 	/* aligned to 2 MiB in the file and in memory */
-	const struct loads large = { { { 0, 0x400000, 0x1000, false },
-				       { 0x200000, 0x800000, 0x345678, true } },
-				     2 };
+	const struct loads large = {
+		{ { 0, 0x400000, 0x1000, false }, { 0x200000, 0x800000, 0x345678, true } }, 2
+	};
 	const struct loads hostile = { { { UINT64_MAX - 5, 5, UINT64_MAX, true } }, 1 };
 	uint64_t bias;
 

@@ -47,8 +47,7 @@ static uint64_t open_inode(size_t size)
 
 static void test_sizes(void)
 {
-	static const size_t sizes[] = { 1,	    100,       PAGE,	   PAGE + 1,
-					64 * PAGE, 65 * PAGE, 300 * PAGE };
+	static const size_t sizes[] = { 1, 100, PAGE, PAGE + 1, 64 * PAGE, 65 * PAGE, 300 * PAGE };
 
 	begin();
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {

@@ -30,8 +30,8 @@ static void test_names(void)
 	check(path_of_file(&made->guest, made_file(made, "/lib/a b\n\033[2J", "", 0), &name) &&
 		      strcmp(name.path, "/lib/a b\n\033[2J") == 0,
 	      "bytes that a terminal would obey are as they are");
-	check_path(made_file_at(made, made->root_mount, made->root_dentry, made_inode(made, 0)), "/",
-		   false);
+	check_path(made_file_at(made, made->root_mount, made->root_dentry, made_inode(made, 0)),
+		   "/", false);
 
 	inode = made_inode(made, 0);
 	dentry = made_dentry(made, made->root_dentry, "gone", inode);
@@ -93,7 +93,8 @@ static void test_limits(void)
 	}
 	check_path(made_file_at(made, made->root_mount, dentry, inode), want, false);
 	dentry = made_dentry(made, dentry, "d", inode);
-	check(!path_of_file(&made->guest, made_file_at(made, made->root_mount, dentry, inode), &name),
+	check(!path_of_file(&made->guest, made_file_at(made, made->root_mount, dentry, inode),
+			    &name),
 	      "one component too many");
 
 	memset(long_name, 'n', sizeof(long_name));
@@ -109,11 +110,13 @@ static void test_limits(void)
 	check_u64(strlen(want), PATH_MAX_BYTES - 1, "the longest path");
 	check_path(made_file_at(made, made->root_mount, dentry, inode), want, false);
 	made_set_u32(made, dentry, DENTRY_NAME_LEN, 255);
-	check(!path_of_file(&made->guest, made_file_at(made, made->root_mount, dentry, inode), &name),
+	check(!path_of_file(&made->guest, made_file_at(made, made->root_mount, dentry, inode),
+			    &name),
 	      "a NUL in a name");
 	dentry = made_dentry(made, dentry, "x", inode);
 	made_set_u32(made, dentry, DENTRY_NAME_LEN, 1);
-	check(!path_of_file(&made->guest, made_file_at(made, made->root_mount, dentry, inode), &name),
+	check(!path_of_file(&made->guest, made_file_at(made, made->root_mount, dentry, inode),
+			    &name),
 	      "a path that is too long");
 
 	dentry = made_dentry(made, made->root_dentry, "ring", inode);
@@ -153,7 +156,8 @@ static void test_find(bool hlist)
 		made->guest.layout.values[DENTRY_CHILD] = 0x80;
 	}
 	task = made_task(made, 7, 7, "java", MADE_OBJECTS + 0x100000, 0);
-	check(!path_find_file(&made->guest, task, "tmp", "perf-7.map", &inode), "no such directory");
+	check(!path_find_file(&made->guest, task, "tmp", "perf-7.map", &inode),
+	      "no such directory");
 	file = made_file(made, "/tmp/perf-7.map", "x", 1);
 	made_file(made, "/tmp/perf-77.map", "x", 1);
 	made_file(made, "/tmp/perf-6.map", "x", 1);

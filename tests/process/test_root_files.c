@@ -56,8 +56,8 @@ static void check_file(int root_fd, const char *path, const char *want)
 	if (found) {
 		struct bytes bytes = root_file_bytes(&file);
 
-		check_u64(bytes.read(bytes.context, 0, buffer, sizeof(buffer) - 1),
-			  file.size_bytes, path);
+		check_u64(bytes.read(bytes.context, 0, buffer, sizeof(buffer) - 1), file.size_bytes,
+			  path);
 		check_u64(bytes.read(bytes.context, file.size_bytes, buffer + 60, 3), 0,
 			  "nothing behind it");
 		check_u64(bytes.read(bytes.context, UINT64_MAX - 1, buffer + 60, 3), 0,

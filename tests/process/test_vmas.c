@@ -178,10 +178,11 @@ static void test_nodes(void)
 	made_maple_set(made, leaf, 0, BASE - 1, 0);
 	made_maple_set(made, leaf, 1, BASE + PAGE - 1, vmas[0]);
 	made_maple_set(made, leaf, 2, BASE + 2 * PAGE - 1, 257 << 2 | 2);
-	made_maple_set(made, leaf, 3, 0, vmas[1]);        /* the last in use */
-	made_maple_set(made, leaf, 4, 0, vmas[2]);        /* left from before */
+	made_maple_set(made, leaf, 3, 0, vmas[1]);             /* the last in use */
+	made_maple_set(made, leaf, 4, 0, vmas[2]);             /* left from before */
 	made_maple_set(made, leaf, 15, 0, 0x0000000000000304); /* metadata */
-	check_u64(walk(root_of(mm, ROOT(leaf))), VMAS_DONE, "gaps, a place fork() keeps, leftovers");
+	check_u64(walk(root_of(mm, ROOT(leaf))), VMAS_DONE,
+		  "gaps, a place fork() keeps, leftovers");
 	check(n_seen == 2 && same_area(&seen[1], &areas[1]), "two areas, not %zu", n_seen);
 
 	leaf = made_maple_node(made, 1); /* all 16 slots in use */
@@ -226,7 +227,8 @@ static void test_damaged(void)
 		uint64_t other = (leaf & ~255ULL) | type << 3;
 
 		if (type == 0 || type > 3)
-			check_u64(walk(root_of(mm, other | 2)), VMAS_DAMAGED, "a node of no such type");
+			check_u64(walk(root_of(mm, other | 2)), VMAS_DAMAGED,
+				  "a node of no such type");
 	}
 	made_maple_set(made, node, 0, UINT64_MAX, 0x7f00000000000010);
 	check_u64(walk(root_of(mm, ROOT(node))), VMAS_DAMAGED, "a node outside the kernel");
