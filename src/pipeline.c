@@ -205,6 +205,7 @@ static struct xtop_error *pipeline_create_os(struct pipeline *pipeline)
 	pipeline_open_cache(pipeline);
 	settings.memory = pipeline->memory;
 	settings.cache = pipeline->cache;
+	control_hold(pipeline->control);
 	return os_create(&settings, &pipeline->os);
 }
 

@@ -73,16 +73,19 @@ void control_set_rate(struct control *control, double hz);
 void control_set_budget(struct control *control, double share); /* 0..1 of the guest's time */
 void control_quit(struct control *control);   /* the sampler is to end */
 void control_reset(struct control *control);  /* the resolver is to forget the profile */
+void control_hold(struct control *control);   /* one stop, then none until control_go() */
 void control_finish(struct control *control); /* the sampler has ended: the resolver is to drain and end */
 
 /* Resolver. */
 uint64_t control_resets(const struct control *control); /* how often control_reset() was called */
 bool control_finishing(const struct control *control);
+void control_go(struct control *control);     /* it knows what it has to know of the guest */
 
 /* Sampler. */
 double control_rate(const struct control *control);
 double control_budget(const struct control *control);
 bool control_quitting(const struct control *control);
+bool control_holding(const struct control *control);
 void control_put_counts(struct control *control, const struct sampler_counts *counts);
 void control_add_stopped(struct control *control, uint64_t stopped_ns);
 void control_put_message(struct control *control, const char *message); /* before FAILED or ENDED, once */

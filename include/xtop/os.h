@@ -73,6 +73,8 @@ void os_destroy(struct os *os); /* NULL allowed */
 
 /* Before a vCPU's sample is unwound: finds out what runs, if that is not known or no longer true. */
 void os_see(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns);
+/* Taken before the sampler knew how to take the task and all stacks: worth nothing. */
+bool os_is_early(const struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns);
 bool os_is_linux(const struct os *os);
 /* Of a Linux guest: its kernel's code, modules' and all. Never NULL. */
 const struct space *os_kernel(const struct os *os);

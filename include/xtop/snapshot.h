@@ -44,6 +44,7 @@ struct resolver_counts {
 	uint64_t frames_unknown;         /* of these without a name */
 	uint64_t samples_unknown;        /* samples whose innermost frame has no name */
 	uint64_t samples_offset;         /* samples whose innermost frame is named by its place in a file */
+	uint64_t early;                  /* samples from before the guest's kernel was known: dropped */
 	uint64_t idle;                   /* samples of a Linux guest's idle task: in states[] as blocked */
 	uint64_t bad_records;            /* failed sample_check(): never happens */
 	uint64_t evicted_nodes;

@@ -85,7 +85,8 @@ static bool finder_read_offsets(struct kallsyms_finder *finder, size_t at, size_
 /* num_syms stands before the names; before it, up to 6.3, base and offsets, or the addresses. */
 static bool finder_addresses_before(struct kallsyms_finder *finder)
 {
-	size_t offsets_bytes = ALIGN8(4 * (size_t)finder->n), num = finder->names - 8;
+	size_t offsets_bytes = finder_align(finder, 4 * (size_t)finder->n),
+	       num = finder->names - finder->align;
 
 	finder->out->tables_before = true;
 	if (num >= offsets_bytes + 8 &&
@@ -99,7 +100,7 @@ static bool finder_addresses_before(struct kallsyms_finder *finder)
 static bool finder_addresses_behind(struct kallsyms_finder *finder)
 {
 	size_t at = finder->token_index + TOKEN_INDEX_BYTES;
-	size_t base_at = at + ALIGN8(4 * (size_t)finder->n);
+	size_t base_at = at + finder_align(finder, 4 * (size_t)finder->n);
 
 	finder->out->tables_before = false;
 	if (finder_need(finder, base_at + 8) && finder_read_offsets(finder, at, base_at))

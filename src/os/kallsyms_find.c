@@ -4,13 +4,14 @@
  * thread. No version is asked for, stable kernels carry layouts of later ones: each table is found
  * by what the others say, and accepted when everything agrees.
  *
- * Linux scripts/kallsyms.c writes them, each at a multiple of 8, one after the other:
+ * Linux scripts/kallsyms.c writes them, each at a multiple of 8, or of 4 in kernels that have no
+ * pointers in them any more (seen in 7.2 and 7.3), one after the other:
  *
  *   up to 6.3    addresses | offsets base    num names markers [seqs] token_table token_index
  *   from 6.4                                 num names markers token_table token_index
  *                                                          addresses | offsets [base] [seqs]
  *
- *   num          u32 n; u64 up to 4.19 (the padding makes that the same 8 bytes)
+ *   num          u32 n; u64 up to 4.19 (where tables are aligned to 8 padding makes that the same)
  *   names        n times: length, then that many tokens of one byte; the first character of what
  *                they stand for is the type. The length is one byte, or ULEB128 of up to two bytes
  *                from 6.1 (73bbb94466fd), which differ from 128 on
@@ -55,7 +56,7 @@
 #define MIN_GROUP_BYTES (GROUP * 2) /* a length and a token each */
 #define MAX_GROUP_BYTES (GROUP * (2 + KALLSYMS_MAX_NAME_BYTES))
 #define MAX_SEQ_BYTES   4
-#define READ_BYTES      (512U << 10) /* asked for at once */
+#define READ_BYTES      (128U << 10) /* asked for at once */
 
 /* --- tokens --------------------------------------------------------------------------------- */
 
@@ -101,10 +102,10 @@ static bool finder_check_token_table(struct kallsyms_finder *finder)
 	size_t last = finder->token_index, end;
 	unsigned last_bytes = 0;
 
-	while (last && finder->token_index - last <= 8 && !bytes[last - 1])
+	while (last && finder->token_index - last <= finder->align && !bytes[last - 1])
 		last--;
 	end = last;
-	if (ALIGN8(end + 1) != finder->token_index)
+	if (finder_align(finder, end + 1) != finder->token_index)
 		return false;
 	while (last && last_bytes <= KALLSYMS_MAX_NAME_BYTES && bytes[last - 1])
 		last--, last_bytes++;
@@ -113,7 +114,7 @@ static bool finder_check_token_table(struct kallsyms_finder *finder)
 		return false;
 	finder->token_table = last - out->token_offsets[N_TOKENS - 1];
 	out->token_bytes[N_TOKENS - 1] = last_bytes;
-	if (finder->token_table % 8)
+	if (finder->token_table % finder->align)
 		return false;
 	for (unsigned i = 0; i < N_TOKENS; i++)
 		if (!finder_spend(finder, out->token_bytes[i] + 1) ||
@@ -194,7 +195,8 @@ static bool finder_walk_names(struct kallsyms_finder *finder)
 		at += length;
 	}
 	finder->names_bytes = at - finder->names;
-	return ALIGN8(at) == finder->markers && expanded_total <= KALLSYMS_MAX_EXPANDED_BYTES;
+	return finder_align(finder, at) == finder->markers &&
+	       expanded_total <= KALLSYMS_MAX_EXPANDED_BYTES;
 }
 
 /* --- putting them together ------------------------------------------------------------------ */
@@ -219,10 +221,11 @@ static struct xtop_error *finder_try_names(struct kallsyms_finder *finder, bool 
 		finder->marker_bytes);
 	struct xtop_error *error = NULL;
 
-	for (size_t bytes = ALIGN8(last + 2);
+	for (size_t bytes = finder_align(finder, last + 2);
 	     !*foundp && !error && bytes <= last + MAX_GROUP_BYTES && bytes + 8 <= finder->markers;
-	     bytes += 8) {
-		uint64_t n = finder_load(finder, finder->markers - bytes - 8, 8);
+	     bytes += finder->align) {
+		uint64_t n =
+			finder_load(finder, finder->markers - bytes - finder->align, finder->align);
 
 		if (!finder_spend(finder, 1))
 			return NULL;
@@ -257,18 +260,18 @@ static unsigned finder_count_markers(struct kallsyms_finder *finder, size_t at, 
 	return n;
 }
 
-/* From *ATP down, the next multiple of 8 where a 0 stands, as the first marker is; not below LOWEST. */
+/* From *ATP down, the next aligned place where a 0 stands, as the first marker is; not below LOWEST. */
 static bool finder_next_zero(struct kallsyms_finder *finder, size_t *atp, size_t lowest)
 {
 	const uint8_t *bytes = finder->input->bytes;
 	size_t at = *atp;
 	uint32_t word = 1;
 
-	while (at > lowest && word) {
-		at -= 8;
+	while (at >= lowest + finder->align && word) {
+		at -= finder->align;
 		memcpy(&word, bytes + at, 4);
 	}
-	finder_spend(finder, (*atp - at) / 8);
+	finder_spend(finder, (*atp - at) / finder->align);
 	*atp = at;
 	return !word && !finder_spent(finder);
 }
@@ -293,10 +296,15 @@ static struct xtop_error *finder_try_markers(struct kallsyms_finder *finder, boo
 static struct xtop_error *finder_try_token_index(struct kallsyms_finder *finder, size_t at,
 						 bool *foundp)
 {
+	struct xtop_error *error = NULL;
+
 	finder->token_index = at;
-	if (!finder_read_token_index(finder) || !finder_check_token_table(finder))
+	if (!finder_read_token_index(finder))
 		return NULL;
-	return finder_try_markers(finder, foundp);
+	for (finder->align = 8; finder->align >= 4 && !*foundp && !error; finder->align /= 2)
+		if (at % finder->align == 0 && finder_check_token_table(finder))
+			error = finder_try_markers(finder, foundp);
+	return error;
 }
 
 /*
@@ -311,8 +319,8 @@ static bool finder_next_token_index(const struct kallsyms_finder *finder, size_t
 
 	if (present < TOKEN_INDEX_BYTES)
 		return false;
-	memcpy(&before, bytes + at + 2 * '0', 8);
-	for (; at <= present - TOKEN_INDEX_BYTES; at += 8, before = word) {
+	for (; at <= present - TOKEN_INDEX_BYTES; at += 4) {
+		memcpy(&before, bytes + at + 2 * '0', 8);
 		memcpy(&word, bytes + at + 2 * '4', 8);
 		if (word - before == 0x0008000800080008ULL) {
 			*atp = at;
@@ -341,7 +349,7 @@ static struct xtop_error *finder_search(struct kallsyms_finder *finder, bool *fo
 		       at + TOKEN_INDEX_BYTES <= finder->input->present_bytes &&
 		       finder_next_token_index(finder, &at)) {
 			error = finder_try_token_index(finder, at, foundp);
-			at += 8;
+			at += 4;
 		}
 	} while (!*foundp && !error && !finder_spent(finder) && finder_read_on(finder));
 	return error;

@@ -12,12 +12,12 @@
 
 #define N_TOKENS 256
 #define TOKEN_INDEX_BYTES (N_TOKENS * 2)
-#define ALIGN8(value) (((value) + 7) & ~(size_t)7)
 
 /* Places are offsets into the input's bytes, which may move. */
 struct kallsyms_finder {
 	struct kallsyms_input *input;
 	struct kallsyms *out; /* tokens' places, encoding, flags and marks are written there */
+	size_t align; /* of every table: 8, or 4 */
 	size_t token_index, token_table;
 	size_t markers;
 	unsigned n_markers, marker_bytes;
@@ -25,6 +25,11 @@ struct kallsyms_finder {
 	uint32_t n;
 	uint32_t mark_indices[KALLSYMS_N_MARKS]; /* n: no such symbol */
 };
+
+static inline size_t finder_align(const struct kallsyms_finder *finder, size_t at)
+{
+	return (at + finder->align - 1) & ~(finder->align - 1);
+}
 
 /* Little-endian, up to 8 bytes; 0 where nothing is present. */
 static inline uint64_t finder_load(const struct kallsyms_finder *finder, size_t at, size_t bytes)

@@ -22,17 +22,21 @@
 #include "os/recipe.h"
 #include "os/tasks.h"
 #include "process/processes.h"
+#include "xtop/clock.h"
 
 #define OS_POLL_NS      1000000000ULL
 #define OS_CHECK_NS     5000000000ULL  /* between looks whether the same kernel is there */
 #define OS_RETRY_MAX_NS 60000000000ULL /* between looks at what was not Linux */
+#define OS_REFRESH_NS   50000000ULL /* copies of guest memory older than that are not looked at */
+#define OS_CR3_ADDRESS  0x000fffffffffe000
 
 struct os {
 	struct os_settings settings;
 	enum os_kind kind;
 	uint64_t next_ns;  /* not Linux: to be looked at again; Linux: to be checked */
 	uint64_t retry_ns; /* what next_ns was put off by last */
-	uint64_t next_poll_ns;
+	uint64_t next_poll_ns, next_refresh_ns;
+	uint64_t since_ns; /* the sampler knows the recipe: samples before that lack their task */
 	struct space *kernel;
 	struct linux_kernel linux_kernel;
 	struct modules *modules;
@@ -137,7 +141,8 @@ static bool os_attach(struct os *os, const struct sample_vcpu *vcpu, uint64_t no
 		return false;
 	}
 	recipe = recipe_make(&os->linux_kernel.guest, &vcpu->regs);
-	control_set_recipe(os->settings.control, &recipe);
+	control_set_recipe(os->settings.control, recipe.current_per_cpu ? &recipe : NULL);
+	os->since_ns = recipe.current_per_cpu ? clock_now_ns() : 0;
 	os_poll_now(os, now_ns);
 	return true;
 }
@@ -187,6 +192,7 @@ void os_see(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
 		os_check(os, now_ns);
 	if (os->kind != OS_LINUX)
 		os_find_out(os, vcpu, now_ns);
+	control_go(os->settings.control);
 }
 
 void os_poll(struct os *os, uint64_t now_ns)
@@ -195,6 +201,11 @@ void os_poll(struct os *os, uint64_t now_ns)
 		return;
 	memory_refresh(os->settings.memory);
 	os_poll_now(os, now_ns);
+}
+
+bool os_is_early(const struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
+{
+	return os->kind == OS_LINUX && !vcpu->task && now_ns < os->since_ns;
 }
 
 bool os_is_linux(const struct os *os)
@@ -207,24 +218,67 @@ const struct space *os_kernel(const struct os *os)
 	return os->kernel;
 }
 
+/* --- samples ---------------------------------------------------------------------------------- */
+
+static void os_refresh(struct os *os, uint64_t now_ns)
+{
+	if (now_ns < os->next_refresh_ns)
+		return;
+	os->next_refresh_ns = now_ns + OS_REFRESH_NS;
+	memory_refresh(os->settings.memory);
+}
+
+/*
+ * Whether the sample was taken under the page tables of the process that MM is now. Bit 12 tells a
+ * pair of isolated page tables apart.
+ */
+static bool os_is_process(const struct os *os, const struct sample_vcpu *vcpu, uint64_t mm)
+{
+	struct memory_root root;
+
+	return processes_root(os->processes, mm, &root) &&
+	       !((root.cr3 ^ vcpu->regs.cr3) & OS_CR3_ADDRESS);
+}
+
+/* The user code of TASK; NULL: a kernel thread, or another process than the sample was of. */
+static const struct space *os_find_user(struct os *os, const struct sample_vcpu *vcpu,
+					const struct task **taskp, uint64_t now_ns)
+{
+	for (int tries = 0; tries < 2 && *taskp && (*taskp)->mm; tries++) {
+		const struct space *space = processes_space(os->processes, *taskp, now_ns);
+
+		if (os_is_process(os, vcpu, (*taskp)->mm))
+			return space;
+		/* It called exec(), or its memory is another task's now: once more. */
+		memory_refresh(os->settings.memory);
+		tasks_forget(os->tasks, vcpu->task);
+		*taskp = tasks_find(os->tasks, vcpu->task, now_ns);
+	}
+	return NULL;
+}
+
 void os_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns, struct os_task *task)
 {
+	const struct space *user;
 	const struct task *found;
 
 	*task = (struct os_task){ 0 };
-	if (os->kind != OS_LINUX || !os->tasks)
+	if (os->kind != OS_LINUX || !os->tasks || !vcpu->task)
 		return;
+	os_refresh(os, now_ns);
 	found = tasks_find(os->tasks, vcpu->task, now_ns);
+	user = os_find_user(os, vcpu, &found, now_ns);
 	if (!found)
 		return;
-	task->process = found->process;
-	task->thread = found->comm;
-	task->pid = found->pid;
-	task->tgid = found->tgid;
-	task->kernel_thread = found->kernel_thread;
-	task->idle = found->idle;
-	if (found->mm)
-		task->user = processes_space(os->processes, found, now_ns);
+	*task = (struct os_task){
+		.process = found->process,
+		.thread = found->comm,
+		.pid = found->pid,
+		.tgid = found->tgid,
+		.kernel_thread = found->kernel_thread,
+		.idle = found->idle,
+		.user = user,
+	};
 }
 
 /* --- what to tell ----------------------------------------------------------------------------- */

@@ -228,3 +228,11 @@ const struct task *tasks_find(struct tasks *tasks, uint64_t address, uint64_t no
 	tasks->counts.kept++;
 	return &slot->task;
 }
+
+void tasks_forget(struct tasks *tasks, uint64_t address)
+{
+	struct tasks_slot *slot = tasks_slot(tasks, address);
+
+	if (slot->task.address == address)
+		tasks_drop(tasks, slot);
+}

@@ -14,7 +14,7 @@
 
 #define TASK_COMM_BYTES 16         /* TASK_COMM_LEN */
 #define TASKS_MAX       4096       /* kept; the one unused for longest makes room */
-#define TASKS_FRESH_NS  10000000ULL /* a task read so lately is not read again */
+#define TASKS_FRESH_NS  100000000ULL /* a task read so lately is not read again */
 
 struct task {
 	uint64_t address;              /* of its task_struct */
@@ -42,6 +42,8 @@ struct xtop_error *tasks_create(const struct linux_guest *linux_guest, struct ta
 void tasks_destroy(struct tasks *tasks); /* NULL allowed */
 /* NULL: it cannot be read, or is none. What is returned holds until the next call. */
 const struct task *tasks_find(struct tasks *tasks, uint64_t address, uint64_t now_ns);
+/* It is not what it was: to be read anew. */
+void tasks_forget(struct tasks *tasks, uint64_t address);
 struct tasks_counts tasks_counts(const struct tasks *tasks);
 
 #endif

@@ -15,7 +15,7 @@
 #include "xtop/image.h"
 
 #define PROCESSES_MAX        1024          /* kept; the one unused for longest makes room */
-#define PROCESSES_FRESH_NS   10000000ULL   /* a process checked so lately is not checked again */
+#define PROCESSES_FRESH_NS   100000000ULL  /* a process checked so lately is not checked again */
 #define PROCESSES_WALK_NS    1000000000ULL /* areas are read that often where changes go unseen */
 #define PROCESSES_RETRY_NS   100000000ULL  /* areas that changed while they were read */
 #define PROCESSES_IDLE_NS    60000000000ULL /* nothing is retried for one not asked for so long */

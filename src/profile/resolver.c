@@ -17,6 +17,7 @@
 #include <time.h>
 
 #include "profile/names.h"
+#include "xtop/clock.h"
 
 #include "xtop/image.h"
 
@@ -242,6 +243,10 @@ static void resolver_add_busy(struct resolver *resolver, const struct sample_vcp
 	struct resolver_counts *counts = &resolver->counts;
 
 	resolver_place(resolver, vcpu, time_ns);
+	if (resolver->settings.os && os_is_early(resolver->settings.os, vcpu, time_ns)) {
+		counts->early++;
+		return;
+	}
 	unwind_stack(vcpu, &resolver->spaces, resolver->settings.how, &resolver->stack);
 	resolver_learn(resolver, vcpu);
 	if (resolver_is_idle(resolver)) {
@@ -285,14 +290,6 @@ void resolver_add(struct resolver *resolver, const void *record, size_t size_byt
 
 /* --- snapshots -------------------------------------------------------------------------------- */
 
-static uint64_t resolver_clock(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static void resolver_clean(char *to, size_t capacity, const char *from)
 {
 	text_clean(to, capacity, from, strlen(from));
@@ -318,7 +315,7 @@ static void resolver_complete(struct resolver *resolver, struct snapshot *snapsh
 
 	resolver->counts.evicted_nodes = snapshot->resolver.evicted_nodes;
 	resolver->counts.frames_refused = snapshot->resolver.frames_refused;
-	resolver->counts.cpu_ns = resolver_clock(CLOCK_THREAD_CPUTIME_ID);
+	resolver->counts.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	snapshot->resolver = resolver->counts;
 	snapshot->sequence = ++resolver->sequence;
 	control_get_counts(settings->control, &snapshot->sampler);
@@ -333,7 +330,7 @@ static void resolver_complete(struct resolver *resolver, struct snapshot *snapsh
 struct xtop_error *resolver_snapshot(struct resolver *resolver, struct snapshot **snapshotp)
 {
 	uint64_t time_ns =
-		resolver->settings.live ? resolver_clock(CLOCK_MONOTONIC) : resolver->latest_ns;
+		resolver->settings.live ? clock_ns(CLOCK_MONOTONIC) : resolver->latest_ns;
 	struct xtop_error *error;
 
 	error = profile_copy(resolver->profile, time_ns, snapshotp);
@@ -376,7 +373,7 @@ static void resolver_renew(struct resolver *resolver)
 
 	if (!resolver->settings.os)
 		return;
-	now_ns = resolver_clock(CLOCK_MONOTONIC);
+	now_ns = clock_ns(CLOCK_MONOTONIC);
 	os_poll(resolver->settings.os, now_ns);
 	if (now_ns < resolver->renew_ns)
 		return;

@@ -35,7 +35,7 @@ _Static_assert(sizeof(struct stack_recipe) % sizeof(uint64_t) == 0, "handed over
 struct control {
 	/* main's */
 	_Atomic double rate_hz, budget;
-	atomic_bool quit, finish;
+	atomic_bool quit, finish, hold;
 	_Atomic uint64_t resets;
 	/* sampler's */
 	_Alignas(64) atomic_int state;
@@ -47,6 +47,7 @@ struct control {
 	char message[CONTROL_MESSAGE_BYTES];
 	/* resolver's */
 	_Alignas(64) _Atomic uint64_t recipe_sequence;
+	atomic_bool go;
 	_Atomic uint64_t recipe[RECIPE_WORDS];
 	_Alignas(64) _Atomic uint64_t stack_tops[STACK_HINTS];
 };
@@ -86,6 +87,21 @@ void control_set_budget(struct control *control, double share)
 void control_quit(struct control *control)
 {
 	PUT(quit, true);
+}
+
+void control_hold(struct control *control)
+{
+	PUT(hold, true);
+}
+
+void control_go(struct control *control)
+{
+	PUT(go, true);
+}
+
+bool control_holding(const struct control *control)
+{
+	return GET(hold) && !GET(go);
 }
 
 void control_reset(struct control *control)
@@ -133,8 +149,9 @@ bool control_quitting(const struct control *control)
 	X(rate_asked_hz)                                                                           \
 	X(rate_now_hz)                                                                             \
 	X(ticks)                                                                                   \
-	X(samples) X(late) X(missed) X(skipped_budget) X(idle_ticks) X(lost) X(refused) X(retakes) \
-		X(stops) X(stopped_ns) X(elapsed_ns) X(mapped_pages) X(maps) X(faults) X(cpu_ns)   \
+	X(samples)                                                                                 \
+	X(late) X(missed) X(skipped_budget) X(idle_ticks) X(lost) X(refused) X(retakes) X(stops)   \
+		X(stopped_ns) X(elapsed_ns) X(mapped_pages) X(maps) X(faults) X(cpu_ns)            \
 			X(stopped_share) X(stopped_share_max)
 
 void control_put_counts(struct control *control, const struct sampler_counts *counts)

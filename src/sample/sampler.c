@@ -350,6 +350,15 @@ static enum sampler_state sampler_state_of(enum guest_life life)
 	return SAMPLER_GUEST_GONE;
 }
 
+/*
+ * The first stop tells the resolver where to look in the guest; what it has to know for the next
+ * ones takes it a while, and the guest is not stopped for less meanwhile.
+ */
+static bool sampler_waits(const struct sampler *sampler)
+{
+	return control_holding(sampler->control) && sampler->counts.stops > 0;
+}
+
 static enum sampler_state sampler_loop(struct sampler *sampler)
 {
 	enum sampler_state state = SAMPLER_RUNNING;
@@ -369,7 +378,7 @@ static enum sampler_state sampler_loop(struct sampler *sampler)
 		if (state == SAMPLER_GUEST_GONE)
 			return state;
 		frame_cache_follow(sampler->copier.cache, sampler->look.pages);
-		if (state == SAMPLER_RUNNING)
+		if (state == SAMPLER_RUNNING && !sampler_waits(sampler))
 			sampler_tick(sampler, flags, period_ns);
 		frame_cache_tend(sampler->copier.cache, sampler_now());
 		sampler_tell(sampler, state, sampler_now());

@@ -35,6 +35,11 @@ const struct made_layout made_layouts[] = {
 	{ "7.0, text only", false, false, KALLSYMS_PLACE_RELATIVE, true, 3, true, 5019, NULL },
 	{ "7.0, a full last group", false, false, KALLSYMS_PLACE_RELATIVE, true, 3, false, 5096,
 	  NULL },
+	{ "7.2", false, false, KALLSYMS_PLACE_RELATIVE, true, 3, false, 5020, NULL, true },
+	{ "7.2, text only", false, false, KALLSYMS_PLACE_RELATIVE, true, 3, true, 5021, NULL,
+	  true },
+	{ "7.2, a full last group", false, false, KALLSYMS_PLACE_RELATIVE, true, 3, false, 5096,
+	  NULL, true },
 	{ "6.12, larger", false, false, KALLSYMS_PERCPU, true, 3, false, 30000, NULL },
 };
 const unsigned n_made_layouts = sizeof(made_layouts) / sizeof(made_layouts[0]);
@@ -181,7 +186,7 @@ static void make_put(struct made_kallsyms *made, uint64_t value, unsigned bytes)
 
 static size_t make_label(struct made_kallsyms *made)
 {
-	made->size_bytes = (made->size_bytes + 7) & ~(size_t)7;
+	made->size_bytes = (made->size_bytes + made->align - 1) & ~(made->align - 1);
 	return made->size_bytes;
 }
 
@@ -313,12 +318,15 @@ void make_kallsyms(const struct made_layout *layout, struct made_kallsyms *made)
 	char tokens[256][20];
 
 	*made = (struct made_kallsyms){ .bytes = calloc(1, MAX_BYTES),
-					.left_out = layout->left_out };
+					.left_out = layout->left_out,
+					.align = layout->aligned_4 ? 4 : 8 };
 	if (!made->bytes)
 		abort();
 	make_symbols(layout, made, &state);
 	make_tokens(tokens);
 	make_filler(made, &state);
+	if (layout->aligned_4)
+		make_put(made, 1, 4); /* not at a multiple of 8 by chance */
 	if (layout->before)
 		make_addresses(layout, made);
 	make_names(layout, made, tokens);

@@ -27,6 +27,7 @@ struct made_layout {
 	bool text_only;      /* without CONFIG_KALLSYMS_ALL */
 	unsigned n_functions;
 	const char *left_out; /* a symbol there is not; NULL: none */
+	bool aligned_4;       /* tables are at multiples of 4 only */
 };
 
 struct made_symbol {
@@ -42,6 +43,7 @@ struct made_kallsyms {
 	unsigned n;
 	const char *left_out;
 	unsigned n_markers, marker_bytes;
+	size_t align;
 	/* Offsets into bytes; 0: this layout has no such table. */
 	size_t addresses, base, num, names, names_end, markers, seqs, token_table, token_index, end;
 };
