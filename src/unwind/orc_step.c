@@ -26,10 +26,16 @@
 
 #define CS_PRIVILEGE 3
 
-/* Bytes of a retpoline: the call to its inner label and the trap; from there on the stack has one
- * word more. Linux arch/x86/lib/retpoline.S. */
+/*
+ * A retpoline (Linux arch/x86/lib/retpoline.S), and what alternatives make of it:
+ *
+ *    0  call inner    5 bytes; until then the caller is on top        0  lfence
+ *    5  a trap that is never run, of 1 byte or, before 6.2, of 7      3  jmp *%reg
+ *       inner: mov %reg, (%rsp)
+ *       ret           the caller is below what is returned to
+ */
 #define RETPOLINE_BYTES 32
-#define RETPOLINE_INNER 12
+#define RETPOLINE_TRAP  5
 
 /* struct pt_regs, and its end, which the processor saves: arch/x86/include/asm/ptrace.h. */
 static const uint8_t pt_regs[] = { REG_R15, REG_R14, REG_R13, REG_R12, REG_RBP,
@@ -127,9 +133,8 @@ static enum unwind_step orc_step_special(const struct orc *orc, uint64_t bias,
 		return STEP_REPLACED;
 	if (!cursor->interrupted)
 		return STEP_NOT_COVERED;
-	return orc_step_leaf(cursor,
-			     kind == ORC_RETPOLINES &&
-				     (address - start) % RETPOLINE_BYTES >= RETPOLINE_INNER);
+	return orc_step_leaf(cursor, kind == ORC_RETPOLINES &&
+					     (address - start) % RETPOLINE_BYTES >= RETPOLINE_TRAP);
 }
 
 /* --- ordinary code ---------------------------------------------------------------------------- */

@@ -380,17 +380,18 @@ static void test_registers(void)
 
 /*
  * A retpoline (arch/x86/lib/retpoline.S), 32 bytes a register:
- *    0  call 12             before it the caller is on top
- *    5  pause lfence jmp 5
- *   12  mov %reg, (%rsp)    from here the inner call's return address is
- *   16  ret                 now it is where the jump goes
+ *          6.1   6.17
+ *            0   0   call     before it the caller is on top; so it is at 3, the jump without one
+ *            5   5   a trap
+ *           12   6   mov %reg, (%rsp)    the inner call's return address is on top
+ *           16  10   ret                 now it is where the jump goes
  */
 static void test_retpolines(void)
 {
-	static const unsigned offsets[] = { 0, 12, 16, 64, 64 + 12, 64 + 16 };
+	static const unsigned offsets[] = { 0, 3, 6, 10, 12, 16, 64, 64 + 6, 64 + 12, 64 + 16 };
 
-	for (size_t i = 0; i < 6; i++) {
-		unsigned inner = offsets[i] % 32 >= 12;
+	for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+		unsigned inner = offsets[i] % 32 > 3;
 
 		begin_task(THUNKS, offsets[i]);
 		put(TASK, inner ? AT(THUNKS, offsets[i] / 32 * 32 + 5) : AT(FRAME, 8));
