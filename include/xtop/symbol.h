@@ -67,7 +67,7 @@ struct build_id {
 };
 
 /*
- * elf.c: functions of .symtab, or of .dynsym without any there, by libelf. FD is a regular file and
+ * elf.c: functions of .symtab, or of .dynsym without any there. FD is a regular file and
  * stays the caller's. TAB is not sealed yet. PATH is for messages only.
  */
 struct xtop_error *symbol_read_elf(int fd, const char *path, struct symtab *tab,

@@ -314,7 +314,7 @@ static struct xtop_error *symbols_add_image(struct symbols *symbols, struct symt
 	return error;
 }
 
-/* A pipe can neither be read twice nor by libelf: *FDP becomes a copy of it in memory. */
+/* A pipe can neither be read twice nor at an offset: *FDP becomes a copy of it in memory. */
 static struct xtop_error *symbols_copy_pipe(int *fdp, const char *path)
 {
 	_cleanup_free_ char *buffer = malloc(COPY_BYTES);

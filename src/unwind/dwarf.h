@@ -9,7 +9,7 @@
 #include "unwind/cfi.h"
 
 #define DWARF_MAX_FUNCTIONS (1U << 20)
-#define DWARF_MAX_BYTES     (64U << 20)
+#define DWARF_MAX_BYTES     (16U << 20)
 
 struct dwarf;
 
