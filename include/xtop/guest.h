@@ -43,15 +43,21 @@ struct guest_ops {
 	bool (*stop)(void *context, const uint16_t *vcpus, unsigned n, struct registers *regs,
 		     bool *user);
 	void (*release)(void *context);
+	void (*close)(void *context);
+};
+
+/* What maps the guest's pages. */
+struct mapper {
 	/* One page, read-only; NULL: Xen would not. Outside the stop only. */
 	void *(*map)(void *context, frame_t frame);
 	void (*unmap)(void *context, void *page);
-	void (*close)(void *context);
+	void *context;
 };
 
 struct guest {
 	const struct guest_ops *ops;
 	void *context;
+	struct mapper mapper; /* until it is closed */
 	struct guest_info info;
 };
 
@@ -135,8 +141,8 @@ enum walk_result walk_x86_span(const struct walk_reader *reader, struct memory_r
 
 struct frame_cache;
 
-/* At most MAX_PAGES at a time. GUEST outlives it. */
-struct xtop_error *frame_cache_create(struct guest *guest, size_t max_pages,
+/* At most MAX_PAGES at a time. What the mapper works with outlives it. */
+struct xtop_error *frame_cache_create(const struct mapper *mapper, size_t max_pages,
 				      struct frame_cache **cachep);
 void frame_cache_destroy(struct frame_cache *cache); /* unmaps all */
 

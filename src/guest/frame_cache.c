@@ -26,7 +26,7 @@ struct cache_slot {
 };
 
 struct frame_cache {
-	struct guest *guest;
+	struct mapper mapper;
 	size_t n_slots; /* power of two */
 	size_t max_taken, n_taken, n_pages;
 	size_t hand;
@@ -36,7 +36,7 @@ struct frame_cache {
 	struct cache_slot slots[];
 };
 
-struct xtop_error *frame_cache_create(struct guest *guest, size_t max_pages,
+struct xtop_error *frame_cache_create(const struct mapper *mapper, size_t max_pages,
 				      struct frame_cache **cachep)
 {
 	struct frame_cache *cache;
@@ -47,7 +47,7 @@ struct xtop_error *frame_cache_create(struct guest *guest, size_t max_pages,
 	cache = calloc(1, sizeof(*cache) + n_slots * sizeof(cache->slots[0]));
 	if (!cache)
 		return error_create("out of memory");
-	cache->guest = guest;
+	cache->mapper = *mapper;
 	cache->n_slots = n_slots;
 	cache->max_taken = max_pages;
 	*cachep = cache;
@@ -81,14 +81,14 @@ static void cache_unmap(struct frame_cache *cache, struct cache_slot *slot)
 {
 	if (!slot->page)
 		return;
-	cache->guest->ops->unmap(cache->guest->context, slot->page);
+	cache->mapper.unmap(cache->mapper.context, slot->page);
 	slot->page = NULL;
 	cache->n_pages--;
 }
 
 static void cache_map(struct frame_cache *cache, struct cache_slot *slot, uint64_t now_ns)
 {
-	slot->page = cache->guest->ops->map(cache->guest->context, FRAME(slot->frame));
+	slot->page = cache->mapper.map(cache->mapper.context, FRAME(slot->frame));
 	slot->asked_ns = now_ns;
 	if (!slot->page)
 		return;

@@ -385,7 +385,7 @@ void sampler_run(struct guest *guest, struct control *control, struct ring *ring
 
 	sampler = (struct sampler){ .guest = guest, .control = control, .ring = ring };
 	sampler.copier = (struct copier){ .guest = &guest->info, .control = control };
-	error = frame_cache_create(guest, SAMPLER_CACHE_PAGES, &sampler.copier.cache);
+	error = frame_cache_create(&guest->mapper, SAMPLER_CACHE_PAGES, &sampler.copier.cache);
 	if (error) {
 		control_put_message(control, error_message(error));
 		control_put_counts(control, &(struct sampler_counts){ .state = SAMPLER_FAILED });
