@@ -131,6 +131,7 @@ enum walk_result walk_x86(const struct walk_reader *reader, struct memory_root r
 struct walk_span {
 	frame_t frame;       /* as walk_x86() gives it */
 	uint64_t rest_bytes; /* from the address to the end of the page or hole */
+	unsigned shift;      /* of a page: log2 of its size */
 	bool writable, executable; /* of a page: as the entries of all levels together allow it */
 };
 /* As walk_x86(), for going over ranges: at + rest_bytes is where the next span begins. */
@@ -153,6 +154,17 @@ const void *frame_cache_find(struct frame_cache *cache, frame_t frame);
  * stop.
  */
 const void *frame_cache_get(struct frame_cache *cache, frame_t frame, uint64_t now_ns);
+/* The guest has been stopped: until the next call its page tables do not change. */
+void frame_cache_stop(struct frame_cache *cache);
+/*
+ * The page that ADDRESS is in, under ROOT, by page tables and a page that are mapped already: fit
+ * for the stop. WALK_NOT_MAPPED: one of them is not.
+ */
+enum walk_result frame_cache_find_page(struct frame_cache *cache, struct memory_root root,
+				       gva_t address, const void **page);
+/* The same, mapped now if need be. Not in the stop. */
+enum walk_result frame_cache_get_page(struct frame_cache *cache, struct memory_root root,
+				      gva_t address, uint64_t now_ns, const void **page);
 /*
  * Before a tick reads any: PAGES is the guest's page count, as just looked at. When it has changed
  * all are dropped: it balloons, and a guest frame may be another machine page now.

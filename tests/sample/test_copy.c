@@ -69,6 +69,7 @@ static enum sample_cut copy(void)
 {
 	memset(&record, 0xee, sizeof(record));
 	memory->stopped = true; /* so that the guest counts a mapping as misuse */
+	frame_cache_stop(copier.cache);
 	copy_vcpu(&copier, regs, memory->user[0], (char *)&record, &copied);
 	memory->stopped = false;
 	size_bytes = copied.n_stacks ? record.head.size_bytes : 0;

@@ -166,6 +166,7 @@ static void check_record(void)
 static void copy_now(void)
 {
 	memory->stopped = true; /* so that the guest counts a mapping as misuse */
+	frame_cache_stop(copier.cache);
 	copy_vcpu(&copier, regs, memory->user[0], record.pieces, &copied);
 	memory->stopped = false;
 	check_record();
