@@ -296,10 +296,10 @@ static void test_random(void)
 
 #define ADDRESS 0xffffc90000200000ULL
 
-static void check_page(enum walk_result got, enum walk_result result, const void *page,
+static void check_page(enum walk_result got, enum walk_result result, const void *const *page,
 		       unsigned char first, const char *what)
 {
-	check(got == result && (got != WALK_OK || *(const unsigned char *)page == first),
+	check(got == result && (got != WALK_OK || *(const unsigned char *)*page == first),
 	      "%s: result %d (expected %d)", what, got, result);
 }
 
@@ -319,32 +319,32 @@ static void test_pages_by_address(void)
 	}
 	memory_guest_map(memory, other.cr3, ADDRESS, 20);
 	memset(memory_guest_page(memory, 20), 3, GUEST_PAGE_SIZE);
-	check_page(frame_cache_find_page(cache, root, GVA(ADDRESS), &page), WALK_NOT_MAPPED, page,
+	check_page(frame_cache_find_page(cache, root, GVA(ADDRESS), &page), WALK_NOT_MAPPED, &page,
 		   0, "nothing mapped yet");
-	check_page(frame_cache_get_page(cache, root, GVA(ADDRESS), 0, &page), WALK_OK, page, 1,
+	check_page(frame_cache_get_page(cache, root, GVA(ADDRESS), 0, &page), WALK_OK, &page, 1,
 		   "mapped on the way");
 	check_page(frame_cache_get_page(cache, root, GVA(ADDRESS + 0x1000), 0, &page), WALK_OK,
-		   page, 2, "and the next");
-	check_page(frame_cache_get_page(cache, other, GVA(ADDRESS), 0, &page), WALK_OK, page, 3,
+		   &page, 2, "and the next");
+	check_page(frame_cache_get_page(cache, other, GVA(ADDRESS), 0, &page), WALK_OK, &page, 3,
 		   "and another's");
 	frame_cache_stop(cache);
-	check_page(frame_cache_find_page(cache, root, GVA(ADDRESS), &page), WALK_OK, page, 1,
+	check_page(frame_cache_find_page(cache, root, GVA(ADDRESS), &page), WALK_OK, &page, 1,
 		   "found");
-	check_page(frame_cache_find_page(cache, root, GVA(ADDRESS + 0x1000), &page), WALK_OK, page,
+	check_page(frame_cache_find_page(cache, root, GVA(ADDRESS + 0x1000), &page), WALK_OK, &page,
 		   2, "and the next, by the same table");
-	check_page(frame_cache_find_page(cache, other, GVA(ADDRESS), &page), WALK_OK, page, 3,
+	check_page(frame_cache_find_page(cache, other, GVA(ADDRESS), &page), WALK_OK, &page, 3,
 		   "another's, by its own");
 	check_page(frame_cache_find_page(cache, root, GVA(ADDRESS + 0x2000), &page),
-		   WALK_NOT_PRESENT, page, 0, "a hole");
+		   WALK_NOT_PRESENT, &page, 0, "a hole");
 	entry = memory_guest_entry(memory, root.cr3, 4, 2, ADDRESS);
 	*entry = 0;
 	frame_cache_stop(cache);
-	check_page(frame_cache_find_page(cache, root, GVA(ADDRESS), &page), WALK_NOT_PRESENT, page,
+	check_page(frame_cache_find_page(cache, root, GVA(ADDRESS), &page), WALK_NOT_PRESENT, &page,
 		   0, "a table that is gone in the next stop");
 	memory_guest_map(memory, root.cr3, ADDRESS, 20);
 	*memory_guest_entry(memory, root.cr3, 4, 2, ADDRESS) = 20ULL << 12 | PTE_PS | PTE_P;
 	frame_cache_stop(cache);
-	check_page(frame_cache_find_page(cache, root, GVA(ADDRESS), &page), WALK_NOT_MAPPED, page,
+	check_page(frame_cache_find_page(cache, root, GVA(ADDRESS), &page), WALK_NOT_MAPPED, &page,
 		   0, "now a large page, not mapped");
 	end("pages by address");
 }
