@@ -43,15 +43,21 @@ struct guest_ops {
 	bool (*stop)(void *context, const uint16_t *vcpus, unsigned n, struct registers *regs,
 		     bool *user);
 	void (*release)(void *context);
+	void (*close)(void *context);
+};
+
+/* What maps the guest's pages. */
+struct mapper {
 	/* One page, read-only; NULL: Xen would not. Outside the stop only. */
 	void *(*map)(void *context, frame_t frame);
 	void (*unmap)(void *context, void *page);
-	void (*close)(void *context);
+	void *context;
 };
 
 struct guest {
 	const struct guest_ops *ops;
 	void *context;
+	struct mapper mapper; /* until it is closed */
 	struct guest_info info;
 };
 
@@ -125,6 +131,7 @@ enum walk_result walk_x86(const struct walk_reader *reader, struct memory_root r
 struct walk_span {
 	frame_t frame;       /* as walk_x86() gives it */
 	uint64_t rest_bytes; /* from the address to the end of the page or hole */
+	unsigned shift;      /* of a page: log2 of its size */
 	bool writable, executable; /* of a page: as the entries of all levels together allow it */
 };
 /* As walk_x86(), for going over ranges: at + rest_bytes is where the next span begins. */
@@ -135,8 +142,8 @@ enum walk_result walk_x86_span(const struct walk_reader *reader, struct memory_r
 
 struct frame_cache;
 
-/* At most MAX_PAGES at a time. GUEST outlives it. */
-struct xtop_error *frame_cache_create(struct guest *guest, size_t max_pages,
+/* At most MAX_PAGES at a time. What the mapper works with outlives it. */
+struct xtop_error *frame_cache_create(const struct mapper *mapper, size_t max_pages,
 				      struct frame_cache **cachep);
 void frame_cache_destroy(struct frame_cache *cache); /* unmaps all */
 
@@ -147,6 +154,17 @@ const void *frame_cache_find(struct frame_cache *cache, frame_t frame);
  * stop.
  */
 const void *frame_cache_get(struct frame_cache *cache, frame_t frame, uint64_t now_ns);
+/* The guest has been stopped: until the next call its page tables do not change. */
+void frame_cache_stop(struct frame_cache *cache);
+/*
+ * The page that ADDRESS is in, under ROOT, by page tables and a page that are mapped already: fit
+ * for the stop. WALK_NOT_MAPPED: one of them is not.
+ */
+enum walk_result frame_cache_find_page(struct frame_cache *cache, struct memory_root root,
+				       gva_t address, const void **page);
+/* The same, mapped now if need be. Not in the stop. */
+enum walk_result frame_cache_get_page(struct frame_cache *cache, struct memory_root root,
+				      gva_t address, uint64_t now_ns, const void **page);
 /*
  * Before a tick reads any: PAGES is the guest's page count, as just looked at. When it has changed
  * all are dropped: it balloons, and a guest frame may be another machine page now.

@@ -311,8 +311,6 @@ static const struct guest_ops domctl_ops = {
 	.look = domctl_look,
 	.stop = domctl_stop,
 	.release = domctl_release,
-	.map = domctl_map,
-	.unmap = domctl_unmap,
 	.close = domctl_close,
 };
 
@@ -335,7 +333,12 @@ struct xtop_error *domctl_open(const struct guest_info *info, struct stop_area *
 		domctl_close(domctl);
 		return error_create_errno(errno_value, "cannot open Xen's privileged interface");
 	}
-	*guest = (struct guest){ .ops = &domctl_ops, .context = domctl, .info = *info };
+	*guest = (struct guest){
+		.ops = &domctl_ops,
+		.context = domctl,
+		.mapper = { .map = domctl_map, .unmap = domctl_unmap, .context = domctl },
+		.info = *info,
+	};
 	return NULL;
 }
 

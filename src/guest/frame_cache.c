@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-#include "xtop/guest.h"
+#include "guest/walk.h"
 
 #define CACHE_ROUND_NS (10 * 1000000000ULL) /* the hand comes by every page once in that time */
 #define CACHE_RETRY_NS 1000000000ULL        /* before a frame that Xen refused is asked for again */
@@ -26,17 +26,22 @@ struct cache_slot {
 };
 
 struct frame_cache {
-	struct guest *guest;
+	struct mapper mapper;
 	size_t n_slots; /* power of two */
 	size_t max_taken, n_taken, n_pages;
 	size_t hand;
 	uint64_t tended_ns;
 	uint64_t guest_pages;
 	uint64_t maps;
+	/* The last table of level 1 in this stop, and what it is for; frame_cache_find_page() only. */
+	struct {
+		uint64_t cr3, region;
+		const volatile uint64_t *table; /* NULL: none */
+	} last;
 	struct cache_slot slots[];
 };
 
-struct xtop_error *frame_cache_create(struct guest *guest, size_t max_pages,
+struct xtop_error *frame_cache_create(const struct mapper *mapper, size_t max_pages,
 				      struct frame_cache **cachep)
 {
 	struct frame_cache *cache;
@@ -47,7 +52,7 @@ struct xtop_error *frame_cache_create(struct guest *guest, size_t max_pages,
 	cache = calloc(1, sizeof(*cache) + n_slots * sizeof(cache->slots[0]));
 	if (!cache)
 		return error_create("out of memory");
-	cache->guest = guest;
+	cache->mapper = *mapper;
 	cache->n_slots = n_slots;
 	cache->max_taken = max_pages;
 	*cachep = cache;
@@ -81,14 +86,15 @@ static void cache_unmap(struct frame_cache *cache, struct cache_slot *slot)
 {
 	if (!slot->page)
 		return;
-	cache->guest->ops->unmap(cache->guest->context, slot->page);
+	cache->last.table = NULL; /* it may be this page */
+	cache->mapper.unmap(cache->mapper.context, slot->page);
 	slot->page = NULL;
 	cache->n_pages--;
 }
 
 static void cache_map(struct frame_cache *cache, struct cache_slot *slot, uint64_t now_ns)
 {
-	slot->page = cache->guest->ops->map(cache->guest->context, FRAME(slot->frame));
+	slot->page = cache->mapper.map(cache->mapper.context, FRAME(slot->frame));
 	slot->asked_ns = now_ns;
 	if (!slot->page)
 		return;
@@ -174,6 +180,91 @@ const void *frame_cache_get(struct frame_cache *cache, frame_t frame, uint64_t n
 	slot->used = true;
 	return slot->page;
 }
+
+/* --- by address ------------------------------------------------------------------------------- */
+
+void frame_cache_stop(struct frame_cache *cache)
+{
+	cache->last.table = NULL;
+}
+
+/* For the walk in the stop. */
+struct cache_finder {
+	struct frame_cache *cache;
+	const volatile uint64_t *table; /* the last one found */
+};
+
+static inline const volatile uint64_t *cache_find_table(void *context, frame_t frame)
+{
+	struct cache_finder *finder = context;
+
+	finder->table = frame_cache_find(finder->cache, frame);
+	return finder->table;
+}
+
+/* Stacks lie close together: the page table of one is often that of the next. */
+static inline enum walk_result cache_walk(struct frame_cache *cache, struct memory_root root,
+					  uint64_t address, frame_t *frame)
+{
+	struct cache_finder finder = { .cache = cache };
+	uint64_t region = address >> SHIFT_2MIB;
+	struct walk_span span;
+	enum walk_result result;
+
+	if (cache->last.table && cache->last.region == region && cache->last.cr3 == root.cr3)
+		return walk_last(cache->last.table, address, frame);
+	result = walk(cache_find_table, &finder, root, address, &span);
+	if (result != WALK_OK)
+		return result;
+	*frame = span.frame;
+	if (span.shift == SHIFT_PAGE) {
+		cache->last.table = finder.table;
+		cache->last.region = region;
+		cache->last.cr3 = root.cr3;
+	}
+	return WALK_OK;
+}
+
+enum walk_result frame_cache_find_page(struct frame_cache *cache, struct memory_root root,
+				       gva_t address, const void **page)
+{
+	frame_t frame;
+	enum walk_result result = cache_walk(cache, root, address.value, &frame);
+
+	if (result != WALK_OK)
+		return result;
+	*page = frame_cache_find(cache, frame);
+	return *page ? WALK_OK : WALK_NOT_MAPPED;
+}
+
+/* For the walk outside the stop. */
+struct cache_asker {
+	struct frame_cache *cache;
+	uint64_t now_ns;
+};
+
+static const volatile uint64_t *cache_get_table(void *context, frame_t frame)
+{
+	struct cache_asker *asker = context;
+
+	return frame_cache_get(asker->cache, frame, asker->now_ns);
+}
+
+enum walk_result frame_cache_get_page(struct frame_cache *cache, struct memory_root root,
+				      gva_t address, uint64_t now_ns, const void **page)
+{
+	struct cache_asker asker = { .cache = cache, .now_ns = now_ns };
+	struct walk_reader reader = { .table = cache_get_table, .context = &asker };
+	frame_t frame = FRAME(0);
+	enum walk_result result = walk_x86(&reader, root, address, &frame);
+
+	if (result != WALK_OK)
+		return result;
+	*page = frame_cache_get(cache, frame, now_ns);
+	return *page ? WALK_OK : WALK_NOT_MAPPED;
+}
+
+/* --- housekeeping ----------------------------------------------------------------------------- */
 
 void frame_cache_follow(struct frame_cache *cache, uint64_t pages)
 {

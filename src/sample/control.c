@@ -150,9 +150,11 @@ bool control_quitting(const struct control *control)
 	X(rate_now_hz)                                                                             \
 	X(ticks)                                                                                   \
 	X(samples)                                                                                 \
-	X(late) X(missed) X(skipped_budget) X(idle_ticks) X(lost) X(refused) X(retakes) X(stops)   \
-		X(stopped_ns) X(elapsed_ns) X(mapped_pages) X(maps) X(faults) X(cpu_ns)            \
-			X(stopped_share) X(stopped_share_max)
+	X(late)                                                                                    \
+	X(missed)                                                                                  \
+	X(skipped_budget) X(idle_ticks) X(lost) X(refused) X(retakes) X(stops) X(stopped_ns)       \
+		X(elapsed_ns) X(mapped_pages) X(maps) X(faults) X(cpu_ns) X(stopped_share)         \
+			X(stopped_share_max)
 
 void control_put_counts(struct control *control, const struct sampler_counts *counts)
 {

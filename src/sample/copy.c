@@ -252,9 +252,15 @@ static enum sample_cut copy_user_stack(struct copy *copy)
 
 static void copy_linux(struct copy *copy, bool user)
 {
+	const struct stack_recipe *recipe = &copy->copier->recipe;
 	struct copied *copied = copy->copied;
 
-	copied->task = copy_per_cpu(copy, copy->copier->recipe.current_per_cpu);
+	copy->kernel = copy->own;
+	if (recipe->kernel_cr3)
+		copy->kernel.cr3 = recipe->kernel_cr3;
+	copy->task = copy->irq = (struct copy_extent){ .end = 0 };
+	copy->user_regs = 0;
+	copied->task = copy_per_cpu(copy, recipe->current_per_cpu);
 	if (user && copy_is_kernel(copy->regs->rsp)) {
 		copied->cut = CUT_NOT_PRESENT; /* a program may set it to what it likes */
 		return;
@@ -273,49 +279,39 @@ static void copy_linux(struct copy *copy, bool user)
 
 /* --- a vCPU ----------------------------------------------------------------------------------- */
 
-static void copy_all(struct copy *copy, bool user)
+/* With TO NULL the pages are mapped. */
+static void copy_all(struct copier *copier, const struct registers *regs, bool user, char *to,
+		     struct copied *copied)
 {
-	const struct registers *regs = copy->regs;
-	const struct stack_recipe *recipe = &copy->copier->recipe;
+	struct copy copy; /* field by field: the guest stands still */
 
-	copy->own = copy->kernel = walk_root(regs);
-	if (!copy_has_paging(copy->copier, regs)) {
-		copy->copied->cut = CUT_NO_PAGING;
-	} else if (recipe->current_per_cpu) {
-		if (recipe->kernel_cr3)
-			copy->kernel.cr3 = recipe->kernel_cr3;
-		copy_linux(copy, user);
-	} else {
-		copy->copied->cut = copy_learned(copy, STACK_FIRST, copy->own, regs->rsp);
-	}
-}
-
-void copy_vcpu(struct copier *copier, const struct registers *regs, bool user, char *to,
-	       struct copied *copied)
-{
-	struct copy copy = {
-		.copier = copier,
-		.regs = regs,
-		.pieces = pieces_in_stop(copier->cache, to),
-		.copied = copied,
-	};
-
-	*copied = (struct copied){ .cut = CUT_NONE };
-	copy_all(&copy, user);
+	copied->task = 0;
+	copied->cut = copied->user_cut = CUT_NONE;
+	pieces_begin(&copy.pieces, copier->cache, to, copier->now_ns);
+	copy.copier = copier;
+	copy.regs = regs;
+	copy.copied = copied;
+	copy.own = walk_root(regs);
+	if (!copy_has_paging(copier, regs))
+		copied->cut = CUT_NO_PAGING;
+	else if (copier->recipe.current_per_cpu)
+		copy_linux(&copy, user);
+	else
+		copied->cut = copy_learned(&copy, STACK_FIRST, copy.own, regs->rsp);
 	copied->size_bytes = copy.pieces.size_bytes;
 	copied->n_stacks = copy.pieces.n;
 	copied->missed = copy.pieces.missed;
 }
 
+void copy_vcpu(struct copier *copier, const struct registers *regs, bool user, char *to,
+	       struct copied *copied)
+{
+	copy_all(copier, regs, user, to, copied);
+}
+
 void copy_prepare(struct copier *copier, const struct registers *regs, bool user)
 {
-	struct copied unused = { .cut = CUT_NONE };
-	struct copy copy = {
-		.copier = copier,
-		.regs = regs,
-		.pieces = pieces_to_map(copier->cache, copier->now_ns),
-		.copied = &unused,
-	};
+	struct copied unused;
 
-	copy_all(&copy, user);
+	copy_all(copier, regs, user, NULL, &unused);
 }

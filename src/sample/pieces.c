@@ -10,64 +10,63 @@
 
 #include "sample/pieces.h"
 
-struct pieces pieces_in_stop(struct frame_cache *cache, char *to)
+/* Field by field: what has no value yet costs the stopped guest nothing. */
+void pieces_begin(struct pieces *pieces, struct frame_cache *cache, char *to, uint64_t now_ns)
 {
-	return (struct pieces){ .cache = cache, .to = to, .left_bytes = SAMPLE_STACK_LIMIT_BYTES };
+	pieces->cache = cache;
+	pieces->to = to;
+	pieces->size_bytes = 0;
+	pieces->left_bytes = SAMPLE_STACK_LIMIT_BYTES;
+	pieces->now_ns = now_ns;
+	pieces->n = 0;
+	pieces->missed = false;
+	pieces->seen = NULL;
 }
 
-struct pieces pieces_to_map(struct frame_cache *cache, uint64_t now_ns)
-{
-	return (struct pieces){ .cache = cache,
-				.now_ns = now_ns,
-				.left_bytes = SAMPLE_STACK_LIMIT_BYTES };
-}
-
-static const volatile uint64_t *pieces_find(void *context, frame_t frame)
-{
-	struct pieces *pieces = context;
-
-	return frame_cache_find(pieces->cache, frame);
-}
-
-static const volatile uint64_t *pieces_map(void *context, frame_t frame)
-{
-	struct pieces *pieces = context;
-
-	return frame_cache_get(pieces->cache, frame, pieces->now_ns);
-}
-
-/* The page at ADDRESS, its first byte; valid until the next call. */
-static enum sample_cut pieces_page(struct pieces *pieces, struct memory_root root, uint64_t address,
+static enum sample_cut pieces_walk(struct pieces *pieces, struct memory_root root, uint64_t address,
 				   const char **page)
 {
-	struct walk_reader reader = { .table = pieces->to ? pieces_find : pieces_map,
-				      .context = pieces };
 	enum walk_result result;
-	frame_t frame = FRAME(0);
+	const void *found;
+
+	if (pieces->to)
+		result = frame_cache_find_page(pieces->cache, root, GVA(address), &found);
+	else
+		result = frame_cache_get_page(pieces->cache, root, GVA(address), pieces->now_ns,
+					      &found);
+	switch (result) {
+	case WALK_OK:
+		*page = found;
+		return CUT_NONE;
+	case WALK_NOT_MAPPED:
+		pieces->missed = true;
+		return CUT_NOT_MAPPED;
+	case WALK_NOT_PRESENT:
+	case WALK_NOT_CANONICAL:
+	case WALK_BAD:
+		break;
+	}
+	return CUT_NOT_PRESENT;
+}
+
+/* The page that holds ADDRESS, its first byte; valid until the next call. */
+static inline enum sample_cut pieces_page(struct pieces *pieces, struct memory_root root,
+					  uint64_t address, const char **page)
+{
+	enum sample_cut cut;
 
 	address &= ~(uint64_t)GUEST_PAGE_MASK;
 	if (pieces->seen && pieces->seen_address == address && pieces->seen_cr3 == root.cr3) {
 		*page = pieces->seen;
 		return CUT_NONE;
 	}
-	result = walk_x86(&reader, root, GVA(address), &frame);
-	if (result == WALK_OK) {
-		*page = (const char *)reader.table(pieces, frame);
-		if (!*page)
-			result = WALK_NOT_MAPPED;
-	}
-	if (result == WALK_NOT_MAPPED) {
-		pieces->missed = true;
-		return CUT_NOT_MAPPED;
-	}
-	if (result != WALK_OK)
-		return CUT_NOT_PRESENT;
-	if (pieces->to) { /* to map a page may unmap others */
+	cut = pieces_walk(pieces, root, address, page);
+	if (cut == CUT_NONE && pieces->to) { /* to map a page may unmap others */
 		pieces->seen = *page;
 		pieces->seen_address = address;
 		pieces->seen_cr3 = root.cr3;
 	}
-	return CUT_NONE;
+	return cut;
 }
 
 enum sample_cut pieces_read(struct pieces *pieces, struct memory_root root, uint64_t address,

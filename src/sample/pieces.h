@@ -24,9 +24,8 @@ struct pieces {
 	const char *seen; /* NULL: none */
 };
 
-/* Both with room for SAMPLE_STACK_LIMIT_BYTES and SAMPLE_MAX_STACKS heads. */
-struct pieces pieces_in_stop(struct frame_cache *cache, char *to);
-struct pieces pieces_to_map(struct frame_cache *cache, uint64_t now_ns);
+/* TO: NULL, or room for SAMPLE_STACK_LIMIT_BYTES and SAMPLE_MAX_STACKS heads. */
+void pieces_begin(struct pieces *pieces, struct frame_cache *cache, char *to, uint64_t now_ns);
 
 /*
  * LENGTH bytes from ADDRESS on, as far as they can be had, as the next piece; none when there is

@@ -88,17 +88,17 @@ static size_t sampler_put_vcpu(struct sampler *sampler, char *to, unsigned i)
 		copied.user_cut = copied.user_cut == CUT_NONE ? CUT_NONE : CUT_FAULT;
 	}
 	sampler->missed_pages |= copied.missed;
-	*vcpu = (struct sample_vcpu){
-		.size_bytes = (uint32_t)(sizeof(*vcpu) + copied.size_bytes),
-		.vcpu = sampler->wanted[i],
-		.state = (uint8_t)sampler->look.states[sampler->wanted[i]],
-		.user = sampler->user[i],
-		.n_stacks = (uint8_t)copied.n_stacks,
-		.cut = (uint8_t)copied.cut,
-		.user_cut = (uint8_t)copied.user_cut,
-		.task = copied.task,
-		.regs = sampler->regs[i],
-	};
+	/* Field by field: as one, the compiler builds it elsewhere first. */
+	vcpu->size_bytes = (uint32_t)(sizeof(*vcpu) + copied.size_bytes);
+	vcpu->vcpu = sampler->wanted[i];
+	vcpu->state = (uint8_t)sampler->look.states[sampler->wanted[i]];
+	vcpu->user = sampler->user[i];
+	vcpu->n_stacks = (uint8_t)copied.n_stacks;
+	vcpu->cut = (uint8_t)copied.cut;
+	vcpu->user_cut = (uint8_t)copied.user_cut;
+	memset(vcpu->reserved, 0, sizeof(vcpu->reserved));
+	vcpu->task = copied.task;
+	vcpu->regs = sampler->regs[i];
 	return sizeof(*vcpu) + copied.size_bytes;
 }
 
@@ -117,6 +117,7 @@ static bool sampler_take(struct sampler *sampler, char *room, uint64_t *stopped_
 				   sampler->regs, sampler->user);
 	if (stopped) {
 		sampler->missed_pages = false;
+		frame_cache_stop(sampler->copier.cache);
 		for (unsigned i = 0; i < sampler->n_wanted; i++)
 			size_bytes += sampler_put_vcpu(sampler, room + size_bytes, i);
 		guest->ops->release(guest->context);
@@ -394,7 +395,7 @@ void sampler_run(struct guest *guest, struct control *control, struct ring *ring
 
 	sampler = (struct sampler){ .guest = guest, .control = control, .ring = ring };
 	sampler.copier = (struct copier){ .guest = &guest->info, .control = control };
-	error = frame_cache_create(guest, SAMPLER_CACHE_PAGES, &sampler.copier.cache);
+	error = frame_cache_create(&guest->mapper, SAMPLER_CACHE_PAGES, &sampler.copier.cache);
 	if (error) {
 		control_put_message(control, error_message(error));
 		control_put_counts(control, &(struct sampler_counts){ .state = SAMPLER_FAILED });

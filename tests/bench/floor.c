@@ -3,12 +3,17 @@
  * The floor: for how long a guest must stand still, at the least, so that dom0 can read the
  * registers of all its vCPUs. xtop's stopped time per sample is compared with this.
  *
- *   floor DOMID N [MICROSECONDS]
+ *   floor DOMID N [MICROSECONDS [WHAT]]
  *
  * takes N samples of `multicall[pause, every vCPU's getvcpucontext] + unpause`, raw domctls
  * through libxencall with buffers allocated beforehand, one per MICROSECONDS (default 1000), and
  * prints one line of JSON: times in ns of CLOCK_MONOTONIC, from just before the multicall to just
- * after the unpause. In the lab with --deterministic one ns is one instruction.
+ * after the unpause. In the lab with --deterministic one ns is one instruction. WHAT is
+ *
+ *   stop    that (default)
+ *   pause   the same without any context
+ *   one     multicall[pause, contexts, unpause]: no stack could be read
+ *   null    a hypercall that does nothing (xen_version)
  *
  * The guest runs again whatever happens: between pause and unpause there is no exit, signals
  * only set a flag, and a multicall that failed halfway is undone by what its results say.
@@ -26,6 +31,7 @@
 
 #include <xen/xen.h>
 #include <xen/domctl.h>
+#include <xen/version.h>
 #include <xencall.h>
 
 #define PAGE_BYTES	4096
@@ -37,12 +43,15 @@ static volatile sig_atomic_t stop_signal;
 
 /* In hypercall buffers: locked pages that Xen can write to without a fault. */
 static struct xen_domctl *pause_op, *unpause_op, *context_ops;
-static struct multicall_entry *calls;		/* [0] pause, [1 + n] n-th vCPU's context */
-static unsigned int nr_contexts;
+static struct multicall_entry *calls;		/* [0] pause, [1 + n] n-th vCPU's context, ... */
+static unsigned int nr_contexts, nr_calls;
 
-static void die(const char *what)
+static enum what { STOP, PAUSE, ONE, NOTHING, NR_WHATS } what;
+static const char *const whats[NR_WHATS] = { "stop", "pause", "one", "null" };
+
+static void die(const char *failed)
 {
-	fprintf(stderr, "floor: %s: %s\n", what, strerror(errno));
+	fprintf(stderr, "floor: %s: %s\n", failed, strerror(errno));
 	exit(1);
 }
 
@@ -89,6 +98,13 @@ static unsigned int count_vcpu_ids(domid_t domid)
 	return op->u.getdomaininfo.max_vcpu_id + 1;
 }
 
+static void add_call(struct xen_domctl *op)
+{
+	calls[nr_calls].op = __HYPERVISOR_domctl;
+	calls[nr_calls].args[0] = (uintptr_t)op;
+	nr_calls++;
+}
+
 /* One call per vCPU that has ever been started; the others have no context (ENODATA). */
 static void prepare(domid_t domid)
 {
@@ -99,13 +115,12 @@ static void prepare(domid_t domid)
 	pause_op = buffer(sizeof(*pause_op));
 	unpause_op = buffer(sizeof(*unpause_op));
 	context_ops = buffer(nr_vcpus * sizeof(*context_ops));
-	calls = buffer((1 + nr_vcpus) * sizeof(*calls));
+	calls = buffer((3 + nr_vcpus) * sizeof(*calls));
 
 	domctl_prepare(pause_op, XEN_DOMCTL_pausedomain, domid);
 	domctl_prepare(unpause_op, XEN_DOMCTL_unpausedomain, domid);
-	calls[0].op = __HYPERVISOR_domctl;
-	calls[0].args[0] = (uintptr_t)pause_op;
-	for (vcpu = 0; vcpu < nr_vcpus; vcpu++) {
+	add_call(pause_op);
+	for (vcpu = 0; what != PAUSE && vcpu < nr_vcpus; vcpu++) {
 		op = &context_ops[nr_contexts];
 		domctl_prepare(op, XEN_DOMCTL_getvcpucontext, domid);
 		op->u.vcpucontext.vcpu = vcpu;
@@ -117,9 +132,10 @@ static void prepare(domid_t domid)
 			continue;
 		}
 		nr_contexts++;
-		calls[nr_contexts].op = __HYPERVISOR_domctl;
-		calls[nr_contexts].args[0] = (uintptr_t)op;
+		add_call(op);
 	}
+	if (what == ONE)
+		add_call(unpause_op);
 }
 
 static uint64_t now_ns(void)
@@ -130,31 +146,46 @@ static uint64_t now_ns(void)
 	return now.tv_sec * 1000000000ULL + now.tv_nsec;
 }
 
+/* Whatever a multicall has left undone: the guest must run. */
+static int let_go(void)
+{
+	if (calls[0].result != 0 || (what == ONE && calls[nr_calls - 1].result == 0))
+		return 0;
+	return domctl(unpause_op);
+}
+
 /* Stops the guest, reads, lets it go; the time that took, or 0 and errno. */
 static uint64_t sample(void)
 {
 	uint64_t begin, end;
-	int status, undone = 0;
+	int status, undone;
 	unsigned int i;
 
-	for (i = 0; i <= nr_contexts; i++)
+	for (i = 0; i < nr_calls; i++)
 		calls[i].result = NOT_RUN;
 
 	begin = now_ns();
-	status = xencall2(xen, __HYPERVISOR_multicall, (uintptr_t)calls, 1 + nr_contexts);
-	if (calls[0].result == 0)
-		undone = domctl(unpause_op);
+	status = xencall2(xen, __HYPERVISOR_multicall, (uintptr_t)calls, nr_calls);
+	undone = let_go();
 	end = now_ns();
 
 	if (status < 0 || undone < 0)
 		return 0;
-	for (i = 0; i <= nr_contexts; i++) {
+	for (i = 0; i < nr_calls; i++) {
 		if (calls[i].result != 0) {
 			errno = -(long)calls[i].result;
 			return 0;
 		}
 	}
 	return end - begin;
+}
+
+static uint64_t sample_nothing(void)
+{
+	uint64_t begin = now_ns();
+
+	xencall2(xen, __HYPERVISOR_xen_version, XENVER_version, 0);
+	return now_ns() - begin;
 }
 
 static int compare(const void *a, const void *b)
@@ -164,6 +195,12 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+static __attribute__((noreturn)) void usage(void)
+{
+	fprintf(stderr, "usage: floor DOMID N [MICROSECONDS [stop|pause|one|null]]\n");
+	exit(2);
+}
+
 static unsigned long number(const char *text, unsigned long max)
 {
 	char *end;
@@ -171,11 +208,17 @@ static unsigned long number(const char *text, unsigned long max)
 
 	errno = 0;
 	value = strtoul(text, &end, 10);
-	if (errno || *end || end == text || value == 0 || value > max) {
-		fprintf(stderr, "usage: floor DOMID N [MICROSECONDS]\n");
-		exit(2);
-	}
+	if (errno || *end || end == text || value == 0 || value > max)
+		usage();
 	return value;
+}
+
+static enum what what_of(const char *text)
+{
+	for (int i = 0; i < NR_WHATS; i++)
+		if (strcmp(text, whats[i]) == 0)
+			return (enum what)i;
+	usage();
 }
 
 static void handle_signals(void)
@@ -200,12 +243,14 @@ int main(int argc, char **argv)
 	uint64_t *times;
 	domid_t domid;
 
-	if (argc != 3 && argc != 4)
+	if (argc < 3 || argc > 5)
 		number("", 0);		/* prints the usage */
 	domid = number(argv[1], DOMID_FIRST_RESERVED - 1);
 	n = number(argv[2], 10000000);
-	if (argc == 4)
+	if (argc > 3)
 		interval_us = number(argv[3], 1000000);
+	if (argc > 4)
+		what = what_of(argv[4]);
 
 	times = malloc(n * sizeof(*times));
 	if (!times)
@@ -221,7 +266,7 @@ int main(int argc, char **argv)
 		struct timespec interval = { interval_us / 1000000, interval_us % 1000000 * 1000 };
 
 		nanosleep(&interval, NULL);
-		times[taken] = sample();
+		times[taken] = what == NOTHING ? sample_nothing() : sample();
 		if (!times[taken])
 			die("a sample failed");
 	}
@@ -231,9 +276,9 @@ int main(int argc, char **argv)
 		return 1;
 
 	qsort(times, taken, sizeof(*times), compare);
-	printf("{\"domid\": %u, \"vcpus\": %u, \"n\": %lu, \"min\": %llu, \"p50\": %llu, "
-	       "\"p90\": %llu, \"p99\": %llu, \"max\": %llu}\n",
-	       domid, nr_contexts, taken, (unsigned long long)times[0],
+	printf("{\"domid\": %u, \"what\": \"%s\", \"vcpus\": %u, \"n\": %lu, "
+	       "\"min\": %llu, \"p50\": %llu, \"p90\": %llu, \"p99\": %llu, \"max\": %llu}\n",
+	       domid, whats[what], nr_contexts, taken, (unsigned long long)times[0],
 	       (unsigned long long)percentile(times, taken, 50),
 	       (unsigned long long)percentile(times, taken, 90),
 	       (unsigned long long)percentile(times, taken, 99),

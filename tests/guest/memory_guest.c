@@ -110,8 +110,6 @@ static const struct guest_ops memory_guest_ops = {
 	.look = memory_guest_look,
 	.stop = memory_guest_stop,
 	.release = memory_guest_release,
-	.map = memory_guest_map_frame,
-	.unmap = memory_guest_unmap_page,
 	.close = memory_guest_close,
 };
 
@@ -127,6 +125,9 @@ struct memory_guest *memory_guest_create(unsigned n_vcpus)
 	guest->guest = (struct guest){
 		.ops = &memory_guest_ops,
 		.context = guest,
+		.mapper = { .map = memory_guest_map_frame,
+			    .unmap = memory_guest_unmap_page,
+			    .context = guest },
 		.info = { .name = "memory", .domid = 1, .type = GUEST_PVH, .n_vcpus = n_vcpus },
 	};
 	guest->next_table = MEMORY_GUEST_TABLES;

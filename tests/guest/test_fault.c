@@ -23,14 +23,14 @@ static void map_pages(void)
 	memory = memory_guest_create(1);
 	for (uint64_t i = 0; i < N_PAGES; i++) {
 		memset(memory_guest_page(memory, i), 0x11, GUEST_PAGE_SIZE);
-		pages[i] = memory->guest.ops->map(memory, FRAME(i));
+		pages[i] = memory->guest.mapper.map(memory, FRAME(i));
 	}
 }
 
 static void unmap_pages(void)
 {
 	for (unsigned i = 0; i < N_PAGES; i++)
-		memory->guest.ops->unmap(memory, (void *)(uintptr_t)pages[i]);
+		memory->guest.mapper.unmap(memory, (void *)(uintptr_t)pages[i]);
 	memory_guest_destroy(memory);
 }
 

@@ -19,7 +19,7 @@ static void begin(size_t max_pages, uint64_t n_frames)
 	memory = memory_guest_create(1);
 	for (uint64_t i = 0; i < n_frames; i++)
 		*(uint64_t *)memory_guest_page(memory, i) = i;
-	error_destroy(frame_cache_create(&memory->guest, max_pages, &cache));
+	error_destroy(frame_cache_create(&memory->guest.mapper, max_pages, &cache));
 	frame_cache_follow(cache, 1000);
 }
 
@@ -292,6 +292,63 @@ static void test_random(void)
 	end("random");
 }
 
+/* --- by address ------------------------------------------------------------------------------- */
+
+#define ADDRESS 0xffffc90000200000ULL
+
+static void check_page(enum walk_result got, enum walk_result result, const void *const *page,
+		       unsigned char first, const char *what)
+{
+	check(got == result && (got != WALK_OK || *(const unsigned char *)*page == first),
+	      "%s: result %d (expected %d)", what, got, result);
+}
+
+/* In one stop the last table is looked for once; in the next it may be another. */
+static void test_pages_by_address(void)
+{
+	struct memory_root root, other;
+	const void *page = NULL;
+	uint64_t *entry;
+
+	begin(64, 0);
+	root = walk_root(&memory->regs[0]);
+	other = (struct memory_root){ .cr3 = memory_guest_new_table(memory) << 12 };
+	for (uint64_t i = 0; i < 2; i++) {
+		memory_guest_map(memory, root.cr3, ADDRESS + i * GUEST_PAGE_SIZE, 10 + i);
+		memset(memory_guest_page(memory, 10 + i), (int)(1 + i), GUEST_PAGE_SIZE);
+	}
+	memory_guest_map(memory, other.cr3, ADDRESS, 20);
+	memset(memory_guest_page(memory, 20), 3, GUEST_PAGE_SIZE);
+	check_page(frame_cache_find_page(cache, root, GVA(ADDRESS), &page), WALK_NOT_MAPPED, &page,
+		   0, "nothing mapped yet");
+	check_page(frame_cache_get_page(cache, root, GVA(ADDRESS), 0, &page), WALK_OK, &page, 1,
+		   "mapped on the way");
+	check_page(frame_cache_get_page(cache, root, GVA(ADDRESS + 0x1000), 0, &page), WALK_OK,
+		   &page, 2, "and the next");
+	check_page(frame_cache_get_page(cache, other, GVA(ADDRESS), 0, &page), WALK_OK, &page, 3,
+		   "and another's");
+	frame_cache_stop(cache);
+	check_page(frame_cache_find_page(cache, root, GVA(ADDRESS), &page), WALK_OK, &page, 1,
+		   "found");
+	check_page(frame_cache_find_page(cache, root, GVA(ADDRESS + 0x1000), &page), WALK_OK, &page,
+		   2, "and the next, by the same table");
+	check_page(frame_cache_find_page(cache, other, GVA(ADDRESS), &page), WALK_OK, &page, 3,
+		   "another's, by its own");
+	check_page(frame_cache_find_page(cache, root, GVA(ADDRESS + 0x2000), &page),
+		   WALK_NOT_PRESENT, &page, 0, "a hole");
+	entry = memory_guest_entry(memory, root.cr3, 4, 2, ADDRESS);
+	*entry = 0;
+	frame_cache_stop(cache);
+	check_page(frame_cache_find_page(cache, root, GVA(ADDRESS), &page), WALK_NOT_PRESENT, &page,
+		   0, "a table that is gone in the next stop");
+	memory_guest_map(memory, root.cr3, ADDRESS, 20);
+	*memory_guest_entry(memory, root.cr3, 4, 2, ADDRESS) = 20ULL << 12 | PTE_PS | PTE_P;
+	frame_cache_stop(cache);
+	check_page(frame_cache_find_page(cache, root, GVA(ADDRESS), &page), WALK_NOT_MAPPED, &page,
+		   0, "now a large page, not mapped");
+	end("pages by address");
+}
+
 int main(void)
 {
 	test_find_and_get();
@@ -304,5 +361,6 @@ int main(void)
 	test_tend_is_bounded();
 	test_page_count();
 	test_random();
+	test_pages_by_address();
 	return tap_done();
 }

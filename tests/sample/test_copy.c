@@ -50,7 +50,7 @@ static void begin(void)
 	regs = &memory->regs[0];
 	error_destroy(control_create(&control));
 	copier = (struct copier){ .guest = &memory->guest.info, .control = control };
-	error_destroy(frame_cache_create(&memory->guest, 256, &copier.cache));
+	error_destroy(frame_cache_create(&memory->guest.mapper, 256, &copier.cache));
 	for (uint64_t address = STACK; address < STACK_END; address += GUEST_PAGE_SIZE)
 		add_page(address);
 	regs->rsp = STACK_END - 0x100;
@@ -69,6 +69,7 @@ static enum sample_cut copy(void)
 {
 	memset(&record, 0xee, sizeof(record));
 	memory->stopped = true; /* so that the guest counts a mapping as misuse */
+	frame_cache_stop(copier.cache);
 	copy_vcpu(&copier, regs, memory->user[0], (char *)&record, &copied);
 	memory->stopped = false;
 	size_bytes = copied.n_stacks ? record.head.size_bytes : 0;

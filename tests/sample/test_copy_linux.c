@@ -84,7 +84,7 @@ static void begin(void)
 	next_frame = 0x500;
 	error_destroy(control_create(&control));
 	copier = (struct copier){ .guest = &memory->guest.info, .control = control };
-	error_destroy(frame_cache_create(&memory->guest, 256, &copier.cache));
+	error_destroy(frame_cache_create(&memory->guest.mapper, 256, &copier.cache));
 	add_pages(PER_CPU + CURRENT, 24);
 	add_pages(TASK, 64);
 	add_pages(STACK, 0x4000);
@@ -166,6 +166,7 @@ static void check_record(void)
 static void copy_now(void)
 {
 	memory->stopped = true; /* so that the guest counts a mapping as misuse */
+	frame_cache_stop(copier.cache);
 	copy_vcpu(&copier, regs, memory->user[0], record.pieces, &copied);
 	memory->stopped = false;
 	check_record();

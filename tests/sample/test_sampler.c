@@ -30,7 +30,8 @@ struct taken {
 	struct sample head;
 	struct {
 		enum vcpu_state state;
-		enum sample_cut cut;
+		enum sample_cut cut, user_cut;
+		uint64_t task;
 		unsigned n_stacks;
 		size_t stack_bytes;
 		uint64_t address, first_word, cr3;
@@ -121,6 +122,8 @@ static void keep_vcpu(struct taken *to, const struct sample_vcpu *vcpu)
 
 	to->vcpus[vcpu->vcpu].state = vcpu->state;
 	to->vcpus[vcpu->vcpu].cut = vcpu->cut;
+	to->vcpus[vcpu->vcpu].user_cut = vcpu->user_cut;
+	to->vcpus[vcpu->vcpu].task = vcpu->task;
 	to->vcpus[vcpu->vcpu].user = vcpu->user;
 	to->vcpus[vcpu->vcpu].cr3 = vcpu->regs.cr3;
 	to->vcpus[vcpu->vcpu].n_stacks = vcpu->n_stacks;
@@ -501,6 +504,102 @@ static void test_budget(void)
 	end();
 }
 
+/* The first COSTLY_STOPS take long: the rate gives way until they have been paid for. */
+#define COSTLY_STOPS 30
+#define CHEAP_STOPS  200
+
+static uint64_t skipped_when_costly, skipped_later;
+
+static void linger_at_first(struct memory_guest *guest)
+{
+	struct timespec nap = { .tv_nsec = 5000000 };
+
+	if (guest->stops <= COSTLY_STOPS)
+		nanosleep(&nap, NULL);
+}
+
+static void watch_skips(unsigned tick)
+{
+	(void)tick;
+	control_get_counts(control, &counts);
+	if (counts.stops <= COSTLY_STOPS)
+		skipped_when_costly = counts.skipped_budget;
+	if (counts.stops <= COSTLY_STOPS + 20)
+		skipped_later = counts.skipped_budget;
+	if (counts.stops >= COSTLY_STOPS + CHEAP_STOPS)
+		control_quit(control);
+}
+
+/*
+ * 5 ms each at a tenth: the second's credit pays for 20 of them, after that one in 50 ms, where 500
+ * Hz were asked for. When they cost next to nothing again every tick is taken.
+ */
+static void test_budget_binds_and_lets_go(void)
+{
+	begin(1);
+	memory->on_stop = linger_at_first;
+	scene = watch_skips;
+	control_set_rate(control, 500);
+	control_set_budget(control, 0.1);
+	control_learn_stack(control, memory->regs[0].cr3, STACK,
+			    STACK + 0x820); /* all fit in the ring */
+	run(5000);
+	check_u64(counts.lost, 0, "lost");
+	check(skipped_when_costly >= 50, "%" PRIu64 " ticks skipped while stops are costly",
+	      skipped_when_costly);
+	check_u64(counts.skipped_budget, skipped_later, "none skipped afterwards");
+	check(counts.stopped_ns <= 0.1 * (double)counts.elapsed_ns + 0.1e9 + 10e6,
+	      "%" PRIu64 " ns stopped of %" PRIu64, counts.stopped_ns, counts.elapsed_ns);
+	end();
+}
+
+/* --- a Linux guest ---------------------------------------------------------------------------- */
+
+#define PER_CPU 0xffff888000010000ULL
+#define TASK    0xffff888000020000ULL
+#define USER    0x00007ffc00000000ULL
+
+/* By the recipe that comes at tick 3: the first samples are those of any guest. */
+static void give_recipe(unsigned tick)
+{
+	const struct stack_recipe recipe = {
+		.current_per_cpu = 8,
+		.top_per_cpu = 16,
+		.stack_bytes = STACK_BYTES,
+		.regs_below_top = 168,
+	};
+
+	if (tick == 3)
+		control_set_recipe(control, &recipe);
+}
+
+static void test_recipe(void)
+{
+	uint64_t *page;
+
+	begin(1);
+	memory_guest_map(memory, memory->regs[0].cr3, PER_CPU, 0x600);
+	memory_guest_map(memory, memory->regs[0].cr3, USER, 0x601);
+	page = memory_guest_page(memory, 0x600);
+	page[1] = TASK;
+	page[2] = STACK + STACK_BYTES;
+	memory_guest_page(memory, 0x601);
+	page = memory_guest_page(memory, stack_frame(0, 1));
+	page[(0x1000 - 168 + 136) / 8] = 0x33;
+	page[(0x1000 - 168 + 152) / 8] = USER + 0x800;
+	memory->regs[0].gs_base_kernel = PER_CPU;
+	scene = give_recipe;
+	run(10);
+	check(taken[1].vcpus[0].n_stacks == 1 && taken[1].vcpus[0].task == 0, "without a recipe");
+	for (unsigned i = 2; i < 10; i++)
+		check(taken[i].vcpus[0].n_stacks == 2 && taken[i].vcpus[0].task == TASK &&
+			      taken[i].vcpus[0].stack_bytes == STACK_BYTES - 0x800 &&
+			      taken[i].vcpus[0].user_cut == CUT_NOT_PRESENT,
+		      "sample %u has the task, its stack and the user's", i);
+	check_u64(counts.retakes, 2, "retakes: one for the stack, one for the rest");
+	end();
+}
+
 /*
  * The resolver's process, which parses what the guest made, can write to the ring. Here it does so
  * at the worst moment, just after the copy. The sampler goes by what it knows itself.
@@ -613,6 +712,8 @@ int main(void)
 	test_retake_refused();
 	test_ring_full();
 	test_budget();
+	test_budget_binds_and_lets_go();
+	test_recipe();
 	test_hostile_reader();
 	test_process();
 	return tap_done();

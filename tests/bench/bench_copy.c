@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What copying the stacks of one vCPU adds to the stopped window, all pages mapped: for a unikernel
+ * and for a Linux guest, by the recipe. Each copies 1 KiB at the stack pointer; what Linux needs
+ * besides is the difference. On the guest in memory of the tests; in the lab with --deterministic,
+ * where ns are instructions, tests/lab/numbers.test reads the figures.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#include "sample/copy.h"
+#include "tests/guest/memory_guest.h"
+
+#define ROUNDS  20001
+#define PER_CPU 0xffff888003a00000ULL
+#define TASK    0xffff888004000000ULL
+#define STACK   0xffffc90000200000ULL
+#define IRQ     0xffffc90000301000ULL
+#define USER    0x00007ffc12340000ULL
+#define KIB     1024
+
+static struct memory_guest *memory;
+static struct control *control;
+static struct copier copier;
+static char record[SAMPLE_STACK_LIMIT_BYTES + 4096];
+static uint64_t next_frame = 0x500;
+
+static void add_pages(uint64_t address, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		memory_guest_page(memory, next_frame);
+		memory_guest_map(memory, memory->regs[0].cr3, address + i * GUEST_PAGE_SIZE,
+				 next_frame++);
+	}
+}
+
+static void put(uint64_t address, uint64_t word)
+{
+	uint64_t entry = *memory_guest_entry(memory, memory->regs[0].cr3, 4, 1, address);
+	uint64_t *page = memory_guest_page(memory, entry >> 12);
+
+	page[address % GUEST_PAGE_SIZE / 8] = word;
+}
+
+static void make_guest(void)
+{
+	memory = memory_guest_create(1);
+	error_destroy(control_create(&control));
+	copier = (struct copier){ .guest = &memory->guest.info, .control = control };
+	error_destroy(frame_cache_create(&memory->guest.mapper, 256, &copier.cache));
+	add_pages(PER_CPU, 1);
+	add_pages(TASK, 1);
+	add_pages(STACK, 4);
+	add_pages(IRQ, 4);
+	add_pages(USER, 2);
+	put(PER_CPU + 0x40, TASK);
+	put(PER_CPU + 0x48, STACK + 0x4000);
+	put(PER_CPU + 0x50, IRQ + 0x4000 - 8);
+	put(IRQ + 0x4000 - 8, STACK + 0x4000 - KIB);
+	put(STACK + 0x4000 - 168 + 136, 0x33);
+	put(STACK + 0x4000 - 168 + 152, USER + 0x100);
+	control_learn_stack(control, memory->regs[0].cr3, USER, USER + 0x100 + KIB);
+	control_learn_stack(control, memory->regs[0].cr3, STACK, STACK + 0x4000);
+	memory->regs[0].gs_base_kernel = PER_CPU;
+}
+
+static void use_recipe(void)
+{
+	const struct stack_recipe recipe = {
+		.kernel_cr3 = memory->regs[0].cr3,
+		.current_per_cpu = 0x40,
+		.top_per_cpu = 0x48,
+		.irq_stack_per_cpu = 0x50,
+		.stack_bytes = 0x4000,
+		.regs_below_top = 168,
+		.irq_stack_bytes = 0x4000,
+		.irq_above = 8,
+	};
+
+	control_set_recipe(control, &recipe);
+	copy_follow(&copier);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Of all rounds together, so that the clock costs nothing. */
+static void measure(const char *name, uint64_t rsp, bool user)
+{
+	struct registers regs = memory->regs[0];
+	struct copied copied;
+	uint64_t begin_ns;
+
+	regs.rsp = rsp;
+	copy_prepare(&copier, &regs, user);
+	copy_vcpu(&copier, &regs, user, record, &copied);
+	begin_ns = now_ns();
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		frame_cache_stop(copier.cache);
+		copy_vcpu(&copier, &regs, user, record, &copied);
+	}
+	printf("\"%s_ns\": %.0f, \"%s_pieces\": %u, \"%s_bytes\": %zu%s\n", name,
+	       (double)(now_ns() - begin_ns) / ROUNDS, name, copied.n_stacks, name,
+	       copied.size_bytes, copied.missed ? ", \"missed\": 1" : "");
+}
+
+int main(void)
+{
+	make_guest();
+	measure("unikernel", STACK + 0x4000 - KIB, false);
+	use_recipe();
+	measure("linux_user", USER + 0x100, true);
+	measure("linux_system_call", STACK + 0x4000 - KIB, false);
+	measure("linux_interrupt", IRQ + 0x4000 - KIB, false);
+	frame_cache_destroy(copier.cache);
+	control_destroy(control);
+	memory_guest_destroy(memory);
+	return 0;
+}

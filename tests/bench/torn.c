@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Whether a stack may be copied after the guest was let go: how often such a copy is another than
+ * the one made in the stop, and whether registers read again afterwards tell.
+ *
+ *   torn DOMAIN N [MICROSECONDS]
+ *
+ * Each of N rounds stops the guest, copies the stack of its vCPU 0, lets it go, copies the same
+ * addresses again, and stops it once more for the registers. Where rsp and rip are what they were,
+ * a sampler would have to take the second copy for good. Prints one line of JSON:
+ *
+ *   torn      second copies that differ from the first
+ *   same      rounds with the same rsp afterwards;      same_torn  of these, torn
+ *   equal     rounds with the same rsp and rip;         equal_torn of these, torn
+ *
+ * For tests/lab without --deterministic: there the guest does not run while dom0 does.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "guest/domctl.h"
+#include "sample/copy.h"
+
+#define CACHE_PAGES 4096
+
+static struct guest_info info;
+static struct guest guest;
+static struct copier copier;
+static char first[SAMPLE_STACK_LIMIT_BYTES + 4096], second[sizeof(first)];
+
+static struct tally {
+	unsigned n, torn, same, same_torn, equal, equal_torn, skipped;
+} tally;
+
+static void must(struct xtop_error *error)
+{
+	if (!error)
+		return;
+	fprintf(stderr, "torn: %s\n", error_message(error));
+	exit(1);
+}
+
+static bool stop(struct registers *regs, bool *user)
+{
+	const uint16_t vcpu = 0;
+
+	return guest.ops->stop(guest.context, &vcpu, 1, regs, user);
+}
+
+static void count(bool torn, bool same, bool equal)
+{
+	tally.n++;
+	tally.torn += torn;
+	tally.same += same;
+	tally.same_torn += same && torn;
+	tally.equal += equal;
+	tally.equal_torn += equal && torn;
+}
+
+static void compare(const struct registers *regs, bool user)
+{
+	struct copied before, after;
+	struct registers then;
+	bool torn, same;
+
+	frame_cache_stop(copier.cache);
+	copy_vcpu(&copier, regs, user, first, &before);
+	guest.ops->release(guest.context);
+	copy_vcpu(&copier, regs, user, second, &after);
+	copy_prepare(&copier, regs, user);
+	if (!stop(&then, &user))
+		return;
+	guest.ops->release(guest.context);
+	if (before.missed || !before.n_stacks) {
+		tally.skipped++;
+		return;
+	}
+	torn = before.size_bytes != after.size_bytes ||
+	       memcmp(first, second, before.size_bytes) != 0;
+	same = then.rsp == regs->rsp;
+	count(torn, same, same && then.rip == regs->rip);
+}
+
+static void follow_pages(void)
+{
+	static struct guest_look look;
+
+	if (!guest.ops->look(guest.context, &look) || look.life == GUEST_GONE)
+		must(error_create("the guest is gone"));
+	frame_cache_follow(copier.cache, look.pages);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned n = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
+	long us = argc > 3 ? atol(argv[3]) : 2000;
+	struct timespec nap = { us / 1000000, us % 1000000 * 1000 };
+	struct stop_area *area;
+	struct control *control;
+	struct registers regs;
+	bool user;
+
+	if (!n)
+		must(error_create("usage: torn DOMAIN N [MICROSECONDS]"));
+	must(guest_find(argv[1], &info));
+	must(stop_area_create(&info, &area));
+	must(domctl_open(&info, area, &guest));
+	must(control_create(&control));
+	copier = (struct copier){ .guest = &info, .control = control };
+	must(frame_cache_create(&guest.mapper, CACHE_PAGES, &copier.cache));
+	fault_install();
+	fault_arm();
+	for (unsigned i = 0; i < n; i++) {
+		nanosleep(&nap, NULL);
+		follow_pages();
+		if (stop(&regs, &user))
+			compare(&regs, user);
+	}
+	frame_cache_destroy(copier.cache);
+	guest.ops->close(guest.context);
+	printf("{\"n\": %u, \"torn\": %u, \"same\": %u, \"same_torn\": %u, \"equal\": %u, "
+	       "\"equal_torn\": %u, \"skipped\": %u}\n",
+	       tally.n, tally.torn, tally.same, tally.same_torn, tally.equal, tally.equal_torn,
+	       tally.skipped);
+	return 0;
+}
