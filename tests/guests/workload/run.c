@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Rounds of phases. Each phase runs until it has had its percentage of a round's CPU time; what it
+ * really took is measured by the thread's own CPU time, and told on the console every two seconds:
+ *
+ *   work-fp: heartbeat 12 sort 104823117 deep 98210442 ...       (nanoseconds since the start)
+ *
+ * Machines differ, so this is the truth that a profile of the guest is held against, not the
+ * percentages. The kernel counts an interrupt's time to the thread it interrupts; so does a chain.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "work.h"
+
+#define ROUND_NS	UINT64_C(100000000)
+#define TELL_NS		UINT64_C(2000000000)
+
+static int console = -1;
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return now.tv_sec * UINT64_C(1000000000) + now.tv_nsec;
+}
+
+void run_init(const char *program)
+{
+	console = open("/dev/console", O_WRONLY | O_NOCTTY | O_CLOEXEC);
+	if (console < 0) {
+		perror(program);
+		exit(1);
+	}
+}
+
+void run_ready(const char *program)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/run/%s", program);
+	close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+}
+
+WORK void spin(unsigned long iterations)
+{
+	unsigned long product = iterations;
+
+	while (iterations--)
+		asm volatile("imulq %0, %0\n	imulq %0, %0" : "+r" (product) : : "cc");
+}
+
+/* One write() a line: lines of several programs do not mix. */
+WORK static void tell(const struct work *work)
+{
+	char line[512];
+	int length = snprintf(line, sizeof(line), "%s: heartbeat %ju", work->name,
+			      (uintmax_t)work->rounds);
+
+	for (const struct phase *phase = work->phases; phase->name; phase++)
+		length += snprintf(line + length, sizeof(line) - length, " %s %ju", phase->name,
+				   (uintmax_t)phase->spent_ns);
+	line[length++] = '\n';
+	if (write(console, line, length) < 0)
+		exit(1);
+}
+
+WORK static void run_phase(struct phase *phase)
+{
+	uint64_t since = now_ns(CLOCK_THREAD_CPUTIME_ID), took;
+
+	do {
+		phase->unit();
+		took = now_ns(CLOCK_THREAD_CPUTIME_ID) - since;
+	} while (took < phase->percent * ROUND_NS / 100);
+	phase->spent_ns += took;
+}
+
+WORK void run_round(struct work *work)
+{
+	uint64_t now;
+
+	for (struct phase *phase = work->phases; phase->name; phase++)
+		run_phase(phase);
+	work->rounds++;
+	now = now_ns(CLOCK_MONOTONIC);
+	if (now - work->told_ns >= TELL_NS) {
+		tell(work);
+		work->told_ns = now;
+	}
+}

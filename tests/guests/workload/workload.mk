@@ -1,0 +1,37 @@
+# The workload guest, included by Makefile.am: a configuration for xl for every combination. Its
+# image is made by the lab, when a guest asks for it (tests/lab/image).
+
+workload_dir = tests/guests/workload
+
+# Names say it all: type, 4 for four vCPUs, then what is special. PVH and PV guests are started
+# at the kernel's proper entry; an HVM guest runs its decompressor, which draws addresses (KASLR).
+workload_configs = \
+	$(workload_dir)/workload-pvh.cfg $(workload_dir)/workload-pvh4.cfg \
+	$(workload_dir)/workload-pv.cfg $(workload_dir)/workload-pv4.cfg \
+	$(workload_dir)/workload-pvh-6.12.cfg $(workload_dir)/workload-pvh4-6.12.cfg \
+	$(workload_dir)/workload-pv-6.12.cfg $(workload_dir)/workload-pv4-6.12.cfg \
+	$(workload_dir)/workload-pvh-pti.cfg $(workload_dir)/workload-pvh-6.12-pti.cfg \
+	$(workload_dir)/workload-hvm.cfg $(workload_dir)/workload-hvm4.cfg \
+	$(workload_dir)/workload-hvm-pti.cfg $(workload_dir)/workload-hvm-6.12-pti.cfg
+
+$(workload_configs): $(workload_dir)/workload.cfg.in $(srcdir)/$(workload_dir)/workload.mk
+	$(AM_V_GEN)$(MKDIR_P) $(workload_dir); \
+	name=`basename $@ .cfg`; type=pv vcpus=1 folder= words= needs=workload kernel=vmlinux; \
+	case $$name in workload-pvh*) type=pvh ;; workload-hvm*) type=hvm kernel=vmlinuz ;; esac; \
+	case $$name in *v4*|*h4*|*m4*) vcpus=4 ;; esac; \
+	case $$name in *-6.12*) folder=6.12/ needs="workload kernel-6.12" ;; esac; \
+	case $$name in *-pti) words=" pti=on" ;; esac; \
+	sed -e "s|@name@|$$name|" -e "s|@type@|$$type|" -e "s|@vcpus@|$$vcpus|" \
+		-e "s|@needs@|$$needs|" -e "s|@words@|$$words|" -e "s|@kernel@|$$folder$$kernel|" \
+		-e "s|@ramdisk@|$${folder}workload/initrd|" \
+		$(srcdir)/$(workload_dir)/workload.cfg.in >$@.new && \
+	case $$type in hvm) printf '%s\n' '# No display; the device model is there for the boot alone.' \
+		'vga = "none"' 'vnc = 0' 'nographic = 1' >>$@.new ;; esac && \
+	mv $@.new $@
+
+noinst_DATA += $(workload_configs)
+CLEANFILES += $(workload_configs)
+EXTRA_DIST += $(workload_dir)/workload.cfg.in $(workload_dir)/workload.mk \
+	$(workload_dir)/image $(workload_dir)/init $(workload_dir)/work.h $(workload_dir)/run.c \
+	$(workload_dir)/user.c $(workload_dir)/kernel.c $(workload_dir)/shared.c \
+	$(workload_dir)/work.c $(workload_dir)/names.cc $(workload_dir)/tell.c
