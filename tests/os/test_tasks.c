@@ -54,14 +54,14 @@ static void test_kinds(void)
 	task = tasks_find(tasks, kernel, 0);
 	check(task && task->kernel_thread && !task->idle && !task->mm, "a kernel thread");
 	made_set(made, kernel, TASK_MM, mm);
-	task = tasks_find(tasks, kernel, 20 * MS);
+	task = tasks_find(tasks, kernel, 2 * TASKS_FRESH_NS);
 	check(task && task->kernel_thread && !task->mm,
 	      "with a process's mm for a while: still one");
 	task = tasks_find(tasks, idle, 0);
 	check(task && task->idle && task->kernel_thread, "idle");
 
 	made_set(made, leader, TASK_MM, 0);
-	task = tasks_find(tasks, leader, 20 * MS);
+	task = tasks_find(tasks, leader, 2 * TASKS_FRESH_NS);
 	check(task && !task->mm && !task->kernel_thread, "about to end: no mm, no kernel thread");
 	end();
 }
@@ -79,10 +79,10 @@ static void test_leader(void)
 	task = tasks_find(tasks, thread, 0);
 	check_string(task ? task->process : NULL, "worker", "not the name of another process");
 	made_set(made, thread, TASK_GROUP_LEADER, 0xffffffffdead0000);
-	task = tasks_find(tasks, thread, 20 * MS);
+	task = tasks_find(tasks, thread, 2 * TASKS_FRESH_NS);
 	check_string(task ? task->process : NULL, "worker", "a leader that cannot be read");
 	made_set(made, thread, TASK_GROUP_LEADER, 0x1234);
-	check(!tasks_find(tasks, thread, 40 * MS), "a leader that is no pointer of the kernel");
+	check(!tasks_find(tasks, thread, 4 * TASKS_FRESH_NS), "a leader that is no pointer of the kernel");
 	end();
 }
 
@@ -109,9 +109,9 @@ static void test_changes(void)
 
 	made_set_u32(made, address, TASK_PID, 4444);
 	made_set_u32(made, address, TASK_TGID, 4444);
-	task = tasks_find(tasks, address, 100 * MS);
+	task = tasks_find(tasks, address, 300 * MS);
 	check(task && task->pid == 4444, "another task in the same task_struct");
-	task = tasks_find(tasks, address, 90 * MS);
+	task = tasks_find(tasks, address, 290 * MS);
 	check(task && tasks_counts(tasks).reads == 4, "a clock that goes backwards: read again");
 	end();
 }

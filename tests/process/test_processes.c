@@ -203,7 +203,7 @@ static void test_vdso_image(void)
 	check_u64(processes_counts(processes).torn, 0, "nothing is missing");
 	made_set(made, image, VDSO_IMAGE_SIZE, 1ULL << 40);
 	made_areas(made, mm, &area, 1);
-	check_string(name_at(space_at(task_address, 20 * MS), VDSO + PROGRAM_FUNCTION), "nothing",
+	check_string(name_at(space_at(task_address, 2 * PROCESSES_FRESH_NS), VDSO + PROGRAM_FUNCTION), "nothing",
 		     "a vDSO of a terabyte is none");
 	check_u64(processes_counts(processes).torn, 1, "to be tried again");
 	end();
@@ -256,7 +256,7 @@ static void test_mmap(enum made_areas kind, uint64_t after)
 	generation = space_generation(space);
 	areas[2].end += PAGE; /* data grows */
 	made_areas(made, mm, areas, N_USUAL);
-	space = space_at(task_address, 600 * MS + 2 * after);
+	space = space_at(task_address, 800 * MS + 2 * after);
 	check(processes_counts(processes).walks > 2 && space &&
 		      space_generation(space) == generation,
 	      "a change of data is none of code");
@@ -278,11 +278,11 @@ static void test_reuse(void)
 	areas[1].file = lib;
 	made_areas(made, mm, areas, N_USUAL);
 	made_set(made, mm, MM_START_STACK, 0x7ffd00002000);
-	space = space_at(task_address, 20 * MS);
+	space = space_at(task_address, 2 * PROCESSES_FRESH_NS);
 	check_string(name_at(space, BASE + FUNCTION), "helper", "another program, noticed at once");
 	made_unmap(made->memory, made->guest.root, mm, 1024);
 	memory_refresh(made->guest.memory);
-	check(!space_at(task_address, 40 * MS), "its page is gone");
+	check(!space_at(task_address, 4 * PROCESSES_FRESH_NS), "its page is gone");
 	check_u64(processes_counts(processes).kept, 0, "and so is what was kept");
 	check_u64(processes_counts(processes).unreadable, 1, "counted");
 	end();
