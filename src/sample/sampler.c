@@ -41,6 +41,7 @@ struct sampler {
 	uint16_t wanted[SAMPLE_MAX_VCPUS];
 	struct registers regs[SAMPLE_MAX_VCPUS]; /* of those wanted, in that order */
 	bool user[SAMPLE_MAX_VCPUS];
+	struct copied copied[SAMPLE_MAX_VCPUS];
 	/*
 	 * The record that is being written lies in memory that the resolver's process can write
 	 * too, and that one parses what the guest made: it is only written, never read back. Its
@@ -74,32 +75,44 @@ static uint64_t sampler_now(void)
 
 /* --- the stopped window ----------------------------------------------------------------------- */
 
-/* The I-th vCPU wanted with its stacks, whole, at TO. Returns its size. */
-static size_t sampler_put_vcpu(struct sampler *sampler, char *to, unsigned i)
+/* The stacks of the I-th vCPU wanted, at TO, with room for its head before them. */
+static size_t sampler_copy_vcpu(struct sampler *sampler, char *to, unsigned i)
 {
-	struct sample_vcpu *vcpu = (struct sample_vcpu *)to;
-	struct copied copied;
+	struct copied *copied = &sampler->copied[i];
 
-	copy_vcpu(&sampler->copier, &sampler->regs[i], sampler->user[i], (char *)(vcpu + 1),
-		  &copied);
+	copy_vcpu(&sampler->copier, &sampler->regs[i], sampler->user[i],
+		  to + sizeof(struct sample_vcpu), copied);
 	/* A page was read as zeros, by this vCPU or one before: nothing that hangs on it is true. */
 	if (fault_count()) {
-		copied.cut = CUT_FAULT;
-		copied.user_cut = copied.user_cut == CUT_NONE ? CUT_NONE : CUT_FAULT;
+		copied->cut = CUT_FAULT;
+		copied->user_cut = copied->user_cut == CUT_NONE ? CUT_NONE : CUT_FAULT;
 	}
-	sampler->missed_pages |= copied.missed;
-	/* Field by field: as one, the compiler builds it elsewhere first. */
-	vcpu->size_bytes = (uint32_t)(sizeof(*vcpu) + copied.size_bytes);
-	vcpu->vcpu = sampler->wanted[i];
-	vcpu->state = (uint8_t)sampler->look.states[sampler->wanted[i]];
-	vcpu->user = sampler->user[i];
-	vcpu->n_stacks = (uint8_t)copied.n_stacks;
-	vcpu->cut = (uint8_t)copied.cut;
-	vcpu->user_cut = (uint8_t)copied.user_cut;
-	memset(vcpu->reserved, 0, sizeof(vcpu->reserved));
-	vcpu->task = copied.task;
-	vcpu->regs = sampler->regs[i];
-	return sizeof(*vcpu) + copied.size_bytes;
+	sampler->missed_pages |= copied->missed;
+	return sizeof(struct sample_vcpu) + copied->size_bytes;
+}
+
+/* After the release: what the stacks are of. */
+static void sampler_put_heads(struct sampler *sampler, char *room)
+{
+	char *to = room + sizeof(struct sample);
+
+	for (unsigned i = 0; i < sampler->n_wanted; i++) {
+		const struct copied *copied = &sampler->copied[i];
+		uint16_t vcpu = sampler->wanted[i];
+
+		*(struct sample_vcpu *)to = (struct sample_vcpu){
+			.size_bytes = (uint32_t)(sizeof(struct sample_vcpu) + copied->size_bytes),
+			.vcpu = vcpu,
+			.state = (uint8_t)sampler->look.states[vcpu],
+			.user = sampler->user[i],
+			.n_stacks = (uint8_t)copied->n_stacks,
+			.cut = (uint8_t)copied->cut,
+			.user_cut = (uint8_t)copied->user_cut,
+			.task = copied->task,
+			.regs = sampler->regs[i],
+		};
+		to += sizeof(struct sample_vcpu) + copied->size_bytes;
+	}
 }
 
 /*
@@ -119,12 +132,13 @@ static bool sampler_take(struct sampler *sampler, char *room, uint64_t *stopped_
 		sampler->missed_pages = false;
 		frame_cache_stop(sampler->copier.cache);
 		for (unsigned i = 0; i < sampler->n_wanted; i++)
-			size_bytes += sampler_put_vcpu(sampler, room + size_bytes, i);
+			size_bytes += sampler_copy_vcpu(sampler, room + size_bytes, i);
 		guest->ops->release(guest->context);
 	}
 	*stopped_ns = sampler_now() - begin_ns;
 	if (!stopped)
 		return false;
+	sampler_put_heads(sampler, room);
 	sampler->head.time_ns = begin_ns;
 	sampler->head.stopped_ns = *stopped_ns < UINT32_MAX ? (uint32_t)*stopped_ns : UINT32_MAX;
 	sampler->head.n_vcpus = (uint16_t)sampler->n_wanted;

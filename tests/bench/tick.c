@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a tick of the sampler costs dom0, sleep to sleep: the sampler itself, on a live guest, in this
+ * process, with our own clock_nanosleep() under it.
+ *
+ *   tick DOMAIN N [HZ]
+ *
+ * Prints one line of JSON, medians in ns: "tick_ns" from waking to the next sleep, "wake_ns" from the
+ * deadline to waking. In the lab with --deterministic these are instructions. Means would tell nothing
+ * there: now and then a tick has a slice of the emulated guest in it.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "guest/domctl.h"
+#include "xtop/sampler.h"
+
+#define MAX_TICKS 1500 /* as many small samples as the ring holds: nobody reads it */
+
+static struct control *control;
+static uint64_t ticks[MAX_TICKS], wakes[MAX_TICKS], woke_ns;
+static unsigned n, n_wanted;
+
+static uint64_t to_ns(const struct timespec *time)
+{
+	return (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_nsec;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return to_ns(&now);
+}
+
+/* The sampler's, in the place of libc's. */
+int clock_nanosleep(clockid_t clock, int flags, const struct timespec *until, struct timespec *left)
+{
+	uint64_t slept_ns = now_ns();
+	int status;
+
+	if (woke_ns && n < n_wanted)
+		ticks[n] = slept_ns - woke_ns;
+	status = (int)syscall(SYS_clock_nanosleep, clock, flags, until, left);
+	woke_ns = now_ns();
+	if (n < n_wanted)
+		wakes[n++] = woke_ns - to_ns(until);
+	else
+		control_quit(control);
+	return status;
+}
+
+static void must(struct xtop_error *error)
+{
+	if (!error)
+		return;
+	fprintf(stderr, "tick: %s\n", error_message(error));
+	exit(1);
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static uint64_t median(uint64_t *values)
+{
+	qsort(values, n, sizeof(values[0]), compare);
+	return values[n / 2];
+}
+
+int main(int argc, char **argv)
+{
+	struct sampler_counts counts;
+	struct guest_info info;
+	struct stop_area *area;
+	struct guest guest;
+	struct ring *ring;
+
+	n_wanted = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
+	if (!n_wanted || n_wanted > MAX_TICKS)
+		must(error_create("usage: tick DOMAIN N [HZ], N at most %u", MAX_TICKS));
+	must(guest_find(argv[1], &info));
+	must(stop_area_create(&info, &area));
+	must(domctl_open(&info, area, &guest));
+	must(control_create(&control));
+	must(ring_create(sampler_ring_bytes(info.n_vcpus), &ring));
+	control_set_rate(control, argc > 3 ? atof(argv[3]) : 1000);
+	control_set_budget(control, 1);
+	fault_install();
+	sampler_run(&guest, control, ring);
+	guest.ops->close(guest.context);
+	control_get_counts(control, &counts);
+	printf("{\"n\": %u, \"samples\": %llu, \"lost\": %llu, \"tick_ns\": %llu, \"wake_ns\": %llu}\n",
+	       n, (unsigned long long)counts.samples, (unsigned long long)counts.lost,
+	       (unsigned long long)median(ticks), (unsigned long long)median(wakes));
+	return 0;
+}
