@@ -170,6 +170,7 @@ static void screen_child(const char *type, double interval_s, double time_s)
 	else
 		unsetenv("TERM");
 	setenv("LC_ALL", "C.UTF-8", 1);
+	setenv("XDG_CONFIG_HOME", "/proc/no/such/folder", 1);
 	status = demo_run(interval_s, time_s);
 	fflush(stdout);
 	if (type && !strcmp(type, "linux"))
