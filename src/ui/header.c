@@ -243,7 +243,7 @@ static void header_draw_guest(const struct ui *ui, struct canvas *canvas, int ro
 
 	line_add(&line, false, 0, STYLE_TITLE, "%s", guest->name);
 	if (ui->n_guests > 1)
-		line_add(&line, false, 5, STYLE_DIM, "Tab: %zu others", ui->n_guests - 1);
+		line_add(&line, false, 5, STYLE_DIM, "Tab: %zu more", ui->n_guests - 1);
 	line_add(&line, false, 4, STYLE_NORMAL, "%s", guest->kind);
 	if (guest->pipeline->guest.n_vcpus)
 		line_add(&line, false, 6, STYLE_NORMAL, "%u vCPU", guest->pipeline->guest.n_vcpus);

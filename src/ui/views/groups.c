@@ -159,10 +159,11 @@ static void groups_draw(struct view *view, const struct ui_model *model, struct 
 static void groups_open(struct view_groups *view, struct ui *ui)
 {
 	const struct groups *groups = &view->groups[view->side];
-	const struct group_row *row = &groups->rows[view->lists[view->side].selected];
+	const struct group_row *row;
 
 	if (!groups->n)
 		return;
+	row = &groups->rows[view->lists[view->side].selected];
 	if (view->side == GROUPS_PROCESSES)
 		ui_restrict(ui, row->frame, ui->guest->module);
 	else
