@@ -68,7 +68,8 @@ struct ui {
 	size_t n_guests;
 	struct guest_view *guest;    /* on the screen; NULL: none yet */
 	struct view *picker;         /* the list of domains, NULL before it was wanted */
-	bool picking;                /* it is on the screen */
+	struct view *over_picker;    /* its help; NULL: not on the screen */
+	bool picking;                /* the list is on the screen */
 	uint64_t picker_due_ns;
 	enum ui_prompt asking;
 	struct prompt prompt;

@@ -71,6 +71,16 @@ struct xtop_error *ui_create(const struct ui_settings *settings, const struct ui
 	return NULL;
 }
 
+/* False: nothing lies upon the list of domains. */
+static bool ui_uncover_picker(struct ui *ui)
+{
+	if (!ui->over_picker)
+		return false;
+	ui->over_picker->ops->destroy(ui->over_picker);
+	ui->over_picker = NULL;
+	return true;
+}
+
 void ui_destroy(struct ui *ui)
 {
 	if (!ui)
@@ -78,6 +88,7 @@ void ui_destroy(struct ui *ui)
 	ui->guest = NULL; /* none is entered any more */
 	while (ui->n_guests)
 		ui_remove_guest(ui, ui->guests[ui->n_guests - 1]);
+	ui_uncover_picker(ui);
 	if (ui->picker)
 		ui->picker->ops->destroy(ui->picker);
 	filter_destroy(ui->filter);
@@ -106,7 +117,9 @@ void ui_error(struct ui *ui, struct xtop_error *error)
 
 struct view *ui_view(struct ui *ui)
 {
-	return ui->picking ? ui->picker : ui->guest->views[ui->guest->n_views - 1];
+	if (ui->picking)
+		return ui->over_picker ? ui->over_picker : ui->picker;
+	return ui->guest->views[ui->guest->n_views - 1];
 }
 
 void ui_update(struct ui *ui)
@@ -167,6 +180,10 @@ void ui_push(struct ui *ui, struct view *view)
 
 	if (!view) {
 		ui_message(ui, STYLE_ALERT, "out of memory");
+		return;
+	}
+	if (ui->picking && !ui->over_picker) {
+		ui->over_picker = view;
 		return;
 	}
 	if (ui->picking || guest->n_views == UI_MAX_VIEWS) {
@@ -301,6 +318,8 @@ static bool ui_leave_guest(struct ui *ui)
 
 static bool ui_leave_picker(struct ui *ui)
 {
+	if (ui_uncover_picker(ui))
+		return true;
 	if (!ui->n_guests)
 		return false;
 	ui_enter_guest(ui, ui->guest ? ui->guest : ui->guests[0]);

@@ -413,6 +413,11 @@ static void test_domains(void)
 	screen_check(scene, "domains-80x24", 80, 24);
 	screen_check(scene, "domains-120x40", 120, 40);
 	screen_check(scene, "domains-40x10", 40, 10);
+	scene_keys(scene, 80, 24, "h");
+	screen_check(scene, "help-domains-80x24", 80, 24);
+	scene_keys(scene, 80, 24, "hq");
+	check(scene->ui->quitting, "q leaves the list when there is nothing else");
+	scene->ui->quitting = false;
 	scene_keys(scene, 80, 24, "<Enter>");
 	screen_contains(scene, 80, 24, "this is where xtop runs", true);
 	check(!host.opened, "what cannot be profiled is not");
