@@ -392,6 +392,9 @@ static void options_settle(struct options *options)
 	if (!options->interval_given)
 		options->interval_s =
 			options->batch ? OPTIONS_INTERVAL_BATCH_S : OPTIONS_INTERVAL_SCREEN_S;
+	options->half_life_given = options->half_life_s >= 0;
+	if (!options->half_life_given)
+		options->half_life_s = OPTIONS_HALF_LIFE_S;
 	options->budget /= 100;
 }
 
@@ -401,7 +404,7 @@ static struct xtop_error *options_init(struct options *options, int argc)
 		.unwind = UNWIND_AUTO,
 		.freq_hz = 99,
 		.budget = 1, /* percent, until options_settle() */
-		.half_life_s = 10,
+		.half_life_s = -1, /* not given, until options_settle() */
 		.format = "folded",
 	};
 	options->domains = calloc((size_t)argc + 1, sizeof(*options->domains));

@@ -22,6 +22,8 @@
 
 struct session {
 	const struct options *options;
+	struct options settled; /* *options, with what the screen's settings say besides */
+	struct ui_rc rc;
 	struct filter *filter;
 	const struct column *sort;
 	struct pipeline *pipeline;
@@ -190,7 +192,8 @@ static const char *session_message(void *context)
 static struct xtop_error *session_screen(struct session *session, const char *kind)
 {
 	const struct options *options = session->options;
-	struct ui_settings settings = {
+	const struct ui_settings settings = {
+		.rc = session->rc,
 		.interval_s = options->interval_s,
 		.half_life_s = options->half_life_s,
 		.time_s = options->time_s,
@@ -213,14 +216,7 @@ static struct xtop_error *session_screen(struct session *session, const char *ki
 	};
 	const struct ui_pipeline *const pipelines[] = { &pipeline };
 	const struct ui_source source = { .n_pipelines = 1, .pipelines = pipelines };
-	struct xtop_error *error = ui_rc_load(&settings.rc);
 
-	if (error)
-		return error;
-	if (!options->interval_given && settings.rc.interval_s > 0)
-		settings.interval_s = settings.rc.interval_s;
-	if (!options->sort && settings.rc.sort)
-		settings.sort = settings.rc.sort;
 	return ui_run(&settings, &source);
 }
 
@@ -330,6 +326,27 @@ static void session_free(struct session *session)
 	pipeline_destroy(session->pipeline);
 }
 
+/* Options go before settings; both are known before the guest is touched. */
+static struct xtop_error *session_settle(struct session *session)
+{
+	struct options *settled = &session->settled;
+	struct xtop_error *error;
+
+	*settled = *session->options;
+	session->options = settled;
+	session->rc.half_life_s = -1;
+	if (!session_has_screen(session))
+		return NULL;
+	error = ui_rc_load(&session->rc);
+	if (!settled->interval_given && session->rc.interval_s > 0)
+		settled->interval_s = session->rc.interval_s;
+	if (!settled->half_life_given && session->rc.half_life_s >= 0)
+		settled->half_life_s = session->rc.half_life_s;
+	if (!settled->sort && session->rc.sort)
+		settled->sort = session->rc.sort->name;
+	return error;
+}
+
 struct xtop_error *session_run(const struct options *options)
 {
 	struct session session = { .options = options };
@@ -337,7 +354,9 @@ struct xtop_error *session_run(const struct options *options)
 	bool started;
 
 	setlocale(LC_CTYPE, ""); /* of the terminal; numbers stay as they are */
-	error = session_start(&session);
+	error = session_settle(&session);
+	if (!error)
+		error = session_start(&session);
 	started = !error;
 	if (started)
 		error = session_show(&session);

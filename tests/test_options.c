@@ -53,6 +53,7 @@ static void test_defaults(void)
 	      "nothing given");
 	check(options.freq_hz == 99 && options.budget == 0.01 && options.half_life_s == 10,
 	      "rate, budget, half-life");
+	check(!options.half_life_given, "no half-life given");
 	check(options.interval_s == 1 && !options.interval_given && options.time_s == 0,
 	      "interval, time");
 	check(options.unwind == UNWIND_AUTO && !options.batch && !options.quiet &&
@@ -77,6 +78,7 @@ static void test_long(void)
 	check(options.freq_hz == 200 && options.budget == 0.025 && options.interval_s == 0.5,
 	      "numbers");
 	check(options.interval_given, "interval given");
+	check(options.half_life_given, "half-life given, 0");
 	check(options.iterations == 3 && options.time_s == 10 && options.half_life_s == 0,
 	      "more numbers");
 	check(options.unwind == UNWIND_ORC, "--unwind");

@@ -38,7 +38,7 @@ struct column_context {
 	bool totals;    /* percents of all since start instead of live ones */
 	bool addresses; /* unnamed frames as 0xADDR */
 	bool raw_names;
-	const struct function_table *base; /* in the order of frames; NULL: there is no baseline */
+	const struct function_table *base; /* that table was joined with; NULL: there is no baseline */
 	const struct history *history;     /* NULL: none */
 	size_t history_cells;              /* width of that column */
 };

@@ -48,6 +48,7 @@ struct function_row {
 	struct weights weights; /* children: once a stack, however often it stands in it */
 	uint32_t process;       /* that has most of it; FRAME_NONE: of no process */
 	uint32_t n_processes;
+	uint32_t base;          /* functions_join(): row of the baseline + 1; 0: none */
 };
 
 struct function_table {
@@ -64,11 +65,10 @@ void functions_free(struct function_table *table);
 /* Of the stacks in which a frame matches. */
 struct weights filter_weights(const struct filter *filter, const struct snapshot *snapshot);
 /*
- * Rows for those of BASE that TABLE has none of, with no weight: what is gone is a difference, too.
- * BASE is put in the order of frames, for functions_find().
+ * Tells each row of TABLE which of BASE is of the same function. Those of BASE that TABLE has none
+ * of get one, with no weight: what is gone is a difference, too.
  */
 struct xtop_error *functions_join(struct function_table *table, struct function_table *base);
-const struct function_row *functions_find(const struct function_table *base, uint32_t frame);
 
 /* --- groups.c: shares of processes, threads and modules --------------------------------------- */
 

@@ -13,6 +13,7 @@
 
 #define OPTIONS_INTERVAL_SCREEN_S 1.0
 #define OPTIONS_INTERVAL_BATCH_S 2.0
+#define OPTIONS_HALF_LIFE_S 10.0
 
 enum options_action { ACTION_PROFILE, ACTION_LIST, ACTION_HELP, ACTION_VERSION };
 
@@ -32,6 +33,7 @@ struct options {
 	unsigned long iterations;    /* tables in batch; 0: no limit */
 	double time_s;               /* 0: no limit */
 	double half_life_s;          /* default 10; 0: no decay */
+	bool half_life_given;        /* else the screen's settings may have another */
 	const char *sort;            /* column name; NULL: children */
 	const char *filter;          /* NULL: none */
 	const char *output;          /* profile at exit; "-" stdout; NULL: none */

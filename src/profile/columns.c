@@ -167,11 +167,12 @@ static double base_percent(const struct column_context *context, const struct fu
 			   bool *foundp)
 {
 	const struct weights *whole = &context->base->whole;
-	const struct function_row *base = functions_find(context->base, row->frame);
+	const struct function_row *base;
 
-	*foundp = base != NULL;
-	if (!base)
+	*foundp = row->base != 0;
+	if (!row->base)
 		return 0;
+	base = &context->base->rows[row->base - 1];
 	if (context->totals)
 		return percent(base->weights.self_total, whole->children_total);
 	return percent(base->weights.self_live, whole->children_live);

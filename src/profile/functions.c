@@ -133,13 +133,6 @@ static int functions_by_frame(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-const struct function_row *functions_find(const struct function_table *base, uint32_t frame)
-{
-	struct function_row key = { .frame = frame };
-
-	return base->n ? bsearch(&key, base->rows, base->n, sizeof(key), functions_by_frame) : NULL;
-}
-
 struct xtop_error *functions_join(struct function_table *table, struct function_table *base)
 {
 	size_t n = table->n;
@@ -156,9 +149,12 @@ struct xtop_error *functions_join(struct function_table *table, struct function_
 	for (size_t i = 0, j = 0; j < base->n; j++) {
 		while (i < n && rows[i].frame < base->rows[j].frame)
 			i++;
-		if (i == n || rows[i].frame != base->rows[j].frame)
+		if (i < n && rows[i].frame == base->rows[j].frame)
+			rows[i].base = (uint32_t)j + 1;
+		else
 			rows[table->n++] = (struct function_row){ .frame = base->rows[j].frame,
-								  .process = FRAME_NONE };
+								  .process = FRAME_NONE,
+								  .base = (uint32_t)j + 1 };
 	}
 	return NULL;
 }

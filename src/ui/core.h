@@ -68,7 +68,8 @@ struct ui {
 	size_t n_guests;
 	struct guest_view *guest;    /* on the screen; NULL: none yet */
 	struct view *picker;         /* the list of domains, NULL before it was wanted */
-	bool picking;                /* it is on the screen */
+	struct view *over_picker;    /* its help; NULL: not on the screen */
+	bool picking;                /* the list is on the screen */
 	uint64_t picker_due_ns;
 	enum ui_prompt asking;
 	struct prompt prompt;
@@ -112,10 +113,17 @@ void ui_update(struct ui *ui);   /* what the view computes: sort or search chang
 void ui_reselect(struct ui *ui); /* and the selection before: filter or snapshot changed */
 void ui_set_sort(struct ui *ui, const struct column *column);
 struct view *ui_view(struct ui *ui);
+bool ui_pop(struct ui *ui);            /* closes the view on top; false: it is the first one */
+void ui_drop_views(struct ui *ui, size_t n); /* all but the first N */
+/* To VIEW, whose mask is MASK: besides the first one there is one at a time. Takes VIEW. */
+void ui_go(struct ui *ui, unsigned mask, struct view *view);
+bool ui_uncover_picker(struct ui *ui); /* false: nothing lies upon the list of domains */
 bool ui_search(struct ui *ui, enum request request); /* false: nothing here matches */
-void ui_dispatch_request(struct ui *ui, enum request request);
 /* Every view from now on shows only what is of PROCESS, or of MODULE. */
 void ui_restrict(struct ui *ui, uint32_t process, const char *module);
+
+/* --- requests.c: the view's, or what is the same in all views */
+void ui_dispatch_request(struct ui *ui, enum request request);
 
 /* --- guests.c: which guest, which of its pictures */
 struct xtop_error *ui_add_guest(struct ui *ui, const struct ui_pipeline *pipeline, bool picked);

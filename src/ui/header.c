@@ -243,7 +243,7 @@ static void header_draw_guest(const struct ui *ui, struct canvas *canvas, int ro
 
 	line_add(&line, false, 0, STYLE_TITLE, "%s", guest->name);
 	if (ui->n_guests > 1)
-		line_add(&line, false, 5, STYLE_DIM, "Tab: %zu others", ui->n_guests - 1);
+		line_add(&line, false, 5, STYLE_DIM, "Tab: %zu more", ui->n_guests - 1);
 	line_add(&line, false, 4, STYLE_NORMAL, "%s", guest->kind);
 	if (guest->pipeline->guest.n_vcpus)
 		line_add(&line, false, 6, STYLE_NORMAL, "%u vCPU", guest->pipeline->guest.n_vcpus);
@@ -404,7 +404,7 @@ static void header_add_picture(const struct ui *ui, struct line *line)
 		header_add_state(ui, line);
 	if (ui->model.totals || ui->settings.half_life_s <= 0)
 		line_add(line, false, line->n ? 5 : 0, STYLE_NORMAL, "since start");
-	else if (!snapshot_is_last(snapshot))
+	else if (!snapshot_is_last(snapshot) && !guest_view_is_old(ui->guest))
 		line_add(line, false, line->n ? 5 : 0, STYLE_NORMAL, "live");
 	if (!ui->model.totals && ui->settings.half_life_s > 0)
 		line_add(line, false, 7, STYLE_NORMAL, "half-life %.4g s",

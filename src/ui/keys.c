@@ -149,7 +149,7 @@ const struct key keys[] = {
 	{ { 'K' }, REQUEST_HIDE_KERNEL, VIEW_GUEST, "K U", NULL, "hide kernel; user" },
 	{ { 'U' }, REQUEST_HIDE_USER, VIEW_GUEST, NULL, NULL, NULL },
 	{ { 'V' }, REQUEST_RAW_NAMES, VIEW_GUEST, "V", NULL, "raw names" },
-	{ { 'H' }, REQUEST_HEADER, VIEW_ALL & ~VIEW_PASSING, "H", NULL, "hide the lines on top" },
+	{ { 'H' }, REQUEST_HEADER, VIEW_GUEST, "H", NULL, "hide the lines on top" },
 
 	{ { INPUT_F(8), 'Z' },
 	  REQUEST_FREEZE,

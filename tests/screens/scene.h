@@ -42,6 +42,8 @@ static inline void scene_open(struct scene *scene)
 		.pipelines = { &scene->pipeline },
 		.source = { .n_pipelines = 1, .pipelines = scene->pipelines },
 	};
+	/* any key may be pressed here, also the one that saves settings */
+	setenv("XDG_CONFIG_HOME", "/proc/no/such/folder", 1);
 	fixture_create(&scene->fixture);
 	if (snapshot_slot_create(&scene->pipeline.slot) ||
 	    ui_create(&scene->settings, &scene->source, &scene->ui))
@@ -103,6 +105,28 @@ static inline void screen_contains(struct scene *scene, int columns_, int rows, 
 		   wanted ? "has" : "has no", what))
 		print_commented("seen", text);
 	free(text);
+}
+
+/* The text of the line that has the cursor, and where it stands. */
+static inline int scene_cursor_line(struct scene *scene, char *line, size_t size)
+{
+	char *text, *at, *begin;
+	int row = 0;
+
+	scene_draw(scene, 80, 24, &text, NULL);
+	begin = text;
+	line[0] = '\0';
+	at = strstr(text, "▌");
+	for (const char *c = text; at && c < at; c++) {
+		if (*c == '\n') {
+			row++;
+			begin = (char *)c + 1;
+		}
+	}
+	if (at)
+		snprintf(line, size, "%.*s", (int)strcspn(begin, "\n"), begin);
+	free(text);
+	return at ? row : -1;
 }
 
 #endif

@@ -122,6 +122,13 @@ static void test_screens(const char *path)
 	run_check(&run, "<Esc><Home>", 120, 40, "replayed-top-120x40");
 	run_check(&run, "jjjjjj+", 80, 24, "replayed-unfold-80x24");
 	run_check(&run, "-\\walk|push<Enter>", 80, 24, "replayed-filter-80x24");
+	run_check(&run, "<Esc>tE", 80, 24, "replayed-tree-80x24");
+	run_check(&run, "I", 80, 24, "replayed-tree-inverted-80x24");
+	run_check(&run, "f<Down><Down>", 80, 24, "replayed-flame-80x24");
+	run_check(&run, "v", 80, 24, "replayed-vcpus-80x24");
+	run_check(&run, "p", 80, 24, "replayed-groups-80x24");
+	run_check(&run, "p<Enter>f", 80, 24, "replayed-module-80x24");
+	run_check(&run, "aoq<Esc>", 80, 24, "replayed-end-80x24");
 	run_close(&run);
 }
 

@@ -56,28 +56,6 @@ static void test_ascii(void)
 	scene_close(&scene);
 }
 
-/* The text of the line that has the cursor, and where it stands. */
-static int cursor_line(struct scene *scene, char *line, size_t size)
-{
-	char *text, *at, *begin;
-	int row = 0;
-
-	scene_draw(scene, 80, 24, &text, NULL);
-	begin = text;
-	line[0] = '\0';
-	at = strstr(text, "▌");
-	for (const char *c = text; at && c < at; c++) {
-		if (*c == '\n') {
-			row++;
-			begin = (char *)c + 1;
-		}
-	}
-	if (at)
-		snprintf(line, size, "%.*s", (int)strcspn(begin, "\n"), begin);
-	free(text);
-	return at ? row : -1;
-}
-
 /*
  * md5 and its callers overtake: the row under the cursor stays where it is, others move around it.
  */
@@ -89,16 +67,16 @@ static void test_selection_sticks(void)
 
 	scene_open_filled(&scene);
 	scene_keys(&scene, 80, 24, "jjjjjjjjjjj");
-	row_before = cursor_line(&scene, before, sizeof(before));
+	row_before = scene_cursor_line(&scene, before, sizeof(before));
 	check(strstr(before, "deflate_slow"), "the cursor is on deflate_slow: %s", before);
 	fixture_add(&scene.fixture, "md5sum _start main md5_file md5_process_block", 4000);
 	ui_show(scene.ui, fixture_snapshot(&scene.fixture, 2));
-	row_after = cursor_line(&scene, after, sizeof(after));
+	row_after = scene_cursor_line(&scene, after, sizeof(after));
 	check(strstr(after, "deflate_slow"), "still on deflate_slow: %s", after);
 	check(row_before == row_after, "on the same line: %d and %d", row_before, row_after);
 	screen_check(&scene, "order-changed-80x24", 80, 24);
 	scene_keys(&scene, 80, 24, "g");
-	row_after = cursor_line(&scene, after, sizeof(after));
+	row_after = scene_cursor_line(&scene, after, sizeof(after));
 	check(strstr(after, "[.] _start"), "Home goes to the hottest: %s", after);
 	scene_close(&scene);
 }
@@ -111,11 +89,11 @@ static void test_hottest_first(void)
 
 	scene_open_filled(&scene);
 	scene_keys(&scene, 80, 24, "1");
-	cursor_line(&scene, line, sizeof(line));
+	scene_cursor_line(&scene, line, sizeof(line));
 	check(strstr(line, "copy_user_generic_string"), "hottest by self: %s", line);
 	fixture_add(&scene.fixture, "md5sum _start main md5_file md5_process_block", 4000);
 	ui_show(scene.ui, fixture_snapshot(&scene.fixture, 2));
-	cursor_line(&scene, line, sizeof(line));
+	scene_cursor_line(&scene, line, sizeof(line));
 	check(strstr(line, "md5_process_block"), "now another is: %s", line);
 	scene_close(&scene);
 }
@@ -416,7 +394,7 @@ static void test_mouse(void)
 
 	scene_open_filled(&scene);
 	scene_click(&scene, 80, 24, 8, 30);
-	check(cursor_line(&scene, line, sizeof(line)) == 8, "a click selects: %s", line);
+	check(scene_cursor_line(&scene, line, sizeof(line)) == 8, "a click selects: %s", line);
 	scene_click(&scene, 80, 24, 23, 3);
 	screen_contains(&scene, 80, 24, "Keys in the function table", true);
 	scene_keys(&scene, 80, 24, "q");

@@ -139,6 +139,21 @@ static void test_styles(void)
 	canvas_destroy(canvas);
 }
 
+/* Of our ornaments a console's font has those of code page 437; ASCII has none. */
+static void test_charsets(void)
+{
+	static const char ornaments[] = "▁▂▃▄▅▆▇█▌▏▕░▓▾├└│─›…−–·µ";
+	struct canvas *console = canvas_create(1, 80, CHARSET_CONSOLE),
+		      *ascii = canvas_create(1, 80, CHARSET_ASCII);
+
+	canvas_put(console, 0, 0, 80, STYLE_NORMAL, ornaments);
+	canvas_put(ascii, 0, 0, 80, STYLE_NORMAL, ornaments);
+	check_string(row_text(console, 0), "___▄▄▄██▌││░▓▼├└│─>~--·µ", "on a console");
+	check_string(row_text(ascii, 0), "__.ooOO#>||.**|`|->~---u", "in ASCII");
+	canvas_destroy(console);
+	canvas_destroy(ascii);
+}
+
 int main(void)
 {
 	if (!setlocale(LC_CTYPE, "C.UTF-8"))
@@ -149,5 +164,6 @@ int main(void)
 	test_names();
 	test_ascii();
 	test_styles();
+	test_charsets();
 	return tap_done();
 }

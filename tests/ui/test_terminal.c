@@ -170,6 +170,7 @@ static void screen_child(const char *type, double interval_s, double time_s)
 	else
 		unsetenv("TERM");
 	setenv("LC_ALL", "C.UTF-8", 1);
+	setenv("XDG_CONFIG_HOME", "/proc/no/such/folder", 1);
 	status = demo_run(interval_s, time_s);
 	fflush(stdout);
 	if (type && !strcmp(type, "linux"))
@@ -406,6 +407,24 @@ static void test_terminal_types(void)
 }
 
 /* A steady top view at the usual interval: percents that decay and grow in every row. */
+/* The flame graph's colours on terminals that have many, few, and for people who want none. */
+static void test_colors(const char *type, const char *no_color, const char *wanted,
+			const char *unwanted)
+{
+	setenv("NO_COLOR", no_color, 1);
+	screen_start(type, 0.2, 0);
+	screen_wait("Quit", 0, END_MS);
+	screen_type("f");
+	screen_wait("samples", screen.n_seen, END_MS);
+	screen_wait(NULL, 0, 500);
+	check(!wanted || strstr(screen.seen, wanted), "%s, NO_COLOR '%s': colours", type, no_color);
+	check(!strstr(screen.seen, unwanted), "%s, NO_COLOR '%s': no others", type, no_color);
+	screen_type("\003");
+	screen_wait_end(END_MS);
+	screen_close();
+	unsetenv("NO_COLOR");
+}
+
 static void test_bytes_per_refresh(void)
 {
 	const size_t refreshes = 6;
@@ -446,6 +465,10 @@ int main(int argc, char **argv)
 	test_time_limit();
 	test_resize();
 	test_terminal_types();
+	test_colors("xterm-256color", "", "48;5;", "\033[38;2;");
+	test_colors("xterm", "", "\033[41m", "48;5;");
+	test_colors("xterm-256color", "1", NULL, "48;5;");
+	test_colors("vt100", "", NULL, "\033[41m");
 	test_bytes_per_refresh();
 	return tap_done();
 }

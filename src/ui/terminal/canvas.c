@@ -88,7 +88,7 @@ static const struct likeness {
 	{ 0x2585, 0x2584, 'o' }, { 0x2586, 0x2584, 'O' }, { 0x2587, 0x2588, 'O' },
 	{ 0x2588, 0, '#' },      { 0x258c, 0, '>' },      { 0x258f, 0x2502, '|' },
 	{ 0x2591, 0, '.' },      { 0x2593, 0, '*' },      { 0x2595, 0x2502, '|' },
-	{ 0x25b8, '+', '+' },    { 0x25be, '-', '-' },
+	{ 0x25be, 0x25bc, '*' },
 };
 
 static uint32_t character_in(enum charset charset, uint32_t c)

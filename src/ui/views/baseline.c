@@ -61,10 +61,10 @@ static void baseline_drop_idle(struct view_baseline *baseline)
 	size_t n = 0;
 
 	for (size_t i = 0; i < baseline->now.n; i++) {
-		const struct function_row *now = &baseline->now.rows[i],
-					  *base = functions_find(&baseline->base, now->frame);
+		const struct function_row *now = &baseline->now.rows[i];
 
-		if (now->weights.self_total || (base && base->weights.self_total))
+		if (now->weights.self_total ||
+		    (now->base && baseline->base.rows[now->base - 1].weights.self_total))
 			baseline->now.rows[n++] = *now;
 	}
 	baseline->now.n = n;

@@ -50,7 +50,7 @@ int branch_draw(const struct ui_model *model, const struct call_tree_line *line,
 
 	column = branch_draw_forks(line, canvas, row, column, width);
 	if (line->has_branches)
-		canvas_put(canvas, row, column, 1, STYLE_TITLE, line->open ? "▾" : "▸");
+		canvas_put(canvas, row, column, 1, STYLE_TITLE, line->open ? "-" : "+");
 	column += 2;
 	return column + branch_draw_name(model, line, canvas, row, column, end - column);
 }

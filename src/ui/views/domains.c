@@ -131,7 +131,7 @@ struct domains_columns {
 
 static struct domains_columns domains_columns(int columns_)
 {
-	struct domains_columns shown = { .name = 16 };
+	struct domains_columns shown = { .name = columns_ < 60 ? 13 : 16 };
 
 	shown.state = 8;
 	shown.type = columns_ >= 50 ? 4 : 0;
@@ -152,7 +152,7 @@ static int domains_put(struct canvas *canvas, int row, int column, int width, en
 		canvas_put_right(canvas, row, column, width, style, text);
 	else
 		canvas_put_name(canvas, row, column, width, style, text);
-	return column + width + 2;
+	return column + width + 1;
 }
 
 static void domains_draw_header(struct canvas *canvas, int row, const struct domains_columns *shown)
@@ -161,14 +161,14 @@ static void domains_draw_header(struct canvas *canvas, int row, const struct dom
 
 	canvas_fill(canvas, row, 0, canvas_columns(canvas), STYLE_HEADER);
 	at = domains_put(canvas, row, at, shown->name, STYLE_HEADER, false, "Name");
-	at = domains_put(canvas, row, at, 5, STYLE_HEADER, true, "Id");
+	at = domains_put(canvas, row, at, 4, STYLE_HEADER, true, "Id");
 	at = domains_put(canvas, row, at, shown->type, STYLE_HEADER, false, "Type");
 	at = domains_put(canvas, row, at, shown->state, STYLE_HEADER, false, "State");
 	at = domains_put(canvas, row, at, shown->vcpus, STYLE_HEADER, true, "vCPU");
 	at = domains_put(canvas, row, at, 6, STYLE_HEADER, true, "CPU %");
 	at = domains_put(canvas, row, at, shown->memory, STYLE_HEADER, true, "Memory");
 	if (shown->inside)
-		canvas_put(canvas, row, at, canvas_columns(canvas) - at, STYLE_HEADER,
+		canvas_put(canvas, row, at + 1, canvas_columns(canvas) - at - 1, STYLE_HEADER,
 			   "What runs inside");
 }
 
@@ -181,7 +181,7 @@ static void domains_draw_row(const struct domain_row *domain, struct canvas *can
 
 	at = domains_put(canvas, row, at, shown->name, style, false, domain->name);
 	snprintf(text, sizeof(text), "%u", domain->domain.id);
-	at = domains_put(canvas, row, at, 5, style, true, text);
+	at = domains_put(canvas, row, at, 4, style, true, text);
 	at = domains_put(canvas, row, at, shown->type, style, false, domain->type);
 	at = domains_put(canvas, row, at, shown->state, style, false, domain->state);
 	snprintf(text, sizeof(text), "%u", domain->domain.n_vcpus);
@@ -195,7 +195,7 @@ static void domains_draw_row(const struct domain_row *domain, struct canvas *can
 	format_bytes(domain->domain.memory_kib * 1024, text);
 	at = domains_put(canvas, row, at, shown->memory, style, true, text);
 	if (shown->inside)
-		canvas_put_name(canvas, row, at, canvas_columns(canvas) - at, STYLE_DIM,
+		canvas_put_name(canvas, row, at + 1, canvas_columns(canvas) - at - 1, STYLE_DIM,
 				domain->domain.obstacle ? domain->domain.obstacle : domain->inside);
 }
 

@@ -128,9 +128,7 @@ static void flame_draw_title(const struct view_flame *flame, const struct ui_mod
 			 percent_of(weights_children(model, &flame->matched), whole));
 	else
 		snprintf(text, sizeof(text), area.columns < 60 ? "%s" : "100 %% = %s samples",
-			 format_count(model->totals ? model->whole.children_total
-						    : (uint64_t)(whole + 0.5),
-				      count));
+			 format_count(model->whole.children_total, count));
 	width = canvas_text_width(text);
 	canvas_put(canvas, area.row, area.columns - width - 1, width,
 		   flame->searched ? STYLE_MATCH : STYLE_NORMAL, text);

@@ -128,8 +128,7 @@ static void groups_draw_list(struct view_groups *view, const struct ui_model *mo
 				column, area.columns);
 	if (!list->n && page)
 		canvas_put(canvas, area.row + 1, column + 10, area.columns - 10, STYLE_DIM,
-			   side == GROUPS_PROCESSES ? "(no processes are known)"
-						    : "(no functions yet)");
+			   side == GROUPS_PROCESSES ? "(none known)" : "(no functions yet)");
 }
 
 static void groups_draw(struct view *view, const struct ui_model *model, struct canvas *canvas,
@@ -159,10 +158,11 @@ static void groups_draw(struct view *view, const struct ui_model *model, struct 
 static void groups_open(struct view_groups *view, struct ui *ui)
 {
 	const struct groups *groups = &view->groups[view->side];
-	const struct group_row *row = &groups->rows[view->lists[view->side].selected];
+	const struct group_row *row;
 
 	if (!groups->n)
 		return;
+	row = &groups->rows[view->lists[view->side].selected];
 	if (view->side == GROUPS_PROCESSES)
 		ui_restrict(ui, row->frame, ui->guest->module);
 	else

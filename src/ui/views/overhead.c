@@ -293,19 +293,17 @@ static void overhead_own(struct overhead_page *page)
 	const struct history *history = page->model->history;
 	char text[4][32];
 
-	overhead_line(page, "dom0", STYLE_NORMAL,
-		      "of one CPU: sampler %.2f %%   resolver %.2f %%   screen %.2f %%",
+	overhead_line(page, "dom0 CPU", all->ring_permille >= 500 ? STYLE_NOTICE : STYLE_NORMAL,
+		      "sampler %.2f %%   resolver %.2f %%   screen %.2f %%   ring %.1f %%",
 		      overhead_cpu(page, all->sampler.cpu_ns),
 		      overhead_cpu(page, all->resolver.cpu_ns),
-		      overhead_cpu(page, page->model->ui_cpu_ns));
+		      overhead_cpu(page, page->model->ui_cpu_ns), all->ring_permille / 10.0);
 	overhead_line(
 		page, "memory", STYLE_NORMAL, "%s%sprofile and names %s   nodes %s   history %s",
 		page->model->memory_bytes ? format_bytes(page->model->memory_bytes, text[0]) : "",
 		page->model->memory_bytes ? " in all   " : "",
 		format_bytes(all->profile_bytes, text[1]), format_count(all->n_nodes, text[3]),
 		format_elapsed(history_count(history) ? history_age_ns(history, 0) : 0, text[2]));
-	overhead_line(page, "ring", all->ring_permille >= 500 ? STYLE_NOTICE : STYLE_NORMAL,
-		      "%.1f %% full: what the resolver is behind", all->ring_permille / 10.0);
 }
 
 /* --- the view --------------------------------------------------------------------------------- */

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the screen costs: each view's refresh (selection, question, drawing on a canvas) with
+ * 100,000 nodes, taking one into the history, and from a key to its picture while a resolver's
+ * worth of samples is added on another CPU. Prints numbers; compares nothing.
+ *
+ *	make && tests/bench/bench_screen
+ */
+#include "config.h"
+
+#include <locale.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "ui/core.h"
+#include "xtop/profile.h"
+
+#define DEPTH       16
+#define N_FUNCTIONS 4000
+#define N_NODES     100000
+#define ROUNDS      31
+#define NS_PER_S    1000000000ULL
+
+static struct frames *frames;
+static struct profile *profile;
+static uint32_t functions[N_FUNCTIONS], processes[8];
+static uint64_t sequence, state = 88172645463325252;
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t random_next(void) /* xorshift64 */
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	return state ^= state << 17;
+}
+
+static void must(struct xtop_error *error)
+{
+	if (!error)
+		return;
+	fprintf(stderr, "%s\n", error_message(error));
+	exit(1);
+}
+
+static void add_stack(uint64_t time_ns)
+{
+	uint32_t stack[DEPTH + 1] = { processes[random_next() % 8] };
+
+	for (unsigned i = 1; i <= DEPTH; i++)
+		stack[i] = functions[(i * 131 + random_next() % (i < DEPTH / 2 ? 2 : 40)) %
+				     N_FUNCTIONS];
+	profile_add(profile, stack, DEPTH + 1, time_ns, 1);
+}
+
+static void fill(void)
+{
+	char name[128];
+
+	must(frames_create(NULL, &frames));
+	must(profile_create(PROFILE_MAX_NODES, 10 * NS_PER_S, frames, &profile));
+	for (unsigned i = 0; i < 8; i++) {
+		snprintf(name, sizeof(name), "process%u", i);
+		processes[i] = frames_intern(frames, FRAME_KIND_PROCESS, name, "", 0);
+	}
+	for (unsigned i = 0; i < N_FUNCTIONS; i++) {
+		snprintf(name, sizeof(name), "some_function_of_the_guest_that_has_a_name_%u", i);
+		functions[i] =
+			frames_intern(frames, i % 2 ? FRAME_KIND_KERNEL : FRAME_KIND_USERLAND, name,
+				      i % 2 ? "[kernel]" : "libsome.so.1", 64 * i);
+	}
+	while (profile_nodes(profile) + DEPTH < N_NODES)
+		add_stack(NS_PER_S);
+}
+
+static struct snapshot *snapshot_now(void)
+{
+	struct snapshot *snapshot;
+
+	must(profile_copy(profile, (100 + sequence) * NS_PER_S, &snapshot));
+	snapshot->sequence = ++sequence;
+	snapshot->resolver.samples = snapshot->total_weight;
+	snapshot->n_vcpus = 2;
+	return snapshot;
+}
+
+static int compare_u64(const void *a, const void *b)
+{
+	return (*(const uint64_t *)a > *(const uint64_t *)b) -
+	       (*(const uint64_t *)a < *(const uint64_t *)b);
+}
+
+static void print_times(const char *what, uint64_t times[ROUNDS])
+{
+	qsort(times, ROUNDS, sizeof(*times), compare_u64);
+	printf("%7d nodes: %-34s %8.2f ms median, %.2f worst of %d\n", N_NODES, what,
+	       (double)times[ROUNDS / 2] / 1e6, (double)times[ROUNDS - 1] / 1e6, ROUNDS);
+}
+
+static void type(struct ui *ui, const char *text)
+{
+	for (; *text; text++)
+		ui_handle(ui, &(struct input){ .code = (uint32_t)*text });
+}
+
+static void bench_view(struct ui *ui, struct canvas *canvas, const char *way, const char *what)
+{
+	uint64_t take[ROUNDS], refresh[ROUNDS];
+
+	type(ui, way);
+	ui_draw(ui, canvas);
+	for (int round = 0; round < ROUNDS; round++) {
+		struct snapshot *snapshot;
+		uint64_t start;
+
+		for (int i = 0; i < 20; i++)
+			add_stack((100 + sequence) * NS_PER_S);
+		start = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+		snapshot = snapshot_now();
+		take[round] = clock_ns(CLOCK_THREAD_CPUTIME_ID) - start;
+		start = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+		ui_show(ui, snapshot);
+		ui_draw(ui, canvas);
+		refresh[round] = clock_ns(CLOCK_THREAD_CPUTIME_ID) - start;
+	}
+	if (!*way)
+		print_times("snapshot", take);
+	print_times(what, refresh);
+}
+
+static void bench_history(void)
+{
+	struct history *history;
+	uint64_t times[ROUNDS];
+
+	must(history_create(&history));
+	for (int round = 0; round < ROUNDS; round++) {
+		struct snapshot *snapshot = snapshot_now();
+		uint64_t start = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
+		history_note(history, snapshot);
+		times[round] = clock_ns(CLOCK_THREAD_CPUTIME_ID) - start;
+		snapshot_destroy(snapshot);
+	}
+	print_times("of which into the history", times);
+	history_destroy(history);
+}
+
+/* --- from a key to the screen while 10,000 samples a second are added ------------------------- */
+
+static atomic_bool stop;
+static struct snapshot_slot *slot;
+
+static void *resolve(void *context)
+{
+	uint64_t start = clock_ns(CLOCK_MONOTONIC), added = 0;
+
+	(void)context;
+	while (!atomic_load(&stop)) {
+		const struct timespec nap = { .tv_nsec = 5000000 };
+
+		for (; added < (clock_ns(CLOCK_MONOTONIC) - start) / 100000; added++)
+			add_stack((100 + sequence) * NS_PER_S);
+		if (snapshot_wanted(slot))
+			snapshot_publish(slot, snapshot_now());
+		nanosleep(&nap, NULL);
+	}
+	return NULL;
+}
+
+static void bench_key(struct ui *ui, struct canvas *canvas)
+{
+	static const char *const keys_[] = { "t", "E", "f", "p", "a", "1", "2", "b", "a" };
+	uint64_t times[ROUNDS];
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, resolve, NULL))
+		abort();
+	for (int round = 0; round < ROUNDS; round++) {
+		const struct timespec nap = { .tv_nsec = 20000000 };
+		bool changed;
+		uint64_t start;
+
+		nanosleep(&nap, NULL);
+		start = clock_ns(CLOCK_MONOTONIC);
+		ui_tick(ui, start, 0, &changed);
+		type(ui, keys_[(size_t)round % (sizeof(keys_) / sizeof(keys_[0]))]);
+		ui_draw(ui, canvas);
+		times[round] = clock_ns(CLOCK_MONOTONIC) - start;
+	}
+	atomic_store(&stop, true);
+	pthread_join(thread, NULL);
+	print_times("key to screen, 10,000 samples/s", times);
+}
+
+static void reset(void *context)
+{
+	(void)context;
+}
+
+int main(void)
+{
+	struct canvas *canvas = canvas_create(50, 200, CHARSET_FULL);
+	struct ui_pipeline pipeline = { .guest = { "web01", "dom 5", "", 2 }, .reset = reset };
+	const struct ui_pipeline *const pipelines[] = { &pipeline };
+	struct ui_source source = { .n_pipelines = 1, .pipelines = pipelines };
+	struct ui_settings settings = { .interval_s = 0.1, .half_life_s = 10 };
+	struct ui *ui;
+
+	setlocale(LC_CTYPE, "C.UTF-8");
+	must(snapshot_slot_create(&slot));
+	pipeline.slot = slot;
+	fill();
+	must(ui_create(&settings, &source, &ui));
+	ui->now_ns = NS_PER_S;
+	bench_view(ui, canvas, "", "top");
+	bench_history();
+	bench_view(ui, canvas, "+j+j+j+", "top, 4 unfolded");
+	bench_view(ui, canvas, "\\guest_[13]\n", "top, filtered");
+	bench_view(ui, canvas, "\\\025\n", "top, filter off"); /* Ctrl-U */
+	bench_view(ui, canvas, "\n", "callers and callees");
+	bench_view(ui, canvas, "t", "call tree, closed");
+	bench_view(ui, canvas, "E", "call tree, all open");
+	bench_view(ui, canvas, "I", "call tree, inverted, closed");
+	bench_view(ui, canvas, "E", "call tree, inverted, all open");
+	bench_view(ui, canvas, "f", "flame");
+	bench_view(ui, canvas, "I", "flame, inverted");
+	bench_view(ui, canvas, "p", "processes and modules");
+	bench_view(ui, canvas, "b", "baseline");
+	type(ui, "a");
+	bench_key(ui, canvas);
+	ui_destroy(ui);
+	snapshot_slot_destroy(slot);
+	profile_destroy(profile);
+	frames_destroy(frames);
+	canvas_destroy(canvas);
+	return 0;
+}

@@ -1,0 +1,563 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Ways through the screen: into every view and back, search, filter, restriction, frozen pictures
+ * and those of the history, the list of domains, several guests, the mouse, a screen that changes
+ * its size between two refreshes.
+ */
+#include "config.h"
+
+#include <locale.h>
+
+#include "scene.h"
+
+/* --- into views and back ---------------------------------------------------------------------- */
+
+static void test_every_view_and_back(void)
+{
+	static const struct {
+		const char *keys, *there;
+		unsigned mask;
+	} ways[] = {
+		{ "t", "Call tree", VIEW_TREE },
+		{ "<F5>", "Call tree", VIEW_TREE },
+		{ "f", "100 % = ", VIEW_FLAME },
+		{ "<F7>", "100 % = ", VIEW_FLAME },
+		{ "v", "Steal", VIEW_VCPUS },
+		{ "p", "Process", VIEW_GROUPS },
+		{ "o", "What xtop takes", VIEW_OVERHEAD },
+		{ "b", "Delta", VIEW_BASELINE },
+		{ "<Enter>", "Whole chains", VIEW_CALLERS },
+		{ "h", "Keys in the function table", VIEW_HELP },
+		{ "?", "Keys in the function table", VIEW_HELP },
+		{ "<F1>", "Keys in the function table", VIEW_HELP },
+		{ "<F2>", "Views, and the keys", VIEW_CHOOSE },
+	};
+	struct scene scene;
+
+	scene_open_filled(&scene);
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		scene_keys(&scene, 80, 24, ways[i].keys);
+		check(ui_view(scene.ui)->ops->mask == ways[i].mask, "%s goes there", ways[i].keys);
+		screen_contains(&scene, 80, 24, ways[i].there, true);
+		scene_keys(&scene, 80, 24, i % 2 ? "q" : "<Esc>");
+		check(ui_view(scene.ui)->ops->mask == VIEW_TOP && !scene.ui->quitting,
+		      "and back again");
+	}
+	scene_keys(&scene, 80, 24, "tfvpotv");
+	check(scene.ui->guest->n_views == 2, "views are not piled up");
+	scene_keys(&scene, 80, 24, "a");
+	check(ui_view(scene.ui)->ops->mask == VIEW_TOP, "a goes to the first");
+	scene_keys(&scene, 80, 24, "<F2>jj<Enter>");
+	check(ui_view(scene.ui)->ops->mask == VIEW_FLAME, "chosen from the list");
+	scene_keys(&scene, 80, 24, "q");
+	scene_keys(&scene, 80, 24, "q");
+	check(scene.ui->quitting, "q at the first view quits");
+	scene_close(&scene);
+}
+
+static void test_ctrl_c(void)
+{
+	static const char *const ways[] = { "",        "t", "f",    "v", "p",  "o", "b",
+					    "<Enter>", "h", "<F2>", "/", "\\", "w", "s" };
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		struct input input = { .code = INPUT_CTRL_C };
+		struct scene scene;
+
+		scene_open_filled(&scene);
+		scene_keys(&scene, 80, 24, ways[i]);
+		ui_handle(scene.ui, &input);
+		check(scene.ui->quitting, "Ctrl-C quits after \"%s\"", ways[i]);
+		scene_close(&scene);
+	}
+}
+
+/* --- search, filter, restriction -------------------------------------------------------------- */
+
+static void cursor_is_on(struct scene *scene, const char *what)
+{
+	char line[256];
+
+	scene_cursor_line(scene, line, sizeof(line));
+	check(strstr(line, what), "the cursor is on %s: %s", what, line);
+}
+
+static void test_search(void)
+{
+	struct scene scene;
+
+	scene_open_filled(&scene);
+	scene_keys(&scene, 80, 24, "/tcp");
+	cursor_is_on(&scene, "tcp_sendmsg_locked");
+	screen_check(&scene, "search-prompt-80x24", 80, 24);
+	scene_keys(&scene, 80, 24, "<Enter>");
+	screen_check(&scene, "search-80x24", 80, 24);
+	scene_keys(&scene, 80, 24, "n");
+	cursor_is_on(&scene, "tcp_sendmsg ");
+	scene_keys(&scene, 80, 24, "nn");
+	cursor_is_on(&scene, "tcp_sendpage");
+	scene_keys(&scene, 80, 24, "n");
+	cursor_is_on(&scene, "tcp_sendmsg_locked");
+	scene_keys(&scene, 80, 24, "N");
+	cursor_is_on(&scene, "tcp_sendpage");
+	screen_contains(&scene, 80, 24, "10,000 samples", true); /* it hides nothing */
+	scene_keys(&scene, 80, 24, "<Esc>n");
+	screen_contains(&scene, 80, 24, "nothing is searched for", true);
+	scene_keys(&scene, 80, 24, "/no_such<Enter>n");
+	screen_contains(&scene, 80, 24, "nothing here matches", true);
+	scene_keys(&scene, 80, 24, "<Esc>f/copy_user<Enter>");
+	screen_contains(&scene, 80, 24, "matching: 25.40 %", true);
+	scene_keys(&scene, 80, 24, "<Esc>qtE/deflate<Enter>");
+	cursor_is_on(&scene, "deflate_slow");
+	scene_keys(&scene, 80, 24, "ap/md5<Enter>");
+	cursor_is_on(&scene, "md5sum");
+	scene_close(&scene);
+}
+
+static void test_restrict(void)
+{
+	struct scene scene;
+
+	scene_open_filled(&scene);
+	scene_keys(&scene, 80, 24, "pj<Enter>");
+	screen_check(&scene, "only-gzip-80x24", 80, 24);
+	screen_contains(&scene, 80, 24, "only gzip", true);
+	scene_keys(&scene, 80, 24, "F");
+	screen_contains(&scene, 80, 24, "  100.00    0.00", true);
+	scene_keys(&scene, 80, 24, "Ft");
+	screen_contains(&scene, 80, 24, "httpd", false);
+	scene_keys(&scene, 80, 24, "q<Esc>");
+	screen_check(&scene, "top-80x24", 80, 24);
+	scene_keys(&scene, 80, 24, "p<Tab>/busybox<Enter><Enter><Esc>");
+	screen_contains(&scene, 80, 24, "only busybox", true);
+	scene_keys(&scene, 80, 24, "<Esc>");
+	screen_check(&scene, "top-80x24", 80, 24);
+	scene_close(&scene);
+}
+
+static void test_hide(void)
+{
+	struct scene scene;
+
+	scene_open_filled(&scene);
+	scene_keys(&scene, 80, 24, "K1");
+	screen_check(&scene, "no-kernel-80x24", 80, 24);
+	scene_keys(&scene, 80, 24, "U");
+	screen_contains(&scene, 80, 24, "[.]", false);
+	screen_contains(&scene, 80, 24, "no user (U)", true);
+	scene_keys(&scene, 80, 24, "U");
+	screen_contains(&scene, 80, 24, "no user", false);
+	scene_close(&scene);
+}
+
+static void test_percents_of_filtered(void)
+{
+	struct scene scene;
+
+	scene_open_filled(&scene);
+	scene_keys(&scene, 80, 24, "\\gzip<Enter>");
+	screen_contains(&scene, 80, 24, "21.00    0.00", true);
+	scene_keys(&scene, 80, 24, "F");
+	screen_contains(&scene, 80, 24, "100.00    0.00", true);
+	screen_contains(&scene, 80, 24, "filter: gzip = 100 %", true);
+	scene_keys(&scene, 80, 24, "f");
+	screen_contains(&scene, 80, 24, "100 % = 2,100 samples", true);
+	scene_close(&scene);
+}
+
+static void test_threshold(void)
+{
+	struct scene scene;
+
+	scene_open_filled(&scene);
+	scene_keys(&scene, 80, 24, "tL<C-u>20<Enter>");
+	screen_check(&scene, "threshold-80x24", 80, 24);
+	scene_keys(&scene, 80, 24, "L<C-u>200<Enter>");
+	screen_contains(&scene, 80, 24, "a number from 0 to 100", true);
+	scene_keys(&scene, 80, 24, "<Esc>H");
+	screen_contains(&scene, 80, 24, "99 Hz", false);
+	scene_keys(&scene, 80, 24, "H");
+	screen_contains(&scene, 80, 24, "99 Hz", true);
+	scene_close(&scene);
+}
+
+static void test_raw_names(void)
+{
+	struct scene scene;
+
+	scene_open(&scene);
+	fixture_add(&scene.fixture, "app _start _ZN4work3runEv", 10);
+	ui_show(scene.ui, fixture_snapshot(&scene.fixture, 1));
+	screen_contains(&scene, 80, 24, "work::run()", true);
+	scene_keys(&scene, 80, 24, "V");
+	screen_contains(&scene, 80, 24, "_ZN4work3runEv", true);
+	screen_contains(&scene, 80, 24, "work::run()", false);
+	scene_keys(&scene, 80, 24, "fjjj");
+	screen_contains(&scene, 80, 24, "_ZN4work3runEv", true);
+	scene_close(&scene);
+}
+
+static void test_hint(void)
+{
+	struct scene scene;
+	struct snapshot *snapshot;
+
+	scene_open(&scene);
+	fixture_fill(&scene.fixture);
+	fixture_add(&scene.fixture, "app _start #7f3a12345678", 1500);
+	snapshot = fixture_snapshot(&scene.fixture, 2);
+	snapshot->resolver.samples_unknown = 1950;
+	ui_show(scene.ui, snapshot);
+	screen_check(&scene, "hint-80x24", 80, 24);
+	snapshot = fixture_snapshot(&scene.fixture, 2);
+	snprintf(snapshot->notes[0], sizeof(snapshot->notes[0]), "no ORC tables: stacks end early");
+	snprintf(snapshot->system, sizeof(snapshot->system), "Linux 6.12.1");
+	ui_show(scene.ui, snapshot);
+	screen_contains(&scene, 80, 24, "no ORC tables: stacks end early", true);
+	screen_contains(&scene, 120, 24, "Linux 6.12.1", true);
+	scene_close(&scene);
+}
+
+/* --- frozen, and of the history --------------------------------------------------------------- */
+
+static void refresh(struct scene *scene, const char *stack, uint32_t count)
+{
+	if (count)
+		fixture_add(&scene->fixture, stack, count);
+	scene->ui->now_ns += SECOND;
+	ui_show(scene->ui, fixture_snapshot(&scene->fixture, 2));
+}
+
+/* In a frozen picture everything works, and nothing moves. */
+static void test_frozen(void)
+{
+	struct scene scene;
+	char *before, *after;
+
+	scene_open_filled(&scene);
+	scene_keys(&scene, 80, 24, "ZtE");
+	scene.ui->now_ns += SECOND;
+	scene_draw(&scene, 80, 24, &before, NULL);
+	scene.ui->now_ns -= SECOND;
+	refresh(&scene, "md5sum _start main md5_file md5_process_block", 90000);
+	scene_draw(&scene, 80, 24, &after, NULL);
+	check_string(after, before, "what came behind it is not seen");
+	free(before);
+	free(after);
+	scene_keys(&scene, 80, 24, "f<Down><Down><Enter>q");
+	screen_contains(&scene, 80, 24, "100 % = 10,000 samples", true);
+	scene_keys(&scene, 80, 24, "pvoa\\md5<Enter>jj<Enter>");
+	screen_contains(&scene, 80, 24, "children 9.55", true);
+	screen_contains(&scene, 80, 24, "frozen, 0:01 old", true);
+	scene_keys(&scene, 80, 24, "<Esc><Esc>Z");
+	screen_contains(&scene, 80, 24, "100,000 samples", true);
+	scene_close(&scene);
+}
+
+/* A spike that has passed: ten refreshes ago md5 was everything. */
+static void test_history(void)
+{
+	struct scene scene;
+
+	scene_open_filled(&scene);
+	scene_keys(&scene, 80, 24, "[");
+	screen_contains(&scene, 80, 24, "this is the earliest picture", true);
+	refresh(&scene, "md5sum _start main md5_file md5_process_block", 100000);
+	for (int i = 0; i < 10; i++)
+		refresh(&scene, "gzip _start main deflate_slow", 100000);
+	screen_contains(&scene, 80, 24, "1,110,000 samples", true);
+	scene_keys(&scene, 80, 24, "[[[[[[[[[[");
+	screen_check(&scene, "history-80x24", 80, 24);
+	screen_contains(&scene, 80, 24, "110,000 samples", true);
+	screen_contains(&scene, 80, 24, "frozen, 0:10 old", true);
+	scene_keys(&scene, 80, 24, "[");
+	screen_contains(&scene, 80, 24, " 10,000 samples", true);
+	scene_keys(&scene, 80, 24, "[");
+	screen_contains(&scene, 80, 24, "this is the earliest picture", true);
+	refresh(&scene, NULL, 0); /* nothing moves meanwhile */
+	screen_contains(&scene, 80, 24, " 10,000 samples", true);
+	scene_keys(&scene, 80, 24, "]]fq<Enter>q");
+	screen_contains(&scene, 80, 24, "210,000 samples", true);
+	scene_keys(&scene, 80, 24, "]]]]]]]]]]]]]]]]");
+	screen_contains(&scene, 80, 24, "this is the latest picture", true);
+	scene_keys(&scene, 80, 24, "Z");
+	screen_contains(&scene, 80, 24, "frozen", false);
+	screen_contains(&scene, 80, 24, "1,110,000 samples", true);
+	scene_close(&scene);
+}
+
+static void test_baseline_ways(void)
+{
+	struct scene scene;
+
+	scene_open_filled(&scene);
+	scene_keys(&scene, 80, 24, "B");
+	screen_contains(&scene, 80, 24, "there is no baseline", true);
+	scene_keys(&scene, 80, 24, "bq");
+	screen_contains(&scene, 80, 24, "baseline 0:00 ago", true);
+	refresh(&scene, "md5sum _start main md5_file md5_process_block", 10000);
+	scene_keys(&scene, 80, 24, "b");
+	screen_contains(&scene, 80, 24, "+45.22", true);
+	scene_keys(&scene, 80, 24, "b");
+	screen_contains(&scene, 80, 24, "+45.22", false); /* compared with itself */
+	scene_keys(&scene, 80, 24, "<F6>");
+	screen_contains(&scene, 80, 24, "Ratio▾", true);
+	scene_keys(&scene, 80, 24, "B");
+	check(ui_view(scene.ui)->ops->mask == VIEW_TOP, "forgotten, there is nothing to compare");
+	screen_contains(&scene, 80, 24, "baseline 0", false);
+	scene_close(&scene);
+}
+
+/* --- domains, several guests ------------------------------------------------------------------ */
+
+struct host {
+	struct scene scene;
+	struct ui_pipeline pipelines[2];
+	unsigned n_open, opened, closed;
+	uint64_t cpu_ns;
+	bool broken;
+};
+
+static struct xtop_error *host_list(void *context, struct ui_domain **domainsp, size_t *np)
+{
+	static const struct ui_domain some[] = {
+		{ "Domain-0", 0, "PV", "running", 1, 0, 1 << 20, "", "this is where xtop runs" },
+		{ "web01", 5, "PVH", "running", 2, 0, 512 << 10, "Linux 6.1.0-56-amd64", NULL },
+		{ "cache\033[31m02", 6, "PV", "blocked", 1, 0, 64 << 10, "unikernel", NULL },
+		{ "a-domain-with-a-very-long-name-indeed", 17, "HVM", "paused", 128, 0, 3 << 20, "",
+		  NULL },
+	};
+	struct host *host = context;
+
+	if (host->broken)
+		return error_create("the list of domains cannot be read");
+	*domainsp = malloc(sizeof(some));
+	memcpy(*domainsp, some, sizeof(some));
+	*np = sizeof(some) / sizeof(some[0]);
+	for (size_t i = 0; i < *np; i++)
+		(*domainsp)[i].cpu_ns = host->cpu_ns * i;
+	return NULL;
+}
+
+static struct xtop_error *host_open(void *context, const struct ui_domain *domain,
+				    const struct ui_pipeline **pipelinep)
+{
+	struct host *host = context;
+
+	if (domain->id == 6)
+		return error_create("cache02: no symbols, give them with -k");
+	host->opened++;
+	host->n_open++;
+	*pipelinep = &host->pipelines[domain->id == 17];
+	return NULL;
+}
+
+static void host_close(void *context, const struct ui_pipeline *pipeline)
+{
+	struct host *host = context;
+
+	(void)pipeline;
+	host->closed++;
+	host->n_open--;
+}
+
+/* The list of domains comes first: nothing was named. */
+static void host_start(struct host *host, size_t n_pipelines)
+{
+	static struct ui_source source;
+	const struct ui_pipeline *const *pipelines;
+	struct ui_settings settings;
+
+	*host = (struct host){ .cpu_ns = 0 };
+	scene_open(&host->scene);
+	ui_destroy(host->scene.ui);
+	host->pipelines[0] = host->scene.pipeline;
+	host->pipelines[1] = host->scene.pipeline;
+	host->pipelines[1].guest.name = "a-domain-with-a-very-long-name-indeed";
+	if (snapshot_slot_create(&host->pipelines[1].slot))
+		abort();
+	pipelines = (const struct ui_pipeline *const[]){ &host->pipelines[0], &host->pipelines[1] };
+	source = (struct ui_source){ .context = host,
+				     .n_pipelines = n_pipelines,
+				     .pipelines = pipelines,
+				     .list = host_list,
+				     .open = host_open,
+				     .close = host_close };
+	settings = host->scene.settings;
+	settings.host = "Xen 4.17.7 · 2 CPUs";
+	if (ui_create(&settings, &source, &host->scene.ui))
+		abort();
+	host->scene.ui->now_ns = 100 * SECOND;
+}
+
+static void host_end(struct host *host)
+{
+	ui_destroy(host->scene.ui);
+	host->scene.ui = NULL;
+	check(host->n_open == 0, "what was opened is closed");
+	snapshot_slot_destroy(host->pipelines[1].slot);
+	scene_close(&host->scene);
+}
+
+static void test_domains(void)
+{
+	struct host host;
+	struct scene *scene = &host.scene;
+	bool changed;
+
+	host_start(&host, 0);
+	ui_tick(scene->ui, 100 * SECOND, 0, &changed);
+	host.cpu_ns = SECOND / 4;
+	ui_tick(scene->ui, 101 * SECOND, 0, &changed);
+	check(changed, "the list is drawn anew");
+	screen_check(scene, "domains-80x24", 80, 24);
+	screen_check(scene, "domains-120x40", 120, 40);
+	screen_check(scene, "domains-40x10", 40, 10);
+	scene_keys(scene, 80, 24, "h");
+	screen_check(scene, "help-domains-80x24", 80, 24);
+	scene_keys(scene, 80, 24, "hq");
+	check(scene->ui->quitting, "q leaves the list when there is nothing else");
+	scene->ui->quitting = false;
+	scene_keys(scene, 80, 24, "<Enter>");
+	screen_contains(scene, 80, 24, "this is where xtop runs", true);
+	check(!host.opened, "what cannot be profiled is not");
+	scene_keys(scene, 80, 24, "jj<Enter>");
+	screen_contains(scene, 80, 24, "cache02: no symbols", true);
+	scene_keys(scene, 80, 24, "k<Enter>");
+	check(host.opened == 1 && ui_view(scene->ui)->ops->mask == VIEW_TOP, "web01 is profiled");
+	fixture_fill(&scene->fixture);
+	snapshot_publish(host.pipelines[0].slot, fixture_snapshot(&scene->fixture, 2));
+	ui_tick(scene->ui, 102 * SECOND, 0, &changed);
+	screen_contains(scene, 80, 24, "tcp_sendmsg_locked", true);
+	scene_keys(scene, 80, 24, "D");
+	check(ui_view(scene->ui)->ops->mask == VIEW_DOMAINS && host.n_open == 1, "D lists again");
+	scene_keys(scene, 80, 24, "<Esc>");
+	screen_contains(scene, 80, 24, "tcp_sendmsg_locked", true);
+	scene_keys(scene, 80, 24, "D<End><Enter>");
+	check(host.n_open == 2, "another one beside it");
+	scene_keys(scene, 80, 24, "<Tab>");
+	screen_contains(scene, 80, 24, "tcp_sendmsg_locked", true);
+	scene_keys(scene, 80, 24, "<Esc>");
+	check(host.closed == 1 && ui_view(scene->ui)->ops->mask == VIEW_DOMAINS,
+	      "Esc comes back, and it is profiled no more");
+	host.broken = true;
+	ui_tick(scene->ui, 104 * SECOND, 0, &changed);
+	screen_contains(scene, 80, 24, "the list of domains cannot be read", true);
+	screen_contains(scene, 80, 24, "web01", true);
+	scene_keys(scene, 80, 24, "qqq");
+	check(scene->ui->quitting, "q quits at last");
+	host_end(&host);
+}
+
+static void test_two_guests(void)
+{
+	struct host host;
+	struct scene *scene = &host.scene;
+	bool changed;
+
+	host_start(&host, 2);
+	fixture_fill(&scene->fixture);
+	ui_show(scene->ui, fixture_snapshot(&scene->fixture, 2));
+	screen_contains(scene, 120, 24, "Tab: 1 more", true);
+	scene_keys(scene, 80, 24, "t<Tab>");
+	check(ui_view(scene->ui)->ops->mask == VIEW_TOP, "each guest has views of its own");
+	screen_contains(scene, 80, 24, "starting", true);
+	fixture_add(&scene->fixture, "md5sum _start main", 1);
+	snapshot_publish(host.pipelines[0].slot, fixture_snapshot(&scene->fixture, 2));
+	ui_tick(scene->ui, 102 * SECOND, 0, &changed);
+	check(!changed, "the other one is sampled behind");
+	scene_keys(scene, 80, 24, "<Tab>");
+	screen_contains(scene, 80, 24, "10,001 samples", true);
+	check(ui_view(scene->ui)->ops->mask == VIEW_TREE, "and is where it was left");
+	scene_keys(scene, 80, 24, "aqx");
+	check(scene->ui->quitting, "those that were named are not left for the list");
+	host_end(&host);
+}
+
+/* --- mouse, sizes ------------------------------------------------------------------------------ */
+
+static void test_mouse_everywhere(void)
+{
+	static const char *const ways[] = { "a", "t", "f",       "v", "p",
+					    "o", "b", "<Enter>", "h", "<F2>" };
+	struct scene scene;
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		scene_open_filled(&scene);
+		scene_keys(&scene, 80, 24, ways[i]);
+		for (int row = 0; row < 23; row++)
+			for (int column = 0; column < 80; column += 7)
+				scene_click(&scene, 80, 24, row, column);
+		for (int wheel = 0; wheel < 50; wheel++) {
+			struct input input = { wheel % 3 ? INPUT_WHEEL_DOWN : INPUT_WHEEL_UP, 5,
+					       5 };
+
+			scene_draw(&scene, 80, 24, NULL, NULL);
+			ui_handle(scene.ui, &input);
+		}
+		check(!scene.ui->quitting, "clicks all over after %s", ways[i]);
+		scene_close(&scene);
+	}
+	scene_open_filled(&scene);
+	scene_keys(&scene, 80, 24, "t");
+	scene_click(&scene, 80, 24, 6, 30);
+	scene_click(&scene, 80, 24, 6, 30);
+	screen_contains(&scene, 80, 24, "- app", true);
+	scene_keys(&scene, 80, 24, "f");
+	scene_click(&scene, 80, 24, 5, 40);
+	screen_contains(&scene, 80, 24, " gzip ", true);
+	scene_click(&scene, 80, 24, 5, 40);
+	screen_contains(&scene, 80, 24, "web01 › gzip", true);
+	scene_click(&scene, 80, 24, 23, 75);
+	check(scene.ui->quitting, "the bottom line presses F10");
+	scene_close(&scene);
+}
+
+/* Between two refreshes, and after each, another size: nothing is remembered that does not fit. */
+static void test_resize(void)
+{
+	static const char *const ways[] = { "a", "t", "tE",      "f", "f<Down><Down>", "v", "p",
+					    "o", "b", "<Enter>", "h", "<F2>" };
+	struct scene scene;
+	uint64_t random = 7;
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		scene_open_filled(&scene);
+		scene_keys(&scene, 80, 24, ways[i]);
+		for (int n = 0; n < 200; n++) {
+			random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+			scene_draw(&scene, 1 + (int)(random >> 33) % 300,
+				   1 + (int)(random >> 43) % 100, NULL, NULL);
+			if (n % 3 == 0)
+				refresh(&scene, fixture_stacks[(random >> 20) % 16].stack, 10);
+			scene_keys(&scene, 1 + (int)(random >> 40) % 300,
+				   1 + (int)(random >> 50) % 100, "j");
+		}
+		screen_contains(&scene, 80, 24, "F10Quit", true);
+		scene_close(&scene);
+	}
+}
+
+int main(void)
+{
+	if (!setlocale(LC_CTYPE, "C.UTF-8"))
+		abort();
+	setenv("TZ", "UTC", 1);
+	test_every_view_and_back();
+	test_ctrl_c();
+	test_search();
+	test_restrict();
+	test_hide();
+	test_percents_of_filtered();
+	test_threshold();
+	test_raw_names();
+	test_hint();
+	test_frozen();
+	test_history();
+	test_baseline_ways();
+	test_domains();
+	test_two_guests();
+	test_mouse_everywhere();
+	test_resize();
+	return tap_done();
+}
