@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Facts this depends on: libFuzzer comes with clang and is linked by -fsanitize=fuzzer, the rest of a
+# program is compiled with -fsanitize=fuzzer-no-link; Debian has its runtime in libclang-rt-VERSION-dev.
+
+# Before AC_PROG_CC: no other compiler has it.
+AC_DEFUN([XTOP_FUZZERS_COMPILER], [
+  AC_ARG_ENABLE([fuzzers],
+    [AS_HELP_STRING([--enable-fuzzers], [build for `make fuzzers': with clang, libFuzzer and sanitizers])],
+    [], [enable_fuzzers=no])
+  AS_IF([test "x$enable_fuzzers" != xno && test "x$CC" = x], [CC=clang])])
+
+AC_DEFUN([XTOP_FUZZERS], [
+  FUZZER_LIBS=
+  AS_IF([test "x$enable_fuzzers" != xno], [
+    FUZZER_LIBS="-fsanitize=fuzzer"
+    xtop_saved_cflags=$CFLAGS
+    CFLAGS="$CFLAGS -fsanitize=fuzzer,address,undefined"
+    AC_MSG_CHECKING([whether $CC has libFuzzer])
+    AC_LINK_IFELSE([AC_LANG_SOURCE([[
+        #include <stddef.h>
+        int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t size)
+        {
+          return size && bytes[0] == 1 ? -1 : 0;
+        }]])],
+      [AC_MSG_RESULT([yes])],
+      [AC_MSG_RESULT([no])
+       AC_MSG_ERROR([--enable-fuzzers needs clang with libFuzzer: on Debian, apt-get install clang libclang-rt-`$CC -dumpversion 2>/dev/null | sed 's/\..*//'`-dev])])
+    CFLAGS=$xtop_saved_cflags
+    XTOP_CPPFLAGS=
+    XTOP_CFLAGS="$XTOP_CFLAGS -fsanitize=fuzzer-no-link,address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=all"
+    XTOP_LDFLAGS="$XTOP_LDFLAGS -fsanitize=address,undefined"])
+  AM_CONDITIONAL([WITH_FUZZERS], [test "x$enable_fuzzers" != xno])
+  AC_SUBST([FUZZER_LIBS])])

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Call-frame information: compiled, given to libunwind as far as it is safe to, and stepped by. The
+ * input is the sizes of .eh_frame and .debug_frame, a vCPU, then their bytes.
+ */
+#include "config.h"
+
+#include "unwind/dwarf.h"
+#include "vcpu.h"
+
+#define MAX_SECTION_BYTES 4096
+
+static struct cfi_section take_section(struct fuzz *fuzz, size_t size_bytes, uint64_t address,
+				       const struct cfi_gap *gap)
+{
+	return (struct cfi_section){ .bytes = fuzz_copy(fuzz, size_bytes),
+				     .size_bytes = size_bytes,
+				     .address = address,
+				     .gaps = gap,
+				     .n_gaps = gap->start < gap->end };
+}
+
+static void walk(struct fuzz *fuzz, struct cfi *cfi, struct dwarf *dwarf,
+		 const struct fuzz_vcpu *vcpu)
+{
+	struct cursor cursor;
+
+	cursor_init(&cursor, &vcpu->vcpu);
+	for (unsigned i = 0; i < 32; i++) {
+		enum unwind_step step = cfi ? cfi_step(cfi, 0, &cursor) : STEP_NOT_COVERED;
+
+		if (step == STEP_NOT_COVERED && dwarf)
+			step = dwarf_step(dwarf, 0, &cursor);
+		if (step != STEP_CALLER)
+			cursor.regs[REG_RIP] = VCPU_USER_CODE + fuzz_u16(fuzz);
+	}
+}
+
+static void use(struct fuzz *fuzz, const struct cfi_sections *sections,
+		const struct fuzz_vcpu *vcpu)
+{
+	struct dwarf *all = NULL, *unusual = NULL;
+	struct cfi *cfi = NULL;
+
+	fuzz_succeed(cfi_compile(sections, &cfi));
+	fuzz_succeed(dwarf_create(sections, NULL, &all));
+	if (cfi) {
+		struct cfi_counts counts = cfi_counts(cfi);
+
+		fuzz_must(counts.rows <= CFI_MAX_ROWS, "rows are limited");
+		fuzz_succeed(dwarf_create(sections, cfi, &unusual));
+		cfi_asks(cfi, VCPU_USER_CODE, VCPU_USER_CODE + 0x1000);
+	}
+	walk(fuzz, cfi, unusual, vcpu);
+	walk(fuzz, NULL, all, vcpu);
+	cfi_destroy(cfi);
+	dwarf_destroy(all);
+	dwarf_destroy(unusual);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
+{
+	static struct fuzz_vcpu vcpu;
+	struct fuzz fuzz = fuzz_begin(bytes, size_bytes);
+	size_t eh_bytes = fuzz_u16(&fuzz) % MAX_SECTION_BYTES,
+	       debug_bytes = fuzz_u16(&fuzz) % MAX_SECTION_BYTES;
+	struct cfi_gap gap = { .start = fuzz_u16(&fuzz), .end = fuzz_u16(&fuzz) };
+	struct cfi_sections sections = { 0 };
+
+	sections.eh_frame = take_section(&fuzz, eh_bytes, VCPU_USER_CODE + 0x8000, &gap);
+	sections.debug_frame = take_section(&fuzz, debug_bytes, 0, &gap);
+	sections.eh_frame_hdr.address = VCPU_USER_CODE + 0x7000;
+	fuzz_vcpu(&fuzz, &vcpu);
+	use(&fuzz, &sections, &vcpu);
+	free((void *)sections.eh_frame.bytes);
+	free((void *)sections.debug_frame.bytes);
+	return 0;
+}

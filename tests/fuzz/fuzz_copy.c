@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the sampler follows in a stopped guest: stacks, and by the recipe the task and what was
+ * interrupted. The memory, the registers and the recipe are the input's; what comes out must be a
+ * record that every reader takes.
+ */
+#include "config.h"
+
+#include "guest.h"
+#include "sample/copy.h"
+
+static struct fuzz_guest *memory;
+
+static void *guest_map(void *context, frame_t frame)
+{
+	void *page = aligned_alloc(GUEST_PAGE_SIZE, GUEST_PAGE_SIZE);
+	(void)context;
+
+	if (!page)
+		abort();
+	if (frame.value >= 1 && frame.value <= 4)
+		memcpy(page, memory->tables[frame.value - 1], GUEST_PAGE_SIZE);
+	else if (frame.value >= 0x100 && frame.value < 0x110)
+		memcpy(page, memory->pool + (frame.value - 0x100) * 512, GUEST_PAGE_SIZE);
+	else {
+		free(page);
+		return NULL;
+	}
+	return page;
+}
+
+static void guest_unmap(void *context, void *page)
+{
+	(void)context;
+	free(page);
+}
+
+static const struct mapper mapper = { .map = guest_map, .unmap = guest_unmap };
+
+/* Numbers that mostly can be. */
+static void take_recipe(struct fuzz *fuzz, struct control *control)
+{
+	struct stack_recipe recipe = {
+		.current_per_cpu = fuzz_u16(fuzz),
+		.top_per_cpu = fuzz_u16(fuzz),
+		.irq_stack_per_cpu = fuzz_u16(fuzz),
+		.task_stack = fuzz_u8(fuzz) * 8,
+		.stack_bytes = 16384,
+		.top_padding = fuzz_u8(fuzz) % 3 * 8,
+		.regs_below_top = 168,
+		.irq_stack_bytes = 16384,
+		.irq_above = 8,
+	};
+
+	if (fuzz_u8(fuzz) & 1)
+		fuzz_take(fuzz, &recipe, sizeof(recipe));
+	control_set_recipe(control, &recipe);
+}
+
+static void take_regs(struct fuzz *fuzz, struct registers *regs)
+{
+	fuzz_take(fuzz, regs, sizeof(*regs));
+	if (fuzz_u8(fuzz) & 3) {
+		regs->cr3 = 4 << GUEST_PAGE_SHIFT;
+		regs->cr0 |= 1U << 31;
+		regs->cr4 = 1U << 5;
+		regs->gs_base_kernel = FUZZ_GUEST_BASE + (uint16_t)regs->gs_base_kernel;
+		regs->rsp = FUZZ_GUEST_BASE + (uint32_t)regs->rsp;
+	}
+}
+
+static void copy(struct copier *copier, const struct registers *regs, bool user)
+{
+	static union {
+		struct {
+			struct sample sample;
+			struct sample_vcpu vcpu;
+		};
+		char bytes[1 << 17];
+	} record;
+	struct copied copied;
+
+	copy_prepare(copier, regs, user);
+	copy_vcpu(copier, regs, user, (char *)(&record.vcpu + 1), &copied);
+	record.vcpu = (struct sample_vcpu){ .state = VCPU_RUNNING, .user = user };
+	record.vcpu.n_stacks = (uint8_t)copied.n_stacks;
+	record.vcpu.cut = (uint8_t)copied.cut;
+	record.vcpu.user_cut = (uint8_t)copied.user_cut;
+	record.vcpu.size_bytes = (uint32_t)(sizeof(record.vcpu) + copied.size_bytes);
+	record.sample = (struct sample){ .n_vcpus = 1 };
+	record.sample.size_bytes = (uint32_t)sizeof(record.sample) + record.vcpu.size_bytes;
+	fuzz_must(record.sample.size_bytes <= sample_size_max(1), "a record fits");
+	fuzz_must(sample_check(&record, record.sample.size_bytes), "a record is right");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
+{
+	static struct control *control;
+	struct fuzz fuzz = fuzz_begin(bytes, size_bytes);
+	struct guest_info guest = { .type = GUEST_PVH, .n_vcpus = 1 };
+	struct copier copier = { .guest = &guest, .now_ns = 1000000000 };
+	struct registers regs;
+	uint8_t flags = fuzz_u8(&fuzz);
+
+	memory = fuzz_guest();
+	if (!control) {
+		fault_install();
+		fuzz_succeed(control_create(&control));
+	}
+	take_recipe(&fuzz, control);
+	take_regs(&fuzz, &regs);
+	control_learn_stack(control, regs.cr3, regs.rsp, regs.rsp + fuzz_u16(&fuzz));
+	fuzz_guest_fill(memory, &fuzz);
+	copier.control = control;
+	fuzz_succeed(frame_cache_create(&mapper, flags & 2 ? 4 : 64, &copier.cache));
+	copy_follow(&copier);
+	frame_cache_stop(copier.cache);
+	fault_arm();
+	copy(&copier, &regs, flags & 1);
+	fault_disarm();
+	frame_cache_destroy(copier.cache);
+	return 0;
+}

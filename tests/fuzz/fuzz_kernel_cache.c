@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A file of the kernel cache: a right one, changed by the input, with the checksum that it then has;
+ * what comes out of it is used on a guest.
+ */
+#include "config.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "guest.h"
+#include "os/orc_tables.h"
+
+/* The checksum is its own affair. The library's copy is not linked then. */
+#include "os/kernel_cache.c"
+
+#define TEXT FUZZ_GUEST_BASE
+
+static struct kernel_cache cache;
+static struct cache_head right_head;
+static char *right_body;
+
+static void make_kernel(struct linux_kernel *kernel, struct fuzz_guest *guest)
+{
+	struct orc_entry entries[8] = { 0 };
+	struct image *image;
+
+	fuzz_guest_layout(guest, &(struct fuzz){ 0 });
+	kernel->guest = guest->linux_guest;
+	kernel->guest.layout.version = 0;
+	kernel->guest.text_start = TEXT;
+	kernel->guest.text_end = TEXT + 0x10000;
+	for (int i = 0; i < N_LINUX_SYMBOLS; i++)
+		kernel->guest.symbols[i] = TEXT + 0x100 * i;
+	kernel->guest.has_layout = false; /* 1 KiB that is checked as a whole, and hides the rest */
+	kernel->guest.orc_layout = orc_layout_of(ORC_V3);
+	snprintf(kernel->release, sizeof(kernel->release), "6.1.0");
+	fuzz_succeed(image_create("[kernel]", &image));
+	fuzz_succeed(symtab_create(&image->symtab));
+	for (unsigned i = 0; i < 8; i++) {
+		fuzz_succeed(symtab_add(image->symtab, TEXT + 0x100 * i, 0x80, 0, SYMBOL_GLOBAL,
+					"a_function", 3 + i % 8));
+		entries[i] = (struct orc_entry){ TEXT + 0x100 * i,
+						 { .sp_reg = ORC_SP, .type = ORC_CALL } };
+	}
+	fuzz_succeed(symtab_seal(image->symtab));
+	fuzz_succeed(orc_restore(entries, 8, TEXT, TEXT + 0x10000, &image->orc));
+	image->build_id = (struct build_id){ .size_bytes = 4, .address = TEXT };
+	kernel->image = image;
+}
+
+static void start(struct fuzz_guest *guest)
+{
+	struct linux_kernel kernel = { 0 };
+
+	make_kernel(&kernel, guest);
+	fuzz_must(cache_fill_head(&kernel, &right_head), "the head can be made");
+	right_body = cache_make_body(&kernel, &right_head);
+	linux_detach(&kernel);
+	for (unsigned slot = 0; slot < KERNEL_CACHE_SLOTS; slot++)
+		cache.slots[slot] = -1;
+	cache.slots[3] = memfd_create("fuzz", MFD_CLOEXEC);
+}
+
+static void write_file(struct fuzz *fuzz)
+{
+	static struct {
+		struct cache_head head;
+		char body[4096];
+	} file;
+	size_t body_bytes = cache_body_bytes(&right_head), now_bytes;
+	bool keeps_sum = fuzz_u8(fuzz) == 0xff;
+
+	file.head = right_head;
+	memcpy(file.body, right_body, body_bytes);
+	fuzz_patch(fuzz, (uint8_t *)&file, sizeof(file.head) + body_bytes);
+	now_bytes = cache_body_bytes(&file.head);
+	if (!keeps_sum && now_bytes <= sizeof(file.body))
+		file.head.checksum = cache_checksum(&file.head, file.body, now_bytes);
+	if (ftruncate(cache.slots[3], 0) ||
+	    pwrite(cache.slots[3], &file, sizeof(file), 0) != (ssize_t)sizeof(file))
+		abort();
+}
+
+static void use(struct linux_kernel *kernel, struct fuzz *fuzz)
+{
+	struct symtab_entry entry;
+
+	symtab_lookup(kernel->image->symtab, TEXT + fuzz_u16(fuzz), &entry);
+	if (kernel->image->orc)
+		orc_find(kernel->image->orc, TEXT + fuzz_u16(fuzz));
+	if (kernel->guest.has_layout)
+		orc_destroy(orc_read_module(&kernel->guest, TEXT, TEXT, TEXT + 0x1000));
+	fuzz_must(memchr(kernel->release, 0, sizeof(kernel->release)) != NULL, "a release ends");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
+{
+	struct fuzz fuzz = fuzz_begin(bytes, size_bytes);
+	struct fuzz_guest *guest = fuzz_guest();
+	struct linux_kernel kernel = { 0 };
+
+	fuzz_guest_fill(guest, &(struct fuzz){ 0 });
+	if (!right_body)
+		start(guest);
+	write_file(&fuzz);
+	kernel.guest = guest->linux_guest;
+	fuzz_succeed(image_create("[kernel]", &kernel.image));
+	if (kernel_cache_load(&cache, &kernel, TEXT))
+		use(&kernel, &fuzz);
+	linux_detach(&kernel);
+	return 0;
+}

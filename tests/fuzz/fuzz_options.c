@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The command line, its arguments ended by NUL. */
+#include "config.h"
+
+#include "fuzz.h"
+#include "xtop/options.h"
+
+#define MAX_ARGUMENTS 16
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
+{
+	char *argv[MAX_ARGUMENTS + 2] = { (char *)"xtop" };
+	struct fuzz fuzz = fuzz_begin(bytes, size_bytes);
+	char *text = malloc(size_bytes + 1), *at = text;
+	struct options options;
+	struct xtop_error *error;
+	int argc = 1;
+
+	if (!text)
+		abort();
+	fuzz_take(&fuzz, text, size_bytes);
+	text[size_bytes] = '\0';
+	while (argc <= MAX_ARGUMENTS && at < text + size_bytes) {
+		argv[argc++] = at;
+		at += strlen(at) + 1;
+	}
+	error = options_parse(argc, argv, &options);
+	error_destroy(error);
+	options_free(&options);
+	free(text);
+	return 0;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* ORC tables as a guest and as a cache file have them, and steps by them. */
+#include "config.h"
+
+#include "unwind/orc.h"
+#include "vcpu.h"
+
+#define MAX_ENTRIES 256
+
+/* As bytes of the guest: addresses, entries, and where their bits are. */
+static struct orc *create(struct fuzz *fuzz, size_t n)
+{
+	struct orc_layout layout = orc_layout_of(ORC_V1 + fuzz_u8(fuzz) % 4);
+	struct orc_source source = { .n = n,
+				     .ips_address = VCPU_KERNEL_CODE + 0x8000,
+				     .text_start = VCPU_KERNEL_CODE,
+				     .text_end = VCPU_KERNEL_CODE + 0x10000 };
+	int32_t *ips = fuzz_copy(fuzz, n * ORC_IP_BYTES);
+	void *entries = fuzz_copy(fuzz, n * ORC_ENTRY_BYTES);
+	enum orc_version version;
+	struct orc *orc = NULL;
+
+	for (size_t i = 0; i < n; i++) /* most of them into the code */
+		if (ips[i] & 1)
+			ips[i] = ips[i] % 0x10000;
+	if (orc_guess_layout(entries, n, &version) && fuzz_u8(fuzz) & 1)
+		layout = orc_layout_of(version);
+	if (fuzz_u8(fuzz) & 1)
+		fuzz_take(fuzz, &layout, sizeof(layout) - 1); /* as BTF says */
+	source.ips = ips;
+	source.entries = entries;
+	error_destroy(orc_create(&source, &layout, &orc));
+	free(ips);
+	free(entries);
+	return orc;
+}
+
+static struct orc *restore(struct fuzz *fuzz, size_t n)
+{
+	struct orc_entry *entries = calloc(n + 1, sizeof(*entries));
+	uint64_t address = VCPU_KERNEL_CODE;
+	struct orc *orc = NULL;
+
+	if (!entries)
+		abort();
+	for (size_t i = 0; i < n; i++) {
+		address += fuzz_u8(fuzz);
+		entries[i].address = address;
+		fuzz_take(fuzz, &entries[i].row, sizeof(entries[i].row));
+		if (fuzz_u8(fuzz) & 1) { /* mostly what can be */
+			entries[i].row.sp_reg %= N_ORC_REGISTERS;
+			entries[i].row.bp_reg %= N_ORC_REGISTERS;
+			entries[i].row.type %= N_ORC_TYPES;
+			entries[i].row.signal &= 1;
+		}
+	}
+	error_destroy(orc_restore(entries, n, VCPU_KERNEL_CODE, VCPU_KERNEL_CODE + 0x10000, &orc));
+	free(entries);
+	return orc;
+}
+
+static void use(struct fuzz *fuzz, struct orc *orc)
+{
+	static struct fuzz_vcpu vcpu;
+	struct cursor cursor;
+
+	for (size_t i = 1; i < orc_count(orc); i++)
+		fuzz_must(orc_at(orc, i - 1).address < orc_at(orc, i).address, "entries ascend");
+	orc_add_special(orc, fuzz_u8(fuzz) % 3, VCPU_KERNEL_CODE + fuzz_u16(fuzz),
+			VCPU_KERNEL_CODE + fuzz_u16(fuzz));
+	fuzz_vcpu(fuzz, &vcpu);
+	cursor_init(&cursor, &vcpu.vcpu);
+	for (unsigned i = 0; i < 64; i++) {
+		const struct orc_row *row = orc_find(orc, cursor_pc(&cursor));
+
+		if (orc_step(orc, row, 0, &cursor) != STEP_CALLER)
+			cursor.regs[REG_RIP] = VCPU_KERNEL_CODE + fuzz_u16(fuzz);
+		orc_find(orc, fuzz_word(fuzz));
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
+{
+	struct fuzz fuzz = fuzz_begin(bytes, size_bytes);
+	bool is_cache = fuzz_u8(&fuzz) & 1;
+	size_t n = fuzz_u8(&fuzz) % MAX_ENTRIES;
+	struct orc *orc = is_cache ? restore(&fuzz, n) : create(&fuzz, n);
+
+	if (orc)
+		use(&fuzz, orc);
+	orc_destroy(orc);
+	return 0;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A process of a Linux guest: its areas, in a list and in a tree, the names of its files, what the
+ * page cache has of them. All structures are the input's.
+ */
+#include "config.h"
+
+#include "guest.h"
+#include "process/file_bytes.h"
+#include "process/loads.h"
+#include "process/path.h"
+#include "process/perf_map.h"
+#include "process/processes.h"
+
+#define MAX_VISITS 8 /* areas whose file is looked at */
+
+struct visit {
+	struct fuzz_guest *guest;
+	uint64_t end;
+	unsigned n;
+	struct file_bytes file;
+};
+
+static void read_file(struct visit *visit, uint64_t inode)
+{
+	struct page_cache cache;
+	struct loads loads;
+	struct symtab *tab = NULL;
+	struct bytes bytes;
+	char buffer[512];
+
+	visit->file.left_bytes = 1 << 20;
+	visit->file.linux_guest = &visit->guest->linux_guest;
+	visit->file.root = visit->guest->linux_guest.root;
+	if (page_cache_init(&cache, &visit->guest->linux_guest, inode)) {
+		visit->file.cache = &cache;
+		bytes = page_cache_bytes(&cache);
+		for (unsigned i = 0; i < 8; i++)
+			fuzz_must(bytes.read(bytes.context, i * 0x1000ULL << 3 * i, buffer,
+					     sizeof(buffer)) <= sizeof(buffer),
+				  "no more than asked for");
+		fuzz_succeed(perf_map_read(&bytes, &tab));
+		symtab_destroy(tab);
+	}
+	bytes = file_bytes(&visit->file, UINT64_MAX);
+	loads_read(&bytes, &loads);
+	bytes.read(bytes.context, 4000, buffer, sizeof(buffer));
+	visit->file.cache = NULL;
+}
+
+static bool see(void *context, const struct vma *vma)
+{
+	static struct path_name name;
+	struct visit *visit = context;
+	uint64_t inode;
+
+	fuzz_must(vma->start < vma->end && vma->start >= visit->end, "areas ascend");
+	visit->end = vma->end;
+	if (visit->n++ >= MAX_VISITS)
+		return true;
+	file_bytes_add(&visit->file, vma);
+	if (vma->file) {
+		path_of_file(&visit->guest->linux_guest, vma->file, &name);
+		fuzz_must(memchr(name.path, 0, sizeof(name.path)) != NULL, "a name ends");
+		if (linux_read_u64(&visit->guest->linux_guest, vma->file, &inode))
+			read_file(visit, inode);
+	}
+	return true;
+}
+
+/* All of it together, as for a sample, and again a little later. */
+static void find_space(struct fuzz_guest *guest, uint64_t address, uint64_t mm)
+{
+	const struct task task = { .address = address, .pid = 1, .tgid = 1, .mm = mm };
+	struct processes_settings settings = { 0 };
+	struct processes *processes;
+	const struct space *space;
+	struct memory_root root;
+
+	fuzz_succeed(processes_create(&guest->linux_guest, &settings, &processes));
+	for (unsigned i = 0; i < 2; i++) {
+		space = processes_space(processes, &task, i * 2 * FILE_RETRY_NS);
+		if (space)
+			space_find(space, 0x1000);
+		processes_root(processes, mm, &root);
+		processes_poll(processes, (i * 2 + 1) * FILE_RETRY_NS);
+	}
+	processes_note(processes, NULL);
+	processes_destroy(processes);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
+{
+	struct fuzz fuzz = fuzz_begin(bytes, size_bytes);
+	struct fuzz_guest *guest = fuzz_guest();
+	struct visit visit = { .guest = guest };
+	uint64_t mm, task, inode;
+	struct vmas_key key = { 0 };
+
+	mm = FUZZ_GUEST_BASE + fuzz_u16(&fuzz);
+	task = FUZZ_GUEST_BASE + fuzz_u16(&fuzz);
+	fuzz_guest_layout(guest, &fuzz);
+	fuzz_guest_fill(guest, &fuzz);
+	if (vmas_read_key(&guest->linux_guest, mm, &key))
+		fuzz_must(vmas_same(&key, &key), "a key is its own");
+	vmas_walk(&guest->linux_guest, mm, see, &visit);
+	read_file(&visit, mm);
+	if (path_find_file(&guest->linux_guest, task, "tmp", "perf-1.map", &inode))
+		read_file(&visit, inode);
+	if (key.mm == mm && task & 1) /* much is made for it */
+		find_space(guest, task, mm);
+	return 0;
+}

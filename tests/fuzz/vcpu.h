@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A vCPU's record with registers and pieces of stack out of the input. Words that the input gives as
+ * small numbers point into the stacks and the code, so that chains hold together now and then.
+ */
+#ifndef TESTS_FUZZ_VCPU_H
+#define TESTS_FUZZ_VCPU_H
+
+#include "fuzz.h"
+#include "xtop/sample.h"
+
+#define VCPU_KERNEL_CODE  0xffffffff81000000ULL
+#define VCPU_USER_CODE    0x400000ULL
+#define VCPU_KERNEL_STACK 0xffffc90000010000ULL
+#define VCPU_USER_STACK   0x7fff12340000ULL
+#define VCPU_MAX_WORDS    512 /* of all stacks */
+
+struct fuzz_vcpu {
+	struct sample sample; /* of this vCPU alone */
+	struct sample_vcpu vcpu;
+	uint64_t rest[VCPU_MAX_WORDS + SAMPLE_MAX_STACKS * 2];
+};
+
+/* 3 bytes: a place in one of four ranges, or a number; 0xff before them: 8 bytes of their own. */
+static inline uint64_t fuzz_word(struct fuzz *fuzz)
+{
+	static const uint64_t bases[] = { VCPU_KERNEL_CODE, VCPU_USER_CODE, VCPU_KERNEL_STACK,
+					  VCPU_USER_STACK, 0 };
+	uint8_t kind = fuzz_u8(fuzz);
+
+	if (kind == 0xff)
+		return fuzz_u64(fuzz);
+	return bases[kind % 5] + fuzz_u16(fuzz);
+}
+
+/* A record that sample_check() takes. */
+static inline void fuzz_vcpu(struct fuzz *fuzz, struct fuzz_vcpu *vcpu)
+{
+	static const uint64_t bases[] = { VCPU_KERNEL_STACK, VCPU_KERNEL_STACK + 4096,
+					  VCPU_USER_STACK };
+	unsigned n = fuzz_u8(fuzz) % 5, left = VCPU_MAX_WORDS;
+	uint64_t *regs = (uint64_t *)&vcpu->vcpu.regs, *to = vcpu->rest;
+
+	vcpu->sample = (struct sample){ .n_vcpus = 1 };
+	vcpu->vcpu = (struct sample_vcpu){ .state = VCPU_RUNNING, .cut = CUT_LIMIT };
+	vcpu->vcpu.user = fuzz_u8(fuzz) & 1;
+	for (size_t i = 0; i < 17; i++)
+		regs[i] = fuzz_word(fuzz);
+	for (unsigned i = 0; i < n; i++) {
+		struct sample_stack *piece = (struct sample_stack *)to;
+		unsigned words = fuzz_u8(fuzz) % (left + 1);
+
+		*piece = (struct sample_stack){
+			.address = bases[fuzz_u8(fuzz) % 3] + fuzz_u8(fuzz),
+			.size_bytes = 8 * words,
+			.kind = i == 0 ? STACK_FIRST : i < 4 ? STACK_LINKED : STACK_USER,
+		};
+		to += 2;
+		for (unsigned j = 0; j < words; j++)
+			*to++ = fuzz_word(fuzz);
+		left -= words;
+	}
+	vcpu->vcpu.n_stacks = (uint8_t)n;
+	vcpu->vcpu.size_bytes = (uint32_t)((char *)to - (char *)&vcpu->vcpu);
+	vcpu->sample.size_bytes = (uint32_t)((char *)to - (char *)vcpu);
+	fuzz_must(sample_check(vcpu, vcpu->sample.size_bytes), "the record is right");
+}
+
+#endif
