@@ -40,6 +40,7 @@ struct sampler_counts {
 	uint64_t late;             /* over half a period after the deadline */
 	uint64_t missed;           /* deadlines passed over because a tick took too long */
 	uint64_t skipped_budget;   /* ticks not taken to keep within the budget */
+	uint64_t waited;           /* ticks not taken before the resolver knew what runs inside */
 	uint64_t idle_ticks;       /* all vCPUs blocked: the guest was not stopped at all */
 	uint64_t lost;             /* ring full: tick dropped, guest not stopped */
 	uint64_t refused;          /* ticks at which Xen would not stop the guest or read its vCPUs */

@@ -164,6 +164,7 @@ static const struct stats_field sampler_fields[] = {
 	U64(sampler_counts, late),
 	U64(sampler_counts, missed),
 	U64(sampler_counts, skipped_budget),
+	U64(sampler_counts, waited),
 	U64(sampler_counts, idle_ticks),
 	U64(sampler_counts, lost),
 	U64(sampler_counts, refused),
@@ -183,9 +184,10 @@ static const struct stats_field sampler_fields[] = {
 static const struct stats_field resolver_fields[] = {
 	U64(resolver_counts, samples),         U64(resolver_counts, user),
 	U64(resolver_counts, frames),          U64(resolver_counts, frames_unknown),
-	U64(resolver_counts, samples_unknown), U64(resolver_counts, bad_records),
-	U64(resolver_counts, evicted_nodes),   U64(resolver_counts, frames_refused),
-	U64(resolver_counts, cpu_ns),
+	U64(resolver_counts, samples_unknown), U64(resolver_counts, samples_offset),
+	U64(resolver_counts, early),           U64(resolver_counts, idle),
+	U64(resolver_counts, bad_records),     U64(resolver_counts, evicted_nodes),
+	U64(resolver_counts, frames_refused),  U64(resolver_counts, cpu_ns),
 };
 
 static const struct stats_field stopped_fields[] = {

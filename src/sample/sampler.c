@@ -393,7 +393,9 @@ static enum sampler_state sampler_loop(struct sampler *sampler)
 		if (state == SAMPLER_GUEST_GONE)
 			return state;
 		frame_cache_follow(sampler->copier.cache, sampler->look.pages);
-		if (state == SAMPLER_RUNNING && !sampler_waits(sampler))
+		if (state == SAMPLER_RUNNING && sampler_waits(sampler))
+			sampler->counts.waited++;
+		else if (state == SAMPLER_RUNNING)
 			sampler_tick(sampler, flags, period_ns);
 		frame_cache_tend(sampler->copier.cache, sampler_now());
 		sampler_tell(sampler, state, sampler_now());
