@@ -17,6 +17,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "xtop/utf8.h"
+
 #define STATS_VERSION          1
 #define STATS_MAX_STRING_BYTES 4096
 
@@ -77,40 +79,6 @@ static void json_double(struct json *json, const char *name, double value)
 		fputs("null", json->file);
 }
 
-/* Bytes of the UTF-8 character that begins with FIRST; 0: none begins so. */
-static size_t json_utf8_bytes(unsigned char first)
-{
-	if (first < 0x80)
-		return 1;
-	if (first < 0xc0 || first >= 0xf8)
-		return 0;
-	return first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-}
-
-/*
- * One character of UTF-8 (RFC 3629) of the LEFT bytes at TEXT: its code point and length. Overlong
- * forms, surrogates and what is no UTF-8 give U+FFFD and one byte.
- */
-static uint32_t json_decode(const unsigned char *text, size_t left, size_t *lengthp)
-{
-	static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	size_t n = json_utf8_bytes(text[0]);
-	uint32_t code = n == 1 ? text[0] : text[0] & (0x7fU >> n);
-
-	*lengthp = 1;
-	if (!n || n > left)
-		return 0xfffd;
-	for (size_t i = 1; i < n; i++) {
-		if ((text[i] & 0xc0) != 0x80)
-			return 0xfffd;
-		code = code << 6 | (text[i] & 0x3f);
-	}
-	if (code < smallest[n] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
-		return 0xfffd;
-	*lengthp = n;
-	return code;
-}
-
 static void json_put_character(FILE *file, uint32_t code)
 {
 	if (code == '"' || code == '\\')
@@ -130,8 +98,13 @@ static void json_string(struct json *json, const char *name, const char *value)
 
 	json_begin(json, name);
 	fputc('"', json->file);
-	for (const unsigned char *at = (const void *)value; left; at += length, left -= length)
-		json_put_character(json->file, json_decode(at, left, &length));
+	for (const char *at = value; left; at += length, left -= length) {
+		uint32_t code = 0xfffd; /* in the place of a byte that is no UTF-8 */
+
+		length = utf8_decode(at, left, &code);
+		length = length ? length : 1;
+		json_put_character(json->file, code);
+	}
 	fputc('"', json->file);
 }
 

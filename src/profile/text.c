@@ -19,6 +19,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "xtop/utf8.h"
+
 struct text_range {
 	uint32_t first, last;
 };
@@ -91,45 +93,6 @@ static size_t text_copy_words(char *target, const char *source, size_t size)
 }
 
 /*
- * Decodes one character of UTF-8; returns its length, 0 when it is none. The second byte of a
- * sequence is where overlong forms, surrogates and what lies above U+10FFFF show (Unicode 14
- * table 3-7):
- *
- *	first    second   excluded by the second byte
- *	c2..df   80..bf   (c0 and c1 would be overlong)
- *	e0       a0..bf   overlong
- *	ed       80..9f   surrogates
- *	f0       90..bf   overlong
- *	f4       80..8f   above U+10FFFF
- */
-static size_t text_decode(const unsigned char *source, size_t size, uint32_t *characterp)
-{
-	unsigned char first = source[0], low = 0x80, high = 0xbf;
-	size_t length = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-	uint32_t character = first & (0xff >> (length + 1));
-
-	if (first < 0xc2 || first > 0xf4 || size < length)
-		return 0;
-	if (first == 0xe0)
-		low = 0xa0;
-	else if (first == 0xed)
-		high = 0x9f;
-	else if (first == 0xf0)
-		low = 0x90;
-	else if (first == 0xf4)
-		high = 0x8f;
-	if (source[1] < low || source[1] > high)
-		return 0;
-	for (size_t i = 1; i < length; i++) {
-		if ((source[i] & 0xc0) != 0x80)
-			return 0;
-		character = character << 6 | (source[i] & 0x3f);
-	}
-	*characterp = character;
-	return length;
-}
-
-/*
  * The bytes of the next character of SOURCE that may stand as they are, 0 when it must become '_'
  * (*SKIPP bytes long then). MARKSP counts the combining marks since the last base character: a name
  * may not grow out of its line by piling them up.
@@ -143,7 +106,7 @@ static size_t text_next(const char *source, size_t size, unsigned *marksp, size_
 	if ((unsigned char)source[0] < 0x80)
 		length = text_is_plain(source[0]);
 	else
-		length = text_decode((const unsigned char *)source, size, &character);
+		length = utf8_decode(source, size, &character);
 	if (length > 1) {
 		*skipp = length;
 		if (TEXT_IN(character, text_marks))

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "xtop/utf8.h"
+
 void prompt_start(struct prompt *prompt, const char *label, const char *text)
 {
 	memset(prompt, 0, sizeof(*prompt));
@@ -50,30 +52,6 @@ static enum prompt_result prompt_remove(struct prompt *prompt, size_t from, size
 	return PROMPT_CHANGED;
 }
 
-static size_t character_encode(uint32_t c, char *bytes)
-{
-	if (c < 0x80) {
-		bytes[0] = (char)c;
-		return 1;
-	}
-	if (c < 0x800) {
-		bytes[0] = (char)(0xc0 | c >> 6);
-		bytes[1] = (char)(0x80 | (c & 0x3f));
-		return 2;
-	}
-	if (c < 0x10000) {
-		bytes[0] = (char)(0xe0 | c >> 12);
-		bytes[1] = (char)(0x80 | (c >> 6 & 0x3f));
-		bytes[2] = (char)(0x80 | (c & 0x3f));
-		return 3;
-	}
-	bytes[0] = (char)(0xf0 | c >> 18);
-	bytes[1] = (char)(0x80 | (c >> 12 & 0x3f));
-	bytes[2] = (char)(0x80 | (c >> 6 & 0x3f));
-	bytes[3] = (char)(0x80 | (c & 0x3f));
-	return 4;
-}
-
 static enum prompt_result prompt_insert(struct prompt *prompt, uint32_t character)
 {
 	char bytes[4];
@@ -81,7 +59,7 @@ static enum prompt_result prompt_insert(struct prompt *prompt, uint32_t characte
 
 	if (character < 0x20 || character == 0x7f || character >= INPUT_FIRST_SPECIAL)
 		return PROMPT_GOES_ON;
-	n = character_encode(character, bytes);
+	n = utf8_encode(character, bytes);
 	if (prompt->length + n >= sizeof(prompt->text))
 		return PROMPT_GOES_ON;
 	memmove(prompt->text + prompt->cursor + n, prompt->text + prompt->cursor,

@@ -432,7 +432,10 @@ static void test_any_key(void)
 					 INPUT_HOME,      INPUT_END,      INPUT_DELETE,
 					 INPUT_ENTER,     INPUT_TAB,      INPUT_ESCAPE,
 					 INPUT_BACKSPACE, INPUT_WHEEL_UP, INPUT_WHEEL_DOWN,
-					 INPUT_CLICK,     INPUT_RESIZE };
+					 INPUT_CLICK,     INPUT_RESIZE,
+					 INPUT_F(1),      INPUT_F(2),     INPUT_F(3),
+					 INPUT_F(4),      INPUT_F(5),     INPUT_F(6),
+					 INPUT_F(7),      INPUT_F(8),     INPUT_F(9) };
 	struct scene scene;
 	uint64_t random = 42;
 

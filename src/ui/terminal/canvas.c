@@ -16,6 +16,8 @@
 #include <string.h>
 #include <wchar.h>
 
+#include "xtop/utf8.h"
+
 #define REPLACEMENT '?'
 
 struct canvas {
@@ -26,35 +28,13 @@ struct canvas {
 
 /* --- characters ------------------------------------------------------------------------------- */
 
-/* The length of the UTF-8 sequence that begins with FIRST, 0 for a byte that begins none. */
-static int character_length(unsigned char first)
-{
-	if (first < 0x80)
-		return 1;
-	if (first < 0xc2)
-		return 0;
-	return first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
-}
-
 /* Takes one character off *TEXT, which is not at its end. What is no UTF-8 goes bytewise as '?'. */
 static uint32_t character_next(const char **text)
 {
-	static const unsigned char first_bits[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	const unsigned char *bytes = (const unsigned char *)*text;
-	int length = character_length(bytes[0]);
-	uint32_t character = bytes[0] & first_bits[length];
+	uint32_t character = REPLACEMENT;
+	size_t length = utf8_decode(*text, strnlen(*text, 4), &character);
 
-	for (int i = 1; i < length; i++) {
-		if ((bytes[i] & 0xc0) != 0x80)
-			length = 0;
-		else
-			character = character << 6 | (bytes[i] & 0x3f);
-	}
 	*text += length ? length : 1;
-	if (!length || character < least[length] || character > 0x10ffff ||
-	    (character >= 0xd800 && character < 0xe000))
-		return REPLACEMENT;
 	return character;
 }
 
@@ -329,24 +309,11 @@ void canvas_clear(struct canvas *canvas)
 
 /* --- as text ---------------------------------------------------------------------------------- */
 
-static void character_write(uint32_t c, FILE *file)
+static void character_write(uint32_t character, FILE *file)
 {
-	if (c < 0x80) {
-		fputc((int)c, file);
-		return;
-	}
-	if (c < 0x800) {
-		fputc((int)(0xc0 | c >> 6), file);
-	} else {
-		if (c < 0x10000) {
-			fputc((int)(0xe0 | c >> 12), file);
-		} else {
-			fputc((int)(0xf0 | c >> 18), file);
-			fputc((int)(0x80 | (c >> 12 & 0x3f)), file);
-		}
-		fputc((int)(0x80 | (c >> 6 & 0x3f)), file);
-	}
-	fputc((int)(0x80 | (c & 0x3f)), file);
+	char bytes[4];
+
+	fwrite(bytes, 1, utf8_encode(character, bytes), file);
 }
 
 static void cell_write_text(const struct cell *cell, FILE *file)
