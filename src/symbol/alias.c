@@ -41,12 +41,14 @@ static bool alias_is_one_of(const char *name, const char *const *list, size_t n)
 static bool alias_is_mark(const char *name)
 {
 	static const char *const marks[] = { "_text", "_stext", "_sinittext" };
+	/* Linux include/linux/module.h: what a module's own functions are called besides */
+	static const char *const entries[] = { "init_module", "cleanup_module" };
 	static const char *const prefixes[] = {
 		"__start_", "__stop_", "__end_", "__pi_", "__pfx_", "__cfi_",
 	};
 
 	if (name[0] != '_')
-		return false;
+		return alias_is_one_of(name, entries, ARRAY_SIZE(entries));
 	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
 		if (alias_has_prefix(name, prefixes[i]))
 			return true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * An image out of an ELF file: what elf_file.h reads of it, turned into tables. The resolver's
- * thread; where the file is a guest's, the limits here bound what it can cost: about 16 MiB are read
- * of each table, and what is kept is smaller.
+ * thread; where the file is a guest's, the limits here bound what it can cost: at most 64 MiB
+ * of names and 32 of unwind tables are read, and what is kept is smaller.
  *
  * Nothing that is wrong behind a good header fails: an image without symbols still unwinds, one
  * without tables still has names.

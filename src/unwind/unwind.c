@@ -182,12 +182,17 @@ static void unwind_push(struct walk *walk, uint32_t flags)
 		(struct unwind_frame){ walk->cursor.regs[REG_RIP], flags };
 }
 
-/* From RSP, a frame further in, to the cursor's. */
+/*
+ * From RSP, a frame further in, to the cursor's. Only the innermost function may have nothing on the
+ * stack, its return address in a register (vfork() keeps it there).
+ */
 static bool unwind_goes_out(struct walk *walk, uint64_t rsp)
 {
 	const struct cursor *cursor = &walk->cursor;
 
 	if (cursor->regs[REG_RSP] > rsp)
+		return true;
+	if (cursor->regs[REG_RSP] == rsp && walk->stack->n_frames == 1 && !cursor->interrupted)
 		return true;
 	return cursor_piece(cursor, cursor->regs[REG_RSP]) != cursor_piece(cursor, rsp) &&
 	       ++walk->n_switches <= UNWIND_MAX_SWITCHES;
