@@ -42,6 +42,7 @@ struct resolver_counts {
 	uint64_t parts_complete[N_UNWIND_PARTS]; /* of these, with that part whole */
 	uint64_t frames;                 /* frames looked up */
 	uint64_t frames_unknown;         /* of these without a name */
+	uint64_t frames_guessed;         /* of these found by a heuristic: no table covers the code */
 	uint64_t samples_unknown;        /* samples whose innermost frame has no name */
 	uint64_t samples_offset;         /* samples whose innermost frame is named by its place in a file */
 	uint64_t early;                  /* samples from before the guest's kernel was known: dropped */

@@ -155,12 +155,13 @@ static const struct stats_field sampler_fields[] = {
 
 /* snapshot.h; the counts by cause come apart. */
 static const struct stats_field resolver_fields[] = {
-	U64(resolver_counts, samples),         U64(resolver_counts, user),
-	U64(resolver_counts, frames),          U64(resolver_counts, frames_unknown),
-	U64(resolver_counts, samples_unknown), U64(resolver_counts, samples_offset),
-	U64(resolver_counts, early),           U64(resolver_counts, idle),
-	U64(resolver_counts, bad_records),     U64(resolver_counts, evicted_nodes),
-	U64(resolver_counts, frames_refused),  U64(resolver_counts, cpu_ns),
+	U64(resolver_counts, samples),        U64(resolver_counts, user),
+	U64(resolver_counts, frames),         U64(resolver_counts, frames_unknown),
+	U64(resolver_counts, frames_guessed), U64(resolver_counts, samples_unknown),
+	U64(resolver_counts, samples_offset), U64(resolver_counts, early),
+	U64(resolver_counts, idle),           U64(resolver_counts, bad_records),
+	U64(resolver_counts, evicted_nodes),  U64(resolver_counts, frames_refused),
+	U64(resolver_counts, cpu_ns),
 };
 
 static const struct stats_field stopped_fields[] = {

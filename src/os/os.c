@@ -306,6 +306,14 @@ static void os_describe_linux(const struct os *os, struct os_description *descri
 			os_note(description, &n, note);
 }
 
+static void os_describe_other(struct os_description *description)
+{
+	unsigned n = 0;
+
+	snprintf(description->system, sizeof(description->system), "not Linux");
+	os_note(description, &n, "no Linux kernel found in the guest: -k FILE gives names");
+}
+
 void os_describe(const struct os *os, struct os_description *description)
 {
 	*description = (struct os_description){ .kind = os->kind };
@@ -314,4 +322,6 @@ void os_describe(const struct os *os, struct os_description *description)
 	else if (symbols_count(os->settings.symbols))
 		snprintf(description->system, sizeof(description->system), "%s",
 			 symbols_module(os->settings.symbols, 0));
+	else if (os->kind == OS_OTHER)
+		os_describe_other(description);
 }

@@ -93,6 +93,7 @@ static uint32_t resolver_frame(struct resolver *resolver, const struct unwind_fr
 			user && resolver->spaces.user_whole, quality);
 	resolver->counts.frames++;
 	resolver->counts.frames_unknown += *quality == NAME_UNKNOWN;
+	resolver->counts.frames_guessed += !!(frame->flags & FRAME_GUESS);
 	return id;
 }
 

@@ -237,6 +237,12 @@ static void overhead_append(char *text, size_t capacity, const char *name, uint6
 			 format_count(count, number));
 }
 
+/* Percent of the stacks that have such a part. */
+static double overhead_whole(const struct resolver_counts *counts, enum unwind_part part)
+{
+	return percent_of((double)counts->parts_complete[part], (double)counts->parts[part]);
+}
+
 static void overhead_samples(struct overhead_page *page)
 {
 	const struct resolver_counts *counts = &page->model->all->resolver;
@@ -249,6 +255,11 @@ static void overhead_samples(struct overhead_page *page)
 		      percent_of((double)counts->stops[UNWIND_COMPLETE], samples),
 		      percent_of((double)resolver_truncated(counts), samples),
 		      percent_of((double)counts->samples_unknown, samples));
+	if (counts->parts[UNWIND_KERNEL] && counts->parts[UNWIND_USER])
+		overhead_line(page, NULL, STYLE_NORMAL,
+			      "kernel part whole %.1f %%   user part whole %.1f %%",
+			      overhead_whole(counts, UNWIND_KERNEL),
+			      overhead_whole(counts, UNWIND_USER));
 	for (int stop = UNWIND_COMPLETE + 1; stop < N_UNWIND_STOPS; stop++)
 		overhead_append(stops, sizeof(stops), stop_name(stop), counts->stops[stop]);
 	for (int cut = 0; cut < N_SAMPLE_CUTS; cut++)
@@ -271,6 +282,13 @@ static void overhead_names(struct overhead_page *page)
 		      format_count(counts->frames, text[0]),
 		      format_count(counts->frames_unknown, text[1]),
 		      percent_of((double)counts->frames_unknown, (double)counts->frames));
+	if (counts->samples_offset || counts->frames_guessed || counts->early)
+		overhead_line(
+			page, NULL, STYLE_NORMAL,
+			"by place in a file %s samples   guessed %s frames   early %s samples",
+			format_count(counts->samples_offset, text[0]),
+			format_count(counts->frames_guessed, text[1]),
+			format_count(counts->early, text[2]));
 	if (counts->frames_refused || counts->evicted_nodes || counts->bad_records)
 		overhead_line(page, NULL, STYLE_NOTICE,
 			      "names lost %s   evicted nodes %s   bad records %s",
