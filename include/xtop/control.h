@@ -107,6 +107,12 @@ void control_learn_stack(struct control *control, uint64_t cr3, uint64_t address
 uint64_t control_stack_top(const struct control *control, uint64_t cr3,
 			   uint64_t address); /* 0: not known */
 
+/* Of a user stack whose top is not known: as much as most take, learned from all of them. */
+#define STACK_USUAL_MIN_BYTES 2048
+#define STACK_USUAL_MAX_BYTES (16 << 10)
+void control_set_usual(struct control *control, uint32_t bytes);
+uint32_t control_usual(const struct control *control); /* 0: not known; at most STACK_USUAL_MAX_BYTES */
+
 /*
  * How to find, in a Linux guest, what belongs to a sample besides the stack at rsp. "Per-cpu" is an
  * offset that is added to the vCPU's gs_base_kernel. The sampler checks the numbers and reads where

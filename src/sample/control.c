@@ -48,6 +48,7 @@ struct control {
 	/* resolver's */
 	_Alignas(64) _Atomic uint64_t recipe_sequence;
 	atomic_bool go;
+	_Atomic uint32_t usual;
 	_Atomic uint64_t recipe[RECIPE_WORDS];
 	_Alignas(64) _Atomic uint64_t stack_tops[STACK_HINTS];
 };
@@ -318,6 +319,18 @@ uint64_t control_stack_top(const struct control *control, uint64_t cr3, uint64_t
 	if (hint >> HINT_BYTES_BITS != (key & (UINT64_MAX >> HINT_BYTES_BITS)) || !hint)
 		return 0;
 	return hint_region(address) * STACK_REGION_BYTES + (hint & ((1 << HINT_BYTES_BITS) - 1));
+}
+
+void control_set_usual(struct control *control, uint32_t bytes)
+{
+	PUT(usual, bytes);
+}
+
+uint32_t control_usual(const struct control *control)
+{
+	uint32_t bytes = GET(usual);
+
+	return bytes < STACK_USUAL_MAX_BYTES ? bytes : STACK_USUAL_MAX_BYTES;
 }
 
 /* --- the recipe ------------------------------------------------------------------------------- */
