@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The kernel of a Linux guest: its tasks, modules with their symbols and unwind tables, the code it
- * made, what the sampler is told. All structures are the input's, and they change once.
+ * made, what the sampler is told. All structures are the input's, or right ones that it changes; and
+ * they change once more between two looks.
  */
 #include "config.h"
 
@@ -12,10 +13,122 @@
 #include "os/recipe.h"
 #include "os/tasks.h"
 
+/* Where things are in the guest's memory when they are right. */
+#define SYMBOLS 0x0000 /* one every 256 bytes */
+#define MODULE  0x2000
+#define SYMTAB  0x3000 /* 8 times 24 bytes */
+#define STRTAB  0x3400
+#define ORC_IP  0x4000
+#define ORC     0x4800
+#define BPF     0x6000
+#define FTRACE  0x6800
+#define TASK    0x7000
+#define CODE    0x8000
+#define N_ORC   32
+
+static void put(struct fuzz_guest *guest, uint64_t object, enum layout_member member, uint64_t value)
+{
+	if (layout_has(&guest->linux_guest.layout, member))
+		object += layout_offset(&guest->linux_guest.layout, member);
+	guest->pool[object % FUZZ_GUEST_BYTES / 8] = value;
+}
+
+/* A list of the one whose link MEMBER is. */
+static void put_list(struct fuzz_guest *guest, enum linux_symbol head, uint64_t object,
+		     enum layout_member member)
+{
+	uint64_t link = object;
+
+	if (layout_has(&guest->linux_guest.layout, member))
+		link += layout_offset(&guest->linux_guest.layout, member);
+	guest->pool[(SYMBOLS + head * 0x100) / 8] = FUZZ_GUEST_BASE + link;
+	guest->pool[link % FUZZ_GUEST_BYTES / 8] = FUZZ_GUEST_BASE + SYMBOLS + head * 0x100;
+}
+
+static void put_orc(struct fuzz_guest *guest)
+{
+	static const uint8_t call[] = { 8, 0, 0, 0, 5, 2 };
+	int32_t *ips = (int32_t *)((char *)guest->pool + ORC_IP);
+
+	for (int32_t i = 0; i < N_ORC; i++) {
+		ips[i] = CODE - ORC_IP + 12 * i;
+		memcpy((char *)guest->pool + ORC + i * sizeof(call), call, sizeof(call));
+	}
+}
+
+static void put_module(struct fuzz_guest *guest)
+{
+	const uint64_t base = FUZZ_GUEST_BASE;
+	struct layout *layout = &guest->linux_guest.layout;
+	uint64_t memory = MODULE + (layout_has(layout, MODULE_MEM) ? layout_offset(layout, MODULE_MEM)
+								   : 0);
+
+	put_list(guest, LINUX_MODULES, MODULE, MODULE_LIST);
+	put(guest, MODULE, MODULE_CORE_BASE, base + CODE);
+	put(guest, MODULE, MODULE_CORE_TEXT_SIZE, 0x1000);
+	put(guest, memory, MODULE_MEM_BASE, base + CODE);
+	put(guest, memory, MODULE_MEM_SIZE, 0x1000);
+	put(guest, MODULE, MODULE_NAME, 0x34747865); /* "ext4" */
+	put(guest, MODULE, MODULE_KALLSYMS, base + MODULE + 0x800);
+	put(guest, MODULE + 0x800, MOD_KALLSYMS_SYMTAB, base + SYMTAB);
+	put(guest, MODULE + 0x800, MOD_KALLSYMS_SYMTAB_COUNT, 8);
+	put(guest, MODULE + 0x800, MOD_KALLSYMS_STRTAB, base + STRTAB);
+	put(guest, MODULE, MODULE_ORC_COUNT, N_ORC);
+	put(guest, MODULE, MODULE_ORC_IP, base + ORC_IP);
+	put(guest, MODULE, MODULE_ORC, base + ORC);
+	for (unsigned i = 0; i < 8; i++) {
+		uint64_t *symbol = &guest->pool[SYMTAB / 8 + 3 * i];
+
+		symbol[0] = (i + 1) | 1ULL << 48 | 0x12ULL << 32;
+		symbol[1] = base + CODE + 0x40 * i;
+		symbol[2] = i & 1 ? 0x20 : 0;
+	}
+	snprintf((char *)guest->pool + STRTAB + 1, 16, "some_names");
+}
+
+static void put_kernel(struct fuzz_guest *guest)
+{
+	const uint64_t base = FUZZ_GUEST_BASE;
+
+	put_module(guest);
+	put_orc(guest);
+	put_list(guest, LINUX_BPF_KALLSYMS, BPF, BPF_KSYM_LIST);
+	put(guest, BPF, BPF_KSYM_START, base + CODE);
+	put(guest, BPF, BPF_KSYM_END, base + CODE + 0x100);
+	put(guest, BPF, BPF_KSYM_NAME, 0x676f7270);
+	put_list(guest, LINUX_FTRACE_OPS, FTRACE, FTRACE_OPS_LIST);
+	put(guest, FTRACE, FTRACE_OPS_TRAMPOLINE, base + CODE);
+	put(guest, FTRACE, FTRACE_OPS_TRAMPOLINE_SIZE, 0x100);
+	put(guest, TASK, TASK_COMM, 0x68736162);
+	put(guest, TASK, TASK_PID, 7);
+	put(guest, TASK, TASK_TGID, 7);
+	put(guest, TASK, TASK_GROUP_LEADER, base + TASK);
+	guest->linux_guest.symbols[LINUX_ORC_IP_START] = base + ORC_IP;
+	guest->linux_guest.symbols[LINUX_ORC_IP_STOP] = base + ORC_IP + 4 * N_ORC;
+	guest->linux_guest.symbols[LINUX_ORC_START] = base + ORC;
+}
+
+/* Words of a right kernel: which, and what. */
+static void spoil(struct fuzz_guest *guest, struct fuzz *fuzz)
+{
+	unsigned n = fuzz_u8(fuzz) % 32;
+
+	fuzz_guest_fill(guest, &(struct fuzz){ 0 });
+	put_kernel(guest);
+	for (unsigned i = 0; i < n && fuzz->left_bytes; i++) {
+		uint64_t *word = &guest->pool[fuzz_u16(fuzz) % (CODE / 8)];
+		uint8_t how = fuzz_u8(fuzz);
+
+		*word = how & 1	  ? FUZZ_GUEST_BASE + fuzz_u16(fuzz)
+			: how & 2 ? fuzz_u64(fuzz)
+				  : *word ^ 1ULL << how / 4;
+	}
+}
+
 static void find_tasks(struct fuzz_guest *guest, struct tasks *tasks, struct fuzz *fuzz)
 {
 	for (unsigned i = 0; i < 4; i++) {
-		uint64_t address = FUZZ_GUEST_BASE + fuzz_u16(fuzz);
+		uint64_t address = FUZZ_GUEST_BASE + (i ? fuzz_u16(fuzz) : TASK);
 		const struct task *task = tasks_find(tasks, address, i * TASKS_FRESH_NS / 2);
 
 		if (task)
@@ -45,7 +158,7 @@ static void put_symbols(struct fuzz_guest *guest, struct fuzz *fuzz)
 	struct linux_guest *linux_guest = &guest->linux_guest;
 
 	for (int i = 0; i < N_LINUX_SYMBOLS; i++)
-		linux_guest->symbols[i] = FUZZ_GUEST_BASE + i * 0x100;
+		linux_guest->symbols[i] = FUZZ_GUEST_BASE + SYMBOLS + i * 0x100;
 	linux_guest->symbols[fuzz_u8(fuzz) % N_LINUX_SYMBOLS] = fuzz_u64(fuzz);
 	linux_guest->symbols[LINUX_ORC_IP_STOP] =
 		linux_guest->symbols[LINUX_ORC_IP_START] + fuzz_u16(fuzz);
@@ -72,6 +185,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	for (unsigned i = 0; i < 2; i++) {
 		if (i)
 			guest->pool[fuzz_u16(&fuzz) % (FUZZ_GUEST_BYTES / 8)] = FUZZ_GUEST_BASE;
+		else if (fuzz_u8(&fuzz) & 1)
+			spoil(guest, &fuzz);
 		else
 			fuzz_guest_fill(guest, &fuzz);
 		memory_refresh(guest->memory);

@@ -114,22 +114,46 @@ static int32_t layout_value(enum layout_member member, int32_t *next)
 	}
 }
 
+/* Behind the last member of the same struct. */
+static int32_t layout_next(const struct layout *layout, int member)
+{
+	int32_t next = 0, unused;
+
+	for (int i = 0; i < member; i++) {
+		int32_t behind = layout->values[i];
+
+		if (strcmp(layout_struct(i), layout_struct(member)) != 0)
+			continue;
+		unused = behind;
+		layout_value(i, &unused);
+		next = unused > behind && unused > next ? unused : next;
+	}
+	return next;
+}
+
+static const struct layout *layout_whole(void)
+{
+	static struct layout layout;
+	static bool made;
+
+	for (int i = 0; i < LAYOUT_MEMBERS && !made; i++) {
+		int32_t next = layout_next(&layout, i);
+
+		layout.values[i] = layout_value(i, &next);
+	}
+	made = true;
+	return &layout;
+}
+
 void fuzz_guest_layout(struct fuzz_guest *guest, struct fuzz *fuzz)
 {
 	struct layout *layout = &guest->linux_guest.layout;
 	unsigned changes = fuzz_u8(fuzz) % 16;
-	const char *type = "";
-	int32_t next = 0;
 
-	for (int i = 0; i < LAYOUT_MEMBERS; i++) {
-		if (strcmp(layout_struct(i), type) != 0)
-			next = 0;
-		type = layout_struct(i);
-		layout->values[i] = layout_value(i, &next);
-	}
+	*layout = *layout_whole();
 	guest->linux_guest.has_layout = true;
 	while (changes-- > 0) {
-		unsigned member = (fuzz_u16(fuzz)) % LAYOUT_MEMBERS;
+		unsigned member = fuzz_u16(fuzz) % LAYOUT_MEMBERS;
 		uint16_t value = fuzz_u16(fuzz);
 
 		layout->values[member] = value == 0xffff      ? LAYOUT_MAX
