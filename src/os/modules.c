@@ -22,9 +22,11 @@
 #include "os/orc_tables.h"
 #include "xtop/cleanup.h"
 
-#define MODULES_NAME_BYTES      64 /* MODULE_NAME_LEN is 56 */
-#define MODULES_MAX_SYMBOLS     (1U << 20)
+#define MODULES_NAME_BYTES      64         /* MODULE_NAME_LEN is 56 */
+#define MODULES_MAX_SYMBOLS     (1U << 20) /* of all modules; a small guest of Debian 6.12 has 7,320 */
+#define MODULES_MAX_ORCS        (4U << 20) /* entries of unwind tables, the same */
 #define MODULES_MAX_NAMES_BYTES (16U << 20)
+#define MODULES_NAMES_EACH      512 /* bytes a symbol: KSYM_NAME_LEN */
 #define MODULES_MAX_TEXT_BYTES  (512ULL << 20)
 #define MODULES_UNFORMED        3 /* MODULE_STATE_UNFORMED */
 
@@ -37,9 +39,9 @@ struct module_symbol {
 };
 
 struct module {
-	uint64_t address;    /* of struct module */
-	uint64_t start, end; /* of its code */
-	uint32_t n_symbols;
+	uint64_t address;           /* of struct module */
+	uint64_t start, end;        /* of its code */
+	uint32_t n_symbols, n_orcs; /* 0 of what is beyond the limit of all */
 	char name[MODULES_NAME_BYTES];
 };
 
@@ -137,26 +139,30 @@ static bool module_read(const struct modules *modules, uint64_t address, struct 
 	kallsyms = modules_word(modules, address + layout_offset(layout, MODULE_KALLSYMS));
 	module->n_symbols =
 		modules_half(modules, kallsyms + layout_offset(layout, MOD_KALLSYMS_SYMTAB_COUNT));
-	if (module->n_symbols > MODULES_MAX_SYMBOLS)
-		module->n_symbols = 0;
+	if (layout_has(layout, MODULE_ORC_COUNT))
+		module->n_orcs =
+			modules_half(modules, address + layout_offset(layout, MODULE_ORC_COUNT));
 	return module->name[0];
 }
 
 static bool module_same(const struct module *a, const struct module *b)
 {
 	return a->address == b->address && a->start == b->start && a->end == b->end &&
-	       a->n_symbols == b->n_symbols && strcmp(a->name, b->name) == 0;
+	       a->n_symbols == b->n_symbols && a->n_orcs == b->n_orcs &&
+	       strcmp(a->name, b->name) == 0;
 }
 
 /* The names all SYMBOLS point into; NULL: none. Not terminated. */
 static char *module_read_names(const struct modules *modules, uint64_t address,
 			       const struct module_symbol *symbols, uint32_t n, size_t *size_bytesp)
 {
-	size_t size_bytes = 0;
+	size_t max_bytes = (size_t)n * MODULES_NAMES_EACH, size_bytes = 0;
 	char *names;
 
+	if (max_bytes > MODULES_MAX_NAMES_BYTES)
+		max_bytes = MODULES_MAX_NAMES_BYTES;
 	for (uint32_t i = 0; i < n; i++)
-		if (symbols[i].name >= size_bytes && symbols[i].name < MODULES_MAX_NAMES_BYTES)
+		if (symbols[i].name >= size_bytes && symbols[i].name < max_bytes)
 			size_bytes = symbols[i].name + 1;
 	size_bytes += SYMTAB_MAX_NAME_BYTES; /* of the last one */
 	names = linux_is_kernel(address) ? malloc(size_bytes) : NULL;
@@ -225,8 +231,8 @@ static struct xtop_error *module_fill(const struct modules *modules, const struc
 	if (!error)
 		error = symtab_seal(image->symtab);
 	if (!error)
-		image->orc = orc_read_module(modules->guest, module->address, module->start,
-					     module->end);
+		image->orc = orc_read_module(modules->guest, module->address, module->n_orcs,
+					     module->start, module->end);
 	return error;
 }
 
@@ -249,6 +255,21 @@ static struct xtop_error *module_map(struct modules *modules, const struct modul
 
 /* --- the list --------------------------------------------------------------------------------- */
 
+/* What a hostile guest's modules cost all together stays within that of one large one. */
+static void modules_limit(struct module *list, size_t n)
+{
+	uint32_t symbols_left = MODULES_MAX_SYMBOLS, orcs_left = MODULES_MAX_ORCS;
+
+	for (size_t i = 0; i < n; i++) {
+		if (list[i].n_symbols > symbols_left)
+			list[i].n_symbols = 0;
+		if (list[i].n_orcs > orcs_left)
+			list[i].n_orcs = 0;
+		symbols_left -= list[i].n_symbols;
+		orcs_left -= list[i].n_orcs;
+	}
+}
+
 /* What is loaded now, into LIST of MODULES_MAX. False: the list could not be walked to its end. */
 static bool modules_walk(const struct modules *modules, struct module *list, size_t *np)
 {
@@ -259,6 +280,7 @@ static bool modules_walk(const struct modules *modules, struct module *list, siz
 	for (size_t steps = 0; steps < MODULES_MAX; steps++) {
 		at = modules_word(modules, at);
 		if (at == head) {
+			modules_limit(list, n);
 			*np = n;
 			return true;
 		}

@@ -116,18 +116,15 @@ struct orc *orc_read_kernel(struct linux_guest *guest, const struct symtab *symt
 	return orc;
 }
 
-struct orc *orc_read_module(const struct linux_guest *guest, uint64_t module, uint64_t start,
-			    uint64_t end)
+struct orc *orc_read_module(const struct linux_guest *guest, uint64_t module, size_t n,
+			    uint64_t start, uint64_t end)
 {
 	const struct layout *layout = &guest->layout;
 	struct orc_layout orc_layout = guest->orc_layout;
 	uint64_t ips, entries;
-	uint32_t n;
 
-	if (!orc_layout.type_bits || !layout_has(layout, MODULE_ORC_COUNT) ||
-	    !layout_has(layout, MODULE_ORC_IP) || !layout_has(layout, MODULE_ORC) ||
-	    !memory_read_u32(guest->memory, guest->root,
-			     module + layout_offset(layout, MODULE_ORC_COUNT), &n) ||
+	if (!orc_layout.type_bits || !layout_has(layout, MODULE_ORC_IP) ||
+	    !layout_has(layout, MODULE_ORC) ||
 	    !linux_read_u64(guest, module + layout_offset(layout, MODULE_ORC_IP), &ips) ||
 	    !linux_read_u64(guest, module + layout_offset(layout, MODULE_ORC), &entries))
 		return NULL;

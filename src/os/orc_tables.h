@@ -11,8 +11,8 @@
  * tells which code the tables are silent about. Addresses are the guest's.
  */
 struct orc *orc_read_kernel(struct linux_guest *guest, const struct symtab *symtab);
-/* Of the module whose struct module is at MODULE and whose code is [start, end). */
-struct orc *orc_read_module(const struct linux_guest *guest, uint64_t module, uint64_t start,
-			    uint64_t end);
+/* Of the module whose struct module is at MODULE and whose code is [start, end): N entries. */
+struct orc *orc_read_module(const struct linux_guest *guest, uint64_t module, size_t n,
+			    uint64_t start, uint64_t end);
 
 #endif

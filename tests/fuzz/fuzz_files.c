@@ -130,7 +130,8 @@ static void look(const struct world *world, struct processes *processes, struct 
 }
 
 /* What changes between two looks is put into CHANGES, too. */
-static unsigned use(const struct world *world, struct fuzz *fuzz, struct change *changes, unsigned n)
+static unsigned use(const struct world *world, struct fuzz *fuzz, struct change *changes,
+		    unsigned n)
 {
 	const struct processes_settings settings = { 0 };
 	static struct path_name name;

@@ -90,7 +90,7 @@ static void use(struct linux_kernel *kernel, struct fuzz *fuzz)
 	if (kernel->image->orc)
 		orc_find(kernel->image->orc, TEXT + fuzz_u16(fuzz));
 	if (kernel->guest.has_layout)
-		orc_destroy(orc_read_module(&kernel->guest, TEXT, TEXT, TEXT + 0x1000));
+		orc_destroy(orc_read_module(&kernel->guest, TEXT, 64, TEXT, TEXT + 0x1000));
 	fuzz_must(memchr(kernel->release, 0, sizeof(kernel->release)) != NULL, "a release ends");
 }
 

@@ -26,7 +26,8 @@
 #define CODE    0x8000
 #define N_ORC   32
 
-static void put(struct fuzz_guest *guest, uint64_t object, enum layout_member member, uint64_t value)
+static void put(struct fuzz_guest *guest, uint64_t object, enum layout_member member,
+		uint64_t value)
 {
 	if (layout_has(&guest->linux_guest.layout, member))
 		object += layout_offset(&guest->linux_guest.layout, member);
@@ -60,8 +61,8 @@ static void put_module(struct fuzz_guest *guest)
 {
 	const uint64_t base = FUZZ_GUEST_BASE;
 	struct layout *layout = &guest->linux_guest.layout;
-	uint64_t memory = MODULE + (layout_has(layout, MODULE_MEM) ? layout_offset(layout, MODULE_MEM)
-								   : 0);
+	uint64_t memory =
+		MODULE + (layout_has(layout, MODULE_MEM) ? layout_offset(layout, MODULE_MEM) : 0);
 
 	put_list(guest, LINUX_MODULES, MODULE, MODULE_LIST);
 	put(guest, MODULE, MODULE_CORE_BASE, base + CODE);
@@ -119,7 +120,7 @@ static void spoil(struct fuzz_guest *guest, struct fuzz *fuzz)
 		uint64_t *word = &guest->pool[fuzz_u16(fuzz) % (CODE / 8)];
 		uint8_t how = fuzz_u8(fuzz);
 
-		*word = how & 1	  ? FUZZ_GUEST_BASE + fuzz_u16(fuzz)
+		*word = how & 1   ? FUZZ_GUEST_BASE + fuzz_u16(fuzz)
 			: how & 2 ? fuzz_u64(fuzz)
 				  : *word ^ 1ULL << how / 4;
 	}

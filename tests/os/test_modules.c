@@ -224,11 +224,31 @@ static void test_hostile(void)
 	end();
 }
 
+/* Each of them could have so many, all together may not. */
+static void test_many_symbols(void)
+{
+	begin(false);
+	for (unsigned i = 0; i < 3; i++) {
+		put_module(i, "huge");
+		made_linux_u32(&guest, place(i) + 0x1000 + OFF_COUNT, 0x60000);
+	}
+	put_module(3, "small");
+	put_list((unsigned[]){ 0, 1, 2, 3 }, 4);
+	modules_poll(modules);
+	check_u64(modules_count(modules), 4, "modules of 393,216 symbols each");
+	check(is_named(code(0), "huge_a", "[huge]") && is_named(code(1), "huge_a", "[huge]"),
+	      "the first two have theirs");
+	check(!is_named(code(2), "huge_a", "[huge]"), "there is no room for those of the third");
+	check(is_named(code(3), "small_a", "[small]"), "but for a small one's behind it");
+	end();
+}
+
 int main(void)
 {
 	test_list(true);
 	test_list(false);
 	test_changes();
 	test_hostile();
+	test_many_symbols();
 	return tap_done();
 }
