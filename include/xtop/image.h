@@ -71,6 +71,9 @@ struct xtop_error *space_add(struct space *space, const struct mapping *mapping)
 void space_clear(struct space *space);
 /* Takes out what lies in [start, end) whole: a module that went away. */
 void space_remove(struct space *space, uint64_t start, uint64_t end);
+/* Many at once, for the cost of one. */
+void space_remove_if(struct space *space,
+		     bool (*is_gone)(void *context, const struct mapping *mapping), void *context);
 /* NULL: nothing known there. Lives until the space changes. */
 const struct mapping *space_find(const struct space *space, uint64_t address);
 /*

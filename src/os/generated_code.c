@@ -28,6 +28,7 @@ struct code_list {
 	uint64_t links_hash; /* as it was last read; 0: not yet */
 	size_t n;
 	struct code_piece *pieces; /* mapped now; CODE_MAX_PIECES of room */
+	struct image *image;       /* a reference; NULL: nothing is mapped */
 };
 
 enum code_kind { CODE_BPF, CODE_FTRACE, N_CODE_KINDS };
@@ -70,8 +71,10 @@ void generated_code_destroy(struct generated_code *code)
 {
 	if (!code)
 		return;
-	for (int kind = 0; kind < N_CODE_KINDS; kind++)
+	for (int kind = 0; kind < N_CODE_KINDS; kind++) {
+		image_unref(code->lists[kind].image);
 		free(code->lists[kind].pieces);
+	}
 	free(code);
 }
 
@@ -156,10 +159,18 @@ static struct xtop_error *code_read_list(const struct generated_code *code, enum
 	return error;
 }
 
+static bool code_is_of(void *image, const struct mapping *mapping)
+{
+	return mapping->image == image;
+}
+
+/* At once: one after the other, thousands of them would take minutes. */
 static void code_unmap(struct generated_code *code, struct code_list *list)
 {
-	for (size_t i = 0; i < list->n; i++)
-		space_remove(code->space, list->pieces[i].start, list->pieces[i].end);
+	if (list->image)
+		space_remove_if(code->space, code_is_of, list->image);
+	image_unref(list->image);
+	list->image = NULL;
 	list->n = 0;
 }
 
@@ -184,7 +195,6 @@ static struct xtop_error *code_map(struct generated_code *code, enum code_kind k
 static void code_follow(struct generated_code *code, enum code_kind kind)
 {
 	struct code_list *list = &code->lists[kind];
-	struct image *image = NULL;
 	struct xtop_error *error;
 
 	if (!list->pieces)
@@ -192,10 +202,9 @@ static void code_follow(struct generated_code *code, enum code_kind kind)
 	if (!list->pieces)
 		return;
 	code_unmap(code, list);
-	error = image_create(code_kinds[kind].image, &image);
+	error = image_create(code_kinds[kind].image, &list->image);
 	if (!error)
-		error = code_map(code, kind, image);
-	image_unref(image); /* the space has its own reference */
+		error = code_map(code, kind, list->image);
 	error_destroy(error);
 }
 

@@ -299,13 +299,38 @@ static bool modules_has(const struct module *list, size_t n, const struct module
 	return false;
 }
 
+/* Modules that are there no more. */
+struct modules_gone {
+	size_t n;
+	struct module *list;
+};
+
+static bool modules_is_gone(void *context, const struct mapping *mapping)
+{
+	const struct modules_gone *gone = context;
+
+	for (size_t i = 0; i < gone->n; i++)
+		if (mapping->start == gone->list[i].start && mapping->end == gone->list[i].end)
+			return true;
+	return false;
+}
+
 static void modules_follow(struct modules *modules, struct module *list, size_t n)
 {
+	struct modules_gone gone = { .list = modules->list };
+
 	for (size_t i = 0; i < modules->n; i++)
-		if (!modules_has(list, n, &modules->list[i]))
-			space_remove(modules->space, modules->list[i].start, modules->list[i].end);
+		if (!modules_has(list, n, &modules->list[i])) {
+			struct module other = modules->list[gone.n];
+
+			modules->list[gone.n++] = modules->list[i];
+			modules->list[i] = other;
+		}
+	if (gone.n)
+		space_remove_if(modules->space, modules_is_gone, &gone);
+	/* what is left of the old list begins behind them */
 	for (size_t i = 0; i < n; i++)
-		if (!modules_has(modules->list, modules->n, &list[i]))
+		if (!modules_has(modules->list + gone.n, modules->n - gone.n, &list[i]))
 			error_destroy(module_map(modules, &list[i]));
 	free(modules->list);
 	modules->list = list;

@@ -189,7 +189,8 @@ void space_clear(struct space *space)
 	space_empty(space);
 }
 
-void space_remove(struct space *space, uint64_t start, uint64_t end)
+void space_remove_if(struct space *space,
+		     bool (*is_gone)(void *context, const struct mapping *mapping), void *context)
 {
 	size_t n = space->n_mappings;
 
@@ -197,13 +198,31 @@ void space_remove(struct space *space, uint64_t start, uint64_t end)
 	for (size_t i = 0; i < n; i++) {
 		struct space_mapping *kept = &space->mappings[i];
 
-		if (kept->mapping.start >= start && kept->mapping.end <= end) {
+		if (is_gone(context, &kept->mapping)) {
 			image_unref(kept->mapping.image);
 			continue;
 		}
 		space->mappings[space->n_mappings] = *kept;
 		space_cover(space, (uint32_t)space->n_mappings++);
 	}
+}
+
+struct space_extent {
+	uint64_t start, end;
+};
+
+static bool space_is_inside(void *context, const struct mapping *mapping)
+{
+	const struct space_extent *extent = context;
+
+	return mapping->start >= extent->start && mapping->end <= extent->end;
+}
+
+void space_remove(struct space *space, uint64_t start, uint64_t end)
+{
+	struct space_extent extent = { start, end };
+
+	space_remove_if(space, space_is_inside, &extent);
 }
 
 /* --- looking up ------------------------------------------------------------------------------- */
