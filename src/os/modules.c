@@ -291,9 +291,10 @@ static bool modules_walk(const struct modules *modules, struct module *list, siz
 	return false;
 }
 
-static bool modules_has(const struct module *list, size_t n, const struct module *module)
+static bool modules_has(const struct module *list, size_t from, size_t n,
+			const struct module *module)
 {
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = from; i < n; i++)
 		if (module_same(&list[i], module))
 			return true;
 	return false;
@@ -320,7 +321,7 @@ static void modules_follow(struct modules *modules, struct module *list, size_t 
 	struct modules_gone gone = { .list = modules->list };
 
 	for (size_t i = 0; i < modules->n; i++)
-		if (!modules_has(list, n, &modules->list[i])) {
+		if (!modules_has(list, 0, n, &modules->list[i])) {
 			struct module other = modules->list[gone.n];
 
 			modules->list[gone.n++] = modules->list[i];
@@ -330,7 +331,7 @@ static void modules_follow(struct modules *modules, struct module *list, size_t 
 		space_remove_if(modules->space, modules_is_gone, &gone);
 	/* what is left of the old list begins behind them */
 	for (size_t i = 0; i < n; i++)
-		if (!modules_has(modules->list + gone.n, modules->n - gone.n, &list[i]))
+		if (!modules_has(modules->list, gone.n, modules->n, &list[i]))
 			error_destroy(module_map(modules, &list[i]));
 	free(modules->list);
 	modules->list = list;
