@@ -18,8 +18,8 @@
 
 #include "work.h"
 
-#define PIPED		32768		/* less than a pipe holds */
-#define SENT		16384
+#define PIPED 32768 /* less than a pipe holds */
+#define SENT  16384
 
 static char buffer[65536];
 static int zero_fd, hash_fd, pipe_fds[2], tcp_fds[2];
@@ -71,7 +71,9 @@ WORK void phase_tcp(void)
 static int open_hash(void)
 {
 	const struct sockaddr_alg address = {
-		.salg_family = AF_ALG, .salg_type = "hash", .salg_name = "md5",
+		.salg_family = AF_ALG,
+		.salg_type = "hash",
+		.salg_name = "md5",
 	};
 	int fd = must(socket(AF_ALG, SOCK_SEQPACKET, 0), "socket AF_ALG");
 
@@ -82,7 +84,8 @@ static int open_hash(void)
 static void open_tcp(int fds[2])
 {
 	struct sockaddr_in address = {
-		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
 	};
 	socklen_t length = sizeof(address);
 	int listener = must(socket(AF_INET, SOCK_STREAM, 0), "socket");

@@ -17,8 +17,8 @@
 
 #include "work.h"
 
-#define ROUND_NS	UINT64_C(100000000)
-#define TELL_NS		UINT64_C(2000000000)
+#define ROUND_NS UINT64_C(100000000)
+#define TELL_NS  UINT64_C(2000000000)
 
 static int console = -1;
 
@@ -52,7 +52,7 @@ WORK void spin(unsigned long iterations)
 	unsigned long product = iterations;
 
 	while (iterations--)
-		asm volatile("imulq %0, %0\n	imulq %0, %0" : "+r" (product) : : "cc");
+		asm volatile("imulq %0, %0\n	imulq %0, %0" : "+r"(product) : : "cc");
 }
 
 /* One write() a line: lines of several programs do not mix. */

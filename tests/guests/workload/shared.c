@@ -6,7 +6,7 @@ WORK static unsigned long shared_mix(unsigned long sum, const unsigned char *byt
 				     unsigned long length)
 {
 	while (length--)
-		sum = (sum ^ *bytes++) * 0x100000001b3;	/* FNV-1a */
+		sum = (sum ^ *bytes++) * 0x100000001b3; /* FNV-1a */
 	return sum;
 }
 

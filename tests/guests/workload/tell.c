@@ -38,10 +38,10 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#define CHUNK		8192
-#define SHOWN_EVERY	10000
-#define SHA256_BYTES	32
-#define MAX_FILES	64
+#define CHUNK        8192
+#define SHOWN_EVERY  10000
+#define SHA256_BYTES 32
+#define MAX_FILES    64
 
 struct list {
 	char **lines;
@@ -74,7 +74,9 @@ static void *grown(void *memory, size_t size)
 static int open_sha256(void)
 {
 	const struct sockaddr_alg address = {
-		.salg_family = AF_ALG, .salg_type = "hash", .salg_name = "sha256",
+		.salg_family = AF_ALG,
+		.salg_type = "hash",
+		.salg_name = "sha256",
 	};
 	int fd = socket(AF_ALG, SOCK_SEQPACKET, 0);
 
@@ -154,9 +156,8 @@ static void tell_symbols(void)
 	while (fgets(line, sizeof(line), file)) {
 		int fields = sscanf(line, "%31s %c %639s %127s", address, &type, name, module);
 
-		if (fields < 3 ||
-		    asprintf(&copy, "%s %s%s%s", address, name, fields > 3 ? " " : "",
-			     fields > 3 ? module : "") < 0)
+		if (fields < 3 || asprintf(&copy, "%s %s%s%s", address, name, fields > 3 ? " " : "",
+					   fields > 3 ? module : "") < 0)
 			die("a line of /proc/kallsyms: %s", line);
 		list_add(fields > 3 ? &modules : &kernel, copy);
 		if (fields == 3 && strchr("tTwW", type))

@@ -15,11 +15,11 @@
 
 #include "work.h"
 
-#define SPIN		100000
-#define SORTED		2000
-#define DEPTH		64
-#define CLOCK_CALLS	2000
-#define CHECKED		65536
+#define SPIN        100000
+#define SORTED      2000
+#define DEPTH       64
+#define CLOCK_CALLS 2000
+#define CHECKED     65536
 
 static unsigned char checked[CHECKED];
 static volatile unsigned long sink;
@@ -50,7 +50,7 @@ WORK static unsigned long dive(unsigned int depth)
 	else
 		spin(SPIN);
 	/* Not a tail call, and nothing to make a loop of. */
-	asm volatile("" : "+r" (below));
+	asm volatile("" : "+r"(below));
 	return below + depth;
 }
 

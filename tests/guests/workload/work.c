@@ -48,8 +48,7 @@ int main(int argc, char **argv)
 	user_init();
 	kernel_init();
 	snprintf(worker_name, sizeof(worker_name), "%s/worker", work.name);
-	if (pthread_create(&thread, NULL, worker, NULL) ||
-	    pthread_setname_np(thread, "worker")) {
+	if (pthread_create(&thread, NULL, worker, NULL) || pthread_setname_np(thread, "worker")) {
 		fprintf(stderr, "%s: no thread\n", work.name);
 		return 1;
 	}
