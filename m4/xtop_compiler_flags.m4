@@ -14,11 +14,25 @@ AC_DEFUN([XTOP_TRY_CFLAG], [
   AS_VAR_IF([cache], [yes], [XTOP_CFLAGS="$XTOP_CFLAGS $1"])
   AS_VAR_POPDEF([cache])])
 
+dnl In a loop of the shell: the commas in them are not for m4.
+AC_DEFUN([XTOP_TRY_LDFLAGS], [
+  xtop_saved_cflags=$CFLAGS xtop_saved_ldflags=$LDFLAGS
+  for flag in m4_bpatsubst([$1], ["]); do
+    AC_MSG_CHECKING([whether $CC links with $flag])
+    CFLAGS="$xtop_saved_cflags $XTOP_CFLAGS" LDFLAGS="$xtop_saved_ldflags -Werror $flag"
+    AC_LINK_IFELSE([AC_LANG_PROGRAM([], [])],
+      [AC_MSG_RESULT([yes]); XTOP_LDFLAGS="$XTOP_LDFLAGS $flag"], [AC_MSG_RESULT([no])])
+  done
+  CFLAGS=$xtop_saved_cflags LDFLAGS=$xtop_saved_ldflags])
+
 AC_DEFUN([XTOP_COMPILER_FLAGS], [
   XTOP_CFLAGS="-std=gnu11 -Wall -Wextra"
   m4_foreach_w([flag], [-Wstrict-prototypes -Wmissing-prototypes -Wshadow -Wvla -Wpointer-arith
     -Wwrite-strings -Wundef -fstack-protector-strong -fstack-clash-protection -fcf-protection
     -fno-common -pthread], [XTOP_TRY_CFLAG(flag)])
   XTOP_LDFLAGS="-pthread"
+  dnl Of code: an address nobody knows beforehand. Of tables of addresses: written once, at start.
+  XTOP_TRY_CFLAG([-fPIE])
+  XTOP_TRY_LDFLAGS(["-pie -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack"])
   AC_SUBST([XTOP_CFLAGS])
   AC_SUBST([XTOP_LDFLAGS])])

@@ -12,7 +12,7 @@ AC_DEFUN([XTOP_SANITIZERS], [
     [yes], [enable_sanitizers=address,undefined])
   AS_CASE(["$CFLAGS"], [*-O0*], [XTOP_CPPFLAGS=])
   AS_IF([test "x$enable_sanitizers" != xno], [
-    XTOP_CPPFLAGS=
+    XTOP_CPPFLAGS=-DSANITIZED
     XTOP_CFLAGS="$XTOP_CFLAGS -fsanitize=$enable_sanitizers -fno-omit-frame-pointer -fno-sanitize-recover=all"
     XTOP_LDFLAGS="$XTOP_LDFLAGS -fsanitize=$enable_sanitizers"])
   AC_SUBST([XTOP_CPPFLAGS])])

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -44,12 +45,30 @@ static void main_open_streams(void)
 			open("/dev/null", modes[fd]);
 }
 
+static enum exit_status main_unpause(const struct options *options)
+{
+	char *note = NULL;
+	enum exit_status status = main_fail(session_unpause(options, &note), STATUS_FAILED);
+
+	if (note)
+		printf("%s\n", note);
+	free(note);
+	return status;
+}
+
 static enum exit_status main_profile(const struct options *options)
 {
 	struct xtop_error *error = session_check(options);
+	char *note = NULL;
 
 	if (error)
 		return main_fail(error, STATUS_USAGE);
+	error = session_repair(options, &note);
+	if (error)
+		return main_fail(error, STATUS_FAILED);
+	if (note)
+		fprintf(stderr, "xtop: %s\n", note);
+	free(note);
 	return main_fail(session_run(options), STATUS_FAILED);
 }
 
@@ -62,6 +81,8 @@ static enum exit_status main_act(const struct options *options)
 		return main_print(PACKAGE_STRING "\n");
 	case ACTION_LIST:
 		return main_fail(session_list(), STATUS_FAILED);
+	case ACTION_UNPAUSE:
+		return main_unpause(options);
 	case ACTION_PROFILE:
 		break;
 	}

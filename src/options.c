@@ -46,7 +46,16 @@ struct option_spec {
 	const char *allowed; /* for errors */
 };
 
-enum { KEY_BUDGET = 256, KEY_HALF_LIFE, KEY_FORMAT, KEY_PACED, KEY_STATS, KEY_ADDRESSES, KEY_ROOT };
+enum {
+	KEY_BUDGET = 256,
+	KEY_HALF_LIFE,
+	KEY_FORMAT,
+	KEY_PACED,
+	KEY_STATS,
+	KEY_ADDRESSES,
+	KEY_UNPAUSE,
+	KEY_ROOT
+};
 
 #define AT(field) offsetof(struct options, field)
 
@@ -78,6 +87,8 @@ static const struct option_spec option_specs[] = {
 	{ "addresses", KEY_ADDRESSES, OPTION_FLAG, AT(addresses), 0, 0, NULL },
 	{ "batch", 'b', OPTION_FLAG, AT(batch), 0, 0, NULL },
 	{ "quiet", 'q', OPTION_FLAG, AT(quiet), 0, 0, NULL },
+	{ "unpause", KEY_UNPAUSE, OPTION_STRING, AT(unpause), 0, 0,
+	  "a domain's name, domid or UUID" },
 	{ "list", 'l', OPTION_ACTION, AT(action), ACTION_LIST, 0, NULL },
 	{ "help", 'h', OPTION_ACTION, AT(action), ACTION_HELP, 0, NULL },
 	{ "version", 'V', OPTION_ACTION, AT(action), ACTION_VERSION, 0, NULL },
@@ -114,6 +125,7 @@ const char *options_help(void)
 	       "  -b, --batch           tables on stdout instead of the screen; also when\n"
 	       "                        stdout is no terminal\n"
 	       "  -q, --quiet           no tables\n"
+	       "      --unpause=DOMAIN  let a guest go that a killed xtop left stopped, and exit\n"
 	       "  -l, --list            list the guests and exit\n"
 	       "  -h, --help            show this text and exit\n"
 	       "  -V, --version         show the version and exit\n"
@@ -384,6 +396,8 @@ static struct xtop_error *options_check(const struct options *options)
 /* What one option says about another. */
 static void options_settle(struct options *options)
 {
+	if (options->unpause && options->action == ACTION_PROFILE)
+		options->action = ACTION_UNPAUSE;
 	if (options_is_stdout(options->output) || options_is_stdout(options->stats))
 		options->quiet = true;
 	if (options->quiet || options->iterations)

@@ -13,13 +13,15 @@
 #include <time.h>
 
 #include "xtop/cleanup.h"
+#include "xtop/inputs.h"
 #include "xtop/os.h"
 #include "xtop/memory.h"
 #include "xtop/replay.h"
 #include "xtop/resolver.h"
 #include "xtop/sampler.h"
 
-#define PIPELINE_WAIT_NS 1000000 /* between looks whether the sampler has started */
+#define PIPELINE_WAIT_NS 1000000   /* between looks whether the sampler has started */
+#define PIPELINE_END_NS  100000000 /* for who may still have something to say */
 
 struct pipeline {
 	const struct options *options;
@@ -42,11 +44,28 @@ struct pipeline {
 
 /* --- sources ---------------------------------------------------------------------------------- */
 
+static struct xtop_error *pipeline_create_shared(struct pipeline *pipeline)
+{
+	struct xtop_error *error;
+
+	error = control_create(&pipeline->control);
+	if (error)
+		return error;
+	control_set_rate(pipeline->control, pipeline->options->freq_hz);
+	control_set_budget(pipeline->control, pipeline->options->budget);
+	error = ring_create(sampler_ring_bytes(pipeline->guest.n_vcpus), &pipeline->ring);
+	if (!error)
+		error = snapshot_slot_create(&pipeline->slot);
+	return error;
+}
+
 static struct xtop_error *pipeline_open_recording(struct pipeline *pipeline)
 {
 	const struct recording_info *info;
 	struct xtop_error *error;
 
+	if (pipeline->domain)
+		return NULL;
 	error = recording_open(pipeline->options->replay, pipeline->symbols, &pipeline->recording);
 	if (error)
 		return error;
@@ -58,17 +77,34 @@ static struct xtop_error *pipeline_open_recording(struct pipeline *pipeline)
 	};
 	memcpy(pipeline->guest.name, info->domain, sizeof(pipeline->guest.name));
 	memcpy(pipeline->guest.uuid, info->uuid, sizeof(pipeline->guest.uuid));
-	return NULL;
+	return pipeline_create_shared(pipeline);
 }
 
-static struct xtop_error *pipeline_open_source(struct pipeline *pipeline)
+static struct xtop_error *pipeline_open_guest(struct pipeline *pipeline)
 {
 	struct xtop_error *error;
 
 	if (!pipeline->domain)
-		return pipeline_open_recording(pipeline);
+		return NULL;
 	error = guest_find(pipeline->domain, &pipeline->guest);
-	return error ? error : foreign_open(pipeline->guest.domid, &pipeline->memory);
+	if (!error)
+		error = foreign_open(pipeline->guest.domid, &pipeline->memory);
+	return error ? error : pipeline_create_shared(pipeline);
+}
+
+/* Opened while it is allowed, read when it is not any more. */
+static struct xtop_error *pipeline_open_files(struct pipeline *pipeline)
+{
+	const struct options *options = pipeline->options;
+	struct xtop_error *error = NULL;
+
+	if (!pipeline->domain)
+		error = inputs_add(options->replay);
+	for (size_t i = 0; i < options->n_symbols && !error; i++)
+		error = inputs_add(options->symbols[i]);
+	if (!error && options->record)
+		error = recording_create(options->record, &pipeline->writer);
+	return error;
 }
 
 /* SIZE_BYTES at ADDRESS as vCPU 0 sees them. */
@@ -142,7 +178,7 @@ static struct xtop_error *pipeline_read_symbols(struct pipeline *pipeline)
 
 /* --- starting ------------------------------------------------------------------------------- */
 
-static struct xtop_error *pipeline_create_writer(struct pipeline *pipeline)
+static struct xtop_error *pipeline_begin_writer(struct pipeline *pipeline)
 {
 	struct recording_info info = {
 		.domid = pipeline->guest.domid,
@@ -156,23 +192,8 @@ static struct xtop_error *pipeline_create_writer(struct pipeline *pipeline)
 		return NULL;
 	memcpy(info.domain, pipeline->guest.name, sizeof(info.domain));
 	memcpy(info.uuid, pipeline->guest.uuid, sizeof(info.uuid));
-	return recording_create(pipeline->options->record, &info, pipeline->symbols,
-				&pipeline->writer);
-}
-
-static struct xtop_error *pipeline_create_shared(struct pipeline *pipeline)
-{
-	struct xtop_error *error;
-
-	error = control_create(&pipeline->control);
-	if (error)
-		return error;
-	control_set_rate(pipeline->control, pipeline->options->freq_hz);
-	control_set_budget(pipeline->control, pipeline->options->budget);
-	error = ring_create(sampler_ring_bytes(pipeline->guest.n_vcpus), &pipeline->ring);
-	if (!error)
-		error = snapshot_slot_create(&pipeline->slot);
-	return error;
+	recording_begin(pipeline->writer, &info, pipeline->symbols);
+	return NULL;
 }
 
 /* What was found of a kernel is kept there for the next time; without a place it is not. */
@@ -200,7 +221,7 @@ static struct xtop_error *pipeline_create_os(struct pipeline *pipeline)
 		.root = pipeline->options->root,
 	};
 
-	if (pipeline->recording)
+	if (!pipeline->domain)
 		return NULL;
 	pipeline_open_cache(pipeline);
 	settings.memory = pipeline->memory;
@@ -237,7 +258,7 @@ static struct xtop_error *pipeline_start_guard(struct pipeline *pipeline)
 
 	if (pipeline->recording)
 		return NULL;
-	error = guard_start(&pipeline->guest, pipeline->control, pipeline->ring, sampler_run,
+	error = guard_start(&pipeline->guest, pipeline->control, pipeline->ring,
 			    &pipeline->process);
 	if (error)
 		return error;
@@ -299,9 +320,24 @@ static struct xtop_error *pipeline_start_threads(struct pipeline *pipeline)
 	return error;
 }
 
+typedef struct xtop_error *pipeline_step_fn(struct pipeline *pipeline);
+
+static struct xtop_error *pipeline_take(struct pipeline *pipeline, pipeline_step_fn *const *steps,
+					size_t n)
+{
+	struct xtop_error *error = NULL;
+
+	for (size_t i = 0; i < n && !error; i++)
+		error = steps[i](pipeline);
+	return error;
+}
+
+/* What needs rights, and reads nothing that others made. */
 struct xtop_error *pipeline_create(const struct options *options, const char *domain,
 				   struct pipeline **pipelinep)
 {
+	static pipeline_step_fn *const steps[] = { pipeline_open_guest, pipeline_open_files,
+						   pipeline_create_os };
 	struct pipeline *pipeline = calloc(1, sizeof(*pipeline));
 	struct xtop_error *error;
 
@@ -311,10 +347,9 @@ struct xtop_error *pipeline_create(const struct options *options, const char *do
 	pipeline->domain = domain;
 	error = symbols_create(&pipeline->symbols);
 	if (!error)
-		error = pipeline_open_source(pipeline);
-	if (!error)
-		error = pipeline_read_symbols(pipeline);
+		error = pipeline_take(pipeline, steps, sizeof(steps) / sizeof(steps[0]));
 	if (error) {
+		recording_discard(no_cleanup_ptr(pipeline->writer));
 		pipeline_destroy(pipeline);
 		return error;
 	}
@@ -324,26 +359,48 @@ struct xtop_error *pipeline_create(const struct options *options, const char *do
 
 struct xtop_error *pipeline_start(struct pipeline *pipeline)
 {
-	static struct xtop_error *(*const steps[])(struct pipeline * pipeline) = {
-		pipeline_create_writer,   pipeline_create_shared, pipeline_create_os,
-		pipeline_create_resolver, pipeline_start_guard,   pipeline_start_threads,
+	static pipeline_step_fn *const steps[] = {
+		pipeline_open_recording,  pipeline_read_symbols, pipeline_begin_writer,
+		pipeline_create_resolver, pipeline_start_guard,  pipeline_start_threads,
 	};
-	struct xtop_error *error = NULL;
 
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !error; i++)
-		error = steps[i](pipeline);
-	return error;
+	return pipeline_take(pipeline, steps, sizeof(steps) / sizeof(steps[0]));
 }
 
 /* --- stopping --------------------------------------------------------------------------------- */
+
+/*
+ * Guard, sampler and broker write how they ended. If nobody is left to do so they were all killed,
+ * and main says it in their place: the last writer of a control block that has no other.
+ */
+static void pipeline_notice_end(struct pipeline *pipeline)
+{
+	const struct timespec nap = { .tv_nsec = PIPELINE_END_NS };
+	struct sampler_counts counts;
+
+	control_get_counts(pipeline->control, &counts);
+	if (!pipeline->guard_started || counts.state > SAMPLER_GUEST_PAUSED ||
+	    guard_is_alive(&pipeline->process))
+		return;
+	nanosleep(&nap, NULL);
+	control_get_counts(pipeline->control, &counts);
+	if (counts.state > SAMPLER_GUEST_PAUSED)
+		return;
+	counts.state = SAMPLER_FAILED;
+	control_put_message(pipeline->control, "xtop's other processes were killed; does the guest "
+					       "run? see xtop --unpause");
+	control_put_counts(pipeline->control, &counts);
+}
 
 /* In this order: no more samples, none left in the ring, none unwritten. */
 struct xtop_error *pipeline_stop(struct pipeline *pipeline)
 {
 	struct recording_writer *writer = no_cleanup_ptr(pipeline->writer);
 
-	if (pipeline->control)
+	if (pipeline->control) {
+		pipeline_notice_end(pipeline);
 		control_quit(pipeline->control);
+	}
 	if (pipeline->guard_started)
 		guard_stop(&pipeline->process, pipeline->control);
 	if (pipeline->replay_started)
@@ -371,6 +428,7 @@ void pipeline_destroy(struct pipeline *pipeline)
 	recording_destroy(pipeline->recording);
 	symbols_destroy(pipeline->symbols);
 	memory_destroy(pipeline->memory);
+	inputs_close();
 	free(pipeline);
 }
 
@@ -384,6 +442,12 @@ const struct guest_info *pipeline_guest(const struct pipeline *pipeline)
 bool pipeline_is_recording(const struct pipeline *pipeline)
 {
 	return pipeline->recording;
+}
+
+const char *pipeline_message(struct pipeline *pipeline)
+{
+	pipeline_notice_end(pipeline);
+	return control_message(pipeline->control);
 }
 
 const char *pipeline_system(const struct pipeline *pipeline)

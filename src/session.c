@@ -15,9 +15,12 @@
 #include <time.h>
 
 #include "xtop/batch.h"
+#include "xtop/broker.h"
 #include "xtop/cleanup.h"
 #include "xtop/guest.h"
 #include "xtop/pipeline.h"
+#include "xtop/sampler.h"
+#include "xtop/sandbox.h"
 #include "xtop/ui.h"
 
 struct session {
@@ -28,6 +31,7 @@ struct session {
 	const struct column *sort;
 	struct pipeline *pipeline;
 	struct export_file *output, *stats;
+	struct broker_settings broker;
 	double started_s;
 };
 
@@ -106,6 +110,24 @@ static struct xtop_error *session_open_files(struct session *session)
 	return error;
 }
 
+/* Who keeps the rights that this process gives up: to a live guest, and to remove what it created. */
+static struct xtop_error *session_start_broker(struct session *session)
+{
+	const struct options *options = session->options;
+
+	session->broker = (struct broker_settings){
+		.run = sampler_run,
+		.domains = options->domains,
+		.n_domains = options->n_domains,
+		.files = { options->output, options->stats, options->record },
+		.budget = options->budget,
+	};
+	if (options->replay && geteuid() != 0)
+		return NULL;
+	export_set_remover(broker_remove);
+	return broker_start(&session->broker);
+}
+
 static struct xtop_error *session_start(struct session *session)
 {
 	const struct options *options = session->options;
@@ -113,10 +135,14 @@ static struct xtop_error *session_start(struct session *session)
 
 	error = session_parse_view(session);
 	if (!error)
+		error = session_start_broker(session);
+	if (!error)
 		error = pipeline_create(options, options->replay ? NULL : options->domains[0],
 					&session->pipeline);
 	if (!error)
 		error = session_open_files(session);
+	if (!error)
+		error = sandbox_enter();
 	if (!error)
 		error = pipeline_start(session->pipeline);
 	session->started_s = session_clock(CLOCK_MONOTONIC);
@@ -186,7 +212,7 @@ static const char *session_message(void *context)
 {
 	struct session *session = context;
 
-	return control_message(pipeline_control(session->pipeline));
+	return pipeline_message(session->pipeline);
 }
 
 static struct xtop_error *session_screen(struct session *session, const char *kind)
@@ -324,6 +350,7 @@ static void session_free(struct session *session)
 	export_discard(session->stats);
 	filter_destroy(session->filter);
 	pipeline_destroy(session->pipeline);
+	broker_stop();
 }
 
 /* Options go before settings; both are known before the guest is touched. */
@@ -367,6 +394,23 @@ struct xtop_error *session_run(const struct options *options)
 		error = session_first(error, pipeline_verdict(session.pipeline));
 	}
 	session_free(&session);
+	return error;
+}
+
+/* --- --unpause --------------------------------------------------------------------------------- */
+
+struct xtop_error *session_unpause(const struct options *options, char **notep)
+{
+	return guest_repair(options->unpause, true, notep);
+}
+
+struct xtop_error *session_repair(const struct options *options, char **notep)
+{
+	struct xtop_error *error = NULL;
+
+	*notep = NULL;
+	for (size_t i = 0; i < options->n_domains && !*notep && !error; i++)
+		error = guest_repair(options->domains[i], false, notep);
 	return error;
 }
 

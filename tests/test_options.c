@@ -158,6 +158,14 @@ static void test_help_wins(void)
 	options = accept("--help --list");
 	check(options.action == ACTION_HELP, "and before it");
 	options_free(&options);
+	options = accept("--unpause=web01");
+	check(options.action == ACTION_UNPAUSE, "--unpause");
+	check_string(options.unpause, "web01", "whom");
+	options_free(&options);
+	options = accept("--unpause=web01 -h");
+	check(options.action == ACTION_HELP, "over --unpause");
+	options_free(&options);
+	refuse("--unpause", "--unpause needs a value: a domain's name");
 	refuse("-d -h -F 0", "--freq");
 	refuse("-- -h", "unexpected argument '-h'");
 }
@@ -233,7 +241,7 @@ static void test_help(void)
 		"--interval=", "--iterations=", "--time=",     "--half-life=", "--sort=",
 		"--filter=",   "--output=",     "--format=",   "--record=",    "--replay=",
 		"--paced",     "--stats=",      "--addresses", "--batch",      "--quiet",
-		"--list",      "--help",        "--version"
+		"--list",      "--unpause",     "--help",      "--version"
 	};
 	const char *at = options_help();
 

@@ -67,6 +67,12 @@ struct stopped_summary {
 struct control;
 
 struct xtop_error *control_create(struct control **controlp); /* shared over fork() */
+/* The same in another process: FD is control_fd()'s, stays the caller's. Refused if not sealed. */
+struct xtop_error *control_adopt(int fd, struct control **controlp);
+int control_fd(const struct control *control); /* of who created it */
+void control_release(struct control *control); /* what control_adopt() gave */
+/* In this process and those it forks control_budget() is at most SHARE, whatever main writes. */
+void control_limit_budget(double share);
 void control_destroy(struct control *control);
 
 /* Main. */
@@ -106,12 +112,6 @@ const char *control_message(const struct control *control); /* "" when none; the
 void control_learn_stack(struct control *control, uint64_t cr3, uint64_t address, uint64_t top);
 uint64_t control_stack_top(const struct control *control, uint64_t cr3,
 			   uint64_t address); /* 0: not known */
-
-/* Of a user stack whose top is not known: as much as most take, learned from all of them. */
-#define STACK_USUAL_MIN_BYTES 2048
-#define STACK_USUAL_MAX_BYTES (16 << 10)
-void control_set_usual(struct control *control, uint32_t bytes);
-uint32_t control_usual(const struct control *control); /* 0: not known; at most STACK_USUAL_MAX_BYTES */
 
 /*
  * How to find, in a Linux guest, what belongs to a sample besides the stack at rsp. "Per-cpu" is an

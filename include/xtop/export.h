@@ -69,6 +69,13 @@ struct xtop_error *export_close(struct export_file *file);
 void export_discard(struct export_file *file); /* NULL allowed */
 
 /*
+ * Removes an empty file that was created by this run: by unlink(), and where the rights for that are
+ * gone through REMOVE, if one was set.
+ */
+void export_set_remover(void (*remove)(const char *path));
+void export_remove(const char *path);
+
+/*
  * PATH created anew, 0600, not through a symlink; an existing one is refused. The descriptor is the
  * caller's.
  */

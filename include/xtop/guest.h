@@ -61,7 +61,7 @@ struct guest {
 	struct guest_info info;
 };
 
-/* --- xen.c: finding a domain and reading it from outside; main's process, while privileged ---- */
+/* --- finding a domain and reading it from outside; through the broker (xtop/broker.h) --------- */
 
 /*
  * DOMAIN: name, domid or UUID. Errors: no Xen here, not root, another Xen's interface, no such
@@ -80,23 +80,25 @@ struct xtop_error *guest_list(struct guest_listing **listp, size_t *np);
 /* The registers of VCPU as it runs, not stopped: good for its page tables. False: Xen refuses. */
 bool guest_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs);
 
-/* --- guard.c: who stops the guest, and who lets it go when that one dies ---------------------- */
+/*
+ * Looks whether an xtop that was killed has left DOMAIN paused, and undoes exactly that pause. *NOTEP
+ * says what was found and done, malloc()ed; NULL: nothing worth telling, if not ASKED for by the
+ * user. Main, before anything else: needs the rights.
+ */
+struct xtop_error *guest_repair(const char *domain, bool asked, char **notep);
+
+/* --- who stops the guest, and who lets it go when that one dies (guest/guard.c) --------------- */
 
 struct control;
 struct ring;
 
-/*
- * Forks the guard, which forks the sampler. Both end by themselves when the caller's process dies.
- * RUN is called in the sampler's process with the opened guest and returns when told to quit.
- */
+/* Guard and sampler of a guest, by the broker. Both end by themselves when main or broker die. */
 struct guest_process {
-	int pid;   /* of the guard */
-	int pidfd; /* readable when it has ended */
+	uint32_t id;
+	int pidfd; /* the guard's: readable when it has ended */
 };
-struct xtop_error *
-guard_start(const struct guest_info *info, struct control *control, struct ring *ring,
-	    void (*run)(struct guest *guest, struct control *control, struct ring *ring),
-	    struct guest_process *process);
+struct xtop_error *guard_start(const struct guest_info *info, struct control *control,
+			       struct ring *ring, struct guest_process *process);
 bool guard_is_alive(const struct guest_process *process);
 /* Asks it to quit through CONTROL and waits; the guest runs afterwards. */
 void guard_stop(struct guest_process *process, struct control *control);

@@ -15,7 +15,7 @@
 #define OPTIONS_INTERVAL_BATCH_S 2.0
 #define OPTIONS_HALF_LIFE_S 10.0
 
-enum options_action { ACTION_PROFILE, ACTION_LIST, ACTION_HELP, ACTION_VERSION };
+enum options_action { ACTION_PROFILE, ACTION_LIST, ACTION_UNPAUSE, ACTION_HELP, ACTION_VERSION };
 
 /* Strings point into argv; arrays belong to the options. */
 struct options {
@@ -42,6 +42,7 @@ struct options {
 	const char *replay;          /* NULL: live */
 	bool paced;                  /* --paced: replay at the speed of the recording */
 	const char *stats;           /* NULL: none */
+	const char *unpause;         /* --unpause: a domain; NULL: no */
 	bool addresses;              /* --addresses: unnamed frames as 0xADDR */
 	bool batch, quiet;           /* -n and -q imply batch; -o - and --stats=- imply quiet: stdout is theirs */
 };

@@ -19,7 +19,10 @@
 
 struct pipeline;
 
-/* Finds DOMAIN (NULL: the recording of OPTIONS, which outlive the pipeline) and reads the symbols. */
+/*
+ * Finds DOMAIN (NULL: a recording) and opens the files of OPTIONS, which outlive the pipeline. What
+ * needs rights is done then; what others made is read by pipeline_start().
+ */
 struct xtop_error *pipeline_create(const struct options *options, const char *domain,
 				   struct pipeline **pipelinep);
 void pipeline_destroy(struct pipeline *pipeline); /* stopped or never started; NULL allowed */
@@ -29,6 +32,8 @@ struct xtop_error *pipeline_stop(struct pipeline *pipeline);
 
 const struct guest_info *pipeline_guest(const struct pipeline *pipeline);
 bool pipeline_is_recording(const struct pipeline *pipeline);
+/* Why sampling failed, or what is wrong with the recording; "": nothing. Now and then. */
+const char *pipeline_message(struct pipeline *pipeline);
 const char *pipeline_system(const struct pipeline *pipeline); /* the first file of -k; "" none */
 struct control *pipeline_control(const struct pipeline *pipeline);
 struct snapshot_slot *pipeline_slot(const struct pipeline *pipeline);

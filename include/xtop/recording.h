@@ -29,12 +29,11 @@ struct recording_info {
 
 /* --- writer: export/recording.c */
 struct recording_writer;
-/*
- * Creates PATH anew (mode 0600, not through a symlink; an existing file is refused); writes INFO
- * and the tables of SYMBOLS with their build-ids. SYMBOLS may be NULL.
- */
-struct xtop_error *recording_create(const char *path, const struct recording_info *info,
-				    const struct symbols *symbols, struct recording_writer **writerp);
+/* Creates PATH anew: mode 0600, not through a symlink; an existing file is refused. */
+struct xtop_error *recording_create(const char *path, struct recording_writer **writerp);
+/* Writes INFO and the tables of SYMBOLS (NULL: none) with their build-ids; once, before samples. */
+void recording_begin(struct recording_writer *writer, const struct recording_info *info,
+		     const struct symbols *symbols);
 /* One record of the ring, as it is: buffered, not synced. The first failure is kept and told by
  * recording_close(); after it nothing more is written, and the file stays readable up to it. */
 void recording_write(struct recording_writer *writer, const void *record, size_t size_bytes);

@@ -18,6 +18,12 @@ struct ring;
 
 /* SIZE_BYTES is rounded up to a power of two of at least a page. */
 struct xtop_error *ring_create(size_t size_bytes, struct ring **ringp);
+/*
+ * The same ring in another process, as its producer: FD is ring_fd()'s, handed over; stays the
+ * caller's. Refused if it is not sealed, as it could then shrink under the one who writes to it.
+ */
+struct xtop_error *ring_adopt(int fd, struct ring **ringp);
+int ring_fd(const struct ring *ring);
 void ring_destroy(struct ring *ring); /* unmaps this process's view */
 
 /* Producer: room for SIZE_BYTES, 8-aligned; NULL when there is none. A second reserve without a

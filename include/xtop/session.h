@@ -12,6 +12,12 @@ struct xtop_error *session_check(const struct options *options);
  * writes what was asked for.
  */
 struct xtop_error *session_run(const struct options *options);
+/*
+ * --unpause, and the same unasked before a guest is sampled: undoes a pause that an xtop left when all
+ * of it was killed. *NOTEP, malloc()ed, says what was done; NULL: nothing to tell.
+ */
+struct xtop_error *session_unpause(const struct options *options, char **notep);
+struct xtop_error *session_repair(const struct options *options, char **notep);
 /* -l */
 struct xtop_error *session_list(void);
 

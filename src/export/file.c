@@ -206,6 +206,19 @@ struct xtop_error *export_stream(struct export_file *file, FILE **streamp)
 	return NULL;
 }
 
+static void (*export_remover)(const char *path);
+
+void export_set_remover(void (*remove)(const char *path))
+{
+	export_remover = remove;
+}
+
+void export_remove(const char *path)
+{
+	if (unlink(path) < 0 && export_remover)
+		export_remover(path);
+}
+
 /*
  * No content is better than half: what was written goes, and what stdio still holds must not follow
  * at fclose(). The name of a new file goes too, if we still may. Nothing here can be told better
@@ -218,7 +231,7 @@ static void export_undo(struct export_file *file)
 	if (file->is_file && file->begun && ftruncate(fileno(file->stream), 0) != 0)
 		return;
 	if (file->created)
-		unlink(file->path);
+		export_remove(file->path);
 }
 
 static void export_free(struct export_file *file)

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -168,8 +169,7 @@ static void recording_writer_free(struct recording_writer *writer)
 	free(writer);
 }
 
-static struct xtop_error *recording_writer_create(const char *path,
-						  struct recording_writer **writerp)
+struct xtop_error *recording_create(const char *path, struct recording_writer **writerp)
 {
 	struct recording_writer *writer = calloc(1, sizeof(*writer));
 	_cleanup_close_ int fd = -1;
@@ -196,26 +196,17 @@ static struct xtop_error *recording_writer_create(const char *path,
 	return NULL;
 }
 
-struct xtop_error *recording_create(const char *path, const struct recording_info *info,
-				    const struct symbols *symbols,
-				    struct recording_writer **writerp)
+void recording_begin(struct recording_writer *writer, const struct recording_info *info,
+		     const struct symbols *symbols)
 {
 	struct recording_head head = { .version = RECORDING_VERSION, .head_bytes = sizeof(head) };
-	struct recording_writer *writer;
-	struct xtop_error *error = recording_writer_create(path, &writer);
 
-	if (error)
-		return error;
 	memcpy(head.magic, RECORDING_MAGIC, sizeof(head.magic));
 	recording_put(writer, &head, sizeof(head));
 	recording_put_info(writer, info);
 	recording_put_symbols(writer, symbols);
 	if (!writer->failed_errno && fflush(writer->file) != 0)
 		writer->failed_errno = errno;
-	if (writer->failed_errno)
-		return recording_close(writer);
-	*writerp = writer;
-	return NULL;
 }
 
 void recording_write(struct recording_writer *writer, const void *record, size_t size_bytes)
@@ -257,6 +248,8 @@ void recording_discard(struct recording_writer *writer)
 {
 	if (!writer)
 		return;
-	unlink(writer->path); /* created anew by us: recording_create() */
+	__fpurge(writer->file);
+	if (ftruncate(fileno(writer->file), 0) == 0)
+		export_remove(writer->path); /* created anew by us: recording_create() */
 	recording_writer_free(writer);
 }

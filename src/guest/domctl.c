@@ -28,6 +28,8 @@
 #include <sys/mman.h>
 
 #include "guest/domctl.h"
+#include "guest/pause_record.h"
+#include "guest/xen.h"
 #include "guest/xen_log.h"
 #include "xtop/cleanup.h"
 
@@ -46,6 +48,8 @@ struct stop_area {
 	unsigned n_vcpus;
 	struct domctl_batch look, stop, release;
 	vcpu_guest_context_t *contexts; /* by vCPU */
+	volatile uint64_t *stops;       /* begun so far: tells one stop from the next */
+	struct pause_record *record;    /* what outlives all of us; NULL: none */
 };
 
 struct domctl_guest {
@@ -126,7 +130,7 @@ struct xtop_error *stop_area_create(const struct guest_info *info, struct stop_a
 {
 	unsigned n = info->n_vcpus;
 	size_t size_bytes = 2 * area_batch_bytes(1 + n) + area_batch_bytes(1) +
-			    n * sizeof(vcpu_guest_context_t);
+			    n * sizeof(vcpu_guest_context_t) + sizeof(uint64_t);
 	struct stop_area *area = calloc(1, sizeof(*area));
 	char *next;
 
@@ -145,6 +149,7 @@ struct xtop_error *stop_area_create(const struct guest_info *info, struct stop_a
 	area->stop = area_carve_batch(&next, 1 + n);
 	area->release = area_carve_batch(&next, 1);
 	area->contexts = (void *)next;
+	area->stops = (void *)(next + n * sizeof(vcpu_guest_context_t));
 	area_fill(area, (domid_t)info->domid);
 	*areap = area;
 	return NULL;
@@ -162,6 +167,20 @@ bool stop_area_is_stopped(const struct stop_area *area)
 {
 	return area->stop.entries[0].result == 0 &&
 	       area->release.entries[0].result == RESULT_PENDING;
+}
+
+/*
+ * Of the stop that is on, if one is: counted before the two results are set to pending, so that
+ * whoever finds the same count twice has looked at the same stop.
+ */
+uint64_t stop_area_stops(const struct stop_area *area)
+{
+	return *area->stops;
+}
+
+void stop_area_set_record(struct stop_area *area, struct pause_record *record)
+{
+	area->record = record;
 }
 
 /* --- the calls -------------------------------------------------------------------------------- */
@@ -242,6 +261,7 @@ static void domctl_release(void *context)
 
 	for (unsigned i = 0; i < RELEASE_TRIES && *released == RESULT_PENDING; i++)
 		domctl_multicall(guest, &guest->area->release, 1);
+	pause_record_end(guest->area->record);
 }
 
 /* Behind the pause, entry after entry points to the domctl of the next vCPU that is wanted. */
@@ -256,11 +276,16 @@ static bool domctl_stop(void *context, const uint16_t *vcpus, unsigned n, struct
 
 	for (unsigned i = 0; i < n; i++)
 		batch->entries[1 + i].args[0] = (unsigned long)&batch->domctls[1 + vcpus[i]];
+	pause_record_begin(guest->area->record,
+			   guest->area->look.domctls[0].u.getdomaininfo.cpu_time);
+	++*guest->area->stops;
 	*paused = RESULT_PENDING; /* in this order: see stop_area_is_stopped() */
 	*released = RESULT_PENDING;
 	failed = !domctl_multicall(guest, batch, 1 + n);
-	if (*paused != 0)
+	if (*paused != 0) {
+		pause_record_end(guest->area->record);
 		return false;
+	}
 	for (unsigned i = 0; i < n; i++) {
 		const vcpu_guest_context_t *from = &guest->area->contexts[vcpus[i]];
 
@@ -356,7 +381,7 @@ static bool domctl_registers(struct guest *guest, unsigned vcpu, struct register
 	return true;
 }
 
-bool guest_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs)
+bool xen_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs)
 {
 	struct stop_area *area = NULL;
 	struct xtop_error *error;

@@ -27,6 +27,12 @@ struct xtop_error *domctl_open(const struct guest_info *info, struct stop_area *
  */
 bool stop_area_is_stopped(const struct stop_area *area);
 
+uint64_t stop_area_stops(const struct stop_area *area);
+
+/* Where each stop is also noted, for the case that nobody is left to look at the area. */
+struct pause_record;
+void stop_area_set_record(struct stop_area *area, struct pause_record *record);
+
 /* Whether Xen takes the domctls this program was built for. */
 struct xtop_error *domctl_check_interface(void);
 

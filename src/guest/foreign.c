@@ -2,7 +2,7 @@
 /*
  * The memory of a live guest for the resolver (memory.h): a handle of /dev/xen/privcmd that may map
  * this guest's pages and do nothing else, neither hypercalls nor other domains' pages
- * (IOCTL_PRIVCMD_RESTRICT, in Linux v4.14). Opened by main while it is privileged, used by the
+ * (IOCTL_PRIVCMD_RESTRICT, in Linux v4.14). Opened by the broker, handed to main, used by the
  * resolver's thread.
  *
  * A batch of pages is mapped, copied and unmapped at once: a mapping that was kept would keep a dead
@@ -23,6 +23,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "guest/xen.h"
+#include "xtop/cleanup.h"
 #include "xtop/guest.h"
 #include "xtop/memory.h"
 
@@ -32,6 +34,7 @@ struct foreign {
 	int errors[MEMORY_BATCH_PAGES];
 };
 
+_Static_assert(IOCTL_PRIVCMD_MMAPBATCH_V2 == 0x205004, "as src/sandbox.c allows it");
 _Static_assert(sizeof(frame_t) == sizeof(xen_pfn_t), "frames are handed to Xen as they are");
 
 /* The N FRAMES one behind the other; foreign->errors says which are not there. NULL: none is. */
@@ -103,20 +106,32 @@ static void foreign_close(void *context)
 
 static const struct memory_ops foreign_ops = { .read = foreign_read, .close = foreign_close };
 
-struct xtop_error *foreign_open(uint32_t domid, struct memory **memoryp)
+/*
+ * Read-only, so that nothing can be mapped for writing through it. The restriction is the open
+ * file's: whoever gets the descriptor cannot lift it.
+ */
+struct xtop_error *foreign_open_fd(uint32_t domid, int *fdp)
+{
+	_cleanup_close_ int fd = open("/dev/xen/privcmd", O_RDONLY | O_CLOEXEC);
+	domid_t restricted = (domid_t)domid;
+
+	if (fd < 0 || ioctl(fd, IOCTL_PRIVCMD_RESTRICT, &restricted) < 0)
+		return error_create_errno(errno, "cannot open the guest's memory");
+	*fdp = fd;
+	fd = -1;
+	return NULL;
+}
+
+struct xtop_error *foreign_adopt(uint32_t domid, int fd, struct memory **memoryp)
 {
 	struct foreign *foreign = calloc(1, sizeof(*foreign));
 
-	if (!foreign)
+	if (!foreign) {
+		close(fd);
 		return error_create("out of memory");
-	foreign->domid = (domid_t)domid;
-	foreign->fd = open("/dev/xen/privcmd", O_RDWR | O_CLOEXEC);
-	if (foreign->fd < 0 || ioctl(foreign->fd, IOCTL_PRIVCMD_RESTRICT, &foreign->domid) < 0) {
-		int errno_value = errno;
-
-		foreign_close(foreign);
-		return error_create_errno(errno_value, "cannot open the guest's memory");
 	}
+	foreign->domid = (domid_t)domid;
+	foreign->fd = fd;
 	fault_install();
 	return memory_create(&foreign_ops, foreign, memoryp);
 }

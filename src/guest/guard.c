@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The guard: a process between main and sampler that does nothing but wait, and lets the guest go
- * if the sampler dies while it stands still.
+ * The guard: a process that does nothing but wait, and lets the guest go if the sampler dies, or does
+ * not go on, while it stands still.
  *
- *   main ── fork ─► guard ── fork ─► sampler
+ *   main ── broker ── fork ─► guard ── fork ─► sampler
  *
- * The sampler dies: waitpid() tells the guard, and stop_area_is_stopped() whether there is
- * something to undo. The guard dies: the kernel sends the sampler SIGTERM (PR_SET_PDEATHSIG), which
- * makes it finish its tick and end. Main dies: the same happens to the guard, which then asks the
- * sampler to quit. The guard parses nothing that comes from a guest.
+ * The sampler ends: its pidfd tells the guard, and stop_area_is_stopped() whether there is something
+ * to undo. The sampler hangs: the guard looks every 10 ms, and finds the same stop again; it kills
+ * the sampler, waits for its end and looks at Xen's results then. The broker does the same for both
+ * (they are a process group of their own), should the guard be killed or hang, too.
+ *
+ * The guard dies: the kernel sends the sampler SIGTERM (PR_SET_PDEATHSIG), which makes it finish its
+ * tick and end. The broker dies: the same happens to the guard, which then asks the sampler to quit.
+ * Main dies: the broker reads the end of its socket. Neither guard nor broker parses anything that
+ * comes from a guest.
  */
 #include "config.h"
 
@@ -21,18 +26,24 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "guest/domctl.h"
+#include "guest/guard.h"
+#include "guest/pause_record.h"
 #include "xtop/cleanup.h"
 #include "xtop/control.h"
 
+#define GUARD_QUIT_NS 1000000000ULL /* for a sampler to end in */
+
 /* Both processes; set before the handler can run. */
 static struct control *guard_control;
+static volatile sig_atomic_t guard_told; /* to quit; control may be written over by main */
 
 static void guard_quit_handler(int signal_number)
 {
 	(void)signal_number;
+	guard_told = 1;
 	control_quit(guard_control); /* a relaxed atomic store */
 }
 
@@ -69,8 +80,8 @@ static void guard_fail(struct control *control, struct xtop_error *error)
 }
 
 /*
- * Of the two the guard comes first: it must get its turn also from a sampler that takes all of a
- * CPU.
+ * The guard, and the broker behind it, come first: they must get their turn also from a sampler that
+ * takes all of a CPU.
  */
 enum guard_priority { PRIORITY_SAMPLER = 1, PRIORITY_GUARD };
 
@@ -88,10 +99,8 @@ static void guard_make_prompt(enum guard_priority priority)
 	mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);
 }
 
-typedef void guard_run_fn(struct guest *guest, struct control *control, struct ring *ring);
-
 static void guard_sampler(const struct guest_info *info, struct stop_area *area, pid_t guard,
-			  struct ring *ring, guard_run_fn *run)
+			  struct ring *ring, sampler_run_fn *run)
 {
 	struct xtop_error *error;
 	struct guest guest;
@@ -110,17 +119,85 @@ static void guard_sampler(const struct guest_info *info, struct stop_area *area,
 		guard_fail(guard_control, error_create("the guard was killed; the guest runs"));
 }
 
-/* Waits for the sampler's end; SIGTERM interrupts, the handler has then asked it to quit. */
-static int guard_wait(pid_t sampler)
-{
-	int status = 0;
+/* --- the guard's own process ------------------------------------------------------------------ */
 
-	while (waitpid(sampler, &status, 0) < 0 && errno == EINTR)
-		;
-	return status;
+static uint64_t guard_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static void guard_report(struct control *control, int status)
+bool stop_watch_look(struct stop_watch *watch, const struct stop_area *area, unsigned max_looks)
+{
+	uint64_t stops = stop_area_stops(area);
+
+	if (!stop_area_is_stopped(area) || stops != watch->stops)
+		watch->looks = 0;
+	else
+		watch->looks++;
+	watch->stops = stops;
+	return watch->looks >= max_looks;
+}
+
+/* Whether the process behind PIDFD ends within WAIT_NS; a signal may end the wait before. */
+static bool guard_ends(int pidfd, uint64_t wait_ns)
+{
+	struct timespec wait = { .tv_sec = (time_t)(wait_ns / 1000000000),
+				 .tv_nsec = (long)(wait_ns % 1000000000) };
+	struct pollfd ended = { .fd = pidfd, .events = POLLIN };
+
+	return ppoll(&ended, 1, &wait, NULL) > 0;
+}
+
+/* Why the guard made an end of its sampler. */
+enum guard_verdict { VERDICT_NONE, VERDICT_HANGS, VERDICT_STAYS };
+
+/*
+ * Watches until the sampler should not go on. It may be stopped (SIGSTOP), traced, or waiting for
+ * memory that does not come: while the guest runs that is nobody's harm, while it stands still it is
+ * ours. A sampler that was told to quit gets its time for that.
+ */
+static enum guard_verdict guard_look_after(int pidfd, const struct stop_area *area)
+{
+	struct stop_watch watch = { 0 };
+	uint64_t quit_ns = 0;
+
+	while (!guard_ends(pidfd, GUARD_LOOK_NS)) {
+		if (stop_watch_look(&watch, area, GUARD_LOOKS))
+			return VERDICT_HANGS;
+		if (!guard_told && !control_quitting(guard_control))
+			continue;
+		if (!quit_ns)
+			quit_ns = guard_now();
+		if (guard_now() - quit_ns > GUARD_QUIT_NS)
+			return VERDICT_STAYS;
+	}
+	return VERDICT_NONE;
+}
+
+/*
+ * Kill first, wait, and only then look at Xen's results: as long as the sampler lives, it may be
+ * continued at any moment and let the guest go itself, and a second release would undo somebody
+ * else's pause.
+ */
+static enum guard_verdict guard_wait(pid_t sampler, const struct stop_area *area, int *status)
+{
+	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, sampler, 0);
+	enum guard_verdict verdict =
+		VERDICT_STAYS; /* nothing to watch it by: rather none than that */
+
+	if (pidfd >= 0)
+		verdict = guard_look_after(pidfd, area);
+	if (verdict != VERDICT_NONE)
+		kill(sampler, SIGKILL);
+	while (waitpid(sampler, status, 0) < 0 && errno == EINTR)
+		;
+	return verdict;
+}
+
+static void guard_report(struct control *control, int status, enum guard_verdict verdict)
 {
 	struct sampler_counts counts;
 
@@ -128,19 +205,28 @@ static void guard_report(struct control *control, int status)
 	if (counts.state == SAMPLER_ENDED || counts.state == SAMPLER_GUEST_GONE ||
 	    counts.state == SAMPLER_FAILED)
 		return;
-	guard_fail(control,
-		   WIFSIGNALED(status)
-			   ? error_create("the sampler was killed by signal %d; the guest runs",
-					  WTERMSIG(status))
-			   : error_create("the sampler ended before its time; the guest runs"));
+	if (verdict == VERDICT_HANGS)
+		guard_fail(control, error_create("the sampler hung while the guest stood still and "
+						 "was killed; the guest runs"));
+	else if (verdict == VERDICT_STAYS)
+		guard_fail(control, error_create("the sampler would not end and was killed; "
+						 "the guest runs"));
+	else if (WIFSIGNALED(status))
+		guard_fail(control,
+			   error_create("the sampler was killed by signal %d; the guest runs",
+					WTERMSIG(status)));
+	else
+		guard_fail(control,
+			   error_create("the sampler ended before its time; the guest runs"));
 }
 
 /* GUEST is the guard's own way to Xen, opened before there is anything to undo. */
 static void guard_watch(const struct guest_info *info, struct stop_area *area, struct guest *guest,
-			struct ring *ring, guard_run_fn *run)
+			pid_t broker, struct ring *ring, sampler_run_fn *run)
 {
 	pid_t self = getpid(), sampler;
-	int status;
+	enum guard_verdict verdict;
+	int status = 0;
 
 	guard_make_prompt(PRIORITY_GUARD);
 	sampler = fork();
@@ -154,59 +240,161 @@ static void guard_watch(const struct guest_info *info, struct stop_area *area, s
 		guard_fail(guard_control, error_create_errno(errno, "cannot start the sampler"));
 		return;
 	}
-	status = guard_wait(sampler);
+	verdict = guard_wait(sampler, area, &status);
 	if (stop_area_is_stopped(area))
 		guest->ops->release(guest->context);
-	guard_report(guard_control, status);
+	if (getppid() != broker)
+		guard_fail(guard_control, error_create("the broker was killed; the guest runs"));
+	else
+		guard_report(guard_control, status, verdict);
 }
 
-static void guard_main(const struct guest_info *info, struct ring *ring, guard_run_fn *run)
+static void guard_main(const struct guest_info *info, struct stop_area *area, pid_t broker,
+		       struct ring *ring, sampler_run_fn *run)
 {
-	struct stop_area *area = NULL;
 	struct xtop_error *error;
 	struct guest guest;
 
-	error = stop_area_create(info, &area);
-	if (!error)
-		error = domctl_open(info, area, &guest);
+	error = domctl_open(info, area, &guest);
 	if (error)
 		guard_fail(guard_control, error);
 	else
-		guard_watch(info, area, &guest, ring, run);
+		guard_watch(info, area, &guest, broker, ring, run);
 }
 
-struct xtop_error *guard_start(const struct guest_info *info, struct control *control,
-			       struct ring *ring, guard_run_fn *run, struct guest_process *process)
+/* --- the broker's side ------------------------------------------------------------------------ */
+
+struct guard {
+	pid_t pid; /* and the group that the sampler is in, too */
+	int pidfd;
+	struct stop_area *area;
+	struct guest guest; /* the broker's own way to Xen */
+	struct control *control;
+	struct pause_file file;
+	struct stop_watch watch;
+	bool ended;
+};
+
+static struct xtop_error *guard_fork(struct guard *guard, struct ring *ring, sampler_run_fn *run,
+				     int socket)
 {
 	pid_t self = getpid();
 
-	guard_control = control;
-	process->pid = fork();
-	if (process->pid < 0)
+	guard->pid = fork();
+	if (guard->pid < 0)
 		return error_create_errno(errno, "cannot start the guard");
-	if (process->pid == 0) {
+	if (guard->pid == 0) {
+		struct guest_info info = guard->guest.info;
+
+		close(socket);
+		guard_control = guard->control;
+		guard->guest.ops->close(guard->guest.context);
+		setpgid(0, 0);
 		guard_set_signals();
 		guard_follow(self);
-		guard_main(info, ring, run);
+		guard_main(&info, guard->area, self, ring, run);
 		_exit(0);
 	}
-	process->pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
+	setpgid(guard->pid, guard->pid); /* whoever comes first */
+	guard->pidfd = (int)syscall(SYS_pidfd_open, guard->pid, 0);
+	return guard->pidfd < 0 ? error_create_errno(errno, "cannot watch the guard") : NULL;
+}
+
+struct xtop_error *guard_create(const struct guest_info *info, struct control *control,
+				struct ring *ring, sampler_run_fn *run, int socket,
+				struct guard **guardp)
+{
+	struct guard *guard = calloc(1, sizeof(*guard));
+	struct xtop_error *error;
+
+	if (!guard)
+		return error_create("out of memory");
+	guard->control = control;
+	guard->pid = guard->pidfd = guard->file.fd = -1;
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	guard_make_prompt(PRIORITY_GUARD);
+	error = stop_area_create(info, &guard->area);
+	if (!error)
+		error = domctl_open(info, guard->area, &guard->guest);
+	if (!error) {
+		pause_file_create(PAUSE_DIRECTORY, info, &guard->file);
+		stop_area_set_record(guard->area, guard->file.record);
+		error = guard_fork(guard, ring, run, socket);
+	}
+	if (error) {
+		guard_destroy(guard);
+		return error;
+	}
+	*guardp = guard;
 	return NULL;
 }
 
-bool guard_is_alive(const struct guest_process *process)
+int guard_pidfd(const struct guard *guard)
 {
-	struct pollfd ended = { .fd = process->pidfd, .events = POLLIN };
-
-	return poll(&ended, 1, 0) == 0;
+	return guard->pidfd;
 }
 
-void guard_stop(struct guest_process *process, struct control *control)
+/* All of the guard's group: the guard, and the sampler that is this process's child without it. */
+static void guard_reap(struct guard *guard)
 {
-	control_quit(control);
-	while (waitpid(process->pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	if (process->pidfd >= 0)
-		close(process->pidfd);
-	process->pid = -1;
+	pid_t ended;
+
+	do
+		ended = waitpid(-guard->pid, NULL, 0);
+	while (ended > 0 || (ended < 0 && errno == EINTR));
+}
+
+/* The guard has ended, or is made to, and so is a sampler that outlives it. */
+static void guard_settle(struct guard *guard, const char *what)
+{
+	struct sampler_counts counts;
+
+	kill(-guard->pid, SIGKILL);
+	guard_reap(guard);
+	if (stop_area_is_stopped(guard->area))
+		guard->guest.ops->release(guard->guest.context);
+	guard->ended = true;
+	control_get_counts(guard->control, &counts);
+	if (counts.state <= SAMPLER_GUEST_PAUSED)
+		guard_fail(guard->control, error_create("%s; the guest runs", what));
+	pause_file_remove(&guard->file);
+}
+
+bool guard_tend(struct guard *guard)
+{
+	if (guard->ended)
+		return false;
+	if (guard_ends(guard->pidfd, 0))
+		guard_settle(guard, "the guard was killed");
+	else if (stop_watch_look(&guard->watch, guard->area, BROKER_LOOKS))
+		guard_settle(guard, "sampler and guard hung while the guest stood still "
+				    "and were killed");
+	return !guard->ended;
+}
+
+/* It may be stopped (SIGSTOP) itself: then it goes on for this. */
+static void guard_quit(struct guard *guard)
+{
+	uint64_t begin_ns = guard_now();
+
+	control_quit(guard->control);
+	kill(guard->pid, SIGTERM); /* for a control that somebody writes over */
+	kill(-guard->pid, SIGCONT);
+	while (guard_tend(guard) && guard_now() - begin_ns < 2ULL * GUARD_QUIT_NS)
+		guard_ends(guard->pidfd, BROKER_LOOK_NS);
+	if (!guard->ended)
+		guard_settle(guard, "the guard would not end and was killed");
+}
+
+void guard_destroy(struct guard *guard)
+{
+	if (guard->pid > 0 && !guard->ended)
+		guard_quit(guard);
+	pause_file_remove(&guard->file);
+	if (guard->guest.ops)
+		guard->guest.ops->close(guard->guest.context);
+	stop_area_destroy(guard->area);
+	if (guard->pidfd >= 0)
+		close(guard->pidfd);
+	free(guard);
 }

@@ -23,6 +23,7 @@
 #include <sys/stat.h>
 
 #include "xtop/cleanup.h"
+#include "xtop/inputs.h"
 #include "xtop/recording_format.h"
 
 #define RECORDING_FIRST_BYTES (64 << 10) /* what a payload's buffer starts with */
@@ -403,7 +404,7 @@ static struct xtop_error *recording_read_front(struct recording *recording, stru
 struct xtop_error *recording_open(const char *path, struct symbols *symbols,
 				  struct recording **recordingp)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	_cleanup_close_ int fd = inputs_take(path);
 	struct recording *recording;
 	struct xtop_error *error;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which domains there are, and which one is meant. Main's process, while it is still privileged;
+ * Which domains there are, and which one is meant. The broker, or main while it is privileged;
  * nothing here is quick or in the stopped window, so libxenctrl and libxenstore do the work.
  */
 #include "config.h"
@@ -12,8 +12,11 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "guest/domctl.h"
+#include "guest/pause_record.h"
+#include "guest/xen.h"
 #include "guest/xen_log.h"
 #include "xtop/cleanup.h"
 
@@ -129,7 +132,7 @@ static struct xtop_error *xen_get_domains(xc_domaininfo_t **domainsp, size_t *np
 	return NULL;
 }
 
-struct xtop_error *guest_list(struct guest_listing **listp, size_t *np)
+struct xtop_error *xen_list(struct guest_listing **listp, size_t *np)
 {
 	_cleanup_free_ xc_domaininfo_t *domains = NULL;
 	struct guest_listing *list;
@@ -203,14 +206,14 @@ static struct xtop_error *xen_check_domain(const struct guest_listing *found, co
 	return NULL;
 }
 
-struct xtop_error *guest_find(const char *domain, struct guest_info *info)
+struct xtop_error *xen_find(const char *domain, struct guest_info *info)
 {
 	_cleanup_free_ struct guest_listing *list = NULL;
 	const struct guest_listing *found = NULL;
 	struct xtop_error *error;
 	size_t n;
 
-	error = guest_list(&list, &n);
+	error = xen_list(&list, &n);
 	if (error)
 		return error;
 	for (size_t i = 0; i < n && !found; i++)
@@ -222,4 +225,94 @@ struct xtop_error *guest_find(const char *domain, struct guest_info *info)
 	if (!error)
 		*info = found->info;
 	return error;
+}
+
+/* --- what a killed xtop left ------------------------------------------------------------------ */
+
+#define XEN_PAUSE_LOOKS 20
+#define XEN_PAUSE_NS    1000000
+
+static bool xen_get(xc_interface *xc, uint32_t domid, xc_domaininfo_t *domain)
+{
+	return xc_domain_getinfolist(xc, domid, 1, domain) == 1 && domain->domain == domid;
+}
+
+/* Paused for longer than another xtop's stop takes. */
+static bool xen_is_paused(xc_interface *xc, uint32_t domid, uint64_t *cpu_time_ns)
+{
+	const struct timespec nap = { .tv_nsec = XEN_PAUSE_NS };
+	xc_domaininfo_t domain;
+
+	for (unsigned i = 0; i < XEN_PAUSE_LOOKS; i++) {
+		if (!xen_get(xc, domid, &domain) || !(domain.flags & XEN_DOMINF_paused))
+			return false;
+		nanosleep(&nap, NULL);
+	}
+	*cpu_time_ns = domain.cpu_time;
+	return true;
+}
+
+/* One unpause for each stop that was left: not one more, it would be an administrator's. */
+static unsigned xen_undo_pauses(xc_interface *xc, uint32_t domid,
+				const struct pause_leftovers *found)
+{
+	unsigned undone = 0;
+
+	while (undone < found->stopped && xc_domain_unpause(xc, domid) == 0)
+		undone++;
+	return undone;
+}
+
+static char *xen_tell(const char *format, const struct guest_info *info, uint32_t pid)
+{
+	char *note;
+
+	return asprintf(&note, format, info->name, pid) < 0 ? NULL : note;
+}
+
+static void xen_repair_domain(xc_interface *xc, const struct guest_info *info, bool asked,
+			      char **notep)
+{
+	bool paused, still_paused;
+	struct pause_leftovers found;
+	uint64_t cpu_time_ns = 0;
+
+	paused = xen_is_paused(xc, info->domid, &cpu_time_ns);
+	pause_find_leftovers(PAUSE_DIRECTORY, info, cpu_time_ns, &found);
+	if (paused && found.stopped && xen_undo_pauses(xc, info->domid, &found)) {
+		still_paused = xen_is_paused(xc, info->domid, &cpu_time_ns);
+		*notep = xen_tell(
+			still_paused ? "domain '%s': undid the pause that an xtop (process %u) "
+				       "left when it was killed; somebody else's pause remains"
+				     : "domain '%s' stood still since an xtop (process %u) was "
+				       "killed: it runs again",
+			info, found.pid);
+	} else if (paused && found.run) {
+		*notep = xen_tell("domain '%s' is paused, but it has run since an xtop (process "
+				  "%u) was killed: that pause is somebody else's and stays",
+				  info, found.pid);
+	} else if (asked && paused) {
+		*notep = xen_tell("domain '%s' is paused, but not by xtop: nothing done; "
+				  "xl unpause lets it go",
+				  info, 0);
+	} else if (asked) {
+		*notep = xen_tell("domain '%s' is not paused: nothing to do", info, 0);
+	}
+}
+
+struct xtop_error *guest_repair(const char *domain, bool asked, char **notep)
+{
+	struct guest_info info;
+	struct xtop_error *error = xen_find(domain, &info);
+	xc_interface *xc;
+
+	*notep = NULL;
+	if (error)
+		return error;
+	xc = xc_interface_open(xen_log_quiet(), xen_log_quiet(), 0);
+	if (!xc)
+		return error_create_errno(errno, "cannot open Xen's control interface");
+	xen_repair_domain(xc, &info, asked, notep);
+	xc_interface_close(xc);
+	return NULL;
 }

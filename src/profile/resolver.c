@@ -40,7 +40,6 @@ struct resolver {
 	struct unwind_stack stack;
 	uint32_t folded[SNAPSHOT_MAX_DEPTH];
 	uint64_t renew_ns;
-	uint32_t usual_bytes; /* of a user stack */
 };
 
 struct xtop_error *resolver_create(const struct resolver_settings *settings,
@@ -52,7 +51,6 @@ struct xtop_error *resolver_create(const struct resolver_settings *settings,
 	if (!resolver)
 		return error_create("out of memory");
 	resolver->settings = *settings;
-	resolver->usual_bytes = 2 * STACK_USUAL_MIN_BYTES;
 	error = frames_create(symbol_demangle, &resolver->frames);
 	if (!error)
 		error = names_create(resolver->frames, &resolver->names);
@@ -164,53 +162,13 @@ static void resolver_learn_part(const struct resolver *resolver, const struct sa
 	}
 }
 
-/*
- * What is copied of a user stack that is new should be enough for all but a few: up a long step for
- * each that took more, down a short one for each that took less, settles where that many do
- * (stochastic approximation of a quantile: Robbins and Monro, 1951).
- */
-#define USUAL_STEP_BYTES 64
-#define USUAL_ENOUGH     19 /* of 20 */
-static void resolver_learn_usual(struct resolver *resolver, uint64_t taken_bytes)
-{
-	uint32_t usual = resolver->usual_bytes;
-
-	if (taken_bytes > usual)
-		usual += USUAL_STEP_BYTES * USUAL_ENOUGH;
-	else
-		usual -= USUAL_STEP_BYTES;
-	if (usual < STACK_USUAL_MIN_BYTES)
-		usual = STACK_USUAL_MIN_BYTES;
-	if (usual > STACK_USUAL_MAX_BYTES)
-		usual = STACK_USUAL_MAX_BYTES;
-	resolver->usual_bytes = usual;
-	control_set_usual(resolver->settings.control, usual);
-}
-
-static void resolver_learn_user(struct resolver *resolver, const struct sample_vcpu *vcpu)
-{
-	const struct unwind_part_end *end = &resolver->stack.parts[UNWIND_USER];
-	const struct sample_stack *piece = sample_first_stack(vcpu);
-
-	for (int i = 0; end->walked && i < vcpu->n_stacks; i++, piece = sample_next_stack(piece)) {
-		if (end->last_piece != i)
-			continue;
-		if (end->stop == UNWIND_COMPLETE)
-			resolver_learn_usual(resolver, resolver->stack.reached[i] - piece->address);
-		else if (end->stop == UNWIND_CUT)
-			resolver_learn_usual(resolver, UINT64_MAX);
-	}
-}
-
-static void resolver_learn(struct resolver *resolver, const struct sample_vcpu *vcpu)
+static void resolver_learn(const struct resolver *resolver, const struct sample_vcpu *vcpu)
 {
 	if (!resolver->settings.live)
 		return;
 	for (unsigned i = 0; i < N_UNWIND_PARTS; i++)
 		if (resolver->stack.parts[i].walked)
 			resolver_learn_part(resolver, vcpu, &resolver->stack.parts[i]);
-	if (resolver->task.user)
-		resolver_learn_user(resolver, vcpu);
 }
 
 static void resolver_count_stack(struct resolver *resolver)

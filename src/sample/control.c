@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The control block; see xtop/control.h. Anonymous shared memory, made before the processes part.
+ * The control block; see xtop/control.h. A sealed memfd, shared over fork() or handed over.
  * All fields are relaxed atomics: each stands for itself, a reader may see one counter a tick older
  * than the next. Only the message is ordered, by the state that announces it, and the recipe, whose
  * words belong together: its sequence is odd while it is written, and another afterwards.
@@ -10,11 +10,15 @@
 #include "xtop/control.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define CONTROL_MESSAGE_BYTES 256
+#define CONTROL_SEALS         (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
 /*
  * Histogram of stopped times, log-linear as in HdrHistogram: values below 2^8 one by one, above
@@ -34,6 +38,7 @@ _Static_assert(sizeof(struct stack_recipe) % sizeof(uint64_t) == 0, "handed over
 
 struct control {
 	/* main's */
+	atomic_int fd; /* of this memory, in main */
 	_Atomic double rate_hz, budget;
 	atomic_bool quit, finish, hold;
 	_Atomic uint64_t resets;
@@ -48,7 +53,6 @@ struct control {
 	/* resolver's */
 	_Alignas(64) _Atomic uint64_t recipe_sequence;
 	atomic_bool go;
-	_Atomic uint32_t usual;
 	_Atomic uint64_t recipe[RECIPE_WORDS];
 	_Alignas(64) _Atomic uint64_t stack_tops[STACK_HINTS];
 };
@@ -56,23 +60,75 @@ struct control {
 #define GET(field)        atomic_load_explicit(&control->field, memory_order_relaxed)
 #define PUT(field, value) atomic_store_explicit(&control->field, value, memory_order_relaxed)
 
-struct xtop_error *control_create(struct control **controlp)
+static struct xtop_error *control_map(int fd, struct control **controlp)
 {
-	struct control *control = mmap(NULL, sizeof(*control), PROT_READ | PROT_WRITE,
-				       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct control *control =
+		mmap(NULL, sizeof(*control), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	if (control == MAP_FAILED)
 		return error_create_errno(errno, "cannot share %zu bytes of memory",
 					  sizeof(*control));
-	PUT(stopped_min_ns, UINT64_MAX);
 	*controlp = control;
 	return NULL;
 }
 
+struct xtop_error *control_create(struct control **controlp)
+{
+	int fd = memfd_create("xtop-control", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	struct xtop_error *error;
+
+	if (fd < 0 || ftruncate(fd, sizeof(struct control)) < 0 ||
+	    fcntl(fd, F_ADD_SEALS, CONTROL_SEALS) < 0)
+		error = error_create_errno(errno, "cannot create %zu bytes of shared memory",
+					   sizeof(struct control));
+	else
+		error = control_map(fd, controlp);
+	if (error) {
+		if (fd >= 0)
+			close(fd);
+		return error;
+	}
+	atomic_store_explicit(&(*controlp)->stopped_min_ns, UINT64_MAX, memory_order_relaxed);
+	atomic_store_explicit(&(*controlp)->fd, fd, memory_order_relaxed);
+	return NULL;
+}
+
+struct xtop_error *control_adopt(int fd, struct control **controlp)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+	struct stat status;
+
+	if (seals < 0 || (seals & CONTROL_SEALS) != CONTROL_SEALS || fstat(fd, &status) < 0 ||
+	    status.st_size != sizeof(struct control))
+		return error_create("what should be a control block is something else");
+	return control_map(fd, controlp);
+}
+
+int control_fd(const struct control *control)
+{
+	return GET(fd);
+}
+
 void control_destroy(struct control *control)
+{
+	if (!control)
+		return;
+	close(GET(fd));
+	munmap(control, sizeof(*control));
+}
+
+void control_release(struct control *control)
 {
 	if (control)
 		munmap(control, sizeof(*control));
+}
+
+/* Of this process, not in the shared memory: main may not be what it was. */
+static double control_budget_limit = 1;
+
+void control_limit_budget(double share)
+{
+	control_budget_limit = share;
 }
 
 void control_set_rate(struct control *control, double hz)
@@ -137,7 +193,9 @@ double control_budget(const struct control *control)
 {
 	double share = GET(budget);
 
-	return share > 0 && share <= 1 ? share : 0.01;
+	if (!(share > 0 && share <= 1))
+		share = 0.01;
+	return share < control_budget_limit ? share : control_budget_limit;
 }
 
 bool control_quitting(const struct control *control)
@@ -319,18 +377,6 @@ uint64_t control_stack_top(const struct control *control, uint64_t cr3, uint64_t
 	if (hint >> HINT_BYTES_BITS != (key & (UINT64_MAX >> HINT_BYTES_BITS)) || !hint)
 		return 0;
 	return hint_region(address) * STACK_REGION_BYTES + (hint & ((1 << HINT_BYTES_BITS) - 1));
-}
-
-void control_set_usual(struct control *control, uint32_t bytes)
-{
-	PUT(usual, bytes);
-}
-
-uint32_t control_usual(const struct control *control)
-{
-	uint32_t bytes = GET(usual);
-
-	return bytes < STACK_USUAL_MAX_BYTES ? bytes : STACK_USUAL_MAX_BYTES;
 }
 
 /* --- the recipe ------------------------------------------------------------------------------- */

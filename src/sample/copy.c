@@ -72,13 +72,6 @@ static bool copy_is_in(struct copy_extent extent, uint64_t address)
 	return address >= extent.start && address < extent.end;
 }
 
-static uint64_t copy_unknown_bytes(const struct copy *copy, uint64_t address)
-{
-	uint32_t usual = copy_is_kernel(address) ? 0 : control_usual(copy->copier->control);
-
-	return usual ? usual : COPY_UNKNOWN_BYTES;
-}
-
 /* As far up as it was ever used. */
 static enum sample_cut copy_learned(struct copy *copy, enum sample_stack_kind kind,
 				    struct memory_root root, uint64_t address)
@@ -87,7 +80,7 @@ static enum sample_cut copy_learned(struct copy *copy, enum sample_stack_kind ki
 	uint64_t end;
 
 	return pieces_add(&copy->pieces, kind, root, address,
-			  top > address ? top - address : copy_unknown_bytes(copy, address), &end);
+			  top > address ? top - address : COPY_UNKNOWN_BYTES, &end);
 }
 
 /* --- the recipe ------------------------------------------------------------------------------- */

@@ -4,7 +4,7 @@
  * Kit's ck_ring: state is split by who writes it, and each fence says what it lets the other side
  * do.
  *
- * Layout, in one memfd shared over fork():
+ * Layout, in one sealed memfd, shared over fork() or handed to another process:
  *
  *   page 0            struct ring_shared: head and tail, each on its own cache line
  *   page 1 ...        the bytes, mapped twice in a row
@@ -18,16 +18,20 @@
 #include "xtop/ring.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "xtop/cleanup.h"
 
 #define RING_CACHE_LINE 64
 #define RING_HEAD_BYTES 4096 /* page 0 */
+#define RING_MAX_BYTES  (1LL << 32)
+#define RING_SEALS      (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
 struct ring_shared {
 	/* producer's: end of the last record */
@@ -40,6 +44,7 @@ struct ring {
 	struct ring_shared *shared;
 	unsigned char *bytes;
 	size_t size;
+	int fd; /* of who made it; else -1 */
 	/*
 	 * Each side keeps its own counter here and only publishes it: what the other side, maybe a
 	 * less trusted process, scribbles over the shared one cannot send it astray. It also
@@ -76,19 +81,11 @@ static void *ring_map(int fd, size_t size)
 	return base;
 }
 
-struct xtop_error *ring_create(size_t size_bytes, struct ring **ringp)
+static struct xtop_error *ring_open(int fd, size_t size, struct ring **ringp)
 {
-	_cleanup_close_ int fd = -1;
 	struct ring *ring;
-	size_t size = RING_HEAD_BYTES;
-	void *base;
+	void *base = ring_map(fd, size);
 
-	while (size < size_bytes)
-		size *= 2;
-	fd = memfd_create("xtop-ring", MFD_CLOEXEC);
-	if (fd < 0 || ftruncate(fd, (off_t)(RING_HEAD_BYTES + size)) < 0)
-		return error_create_errno(errno, "cannot create a ring of %zu bytes", size);
-	base = ring_map(fd, size);
 	if (!base)
 		return error_create_errno(errno, "cannot map a ring of %zu bytes", size);
 	ring = aligned_alloc(RING_CACHE_LINE, sizeof(*ring));
@@ -100,9 +97,55 @@ struct xtop_error *ring_create(size_t size_bytes, struct ring **ringp)
 		.shared = base,
 		.bytes = (unsigned char *)base + RING_HEAD_BYTES,
 		.size = size,
+		.fd = -1,
 	};
+	/* Where an earlier producer of the same ring left off; of a new one both are 0. */
+	ring->producer_head =
+		atomic_load_explicit(&ring->shared->head, memory_order_relaxed) & ~(uint64_t)7;
+	ring->producer_tail = atomic_load_explicit(&ring->shared->tail, memory_order_acquire);
 	*ringp = ring;
 	return NULL;
+}
+
+struct xtop_error *ring_create(size_t size_bytes, struct ring **ringp)
+{
+	_cleanup_close_ int fd = -1;
+	size_t size = RING_HEAD_BYTES;
+	struct xtop_error *error;
+
+	while (size < size_bytes)
+		size *= 2;
+	fd = memfd_create("xtop-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0 || ftruncate(fd, (off_t)(RING_HEAD_BYTES + size)) < 0 ||
+	    fcntl(fd, F_ADD_SEALS, RING_SEALS) < 0)
+		return error_create_errno(errno, "cannot create a ring of %zu bytes", size);
+	error = ring_open(fd, size, ringp);
+	if (error)
+		return error;
+	(*ringp)->fd = fd;
+	fd = -1;
+	return NULL;
+}
+
+struct xtop_error *ring_adopt(int fd, struct ring **ringp)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+	struct stat status;
+	size_t size;
+
+	if (seals < 0 || (seals & RING_SEALS) != RING_SEALS || fstat(fd, &status) < 0)
+		return error_create("what should be a ring may change its size");
+	size = (size_t)status.st_size - RING_HEAD_BYTES;
+	if (status.st_size < 2 * RING_HEAD_BYTES || status.st_size > RING_MAX_BYTES ||
+	    size & (size - 1))
+		return error_create("what should be a ring has %jd bytes",
+				    (intmax_t)status.st_size);
+	return ring_open(fd, size, ringp);
+}
+
+int ring_fd(const struct ring *ring)
+{
+	return ring->fd;
 }
 
 void ring_destroy(struct ring *ring)
@@ -110,6 +153,8 @@ void ring_destroy(struct ring *ring)
 	if (!ring)
 		return;
 	munmap(ring->shared, RING_HEAD_BYTES + 2 * ring->size);
+	if (ring->fd >= 0)
+		close(ring->fd);
 	free(ring);
 }
 

@@ -24,11 +24,13 @@
 #include "sample/copy.h"
 #include "xtop/sampler.h"
 
-#define SAMPLER_CACHE_PAGES  16384     /* 64 MiB of guest memory mapped at most */
-#define SAMPLER_PAUSED_NS    100000000 /* between looks at a guest that somebody else has paused */
-#define SAMPLER_NAP_NS       100000000 /* longest sleep without a look whether to quit */
-#define SAMPLER_RING_BYTES   (1 << 20)
-#define SAMPLER_RING_SAMPLES 4
+#define SAMPLER_CACHE_PAGES    16384     /* 64 MiB of guest memory mapped at most */
+#define SAMPLER_PAUSED_NS      100000000 /* between looks at a guest that somebody else has paused */
+#define SAMPLER_PAUSED_LOOKS   4 /* before a pause is taken for more than another xtop's stop */
+#define SAMPLER_PAUSED_LOOK_NS 500000    /* between these */
+#define SAMPLER_NAP_NS         100000000 /* longest sleep without a look whether to quit */
+#define SAMPLER_RING_BYTES     (1 << 20)
+#define SAMPLER_RING_SAMPLES   4
 
 struct sampler {
 	struct guest *guest;
@@ -374,6 +376,25 @@ static bool sampler_waits(const struct sampler *sampler)
 	return control_holding(sampler->control) && sampler->counts.stops > 0;
 }
 
+/*
+ * The guest may be stopped just now by another xtop, for a few dozen microseconds: only who pauses it
+ * for longer is an administrator. False: Xen would not answer.
+ */
+static bool sampler_look(struct sampler *sampler, enum sampler_state before)
+{
+	unsigned tries = before == SAMPLER_GUEST_PAUSED ? 1 : SAMPLER_PAUSED_LOOKS;
+
+	for (unsigned i = 0; i < tries; i++) {
+		if (i)
+			sampler_sleep_to(sampler_now() + SAMPLER_PAUSED_LOOK_NS);
+		if (!sampler->guest->ops->look(sampler->guest->context, &sampler->look))
+			return false;
+		if (sampler->look.life != GUEST_PAUSED_BY_OTHERS)
+			break;
+	}
+	return true;
+}
+
 static enum sampler_state sampler_loop(struct sampler *sampler)
 {
 	enum sampler_state state = SAMPLER_RUNNING;
@@ -387,7 +408,7 @@ static enum sampler_state sampler_loop(struct sampler *sampler)
 			period_ns = SAMPLER_PAUSED_NS;
 		deadline_ns = sampler_next_deadline(sampler, deadline_ns, period_ns);
 		flags = sampler_meet_deadline(sampler, deadline_ns, period_ns);
-		if (!sampler->guest->ops->look(sampler->guest->context, &sampler->look))
+		if (!sampler_look(sampler, state))
 			return SAMPLER_GUEST_GONE;
 		state = sampler_state_of(sampler->look.life);
 		if (state == SAMPLER_GUEST_GONE)

@@ -21,6 +21,7 @@
 
 #include "symbol/elf_file.h"
 #include "xtop/cleanup.h"
+#include "xtop/inputs.h"
 #include "xtop/image.h"
 
 #define COPY_BYTES (64U << 10)
@@ -346,7 +347,7 @@ static struct xtop_error *symbols_copy_pipe(int *fdp, const char *path)
 
 static struct xtop_error *symbols_open(const char *path, int *fdp, bool *is_pipe)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int fd = inputs_take(path);
 	struct xtop_error *error = NULL;
 	struct stat status;
 

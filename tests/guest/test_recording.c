@@ -102,9 +102,10 @@ static void test_write(void)
 	struct stat status;
 	FILE *file;
 
-	error = recording_create(path_whole, &info, symbols, &writer);
+	error = recording_create(path_whole, &writer);
 	if (!check(!error, "created: %s", error ? error_message(error) : "yes"))
 		exit(tap_done());
+	recording_begin(writer, &info, symbols);
 	for (unsigned i = 0; i < N_SAMPLES; i++) {
 		struct tick tick = some_tick(i);
 
@@ -113,7 +114,7 @@ static void test_write(void)
 	error = recording_close(writer);
 	check(!error, "closed");
 	check(stat(path_whole, &status) == 0 && (status.st_mode & 07777) == 0600, "mode 0600");
-	error = recording_create(path_whole, &info, symbols, &writer);
+	error = recording_create(path_whole, &writer);
 	check(error && strstr(error_message(error), "exists"), "an existing file is refused");
 	error_destroy(error);
 	symbols_destroy(symbols);
@@ -424,14 +425,13 @@ static void test_symbol_fields(void)
 
 static void test_no_file(void)
 {
-	struct recording_info info = some_info();
 	struct recording_writer *writer = NULL;
 	struct xtop_error *error;
 
 	check(strstr(read_back("/nonexistent/f").message, "No such file"), "no such file");
 	check(strstr(read_back("/").message, "Is a directory"), "a directory: %s",
 	      read_back("/").message);
-	error = recording_create("/nonexistent/f", &info, NULL, &writer);
+	error = recording_create("/nonexistent/f", &writer);
 	check(error && !writer && strstr(error_message(error), "folder"),
 	      "a folder that is not there");
 	error_destroy(error);
@@ -451,8 +451,9 @@ static void test_full_disk(void)
 	unlink(path_damaged);
 	signal(SIGXFSZ, SIG_IGN);
 	if (setrlimit(RLIMIT_FSIZE, &limit) != 0 ||
-	    recording_create(path_damaged, &info, NULL, &writer))
+	    recording_create(path_damaged, &writer))
 		abort();
+	recording_begin(writer, &info, NULL);
 	for (unsigned i = 0; i < 10000; i++)
 		recording_write(writer, &tick, sizeof(tick));
 	error = recording_close(writer);
@@ -476,7 +477,8 @@ static void test_discard(void)
 	char path[4096];
 
 	snprintf(path, sizeof(path), "%s/discarded", folder);
-	check(!recording_create(path, &info, NULL, &writer) && access(path, F_OK) == 0, "created");
+	check(!recording_create(path, &writer) && access(path, F_OK) == 0, "created");
+	recording_begin(writer, &info, NULL);
 	recording_discard(writer);
 	check(access(path, F_OK) < 0, "discarded: no file");
 	recording_discard(NULL);

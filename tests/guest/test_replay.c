@@ -42,7 +42,8 @@ static struct recording_writer *record_begin(void)
 	struct recording_writer *writer;
 
 	unlink(path);
-	guest_must(recording_create(path, &info, symbols, &writer));
+	guest_must(recording_create(path, &writer));
+	recording_begin(writer, &info, symbols);
 	symbols_destroy(symbols);
 	return writer;
 }

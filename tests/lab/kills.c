@@ -3,12 +3,16 @@
  * Kills xtop again and again, at random moments, and looks from outside whether the guest goes on.
  *
  *   kills DOMAIN KERNEL N [OPTION...]
+ *   kills DOMAIN KERNEL all [OPTION...]
+ *
+ * The second kills all of one xtop in one and the same stop, and leaves the guest as it then is.
  *
  * Each time: starts xtop with the OPTIONs on DOMAIN, waits for its first stop, lets it sample for
- * up to MOMENT_US more, sends SIGKILL to one of its three processes in turn, and waits until Xen
+ * up to MOMENT_US more, sends SIGKILL to one of its four processes in turn
+ * (and SIGSTOP to the sampler, and SIGKILL to guard and sampler at once), and waits until Xen
  * says that the domain is not paused, that its counters go on (`heartbeat` of the ELF file KERNEL,
- * which it runs), and that nothing of xtop is left. One time in four it kills in that first stop,
- * and one in four it does not wait for it: starting has its moments too. TAP on stdout.
+ * which it runs), and that nothing of xtop is left. One time in five it kills in that first stop,
+ * and one in five it does not wait for it: starting has its moments too. TAP on stdout.
  *
  * xtop is what main() calls, in a forked process: to execute and link the program anew takes most
  * of a second in the lab.
@@ -48,12 +52,17 @@ enum moment {
 	IN_A_STOP,
 	SAMPLING,
 	SAMPLING_TOO,
+	SAMPLING_MORE,
 	STARTING,
 	N_MOMENTS
 }; /* N_MOMENTS and N_ROLES: coprime */
-enum role { SAMPLER, GUARD, MAIN, N_ROLES };
+/* Who is killed; the last two: the sampler hangs (SIGSTOP), guard and sampler are killed at once. */
+enum role { SAMPLER, GUARD, BROKER, MAIN, HANG, BOTH, N_ROLES };
+#define N_PROCESSES HANG
 
-static const char *const role_names[N_ROLES] = { "sampler", "guard", "main" };
+static const char *const role_names[N_ROLES] = {
+	"sampler", "guard", "broker", "main", "sampler by SIGSTOP", "guard and sampler"
+};
 
 static struct guest_info info;
 static struct guest guest;
@@ -171,13 +180,14 @@ static pid_t child_of(pid_t parent)
 	return child;
 }
 
-static void find_processes(pid_t pids[N_ROLES])
+static void find_processes(pid_t pids[N_PROCESSES])
 {
 	uint64_t limit_ns = now_ns() + LIMIT_S * 1000000000ULL;
 
-	while (!(pids[GUARD] = child_of(pids[MAIN])) || !(pids[SAMPLER] = child_of(pids[GUARD]))) {
+	while (!(pids[BROKER] = child_of(pids[MAIN])) || !(pids[GUARD] = child_of(pids[BROKER])) ||
+	       !(pids[SAMPLER] = child_of(pids[GUARD]))) {
 		if (now_ns() > limit_ns)
-			die("xtop has not started a guard and a sampler");
+			die("xtop has not started a broker, a guard and a sampler");
 		nap_us(500);
 	}
 }
@@ -258,22 +268,51 @@ static void wait_for_moment(enum moment moment)
 		nap_us(random() % (moment == STARTING ? START_US : MOMENT_US));
 }
 
+static void strike(const pid_t pids[N_PROCESSES], enum role role)
+{
+	if (role == BOTH) {
+		kill(pids[GUARD], SIGKILL);
+		kill(pids[SAMPLER], SIGKILL);
+	} else if (role == HANG) {
+		kill(pids[SAMPLER], SIGSTOP);
+	} else {
+		kill(pids[role], SIGKILL);
+	}
+}
+
 static void kill_one(enum role role, enum moment moment)
 {
 	struct tally *tally = &tallies[role];
-	pid_t pids[N_ROLES];
+	pid_t pids[N_PROCESSES];
 
 	pids[MAIN] = start();
 	find_processes(pids);
 	wait_for_moment(moment);
 	tally->stopped += is_stopped();
-	kill(pids[role], SIGKILL);
+	strike(pids, role);
 	tally->kills++;
 	wait_for_release(tally);
 	wait_for_heartbeat(read_heartbeat());
+	if (role == HANG) /* hit while the guest ran, it hurts nobody and is left alone */
+		kill(pids[SAMPLER], SIGKILL);
 	wait_for_end();
 	if (is_stopped())
 		die("the guest is stopped although nothing of xtop is left");
+}
+
+/* Of higher priority than they are, on their one CPU: none of them runs between these kills. */
+static void kill_all(void)
+{
+	pid_t pids[N_PROCESSES];
+
+	pids[MAIN] = start();
+	find_processes(pids);
+	wait_for_stop();
+	for (enum role role = 0; role < N_PROCESSES; role++)
+		kill(pids[role], SIGKILL);
+	wait_for_end();
+	printf("%s SIGKILL of all processes in a stop: the guest stands still\n",
+	       is_stopped() ? "ok" : "not ok");
 }
 
 static void report(enum role role)
@@ -310,9 +349,10 @@ static void prepare(const char *domain, const char *kernel)
 int main(int argc, char **argv)
 {
 	unsigned n = argc > 3 ? (unsigned)atoi(argv[3]) : 0;
+	bool all = argc > 3 && strcmp(argv[3], "all") == 0;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (!n) {
+	if (!n && !all) {
 		fprintf(stderr, "usage: kills DOMAIN KERNEL N [OPTION...]\n");
 		return 2;
 	}
@@ -322,6 +362,10 @@ int main(int argc, char **argv)
 	}; /* with it begins xtop's own command line: -d DOMAIN [OPTION...] */
 	argv[3] = argv[1];
 	must(options_parse(argc - 1, argv + 1, &options));
+	if (all) {
+		kill_all();
+		return 0;
+	}
 	for (unsigned i = 0; i < n; i++)
 		kill_one(i % N_ROLES, i % N_MOMENTS);
 	for (enum role role = 0; role < N_ROLES; role++)

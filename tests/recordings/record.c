@@ -110,7 +110,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	symbols = guest_symbols();
-	guest_must(recording_create(argv[1], &info, symbols, &writer));
+	guest_must(recording_create(argv[1], &writer));
+	recording_begin(writer, &info, symbols);
 	for (unsigned tick = 0; tick < N_TICKS; tick++) {
 		make_tick(&record, tick, gap_ns);
 		recording_write(writer, record.words, record.size_bytes);

@@ -385,10 +385,11 @@ static void test_never_mapped(void)
 	end();
 }
 
-static void pause_and_go(unsigned tick)
+/* Looks 3 to 6 are one tick's, which does not believe the first; 7 is the next tick's. */
+static void pause_and_go(unsigned look)
 {
-	memory->look.life = tick >= 3 && tick <= 4 ? GUEST_PAUSED_BY_OTHERS : GUEST_RUNS;
-	if (tick == 4) {
+	memory->look.life = look >= 3 && look <= 7 ? GUEST_PAUSED_BY_OTHERS : GUEST_RUNS;
+	if (look == 7) {
 		control_get_counts(control, &counts);
 		check_u64(counts.state, SAMPLER_GUEST_PAUSED, "state while paused");
 	}
@@ -398,10 +399,29 @@ static void test_paused(void)
 {
 	begin(1);
 	scene = pause_and_go;
-	run(8);
+	run(11);
 	check(n_taken == counts.ticks - 2,
 	      "no samples while others have it paused: %u of %" PRIu64 " ticks", n_taken,
 	      counts.ticks);
+	end();
+}
+
+/* Another xtop's stops, seen now and then. */
+static void stop_by_another(unsigned look)
+{
+	memory->look.life = look % 5 == 3 || look % 5 == 4 ? GUEST_PAUSED_BY_OTHERS : GUEST_RUNS;
+	control_get_counts(control, &counts);
+	if (look > 1 && counts.state != SAMPLER_RUNNING)
+		check(false, "taken for paused at look %u", look);
+}
+
+static void test_another_xtop(void)
+{
+	begin(1);
+	scene = stop_by_another;
+	run(50);
+	check(n_taken == counts.ticks && n_taken >= 30, "a sample at each tick: %u of %" PRIu64,
+	      n_taken, counts.ticks);
 	end();
 }
 
@@ -706,6 +726,7 @@ int main(void)
 	test_end_of_addresses();
 	test_never_mapped();
 	test_paused();
+	test_another_xtop();
 	test_gone(go_away, "gone");
 	test_gone(no_answer, "no answer");
 	test_stop_refused();

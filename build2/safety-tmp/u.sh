@@ -1,0 +1,3 @@
+#!/bin/sh
+cd /lab
+"$LAB_SOURCE/tests/lab/unpause.test"

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Giving up rights: after sandbox_enter() this process may read what a guest or a file made of bytes
+ * without being able to do more harm than any program of an ordinary user, and less. doc/SECURITY
+ * has the list. Before the first thread, after the last file that needs rights to be opened.
+ */
+#ifndef XTOP_SANDBOX_H
+#define XTOP_SANDBOX_H
+
+#include "xtop/error.h"
+
+/*
+ * Root becomes the user who called sudo, or nobody; capabilities go; what is left of system calls is
+ * a list. None of it can be undone. An error means that some of it did not work: do not go on.
+ * Built with sanitizers, which could not work inside, nothing happens.
+ */
+struct xtop_error *sandbox_enter(void);
+
+#endif

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The broker's process; see xtop/broker.h and, for what it is asked, guest/broker_wire.h. It reads
+ * fixed-size requests, each checked, and what Xen and xenstore say; nothing that lies in a guest's
+ * memory. Between requests it looks after its guards. One thread, no return to main's code.
+ */
+#include "config.h"
+
+#include "xtop/broker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "guest/broker.h"
+#include "guest/broker_wire.h"
+#include "guest/guard.h"
+#include "guest/xen.h"
+#include "xtop/cleanup.h"
+#include "xtop/control.h"
+#include "xtop/ring.h"
+
+#define BROKER_MAX_GUARDS 8
+#define BROKER_MAX_GRANTS 256
+
+/* One domain's sampling. */
+struct broker_run {
+	struct guard *guard; /* NULL: free */
+	struct control *control;
+	struct ring *ring;
+};
+
+struct broker {
+	const struct broker_settings *settings;
+	int socket;
+	struct broker_run runs[BROKER_MAX_GUARDS];
+	size_t n_grants;
+	struct guest_info grants[BROKER_MAX_GRANTS]; /* domains that main may ask about */
+};
+
+/* --- who may be asked about ------------------------------------------------------------------- */
+
+/* By the words of the command line; a domain that reboots keeps its UUID. */
+static bool broker_may_find(const struct broker *broker, const char *domain)
+{
+	if (!broker->settings->n_domains)
+		return true;
+	for (size_t i = 0; i < broker->settings->n_domains; i++)
+		if (strcmp(domain, broker->settings->domains[i]) == 0)
+			return true;
+	for (size_t i = 0; i < broker->n_grants; i++)
+		if (strcmp(domain, broker->grants[i].uuid) == 0)
+			return true;
+	return false;
+}
+
+static const struct guest_info *broker_granted(const struct broker *broker, uint32_t domid)
+{
+	for (size_t i = 0; i < broker->n_grants; i++)
+		if (broker->grants[i].domid == domid)
+			return &broker->grants[i];
+	return NULL;
+}
+
+/* What is known of it may have changed: more vCPUs, another name. */
+static struct xtop_error *broker_grant(struct broker *broker, const struct guest_info *info)
+{
+	for (size_t i = 0; i < broker->n_grants; i++) {
+		if (broker->grants[i].domid == info->domid) {
+			broker->grants[i] = *info;
+			return NULL;
+		}
+	}
+	if (broker->n_grants == BROKER_MAX_GRANTS)
+		return error_create("too many domains for one run");
+	broker->grants[broker->n_grants++] = *info;
+	return NULL;
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+/* What an answer is made of. */
+struct broker_answer {
+	struct broker_reply reply;
+	int fd;                     /* sent beside it, then closed; -1: none */
+	struct guest_listing *list; /* of reply.number; follows */
+};
+
+static struct xtop_error *broker_list(struct broker_answer *answer)
+{
+	size_t n;
+	struct xtop_error *error = xen_list(&answer->list, &n);
+
+	if (!error)
+		answer->reply.number = (uint32_t)n;
+	return error;
+}
+
+static struct xtop_error *broker_find(struct broker *broker, const char *domain,
+				      struct broker_answer *answer)
+{
+	struct xtop_error *error;
+
+	if (!broker_may_find(broker, domain))
+		return error_create("domain '%s' was not asked for when xtop was started", domain);
+	error = xen_find(domain, &answer->reply.info);
+	return error ? error : broker_grant(broker, &answer->reply.info);
+}
+
+static struct xtop_error *broker_registers(const struct guest_info *info, uint32_t vcpu,
+					   struct broker_answer *answer)
+{
+	if (!xen_registers(info, vcpu, &answer->reply.registers))
+		return error_create("Xen does not tell the registers of vCPU %u", vcpu);
+	return NULL;
+}
+
+static struct broker_run *broker_free_run(struct broker *broker, uint32_t *number)
+{
+	for (*number = 0; *number < BROKER_MAX_GUARDS; ++*number)
+		if (!broker->runs[*number].guard)
+			return &broker->runs[*number];
+	return NULL;
+}
+
+static void broker_end_run(struct broker_run *run)
+{
+	if (run->guard)
+		guard_destroy(run->guard);
+	ring_destroy(run->ring);
+	control_release(run->control);
+	*run = (struct broker_run){ 0 };
+}
+
+static struct xtop_error *broker_start_run(struct broker *broker, const struct guest_info *info,
+					   const int *fds, size_t n_fds,
+					   struct broker_answer *answer)
+{
+	struct broker_run *run = broker_free_run(broker, &answer->reply.number);
+	struct xtop_error *error;
+
+	if (!run || n_fds != 2)
+		return error_create("the broker was asked for too much");
+	error = control_adopt(fds[0], &run->control);
+	if (!error)
+		error = ring_adopt(fds[1], &run->ring);
+	if (!error)
+		error = guard_create(info, run->control, run->ring, broker->settings->run,
+				     broker->socket, &run->guard);
+	if (error) {
+		broker_end_run(run);
+		return error;
+	}
+	answer->fd = fcntl(guard_pidfd(run->guard), F_DUPFD_CLOEXEC, 0);
+	return NULL;
+}
+
+/* An ended result that holds nothing: nobody else's file goes. */
+static struct xtop_error *broker_remove_file(const struct broker *broker, uint32_t number)
+{
+	const char *path = number < BROKER_MAX_FILES ? broker->settings->files[number] : NULL;
+	struct stat status;
+
+	if (!path || lstat(path, &status) < 0 || !S_ISREG(status.st_mode) ||
+	    status.st_uid != geteuid() || status.st_nlink != 1 || status.st_size)
+		return error_create("there is no empty file of ours to remove");
+	unlink(path);
+	return NULL;
+}
+
+static struct xtop_error *broker_answer_domid(struct broker *broker,
+					      const struct broker_request *request, const int *fds,
+					      size_t n_fds, struct broker_answer *answer)
+{
+	const struct guest_info *info = broker_granted(broker, request->domid);
+
+	if (!info)
+		return error_create("domain %u was not asked for when xtop was started",
+				    request->domid);
+	if (request->question == BROKER_REGISTERS)
+		return broker_registers(info, request->number, answer);
+	if (request->question == BROKER_MEMORY)
+		return foreign_open_fd(info->domid, &answer->fd);
+	return broker_start_run(broker, info, fds, n_fds, answer);
+}
+
+static struct xtop_error *broker_answer(struct broker *broker, const struct broker_request *request,
+					const int *fds, size_t n_fds, struct broker_answer *answer)
+{
+	switch (request->question) {
+	case BROKER_LIST:
+		return broker_list(answer);
+	case BROKER_FIND:
+		return broker_find(broker, request->text, answer);
+	case BROKER_REGISTERS:
+	case BROKER_MEMORY:
+	case BROKER_START:
+		return broker_answer_domid(broker, request, fds, n_fds, answer);
+	case BROKER_STOP:
+		if (request->number < BROKER_MAX_GUARDS)
+			broker_end_run(&broker->runs[request->number]);
+		return NULL;
+	case BROKER_REMOVE:
+		return broker_remove_file(broker, request->number);
+	default:
+		return error_create("the broker was asked for what it does not know");
+	}
+}
+
+static bool broker_send(const struct broker *broker, struct broker_answer *answer,
+			struct xtop_error *error)
+{
+	bool sent;
+
+	if (error) {
+		answer->reply.failed = true;
+		strncpy(answer->reply.message, error_message(error),
+			sizeof(answer->reply.message) - 1);
+		error_destroy(error);
+	}
+	sent = wire_send(broker->socket, &answer->reply, sizeof(answer->reply), &answer->fd,
+			 answer->fd >= 0);
+	for (uint32_t i = 0; sent && answer->list && i < answer->reply.number; i++)
+		sent = wire_send(broker->socket, &answer->list[i], sizeof(answer->list[i]), NULL,
+				 0);
+	if (answer->fd >= 0)
+		close(answer->fd);
+	free(answer->list);
+	return sent;
+}
+
+/* False: main has gone, or is not main any more. */
+static bool broker_serve(struct broker *broker)
+{
+	struct broker_answer answer = { .fd = -1 };
+	struct broker_request request;
+	struct xtop_error *error;
+	int fds[BROKER_MAX_FDS];
+	size_t n_fds;
+
+	if (!wire_receive(broker->socket, &request, sizeof(request), fds, &n_fds))
+		return false;
+	request.text[sizeof(request.text) - 1] = '\0';
+	error = broker_answer(broker, &request, fds, n_fds, &answer);
+	for (size_t i = 0; i < n_fds; i++)
+		close(fds[i]);
+	return broker_send(broker, &answer, error);
+}
+
+/* --- the process ------------------------------------------------------------------------------ */
+
+/* Looks after the guards; true: there are some. */
+static bool broker_tend(struct broker *broker)
+{
+	bool some = false;
+
+	for (unsigned i = 0; i < BROKER_MAX_GUARDS; i++)
+		some |= broker->runs[i].guard && guard_tend(broker->runs[i].guard);
+	return some;
+}
+
+static void broker_loop(struct broker *broker)
+{
+	const struct timespec look = { .tv_nsec = BROKER_LOOK_NS };
+	struct pollfd asked = { .fd = broker->socket, .events = POLLIN };
+
+	for (;;) {
+		bool some = broker_tend(broker);
+		int ready = ppoll(&asked, 1, some ? &look : NULL, NULL);
+
+		if (ready > 0 && !broker_serve(broker))
+			return;
+	}
+}
+
+static void broker_ignore(int signal_number)
+{
+	(void)signal_number; /* main's end is what tells */
+}
+
+/* Ctrl-C and a closed terminal reach every process of the group; main decides what they mean. */
+static void broker_set_signals(void)
+{
+	struct sigaction interrupt = { .sa_handler = broker_ignore };
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+	static const int ignored[] = { SIGINT,  SIGHUP,  SIGQUIT, SIGTERM, SIGTSTP,
+				       SIGTTIN, SIGTTOU, SIGPIPE, SIGWINCH };
+
+	sigaction(SIGCHLD, &interrupt, NULL); /* a guard's end interrupts the wait */
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
+		sigaction(ignored[i], &ignore, NULL);
+}
+
+/* Nothing is read from the terminal nor written to it; a pipe of the user's ends with main. */
+static void broker_leave_streams(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int fd = STDIN_FILENO; null >= 0 && fd <= STDOUT_FILENO; fd++)
+		dup2(null, fd);
+	if (null > STDERR_FILENO)
+		close(null);
+}
+
+void broker_run(const struct broker_settings *settings, int socket)
+{
+	static struct broker broker; /* too large for a stack */
+
+	broker = (struct broker){ .settings = settings, .socket = socket };
+	broker_set_signals();
+	broker_leave_streams();
+	control_limit_budget(settings->budget);
+	broker_loop(&broker);
+	for (unsigned i = 0; i < BROKER_MAX_GUARDS; i++)
+		broker_end_run(&broker.runs[i]);
+}

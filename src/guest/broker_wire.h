@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Private to guest/: what goes over the socket between main and broker. Packets of fixed size, one
+ * answer for each question; descriptors go beside them (SCM_RIGHTS).
+ *
+ *   question       with                     answer                         descriptors
+ *   LIST                                    number, that many listings     -
+ *   FIND           text: domain             info                           -
+ *   REGISTERS      domid, number: vCPU      registers                      -
+ *   MEMORY         domid                    -                              ◄ maps its pages
+ *   START          domid                    number: of the guard           ► control, ring; ◄ pidfd
+ *   STOP           number: of the guard     -                              -
+ *   REMOVE         number: of the file      -                              -
+ */
+#ifndef GUEST_BROKER_WIRE_H
+#define GUEST_BROKER_WIRE_H
+
+#include "xtop/guest.h"
+
+enum broker_question {
+	BROKER_LIST,
+	BROKER_FIND,
+	BROKER_REGISTERS,
+	BROKER_MEMORY,
+	BROKER_START,
+	BROKER_STOP,
+	BROKER_REMOVE,
+};
+#define N_BROKER_QUESTIONS 7
+
+struct broker_request {
+	uint32_t question, domid, number;
+	char text[256]; /* terminated by whoever reads it */
+};
+
+struct broker_reply {
+	bool failed;
+	char message[512]; /* if it failed */
+	uint32_t number;
+	struct guest_info info;
+	struct registers registers;
+};
+
+#define BROKER_MAX_FDS 2
+
+/*
+ * One packet of SIZE_BYTES with N descriptors. False: the other side is gone. wire_receive() sets
+ * *N_FDS to how many came, closes them all when the packet has another size, and waits for ever.
+ */
+bool wire_send(int socket, const void *packet, size_t size_bytes, const int *fds, size_t n_fds);
+bool wire_receive(int socket, void *packet, size_t size_bytes, int *fds, size_t *n_fds);
+
+#endif

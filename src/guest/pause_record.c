@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Records of who samples which guest; see guest/pause_record.h. The broker's process, but for the
+ * marks, which are the sampler's.
+ *
+ * How a pause is known as ours: the mark says that a stop had begun and not ended, and the guest has
+ * used no CPU time since the look before that stop. If an administrator let it run in between and
+ * has paused it again for reasons of his own, it has.
+ */
+#include "config.h"
+
+#include "guest/pause_record.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "xtop/cleanup.h"
+
+#define PAUSE_MAGIC "XTOPRUN\n"
+/*
+ * Between a look and the stop that follows it every vCPU may run on. More than this and somebody
+ * has let the guest go since.
+ */
+#define PAUSE_SLACK_NS 100000000ULL
+
+static int pause_open_directory(const char *path)
+{
+	struct stat status;
+	int fd;
+
+	mkdir(path, 0700); /* that it is there already shows below */
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || (fstat(fd, &status) == 0 && status.st_uid == geteuid() &&
+		       !(status.st_mode & (S_IWGRP | S_IWOTH))))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* "DOMID.UUID.", to be compared with the front of a name. */
+static void pause_name_front(const struct guest_info *info, char front[64])
+{
+	snprintf(front, 64, "%u.%.36s.", info->domid, info->uuid);
+}
+
+static bool pause_map(struct pause_file *file)
+{
+	void *map = MAP_FAILED;
+
+	if (ftruncate(file->fd, sizeof(*file->record)) == 0)
+		map = mmap(NULL, sizeof(*file->record), PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_POPULATE, file->fd, 0);
+	file->record = map == MAP_FAILED ? NULL : map;
+	return file->record;
+}
+
+void pause_file_create(const char *directory, const struct guest_info *info,
+		       struct pause_file *file)
+{
+	_cleanup_close_ int folder = pause_open_directory(directory);
+	char front[64], name[80];
+
+	*file = (struct pause_file){ .fd = -1 };
+	if (folder < 0)
+		return;
+	pause_name_front(info, front);
+	snprintf(name, sizeof(name), "%s%d", front, getpid());
+	file->fd = openat(folder, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (file->fd < 0 || flock(file->fd, LOCK_EX | LOCK_NB) < 0 ||
+	    asprintf(&file->path, "%s/%s", directory, name) < 0 || !pause_map(file)) {
+		pause_file_remove(file);
+		return;
+	}
+	*file->record = (struct pause_record){
+		.domid = info->domid,
+		.pid = (uint32_t)getpid(),
+	};
+	memcpy(file->record->uuid, info->uuid, sizeof(file->record->uuid));
+	memcpy(file->record->magic, PAUSE_MAGIC, sizeof(file->record->magic));
+}
+
+void pause_file_remove(struct pause_file *file)
+{
+	if (file->path)
+		unlink(file->path);
+	if (file->record)
+		munmap(file->record, sizeof(*file->record));
+	if (file->fd >= 0)
+		close(file->fd);
+	free(file->path);
+	*file = (struct pause_file){ .fd = -1 };
+}
+
+/* --- what is left of others ------------------------------------------------------------------- */
+
+static void pause_judge(const struct pause_record *record, const struct guest_info *info,
+			uint64_t cpu_time_ns, struct pause_leftovers *found)
+{
+	found->stale++;
+	if (memcmp(record->magic, PAUSE_MAGIC, sizeof(record->magic)) != 0 || !record->is_stopped)
+		return;
+	found->pid = record->pid;
+	if (cpu_time_ns >= record->cpu_time_ns &&
+	    cpu_time_ns - record->cpu_time_ns <= PAUSE_SLACK_NS * info->n_vcpus)
+		found->stopped++;
+	else
+		found->run++;
+}
+
+static void pause_look_at(int folder, const char *name, const struct guest_info *info,
+			  uint64_t cpu_time_ns, struct pause_leftovers *found)
+{
+	_cleanup_close_ int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct pause_record record = { 0 };
+
+	if (fd < 0)
+		return;
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		found->live++;
+		return;
+	}
+	if (pread(fd, &record, sizeof(record), 0) < 0)
+		return;
+	pause_judge(&record, info, cpu_time_ns, found);
+	unlinkat(folder, name, 0);
+}
+
+void pause_find_leftovers(const char *directory, const struct guest_info *info,
+			  uint64_t cpu_time_ns, struct pause_leftovers *found)
+{
+	int folder = pause_open_directory(directory);
+	DIR *stream = folder < 0 ? NULL : fdopendir(folder);
+	struct dirent *entry;
+	char front[64];
+
+	*found = (struct pause_leftovers){ 0 };
+	pause_name_front(info, front);
+	while (stream && (entry = readdir(stream)))
+		if (strncmp(entry->d_name, front, strlen(front)) == 0)
+			pause_look_at(folder, entry->d_name, info, cpu_time_ns, found);
+	if (stream)
+		closedir(stream);
+	else if (folder >= 0)
+		close(folder);
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The walls around what reads a guest's bytes; see xtop/sandbox.h. Main's thread, before all others,
+ * which inherit them.
+ *
+ *   user            not root: files, signals and processes of others are out of reach
+ *   capabilities    none, and none to be had by exec (no_new_privs, which seccomp asks for as well)
+ *   not dumpable    nobody's ptrace, no core file with a guest's memory in it
+ *   system calls    the list below; anything else fails with EPERM. Not killed for it: what a library
+ *                   tries in vain it does without.
+ *
+ * Sources: seccomp(2), prctl(2), capabilities(7), credentials(7).
+ */
+#include "config.h"
+
+#include "xtop/sandbox.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <linux/sched.h>
+#include <pwd.h>
+#include <seccomp.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <termios.h>
+#include <unistd.h>
+
+#define SANDBOX_NOBODY 65534 /* Debian's and most others' */
+/* Xen's xen/sys/privcmd.h, which only src/guest/ includes: IOCTL_PRIVCMD_MMAPBATCH_V2. */
+#define SANDBOX_MMAPBATCH_V2 0x205004UL
+
+/* --- the user --------------------------------------------------------------------------------- */
+
+/* A whole number of another user than root, or FALLBACK. */
+static id_t sandbox_id(const char *variable, id_t fallback)
+{
+	const char *text = getenv(variable);
+	char *end;
+	unsigned long id;
+
+	if (!text || *text < '0' || *text > '9')
+		return fallback;
+	errno = 0;
+	id = strtoul(text, &end, 10);
+	return *end || errno || id == 0 || id >= UINT32_MAX ? fallback : (id_t)id;
+}
+
+static struct xtop_error *sandbox_leave_root(void)
+{
+	const struct passwd *nobody;
+	uid_t uid;
+	gid_t gid;
+
+	if (geteuid() != 0 && getuid() != 0)
+		return NULL;
+	nobody = getpwnam("nobody");
+	uid = sandbox_id("SUDO_UID", nobody ? nobody->pw_uid : SANDBOX_NOBODY);
+	gid = sandbox_id("SUDO_GID", nobody ? nobody->pw_gid : SANDBOX_NOBODY);
+	for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++)
+		prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
+	if (setgroups(0, NULL) < 0 || setresgid(gid, gid, gid) < 0 || setresuid(uid, uid, uid) < 0)
+		return error_create_errno(errno, "cannot become user %u", (unsigned)uid);
+	if (setuid(0) == 0)
+		return error_create("cannot give up root");
+	return NULL;
+}
+
+static struct xtop_error *sandbox_drop_capabilities(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	if (syscall(SYS_capset, &header, none) < 0)
+		return error_create_errno(errno, "cannot give up capabilities");
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		return error_create_errno(errno, "cannot close the process to others");
+	return NULL;
+}
+
+/* --- system calls ----------------------------------------------------------------------------- */
+
+#define CALL(name) SCMP_SYS(name)
+
+/* clang-format off */
+static const int sandbox_calls[] = {
+	/* files: what may be opened is the user's matter */
+	CALL(read), CALL(readv), CALL(pread64), CALL(write), CALL(writev), CALL(pwrite64),
+	CALL(open), CALL(openat), CALL(openat2), CALL(close), CALL(close_range), CALL(lseek),
+	CALL(stat), CALL(fstat), CALL(lstat), CALL(newfstatat), CALL(statx), CALL(fstatfs),
+	CALL(access), CALL(faccessat), CALL(faccessat2), CALL(readlink), CALL(readlinkat),
+	CALL(getcwd), CALL(getdents64), CALL(ftruncate), CALL(unlink), CALL(unlinkat),
+	CALL(rename), CALL(fcntl), CALL(flock), CALL(fsync), CALL(fdatasync), CALL(fadvise64),
+	CALL(dup), CALL(dup2), CALL(dup3), CALL(pipe2), CALL(memfd_create), CALL(umask),
+	/* memory; mmap and mprotect below */
+	CALL(munmap), CALL(mremap), CALL(madvise), CALL(brk), CALL(mincore),
+	/* threads; clone below */
+	CALL(futex), CALL(set_robust_list), CALL(rseq), CALL(gettid), CALL(exit),
+	CALL(exit_group), CALL(sched_yield), CALL(sched_getaffinity), CALL(membarrier),
+	CALL(set_tid_address), CALL(arch_prctl),
+	/* time */
+	CALL(clock_gettime), CALL(clock_getres), CALL(clock_nanosleep), CALL(nanosleep),
+	CALL(gettimeofday), CALL(time), CALL(times), CALL(setitimer), CALL(restart_syscall),
+	/* waiting, the broker, signals */
+	CALL(poll), CALL(ppoll), CALL(select), CALL(pselect6), CALL(sendmsg), CALL(recvmsg),
+	CALL(wait4), CALL(rt_sigaction), CALL(rt_sigprocmask), CALL(rt_sigreturn),
+	CALL(rt_sigpending), CALL(rt_sigsuspend), CALL(rt_sigtimedwait), CALL(sigaltstack),
+	/* about itself */
+	CALL(getpid), CALL(getppid), CALL(getuid), CALL(geteuid), CALL(getgid), CALL(getegid),
+	CALL(getpgrp), CALL(getrusage), CALL(getrandom), CALL(uname), CALL(sysinfo),
+};
+
+/* Of a terminal, without TIOCSTI; of the guest's memory, mapping. */
+static const unsigned long sandbox_ioctls[] = {
+	TCGETS, TCSETS, TCSETSW, TCSETSF, TCFLSH, TIOCGWINSZ, TIOCGPGRP, FIONREAD,
+	SANDBOX_MMAPBATCH_V2,
+};
+/* clang-format on */
+
+#define ADD(...) (*failed |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, __VA_ARGS__) < 0)
+
+/* Calls whose arguments matter. */
+static void sandbox_add_conditions(scmp_filter_ctx filter, bool *failed)
+{
+	scmp_datum_t self = (scmp_datum_t)getpid();
+
+	for (size_t i = 0; i < sizeof(sandbox_ioctls) / sizeof(sandbox_ioctls[0]); i++)
+		ADD(SCMP_SYS(ioctl), 1, SCMP_A1_32(SCMP_CMP_EQ, (uint32_t)sandbox_ioctls[i], 0));
+	ADD(SCMP_SYS(mmap), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+	ADD(SCMP_SYS(mprotect), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+	/* Threads, not processes. */
+	ADD(SCMP_SYS(clone), 1, SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
+	ADD(SCMP_SYS(tgkill), 1, SCMP_A0_32(SCMP_CMP_EQ, (uint32_t)self, 0));
+	ADD(SCMP_SYS(kill), 1, SCMP_A0_32(SCMP_CMP_EQ, (uint32_t)self, 0));
+	/* Its own limits, as glibc asks for them. */
+	ADD(SCMP_SYS(prlimit64), 2, SCMP_A0_32(SCMP_CMP_EQ, 0, 0), SCMP_A2(SCMP_CMP_EQ, 0, 0));
+	ADD(SCMP_SYS(prctl), 1, SCMP_A0_32(SCMP_CMP_EQ, PR_SET_NAME, 0));
+}
+
+static struct xtop_error *sandbox_filter_calls(void)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+	bool failures = !filter, *failed = &failures;
+	int result = -ENOMEM;
+
+	for (size_t i = 0; filter && i < sizeof(sandbox_calls) / sizeof(sandbox_calls[0]); i++)
+		ADD(sandbox_calls[i], 0);
+	if (filter) {
+		sandbox_add_conditions(filter, failed);
+		/* Its flags lie in memory: glibc takes clone() instead when there is no such call. */
+		*failed |=
+			seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) < 0;
+		result = failures ? -EINVAL : seccomp_load(filter);
+		seccomp_release(filter);
+	}
+	return result < 0 ? error_create_errno(-result, "cannot limit the system calls") : NULL;
+}
+
+struct xtop_error *sandbox_enter(void)
+{
+#ifdef SANITIZED
+	(void)sandbox_leave_root, (void)sandbox_drop_capabilities, (void)sandbox_filter_calls;
+	return NULL;
+#else
+	struct xtop_error *error = sandbox_leave_root();
+
+	if (!error)
+		error = sandbox_drop_capabilities();
+	return error ? error : sandbox_filter_calls();
+#endif
+}

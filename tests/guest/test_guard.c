@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The guard and its sampler as real processes, on a made-up Xen in shared memory: what domctl.c has
+ * is defined here. However the sampler comes to an end, or to none, with the guest stopped or not:
+ * the guest's pause count is what it was before, in time, and the control block says what happened.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "guest/guard.h"
+#include "guest/pause_record.h"
+#include "tests/tap.h"
+#include "xtop/control.h"
+
+#define PENDING    1
+#define LIMIT_NS   50000000ULL /* what issue and manual promise for one process */
+#define MACHINE_NS 30000000ULL /* a loaded machine's part in what is measured here */
+
+/* Xen, and what the sampler does in a scene. */
+static struct xen {
+	atomic_int pauses;                     /* the domain's pause count */
+	atomic_int paused, released;           /* results, as in the stop area */
+	atomic_ullong stops, begin_ns, end_ns; /* of the last stop */
+	atomic_int sampler, guard;             /* pids */
+} * xen;
+
+static enum { SAMPLES, HANGS, SPINS, DIES, DIES_FREE, RETURNS, STAYS } manner;
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void nap_ms(long ms)
+{
+	struct timespec nap = { ms / 1000, ms % 1000 * 1000000 };
+
+	while (nanosleep(&nap, &nap) < 0 && errno == EINTR)
+		;
+}
+
+/* --- in the place of domctl.c ----------------------------------------------------------------- */
+
+struct stop_area {
+	int unused;
+};
+
+static struct stop_area the_area;
+
+struct xtop_error *stop_area_create(const struct guest_info *info, struct stop_area **areap)
+{
+	(void)info;
+	*areap = &the_area;
+	return NULL;
+}
+
+void stop_area_destroy(struct stop_area *area)
+{
+	(void)area;
+}
+
+bool stop_area_is_stopped(const struct stop_area *area)
+{
+	(void)area;
+	return xen->paused == 0 && xen->released == PENDING;
+}
+
+uint64_t stop_area_stops(const struct stop_area *area)
+{
+	(void)area;
+	return xen->stops;
+}
+
+void stop_area_set_record(struct stop_area *area, struct pause_record *record)
+{
+	(void)area, (void)record;
+}
+
+static bool xen_stop(void *context, const uint16_t *vcpus, unsigned n, struct registers *regs,
+		     bool *user)
+{
+	(void)context, (void)vcpus, (void)n, (void)regs, (void)user;
+	xen->stops++;
+	xen->paused = PENDING;
+	xen->released = PENDING;
+	xen->begin_ns = now_ns();
+	xen->pauses++;
+	xen->paused = 0;
+	return true;
+}
+
+static void xen_release(void *context)
+{
+	(void)context;
+	xen->pauses--;
+	xen->end_ns = now_ns();
+	xen->released = 0;
+}
+
+static void xen_close(void *context)
+{
+	(void)context;
+}
+
+static const struct guest_ops xen_ops = { .stop = xen_stop,
+					  .release = xen_release,
+					  .close = xen_close };
+
+struct xtop_error *domctl_open(const struct guest_info *info, struct stop_area *area,
+			       struct guest *guest)
+{
+	(void)area;
+	*guest = (struct guest){ .ops = &xen_ops, .info = *info };
+	return NULL;
+}
+
+/* --- the sampler ------------------------------------------------------------------------------ */
+
+static void stop_guest(struct guest *guest)
+{
+	guest->ops->stop(guest->context, NULL, 0, NULL, NULL);
+}
+
+static void run(struct guest *guest, struct control *control, struct ring *ring)
+{
+	(void)ring;
+	xen->guard = getppid();
+	xen->sampler = getpid();
+	control_put_counts(control, &(struct sampler_counts){ .state = SAMPLER_RUNNING });
+	if (manner == DIES_FREE)
+		raise(SIGKILL);
+	if (manner == RETURNS)
+		return;
+	while (manner == STAYS)
+		nap_ms(10);
+	while (!control_quitting(control)) {
+		stop_guest(guest);
+		if (manner == HANGS)
+			raise(SIGSTOP);
+		while (manner == SPINS)
+			;
+		if (manner == DIES)
+			raise(SIGKILL);
+		guest->ops->release(guest->context);
+		nap_ms(1);
+	}
+	control_put_counts(control, &(struct sampler_counts){ .state = SAMPLER_ENDED });
+}
+
+/* --- scenes ----------------------------------------------------------------------------------- */
+
+static struct control *control;
+static struct guard *guard;
+
+static void must(struct xtop_error *error)
+{
+	if (!error)
+		return;
+	printf("Bail out! %s\n", error_message(error));
+	exit(99);
+}
+
+/* PAUSES are an administrator's. */
+static void begin(int how, int pauses)
+{
+	const struct guest_info info = { .name = "made-up", .uuid = "u", .domid = 7, .n_vcpus = 1 };
+
+	manner = how;
+	memset(xen, 0, sizeof(*xen));
+	xen->pauses = pauses;
+	xen->paused = xen->released = PENDING;
+	must(control_create(&control));
+	must(guard_create(&info, control, NULL, run, -1, &guard));
+	while (!xen->sampler && guard_tend(guard))
+		nap_ms(1);
+}
+
+static bool is_gone(pid_t pid)
+{
+	return kill(pid, 0) < 0 && errno == ESRCH;
+}
+
+static void end(int pauses, const char *what)
+{
+	guard_destroy(guard);
+	check_u64((uint64_t)xen->pauses, (uint64_t)pauses, what);
+	check(is_gone(xen->sampler) && is_gone(xen->guard), "%s: no process is left", what);
+	control_destroy(control);
+}
+
+/* As the broker does it, until the guard has ended or TRIES looks have been taken. */
+static void tend(unsigned tries)
+{
+	while (tries-- && guard_tend(guard))
+		nap_ms(BROKER_LOOK_NS / 1000000);
+}
+
+static void wait_for_stop(void)
+{
+	while (xen->paused != 0 || xen->released != PENDING)
+		sched_yield();
+}
+
+static void says(const char *text, const char *what)
+{
+	struct sampler_counts counts;
+
+	control_get_counts(control, &counts);
+	check(counts.state == SAMPLER_FAILED && strstr(control_message(control), text),
+	      "%s: state %d, \"%s\"", what, counts.state, control_message(control));
+}
+
+static void stood_still(uint64_t limit_ns, const char *what)
+{
+	uint64_t ns = xen->end_ns - xen->begin_ns;
+
+	check(xen->end_ns > xen->begin_ns && ns <= limit_ns, "%s: stopped for %.1f ms", what,
+	      (double)ns / 1e6);
+}
+
+static void test_quits(void)
+{
+	begin(SAMPLES, 0);
+	nap_ms(100); /* hundred stops, none of them long */
+	check(xen->stops > 20, "%llu stops", (unsigned long long)xen->stops);
+	check(guard_tend(guard), "it goes on");
+	end(0, "quit");
+}
+
+/* MANNER ends the sampler in its stop; nobody but its guard does anything. */
+static void test_sampler(int how, int pauses, const char *text, const char *what)
+{
+	begin(how, pauses);
+	tend(50);
+	stood_still(LIMIT_NS + MACHINE_NS, what);
+	says(text, what);
+	end(pauses, what);
+}
+
+static void test_sampler_free(int how, const char *text, const char *what)
+{
+	begin(how, 1);
+	tend(50);
+	says(text, what);
+	end(1, what);
+}
+
+static void test_guard_killed(void)
+{
+	begin(SAMPLES, 0);
+	wait_for_stop();
+	kill(xen->guard, SIGKILL);
+	tend(50);
+	says("killed; the guest runs", "guard killed");
+	end(0, "guard killed");
+}
+
+/* The sampler hangs in its stop, and the guard is killed or stopped before it could do anything. */
+static void test_both(int signal_number, const char *text, const char *what)
+{
+	begin(HANGS, 1);
+	kill(xen->guard, signal_number);
+	tend(50);
+	stood_still(2 * LIMIT_NS + MACHINE_NS, what);
+	says(text, what);
+	end(1, what);
+}
+
+static void test_stays(void)
+{
+	uint64_t begin_ns;
+
+	begin(STAYS, 0);
+	begin_ns = now_ns();
+	end(0, "a sampler that will not end");
+	check(now_ns() - begin_ns < 3000000000ULL, "is killed after %.1f s",
+	      (double)(now_ns() - begin_ns) / 1e9);
+}
+
+static void test_guard_stopped(void)
+{
+	begin(SAMPLES, 0);
+	kill(xen->guard, SIGSTOP);
+	end(0, "a guard that is stopped");
+}
+
+/* The broker dies: the guard ends with its sampler. */
+static void test_broker_killed(void)
+{
+	pid_t broker;
+
+	memset(xen, 0, sizeof(*xen));
+	broker = fork();
+	if (broker == 0) {
+		begin(SAMPLES, 1);
+		pause();
+	}
+	while (!xen->stops)
+		nap_ms(1);
+	kill(broker, SIGKILL);
+	waitpid(broker, NULL, 0);
+	for (unsigned i = 0; i < 300 && !(is_gone(xen->guard) && is_gone(xen->sampler)); i++) {
+		nap_ms(10);
+		waitpid(-1, NULL, WNOHANG); /* orphans come here */
+	}
+	check(is_gone(xen->guard) && is_gone(xen->sampler), "broker killed: no process is left");
+	check_u64((uint64_t)xen->pauses, 1, "broker killed: pauses");
+}
+
+int main(void)
+{
+	xen = mmap(NULL, sizeof(*xen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	test_quits();
+	test_sampler(HANGS, 0, "the sampler hung while the guest stood still", "SIGSTOP in a stop");
+	test_sampler(HANGS, 2, "the sampler hung while the guest stood still",
+		     "SIGSTOP in a stop of a guest that others have paused");
+	test_sampler(SPINS, 1, "the sampler hung while the guest stood still", "a loop in a stop");
+	test_sampler(DIES, 0, "the sampler was killed by signal 9", "SIGKILL in a stop");
+	test_sampler(DIES, 1, "the sampler was killed by signal 9", "SIGKILL in a stop, paused");
+	test_sampler_free(DIES_FREE, "the sampler was killed by signal 9", "SIGKILL out of a stop");
+	test_sampler_free(RETURNS, "the sampler ended before its time", "an end nobody asked for");
+	test_guard_killed();
+	test_both(SIGKILL, "the guard was killed", "guard killed, sampler hangs");
+	test_both(SIGSTOP, "sampler and guard hung", "both hang");
+	test_stays();
+	test_guard_stopped();
+	test_broker_killed();
+	return tap_done();
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a killed xtop leaves, and what the next one makes of it: only a record whose processes are all
+ * gone, that says "stopped", of a guest that has not run since, is a pause of ours.
+ */
+#include "config.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "guest/pause_record.h"
+#include "tests/tap.h"
+
+static char folder[] = "/tmp/xtop-test-XXXXXX";
+static char records[64];
+static struct pause_leftovers found;
+static struct guest_info info = {
+	.name = "web01", .uuid = "11111111-2222-3333-4444-555555555555", .domid = 7, .n_vcpus = 2
+};
+
+static unsigned n_files(void)
+{
+	DIR *stream = opendir(records);
+	struct dirent *entry;
+	unsigned n = 0;
+
+	while (stream && (entry = readdir(stream)))
+		n += entry->d_name[0] != '.';
+	if (stream)
+		closedir(stream);
+	return n;
+}
+
+/* An xtop that is killed: STOPPED, with the guest's clock at CPU_TIME_NS. */
+static void leave(bool stopped, uint64_t cpu_time_ns)
+{
+	pid_t child = fork();
+
+	if (child == 0) {
+		struct pause_file file;
+
+		pause_file_create(records, &info, &file);
+		if (!file.record)
+			_exit(1);
+		pause_record_begin(file.record, cpu_time_ns);
+		if (!stopped)
+			pause_record_end(file.record);
+		_exit(0);
+	}
+	waitpid(child, NULL, 0);
+}
+
+static void look(uint64_t cpu_time_ns)
+{
+	pause_find_leftovers(records, &info, cpu_time_ns, &found);
+}
+
+static void test_ends_well(void)
+{
+	struct pause_file file;
+	struct stat status;
+
+	look(0);
+	check(!found.live && !found.stale, "nothing there yet");
+	pause_file_create(records, &info, &file);
+	check(file.record && n_files() == 1, "a record: %s", file.path ? file.path : "none");
+	check(stat(records, &status) == 0 && (status.st_mode & 07777) == 0700, "folder: 0700");
+	check(file.path && stat(file.path, &status) == 0 && (status.st_mode & 07777) == 0600,
+	      "file: 0600");
+	pause_record_begin(file.record, 5);
+	look(5);
+	check(found.live == 1 && !found.stale && n_files() == 1, "it is locked: live, and stays");
+	pause_record_end(file.record);
+	pause_file_remove(&file);
+	check(!file.record && n_files() == 0, "removed");
+	pause_record_begin(NULL, 1);
+	pause_record_end(NULL);
+}
+
+/* The lock is of the open file: a child that has it keeps it. */
+static void test_survivor(void)
+{
+	struct pause_file file;
+	int pipe_fds[2];
+	pid_t child;
+	char byte;
+
+	if (pipe(pipe_fds))
+		abort();
+	pause_file_create(records, &info, &file);
+	child = fork();
+	if (child == 0) {
+		close(pipe_fds[1]);
+		_exit(read(pipe_fds[0], &byte, 1) != 0);
+	}
+	close(pipe_fds[0]);
+	munmap(file.record, sizeof(*file.record)); /* a mapping is of the open file, too */
+	file.record = NULL;
+	close(file.fd);
+	look(0);
+	check_u64(found.live, 1, "live while a child of it lives");
+	close(pipe_fds[1]);
+	waitpid(child, NULL, 0);
+	look(0);
+	check(!found.live && found.stale == 1 && n_files() == 0, "stale after it, and removed");
+	file.fd = -1;
+	pause_file_remove(&file);
+}
+
+static void test_left(void)
+{
+	leave(true, 1000000000);
+	look(1000000000);
+	check(found.stale == 1 && found.stopped == 1 && !found.run && found.pid, "stopped: ours");
+	look(1000000000);
+	check(!found.stale, "told once only");
+	leave(true, 1000000000);
+	look(1200000000);
+	check_u64(found.stopped, 1, "0.1 s a vCPU may pass between look and stop");
+	leave(true, 1000000000);
+	look(1200000001);
+	check(!found.stopped && found.run == 1, "it has run since: somebody else's");
+	leave(true, 1000000000);
+	look(999999999);
+	check(!found.stopped && found.run == 1, "a clock that went back: somebody else's");
+	leave(false, 1000000000);
+	look(1000000000);
+	check(found.stale == 1 && !found.stopped && !found.run, "killed while the guest ran");
+	leave(true, 1);
+	leave(true, 1);
+	look(1);
+	check_u64(found.stopped, 2, "two xtops, both killed in a stop");
+}
+
+static void test_others(void)
+{
+	leave(true, 1);
+	info.domid = 8;
+	look(1);
+	check(!found.stale && n_files() == 1, "another domid");
+	info.domid = 7;
+	info.uuid[0] = '9';
+	look(1);
+	check(!found.stale && n_files() == 1, "another domain of that number");
+	info.uuid[0] = '1';
+	look(1);
+	check(found.stopped == 1 && n_files() == 0, "its own");
+}
+
+static void put(const char *name, const char *bytes)
+{
+	char path[200];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%u.%s.%s", records, info.domid, info.uuid, name);
+	file = fopen(path, "w");
+	fputs(bytes, file);
+	fclose(file);
+}
+
+static void test_damaged(void)
+{
+	char path[200];
+
+	put("1", "");
+	put("2", "XTOPRUN\n and no more");
+	put("3", "something else of a good length, which is neither a record nor anything that one "
+		 "could take for a record, were it not for its name");
+	look(0);
+	check(found.stale == 3 && !found.stopped && n_files() == 0, "damaged ones: %u",
+	      found.stale);
+	snprintf(path, sizeof(path), "%s/%u.%s.4", records, info.domid, info.uuid);
+	check(symlink("/etc/passwd", path) == 0, "a symlink");
+	look(0);
+	check(!found.stale && n_files() == 1, "is not followed");
+	unlink(path);
+}
+
+/* A folder others can write to holds nothing to be believed. */
+static void test_open_folder(void)
+{
+	struct pause_file file;
+
+	leave(true, 1);
+	chmod(records, 0777);
+	look(1);
+	check(!found.stale, "an open folder is not read");
+	pause_file_create(records, &info, &file);
+	check(!file.record && file.fd < 0, "nor written to");
+	pause_file_remove(&file);
+	chmod(records, 0700);
+	look(1);
+	check_u64(found.stopped, 1, "closed again");
+	pause_file_create("/nonexistent/x", &info, &file);
+	check(!file.record, "no folder: no record");
+}
+
+int main(void)
+{
+	if (!mkdtemp(folder))
+		abort();
+	snprintf(records, sizeof(records), "%s/run", folder);
+	test_ends_well();
+	test_survivor();
+	test_left();
+	test_others();
+	test_damaged();
+	test_open_folder();
+	rmdir(records);
+	rmdir(folder);
+	return tap_done();
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the compiler and linker were asked for is in the program that was built. */
+#include "config.h"
+
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tests/tap.h"
+
+static Elf *elf;
+
+static void test_segments(void)
+{
+	bool relro = false, stack = false, writable_code = false;
+	size_t n = 0;
+	GElf_Phdr header;
+
+	elf_getphdrnum(elf, &n);
+	for (size_t i = 0; i < n; i++) {
+		gelf_getphdr(elf, (int)i, &header);
+		relro |= header.p_type == PT_GNU_RELRO;
+		stack |= header.p_type == PT_GNU_STACK && !(header.p_flags & PF_X);
+		writable_code |= header.p_type == PT_LOAD && (header.p_flags & PF_W) &&
+				 (header.p_flags & PF_X);
+	}
+	check(relro, "RELRO");
+	check(stack, "no executable stack");
+	check(!writable_code, "no writable code");
+}
+
+/* The section of TYPE, its header in *HEADER. */
+static Elf_Data *section(GElf_Word type, GElf_Shdr *header)
+{
+	Elf_Scn *scn = NULL;
+
+	while ((scn = elf_nextscn(elf, scn)))
+		if (gelf_getshdr(scn, header) && header->sh_type == type)
+			return elf_getdata(scn, NULL);
+	return NULL;
+}
+
+static uint64_t dynamic_value(GElf_Sxword tag)
+{
+	GElf_Shdr header;
+	Elf_Data *data = section(SHT_DYNAMIC, &header);
+	GElf_Dyn entry;
+
+	for (int i = 0; data && gelf_getdyn(data, i, &entry); i++)
+		if (entry.d_tag == tag)
+			return entry.d_un.d_val;
+	return 0;
+}
+
+static bool imports(const char *name, bool as_end)
+{
+	GElf_Shdr header;
+	Elf_Data *data = section(SHT_DYNSYM, &header);
+	GElf_Sym symbol;
+
+	for (int i = 0; data && gelf_getsym(data, i, &symbol); i++) {
+		const char *found = elf_strptr(elf, header.sh_link, symbol.st_name);
+		size_t length = found ? strlen(found) : 0, wanted = strlen(name);
+
+		if (length >= wanted && strcmp(found + (as_end ? length - wanted : 0), name) == 0)
+			return true;
+	}
+	return false;
+}
+
+int main(void)
+{
+	const char *folder = getenv("top_builddir");
+	char path[4096];
+	GElf_Ehdr header;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/xtop", folder ? folder : ".");
+	elf_version(EV_CURRENT);
+	fd = open(path, O_RDONLY);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (!check(elf && gelf_getehdr(elf, &header), "%s", path))
+		return tap_done();
+	check(header.e_type == ET_DYN && (dynamic_value(DT_FLAGS_1) & DF_1_PIE),
+	      "position-independent");
+	check(dynamic_value(DT_FLAGS_1) & DF_1_NOW, "bound at start");
+	check(!dynamic_value(DT_TEXTREL), "no relocation of code");
+	check(!dynamic_value(DT_RPATH) && !dynamic_value(DT_RUNPATH), "no library path");
+	test_segments();
+	check(imports("__stack_chk_fail", false), "stack protector");
+#if defined(_FORTIFY_SOURCE) && _FORTIFY_SOURCE >= 2
+	check(imports("_chk", true), "checked string functions");
+#endif
+	elf_end(elf);
+	close(fd);
+	return tap_done();
+}
