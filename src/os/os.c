@@ -13,8 +13,11 @@
 
 #include "xtop/os.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "os/generated_code.h"
 #include "os/linux_attach.h"
@@ -28,10 +31,10 @@
 #define OS_CHECK_NS     5000000000ULL  /* between looks whether the same kernel is there */
 #define OS_RETRY_MAX_NS 60000000000ULL /* between looks at what was not Linux */
 #define OS_REFRESH_NS   50000000ULL /* copies of guest memory older than that are not looked at */
-#define OS_CR3_ADDRESS  0x000fffffffffe000
 
 struct os {
 	struct os_settings settings;
+	int root_fd; /* of --root; -1: none */
 	enum os_kind kind;
 	uint64_t next_ns;  /* not Linux: to be looked at again; Linux: to be checked */
 	uint64_t retry_ns; /* what next_ns was put off by last */
@@ -45,6 +48,18 @@ struct os {
 	struct processes *processes;
 };
 
+/* Now: later there may be no right to. */
+static struct xtop_error *os_open_root(struct os *os)
+{
+	os->root_fd = -1;
+	if (!os->settings.root)
+		return NULL;
+	os->root_fd = open(os->settings.root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return os->root_fd < 0
+		       ? error_create_errno(errno, "cannot open --root %s", os->settings.root)
+		       : NULL;
+}
+
 struct xtop_error *os_create(const struct os_settings *settings, struct os **osp)
 {
 	struct os *os = calloc(1, sizeof(*os));
@@ -53,7 +68,9 @@ struct xtop_error *os_create(const struct os_settings *settings, struct os **osp
 	if (!os)
 		return error_create("out of memory");
 	os->settings = *settings;
-	error = space_create(&os->kernel);
+	error = os_open_root(os);
+	if (!error)
+		error = space_create(&os->kernel);
 	if (error) {
 		os_destroy(os);
 		return error;
@@ -81,6 +98,8 @@ void os_destroy(struct os *os)
 		return;
 	os_detach(os);
 	space_destroy(os->kernel);
+	if (os->root_fd >= 0)
+		close(os->root_fd);
 	free(os);
 }
 
@@ -90,7 +109,7 @@ static struct xtop_error *os_create_walkers(struct os *os)
 {
 	struct linux_guest *guest = &os->linux_kernel.guest;
 	const struct processes_settings settings = {
-		.root = os->settings.root,
+		.root_fd = os->root_fd,
 		.symbols = os->settings.symbols,
 	};
 	struct xtop_error *error;
@@ -228,19 +247,15 @@ static void os_refresh(struct os *os, uint64_t now_ns)
 	memory_refresh(os->settings.memory);
 }
 
-/*
- * Whether the sample was taken under the page tables of the process that MM is now. Bit 12 tells a
- * pair of isolated page tables apart.
- */
+/* Whether the sample was taken under the page tables of the process that MM is now. */
 static bool os_is_process(const struct os *os, const struct sample_vcpu *vcpu, uint64_t mm)
 {
 	struct memory_root root;
 
-	return processes_root(os->processes, mm, &root) &&
-	       !((root.cr3 ^ vcpu->regs.cr3) & OS_CR3_ADDRESS);
+	return processes_root(os->processes, mm, &root) && processes_is_root(root, vcpu->regs.cr3);
 }
 
-/* The user code of TASK; NULL: a kernel thread, or another process than the sample was of. */
+/* The user code of *TASKP, which is read anew when it has changed; NULL: none, or not known any more. */
 static const struct space *os_find_user(struct os *os, const struct sample_vcpu *vcpu,
 					const struct task **taskp, uint64_t now_ns)
 {
@@ -254,7 +269,9 @@ static const struct space *os_find_user(struct os *os, const struct sample_vcpu 
 		tasks_forget(os->tasks, vcpu->task);
 		*taskp = tasks_find(os->tasks, vcpu->task, now_ns);
 	}
-	return NULL;
+	if (!*taskp || (*taskp)->kernel_thread)
+		return NULL;
+	return processes_former(os->processes, vcpu->regs.cr3, (*taskp)->tgid);
 }
 
 void os_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns, struct os_task *task)

@@ -33,7 +33,6 @@
 
 struct processes {
 	struct process_reader reader;
-	int root_fd, root_errno;
 	char notes[PROCESSES_NOTES][PROCESSES_NOTE_BYTES];
 	unsigned n_notes;
 	uint64_t mms[PROCESSES_MAX]; /* processes[i].mm: what is searched lies side by side */
@@ -52,12 +51,7 @@ struct xtop_error *processes_create(const struct linux_guest *linux_guest,
 
 	if (!processes)
 		return error_create("out of memory for the guest's processes");
-	processes->root_fd = -1;
-	if (settings->root) {
-		processes->root_fd = open(settings->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		processes->root_errno = processes->root_fd < 0 ? errno : 0;
-	}
-	files_settings.root_fd = processes->root_fd;
+	files_settings.root_fd = settings->root_fd;
 	processes->reader.linux_guest = linux_guest;
 	processes->reader.vmas = calloc(PROCESS_MAX_AREAS, sizeof(struct vma));
 	error = processes->reader.vmas
@@ -86,8 +80,6 @@ void processes_destroy(struct processes *processes)
 			processes_drop(processes, &processes->processes[i]);
 	files_destroy(processes->reader.files);
 	free(processes->reader.vmas);
-	if (processes->root_fd >= 0)
-		close(processes->root_fd);
 	free(processes);
 }
 
@@ -117,6 +109,22 @@ static struct process *processes_find(struct processes *processes, uint64_t mm)
 	for (size_t i = 0; i < PROCESSES_MAX; i++)
 		if (processes->mms[i] == mm)
 			return &processes->processes[i];
+	return NULL;
+}
+
+#define PROCESSES_CR3_ADDRESS 0x000fffffffffe000
+
+bool processes_is_root(struct memory_root root, uint64_t cr3)
+{
+	return !((root.cr3 ^ cr3) & PROCESSES_CR3_ADDRESS);
+}
+
+const struct space *processes_former(struct processes *processes, uint64_t cr3, uint32_t tgid)
+{
+	for (size_t i = 0; i < PROCESSES_MAX; i++)
+		if (processes->mms[i] && processes->processes[i].tgid == tgid &&
+		    processes_is_root(processes->processes[i].root, cr3))
+			return processes->processes[i].space;
 	return NULL;
 }
 
@@ -334,9 +342,6 @@ static void processes_write_notes(struct processes *processes)
 	struct processes_counts counts = processes_counts(processes);
 
 	processes->n_notes = 0;
-	if (processes->root_errno)
-		processes_add_note(processes, "--root is not used: %s",
-				   strerror(processes->root_errno));
 	if (counts.files.incomplete)
 		processes_add_note(
 			processes,

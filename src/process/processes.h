@@ -24,7 +24,7 @@
 struct processes;
 
 struct processes_settings {
-	const char *root;              /* --root DIR, or NULL */
+	int root_fd;                   /* --root DIR, the caller's; -1: none */
 	const struct symbols *symbols; /* of -k, or NULL; lent */
 };
 
@@ -60,6 +60,13 @@ const struct space *processes_space(struct processes *processes, const struct ta
  * exec().
  */
 bool processes_root(const struct processes *processes, uint64_t mm, struct memory_root *root);
+/* Whether CR3, a vCPU's, is that root: bit 12 tells a pair of isolated page tables apart. */
+bool processes_is_root(struct memory_root root, uint64_t cr3);
+/*
+ * Of a task that has no mm any more, or another one than when it was sampled under the page tables
+ * CR3: the space of the process it was, if it was met as such. NULL: it was not.
+ */
+const struct space *processes_former(struct processes *processes, uint64_t cr3, uint32_t tgid);
 /* Once in a while, several times a second: reads again what was missing. */
 void processes_poll(struct processes *processes, uint64_t now_ns);
 struct processes_counts processes_counts(const struct processes *processes);

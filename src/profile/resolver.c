@@ -21,7 +21,8 @@
 
 #include "xtop/image.h"
 
-#define RESOLVER_NAP_NS 5000000 /* between looks at an empty ring */
+#define RESOLVER_NAP_NS   5000000 /* between looks at an empty ring, at most */
+#define RESOLVER_AFTER_NS 200000  /* a tick is in the ring that long after its deadline, mostly */
 
 #define RESOLVER_RENEW_NS 1000000000ULL /* between looks for names that were missing */
 
@@ -32,6 +33,7 @@ struct resolver {
 	struct profile *profile;
 	uint64_t sequence, resets;
 	uint64_t latest_ns; /* on the samples' clock */
+	uint64_t period_ns; /* asked between that and the next */
 	struct resolver_counts counts;
 	struct snapshot_vcpu vcpus[SAMPLE_MAX_VCPUS];
 	struct unwind_cache unwind_cache;
@@ -284,6 +286,7 @@ void resolver_add(struct resolver *resolver, const void *record, size_t size_byt
 	if (resolver->settings.writer)
 		recording_write(resolver->settings.writer, record, size_bytes);
 	resolver->latest_ns = sample->time_ns;
+	resolver->period_ns = sample->period_ns;
 	vcpu = sample_first_vcpu(sample);
 	for (unsigned i = 0; i < sample->n_vcpus; i++, vcpu = sample_next_vcpu(vcpu))
 		resolver_add_vcpu(resolver, vcpu, sample->time_ns);
@@ -402,9 +405,22 @@ static void resolver_drain(struct resolver *resolver)
 	}
 }
 
+/*
+ * To just after the next tick: who ran then may be gone a few milliseconds later, and nobody can
+ * tell any more whose code it was.
+ */
+static void resolver_nap(const struct resolver *resolver)
+{
+	struct timespec nap = { .tv_nsec = RESOLVER_NAP_NS };
+	uint64_t now_ns = clock_now_ns(), next_ns = resolver->latest_ns + resolver->period_ns;
+
+	if (next_ns > now_ns && next_ns - now_ns + RESOLVER_AFTER_NS < RESOLVER_NAP_NS)
+		nap.tv_nsec = (long)(next_ns - now_ns + RESOLVER_AFTER_NS);
+	nanosleep(&nap, NULL);
+}
+
 void resolver_run(struct resolver *resolver)
 {
-	const struct timespec nap = { .tv_nsec = RESOLVER_NAP_NS };
 	size_t size_bytes;
 	bool finishing;
 
@@ -423,7 +439,7 @@ void resolver_run(struct resolver *resolver)
 			continue;
 		if (finishing)
 			break;
-		nanosleep(&nap, NULL);
+		resolver_nap(resolver);
 	}
 	resolver_publish(resolver, true);
 }

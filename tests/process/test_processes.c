@@ -30,7 +30,7 @@ static struct tasks *tasks;
 
 static void begin(enum made_areas kind)
 {
-	static const struct processes_settings none;
+	static const struct processes_settings none = { .root_fd = -1 };
 
 	made = made_linux_create(kind);
 	if (processes_create(&made->guest, &none, &processes) || tasks_create(&made->guest, &tasks))
