@@ -25,7 +25,7 @@ $(workload_configs): $(workload_dir)/workload.cfg.in $(srcdir)/$(workload_dir)/w
 		-e "s|@needs@|$$needs|" -e "s|@words@|$$words|" -e "s|@kernel@|$$folder$$kernel|" \
 		-e "s|@ramdisk@|$${folder}workload/initrd|" \
 		$(srcdir)/$(workload_dir)/workload.cfg.in >$@.new && \
-	case $$type in hvm) printf '%s\n' '# No display; the device model is there for the boot alone.' \
+	case $$type in hvm) printf '%s\n' '# limit: 480' '# No display; the device model is there for the boot alone.' \
 		'vga = "none"' 'vnc = 0' 'nographic = 1' >>$@.new ;; esac && \
 	mv $@.new $@
 
