@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "guests.h"
 #include "xtop/batch.h"
 #include "xtop/broker.h"
 #include "xtop/cleanup.h"
@@ -29,7 +30,7 @@ struct session {
 	struct ui_rc rc;
 	struct filter *filter;
 	const struct column *sort;
-	struct pipeline *pipeline;
+	struct guests guests;
 	struct export_file *output, *stats;
 	struct broker_settings broker;
 	double started_s;
@@ -45,17 +46,31 @@ static double session_clock(clockid_t clock)
 
 /* --- starting --------------------------------------------------------------------------------- */
 
+static bool session_has_screen(const struct options *options)
+{
+	return !options->batch && !options->quiet && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+}
+
+static bool session_has_files(const struct options *options)
+{
+	return options->output || options->stats || options->record;
+}
+
 struct xtop_error *session_check(const struct options *options)
 {
 	struct filter *filter = NULL;
 	struct xtop_error *error = NULL;
 
-	if (options->n_domains == 0 && !options->replay)
+	if (options->n_domains == 0 && !options->replay &&
+	    (!session_has_screen(options) || session_has_files(options)))
 		return error_create(
 			"which domain? Give -d NAME, domid or UUID; xtop -l lists them");
-	if (options->n_domains > 1)
-		return error_create("one domain at a time: start another xtop for '%s'",
-				    options->domains[1]);
+	if (options->n_domains > UI_MAX_GUESTS)
+		return error_create("at most %d domains at a time", UI_MAX_GUESTS);
+	if (options->n_domains > 1 && (!session_has_screen(options) || session_has_files(options)))
+		return error_create(
+			"tables and files are of one domain: start another xtop for '%s'",
+			options->domains[1]);
 	if (options->filter)
 		error = filter_create(options->filter, &filter);
 	filter_destroy(filter);
@@ -128,48 +143,44 @@ static struct xtop_error *session_start_broker(struct session *session)
 	return broker_start(&session->broker);
 }
 
-static struct xtop_error *session_start(struct session *session)
+static struct xtop_error *session_add_guests(struct session *session)
 {
 	const struct options *options = session->options;
+	struct xtop_error *error = NULL;
+
+	session->guests.options = options;
+	if (options->replay)
+		return guests_add(&session->guests, NULL);
+	for (size_t i = 0; i < options->n_domains && !error; i++)
+		error = guests_add(&session->guests, options->domains[i]);
+	return error;
+}
+
+static struct xtop_error *session_start(struct session *session)
+{
 	struct xtop_error *error;
 
 	error = session_parse_view(session);
 	if (!error)
 		error = session_start_broker(session);
 	if (!error)
-		error = pipeline_create(options, options->replay ? NULL : options->domains[0],
-					&session->pipeline);
+		error = session_add_guests(session);
 	if (!error)
 		error = session_open_files(session);
 	if (!error)
 		error = sandbox_enter();
 	if (!error)
-		error = pipeline_start(session->pipeline);
+		error = guests_start(&session->guests);
 	session->started_s = session_clock(CLOCK_MONOTONIC);
 	return error;
 }
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-static const char *session_type_name(enum guest_type type)
-{
-	static const char *const names[] = {
-		[GUEST_PV] = "PV", [GUEST_PVH] = "PVH", [GUEST_HVM] = "HVM"
-	};
-
-	return names[type];
-}
-
-static bool session_has_screen(const struct session *session)
-{
-	return !session->options->batch && !session->options->quiet && isatty(STDIN_FILENO) &&
-	       isatty(STDOUT_FILENO);
-}
-
 /* A recording that is played as fast as it goes has no time to tell tables apart by. */
 static double session_batch_interval(const struct session *session)
 {
-	if (pipeline_is_recording(session->pipeline) && !session->options->paced)
+	if (pipeline_is_recording(guests_first(&session->guests)) && !session->options->paced)
 		return 0;
 	return session->options->interval_given ? session->options->interval_s
 						: OPTIONS_INTERVAL_BATCH_S;
@@ -179,7 +190,7 @@ static struct xtop_error *session_batch(struct session *session, const char *kin
 {
 	const struct options *options = session->options;
 	_cleanup_free_ char *title = NULL;
-	char name[sizeof(pipeline_guest(session->pipeline)->name)];
+	char name[sizeof(pipeline_guest(guests_first(&session->guests))->name)];
 	struct batch_settings settings = {
 		.table = {
 			.sort = session->sort,
@@ -192,30 +203,16 @@ static struct xtop_error *session_batch(struct session *session, const char *kin
 		.quiet = options->quiet,
 	};
 
-	text_clean(name, sizeof(name), pipeline_guest(session->pipeline)->name,
-		   strlen(pipeline_guest(session->pipeline)->name));
+	text_clean(name, sizeof(name), pipeline_guest(guests_first(&session->guests))->name,
+		   strlen(pipeline_guest(guests_first(&session->guests))->name));
 	if (asprintf(&title, "%s %s", name, kind) < 0)
 		return error_create("out of memory");
 	settings.table.title = title;
-	return batch_run(&settings, pipeline_slot(session->pipeline),
-			 pipeline_control(session->pipeline), stdout);
+	return batch_run(&settings, pipeline_slot(guests_first(&session->guests)),
+			 pipeline_control(guests_first(&session->guests)), stdout);
 }
 
-static void session_reset(void *context)
-{
-	struct session *session = context;
-
-	control_reset(pipeline_control(session->pipeline));
-}
-
-static const char *session_message(void *context)
-{
-	struct session *session = context;
-
-	return pipeline_message(session->pipeline);
-}
-
-static struct xtop_error *session_screen(struct session *session, const char *kind)
+static struct xtop_error *session_screen(struct session *session)
 {
 	const struct options *options = session->options;
 	const struct ui_settings settings = {
@@ -223,49 +220,23 @@ static struct xtop_error *session_screen(struct session *session, const char *ki
 		.interval_s = options->interval_s,
 		.half_life_s = options->half_life_s,
 		.time_s = options->time_s,
-		.budget = pipeline_is_recording(session->pipeline) ? 0 : options->budget,
+		.budget = options->replay ? 0 : options->budget,
 		.sort = session->sort,
 		.filter = options->filter,
 		.addresses = options->addresses,
 	};
-	const struct ui_pipeline pipeline = {
-		.context = session,
-		.slot = pipeline_slot(session->pipeline),
-		.guest = {
-			.name = pipeline_guest(session->pipeline)->name,
-			.kind = kind,
-			.system = pipeline_system(session->pipeline),
-			.n_vcpus = pipeline_guest(session->pipeline)->n_vcpus,
-		},
-		.reset = session_reset,
-		.message = session_message,
-	};
-	const struct ui_pipeline *const pipelines[] = { &pipeline };
-	const struct ui_source source = { .n_pipelines = 1, .pipelines = pipelines };
 
-	return ui_run(&settings, &source);
-}
-
-/* "dom 5 PVH", with SEPARATOR between. */
-static void session_describe(const struct session *session, const char *separator, char *kind,
-			     size_t capacity)
-{
-	const char *type = session_type_name(pipeline_guest(session->pipeline)->type);
-
-	if (pipeline_is_recording(session->pipeline))
-		snprintf(kind, capacity, "recording%s%s", separator, type);
-	else
-		snprintf(kind, capacity, "dom %u%s%s", pipeline_guest(session->pipeline)->domid,
-			 separator, type);
+	return guests_show(&session->guests, &settings);
 }
 
 static struct xtop_error *session_show(struct session *session)
 {
-	bool screen = session_has_screen(session);
 	char kind[64];
 
-	session_describe(session, screen ? " · " : " ", kind, sizeof(kind));
-	return screen ? session_screen(session, kind) : session_batch(session, kind);
+	if (session_has_screen(session->options))
+		return session_screen(session);
+	guests_describe(guests_first(&session->guests), " ", kind, sizeof(kind));
+	return session_batch(session, kind);
 }
 
 /* --- stopping --------------------------------------------------------------------------------- */
@@ -293,10 +264,10 @@ static struct xtop_error *session_put_stats(struct session *session,
 	};
 	struct rusage usage = { 0 };
 	struct stats_info info = {
-		.domain = pipeline_guest(session->pipeline)->name,
-		.type = pipeline_is_recording(session->pipeline)
+		.domain = pipeline_guest(guests_first(&session->guests))->name,
+		.type = pipeline_is_recording(guests_first(&session->guests))
 				? "recording"
-				: types[pipeline_guest(session->pipeline)->type],
+				: types[pipeline_guest(guests_first(&session->guests))->type],
 		.wall_s = session_clock(CLOCK_MONOTONIC) - session->started_s,
 		.ui_cpu_s = session_clock(CLOCK_THREAD_CPUTIME_ID),
 	};
@@ -334,7 +305,7 @@ static struct xtop_error *session_write(struct session *session)
 	struct snapshot *snapshot = NULL;
 	struct xtop_error *error;
 
-	error = pipeline_snapshot(session->pipeline, &snapshot);
+	error = pipeline_snapshot(guests_first(&session->guests), &snapshot);
 	if (error)
 		return error;
 	error = session_write_file(session, snapshot, &session->output, session_put_folded);
@@ -349,7 +320,7 @@ static void session_free(struct session *session)
 	export_discard(session->output);
 	export_discard(session->stats);
 	filter_destroy(session->filter);
-	pipeline_destroy(session->pipeline);
+	guests_destroy(&session->guests);
 	broker_stop();
 }
 
@@ -362,7 +333,7 @@ static struct xtop_error *session_settle(struct session *session)
 	*settled = *session->options;
 	session->options = settled;
 	session->rc.half_life_s = -1;
-	if (!session_has_screen(session))
+	if (!session_has_screen(session->options))
 		return NULL;
 	error = ui_rc_load(&session->rc);
 	if (!settled->interval_given && session->rc.interval_s > 0)
@@ -387,11 +358,10 @@ struct xtop_error *session_run(const struct options *options)
 	started = !error;
 	if (started)
 		error = session_show(&session);
-	if (session.pipeline)
-		error = session_first(error, pipeline_stop(session.pipeline));
-	if (started) {
+	error = session_first(error, guests_stop(&session.guests));
+	if (started && guests_first(&session.guests)) {
 		error = session_first(error, session_write(&session));
-		error = session_first(error, pipeline_verdict(session.pipeline));
+		error = session_first(error, pipeline_verdict(guests_first(&session.guests)));
 	}
 	session_free(&session);
 	return error;
@@ -433,7 +403,7 @@ struct xtop_error *session_list(void)
 
 		text_clean(name, sizeof(name), info->name, strlen(info->name));
 		printf("%-24s %5u  %-4s  %-5c  %4u  %11.1f  %10.1f\n", name, info->domid,
-		       session_type_name(info->type), list[i].state, info->n_vcpus,
+		       guests_type_name(info->type), list[i].state, info->n_vcpus,
 		       (double)info->memory_kib / 1024, (double)list[i].cpu_time_ns / 1e9);
 	}
 	return fflush(stdout) == EOF ? error_create_errno(errno, "cannot write the list") : NULL;
