@@ -23,4 +23,15 @@ struct xtop_error *error_wrap(struct xtop_error *error, const char *format, ...)
 const char *error_message(const struct xtop_error *error);
 void error_destroy(struct xtop_error *error); /* NULL allowed */
 
+#ifdef ANALYZE /* tests/analyze: what returns_nonnull does not tell these tools */
+static inline struct xtop_error *error_never_null(struct xtop_error *error)
+{
+	if (!error)
+		__builtin_unreachable();
+	return error;
+}
+#define error_create(...) error_never_null(error_create(__VA_ARGS__))
+#define error_create_errno(...) error_never_null(error_create_errno(__VA_ARGS__))
+#endif
+
 #endif

@@ -22,12 +22,12 @@ bool wire_send(int socket, const void *packet, size_t size_bytes, const int *fds
 	ssize_t sent;
 
 	if (n_fds) {
+		control.aligned.cmsg_level = SOL_SOCKET;
+		control.aligned.cmsg_type = SCM_RIGHTS;
+		control.aligned.cmsg_len = CMSG_LEN(n_fds * sizeof(int));
+		memcpy(CMSG_DATA(&control.aligned), fds, n_fds * sizeof(int));
 		message.msg_control = &control;
 		message.msg_controllen = CMSG_SPACE(n_fds * sizeof(int));
-		CMSG_FIRSTHDR(&message)->cmsg_level = SOL_SOCKET;
-		CMSG_FIRSTHDR(&message)->cmsg_type = SCM_RIGHTS;
-		CMSG_FIRSTHDR(&message)->cmsg_len = CMSG_LEN(n_fds * sizeof(int));
-		memcpy(CMSG_DATA(CMSG_FIRSTHDR(&message)), fds, n_fds * sizeof(int));
 	}
 	do
 		sent = sendmsg(socket, &message, MSG_NOSIGNAL);

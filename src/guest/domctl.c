@@ -26,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "guest/domctl.h"
 #include "guest/pause_record.h"
@@ -56,6 +57,7 @@ struct domctl_guest {
 	xencall_handle *call;
 	xenforeignmemory_handle *memory;
 	struct stop_area *area;
+	uint64_t looked_ns;
 	domid_t domid;
 	bool is_pv;
 	unsigned n_vcpus;
@@ -203,6 +205,14 @@ static enum vcpu_state domctl_vcpu_state(const multicall_entry_t *entry,
 	return info->blocked ? VCPU_BLOCKED : VCPU_RUNNABLE;
 }
 
+static uint64_t domctl_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
 static bool domctl_look(void *context, struct guest_look *look)
 {
 	struct domctl_guest *guest = context;
@@ -211,6 +221,7 @@ static bool domctl_look(void *context, struct guest_look *look)
 
 	/* Xen echoes here the domain that it describes: the next one if this is gone. */
 	batch->domctls[0].domain = guest->domid;
+	guest->looked_ns = domctl_now();
 	if (!domctl_multicall(guest, batch, 1 + guest->n_vcpus))
 		return false;
 	look->life = GUEST_RUNS;
@@ -277,7 +288,8 @@ static bool domctl_stop(void *context, const uint16_t *vcpus, unsigned n, struct
 	for (unsigned i = 0; i < n; i++)
 		batch->entries[1 + i].args[0] = (unsigned long)&batch->domctls[1 + vcpus[i]];
 	pause_record_begin(guest->area->record,
-			   guest->area->look.domctls[0].u.getdomaininfo.cpu_time);
+			   guest->area->look.domctls[0].u.getdomaininfo.cpu_time,
+			   domctl_now() - guest->looked_ns);
 	++*guest->area->stops;
 	*paused = RESULT_PENDING; /* in this order: see stop_area_is_stopped() */
 	*released = RESULT_PENDING;

@@ -25,10 +25,11 @@
 
 #define PAUSE_MAGIC "XTOPRUN\n"
 /*
- * Between a look and the stop that follows it every vCPU may run on. More than this and somebody
- * has let the guest go since.
+ * Of each vCPU, besides the time between look and stop: until the pause that follows the mark. More
+ * than this and somebody has let the guest go since.
  */
 #define PAUSE_SLACK_NS 100000000ULL
+#define PAUSE_MAX_NS   10000000000ULL /* between look and stop: anything longer is a damaged record */
 
 static int pause_open_directory(const char *path)
 {
@@ -100,6 +101,15 @@ void pause_file_remove(struct pause_file *file)
 
 /* --- what is left of others ------------------------------------------------------------------- */
 
+/* Whether the guest may have used so much CPU time without anybody letting it go. */
+static bool pause_is_ours(const struct pause_record *record, unsigned n_vcpus, uint64_t cpu_time_ns)
+{
+	uint64_t since_ns = record->since_ns < PAUSE_MAX_NS ? record->since_ns : 0;
+
+	return cpu_time_ns >= record->cpu_time_ns &&
+	       cpu_time_ns - record->cpu_time_ns <= (since_ns + PAUSE_SLACK_NS) * n_vcpus;
+}
+
 static void pause_judge(const struct pause_record *record, const struct guest_info *info,
 			uint64_t cpu_time_ns, struct pause_leftovers *found)
 {
@@ -107,8 +117,7 @@ static void pause_judge(const struct pause_record *record, const struct guest_in
 	if (memcmp(record->magic, PAUSE_MAGIC, sizeof(record->magic)) != 0 || !record->is_stopped)
 		return;
 	found->pid = record->pid;
-	if (cpu_time_ns >= record->cpu_time_ns &&
-	    cpu_time_ns - record->cpu_time_ns <= PAUSE_SLACK_NS * info->n_vcpus)
+	if (pause_is_ours(record, info->n_vcpus, cpu_time_ns))
 		found->stopped++;
 	else
 		found->run++;

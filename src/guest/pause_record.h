@@ -22,16 +22,19 @@ struct pause_record {
 	char magic[8];
 	uint32_t domid, pid;
 	char uuid[40];
-	uint64_t cpu_time_ns; /* the guest had used before the stop: frozen, it uses no more */
+	uint64_t cpu_time_ns; /* the guest had used at the look before the stop */
+	uint64_t since_ns;    /* and so long ago that was: stopped, it uses no more */
 	uint64_t is_stopped;
 };
 
-/* Fit for the stop: two stores. RECORD may be NULL. */
-static inline void pause_record_begin(struct pause_record *record, uint64_t cpu_time_ns)
+/* Before the stop: three stores. RECORD may be NULL. */
+static inline void pause_record_begin(struct pause_record *record, uint64_t cpu_time_ns,
+				      uint64_t since_ns)
 {
 	if (!record)
 		return;
 	*(volatile uint64_t *)&record->cpu_time_ns = cpu_time_ns;
+	*(volatile uint64_t *)&record->since_ns = since_ns;
 	*(volatile uint64_t *)&record->is_stopped = 1;
 }
 

@@ -36,8 +36,8 @@ static unsigned n_files(void)
 	return n;
 }
 
-/* An xtop that is killed: STOPPED, with the guest's clock at CPU_TIME_NS. */
-static void leave(bool stopped, uint64_t cpu_time_ns)
+/* An xtop that is killed: STOPPED, with the guest's clock at CPU_TIME_NS, SINCE_NS ago. */
+static void leave_since(bool stopped, uint64_t cpu_time_ns, uint64_t since_ns)
 {
 	pid_t child = fork();
 
@@ -47,12 +47,17 @@ static void leave(bool stopped, uint64_t cpu_time_ns)
 		pause_file_create(records, &info, &file);
 		if (!file.record)
 			_exit(1);
-		pause_record_begin(file.record, cpu_time_ns);
+		pause_record_begin(file.record, cpu_time_ns, since_ns);
 		if (!stopped)
 			pause_record_end(file.record);
 		_exit(0);
 	}
 	waitpid(child, NULL, 0);
+}
+
+static void leave(bool stopped, uint64_t cpu_time_ns)
+{
+	leave_since(stopped, cpu_time_ns, 0);
 }
 
 static void look(uint64_t cpu_time_ns)
@@ -72,13 +77,13 @@ static void test_ends_well(void)
 	check(stat(records, &status) == 0 && (status.st_mode & 07777) == 0700, "folder: 0700");
 	check(file.path && stat(file.path, &status) == 0 && (status.st_mode & 07777) == 0600,
 	      "file: 0600");
-	pause_record_begin(file.record, 5);
+	pause_record_begin(file.record, 5, 0);
 	look(5);
 	check(found.live == 1 && !found.stale && n_files() == 1, "it is locked: live, and stays");
 	pause_record_end(file.record);
 	pause_file_remove(&file);
 	check(!file.record && n_files() == 0, "removed");
-	pause_record_begin(NULL, 1);
+	pause_record_begin(NULL, 1, 1);
 	pause_record_end(NULL);
 }
 
@@ -125,6 +130,15 @@ static void test_left(void)
 	leave(true, 1000000000);
 	look(1200000001);
 	check(!found.stopped && found.run == 1, "it has run since: somebody else's");
+	leave_since(true, 1000000000, 300000000);
+	look(1800000000);
+	check_u64(found.stopped, 1, "and what passed between them");
+	leave_since(true, 1000000000, 300000000);
+	look(1800000001);
+	check_u64(found.run, 1, "but no more");
+	leave_since(true, 1000000000, UINT64_MAX);
+	look(1200000001);
+	check_u64(found.run, 1, "a damaged time between them counts for none");
 	leave(true, 1000000000);
 	look(999999999);
 	check(!found.stopped && found.run == 1, "a clock that went back: somebody else's");

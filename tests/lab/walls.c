@@ -23,7 +23,7 @@
 #include "tests/tap.h"
 #include "xtop/sandbox.h"
 
-#define SOME_FRAME 0x1000 /* 16 MiB: memory in any guest */
+#define SOME_FRAME 0x200 /* 2 MiB: memory in any guest */
 
 static struct guest_info own, other;
 static int memory_fd;
