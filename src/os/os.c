@@ -27,7 +27,8 @@
 #include "process/processes.h"
 #include "xtop/clock.h"
 
-#define OS_POLL_NS      1000000000ULL
+#define OS_POLL_NS      800000000ULL   /* what came or went is seen within a second */
+#define OS_RETRY_NS     1000000000ULL  /* to the next look at what was not Linux */
 #define OS_CHECK_NS     5000000000ULL  /* between looks whether the same kernel is there */
 #define OS_RETRY_MAX_NS 60000000000ULL /* between looks at what was not Linux */
 #define OS_REFRESH_NS   50000000ULL /* copies of guest memory older than that are not looked at */
@@ -171,7 +172,7 @@ static bool os_attach(struct os *os, const struct sample_vcpu *vcpu, uint64_t no
 /* What booted a moment ago is looked at again soon. */
 static void os_put_off(struct os *os, uint64_t now_ns)
 {
-	os->retry_ns = os->retry_ns ? os->retry_ns * 2 : OS_POLL_NS;
+	os->retry_ns = os->retry_ns ? os->retry_ns * 2 : OS_RETRY_NS;
 	if (os->retry_ns > OS_RETRY_MAX_NS)
 		os->retry_ns = OS_RETRY_MAX_NS;
 	os->next_ns = now_ns + os->retry_ns;

@@ -1,0 +1,613 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What xtop sees inside a Linux guest, as text to be compared with what the guest says of itself
+ * (tests/guests/workload/tell.c). Goes the resolver's way: registers, linux_attach(), modules,
+ * tasks, processes.
+ *
+ *   inside DOMAIN WHAT...
+ *   inside --dump MEMORY REGISTERS WHAT...   guest-physical memory, QEMU's "info registers -a"
+ *
+ * Every line begins with its WHAT; lines of one WHAT are sorted by strcmp.
+ *
+ *   kernel     ADDRESS NAME            the kernel's symbols: all of its tables, data too
+ *   text       ADDRESS NAME            of these, types t T w W
+ *   modules    ADDRESS NAME [MODULE]   the same of modules, read here, not by modules.c
+ *   misnamed   ADDRESS NAME SEEN       functions in the two that xtop would call something else
+ *   functions  COUNT                   that this was tried for
+ *   module     NAME START              what xtop has mapped as modules or generated code
+ *   build-id   WHAT HEX                kernel, a module in [ ], files that are executed
+ *   task       TGID PID COMM           every thread on the kernel's lists
+ *   maps       PID LINE                as /proc/PID/maps has it, but without device and inode
+ *   cost       of attaching, and of all: pages, batches, CPU, memory
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "os/generated_code.h"
+#include "os/kernel_image.h"
+#include "os/linux_attach.h"
+#include "os/member.h"
+#include "os/modules.h"
+#include "os/tasks.h"
+#include "process/path.h"
+#include "process/processes.h"
+#include "process/vmas.h"
+#include "tests/guest/dump_memory.h"
+#include "xtop/cleanup.h"
+#include "xtop/clock.h"
+#include "xtop/guest.h"
+
+#define MAX_TASKS    65536
+#define MODULES_FROM 0xffffffffa0000000 /* Linux Documentation/arch/x86/x86_64/mm.rst */
+#define MODULES_TO   0xffffffffff000000
+#define VMA_MAYSHARE 0x80 /* Linux include/linux/mm.h: "s" */
+#define ATTACH_TRIES 100
+#define TASK_LEADER  true
+
+struct lines {
+	char **line;
+	size_t n, capacity;
+};
+
+struct inside {
+	struct memory *memory;
+	enum guest_type type;
+	struct registers regs;
+	struct linux_kernel kernel;
+	struct kallsyms *kallsyms;
+	struct space *space;
+	struct modules *modules;
+	struct generated_code *generated;
+	struct tasks *tasks;
+	struct processes *processes;
+	struct lines lines; /* of one WHAT */
+	uint32_t pid;       /* of the process whose areas are visited */
+	struct memory_counts attached;
+	double attached_s;
+};
+
+static __attribute__((format(printf, 1, 2), noreturn)) void die(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vfprintf(stderr, format, arguments);
+	fputs("\n", stderr);
+	exit(1);
+}
+
+static void must(struct xtop_error *error)
+{
+	if (error)
+		die("inside: %s", error_message(error));
+}
+
+static __attribute__((format(printf, 2, 3))) void add(struct inside *inside, const char *format,
+						      ...)
+{
+	struct lines *lines = &inside->lines;
+	va_list arguments;
+
+	if (lines->n == lines->capacity) {
+		lines->capacity = lines->capacity ? 2 * lines->capacity : 1024;
+		lines->line = realloc(lines->line, lines->capacity * sizeof(*lines->line));
+		if (!lines->line)
+			die("inside: out of memory");
+	}
+	va_start(arguments, format);
+	if (vasprintf(&lines->line[lines->n++], format, arguments) < 0)
+		die("inside: out of memory");
+	va_end(arguments);
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void put(struct inside *inside, const char *what)
+{
+	struct lines *lines = &inside->lines;
+
+	if (lines->n)
+		qsort(lines->line, lines->n, sizeof(*lines->line), compare_lines);
+	for (size_t i = 0; i < lines->n; i++) {
+		printf("%s %s\n", what, lines->line[i]);
+		free(lines->line[i]);
+	}
+	lines->n = 0;
+}
+
+/* --- kernel symbols --------------------------------------------------------------------------- */
+
+static bool is_text(char type)
+{
+	return strchr("tTwW", type);
+}
+
+static void add_kernel(struct inside *inside, bool text_only)
+{
+	struct kallsyms_cursor *at = malloc(sizeof(*at));
+
+	kallsyms_first(at);
+	while (kallsyms_next(inside->kallsyms, at))
+		if (!text_only || is_text(at->type))
+			add(inside, "%016" PRIx64 " %.*s", at->address, (int)at->name_bytes,
+			    at->name);
+	free(at);
+}
+
+/* --- modules' symbols, by another way than modules.c ------------------------------------------ */
+
+/* Elf64_Sym (System V gABI, chapter 4). */
+struct symbol_words {
+	uint32_t name;
+	uint8_t info, other;
+	uint16_t section;
+	uint64_t value, size_bytes;
+};
+
+typedef void module_symbol_fn(struct inside *inside, const char *module, uint64_t address,
+			      char type, const char *name);
+
+static void each_symbol_of(struct inside *inside, uint64_t module, module_symbol_fn *found)
+{
+	const struct linux_guest *guest = &inside->kernel.guest;
+	uint64_t kallsyms, symtab, strtab, typetab = 0;
+	struct symbol_words symbol;
+	char name[KALLSYMS_MAX_NAME_BYTES], of[64], type = 't';
+	uint32_t n;
+
+	if (!member_read_pointer(guest, module, MODULE_KALLSYMS, &kallsyms) ||
+	    !member_read_pointer(guest, kallsyms, MOD_KALLSYMS_SYMTAB, &symtab) ||
+	    !member_read_u32(guest, kallsyms, MOD_KALLSYMS_SYMTAB_COUNT, &n) ||
+	    !member_read_pointer(guest, kallsyms, MOD_KALLSYMS_STRTAB, &strtab))
+		die("inside: module %" PRIx64 " has no symbols", module);
+	member_read_pointer(guest, kallsyms, MOD_KALLSYMS_TYPETAB, &typetab);
+	memory_read_string(guest->memory, guest->root,
+			   module + layout_offset(&guest->layout, MODULE_NAME), of, sizeof(of));
+	for (uint32_t i = 0; i < n; i++) {
+		if (memory_read(guest->memory, guest->root, symtab + i * sizeof(symbol), &symbol,
+				sizeof(symbol)) != sizeof(symbol) ||
+		    !memory_read_string(guest->memory, guest->root, strtab + symbol.name, name,
+					sizeof(name)))
+			die("inside: symbol %u of %s cannot be read", i, of);
+		if (typetab)
+			memory_read(guest->memory, guest->root, typetab + i, &type, 1);
+		if (name[0])
+			found(inside, of, symbol.value, type, name);
+	}
+}
+
+static void each_module_symbol(struct inside *inside, module_symbol_fn *found)
+{
+	const struct linux_guest *guest = &inside->kernel.guest;
+	uint64_t head = guest->symbols[LINUX_MODULES], at = head;
+
+	for (unsigned i = 0; i < MODULES_MAX; i++) {
+		if (!linux_read_u64(guest, at, &at))
+			die("inside: the list of modules cannot be read");
+		if (at == head)
+			return;
+		each_symbol_of(inside, at - layout_offset(&guest->layout, MODULE_LIST), found);
+	}
+}
+
+static void add_module_symbol(struct inside *inside, const char *module, uint64_t address,
+			      char type, const char *name)
+{
+	(void)type;
+	add(inside, "%016" PRIx64 " %s [%s]", address, name, module);
+}
+
+/* --- the names xtop gives --------------------------------------------------------------------- */
+
+/* Functions of the space, and those of the guest's lists, as "ADDRESS NAME". */
+static struct lines known;
+static size_t n_functions;
+
+static bool is_known(uint64_t address, const char *name)
+{
+	char line[KALLSYMS_MAX_NAME_BYTES + 32], *key = line;
+
+	snprintf(line, sizeof(line), "%016" PRIx64 " %s", address, name);
+	return bsearch(&key, known.line, known.n, sizeof(*known.line), compare_lines);
+}
+
+/* The symbol's own name, or another one that the guest has for just that address. */
+static void try_name(struct inside *inside, uint64_t address, const char *name)
+{
+	const struct mapping *mapping;
+	struct symtab_entry entry = { 0 };
+
+	n_functions++;
+	if (space_lookup(inside->space, address, &entry, &mapping) &&
+	    entry.start + mapping->bias == address &&
+	    (strcmp(entry.name, name) == 0 || is_known(address, entry.name)))
+		return;
+	add(inside, "%016" PRIx64 " %s %s", address, name, entry.name ? entry.name : "-");
+}
+
+static void try_module_symbol(struct inside *inside, const char *module, uint64_t address,
+			      char type, const char *name)
+{
+	const struct mapping *mapping = space_find(inside->space, address);
+	char image[72];
+
+	snprintf(image, sizeof(image), "[%s]", module);
+	if (is_text(type) && mapping && strcmp(mapping->image->name, image) == 0)
+		try_name(inside, address, name);
+}
+
+static void learn_module_symbol(struct inside *inside, const char *module, uint64_t address,
+				char type, const char *name)
+{
+	(void)module, (void)type;
+	add(inside, "%016" PRIx64 " %s", address, name);
+}
+
+/* Functions from _text to _etext and of modules' text; init text, which is freed, names nothing. */
+static void add_misnamed(struct inside *inside)
+{
+	const struct linux_guest *guest = &inside->kernel.guest;
+	struct kallsyms_cursor *at = malloc(sizeof(*at));
+	char name[KALLSYMS_MAX_NAME_BYTES + 1];
+
+	add_kernel(inside, true);
+	each_module_symbol(inside, learn_module_symbol);
+	known = inside->lines;
+	inside->lines = (struct lines){ 0 };
+	qsort(known.line, known.n, sizeof(*known.line), compare_lines);
+	kallsyms_first(at);
+	while (kallsyms_next(inside->kallsyms, at)) {
+		if (!is_text(at->type) || at->address < guest->symbols[LINUX_TEXT] ||
+		    at->address >= guest->symbols[LINUX_ETEXT])
+			continue;
+		snprintf(name, sizeof(name), "%.*s", (int)at->name_bytes, at->name);
+		try_name(inside, at->address, name);
+	}
+	each_module_symbol(inside, try_module_symbol);
+	free(at);
+}
+
+static void add_functions(struct inside *inside)
+{
+	add(inside, "%zu", n_functions);
+}
+
+/* --- modules and build-ids -------------------------------------------------------------------- */
+
+typedef void mapping_fn(struct inside *inside, const struct mapping *mapping);
+
+static void each_module(struct inside *inside, mapping_fn *found)
+{
+	const struct mapping *mapping;
+
+	for (uint64_t at = MODULES_FROM; at < MODULES_TO; at += GUEST_PAGE_SIZE) {
+		mapping = space_find(inside->space, at);
+		if (!mapping || mapping->start != at || mapping->image == inside->kernel.image)
+			continue;
+		found(inside, mapping);
+	}
+}
+
+static void add_module(struct inside *inside, const struct mapping *mapping)
+{
+	add(inside, "%s 0x%016" PRIx64, mapping->image->name, mapping->start);
+}
+
+static void add_build_id(struct inside *inside, const char *what, const struct build_id *id)
+{
+	char hex[2 * BUILD_ID_MAX_BYTES + 1] = "";
+
+	for (size_t i = 0; i < id->size_bytes; i++)
+		sprintf(hex + 2 * i, "%02x", id->bytes[i]);
+	if (id->size_bytes)
+		add(inside, "%s %s", what, hex);
+}
+
+static void add_module_build_id(struct inside *inside, const struct mapping *mapping)
+{
+	add_build_id(inside, mapping->image->name, &mapping->image->build_id);
+}
+
+/* --- tasks ------------------------------------------------------------------------------------ */
+
+typedef void task_fn(struct inside *inside, const struct task *task);
+
+static void visit_task(struct inside *inside, uint64_t address, task_fn *found)
+{
+	const struct task *task = tasks_find(inside->tasks, address, clock_now_ns());
+
+	if (task && !task->idle)
+		found(inside, task);
+}
+
+/* From a list_head in another struct: first, then from member to member until it is met again. */
+static void each_thread(struct inside *inside, uint64_t leader, task_fn *found)
+{
+	const struct linux_guest *guest = &inside->kernel.guest;
+	uint64_t signal, head, at;
+
+	if (!member_read_pointer(guest, leader, TASK_SIGNAL, &signal))
+		return;
+	head = signal + layout_offset(&guest->layout, SIGNAL_THREAD_HEAD);
+	at = head;
+	for (unsigned i = 0; i < MAX_TASKS && linux_read_u64(guest, at, &at) && at != head; i++)
+		visit_task(inside, at - layout_offset(&guest->layout, TASK_THREAD_NODE), found);
+}
+
+static void each_task(struct inside *inside, bool leaders, task_fn *found)
+{
+	const struct linux_guest *guest = &inside->kernel.guest;
+	uint64_t init = guest->symbols[LINUX_INIT_TASK], at;
+
+	at = init;
+	for (unsigned i = 0; i < MAX_TASKS; i++) {
+		if (!member_read_pointer(guest, at, TASK_TASKS, &at))
+			die("inside: the list of tasks cannot be read");
+		at -= layout_offset(&guest->layout, TASK_TASKS);
+		if (at == init)
+			return;
+		if (leaders)
+			visit_task(inside, at, found);
+		else
+			each_thread(inside, at, found);
+	}
+}
+
+static void add_task(struct inside *inside, const struct task *task)
+{
+	add(inside, "%u %u %.*s", task->tgid, task->pid, TASK_COMM_BYTES, task->comm);
+}
+
+/* --- processes -------------------------------------------------------------------------------- */
+
+static bool add_area(void *context, const struct vma *vma)
+{
+	struct inside *inside = context;
+	struct path_name name = { .path = "" };
+
+	if (vma->file && !path_of_file(&inside->kernel.guest, vma->file, &name))
+		strcpy(name.path, "?");
+	add(inside, "%u %08" PRIx64 "-%08" PRIx64 " %c%c%c%c %08" PRIx64 "%s%s%s", inside->pid,
+	    vma->start, vma->end, vma->flags & VMA_READ ? 'r' : '-',
+	    vma->flags & VMA_WRITE ? 'w' : '-', vma->flags & VMA_EXEC ? 'x' : '-',
+	    vma->flags & VMA_MAYSHARE ? 's' : 'p',
+	    vma->file ? vma->page_offset << GUEST_PAGE_SHIFT : 0, vma->file ? " " : "", name.path,
+	    name.deleted ? " (deleted)" : "");
+	return true;
+}
+
+static void add_areas(struct inside *inside, const struct task *task)
+{
+	if (!task->mm)
+		return;
+	inside->pid = task->tgid;
+	if (vmas_walk(&inside->kernel.guest, task->mm, add_area, inside) != VMAS_DONE)
+		add(inside, "%u unreadable", task->tgid);
+}
+
+static const struct space *user_space;
+
+static bool add_file_build_id(void *context, const struct vma *vma)
+{
+	struct inside *inside = context;
+	const struct mapping *mapping = space_find(user_space, vma->start);
+	struct path_name name;
+
+	if (vma->file && vma->flags & VMA_EXEC && mapping && mapping->image &&
+	    path_of_file(&inside->kernel.guest, vma->file, &name))
+		add_build_id(inside, name.path, &mapping->image->build_id);
+	return true;
+}
+
+static void add_file_build_ids(struct inside *inside, const struct task *task)
+{
+	uint64_t mm = task->mm;
+
+	user_space = mm ? processes_space(inside->processes, task, clock_now_ns()) : NULL;
+	if (user_space)
+		vmas_walk(&inside->kernel.guest, mm, add_file_build_id, inside);
+}
+
+/* A file is told of once, whoever maps it. */
+static void drop_doubles(struct lines *lines)
+{
+	size_t kept = 0;
+
+	if (!lines->n)
+		return;
+	qsort(lines->line, lines->n, sizeof(*lines->line), compare_lines);
+	for (size_t i = 1; i < lines->n; i++) {
+		if (strcmp(lines->line[kept], lines->line[i]) != 0)
+			lines->line[++kept] = lines->line[i];
+		else
+			free(lines->line[i]);
+	}
+	lines->n = kept + 1;
+}
+
+static void add_build_ids(struct inside *inside)
+{
+	add_build_id(inside, "kernel", &inside->kernel.image->build_id);
+	each_module(inside, add_module_build_id);
+	each_task(inside, TASK_LEADER, add_file_build_ids);
+	drop_doubles(&inside->lines);
+}
+
+/* --- what it cost ----------------------------------------------------------------------------- */
+
+static double cpu_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void add_cost(struct inside *inside)
+{
+	struct memory_counts counts = memory_counts(inside->memory);
+	struct rusage usage = { 0 };
+
+	getrusage(RUSAGE_SELF, &usage);
+	add(inside, "attach pages %" PRIu64 " batches %" PRIu64 " refused %" PRIu64 " cpu_s %.3f",
+	    inside->attached.pages, inside->attached.batches, inside->attached.refused,
+	    inside->attached_s);
+	add(inside,
+	    "total pages %" PRIu64 " batches %" PRIu64 " refused %" PRIu64
+	    " cpu_s %.3f max_rss_kib %ld",
+	    counts.pages, counts.batches, counts.refused, cpu_s(), usage.ru_maxrss);
+}
+
+/* --- a domain, or a dump ---------------------------------------------------------------------- */
+
+static void open_domain(struct inside *inside, const char *domain, struct guest_info *info)
+{
+	must(guest_find(domain, info));
+	inside->type = info->type;
+	must(foreign_open(info->domid, &inside->memory));
+}
+
+/* CPU 0 in QEMU's "info registers -a". */
+static void open_dump(struct inside *inside, const char *memory, const char *registers)
+{
+	_cleanup_fclose_ FILE *file = fopen(registers, "r");
+	struct registers *regs = &inside->regs;
+	char line[512];
+	const char *at;
+
+	if (!file)
+		die("inside: cannot open %s", registers);
+	while (fgets(line, sizeof(line), file) && strncmp(line, "CPU#1", 5) != 0) {
+		if ((at = strstr(line, "RIP=")))
+			regs->rip = strtoull(at + 4, NULL, 16);
+		if ((at = strstr(line, "RSP=")))
+			regs->rsp = strtoull(at + 4, NULL, 16);
+		if ((at = strstr(line, "CR0=")))
+			regs->cr0 = strtoull(at + 4, NULL, 16);
+		if ((at = strstr(line, "CR3=")))
+			regs->cr3 = strtoull(at + 4, NULL, 16);
+		if ((at = strstr(line, "CR4=")))
+			regs->cr4 = strtoull(at + 4, NULL, 16);
+		if (strncmp(line, "GS =", 4) == 0)
+			regs->gs_base = strtoull(line + 9, NULL, 16);
+	}
+	inside->type = GUEST_HVM;
+	must(dump_open(memory, &inside->memory));
+}
+
+/* A vCPU of INFO may be where no kernel is to be seen: looked at again and again. */
+static bool attach(struct inside *inside, const struct guest_info *info)
+{
+	for (int i = 0; i < (info ? ATTACH_TRIES : 1); i++) {
+		memory_refresh(inside->memory);
+		if (info && !guest_registers(info, (unsigned)i % info->n_vcpus, &inside->regs))
+			continue;
+		if (linux_attach(inside->memory, inside->type, &inside->regs, NULL,
+				 &inside->kernel))
+			return true;
+	}
+	return false;
+}
+
+/* All of kallsyms, which linux_attach() has read but not kept. */
+static void read_kallsyms(struct inside *inside)
+{
+	struct kernel_image *image = kernel_image_locate(inside->memory, &inside->regs);
+
+	if (!image || !kernel_image_find_kallsyms(image, &inside->kallsyms))
+		die("inside: no kallsyms");
+	kernel_image_destroy(image);
+}
+
+static void look(struct inside *inside)
+{
+	const struct linux_guest *guest = &inside->kernel.guest;
+	static const struct processes_settings settings;
+
+	must(space_create(&inside->space));
+	must(space_add(inside->space, &(struct mapping){ .start = guest->text_start,
+							 .end = guest->text_end,
+							 .image = inside->kernel.image }));
+	must(modules_create(guest, inside->space, &inside->modules));
+	modules_poll(inside->modules);
+	must(generated_code_create(guest, inside->space, &inside->generated));
+	generated_code_poll(inside->generated);
+	inside->attached = memory_counts(inside->memory);
+	inside->attached_s = cpu_s();
+	if (!guest->has_layout)
+		die("inside: the kernel has no BTF");
+	must(tasks_create(guest, &inside->tasks));
+	must(processes_create(guest, &settings, &inside->processes));
+}
+
+static void put_what(struct inside *inside, const char *what)
+{
+	memory_refresh(inside->memory);
+	if (strcmp(what, "kernel") == 0)
+		add_kernel(inside, false);
+	else if (strcmp(what, "text") == 0)
+		add_kernel(inside, true);
+	else if (strcmp(what, "modules") == 0)
+		each_module_symbol(inside, add_module_symbol);
+	else if (strcmp(what, "misnamed") == 0)
+		add_misnamed(inside);
+	else if (strcmp(what, "functions") == 0)
+		add_functions(inside);
+	else if (strcmp(what, "module") == 0)
+		each_module(inside, add_module);
+	else if (strcmp(what, "build-id") == 0)
+		add_build_ids(inside);
+	else if (strcmp(what, "task") == 0)
+		each_task(inside, !TASK_LEADER, add_task);
+	else if (strcmp(what, "maps") == 0)
+		each_task(inside, TASK_LEADER, add_areas);
+	else if (strcmp(what, "cost") == 0)
+		add_cost(inside);
+	else
+		die("inside: what is '%s'?", what);
+	put(inside, what);
+}
+
+static void close_inside(struct inside *inside)
+{
+	processes_destroy(inside->processes);
+	tasks_destroy(inside->tasks);
+	generated_code_destroy(inside->generated);
+	modules_destroy(inside->modules);
+	space_destroy(inside->space);
+	kallsyms_destroy(inside->kallsyms);
+	linux_detach(&inside->kernel);
+	memory_destroy(inside->memory);
+}
+
+int main(int argc, char **argv)
+{
+	struct inside inside = { .memory = NULL };
+	struct guest_info info;
+	bool dump = argc > 4 && strcmp(argv[1], "--dump") == 0;
+
+	if (argc < 3)
+		die("usage: inside DOMAIN WHAT... | inside --dump MEMORY REGISTERS WHAT...");
+	if (dump)
+		open_dump(&inside, argv[2], argv[3]);
+	else
+		open_domain(&inside, argv[1], &info);
+	if (!attach(&inside, dump ? NULL : &info))
+		die("inside: no Linux there");
+	look(&inside);
+	printf("release %s\n", inside.kernel.release);
+	read_kallsyms(&inside);
+	for (int i = dump ? 4 : 2; i < argc; i++)
+		put_what(&inside, argv[i]);
+	close_inside(&inside);
+	return 0;
+}
