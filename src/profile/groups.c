@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -272,6 +273,7 @@ static bool modules_collect(const struct snapshot *snapshot, struct modules_pass
 			return false;
 		group_add_self(row, node, frame->unknown);
 		at = (size_t)(row - pass->groups.rows);
+		assert(pass->until); /* with the rows */
 		if (i < pass->until[at])
 			continue;
 		pass->until[at] = node->end;

@@ -10,6 +10,7 @@
 
 #include "xtop/history.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,7 +126,7 @@ static uint32_t clamp_u32(uint64_t value)
 static void history_copy_nodes(const struct snapshot *snapshot, struct history_copy *copy)
 {
 	int threshold = history_threshold(snapshot, HISTORY_MOMENT_NODES / 2);
-	uint32_t open[SNAPSHOT_MAX_DEPTH + 1], evicted[SNAPSHOT_MAX_DEPTH + 1];
+	uint32_t open[SNAPSHOT_MAX_DEPTH + 1] = { 0 }, evicted[SNAPSHOT_MAX_DEPTH + 1];
 
 	for (size_t i = 0; i < snapshot->n_nodes;) {
 		const struct snapshot_node *node = &snapshot->nodes[i];
@@ -267,6 +268,7 @@ void history_note(struct history *history, const struct snapshot *snapshot)
 	moment->head = *snapshot;
 	moment->head.nodes = NULL;
 	history_copy_nodes(snapshot, copy);
+	assert(copy->n > 0); /* the root at least */
 	moment->n_nodes = copy->n;
 	moment->nodes = malloc(copy->n * sizeof(*moment->nodes));
 	if (moment->nodes)

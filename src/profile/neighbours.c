@@ -127,7 +127,7 @@ static struct xtop_error *neighbours_pass_run(struct neighbours_pass *pass)
 {
 	const struct snapshot *snapshot = pass->snapshot;
 	_cleanup_free_ uint32_t *rows = calloc(2 * (size_t)snapshot->n_frames, sizeof(*rows));
-	_cleanup_free_ struct neighbours_path *paths = malloc(snapshot->n_nodes * sizeof(*paths));
+	_cleanup_free_ struct neighbours_path *paths = calloc(snapshot->n_nodes, sizeof(*paths));
 	size_t most =
 		snapshot->n_frames < snapshot->n_nodes ? snapshot->n_frames : snapshot->n_nodes;
 	struct neighbours *neighbours = pass->neighbours;

@@ -111,9 +111,9 @@ static void overhead_bar(char *text, uint64_t count, uint64_t most)
 
 	text[0] = '\0';
 	for (size_t i = 0; i < cells; i++)
-		strcat(text, "█");
+		text = stpcpy(text, "█");
 	if (!cells && count)
-		strcat(text, "▌");
+		stpcpy(text, "▌");
 }
 
 /* Powers of two from the first to the last that has any. */
