@@ -106,4 +106,9 @@ struct elf_frames {
 void elf_read_frames(struct elf_file *file, struct elf_frames *frames);
 void elf_frames_deinit(struct elf_frames *frames);
 
+/* --- elf_orc.c -------------------------------------------------------------------------------- */
+
+/* NULL: no Linux kernel, or one without ORC. Without what orc_add_specials_of() adds. */
+struct orc *elf_read_orc(struct elf_file *file);
+
 #endif

@@ -11,6 +11,7 @@
 
 #include "unwind/dwarf.h"
 #include "symbol/elf_file.h"
+#include "unwind/orc.h"
 #include "xtop/image.h"
 
 #include "xtop/cleanup.h"
@@ -107,7 +108,11 @@ struct xtop_error *image_read_tables(struct image *image, const struct bytes *by
 	}
 	cfi_destroy(image->cfi);
 	dwarf_destroy(image->dwarf);
+	orc_destroy(image->orc);
 	image->cfi = cfi;
 	image->dwarf = dwarf;
+	image->orc = elf_read_orc(&file);
+	if (image->orc && image->symtab)
+		orc_add_specials_of(image->orc, image->symtab);
 	return NULL;
 }
