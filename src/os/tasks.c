@@ -51,7 +51,7 @@ static const struct {
 	uint32_t size_bytes;
 	bool needed;
 } task_members[] = {
-	{ TASK_COMM, TASK_COMM_BYTES, true },
+	{ TASK_COMM, TASK_NAME_BYTES, true },
 	{ TASK_PID, 4, true },
 	{ TASK_TGID, 4, true },
 	{ TASK_MM, 8, true },

@@ -12,14 +12,14 @@
 #include "os/linux.h"
 #include "xtop/error.h"
 
-#define TASK_COMM_BYTES 16         /* TASK_COMM_LEN */
+#define TASK_NAME_BYTES 16         /* TASK_COMM_LEN */
 #define TASKS_MAX       4096       /* kept; the one unused for longest makes room */
 #define TASKS_FRESH_NS  100000000ULL /* a task read so lately is not read again */
 
 struct task {
 	uint64_t address;              /* of its task_struct */
-	char comm[TASK_COMM_BYTES];    /* the thread's name, as the guest has it: not clean */
-	char process[TASK_COMM_BYTES]; /* that of its group's leader */
+	char comm[TASK_NAME_BYTES];    /* the thread's name, as the guest has it: not clean */
+	char process[TASK_NAME_BYTES]; /* that of its group's leader */
 	uint32_t pid, tgid;
 	uint64_t start_time;           /* 0: not known. Tells tasks apart that share a task_struct in turn */
 	uint64_t mm;                   /* 0: a kernel thread, or one that is about to end */

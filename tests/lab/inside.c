@@ -364,7 +364,7 @@ static void each_task(struct inside *inside, bool leaders, task_fn *found)
 
 static void add_task(struct inside *inside, const struct task *task)
 {
-	add(inside, "%u %u %.*s", task->tgid, task->pid, TASK_COMM_BYTES, task->comm);
+	add(inside, "%u %u %.*s", task->tgid, task->pid, TASK_NAME_BYTES, task->comm);
 }
 
 /* --- processes -------------------------------------------------------------------------------- */
