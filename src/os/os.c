@@ -281,12 +281,16 @@ void os_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns, str
 	const struct task *found;
 
 	*task = (struct os_task){ 0 };
-	if (os->kind != OS_LINUX || !os->tasks || !vcpu->task)
+	if (os->kind != OS_LINUX || !os->tasks)
+		return;
+	task->process = "[unknown]";
+	if (!vcpu->task)
 		return;
 	os_refresh(os, now_ns);
 	found = tasks_find(os->tasks, vcpu->task, now_ns);
 	user = os_find_user(os, vcpu, &found, now_ns);
-	if (!found)
+	/* Page tables of nobody we know: while it switches, the stack may be the next task's already. */
+	if (!found || (found->mm && !user))
 		return;
 	*task = (struct os_task){
 		.process = found->process,
