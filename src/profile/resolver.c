@@ -145,6 +145,19 @@ static void resolver_fold(struct resolver *resolver, struct snapshot_vcpu *state
 	profile_add(resolver->profile, resolver->folded, n, time_ns, 1);
 }
 
+/*
+ * The piece that was too short, when the part was cut: the one it ended in, or, when the next frame
+ * lies beyond all that was copied (a frame with a large array does), the outermost it used. -1: none.
+ */
+static int resolver_cut_piece(const struct unwind_part_end *end)
+{
+	if (end->stop != UNWIND_CUT)
+		return -1;
+	if (end->last_piece >= 0)
+		return end->last_piece;
+	return end->pieces ? 31 - __builtin_clz(end->pieces) : -1;
+}
+
 /* Of one part: complete, it says where each of its stacks ends; cut short, one needs twice as much. */
 static void resolver_learn_part(const struct resolver *resolver, const struct sample_vcpu *vcpu,
 				const struct unwind_part_end *end)
@@ -158,7 +171,7 @@ static void resolver_learn_part(const struct resolver *resolver, const struct sa
 		if (end->stop == UNWIND_COMPLETE && end->pieces >> i & 1)
 			control_learn_stack(control, vcpu->regs.cr3, piece->address,
 					    resolver->stack.reached[i]);
-		else if (end->stop == UNWIND_CUT && cut == CUT_LIMIT && end->last_piece == i)
+		else if (cut == CUT_LIMIT && resolver_cut_piece(end) == i)
 			control_learn_stack(control, vcpu->regs.cr3, piece->address,
 					    piece->address + 2 * (uint64_t)piece->size_bytes);
 	}

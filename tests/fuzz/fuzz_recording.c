@@ -33,7 +33,8 @@ static void write_right(const char *name)
 	struct symbols *symbols = guest_symbols();
 	struct recording_writer *writer;
 
-	fuzz_succeed(recording_create(name, &info, symbols, &writer));
+	fuzz_succeed(recording_create(name, &writer));
+	recording_begin(writer, &info, symbols);
 	for (unsigned i = 0; i < 2; i++) {
 		guest_begin(&record, 1000000ULL * i, 1000);
 		guest_add_chain(&record, 0, "start_kernel;serve;hash;copy");
