@@ -1,3 +1,0 @@
-#!/bin/sh
-cd /lab
-"$LAB_SOURCE/tests/lab/unpause.test"
