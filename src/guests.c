@@ -14,7 +14,7 @@ struct guest_on_screen {
 	struct pipeline *pipeline;
 	char domain[64]; /* as it was asked for; "": a recording */
 	char kind[64];
-	bool started, stopped;
+	bool stopped;
 	struct ui_pipeline ui;
 };
 
@@ -77,7 +77,6 @@ static struct xtop_error *guest_start(struct guest_on_screen *guest)
 {
 	struct xtop_error *error = pipeline_start(guest->pipeline);
 
-	guest->started = !error;
 	if (!error)
 		guest_fill_ui(guest);
 	return error;
@@ -230,15 +229,6 @@ static struct xtop_error *guests_list(void *context, struct ui_domain **domainsp
 	return NULL;
 }
 
-static struct guest_on_screen *guests_newest(struct guests *guests, const char *domain)
-{
-	for (size_t i = 0; i < UI_MAX_GUESTS; i++)
-		if (guests->list[i] && strcmp(guests->list[i]->domain, domain) == 0 &&
-		    !guests->list[i]->started)
-			return guests->list[i];
-	return NULL;
-}
-
 static void guests_forget(struct guests *guests, struct guest_on_screen *guest)
 {
 	for (size_t i = 0; i < UI_MAX_GUESTS; i++)
@@ -252,7 +242,7 @@ static struct xtop_error *guests_open(void *context, const struct ui_domain *dom
 				      const struct ui_pipeline **pipelinep)
 {
 	struct guests *guests = context;
-	struct guest_on_screen *guest;
+	struct guest_on_screen **place = guests_free_place(guests), *guest;
 	struct xtop_error *error;
 	char id[16];
 
@@ -260,7 +250,7 @@ static struct xtop_error *guests_open(void *context, const struct ui_domain *dom
 	error = guests_add(guests, id);
 	if (error)
 		return error;
-	guest = guests_newest(guests, id);
+	guest = *place; /* it took the free one */
 	error = guest_start(guest);
 	if (error) {
 		guests_forget(guests, guest);

@@ -32,6 +32,7 @@
 #include "guest/pause_record.h"
 #include "guest/xen.h"
 #include "guest/xen_log.h"
+#include "xtop/clock.h"
 #include "xtop/cleanup.h"
 
 #define RESULT_PENDING 1 /* no domctl returns it: they give 0 or a negative errno */
@@ -205,14 +206,6 @@ static enum vcpu_state domctl_vcpu_state(const multicall_entry_t *entry,
 	return info->blocked ? VCPU_BLOCKED : VCPU_RUNNABLE;
 }
 
-static uint64_t domctl_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static bool domctl_look(void *context, struct guest_look *look)
 {
 	struct domctl_guest *guest = context;
@@ -221,7 +214,7 @@ static bool domctl_look(void *context, struct guest_look *look)
 
 	/* Xen echoes here the domain that it describes: the next one if this is gone. */
 	batch->domctls[0].domain = guest->domid;
-	guest->looked_ns = domctl_now();
+	guest->looked_ns = clock_now_ns();
 	if (!domctl_multicall(guest, batch, 1 + guest->n_vcpus))
 		return false;
 	look->life = GUEST_RUNS;
@@ -289,7 +282,7 @@ static bool domctl_stop(void *context, const uint16_t *vcpus, unsigned n, struct
 		batch->entries[1 + i].args[0] = (unsigned long)&batch->domctls[1 + vcpus[i]];
 	pause_record_begin(guest->area->record,
 			   guest->area->look.domctls[0].u.getdomaininfo.cpu_time,
-			   domctl_now() - guest->looked_ns);
+			   clock_now_ns() - guest->looked_ns);
 	++*guest->area->stops;
 	*paused = RESULT_PENDING; /* in this order: see stop_area_is_stopped() */
 	*released = RESULT_PENDING;

@@ -31,6 +31,7 @@
 
 #include "guest/guard.h"
 #include "guest/pause_record.h"
+#include "xtop/clock.h"
 #include "xtop/cleanup.h"
 #include "xtop/control.h"
 
@@ -121,14 +122,6 @@ static void guard_sampler(const struct guest_info *info, struct stop_area *area,
 
 /* --- the guard's own process ------------------------------------------------------------------ */
 
-static uint64_t guard_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 bool stop_watch_look(struct stop_watch *watch, const struct stop_area *area, unsigned max_looks)
 {
 	uint64_t stops = stop_area_stops(area);
@@ -170,8 +163,8 @@ static enum guard_verdict guard_look_after(int pidfd, const struct stop_area *ar
 		if (!guard_told && !control_quitting(guard_control))
 			continue;
 		if (!quit_ns)
-			quit_ns = guard_now();
-		if (guard_now() - quit_ns > GUARD_QUIT_NS)
+			quit_ns = clock_now_ns();
+		if (clock_now_ns() - quit_ns > GUARD_QUIT_NS)
 			return VERDICT_STAYS;
 	}
 	return VERDICT_NONE;
@@ -375,12 +368,12 @@ bool guard_tend(struct guard *guard)
 /* It may be stopped (SIGSTOP) itself: then it goes on for this. */
 static void guard_quit(struct guard *guard)
 {
-	uint64_t begin_ns = guard_now();
+	uint64_t begin_ns = clock_now_ns();
 
 	control_quit(guard->control);
 	kill(guard->pid, SIGTERM); /* for a control that somebody writes over */
 	kill(-guard->pid, SIGCONT);
-	while (guard_tend(guard) && guard_now() - begin_ns < 2ULL * GUARD_QUIT_NS)
+	while (guard_tend(guard) && clock_now_ns() - begin_ns < 2ULL * GUARD_QUIT_NS)
 		guard_ends(guard->pidfd, BROKER_LOOK_NS);
 	if (!guard->ended)
 		guard_settle(guard, "the guard would not end and was killed");

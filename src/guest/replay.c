@@ -14,6 +14,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "xtop/clock.h"
+
 #define REPLAY_NAP_NS 1000000 /* while the ring is full, or the next sample is not due */
 
 struct replay {
@@ -30,14 +32,6 @@ struct replay {
 	struct sampler_counts counts;
 };
 
-static uint64_t replay_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static void replay_nap(void)
 {
 	const struct timespec nap = { .tv_nsec = REPLAY_NAP_NS };
@@ -52,7 +46,7 @@ static void replay_advance(struct replay *replay, const struct sample *sample)
 	uint64_t step_ns = time_ns > replay->last_ns ? time_ns - replay->last_ns : 0;
 
 	if (!replay->started_ns) {
-		replay->started_ns = replay_now();
+		replay->started_ns = clock_now_ns();
 		replay->first_ns = replay->last_ns = time_ns;
 		replay->period_ns = sample->period_ns;
 		return;
@@ -73,7 +67,7 @@ static uint64_t replay_elapsed(const struct replay *replay)
 /* False: told to end before. */
 static bool replay_wait_until_due(const struct replay *replay)
 {
-	while (replay->paced && replay->elapsed_ns > replay_now() - replay->started_ns) {
+	while (replay->paced && replay->elapsed_ns > clock_now_ns() - replay->started_ns) {
 		if (control_quitting(replay->control))
 			return false;
 		replay_nap();

@@ -22,6 +22,7 @@
 
 #include "sample/budget.h"
 #include "sample/copy.h"
+#include "xtop/clock.h"
 #include "xtop/sampler.h"
 
 #define SAMPLER_CACHE_PAGES    16384     /* 64 MiB of guest memory mapped at most */
@@ -60,19 +61,6 @@ size_t sampler_ring_bytes(unsigned n_vcpus)
 	size_t size = SAMPLER_RING_SAMPLES * sample_size_max(n_vcpus);
 
 	return size > SAMPLER_RING_BYTES ? size : SAMPLER_RING_BYTES;
-}
-
-static uint64_t sampler_clock(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-static uint64_t sampler_now(void)
-{
-	return sampler_clock(CLOCK_MONOTONIC);
 }
 
 /* --- the stopped window ----------------------------------------------------------------------- */
@@ -125,7 +113,7 @@ static bool sampler_take(struct sampler *sampler, char *room, uint64_t *stopped_
 {
 	struct guest *guest = sampler->guest;
 	size_t size_bytes = sizeof(struct sample);
-	uint64_t begin_ns = sampler_now();
+	uint64_t begin_ns = clock_now_ns();
 	bool stopped;
 
 	stopped = guest->ops->stop(guest->context, sampler->wanted, sampler->n_wanted,
@@ -137,7 +125,7 @@ static bool sampler_take(struct sampler *sampler, char *room, uint64_t *stopped_
 			size_bytes += sampler_copy_vcpu(sampler, room + size_bytes, i);
 		guest->ops->release(guest->context);
 	}
-	*stopped_ns = sampler_now() - begin_ns;
+	*stopped_ns = clock_now_ns() - begin_ns;
 	if (!stopped)
 		return false;
 	sampler_put_heads(sampler, room);
@@ -187,7 +175,7 @@ static bool sampler_prepare(struct sampler *sampler)
 	unsigned faults;
 
 	fault_arm();
-	sampler->copier.now_ns = sampler_now();
+	sampler->copier.now_ns = clock_now_ns();
 	for (unsigned i = 0; i < sampler->n_wanted; i++)
 		copy_prepare(&sampler->copier, &sampler->regs[i], sampler->user[i]);
 	faults = fault_disarm();
@@ -217,7 +205,7 @@ static void sampler_append_idle(struct sampler *sampler, char *room)
 
 static bool sampler_may_stop(struct sampler *sampler)
 {
-	return budget_allows(&sampler->budget, control_budget(sampler->control), sampler_now());
+	return budget_allows(&sampler->budget, control_budget(sampler->control), clock_now_ns());
 }
 
 static bool sampler_fill(struct sampler *sampler, char *room)
@@ -276,7 +264,7 @@ static void sampler_tick(struct sampler *sampler, uint16_t flags, uint64_t perio
 	sampler->head = (struct sample){
 		.size_bytes = sizeof(struct sample),
 		.flags = flags,
-		.time_ns = sampler_now(),
+		.time_ns = clock_now_ns(),
 		.period_ns = (uint32_t)period_ns,
 	};
 	if (!sampler_fill(sampler, room)) {
@@ -302,7 +290,7 @@ static void sampler_tell(struct sampler *sampler, enum sampler_state state, uint
 	counts->mapped_pages = frame_cache_pages(sampler->copier.cache);
 	counts->maps = frame_cache_maps(sampler->copier.cache);
 	if (now_ns - sampler->cpu_told_ns >= BUDGET_WINDOW_NS || state != SAMPLER_RUNNING) {
-		counts->cpu_ns = sampler_clock(CLOCK_PROCESS_CPUTIME_ID);
+		counts->cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 		sampler->cpu_told_ns = now_ns;
 	}
 	control_put_counts(sampler->control, counts);
@@ -324,7 +312,7 @@ static void sampler_sleep(const struct sampler *sampler, uint64_t until_ns)
 {
 	uint64_t now_ns;
 
-	while ((now_ns = sampler_now()) < until_ns && !control_quitting(sampler->control))
+	while ((now_ns = clock_now_ns()) < until_ns && !control_quitting(sampler->control))
 		sampler_sleep_to(until_ns - now_ns < SAMPLER_NAP_NS ? until_ns
 								    : now_ns + SAMPLER_NAP_NS);
 }
@@ -335,7 +323,7 @@ static void sampler_sleep(const struct sampler *sampler, uint64_t until_ns)
 static uint64_t sampler_next_deadline(struct sampler *sampler, uint64_t deadline_ns,
 				      uint64_t period_ns)
 {
-	uint64_t now_ns = sampler_now();
+	uint64_t now_ns = clock_now_ns();
 	uint64_t passed = now_ns > deadline_ns + period_ns ? (now_ns - deadline_ns) / period_ns : 0;
 
 	sampler->counts.missed += passed;
@@ -348,7 +336,7 @@ static uint16_t sampler_meet_deadline(struct sampler *sampler, uint64_t deadline
 	bool late;
 
 	sampler_sleep(sampler, deadline_ns);
-	late = sampler_now() > deadline_ns + period_ns / 2;
+	late = clock_now_ns() > deadline_ns + period_ns / 2;
 	sampler->counts.ticks++;
 	sampler->counts.late += late;
 	return late ? SAMPLE_LATE : 0;
@@ -386,7 +374,7 @@ static bool sampler_look(struct sampler *sampler, enum sampler_state before)
 
 	for (unsigned i = 0; i < tries; i++) {
 		if (i)
-			sampler_sleep_to(sampler_now() + SAMPLER_PAUSED_LOOK_NS);
+			sampler_sleep_to(clock_now_ns() + SAMPLER_PAUSED_LOOK_NS);
 		if (!sampler->guest->ops->look(sampler->guest->context, &sampler->look))
 			return false;
 		if (sampler->look.life != GUEST_PAUSED_BY_OTHERS)
@@ -398,7 +386,7 @@ static bool sampler_look(struct sampler *sampler, enum sampler_state before)
 static enum sampler_state sampler_loop(struct sampler *sampler)
 {
 	enum sampler_state state = SAMPLER_RUNNING;
-	uint64_t deadline_ns = sampler_now();
+	uint64_t deadline_ns = clock_now_ns();
 
 	while (!control_quitting(sampler->control)) {
 		uint64_t period_ns = (uint64_t)(1e9 / control_rate(sampler->control));
@@ -418,8 +406,8 @@ static enum sampler_state sampler_loop(struct sampler *sampler)
 			sampler->counts.waited++;
 		else if (state == SAMPLER_RUNNING)
 			sampler_tick(sampler, flags, period_ns);
-		frame_cache_tend(sampler->copier.cache, sampler_now());
-		sampler_tell(sampler, state, sampler_now());
+		frame_cache_tend(sampler->copier.cache, clock_now_ns());
+		sampler_tell(sampler, state, clock_now_ns());
 	}
 	return SAMPLER_ENDED;
 }
@@ -439,11 +427,11 @@ void sampler_run(struct guest *guest, struct control *control, struct ring *ring
 		error_destroy(error);
 		return;
 	}
-	sampler.started_ns = sampler_now();
+	sampler.started_ns = clock_now_ns();
 	budget_init(&sampler.budget, sampler.started_ns);
 	sampler_tell(&sampler, SAMPLER_RUNNING, sampler.started_ns);
 	end = sampler_loop(&sampler);
 	frame_cache_drop(sampler.copier.cache); /* a mapping would keep a dead domain as a zombie */
-	sampler_tell(&sampler, end, sampler_now());
+	sampler_tell(&sampler, end, clock_now_ns());
 	frame_cache_destroy(sampler.copier.cache);
 }
