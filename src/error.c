@@ -9,11 +9,37 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "xtop/utf8.h"
+
 struct xtop_error {
 	char *message;
 };
 
 static struct xtop_error error_no_memory = { .message = (char *)"out of memory" };
+
+/*
+ * One line, whatever of it a guest or a recording wrote: control characters, C1 in UTF-8 as well, and
+ * bytes that are not UTF-8 become '?'.
+ */
+static void error_clean(char *message)
+{
+	char *to = message;
+
+	for (const char *from = message, *end = message + strlen(message); from < end;) {
+		uint32_t character = 0;
+		size_t length = utf8_decode(from, (size_t)(end - from), &character);
+
+		if (length == 0 || character < 0x20 || (character >= 0x7f && character < 0xa0)) {
+			*to++ = '?';
+			from += length ? length : 1;
+			continue;
+		}
+		memmove(to, from, length);
+		to += length;
+		from += length;
+	}
+	*to = '\0';
+}
 
 static struct xtop_error *error_from(char *message)
 {
@@ -21,6 +47,7 @@ static struct xtop_error *error_from(char *message)
 
 	if (!message)
 		return &error_no_memory;
+	error_clean(message);
 	error = malloc(sizeof(*error));
 	if (!error) {
 		free(message);

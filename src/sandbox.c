@@ -34,6 +34,12 @@
 #define SANDBOX_NOBODY 65534 /* Debian's and most others' */
 /* Xen's xen/sys/privcmd.h, which only src/guest/ includes: IOCTL_PRIVCMD_MMAPBATCH_V2. */
 #define SANDBOX_MMAPBATCH_V2 0x205004UL
+/* Linux's asm-generic/ioctls.h, for a struct termios2 of 44 bytes: what glibc 2.42 and later calls; its
+ * header cannot be had beside termios.h. */
+#define SANDBOX_TCGETS2  0x802c542aUL
+#define SANDBOX_TCSETS2  0x402c542bUL
+#define SANDBOX_TCSETSW2 0x402c542cUL
+#define SANDBOX_TCSETSF2 0x402c542dUL
 
 /* --- the user --------------------------------------------------------------------------------- */
 
@@ -119,6 +125,7 @@ static const int sandbox_calls[] = {
 /* Of a terminal, without TIOCSTI; of the guest's memory, mapping. */
 static const unsigned long sandbox_ioctls[] = {
 	TCGETS, TCSETS, TCSETSW, TCSETSF, TCFLSH, TIOCGWINSZ, TIOCGPGRP, FIONREAD,
+	SANDBOX_TCGETS2, SANDBOX_TCSETS2, SANDBOX_TCSETSW2, SANDBOX_TCSETSF2,
 	SANDBOX_MMAPBATCH_V2,
 };
 /* clang-format on */

@@ -19,6 +19,8 @@ struct filter;
 /* POSIX extended; case is folded unless REGEX has capitals. Error: what is wrong with REGEX. */
 struct xtop_error *filter_create(const char *regex, struct filter **filterp);
 void filter_destroy(struct filter *filter); /* NULL allowed */
+/* A table of frames has gone, and another may come to lie where it was. NULL allowed. */
+void filter_forget(struct filter *filter);
 const char *filter_text(const struct filter *filter);
 bool filter_matches(const struct filter *filter, const struct frames *frames, uint32_t frame);
 

@@ -228,7 +228,7 @@ bool guard_is_alive(const struct guest_process *process)
 {
 	struct pollfd ended = { .fd = process->pidfd, .events = POLLIN };
 
-	return poll(&ended, 1, 0) == 0;
+	return poll(&ended, 1, 0) <= 0; /* a signal is no sign of death */
 }
 
 void guard_stop(struct guest_process *process, struct control *control)

@@ -69,6 +69,12 @@ void filter_destroy(struct filter *filter)
 	free(filter);
 }
 
+void filter_forget(struct filter *filter)
+{
+	if (filter)
+		filter->memory->frames = NULL;
+}
+
 const char *filter_text(const struct filter *filter)
 {
 	return filter->text;

@@ -16,6 +16,7 @@
  */
 #include "config.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,12 +43,12 @@ struct space {
 	uint64_t generation;
 };
 
-/* Of all spaces, so that a space that is created where another one was is told from it. */
+/* Of all spaces, so that one that is created where another was is told from it; each guest has a resolver. */
 static uint64_t space_next_generation(void)
 {
-	static uint64_t generation;
+	static _Atomic uint64_t generation;
 
-	return ++generation;
+	return atomic_fetch_add_explicit(&generation, 1, memory_order_relaxed) + 1;
 }
 
 static void space_empty(struct space *space)

@@ -86,6 +86,8 @@ void ui_remove_guest(struct ui *ui, struct guest_view *guest)
 	memmove(&ui->guests[at], &ui->guests[at + 1], (ui->n_guests - at) * sizeof(ui->guests[0]));
 	if (ui->guest == guest)
 		ui_enter_guest(ui, NULL);
+	filter_forget(ui->filter);
+	filter_forget(ui->search);
 	if (guest->picked && ui->source->close) {
 		const struct ui_pipeline *pipeline = guest->pipeline;
 
