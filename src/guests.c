@@ -119,7 +119,8 @@ struct xtop_error *guests_add(struct guests *guests, const char *domain)
 	if (!guest)
 		return error_create("out of memory");
 	snprintf(guest->domain, sizeof(guest->domain), "%s", domain ? domain : "");
-	error = pipeline_create(guests->options, domain ? guest->domain : NULL, &guest->pipeline);
+	error = pipeline_create(guests->options, domain ? guest->domain : NULL, guests->cache,
+				&guest->pipeline);
 	if (error) {
 		free(guest);
 		return error;

@@ -12,6 +12,7 @@
 
 struct guests {
 	const struct options *options;
+	struct kernel_cache *cache; /* NULL: none */
 	struct guest_on_screen *list[UI_MAX_GUESTS]; /* NULL: free */
 };
 

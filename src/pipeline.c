@@ -29,7 +29,7 @@ struct pipeline {
 	struct guest_info guest;
 	struct memory *memory; /* the guest's; NULL: a recording */
 	struct symbols *symbols;
-	struct kernel_cache *cache;
+	struct kernel_cache *cache; /* the session's; NULL: none */
 	struct os *os;
 	struct recording *recording; /* NULL: live */
 	struct ring *ring;
@@ -196,22 +196,6 @@ static struct xtop_error *pipeline_begin_writer(struct pipeline *pipeline)
 	return NULL;
 }
 
-/* What was found of a kernel is kept there for the next time; without a place it is not. */
-static void pipeline_open_cache(struct pipeline *pipeline)
-{
-	const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	_cleanup_free_ char *path = NULL;
-
-	if (asprintf(&path, "%s%s/xtop",
-		     base && *base == '/' ? base
-		     : home               ? home
-					  : "",
-		     base && *base == '/' ? "" : "/.cache") < 0)
-		path = NULL;
-	else if (*path == '/')
-		pipeline->cache = kernel_cache_open(path);
-}
-
 static struct xtop_error *pipeline_create_os(struct pipeline *pipeline)
 {
 	struct os_settings settings = {
@@ -223,9 +207,9 @@ static struct xtop_error *pipeline_create_os(struct pipeline *pipeline)
 
 	if (!pipeline->domain)
 		return NULL;
-	pipeline_open_cache(pipeline);
 	settings.memory = pipeline->memory;
-	settings.cache = pipeline->cache;
+	settings.shelf.cache = pipeline->cache;
+	memcpy(settings.shelf.uuid, pipeline->guest.uuid, sizeof(settings.shelf.uuid));
 	control_hold(pipeline->control);
 	return os_create(&settings, &pipeline->os);
 }
@@ -334,7 +318,7 @@ static struct xtop_error *pipeline_take(struct pipeline *pipeline, pipeline_step
 
 /* What needs rights, and reads nothing that others made. */
 struct xtop_error *pipeline_create(const struct options *options, const char *domain,
-				   struct pipeline **pipelinep)
+				   struct kernel_cache *cache, struct pipeline **pipelinep)
 {
 	static pipeline_step_fn *const steps[] = { pipeline_open_guest, pipeline_open_files,
 						   pipeline_create_os };
@@ -345,6 +329,7 @@ struct xtop_error *pipeline_create(const struct options *options, const char *do
 		return error_create("out of memory");
 	pipeline->options = options;
 	pipeline->domain = domain;
+	pipeline->cache = cache;
 	error = symbols_create(&pipeline->symbols);
 	if (!error)
 		error = pipeline_take(pipeline, steps, sizeof(steps) / sizeof(steps[0]));
@@ -422,7 +407,6 @@ void pipeline_destroy(struct pipeline *pipeline)
 	snapshot_slot_destroy(pipeline->slot);
 	resolver_destroy(pipeline->resolver);
 	os_destroy(pipeline->os);
-	kernel_cache_close(pipeline->cache);
 	ring_destroy(pipeline->ring);
 	control_destroy(pipeline->control);
 	recording_destroy(pipeline->recording);

@@ -98,7 +98,7 @@ static struct xtop_error *sandbox_drop_capabilities(void)
 static const int sandbox_calls[] = {
 	/* files: what may be opened is the user's matter */
 	CALL(read), CALL(readv), CALL(pread64), CALL(write), CALL(writev), CALL(pwrite64),
-	CALL(open), CALL(openat), CALL(openat2), CALL(utimensat), CALL(close), CALL(close_range), CALL(lseek),
+	CALL(open), CALL(openat), CALL(openat2), CALL(close), CALL(close_range), CALL(lseek),
 	CALL(stat), CALL(fstat), CALL(lstat), CALL(newfstatat), CALL(statx), CALL(fstatfs),
 	CALL(access), CALL(faccessat), CALL(faccessat2), CALL(readlink), CALL(readlinkat),
 	CALL(getcwd), CALL(getdents64), CALL(ftruncate), CALL(unlink), CALL(unlinkat),

@@ -21,6 +21,7 @@
 #include "xtop/guest.h"
 #include "xtop/pipeline.h"
 #include "xtop/sampler.h"
+#include "xtop/os.h"
 #include "xtop/sandbox.h"
 #include "xtop/ui.h"
 
@@ -143,12 +144,27 @@ static struct xtop_error *session_start_broker(struct session *session)
 	return broker_start(&session->broker);
 }
 
+/* What was found of a kernel is kept there for the next time; without a place it is not. */
+static struct kernel_cache *session_open_cache(void)
+{
+	const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	_cleanup_free_ char *path = NULL;
+	bool has_base = base && *base == '/';
+
+	if (!has_base && (!home || *home != '/'))
+		return NULL;
+	if (asprintf(&path, "%s%s/xtop", has_base ? base : home, has_base ? "" : "/.cache") < 0)
+		path = NULL;
+	return path ? kernel_cache_open(path) : NULL;
+}
+
 static struct xtop_error *session_add_guests(struct session *session)
 {
 	const struct options *options = session->options;
 	struct xtop_error *error = NULL;
 
 	session->guests.options = options;
+	session->guests.cache = options->replay ? NULL : session_open_cache();
 	if (options->replay)
 		return guests_add(&session->guests, NULL);
 	for (size_t i = 0; i < options->n_domains && !error; i++)
@@ -321,6 +337,7 @@ static void session_free(struct session *session)
 	export_discard(session->stats);
 	filter_destroy(session->filter);
 	guests_destroy(&session->guests);
+	kernel_cache_close(session->guests.cache);
 	broker_stop();
 }
 

@@ -28,13 +28,24 @@ enum os_kind {
 #define OS_NOTES 3
 #define OS_NOTE_BYTES 96
 
+struct kernel_cache;
+
+/*
+ * What a cache keeps of one domain. No other domain gets it: what a guest shows under a kernel's
+ * build-id is that guest's word.
+ */
+struct kernel_shelf {
+	struct kernel_cache *cache; /* NULL: nothing is kept; not taken over */
+	char uuid[40];              /* of the domain */
+};
+
 struct os_settings {
 	struct memory *memory;     /* NULL: a recording, there is nothing to look at; not taken over */
 	enum guest_type type;
 	struct control *control;
 	struct symbols *symbols;   /* of -k; lent */
 	const char *root;          /* --root, or NULL */
-	struct kernel_cache *cache; /* of kernels met before; NULL: none; not taken over */
+	struct kernel_shelf shelf; /* of kernels met before */
 };
 
 /* Whose a sample is. Strings are raw, and live until the next call. */
@@ -54,12 +65,10 @@ struct os_description {
 
 /* --- os/kernel_cache.c: kernels met before ---------------------------------------------------- */
 
-struct kernel_cache;
-
 /*
- * Main's thread, at start. Opens the slots in DIRECTORY, which is made if its parent is there; only
+ * Main's thread, at start. Opens the slots in DIRECTORY, which is made, its parents as well; only
  * files of our own that nobody else can write are taken. NULL: there is no such place; then nothing
- * is kept.
+ * is kept. One cache serves all guests of a session.
  */
 struct kernel_cache *kernel_cache_open(const char *directory);
 void kernel_cache_close(struct kernel_cache *cache); /* NULL allowed */

@@ -17,14 +17,15 @@
 #include "xtop/options.h"
 #include "xtop/snapshot.h"
 
+struct kernel_cache; /* xtop/os.h */
 struct pipeline;
 
 /*
- * Finds DOMAIN (NULL: a recording) and opens the files of OPTIONS, which outlive the pipeline. What
+ * Finds DOMAIN (NULL: a recording) and opens the files of OPTIONS, which outlive the pipeline, as CACHE does. What
  * needs rights is done then; what others made is read by pipeline_start().
  */
 struct xtop_error *pipeline_create(const struct options *options, const char *domain,
-				   struct pipeline **pipelinep);
+				   struct kernel_cache *cache, struct pipeline **pipelinep);
 void pipeline_destroy(struct pipeline *pipeline); /* stopped or never started; NULL allowed */
 struct xtop_error *pipeline_start(struct pipeline *pipeline);
 /* No more samples, none left in the ring, none unwritten. The error is the recording's (-w). */

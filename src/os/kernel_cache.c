@@ -16,6 +16,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -25,7 +27,7 @@
 #include "xtop/cleanup.h"
 
 #define CACHE_MAGIC          "XTOPKRN\n"
-#define CACHE_VERSION        1
+#define CACHE_VERSION        2
 #define CACHE_MAX_BYTES      (96U << 20)
 #define CACHE_MAX_TEXT_BYTES (1U << 30) /* of a kernel image: Linux KERNEL_IMAGE_SIZE */
 
@@ -42,7 +44,8 @@ struct cache_head {
 	char magic[8];
 	uint32_t version;
 	uint32_t head_bytes;
-	uint64_t checksum;        /* of the head with 0 here, and all behind it */
+	uint64_t checksum; /* of the head with 0 here, and all behind it */
+	char uuid[sizeof(((struct kernel_shelf *)0)->uuid)]; /* of the domain that showed it */
 	uint64_t build_id_offset; /* of its bytes in the guest, from _text */
 	uint32_t build_id_bytes;
 	uint8_t build_id[BUILD_ID_MAX_BYTES];
@@ -59,6 +62,7 @@ struct cache_head {
 
 struct kernel_cache {
 	int slots[KERNEL_CACHE_SLOTS]; /* -1: cannot be used */
+	pthread_mutex_t storing;       /* resolvers of several guests */
 };
 
 /* --- slots ------------------------------------------------------------------------------------ */
@@ -92,18 +96,31 @@ static bool cache_is_our_directory(int fd)
 	       !(status.st_mode & (S_IWGRP | S_IWOTH));
 }
 
+/* PATH's parents, for us alone; that all are there shows when it is opened. */
+static void cache_make_parents(const char *path)
+{
+	char parent[PATH_MAX];
+
+	for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		snprintf(parent, sizeof(parent), "%.*s", (int)(slash - path), path);
+		mkdir(parent, 0700);
+	}
+}
+
 struct kernel_cache *kernel_cache_open(const char *path)
 {
 	_cleanup_close_ int directory = -1;
 	struct kernel_cache *cache;
 
-	mkdir(path, 0700); /* that it is there already shows below */
+	cache_make_parents(path);
+	mkdir(path, 0700);
 	directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (directory < 0 || !cache_is_our_directory(directory))
 		return NULL;
 	cache = malloc(sizeof(*cache));
 	if (!cache)
 		return NULL;
+	pthread_mutex_init(&cache->storing, NULL);
 	for (unsigned slot = 0; slot < KERNEL_CACHE_SLOTS; slot++)
 		cache->slots[slot] = cache_open_slot(directory, slot);
 	return cache;
@@ -116,6 +133,7 @@ void kernel_cache_close(struct kernel_cache *cache)
 	for (unsigned slot = 0; slot < KERNEL_CACHE_SLOTS; slot++)
 		if (cache->slots[slot] >= 0)
 			close(cache->slots[slot]);
+	pthread_mutex_destroy(&cache->storing);
 	free(cache);
 }
 
@@ -190,6 +208,7 @@ static bool cache_head_is_sane(const struct cache_head *head)
 	       head->text_bytes > 0 && head->text_bytes <= CACHE_MAX_TEXT_BYTES && body_bytes > 0 &&
 	       body_bytes <= CACHE_MAX_BYTES &&
 	       memchr(head->release, '\0', sizeof(head->release)) &&
+	       memchr(head->uuid, '\0', sizeof(head->uuid)) &&
 	       (!head->has_layout || layout_check(&head->layout));
 }
 
@@ -283,13 +302,14 @@ static bool cache_restore(const struct cache_head *head, const char *body, uint6
 	return true;
 }
 
-static bool cache_load_slot(int fd, struct linux_kernel *kernel, uint64_t text_start)
+static bool cache_load_slot(int fd, const char *uuid, struct linux_kernel *kernel,
+			    uint64_t text_start)
 {
 	_cleanup_free_ struct cache_head *head = malloc(sizeof(*head));
 	_cleanup_free_ char *body = NULL;
 
 	if (!head || !cache_read(fd, head, sizeof(*head), 0) || !cache_head_is_sane(head) ||
-	    !cache_is_of(head, &kernel->guest, text_start))
+	    strcmp(head->uuid, uuid) != 0 || !cache_is_of(head, &kernel->guest, text_start))
 		return false;
 	body = malloc(cache_body_bytes(head));
 	return body && cache_read(fd, body, cache_body_bytes(head), sizeof(*head)) &&
@@ -297,15 +317,15 @@ static bool cache_load_slot(int fd, struct linux_kernel *kernel, uint64_t text_s
 	       cache_restore(head, body, text_start, kernel);
 }
 
-bool kernel_cache_load(struct kernel_cache *cache, struct linux_kernel *kernel, uint64_t text_start)
+bool kernel_cache_load(const struct kernel_shelf *shelf, struct linux_kernel *kernel,
+		       uint64_t text_start)
 {
-	for (unsigned slot = 0; cache && slot < KERNEL_CACHE_SLOTS; slot++) {
-		if (cache->slots[slot] < 0 ||
-		    !cache_load_slot(cache->slots[slot], kernel, text_start))
-			continue;
-		futimens(cache->slots[slot], NULL); /* used just now */
-		return true;
-	}
+	const struct kernel_cache *cache = shelf->cache;
+
+	for (unsigned slot = 0; cache && slot < KERNEL_CACHE_SLOTS; slot++)
+		if (cache->slots[slot] >= 0 &&
+		    cache_load_slot(cache->slots[slot], shelf->uuid, kernel, text_start))
+			return true;
 	return false;
 }
 
@@ -329,7 +349,8 @@ static bool cache_write(int fd, const void *buffer, size_t size_bytes, uint64_t 
 	return true;
 }
 
-static bool cache_fill_head(const struct linux_kernel *kernel, struct cache_head *head)
+static bool cache_fill_head(const char *uuid, const struct linux_kernel *kernel,
+			    struct cache_head *head)
 {
 	const struct linux_guest *guest = &kernel->guest;
 	const struct image *image = kernel->image;
@@ -351,6 +372,7 @@ static bool cache_fill_head(const struct linux_kernel *kernel, struct cache_head
 		.n_symbols = (uint32_t)symtab_count(image->symtab),
 		.n_orc = image->orc ? (uint32_t)orc_count(image->orc) : 0,
 	};
+	snprintf(head->uuid, sizeof(head->uuid), "%s", uuid);
 	memcpy(head->build_id, image->build_id.bytes, image->build_id.size_bytes);
 	memcpy(head->release, kernel->release, sizeof(head->release));
 	for (int i = 0; i < N_LINUX_SYMBOLS; i++) {
@@ -411,20 +433,30 @@ static int cache_choose(const struct kernel_cache *cache)
 	return chosen;
 }
 
-void kernel_cache_store(struct kernel_cache *cache, const struct linux_kernel *kernel)
+static void cache_store(const struct kernel_cache *cache, const struct cache_head *head,
+			const char *body)
 {
-	_cleanup_free_ struct cache_head *head = malloc(sizeof(*head));
-	_cleanup_free_ char *body = NULL;
-	int fd;
+	int fd = cache_choose(cache);
 
-	if (!cache || !head || !cache_fill_head(kernel, head))
-		return;
-	body = cache_make_body(kernel, head);
-	fd = body ? cache_choose(cache) : -1;
 	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0) /* another xtop is writing there */
 		return;
-	head->checksum = cache_checksum(head, body, cache_body_bytes(head));
 	if (ftruncate(fd, 0) == 0 && cache_write(fd, body, cache_body_bytes(head), sizeof(*head)))
 		cache_write(fd, head, sizeof(*head), 0);
 	flock(fd, LOCK_UN);
+}
+
+void kernel_cache_store(const struct kernel_shelf *shelf, const struct linux_kernel *kernel)
+{
+	_cleanup_free_ struct cache_head *head = malloc(sizeof(*head));
+	_cleanup_free_ char *body = NULL;
+
+	if (!shelf->cache || !head || !cache_fill_head(shelf->uuid, kernel, head))
+		return;
+	body = cache_make_body(kernel, head);
+	if (!body)
+		return;
+	head->checksum = cache_checksum(head, body, cache_body_bytes(head));
+	pthread_mutex_lock(&shelf->cache->storing);
+	cache_store(shelf->cache, head, body);
+	pthread_mutex_unlock(&shelf->cache->storing);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A Linux guest as far as it is known: what the walkers of its data structures start from. Filled
- * by linux.c, read by everything in os/ and process/. Resolver's thread.
+ * by linux_attach.c, read by everything in os/ and process/. Resolver's thread.
  */
 #ifndef XTOP_OS_LINUX_H
 #define XTOP_OS_LINUX_H
@@ -14,7 +14,7 @@
 #include "xtop/memory.h"
 #include "xtop/types.h"
 
-/* Kernel symbols whose addresses are needed; linux.c has their names in this order. */
+/* Kernel symbols whose addresses are needed; linux_attach.c has their names in this order. */
 enum linux_symbol {
 	LINUX_TEXT,           /* _text */
 	LINUX_ETEXT,          /* _etext */

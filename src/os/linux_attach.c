@@ -151,7 +151,7 @@ static void linux_find_build_id(const uint8_t *notes, size_t size_bytes, uint64_
 	}
 }
 
-/* The bytes from symbol FROM to symbol TO; NULL: no such symbols, or more than MAX_BYTES. */
+/* The bytes from symbol FROM to symbol TO; NULL: no such symbols, more than MAX_BYTES, or not all there. */
 static uint8_t *linux_read_between(const struct linux_guest *guest, enum linux_symbol from,
 				   enum linux_symbol to, size_t max_bytes, size_t *size_bytesp)
 {
@@ -163,7 +163,10 @@ static uint8_t *linux_read_between(const struct linux_guest *guest, enum linux_s
 	bytes = malloc(size_bytes);
 	if (!bytes)
 		return NULL;
-	memory_read_bulk(guest->memory, guest->root, start, bytes, size_bytes);
+	if (memory_read_bulk(guest->memory, guest->root, start, bytes, size_bytes) != size_bytes) {
+		free(bytes);
+		return NULL;
+	}
 	*size_bytesp = size_bytes;
 	return bytes;
 }
@@ -259,20 +262,30 @@ static bool linux_read_all(struct linux_kernel *kernel, struct kernel_image *ima
 	return true;
 }
 
+/* Whether every table that the kernel says it has was read: what could not be mapped now may be later. */
+static bool linux_is_whole(const struct linux_kernel *kernel)
+{
+	const struct linux_guest *guest = &kernel->guest;
+
+	return (guest->has_layout || !guest->symbols[LINUX_BTF_START]) &&
+	       (kernel->image->orc || !guest->symbols[LINUX_ORC_IP_START]);
+}
+
 /* One that was met before, or a new one that is kept for the next time. */
 static bool linux_fill(struct linux_kernel *kernel, struct kernel_image *image,
-		       struct kernel_cache *cache)
+		       const struct kernel_shelf *shelf)
 {
-	if (kernel_cache_load(cache, kernel, kernel_image_text(image)))
+	if (kernel_cache_load(shelf, kernel, kernel_image_text(image)))
 		return linux_find_memory(&kernel->guest) && linux_is_there(kernel);
 	if (!linux_read_all(kernel, image))
 		return false;
-	kernel_cache_store(cache, kernel);
+	if (linux_is_whole(kernel))
+		kernel_cache_store(shelf, kernel);
 	return true;
 }
 
 bool linux_attach(struct memory *memory, enum guest_type type, const struct registers *regs,
-		  struct kernel_cache *cache, struct linux_kernel *kernel)
+		  const struct kernel_shelf *shelf, struct linux_kernel *kernel)
 {
 	struct kernel_image *image = kernel_image_locate(memory, regs);
 	struct xtop_error *error;
@@ -283,7 +296,7 @@ bool linux_attach(struct memory *memory, enum guest_type type, const struct regi
 		return false;
 	kernel->guest.root = kernel_image_root(image);
 	error = image_create("[kernel]", &kernel->image);
-	filled = !error && linux_fill(kernel, image, cache);
+	filled = !error && linux_fill(kernel, image, shelf);
 	error_destroy(error);
 	kernel_image_destroy(image);
 	if (!filled)

@@ -14,14 +14,14 @@ struct linux_kernel {
 	char release[64];     /* "6.1.0-37-amd64"; not clean */
 };
 
-struct kernel_cache; /* os/kernel_cache.h */
+struct kernel_shelf; /* xtop/os.h */
 
 /*
  * Looks for a kernel under the page tables of REGS. False: no Linux there, or not yet. KERNEL is
- * filled anew; its image has one reference, the caller's. What its tables lack is missing in it. CACHE may be NULL.
+ * filled anew; its image has one reference, the caller's. What its tables lack is missing in it.
  */
 bool linux_attach(struct memory *memory, enum guest_type type, const struct registers *regs,
-		  struct kernel_cache *cache, struct linux_kernel *kernel);
+		  const struct kernel_shelf *shelf, struct linux_kernel *kernel);
 /* Whether the same kernel is still there: after a reboot or kexec it is not. */
 bool linux_is_there(const struct linux_kernel *kernel);
 void linux_detach(struct linux_kernel *kernel);

@@ -70,14 +70,16 @@ static bool orc_find_layout(const struct linux_guest *guest, const void *entries
 	return guessed;
 }
 
-/* N entries of SIZE bytes at ADDRESS; NULL: no memory. */
+/* N entries of SIZE bytes at ADDRESS; NULL: no memory, or not all there. */
 static void *orc_copy(const struct linux_guest *guest, uint64_t address, size_t n, size_t size)
 {
 	void *bytes = linux_is_kernel(address) ? malloc(n * size) : NULL;
 
-	if (bytes)
-		memory_read_bulk(guest->memory, guest->root, address, bytes, n * size);
-	return bytes;
+	if (bytes &&
+	    memory_read_bulk(guest->memory, guest->root, address, bytes, n * size) == n * size)
+		return bytes;
+	free(bytes);
+	return NULL;
 }
 
 static struct orc *orc_read(const struct linux_guest *guest, uint64_t ips, uint64_t entries,

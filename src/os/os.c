@@ -118,11 +118,11 @@ static struct xtop_error *os_create_walkers(struct os *os)
 	error = modules_create(guest, os->kernel, &os->modules);
 	if (!error)
 		error = generated_code_create(guest, os->kernel, &os->generated);
-	if (!error && guest->has_layout)
-		error = tasks_create(guest, &os->tasks);
-	if (!error && guest->has_layout)
-		error = processes_create(guest, &settings, &os->processes);
-	return error;
+	if (error || !guest->has_layout)
+		return error;
+	/* Types may lack what tasks need: kernel names and stacks are there without. */
+	error_destroy(tasks_create(guest, &os->tasks));
+	return os->tasks ? processes_create(guest, &settings, &os->processes) : NULL;
 }
 
 static struct xtop_error *os_map_kernel(struct os *os)
@@ -149,7 +149,7 @@ static bool os_attach(struct os *os, const struct sample_vcpu *vcpu, uint64_t no
 	struct stack_recipe recipe;
 	struct xtop_error *error;
 
-	if (!linux_attach(os->settings.memory, os->settings.type, &vcpu->regs, os->settings.cache,
+	if (!linux_attach(os->settings.memory, os->settings.type, &vcpu->regs, &os->settings.shelf,
 			  &os->linux_kernel))
 		return false;
 	error = os_map_kernel(os);
@@ -320,6 +320,9 @@ static void os_describe_linux(const struct os *os, struct os_description *descri
 	if (!os->linux_kernel.guest.has_layout)
 		os_note(description, &n,
 			"no processes: the guest's kernel has no BTF (CONFIG_DEBUG_INFO_BTF)");
+	else if (!os->tasks)
+		os_note(description, &n,
+			"no processes: the guest's BTF lacks members of task_struct");
 	if (!os->linux_kernel.image->orc)
 		os_note(description, &n,
 			"short kernel stacks: the guest's kernel has no ORC tables");

@@ -15,8 +15,10 @@
 #include "os/kernel_cache.c"
 
 #define TEXT FUZZ_GUEST_BASE
+#define UUID "a domain"
 
 static struct kernel_cache cache;
+static const struct kernel_shelf shelf = { .cache = &cache, .uuid = UUID };
 static struct cache_head right_head;
 static char *right_body;
 
@@ -54,7 +56,7 @@ static void start(struct fuzz_guest *guest)
 	struct linux_kernel kernel = { 0 };
 
 	make_kernel(&kernel, guest);
-	fuzz_must(cache_fill_head(&kernel, &right_head), "the head can be made");
+	fuzz_must(cache_fill_head(UUID, &kernel, &right_head), "the head can be made");
 	right_body = cache_make_body(&kernel, &right_head);
 	linux_detach(&kernel);
 	for (unsigned slot = 0; slot < KERNEL_CACHE_SLOTS; slot++)
@@ -106,7 +108,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	write_file(&fuzz);
 	kernel.guest = guest->linux_guest;
 	fuzz_succeed(image_create("[kernel]", &kernel.image));
-	if (kernel_cache_load(&cache, &kernel, TEXT))
+	if (kernel_cache_load(&shelf, &kernel, TEXT))
 		use(&kernel, &fuzz);
 	linux_detach(&kernel);
 	return 0;

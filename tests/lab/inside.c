@@ -39,6 +39,7 @@
 #include "process/processes.h"
 #include "process/vmas.h"
 #include "tests/guest/dump_memory.h"
+#include "xtop/os.h"
 #include "xtop/cleanup.h"
 #include "xtop/clock.h"
 #include "xtop/guest.h"
@@ -504,6 +505,8 @@ static void open_dump(struct inside *inside, const char *memory, const char *reg
 	must(dump_open(memory, &inside->memory));
 }
 
+static const struct kernel_shelf nothing_kept;
+
 /* A vCPU of INFO may be where no kernel is to be seen: looked at again and again. */
 static bool attach(struct inside *inside, const struct guest_info *info)
 {
@@ -511,7 +514,7 @@ static bool attach(struct inside *inside, const struct guest_info *info)
 		memory_refresh(inside->memory);
 		if (info && !guest_registers(info, (unsigned)i % info->n_vcpus, &inside->regs))
 			continue;
-		if (linux_attach(inside->memory, inside->type, &inside->regs, NULL,
+		if (linux_attach(inside->memory, inside->type, &inside->regs, &nothing_kept,
 				 &inside->kernel))
 			return true;
 	}
