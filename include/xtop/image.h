@@ -76,6 +76,9 @@ void space_remove_if(struct space *space,
 		     bool (*is_gone)(void *context, const struct mapping *mapping), void *context);
 /* NULL: nothing known there. Lives until the space changes. */
 const struct mapping *space_find(const struct space *space, uint64_t address);
+/* The same, and the range of addresses that it is the answer for. */
+const struct mapping *space_find_range(const struct space *space, uint64_t address, uint64_t *start,
+				       uint64_t *end);
 /*
  * Raised by every change: what was cached of a space holds while (space, generation) is the same.
  * Never repeats over the life of the program, whatever spaces come and go.

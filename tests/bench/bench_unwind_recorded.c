@@ -220,8 +220,7 @@ static void by_libunwind(struct bench *bench, struct figure *figure)
 static void by_all(struct bench *bench, struct figure *figure)
 {
 	static struct unwind_stack stack;
-	static struct unwind_cache cache;
-	const struct unwind_spaces spaces = { .kernel = bench->space, .cache = &cache };
+	const struct unwind_spaces spaces = { .kernel = bench->space };
 
 	for (size_t i = 0; i < bench->recorded.n; i++) {
 		if (bench->recorded.vcpus[i]->user)
