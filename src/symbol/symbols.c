@@ -385,18 +385,6 @@ static struct xtop_error *symbols_read(int fd, const char *path, struct symtab *
 	return error ? error : error_wrap(symtab_seal(tab), "%s", path);
 }
 
-/* How the code of the image added last is unwound. */
-static struct xtop_error *symbols_read_tables(struct symbols *symbols, int fd)
-{
-	struct stat status;
-	struct bytes bytes;
-
-	if (fstat(fd, &status) < 0)
-		return error_create_errno(errno, "cannot be read");
-	bytes = elf_bytes_of(&fd, status.st_size);
-	return image_read_tables(symbols->images[symbols->n_images - 1], &bytes);
-}
-
 struct xtop_error *symbols_add_file(struct symbols *symbols, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -417,7 +405,9 @@ struct xtop_error *symbols_add_file(struct symbols *symbols, const char *path)
 		return error;
 	error = symbols_add_image(symbols, no_cleanup_ptr(tab), is_pipe ? "[symbols]" : name,
 				  &build_id);
-	if (!error && is_elf)
-		error = symbols_read_tables(symbols, fd);
+	if (!error && is_elf) {
+		image_read_tables_later(symbols->images[symbols->n_images - 1], fd);
+		fd = -1;
+	}
 	return error_wrap(error, "%s", path);
 }

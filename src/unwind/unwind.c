@@ -12,7 +12,7 @@
  *
  * A chain goes outwards. Linux has several stacks, so the stack pointer may also go to another piece
  * of the sample, a few times: an interrupt came in on the task's stack, a machine check upon that.
- * Resolver's thread; nothing but the input is read.
+ * Resolver's thread; nothing but the input is read, and the tables of a -k file when first needed.
  */
 #include "config.h"
 
@@ -46,6 +46,14 @@ struct walk {
 
 /* --- what is there ---------------------------------------------------------------------------- */
 
+static void unwind_find_mapping(struct walk *walk, uint64_t address)
+{
+	walk->mapping =
+		space_find_range(walk->space, address, &walk->range_start, &walk->range_end);
+	if (walk->mapping && walk->mapping->image && walk->how != UNWIND_FP)
+		image_need_tables(walk->mapping->image);
+}
+
 /* What there is at the cursor. A frame lies mostly where the one before does. */
 static void unwind_find(struct walk *walk)
 {
@@ -56,8 +64,7 @@ static void unwind_find(struct walk *walk)
 	if (!walk->space)
 		return;
 	if (address - walk->range_start >= walk->range_end - walk->range_start)
-		walk->mapping = space_find_range(walk->space, address, &walk->range_start,
-						 &walk->range_end);
+		unwind_find_mapping(walk, address);
 	image = walk->mapping ? walk->mapping->image : NULL;
 	if (image && image->orc)
 		walk->orc_row = orc_find(image->orc, address - walk->mapping->bias);

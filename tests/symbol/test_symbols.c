@@ -11,6 +11,7 @@
 #include "xtop/cleanup.h"
 #include "xtop/image.h"
 #include "xtop/symbol.h"
+#include "xtop/unwind.h"
 
 static char folder[] = "/tmp/xtop-test-symbols-XXXXXX";
 
@@ -361,19 +362,50 @@ static void test_refused(void)
 	check_refused(write_file("cut.elf", bytes, 8), "ELF");
 }
 
-/* An ELF brings how its code is unwound: this program's own file. */
+/*
+ * An ELF brings how its code is unwound, this program's own file: read with the first frame in it,
+ * and by frame pointers never.
+ */
 static void test_tables(void)
 {
+	static struct {
+		struct sample_vcpu vcpu;
+		struct sample_stack piece;
+		uint64_t words[4];
+	} made;
 	struct symbols *symbols = make_symbols();
 	struct xtop_error *error = symbols_add_file(symbols, "/proc/self/exe");
+	struct unwind_spaces spaces = { .kernel = symbols_space(symbols) };
+	static struct unwind_stack stack;
+	struct symtab_entry first = { 0 };
+	struct image *image;
 
-	if (check(!error, "this program: %s", error ? error_message(error) : "read"))
-		check(symbols_image(symbols, 0)->cfi && symbols_space(symbols) &&
-			      space_find(symbols_space(symbols),
-					 symtab_at(symbols_table(symbols, 0), 0).start)
-					      ->image == symbols_image(symbols, 0),
-		      "its image has tables, and a place in the space");
-	error_destroy(error);
+	if (!check(!error, "this program: %s", error ? error_message(error) : "read")) {
+		error_destroy(error);
+		symbols_destroy(symbols);
+		return;
+	}
+	image = symbols_image(symbols, 0);
+	for (size_t i = 0; i < symtab_count(symbols_table(symbols, 0)); i++) {
+		first = symtab_at(symbols_table(symbols, 0), i);
+		if (strcmp(first.name, "main") == 0)
+			break;
+	}
+	made.vcpu = (struct sample_vcpu){ .size_bytes = sizeof(made),
+					  .state = VCPU_RUNNING,
+					  .n_stacks = 1,
+					  .regs = { .rip = first.start, .rsp = 0x7ff000 } };
+	made.piece = (struct sample_stack){ .address = 0x7ff000, .size_bytes = 32 };
+	made.words[0] =
+		first.start + 1; /* at its first instruction a function has nothing else there */
+	check(image->tables_fd >= 0 && !image->cfi, "no tables yet");
+	check(space_find(symbols_space(symbols), first.start)->image == image, "its place");
+	unwind_stack(&made.vcpu, &spaces, UNWIND_FP, &stack);
+	check(image->tables_fd >= 0 && !image->cfi, "frame pointers need none");
+	unwind_stack(&made.vcpu, &spaces, UNWIND_DWARF, &stack);
+	check(image->tables_fd < 0 && image->cfi, "with the first frame they are there");
+	check(stack.n_frames >= 2 && stack.frames[1].address == first.start + 1,
+	      "and it is unwound by them: %u frames", stack.n_frames);
 	symbols_destroy(symbols);
 }
 
