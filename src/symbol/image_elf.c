@@ -31,6 +31,7 @@ static const struct elf_limits image_limits = {
 static const struct elf_limits image_own_limits = {
 	.sections = ELF_MAX_SECTIONS,
 	.frames_bytes = 256 << 20,
+	.inflated_bytes = 256 << 20,
 	.lenient = true,
 };
 
