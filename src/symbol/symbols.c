@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Everything known about names: one image a file, kernel module or recorded table. Filled before
- * sampling starts, on main's thread; read-only then.
+ * sampling starts, on main's thread; read-only then, but for the unwind tables of files, which the
+ * resolver reads when it first needs them.
  *
  * The images lie in one space where they were linked to lie. A table that is empty is an image
  * without a place there.
@@ -125,22 +126,6 @@ struct xtop_error *symbols_add_table(struct symbols *symbols, struct symtab *tab
 	}
 	symbols->images[symbols->n_images++] = image;
 	return NULL;
-}
-
-bool symbols_lookup(const struct symbols *symbols, uint64_t address, struct symbol *symbol)
-{
-	const struct mapping *mapping;
-	struct symtab_entry entry;
-
-	if (!space_lookup(symbols->space, address, &entry, &mapping))
-		return false;
-	*symbol = (struct symbol){ entry.name, mapping->image->name, entry.start };
-	return true;
-}
-
-bool symbols_may_be_code(const struct symbols *symbols, uint64_t address)
-{
-	return !symbols->n_images || space_find(symbols->space, address);
 }
 
 size_t symbols_count(const struct symbols *symbols)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The set of images: files told apart by content, modules split off, overlaps, what may be code. */
+/* The set of images: files told apart by content, modules split off, overlaps, where code ends. */
 #include "config.h"
 
 #include <errno.h>
@@ -27,12 +27,14 @@ static struct symbols *make_symbols(void)
 /* What is at ADDRESS, as "module name start", or "(none)". */
 static const char *at(const struct symbols *symbols, uint64_t address)
 {
+	const struct mapping *mapping;
+	struct symtab_entry entry;
 	static char text[512];
-	struct symbol symbol;
 
-	if (!symbols_lookup(symbols, address, &symbol))
+	if (!space_lookup(symbols_space(symbols), address, &entry, &mapping))
 		return "(none)";
-	snprintf(text, sizeof(text), "%s %s %" PRIx64, symbol.module, symbol.name, symbol.start);
+	snprintf(text, sizeof(text), "%s %s %" PRIx64, mapping->image->name, entry.name,
+		 entry.start);
 	return text;
 }
 
@@ -67,10 +69,9 @@ static void test_none(void)
 	struct symbols *symbols = make_symbols();
 
 	check_at(symbols, 0x1000, "(none)");
-	check(symbols_may_be_code(symbols, 0x1000), "without tables anything may be code");
 	add_table(symbols, "empty", "", 0, 0, 0);
 	check_at(symbols, 0x1000, "(none)");
-	check(!symbols_may_be_code(symbols, 0x1000), "with tables that have nothing, nothing");
+	check_u64(symbols_count(symbols), 1, "a table that is empty is an image");
 	symbols_destroy(symbols);
 }
 
@@ -92,10 +93,13 @@ static void test_disjoint(void)
 	check_at(symbols, 0xffffffffc0000005, "high h ffffffffc0000000");
 	check_at(symbols, 0xffffffffc0000020, "(none)");
 	check_at(symbols, UINT64_MAX, "(none)");
-	check(symbols_may_be_code(symbols, 0x100f) && !symbols_may_be_code(symbols, 0x1010),
+	check(space_may_be_code(symbols_space(symbols), 0x100f) &&
+		      !space_may_be_code(symbols_space(symbols), 0x1010),
 	      "code ends with an image");
-	check(symbols_may_be_code(symbols, 0xffffffffc0000020), "a gap in an image may be code");
-	check(!symbols_may_be_code(symbols, 0xffffffffc0000110), "behind the last there is none");
+	check(space_may_be_code(symbols_space(symbols), 0xffffffffc0000020),
+	      "a gap in an image may be code");
+	check(!space_may_be_code(symbols_space(symbols), 0xffffffffc0000110),
+	      "behind the last there is none");
 	symbols_destroy(symbols);
 }
 
