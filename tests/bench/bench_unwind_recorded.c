@@ -3,7 +3,7 @@
  * What a frame costs, on real stacks: those of recordings made in the lab, unwound by each mechanism
  * from the same bytes, in turn. Nanoseconds of CPU time, median over the rounds.
  *
- *	bench_unwind_recorded [RECORDING ELF]...
+ *	bench_unwind_recorded [RECORDING ELF]...	(the tiny guest's, tests/unwind/recorded)
  *
  *   orc_step()      of a kernel: its ORC tables, with their look-up
  *   cfi_step()      compiled CFI
@@ -44,6 +44,7 @@ extern int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t space, unw_word_t
 					      unw_dyn_info_t *table, unw_proc_info_t *info,
 					      int need_unwind_info, void *argument);
 
+#define TINY         "/tests/unwind/recorded/tiny-nofp"
 #define N_ROUNDS     21
 #define ROUND_FRAMES 200000 /* at least, of each mechanism in a round */
 
@@ -402,6 +403,33 @@ static void bench_make_space(struct bench *bench)
 	image_unref(mapping.image);
 }
 
+static void bench_print(const struct bench *bench, const char *recording, uint64_t frames)
+{
+	struct cfi_counts counts = cfi_counts(bench->cfi);
+
+	printf("%s: %zu stacks, %zu chains, %" PRIu64 " frames\n", recording, bench->recorded.n,
+	       bench->n_chains, frames);
+	if (bench->orc)
+		printf("  ORC tables: %zu entries, %.2f MiB; as CFI %zu functions\n",
+		       orc_count(bench->orc), (double)orc_memory_bytes(bench->orc) / 1048576,
+		       bench->made.n_fdes);
+	printf("  compiled CFI: %zu rows, %.2f MiB\n", counts.rows,
+	       (double)counts.memory_bytes / 1048576);
+}
+
+static void bench_deinit(struct bench *bench)
+{
+	unw_destroy_addr_space(bench->libunwind);
+	space_destroy(bench->space);
+	if (bench->orc)
+		cfi_destroy(bench->cfi); /* the space's image has the other one */
+	elf_frames_deinit(&bench->frames);
+	elf_file_deinit(&bench->file);
+	free(bench->made.bytes);
+	free(bench->chains);
+	recorded_deinit(&bench->recorded);
+}
+
 static bool bench_recording(const char *recording, const char *elf)
 {
 	static struct bench bench;
@@ -417,33 +445,24 @@ static bool bench_recording(const char *recording, const char *elf)
 	bench.libunwind = unw_create_addr_space(&accessors, 0);
 	unw_set_caching_policy(bench.libunwind, UNW_CACHE_GLOBAL);
 	by_cfi(&bench, &once);
-	printf("%s: %zu stacks, %zu chains, %" PRIu64 " frames\n", recording, bench.recorded.n,
-	       bench.n_chains, once.frames);
-	if (bench.orc)
-		printf("  ORC tables: %zu entries, %.2f MiB; as CFI %zu functions\n",
-		       orc_count(bench.orc), (double)orc_memory_bytes(bench.orc) / 1048576,
-		       bench.made.n_fdes);
-	printf("  compiled CFI: %zu rows, %.2f MiB\n", cfi_counts(bench.cfi).rows,
-	       (double)cfi_counts(bench.cfi).memory_bytes / 1048576);
+	bench_print(&bench, recording, once.frames);
 	same = bench_ways(&bench);
 	if (!same)
 		printf("  the ways differ\n");
-	unw_destroy_addr_space(bench.libunwind);
-	space_destroy(bench.space);
-	if (bench.orc)
-		cfi_destroy(bench.cfi); /* the space's image has the other one */
-	elf_frames_deinit(&bench.frames);
-	elf_file_deinit(&bench.file);
-	free(bench.made.bytes);
-	free(bench.chains);
-	recorded_deinit(&bench.recorded);
+	bench_deinit(&bench);
 	return same;
 }
 
 int main(int argc, char **argv)
 {
+	const char *srcdir = getenv("srcdir");
+	char recording[4096], elf[4096];
 	bool ok = true;
 
+	snprintf(recording, sizeof(recording), "%s" TINY ".rec", srcdir ? srcdir : ".");
+	snprintf(elf, sizeof(elf), "%s" TINY ".elf", srcdir ? srcdir : ".");
+	if (argc < 3)
+		return !bench_recording(recording, elf);
 	for (int i = 1; i + 1 < argc; i += 2)
 		ok &= bench_recording(argv[i], argv[i + 1]);
 	return !ok;

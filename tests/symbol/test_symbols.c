@@ -366,49 +366,65 @@ static void test_refused(void)
 	check_refused(write_file("cut.elf", bytes, 8), "ELF");
 }
 
-/*
- * An ELF brings how its code is unwound, this program's own file: read with the first frame in it,
- * and by frame pointers never.
- */
-static void test_tables(void)
+/* Where SYMBOLS' first image has main(). */
+static uint64_t main_address(const struct symbols *symbols)
+{
+	const struct symtab *tab = symbols_table(symbols, 0);
+
+	for (size_t i = 0; i < symtab_count(tab); i++)
+		if (strcmp(symtab_at(tab, i).name, "main") == 0)
+			return symtab_at(tab, i).start;
+	return 0;
+}
+
+/* A vCPU at ADDRESS, where nothing but CALLER is on the stack: a function's first instruction. */
+static const struct sample_vcpu *make_vcpu(uint64_t address, uint64_t caller)
 {
 	static struct {
 		struct sample_vcpu vcpu;
 		struct sample_stack piece;
 		uint64_t words[4];
 	} made;
+
+	made.vcpu = (struct sample_vcpu){ .size_bytes = sizeof(made),
+					  .state = VCPU_RUNNING,
+					  .n_stacks = 1,
+					  .regs = { .rip = address, .rsp = 0x7ff000 } };
+	made.piece = (struct sample_stack){ .address = 0x7ff000, .size_bytes = sizeof(made.words) };
+	made.words[0] = caller;
+	return &made.vcpu;
+}
+
+/*
+ * An ELF brings how its code is unwound, this program's own file: read with the first frame in it,
+ * and by frame pointers never.
+ */
+static void test_tables(void)
+{
 	struct symbols *symbols = make_symbols();
 	struct xtop_error *error = symbols_add_file(symbols, "/proc/self/exe");
 	struct unwind_spaces spaces = { .kernel = symbols_space(symbols) };
 	static struct unwind_stack stack;
-	struct symtab_entry first = { 0 };
-	struct image *image;
+	const struct sample_vcpu *vcpu;
+	const struct image *image;
+	uint64_t address;
 
-	if (!check(!error, "this program: %s", error ? error_message(error) : "read")) {
+	if (error) {
+		check(false, "this program: %s", error_message(error));
 		error_destroy(error);
 		symbols_destroy(symbols);
 		return;
 	}
 	image = symbols_image(symbols, 0);
-	for (size_t i = 0; i < symtab_count(symbols_table(symbols, 0)); i++) {
-		first = symtab_at(symbols_table(symbols, 0), i);
-		if (strcmp(first.name, "main") == 0)
-			break;
-	}
-	made.vcpu = (struct sample_vcpu){ .size_bytes = sizeof(made),
-					  .state = VCPU_RUNNING,
-					  .n_stacks = 1,
-					  .regs = { .rip = first.start, .rsp = 0x7ff000 } };
-	made.piece = (struct sample_stack){ .address = 0x7ff000, .size_bytes = 32 };
-	made.words[0] =
-		first.start + 1; /* at its first instruction a function has nothing else there */
+	address = main_address(symbols);
+	vcpu = make_vcpu(address, address + 1);
+	check(space_find(symbols_space(symbols), address)->image == image, "its place");
 	check(image->tables_fd >= 0 && !image->cfi, "no tables yet");
-	check(space_find(symbols_space(symbols), first.start)->image == image, "its place");
-	unwind_stack(&made.vcpu, &spaces, UNWIND_FP, &stack);
+	unwind_stack(vcpu, &spaces, UNWIND_FP, &stack);
 	check(image->tables_fd >= 0 && !image->cfi, "frame pointers need none");
-	unwind_stack(&made.vcpu, &spaces, UNWIND_DWARF, &stack);
+	unwind_stack(vcpu, &spaces, UNWIND_DWARF, &stack);
 	check(image->tables_fd < 0 && image->cfi, "with the first frame they are there");
-	check(stack.n_frames >= 2 && stack.frames[1].address == first.start + 1,
+	check(stack.n_frames >= 2 && stack.frames[1].address == address + 1,
 	      "and it is unwound by them: %u frames", stack.n_frames);
 	symbols_destroy(symbols);
 }
