@@ -27,6 +27,7 @@ struct image {
 	struct cfi *cfi;           /* unwind/cfi.h; NULL: none */
 	struct dwarf *dwarf;       /* unwind/dwarf.h: libunwind's view of the same; NULL: none */
 	bool incomplete;           /* some of its bytes were not there: worth reading again later */
+	int tables_fd;             /* what image_need_tables() reads; -1: nothing, or it has been */
 	unsigned n_references;
 };
 
@@ -44,6 +45,13 @@ struct xtop_error *image_read_elf(struct image *image, const struct bytes *bytes
 
 /* The unwind tables alone, of a file of dom0. */
 struct xtop_error *image_read_tables(struct image *image, const struct bytes *bytes);
+
+/*
+ * The same with the first frame that is unwound in it, by whoever unwinds: a vmlinux takes a good
+ * part of a second, which samples can wait for in the ring. Takes FD over, a regular file.
+ */
+void image_read_tables_later(struct image *image, int fd);
+void image_need_tables(struct image *image);
 
 /* --- space.c ---------------------------------------------------------------------------------- */
 
@@ -76,6 +84,9 @@ void space_remove_if(struct space *space,
 		     bool (*is_gone)(void *context, const struct mapping *mapping), void *context);
 /* NULL: nothing known there. Lives until the space changes. */
 const struct mapping *space_find(const struct space *space, uint64_t address);
+/* The same, and the range of addresses that it is the answer for. */
+const struct mapping *space_find_range(const struct space *space, uint64_t address, uint64_t *start,
+				       uint64_t *end);
 /*
  * Raised by every change: what was cached of a space holds while (space, generation) is the same.
  * Never repeats over the life of the program, whatever spaces come and go.

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Names for addresses. A symtab is the compact sorted table of one image; struct symbols holds the
- * tables of everything known and answers look-ups. Built once, then read-only: any thread may look
- * up. The bytes of symbol files are hostile: every index and length is checked.
+ * images of everything known beforehand, and the space they lie in (xtop/image.h looks up). Names are
+ * built once, then read-only: any thread may look up. The bytes of symbol files are hostile: every
+ * index and length is checked.
  */
 #ifndef XTOP_SYMBOL_H
 #define XTOP_SYMBOL_H
@@ -91,12 +92,6 @@ struct symbols;
 struct image; /* xtop/image.h */
 struct space;
 
-struct symbol {
-	const char *name;   /* raw; lives as long as the symbols */
-	const char *module; /* "[kernel]", a file's name, ...; same */
-	uint64_t start;
-};
-
 struct xtop_error *symbols_create(struct symbols **symbolsp);
 void symbols_destroy(struct symbols *symbols); /* NULL allowed */
 
@@ -109,14 +104,6 @@ struct xtop_error *symbols_add_file(struct symbols *symbols, const char *path);
 /* Adds a sealed table, taken over also on error. */
 struct xtop_error *symbols_add_table(struct symbols *symbols, struct symtab *tab,
 				     const char *module, const struct build_id *build_id);
-
-/* Of images that overlap, the one added last answers first. */
-bool symbols_lookup(const struct symbols *symbols, uint64_t address, struct symbol *symbol);
-/*
- * False when tables are there and ADDRESS lies between first start and last end of none of them
- * (padding and unnamed code in between count as code); true when there are none.
- */
-bool symbols_may_be_code(const struct symbols *symbols, uint64_t address);
 
 size_t symbols_count(const struct symbols *symbols); /* images */
 /* The image of each, lent; where they were linked to lie, as a space that lives as long as SYMBOLS. */

@@ -58,24 +58,11 @@ struct unwind_stack {
 	struct unwind_frame frames[UNWIND_MAX_FRAMES];
 };
 
-struct mapping;
-struct orc_row;
 struct space;
-
-/* What was found for an address; true as long as the space is the same. Zeroed to begin with. */
-#define UNWIND_CACHE_SLOTS 4096
-struct unwind_cache {
-	struct unwind_slot {
-		uint64_t generation, address;
-		const struct mapping *mapping; /* NULL: none */
-		const struct orc_row *orc_row; /* of the mapping's image; NULL: none */
-	} slots[UNWIND_CACHE_SLOTS];
-};
 
 struct unwind_spaces {
 	const struct space *kernel, *user; /* NULL: nothing is known of it */
 	bool user_whole;                   /* `user` has all there is: elsewhere there is no code */
-	struct unwind_cache *cache;        /* NULL: none */
 };
 
 /*

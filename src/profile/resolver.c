@@ -36,7 +36,6 @@ struct resolver {
 	uint64_t period_ns; /* asked between that and the next */
 	struct resolver_counts counts;
 	struct snapshot_vcpu vcpus[SAMPLE_MAX_VCPUS];
-	struct unwind_cache unwind_cache;
 	struct unwind_spaces spaces; /* of the sample */
 	struct os_task task;         /* same */
 	struct unwind_stack stack;
@@ -216,9 +215,7 @@ static void resolver_place(struct resolver *resolver, const struct sample_vcpu *
 	const struct space *given = symbols_space(resolver->settings.symbols);
 	struct os *os = resolver->settings.os;
 
-	resolver->spaces = (struct unwind_spaces){ .kernel = given,
-						   .user = given,
-						   .cache = &resolver->unwind_cache };
+	resolver->spaces = (struct unwind_spaces){ .kernel = given, .user = given };
 	resolver->task = (struct os_task){ 0 };
 	if (!os)
 		return;

@@ -25,6 +25,7 @@ struct elf_limits {
 	size_t names_bytes;   /* of its string table */
 	size_t sections;
 	size_t frames_bytes;  /* of one unwind section */
+	size_t inflated_bytes; /* of a compressed one; 0: these are left out */
 	bool lenient;         /* damaged section headers are as good as none */
 };
 
@@ -105,6 +106,14 @@ struct elf_frames {
 
 void elf_read_frames(struct elf_file *file, struct elf_frames *frames);
 void elf_frames_deinit(struct elf_frames *frames);
+
+/* --- elf_inflate.c ---------------------------------------------------------------------------- */
+
+/*
+ * BLOB, a whole section that is compressed, becomes what it was; ZDEBUG: the older way. False: it is
+ * damaged, compressed otherwise, or larger than the file's limit; then BLOB is as it was.
+ */
+bool elf_inflate(const struct elf_file *file, bool zdebug, struct elf_blob *blob);
 
 /* --- elf_orc.c -------------------------------------------------------------------------------- */
 

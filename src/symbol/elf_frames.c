@@ -6,7 +6,7 @@
  *   version 1, encoding of the pointer, of the count, of the table, pointer to .eh_frame
  *
  * How long .eh_frame is then nobody says: it is read up to its segment's end, and ends with a zero
- * length. A compressed .debug_frame is left out.
+ * length. A .debug_frame may be compressed (elf_inflate.c), or be called .zdebug_frame then.
  */
 #include "config.h"
 
@@ -33,23 +33,46 @@ static void elf_load_frame(struct elf_file *file, uint64_t offset, uint64_t size
 		*section = elf_frame_section(blob, address);
 }
 
+static void elf_load_section(struct elf_file *file, const Elf64_Shdr *header, struct elf_blob *blob,
+			     struct cfi_section *section)
+{
+	elf_load_frame(file, header->sh_offset, header->sh_size, header->sh_addr, blob, section);
+}
+
+static void elf_load_packed(struct elf_file *file, const Elf64_Shdr *header, bool zdebug,
+			    struct elf_frames *frames)
+{
+	struct elf_blob *blob = &frames->debug_frame;
+	struct cfi_section section = { 0 };
+
+	if (blob->bytes || !file->limits.inflated_bytes)
+		return;
+	elf_load_section(file, header, blob, &section);
+	if (blob->bytes && elf_inflate(file, zdebug, blob))
+		frames->sections.debug_frame = elf_frame_section(blob, 0);
+	else
+		elf_blob_deinit(blob);
+}
+
 static void elf_try_section(struct elf_file *file, const struct elf_section *section,
 			    const char *name, struct elf_frames *frames)
 {
 	const Elf64_Shdr *header = &section->header;
 	struct cfi_sections *sections = &frames->sections;
+	bool packed = header->sh_flags & SHF_COMPRESSED;
 
-	if (header->sh_type == SHT_NOBITS || (header->sh_flags & SHF_COMPRESSED))
+	if (header->sh_type == SHT_NOBITS)
 		return;
-	if (strcmp(name, ".eh_frame") == 0)
-		elf_load_frame(file, header->sh_offset, header->sh_size, header->sh_addr,
-			       &frames->eh_frame, &sections->eh_frame);
-	else if (strcmp(name, ".eh_frame_hdr") == 0)
-		elf_load_frame(file, header->sh_offset, header->sh_size, header->sh_addr,
-			       &frames->eh_frame_hdr, &sections->eh_frame_hdr);
+	if (strcmp(name, ".debug_frame") == 0 && packed)
+		elf_load_packed(file, header, false, frames);
 	else if (strcmp(name, ".debug_frame") == 0)
-		elf_load_frame(file, header->sh_offset, header->sh_size, header->sh_addr,
-			       &frames->debug_frame, &sections->debug_frame);
+		elf_load_section(file, header, &frames->debug_frame, &sections->debug_frame);
+	else if (strcmp(name, ".zdebug_frame") == 0)
+		elf_load_packed(file, header, true, frames);
+	else if (strcmp(name, ".eh_frame") == 0 && !packed)
+		elf_load_section(file, header, &frames->eh_frame, &sections->eh_frame);
+	else if (strcmp(name, ".eh_frame_hdr") == 0 && !packed)
+		elf_load_section(file, header, &frames->eh_frame_hdr, &sections->eh_frame_hdr);
 }
 
 static void elf_frames_of_segment(struct elf_file *file, const Elf64_Phdr *segment,

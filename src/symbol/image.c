@@ -10,6 +10,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "unwind/cfi.h"
 #include "unwind/dwarf.h"
@@ -26,6 +27,7 @@ struct xtop_error *image_create(const char *name, struct image **imagep)
 		return error_create("out of memory for symbols");
 	}
 	image->n_references = 1;
+	image->tables_fd = -1;
 	*imagep = image;
 	return NULL;
 }
@@ -51,6 +53,8 @@ void image_unref(struct image *image)
 	if (!image || --image->n_references > 0)
 		return;
 	image_destroy_tables(image);
+	if (image->tables_fd >= 0)
+		close(image->tables_fd);
 	free(image->name);
 	free(image);
 }

@@ -14,6 +14,9 @@
 #include "unwind/orc.h"
 #include "xtop/image.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "xtop/cleanup.h"
 
 static const struct elf_limits image_limits = {
@@ -28,6 +31,7 @@ static const struct elf_limits image_limits = {
 static const struct elf_limits image_own_limits = {
 	.sections = ELF_MAX_SECTIONS,
 	.frames_bytes = 256 << 20,
+	.inflated_bytes = 256 << 20,
 	.lenient = true,
 };
 
@@ -115,4 +119,27 @@ struct xtop_error *image_read_tables(struct image *image, const struct bytes *by
 	if (image->orc && image->symtab)
 		orc_add_specials_of(image->orc, image->symtab);
 	return NULL;
+}
+
+void image_read_tables_later(struct image *image, int fd)
+{
+	if (image->tables_fd >= 0)
+		close(image->tables_fd);
+	image->tables_fd = fd;
+}
+
+/* Without memory, or when the file is no ELF any more, it has no tables: frame pointers are left. */
+void image_need_tables(struct image *image)
+{
+	_cleanup_close_ int fd = image->tables_fd;
+	struct stat status;
+	struct bytes bytes;
+
+	if (fd < 0)
+		return;
+	image->tables_fd = -1;
+	if (fstat(fd, &status) < 0)
+		return;
+	bytes = elf_bytes_of(&fd, (uint64_t)status.st_size);
+	error_destroy(image_read_tables(image, &bytes));
 }

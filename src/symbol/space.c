@@ -242,6 +242,17 @@ const struct mapping *space_find(const struct space *space, uint64_t address)
 	return top ? &top->mapping : NULL;
 }
 
+const struct mapping *space_find_range(const struct space *space, uint64_t address, uint64_t *start,
+				       uint64_t *end)
+{
+	size_t i = space_cell(space, address);
+	const struct space_cell *cell = &space->cells[i];
+
+	*start = cell->start;
+	*end = i + 1 < space->n_cells ? cell[1].start : UINT64_MAX;
+	return cell->mapping == NO_MAPPING ? NULL : &space->mappings[cell->mapping].mapping;
+}
+
 uint64_t space_generation(const struct space *space)
 {
 	return space->generation;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Everything known about names: one image a file, kernel module or recorded table. Filled before
- * sampling starts, on main's thread; read-only then.
+ * sampling starts, on main's thread; read-only then, but for the unwind tables of files, which the
+ * resolver reads when it first needs them.
  *
  * The images lie in one space where they were linked to lie. A table that is empty is an image
  * without a place there.
@@ -125,22 +126,6 @@ struct xtop_error *symbols_add_table(struct symbols *symbols, struct symtab *tab
 	}
 	symbols->images[symbols->n_images++] = image;
 	return NULL;
-}
-
-bool symbols_lookup(const struct symbols *symbols, uint64_t address, struct symbol *symbol)
-{
-	const struct mapping *mapping;
-	struct symtab_entry entry;
-
-	if (!space_lookup(symbols->space, address, &entry, &mapping))
-		return false;
-	*symbol = (struct symbol){ entry.name, mapping->image->name, entry.start };
-	return true;
-}
-
-bool symbols_may_be_code(const struct symbols *symbols, uint64_t address)
-{
-	return !symbols->n_images || space_find(symbols->space, address);
 }
 
 size_t symbols_count(const struct symbols *symbols)
@@ -385,18 +370,6 @@ static struct xtop_error *symbols_read(int fd, const char *path, struct symtab *
 	return error ? error : error_wrap(symtab_seal(tab), "%s", path);
 }
 
-/* How the code of the image added last is unwound. */
-static struct xtop_error *symbols_read_tables(struct symbols *symbols, int fd)
-{
-	struct stat status;
-	struct bytes bytes;
-
-	if (fstat(fd, &status) < 0)
-		return error_create_errno(errno, "cannot be read");
-	bytes = elf_bytes_of(&fd, status.st_size);
-	return image_read_tables(symbols->images[symbols->n_images - 1], &bytes);
-}
-
 struct xtop_error *symbols_add_file(struct symbols *symbols, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -417,7 +390,9 @@ struct xtop_error *symbols_add_file(struct symbols *symbols, const char *path)
 		return error;
 	error = symbols_add_image(symbols, no_cleanup_ptr(tab), is_pipe ? "[symbols]" : name,
 				  &build_id);
-	if (!error && is_elf)
-		error = symbols_read_tables(symbols, fd);
+	if (!error && is_elf) {
+		image_read_tables_later(symbols->images[symbols->n_images - 1], fd);
+		fd = -1;
+	}
 	return error_wrap(error, "%s", path);
 }

@@ -7,8 +7,6 @@
 
 #include "unwind/cursor.h"
 
-#include <string.h>
-
 void cursor_init(struct cursor *cursor, const struct sample_vcpu *vcpu)
 {
 	const struct registers *regs = &vcpu->regs;
@@ -24,29 +22,17 @@ void cursor_init(struct cursor *cursor, const struct sample_vcpu *vcpu)
 	};
 }
 
-const void *cursor_bytes(struct cursor *cursor, uint64_t address, size_t size_bytes)
+bool cursor_find_piece(struct cursor *cursor, uint64_t address, size_t size_bytes)
 {
 	const struct sample_stack *piece = sample_first_stack(cursor->vcpu);
 
 	for (unsigned i = 0; i < cursor->vcpu->n_stacks; i++, piece = sample_next_stack(piece)) {
-		uint64_t offset = address - piece->address;
-
-		if (offset >= piece->size_bytes || piece->size_bytes - offset < size_bytes)
-			continue;
-		if (address + size_bytes > cursor->reached[i])
-			cursor->reached[i] = address + size_bytes;
-		return (const char *)(piece + 1) + offset;
+		cursor->piece = piece;
+		cursor->piece_index = i;
+		if (cursor_piece_has(cursor, address, size_bytes))
+			return true;
 	}
-	return NULL;
-}
-
-bool cursor_read(struct cursor *cursor, uint64_t address, uint64_t *words, size_t n)
-{
-	const void *bytes = cursor_bytes(cursor, address, n * sizeof(*words));
-
-	for (size_t i = 0; bytes && i < n; i++) /* mostly one: no call */
-		memcpy(&words[i], (const char *)bytes + i * sizeof(*words), sizeof(*words));
-	return bytes;
+	return false;
 }
 
 int cursor_piece(const struct cursor *cursor, uint64_t address)

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "xtop/sample.h"
 
@@ -30,6 +31,8 @@ struct cursor {
 	bool user;        /* user code */
 	uint64_t reached[SAMPLE_MAX_STACKS]; /* by piece: address just past the outermost byte read; 0: none */
 	const struct sample_vcpu *vcpu; /* passed sample_check() */
+	const struct sample_stack *piece; /* of it, read last; NULL: it has none */
+	unsigned piece_index;
 };
 
 enum unwind_step {
@@ -47,12 +50,47 @@ enum unwind_step {
 
 /* From a vCPU's registers: all are known, and rip is the next instruction. */
 void cursor_init(struct cursor *cursor, const struct sample_vcpu *vcpu);
-/* N words at ADDRESS out of the copied pieces; raises cursor->reached. False: not all were copied. */
-bool cursor_read(struct cursor *cursor, uint64_t address, uint64_t *words, size_t n);
-/* The same in place, not aligned; NULL: not all were copied. */
-const void *cursor_bytes(struct cursor *cursor, uint64_t address, size_t size_bytes);
+/* Takes the first of the copied pieces that has all of it as cursor->piece; false: none has. */
+bool cursor_find_piece(struct cursor *cursor, uint64_t address, size_t size_bytes);
 /* The piece that ADDRESS lies in or just behind; -1: none. */
 int cursor_piece(const struct cursor *cursor, uint64_t address);
+
+/* Whether cursor->piece has all of it. */
+static inline bool cursor_piece_has(const struct cursor *cursor, uint64_t address,
+				    size_t size_bytes)
+{
+	uint64_t offset = address - cursor->piece->address;
+
+	return offset < cursor->piece->size_bytes &&
+	       cursor->piece->size_bytes - offset >= size_bytes;
+}
+
+/*
+ * The bytes in place, not aligned; raises cursor->reached. NULL: not all were copied. Inline, since
+ * a frame is two or three of these, nearly always in the piece of the one before.
+ */
+static inline const void *cursor_bytes(struct cursor *cursor, uint64_t address, size_t size_bytes)
+{
+	uint64_t *reached;
+
+	if ((!cursor->piece || !cursor_piece_has(cursor, address, size_bytes)) &&
+	    !cursor_find_piece(cursor, address, size_bytes))
+		return NULL;
+	reached = &cursor->reached[cursor->piece_index];
+	if (address + size_bytes > *reached)
+		*reached = address + size_bytes;
+	return (const char *)(cursor->piece + 1) + (address - cursor->piece->address);
+}
+
+/* N words at ADDRESS. False: not all were copied. */
+static inline bool cursor_read(struct cursor *cursor, uint64_t address, uint64_t *words, size_t n)
+{
+	const void *bytes = cursor_bytes(cursor, address, n * sizeof(*words));
+
+	if (bytes)
+		memcpy(words, bytes, n * sizeof(*words));
+	return bytes;
+}
 
 #define CURSOR_KNOWS_ALL ((1U << N_UNWIND_REGISTERS) - 1)
 

@@ -20,15 +20,16 @@
  * (Linux commit fb799447ae29 ("x86,objtool: Split UNWIND_HINT_EMPTY in two"), in v6.4; drgn,
  * libdrgn/orc.h and orc_info.c.) An entry holds up to the next one.
  *
- * Here an entry is 3 bytes. The code is cut into blocks of 256 bytes, and of a block's entries only
+ * Here an entry is 3 bytes. The code is cut into blocks of 128 bytes, and of a block's entries only
  * the offset in it is kept; what they say is one of few thousand different rows:
  *
  *   blocks   u32  index of the block's first entry; one more at the end
- *   offsets  u8   of the entry's code in its block, ascending in it
- *   ids      u16  index into rows
+ *   entries  for each block u8 offset[n], ascending, then u16 id[n], index into rows; 8 bytes more
+ *            at the end, to be read
  *
- * A block of a kernel has some seven entries: they are looked through, which costs less than the
- * branches of a binary search.
+ * A block of a kernel has three or four entries. Their offsets, below 128, are compared eight at
+ * once, as bytes of one word, so that a look-up has no branch that nothing foretells. An address
+ * before a block's first offset has the last id of the block before, which stands just there.
  */
 #include "config.h"
 
@@ -40,8 +41,10 @@
 #include "unwind/orc_table.h"
 #include "xtop/cleanup.h"
 
-#define ORC_BLOCK_SHIFT 8
+#define ORC_BLOCK_SHIFT 7
 #define ORC_BLOCK_BYTES (1U << ORC_BLOCK_SHIFT)
+#define ORC_KEPT_BYTES  3
+#define ORC_AT_ONCE     sizeof(uint64_t)
 #define ORC_HASH_SLOTS  (1U << 17) /* twice ORC_MAX_ROWS */
 #define ORC_FIRST_ROWS  1024
 
@@ -156,6 +159,8 @@ static struct orc_row orc_decode(const struct orc_source *source, size_t i,
 /* A table under construction. */
 struct orc_builder {
 	struct orc *orc;
+	uint8_t *offsets; /* of all entries, and */
+	uint16_t *ids;
 	uint32_t *slots; /* hash of rows: id + 1 */
 	size_t rows_capacity;
 	uint64_t last_block;
@@ -165,7 +170,14 @@ struct orc_builder {
 static void orc_builder_deinit(struct orc_builder *builder)
 {
 	orc_destroy(builder->orc);
+	free(builder->offsets);
+	free(builder->ids);
 	free(builder->slots);
+}
+
+static size_t orc_entries_bytes(size_t n)
+{
+	return ORC_KEPT_BYTES * n + ORC_AT_ONCE;
 }
 
 static struct xtop_error *orc_builder_init(struct orc_builder *builder, size_t n, uint64_t start,
@@ -181,9 +193,12 @@ static struct xtop_error *orc_builder_init(struct orc_builder *builder, size_t n
 	orc->end = end;
 	orc->n_blocks = (end - start + ORC_BLOCK_BYTES - 1) >> ORC_BLOCK_SHIFT;
 	orc->blocks = calloc(orc->n_blocks + 1, sizeof(*orc->blocks));
-	orc->offsets = malloc(n * sizeof(*orc->offsets));
-	orc->ids = malloc(n * sizeof(*orc->ids));
-	return orc->blocks && orc->offsets && orc->ids ? NULL : orc_no_memory();
+	orc->entries = calloc(1, orc_entries_bytes(n));
+	builder->offsets = malloc(n * sizeof(*builder->offsets));
+	builder->ids = malloc(n * sizeof(*builder->ids));
+	if (!orc->blocks || !orc->entries || !builder->offsets || !builder->ids)
+		return orc_no_memory();
+	return NULL;
 }
 
 static struct xtop_error *orc_add_row(struct orc_builder *builder, const struct orc_row *row,
@@ -242,15 +257,15 @@ static struct xtop_error *orc_add(struct orc_builder *builder, uint64_t offset,
 	if (error)
 		return error;
 	if (orc->n && builder->last_offset == offset) {
-		orc->ids[orc->n - 1] = id;
+		builder->ids[orc->n - 1] = id;
 		return NULL;
 	}
-	if (orc->n && orc->ids[orc->n - 1] == id)
+	if (orc->n && builder->ids[orc->n - 1] == id)
 		return NULL;
 	while (builder->last_block < offset >> ORC_BLOCK_SHIFT)
 		orc->blocks[++builder->last_block] = (uint32_t)orc->n;
-	orc->offsets[orc->n] = offset & (ORC_BLOCK_BYTES - 1);
-	orc->ids[orc->n++] = id;
+	builder->offsets[orc->n] = offset & (ORC_BLOCK_BYTES - 1);
+	builder->ids[orc->n++] = id;
 	builder->last_offset = offset;
 	return NULL;
 }
@@ -262,6 +277,16 @@ static void *orc_shrink(void *array, size_t size_bytes)
 	return shrunk ? shrunk : array;
 }
 
+/* Entries FIRST up to END, a block. */
+static void orc_put_block(const struct orc_builder *builder, uint32_t first, uint32_t end)
+{
+	uint8_t *entries = builder->orc->entries + (size_t)ORC_KEPT_BYTES * first;
+
+	memcpy(entries, builder->offsets + first, end - first);
+	memcpy(entries + (end - first), builder->ids + first,
+	       (end - first) * sizeof(*builder->ids));
+}
+
 static struct xtop_error *orc_finish(struct orc_builder *builder, struct orc **orcp)
 {
 	struct orc *orc = builder->orc;
@@ -270,8 +295,9 @@ static struct xtop_error *orc_finish(struct orc_builder *builder, struct orc **o
 		return error_create("ORC tables without an entry for the code");
 	while (builder->last_block < orc->n_blocks)
 		orc->blocks[++builder->last_block] = (uint32_t)orc->n;
-	orc->offsets = orc_shrink(orc->offsets, orc->n * sizeof(*orc->offsets));
-	orc->ids = orc_shrink(orc->ids, orc->n * sizeof(*orc->ids));
+	for (size_t block = 0; block < orc->n_blocks; block++)
+		orc_put_block(builder, orc->blocks[block], orc->blocks[block + 1]);
+	orc->entries = orc_shrink(orc->entries, orc_entries_bytes(orc->n));
 	orc->rows = orc_shrink(orc->rows, orc->n_rows * sizeof(*orc->rows));
 	*orcp = no_cleanup_ptr(builder->orc);
 	return NULL;
@@ -394,34 +420,63 @@ void orc_destroy(struct orc *orc)
 	if (!orc)
 		return;
 	free(orc->blocks);
-	free(orc->offsets);
-	free(orc->ids);
+	free(orc->entries);
 	free(orc->rows);
 	free(orc);
 }
 
 /* --- looking up ------------------------------------------------------------------------------- */
 
+#define EVERY_BYTE 0x0101010101010101ULL
+
+/*
+ * How many of the first N <= 8 bytes at OFFSETS, all below 128 and ascending, are at most LIMIT < 128:
+ * 128 + limit - byte has bit 7 set for those, and nothing is borrowed from the next byte.
+ */
+static unsigned orc_count_to(const uint8_t *offsets, unsigned n, uint64_t limit)
+{
+	uint64_t word, found;
+
+	memcpy(&word, offsets, sizeof(word));
+	found = (EVERY_BYTE << 7) + EVERY_BYTE * limit - word;
+	found = found >> 7 & EVERY_BYTE & ~0ULL >> 8 * (ORC_AT_ONCE - n);
+	return (unsigned)(found * EVERY_BYTE >> 56);
+}
+
+static const struct orc_row *orc_row_at(const struct orc *orc, const uint8_t *place)
+{
+	uint16_t id;
+
+	memcpy(&id, place, sizeof(id));
+	return &orc->rows[id];
+}
+
 const struct orc_row *orc_find(const struct orc *orc, uint64_t address)
 {
-	uint64_t offset = address - orc->start;
-	uint8_t rest = offset & (ORC_BLOCK_BYTES - 1);
-	uint32_t low, end;
+	uint64_t offset = address - orc->start, limit = offset & (ORC_BLOCK_BYTES - 1);
+	const uint8_t *entries;
+	unsigned n, found = 0;
+	uint32_t first;
 
 	if (offset >= orc->end - orc->start)
 		return NULL;
-	low = orc->blocks[offset >> ORC_BLOCK_SHIFT];
-	end = orc->blocks[(offset >> ORC_BLOCK_SHIFT) + 1];
-	while (low < end && orc->offsets[low] <= rest)
-		low++;
-	return low ? &orc->rows[orc->ids[low - 1]] : NULL;
+	first = orc->blocks[offset >> ORC_BLOCK_SHIFT];
+	n = orc->blocks[(offset >> ORC_BLOCK_SHIFT) + 1] - first;
+	entries = orc->entries + (size_t)ORC_KEPT_BYTES * first;
+	while (n - found > ORC_AT_ONCE && entries[found + ORC_AT_ONCE] <= limit)
+		found += ORC_AT_ONCE;
+	if (found < n)
+		found += orc_count_to(entries + found,
+				      n - found < ORC_AT_ONCE ? n - found : ORC_AT_ONCE, limit);
+	if (found)
+		return orc_row_at(orc, entries + n + sizeof(uint16_t) * (found - 1));
+	return first ? orc_row_at(orc, entries - sizeof(uint16_t)) : NULL;
 }
 
 size_t orc_memory_bytes(const struct orc *orc)
 {
 	return sizeof(*orc) + (orc->n_blocks + 1) * sizeof(*orc->blocks) +
-	       orc->n * (sizeof(*orc->offsets) + sizeof(*orc->ids)) +
-	       orc->n_rows * sizeof(*orc->rows);
+	       orc_entries_bytes(orc->n) + orc->n_rows * sizeof(*orc->rows);
 }
 
 size_t orc_count(const struct orc *orc)
@@ -447,10 +502,13 @@ static size_t orc_block_of(const struct orc *orc, size_t index)
 
 struct orc_entry orc_at(const struct orc *orc, size_t index)
 {
+	size_t block = orc_block_of(orc, index), first = orc->blocks[block];
+	const uint8_t *entries = orc->entries + ORC_KEPT_BYTES * first;
+	size_t n = orc->blocks[block + 1] - first, i = index - first;
+
 	return (struct orc_entry){
-		.address = orc->start + (orc_block_of(orc, index) << ORC_BLOCK_SHIFT) +
-			   orc->offsets[index],
-		.row = orc->rows[orc->ids[index]],
+		.address = orc->start + (block << ORC_BLOCK_SHIFT) + entries[i],
+		.row = *orc_row_at(orc, entries + n + sizeof(uint16_t) * i),
 	};
 }
 

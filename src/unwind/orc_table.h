@@ -14,8 +14,7 @@ struct orc {
 	uint64_t start, end; /* of the code */
 	size_t n, n_blocks, n_rows;
 	uint32_t *blocks;
-	uint8_t *offsets;
-	uint16_t *ids;
+	uint8_t *entries;
 	struct orc_row *rows;
 
 	struct orc_special_range specials[ORC_MAX_SPECIALS]; /* in the order they were added */

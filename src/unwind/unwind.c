@@ -12,7 +12,7 @@
  *
  * A chain goes outwards. Linux has several stacks, so the stack pointer may also go to another piece
  * of the sample, a few times: an interrupt came in on the task's stack, a machine check upon that.
- * Resolver's thread; nothing but the input is read.
+ * Resolver's thread; nothing but the input is read, and the tables of a -k file when first needed.
  */
 #include "config.h"
 
@@ -36,46 +36,38 @@ struct walk {
 	enum unwind_how how;
 	struct unwind_stack *stack;
 	struct cursor cursor;
-	const struct space *space;     /* of the part that is walked; NULL: nothing known */
-	const struct mapping *mapping; /* at cursor_pc(); NULL: none */
-	const struct orc_row *orc_row; /* there */
+	const struct space *space;       /* of the part that is walked; NULL: nothing known */
+	const struct mapping *mapping;   /* at cursor_pc(); NULL: none */
+	uint64_t range_start, range_end; /* in which it is that one; empty: not looked up yet */
+	const struct orc_row *orc_row;   /* there */
 	unsigned n_switches;
 	bool guess; /* the last step was one */
 };
 
 /* --- what is there ---------------------------------------------------------------------------- */
 
-static struct unwind_slot unwind_look_up(const struct space *space, uint64_t address)
+static void unwind_find_mapping(struct walk *walk, uint64_t address)
 {
-	struct unwind_slot slot = {
-		.generation = space_generation(space),
-		.address = address,
-		.mapping = space_find(space, address),
-	};
-
-	if (slot.mapping && slot.mapping->image && slot.mapping->image->orc)
-		slot.orc_row = orc_find(slot.mapping->image->orc, address - slot.mapping->bias);
-	return slot;
+	walk->mapping =
+		space_find_range(walk->space, address, &walk->range_start, &walk->range_end);
+	if (walk->mapping && walk->mapping->image && walk->how != UNWIND_FP)
+		image_need_tables(walk->mapping->image);
 }
 
-/* What there is at the cursor. */
+/* What there is at the cursor. A frame lies mostly where the one before does. */
 static void unwind_find(struct walk *walk)
 {
 	uint64_t address = cursor_pc(&walk->cursor);
-	size_t i = (address * 0x9e3779b97f4a7c15ULL >> 32) % UNWIND_CACHE_SLOTS; /* Fibonacci */
-	struct unwind_slot here, *slot = &here;
+	const struct image *image;
 
-	walk->mapping = NULL;
 	walk->orc_row = NULL;
 	if (!walk->space)
 		return;
-	if (walk->spaces->cache)
-		slot = &walk->spaces->cache->slots[i];
-	if (!walk->spaces->cache || slot->address != address ||
-	    slot->generation != space_generation(walk->space))
-		*slot = unwind_look_up(walk->space, address);
-	walk->mapping = slot->mapping;
-	walk->orc_row = slot->orc_row;
+	if (address - walk->range_start >= walk->range_end - walk->range_start)
+		unwind_find_mapping(walk, address);
+	image = walk->mapping ? walk->mapping->image : NULL;
+	if (image && image->orc)
+		walk->orc_row = orc_find(image->orc, address - walk->mapping->bias);
 }
 
 /* Whether all code that there is is known. */
@@ -249,6 +241,8 @@ static enum unwind_step unwind_part(struct walk *walk, uint32_t flags)
 
 	memcpy(before, walk->cursor.reached, sizeof(before));
 	walk->space = part == UNWIND_USER ? walk->spaces->user : walk->spaces->kernel;
+	walk->mapping = NULL;
+	walk->range_start = walk->range_end = 0;
 	walk->n_switches = 0;
 	walk->guess = false;
 	end->walked = true;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a stack costs from the ring to the profile: sample_check(), unwinding by frame pointers,
- * look-up of every frame, folding; 16 frames, 5,000 functions, live weights that decay. Prints
- * numbers; compares nothing.
+ * What a stack costs from the ring to the profile: sample_check(), unwinding, look-up of every frame,
+ * folding, live weights that decay. Made stacks of 16 frames in 5,000 functions go by frame pointers;
+ * those of a recording by what it and ELF, as of -k, bring. Prints numbers; compares nothing.
  *
+ *	bench_resolver [N [RECORDING [ELF]]]
  *	make bench
  *	valgrind --tool=callgrind --toggle-collect=resolver_add tests/bench/bench_resolver 20000
  */
@@ -12,6 +13,7 @@
 #include <time.h>
 
 #include "tests/recordings/guest.h"
+#include "xtop/recording.h"
 #include "xtop/resolver.h"
 
 #define DEPTH       16
@@ -70,46 +72,83 @@ static void make_stack(uint64_t addresses[DEPTH], uint64_t *state, unsigned fan,
 	}
 }
 
-static void bench(const struct symbols *symbols, const char *what, unsigned n, unsigned fan,
-		  unsigned spread)
+struct records {
+	struct sample *samples[N_RECORDS];
+	size_t n;
+};
+
+static void add_record(struct records *records, const void *bytes, size_t size_bytes)
+{
+	records->samples[records->n] = malloc(size_bytes);
+	memcpy(records->samples[records->n++], bytes, size_bytes);
+}
+
+/* All of them N times in all, and forgotten. */
+static void bench(const struct symbols *symbols, const char *what, unsigned n, unsigned n_vcpus,
+		  struct records *records)
 {
 	struct resolver_settings settings = { .symbols = symbols,
-					      .n_vcpus = 1,
+					      .n_vcpus = n_vcpus,
 					      .half_life_ns = 10000000000,
 					      .max_nodes = PROFILE_MAX_NODES,
 					      .live = true };
-	struct guest_record *record = malloc(sizeof(*record));
-	uint64_t state = 88172645463325252, addresses[DEPTH], start, ns;
 	struct resolver *resolver;
-	char *bytes;
-	size_t size;
+	uint64_t start, ns;
 
 	guest_must(control_create(&settings.control));
 	guest_must(resolver_create(&settings, &resolver));
-	guest_begin(record, 0, 1);
-	make_stack(addresses, &state, fan, spread);
-	guest_add_addresses(record, 0, addresses, DEPTH);
-	size = record->size_bytes;
-	bytes = malloc(N_RECORDS * size);
-	for (unsigned i = 0; i < N_RECORDS; i++) {
-		guest_begin(record, 0, 1);
-		make_stack(addresses, &state, fan, spread);
-		guest_add_addresses(record, 0, addresses, DEPTH);
-		memcpy(bytes + i * size, record->words, size);
-	}
 	start = cpu_ns();
 	for (unsigned i = 0; i < n; i++) {
-		struct sample *sample = (struct sample *)(void *)(bytes + i % N_RECORDS * size);
+		struct sample *sample = records->samples[i % records->n];
 
 		sample->time_ns = 1000000000 + i * 10000000ULL; /* 100 Hz */
-		resolver_add(resolver, sample, size);
+		resolver_add(resolver, sample, sample->size_bytes);
 	}
 	ns = cpu_ns() - start;
 	printf("%-32s %8.0f stacks/s %8.1f ns\n", what, n * 1e9 / (double)ns, (double)ns / n);
-	free(bytes);
-	free(record);
 	resolver_destroy(resolver);
 	control_destroy(settings.control);
+	for (size_t i = 0; i < records->n; i++)
+		free(records->samples[i]);
+	records->n = 0;
+}
+
+static void bench_made(const struct symbols *symbols, const char *what, unsigned n, unsigned fan,
+		       unsigned spread)
+{
+	static struct guest_record record;
+	static struct records records;
+	uint64_t state = 88172645463325252, addresses[DEPTH];
+
+	for (unsigned i = 0; i < N_RECORDS; i++) {
+		guest_begin(&record, 0, 1);
+		make_stack(addresses, &state, fan, spread);
+		guest_add_addresses(&record, 0, addresses, DEPTH);
+		add_record(&records, record.words, record.size_bytes);
+	}
+	bench(symbols, what, n, 1, &records);
+}
+
+static void bench_recorded(const char *path, const char *elf, unsigned n)
+{
+	static struct records records;
+	struct recording *recording;
+	const struct sample *sample;
+	struct symbols *symbols;
+	size_t size_bytes;
+	unsigned n_vcpus;
+
+	guest_must(symbols_create(&symbols));
+	guest_must(recording_open(path, symbols, &recording));
+	if (elf)
+		guest_must(symbols_add_file(symbols, elf));
+	n_vcpus = recording_info(recording)->n_vcpus;
+	while (records.n < N_RECORDS && (sample = recording_next(recording, &size_bytes)))
+		add_record(&records, sample, size_bytes);
+	if (records.n)
+		bench(symbols, "recorded", n, n_vcpus, &records);
+	recording_destroy(recording);
+	symbols_destroy(symbols);
 }
 
 int main(int argc, char **argv)
@@ -117,10 +156,12 @@ int main(int argc, char **argv)
 	unsigned n = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 1000000;
 	struct symbols *symbols = make_symbols();
 
-	bench(symbols, "the same stack", n, 1, 1);
-	bench(symbols, "repeated: few functions", n, 4, 1);
-	bench(symbols, "varied: 8 a level, 16 places", n, 8, 16);
-	bench(symbols, "varied: 200 a level, 200 places", n, 200, 200);
+	bench_made(symbols, "the same stack", n, 1, 1);
+	bench_made(symbols, "repeated: few functions", n, 4, 1);
+	bench_made(symbols, "varied: 8 a level, 16 places", n, 8, 16);
+	bench_made(symbols, "varied: 200 a level, 200 places", n, 200, 200);
+	if (argc > 2)
+		bench_recorded(argv[2], argv[3], n);
 	symbols_destroy(symbols);
 	return 0;
 }

@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "xtop/cleanup.h"
+#include "xtop/image.h"
 #include "xtop/symbol.h"
 
 #define N_SYMBOLS   160000
@@ -82,13 +83,14 @@ static uint64_t *bench_addresses(const struct symtab *tab)
 	return addresses;
 }
 
-static double bench_lookups(const struct symbols *symbols, const uint64_t *addresses, bool chained)
+static double bench_lookups(const struct space *space, const uint64_t *addresses, bool chained)
 {
 	uint64_t started_ns = bench_now_ns(), found = 0, shift = 0;
-	struct symbol symbol = { 0 };
+	struct symtab_entry symbol = { 0 };
+	const struct mapping *mapping;
 
 	for (unsigned i = 0; i < N_LOOKUPS; i++) {
-		found += symbols_lookup(symbols, addresses[(i + shift) % N_LOOKUPS], &symbol);
+		found += space_lookup(space, addresses[(i + shift) % N_LOOKUPS], &symbol, &mapping);
 		if (chained)
 			shift = symbol.start & 1;
 	}
@@ -97,21 +99,22 @@ static double bench_lookups(const struct symbols *symbols, const uint64_t *addre
 	return (double)(bench_now_ns() - started_ns) / N_LOOKUPS;
 }
 
-static double bench_evicting(const struct symbols *symbols, const uint64_t *addresses)
+static double bench_evicting(const struct space *space, const uint64_t *addresses)
 {
 	unsigned char *other = calloc(1, EVICT_BYTES);
 	uint64_t spent_ns = 0;
 	unsigned sum = 0;
 
 	for (unsigned i = 0; other && i < N_EVICTED; i += 16) {
-		struct symbol symbol;
+		struct symtab_entry symbol;
+		const struct mapping *mapping;
 		uint64_t started_ns;
 
 		for (unsigned at = 0; at < EVICT_BYTES; at += 64)
 			sum += other[at]++;
 		started_ns = bench_now_ns();
 		for (unsigned j = 0; j < 16; j++)
-			sum += symbols_lookup(symbols, addresses[i + j], &symbol);
+			sum += space_lookup(space, addresses[i + j], &symbol, &mapping);
 		spent_ns += bench_now_ns() - started_ns;
 	}
 	free(other);
@@ -136,9 +139,9 @@ static void bench_print(const char *what, const struct symbols *symbols, uint64_
 	       (double)bytes / symtab_count(tab), load_ns / 1e6);
 	for (unsigned round = 0; round < 3; round++)
 		printf("  look-up: chained %.1f ns, streamed %.1f ns, evicting %.1f ns\n",
-		       bench_lookups(symbols, addresses, true),
-		       bench_lookups(symbols, addresses, false),
-		       bench_evicting(symbols, addresses));
+		       bench_lookups(symbols_space(symbols), addresses, true),
+		       bench_lookups(symbols_space(symbols), addresses, false),
+		       bench_evicting(symbols_space(symbols), addresses));
 	free(addresses);
 }
 

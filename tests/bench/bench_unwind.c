@@ -81,7 +81,8 @@ static void make_function(size_t function)
 
 		ips[n] = (int32_t)(address - (IPS + 4 * n));
 		entries[n][0] = (uint8_t)(8 * held);
-		entries[n][2] = (uint8_t)(i == 4 ? -16 - 8 * (int)(next_random() % (words - 2)) : 0);
+		entries[n][2] =
+			(uint8_t)(i == 4 ? -16 - 8 * (int)(next_random() % (words - 2)) : 0);
 		entries[n][3] = i == 4 ? 0xff : 0;
 		entries[n][4] = i == 4 ? 0x15 : 0x05; /* SP, and rbp by PREV_SP */
 		entries[n][5] = 0x02;                 /* CALL */
@@ -187,15 +188,12 @@ static void bench(const char *what, const struct record *records,
 
 static void bench_stacks(const struct space *kernel, unsigned n_choices)
 {
-	static struct unwind_cache cache;
-	struct unwind_spaces spaces = { .kernel = kernel };
+	const struct unwind_spaces spaces = { .kernel = kernel };
 
 	for (size_t i = 0; i < N_STACKS; i++)
 		make_stack(i, n_choices);
 	printf("%d stacks of %d frames in %u functions\n", N_STACKS, DEPTH, n_choices);
 	bench("  orc", by_orc, &spaces, UNWIND_ORC);
-	spaces.cache = &cache;
-	bench("  orc, with the cache", by_orc, &spaces, UNWIND_ORC);
 	bench("  fp", by_fp, &spaces, UNWIND_FP);
 }
 
@@ -205,6 +203,7 @@ int main(void)
 
 	bench_stacks(kernel, 300);
 	bench_stacks(kernel, 3000);
+	bench_stacks(kernel, N_FUNCTIONS - 1);
 	space_destroy(kernel);
 	return 0;
 }

@@ -305,6 +305,7 @@ static void bench_table(const char *path)
 {
 	const struct elf_limits limits = { .sections = 4096,
 					   .frames_bytes = 256 << 20,
+					   .inflated_bytes = 256 << 20,
 					   .lenient = true };
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct bytes bytes = { elf_tables_pread, &fd, UINT64_MAX };

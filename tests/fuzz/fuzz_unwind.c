@@ -82,7 +82,6 @@ static void check_stack(const struct fuzz_vcpu *vcpu, const struct unwind_stack 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 {
 	static struct unwind_stack stack;
-	static struct unwind_cache cache;
 	static struct fuzz_vcpu vcpu;
 	struct fuzz fuzz = fuzz_begin(bytes, size_bytes);
 	uint8_t flags = fuzz_u8(&fuzz);
@@ -90,8 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	struct space *user = make_space(&fuzz, VCPU_USER_CODE, add_cfi);
 	struct unwind_spaces spaces = { .kernel = flags & 1 ? NULL : kernel,
 					.user = flags & 2 ? NULL : user,
-					.user_whole = flags & 4,
-					.cache = flags & 8 ? &cache : NULL };
+					.user_whole = flags & 4 };
 
 	fuzz_vcpu(&fuzz, &vcpu);
 	for (enum unwind_how how = UNWIND_AUTO; how <= UNWIND_DWARF; how++) {

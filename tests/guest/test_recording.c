@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "tests/tap.h"
+#include "xtop/image.h"
 #include "xtop/recording_format.h"
 
 #define N_SAMPLES      3
@@ -173,7 +174,9 @@ static struct outcome read_bytes(const void *bytes, size_t size_bytes)
 
 static void check_recorded_symbols(const struct symbols *symbols)
 {
-	struct symbol symbol;
+	const struct space *space = symbols_space(symbols);
+	const struct mapping *mapping;
+	struct symtab_entry entry;
 
 	check_u64(symbols_count(symbols), 2, "images");
 	check_u64(symtab_count(symbols_table(symbols, 0)), 3, "symbols");
@@ -181,11 +184,11 @@ static void check_recorded_symbols(const struct symbols *symbols)
 	check_u64(symbols_build_id(symbols, 0)->size_bytes, 3, "build-id");
 	check_u64(symbols_build_id(symbols, 0)->bytes[2], 0xef, "its last byte");
 	check_u64(symbols_build_id(symbols, 0)->address, 0x400, "its address");
-	check(symbols_lookup(symbols, 0x10ff, &symbol) && symbol.start == 0x1010 &&
-		      strcmp(symbol.name, "_ZN3foo3barEv") == 0,
+	check(space_lookup(space, 0x10ff, &entry, &mapping) && entry.start == 0x1010 &&
+		      strcmp(entry.name, "_ZN3foo3barEv") == 0,
 	      "a name found by its address");
-	check(!symbols_lookup(symbols, 0x1100, &symbol), "an end kept");
-	check(symbols_lookup(symbols, 0xffffffff80000007, &symbol), "a high address");
+	check(!space_lookup(space, 0x1100, &entry, &mapping), "an end kept");
+	check(space_lookup(space, 0xffffffff80000007, &entry, &mapping), "a high address");
 }
 
 static void test_round_trip(void)
@@ -450,8 +453,7 @@ static void test_full_disk(void)
 
 	unlink(path_damaged);
 	signal(SIGXFSZ, SIG_IGN);
-	if (setrlimit(RLIMIT_FSIZE, &limit) != 0 ||
-	    recording_create(path_damaged, &writer))
+	if (setrlimit(RLIMIT_FSIZE, &limit) != 0 || recording_create(path_damaged, &writer))
 		abort();
 	recording_begin(writer, &info, NULL);
 	for (unsigned i = 0; i < 10000; i++)

@@ -238,7 +238,12 @@ static void test_random(void)
 		for (uint64_t address = 0; address < 270; address++) {
 			const struct mapping *got = space_find(space, address);
 			const struct mapping *want = newest(list, n, address);
+			uint64_t start, end;
 
+			wrong += space_find_range(space, address, &start, &end) != got ||
+				 start > address || end <= address ||
+				 space_find(space, start) != got ||
+				 space_find(space, end - 1) != got;
 			wrong += !got != !want || (got && got->file_offset != want->file_offset);
 		}
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The set of images: files told apart by content, modules split off, overlaps, what may be code. */
+/* The set of images: files told apart by content, modules split off, overlaps, where code ends. */
 #include "config.h"
 
 #include <errno.h>
@@ -11,6 +11,7 @@
 #include "xtop/cleanup.h"
 #include "xtop/image.h"
 #include "xtop/symbol.h"
+#include "xtop/unwind.h"
 
 static char folder[] = "/tmp/xtop-test-symbols-XXXXXX";
 
@@ -26,12 +27,14 @@ static struct symbols *make_symbols(void)
 /* What is at ADDRESS, as "module name start", or "(none)". */
 static const char *at(const struct symbols *symbols, uint64_t address)
 {
+	const struct mapping *mapping;
+	struct symtab_entry entry;
 	static char text[512];
-	struct symbol symbol;
 
-	if (!symbols_lookup(symbols, address, &symbol))
+	if (!space_lookup(symbols_space(symbols), address, &entry, &mapping))
 		return "(none)";
-	snprintf(text, sizeof(text), "%s %s %" PRIx64, symbol.module, symbol.name, symbol.start);
+	snprintf(text, sizeof(text), "%s %s %" PRIx64, mapping->image->name, entry.name,
+		 entry.start);
 	return text;
 }
 
@@ -66,10 +69,9 @@ static void test_none(void)
 	struct symbols *symbols = make_symbols();
 
 	check_at(symbols, 0x1000, "(none)");
-	check(symbols_may_be_code(symbols, 0x1000), "without tables anything may be code");
 	add_table(symbols, "empty", "", 0, 0, 0);
 	check_at(symbols, 0x1000, "(none)");
-	check(!symbols_may_be_code(symbols, 0x1000), "with tables that have nothing, nothing");
+	check_u64(symbols_count(symbols), 1, "a table that is empty is an image");
 	symbols_destroy(symbols);
 }
 
@@ -91,10 +93,13 @@ static void test_disjoint(void)
 	check_at(symbols, 0xffffffffc0000005, "high h ffffffffc0000000");
 	check_at(symbols, 0xffffffffc0000020, "(none)");
 	check_at(symbols, UINT64_MAX, "(none)");
-	check(symbols_may_be_code(symbols, 0x100f) && !symbols_may_be_code(symbols, 0x1010),
+	check(space_may_be_code(symbols_space(symbols), 0x100f) &&
+		      !space_may_be_code(symbols_space(symbols), 0x1010),
 	      "code ends with an image");
-	check(symbols_may_be_code(symbols, 0xffffffffc0000020), "a gap in an image may be code");
-	check(!symbols_may_be_code(symbols, 0xffffffffc0000110), "behind the last there is none");
+	check(space_may_be_code(symbols_space(symbols), 0xffffffffc0000020),
+	      "a gap in an image may be code");
+	check(!space_may_be_code(symbols_space(symbols), 0xffffffffc0000110),
+	      "behind the last there is none");
 	symbols_destroy(symbols);
 }
 
@@ -361,19 +366,66 @@ static void test_refused(void)
 	check_refused(write_file("cut.elf", bytes, 8), "ELF");
 }
 
-/* An ELF brings how its code is unwound: this program's own file. */
+/* Where SYMBOLS' first image has main(). */
+static uint64_t main_address(const struct symbols *symbols)
+{
+	const struct symtab *tab = symbols_table(symbols, 0);
+
+	for (size_t i = 0; i < symtab_count(tab); i++)
+		if (strcmp(symtab_at(tab, i).name, "main") == 0)
+			return symtab_at(tab, i).start;
+	return 0;
+}
+
+/* A vCPU at ADDRESS, where nothing but CALLER is on the stack: a function's first instruction. */
+static const struct sample_vcpu *make_vcpu(uint64_t address, uint64_t caller)
+{
+	static struct {
+		struct sample_vcpu vcpu;
+		struct sample_stack piece;
+		uint64_t words[4];
+	} made;
+
+	made.vcpu = (struct sample_vcpu){ .size_bytes = sizeof(made),
+					  .state = VCPU_RUNNING,
+					  .n_stacks = 1,
+					  .regs = { .rip = address, .rsp = 0x7ff000 } };
+	made.piece = (struct sample_stack){ .address = 0x7ff000, .size_bytes = sizeof(made.words) };
+	made.words[0] = caller;
+	return &made.vcpu;
+}
+
+/*
+ * An ELF brings how its code is unwound, this program's own file: read with the first frame in it,
+ * and by frame pointers never.
+ */
 static void test_tables(void)
 {
 	struct symbols *symbols = make_symbols();
 	struct xtop_error *error = symbols_add_file(symbols, "/proc/self/exe");
+	struct unwind_spaces spaces = { .kernel = symbols_space(symbols) };
+	static struct unwind_stack stack;
+	const struct sample_vcpu *vcpu;
+	const struct image *image;
+	uint64_t address;
 
-	if (check(!error, "this program: %s", error ? error_message(error) : "read"))
-		check(symbols_image(symbols, 0)->cfi && symbols_space(symbols) &&
-			      space_find(symbols_space(symbols),
-					 symtab_at(symbols_table(symbols, 0), 0).start)
-					      ->image == symbols_image(symbols, 0),
-		      "its image has tables, and a place in the space");
-	error_destroy(error);
+	if (error) {
+		check(false, "this program: %s", error_message(error));
+		error_destroy(error);
+		symbols_destroy(symbols);
+		return;
+	}
+	image = symbols_image(symbols, 0);
+	address = main_address(symbols);
+	vcpu = make_vcpu(address, address + 1);
+	check(space_find(symbols_space(symbols), address)->image == image, "its place");
+	check(image->tables_fd >= 0 && !image->cfi, "no tables yet");
+	unwind_stack(vcpu, &spaces, UNWIND_FP, &stack);
+	check(image->tables_fd >= 0 && !image->cfi, "frame pointers need none");
+	unwind_stack(vcpu, &spaces, UNWIND_DWARF, &stack);
+	check(image->tables_fd < 0 && image->cfi, "with the first frame they are there");
+	check(stack.n_frames >= 2 && stack.frames[1].address == address + 1,
+	      "and it is unwound by them: %u frames", stack.n_frames);
 	symbols_destroy(symbols);
 }
 

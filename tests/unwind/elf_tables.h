@@ -48,6 +48,7 @@ static inline bool elf_tables_read(struct elf_tables *tables, const char *path,
 					   .names_bytes = 1 << 30,
 					   .sections = 4096,
 					   .frames_bytes = 256 << 20,
+					   .inflated_bytes = 256 << 20,
 					   .lenient = true };
 	struct elf_frames frames;
 	struct xtop_error *error;

@@ -254,6 +254,7 @@ static uint32_t next_random(void)
 /* Random tables against a search through all of their entries; then random bytes. */
 static void test_random(void)
 {
+	static const unsigned distances[] = { 2, 20, 200, 2000 };
 	unsigned wrong = 0, taken = 0;
 
 	for (int round = 0; round < 200; round++) {
@@ -262,11 +263,13 @@ static void test_random(void)
 
 		n = 0;
 		while (n < 300 && address < TEXT + TEXT_BYTES)
-			add_entry(address += 1 + next_random() % (round % 2 ? 20 : 2000),
+			add_entry(address += 1 + next_random() % distances[round % 4],
 				  (int16_t)(next_random() % 4 * 8), 0, 0x0205);
 		must(create(ORC_V3, &orc));
 		for (int i = 0; i < 500; i++) {
-			uint64_t asked = TEXT + next_random() % TEXT_BYTES;
+			bool near = i % 2 && address - TEXT < TEXT_BYTES;
+			uint64_t size = near ? address - TEXT : TEXT_BYTES;
+			uint64_t asked = TEXT + next_random() % size;
 			const struct orc_row *row = orc_find(orc, asked);
 			size_t last = n;
 
