@@ -31,8 +31,7 @@
 #define IMAGE_MAX_TRIES    4           /* ranges searched of one root, the largest first */
 #define IMAGE_RODATA_MIN   (256 << 10) /* the tables alone are larger */
 #define IMAGE_RODATA_MAX   (64U << 20)
-#define IMAGE_CHUNK_BYTES  (1U << 20) /* copied at a time */
-#define CR3_ISOLATION      0x1000     /* bit that tells the two page tables of a pair apart */
+#define CR3_ISOLATION      0x1000 /* bit that tells the two page tables of a pair apart */
 
 struct kernel_image {
 	struct memory *memory;
@@ -44,18 +43,56 @@ struct kernel_image {
 static bool image_copy_more(struct kallsyms_input *input, size_t up_to)
 {
 	const struct kernel_image *image = input->context;
-	size_t from = input->present_bytes, to = from;
+	size_t from = input->present_bytes;
+	size_t to = (up_to + GUEST_PAGE_MASK) & ~(size_t)GUEST_PAGE_MASK;
 
-	while (to < up_to && to < input->size_bytes)
-		to = to + IMAGE_CHUNK_BYTES < input->size_bytes ? to + IMAGE_CHUNK_BYTES
-								: input->size_bytes;
-	if (to == from)
+	if (to > input->size_bytes || to <= from)
 		return false;
 	/* The buffer is ours; the input only reads it. */
 	memory_read_bulk(image->memory, image->root, input->address + from,
 			 (uint8_t *)input->bytes + from, to - from);
 	input->present_bytes = to;
 	return true;
+}
+
+/* What was left out, from FROM on. */
+static bool image_copy_front(struct kallsyms_input *input, size_t from)
+{
+	const struct kernel_image *image = input->context;
+
+	from &= ~(size_t)GUEST_PAGE_MASK;
+	if (from < input->absent_bytes) {
+		memory_read_bulk(image->memory, image->root, input->address + from,
+				 (uint8_t *)input->bytes + from, input->absent_bytes - from);
+		input->absent_bytes = from;
+	}
+	return true;
+}
+
+static bool image_read_page(void *context, size_t at, uint8_t *page)
+{
+	const struct kallsyms_input *input = context;
+	const struct kernel_image *image = input->context;
+
+	return memory_read(image->memory, image->root, input->address + at, page,
+			   GUEST_PAGE_SIZE) == GUEST_PAGE_SIZE;
+}
+
+/* From where names are seen on; without them from there on, in all. */
+static void image_find(struct kallsyms_input *input, struct kallsyms **kallsymsp)
+{
+	const struct kallsyms_probe probe = {
+		.size_bytes = input->size_bytes,
+		.read = image_read_page,
+		.context = input,
+	};
+
+	input->present_bytes = input->absent_bytes = kallsyms_probe(&probe);
+	error_destroy(kallsyms_find(input, kallsymsp));
+	if (*kallsymsp || !input->absent_bytes || input->steps >= KALLSYMS_MAX_STEPS)
+		return;
+	image_copy_front(input, 0);
+	error_destroy(kallsyms_find(input, kallsymsp));
 }
 
 static const struct memory_range *image_text(const struct kernel_image *image)
@@ -76,16 +113,17 @@ static bool image_search(struct kernel_image *image, const struct memory_range *
 		.address = range->start,
 		.size_bytes = size_bytes < IMAGE_RODATA_MAX ? size_bytes : IMAGE_RODATA_MAX,
 		.more = image_copy_more,
+		.front = image_copy_front,
 		.context = image,
 		.text_start = text ? text->start : 0,
 		.text_end = text ? text->end : 0,
 	};
 
-	bytes = malloc(input.size_bytes);
+	bytes = calloc(1, input.size_bytes); /* what is left out stays zeros */
 	if (!bytes)
 		return false;
 	input.bytes = bytes;
-	error_destroy(kallsyms_find(&input, kallsymsp));
+	image_find(&input, kallsymsp);
 	return *kallsymsp;
 }
 
