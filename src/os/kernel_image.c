@@ -10,7 +10,9 @@
  *     data    rw-   with holes where boot code was
  *
  * so the page tables alone say where to look, and the self-checking search of kallsyms.c says
- * whether it is Linux. Under page-table isolation a vCPU in user mode runs on tables that lack the
+ * whether it is Linux. A kernel that boots, or runs with rodata=off, has not sealed its image: all of
+ * it is one writable and executable range (seen in 5.10 to 7.3), which begins with the text and is
+ * searched in place of rodata. Under page-table isolation a vCPU in user mode runs on tables that lack the
  * kernel; the kernel's lie in the page before (Linux arch/x86/include/asm/pgtable.h,
  * kernel_to_user_pgdp()).
  *
@@ -36,6 +38,7 @@
 struct kernel_image {
 	struct memory *memory;
 	struct memory_root root;
+	bool unsealed; /* writable and executable */
 	size_t n;
 	struct memory_range ranges[IMAGE_MAX_RANGES];
 };
@@ -98,9 +101,15 @@ static void image_find(struct kallsyms_input *input, struct kallsyms **kallsymsp
 static const struct memory_range *image_text(const struct kernel_image *image)
 {
 	for (size_t i = 0; i < image->n; i++)
-		if (image->ranges[i].executable && !image->ranges[i].writable)
+		if (image->ranges[i].executable && image->ranges[i].writable == image->unsealed)
 			return &image->ranges[i];
 	return NULL;
+}
+
+/* Where kallsyms may be. */
+static bool image_is_data(const struct kernel_image *image, const struct memory_range *range)
+{
+	return range->writable == image->unsealed && range->executable == image->unsealed;
 }
 
 static bool image_search(struct kernel_image *image, const struct memory_range *range,
@@ -127,7 +136,7 @@ static bool image_search(struct kernel_image *image, const struct memory_range *
 	return *kallsymsp;
 }
 
-/* The largest range of constant data that is smaller than BELOW. */
+/* The largest range of data that is smaller than BELOW. */
 static const struct memory_range *image_next_range(const struct kernel_image *image, uint64_t below)
 {
 	const struct memory_range *best = NULL;
@@ -137,8 +146,7 @@ static const struct memory_range *image_next_range(const struct kernel_image *im
 		const struct memory_range *range = &image->ranges[i];
 		uint64_t size_bytes = range->end - range->start;
 
-		if (!range->writable && !range->executable && size_bytes > best_bytes &&
-		    size_bytes < below) {
+		if (image_is_data(image, range) && size_bytes > best_bytes && size_bytes < below) {
 			best = range;
 			best_bytes = size_bytes;
 		}
@@ -164,11 +172,24 @@ bool kernel_image_find_kallsyms(struct kernel_image *image, struct kallsyms **ka
 
 /* --- where it lies ---------------------------------------------------------------------------- */
 
-static bool image_look(struct kernel_image *image)
+static bool image_look(struct kernel_image *image, uint64_t cr3, bool unsealed)
 {
+	image->root.cr3 = cr3;
+	image->unsealed = unsealed;
 	image->n = memory_ranges(image->memory, image->root, IMAGE_WINDOW_START, IMAGE_WINDOW_END,
 				 image->ranges, IMAGE_MAX_RANGES);
 	return image_text(image) && image_next_range(image, UINT64_MAX);
+}
+
+/* Of a pair's tables the user's have a little of an unsealed image, too: the kernel's come first. */
+static bool image_look_everywhere(struct kernel_image *image, uint64_t cr3)
+{
+	uint64_t kernel_cr3 = cr3 & ~(uint64_t)CR3_ISOLATION;
+
+	return image_look(image, cr3, false) ||
+	       (kernel_cr3 != cr3 &&
+		(image_look(image, kernel_cr3, false) || image_look(image, kernel_cr3, true))) ||
+	       image_look(image, cr3, true);
 }
 
 struct kernel_image *kernel_image_locate(struct memory *memory, const struct registers *regs)
@@ -179,13 +200,8 @@ struct kernel_image *kernel_image_locate(struct memory *memory, const struct reg
 		return NULL;
 	image->memory = memory;
 	image->root = walk_root(regs);
-	if (image_look(image))
+	if (image_look_everywhere(image, image->root.cr3))
 		return image;
-	if (image->root.cr3 & CR3_ISOLATION) {
-		image->root.cr3 &= ~(uint64_t)CR3_ISOLATION;
-		if (image_look(image))
-			return image;
-	}
 	free(image);
 	return NULL;
 }
