@@ -15,6 +15,7 @@
  *   misnamed   ADDRESS NAME SEEN       functions in the two that xtop would call something else
  *   functions  COUNT                   that this was tried for
  *   module     NAME START              what xtop has mapped as modules or generated code
+ *   code       START END NAME [OF]     BPF programs and ftrace's trampolines
  *   build-id   WHAT HEX                kernel, a module in [ ], files that are executed
  *   task       TGID PID COMM           every thread on the kernel's lists
  *   maps       PID LINE                as /proc/PID/maps has it, but without device and inode
@@ -303,6 +304,19 @@ static void add_module(struct inside *inside, const struct mapping *mapping)
 	add(inside, "%s 0x%016" PRIx64, mapping->image->name, mapping->start);
 }
 
+/* Removes nothing: this is the way to see all mappings. */
+static bool add_code(void *context, const struct mapping *mapping)
+{
+	const char *of = mapping->image->name;
+	struct symtab_entry entry;
+
+	if ((strcmp(of, "[bpf]") == 0 || strcmp(of, "[ftrace]") == 0) &&
+	    symtab_lookup(mapping->image->symtab, mapping->start - mapping->bias, &entry))
+		add(context, "%016" PRIx64 " %016" PRIx64 " %s %s", mapping->start, mapping->end,
+		    entry.name, of);
+	return false;
+}
+
 static void add_build_id(struct inside *inside, const char *what, const struct build_id *id)
 {
 	char hex[2 * BUILD_ID_MAX_BYTES + 1] = "";
@@ -567,6 +581,8 @@ static void put_what(struct inside *inside, const char *what)
 		add_functions(inside);
 	else if (strcmp(what, "module") == 0)
 		each_module(inside, add_module);
+	else if (strcmp(what, "code") == 0)
+		space_remove_if(inside->space, add_code, inside);
 	else if (strcmp(what, "build-id") == 0)
 		add_build_ids(inside);
 	else if (strcmp(what, "task") == 0)
