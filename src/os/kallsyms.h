@@ -104,8 +104,8 @@ struct kallsyms_probe {
 	void *context;
 };
 
-/* Bytes at the front, whole pages, in which no names begin; a guess. 0: there seem to be none at all. */
-size_t kallsyms_probe(const struct kallsyms_probe *probe);
+/* *BEFOREP bytes at the front, whole pages, in which no names begin; a guess. False: no names are seen. */
+bool kallsyms_probe(const struct kallsyms_probe *probe, size_t *beforep);
 
 /* Address of _text, as it is in the guest: what a cached table is relative to. Never 0. */
 uint64_t kallsyms_text(const struct kallsyms *kallsyms);

@@ -10,7 +10,8 @@
  * 1,712 pages before the names of Debian's 5.10, 6.1, 6.12 and 7.3 four pass for names, of the 2,004
  * pages of names nine do not.
  *
- * Nothing depends on the guess being right: what is not found behind it is looked for in all.
+ * Where names are seen that are none, what is not found behind them is looked for in all. Where none
+ * are seen there is no Linux: that is known before a guest's memory is read in whole.
  */
 #include "config.h"
 
@@ -18,7 +19,9 @@
 #include "xtop/types.h"
 
 #define PROBE_STEP_BYTES                                                                           \
-	(256U << 10) /* between pages looked at; the smallest names have half of it */
+	(256U << 10) /* between pages looked at: Debian's names have 1.3 MB and more */
+#define PROBE_FINE_BYTES  (32U << 10) /* the same for small kernels: 5,000 names have 50 KB */
+#define PROBE_FINE_END    (4U << 20)  /* whose data is as small */
 #define PROBE_MAX_START   128
 #define PROBE_MIN_LENGTH  2  /* a type and a character, unless they are one token */
 #define PROBE_MIN_ENTRIES 80 /* of a page, which has about 400 */
@@ -47,32 +50,56 @@ static bool probe_walk(const uint8_t *page, size_t at)
 	return entries >= PROBE_MIN_ENTRIES;
 }
 
-static bool probe_is_names(const struct kallsyms_probe *probe, size_t at)
+enum probe_result { PROBE_OTHER, PROBE_NAMES, PROBE_ABSENT };
+
+static enum probe_result probe_look(const struct kallsyms_probe *probe, size_t at)
 {
 	uint8_t page[GUEST_PAGE_SIZE];
 
 	if (!probe->read(probe->context, at, page))
-		return false;
+		return PROBE_ABSENT;
 	for (size_t start = 0; start < PROBE_MAX_START; start++)
 		if (probe_walk(page, start))
+			return PROBE_NAMES;
+	return PROBE_OTHER;
+}
+
+/*
+ * The first page with names, of one every STEP_BYTES up to END. False as well where a page is absent:
+ * all of a kernel's are there.
+ */
+static bool probe_find(const struct kallsyms_probe *probe, size_t step_bytes, size_t end,
+		       size_t *atp)
+{
+	for (*atp = 0; *atp < end && *atp < probe->size_bytes; *atp += step_bytes)
+		switch (probe_look(probe, *atp)) {
+		case PROBE_OTHER:
+			break;
+		case PROBE_NAMES:
 			return true;
+		case PROBE_ABSENT:
+			return false;
+		}
 	return false;
 }
 
-size_t kallsyms_probe(const struct kallsyms_probe *probe)
+bool kallsyms_probe(const struct kallsyms_probe *probe, size_t *beforep)
 {
-	size_t names = 0, before = 0, middle;
+	size_t names, before, middle, step_bytes = PROBE_STEP_BYTES;
 
-	while (names < probe->size_bytes && !probe_is_names(probe, names))
-		names += PROBE_STEP_BYTES;
-	if (names == 0 || names >= probe->size_bytes)
-		return 0;
-	for (before = names - PROBE_STEP_BYTES; names - before > GUEST_PAGE_SIZE;) {
+	if (!probe_find(probe, step_bytes, probe->size_bytes, &names)) {
+		step_bytes = PROBE_FINE_BYTES;
+		if (!probe_find(probe, step_bytes, PROBE_FINE_END, &names))
+			return false;
+	}
+	before = names ? names - step_bytes : 0;
+	while (names - before > GUEST_PAGE_SIZE) {
 		middle = before + ((names - before) / 2 & ~(size_t)GUEST_PAGE_MASK);
-		if (probe_is_names(probe, middle))
+		if (probe_look(probe, middle) == PROBE_NAMES)
 			names = middle;
 		else
 			before = middle;
 	}
-	return before; /* the first name begins in the page before the first full of them */
+	*beforep = before; /* the first name begins in the page before the first full of them */
+	return true;
 }

@@ -81,7 +81,7 @@ static bool image_read_page(void *context, size_t at, uint8_t *page)
 			   GUEST_PAGE_SIZE) == GUEST_PAGE_SIZE;
 }
 
-/* From where names are seen on; without them from there on, in all. */
+/* From where names are seen on; what is not found there, in all. */
 static void image_find(struct kallsyms_input *input, struct kallsyms **kallsymsp)
 {
 	const struct kallsyms_probe probe = {
@@ -89,8 +89,11 @@ static void image_find(struct kallsyms_input *input, struct kallsyms **kallsymsp
 		.read = image_read_page,
 		.context = input,
 	};
+	size_t before;
 
-	input->present_bytes = input->absent_bytes = kallsyms_probe(&probe);
+	if (!kallsyms_probe(&probe, &before))
+		return;
+	input->present_bytes = input->absent_bytes = before;
 	error_destroy(kallsyms_find(input, kallsymsp));
 	if (*kallsymsp || !input->absent_bytes || input->steps >= KALLSYMS_MAX_STEPS)
 		return;
@@ -219,4 +222,10 @@ struct memory_root kernel_image_root(const struct kernel_image *image)
 uint64_t kernel_image_text(const struct kernel_image *image)
 {
 	return image_text(image)->start;
+}
+
+const struct memory_range *kernel_image_ranges(const struct kernel_image *image, size_t *np)
+{
+	*np = image->n;
+	return image->ranges;
 }
