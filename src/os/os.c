@@ -41,7 +41,7 @@ struct os {
 	uint64_t retry_ns; /* what next_ns was put off by last */
 	uint64_t next_poll_ns, next_refresh_ns;
 	uint64_t
-		since_ns; /* the sampler knows the recipe: samples before that lack their task; 0: there is none */
+		since_ns; /* the sampler knows the recipe: samples before lack their task; 0: none */
 	struct space *kernel;
 	struct linux_kernel linux_kernel;
 	struct modules *modules;
