@@ -27,7 +27,7 @@
 #include "xtop/cleanup.h"
 
 #define CACHE_MAGIC          "XTOPKRN\n"
-#define CACHE_VERSION        2
+#define CACHE_VERSION        3
 #define CACHE_MAX_BYTES      (96U << 20)
 #define CACHE_MAX_TEXT_BYTES (1U << 30) /* of a kernel image: Linux KERNEL_IMAGE_SIZE */
 
@@ -139,23 +139,27 @@ void kernel_cache_close(struct kernel_cache *cache)
 
 /* --- checksum --------------------------------------------------------------------------------- */
 
-/* Against torn and cut files, not against somebody: the multiply and fold of wyhash, 8 bytes a step. */
+/* Multiply and fold, as wyhash does. */
+static uint64_t cache_mix(uint64_t hash, uint64_t word)
+{
+	unsigned __int128 product = (unsigned __int128)(hash ^ word) * 0x9e3779b97f4a7c15ULL;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* Against torn and cut files, not against somebody. */
 static uint64_t cache_hash(uint64_t hash, const void *bytes, size_t size_bytes)
 {
-	const char *at = bytes;
+	const char *at = bytes, *end = at + size_bytes;
+	uint64_t word;
 
-	while (size_bytes > 0) {
-		size_t step = size_bytes < sizeof(uint64_t) ? size_bytes : sizeof(uint64_t);
-		unsigned __int128 product;
-		uint64_t word = 0;
-
-		memcpy(&word, at, step);
-		product = (unsigned __int128)(hash ^ word) * 0x9e3779b97f4a7c15ULL;
-		hash = (uint64_t)product ^ (uint64_t)(product >> 64) ^ step;
-		at += step;
-		size_bytes -= step;
+	for (; (size_t)(end - at) >= sizeof(word); at += sizeof(word)) {
+		memcpy(&word, at, sizeof(word));
+		hash = cache_mix(hash, word);
 	}
-	return hash;
+	word = 0;
+	memcpy(&word, at, (size_t)(end - at));
+	return cache_mix(cache_mix(hash, word), size_bytes);
 }
 
 static uint64_t cache_checksum(const struct cache_head *head, const void *body, size_t body_bytes)
