@@ -257,6 +257,15 @@ bool linux_names_no_data(const struct linux_guest *guest)
 	return !guest->symbols[LINUX_INIT_TASK]; /* which every kernel has */
 }
 
+static void linux_search_image(struct linux_guest *guest, const struct kernel_image *image)
+{
+	const struct memory_range *ranges;
+	size_t n;
+
+	ranges = kernel_image_ranges(image, &n);
+	linux_search(guest, ranges, n);
+}
+
 static bool linux_read_all(struct linux_kernel *kernel, struct kernel_image *image)
 {
 	struct linux_guest *guest = &kernel->guest;
@@ -270,7 +279,7 @@ static bool linux_read_all(struct linux_kernel *kernel, struct kernel_image *ima
 	if (!found)
 		return false;
 	if (linux_names_no_data(guest))
-		linux_search(guest, image);
+		linux_search_image(guest, image);
 	if (!linux_read_release(kernel) || !linux_find_memory(guest))
 		return false;
 	linux_read_build_id(kernel);

@@ -350,14 +350,14 @@ static void search_image(struct search *search, const struct memory_range *range
 	}
 }
 
-void linux_search(struct linux_guest *guest, const struct kernel_image *image)
+void linux_search(struct linux_guest *guest, const struct memory_range *ranges, size_t n)
 {
-	struct search search = { .guest = guest, .image_start = guest->symbols[LINUX_TEXT] };
-	const struct memory_range *ranges;
-	size_t n;
+	struct search search = {
+		.guest = guest,
+		.image_start = guest->symbols[LINUX_TEXT],
+		.image_end = n ? ranges[n - 1].end : 0,
+	};
 
-	ranges = kernel_image_ranges(image, &n);
-	search.image_end = n ? ranges[n - 1].end : 0;
 	search_set(&search, LINUX_END, search.image_end);
 	search_image(&search, ranges, n);
 	search_code(&search);

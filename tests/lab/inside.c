@@ -501,15 +501,18 @@ static void add_searched(struct inside *inside)
 	struct kernel_image *image = kernel_image_locate(inside->memory, &inside->regs);
 	const struct linux_guest *told = &inside->kernel.guest;
 	struct linux_guest found = *told;
+	const struct memory_range *ranges;
+	size_t n;
 
 	if (!image)
 		return;
+	ranges = kernel_image_ranges(image, &n);
 	memset(found.symbols, 0, sizeof(found.symbols));
 	found.symbols[LINUX_TEXT] = told->symbols[LINUX_TEXT];
 	for (int i = LINUX_FIRST_FUNCTION; i < N_LINUX_SYMBOLS; i++)
 		found.symbols[i] = told->symbols[i];
 	found.root = kernel_image_root(image);
-	linux_search(&found, image);
+	linux_search(&found, ranges, n);
 	for (size_t i = 0; i < sizeof(searched) / sizeof(searched[0]); i++)
 		add(inside, "%s %" PRIx64 " %" PRIx64, searched[i].name,
 		    found.symbols[searched[i].symbol], searched_told(told, searched[i].symbol));

@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include "os/kernel_image.h"
 #include "os/linux_search.h"
 
 #include <string.h>
@@ -139,9 +140,13 @@ static void search(void)
 {
 	struct registers regs = { .cr3 = root.cr3, .cr4 = 0x20 };
 	struct kernel_image *image = kernel_image_locate(guest.memory, &regs);
+	const struct memory_range *ranges;
+	size_t n;
 
-	if (check(image, "there is an image"))
-		linux_search(&guest, image);
+	if (check(image, "there is an image")) {
+		ranges = kernel_image_ranges(image, &n);
+		linux_search(&guest, ranges, n);
+	}
 	kernel_image_destroy(image);
 }
 
