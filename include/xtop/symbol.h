@@ -80,6 +80,14 @@ struct xtop_error *symbol_read_elf(int fd, const char *path, struct symtab *tab,
  */
 struct xtop_error *symbol_read_nm(int fd, const char *path, struct symtab *tab);
 
+/* What nm's letter for a symbol says of it, in text and in a kernel's own tables: nm.c has the letters. */
+enum symbol_kind {
+	SYMBOL_NUMBER, /* not an address */
+	SYMBOL_BOUND,  /* no name for code, but what is before it ends there */
+	SYMBOL_CODE,
+};
+enum symbol_kind symbol_nm_kind(char type, enum symbol_rank *rankp); /* of code its rank */
+
 /*
  * demangle.c: C++ and Rust by libiberty, without parameters and hashes; a compiler's suffix stays
  * ("f.cold"). NULL: not a mangled name, or no memory. malloc()ed. Any thread with 2 MiB of stack.

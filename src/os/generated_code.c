@@ -5,8 +5,10 @@
  *   bpf_kallsyms                ─► struct bpf_ksym .lnode    start, end, name   "[bpf]"
  *   ftrace_ops_trampoline_list  ─► struct ftrace_ops .list   trampoline, trampoline_size  "[ftrace]"
  *
- * (Linux include/linux/bpf.h, from 5.7; include/linux/ftrace.h, from 5.10). A list whose links have
- * changed is read anew as a whole. Its length is limited, and a pointer that leads astray ends it.
+ * (Linux include/linux/bpf.h, from 5.7; include/linux/ftrace.h, from 5.10). A BPF program of several
+ * functions has its parts on the list as bpf_prog_TAG_F, its first one under its own name, too (seen
+ * in 5.10; kernel/bpf/verifier.c jit_subprogs()). A list whose links have changed is read anew as a
+ * whole. Its length is limited, and a pointer that leads astray ends it.
  * Resolver's thread.
  */
 #include "config.h"
@@ -18,14 +20,16 @@
 
 #define CODE_MAX_PIECES      16384 /* of one list */
 #define CODE_MAX_PIECE_BYTES (16U << 20)
-#define CODE_NAME_BYTES      128 /* KSYM_NAME_LEN before 6.1; longer ones are cut */
+#define CODE_NAME_BYTES      128                /* KSYM_NAME_LEN before 6.1; longer ones are cut */
+#define CODE_HASH_SEED       0xcbf29ce484222325 /* FNV-1a */
+#define CODE_HASHED_BYTES    48 /* of it: bpf_prog_, tag and a program's own name of up to 15 */
 
 struct code_piece {
 	uint64_t start, end;
 };
 
 struct code_list {
-	uint64_t links_hash; /* as it was last read; 0: not yet */
+	uint64_t hash; /* as it was last read; 0: not yet */
 	size_t n;
 	struct code_piece *pieces; /* mapped now; CODE_MAX_PIECES of room */
 	struct image *image;       /* a reference; NULL: nothing is mapped */
@@ -120,15 +124,51 @@ static void code_read_name(const struct generated_code *code, enum code_kind kin
 				   name, CODE_NAME_BYTES);
 }
 
+/* The name of a whole program goes before that of its part. */
+static enum symbol_rank code_rank(const char *name)
+{
+	size_t bytes = strlen(name);
+
+	return bytes > 2 && strcmp(name + bytes - 2, "_F") == 0 ? SYMBOL_LOCAL : SYMBOL_GLOBAL;
+}
+
 /* --- a list ----------------------------------------------------------------------------------- */
 
-/* FNV-1a of its links: tells whether anything came or went. */
-static uint64_t code_hash(const struct generated_code *code, uint64_t head)
+/* One step of FNV-1a, of words. */
+static uint64_t code_hash_word(uint64_t hash, uint64_t word)
 {
-	uint64_t hash = 0xcbf29ce484222325, link = code_next(code, head);
+	return (hash ^ word) * 0x100000001b3;
+}
+
+static uint64_t code_hash_piece(const struct generated_code *code, enum code_kind kind,
+				uint64_t address)
+{
+	struct code_piece piece = { 0, 0 };
+	char name[CODE_NAME_BYTES] = "";
+	uint64_t hash = CODE_HASH_SEED, words[CODE_HASHED_BYTES / sizeof(uint64_t)];
+
+	code_read_piece(code, kind, address, &piece);
+	code_read_name(code, kind, address, name);
+	hash = code_hash_word(hash, piece.start);
+	hash = code_hash_word(hash, piece.end);
+	hash = code_hash_word(hash, address);
+	memcpy(words, name, sizeof(words));
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		hash = code_hash_word(hash, words[i]);
+	return hash;
+}
+
+/* Tells whether anything came or went, also where something else was before. */
+static uint64_t code_hash(const struct generated_code *code, enum code_kind kind)
+{
+	uint64_t head = code->guest->symbols[code_kinds[kind].head], link = code_next(code, head);
+	uint64_t hash = CODE_HASH_SEED;
 
 	for (size_t i = 0; i < CODE_MAX_PIECES && link && link != head; i++) {
-		hash = (hash ^ link) * 0x100000001b3;
+		hash = code_hash_word(hash,
+				      code_hash_piece(code, kind,
+						      link - layout_offset(&code->guest->layout,
+									   code_kinds[kind].link)));
 		link = code_next(code, link);
 	}
 	return hash;
@@ -150,7 +190,7 @@ static struct xtop_error *code_read_list(const struct generated_code *code, enum
 		if (code_read_piece(code, kind, address, piece)) {
 			code_read_name(code, kind, address, name);
 			error = symtab_add(tab, piece->start, piece->end - piece->start, piece->end,
-					   SYMBOL_GLOBAL, name, strlen(name));
+					   code_rank(name), name, strlen(name));
 			n++;
 		}
 		link = code_next(code, link);
@@ -213,17 +253,18 @@ void generated_code_poll(struct generated_code *code)
 	const struct layout *layout = &code->guest->layout;
 
 	for (int kind = 0; kind < N_CODE_KINDS; kind++) {
-		uint64_t head = code->guest->symbols[code_kinds[kind].head], hash;
+		uint64_t hash;
 
-		if (!head || !layout_has(layout, code_kinds[kind].link) ||
+		if (!code->guest->symbols[code_kinds[kind].head] ||
+		    !layout_has(layout, code_kinds[kind].link) ||
 		    !layout_has(layout, code_kinds[kind].start) ||
 		    !layout_has(layout, code_kinds[kind].end) ||
 		    !layout_has(layout, code_kinds[kind].name))
 			continue;
-		hash = code_hash(code, head);
-		if (hash == code->lists[kind].links_hash)
+		hash = code_hash(code, kind);
+		if (hash == code->lists[kind].hash)
 			continue;
-		code->lists[kind].links_hash = hash;
+		code->lists[kind].hash = hash;
 		code_follow(code, kind);
 	}
 }

@@ -172,33 +172,24 @@ static struct kallsyms_code kallsyms_code(const struct kallsyms *kallsyms)
 	return code;
 }
 
-/* Types as nm.c has them: data, and what is freed, only ends what is before it. */
+/* What is freed, and data, only ends what is before it. */
 static struct xtop_error *kallsyms_add(struct symtab *tab, const struct kallsyms_code *code,
 				       const struct kallsyms_cursor *cursor)
 {
-	enum symbol_rank rank = SYMBOL_LOCAL;
 	uint64_t limit = code->end;
+	enum symbol_rank rank;
 
 	if (!limit || limit - cursor->address > MAX_FUNCTION_BYTES)
 		limit = cursor->address + MAX_FUNCTION_BYTES;
 	if (cursor->address - code->init_start < code->init_end - code->init_start)
 		return symtab_add_bound(tab, cursor->address);
-	switch (cursor->type) {
-	case 'A':
-	case 'a':
+	switch (symbol_nm_kind(cursor->type, &rank)) {
+	case SYMBOL_NUMBER:
 		return NULL;
-	case 'T':
-	case 'i':
-		rank = SYMBOL_GLOBAL;
-		break;
-	case 'W':
-	case 'w':
-		rank = SYMBOL_WEAK;
-		break;
-	case 't':
-		break;
-	default:
+	case SYMBOL_BOUND:
 		return symtab_add_bound(tab, cursor->address);
+	case SYMBOL_CODE:
+		break;
 	}
 	return symtab_add(tab, cursor->address, 0, limit, rank, cursor->name, cursor->name_bytes);
 }

@@ -2,7 +2,8 @@
 /*
  * The symbols of a Linux kernel, out of the tables every kernel with CONFIG_KALLSYMS carries in its
  * read-only data. kallsyms_find.c finds the tables by nothing but their own consistency, whatever
- * the version, with kallsyms_addresses.c; kallsyms.c decodes them. Pure: bytes in, symbols out. Resolver's thread.
+ * the version, with kallsyms_addresses.c; kallsyms_probe.c saves it most of what is before them;
+ * kallsyms.c decodes them. Pure: bytes in, symbols out. Resolver's thread.
  *
  * All bytes are a guest's: what kallsyms_find() returns has been checked in whole and is a copy.
  */
@@ -38,6 +39,13 @@ struct kallsyms_input {
 	 * False: no more. NULL: everything is present.
 	 */
 	bool (*more)(struct kallsyms_input *input, size_t up_to);
+	/*
+	 * The first of these are zeros, and not searched: kallsyms_probe() saw no names there.
+	 * front() copies those from FROM on, and lowers the number; tables that stand before the
+	 * names are read by it. 0, NULL: nothing is left out.
+	 */
+	size_t absent_bytes;
+	bool (*front)(struct kallsyms_input *input, size_t from);
 	void *context;
 	uint64_t text_start, text_end; /* the executable range below; 0: not known */
 	uint64_t steps;                /* out: checks made; up to a table's more than KALLSYMS_MAX_STEPS */
@@ -88,6 +96,16 @@ struct kallsyms {
  */
 struct xtop_error *kallsyms_find(struct kallsyms_input *input, struct kallsyms **kallsymsp);
 void kallsyms_destroy(struct kallsyms *kallsyms); /* NULL allowed */
+
+/* Single pages of a range, for a look beforehand. */
+struct kallsyms_probe {
+	size_t size_bytes; /* of the range, from an address that is page-aligned */
+	bool (*read)(void *context, size_t at, uint8_t *page); /* the page at AT; false: not there */
+	void *context;
+};
+
+/* *BEFOREP bytes at the front, whole pages, in which no names begin; a guess. False: no names are seen. */
+bool kallsyms_probe(const struct kallsyms_probe *probe, size_t *beforep);
 
 /* Address of _text, as it is in the guest: what a cached table is relative to. Never 0. */
 uint64_t kallsyms_text(const struct kallsyms *kallsyms);

@@ -82,17 +82,24 @@ static bool finder_read_offsets(struct kallsyms_finder *finder, size_t at, size_
 		finder_read_addresses(finder, at, KALLSYMS_RELATIVE, base));
 }
 
-/* num_syms stands before the names; before it, up to 6.3, base and offsets, or the addresses. */
+/*
+ * num_syms stands before the names; before it, up to 6.3, base and offsets, or the addresses. Either
+ * way the word before it is an address of the kernel.
+ */
 static bool finder_addresses_before(struct kallsyms_finder *finder)
 {
 	size_t offsets_bytes = finder_align(finder, 4 * (size_t)finder->n),
 	       num = finder->names - finder->align;
 
 	finder->out->tables_before = true;
-	if (num >= offsets_bytes + 8 &&
+	if (num < 8 || !finder_need_from(finder, num - 8) ||
+	    finder_load(finder, num - 8, 8) < IMAGE_WINDOW_START)
+		return false;
+	if (num >= offsets_bytes + 8 && finder_need_from(finder, num - 8 - offsets_bytes) &&
 	    finder_read_offsets(finder, num - 8 - offsets_bytes, num - 8))
 		return true;
 	return num >= 8 * (size_t)finder->n &&
+	       finder_need_from(finder, num - 8 * (size_t)finder->n) &&
 	       finder_read_addresses(finder, num - 8 * (size_t)finder->n, KALLSYMS_ABSOLUTE, 0);
 }
 

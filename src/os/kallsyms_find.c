@@ -56,7 +56,7 @@
 #define MIN_GROUP_BYTES (GROUP * 2) /* a length and a token each */
 #define MAX_GROUP_BYTES (GROUP * (2 + KALLSYMS_MAX_NAME_BYTES))
 #define MAX_SEQ_BYTES   4
-#define READ_BYTES      (128U << 10) /* asked for at once */
+#define READ_BYTES      (256U << 10) /* asked for at once */
 
 /* --- tokens --------------------------------------------------------------------------------- */
 
@@ -342,7 +342,7 @@ static bool finder_read_on(struct kallsyms_finder *finder)
 static struct xtop_error *finder_search(struct kallsyms_finder *finder, bool *foundp)
 {
 	struct xtop_error *error = NULL;
-	size_t at = 0;
+	size_t at = finder->input->absent_bytes;
 
 	do {
 		while (!*foundp && !error && !finder_spent(finder) &&
@@ -385,7 +385,7 @@ struct xtop_error *kallsyms_find(struct kallsyms_input *input, struct kallsyms *
 	struct xtop_error *error;
 	bool found = false;
 
-	assert(input->address % 8 == 0);
+	assert(input->address % 8 == 0 && input->absent_bytes % 8 == 0);
 	input->steps = 0;
 	finder.out = calloc(1, sizeof(*finder.out));
 	if (!finder.out)

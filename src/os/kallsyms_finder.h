@@ -53,6 +53,16 @@ static inline bool finder_need(struct kallsyms_finder *finder, size_t up_to)
 	return input->more(input, up_to) && up_to <= input->present_bytes;
 }
 
+/* Whether the bytes from FROM on are there, or can be had. */
+static inline bool finder_need_from(struct kallsyms_finder *finder, size_t from)
+{
+	struct kallsyms_input *input = finder->input;
+
+	if (from >= input->absent_bytes)
+		return true;
+	return input->front && input->front(input, from) && from >= input->absent_bytes;
+}
+
 static inline bool finder_spent(const struct kallsyms_finder *finder)
 {
 	return finder->input->steps >= KALLSYMS_MAX_STEPS;

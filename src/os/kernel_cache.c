@@ -4,7 +4,7 @@
  *
  *   struct cache_head                  whose kernel it is, its checksum, how many of the rest
  *   struct cache_symbol[n_symbols]     ascending
- *   struct cache_orc[n_orc]            ascending
+ *   what orc_pack() makes             orc_bytes
  *   char names[names_bytes]            of the symbols, in their order, each with its NUL
  *
  * A file is written behind its head, and the head last: one that is cut short, or that another xtop
@@ -27,17 +27,12 @@
 #include "xtop/cleanup.h"
 
 #define CACHE_MAGIC          "XTOPKRN\n"
-#define CACHE_VERSION        2
+#define CACHE_VERSION        3
 #define CACHE_MAX_BYTES      (96U << 20)
 #define CACHE_MAX_TEXT_BYTES (1U << 30) /* of a kernel image: Linux KERNEL_IMAGE_SIZE */
 
 struct cache_symbol {
 	uint32_t start, end;
-};
-
-struct cache_orc {
-	uint32_t address;
-	struct orc_row row;
 };
 
 struct cache_head {
@@ -50,13 +45,14 @@ struct cache_head {
 	uint32_t build_id_bytes;
 	uint8_t build_id[BUILD_ID_MAX_BYTES];
 	char release[64];
-	uint32_t has_layout, has_orc;
+	uint32_t has_layout;
 	struct layout layout;
 	struct orc_layout orc_layout;
 	uint64_t symbols[N_LINUX_SYMBOLS];
 	uint8_t relative[N_LINUX_SYMBOLS]; /* to _text; else a per-cpu offset, or 0: none */
 	uint32_t text_bytes;
-	uint32_t n_symbols, n_orc;
+	uint32_t n_symbols;
+	uint64_t orc_bytes; /* 0: none */
 	uint64_t names_bytes;
 };
 
@@ -139,23 +135,27 @@ void kernel_cache_close(struct kernel_cache *cache)
 
 /* --- checksum --------------------------------------------------------------------------------- */
 
-/* Against torn and cut files, not against somebody: the multiply and fold of wyhash, 8 bytes a step. */
+/* Multiply and fold, as wyhash does. */
+static uint64_t cache_mix(uint64_t hash, uint64_t word)
+{
+	unsigned __int128 product = (unsigned __int128)(hash ^ word) * 0x9e3779b97f4a7c15ULL;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* Against torn and cut files, not against somebody. */
 static uint64_t cache_hash(uint64_t hash, const void *bytes, size_t size_bytes)
 {
-	const char *at = bytes;
+	const char *at = bytes, *end = at + size_bytes;
+	uint64_t word;
 
-	while (size_bytes > 0) {
-		size_t step = size_bytes < sizeof(uint64_t) ? size_bytes : sizeof(uint64_t);
-		unsigned __int128 product;
-		uint64_t word = 0;
-
-		memcpy(&word, at, step);
-		product = (unsigned __int128)(hash ^ word) * 0x9e3779b97f4a7c15ULL;
-		hash = (uint64_t)product ^ (uint64_t)(product >> 64) ^ step;
-		at += step;
-		size_bytes -= step;
+	for (; (size_t)(end - at) >= sizeof(word); at += sizeof(word)) {
+		memcpy(&word, at, sizeof(word));
+		hash = cache_mix(hash, word);
 	}
-	return hash;
+	word = 0;
+	memcpy(&word, at, (size_t)(end - at));
+	return cache_mix(cache_mix(hash, word), size_bytes);
 }
 
 static uint64_t cache_checksum(const struct cache_head *head, const void *body, size_t body_bytes)
@@ -171,11 +171,9 @@ static uint64_t cache_checksum(const struct cache_head *head, const void *body, 
 static size_t cache_body_bytes(const struct cache_head *head)
 {
 	if (head->n_symbols > CACHE_MAX_BYTES / sizeof(struct cache_symbol) ||
-	    head->n_orc > CACHE_MAX_BYTES / sizeof(struct cache_orc) ||
-	    head->names_bytes > CACHE_MAX_BYTES)
+	    head->orc_bytes > CACHE_MAX_BYTES || head->names_bytes > CACHE_MAX_BYTES)
 		return 0;
-	return head->n_symbols * sizeof(struct cache_symbol) +
-	       head->n_orc * sizeof(struct cache_orc) + head->names_bytes;
+	return head->n_symbols * sizeof(struct cache_symbol) + head->orc_bytes + head->names_bytes;
 }
 
 /* --- loading ---------------------------------------------------------------------------------- */
@@ -227,8 +225,7 @@ static struct xtop_error *cache_restore_symbols(const struct cache_head *head, c
 						uint64_t text_start, struct symtab *tab)
 {
 	const struct cache_symbol *symbols = (const struct cache_symbol *)body;
-	const char *name =
-		body + head->n_symbols * sizeof(*symbols) + head->n_orc * sizeof(struct cache_orc);
+	const char *name = body + head->n_symbols * sizeof(*symbols) + head->orc_bytes;
 	const char *end = name + head->names_bytes;
 	struct xtop_error *error = NULL;
 
@@ -248,17 +245,10 @@ static struct xtop_error *cache_restore_symbols(const struct cache_head *head, c
 static struct xtop_error *cache_restore_orc(const struct cache_head *head, const char *body,
 					    uint64_t text_start, struct orc **orcp)
 {
-	const struct cache_orc *rows =
-		(const struct cache_orc *)(body + head->n_symbols * sizeof(struct cache_symbol));
-	_cleanup_free_ struct orc_entry *entries = calloc(head->n_orc + 1, sizeof(*entries));
-
-	if (!head->has_orc)
-		return NULL;
-	if (!entries)
-		return error_create("out of memory");
-	for (uint32_t i = 0; i < head->n_orc; i++)
-		entries[i] = (struct orc_entry){ text_start + rows[i].address, rows[i].row };
-	return orc_restore(entries, head->n_orc, text_start, text_start + head->text_bytes, orcp);
+	return head->orc_bytes ? orc_unpack(body + head->n_symbols * sizeof(struct cache_symbol),
+					    head->orc_bytes, text_start,
+					    text_start + head->text_bytes, orcp)
+			       : NULL;
 }
 
 static void cache_restore_guest(const struct cache_head *head, uint64_t text_start,
@@ -294,8 +284,6 @@ static bool cache_restore(const struct cache_head *head, const char *body, uint6
 		symtab_destroy(tab);
 		return false;
 	}
-	if (orc)
-		orc_add_specials_of(orc, tab);
 	kernel->image->symtab = tab;
 	kernel->image->orc = orc;
 	cache_restore_guest(head, text_start, kernel);
@@ -365,12 +353,11 @@ static bool cache_fill_head(const char *uuid, const struct linux_kernel *kernel,
 		.build_id_offset = image->build_id.address - guest->text_start,
 		.build_id_bytes = (uint32_t)image->build_id.size_bytes,
 		.has_layout = guest->has_layout,
-		.has_orc = image->orc != NULL,
 		.layout = guest->layout,
 		.orc_layout = guest->orc_layout,
 		.text_bytes = (uint32_t)text_bytes,
 		.n_symbols = (uint32_t)symtab_count(image->symtab),
-		.n_orc = image->orc ? (uint32_t)orc_count(image->orc) : 0,
+		.orc_bytes = image->orc ? orc_pack_bytes(image->orc) : 0,
 	};
 	snprintf(head->uuid, sizeof(head->uuid), "%s", uuid);
 	memcpy(head->build_id, image->build_id.bytes, image->build_id.size_bytes);
@@ -389,12 +376,10 @@ static char *cache_make_body(const struct linux_kernel *kernel, const struct cac
 	uint64_t text_start = kernel->guest.text_start;
 	char *body = malloc(cache_body_bytes(head)), *name;
 	struct cache_symbol *symbols = (struct cache_symbol *)body;
-	struct cache_orc *rows;
 
 	if (!body)
 		return NULL;
-	rows = (struct cache_orc *)(symbols + head->n_symbols);
-	name = (char *)(rows + head->n_orc);
+	name = (char *)(symbols + head->n_symbols) + head->orc_bytes;
 	for (uint32_t i = 0; i < head->n_symbols; i++) {
 		struct symtab_entry entry = symtab_at(kernel->image->symtab, i);
 
@@ -402,11 +387,8 @@ static char *cache_make_body(const struct linux_kernel *kernel, const struct cac
 						    (uint32_t)(entry.end - text_start) };
 		name = stpcpy(name, entry.name) + 1;
 	}
-	for (uint32_t i = 0; i < head->n_orc; i++) {
-		struct orc_entry entry = orc_at(kernel->image->orc, i);
-
-		rows[i] = (struct cache_orc){ (uint32_t)(entry.address - text_start), entry.row };
-	}
+	if (head->orc_bytes)
+		orc_pack(kernel->image->orc, symbols + head->n_symbols);
 	return body;
 }
 

@@ -17,6 +17,7 @@ struct kernel_image *kernel_image_locate(struct memory *memory, const struct reg
 void kernel_image_destroy(struct kernel_image *image); /* NULL allowed */
 struct memory_root kernel_image_root(const struct kernel_image *image);
 uint64_t kernel_image_text(const struct kernel_image *image); /* where its code starts: _text */
+const struct memory_range *kernel_image_ranges(const struct kernel_image *image, size_t *np); /* ascending */
 /* False: no tables in it: not Linux, or one without them. */
 bool kernel_image_find_kallsyms(struct kernel_image *image, struct kallsyms **kallsymsp);
 

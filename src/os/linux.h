@@ -45,7 +45,14 @@ enum linux_symbol {
 	LINUX_FRED,           /* asm_fred_entrypoint_user: built for FRED */
 	LINUX_NOTES_START,    /* __start_notes: build-id */
 	LINUX_NOTES_STOP,
-	N_LINUX_SYMBOLS
+	/* Functions that linux_search.c reads. */
+	LINUX_GETPID,         /* __x64_sys_getpid */
+	LINUX_ENTRY,          /* entry_SYSCALL_64 */
+	LINUX_GET_PAGES,      /* __get_free_pages */
+	LINUX_PRINT_MODULES,
+	LINUX_GET_BPF,        /* bpf_get_kallsym */
+	LINUX_FIRST_FUNCTION = LINUX_GETPID,
+	N_LINUX_SYMBOLS = LINUX_GET_BPF + 1
 };
 
 struct linux_guest {

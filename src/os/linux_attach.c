@@ -19,6 +19,7 @@
 
 #include "os/kernel_cache.h"
 #include "os/kernel_image.h"
+#include "os/linux_search.h"
 #include "os/orc_tables.h"
 #include "xtop/cleanup.h"
 
@@ -68,6 +69,13 @@ static const struct {
 	{ LINUX_FRED, "asm_fred_entrypoint_user" },
 	{ LINUX_NOTES_START, "__start_notes" },
 	{ LINUX_NOTES_STOP, "__stop_notes" },
+	{ LINUX_GETPID, "__x64_sys_getpid" },
+	{ LINUX_GETPID, "sys_getpid" }, /* up to 4.16 */
+	{ LINUX_ENTRY, "entry_SYSCALL_64" },
+	{ LINUX_GET_PAGES, "__get_free_pages" },
+	{ LINUX_GET_PAGES, "get_free_pages_noprof" }, /* from 6.10 */
+	{ LINUX_PRINT_MODULES, "print_modules" },
+	{ LINUX_GET_BPF, "bpf_get_kallsym" },
 };
 #define N_LINUX_NAMES (sizeof(linux_names) / sizeof(linux_names[0]))
 
@@ -92,6 +100,7 @@ static bool linux_read_symbols(struct linux_kernel *kernel, const struct kallsym
 		return false;
 	}
 	kernel->image->symtab = tab;
+	kernel->guest.symbols[LINUX_TEXT] = kallsyms_text(kallsyms);
 	for (size_t i = 0; i < N_LINUX_NAMES; i++)
 		if (wanted[i].type)
 			kernel->guest.symbols[linux_names[i].symbol] = wanted[i].address;
@@ -243,6 +252,20 @@ static bool linux_find_memory(struct linux_guest *guest)
 	return guest->text_start < guest->text_end;
 }
 
+bool linux_names_no_data(const struct linux_guest *guest)
+{
+	return !guest->symbols[LINUX_INIT_TASK]; /* which every kernel has */
+}
+
+static void linux_search_image(struct linux_guest *guest, const struct kernel_image *image)
+{
+	const struct memory_range *ranges;
+	size_t n;
+
+	ranges = kernel_image_ranges(image, &n);
+	linux_search(guest, ranges, n);
+}
+
 static bool linux_read_all(struct linux_kernel *kernel, struct kernel_image *image)
 {
 	struct linux_guest *guest = &kernel->guest;
@@ -251,10 +274,13 @@ static bool linux_read_all(struct linux_kernel *kernel, struct kernel_image *ima
 
 	if (!kernel_image_find_kallsyms(image, &kallsyms))
 		return false;
-	found = linux_read_symbols(kernel, kallsyms) && linux_read_release(kernel) &&
-		linux_find_memory(guest);
+	found = linux_read_symbols(kernel, kallsyms);
 	kallsyms_destroy(kallsyms);
 	if (!found)
+		return false;
+	if (linux_names_no_data(guest))
+		linux_search_image(guest, image);
+	if (!linux_read_release(kernel) || !linux_find_memory(guest))
 		return false;
 	linux_read_build_id(kernel);
 	linux_read_types(guest);

@@ -24,6 +24,8 @@ bool linux_attach(struct memory *memory, enum guest_type type, const struct regi
 		  const struct kernel_shelf *shelf, struct linux_kernel *kernel);
 /* Whether the same kernel is still there: after a reboot or kexec it is not. */
 bool linux_is_there(const struct linux_kernel *kernel);
+/* Built without CONFIG_KALLSYMS_ALL: only functions have names. */
+bool linux_names_no_data(const struct linux_guest *guest);
 void linux_detach(struct linux_kernel *kernel);
 
 #endif

@@ -40,7 +40,8 @@ struct os {
 	uint64_t next_ns;  /* not Linux: to be looked at again; Linux: to be checked */
 	uint64_t retry_ns; /* what next_ns was put off by last */
 	uint64_t next_poll_ns, next_refresh_ns;
-	uint64_t since_ns; /* the sampler knows the recipe: samples before that lack their task */
+	uint64_t
+		since_ns; /* the sampler knows the recipe: samples before lack their task; 0: none */
 	struct space *kernel;
 	struct linux_kernel linux_kernel;
 	struct modules *modules;
@@ -323,6 +324,13 @@ static void os_describe_linux(const struct os *os, struct os_description *descri
 	else if (!os->tasks)
 		os_note(description, &n,
 			"no processes: the guest's BTF lacks members of task_struct");
+	else if (!os->since_ns)
+		os_note(description, &n,
+			"no processes: how the guest's kernel keeps its current task is not known");
+	if (linux_names_no_data(&os->linux_kernel.guest) &&
+	    !os->linux_kernel.guest.symbols[LINUX_MODULES])
+		os_note(description, &n,
+			"no modules: the guest's kernel names no data (CONFIG_KALLSYMS_ALL)");
 	if (!os->linux_kernel.image->orc)
 		os_note(description, &n,
 			"short kernel stacks: the guest's kernel has no ORC tables");

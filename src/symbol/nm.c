@@ -115,29 +115,42 @@ static bool nm_parse_line(const char *text, const char *end, struct nm_line *lin
 	return line->name_bytes > 0;
 }
 
-static struct xtop_error *nm_add(struct nm_reader *reader, const struct nm_line *line)
+enum symbol_kind symbol_nm_kind(char type, enum symbol_rank *rankp)
 {
-	enum symbol_rank rank = SYMBOL_LOCAL;
-
-	switch (line->type) {
+	switch (type) {
 	case 'A':
 	case 'a':
 	case 'U':
 	case '-': /* a.out debugging entry: also a number */
 	case 'N':
-		return NULL;
+		return SYMBOL_NUMBER;
 	case 'T':
 	case 'i':
-		rank = SYMBOL_GLOBAL;
-		break;
+		*rankp = SYMBOL_GLOBAL;
+		return SYMBOL_CODE;
 	case 'W':
 	case 'w':
-		rank = SYMBOL_WEAK;
-		break;
+		*rankp = SYMBOL_WEAK;
+		return SYMBOL_CODE;
 	case 't':
-		break;
+		*rankp = SYMBOL_LOCAL;
+		return SYMBOL_CODE;
 	default:
+		return SYMBOL_BOUND;
+	}
+}
+
+static struct xtop_error *nm_add(struct nm_reader *reader, const struct nm_line *line)
+{
+	enum symbol_rank rank;
+
+	switch (symbol_nm_kind(line->type, &rank)) {
+	case SYMBOL_NUMBER:
+		return NULL;
+	case SYMBOL_BOUND:
 		return symtab_add_bound(reader->tab, line->address);
+	case SYMBOL_CODE:
+		break;
 	}
 	reader->functions++;
 	reader->nonzero += line->address != 0;

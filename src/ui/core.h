@@ -54,6 +54,7 @@ struct guest_view {
 	size_t n_views;
 	bool waiting; /* asked for a snapshot that did not come yet */
 	uint64_t taken_ns, still_ns, baseline_ns, due_ns;
+	uint64_t wait_ns; /* from the picture asked for last to the next; 0: none was */
 };
 
 struct ui {

@@ -191,6 +191,7 @@ static bool guest_view_at_end(const struct guest_view *guest)
 	return guest->live && guest->live->at_end;
 }
 
+/* The first picture has one sample: those that follow it come sooner than the interval, each less so. */
 static void guest_view_ask(struct guest_view *guest, const struct ui *ui)
 {
 	bool empty = !guest->live || !guest->live->resolver.samples;
@@ -198,8 +199,10 @@ static void guest_view_ask(struct guest_view *guest, const struct ui *ui)
 
 	snapshot_request(guest->pipeline->slot);
 	guest->waiting = true;
-	guest->due_ns = ui->now_ns +
-			(empty && interval_ns > FIRST_SAMPLES_NS ? FIRST_SAMPLES_NS : interval_ns);
+	guest->wait_ns = empty ? FIRST_SAMPLES_NS : 2 * guest->wait_ns;
+	if (!guest->wait_ns || guest->wait_ns > interval_ns || guest->wait_ns > NS_PER_S)
+		guest->wait_ns = interval_ns;
+	guest->due_ns = ui->now_ns + guest->wait_ns;
 }
 
 /* True: the screen changes. */

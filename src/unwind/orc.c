@@ -156,6 +156,11 @@ static struct orc_row orc_decode(const struct orc_source *source, size_t i,
 
 /* --- building --------------------------------------------------------------------------------- */
 
+size_t orc_blocks(uint64_t text_bytes)
+{
+	return (text_bytes + ORC_BLOCK_BYTES - 1) >> ORC_BLOCK_SHIFT;
+}
+
 /* A table under construction. */
 struct orc_builder {
 	struct orc *orc;
@@ -191,7 +196,7 @@ static struct xtop_error *orc_builder_init(struct orc_builder *builder, size_t n
 		return orc_no_memory();
 	orc->start = start;
 	orc->end = end;
-	orc->n_blocks = (end - start + ORC_BLOCK_BYTES - 1) >> ORC_BLOCK_SHIFT;
+	orc->n_blocks = orc_blocks(end - start);
 	orc->blocks = calloc(orc->n_blocks + 1, sizeof(*orc->blocks));
 	orc->entries = calloc(1, orc_entries_bytes(n));
 	builder->offsets = malloc(n * sizeof(*builder->offsets));

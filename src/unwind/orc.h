@@ -5,7 +5,7 @@
  * frame is. Here the tables are turned into a compact one: 3 bytes an entry.
  *
  *   bytes of the guest or of a vmlinux ─► orc_create()  ─► struct orc ─► orc_step()   orc_step.c
- *   rows of our cache on disk          ─► orc_restore() ─┘                 orc.c
+ *   our cache on disk                  ─► orc_unpack() ──┘                 orc_pack.c
  *
  * Addresses are the image's: what is kept of a table does not depend on where the kernel lies.
  * Resolver's thread; the bytes are hostile.
@@ -89,7 +89,16 @@ struct orc_row {
 const struct orc_row *orc_find(const struct orc *orc, uint64_t address);
 size_t orc_memory_bytes(const struct orc *orc);
 
-/* For a cache: entry INDEX < orc_count(), ascending; orc_restore() takes and checks the same. */
+/*
+ * orc_pack.c: all of it in one piece of orc_pack_bytes(), relative to the code, which a cache keeps;
+ * with the specials. orc_unpack() checks it.
+ */
+size_t orc_pack_bytes(const struct orc *orc);
+void orc_pack(const struct orc *orc, void *pack);
+struct xtop_error *orc_unpack(const void *pack, size_t size_bytes, uint64_t text_start,
+			      uint64_t text_end, struct orc **orcp);
+
+/* Entry by entry: INDEX < orc_count(), ascending; orc_restore() takes and checks the same. */
 struct orc_entry {
 	uint64_t address;
 	struct orc_row row;

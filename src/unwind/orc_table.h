@@ -22,4 +22,7 @@ struct orc {
 	uint64_t specials_start, specials_end; /* all of them are in there */
 };
 
+/* Blocks of TEXT_BYTES of code. */
+size_t orc_blocks(uint64_t text_bytes);
+
 #endif

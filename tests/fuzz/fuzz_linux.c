@@ -8,23 +8,25 @@
 
 #include "guest.h"
 #include "os/generated_code.h"
+#include "os/linux_search.h"
 #include "os/modules.h"
 #include "os/orc_tables.h"
 #include "os/recipe.h"
 #include "os/tasks.h"
 
 /* Where things are in the guest's memory when they are right. */
-#define SYMBOLS 0x0000 /* one every 256 bytes */
-#define MODULE  0x2000
-#define SYMTAB  0x3000 /* 8 times 24 bytes */
-#define STRTAB  0x3400
-#define ORC_IP  0x4000
-#define ORC     0x4800
-#define BPF     0x6000
-#define FTRACE  0x6800
-#define TASK    0x7000
-#define CODE    0x8000
-#define N_ORC   32
+#define SYMBOLS      0x0000 /* one every SYMBOL_BYTES */
+#define SYMBOL_BYTES 0x80
+#define MODULE       0x2000
+#define SYMTAB       0x3000 /* 8 times 24 bytes */
+#define STRTAB       0x3400
+#define ORC_IP       0x4000
+#define ORC          0x4800
+#define BPF          0x6000
+#define FTRACE       0x6800
+#define TASK         0x7000
+#define CODE         0x8000
+#define N_ORC        32
 
 static void put(struct fuzz_guest *guest, uint64_t object, enum layout_member member,
 		uint64_t value)
@@ -42,8 +44,8 @@ static void put_list(struct fuzz_guest *guest, enum linux_symbol head, uint64_t 
 
 	if (layout_has(&guest->linux_guest.layout, member))
 		link += layout_offset(&guest->linux_guest.layout, member);
-	guest->pool[(SYMBOLS + head * 0x100) / 8] = FUZZ_GUEST_BASE + link;
-	guest->pool[link % FUZZ_GUEST_BYTES / 8] = FUZZ_GUEST_BASE + SYMBOLS + head * 0x100;
+	guest->pool[(SYMBOLS + head * SYMBOL_BYTES) / 8] = FUZZ_GUEST_BASE + link;
+	guest->pool[link % FUZZ_GUEST_BYTES / 8] = FUZZ_GUEST_BASE + SYMBOLS + head * SYMBOL_BYTES;
 }
 
 static void put_orc(struct fuzz_guest *guest)
@@ -126,6 +128,22 @@ static void spoil(struct fuzz_guest *guest, struct fuzz *fuzz)
 	}
 }
 
+/* What symbols would tell: all of it again, without them. */
+static void search_data(const struct fuzz_guest *guest)
+{
+	static const struct memory_range image[] = {
+		{ .start = FUZZ_GUEST_BASE, .end = FUZZ_GUEST_BASE + CODE },
+		{ .start = FUZZ_GUEST_BASE + CODE,
+		  .end = FUZZ_GUEST_BASE + FUZZ_GUEST_BYTES,
+		  .writable = true },
+	};
+	struct linux_guest found = guest->linux_guest;
+
+	for (int i = LINUX_TEXT + 1; i < LINUX_FIRST_FUNCTION; i++)
+		found.symbols[i] = 0;
+	linux_search(&found, image, 2);
+}
+
 static void find_tasks(struct fuzz_guest *guest, struct tasks *tasks, struct fuzz *fuzz)
 {
 	for (unsigned i = 0; i < 4; i++) {
@@ -159,7 +177,7 @@ static void put_symbols(struct fuzz_guest *guest, struct fuzz *fuzz)
 	struct linux_guest *linux_guest = &guest->linux_guest;
 
 	for (int i = 0; i < N_LINUX_SYMBOLS; i++)
-		linux_guest->symbols[i] = FUZZ_GUEST_BASE + SYMBOLS + i * 0x100;
+		linux_guest->symbols[i] = FUZZ_GUEST_BASE + SYMBOLS + i * SYMBOL_BYTES;
 	linux_guest->symbols[fuzz_u8(fuzz) % N_LINUX_SYMBOLS] = fuzz_u64(fuzz);
 	linux_guest->symbols[LINUX_ORC_IP_STOP] =
 		linux_guest->symbols[LINUX_ORC_IP_START] + fuzz_u16(fuzz);
@@ -192,6 +210,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 			fuzz_guest_fill(guest, &fuzz);
 		memory_refresh(guest->memory);
 		find_orc(guest);
+		search_data(guest);
 		modules_poll(modules);
 		generated_code_poll(code);
 		if (tasks)

@@ -15,9 +15,11 @@
  *   misnamed   ADDRESS NAME SEEN       functions in the two that xtop would call something else
  *   functions  COUNT                   that this was tried for
  *   module     NAME START              what xtop has mapped as modules or generated code
+ *   code       START END NAME [OF]     BPF programs and ftrace's trampolines
  *   build-id   WHAT HEX                kernel, a module in [ ], files that are executed
  *   task       TGID PID COMM           every thread on the kernel's lists
  *   maps       PID LINE                as /proc/PID/maps has it, but without device and inode
+ *   search     NAME FOUND TOLD         what a kernel without CONFIG_KALLSYMS_ALL would be searched for
  *   cost       of attaching, and of all: pages, batches, CPU, memory
  */
 #include "config.h"
@@ -32,6 +34,7 @@
 #include "os/generated_code.h"
 #include "os/kernel_image.h"
 #include "os/linux_attach.h"
+#include "os/linux_search.h"
 #include "os/member.h"
 #include "os/modules.h"
 #include "os/tasks.h"
@@ -303,6 +306,19 @@ static void add_module(struct inside *inside, const struct mapping *mapping)
 	add(inside, "%s 0x%016" PRIx64, mapping->image->name, mapping->start);
 }
 
+/* Removes nothing: this is the way to see all mappings. */
+static bool add_code(void *context, const struct mapping *mapping)
+{
+	const char *of = mapping->image->name;
+	struct symtab_entry entry;
+
+	if ((strcmp(of, "[bpf]") == 0 || strcmp(of, "[ftrace]") == 0) &&
+	    symtab_lookup(mapping->image->symtab, mapping->start - mapping->bias, &entry))
+		add(context, "%016" PRIx64 " %016" PRIx64 " %s %s", mapping->start, mapping->end,
+		    entry.name, of);
+	return false;
+}
+
 static void add_build_id(struct inside *inside, const char *what, const struct build_id *id)
 {
 	char hex[2 * BUILD_ID_MAX_BYTES + 1] = "";
@@ -443,6 +459,66 @@ static void add_build_ids(struct inside *inside)
 	drop_doubles(&inside->lines);
 }
 
+/* --- without names of data -------------------------------------------------------------------- */
+
+static const struct {
+	enum linux_symbol symbol;
+	const char *name;
+} searched[] = {
+	{ LINUX_END, "_end" },
+	{ LINUX_BANNER, "linux_banner" },
+	{ LINUX_PAGE_TABLES, "init_top_pgt" },
+	{ LINUX_NOTES_START, "__start_notes" },
+	{ LINUX_NOTES_STOP, "__stop_notes" },
+	{ LINUX_BTF_START, "__start_BTF" },
+	{ LINUX_BTF_STOP, "__stop_BTF" },
+	{ LINUX_ORC_IP_START, "__start_orc_unwind_ip" },
+	{ LINUX_ORC_IP_STOP, "__stop_orc_unwind_ip" },
+	{ LINUX_ORC_START, "__start_orc_unwind" },
+	{ LINUX_ORC_STOP, "__stop_orc_unwind" },
+	{ LINUX_CURRENT_TASK, "current_task" },
+	{ LINUX_TOP_OF_STACK, "cpu_current_top_of_stack" },
+	{ LINUX_PAGE_OFFSET, "page_offset_base" },
+	{ LINUX_VMEMMAP, "vmemmap_base" },
+	{ LINUX_MODULES, "modules" },
+	{ LINUX_BPF_KALLSYMS, "bpf_kallsyms" },
+};
+
+/* What the symbols tell; in pcpu_hot current is a member. */
+static uint64_t searched_told(const struct linux_guest *guest, enum linux_symbol symbol)
+{
+	enum layout_member hot =
+		symbol == LINUX_CURRENT_TASK ? PCPU_HOT_CURRENT : PCPU_HOT_TOP_OF_STACK;
+
+	if (!guest->symbols[LINUX_PCPU_HOT] ||
+	    (symbol != LINUX_CURRENT_TASK && symbol != LINUX_TOP_OF_STACK))
+		return guest->symbols[symbol];
+	return guest->symbols[LINUX_PCPU_HOT] + layout_offset(&guest->layout, hot);
+}
+
+static void add_searched(struct inside *inside)
+{
+	struct kernel_image *image = kernel_image_locate(inside->memory, &inside->regs);
+	const struct linux_guest *told = &inside->kernel.guest;
+	struct linux_guest found = *told;
+	const struct memory_range *ranges;
+	size_t n;
+
+	if (!image)
+		return;
+	ranges = kernel_image_ranges(image, &n);
+	memset(found.symbols, 0, sizeof(found.symbols));
+	found.symbols[LINUX_TEXT] = told->symbols[LINUX_TEXT];
+	for (int i = LINUX_FIRST_FUNCTION; i < N_LINUX_SYMBOLS; i++)
+		found.symbols[i] = told->symbols[i];
+	found.root = kernel_image_root(image);
+	linux_search(&found, ranges, n);
+	for (size_t i = 0; i < sizeof(searched) / sizeof(searched[0]); i++)
+		add(inside, "%s %" PRIx64 " %" PRIx64, searched[i].name,
+		    found.symbols[searched[i].symbol], searched_told(told, searched[i].symbol));
+	kernel_image_destroy(image);
+}
+
 /* --- what it cost ----------------------------------------------------------------------------- */
 
 static double cpu_s(void)
@@ -567,6 +643,10 @@ static void put_what(struct inside *inside, const char *what)
 		add_functions(inside);
 	else if (strcmp(what, "module") == 0)
 		each_module(inside, add_module);
+	else if (strcmp(what, "code") == 0)
+		space_remove_if(inside->space, add_code, inside);
+	else if (strcmp(what, "search") == 0)
+		add_searched(inside);
 	else if (strcmp(what, "build-id") == 0)
 		add_build_ids(inside);
 	else if (strcmp(what, "task") == 0)

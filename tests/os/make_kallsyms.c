@@ -68,8 +68,12 @@ static void make_symbol(struct made_kallsyms *made, uint64_t address, char type,
 	snprintf(symbol->name, sizeof(symbol->name), "%s", name);
 }
 
-/* Mostly short; the others have up to 245 tokens: over 127 they show how lengths are written. */
-static void make_function_name(uint64_t *state, unsigned index, char *name, size_t capacity)
+/*
+ * Mostly short; the others have up to 245 tokens: over 127 they show how lengths are written. Before
+ * that was said in two bytes no kernel had them (Linux up to 6.0, KSYM_NAME_LEN).
+ */
+static void make_function_name(const struct made_layout *layout, uint64_t *state, unsigned index,
+			       char *name, size_t capacity)
 {
 	static const char *const words[] = { "read", "write", "tcp", "page", "alloc", "get",
 					     "xen",  "queue", "do",  "irq",  "sched", "free" };
@@ -77,11 +81,12 @@ static void make_function_name(uint64_t *state, unsigned index, char *name, size
 			    words[make_random(state) % 12], index);
 
 	if (index % 100 == 7)
-		for (unsigned i = 0; i < 30 + index % 200; i++)
+		for (unsigned i = 0; i < 30 + index % (layout->long_lengths ? 200 : 60); i++)
 			used += snprintf(name + used, capacity - used, "Q");
 }
 
-static void make_functions(struct made_kallsyms *made, unsigned n, uint64_t *state)
+static void make_functions(const struct made_layout *layout, struct made_kallsyms *made,
+			   uint64_t *state)
 {
 	uint64_t address = MADE_TEXT + 0x1000;
 	char name[MADE_NAME_BYTES];
@@ -94,8 +99,9 @@ static void make_functions(struct made_kallsyms *made, unsigned n, uint64_t *sta
 	make_symbol(made, MADE_TEXT + 0x40, 'T', "__x64_sys_getpid");
 	make_symbol(made, MADE_TEXT + 0x80, 'T', "__memcpy");
 	make_symbol(made, MADE_TEXT + 0x80, 'W', "memcpy");
-	for (unsigned i = 0; i < n; i++, address += 16 + make_random(state) % 200 / 16 * 16) {
-		make_function_name(state, i, name, sizeof(name));
+	for (unsigned i = 0; i < layout->n_functions;
+	     i++, address += 16 + make_random(state) % 200 / 16 * 16) {
+		make_function_name(layout, state, i, name, sizeof(name));
 		make_symbol(made, address, "tTtW"[make_random(state) % 4], name);
 	}
 	make_symbol(made, address, 'T', "_etext");
@@ -116,7 +122,7 @@ static void make_symbols(const struct made_layout *layout, struct made_kallsyms 
 		make_symbol(made, 0x1fb40, 'A', "current_task");
 		make_symbol(made, 0x1fc00, 't', "code_of_a_cpu");
 	}
-	make_functions(made, layout->n_functions, state);
+	make_functions(layout, made, state);
 	if (!layout->text_only) {
 		make_symbol(made, MADE_RODATA, 'R', "__start_rodata");
 		make_symbol(made, MADE_RODATA + 0x100, 'R', "linux_banner");

@@ -90,6 +90,25 @@ static void test_lists(void)
 	check(space_find(space, code_of(0)) == NULL, "the first has gone");
 	check(is_named(code_of(3), "bpf_prog_3", "[bpf]"), "another has come");
 
+	made_linux_string(&guest, place(2) + 32, "bpf_prog_7");
+	memory_refresh(guest.guest.memory);
+	generated_code_poll(code);
+	check(is_named(code_of(2), "bpf_prog_7", "[bpf]"), "another in the place of one that went");
+	made_linux_u64(&guest, place(2) + 16, code_of(7));
+	made_linux_u64(&guest, place(2) + 24, code_of(7) + 32);
+	memory_refresh(guest.guest.memory);
+	generated_code_poll(code);
+	check(is_named(code_of(7), "bpf_prog_7", "[bpf]") && !space_find(space, code_of(2)),
+	      "or of the same name elsewhere");
+	made_linux_string(&guest, place(1) + 32, "bpf_prog_8_F");
+	made_linux_u64(&guest, place(2) + 16, code_of(1));
+	made_linux_u64(&guest, place(2) + 24, code_of(1) + 32);
+	memory_refresh(guest.guest.memory);
+	generated_code_poll(code);
+	check(is_named(code_of(1), "bpf_prog_7", "[bpf]"),
+	      "a whole program's name, not its part's");
+	put_list(1, 3);
+
 	made_linux_u64(&guest, FTRACE, place(9));
 	made_linux_u64(&guest, place(9), FTRACE);
 	made_linux_u64(&guest, place(9) + 16, code_of(9));

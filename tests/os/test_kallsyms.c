@@ -113,6 +113,76 @@ static void test_layout(const struct made_layout *layout)
 	made_kallsyms_deinit(&made);
 }
 
+/* --- tables whose front is left out at first --------------------------------------------------- */
+
+struct left_out {
+	const uint8_t *all;
+	uint8_t *bytes;
+	unsigned asked;
+	size_t lowest; /* asked for */
+};
+
+static bool left_out_front(struct kallsyms_input *input, size_t from)
+{
+	struct left_out *left_out = input->context;
+
+	left_out->asked++;
+	if (from < left_out->lowest)
+		left_out->lowest = from;
+	from &= ~(size_t)4095;
+	memcpy(left_out->bytes + from, left_out->all + from, input->absent_bytes - from);
+	input->absent_bytes = from;
+	return true;
+}
+
+/* Nothing before the page in which num_syms stands is there, and it is not asked for without need. */
+static void test_left_out(const struct made_layout *layout)
+{
+	struct made_kallsyms made;
+	struct kallsyms *kallsyms = NULL;
+	struct left_out left_out = { .lowest = SIZE_MAX };
+	struct kallsyms_input input = {
+		.address = MADE_RODATA,
+		.context = &left_out,
+		.front = left_out_front,
+		.text_start = MADE_TEXT,
+		.text_end = MADE_TEXT + MADE_TEXT_BYTES,
+	};
+
+	make_kallsyms(layout, &made);
+	left_out.all = made.bytes;
+	left_out.bytes = calloc(1, made.size_bytes);
+	if (!left_out.bytes)
+		exit(99);
+	input.bytes = left_out.bytes;
+	input.size_bytes = input.present_bytes = made.size_bytes;
+	input.absent_bytes = made.num & ~(size_t)4095;
+	memcpy(left_out.bytes + input.absent_bytes, made.bytes + input.absent_bytes,
+	       made.size_bytes - input.absent_bytes);
+	if (kallsyms_find(&input, &kallsyms))
+		exit(99);
+	check(kallsyms && compare(kallsyms, &made) == made.n, "%s: found without what is before",
+	      layout->what);
+	if (layout->before)
+		check_u64(left_out.lowest, made.addresses, "asked for: where addresses begin");
+	else
+		check(!left_out.asked || left_out.lowest == made.num - 8,
+		      "nothing but the word before is asked for");
+	kallsyms_destroy(kallsyms);
+	kallsyms = NULL;
+
+	/* Nobody gives them. */
+	memset(left_out.bytes, 0, made.num & ~(size_t)4095);
+	input.absent_bytes = made.num & ~(size_t)4095;
+	input.front = NULL;
+	if (kallsyms_find(&input, &kallsyms))
+		exit(99);
+	check(!layout->before == !!kallsyms, "%s: what is missing is missing", layout->what);
+	kallsyms_destroy(kallsyms);
+	free(left_out.bytes);
+	made_kallsyms_deinit(&made);
+}
+
 /* --- what is decoded ------------------------------------------------------------------------ */
 
 static const char *name_at(const struct symtab *tab, uint64_t address)
@@ -488,6 +558,8 @@ int main(void)
 {
 	for (unsigned i = 0; i < n_made_layouts; i++)
 		test_layout(&made_layouts[i]);
+	for (unsigned i = 0; i < n_made_layouts; i++)
+		test_left_out(&made_layouts[i]);
 	test_decode(&made_layouts[2]);
 	test_decode(&made_layouts[12]);
 	test_missing_marks(made_layouts[12]);

@@ -260,6 +260,43 @@ static void test_nothing_yet(void)
 
 /* --- callers and callees ---------------------------------------------------------------------- */
 
+/* From now on for SECONDS, each request answered at once: how many there were. */
+static unsigned count_pictures(struct scene *scene, uint64_t *now_nsp, unsigned seconds)
+{
+	uint64_t end_ns = *now_nsp + seconds * SECOND;
+	unsigned n = 0;
+	bool changed;
+
+	for (; *now_nsp < end_ns; *now_nsp += SECOND / 200) {
+		ui_tick(scene->ui, *now_nsp, 1700000000, &changed);
+		if (!snapshot_wanted(scene->pipeline.slot))
+			continue;
+		n++;
+		snapshot_publish(scene->pipeline.slot, fixture_snapshot(&scene->fixture, 2));
+	}
+	return n;
+}
+
+/* The first samples are seen at once, and what they grow into soon; then the interval holds. */
+static void test_first_pictures(void)
+{
+	uint64_t now_ns = 100 * SECOND;
+	struct scene scene;
+	unsigned n;
+
+	scene_open(&scene);
+	n = count_pictures(&scene, &now_ns, 1);
+	check(n >= 40 && n <= 51, "no samples: looked for every 20 ms (%u)", n);
+	fixture_fill(&scene.fixture);
+	n = count_pictures(&scene, &now_ns, 1);
+	check(n >= 5 && n <= 7, "the first second with samples: sooner, then later (%u)", n);
+	check_u64(count_pictures(&scene, &now_ns, 10), 10, "then one a second");
+	scene.ui->settings.interval_s = 5;
+	count_pictures(&scene, &now_ns, 5);
+	check_u64(count_pictures(&scene, &now_ns, 20), 4, "or as often as was asked for");
+	scene_close(&scene);
+}
+
 static void test_callers(void)
 {
 	struct scene scene;
@@ -479,6 +516,7 @@ int main(void)
 	test_filter();
 	test_states();
 	test_nothing_yet();
+	test_first_pictures();
 	test_callers();
 	test_callers_recursion();
 	test_trail_is_bounded();
