@@ -13,7 +13,9 @@
  *
  *   system call   rcx and r11 are the user's rip and rflags: the processor put them there, or will
  *                 take them from there; rsp is the user's until the stack is changed
- *   the rest      iret's five words are on the stack, at most one word below the top
+ *   the rest      iret's five words are on the stack, below an error code at most; in a PV guest Xen
+ *                 puts rcx and r11 upon that, which the first two instructions take (xen-asm.S;
+ *                 Xen arch/x86/x86_64/entry.S, create_bounce_frame)
  *
  * All of it is believed only if the user's stack was copied. Resolver's thread; pure functions.
  */
@@ -29,6 +31,8 @@
 #define PT_REGS_IRET  16 /* its first word */
 #define FRED_BYTES    16
 #define CS_PRIVILEGE  3
+
+#define ENTRY_WORDS_ABOVE 3 /* rcx, r11, error code */
 
 #define RFLAGS_ONE  (1ULL << 1) /* always set */
 #define RFLAGS_IF   (1ULL << 9) /* user code runs with interrupts on */
@@ -141,9 +145,9 @@ bool entry_leave(const struct space *user, struct cursor *cursor)
 {
 	uint64_t rsp = cursor->regs[REG_RSP], user_rsp = entry_user_rsp(cursor);
 
-	if (entry_is_kernel(rsp) &&
-	    (entry_take_iret(cursor, rsp) || entry_take_iret(cursor, rsp + 8)))
-		return true;
+	for (unsigned above = 0; entry_is_kernel(rsp) && above <= ENTRY_WORDS_ABOVE; above++)
+		if (entry_take_iret(cursor, rsp + above * sizeof(rsp)))
+			return true;
 	if (!user_rsp || !entry_is_system_call(user, cursor))
 		return false;
 	entry_go(cursor, cursor->regs[REG_RCX], user_rsp);

@@ -19,6 +19,9 @@
 #define IRQ_POINTER   0x1ac50
 #define TASK          0xffff888004000ec0ULL
 #define TASK_STACK    32
+#define TASK_MM       2328
+#define MM            0xffff888004206600ULL
+#define START_STACK   376
 #define STACK         0xffffc90000200000ULL /* the task's, of 16 KiB */
 #define STACK_TOP     (STACK + 0x4000)
 #define IRQ           0xffffc90000301000ULL /* vmap() aligns to pages only */
@@ -87,6 +90,8 @@ static void begin(void)
 	error_destroy(frame_cache_create(&memory->guest.mapper, 256, &copier.cache));
 	add_pages(PER_CPU + CURRENT, 24);
 	add_pages(TASK, 64);
+	add_pages(TASK + TASK_MM, 8);
+	add_pages(MM, 1024);
 	add_pages(STACK, 0x4000);
 	add_pages(IRQ, 0x4000);
 	add_pages(EXCEPTION, 0x2000);
@@ -95,6 +100,7 @@ static void begin(void)
 	*word_at(PER_CPU + TOP) = STACK_TOP;
 	*word_at(PER_CPU + IRQ_POINTER) = IRQ_END - 8;
 	*word_at(TASK + TASK_STACK) = STACK;
+	*word_at(TASK + TASK_MM) = MM;
 	put_regs(STACK_TOP, 0x33, USER + 0x8000);
 	recipe = (struct stack_recipe){
 		.kernel_cr3 = kernel_cr3,
@@ -106,6 +112,8 @@ static void begin(void)
 		.regs_below_top = 168,
 		.irq_stack_bytes = 0x4000,
 		.irq_above = 8,
+		.task_mm = TASK_MM,
+		.mm_start_stack = START_STACK,
 	};
 	regs->gs_base_kernel = PER_CPU;
 	regs->rsp = STACK + 0x3c00;
@@ -284,6 +292,64 @@ static void test_user_mode(void)
 	copy();
 	check_pieces(want, 1, "user code, no table for the kernel");
 	check(copied.task == 0, "no task then");
+	end();
+}
+
+static void check_user_bytes(uint64_t bytes, const char *what)
+{
+	const struct want want = { STACK_FIRST, USER + 0x120, USER + 0x120 + bytes };
+
+	copy();
+	check_pieces(&want, 1, what);
+}
+
+/* Of a stack that was never seen, as far as whoever made it says. */
+static void test_new_stack(void)
+{
+	begin();
+	memory->user[0] = true;
+	regs->rsp = USER + 0x120;
+	*word_at(MM + START_STACK) = USER + 0x5000;
+	check_user_bytes(0x4ee0, "a program's, to start_stack");
+	regs->fs_base = USER + 0x2000;
+	check_user_bytes(0x1ee0, "a thread's, to its thread pointer");
+	control_learn_stack(control, regs->cr3, regs->rsp, USER + 0x1000);
+	check_user_bytes(0xee0, "what was learned is better");
+	regs->fs_base = 0;
+	*word_at(MM + START_STACK) = USER + 0x4120;
+	regs->rsp = USER + 0x120 + STACK_REGION_BYTES;
+	copy();
+	check_u64(record.vcpu.n_stacks, 1, "pieces");
+	check_u64(sample_first_stack(&record.vcpu)->size_bytes, COPY_UNKNOWN_BYTES,
+		  "a start that is not above the stack pointer is none");
+	end();
+	begin();
+	memory->user[0] = true;
+	regs->rsp = USER + 0x120;
+	add_pages(USER + USER_BYTES, 0x1000);
+	*word_at(MM + START_STACK) = USER + 0x121 + SAMPLE_STACK_LIMIT_BYTES;
+	check_user_bytes(COPY_UNKNOWN_BYTES, "nor one too far away");
+	*word_at(MM + START_STACK) = USER + 0x120 + SAMPLE_STACK_LIMIT_BYTES;
+	check_user_bytes(SAMPLE_STACK_LIMIT_BYTES, "just not too far");
+	*word_at(TASK + TASK_MM) = 0;
+	check_user_bytes(COPY_UNKNOWN_BYTES, "a task without memory");
+	*word_at(TASK + TASK_MM) = MM;
+	recipe.mm_start_stack = 0;
+	check_user_bytes(COPY_UNKNOWN_BYTES, "a kernel whose start_stack nobody knows");
+	end();
+}
+
+/* The same for a system call. */
+static void test_new_stack_in_kernel(void)
+{
+	const struct want want[] = { { STACK_FIRST, STACK + 0x3c00, STACK_TOP },
+				     { STACK_USER, USER + 0x8000, USER + 0xa340 } };
+
+	begin();
+	*word_at(MM + START_STACK) = USER + 0xa340;
+	copy();
+	check_pieces(want, 2, "a system call on a new stack");
+	check_cuts(CUT_LIMIT, CUT_LIMIT);
 	end();
 }
 
@@ -555,8 +621,10 @@ static void test_bad_recipes(void)
 	const struct want unikernel[] = { { STACK_FIRST, STACK + 0x3000,
 					    STACK + 0x3000 + COPY_UNKNOWN_BYTES } };
 	struct stack_recipe good;
-	uint32_t *numbers[] = { &recipe.stack_bytes, &recipe.top_padding, &recipe.regs_below_top,
-				&recipe.irq_stack_bytes, &recipe.irq_above };
+	uint32_t *numbers[] = { &recipe.stack_bytes,    &recipe.top_padding,
+				&recipe.regs_below_top, &recipe.irq_stack_bytes,
+				&recipe.irq_above,      &recipe.task_mm,
+				&recipe.mm_start_stack };
 
 	begin();
 	good = recipe;
@@ -594,6 +662,8 @@ int main(void)
 	test_task_stack_by_task();
 	test_one_table();
 	test_user_mode();
+	test_new_stack();
+	test_new_stack_in_kernel();
 	test_entry();
 	test_interrupt();
 	test_exception();

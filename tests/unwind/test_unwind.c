@@ -520,6 +520,17 @@ static void test_entry(void)
 	put_iret(TASK + 8, PROGRAM + 0x10, USER_CS, USER);
 	unwind_as(UNWIND_AUTO);
 	check_chain(UNWIND_COMPLETE, whole, "or one word below");
+	for (unsigned above = 16; above <= 24; above += 8) {
+		begin_entry(TASK);
+		record.vcpu.regs.rcx = 0;
+		put_iret(TASK + above, PROGRAM + 0x10, USER_CS, USER);
+		unwind_as(UNWIND_AUTO);
+		check_chain(UNWIND_COMPLETE, whole, "Xen's rcx and r11 above, and an error code");
+	}
+	put_iret(TASK + 24, PROGRAM + 0x10, KERNEL_CS, USER);
+	put_iret(TASK + 32, PROGRAM + 0x10, USER_CS, USER);
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_COMPLETE, half, "no further");
 	put_iret(TASK + 8, PROGRAM + 0x10, KERNEL_CS, USER);
 	unwind_as(UNWIND_AUTO);
 	check_chain(UNWIND_COMPLETE, half, "back to the kernel");
