@@ -260,6 +260,8 @@ static bool os_is_process(const struct os *os, const struct sample_vcpu *vcpu, u
 static const struct space *os_find_user(struct os *os, const struct sample_vcpu *vcpu,
 					const struct task **taskp, uint64_t now_ns)
 {
+	uint64_t address = *taskp ? (*taskp)->address : 0;
+
 	for (int tries = 0; tries < 2 && *taskp && (*taskp)->mm; tries++) {
 		const struct space *space = processes_space(os->processes, *taskp, now_ns);
 
@@ -267,12 +269,41 @@ static const struct space *os_find_user(struct os *os, const struct sample_vcpu 
 			return space;
 		/* It called exec(), or its memory is another task's now: once more. */
 		memory_refresh(os->settings.memory);
-		tasks_forget(os->tasks, vcpu->task);
-		*taskp = tasks_find(os->tasks, vcpu->task, now_ns);
+		tasks_forget(os->tasks, address);
+		*taskp = tasks_find(os->tasks, address, now_ns);
 	}
 	if (!*taskp || (*taskp)->kernel_thread)
 		return NULL;
 	return processes_former(os->processes, vcpu->regs.cr3, (*taskp)->tgid);
+}
+
+/* On which of its stacks the kernel has not been interrupted: the task's. 0: it has none in the sample. */
+static uint64_t os_task_rsp(const struct sample_vcpu *vcpu)
+{
+	const struct sample_stack *piece = sample_first_stack(vcpu);
+	uint64_t rsp = 0;
+
+	for (unsigned i = 0; !vcpu->user && i < vcpu->n_stacks;
+	     i++, piece = sample_next_stack(piece))
+		if (piece->kind != STACK_USER && piece->address >> 63)
+			rsp = piece->address;
+	return rsp;
+}
+
+/*
+ * Whose the sample is: current, unless the kernel is just switching to another task and on that one's
+ * stack already (copy.c).
+ */
+static uint64_t os_task_address(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
+{
+	const struct task *task = tasks_find(os->tasks, vcpu->task, now_ns);
+	uint64_t rsp = os_task_rsp(vcpu), next;
+
+	if (!rsp || !task || !task->stack || tasks_is_on_stack(os->tasks, task, rsp))
+		return vcpu->task;
+	next = tasks_on_stack(os->tasks, rsp);
+	task = next ? tasks_find(os->tasks, next, now_ns) : NULL;
+	return task && tasks_is_on_stack(os->tasks, task, rsp) ? next : vcpu->task;
 }
 
 void os_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns, struct os_task *task)
@@ -287,7 +318,7 @@ void os_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns, str
 	if (!vcpu->task)
 		return;
 	os_refresh(os, now_ns);
-	found = tasks_find(os->tasks, vcpu->task, now_ns);
+	found = tasks_find(os->tasks, os_task_address(os, vcpu, now_ns), now_ns);
 	user = os_find_user(os, vcpu, &found, now_ns);
 	/* Page tables of nobody we know: while it switches, the stack may be the next task's already. */
 	if (!found || (found->mm && !user))

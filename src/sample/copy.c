@@ -32,6 +32,10 @@
 #define PT_REGS_CS    136
 #define PT_REGS_SP    152
 
+/* One entry of the top-level table, from 0xfffffe0000000000 on. */
+#define CPU_ENTRY_AREA_SHIFT 39
+#define CPU_ENTRY_AREA       0x1fffffcULL
+
 /* No kernel's numbers are larger; those of the recipe must be multiples of 8 besides. */
 #define RECIPE_MAX_BYTES  4096
 #define RECIPE_MAX_STRUCT 32768 /* a task_struct has 9 to 14 KiB */
@@ -167,6 +171,30 @@ static void copy_find_task_stack(struct copy *copy)
 	copy->task.start = top + recipe->top_padding - recipe->stack_bytes;
 	copy->task.end = top;
 	copy->user_regs = top - recipe->regs_below_top;
+}
+
+/*
+ * While the kernel switches tasks it is on the next one's stack already when current is the last
+ * one still (Linux arch/x86/entry/entry_64.S __switch_to_asm, kernel/process_64.c __switch_to).
+ * Task stacks lie at multiples of their size; where the processor's own are, no task has one (Linux
+ * Documentation/arch/x86/x86_64/mm.rst). Only of a program: the registers of its
+ * user code, at the top, prove it.
+ */
+static void copy_find_next_stack(struct copy *copy)
+{
+	const struct stack_recipe *recipe = &copy->copier->recipe;
+	uint64_t rsp = copy->regs->rsp, start = rsp - rsp % recipe->stack_bytes;
+	uint64_t top = start + recipe->stack_bytes - recipe->top_padding, cs, sp;
+	uint64_t user_regs = top - recipe->regs_below_top;
+
+	if (rsp >> CPU_ENTRY_AREA_SHIFT == CPU_ENTRY_AREA || !top || rsp >= user_regs ||
+	    pieces_read(&copy->pieces, copy->kernel, user_regs + PT_REGS_CS, &cs) != CUT_NONE ||
+	    pieces_read(&copy->pieces, copy->kernel, user_regs + PT_REGS_SP, &sp) != CUT_NONE ||
+	    (cs & 3) != 3 || copy_is_kernel(sp))
+		return;
+	copy->task.start = start;
+	copy->task.end = top;
+	copy->user_regs = user_regs;
 }
 
 static void copy_find_irq_stack(struct copy *copy)
@@ -338,6 +366,8 @@ static void copy_linux(struct copy *copy, bool user)
 	copy_find_task_stack(copy);
 	if (!copy_is_in(copy->task, copy->regs->rsp))
 		copy_find_irq_stack(copy);
+	if (!copy_is_in(copy->task, copy->regs->rsp) && !copy_is_in(copy->irq, copy->regs->rsp))
+		copy_find_next_stack(copy);
 	copied->cut = copy_kernel_stacks(copy);
 	copied->user_cut = copy_user_stack(copy);
 }

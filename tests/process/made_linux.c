@@ -18,6 +18,7 @@ static const struct {
 	int32_t value;
 } made_values[] = {
 	{ TASK_FLAGS, 0x2c },
+	{ TASK_STACK, 0x20 },
 	{ TASK_MM, 0x308 },
 	{ TASK_PID, 0x4a4 },
 	{ TASK_TGID, 0x4ac },

@@ -28,6 +28,7 @@
 #define IRQ_END       (IRQ + 0x4000)
 #define EXCEPTION     0xfffffe0000009000ULL /* of 8 KiB, with a hole behind it */
 #define EXCEPTION_END (EXCEPTION + 0x2000)
+#define ENTRY_AREA    0xfffffe0000100000ULL
 #define USER          0x00007ffc12340000ULL
 #define USER_BYTES    0x10000
 
@@ -217,6 +218,17 @@ static void check_pieces(const struct want *want, unsigned n, const char *what)
 
 static const struct want user_piece = { STACK_USER, USER + 0x8000,
 					USER + 0x8000 + COPY_UNKNOWN_BYTES };
+
+static void check_user_piece(uint64_t address, const char *what)
+{
+	const struct sample_stack *piece = sample_first_stack(&record.vcpu);
+	uint64_t seen = 0;
+
+	for (unsigned i = 0; i < copied.n_stacks; i++, piece = sample_next_stack(piece))
+		if (piece->kind == STACK_USER)
+			seen = piece->address;
+	check_u64(seen, address, what);
+}
 
 static void check_cuts(enum sample_cut cut, enum sample_cut user_cut)
 {
@@ -429,6 +441,36 @@ static void test_kernel_thread(void)
 	check_pieces(want, 1, "a kernel thread");
 	check_cuts(CUT_LIMIT, CUT_NONE);
 	check(copied.task == TASK, "has a task");
+	end();
+}
+
+/* current is the last task still, the stack is the next one's. */
+static void test_switch(void)
+{
+	const uint64_t next = STACK + 0x8000;
+	const struct want want[] = { { STACK_FIRST, next + 0x3b00, next + 0x4000 },
+				     { STACK_USER, USER + 0x4000,
+				       USER + 0x4000 + COPY_UNKNOWN_BYTES } };
+
+	begin();
+	add_pages(next, 0x4000);
+	put_regs(next + 0x4000, 0x33, USER + 0x4000);
+	regs->rsp = next + 0x3b00;
+	copy();
+	check_pieces(want, 2, "while it switches");
+	check_cuts(CUT_LIMIT, CUT_LIMIT);
+	put_regs(next + 0x4000, 0x10, USER + 0x4000);
+	copy();
+	check(copied.n_stacks == 2 && sample_first_stack(&record.vcpu)->kind == STACK_FIRST,
+	      "a kernel thread's proves nothing");
+	check_user_piece(USER + 0x8000, "so the user code is current's");
+	end();
+	begin();
+	add_pages(ENTRY_AREA + 0x4000, 0x4000);
+	put_regs(ENTRY_AREA + 0x8000, 0x33, USER + 0x4000);
+	regs->rsp = ENTRY_AREA + 0x7000;
+	copy();
+	check_user_piece(USER + 0x8000, "no task's is among the processor's own");
 	end();
 }
 
@@ -668,6 +710,7 @@ int main(void)
 	test_interrupt();
 	test_exception();
 	test_kernel_thread();
+	test_switch();
 	test_pv();
 	test_retake();
 	test_bad_pointers();
