@@ -59,7 +59,7 @@ const struct space *processes_space(struct processes *processes, const struct ta
  * sample whose CR3 (without its low bits; KPTI: without bit 12 too) is another was taken before an
  * exec().
  */
-bool processes_root(const struct processes *processes, uint64_t mm, struct memory_root *root);
+bool processes_root(struct processes *processes, uint64_t mm, struct memory_root *root);
 /* Whether CR3, a vCPU's, is that root: bit 12 tells a pair of isolated page tables apart. */
 bool processes_is_root(struct memory_root root, uint64_t cr3);
 /*
