@@ -19,6 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "os/former.h"
 #include "os/generated_code.h"
 #include "os/linux_attach.h"
 #include "os/modules.h"
@@ -47,6 +48,7 @@ struct os {
 	struct generated_code *generated;
 	struct tasks *tasks;
 	struct processes *processes;
+	struct former_clock clock;
 };
 
 /* Now: later there may be no right to. */
@@ -88,6 +90,7 @@ static void os_detach(struct os *os)
 	modules_destroy(os->modules);
 	linux_detach(&os->linux_kernel);
 	os->processes = NULL;
+	os->clock = (struct former_clock){ 0 };
 	os->tasks = NULL;
 	os->generated = NULL;
 	os->modules = NULL;
@@ -306,6 +309,31 @@ static uint64_t os_task_address(struct os *os, const struct sample_vcpu *vcpu, u
 	return task && tasks_is_on_stack(os->tasks, task, rsp) ? next : vcpu->task;
 }
 
+/*
+ * *TASKP and the user code of one that has ended since, or runs another program. False: nobody can
+ * say whose the sample is.
+ */
+static bool os_find_former(struct os *os, const struct sample_vcpu *vcpu, uint64_t time_ns,
+			   const struct task **taskp, const struct space **user)
+{
+	const struct task *task = *taskp, *parent;
+	uint64_t rsp = os_task_rsp(vcpu);
+
+	if (!former_was_there(&os->clock, task, time_ns) ||
+	    (rsp && !tasks_is_on_stack(os->tasks, task, rsp)))
+		return !task->mm;
+	if (!former_is_copy(&os->linux_kernel.guest, os->tasks, task, time_ns, &parent))
+		return true;
+	*user = processes_space(os->processes, parent, time_ns);
+	if (!os_is_process(os, vcpu, parent->mm) &&
+	    processes_have_root(os->processes, vcpu->regs.cr3)) {
+		*user = NULL; /* it is about to switch to that process */
+		return true;
+	}
+	*taskp = parent;
+	return true;
+}
+
 void os_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns, struct os_task *task)
 {
 	const struct space *user;
@@ -320,8 +348,10 @@ void os_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns, str
 	os_refresh(os, now_ns);
 	found = tasks_find(os->tasks, os_task_address(os, vcpu, now_ns), now_ns);
 	user = os_find_user(os, vcpu, &found, now_ns);
-	/* Page tables of nobody we know: while it switches, the stack may be the next task's already. */
-	if (!found || (found->mm && !user))
+	if (!found)
+		return;
+	former_see(&os->clock, found, clock_now_ns());
+	if (!user && !found->kernel_thread && !os_find_former(os, vcpu, now_ns, &found, &user))
 		return;
 	*task = (struct os_task){
 		.process = found->process,

@@ -138,6 +138,14 @@ const struct space *processes_former(struct processes *processes, uint64_t cr3, 
 	return NULL;
 }
 
+bool processes_have_root(const struct processes *processes, uint64_t cr3)
+{
+	for (size_t i = 0; i < PROCESSES_MAX; i++)
+		if (processes->mms[i] && processes_is_root(processes->processes[i].root, cr3))
+			return true;
+	return false;
+}
+
 bool processes_root(struct processes *processes, uint64_t mm, struct memory_root *root)
 {
 	const struct process *process = mm ? processes_find(processes, mm) : NULL;
