@@ -336,8 +336,8 @@ static bool os_find_former(struct os *os, const struct sample_vcpu *vcpu, uint64
 
 void os_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns, struct os_task *task)
 {
+	const struct task *found, *named;
 	const struct space *user;
-	const struct task *found;
 
 	*task = (struct os_task){ 0 };
 	if (os->kind != OS_LINUX || !os->tasks)
@@ -350,12 +350,13 @@ void os_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns, str
 	user = os_find_user(os, vcpu, &found, now_ns);
 	if (!found)
 		return;
+	named = found;
 	former_see(&os->clock, found, clock_now_ns());
-	if (!user && !found->kernel_thread && !os_find_former(os, vcpu, now_ns, &found, &user))
+	if (!user && !found->kernel_thread && !os_find_former(os, vcpu, now_ns, &named, &user))
 		return;
 	*task = (struct os_task){
-		.process = found->process,
-		.thread = found->comm,
+		.process = named->process,
+		.thread = named->comm,
 		.pid = found->pid,
 		.tgid = found->tgid,
 		.kernel_thread = found->kernel_thread,
