@@ -136,6 +136,8 @@ struct stack_recipe {
 	uint32_t regs_below_top;    /* sizeof(struct pt_regs): 168 */
 	uint32_t irq_stack_bytes;   /* IRQ_STACK_SIZE */
 	uint32_t irq_above;         /* from where its pointer points to its end: 8 since 5.8 */
+	uint32_t task_mm;           /* offset of `mm` in the task */
+	uint32_t mm_start_stack;    /* of `start_stack` in that; 0: not known */
 };
 /* Resolver; NULL: there is none any more. */
 void control_set_recipe(struct control *control, const struct stack_recipe *recipe);

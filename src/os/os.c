@@ -19,6 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "os/former.h"
 #include "os/generated_code.h"
 #include "os/linux_attach.h"
 #include "os/modules.h"
@@ -48,6 +49,7 @@ struct os {
 	struct generated_code *generated;
 	struct tasks *tasks;
 	struct processes *processes;
+	struct former_clock clock;
 };
 
 /* Now: later there may be no right to. */
@@ -89,6 +91,7 @@ static void os_detach(struct os *os)
 	modules_destroy(os->modules);
 	linux_detach(&os->linux_kernel);
 	os->processes = NULL;
+	os->clock = (struct former_clock){ 0 };
 	os->tasks = NULL;
 	os->generated = NULL;
 	os->modules = NULL;
@@ -261,6 +264,8 @@ static bool os_is_process(const struct os *os, const struct sample_vcpu *vcpu, u
 static const struct space *os_find_user(struct os *os, const struct sample_vcpu *vcpu,
 					const struct task **taskp, uint64_t now_ns)
 {
+	uint64_t address = *taskp ? (*taskp)->address : 0;
+
 	for (int tries = 0; tries < 2 && *taskp && (*taskp)->mm; tries++) {
 		const struct space *space = processes_space(os->processes, *taskp, now_ns);
 
@@ -268,18 +273,72 @@ static const struct space *os_find_user(struct os *os, const struct sample_vcpu 
 			return space;
 		/* It called exec(), or its memory is another task's now: once more. */
 		memory_refresh(os->settings.memory);
-		tasks_forget(os->tasks, vcpu->task);
-		*taskp = tasks_find(os->tasks, vcpu->task, now_ns);
+		tasks_forget(os->tasks, address);
+		*taskp = tasks_find(os->tasks, address, now_ns);
 	}
 	if (!*taskp || (*taskp)->kernel_thread)
 		return NULL;
 	return processes_former(os->processes, vcpu->regs.cr3, (*taskp)->tgid);
 }
 
+/* On which of its stacks the kernel has not been interrupted: the task's. 0: it has none in the sample. */
+static uint64_t os_task_rsp(const struct sample_vcpu *vcpu)
+{
+	const struct sample_stack *piece = sample_first_stack(vcpu);
+	uint64_t rsp = 0;
+
+	for (unsigned i = 0; !vcpu->user && i < vcpu->n_stacks;
+	     i++, piece = sample_next_stack(piece))
+		if (piece->kind != STACK_USER && piece->address >> 63)
+			rsp = piece->address;
+	return rsp;
+}
+
+/*
+ * Whose the sample is: current, unless the kernel is just switching to another task and on that one's
+ * stack already (copy.c).
+ */
+static uint64_t os_task_address(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
+{
+	const struct task *task = tasks_find(os->tasks, vcpu->task, now_ns);
+	uint64_t rsp = os_task_rsp(vcpu), next;
+
+	if (!rsp || !task || !task->stack || tasks_is_on_stack(os->tasks, task, rsp))
+		return vcpu->task;
+	next = tasks_on_stack(os->tasks, rsp);
+	task = next ? tasks_find(os->tasks, next, now_ns) : NULL;
+	return task && tasks_is_on_stack(os->tasks, task, rsp) ? next : vcpu->task;
+}
+
+/*
+ * *TASKP and the user code of one that has ended since, or runs another program. False: nobody can
+ * say whose the sample is.
+ */
+static bool os_find_former(struct os *os, const struct sample_vcpu *vcpu, uint64_t time_ns,
+			   const struct task **taskp, const struct space **user)
+{
+	const struct task *task = *taskp, *parent;
+	uint64_t rsp = os_task_rsp(vcpu);
+
+	if (!former_was_there(&os->clock, task, time_ns) ||
+	    (rsp && !tasks_is_on_stack(os->tasks, task, rsp)))
+		return !task->mm;
+	if (!former_is_copy(&os->linux_kernel.guest, os->tasks, task, time_ns, &parent))
+		return true;
+	*user = processes_space(os->processes, parent, time_ns);
+	if (!os_is_process(os, vcpu, parent->mm) &&
+	    processes_have_root(os->processes, vcpu->regs.cr3)) {
+		*user = NULL; /* it is about to switch to that process */
+		return true;
+	}
+	*taskp = parent;
+	return true;
+}
+
 void os_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns, struct os_task *task)
 {
+	const struct task *found, *named;
 	const struct space *user;
-	const struct task *found;
 
 	*task = (struct os_task){ 0 };
 	if (os->kind != OS_LINUX || !os->tasks)
@@ -288,14 +347,17 @@ void os_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns, str
 	if (!vcpu->task)
 		return;
 	os_refresh(os, now_ns);
-	found = tasks_find(os->tasks, vcpu->task, now_ns);
+	found = tasks_find(os->tasks, os_task_address(os, vcpu, now_ns), now_ns);
 	user = os_find_user(os, vcpu, &found, now_ns);
-	/* Page tables of nobody we know: while it switches, the stack may be the next task's already. */
-	if (!found || (found->mm && !user))
+	if (!found)
+		return;
+	named = found;
+	former_see(&os->clock, found, clock_now_ns());
+	if (!user && !found->kernel_thread && !os_find_former(os, vcpu, now_ns, &named, &user))
 		return;
 	*task = (struct os_task){
-		.process = found->process,
-		.thread = found->comm,
+		.process = named->process,
+		.thread = named->comm,
 		.pid = found->pid,
 		.tgid = found->tgid,
 		.kernel_thread = found->kernel_thread,

@@ -73,6 +73,10 @@ struct stack_recipe recipe_make(const struct linux_guest *guest, const struct re
 		.regs_below_top = recipe_number(guest, PT_REGS_SIZEOF, RECIPE_REGS_BYTES),
 		.irq_stack_bytes = recipe_number(guest, IRQ_STACK_SIZEOF, RECIPE_STACK_BYTES),
 	};
+	if (layout_has(&guest->layout, TASK_MM) && layout_has(&guest->layout, MM_START_STACK)) {
+		recipe.task_mm = layout_offset(&guest->layout, TASK_MM);
+		recipe.mm_start_stack = layout_offset(&guest->layout, MM_START_STACK);
+	}
 	recipe.irq_above = recipe_irq_above(guest, regs->gs_base_kernel + recipe.irq_stack_per_cpu);
 	return recipe;
 }

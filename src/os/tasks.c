@@ -26,10 +26,11 @@
 
 #include "os/member.h"
 
-#define TASKS_WAYS      4
-#define TASK_PID_MAX    (4U << 20)  /* Linux PID_MAX_LIMIT, include/linux/threads.h */
-#define TASK_PF_KTHREAD 0x00200000U /* Linux include/linux/sched.h, since v2.6.27 */
-#define TASK_SPAN_BYTES (16U << 10) /* of members wanted; task_struct of 6.12 has 9.5 KiB */
+#define TASKS_WAYS       4
+#define TASK_PID_MAX     (4U << 20)  /* Linux PID_MAX_LIMIT, include/linux/threads.h */
+#define TASK_PF_KTHREAD  0x00200000U /* Linux include/linux/sched.h, since v2.6.27 */
+#define TASK_STACK_BYTES 16384       /* unless BTF knows better */
+#define TASK_SPAN_BYTES  (16U << 10) /* of members wanted; task_struct of 6.12 has 9.5 KiB */
 
 struct tasks_slot {
 	struct task task; /* address 0: empty */
@@ -39,6 +40,7 @@ struct tasks_slot {
 struct tasks {
 	const struct linux_guest *linux_guest;
 	uint32_t span_start, span_bytes; /* of the members, in a task_struct */
+	uint32_t stack_bytes;            /* of each kernel stack */
 	uint64_t clock;                  /* counts finds: who was used last */
 	struct tasks_counts counts;
 	struct tasks_slot slots[TASKS_MAX];
@@ -95,6 +97,9 @@ struct xtop_error *tasks_create(const struct linux_guest *linux_guest, struct ta
 	if (!tasks)
 		return error_create("out of memory for the guest's tasks");
 	tasks->linux_guest = linux_guest;
+	tasks->stack_bytes = layout_has(&linux_guest->layout, IRQ_STACK_SIZEOF)
+				     ? layout_offset(&linux_guest->layout, IRQ_STACK_SIZEOF)
+				     : TASK_STACK_BYTES; /* as recipe.c has it */
 	error = tasks_measure(tasks);
 	if (error) {
 		free(tasks);
@@ -163,6 +168,8 @@ static bool tasks_read_one(struct tasks *tasks, uint64_t address, struct task *t
 	read.kernel_thread = flags & TASK_PF_KTHREAD || read.idle;
 	if (read.kernel_thread)
 		read.mm = 0; /* one that works for a process for a while (kthread_use_mm()) */
+	if (!member_read_pointer(linux_guest, address, TASK_STACK, &read.stack))
+		read.stack = 0;
 	*task = read;
 	return true;
 }
@@ -227,6 +234,25 @@ const struct task *tasks_find(struct tasks *tasks, uint64_t address, uint64_t no
 	slot->used = tasks->clock;
 	tasks->counts.kept++;
 	return &slot->task;
+}
+
+bool tasks_is_on_stack(const struct tasks *tasks, const struct task *task, uint64_t rsp)
+{
+	return task->stack && rsp - task->stack < tasks->stack_bytes;
+}
+
+uint64_t tasks_on_stack(const struct tasks *tasks, uint64_t rsp)
+{
+	const struct tasks_slot *last = NULL;
+
+	for (size_t i = 0; i < TASKS_MAX; i++) {
+		const struct tasks_slot *slot = &tasks->slots[i];
+
+		if (tasks_is_on_stack(tasks, &slot->task, rsp) &&
+		    (!last || slot->used > last->used))
+			last = slot;
+	}
+	return last ? last->task.address : 0;
 }
 
 void tasks_forget(struct tasks *tasks, uint64_t address)

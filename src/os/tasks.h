@@ -23,6 +23,7 @@ struct task {
 	uint32_t pid, tgid;
 	uint64_t start_time;           /* 0: not known. Tells tasks apart that share a task_struct in turn */
 	uint64_t mm;                   /* 0: a kernel thread, or one that is about to end */
+	uint64_t stack;                /* the kernel's, its first byte; 0: not known */
 	bool kernel_thread;
 	bool idle;                     /* pid 0 */
 };
@@ -42,6 +43,12 @@ struct xtop_error *tasks_create(const struct linux_guest *linux_guest, struct ta
 void tasks_destroy(struct tasks *tasks); /* NULL allowed */
 /* NULL: it cannot be read, or is none. What is returned holds until the next call. */
 const struct task *tasks_find(struct tasks *tasks, uint64_t address, uint64_t now_ns);
+/*
+ * The task on whose kernel stack RSP is, among those found before; the address of the one found last,
+ * 0: none. It may have ended since, and another one may have its stack.
+ */
+uint64_t tasks_on_stack(const struct tasks *tasks, uint64_t rsp);
+bool tasks_is_on_stack(const struct tasks *tasks, const struct task *task, uint64_t rsp);
 /* It is not what it was: to be read anew. */
 void tasks_forget(struct tasks *tasks, uint64_t address);
 struct tasks_counts tasks_counts(const struct tasks *tasks);

@@ -28,6 +28,7 @@
 
 #include "process/process.h"
 
+#define PROCESSES_HINTS      256
 #define PROCESSES_NOTES      4
 #define PROCESSES_NOTE_BYTES 96
 
@@ -35,7 +36,8 @@ struct processes {
 	struct process_reader reader;
 	char notes[PROCESSES_NOTES][PROCESSES_NOTE_BYTES];
 	unsigned n_notes;
-	uint64_t mms[PROCESSES_MAX]; /* processes[i].mm: what is searched lies side by side */
+	uint64_t mms[PROCESSES_MAX];     /* processes[i].mm: what is searched lies side by side */
+	uint16_t hints[PROCESSES_HINTS]; /* by a hash of the mm, where it was found last */
 	struct process processes[PROCESSES_MAX];
 	uint64_t changes; /* files_changes() when all were looked through */
 	struct processes_counts counts;
@@ -104,11 +106,19 @@ struct processes_counts processes_counts(const struct processes *processes)
 
 /* --- keeping ---------------------------------------------------------------------------------- */
 
+/* MM is not 0. Each sample asks for the process of some few. */
 static struct process *processes_find(struct processes *processes, uint64_t mm)
 {
+	size_t hash = ((mm >> 6) * 0x9e3779b97f4a7c15ULL >> 32) % PROCESSES_HINTS; /* Fibonacci */
+	uint16_t *hint = &processes->hints[hash];
+
+	if (processes->mms[*hint] == mm)
+		return &processes->processes[*hint];
 	for (size_t i = 0; i < PROCESSES_MAX; i++)
-		if (processes->mms[i] == mm)
+		if (processes->mms[i] == mm) {
+			*hint = (uint16_t)i;
 			return &processes->processes[i];
+		}
 	return NULL;
 }
 
@@ -128,14 +138,21 @@ const struct space *processes_former(struct processes *processes, uint64_t cr3, 
 	return NULL;
 }
 
-bool processes_root(const struct processes *processes, uint64_t mm, struct memory_root *root)
+bool processes_have_root(const struct processes *processes, uint64_t cr3)
 {
-	for (size_t i = 0; mm && i < PROCESSES_MAX; i++)
-		if (processes->mms[i] == mm) {
-			*root = processes->processes[i].root;
+	for (size_t i = 0; i < PROCESSES_MAX; i++)
+		if (processes->mms[i] && processes_is_root(processes->processes[i].root, cr3))
 			return true;
-		}
 	return false;
+}
+
+bool processes_root(struct processes *processes, uint64_t mm, struct memory_root *root)
+{
+	const struct process *process = mm ? processes_find(processes, mm) : NULL;
+
+	if (process)
+		*root = process->root;
+	return process;
 }
 
 /* A place for one more. NULL: out of memory. */

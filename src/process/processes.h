@@ -59,9 +59,11 @@ const struct space *processes_space(struct processes *processes, const struct ta
  * sample whose CR3 (without its low bits; KPTI: without bit 12 too) is another was taken before an
  * exec().
  */
-bool processes_root(const struct processes *processes, uint64_t mm, struct memory_root *root);
+bool processes_root(struct processes *processes, uint64_t mm, struct memory_root *root);
 /* Whether CR3, a vCPU's, is that root: bit 12 tells a pair of isolated page tables apart. */
 bool processes_is_root(struct memory_root root, uint64_t cr3);
+/* Whether CR3 is that of any process that is kept. */
+bool processes_have_root(const struct processes *processes, uint64_t cr3);
 /*
  * Of a task that has no mm any more, or another one than when it was sampled under the page tables
  * CR3: the space of the process it was, if it was met as such. NULL: it was not.

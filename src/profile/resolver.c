@@ -157,7 +157,10 @@ static int resolver_cut_piece(const struct unwind_part_end *end)
 	return end->pieces ? 31 - __builtin_clz(end->pieces) : -1;
 }
 
-/* Of one part: complete, it says where each of its stacks ends; cut short, one needs twice as much. */
+/*
+ * Of one part: complete, it says where each of its stacks ends; cut short, one needs twice as much,
+ * and a page: a stack pointer near to a wrong end would else creep there.
+ */
 static void resolver_learn_part(const struct resolver *resolver, const struct sample_vcpu *vcpu,
 				const struct unwind_part_end *end)
 {
@@ -172,7 +175,8 @@ static void resolver_learn_part(const struct resolver *resolver, const struct sa
 					    resolver->stack.reached[i]);
 		else if (cut == CUT_LIMIT && resolver_cut_piece(end) == i)
 			control_learn_stack(control, vcpu->regs.cr3, piece->address,
-					    piece->address + 2 * (uint64_t)piece->size_bytes);
+					    piece->address + 2 * (uint64_t)piece->size_bytes +
+						    GUEST_PAGE_SIZE);
 	}
 }
 

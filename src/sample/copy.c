@@ -32,8 +32,13 @@
 #define PT_REGS_CS    136
 #define PT_REGS_SP    152
 
+/* One entry of the top-level table, from 0xfffffe0000000000 on. */
+#define CPU_ENTRY_AREA_SHIFT 39
+#define CPU_ENTRY_AREA       0x1fffffcULL
+
 /* No kernel's numbers are larger; those of the recipe must be multiples of 8 besides. */
-#define RECIPE_MAX_BYTES 4096
+#define RECIPE_MAX_BYTES  4096
+#define RECIPE_MAX_STRUCT 32768 /* a task_struct has 9 to 14 KiB */
 
 /* One vCPU. */
 struct copy {
@@ -72,15 +77,20 @@ static bool copy_is_in(struct copy_extent extent, uint64_t address)
 	return address >= extent.start && address < extent.end;
 }
 
-/* As far up as it was ever used. */
-static enum sample_cut copy_learned(struct copy *copy, enum sample_stack_kind kind,
-				    struct memory_root root, uint64_t address)
+/* As far up as it was ever used; 0: not known. */
+static uint64_t copy_learned_bytes(const struct copy *copy, uint64_t address)
 {
 	uint64_t top = control_stack_top(copy->copier->control, copy->regs->cr3, address);
-	uint64_t end;
 
-	return pieces_add(&copy->pieces, kind, root, address,
-			  top > address ? top - address : COPY_UNKNOWN_BYTES, &end);
+	return top > address ? top - address : 0;
+}
+
+static enum sample_cut copy_unikernel(struct copy *copy)
+{
+	uint64_t bytes = copy_learned_bytes(copy, copy->regs->rsp), end;
+
+	return pieces_add(&copy->pieces, STACK_FIRST, copy->own, copy->regs->rsp,
+			  bytes ? bytes : COPY_UNKNOWN_BYTES, &end);
 }
 
 /* --- the recipe ------------------------------------------------------------------------------- */
@@ -96,11 +106,17 @@ static bool recipe_is_stack(uint32_t bytes)
 	       bytes % GUEST_PAGE_SIZE == 0;
 }
 
+static bool recipe_is_member(uint32_t offset)
+{
+	return offset <= RECIPE_MAX_STRUCT && offset % sizeof(uint64_t) == 0;
+}
+
 static bool recipe_check(const struct stack_recipe *recipe)
 {
 	return recipe_is_stack(recipe->stack_bytes) && recipe_may_be(recipe->top_padding) &&
 	       recipe_may_be(recipe->regs_below_top) && recipe->regs_below_top >= PT_REGS_BYTES &&
-	       recipe_may_be(recipe->irq_above) &&
+	       recipe_may_be(recipe->irq_above) && recipe_is_member(recipe->task_mm) &&
+	       recipe_is_member(recipe->mm_start_stack) &&
 	       (!recipe->irq_stack_per_cpu || recipe_is_stack(recipe->irq_stack_bytes));
 }
 
@@ -155,6 +171,30 @@ static void copy_find_task_stack(struct copy *copy)
 	copy->task.start = top + recipe->top_padding - recipe->stack_bytes;
 	copy->task.end = top;
 	copy->user_regs = top - recipe->regs_below_top;
+}
+
+/*
+ * While the kernel switches tasks it is on the next one's stack already when current is the last
+ * one still (Linux arch/x86/entry/entry_64.S __switch_to_asm, kernel/process_64.c __switch_to).
+ * Task stacks lie at multiples of their size; where the processor's own are, no task has one (Linux
+ * Documentation/arch/x86/x86_64/mm.rst). Only of a program: the registers of its
+ * user code, at the top, prove it.
+ */
+static void copy_find_next_stack(struct copy *copy)
+{
+	const struct stack_recipe *recipe = &copy->copier->recipe;
+	uint64_t rsp = copy->regs->rsp, start = rsp - rsp % recipe->stack_bytes;
+	uint64_t top = start + recipe->stack_bytes - recipe->top_padding, cs, sp;
+	uint64_t user_regs = top - recipe->regs_below_top;
+
+	if (rsp >> CPU_ENTRY_AREA_SHIFT == CPU_ENTRY_AREA || !top || rsp >= user_regs ||
+	    pieces_read(&copy->pieces, copy->kernel, user_regs + PT_REGS_CS, &cs) != CUT_NONE ||
+	    pieces_read(&copy->pieces, copy->kernel, user_regs + PT_REGS_SP, &sp) != CUT_NONE ||
+	    (cs & 3) != 3 || copy_is_kernel(sp))
+		return;
+	copy->task.start = start;
+	copy->task.end = top;
+	copy->user_regs = user_regs;
 }
 
 static void copy_find_irq_stack(struct copy *copy)
@@ -231,6 +271,59 @@ static enum sample_cut copy_kernel_stacks(struct copy *copy)
 
 /* --- the user's ------------------------------------------------------------------------------- */
 
+/*
+ * Where a stack ends that was not seen before. A program's begins below its arguments, at
+ * mm->start_stack (Linux fs/binfmt_elf.c); a thread's below what its thread pointer points to,
+ * where the C libraries put that at the stack's end (glibc nptl/allocatestack.c, musl
+ * src/thread/pthread_create.c).
+ *
+ *     stack mapping of a thread                  of the program
+ *   ┌──────────────────────────────────┐       ┌───────────────────────────────────────┐
+ *   │   sp ► live   │ TLS │ its struct │       │   sp ► live   │ argv, envp, auxv ...   │
+ *   └─────────────────────┴────────────┘       └───────────────┴───────────────────────┘
+ *                         ▲ fs_base                            ▲ mm->start_stack
+ *
+ * Neither, or too far away: some other stack (signals, coroutines).
+ */
+static bool copy_may_end(uint64_t address, uint64_t end)
+{
+	return end > address && end - address <= SAMPLE_STACK_LIMIT_BYTES;
+}
+
+/* 0: not known. */
+static uint64_t copy_start_stack(struct copy *copy)
+{
+	const struct stack_recipe *recipe = &copy->copier->recipe;
+	uint64_t mm, start;
+
+	if (!recipe->mm_start_stack || !copy->copied->task ||
+	    pieces_read(&copy->pieces, copy->kernel, copy->copied->task + recipe->task_mm, &mm) !=
+		    CUT_NONE ||
+	    !copy_is_kernel_pointer(mm) ||
+	    pieces_read(&copy->pieces, copy->kernel, mm + recipe->mm_start_stack, &start) !=
+		    CUT_NONE)
+		return 0;
+	return start;
+}
+
+static uint64_t copy_user_bytes(struct copy *copy, uint64_t address)
+{
+	uint64_t bytes = copy_learned_bytes(copy, address), end = copy->regs->fs_base;
+
+	if (bytes)
+		return bytes;
+	if (!copy_may_end(address, end))
+		end = copy_start_stack(copy);
+	return copy_may_end(address, end) ? end - address : COPY_UNKNOWN_BYTES;
+}
+
+static enum sample_cut copy_user(struct copy *copy, enum sample_stack_kind kind, uint64_t address)
+{
+	uint64_t bytes = copy_user_bytes(copy, address), end;
+
+	return pieces_add(&copy->pieces, kind, copy->own, address, bytes, &end);
+}
+
 /* Of the code that entered the kernel; CUT_NONE: a kernel thread has none. */
 static enum sample_cut copy_user_stack(struct copy *copy)
 {
@@ -247,7 +340,7 @@ static enum sample_cut copy_user_stack(struct copy *copy)
 	/* Xen clears the ring in what it saves of a PV guest's kernel. */
 	if ((cs & 3) != 3)
 		return CUT_NONE;
-	return copy_is_kernel(sp) ? CUT_NOT_PRESENT : copy_learned(copy, STACK_USER, copy->own, sp);
+	return copy_is_kernel(sp) ? CUT_NOT_PRESENT : copy_user(copy, STACK_USER, sp);
 }
 
 static void copy_linux(struct copy *copy, bool user)
@@ -267,12 +360,14 @@ static void copy_linux(struct copy *copy, bool user)
 	}
 	/* Also of a kernel that has just been entered and not changed stacks yet. */
 	if (!copy_is_kernel(copy->regs->rsp)) {
-		copied->cut = copy_learned(copy, STACK_FIRST, copy->own, copy->regs->rsp);
+		copied->cut = copy_user(copy, STACK_FIRST, copy->regs->rsp);
 		return;
 	}
 	copy_find_task_stack(copy);
 	if (!copy_is_in(copy->task, copy->regs->rsp))
 		copy_find_irq_stack(copy);
+	if (!copy_is_in(copy->task, copy->regs->rsp) && !copy_is_in(copy->irq, copy->regs->rsp))
+		copy_find_next_stack(copy);
 	copied->cut = copy_kernel_stacks(copy);
 	copied->user_cut = copy_user_stack(copy);
 }
@@ -297,7 +392,7 @@ static void copy_all(struct copier *copier, const struct registers *regs, bool u
 	else if (copier->recipe.current_per_cpu)
 		copy_linux(&copy, user);
 	else
-		copied->cut = copy_learned(&copy, STACK_FIRST, copy.own, regs->rsp);
+		copied->cut = copy_unikernel(&copy);
 	copied->size_bytes = copy.pieces.size_bytes;
 	copied->n_stacks = copy.pieces.n;
 	copied->missed = copy.pieces.missed;

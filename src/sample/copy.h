@@ -6,7 +6,7 @@
 #include "xtop/control.h"
 #include "xtop/guest.h"
 
-#define COPY_UNKNOWN_BYTES 4096 /* of a stack whose top was not learned yet */
+#define COPY_UNKNOWN_BYTES 4096 /* of a stack whose end was not learned, and nothing else tells */
 
 struct copier {
 	const struct guest_info *guest;

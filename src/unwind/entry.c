@@ -13,7 +13,12 @@
  *
  *   system call   rcx and r11 are the user's rip and rflags: the processor put them there, or will
  *                 take them from there; rsp is the user's until the stack is changed
- *   the rest      iret's five words are on the stack, at most one word below the top
+ *   the rest      iret's five words are on the stack, below an error code at most; in a PV guest Xen
+ *                 puts rcx and r11 upon that, which the first two instructions take (xen-asm.S;
+ *                 Xen arch/x86/x86_64/entry.S, create_bounce_frame)
+ *
+ * In execve() they stay those of the program before until the new one starts, though its memory has
+ * gone: no user code is in such a sample.
  *
  * All of it is believed only if the user's stack was copied. Resolver's thread; pure functions.
  */
@@ -25,10 +30,17 @@
 
 #include "xtop/image.h"
 
-#define PT_REGS_WORDS 21
-#define PT_REGS_IRET  16 /* its first word */
-#define FRED_BYTES    16
-#define CS_PRIVILEGE  3
+#define PT_REGS_WORDS   21
+#define PT_REGS_ORIG_AX 15
+#define PT_REGS_IRET    16 /* its first word */
+#define FRED_BYTES      16
+#define CS_PRIVILEGE    3
+
+#define ENTRY_WORDS_ABOVE 3 /* rcx, r11, error code */
+
+/* Linux arch/x86/entry/syscalls/syscall_64.tbl */
+#define LINUX_EXECVE   59
+#define LINUX_EXECVEAT 322
 
 #define RFLAGS_ONE  (1ULL << 1) /* always set */
 #define RFLAGS_IF   (1ULL << 9) /* user code runs with interrupts on */
@@ -106,6 +118,37 @@ bool entry_find_regs(struct cursor *cursor)
 	return false;
 }
 
+/* orig_ax below TOP: the system call's number. */
+static bool entry_is_exec_call(struct cursor *cursor, uint64_t top)
+{
+	uint64_t saved[PT_REGS_WORDS], reached[SAMPLE_MAX_STACKS];
+	bool found;
+
+	memcpy(reached, cursor->reached, sizeof(reached));
+	found = cursor_read(cursor, top - sizeof(saved), saved, PT_REGS_WORDS) &&
+		entry_is_user_selector(saved[PT_REGS_IRET + IRET_CS]);
+	memcpy(cursor->reached, reached, sizeof(reached));
+	return found &&
+	       (saved[PT_REGS_ORIG_AX] == LINUX_EXECVE || saved[PT_REGS_ORIG_AX] == LINUX_EXECVEAT);
+}
+
+bool entry_is_new_program(struct cursor *cursor)
+{
+	const struct sample_stack *piece = sample_first_stack(cursor->vcpu);
+
+	if (cursor->vcpu->user_cut != CUT_NOT_PRESENT)
+		return false;
+	for (unsigned i = 0; i < cursor->vcpu->n_stacks; i++, piece = sample_next_stack(piece)) {
+		uint64_t top = piece->address + piece->size_bytes;
+
+		if (entry_is_kernel(piece->address) &&
+		    (entry_is_exec_call(cursor, top) ||
+		     entry_is_exec_call(cursor, top - FRED_BYTES)))
+			return true;
+	}
+	return false;
+}
+
 static bool entry_take_iret(struct cursor *cursor, uint64_t address)
 {
 	uint64_t iret[IRET_WORDS];
@@ -141,9 +184,9 @@ bool entry_leave(const struct space *user, struct cursor *cursor)
 {
 	uint64_t rsp = cursor->regs[REG_RSP], user_rsp = entry_user_rsp(cursor);
 
-	if (entry_is_kernel(rsp) &&
-	    (entry_take_iret(cursor, rsp) || entry_take_iret(cursor, rsp + 8)))
-		return true;
+	for (unsigned above = 0; entry_is_kernel(rsp) && above <= ENTRY_WORDS_ABOVE; above++)
+		if (entry_take_iret(cursor, rsp + above * sizeof(rsp)))
+			return true;
 	if (!user_rsp || !entry_is_system_call(user, cursor))
 		return false;
 	entry_go(cursor, cursor->regs[REG_RCX], user_rsp);

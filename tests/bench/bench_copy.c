@@ -17,6 +17,7 @@
 #define PER_CPU 0xffff888003a00000ULL
 #define TASK    0xffff888004000000ULL
 #define STACK   0xffffc90000200000ULL
+#define MM      0xffff888005000000ULL
 #define IRQ     0xffffc90000301000ULL
 #define USER    0x00007ffc12340000ULL
 #define KIB     1024
@@ -52,9 +53,12 @@ static void make_guest(void)
 	error_destroy(frame_cache_create(&memory->guest.mapper, 256, &copier.cache));
 	add_pages(PER_CPU, 1);
 	add_pages(TASK, 1);
+	add_pages(MM, 1);
 	add_pages(STACK, 4);
 	add_pages(IRQ, 4);
 	add_pages(USER, 2);
+	put(TASK + 0x900, MM);
+	put(MM + 0x178, USER + 0x100 + KIB);
 	put(PER_CPU + 0x40, TASK);
 	put(PER_CPU + 0x48, STACK + 0x4000);
 	put(PER_CPU + 0x50, IRQ + 0x4000 - 8);
@@ -77,6 +81,8 @@ static void use_recipe(void)
 		.regs_below_top = 168,
 		.irq_stack_bytes = 0x4000,
 		.irq_above = 8,
+		.task_mm = 0x900,
+		.mm_start_stack = 0x178,
 	};
 
 	control_set_recipe(control, &recipe);
@@ -119,6 +125,9 @@ int main(void)
 	measure("linux_user", USER + 0x100, true);
 	measure("linux_system_call", STACK + 0x4000 - KIB, false);
 	measure("linux_interrupt", IRQ + 0x4000 - KIB, false);
+	control_learn_stack(control, memory->regs[0].cr3, USER, USER); /* that is: not known */
+	measure("linux_user_new", USER + 0x100, true);
+	measure("linux_system_call_new", STACK + 0x4000 - KIB, false);
 	frame_cache_destroy(copier.cache);
 	control_destroy(control);
 	memory_guest_destroy(memory);

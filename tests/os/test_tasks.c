@@ -82,7 +82,8 @@ static void test_leader(void)
 	task = tasks_find(tasks, thread, 2 * TASKS_FRESH_NS);
 	check_string(task ? task->process : NULL, "worker", "a leader that cannot be read");
 	made_set(made, thread, TASK_GROUP_LEADER, 0x1234);
-	check(!tasks_find(tasks, thread, 4 * TASKS_FRESH_NS), "a leader that is no pointer of the kernel");
+	check(!tasks_find(tasks, thread, 4 * TASKS_FRESH_NS),
+	      "a leader that is no pointer of the kernel");
 	end();
 }
 
@@ -113,6 +114,41 @@ static void test_changes(void)
 	check(task && task->pid == 4444, "another task in the same task_struct");
 	task = tasks_find(tasks, address, 290 * MS);
 	check(task && tasks_counts(tasks).reads == 4, "a clock that goes backwards: read again");
+	end();
+}
+
+/* By the kernel's stack: while it switches, current is not yet the one that runs. */
+static void test_stacks(void)
+{
+	const uint64_t stack = 0xffffc90000200000ULL;
+	uint64_t mm = MADE_OBJECTS + 0x100000, first, second;
+	const struct task *task;
+
+	begin();
+	first = made_task(made, 100, 100, "first", mm, 0);
+	second = made_task(made, 101, 101, "second", mm, 0);
+	made_set(made, first, TASK_STACK, stack);
+	made_set(made, second, TASK_STACK, stack + 0x4000);
+	check_u64(tasks_on_stack(tasks, stack + 0x100), 0, "nobody found yet");
+	tasks_find(tasks, first, 0);
+	task = tasks_find(tasks, second, 0);
+	check(task && tasks_is_on_stack(tasks, task, stack + 0x4000) &&
+		      tasks_is_on_stack(tasks, task, stack + 0x7fff) &&
+		      !tasks_is_on_stack(tasks, task, stack + 0x3fff) &&
+		      !tasks_is_on_stack(tasks, task, stack + 0x8000),
+	      "16 KiB from its stack's first byte");
+	check_u64(tasks_on_stack(tasks, stack + 0x100), first, "the first one's");
+	check_u64(tasks_on_stack(tasks, stack + 0x4100), second, "the second's");
+	check_u64(tasks_on_stack(tasks, stack + 0x8000), 0, "nobody's");
+	made_set(made, second, TASK_STACK, stack);
+	tasks_find(tasks, second, 2 * TASKS_FRESH_NS);
+	check_u64(tasks_on_stack(tasks, stack + 0x100), second, "of two the one found last");
+	tasks_find(tasks, first, 2 * TASKS_FRESH_NS);
+	check_u64(tasks_on_stack(tasks, stack + 0x100), first, "that is the other one now");
+	made_set(made, first, TASK_STACK, 0x1000);
+	task = tasks_find(tasks, first, 4 * TASKS_FRESH_NS);
+	check(task && !task->stack && !tasks_is_on_stack(tasks, task, 0x1100),
+	      "a stack that is no pointer of the kernel is none");
 	end();
 }
 
@@ -197,6 +233,7 @@ int main(void)
 	test_kinds();
 	test_leader();
 	test_changes();
+	test_stacks();
 	test_refused();
 	test_bound();
 	test_layout();

@@ -18,11 +18,14 @@ static const struct {
 	int32_t value;
 } made_values[] = {
 	{ TASK_FLAGS, 0x2c },
+	{ TASK_STACK, 0x20 },
 	{ TASK_MM, 0x308 },
 	{ TASK_PID, 0x4a4 },
 	{ TASK_TGID, 0x4ac },
 	{ TASK_GROUP_LEADER, 0x4c0 },
 	{ TASK_START_TIME, 0x570 },
+	{ TASK_REAL_PARENT, 0x4b8 },
+	{ TASK_SELF_EXEC_ID, 0x898 },
 	{ TASK_COMM, 0x7f8 },
 	{ TASK_FS, 0x820 },
 	{ TASK_THREAD_PID, 0x500 },

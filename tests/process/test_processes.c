@@ -121,6 +121,9 @@ static void test_names(void)
 	check(processes_root(processes, mm, &root) && root.cr3 == made_mm_root(made, mm).cr3,
 	      "its page tables");
 	check(!processes_root(processes, mm + 8, &root), "of no other");
+	check(processes_have_root(processes, root.cr3 | 0x1007) &&
+		      !processes_have_root(processes, root.cr3 + 0x2000),
+	      "it is one that is known, and no other");
 	kernel_task = made_task(made, 2, 2, "kthreadd", 0, 0);
 	check(!space_at(kernel_task, 0), "a kernel thread has none");
 	end();

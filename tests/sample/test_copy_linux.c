@@ -19,12 +19,16 @@
 #define IRQ_POINTER   0x1ac50
 #define TASK          0xffff888004000ec0ULL
 #define TASK_STACK    32
+#define TASK_MM       2328
+#define MM            0xffff888004206600ULL
+#define START_STACK   376
 #define STACK         0xffffc90000200000ULL /* the task's, of 16 KiB */
 #define STACK_TOP     (STACK + 0x4000)
 #define IRQ           0xffffc90000301000ULL /* vmap() aligns to pages only */
 #define IRQ_END       (IRQ + 0x4000)
 #define EXCEPTION     0xfffffe0000009000ULL /* of 8 KiB, with a hole behind it */
 #define EXCEPTION_END (EXCEPTION + 0x2000)
+#define ENTRY_AREA    0xfffffe0000100000ULL
 #define USER          0x00007ffc12340000ULL
 #define USER_BYTES    0x10000
 
@@ -87,6 +91,8 @@ static void begin(void)
 	error_destroy(frame_cache_create(&memory->guest.mapper, 256, &copier.cache));
 	add_pages(PER_CPU + CURRENT, 24);
 	add_pages(TASK, 64);
+	add_pages(TASK + TASK_MM, 8);
+	add_pages(MM, 1024);
 	add_pages(STACK, 0x4000);
 	add_pages(IRQ, 0x4000);
 	add_pages(EXCEPTION, 0x2000);
@@ -95,6 +101,7 @@ static void begin(void)
 	*word_at(PER_CPU + TOP) = STACK_TOP;
 	*word_at(PER_CPU + IRQ_POINTER) = IRQ_END - 8;
 	*word_at(TASK + TASK_STACK) = STACK;
+	*word_at(TASK + TASK_MM) = MM;
 	put_regs(STACK_TOP, 0x33, USER + 0x8000);
 	recipe = (struct stack_recipe){
 		.kernel_cr3 = kernel_cr3,
@@ -106,6 +113,8 @@ static void begin(void)
 		.regs_below_top = 168,
 		.irq_stack_bytes = 0x4000,
 		.irq_above = 8,
+		.task_mm = TASK_MM,
+		.mm_start_stack = START_STACK,
 	};
 	regs->gs_base_kernel = PER_CPU;
 	regs->rsp = STACK + 0x3c00;
@@ -210,6 +219,17 @@ static void check_pieces(const struct want *want, unsigned n, const char *what)
 static const struct want user_piece = { STACK_USER, USER + 0x8000,
 					USER + 0x8000 + COPY_UNKNOWN_BYTES };
 
+static void check_user_piece(uint64_t address, const char *what)
+{
+	const struct sample_stack *piece = sample_first_stack(&record.vcpu);
+	uint64_t seen = 0;
+
+	for (unsigned i = 0; i < copied.n_stacks; i++, piece = sample_next_stack(piece))
+		if (piece->kind == STACK_USER)
+			seen = piece->address;
+	check_u64(seen, address, what);
+}
+
 static void check_cuts(enum sample_cut cut, enum sample_cut user_cut)
 {
 	check(copied.cut == cut && copied.user_cut == user_cut,
@@ -284,6 +304,64 @@ static void test_user_mode(void)
 	copy();
 	check_pieces(want, 1, "user code, no table for the kernel");
 	check(copied.task == 0, "no task then");
+	end();
+}
+
+static void check_user_bytes(uint64_t bytes, const char *what)
+{
+	const struct want want = { STACK_FIRST, USER + 0x120, USER + 0x120 + bytes };
+
+	copy();
+	check_pieces(&want, 1, what);
+}
+
+/* Of a stack that was never seen, as far as whoever made it says. */
+static void test_new_stack(void)
+{
+	begin();
+	memory->user[0] = true;
+	regs->rsp = USER + 0x120;
+	*word_at(MM + START_STACK) = USER + 0x5000;
+	check_user_bytes(0x4ee0, "a program's, to start_stack");
+	regs->fs_base = USER + 0x2000;
+	check_user_bytes(0x1ee0, "a thread's, to its thread pointer");
+	control_learn_stack(control, regs->cr3, regs->rsp, USER + 0x1000);
+	check_user_bytes(0xee0, "what was learned is better");
+	regs->fs_base = 0;
+	*word_at(MM + START_STACK) = USER + 0x4120;
+	regs->rsp = USER + 0x120 + STACK_REGION_BYTES;
+	copy();
+	check_u64(record.vcpu.n_stacks, 1, "pieces");
+	check_u64(sample_first_stack(&record.vcpu)->size_bytes, COPY_UNKNOWN_BYTES,
+		  "a start that is not above the stack pointer is none");
+	end();
+	begin();
+	memory->user[0] = true;
+	regs->rsp = USER + 0x120;
+	add_pages(USER + USER_BYTES, 0x1000);
+	*word_at(MM + START_STACK) = USER + 0x121 + SAMPLE_STACK_LIMIT_BYTES;
+	check_user_bytes(COPY_UNKNOWN_BYTES, "nor one too far away");
+	*word_at(MM + START_STACK) = USER + 0x120 + SAMPLE_STACK_LIMIT_BYTES;
+	check_user_bytes(SAMPLE_STACK_LIMIT_BYTES, "just not too far");
+	*word_at(TASK + TASK_MM) = 0;
+	check_user_bytes(COPY_UNKNOWN_BYTES, "a task without memory");
+	*word_at(TASK + TASK_MM) = MM;
+	recipe.mm_start_stack = 0;
+	check_user_bytes(COPY_UNKNOWN_BYTES, "a kernel whose start_stack nobody knows");
+	end();
+}
+
+/* The same for a system call. */
+static void test_new_stack_in_kernel(void)
+{
+	const struct want want[] = { { STACK_FIRST, STACK + 0x3c00, STACK_TOP },
+				     { STACK_USER, USER + 0x8000, USER + 0xa340 } };
+
+	begin();
+	*word_at(MM + START_STACK) = USER + 0xa340;
+	copy();
+	check_pieces(want, 2, "a system call on a new stack");
+	check_cuts(CUT_LIMIT, CUT_LIMIT);
 	end();
 }
 
@@ -363,6 +441,36 @@ static void test_kernel_thread(void)
 	check_pieces(want, 1, "a kernel thread");
 	check_cuts(CUT_LIMIT, CUT_NONE);
 	check(copied.task == TASK, "has a task");
+	end();
+}
+
+/* current is the last task still, the stack is the next one's. */
+static void test_switch(void)
+{
+	const uint64_t next = STACK + 0x8000;
+	const struct want want[] = { { STACK_FIRST, next + 0x3b00, next + 0x4000 },
+				     { STACK_USER, USER + 0x4000,
+				       USER + 0x4000 + COPY_UNKNOWN_BYTES } };
+
+	begin();
+	add_pages(next, 0x4000);
+	put_regs(next + 0x4000, 0x33, USER + 0x4000);
+	regs->rsp = next + 0x3b00;
+	copy();
+	check_pieces(want, 2, "while it switches");
+	check_cuts(CUT_LIMIT, CUT_LIMIT);
+	put_regs(next + 0x4000, 0x10, USER + 0x4000);
+	copy();
+	check(copied.n_stacks == 2 && sample_first_stack(&record.vcpu)->kind == STACK_FIRST,
+	      "a kernel thread's proves nothing");
+	check_user_piece(USER + 0x8000, "so the user code is current's");
+	end();
+	begin();
+	add_pages(ENTRY_AREA + 0x4000, 0x4000);
+	put_regs(ENTRY_AREA + 0x8000, 0x33, USER + 0x4000);
+	regs->rsp = ENTRY_AREA + 0x7000;
+	copy();
+	check_user_piece(USER + 0x8000, "no task's is among the processor's own");
 	end();
 }
 
@@ -555,8 +663,10 @@ static void test_bad_recipes(void)
 	const struct want unikernel[] = { { STACK_FIRST, STACK + 0x3000,
 					    STACK + 0x3000 + COPY_UNKNOWN_BYTES } };
 	struct stack_recipe good;
-	uint32_t *numbers[] = { &recipe.stack_bytes, &recipe.top_padding, &recipe.regs_below_top,
-				&recipe.irq_stack_bytes, &recipe.irq_above };
+	uint32_t *numbers[] = { &recipe.stack_bytes,    &recipe.top_padding,
+				&recipe.regs_below_top, &recipe.irq_stack_bytes,
+				&recipe.irq_above,      &recipe.task_mm,
+				&recipe.mm_start_stack };
 
 	begin();
 	good = recipe;
@@ -594,10 +704,13 @@ int main(void)
 	test_task_stack_by_task();
 	test_one_table();
 	test_user_mode();
+	test_new_stack();
+	test_new_stack_in_kernel();
 	test_entry();
 	test_interrupt();
 	test_exception();
 	test_kernel_thread();
+	test_switch();
 	test_pv();
 	test_retake();
 	test_bad_pointers();

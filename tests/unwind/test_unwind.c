@@ -481,6 +481,32 @@ static void test_user_cut(void)
 	check_part(UNWIND_USER, true, UNWIND_CUT, 0, -1);
 }
 
+/* What execve() works in is the new program's memory: the registers are the old one's. */
+static void test_exec(void)
+{
+	const struct expected *whole = CHAIN({ AT(INTERRUPT, 4), 0 });
+	const struct expected *cut = CHAIN({ AT(INTERRUPT, 4), 0 }, { PROGRAM + 0x10, U });
+	const uint64_t calls[] = { 59, 322 };
+
+	record_begin(AT(INTERRUPT, 4), SYSCALL);
+	record_piece(SYSCALL, REGS_BYTES / 8);
+	put_regs(SYSCALL, PROGRAM + 0x10, USER_CS, USER, USER);
+	record.vcpu.user_cut = CUT_NOT_PRESENT;
+	for (unsigned i = 0; i < 2; i++) {
+		put(SYSCALL + 8 * 15, calls[i]);
+		unwind_as(UNWIND_AUTO);
+		check_chain(UNWIND_COMPLETE, whole, "execve(): no user code");
+		check_part(UNWIND_USER, false, UNWIND_COMPLETE, 0, 0);
+	}
+	record.vcpu.user_cut = CUT_NOT_MAPPED;
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_CUT, cut, "its stack may still be there");
+	record.vcpu.user_cut = CUT_NOT_PRESENT;
+	put(SYSCALL + 8 * 15, 60);
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_CUT, cut, "another system call");
+}
+
 /* The first and last instructions of the kernel, for which the tables say END. */
 static void begin_entry(uint64_t rsp)
 {
@@ -520,6 +546,17 @@ static void test_entry(void)
 	put_iret(TASK + 8, PROGRAM + 0x10, USER_CS, USER);
 	unwind_as(UNWIND_AUTO);
 	check_chain(UNWIND_COMPLETE, whole, "or one word below");
+	for (unsigned above = 16; above <= 24; above += 8) {
+		begin_entry(TASK);
+		record.vcpu.regs.rcx = 0;
+		put_iret(TASK + above, PROGRAM + 0x10, USER_CS, USER);
+		unwind_as(UNWIND_AUTO);
+		check_chain(UNWIND_COMPLETE, whole, "Xen's rcx and r11 above, and an error code");
+	}
+	put_iret(TASK + 24, PROGRAM + 0x10, KERNEL_CS, USER);
+	put_iret(TASK + 32, PROGRAM + 0x10, USER_CS, USER);
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_COMPLETE, half, "no further");
 	put_iret(TASK + 8, PROGRAM + 0x10, KERNEL_CS, USER);
 	unwind_as(UNWIND_AUTO);
 	check_chain(UNWIND_COMPLETE, half, "back to the kernel");
@@ -778,6 +815,7 @@ int main(void)
 	test_trampolines();
 	test_user_regs();
 	test_user_cut();
+	test_exec();
 	test_entry();
 	test_user_code();
 	test_bad();

@@ -67,9 +67,9 @@ extern "C" WORK void phase_visit(void)
 }
 
 static phase phases[] = {
-	{ "fold", phase_fold, 60, 0 },
-	{ "visit", phase_visit, 40, 0 },
-	{ nullptr, nullptr, 0, 0 },
+	{ "fold", phase_fold, 60, 0, 0 },
+	{ "visit", phase_visit, 40, 0, 0 },
+	{ nullptr, nullptr, 0, 0, 0 },
 };
 
 int main()

@@ -36,6 +36,7 @@ struct phase {
 	void (*unit)(void);		/* about a millisecond of work or less */
 	unsigned int percent;		/* of the round's CPU time, at least */
 	uint64_t spent_ns;		/* the thread's CPU time in it since the start */
+	unsigned int units;		/* run between two looks at the clock; 0: not known yet */
 };
 
 /* One a thread. `phases` ends with a NULL name. */
