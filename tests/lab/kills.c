@@ -197,7 +197,7 @@ static pid_t start(void)
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		struct xtop_error *error = session_run(&options);
+		struct xtop_error *error = session_run(&options, NULL);
 
 		error_destroy(error); /* what a kill makes of it is not the question */
 		_exit(error != NULL);

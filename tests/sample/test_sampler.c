@@ -441,7 +441,7 @@ static void test_gone(void (*how)(unsigned), const char *what)
 	begin(1);
 	scene = how;
 	run(1000);
-	check(counts.state == SAMPLER_GUEST_GONE && n_taken == 4 && memory->looks == 5,
+	check(counts.state == SAMPLER_GUEST_AWAY && n_taken == 4 && memory->looks == 5,
 	      "%s: ends at once, after %u samples", what, n_taken);
 	end();
 }
