@@ -187,7 +187,7 @@ static const char *follow_word(enum guest_end end)
 static void follow_tell_away(struct follower *follower, enum guest_end end)
 {
 	bool waits = end > GUEST_END_POWEROFF ||
-		     (end == GUEST_END_UNKNOWN && follower->settings.is_bounded);
+		     (end == GUEST_END_UNKNOWN && follower->settings.bound_ns);
 	char note[FOLLOW_NOTE_BYTES];
 
 	snprintf(note, sizeof(note), "%s %s%s", follower->guest->info.name, follow_word(end),
@@ -329,11 +329,11 @@ static bool follow_go_on(struct follower *follower, const struct guest_info *inf
 
 static bool follow_gives_up(const struct follower *follower, enum guest_end end)
 {
-	return follower->settings.is_bounded &&
+	return follower->settings.bound_ns &&
 	       (end == GUEST_END_POWEROFF || clock_now_ns() - follower->away_ns > FOLLOW_BOUND_NS);
 }
 
-/* The guest is away. False: this is the end, and control says which. */
+/* The guest is away. False: it stays so, or sampling has failed. */
 static bool follow_await(struct follower *follower)
 {
 	struct sampler_counts counts = follow_counts(follower);
@@ -352,7 +352,6 @@ static bool follow_await(struct follower *follower)
 		if (follow_find_whole(follower, &info) && follow_go_on(follower, &info))
 			return true;
 	}
-	control_settle(follower->settings.control, SAMPLER_GUEST_GONE);
 	return false;
 }
 
@@ -362,11 +361,13 @@ void follow_run(struct follower *follower)
 
 	while (goes_on && follow_wait_end(follower) && follow_notice_end(follower)) {
 		if (follow_counts(follower).state != SAMPLER_GUEST_AWAY)
-			return;
+			break;
 		follower->away_ns = clock_now_ns();
 		follower->checks = 0;
 		guard_stop(&follower->guest->process, follower->settings.control);
 		follower->guest->started = false;
 		goes_on = follow_await(follower);
 	}
+	if (follow_counts(follower).state == SAMPLER_GUEST_AWAY)
+		control_settle(follower->settings.control, SAMPLER_GUEST_GONE);
 }

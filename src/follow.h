@@ -38,7 +38,7 @@ struct follow_guest {
 struct follow_settings {
 	const char *name; /* what else it may be called besides its UUID; NULL: nothing */
 	bool stays;       /* not followed: the first end is the last */
-	bool is_bounded;  /* nobody watches: waits FOLLOW_BOUND_NS at most, and for no guest shut down */
+	uint64_t bound_ns; /* waits so long at most, and for no guest that has shut down; 0: no bound */
 	struct control *control;
 	struct resolver *resolver; /* runs */
 	struct os *os;
@@ -50,7 +50,7 @@ struct follow_settings {
 	void *context;
 };
 
-#define FOLLOW_BOUND_NS 60000000000ULL
+#define FOLLOW_BOUND_NS 60000000000ULL /* where nobody watches */
 
 struct follower {
 	struct follow_settings settings;

@@ -326,7 +326,7 @@ static struct xtop_error *pipeline_start_follower(struct pipeline *pipeline)
 	const struct follow_settings settings = {
 		.name = pipeline_name(pipeline),
 		.stays = pipeline->writer, /* a recording is of one boot */
-		.is_bounded = pipeline->options->batch,
+		.bound_ns = pipeline->options->batch ? FOLLOW_BOUND_NS : 0,
 		.control = pipeline->control,
 		.resolver = pipeline->resolver,
 		.os = pipeline->os,
