@@ -319,6 +319,7 @@ static bool follow_go_on(struct follower *follower, const struct guest_info *inf
 		error = follow_start(follower);
 	}
 	if (error) {
+		follow_tell(follower, error_message(error), 0);
 		error_destroy(error);
 		return false;
 	}
