@@ -255,7 +255,7 @@ static void follow_exchange(void *context)
 
 	/* In this order: what is left of the old guest is still named by its own tables. */
 	resolver_follow(settings->resolver, next->ring, next->info.n_vcpus);
-	os_follow(settings->os, next->memory, next->info.type);
+	os_follow(settings->os, next->memory, next->info.type, next->info.uuid);
 }
 
 /* The memory of NEXT's domain, and a ring that has room for its vCPUs. */

@@ -35,6 +35,7 @@ static struct host {
 	uint32_t started_domid, resolver_vcpus, os_domid;
 	struct ring *resolver_ring;
 	bool in_order; /* the resolver was told before the os */
+	bool os_knows; /* the UUID */
 	int guard[2];  /* a pipe: the guard lives until its end is closed */
 	const char *obstacle;
 } host;
@@ -166,12 +167,13 @@ void resolver_follow(struct resolver *resolver, struct ring *ring, unsigned n_vc
 	pthread_mutex_unlock(&lock);
 }
 
-void os_follow(struct os *os, struct memory *memory, enum guest_type type)
+void os_follow(struct os *os, struct memory *memory, enum guest_type type, const char *uuid)
 {
 	(void)os, (void)type;
 	pthread_mutex_lock(&lock);
 	host.in_order = host.resolver_vcpus != 0;
 	host.os_domid = memory->domid;
+	host.os_knows = strcmp(uuid, host.domain.uuid) == 0;
 	pthread_mutex_unlock(&lock);
 }
 
@@ -344,7 +346,8 @@ static void test_reboot(void)
 	guard_ends(SAMPLER_GUEST_AWAY, GUEST_END_UNKNOWN);
 	check(tells("web01 is gone"), "destroyed: told");
 	set_domain("web01", "u-another", 9, 2);
-	check(becomes(SAMPLER_RUNNING) && seen().started_domid == 9, "found by its name");
+	check(becomes(SAMPLER_RUNNING) && seen().started_domid == 9 && seen().os_knows,
+	      "found by its name");
 	check(tells("web01 is back as domain 9 after "), "found by its name: told");
 	join();
 	check(state() == SAMPLER_RUNNING && guest.started && guest.info.domid == 9, "then quits");

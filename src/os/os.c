@@ -200,11 +200,12 @@ static void os_forget(struct os *os)
 	os->next_ns = 0;
 }
 
-void os_follow(struct os *os, struct memory *memory, enum guest_type type)
+void os_follow(struct os *os, struct memory *memory, enum guest_type type, const char *uuid)
 {
 	os_forget(os);
 	os->settings.memory = memory;
 	os->settings.type = type;
+	snprintf(os->settings.shelf.uuid, sizeof(os->settings.shelf.uuid), "%s", uuid);
 	os->retry_ns = os->since_ns = 0;
 	control_wait(os->settings.control);
 }
