@@ -51,8 +51,11 @@ static void guest_reset(void *context)
 static const char *guest_message(void *context)
 {
 	struct guest_on_screen *guest = context;
+	const char *message = pipeline_message(guest->pipeline);
 
-	return pipeline_message(guest->pipeline);
+	guests_describe(guest->pipeline, " · ", guest->kind, sizeof(guest->kind));
+	guest->ui.guest.n_vcpus = pipeline_guest(guest->pipeline)->n_vcpus;
+	return message;
 }
 
 /* Once it has started, and all is known that the screen says of it. */

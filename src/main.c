@@ -56,6 +56,11 @@ static enum exit_status main_unpause(const struct options *options)
 	return status;
 }
 
+static void main_tell(const char *line)
+{
+	fprintf(stderr, "xtop: %s\n", line);
+}
+
 static enum exit_status main_profile(const struct options *options)
 {
 	struct xtop_error *error = session_check(options);
@@ -69,7 +74,7 @@ static enum exit_status main_profile(const struct options *options)
 	if (note)
 		fprintf(stderr, "xtop: %s\n", note);
 	free(note);
-	return main_fail(session_run(options), STATUS_FAILED);
+	return main_fail(session_run(options, main_tell), STATUS_FAILED);
 }
 
 static enum exit_status main_act(const struct options *options)

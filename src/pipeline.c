@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "follow.h"
 #include "xtop/cleanup.h"
 #include "xtop/inputs.h"
 #include "xtop/os.h"
@@ -20,26 +21,26 @@
 #include "xtop/resolver.h"
 #include "xtop/sampler.h"
 
-#define PIPELINE_WAIT_NS 1000000   /* between looks whether the sampler has started */
-#define PIPELINE_END_NS  100000000 /* for who may still have something to say */
+#define PIPELINE_WAIT_NS 1000000 /* between looks whether the sampler has started */
 
 struct pipeline {
 	const struct options *options;
-	const char *domain; /* as asked for; NULL: a recording */
-	struct guest_info guest;
-	struct memory *memory; /* the guest's; NULL: a recording */
+	const char *domain;         /* as asked for; NULL: a recording */
+	struct guest_info guest;    /* as main knows it */
+	struct follow_guest source; /* of a recording: the ring alone */
 	struct symbols *symbols;
 	struct kernel_cache *cache; /* the session's; NULL: none */
 	struct os *os;
 	struct recording *recording; /* NULL: live */
-	struct ring *ring;
 	struct control *control;
 	struct snapshot_slot *slot;
 	struct resolver *resolver;
 	struct recording_writer *writer;
-	struct guest_process process;
-	pthread_t replay_thread, resolver_thread;
-	bool guard_started, replay_started, resolver_started;
+	struct follower follower;
+	char name[sizeof(((struct guest_info *)0)->name)]; /* of the guest, at first */
+	char note[FOLLOW_NOTE_BYTES];                      /* main's copy */
+	pthread_t replay_thread, resolver_thread, follow_thread;
+	bool replay_started, resolver_started, follow_started;
 };
 
 /* --- sources ---------------------------------------------------------------------------------- */
@@ -53,7 +54,7 @@ static struct xtop_error *pipeline_create_shared(struct pipeline *pipeline)
 		return error;
 	control_set_rate(pipeline->control, pipeline->options->freq_hz);
 	control_set_budget(pipeline->control, pipeline->options->budget);
-	error = ring_create(sampler_ring_bytes(pipeline->guest.n_vcpus), &pipeline->ring);
+	error = ring_create(sampler_ring_bytes(pipeline->guest.n_vcpus), &pipeline->source.ring);
 	if (!error)
 		error = snapshot_slot_create(&pipeline->slot);
 	return error;
@@ -88,7 +89,9 @@ static struct xtop_error *pipeline_open_guest(struct pipeline *pipeline)
 		return NULL;
 	error = guest_find(pipeline->domain, &pipeline->guest);
 	if (!error)
-		error = foreign_open(pipeline->guest.domid, &pipeline->memory);
+		error = foreign_open(pipeline->guest.domid, &pipeline->source.memory);
+	pipeline->source.info = pipeline->guest;
+	memcpy(pipeline->name, pipeline->guest.name, sizeof(pipeline->name));
 	return error ? error : pipeline_create_shared(pipeline);
 }
 
@@ -107,15 +110,15 @@ static struct xtop_error *pipeline_open_files(struct pipeline *pipeline)
 	return error;
 }
 
-/* SIZE_BYTES at ADDRESS as vCPU 0 sees them. */
+/* SIZE_BYTES at ADDRESS as vCPU 0 sees them. The resolver's thread, once that runs. */
 static bool pipeline_read_guest(const struct pipeline *pipeline, uint64_t address, void *buffer,
 				size_t size_bytes)
 {
 	struct registers regs;
 
-	return guest_registers(&pipeline->guest, 0, &regs) &&
-	       memory_read(pipeline->memory, walk_root(&regs), address, buffer, size_bytes) ==
-		       size_bytes;
+	return guest_registers(&pipeline->source.info, 0, &regs) &&
+	       memory_read(pipeline->source.memory, walk_root(&regs), address, buffer,
+			   size_bytes) == size_bytes;
 }
 
 static bool pipeline_same_build(const struct build_id *a, const struct build_id *b)
@@ -207,7 +210,7 @@ static struct xtop_error *pipeline_create_os(struct pipeline *pipeline)
 
 	if (!pipeline->domain)
 		return NULL;
-	settings.memory = pipeline->memory;
+	settings.memory = pipeline->source.memory;
 	settings.shelf.cache = pipeline->cache;
 	memcpy(settings.shelf.uuid, pipeline->guest.uuid, sizeof(settings.shelf.uuid));
 	control_hold(pipeline->control);
@@ -217,7 +220,7 @@ static struct xtop_error *pipeline_create_os(struct pipeline *pipeline)
 static struct xtop_error *pipeline_create_resolver(struct pipeline *pipeline)
 {
 	const struct resolver_settings settings = {
-		.ring = pipeline->ring,
+		.ring = pipeline->source.ring,
 		.control = pipeline->control,
 		.slot = pipeline->slot,
 		.symbols = pipeline->symbols,
@@ -242,15 +245,15 @@ static struct xtop_error *pipeline_start_guard(struct pipeline *pipeline)
 
 	if (pipeline->recording)
 		return NULL;
-	error = guard_start(&pipeline->guest, pipeline->control, pipeline->ring,
-			    &pipeline->process);
+	error = guard_start(&pipeline->guest, pipeline->control, pipeline->source.ring,
+			    &pipeline->source.process);
 	if (error)
 		return error;
-	pipeline->guard_started = true;
+	pipeline->source.started = true;
 	do {
 		nanosleep(&nap, NULL);
 		control_get_counts(pipeline->control, &counts);
-	} while (counts.state == SAMPLER_STARTING && guard_is_alive(&pipeline->process));
+	} while (counts.state == SAMPLER_STARTING && guard_is_alive(&pipeline->source.process));
 	if (counts.state == SAMPLER_FAILED)
 		return error_create("%s", control_message(pipeline->control));
 	return counts.state == SAMPLER_STARTING
@@ -270,8 +273,16 @@ static void *pipeline_replay_main(void *context)
 {
 	struct pipeline *pipeline = context;
 
-	replay_run(pipeline->recording, pipeline->control, pipeline->ring,
+	replay_run(pipeline->recording, pipeline->control, pipeline->source.ring,
 		   pipeline->options->paced);
+	return NULL;
+}
+
+static void *pipeline_follow_main(void *context)
+{
+	struct pipeline *pipeline = context;
+
+	follow_run(&pipeline->follower);
 	return NULL;
 }
 
@@ -289,6 +300,50 @@ static struct xtop_error *pipeline_start_thread(pthread_t *thread, void *(*body)
 	return errno_value ? error_create_errno(errno_value, "cannot start a thread") : NULL;
 }
 
+/* Of another build may also be what it reboots as. */
+static struct xtop_error *pipeline_check_builds(void *context)
+{
+	struct pipeline *pipeline = context;
+	struct xtop_error *error = NULL;
+
+	for (size_t i = 0; i < symbols_count(pipeline->symbols) && !error; i++)
+		error = pipeline_check_build(pipeline, i, 0);
+	return error;
+}
+
+/* By what else than its UUID the guest would be known again: not by its old number. */
+static const char *pipeline_name(const struct pipeline *pipeline)
+{
+	const char *domain = pipeline->domain;
+
+	if (!pipeline->options->n_domains)
+		return pipeline->name; /* picked from the list by it */
+	return domain[strspn(domain, "0123456789")] ? domain : NULL;
+}
+
+static struct xtop_error *pipeline_start_follower(struct pipeline *pipeline)
+{
+	const struct follow_settings settings = {
+		.name = pipeline_name(pipeline),
+		.stays = pipeline->writer, /* a recording is of one boot */
+		.bound_ns = pipeline->options->batch ? FOLLOW_BOUND_NS : 0,
+		.control = pipeline->control,
+		.resolver = pipeline->resolver,
+		.os = pipeline->os,
+		.check = symbols_count(pipeline->symbols) ? pipeline_check_builds : NULL,
+		.context = pipeline,
+	};
+	struct xtop_error *error = follow_init(&pipeline->follower, &settings, &pipeline->source);
+
+	if (error)
+		return error;
+	error = pipeline_start_thread(&pipeline->follow_thread, pipeline_follow_main, pipeline);
+	pipeline->follow_started = !error;
+	if (error)
+		follow_deinit(&pipeline->follower);
+	return error;
+}
+
 static struct xtop_error *pipeline_start_threads(struct pipeline *pipeline)
 {
 	struct xtop_error *error;
@@ -298,7 +353,7 @@ static struct xtop_error *pipeline_start_threads(struct pipeline *pipeline)
 		return error;
 	pipeline->resolver_started = true;
 	if (!pipeline->recording)
-		return NULL;
+		return pipeline_start_follower(pipeline);
 	error = pipeline_start_thread(&pipeline->replay_thread, pipeline_replay_main, pipeline);
 	pipeline->replay_started = !error;
 	return error;
@@ -352,29 +407,24 @@ struct xtop_error *pipeline_start(struct pipeline *pipeline)
 	return pipeline_take(pipeline, steps, sizeof(steps) / sizeof(steps[0]));
 }
 
+/* What the follower's thread knows. */
+static void pipeline_refresh(struct pipeline *pipeline)
+{
+	if (pipeline->follow_started)
+		follow_look(&pipeline->follower, &pipeline->guest, pipeline->note);
+}
+
 /* --- stopping --------------------------------------------------------------------------------- */
 
-/*
- * Guard, sampler and broker write how they ended. If nobody is left to do so they were all killed,
- * and main says it in their place: the last writer of a control block that has no other.
- */
-static void pipeline_notice_end(struct pipeline *pipeline)
+static void pipeline_stop_follower(struct pipeline *pipeline)
 {
-	const struct timespec nap = { .tv_nsec = PIPELINE_END_NS };
-	struct sampler_counts counts;
-
-	control_get_counts(pipeline->control, &counts);
-	if (!pipeline->guard_started || counts.state > SAMPLER_GUEST_PAUSED ||
-	    guard_is_alive(&pipeline->process))
+	if (!pipeline->follow_started)
 		return;
-	nanosleep(&nap, NULL);
-	control_get_counts(pipeline->control, &counts);
-	if (counts.state > SAMPLER_GUEST_PAUSED)
-		return;
-	counts.state = SAMPLER_FAILED;
-	control_put_message(pipeline->control, "xtop's other processes were killed; does the guest "
-					       "run? see xtop --unpause");
-	control_put_counts(pipeline->control, &counts);
+	follow_quit(&pipeline->follower);
+	pthread_join(pipeline->follow_thread, NULL);
+	pipeline_refresh(pipeline);
+	follow_deinit(&pipeline->follower);
+	pipeline->follow_started = false;
 }
 
 /* In this order: no more samples, none left in the ring, none unwritten. */
@@ -382,12 +432,11 @@ struct xtop_error *pipeline_stop(struct pipeline *pipeline)
 {
 	struct recording_writer *writer = no_cleanup_ptr(pipeline->writer);
 
-	if (pipeline->control) {
-		pipeline_notice_end(pipeline);
+	pipeline_stop_follower(pipeline); /* first: it starts guards */
+	if (pipeline->control)
 		control_quit(pipeline->control);
-	}
-	if (pipeline->guard_started)
-		guard_stop(&pipeline->process, pipeline->control);
+	if (pipeline->source.started)
+		guard_stop(&pipeline->source.process, pipeline->control);
 	if (pipeline->replay_started)
 		pthread_join(pipeline->replay_thread, NULL);
 	if (pipeline->control)
@@ -407,11 +456,11 @@ void pipeline_destroy(struct pipeline *pipeline)
 	snapshot_slot_destroy(pipeline->slot);
 	resolver_destroy(pipeline->resolver);
 	os_destroy(pipeline->os);
-	ring_destroy(pipeline->ring);
+	ring_destroy(pipeline->source.ring);
 	control_destroy(pipeline->control);
 	recording_destroy(pipeline->recording);
 	symbols_destroy(pipeline->symbols);
-	memory_destroy(pipeline->memory);
+	memory_destroy(pipeline->source.memory);
 	inputs_close();
 	free(pipeline);
 }
@@ -428,10 +477,17 @@ bool pipeline_is_recording(const struct pipeline *pipeline)
 	return pipeline->recording;
 }
 
+const char *pipeline_note(struct pipeline *pipeline)
+{
+	pipeline_refresh(pipeline);
+	return pipeline->note;
+}
+
 const char *pipeline_message(struct pipeline *pipeline)
 {
-	pipeline_notice_end(pipeline);
-	return control_message(pipeline->control);
+	const char *message = control_message(pipeline->control);
+
+	return message[0] ? message : pipeline_note(pipeline);
 }
 
 const char *pipeline_system(const struct pipeline *pipeline)

@@ -35,6 +35,8 @@ struct session {
 	struct export_file *output, *stats;
 	struct broker_settings broker;
 	double started_s;
+	session_tell_fn *tell;
+	char title[128], told[160]; /* of the tables; the last note */
 };
 
 static double session_clock(clockid_t clock)
@@ -202,28 +204,42 @@ static double session_batch_interval(const struct session *session)
 						: OPTIONS_INTERVAL_BATCH_S;
 }
 
-static struct xtop_error *session_batch(struct session *session, const char *kind)
+/* What became of the guest, and what the tables are of now. */
+static void session_look(void *context)
+{
+	struct session *session = context;
+	struct pipeline *pipeline = guests_first(&session->guests);
+	const char *note = pipeline_note(pipeline);
+	char name[64], kind[48];
+
+	if (*note && strcmp(note, session->told) != 0 && session->tell)
+		session->tell(note);
+	snprintf(session->told, sizeof(session->told), "%s", note);
+	guests_describe(pipeline, " ", kind, sizeof(kind));
+	text_clean(name, sizeof(name), pipeline_guest(pipeline)->name,
+		   strlen(pipeline_guest(pipeline)->name));
+	snprintf(session->title, sizeof(session->title), "%s %s", name, kind);
+}
+
+static struct xtop_error *session_batch(struct session *session)
 {
 	const struct options *options = session->options;
-	_cleanup_free_ char *title = NULL;
-	char name[sizeof(pipeline_guest(guests_first(&session->guests))->name)];
 	struct batch_settings settings = {
 		.table = {
 			.sort = session->sort,
 			.filter = session->filter,
 			.addresses = options->addresses,
+			.title = session->title,
 		},
 		.interval_s = session_batch_interval(session),
 		.iterations = options->iterations,
 		.time_s = options->time_s,
 		.quiet = options->quiet,
+		.look = session_look,
+		.context = session,
 	};
 
-	text_clean(name, sizeof(name), pipeline_guest(guests_first(&session->guests))->name,
-		   strlen(pipeline_guest(guests_first(&session->guests))->name));
-	if (asprintf(&title, "%s %s", name, kind) < 0)
-		return error_create("out of memory");
-	settings.table.title = title;
+	session_look(session);
 	return batch_run(&settings, pipeline_slot(guests_first(&session->guests)),
 			 pipeline_control(guests_first(&session->guests)), stdout);
 }
@@ -247,12 +263,8 @@ static struct xtop_error *session_screen(struct session *session)
 
 static struct xtop_error *session_show(struct session *session)
 {
-	char kind[64];
-
-	if (session_has_screen(session->options))
-		return session_screen(session);
-	guests_describe(guests_first(&session->guests), " ", kind, sizeof(kind));
-	return session_batch(session, kind);
+	return session_has_screen(session->options) ? session_screen(session)
+						    : session_batch(session);
 }
 
 /* --- stopping --------------------------------------------------------------------------------- */
@@ -350,7 +362,8 @@ static struct xtop_error *session_settle(struct session *session)
 	*settled = *session->options;
 	session->options = settled;
 	session->rc.half_life_s = -1;
-	if (!session_has_screen(session->options))
+	settled->batch = !session_has_screen(settled);
+	if (settled->batch)
 		return NULL;
 	error = ui_rc_load(&session->rc);
 	if (!settled->interval_given && session->rc.interval_s > 0)
@@ -362,9 +375,9 @@ static struct xtop_error *session_settle(struct session *session)
 	return error;
 }
 
-struct xtop_error *session_run(const struct options *options)
+struct xtop_error *session_run(const struct options *options, session_tell_fn *tell)
 {
-	struct session session = { .options = options };
+	struct session session = { .options = options, .tell = tell };
 	struct xtop_error *error;
 	bool started;
 

@@ -11,6 +11,9 @@ struct batch_settings {
 	unsigned long iterations; /* tables; 0: no limit */
 	double time_s;            /* 0: no limit */
 	bool quiet;               /* no tables */
+	/* Called now and then, and before a table: may change its title. NULL: nothing to do. */
+	void (*look)(void *context);
+	void *context;
 };
 
 /*

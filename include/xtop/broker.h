@@ -36,6 +36,8 @@ struct broker_settings {
 struct xtop_error *broker_start(const struct broker_settings *settings);
 /* Ends samplers, guards and the broker. Without a broker nothing happens. */
 void broker_stop(void);
+/* False once it has not answered; any thread. */
+bool broker_is_there(void);
 /* Removes one of the files, if it is one and new. */
 void broker_remove(const char *path);
 

@@ -7,7 +7,8 @@
  *   written by main     rate, budget, quit, resets, and that no more samples will come
  *   written by resolver what it learned of each stack region (how far up the stack is live), and
  *                       where a Linux guest keeps the rest of its stacks
- *   written by sampler  its counters, the histogram of stopped times, how it ended
+ *   written by sampler  its counters, the histogram of stopped times, how it ended; when it is dead
+ *                       by the guard, the broker or main, in this order: whoever is left
  */
 #ifndef XTOP_CONTROL_H
 #define XTOP_CONTROL_H
@@ -17,6 +18,7 @@
 #include <stdint.h>
 
 #include "xtop/error.h"
+#include "xtop/types.h"
 
 #define RATE_MIN_HZ 1
 #define RATE_MAX_HZ 20000
@@ -25,12 +27,13 @@ enum sampler_state {
 	SAMPLER_STARTING,
 	SAMPLER_RUNNING,
 	SAMPLER_GUEST_PAUSED, /* by an administrator: nothing runs, nothing is taken */
-	SAMPLER_GUEST_GONE,   /* shut down, crashed, destroyed */
+	SAMPLER_GUEST_AWAY,   /* shut down, crashed, destroyed: whether it comes back is not known yet */
+	SAMPLER_GUEST_GONE,   /* the same, and nobody waits for it any more */
 	SAMPLER_ENDED,        /* asked to; or a recording is played: control_message() says what was wrong with it */
 	SAMPLER_FAILED,       /* control_message() says why */
 };
 
-/* A copy of the sampler's counters, all since start. */
+/* A copy of the sampler's counters, all since start, whoever sampled. */
 struct sampler_counts {
 	enum sampler_state state;
 	double rate_asked_hz;
@@ -52,6 +55,8 @@ struct sampler_counts {
 	uint64_t maps;             /* pages mapped so far */
 	uint64_t faults;           /* pages that went away under us */
 	uint64_t cpu_ns;           /* of the sampler's process */
+	uint64_t restarts;         /* of the sampler: the one before hung in a stop, and was killed */
+	uint64_t ending;           /* enum guest_end, once the guest is away */
 	double stopped_share;      /* of the last seconds, 0..1 */
 	double stopped_share_max;  /* the most that was ever seen over such a span */
 };
@@ -79,6 +84,8 @@ void control_destroy(struct control *control);
 void control_set_rate(struct control *control, double hz);
 void control_set_budget(struct control *control, double share); /* 0..1 of the guest's time */
 void control_quit(struct control *control);   /* the sampler is to end */
+void control_start_anew(struct control *control); /* all have ended: another sampler will come */
+void control_settle(struct control *control, enum sampler_state state); /* same: that is how it ended */
 void control_reset(struct control *control);  /* the resolver is to forget the profile */
 void control_hold(struct control *control);   /* one stop, then none until control_go() */
 void control_finish(struct control *control); /* the sampler has ended: the resolver is to drain and end */
@@ -87,6 +94,7 @@ void control_finish(struct control *control); /* the sampler has ended: the reso
 uint64_t control_resets(const struct control *control); /* how often control_reset() was called */
 bool control_finishing(const struct control *control);
 void control_go(struct control *control);     /* it knows what it has to know of the guest */
+void control_wait(struct control *control);   /* it does not any more: another guest comes */
 
 /* Sampler. */
 double control_rate(const struct control *control);
@@ -101,6 +109,7 @@ void control_put_message(struct control *control, const char *message); /* befor
 void control_get_counts(const struct control *control, struct sampler_counts *counts);
 void control_get_stopped(const struct control *control, struct stopped_summary *summary);
 const char *control_message(const struct control *control); /* "" when none; then never changes */
+enum guest_end control_ending(const struct sampler_counts *counts); /* checked */
 
 /*
  * Live part of the stacks, by region of STACK_REGION_BYTES: the resolver stores the address up to

@@ -29,6 +29,7 @@ enum guest_life { GUEST_RUNS, GUEST_PAUSED_BY_OTHERS, GUEST_GONE };
 /* What is known of the guest without stopping it. */
 struct guest_look {
 	enum guest_life life;
+	enum guest_end end;                      /* of a guest that is gone */
 	uint64_t pages;                          /* it has now: changes when it balloons */
 	enum vcpu_state states[SAMPLE_MAX_VCPUS];
 };

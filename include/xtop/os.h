@@ -80,6 +80,11 @@ struct os;
 struct xtop_error *os_create(const struct os_settings *settings, struct os **osp);
 void os_destroy(struct os *os); /* NULL allowed */
 
+/*
+ * The guest has been replaced by another, whose memory, type and UUID these are: all is found out
+ * anew.
+ */
+void os_follow(struct os *os, struct memory *memory, enum guest_type type, const char *uuid);
 /* Before a vCPU's sample is unwound: finds out what runs, if that is not known or no longer true. */
 void os_see(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns);
 /* Taken before the sampler knew how to take the task and all stacks: worth nothing. */

@@ -4,6 +4,7 @@
  * stops its processes and threads. A session has one for each domain it looks at.
  *
  *   live     guard and sampler (processes) ─► ring ─► resolver (thread) ─► snapshots
+ *                                ▲ anew, when the guest comes back: follower (thread)
  *   replay   replay (thread)               ─► ring ─► resolver (thread) ─► snapshots
  *
  * Main's thread. Everything that can fail fails before the guest is touched.
@@ -31,9 +32,12 @@ struct xtop_error *pipeline_start(struct pipeline *pipeline);
 /* No more samples, none left in the ring, none unwritten. The error is the recording's (-w). */
 struct xtop_error *pipeline_stop(struct pipeline *pipeline);
 
+/* As it was when pipeline_note() or pipeline_message() was called last: a reboot makes it another. */
 const struct guest_info *pipeline_guest(const struct pipeline *pipeline);
 bool pipeline_is_recording(const struct pipeline *pipeline);
-/* Why sampling failed, or what is wrong with the recording; "": nothing. Now and then. */
+/* What became of the guest, clean: it reboots, it is back; "": nothing. Now and then. */
+const char *pipeline_note(struct pipeline *pipeline);
+/* Why sampling failed, or what is wrong with the recording, or else the note. Now and then. */
 const char *pipeline_message(struct pipeline *pipeline);
 const char *pipeline_system(const struct pipeline *pipeline); /* the first file of -k; "" none */
 struct control *pipeline_control(const struct pipeline *pipeline);

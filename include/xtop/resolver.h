@@ -40,6 +40,17 @@ void resolver_destroy(struct resolver *resolver); /* NULL allowed; snapshots tak
 /* The thread's body: until control_finishing() and the ring is drained. */
 void resolver_run(struct resolver *resolver);
 
+/*
+ * Any thread but the resolver's, while that runs: has CALL made on it, between records, and returns
+ * when it was.
+ */
+void resolver_call(struct resolver *resolver, void (*call)(void *context), void *context);
+/*
+ * On the resolver's thread: the guest has been replaced by another, of N_VCPUS, whose samples come
+ * through RING. What is left in the old ring is taken first; the profile goes on.
+ */
+void resolver_follow(struct resolver *resolver, struct ring *ring, unsigned n_vcpus);
+
 /* One record, as it lies in the ring: what resolver_run() does with each. */
 void resolver_add(struct resolver *resolver, const void *record, size_t size_bytes);
 /* A snapshot now, for callers without a thread. */

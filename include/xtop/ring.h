@@ -24,6 +24,8 @@ struct xtop_error *ring_create(size_t size_bytes, struct ring **ringp);
  */
 struct xtop_error *ring_adopt(int fd, struct ring **ringp);
 int ring_fd(const struct ring *ring);
+/* In a process that takes over as producer: goes on where the one before left off. */
+void ring_take_over(struct ring *ring);
 void ring_destroy(struct ring *ring); /* unmaps this process's view */
 
 /* Producer: room for SIZE_BYTES, 8-aligned; NULL when there is none. A second reserve without a

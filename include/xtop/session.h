@@ -7,11 +7,13 @@
 
 /* What is wrong with OPTIONS beyond their syntax: usage errors. */
 struct xtop_error *session_check(const struct options *options);
+/* One line, clean, without its end: what became of the guest. */
+typedef void session_tell_fn(const char *line);
 /*
  * Profiles the guest or the recording that OPTIONS name until the user or a limit ends it, and
- * writes what was asked for.
+ * writes what was asked for. TELL (may be NULL) is called when there is no screen to tell it on.
  */
-struct xtop_error *session_run(const struct options *options);
+struct xtop_error *session_run(const struct options *options, session_tell_fn *tell);
 /*
  * --unpause, and the same unasked before a guest is sampled: undoes a pause that an xtop left when all
  * of it was killed. *NOTEP, malloc()ed, says what was done; NULL: nothing to tell.

@@ -49,6 +49,16 @@ struct registers {
 
 enum guest_type { GUEST_PV, GUEST_PVH, GUEST_HVM };
 
+/* How a guest came to its end, as far as Xen said so before it forgot the domain. */
+enum guest_end {
+	GUEST_END_UNKNOWN, /* destroyed, or seen too late */
+	GUEST_END_POWEROFF,
+	GUEST_END_REBOOT,
+	GUEST_END_SUSPEND, /* saved, migrated */
+	GUEST_END_CRASH,
+};
+#define N_GUEST_ENDS 5
+
 /* What a vCPU was doing just before the guest was stopped. */
 enum vcpu_state {
 	VCPU_OFFLINE,  /* never started, or unplugged */

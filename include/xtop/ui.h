@@ -24,8 +24,8 @@ struct ui_pipeline {
 	struct ui_guest guest;
 	void (*reset)(void *context); /* forget the profile; returns at once */
 	/*
-	 * Why sampling failed, or what is wrong with the recording that ended; "" if nothing; may
-	 * be NULL.
+	 * Why sampling failed, what is wrong with the recording that ended, or what became of the
+	 * guest; "" if nothing; may be NULL. It may change GUEST, and what that points to.
 	 */
 	const char *(*message)(void *context);
 };

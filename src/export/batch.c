@@ -67,13 +67,16 @@ static bool batch_guest_ended(const struct control *control)
  * Sleeps to DEADLINE_S, or until there is nothing more to come. A snapshot that nobody asked for is
  * the resolver's last one (at_end): the recording is played.
  */
-static struct snapshot *batch_wait(struct snapshot_slot *slot, const struct control *control,
+static struct snapshot *batch_wait(const struct batch_settings *settings,
+				   struct snapshot_slot *slot, const struct control *control,
 				   double deadline_s)
 {
 	struct snapshot *last = NULL;
 	double left_s;
 
 	while (!batch_interrupted && !last && !batch_guest_ended(control)) {
+		if (settings->look)
+			settings->look(settings->context);
 		left_s = deadline_s - batch_now_s();
 		if (left_s <= 0)
 			break;
@@ -127,8 +130,8 @@ struct xtop_error *batch_run(const struct batch_settings *settings, struct snaps
 
 	batch_catch_signals();
 	for (unsigned long tables = 0; !done && !error; tables++) {
-		struct snapshot *snapshot =
-			batch_wait(slot, control, batch_deadline(settings, start_s, tables));
+		struct snapshot *snapshot = batch_wait(settings, slot, control,
+						       batch_deadline(settings, start_s, tables));
 
 		done = snapshot || batch_interrupted || batch_guest_ended(control) ||
 		       (settings->time_s > 0 && batch_now_s() >= start_s + settings->time_s) ||

@@ -149,6 +149,7 @@ static const struct stats_field sampler_fields[] = {
 	U64(sampler_counts, maps),
 	U64(sampler_counts, faults),
 	U64(sampler_counts, cpu_ns),
+	U64(sampler_counts, restarts),
 	DOUBLE(sampler_counts, stopped_share),
 	DOUBLE(sampler_counts, stopped_share_max),
 };
@@ -178,6 +179,7 @@ static const char *const sampler_state_names[] = {
 	[SAMPLER_STARTING] = "starting",
 	[SAMPLER_RUNNING] = "running",
 	[SAMPLER_GUEST_PAUSED] = "guest_paused",
+	[SAMPLER_GUEST_AWAY] = "guest_away",
 	[SAMPLER_GUEST_GONE] = "guest_gone",
 	[SAMPLER_ENDED] = "ended",
 	[SAMPLER_FAILED] = "failed",

@@ -68,19 +68,22 @@ static const struct guest_info *broker_granted(const struct broker *broker, uint
 	return NULL;
 }
 
-/* What is known of it may have changed: more vCPUs, another name. */
-static struct xtop_error *broker_grant(struct broker *broker, const struct guest_info *info)
+/*
+ * What is known of it may have changed: more vCPUs, another name; or it is what another domain has
+ * rebooted as, which is then not asked about any more. With too many the oldest goes.
+ */
+static void broker_grant(struct broker *broker, const struct guest_info *info)
 {
-	for (size_t i = 0; i < broker->n_grants; i++) {
-		if (broker->grants[i].domid == info->domid) {
-			broker->grants[i] = *info;
-			return NULL;
-		}
-	}
-	if (broker->n_grants == BROKER_MAX_GRANTS)
-		return error_create("too many domains for one run");
-	broker->grants[broker->n_grants++] = *info;
-	return NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < broker->n_grants; i++)
+		if (broker->grants[i].domid != info->domid &&
+		    strcmp(broker->grants[i].uuid, info->uuid) != 0)
+			broker->grants[n++] = broker->grants[i];
+	if (n == BROKER_MAX_GRANTS)
+		memmove(broker->grants, broker->grants + 1, --n * sizeof(broker->grants[0]));
+	broker->grants[n++] = *info;
+	broker->n_grants = n;
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */
@@ -110,7 +113,9 @@ static struct xtop_error *broker_find(struct broker *broker, const char *domain,
 	if (!broker_may_find(broker, domain))
 		return error_create("domain '%s' was not asked for when xtop was started", domain);
 	error = xen_find(domain, &answer->reply.info);
-	return error ? error : broker_grant(broker, &answer->reply.info);
+	if (!error)
+		broker_grant(broker, &answer->reply.info);
+	return error;
 }
 
 static struct xtop_error *broker_registers(const struct guest_info *info, uint32_t vcpu,

@@ -79,6 +79,16 @@ void broker_stop(void)
 		nanosleep(&nap, NULL);
 }
 
+bool broker_is_there(void)
+{
+	bool there;
+
+	pthread_mutex_lock(&client.lock);
+	there = client.socket && !client.is_gone;
+	pthread_mutex_unlock(&client.lock);
+	return there;
+}
+
 /* --- questions -------------------------------------------------------------------------------- */
 
 static struct xtop_error *client_gone(void)

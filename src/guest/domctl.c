@@ -206,6 +206,27 @@ static enum vcpu_state domctl_vcpu_state(const multicall_entry_t *entry,
 	return info->blocked ? VCPU_BLOCKED : VCPU_RUNNABLE;
 }
 
+/* Xen 4.17 public/sched.h, SHUTDOWN_*. */
+static enum guest_end domctl_end(uint32_t flags)
+{
+	if (!(flags & XEN_DOMINF_shutdown))
+		return GUEST_END_UNKNOWN;
+	switch (flags >> XEN_DOMINF_shutdownshift & XEN_DOMINF_shutdownmask) {
+	case SHUTDOWN_poweroff:
+		return GUEST_END_POWEROFF;
+	case SHUTDOWN_reboot:
+	case SHUTDOWN_soft_reset:
+		return GUEST_END_REBOOT;
+	case SHUTDOWN_suspend:
+		return GUEST_END_SUSPEND;
+	case SHUTDOWN_crash:
+	case SHUTDOWN_watchdog:
+		return GUEST_END_CRASH;
+	default:
+		return GUEST_END_UNKNOWN;
+	}
+}
+
 static bool domctl_look(void *context, struct guest_look *look)
 {
 	struct domctl_guest *guest = context;
@@ -218,11 +239,15 @@ static bool domctl_look(void *context, struct guest_look *look)
 	if (!domctl_multicall(guest, batch, 1 + guest->n_vcpus))
 		return false;
 	look->life = GUEST_RUNS;
-	if (batch->entries[0].result || info->domain != guest->domid ||
-	    info->flags & (XEN_DOMINF_dying | XEN_DOMINF_shutdown))
+	look->end = GUEST_END_UNKNOWN;
+	if (batch->entries[0].result || info->domain != guest->domid) {
 		look->life = GUEST_GONE;
-	else if (info->flags & XEN_DOMINF_paused)
+	} else if (info->flags & (XEN_DOMINF_dying | XEN_DOMINF_shutdown)) {
+		look->life = GUEST_GONE;
+		look->end = domctl_end(info->flags);
+	} else if (info->flags & XEN_DOMINF_paused) {
 		look->life = GUEST_PAUSED_BY_OTHERS;
+	}
 	look->pages = info->tot_pages;
 	for (unsigned i = 0; i < guest->n_vcpus; i++)
 		look->states[i] = domctl_vcpu_state(&batch->entries[1 + i], &batch->domctls[1 + i]);

@@ -7,8 +7,9 @@
  *
  * The sampler ends: its pidfd tells the guard, and stop_area_is_stopped() whether there is something
  * to undo. The sampler hangs: the guard looks every 10 ms, and finds the same stop again; it kills
- * the sampler, waits for its end and looks at Xen's results then. The broker does the same for both
- * (they are a process group of their own), should the guard be killed or hang, too.
+ * the sampler, waits for its end and looks at Xen's results then, and forks another, which goes on
+ * with ring and counters. The broker does the same for both, but for the other sampler (they are a
+ * process group of their own), should the guard be killed or hang, too.
  *
  * The guard dies: the kernel sends the sampler SIGTERM (PR_SET_PDEATHSIG), which makes it finish its
  * tick and end. The broker dies: the same happens to the guard, which then asks the sampler to quit.
@@ -34,6 +35,7 @@
 #include "xtop/clock.h"
 #include "xtop/cleanup.h"
 #include "xtop/control.h"
+#include "xtop/ring.h"
 
 #define GUARD_QUIT_NS 1000000000ULL /* for a sampler to end in */
 
@@ -112,6 +114,8 @@ static void guard_sampler(const struct guest_info *info, struct stop_area *area,
 		guard_fail(guard_control, error);
 		return;
 	}
+	if (ring)
+		ring_take_over(ring);
 	fault_install();
 	guard_make_prompt(PRIORITY_SAMPLER);
 	run(&guest, guard_control, ring);
@@ -126,10 +130,12 @@ bool stop_watch_look(struct stop_watch *watch, const struct stop_area *area, uns
 {
 	uint64_t stops = stop_area_stops(area);
 
-	if (!stop_area_is_stopped(area) || stops != watch->stops)
+	if (!stop_area_is_stopped(area) || stops != watch->stops) {
 		watch->looks = 0;
-	else
+		watch->since_ns = clock_now_ns();
+	} else {
 		watch->looks++;
+	}
 	watch->stops = stops;
 	return watch->looks >= max_looks;
 }
@@ -152,13 +158,13 @@ enum guard_verdict { VERDICT_NONE, VERDICT_HANGS, VERDICT_STAYS };
  * memory that does not come: while the guest runs that is nobody's harm, while it stands still it is
  * ours. A sampler that was told to quit gets its time for that.
  */
-static enum guard_verdict guard_look_after(int pidfd, const struct stop_area *area)
+static enum guard_verdict guard_look_after(int pidfd, const struct stop_area *area,
+					   struct stop_watch *watch)
 {
-	struct stop_watch watch = { 0 };
 	uint64_t quit_ns = 0;
 
 	while (!guard_ends(pidfd, GUARD_LOOK_NS)) {
-		if (stop_watch_look(&watch, area, GUARD_LOOKS))
+		if (stop_watch_look(watch, area, GUARD_LOOKS))
 			return VERDICT_HANGS;
 		if (!guard_told && !control_quitting(guard_control))
 			continue;
@@ -175,14 +181,15 @@ static enum guard_verdict guard_look_after(int pidfd, const struct stop_area *ar
  * continued at any moment and let the guest go itself, and a second release would undo somebody
  * else's pause.
  */
-static enum guard_verdict guard_wait(pid_t sampler, const struct stop_area *area, int *status)
+static enum guard_verdict guard_wait(pid_t sampler, const struct stop_area *area,
+				     struct stop_watch *watch, int *status)
 {
 	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, sampler, 0);
 	enum guard_verdict verdict =
 		VERDICT_STAYS; /* nothing to watch it by: rather none than that */
 
 	if (pidfd >= 0)
-		verdict = guard_look_after(pidfd, area);
+		verdict = guard_look_after(pidfd, area, watch);
 	if (verdict != VERDICT_NONE)
 		kill(sampler, SIGKILL);
 	while (waitpid(sampler, status, 0) < 0 && errno == EINTR)
@@ -195,8 +202,7 @@ static void guard_report(struct control *control, int status, enum guard_verdict
 	struct sampler_counts counts;
 
 	control_get_counts(control, &counts);
-	if (counts.state == SAMPLER_ENDED || counts.state == SAMPLER_GUEST_GONE ||
-	    counts.state == SAMPLER_FAILED)
+	if (counts.state > SAMPLER_GUEST_PAUSED)
 		return;
 	if (verdict == VERDICT_HANGS)
 		guard_fail(control, error_create("the sampler hung while the guest stood still and "
@@ -213,29 +219,102 @@ static void guard_report(struct control *control, int status, enum guard_verdict
 			   error_create("the sampler ended before its time; the guest runs"));
 }
 
-/* GUEST is the guard's own way to Xen, opened before there is anything to undo. */
-static void guard_watch(const struct guest_info *info, struct stop_area *area, struct guest *guest,
-			pid_t broker, struct ring *ring, sampler_run_fn *run)
-{
-	pid_t self = getpid(), sampler;
-	enum guard_verdict verdict;
-	int status = 0;
+/* --- one sampler after the other -------------------------------------------------------------- */
 
-	guard_make_prompt(PRIORITY_GUARD);
-	sampler = fork();
+/* When samplers were started anew, the latest last; 0: was not. */
+struct guard_restarts {
+	uint64_t at_ns[GUARD_MAX_RESTARTS];
+};
+
+static bool guard_may_restart(struct guard_restarts *restarts, uint64_t now_ns)
+{
+	if (restarts->at_ns[0] && now_ns - restarts->at_ns[0] < GUARD_RESTARTS_NS)
+		return false;
+	for (unsigned i = 1; i < GUARD_MAX_RESTARTS; i++)
+		restarts->at_ns[i - 1] = restarts->at_ns[i];
+	restarts->at_ns[GUARD_MAX_RESTARTS - 1] = now_ns;
+	return true;
+}
+
+/* The sampler is dead: its counters are the guard's to write. That stop counts like any other. */
+static void guard_count_restart(uint64_t stopped_ns)
+{
+	struct sampler_counts counts;
+
+	control_get_counts(guard_control, &counts);
+	counts.restarts++;
+	counts.stops++;
+	counts.stopped_ns += stopped_ns;
+	control_add_stopped(guard_control, stopped_ns);
+	control_put_counts(guard_control, &counts);
+}
+
+/* False: there is no time for that, it is to quit. */
+static bool guard_rest(uint64_t stopped_ns)
+{
+	double rest_ns = (double)stopped_ns / control_budget(guard_control);
+	struct timespec look = { .tv_nsec = GUARD_LOOK_NS };
+	uint64_t begin_ns = clock_now_ns();
+
+	if (rest_ns > GUARD_REST_MAX_NS)
+		rest_ns = GUARD_REST_MAX_NS;
+	while (!guard_told && !control_quitting(guard_control)) {
+		if ((double)(clock_now_ns() - begin_ns) >= rest_ns)
+			return true;
+		nanosleep(&look, NULL);
+	}
+	return false;
+}
+
+/* After a sampler that hung from SINCE_NS, or up to a look before that, to now. */
+static bool guard_restarts(struct guard_restarts *restarts, uint64_t since_ns)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	if (guard_told || control_quitting(guard_control) || !guard_may_restart(restarts, now_ns))
+		return false;
+	guard_count_restart(now_ns - since_ns + GUARD_LOOK_NS);
+	if (guard_rest(now_ns - since_ns + GUARD_LOOK_NS))
+		return true;
+	control_settle(guard_control, SAMPLER_ENDED); /* for the sampler that is not there */
+	return false;
+}
+
+static pid_t guard_fork_sampler(const struct guest_info *info, struct stop_area *area,
+				struct guest *guest, struct ring *ring, sampler_run_fn *run)
+{
+	pid_t self = getpid(), sampler = fork();
+
 	if (sampler == 0) {
 		/* xencall.h: all that may be done with it after fork() */
 		guest->ops->close(guest->context);
 		guard_sampler(info, area, self, ring, run);
 		_exit(0);
 	}
-	if (sampler < 0) {
+	if (sampler < 0)
 		guard_fail(guard_control, error_create_errno(errno, "cannot start the sampler"));
-		return;
-	}
-	verdict = guard_wait(sampler, area, &status);
-	if (stop_area_is_stopped(area))
-		guest->ops->release(guest->context);
+	return sampler;
+}
+
+/* GUEST is the guard's own way to Xen, opened before there is anything to undo. */
+static void guard_watch(const struct guest_info *info, struct stop_area *area, struct guest *guest,
+			pid_t broker, struct ring *ring, sampler_run_fn *run)
+{
+	struct guard_restarts restarts = { .at_ns = { 0 } };
+	struct stop_watch watch = { 0 };
+	enum guard_verdict verdict;
+	int status = 0;
+
+	guard_make_prompt(PRIORITY_GUARD);
+	do {
+		pid_t sampler = guard_fork_sampler(info, area, guest, ring, run);
+
+		if (sampler < 0)
+			return;
+		verdict = guard_wait(sampler, area, &watch, &status);
+		if (stop_area_is_stopped(area))
+			guest->ops->release(guest->context);
+	} while (verdict == VERDICT_HANGS && guard_restarts(&restarts, watch.since_ns));
 	if (getppid() != broker)
 		guard_fail(guard_control, error_create("the broker was killed; the guest runs"));
 	else

@@ -17,10 +17,20 @@
 #define BROKER_LOOK_NS   20000000
 #define BROKER_LOOKS     3
 
+/*
+ * A sampler that hung in a stop is started anew, so often within that time; once more, and sampling
+ * ends. The guest has its time back first: as long as the budget says for so long a stop, at most
+ * GUARD_REST_MAX_NS.
+ */
+#define GUARD_MAX_RESTARTS 3
+#define GUARD_RESTARTS_NS  60000000000ULL
+#define GUARD_REST_MAX_NS  10000000000ULL
+
 /* Whether one and the same stop is seen again and again. */
 struct stop_watch {
-	uint64_t stops; /* the stop that was on at the last look */
-	unsigned looks; /* after the first one at which it was on */
+	uint64_t stops;    /* the stop that was on at the last look */
+	uint64_t since_ns; /* the first look at which it was on */
+	unsigned looks;    /* after that one */
 };
 /* Another look; true when it was seen more than MAX_LOOKS times. */
 bool stop_watch_look(struct stop_watch *watch, const struct stop_area *area, unsigned max_looks);

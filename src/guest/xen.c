@@ -206,6 +206,12 @@ static struct xtop_error *xen_check_domain(const struct guest_listing *found, co
 	return NULL;
 }
 
+/* Two may have one UUID, while the one makes room for what it reboots or migrates as. */
+static bool xen_has_ended(const struct guest_listing *listing)
+{
+	return listing->state == 'd' || listing->state == 's';
+}
+
 struct xtop_error *xen_find(const char *domain, struct guest_info *info)
 {
 	_cleanup_free_ struct guest_listing *list = NULL;
@@ -216,8 +222,8 @@ struct xtop_error *xen_find(const char *domain, struct guest_info *info)
 	error = xen_list(&list, &n);
 	if (error)
 		return error;
-	for (size_t i = 0; i < n && !found; i++)
-		if (xen_is_meant(&list[i].info, domain))
+	for (size_t i = 0; i < n; i++)
+		if (xen_is_meant(&list[i].info, domain) && (!found || xen_has_ended(found)))
 			found = &list[i];
 	if (!found)
 		return error_create("no domain '%s' on this host: xtop -l lists them", domain);

@@ -195,6 +195,25 @@ static void os_find_out(struct os *os, const struct sample_vcpu *vcpu, uint64_t 
 	}
 }
 
+/* All that hangs on the kernel that was there. */
+static void os_forget(struct os *os)
+{
+	control_set_recipe(os->settings.control, NULL);
+	os_detach(os);
+	os->kind = OS_UNSEEN;
+	os->next_ns = 0;
+}
+
+void os_follow(struct os *os, struct memory *memory, enum guest_type type, const char *uuid)
+{
+	os_forget(os);
+	os->settings.memory = memory;
+	os->settings.type = type;
+	snprintf(os->settings.shelf.uuid, sizeof(os->settings.shelf.uuid), "%s", uuid);
+	os->retry_ns = os->since_ns = 0;
+	control_wait(os->settings.control);
+}
+
 /* Another kernel may have been booted meanwhile. */
 static void os_check(struct os *os, uint64_t now_ns)
 {
@@ -202,10 +221,7 @@ static void os_check(struct os *os, uint64_t now_ns)
 	memory_refresh(os->settings.memory);
 	if (linux_is_there(&os->linux_kernel))
 		return;
-	control_set_recipe(os->settings.control, NULL);
-	os_detach(os);
-	os->kind = OS_UNSEEN;
-	os->next_ns = 0;
+	os_forget(os);
 }
 
 void os_see(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)

@@ -12,6 +12,7 @@
 
 #include "xtop/resolver.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -41,6 +42,11 @@ struct resolver {
 	struct unwind_stack stack;
 	uint32_t folded[SNAPSHOT_MAX_DEPTH];
 	uint64_t renew_ns;
+	/* what another thread wants done on this one; NULL: nothing */
+	pthread_mutex_t lock;
+	pthread_cond_t called;
+	void (*call)(void *context);
+	void *call_context;
 };
 
 struct xtop_error *resolver_create(const struct resolver_settings *settings,
@@ -52,6 +58,8 @@ struct xtop_error *resolver_create(const struct resolver_settings *settings,
 	if (!resolver)
 		return error_create("out of memory");
 	resolver->settings = *settings;
+	pthread_mutex_init(&resolver->lock, NULL);
+	pthread_cond_init(&resolver->called, NULL);
 	error = frames_create(symbol_demangle, &resolver->frames);
 	if (!error)
 		error = names_create(resolver->frames, &resolver->names);
@@ -73,6 +81,8 @@ void resolver_destroy(struct resolver *resolver)
 	profile_destroy(resolver->profile);
 	names_destroy(resolver->names);
 	frames_destroy(resolver->frames);
+	pthread_cond_destroy(&resolver->called);
+	pthread_mutex_destroy(&resolver->lock);
 	free(resolver);
 }
 
@@ -369,6 +379,42 @@ static void resolver_publish(struct resolver *resolver, bool at_end)
 	snapshot_publish(resolver->settings.slot, snapshot);
 }
 
+/* --- for other threads ------------------------------------------------------------------------ */
+
+void resolver_call(struct resolver *resolver, void (*call)(void *context), void *context)
+{
+	pthread_mutex_lock(&resolver->lock);
+	resolver->call = call;
+	resolver->call_context = context;
+	while (resolver->call)
+		pthread_cond_wait(&resolver->called, &resolver->lock);
+	pthread_mutex_unlock(&resolver->lock);
+}
+
+static void resolver_answer(struct resolver *resolver)
+{
+	pthread_mutex_lock(&resolver->lock);
+	if (resolver->call) {
+		resolver->call(resolver->call_context);
+		resolver->call = NULL;
+		pthread_cond_signal(&resolver->called);
+	}
+	pthread_mutex_unlock(&resolver->lock);
+}
+
+void resolver_follow(struct resolver *resolver, struct ring *ring, unsigned n_vcpus)
+{
+	const void *record;
+	size_t size_bytes;
+
+	while ((record = ring_peek(resolver->settings.ring, &size_bytes))) {
+		resolver_add(resolver, record, size_bytes);
+		ring_release(resolver->settings.ring);
+	}
+	resolver->settings.ring = ring;
+	resolver->settings.n_vcpus = n_vcpus;
+}
+
 /* --- the thread ------------------------------------------------------------------------------- */
 
 /* If main asked for it. */
@@ -441,6 +487,7 @@ void resolver_run(struct resolver *resolver)
 	for (;;) {
 		/* In this order: what came before the end was announced is in the ring by now. */
 		finishing = control_finishing(resolver->settings.control);
+		resolver_answer(resolver);
 		resolver_forget(resolver);
 		resolver_drain(resolver);
 		resolver_renew(resolver);

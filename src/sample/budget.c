@@ -14,6 +14,12 @@ void budget_init(struct budget *budget, uint64_t now_ns)
 				   .window_start_ns = now_ns };
 }
 
+void budget_empty(struct budget *budget, uint64_t now_ns)
+{
+	budget->credit_ns = 0;
+	budget->refilled_ns = now_ns;
+}
+
 void budget_measure(struct budget *budget, uint64_t now_ns)
 {
 	uint64_t span_ns = now_ns - budget->window_start_ns;

@@ -24,6 +24,8 @@ struct budget {
 };
 
 void budget_init(struct budget *budget, uint64_t now_ns);
+/* What was saved up is gone: somebody before has had it. */
+void budget_empty(struct budget *budget, uint64_t now_ns);
 /*
  * Once a tick, also of an idle guest: closes the window when it is over, so that share and rate are
  * of now.

@@ -46,7 +46,8 @@ struct control {
 	_Alignas(64) atomic_int state;
 	_Atomic double rate_asked_hz, rate_now_hz, stopped_share, stopped_share_max;
 	_Atomic uint64_t ticks, samples, late, missed, skipped_budget, waited, idle_ticks, lost,
-		refused, retakes, stops, stopped_ns, elapsed_ns, mapped_pages, maps, faults, cpu_ns;
+		refused, retakes, stops, stopped_ns, elapsed_ns, mapped_pages, maps, faults, cpu_ns,
+		restarts, ending;
 	_Atomic uint64_t stopped_min_ns, stopped_max_ns, stopped_sum_ns;
 	_Atomic uint64_t stopped[STOPPED_BUCKETS];
 	char message[CONTROL_MESSAGE_BYTES];
@@ -146,6 +147,13 @@ void control_quit(struct control *control)
 	PUT(quit, true);
 }
 
+void control_start_anew(struct control *control)
+{
+	PUT(quit, false);
+	PUT(ending, GUEST_END_UNKNOWN);
+	control_settle(control, SAMPLER_STARTING);
+}
+
 void control_hold(struct control *control)
 {
 	PUT(hold, true);
@@ -154,6 +162,11 @@ void control_hold(struct control *control)
 void control_go(struct control *control)
 {
 	PUT(go, true);
+}
+
+void control_wait(struct control *control)
+{
+	PUT(go, false);
 }
 
 bool control_holding(const struct control *control)
@@ -212,8 +225,10 @@ bool control_quitting(const struct control *control)
 	X(late)                                                                                    \
 	X(missed)                                                                                  \
 	X(skipped_budget)                                                                          \
-	X(waited) X(idle_ticks) X(lost) X(refused) X(retakes) X(stops) X(stopped_ns) X(elapsed_ns) \
-		X(mapped_pages) X(maps) X(faults) X(cpu_ns) X(stopped_share) X(stopped_share_max)
+	X(waited)                                                                                  \
+	X(idle_ticks) X(lost) X(refused) X(retakes) X(stops) X(stopped_ns) X(elapsed_ns)           \
+		X(mapped_pages) X(maps) X(faults) X(cpu_ns) X(restarts) X(ending) X(stopped_share) \
+			X(stopped_share_max)
 
 void control_put_counts(struct control *control, const struct sampler_counts *counts)
 {
@@ -222,6 +237,12 @@ void control_put_counts(struct control *control, const struct sampler_counts *co
 #undef X
 	/* Release: whoever reads this state reads these counters and, if it failed, the message. */
 	atomic_store_explicit(&control->state, counts->state, memory_order_release);
+}
+
+void control_settle(struct control *control, enum sampler_state state)
+{
+	/* Release: as in control_put_counts(). */
+	atomic_store_explicit(&control->state, state, memory_order_release);
 }
 
 void control_get_counts(const struct control *control, struct sampler_counts *counts)
@@ -233,6 +254,11 @@ void control_get_counts(const struct control *control, struct sampler_counts *co
 #undef X
 	counts->state =
 		state >= SAMPLER_STARTING && state <= SAMPLER_FAILED ? state : SAMPLER_FAILED;
+}
+
+enum guest_end control_ending(const struct sampler_counts *counts)
+{
+	return counts->ending < N_GUEST_ENDS ? (enum guest_end)counts->ending : GUEST_END_UNKNOWN;
 }
 
 void control_put_message(struct control *control, const char *message)

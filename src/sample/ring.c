@@ -81,6 +81,14 @@ static void *ring_map(int fd, size_t size)
 	return base;
 }
 
+/* Of a new one both are 0. */
+void ring_take_over(struct ring *ring)
+{
+	ring->producer_head =
+		atomic_load_explicit(&ring->shared->head, memory_order_relaxed) & ~(uint64_t)7;
+	ring->producer_tail = atomic_load_explicit(&ring->shared->tail, memory_order_acquire);
+}
+
 static struct xtop_error *ring_open(int fd, size_t size, struct ring **ringp)
 {
 	struct ring *ring;
@@ -99,10 +107,7 @@ static struct xtop_error *ring_open(int fd, size_t size, struct ring **ringp)
 		.size = size,
 		.fd = -1,
 	};
-	/* Where an earlier producer of the same ring left off; of a new one both are 0. */
-	ring->producer_head =
-		atomic_load_explicit(&ring->shared->head, memory_order_relaxed) & ~(uint64_t)7;
-	ring->producer_tail = atomic_load_explicit(&ring->shared->tail, memory_order_acquire);
+	ring_take_over(ring);
 	*ringp = ring;
 	return NULL;
 }

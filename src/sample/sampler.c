@@ -52,7 +52,9 @@ struct sampler {
 	 */
 	struct sample head;
 	bool missed_pages; /* a stack was cut at a page not mapped yet */
+	bool stopped_once; /* by this sampler */
 	uint64_t started_ns, cpu_told_ns;
+	uint64_t earlier_cpu_ns, earlier_maps; /* of those before it */
 	struct sampler_counts counts;
 };
 
@@ -156,6 +158,7 @@ static bool sampler_take_counted(struct sampler *sampler, char *room)
 	counts->stopped_ns += stopped_ns;
 	if (!taken)
 		return false;
+	sampler->stopped_once = true;
 	counts->stops++;
 	control_add_stopped(sampler->control, stopped_ns);
 	counts->faults += faults;
@@ -288,9 +291,9 @@ static void sampler_tell(struct sampler *sampler, enum sampler_state state, uint
 	counts->stopped_share_max = sampler->budget.share_max;
 	counts->elapsed_ns = now_ns - sampler->started_ns;
 	counts->mapped_pages = frame_cache_pages(sampler->copier.cache);
-	counts->maps = frame_cache_maps(sampler->copier.cache);
+	counts->maps = sampler->earlier_maps + frame_cache_maps(sampler->copier.cache);
 	if (now_ns - sampler->cpu_told_ns >= BUDGET_WINDOW_NS || state != SAMPLER_RUNNING) {
-		counts->cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+		counts->cpu_ns = sampler->earlier_cpu_ns + clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 		sampler->cpu_told_ns = now_ns;
 	}
 	control_put_counts(sampler->control, counts);
@@ -352,7 +355,7 @@ static enum sampler_state sampler_state_of(enum guest_life life)
 	case GUEST_GONE:
 		break;
 	}
-	return SAMPLER_GUEST_GONE;
+	return SAMPLER_GUEST_AWAY;
 }
 
 /*
@@ -361,7 +364,7 @@ static enum sampler_state sampler_state_of(enum guest_life life)
  */
 static bool sampler_waits(const struct sampler *sampler)
 {
-	return control_holding(sampler->control) && sampler->counts.stops > 0;
+	return control_holding(sampler->control) && sampler->stopped_once;
 }
 
 /*
@@ -397,10 +400,12 @@ static enum sampler_state sampler_loop(struct sampler *sampler)
 		deadline_ns = sampler_next_deadline(sampler, deadline_ns, period_ns);
 		flags = sampler_meet_deadline(sampler, deadline_ns, period_ns);
 		if (!sampler_look(sampler, state))
-			return SAMPLER_GUEST_GONE;
+			return SAMPLER_GUEST_AWAY;
 		state = sampler_state_of(sampler->look.life);
-		if (state == SAMPLER_GUEST_GONE)
+		if (state == SAMPLER_GUEST_AWAY) {
+			sampler->counts.ending = sampler->look.end;
 			return state;
+		}
 		frame_cache_follow(sampler->copier.cache, sampler->look.pages);
 		if (state == SAMPLER_RUNNING && sampler_waits(sampler))
 			sampler->counts.waited++;
@@ -410,6 +415,25 @@ static enum sampler_state sampler_loop(struct sampler *sampler)
 		sampler_tell(sampler, state, clock_now_ns());
 	}
 	return SAMPLER_ENDED;
+}
+
+/*
+ * Where the sampler before this one left off, if there was one: it hung, or the guest was another.
+ * These numbers are only added to and told again.
+ */
+static void sampler_go_on(struct sampler *sampler)
+{
+	struct sampler_counts *counts = &sampler->counts;
+	uint64_t now_ns = clock_now_ns();
+
+	control_get_counts(sampler->control, counts);
+	sampler->earlier_cpu_ns = counts->cpu_ns;
+	sampler->earlier_maps = counts->maps;
+	sampler->started_ns = now_ns - counts->elapsed_ns;
+	budget_init(&sampler->budget, now_ns);
+	sampler->budget.share_max = counts->stopped_share_max;
+	if (counts->stops)
+		budget_empty(&sampler->budget, now_ns);
 }
 
 void sampler_run(struct guest *guest, struct control *control, struct ring *ring)
@@ -423,13 +447,12 @@ void sampler_run(struct guest *guest, struct control *control, struct ring *ring
 	error = frame_cache_create(&guest->mapper, SAMPLER_CACHE_PAGES, &sampler.copier.cache);
 	if (error) {
 		control_put_message(control, error_message(error));
-		control_put_counts(control, &(struct sampler_counts){ .state = SAMPLER_FAILED });
+		control_settle(control, SAMPLER_FAILED);
 		error_destroy(error);
 		return;
 	}
-	sampler.started_ns = clock_now_ns();
-	budget_init(&sampler.budget, sampler.started_ns);
-	sampler_tell(&sampler, SAMPLER_RUNNING, sampler.started_ns);
+	sampler_go_on(&sampler);
+	sampler_tell(&sampler, SAMPLER_RUNNING, clock_now_ns());
 	end = sampler_loop(&sampler);
 	frame_cache_drop(sampler.copier.cache); /* a mapping would keep a dead domain as a zombie */
 	sampler_tell(&sampler, end, clock_now_ns());

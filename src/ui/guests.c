@@ -169,6 +169,8 @@ static void guest_view_unselect(struct guest_view *guest)
 /* SNAPSHOT is the newest. True: it is the one shown. */
 static bool guest_view_take(struct guest_view *guest, struct snapshot *snapshot, uint64_t now_ns)
 {
+	guest_view_name(guest,
+			&guest->pipeline->guest); /* it may have come back as another domain */
 	header_note(&guest->header, snapshot);
 	history_note(guest->history, snapshot);
 	if (!guest->still)

@@ -213,6 +213,7 @@ static void header_add_losses(const struct snapshot *snapshot, struct line *line
 	} losses[] = {
 		{ "refused", snapshot->sampler.refused },
 		{ "faults", snapshot->sampler.faults },
+		{ "sampler restarted", snapshot->sampler.restarts },
 		{ "bad records", snapshot->resolver.bad_records },
 		{ "names lost", snapshot->resolver.frames_refused },
 	};
@@ -363,9 +364,15 @@ static void header_add_state(const struct ui *ui, struct line *line)
 	switch (snapshot->sampler.state) {
 	case SAMPLER_STARTING:
 	case SAMPLER_RUNNING:
+		line_add(line, false, 0, STYLE_NOTICE, "%.120s", why);
 		break;
 	case SAMPLER_GUEST_PAUSED:
-		line_add(line, false, 0, STYLE_NOTICE, "paused by an administrator");
+		line_add(line, false, 0, STYLE_NOTICE, "%.120s",
+			 why[0] ? why : "paused by an administrator");
+		return;
+	case SAMPLER_GUEST_AWAY:
+		line_add(line, false, 0, STYLE_ALERT, "%.120s: last view",
+			 why[0] ? why : "the guest is gone");
 		return;
 	case SAMPLER_GUEST_GONE:
 		line_add(line, false, 0, STYLE_ALERT, "the guest is gone: last view");
@@ -386,7 +393,7 @@ static void header_add_state(const struct ui *ui, struct line *line)
 /* No newer one will come. */
 static bool snapshot_is_last(const struct snapshot *snapshot)
 {
-	return snapshot->at_end || snapshot->sampler.state >= SAMPLER_GUEST_GONE;
+	return snapshot->at_end || snapshot->sampler.state >= SAMPLER_GUEST_AWAY;
 }
 
 static void header_add_picture(const struct ui *ui, struct line *line)

@@ -177,6 +177,7 @@ static struct snapshot some_snapshot(void)
 			     .maps = 35,
 			     .faults = 36,
 			     .cpu_ns = 3700000000,
+			     .restarts = 42,
 			     .stopped_share = 0.0025,
 			     .stopped_share_max = 0.0031 },
 		.stopped = { .n = 31,

@@ -163,6 +163,8 @@ static void test_domains(void)
 	check(!guest_registers(&info, 2, &regs), "registers of a vCPU that is not there");
 	check(!guest_find("u-web01", &info) && info.domid == 6, "rebooted, by its UUID");
 	check(says(foreign_open(6, &memory), "adopted 6"), "its memory");
+	check(says(foreign_open(5, &memory), "was not asked for"),
+	      "not any more what it was before");
 	check(!guest_list(&list, &n) && n == N_DOMAINS && list[299].info.domid == 299, "a list");
 	free(list);
 	check(!guest_find("web01", &info), "and the next question has its own answer");
@@ -268,12 +270,13 @@ static void test_killed(void)
 
 	if (broker_start(&settings))
 		abort();
-	check(!guest_find("web01", &info), "a second broker");
+	check(!guest_find("web01", &info) && broker_is_there(), "a second broker");
 	snprintf(command, sizeof(command), "kill -9 $(cat /proc/%d/task/%d/children)", self, self);
 	if (system(command) < 0)
 		abort();
 	check(says(guest_find("web01", &info), "it was killed"), "killed: said");
 	check(says(guest_find("web01", &info), "it was killed"), "and again");
+	check(!broker_is_there(), "and known");
 	broker_stop();
 }
 

@@ -28,6 +28,8 @@ static struct {
 		fail_after; /* of the next multicall, entries done before it fails; + 1; 0: it works */
 	unsigned fail_releases; /* so many releases fail with nothing done */
 	unsigned calls;
+	uint32_t flags;     /* of the domain */
+	uint32_t described; /* which one Xen describes, if not the one asked for */
 } xen;
 
 static int handle; /* for both libraries */
@@ -62,10 +64,13 @@ static long xen_domctl(struct xen_domctl *domctl)
 
 	if (domctl->interface_version != (xen.version ? xen.version : XEN_DOMCTL_INTERFACE_VERSION))
 		return -EACCES;
-	if (domctl->domain != (domctl->cmd == XEN_DOMCTL_getdomaininfo ? 0 : DOMID))
+	if (domctl->domain != DOMID && (domctl->cmd != XEN_DOMCTL_getdomaininfo || domctl->domain))
 		return -ESRCH;
 	switch (domctl->cmd) {
 	case XEN_DOMCTL_getdomaininfo:
+		domctl->u.getdomaininfo.domain =
+			xen.described ? (domid_t)xen.described : domctl->domain;
+		domctl->u.getdomaininfo.flags = xen.flags;
 		return 0;
 	case XEN_DOMCTL_pausedomain:
 		xen.pauses++;
@@ -227,6 +232,37 @@ static void test_release_fails(void)
 	check_runs("refused release");
 }
 
+static void looks(uint32_t flags, enum guest_life life, enum guest_end end, const char *what)
+{
+	struct guest_look look = { .end = GUEST_END_CRASH };
+
+	xen.flags = flags;
+	check(guest.ops->look(guest.context, &look) && look.life == life && look.end == end,
+	      "%s: life %d, end %d", what, look.life, look.end);
+	xen.flags = 0;
+}
+
+/* Xen 4.17 public/sched.h: 0 poweroff, 1 reboot, 2 suspend, 3 crash, 4 watchdog, 5 soft reset. */
+static void test_looks(void)
+{
+	const uint32_t shut_down = 1U << 2, dying = 1U << 0, paused = 1U << 3; /* public/domctl.h */
+
+	looks(0, GUEST_RUNS, GUEST_END_UNKNOWN, "runs");
+	looks(paused, GUEST_PAUSED_BY_OTHERS, GUEST_END_UNKNOWN, "paused");
+	looks(shut_down, GUEST_GONE, GUEST_END_POWEROFF, "powered off");
+	looks(shut_down | dying, GUEST_GONE, GUEST_END_POWEROFF, "powered off and dying");
+	looks(shut_down | 1U << 16, GUEST_GONE, GUEST_END_REBOOT, "reboots");
+	looks(shut_down | 2U << 16, GUEST_GONE, GUEST_END_SUSPEND, "suspended");
+	looks(shut_down | 3U << 16, GUEST_GONE, GUEST_END_CRASH, "crashed");
+	looks(shut_down | 4U << 16, GUEST_GONE, GUEST_END_CRASH, "by its watchdog");
+	looks(shut_down | 5U << 16, GUEST_GONE, GUEST_END_REBOOT, "reset");
+	looks(shut_down | 99U << 16, GUEST_GONE, GUEST_END_UNKNOWN, "for another reason");
+	looks(dying, GUEST_GONE, GUEST_END_UNKNOWN, "destroyed");
+	xen.described = DOMID + 1;
+	looks(shut_down | 1U << 16, GUEST_GONE, GUEST_END_UNKNOWN, "forgotten, the next described");
+	xen.described = 0;
+}
+
 static void test_interface(void)
 {
 	char ours[32];
@@ -252,6 +288,7 @@ int main(void)
 {
 	test_interface();
 	open_guest();
+	test_looks();
 	test_stop_and_release();
 	test_vcpu_refused();
 	test_stop_fails_half_way();

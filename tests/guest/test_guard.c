@@ -31,9 +31,11 @@ static struct xen {
 	atomic_int paused, released;           /* results, as in the stop area */
 	atomic_ullong stops, begin_ns, end_ns; /* of the last stop */
 	atomic_int sampler, guard;             /* pids */
+	atomic_int samplers;                   /* so far */
+	atomic_ullong started_ns;              /* the last of them */
 } * xen;
 
-static enum { SAMPLES, HANGS, SPINS, DIES, DIES_FREE, RETURNS, STAYS } manner;
+static enum { SAMPLES, HANGS, HANGS_ONCE, SPINS, DIES, DIES_FREE, RETURNS, STAYS } manner;
 
 static uint64_t now_ns(void)
 {
@@ -135,10 +137,17 @@ static void stop_guest(struct guest *guest)
 
 static void run(struct guest *guest, struct control *control, struct ring *ring)
 {
+	struct sampler_counts counts;
+
 	(void)ring;
+
 	xen->guard = getppid();
 	xen->sampler = getpid();
-	control_put_counts(control, &(struct sampler_counts){ .state = SAMPLER_RUNNING });
+	xen->samplers++;
+	xen->started_ns = now_ns();
+	control_get_counts(control, &counts);
+	counts.state = SAMPLER_RUNNING;
+	control_put_counts(control, &counts);
 	if (manner == DIES_FREE)
 		raise(SIGKILL);
 	if (manner == RETURNS)
@@ -147,7 +156,7 @@ static void run(struct guest *guest, struct control *control, struct ring *ring)
 		nap_ms(10);
 	while (!control_quitting(control)) {
 		stop_guest(guest);
-		if (manner == HANGS)
+		if (manner == HANGS || (manner == HANGS_ONCE && xen->samplers == 1))
 			raise(SIGSTOP);
 		while (manner == SPINS)
 			;
@@ -156,13 +165,14 @@ static void run(struct guest *guest, struct control *control, struct ring *ring)
 		guest->ops->release(guest->context);
 		nap_ms(1);
 	}
-	control_put_counts(control, &(struct sampler_counts){ .state = SAMPLER_ENDED });
+	control_settle(control, SAMPLER_ENDED);
 }
 
 /* --- scenes ----------------------------------------------------------------------------------- */
 
 static struct control *control;
 static struct guard *guard;
+static double budget = 1; /* of all the time: a stop has not to be waited off */
 
 static void must(struct xtop_error *error)
 {
@@ -182,6 +192,7 @@ static void begin(int how, int pauses)
 	xen->pauses = pauses;
 	xen->paused = xen->released = PENDING;
 	must(control_create(&control));
+	control_set_budget(control, budget);
 	must(guard_create(&info, control, NULL, run, -1, &guard));
 	while (!xen->sampler && guard_tend(guard))
 		nap_ms(1);
@@ -255,6 +266,75 @@ static void test_sampler_free(int how, const char *text, const char *what)
 	tend(50);
 	says(text, what);
 	end(1, what);
+}
+
+static struct sampler_counts counts_now(void)
+{
+	struct sampler_counts counts;
+
+	control_get_counts(control, &counts);
+	return counts;
+}
+
+/* Another sampler goes on, once the guest has had its time back. */
+static void test_hangs_once(void)
+{
+	struct sampler_counts counts;
+	struct stopped_summary stopped;
+	uint64_t stops, released_ns, rest_ns;
+
+	budget = 0.1;
+	begin(HANGS_ONCE, 1);
+	while (!xen->end_ns)
+		nap_ms(1);
+	released_ns = xen->end_ns;
+	while (xen->samplers < 2)
+		nap_ms(1);
+	rest_ns = xen->started_ns - released_ns;
+	stops = xen->stops;
+	nap_ms(100);
+	counts = counts_now();
+	control_get_stopped(control, &stopped);
+	check(guard_tend(guard) && counts.state == SAMPLER_RUNNING && counts.restarts == 1,
+	      "hangs once: state %d, %llu restarts", counts.state,
+	      (unsigned long long)counts.restarts);
+	check(xen->stops > stops + 20, "hangs once: %llu stops after it",
+	      (unsigned long long)(xen->stops - stops));
+	check(stopped.n == 1 && stopped.max_ns >= 30000000 && counts.stopped_ns >= 30000000,
+	      "hangs once: that stop is counted, %.1f ms", (double)stopped.max_ns / 1e6);
+	check(rest_ns >= 9 * stopped.max_ns, "hangs once: the guest has %.0f ms for itself first",
+	      (double)rest_ns / 1e6);
+	end(1, "hangs once");
+	budget = 1;
+}
+
+/* It is to quit while it waits for that. */
+static void test_hangs_and_quits(void)
+{
+	uint64_t begin_ns;
+
+	budget = 0.01;
+	begin(HANGS, 0);
+	while (!counts_now().restarts)
+		nap_ms(1);
+	begin_ns = now_ns();
+	control_quit(control);
+	tend(50);
+	check(now_ns() - begin_ns < 1000000000 && counts_now().state == SAMPLER_ENDED,
+	      "hangs, then is to quit: state %d after %.0f ms", counts_now().state,
+	      (double)(now_ns() - begin_ns) / 1e6);
+	end(0, "hangs, then is to quit");
+	budget = 1;
+}
+
+static void test_hangs_always(void)
+{
+	begin(HANGS, 1);
+	tend(100);
+	check_u64(counts_now().restarts, GUARD_MAX_RESTARTS, "hangs always: restarts");
+	check_u64((uint64_t)xen->samplers, 1 + GUARD_MAX_RESTARTS, "hangs always: samplers");
+	says("the sampler hung while the guest stood still", "hangs always");
+	end(1, "hangs always");
 }
 
 static void test_guard_killed(void)
@@ -331,6 +411,9 @@ int main(void)
 	test_sampler(DIES, 1, "the sampler was killed by signal 9", "SIGKILL in a stop, paused");
 	test_sampler_free(DIES_FREE, "the sampler was killed by signal 9", "SIGKILL out of a stop");
 	test_sampler_free(RETURNS, "the sampler ended before its time", "an end nobody asked for");
+	test_hangs_once();
+	test_hangs_and_quits();
+	test_hangs_always();
 	test_guard_killed();
 	test_both(SIGKILL, "the guard was killed", "guard killed, sampler hangs");
 	test_both(SIGSTOP, "sampler and guard hung", "both hang");

@@ -197,7 +197,7 @@ static pid_t start(void)
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		struct xtop_error *error = session_run(&options);
+		struct xtop_error *error = session_run(&options, NULL);
 
 		error_destroy(error); /* what a kill makes of it is not the question */
 		_exit(error != NULL);
@@ -293,8 +293,8 @@ static void kill_one(enum role role, enum moment moment)
 	tally->kills++;
 	wait_for_release(tally);
 	wait_for_heartbeat(read_heartbeat());
-	if (role == HANG) /* hit while the guest ran, it hurts nobody and is left alone */
-		kill(pids[SAMPLER], SIGKILL);
+	if (role == HANG) /* xtop goes on: with another sampler, or with this one left as it is */
+		kill(pids[MAIN], SIGKILL);
 	wait_for_end();
 	if (is_stopped())
 		die("the guest is stopped although nothing of xtop is left");

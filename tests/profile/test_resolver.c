@@ -363,7 +363,8 @@ static void test_learning(void)
 	stage_close(&stage);
 	stage_open(&stage);
 	stage_add_chain(&stage, "start_kernel;serve;hash");
-	check_u64(control_stack_top(stage.control, 0, GUEST_STACK), 0, "a replay has nobody to teach");
+	check_u64(control_stack_top(stage.control, 0, GUEST_STACK), 0,
+		  "a replay has nobody to teach");
 	stage_close(&stage);
 	free(record);
 }
@@ -569,6 +570,58 @@ static void test_reset_at_end(void)
 	free(record);
 }
 
+/* Another ring comes in the place of the first; what was left in that is not lost. */
+struct switch_over {
+	struct stage *stage;
+	struct ring *ring;
+	pthread_t thread;
+	bool called;
+};
+
+static void switch_over(void *context)
+{
+	struct switch_over *over = context;
+	struct guest_record *record = malloc(sizeof(*record));
+
+	over->thread = pthread_self();
+	over->called = true;
+	guest_begin(record, 2000, 1);
+	guest_add_chain(record, 0, "start_kernel;copy");
+	put(over->stage->ring, record);
+	resolver_follow(over->stage->resolver, over->ring, 1);
+	free(record);
+}
+
+static void test_follow(void)
+{
+	struct guest_record *record = malloc(sizeof(*record));
+	struct switch_over over = { .called = false };
+	struct snapshot *snapshot;
+	struct stage stage;
+
+	stage_open(&stage);
+	over.stage = &stage;
+	guest_must(ring_create(RING_BYTES, &over.ring));
+	stage_start(&stage);
+	guest_begin(record, 1000, 1);
+	guest_add_chain(record, 0, "start_kernel;hash");
+	put(stage.ring, record);
+	resolver_call(stage.resolver, switch_over, &over);
+	check(over.called && pthread_equal(over.thread, stage.thread),
+	      "called on the resolver's thread");
+	put(over.ring, record);
+	stage_finish(&stage);
+	snapshot = wait_snapshot(stage.slot);
+	check(snapshot && snapshot->resolver.samples == 3 && snapshot->n_vcpus == 1,
+	      "all of both rings: %llu samples, of %u vCPU",
+	      snapshot ? (unsigned long long)snapshot->resolver.samples : 0,
+	      snapshot ? snapshot->n_vcpus : 0);
+	snapshot_destroy(snapshot);
+	stage_close(&stage);
+	ring_destroy(over.ring);
+	free(record);
+}
+
 int main(void)
 {
 	test_folds();
@@ -585,5 +638,6 @@ int main(void)
 	for (int i = 0; i < 10; i++) /* it is a race: met one time in five where it was lost */
 		test_reset_while_running();
 	test_reset_at_end();
+	test_follow();
 	return tap_done();
 }

@@ -105,6 +105,20 @@ static void test_binding(void)
 	}
 }
 
+/* The sampler before has had what was saved up. */
+static void test_emptied(void)
+{
+	struct budget budget;
+	struct outcome outcome;
+	uint64_t now_ns = START;
+
+	budget_init(&budget, now_ns);
+	budget_empty(&budget, now_ns);
+	outcome = simulate(&budget, 0.01, &now_ns, SECOND, SECOND / 10000, 2000000);
+	check(outcome.stopped_ns <= 10 * 1000000 + outcome.stop_max_ns && outcome.stopped_ns > 0,
+	      "emptied: %" PRIu64 " ns in a second", outcome.stopped_ns);
+}
+
 static void test_saved_credit_is_bounded(void)
 {
 	struct budget budget;
@@ -187,6 +201,7 @@ int main(void)
 	test_within();
 	test_binding();
 	test_saved_credit_is_bounded();
+	test_emptied();
 	test_recovery();
 	test_share_max();
 	test_idle();

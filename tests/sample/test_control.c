@@ -388,6 +388,25 @@ static void test_signals(void)
 	counts.state = SAMPLER_FAILED;
 	control_put_counts(control, &counts);
 	check_u64(strlen(control_message(control)), 255, "then one, cut");
+	counts.ending = GUEST_END_REBOOT;
+	control_put_counts(control, &counts);
+	control_get_counts(control, &got);
+	check(control_ending(&got) == GUEST_END_REBOOT, "how the guest ended");
+	got.ending = UINT64_MAX;
+	check(control_ending(&got) == GUEST_END_UNKNOWN, "not by a number out of nowhere");
+	control_start_anew(control);
+	control_get_counts(control, &got);
+	check(!control_quitting(control) && got.state == SAMPLER_STARTING && got.ticks == 5 &&
+		      got.ending == GUEST_END_UNKNOWN,
+	      "anew: counters stay");
+	control_settle(control, SAMPLER_GUEST_GONE);
+	control_get_counts(control, &got);
+	check(got.state == SAMPLER_GUEST_GONE && got.ticks == 5, "settled");
+	control_hold(control);
+	control_go(control);
+	check(!control_holding(control), "goes");
+	control_wait(control);
+	check(control_holding(control), "waits again");
 	end();
 }
 

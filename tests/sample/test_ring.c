@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -246,6 +247,31 @@ static void *produce_small(void *ring)
 	return NULL;
 }
 
+/* Records of a producer that died, and one that it had not committed, then its successor's. */
+static void test_take_over(void)
+{
+	struct ring *ring = create(RING_BYTES);
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		put(ring, 1, 100);
+		put(ring, 2, 200);
+		memset(ring_reserve(ring, 300), 0xff, 300);
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+	pid = fork();
+	if (pid == 0) {
+		ring_take_over(ring);
+		_exit(!put(ring, 3, 300));
+	}
+	waitpid(pid, NULL, 0);
+	check(take(ring, 1, 100) && take(ring, 2, 200), "of the first");
+	check(take(ring, 3, 300), "of the second");
+	check(!ring_peek(ring, &(size_t){ 0 }), "and no more");
+	ring_destroy(ring);
+}
+
 static void test_fill(void)
 {
 	struct ring *ring = create(STRESS_RING_BYTES);
@@ -304,6 +330,7 @@ int main(void)
 	test_wrap();
 	test_threads();
 	test_processes();
+	test_take_over();
 	test_fill();
 	test_hostile_consumer();
 	return tap_done();

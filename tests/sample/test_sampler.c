@@ -429,6 +429,7 @@ static void go_away(unsigned tick)
 {
 	if (tick == 5)
 		memory->look.life = GUEST_GONE;
+	memory->look.end = GUEST_END_REBOOT;
 }
 
 static void no_answer(unsigned tick)
@@ -441,8 +442,39 @@ static void test_gone(void (*how)(unsigned), const char *what)
 	begin(1);
 	scene = how;
 	run(1000);
-	check(counts.state == SAMPLER_GUEST_GONE && n_taken == 4 && memory->looks == 5,
+	check(counts.state == SAMPLER_GUEST_AWAY && n_taken == 4 && memory->looks == 5,
 	      "%s: ends at once, after %u samples", what, n_taken);
+	end();
+}
+
+/* Another sampler on the same control and ring: after one that hung, or for what the guest rebooted as. */
+static void test_goes_on(void)
+{
+	struct sampler_counts before;
+	unsigned stops;
+
+	begin(1);
+	scene = go_away;
+	run(1000);
+	check_u64(control_ending(&counts), GUEST_END_REBOOT, "why it went away");
+	before = counts;
+	before.restarts = 2; /* the guard's */
+	control_put_counts(control, &before);
+	control_start_anew(control);
+	control_hold(control);
+	control_wait(control);
+	memory->look.life = GUEST_RUNS;
+	memory->looks = 0;
+	scene = NULL;
+	stops = memory->stops;
+	run(20);
+	check(memory->stops - stops <= 2, "holds again after the first: %u stops",
+	      memory->stops - stops);
+	check(counts.samples > before.samples && counts.ticks > before.ticks + 15 &&
+		      counts.stops > before.stops && counts.maps > before.maps &&
+		      counts.elapsed_ns > before.elapsed_ns && counts.restarts == 2,
+	      "counters go on: %" PRIu64 " samples after %" PRIu64, counts.samples, before.samples);
+	check_u64(counts.state, SAMPLER_ENDED, "then quits");
 	end();
 }
 
@@ -729,6 +761,7 @@ int main(void)
 	test_another_xtop();
 	test_gone(go_away, "gone");
 	test_gone(no_answer, "no answer");
+	test_goes_on();
 	test_stop_refused();
 	test_retake_refused();
 	test_ring_full();

@@ -16,12 +16,14 @@ struct scene {
 	struct ui_source source;
 	struct ui *ui;
 	unsigned resets;
+	const char *message; /* NULL: none */
 };
 
 static inline const char *scene_message(void *context)
 {
-	(void)context;
-	return "the sampler's process died: signal 9";
+	const struct scene *scene = context;
+
+	return scene->message ? scene->message : "";
 }
 
 static inline void scene_reset(void *context)

@@ -206,12 +206,19 @@ static void test_states(void)
 	screen_check(&scene, "guest-gone-40x10", 40, 10);
 
 	snapshot = fixture_snapshot(&scene.fixture, 2);
+	snapshot->sampler.state = SAMPLER_GUEST_AWAY;
+	ui_show(scene.ui, snapshot);
+	screen_contains(&scene, 80, 24, "the guest is gone: last view", true);
+
+	scene.message = "the sampler's process died: signal 9";
+	snapshot = fixture_snapshot(&scene.fixture, 2);
 	snapshot->sampler.state = SAMPLER_ENDED;
 	snapshot->at_end = true;
 	ui_show(scene.ui, snapshot);
 	screen_contains(&scene, 80, 24, "end of samples: the sampler's process died: signal 9",
 			true);
 
+	scene.message = NULL;
 	snapshot = fixture_snapshot(&scene.fixture, 2);
 	snapshot->sampler.state = SAMPLER_GUEST_PAUSED;
 	snapshot->sampler.lost = 99;
@@ -219,11 +226,22 @@ static void test_states(void)
 	screen_contains(&scene, 80, 24, "paused by an administrator", true);
 	screen_contains(&scene, 80, 24, "lost 99", true);
 
+	scene.message = "the sampler's process died: signal 9";
 	snapshot = fixture_snapshot(&scene.fixture, 2);
 	snapshot->sampler.state = SAMPLER_FAILED;
 	ui_show(scene.ui, snapshot);
 	screen_contains(&scene, 80, 24, "sampling failed: the sampler's process died: signal 9",
 			true);
+
+	scene.message = "web01 reboots, waiting for its return";
+	snapshot = fixture_snapshot(&scene.fixture, 2);
+	snapshot->sampler.state = SAMPLER_GUEST_AWAY;
+	ui_show(scene.ui, snapshot);
+	screen_contains(&scene, 80, 24, "web01 reboots, waiting for its return: last view", true);
+	scene.message = "web01 is back as domain 7 after 12 s; the profile goes on";
+	ui_show(scene.ui, fixture_snapshot(&scene.fixture, 2));
+	screen_contains(&scene, 80, 24, "web01 is back as domain 7 after 12 s", true);
+	scene.message = NULL;
 
 	snapshot = fixture_snapshot(&scene.fixture, 2);
 	snapshot->sampler.skipped_budget = 99 - 41;
@@ -235,6 +253,10 @@ static void test_states(void)
 	snapshot->sampler.refused = 7;
 	ui_show(scene.ui, snapshot);
 	screen_contains(&scene, 80, 24, "refused 7", true);
+	snapshot = fixture_snapshot(&scene.fixture, 2);
+	snapshot->sampler.restarts = 3;
+	ui_show(scene.ui, snapshot);
+	screen_contains(&scene, 80, 24, "sampler restarted 3", true);
 	scene_close(&scene);
 }
 
@@ -464,15 +486,14 @@ static void test_hostile_domain(void)
 /* Every key in every view, many times: nothing to see, but nothing may break. */
 static void test_any_key(void)
 {
-	static const uint32_t more[] = { INPUT_UP,        INPUT_DOWN,     INPUT_LEFT,
-					 INPUT_RIGHT,     INPUT_PAGE_UP,  INPUT_PAGE_DOWN,
-					 INPUT_HOME,      INPUT_END,      INPUT_DELETE,
-					 INPUT_ENTER,     INPUT_TAB,      INPUT_ESCAPE,
-					 INPUT_BACKSPACE, INPUT_WHEEL_UP, INPUT_WHEEL_DOWN,
-					 INPUT_CLICK,     INPUT_RESIZE,
-					 INPUT_F(1),      INPUT_F(2),     INPUT_F(3),
-					 INPUT_F(4),      INPUT_F(5),     INPUT_F(6),
-					 INPUT_F(7),      INPUT_F(8),     INPUT_F(9) };
+	static const uint32_t more[] = {
+		INPUT_UP,        INPUT_DOWN,   INPUT_LEFT,      INPUT_RIGHT,    INPUT_PAGE_UP,
+		INPUT_PAGE_DOWN, INPUT_HOME,   INPUT_END,       INPUT_DELETE,   INPUT_ENTER,
+		INPUT_TAB,       INPUT_ESCAPE, INPUT_BACKSPACE, INPUT_WHEEL_UP, INPUT_WHEEL_DOWN,
+		INPUT_CLICK,     INPUT_RESIZE, INPUT_F(1),      INPUT_F(2),     INPUT_F(3),
+		INPUT_F(4),      INPUT_F(5),   INPUT_F(6),      INPUT_F(7),     INPUT_F(8),
+		INPUT_F(9)
+	};
 	struct scene scene;
 	uint64_t random = 42;
 

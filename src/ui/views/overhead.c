@@ -179,6 +179,10 @@ static void overhead_ticks(struct overhead_page *page)
 		      "lost (ring full) %s   refused by Xen %s   page faults %s",
 		      format_count(sampler->lost, text[0]), format_count(sampler->refused, text[1]),
 		      format_count(sampler->faults, text[2]));
+	if (sampler->restarts)
+		overhead_line(page, NULL, STYLE_NOTICE,
+			      "sampler restarted, as it hung in a stop: %s",
+			      format_count(sampler->restarts, text[0]));
 	overhead_line(
 		page, NULL, STYLE_NORMAL,
 		"retaken at once %s   stops %s   guest pages mapped %s, so far %s",

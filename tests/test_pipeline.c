@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A live pipeline, from the broker to snapshots, all its processes and threads real, on a made-up
+ * Xen in shared memory: what xen.c, domctl.c and foreign.c have is defined here. Its guest reboots,
+ * its sampler hangs, and all of its processes are killed.
+ */
+#include "config.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "guest/guard.h"
+#include "guest/pause_record.h"
+#include "guest/xen.h"
+#include "tests/tap.h"
+#include "xtop/broker.h"
+#include "xtop/control.h"
+#include "xtop/memory.h"
+#include "xtop/options.h"
+#include "xtop/pipeline.h"
+#include "xtop/sampler.h"
+
+#define PENDING    1
+#define WAIT_TRIES 3000 /* of 10 ms */
+
+static struct xen {
+	atomic_int domid; /* of web01; 0: it is away */
+	atomic_int end;   /* why */
+	atomic_int n_vcpus;
+	atomic_int pauses, paused, released; /* pause count; results, as in the stop area */
+	atomic_ullong stops, looks;
+	atomic_int hangs; /* the next stop lasts */
+	atomic_int sampler, guard, broker;
+	atomic_int memory_of; /* the last domid whose memory was opened */
+} * xen;
+
+static void nap(void)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+}
+
+static void must(struct xtop_error *error)
+{
+	if (!error)
+		return;
+	printf("Bail out! %s\n", error_message(error));
+	exit(99);
+}
+
+/* --- in the place of xen.c, domctl.c, foreign.c ----------------------------------------------- */
+
+struct xtop_error *xen_list(struct guest_listing **listp, size_t *np)
+{
+	(void)listp, (void)np;
+	return error_create("nobody asks");
+}
+
+struct xtop_error *xen_find(const char *domain, struct guest_info *info)
+{
+	if (!xen->domid || (strcmp(domain, "web01") != 0 && strcmp(domain, "u-web01") != 0))
+		return error_create("no domain '%s'", domain);
+	*info = (struct guest_info){
+		.name = "web01",
+		.uuid = "u-web01",
+		.domid = (uint32_t)xen->domid,
+		.type = GUEST_PVH,
+		.n_vcpus = (unsigned)xen->n_vcpus,
+	};
+	return NULL;
+}
+
+bool xen_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs)
+{
+	(void)info, (void)vcpu, (void)regs;
+	return false;
+}
+
+struct xtop_error *guest_repair(const char *domain, bool asked, char **notep)
+{
+	(void)domain, (void)asked;
+	*notep = NULL;
+	return NULL;
+}
+
+struct xtop_error *foreign_open_fd(uint32_t domid, int *fdp)
+{
+	xen->memory_of = (int)domid;
+	*fdp = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	return NULL;
+}
+
+static void no_pages(void *context, const frame_t *frames, size_t n, void *pages, bool *ok)
+{
+	(void)context, (void)frames, (void)pages;
+	memset(ok, 0, n * sizeof(ok[0]));
+}
+
+static void close_memory(void *context)
+{
+	close(*(int *)context);
+	free(context);
+}
+
+struct xtop_error *foreign_adopt(uint32_t domid, int fd, struct memory **memoryp)
+{
+	static const struct memory_ops ops = { .read = no_pages, .close = close_memory };
+	int *context = malloc(sizeof(*context));
+
+	(void)domid;
+	*context = fd;
+	return memory_create(&ops, context, memoryp);
+}
+
+struct stop_area {
+	int unused;
+};
+
+static struct stop_area the_area;
+
+struct xtop_error *stop_area_create(const struct guest_info *info, struct stop_area **areap)
+{
+	(void)info;
+	xen->broker = getpid();
+	xen->paused = xen->released = PENDING;
+	*areap = &the_area;
+	return NULL;
+}
+
+void stop_area_destroy(struct stop_area *area)
+{
+	(void)area;
+}
+
+bool stop_area_is_stopped(const struct stop_area *area)
+{
+	(void)area;
+	return xen->paused == 0 && xen->released == PENDING;
+}
+
+uint64_t stop_area_stops(const struct stop_area *area)
+{
+	(void)area;
+	return xen->stops;
+}
+
+void stop_area_set_record(struct stop_area *area, struct pause_record *record)
+{
+	(void)area, (void)record;
+}
+
+static bool xen_look(void *context, struct guest_look *look)
+{
+	const int *domid = context;
+
+	xen->looks++;
+	*look = (struct guest_look){ .life = GUEST_RUNS };
+	if (xen->domid != *domid) {
+		look->life = GUEST_GONE;
+		look->end = (enum guest_end)xen->end;
+	}
+	for (int i = 0; i < xen->n_vcpus; i++)
+		look->states[i] = VCPU_RUNNING;
+	return true;
+}
+
+static bool xen_stop(void *context, const uint16_t *vcpus, unsigned n, struct registers *regs,
+		     bool *user)
+{
+	(void)context, (void)vcpus;
+	memset(regs, 0, n * sizeof(*regs));
+	memset(user, 0, n * sizeof(*user));
+	xen->stops++;
+	xen->paused = PENDING;
+	xen->released = PENDING;
+	xen->pauses++;
+	xen->paused = 0;
+	if (xen->hangs) {
+		xen->hangs--;
+		raise(SIGSTOP);
+	}
+	return true;
+}
+
+static void xen_release(void *context)
+{
+	(void)context;
+	xen->pauses--;
+	xen->released = 0;
+}
+
+static void xen_close(void *context)
+{
+	free(context);
+}
+
+static void *xen_map(void *context, frame_t frame)
+{
+	(void)context, (void)frame;
+	return NULL;
+}
+
+static const struct guest_ops xen_ops = {
+	.look = xen_look, .stop = xen_stop, .release = xen_release, .close = xen_close
+};
+
+struct xtop_error *domctl_open(const struct guest_info *info, struct stop_area *area,
+			       struct guest *guest)
+{
+	int *domid = malloc(sizeof(*domid));
+
+	(void)area;
+	*domid = (int)info->domid;
+	*guest = (struct guest){
+		.ops = &xen_ops, .context = domid, .mapper = { .map = xen_map }, .info = *info
+	};
+	return NULL;
+}
+
+struct xtop_error *domctl_check_interface(void)
+{
+	return NULL;
+}
+
+static void run(struct guest *guest, struct control *control, struct ring *ring)
+{
+	xen->sampler = getpid();
+	xen->guard = getppid();
+	sampler_run(guest, control, ring);
+}
+
+/* --- scenes ----------------------------------------------------------------------------------- */
+
+static struct options options;
+static struct pipeline *pipeline;
+
+static struct sampler_counts counts_now(void)
+{
+	struct sampler_counts counts;
+
+	control_get_counts(pipeline_control(pipeline), &counts);
+	return counts;
+}
+
+static bool becomes(enum sampler_state state)
+{
+	for (unsigned i = 0; i < WAIT_TRIES && counts_now().state != state; i++)
+		nap();
+	return counts_now().state == state;
+}
+
+static bool more_samples_than(uint64_t samples)
+{
+	for (unsigned i = 0; i < WAIT_TRIES && counts_now().samples <= samples; i++)
+		nap();
+	return counts_now().samples > samples;
+}
+
+static bool tells(const char *text)
+{
+	for (unsigned i = 0; i < WAIT_TRIES; i++) {
+		if (strstr(pipeline_message(pipeline), text))
+			return true;
+		nap();
+	}
+	printf("# \"%s\", not \"%s\"\n", pipeline_message(pipeline), text);
+	return false;
+}
+
+static struct snapshot *snapshot_now(void)
+{
+	struct snapshot *snapshot = NULL;
+
+	snapshot_request(pipeline_slot(pipeline));
+	for (unsigned i = 0; i < WAIT_TRIES && !snapshot; i++) {
+		nap();
+		snapshot = snapshot_take(pipeline_slot(pipeline));
+	}
+	return snapshot;
+}
+
+static void begin(void)
+{
+	static const char *const domains[] = { "web01" };
+	static const struct broker_settings settings = {
+		.run = run, .domains = domains, .n_domains = 1, .budget = 1
+	};
+	static const char *const arguments[] = { "xtop", "-d",       "web01", "-F",
+						 "200",  "--budget", "100" };
+
+	memset(xen, 0, sizeof(*xen));
+	xen->domid = 5;
+	xen->n_vcpus = 2;
+	xen->paused = xen->released = PENDING;
+	must(options_parse(sizeof(arguments) / sizeof(arguments[0]), (char **)(uintptr_t)arguments,
+			   &options));
+	must(broker_start(&settings));
+	must(pipeline_create(&options, "web01", &pipeline));
+	must(pipeline_start(pipeline));
+	check(more_samples_than(10), "samples are taken");
+}
+
+/* Verdict and counts can be asked for after it. */
+static void stop(void)
+{
+	must(pipeline_stop(pipeline));
+}
+
+static void end(const char *what)
+{
+	pipeline_destroy(pipeline);
+	broker_stop();
+	options_free(&options);
+	check_u64((uint64_t)xen->pauses, 0, what);
+}
+
+static void test_reboot(void)
+{
+	struct snapshot *before, *after;
+	struct xtop_error *verdict;
+
+	begin();
+	before = snapshot_now();
+	xen->end = GUEST_END_REBOOT;
+	xen->domid = 0;
+	check(tells("web01 reboots, waiting for its return"), "reboot: told");
+	check(counts_now().state == SAMPLER_GUEST_AWAY, "reboot: away");
+	after = snapshot_now();
+	check(after != NULL, "reboot: pictures can be had meanwhile");
+	snapshot_destroy(after);
+	xen->n_vcpus = 3;
+	xen->domid = 7;
+	check(tells("web01 is back as domain 7 after "), "back: told");
+	check(becomes(SAMPLER_RUNNING), "back: sampled");
+	check(more_samples_than(counts_now().samples + 20), "back: samples go on");
+	check(pipeline_guest(pipeline)->domid == 7 && pipeline_guest(pipeline)->n_vcpus == 3 &&
+		      xen->memory_of == 7,
+	      "back: as domain %u", pipeline_guest(pipeline)->domid);
+	after = snapshot_now();
+	check(before && after && after->resolver.samples > before->resolver.samples &&
+		      after->n_vcpus == 3 && after->vcpus[2].states[VCPU_RUNNING] > 0,
+	      "back: the profile goes on");
+	snapshot_destroy(after);
+	snapshot_destroy(before);
+	stop();
+	verdict = pipeline_verdict(pipeline);
+	check(!verdict && counts_now().state == SAMPLER_ENDED, "back: and ends well");
+	error_destroy(verdict);
+	end("reboot: pauses");
+}
+
+static void test_away_at_the_end(void)
+{
+	begin();
+	xen->domid = 0;
+	check(tells("web01 is gone"), "destroyed: told");
+	stop();
+	check(counts_now().state == SAMPLER_GUEST_GONE, "destroyed: gone at the end");
+	end("destroyed: pauses");
+}
+
+static void test_hangs(void)
+{
+	int first;
+
+	begin();
+	first = xen->sampler;
+	xen->hangs = 1;
+	for (unsigned i = 0; i < WAIT_TRIES && xen->sampler == first; i++)
+		nap();
+	check(xen->sampler != first && counts_now().restarts == 1, "hangs: another sampler");
+	check(more_samples_than(counts_now().samples + 20), "hangs: samples go on");
+	stop();
+	end("hangs: pauses");
+}
+
+static void test_killed(void)
+{
+	struct xtop_error *verdict;
+
+	begin();
+	kill(xen->broker, SIGKILL);
+	kill(xen->guard, SIGKILL);
+	kill(xen->sampler, SIGKILL);
+	check(becomes(SAMPLER_FAILED), "killed: noticed");
+	check(tells("other processes were killed"), "killed: told");
+	stop();
+	verdict = pipeline_verdict(pipeline);
+	check(verdict != NULL, "killed: not well");
+	error_destroy(verdict);
+	if (stop_area_is_stopped(NULL)) /* the one case that is left */
+		xen_release(NULL);
+	end("killed: pauses");
+}
+
+int main(void)
+{
+	xen = mmap(NULL, sizeof(*xen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	setenv("XDG_CACHE_HOME", "/proc/no/such/folder", 1);
+	test_reboot();
+	test_away_at_the_end();
+	test_hangs();
+	test_killed();
+	return tap_done();
+}
