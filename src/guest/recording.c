@@ -4,9 +4,9 @@
  * then read by the one thread that takes the sampler's place.
  *
  * The file is read once from front to back, chunk by chunk, so a pipe will do. Nothing is believed:
- * a chunk larger than its kind can be ends the reading, memory grows only as bytes arrive, and a
- * sample is handed out only when it passed sample_check(), a note when its lengths fit. However the reading ends, what was whole
- * before has been handed out, and recording_complaint() says what was not.
+ * a chunk larger than its kind can be ends the reading, memory grows only as bytes arrive, a sample
+ * is handed out only when it passed sample_check(), a note when its lengths fit. However the reading
+ * ends, what was whole before has been handed out, and recording_complaint() says what was not.
  */
 #include "config.h"
 
