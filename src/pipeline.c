@@ -27,7 +27,8 @@ struct pipeline {
 	const struct options *options;
 	const char *domain;         /* as asked for; NULL: a recording */
 	struct guest_info guest;    /* as main knows it */
-	struct follow_guest source; /* of a recording: the ring alone */
+	struct follow_guest source; /* of a recording: the ring, and the memory it has pages of */
+	struct recorded *recorded;  /* that memory is a recording's; NULL: it is not */
 	struct symbols *symbols;
 	struct kernel_cache *cache; /* the session's; NULL: none */
 	struct os *os;
@@ -196,6 +197,7 @@ static struct xtop_error *pipeline_begin_writer(struct pipeline *pipeline)
 	memcpy(info.domain, pipeline->guest.name, sizeof(info.domain));
 	memcpy(info.uuid, pipeline->guest.uuid, sizeof(info.uuid));
 	recording_begin(pipeline->writer, &info, pipeline->symbols);
+	recording_watch(pipeline->writer, pipeline->source.memory);
 	return NULL;
 }
 
@@ -211,10 +213,29 @@ static struct xtop_error *pipeline_create_os(struct pipeline *pipeline)
 	if (!pipeline->domain)
 		return NULL;
 	settings.memory = pipeline->source.memory;
-	settings.shelf.cache = pipeline->cache;
+	/* What is known from before would not be read, and not be in the recording. */
+	settings.shelf.cache = pipeline->options->record ? NULL : pipeline->cache;
 	memcpy(settings.shelf.uuid, pipeline->guest.uuid, sizeof(settings.shelf.uuid));
 	control_hold(pipeline->control);
 	return os_create(&settings, &pipeline->os);
+}
+
+/* What ran in the guest is found out again, from the pages that were read for it then. */
+static struct xtop_error *pipeline_create_recorded_os(struct pipeline *pipeline)
+{
+	struct os_settings settings = {
+		.type = pipeline->guest.type,
+		.control = pipeline->control,
+		.symbols = pipeline->symbols,
+		.root = pipeline->options->root,
+	};
+	struct xtop_error *error;
+
+	if (!pipeline->recording || !recording_has_memory(pipeline->recording))
+		return NULL;
+	error = recorded_open(&pipeline->source.memory, &pipeline->recorded);
+	settings.memory = pipeline->source.memory;
+	return error ? error : os_create(&settings, &pipeline->os);
 }
 
 static struct xtop_error *pipeline_create_resolver(struct pipeline *pipeline)
@@ -227,6 +248,7 @@ static struct xtop_error *pipeline_create_resolver(struct pipeline *pipeline)
 		.os = pipeline->os,
 		.how = pipeline->options->unwind,
 		.writer = pipeline->writer,
+		.recorded = pipeline->recorded,
 		.n_vcpus = pipeline->guest.n_vcpus,
 		.half_life_ns = (uint64_t)(pipeline->options->half_life_s * 1e9),
 		.max_nodes = PROFILE_MAX_NODES,
@@ -400,8 +422,9 @@ struct xtop_error *pipeline_create(const struct options *options, const char *do
 struct xtop_error *pipeline_start(struct pipeline *pipeline)
 {
 	static pipeline_step_fn *const steps[] = {
-		pipeline_open_recording,  pipeline_read_symbols, pipeline_begin_writer,
-		pipeline_create_resolver, pipeline_start_guard,  pipeline_start_threads,
+		pipeline_open_recording,     pipeline_read_symbols,    pipeline_begin_writer,
+		pipeline_create_recorded_os, pipeline_create_resolver, pipeline_start_guard,
+		pipeline_start_threads,
 	};
 
 	return pipeline_take(pipeline, steps, sizeof(steps) / sizeof(steps[0]));

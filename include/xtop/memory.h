@@ -24,6 +24,8 @@ struct memory_ops {
 	/* Copies the N pages FRAMES to PAGES, GUEST_PAGE_SIZE each; ok[i] false: it could not be had. */
 	void (*read)(void *context, const frame_t *frames, size_t n, void *pages, bool *ok);
 	void (*close)(void *context);
+	/* What time it is in that memory; NULL: clock_now_ns(), it is of now. */
+	uint64_t (*now_ns)(void *context);
 };
 
 struct memory;
@@ -66,6 +68,23 @@ size_t memory_ranges(struct memory *memory, struct memory_root root, uint64_t fr
 /* What was read may have changed: forgets all copies. The resolver calls it before each batch of samples. */
 void memory_refresh(struct memory *memory);
 
+/*
+ * The time of what is read, on the samples' clock. Who decides by it, and not by a sample's time, asks
+ * here: a recording answers what it was then.
+ */
+uint64_t memory_now_ns(struct memory *memory);
+
+/* Is told of all that comes from memory_ops: what a recording has to keep. */
+struct memory_watcher {
+	/* After memory_ops.read(). */
+	void (*read)(void *context, const frame_t *frames, size_t n, const void *pages,
+		     const bool *ok);
+	void (*time)(void *context, uint64_t now_ns); /* memory_now_ns() said so */
+	void *context;
+};
+/* Instead of the one before; forgets all copies. Watcher's context outlives MEMORY. */
+void memory_watch(struct memory *memory, const struct memory_watcher *watcher);
+
 struct memory_counts {
 	uint64_t pages;   /* read */
 	uint64_t batches; /* calls of memory_ops.read() */
@@ -77,5 +96,18 @@ struct memory_counts memory_counts(const struct memory *memory);
 
 /* Opened while privileged, before the first thread; the handle is restricted to DOMID at once. */
 struct xtop_error *foreign_open(uint32_t domid, struct memory **memoryp);
+
+/* --- guest/recorded.c: what a recording has of it --------------------------------------------- */
+
+struct recorded;
+struct recording_note;
+
+/* Empty; a page that did not come by recorded_take() is not there. *RECORDEDP is MEMORY's. */
+struct xtop_error *recorded_open(struct memory **memoryp, struct recorded **recordedp);
+/* A note of a recording (recording.h), in its turn. False: its lengths are wrong, or too many pages. */
+bool recorded_take(struct recorded *recorded, const struct recording_note *note,
+		   size_t size_bytes);
+/* The sample, or the look around, that the last notes were for is done with. */
+void recorded_end_turn(struct recorded *recorded);
 
 #endif

@@ -40,7 +40,7 @@ struct kernel_shelf {
 };
 
 struct os_settings {
-	struct memory *memory;     /* NULL: a recording, there is nothing to look at; not taken over */
+	struct memory *memory;     /* NULL: there is nothing to look at; not taken over */
 	enum guest_type type;
 	struct control *control;
 	struct symbols *symbols;   /* of -k; lent */
@@ -94,8 +94,9 @@ bool os_is_linux(const struct os *os);
 const struct space *os_kernel(const struct os *os);
 /* Of a sample of a vCPU that ran; all zero when nothing is known. */
 void os_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns, struct os_task *task);
-/* Now and then, also when nothing runs: modules that came and went, bytes that were not there. */
-void os_poll(struct os *os, uint64_t now_ns);
+/* Now and then, also when nothing runs: modules that came and went, bytes that were not there. False: it
+ * was not time to look yet. */
+bool os_poll(struct os *os, uint64_t now_ns);
 void os_describe(const struct os *os, struct os_description *description);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Recordings: raw samples in a file, with what a replay needs to name them (doc/FORMATS has the
- * layout). Written from the records of the ring by the resolver's thread, through a callback; read
- * back by a replay thread that takes the sampler's place and fills the ring.
+ * layout): the tables of -k, and the pages of guest memory that the resolver read. Written by the
+ * resolver's thread, in the order in which it did things; read back by a replay thread that takes the
+ * sampler's place and fills the ring.
  *
  * Files are hostile: every length is checked against named limits (xtop/recording_format.h), and
  * memory grows with the bytes that are really there, not with what a length claims.
@@ -13,6 +14,7 @@
 #include <stdbool.h>
 
 #include "xtop/error.h"
+#include "xtop/memory.h"
 #include "xtop/sample.h"
 #include "xtop/symbol.h"
 
@@ -34,9 +36,14 @@ struct xtop_error *recording_create(const char *path, struct recording_writer **
 /* Writes INFO and the tables of SYMBOLS (NULL: none) with their build-ids; once, before samples. */
 void recording_begin(struct recording_writer *writer, const struct recording_info *info,
 		     const struct symbols *symbols);
-/* One record of the ring, as it is: buffered, not synced. The first failure is kept and told by
- * recording_close(); after it nothing more is written, and the file stays readable up to it. */
+/* From now on all that is read of MEMORY is written, before the sample it is read for. WRITER outlives it. */
+void recording_watch(struct recording_writer *writer, struct memory *memory);
+/* One record of the ring, as it is, when it has been dealt with: buffered, not synced. The first
+ * failure is kept and told by recording_close(); after it nothing more is written, and the file stays
+ * readable up to it. */
 void recording_write(struct recording_writer *writer, const void *record, size_t size_bytes);
+/* The resolver looked around (os_poll()) at NOW_NS, and may have read memory for it. */
+void recording_write_poll(struct recording_writer *writer, uint64_t now_ns);
 /* The end mark, then close; frees WRITER, also on failure. NULL allowed. */
 struct xtop_error *recording_close(struct recording_writer *writer);
 /* Instead of it, when nothing was recorded: the file goes, too. NULL allowed. */
@@ -53,12 +60,33 @@ struct xtop_error *recording_open(const char *path, struct symbols *symbols,
 				  struct recording **recordingp);
 void recording_destroy(struct recording *recording); /* NULL allowed */
 const struct recording_info *recording_info(const struct recording *recording);
+/* It has guest memory, too, or would have if anything had been read. */
+bool recording_has_memory(const struct recording *recording);
+
 /*
- * The next sample that passes sample_check() and has no vCPU beyond info's n_vcpus, so that it is
- * at most sample_size_max(n_vcpus) long; NULL at the end. Lives until the next call. Times may go
- * back: a file's.
+ * What is in a recording besides samples, on its way through the ring. The payload of the chunk
+ * follows: struct recording_page and lines, or a time.
  */
-const struct sample *recording_next(struct recording *recording, size_t *size_bytesp);
+struct recording_note {
+	uint32_t no_sample; /* 0: a sample begins with its size */
+	uint32_t type;      /* RECORDING_PAGE, RECORDING_TIME, RECORDING_POLL */
+};
+static inline bool recording_is_note(const void *record)
+{
+	return ((const struct recording_note *)record)->no_sample == 0;
+}
+/* Of a note whose payload is a time. */
+static inline uint64_t recording_note_time(const struct recording_note *note)
+{
+	return *(const uint64_t *)(note + 1);
+}
+/*
+ * The next record for the ring: a note, whose lengths are right, or a sample that passes
+ * sample_check() and has no vCPU beyond info's n_vcpus, so that it is at most
+ * sample_size_max(n_vcpus) long; NULL at the end. Lives until the next call. Times may go back: a
+ * file's.
+ */
+const void *recording_next(struct recording *recording, size_t *size_bytesp);
 /*
  * After the end. What is wrong with the file, in one line without its name, or NULL: cut short
  * (with or without bytes behind the last whole chunk), refused records, a read error. Lives as long

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The bytes of a recording, version 1: what export/recording.c writes and guest/recording.c reads.
+ * The bytes of a recording, version 2: what export/recording.c writes and guest/recording.c reads.
  * doc/FORMATS tells it to people. Little-endian; everything starts at a multiple of 8.
  *
  *   file head              "XTOPREC\n", version, size of this head
@@ -10,23 +10,30 @@
  *
  *   INFO  struct recording_chunk_info     once, before the first SMPL
  *   SYMS  struct recording_chunk_symbols  one an image, before the first SMPL
+ *   PAGE  struct recording_page, lines    a page of guest memory, as the next SMPL or POLL reads it
+ *   TIME  u64 ns                          what the clock said in the next SMPL or POLL
+ *   POLL  u64 ns                          the resolver looked around at that time, without a sample
  *   SMPL  one record of the ring, byte for byte (xtop/sample.h)
  *   END   struct recording_chunk_end      last: without it the file was cut
  *
  * How it grows without a new version: a reader passes over chunks of a type it does not know,
  * unless RECORDING_CHUNK_REQUIRED says that the samples cannot be understood without; and it takes
- * INFO, SYMS and END heads longer than it knows, by their size. Meant to come: unwind tables by
- * build-id, a Linux guest's kallsyms and ORC, cells of guest memory read besides stacks (a chunk
- * before the SMPL it belongs to).
+ * INFO, SYMS and END heads longer than it knows, by their size. Version 1 had no PAGE, TIME and
+ * POLL; it is still read, with the names of SYMS alone.
+ *
+ * Who reads a recording does what the resolver did, in the same order: takes PAGE and TIME, then has
+ * the sample named, or looks around, and finds in memory what was there then.
  */
 #ifndef XTOP_RECORDING_FORMAT_H
 #define XTOP_RECORDING_FORMAT_H
 
+#include "xtop/pages.h"
 #include "xtop/sample.h"
 #include "xtop/symbol.h"
 
 #define RECORDING_MAGIC "XTOPREC\n" /* 8 bytes, no NUL; the line end tells a text-mode copy */
-#define RECORDING_VERSION 1
+#define RECORDING_VERSION 2
+#define RECORDING_VERSION_NO_MEMORY 1 /* the last without PAGE */
 #define RECORDING_MACHINE_X86_64 62 /* EM_X86_64 of ELF: whose struct registers the samples carry */
 
 /* Read as text, the type is the first four bytes of the chunk. */
@@ -35,6 +42,9 @@
 #define RECORDING_INFO RECORDING_TYPE('I', 'N', 'F', 'O')
 #define RECORDING_SYMBOLS RECORDING_TYPE('S', 'Y', 'M', 'S')
 #define RECORDING_SAMPLE RECORDING_TYPE('S', 'M', 'P', 'L')
+#define RECORDING_PAGE RECORDING_TYPE('P', 'A', 'G', 'E')
+#define RECORDING_TIME RECORDING_TYPE('T', 'I', 'M', 'E')
+#define RECORDING_POLL RECORDING_TYPE('P', 'O', 'L', 'L')
 #define RECORDING_END RECORDING_TYPE('E', 'N', 'D', ' ')
 
 /* What a reader believes at most. */
@@ -44,6 +54,10 @@
 #define RECORDING_MAX_IMAGES SYMBOLS_MAX_IMAGES
 #define RECORDING_MAX_SAMPLE_BYTES (sample_size_max(SAMPLE_MAX_VCPUS))
 #define RECORDING_MAX_END_BYTES 4096
+#define RECORDING_MAX_PAGE_BYTES (sizeof(struct recording_page) + GUEST_PAGE_SIZE)
+#define RECORDING_MAX_TIME_BYTES 64
+/* Of guest memory at a time: 64 MiB. For one more, one that was not read for long goes. */
+#define RECORDING_MAX_PAGES 16384
 /* The largest SYMS: every symbol's start and end, and all names. */
 #define RECORDING_MAX_SYMBOLS_BYTES (SYMTAB_MAX_SYMBOLS * 16ULL + SYMTAB_MAX_NAMES_BYTES + 65536)
 
@@ -96,6 +110,19 @@ struct recording_chunk_symbols {
 	uint64_t build_id_address; /* where the image has it loaded; 0: it is not */
 };
 
+/*
+ * The lines of a page that are new, PAGES_LINE_BYTES each, follow in ascending order; the others are
+ * as they were, or zeros when the page was not there. No line: the page is not there any more.
+ *
+ * The guest runs while it is read: a page that is read twice for one sample may have changed between.
+ * What came second then, and all that follows for that sample, is from its READ-th time on.
+ */
+struct recording_page {
+	uint64_t frame;
+	uint64_t lines; /* bit i: bytes [64 i, 64 i + 64) */
+	uint64_t read;  /* of memory_ops.read() since the last SMPL or POLL, from 1; 0: at once */
+};
+
 struct recording_chunk_end {
 	uint64_t n_samples; /* SMPL chunks in the file */
 };
@@ -112,6 +139,7 @@ _Static_assert(sizeof(struct recording_chunk_info) == 136, "INFO");
 _Static_assert(sizeof(struct recording_chunk_symbols) == 32, "SYMS");
 _Static_assert(sizeof(struct recording_symbol) == 16, "symbol");
 _Static_assert(sizeof(struct recording_chunk_end) == 8, "END");
+_Static_assert(sizeof(struct recording_page) == 24, "PAGE");
 _Static_assert(sizeof(struct registers) == 26 * 8, "registers");
 _Static_assert(sizeof(struct sample) == 24, "sample");
 _Static_assert(sizeof(struct sample_vcpu) == 24 + sizeof(struct registers), "vCPU");

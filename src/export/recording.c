@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Writes recordings (layout: xtop/recording_format.h). Created in main before sampling starts, then
- * called on the resolver's thread once a record, closed in main when the threads are joined. A slow
- * disk fills the ring, which the sampler counts; it never reaches the guest.
+ * called on the resolver's thread once a record, and for every page of guest memory that is read in
+ * between; closed in main when the threads are joined. A slow disk fills the ring, which the sampler
+ * counts; it never reaches the guest.
+ *
+ * Most of what is read again has changed in a few places only: the writer keeps the pages as a reader
+ * has them by now, and writes what is new in them.
  *
  * Chunks go out head first, and their payload piece by piece: an image's table needs no second copy
  * in memory. A run that dies leaves a file that is good up to its last whole chunk.
@@ -27,9 +31,12 @@
 struct recording_writer {
 	FILE *file;
 	char *path;
-	char *buffer;       /* of FILE */
-	int failed_errno;   /* of the first failure; 0: none */
-	uint64_t n_samples; /* handed to stdio */
+	char *buffer;        /* of FILE */
+	int failed_errno;    /* of the first failure; 0: none */
+	uint64_t n_samples;  /* handed to stdio */
+	struct pages *pages; /* as a reader has them; NULL: no memory is watched */
+	uint64_t n_reads;    /* for the sample that comes next */
+	bool is_late;        /* one of its pages was read before, and was otherwise then */
 };
 
 static void recording_put(struct recording_writer *writer, const void *bytes, size_t size_bytes)
@@ -60,6 +67,12 @@ static void recording_put_chunk(struct recording_writer *writer, uint32_t type, 
 	struct recording_chunk chunk = { .type = type, .size_bytes = size_bytes };
 
 	recording_put(writer, &chunk, sizeof(chunk));
+}
+
+static void recording_put_time(struct recording_writer *writer, uint32_t type, uint64_t time_ns)
+{
+	recording_put_chunk(writer, type, sizeof(time_ns));
+	recording_put(writer, &time_ns, sizeof(time_ns));
 }
 
 static void recording_put_info(struct recording_writer *writer, const struct recording_info *info)
@@ -164,6 +177,7 @@ static void recording_writer_free(struct recording_writer *writer)
 {
 	if (writer->file)
 		fclose(writer->file);
+	pages_destroy(writer->pages);
 	free(writer->buffer);
 	free(writer->path);
 	free(writer);
@@ -209,11 +223,110 @@ void recording_begin(struct recording_writer *writer, const struct recording_inf
 		writer->failed_errno = errno;
 }
 
+/* --- guest memory ----------------------------------------------------------------------------- */
+
+static void recording_put_page(struct recording_writer *writer, frame_t frame, uint64_t lines,
+			       const char *bytes)
+{
+	const struct recording_page page = { .frame = frame.value,
+					     .lines = lines,
+					     .read = writer->is_late ? writer->n_reads : 0 };
+
+	recording_put_chunk(writer, RECORDING_PAGE, sizeof(page) + pages_lines_bytes(lines));
+	recording_put(writer, &page, sizeof(page));
+	for (unsigned i = 0; i < PAGES_LINES; i++)
+		if (lines >> i & 1)
+			recording_put(writer, bytes + (size_t)i * PAGES_LINE_BYTES,
+				      PAGES_LINE_BYTES);
+}
+
+/* Not there any more, for a reader neither. */
+static void recording_drop_page(struct recording_writer *writer, frame_t frame)
+{
+	writer->is_late |= pages_is_seen(writer->pages, frame);
+	if (pages_drop(writer->pages, frame))
+		recording_put_page(writer, frame, 0, NULL);
+}
+
+static void recording_see_page(struct recording_writer *writer, frame_t frame, const char *page)
+{
+	bool seen = pages_is_seen(writer->pages, frame);
+	frame_t dropped;
+	uint64_t lines;
+
+	while (!pages_see(writer->pages, frame, page, &lines, &dropped)) {
+		if (dropped.value == frame.value) {
+			writer->failed_errno = ENOMEM;
+			return;
+		}
+		recording_drop_page(writer, dropped);
+	}
+	if (!lines)
+		return;
+	writer->is_late |= seen;
+	recording_put_page(writer, frame, lines, page);
+}
+
+static void recording_on_read(void *context, const frame_t *frames, size_t n, const void *pages,
+			      const bool *ok)
+{
+	struct recording_writer *writer = context;
+
+	writer->n_reads++;
+	for (size_t i = 0; i < n && !writer->failed_errno; i++) {
+		if (ok[i])
+			recording_see_page(writer, frames[i],
+					   (const char *)pages + i * GUEST_PAGE_SIZE);
+		else
+			recording_drop_page(writer, frames[i]);
+	}
+}
+
+static void recording_on_time(void *context, uint64_t now_ns)
+{
+	recording_put_time(context, RECORDING_TIME, now_ns);
+}
+
+void recording_watch(struct recording_writer *writer, struct memory *memory)
+{
+	const struct memory_watcher watcher = { .read = recording_on_read,
+						.time = recording_on_time,
+						.context = writer };
+	struct xtop_error *error = NULL;
+
+	if (!writer->pages)
+		error = pages_create(RECORDING_MAX_PAGES, &writer->pages);
+	if (error) {
+		error_destroy(error);
+		writer->failed_errno = ENOMEM;
+		return;
+	}
+	memory_watch(memory, &watcher);
+}
+
+/* --- records ---------------------------------------------------------------------------------- */
+
+/* What is read from now on is for the next one. */
+static void recording_end_turn(struct recording_writer *writer)
+{
+	writer->n_reads = 0;
+	writer->is_late = false;
+	if (writer->pages)
+		pages_begin_turn(writer->pages);
+}
+
+void recording_write_poll(struct recording_writer *writer, uint64_t now_ns)
+{
+	recording_put_time(writer, RECORDING_POLL, now_ns);
+	recording_end_turn(writer);
+}
+
 void recording_write(struct recording_writer *writer, const void *record, size_t size_bytes)
 {
 	recording_put_chunk(writer, RECORDING_SAMPLE, size_bytes);
 	recording_put_padded(writer, record, size_bytes);
 	writer->n_samples++;
+	recording_end_turn(writer);
 }
 
 /* Samples that stdio still held are lost too; the missing end mark says so to the reader. */

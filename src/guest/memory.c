@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "xtop/clock.h"
 #include "xtop/guest.h"
 
 #define MEMORY_SLOTS (2 * MEMORY_CACHE_PAGES)
@@ -31,6 +32,7 @@ struct memory {
 	size_t n_pages, n_taken;
 	uint64_t generation; /* from 1: a slot of zeros is free */
 	struct memory_counts counts;
+	struct memory_watcher watcher; /* read is NULL: nobody watches */
 	struct memory_slot slots[MEMORY_SLOTS];
 	/* of the batch that is collected */
 	frame_t frames[MEMORY_BATCH_PAGES];
@@ -77,6 +79,22 @@ struct memory_counts memory_counts(const struct memory *memory)
 	return memory->counts;
 }
 
+void memory_watch(struct memory *memory, const struct memory_watcher *watcher)
+{
+	memory->watcher = *watcher;
+	memory_refresh(memory);
+}
+
+uint64_t memory_now_ns(struct memory *memory)
+{
+	uint64_t now_ns =
+		memory->ops->now_ns ? memory->ops->now_ns(memory->context) : clock_now_ns();
+
+	if (memory->watcher.time)
+		memory->watcher.time(memory->watcher.context, now_ns);
+	return now_ns;
+}
+
 /* --- pages ------------------------------------------------------------------------------------ */
 
 /* N pages that lie one behind the other in the guest's frames[] and at TO; how many could be had. */
@@ -85,6 +103,8 @@ static size_t memory_fetch(struct memory *memory, const frame_t *frames, size_t 
 	size_t n_ok = 0;
 
 	memory->ops->read(memory->context, frames, n, to, memory->ok);
+	if (memory->watcher.read)
+		memory->watcher.read(memory->watcher.context, frames, n, to, memory->ok);
 	for (size_t i = 0; i < n; i++)
 		n_ok += memory->ok[i];
 	memory->counts.batches++;

@@ -4,9 +4,9 @@
  * then read by the one thread that takes the sampler's place.
  *
  * The file is read once from front to back, chunk by chunk, so a pipe will do. Nothing is believed:
- * a chunk larger than its kind can be ends the reading, memory grows only as bytes arrive, and a
- * sample is handed out only when it passed sample_check(). However the reading ends, what was whole
- * before has been handed out, and recording_complaint() says what was not.
+ * a chunk larger than its kind can be ends the reading, memory grows only as bytes arrive, a sample
+ * is handed out only when it passed sample_check(), a note when its lengths fit. However the reading
+ * ends, what was whole before has been handed out, and recording_complaint() says what was not.
  */
 #include "config.h"
 
@@ -32,19 +32,25 @@ struct recording {
 	FILE *file;
 	uint64_t offset; /* bytes read */
 	uint64_t whole;  /* offset behind the last whole chunk */
-	char *buffer;    /* payload of the last chunk, with its padding */
+	char *buffer; /* room for a note's head, then the last chunk's payload with its padding */
 	size_t capacity;
+	uint32_t version;
 	struct recording_info info;
 	bool has_info;
 	size_t n_images;
-	bool pending; /* the first sample, read by recording_open(), waits in the buffer */
-	uint32_t pending_bytes;
+	bool is_pending; /* the first record, read by recording_open(), waits in the buffer */
+	struct recording_chunk pending;
 	bool ended;
 	uint64_t n_samples; /* SMPL chunks, refused ones too */
-	uint64_t n_bad;
+	uint64_t n_bad, n_bad_notes;
 	uint64_t n_truncated;
 	char complaint[160]; /* "": none */
 };
+
+static char *recording_payload(const struct recording *recording)
+{
+	return recording->buffer + sizeof(struct recording_note);
+}
 
 /* --- bytes ------------------------------------------------------------------------------------ */
 
@@ -105,7 +111,7 @@ static bool recording_grow(struct recording *recording, size_t capacity)
 
 	if (capacity <= recording->capacity)
 		return true;
-	buffer = realloc(recording->buffer, capacity);
+	buffer = realloc(recording->buffer, sizeof(struct recording_note) + capacity);
 	if (!buffer)
 		return recording_stop(recording, "out of memory for a chunk of %zu bytes",
 				      capacity);
@@ -125,7 +131,8 @@ static bool recording_read_payload(struct recording *recording, size_t size_byte
 			want = size_bytes;
 		if (!recording_grow(recording, want))
 			return false;
-		if (recording_read(recording, recording->buffer + have, want - have) != want - have)
+		if (recording_read(recording, recording_payload(recording) + have, want - have) !=
+		    want - have)
 			return recording_stop_short(recording);
 		have = want;
 	}
@@ -161,6 +168,11 @@ static uint64_t recording_limit(uint32_t type)
 		return RECORDING_MAX_SAMPLE_BYTES;
 	case RECORDING_END:
 		return RECORDING_MAX_END_BYTES;
+	case RECORDING_PAGE:
+		return RECORDING_MAX_PAGE_BYTES;
+	case RECORDING_TIME:
+	case RECORDING_POLL:
+		return RECORDING_MAX_TIME_BYTES;
 	default:
 		return 0;
 	}
@@ -208,7 +220,7 @@ static void recording_take_end(struct recording *recording, uint64_t size_bytes)
 		recording_stop(recording, "its end mark is damaged");
 		return;
 	}
-	memcpy(&end, recording->buffer, sizeof(end));
+	memcpy(&end, recording_payload(recording), sizeof(end));
 	if (end.n_samples != recording->n_samples)
 		recording_stop(recording,
 			       "%" PRIu64 " samples were recorded, %" PRIu64 " are in it",
@@ -229,7 +241,7 @@ static struct xtop_error *recording_take_info(struct recording *recording, uint6
 
 	if (size_bytes < sizeof(chunk) || recording->has_info)
 		return error_create("damaged: its head is too short, or there twice");
-	memcpy(&chunk, recording->buffer, sizeof(chunk));
+	memcpy(&chunk, recording_payload(recording), sizeof(chunk));
 	if (chunk.machine != RECORDING_MACHINE_X86_64)
 		return error_create("recorded on machine type %u; this xtop reads x86-64 (62)",
 				    chunk.machine);
@@ -340,7 +352,7 @@ static struct xtop_error *recording_take_image(struct recording *recording, uint
 		return NULL;
 	if (++recording->n_images > RECORDING_MAX_IMAGES)
 		return error_create("damaged: more than %d symbol tables", RECORDING_MAX_IMAGES);
-	if (!recording_split_image(recording->buffer, size_bytes, &image))
+	if (!recording_split_image(recording_payload(recording), size_bytes, &image))
 		return error_create("damaged: symbol table %zu", recording->n_images);
 	error = symtab_create(&tab);
 	if (!error)
@@ -363,9 +375,10 @@ static struct xtop_error *recording_read_head(struct recording *recording)
 		return error_create("not a recording: it does not begin with XTOPREC");
 	if (n < sizeof(head))
 		return error_create("cut short in its head: nothing to replay");
-	if (head.version != RECORDING_VERSION)
-		return error_create("has version %u, this xtop reads version %d", head.version,
-				    RECORDING_VERSION);
+	if (head.version < 1 || head.version > RECORDING_VERSION)
+		return error_create("has version %u, this xtop reads versions 1 to %d",
+				    head.version, RECORDING_VERSION);
+	recording->version = head.version;
 	if (head.head_bytes < sizeof(head) || head.head_bytes > RECORDING_MAX_HEAD_BYTES ||
 	    head.head_bytes % 8)
 		return error_create("damaged: a head of %u bytes", head.head_bytes);
@@ -376,13 +389,13 @@ static struct xtop_error *recording_read_head(struct recording *recording)
 	return NULL;
 }
 
-/* All up to the first sample, which stays in the buffer. */
+/* All up to the first sample or note, which stays in the buffer. */
 static struct xtop_error *recording_read_front(struct recording *recording, struct symbols *symbols)
 {
 	struct recording_chunk chunk;
 	struct xtop_error *error = NULL;
 
-	while (!error && !recording->pending && recording_next_chunk(recording, &chunk)) {
+	while (!error && !recording->is_pending && recording_next_chunk(recording, &chunk)) {
 		if (chunk.type == RECORDING_INFO) {
 			error = recording_take_info(recording, chunk.size_bytes);
 		} else if (chunk.type == RECORDING_SYMBOLS) {
@@ -390,8 +403,8 @@ static struct xtop_error *recording_read_front(struct recording *recording, stru
 		} else if (chunk.type == RECORDING_END) {
 			recording_take_end(recording, chunk.size_bytes);
 		} else {
-			recording->pending = true;
-			recording->pending_bytes = (uint32_t)chunk.size_bytes;
+			recording->is_pending = true;
+			recording->pending = chunk;
 		}
 	}
 	if (!error && !recording->has_info)
@@ -444,23 +457,30 @@ const struct recording_info *recording_info(const struct recording *recording)
 	return &recording->info;
 }
 
-/* --- samples ---------------------------------------------------------------------------------- */
-
-/* The next SMPL chunk's size; false: the reading ended. */
-static bool recording_next_sample(struct recording *recording, size_t *size_bytesp)
+bool recording_has_memory(const struct recording *recording)
 {
-	struct recording_chunk chunk;
+	return recording->version > RECORDING_VERSION_NO_MEMORY;
+}
 
-	if (recording->pending) {
-		recording->pending = false;
-		*size_bytesp = recording->pending_bytes;
+/* --- records ---------------------------------------------------------------------------------- */
+
+/* The next chunk that is a record, in the buffer; false: the reading ended. */
+static bool recording_next_record(struct recording *recording, struct recording_chunk *chunk)
+{
+	if (recording->is_pending) {
+		recording->is_pending = false;
+		*chunk = recording->pending;
 		return true;
 	}
-	while (recording_next_chunk(recording, &chunk)) {
-		if (chunk.type == RECORDING_END)
-			recording_take_end(recording, chunk.size_bytes);
-		if (chunk.type == RECORDING_SAMPLE) {
-			*size_bytesp = (size_t)chunk.size_bytes;
+	while (recording_next_chunk(recording, chunk)) {
+		switch (chunk->type) {
+		case RECORDING_END:
+			recording_take_end(recording, chunk->size_bytes);
+			break;
+		case RECORDING_INFO:
+		case RECORDING_SYMBOLS: /* too late */
+			break;
+		default:
 			return true;
 		}
 	}
@@ -478,25 +498,76 @@ static bool recording_keeps_promise(const struct recording *recording, const str
 	return true; /* each number is there once: so many vCPUs at most */
 }
 
-const struct sample *recording_next(struct recording *recording, size_t *size_bytesp)
+/* NULL: refused. */
+static const struct sample *recording_take_sample(struct recording *recording, size_t size_bytes)
 {
-	const struct sample *sample;
-	size_t size_bytes;
+	const struct sample *sample = (const void *)recording_payload(recording);
 
-	while (recording_next_sample(recording, &size_bytes)) {
-		recording->n_samples++;
-		sample = (const struct sample *)recording->buffer;
-		if (sample_check(sample, size_bytes) &&
-		    recording_keeps_promise(recording, sample)) {
-			*size_bytesp = size_bytes;
-			return sample;
-		}
-		recording->n_bad++;
+	recording->n_samples++;
+	if (sample_check(sample, size_bytes) && recording_keeps_promise(recording, sample))
+		return sample;
+	recording->n_bad++;
+	return NULL;
+}
+
+static bool recording_is_note_right(const struct recording *recording,
+				    const struct recording_chunk *chunk)
+{
+	const struct recording_page *page = (const void *)recording_payload(recording);
+
+	if (recording->version <= RECORDING_VERSION_NO_MEMORY)
+		return false;
+	if (chunk->type != RECORDING_PAGE)
+		return chunk->size_bytes >= sizeof(uint64_t);
+	return chunk->size_bytes >= sizeof(*page) &&
+	       chunk->size_bytes == sizeof(*page) + pages_lines_bytes(page->lines);
+}
+
+/* NULL: refused. *SIZE_BYTESP grows by its head. */
+static const struct recording_note *recording_take_note(struct recording *recording,
+							const struct recording_chunk *chunk,
+							size_t *size_bytesp)
+{
+	struct recording_note *note = (void *)recording->buffer;
+
+	if (!recording_is_note_right(recording, chunk)) {
+		recording->n_bad_notes++;
+		return NULL;
 	}
+	*note = (struct recording_note){ .type = chunk->type };
+	*size_bytesp = sizeof(*note) + recording_pad(chunk->size_bytes);
+	return note;
+}
+
+static void recording_complain_of_refused(struct recording *recording)
+{
 	if (recording->n_bad && !recording->complaint[0])
 		snprintf(recording->complaint, sizeof(recording->complaint),
 			 "damaged: %" PRIu64 " of %" PRIu64 " samples refused", recording->n_bad,
 			 recording->n_samples);
+	if (recording->n_bad_notes && !recording->complaint[0])
+		snprintf(recording->complaint, sizeof(recording->complaint),
+			 "damaged: %" PRIu64 " pages of guest memory refused",
+			 recording->n_bad_notes);
+}
+
+const void *recording_next(struct recording *recording, size_t *size_bytesp)
+{
+	struct recording_chunk chunk;
+
+	while (recording_next_record(recording, &chunk)) {
+		size_t size_bytes = (size_t)chunk.size_bytes;
+		const void *record =
+			chunk.type == RECORDING_SAMPLE
+				? recording_take_sample(recording, size_bytes)
+				: (const void *)recording_take_note(recording, &chunk, &size_bytes);
+
+		if (record) {
+			*size_bytesp = size_bytes;
+			return record;
+		}
+	}
+	recording_complain_of_refused(recording);
 	return NULL;
 }
 
@@ -512,5 +583,5 @@ uint64_t recording_truncated_bytes(const struct recording *recording)
 
 uint64_t recording_bad_records(const struct recording *recording)
 {
-	return recording->n_bad;
+	return recording->n_bad + recording->n_bad_notes;
 }

@@ -75,16 +75,37 @@ static bool replay_wait_until_due(const struct replay *replay)
 	return true;
 }
 
-/* False: told to end while the ring was full. */
-static bool replay_put(struct replay *replay, const struct sample *sample, size_t size_bytes)
+/* Room in the ring; NULL: told to end while it was full. */
+static void *replay_reserve(const struct replay *replay, size_t size_bytes)
 {
-	struct sample *room;
+	void *room;
 
 	while (!(room = ring_reserve(replay->ring, size_bytes))) {
 		if (control_quitting(replay->control))
-			return false;
+			return NULL;
 		replay_nap();
 	}
+	return room;
+}
+
+/* False: told to end, as below. */
+static bool replay_put_note(struct replay *replay, const void *note, size_t size_bytes)
+{
+	void *room = replay_reserve(replay, size_bytes);
+
+	if (!room)
+		return false;
+	memcpy(room, note, size_bytes);
+	ring_commit(replay->ring, size_bytes);
+	return true;
+}
+
+static bool replay_put(struct replay *replay, const struct sample *sample, size_t size_bytes)
+{
+	struct sample *room = replay_reserve(replay, size_bytes);
+
+	if (!room)
+		return false;
 	memcpy(room, sample, size_bytes);
 	room->time_ns = replay->first_ns + replay->elapsed_ns;
 	ring_commit(replay->ring, size_bytes);
@@ -116,19 +137,27 @@ static void replay_count(struct replay *replay, const struct sample *sample)
 	control_put_counts(replay->control, counts);
 }
 
+static bool replay_sample(struct replay *replay, const struct sample *sample, size_t size_bytes)
+{
+	replay_advance(replay, sample);
+	if (!replay_wait_until_due(replay) || !replay_put(replay, sample, size_bytes))
+		return false;
+	replay_count(replay, sample);
+	return true;
+}
+
 void replay_run(struct recording *recording, struct control *control, struct ring *ring, bool paced)
 {
 	struct replay replay = { .control = control, .ring = ring, .paced = paced };
-	const struct sample *sample;
+	const void *record;
 	size_t size_bytes;
+	bool going = true;
 
 	replay.counts.rate_asked_hz = recording_info(recording)->freq_hz;
-	while (!control_quitting(control) && (sample = recording_next(recording, &size_bytes))) {
-		replay_advance(&replay, sample);
-		if (!replay_wait_until_due(&replay) || !replay_put(&replay, sample, size_bytes))
-			break;
-		replay_count(&replay, sample);
-	}
+	while (going && !control_quitting(control) &&
+	       (record = recording_next(recording, &size_bytes)))
+		going = recording_is_note(record) ? replay_put_note(&replay, record, size_bytes)
+						  : replay_sample(&replay, record, size_bytes);
 	if (recording_complaint(recording))
 		control_put_message(control, recording_complaint(recording));
 	replay.counts.state = SAMPLER_ENDED;

@@ -26,7 +26,6 @@
 #include "os/recipe.h"
 #include "os/tasks.h"
 #include "process/processes.h"
-#include "xtop/clock.h"
 
 #define OS_POLL_NS      800000000ULL   /* what came or went is seen within a second */
 #define OS_RETRY_NS     1000000000ULL  /* to the next look at what was not Linux */
@@ -166,7 +165,7 @@ static bool os_attach(struct os *os, const struct sample_vcpu *vcpu, uint64_t no
 	}
 	recipe = recipe_make(&os->linux_kernel.guest, &vcpu->regs);
 	control_set_recipe(os->settings.control, recipe.current_per_cpu ? &recipe : NULL);
-	os->since_ns = recipe.current_per_cpu ? clock_now_ns() : 0;
+	os->since_ns = recipe.current_per_cpu ? memory_now_ns(os->settings.memory) : 0;
 	os_poll_now(os, now_ns);
 	return true;
 }
@@ -235,12 +234,13 @@ void os_see(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
 	control_go(os->settings.control);
 }
 
-void os_poll(struct os *os, uint64_t now_ns)
+bool os_poll(struct os *os, uint64_t now_ns)
 {
 	if (os->kind != OS_LINUX || now_ns < os->next_poll_ns)
-		return;
+		return false;
 	memory_refresh(os->settings.memory);
 	os_poll_now(os, now_ns);
+	return true;
 }
 
 bool os_is_early(const struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)

@@ -21,6 +21,7 @@
 #include "xtop/clock.h"
 
 #include "xtop/image.h"
+#include "xtop/recording_format.h"
 
 #define RESOLVER_NAP_NS   5000000 /* between looks at an empty ring, at most */
 #define RESOLVER_AFTER_NS 200000  /* a tick is in the ring that long after its deadline, mostly */
@@ -298,22 +299,62 @@ static void resolver_add_vcpu(struct resolver *resolver, const struct sample_vcp
 		resolver_add_busy(resolver, vcpu, time_ns);
 }
 
-void resolver_add(struct resolver *resolver, const void *record, size_t size_bytes)
+/* Names that were missing, when it is time to look for them again. */
+static void resolver_renew(struct resolver *resolver, uint64_t now_ns)
 {
-	const struct sample *sample = record;
-	const struct sample_vcpu *vcpu;
+	bool polled = os_poll(resolver->settings.os, now_ns);
 
-	if (!sample_check(record, size_bytes)) {
-		resolver->counts.bad_records++;
+	if (!polled && now_ns < resolver->renew_ns)
 		return;
+	if (now_ns >= resolver->renew_ns) {
+		resolver->renew_ns = now_ns + RESOLVER_RENEW_NS;
+		if (names_renew(resolver->names))
+			profile_rename(resolver->profile, names_now, resolver->names);
 	}
 	if (resolver->settings.writer)
-		recording_write(resolver->settings.writer, record, size_bytes);
+		recording_write_poll(resolver->settings.writer, now_ns);
+}
+
+/* Of a recording: what the resolver read and did besides samples, in its turn. */
+static void resolver_take_note(struct resolver *resolver, const struct recording_note *note,
+			       size_t size_bytes)
+{
+	if (note->type == RECORDING_POLL && size_bytes >= sizeof(*note) + sizeof(uint64_t)) {
+		resolver_renew(resolver, recording_note_time(note));
+		recorded_end_turn(resolver->settings.recorded);
+	} else if (!recorded_take(resolver->settings.recorded, note, size_bytes)) {
+		resolver->counts.bad_records++;
+	}
+}
+
+static void resolver_add_sample(struct resolver *resolver, const struct sample *sample)
+{
+	const struct sample_vcpu *vcpu;
+
 	resolver->latest_ns = sample->time_ns;
 	resolver->period_ns = sample->period_ns;
 	vcpu = sample_first_vcpu(sample);
 	for (unsigned i = 0; i < sample->n_vcpus; i++, vcpu = sample_next_vcpu(vcpu))
 		resolver_add_vcpu(resolver, vcpu, sample->time_ns);
+}
+
+void resolver_add(struct resolver *resolver, const void *record, size_t size_bytes)
+{
+	if (resolver->settings.recorded && size_bytes >= sizeof(struct recording_note) &&
+	    recording_is_note(record)) {
+		resolver_take_note(resolver, record, size_bytes);
+		return;
+	}
+	if (!sample_check(record, size_bytes)) {
+		resolver->counts.bad_records++;
+		return;
+	}
+	resolver_add_sample(resolver, record);
+	/* After what was read of the guest's memory for it. */
+	if (resolver->settings.writer)
+		recording_write(resolver->settings.writer, record, size_bytes);
+	if (resolver->settings.recorded)
+		recorded_end_turn(resolver->settings.recorded);
 }
 
 /* --- snapshots -------------------------------------------------------------------------------- */
@@ -430,22 +471,6 @@ static void resolver_forget(struct resolver *resolver)
 	memset(resolver->vcpus, 0, sizeof(resolver->vcpus));
 }
 
-/* Names that were missing, when it is time to look for them again. */
-static void resolver_renew(struct resolver *resolver)
-{
-	uint64_t now_ns;
-
-	if (!resolver->settings.os)
-		return;
-	now_ns = clock_ns(CLOCK_MONOTONIC);
-	os_poll(resolver->settings.os, now_ns);
-	if (now_ns < resolver->renew_ns)
-		return;
-	resolver->renew_ns = now_ns + RESOLVER_RENEW_NS;
-	if (names_renew(resolver->names))
-		profile_rename(resolver->profile, names_now, resolver->names);
-}
-
 /*
  * Until the ring is empty or somebody waits for us; one record at least, or a snapshot for which
  * there is never memory would leave the ring to fill up.
@@ -490,7 +515,9 @@ void resolver_run(struct resolver *resolver)
 		resolver_answer(resolver);
 		resolver_forget(resolver);
 		resolver_drain(resolver);
-		resolver_renew(resolver);
+		/* A recording says itself when that was. */
+		if (resolver->settings.os && !resolver->settings.recorded)
+			resolver_renew(resolver, clock_now_ns());
 		if (snapshot_wanted(resolver->settings.slot)) {
 			/* Asked for before the snapshot was: it must not show the old. */
 			resolver_forget(resolver);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A recording and all that comes of it: symbols, samples, unwound and named, the profile, the folded
- * file and the tables. The input is a file, or, when its first byte is odd, changes to a right one.
+ * A recording and all that comes of it: symbols, guest memory and what is looked for in it, samples,
+ * unwound and named, the profile, the folded file and the tables. The input is a file, or, when its
+ * first byte is odd, changes to a right one: two samples, a page of page tables that lead to itself
+ * and changes to it, one of which comes late.
  */
 #include "config.h"
 
@@ -16,7 +18,7 @@
 #include "xtop/recording.h"
 #include "xtop/resolver.h"
 
-#define MAX_SAMPLES 64
+#define MAX_RECORDS 256
 
 static uint8_t *right;
 static size_t right_bytes;
@@ -26,8 +28,40 @@ static struct ring *ring;
 static struct control *control;
 static struct snapshot_slot *slot;
 
+/* Every frame: page-table entries on the way to the kernel that lead to frames 0 and up. */
+static uint64_t table[GUEST_PAGE_SIZE / 8];
+
+static void read_table(void *context, const frame_t *frames, size_t n, void *pages, bool *ok)
+{
+	(void)context, (void)frames;
+	for (size_t i = 0; i < n; i++) {
+		ok[i] = true;
+		memcpy((char *)pages + i * GUEST_PAGE_SIZE, table, GUEST_PAGE_SIZE);
+	}
+}
+
+static void close_nothing(void *context)
+{
+	(void)context;
+}
+
+static void read_twice(struct memory *memory)
+{
+	uint64_t value;
+
+	for (unsigned i = 0; i < 2; i++) {
+		memory_refresh(memory);
+		memory_read_u64(memory, (struct memory_root){ 0 }, 0xffffffff81000000, &value);
+		table[8] += GUEST_PAGE_SIZE;
+	}
+	memory_now_ns(memory);
+}
+
 static void write_right(const char *name)
 {
+	static const struct memory_ops ops = { .read = read_table, .close = close_nothing };
+	struct memory *memory;
+
 	static struct guest_record record;
 	struct recording_info info = { .domain = "fuzz", .n_vcpus = 2, .freq_hz = 99 };
 	struct symbols *symbols = guest_symbols();
@@ -35,12 +69,18 @@ static void write_right(const char *name)
 
 	fuzz_succeed(recording_create(name, &writer));
 	recording_begin(writer, &info, symbols);
+	table[0] = table[8] = table[510] = table[511] = 3;
+	fuzz_succeed(memory_create(&ops, NULL, &memory));
+	recording_watch(writer, memory);
 	for (unsigned i = 0; i < 2; i++) {
+		read_twice(memory);
 		guest_begin(&record, 1000000ULL * i, 1000);
 		guest_add_chain(&record, 0, "start_kernel;serve;hash;copy");
 		guest_add_chain(&record, 1, "_start;main;loop;0x12345");
 		recording_write(writer, record.words, record.size_bytes);
+		recording_write_poll(writer, 1000000ULL * i);
 	}
+	memory_destroy(memory);
 	fuzz_succeed(recording_close(writer));
 	symbols_destroy(symbols);
 }
@@ -98,6 +138,20 @@ static void export_all(const struct snapshot *snapshot)
 	free(text);
 }
 
+static void create_os(const struct recording *recording, const struct symbols *symbols,
+		      struct memory **memoryp, struct resolver_settings *settings)
+{
+	struct os_settings os_settings = { .type = recording_info(recording)->type,
+					   .control = control,
+					   .symbols = (struct symbols *)symbols };
+
+	if (!recording_has_memory(recording))
+		return;
+	fuzz_succeed(recorded_open(memoryp, &settings->recorded));
+	os_settings.memory = *memoryp;
+	fuzz_succeed(os_create(&os_settings, &settings->os));
+}
+
 static void play(struct recording *recording, const struct symbols *symbols, uint8_t flags)
 {
 	struct resolver_settings settings = { .ring = ring,
@@ -107,24 +161,29 @@ static void play(struct recording *recording, const struct symbols *symbols, uin
 					      .how = flags % 4,
 					      .n_vcpus = recording_info(recording)->n_vcpus,
 					      .max_nodes = flags & 4 ? 16 : 4096 };
-	const struct sample *sample;
+	struct memory *memory = NULL;
 	struct snapshot *snapshot;
 	struct resolver *resolver;
+	const void *record;
 	size_t size_bytes;
 
+	if (flags & 8) /* looks for a kernel through all of its addresses: slow */
+		create_os(recording, symbols, &memory, &settings);
 	fuzz_succeed(resolver_create(&settings, &resolver));
-	for (unsigned i = 0; i < MAX_SAMPLES; i++) {
-		sample = recording_next(recording, &size_bytes);
-		if (!sample)
+	for (unsigned i = 0; i < MAX_RECORDS; i++) {
+		record = recording_next(recording, &size_bytes);
+		if (!record)
 			break;
-		fuzz_must(size_bytes <= sample_size_max(settings.n_vcpus), "a sample fits");
-		resolver_add(resolver, sample, size_bytes);
+		fuzz_must(size_bytes <= sample_size_max(settings.n_vcpus), "a record fits");
+		resolver_add(resolver, record, size_bytes);
 	}
 	recording_complaint(recording);
 	fuzz_succeed(resolver_snapshot(resolver, &snapshot));
 	export_all(snapshot);
 	snapshot_destroy(snapshot);
 	resolver_destroy(resolver);
+	os_destroy(settings.os);
+	memory_destroy(memory);
 }
 
 static void replay(const uint8_t *bytes, size_t size_bytes, uint8_t flags)

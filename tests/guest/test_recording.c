@@ -3,7 +3,8 @@
  * Recordings, written and read back: whole, cut at every byte, with every bit flipped, with chunks
  * nobody knows, of other versions, with lengths that lie. The small file all damage is done to:
  *
- *   head | INFO | SYMS [kernel], 3 symbols | SYMS empty | SMPL | SMPL | SMPL | END
+ *   head | INFO | SYMS [kernel], 3 symbols | SYMS empty | PAGE 5, lines 0 and 3 | TIME | SMPL | POLL
+ *        | SMPL | PAGE 5, gone | PAGE 6, line 0 | SMPL | END
  */
 #include "xtop/recording.h"
 
@@ -19,6 +20,7 @@
 #include "xtop/recording_format.h"
 
 #define N_SAMPLES      3
+#define N_NOTES        5
 #define FILE_MAX_BYTES 4096
 
 static char folder[] = "/tmp/xtop-test-recording-XXXXXX";
@@ -94,6 +96,70 @@ static void write_file(const char *path, const void *bytes, size_t size_bytes)
 		abort();
 }
 
+/* What a watched memory has in every frame. */
+static char page_bytes[GUEST_PAGE_SIZE];
+static bool refused;
+
+static void give_page(void *context, const frame_t *frames, size_t n, void *pages, bool *ok)
+{
+	(void)context, (void)frames;
+	for (size_t i = 0; i < n; i++) {
+		ok[i] = !refused;
+		memcpy((char *)pages + i * GUEST_PAGE_SIZE, page_bytes, GUEST_PAGE_SIZE);
+	}
+}
+
+static void give_nothing(void *context)
+{
+	(void)context;
+}
+
+static uint64_t give_time(void *context)
+{
+	(void)context;
+	return 1234;
+}
+
+/* Reads a page table that has nothing for address 0, and no more than that. */
+static void touch(struct memory *memory, uint64_t frame)
+{
+	frame_t found;
+
+	memory_refresh(memory);
+	memory_translate(memory, (struct memory_root){ .cr3 = frame << GUEST_PAGE_SHIFT }, 0,
+			 &found);
+}
+
+static void write_tick(struct recording_writer *writer, unsigned i)
+{
+	struct tick tick = some_tick(i);
+
+	recording_write(writer, &tick, sizeof(tick));
+}
+
+static void write_samples(struct recording_writer *writer)
+{
+	static const struct memory_ops ops = { give_page, give_nothing, give_time };
+	struct memory *memory;
+
+	if (memory_create(&ops, NULL, &memory))
+		abort();
+	recording_watch(writer, memory);
+	page_bytes[8] = page_bytes[200] = 2; /* page-table entries that are not present */
+	touch(memory, 5);
+	memory_now_ns(memory);
+	write_tick(writer, 0);
+	recording_write_poll(writer, 5678);
+	write_tick(writer, 1);
+	refused = true;
+	touch(memory, 5);
+	refused = false;
+	page_bytes[200] = 0;
+	touch(memory, 6);
+	write_tick(writer, 2);
+	memory_destroy(memory);
+}
+
 static void test_write(void)
 {
 	struct recording_info info = some_info();
@@ -107,11 +173,7 @@ static void test_write(void)
 	if (!check(!error, "created: %s", error ? error_message(error) : "yes"))
 		exit(tap_done());
 	recording_begin(writer, &info, symbols);
-	for (unsigned i = 0; i < N_SAMPLES; i++) {
-		struct tick tick = some_tick(i);
-
-		recording_write(writer, &tick, sizeof(tick));
-	}
+	write_samples(writer);
 	error = recording_close(writer);
 	check(!error, "closed");
 	check(stat(path_whole, &status) == 0 && (status.st_mode & 07777) == 0600, "mode 0600");
@@ -129,7 +191,7 @@ static void test_write(void)
 
 struct outcome {
 	bool opened;
-	unsigned n_samples;
+	unsigned n_samples, n_notes;
 	uint64_t truncated, bad;
 	char message[256]; /* of the error or the complaint; "" */
 };
@@ -140,6 +202,7 @@ static struct outcome read_back(const char *path)
 	struct symbols *symbols;
 	struct recording *recording;
 	struct xtop_error *error;
+	const void *record;
 	size_t size_bytes;
 
 	if (symbols_create(&symbols))
@@ -152,8 +215,10 @@ static struct outcome read_back(const char *path)
 		symbols_destroy(symbols);
 		return outcome;
 	}
-	while (recording_next(recording, &size_bytes))
-		outcome.n_samples++;
+	while ((record = recording_next(recording, &size_bytes))) {
+		outcome.n_notes += recording_is_note(record);
+		outcome.n_samples += !recording_is_note(record);
+	}
 	outcome.truncated = recording_truncated_bytes(recording);
 	outcome.bad = recording_bad_records(recording);
 	if (recording_complaint(recording))
@@ -191,6 +256,42 @@ static void check_recorded_symbols(const struct symbols *symbols)
 	check(space_lookup(space, 0xffffffff80000007, &entry, &mapping), "a high address");
 }
 
+static void check_tick(struct recording *recording, unsigned i)
+{
+	struct tick tick = some_tick(i);
+	size_t size_bytes = 0;
+	const void *record = recording_next(recording, &size_bytes);
+
+	check(record && size_bytes == sizeof(tick) && memcmp(record, &tick, sizeof(tick)) == 0,
+	      "sample %u byte for byte", i);
+}
+
+static void check_time(struct recording *recording, uint32_t type, uint64_t time_ns)
+{
+	size_t size_bytes = 0;
+	const struct recording_note *note = recording_next(recording, &size_bytes);
+
+	check(note && recording_is_note(note) && note->type == type && size_bytes == 16 &&
+		      recording_note_time(note) == time_ns,
+	      "time %" PRIu64, time_ns);
+}
+
+/* Every line begins with what page_bytes had there. */
+static void check_page(struct recording *recording, uint64_t frame, uint64_t lines, size_t n)
+{
+	size_t size_bytes = 0;
+	const struct recording_note *note = recording_next(recording, &size_bytes);
+	const struct recording_page *page = (const void *)(note + 1);
+	const char *at = (const char *)(page + 1);
+
+	check(note && recording_is_note(note) && note->type == RECORDING_PAGE &&
+		      size_bytes == sizeof(*note) + sizeof(*page) + n * 64 &&
+		      page->frame == frame && page->lines == lines,
+	      "page %" PRIu64, frame);
+	check(n < 1 || (at[8] == 2 && at[7] == 0 && at[9] == 0), "its line 0");
+	check(n < 2 || (at[64 + 200 - 192] == 2 && at[64] == 0), "its line 3");
+}
+
 static void test_round_trip(void)
 {
 	struct recording_info want = some_info();
@@ -202,14 +303,15 @@ static void test_round_trip(void)
 		abort();
 	check(memcmp(recording_info(recording), &want, sizeof(want)) == 0, "info");
 	check_recorded_symbols(symbols);
-	for (unsigned i = 0; i < N_SAMPLES; i++) {
-		const struct sample *sample = recording_next(recording, &size_bytes);
-		struct tick tick = some_tick(i);
-
-		check(sample && size_bytes == sizeof(tick) &&
-			      memcmp(sample, &tick, sizeof(tick)) == 0,
-		      "sample %u byte for byte", i);
-	}
+	check_page(recording, 5, 9, 2);
+	check_time(recording, RECORDING_TIME, 1234);
+	check_tick(recording, 0);
+	check_time(recording, RECORDING_POLL, 5678);
+	check_tick(recording, 1);
+	check_page(recording, 5, 0, 0);
+	check_page(recording, 6, 1, 1);
+	check_tick(recording, 2);
+	check(recording_has_memory(recording), "memory");
 	check(!recording_next(recording, &size_bytes), "end");
 	check(!recording_complaint(recording), "no complaint");
 	check_u64(recording_truncated_bytes(recording), 0, "truncated bytes");
@@ -331,8 +433,8 @@ static size_t find_chunk(uint32_t type)
 
 static void test_unknown_chunks(void)
 {
-	static const uint32_t before[] = { RECORDING_INFO, RECORDING_SYMBOLS, RECORDING_SAMPLE,
-					   RECORDING_END };
+	static const uint32_t before[] = { RECORDING_INFO,   RECORDING_SYMBOLS, RECORDING_PAGE,
+					   RECORDING_SAMPLE, RECORDING_POLL,    RECORDING_END };
 	struct {
 		struct recording_chunk chunk;
 		char payload[16];
@@ -342,7 +444,7 @@ static void test_unknown_chunks(void)
 	};
 	struct outcome outcome;
 
-	for (size_t i = 0; i < 4; i++) {
+	for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++) {
 		outcome = read_inserted(find_chunk(before[i]), &unknown, sizeof(unknown));
 		check(outcome.opened && outcome.n_samples == N_SAMPLES && !outcome.message[0],
 		      "unknown chunk %zu passed over", i);
@@ -383,8 +485,8 @@ static void test_fields(void)
 	size_t symbols = find_chunk(RECORDING_SYMBOLS);
 
 	check_field("magic", 0, 1, 'Y', "does not begin with XTOPREC");
-	check_field("version", IN(recording_head, version), 2,
-		    "has version 2, this xtop reads version 1");
+	check_field("version", IN(recording_head, version), 3,
+		    "has version 3, this xtop reads versions 1 to 2");
 	check_field("head size", IN(recording_head, head_bytes), 8, "a head of 8 bytes");
 	check_field("large head", IN(recording_head, head_bytes), UINT32_MAX - 7, "a head of");
 	check_field("machine", IN_CHUNK(RECORDING_INFO, recording_chunk_info, machine), 183,
@@ -405,6 +507,32 @@ static void test_fields(void)
 	check_field("vCPU beyond those of INFO", sample + 16 + sizeof(struct sample) + 4, 2, 2,
 		    "1 of 3 samples refused");
 	check_field("bad sample", sample + 16, 4, 8, "1 of 3 samples refused");
+	check_field("more lines than there are", IN_CHUNK(RECORDING_PAGE, recording_page, lines), 7,
+		    "1 pages of guest memory refused");
+	check_field("fewer", IN_CHUNK(RECORDING_PAGE, recording_page, lines), 8,
+		    "1 pages of guest memory refused");
+	check_field("page of all memory", find_chunk(RECORDING_PAGE) + 8, 8, UINT64_MAX,
+		    "damaged at byte");
+	check_field("page of more than a page", find_chunk(RECORDING_PAGE) + 8, 8, 4096 + 32,
+		    "damaged at byte");
+	check_field("much time", find_chunk(RECORDING_POLL) + 8, 8, 72, "damaged at byte");
+}
+
+/* Notes too short to be any. */
+static void test_short_notes(void)
+{
+	struct recording_chunk chunk[2] = { { .type = RECORDING_TIME }, { 0 } };
+	struct outcome outcome;
+
+	outcome = read_inserted(find_chunk(RECORDING_SAMPLE), chunk, sizeof(chunk[0]));
+	check(strstr(outcome.message, "1 pages of guest memory refused") &&
+		      outcome.n_samples == N_SAMPLES && outcome.bad == 1,
+	      "no time: %s", outcome.message);
+	chunk[0] = (struct recording_chunk){ .type = RECORDING_PAGE, .size_bytes = 16 };
+	outcome = read_inserted(find_chunk(RECORDING_SAMPLE), chunk, sizeof(chunk));
+	check(strstr(outcome.message, "1 pages of guest memory refused") &&
+		      outcome.n_notes == N_NOTES,
+	      "half a page's head: %s", outcome.message);
 }
 
 static void test_symbol_fields(void)
@@ -424,6 +552,25 @@ static void test_symbol_fields(void)
 	check_field("strings", IN_SYMBOLS(strings_bytes), UINT64_MAX, "damaged: symbol table 1");
 	check_field("short strings", IN_SYMBOLS(strings_bytes), 3, "damaged: symbol 0 of 3");
 	check_field("symbol without bytes", first + 8, 8, 0x1000, "damaged: symbol 0 of 3");
+}
+
+/* As xtop 0.1 wrote them: no memory. Pages in such a file are none of its. */
+static void test_version_1(void)
+{
+	char older[FILE_MAX_BYTES];
+	struct recording *recording;
+	struct outcome outcome;
+	uint32_t version = 1;
+
+	memcpy(older, whole, whole_bytes);
+	memcpy(older + offsetof(struct recording_head, version), &version, sizeof(version));
+	outcome = read_bytes(older, whole_bytes);
+	check(outcome.opened && outcome.n_samples == N_SAMPLES && outcome.n_notes == 0,
+	      "version 1: %u samples, %u notes", outcome.n_samples, outcome.n_notes);
+	if (recording_open(path_damaged, NULL, &recording))
+		abort();
+	check(!recording_has_memory(recording), "no memory");
+	recording_destroy(recording);
 }
 
 static void test_no_file(void)
@@ -499,7 +646,9 @@ int main(void)
 	test_bit_flips();
 	test_unknown_chunks();
 	test_fields();
+	test_short_notes();
 	test_symbol_fields();
+	test_version_1();
 	test_no_file();
 	test_full_disk();
 	test_discard();

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "made_memory.h"
 #include "tests/recordings/guest.h"
 #include "tests/tap.h"
 #include "xtop/replay.h"
@@ -134,6 +135,14 @@ static uint64_t now_ns(void)
 static void nap(void)
 {
 	nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+}
+
+static uint64_t counted_ticks(struct stage *stage)
+{
+	struct sampler_counts counts;
+
+	control_get_counts(stage->control, &counts);
+	return counts.ticks;
 }
 
 /* Until N samples are in the ring or beyond; false: not within WAIT_S. */
@@ -347,6 +356,43 @@ static void test_wild_times(void)
 	stage_close(&stage);
 }
 
+/* What was read of the guest for a sample is in the ring before it, paced or not; no tick of its own. */
+static void test_notes(void)
+{
+	struct made_memory *made = made_create();
+	struct memory_root root = made_root(made);
+	struct recording_writer *writer = record_begin();
+	char order[16] = "";
+	struct stage stage;
+	const void *record;
+	size_t size_bytes;
+	pthread_t thread;
+
+	recording_watch(writer, made_memory(made));
+	record_tick(writer, 100 * MS, "start_kernel;serve;hash");
+	memory_ranges(made_memory(made), root, 0, 1, &(struct memory_range){ 0 }, 1);
+	memory_now_ns(made_memory(made));
+	record_tick(writer, 110 * MS, "start_kernel;serve;hash");
+	recording_write_poll(writer, 115 * MS);
+	record_tick(writer, 120 * MS, "start_kernel;serve;hash");
+	guest_must(recording_close(writer));
+	made_destroy(made);
+
+	stage_open(&stage, 1 << 16);
+	stage.paced = true;
+	thread = stage_start(&stage);
+	pthread_join(thread, NULL);
+	while ((record = ring_peek(stage.ring, &size_bytes)) && strlen(order) < 15) {
+		uint32_t type = ((const struct recording_note *)record)->type;
+
+		order[strlen(order)] = recording_is_note(record) ? (char)type : 's';
+		ring_release(stage.ring);
+	}
+	check_string(order, "sPTsPs", "samples, Page, Time and Poll");
+	check_u64(counted_ticks(&stage), 3, "ticks");
+	stage_close(&stage);
+}
+
 int main(void)
 {
 	if (!mkdtemp(folder))
@@ -358,6 +404,7 @@ int main(void)
 	test_fast_and_quit();
 	test_quit_ring_full();
 	test_wild_times();
+	test_notes();
 	unlink(path);
 	rmdir(folder);
 	return tap_done();

@@ -12,6 +12,7 @@
 #include "tests/recordings/guest.h"
 #include "tests/tap.h"
 #include "xtop/export.h"
+#include "xtop/recording_format.h"
 #include "xtop/resolver.h"
 
 #define RING_BYTES (16 << 20) /* some 40,000 records: the resolver is busy for a while */
@@ -26,15 +27,11 @@ struct stage {
 	pthread_t thread;
 };
 
-static void stage_open_with(struct stage *stage, bool live, bool with_symbols)
+/* WITH what is none of the stage. */
+static void stage_open_settings(struct stage *stage, struct resolver_settings settings)
 {
-	struct resolver_settings settings = { .n_vcpus = 2, .max_nodes = 4096, .live = live };
-
-	stage->symbols = guest_symbols();
-	if (!with_symbols) {
-		symbols_destroy(stage->symbols);
-		guest_must(symbols_create(&stage->symbols));
-	}
+	settings.n_vcpus = 2;
+	settings.max_nodes = 4096;
 	guest_must(ring_create(RING_BYTES, &stage->ring));
 	guest_must(control_create(&stage->control));
 	guest_must(snapshot_slot_create(&stage->slot));
@@ -43,6 +40,16 @@ static void stage_open_with(struct stage *stage, bool live, bool with_symbols)
 	settings.slot = stage->slot;
 	settings.symbols = stage->symbols;
 	guest_must(resolver_create(&settings, &stage->resolver));
+}
+
+static void stage_open_with(struct stage *stage, bool live, bool with_symbols)
+{
+	stage->symbols = guest_symbols();
+	if (!with_symbols) {
+		symbols_destroy(stage->symbols);
+		guest_must(symbols_create(&stage->symbols));
+	}
+	stage_open_settings(stage, (struct resolver_settings){ .live = live });
 }
 
 static void stage_open(struct stage *stage)
@@ -332,6 +339,99 @@ static void test_bad_records(void)
 	snapshot_destroy(snapshot);
 	stage_close(&stage);
 	free(record);
+}
+
+/* --- recordings with guest memory ------------------------------------------------------------- */
+
+#define NOTE_ROOT 0x3000ULL /* page tables in frame 3 */
+
+struct note {
+	struct recording_note note;
+	union {
+		uint64_t time_ns;
+		struct {
+			struct recording_page page;
+			uint64_t words[PAGES_LINE_BYTES / 8];
+		} line;
+	};
+};
+
+static size_t note_bytes(const struct note *note)
+{
+	return sizeof(note->note) +
+	       (note->note.type == RECORDING_PAGE ? sizeof(note->line) : sizeof(note->time_ns));
+}
+
+static void stage_add_note(struct stage *stage, const struct note *note)
+{
+	resolver_add(stage->resolver, note, note_bytes(note));
+}
+
+static uint64_t bad_records(struct stage *stage)
+{
+	struct snapshot *snapshot = stage_snapshot(stage);
+	uint64_t n = snapshot->resolver.bad_records;
+
+	snapshot_destroy(snapshot);
+	return n;
+}
+
+static void add_notes(struct stage *stage)
+{
+	struct note page = { .note.type = RECORDING_PAGE,
+			     .line = { .page = { .frame = NOTE_ROOT >> 12, .lines = 1 },
+				       .words = { 0x4001 } } };
+
+	stage_add_note(stage, &(struct note){ .note.type = RECORDING_TIME, .time_ns = 77 });
+	stage_add_note(stage, &page);
+	stage_add_note(stage, &(struct note){ .note.type = RECORDING_POLL, .time_ns = 78 });
+}
+
+/* Notes go to the memory they are of; without one they are no records. */
+static void test_notes(void)
+{
+	struct memory_root root = { .cr3 = NOTE_ROOT };
+	struct note late = { .note.type = RECORDING_PAGE,
+			     .line = { .page = { .frame = 4, .lines = 1, .read = 9 } } };
+	struct os_settings os_settings = { 0 };
+	struct resolver_settings with = { 0 };
+	uint64_t word = 0, refused;
+	struct stage stage;
+	frame_t frame;
+
+	stage.symbols = os_settings.symbols = guest_symbols();
+	guest_must(control_create(&os_settings.control));
+	guest_must(recorded_open(&os_settings.memory, &with.recorded));
+	guest_must(os_create(&os_settings, &with.os));
+	stage_open_settings(&stage, with);
+	add_notes(&stage);
+	check_u64(bad_records(&stage), 0, "all taken");
+	check_u64(memory_now_ns(os_settings.memory), 77, "the time is");
+	check(!memory_translate(os_settings.memory, root, 0, &frame), "page tables, but for one");
+	check_u64(memory_counts(os_settings.memory).pages, 1, "which is there");
+	stage_add_note(&stage, &late);
+	memory_refresh(os_settings.memory);
+	check(!memory_read_u64(os_settings.memory, root, 0, &word) &&
+		      memory_counts(os_settings.memory).refused == 2,
+	      "what comes late is not there yet");
+	stage_add_chain(&stage, "start_kernel;serve;hash");
+	check_folded(&stage, false, "start_kernel;serve;hash 1|", "a sample is a sample");
+	memory_refresh(os_settings.memory);
+	refused = memory_counts(os_settings.memory).refused;
+	memory_translate(os_settings.memory, root, 0, &frame);
+	check_u64(memory_counts(os_settings.memory).refused, refused, "after the sample it is");
+	late.line.page.lines = 3;
+	stage_add_note(&stage, &late);
+	check_u64(bad_records(&stage), 1, "one whose lengths do not fit");
+	stage_close(&stage);
+	os_destroy(with.os);
+	memory_destroy(os_settings.memory);
+	control_destroy(os_settings.control);
+
+	stage_open(&stage);
+	add_notes(&stage);
+	check_u64(bad_records(&stage), 3, "without a memory");
+	stage_close(&stage);
 }
 
 /* --- what the sampler is taught --------------------------------------------------------------- */
@@ -632,6 +732,7 @@ int main(void)
 	test_truncated();
 	test_states();
 	test_bad_records();
+	test_notes();
 	test_learning();
 	test_finish_drains();
 	test_snapshot_under_load();
