@@ -27,6 +27,7 @@ struct image {
 	struct cfi *cfi;           /* unwind/cfi.h; NULL: none */
 	struct dwarf *dwarf;       /* unwind/dwarf.h: libunwind's view of the same; NULL: none */
 	bool incomplete;           /* some of its bytes were not there: worth reading again later */
+	bool cut;                  /* symbols left out: beyond a limit, or behind damage */
 	unsigned n_references;
 };
 

@@ -24,9 +24,9 @@
 
 #define MODULES_NAME_BYTES      64         /* MODULE_NAME_LEN is 56 */
 #define MODULES_MAX_SYMBOLS     (1U << 20) /* of all modules; a small guest of Debian 6.12 has 7,320 */
-#define MODULES_MAX_ORCS        (4U << 20) /* entries of unwind tables, the same */
-#define MODULES_MAX_NAMES_BYTES (16U << 20)
-#define MODULES_NAMES_EACH      512 /* bytes a symbol: KSYM_NAME_LEN */
+#define MODULES_MAX_ORCS        (4U << 20)  /* entries of unwind tables, the same */
+#define MODULES_MAX_NAMES_BYTES (16U << 20) /* read of one */
+#define MODULES_NAMES_EACH      512         /* bytes a symbol: KSYM_NAME_LEN */
 #define MODULES_MAX_TEXT_BYTES  (512ULL << 20)
 #define MODULES_UNFORMED        3 /* MODULE_STATE_UNFORMED */
 
@@ -42,14 +42,17 @@ struct module {
 	uint64_t address;           /* of struct module */
 	uint64_t start, end;        /* of its code */
 	uint32_t n_symbols, n_orcs; /* 0 of what is beyond the limit of all */
+	size_t kept_bytes;          /* its symbols, while it is mapped */
+	bool known;                 /* it was there at the last poll */
 	char name[MODULES_NAME_BYTES];
 };
 
 struct modules {
 	const struct linux_guest *guest;
 	struct space *space;
-	size_t n, capacity;
+	size_t n;
 	struct module *list;
+	size_t kept_bytes; /* the sum of theirs */
 };
 
 struct xtop_error *modules_create(const struct linux_guest *guest, struct space *space,
@@ -76,6 +79,11 @@ void modules_destroy(struct modules *modules)
 size_t modules_count(const struct modules *modules)
 {
 	return modules->n;
+}
+
+size_t modules_kept_bytes(const struct modules *modules)
+{
+	return modules->kept_bytes;
 }
 
 static uint64_t modules_word(const struct modules *modules, uint64_t address)
@@ -220,23 +228,44 @@ static struct xtop_error *module_read_symbols(const struct modules *modules,
 	return module_add_symbols(module, tab, symbols, module->n_symbols, names, names_bytes);
 }
 
-static struct xtop_error *module_fill(const struct modules *modules, const struct module *module,
+/* Those that there is room for: symbols may share a name, and each keeps a copy of it. */
+static struct xtop_error *module_fill_symbols(struct modules *modules, struct module *module,
+					      struct image *image)
+{
+	struct xtop_error *error = symtab_create(&image->symtab);
+	struct symtab *tab = image->symtab;
+
+	if (error)
+		return error;
+	symtab_limit_names(tab, modules->kept_bytes < MODULES_MAX_KEPT_BYTES
+					? MODULES_MAX_KEPT_BYTES - modules->kept_bytes
+					: 0);
+	error = module_read_symbols(modules, module, tab);
+	image->cut = symtab_is_full(tab);
+	if (error && image->cut) {
+		error_destroy(error);
+		error = NULL;
+	}
+	if (!error)
+		error = symtab_seal(tab);
+	if (!error)
+		module->kept_bytes = symtab_memory_bytes(tab);
+	modules->kept_bytes += module->kept_bytes;
+	return error;
+}
+
+static struct xtop_error *module_fill(struct modules *modules, struct module *module,
 				      struct image *image)
 {
-	struct xtop_error *error;
+	struct xtop_error *error = module_fill_symbols(modules, module, image);
 
-	error = symtab_create(&image->symtab);
-	if (!error)
-		error = module_read_symbols(modules, module, image->symtab);
-	if (!error)
-		error = symtab_seal(image->symtab);
 	if (!error)
 		image->orc = orc_read_module(modules->guest, module->address, module->n_orcs,
 					     module->start, module->end);
 	return error;
 }
 
-static struct xtop_error *module_map(struct modules *modules, const struct module *module)
+static struct xtop_error *module_map(struct modules *modules, struct module *module)
 {
 	struct mapping mapping = { .start = module->start, .end = module->end };
 	char name[MODULES_NAME_BYTES + 2];
@@ -291,13 +320,14 @@ static bool modules_walk(const struct modules *modules, struct module *list, siz
 	return false;
 }
 
-static bool modules_has(const struct module *list, size_t from, size_t n,
-			const struct module *module)
+/* NULL: not among them. */
+static const struct module *modules_find(const struct module *list, size_t from, size_t n,
+					 const struct module *module)
 {
 	for (size_t i = from; i < n; i++)
 		if (module_same(&list[i], module))
-			return true;
-	return false;
+			return &list[i];
+	return NULL;
 }
 
 /* Modules that are there no more. */
@@ -321,7 +351,7 @@ static void modules_follow(struct modules *modules, struct module *list, size_t 
 	struct modules_gone gone = { .list = modules->list };
 
 	for (size_t i = 0; i < modules->n; i++)
-		if (!modules_has(list, 0, n, &modules->list[i])) {
+		if (!modules_find(list, 0, n, &modules->list[i])) {
 			struct module other = modules->list[gone.n];
 
 			modules->list[gone.n++] = modules->list[i];
@@ -330,8 +360,17 @@ static void modules_follow(struct modules *modules, struct module *list, size_t 
 	if (gone.n)
 		space_remove_if(modules->space, modules_is_gone, &gone);
 	/* what is left of the old list begins behind them */
+	modules->kept_bytes = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct module *known =
+			modules_find(modules->list, gone.n, modules->n, &list[i]);
+
+		list[i].known = known;
+		list[i].kept_bytes = known ? known->kept_bytes : 0;
+		modules->kept_bytes += list[i].kept_bytes;
+	}
 	for (size_t i = 0; i < n; i++)
-		if (!modules_has(modules->list, gone.n, modules->n, &list[i]))
+		if (!list[i].known)
 			error_destroy(module_map(modules, &list[i]));
 	free(modules->list);
 	modules->list = list;

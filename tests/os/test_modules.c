@@ -9,9 +9,9 @@
 #include "os/modules.h"
 #include "tests/tap.h"
 
-#define HEAD   0xffffffff82a00000ULL
-#define HEAP   0xffff888001000000ULL /* struct module number i is at HEAP + i * 0x10000 */
-#define CODE   0xffffffffc0100000ULL /* its code at CODE + i * 0x10000 */
+#define HEAD       0xffffffff82a00000ULL
+#define HEAP       0xffff888001000000ULL /* struct module number i is at HEAP + i * 0x10000 */
+#define CODE       0xffffffffc0100000ULL /* its code at CODE + i * 0x10000 */
 #define TEXT_BYTES 0x2000
 
 /* Members' offsets, as no kernel has them. */
@@ -243,8 +243,53 @@ static void test_many_symbols(void)
 	end();
 }
 
+/*
+ * Symbols that all have the same long name. Each keeps a copy, but all modules together have room
+ * for 32 MiB; what goes away makes room again.
+ */
+static void test_shared_names(void)
+{
+	static char name[4000];
+	const uint32_t n = 12000;
+
+	begin(false);
+	memset(name, 'n', sizeof(name) - 1);
+	for (unsigned i = 0; i < 2; i++) {
+		uint64_t kallsyms = place(i) + 0x1000,
+			 symtab = 0xffff888004000000ULL + i * 0x100000;
+
+		put_module(i, i ? "late" : "long");
+		made_linux_u32(&guest, place(i) + OFF_MEMORY + 8, 0x8000);
+		made_linux_u64(&guest, kallsyms + OFF_SYMTAB, symtab);
+		made_linux_u32(&guest, kallsyms + OFF_COUNT, n);
+		made_linux_string(&guest, place(i) + 0x3000 + 1, name);
+		put_symbol(symtab, 0, 0, 0);
+		for (uint32_t j = 1; j < n; j++)
+			put_symbol(symtab + 24 * j, 1, code(i) + j, 1);
+	}
+	put_list((unsigned[]){ 0 }, 1);
+	modules_poll(modules);
+	check(is_named(code(0) + 1, name, "[long]"), "48 MB of names: the first are there");
+	check(modules_kept_bytes(modules) <= MODULES_MAX_KEPT_BYTES + (1 << 20), "%zu KiB are kept",
+	      modules_kept_bytes(modules) >> 10);
+	put_list((unsigned[]){ 0, 1 }, 2);
+	modules_poll(modules);
+	check(space_find(space, code(1)) && !is_named(code(1) + 1, name, "[late]"),
+	      "no room for another's, which is there without");
+	check(modules_kept_bytes(modules) <= MODULES_MAX_KEPT_BYTES + (1 << 20), "%zu KiB are kept",
+	      modules_kept_bytes(modules) >> 10);
+	put_list((unsigned[]){ 1 }, 1);
+	modules_poll(modules);
+	made_linux_u32(&guest, place(1) + 0x1000 + OFF_COUNT, n - 1); /* it is read anew */
+	memory_refresh(guest.guest.memory);
+	modules_poll(modules);
+	check(is_named(code(1) + 1, name, "[late]"), "room again when the first has gone");
+	end();
+}
+
 int main(void)
 {
+	test_shared_names();
 	test_list(true);
 	test_list(false);
 	test_changes();
