@@ -266,6 +266,8 @@ static void files_schedule(struct code_file *file, uint64_t now_ns)
 static void files_take(struct files *files, struct code_file *file,
 		       const struct file_reading *reading)
 {
+	if (file->image)
+		image_succeed(file->image, reading->image);
 	image_unref(file->image);
 	file->image = reading->image;
 	file->loads = reading->loads;

@@ -15,16 +15,35 @@
 #include "unwind/dwarf.h"
 #include "unwind/orc.h"
 
+/* Places lead to those of later images of the same file, the last to an image, while it is there. */
+struct image_place {
+	const struct image *image;  /* NULL: destroyed */
+	struct image_place *behind; /* a reference */
+	unsigned n_references;
+};
+
+static void image_free(struct image *image)
+{
+	if (!image)
+		return;
+	free(image->place);
+	free(image->name);
+	free(image);
+}
+
 struct xtop_error *image_create(const char *name, struct image **imagep)
 {
 	struct image *image = calloc(1, sizeof(*image));
 
-	if (image)
+	if (image) {
 		image->name = strdup(name);
-	if (!image || !image->name) {
-		free(image);
+		image->place = calloc(1, sizeof(*image->place));
+	}
+	if (!image || !image->name || !image->place) {
+		image_free(image);
 		return error_create("out of memory for symbols");
 	}
+	*image->place = (struct image_place){ .image = image, .n_references = 1 };
 	image->n_references = 1;
 	*imagep = image;
 	return NULL;
@@ -51,6 +70,46 @@ void image_unref(struct image *image)
 	if (!image || --image->n_references > 0)
 		return;
 	image_destroy_tables(image);
-	free(image->name);
-	free(image);
+	image->place->image = NULL;
+	image_place_unref(image->place);
+	image->place = NULL;
+	image_free(image);
+}
+
+/* --- places ----------------------------------------------------------------------------------- */
+
+struct image_place *image_place_ref(const struct image *image)
+{
+	image->place->n_references++;
+	return image->place;
+}
+
+void image_place_unref(struct image_place *place)
+{
+	while (place && --place->n_references == 0) {
+		struct image_place *behind = place->behind;
+
+		free(place);
+		place = behind;
+	}
+}
+
+void image_succeed(struct image *image, struct image *by)
+{
+	assert(image != by && !image->place->behind && !by->place->behind); /* so no circle */
+	image->place->behind = image_place_ref(by);
+}
+
+const struct image *image_place_now(struct image_place **placep)
+{
+	struct image_place *place = *placep;
+
+	while (place->behind)
+		place = place->behind;
+	if (place != *placep) {
+		place->n_references++;
+		image_place_unref(*placep);
+		*placep = place;
+	}
+	return place->image;
 }
