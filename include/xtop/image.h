@@ -38,6 +38,7 @@ struct image {
 struct xtop_error *image_create(const char *name, struct image **imagep);
 struct image *image_ref(struct image *image);
 void image_unref(struct image *image); /* NULL allowed; destroys what it holds with the last */
+size_t image_memory_bytes(const struct image *image);
 
 /*
  * An image never changes once a space has it: when its file is read again another one takes its

@@ -27,8 +27,9 @@
 #define MODULES_MAX_ORCS        (4U << 20)  /* entries of unwind tables, the same */
 #define MODULES_MAX_NAMES_BYTES (16U << 20) /* read of one */
 #define MODULES_NAMES_EACH      512         /* bytes a symbol: KSYM_NAME_LEN */
-#define MODULES_MAX_TEXT_BYTES  (512ULL << 20)
-#define MODULES_UNFORMED        3 /* MODULE_STATE_UNFORMED */
+#define MODULES_MAX_TEXT_BYTES                                                                     \
+	(512ULL << 20)     /* of one, and of all with unwind tables: 1/64 of it is kept */
+#define MODULES_UNFORMED 3 /* MODULE_STATE_UNFORMED */
 
 /* Elf64_Sym (System V gABI, chapter 4). */
 struct module_symbol {
@@ -288,14 +289,18 @@ static struct xtop_error *module_map(struct modules *modules, struct module *mod
 static void modules_limit(struct module *list, size_t n)
 {
 	uint32_t symbols_left = MODULES_MAX_SYMBOLS, orcs_left = MODULES_MAX_ORCS;
+	uint64_t text_left_bytes = MODULES_MAX_TEXT_BYTES;
 
 	for (size_t i = 0; i < n; i++) {
+		uint64_t text_bytes = list[i].end - list[i].start;
+
 		if (list[i].n_symbols > symbols_left)
 			list[i].n_symbols = 0;
-		if (list[i].n_orcs > orcs_left)
+		if (list[i].n_orcs > orcs_left || text_bytes > text_left_bytes)
 			list[i].n_orcs = 0;
 		symbols_left -= list[i].n_symbols;
 		orcs_left -= list[i].n_orcs;
+		text_left_bytes -= list[i].n_orcs ? text_bytes : 0;
 	}
 }
 

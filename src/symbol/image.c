@@ -76,6 +76,21 @@ void image_unref(struct image *image)
 	image_free(image);
 }
 
+size_t image_memory_bytes(const struct image *image)
+{
+	size_t bytes = sizeof(*image) + sizeof(*image->place) + strlen(image->name) + 1;
+
+	if (image->symtab)
+		bytes += symtab_memory_bytes(image->symtab);
+	if (image->orc)
+		bytes += orc_memory_bytes(image->orc);
+	if (image->cfi)
+		bytes += cfi_counts(image->cfi).memory_bytes;
+	if (image->dwarf)
+		bytes += dwarf_memory_bytes(image->dwarf);
+	return bytes;
+}
+
 /* --- places ----------------------------------------------------------------------------------- */
 
 struct image_place *image_place_ref(const struct image *image)

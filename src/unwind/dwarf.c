@@ -50,6 +50,7 @@ extern int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t space, unw_word_t
 #define DWARF_BASE           0x40000000ULL /* offsets in the table are signed 32-bit ones from here */
 #define DWARF_MAX_CODE_BYTES (DWARF_BASE / 2)
 #define DWARF_TABLE_BYTES    8
+#define DWARF_SPACE_BYTES    (60U << 10)
 #define DWARF_HEAD_BYTES     80 /* a document without its programs, at most */
 
 struct dwarf_function {
@@ -301,7 +302,7 @@ void dwarf_destroy(struct dwarf *dwarf)
 size_t dwarf_memory_bytes(const struct dwarf *dwarf)
 {
 	return sizeof(*dwarf) + dwarf->capacity * sizeof(*dwarf->functions) +
-	       dwarf->documents_capacity;
+	       dwarf->documents_capacity + DWARF_SPACE_BYTES;
 }
 
 /* --- accessors -------------------------------------------------------------------------------- */

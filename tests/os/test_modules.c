@@ -287,8 +287,46 @@ static void test_shared_names(void)
 	end();
 }
 
+/*
+ * An unwind table costs 1/64 of its code, whatever is in it: one entry, or none for most. Modules
+ * with tables have 512 MiB of code together; Linux has 1.5 GiB for all of them.
+ */
+static void test_much_code(void)
+{
+	begin(false);
+	made_linux_set(&guest, MODULE_ORC_COUNT, 0x300);
+	made_linux_set(&guest, MODULE_ORC_IP, 0x308);
+	made_linux_set(&guest, MODULE_ORC, 0x310);
+	guest.guest.orc_layout = orc_layout_of(ORC_V3);
+	for (unsigned i = 0; i < 4; i++) {
+		uint64_t tables = place(i) + 0x4000, start = 0xffffffffc0000000ULL + (i << 28);
+
+		put_module(i, "large");
+		made_linux_u64(&guest, place(i) + OFF_MEMORY, start);
+		made_linux_u32(&guest, place(i) + OFF_MEMORY + 8, i == 3 ? 0x1000 : 200 << 20);
+		made_linux_u32(&guest, place(i) + 0x300, 1);
+		made_linux_u64(&guest, place(i) + 0x310, tables + 0x100);
+		/* sp + 8, a call */
+		made_linux_u32(&guest, tables + 0x100, 8);
+		made_linux_u32(&guest, tables + 0x104, 0x0205);
+		made_linux_u64(&guest, place(i) + 0x308, start + 0x100);
+		made_linux_u32(&guest, start + 0x100, 0x100);
+	}
+	put_list((unsigned[]){ 0, 1, 2, 3 }, 4);
+	modules_poll(modules);
+	for (unsigned i = 0; i < 4; i++) {
+		const struct mapping *mapping =
+			space_find(space, 0xffffffffc0000000ULL + (i << 28));
+
+		check(mapping && !mapping->image->orc == (i == 2), "module %u has %s table", i,
+		      i == 2 ? "no" : "a");
+	}
+	end();
+}
+
 int main(void)
 {
+	test_much_code();
 	test_shared_names();
 	test_list(true);
 	test_list(false);
