@@ -112,12 +112,14 @@ static bool module_read_extent(const struct modules *modules, struct module *mod
 	const struct layout *layout = &modules->guest->layout;
 	uint64_t base, size_bytes;
 
-	if (layout_has(layout, MODULE_MEM)) {
+	if (layout_has(layout, MODULE_MEM) && layout_has(layout, MODULE_MEM_BASE) &&
+	    layout_has(layout, MODULE_MEM_SIZE)) {
 		uint64_t text = module->address + layout_offset(layout, MODULE_MEM);
 
 		base = modules_word(modules, text + layout_offset(layout, MODULE_MEM_BASE));
 		size_bytes = modules_half(modules, text + layout_offset(layout, MODULE_MEM_SIZE));
-	} else if (layout_has(layout, MODULE_CORE_BASE)) {
+	} else if (layout_has(layout, MODULE_CORE_BASE) &&
+		   layout_has(layout, MODULE_CORE_TEXT_SIZE)) {
 		base = modules_word(modules,
 				    module->address + layout_offset(layout, MODULE_CORE_BASE));
 		size_bytes = modules_half(
@@ -382,14 +384,22 @@ static void modules_follow(struct modules *modules, struct module *list, size_t 
 	modules->n = n;
 }
 
+/* And where the code is, in one of two shapes; what else there is, is asked for. */
+static const enum layout_member modules_needed[] = {
+	MODULE_LIST,         MODULE_STATE,        MODULE_NAME,
+	MODULE_KALLSYMS,     MOD_KALLSYMS_SYMTAB, MOD_KALLSYMS_SYMTAB_COUNT,
+	MOD_KALLSYMS_STRTAB,
+};
+#define N_MODULES_NEEDED (sizeof(modules_needed) / sizeof(modules_needed[0]))
+
 void modules_poll(struct modules *modules)
 {
-	const struct layout *layout = &modules->guest->layout;
+	const struct linux_guest *guest = modules->guest;
 	struct module *list;
 	size_t n;
 
-	if (!modules->guest->symbols[LINUX_MODULES] || !layout_has(layout, MODULE_LIST) ||
-	    !layout_has(layout, MODULE_NAME) || !layout_has(layout, MODULE_KALLSYMS))
+	if (!guest->symbols[LINUX_MODULES] ||
+	    layout_missing(&guest->layout, modules_needed, N_MODULES_NEEDED) != LAYOUT_MEMBERS)
 		return;
 	list = calloc(MODULES_MAX, sizeof(*list));
 	if (!list)

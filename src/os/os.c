@@ -319,7 +319,7 @@ static void os_describe_linux(const struct os *os, struct os_description *descri
 		 os->linux_kernel.release);
 	if (!os->linux_kernel.guest.has_layout)
 		os_note(description, &n,
-			"no processes: the guest's kernel has no BTF (CONFIG_DEBUG_INFO_BTF)");
+			"no processes, no modules: the guest's kernel has no BTF (CONFIG_DEBUG_INFO_BTF)");
 	else if (!os->tasks)
 		os_note(description, &n,
 			"no processes: the guest's BTF lacks members of task_struct");

@@ -324,8 +324,35 @@ static void test_much_code(void)
 	end();
 }
 
+/* A kernel without one of them, or without BTF and so without any, has no modules that are seen. */
+static void test_missing_members(void)
+{
+	static const enum layout_member members[] = {
+		MODULE_LIST,         MODULE_STATE,
+		MODULE_NAME,         MODULE_KALLSYMS,
+		MODULE_MEM_BASE,     MODULE_MEM_SIZE,
+		MOD_KALLSYMS_SYMTAB, MOD_KALLSYMS_SYMTAB_COUNT,
+		MOD_KALLSYMS_STRTAB,
+	};
+
+	for (size_t i = 0; i <= sizeof(members) / sizeof(members[0]); i++) {
+		begin(false);
+		put_module(0, "one");
+		put_list((unsigned[]){ 0 }, 1);
+		if (i < sizeof(members) / sizeof(members[0]))
+			made_linux_set(&guest, members[i], -1);
+		else
+			layout_init(&guest.guest.layout);
+		modules_poll(modules);
+		check_u64(modules_count(modules), 0, "a member is missing");
+		check(!space_find(space, code(0)), "nothing is mapped");
+		end();
+	}
+}
+
 int main(void)
 {
+	test_missing_members();
 	test_much_code();
 	test_shared_names();
 	test_list(true);
