@@ -85,6 +85,8 @@ struct files_counts files_counts(const struct files *files)
 		counts.kept++;
 		counts.incomplete += file->state == CODE_FILE_INCOMPLETE;
 		counts.no_elf += file->state == CODE_FILE_NO_ELF;
+		counts.elf32 += file->state == CODE_FILE_ELF32;
+		counts.too_large += file->state == CODE_FILE_TOO_LARGE;
 		counts.cut += file->image->cut;
 		counts.no_symbols += file->state == CODE_FILE_WHOLE && !file->image->symtab;
 	}
@@ -147,14 +149,28 @@ static const char *files_name(struct files *files, const struct file_source *sou
 	return slash && slash[1] ? slash + 1 : files->path.path;
 }
 
-/* What is no ELF at all has a name only. */
+static enum code_file_state files_state(enum loads_result result)
+{
+	switch (result) {
+	case LOADS_NO_ELF:
+		return CODE_FILE_NO_ELF;
+	case LOADS_ELF32:
+		return CODE_FILE_ELF32;
+	case LOADS_READ:
+	case LOADS_MISSING:
+		break;
+	}
+	return CODE_FILE_INCOMPLETE;
+}
+
+/* What is no ELF file of x86-64 has a name only. */
 static void files_read_bytes(const struct bytes *bytes, const char *name,
 			     struct file_reading *reading)
 {
 	enum loads_result result = loads_read(bytes, &reading->loads);
 	struct xtop_error *error = image_create(name, &reading->image);
 
-	reading->state = result == LOADS_NO_ELF ? CODE_FILE_NO_ELF : CODE_FILE_INCOMPLETE;
+	reading->state = files_state(result);
 	if (!error && result == LOADS_READ) {
 		error = image_read_elf(reading->image, bytes);
 		/* what was no ELF is incomplete bytes now: loads_read() has seen its header */
@@ -254,12 +270,12 @@ static void files_read(struct files *files, struct file_source *source,
 	files->counts.reads++;
 	files_read_guest(files, source, name, reading);
 	if (!reading->image || reading->state == CODE_FILE_NO_ELF ||
-	    files_take_given(files, reading))
+	    reading->state == CODE_FILE_ELF32 || files_take_given(files, reading))
 		return;
 	if (reading->state == CODE_FILE_INCOMPLETE && !*no_path)
 		files_take_root(files, source, name, reading);
 	if (reading->state == CODE_FILE_INCOMPLETE && reading->exhausted)
-		reading->state = CODE_FILE_NO_ELF; /* trying again would yield the same */
+		reading->state = CODE_FILE_TOO_LARGE; /* trying again would yield the same */
 }
 
 /* --- keeping ---------------------------------------------------------------------------------- */

@@ -37,7 +37,10 @@ struct file_source {
 enum code_file_state {
 	CODE_FILE_WHOLE,
 	CODE_FILE_INCOMPLETE, /* worth reading again */
-	CODE_FILE_NO_ELF,     /* never will be: no x86-64 ELF, or too large */
+	/* never will be whole */
+	CODE_FILE_NO_ELF,     /* no program of this machine */
+	CODE_FILE_ELF32,      /* one of 32 bits */
+	CODE_FILE_TOO_LARGE,  /* what is needed of it is beyond FILE_MAX_READ_BYTES */
 };
 
 struct code_file {
@@ -65,6 +68,8 @@ struct files_counts {
 	/* of these */
 	unsigned incomplete;  /* some bytes are not in the guest's memory now */
 	unsigned no_elf;      /* no program of this machine */
+	unsigned elf32;       /* a 32-bit one: no names, no unwinding */
+	unsigned too_large;   /* more is needed of it than is read of one file */
 	unsigned cut;         /* more symbols than are kept of one file, or damaged ones */
 	unsigned no_symbols;  /* stripped, and no -k or --root file has them */
 	/* since the start */

@@ -28,7 +28,7 @@
 
 #include "process/process.h"
 
-#define PROCESSES_NOTES      4
+#define PROCESSES_NOTES      5
 #define PROCESSES_NOTE_BYTES 96
 
 struct processes {
@@ -396,6 +396,11 @@ static void processes_write_notes(struct processes *processes)
 			processes,
 			"%u program files have no symbols (stripped): -k FILE, by build-id",
 			counts.files.no_symbols);
+	if (counts.files.elf32)
+		processes_add_note(
+			processes,
+			"%u program files are of 32-bit programs: these are neither named nor unwound",
+			counts.files.elf32);
 	if (counts.jit > counts.named_jit)
 		processes_add_note(
 			processes,

@@ -486,8 +486,36 @@ static void test_room(void)
 	end();
 }
 
+/* Not code that somebody compiled: nobody could write names for it. */
+static void test_elf32(void)
+{
+	Elf64_Ehdr *header = (Elf64_Ehdr *)program.bytes;
+	const struct space *space;
+	const char *note;
+	uint64_t file;
+	struct vma area;
+
+	begin(MADE_TREE);
+	program_make(&program, 0, "serve", 7);
+	header->e_ident[EI_CLASS] = ELFCLASS32;
+	header->e_machine = EM_386;
+	file = made_file(made, "/bin/old", program.bytes, PROGRAM_BYTES);
+	area = (struct vma){ 0x8048000, 0x8048000 + PAGE, VMA_READ | VMA_EXEC, 1, file };
+	mm = made_mm(made, &area, 1);
+	task_address = made_task(made, 50, 50, "old", mm, 0);
+	space = space_at(task_address, 0);
+	check_string(name_at(space, 0x8048000 + 0x10), "old+0x1010", "its place in the file");
+	check(processes_counts(processes).jit == 0 && processes_counts(processes).files.elf32 == 1,
+	      "a 32-bit program, and no compiled code");
+	note = processes_note(processes, NULL);
+	check(note && strstr(note, "32-bit") && !processes_note(processes, note),
+	      "said so, and nothing else: %s", note ? note : "no note");
+	end();
+}
+
 int main(void)
 {
+	test_elf32();
 	test_room();
 	test_names();
 	test_vdso_jit();
