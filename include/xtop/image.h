@@ -19,6 +19,8 @@
 
 /* --- image.c ---------------------------------------------------------------------------------- */
 
+struct image_place;
+
 struct image {
 	char *name;                /* the frames' module: "[kernel]", "ext4", "libc.so.6"; not clean */
 	struct build_id build_id;
@@ -28,6 +30,8 @@ struct image {
 	struct dwarf *dwarf;       /* unwind/dwarf.h: libunwind's view of the same; NULL: none */
 	bool incomplete;           /* some of its bytes were not there: worth reading again later */
 	int tables_fd;             /* what image_need_tables() reads; -1: nothing, or it has been */
+	bool cut;                  /* symbols left out: beyond a limit, or behind damage */
+	struct image_place *place;
 	unsigned n_references;
 };
 
@@ -35,6 +39,18 @@ struct image {
 struct xtop_error *image_create(const char *name, struct image **imagep);
 struct image *image_ref(struct image *image);
 void image_unref(struct image *image); /* NULL allowed; destroys what it holds with the last */
+size_t image_memory_bytes(const struct image *image);
+
+/*
+ * An image never changes once a space has it: when its file is read again another one takes its
+ * place. Who wants to know of that later keeps a reference to the place, which holds no tables.
+ */
+struct image_place *image_place_ref(const struct image *image);
+void image_place_unref(struct image_place *place); /* NULL allowed */
+/* BY, of the same file and its addresses, takes the place of IMAGE; both stay whose they are. */
+void image_succeed(struct image *image, struct image *by);
+/* What is there now, lent; NULL: nothing any more. *PLACEP becomes the place of the latest. */
+const struct image *image_place_now(struct image_place **placep);
 
 /*
  * image_elf.c: symbols, build-id and unwind tables of the ELF file in BYTES, as far as they are

@@ -17,7 +17,7 @@
 
 #define SYMTAB_MAX_SYMBOLS (4U << 20)  /* added to one table, bounds and aliases included */
 #define SYMTAB_MAX_NAME_BYTES 4096     /* a longer name is cut */
-#define SYMTAB_MAX_NAMES_BYTES (1U << 30)
+#define SYMTAB_MAX_NAMES_BYTES (1U << 30) /* of one table, unless a smaller limit is set */
 #define SYMBOLS_MAX_IMAGES 4096
 #define SYMBOL_FILE_MAX_BYTES (1U << 30) /* of symbol text, and of anything read from a pipe */
 #define DEMANGLE_MAX_BYTES 4096        /* a longer demangled name is cut */
@@ -36,6 +36,13 @@ struct symtab_entry {
 /* Collect with symtab_add(), then symtab_seal() once: sorts, drops duplicates, settles ends. */
 struct xtop_error *symtab_create(struct symtab **tabp);
 void symtab_destroy(struct symtab *tab); /* NULL allowed */
+
+/*
+ * Names are copied, also one that many symbols share and one within another: what they take together
+ * is bounded by this, SYMTAB_MAX_NAMES_BYTES at first. symtab_add() of one more fails.
+ */
+void symtab_limit_names(struct symtab *tab, size_t names_bytes);
+bool symtab_is_full(const struct symtab *tab); /* so it has failed */
 
 /* How good a name is where several symbols share an address (alias.h has the whole rule). */
 enum symbol_rank { SYMBOL_LOCAL, SYMBOL_WEAK, SYMBOL_GLOBAL };

@@ -261,7 +261,8 @@ static void cache_restore_guest(const struct cache_head *head, uint64_t text_sta
 	memcpy(kernel->image->build_id.bytes, head->build_id, head->build_id_bytes);
 	kernel->image->build_id.address = text_start + head->build_id_offset;
 	guest->has_layout = head->has_layout;
-	guest->layout = head->layout;
+	if (head->has_layout)
+		guest->layout = head->layout; /* else none is known: as it was */
 	guest->orc_layout = head->orc_layout;
 	for (int i = 0; i < N_LINUX_SYMBOLS; i++)
 		guest->symbols[i] = head->symbols[i] + (head->relative[i] ? text_start : 0);

@@ -440,6 +440,13 @@ static void layout_fill_best(struct btf *btf, const struct btf_want *want, int32
 		layout_fill(btf, want->name, want->ids[best], values);
 }
 
+void layout_init(struct layout *layout)
+{
+	layout->version = layout_version();
+	for (size_t i = 0; i < LAYOUT_MEMBERS; i++)
+		layout->values[i] = -1;
+}
+
 enum btf_result layout_from_btf(const uint8_t *blob, size_t bytes, struct layout *layout)
 {
 	struct btf_want wants[LAYOUT_MAX_STRUCTS];
@@ -447,9 +454,7 @@ enum btf_result layout_from_btf(const uint8_t *blob, size_t bytes, struct layout
 	enum btf_result result;
 	struct btf btf;
 
-	layout->version = layout_version();
-	for (size_t i = 0; i < LAYOUT_MEMBERS; i++)
-		layout->values[i] = -1;
+	layout_init(layout);
 	result = btf_init(&btf, blob, bytes, wants, n_wants);
 	if (result != BTF_OK && result != BTF_DAMAGED)
 		return result;

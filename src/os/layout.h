@@ -285,6 +285,8 @@ struct layout {
  */
 enum btf_result layout_from_btf(const uint8_t *blob, size_t bytes, struct layout *layout);
 bool layout_check(const struct layout *layout);
+/* Of a kernel of which nothing is known: it has none of them. */
+void layout_init(struct layout *layout);
 
 static inline bool layout_has(const struct layout *layout, enum layout_member member)
 {

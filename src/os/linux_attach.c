@@ -318,6 +318,7 @@ bool linux_attach(struct memory *memory, enum guest_type type, const struct regi
 	bool filled;
 
 	*kernel = (struct linux_kernel){ .guest = { .memory = memory, .type = type } };
+	layout_init(&kernel->guest.layout);
 	if (!image)
 		return false;
 	kernel->guest.root = kernel_image_root(image);

@@ -24,11 +24,12 @@
 
 #define MODULES_NAME_BYTES      64         /* MODULE_NAME_LEN is 56 */
 #define MODULES_MAX_SYMBOLS     (1U << 20) /* of all modules; a small guest of Debian 6.12 has 7,320 */
-#define MODULES_MAX_ORCS        (4U << 20) /* entries of unwind tables, the same */
-#define MODULES_MAX_NAMES_BYTES (16U << 20)
-#define MODULES_NAMES_EACH      512 /* bytes a symbol: KSYM_NAME_LEN */
-#define MODULES_MAX_TEXT_BYTES  (512ULL << 20)
-#define MODULES_UNFORMED        3 /* MODULE_STATE_UNFORMED */
+#define MODULES_MAX_ORCS        (4U << 20)  /* entries of unwind tables, the same */
+#define MODULES_MAX_NAMES_BYTES (16U << 20) /* read of one */
+#define MODULES_NAMES_EACH      512         /* bytes a symbol: KSYM_NAME_LEN */
+#define MODULES_MAX_TEXT_BYTES                                                                     \
+	(512ULL << 20)     /* of one, and of all with unwind tables: 1/64 of it is kept */
+#define MODULES_UNFORMED 3 /* MODULE_STATE_UNFORMED */
 
 /* Elf64_Sym (System V gABI, chapter 4). */
 struct module_symbol {
@@ -42,14 +43,18 @@ struct module {
 	uint64_t address;           /* of struct module */
 	uint64_t start, end;        /* of its code */
 	uint32_t n_symbols, n_orcs; /* 0 of what is beyond the limit of all */
+	size_t kept_bytes;          /* its symbols, while it is mapped */
+	bool cut;                   /* some of all that was left out */
+	bool known;                 /* it was there at the last poll */
 	char name[MODULES_NAME_BYTES];
 };
 
 struct modules {
 	const struct linux_guest *guest;
 	struct space *space;
-	size_t n, capacity;
+	size_t n;
 	struct module *list;
+	size_t kept_bytes; /* the sum of theirs */
 };
 
 struct xtop_error *modules_create(const struct linux_guest *guest, struct space *space,
@@ -78,6 +83,20 @@ size_t modules_count(const struct modules *modules)
 	return modules->n;
 }
 
+size_t modules_cut(const struct modules *modules)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < modules->n; i++)
+		n += modules->list[i].cut;
+	return n;
+}
+
+size_t modules_kept_bytes(const struct modules *modules)
+{
+	return modules->kept_bytes;
+}
+
 static uint64_t modules_word(const struct modules *modules, uint64_t address)
 {
 	uint64_t value;
@@ -103,12 +122,14 @@ static bool module_read_extent(const struct modules *modules, struct module *mod
 	const struct layout *layout = &modules->guest->layout;
 	uint64_t base, size_bytes;
 
-	if (layout_has(layout, MODULE_MEM)) {
+	if (layout_has(layout, MODULE_MEM) && layout_has(layout, MODULE_MEM_BASE) &&
+	    layout_has(layout, MODULE_MEM_SIZE)) {
 		uint64_t text = module->address + layout_offset(layout, MODULE_MEM);
 
 		base = modules_word(modules, text + layout_offset(layout, MODULE_MEM_BASE));
 		size_bytes = modules_half(modules, text + layout_offset(layout, MODULE_MEM_SIZE));
-	} else if (layout_has(layout, MODULE_CORE_BASE)) {
+	} else if (layout_has(layout, MODULE_CORE_BASE) &&
+		   layout_has(layout, MODULE_CORE_TEXT_SIZE)) {
 		base = modules_word(modules,
 				    module->address + layout_offset(layout, MODULE_CORE_BASE));
 		size_bytes = modules_half(
@@ -220,23 +241,45 @@ static struct xtop_error *module_read_symbols(const struct modules *modules,
 	return module_add_symbols(module, tab, symbols, module->n_symbols, names, names_bytes);
 }
 
-static struct xtop_error *module_fill(const struct modules *modules, const struct module *module,
+/* Those that there is room for: symbols may share a name, and each keeps a copy of it. */
+static struct xtop_error *module_fill_symbols(struct modules *modules, struct module *module,
+					      struct image *image)
+{
+	struct xtop_error *error = symtab_create(&image->symtab);
+	struct symtab *tab = image->symtab;
+
+	if (error)
+		return error;
+	symtab_limit_names(tab, modules->kept_bytes < MODULES_MAX_KEPT_BYTES
+					? MODULES_MAX_KEPT_BYTES - modules->kept_bytes
+					: 0);
+	error = module_read_symbols(modules, module, tab);
+	image->cut = symtab_is_full(tab);
+	module->cut |= image->cut;
+	if (error && image->cut) {
+		error_destroy(error);
+		error = NULL;
+	}
+	if (!error)
+		error = symtab_seal(tab);
+	if (!error)
+		module->kept_bytes = symtab_memory_bytes(tab);
+	modules->kept_bytes += module->kept_bytes;
+	return error;
+}
+
+static struct xtop_error *module_fill(struct modules *modules, struct module *module,
 				      struct image *image)
 {
-	struct xtop_error *error;
+	struct xtop_error *error = module_fill_symbols(modules, module, image);
 
-	error = symtab_create(&image->symtab);
-	if (!error)
-		error = module_read_symbols(modules, module, image->symtab);
-	if (!error)
-		error = symtab_seal(image->symtab);
 	if (!error)
 		image->orc = orc_read_module(modules->guest, module->address, module->n_orcs,
 					     module->start, module->end);
 	return error;
 }
 
-static struct xtop_error *module_map(struct modules *modules, const struct module *module)
+static struct xtop_error *module_map(struct modules *modules, struct module *module)
 {
 	struct mapping mapping = { .start = module->start, .end = module->end };
 	char name[MODULES_NAME_BYTES + 2];
@@ -259,14 +302,23 @@ static struct xtop_error *module_map(struct modules *modules, const struct modul
 static void modules_limit(struct module *list, size_t n)
 {
 	uint32_t symbols_left = MODULES_MAX_SYMBOLS, orcs_left = MODULES_MAX_ORCS;
+	uint64_t text_left_bytes = MODULES_MAX_TEXT_BYTES;
 
 	for (size_t i = 0; i < n; i++) {
-		if (list[i].n_symbols > symbols_left)
+		uint64_t text_bytes = list[i].end - list[i].start;
+
+		if (list[i].n_symbols > symbols_left) {
 			list[i].n_symbols = 0;
-		if (list[i].n_orcs > orcs_left)
+			list[i].cut = true;
+		}
+		if (list[i].n_orcs &&
+		    (list[i].n_orcs > orcs_left || text_bytes > text_left_bytes)) {
 			list[i].n_orcs = 0;
+			list[i].cut = true;
+		}
 		symbols_left -= list[i].n_symbols;
 		orcs_left -= list[i].n_orcs;
+		text_left_bytes -= list[i].n_orcs ? text_bytes : 0;
 	}
 }
 
@@ -291,13 +343,14 @@ static bool modules_walk(const struct modules *modules, struct module *list, siz
 	return false;
 }
 
-static bool modules_has(const struct module *list, size_t from, size_t n,
-			const struct module *module)
+/* NULL: not among them. */
+static const struct module *modules_find(const struct module *list, size_t from, size_t n,
+					 const struct module *module)
 {
 	for (size_t i = from; i < n; i++)
 		if (module_same(&list[i], module))
-			return true;
-	return false;
+			return &list[i];
+	return NULL;
 }
 
 /* Modules that are there no more. */
@@ -321,7 +374,7 @@ static void modules_follow(struct modules *modules, struct module *list, size_t 
 	struct modules_gone gone = { .list = modules->list };
 
 	for (size_t i = 0; i < modules->n; i++)
-		if (!modules_has(list, 0, n, &modules->list[i])) {
+		if (!modules_find(list, 0, n, &modules->list[i])) {
 			struct module other = modules->list[gone.n];
 
 			modules->list[gone.n++] = modules->list[i];
@@ -330,22 +383,40 @@ static void modules_follow(struct modules *modules, struct module *list, size_t 
 	if (gone.n)
 		space_remove_if(modules->space, modules_is_gone, &gone);
 	/* what is left of the old list begins behind them */
+	modules->kept_bytes = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct module *known =
+			modules_find(modules->list, gone.n, modules->n, &list[i]);
+
+		list[i].known = known;
+		list[i].kept_bytes = known ? known->kept_bytes : 0;
+		list[i].cut |= known && known->cut;
+		modules->kept_bytes += list[i].kept_bytes;
+	}
 	for (size_t i = 0; i < n; i++)
-		if (!modules_has(modules->list, gone.n, modules->n, &list[i]))
+		if (!list[i].known)
 			error_destroy(module_map(modules, &list[i]));
 	free(modules->list);
 	modules->list = list;
 	modules->n = n;
 }
 
+/* And where the code is, in one of two shapes; what else there is, is asked for. */
+static const enum layout_member modules_needed[] = {
+	MODULE_LIST,         MODULE_STATE,        MODULE_NAME,
+	MODULE_KALLSYMS,     MOD_KALLSYMS_SYMTAB, MOD_KALLSYMS_SYMTAB_COUNT,
+	MOD_KALLSYMS_STRTAB,
+};
+#define N_MODULES_NEEDED (sizeof(modules_needed) / sizeof(modules_needed[0]))
+
 void modules_poll(struct modules *modules)
 {
-	const struct layout *layout = &modules->guest->layout;
+	const struct linux_guest *guest = modules->guest;
 	struct module *list;
 	size_t n;
 
-	if (!modules->guest->symbols[LINUX_MODULES] || !layout_has(layout, MODULE_LIST) ||
-	    !layout_has(layout, MODULE_NAME) || !layout_has(layout, MODULE_KALLSYMS))
+	if (!guest->symbols[LINUX_MODULES] ||
+	    layout_missing(&guest->layout, modules_needed, N_MODULES_NEEDED) != LAYOUT_MEMBERS)
 		return;
 	list = calloc(MODULES_MAX, sizeof(*list));
 	if (!list)

@@ -9,7 +9,8 @@
 #include "os/linux.h"
 #include "xtop/image.h"
 
-#define MODULES_MAX 4096
+#define MODULES_MAX            4096
+#define MODULES_MAX_KEPT_BYTES (32U << 20) /* symbols of all of them; of Debian's, 0.3 MiB */
 
 struct modules;
 
@@ -20,5 +21,7 @@ void modules_destroy(struct modules *modules); /* leaves the space as it is; NUL
 /* Walks the kernel's list and follows it. One that cannot be read leaves things as they are. */
 void modules_poll(struct modules *modules);
 size_t modules_count(const struct modules *modules);
+size_t modules_cut(const struct modules *modules); /* with fewer symbols or tables than they have */
+size_t modules_kept_bytes(const struct modules *modules); /* their symbols */
 
 #endif

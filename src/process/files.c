@@ -15,7 +15,7 @@
  * struct image that spaces have is never changed, another takes its place.
  *
  * Files that no process maps are kept, as the next process may start the same program, until their
- * place or their bytes are needed for others.
+ * place or their room (room.h) is needed for others.
  */
 #include "config.h"
 
@@ -33,7 +33,6 @@ struct files {
 	const struct linux_guest *linux_guest;
 	struct files_settings settings;
 	uint64_t clock, changes;
-	uint64_t held_bytes; /* the sum of got_bytes */
 	struct files_counts counts;
 	struct code_file files[FILES_MAX]; /* image NULL: free */
 	struct path_name path;             /* of the file that is read */
@@ -52,12 +51,20 @@ struct xtop_error *files_create(const struct linux_guest *linux_guest,
 	return NULL;
 }
 
+static void files_drop(struct files *files, struct code_file *file)
+{
+	room_take(files->settings.room, &file->kept_bytes, 0);
+	image_unref(file->image);
+	*file = (struct code_file){ 0 };
+}
+
 void files_destroy(struct files *files)
 {
 	if (!files)
 		return;
 	for (size_t i = 0; i < FILES_MAX; i++)
-		image_unref(files->files[i].image);
+		if (files->files[i].image)
+			files_drop(files, &files->files[i]);
 	free(files);
 }
 
@@ -78,6 +85,9 @@ struct files_counts files_counts(const struct files *files)
 		counts.kept++;
 		counts.incomplete += file->state == CODE_FILE_INCOMPLETE;
 		counts.no_elf += file->state == CODE_FILE_NO_ELF;
+		counts.elf32 += file->state == CODE_FILE_ELF32;
+		counts.too_large += file->state == CODE_FILE_TOO_LARGE;
+		counts.cut += file->image->cut;
 		counts.no_symbols += file->state == CODE_FILE_WHOLE && !file->image->symtab;
 	}
 	return counts;
@@ -119,6 +129,7 @@ struct file_reading {
 	struct loads loads;
 	enum code_file_state state;
 	uint64_t got_bytes;
+	size_t kept_bytes; /* 0: of -k, which is there anyway */
 	bool exhausted;
 };
 
@@ -138,20 +149,36 @@ static const char *files_name(struct files *files, const struct file_source *sou
 	return slash && slash[1] ? slash + 1 : files->path.path;
 }
 
-/* What is no ELF at all has a name only. */
+static enum code_file_state files_state(enum loads_result result)
+{
+	switch (result) {
+	case LOADS_NO_ELF:
+		return CODE_FILE_NO_ELF;
+	case LOADS_ELF32:
+		return CODE_FILE_ELF32;
+	case LOADS_READ:
+	case LOADS_MISSING:
+		break;
+	}
+	return CODE_FILE_INCOMPLETE;
+}
+
+/* What is no ELF file of x86-64 has a name only. */
 static void files_read_bytes(const struct bytes *bytes, const char *name,
 			     struct file_reading *reading)
 {
 	enum loads_result result = loads_read(bytes, &reading->loads);
 	struct xtop_error *error = image_create(name, &reading->image);
 
-	reading->state = result == LOADS_NO_ELF ? CODE_FILE_NO_ELF : CODE_FILE_INCOMPLETE;
+	reading->state = files_state(result);
 	if (!error && result == LOADS_READ) {
 		error = image_read_elf(reading->image, bytes);
 		/* what was no ELF is incomplete bytes now: loads_read() has seen its header */
 		if (!error && !reading->image->incomplete)
 			reading->state = CODE_FILE_WHOLE;
 	}
+	if (reading->image)
+		reading->kept_bytes = image_memory_bytes(reading->image);
 	error_destroy(error);
 }
 
@@ -172,6 +199,7 @@ static bool files_take_given(struct files *files, struct file_reading *reading)
 			continue;
 		image_unref(reading->image);
 		reading->image = image_ref(given);
+		reading->kept_bytes = 0;
 		reading->state = CODE_FILE_WHOLE;
 		files->counts.from_symbols++;
 		return true;
@@ -207,6 +235,7 @@ static void files_take_root(struct files *files, const struct file_source *sourc
 	}
 	image_unref(reading->image);
 	reading->image = other.image;
+	reading->kept_bytes = other.kept_bytes;
 	reading->loads = other.loads;
 	reading->state = CODE_FILE_WHOLE;
 	files->counts.from_root++;
@@ -241,12 +270,12 @@ static void files_read(struct files *files, struct file_source *source,
 	files->counts.reads++;
 	files_read_guest(files, source, name, reading);
 	if (!reading->image || reading->state == CODE_FILE_NO_ELF ||
-	    files_take_given(files, reading))
+	    reading->state == CODE_FILE_ELF32 || files_take_given(files, reading))
 		return;
 	if (reading->state == CODE_FILE_INCOMPLETE && !*no_path)
 		files_take_root(files, source, name, reading);
 	if (reading->state == CODE_FILE_INCOMPLETE && reading->exhausted)
-		reading->state = CODE_FILE_NO_ELF; /* trying again would yield the same */
+		reading->state = CODE_FILE_TOO_LARGE; /* trying again would yield the same */
 }
 
 /* --- keeping ---------------------------------------------------------------------------------- */
@@ -266,36 +295,14 @@ static void files_schedule(struct code_file *file, uint64_t now_ns)
 static void files_take(struct files *files, struct code_file *file,
 		       const struct file_reading *reading)
 {
+	if (file->image)
+		image_succeed(file->image, reading->image);
 	image_unref(file->image);
 	file->image = reading->image;
 	file->loads = reading->loads;
 	file->state = reading->state;
-	files->held_bytes += reading->got_bytes - file->got_bytes;
 	file->got_bytes = reading->got_bytes;
-}
-
-static void files_retry(struct files *files, struct code_file *file, struct file_source *source,
-			uint64_t now_ns)
-{
-	struct file_reading reading;
-
-	files->counts.retries++;
-	files_read(files, source, &reading, &file->no_path);
-	if (reading.image &&
-	    (reading.state != CODE_FILE_INCOMPLETE || reading.got_bytes > file->got_bytes)) {
-		files_take(files, file, &reading);
-		files->changes++;
-	} else {
-		image_unref(reading.image);
-	}
-	files_schedule(file, now_ns);
-}
-
-static void files_drop(struct files *files, struct code_file *file)
-{
-	files->held_bytes -= file->got_bytes;
-	image_unref(file->image);
-	*file = (struct code_file){ 0 };
+	room_take(files->settings.room, &file->kept_bytes, reading->kept_bytes);
 }
 
 /* The one of those without users that was used last. NULL: all are in use. */
@@ -320,23 +327,40 @@ static struct code_file *files_find(struct files *files, const struct file_ident
 	return NULL;
 }
 
-static struct code_file *files_place(struct files *files)
+bool files_drop_unused(struct files *files)
 {
-	struct code_file *unused;
+	struct code_file *unused = files_unused(files);
 
-	while (files->held_bytes >= FILES_MAX_BYTES) {
-		unused = files_unused(files);
-		if (!unused)
-			return NULL;
-		files_drop(files, unused);
-	}
-	for (size_t i = 0; i < FILES_MAX; i++)
-		if (!files->files[i].image)
-			return &files->files[i];
-	unused = files_unused(files);
 	if (unused)
 		files_drop(files, unused);
 	return unused;
+}
+
+/* False: what is in use takes all of it. */
+static bool files_make_room(struct files *files)
+{
+	while (room_is_full(files->settings.room))
+		if (!files_drop_unused(files))
+			return false;
+	return true;
+}
+
+static struct code_file *files_free_place(struct files *files)
+{
+	for (size_t i = 0; i < FILES_MAX; i++)
+		if (!files->files[i].image)
+			return &files->files[i];
+	return NULL;
+}
+
+static struct code_file *files_place(struct files *files)
+{
+	struct code_file *place;
+
+	if (!files_make_room(files))
+		return NULL;
+	place = files_free_place(files);
+	return place || !files_drop_unused(files) ? place : files_free_place(files);
 }
 
 static struct code_file *files_add(struct files *files, struct file_source *source, uint64_t now_ns)
@@ -357,18 +381,40 @@ static struct code_file *files_add(struct files *files, struct file_source *sour
 	return file;
 }
 
+static void files_retry(struct files *files, struct code_file *file, struct file_source *source,
+			uint64_t now_ns)
+{
+	struct file_reading reading;
+
+	if (!files_make_room(files)) {
+		files->counts.no_room++;
+		files_schedule(file, now_ns);
+		return;
+	}
+	files->counts.retries++;
+	files_read(files, source, &reading, &file->no_path);
+	if (reading.image &&
+	    (reading.state != CODE_FILE_INCOMPLETE || reading.got_bytes > file->got_bytes)) {
+		files_take(files, file, &reading);
+		files->changes++;
+	} else {
+		image_unref(reading.image);
+	}
+	files_schedule(file, now_ns);
+}
+
 struct code_file *files_get(struct files *files, struct file_source *source, uint64_t now_ns)
 {
 	struct code_file *file = files_find(files, &source->identity);
 
 	if (!file)
 		file = files_add(files, source, now_ns);
-	else if (now_ns >= file->due_ns)
-		files_retry(files, file, source, now_ns);
 	if (!file)
 		return NULL;
-	file->n_users++;
+	file->n_users++; /* also while it is read again: it makes no room for itself */
 	file->used = ++files->clock;
+	if (now_ns >= file->due_ns)
+		files_retry(files, file, source, now_ns);
 	return file;
 }
 

@@ -9,11 +9,11 @@
 #include "os/linux.h"
 #include "process/file_bytes.h"
 #include "process/loads.h"
+#include "process/room.h"
 #include "xtop/error.h"
 #include "xtop/image.h"
 
 #define FILES_MAX           1024         /* kept; those that no process maps any more make room */
-#define FILES_MAX_BYTES     (256U << 20) /* read from the guest for all that are kept */
 #define FILE_MAX_READ_BYTES (64U << 20)  /* for one, at once */
 #define FILE_RETRY_NS       1000000000ULL
 #define FILE_MAX_RETRY_NS   (60 * FILE_RETRY_NS)
@@ -37,7 +37,10 @@ struct file_source {
 enum code_file_state {
 	CODE_FILE_WHOLE,
 	CODE_FILE_INCOMPLETE, /* worth reading again */
-	CODE_FILE_NO_ELF,     /* never will be: no x86-64 ELF, or too large */
+	/* never will be whole */
+	CODE_FILE_NO_ELF,     /* no program of this machine */
+	CODE_FILE_ELF32,      /* one of 32 bits */
+	CODE_FILE_TOO_LARGE,  /* what is needed of it is beyond FILE_MAX_READ_BYTES */
 };
 
 struct code_file {
@@ -50,10 +53,12 @@ struct code_file {
 	unsigned n_users;
 	uint64_t used;
 	uint64_t got_bytes;
+	size_t kept_bytes;         /* of the room */
 	uint64_t retry_ns, due_ns; /* UINT64_MAX: not again */
 };
 
 struct files_settings {
+	struct room *room;             /* the caller's */
 	int root_fd;                   /* --root DIR, the caller's; -1: none */
 	const struct symbols *symbols; /* of -k, the caller's: for files with the same build-id; NULL: none */
 };
@@ -63,6 +68,9 @@ struct files_counts {
 	/* of these */
 	unsigned incomplete;  /* some bytes are not in the guest's memory now */
 	unsigned no_elf;      /* no program of this machine */
+	unsigned elf32;       /* a 32-bit one: no names, no unwinding */
+	unsigned too_large;   /* more is needed of it than is read of one file */
+	unsigned cut;         /* more symbols than are kept of one file, or damaged ones */
 	unsigned no_symbols;  /* stripped, and no -k or --root file has them */
 	/* since the start */
 	uint64_t from_root, from_symbols; /* readings that a file of --root or -k was better than */
@@ -70,7 +78,7 @@ struct files_counts {
 	uint64_t bytes;         /* read from the guest */
 	uint64_t absent_pages;  /* asked for and never read by the guest, or dropped */
 	uint64_t evicted_pages; /* dropped under pressure, or swapped out */
-	uint64_t no_room;       /* limits above: mappings left without a file */
+	uint64_t no_room;       /* readings that there was no room for: mappings without a file, or its names */
 };
 
 struct files;
@@ -89,6 +97,8 @@ bool files_identify(const struct linux_guest *linux_guest, uint64_t file,
  */
 struct code_file *files_get(struct files *files, struct file_source *source, uint64_t now_ns);
 void files_put(struct files *files, struct code_file *file);
+/* Drops the one of those given back that was used first. False: there is none. */
+bool files_drop_unused(struct files *files);
 /* Some file was read again since then: its image is another one. Counts up. */
 uint64_t files_changes(const struct files *files);
 struct files_counts files_counts(const struct files *files);

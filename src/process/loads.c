@@ -35,6 +35,14 @@ static bool loads_is_x86_64(const Elf64_Ehdr *header)
 	       header->e_phnum <= LOADS_MAX_SEGMENTS;
 }
 
+/* i386, or x32; the fields looked at lie where they do in ELF64. */
+static bool loads_is_elf32(const Elf64_Ehdr *header)
+{
+	return memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
+	       header->e_ident[EI_CLASS] == ELFCLASS32 && header->e_ident[EI_DATA] == ELFDATA2LSB &&
+	       (header->e_machine == EM_386 || header->e_machine == EM_X86_64);
+}
+
 enum loads_result loads_read(const struct bytes *bytes, struct loads *loads)
 {
 	Elf64_Phdr segments[LOADS_MAX_SEGMENTS];
@@ -46,7 +54,7 @@ enum loads_result loads_read(const struct bytes *bytes, struct loads *loads)
 	if (!bytes_read(bytes, 0, &header, sizeof(header)))
 		return LOADS_MISSING;
 	if (!loads_is_x86_64(&header))
-		return LOADS_NO_ELF;
+		return loads_is_elf32(&header) ? LOADS_ELF32 : LOADS_NO_ELF;
 	if (!bytes_read(bytes, header.e_phoff, segments, header.e_phnum * sizeof(segments[0])))
 		return LOADS_MISSING;
 	for (unsigned i = 0; i < header.e_phnum && read.n < LOADS_MAX; i++) {

@@ -27,6 +27,7 @@ struct loads {
 enum loads_result {
 	LOADS_READ,
 	LOADS_MISSING, /* the bytes are not there */
+	LOADS_ELF32,   /* of a 32-bit program of x86 */
 	LOADS_NO_ELF,  /* no ELF file of x86-64 */
 };
 

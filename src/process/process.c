@@ -41,11 +41,19 @@ static void process_put_areas(struct process_reader *reader, struct process_area
 	free(areas);
 }
 
+void process_forget_jit(struct process_reader *reader, struct process *process)
+{
+	image_unref(process->jit.image);
+	room_take(reader->room, &process->jit.kept_bytes, 0);
+	process->jit = (struct process_jit){ 0 };
+}
+
 void process_deinit(struct process_reader *reader, struct process *process)
 {
 	space_destroy(process->space);
 	process_put_areas(reader, process->areas, process->n_areas);
-	image_unref(process->jit.image);
+	process_forget_jit(reader, process);
+	room_take(reader->room, &process->kept_bytes, 0);
 	free(process->mappings);
 	*process = (struct process){ 0 };
 }
@@ -167,6 +175,21 @@ static size_t process_count_code(const struct process_reader *reader)
 	return n;
 }
 
+/* Those of the process before count as room: they make way for the new ones. */
+static void process_limit_areas(struct process_reader *reader, struct process *process)
+{
+	size_t n = process_count_code(reader);
+
+	room_take(reader->room, &process->kept_bytes, 0);
+	if (n && room_is_full(reader->room)) {
+		reader->left_out += n;
+		reader->n_vmas = 0;
+		process->torn = true; /* to be tried again */
+		n = 0;
+	}
+	room_take(reader->room, &process->kept_bytes, n * PROCESS_AREA_BYTES);
+}
+
 bool process_read_areas(struct process_reader *reader, struct process *process, uint64_t now_ns)
 {
 	const struct linux_guest *linux_guest = reader->linux_guest;
@@ -180,6 +203,7 @@ bool process_read_areas(struct process_reader *reader, struct process *process, 
 		return false;
 	process->torn = result != VMAS_DONE || reader->n_visited != process->key.map_count;
 	process->has_jit = false;
+	process_limit_areas(reader, process);
 	if (!process_root(linux_guest, process->key.pgd, &process->root)) {
 		process->torn = true;
 		reader->n_vmas = 0;
@@ -266,7 +290,10 @@ void process_read_jit(struct process_reader *reader, struct process *process,
 	if (process_find_jit(reader->linux_guest, task, &cache, &identity)) {
 		jit->retry_ns = JIT_RETRY_NS;
 		if (memcmp(&identity, &jit->identity, sizeof(identity)) != 0) {
-			error_destroy(process_load_jit(&cache, &image));
+			if (room_is_full(reader->room))
+				reader->no_room++;
+			else
+				error_destroy(process_load_jit(&cache, &image));
 			jit->identity = identity;
 		}
 	} else {
@@ -278,6 +305,7 @@ void process_read_jit(struct process_reader *reader, struct process *process,
 	if (image) {
 		image_unref(jit->image);
 		jit->image = image;
+		room_take(reader->room, &jit->kept_bytes, image_memory_bytes(image));
 	}
 }
 

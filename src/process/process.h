@@ -10,7 +10,8 @@
 #include "process/files.h"
 #include "process/vmas.h"
 
-#define PROCESS_MAX_AREAS 8192 /* of a process that have code, or parts of files with code */
+#define PROCESS_MAX_AREAS  8192 /* of a process that have code, or parts of files with code */
+#define PROCESS_AREA_BYTES 320  /* what one takes at most: its area, its mapping, twice in the space */
 
 struct process_area {
 	struct vma vma;
@@ -21,6 +22,7 @@ struct process_area {
 /* Names from /tmp/perf-PID.map. */
 struct process_jit {
 	struct image *image; /* NULL: no names */
+	size_t kept_bytes;   /* of the room */
 	struct file_identity identity;
 	uint64_t due_ns, retry_ns;
 };
@@ -35,6 +37,7 @@ struct process {
 	struct space *space;
 	struct mapping *mappings; /* that the space has */
 	size_t n_mappings;
+	size_t kept_bytes;        /* of the room, for areas, mappings and space */
 	struct process_jit jit;
 	bool torn;                /* the areas changed while they were read, or one was not there */
 	bool has_jit;
@@ -46,15 +49,19 @@ struct process {
 /* What reading needs besides the process; one for all. */
 struct process_reader {
 	const struct linux_guest *linux_guest;
+	struct room *room;
 	struct files *files;
 	struct vma *vmas; /* PROCESS_MAX_AREAS */
 	size_t n_vmas, n_visited;
-	uint64_t left_out; /* areas beyond the limit, since the start */
+	/* since the start */
+	uint64_t left_out; /* areas beyond the limit, or without room */
+	uint64_t no_room;  /* times names of compiled code were not read for want of it */
 };
 
 /* Empty, but for its space. */
 struct xtop_error *process_init(struct process *process);
 void process_deinit(struct process_reader *reader, struct process *process);
+void process_forget_jit(struct process_reader *reader, struct process *process);
 /*
  * Walks the areas, process->key was just read. Reads files that are new, or whose time has come.
  * False: out of memory; what was there stays.

@@ -29,11 +29,12 @@
 #include "process/process.h"
 
 #define PROCESSES_HINTS      256
-#define PROCESSES_NOTES      4
+#define PROCESSES_NOTES      5
 #define PROCESSES_NOTE_BYTES 96
 
 struct processes {
 	struct process_reader reader;
+	struct room room;
 	char notes[PROCESSES_NOTES][PROCESSES_NOTE_BYTES];
 	unsigned n_notes;
 	uint64_t mms[PROCESSES_MAX];     /* processes[i].mm: what is searched lies side by side */
@@ -53,6 +54,8 @@ struct xtop_error *processes_create(const struct linux_guest *linux_guest,
 
 	if (!processes)
 		return error_create("out of memory for the guest's processes");
+	processes->room.max_bytes = settings->room_bytes ? settings->room_bytes : ROOM_MAX_BYTES;
+	processes->reader.room = files_settings.room = &processes->room;
 	files_settings.root_fd = settings->root_fd;
 	processes->reader.linux_guest = linux_guest;
 	processes->reader.vmas = calloc(PROCESS_MAX_AREAS, sizeof(struct vma));
@@ -100,6 +103,8 @@ struct processes_counts processes_counts(const struct processes *processes)
 		counts.named_jit += process->has_jit && process->jit.image;
 	}
 	counts.left_out = processes->reader.left_out;
+	counts.no_room = processes->reader.no_room;
+	counts.room_bytes = processes->room.used_bytes;
 	counts.files = files_counts(processes->reader.files);
 	return counts;
 }
@@ -180,6 +185,44 @@ static struct process *processes_place(struct processes *processes)
 	return error ? NULL : place;
 }
 
+/* The one not asked for longest, but for KEPT and those asked for lately. NULL: there is none. */
+static struct process *processes_idle(struct processes *processes, const struct process *kept,
+				      uint64_t now_ns)
+{
+	struct process *oldest = NULL;
+
+	for (size_t i = 0; i < PROCESSES_MAX; i++) {
+		struct process *process = &processes->processes[i];
+
+		if (processes->mms[i] && process != kept &&
+		    now_ns - process->used_ns > PROCESSES_IDLE_NS &&
+		    (!oldest || process->used_ns < oldest->used_ns))
+			oldest = process;
+	}
+	return oldest;
+}
+
+/*
+ * Files that nobody maps go first. Processes in use never do: two that do not fit together would
+ * take turns, and all of their files be read each time.
+ */
+static void processes_make_room(struct processes *processes, const struct process *kept,
+				uint64_t now_ns)
+{
+	while (room_is_full(&processes->room)) {
+		struct process *idle;
+
+		if (files_drop_unused(processes->reader.files))
+			continue;
+		idle = processes_idle(processes, kept, now_ns);
+		if (!idle)
+			return;
+		processes->counts.evicted++;
+		processes->counts.made_room++;
+		processes_drop(processes, idle);
+	}
+}
+
 /* --- reading ---------------------------------------------------------------------------------- */
 
 /* The earliest time at which something that is missing is worth another try. */
@@ -208,6 +251,7 @@ static uint64_t processes_due(struct process *process, uint64_t now_ns)
 static bool processes_walk(struct processes *processes, struct process *process, uint64_t now_ns)
 {
 	processes->counts.walks++;
+	processes_make_room(processes, process, now_ns);
 	if (!process_read_areas(&processes->reader, process, now_ns))
 		return false;
 	process->walked_ns = now_ns;
@@ -222,10 +266,9 @@ static bool processes_is_other(const struct vmas_key *a, const struct vmas_key *
 	       a->start_stack != b->start_stack || a->vdso != b->vdso;
 }
 
-static void processes_forget_program(struct process *process)
+static void processes_forget_program(struct processes *processes, struct process *process)
 {
-	image_unref(process->jit.image);
-	process->jit = (struct process_jit){ 0 };
+	process_forget_jit(&processes->reader, process);
 	process->retry_ns = 0;
 }
 
@@ -253,7 +296,7 @@ static bool processes_check(struct processes *processes, struct process *process
 	if (!vmas_read_key(linux_guest, mm, &key))
 		return false;
 	if (processes_is_other(&key, &process->key))
-		processes_forget_program(process);
+		processes_forget_program(processes, process);
 	process->mm = mm;
 	process->key = key;
 	return processes_walk(processes, process, now_ns);
@@ -370,6 +413,11 @@ static void processes_write_notes(struct processes *processes)
 			processes,
 			"%u program files have no symbols (stripped): -k FILE, by build-id",
 			counts.files.no_symbols);
+	if (counts.files.elf32)
+		processes_add_note(
+			processes,
+			"%u program files are of 32-bit programs: these are neither named nor unwound",
+			counts.files.elf32);
 	if (counts.jit > counts.named_jit)
 		processes_add_note(
 			processes,

@@ -26,6 +26,7 @@ struct processes;
 struct processes_settings {
 	int root_fd;                   /* --root DIR, the caller's; -1: none */
 	const struct symbols *symbols; /* of -k, or NULL; lent */
+	size_t room_bytes;             /* for all that is kept; 0: ROOM_MAX_BYTES */
 };
 
 struct processes_counts {
@@ -35,7 +36,10 @@ struct processes_counts {
 	uint64_t asked, checks, walks, retries;
 	uint64_t unreadable;  /* an mm_struct that is not there, or none */
 	uint64_t evicted;
-	uint64_t left_out;    /* areas beyond PROCESS_MAX_AREAS */
+	uint64_t left_out;    /* areas beyond PROCESS_MAX_AREAS, or that there was no room for */
+	uint64_t no_room;     /* times names of compiled code were not read for want of room */
+	uint64_t made_room;   /* of those evicted, for want of room */
+	size_t room_bytes;    /* taken */
 	struct files_counts files;
 };
 

@@ -19,11 +19,12 @@ struct name_slot {
 struct late_name {
 	uint32_t frame, now;
 	uint64_t address; /* in the image */
-	struct image *image;
+	struct image_place *place;
 };
 
 struct names {
 	struct frames *frames;
+	uint32_t newest; /* frame that was ever remembered */
 	size_t n_late;
 	struct late_name late[NAMES_MAX_LATE]; /* ascending by frame: ids only grow */
 	struct name_slot cache[NAMES_CACHE_SLOTS];
@@ -45,22 +46,24 @@ void names_destroy(struct names *names)
 	if (!names)
 		return;
 	for (size_t i = 0; i < names->n_late; i++)
-		image_unref(names->late[i].image);
+		image_place_unref(names->late[i].place);
 	free(names);
 }
 
 /* --- what has no symbol ----------------------------------------------------------------------- */
 
-/* Each frame once: it is new exactly when its id is above all others. */
-static void names_remember(struct names *names, uint32_t frame, struct image *image,
+/*
+ * Each frame once: it is new exactly when its id is above all others. Of a file that was read in
+ * whole nothing more will be known.
+ */
+static void names_remember(struct names *names, uint32_t frame, const struct image *image,
 			   uint64_t address)
 {
-	size_t n = names->n_late;
-
-	if (n == NAMES_MAX_LATE || (n > 0 && names->late[n - 1].frame >= frame))
+	if (!image->incomplete || names->n_late == NAMES_MAX_LATE || frame <= names->newest)
 		return;
+	names->newest = frame;
 	names->late[names->n_late++] = (struct late_name){
-		.frame = frame, .now = frame, .address = address, .image = image_ref(image)
+		.frame = frame, .now = frame, .address = address, .place = image_place_ref(image)
 	};
 }
 
@@ -135,21 +138,39 @@ uint32_t names_find(struct names *names, const struct space *space, uint64_t add
 
 /* --- late names ------------------------------------------------------------------------------- */
 
+static bool names_renew_one(struct names *names, struct late_name *late, const struct image *image)
+{
+	struct symtab_entry entry;
+
+	if (!image->symtab || !symtab_lookup(image->symtab, late->address, &entry))
+		return false;
+	late->now = frames_intern(names->frames, FRAME_KIND_USERLAND, entry.name, image->name,
+				  entry.start);
+	return true;
+}
+
+/*
+ * What got its name last time has it; what of a file that is gone, or was read in whole meanwhile,
+ * never will.
+ */
 bool names_renew(struct names *names)
 {
 	bool renewed = false;
+	size_t n = 0;
 
 	for (size_t i = 0; i < names->n_late; i++) {
-		struct late_name *late = &names->late[i];
-		struct symtab_entry entry;
+		struct late_name late = names->late[i];
+		const struct image *image = image_place_now(&late.place);
+		bool found =
+			image && late.now == late.frame && names_renew_one(names, &late, image);
 
-		if (late->now != late->frame || !late->image->symtab ||
-		    !symtab_lookup(late->image->symtab, late->address, &entry))
-			continue;
-		late->now = frames_intern(names->frames, FRAME_KIND_USERLAND, entry.name,
-					  late->image->name, entry.start);
-		renewed = true;
+		renewed |= found;
+		if (found || (image && image->incomplete && late.now == late.frame))
+			names->late[n++] = late;
+		else
+			image_place_unref(late.place);
 	}
+	names->n_late = n;
 	return renewed;
 }
 

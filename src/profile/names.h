@@ -2,8 +2,9 @@
 /*
  * From an address in a space to a frame of the profile. Resolver's thread.
  *
- * What has no name gets one from where it lies in its file, and is remembered: when its image is
- * read again and knows better, names_renew() tells what is called what from then on.
+ * What has no name gets one from where it lies in its file. If some of the file was missing it is
+ * remembered: when the file has been read again and more is known, names_renew() tells what is called
+ * what from then on. What is remembered keeps no image alive.
  */
 #ifndef XTOP_PROFILE_NAMES_H
 #define XTOP_PROFILE_NAMES_H
@@ -15,7 +16,7 @@
 
 /* Address -> frame id, direct-mapped: most samples come from few addresses. */
 #define NAMES_CACHE_SLOTS 16384
-#define NAMES_MAX_LATE    16384 /* remembered for a better name */
+#define NAMES_MAX_LATE    16384 /* remembered for a better name, until it has one or its file is gone */
 
 enum name_quality {
 	NAME_SYMBOL,  /* of a function */

@@ -16,16 +16,35 @@
 #include "unwind/dwarf.h"
 #include "unwind/orc.h"
 
+/* Places lead to those of later images of the same file, the last to an image, while it is there. */
+struct image_place {
+	const struct image *image;  /* NULL: destroyed */
+	struct image_place *behind; /* a reference */
+	unsigned n_references;
+};
+
+static void image_free(struct image *image)
+{
+	if (!image)
+		return;
+	free(image->place);
+	free(image->name);
+	free(image);
+}
+
 struct xtop_error *image_create(const char *name, struct image **imagep)
 {
 	struct image *image = calloc(1, sizeof(*image));
 
-	if (image)
+	if (image) {
 		image->name = strdup(name);
-	if (!image || !image->name) {
-		free(image);
+		image->place = calloc(1, sizeof(*image->place));
+	}
+	if (!image || !image->name || !image->place) {
+		image_free(image);
 		return error_create("out of memory for symbols");
 	}
+	*image->place = (struct image_place){ .image = image, .n_references = 1 };
 	image->n_references = 1;
 	image->tables_fd = -1;
 	*imagep = image;
@@ -55,6 +74,61 @@ void image_unref(struct image *image)
 	image_destroy_tables(image);
 	if (image->tables_fd >= 0)
 		close(image->tables_fd);
-	free(image->name);
-	free(image);
+	image->place->image = NULL;
+	image_place_unref(image->place);
+	image->place = NULL;
+	image_free(image);
+}
+
+size_t image_memory_bytes(const struct image *image)
+{
+	size_t bytes = sizeof(*image) + sizeof(*image->place) + strlen(image->name) + 1;
+
+	if (image->symtab)
+		bytes += symtab_memory_bytes(image->symtab);
+	if (image->orc)
+		bytes += orc_memory_bytes(image->orc);
+	if (image->cfi)
+		bytes += cfi_counts(image->cfi).memory_bytes;
+	if (image->dwarf)
+		bytes += dwarf_memory_bytes(image->dwarf);
+	return bytes;
+}
+
+/* --- places ----------------------------------------------------------------------------------- */
+
+struct image_place *image_place_ref(const struct image *image)
+{
+	image->place->n_references++;
+	return image->place;
+}
+
+void image_place_unref(struct image_place *place)
+{
+	while (place && --place->n_references == 0) {
+		struct image_place *behind = place->behind;
+
+		free(place);
+		place = behind;
+	}
+}
+
+void image_succeed(struct image *image, struct image *by)
+{
+	assert(image != by && !image->place->behind && !by->place->behind); /* so no circle */
+	image->place->behind = image_place_ref(by);
+}
+
+const struct image *image_place_now(struct image_place **placep)
+{
+	struct image_place *place = *placep;
+
+	while (place->behind)
+		place = place->behind;
+	if (place != *placep) {
+		place->n_references++;
+		image_place_unref(*placep);
+		*placep = place;
+	}
+	return place->image;
 }

@@ -19,9 +19,11 @@
 
 #include "xtop/cleanup.h"
 
+#define IMAGE_MAX_NAMES_BYTES (64U << 20) /* kept; libLLVM's 8 MB are a large file's */
+
 static const struct elf_limits image_limits = {
 	.symbols = 1 << 20,
-	.names_bytes = 64 << 20,
+	.names_bytes = IMAGE_MAX_NAMES_BYTES, /* read */
 	.sections = 4096,
 	.frames_bytes = 32 << 20,
 	.lenient = true,
@@ -35,8 +37,8 @@ static const struct elf_limits image_own_limits = {
 	.lenient = true,
 };
 
-/* NULL: none. */
-static struct xtop_error *image_read_symbols(struct elf_file *file, struct symtab **tabp)
+/* *TABP NULL: none. What comes before damage, or a limit, is kept. */
+static struct xtop_error *image_read_symbols(struct elf_file *file, struct symtab **tabp, bool *cut)
 {
 	struct symtab *tab;
 	struct xtop_error *error = symtab_create(&tab), *damage;
@@ -44,7 +46,9 @@ static struct xtop_error *image_read_symbols(struct elf_file *file, struct symta
 
 	if (error)
 		return error;
+	symtab_limit_names(tab, IMAGE_MAX_NAMES_BYTES);
 	damage = elf_read_symbols(file, tab, &n_added);
+	*cut = damage;
 	error_destroy(damage);
 	if (n_added)
 		error = symtab_seal(tab);
@@ -76,9 +80,10 @@ struct xtop_error *image_read_elf(struct image *image, const struct bytes *bytes
 	struct dwarf *dwarf = NULL;
 	struct cfi *cfi = NULL;
 	struct xtop_error *error = elf_file_init(&file, bytes, image->name, &image_limits);
+	bool cut = false;
 
 	if (!error)
-		error = image_read_symbols(&file, &tab);
+		error = image_read_symbols(&file, &tab, &cut);
 	if (!error)
 		error = image_read_frames(&file, &cfi, &dwarf);
 	if (error) {
@@ -94,6 +99,7 @@ struct xtop_error *image_read_elf(struct image *image, const struct bytes *bytes
 	image->dwarf = dwarf;
 	elf_find_build_id(&file, &image->build_id);
 	image->incomplete = file.incomplete;
+	image->cut = cut;
 	return NULL;
 }
 

@@ -62,7 +62,8 @@ struct symtab {
 	/* Until sealed. */
 	struct symtab_item *items;
 	size_t n_items, items_capacity;
-	size_t names_capacity;
+	size_t names_capacity, max_names_bytes;
+	bool full;      /* a name did not fit in that */
 	bool ascending; /* items came sorted, as of nm -n and kallsyms */
 
 	/* From the start; sealing packs it. */
@@ -87,8 +88,19 @@ struct xtop_error *symtab_create(struct symtab **tabp)
 	if (!tab)
 		return error_create("out of memory for a symbol table");
 	tab->ascending = true;
+	tab->max_names_bytes = SYMTAB_MAX_NAMES_BYTES;
 	*tabp = tab;
 	return NULL;
+}
+
+void symtab_limit_names(struct symtab *tab, size_t names_bytes)
+{
+	tab->max_names_bytes = names_bytes;
+}
+
+bool symtab_is_full(const struct symtab *tab)
+{
+	return tab->full;
 }
 
 void symtab_destroy(struct symtab *tab)
@@ -131,9 +143,11 @@ static struct xtop_error *symtab_reserve_name(struct symtab *tab, size_t bytes)
 	size_t capacity = tab->names_capacity ? tab->names_capacity : SYMTAB_FIRST_NAMES_BYTES;
 	char *names;
 
-	if (bytes > SYMTAB_MAX_NAMES_BYTES - tab->names_bytes)
-		return error_create("more than %u MiB of symbol names",
-				    SYMTAB_MAX_NAMES_BYTES >> 20);
+	if (bytes > tab->max_names_bytes - tab->names_bytes) {
+		tab->full = true;
+		return error_create("more than %zu KiB of symbol names",
+				    tab->max_names_bytes >> 10);
+	}
 	if (tab->names && bytes <= tab->names_capacity - tab->names_bytes)
 		return NULL;
 	while (capacity - tab->names_bytes < bytes)

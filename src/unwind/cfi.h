@@ -22,6 +22,7 @@
 #define CFI_MAX_STATES        64          /* DW_CFA_remember_state within each other */
 #define CFI_MAX_FDES          (1U << 20)
 #define CFI_MAX_ROWS          (4U << 20)
+#define CFI_MAX_CIES_BYTES    (64U << 20) /* read for one list, each time one is used */
 #define CFI_MAX_PROGRAM_BYTES (16U << 20) /* executed for one table, CIEs each time they are used */
 
 /* Bytes of a section that could not be read, as offsets. */

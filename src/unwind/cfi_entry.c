@@ -248,6 +248,7 @@ static bool cfi_read_cie(const struct cfi_section *section, bool debug_frame, si
 	    !cfi_read_entry(section, debug_frame, offset, &entry) || entry.end || !entry.cie ||
 	    entry.next - offset > CFI_MAX_CIE_BYTES || cfi_in_gap(section, offset, entry.next))
 		return false;
+	cie->size_bytes = entry.next - offset;
 	version = cfi_read(reader, 1);
 	if (version != 1 && version != 3 && !(version == 4 && debug_frame))
 		return false;
@@ -293,11 +294,11 @@ static bool cfi_read_range(const struct cfi_section *section, struct cfi_reader 
 }
 
 static bool cfi_parse_fde(const struct cfi_section *section, struct cfi_entry *entry,
-			  const struct cfi_cie *cie, struct cfi_fde *fde)
+			  struct cfi_fde *fde)
 {
 	struct cfi_reader *reader = &entry->reader;
+	const struct cfi_cie *cie = &fde->cie;
 
-	fde->cie = *cie;
 	if (entry->next - entry->offset > CFI_MAX_ENTRY_BYTES ||
 	    cfi_in_gap(section, entry->offset, entry->next) ||
 	    !cfi_read_range(section, reader, cie, fde))
@@ -320,11 +321,12 @@ bool cfi_read_fde(const struct cfi_sections *sections, const struct cfi_fde_plac
 {
 	const struct cfi_section *section = cfi_section(sections, place->debug_frame);
 	struct cfi_entry entry;
-	struct cfi_cie cie;
 
+	*fde = (struct cfi_fde){ 0 };
 	return cfi_read_entry(section, place->debug_frame, place->offset, &entry) && !entry.end &&
-	       !entry.cie && cfi_read_cie(section, place->debug_frame, entry.cie_offset, &cie) &&
-	       cfi_parse_fde(section, &entry, &cie, fde);
+	       !entry.cie &&
+	       cfi_read_cie(section, place->debug_frame, entry.cie_offset, &fde->cie) &&
+	       cfi_parse_fde(section, &entry, fde);
 }
 
 /* --- all of them ------------------------------------------------------------------------------ */
@@ -354,8 +356,15 @@ static struct xtop_error *cfi_list_try(const struct cfi_sections *sections, bool
 {
 	struct cfi_fde_place place = { .offset = offset, .debug_frame = debug_frame };
 	struct cfi_fde fde;
+	bool whole;
 
-	if (!cfi_read_fde(sections, &place, &fde)) {
+	if (list->cies_bytes > CFI_MAX_CIES_BYTES) {
+		list->refused++;
+		return NULL;
+	}
+	whole = cfi_read_fde(sections, &place, &fde);
+	list->cies_bytes += fde.cie.size_bytes;
+	if (!whole) {
 		list->refused++;
 		return NULL;
 	}
@@ -409,28 +418,65 @@ static bool cfi_hdr_is_usual(const struct cfi_section *section)
 	       memcmp(section->bytes, usual, sizeof(usual)) == 0;
 }
 
-static struct xtop_error *cfi_list_by_hdr(const struct cfi_sections *sections,
-					  struct cfi_list *list)
+static int cfi_compare_offsets(const void *left, const void *right)
+{
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+/* Where in .eh_frame the table says that FDEs are, ascending; returns how many. */
+static size_t cfi_hdr_offsets(const struct cfi_sections *sections, size_t n, uint32_t *offsets,
+			      struct cfi_list *list)
 {
 	const struct cfi_section *hdr = &sections->eh_frame_hdr, *frame = &sections->eh_frame;
-	size_t n = (hdr->size_bytes - sizeof(struct cfi_hdr)) / 8;
-	struct xtop_error *error = NULL;
-	uint32_t said;
+	size_t n_offsets = 0;
 
-	memcpy(&said, hdr->bytes + offsetof(struct cfi_hdr, n), sizeof(said));
-	if (n > said)
-		n = said;
-	for (size_t i = 0; !error && i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		size_t at = sizeof(struct cfi_hdr) + 8 * i;
 		uint64_t offset;
 		int32_t fde;
 
 		memcpy(&fde, hdr->bytes + at + 4, sizeof(fde));
 		offset = hdr->address + (int64_t)fde - frame->address;
-		if (cfi_in_gap(hdr, at, at + 8) || offset >= frame->size_bytes)
+		if (cfi_in_gap(hdr, at, at + 8) || offset >= frame->size_bytes ||
+		    offset > UINT32_MAX)
 			list->refused++;
 		else
-			error = cfi_list_try(sections, false, offset, list);
+			offsets[n_offsets++] = (uint32_t)offset;
+	}
+	qsort(offsets, n_offsets, sizeof(*offsets), cfi_compare_offsets);
+	return n_offsets;
+}
+
+/* What begins within another was put there to be read again and again. */
+static struct xtop_error *cfi_list_by_hdr(const struct cfi_sections *sections,
+					  struct cfi_list *list)
+{
+	const struct cfi_section *hdr = &sections->eh_frame_hdr, *frame = &sections->eh_frame;
+	size_t n = (hdr->size_bytes - sizeof(struct cfi_hdr)) / 8, behind = 0;
+	_cleanup_free_ uint32_t *offsets = NULL;
+	struct xtop_error *error = NULL;
+	struct cfi_entry entry;
+	uint32_t said;
+
+	memcpy(&said, hdr->bytes + offsetof(struct cfi_hdr, n), sizeof(said));
+	if (n > said)
+		n = said;
+	offsets = malloc((n + 1) * sizeof(*offsets));
+	if (!offsets)
+		return error_create("out of memory for %zu unwind entries", n);
+	n = cfi_hdr_offsets(sections, n, offsets, list);
+	for (size_t i = 0; !error && i < n; i++) {
+		size_t n_before = list->n;
+
+		if (offsets[i] < behind) {
+			list->refused++;
+			continue;
+		}
+		error = cfi_list_try(sections, false, offsets[i], list);
+		if (list->n > n_before && cfi_read_entry(frame, false, offsets[i], &entry))
+			behind = entry.next;
 	}
 	return error;
 }

@@ -30,6 +30,7 @@ struct cfi_cie {
 	bool signal;      /* "S": its frames are what a signal or an interrupt left */
 	const uint8_t *program;
 	size_t program_bytes;
+	size_t size_bytes; /* all of it; 0: there is none */
 };
 
 struct cfi_fde {
@@ -51,6 +52,7 @@ struct cfi_list {
 	struct cfi_fde_place *places; /* ascending by start, each start once; .eh_frame goes first */
 	size_t n, capacity;
 	size_t refused;
+	size_t cies_bytes; /* read so far, again for each FDE */
 };
 
 struct xtop_error *cfi_list_init(const struct cfi_sections *sections, struct cfi_list *list);

@@ -50,6 +50,7 @@ extern int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t space, unw_word_t
 #define DWARF_BASE           0x40000000ULL /* offsets in the table are signed 32-bit ones from here */
 #define DWARF_MAX_CODE_BYTES (DWARF_BASE / 2)
 #define DWARF_TABLE_BYTES    8
+#define DWARF_SPACE_BYTES    (60U << 10)
 #define DWARF_HEAD_BYTES     80 /* a document without its programs, at most */
 
 struct dwarf_function {
@@ -230,19 +231,34 @@ static struct xtop_error *dwarf_add(struct dwarf *dwarf, const struct cfi_fde *f
 	return error;
 }
 
+/* Running it costs as much whether it is kept or not. */
+static bool dwarf_may_run(const struct cfi_fde *fde, size_t *left_bytes)
+{
+	size_t bytes = fde->program_bytes + fde->cie.program_bytes;
+
+	if (bytes > *left_bytes)
+		return false;
+	*left_bytes -= bytes;
+	return true;
+}
+
 static struct xtop_error *dwarf_add_list(struct dwarf *dwarf, const struct cfi_sections *sections,
 					 const struct cfi_list *list, const struct cfi *cfi)
 {
 	_cleanup_free_ struct cfi_program *program = malloc(sizeof(*program));
+	size_t left_bytes = CFI_MAX_PROGRAM_BYTES;
 	struct xtop_error *error = NULL;
 
 	if (!program)
 		return error_create("out of memory for an unwind program");
 	for (size_t i = 0; !error && i < list->n; i++) {
+		uint64_t next = i + 1 < list->n ? list->places[i + 1].start : UINT64_MAX;
 		struct cfi_fde fde;
 
+		/* its rows end where the next begins: each row is looked at once */
 		if (!cfi_read_fde(sections, &list->places[i], &fde) ||
-		    (cfi && !cfi_asks(cfi, fde.start, fde.end)))
+		    (cfi && !cfi_asks(cfi, fde.start, fde.end < next ? fde.end : next)) ||
+		    !dwarf_may_run(&fde, &left_bytes))
 			continue;
 		error = dwarf_add(dwarf, &fde, program);
 	}
@@ -286,7 +302,7 @@ void dwarf_destroy(struct dwarf *dwarf)
 size_t dwarf_memory_bytes(const struct dwarf *dwarf)
 {
 	return sizeof(*dwarf) + dwarf->capacity * sizeof(*dwarf->functions) +
-	       dwarf->documents_capacity;
+	       dwarf->documents_capacity + DWARF_SPACE_BYTES;
 }
 
 /* --- accessors -------------------------------------------------------------------------------- */

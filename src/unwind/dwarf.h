@@ -24,6 +24,6 @@ void dwarf_destroy(struct dwarf *dwarf); /* NULL allowed */
 /* BIAS as for cfi_step(). The cursor is unchanged unless it returns STEP_CALLER. */
 enum unwind_step dwarf_step(struct dwarf *dwarf, uint64_t bias, struct cursor *cursor);
 
-size_t dwarf_memory_bytes(const struct dwarf *dwarf); /* libunwind's own not counted */
+size_t dwarf_memory_bytes(const struct dwarf *dwarf); /* libunwind's own as if it was needed */
 
 #endif

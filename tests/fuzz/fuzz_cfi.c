@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Call-frame information: compiled, given to libunwind as far as it is safe to, and stepped by. The
- * input is the sizes of .eh_frame and .debug_frame, a vCPU, then their bytes.
+ * input is the sizes of .eh_frame and .debug_frame, a gap in both, their bytes, a vCPU, then size and
+ * bytes of .eh_frame_hdr, which leads over a gap.
  */
 #include "config.h"
 
@@ -65,14 +66,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	size_t eh_bytes = fuzz_u16(&fuzz) % MAX_SECTION_BYTES,
 	       debug_bytes = fuzz_u16(&fuzz) % MAX_SECTION_BYTES;
 	struct cfi_gap gap = { .start = fuzz_u16(&fuzz), .end = fuzz_u16(&fuzz) };
+	struct cfi_gap none = { 0 };
 	struct cfi_sections sections = { 0 };
 
 	sections.eh_frame = take_section(&fuzz, eh_bytes, VCPU_USER_CODE + 0x8000, &gap);
 	sections.debug_frame = take_section(&fuzz, debug_bytes, 0, &gap);
-	sections.eh_frame_hdr.address = VCPU_USER_CODE + 0x7000;
 	fuzz_vcpu(&fuzz, &vcpu);
+	sections.eh_frame_hdr = take_section(&fuzz, fuzz_u16(&fuzz) % MAX_SECTION_BYTES,
+					     VCPU_USER_CODE + 0x7000, &none);
 	use(&fuzz, &sections, &vcpu);
 	free((void *)sections.eh_frame.bytes);
 	free((void *)sections.debug_frame.bytes);
+	free((void *)sections.eh_frame_hdr.bytes);
 	return 0;
 }

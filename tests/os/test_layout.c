@@ -322,6 +322,12 @@ static void test_results(void)
 	check(!layout_check(&layout), "a number too small");
 	layout.values[LAYOUT_MEMBERS - 1] = LAYOUT_MAX;
 	check(layout_check(&layout), "the largest");
+
+	memset(&layout, 0, sizeof(layout));
+	check(layout_has(&layout, TASK_COMM), "zeros are offsets");
+	layout_init(&layout);
+	check(layout_check(&layout), "of a kernel of which nothing is known");
+	check_u64(layout_found(&layout), 0, "no member is found");
 }
 
 /* A member that was added to the enumeration only. */

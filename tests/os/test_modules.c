@@ -9,9 +9,9 @@
 #include "os/modules.h"
 #include "tests/tap.h"
 
-#define HEAD   0xffffffff82a00000ULL
-#define HEAP   0xffff888001000000ULL /* struct module number i is at HEAP + i * 0x10000 */
-#define CODE   0xffffffffc0100000ULL /* its code at CODE + i * 0x10000 */
+#define HEAD       0xffffffff82a00000ULL
+#define HEAP       0xffff888001000000ULL /* struct module number i is at HEAP + i * 0x10000 */
+#define CODE       0xffffffffc0100000ULL /* its code at CODE + i * 0x10000 */
 #define TEXT_BYTES 0x2000
 
 /* Members' offsets, as no kernel has them. */
@@ -240,11 +240,124 @@ static void test_many_symbols(void)
 	      "the first two have theirs");
 	check(!is_named(code(2), "huge_a", "[huge]"), "there is no room for those of the third");
 	check(is_named(code(3), "small_a", "[small]"), "but for a small one's behind it");
+	check_u64(modules_cut(modules), 1, "counted");
 	end();
+}
+
+/*
+ * Symbols that all have the same long name. Each keeps a copy, but all modules together have room
+ * for 32 MiB; what goes away makes room again.
+ */
+static void test_shared_names(void)
+{
+	static char name[4000];
+	const uint32_t n = 12000;
+
+	begin(false);
+	memset(name, 'n', sizeof(name) - 1);
+	for (unsigned i = 0; i < 2; i++) {
+		uint64_t kallsyms = place(i) + 0x1000,
+			 symtab = 0xffff888004000000ULL + i * 0x100000;
+
+		put_module(i, i ? "late" : "long");
+		made_linux_u32(&guest, place(i) + OFF_MEMORY + 8, 0x8000);
+		made_linux_u64(&guest, kallsyms + OFF_SYMTAB, symtab);
+		made_linux_u32(&guest, kallsyms + OFF_COUNT, n);
+		made_linux_string(&guest, place(i) + 0x3000 + 1, name);
+		put_symbol(symtab, 0, 0, 0);
+		for (uint32_t j = 1; j < n; j++)
+			put_symbol(symtab + 24 * j, 1, code(i) + j, 1);
+	}
+	put_list((unsigned[]){ 0 }, 1);
+	modules_poll(modules);
+	check(is_named(code(0) + 1, name, "[long]"), "48 MB of names: the first are there");
+	check(modules_kept_bytes(modules) <= MODULES_MAX_KEPT_BYTES + (1 << 20), "%zu KiB are kept",
+	      modules_kept_bytes(modules) >> 10);
+	check_u64(modules_cut(modules), 1, "and it is counted");
+	put_list((unsigned[]){ 0, 1 }, 2);
+	modules_poll(modules);
+	check_u64(modules_cut(modules), 2, "another one");
+	check(space_find(space, code(1)) && !is_named(code(1) + 1, name, "[late]"),
+	      "no room for another's, which is there without");
+	check(modules_kept_bytes(modules) <= MODULES_MAX_KEPT_BYTES + (1 << 20), "%zu KiB are kept",
+	      modules_kept_bytes(modules) >> 10);
+	put_list((unsigned[]){ 1 }, 1);
+	modules_poll(modules);
+	made_linux_u32(&guest, place(1) + 0x1000 + OFF_COUNT, n - 1); /* it is read anew */
+	memory_refresh(guest.guest.memory);
+	modules_poll(modules);
+	check(is_named(code(1) + 1, name, "[late]"), "room again when the first has gone");
+	end();
+}
+
+/*
+ * An unwind table costs 1/64 of its code, whatever is in it: one entry, or none for most. Modules
+ * with tables have 512 MiB of code together; Linux has 1.5 GiB for all of them.
+ */
+static void test_much_code(void)
+{
+	begin(false);
+	made_linux_set(&guest, MODULE_ORC_COUNT, 0x300);
+	made_linux_set(&guest, MODULE_ORC_IP, 0x308);
+	made_linux_set(&guest, MODULE_ORC, 0x310);
+	guest.guest.orc_layout = orc_layout_of(ORC_V3);
+	for (unsigned i = 0; i < 4; i++) {
+		uint64_t tables = place(i) + 0x4000, start = 0xffffffffc0000000ULL + (i << 28);
+
+		put_module(i, "large");
+		made_linux_u64(&guest, place(i) + OFF_MEMORY, start);
+		made_linux_u32(&guest, place(i) + OFF_MEMORY + 8, i == 3 ? 0x1000 : 200 << 20);
+		made_linux_u32(&guest, place(i) + 0x300, 1);
+		made_linux_u64(&guest, place(i) + 0x310, tables + 0x100);
+		/* sp + 8, a call */
+		made_linux_u32(&guest, tables + 0x100, 8);
+		made_linux_u32(&guest, tables + 0x104, 0x0205);
+		made_linux_u64(&guest, place(i) + 0x308, start + 0x100);
+		made_linux_u32(&guest, start + 0x100, 0x100);
+	}
+	put_list((unsigned[]){ 0, 1, 2, 3 }, 4);
+	modules_poll(modules);
+	for (unsigned i = 0; i < 4; i++) {
+		const struct mapping *mapping =
+			space_find(space, 0xffffffffc0000000ULL + (i << 28));
+
+		check(mapping && !mapping->image->orc == (i == 2), "module %u has %s table", i,
+		      i == 2 ? "no" : "a");
+	}
+	end();
+}
+
+/* A kernel without one of them, or without BTF and so without any, has no modules that are seen. */
+static void test_missing_members(void)
+{
+	static const enum layout_member members[] = {
+		MODULE_LIST,         MODULE_STATE,
+		MODULE_NAME,         MODULE_KALLSYMS,
+		MODULE_MEM_BASE,     MODULE_MEM_SIZE,
+		MOD_KALLSYMS_SYMTAB, MOD_KALLSYMS_SYMTAB_COUNT,
+		MOD_KALLSYMS_STRTAB,
+	};
+
+	for (size_t i = 0; i <= sizeof(members) / sizeof(members[0]); i++) {
+		begin(false);
+		put_module(0, "one");
+		put_list((unsigned[]){ 0 }, 1);
+		if (i < sizeof(members) / sizeof(members[0]))
+			made_linux_set(&guest, members[i], -1);
+		else
+			layout_init(&guest.guest.layout);
+		modules_poll(modules);
+		check_u64(modules_count(modules), 0, "a member is missing");
+		check(!space_find(space, code(0)), "nothing is mapped");
+		end();
+	}
 }
 
 int main(void)
 {
+	test_missing_members();
+	test_much_code();
+	test_shared_names();
 	test_list(true);
 	test_list(false);
 	test_changes();

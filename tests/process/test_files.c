@@ -17,19 +17,23 @@
 static struct made_linux *made;
 static struct files *files;
 static struct program program;
+static struct room room;
 
-static void begin(const struct files_settings *settings)
+static void begin(const struct files_settings *given)
 {
-	static const struct files_settings none = { .root_fd = -1 };
+	struct files_settings settings = given ? *given : (struct files_settings){ .root_fd = -1 };
 
+	room = (struct room){ .max_bytes = ROOM_MAX_BYTES };
+	settings.room = &room;
 	made = made_linux_create(MADE_TREE);
-	if (files_create(&made->guest, settings ? settings : &none, &files))
+	if (files_create(&made->guest, &settings, &files))
 		exit(99);
 }
 
 static void end(void)
 {
 	files_destroy(files);
+	check_u64(room.used_bytes, 0, "all room is given back");
 	made_linux_destroy(made);
 }
 
@@ -300,8 +304,70 @@ static void test_limit(void)
 	end();
 }
 
+/* Room for what is there, and no more: unused files make way, used ones do not. */
+static void test_room(void)
+{
+	struct code_file *a, *b;
+	uint64_t first, second, inode;
+	size_t whole_bytes;
+
+	begin(NULL);
+	program_make(&program, 0, "serve", 1);
+	first = made_file(made, "/a", program.bytes, PROGRAM_BYTES);
+	second = made_file(made, "/b", program.bytes, PROGRAM_BYTES);
+	a = get(first, 0);
+	check_u64(room.used_bytes, a ? image_memory_bytes(a->image) : 0, "the tables of one");
+	room.max_bytes = whole_bytes = room.used_bytes;
+	b = get(second, 0);
+	check(!b && files_counts(files).no_room == 1 && files_counts(files).reads == 1,
+	      "no room for another: it is not even read");
+	files_put(files, a);
+	b = get(second, 0);
+	check_string(function_of(b), "serve", "the first is not used any more: room");
+	check(files_counts(files).kept == 1 && room.used_bytes <= whole_bytes, "it is gone");
+	files_put(files, b);
+	end();
+
+	begin(NULL);
+	first = made_file(made, "/a", program.bytes, PROGRAM_BYTES);
+	inode = made_inode_of(made, first);
+	made_cache_entry(made, inode, 2, 0);
+	a = get(first, 0);
+	room.max_bytes = room.used_bytes;
+	b = get(first, 1 * S);
+	check(a && a == b && files_counts(files).reads == 1 && files_counts(files).no_room == 1,
+	      "no room to read it again");
+	room.max_bytes++;
+	files_put(files, get(first, 4 * S));
+	check_u64(files_counts(files).reads, 2, "later there is");
+	files_put(files, a);
+	files_put(files, b);
+	end();
+}
+
+/* A symbol in a section that there is not: those before it are kept, and the file is counted. */
+static void test_cut(void)
+{
+	struct code_file *file;
+	Elf64_Sym *symbols;
+
+	begin(NULL);
+	program_make(&program, 0, "serve", 1);
+	symbols = (Elf64_Sym *)(program.bytes + 0x2000);
+	symbols[2] = symbols[1];
+	symbols[2].st_shndx = 77;
+	((Elf64_Shdr *)(program.bytes + 0x2800))[2].sh_size = 3 * sizeof(Elf64_Sym);
+	file = get(made_file(made, "/a", program.bytes, PROGRAM_BYTES), 0);
+	check_string(function_of(file), "serve", "before the damage");
+	check_u64(files_counts(files).cut, 1, "counted");
+	files_put(files, file);
+	end();
+}
+
 int main(void)
 {
+	test_room();
+	test_cut();
 	test_whole();
 	test_retry();
 	test_less();

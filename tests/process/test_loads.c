@@ -106,13 +106,19 @@ static void test_refused(void)
 		check_result(text, &bad, PROGRAM_BYTES, PROGRAM_BYTES, LOADS_NO_ELF);              \
 	} while (0)
 	BAD("a script", memcpy(header->e_ident, "#!/b", 4));
-	BAD("32 bits", header->e_ident[EI_CLASS] = ELFCLASS32);
+	BAD("32 bits of another machine", header->e_ident[EI_CLASS] = ELFCLASS32;
+	    header->e_machine = EM_ARM);
 	BAD("another machine", header->e_machine = EM_AARCH64);
 	BAD("an object file", header->e_type = ET_REL);
 	BAD("no program headers", header->e_phnum = 0);
 	BAD("129 of them", header->e_phnum = 129);
 	BAD("of another size", header->e_phentsize = 32);
 	BAD("no PT_LOAD", memset(bad.bytes + 64, 0, 2 * sizeof(Elf64_Phdr)));
+	bad = good;
+	header->e_ident[EI_CLASS] = ELFCLASS32;
+	check_result("x32", &bad, PROGRAM_BYTES, PROGRAM_BYTES, LOADS_ELF32);
+	header->e_machine = EM_386;
+	check_result("i386", &bad, PROGRAM_BYTES, PROGRAM_BYTES, LOADS_ELF32);
 	bad = good;
 	header->e_phoff = UINT64_MAX - 8;
 	check_result("program headers beyond all files", &bad, PROGRAM_BYTES, PROGRAM_BYTES,

@@ -206,8 +206,9 @@ static void test_vdso_image(void)
 	check_u64(processes_counts(processes).torn, 0, "nothing is missing");
 	made_set(made, image, VDSO_IMAGE_SIZE, 1ULL << 40);
 	made_areas(made, mm, &area, 1);
-	check_string(name_at(space_at(task_address, 2 * PROCESSES_FRESH_NS), VDSO + PROGRAM_FUNCTION), "nothing",
-		     "a vDSO of a terabyte is none");
+	check_string(
+		name_at(space_at(task_address, 2 * PROCESSES_FRESH_NS), VDSO + PROGRAM_FUNCTION),
+		"nothing", "a vDSO of a terabyte is none");
 	check_u64(processes_counts(processes).torn, 1, "to be tried again");
 	end();
 }
@@ -445,8 +446,80 @@ static void test_areas_bound(void)
 	end();
 }
 
+/*
+ * All that is kept has one bound: what nobody asked for in a minute makes way, what is in use does
+ * not, and what there is no room for is counted.
+ */
+static void test_room(void)
+{
+	const struct processes_settings settings = { .root_fd = -1, .room_bytes = 60000 };
+	const uint64_t later = PROCESSES_IDLE_NS + 2 * S;
+	struct vma areas[200];
+	const struct space *space;
+	uint64_t other, third;
+
+	begin(MADE_TREE);
+	processes_destroy(processes);
+	if (processes_create(&made->guest, &settings, &processes))
+		exit(99);
+	for (size_t i = 0; i < 200; i++)
+		areas[i] = (struct vma){ JIT + 2 * i * PAGE, JIT + (2 * i + 1) * PAGE, VMA_EXEC, 0,
+					 0 };
+	mm = made_mm(made, areas, 200);
+	task_address = made_task(made, 50, 50, "one", mm, 0);
+	other = made_task(made, 51, 51, "two", made_mm(made, areas, 200), 0);
+	space = space_at(task_address, 0);
+	check(space && space_find(space, JIT), "the first process");
+	check_u64(processes_counts(processes).room_bytes, 200 * PROCESS_AREA_BYTES,
+		  "takes more than there is");
+	space = space_at(other, S);
+	check(space && !space_find(space, JIT), "another one, while the first is in use");
+	check_u64(processes_counts(processes).left_out, 200, "counted");
+	check(processes_counts(processes).torn == 1, "to be tried again");
+	space = space_at(other, later);
+	processes_poll(processes, later);
+	check(space && space_find(space, JIT), "when the first has not been asked for");
+	check(processes_counts(processes).made_room == 1 && processes_counts(processes).kept == 1,
+	      "that one is gone");
+	check_u64(processes_counts(processes).room_bytes, 200 * PROCESS_AREA_BYTES, "and its room");
+	third = made_task(made, 52, 52, "node", made_mm(made, areas, 1), 0);
+	space = space_at(third, later + S);
+	check(space && !space_find(space, JIT), "nothing for a third one");
+	check_u64(processes_counts(processes).left_out, 201, "counted");
+	end();
+}
+
+/* Not code that somebody compiled: nobody could write names for it. */
+static void test_elf32(void)
+{
+	Elf64_Ehdr *header = (Elf64_Ehdr *)program.bytes;
+	const struct space *space;
+	const char *note;
+	uint64_t file;
+	struct vma area;
+
+	begin(MADE_TREE);
+	program_make(&program, 0, "serve", 7);
+	header->e_ident[EI_CLASS] = ELFCLASS32;
+	header->e_machine = EM_386;
+	file = made_file(made, "/bin/old", program.bytes, PROGRAM_BYTES);
+	area = (struct vma){ 0x8048000, 0x8048000 + PAGE, VMA_READ | VMA_EXEC, 1, file };
+	mm = made_mm(made, &area, 1);
+	task_address = made_task(made, 50, 50, "old", mm, 0);
+	space = space_at(task_address, 0);
+	check_string(name_at(space, 0x8048000 + 0x10), "old+0x1010", "its place in the file");
+	check(processes_counts(processes).jit == 0 && processes_counts(processes).files.elf32 == 1,
+	      "a 32-bit program, and no compiled code");
+	note = processes_note(processes, NULL);
+	check(note && strstr(note, "32-bit") && !processes_note(processes, note),
+	      "said so, and nothing else: %s", note ? note : "no note");
+	end();
+}
+
 int main(void)
 {
+	test_elf32();
+	test_room();
 	test_names();
 	test_vdso_jit();
 	test_vdso_image();

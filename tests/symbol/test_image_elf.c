@@ -329,8 +329,83 @@ static void test_damage(void)
 	free(whole.bytes);
 }
 
+/*
+ * Many symbols, one long name: 100,000 times 4 KiB would be 390 MiB, out of a file of 2.4 MB. And
+ * the names one within another, which no table of strings would keep apart either.
+ */
+#define MANY       100000
+#define LONG_BYTES 4095
+
+static void test_shared_names(bool within)
+{
+	uint64_t symbols_bytes = MANY * sizeof(Elf64_Sym), strings_bytes = LONG_BYTES + 2;
+	Elf64_Sym *symbols;
+	Elf64_Ehdr *header;
+	Elf64_Shdr *sections;
+	Elf64_Phdr *segment;
+	struct copy copy = { 0 };
+	struct image *image;
+	size_t bytes;
+
+	copy.size_bytes = sizeof(*header) + sizeof(*segment) + 4 * sizeof(*sections) +
+			  symbols_bytes + strings_bytes;
+	copy.bytes = calloc(1, copy.size_bytes);
+	header = header_of(&copy);
+	segment = (Elf64_Phdr *)(header + 1);
+	sections = (Elf64_Shdr *)(segment + 1);
+	symbols = (Elf64_Sym *)(sections + 4);
+	memcpy(header->e_ident, ELFMAG "\2\1\1", 7);
+	header->e_type = ET_EXEC;
+	header->e_machine = EM_X86_64;
+	header->e_version = EV_CURRENT;
+	header->e_phoff = sizeof(*header);
+	header->e_phentsize = sizeof(*segment);
+	header->e_phnum = 1;
+	header->e_shoff = sizeof(*header) + sizeof(*segment);
+	header->e_shentsize = sizeof(*sections);
+	header->e_shnum = 4;
+	*segment = (Elf64_Phdr){ .p_type = PT_LOAD,
+				 .p_flags = PF_R | PF_X,
+				 .p_vaddr = 0x400000,
+				 .p_memsz = 16ULL * MANY };
+	sections[0] = (Elf64_Shdr){ .sh_type = SHT_NULL };
+	sections[1] = (Elf64_Shdr){ .sh_type = SHT_SYMTAB,
+				    .sh_link = 2,
+				    .sh_size = symbols_bytes,
+				    .sh_entsize = sizeof(*symbols),
+				    .sh_offset = (unsigned char *)symbols - copy.bytes };
+	sections[2] = (Elf64_Shdr){ .sh_type = SHT_STRTAB,
+				    .sh_size = strings_bytes,
+				    .sh_offset = sections[1].sh_offset + symbols_bytes };
+	sections[3] = (Elf64_Shdr){ .sh_type = SHT_NOBITS,
+				    .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+				    .sh_addr = 0x400000,
+				    .sh_size = 16ULL * MANY };
+	memset(copy.bytes + sections[2].sh_offset + 1, 'a', LONG_BYTES);
+	for (unsigned i = 1; i < MANY; i++)
+		symbols[i] = (Elf64_Sym){ .st_name = within ? 1 + i % 100 : 1,
+					  .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+					  .st_shndx = 3,
+					  .st_value = 0x400000 + 16 * i,
+					  .st_size = 16 };
+	image = read_copy(&copy);
+	bytes = image && image->symtab ? symtab_memory_bytes(image->symtab) : 0;
+	check(bytes > 0 && bytes <= 65 << 20, "%s: %zu KiB are kept",
+	      within ? "names within a name" : "one name", bytes >> 10);
+	check(image && image->cut, "the others are left out, and it is said");
+	check_string(name_at(image, 0x400010) != NULL && image && image->symtab &&
+				     symtab_count(image->symtab) > 10000
+			     ? "most"
+			     : "few",
+		     "most", "what came before the limit is there");
+	image_unref(image);
+	free(copy.bytes);
+}
+
 int main(void)
 {
+	test_shared_names(false);
+	test_shared_names(true);
 	test_own();
 	test_libc();
 	test_vdso();

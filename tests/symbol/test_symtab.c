@@ -290,6 +290,27 @@ static void test_limit(void)
 	symtab_destroy(tab);
 }
 
+/* 4 bytes of names each; what was there when the limit came stays. */
+static void test_names_limit(void)
+{
+	struct symtab *tab = make_tab();
+	struct xtop_error *error = NULL;
+	uint64_t added = 0;
+
+	symtab_limit_names(tab, 4000);
+	check(!symtab_is_full(tab), "not full at first");
+	for (; !error && added <= 1001; added++)
+		error = symtab_add(tab, 16 * added, 16, 0, G, "abc", 3);
+	check_u64(added, 1001, "names until the limit, and the one that fails");
+	check(error && strstr(error_message(error), "symbol names"), "the error says so: %s",
+	      error ? error_message(error) : "none");
+	check(symtab_is_full(tab), "full");
+	error_destroy(error);
+	seal(tab);
+	check_u64(symtab_count(tab), 1000, "kept");
+	symtab_destroy(tab);
+}
+
 static void test_million_at_one_address(void)
 {
 	struct symtab *tab = make_tab();
@@ -415,6 +436,7 @@ int main(void)
 	test_entries();
 	test_long_name();
 	test_limit();
+	test_names_limit();
 	test_million_at_one_address();
 	test_million_nested();
 	test_random();

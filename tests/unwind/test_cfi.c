@@ -8,6 +8,7 @@
 
 #include "../tap.h"
 #include "cfi_bytes.h"
+#include "unwind/cfi_entry.h"
 
 /* def_cfa rsp+8, return address at CFA-8: what every CIE of x86-64 says. */
 static const uint8_t usual[] = { 0x0c, 7, 8, 0x90, 1 };
@@ -327,6 +328,105 @@ static void test_gap(void)
 	cfi_destroy(cfi);
 }
 
+/*
+ * With a gap FDEs are where .eh_frame_hdr says, also one within another: what was read once is not
+ * read again. The second one lies among the operands of the first, as its DW_CFA_GNU_args_size.
+ */
+static void test_gap_overlap(void)
+{
+	struct {
+		uint8_t encodings[4];
+		int32_t eh_frame;
+		uint32_t n;
+		int32_t entries[2][2];
+	} hdr = { { 1, 0x1b, 0x03, 0x3b }, 0, 2, { { 0 } } };
+	const uint64_t hdr_address = MADE_FRAME - 0x1000;
+	struct cfi_bytes made = { 0 };
+	struct cfi_sections sections;
+	struct cfi_gap gap;
+	__typeof__(plain) inner = { MADE_CODE + 0x200, 0x100, 0 };
+	uint32_t length = 4 + sizeof(inner);
+	size_t outer, within;
+	struct cfi *cfi = NULL;
+
+	bytes_cie(&made, "zR", absolute, 1, usual, sizeof(usual));
+	outer = made.n;
+	within = outer + 8 + sizeof(plain) + 3;
+	bytes_fde(&made, &plain, sizeof(plain), (uint8_t[64]){ 0x16, 64, 60 }, 64);
+	memcpy(made.bytes + within, &length, sizeof(length));
+	length = within + 4 - made.cie;
+	memcpy(made.bytes + within + 4, &length, sizeof(length));
+	memcpy(made.bytes + within + 8, &inner, sizeof(inner));
+	hdr.entries[0][1] = MADE_FRAME + outer - hdr_address;
+	hdr.entries[1][1] = MADE_FRAME + within - hdr_address;
+	gap = (struct cfi_gap){ made.n, made.n + 8 };
+	bytes_put(&made, 0, 8);
+	sections = bytes_sections(&made);
+	sections.eh_frame.gaps = &gap;
+	sections.eh_frame.n_gaps = 1;
+	sections.eh_frame_hdr = (struct cfi_section){ .bytes = (const uint8_t *)&hdr,
+						      .size_bytes = sizeof(hdr),
+						      .address = hdr_address };
+	check(!cfi_compile(&sections, &cfi), "an FDE within another");
+	check_string(rule_text(cfi, MADE_CODE), "rsp+8 ret-8", "the first is taken");
+	check_string(rule_text(cfi, MADE_CODE + 0x200), "none", "the one within it is not");
+	check(cfi && cfi_counts(cfi).refused == 1, "and is counted");
+	cfi_destroy(cfi);
+	cfi = NULL;
+	hdr.entries[0][1] = hdr.entries[1][1];
+	check(!cfi_compile(&sections, &cfi), "that one alone");
+	check_string(rule_text(cfi, MADE_CODE + 0x200), "rsp+8 ret-8", "is one");
+	cfi_destroy(cfi);
+}
+
+/*
+ * Each FDE has its CIE read, which may be 1 KiB of letters: 100 MiB of them here, and so they are
+ * limited. A linker has one CIE of 24 bytes for thousands.
+ */
+static void test_many_cies(void)
+{
+	const unsigned n = 100000;
+	const uint32_t fde_bytes = 8 + sizeof(plain) + 3;
+	static char letters[1001] = "zR";
+	struct cfi_bytes made = { 0 };
+	struct cfi_sections sections = { 0 };
+	struct cfi_list list;
+	uint8_t *bytes, *at;
+
+	memset(letters + 2, 'L', sizeof(letters) - 1 - 2);
+	made.cie = made.entry = 0;
+	bytes_put(&made, 0, 8);
+	bytes_put(&made, 1, 1);
+	bytes_copy(&made, letters, 10);
+	bytes_put(&made, 0, 1);
+	bytes_put(&made, 0x107801, 3);
+	bytes_put(&made, 9, 1);
+	bytes_put(&made, 0, 9);
+	while (made.n < 1000)
+		bytes_put(&made, 0, 1);
+	bytes_close(&made);
+	bytes = calloc(1, made.n + (size_t)n * fde_bytes);
+	memcpy(bytes, made.bytes, made.n);
+	at = bytes + made.n;
+	for (unsigned i = 0; i < n; i++, at += fde_bytes) {
+		__typeof__(plain) function = { MADE_CODE + 16 * i, 16, 0 };
+		uint32_t length = fde_bytes - 4, cie = at + 4 - bytes;
+
+		memcpy(at, &length, 4);
+		memcpy(at + 4, &cie, 4);
+		memcpy(at + 8, &function, sizeof(function));
+	}
+	sections.eh_frame = (struct cfi_section){ .bytes = bytes,
+						  .size_bytes = at - bytes,
+						  .address = MADE_FRAME };
+	check(!cfi_list_init(&sections, &list), "100,000 FDEs with a large CIE");
+	check(list.n > 60000 && list.n <= CFI_MAX_CIES_BYTES / 1000 + 1, "%zu of them are read",
+	      list.n);
+	check_u64(list.n + list.refused, n, "the others are counted");
+	cfi_list_deinit(&list);
+	free(bytes);
+}
+
 /* --- steps ------------------------------------------------------------------------------------ */
 
 static struct {
@@ -480,6 +580,8 @@ int main(void)
 	test_debug_frame();
 	test_overlap();
 	test_gap();
+	test_gap_overlap();
+	test_many_cies();
 	test_steps();
 	test_plt();
 	test_damage();

@@ -180,8 +180,79 @@ static void test_unsafe(void)
 	dwarf_destroy(dwarf);
 }
 
+/* Only what has rows for libunwind is given to it, whatever lies within a function. */
+static void test_within(void)
+{
+	static const uint8_t cfa[] = { 0x0f, 4, 0x77, 8, 0x23, 24 };
+	struct cfi_bytes made = { 0 };
+	__typeof__(plain) inner = { MADE_CODE + 0x40, 0x10, 0 };
+	struct dwarf *dwarf;
+	struct cursor cursor;
+
+	bytes_cie(&made, "zR", absolute, 1, usual, sizeof(usual));
+	bytes_fde(&made, &plain, sizeof(plain), NULL, 0);
+	bytes_fde(&made, &inner, sizeof(inner), cfa, sizeof(cfa));
+	dwarf = create(&made, false);
+	start_at(&cursor, 0x44);
+	check(dwarf_step(dwarf, BIAS, &cursor) == STEP_CALLER, "the inner function");
+	start_at(&cursor, 4);
+	check(dwarf_step(dwarf, BIAS, &cursor) == STEP_NOT_COVERED,
+	      "the outer one has no such row");
+	dwarf_destroy(dwarf);
+}
+
+/*
+ * Programs that are not safe are run and nothing of them is kept: that is bounded, too. 300 of 63
+ * KiB are more than the limit; what comes behind it is left out.
+ */
+static void test_work(void)
+{
+	const unsigned n = 300;
+	const uint32_t program_bytes = 63 << 10;
+	struct cfi_bytes made = { 0 };
+	struct cfi_sections sections = { 0 };
+	struct dwarf *dwarf = NULL;
+	struct cursor cursor;
+	uint8_t *bytes, *at;
+
+	bytes_cie(&made, "zR", absolute, 1, usual, sizeof(usual));
+	bytes_fde(&made, &plain, sizeof(plain), NULL, 0); /* the first: there is time for it */
+	bytes = calloc(1, made.n + (n + 2) * (8 + sizeof(plain) + program_bytes));
+	memcpy(bytes, made.bytes, made.n);
+	at = bytes + made.n;
+	for (unsigned i = 1; i <= n + 2; i++) {
+		__typeof__(plain) function = { MADE_CODE + 0x100 * i, 0x100, 0 };
+		uint32_t length = 4 + sizeof(function) + (i <= n + 1 ? program_bytes : 0),
+			 cie = at + 4 - bytes;
+
+		memcpy(at, &length, 4);
+		memcpy(at + 4, &cie, 4);
+		memcpy(at + 8, &function, sizeof(function));
+		if (i <= n) /* DW_CFA_register: rbx is in a register that there is not, at last */
+			memcpy(at + length + 4 - 3, (uint8_t[]){ 0x09, 3, 0x7f }, 3);
+		at += 4 + length;
+	}
+	sections.eh_frame = (struct cfi_section){ .bytes = bytes,
+						  .size_bytes = at - bytes,
+						  .address = MADE_FRAME };
+	check(!dwarf_create(&sections, NULL, &dwarf), "%u programs that are not safe", n);
+	start_at(&cursor, 4);
+	check(dwarf && dwarf_step(dwarf, BIAS, &cursor) == STEP_CALLER, "what came before them");
+	start_at(&cursor, 0x104);
+	check(dwarf && dwarf_step(dwarf, BIAS, &cursor) == STEP_NOT_COVERED, "none of them");
+	start_at(&cursor, 0x100 * (n + 1) + 4);
+	check(dwarf && dwarf_step(dwarf, BIAS, &cursor) == STEP_NOT_COVERED,
+	      "a safe one behind them, for which there is no time left");
+	start_at(&cursor, 0x100 * (n + 2) + 4);
+	check(dwarf && dwarf_step(dwarf, BIAS, &cursor) == STEP_CALLER, "but for a short one");
+	dwarf_destroy(dwarf);
+	free(bytes);
+}
+
 int main(void)
 {
+	test_within();
+	test_work();
 	test_expressions();
 	test_registers();
 	test_signal();

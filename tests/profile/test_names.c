@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Names for addresses: of symbols, places in files and compiled code; and late names, from a page of
+ * a file that comes into the guest's page cache to the samples that were counted before.
+ */
+#include "config.h"
+
+#include "process/processes.h"
+#include "profile/names.h"
+#include "tests/process/made_linux.h"
+#include "tests/process/program.h"
+#include "tests/tap.h"
+#include "xtop/export.h"
+#include "xtop/profile.h"
+
+#define S        1000000000ULL
+#define PAGE     GUEST_PAGE_SIZE
+#define CODE     0x7f1000000000ULL
+#define BIAS     (CODE - PROGRAM_TEXT)
+#define FUNCTION (BIAS + PROGRAM_FUNCTION)
+
+static struct frames *frames;
+static struct names *names;
+
+static void must(struct xtop_error *error)
+{
+	if (!error)
+		return;
+	printf("Bail out! %s\n", error_message(error));
+	exit(99);
+}
+
+static void begin(void)
+{
+	must(frames_create(NULL, &frames));
+	must(names_create(frames, &names));
+}
+
+static void end(void)
+{
+	names_destroy(names);
+	frames_destroy(frames);
+}
+
+/* An image with "serve" at PROGRAM_FUNCTION; FUNCTION NULL: without. */
+static struct image *make_image(const char *function, bool incomplete)
+{
+	struct image *image;
+
+	must(image_create("libx.so", &image));
+	image->incomplete = incomplete;
+	if (!function)
+		return image;
+	must(symtab_create(&image->symtab));
+	must(symtab_add(image->symtab, PROGRAM_FUNCTION, 0x80, 0, SYMBOL_GLOBAL, function,
+			strlen(function)));
+	must(symtab_seal(image->symtab));
+	return image;
+}
+
+static struct space *make_space(struct image *image)
+{
+	struct space *space;
+
+	must(space_create(&space));
+	must(space_add(space, &(struct mapping){ .start = CODE,
+						 .end = CODE + PAGE,
+						 .bias = BIAS,
+						 .file_offset = PROGRAM_TEXT_OFFSET,
+						 .image = image,
+						 .kind = MAPPING_CODE }));
+	return space;
+}
+
+static uint32_t find(const struct space *space, uint64_t address)
+{
+	enum name_quality quality;
+
+	return names_find(names, space, address, FRAME_KIND_USERLAND, true, &quality);
+}
+
+static const char *text_of(uint32_t frame)
+{
+	return frames_get(frames, frame)->name;
+}
+
+static void test_names(void)
+{
+	struct image *image = make_image("serve", false);
+	struct space *space = make_space(image);
+	enum name_quality quality;
+	uint32_t frame;
+
+	begin();
+	must(space_add(space, &(struct mapping){
+				      .start = 0x1000, .end = 0x2000, .kind = MAPPING_ANONYMOUS }));
+	frame = names_find(names, space, FUNCTION + 8, FRAME_KIND_USERLAND, true, &quality);
+	check_string(text_of(frame), "serve", "a symbol");
+	check(quality == NAME_SYMBOL, "by its symbol");
+	check(find(space, FUNCTION) == frame, "one frame, wherever in the function");
+	frame = names_find(names, space, CODE, FRAME_KIND_USERLAND, true, &quality);
+	check_string(text_of(frame), "libx.so+0x1000", "no symbol: the place in the file");
+	check(quality == NAME_OFFSET, "by its place");
+	frame = names_find(names, space, CODE, FRAME_KIND_KERNEL, false, &quality);
+	check(quality == NAME_UNKNOWN, "not by its place where that is not wanted");
+	check_string(text_of(find(space, 0x1800)), "[jit]", "compiled code");
+	names_find(names, space, 0x5000, FRAME_KIND_USERLAND, true, &quality);
+	check(quality == NAME_UNKNOWN, "nothing is mapped there");
+	names_find(names, NULL, CODE, FRAME_KIND_USERLAND, true, &quality);
+	check(quality == NAME_UNKNOWN, "nothing is known");
+	check(!names_renew(names), "nothing to be renewed");
+	end();
+	space_destroy(space);
+	image_unref(image);
+}
+
+/* Only who has a space keeps an image's tables; names have a place, which holds none. */
+static void test_late(void)
+{
+	struct image *first = make_image(NULL, true), *second = make_image(NULL, true),
+		     *third = make_image("serve", true);
+	struct space *space = make_space(first);
+	uint32_t frame;
+
+	begin();
+	frame = find(space, FUNCTION);
+	check_string(text_of(frame), "libx.so+0x1100", "no symbol yet");
+	check_u64(first->n_references, 2, "references to its image: the space's and ours");
+	check(!names_renew(names), "nothing came");
+	image_succeed(first, second);
+	check(!names_renew(names), "read again, and nothing came");
+	space_destroy(space);
+	image_unref(first);
+	image_succeed(second, third);
+	image_unref(second);
+	check(names_renew(names), "read again, with symbols, when none has the first one any more");
+	check_string(text_of(names_now(names, frame)), "serve", "has become its function");
+	check_u64(names_now(names, frame + 1), frame + 1, "and no other has");
+	check(!names_renew(names), "that is all");
+	image_unref(third);
+	end();
+}
+
+/* Names of files that went away make room for others. */
+static void test_room(void)
+{
+	const unsigned n_files = NAMES_MAX_LATE / PAGE + 2;
+
+	begin();
+	for (unsigned i = 0; i <= n_files; i++) {
+		struct image *image = make_image(NULL, true), *later = make_image("serve", false);
+		struct space *space;
+		uint32_t frame = 0;
+
+		snprintf(image->name, strlen("libx.so") + 1, "%u.so", i);
+		space = make_space(image);
+		for (uint64_t at = 0; at < PAGE; at++)
+			find(space, CODE + at);
+		frame = find(space, FUNCTION);
+		space_destroy(space);
+		if (i == n_files)
+			image_succeed(image, later);
+		image_unref(image);
+		if (i < n_files)
+			check(!names_renew(names), "file %u is gone", i);
+		else
+			check(names_renew(names) &&
+				      strcmp(text_of(names_now(names, frame)), "serve") == 0,
+			      "the last one gets its names");
+		image_unref(later);
+	}
+	end();
+}
+
+/* --- end to end ------------------------------------------------------------------------------- */
+
+static void add(struct profile *profile, const struct space *space, uint64_t address)
+{
+	uint32_t frame = find(space, address);
+
+	profile_add(profile, &frame, 1, S, 1);
+}
+
+static void check_folded(struct profile *profile, const char *want, const char *what)
+{
+	struct snapshot *snapshot;
+	char *text;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	must(profile_copy(profile, S, &snapshot));
+	must(export_folded(snapshot, NULL, false, file));
+	fclose(file);
+	for (char *at = text; *at; at++)
+		*at = *at == '\n' ? '|' : *at; /* TAP is lines */
+	check_string(text, want, what);
+	free(text);
+	snapshot_destroy(snapshot);
+}
+
+/* The page of .symtab is not in the page cache, then it is. */
+static void test_page_comes(void)
+{
+	static const struct processes_settings settings = { .root_fd = -1 };
+	struct made_linux *made = made_linux_create(MADE_TREE);
+	struct processes *processes;
+	struct profile *profile;
+	const struct space *space;
+	struct task task = { 0 };
+	struct program program;
+	uint64_t file, inode, memory, folio;
+	struct vma area;
+
+	begin();
+	must(processes_create(&made->guest, &settings, &processes));
+	must(profile_create(1000, 0, frames, &profile));
+	program_make(&program, 0, "serve", 1);
+	file = made_file(made, "/lib/libx.so", program.bytes, PROGRAM_BYTES);
+	inode = made_inode_of(made, file);
+	made_cache_entry(made, inode, 2, 0);
+	area = (struct vma){ CODE, CODE + PAGE, VMA_READ | VMA_EXEC, 1, file };
+	task.mm = made_mm(made, &area, 1);
+	task.tgid = 50;
+	space = processes_space(processes, &task, 0);
+	for (unsigned i = 0; i < 3; i++)
+		add(profile, space, FUNCTION + 4);
+	add(profile, space, FUNCTION + 16);
+	add(profile, space, CODE + 4);
+	check_folded(profile, "libx.so+0x1004 1|libx.so+0x1104 3|libx.so+0x1110 1|",
+		     "samples before the page is there");
+	folio = made_folio(made, 2, 1, &memory);
+	made_put(made->memory, made->guest.root, memory, program.bytes + 0x2000, PAGE);
+	made_cache_entry(made, inode, 2, folio);
+	processes_poll(processes, 1 * S);
+	check(names_renew(names), "when it is, names are found");
+	profile_rename(profile, names_now, names);
+	check_folded(profile, "libx.so+0x1004 1|serve 4|", "for what was counted, too");
+	add(profile, processes_space(processes, &task, 1 * S), FUNCTION + 16);
+	check_folded(profile, "libx.so+0x1004 1|serve 5|", "and what is counted from then on");
+	profile_destroy(profile);
+	processes_destroy(processes);
+	end();
+	made_linux_destroy(made);
+}
+
+int main(void)
+{
+	test_names();
+	test_late();
+	test_room();
+	test_page_comes();
+	return tap_done();
+}
