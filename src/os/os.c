@@ -369,7 +369,7 @@ void os_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns, str
 	if (!found)
 		return;
 	named = found;
-	former_see(&os->clock, found, clock_now_ns());
+	former_see(&os->clock, found, memory_now_ns(os->settings.memory));
 	if (!user && !found->kernel_thread && !os_find_former(os, vcpu, now_ns, &named, &user))
 		return;
 	*task = (struct os_task){

@@ -43,7 +43,6 @@
 
 #define ORC_BLOCK_SHIFT 7
 #define ORC_BLOCK_BYTES (1U << ORC_BLOCK_SHIFT)
-#define ORC_KEPT_BYTES  3
 #define ORC_AT_ONCE     sizeof(uint64_t)
 #define ORC_HASH_SLOTS  (1U << 17) /* twice ORC_MAX_ROWS */
 #define ORC_FIRST_ROWS  1024
@@ -180,7 +179,7 @@ static void orc_builder_deinit(struct orc_builder *builder)
 	free(builder->slots);
 }
 
-static size_t orc_entries_bytes(size_t n)
+size_t orc_entries_bytes(size_t n)
 {
 	return ORC_KEPT_BYTES * n + ORC_AT_ONCE;
 }

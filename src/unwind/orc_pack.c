@@ -5,7 +5,7 @@
  *
  *   struct pack_head   how many of what
  *   specials           struct pack_special[n_specials]
- *   rows, blocks, ids, offsets
+ *   rows, blocks, entries
  *
  * Bytes come from a file of ours: a wrong one gives wrong rows, but leads nowhere outside.
  */
@@ -25,7 +25,7 @@ struct pack_special {
 	uint32_t start, end, kind;
 };
 
-#define PACK_ARRAYS 4
+#define PACK_ARRAYS 3
 
 struct pack_array {
 	void *bytes;
@@ -36,8 +36,7 @@ static void pack_arrays(const struct orc *orc, struct pack_array arrays[PACK_ARR
 {
 	arrays[0] = (struct pack_array){ orc->rows, orc->n_rows * sizeof(*orc->rows) };
 	arrays[1] = (struct pack_array){ orc->blocks, (orc->n_blocks + 1) * sizeof(*orc->blocks) };
-	arrays[2] = (struct pack_array){ orc->ids, orc->n * sizeof(*orc->ids) };
-	arrays[3] = (struct pack_array){ orc->offsets, orc->n * sizeof(*orc->offsets) };
+	arrays[2] = (struct pack_array){ orc->entries, orc_entries_bytes(orc->n) };
 }
 
 size_t orc_pack_bytes(const struct orc *orc)
@@ -92,16 +91,28 @@ static bool pack_head_is_sane(const struct pack_head *head, uint64_t text_bytes)
 	       head->n_specials <= ORC_MAX_SPECIALS && head->n_blocks == orc_blocks(text_bytes);
 }
 
+/* The ids of entries FIRST up to END, a block's, are of rows. */
+static bool pack_block_is_closed(const struct orc *orc, uint32_t first, uint32_t end)
+{
+	const uint8_t *ids = orc->entries + (size_t)ORC_KEPT_BYTES * first + (end - first);
+	uint16_t id;
+
+	for (; first < end; first++, ids += sizeof(id)) {
+		memcpy(&id, ids, sizeof(id));
+		if (id >= orc->n_rows)
+			return false;
+	}
+	return true;
+}
+
 /* Blocks lie one behind the other, rows that are meant are there. */
 static bool pack_is_closed(const struct orc *orc)
 {
 	if (orc->blocks[0] || orc->blocks[orc->n_blocks] != orc->n)
 		return false;
 	for (size_t i = 0; i < orc->n_blocks; i++)
-		if (orc->blocks[i] > orc->blocks[i + 1])
-			return false;
-	for (size_t i = 0; i < orc->n; i++)
-		if (orc->ids[i] >= orc->n_rows)
+		if (orc->blocks[i] > orc->blocks[i + 1] || orc->blocks[i + 1] > orc->n ||
+		    !pack_block_is_closed(orc, orc->blocks[i], orc->blocks[i + 1]))
 			return false;
 	return true;
 }
@@ -162,9 +173,8 @@ struct xtop_error *orc_unpack(const void *pack, size_t size_bytes, uint64_t text
 		return error_create("ORC tables cut short");
 	orc->rows = malloc(orc->n_rows * sizeof(*orc->rows));
 	orc->blocks = malloc((orc->n_blocks + 1) * sizeof(*orc->blocks));
-	orc->ids = malloc(orc->n * sizeof(*orc->ids));
-	orc->offsets = malloc(orc->n * sizeof(*orc->offsets));
-	if (!orc->rows || !orc->blocks || !orc->ids || !orc->offsets)
+	orc->entries = malloc(orc_entries_bytes(orc->n));
+	if (!orc->rows || !orc->blocks || !orc->entries)
 		return error_create("out of memory");
 	if (!pack_take(orc, &head, pack))
 		return error_create("ORC tables that cannot be right");

@@ -22,7 +22,11 @@ struct orc {
 	uint64_t specials_start, specials_end; /* all of them are in there */
 };
 
+#define ORC_KEPT_BYTES 3 /* of an entry */
+
 /* Blocks of TEXT_BYTES of code. */
 size_t orc_blocks(uint64_t text_bytes);
+/* N entries, and what is read behind them. */
+size_t orc_entries_bytes(size_t n);
 
 #endif
