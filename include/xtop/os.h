@@ -92,5 +92,7 @@ void os_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns, str
 /* Now and then, also when nothing runs: modules that came and went, bytes that were not there. */
 void os_poll(struct os *os, uint64_t now_ns);
 void os_describe(const struct os *os, struct os_description *description);
+struct os_counts; /* xtop/snapshot.h */
+void os_get_counts(const struct os *os, struct os_counts *counts);
 
 #endif

@@ -53,6 +53,23 @@ struct resolver_counts {
 	uint64_t cpu_ns;                 /* resolver's thread */
 };
 
+/*
+ * What is not kept of a Linux guest, for want of room (process/room.h and the limits beside it) or
+ * because it is none; since its kernel was met, or, of what is kept in part, now.
+ */
+struct os_counts {
+	uint64_t areas_left_out;    /* of processes: their code has no names */
+	uint64_t files_no_room;     /* times a file was not read, or not read again */
+	uint64_t files_cut;         /* now: more symbols than are kept of one, or damaged ones */
+	uint64_t files_too_large;   /* now: more is needed of it than is read of one */
+	uint64_t jit_no_room;       /* times names of compiled code were not read */
+	uint64_t processes_evicted; /* made room for others; read again when they run */
+	uint64_t tasks_evicted;     /* the same */
+	uint64_t tasks_refused;     /* what stood there was no task: it had ended, mostly */
+	uint64_t modules_cut;       /* now: with fewer symbols than they have */
+	uint64_t room_bytes;        /* now: taken by files, areas and names of compiled code */
+};
+
 /* Samples whose outermost function was not reached. */
 static inline uint64_t resolver_truncated(const struct resolver_counts *counts)
 {
@@ -82,6 +99,7 @@ struct snapshot {
 	double live_weight;      /* of all samples: nodes[0].children_live */
 	uint64_t total_weight;   /* nodes[0].children_total */
 	struct resolver_counts resolver;
+	struct os_counts os;
 	struct sampler_counts sampler;
 	struct stopped_summary stopped;
 	unsigned n_vcpus;

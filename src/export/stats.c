@@ -164,6 +164,14 @@ static const struct stats_field resolver_fields[] = {
 	U64(resolver_counts, cpu_ns),
 };
 
+static const struct stats_field os_fields[] = {
+	U64(os_counts, areas_left_out), U64(os_counts, files_no_room),
+	U64(os_counts, files_cut),      U64(os_counts, files_too_large),
+	U64(os_counts, jit_no_room),    U64(os_counts, processes_evicted),
+	U64(os_counts, tasks_evicted),  U64(os_counts, tasks_refused),
+	U64(os_counts, modules_cut),    U64(os_counts, room_bytes),
+};
+
 static const struct stats_field stopped_fields[] = {
 	U64(stopped_summary, n),
 	{ "min", offsetof(struct stopped_summary, min_ns), STATS_U64 },
@@ -295,6 +303,13 @@ static void stats_put_resolver(struct json *json, const struct resolver_counts *
 	json_close(json, '}');
 }
 
+static void stats_put_os(struct json *json, const struct os_counts *os)
+{
+	json_open(json, "os", '{');
+	stats_put_fields(json, os, os_fields, N(os_fields));
+	json_close(json, '}');
+}
+
 static void stats_put_vcpus(struct json *json, const struct snapshot *snapshot)
 {
 	json_open(json, "vcpus", '[');
@@ -342,6 +357,7 @@ struct xtop_error *export_stats(const struct snapshot *snapshot, const struct st
 	stats_put_stopped(&json, &snapshot->stopped);
 	stats_put_sampler(&json, &snapshot->sampler);
 	stats_put_resolver(&json, &snapshot->resolver);
+	stats_put_os(&json, &snapshot->os);
 	stats_put_vcpus(&json, snapshot);
 	stats_put_costs(&json, snapshot, info);
 	json_close(&json, '}');

@@ -44,6 +44,7 @@ struct module {
 	uint64_t start, end;        /* of its code */
 	uint32_t n_symbols, n_orcs; /* 0 of what is beyond the limit of all */
 	size_t kept_bytes;          /* its symbols, while it is mapped */
+	bool cut;                   /* some of all that was left out */
 	bool known;                 /* it was there at the last poll */
 	char name[MODULES_NAME_BYTES];
 };
@@ -80,6 +81,15 @@ void modules_destroy(struct modules *modules)
 size_t modules_count(const struct modules *modules)
 {
 	return modules->n;
+}
+
+size_t modules_cut(const struct modules *modules)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < modules->n; i++)
+		n += modules->list[i].cut;
+	return n;
 }
 
 size_t modules_kept_bytes(const struct modules *modules)
@@ -245,6 +255,7 @@ static struct xtop_error *module_fill_symbols(struct modules *modules, struct mo
 					: 0);
 	error = module_read_symbols(modules, module, tab);
 	image->cut = symtab_is_full(tab);
+	module->cut |= image->cut;
 	if (error && image->cut) {
 		error_destroy(error);
 		error = NULL;
@@ -296,10 +307,15 @@ static void modules_limit(struct module *list, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		uint64_t text_bytes = list[i].end - list[i].start;
 
-		if (list[i].n_symbols > symbols_left)
+		if (list[i].n_symbols > symbols_left) {
 			list[i].n_symbols = 0;
-		if (list[i].n_orcs > orcs_left || text_bytes > text_left_bytes)
+			list[i].cut = true;
+		}
+		if (list[i].n_orcs &&
+		    (list[i].n_orcs > orcs_left || text_bytes > text_left_bytes)) {
 			list[i].n_orcs = 0;
+			list[i].cut = true;
+		}
 		symbols_left -= list[i].n_symbols;
 		orcs_left -= list[i].n_orcs;
 		text_left_bytes -= list[i].n_orcs ? text_bytes : 0;
@@ -374,6 +390,7 @@ static void modules_follow(struct modules *modules, struct module *list, size_t 
 
 		list[i].known = known;
 		list[i].kept_bytes = known ? known->kept_bytes : 0;
+		list[i].cut |= known && known->cut;
 		modules->kept_bytes += list[i].kept_bytes;
 	}
 	for (size_t i = 0; i < n; i++)

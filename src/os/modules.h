@@ -21,6 +21,7 @@ void modules_destroy(struct modules *modules); /* leaves the space as it is; NUL
 /* Walks the kernel's list and follows it. One that cannot be read leaves things as they are. */
 void modules_poll(struct modules *modules);
 size_t modules_count(const struct modules *modules);
+size_t modules_cut(const struct modules *modules); /* with fewer symbols or tables than they have */
 size_t modules_kept_bytes(const struct modules *modules); /* their symbols */
 
 #endif

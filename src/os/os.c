@@ -26,6 +26,7 @@
 #include "os/tasks.h"
 #include "process/processes.h"
 #include "xtop/clock.h"
+#include "xtop/snapshot.h"
 
 #define OS_POLL_NS      800000000ULL   /* what came or went is seen within a second */
 #define OS_RETRY_NS     1000000000ULL  /* to the next look at what was not Linux */
@@ -349,4 +350,28 @@ void os_describe(const struct os *os, struct os_description *description)
 			 symbols_module(os->settings.symbols, 0));
 	else if (os->kind == OS_OTHER)
 		os_describe_other(description);
+}
+
+void os_get_counts(const struct os *os, struct os_counts *counts)
+{
+	*counts = (struct os_counts){ 0 };
+	if (os->modules)
+		counts->modules_cut = modules_cut(os->modules);
+	if (os->tasks) {
+		struct tasks_counts tasks = tasks_counts(os->tasks);
+
+		counts->tasks_evicted = tasks.evicted;
+		counts->tasks_refused = tasks.refused;
+	}
+	if (os->processes) {
+		struct processes_counts processes = processes_counts(os->processes);
+
+		counts->areas_left_out = processes.left_out;
+		counts->files_no_room = processes.files.no_room;
+		counts->files_cut = processes.files.cut;
+		counts->files_too_large = processes.files.too_large;
+		counts->jit_no_room = processes.no_room;
+		counts->processes_evicted = processes.evicted;
+		counts->room_bytes = processes.room_bytes;
+	}
 }

@@ -319,6 +319,7 @@ static void resolver_describe(const struct resolver *resolver, struct snapshot *
 	if (!resolver->settings.os)
 		return;
 	os_describe(resolver->settings.os, &description);
+	os_get_counts(resolver->settings.os, &snapshot->os);
 	resolver_clean(snapshot->system, sizeof(snapshot->system), description.system);
 	for (int i = 0; i < OS_NOTES; i++)
 		resolver_clean(snapshot->notes[i], sizeof(snapshot->notes[i]),

@@ -258,6 +258,33 @@ static void test_none_forgotten(void)
 	free(text);
 }
 
+/* A number of its own for each, in the order of the struct. */
+static void test_os(void)
+{
+	static const char *const names[] = { "areas_left_out", "files_no_room",
+					     "files_cut",      "files_too_large",
+					     "jit_no_room",    "processes_evicted",
+					     "tasks_evicted",  "tasks_refused",
+					     "modules_cut",    "room_bytes" };
+	struct snapshot snapshot = some_snapshot();
+	uint64_t *counts = (uint64_t *)&snapshot.os;
+	char want[64], *text;
+	unsigned missing = 0;
+
+	_Static_assert(sizeof(snapshot.os) == sizeof(names) / sizeof(names[0]) * sizeof(*counts),
+		       "a name for each");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		counts[i] = 1001 + i;
+	text = stats_text(&snapshot, "x");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(want, sizeof(want), "\"%s\": %zu", names[i], 1001 + i);
+		missing += !strstr(text, want);
+	}
+	check_u64(missing, 0, "what is not kept of the guest: counters missing");
+	check(is_json(text), "and it is JSON");
+	free(text);
+}
+
 static void test_strings(void)
 {
 	static const struct {
@@ -332,6 +359,7 @@ int main(void)
 	test_scanner();
 	test_members();
 	test_none_forgotten();
+	test_os();
 	test_strings();
 	test_numbers();
 	test_locale();

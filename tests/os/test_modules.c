@@ -240,6 +240,7 @@ static void test_many_symbols(void)
 	      "the first two have theirs");
 	check(!is_named(code(2), "huge_a", "[huge]"), "there is no room for those of the third");
 	check(is_named(code(3), "small_a", "[small]"), "but for a small one's behind it");
+	check_u64(modules_cut(modules), 1, "counted");
 	end();
 }
 
@@ -272,8 +273,10 @@ static void test_shared_names(void)
 	check(is_named(code(0) + 1, name, "[long]"), "48 MB of names: the first are there");
 	check(modules_kept_bytes(modules) <= MODULES_MAX_KEPT_BYTES + (1 << 20), "%zu KiB are kept",
 	      modules_kept_bytes(modules) >> 10);
+	check_u64(modules_cut(modules), 1, "and it is counted");
 	put_list((unsigned[]){ 0, 1 }, 2);
 	modules_poll(modules);
+	check_u64(modules_cut(modules), 2, "another one");
 	check(space_find(space, code(1)) && !is_named(code(1) + 1, name, "[late]"),
 	      "no room for another's, which is there without");
 	check(modules_kept_bytes(modules) <= MODULES_MAX_KEPT_BYTES + (1 << 20), "%zu KiB are kept",

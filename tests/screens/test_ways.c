@@ -538,6 +538,36 @@ static void test_resize(void)
 	}
 }
 
+/* What was not kept is said, and only when there is something. */
+static void test_no_room(void)
+{
+	struct snapshot *snapshot;
+	struct scene scene;
+
+	scene_open_filled(&scene);
+	scene_keys(&scene, 80, 40, "o");
+	screen_contains(&scene, 80, 40, "no room", false);
+	screen_contains(&scene, 80, 40, "waited", false);
+	snapshot = fixture_snapshot(&scene.fixture, 2);
+	snapshot->os = (struct os_counts){ .areas_left_out = 12,
+					   .files_no_room = 3,
+					   .files_cut = 4,
+					   .files_too_large = 5,
+					   .jit_no_room = 6,
+					   .processes_evicted = 7,
+					   .tasks_evicted = 8,
+					   .tasks_refused = 10,
+					   .modules_cut = 11 };
+	snapshot->sampler.waited = 77;
+	ui_show(scene.ui, snapshot);
+	screen_contains(&scene, 120, 40, "areas 12   files 3   parts of files 9   compiled code 6",
+			true);
+	screen_contains(&scene, 120, 40, "parts of modules 11   processes 7   tasks 8", true);
+	screen_contains(&scene, 120, 40, "tasks that had ended 10", true);
+	screen_contains(&scene, 120, 40, "77 ticks, until it was known what runs inside", true);
+	scene_close(&scene);
+}
+
 int main(void)
 {
 	if (!setlocale(LC_CTYPE, "C.UTF-8"))
@@ -559,5 +589,6 @@ int main(void)
 	test_two_guests();
 	test_mouse_everywhere();
 	test_resize();
+	test_no_room();
 	return tap_done();
 }

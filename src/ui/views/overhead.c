@@ -324,6 +324,30 @@ static void overhead_own(struct overhead_page *page)
 		format_elapsed(history_count(history) ? history_age_ns(history, 0) : 0, text[2]));
 }
 
+/* What is not kept of the guest, and why not: only when there is something. */
+static void overhead_left_out(struct overhead_page *page)
+{
+	const struct os_counts *os = &page->model->all->os;
+	char text[256] = "", number[32];
+
+	overhead_append(text, sizeof(text), "areas", os->areas_left_out);
+	overhead_append(text, sizeof(text), "files", os->files_no_room);
+	overhead_append(text, sizeof(text), "parts of files", os->files_cut + os->files_too_large);
+	overhead_append(text, sizeof(text), "compiled code", os->jit_no_room);
+	overhead_append(text, sizeof(text), "parts of modules", os->modules_cut);
+	overhead_append(text, sizeof(text), "processes", os->processes_evicted);
+	overhead_append(text, sizeof(text), "tasks", os->tasks_evicted);
+	if (text[0])
+		overhead_line(page, "no room", STYLE_NOTICE, "%s", text);
+	if (os->tasks_refused)
+		overhead_line(page, "gone", STYLE_NORMAL, "tasks that had ended %s",
+			      format_count(os->tasks_refused, number));
+	if (page->model->all->sampler.waited)
+		overhead_line(page, "waited", STYLE_NORMAL,
+			      "%s ticks, until it was known what runs inside",
+			      format_count(page->model->all->sampler.waited, number));
+}
+
 /* --- the view --------------------------------------------------------------------------------- */
 
 static struct xtop_error *overhead_update(struct view *view, const struct ui_model *model)
@@ -357,6 +381,7 @@ static void overhead_draw(struct view *view, const struct ui_model *model, struc
 	overhead_samples(&page);
 	overhead_names(&page);
 	overhead_own(&page);
+	overhead_left_out(&page);
 	list->page = rows;
 	list->n = page.n > rows ? page.n - rows + 1 : 1;
 	if (list->selected >= list->n)
