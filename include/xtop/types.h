@@ -44,7 +44,7 @@ struct registers {
 	uint64_t rip, rflags;
 	uint64_t cs, ss;
 	uint64_t fs_base, gs_base, gs_base_kernel;
-	uint64_t cr0, cr3, cr4;
+	uint64_t cr0, cr3, cr4; /* HVM, PVH: CR4.PAE is clear where CR3 leads to no 64-bit page tables */
 };
 
 enum guest_type { GUEST_PV, GUEST_PVH, GUEST_HVM };

@@ -6,6 +6,7 @@
  *   look     multicall [ getdomaininfo, getvcpuinfo of every vCPU ]    the guest runs
  *   stop     multicall [ pausedomain, getvcpucontext of those wanted ]
  *   release  multicall [ unpausedomain ]
+ *   ask      multicall [ gethvmcontext_partial of one vCPU ]           the guest runs, seldom
  *
  * Everything is a multicall, also the single release, because Xen stores each call's result into
  * multicall_entry.result itself. A process can be killed only between hypercalls, so what stands
@@ -20,6 +21,7 @@
 #include <xenctrl.h> /* first: it sets __XEN_TOOLS__ for the public headers */
 #include <xencall.h>
 #include <xenforeignmemory.h>
+#include <xen/hvm/save.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,6 +41,12 @@
 /* A second or so: what keeps Xen from reading a page lasts microseconds. */
 #define RELEASE_TRIES 1000000
 
+/* Intel SDM vol. 3A §4.1.1: paging, of 64-bit entries, of four levels or five */
+#define CR0_PG      (1ULL << 31)
+#define CR4_PAE     (1ULL << 5)
+#define EFER_LMA    (1ULL << 10)
+#define MODE_ASK_NS 10000000000ULL /* what Xen said of a vCPU's mode holds that long */
+
 /* One multicall: entries for Xen, and the domctls they point to. */
 struct domctl_batch {
 	multicall_entry_t *entries;
@@ -48,10 +56,18 @@ struct domctl_batch {
 struct stop_area {
 	size_t size_bytes;
 	unsigned n_vcpus;
-	struct domctl_batch look, stop, release;
+	struct domctl_batch look, stop, release, ask;
+	struct hvm_hw_cpu *cpu;         /* what is asked for */
 	vcpu_guest_context_t *contexts; /* by vCPU */
 	volatile uint64_t *stops;       /* begun so far: tells one stop from the next */
 	struct pause_record *record;    /* what outlives all of us; NULL: none */
+};
+
+/* Whether a vCPU is in 64-bit mode, where its registers do not tell. */
+struct domctl_mode {
+	bool wanted;       /* by the last stop */
+	bool is_short;     /* it is not */
+	uint64_t asked_ns; /* 0: not yet */
 };
 
 struct domctl_guest {
@@ -62,6 +78,7 @@ struct domctl_guest {
 	domid_t domid;
 	bool is_pv;
 	unsigned n_vcpus;
+	struct domctl_mode modes[SAMPLE_MAX_VCPUS];
 };
 
 /* --- the area --------------------------------------------------------------------------------- */
@@ -126,14 +143,16 @@ static void area_fill(struct stop_area *area, domid_t domid)
 		set_xen_guest_handle_raw(area->stop.domctls[1 + i].u.vcpucontext.ctxt,
 					 &area->contexts[i]);
 	}
+	batch_set(&area->ask, 0, XEN_DOMCTL_gethvmcontext_partial, domid);
 	area->stop.entries[0].result = RESULT_PENDING;
 }
 
 struct xtop_error *stop_area_create(const struct guest_info *info, struct stop_area **areap)
 {
 	unsigned n = info->n_vcpus;
-	size_t size_bytes = 2 * area_batch_bytes(1 + n) + area_batch_bytes(1) +
-			    n * sizeof(vcpu_guest_context_t) + sizeof(uint64_t);
+	size_t size_bytes = 2 * area_batch_bytes(1 + n) + 2 * area_batch_bytes(1) +
+			    n * sizeof(vcpu_guest_context_t) + sizeof(uint64_t) +
+			    sizeof(struct hvm_hw_cpu);
 	struct stop_area *area = calloc(1, sizeof(*area));
 	char *next;
 
@@ -151,8 +170,10 @@ struct xtop_error *stop_area_create(const struct guest_info *info, struct stop_a
 	area->look = area_carve_batch(&next, 1 + n);
 	area->stop = area_carve_batch(&next, 1 + n);
 	area->release = area_carve_batch(&next, 1);
+	area->ask = area_carve_batch(&next, 1);
 	area->contexts = (void *)next;
 	area->stops = (void *)(next + n * sizeof(vcpu_guest_context_t));
+	area->cpu = (void *)(area->stops + 1);
 	area_fill(area, (domid_t)info->domid);
 	*areap = area;
 	return NULL;
@@ -227,6 +248,62 @@ static enum guest_end domctl_end(uint32_t flags)
 	}
 }
 
+/* --- 64-bit mode ------------------------------------------------------------------------------ */
+
+/*
+ * A vCPU with PAE paging may have page tables of three levels: a 32-bit kernel's. What
+ * arch_get_info_guest() gives of an HVM vCPU has neither EFER nor what CS says. A kernel above 4 GiB,
+ * and any Linux, is in 64-bit mode: its instruction pointer or GS base tells. For the others, a
+ * 32-bit kernel or a unikernel at low addresses, Xen is asked, which pauses the vCPU for a moment
+ * (Xen 4.17 xen/common/hvm/save.c, hvm_save_one()).
+ */
+static bool domctl_tells_mode(const struct registers *regs)
+{
+	return !(regs->cr0 & CR0_PG) || !(regs->cr4 & CR4_PAE) || regs->rip >> 32 ||
+	       regs->gs_base_kernel >> 32;
+}
+
+/* A Xen that does not say leaves it at what most guests are, and so does not having asked yet. */
+static void domctl_ask_mode(struct domctl_guest *guest, unsigned vcpu, uint64_t now_ns)
+{
+	struct domctl_batch *ask = &guest->area->ask;
+	struct xen_domctl_hvmcontext_partial *partial = &ask->domctls[0].u.hvmcontext_partial;
+	struct domctl_mode *mode = &guest->modes[vcpu];
+
+	*partial = (struct xen_domctl_hvmcontext_partial){ .type = HVM_SAVE_CODE(CPU),
+							   .instance = vcpu,
+							   .bufsz = HVM_SAVE_LENGTH(CPU) };
+	set_xen_guest_handle_raw(partial->buffer, (uint8_t *)guest->area->cpu);
+	*mode = (struct domctl_mode){ .asked_ns = now_ns };
+	if (domctl_multicall(guest, ask, 1) && !ask->entries[0].result)
+		mode->is_short = !(guest->area->cpu->msr_efer & EFER_LMA);
+}
+
+/* Those that the last stop wanted. */
+static void domctl_ask_modes(struct domctl_guest *guest, uint64_t now_ns)
+{
+	for (unsigned i = 0; i < guest->n_vcpus; i++) {
+		const struct domctl_mode *mode = &guest->modes[i];
+
+		if (mode->wanted && (!mode->asked_ns || now_ns - mode->asked_ns > MODE_ASK_NS))
+			domctl_ask_mode(guest, i, now_ns);
+	}
+}
+
+/* Registers of what is not in 64-bit mode say that there is no such paging. */
+static void domctl_settle_mode(struct domctl_guest *guest, unsigned vcpu, struct registers *regs)
+{
+	struct domctl_mode *mode = &guest->modes[vcpu];
+
+	if (guest->is_pv)
+		return;
+	mode->wanted = !domctl_tells_mode(regs);
+	if (mode->wanted && mode->is_short)
+		regs->cr4 &= ~CR4_PAE;
+}
+
+/* --- look, stop, release ---------------------------------------------------------------------- */
+
 static bool domctl_look(void *context, struct guest_look *look)
 {
 	struct domctl_guest *guest = context;
@@ -238,6 +315,7 @@ static bool domctl_look(void *context, struct guest_look *look)
 	guest->looked_ns = clock_now_ns();
 	if (!domctl_multicall(guest, batch, 1 + guest->n_vcpus))
 		return false;
+	domctl_ask_modes(guest, guest->looked_ns);
 	look->life = GUEST_RUNS;
 	look->end = GUEST_END_UNKNOWN;
 	if (batch->entries[0].result || info->domain != guest->domid) {
@@ -321,6 +399,7 @@ static bool domctl_stop(void *context, const uint16_t *vcpus, unsigned n, struct
 
 		failed |= batch->entries[1 + i].result != 0;
 		domctl_to_registers(from, &regs[i]);
+		domctl_settle_mode(guest, vcpus[i], &regs[i]);
 		user[i] = domctl_is_user(guest, from);
 	}
 	if (failed)
@@ -408,6 +487,9 @@ static bool domctl_registers(struct guest *guest, unsigned vcpu, struct register
 	if (!domctl_multicall(domctl, &one, 1) || one.entries->result)
 		return false;
 	domctl_to_registers(&domctl->area->contexts[vcpu], regs);
+	if (!domctl->is_pv && !domctl_tells_mode(regs))
+		domctl_ask_mode(domctl, vcpu, clock_now_ns());
+	domctl_settle_mode(domctl, vcpu, regs);
 	return true;
 }
 

@@ -230,7 +230,7 @@ void os_see(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
 		return;
 	if (os->kind == OS_LINUX)
 		os_check(os, now_ns);
-	if (os->kind != OS_LINUX)
+	if (os->kind != OS_LINUX && vcpu->cut != CUT_NO_PAGING)
 		os_find_out(os, vcpu, now_ns);
 	control_go(os->settings.control);
 }

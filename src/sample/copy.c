@@ -55,7 +55,10 @@ struct copy {
 	uint64_t user_regs; /* where pt_regs of the user code lies; 0: not known */
 };
 
-/* A PV guest's control registers are Xen's idea of them; it always runs in 64-bit mode here. */
+/*
+ * A PV guest's control registers are Xen's idea of them; it always runs in 64-bit mode here. Of others
+ * without 64-bit mode CR4.PAE is clear (guest/domctl.c).
+ */
 static bool copy_has_paging(const struct copier *copier, const struct registers *regs)
 {
 	return copier->guest->type == GUEST_PV || (regs->cr0 & CR0_PG && regs->cr4 & CR4_PAE);

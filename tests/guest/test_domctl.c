@@ -9,6 +9,7 @@
 #include <xenctrl.h> /* first: it sets __XEN_TOOLS__ for the public headers */
 #include <xencall.h>
 #include <xenforeignmemory.h>
+#include <xen/hvm/save.h>
 
 #include <errno.h>
 #include <stdlib.h>
@@ -30,6 +31,11 @@ static struct {
 	unsigned calls;
 	uint32_t flags;     /* of the domain */
 	uint32_t described; /* which one Xen describes, if not the one asked for */
+	unsigned asks; /* of a vCPU's mode */
+	bool low;      /* the guest's code is below 4 GiB */
+	uint64_t cr0, cr4, efer;
+	bool mute; /* it does not tell modes */
+	bool asked_in_stop;
 } xen;
 
 static int handle; /* for both libraries */
@@ -84,8 +90,20 @@ static long xen_domctl(struct xen_domctl *domctl)
 		if (domctl->u.vcpucontext.vcpu + 1 == xen.refused_vcpu)
 			return -ENODATA; /* never brought up */
 		context = domctl->u.vcpucontext.ctxt.p;
-		context->user_regs.rip = 0xffffffff81000000 + domctl->u.vcpucontext.vcpu;
+		context->user_regs.rip =
+			(xen.low ? 0xc1000000 : 0xffffffff81000000) + domctl->u.vcpucontext.vcpu;
+		context->ctrlreg[0] = xen.cr0;
+		context->ctrlreg[4] = xen.cr4;
 		context->user_regs.cs = domctl->u.vcpucontext.vcpu == 1 ? 0x33 : 0x10;
+		return 0;
+	case XEN_DOMCTL_gethvmcontext_partial:
+		xen.asks++;
+		xen.asked_in_stop |= xen.pauses > 0;
+		if (xen.mute || domctl->u.hvmcontext_partial.type != HVM_SAVE_CODE(CPU) ||
+		    domctl->u.hvmcontext_partial.instance >= N_VCPUS ||
+		    domctl->u.hvmcontext_partial.bufsz < sizeof(struct hvm_hw_cpu))
+			return -EINVAL;
+		((struct hvm_hw_cpu *)domctl->u.hvmcontext_partial.buffer.p)->msr_efer = xen.efer;
 		return 0;
 	default:
 		return -ENOSYS;
@@ -284,6 +302,80 @@ static void test_interface(void)
 	xen.version = 0;
 }
 
+/* --- 64-bit mode ------------------------------------------------------------------------------ */
+
+#define CR0_PG  (1ULL << 31)
+#define CR4_PAE (1ULL << 5)
+#define LONG    0xd01 /* EFER: SCE, LME, LMA, NXE */
+#define SHORT   0x801 /* no LME, no LMA */
+
+/* What a stop says of all vCPUs: 'y' with PAE, 'n' without. As many LOOKS before it. */
+static const char *stop_modes(unsigned looks)
+{
+	static char text[N_VCPUS + 1];
+	struct registers regs[N_VCPUS];
+	struct guest_look look;
+	bool user[N_VCPUS];
+
+	for (unsigned i = 0; i < looks; i++)
+		guest.ops->look(guest.context, &look);
+	if (!stop(regs, user))
+		return "no stop";
+	guest.ops->release(guest.context);
+	for (unsigned i = 0; i < N_VCPUS; i++)
+		text[i] = regs[i].cr4 & CR4_PAE ? 'y' : 'n';
+	return text;
+}
+
+static void reopen(void)
+{
+	guest.ops->close(guest.context);
+	stop_area_destroy(area);
+	open_guest();
+	xen.asks = 0;
+}
+
+static void test_modes(void)
+{
+	xen.cr0 = CR0_PG;
+	xen.cr4 = CR4_PAE;
+	xen.efer = LONG;
+	check_string(stop_modes(1), "yyy", "a kernel at the top");
+	check_string(stop_modes(3), "yyy", "again");
+	check_u64(xen.asks, 0, "nobody had to ask");
+
+	reopen();
+	xen.low = true;
+	xen.efer = SHORT;
+	check_string(stop_modes(1), "yyy", "32 bits: not known at first");
+	check_u64(xen.asks, 0, "not asked before a stop wanted it");
+	check_string(stop_modes(1), "nnn", "asked for: not in 64-bit mode");
+	check_string(stop_modes(20), "nnn", "as before");
+	check_u64(xen.asks, N_VCPUS, "each asked once");
+	xen.low = false;
+	check_string(stop_modes(0), "yyy", "a 64-bit kernel has been booted: no need to ask");
+
+	reopen();
+	xen.low = true;
+	xen.efer = LONG;
+	check_string(stop_modes(1), "yyy", "a unikernel: as most guests");
+	check_string(stop_modes(20), "yyy", "asked for: in 64-bit mode");
+	check_u64(xen.asks, N_VCPUS, "each asked once");
+
+	reopen();
+	xen.mute = true;
+	stop_modes(1);
+	check_string(stop_modes(20), "yyy", "a Xen that does not tell: as most guests are");
+	xen.mute = false;
+
+	reopen();
+	xen.cr4 = 0;
+	check_string(stop_modes(3), "nnn", "no PAE");
+	check_u64(xen.asks, 0, "nothing to ask");
+	check(!xen.asked_in_stop, "and never in a stop");
+	xen.low = false;
+}
+
 int main(void)
 {
 	test_interface();
@@ -293,6 +385,7 @@ int main(void)
 	test_vcpu_refused();
 	test_stop_fails_half_way();
 	test_release_fails();
+	test_modes();
 	guest.ops->close(guest.context);
 	stop_area_destroy(area);
 	return tap_done();
