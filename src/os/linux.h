@@ -27,6 +27,7 @@ enum linux_symbol {
 	LINUX_PCPU_HOT,       /* the same of 6.2 to 6.14 */
 	LINUX_TOP_OF_STACK,   /* per-cpu: cpu_current_top_of_stack */
 	LINUX_HARDIRQ_STACK,  /* per-cpu: hardirq_stack_ptr */
+	LINUX_TSS,            /* per-cpu: cpu_tss_rw */
 	LINUX_MODULES,
 	LINUX_BPF_KALLSYMS,
 	LINUX_FTRACE_OPS,     /* ftrace_ops_trampoline_list */

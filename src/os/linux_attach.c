@@ -51,6 +51,7 @@ static const struct {
 	{ LINUX_PCPU_HOT, "pcpu_hot" },
 	{ LINUX_TOP_OF_STACK, "cpu_current_top_of_stack" },
 	{ LINUX_HARDIRQ_STACK, "hardirq_stack_ptr" },
+	{ LINUX_TSS, "cpu_tss_rw" },
 	{ LINUX_MODULES, "modules" },
 	{ LINUX_BPF_KALLSYMS, "bpf_kallsyms" },
 	{ LINUX_FTRACE_OPS, "ftrace_ops_trampoline_list" },

@@ -67,6 +67,7 @@ struct stack_recipe recipe_make(const struct linux_guest *guest, const struct re
 		.top_per_cpu = recipe_per_cpu(guest, LINUX_TOP_OF_STACK, PCPU_HOT_TOP_OF_STACK),
 		.irq_stack_per_cpu =
 			recipe_per_cpu(guest, LINUX_HARDIRQ_STACK, PCPU_HOT_HARDIRQ_STACK),
+		.tss_per_cpu = guest->symbols[LINUX_TSS],
 		.task_stack = layout_offset(&guest->layout, TASK_STACK),
 		.stack_bytes = recipe_number(guest, IRQ_STACK_SIZEOF, RECIPE_STACK_BYTES),
 		.top_padding = guest->symbols[LINUX_FRED] ? RECIPE_FRED_PADDING : 0,
@@ -77,6 +78,9 @@ struct stack_recipe recipe_make(const struct linux_guest *guest, const struct re
 		recipe.task_mm = layout_offset(&guest->layout, TASK_MM);
 		recipe.mm_start_stack = layout_offset(&guest->layout, MM_START_STACK);
 	}
-	recipe.irq_above = recipe_irq_above(guest, regs->gs_base_kernel + recipe.irq_stack_per_cpu);
+	recipe.irq_above = recipe_irq_above(
+		guest,
+		(linux_is_kernel(regs->gs_base_kernel) ? regs->gs_base_kernel : regs->gs_base) +
+			recipe.irq_stack_per_cpu);
 	return recipe;
 }

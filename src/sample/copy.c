@@ -32,6 +32,18 @@
 #define PT_REGS_CS    136
 #define PT_REGS_SP    152
 
+/* What the processor saves of what it interrupts (Intel SDM vol. 3A §6.14.2). */
+#define IRET_BYTES     40
+#define IRET_CS        8
+#define IRET_SP        24
+#define IRET_SS        32
+#define SELECTOR_INDEX 0xfffcULL
+
+/* Without PCID, the bit that tells a pair of tables apart, and the one that keeps the TLB. */
+#define CR3_TABLES 0x000fffffffffe000ULL
+
+#define TSS_SP2 20
+
 /* One entry of the top-level table, from 0xfffffe0000000000 on. */
 #define CPU_ENTRY_AREA_SHIFT 39
 #define CPU_ENTRY_AREA       0x1fffffcULL
@@ -136,12 +148,21 @@ void copy_follow(struct copier *copier)
 
 /* --- stacks of the kernel --------------------------------------------------------------------- */
 
+/*
+ * Where its per-cpu variables are. Xen tells the two GS bases apart by the ring; in the kernel's first
+ * and last instructions (Linux arch/x86/entry/entry_64.S, swapgs) they are the other way round.
+ */
+static uint64_t copy_per_cpu_base(const struct registers *regs)
+{
+	return copy_is_kernel(regs->gs_base_kernel) ? regs->gs_base_kernel : regs->gs_base;
+}
+
 /* A pointer of this CPU's; 0: there is none. */
 static uint64_t copy_per_cpu(struct copy *copy, uint64_t offset)
 {
 	uint64_t pointer;
 
-	if (pieces_read(&copy->pieces, copy->kernel, copy->regs->gs_base_kernel + offset,
+	if (pieces_read(&copy->pieces, copy->kernel, copy_per_cpu_base(copy->regs) + offset,
 			&pointer) != CUT_NONE ||
 	    !copy_is_kernel_pointer(pointer))
 		return 0;
@@ -233,11 +254,11 @@ static bool copy_is_link(const struct copy *copy, uint64_t word)
 	       !pieces_have(&copy->pieces, word);
 }
 
-/* The stack pointer saved on the stack that ends at END. */
-static bool copy_find_link(struct copy *copy, uint64_t end, uint64_t *address)
+/* The stack pointer saved on the stack that ends at END, of which what begins at START was copied. */
+static bool copy_find_link(struct copy *copy, uint64_t start, uint64_t end, uint64_t *address)
 {
-	for (uint64_t at = end - sizeof(uint64_t); at >= end - 2 * sizeof(uint64_t);
-	     at -= sizeof(uint64_t)) {
+	for (unsigned words = 1; words <= 2 && words * sizeof(uint64_t) <= end - start; words++) {
+		uint64_t at = end - words * sizeof(uint64_t);
 		uint64_t word;
 
 		if (pieces_read(&copy->pieces, copy->kernel, at, &word) != CUT_NONE)
@@ -265,9 +286,8 @@ static enum sample_cut copy_kernel_stacks(struct copy *copy)
 		if (copy_is_in(copy->task, address) || links == SAMPLE_MAX_LINKS)
 			return cut;
 		/* All of it is there up to its known end, or up to the hole that guards it. */
-		if (end - address < 2 * sizeof(uint64_t) ||
-		    (end != known && cut != CUT_NOT_PRESENT) ||
-		    !copy_find_link(copy, end, &address))
+		if ((end != known && cut != CUT_NOT_PRESENT) ||
+		    !copy_find_link(copy, address, end, &address))
 			return cut;
 	}
 }
@@ -327,7 +347,13 @@ static enum sample_cut copy_user(struct copy *copy, enum sample_stack_kind kind,
 	return pieces_add(&copy->pieces, kind, copy->own, address, bytes, &end);
 }
 
-/* Of the code that entered the kernel; CUT_NONE: a kernel thread has none. */
+/* Of the code that entered the kernel. */
+static enum sample_cut copy_entered(struct copy *copy, uint64_t sp)
+{
+	return copy_is_kernel(sp) ? CUT_NOT_PRESENT : copy_user(copy, STACK_USER, sp);
+}
+
+/* By the registers on the task's stack. CUT_NONE: a kernel thread has none. */
 static enum sample_cut copy_user_stack(struct copy *copy)
 {
 	enum sample_cut cut;
@@ -343,13 +369,68 @@ static enum sample_cut copy_user_stack(struct copy *copy)
 	/* Xen clears the ring in what it saves of a PV guest's kernel. */
 	if ((cs & 3) != 3)
 		return CUT_NONE;
-	return copy_is_kernel(sp) ? CUT_NOT_PRESENT : copy_user(copy, STACK_USER, sp);
+	return copy_entered(copy, sp);
 }
+
+/* --- entering the kernel ---------------------------------------------------------------------- */
+
+/*
+ * What the task's stack has of the user code is that of its last entry, until the kernel is on it.
+ * Before that (Linux arch/x86/entry/entry_64.S, calling.h):
+ *
+ *   interrupts, exceptions   what the processor has saved, at the top of one of its own stacks
+ *   system calls             rsp is the user's; with isolated page tables it then holds CR3 for a
+ *                            while, and what it was is in the TSS, in sp2, which nothing else uses
+ */
+static bool copy_find_entry(struct copy *copy, uint64_t *top, uint64_t *sp)
+{
+	uint64_t end = (copy->regs->rsp | GUEST_PAGE_MASK) + 1, cs, ss;
+
+	if (copy->regs->rsp >> CPU_ENTRY_AREA_SHIFT != CPU_ENTRY_AREA ||
+	    end - copy->regs->rsp < IRET_BYTES ||
+	    pieces_read(&copy->pieces, copy->kernel, end - IRET_BYTES + IRET_CS, &cs) != CUT_NONE ||
+	    pieces_read(&copy->pieces, copy->kernel, end - IRET_BYTES + IRET_SS, &ss) != CUT_NONE ||
+	    pieces_read(&copy->pieces, copy->kernel, end - IRET_BYTES + IRET_SP, sp) != CUT_NONE)
+		return false;
+	*top = end;
+	return (cs & ~SELECTOR_INDEX) == 3 && (ss & ~SELECTOR_INDEX) == 3 && !copy_is_kernel(*sp);
+}
+
+static void copy_interrupted(struct copy *copy, uint64_t top, uint64_t sp)
+{
+	uint64_t end;
+
+	copy->copied->cut = pieces_add(&copy->pieces, STACK_FIRST, copy->kernel, copy->regs->rsp,
+				       top - copy->regs->rsp, &end);
+	copy->copied->user_cut = copy_entered(copy, sp);
+}
+
+static bool copy_is_entering(const struct copy *copy)
+{
+	return copy->copier->recipe.tss_per_cpu &&
+	       !((copy->regs->rsp ^ copy->regs->cr3) & CR3_TABLES);
+}
+
+static enum sample_cut copy_entering(struct copy *copy)
+{
+	uint64_t tss = copy_per_cpu_base(copy->regs) + copy->copier->recipe.tss_per_cpu;
+	uint64_t low, high;
+	enum sample_cut cut;
+
+	/* Intel SDM vol. 3A §8.7: not aligned */
+	cut = pieces_read(&copy->pieces, copy->kernel, tss + TSS_SP2 - 4, &low);
+	if (cut == CUT_NONE)
+		cut = pieces_read(&copy->pieces, copy->kernel, tss + TSS_SP2 + 4, &high);
+	return cut == CUT_NONE ? copy_entered(copy, low >> 32 | high << 32) : cut;
+}
+
+/* --- all of it -------------------------------------------------------------------------------- */
 
 static void copy_linux(struct copy *copy, bool user)
 {
 	const struct stack_recipe *recipe = &copy->copier->recipe;
 	struct copied *copied = copy->copied;
+	uint64_t top, sp;
 
 	copy->kernel = copy->own;
 	if (recipe->kernel_cr3)
@@ -357,6 +438,10 @@ static void copy_linux(struct copy *copy, bool user)
 	copy->task = copy->irq = (struct copy_extent){ .end = 0 };
 	copy->user_regs = 0;
 	copied->task = copy_per_cpu(copy, recipe->current_per_cpu);
+	if (!user && copy_is_entering(copy)) {
+		copied->user_cut = copy_entering(copy);
+		return;
+	}
 	if (user && copy_is_kernel(copy->regs->rsp)) {
 		copied->cut = CUT_NOT_PRESENT; /* a program may set it to what it likes */
 		return;
@@ -364,6 +449,10 @@ static void copy_linux(struct copy *copy, bool user)
 	/* Also of a kernel that has just been entered and not changed stacks yet. */
 	if (!copy_is_kernel(copy->regs->rsp)) {
 		copied->cut = copy_user(copy, STACK_FIRST, copy->regs->rsp);
+		return;
+	}
+	if (copy_find_entry(copy, &top, &sp)) {
+		copy_interrupted(copy, top, sp);
 		return;
 	}
 	copy_find_task_stack(copy);

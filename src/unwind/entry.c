@@ -164,12 +164,10 @@ static uint64_t entry_user_rsp(const struct cursor *cursor)
 {
 	const struct sample_stack *piece = sample_first_stack(cursor->vcpu);
 
-	if (!entry_is_kernel(cursor->regs[REG_RSP]))
-		return cursor->regs[REG_RSP];
 	for (unsigned i = 0; i < cursor->vcpu->n_stacks; i++, piece = sample_next_stack(piece))
 		if (piece->kind == STACK_USER)
 			return piece->address;
-	return 0;
+	return entry_is_kernel(cursor->regs[REG_RSP]) ? 0 : cursor->regs[REG_RSP];
 }
 
 static bool entry_is_system_call(const struct space *user, const struct cursor *cursor)

@@ -28,6 +28,7 @@
 #define IRQ_END       (IRQ + 0x4000)
 #define EXCEPTION     0xfffffe0000009000ULL /* of 8 KiB, with a hole behind it */
 #define EXCEPTION_END (EXCEPTION + 0x2000)
+#define TSS           0x6000 /* per-cpu */
 #define ENTRY_AREA    0xfffffe0000100000ULL
 #define USER          0x00007ffc12340000ULL
 #define USER_BYTES    0x10000
@@ -384,6 +385,7 @@ static void test_interrupt(void)
 	const struct want want[] = { { STACK_FIRST, IRQ_END - 0x208, IRQ_END },
 				     { STACK_LINKED, STACK + 0x3a40, STACK_TOP },
 				     user_piece };
+	const struct want last[] = { { STACK_FIRST, IRQ_END - 8, IRQ_END }, want[1], user_piece };
 
 	begin();
 	regs->rsp = IRQ_END - 0x208;
@@ -391,6 +393,10 @@ static void test_interrupt(void)
 	copy();
 	check_pieces(want, 3, "on the interrupt stack");
 	check_cuts(CUT_LIMIT, CUT_LIMIT);
+	regs->rsp = IRQ_END - 8;
+	copy();
+	check_pieces(last, 3, "about to leave it");
+	regs->rsp = IRQ_END - 0x208;
 	recipe.irq_stack_per_cpu = 0;
 	copy();
 	check_pieces(want, 3, "whose end is told by the hole behind it");
@@ -441,6 +447,61 @@ static void test_kernel_thread(void)
 	check_pieces(want, 1, "a kernel thread");
 	check_cuts(CUT_LIMIT, CUT_NONE);
 	check(copied.task == TASK, "has a task");
+	end();
+}
+
+/* An interrupt's first instructions: the task's stack has the registers of an entry before. */
+static void test_interrupt_entry(void)
+{
+	const uint64_t top = ENTRY_AREA + 0x1000;
+	const struct want want[] = { { STACK_FIRST, top - 48, top },
+				     { STACK_USER, USER + 0x4000,
+				       USER + 0x4000 + COPY_UNKNOWN_BYTES } };
+
+	begin();
+	add_pages(ENTRY_AREA, 0x2000);
+	*word_at(top - 32) = 0x33;
+	*word_at(top - 16) = USER + 0x4000;
+	*word_at(top - 8) = 0x2b;
+	regs->rsp = top - 48;
+	regs->gs_base = PER_CPU; /* before swapgs */
+	regs->gs_base_kernel = 0;
+	copy();
+	check_pieces(want, 2, "an interrupt of user code");
+	check_cuts(CUT_LIMIT, CUT_LIMIT);
+	check(copied.task == TASK, "the GS bases are not swapped yet");
+	*word_at(top - 32) = 0x10;
+	regs->gs_base = 0;
+	regs->gs_base_kernel = PER_CPU;
+	copy();
+	check_user_piece(USER + 0x8000, "of the kernel: the task's stack tells");
+	*word_at(top - 32) = 0x33;
+	regs->rsp = top - 32;
+	copy();
+	check_user_piece(USER + 0x8000, "no room for what the processor saves");
+	end();
+}
+
+/* A system call with isolated page tables: rsp is CR3, and the user's is in the TSS. */
+static void test_system_call_entry(void)
+{
+	const struct want want[] = { { STACK_USER, USER + 0x3008,
+				       USER + 0x3008 + COPY_UNKNOWN_BYTES } };
+	const uint64_t sp = USER + 0x3008;
+
+	begin();
+	add_pages(PER_CPU + TSS, 0x100);
+	recipe.tss_per_cpu = TSS;
+	*word_at(PER_CPU + TSS + 16) = sp << 32 | 0x12345678;
+	*word_at(PER_CPU + TSS + 24) = 0x12345678ULL << 32 | sp >> 32;
+	regs->rsp = regs->cr3 | 1ULL << 63 | 0x1003;
+	copy();
+	check_pieces(want, 1, "rsp is CR3 with flags");
+	check_cuts(CUT_NONE, CUT_LIMIT);
+	recipe.tss_per_cpu = 0;
+	copy();
+	check_u64(copied.n_stacks, 1, "nobody knows the TSS: as the task's stack has it");
+	check_user_piece(USER + 0x8000, "that is, of the last entry");
 	end();
 }
 
@@ -711,6 +772,8 @@ int main(void)
 	test_exception();
 	test_kernel_thread();
 	test_switch();
+	test_interrupt_entry();
+	test_system_call_entry();
 	test_pv();
 	test_retake();
 	test_bad_pointers();

@@ -533,6 +533,10 @@ static void test_entry(void)
 	unwind_as(UNWIND_AUTO);
 	check_chain(UNWIND_COMPLETE, whole, "syscall, still on the user's stack");
 	begin_entry(TASK);
+	record.vcpu.regs.rsp = 0x4666000; /* CR3, while page tables are changed */
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_COMPLETE, whole, "syscall, its stack pointer put aside");
+	begin_entry(TASK);
 	record.vcpu.regs.r11 = 0x100000246;
 	unwind_as(UNWIND_AUTO);
 	check_chain(UNWIND_COMPLETE, half, "r11 has no flags");
