@@ -301,7 +301,7 @@ static void begin(void)
 	must(options_parse(sizeof(arguments) / sizeof(arguments[0]), (char **)(uintptr_t)arguments,
 			   &options));
 	must(broker_start(&settings));
-	must(pipeline_create(&options, "web01", &pipeline));
+	must(pipeline_create(&options, "web01", NULL, &pipeline));
 	must(pipeline_start(pipeline));
 	check(more_samples_than(10), "samples are taken");
 }
@@ -402,7 +402,6 @@ static void test_killed(void)
 int main(void)
 {
 	xen = mmap(NULL, sizeof(*xen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	setenv("XDG_CACHE_HOME", "/proc/no/such/folder", 1);
 	test_reboot();
 	test_away_at_the_end();
 	test_hangs();
