@@ -64,16 +64,12 @@ static void main_tell(const char *line)
 static enum exit_status main_profile(const struct options *options)
 {
 	struct xtop_error *error = session_check(options);
-	char *note = NULL;
 
 	if (error)
 		return main_fail(error, STATUS_USAGE);
-	error = session_repair(options, &note);
+	error = session_repair(options, main_tell);
 	if (error)
 		return main_fail(error, STATUS_FAILED);
-	if (note)
-		fprintf(stderr, "xtop: %s\n", note);
-	free(note);
 	return main_fail(session_run(options, main_tell), STATUS_FAILED);
 }
 

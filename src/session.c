@@ -404,13 +404,17 @@ struct xtop_error *session_unpause(const struct options *options, char **notep)
 	return guest_repair(options->unpause, true, notep);
 }
 
-struct xtop_error *session_repair(const struct options *options, char **notep)
+struct xtop_error *session_repair(const struct options *options, session_tell_fn *tell)
 {
 	struct xtop_error *error = NULL;
 
-	*notep = NULL;
-	for (size_t i = 0; i < options->n_domains && !*notep && !error; i++)
-		error = guest_repair(options->domains[i], false, notep);
+	for (size_t i = 0; i < options->n_domains && !error; i++) {
+		_cleanup_free_ char *note = NULL;
+
+		error = guest_repair(options->domains[i], false, &note);
+		if (note)
+			tell(note);
+	}
 	return error;
 }
 

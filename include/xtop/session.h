@@ -15,11 +15,12 @@ typedef void session_tell_fn(const char *line);
  */
 struct xtop_error *session_run(const struct options *options, session_tell_fn *tell);
 /*
- * --unpause, and the same unasked before a guest is sampled: undoes a pause that an xtop left when all
- * of it was killed. *NOTEP, malloc()ed, says what was done; NULL: nothing to tell.
+ * --unpause: undoes a pause that an xtop left when all of it was killed. *NOTEP, malloc()ed, says what
+ * was done.
  */
 struct xtop_error *session_unpause(const struct options *options, char **notep);
-struct xtop_error *session_repair(const struct options *options, char **notep);
+/* The same unasked, before the guests of -d are sampled. */
+struct xtop_error *session_repair(const struct options *options, session_tell_fn *tell);
 /* -l */
 struct xtop_error *session_list(void);
 

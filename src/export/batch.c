@@ -22,11 +22,11 @@ static void batch_interrupt(int signal_number)
 
 /*
  * A reader that went away (`xtop -b | head`) is a failed write: what was seen until then is still
- * written.
+ * written. A second signal ends it as if it were not caught: the first is waited for.
  */
 static void batch_catch_signals(void)
 {
-	struct sigaction action = { .sa_handler = batch_interrupt },
+	struct sigaction action = { .sa_handler = batch_interrupt, .sa_flags = (int)SA_RESETHAND },
 			 ignore = { .sa_handler = SIG_IGN };
 
 	sigaction(SIGPIPE, &ignore, NULL);

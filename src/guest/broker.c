@@ -148,10 +148,13 @@ static struct xtop_error *broker_start_run(struct broker *broker, const struct g
 					   struct broker_answer *answer)
 {
 	struct broker_run *run = broker_free_run(broker, &answer->reply.number);
+	_cleanup_free_ char *note = NULL;
 	struct xtop_error *error;
 
 	if (!run || n_fds != 2)
 		return error_create("the broker was asked for too much");
+	/* A guest picked on the screen; those of -d were looked at before. */
+	error_destroy(guest_repair(info->uuid, false, &note));
 	error = control_adopt(fds[0], &run->control);
 	if (!error)
 		error = ring_adopt(fds[1], &run->ring);
