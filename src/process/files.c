@@ -33,6 +33,7 @@ struct files {
 	const struct linux_guest *linux_guest;
 	struct files_settings settings;
 	uint64_t clock, changes;
+	uint64_t walk_bytes; /* read for the walk that is on */
 	struct files_counts counts;
 	struct code_file files[FILES_MAX]; /* image NULL: free */
 	struct path_name path;             /* of the file that is read */
@@ -47,6 +48,8 @@ struct xtop_error *files_create(const struct linux_guest *linux_guest,
 		return error_create("out of memory for the guest's files");
 	files->linux_guest = linux_guest;
 	files->settings = *settings;
+	if (!settings->walk_bytes)
+		files->settings.walk_bytes = FILES_MAX_WALK_BYTES;
 	*filesp = files;
 	return NULL;
 }
@@ -257,6 +260,7 @@ static void files_read_guest(struct files *files, struct file_source *source, co
 	reading->got_bytes = source->bytes.got_bytes;
 	reading->exhausted = source->bytes.exhausted;
 	files->counts.bytes += reading->got_bytes;
+	files->walk_bytes += reading->got_bytes;
 	files->counts.absent_pages += cache.n_absent;
 	files->counts.evicted_pages += cache.n_evicted;
 }
@@ -363,11 +367,21 @@ static struct code_file *files_place(struct files *files)
 	return place || !files_drop_unused(files) ? place : files_free_place(files);
 }
 
+void files_begin_walk(struct files *files)
+{
+	files->walk_bytes = 0;
+}
+
 static struct code_file *files_add(struct files *files, struct file_source *source, uint64_t now_ns)
 {
-	struct code_file *file = files_place(files);
 	struct file_reading reading;
+	struct code_file *file;
 
+	if (files->walk_bytes >= files->settings.walk_bytes) {
+		files->counts.put_off++;
+		return NULL;
+	}
+	file = files_place(files);
 	if (!file) {
 		files->counts.no_room++;
 		return NULL;
@@ -413,7 +427,7 @@ struct code_file *files_get(struct files *files, struct file_source *source, uin
 		return NULL;
 	file->n_users++; /* also while it is read again: it makes no room for itself */
 	file->used = ++files->clock;
-	if (now_ns >= file->due_ns)
+	if (now_ns >= file->due_ns && files->walk_bytes < files->settings.walk_bytes)
 		files_retry(files, file, source, now_ns);
 	return file;
 }

@@ -15,6 +15,7 @@
 
 #define FILES_MAX           1024         /* kept; those that no process maps any more make room */
 #define FILE_MAX_READ_BYTES (64U << 20)  /* for one, at once */
+#define FILES_MAX_WALK_BYTES (32U << 20) /* for all that are new to one walk of areas, and one more */
 #define FILE_RETRY_NS       1000000000ULL
 #define FILE_MAX_RETRY_NS   (60 * FILE_RETRY_NS)
 
@@ -59,6 +60,7 @@ struct code_file {
 
 struct files_settings {
 	struct room *room;             /* the caller's */
+	uint64_t walk_bytes;           /* 0: FILES_MAX_WALK_BYTES */
 	int root_fd;                   /* --root DIR, the caller's; -1: none */
 	const struct symbols *symbols; /* of -k, the caller's: for files with the same build-id; NULL: none */
 };
@@ -78,6 +80,7 @@ struct files_counts {
 	uint64_t bytes;         /* read from the guest */
 	uint64_t absent_pages;  /* asked for and never read by the guest, or dropped */
 	uint64_t evicted_pages; /* dropped under pressure, or swapped out */
+	uint64_t put_off;       /* to a later walk */
 	uint64_t no_room;       /* readings that there was no room for: mappings without a file, or its names */
 };
 
@@ -99,6 +102,11 @@ struct code_file *files_get(struct files *files, struct file_source *source, uin
 void files_put(struct files *files, struct code_file *file);
 /* Drops the one of those given back that was used first. False: there is none. */
 bool files_drop_unused(struct files *files);
+/*
+ * A walk of a process's areas begins: what it may read of new files is bounded, as nothing else is
+ * resolved meanwhile. files_get() of those beyond is NULL, until the next walk.
+ */
+void files_begin_walk(struct files *files);
 /* Some file was read again since then: its image is another one. Counts up. */
 uint64_t files_changes(const struct files *files);
 struct files_counts files_counts(const struct files *files);

@@ -162,6 +162,7 @@ static void process_find_file(struct process_reader *reader, struct process *pro
 		return;
 	}
 	area->file = files_get(reader->files, &source, now_ns);
+	process->torn |= !area->file; /* put off, or no room: to be tried again */
 	if (area->file && area->file->state == CODE_FILE_NO_ELF && vma->file)
 		process->has_jit = true; /* compilers use files of memory too: memfd_create() */
 }
@@ -197,6 +198,7 @@ bool process_read_areas(struct process_reader *reader, struct process *process, 
 	enum vmas_result result;
 
 	reader->n_vmas = reader->n_visited = 0;
+	files_begin_walk(reader->files);
 	result = vmas_walk(linux_guest, process->mm, process_visit, reader);
 	areas = calloc(process_count_code(reader) + 1, sizeof(*areas));
 	if (!areas)

@@ -48,7 +48,8 @@ struct xtop_error *processes_create(const struct linux_guest *linux_guest,
 				    const struct processes_settings *settings,
 				    struct processes **processesp)
 {
-	struct files_settings files_settings = { .symbols = settings->symbols };
+	struct files_settings files_settings = { .symbols = settings->symbols,
+						 .walk_bytes = settings->walk_bytes };
 	struct processes *processes = calloc(1, sizeof(*processes));
 	struct xtop_error *error;
 

@@ -27,6 +27,7 @@ struct processes_settings {
 	int root_fd;                   /* --root DIR, the caller's; -1: none */
 	const struct symbols *symbols; /* of -k, or NULL; lent */
 	size_t room_bytes;             /* for all that is kept; 0: ROOM_MAX_BYTES */
+	uint64_t walk_bytes;           /* read of new files for one walk; 0: FILES_MAX_WALK_BYTES */
 };
 
 struct processes_counts {

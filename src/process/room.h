@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Some 200 programs and libraries of a server take 20 MiB, a browser's largest library 15. */
+/* 400 programs and 300 libraries of Debian 12 take 38 MiB, libLLVM with 95,000 functions 9. */
 #define ROOM_MAX_BYTES (128U << 20)
 
 struct room {

@@ -22,7 +22,8 @@
 #define CFI_MAX_STATES        64          /* DW_CFA_remember_state within each other */
 #define CFI_MAX_FDES          (1U << 20)
 #define CFI_MAX_ROWS          (4U << 20)
-#define CFI_MAX_CIES_BYTES    (64U << 20) /* read for one list, each time one is used */
+/* Read for the list of a section, each time one is used: linkers have one of 24 bytes for many FDEs. */
+#define CFI_MAX_CIES_BYTES(section_bytes) (2 * (section_bytes) + (64U << 10))
 #define CFI_MAX_PROGRAM_BYTES (16U << 20) /* executed for one table, CIEs each time they are used */
 
 /* Bytes of a section that could not be read, as offsets. */

@@ -355,10 +355,11 @@ static struct xtop_error *cfi_list_try(const struct cfi_sections *sections, bool
 				       size_t offset, struct cfi_list *list)
 {
 	struct cfi_fde_place place = { .offset = offset, .debug_frame = debug_frame };
+	size_t section_bytes = cfi_section(sections, debug_frame)->size_bytes;
 	struct cfi_fde fde;
 	bool whole;
 
-	if (list->cies_bytes > CFI_MAX_CIES_BYTES) {
+	if (list->cies_bytes > CFI_MAX_CIES_BYTES(section_bytes)) {
 		list->refused++;
 		return NULL;
 	}
@@ -516,6 +517,7 @@ struct xtop_error *cfi_list_init(const struct cfi_sections *sections, struct cfi
 		else
 			error = cfi_list_scan(sections, false, list);
 	}
+	list->cies_bytes = 0;
 	if (!error && sections->debug_frame.bytes)
 		error = cfi_list_scan(sections, true, list);
 	cfi_list_sort(list);

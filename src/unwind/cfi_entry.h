@@ -52,7 +52,7 @@ struct cfi_list {
 	struct cfi_fde_place *places; /* ascending by start, each start once; .eh_frame goes first */
 	size_t n, capacity;
 	size_t refused;
-	size_t cies_bytes; /* read so far, again for each FDE */
+	size_t cies_bytes; /* of the section, read so far, again for each FDE */
 };
 
 struct xtop_error *cfi_list_init(const struct cfi_sections *sections, struct cfi_list *list);

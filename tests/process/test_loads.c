@@ -17,7 +17,8 @@ static size_t file_read(void *context, uint64_t offset, void *buffer, size_t siz
 	size_t n = offset < file->absent_from ? file->absent_from - offset : 0;
 
 	n = n < size_bytes ? n : size_bytes;
-	memcpy(buffer, file->bytes + offset, n);
+	if (n)
+		memcpy(buffer, file->bytes + offset, n);
 	return n;
 }
 

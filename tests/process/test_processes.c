@@ -385,6 +385,29 @@ static void test_retry_shared(void)
 	end();
 }
 
+/* One file a walk here: the others follow, as who has many must not keep all others waiting. */
+static void test_put_off(void)
+{
+	const struct processes_settings settings = { .root_fd = -1, .walk_bytes = 1 };
+	const struct space *space;
+
+	begin(MADE_TREE);
+	processes_destroy(processes);
+	if (processes_create(&made->guest, &settings, &processes))
+		exit(99);
+	make_process();
+	space = space_at(task_address, 0);
+	check_string(name_at(space, BASE + FUNCTION), "serve", "the first file");
+	check_string(name_at(space, LIB + FUNCTION), "nothing", "not the second");
+	check(processes_counts(processes).files.put_off == 1 &&
+		      processes_counts(processes).files.reads == 1,
+	      "it was put off");
+	processes_poll(processes, PROCESSES_RETRY_NS);
+	check_string(name_at(space, LIB + FUNCTION), "helper", "but not for long");
+	check_u64(processes_counts(processes).torn, 0, "nothing is missing");
+	end();
+}
+
 static void test_torn(void)
 {
 	const struct space *space;
@@ -531,6 +554,7 @@ int main(void)
 	test_shared();
 	test_retry();
 	test_retry_shared();
+	test_put_off();
 	test_torn();
 	test_bound();
 	test_areas_bound();
