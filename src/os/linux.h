@@ -52,8 +52,9 @@ enum linux_symbol {
 	LINUX_GET_PAGES,      /* __get_free_pages */
 	LINUX_PRINT_MODULES,
 	LINUX_GET_BPF,        /* bpf_get_kallsym */
+	LINUX_TIMER,          /* sysvec_apic_timer_interrupt */
 	LINUX_FIRST_FUNCTION = LINUX_GETPID,
-	N_LINUX_SYMBOLS = LINUX_GET_BPF + 1
+	N_LINUX_SYMBOLS = LINUX_TIMER + 1
 };
 
 struct linux_guest {

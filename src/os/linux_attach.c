@@ -77,6 +77,7 @@ static const struct {
 	{ LINUX_GET_PAGES, "get_free_pages_noprof" }, /* from 6.10 */
 	{ LINUX_PRINT_MODULES, "print_modules" },
 	{ LINUX_GET_BPF, "bpf_get_kallsym" },
+	{ LINUX_TIMER, "sysvec_apic_timer_interrupt" },
 };
 #define N_LINUX_NAMES (sizeof(linux_names) / sizeof(linux_names[0]))
 

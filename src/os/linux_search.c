@@ -12,7 +12,7 @@
  *   ORC           the longest run of words that, each added to its own place, ascend through the
  *                 image; behind it the entries (arch/x86/include/asm/orc_types.h)
  *   current       what getpid() reads first of its CPU's area; the top of its stack what a system
- *                 call's entry loads into RSP
+ *                 call's entry loads into RSP; the interrupt stack what the timer's loads to switch
  *   direct map    what __get_free_pages() takes from a page's address, and adds to it: vmemmap_base,
  *                 page_offset_base
  *   lists         of modules and BPF programs: what their readers read that is a list
@@ -201,7 +201,7 @@ static void search_orc(struct search *search)
 /*
  * Operands of the first instruction of a kind in a function; Intel SDM vol. 2A §2.1.5 has ModRM.
  *
- *   65 48 8b  04+8*reg 25  s32    mov  %gs:ADDRESS, %reg
+ *   65 48 8b  04+8*reg 25  s32    mov  %gs:ADDRESS, %reg; 4c for r8 to r15
  *   65 48 8b  05+8*reg     s32    mov  %gs:DISTANCE(%rip), %reg
  *      48 8b  05+8*reg     s32    mov  DISTANCE(%rip), %reg
  *      48 03  05           s32    add  DISTANCE(%rip), %rax
@@ -215,7 +215,7 @@ struct search_code {
 	uint8_t bytes[SEARCH_CODE_BYTES];
 };
 
-enum search_reg { SEARCH_RSP = 4, SEARCH_RDI = 7 };
+enum search_reg { SEARCH_RSP = 4, SEARCH_RDI = 7, SEARCH_R11 = 11 };
 
 static bool code_read(struct search_code *code, const struct linux_guest *guest,
 		      enum linux_symbol function)
@@ -242,14 +242,14 @@ static uint64_t code_target(const struct search_code *code, size_t at)
 
 static uint64_t code_per_cpu(const struct search_code *code, enum search_reg reg)
 {
-	const uint8_t *bytes = code->bytes;
+	const uint8_t *bytes = code->bytes, rex = reg & 8 ? 0x4c : 0x48, modrm = (reg & 7) << 3;
 
 	for (size_t i = 0; i + 9 <= sizeof(code->bytes); i++) {
-		if (bytes[i] != 0x65 || bytes[i + 1] != 0x48 || bytes[i + 2] != 0x8b)
+		if (bytes[i] != 0x65 || bytes[i + 1] != rex || bytes[i + 2] != 0x8b)
 			continue;
-		if (bytes[i + 3] == (reg << 3 | 4) && bytes[i + 4] == 0x25)
+		if (bytes[i + 3] == (modrm | 4) && bytes[i + 4] == 0x25)
 			return code_s32(code, i + 5);
-		if (bytes[i + 3] == (reg << 3 | 5))
+		if (bytes[i + 3] == (modrm | 5))
 			return code_target(code, i + 4);
 	}
 	return 0;
@@ -301,6 +301,10 @@ static void search_code(struct search *search)
 		search_set(search, LINUX_CURRENT_TASK, code_per_cpu(&code, SEARCH_RDI));
 	if (code_read(&code, search->guest, LINUX_ENTRY))
 		search_set(search, LINUX_TOP_OF_STACK, code_per_cpu(&code, SEARCH_RSP));
+	if (code_read(&code, search->guest, LINUX_TIMER)) {
+		search_set(search, LINUX_HARDIRQ_STACK, code_per_cpu(&code, SEARCH_R11));
+		search_set(search, LINUX_HARDIRQ_STACK, code_per_cpu(&code, SEARCH_RDI)); /* 5.8 */
+	}
 	if (code_read(&code, search->guest, LINUX_GET_PAGES)) {
 		search_set(search, LINUX_VMEMMAP, code_variable(&code, 0x2b));
 		search_set(search, LINUX_PAGE_OFFSET, code_variable(&code, 0x03));

@@ -478,22 +478,24 @@ static const struct {
 	{ LINUX_ORC_STOP, "__stop_orc_unwind" },
 	{ LINUX_CURRENT_TASK, "current_task" },
 	{ LINUX_TOP_OF_STACK, "cpu_current_top_of_stack" },
+	{ LINUX_HARDIRQ_STACK, "hardirq_stack_ptr" },
 	{ LINUX_PAGE_OFFSET, "page_offset_base" },
 	{ LINUX_VMEMMAP, "vmemmap_base" },
 	{ LINUX_MODULES, "modules" },
 	{ LINUX_BPF_KALLSYMS, "bpf_kallsyms" },
 };
 
-/* What the symbols tell; in pcpu_hot current is a member. */
+/* What the symbols tell, and BTF where some are members of pcpu_hot. */
 static uint64_t searched_told(const struct linux_guest *guest, enum linux_symbol symbol)
 {
-	enum layout_member hot =
-		symbol == LINUX_CURRENT_TASK ? PCPU_HOT_CURRENT : PCPU_HOT_TOP_OF_STACK;
+	enum layout_member hot = symbol == LINUX_CURRENT_TASK    ? PCPU_HOT_CURRENT
+				 : symbol == LINUX_TOP_OF_STACK  ? PCPU_HOT_TOP_OF_STACK
+				 : symbol == LINUX_HARDIRQ_STACK ? PCPU_HOT_HARDIRQ_STACK
+								 : LAYOUT_MEMBERS;
 
-	if (!guest->symbols[LINUX_PCPU_HOT] ||
-	    (symbol != LINUX_CURRENT_TASK && symbol != LINUX_TOP_OF_STACK))
-		return guest->symbols[symbol];
-	return guest->symbols[LINUX_PCPU_HOT] + layout_offset(&guest->layout, hot);
+	return guest->symbols[LINUX_PCPU_HOT] && hot != LAYOUT_MEMBERS
+		       ? guest->symbols[LINUX_PCPU_HOT] + layout_offset(&guest->layout, hot)
+		       : guest->symbols[symbol];
 }
 
 static void add_searched(struct inside *inside)

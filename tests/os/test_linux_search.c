@@ -24,6 +24,7 @@
 #define PAGES   (TEXT + 0x300)
 #define PRINT   (TEXT + 0x400)
 #define BPF     (TEXT + 0x500)
+#define TIMER   (TEXT + 0x600)
 #define BANNER  (RODATA + 0x5008)
 #define VDSO    (RODATA + 0x6000)
 #define NOTE    (RODATA + 0x9f00)
@@ -88,6 +89,7 @@ static void put_all(void)
 			  getpid[] = "\x31\xd2\x65\x48\x8b\x3c\x25\xc0\xfb\x01\x00",
 			  entry[] = "\x0f\x01\xf8\x65\x48\x8b\x25",
 			  pages[] = "\x48\x85\xc0\x74\x10\x48\x2b\x05\0\0\0\0\x48\x03\x05",
+			  timer[] = "\x65\x4c\x8b\x1d",
 			  print[] = "\x48\x8b\x0d\0\0\0\0\x48\x8b\x1d", bpf[] = "\x48\x8b\x05";
 
 	made_put_string(made, root, RODATA + 0x1001, "Linux version %s (%s)");
@@ -106,6 +108,8 @@ static void put_all(void)
 	put_code(PRINT, print, sizeof(print) - 1);
 	put_distance(PRINT + 3, NO_LIST);
 	put_distance(PRINT + 10, MODULES);
+	put_code(TIMER, timer, sizeof(timer) - 1);
+	put_distance(TIMER + 4, 0x6010);
 	put_code(BPF, bpf, sizeof(bpf) - 1);
 	put_distance(BPF + 3, NO_LIST);
 	made_put_u64(made, root, MODULES, MODULE);
@@ -134,6 +138,7 @@ static void begin(unsigned text, unsigned rodata)
 	guest.symbols[LINUX_GET_PAGES] = PAGES;
 	guest.symbols[LINUX_PRINT_MODULES] = PRINT;
 	guest.symbols[LINUX_GET_BPF] = BPF;
+	guest.symbols[LINUX_TIMER] = TIMER;
 }
 
 static void search(void)
@@ -167,6 +172,7 @@ static void check_all(void)
 	check_u64(symbols[LINUX_ORC_STOP], ORC + 10 * ORC_N, "their end");
 	check_u64(symbols[LINUX_CURRENT_TASK], 0x1fbc0, "current");
 	check_u64(symbols[LINUX_TOP_OF_STACK], 0x6004, "the top of its stack");
+	check_u64(symbols[LINUX_HARDIRQ_STACK], 0x6010, "the interrupt stack");
 	check_u64(symbols[LINUX_PAGE_OFFSET], OFFSET, "page_offset_base");
 	check_u64(symbols[LINUX_VMEMMAP], OFFSET + 8, "vmemmap_base");
 	check_u64(symbols[LINUX_MODULES], MODULES, "the list of modules");
