@@ -339,9 +339,12 @@ static bool os_find_former(struct os *os, const struct sample_vcpu *vcpu, uint64
 
 	if (!former_was_there(&os->clock, task, time_ns) ||
 	    (rsp && !tasks_is_on_stack(os->tasks, task, rsp)))
-		return !task->mm;
-	if (!former_is_copy(&os->linux_kernel.guest, os->tasks, task, time_ns, &parent))
+		return false;
+	if (!former_is_copy(&os->linux_kernel.guest, os->tasks, task, time_ns, &parent)) {
+		if (!task->mm && vcpu->user)
+			*user = processes_alike(os->processes, task->comm, vcpu->regs.rip);
 		return true;
+	}
 	*user = processes_space(os->processes, parent, time_ns);
 	if (!os_is_process(os, vcpu, parent->mm) &&
 	    processes_have_root(os->processes, vcpu->regs.cr3)) {
@@ -369,7 +372,10 @@ void os_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns, str
 	if (!found)
 		return;
 	named = found;
-	former_see(&os->clock, found, memory_now_ns(os->settings.memory));
+	/* In its own memory when it was sampled, it had started by then; else, by now. */
+	former_see(&os->clock, found,
+		   user && os_is_process(os, vcpu, found->mm) ? now_ns
+							      : memory_now_ns(os->settings.memory));
 	if (!user && !found->kernel_thread && !os_find_former(os, vcpu, now_ns, &named, &user))
 		return;
 	*task = (struct os_task){

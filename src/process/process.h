@@ -30,6 +30,7 @@ struct process_jit {
 struct process {
 	uint64_t mm; /* 0: free */
 	uint32_t tgid;
+	char comm[TASK_NAME_BYTES]; /* of the task that was sampled last */
 	struct vmas_key key;
 	struct memory_root root;
 	struct process_area *areas; /* with code */

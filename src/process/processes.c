@@ -28,6 +28,8 @@
 
 #include "process/process.h"
 
+/* ELF files of type ET_EXEC lie below, those of ET_DYN never. */
+#define PROCESSES_FIXED_END  (1ULL << 32)
 #define PROCESSES_HINTS      256
 #define PROCESSES_NOTES      5
 #define PROCESSES_NOTE_BYTES 96
@@ -141,6 +143,21 @@ const struct space *processes_former(struct processes *processes, uint64_t cr3, 
 		if (processes->mms[i] && processes->processes[i].tgid == tgid &&
 		    processes_is_root(processes->processes[i].root, cr3))
 			return processes->processes[i].space;
+	return NULL;
+}
+
+const struct space *processes_alike(const struct processes *processes, const char *comm,
+				    uint64_t address)
+{
+	if (address >= PROCESSES_FIXED_END)
+		return NULL;
+	for (size_t i = 0; i < PROCESSES_MAX; i++) {
+		const struct process *process = &processes->processes[i];
+
+		if (processes->mms[i] && strcmp(process->comm, comm) == 0 &&
+		    space_find(process->space, address))
+			return process->space;
+	}
 	return NULL;
 }
 
@@ -340,6 +357,7 @@ const struct space *processes_space(struct processes *processes, const struct ta
 	}
 	processes->mms[process - processes->processes] = task->mm;
 	process->tgid = task->tgid;
+	memcpy(process->comm, task->comm, sizeof(process->comm));
 	process_read_jit(&processes->reader, process, task, now_ns);
 	processes_settle(processes, process, jit);
 	return process->space;

@@ -67,6 +67,12 @@ const struct space *processes_space(struct processes *processes, const struct ta
 bool processes_root(struct processes *processes, uint64_t mm, struct memory_root *root);
 /* Whether CR3, a vCPU's, is that root: bit 12 tells a pair of isolated page tables apart. */
 bool processes_is_root(struct memory_root root, uint64_t cr3);
+/*
+ * Of a task that has ended: the space of another process of that name, of a program that does not lie
+ * elsewhere each time it is run, with code at ADDRESS. NULL: there is none.
+ */
+const struct space *processes_alike(const struct processes *processes, const char *comm,
+				    uint64_t address);
 /* Whether CR3 is that of any process that is kept. */
 bool processes_have_root(const struct processes *processes, uint64_t cr3);
 /*

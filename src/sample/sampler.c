@@ -10,7 +10,7 @@
  *   stop ─┐
  *   copy  │         sampler_take(): the stopped window, nothing else in it
  *   release ┘
- *   if a page was not mapped yet: map it and, if the budget allows, take the sample once more
+ *   if a page was not mapped yet: map it and, if the budget allows, take the sample anew, twice at most
  *   commit
  *
  * Its process's only thread. Allocates nothing after start.
@@ -30,6 +30,7 @@
 #define SAMPLER_PAUSED_LOOKS   4 /* before a pause is taken for more than another xtop's stop */
 #define SAMPLER_PAUSED_LOOK_NS 500000    /* between these */
 #define SAMPLER_NAP_NS         100000000 /* longest sleep without a look whether to quit */
+#define SAMPLER_RETAKES        2 /* the guest may have gone on to what is not mapped either */
 #define SAMPLER_RING_BYTES     (1 << 20)
 #define SAMPLER_RING_SAMPLES   4
 
@@ -216,8 +217,10 @@ static bool sampler_fill(struct sampler *sampler, char *room)
 	sampler->missed_pages = false;
 	if (sampler->n_wanted && !sampler_take_counted(sampler, room))
 		return false;
-	if (sampler->missed_pages && sampler_prepare(sampler) && sampler_may_stop(sampler) &&
-	    sampler_take_counted(sampler, room)) {
+	for (unsigned i = 0;
+	     i < SAMPLER_RETAKES && sampler->missed_pages && sampler_prepare(sampler) &&
+	     sampler_may_stop(sampler) && sampler_take_counted(sampler, room);
+	     i++) {
 		sampler->counts.retakes++;
 		sampler->head.flags |= SAMPLE_RETAKE;
 	}

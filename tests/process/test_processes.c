@@ -292,6 +292,31 @@ static void test_reuse(void)
 	end();
 }
 
+/* A task that has ended, of a program that lies at the same place each time. */
+static void test_alike(void)
+{
+	const uint64_t fixed = 0x400000;
+	struct vma areas[N_USUAL];
+	const struct space *space;
+
+	begin(MADE_TREE);
+	make_process();
+	usual_areas(areas);
+	for (unsigned i = 0; i < 3; i++) {
+		areas[i].start += fixed + PAGE - BASE;
+		areas[i].end += fixed + PAGE - BASE;
+	}
+	made_areas(made, mm, areas, N_USUAL);
+	space = space_at(task_address, 0);
+	check(space && processes_alike(processes, "server", fixed + PAGE + FUNCTION) == space,
+	      "one of that name, with code there");
+	check(!processes_alike(processes, "server", fixed - 1), "no code there");
+	check(!processes_alike(processes, "serve", fixed + PAGE + FUNCTION), "of another name");
+	check(!processes_alike(processes, "server", LIB + FUNCTION),
+	      "code that lies elsewhere each time");
+	end();
+}
+
 static void test_shared(void)
 {
 	struct vma areas[N_USUAL];
@@ -551,6 +576,7 @@ int main(void)
 	test_mmap(MADE_EARLY, PROCESSES_WALK_NS);
 	test_mmap(MADE_LIST, PROCESSES_WALK_NS);
 	test_reuse();
+	test_alike();
 	test_shared();
 	test_retry();
 	test_retry_shared();

@@ -518,6 +518,40 @@ static void test_retake_refused(void)
 	end();
 }
 
+static unsigned n_moves; /* of the stack's page, each time just before it is read */
+
+static void go_on(struct memory_guest *guest)
+{
+	uint64_t frame = 0x500 + guest->stops;
+
+	if (guest->stops > n_moves)
+		return;
+	fill(frame, frame);
+	memory_guest_map(guest, guest->regs[0].cr3, STACK, frame);
+}
+
+/* A guest that goes on to another page while one is mapped; twice it is asked again, no more. */
+static void test_retake_again(void)
+{
+	n_moves = 2;
+	begin(1);
+	memory->on_stop = go_on;
+	run(1);
+	check(counts.retakes == 2 && taken[0].vcpus[0].n_stacks == 1 &&
+		      taken[0].vcpus[0].first_word == 0x502,
+	      "the second time it is there");
+	end();
+	n_moves = 3;
+	begin(1);
+	memory->on_stop = go_on;
+	run(1);
+	check(taken[0].vcpus[0].cut == CUT_NOT_MAPPED && taken[0].head.flags & SAMPLE_RETAKE,
+	      "not asked a third time");
+	check(taken[1].vcpus[0].n_stacks == 1 && taken[1].vcpus[0].first_word == 0x503,
+	      "but at the next tick");
+	end();
+}
+
 static void test_ring_full(void)
 {
 	uint64_t fits;
@@ -764,6 +798,7 @@ int main(void)
 	test_goes_on();
 	test_stop_refused();
 	test_retake_refused();
+	test_retake_again();
 	test_ring_full();
 	test_budget();
 	test_budget_binds_and_lets_go();
