@@ -11,7 +11,7 @@
  *   INFO  struct recording_chunk_info     once, before the first SMPL
  *   SYMS  struct recording_chunk_symbols  one an image, before the first SMPL
  *   PAGE  struct recording_page, lines    a page of guest memory, as the next SMPL or POLL reads it
- *   TIME  u64 ns                          what the clock said in the next SMPL or POLL
+ *   TIME  u64 ns                          what the clock said for the next SMPL or POLL
  *   POLL  u64 ns                          the resolver looked around at that time, without a sample
  *   SMPL  one record of the ring, byte for byte (xtop/sample.h)
  *   END   struct recording_chunk_end      last: without it the file was cut

@@ -5,10 +5,10 @@
  * there when that sample was named for the first time. A page that did not come is not there.
  *
  * A page that was read twice for one sample, and changed between, comes twice: the second waits until
- * as many reads have been made as there were then.
+ * as many reads have been made as there were then. Times wait to be asked for, one after the other.
  *
- * Resolver's thread; no more than RECORDING_MAX_PAGES pages and RECORDED_MAX_WAITING changes that
- * wait, whatever the file says.
+ * Resolver's thread; no more than RECORDING_MAX_PAGES pages, RECORDED_MAX_WAITING changes and
+ * RECORDED_MAX_TIMES times that wait, whatever the file says.
  */
 #include "config.h"
 
@@ -20,6 +20,8 @@
 #include "xtop/recording_format.h"
 
 #define RECORDED_MAX_WAITING 1024 /* 4 MiB */
+#define RECORDED_MAX_TIMES                                                                         \
+	1024 /* some for each vCPU of a sample; what is more goes over the last */
 
 struct recorded_change {
 	struct recorded_change *next;
@@ -28,7 +30,9 @@ struct recorded_change {
 
 struct recorded {
 	struct pages *pages;
-	uint64_t now_ns;
+	uint64_t now_ns;                       /* as it was said last */
+	uint64_t times_ns[RECORDED_MAX_TIMES]; /* of this turn */
+	size_t n_times, n_told;
 	uint64_t n_reads;                       /* in this turn */
 	struct recorded_change *waiting, **end; /* in the order of the file */
 	size_t n_waiting;
@@ -74,7 +78,11 @@ static void recorded_read(void *context, const frame_t *frames, size_t n, void *
 
 static uint64_t recorded_now_ns(void *context)
 {
-	return ((const struct recorded *)context)->now_ns;
+	struct recorded *recorded = context;
+
+	if (recorded->n_told < recorded->n_times)
+		recorded->now_ns = recorded->times_ns[recorded->n_told++];
+	return recorded->now_ns;
 }
 
 static void recorded_close(void *context)
@@ -144,6 +152,9 @@ void recorded_end_turn(struct recorded *recorded)
 	while (recorded->waiting)
 		recorded_make_change(recorded);
 	recorded->n_reads = 0;
+	if (recorded->n_times)
+		recorded->now_ns = recorded->times_ns[recorded->n_times - 1];
+	recorded->n_times = recorded->n_told = 0;
 }
 
 bool recorded_take(struct recorded *recorded, const struct recording_note *note, size_t size_bytes)
@@ -155,7 +166,9 @@ bool recorded_take(struct recorded *recorded, const struct recording_note *note,
 		return recorded_take_page(recorded, (const struct recording_page *)(note + 1),
 					  size_bytes - sizeof(*note));
 	case RECORDING_TIME:
-		recorded->now_ns = recording_note_time(note);
+		if (recorded->n_times == RECORDED_MAX_TIMES)
+			recorded->n_times--;
+		recorded->times_ns[recorded->n_times++] = recording_note_time(note);
 		return true;
 	default:
 		return false;

@@ -265,21 +265,31 @@ static void test_read_before(void)
 	play_end(&play);
 }
 
+/* Asked twice for one sample, and not for the next. */
 static void test_time(void)
 {
 	struct recording_writer *writer = record_begin();
-	uint64_t before_ns = memory_now_ns(made_memory(made)), then_ns;
+	struct memory *memory = made_memory(made);
+	uint64_t before_ns = memory_now_ns(memory), times_ns[2];
 	struct play play;
 
 	check(before_ns > 0, "a memory of now has the time of now");
-	recording_watch(writer, made_memory(made));
-	then_ns = memory_now_ns(made_memory(made));
-	check(then_ns >= before_ns, "which goes on");
+	recording_watch(writer, memory);
+	times_ns[0] = memory_now_ns(memory);
+	do
+		times_ns[1] = memory_now_ns(memory);
+	while (times_ns[1] == times_ns[0]);
+	check(times_ns[0] >= before_ns && times_ns[1] > times_ns[0], "which goes on");
 	record_sample(writer, 1);
+	record_sample(writer, 2);
 	record_end(writer);
+
 	play_begin(&play);
 	play_next(&play);
-	check_u64(memory_now_ns(play.memory), then_ns, "played: what was said then");
+	check_u64(memory_now_ns(play.memory), times_ns[0], "played: what was said first");
+	check(memory_now_ns(play.memory) > times_ns[0], "and later");
+	play_next(&play);
+	check_u64(memory_now_ns(play.memory), times_ns[1], "at the next sample: the last");
 	play_end(&play);
 }
 
@@ -345,6 +355,11 @@ static void test_hostile(void)
 	check(!take(recorded, RECORDING_PAGE, 1, 0, 24), "a page goes that never came");
 	check(!take(recorded, RECORDING_TIME, 1, 0, 0), "no time");
 	check(!take(recorded, RECORDING_SAMPLE, 1, 1, 80), "no note at all");
+	for (uint64_t i = 0; i < 5000; i++)
+		ok &= take(recorded, RECORDING_TIME, i, 0, 8);
+	check(ok && memory_now_ns(memory) == 0, "any number of times");
+	recorded_end_turn(recorded);
+	check_u64(memory_now_ns(memory), 4999, "the last");
 	for (uint64_t i = 0; i < RECORDING_MAX_PAGES; i++)
 		ok &= take(recorded, RECORDING_PAGE, i << 40, 1, 24 + 64);
 	check(ok, "%d pages", RECORDING_MAX_PAGES);
