@@ -113,6 +113,8 @@ struct snapshot {
 /* Zeroed but for n_nodes; nodes are not initialised. NULL: out of memory. */
 struct snapshot *snapshot_create(size_t n_nodes);
 void snapshot_destroy(struct snapshot *snapshot); /* NULL allowed */
+/* Room for N of them, free()d by who made it. NULL: out of memory. */
+struct snapshot_node *snapshot_nodes_create(size_t n);
 
 /* The slot; both sides hold it. One reader, one resolver. */
 struct snapshot_slot;
