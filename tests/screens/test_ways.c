@@ -135,6 +135,22 @@ static void test_restrict(void)
 	scene_close(&scene);
 }
 
+/* A view without rows says why. */
+static void test_empty(void)
+{
+	static const char *const ways[] = { "a", "t", "I", "f", "I", "p", "b" };
+	struct scene scene;
+
+	scene_open_filled(&scene);
+	scene_keys(&scene, 80, 24, "\\no_such_function<Enter>");
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		scene_keys(&scene, 80, 24, ways[i]);
+		screen_contains(&scene, 80, 24, "No stack matches the filter", true);
+		screen_contains(&scene, 40, 10, "No stack matches the filter", true);
+	}
+	scene_close(&scene);
+}
+
 static void test_hide(void)
 {
 	struct scene scene;
@@ -577,6 +593,7 @@ int main(void)
 	test_ctrl_c();
 	test_search();
 	test_restrict();
+	test_empty();
 	test_hide();
 	test_percents_of_filtered();
 	test_threshold();

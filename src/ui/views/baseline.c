@@ -123,8 +123,10 @@ static void baseline_draw(struct view *view, const struct ui_model *model, struc
 	size_t page = area.rows > 1 ? (size_t)area.rows - 1 : 0, last;
 
 	baseline->first_row = area.row + 1;
-	if (!model->snapshot || !baseline->current)
+	if (!model->snapshot || !baseline->current || !baseline->now.n) {
+		view_draw_empty(model, canvas, area);
 		return;
+	}
 	list_show(&baseline->list, page);
 	last = baseline->list.top + page < baseline->now.n ? baseline->list.top + page
 							   : baseline->now.n;

@@ -145,8 +145,10 @@ static void overhead_shares(struct overhead_page *page)
 {
 	const struct sampler_counts *sampler = &page->model->all->sampler;
 	double budget = page->model->budget, now = sampler->stopped_share;
-	char text[64] = "";
+	char text[64] = "", most[64] = "";
 
+	if (sampler->stopped_share_max > 0) /* a recording does not tell */
+		snprintf(most, sizeof(most), "   most %.3f %%", 100 * sampler->stopped_share_max);
 	if (budget > 0)
 		snprintf(text, sizeof(text), "   budget %.3g %%", 100 * budget);
 	overhead_line(page, "stopped",
@@ -154,8 +156,7 @@ static void overhead_shares(struct overhead_page *page)
 		      : now <= budget / 2 ? STYLE_GOOD
 		      : now <= budget     ? STYLE_NOTICE
 					  : STYLE_ALERT,
-		      "now %.3f %% of the guest's time   most %.3f %%   since start %.3f %%%s",
-		      100 * now, 100 * sampler->stopped_share_max,
+		      "now %.3f %% of the guest's time%s   since start %.3f %%%s", 100 * now, most,
 		      percent_of((double)sampler->stopped_ns, (double)sampler->elapsed_ns), text);
 }
 

@@ -209,26 +209,6 @@ static void top_draw_line(const struct view_top *top, const struct ui_model *mod
 		view_mark_row(canvas, row, 0, canvas_columns(canvas));
 }
 
-/* Why there are no rows. */
-static void top_draw_empty(const struct ui_model *model, struct canvas *canvas, struct area area)
-{
-	const struct snapshot *snapshot = model->snapshot;
-	int row = area.row + area.rows / 3;
-
-	if (!snapshot)
-		canvas_put(canvas, row, 2, area.columns - 2, STYLE_NORMAL,
-			   "Waiting for the first picture ...");
-	else if (!selection_is_all(model->selection) && snapshot->resolver.samples)
-		canvas_put(canvas, row, 2, area.columns - 2, STYLE_NORMAL,
-			   model->selection->filter ? "No stack matches the filter (Esc clears it)."
-						    : "No stack is left (Esc shows all again).");
-	else if (snapshot->resolver.states[VCPU_BLOCKED])
-		canvas_put(canvas, row, 2, area.columns - 2, STYLE_NORMAL,
-			   "No samples: the guest is idle.");
-	else
-		canvas_put(canvas, row, 2, area.columns - 2, STYLE_NORMAL, "No samples yet.");
-}
-
 static void top_draw(struct view *view, const struct ui_model *model, struct canvas *canvas,
 		     struct area area)
 {
@@ -238,7 +218,7 @@ static void top_draw(struct view *view, const struct ui_model *model, struct can
 
 	top->first_row = area.row + 1;
 	if (!model->snapshot || !top->current || !top->n_lines) {
-		top_draw_empty(model, canvas, area);
+		view_draw_empty(model, canvas, area);
 		return;
 	}
 	list_show(&top->list, page);

@@ -115,8 +115,7 @@ static void tree_draw(struct view *view, const struct ui_model *model, struct ca
 	tree->first_row = area.row + 1;
 	tree_draw_header(tree, model, canvas, area);
 	if (!model->snapshot || !tree->current || !tree->tree.n) {
-		canvas_put(canvas, area.row + 2, 2, area.columns, STYLE_NORMAL,
-			   "There are no samples to make a tree of.");
+		view_draw_empty(model, canvas, area);
 		return;
 	}
 	list_show(&tree->list, page);
