@@ -28,6 +28,7 @@ struct ui_model {
 	const struct snapshot *all;      /* with every node */
 	const struct selection *selection;
 	struct weights whole;            /* what 100 % is */
+	bool of_filtered;                /* that is of SNAPSHOT, not of ALL */
 	const struct snapshot *baseline; /* with every node; NULL: there is none */
 	const struct history *history;
 	const struct header *header;
@@ -36,6 +37,7 @@ struct ui_model {
 	const struct ui_rc *rc;
 	bool totals; /* shares of all since start instead of live ones */
 	bool addresses, raw_names;
+	bool slow_line;   /* each byte counts: no column that is new at every refresh */
 	double threshold; /* percent; of trees */
 	double budget;
 	uint64_t ui_cpu_ns; /* what the screen took so far */

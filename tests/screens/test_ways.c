@@ -305,6 +305,7 @@ static void test_history(void)
 static void test_baseline_ways(void)
 {
 	struct scene scene;
+	char line[512];
 
 	scene_open_filled(&scene);
 	scene_keys(&scene, 80, 24, "B");
@@ -316,6 +317,13 @@ static void test_baseline_ways(void)
 	screen_contains(&scene, 80, 24, "+45.22", true);
 	scene_keys(&scene, 80, 24, "b");
 	screen_contains(&scene, 80, 24, "+45.22", false); /* compared with itself */
+	scene_keys(&scene, 80, 24, "\\^httpd<Enter>");
+	scene_cursor_line(&scene, line, sizeof(line));
+	check(strstr(line, "0.00   1.00"), "nor does a filter change anything: %s", line);
+	scene_keys(&scene, 80, 24, "F");
+	scene_cursor_line(&scene, line, sizeof(line));
+	check(strstr(line, "0.00   1.00"), "nor with that as 100 %%: %s", line);
+	scene_keys(&scene, 80, 24, "F\\<C-u><Enter>");
 	scene_keys(&scene, 80, 24, "<F6>");
 	screen_contains(&scene, 80, 24, "Ratio▾", true);
 	scene_keys(&scene, 80, 24, "B");

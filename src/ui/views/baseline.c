@@ -51,6 +51,8 @@ static struct xtop_error *baseline_build_base(struct view_baseline *baseline,
 	if (error)
 		return error;
 	error = functions_build(&selected, NULL, model->addresses, &baseline->base);
+	if (!error && !model->of_filtered) /* then 100 % is as much as of the present picture */
+		baseline->base.whole = weights_of(&model->baseline->nodes[0]);
 	selection_release(&selected, model->baseline);
 	return error;
 }

@@ -170,15 +170,28 @@ static const struct function_row *top_function_at(const void *rows, size_t index
 	return line->branch < 0 ? &top->functions.rows[line->row] : NULL;
 }
 
+/* All of them, or on a slow line those but the history, which is most of what a refresh sends. */
+static size_t top_default_columns(const struct ui_model *model, enum column_id ids[N_COLUMNS])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < sizeof(top_columns) / sizeof(top_columns[0]); i++)
+		if (top_columns[i] != COLUMN_HISTORY || !model->slow_line)
+			ids[n++] = top_columns[i];
+	return n;
+}
+
 static void top_place_columns(struct view_top *top, const struct ui_model *model,
 			      struct column_context *context, int columns_, size_t page)
 {
 	size_t last = top->list.top + page < top->n_lines ? top->list.top + page : top->n_lines;
 	bool chosen = model->rc->n_columns > 0;
+	enum column_id ids[N_COLUMNS];
+	size_t n = top_default_columns(model, ids);
 
-	table_place(&top->table, context, chosen ? model->rc->columns : top_columns,
-		    chosen ? model->rc->n_columns : sizeof(top_columns) / sizeof(top_columns[0]),
-		    chosen, columns_, top, top_function_at, top->list.top, last);
+	table_place(&top->table, context, chosen ? model->rc->columns : ids,
+		    chosen ? model->rc->n_columns : n, chosen, columns_, top, top_function_at,
+		    top->list.top, last);
 }
 
 /* Trees stand below the symbols; on a narrow screen names need the room more. */
