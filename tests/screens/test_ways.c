@@ -151,6 +151,27 @@ static void test_empty(void)
 	scene_close(&scene);
 }
 
+/* On a small screen the help is read page by page; a key that can do nothing says so. */
+static void test_help_pages(void)
+{
+	struct scene scene;
+
+	scene_open_filled(&scene);
+	scene_keys(&scene, 40, 10, "h");
+	screen_contains(&scene, 40, 10, "sort by another column", true);
+	screen_contains(&scene, 40, 10, "flame graph", false);
+	scene_keys(&scene, 40, 10, "<PgDn>");
+	screen_contains(&scene, 40, 10, "sort by another column", true); /* the last line stays */
+	screen_contains(&scene, 40, 10, "choose a view", false);
+	screen_contains(&scene, 40, 10, "flame graph", true);
+	scene_keys(&scene, 40, 10, "<End>");
+	screen_contains(&scene, 40, 10, "F10 Ctrl-C", true);
+	screen_contains(&scene, 40, 10, "more", false);
+	scene_keys(&scene, 40, 10, "qf<Enter>");
+	screen_contains(&scene, 80, 24, "fills the width already", true);
+	scene_close(&scene);
+}
+
 static void test_hide(void)
 {
 	struct scene scene;
@@ -602,6 +623,7 @@ int main(void)
 	test_search();
 	test_restrict();
 	test_empty();
+	test_help_pages();
 	test_hide();
 	test_percents_of_filtered();
 	test_threshold();

@@ -269,8 +269,13 @@ static void flame_zoom(struct view_flame *flame, struct ui *ui)
 {
 	const struct flame_cell *cells = flame->flame.cells, *cell = &cells[flame->selected];
 
-	if (cell->depth > (int)FLAME_MAX_ZOOM)
+	if (cell->depth > (int)FLAME_MAX_ZOOM || flame->n_zoom == (size_t)cell->depth) {
+		ui_message(ui, STYLE_NOTICE,
+			   cell->depth > (int)FLAME_MAX_ZOOM
+				   ? "too far in to zoom"
+				   : "that fills the width already: Down goes inwards");
 		return;
+	}
 	flame->n_zoom = (size_t)cell->depth;
 	for (size_t i = flame->n_zoom; i > 0; i--) {
 		flame->zoom[i - 1] = cell->frame;

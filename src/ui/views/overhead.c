@@ -156,7 +156,7 @@ static void overhead_shares(struct overhead_page *page)
 		      : now <= budget / 2 ? STYLE_GOOD
 		      : now <= budget     ? STYLE_NOTICE
 					  : STYLE_ALERT,
-		      "now %.3f %% of the guest's time%s   since start %.3f %%%s", 100 * now, most,
+		      "now %.3f %% of its time%s   since start %.3f %%%s", 100 * now, most,
 		      percent_of((double)sampler->stopped_ns, (double)sampler->elapsed_ns), text);
 }
 
