@@ -151,6 +151,28 @@ static void test_empty(void)
 	scene_close(&scene);
 }
 
+/* What closed branches hide is found, and they are opened; what is nowhere is said. */
+static void test_search_closed(void)
+{
+	struct scene scene;
+	char line[512];
+
+	scene_open_filled(&scene);
+	scene_keys(&scene, 80, 24, "t/^dev_queue");
+	scene_cursor_line(&scene, line, sizeof(line));
+	check(strstr(line, "+ httpd"), "nothing opens while it is typed: %s", line);
+	scene_keys(&scene, 80, 24, "<Enter>");
+	scene_cursor_line(&scene, line, sizeof(line));
+	check(strstr(line, "dev_queue_xmit"), "Enter goes there: %s", line);
+	screen_contains(&scene, 80, 24, "+ gzip", true); /* the others stay closed */
+	scene_keys(&scene, 80, 24, "I/^fib$<Enter>");
+	scene_cursor_line(&scene, line, sizeof(line));
+	check(strstr(line, "fib"), "inverted, too: %s", line);
+	scene_keys(&scene, 80, 24, "/no_such<Enter>");
+	screen_contains(&scene, 80, 24, "nothing here matches", true);
+	scene_close(&scene);
+}
+
 /* On a small screen the help is read page by page; a key that can do nothing says so. */
 static void test_help_pages(void)
 {
@@ -623,6 +645,7 @@ int main(void)
 	test_search();
 	test_restrict();
 	test_empty();
+	test_search_closed();
 	test_help_pages();
 	test_hide();
 	test_percents_of_filtered();
