@@ -18,6 +18,7 @@
 #include <time.h>
 
 #include "ui/core.h"
+#include "xtop/clock.h"
 #include "xtop/profile.h"
 
 #define DEPTH       16
@@ -30,14 +31,6 @@ static struct frames *frames;
 static struct profile *profile;
 static uint32_t functions[N_FUNCTIONS], processes[8];
 static uint64_t sequence, state = 88172645463325252;
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
 
 static uint64_t random_next(void) /* xorshift64 */
 {
