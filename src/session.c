@@ -18,6 +18,7 @@
 #include "xtop/batch.h"
 #include "xtop/broker.h"
 #include "xtop/cleanup.h"
+#include "xtop/clock.h"
 #include "xtop/guest.h"
 #include "xtop/pipeline.h"
 #include "xtop/sampler.h"
@@ -41,10 +42,7 @@ struct session {
 
 static double session_clock(clockid_t clock)
 {
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+	return (double)clock_ns(clock) / 1e9;
 }
 
 /* --- starting --------------------------------------------------------------------------------- */

@@ -18,8 +18,8 @@ enum column_id {
 	COLUMN_SAMPLES,
 	COLUMN_SYMBOL,
 	COLUMN_MODULE,
-	/* of the screen */
 	COLUMN_PROCESS,
+	/* of the screen */
 	COLUMN_HISTORY,
 	COLUMN_BASE,
 	COLUMN_NOW,
@@ -27,7 +27,7 @@ enum column_id {
 	COLUMN_RATIO,
 };
 #define N_COLUMNS 11
-#define N_COLUMNS_BATCH 5 /* the first ones */
+#define N_COLUMNS_BATCH 6 /* the first ones */
 
 /* A cell never needs more: the longest name, its tag, a NUL. */
 #define COLUMN_CELL_BYTES (FRAME_NAME_BYTES + 8)

@@ -99,7 +99,7 @@ void groups_free(struct groups *groups);
 
 /* A whole stack through the focus: walk up by parent from the leaf to node 0. */
 struct chain {
-	uint32_t node;          /* leaf */
+	uint32_t node;          /* leaf; of stacks that read alike, the first */
 	struct weights weights; /* self: of exactly this stack; children: and of those that go on */
 };
 

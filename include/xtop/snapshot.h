@@ -31,6 +31,18 @@ struct snapshot_node {
 	uint64_t self_total, children_total;   /* samples since start or reset */
 };
 
+/* Why nobody could name the function that an address lies in. */
+enum unknown_cause {
+	UNKNOWN_NO_SYMBOLS,  /* of its file, module or kernel there are none, or none were given */
+	UNKNOWN_BETWEEN,     /* there are, but none reaches over the address */
+	UNKNOWN_NOT_PRESENT, /* what would tell lies in pages that were not there: not read yet, or swapped out */
+	UNKNOWN_NO_PROCESS,  /* the process went before it could be read, or nobody knows whose it was */
+	UNKNOWN_NO_AREA,     /* it lies outside all areas of code that are known */
+	UNKNOWN_JIT,         /* compiled by the process itself, which wrote no names for perf */
+	UNKNOWN_NO_FRAME,    /* the stack has no frame at all */
+};
+#define N_UNKNOWN_CAUSES 7
+
 /* What the resolver saw since start or reset; a sample here is one vCPU at one tick. */
 struct resolver_counts {
 	uint64_t samples;                /* with a stack: running or runnable */
@@ -45,6 +57,7 @@ struct resolver_counts {
 	uint64_t frames_guessed;         /* of these found by a heuristic: no table covers the code */
 	uint64_t samples_unknown;        /* samples whose innermost frame has no name */
 	uint64_t samples_offset;         /* samples whose innermost frame is named by its place in a file */
+	uint64_t unknown_causes[N_UNKNOWN_CAUSES]; /* samples_unknown and samples_offset, by cause */
 	uint64_t early;                  /* samples from before the guest's kernel was known: dropped */
 	uint64_t idle;                   /* samples of a Linux guest's idle task: in states[] as blocked */
 	uint64_t bad_records;            /* failed sample_check(): never happens */
@@ -113,6 +126,8 @@ struct snapshot {
 /* Zeroed but for n_nodes; nodes are not initialised. NULL: out of memory. */
 struct snapshot *snapshot_create(size_t n_nodes);
 void snapshot_destroy(struct snapshot *snapshot); /* NULL allowed */
+/* Room for N of them, free()d by who made it. NULL: out of memory. */
+struct snapshot_node *snapshot_nodes_create(size_t n);
 
 /* The slot; both sides hold it. One reader, one resolver. */
 struct snapshot_slot;

@@ -9,6 +9,8 @@
 #include <signal.h>
 #include <time.h>
 
+#include "xtop/clock.h"
+
 #define BATCH_POLL_S                                                                               \
 	0.05 /* while waiting: for a signal, the end, or a snapshot that was asked for */
 
@@ -37,10 +39,7 @@ static void batch_catch_signals(void)
 
 static double batch_now_s(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+	return (double)clock_now_ns() / 1e9;
 }
 
 static void batch_nap(double seconds)

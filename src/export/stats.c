@@ -221,6 +221,13 @@ static const char *const cut_names[N_SAMPLE_CUTS] = {
 	[CUT_NO_PAGING] = "no_paging",
 };
 
+static const char *const unknown_names[N_UNKNOWN_CAUSES] = {
+	[UNKNOWN_NO_SYMBOLS] = "no_symbols",   [UNKNOWN_BETWEEN] = "between",
+	[UNKNOWN_NOT_PRESENT] = "not_present", [UNKNOWN_NO_PROCESS] = "no_process",
+	[UNKNOWN_NO_AREA] = "no_area",         [UNKNOWN_JIT] = "jit",
+	[UNKNOWN_NO_FRAME] = "no_frame",
+};
+
 static void stats_put_fields(struct json *json, const void *counts,
 			     const struct stats_field *fields, size_t n)
 {
@@ -301,6 +308,9 @@ static void stats_put_resolver(struct json *json, const struct resolver_counts *
 	json_close(json, '}');
 	json_open(json, "cuts", '{');
 	stats_put_words(json, resolver->cuts, cut_names, N_SAMPLE_CUTS);
+	json_close(json, '}');
+	json_open(json, "unknown_causes", '{');
+	stats_put_words(json, resolver->unknown_causes, unknown_names, N_UNKNOWN_CAUSES);
 	json_close(json, '}');
 	json_close(json, '}');
 }

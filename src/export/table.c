@@ -9,9 +9,9 @@
  *
  * and an empty line. The head is the title, a colon, and "name value" parts in an order that
  * stays; a new part goes to the end. Two spaces or more part the columns, and no cell holds two
- * in a row. A column that may be empty comes last, and stands there only if some row has
- * something in it. Percents: of all samples, or of those that the filter lets through. UTF-8 as
- * far as names are.
+ * in a row. Columns that may be empty, module and process, come last, and stand there only if some
+ * row has something in them; an empty cell with one behind it is "-". Percents: of all samples, or
+ * of those that the filter lets through. UTF-8 as far as names are.
  */
 #include "config.h"
 
@@ -96,26 +96,22 @@ static size_t table_width(const struct column *column, const struct column_conte
 	return widest > width ? widest : width;
 }
 
-/* Spaces are owed until there is text behind them: lines do not end in any. */
 static void table_print_cell(const char *text, const struct column *column, size_t width, int *owed,
 			     FILE *file)
 {
 	size_t cells = table_cells(text);
-	int gap = cells < width ? width - cells : 0;
+	int gap = cells < width ? (int)(width - cells) : 0;
 
-	if (!cells) {
-		*owed += width + 2;
-		return;
-	}
 	fprintf(file, "%*s%s", *owed + (column->right ? gap : 0), "", text);
 	*owed = 2 + (column->right ? 0 : gap);
 }
 
-/* ROW NULL: the headers. */
+/* ROW NULL: the headers. Lines do not end in spaces: nothing is owed behind the last cell. */
 static void table_print_row(const struct column_context *context, const struct function_row *row,
 			    const size_t widths[N_COLUMNS_BATCH], FILE *file)
 {
 	char cell[COLUMN_CELL_BYTES];
+	size_t empty[N_COLUMNS_BATCH], n_empty = 0;
 	int owed = 0;
 
 	for (size_t i = 0; i < N_COLUMNS_BATCH; i++) {
@@ -123,6 +119,13 @@ static void table_print_row(const struct column_context *context, const struct f
 			continue;
 		if (row)
 			table_cell(&columns[i], context, row, cell);
+		if (row && !cell[0]) {
+			empty[n_empty++] = i;
+			continue;
+		}
+		for (size_t j = 0; j < n_empty; j++)
+			table_print_cell("-", &columns[empty[j]], widths[empty[j]], &owed, file);
+		n_empty = 0;
 		table_print_cell(row ? cell : columns[i].header, &columns[i], widths[i], &owed,
 				 file);
 	}

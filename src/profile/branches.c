@@ -46,11 +46,41 @@ static bool branches_reserve_members(struct branches *branches, size_t more)
 				branches->n_members + more, sizeof(*branches->members));
 }
 
-bool branches_add(struct branches *branches, uint32_t node, const struct weights *weights)
+static double member_weight(const struct branches *branches, const struct branch_member *member)
 {
+	return branches->totals ? (double)member->total : member->live;
+}
+
+bool branches_add(struct branches *branches, uint32_t node, double live, uint64_t total)
+{
+	struct branch_member member = { node, live, total };
+
+	if (!(member_weight(branches, &member) > 0))
+		return true;
 	if (!branches_reserve_members(branches, 1))
 		return false;
-	branches->members[branches->n_members++] = (struct branch_member){ node, *weights };
+	branches->members[branches->n_members++] = member;
+	return true;
+}
+
+bool branches_start_root(struct branches *branches)
+{
+	const struct snapshot_node *root = branches->snapshot->nodes;
+
+	return branches_add(branches, 0, root->children_live, root->children_total);
+}
+
+bool branches_start_leaves(struct branches *branches)
+{
+	const struct snapshot *snapshot = branches->snapshot;
+
+	branches->here = true;
+	for (uint32_t i = 1; i < snapshot->n_nodes; i++) {
+		const struct snapshot_node *node = &snapshot->nodes[i];
+
+		if (!branches_add(branches, i, node->self_live, node->self_total))
+			return false;
+	}
 	return true;
 }
 
@@ -79,18 +109,29 @@ static uint32_t branches_next(const struct branches *branches, const struct bran
 	return nodes[at].end;
 }
 
-static struct weights branches_brings(const struct branches *branches,
-				      const struct branch_member *member, uint32_t at)
+/* The member that MEMBER becomes by a step to the node AT. */
+static struct branch_member branches_brings(const struct branches *branches,
+					    const struct branch_member *member, uint32_t at)
 {
-	return branches->inwards ? weights_of(&branches->snapshot->nodes[at]) : member->weights;
+	const struct snapshot_node *node = &branches->snapshot->nodes[at];
+
+	return branches->inwards
+		       ? (struct branch_member){ at, node->children_live, node->children_total }
+		       : (struct branch_member){ at, member->live, member->total };
 }
 
-static void weights_sum(struct weights *to, const struct weights *from)
+static void branch_weigh(const struct branches *branches, struct branch *branch,
+			 const struct branch_member *member)
 {
-	to->self_live += from->self_live;
-	to->children_live += from->children_live;
-	to->self_total += from->self_total;
-	to->children_total += from->children_total;
+	const struct snapshot_node *node = &branches->snapshot->nodes[member->node];
+
+	branch->weights.children_live += member->live;
+	branch->weights.children_total += member->total;
+	if (branches->inwards) {
+		branch->weights.self_live += node->self_live;
+		branch->weights.self_total += node->self_total;
+	}
+	branch->n++;
 }
 
 /* The branch of FRAME in this step, a new one if need be; NULL: out of memory. */
@@ -103,7 +144,8 @@ static struct branch *branches_of(struct branches *branches, uint32_t frame)
 	if (!branches_reserve((void **)&branches->list, &branches->capacity, branches->n + 1,
 			      sizeof(*branches->list)))
 		return NULL;
-	*slot = (struct branch_slot){ branches->step, (uint32_t)branches->n };
+	slot->step = branches->step;
+	slot->index = (uint32_t)branches->n;
 	branches->list[branches->n] = (struct branch){ .frame = frame };
 	return &branches->list[branches->n++];
 }
@@ -111,47 +153,46 @@ static struct branch *branches_of(struct branches *branches, uint32_t frame)
 /* Counts and weighs; the members get their places when it is known how many each branch has. */
 static bool branches_count(struct branches *branches, uint32_t first, uint32_t n, size_t *countp)
 {
+	const struct snapshot_node *nodes = branches->snapshot->nodes;
+
 	*countp = 0;
 	for (uint32_t i = first; i < first + n; i++) {
 		const struct branch_member *member = &branches->members[i];
 
 		for (uint32_t at = branches_first(branches, member); at != FRAME_NONE;
 		     at = branches_next(branches, member, at)) {
-			struct weights weights = branches_brings(branches, member, at);
+			struct branch_member to = branches_brings(branches, member, at);
 			struct branch *branch;
 
-			if (!(branches_weight(branches, &weights) > 0))
+			if (!(member_weight(branches, &to) > 0))
 				continue;
-			branch = branches_of(
-				branches,
-				branches_group(branches, branches->snapshot->nodes[at].frame));
+			branch = branches_of(branches, branches_group(branches, nodes[at].frame));
 			if (!branch)
 				return false;
-			weights_sum(&branch->weights, &weights);
-			branch->n++;
+			branch_weigh(branches, branch, &to);
 			(*countp)++;
 		}
 	}
 	return true;
 }
 
+/* Each branch was made by branches_count(). */
 static void branches_place(struct branches *branches, uint32_t first, uint32_t n)
 {
+	const struct snapshot_node *nodes = branches->snapshot->nodes;
+
 	for (uint32_t i = first; i < first + n; i++) {
 		struct branch_member member = branches->members[i];
 
 		for (uint32_t at = branches_first(branches, &member); at != FRAME_NONE;
 		     at = branches_next(branches, &member, at)) {
-			struct weights weights = branches_brings(branches, &member, at);
+			struct branch_member to = branches_brings(branches, &member, at);
 			struct branch *branch;
 
-			if (!(branches_weight(branches, &weights) > 0))
+			if (!(member_weight(branches, &to) > 0))
 				continue;
-			branch = branches_of(
-				branches,
-				branches_group(branches, branches->snapshot->nodes[at].frame));
-			branches->members[branch->first + branch->n++] =
-				(struct branch_member){ at, weights };
+			branch = branches_of(branches, branches_group(branches, nodes[at].frame));
+			branches->members[branch->first + branch->n++] = to;
 		}
 	}
 }
@@ -182,9 +223,9 @@ bool branches_any(const struct branches *branches, uint32_t first, uint32_t n)
 
 		for (uint32_t at = branches_first(branches, member); at != FRAME_NONE;
 		     at = branches_next(branches, member, at)) {
-			struct weights weights = branches_brings(branches, member, at);
+			struct branch_member to = branches_brings(branches, member, at);
 
-			if (branches_weight(branches, &weights) > 0)
+			if (member_weight(branches, &to) > 0)
 				return true;
 		}
 	}

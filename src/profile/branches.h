@@ -17,7 +17,8 @@
 
 struct branch_member {
 	uint32_t node;
-	struct weights weights;
+	double live;    /* what it brings; inwards the node's own weight */
+	uint64_t total;
 };
 
 struct branch {
@@ -26,8 +27,10 @@ struct branch {
 	struct weights weights;
 };
 
+/* What is known of a frame. */
 struct branch_slot {
-	uint32_t step, index; /* of the frame: its branch in that step */
+	uint32_t step, index; /* its branch in that step */
+	uint32_t group;       /* + 1; 0: not asked yet */
 };
 
 struct branches {
@@ -48,8 +51,11 @@ struct branches_mark {
 struct xtop_error *branches_init(struct branches *branches, const struct snapshot *snapshot,
 				 bool addresses, bool totals, bool inwards);
 void branches_deinit(struct branches *branches);
-/* A member of the place to start from; false: out of memory. */
-bool branches_add(struct branches *branches, uint32_t node, const struct weights *weights);
+/* A member of the place to start from, unless it weighs nothing; false: out of memory. */
+bool branches_add(struct branches *branches, uint32_t node, double live, uint64_t total);
+/* Starts from the root; from where samples ended, each function of these a branch. */
+bool branches_start_root(struct branches *branches);
+bool branches_start_leaves(struct branches *branches);
 /*
  * The branches of the N members from FIRST on stand in list[*FROMP .. branches->n), in the order in
  * which they were first seen. False: out of memory.
@@ -64,9 +70,16 @@ static inline double branches_weight(const struct branches *branches, const stru
 	return branches->totals ? (double)weights->children_total : weights->children_live;
 }
 
-static inline uint32_t branches_group(const struct branches *branches, uint32_t frame)
+/* Asked once a frame, there are far more nodes. */
+static inline uint32_t branches_group(struct branches *branches, uint32_t frame)
 {
-	return branches->addresses ? frame : frames_get(branches->snapshot->frames, frame)->group;
+	struct branch_slot *slot = &branches->slots[frame];
+
+	if (!slot->group)
+		slot->group = 1 + (branches->addresses
+					   ? frame
+					   : frames_get(branches->snapshot->frames, frame)->group);
+	return slot->group - 1;
 }
 
 /* The key of a path that goes on from the one with KEY to FRAME; never odd. */

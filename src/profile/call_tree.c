@@ -204,35 +204,18 @@ static void layout_place(struct call_tree_layout *layout, struct call_tree_place
 
 /* --- where it starts -------------------------------------------------------------------------- */
 
-static bool layout_start_inverted(struct branches *branches)
-{
-	const struct snapshot *snapshot = branches->snapshot;
-
-	branches->here = true;
-	for (uint32_t i = 1; i < snapshot->n_nodes; i++) {
-		struct weights weights = weights_of(&snapshot->nodes[i]);
-
-		weights.children_live = weights.self_live;
-		weights.children_total = weights.self_total;
-		if (branches_weight(branches, &weights) > 0 && !branches_add(branches, i, &weights))
-			return false;
-	}
-	return true;
-}
-
 static bool layout_start_callers(struct branches *branches, uint32_t frame)
 {
 	const struct snapshot *snapshot = branches->snapshot;
 
 	for (uint32_t i = 1; i < snapshot->n_nodes;) {
 		const struct snapshot_node *node = &snapshot->nodes[i];
-		struct weights weights = weights_of(node);
 
 		if (branches_group(branches, node->frame) != frame) {
 			i++;
 			continue;
 		}
-		if (branches_weight(branches, &weights) > 0 && !branches_add(branches, i, &weights))
+		if (!branches_add(branches, i, node->children_live, node->children_total))
 			return false;
 		i = node->end; /* calls of itself are inside */
 	}
@@ -242,13 +225,12 @@ static bool layout_start_callers(struct branches *branches, uint32_t frame)
 static bool layout_start(struct call_tree_layout *layout)
 {
 	struct branches *branches = &layout->branches;
-	struct weights root = weights_of(&branches->snapshot->nodes[0]);
 
 	switch (layout->settings->kind) {
 	case CALL_TREE_DOWN:
-		return branches_add(branches, 0, &root);
+		return branches_start_root(branches);
 	case CALL_TREE_INVERTED:
-		return layout_start_inverted(branches);
+		return branches_start_leaves(branches);
 	case CALL_TREE_CALLERS:
 		return layout_start_callers(branches, layout->settings->frame);
 	}
@@ -261,8 +243,8 @@ static struct weights layout_whole(const struct call_tree_layout *layout)
 	struct weights whole = { 0 };
 
 	for (size_t i = 0; i < branches->n_members; i++) {
-		whole.children_live += branches->members[i].weights.children_live;
-		whole.children_total += branches->members[i].weights.children_total;
+		whole.children_live += branches->members[i].live;
+		whole.children_total += branches->members[i].total;
 	}
 	return whole;
 }

@@ -118,26 +118,6 @@ static void flame_zoom(struct flame_layout *layout, struct flame_place *place)
 	}
 }
 
-static bool flame_start(struct flame_layout *layout)
-{
-	struct branches *branches = &layout->branches;
-	const struct snapshot *snapshot = branches->snapshot;
-	struct weights root = weights_of(&snapshot->nodes[0]);
-
-	if (!layout->settings->inverted)
-		return branches_add(branches, 0, &root);
-	branches->here = true;
-	for (uint32_t i = 1; i < snapshot->n_nodes; i++) {
-		struct weights weights = weights_of(&snapshot->nodes[i]);
-
-		weights.children_live = weights.self_live;
-		weights.children_total = weights.self_total;
-		if (branches_weight(branches, &weights) > 0 && !branches_add(branches, i, &weights))
-			return false;
-	}
-	return true;
-}
-
 struct xtop_error *flame_build(const struct snapshot *snapshot,
 			       const struct flame_settings *settings, struct flame *flame)
 {
@@ -151,7 +131,9 @@ struct xtop_error *flame_build(const struct snapshot *snapshot,
 	if (error)
 		return error;
 	built.cells = malloc(layout.capacity * sizeof(*built.cells));
-	layout.failed = !built.cells || !flame_start(&layout);
+	layout.failed =
+		!built.cells || !(settings->inverted ? branches_start_leaves(&layout.branches)
+						     : branches_start_root(&layout.branches));
 	if (!layout.failed) {
 		place.n = (uint32_t)layout.branches.n_members;
 		place.weight = branches_weight(&layout.branches, &root);

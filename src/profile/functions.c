@@ -15,12 +15,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the pass knows of a frame id. */
+#define NO_ROW UINT32_MAX
+
+/* What the pass knows of a row. */
 struct functions_seen {
-	uint32_t row;              /* its row + 1, 0: none yet */
 	uint32_t until;            /* nodes before that lie below an outermost one of it */
 	uint32_t process;          /* that the pass was in when it met it last */
 	uint64_t of_process, most; /* its children_total in that; in row->process */
+};
+
+struct functions_pass {
+	const struct snapshot *snapshot;
+	bool addresses;
+	struct function_table *table;
+	struct functions_seen *seen; /* by row */
+	uint32_t *rows_of;           /* by frame: row + 1, NO_ROW: it is none, 0: not asked yet */
+	uint32_t process;            /* that the pass is in */
 };
 
 static bool functions_is_row(const struct frame *frame)
@@ -36,6 +46,26 @@ static bool functions_is_row(const struct frame *frame)
 		break;
 	}
 	return false;
+}
+
+/* The row + 1 of frame ID, NO_ROW if it has none: asked once a frame, there are far more nodes. */
+static uint32_t functions_find_row(struct functions_pass *pass, uint32_t id)
+{
+	const struct frame *frame = frames_get(pass->snapshot->frames, id);
+	uint32_t *row_of = &pass->rows_of[id];
+
+	if (!functions_is_row(frame)) {
+		*row_of = NO_ROW;
+	} else if (!pass->addresses && frame->group != id) {
+		*row_of = pass->rows_of[frame->group];
+		if (!*row_of)
+			*row_of = functions_find_row(pass, frame->group); /* its own group */
+	} else {
+		pass->table->rows[pass->table->n] =
+			(struct function_row){ .frame = id, .process = FRAME_NONE };
+		*row_of = (uint32_t)++pass->table->n;
+	}
+	return *row_of;
 }
 
 /*
@@ -59,42 +89,64 @@ static void functions_add_process(struct function_row *row, struct functions_see
 	}
 }
 
-static void functions_add_node(struct function_table *table, struct functions_seen *seen,
-			       uint32_t frame, const struct snapshot_node *node, uint32_t index,
-			       uint32_t process)
+static void functions_add_node(const struct functions_pass *pass, uint32_t at,
+			       const struct snapshot_node *node, uint32_t index)
 {
-	struct weights *weights;
+	struct function_row *row = &pass->table->rows[at];
+	struct functions_seen *seen = &pass->seen[at];
 
-	if (!seen->row) {
-		table->rows[table->n] =
-			(struct function_row){ .frame = frame, .process = FRAME_NONE };
-		seen->row = ++table->n;
-	}
-	weights = &table->rows[seen->row - 1].weights;
-	weights->self_live += node->self_live;
-	weights->self_total += node->self_total;
+	row->weights.self_live += node->self_live;
+	row->weights.self_total += node->self_total;
 	if (index < seen->until)
 		return;
 	seen->until = node->end;
-	functions_add_process(&table->rows[seen->row - 1], seen, process, node->children_total);
-	weights->children_live += node->children_live;
-	weights->children_total += node->children_total;
+	row->weights.children_live += node->children_live;
+	row->weights.children_total += node->children_total;
+	functions_add_process(row, seen, pass->process, node->children_total);
+}
+
+static void functions_run(struct functions_pass *pass, const struct snapshot_node *nodes)
+{
+	uint32_t n = (uint32_t)pass->snapshot->n_nodes;
+
+	for (uint32_t i = 0, next; i < n; i = next) {
+		const struct snapshot_node *node = &nodes[i];
+		uint32_t row;
+
+		next = i + 1;
+		if (!node->children_total) { /* nor has anything below it */
+			next = node->end;
+			continue;
+		}
+		row = pass->rows_of[node->frame];
+		if (node->depth == 1) {
+			const struct frame *frame = frames_get(pass->snapshot->frames, node->frame);
+
+			pass->process =
+				frame->kind == FRAME_KIND_PROCESS ? node->frame : FRAME_NONE;
+		}
+		if (!row)
+			row = functions_find_row(pass, node->frame);
+		if (row != NO_ROW)
+			functions_add_node(pass, row - 1, node, i);
+	}
 }
 
 struct xtop_error *functions_build(const struct snapshot *snapshot, const struct filter *filter,
 				   bool addresses, struct function_table *table)
 {
 	_cleanup_free_ struct snapshot_node *copy = NULL;
-	_cleanup_free_ struct functions_seen *seen = calloc(snapshot->n_frames, sizeof(*seen));
 	size_t most =
 		snapshot->n_frames < snapshot->n_nodes ? snapshot->n_frames : snapshot->n_nodes;
+	_cleanup_free_ struct functions_seen *seen = calloc(most, sizeof(*seen));
+	_cleanup_free_ uint32_t *rows_of = calloc(snapshot->n_frames, sizeof(*rows_of));
 	struct function_table built = { .rows = malloc(most * sizeof(*built.rows)) };
+	struct functions_pass pass = { snapshot, addresses, &built, seen, rows_of, FRAME_NONE };
 	const struct snapshot_node *nodes;
 	struct xtop_error *error;
-	uint32_t process = FRAME_NONE;
 
 	*table = (struct function_table){ 0 };
-	if (!seen || !built.rows) {
+	if (!seen || !rows_of || !built.rows) {
 		functions_free(&built);
 		return error_create("no memory for a table of %zu functions", most);
 	}
@@ -103,15 +155,7 @@ struct xtop_error *functions_build(const struct snapshot *snapshot, const struct
 		functions_free(&built);
 		return error;
 	}
-	for (uint32_t i = 0; i < snapshot->n_nodes; i++) {
-		const struct frame *frame = frames_get(snapshot->frames, nodes[i].frame);
-		uint32_t id = addresses ? nodes[i].frame : frame->group;
-
-		if (nodes[i].depth == 1)
-			process = frame->kind == FRAME_KIND_PROCESS ? nodes[i].frame : FRAME_NONE;
-		if (nodes[i].children_total && functions_is_row(frame))
-			functions_add_node(&built, &seen[id], id, &nodes[i], i, process);
-	}
+	functions_run(&pass, nodes);
 	built.whole = weights_of(&nodes[0]);
 	*table = built;
 	return NULL;

@@ -89,7 +89,11 @@ struct processes_pass {
 	size_t capacity, n_of;
 	uint32_t *rows_of;    /* by frame */
 	uint32_t *process_of; /* by row: frame */
+	uint8_t *asked;       /* by frame: enum group_known; there are far more nodes */
 };
+
+/* Whether a frame has a name; zero is what fresh memory holds. */
+enum group_known { GROUP_NOT_ASKED, GROUP_KNOWN, GROUP_UNKNOWN };
 
 /* The row of the process or thread in NODE, a new one if need be; false: out of memory. */
 static bool processes_add(struct processes_pass *pass, const struct snapshot_node *node,
@@ -119,35 +123,62 @@ static bool processes_add(struct processes_pass *pass, const struct snapshot_nod
 	return true;
 }
 
-static void processes_add_self(struct processes_pass *pass, uint32_t owner,
-			       const struct snapshot_node *node, const struct frame *frame)
+static bool processes_is_unknown(struct processes_pass *pass, const struct snapshot *snapshot,
+				 uint32_t frame)
 {
-	if (owner != FRAME_NONE && pass->rows_of[owner] != NO_ROW)
-		group_add_self(&pass->groups.rows[pass->rows_of[owner]], node, frame->unknown);
+	if (pass->asked[frame] == GROUP_NOT_ASKED)
+		pass->asked[frame] =
+			frames_get(snapshot->frames, frame)->unknown ? GROUP_UNKNOWN : GROUP_KNOWN;
+	return pass->asked[frame] == GROUP_UNKNOWN;
 }
 
-/* Processes are children of the root, threads of processes. */
+/* The samples that end in NODE are OWNER's. */
+static void processes_add_self(struct processes_pass *pass, uint32_t owner,
+			       const struct snapshot_node *node, bool unknown)
+{
+	if (owner != FRAME_NONE && pass->rows_of[owner] != NO_ROW)
+		group_add_self(&pass->groups.rows[pass->rows_of[owner]], node, unknown);
+}
+
+/* Whose the nodes are that come next. Processes are children of the root, threads of processes. */
+struct processes_owner {
+	uint32_t process, thread; /* frames */
+};
+
+/* NODE is of depth 1 or 2; false: out of memory. */
+static bool processes_enter(struct processes_pass *pass, const struct snapshot *snapshot,
+			    const struct snapshot_node *node, struct processes_owner *owner)
+{
+	const struct frame *frame = frames_get(snapshot->frames, node->frame);
+	bool is_owner;
+
+	if (node->depth == 1) {
+		is_owner = frame->kind == FRAME_KIND_PROCESS;
+		owner->process = is_owner ? node->frame : FRAME_NONE;
+		owner->thread = FRAME_NONE;
+	} else {
+		is_owner = frame->kind == FRAME_KIND_THREAD && owner->process != FRAME_NONE;
+		owner->thread = is_owner ? node->frame : FRAME_NONE;
+	}
+	return !is_owner || !node->children_total ||
+	       processes_add(pass, node, frame, owner->process);
+}
+
 static bool processes_collect(const struct snapshot *snapshot, struct processes_pass *pass)
 {
-	uint32_t process = FRAME_NONE, thread = FRAME_NONE;
+	struct processes_owner owner = { FRAME_NONE, FRAME_NONE };
 
 	for (uint32_t i = 1; i < snapshot->n_nodes; i++) {
 		const struct snapshot_node *node = &snapshot->nodes[i];
-		const struct frame *frame = frames_get(snapshot->frames, node->frame);
-		bool owner = false;
+		bool unknown;
 
-		if (node->depth == 1) {
-			owner = frame->kind == FRAME_KIND_PROCESS;
-			process = owner ? node->frame : FRAME_NONE;
-			thread = FRAME_NONE;
-		} else if (node->depth == 2) {
-			owner = frame->kind == FRAME_KIND_THREAD && process != FRAME_NONE;
-			thread = owner ? node->frame : FRAME_NONE;
-		}
-		if (owner && node->children_total && !processes_add(pass, node, frame, process))
+		if (node->depth <= 2 && !processes_enter(pass, snapshot, node, &owner))
 			return false;
-		processes_add_self(pass, process, node, frame);
-		processes_add_self(pass, thread, node, frame);
+		if (!node->self_total)
+			continue;
+		unknown = processes_is_unknown(pass, snapshot, node->frame);
+		processes_add_self(pass, owner.process, node, unknown);
+		processes_add_self(pass, owner.thread, node, unknown);
 	}
 	return true;
 }
@@ -174,6 +205,7 @@ static void processes_deinit(struct processes_pass *pass)
 {
 	free(pass->rows_of);
 	free(pass->process_of);
+	free(pass->asked);
 }
 
 struct xtop_error *groups_processes(const struct snapshot *snapshot, bool totals,
@@ -183,7 +215,8 @@ struct xtop_error *groups_processes(const struct snapshot *snapshot, bool totals
 	_cleanup_free_ struct process_row *order = NULL;
 
 	pass.rows_of = malloc(snapshot->n_frames * sizeof(*pass.rows_of));
-	if (pass.rows_of) {
+	pass.asked = calloc(snapshot->n_frames, sizeof(*pass.asked));
+	if (pass.rows_of && pass.asked) {
 		memset(pass.rows_of, 0xff, snapshot->n_frames * sizeof(*pass.rows_of));
 		if (processes_collect(snapshot, &pass))
 			order = malloc((pass.groups.n + 1) * sizeof(*order));
@@ -203,13 +236,19 @@ struct xtop_error *groups_processes(const struct snapshot *snapshot, bool totals
 
 #define MODULE_SLOTS 4096 /* a power of two; a guest with more modules has the others in the last */
 
+/* What the pass knows of a frame. */
+struct module_frame {
+	uint32_t row; /* of its module, + 1; NO_ROW: it has none; 0: not asked yet */
+	bool unknown;
+};
+
 struct modules_pass {
 	struct groups groups;
 	size_t capacity;
 	uint32_t slots[MODULE_SLOTS]; /* row + 1, by hash of the name */
 	uint32_t *until;              /* by row: nodes before that lie below one of it */
 	size_t n_until;
-	uint32_t *rows_of; /* by frame: row + 1, 0: not asked yet */
+	struct module_frame *frames; /* by frame */
 };
 
 static uint32_t *modules_slot(struct modules_pass *pass, const char *name)
@@ -226,58 +265,63 @@ static uint32_t *modules_slot(struct modules_pass *pass, const char *name)
 	return &pass->slots[at];
 }
 
-/* The row of FRAME's module; NULL: out of memory. */
-static struct group_row *modules_row(struct modules_pass *pass, uint32_t id,
-				     const struct frame *frame)
+/* The row + 1 of the module of the frame ID; 0: out of memory. */
+static uint32_t modules_row(struct modules_pass *pass, uint32_t id, const struct frame *frame)
 {
-	uint32_t *row_of = &pass->rows_of[id], *slot;
+	uint32_t *slot = modules_slot(pass, frame->module);
 	struct group_row *row;
 	uint32_t *until;
 
-	if (*row_of)
-		return &pass->groups.rows[*row_of - 1];
-	slot = modules_slot(pass, frame->module);
-	if (!*slot) {
-		row = groups_add(&pass->groups, &pass->capacity);
-		if (!row)
-			return NULL;
-		if (pass->n_until < pass->capacity) {
-			until = reallocarray(pass->until, pass->capacity, sizeof(*until));
-			if (!until)
-				return NULL;
-			pass->until = until;
-			pass->n_until = pass->capacity;
-		}
-		row->frame = id;
-		row->name = frame->module;
-		pass->until[pass->groups.n - 1] = 0;
-		*slot = (uint32_t)pass->groups.n;
+	if (*slot)
+		return *slot;
+	row = groups_add(&pass->groups, &pass->capacity);
+	if (!row)
+		return 0;
+	if (pass->n_until < pass->capacity) {
+		until = reallocarray(pass->until, pass->capacity, sizeof(*until));
+		if (!until)
+			return 0;
+		pass->until = until;
+		pass->n_until = pass->capacity;
 	}
-	*row_of = *slot;
-	return &pass->groups.rows[*row_of - 1];
+	row->frame = id;
+	row->name = frame->module;
+	pass->until[pass->groups.n - 1] = 0;
+	*slot = (uint32_t)pass->groups.n;
+	return *slot;
+}
+
+/* False: out of memory. */
+static bool modules_ask(struct modules_pass *pass, const struct snapshot *snapshot, uint32_t id)
+{
+	const struct frame *frame = frames_get(snapshot->frames, id);
+	bool has_module = frame->kind == FRAME_KIND_KERNEL || frame->kind == FRAME_KIND_USERLAND;
+
+	pass->frames[id].unknown = frame->unknown;
+	pass->frames[id].row = has_module ? modules_row(pass, id, frame) : NO_ROW;
+	return pass->frames[id].row;
 }
 
 static bool modules_collect(const struct snapshot *snapshot, struct modules_pass *pass)
 {
-	for (uint32_t i = 1; i < snapshot->n_nodes; i++) {
+	for (uint32_t i = 1, next; i < snapshot->n_nodes; i = next) {
 		const struct snapshot_node *node = &snapshot->nodes[i];
-		const struct frame *frame = frames_get(snapshot->frames, node->frame);
-		struct group_row *row;
-		size_t at;
+		const struct module_frame *frame = &pass->frames[node->frame];
 
-		if ((frame->kind != FRAME_KIND_KERNEL && frame->kind != FRAME_KIND_USERLAND) ||
-		    !node->children_total)
+		next = node->children_total ? i + 1 : node->end; /* nor has anything below it */
+		if (!node->children_total)
 			continue;
-		row = modules_row(pass, node->frame, frame);
-		if (!row)
+		if (!frame->row && !modules_ask(pass, snapshot, node->frame))
 			return false;
-		group_add_self(row, node, frame->unknown);
-		at = (size_t)(row - pass->groups.rows);
-		assert(pass->until); /* with the rows */
-		if (i < pass->until[at])
+		if (frame->row == NO_ROW)
 			continue;
-		pass->until[at] = node->end;
-		group_add_children(row, node);
+		if (node->self_total)
+			group_add_self(&pass->groups.rows[frame->row - 1], node, frame->unknown);
+		assert(pass->until); /* with the rows */
+		if (i < pass->until[frame->row - 1])
+			continue;
+		pass->until[frame->row - 1] = node->end;
+		group_add_children(&pass->groups.rows[frame->row - 1], node);
 	}
 	return true;
 }
@@ -300,10 +344,10 @@ struct xtop_error *groups_modules(const struct snapshot *snapshot, bool totals,
 	bool done = false;
 
 	if (pass) {
-		pass->rows_of = calloc(snapshot->n_frames, sizeof(*pass->rows_of));
+		pass->frames = calloc(snapshot->n_frames, sizeof(*pass->frames));
 		pass->groups.whole = weights_of(&snapshot->nodes[0]);
-		done = pass->rows_of && modules_collect(snapshot, pass);
-		free(pass->rows_of);
+		done = pass->frames && modules_collect(snapshot, pass);
+		free(pass->frames);
 		free(pass->until);
 	}
 	if (!done) {

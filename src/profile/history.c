@@ -4,14 +4,13 @@
  * pre-order with what cannot be computed again: whose they are, what they weigh themselves.
  *
  * Which nodes are kept is settled by a threshold on the weight that passes through them. Counting
- * by powers of 2^(1/4) finds it in one pass without sorting.
+ * by quarters of the powers of two finds it in one pass without sorting.
  */
 #include "config.h"
 
 #include "xtop/history.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,13 +76,22 @@ static const struct history_moment *history_moment(const struct history *history
 #define LEVELS           512 /* weights from 2^-64 to 2^64 */
 #define LEVELS_PER_POWER 4
 
+/*
+ * An IEEE 754 double that is not negative is in order as its bits are:
+ *
+ *	63    sign, 0
+ *	62-52 exponent + 1023
+ *	51-0  fraction, of which the highest two bits tell the quarter
+ */
 static int level_of(double weight)
 {
-	int power, level;
-	double fraction = frexp(weight, &power); /* 0.5 .. 1 */
+	const int64_t lowest = (1023 - 64) * LEVELS_PER_POWER;
+	uint64_t bits;
+	int64_t level;
 
-	level = (power + 64) * LEVELS_PER_POWER + (int)((fraction - 0.5) * 2 * LEVELS_PER_POWER);
-	return level < 0 ? 0 : level >= LEVELS ? LEVELS - 1 : level;
+	memcpy(&bits, &weight, sizeof(bits));
+	level = (int64_t)(bits >> 50) - lowest;
+	return level < 0 ? 0 : level >= LEVELS ? LEVELS - 1 : (int)level;
 }
 
 static double node_weight(const struct snapshot *snapshot, size_t index)

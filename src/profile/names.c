@@ -13,6 +13,7 @@ struct name_slot {
 	uint32_t frame;
 	uint8_t kind;    /* enum frame_kind */
 	uint8_t quality; /* enum name_quality */
+	uint8_t cause;   /* enum unknown_cause */
 };
 
 /* A frame named by its place in a file. */
@@ -81,6 +82,27 @@ static uint32_t names_by_offset(struct names *names, enum frame_kind kind,
 	return frame;
 }
 
+/*
+ * BY_OFFSET: the space is one process's. An empty one is a process whose areas could not be read; of
+ * the guest itself, one that nobody gave symbols of.
+ */
+static enum unknown_cause names_cause(const struct space *space, const struct mapping *mapping,
+				      uint64_t address, bool by_offset)
+{
+	if (!space)
+		return UNKNOWN_NO_PROCESS;
+	if (!mapping && !space_may_be_code(space, address))
+		return UNKNOWN_NO_AREA;
+	if (!mapping)
+		return by_offset ? UNKNOWN_NOT_PRESENT : UNKNOWN_NO_SYMBOLS;
+	if (mapping->kind == MAPPING_ANONYMOUS)
+		return UNKNOWN_JIT;
+	if (!mapping->image || !mapping->image->symtab)
+		return mapping->image && mapping->image->incomplete ? UNKNOWN_NOT_PRESENT
+								    : UNKNOWN_NO_SYMBOLS;
+	return mapping->image->incomplete ? UNKNOWN_NOT_PRESENT : UNKNOWN_BETWEEN;
+}
+
 static void names_fill_unnamed(struct names *names, struct name_slot *slot,
 			       const struct mapping *mapping, bool by_offset)
 {
@@ -109,6 +131,7 @@ static void names_fill(struct names *names, struct name_slot *slot, const struct
 	struct symtab_entry entry;
 
 	if (!space || !space_lookup(space, slot->address, &entry, &mapping)) {
+		slot->cause = (uint8_t)names_cause(space, mapping, slot->address, by_offset);
 		names_fill_unnamed(names, slot, mapping, by_offset);
 		return;
 	}
@@ -118,7 +141,7 @@ static void names_fill(struct names *names, struct name_slot *slot, const struct
 }
 
 uint32_t names_find(struct names *names, const struct space *space, uint64_t address,
-		    enum frame_kind kind, bool by_offset, enum name_quality *quality)
+		    enum frame_kind kind, bool by_offset, struct name_answer *answer)
 {
 	uint64_t generation = space ? space_generation(space) : 0;
 	uint64_t hash = (address ^ kind ^ generation << 32) * 0x9e3779b97f4a7c15ULL >>
@@ -132,7 +155,8 @@ uint32_t names_find(struct names *names, const struct space *space, uint64_t add
 		slot->kind = kind;
 		names_fill(names, slot, space, by_offset);
 	}
-	*quality = slot->quality;
+	answer->quality = slot->quality;
+	answer->cause = slot->cause;
 	return slot->frame;
 }
 

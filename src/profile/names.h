@@ -13,6 +13,7 @@
 
 #include "xtop/frames.h"
 #include "xtop/image.h"
+#include "xtop/snapshot.h"
 
 /* Address -> frame id, direct-mapped: most samples come from few addresses. */
 #define NAMES_CACHE_SLOTS 16384
@@ -22,6 +23,11 @@ enum name_quality {
 	NAME_SYMBOL,  /* of a function */
 	NAME_OFFSET,  /* "libc.so.6+0x2724a", or "[jit]": code whose function nobody can name */
 	NAME_UNKNOWN, /* nothing is known of the address */
+};
+
+struct name_answer {
+	enum name_quality quality;
+	enum unknown_cause cause; /* unless NAME_SYMBOL */
 };
 
 struct names;
@@ -34,7 +40,7 @@ void names_destroy(struct names *names); /* NULL allowed */
  * BY_OFFSET: what has no symbol is named by its place in the file; else it is unknown.
  */
 uint32_t names_find(struct names *names, const struct space *space, uint64_t address,
-		    enum frame_kind kind, bool by_offset, enum name_quality *quality);
+		    enum frame_kind kind, bool by_offset, struct name_answer *answer);
 
 /*
  * Looks for what had no symbol once more. True: some have one now, and names_now() says which frame

@@ -94,7 +94,7 @@ void resolver_destroy(struct resolver *resolver)
  * returns to: that may be the next function, when the called one never returns.
  */
 static uint32_t resolver_frame(struct resolver *resolver, const struct unwind_frame *frame,
-			       enum name_quality *quality)
+			       struct name_answer *answer)
 {
 	uint64_t address = frame->address - !!(frame->flags & FRAME_RETURN);
 	bool user = frame->flags & FRAME_USER;
@@ -102,11 +102,21 @@ static uint32_t resolver_frame(struct resolver *resolver, const struct unwind_fr
 
 	id = names_find(resolver->names, user ? resolver->spaces.user : resolver->spaces.kernel,
 			address, user ? FRAME_KIND_USERLAND : FRAME_KIND_KERNEL,
-			user && resolver->spaces.user_whole, quality);
+			user && resolver->spaces.user_whole, answer);
 	resolver->counts.frames++;
-	resolver->counts.frames_unknown += *quality == NAME_UNKNOWN;
+	resolver->counts.frames_unknown += answer->quality == NAME_UNKNOWN;
 	resolver->counts.frames_guessed += !!(frame->flags & FRAME_GUESS);
 	return id;
+}
+
+static void resolver_count_name(struct resolver *resolver, const struct name_answer *innermost)
+{
+	struct resolver_counts *counts = &resolver->counts;
+
+	counts->samples_unknown += innermost->quality == NAME_UNKNOWN;
+	counts->samples_offset += innermost->quality == NAME_OFFSET;
+	if (innermost->quality != NAME_SYMBOL)
+		counts->unknown_causes[innermost->cause]++;
 }
 
 /* Whether the outermost function was reached, whatever is missing further in. */
@@ -139,18 +149,17 @@ static size_t resolver_fold_task(struct resolver *resolver)
 static void resolver_fold(struct resolver *resolver, struct snapshot_vcpu *states, uint64_t time_ns)
 {
 	const struct unwind_stack *stack = &resolver->stack;
-	enum name_quality quality = NAME_UNKNOWN;
+	struct name_answer answer = { NAME_UNKNOWN, UNKNOWN_NO_FRAME };
 	size_t n = resolver_fold_task(resolver);
 
 	if (!resolver_is_rooted(stack))
 		resolver->folded[n++] = FRAME_TRUNCATED;
 	for (unsigned i = stack->n_frames; i > 0; i--) {
-		resolver->folded[n++] = resolver_frame(resolver, &stack->frames[i - 1], &quality);
+		resolver->folded[n++] = resolver_frame(resolver, &stack->frames[i - 1], &answer);
 		if (stack->frames[i - 1].flags & FRAME_BROKEN)
 			resolver->folded[n++] = FRAME_TRUNCATED;
 	}
-	resolver->counts.samples_unknown += quality == NAME_UNKNOWN; /* of the innermost, */
-	resolver->counts.samples_offset += quality == NAME_OFFSET;   /* which came last */
+	resolver_count_name(resolver, &answer); /* of the innermost, which came last */
 	states->last_frame = n > 0 ? resolver->folded[n - 1] : FRAME_ROOT;
 	profile_add(resolver->profile, resolver->folded, n, time_ns, 1);
 }

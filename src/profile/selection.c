@@ -29,43 +29,71 @@ static bool selection_is_in_module(const struct selection *selection, const stru
 	return frame->module == selection->module || !strcmp(frame->module, selection->module);
 }
 
+static bool selection_hides(const struct selection *selection, const struct frame *frame)
+{
+	return (selection->hide_kernel && frame->kind == FRAME_KIND_KERNEL) ||
+	       (selection->hide_user && frame->kind == FRAME_KIND_USERLAND);
+}
+
+/* Of a frame, asked once: there are far more nodes. Zero is what fresh memory holds. */
+enum selection_fulfils {
+	SELECTION_ASKED = 1,
+	SELECTION_FILTER = 2,
+	SELECTION_PROCESS = 4,
+	SELECTION_MODULE = 8,
+	SELECTION_HIDDEN = 16,
+};
+
+static uint8_t selection_ask(const struct selection *selection, const struct snapshot *from,
+			     uint32_t frame)
+{
+	uint8_t fulfils = SELECTION_ASKED;
+
+	if (!selection->filter || filter_matches(selection->filter, from->frames, frame))
+		fulfils |= SELECTION_FILTER;
+	if (selection->process == FRAME_NONE || frame == selection->process)
+		fulfils |= SELECTION_PROCESS;
+	if (!selection->module ||
+	    selection_is_in_module(selection, frames_get(from->frames, frame)))
+		fulfils |= SELECTION_MODULE;
+	if (selection_hides(selection, frames_get(from->frames, frame)))
+		fulfils |= SELECTION_HIDDEN;
+	return fulfils;
+}
+
 /* Where the subtrees end in which a condition is fulfilled. */
 struct selection_open {
 	uint32_t filter, process, module;
 };
 
-static bool selection_counts(const struct selection *selection, const struct snapshot *from,
-			     uint32_t index, struct selection_open *open)
+static bool selection_counts(uint8_t fulfils, uint32_t index, uint32_t end,
+			     struct selection_open *open)
 {
-	const struct snapshot_node *node = &from->nodes[index];
-
-	if (selection->filter && index >= open->filter &&
-	    filter_matches(selection->filter, from->frames, node->frame))
-		open->filter = node->end;
-	if (selection->process != FRAME_NONE && index >= open->process &&
-	    node->frame == selection->process)
-		open->process = node->end;
-	if (selection->module && index >= open->module &&
-	    selection_is_in_module(selection, frames_get(from->frames, node->frame)))
-		open->module = node->end;
-	return (!selection->filter || index < open->filter) &&
-	       (selection->process == FRAME_NONE || index < open->process) &&
-	       (!selection->module || index < open->module);
+	if ((fulfils & SELECTION_FILTER) && index >= open->filter)
+		open->filter = end;
+	if ((fulfils & SELECTION_PROCESS) && index >= open->process)
+		open->process = end;
+	if ((fulfils & SELECTION_MODULE) && index >= open->module)
+		open->module = end;
+	return index < open->filter && index < open->process && index < open->module;
 }
 
 static void selection_weigh(const struct selection *selection, const struct snapshot *from,
-			    struct snapshot_node *to)
+			    uint8_t *asked, struct snapshot_node *to)
 {
 	struct selection_open open = { 0 };
 
 	for (uint32_t i = 0; i < from->n_nodes; i++) {
-		to[i] = from->nodes[i];
-		if (!selection_counts(selection, from, i, &open)) {
-			to[i].self_live = 0;
-			to[i].self_total = 0;
-		}
-		to[i].children_live = to[i].self_live;
-		to[i].children_total = to[i].self_total;
+		const struct snapshot_node *node = &from->nodes[i];
+		uint8_t *fulfils = &asked[node->frame];
+		bool counts;
+
+		if (!*fulfils)
+			*fulfils = selection_ask(selection, from, node->frame);
+		counts = selection_counts(*fulfils, i, node->end, &open);
+		to[i] = *node;
+		to[i].self_live = to[i].children_live = counts ? node->self_live : 0;
+		to[i].self_total = to[i].children_total = counts ? node->self_total : 0;
 	}
 	for (uint32_t i = (uint32_t)from->n_nodes - 1; i > 0; i--) {
 		to[to[i].parent].children_live += to[i].children_live;
@@ -74,12 +102,6 @@ static void selection_weigh(const struct selection *selection, const struct snap
 }
 
 /* --- which functions -------------------------------------------------------------------------- */
-
-static bool selection_hides(const struct selection *selection, const struct frame *frame)
-{
-	return (selection->hide_kernel && frame->kind == FRAME_KIND_KERNEL) ||
-	       (selection->hide_user && frame->kind == FRAME_KIND_USERLAND);
-}
 
 /* PLACES[i]: the new index of node i, or of the nearest one above it that stays. */
 static void selection_move(struct snapshot_node *nodes, uint32_t index, bool hidden,
@@ -101,7 +123,7 @@ static void selection_move(struct snapshot_node *nodes, uint32_t index, bool hid
 	places[index] = new_index;
 }
 
-static struct xtop_error *selection_hide(const struct selection *selection, struct snapshot *to)
+static struct xtop_error *selection_hide(const uint8_t *asked, struct snapshot *to)
 {
 	size_t n = to->n_nodes;
 	/* BEFORE[i]: how many nodes in front of i stay */
@@ -113,7 +135,7 @@ static struct xtop_error *selection_hide(const struct selection *selection, stru
 		return error_create("no memory to hide functions among %zu nodes", n);
 	for (size_t i = 0; i < n; i++) {
 		before[i] = stay;
-		stay += !selection_hides(selection, frames_get(to->frames, to->nodes[i].frame));
+		stay += !(asked[to->nodes[i].frame] & SELECTION_HIDDEN);
 	}
 	before[n] = stay;
 	for (uint32_t i = 0; i < n; i++)
@@ -125,6 +147,7 @@ static struct xtop_error *selection_hide(const struct selection *selection, stru
 struct xtop_error *selection_apply(const struct selection *selection, const struct snapshot *from,
 				   struct snapshot *to)
 {
+	_cleanup_free_ uint8_t *asked = NULL;
 	struct xtop_error *error = NULL;
 	struct snapshot made = *from;
 
@@ -132,12 +155,13 @@ struct xtop_error *selection_apply(const struct selection *selection, const stru
 		*to = made;
 		return NULL;
 	}
-	made.nodes = malloc(from->n_nodes * sizeof(*made.nodes));
+	asked = calloc(from->n_frames, sizeof(*asked));
+	made.nodes = asked ? snapshot_nodes_create(from->n_nodes) : NULL;
 	if (!made.nodes)
 		return error_create("no memory to select among %zu nodes", from->n_nodes);
-	selection_weigh(selection, from, made.nodes);
+	selection_weigh(selection, from, asked, made.nodes);
 	if (selection->hide_kernel || selection->hide_user)
-		error = selection_hide(selection, &made);
+		error = selection_hide(asked, &made);
 	made.live_weight = made.nodes[0].children_live;
 	made.total_weight = made.nodes[0].children_total;
 	if (error)

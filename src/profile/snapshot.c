@@ -16,6 +16,20 @@ struct snapshot_slot {
 	atomic_bool wanted;
 };
 
+/*
+ * In steps: a size that comes again finds the memory of the last one at hand. Exact sizes, which
+ * grow by a few nodes each second, would get fresh pages of the kernel each time: with 100,000
+ * nodes these cost as much as all the work that is done on them.
+ */
+#define SNAPSHOT_STEP_NODES 16384
+
+struct snapshot_node *snapshot_nodes_create(size_t n)
+{
+	if (n > SNAPSHOT_STEP_NODES)
+		n = (n + SNAPSHOT_STEP_NODES - 1) / SNAPSHOT_STEP_NODES * SNAPSHOT_STEP_NODES;
+	return reallocarray(NULL, n, sizeof(struct snapshot_node));
+}
+
 struct snapshot *snapshot_create(size_t n_nodes)
 {
 	struct snapshot *snapshot = calloc(1, sizeof(*snapshot));
@@ -23,7 +37,7 @@ struct snapshot *snapshot_create(size_t n_nodes)
 	if (!snapshot)
 		return NULL;
 	snapshot->n_nodes = n_nodes;
-	snapshot->nodes = malloc(n_nodes * sizeof(*snapshot->nodes));
+	snapshot->nodes = snapshot_nodes_create(n_nodes);
 	if (snapshot->nodes || !n_nodes)
 		return snapshot;
 	free(snapshot);

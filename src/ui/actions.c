@@ -45,6 +45,7 @@ static void ui_answer_search(struct ui *ui, enum prompt_result result)
 {
 	struct filter *search = NULL;
 	struct xtop_error *error = NULL;
+	bool not_here = ui->prompt.error[0];
 
 	ui->prompt.error[0] = '\0';
 	if (result == PROMPT_CANCELLED) {
@@ -63,8 +64,12 @@ static void ui_answer_search(struct ui *ui, enum prompt_result result)
 		if (search && !ui_search(ui, REQUEST_SEARCH_HERE))
 			snprintf(ui->prompt.error, sizeof(ui->prompt.error), "not here");
 	}
-	if (result == PROMPT_DONE)
-		ui->asking = UI_PROMPT_NONE;
+	if (result != PROMPT_DONE)
+		return;
+	ui->asking = UI_PROMPT_NONE;
+	/* while it was typed nothing was opened for it: now closed branches are looked at, too */
+	if (not_here && ui->search && !ui_search(ui, REQUEST_SEARCH_NEXT))
+		ui_message(ui, STYLE_NOTICE, "nothing here matches");
 }
 
 /* --- filter: applied while it is typed, as long as it is a regex ------------------------------ */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The header; see header.h. A line is made of pieces, each with a rank: while the line does not
- * fit, the piece of the highest rank goes. Rank 0 stays and is cut.
+ * The header; see header.h. A line is made of pieces, each with a rank: those of low rank come
+ * first, and each that still has room stays, in its short form if it has one. Rank 0 stays always,
+ * and is cut.
  */
 #include "config.h"
 
@@ -14,12 +15,15 @@
 #include "ui/core.h"
 
 #define LINE_MAX_PIECES 16
+#define LINE_MAX_RANK   9
 
 struct piece {
 	char text[160];
 	enum style style;
 	int rank;
 	bool right; /* stands at the right edge */
+	bool kept;
+	size_t shorter; /* bytes of its short form; 0: it has none */
 };
 
 struct line {
@@ -37,6 +41,8 @@ line_add(struct line *line, bool right, int rank, enum style style, const char *
 		return;
 	piece->right = right;
 	piece->rank = rank;
+	piece->kept = false;
+	piece->shorter = 0;
 	piece->style = style;
 	va_start(arguments, format);
 	vsnprintf(piece->text, sizeof(piece->text), format, arguments);
@@ -45,30 +51,47 @@ line_add(struct line *line, bool right, int rank, enum style style, const char *
 		line->n++;
 }
 
+/* The piece that was added last has a short form: TEXT up to the first of BYTES, if there is one. */
+static void line_shorten(struct line *line, const char *bytes)
+{
+	struct piece *piece = line->n ? &line->pieces[line->n - 1] : NULL;
+	size_t length = piece ? strcspn(piece->text, bytes) : 0;
+
+	if (piece && piece->text[length])
+		piece->shorter = length;
+}
+
 /* Cells of the pieces of one side, " · " between them. */
 static int line_width(const struct line *line, bool right)
 {
 	int width = 0;
 
 	for (size_t i = 0; i < line->n; i++)
-		if (line->pieces[i].right == right)
+		if (line->pieces[i].right == right && line->pieces[i].kept)
 			width += canvas_text_width(line->pieces[i].text) + (width ? 3 : 0);
 	return width;
 }
 
-static bool line_drop_one(struct line *line)
+static void line_fit_piece(struct line *line, struct piece *piece, int room)
 {
-	size_t worst = 0;
+	piece->kept = true;
+	if (!piece->rank || line_width(line, false) + line_width(line, true) + 2 <= room)
+		return;
+	if (piece->shorter) {
+		piece->text[piece->shorter] = '\0';
+		piece->shorter = 0;
+		line_fit_piece(line, piece, room);
+		return;
+	}
+	piece->kept = false;
+}
 
-	for (size_t i = 1; i < line->n; i++)
-		if (line->pieces[i].rank >= line->pieces[worst].rank)
-			worst = i;
-	if (!line->n || !line->pieces[worst].rank)
-		return false;
-	line->n--;
-	memmove(&line->pieces[worst], &line->pieces[worst + 1],
-		(line->n - worst) * sizeof(line->pieces[0]));
-	return true;
+static void line_fit(struct line *line, int room)
+{
+	for (int rank = 0; rank <= LINE_MAX_RANK; rank++)
+		for (size_t i = 0; i < line->n; i++)
+			if (line->pieces[i].rank == rank)
+				line_fit_piece(line, &line->pieces[i], room);
 }
 
 static void line_put_side(const struct line *line, bool right, struct canvas *canvas, int row,
@@ -79,7 +102,7 @@ static void line_put_side(const struct line *line, bool right, struct canvas *ca
 	for (size_t i = 0; i < line->n; i++) {
 		const struct piece *piece = &line->pieces[i];
 
-		if (piece->right != right)
+		if (piece->right != right || !piece->kept)
 			continue;
 		if (!first)
 			column += canvas_put(canvas, row, column, 3, STYLE_DIM, " · ");
@@ -93,8 +116,7 @@ static void line_draw(struct line *line, struct canvas *canvas, int row)
 {
 	int room = canvas_columns(canvas) - 2;
 
-	while (line_width(line, false) + line_width(line, true) + 2 > room && line_drop_one(line))
-		;
+	line_fit(line, room);
 	line_put_side(line, false, canvas, row, 1);
 	line_put_side(line, true, canvas, row, room + 1 - line_width(line, true));
 }
@@ -239,6 +261,7 @@ static void header_draw_guest(const struct ui *ui, struct canvas *canvas, int ro
 {
 	const struct snapshot *snapshot = ui->snapshot;
 	const struct guest_view *guest = ui->guest;
+	const char *system = snapshot && snapshot->system[0] ? snapshot->system : guest->system;
 	struct line line = { .n = 0 };
 	char buffer[32];
 
@@ -246,10 +269,11 @@ static void header_draw_guest(const struct ui *ui, struct canvas *canvas, int ro
 	if (ui->n_guests > 1)
 		line_add(&line, false, 5, STYLE_DIM, "Tab: %zu more", ui->n_guests - 1);
 	line_add(&line, false, 4, STYLE_NORMAL, "%s", guest->kind);
-	if (guest->pipeline->guest.n_vcpus)
-		line_add(&line, false, 6, STYLE_NORMAL, "%u vCPU", guest->pipeline->guest.n_vcpus);
-	line_add(&line, false, 8, STYLE_NORMAL, "%s",
-		 snapshot && snapshot->system[0] ? snapshot->system : guest->system);
+	if (guest->pipeline->guest.n_vcpus) /* the meters below show them, too */
+		line_add(&line, false, 7, STYLE_NORMAL, "%u vCPU", guest->pipeline->guest.n_vcpus);
+	line_add(&line, false, 6, STYLE_NORMAL, "%s", system);
+	if (!strncmp(system, "Linux ", 6)) /* without "-56-amd64" */
+		line_shorten(&line, "-+");
 	if (snapshot) {
 		const struct sampler_counts *sampler = &snapshot->sampler;
 
@@ -257,7 +281,7 @@ static void header_draw_guest(const struct ui *ui, struct canvas *canvas, int ro
 		line_add(&line, true, 1, style_of_stopped(ui, sampler->stopped_share),
 			 "stopped %.2f %%", 100 * sampler->stopped_share);
 		if (snapshot->stopped.n)
-			line_add(&line, true, 7, STYLE_NORMAL, "p50 %s",
+			line_add(&line, true, 8, STYLE_NORMAL, "p50 %s",
 				 format_time((double)snapshot->stopped.p50_ns, buffer));
 		line_add(&line, true, 2, sampler->lost ? STYLE_NOTICE : STYLE_NORMAL, "lost %s",
 			 format_count(sampler->lost, buffer));
@@ -426,7 +450,7 @@ static void header_add_truncated(const struct resolver_counts *counts, struct li
 	uint64_t truncated = resolver_truncated(counts);
 
 	if (truncated)
-		line_add(line, true, 4, STYLE_NORMAL, "truncated %.1f %%",
+		line_add(line, true, 5, STYLE_NORMAL, "truncated %.1f %%",
 			 percent_of((double)truncated, (double)counts->samples));
 }
 
@@ -438,7 +462,7 @@ static void header_add_selection(const struct ui *ui, struct line *line)
 	char buffer[32];
 
 	if (guest->baseline)
-		line_add(line, true, 5, STYLE_NOTICE, "baseline %s ago",
+		line_add(line, true, 2, STYLE_NOTICE, "baseline %s ago",
 			 format_elapsed(ui->now_ns - guest->baseline_ns, buffer));
 	if (ui->selection.hide_kernel)
 		line_add(line, true, 2, STYLE_NOTICE, "no kernel (K)");
@@ -469,7 +493,7 @@ static void header_draw_picture(const struct ui *ui, struct canvas *canvas, int 
 
 		header_add_picture(ui, &line);
 		header_add_truncated(counts, &line);
-		line_add(&line, true, 3, unknown >= 10 ? STYLE_NOTICE : STYLE_NORMAL,
+		line_add(&line, true, 4, unknown >= 10 ? STYLE_NOTICE : STYLE_NORMAL,
 			 "unknown %.1f %%", unknown);
 	} else {
 		line_add(&line, false, 0, STYLE_NORMAL, "starting");

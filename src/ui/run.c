@@ -9,14 +9,7 @@
 
 #include "ui/core.h"
 #include "ui/terminal/terminal.h"
-
-static uint64_t run_now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000ULL + (uint64_t)now.tv_nsec;
-}
+#include "xtop/clock.h"
 
 /* A canvas of the terminal's present size. */
 static bool run_fit_canvas(struct canvas **canvasp)
@@ -44,12 +37,10 @@ static bool run_paint(struct ui *ui, struct canvas **canvasp)
 /* What this thread and this process take, for those who want to know. */
 static void run_measure(struct ui *ui)
 {
-	struct timespec cpu;
 	unsigned long pages = 0;
 	FILE *file = fopen("/proc/self/statm", "r");
 
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
-	ui->model.ui_cpu_ns = (uint64_t)cpu.tv_sec * 1000000000ULL + (uint64_t)cpu.tv_nsec;
+	ui->model.ui_cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	if (!file)
 		return;
 	if (fscanf(file, "%*u %lu", &pages) == 1)
@@ -63,7 +54,7 @@ static struct xtop_error *run_loop(struct ui *ui, struct canvas **canvasp)
 
 	while (!ui->quitting) {
 		bool news;
-		uint64_t wait_ns = ui_tick(ui, run_now_ns(), time(NULL), &news);
+		uint64_t wait_ns = ui_tick(ui, clock_now_ns(), time(NULL), &news);
 		struct input input;
 
 		run_measure(ui);
@@ -98,6 +89,7 @@ struct xtop_error *ui_run(const struct ui_settings *settings, const struct ui_so
 		return error;
 	error = terminal_open(settings->rc.colors);
 	if (!error) {
+		ui->model.slow_line = terminal_is_slow();
 		error = run_loop(ui, &canvas);
 		terminal_close();
 	}

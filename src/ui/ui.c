@@ -141,6 +141,7 @@ static void ui_set_model(struct ui *ui)
 	ui->selection.module = guest ? guest->module : NULL;
 	model->all = ui->snapshot;
 	model->snapshot = NULL;
+	model->of_filtered = ui->of_filtered;
 	model->baseline = guest ? guest->baseline : NULL;
 	model->history = guest ? guest->history : NULL;
 	model->header = !guest ? NULL : guest->still ? &guest->still_header : &guest->header;

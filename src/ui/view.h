@@ -28,6 +28,7 @@ struct ui_model {
 	const struct snapshot *all;      /* with every node */
 	const struct selection *selection;
 	struct weights whole;            /* what 100 % is */
+	bool of_filtered;                /* that is of SNAPSHOT, not of ALL */
 	const struct snapshot *baseline; /* with every node; NULL: there is none */
 	const struct history *history;
 	const struct header *header;
@@ -36,6 +37,7 @@ struct ui_model {
 	const struct ui_rc *rc;
 	bool totals; /* shares of all since start instead of live ones */
 	bool addresses, raw_names;
+	bool slow_line;   /* each byte counts: no column that is new at every refresh */
 	double threshold; /* percent; of trees */
 	double budget;
 	uint64_t ui_cpu_ns; /* what the screen took so far */
@@ -99,12 +101,21 @@ static inline enum style style_of_percent(double percent)
 	return percent >= 5 ? STYLE_HOT : percent >= 0.5 ? STYLE_WARM : STYLE_DIM;
 }
 
-/* What FRAME is called in trails and chains: its name alone. */
+/* Instead of rows, when there are none: why. */
+void view_draw_empty(const struct ui_model *model, struct canvas *canvas, struct area area);
+
+/*
+ * What FRAME is called where no column tells its kind: its name alone, but of those that nobody can
+ * name whether they are the kernel's, if no module beside it does.
+ */
 static inline const char *view_frame_name(const struct ui_model *model, uint32_t id,
 					  char buffer[FRAME_TEXT_BYTES])
 {
 	const struct frame *frame = frames_get(model->all->frames, id);
 
+	if (frame->unknown && !frame->module[0] && !model->addresses &&
+	    frame->kind == FRAME_KIND_KERNEL)
+		return "[k] [unknown]";
 	return model->raw_names && !frame->unknown
 		       ? frame->raw_name
 		       : frame_text(frame, model->addresses, buffer);

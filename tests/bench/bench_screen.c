@@ -5,6 +5,7 @@
  * worth of samples is added on another CPU. Prints numbers; compares nothing.
  *
  *	make && tests/bench/bench_screen
+ *	tests/bench/bench_screen baseline       that view only, for callgrind
  */
 #include "config.h"
 
@@ -13,9 +14,11 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "ui/core.h"
+#include "xtop/clock.h"
 #include "xtop/profile.h"
 
 #define DEPTH       16
@@ -28,14 +31,6 @@ static struct frames *frames;
 static struct profile *profile;
 static uint32_t functions[N_FUNCTIONS], processes[8];
 static uint64_t sequence, state = 88172645463325252;
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
 
 static uint64_t random_next(void) /* xorshift64 */
 {
@@ -112,12 +107,16 @@ static void type(struct ui *ui, const char *text)
 		ui_handle(ui, &(struct input){ .code = (uint32_t)*text });
 }
 
+static const char *only; /* name of the one view to measure; NULL: all */
+
 static void bench_view(struct ui *ui, struct canvas *canvas, const char *way, const char *what)
 {
 	uint64_t take[ROUNDS], refresh[ROUNDS];
 
 	type(ui, way);
 	ui_draw(ui, canvas);
+	if (only && strcmp(only, what) != 0)
+		return;
 	for (int round = 0; round < ROUNDS; round++) {
 		struct snapshot *snapshot;
 		uint64_t start;
@@ -207,7 +206,7 @@ static void reset(void *context)
 	(void)context;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	struct canvas *canvas = canvas_create(50, 200, CHARSET_FULL);
 	struct ui_pipeline pipeline = { .guest = { "web01", "dom 5", "", 2 }, .reset = reset };
@@ -216,18 +215,22 @@ int main(void)
 	struct ui_settings settings = { .interval_s = 0.1, .half_life_s = 10 };
 	struct ui *ui;
 
+	only = argc > 1 ? argv[1] : NULL;
 	setlocale(LC_CTYPE, "C.UTF-8");
 	must(snapshot_slot_create(&slot));
 	pipeline.slot = slot;
 	fill();
 	must(ui_create(&settings, &source, &ui));
 	ui->now_ns = NS_PER_S;
+	ui_show(ui, snapshot_now());
 	bench_view(ui, canvas, "", "top");
-	bench_history();
+	if (!only)
+		bench_history();
 	bench_view(ui, canvas, "+j+j+j+", "top, 4 unfolded");
 	bench_view(ui, canvas, "\\guest_[13]\n", "top, filtered");
 	bench_view(ui, canvas, "\\\025\n", "top, filter off"); /* Ctrl-U */
-	bench_view(ui, canvas, "\n", "callers and callees");
+	bench_view(ui, canvas, "K", "top, no kernel");
+	bench_view(ui, canvas, "K\n", "callers and callees");
 	bench_view(ui, canvas, "t", "call tree, closed");
 	bench_view(ui, canvas, "E", "call tree, all open");
 	bench_view(ui, canvas, "I", "call tree, inverted, closed");
@@ -237,7 +240,8 @@ int main(void)
 	bench_view(ui, canvas, "p", "processes and modules");
 	bench_view(ui, canvas, "b", "baseline");
 	type(ui, "a");
-	bench_key(ui, canvas);
+	if (!only)
+		bench_key(ui, canvas);
 	ui_destroy(ui);
 	snapshot_slot_destroy(slot);
 	profile_destroy(profile);

@@ -162,6 +162,60 @@ static void test_deep(void)
 	profile_destroy(profile);
 }
 
+/* Names made to look like other stacks, other counts, other lines: one line a stack stays. */
+static void test_forged(void)
+{
+	static const char *const names[] = {
+		"a;b 5\nroot;c",
+		"x\r\ny 7",
+		"\u2028line\u2029end",
+		"\xc2\x85next",
+		"\v\f\t",
+		"\"quoted\", 'so'",
+		"f 12",
+		"=cmd|' /C'!A0",
+		"\xff;\xfe",
+		"\xef\xbc\x9b",
+		" ",
+		"\x1b[2J;",
+	};
+	static const size_t n = sizeof(names) / sizeof(names[0]);
+	static const enum frame_kind kinds[] = { FRAME_KIND_PROCESS, FRAME_KIND_THREAD,
+						 FRAME_KIND_KERNEL, FRAME_KIND_USERLAND };
+	struct profile *profile;
+	struct snapshot *snapshot;
+	char *text, *line, *rest;
+	size_t lines = 0;
+
+	must(profile_create(4096, HALF_LIFE, frames, &profile));
+	for (size_t i = 0; i < n; i++) {
+		uint32_t stack[4];
+
+		for (size_t j = 0; j < 4; j++)
+			stack[j] = frames_intern(frames, kinds[j], names[(i + j) % n],
+						 names[(i + 2 * j) % n], 0);
+		profile_add(profile, stack, 4, 1, 1000);
+	}
+	must(profile_copy(profile, 1, &snapshot));
+	rest = text = folded(snapshot, NULL, false);
+	while ((line = strsep(&rest, "\n")) && *line) {
+		size_t semicolons = 0;
+
+		for (const char *at = line; *at; at++) {
+			semicolons += *at == ';';
+			if ((unsigned char)*at < ' ' || *at == 0x7f)
+				check(false, "control byte in: %s", line);
+		}
+		check_u64(semicolons, 3, "frames apart");
+		check_string(strrchr(line, ' '), " 1000", "the count comes last");
+		lines++;
+	}
+	check_u64(lines, n, "one line a stack");
+	free(text);
+	snapshot_destroy(snapshot);
+	profile_destroy(profile);
+}
+
 int main(void)
 {
 	must(frames_create(NULL, &frames));
@@ -171,6 +225,7 @@ int main(void)
 	test_random();
 	test_evicted();
 	test_deep();
+	test_forged();
 	frames_destroy(frames);
 	return tap_done();
 }

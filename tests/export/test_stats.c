@@ -152,6 +152,7 @@ static struct snapshot some_snapshot(void)
 			      .parts = { 38, 39 },
 			      .parts_complete = { 40, 41 },
 			      .cuts = { 12, 13, 14, 15, 16, 17 },
+			      .unknown_causes = { 31, 32, 33, 34, 35, 36, 37 },
 			      .frames = 18,
 			      .frames_unknown = 19,
 			      .samples_unknown = 20,
@@ -230,6 +231,10 @@ static void test_members(void)
 		text,
 		"\"cuts\": {\n      \"none\": 12,\n      \"limit\": 13,\n      \"not_present\": 14,\n"
 		"      \"not_mapped\": 15,\n      \"fault\": 16,\n      \"no_paging\": 17\n    }");
+	check_has(text,
+		  "\"unknown_causes\": {\n      \"no_symbols\": 31,\n      \"between\": 32,\n"
+		  "      \"not_present\": 33,\n      \"no_process\": 34,\n      \"no_area\": 35,\n"
+		  "      \"jit\": 36,\n      \"no_frame\": 37\n    }");
 	check_has(text, "{\n      \"offline\": 6,\n      \"blocked\": 7,\n      \"runnable\": 8,\n"
 			"      \"running\": 9,\n      \"user\": 10\n    }");
 	check_has(

@@ -82,6 +82,40 @@ static void test_empty(void)
 	snapshot_destroy(snapshot);
 }
 
+/* A guest with processes: one column more, and a cell without text before it is "-". */
+static void test_processes(void)
+{
+	const uint32_t httpd = frames_intern(frames, FRAME_KIND_PROCESS, "httpd", "", 0),
+		       blank = frames_intern(frames, FRAME_KIND_PROCESS, "a  b", "", 0),
+		       serve = frames_intern(frames, FRAME_KIND_KERNEL, "serve", "[kernel]", 0);
+	struct profile *profile;
+	struct snapshot *snapshot;
+	struct table_options options = { .sort = &columns[COLUMN_CHILDREN] };
+
+	must(profile_create(PROFILE_MIN_NODES, 0, frames, &profile));
+	profile_add(profile, (const uint32_t[]){ httpd, FRAME_TRUNCATED, serve }, 3, SECOND, 6);
+	profile_add(profile, (const uint32_t[]){ blank, serve }, 2, SECOND, 2);
+	must(profile_copy(profile, SECOND, &snapshot));
+	check_table(
+		snapshot, options,
+		"web01 dom 5 PVH: samples 0, elapsed 0.0 s, rate 0.0 of 0 Hz, stopped 0.00 %, lost 0, unknown 0.00 %, truncated 0.00 %\n"
+		"Children    Self    Samples  Symbol       Module    Process\n"
+		"  100.00  100.00          8  [k] serve    [kernel]  httpd +1\n"
+		"   75.00    0.00          6  [truncated]  -         httpd\n\n",
+		"processes");
+	options.max_rows = 0;
+	must(filter_create("a  b", (struct filter **)&options.filter));
+	check_table(
+		snapshot, options,
+		"web01 dom 5 PVH: samples 0, elapsed 0.0 s, rate 0.0 of 0 Hz, stopped 0.00 %, lost 0, unknown 0.00 %, truncated 0.00 %, filter a  b\n"
+		"Children    Self    Samples  Symbol     Module    Process\n"
+		"  100.00  100.00          2  [k] serve  [kernel]  a b\n\n",
+		"no two blanks in a cell");
+	filter_destroy((struct filter *)options.filter);
+	snapshot_destroy(snapshot);
+	profile_destroy(profile);
+}
+
 /* Longer than is padded: pushes what follows, and stays one line. */
 static void test_long(void)
 {
@@ -109,6 +143,7 @@ int main(void)
 	must(frames_create(NULL, &frames));
 	test_table();
 	test_empty();
+	test_processes();
 	test_long();
 	frames_destroy(frames);
 	return tap_done();

@@ -74,9 +74,9 @@ static struct space *make_space(struct image *image)
 
 static uint32_t find(const struct space *space, uint64_t address)
 {
-	enum name_quality quality;
+	struct name_answer answer;
 
-	return names_find(names, space, address, FRAME_KIND_USERLAND, true, &quality);
+	return names_find(names, space, address, FRAME_KIND_USERLAND, true, &answer);
 }
 
 static const char *text_of(uint32_t frame)
@@ -88,26 +88,26 @@ static void test_names(void)
 {
 	struct image *image = make_image("serve", false);
 	struct space *space = make_space(image);
-	enum name_quality quality;
+	struct name_answer answer;
 	uint32_t frame;
 
 	begin();
 	must(space_add(space, &(struct mapping){
 				      .start = 0x1000, .end = 0x2000, .kind = MAPPING_ANONYMOUS }));
-	frame = names_find(names, space, FUNCTION + 8, FRAME_KIND_USERLAND, true, &quality);
+	frame = names_find(names, space, FUNCTION + 8, FRAME_KIND_USERLAND, true, &answer);
 	check_string(text_of(frame), "serve", "a symbol");
-	check(quality == NAME_SYMBOL, "by its symbol");
+	check(answer.quality == NAME_SYMBOL, "by its symbol");
 	check(find(space, FUNCTION) == frame, "one frame, wherever in the function");
-	frame = names_find(names, space, CODE, FRAME_KIND_USERLAND, true, &quality);
+	frame = names_find(names, space, CODE, FRAME_KIND_USERLAND, true, &answer);
 	check_string(text_of(frame), "libx.so+0x1000", "no symbol: the place in the file");
-	check(quality == NAME_OFFSET, "by its place");
-	frame = names_find(names, space, CODE, FRAME_KIND_KERNEL, false, &quality);
-	check(quality == NAME_UNKNOWN, "not by its place where that is not wanted");
+	check(answer.quality == NAME_OFFSET, "by its place");
+	frame = names_find(names, space, CODE, FRAME_KIND_KERNEL, false, &answer);
+	check(answer.quality == NAME_UNKNOWN, "not by its place where that is not wanted");
 	check_string(text_of(find(space, 0x1800)), "[jit]", "compiled code");
-	names_find(names, space, 0x5000, FRAME_KIND_USERLAND, true, &quality);
-	check(quality == NAME_UNKNOWN, "nothing is mapped there");
-	names_find(names, NULL, CODE, FRAME_KIND_USERLAND, true, &quality);
-	check(quality == NAME_UNKNOWN, "nothing is known");
+	names_find(names, space, 0x5000, FRAME_KIND_USERLAND, true, &answer);
+	check(answer.quality == NAME_UNKNOWN, "nothing is mapped there");
+	names_find(names, NULL, CODE, FRAME_KIND_USERLAND, true, &answer);
+	check(answer.quality == NAME_UNKNOWN, "nothing is known");
 	check(!names_renew(names), "nothing to be renewed");
 	end();
 	space_destroy(space);

@@ -116,6 +116,63 @@ static void test_chains(void)
 	neighbours_free(&n);
 }
 
+/*
+ *	3  main;f;?10     main;f;[unknown]  7
+ *	4  main;f;?20     main;f;g          5
+ *	5  main;f;g       [unknown];f;g     3
+ *	2  ?30;f;g
+ *	1  ?40;f;g        by addresses each is a chain of its own
+ */
+static void test_alike(void)
+{
+	static const char *const stacks[] = { "main;f;?10 3", "main;f;?20 4", "main;f;g 5",
+					      "?30;f;g 2",    "?40;f;g 1",    NULL };
+	static const uint64_t merged[] = { 7, 5, 3 }, apart[] = { 5, 4, 3, 2, 1 };
+	struct snapshot *snapshot = stacks_snapshot(frames, stacks);
+	struct neighbours n = build(stacks, NULL, "f");
+
+	check_u64(n.n_chains, 3, "what reads alike is one");
+	for (size_t i = 0; i < n.n_chains && i < 3; i++)
+		check_u64(n.chains[i].weights.self_total, merged[i], "samples of a chain");
+	neighbours_free(&n);
+	must(neighbours_build(snapshot, NULL, true, stacks_frame(frames, "f"), &n));
+	check_u64(n.n_chains, 5, "by addresses nothing reads alike");
+	for (size_t i = 0; i < n.n_chains && i < 5; i++)
+		check_u64(n.chains[i].weights.self_total, apart[i], "samples by addresses");
+	neighbours_free(&n);
+	snapshot_destroy(snapshot);
+}
+
+/* Thousands that nobody can name, of which pairs read alike. */
+static void test_many_alike(void)
+{
+	struct profile *profile;
+	struct snapshot *snapshot;
+	struct neighbours n;
+	uint32_t f = stacks_frame(frames, "f");
+	uint64_t sum = 0;
+	char name[32];
+
+	must(profile_create(1 << 16, 0, frames, &profile));
+	for (unsigned i = 0; i < 2000; i++) {
+		snprintf(name, sizeof(name), "caller%u", i / 2);
+		profile_add(profile,
+			    (const uint32_t[]){ stacks_frame(frames, name), f,
+						frames_intern(frames, FRAME_KIND_KERNEL, NULL,
+							      "[kernel]", 0x5000 + i) },
+			    3, SECOND, 1 + i / 2);
+	}
+	must(profile_copy(profile, SECOND, &snapshot));
+	must(neighbours_build(snapshot, NULL, false, f, &n));
+	check_u64(n.n_chains, NEIGHBOURS_MAX_CHAINS, "as many as are kept");
+	for (size_t i = 0; i < n.n_chains; i++)
+		sum += n.chains[i].weights.self_total != 2 * (1000 - i);
+	check_u64(sum, 0, "each the sum of its two");
+	neighbours_free(&n);
+	snapshot_destroy(snapshot);
+	profile_destroy(profile);
+}
+
 int main(void)
 {
 	must(frames_create(NULL, &frames));
@@ -123,6 +180,8 @@ int main(void)
 	test_recursion();
 	test_filter();
 	test_chains();
+	test_alike();
+	test_many_alike();
 	frames_destroy(frames);
 	return tap_done();
 }

@@ -201,6 +201,8 @@ static void test_unknown(void)
 	snapshot = stage_snapshot(&stage);
 	check_u64(snapshot->resolver.frames_unknown, 4, "unknown frames");
 	check_u64(snapshot->resolver.samples_unknown, 2, "samples in unknown code");
+	check_u64(snapshot->resolver.unknown_causes[UNKNOWN_NO_SYMBOLS], 2,
+		  "of which no symbols were given");
 	snapshot_destroy(snapshot);
 	stage_close(&stage);
 	stage_open(&stage);
@@ -208,6 +210,13 @@ static void test_unknown(void)
 			"start_kernel;0xffffffff81000c10;hash"); /* behind the last function */
 	snapshot = stage_snapshot(&stage);
 	check_u64(snapshot->resolver.samples_unknown, 0, "an unknown caller of a known function");
+	snapshot_destroy(snapshot);
+	stage_add_chain(&stage, "start_kernel;0xffffffff81000c10");
+	snapshot = stage_snapshot(&stage);
+	check_u64(snapshot->resolver.samples_unknown, 1, "an unknown innermost function");
+	check_u64(snapshot->resolver.unknown_causes[UNKNOWN_BETWEEN] +
+			  snapshot->resolver.unknown_causes[UNKNOWN_NO_AREA],
+		  1, "of a kernel whose symbols are known");
 	snapshot_destroy(snapshot);
 	stage_close(&stage);
 }

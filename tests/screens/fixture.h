@@ -159,6 +159,8 @@ static inline struct snapshot *fixture_snapshot(struct fixture *fixture, unsigne
 	snapshot->time_ns = FIXTURE_NS + 220 * FIXTURE_NS + fixture->sequence * FIXTURE_NS;
 	snapshot->resolver.samples = fixture->samples;
 	snapshot->resolver.samples_unknown = fixture->samples ? 450 : 0;
+	snapshot->resolver.unknown_causes[UNKNOWN_NO_SYMBOLS] = fixture->samples ? 400 : 0;
+	snapshot->resolver.unknown_causes[UNKNOWN_NOT_PRESENT] = fixture->samples ? 50 : 0;
 	snapshot->sampler = (struct sampler_counts){ .state = SAMPLER_RUNNING, .rate_asked_hz = 99, .rate_now_hz = 99,
 						     .ticks = fixture->ticks, .samples = fixture->ticks, .elapsed_ns = fixture->sequence * FIXTURE_NS,
 						     .stopped_share = 0.0024, .stopped_share_max = 0.0031 };

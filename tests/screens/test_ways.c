@@ -135,6 +135,65 @@ static void test_restrict(void)
 	scene_close(&scene);
 }
 
+/* A view without rows says why. */
+static void test_empty(void)
+{
+	static const char *const ways[] = { "a", "t", "I", "f", "I", "p", "b" };
+	struct scene scene;
+
+	scene_open_filled(&scene);
+	scene_keys(&scene, 80, 24, "\\no_such_function<Enter>");
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		scene_keys(&scene, 80, 24, ways[i]);
+		screen_contains(&scene, 80, 24, "No stack matches the filter", true);
+		screen_contains(&scene, 40, 10, "No stack matches the filter", true);
+	}
+	scene_close(&scene);
+}
+
+/* What closed branches hide is found, and they are opened; what is nowhere is said. */
+static void test_search_closed(void)
+{
+	struct scene scene;
+	char line[512];
+
+	scene_open_filled(&scene);
+	scene_keys(&scene, 80, 24, "t/^dev_queue");
+	scene_cursor_line(&scene, line, sizeof(line));
+	check(strstr(line, "+ httpd"), "nothing opens while it is typed: %s", line);
+	scene_keys(&scene, 80, 24, "<Enter>");
+	scene_cursor_line(&scene, line, sizeof(line));
+	check(strstr(line, "dev_queue_xmit"), "Enter goes there: %s", line);
+	screen_contains(&scene, 80, 24, "+ gzip", true); /* the others stay closed */
+	scene_keys(&scene, 80, 24, "I/^fib$<Enter>");
+	scene_cursor_line(&scene, line, sizeof(line));
+	check(strstr(line, "fib"), "inverted, too: %s", line);
+	scene_keys(&scene, 80, 24, "/no_such<Enter>");
+	screen_contains(&scene, 80, 24, "nothing here matches", true);
+	scene_close(&scene);
+}
+
+/* On a small screen the help is read page by page; a key that can do nothing says so. */
+static void test_help_pages(void)
+{
+	struct scene scene;
+
+	scene_open_filled(&scene);
+	scene_keys(&scene, 40, 10, "h");
+	screen_contains(&scene, 40, 10, "sort by another column", true);
+	screen_contains(&scene, 40, 10, "flame graph", false);
+	scene_keys(&scene, 40, 10, "<PgDn>");
+	screen_contains(&scene, 40, 10, "sort by another column", true); /* the last line stays */
+	screen_contains(&scene, 40, 10, "choose a view", false);
+	screen_contains(&scene, 40, 10, "flame graph", true);
+	scene_keys(&scene, 40, 10, "<End>");
+	screen_contains(&scene, 40, 10, "F10 Ctrl-C", true);
+	screen_contains(&scene, 40, 10, "more", false);
+	scene_keys(&scene, 40, 10, "qf<Enter>");
+	screen_contains(&scene, 80, 24, "fills the width already", true);
+	scene_close(&scene);
+}
+
 static void test_hide(void)
 {
 	struct scene scene;
@@ -289,6 +348,7 @@ static void test_history(void)
 static void test_baseline_ways(void)
 {
 	struct scene scene;
+	char line[512];
 
 	scene_open_filled(&scene);
 	scene_keys(&scene, 80, 24, "B");
@@ -300,6 +360,13 @@ static void test_baseline_ways(void)
 	screen_contains(&scene, 80, 24, "+45.22", true);
 	scene_keys(&scene, 80, 24, "b");
 	screen_contains(&scene, 80, 24, "+45.22", false); /* compared with itself */
+	scene_keys(&scene, 80, 24, "\\^httpd<Enter>");
+	scene_cursor_line(&scene, line, sizeof(line));
+	check(strstr(line, "0.00   1.00"), "nor does a filter change anything: %s", line);
+	scene_keys(&scene, 80, 24, "F");
+	scene_cursor_line(&scene, line, sizeof(line));
+	check(strstr(line, "0.00   1.00"), "nor with that as 100 %%: %s", line);
+	scene_keys(&scene, 80, 24, "F\\<C-u><Enter>");
 	scene_keys(&scene, 80, 24, "<F6>");
 	screen_contains(&scene, 80, 24, "Ratio▾", true);
 	scene_keys(&scene, 80, 24, "B");
@@ -577,6 +644,9 @@ int main(void)
 	test_ctrl_c();
 	test_search();
 	test_restrict();
+	test_empty();
+	test_search_closed();
+	test_help_pages();
 	test_hide();
 	test_percents_of_filtered();
 	test_threshold();

@@ -153,6 +153,8 @@ struct screen {
 };
 
 static struct screen screen;
+static speed_t screen_speed; /* of the line; 0: as it comes */
+static const char *screen_locale = "C.UTF-8";
 
 static void screen_child(const char *type, double interval_s, double time_s)
 {
@@ -169,7 +171,7 @@ static void screen_child(const char *type, double interval_s, double time_s)
 		setenv("TERM", type, 1);
 	else
 		unsetenv("TERM");
-	setenv("LC_ALL", "C.UTF-8", 1);
+	setenv("LC_ALL", screen_locale, 1);
 	setenv("XDG_CONFIG_HOME", "/proc/no/such/folder", 1);
 	status = demo_run(interval_s, time_s);
 	fflush(stdout);
@@ -196,6 +198,12 @@ static void screen_start(const char *type, double interval_s, double time_s)
 	screen_resize(80, 24);
 	if (screen.slave < 0 || tcgetattr(screen.slave, &screen.before))
 		abort();
+	if (screen_speed) {
+		cfsetspeed(&screen.before, screen_speed);
+		if (tcsetattr(screen.slave, TCSANOW, &screen.before) ||
+		    tcgetattr(screen.slave, &screen.before))
+			abort();
+	}
 	fflush(stdout);
 	screen.child = fork();
 	if (!screen.child)
@@ -383,7 +391,8 @@ static void test_resize(void)
 
 static void test_terminal_types(void)
 {
-	static const char *const types[] = { "xterm", "screen", "linux", "vt100", "ansi" };
+	static const char *const types[] = { "xterm", "screen", "tmux-256color", "linux",
+					     "vt100", "vt220",  "ansi" };
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
 		struct termios after;
@@ -425,22 +434,46 @@ static void test_colors(const char *type, const char *no_color, const char *want
 	unsetenv("NO_COLOR");
 }
 
-static void test_bytes_per_refresh(void)
+static void test_bytes_per_refresh(const char *type, speed_t speed, size_t most)
 {
 	const size_t refreshes = 6;
 	size_t before, bytes;
 
-	screen_start("xterm-256color", 1, 0);
+	screen_speed = speed;
+	screen_start(type, 1, 0);
 	screen_wait("Quit", 0, END_MS);
 	screen_wait(NULL, 0, 1500);
 	before = screen.n_seen;
 	screen_wait(NULL, 0, (int)refreshes * 1000);
 	bytes = (screen.n_seen - before) / refreshes;
-	check(bytes > 0 && bytes < 2000,
-	      "a refresh of 80x24 takes %zu bytes on average (at most 2000)", bytes);
+	check(bytes > 0 && bytes < most,
+	      "%s: a refresh of 80x24 takes %zu bytes on average (at most %zu)", type, bytes, most);
 	screen_type("q");
 	screen_wait_end(END_MS);
 	screen_close();
+	screen_speed = 0;
+}
+
+/* A console without UTF-8 gets ASCII, whatever view it is. */
+static void test_ascii(const char *type, const char *locale)
+{
+	const char *bad = NULL;
+
+	screen_locale = locale;
+	screen_start(type, 0.2, 0);
+	check(screen_wait("Quit", 0, END_MS), "TERM=%s LC_ALL=%s: the screen came", type, locale);
+	for (const char *key = "tfvpo"; *key; key++) {
+		screen_type((const char[]){ *key, '\0' });
+		screen_wait(NULL, 0, 300);
+	}
+	for (size_t i = 0; i < screen.n_seen && !bad; i++)
+		if (screen.seen[i] & 0x80)
+			bad = &screen.seen[i];
+	check(!bad, "TERM=%s LC_ALL=%s: ASCII alone; %.20s", type, locale, bad ? bad : "");
+	screen_type("\003");
+	screen_wait_end(END_MS);
+	screen_close();
+	screen_locale = "C.UTF-8";
 }
 
 int main(int argc, char **argv)
@@ -469,6 +502,11 @@ int main(int argc, char **argv)
 	test_colors("xterm", "", "\033[41m", "48;5;");
 	test_colors("xterm-256color", "1", NULL, "48;5;");
 	test_colors("vt100", "", NULL, "\033[41m");
-	test_bytes_per_refresh();
+	test_bytes_per_refresh("xterm-256color", 0, 2000);
+	test_bytes_per_refresh("linux", B9600, 960); /* a second of that line */
+	test_bytes_per_refresh("vt100", B9600, 960);
+	test_ascii("xterm", "C");
+	test_ascii("linux", "C");
+	test_ascii("vt220", "POSIX");
 	return tap_done();
 }

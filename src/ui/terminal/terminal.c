@@ -335,6 +335,13 @@ enum charset terminal_charset(void)
 	return type && !strcmp(type, "linux") ? CHARSET_CONSOLE : CHARSET_FULL;
 }
 
+bool terminal_is_slow(void)
+{
+	int bits_per_s = baudrate();
+
+	return bits_per_s > 0 && bits_per_s <= 9600;
+}
+
 /* --- output ----------------------------------------------------------------------------------- */
 
 static void terminal_convert(const struct cell *cell, cchar_t *complex)

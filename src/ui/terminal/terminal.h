@@ -18,6 +18,8 @@ void terminal_close(void);
 
 void terminal_size(int *rows, int *columns);
 enum charset terminal_charset(void);
+/* A serial line of 9600 baud or less: it takes 960 bytes a second, keys and pictures together. */
+bool terminal_is_slow(void);
 /*
  * Only cells that changed are sent. ANEW: all of them, for a screen that something else wrote on.
  */

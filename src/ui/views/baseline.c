@@ -51,6 +51,8 @@ static struct xtop_error *baseline_build_base(struct view_baseline *baseline,
 	if (error)
 		return error;
 	error = functions_build(&selected, NULL, model->addresses, &baseline->base);
+	if (!error && !model->of_filtered) /* then 100 % is as much as of the present picture */
+		baseline->base.whole = weights_of(&model->baseline->nodes[0]);
 	selection_release(&selected, model->baseline);
 	return error;
 }
@@ -123,8 +125,10 @@ static void baseline_draw(struct view *view, const struct ui_model *model, struc
 	size_t page = area.rows > 1 ? (size_t)area.rows - 1 : 0, last;
 
 	baseline->first_row = area.row + 1;
-	if (!model->snapshot || !baseline->current)
+	if (!model->snapshot || !baseline->current || !baseline->now.n) {
+		view_draw_empty(model, canvas, area);
 		return;
+	}
 	list_show(&baseline->list, page);
 	last = baseline->list.top + page < baseline->now.n ? baseline->list.top + page
 							   : baseline->now.n;

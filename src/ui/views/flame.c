@@ -181,13 +181,25 @@ static void flame_scroll(struct view_flame *flame)
 		flame->top = last > flame->rows ? last - flame->rows : 0;
 }
 
+static bool flame_has_any(const struct ui_model *model)
+{
+	struct weights all;
+
+	if (!model->snapshot)
+		return false;
+	all = weights_of(&model->snapshot->nodes[0]);
+	return weights_children(model, &all) > 0;
+}
+
 static void flame_draw(struct view *view, const struct ui_model *model, struct canvas *canvas,
 		       struct area area)
 {
 	struct view_flame *flame = view_flame(view);
 
-	if (!model->snapshot)
+	if (!flame_has_any(model)) {
+		view_draw_empty(model, canvas, area);
 		return;
+	}
 	if (flame->columns != area.columns) {
 		flame->columns = area.columns;
 		error_destroy(flame_rebuild(flame, model));
@@ -257,8 +269,13 @@ static void flame_zoom(struct view_flame *flame, struct ui *ui)
 {
 	const struct flame_cell *cells = flame->flame.cells, *cell = &cells[flame->selected];
 
-	if (cell->depth > (int)FLAME_MAX_ZOOM)
+	if (cell->depth > (int)FLAME_MAX_ZOOM || flame->n_zoom == (size_t)cell->depth) {
+		ui_message(ui, STYLE_NOTICE,
+			   cell->depth > (int)FLAME_MAX_ZOOM
+				   ? "too far in to zoom"
+				   : "that fills the width already: Down goes inwards");
 		return;
+	}
 	flame->n_zoom = (size_t)cell->depth;
 	for (size_t i = flame->n_zoom; i > 0; i--) {
 		flame->zoom[i - 1] = cell->frame;

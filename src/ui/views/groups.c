@@ -112,11 +112,11 @@ static void groups_draw_list(struct view_groups *view, const struct ui_model *mo
 
 	canvas_fill(canvas, area.row, column, area.columns, STYLE_HEADER);
 	if (side == GROUPS_PROCESSES) {
-		canvas_put_right(canvas, area.row, column + 1, 7, STYLE_HEADER, "Share");
+		canvas_put_right(canvas, area.row, column + 1, 8, STYLE_HEADER, "Share▾");
 		canvas_put(canvas, area.row, column + 10, area.columns - 10, style, "Process");
 	} else {
 		canvas_put_right(canvas, area.row, column, 8, STYLE_HEADER, "Children");
-		canvas_put_right(canvas, area.row, column + 10, 7, STYLE_HEADER, "Self");
+		canvas_put_right(canvas, area.row, column + 10, 8, STYLE_HEADER, "Self▾");
 		canvas_put(canvas, area.row, column + 19, area.columns - 19, style, "Module");
 	}
 	if (!view->side_by_side)
@@ -137,8 +137,10 @@ static void groups_draw(struct view *view, const struct ui_model *model, struct 
 	struct view_groups *groups = view_groups(view);
 	int half = area.columns * 2 / 5;
 
-	if (!model->snapshot)
+	if (!model->snapshot || (!groups->groups[0].n && !groups->groups[1].n)) {
+		view_draw_empty(model, canvas, area);
 		return;
+	}
 	groups->side_by_side = area.columns >= GROUPS_SIDE_BY_SIDE;
 	groups->columns = half;
 	groups->first_row = area.row + 1;

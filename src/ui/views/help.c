@@ -58,11 +58,14 @@ static void help_draw(struct view *view, const struct ui_model *model, struct ca
 
 	(void)model;
 	canvas_fill(canvas, area.row, 0, area.columns, STYLE_HEADER);
-	canvas_printf(canvas, area.row, 1, STYLE_HEADER, "Keys in %s%s", help->ops->name,
-		      lines > page ? " (more below)" : "");
+	canvas_printf(canvas, area.row, 1, STYLE_HEADER, "Keys in %s", help->ops->name);
 	/* the cursor of the list is its first line: nothing to select here */
 	list_settle(&help->list, lines > page ? lines - page + 1 : 1, help->list.selected);
 	help->list.top = help->list.selected;
+	help->list.page = page;
+	if (help->list.top + page < lines)
+		canvas_put_right(canvas, area.row, area.columns - 12, 11, STYLE_HEADER,
+				 area.columns < 60 ? "more" : "more below");
 	for (size_t line = 0; line < page; line++) {
 		for (int part = 0; part < per_line; part++) {
 			key = help_key(help, help->list.top + line + (size_t)part * lines);

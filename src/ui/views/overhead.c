@@ -145,8 +145,10 @@ static void overhead_shares(struct overhead_page *page)
 {
 	const struct sampler_counts *sampler = &page->model->all->sampler;
 	double budget = page->model->budget, now = sampler->stopped_share;
-	char text[64] = "";
+	char text[64] = "", most[64] = "";
 
+	if (sampler->stopped_share_max > 0) /* a recording does not tell */
+		snprintf(most, sizeof(most), "   most %.3f %%", 100 * sampler->stopped_share_max);
 	if (budget > 0)
 		snprintf(text, sizeof(text), "   budget %.3g %%", 100 * budget);
 	overhead_line(page, "stopped",
@@ -154,8 +156,7 @@ static void overhead_shares(struct overhead_page *page)
 		      : now <= budget / 2 ? STYLE_GOOD
 		      : now <= budget     ? STYLE_NOTICE
 					  : STYLE_ALERT,
-		      "now %.3f %% of the guest's time   most %.3f %%   since start %.3f %%%s",
-		      100 * now, 100 * sampler->stopped_share_max,
+		      "now %.3f %% of its time%s   since start %.3f %%%s", 100 * now, most,
 		      percent_of((double)sampler->stopped_ns, (double)sampler->elapsed_ns), text);
 }
 
@@ -241,6 +242,27 @@ static void overhead_append(char *text, size_t capacity, const char *name, uint6
 			 format_count(count, number));
 }
 
+static const char *unknown_name(int cause)
+{
+	switch ((enum unknown_cause)cause) {
+	case UNKNOWN_NO_SYMBOLS:
+		return "no symbols";
+	case UNKNOWN_BETWEEN:
+		return "between symbols";
+	case UNKNOWN_NOT_PRESENT:
+		return "page not there";
+	case UNKNOWN_NO_PROCESS:
+		return "process gone";
+	case UNKNOWN_NO_AREA:
+		return "outside all areas";
+	case UNKNOWN_JIT:
+		return "compiled code";
+	case UNKNOWN_NO_FRAME:
+		return "no frame";
+	}
+	return "other";
+}
+
 /* Percent of the stacks that have such a part. */
 static double overhead_whole(const struct resolver_counts *counts, enum unwind_part part)
 {
@@ -280,8 +302,13 @@ static void overhead_names(struct overhead_page *page)
 {
 	const struct resolver_counts *counts = &page->model->all->resolver;
 	const struct snapshot *all = page->model->all;
-	char text[3][32];
+	char text[3][32], causes[256] = "";
 
+	for (int cause = 0; cause < N_UNKNOWN_CAUSES; cause++)
+		overhead_append(causes, sizeof(causes), unknown_name(cause),
+				counts->unknown_causes[cause]);
+	if (causes[0])
+		overhead_line(page, "unknown", STYLE_NORMAL, "%s", causes);
 	overhead_line(page, "names", STYLE_NORMAL, "frames %s   without a name %s (%.2f %%)",
 		      format_count(counts->frames, text[0]),
 		      format_count(counts->frames_unknown, text[1]),

@@ -7,6 +7,8 @@
 #include <math.h>
 
 #define MIN_REST 16 /* cells left to the column that takes what is left */
+#define WIDE_REST                                                                                  \
+	48 /* of more it takes what its names need: what stands behind is not read from afar */
 
 /* --- places ----------------------------------------------------------------------------------- */
 
@@ -35,6 +37,15 @@ static int table_grown_width(struct table *table, const struct column_context *c
 	return *grown < most ? *grown : most;
 }
 
+/* Of all that is left, for the names that were on the screen so far. */
+static int table_rest_width(const struct table *table, size_t rest, int left)
+{
+	int grown = table->grown[table->places[rest].column->id];
+
+	grown = grown < WIDE_REST ? WIDE_REST : grown;
+	return left < grown ? left : grown;
+}
+
 /* One cell for the cursor's mark, then two cells before each. */
 static void table_arrange(struct table *table, size_t rest, int columns_)
 {
@@ -43,7 +54,8 @@ static void table_arrange(struct table *table, size_t rest, int columns_)
 	for (size_t i = 0; i < table->n_places; i++)
 		used += table->places[i].width + 2;
 	if (used < columns_ && rest < table->n_places)
-		table->places[rest].width += columns_ - used;
+		table->places[rest].width =
+			table_rest_width(table, rest, table->places[rest].width + columns_ - used);
 	for (size_t i = 0; i < table->n_places; i++) {
 		table->places[i].at = at;
 		at += table->places[i].width + 2;
@@ -74,9 +86,12 @@ void table_place(struct table *table, struct column_context *context, const enum
 			width = table_grown_width(table, context, column, rows, row, first, last);
 		if (column->width && !width)
 			continue;
-		if (!column->width)
+		if (!column->width) {
+			table_grown_width(table, context, column, rows, row, first, last);
 			rest = table->n_places;
-		else if (used + width + 2 + (rest == N_COLUMNS ? MIN_REST : 0) > columns_ + 2)
+		}
+		if (column->width &&
+		    used + width + 2 + (rest == N_COLUMNS ? MIN_REST : 0) > columns_ + 2)
 			continue; /* no room for it */
 		table->places[table->n_places++] = (struct table_place){ column, 0, width };
 		used += width + 2 + (column->width ? 0 : MIN_REST);

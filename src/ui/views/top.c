@@ -170,15 +170,28 @@ static const struct function_row *top_function_at(const void *rows, size_t index
 	return line->branch < 0 ? &top->functions.rows[line->row] : NULL;
 }
 
+/* All of them, or on a slow line those but the history, which is most of what a refresh sends. */
+static size_t top_default_columns(const struct ui_model *model, enum column_id ids[N_COLUMNS])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < sizeof(top_columns) / sizeof(top_columns[0]); i++)
+		if (top_columns[i] != COLUMN_HISTORY || !model->slow_line)
+			ids[n++] = top_columns[i];
+	return n;
+}
+
 static void top_place_columns(struct view_top *top, const struct ui_model *model,
 			      struct column_context *context, int columns_, size_t page)
 {
 	size_t last = top->list.top + page < top->n_lines ? top->list.top + page : top->n_lines;
 	bool chosen = model->rc->n_columns > 0;
+	enum column_id ids[N_COLUMNS];
+	size_t n = top_default_columns(model, ids);
 
-	table_place(&top->table, context, chosen ? model->rc->columns : top_columns,
-		    chosen ? model->rc->n_columns : sizeof(top_columns) / sizeof(top_columns[0]),
-		    chosen, columns_, top, top_function_at, top->list.top, last);
+	table_place(&top->table, context, chosen ? model->rc->columns : ids,
+		    chosen ? model->rc->n_columns : n, chosen, columns_, top, top_function_at,
+		    top->list.top, last);
 }
 
 /* Trees stand below the symbols; on a narrow screen names need the room more. */
@@ -209,26 +222,6 @@ static void top_draw_line(const struct view_top *top, const struct ui_model *mod
 		view_mark_row(canvas, row, 0, canvas_columns(canvas));
 }
 
-/* Why there are no rows. */
-static void top_draw_empty(const struct ui_model *model, struct canvas *canvas, struct area area)
-{
-	const struct snapshot *snapshot = model->snapshot;
-	int row = area.row + area.rows / 3;
-
-	if (!snapshot)
-		canvas_put(canvas, row, 2, area.columns - 2, STYLE_NORMAL,
-			   "Waiting for the first picture ...");
-	else if (!selection_is_all(model->selection) && snapshot->resolver.samples)
-		canvas_put(canvas, row, 2, area.columns - 2, STYLE_NORMAL,
-			   model->selection->filter ? "No stack matches the filter (Esc clears it)."
-						    : "No stack is left (Esc shows all again).");
-	else if (snapshot->resolver.states[VCPU_BLOCKED])
-		canvas_put(canvas, row, 2, area.columns - 2, STYLE_NORMAL,
-			   "No samples: the guest is idle.");
-	else
-		canvas_put(canvas, row, 2, area.columns - 2, STYLE_NORMAL, "No samples yet.");
-}
-
 static void top_draw(struct view *view, const struct ui_model *model, struct canvas *canvas,
 		     struct area area)
 {
@@ -238,7 +231,7 @@ static void top_draw(struct view *view, const struct ui_model *model, struct can
 
 	top->first_row = area.row + 1;
 	if (!model->snapshot || !top->current || !top->n_lines) {
-		top_draw_empty(model, canvas, area);
+		view_draw_empty(model, canvas, area);
 		return;
 	}
 	list_show(&top->list, page);

@@ -40,10 +40,10 @@ static void tree_settle(struct view_tree *tree)
 		tree->list.key = tree->tree.lines[tree->list.selected].key;
 }
 
-static struct xtop_error *tree_update(struct view *view, const struct ui_model *model)
+static struct call_tree_settings tree_settings(const struct view_tree *tree,
+					       const struct ui_model *model)
 {
-	struct view_tree *tree = view_tree(view);
-	struct call_tree_settings settings = {
+	return (struct call_tree_settings){
 		.kind = tree->inverted ? CALL_TREE_INVERTED : CALL_TREE_DOWN,
 		.totals = model->totals,
 		.addresses = model->addresses,
@@ -52,6 +52,12 @@ static struct xtop_error *tree_update(struct view *view, const struct ui_model *
 		.max_lines = CALL_TREE_MAX_LINES,
 		.max_forks = CALL_TREE_MAX_FORKS,
 	};
+}
+
+static struct xtop_error *tree_update(struct view *view, const struct ui_model *model)
+{
+	struct view_tree *tree = view_tree(view);
+	struct call_tree_settings settings = tree_settings(tree, model);
 	struct xtop_error *error;
 
 	call_tree_free(&tree->tree);
@@ -115,8 +121,7 @@ static void tree_draw(struct view *view, const struct ui_model *model, struct ca
 	tree->first_row = area.row + 1;
 	tree_draw_header(tree, model, canvas, area);
 	if (!model->snapshot || !tree->current || !tree->tree.n) {
-		canvas_put(canvas, area.row + 2, 2, area.columns, STYLE_NORMAL,
-			   "There are no samples to make a tree of.");
+		view_draw_empty(model, canvas, area);
 		return;
 	}
 	list_show(&tree->list, page);
@@ -197,12 +202,51 @@ static bool tree_matches(const void *context, size_t index)
 	return view_matches(search->model, search->tree->lines[index].frame);
 }
 
-static bool tree_search(struct view_tree *tree, const struct ui_model *model, enum request request)
+/* The line that line INDEX hangs on, INDEX for none: the one before, or the last fork's. */
+static size_t tree_parent(const struct call_tree *tree, size_t index)
 {
-	struct tree_search search = { &tree->tree, model };
+	const struct call_tree_line *lines = tree->lines;
+	size_t at = index;
 
-	if (!model->search || !list_search(&tree->list, request, tree_matches, &search))
+	while (at-- > 0)
+		if (lines[index].straight || lines[at].forks < lines[index].forks)
+			return at;
+	return index;
+}
+
+/* Goes to the first match that closed branches hide, and opens those that lead there. */
+static bool tree_search_closed(struct view_tree *tree, struct ui *ui)
+{
+	struct call_tree_settings settings = tree_settings(tree, &ui->model);
+	struct call_tree all = { .n = 0 };
+	struct tree_search search = { &all, &ui->model };
+	size_t found = 0;
+	bool any;
+
+	settings.folds = NULL;
+	error_destroy(call_tree_build(ui->model.snapshot, &settings, &all));
+	while (found < all.n && !tree_matches(&search, found))
+		found++;
+	any = found < all.n;
+	if (any) {
+		list_select(&tree->list, tree->list.selected);
+		tree->list.key = all.lines[found].key;
+		for (size_t at = found, up; (up = tree_parent(&all, at)) != at; at = up)
+			call_tree_set_open(&tree->folds[tree->inverted], all.lines[up].key, true);
+		ui_update(ui);
+	}
+	call_tree_free(&all);
+	return any;
+}
+
+static bool tree_search(struct view_tree *tree, struct ui *ui, enum request request)
+{
+	struct tree_search search = { &tree->tree, &ui->model };
+
+	if (!ui->model.search || !tree->current)
 		return false;
+	if (!list_search(&tree->list, request, tree_matches, &search))
+		return request != REQUEST_SEARCH_HERE && tree_search_closed(tree, ui);
 	tree->list.key = tree->tree.lines[tree->list.selected].key;
 	return true;
 }
@@ -242,7 +286,7 @@ static bool tree_request(struct view *view, struct ui *ui, enum request request)
 	case REQUEST_SEARCH_HERE:
 	case REQUEST_SEARCH_NEXT:
 	case REQUEST_SEARCH_PREVIOUS:
-		return tree_search(tree, &ui->model, request);
+		return tree_search(tree, ui, request);
 	default:
 		return false;
 	}

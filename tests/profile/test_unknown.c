@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Names for addresses by what is known of a space: why some have none. test_names.c: of processes. */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "../tap.h"
+#include "profile/names.h"
+
+static struct frames *frames;
+static struct names *names;
+
+static void must(struct xtop_error *error)
+{
+	if (!error)
+		return;
+	printf("Bail out! %s\n", error_message(error));
+	exit(99);
+}
+
+static struct space *make_space(void)
+{
+	struct space *space;
+
+	must(space_create(&space));
+	return space;
+}
+
+/* FUNCTION, if not NULL, has 16 bytes at 0x100 of the image. */
+static struct image *make_image(const char *name, const char *function)
+{
+	struct image *image;
+
+	must(image_create(name, &image));
+	if (!function)
+		return image;
+	must(symtab_create(&image->symtab));
+	must(symtab_add(image->symtab, 0x100, 16, 0, SYMBOL_GLOBAL, function, strlen(function)));
+	must(symtab_seal(image->symtab));
+	return image;
+}
+
+/* 4 KiB at START, of the image from its byte 0 on. */
+static void add(struct space *space, struct image *image, uint64_t start)
+{
+	const struct mapping mapping = { .start = start,
+					 .end = start + 0x1000,
+					 .bias = start,
+					 .image = image,
+					 .kind = image ? MAPPING_CODE : MAPPING_ANONYMOUS };
+
+	must(space_add(space, &mapping));
+}
+
+static void check_name(const struct space *space, uint64_t address, bool by_offset,
+		       const char *name, enum name_quality quality)
+{
+	struct name_answer answer;
+	uint32_t frame = names_find(names, space, address, FRAME_KIND_USERLAND, by_offset, &answer);
+
+	check_string(frames_get(frames, frame)->name, name, "name");
+	check_u64(answer.quality, quality, name);
+}
+
+static void check_cause(const struct space *space, uint64_t address, bool by_offset,
+			enum unknown_cause cause, const char *what)
+{
+	struct name_answer answer;
+
+	for (int i = 0; i < 2; i++) { /* the second time out of the cache */
+		names_find(names, space, address, FRAME_KIND_USERLAND, by_offset, &answer);
+		check(answer.quality != NAME_SYMBOL, "%s: no name of its own", what);
+		check_u64(answer.cause, cause, what);
+	}
+}
+
+static void test_names(void)
+{
+	struct space *space = make_space();
+	struct image *image = make_image("libz.so.1", "deflate");
+
+	add(space, image, 0x10000);
+	check_name(space, 0x10100, true, "deflate", NAME_SYMBOL);
+	check_name(space, 0x1010f, true, "deflate", NAME_SYMBOL);
+	check_name(space, 0x10200, true, "libz.so.1+0x200", NAME_OFFSET);
+	check_name(space, 0x10210, false, "[unknown]", NAME_UNKNOWN);
+	check_name(space, 0x20000, true, "[unknown]", NAME_UNKNOWN);
+	image_unref(image);
+	space_destroy(space);
+}
+
+static void test_causes(void)
+{
+	struct space *space = make_space(), *empty = make_space();
+	struct image *named = make_image("libz.so.1", "deflate"),
+		     *bare = make_image("stripped", NULL), *torn = make_image("swapped", NULL);
+
+	torn->incomplete = true;
+	add(space, named, 0x10000);
+	add(space, bare, 0x20000);
+	add(space, torn, 0x30000);
+	add(space, NULL, 0x40000);
+	check_cause(NULL, 0x10100, false, UNKNOWN_NO_PROCESS, "of nobody known");
+	check_cause(empty, 0x10100, true, UNKNOWN_NOT_PRESENT, "a process that was not read");
+	check_cause(empty, 0x10110, false, UNKNOWN_NO_SYMBOLS, "a guest without -k");
+	check_cause(space, 0x10200, true, UNKNOWN_BETWEEN, "between functions");
+	check_cause(space, 0x20100, true, UNKNOWN_NO_SYMBOLS, "a stripped file");
+	check_cause(space, 0x30100, true, UNKNOWN_NOT_PRESENT, "a file of which pages are missing");
+	check_cause(space, 0x40100, true, UNKNOWN_JIT, "compiled code");
+	check_cause(space, 0x50100, true, UNKNOWN_NO_AREA, "where nothing is");
+	image_unref(named);
+	image_unref(bare);
+	image_unref(torn);
+	space_destroy(space);
+	space_destroy(empty);
+}
+
+/* A file that is read again may know better: what was called by its place gets its name. */
+static void test_renew(void)
+{
+	struct space *space = make_space();
+	struct image *image = make_image("app", NULL);
+	struct name_answer answer;
+	uint32_t frame;
+
+	add(space, image, 0x10000);
+	frame = names_find(names, space, 0x10108, FRAME_KIND_USERLAND, true, &answer);
+	check_string(frames_get(frames, frame)->name, "app+0x108", "by its place");
+	check(!names_renew(names), "nothing new");
+	must(symtab_create(&image->symtab));
+	must(symtab_add(image->symtab, 0x100, 16, 0, SYMBOL_GLOBAL, "work", 4));
+	must(symtab_seal(image->symtab));
+	check(names_renew(names), "a name has come");
+	check_string(frames_get(frames, names_now(names, frame))->name, "work", "by its name");
+	image_unref(image);
+	space_destroy(space);
+}
+
+int main(void)
+{
+	must(frames_create(NULL, &frames));
+	must(names_create(frames, &names));
+	test_names();
+	test_causes();
+	test_renew();
+	names_destroy(names);
+	frames_destroy(frames);
+	return tap_done();
+}
