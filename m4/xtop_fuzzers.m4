@@ -26,6 +26,10 @@ AC_DEFUN([XTOP_FUZZERS], [
       [AC_MSG_RESULT([no])
        AC_MSG_ERROR([--enable-fuzzers needs clang with libFuzzer: on Debian, apt-get install clang libclang-rt-`$CC -dumpversion 2>/dev/null | sed 's/\..*//'`-dev])])
     CFLAGS=$xtop_saved_cflags
+    # tests/fuzz/blocks.c
+    for xtop_function in malloc calloc realloc reallocarray aligned_alloc free; do
+      FUZZER_LIBS="$FUZZER_LIBS -Wl,--wrap=$xtop_function"
+    done
     XTOP_CPPFLAGS=
     XTOP_CFLAGS="$XTOP_CFLAGS -fsanitize=fuzzer-no-link,address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=all"
     XTOP_LDFLAGS="$XTOP_LDFLAGS -fsanitize=address,undefined"])

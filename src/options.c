@@ -8,6 +8,7 @@
 
 #include "xtop/options.h"
 
+#include <assert.h>
 #include <getopt.h>
 #include <locale.h>
 #include <math.h>
@@ -174,6 +175,7 @@ static struct xtop_error *options_take_whole(const struct option_spec *spec, con
 {
 	double value;
 
+	assert(text); /* getopt_long() sees to it */
 	if (text[strspn(text, "0123456789")] || !options_parse_decimal(text, &value) ||
 	    value < spec->min || value > spec->max)
 		return options_bad_value(spec, text);
@@ -191,6 +193,7 @@ static struct xtop_error *options_take_unwind(const struct option_spec *spec, co
 		[UNWIND_DWARF] = "dwarf",
 	};
 
+	assert(text);
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (strcmp(text, words[i]) == 0) {
 			*howp = (enum unwind_how)i;
@@ -246,6 +249,7 @@ static struct xtop_error *options_take(struct options *options, const struct opt
 	case OPTION_UNWIND:
 		return options_take_unwind(spec, text, field);
 	case OPTION_FORMAT:
+		assert(text);
 		if (strcmp(text, "folded") != 0)
 			return options_bad_value(spec, text);
 		break;
@@ -418,7 +422,7 @@ static struct xtop_error *options_init(struct options *options, int argc)
 	*options = (struct options){
 		.unwind = UNWIND_AUTO,
 		.freq_hz = 99,
-		.budget = 1, /* percent, until options_settle() */
+		.budget = 1,       /* percent, until options_settle() */
 		.half_life_s = -1, /* not given, until options_settle() */
 		.format = "folded",
 	};

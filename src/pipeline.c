@@ -251,7 +251,7 @@ static struct xtop_error *pipeline_create_resolver(struct pipeline *pipeline)
 		.recorded = pipeline->recorded,
 		.n_vcpus = pipeline->guest.n_vcpus,
 		.half_life_ns = (uint64_t)(pipeline->options->half_life_s * 1e9),
-		.max_nodes = PROFILE_MAX_NODES,
+		.max_nodes = RESOLVER_MAX_NODES,
 		.live = !pipeline->recording,
 	};
 

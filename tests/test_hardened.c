@@ -69,6 +69,71 @@ static bool imports(const char *name, bool as_end)
 	return false;
 }
 
+/* Whether the code has BYTES somewhere. */
+static bool has_code(const void *bytes, size_t n)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr header;
+	Elf_Data *data;
+
+	while ((scn = elf_nextscn(elf, scn)))
+		if (gelf_getshdr(scn, &header) && header.sh_type == SHT_PROGBITS &&
+		    header.sh_flags & SHF_EXECINSTR && (data = elf_getdata(scn, NULL)) &&
+		    data->d_buf && memmem(data->d_buf, data->d_size, bytes, n))
+			return true;
+	return false;
+}
+
+/* The first bytes of the function NAME; NULL: there is no such symbol. */
+static const uint8_t *function(const char *name)
+{
+	GElf_Shdr header, code;
+	Elf_Data *data = section(SHT_SYMTAB, &header);
+	GElf_Sym symbol;
+
+	for (int i = 0; data && gelf_getsym(data, i, &symbol); i++) {
+		const char *found = elf_strptr(elf, header.sh_link, symbol.st_name);
+		Elf_Scn *scn = elf_getscn(elf, symbol.st_shndx);
+		Elf_Data *bytes;
+
+		if (!found || strcmp(found, name) != 0 || !scn || !gelf_getshdr(scn, &code))
+			continue;
+		bytes = elf_getdata(scn, NULL);
+		if (bytes && symbol.st_value - code.sh_addr < bytes->d_size)
+			return (uint8_t *)bytes->d_buf + (symbol.st_value - code.sh_addr);
+	}
+	return NULL;
+}
+
+/*
+ * Of a stack frame larger than a page each page is touched: gcc does it by or, clang by mov, of 0 at
+ * the stack pointer. Both are nothing that is ever compiled from C.
+ */
+static void test_stack_clash(void)
+{
+	static const uint8_t by_or[] = { 0x48, 0x83, 0x0c, 0x24, 0x00 };
+	static const uint8_t by_mov[] = { 0x48, 0xc7, 0x04, 0x24, 0, 0, 0, 0 };
+
+	check(has_code(by_or, sizeof(by_or)) || has_code(by_mov, sizeof(by_mov)),
+	      "pages of large stack frames are touched");
+}
+
+/*
+ * Functions that may be jumped to begin with endbr64 (Intel SDM vol. 1 §17.3). The program as a whole
+ * is not marked: Debian's start-up code and libiberty are not, and all parts must be.
+ */
+static void test_control_flow(void)
+{
+#ifdef __CET__
+	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	const uint8_t *begin = function("main");
+
+	check(begin && memcmp(begin, endbr64, sizeof(endbr64)) == 0, "main() begins with endbr64");
+#else
+	(void)function;
+#endif
+}
+
 int main(void)
 {
 	const char *folder = getenv("top_builddir");
@@ -92,6 +157,8 @@ int main(void)
 #if defined(_FORTIFY_SOURCE) && _FORTIFY_SOURCE >= 2
 	check(imports("_chk", true), "checked string functions");
 #endif
+	test_stack_clash();
+	test_control_flow();
 	elf_end(elf);
 	close(fd);
 	return tap_done();

@@ -19,8 +19,8 @@
 
 #include "xtop/error.h"
 
-#define FRAMES_MAX (1U << 20)
-#define FRAMES_MAX_TEXT_BYTES (128U << 20) /* all names together: a guest can have long ones */
+#define FRAMES_MAX (1U << 18)
+#define FRAMES_MAX_TEXT_BYTES (24U << 20) /* all names together: a guest can have long ones */
 #define FRAME_NAME_BYTES 4096              /* of one name with its NUL; as SYMTAB_MAX_NAME_BYTES */
 #define FRAME_MODULE_BYTES 256             /* Linux: NAME_MAX and the NUL */
 

@@ -16,6 +16,12 @@
 #include "xtop/symbol.h"
 #include "xtop/unwind.h"
 
+/*
+ * Nodes of the profile of a guest. With three snapshots of it, as many names as FRAMES_MAX and the
+ * history all of xtop stays below 128 MiB (tests/screens/test_soak).
+ */
+#define RESOLVER_MAX_NODES (1U << 17)
+
 struct resolver;
 
 /* All that is lent outlives the resolver. */

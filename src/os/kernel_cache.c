@@ -296,13 +296,15 @@ static bool cache_load_slot(int fd, const char *uuid, struct linux_kernel *kerne
 {
 	_cleanup_free_ struct cache_head *head = malloc(sizeof(*head));
 	_cleanup_free_ char *body = NULL;
+	size_t body_bytes;
 
 	if (!head || !cache_read(fd, head, sizeof(*head), 0) || !cache_head_is_sane(head) ||
 	    strcmp(head->uuid, uuid) != 0 || !cache_is_of(head, &kernel->guest, text_start))
 		return false;
-	body = malloc(cache_body_bytes(head));
-	return body && cache_read(fd, body, cache_body_bytes(head), sizeof(*head)) &&
-	       cache_checksum(head, body, cache_body_bytes(head)) == head->checksum &&
+	body_bytes = cache_body_bytes(head);
+	body = body_bytes ? malloc(body_bytes) : NULL;
+	return body && cache_read(fd, body, body_bytes, sizeof(*head)) &&
+	       cache_checksum(head, body, body_bytes) == head->checksum &&
 	       cache_restore(head, body, text_start, kernel);
 }
 
@@ -375,7 +377,8 @@ static bool cache_fill_head(const char *uuid, const struct linux_kernel *kernel,
 static char *cache_make_body(const struct linux_kernel *kernel, const struct cache_head *head)
 {
 	uint64_t text_start = kernel->guest.text_start;
-	char *body = malloc(cache_body_bytes(head)), *name;
+	size_t body_bytes = cache_body_bytes(head);
+	char *body = body_bytes ? malloc(body_bytes) : NULL, *name;
 	struct cache_symbol *symbols = (struct cache_symbol *)body;
 
 	if (!body)

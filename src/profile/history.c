@@ -134,7 +134,7 @@ static uint32_t clamp_u32(uint64_t value)
 static void history_copy_nodes(const struct snapshot *snapshot, struct history_copy *copy)
 {
 	int threshold = history_threshold(snapshot, HISTORY_MOMENT_NODES / 2);
-	uint32_t open[SNAPSHOT_MAX_DEPTH + 1] = { 0 }, evicted[SNAPSHOT_MAX_DEPTH + 1];
+	uint32_t open[SNAPSHOT_MAX_DEPTH + 1] = { 0 }, evicted[SNAPSHOT_MAX_DEPTH + 1] = { 0 };
 
 	for (size_t i = 0; i < snapshot->n_nodes;) {
 		const struct snapshot_node *node = &snapshot->nodes[i];

@@ -247,7 +247,7 @@ static struct xtop_error *neighbours_pass_run(struct neighbours_pass *pass)
 
 	neighbours->callers.rows = malloc(most * sizeof(*neighbours->callers.rows));
 	neighbours->callees.rows = malloc(most * sizeof(*neighbours->callees.rows));
-	neighbours->chains = malloc(NEIGHBOURS_MAX_CHAINS * sizeof(*neighbours->chains));
+	neighbours->chains = calloc(NEIGHBOURS_MAX_CHAINS, sizeof(*neighbours->chains));
 	if (!rows || !neighbours->callers.rows || !neighbours->callees.rows || !neighbours->chains)
 		return error_create("no memory for the neighbours of a function");
 	pass->caller_rows = rows;

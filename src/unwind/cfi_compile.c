@@ -9,6 +9,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -223,9 +224,11 @@ static uint32_t cfi_intern(struct cfi_builder *builder, const struct cfi_rule *r
 	struct cfi *cfi = builder->cfi;
 	unsigned hash = cfi_hash(rule);
 
-	for (int32_t i = builder->heads[hash]; i >= 0; i = builder->next[i])
+	for (int32_t i = builder->heads[hash]; i >= 0; i = builder->next[i]) {
+		assert(cfi->rules);
 		if (memcmp(&cfi->rules[i], rule, sizeof(*rule)) == 0)
 			return i;
+	}
 	if (cfi->n_rules == CFI_MAX_RULES)
 		return 0;
 	if (cfi->n_rules == builder->rules_capacity && !cfi_grow_rules(builder)) {

@@ -31,6 +31,7 @@
 
 #include "unwind/dwarf.h"
 
+#include <assert.h>
 #include <libunwind.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +85,7 @@ struct dwarf_writer {
 
 static void dwarf_put(struct dwarf_writer *writer, const void *bytes, size_t size_bytes)
 {
+	assert(writer->at);
 	memcpy(writer->at, bytes, size_bytes);
 	writer->at += size_bytes;
 }

@@ -35,6 +35,7 @@
 
 #include "unwind/orc.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -240,6 +241,7 @@ static struct xtop_error *orc_intern(struct orc_builder *builder, const struct o
 	i = key * 0x9e3779b97f4a7c15ULL >> 47; /* Fibonacci hashing */
 	for (; builder->slots[i]; i = (i + 1) % ORC_HASH_SLOTS) {
 		*id = (uint16_t)(builder->slots[i] - 1);
+		assert(builder->orc->rows);
 		if (memcmp(&builder->orc->rows[*id], row, sizeof(*row)) == 0)
 			return NULL;
 	}

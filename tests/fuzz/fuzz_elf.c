@@ -49,7 +49,8 @@ static void read_own(const uint8_t *bytes, size_t size_bytes)
 
 	if (fd < 0)
 		fd = memfd_create("fuzz", MFD_CLOEXEC);
-	if (ftruncate(fd, 0) || pwrite(fd, bytes, size_bytes, 0) != (ssize_t)size_bytes)
+	if (pwrite(fd, bytes, size_bytes, 0) != (ssize_t)size_bytes ||
+	    ftruncate(fd, (off_t)size_bytes))
 		abort();
 	fuzz_succeed(symtab_create(&tab));
 	error = symbol_read_elf(fd, "file", tab, &build_id);

@@ -79,8 +79,8 @@ static void write_file(struct fuzz *fuzz)
 	now_bytes = cache_body_bytes(&file.head);
 	if (!keeps_sum && now_bytes <= sizeof(file.body))
 		file.head.checksum = cache_checksum(&file.head, file.body, now_bytes);
-	if (ftruncate(cache.slots[3], 0) ||
-	    pwrite(cache.slots[3], &file, sizeof(file), 0) != (ssize_t)sizeof(file))
+	if (pwrite(cache.slots[3], &file, sizeof(file), 0) != (ssize_t)sizeof(file) ||
+	    ftruncate(cache.slots[3], sizeof(file)))
 		abort();
 }
 

@@ -39,9 +39,8 @@ static void read_nm(const struct fuzz_file *file)
 
 	if (fd < 0)
 		fd = memfd_create("fuzz", MFD_CLOEXEC);
-	if (ftruncate(fd, 0) ||
-	    pwrite(fd, file->bytes, file->size_bytes, 0) != (ssize_t)file->size_bytes ||
-	    lseek(fd, 0, SEEK_SET))
+	if (pwrite(fd, file->bytes, file->size_bytes, 0) != (ssize_t)file->size_bytes ||
+	    ftruncate(fd, (off_t)file->size_bytes) || lseek(fd, 0, SEEK_SET))
 		abort();
 	fuzz_succeed(symtab_create(&tab));
 	error = symbol_read_nm(fd, "file", tab);

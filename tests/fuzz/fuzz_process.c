@@ -13,6 +13,8 @@
 #include "process/processes.h"
 
 #define MAX_VISITS 8 /* areas whose file is looked at */
+#define MAX_MAP_BYTES                                                                              \
+	0x10000 /* of a JIT compiler's names: a large file costs as much as a thousand inputs */
 
 struct visit {
 	struct fuzz_guest *guest;
@@ -39,6 +41,8 @@ static void read_file(struct visit *visit, uint64_t inode)
 			fuzz_must(bytes.read(bytes.context, i * 0x1000ULL << 3 * i, buffer,
 					     sizeof(buffer)) <= sizeof(buffer),
 				  "no more than asked for");
+		if (bytes.size_bytes > MAX_MAP_BYTES)
+			bytes.size_bytes = MAX_MAP_BYTES;
 		fuzz_succeed(perf_map_read(&bytes, &tab));
 		symtab_destroy(tab);
 	}

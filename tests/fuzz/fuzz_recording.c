@@ -192,7 +192,8 @@ static void replay(const uint8_t *bytes, size_t size_bytes, uint8_t flags)
 	struct symbols *symbols;
 	struct xtop_error *error;
 
-	if (ftruncate(fd, 0) || pwrite(fd, bytes, size_bytes, 0) != (ssize_t)size_bytes)
+	if (pwrite(fd, bytes, size_bytes, 0) != (ssize_t)size_bytes ||
+	    ftruncate(fd, (off_t)size_bytes))
 		abort();
 	fuzz_succeed(symbols_create(&symbols));
 	error = recording_open(path, symbols, &recording);

@@ -10,7 +10,7 @@
 #include "xtop/memory.h"
 
 #define FRAMES    16
-#define MAX_BYTES (1U << 20)
+#define MAX_BYTES (1U << 17) /* two batches */
 #define MAX_OPS   64
 
 static uint64_t pages[FRAMES][512] __attribute__((aligned(4096)));

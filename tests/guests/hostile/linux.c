@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The hostile guest as a Linux kernel: it has constant data with tables of symbols in it, right
+ * enough to be found (src/os/kallsyms_find.c has the format; this is the layout from 6.4 on), and
+ * names and numbers in them that are not.
+ *
+ *   linux-names    functions' names with ; " ' \ and , and a release that clears the screen
+ *   linux-million  1,048,575 functions of one address, some 11 MiB of tables
+ *   linux-symbols  the kernel's own lists and tables begin and end anywhere, or in themselves
+ *   linux-change   all of it, while 64 words of it change each 10 microseconds
+ *
+ *   ffffffffa0000000   2 MiB   read, execute: physical memory from 0
+ *   ffffffffa0200000  16 MiB   read only: physical memory from 8 MiB, written below VIRT_BASE
+ */
+#include "../tiny/tiny.h"
+#include "hostile.h"
+
+#define TEXT        0xffffffffa0000000
+#define RODATA      0xffffffffa0200000
+#define RODATA_PHYS 0x800000
+#define RODATA_2M   8 /* large pages */
+#define PTE_RX      0x081 /* present, large */
+#define PTE_R       (0x8000000000000081 | RODATA_PHYS)
+#define TABLES_AT   0x1000 /* in RODATA: the banner is before them */
+#define N_MILLION   0xfffffU
+#define N_FUNCTIONS 4096U
+#define SPIN_ROUNDS 4000
+
+/* By rising address. */
+struct symbol {
+	const char *name; /* its type first */
+	uint64_t address;
+};
+
+static enum { NAMES, MILLION, SYMBOLS, CHANGE } kind;
+static uint8_t *const rodata = (uint8_t *)(TINY_VIRT_BASE + RODATA_PHYS);
+static uint64_t used; /* of rodata */
+
+static const char *const kinds[] = {
+	[NAMES] = "linux-names",
+	[MILLION] = "linux-million",
+	[SYMBOLS] = "linux-symbols",
+	[CHANGE] = "linux-change",
+};
+
+static void put(uint64_t value, unsigned int bytes)
+{
+	for (unsigned int i = 0; i < bytes; i++)
+		rodata[used++] = value >> 8 * i;
+}
+
+static void align(void)
+{
+	while (used % 8)
+		rodata[used++] = 0;
+}
+
+static void put_name(const char *name)
+{
+	uint64_t length_at = used++;
+
+	while (*name)
+		rodata[used++] = *name++;
+	rodata[length_at] = used - length_at - 1;
+}
+
+static uint64_t text_of(const void *at)
+{
+	return (uint64_t)at - TINY_VIRT_BASE + TEXT;
+}
+
+/* What comes after the functions, which all are where we spin. */
+static unsigned int make_symbols(struct symbol *symbols)
+{
+	static const char *const lists[] = {
+		"Dmodules", "Dbpf_kallsyms", "Dftrace_ops_trampoline_list", "R__start_BTF",
+		"R__start_orc_unwind", "R__start_orc_unwind_ip", "R__start_notes", "Dpcpu_hot",
+		"Dpage_offset_base", "Dvmemmap_base", "D__per_cpu_offset", "Dinit_task",
+		"Dhardirq_stack_ptr", "R__start_orc_header", "Dcurrent_task", "Dnr_cpu_ids",
+	};
+	static const char *const ends[] = { "R__stop_BTF", "R__stop_orc_unwind",
+					    "R__stop_orc_unwind_ip", "R__stop_notes" };
+	unsigned int n = 0;
+
+	symbols[n++] = (struct symbol){ "Dinit_top_pgt", text_of(root_table) };
+	symbols[n++] = (struct symbol){ "T_etext", TEXT + 0x1fff00 };
+	symbols[n++] = (struct symbol){ "Rlinux_banner", RODATA };
+	if (kind == SYMBOLS || kind == CHANGE)
+		for (unsigned int i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+			symbols[n++] = (struct symbol){ lists[i], RODATA + 0x200 + 8 * i };
+	symbols[n++] = (struct symbol){ "D_end", RODATA + RODATA_2M * 0x200000 };
+	if (kind == SYMBOLS || kind == CHANGE)
+		for (unsigned int i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+			symbols[n++] = (struct symbol){ ends[i], 0xfffffffffffffff0 + i };
+	return n;
+}
+
+/* Characters stand for themselves, everything else for two of those that files are made of. */
+static void put_tokens(void)
+{
+	uint16_t index[256];
+	uint64_t table;
+
+	align();
+	table = used;
+	for (unsigned int i = 0; i < 256; i++) {
+		index[i] = used - table;
+		if (i > ' ' && i < 0x7f)
+			put(i, 2);
+		else
+			put("\";,'\\(){}"[i % 9] | '\\' << 8, 3);
+	}
+	align();
+	for (unsigned int i = 0; i < 256; i++)
+		put(index[i], 2);
+}
+
+/* N functions at the place where we spin, in between _text and the others. */
+static void put_tables(unsigned int n_functions, const char *const *names, unsigned int n_names)
+{
+	static uint32_t markers[(N_MILLION + 64) / 256 + 1];
+	struct symbol symbols[40];
+	unsigned int n_symbols = make_symbols(symbols), n = 1 + n_functions + n_symbols;
+	uint64_t start;
+
+	align();
+	put(n, 8);
+	start = used;
+	for (unsigned int i = 0; i < n; i++) {
+		if (i % 256 == 0)
+			markers[i / 256] = used - start;
+		put_name(i == 0		   ? "T_text"
+			 : i <= n_functions ? names[i % n_names]
+					    : symbols[i - 1 - n_functions].name);
+	}
+	align();
+	for (unsigned int i = 0; i <= (n - 1) / 256; i++)
+		put(markers[i], 4);
+	put_tokens();
+	for (unsigned int i = 0; i < n; i++)
+		put(i == 0	       ? 0
+		    : i <= n_functions ? text_of(hostile_spin) - TEXT
+				       : symbols[i - 1 - n_functions].address - TEXT,
+		    4);
+	align();
+	put(TEXT, 8);
+}
+
+static void put_text(uint64_t at, const char *text)
+{
+	for (used = at; *text;)
+		put(*text++, 1);
+	put(0, 1);
+}
+
+/* What the symbols of lists[] point to: themselves, and nowhere. */
+static void put_lists(void)
+{
+	for (unsigned int i = 0; i < 64; i++)
+		((uint64_t *)(rodata + 0x200))[i] = i % 3 == 0 ? RODATA + 0x200 + 8 * i
+						    : i % 3 == 1 ? 0xfffffffffffffff8
+								 : i * 0x100000001ULL;
+}
+
+static void map(void)
+{
+	uint64_t *large = hostile_table(1);
+
+	large[(TEXT - TINY_VIRT_BASE) >> 21] = PTE_RX;
+	for (unsigned int i = 0; i < RODATA_2M; i++)
+		large[((RODATA - TINY_VIRT_BASE) >> 21) + i] = PTE_R + i * 0x200000;
+}
+
+bool hostile_linux(const char *scenario)
+{
+	static const char *const names[] = { "Ta;b 1", "Ta\"b',\\", "Tplain", "T_ZN1aE;1", "t</x>&%s%n" };
+	static const char *const short_names[] = { "Tf" };
+
+	for (kind = 0; kind <= CHANGE; kind++) {
+		const char *at = kinds[kind], *word = scenario;
+
+		while (*at && *at == *word)
+			at++, word++;
+		if (!*at && (!*word || *word == ' '))
+			break;
+	}
+	if (kind > CHANGE)
+		return false;
+	put_text(0, "Linux version 6.6.6\x1b[2J\x1b]0;mine\a\xc2\x9b" "31m;\"\n (hostile@guest) #1");
+	put_lists();
+	used = TABLES_AT;
+	if (kind == MILLION)
+		put_tables(N_MILLION - 64, short_names, 1);
+	else
+		put_tables(N_FUNCTIONS, names, sizeof(names) / sizeof(names[0]));
+	map();
+	return true;
+}
+
+void hostile_linux_turn(uint64_t *random)
+{
+	uint64_t *words = (uint64_t *)rodata;
+
+	if (kind == CHANGE)
+		for (unsigned int i = 0; i < 64; i++)
+			words[hostile_random(random) % (used / 8)] ^= 1ULL << hostile_random(random) % 64;
+	hostile_park((uint64_t)xen_stack_top(0) - 64, (uint64_t)xen_stack_top(0) - 64, SPIN_ROUNDS,
+		     text_of(hostile_spin));
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Eight hours of a guest that is never the same, as fast as they go: 100 samples a second through
+ * the resolver and onto the screen, each of a stack that was never seen before, every 8th of a new
+ * process, every 128th of a new program whose functions have new names. Memory stays below 128 MiB
+ * all the while, and at the end every sample is accounted for: it lies in the profile, what was
+ * evicted and what has lost its name is counted.
+ *
+ *	test_soak              an hour of the same, each sample as new as eight (make check)
+ *	test_soak HOURS        tests/check --long: 8; prints the memory of each quarter of an hour
+ *
+ * What runs in the guest is not read from memory but made up here, in the place of src/os/os.c.
+ */
+#include "config.h"
+
+#include <locale.h>
+#include <malloc.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "scene.h"
+#include "tests/recordings/guest.h"
+#include "xtop/image.h"
+#include "xtop/resolver.h"
+
+#define HZ               100
+#define HOUR             (3600 * HZ) /* samples */
+#define LIMIT_MIB        128
+#define REFRESH          (2 * HZ) /* samples a refresh: the screen's usual two seconds */
+#define FUNCTIONS        128      /* of a program */
+#define FUNCTION_BYTES   0x100
+#define PROGRAM          0x401000ULL
+#define PROGRAM_BYTES    ((FUNCTIONS + 16) * FUNCTION_BYTES) /* some of it nobody can name */
+#define KERNEL_FUNCTIONS 4096
+#define MAX_DEPTH        24
+
+/* --- the guest -------------------------------------------------------------------------------- */
+
+struct os {
+	uint64_t random;
+	unsigned long samples, new_process, new_program; /* one in so many */
+	struct space *kernel, *program;
+	char comm[OS_NAME_BYTES], thread[OS_NAME_BYTES];
+};
+
+static struct os the_os;
+
+static uint64_t draw(struct os *os) /* xorshift64* */
+{
+	os->random ^= os->random >> 12;
+	os->random ^= os->random << 25;
+	os->random ^= os->random >> 27;
+	return os->random * 2685821657736338717ULL;
+}
+
+/* As long as names of C++ are, every 16th as they are with templates. */
+static void add_functions(struct os *os, struct symtab *tab, uint64_t start, unsigned n)
+{
+	char name[600];
+
+	for (unsigned i = 0; i < n; i++) {
+		int length = snprintf(name, sizeof(name), "function_%016llx",
+				      (unsigned long long)draw(os));
+		unsigned more = (unsigned)(draw(os) % (i % 16 ? 48 : 500));
+
+		memset(name + length, 'x', more);
+		guest_must(symtab_add(tab, start + i * FUNCTION_BYTES, FUNCTION_BYTES, 0,
+				      SYMBOL_GLOBAL, name, (size_t)length + more));
+	}
+	guest_must(symtab_seal(tab));
+}
+
+static void make_space(struct os *os, const char *name, struct mapping mapping, unsigned n,
+		       struct space **spacep)
+{
+	guest_must(image_create(name, &mapping.image));
+	mapping.image->incomplete = mapping.start == PROGRAM; /* more may come of it */
+	guest_must(symtab_create(&mapping.image->symtab));
+	add_functions(os, mapping.image->symtab, mapping.start, n);
+	guest_must(space_create(spacep));
+	guest_must(space_add(*spacep, &mapping));
+	image_unref(mapping.image);
+}
+
+static void start_program(struct os *os)
+{
+	char name[64];
+
+	space_destroy(os->program);
+	snprintf(name, sizeof(name), "program-%016llx", (unsigned long long)draw(os));
+	make_space(os, name, (struct mapping){ .start = PROGRAM, .end = PROGRAM + PROGRAM_BYTES },
+		   FUNCTIONS, &os->program);
+}
+
+static void start_process(struct os *os)
+{
+	snprintf(os->comm, sizeof(os->comm), "p%llx", (unsigned long long)(draw(os) >> 8));
+	snprintf(os->thread, sizeof(os->thread), "t%llx", (unsigned long long)(draw(os) >> 8));
+}
+
+/* In the place of os.c's. */
+
+struct xtop_error *os_create(const struct os_settings *settings, struct os **osp)
+{
+	(void)settings;
+	(void)osp;
+	return error_create("not here");
+}
+
+void os_destroy(struct os *os)
+{
+	space_destroy(os->kernel);
+	space_destroy(os->program);
+}
+
+void os_see(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
+{
+	(void)vcpu;
+	(void)now_ns;
+	if (os->samples % os->new_program == 0)
+		start_program(os);
+	if (os->samples % os->new_process == 0)
+		start_process(os);
+	os->samples++;
+}
+
+bool os_is_early(const struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
+{
+	(void)os;
+	(void)vcpu;
+	(void)now_ns;
+	return false;
+}
+
+bool os_is_linux(const struct os *os)
+{
+	(void)os;
+	return true;
+}
+
+const struct space *os_kernel(const struct os *os)
+{
+	return os->kernel;
+}
+
+void os_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns, struct os_task *task)
+{
+	(void)vcpu;
+	(void)now_ns;
+	*task = (struct os_task){ .process = os->comm,
+				  .thread = os->samples % 3 ? os->comm : os->thread,
+				  .pid = (uint32_t)os->samples,
+				  .tgid = (uint32_t)os->samples,
+				  .user = os->program };
+}
+
+bool os_poll(struct os *os, uint64_t now_ns)
+{
+	(void)os;
+	(void)now_ns;
+	return false;
+}
+
+void os_follow(struct os *os, struct memory *memory, enum guest_type type, const char *uuid)
+{
+	(void)os;
+	(void)memory;
+	(void)type;
+	(void)uuid;
+}
+
+void os_get_counts(const struct os *os, struct os_counts *counts)
+{
+	(void)os;
+	*counts = (struct os_counts){ 0 };
+}
+
+void os_describe(const struct os *os, struct os_description *description)
+{
+	(void)os;
+	*description = (struct os_description){ .kind = OS_LINUX, .system = "Linux of the soak" };
+}
+
+/* --- samples ---------------------------------------------------------------------------------- */
+
+static void make_sample(struct os *os, struct guest_record *record, uint64_t time_ns)
+{
+	unsigned n = 3 + (unsigned)(draw(os) % (MAX_DEPTH - 3));
+	bool user = draw(os) & 1;
+	uint64_t addresses[MAX_DEPTH];
+
+	for (unsigned i = 0; i < n; i++)
+		addresses[i] = user ? PROGRAM + 16 + draw(os) % (PROGRAM_BYTES - 32)
+				    : GUEST_KERNEL + 16 +
+					       draw(os) % (KERNEL_FUNCTIONS * FUNCTION_BYTES - 32);
+	if (draw(os) % 64 == 0)
+		addresses[0] = 0xffffffffc0000000 + draw(os) % 0x1000000; /* nobody's */
+	guest_begin(record, time_ns, 10000);
+	guest_add_addresses(record, 0, addresses, n);
+}
+
+static size_t rss_bytes(void)
+{
+	FILE *file = fopen("/proc/self/statm", "r");
+	unsigned long pages = 0;
+
+	if (!file || fscanf(file, "%*u %lu", &pages) != 1)
+		abort();
+	fclose(file);
+	return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* --- what became of them ---------------------------------------------------------------------- */
+
+static void check_account(const struct snapshot *snapshot, uint64_t samples)
+{
+	const struct resolver_counts *counts = &snapshot->resolver;
+	uint64_t in_nodes = 0, evicted = 0, nameless = 0;
+
+	for (size_t i = 0; i < snapshot->n_nodes; i++) {
+		const struct snapshot_node *node = &snapshot->nodes[i];
+
+		in_nodes += node->self_total;
+		if (node->frame == FRAME_EVICTED)
+			evicted += node->self_total;
+		if (node->frame == FRAME_UNKNOWN)
+			nameless += node->self_total;
+	}
+	printf("# %zu nodes, %" PRIu32 " names; evicted %" PRIu64 " nodes with %" PRIu64
+	       " samples; refused %" PRIu64 " names\n",
+	       snapshot->n_nodes, snapshot->n_frames, counts->evicted_nodes, evicted,
+	       counts->frames_refused);
+	check_u64(counts->samples, samples, "samples");
+	check_u64(counts->bad_records, 0, "records that are wrong");
+	check_u64(in_nodes, samples, "samples in the profile");
+	check_u64(snapshot->nodes[0].children_total, samples, "samples below its root");
+	check(counts->evicted_nodes > 0 && evicted > 0, "what had no room is counted, and shown");
+	check(counts->frames_refused > 0, "names that had no room are counted");
+	check(nameless <= counts->frames_refused, "no name was lost without being counted");
+}
+
+struct soak {
+	struct scene scene;
+	struct canvas *canvas;
+	struct resolver_settings settings;
+	struct resolver *resolver;
+	size_t most_bytes;
+};
+
+static void soak_open(struct soak *soak, struct os *os)
+{
+	soak->settings = (struct resolver_settings){
+		.os = os,
+		.n_vcpus = 1,
+		.half_life_ns = 10000000000,
+		.max_nodes = RESOLVER_MAX_NODES,
+	};
+	guest_must(control_create(&soak->settings.control));
+	guest_must(ring_create(1 << 16, &soak->settings.ring));
+	guest_must(symbols_create((struct symbols **)&soak->settings.symbols));
+	guest_must(resolver_create(&soak->settings, &soak->resolver));
+	scene_open(&soak->scene);
+	soak->canvas = canvas_create(50, 160, CHARSET_FULL);
+	make_space(os, "[kernel]",
+		   (struct mapping){ .start = GUEST_KERNEL,
+				     .end = GUEST_KERNEL + KERNEL_FUNCTIONS * FUNCTION_BYTES },
+		   KERNEL_FUNCTIONS, &os->kernel);
+}
+
+static void soak_close(struct soak *soak, struct os *os)
+{
+	scene_close(&soak->scene);
+	canvas_destroy(soak->canvas);
+	resolver_destroy(soak->resolver);
+	os_destroy(os);
+	symbols_destroy((struct symbols *)soak->settings.symbols);
+	ring_destroy(soak->settings.ring);
+	control_destroy(soak->settings.control);
+}
+
+/* The screen, in another view each time. */
+static void soak_refresh(struct soak *soak, unsigned long refresh)
+{
+	static const char *const views[] = { "t", "E", "<Down><Down>", "f", "v", "o", "p", "C" };
+	struct snapshot *snapshot;
+	size_t now;
+
+	guest_must(resolver_snapshot(soak->resolver, &snapshot));
+	soak->scene.ui->now_ns += REFRESH / HZ * SECOND;
+	ui_show(soak->scene.ui, snapshot);
+	if (refresh % 50 == 0)
+		scene_keys(&soak->scene, 160, 50, views[refresh / 50 % 8]);
+	ui_draw(soak->scene.ui, soak->canvas);
+	now = rss_bytes();
+	soak->most_bytes = now > soak->most_bytes ? now : soak->most_bytes;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long hours = argc > 1 ? strtoul(argv[1], NULL, 10) : 0;
+	unsigned long n = hours ? hours * HOUR : HOUR, each = hours ? 1 : 8;
+	struct guest_record *record = malloc(sizeof(*record));
+	static struct soak soak;
+	struct os *os = &the_os;
+	struct snapshot *last;
+
+	if (!setlocale(LC_CTYPE, "C.UTF-8") || !record)
+		abort();
+	*os = (struct os){ .random = 0x9e3779b97f4a7c15,
+			   .new_process = 8 / each,
+			   .new_program = 128 / each };
+	soak_open(&soak, os);
+	for (unsigned long i = 1; i <= n; i++) {
+		make_sample(os, record, i * (SECOND / HZ));
+		resolver_add(soak.resolver, record->words, record->size_bytes);
+		if (i % (REFRESH * each) == 0)
+			soak_refresh(&soak, i / REFRESH / each);
+		if (i % (HOUR / 4) == 0)
+			printf("# after %3lu minutes: %6.1f MiB, at most %.1f\n", i / (HOUR / 60),
+			       (double)rss_bytes() / (1 << 20),
+			       (double)soak.most_bytes / (1 << 20));
+	}
+	guest_must(resolver_snapshot(soak.resolver, &last));
+	check_account(last, n);
+	snapshot_destroy(last);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+	check(soak.most_bytes < (size_t)LIMIT_MIB << 20, "%.1f MiB at most, of %d",
+	      (double)soak.most_bytes / (1 << 20), LIMIT_MIB);
+#endif
+	soak_close(&soak, os);
+	free(record);
+	return tap_done();
+}
