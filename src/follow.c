@@ -22,6 +22,10 @@
 #define FOLLOW_END_TRIES 10           /* so often */
 #define FOLLOW_START_NS  10000000ULL  /* between looks whether the sampler has started */
 #define FOLLOW_NOTE_NS   15000000000ULL
+/* A hang of both lasts that long; the guest gets its time back first, and waits at most so long for us. */
+#define FOLLOW_HANG_NS     80000000ULL
+#define FOLLOW_REST_MAX_NS 10000000000ULL
+#define FOLLOW_RESTARTS_NS 60000000000ULL
 /* Whether it runs what its symbols are of: looked at so often, until its kernel is there. */
 #define FOLLOW_CHECKS   20
 #define FOLLOW_CHECK_NS 1000000000ULL
@@ -200,7 +204,7 @@ static void follow_tell_back(struct follower *follower)
 	uint64_t now_ns = clock_now_ns();
 	char note[FOLLOW_NOTE_BYTES];
 
-	snprintf(note, sizeof(note), "%s is back as domain %u after %.0f s; the profile goes on",
+	snprintf(note, sizeof(note), "%s is back as domain %u after %.0f s, the profile goes on",
 		 follower->guest->info.name, follower->guest->info.domid,
 		 (double)(now_ns - follower->away_ns) / 1e9);
 	follow_tell(follower, note, now_ns + FOLLOW_NOTE_NS);
@@ -356,18 +360,65 @@ static bool follow_await(struct follower *follower)
 	return false;
 }
 
+/* --- a hang ----------------------------------------------------------------------------------- */
+
+static bool follow_may_restart(struct follower *follower, uint64_t now_ns)
+{
+	uint64_t *at_ns = follower->restarts_ns;
+
+	if (at_ns[0] && now_ns - at_ns[0] < FOLLOW_RESTARTS_NS)
+		return false;
+	for (unsigned i = 1; i < FOLLOW_MAX_RESTARTS; i++)
+		at_ns[i - 1] = at_ns[i];
+	at_ns[FOLLOW_MAX_RESTARTS - 1] = now_ns;
+	return true;
+}
+
+static uint64_t follow_rest_ns(const struct follower *follower)
+{
+	double rest_ns = FOLLOW_HANG_NS / control_budget(follower->settings.control);
+
+	return rest_ns < FOLLOW_REST_MAX_NS ? (uint64_t)rest_ns : FOLLOW_REST_MAX_NS;
+}
+
+/* All are dead: the counters are this thread's to write. False: that was once too often. */
+static bool follow_restart(struct follower *follower)
+{
+	struct sampler_counts counts = follow_counts(follower);
+	struct xtop_error *error;
+
+	if (!follow_may_restart(follower, clock_now_ns())) {
+		follow_fail(follower, "sampler and guard hung while the guest stood still and were "
+				      "killed; the guest runs");
+		return false;
+	}
+	counts.restarts++;
+	control_put_counts(follower->settings.control, &counts);
+	if (follow_nap(follower, follow_rest_ns(follower))) {
+		control_settle(follower->settings.control, SAMPLER_ENDED);
+		return false;
+	}
+	error = follow_start(follower);
+	if (error)
+		follow_fail(follower, error_message(error));
+	error_destroy(error);
+	return !error;
+}
+
 void follow_run(struct follower *follower)
 {
 	bool goes_on = true;
 
 	while (goes_on && follow_wait_end(follower) && follow_notice_end(follower)) {
-		if (follow_counts(follower).state != SAMPLER_GUEST_AWAY)
+		enum sampler_state state = follow_counts(follower).state;
+
+		if (state != SAMPLER_GUEST_AWAY && state != SAMPLER_HUNG)
 			break;
 		follower->away_ns = clock_now_ns();
 		follower->checks = 0;
 		guard_stop(&follower->guest->process, follower->settings.control);
 		follower->guest->started = false;
-		goes_on = follow_await(follower);
+		goes_on = state == SAMPLER_HUNG ? follow_restart(follower) : follow_await(follower);
 	}
 	if (follow_counts(follower).state == SAMPLER_GUEST_AWAY)
 		control_settle(follower->settings.control, SAMPLER_GUEST_GONE);

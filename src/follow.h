@@ -5,6 +5,7 @@
  * guard has ended.
  *
  *   guard ends ─► how? ─┬─ failed, told to quit: that is all
+ *                       ├─ hung with its sampler ─► others, after a rest; not again and again
  *                       ├─ nobody said so: killed, all of them ─► FAILED
  *                       └─ the guest is away ─► looked for by UUID and name, less and less often
  *                            ▲                    ├─ in batch: not for ever ─► GONE
@@ -52,12 +53,16 @@ struct follow_settings {
 
 #define FOLLOW_BOUND_NS 60000000000ULL /* where nobody watches */
 
+/* Guard and sampler that hung are replaced so often within a minute; as guest/guard.h for the sampler. */
+#define FOLLOW_MAX_RESTARTS 3
+
 struct follower {
 	struct follow_settings settings;
 	struct follow_guest *guest;
 	int wake[2]; /* a pipe: its end tells the thread to end */
 	uint64_t away_ns;
-	unsigned checks; /* to be made */
+	uint64_t restarts_ns[FOLLOW_MAX_RESTARTS]; /* when, the latest last; 0: was not */
+	unsigned checks;                           /* to be made */
 	pthread_mutex_t lock; /* of all below */
 	struct guest_info info;
 	char note[FOLLOW_NOTE_BYTES];

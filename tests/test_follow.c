@@ -463,6 +463,35 @@ static void test_broker_killed(void)
 	end("broker killed: memories left");
 }
 
+/* Guard and sampler hung: others come, three times a minute. */
+static void test_hangs(void)
+{
+	struct sampler_counts counts;
+
+	begin((struct follow_settings){ .name = "web01" });
+	control_set_budget(control, 1);
+	for (unsigned i = 1; i <= FOLLOW_MAX_RESTARTS; i++) {
+		guard_ends(SAMPLER_HUNG, GUEST_END_UNKNOWN);
+		check(becomes(SAMPLER_RUNNING) && seen().n_starts == i && seen().started_domid == 5,
+		      "hangs: another guard, %u", i);
+	}
+	guard_ends(SAMPLER_HUNG, GUEST_END_UNKNOWN);
+	pthread_join(thread, NULL);
+	control_get_counts(control, &counts);
+	check(state() == SAMPLER_FAILED && strstr(control_message(control), "hung"),
+	      "hangs again: \"%s\"", control_message(control));
+	check_u64(counts.restarts, FOLLOW_MAX_RESTARTS, "hangs: restarts");
+	end("hangs: memories left");
+	begin((struct follow_settings){ .name = "web01" });
+	control_set_budget(control, 0.001);
+	guard_ends(SAMPLER_HUNG, GUEST_END_UNKNOWN);
+	for (unsigned i = 0; i < WAIT_TRIES && !seen().n_stops; i++)
+		nap();
+	join();
+	check(state() == SAMPLER_ENDED && !seen().n_starts, "hangs: told to quit meanwhile");
+	end("hangs, quits: memories left");
+}
+
 static struct xtop_error *obstacle(void *context)
 {
 	(void)context;
@@ -495,6 +524,7 @@ int main(void)
 	test_stays();
 	test_bounds();
 	test_broker_killed();
+	test_hangs();
 	test_other_build();
 	return tap_done();
 }

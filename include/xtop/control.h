@@ -27,6 +27,7 @@ enum sampler_state {
 	SAMPLER_STARTING,
 	SAMPLER_RUNNING,
 	SAMPLER_GUEST_PAUSED, /* by an administrator: nothing runs, nothing is taken */
+	SAMPLER_HUNG,         /* and its guard, too: killed, the guest runs; others may be started */
 	SAMPLER_GUEST_AWAY,   /* shut down, crashed, destroyed: whether it comes back is not known yet */
 	SAMPLER_GUEST_GONE,   /* the same, and nobody waits for it any more */
 	SAMPLER_ENDED,        /* asked to; or a recording is played: control_message() says what was wrong with it */

@@ -187,6 +187,7 @@ static const char *const sampler_state_names[] = {
 	[SAMPLER_STARTING] = "starting",
 	[SAMPLER_RUNNING] = "running",
 	[SAMPLER_GUEST_PAUSED] = "guest_paused",
+	[SAMPLER_HUNG] = "hung",
 	[SAMPLER_GUEST_AWAY] = "guest_away",
 	[SAMPLER_GUEST_GONE] = "guest_gone",
 	[SAMPLER_ENDED] = "ended",

@@ -73,12 +73,8 @@ static void guard_follow(pid_t parent)
 
 static void guard_fail(struct control *control, struct xtop_error *error)
 {
-	struct sampler_counts counts;
-
-	control_get_counts(control, &counts);
-	counts.state = SAMPLER_FAILED;
 	control_put_message(control, error_message(error));
-	control_put_counts(control, &counts);
+	control_settle(control, SAMPLER_FAILED);
 	error_destroy(error);
 }
 
@@ -237,16 +233,16 @@ static bool guard_may_restart(struct guard_restarts *restarts, uint64_t now_ns)
 }
 
 /* The sampler is dead: its counters are the guard's to write. That stop counts like any other. */
-static void guard_count_restart(uint64_t stopped_ns)
+static void guard_count_hang(struct control *control, uint64_t stopped_ns, unsigned restarts)
 {
 	struct sampler_counts counts;
 
-	control_get_counts(guard_control, &counts);
-	counts.restarts++;
+	control_get_counts(control, &counts);
+	counts.restarts += restarts;
 	counts.stops++;
 	counts.stopped_ns += stopped_ns;
-	control_add_stopped(guard_control, stopped_ns);
-	control_put_counts(guard_control, &counts);
+	control_add_stopped(control, stopped_ns);
+	control_put_counts(control, &counts);
 }
 
 /* False: there is no time for that, it is to quit. */
@@ -273,7 +269,7 @@ static bool guard_restarts(struct guard_restarts *restarts, uint64_t since_ns)
 
 	if (guard_told || control_quitting(guard_control) || !guard_may_restart(restarts, now_ns))
 		return false;
-	guard_count_restart(now_ns - since_ns + GUARD_LOOK_NS);
+	guard_count_hang(guard_control, now_ns - since_ns + GUARD_LOOK_NS, 1);
 	if (guard_rest(now_ns - since_ns + GUARD_LOOK_NS))
 		return true;
 	control_settle(guard_control, SAMPLER_ENDED); /* for the sampler that is not there */
@@ -417,19 +413,34 @@ static void guard_reap(struct guard *guard)
 }
 
 /* The guard has ended, or is made to, and so is a sampler that outlives it. */
-static void guard_settle(struct guard *guard, const char *what)
+static void guard_end(struct guard *guard)
 {
-	struct sampler_counts counts;
-
 	kill(-guard->pid, SIGKILL);
 	guard_reap(guard);
 	if (stop_area_is_stopped(guard->area))
 		guard->guest.ops->release(guard->guest.context);
 	guard->ended = true;
+	pause_file_remove(&guard->file);
+}
+
+/* How, unless they said so themselves. */
+static void guard_settle(struct guard *guard, const char *what)
+{
+	struct sampler_counts counts;
+
+	guard_end(guard);
 	control_get_counts(guard->control, &counts);
 	if (counts.state <= SAMPLER_GUEST_PAUSED)
 		guard_fail(guard->control, error_create("%s; the guest runs", what));
-	pause_file_remove(&guard->file);
+}
+
+/* Whether others shall be started is main's to say. */
+static void guard_settle_hang(struct guard *guard)
+{
+	guard_end(guard);
+	guard_count_hang(guard->control, clock_now_ns() - guard->watch.since_ns + BROKER_LOOK_NS,
+			 0);
+	control_settle(guard->control, SAMPLER_HUNG);
 }
 
 bool guard_tend(struct guard *guard)
@@ -439,8 +450,7 @@ bool guard_tend(struct guard *guard)
 	if (guard_ends(guard->pidfd, 0))
 		guard_settle(guard, "the guard was killed");
 	else if (stop_watch_look(&guard->watch, guard->area, BROKER_LOOKS))
-		guard_settle(guard, "sampler and guard hung while the guest stood still "
-				    "and were killed");
+		guard_settle_hang(guard);
 	return !guard->ended;
 }
 

@@ -40,6 +40,7 @@ struct os {
 	enum os_kind kind;
 	uint64_t next_ns;  /* not Linux: to be looked at again; Linux: to be checked */
 	uint64_t retry_ns; /* what next_ns was put off by last */
+	bool was_linux;    /* and will be again, most likely: it boots */
 	uint64_t next_poll_ns, next_refresh_ns;
 	uint64_t
 		since_ns; /* the sampler knows the recipe: samples before lack their task; 0: none */
@@ -176,9 +177,11 @@ static bool os_attach(struct os *os, const struct sample_vcpu *vcpu, uint64_t no
 /* What booted a moment ago is looked at again soon. */
 static void os_put_off(struct os *os, uint64_t now_ns)
 {
+	uint64_t max_ns = os->was_linux ? OS_CHECK_NS : OS_RETRY_MAX_NS;
+
 	os->retry_ns = os->retry_ns ? os->retry_ns * 2 : OS_RETRY_NS;
-	if (os->retry_ns > OS_RETRY_MAX_NS)
-		os->retry_ns = OS_RETRY_MAX_NS;
+	if (os->retry_ns > max_ns)
+		os->retry_ns = max_ns;
 	os->next_ns = now_ns + os->retry_ns;
 }
 
@@ -200,6 +203,7 @@ static void os_forget(struct os *os)
 {
 	control_set_recipe(os->settings.control, NULL);
 	os_detach(os);
+	os->was_linux |= os->kind == OS_LINUX;
 	os->kind = OS_UNSEEN;
 	os->next_ns = 0;
 }

@@ -390,6 +390,9 @@ static void header_add_state(const struct ui *ui, struct line *line)
 	case SAMPLER_RUNNING:
 		line_add(line, false, 0, STYLE_NOTICE, "%.120s", why);
 		break;
+	case SAMPLER_HUNG:
+		line_add(line, false, 0, STYLE_NOTICE, "the sampler hung: started anew soon");
+		return;
 	case SAMPLER_GUEST_PAUSED:
 		line_add(line, false, 0, STYLE_NOTICE, "%.120s",
 			 why[0] ? why : "paused by an administrator");

@@ -238,7 +238,7 @@ static void test_states(void)
 	snapshot->sampler.state = SAMPLER_GUEST_AWAY;
 	ui_show(scene.ui, snapshot);
 	screen_contains(&scene, 80, 24, "web01 reboots, waiting for its return: last view", true);
-	scene.message = "web01 is back as domain 7 after 12 s; the profile goes on";
+	scene.message = "web01 is back as domain 7 after 12 s, the profile goes on";
 	ui_show(scene.ui, fixture_snapshot(&scene.fixture, 2));
 	screen_contains(&scene, 80, 24, "web01 is back as domain 7 after 12 s", true);
 	scene.message = NULL;
