@@ -115,34 +115,12 @@ static void test_causes(void)
 	space_destroy(empty);
 }
 
-/* A file that is read again may know better: what was called by its place gets its name. */
-static void test_renew(void)
-{
-	struct space *space = make_space();
-	struct image *image = make_image("app", NULL);
-	struct name_answer answer;
-	uint32_t frame;
-
-	add(space, image, 0x10000);
-	frame = names_find(names, space, 0x10108, FRAME_KIND_USERLAND, true, &answer);
-	check_string(frames_get(frames, frame)->name, "app+0x108", "by its place");
-	check(!names_renew(names), "nothing new");
-	must(symtab_create(&image->symtab));
-	must(symtab_add(image->symtab, 0x100, 16, 0, SYMBOL_GLOBAL, "work", 4));
-	must(symtab_seal(image->symtab));
-	check(names_renew(names), "a name has come");
-	check_string(frames_get(frames, names_now(names, frame))->name, "work", "by its name");
-	image_unref(image);
-	space_destroy(space);
-}
-
 int main(void)
 {
 	must(frames_create(NULL, &frames));
 	must(names_create(frames, &names));
 	test_names();
 	test_causes();
-	test_renew();
 	names_destroy(names);
 	frames_destroy(frames);
 	return tap_done();
