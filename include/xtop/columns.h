@@ -38,6 +38,7 @@ struct column_context {
 	bool totals;    /* percents of all since start instead of live ones */
 	bool addresses; /* unnamed frames as 0xADDR */
 	bool raw_names;
+	bool truncated_last; /* in a table of functions, as it is none; as a caller it has its place */
 	const struct function_table *base; /* that table was joined with; NULL: there is no baseline */
 	const struct history *history;     /* NULL: none */
 	size_t history_cells;              /* width of that column */
@@ -73,7 +74,9 @@ const char *columns_parse(const char *list, enum column_id ids[N_COLUMNS], size_
 			  char word[32]);
 /* Against the baseline, in points; what a column sorts by that is not a cell. */
 double column_delta(const struct column_context *context, const struct function_row *row);
-/* Ties are broken by children, self, name, address and frame: the order is always the same. */
+/*
+ * Ties are broken by children, self, name, address and frame: the order is always the same.
+ */
 void columns_sort(const struct column_context *context, const struct column *column,
 		  struct function_row *rows, size_t n);
 

@@ -138,6 +138,7 @@ struct xtop_error *export_table(const struct snapshot *snapshot,
 	struct function_table table;
 	struct column_context context = { .snapshot = snapshot,
 					  .table = &table,
+					  .truncated_last = true,
 					  .totals = options->totals,
 					  .addresses = options->addresses };
 	struct xtop_error *error =

@@ -430,7 +430,9 @@ static void processes_write_notes(struct processes *processes)
 	if (counts.files.no_symbols)
 		processes_add_note(
 			processes,
-			"%u program files have no symbols (stripped): -k FILE, by build-id",
+			counts.files.no_symbols == 1
+				? "%u program file has no symbols (stripped): -k FILE, by build-id"
+				: "%u program files have no symbols (stripped): -k FILE, by build-id",
 			counts.files.no_symbols);
 	if (counts.files.elf32)
 		processes_add_note(

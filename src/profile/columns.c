@@ -385,8 +385,12 @@ static int columns_compare(const void *pointer_a, const void *pointer_b, void *p
 	const struct function_row *a = pointer_a, *b = pointer_b;
 	const struct columns_order *order = pointer_order;
 	uint64_t address_a, address_b;
-	int result = order->column->compare(order->context, a, b);
+	int result = 0;
 
+	if (order->context->truncated_last)
+		result = (a->frame == FRAME_TRUNCATED) - (b->frame == FRAME_TRUNCATED);
+	if (!result)
+		result = order->column->compare(order->context, a, b);
 	if (!result)
 		result = children_compare(order->context, a, b);
 	if (!result)

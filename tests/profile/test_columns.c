@@ -66,6 +66,30 @@ static void test_cells(void)
 	snapshot_destroy(snapshot);
 }
 
+/* What most stacks have in common, but is no function, is not the first thing to see. */
+static void test_truncated_last(void)
+{
+	static const char *const stacks[] = { "%t;main;read 9", "main;read 1", "%t;zoo 1", NULL };
+	static const enum column_id ids[] = { COLUMN_CHILDREN, COLUMN_SELF, COLUMN_SAMPLES,
+					      COLUMN_SYMBOL };
+	struct snapshot *snapshot = stacks_snapshot(frames, stacks);
+	struct function_table table;
+	struct column_context context = { .snapshot = snapshot,
+					  .table = &table,
+					  .truncated_last = true };
+
+	must(functions_build(snapshot, NULL, false, &table));
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+		columns_sort(&context, &columns[ids[i]], table.rows, table.n);
+		check_u64(table.rows[table.n - 1].frame, FRAME_TRUNCATED, columns[ids[i]].name);
+	}
+	context.truncated_last = false;
+	columns_sort(&context, &columns[COLUMN_CHILDREN], table.rows, table.n);
+	check_u64(table.rows[1].frame, FRAME_TRUNCATED, "as a caller it has its place");
+	functions_free(&table);
+	snapshot_destroy(snapshot);
+}
+
 /*
  *	time, half-lives   0   5      live percents  totals
  *	early             31                  3.03   31/32
@@ -128,6 +152,7 @@ int main(void)
 	must(frames_create(demangle, &frames));
 	test_names();
 	test_cells();
+	test_truncated_last();
 	test_totals();
 	test_order();
 	frames_destroy(frames);

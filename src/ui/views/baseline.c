@@ -34,6 +34,7 @@ static struct column_context baseline_context(const struct view_baseline *baseli
 {
 	return (struct column_context){ .snapshot = model->snapshot,
 					.table = &baseline->now,
+					.truncated_last = true,
 					.totals = model->totals,
 					.addresses = model->addresses,
 					.raw_names = model->raw_names,

@@ -52,6 +52,7 @@ static struct column_context top_context(const struct view_top *top, const struc
 {
 	return (struct column_context){ .snapshot = model->snapshot,
 					.table = &top->functions,
+					.truncated_last = true,
 					.totals = model->totals,
 					.addresses = model->addresses,
 					.raw_names = model->raw_names,
