@@ -30,6 +30,7 @@ struct session {
 	const struct options *options;
 	struct options settled; /* *options, with what the screen's settings say besides */
 	struct ui_rc rc;
+	struct xtop_error *rc_error; /* why settings are not used */
 	struct filter *filter;
 	const struct column *sort;
 	struct guests guests;
@@ -247,6 +248,7 @@ static struct xtop_error *session_screen(struct session *session)
 	const struct options *options = session->options;
 	const struct ui_settings settings = {
 		.rc = session->rc,
+		.notice = session->rc_error ? error_message(session->rc_error) : NULL,
 		.interval_s = options->interval_s,
 		.half_life_s = options->half_life_s,
 		.time_s = options->time_s,
@@ -348,29 +350,29 @@ static void session_free(struct session *session)
 	filter_destroy(session->filter);
 	guests_destroy(&session->guests);
 	kernel_cache_close(session->guests.cache);
+	ui_rc_close(&session->rc);
+	error_destroy(session->rc_error);
 	broker_stop();
 }
 
 /* Options go before settings; both are known before the guest is touched. */
-static struct xtop_error *session_settle(struct session *session)
+static void session_settle(struct session *session)
 {
 	struct options *settled = &session->settled;
-	struct xtop_error *error;
 
 	*settled = *session->options;
 	session->options = settled;
-	session->rc.half_life_s = -1;
+	session->rc = (struct ui_rc){ .half_life_s = -1, .fd = -1 };
 	settled->batch = !session_has_screen(settled);
 	if (settled->batch)
-		return NULL;
-	error = ui_rc_load(&session->rc);
+		return;
+	session->rc_error = ui_rc_load(&session->rc);
 	if (!settled->interval_given && session->rc.interval_s > 0)
 		settled->interval_s = session->rc.interval_s;
 	if (!settled->half_life_given && session->rc.half_life_s >= 0)
 		settled->half_life_s = session->rc.half_life_s;
 	if (!settled->sort && session->rc.sort)
 		settled->sort = session->rc.sort->name;
-	return error;
 }
 
 struct xtop_error *session_run(const struct options *options, session_tell_fn *tell)
@@ -380,9 +382,8 @@ struct xtop_error *session_run(const struct options *options, session_tell_fn *t
 	bool started;
 
 	setlocale(LC_CTYPE, ""); /* of the terminal; numbers stay as they are */
-	error = session_settle(&session);
-	if (!error)
-		error = session_start(&session);
+	session_settle(&session);
+	error = session_start(&session);
 	started = !error;
 	if (started)
 		error = session_show(&session);

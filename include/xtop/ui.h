@@ -69,13 +69,16 @@ struct ui_rc {
 	double interval_s;         /* 0: not given */
 	double half_life_s;        /* negative: not given */
 	enum ui_colors colors;
+	int fd; /* the file, for ui_rc_save(); -1: none */
 };
 
 /*
- * $XDG_CONFIG_HOME/xtop/xtoprc (doc/xtop.1); no such file is no error. One that somebody else can
- * write is refused. Errors name file and line.
+ * $XDG_CONFIG_HOME/xtop/xtoprc (doc/xtop.1), made if it is not there. One that somebody else can
+ * write is refused. Errors name file and line; nothing is taken then. Before rights go; RC is to be
+ * closed.
  */
 struct xtop_error *ui_rc_load(struct ui_rc *rc);
+void ui_rc_close(struct ui_rc *rc);
 /* Writes it anew, whole; PATH: where. */
 struct xtop_error *ui_rc_save(const struct ui_rc *rc, char *path, size_t capacity);
 
@@ -88,6 +91,7 @@ struct ui_settings {
 	double budget; /* most of a guest's time to take, 0..1; 0: not known */
 	const struct column *sort;
 	const char *filter; /* NULL: none */
+	const char *notice; /* to be told first; NULL: nothing */
 	const char *host;   /* "Xen 4.17.7 · 2 CPUs", above the list of domains; may be NULL */
 	bool addresses;
 	struct ui_rc rc; /* what is saved again */

@@ -10,13 +10,15 @@
  *	half-life = 10       seconds; 0: no decay
  *	colors = auto        or none, 8, 16, 256
  *
- * Never from the working directory. xtop runs as root: a file that others may write, or that
- * belongs to somebody who is neither root nor the user, is refused.
+ * Never from the working directory. xtop starts as root: a file that others may write, or that
+ * belongs to somebody who is neither root nor the user, is refused. It is opened then, and made if it
+ * is not there: who saves settings later may not open it any more.
  */
 #include "config.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,7 +28,10 @@
 #include "xtop/ui.h"
 
 #define RC_MAX_BYTES (64 << 10)
-#define RC_MAX_LINE  1024
+
+#define RC_MIN_INTERVAL_S  0.1
+#define RC_MAX_INTERVAL_S  3600
+#define RC_MAX_HALF_LIFE_S 86400
 
 static const char *const color_names[] = { [UI_COLORS_AUTO] = "auto",
 					   [UI_COLORS_NONE] = "none",
@@ -52,19 +57,49 @@ static bool rc_folder(char *folder, size_t capacity)
 	return n > 0 && (size_t)n < capacity;
 }
 
+/* Root's, the user's, or theirs who called sudo, and nobody else can write it. */
 static bool rc_is_trusted(const struct stat *status)
 {
-	return (status->st_uid == geteuid() || status->st_uid == 0) &&
+	const char *sudo = geteuid() == 0 ? getenv("SUDO_UID") : NULL;
+
+	return (status->st_uid == geteuid() || status->st_uid == 0 ||
+		(sudo && strtoul(sudo, NULL, 10) == status->st_uid)) &&
 	       !(status->st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* Opened, and the folder too, before anything is believed of them. */
-static struct xtop_error *rc_open(const char *folder, const char *path, FILE **filep)
+/* FOLDER and what is above it, in a home of our own: sudo may have kept somebody else's. */
+static bool rc_make_folders(const char *folder)
+{
+	char above[400];
+	struct stat status;
+	char *slash;
+
+	snprintf(above, sizeof(above), "%s", folder);
+	slash = strrchr(above, '/');
+	if (!slash || slash == above)
+		return false;
+	*slash = '\0';
+	(void)!mkdir(above, 0700);
+	if (stat(above, &status) || status.st_uid != geteuid())
+		return false;
+	(void)!mkdir(folder, 0700);
+	return true;
+}
+
+/*
+ * Opened, and the folder too, before anything is believed of them. For writing as well where that
+ * may be: when the screen saves settings the rights to open them have gone.
+ */
+static struct xtop_error *rc_open(const char *folder, const char *path, int *fdp)
 {
 	struct stat status, above;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = open(path,
+		      O_RDWR | O_CLOEXEC | O_NONBLOCK | (rc_make_folders(folder) ? O_CREAT : 0),
+		      0600);
 
-	*filep = NULL;
+	*fdp = -1;
+	if (fd < 0)
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return NULL;
 	if (fd < 0)
@@ -76,10 +111,8 @@ static struct xtop_error *rc_open(const char *folder, const char *path, FILE **f
 				    "or it is no file of settings",
 				    path);
 	}
-	*filep = fdopen(fd, "r");
-	if (!*filep)
-		close(fd);
-	return *filep ? NULL : error_create("out of memory");
+	*fdp = fd;
+	return NULL;
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -122,9 +155,9 @@ static bool rc_set(struct ui_rc *rc, const char *name, const char *value)
 		return rc->sort != NULL;
 	}
 	if (!strcmp(name, "refresh"))
-		return rc_number(value, 0.1, 3600, &rc->interval_s);
+		return rc_number(value, RC_MIN_INTERVAL_S, RC_MAX_INTERVAL_S, &rc->interval_s);
 	if (!strcmp(name, "half-life"))
-		return rc_number(value, 0, 86400, &rc->half_life_s);
+		return rc_number(value, 0, RC_MAX_HALF_LIFE_S, &rc->half_life_s);
 	if (!strcmp(name, "colors"))
 		return rc_colors(value, &rc->colors);
 	return false;
@@ -158,26 +191,46 @@ static struct xtop_error *rc_line(struct ui_rc *rc, char *line, const char *path
 	return error_create("%s, line %u: no setting of xtop's (xtop(1) has them)", path, number);
 }
 
+static struct xtop_error *rc_read(int fd, const char *path, struct ui_rc *rc)
+{
+	_cleanup_free_ char *text = calloc(1, RC_MAX_BYTES + 1);
+	struct xtop_error *error = NULL;
+	unsigned number = 1;
+	char *line, *rest;
+
+	if (!text || pread(fd, text, RC_MAX_BYTES, 0) < 0)
+		return error_create_errno(errno, "cannot read the settings in %s", path);
+	rest = text;
+	while (!error && (line = strsep(&rest, "\n")))
+		error = rc_line(rc, line, path, number++);
+	return error;
+}
+
 struct xtop_error *ui_rc_load(struct ui_rc *rc)
 {
-	struct ui_rc loaded = { .half_life_s = -1 };
-	char folder[400], path[512], line[RC_MAX_LINE];
+	struct ui_rc loaded = { .half_life_s = -1, .fd = -1 };
+	char folder[400], path[512];
 	struct xtop_error *error;
-	FILE *file;
 
 	*rc = loaded;
 	if (!rc_folder(folder, sizeof(folder)))
 		return NULL;
 	snprintf(path, sizeof(path), "%s/xtoprc", folder);
-	error = rc_open(folder, path, &file);
-	if (error || !file)
+	error = rc_open(folder, path, &rc->fd);
+	if (error || rc->fd < 0)
 		return error;
-	for (unsigned number = 1; !error && fgets(line, sizeof(line), file); number++)
-		error = rc_line(&loaded, line, path, number);
-	fclose(file);
+	loaded.fd = rc->fd;
+	error = rc_read(rc->fd, path, &loaded);
 	if (!error)
 		*rc = loaded;
 	return error;
+}
+
+void ui_rc_close(struct ui_rc *rc)
+{
+	if (rc->fd >= 0)
+		close(rc->fd);
+	rc->fd = -1;
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
@@ -194,55 +247,41 @@ static bool rc_print(const struct ui_rc *rc, FILE *file)
 	if (rc->sort)
 		fprintf(file, "sort = %s\n", rc->sort->name);
 	if (rc->interval_s > 0)
-		fprintf(file, "refresh = %g\n", rc->interval_s);
+		fprintf(file, "refresh = %g\n",
+			fmin(fmax(rc->interval_s, RC_MIN_INTERVAL_S), RC_MAX_INTERVAL_S));
 	if (rc->half_life_s >= 0)
-		fprintf(file, "half-life = %g\n", rc->half_life_s);
+		fprintf(file, "half-life = %g\n", fmin(rc->half_life_s, RC_MAX_HALF_LIFE_S));
 	fprintf(file, "colors = %s\n", color_names[rc->colors]);
 	return !ferror(file);
 }
 
-/* Both may be there already. */
-static void rc_make_folders(const char *folder)
+/* In the place of what is there: it is shorter than a page, so there is hardly ever half a file. */
+static bool rc_put(int fd, const char *text, size_t size_bytes)
 {
-	char above[400];
-	char *slash;
-
-	snprintf(above, sizeof(above), "%s", folder);
-	slash = strrchr(above, '/');
-	if (slash && slash > above) {
-		*slash = '\0';
-		(void)!mkdir(above, 0700);
-	}
-	(void)!mkdir(folder, 0700);
+	return pwrite(fd, text, size_bytes, 0) == (ssize_t)size_bytes &&
+	       ftruncate(fd, (off_t)size_bytes) == 0;
 }
 
-/* Beside the old one first, then in its place: there is never half a file. */
 struct xtop_error *ui_rc_save(const struct ui_rc *rc, char *path, size_t capacity)
 {
-	char folder[400], beside[512];
-	FILE *file = NULL;
+	_cleanup_free_ char *text = NULL;
+	char folder[400];
+	size_t size_bytes;
 	bool written;
-	int fd;
+	FILE *file;
 
 	if (!rc_folder(folder, sizeof(folder)))
 		return error_create("nowhere to save settings: HOME is not set");
-	rc_make_folders(folder);
 	snprintf(path, capacity, "%s/xtoprc", folder);
-	snprintf(beside, sizeof(beside), "%s/.xtoprc.XXXXXX", folder);
-	fd = mkostemp(beside, O_CLOEXEC);
-	if (fd >= 0)
-		file = fdopen(fd, "w");
-	if (!file) {
-		int why = errno;
-
-		if (fd >= 0)
-			close(fd);
-		return error_create_errno(why, "cannot save settings in %s", folder);
-	}
+	if (rc->fd < 0)
+		return error_create("%s could not be opened at the start: nothing saved", path);
+	file = open_memstream(&text, &size_bytes);
+	if (!file)
+		return error_create("out of memory");
 	written = rc_print(rc, file);
-	written = fclose(file) == 0 && written;
-	if (written && rename(beside, path) == 0)
-		return NULL;
-	unlink(beside);
-	return error_create_errno(errno, "cannot save settings in %s", path);
+	if (fclose(file) || !written)
+		return error_create("out of memory");
+	return rc_put(rc->fd, text, size_bytes)
+		       ? NULL
+		       : error_create_errno(errno, "cannot save settings in %s", path);
 }

@@ -63,6 +63,8 @@ struct xtop_error *ui_create(const struct ui_settings *settings, const struct ui
 	ui->selection.filter = ui->filter;
 	if (!error)
 		error = ui_open_guests(ui);
+	if (settings->notice)
+		ui_message(ui, STYLE_ALERT, "%s", settings->notice);
 	if (error) {
 		ui_destroy(ui);
 		return error;

@@ -52,6 +52,7 @@ static void save_and_load(const struct ui_rc *rc)
 
 	fuzz_succeed(ui_rc_save(rc, path, sizeof(path)));
 	fuzz_succeed(ui_rc_load(&again));
+	ui_rc_close(&again);
 	fuzz_must(again.n_columns == rc->n_columns && again.sort == rc->sort &&
 			  again.colors == rc->colors,
 		  "what was saved is loaded");
@@ -74,6 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 		fuzz_must(!strchr(error_message(error), '\n'), "an error is one line");
 	else
 		save_and_load(&rc);
+	ui_rc_close(&rc);
 	error_destroy(error);
 	return 0;
 }

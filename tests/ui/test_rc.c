@@ -29,15 +29,20 @@ static void check_refused(const char *text, const char *why)
 	check(error && strstr(error_message(error), why), "\"%s\" is refused: %s", text,
 	      error ? error_message(error) : "it is not");
 	check(!rc.sort && !rc.n_columns && rc.half_life_s < 0, "and nothing of it is taken");
+	ui_rc_close(&rc);
 	error_destroy(error);
 }
 
 static void test_read(void)
 {
+	struct stat status;
 	struct ui_rc rc;
 	struct xtop_error *error = ui_rc_load(&rc);
 
 	check(!error && rc.colors == UI_COLORS_AUTO && rc.half_life_s < 0, "no file, no settings");
+	check(rc.fd >= 0 && !stat(path, &status) && (status.st_mode & 07777) == 0600,
+	      "but a place for them, with its folders");
+	ui_rc_close(&rc);
 	put("# mine\n\n columns = self, children symbol self\nsort=sym\n refresh = 2.5 \n"
 	    "half-life = 0\ncolors = 256\n");
 	error = ui_rc_load(&rc);
@@ -47,6 +52,7 @@ static void test_read(void)
 	      "columns in their order, each once");
 	check(rc.sort == &columns[COLUMN_SYMBOL], "sort");
 	check(rc.interval_s == 2.5 && rc.half_life_s == 0 && rc.colors == UI_COLORS_256, "figures");
+	ui_rc_close(&rc);
 }
 
 static void test_bad(void)
@@ -86,6 +92,8 @@ static void test_not_ours(void)
 		check(!error == modes[i].taken && (rc.sort != NULL) == modes[i].taken,
 		      "modes %o %o: %s", modes[i].file, modes[i].folder,
 		      error ? error_message(error) : "taken");
+		check(modes[i].taken == (rc.fd >= 0), "and saved there if that is safe");
+		ui_rc_close(&rc);
 		error_destroy(error);
 		if (chmod(path, 0600) || chmod(below, 0700))
 			abort();
@@ -105,6 +113,10 @@ static void test_save(void)
 	struct stat status;
 	char where[256];
 
+	put("a long line that is gone afterwards\n# and another\n# and one more\n# and the last of "
+	    "them, so that the file is longer than what is saved\n# here\n");
+	error_destroy(ui_rc_load(&back));
+	rc.fd = back.fd;
 	error = ui_rc_save(&rc, where, sizeof(where));
 	check(!error, "saved: %s", error ? error_message(error) : where);
 	check_string(where, path, "where");
@@ -114,6 +126,15 @@ static void test_save(void)
 		      back.sort == rc.sort && back.interval_s == 0.5 && back.half_life_s == 30 &&
 		      back.colors == UI_COLORS_NONE,
 	      "read again");
+	ui_rc_close(&back);
+	rc.interval_s = 0.01; /* as -i may have it */
+	rc.half_life_s = 1e9;
+	error_destroy(ui_rc_save(&rc, where, sizeof(where)));
+	error = ui_rc_load(&back);
+	check(!error && back.interval_s == 0.1 && back.half_life_s == 86400,
+	      "what cannot stay is saved as what comes nearest: %s",
+	      error ? error_message(error) : "read");
+	ui_rc_close(&back);
 	setenv("XDG_CONFIG_HOME", "relative", 1);
 	setenv("HOME", "also/relative", 1);
 	check(!ui_rc_load(&back) && !back.sort, "never from the working directory");
@@ -132,8 +153,6 @@ int main(void)
 	snprintf(below, sizeof(below), "%s/xtop", folder);
 	snprintf(path, sizeof(path), "%s/xtoprc", below);
 	setenv("XDG_CONFIG_HOME", folder, 1);
-	if (mkdir(below, 0700))
-		abort();
 	test_read();
 	test_bad();
 	test_not_ours();
