@@ -315,9 +315,9 @@ static bool modules_collect(const struct snapshot *snapshot, struct modules_pass
 			return false;
 		if (frame->row == NO_ROW)
 			continue;
+		assert(pass->groups.rows && pass->until); /* whoever has a row */
 		if (node->self_total)
 			group_add_self(&pass->groups.rows[frame->row - 1], node, frame->unknown);
-		assert(pass->until); /* with the rows */
 		if (i < pass->until[frame->row - 1])
 			continue;
 		pass->until[frame->row - 1] = node->end;

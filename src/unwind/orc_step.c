@@ -170,7 +170,8 @@ static enum unwind_step orc_find_sp(const struct orc_row *row, struct cursor *cu
 		if (row->type != ORC_CALL)
 			return orc_read_word(cursor, cursor->regs[REG_RSP] + offset, sp);
 		step = orc_read_word(cursor, cursor->regs[REG_RSP], sp);
-		*sp += offset;
+		if (step == STEP_CALLER)
+			*sp += offset;
 		return step;
 	case ORC_R10:
 		return orc_register_value(cursor, REG_R10, sp);
