@@ -385,6 +385,7 @@ static void test_killed(void)
 	struct xtop_error *verdict;
 
 	begin();
+	kill(xen->sampler, SIGSTOP); /* else it might have time to say who was killed before it */
 	kill(xen->broker, SIGKILL);
 	kill(xen->guard, SIGKILL);
 	kill(xen->sampler, SIGKILL);

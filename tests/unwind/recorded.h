@@ -42,6 +42,8 @@ static inline bool recorded_read(struct recorded *recorded, const char *path)
 	while ((sample = recording_next(recording, &size_bytes))) {
 		const struct sample_vcpu *vcpu = sample_first_vcpu(sample);
 
+		if (recording_is_note(sample))
+			continue;
 		for (unsigned i = 0; i < sample->n_vcpus; i++, vcpu = sample_next_vcpu(vcpu))
 			if (vcpu->n_stacks)
 				recorded_add(recorded, vcpu);
