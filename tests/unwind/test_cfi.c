@@ -401,7 +401,8 @@ static void test_many_cies(void)
 	bytes_put(&made, 0, 1);
 	bytes_put(&made, 0x107801, 3);
 	bytes_put(&made, 9, 1);
-	bytes_put(&made, 0, 9);
+	bytes_put(&made, 0, 8);
+	bytes_put(&made, 0, 1);
 	while (made.n < 1000)
 		bytes_put(&made, 0, 1);
 	bytes_close(&made);
