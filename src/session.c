@@ -8,6 +8,7 @@
 #include "xtop/session.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <locale.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -25,6 +26,7 @@
 #include "xtop/os.h"
 #include "xtop/sandbox.h"
 #include "xtop/ui.h"
+#include "xtop/xdg.h"
 
 struct session {
 	const struct options *options;
@@ -148,15 +150,10 @@ static struct xtop_error *session_start_broker(struct session *session)
 /* What was found of a kernel is kept there for the next time; without a place it is not. */
 static struct kernel_cache *session_open_cache(void)
 {
-	const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	_cleanup_free_ char *path = NULL;
-	bool has_base = base && *base == '/';
+	char path[PATH_MAX];
 
-	if (!has_base && (!home || *home != '/'))
-		return NULL;
-	if (asprintf(&path, "%s%s/xtop", has_base ? base : home, has_base ? "" : "/.cache") < 0)
-		path = NULL;
-	return path ? kernel_cache_open(path) : NULL;
+	return xdg_folder("XDG_CACHE_HOME", ".cache", path, sizeof(path)) ? kernel_cache_open(path)
+									  : NULL;
 }
 
 static struct xtop_error *session_add_guests(struct session *session)

@@ -26,6 +26,7 @@
 
 #include "xtop/cleanup.h"
 #include "xtop/ui.h"
+#include "xtop/xdg.h"
 
 #define RC_MAX_BYTES (64 << 10)
 
@@ -42,19 +43,9 @@ static const char *const color_names[] = { [UI_COLORS_AUTO] = "auto",
 
 /* --- where ------------------------------------------------------------------------------------ */
 
-/* The folder of the settings; what is no absolute path does not count (XDG Base Directory). */
 static bool rc_folder(char *folder, size_t capacity)
 {
-	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-	int n;
-
-	if (config && config[0] == '/')
-		n = snprintf(folder, capacity, "%s/xtop", config);
-	else if (home && home[0] == '/')
-		n = snprintf(folder, capacity, "%s/.config/xtop", home);
-	else
-		return false;
-	return n > 0 && (size_t)n < capacity;
+	return xdg_folder("XDG_CONFIG_HOME", ".config", folder, capacity);
 }
 
 /* Root's, the user's, or theirs who called sudo, and nobody else can write it. */

@@ -24,17 +24,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tests/recordings/guest.h"
+#include "tests/bench/many_functions.h"
 #include "xtop/clock.h"
 #include "xtop/resolver.h"
 #include "xtop/ui.h"
 
-#define DEPTH       16
-#define N_FUNCTIONS 5000
-#define N_RECORDS   4096 /* made beforehand, sent in turn */
-#define SETTLE_MS   2000 /* of samples, before the first key */
-#define SILENCE_MS  15
-#define NS_PER_S    1000000000ULL
+#define DEPTH      16
+#define N_RECORDS  4096 /* made beforehand, sent in turn */
+#define SETTLE_MS  2000 /* of samples, before the first key */
+#define SILENCE_MS 15
+#define NS_PER_S   1000000000ULL
 
 /* --- the child: a guest, its pipeline, the UI ------------------------------------------------- */
 
@@ -45,33 +44,6 @@ struct feeder {
 	uint64_t rate_hz, lost;
 	atomic_bool stop;
 };
-
-static uint64_t random_next(uint64_t *state) /* xorshift64 */
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	return *state ^= *state << 17;
-}
-
-static struct symbols *make_symbols(void)
-{
-	struct symbols *symbols;
-	struct symtab *tab;
-
-	guest_must(symbols_create(&symbols));
-	guest_must(symtab_create(&tab));
-	for (unsigned i = 0; i < N_FUNCTIONS; i++) {
-		char name[64];
-		int length = snprintf(name, sizeof(name), "some_function_of_the_guest_%u", i);
-
-		guest_must(symtab_add(tab, GUEST_KERNEL + i * GUEST_FUNCTION_BYTES,
-				      GUEST_FUNCTION_BYTES, 0, SYMBOL_GLOBAL, name,
-				      (size_t)length));
-	}
-	guest_must(symtab_seal(tab));
-	guest_must(symbols_add_table(symbols, tab, "[kernel]", NULL));
-	return symbols;
-}
 
 /* Outer levels have two functions to choose from, inner ones 40: a tree of many thousand nodes. */
 static void make_records(struct feeder *feeder)

@@ -12,13 +12,12 @@
 
 #include <time.h>
 
-#include "tests/recordings/guest.h"
+#include "tests/bench/many_functions.h"
 #include "xtop/recording.h"
 #include "xtop/resolver.h"
 
-#define DEPTH       16
-#define N_FUNCTIONS 5000
-#define N_RECORDS   4096 /* made beforehand, added in turn */
+#define DEPTH     16
+#define N_RECORDS 4096 /* made beforehand, added in turn */
 
 static uint64_t cpu_ns(void)
 {
@@ -26,33 +25,6 @@ static uint64_t cpu_ns(void)
 
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now); /* the machine may be shared */
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-static uint64_t random_next(uint64_t *state) /* xorshift64 */
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	return *state ^= *state << 17;
-}
-
-static struct symbols *make_symbols(void)
-{
-	struct symbols *symbols;
-	struct symtab *tab;
-
-	guest_must(symbols_create(&symbols));
-	guest_must(symtab_create(&tab));
-	for (unsigned i = 0; i < N_FUNCTIONS; i++) {
-		char name[64];
-		int length = snprintf(name, sizeof(name), "some_function_of_the_guest_%u", i);
-
-		guest_must(symtab_add(tab, GUEST_KERNEL + i * GUEST_FUNCTION_BYTES,
-				      GUEST_FUNCTION_BYTES, 0, SYMBOL_GLOBAL, name,
-				      (size_t)length));
-	}
-	guest_must(symtab_seal(tab));
-	guest_must(symbols_add_table(symbols, tab, "[kernel]", NULL));
-	return symbols;
 }
 
 /*

@@ -28,6 +28,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "tests/bench/unw_cursor.h"
 #include "../unwind/process_images.h"
 #include "../unwind/stacks.h"
 #include "unwind/cfi_table.h"
@@ -134,21 +135,6 @@ static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t
 	return -UNW_ENOINFO;
 }
 
-static void put_unwind_info(unw_addr_space_t space, unw_proc_info_t *info, void *argument)
-{
-	(void)space;
-	(void)info;
-	(void)argument;
-}
-
-static int get_dyn_info_list_addr(unw_addr_space_t space, unw_word_t *address, void *argument)
-{
-	(void)space;
-	(void)address;
-	(void)argument;
-	return -UNW_ENOINFO;
-}
-
 static int access_mem(unw_addr_space_t space, unw_word_t address, unw_word_t *value, int write,
 		      void *argument)
 {
@@ -167,28 +153,10 @@ static int access_mem(unw_addr_space_t space, unw_word_t address, unw_word_t *va
 static int access_reg(unw_addr_space_t space, unw_regnum_t number, unw_word_t *value, int write,
 		      void *argument)
 {
-	static const enum unwind_register ours[] = { REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI,
-						     REG_RDI, REG_RBP, REG_RSP, REG_R8,  REG_R9,
-						     REG_R10, REG_R11, REG_R12, REG_R13, REG_R14,
-						     REG_R15, REG_RIP };
 	const struct space *own = argument;
 
 	(void)space;
-	if (write || number < 0 || number > UNW_X86_64_RIP)
-		return -UNW_EBADREG;
-	*value = own->cursor.regs[ours[number]];
-	return 0;
-}
-
-static int access_fpreg(unw_addr_space_t space, unw_regnum_t number, unw_fpreg_t *value, int write,
-			void *argument)
-{
-	(void)space;
-	(void)number;
-	(void)value;
-	(void)write;
-	(void)argument;
-	return -UNW_EBADREG;
+	return write ? -UNW_EBADREG : unw_read_register(&own->cursor, number, value);
 }
 
 static unw_accessors_t accessors = {

@@ -32,6 +32,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/bench/unw_cursor.h"
 #include "../unwind/recorded.h"
 #include "orc_as_cfi.h"
 #include "symbol/elf_file.h"
@@ -246,21 +247,6 @@ static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t
 	return UNW_OBJ(dwarf_search_unwind_table)(space, ip, &table, info, need, argument);
 }
 
-static void put_unwind_info(unw_addr_space_t space, unw_proc_info_t *info, void *argument)
-{
-	(void)space;
-	(void)info;
-	(void)argument;
-}
-
-static int get_dyn_info_list_addr(unw_addr_space_t space, unw_word_t *address, void *argument)
-{
-	(void)space;
-	(void)address;
-	(void)argument;
-	return -UNW_ENOINFO;
-}
-
 /* Whole words are asked for: the last may reach beyond the section. */
 static bool read_section(const struct cfi_section *section, uint64_t address, unw_word_t *value)
 {
@@ -291,28 +277,10 @@ static int access_mem(unw_addr_space_t space, unw_word_t address, unw_word_t *va
 static int access_reg(unw_addr_space_t space, unw_regnum_t number, unw_word_t *value, int write,
 		      void *argument)
 {
-	static const enum unwind_register ours[] = { REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI,
-						     REG_RDI, REG_RBP, REG_RSP, REG_R8,  REG_R9,
-						     REG_R10, REG_R11, REG_R12, REG_R13, REG_R14,
-						     REG_R15, REG_RIP };
 	const struct bench *bench = argument;
 
 	(void)space;
-	if (write || number < 0 || number > UNW_X86_64_RIP)
-		return -UNW_EBADREG;
-	*value = bench->cursor.regs[ours[number]];
-	return 0;
-}
-
-static int access_fpreg(unw_addr_space_t space, unw_regnum_t number, unw_fpreg_t *value, int write,
-			void *argument)
-{
-	(void)space;
-	(void)number;
-	(void)value;
-	(void)write;
-	(void)argument;
-	return -UNW_EBADREG;
+	return write ? -UNW_EBADREG : unw_read_register(&bench->cursor, number, value);
 }
 
 static unw_accessors_t accessors = {

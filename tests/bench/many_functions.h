@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A made-up guest of many functions, and chance that repeats. */
+#ifndef TESTS_BENCH_MANY_FUNCTIONS_H
+#define TESTS_BENCH_MANY_FUNCTIONS_H
+
+#include "tests/recordings/guest.h"
+
+#define N_FUNCTIONS 5000
+
+static inline uint64_t random_next(uint64_t *state) /* xorshift64 */
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	return *state ^= *state << 17;
+}
+
+static inline struct symbols *make_symbols(void)
+{
+	struct symbols *symbols;
+	struct symtab *tab;
+
+	guest_must(symbols_create(&symbols));
+	guest_must(symtab_create(&tab));
+	for (unsigned i = 0; i < N_FUNCTIONS; i++) {
+		char name[64];
+		int length = snprintf(name, sizeof(name), "some_function_of_the_guest_%u", i);
+
+		guest_must(symtab_add(tab, GUEST_KERNEL + i * GUEST_FUNCTION_BYTES,
+				      GUEST_FUNCTION_BYTES, 0, SYMBOL_GLOBAL, name,
+				      (size_t)length));
+	}
+	guest_must(symtab_seal(tab));
+	guest_must(symbols_add_table(symbols, tab, "[kernel]", NULL));
+	return symbols;
+}
+
+#endif
