@@ -16,6 +16,7 @@
 #include "xtop/sandbox.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <linux/sched.h>
@@ -96,13 +97,13 @@ static struct xtop_error *sandbox_drop_capabilities(void)
 
 /* clang-format off */
 static const int sandbox_calls[] = {
-	/* files: what may be opened is the user's matter */
+	/* files: what may be opened is the user's matter; fcntl below */
 	CALL(read), CALL(readv), CALL(pread64), CALL(write), CALL(writev), CALL(pwrite64),
 	CALL(open), CALL(openat), CALL(openat2), CALL(close), CALL(close_range), CALL(lseek),
 	CALL(stat), CALL(fstat), CALL(lstat), CALL(newfstatat), CALL(statx), CALL(fstatfs),
 	CALL(access), CALL(faccessat), CALL(faccessat2), CALL(readlink), CALL(readlinkat),
 	CALL(getcwd), CALL(getdents64), CALL(ftruncate), CALL(unlink), CALL(unlinkat),
-	CALL(rename), CALL(fcntl), CALL(flock), CALL(fsync), CALL(fdatasync), CALL(fadvise64),
+	CALL(rename), CALL(flock), CALL(fsync), CALL(fdatasync), CALL(fadvise64),
 	CALL(dup), CALL(dup2), CALL(dup3), CALL(pipe2), CALL(memfd_create), CALL(umask),
 	/* memory; mmap and mprotect below */
 	CALL(munmap), CALL(mremap), CALL(madvise), CALL(brk), CALL(mincore),
@@ -122,6 +123,11 @@ static const int sandbox_calls[] = {
 	CALL(getpgrp), CALL(getrusage), CALL(getrandom), CALL(uname), CALL(sysinfo),
 };
 
+/* Not whom a descriptor signals when something comes, nor with what: it could be SIGKILL for another. */
+static const int sandbox_fcntls[] = {
+	F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_ADD_SEALS, F_GET_SEALS,
+};
+
 /* Of a terminal, without TIOCSTI; of the guest's memory, mapping. */
 static const unsigned long sandbox_ioctls[] = {
 	TCGETS, TCSETS, TCSETSW, TCSETSF, TCFLSH, TIOCGWINSZ, TIOCGPGRP, FIONREAD,
@@ -139,6 +145,8 @@ static void sandbox_add_conditions(scmp_filter_ctx filter, bool *failed)
 
 	for (size_t i = 0; i < sizeof(sandbox_ioctls) / sizeof(sandbox_ioctls[0]); i++)
 		ADD(SCMP_SYS(ioctl), 1, SCMP_A1_32(SCMP_CMP_EQ, (uint32_t)sandbox_ioctls[i], 0));
+	for (size_t i = 0; i < sizeof(sandbox_fcntls) / sizeof(sandbox_fcntls[0]); i++)
+		ADD(SCMP_SYS(fcntl), 1, SCMP_A1_32(SCMP_CMP_EQ, (uint32_t)sandbox_fcntls[i], 0));
 	ADD(SCMP_SYS(mmap), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
 	ADD(SCMP_SYS(mprotect), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
 	/* Threads, not processes. */

@@ -97,6 +97,22 @@ static int kill_all(void)
 	return result(kill(-1, SIGCONT));
 }
 
+/* What a pipe or the terminal sends when something comes, and to whom (fcntl(2), F_SETOWN, F_SETSIG). */
+static int send_by_descriptor(void)
+{
+	return result(fcntl(STDIN_FILENO, F_SETOWN, getppid()));
+}
+
+static int choose_signal(void)
+{
+	return result(fcntl(STDIN_FILENO, F_SETSIG, SIGKILL));
+}
+
+static int send_on_input(void)
+{
+	return result(fcntl(STDIN_FILENO, F_SETFL, O_ASYNC));
+}
+
 static int become_root(void)
 {
 	return result(setuid(0));
@@ -178,6 +194,9 @@ static const struct {
 	{ open_local_socket, "open a local socket" },
 	{ kill_parent, "signal the parent" },
 	{ kill_all, "signal everybody" },
+	{ send_by_descriptor, "have a descriptor signal the parent" },
+	{ choose_signal, "choose with what" },
+	{ send_on_input, "and when" },
 	{ become_root, "become root" },
 	{ map_code, "map executable memory" },
 	{ make_code, "make memory executable" },
@@ -233,6 +252,22 @@ static int read_file(void)
 	return result(open("/etc/passwd", O_RDONLY));
 }
 
+static int share_memory(void)
+{
+	int fd = memfd_create("shared", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd < 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) < 0)
+		return errno;
+	return fcntl(fd, F_GET_SEALS) == F_SEAL_SHRINK ? DONE : 1;
+}
+
+static int copy_stream(void)
+{
+	int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+
+	return fd >= 0 && fdopen(fd, "w") ? DONE : errno;
+}
+
 static int raise_signal(void)
 {
 	signal(SIGUSR1, SIG_IGN);
@@ -255,6 +290,8 @@ static void test_life(void)
 	check_u64((uint64_t)inside(start_thread), DONE, "threads");
 	check_u64((uint64_t)inside(use_memory), DONE, "memory");
 	check_u64((uint64_t)inside(read_file), DONE, "files that all may read");
+	check_u64((uint64_t)inside(share_memory), DONE, "sealed memory, for a guest picked later");
+	check_u64((uint64_t)inside(copy_stream), DONE, "a copy of a descriptor, as a stream");
 	check_u64((uint64_t)inside(raise_signal), DONE, "signals to itself");
 	check_u64((uint64_t)inside(is_closed), DONE, "another user");
 }
