@@ -79,6 +79,8 @@ int control_fd(const struct control *control); /* of who created it */
 void control_release(struct control *control); /* what control_adopt() gave */
 /* In this process and those it forks control_budget() is at most SHARE, whatever main writes. */
 void control_limit_budget(double share);
+/* The same: a sampler of this guest was there before, or was not, so what may be saved up is spent. */
+void control_spend_credit(bool spent);
 void control_destroy(struct control *control);
 
 /* Main. */
@@ -100,6 +102,7 @@ void control_wait(struct control *control);   /* it does not any more: another g
 /* Sampler. */
 double control_rate(const struct control *control);
 double control_budget(const struct control *control);
+bool control_credit_is_spent(void);
 bool control_quitting(const struct control *control);
 bool control_holding(const struct control *control);
 void control_put_counts(struct control *control, const struct sampler_counts *counts);

@@ -29,9 +29,16 @@
 #define BROKER_MAX_GUARDS 8
 #define BROKER_MAX_GRANTS 256
 
+/* A domain that main may ask about. */
+struct broker_grant {
+	struct guest_info info;
+	bool was_sampled; /* or what it has rebooted as was */
+};
+
 /* One domain's sampling. */
 struct broker_run {
 	struct guard *guard; /* NULL: free */
+	uint32_t domid;
 	struct control *control;
 	struct ring *ring;
 };
@@ -41,7 +48,7 @@ struct broker {
 	int socket;
 	struct broker_run runs[BROKER_MAX_GUARDS];
 	size_t n_grants;
-	struct guest_info grants[BROKER_MAX_GRANTS]; /* domains that main may ask about */
+	struct broker_grant grants[BROKER_MAX_GRANTS];
 };
 
 /* --- who may be asked about ------------------------------------------------------------------- */
@@ -55,15 +62,15 @@ static bool broker_may_find(const struct broker *broker, const char *domain)
 		if (strcmp(domain, broker->settings->domains[i]) == 0)
 			return true;
 	for (size_t i = 0; i < broker->n_grants; i++)
-		if (strcmp(domain, broker->grants[i].uuid) == 0)
+		if (strcmp(domain, broker->grants[i].info.uuid) == 0)
 			return true;
 	return false;
 }
 
-static const struct guest_info *broker_granted(const struct broker *broker, uint32_t domid)
+static struct broker_grant *broker_granted(struct broker *broker, uint32_t domid)
 {
 	for (size_t i = 0; i < broker->n_grants; i++)
-		if (broker->grants[i].domid == domid)
+		if (broker->grants[i].info.domid == domid)
 			return &broker->grants[i];
 	return NULL;
 }
@@ -74,15 +81,20 @@ static const struct guest_info *broker_granted(const struct broker *broker, uint
  */
 static void broker_grant(struct broker *broker, const struct guest_info *info)
 {
+	struct broker_grant grant = { .info = *info };
 	size_t n = 0;
 
-	for (size_t i = 0; i < broker->n_grants; i++)
-		if (broker->grants[i].domid != info->domid &&
-		    strcmp(broker->grants[i].uuid, info->uuid) != 0)
-			broker->grants[n++] = broker->grants[i];
+	for (size_t i = 0; i < broker->n_grants; i++) {
+		const struct broker_grant *before = &broker->grants[i];
+
+		if (before->info.domid == info->domid || strcmp(before->info.uuid, info->uuid) == 0)
+			grant.was_sampled |= before->was_sampled;
+		else
+			broker->grants[n++] = *before;
+	}
 	if (n == BROKER_MAX_GRANTS)
 		memmove(broker->grants, broker->grants + 1, --n * sizeof(broker->grants[0]));
-	broker->grants[n++] = *info;
+	broker->grants[n++] = grant;
 	broker->n_grants = n;
 }
 
@@ -126,12 +138,24 @@ static struct xtop_error *broker_registers(const struct guest_info *info, uint32
 	return NULL;
 }
 
-static struct broker_run *broker_free_run(struct broker *broker, uint32_t *number)
+/* One run a domain: two would each take the budget. */
+static struct xtop_error *broker_find_run(struct broker *broker, const struct guest_info *info,
+					  struct broker_run **runp, uint32_t *number)
 {
-	for (*number = 0; *number < BROKER_MAX_GUARDS; ++*number)
-		if (!broker->runs[*number].guard)
-			return &broker->runs[*number];
-	return NULL;
+	struct broker_run *free_run = NULL;
+
+	for (uint32_t i = BROKER_MAX_GUARDS; i-- > 0;) {
+		struct broker_run *run = &broker->runs[i];
+
+		if (run->guard && run->domid == info->domid)
+			return error_create("domain '%s' is sampled already", info->name);
+		if (!run->guard) {
+			free_run = run;
+			*number = i;
+		}
+	}
+	*runp = free_run;
+	return free_run ? NULL : error_create("the broker was asked for too much");
 }
 
 static void broker_end_run(struct broker_run *run)
@@ -143,30 +167,43 @@ static void broker_end_run(struct broker_run *run)
 	*run = (struct broker_run){ 0 };
 }
 
-static struct xtop_error *broker_start_run(struct broker *broker, const struct guest_info *info,
+static struct xtop_error *broker_fork_run(struct broker *broker, struct broker_run *run,
+					  struct broker_grant *grant, const int *fds)
+{
+	struct xtop_error *error = control_adopt(fds[0], &run->control);
+
+	if (!error)
+		error = ring_adopt(fds[1], &run->ring);
+	run->domid = grant->info.domid;
+	control_spend_credit(grant->was_sampled);
+	grant->was_sampled |= !error;
+	if (!error)
+		error = guard_create(&grant->info, run->control, run->ring, broker->settings->run,
+				     broker->socket, &run->guard);
+	if (error)
+		broker_end_run(run);
+	return error;
+}
+
+static struct xtop_error *broker_start_run(struct broker *broker, struct broker_grant *grant,
 					   const int *fds, size_t n_fds,
 					   struct broker_answer *answer)
 {
-	struct broker_run *run = broker_free_run(broker, &answer->reply.number);
 	_cleanup_free_ char *note = NULL;
+	struct broker_run *run = NULL;
 	struct xtop_error *error;
 
-	if (!run || n_fds != 2)
-		return error_create("the broker was asked for too much");
-	/* A guest picked on the screen; those of -d were looked at before. */
-	error_destroy(guest_repair(info->uuid, false, &note));
-	error = control_adopt(fds[0], &run->control);
-	if (!error)
-		error = ring_adopt(fds[1], &run->ring);
-	if (!error)
-		error = guard_create(info, run->control, run->ring, broker->settings->run,
-				     broker->socket, &run->guard);
-	if (error) {
-		broker_end_run(run);
+	if (n_fds != 2)
+		return error_create("the broker was asked for too little");
+	error = broker_find_run(broker, &grant->info, &run, &answer->reply.number);
+	if (error)
 		return error;
-	}
-	answer->fd = fcntl(guard_pidfd(run->guard), F_DUPFD_CLOEXEC, 0);
-	return NULL;
+	/* A guest picked on the screen; those of -d were looked at before. */
+	error_destroy(guest_repair(grant->info.uuid, false, &note));
+	error = broker_fork_run(broker, run, grant, fds);
+	if (!error)
+		answer->fd = fcntl(guard_pidfd(run->guard), F_DUPFD_CLOEXEC, 0);
+	return error;
 }
 
 /* An ended result that holds nothing: nobody else's file goes. */
@@ -186,16 +223,16 @@ static struct xtop_error *broker_answer_domid(struct broker *broker,
 					      const struct broker_request *request, const int *fds,
 					      size_t n_fds, struct broker_answer *answer)
 {
-	const struct guest_info *info = broker_granted(broker, request->domid);
+	struct broker_grant *grant = broker_granted(broker, request->domid);
 
-	if (!info)
+	if (!grant)
 		return error_create("domain %u was not asked for when xtop was started",
 				    request->domid);
 	if (request->question == BROKER_REGISTERS)
-		return broker_registers(info, request->number, answer);
+		return broker_registers(&grant->info, request->number, answer);
 	if (request->question == BROKER_MEMORY)
-		return foreign_open_fd(info->domid, &answer->fd);
-	return broker_start_run(broker, info, fds, n_fds, answer);
+		return foreign_open_fd(grant->info.domid, &answer->fd);
+	return broker_start_run(broker, grant, fds, n_fds, answer);
 }
 
 static struct xtop_error *broker_answer(struct broker *broker, const struct broker_request *request,

@@ -270,6 +270,7 @@ static bool guard_restarts(struct guard_restarts *restarts, uint64_t since_ns)
 	if (guard_told || control_quitting(guard_control) || !guard_may_restart(restarts, now_ns))
 		return false;
 	guard_count_hang(guard_control, now_ns - since_ns + GUARD_LOOK_NS, 1);
+	control_spend_credit(true);
 	if (guard_rest(now_ns - since_ns + GUARD_LOOK_NS))
 		return true;
 	control_settle(guard_control, SAMPLER_ENDED); /* for the sampler that is not there */

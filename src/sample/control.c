@@ -126,10 +126,21 @@ void control_release(struct control *control)
 
 /* Of this process, not in the shared memory: main may not be what it was. */
 static double control_budget_limit = 1;
+static bool control_credit_spent;
 
 void control_limit_budget(double share)
 {
 	control_budget_limit = share;
+}
+
+void control_spend_credit(bool spent)
+{
+	control_credit_spent = spent;
+}
+
+bool control_credit_is_spent(void)
+{
+	return control_credit_spent;
 }
 
 void control_set_rate(struct control *control, double hz)

@@ -435,7 +435,7 @@ static void sampler_go_on(struct sampler *sampler)
 	sampler->started_ns = now_ns - counts->elapsed_ns;
 	budget_init(&sampler->budget, now_ns);
 	sampler->budget.share_max = counts->stopped_share_max;
-	if (counts->stops)
+	if (control_credit_is_spent())
 		budget_empty(&sampler->budget, now_ns);
 }
 

@@ -35,7 +35,7 @@ static struct seen {
 	uint32_t started_domid;
 	char repaired[40]; /* the domain whose leftover pauses were looked for last */
 	double budget;
-	char byte; /* what the broker read from the ring */
+	bool spent; /* what a sampler may have saved up */
 } * seen;
 
 static char folder[] = "/tmp/xtop-test-XXXXXX";
@@ -52,10 +52,15 @@ struct xtop_error *xen_list(struct guest_listing **listp, size_t *np)
 	return NULL;
 }
 
-/* web01 is domain 5, and 6 once it has rebooted (its UUID is asked for). */
+/* web01 is domain 5, and 6 once it has rebooted (its UUID is asked for); other7 is domain 107. */
 struct xtop_error *xen_find(const char *domain, struct guest_info *info)
 {
-	if (strcmp(domain, "web01") == 0)
+	unsigned number;
+
+	if (sscanf(domain, "other%u", &number) == 1) {
+		*info = (struct guest_info){ .domid = 100 + number, .n_vcpus = 1 };
+		snprintf(info->uuid, sizeof(info->uuid), "u-other%u", number);
+	} else if (strcmp(domain, "web01") == 0)
 		*info = (struct guest_info){
 			.name = "web01", .uuid = "u-web01", .domid = 5, .n_vcpus = 2
 		};
@@ -111,6 +116,7 @@ struct xtop_error *guard_create(const struct guest_info *info, struct control *c
 	seen->started++;
 	seen->started_domid = info->domid;
 	seen->budget = control_budget(control);
+	seen->spent = control_credit_is_spent();
 	if (room)
 		memcpy(room, "from far", 8);
 	ring_commit(ring, 8);
@@ -139,8 +145,11 @@ void guard_destroy(struct guard *guard)
 
 /* --- main and its broker ---------------------------------------------------------------------- */
 
-static const char *const asked[] = { "web01" };
-static struct broker_settings settings = { .domains = asked, .n_domains = 1, .budget = 0.25 };
+static const char *const asked[] = { "web01",  "other1", "other2", "other3", "other4",
+				     "other5", "other6", "other7", "other8" };
+static struct broker_settings settings = { .domains = asked,
+					   .n_domains = sizeof(asked) / sizeof(asked[0]),
+					   .budget = 0.25 };
 
 static bool says(struct xtop_error *error, const char *text)
 {
@@ -188,6 +197,17 @@ static void test_long_name(void)
 	check(says(guest_find(name, &info), "no domain 'xxx"), "a name of 999 bytes");
 }
 
+static const struct guest_info *other(unsigned number)
+{
+	static struct guest_info info;
+	char name[16];
+
+	snprintf(name, sizeof(name), "other%u", number);
+	if (guest_find(name, &info))
+		abort();
+	return &info;
+}
+
 static void test_sampling(void)
 {
 	struct guest_info info = { .domid = 5 }, secret = { .domid = 9 };
@@ -211,11 +231,19 @@ static void test_sampling(void)
 	check(guard_is_alive(&process), "alive");
 	usleep(100000);
 	check(seen->tended >= 2, "tended %u times in 0.1 s", seen->tended);
+	check(says(guard_start(&info, control, ring, &second), "is sampled already"),
+	      "not twice: each would take the budget");
 	for (unsigned i = 1; i < 8; i++)
-		check(!guard_start(&info, control, ring, &second), "started once more");
-	check(says(guard_start(&info, control, ring, &second), "too much"), "eight at most");
+		check(!guard_start(other(i), control, ring, &second) && !seen->spent,
+		      "started beside it, for another");
+	check(says(guard_start(other(8), control, ring, &second), "too much"), "eight at most");
 	guard_stop(&process, control);
 	check_u64(seen->ended, 1, "ended");
+	check(!guard_start(&info, control, ring, &process) && seen->spent,
+	      "the next of a domain begins with no credit");
+	check(!guest_find("u-web01", &info) && info.domid == 6, "rebooted");
+	guard_stop(&process, control);
+	check(!guard_start(&info, control, ring, &process) && seen->spent, "nor does what it was");
 	ring_destroy(ring);
 	control_destroy(control);
 }
@@ -267,7 +295,7 @@ static void test_main_and_broker(void)
 	test_sampling();
 	test_remove();
 	broker_stop();
-	check_u64(seen->ended, 8, "guards that had not ended do when main goes");
+	check_u64(seen->ended, 10, "guards that had not ended do when main goes");
 	check(!guest_find("secret", &info) && info.domid == 9, "without a broker Xen is asked");
 }
 
@@ -350,9 +378,7 @@ static void test_memory(int socket)
 	check(!ask(socket, start, fds, 2), "a ring for a control block");
 	fds[0] = control_fd(control);
 	check(ask(socket, start, fds, 2), "the right ones");
-	check(!ask(socket, (struct broker_request){ .question = BROKER_MEMORY, .domid = 5 }, fds,
-		   2) ||
-		      true,
+	check(ask(socket, (struct broker_request){ .question = BROKER_MEMORY, .domid = 5 }, fds, 2),
 	      "descriptors nobody asked for do no harm");
 	ring_destroy(ring);
 	control_destroy(control);

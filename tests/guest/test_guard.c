@@ -33,6 +33,7 @@ static struct xen {
 	atomic_int sampler, guard;             /* pids */
 	atomic_int samplers;                   /* so far */
 	atomic_ullong started_ns;              /* the last of them */
+	atomic_bool spent;                     /* what that one may have saved up */
 } * xen;
 
 static enum { SAMPLES, HANGS, HANGS_ONCE, SPINS, DIES, DIES_FREE, RETURNS, STAYS } manner;
@@ -145,6 +146,7 @@ static void run(struct guest *guest, struct control *control, struct ring *ring)
 	xen->sampler = getpid();
 	xen->samplers++;
 	xen->started_ns = now_ns();
+	xen->spent = control_credit_is_spent();
 	control_get_counts(control, &counts);
 	counts.state = SAMPLER_RUNNING;
 	control_put_counts(control, &counts);
@@ -287,6 +289,7 @@ static void test_hangs_once(void)
 	begin(HANGS_ONCE, 1);
 	while (!xen->end_ns)
 		nap_ms(1);
+	check(!xen->spent, "hangs once: the first has a second's credit");
 	released_ns = xen->end_ns;
 	while (xen->samplers < 2)
 		nap_ms(1);
@@ -302,6 +305,7 @@ static void test_hangs_once(void)
 	      (unsigned long long)(xen->stops - stops));
 	check(stopped.n == 1 && stopped.max_ns >= 30000000 && counts.stopped_ns >= 30000000,
 	      "hangs once: that stop is counted, %.1f ms", (double)stopped.max_ns / 1e6);
+	check(xen->spent, "hangs once: the next has none");
 	check(rest_ns >= 9 * stopped.max_ns, "hangs once: the guest has %.0f ms for itself first",
 	      (double)rest_ns / 1e6);
 	end(1, "hangs once");

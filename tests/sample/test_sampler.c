@@ -478,6 +478,36 @@ static void test_goes_on(void)
 	end();
 }
 
+static void last_2_ms(struct memory_guest *guest)
+{
+	(void)guest;
+	usleep(2000);
+}
+
+/* A second's share of 1 % is 10 ms: as many as five such stops, if it was saved up. */
+static unsigned stops_within_credit(bool spent)
+{
+	unsigned stops;
+
+	begin(1);
+	control_set_budget(control, 0.01);
+	control_spend_credit(spent);
+	memory->on_stop = last_2_ms;
+	run(10);
+	control_spend_credit(false);
+	stops = memory->stops;
+	end();
+	return stops;
+}
+
+static void test_spent_credit(void)
+{
+	unsigned saved = stops_within_credit(false), spent = stops_within_credit(true);
+
+	check(saved >= 2 && saved <= 6, "%u stops with a second's credit", saved);
+	check_u64(spent, 1, "after another sampler of this guest");
+}
+
 static void refuse_some(unsigned tick)
 {
 	memory->refuse_stop = tick > 2 && tick <= 5;
@@ -796,6 +826,7 @@ int main(void)
 	test_gone(go_away, "gone");
 	test_gone(no_answer, "no answer");
 	test_goes_on();
+	test_spent_credit();
 	test_stop_refused();
 	test_retake_refused();
 	test_retake_again();
