@@ -48,7 +48,7 @@ void resolver_destroy(struct resolver *resolver); /* NULL allowed; snapshots tak
 void resolver_run(struct resolver *resolver);
 
 /*
- * Any thread but the resolver's, while that runs: has CALL made on it, between records, and returns
+ * One thread but the resolver's, while that runs: has CALL made on it, between records, and returns
  * when it was.
  */
 void resolver_call(struct resolver *resolver, void (*call)(void *context), void *context);

@@ -24,6 +24,7 @@
 #include "xtop/recording_format.h"
 
 #define RESOLVER_NAP_NS   5000000 /* between looks at an empty ring, at most */
+#define RESOLVER_AT_ONCE  64 /* records */
 #define RESOLVER_AFTER_NS 200000  /* a tick is in the ring that long after its deadline, mostly */
 
 #define RESOLVER_RENEW_NS 1000000000ULL /* between looks for names that were missing */
@@ -482,7 +483,8 @@ static void resolver_forget(struct resolver *resolver)
 }
 
 /*
- * Until the ring is empty or somebody waits for us; one record at least, or a snapshot for which
+ * Until the ring is empty, somebody waits for us, or what comes between samples has its turn: a ring
+ * that fills as fast as it is emptied never is empty. One record at least, or a snapshot for which
  * there is never memory would leave the ring to fill up.
  */
 static void resolver_drain(struct resolver *resolver)
@@ -491,8 +493,10 @@ static void resolver_drain(struct resolver *resolver)
 	const void *record;
 	size_t size_bytes;
 
-	while (resolver->resets == control_resets(resolver->settings.control) &&
-	       (record = ring_peek(ring, &size_bytes))) {
+	for (unsigned i = 0; i < RESOLVER_AT_ONCE &&
+			     resolver->resets == control_resets(resolver->settings.control) &&
+			     (record = ring_peek(ring, &size_bytes));
+	     i++) {
 		resolver_add(resolver, record, size_bytes);
 		ring_release(ring);
 		if (snapshot_wanted(resolver->settings.slot))
