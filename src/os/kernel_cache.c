@@ -25,6 +25,7 @@
 
 #include "unwind/orc.h"
 #include "xtop/cleanup.h"
+#include "xtop/xdg.h"
 
 #define CACHE_MAGIC          "XTOPKRN\n"
 #define CACHE_VERSION        3
@@ -92,24 +93,12 @@ static bool cache_is_our_directory(int fd)
 	       !(status.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* PATH's parents, for us alone; that all are there shows when it is opened. */
-static void cache_make_parents(const char *path)
-{
-	char parent[PATH_MAX];
-
-	for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		snprintf(parent, sizeof(parent), "%.*s", (int)(slash - path), path);
-		mkdir(parent, 0700);
-	}
-}
-
 struct kernel_cache *kernel_cache_open(const char *path)
 {
 	_cleanup_close_ int directory = -1;
 	struct kernel_cache *cache;
 
-	cache_make_parents(path);
-	mkdir(path, 0700);
+	xdg_make_folder(path);
 	directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (directory < 0 || !cache_is_our_directory(directory))
 		return NULL;

@@ -58,39 +58,31 @@ static bool rc_is_trusted(const struct stat *status)
 	       !(status->st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* FOLDER and what is above it, in a home of our own: sudo may have kept somebody else's. */
-static bool rc_make_folders(const char *folder)
+/*
+ * For writing as well where that may be: when the screen saves settings the rights to open them have
+ * gone. A link somebody put there is followed to read, never to write: it may be to any file of
+ * root's.
+ */
+static int rc_open_file(const char *folder, const char *path)
 {
-	char above[400];
+	int create = xdg_make_folder(folder) ? O_CREAT : 0;
+	int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | create, 0600);
 	struct stat status;
-	char *slash;
 
-	snprintf(above, sizeof(above), "%s", folder);
-	slash = strrchr(above, '/');
-	if (!slash || slash == above)
-		return false;
-	*slash = '\0';
-	(void)!mkdir(above, 0700);
-	if (stat(above, &status) || status.st_uid != geteuid())
-		return false;
-	(void)!mkdir(folder, 0700);
-	return true;
+	if (fd >= 0 && fstat(fd, &status) == 0 && status.st_nlink == 1)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
-/*
- * Opened, and the folder too, before anything is believed of them. For writing as well where that
- * may be: when the screen saves settings the rights to open them have gone.
- */
+/* Opened, and the folder too, before anything is believed of them. */
 static struct xtop_error *rc_open(const char *folder, const char *path, int *fdp)
 {
+	int fd = rc_open_file(folder, path);
 	struct stat status, above;
-	int fd = open(path,
-		      O_RDWR | O_CLOEXEC | O_NONBLOCK | (rc_make_folders(folder) ? O_CREAT : 0),
-		      0600);
 
 	*fdp = -1;
-	if (fd < 0)
-		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return NULL;
 	if (fd < 0)
@@ -264,8 +256,9 @@ struct xtop_error *ui_rc_save(const struct ui_rc *rc, char *path, size_t capacit
 	if (!rc_folder(folder, sizeof(folder)))
 		return error_create("nowhere to save settings: HOME is not set");
 	snprintf(path, capacity, "%s/xtoprc", folder);
-	if (rc->fd < 0)
-		return error_create("%s could not be opened at the start: nothing saved", path);
+	if (rc->fd < 0 || (fcntl(rc->fd, F_GETFL) & O_ACCMODE) != O_RDWR)
+		return error_create(
+			"%s could not be opened for writing at the start: nothing saved", path);
 	file = open_memstream(&text, &size_bytes);
 	if (!file)
 		return error_create("out of memory");

@@ -8,6 +8,7 @@
 
 #include "../tap.h"
 #include "xtop/ui.h"
+#include "xtop/xdg.h"
 
 static char folder[64], path[192];
 
@@ -100,6 +101,65 @@ static void test_not_ours(void)
 	}
 }
 
+/* Who owns the folder may not be who owns what a link in it is to: root may have been asked by sudo. */
+static void test_links(int (*make)(const char *, const char *), const char *what)
+{
+	const struct ui_rc saved = { .half_life_s = 7 };
+	char other[128], where[256], text[64] = "";
+	struct xtop_error *error;
+	struct ui_rc rc, save;
+	FILE *file;
+
+	snprintf(other, sizeof(other), "%s/other", folder);
+	unlink(path);
+	file = fopen(other, "w");
+	fputs("sort = self\n", file);
+	fclose(file);
+	if (make(other, path))
+		abort();
+	error = ui_rc_load(&rc);
+	check(!error && rc.sort == &columns[COLUMN_SELF], "%s: read", what);
+	error_destroy(error);
+	save = saved;
+	save.fd = rc.fd;
+	error = ui_rc_save(&save, where, sizeof(where));
+	check(error && strstr(error_message(error), "nothing saved"), "%s: not written: %s", what,
+	      error ? error_message(error) : "it was");
+	error_destroy(error);
+	ui_rc_close(&rc);
+	file = fopen(other, "r");
+	check(fgets(text, sizeof(text), file) && !strcmp(text, "sort = self\n"),
+	      "%s: the other is as it was", what);
+	fclose(file);
+	unlink(other);
+	unlink(path);
+	put("");
+	if (chmod(path, 0600))
+		abort();
+}
+
+/* Nothing is made in the home of who called sudo, and what is missing in one's own is. */
+static void test_folders(void)
+{
+	char home[128], below[192], deep[256];
+	struct stat status;
+
+	snprintf(home, sizeof(home), "%s/home", folder);
+	snprintf(below, sizeof(below), "%s/.config", home);
+	snprintf(deep, sizeof(deep), "%s/xtop", below);
+	check(xdg_make_folder(deep) && !stat(deep, &status) && (status.st_mode & 07777) == 0700,
+	      "folders of one's own are made");
+	rmdir(deep);
+	rmdir(below);
+	if (geteuid() == 0) {
+		if (chown(home, 12345, 12345))
+			abort();
+		check(!xdg_make_folder(deep) && stat(below, &status),
+		      "in somebody else's nothing is");
+	}
+	rmdir(home);
+}
+
 static void test_save(void)
 {
 	struct ui_rc rc = { .n_columns = 2,
@@ -156,6 +216,9 @@ int main(void)
 	test_read();
 	test_bad();
 	test_not_ours();
+	test_links(symlink, "a symbolic link");
+	test_links(link, "a second name");
+	test_folders();
 	test_save();
 	unlink(path);
 	rmdir(below);
