@@ -79,7 +79,7 @@ struct group_row {
 	const char *name;          /* "" for functions without a module */
 	bool is_thread;            /* of the process in the row above that is none */
 	struct weights weights;    /* children: once a stack */
-	struct weights unknown;    /* self: in functions of it that nobody can name */
+	struct weights unknown;    /* self: in functions of it that nobody can name, as places in it or not at all */
 };
 
 struct groups {

@@ -291,13 +291,21 @@ static uint32_t modules_row(struct modules_pass *pass, uint32_t id, const struct
 	return *slot;
 }
 
+/* "libc.so.6+0x2724a" (names.c): where in a file, of a function that nobody can name. */
+static bool modules_is_place(const struct frame *frame)
+{
+	size_t n = strlen(frame->module);
+
+	return n && !strncmp(frame->name, frame->module, n) && !strncmp(frame->name + n, "+0x", 3);
+}
+
 /* False: out of memory. */
 static bool modules_ask(struct modules_pass *pass, const struct snapshot *snapshot, uint32_t id)
 {
 	const struct frame *frame = frames_get(snapshot->frames, id);
 	bool has_module = frame->kind == FRAME_KIND_KERNEL || frame->kind == FRAME_KIND_USERLAND;
 
-	pass->frames[id].unknown = frame->unknown;
+	pass->frames[id].unknown = frame->unknown || modules_is_place(frame);
 	pass->frames[id].row = has_module ? modules_row(pass, id, frame) : NO_ROW;
 	return pass->frames[id].row;
 }

@@ -521,6 +521,7 @@ int header_draw(const struct ui *ui, struct canvas *canvas)
 
 #define HINT_MIN_PERCENT 10 /* of samples without a name */
 
+/* Of the module that lacks most; what the resolver has to say is more if that is none. */
 static void hint_of_unknown(const struct ui_model *model, char *hint, size_t capacity)
 {
 	const struct group_row *worst = NULL;
@@ -538,7 +539,7 @@ static void hint_of_unknown(const struct ui_model *model, char *hint, size_t cap
 			snprintf(hint, capacity,
 				 "%.1f %% of samples in %.80s have no names: give its file with -k",
 				 percent, worst->name);
-		else
+		else if (!hint[0])
 			snprintf(
 				hint, capacity,
 				"%.1f %% of samples have no names: give the guest's symbols with -k",
@@ -558,8 +559,8 @@ int header_draw_hint(struct ui *ui, struct canvas *canvas, int row)
 
 		ui->hint_sequence = snapshot->sequence;
 		snprintf(ui->hint, sizeof(ui->hint), "%s", snapshot->notes[0]);
-		if (!ui->hint[0] && percent_of((double)counts->samples_unknown,
-					       (double)counts->samples) >= HINT_MIN_PERCENT)
+		if (percent_of((double)(counts->samples_unknown + counts->samples_offset),
+			       (double)counts->samples) >= HINT_MIN_PERCENT)
 			hint_of_unknown(&ui->model, ui->hint, sizeof(ui->hint));
 	}
 	if (!ui->hint[0])

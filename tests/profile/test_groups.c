@@ -52,7 +52,11 @@ static void test_processes(void)
 /* A stack counts once for a module, however often it goes through it. */
 static void test_modules(void)
 {
-	static const char *const stacks[] = { ".main;write;.callback;copy 4", ".main 2", "?10 1",
+	static const char *const stacks[] = { ".main;write;.callback;copy 4",
+					      ".main 2",
+					      "?10 1",
+					      ".prog+0x10 3",
+					      ".program+0x10 5",
 					      NULL };
 	struct snapshot *snapshot = stacks_snapshot(frames, stacks);
 	struct groups groups;
@@ -60,8 +64,9 @@ static void test_modules(void)
 
 	must(groups_modules(snapshot, true, &groups));
 	text = groups_text(&groups);
-	check_string(text, "[kernel] 5/5\nprog 2/6\n", "hottest by self first");
-	check_u64(groups.rows[0].unknown.self_total, 1, "what nobody can name");
+	check_string(text, "prog 10/14\n[kernel] 5/5\n", "hottest by self first");
+	check_u64(groups.rows[1].unknown.self_total, 1, "what nobody can name");
+	check_u64(groups.rows[0].unknown.self_total, 3, "nor what is told by its place in a file");
 	free(text);
 	groups_free(&groups);
 	snapshot_destroy(snapshot);

@@ -274,6 +274,12 @@ static void test_hint(void)
 	ui_show(scene.ui, snapshot);
 	screen_contains(&scene, 80, 24, "no ORC tables: stacks end early", true);
 	screen_contains(&scene, 120, 24, "Linux 6.12.1", true);
+	fixture_add(&scene.fixture, "app _start app+0x2724a", 5000);
+	snapshot = fixture_snapshot(&scene.fixture, 2);
+	snapshot->resolver.samples_offset = 5000;
+	snprintf(snapshot->notes[0], sizeof(snapshot->notes[0]), "2 program files have no symbols");
+	ui_show(scene.ui, snapshot);
+	screen_contains(&scene, 80, 24, "of samples in app have no names: give its file with -k", true);
 	scene_close(&scene);
 }
 
