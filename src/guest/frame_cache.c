@@ -4,15 +4,20 @@
  * what a virtual address means changes with every context switch of the guest, a frame's content is
  * the frame's.
  *
- * An open-addressing hash of fixed size, linear probing, at most half full. A page goes away in
+ * An open-addressing hash of fixed size, linear probing, at most half full. Which frames are looked up
+ * while the guest stands still is the guest's choice: its multiplier is one of 2^63, so that nobody can
+ * choose frames that are all looked for in one place (Dietzfelbinger et al., "A reliable randomized
+ * algorithm for the closest-pair problem", 1997: multiply-shift). A page goes away in
  * three ways: the clock hand of frame_cache_tend() finds it unused, the guest's page count changes
  * (it balloons: a guest frame may be another machine page now), or the guest is gone.
  */
 #include "config.h"
 
 #include <stdlib.h>
+#include <sys/random.h>
 
 #include "guest/walk.h"
+#include "xtop/clock.h"
 
 #define CACHE_ROUND_NS (10 * 1000000000ULL) /* the hand comes by every page once in that time */
 #define CACHE_RETRY_NS 1000000000ULL        /* before a frame that Xen refused is asked for again */
@@ -27,7 +32,9 @@ struct cache_slot {
 
 struct frame_cache {
 	struct mapper mapper;
-	size_t n_slots; /* power of two */
+	size_t n_slots; /* power of two, */
+	unsigned shift; /* 2^(64 - shift) */
+	uint64_t odd;   /* multiplier */
 	size_t max_taken, n_taken, n_pages;
 	size_t hand;
 	uint64_t tended_ns;
@@ -46,14 +53,19 @@ struct xtop_error *frame_cache_create(const struct mapper *mapper, size_t max_pa
 {
 	struct frame_cache *cache;
 	size_t n_slots = 64;
+	unsigned shift = 58;
 
-	while (n_slots < 2 * max_pages)
+	for (; n_slots < 2 * max_pages; shift--)
 		n_slots *= 2;
 	cache = calloc(1, sizeof(*cache) + n_slots * sizeof(cache->slots[0]));
 	if (!cache)
 		return error_create("out of memory");
 	cache->mapper = *mapper;
 	cache->n_slots = n_slots;
+	cache->shift = shift;
+	if (getrandom(&cache->odd, sizeof(cache->odd), GRND_NONBLOCK) != sizeof(cache->odd))
+		cache->odd = clock_now_ns() * 0x9e3779b97f4a7c15ULL;
+	cache->odd |= 1;
 	cache->max_taken = max_pages;
 	*cachep = cache;
 	return NULL;
@@ -69,7 +81,7 @@ void frame_cache_destroy(struct frame_cache *cache)
 
 static size_t cache_home(const struct frame_cache *cache, uint64_t frame)
 {
-	return (frame * 0x9e3779b97f4a7c15ULL >> 32) & (cache->n_slots - 1); /* Fibonacci hashing */
+	return frame * cache->odd >> cache->shift;
 }
 
 /* The slot of FRAME, or the free one where it would go. There is always one: half are free. */
