@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "xtop/frames.h"
 #include "xtop/utf8.h"
 
 struct xtop_error {
@@ -18,8 +19,8 @@ struct xtop_error {
 static struct xtop_error error_no_memory = { .message = (char *)"out of memory" };
 
 /*
- * One line, whatever of it a guest or a recording wrote: control characters, C1 in UTF-8 as well, and
- * bytes that are not UTF-8 become '?'.
+ * One line, whatever of it a guest or a recording wrote: control characters, bidi overrides and others
+ * that are not seen included, and bytes that are not UTF-8 become '?'.
  */
 static void error_clean(char *message)
 {
@@ -29,7 +30,8 @@ static void error_clean(char *message)
 		uint32_t character = 0;
 		size_t length = utf8_decode(from, (size_t)(end - from), &character);
 
-		if (length == 0 || character < 0x20 || (character >= 0x7f && character < 0xa0)) {
+		if (length == 0 || character < 0x20 || character == 0x7f ||
+		    text_is_control(character)) {
 			*to++ = '?';
 			from += length ? length : 1;
 			continue;

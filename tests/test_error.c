@@ -24,6 +24,10 @@ static const struct {
 	  "\x9b"
 	  "31m",
 	  "guest ?31m is gone" },
+	{ "bidi override", "a\u202eb", "guest a?b is gone" },
+	{ "isolates", "\u2066b\u2069", "guest ?b? is gone" },
+	{ "line separator", "a\u2028b", "guest a?b is gone" },
+	{ "zero-width space", "a\u200bb", "guest a?b is gone" },
 	{ "cut within a character", "\xe6\xbc", "guest ?? is gone" },
 };
 

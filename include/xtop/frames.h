@@ -88,5 +88,7 @@ const char *frame_text(const struct frame *frame, bool addresses, char buffer[FR
  */
 #define TEXT_MAX_MARKS 4
 size_t text_clean(char *target, size_t capacity, const char *source, size_t size);
+/* Such a control of those above ASCII: not seen itself, but it changes what is. */
+bool text_is_control(uint32_t character);
 
 #endif

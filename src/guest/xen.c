@@ -19,6 +19,7 @@
 #include "guest/xen.h"
 #include "guest/xen_log.h"
 #include "xtop/cleanup.h"
+#include "xtop/frames.h"
 
 #define XEN_MAX_DOMAINS 32768 /* DOMID_FIRST_RESERVED is 0x7ff0 */
 #define XEN_LIST_STEP   256
@@ -271,9 +272,10 @@ static unsigned xen_undo_pauses(xc_interface *xc, uint32_t domid,
 
 static char *xen_tell(const char *format, const struct guest_info *info, uint32_t pid)
 {
-	char *note;
+	char name[sizeof(info->name)], *note;
 
-	return asprintf(&note, format, info->name, pid) < 0 ? NULL : note;
+	text_clean(name, sizeof(name), info->name, strlen(info->name));
+	return asprintf(&note, format, name, pid) < 0 ? NULL : note;
 }
 
 static void xen_repair_domain(xc_interface *xc, const struct guest_info *info, bool asked,

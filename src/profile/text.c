@@ -65,6 +65,11 @@ static bool text_in_ranges(uint32_t character, const struct text_range *ranges, 
 #define TEXT_IN(character, ranges)                                                                 \
 	text_in_ranges(character, ranges, sizeof(ranges) / sizeof((ranges)[0]))
 
+bool text_is_control(uint32_t character)
+{
+	return TEXT_IN(character, text_controls);
+}
+
 static bool text_is_plain(unsigned char byte)
 {
 	return byte >= 0x20 && byte < 0x7f && byte != ';';
@@ -111,7 +116,7 @@ static size_t text_next(const char *source, size_t size, unsigned *marksp, size_
 		*skipp = length;
 		if (TEXT_IN(character, text_marks))
 			return (*marksp)++ < TEXT_MAX_MARKS ? length : 0;
-		if (TEXT_IN(character, text_controls))
+		if (text_is_control(character))
 			length = 0;
 	}
 	*marksp = 0;
