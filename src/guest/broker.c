@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "guest/broker.h"
@@ -258,7 +259,32 @@ static struct xtop_error *broker_answer(struct broker *broker, const struct brok
 	}
 }
 
-static bool broker_send(const struct broker *broker, struct broker_answer *answer,
+/* Looks after the guards; true: there are some. */
+static bool broker_tend(struct broker *broker)
+{
+	bool some = false;
+
+	for (unsigned i = 0; i < BROKER_MAX_GUARDS; i++)
+		some |= broker->runs[i].guard && guard_tend(broker->runs[i].guard);
+	return some;
+}
+
+/*
+ * Main may not read its answers, be stopped (SIGSTOP), or not be what it was: guards are looked after
+ * in any case. False: it has gone.
+ */
+static bool broker_send_packet(struct broker *broker, const void *packet, size_t size_bytes,
+			       const int *fd)
+{
+	while (!wire_send(broker->socket, packet, size_bytes, fd, fd ? 1 : 0)) {
+		if (errno != EAGAIN)
+			return false;
+		broker_tend(broker);
+	}
+	return true;
+}
+
+static bool broker_send(struct broker *broker, struct broker_answer *answer,
 			struct xtop_error *error)
 {
 	bool sent;
@@ -269,11 +295,10 @@ static bool broker_send(const struct broker *broker, struct broker_answer *answe
 			sizeof(answer->reply.message) - 1);
 		error_destroy(error);
 	}
-	sent = wire_send(broker->socket, &answer->reply, sizeof(answer->reply), &answer->fd,
-			 answer->fd >= 0);
+	sent = broker_send_packet(broker, &answer->reply, sizeof(answer->reply),
+				  answer->fd >= 0 ? &answer->fd : NULL);
 	for (uint32_t i = 0; sent && answer->list && i < answer->reply.number; i++)
-		sent = wire_send(broker->socket, &answer->list[i], sizeof(answer->list[i]), NULL,
-				 0);
+		sent = broker_send_packet(broker, &answer->list[i], sizeof(answer->list[i]), NULL);
 	if (answer->fd >= 0)
 		close(answer->fd);
 	free(answer->list);
@@ -299,16 +324,6 @@ static bool broker_serve(struct broker *broker)
 }
 
 /* --- the process ------------------------------------------------------------------------------ */
-
-/* Looks after the guards; true: there are some. */
-static bool broker_tend(struct broker *broker)
-{
-	bool some = false;
-
-	for (unsigned i = 0; i < BROKER_MAX_GUARDS; i++)
-		some |= broker->runs[i].guard && guard_tend(broker->runs[i].guard);
-	return some;
-}
 
 static void broker_loop(struct broker *broker)
 {
@@ -355,9 +370,11 @@ static void broker_leave_streams(void)
 
 void broker_run(const struct broker_settings *settings, int socket)
 {
+	const struct timeval look = { .tv_usec = BROKER_LOOK_NS / 1000 };
 	static struct broker broker; /* too large for a stack */
 
 	broker = (struct broker){ .settings = settings, .socket = socket };
+	setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &look, sizeof(look));
 	broker_set_signals();
 	broker_leave_streams();
 	control_limit_budget(settings->budget);

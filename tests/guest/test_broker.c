@@ -387,6 +387,38 @@ static void test_memory(int socket)
 	close(file);
 }
 
+/* A main that asks and does not read what it is told. */
+static void test_unread(void)
+{
+	const struct broker_request list = { .question = BROKER_LIST };
+	struct broker_request find = { .question = BROKER_FIND, .text = "web01" },
+			      start = { .question = BROKER_START, .domid = 5 };
+	struct control *control;
+	struct ring *ring;
+	unsigned tended;
+	int fds[2], status;
+	pid_t pid;
+	int socket = start_bare(&pid);
+
+	if (control_create(&control) || ring_create(4096, &ring))
+		abort();
+	fds[0] = control_fd(control);
+	fds[1] = ring_fd(ring);
+	check(ask(socket, find, NULL, 0) && ask(socket, start, fds, 2), "a guard");
+	for (unsigned i = 0; i < 8; i++)
+		check(wire_send(socket, &list, sizeof(list), NULL, 0), "300 answers asked for");
+	usleep(200000);
+	tended = seen->tended;
+	usleep(200000);
+	check(seen->tended >= tended + 2, "nobody reads them: %u looks after the guard meanwhile",
+	      seen->tended - tended);
+	close(socket);
+	check(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status),
+	      "main's end is the end");
+	ring_destroy(ring);
+	control_destroy(control);
+}
+
 static void test_questions(void)
 {
 	struct broker_request find = { .question = BROKER_FIND, .text = "web01" };
@@ -431,6 +463,7 @@ int main(void)
 	test_main_and_broker();
 	test_killed();
 	test_questions();
+	test_unread();
 	rmdir(folder);
 	return tap_done();
 }
