@@ -187,6 +187,8 @@ static void test_values(void)
 	refuse("-F 0", "--freq: '0' is not allowed: 1 to 20000 samples per second");
 	refuse("-F 20001", "--freq");
 	refuse("-F 0.5", "--freq");
+	refuse("-T 1e9", "--time: '1e9' is not allowed: seconds, 0.01 to 31622400");
+	refuse("-n 2000000000", "--iterations: '2000000000' is not allowed: a whole number, 1 to 1");
 	refuse("--budget=0", "--budget: '0' is not allowed: more than 0, at most 100 percent");
 	refuse("--budget=100.1", "--budget");
 	refuse("-i 0", "--interval");
