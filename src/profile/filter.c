@@ -10,7 +10,9 @@
 #include "xtop/functions.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <regex.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Of a frame; zero is what fresh memory holds. */
@@ -35,6 +37,90 @@ static bool filter_has_capital(const char *text)
 	return *text;
 }
 
+/* --- how much it repeats ---------------------------------------------------------------------- */
+
+/*
+ * regcomp() of glibc writes repetitions out, and calls itself for each: "a{1,255}{1,255}{1,255}" is 16
+ * million of them, and the end of the process. Each text that is typed into a search comes here.
+ */
+#define FILTER_MAX_COPIES 1000
+#define FILTER_MAX_DEPTH  100
+
+/* Behind the bracket expression in which *AT is. */
+static void filter_skip_bracket(const char **at)
+{
+	const char *end;
+
+	*at += **at == '^';
+	end = **at == ']' ? strchr(*at + 1, ']') : strchr(*at, ']');
+	while (end && end[-1] == ':') /* of a class, [[:alpha:]] */
+		end = strchr(end + 1, ']');
+	*at = end ? end + 1 : *at + strlen(*at);
+}
+
+/* Of "3}", "3,}" or "3,5}", behind which *AT is then; at least 1. */
+static double filter_take_repeats(const char **at)
+{
+	double most = 1;
+
+	while (**at && **at != '}') {
+		char *end;
+		double number = strtod(*at, &end);
+
+		most = number > most ? number : most;
+		*at = end > *at ? end : *at + 1;
+	}
+	*at += **at == '}';
+	return most;
+}
+
+/* Up to the group's end; one too deep is too much. */
+static double filter_count_atoms(const char **at, unsigned depth)
+{
+	double all = 0, last = 0;
+
+	if (depth == FILTER_MAX_DEPTH)
+		return INFINITY;
+	while (**at && **at != ')') {
+		char character = *(*at)++;
+
+		if (strchr("*+?|^$", character))
+			continue;
+		if (character == '{') {
+			double repeats = filter_take_repeats(at);
+
+			all += last * (repeats - 1);
+			last *= repeats;
+			continue;
+		}
+		last = 1;
+		if (character == '(') {
+			last += filter_count_atoms(at, depth + 1);
+			*at += **at == ')';
+		} else if (character == '[') {
+			filter_skip_bracket(at);
+		} else if (character == '\\' && **at) {
+			++*at;
+		}
+		all += last;
+	}
+	return all;
+}
+
+static bool filter_is_modest(const char *regex)
+{
+	const char *at = regex;
+	double all = 0;
+
+	while (*at) {
+		all += filter_count_atoms(&at, 0);
+		at += *at == ')'; /* of no group: regcomp() will say so */
+	}
+	return all <= FILTER_MAX_COPIES + (double)strlen(regex);
+}
+
+/* --- its life --------------------------------------------------------------------------------- */
+
 struct xtop_error *filter_create(const char *regex, struct filter **filterp)
 {
 	_cleanup_free_ struct filter *filter = calloc(1, sizeof(*filter));
@@ -45,6 +131,9 @@ struct xtop_error *filter_create(const char *regex, struct filter **filterp)
 
 	if (!filter || !memory || !text)
 		return error_create("no memory for the filter");
+	if (!filter_is_modest(regex))
+		return error_create("filter \"%.60s\": it repeats too much, or is nested too deep",
+				    regex);
 	failure = regcomp(&filter->regex, regex,
 			  REG_EXTENDED | REG_NOSUB | (filter_has_capital(regex) ? 0 : REG_ICASE));
 	if (failure) {

@@ -53,6 +53,53 @@ static void test_bad(void)
 	error_destroy(error);
 }
 
+/* regcomp() itself would end the process, or take seconds and gigabytes. */
+static void test_greedy(void)
+{
+	static const struct {
+		const char *regex;
+		bool taken;
+	} cases[] = {
+		{ "a{1,255}{1,255}{1,255}", false },
+		{ "((((((.*){1,9}){1,9}){1,9}){1,9}))", false },
+		{ "(a|[]{}(]{1,30}b){100}", false },
+		{ "([[:alpha:]]x\\{{1,30}){100}", false },
+		{ "a{255}{0,}{5", false },
+		{ "a{1,255}|b{255,}", true },
+		{ "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$", true },
+		{ "[{9}{9}{9}{9}{9}{9}{9}]", true },
+		{ "x\\{9\\}\\{9\\}\\{9\\}\\{9\\}\\{9\\}", true },
+		{ "a{}{,}{x}", true },
+	};
+	char *deep = calloc(1, 200001), *wide = calloc(1, 20001);
+	struct xtop_error *error;
+	struct filter *filter;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		filter = NULL;
+		error = filter_create(cases[i].regex, &filter);
+		check((error && strstr(error_message(error), "repeats too much")) ==
+			      !cases[i].taken,
+		      "%s: %s", cases[i].regex, error ? error_message(error) : "taken");
+		error_destroy(error);
+		filter_destroy(filter);
+	}
+	memset(deep, '(', 100000);
+	memset(deep + 100000, ')', 100000);
+	error = filter_create(deep, &filter);
+	check(error && strstr(error_message(error), "nested too deep"),
+	      "100,000 groups in each other");
+	error_destroy(error);
+	for (size_t i = 0; i < 20000; i++)
+		wide[i] = "name|"[i % 5];
+	wide[19999] = '\0';
+	error = filter_create(wide, &filter);
+	check(!error, "4,000 names side by side");
+	filter_destroy(filter);
+	free(deep);
+	free(wide);
+}
+
 /*
  *	             all    "g"            The same nodes at the same places; what does not match weighs
  *	all         0/11    0/5            nothing, g's subtree weighs what it did, above it the sums are new.
@@ -111,6 +158,7 @@ int main(void)
 	must(frames_create(demangle, &frames));
 	test_match();
 	test_bad();
+	test_greedy();
 	test_nodes();
 	test_many();
 	frames_destroy(frames);
