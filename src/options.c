@@ -203,13 +203,21 @@ static struct xtop_error *options_take_unwind(const struct option_spec *spec, co
 	return options_bad_value(spec, text);
 }
 
+/* Of the function table, which every output has. */
+static bool options_can_sort(const char *text)
+{
+	const struct column *column = column_by_name(text);
+
+	return column && column->id < N_COLUMNS_BATCH;
+}
+
 /* Names them all, as they stand in the table of columns. */
 static struct xtop_error *options_bad_column(const struct option_spec *spec, const char *text)
 {
 	char names[256] = "";
 	size_t length = 0;
 
-	for (size_t i = 0; i < N_COLUMNS && length < sizeof(names); i++)
+	for (size_t i = 0; i < N_COLUMNS_BATCH && length < sizeof(names); i++)
 		length += (size_t)snprintf(names + length, sizeof(names) - length, "%s%s",
 					   i ? ", " : "", columns[i].name);
 	return error_create("--%s: '%s' is not allowed: one of %s", spec->name, text, names);
@@ -254,7 +262,7 @@ static struct xtop_error *options_take(struct options *options, const struct opt
 			return options_bad_value(spec, text);
 		break;
 	case OPTION_COLUMN:
-		if (!column_by_name(text))
+		if (!options_can_sort(text))
 			return options_bad_column(spec, text);
 		break;
 	case OPTION_STRING:

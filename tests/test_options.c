@@ -188,7 +188,8 @@ static void test_values(void)
 	refuse("-F 20001", "--freq");
 	refuse("-F 0.5", "--freq");
 	refuse("-T 1e9", "--time: '1e9' is not allowed: seconds, 0.01 to 31622400");
-	refuse("-n 2000000000", "--iterations: '2000000000' is not allowed: a whole number, 1 to 1");
+	refuse("-n 2000000000",
+	       "--iterations: '2000000000' is not allowed: a whole number, 1 to 1");
 	refuse("--budget=0", "--budget: '0' is not allowed: more than 0, at most 100 percent");
 	refuse("--budget=100.1", "--budget");
 	refuse("-i 0", "--interval");
@@ -198,6 +199,8 @@ static void test_values(void)
 	refuse("-T 0", "--time");
 	refuse("-u ORC", "--unwind: 'ORC' is not allowed: auto, fp, orc or dwarf");
 	refuse("--format=svg", "--format: 'svg' is not allowed: folded");
+	refuse("-s delta", "--sort: 'delta' is not allowed: one of children, self, samples,");
+	refuse("-s history", "--sort: 'history' is not allowed: one of children, self, samples,");
 	refuse("-s nothing", "--sort: 'nothing' is not allowed: one of children, self, samples,");
 	refuse("-d ''", "--domain: '' is not allowed");
 	refuse("-o ''", "--output: '' is not allowed");
