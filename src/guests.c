@@ -111,6 +111,22 @@ static struct guest_on_screen **guests_free_place(struct guests *guests)
 	return NULL;
 }
 
+/* By its name and by its number: two samplers would stop it, each as often as it may. */
+static struct xtop_error *guests_refuse_twice(const struct guests *guests,
+					      const struct guest_on_screen *guest)
+{
+	const struct guest_info *info = pipeline_guest(guest->pipeline);
+
+	for (size_t i = 0; i < UI_MAX_GUESTS && guest->domain[0]; i++) {
+		const struct guest_on_screen *other = guests->list[i];
+
+		if (other && pipeline_guest(other->pipeline)->domid == info->domid)
+			return error_create("-d %s and -d %s are one guest: name it once",
+					    other->domain, guest->domain);
+	}
+	return NULL;
+}
+
 struct xtop_error *guests_add(struct guests *guests, const char *domain)
 {
 	struct guest_on_screen **place = guests_free_place(guests), *guest;
@@ -126,6 +142,11 @@ struct xtop_error *guests_add(struct guests *guests, const char *domain)
 				&guest->pipeline);
 	if (error) {
 		free(guest);
+		return error;
+	}
+	error = guests_refuse_twice(guests, guest);
+	if (error) {
+		guest_destroy(guest);
 		return error;
 	}
 	*place = guest;
@@ -180,7 +201,7 @@ static const char *domain_state(char state)
 	case 'p':
 		return "paused";
 	case 's':
-		return "shut down";
+		return "shutdown";
 	case 'd':
 		return "dying";
 	}
@@ -190,7 +211,7 @@ static const char *domain_state(char state)
 static const char *domain_obstacle(const struct guest_listing *listing)
 {
 	if (listing->info.domid == 0)
-		return "dom0: xtop runs in it";
+		return "xtop runs here";
 	if (listing->state == 's' || listing->state == 'd')
 		return "it has ended";
 	return NULL;

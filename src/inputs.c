@@ -8,50 +8,139 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "xtop/cleanup.h"
+
+#define COPY_BYTES (64U << 10)
 
 struct input {
 	struct input *next;
 	const char *path; /* the command line's */
 	int fd;           /* -1: open() said errno_value */
 	int errno_value;
+	bool was_pipe; /* fd is the copy of one */
 };
 
-static struct input *inputs; /* in the order of inputs_add() */
+static struct input *inputs;
 
 static int inputs_open(const char *path)
 {
 	return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 }
 
+static struct input *inputs_find(const char *path)
+{
+	struct input *input = inputs;
+
+	while (input && strcmp(input->path, path) != 0)
+		input = input->next;
+	return input;
+}
+
 struct xtop_error *inputs_add(const char *path)
 {
-	struct input *input = malloc(sizeof(*input)), **end = &inputs;
+	struct input *input;
 
+	if (inputs_find(path))
+		return NULL;
+	input = malloc(sizeof(*input));
 	if (!input)
 		return error_create("out of memory");
-	*input = (struct input){ .path = path, .fd = inputs_open(path) };
+	*input = (struct input){ .next = inputs, .path = path, .fd = inputs_open(path) };
 	if (input->fd < 0)
 		input->errno_value = errno;
-	while (*end)
-		end = &(*end)->next;
-	*end = input;
+	inputs = input;
 	return NULL;
 }
 
 int inputs_take(const char *path)
 {
-	for (struct input **at = &inputs; *at; at = &(*at)->next) {
-		struct input input = **at;
+	struct input *input = inputs_find(path);
+	int fd;
 
-		if (strcmp(input.path, path) != 0)
-			continue;
-		free(*at);
-		*at = input.next;
-		errno = input.errno_value;
-		return input.fd;
+	if (!input)
+		return inputs_open(path);
+	if (input->fd < 0) {
+		errno = input->errno_value;
+		return -1;
 	}
-	return inputs_open(path);
+	fd = fcntl(input->fd, F_DUPFD_CLOEXEC, 0);
+	if (fd >= 0)
+		lseek(fd, 0, SEEK_SET); /* a pipe has no beginning to go back to */
+	return fd;
+}
+
+/* --- pipes ------------------------------------------------------------------------------------ */
+
+static struct xtop_error *inputs_copy(int from, int to, uint64_t max_bytes)
+{
+	_cleanup_free_ char *buffer = malloc(COPY_BYTES);
+	uint64_t bytes = 0;
+	ssize_t got;
+
+	if (!buffer)
+		return error_create("no memory for a copy");
+	while ((got = read(from, buffer, COPY_BYTES)) != 0) {
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return error_create_errno(errno, "cannot be read");
+		bytes += (uint64_t)got;
+		if (bytes > max_bytes)
+			return error_create("more than %llu MiB from a pipe: give a file",
+					    (unsigned long long)max_bytes >> 20);
+		if (write(to, buffer, (size_t)got) != got)
+			return error_create_errno(errno, "no memory for a copy");
+	}
+	return lseek(to, 0, SEEK_SET) < 0 ? error_create_errno(errno, "cannot be read") : NULL;
+}
+
+/* *FDP becomes a copy of the pipe that it is; INPUT (NULL: none) keeps it for the next one. */
+static struct xtop_error *inputs_copy_pipe(int *fdp, struct input *input, uint64_t max_bytes)
+{
+	_cleanup_close_ int copy = memfd_create("xtop-input", MFD_CLOEXEC);
+	struct xtop_error *error;
+
+	if (copy < 0)
+		return error_create_errno(errno, "no memory for a copy");
+	error = inputs_copy(*fdp, copy, max_bytes);
+	if (error)
+		return error;
+	if (input) {
+		int kept = fcntl(copy, F_DUPFD_CLOEXEC, 0);
+
+		if (kept < 0)
+			return error_create_errno(errno, "no memory for a copy");
+		close(input->fd);
+		input->fd = kept;
+		input->was_pipe = true;
+	}
+	close(*fdp);
+	*fdp = copy;
+	copy = -1;
+	return NULL;
+}
+
+struct xtop_error *inputs_take_copy(const char *path, uint64_t max_bytes, int *fdp, bool *is_pipep)
+{
+	struct input *input = inputs_find(path);
+	_cleanup_close_ int fd = inputs_take(path);
+	struct xtop_error *error = NULL;
+	struct stat status;
+
+	if (fd < 0 || fstat(fd, &status) < 0)
+		return error_create_errno(errno, "cannot be opened");
+	*is_pipep = S_ISFIFO(status.st_mode) || (input && input->was_pipe);
+	if (S_ISFIFO(status.st_mode))
+		error = inputs_copy_pipe(&fd, input, max_bytes);
+	if (error)
+		return error;
+	*fdp = fd;
+	fd = -1;
+	return NULL;
 }
 
 void inputs_close(void)

@@ -14,7 +14,6 @@
 
 #include "follow.h"
 #include "xtop/cleanup.h"
-#include "xtop/inputs.h"
 #include "xtop/os.h"
 #include "xtop/memory.h"
 #include "xtop/replay.h"
@@ -96,19 +95,11 @@ static struct xtop_error *pipeline_open_guest(struct pipeline *pipeline)
 	return error ? error : pipeline_create_shared(pipeline);
 }
 
-/* Opened while it is allowed, read when it is not any more. */
-static struct xtop_error *pipeline_open_files(struct pipeline *pipeline)
+static struct xtop_error *pipeline_create_writer(struct pipeline *pipeline)
 {
-	const struct options *options = pipeline->options;
-	struct xtop_error *error = NULL;
+	const char *record = pipeline->options->record;
 
-	if (!pipeline->domain)
-		error = inputs_add(options->replay);
-	for (size_t i = 0; i < options->n_symbols && !error; i++)
-		error = inputs_add(options->symbols[i]);
-	if (!error && options->record)
-		error = recording_create(options->record, &pipeline->writer);
-	return error;
+	return record ? recording_create(record, &pipeline->writer) : NULL;
 }
 
 /* SIZE_BYTES at ADDRESS as vCPU 0 sees them. The resolver's thread, once that runs. */
@@ -397,7 +388,7 @@ static struct xtop_error *pipeline_take(struct pipeline *pipeline, pipeline_step
 struct xtop_error *pipeline_create(const struct options *options, const char *domain,
 				   struct kernel_cache *cache, struct pipeline **pipelinep)
 {
-	static pipeline_step_fn *const steps[] = { pipeline_open_guest, pipeline_open_files,
+	static pipeline_step_fn *const steps[] = { pipeline_open_guest, pipeline_create_writer,
 						   pipeline_create_os };
 	struct pipeline *pipeline = calloc(1, sizeof(*pipeline));
 	struct xtop_error *error;
@@ -484,7 +475,6 @@ void pipeline_destroy(struct pipeline *pipeline)
 	recording_destroy(pipeline->recording);
 	symbols_destroy(pipeline->symbols);
 	memory_destroy(pipeline->source.memory);
-	inputs_close();
 	free(pipeline);
 }
 

@@ -21,6 +21,7 @@
 #include "xtop/cleanup.h"
 #include "xtop/clock.h"
 #include "xtop/guest.h"
+#include "xtop/inputs.h"
 #include "xtop/pipeline.h"
 #include "xtop/sampler.h"
 #include "xtop/os.h"
@@ -156,6 +157,18 @@ static struct kernel_cache *session_open_cache(void)
 									  : NULL;
 }
 
+/* While it is allowed: they are read when it is not any more. */
+static struct xtop_error *session_open_inputs(const struct options *options)
+{
+	struct xtop_error *error = options->replay ? inputs_add(options->replay) : NULL;
+
+	for (size_t i = 0; i < options->n_symbols && !error; i++)
+		error = inputs_add(options->symbols[i]);
+	if (!error && options->root)
+		error = inputs_add(options->root);
+	return error;
+}
+
 static struct xtop_error *session_add_guests(struct session *session)
 {
 	const struct options *options = session->options;
@@ -177,6 +190,8 @@ static struct xtop_error *session_start(struct session *session)
 	error = session_parse_view(session);
 	if (!error)
 		error = session_start_broker(session);
+	if (!error)
+		error = session_open_inputs(session->options);
 	if (!error)
 		error = session_add_guests(session);
 	if (!error)
@@ -240,12 +255,34 @@ static struct xtop_error *session_batch(struct session *session)
 			 pipeline_control(guests_first(&session->guests)), stdout);
 }
 
+static void session_read_version(const char *path, char *text, size_t capacity)
+{
+	_cleanup_fclose_ FILE *file = fopen(path, "re");
+
+	text[0] = '\0';
+	if (file && fgets(text, (int)capacity, file))
+		text[strcspn(text, "\n")] = '\0';
+}
+
+/* "Xen 4.17.7", as dom0's kernel tells everybody (Linux, Documentation/ABI/stable/sysfs-hypervisor-xen). */
+static void session_read_host(char *host, size_t capacity)
+{
+	char major[8], minor[8], extra[16];
+
+	session_read_version("/sys/hypervisor/version/major", major, sizeof(major));
+	session_read_version("/sys/hypervisor/version/minor", minor, sizeof(minor));
+	session_read_version("/sys/hypervisor/version/extra", extra, sizeof(extra));
+	snprintf(host, capacity, major[0] ? "Xen %s.%s%s" : "", major, minor, extra);
+}
+
 static struct xtop_error *session_screen(struct session *session)
 {
 	const struct options *options = session->options;
+	char host[48];
 	const struct ui_settings settings = {
 		.rc = session->rc,
 		.notice = session->rc_error ? error_message(session->rc_error) : NULL,
+		.host = host,
 		.interval_s = options->interval_s,
 		.half_life_s = options->half_life_s,
 		.time_s = options->time_s,
@@ -255,6 +292,7 @@ static struct xtop_error *session_screen(struct session *session)
 		.addresses = options->addresses,
 	};
 
+	session_read_host(host, sizeof(host));
 	return guests_show(&session->guests, &settings);
 }
 
@@ -347,6 +385,7 @@ static void session_free(struct session *session)
 	filter_destroy(session->filter);
 	guests_destroy(&session->guests);
 	kernel_cache_close(session->guests.cache);
+	inputs_close();
 	ui_rc_close(&session->rc);
 	error_destroy(session->rc_error);
 	broker_stop();

@@ -22,8 +22,8 @@ struct kernel_cache; /* xtop/os.h */
 struct pipeline;
 
 /*
- * Finds DOMAIN (NULL: a recording) and opens the files of OPTIONS, which outlive the pipeline, as CACHE does. What
- * needs rights is done then; what others made is read by pipeline_start().
+ * Finds DOMAIN (NULL: a recording); OPTIONS outlive the pipeline, as CACHE does. What needs rights is done then; what
+ * others made, such as the files that inputs.h has open, is read by pipeline_start().
  */
 struct xtop_error *pipeline_create(const struct options *options, const char *domain,
 				   struct kernel_cache *cache, struct pipeline **pipelinep);

@@ -14,9 +14,9 @@
 #include "xtop/os.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "os/former.h"
@@ -26,6 +26,7 @@
 #include "os/recipe.h"
 #include "os/tasks.h"
 #include "process/processes.h"
+#include "xtop/inputs.h"
 #include "xtop/snapshot.h"
 
 #define OS_POLL_NS      800000000ULL   /* what came or went is seen within a second */
@@ -53,13 +54,19 @@ struct os {
 	struct former_clock clock;
 };
 
-/* Now: later there may be no right to. */
 static struct xtop_error *os_open_root(struct os *os)
 {
+	struct stat status;
+
 	os->root_fd = -1;
 	if (!os->settings.root)
 		return NULL;
-	os->root_fd = open(os->settings.root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	os->root_fd = inputs_take(os->settings.root);
+	if (os->root_fd >= 0 && (fstat(os->root_fd, &status) || !S_ISDIR(status.st_mode))) {
+		close(os->root_fd);
+		os->root_fd = -1;
+		errno = ENOTDIR;
+	}
 	return os->root_fd < 0
 		       ? error_create_errno(errno, "cannot open --root %s", os->settings.root)
 		       : NULL;

@@ -14,9 +14,7 @@
 #include <assert.h>
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,8 +22,6 @@
 #include "xtop/cleanup.h"
 #include "xtop/inputs.h"
 #include "xtop/image.h"
-
-#define COPY_BYTES (64U << 10)
 
 struct symbols {
 	struct image **images;
@@ -300,53 +296,20 @@ static struct xtop_error *symbols_add_image(struct symbols *symbols, struct symt
 	return error;
 }
 
-/* A pipe can neither be read twice nor at an offset: *FDP becomes a copy of it in memory. */
-static struct xtop_error *symbols_copy_pipe(int *fdp, const char *path)
-{
-	_cleanup_free_ char *buffer = malloc(COPY_BYTES);
-	_cleanup_close_ int copy = memfd_create("xtop-symbols", MFD_CLOEXEC);
-	uint64_t bytes = 0;
-	ssize_t got;
-
-	if (copy < 0 || !buffer)
-		return error_create_errno(errno, "%s: no memory for a copy", path);
-	while ((got = read(*fdp, buffer, COPY_BYTES)) != 0) {
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return error_create_errno(errno, "%s: cannot be read", path);
-		bytes += got;
-		if (bytes > SYMBOL_FILE_MAX_BYTES)
-			return error_create("%s: more than %u MiB from a pipe: give a file", path,
-					    SYMBOL_FILE_MAX_BYTES >> 20);
-		if (write(copy, buffer, got) != got)
-			return error_create_errno(errno, "%s: no memory for a copy", path);
-	}
-	if (lseek(copy, 0, SEEK_SET) < 0)
-		return error_create_errno(errno, "%s: cannot be read", path);
-	close(*fdp);
-	*fdp = copy;
-	copy = -1;
-	return NULL;
-}
-
 static struct xtop_error *symbols_open(const char *path, int *fdp, bool *is_pipe)
 {
-	_cleanup_close_ int fd = inputs_take(path);
-	struct xtop_error *error = NULL;
+	_cleanup_close_ int fd = -1;
+	struct xtop_error *error;
 	struct stat status;
 
-	if (fd < 0 || fstat(fd, &status) < 0)
-		return error_create_errno(errno, "%s: symbol file cannot be opened", path);
-	*is_pipe = S_ISFIFO(status.st_mode);
-	if (*is_pipe)
-		error = symbols_copy_pipe(&fd, path);
-	else if (!S_ISREG(status.st_mode))
-		error = error_create("%s: %s, not a symbol file", path,
-				     S_ISDIR(status.st_mode) ? "a directory"
-							     : "a device or socket");
+	error = inputs_take_copy(path, SYMBOL_FILE_MAX_BYTES, &fd, is_pipe);
 	if (error)
-		return error;
+		return error_wrap(error, "%s", path);
+	if (fstat(fd, &status) < 0)
+		return error_create_errno(errno, "%s: cannot be read", path);
+	if (!S_ISREG(status.st_mode))
+		return error_create("%s: %s, not a symbol file", path,
+				    S_ISDIR(status.st_mode) ? "a directory" : "a device or socket");
 	*fdp = fd;
 	fd = -1;
 	return NULL;

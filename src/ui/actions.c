@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "ui/core.h"
 #include "xtop/export.h"
@@ -119,10 +120,21 @@ static void ui_answer_filter(struct ui *ui, enum prompt_result result)
 
 /* --- writing a folded file -------------------------------------------------------------------- */
 
+/*
+ * Where xtop was started, if it may write there now that it is another user than root: else where
+ * everybody may.
+ */
+static const char *ui_write_folder(void)
+{
+	static const char tmp[] = "/tmp/";
+
+	return eaccess(".", W_OK | X_OK) && !eaccess(tmp, W_OK | X_OK) ? tmp : "";
+}
+
 /* DOMAIN-YYYYmmdd-HHMMSS.folded, the domain's name fit for a file's. */
 void ui_ask_write(struct ui *ui)
 {
-	char name[256], stamp[32] = "";
+	char name[256], path[sizeof(name) + 8], stamp[32] = "";
 	struct tm tm;
 	size_t n;
 
@@ -137,7 +149,8 @@ void ui_ask_write(struct ui *ui)
 		if (strchr("/ \\*?'\"$&|<>", name[i]) || (i == 0 && strchr(".-", name[i])))
 			name[i] = '_';
 	snprintf(name + n, sizeof(name) - n, "-%s.folded", stamp);
-	ui_ask(ui, UI_PROMPT_WRITE, " Write to:", name);
+	snprintf(path, sizeof(path), "%s%s", ui_write_folder(), name);
+	ui_ask(ui, UI_PROMPT_WRITE, " Write to:", path);
 }
 
 static struct xtop_error *ui_write_to(const struct ui *ui, const char *path, bool replace)

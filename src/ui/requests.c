@@ -125,7 +125,8 @@ static void ui_forget_baseline(struct ui *ui)
 static void ui_pick(struct ui *ui)
 {
 	if (!ui->source->list) {
-		ui_message(ui, STYLE_NOTICE, "there is no list of domains here");
+		ui_message(ui, STYLE_NOTICE,
+			   "the guests were named (-d): without it there is a list");
 		return;
 	}
 	ui->picking = true;

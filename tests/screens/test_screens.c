@@ -392,6 +392,29 @@ static void test_help(void)
 	scene_close(&scene);
 }
 
+/* Root xtop that has become nobody may not write where root is. */
+static void test_write_elsewhere(void)
+{
+	char folder[] = "/tmp/xtop-screens.XXXXXX";
+	int old = open(".", O_RDONLY | O_DIRECTORY);
+	bool root = geteuid() == 0;
+	struct scene scene;
+
+	if (!mkdtemp(folder) || old < 0 || chdir(folder) || chmod(folder, 0500))
+		abort();
+	scene_open_filled(&scene);
+	if (root && seteuid(65534))
+		abort();
+	scene_keys(&scene, 80, 24, "w");
+	screen_contains(&scene, 80, 24, "Write to: /tmp/web01-20231114-221320.folded", true);
+	if (root && seteuid(0))
+		abort();
+	scene_close(&scene);
+	if (fchdir(old) || rmdir(folder))
+		check(false, "%s is empty", folder);
+	close(old);
+}
+
 static void test_write(void)
 {
 	char folder[] = "/tmp/xtop-screens.XXXXXX", *text;
@@ -543,6 +566,7 @@ int main(void)
 	test_trail_is_bounded();
 	test_help();
 	test_write();
+	test_write_elsewhere();
 	test_interval_and_reset();
 	test_mouse();
 	test_hostile_domain();

@@ -389,6 +389,7 @@ struct host {
 	unsigned n_open, opened, closed;
 	uint64_t cpu_ns;
 	bool broken;
+	size_t without; /* not there any more: that many of those with the lowest numbers, dom0 aside */
 };
 
 static struct xtop_error *host_list(void *context, struct ui_domain **domainsp, size_t *np)
@@ -409,6 +410,8 @@ static struct xtop_error *host_list(void *context, struct ui_domain **domainsp, 
 	*np = sizeof(some) / sizeof(some[0]);
 	for (size_t i = 0; i < *np; i++)
 		(*domainsp)[i].cpu_ns = host->cpu_ns * i;
+	*np -= host->without;
+	memmove(*domainsp + 1, *domainsp + 1 + host->without, (*np - 1) * sizeof(some[0]));
 	return NULL;
 }
 
@@ -491,7 +494,7 @@ static void test_domains(void)
 	scene_keys(scene, 80, 24, "hq");
 	check(scene->ui->quitting, "q leaves the list when there is nothing else");
 	scene->ui->quitting = false;
-	scene_keys(scene, 80, 24, "<Enter>");
+	scene_keys(scene, 80, 24, "k<Enter>");
 	screen_contains(scene, 80, 24, "this is where xtop runs", true);
 	check(!host.opened, "what cannot be profiled is not");
 	scene_keys(scene, 80, 24, "jj<Enter>");
@@ -519,6 +522,44 @@ static void test_domains(void)
 	screen_contains(scene, 80, 24, "web01", true);
 	scene_keys(scene, 80, 24, "qqq");
 	check(scene->ui->quitting, "q quits at last");
+	host_end(&host);
+}
+
+static void check_marked(struct host *host, const char *name, const char *what)
+{
+	char marked[64], line[256];
+
+	snprintf(marked, sizeof(marked), "▌ %s ", name);
+	scene_cursor_line(&host->scene, line, sizeof(line));
+	check(!strncmp(line, marked, strlen(marked)), "%s: %s is marked: %s", what, name, line);
+}
+
+/* Domains come and go: the cursor stays on its own; where there is none yet it waits for the first guest. */
+static void test_domains_come_and_go(void)
+{
+	struct host host;
+	struct scene *scene = &host.scene;
+	bool changed;
+
+	host_start(&host, 0);
+	host.without = 3;
+	ui_tick(scene->ui, 100 * SECOND, 0, &changed);
+	check_marked(&host, "Domain-0", "no guest yet");
+	host.without = 1;
+	ui_tick(scene->ui, 102 * SECOND, 0, &changed);
+	check_marked(&host, "cache_[31m02", "two came");
+	host.without = 0;
+	ui_tick(scene->ui, 104 * SECOND, 0, &changed);
+	check_marked(&host, "cache_[31m02", "one above it came");
+	scene_keys(scene, 80, 24, "<Home>");
+	check_marked(&host, "web01", "Home");
+	scene_keys(scene, 80, 24, "j");
+	host.without = 1;
+	ui_tick(scene->ui, 106 * SECOND, 0, &changed);
+	check_marked(&host, "cache_[31m02", "moved, and the one above it went");
+	host.without = 2;
+	ui_tick(scene->ui, 108 * SECOND, 0, &changed);
+	check_marked(&host, "a-domain…-indeed", "itself went");
 	host_end(&host);
 }
 
@@ -662,6 +703,7 @@ int main(void)
 	test_history();
 	test_baseline_ways();
 	test_domains();
+	test_domains_come_and_go();
 	test_two_guests();
 	test_mouse_everywhere();
 	test_resize();

@@ -353,7 +353,7 @@ static void test_refused(void)
 	size_t size = make_elf(bytes, sizeof(bytes));
 
 	check_refused("/nonexistent/vmlinux",
-		      "symbol file cannot be opened: No such file or directory");
+		      "cannot be opened: No such file or directory");
 	check_refused("/tmp", "a directory, not a symbol file");
 	check_refused("/dev/zero", "a device or socket, not a symbol file");
 	check_refused(write_file("empty", "", 0), "it is empty");

@@ -2,6 +2,7 @@
 /*
  * All domains, as xentop lists them; Enter profiles one. The share of a physical CPU is the
  * difference between two looks. Whatever is said of a domain may come from its owner: cleaned here.
+ * What runs inside is known of those that are or were profiled.
  */
 #include "config.h"
 
@@ -17,6 +18,7 @@ struct domain_row {
 	struct ui_domain domain; /* as it came: open() wants it so */
 	char name[sizeof(((struct ui_domain *)0)->name)], inside[96], state[12], type[8];
 	double cpu_percent; /* negative: not known yet */
+	bool profiled;      /* now */
 };
 
 struct view_domains {
@@ -72,6 +74,18 @@ static int domain_compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Until the cursor is moved it is on the first one that can be profiled, and stays on it. */
+static size_t domains_home(const struct view_domains *domains, size_t found)
+{
+	size_t at = 0;
+
+	if (found < domains->n && !domains->rows[found].domain.obstacle)
+		return found;
+	while (at < domains->n && domains->rows[at].domain.obstacle)
+		at++;
+	return at < domains->n ? at : 0;
+}
+
 static void domains_settle(struct view_domains *domains)
 {
 	size_t found = 0;
@@ -79,8 +93,41 @@ static void domains_settle(struct view_domains *domains)
 	while (found < domains->n && domains->rows[found].domain.id != domains->list.key)
 		found++;
 	list_settle(&domains->list, domains->n, found);
+	if (!domains->list.moved)
+		domains->list.selected = domains_home(domains, found);
 	if (domains->n)
 		domains->list.key = domains->rows[domains->list.selected].domain.id;
+}
+
+static void domains_go_home(struct view_domains *domains)
+{
+	domains->list.selected = domains_home(domains, domains->n);
+	if (domains->n)
+		domains->list.key = domains->rows[domains->list.selected].domain.id;
+}
+
+static const struct guest_view *domains_guest(const struct ui *ui, const char *name)
+{
+	for (size_t i = 0; i < ui->n_guests; i++)
+		if (!strcmp(ui->guests[i]->pipeline->guest.name, name))
+			return ui->guests[i];
+	return NULL;
+}
+
+/* What is known of it from profiling, now or at the look before. */
+static void domains_look_inside(const struct view_domains *domains, struct domain_row *row)
+{
+	const struct guest_view *guest = domains_guest(domains->ui, row->domain.name);
+	const struct domain_row *before = domains_find(domains, row->domain.id);
+	const char *inside = before ? before->domain.inside : "";
+
+	row->profiled = guest != NULL;
+	if (guest && guest->live && guest->live->system[0])
+		inside = guest->live->system;
+	else if (guest && guest->system[0])
+		inside = guest->system;
+	if (!row->domain.inside[0])
+		snprintf(row->domain.inside, sizeof(row->domain.inside), "%.95s", inside);
 }
 
 /* A look within a hundredth of a second of the one before would make shares of noise. */
@@ -108,6 +155,7 @@ static struct xtop_error *domains_update(struct view *view, const struct ui_mode
 		rows[i].domain = list[i];
 		rows[i].cpu_percent =
 			domains_cpu_percent(domains, &list[i], domains->looked_ns ? ns : 0);
+		domains_look_inside(domains, &rows[i]);
 		domain_clean(&rows[i]);
 	}
 	free(list);
@@ -179,7 +227,8 @@ static void domains_draw_row(const struct domain_row *domain, struct canvas *can
 	char text[32];
 	int at = 2;
 
-	at = domains_put(canvas, row, at, shown->name, style, false, domain->name);
+	at = domains_put(canvas, row, at, shown->name, domain->profiled ? STYLE_TITLE : style,
+			 false, domain->name);
 	snprintf(text, sizeof(text), "%u", domain->domain.id);
 	at = domains_put(canvas, row, at, 4, style, true, text);
 	at = domains_put(canvas, row, at, shown->type, style, false, domain->type);
@@ -211,7 +260,8 @@ static void domains_draw(struct view *view, const struct ui_model *model, struct
 	(void)model;
 	column += canvas_put(canvas, area.row, column, 4, STYLE_TITLE, "xtop");
 	canvas_printf(canvas, area.row, column, STYLE_NORMAL, "%s%s · %zu domain%s",
-		      host ? " · " : "", host ? host : "", domains->n, domains->n == 1 ? "" : "s");
+		      host && host[0] ? " · " : "", host ? host : "", domains->n,
+		      domains->n == 1 ? "" : "s");
 	domains->first_row = area.row + 2;
 	domains_draw_header(canvas, area.row + 1, &shown);
 	list_show(&domains->list, page);
@@ -232,8 +282,10 @@ static bool domains_request(struct view *view, struct ui *ui, enum request reque
 	struct ui_domain domain;
 
 	if (list_request(&domains->list, request)) {
-		if (domains->n)
+		if (domains->list.moved && domains->n)
 			domains->list.key = domains->rows[domains->list.selected].domain.id;
+		else
+			domains_go_home(domains);
 		return true;
 	}
 	if (request != REQUEST_OPEN)
