@@ -261,7 +261,8 @@ void history_note(struct history *history, const struct snapshot *snapshot)
 	struct history_moment *moment;
 	struct history_copy *copy;
 
-	if (!snapshot->n_nodes || !history_is_due(history, snapshot))
+	/* Before a recording's first sample it is no time yet: ages would be counted from 0. */
+	if (!snapshot->n_nodes || !snapshot->time_ns || !history_is_due(history, snapshot))
 		return;
 	copy = malloc(sizeof(*copy));
 	if (!copy)

@@ -35,6 +35,8 @@ static void test_moments(void)
 
 	must(history_create(&history));
 	must(profile_create(4096, 0, frames, &profile));
+	note(history, profile, 6, 0);
+	check_u64(history_count(history), 0, "no time yet, as before a recording begins");
 	stacks_add(profile, frames, SECOND, "main;read;copy 6");
 	stacks_add(profile, frames, SECOND, "main;read 3");
 	before = snapshot_at(profile, 7, SECOND);
