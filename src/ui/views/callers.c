@@ -209,50 +209,108 @@ static void callers_draw_list(struct view_callers *callers, const struct ui_mode
 
 /* --- whole chains ----------------------------------------------------------------------------- */
 
-/*
- * A chain reads from the outermost function in. What does not fit is left out in the middle: kept
- * are the outermost one and as many innermost ones as there is room for.
- */
+/* From the innermost out, as it is found. */
+struct chain_path {
+	uint32_t frames[SNAPSHOT_MAX_DEPTH];
+	bool kept[SNAPSHOT_MAX_DEPTH];
+	size_t n, focus; /* focus: the outermost of those that are the function looked at */
+};
+
+static void chain_fill(struct chain_path *path, const struct ui_model *model,
+		       const struct chain *chain, uint32_t focus)
+{
+	const struct snapshot *snapshot = model->snapshot;
+
+	path->n = path->focus = 0;
+	for (uint32_t node = chain->node; node && path->n < SNAPSHOT_MAX_DEPTH;
+	     node = snapshot->nodes[node].parent) {
+		uint32_t frame = snapshot->nodes[node].frame;
+
+		if (view_group(model, frame) == focus)
+			path->focus = path->n;
+		path->kept[path->n] = false;
+		path->frames[path->n++] = frame;
+	}
+}
+
+/* What is kept RANK-th: the ends, the function looked at and its caller; then on its inner side, then on its outer. */
+static size_t chain_ranked(const struct chain_path *path, size_t rank)
+{
+	const size_t first[] = { path->n - 1, path->focus, 0, path->focus + 1 };
+	size_t n_inside = path->focus > 1 ? path->focus - 1 : 0;
+
+	if (rank < 4)
+		return first[rank];
+	rank -= 4;
+	return rank < n_inside ? 1 + rank : path->focus + 2 + rank - n_inside;
+}
+
+/* Cells of what is kept, with "…" for each gap. */
+static int chain_width(const struct chain_path *path, const int *widths)
+{
+	int width = -3;
+
+	for (size_t i = 0; i < path->n; i++) {
+		if (path->kept[i])
+			width += 3 + widths[i];
+		else if (!i || path->kept[i - 1])
+			width += 3 + 1;
+	}
+	return width;
+}
+
+/* The first by rank that have room in ROOM cells; an end and the function looked at in any case. */
+static void chain_fit(struct chain_path *path, const struct ui_model *model, int room)
+{
+	int widths[SNAPSHOT_MAX_DEPTH];
+	char name[FRAME_TEXT_BYTES];
+
+	for (size_t i = 0; i < path->n; i++)
+		widths[i] = canvas_text_width(view_frame_name(model, path->frames[i], name));
+	for (size_t rank = 0; rank < path->n + 4; rank++) {
+		size_t i = chain_ranked(path, rank);
+
+		if (i >= path->n || path->kept[i])
+			continue;
+		path->kept[i] = true;
+		if (rank > 1 && chain_width(path, widths) > room) {
+			path->kept[i] = false;
+			return;
+		}
+	}
+}
+
+/* A chain reads from the outermost function in. What is left out when it does not fit says chain_ranked(). */
 static void callers_draw_chain(struct view_callers *callers, const struct ui_model *model,
 			       struct canvas *canvas, int row, int columns_,
 			       const struct chain *chain)
 {
-	const struct snapshot *snapshot = model->snapshot;
-	uint32_t path[SNAPSHOT_MAX_DEPTH], focus = callers_focus(callers)->frame;
 	double share = percent_of(weights_self(model, &chain->weights),
 				  weights_children(model, &callers->neighbours.focus));
-	size_t n = 0, kept = 0;
-	int column = 10, room = columns_ - column - 1, width;
+	uint32_t focus = callers_focus(callers)->frame;
+	struct chain_path path;
 	char name[FRAME_TEXT_BYTES];
+	int column = 10;
 
-	for (uint32_t node = chain->node; node && n < SNAPSHOT_MAX_DEPTH;
-	     node = snapshot->nodes[node].parent)
-		path[n++] = snapshot->nodes[node].frame; /* innermost first */
-	if (!n)
+	chain_fill(&path, model, chain, focus);
+	if (!path.n)
 		return;
-	width = canvas_text_width(view_frame_name(model, path[n - 1], name)) + 4;
-	for (; kept + 1 < n; kept++) {
-		width += 3 + canvas_text_width(view_frame_name(model, path[kept], name));
-		if (width > room)
-			break;
-	}
+	chain_fit(&path, model, columns_ - column - 1);
 	view_put_share(canvas, row, 1, share);
-	for (size_t i = n; i-- > 0;) {
-		if (i + 1 < n)
+	for (size_t i = path.n; i-- > 0;) {
+		bool after_gap = i + 1 < path.n && !path.kept[i + 1];
+
+		if (!path.kept[i] && after_gap)
+			continue;
+		if (i + 1 < path.n)
 			column += canvas_put(canvas, row, column, columns_ - column, STYLE_DIM,
 					     " › ");
-		if (i + 1 < n && i >= kept) {
-			column +=
-				canvas_put(canvas, row, column, columns_ - column, STYLE_DIM, "…");
-			i = kept;
-			if (!kept)
-				break;
-			continue;
-		}
-		column += canvas_put_name(canvas, row, column, columns_ - column,
-					  view_group(model, path[i]) == focus ? STYLE_TITLE
-									      : STYLE_NORMAL,
-					  view_frame_name(model, path[i], name));
+		column += canvas_put_name(
+			canvas, row, column, columns_ - column,
+			!path.kept[i]                                ? STYLE_DIM
+			: view_group(model, path.frames[i]) == focus ? STYLE_TITLE
+								     : STYLE_NORMAL,
+			path.kept[i] ? view_frame_name(model, path.frames[i], name) : "…");
 	}
 }
 

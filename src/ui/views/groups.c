@@ -121,7 +121,7 @@ static void groups_draw_list(struct view_groups *view, const struct ui_model *mo
 	}
 	if (!view->side_by_side)
 		canvas_put_right(canvas, area.row, column + 26, area.columns - 27, STYLE_HEADER,
-				 side == GROUPS_PROCESSES ? "Tab: modules" : "Tab: processes");
+				 side == GROUPS_PROCESSES ? "Tab: Module" : "Tab: Process");
 	list_show(list, page);
 	for (size_t i = 0; i < page && list->top + i < list->n; i++)
 		groups_draw_row(view, model, canvas, side, list->top + i, area.row + 1 + (int)i,

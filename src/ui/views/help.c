@@ -58,7 +58,8 @@ static void help_draw(struct view *view, const struct ui_model *model, struct ca
 
 	(void)model;
 	canvas_fill(canvas, area.row, 0, area.columns, STYLE_HEADER);
-	canvas_printf(canvas, area.row, 1, STYLE_HEADER, "Keys in %s", help->ops->name);
+	canvas_put(canvas, area.row, 1, 8, STYLE_HEADER, "Keys in ");
+	canvas_put_name(canvas, area.row, 9, area.columns - 9 - 12, STYLE_HEADER, help->ops->name);
 	/* the cursor of the list is its first line: nothing to select here */
 	list_settle(&help->list, lines > page ? lines - page + 1 : 1, help->list.selected);
 	help->list.top = help->list.selected;
