@@ -534,6 +534,25 @@ static void check_marked(struct host *host, const char *name, const char *what)
 	check(!strncmp(line, marked, strlen(marked)), "%s: %s is marked: %s", what, name, line);
 }
 
+/* NAMES, from the first row on. */
+static void check_domains(struct host *host, const char *names, const char *what)
+{
+	char *text, seen[256] = "", *line;
+	int row = 0;
+
+	scene_draw(&host->scene, 80, 24, &text, NULL);
+	for (char *rest = text; row < 6 && (line = strsep(&rest, "\n")); row++) {
+		size_t length = strlen(seen);
+		char *name = line + strspn(line, "▌ ");
+
+		if (row >= 2)
+			snprintf(seen + length, sizeof(seen) - length, "%s%.*s", length ? " " : "",
+				 (int)strcspn(name, " "), name);
+	}
+	check_string(seen, names, what);
+	free(text);
+}
+
 /* Domains come and go: the cursor stays on its own; where there is none yet it waits for the first guest. */
 static void test_domains_come_and_go(void)
 {
@@ -560,6 +579,21 @@ static void test_domains_come_and_go(void)
 	host.without = 2;
 	ui_tick(scene->ui, 108 * SECOND, 0, &changed);
 	check_marked(&host, "a-domain…-indeed", "itself went");
+	host.without = 0;
+	ui_tick(scene->ui, 110 * SECOND, 0, &changed);
+	check_domains(&host, "Domain-0 web01 cache_[31m02 a-domain…-indeed", "by number");
+	scene_keys(scene, 80, 24, "<F6>");
+	host.cpu_ns = SECOND;
+	ui_tick(scene->ui, 112 * SECOND, 0, &changed);
+	check_domains(&host, "a-domain…-indeed cache_[31m02 web01 Domain-0", "by CPU time taken");
+	check_marked(&host, "a-domain…-indeed", "sorted");
+	scene_keys(scene, 80, 24, ">");
+	check_domains(&host, "a-domain…-indeed Domain-0 web01 cache_[31m02", "by memory");
+	scene_click(scene, 80, 24, 1, 4);
+	check_domains(&host, "Domain-0 a-domain…-indeed cache_[31m02 web01", "by name, clicked");
+	check_marked(&host, "a-domain…-indeed", "sorted anew");
+	scene_keys(scene, 80, 24, "<");
+	check_domains(&host, "a-domain…-indeed Domain-0 web01 cache_[31m02", "and round");
 	host_end(&host);
 }
 

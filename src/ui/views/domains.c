@@ -21,6 +21,9 @@ struct domain_row {
 	bool profiled;      /* now */
 };
 
+/* What rows are in order of, as the columns stand. */
+enum domains_sort { SORT_NAME, SORT_ID, SORT_CPU, SORT_MEMORY, N_SORTS };
+
 struct view_domains {
 	struct view view;
 	struct ui *ui;
@@ -29,6 +32,8 @@ struct view_domains {
 	size_t n;
 	uint64_t looked_ns;
 	int first_row;
+	enum domains_sort sort;
+	int ends[N_SORTS]; /* of those columns on the screen */
 };
 
 static struct view_domains *view_domains(struct view *view)
@@ -66,12 +71,28 @@ static double domains_cpu_percent(const struct view_domains *domains, const stru
 	return 100.0 * (double)(now->cpu_ns - before->domain.cpu_ns) / (double)ns;
 }
 
-static int domain_compare(const void *a, const void *b)
+/* Figures: the largest first. What is equal stands in order of their numbers, as they were created. */
+static int domain_compare(const void *a, const void *b, void *sort)
 {
-	uint32_t x = ((const struct domain_row *)a)->domain.id,
-		 y = ((const struct domain_row *)b)->domain.id;
+	const struct domain_row *x = a, *y = b;
+	int order = 0;
 
-	return (x > y) - (x < y);
+	switch (*(enum domains_sort *)sort) {
+	case SORT_NAME:
+		order = strcmp(x->name, y->name);
+		break;
+	case SORT_CPU:
+		order = (x->cpu_percent < y->cpu_percent) - (x->cpu_percent > y->cpu_percent);
+		break;
+	case SORT_MEMORY:
+		order = (x->domain.memory_kib < y->domain.memory_kib) -
+			(x->domain.memory_kib > y->domain.memory_kib);
+		break;
+	case SORT_ID:
+	case N_SORTS:
+		break;
+	}
+	return order ? order : (x->domain.id > y->domain.id) - (x->domain.id < y->domain.id);
 }
 
 /* Until the cursor is moved it is on the first one that can be profiled, and stays on it. */
@@ -86,10 +107,14 @@ static size_t domains_home(const struct view_domains *domains, size_t found)
 	return at < domains->n ? at : 0;
 }
 
+/* Rows are new, or are to be in another order. */
 static void domains_settle(struct view_domains *domains)
 {
 	size_t found = 0;
 
+	if (domains->n)
+		qsort_r(domains->rows, domains->n, sizeof(domains->rows[0]), domain_compare,
+			&domains->sort);
 	while (found < domains->n && domains->rows[found].domain.id != domains->list.key)
 		found++;
 	list_settle(&domains->list, domains->n, found);
@@ -161,7 +186,6 @@ static struct xtop_error *domains_update(struct view *view, const struct ui_mode
 	free(list);
 	if (!rows)
 		return error_create("out of memory");
-	qsort(rows, n, sizeof(*rows), domain_compare);
 	free(domains->rows);
 	domains->rows = rows;
 	domains->n = n;
@@ -203,18 +227,32 @@ static int domains_put(struct canvas *canvas, int row, int column, int width, en
 	return column + width + 1;
 }
 
-static void domains_draw_header(struct canvas *canvas, int row, const struct domains_columns *shown)
+static int domains_put_sorted(struct view_domains *domains, struct canvas *canvas, int row, int at,
+			      int width, enum domains_sort sort, const char *name)
+{
+	bool sorted = domains->sort == sort;
+	char text[16];
+
+	snprintf(text, sizeof(text), "%s%s", name, sorted ? "▾" : "");
+	at = domains_put(canvas, row, at, width, sorted ? STYLE_SORTED : STYLE_HEADER,
+			 sort != SORT_NAME, text);
+	domains->ends[sort] = at;
+	return at;
+}
+
+static void domains_draw_header(struct view_domains *domains, struct canvas *canvas, int row,
+				const struct domains_columns *shown)
 {
 	int at = 2;
 
 	canvas_fill(canvas, row, 0, canvas_columns(canvas), STYLE_HEADER);
-	at = domains_put(canvas, row, at, shown->name, STYLE_HEADER, false, "Name");
-	at = domains_put(canvas, row, at, 4, STYLE_HEADER, true, "Id");
+	at = domains_put_sorted(domains, canvas, row, at, shown->name, SORT_NAME, "Name");
+	at = domains_put_sorted(domains, canvas, row, at, 4, SORT_ID, "Id");
 	at = domains_put(canvas, row, at, shown->type, STYLE_HEADER, false, "Type");
 	at = domains_put(canvas, row, at, shown->state, STYLE_HEADER, false, "State");
 	at = domains_put(canvas, row, at, shown->vcpus, STYLE_HEADER, true, "vCPU");
-	at = domains_put(canvas, row, at, 6, STYLE_HEADER, true, "CPU %");
-	at = domains_put(canvas, row, at, shown->memory, STYLE_HEADER, true, "Memory");
+	at = domains_put_sorted(domains, canvas, row, at, 6, SORT_CPU, "CPU %");
+	at = domains_put_sorted(domains, canvas, row, at, shown->memory, SORT_MEMORY, "Memory");
 	if (shown->inside)
 		canvas_put(canvas, row, at + 1, canvas_columns(canvas) - at - 1, STYLE_HEADER,
 			   "What runs inside");
@@ -263,7 +301,7 @@ static void domains_draw(struct view *view, const struct ui_model *model, struct
 		      host && host[0] ? " · " : "", host ? host : "", domains->n,
 		      domains->n == 1 ? "" : "s");
 	domains->first_row = area.row + 2;
-	domains_draw_header(canvas, area.row + 1, &shown);
+	domains_draw_header(domains, canvas, area.row + 1, &shown);
 	list_show(&domains->list, page);
 	for (size_t i = 0; i < page && domains->list.top + i < domains->n; i++) {
 		int row = domains->first_row + (int)i;
@@ -275,6 +313,23 @@ static void domains_draw(struct view *view, const struct ui_model *model, struct
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
+
+static void domains_set_sort(struct view_domains *domains, enum domains_sort sort)
+{
+	domains->sort = sort;
+	domains_settle(domains);
+}
+
+static bool domains_request_sort(struct view_domains *domains, enum request request)
+{
+	int step = request == REQUEST_SORT_LEFT ? N_SORTS - 1 : 1;
+
+	if (request != REQUEST_SORT_LEFT && request != REQUEST_SORT_RIGHT &&
+	    request != REQUEST_SORT_NEXT)
+		return false;
+	domains_set_sort(domains, (enum domains_sort)(((int)domains->sort + step) % N_SORTS));
+	return true;
+}
 
 static bool domains_request(struct view *view, struct ui *ui, enum request request)
 {
@@ -289,12 +344,23 @@ static bool domains_request(struct view *view, struct ui *ui, enum request reque
 		return true;
 	}
 	if (request != REQUEST_OPEN)
-		return false;
+		return domains_request_sort(domains, request);
 	if (domains->n) {
 		domain = domains->rows[domains->list.selected].domain;
 		ui_profile_domain(ui, &domain);
 	}
 	return true;
+}
+
+/* Columns that nothing is sorted by stand with what is right of them. */
+static void domains_click_header(struct view_domains *domains, int column)
+{
+	for (int sort = 0; sort < N_SORTS; sort++) {
+		if (column < domains->ends[sort]) {
+			domains_set_sort(domains, (enum domains_sort)sort);
+			return;
+		}
+	}
 }
 
 /* A click on the selected one profiles it. */
@@ -303,7 +369,8 @@ static void domains_click(struct view *view, struct ui *ui, int row, int column)
 	struct view_domains *domains = view_domains(view);
 	size_t at = domains->list.top + (size_t)(row - domains->first_row);
 
-	(void)column;
+	if (row == domains->first_row - 1)
+		domains_click_header(domains, column);
 	if (row < domains->first_row || at >= domains->n)
 		return;
 	if (domains->list.moved && at == domains->list.selected) {
@@ -338,5 +405,6 @@ struct view *view_domains_create(struct ui *ui)
 		return NULL;
 	domains->view.ops = &domains_ops;
 	domains->ui = ui;
+	domains->sort = SORT_ID;
 	return &domains->view;
 }
