@@ -272,7 +272,9 @@ static void session_read_host(char *host, size_t capacity)
 	session_read_version("/sys/hypervisor/version/major", major, sizeof(major));
 	session_read_version("/sys/hypervisor/version/minor", minor, sizeof(minor));
 	session_read_version("/sys/hypervisor/version/extra", extra, sizeof(extra));
-	snprintf(host, capacity, major[0] ? "Xen %s.%s%s" : "", major, minor, extra);
+	host[0] = '\0';
+	if (major[0])
+		snprintf(host, capacity, "Xen %s.%s%s", major, minor, extra);
 }
 
 static struct xtop_error *session_screen(struct session *session)
