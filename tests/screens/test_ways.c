@@ -12,6 +12,22 @@
 
 /* --- into views and back ---------------------------------------------------------------------- */
 
+/* Typed faster than it is drawn. */
+static void test_ahead(void)
+{
+	static const struct input keys_[] = { { 'f', 0, 0 }, { '/', 0, 0 }, { 'f', 0, 0 },
+					      { 'i', 0, 0 }, { 'b', 0, 0 }, { INPUT_ENTER, 0, 0 } };
+	struct scene scene;
+
+	scene_open_filled(&scene);
+	scene_draw(&scene, 80, 24, NULL, NULL);
+	for (size_t i = 0; i < sizeof(keys_) / sizeof(keys_[0]); i++)
+		ui_handle(scene.ui, &keys_[i]);
+	screen_contains(&scene, 80, 24, "nothing here matches", false);
+	screen_contains(&scene, 80, 24, "▌fib", true);
+	scene_close(&scene);
+}
+
 static void test_every_view_and_back(void)
 {
 	static const struct {
@@ -722,6 +738,7 @@ int main(void)
 		abort();
 	setenv("TZ", "UTC", 1);
 	test_every_view_and_back();
+	test_ahead();
 	test_ctrl_c();
 	test_search();
 	test_restrict();

@@ -347,6 +347,10 @@ static bool flame_request(struct view *view, struct ui *ui, enum request request
 {
 	struct view_flame *flame = view_flame(view);
 
+	if (!flame->columns && ui->model.snapshot) { /* typed ahead of the first drawing */
+		flame->columns = ui->columns;
+		ui_update(ui);
+	}
 	if (flame->current && flame_move(flame, request))
 		return true;
 	switch ((int)request) {
