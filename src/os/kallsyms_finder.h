@@ -31,14 +31,28 @@ static inline size_t finder_align(const struct kallsyms_finder *finder, size_t a
 	return (at + finder->align - 1) & ~(finder->align - 1);
 }
 
-/* Little-endian, up to 8 bytes; 0 where nothing is present. */
+/* Little-endian, 2, 4 or 8 bytes; 0 where nothing is present. */
 static inline uint64_t finder_load(const struct kallsyms_finder *finder, size_t at, size_t bytes)
 {
-	uint64_t value = 0;
+	const uint8_t *from;
+	uint64_t u64;
+	uint32_t u32;
+	uint16_t u16;
 
-	if (at <= finder->input->present_bytes && bytes <= finder->input->present_bytes - at)
-		memcpy(&value, finder->input->bytes + at, bytes);
-	return value;
+	if (at > finder->input->present_bytes || bytes > finder->input->present_bytes - at)
+		return 0;
+	from = finder->input->bytes + at;
+	switch (bytes) { /* a length that the compiler knows is a load, another one a call */
+	case 2:
+		memcpy(&u16, from, sizeof(u16));
+		return u16;
+	case 4:
+		memcpy(&u32, from, sizeof(u32));
+		return u32;
+	default:
+		memcpy(&u64, from, sizeof(u64));
+		return u64;
+	}
 }
 
 /* Whether the first UP_TO bytes are there, or can be had. */

@@ -175,12 +175,16 @@ bool kernel_image_find_kallsyms(struct kernel_image *image, struct kallsyms **ka
 
 /* --- where it lies ---------------------------------------------------------------------------- */
 
-static bool image_look(struct kernel_image *image, uint64_t cr3, bool unsealed)
+static void image_look(struct kernel_image *image, uint64_t cr3)
 {
 	image->root.cr3 = cr3;
-	image->unsealed = unsealed;
 	image->n = memory_ranges(image->memory, image->root, IMAGE_WINDOW_START, IMAGE_WINDOW_END,
 				 image->ranges, IMAGE_MAX_RANGES);
+}
+
+static bool image_is(struct kernel_image *image, bool unsealed)
+{
+	image->unsealed = unsealed;
 	return image_text(image) && image_next_range(image, UINT64_MAX);
 }
 
@@ -189,10 +193,16 @@ static bool image_look_everywhere(struct kernel_image *image, uint64_t cr3)
 {
 	uint64_t kernel_cr3 = cr3 & ~(uint64_t)CR3_ISOLATION;
 
-	return image_look(image, cr3, false) ||
-	       (kernel_cr3 != cr3 &&
-		(image_look(image, kernel_cr3, false) || image_look(image, kernel_cr3, true))) ||
-	       image_look(image, cr3, true);
+	image_look(image, cr3);
+	if (image_is(image, false))
+		return true;
+	if (kernel_cr3 != cr3) {
+		image_look(image, kernel_cr3);
+		if (image_is(image, false) || image_is(image, true))
+			return true;
+		image_look(image, cr3);
+	}
+	return image_is(image, true);
 }
 
 struct kernel_image *kernel_image_locate(struct memory *memory, const struct registers *regs)

@@ -33,6 +33,7 @@
 
 #include "os/layout.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define LAYOUT_MAX_STRUCTS 64
@@ -321,16 +322,25 @@ static uint32_t layout_version(void)
 	return hash;
 }
 
-/* The structs of the table, each once. */
-static size_t layout_wants(struct btf_want *wants)
+static bool layout_is(const char *type, const char *other)
+{
+	return type[0] == other[0] && strcmp(type, other) == 0;
+}
+
+/* The structs of the table, each once, and of which of them each entry is: most are of the last. */
+static size_t layout_wants(struct btf_want *wants, uint8_t *structs)
 {
 	size_t n = 0, j;
 
 	for (size_t i = 0; i < LAYOUT_MEMBERS; i++) {
-		for (j = 0; j < n && strcmp(wants[j].name, layout_entries[i].type) != 0; j++)
+		for (j = n; j && !layout_is(wants[j - 1].name, layout_entries[i].type); j--)
 			;
-		if (j == n && n < LAYOUT_MAX_STRUCTS)
+		if (!j) {
+			assert(n < LAYOUT_MAX_STRUCTS);
 			wants[n++] = (struct btf_want){ .name = layout_entries[i].type };
+			j = n;
+		}
+		structs[i] = j - 1;
 	}
 	return n;
 }
@@ -411,13 +421,14 @@ static int32_t layout_value(struct btf *btf, const struct layout_entry *entry, u
 	return value <= LAYOUT_MAX ? (int32_t)value : -1;
 }
 
-/* All numbers of the structs called NAME, if there is one, as TYPE has them. */
-static unsigned layout_fill(struct btf *btf, const char *name, uint32_t type, int32_t *values)
+/* All numbers of the struct of that number, if there is one, as TYPE has them. */
+static unsigned layout_fill(struct btf *btf, const uint8_t *structs, size_t number, uint32_t type,
+			    int32_t *values)
 {
 	unsigned found = 0;
 
 	for (size_t i = 0; i < LAYOUT_MEMBERS; i++) {
-		if (strcmp(layout_entries[i].type, name) != 0)
+		if (structs[i] != number)
 			continue;
 		values[i] = layout_value(btf, &layout_entries[i], type);
 		found += values[i] >= 0;
@@ -425,19 +436,20 @@ static unsigned layout_fill(struct btf *btf, const char *name, uint32_t type, in
 	return found;
 }
 
-static void layout_fill_best(struct btf *btf, const struct btf_want *want, int32_t *values)
+static void layout_fill_best(struct btf *btf, const struct btf_want *want, const uint8_t *structs,
+			     size_t number, int32_t *values)
 {
 	unsigned most = 0, best = 0, found;
 
 	for (unsigned i = 0; i < want->found; i++) {
-		found = layout_fill(btf, want->name, want->ids[i], values);
+		found = layout_fill(btf, structs, number, want->ids[i], values);
 		if (found > most) {
 			most = found;
 			best = i;
 		}
 	}
 	if (want->found > 1)
-		layout_fill(btf, want->name, want->ids[best], values);
+		layout_fill(btf, structs, number, want->ids[best], values);
 }
 
 void layout_init(struct layout *layout)
@@ -450,7 +462,8 @@ void layout_init(struct layout *layout)
 enum btf_result layout_from_btf(const uint8_t *blob, size_t bytes, struct layout *layout)
 {
 	struct btf_want wants[LAYOUT_MAX_STRUCTS];
-	size_t n_wants = layout_wants(wants);
+	uint8_t structs[LAYOUT_MEMBERS];
+	size_t n_wants = layout_wants(wants, structs);
 	enum btf_result result;
 	struct btf btf;
 
@@ -459,7 +472,7 @@ enum btf_result layout_from_btf(const uint8_t *blob, size_t bytes, struct layout
 	if (result != BTF_OK && result != BTF_DAMAGED)
 		return result;
 	for (size_t i = 0; i < n_wants; i++)
-		layout_fill_best(&btf, &wants[i], layout->values);
+		layout_fill_best(&btf, &wants[i], structs, i, layout->values);
 	if (btf.damaged)
 		result = BTF_DAMAGED;
 	btf_deinit(&btf);

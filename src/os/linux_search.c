@@ -31,11 +31,11 @@
 
 #define SEARCH_MAX_BYTES     (64U << 20) /* of the image, as kernel_image.c has it for one range */
 #define SEARCH_CODE_BYTES    96          /* of a function, in which it reads of its CPU's area */
+#define SEARCH_PAGE_WORDS    (GUEST_PAGE_SIZE / sizeof(uint64_t))
+#define SEARCH_PRESENT       1           /* bit of a page-table entry */
+#define SEARCH_NOTE_WORDS    9           /* of a build-id of 20 bytes: sizes, type, "GNU", the id */
 #define SEARCH_MIN_BTF_BYTES (64U << 10) /* of types: Debian's kernels have 2 to 3 MiB */
 #define SEARCH_MIN_ORC       4096        /* entries: they have 350,000 and more */
-#define SEARCH_PAGE_WORDS    (GUEST_PAGE_SIZE / sizeof(uint64_t))
-#define SEARCH_PRESENT       1 /* bit of a page-table entry */
-#define SEARCH_NOTE_WORDS    9 /* of a build-id of 20 bytes: sizes, type, "GNU", the id */
 
 struct search {
 	struct linux_guest *guest;
@@ -81,13 +81,16 @@ static void search_banner(struct search *search)
 /* Bytes of a BTF blob that may begin at AT; 0: none. btf.c has the header and checks all of it. */
 static size_t search_btf_bytes(const struct search *search, size_t at)
 {
-	uint64_t header_bytes = search_u32(search, at + 4),
-		 types_bytes = search_u32(search, at + 12);
-	uint64_t strings = search_u32(search, at + 16), strings_bytes = search_u32(search, at + 20);
-	uint64_t all = header_bytes + strings + strings_bytes;
+	uint64_t header_bytes, types_bytes, strings, strings_bytes, all;
 
-	return search_u32(search, at) == 0x0001eb9f && header_bytes >= 24 && header_bytes <= 64 &&
-			       search_u32(search, at + 8) == 0 && strings >= types_bytes &&
+	if (search_u32(search, at) != 0x0001eb9f || search_u32(search, at + 8) != 0)
+		return 0;
+	header_bytes = search_u32(search, at + 4);
+	types_bytes = search_u32(search, at + 12);
+	strings = search_u32(search, at + 16);
+	strings_bytes = search_u32(search, at + 20);
+	all = header_bytes + strings + strings_bytes;
+	return header_bytes >= 24 && header_bytes <= 64 && strings >= types_bytes &&
 			       types_bytes >= SEARCH_MIN_BTF_BYTES && all <= search->size_bytes - at
 		       ? all
 		       : 0;
@@ -100,7 +103,8 @@ static void search_btf(struct search *search)
 	size_t last_note = SIZE_MAX, all;
 
 	for (size_t at = 0; at + 4 * SEARCH_NOTE_WORDS <= search->size_bytes; at += 4) {
-		if (memcmp(search->bytes + at, note, sizeof(note)) == 0)
+		if (search_u32(search, at) == note[0] &&
+		    memcmp(search->bytes + at, note, sizeof(note)) == 0)
 			last_note = at;
 		all = search_btf_bytes(search, at);
 		if (!all)

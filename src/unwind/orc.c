@@ -45,7 +45,8 @@
 #define ORC_BLOCK_SHIFT 7
 #define ORC_BLOCK_BYTES (1U << ORC_BLOCK_SHIFT)
 #define ORC_AT_ONCE     sizeof(uint64_t)
-#define ORC_HASH_SLOTS  (1U << 17) /* twice ORC_MAX_ROWS */
+#define ORC_HASH_BITS   17 /* twice ORC_MAX_ROWS */
+#define ORC_HASH_SLOTS  (1U << ORC_HASH_BITS)
 #define ORC_FIRST_ROWS  1024
 
 static struct xtop_error *orc_no_memory(void)
@@ -238,7 +239,7 @@ static struct xtop_error *orc_intern(struct orc_builder *builder, const struct o
 
 	_Static_assert(sizeof(key) == sizeof(*row), "a row is its own key");
 	memcpy(&key, row, sizeof(key));
-	i = key * 0x9e3779b97f4a7c15ULL >> 47; /* Fibonacci hashing */
+	i = key * 0x9e3779b97f4a7c15ULL >> (64 - ORC_HASH_BITS); /* Fibonacci hashing */
 	for (; builder->slots[i]; i = (i + 1) % ORC_HASH_SLOTS) {
 		*id = (uint16_t)(builder->slots[i] - 1);
 		assert(builder->orc->rows);
@@ -288,6 +289,8 @@ static void orc_put_block(const struct orc_builder *builder, uint32_t first, uin
 {
 	uint8_t *entries = builder->orc->entries + (size_t)ORC_KEPT_BYTES * first;
 
+	if (first == end)
+		return;
 	memcpy(entries, builder->offsets + first, end - first);
 	memcpy(entries + (end - first), builder->ids + first,
 	       (end - first) * sizeof(*builder->ids));
