@@ -30,7 +30,7 @@ AC_DEFUN([XTOP_FUZZERS], [
     for xtop_function in malloc calloc realloc reallocarray aligned_alloc free; do
       FUZZER_LIBS="$FUZZER_LIBS -Wl,--wrap=$xtop_function"
     done
-    XTOP_CPPFLAGS=
+    XTOP_CPPFLAGS=-DXTOP_SMALL_LIMITS # include/xtop/limit.h
     XTOP_CFLAGS="$XTOP_CFLAGS -fsanitize=fuzzer-no-link,address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=all"
     XTOP_LDFLAGS="$XTOP_LDFLAGS -fsanitize=address,undefined"])
   AM_CONDITIONAL([WITH_FUZZERS], [test "x$enable_fuzzers" != xno])

@@ -15,9 +15,10 @@
 #include <stdbool.h>
 
 #include "xtop/error.h"
+#include "xtop/limit.h"
 #include "xtop/types.h"
 
-#define MEMORY_CACHE_PAGES 1024 /* copies kept at most: 4 MiB */
+#define MEMORY_CACHE_PAGES LIMIT(1024, 64) /* copies kept at most: 4 MiB */
 #define MEMORY_BATCH_PAGES 512  /* asked of memory_ops.read() at once, at most */
 
 struct memory_ops {
@@ -61,7 +62,7 @@ struct memory_range {
 	bool writable, executable;
 };
 /* Ascending, at most MAX; returns how many. Stops after MEMORY_MAX_LEAVES. */
-#define MEMORY_MAX_LEAVES 262144 /* 1 GiB in 4 KiB pages */
+#define MEMORY_MAX_LEAVES LIMIT(262144, 768) /* 1 GiB in 4 KiB pages */
 size_t memory_ranges(struct memory *memory, struct memory_root root, uint64_t from, uint64_t to,
 		     struct memory_range *ranges, size_t max);
 

@@ -27,6 +27,7 @@
 #ifndef XTOP_RECORDING_FORMAT_H
 #define XTOP_RECORDING_FORMAT_H
 
+#include "xtop/limit.h"
 #include "xtop/pages.h"
 #include "xtop/sample.h"
 #include "xtop/symbol.h"
@@ -57,7 +58,7 @@
 #define RECORDING_MAX_PAGE_BYTES (sizeof(struct recording_page) + GUEST_PAGE_SIZE)
 #define RECORDING_MAX_TIME_BYTES 64
 /* Of guest memory at a time: 64 MiB. For one more, one that was not read for long goes. */
-#define RECORDING_MAX_PAGES 16384
+#define RECORDING_MAX_PAGES LIMIT(16384, 64)
 /* The largest SYMS: every symbol's start and end, and all names. */
 #define RECORDING_MAX_SYMBOLS_BYTES (SYMTAB_MAX_SYMBOLS * 16ULL + SYMTAB_MAX_NAMES_BYTES + 65536)
 

@@ -18,7 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CODE_MAX_PIECES      16384 /* of one list */
+#include "xtop/limit.h"
+
+#define CODE_MAX_PIECES      LIMIT(16384, 64) /* of one list */
 #define CODE_MAX_PIECE_BYTES (16U << 20)
 #define CODE_NAME_BYTES      128                /* KSYM_NAME_LEN before 6.1; longer ones are cut */
 #define CODE_HASH_SEED       0xcbf29ce484222325 /* FNV-1a */

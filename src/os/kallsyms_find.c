@@ -49,9 +49,10 @@
 #include <string.h>
 
 #include "xtop/cleanup.h"
+#include "xtop/limit.h"
 
-#define GROUP           256 /* names a marker */
-#define MIN_MARKERS     8   /* the smallest kernels have 5,000 symbols */
+#define GROUP           256         /* names a marker */
+#define MIN_MARKERS     LIMIT(8, 2) /* the smallest kernels have 5,000 symbols */
 #define MAX_MARKERS     (KALLSYMS_MAX_SYMBOLS / GROUP)
 #define MIN_GROUP_BYTES (GROUP * 2) /* a length and a token each */
 #define MAX_GROUP_BYTES (GROUP * (2 + KALLSYMS_MAX_NAME_BYTES))

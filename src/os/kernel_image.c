@@ -26,13 +26,14 @@
 
 #include "xtop/cleanup.h"
 #include "xtop/guest.h"
+#include "xtop/limit.h"
 
 #define IMAGE_WINDOW_START 0xffffffff80000000
 #define IMAGE_WINDOW_END   0xffffffffc0000000
-#define IMAGE_MAX_RANGES   4096
-#define IMAGE_MAX_TRIES    4           /* ranges searched of one root, the largest first */
-#define IMAGE_RODATA_MIN   (256 << 10) /* the tables alone are larger */
-#define IMAGE_RODATA_MAX   (64U << 20)
+#define IMAGE_MAX_RANGES   LIMIT(4096, 64)
+#define IMAGE_MAX_TRIES    4 /* ranges searched of one root, the largest first */
+#define IMAGE_RODATA_MIN   LIMIT(256 << 10, 16 << 10) /* the tables alone are larger */
+#define IMAGE_RODATA_MAX   LIMIT(64U << 20, 256U << 10)
 #define CR3_ISOLATION      0x1000 /* bit that tells the two page tables of a pair apart */
 
 struct kernel_image {

@@ -28,14 +28,15 @@
 
 #include "unwind/orc.h"
 #include "xtop/cleanup.h"
+#include "xtop/limit.h"
 
 #define SEARCH_MAX_BYTES     (64U << 20) /* of the image, as kernel_image.c has it for one range */
 #define SEARCH_CODE_BYTES    96          /* of a function, in which it reads of its CPU's area */
 #define SEARCH_PAGE_WORDS    (GUEST_PAGE_SIZE / sizeof(uint64_t))
-#define SEARCH_PRESENT       1           /* bit of a page-table entry */
-#define SEARCH_NOTE_WORDS    9           /* of a build-id of 20 bytes: sizes, type, "GNU", the id */
-#define SEARCH_MIN_BTF_BYTES (64U << 10) /* of types: Debian's kernels have 2 to 3 MiB */
-#define SEARCH_MIN_ORC       4096        /* entries: they have 350,000 and more */
+#define SEARCH_PRESENT       1 /* bit of a page-table entry */
+#define SEARCH_NOTE_WORDS    9 /* of a build-id of 20 bytes: sizes, type, "GNU", the id */
+#define SEARCH_MIN_BTF_BYTES LIMIT(64U << 10, 256) /* of types: Debian's kernels have 2 to 3 MiB */
+#define SEARCH_MIN_ORC       LIMIT(4096, 64)       /* entries: they have 350,000 and more */
 
 struct search {
 	struct linux_guest *guest;

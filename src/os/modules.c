@@ -22,11 +22,12 @@
 #include "os/orc_tables.h"
 #include "xtop/cleanup.h"
 
-#define MODULES_NAME_BYTES      64         /* MODULE_NAME_LEN is 56 */
-#define MODULES_MAX_SYMBOLS     (1U << 20) /* of all modules; a small guest of Debian 6.12 has 7,320 */
-#define MODULES_MAX_ORCS        (4U << 20)  /* entries of unwind tables, the same */
-#define MODULES_MAX_NAMES_BYTES (16U << 20) /* read of one */
-#define MODULES_NAMES_EACH      512         /* bytes a symbol: KSYM_NAME_LEN */
+#define MODULES_NAME_BYTES 64 /* MODULE_NAME_LEN is 56 */
+#define MODULES_MAX_SYMBOLS                                                                        \
+	LIMIT(1U << 20, 1U << 10) /* of all modules; a small guest of Debian 6.12 has 7,320 */
+#define MODULES_MAX_ORCS        (4U << 20)                  /* entries of unwind tables, the same */
+#define MODULES_MAX_NAMES_BYTES LIMIT(16U << 20, 64U << 10) /* read of one */
+#define MODULES_NAMES_EACH      512                         /* bytes a symbol: KSYM_NAME_LEN */
 #define MODULES_MAX_TEXT_BYTES                                                                     \
 	(512ULL << 20)     /* of one, and of all with unwind tables: 1/64 of it is kept */
 #define MODULES_UNFORMED 3 /* MODULE_STATE_UNFORMED */

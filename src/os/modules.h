@@ -8,8 +8,9 @@
 
 #include "os/linux.h"
 #include "xtop/image.h"
+#include "xtop/limit.h"
 
-#define MODULES_MAX            4096
+#define MODULES_MAX            LIMIT(4096, 32)
 #define MODULES_MAX_KEPT_BYTES (32U << 20) /* symbols of all of them; of Debian's, 0.3 MiB */
 
 struct modules;

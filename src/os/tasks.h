@@ -11,9 +11,10 @@
 
 #include "os/linux.h"
 #include "xtop/error.h"
+#include "xtop/limit.h"
 
 #define TASK_NAME_BYTES 16         /* TASK_COMM_LEN */
-#define TASKS_MAX       4096       /* kept; the one unused for longest makes room */
+#define TASKS_MAX       LIMIT(4096, 32) /* kept; the one unused for longest makes room */
 #define TASKS_FRESH_NS  100000000ULL /* a task read so lately is not read again */
 
 struct task {

@@ -12,8 +12,9 @@
 #include "process/room.h"
 #include "xtop/error.h"
 #include "xtop/image.h"
+#include "xtop/limit.h"
 
-#define FILES_MAX           1024         /* kept; those that no process maps any more make room */
+#define FILES_MAX           LIMIT(1024, 16) /* kept; those that no process maps any more make room */
 #define FILE_MAX_READ_BYTES (64U << 20)  /* for one, at once */
 #define FILES_MAX_WALK_BYTES (32U << 20) /* for all that are new to one walk of areas, and one more */
 #define FILE_RETRY_NS       1000000000ULL

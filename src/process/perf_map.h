@@ -7,9 +7,10 @@
 #define XTOP_PROCESS_PERF_MAP_H
 
 #include "xtop/bytes.h"
+#include "xtop/limit.h"
 #include "xtop/symbol.h"
 
-#define PERF_MAP_MAX_BYTES   (16U << 20) /* of the file; what is behind is not read */
+#define PERF_MAP_MAX_BYTES   LIMIT(16U << 20, 64U << 10) /* of the file; what is behind is not read */
 #define PERF_MAP_MAX_SYMBOLS (256U << 10)
 
 /* *tabp is sealed; NULL: no line of it could be used. Error: out of memory. */

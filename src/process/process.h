@@ -9,8 +9,9 @@
 #include "os/tasks.h"
 #include "process/files.h"
 #include "process/vmas.h"
+#include "xtop/limit.h"
 
-#define PROCESS_MAX_AREAS  8192 /* of a process that have code, or parts of files with code */
+#define PROCESS_MAX_AREAS  LIMIT(8192, 64) /* of a process that have code, or parts of files with code */
 #define PROCESS_AREA_BYTES 320  /* what one takes at most: its area, its mapping, twice in the space */
 
 struct process_area {

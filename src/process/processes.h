@@ -13,8 +13,9 @@
 #include "process/files.h"
 #include "xtop/error.h"
 #include "xtop/image.h"
+#include "xtop/limit.h"
 
-#define PROCESSES_MAX        1024          /* kept; the one unused for longest makes room */
+#define PROCESSES_MAX        LIMIT(1024, 16) /* kept; the one unused for longest makes room */
 #define PROCESSES_FRESH_NS   100000000ULL  /* a process checked so lately is not checked again */
 #define PROCESSES_WALK_NS    1000000000ULL /* areas are read that often where changes go unseen */
 #define PROCESSES_RETRY_NS   100000000ULL  /* areas that changed while they were read */

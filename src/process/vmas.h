@@ -10,8 +10,9 @@
 #include <stdint.h>
 
 #include "os/linux.h"
+#include "xtop/limit.h"
 
-#define VMAS_MAX 65536 /* of one mm_struct; Linux's sysctl_max_map_count is 65530 */
+#define VMAS_MAX LIMIT(65536, 512) /* of one mm_struct; Linux's sysctl_max_map_count is 65530 */
 
 /* vm_flags, Linux include/linux/mm.h */
 #define VMA_READ  0x1

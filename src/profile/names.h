@@ -13,11 +13,12 @@
 
 #include "xtop/frames.h"
 #include "xtop/image.h"
+#include "xtop/limit.h"
 #include "xtop/snapshot.h"
 
 /* Address -> frame id, direct-mapped: most samples come from few addresses. */
-#define NAMES_CACHE_SLOTS 16384
-#define NAMES_MAX_LATE    16384 /* remembered for a better name, until it has one or its file is gone */
+#define NAMES_CACHE_SLOTS LIMIT(16384, 256)
+#define NAMES_MAX_LATE    LIMIT(16384, 64) /* remembered for a better name, until it has one or its file is gone */
 
 enum name_quality {
 	NAME_SYMBOL,  /* of a function */

@@ -18,22 +18,24 @@
 #include <unistd.h>
 
 #include "xtop/cleanup.h"
+#include "xtop/limit.h"
 
-#define IMAGE_MAX_NAMES_BYTES (64U << 20) /* kept; libLLVM's 8 MB are a large file's */
+#define IMAGE_MAX_NAMES_BYTES                                                                      \
+	LIMIT(64U << 20, 64U << 10) /* kept; libLLVM's 8 MB are a large file's */
 
 static const struct elf_limits image_limits = {
 	.symbols = 1 << 20,
 	.names_bytes = IMAGE_MAX_NAMES_BYTES, /* read */
 	.sections = 4096,
-	.frames_bytes = 32 << 20,
+	.frames_bytes = LIMIT(32 << 20, 64 << 10),
 	.lenient = true,
 };
 
 /* A file of dom0 that the user named: a vmlinux with debugging information has 30 MiB of frames. */
 static const struct elf_limits image_own_limits = {
 	.sections = ELF_MAX_SECTIONS,
-	.frames_bytes = 256 << 20,
-	.inflated_bytes = 256 << 20,
+	.frames_bytes = LIMIT(256 << 20, 64 << 10),
+	.inflated_bytes = LIMIT(256 << 20, 64 << 10),
 	.lenient = true,
 };
 

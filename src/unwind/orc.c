@@ -45,7 +45,7 @@
 #define ORC_BLOCK_SHIFT 7
 #define ORC_BLOCK_BYTES (1U << ORC_BLOCK_SHIFT)
 #define ORC_AT_ONCE     sizeof(uint64_t)
-#define ORC_HASH_BITS   17 /* twice ORC_MAX_ROWS */
+#define ORC_HASH_BITS   LIMIT(17, 9) /* twice ORC_MAX_ROWS */
 #define ORC_HASH_SLOTS  (1U << ORC_HASH_BITS)
 #define ORC_FIRST_ROWS  1024
 

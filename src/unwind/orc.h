@@ -19,11 +19,12 @@
 
 #include "unwind/cursor.h"
 #include "xtop/error.h"
+#include "xtop/limit.h"
 #include "xtop/symbol.h"
 
 #define ORC_MAX_ENTRIES    (4U << 20)
 #define ORC_MAX_TEXT_BYTES (1ULL << 28) /* what one table may span */
-#define ORC_MAX_ROWS       UINT16_MAX   /* different ones; a kernel has some 5,000 */
+#define ORC_MAX_ROWS       LIMIT(UINT16_MAX, 255) /* different ones; a kernel has some 5,000 */
 #define ORC_MAX_SPECIALS   64
 #define ORC_ENTRY_BYTES    6
 #define ORC_IP_BYTES       4
