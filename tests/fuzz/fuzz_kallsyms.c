@@ -10,8 +10,8 @@
 #include "tests/os/make_kallsyms.h"
 
 #define MAX_LAYOUTS 32
-#define FUNCTIONS   1800 /* the search wants 8 groups of 256 */
-#define MARGIN      4096 /* of what else is there, before and behind */
+#define FUNCTIONS   260  /* the search wants 2 groups of 256 */
+#define MARGIN      1024 /* of what else is there, before and behind */
 
 static struct made_kallsyms made[MAX_LAYOUTS];
 
