@@ -54,19 +54,21 @@ static void ui_answer_search(struct ui *ui, enum prompt_result result)
 		ui->asking = UI_PROMPT_NONE;
 		return;
 	}
+	if (result == PROMPT_GOES_ON)
+		return;
+	if (ui->prompt.length)
+		error = filter_create(ui->prompt.text, &search);
+	if (error) { /* what is searched for is still what was right before */
+		ui_refuse(ui, error);
+		return;
+	}
 	if (result == PROMPT_CHANGED) {
-		if (ui->prompt.length)
-			error = filter_create(ui->prompt.text, &search);
-		if (error) {
-			ui_refuse(ui, error);
-			return;
-		}
 		ui_set_search(ui, search);
 		if (search && !ui_search(ui, REQUEST_SEARCH_HERE))
 			snprintf(ui->prompt.error, sizeof(ui->prompt.error), "not here");
-	}
-	if (result != PROMPT_DONE)
 		return;
+	}
+	filter_destroy(search);
 	ui->asking = UI_PROMPT_NONE;
 	/* while it was typed nothing was opened for it: now closed branches are looked at, too */
 	if (not_here && ui->search && !ui_search(ui, REQUEST_SEARCH_NEXT))

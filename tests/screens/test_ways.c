@@ -121,6 +121,10 @@ static void test_search(void)
 	screen_contains(&scene, 80, 24, "nothing is searched for", true);
 	scene_keys(&scene, 80, 24, "/no_such<Enter>n");
 	screen_contains(&scene, 80, 24, "nothing here matches", true);
+	scene_keys(&scene, 80, 24, "<Esc>/tcp(<Enter>");
+	screen_contains(&scene, 80, 24, "Search: tcp(  filter \"tcp(\"", true); /* not for tcp */
+	scene_keys(&scene, 80, 24, "<Backspace><Enter>");
+	screen_contains(&scene, 80, 24, "search: tcp", true);
 	scene_keys(&scene, 80, 24, "<Esc>f/copy_user<Enter>");
 	screen_contains(&scene, 80, 24, "matching: 25.40 %", true);
 	scene_keys(&scene, 80, 24, "<Esc>qtE/deflate<Enter>");
@@ -295,7 +299,8 @@ static void test_hint(void)
 	snapshot->resolver.samples_offset = 5000;
 	snprintf(snapshot->notes[0], sizeof(snapshot->notes[0]), "2 program files have no symbols");
 	ui_show(scene.ui, snapshot);
-	screen_contains(&scene, 80, 24, "of samples in app have no names: give its file with -k", true);
+	screen_contains(&scene, 80, 24, "of samples in app have no names: give its file with -k",
+			true);
 	scene_close(&scene);
 }
 
