@@ -44,6 +44,8 @@ void recording_watch(struct recording_writer *writer, struct memory *memory);
 void recording_write(struct recording_writer *writer, const void *record, size_t size_bytes);
 /* The resolver looked around (os_poll()) at NOW_NS, and may have read memory for it. */
 void recording_write_poll(struct recording_writer *writer, uint64_t now_ns);
+/* The errno of that failure; 0: none yet. */
+int recording_failed(const struct recording_writer *writer);
 /* The end mark, then close; frees WRITER, also on failure. NULL allowed. */
 struct xtop_error *recording_close(struct recording_writer *writer);
 /* Instead of it, when nothing was recorded: the file goes, too. NULL allowed. */

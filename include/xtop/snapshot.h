@@ -119,6 +119,7 @@ struct snapshot {
 	struct snapshot_vcpu vcpus[SAMPLE_MAX_VCPUS];
 	size_t profile_bytes;    /* memory of the profile and the names */
 	unsigned ring_permille;  /* fill of the ring */
+	int recording_errno;     /* why -w writes nothing any more; 0: it does */
 	char system[96];         /* "Linux 6.1.0-37-amd64", a unikernel's file; "" if not known; clean */
 	char notes[3][96];       /* what is missing and what would help; "" behind the last; clean */
 };

@@ -137,6 +137,8 @@ struct xtop_error *batch_run(const struct batch_settings *settings, struct snaps
 		       tables + 1 == settings->iterations;
 		if (!snapshot)
 			snapshot = batch_get(slot);
+		/* A guest is not stopped for a recording that has no room: the session says so. */
+		done |= snapshot->recording_errno != 0;
 		done |= snapshot->at_end; /* it came in place of the one asked for, and no other will */
 		error = batch_print(settings, snapshot, file);
 		snapshot_destroy(snapshot);

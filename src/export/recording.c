@@ -329,6 +329,11 @@ void recording_write(struct recording_writer *writer, const void *record, size_t
 	recording_end_turn(writer);
 }
 
+int recording_failed(const struct recording_writer *writer)
+{
+	return writer->failed_errno;
+}
+
 /* Samples that stdio still held are lost too; the missing end mark says so to the reader. */
 static struct xtop_error *recording_failure(const struct recording_writer *writer)
 {

@@ -24,7 +24,7 @@
 #include "xtop/recording_format.h"
 
 #define RESOLVER_NAP_NS   5000000 /* between looks at an empty ring, at most */
-#define RESOLVER_AT_ONCE  64 /* records */
+#define RESOLVER_AT_ONCE  64      /* records */
 #define RESOLVER_AFTER_NS 200000  /* a tick is in the ring that long after its deadline, mostly */
 
 #define RESOLVER_RENEW_NS 1000000000ULL /* between looks for names that were missing */
@@ -428,6 +428,8 @@ static void resolver_publish(struct resolver *resolver, bool at_end)
 	if (!snapshot)
 		return;
 	snapshot->at_end = at_end;
+	if (resolver->settings.writer) /* until this thread's end */
+		snapshot->recording_errno = recording_failed(resolver->settings.writer);
 	snapshot_publish(resolver->settings.slot, snapshot);
 }
 

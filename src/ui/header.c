@@ -562,6 +562,9 @@ int header_draw_hint(struct ui *ui, struct canvas *canvas, int row)
 		if (percent_of((double)(counts->samples_unknown + counts->samples_offset),
 			       (double)counts->samples) >= HINT_MIN_PERCENT)
 			hint_of_unknown(&ui->model, ui->hint, sizeof(ui->hint));
+		if (snapshot->recording_errno)
+			snprintf(ui->hint, sizeof(ui->hint), "the recording is cut short: %s",
+				 strerror(snapshot->recording_errno));
 	}
 	if (!ui->hint[0])
 		return 0;

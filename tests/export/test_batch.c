@@ -4,6 +4,8 @@
 
 #include "xtop/batch.h"
 
+#include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -47,8 +49,59 @@ static void test_reader_gone(void)
 	frames_destroy(frames);
 }
 
+/* In the place of the resolver. */
+struct publisher {
+	struct snapshot_slot *slot;
+	struct profile *profile;
+	struct control *control; /* told to quit through it */
+	unsigned n;
+};
+
+static void *publish(void *context)
+{
+	struct publisher *publisher = context;
+	struct snapshot *snapshot;
+
+	while (!control_quitting(publisher->control)) {
+		usleep(1000);
+		if (!snapshot_wanted(publisher->slot))
+			continue;
+		if (profile_copy(publisher->profile, 1, &snapshot))
+			abort();
+		snapshot->recording_errno = ENOSPC;
+		publisher->n++;
+		snapshot_publish(publisher->slot, snapshot);
+	}
+	return NULL;
+}
+
+/* `xtop -b -q -w FILE` on a full disk: there is nothing more to come of the run. */
+static void test_disk_full(void)
+{
+	struct batch_settings settings = { .interval_s = 0.01, .time_s = 3, .quiet = true };
+	struct publisher publisher = { .n = 0 };
+	struct frames *frames;
+	pthread_t thread;
+
+	if (frames_create(NULL, &frames) || profile_create(16, 0, frames, &publisher.profile) ||
+	    control_create(&publisher.control) || snapshot_slot_create(&publisher.slot) ||
+	    pthread_create(&thread, NULL, publish, &publisher))
+		abort();
+	check(!batch_run(&settings, publisher.slot, publisher.control, stdout),
+	      "no error of its own");
+	control_quit(publisher.control);
+	pthread_join(thread, NULL);
+	check_u64(publisher.n, 1,
+		  "ends with the first snapshot that says that nothing is recorded");
+	snapshot_slot_destroy(publisher.slot);
+	control_destroy(publisher.control);
+	profile_destroy(publisher.profile);
+	frames_destroy(frames);
+}
+
 int main(void)
 {
 	test_reader_gone();
+	test_disk_full();
 	return tap_done();
 }

@@ -8,6 +8,7 @@
  */
 #include "xtop/recording.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -605,6 +606,7 @@ static void test_full_disk(void)
 	recording_begin(writer, &info, NULL);
 	for (unsigned i = 0; i < 10000; i++)
 		recording_write(writer, &tick, sizeof(tick));
+	check(recording_failed(writer) == EFBIG, "full: known while it runs");
 	error = recording_close(writer);
 	limit.rlim_cur = RLIM_INFINITY;
 	setrlimit(RLIMIT_FSIZE, &limit);

@@ -5,10 +5,13 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdatomic.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "tests/recordings/guest.h"
 #include "tests/tap.h"
@@ -558,6 +561,44 @@ static void test_finish_drains(void)
 	free(record);
 }
 
+/* On a full disk; what main shows of it comes with a snapshot. */
+static void test_recording_fails(void)
+{
+	const struct recording_info info = { .domain = "web01", .n_vcpus = 2 };
+	struct rlimit limit = { 4096, RLIM_INFINITY };
+	struct guest_record *record = malloc(sizeof(*record));
+	char folder[] = "/tmp/xtop-test-XXXXXX", path[64];
+	struct recording_writer *writer;
+	struct snapshot *snapshot;
+	struct stage stage;
+
+	signal(SIGXFSZ, SIG_IGN);
+	if (!mkdtemp(folder) || setrlimit(RLIMIT_FSIZE, &limit))
+		abort();
+	snprintf(path, sizeof(path), "%s/recording", folder);
+	guest_must(recording_create(path, &writer));
+	recording_begin(writer, &info, NULL);
+	guest_begin(record, 1000, 1);
+	guest_add_chain(record, 0, "start_kernel;serve;hash");
+	for (unsigned i = 0; i < 10000 && !recording_failed(writer); i++)
+		recording_write(writer, record->words, record->size_bytes);
+	limit.rlim_cur = RLIM_INFINITY;
+	setrlimit(RLIMIT_FSIZE, &limit);
+	stage.symbols = guest_symbols();
+	stage_open_settings(&stage, (struct resolver_settings){ .writer = writer });
+	stage_start(&stage);
+	snapshot_request(stage.slot);
+	snapshot = wait_snapshot(stage.slot);
+	check(snapshot && snapshot->recording_errno == EFBIG, "a recording that fails is told of");
+	snapshot_destroy(snapshot);
+	stage_finish(&stage);
+	error_destroy(recording_close(writer));
+	stage_close(&stage);
+	free(record);
+	unlink(path);
+	rmdir(folder);
+}
+
 struct producer {
 	struct ring *ring;
 	struct control *control; /* told to quit through it */
@@ -803,6 +844,7 @@ int main(void)
 	test_notes();
 	test_learning();
 	test_finish_drains();
+	test_recording_fails();
 	test_snapshot_under_load();
 	test_call_under_load();
 	for (int i = 0; i < 10; i++) /* it is a race: met one time in five where it was lost */

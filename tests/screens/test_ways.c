@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <locale.h>
 
 #include "scene.h"
@@ -301,6 +302,10 @@ static void test_hint(void)
 	ui_show(scene.ui, snapshot);
 	screen_contains(&scene, 80, 24, "of samples in app have no names: give its file with -k",
 			true);
+	snapshot = fixture_snapshot(&scene.fixture, 3);
+	snapshot->recording_errno = ENOSPC;
+	ui_show(scene.ui, snapshot);
+	screen_contains(&scene, 80, 24, "the recording is cut short: No space left on device", true);
 	scene_close(&scene);
 }
 
