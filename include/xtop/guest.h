@@ -168,6 +168,11 @@ enum walk_result frame_cache_find_page(struct frame_cache *cache, struct memory_
 /* The same, mapped now if need be. Not in the stop. */
 enum walk_result frame_cache_get_page(struct frame_cache *cache, struct memory_root root,
 				      gva_t address, uint64_t now_ns, const void **page);
+/* The frame alone that ADDRESS lies in, which need not be mapped: as find, and as get. */
+enum walk_result frame_cache_find_frame(struct frame_cache *cache, struct memory_root root,
+					gva_t address, frame_t *frame);
+enum walk_result frame_cache_get_frame(struct frame_cache *cache, struct memory_root root,
+				       gva_t address, uint64_t now_ns, frame_t *frame);
 /*
  * Before a tick reads any: PAGES is the guest's page count, as just looked at. When it has changed
  * all are dropped: it balloons, and a guest frame may be another machine page now.

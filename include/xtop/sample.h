@@ -54,10 +54,30 @@ struct sample_vcpu {
 	uint8_t n_stacks;
 	uint8_t cut;         /* enum sample_cut: of what is followed from the stack pointer on */
 	uint8_t user_cut;    /* enum sample_cut: of the STACK_USER piece; CUT_NONE: none was to be had */
-	uint8_t reserved[5];
+	uint8_t code_frame[5]; /* sample_code_frame() */
 	uint64_t task;       /* guest-virtual address of what Linux calls current; 0: not read */
 	struct registers regs;
 };
+
+/*
+ * Of user code of a Linux guest: the frame that the page at rip lies in, as a foreign mapping would take
+ * it. 0: not read. Physical addresses of x86-64 have 52 bits at most (Intel SDM vol. 3A §4.1.4), so the
+ * number of a frame has 40.
+ */
+static inline frame_t sample_code_frame(const struct sample_vcpu *vcpu)
+{
+	uint64_t value = 0;
+
+	for (unsigned i = 0; i < sizeof(vcpu->code_frame); i++)
+		value |= (uint64_t)vcpu->code_frame[i] << 8 * i;
+	return FRAME(value);
+}
+
+static inline void sample_put_code_frame(struct sample_vcpu *vcpu, frame_t frame)
+{
+	for (unsigned i = 0; i < sizeof(vcpu->code_frame); i++)
+		vcpu->code_frame[i] = (uint8_t)(frame.value >> 8 * i);
+}
 
 /*
  * A vCPU's pieces, in this order: the first once at most, then up to SAMPLE_MAX_LINKS linked ones,

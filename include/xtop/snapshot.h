@@ -80,6 +80,7 @@ struct os_counts {
 	uint64_t tasks_evicted;     /* the same */
 	uint64_t tasks_refused;     /* what stood there was no task: it had ended, mostly */
 	uint64_t modules_cut;       /* now: with fewer symbols than they have */
+	uint64_t code_by_frame;     /* samples of processes that were gone: code told by its frame */
 	uint64_t room_bytes;        /* now: taken by files, areas and names of compiled code */
 };
 

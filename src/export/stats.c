@@ -170,7 +170,8 @@ static const struct stats_field os_fields[] = {
 	U64(os_counts, files_cut),      U64(os_counts, files_too_large),
 	U64(os_counts, jit_no_room),    U64(os_counts, processes_evicted),
 	U64(os_counts, tasks_evicted),  U64(os_counts, tasks_refused),
-	U64(os_counts, modules_cut),    U64(os_counts, room_bytes),
+	U64(os_counts, modules_cut),    U64(os_counts, code_by_frame),
+	U64(os_counts, room_bytes),
 };
 
 static const struct stats_field stopped_fields[] = {

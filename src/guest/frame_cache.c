@@ -215,8 +215,8 @@ static inline const volatile uint64_t *cache_find_table(void *context, frame_t f
 }
 
 /* Stacks lie close together: the page table of one is often that of the next. */
-static inline enum walk_result cache_walk(struct frame_cache *cache, struct memory_root root,
-					  uint64_t address, frame_t *frame)
+static inline __attribute__((always_inline)) enum walk_result
+cache_walk(struct frame_cache *cache, struct memory_root root, uint64_t address, frame_t *frame)
 {
 	struct cache_finder finder = { .cache = cache };
 	uint64_t region = address >> SHIFT_2MIB;
@@ -235,6 +235,12 @@ static inline enum walk_result cache_walk(struct frame_cache *cache, struct memo
 		cache->last.cr3 = root.cr3;
 	}
 	return WALK_OK;
+}
+
+enum walk_result frame_cache_find_frame(struct frame_cache *cache, struct memory_root root,
+					gva_t address, frame_t *frame)
+{
+	return cache_walk(cache, root, address.value, frame);
 }
 
 enum walk_result frame_cache_find_page(struct frame_cache *cache, struct memory_root root,
@@ -262,13 +268,20 @@ static const volatile uint64_t *cache_get_table(void *context, frame_t frame)
 	return frame_cache_get(asker->cache, frame, asker->now_ns);
 }
 
-enum walk_result frame_cache_get_page(struct frame_cache *cache, struct memory_root root,
-				      gva_t address, uint64_t now_ns, const void **page)
+enum walk_result frame_cache_get_frame(struct frame_cache *cache, struct memory_root root,
+				       gva_t address, uint64_t now_ns, frame_t *frame)
 {
 	struct cache_asker asker = { .cache = cache, .now_ns = now_ns };
 	struct walk_reader reader = { .table = cache_get_table, .context = &asker };
+
+	return walk_x86(&reader, root, address, frame);
+}
+
+enum walk_result frame_cache_get_page(struct frame_cache *cache, struct memory_root root,
+				      gva_t address, uint64_t now_ns, const void **page)
+{
 	frame_t frame = FRAME(0);
-	enum walk_result result = walk_x86(&reader, root, address, &frame);
+	enum walk_result result = frame_cache_get_frame(cache, root, address, now_ns, &frame);
 
 	if (result != WALK_OK)
 		return result;

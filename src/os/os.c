@@ -351,11 +351,8 @@ static bool os_find_former(struct os *os, const struct sample_vcpu *vcpu, uint64
 	if (!former_was_there(&os->clock, task, time_ns) ||
 	    (rsp && !tasks_is_on_stack(os->tasks, task, rsp)))
 		return false;
-	if (!former_is_copy(&os->linux_kernel.guest, os->tasks, task, time_ns, &parent)) {
-		if (!task->mm && vcpu->user)
-			*user = processes_alike(os->processes, task->comm, vcpu->regs.rip);
+	if (!former_is_copy(&os->linux_kernel.guest, os->tasks, task, time_ns, &parent))
 		return true;
-	}
 	*user = processes_space(os->processes, parent, time_ns);
 	if (!os_is_process(os, vcpu, parent->mm) &&
 	    processes_have_root(os->processes, vcpu->regs.cr3)) {
@@ -366,14 +363,12 @@ static bool os_find_former(struct os *os, const struct sample_vcpu *vcpu, uint64
 	return true;
 }
 
-void os_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns, struct os_task *task)
+static void os_find_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns,
+			 struct os_task *task)
 {
 	const struct task *found, *named;
 	const struct space *user;
 
-	*task = (struct os_task){ 0 };
-	if (os->kind != OS_LINUX || !os->tasks)
-		return;
 	task->process = "[unknown]";
 	if (!vcpu->task)
 		return;
@@ -398,6 +393,31 @@ void os_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns, str
 		.idle = found->idle,
 		.user = user,
 	};
+}
+
+/*
+ * User code of which no area is known, of a process that was gone too soon, mostly: by the frame it lay
+ * in, which the sampler took in the stop.
+ */
+static void os_find_code(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns,
+			 struct os_task *task)
+{
+	const struct space *page;
+
+	if (!vcpu->user || (task->user && space_find(task->user, vcpu->regs.rip)))
+		return;
+	page = processes_by_frame(os->processes, vcpu->regs.rip, sample_code_frame(vcpu), now_ns);
+	if (page)
+		task->user = page;
+}
+
+void os_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns, struct os_task *task)
+{
+	*task = (struct os_task){ 0 };
+	if (os->kind != OS_LINUX || !os->tasks)
+		return;
+	os_find_task(os, vcpu, now_ns, task);
+	os_find_code(os, vcpu, now_ns, task);
 }
 
 /* --- what to tell ----------------------------------------------------------------------------- */
@@ -475,6 +495,7 @@ void os_get_counts(const struct os *os, struct os_counts *counts)
 		counts->files_too_large = processes.files.too_large;
 		counts->jit_no_room = processes.no_room;
 		counts->processes_evicted = processes.evicted;
+		counts->code_by_frame = processes.files.by_frame;
 		counts->room_bytes = processes.room_bytes;
 	}
 }

@@ -25,6 +25,7 @@
 #include <string.h>
 
 #include "os/member.h"
+#include "process/code_frames.h"
 #include "process/path.h"
 #include "process/root_files.h"
 #include "xtop/cleanup.h"
@@ -36,6 +37,9 @@ struct files {
 	uint64_t walk_bytes; /* read for the walk that is on */
 	struct files_counts counts;
 	struct code_file files[FILES_MAX]; /* image NULL: free */
+	uint64_t n_added;
+	struct code_frames *frames;
+	frame_t seen[FILE_MAX_CODE_PAGES]; /* of one segment */
 	struct path_name path;             /* of the file that is read */
 };
 
@@ -43,9 +47,15 @@ struct xtop_error *files_create(const struct linux_guest *linux_guest,
 				const struct files_settings *settings, struct files **filesp)
 {
 	struct files *files = calloc(1, sizeof(*files));
+	struct xtop_error *error;
 
 	if (!files)
 		return error_create("out of memory for the guest's files");
+	error = code_frames_create(&files->frames);
+	if (error) {
+		free(files);
+		return error;
+	}
 	files->linux_guest = linux_guest;
 	files->settings = *settings;
 	if (!settings->walk_bytes)
@@ -68,6 +78,7 @@ void files_destroy(struct files *files)
 	for (size_t i = 0; i < FILES_MAX; i++)
 		if (files->files[i].image)
 			files_drop(files, &files->files[i]);
+	code_frames_destroy(files->frames);
 	free(files);
 }
 
@@ -96,14 +107,12 @@ struct files_counts files_counts(const struct files *files)
 	return counts;
 }
 
-bool files_identify(const struct linux_guest *linux_guest, uint64_t file,
-		    struct file_source *source)
+static bool files_identify_inode(const struct linux_guest *linux_guest, uint64_t inode,
+				 struct file_identity *identityp)
 {
 	struct file_identity identity = { 0 };
-	uint64_t inode;
 
-	if (!member_read_pointer(linux_guest, file, FILE_INODE, &inode) ||
-	    !member_read_pointer(linux_guest, inode, INODE_SB, &identity.super_block) ||
+	if (!member_read_pointer(linux_guest, inode, INODE_SB, &identity.super_block) ||
 	    !member_read_u64(linux_guest, inode, INODE_INO, &identity.inode_number) ||
 	    !member_read_u64(linux_guest, inode, INODE_SIZE, &identity.size_bytes))
 		return false;
@@ -111,7 +120,18 @@ bool files_identify(const struct linux_guest *linux_guest, uint64_t file,
 	member_read_u64(linux_guest, inode, INODE_MTIME_SEC, &identity.mtime_sec);
 	member_read_u32(linux_guest, inode, INODE_MTIME_NSEC, &identity.mtime_nsec);
 	member_read_u32(linux_guest, inode, INODE_GENERATION, &identity.generation);
-	source->identity = identity;
+	*identityp = identity;
+	return true;
+}
+
+bool files_identify(const struct linux_guest *linux_guest, uint64_t file,
+		    struct file_source *source)
+{
+	uint64_t inode;
+
+	if (!member_read_pointer(linux_guest, file, FILE_INODE, &inode) ||
+	    !files_identify_inode(linux_guest, inode, &source->identity))
+		return false;
 	source->inode = inode;
 	source->file = file;
 	return true;
@@ -282,6 +302,90 @@ static void files_read(struct files *files, struct file_source *source,
 		reading->state = CODE_FILE_TOO_LARGE; /* trying again would yield the same */
 }
 
+/* --- code by its frame ------------------------------------------------------------------------ */
+
+/*
+ * A page of a program lies in one frame for all who run it: the page cache's. What is in which frame
+ * is looked up when a file is first met, and again from time to time, as a guest reads its files page
+ * by page:
+ *
+ *     seen in F             a sample runs in F          looked at again
+ *   ────┼───────────────────────────┼──────────────────────────┼───────► time
+ *   file X, page i                                     file X, page i: so was it
+ *
+ * Anything may have become of the sample's process by then; of X it is known. A page that left the page
+ * cache in between would have to come back into the same frame, and another's be run there meanwhile.
+ */
+
+static bool files_open_cache(const struct files *files, const struct code_file *file,
+			     struct page_cache *cache)
+{
+	struct file_identity identity;
+
+	return file->inode && files_identify_inode(files->linux_guest, file->inode, &identity) &&
+	       files_same(&identity, &file->identity) &&
+	       page_cache_init(cache, files->linux_guest, file->inode);
+}
+
+/* How many pages of it were looked for, at most MAX. The time is that after the last of them was read. */
+static uint64_t files_see_segment(struct files *files, const struct code_file *file,
+				  struct page_cache *cache, const struct load *load, uint64_t max)
+{
+	uint64_t first = load->offset >> GUEST_PAGE_SHIFT, in_page = load->offset & GUEST_PAGE_MASK;
+	uint64_t n = (in_page + load->file_bytes + GUEST_PAGE_MASK) >> GUEST_PAGE_SHIFT;
+	struct code_frame seen = { .file = file->number };
+
+	if (n > max)
+		n = max;
+	for (uint64_t i = 0; i < n; i++)
+		if (!page_cache_frame(cache, first + i, &files->seen[i]))
+			files->seen[i] = FRAME(0);
+	seen.since_ns = memory_now_ns(files->linux_guest->memory);
+	for (uint64_t i = 0; i < n; i++) {
+		seen.frame = files->seen[i].value;
+		seen.page = first + i;
+		if (seen.frame)
+			code_frames_add(files->frames, &seen);
+	}
+	return n;
+}
+
+static void files_see_code(struct files *files, struct code_file *file, uint64_t now_ns)
+{
+	uint64_t left = FILE_MAX_CODE_PAGES;
+	struct page_cache cache;
+
+	file->frames_retry_ns = file->frames_retry_ns ? 2 * file->frames_retry_ns : FILE_RETRY_NS;
+	if (file->frames_retry_ns > FILE_MAX_RETRY_NS)
+		file->frames_retry_ns = FILE_MAX_RETRY_NS;
+	file->frames_due_ns = now_ns + file->frames_retry_ns;
+	if (!file->loads.n || !files_open_cache(files, file, &cache))
+		return;
+	for (unsigned i = 0; i < file->loads.n; i++)
+		if (file->loads.loads[i].executable)
+			left -= files_see_segment(files, file, &cache, &file->loads.loads[i], left);
+}
+
+const struct code_file *files_by_frame(struct files *files, frame_t frame, uint64_t time_ns,
+				       uint64_t *file_offset)
+{
+	const struct code_frame *seen = code_frames_find(files->frames, frame);
+	const struct code_file *file = seen ? &files->files[seen->file % FILES_MAX] : NULL;
+	struct page_cache cache;
+	frame_t now;
+
+	if (!file || !file->image || file->number != seen->file ||
+	    (int64_t)(time_ns - seen->since_ns) < 0)
+		return NULL;
+	memory_refresh(files->linux_guest->memory);
+	if (!files_open_cache(files, file, &cache) || !page_cache_frame(&cache, seen->page, &now) ||
+	    now.value != frame.value)
+		return NULL;
+	files->counts.by_frame++;
+	*file_offset = seen->page << GUEST_PAGE_SHIFT;
+	return file;
+}
+
 /* --- keeping ---------------------------------------------------------------------------------- */
 
 static void files_schedule(struct code_file *file, uint64_t now_ns)
@@ -306,6 +410,7 @@ static void files_take(struct files *files, struct code_file *file,
 	file->loads = reading->loads;
 	file->state = reading->state;
 	file->got_bytes = reading->got_bytes;
+	file->frames_retry_ns = file->frames_due_ns = 0;
 	room_take(files->settings.room, &file->kept_bytes, reading->kept_bytes);
 }
 
@@ -390,6 +495,8 @@ static struct code_file *files_add(struct files *files, struct file_source *sour
 	if (!reading.image)
 		return NULL;
 	file->identity = source->identity;
+	file->inode = source->inode;
+	file->number = files->n_added++ * FILES_MAX + (uint64_t)(file - files->files);
 	files_take(files, file, &reading);
 	files_schedule(file, now_ns);
 	return file;
@@ -429,6 +536,8 @@ struct code_file *files_get(struct files *files, struct file_source *source, uin
 	file->used = ++files->clock;
 	if (now_ns >= file->due_ns && files->walk_bytes < files->settings.walk_bytes)
 		files_retry(files, file, source, now_ns);
+	if (now_ns >= file->frames_due_ns)
+		files_see_code(files, file, now_ns);
 	return file;
 }
 

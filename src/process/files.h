@@ -18,6 +18,7 @@
 #define FILE_MAX_READ_BYTES (64U << 20)  /* for one, at once */
 #define FILES_MAX_WALK_BYTES (32U << 20) /* for all that are new to one walk of areas, and one more */
 #define FILE_RETRY_NS       1000000000ULL
+#define FILE_MAX_CODE_PAGES 16384 /* of one, that are looked for in the page cache: 64 MiB */
 #define FILE_MAX_RETRY_NS   (60 * FILE_RETRY_NS)
 
 /* Tells files apart for as long as the guest runs; equal: the same bytes. */
@@ -52,6 +53,9 @@ struct code_file {
 	struct loads loads;  /* n is 0: not known */
 	bool no_path;        /* its name is made up */
 	/* the rest is files.c's */
+	uint64_t number; /* of no other file, and of none that was there before */
+	uint64_t inode;  /* 0: none */
+	uint64_t frames_retry_ns, frames_due_ns; /* its code is looked for in the page cache */
 	unsigned n_users;
 	uint64_t used;
 	uint64_t got_bytes;
@@ -82,6 +86,7 @@ struct files_counts {
 	uint64_t absent_pages;  /* asked for and never read by the guest, or dropped */
 	uint64_t evicted_pages; /* dropped under pressure, or swapped out */
 	uint64_t put_off;       /* to a later walk */
+	uint64_t by_frame;      /* times code was told by its frame */
 	uint64_t no_room;       /* readings that there was no room for: mappings without a file, or its names */
 };
 
@@ -103,6 +108,13 @@ struct code_file *files_get(struct files *files, struct file_source *source, uin
 void files_put(struct files *files, struct code_file *file);
 /* Drops the one of those given back that was used first. False: there is none. */
 bool files_drop_unused(struct files *files);
+/*
+ * Of code that ran at TIME_NS in FRAME: the file and the offset of that page, when the guest's page cache
+ * had it there before that time and has it there now. NULL: it is no file's that is known. Calls
+ * memory_refresh().
+ */
+const struct code_file *files_by_frame(struct files *files, frame_t frame, uint64_t time_ns,
+				       uint64_t *file_offset);
 /*
  * A walk of a process's areas begins: what it may read of new files is bounded, as nothing else is
  * resolved meanwhile. files_get() of those beyond is NULL, until the next walk.

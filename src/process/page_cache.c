@@ -174,6 +174,15 @@ static uint64_t *page_cache_find(struct page_cache *cache, uint64_t index, uint6
 	return NULL;
 }
 
+bool page_cache_frame(struct page_cache *cache, uint64_t index, frame_t *frame)
+{
+	const struct linux_guest *linux_guest = cache->linux_guest;
+	uint64_t address;
+
+	return !page_cache_find(cache, index, &address) &&
+	       memory_translate(linux_guest->memory, linux_guest->root, address, frame);
+}
+
 /* --- bytes ------------------------------------------------------------------------------------ */
 
 /* Pages from INDEX on that lie side by side, at most MAX; 0: the first is not there. */

@@ -22,6 +22,8 @@ struct page_cache {
 /* Of an inode. False: it cannot be read, or the BTF lacks what is needed. */
 bool page_cache_init(struct page_cache *cache, const struct linux_guest *linux_guest,
 		     uint64_t inode);
+/* The frame that page INDEX of the file lies in. False: it is not there. */
+bool page_cache_frame(struct page_cache *cache, uint64_t index, frame_t *frame);
 /* Lives as long as CACHE, which stays where it is. */
 struct bytes page_cache_bytes(struct page_cache *cache);
 

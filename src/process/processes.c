@@ -28,8 +28,6 @@
 
 #include "process/process.h"
 
-/* ELF files of type ET_EXEC lie below, those of ET_DYN never. */
-#define PROCESSES_FIXED_END  (1ULL << 32)
 #define PROCESSES_HINTS      256
 #define PROCESSES_NOTES      5
 #define PROCESSES_NOTE_BYTES 96
@@ -42,7 +40,8 @@ struct processes {
 	uint64_t mms[PROCESSES_MAX];     /* processes[i].mm: what is searched lies side by side */
 	uint16_t hints[PROCESSES_HINTS]; /* by a hash of the mm, where it was found last */
 	struct process processes[PROCESSES_MAX];
-	uint64_t changes; /* files_changes() when all were looked through */
+	struct space *page; /* processes_by_frame() */
+	uint64_t changes;   /* files_changes() when all were looked through */
 	struct processes_counts counts;
 };
 
@@ -65,6 +64,8 @@ struct xtop_error *processes_create(const struct linux_guest *linux_guest,
 	error = processes->reader.vmas
 			? files_create(linux_guest, &files_settings, &processes->reader.files)
 			: error_create("out of memory for the guest's processes");
+	if (!error)
+		error = space_create(&processes->page);
 	if (error) {
 		processes_destroy(processes);
 		return error;
@@ -86,6 +87,7 @@ void processes_destroy(struct processes *processes)
 	for (size_t i = 0; i < PROCESSES_MAX; i++)
 		if (processes->mms[i])
 			processes_drop(processes, &processes->processes[i]);
+	space_destroy(processes->page);
 	files_destroy(processes->reader.files);
 	free(processes->reader.vmas);
 	free(processes);
@@ -146,18 +148,24 @@ const struct space *processes_former(struct processes *processes, uint64_t cr3, 
 	return NULL;
 }
 
-const struct space *processes_alike(const struct processes *processes, const char *comm,
-				    uint64_t address)
+/* Of the page alone: what else its process had mapped nobody knows. */
+const struct space *processes_by_frame(struct processes *processes, uint64_t address, frame_t frame,
+				       uint64_t time_ns)
 {
-	if (address >= PROCESSES_FIXED_END)
-		return NULL;
-	for (size_t i = 0; i < PROCESSES_MAX; i++) {
-		const struct process *process = &processes->processes[i];
+	struct mapping mapping = { .start = address & ~GUEST_PAGE_MASK, .kind = MAPPING_CODE };
+	const struct code_file *file;
+	struct xtop_error *error;
 
-		if (processes->mms[i] && strcmp(process->comm, comm) == 0 &&
-		    space_find(process->space, address))
-			return process->space;
-	}
+	file = files_by_frame(processes->reader.files, frame, time_ns, &mapping.file_offset);
+	if (!file || !loads_bias(&file->loads, mapping.start, mapping.file_offset, &mapping.bias))
+		return NULL;
+	mapping.end = mapping.start + GUEST_PAGE_SIZE;
+	mapping.image = file->image;
+	space_clear(processes->page);
+	error = space_add(processes->page, &mapping);
+	if (!error)
+		return processes->page;
+	error_destroy(error);
 	return NULL;
 }
 

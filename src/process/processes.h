@@ -69,11 +69,11 @@ bool processes_root(struct processes *processes, uint64_t mm, struct memory_root
 /* Whether CR3, a vCPU's, is that root: bit 12 tells a pair of isolated page tables apart. */
 bool processes_is_root(struct memory_root root, uint64_t cr3);
 /*
- * Of a task that has ended: the space of another process of that name, of a program that does not lie
- * elsewhere each time it is run, with code at ADDRESS. NULL: there is none.
+ * Of user code whose process cannot be read any more: the page at ADDRESS, by the FRAME it lay in at
+ * TIME_NS. NULL: no known file's. As files_by_frame(); holds until the next call.
  */
-const struct space *processes_alike(const struct processes *processes, const char *comm,
-				    uint64_t address);
+const struct space *processes_by_frame(struct processes *processes, uint64_t address, frame_t frame,
+				       uint64_t time_ns);
 /* Whether CR3 is that of any process that is kept. */
 bool processes_have_root(const struct processes *processes, uint64_t cr3);
 /*

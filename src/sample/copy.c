@@ -424,9 +424,22 @@ static enum sample_cut copy_entering(struct copy *copy)
 	return cut == CUT_NONE ? copy_entered(copy, low >> 32 | high << 32) : cut;
 }
 
+/* --- code ------------------------------------------------------------------------------------- */
+
+/*
+ * Where the user code lies that ran, for the resolver: its process may be gone when that looks for its
+ * areas. Of the page no byte is read. Last of all, as the stacks share page tables with each other.
+ */
+static frame_t copy_code_frame(struct copy *copy)
+{
+	uint64_t rip = copy->regs->rip;
+
+	return copy_is_kernel(rip) ? FRAME(0) : pieces_frame(&copy->pieces, copy->own, rip);
+}
+
 /* --- all of it -------------------------------------------------------------------------------- */
 
-static void copy_linux(struct copy *copy, bool user)
+static void copy_linux_stacks(struct copy *copy, bool user)
 {
 	const struct stack_recipe *recipe = &copy->copier->recipe;
 	struct copied *copied = copy->copied;
@@ -464,6 +477,13 @@ static void copy_linux(struct copy *copy, bool user)
 	copied->user_cut = copy_user_stack(copy);
 }
 
+static void copy_linux(struct copy *copy, bool user)
+{
+	copy_linux_stacks(copy, user);
+	if (user)
+		copy->copied->code_frame = copy_code_frame(copy);
+}
+
 /* --- a vCPU ----------------------------------------------------------------------------------- */
 
 /* With TO NULL the pages are mapped. */
@@ -473,6 +493,7 @@ static void copy_all(struct copier *copier, const struct registers *regs, bool u
 	struct copy copy; /* field by field: the guest stands still */
 
 	copied->task = 0;
+	copied->code_frame = FRAME(0);
 	copied->cut = copied->user_cut = CUT_NONE;
 	pieces_begin(&copy.pieces, copier->cache, to, copier->now_ns);
 	copy.copier = copier;
@@ -481,10 +502,10 @@ static void copy_all(struct copier *copier, const struct registers *regs, bool u
 	copy.own = walk_root(regs);
 	if (!copy_has_paging(copier, regs))
 		copied->cut = CUT_NO_PAGING;
-	else if (copier->recipe.current_per_cpu)
-		copy_linux(&copy, user);
-	else
+	else if (!copier->recipe.current_per_cpu)
 		copied->cut = copy_unikernel(&copy);
+	else
+		copy_linux(&copy, user);
 	copied->size_bytes = copy.pieces.size_bytes;
 	copied->n_stacks = copy.pieces.n;
 	copied->missed = copy.pieces.missed;

@@ -21,6 +21,7 @@ struct copied {
 	size_t size_bytes; /* of its pieces as they lie in the record */
 	unsigned n_stacks;
 	uint64_t task;
+	frame_t code_frame; /* of user code of a Linux guest; 0: not read */
 	enum sample_cut cut, user_cut;
 	bool missed; /* a page was not mapped yet: copy_prepare() helps the next */
 };

@@ -83,6 +83,20 @@ enum sample_cut pieces_read(struct pieces *pieces, struct memory_root root, uint
 	return cut;
 }
 
+frame_t pieces_frame(struct pieces *pieces, struct memory_root root, uint64_t address)
+{
+	enum walk_result result;
+	frame_t frame;
+
+	if (pieces->to)
+		result = frame_cache_find_frame(pieces->cache, root, GVA(address), &frame);
+	else
+		result = frame_cache_get_frame(pieces->cache, root, GVA(address), pieces->now_ns,
+					       &frame);
+	pieces->missed |= result == WALK_NOT_MAPPED;
+	return result == WALK_OK ? frame : FRAME(0);
+}
+
 /* Never across the end of the address space, where a guest may well put its stack pointer. */
 static size_t pieces_clamp(const struct pieces *pieces, uint64_t address, uint64_t length)
 {

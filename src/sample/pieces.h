@@ -38,6 +38,8 @@ enum sample_cut pieces_add(struct pieces *pieces, enum sample_stack_kind kind,
 /* The word at ADDRESS, a multiple of 8. CUT_NONE, or why there is none. */
 enum sample_cut pieces_read(struct pieces *pieces, struct memory_root root, uint64_t address,
 			    uint64_t *word);
+/* The frame that ADDRESS lies in; 0: there is none, or a page table is not mapped yet. */
+frame_t pieces_frame(struct pieces *pieces, struct memory_root root, uint64_t address);
 bool pieces_have(const struct pieces *pieces, uint64_t address);
 
 #endif

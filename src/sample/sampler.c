@@ -79,6 +79,7 @@ static size_t sampler_copy_vcpu(struct sampler *sampler, char *to, unsigned i)
 	if (fault_count()) {
 		copied->cut = CUT_FAULT;
 		copied->user_cut = copied->user_cut == CUT_NONE ? CUT_NONE : CUT_FAULT;
+		copied->code_frame = FRAME(0);
 	}
 	sampler->missed_pages |= copied->missed;
 	return sizeof(struct sample_vcpu) + copied->size_bytes;
@@ -91,9 +92,10 @@ static void sampler_put_heads(struct sampler *sampler, char *room)
 
 	for (unsigned i = 0; i < sampler->n_wanted; i++) {
 		const struct copied *copied = &sampler->copied[i];
+		struct sample_vcpu *head = (struct sample_vcpu *)to;
 		uint16_t vcpu = sampler->wanted[i];
 
-		*(struct sample_vcpu *)to = (struct sample_vcpu){
+		*head = (struct sample_vcpu){
 			.size_bytes = (uint32_t)(sizeof(struct sample_vcpu) + copied->size_bytes),
 			.vcpu = vcpu,
 			.state = (uint8_t)sampler->look.states[vcpu],
@@ -104,6 +106,7 @@ static void sampler_put_heads(struct sampler *sampler, char *room)
 			.task = copied->task,
 			.regs = sampler->regs[i],
 		};
+		sample_put_code_frame(head, copied->code_frame);
 		to += sizeof(struct sample_vcpu) + copied->size_bytes;
 	}
 }

@@ -20,6 +20,7 @@
 #define MM      0xffff888005000000ULL
 #define IRQ     0xffffc90000301000ULL
 #define USER    0x00007ffc12340000ULL
+#define CODE    0x0000000000401000ULL
 #define KIB     1024
 
 static struct memory_guest *memory;
@@ -57,6 +58,7 @@ static void make_guest(void)
 	add_pages(STACK, 4);
 	add_pages(IRQ, 4);
 	add_pages(USER, 2);
+	add_pages(CODE, 1);
 	put(TASK + 0x900, MM);
 	put(MM + 0x178, USER + 0x100 + KIB);
 	put(PER_CPU + 0x40, TASK);
@@ -68,6 +70,7 @@ static void make_guest(void)
 	control_learn_stack(control, memory->regs[0].cr3, USER, USER + 0x100 + KIB);
 	control_learn_stack(control, memory->regs[0].cr3, STACK, STACK + 0x4000);
 	memory->regs[0].gs_base_kernel = PER_CPU;
+	memory->regs[0].rip = CODE;
 }
 
 static void use_recipe(void)

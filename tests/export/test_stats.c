@@ -271,7 +271,8 @@ static void test_os(void)
 					     "files_cut",      "files_too_large",
 					     "jit_no_room",    "processes_evicted",
 					     "tasks_evicted",  "tasks_refused",
-					     "modules_cut",    "room_bytes" };
+					     "modules_cut",    "code_by_frame",
+					     "room_bytes" };
 	struct snapshot snapshot = some_snapshot();
 	uint64_t *counts = (uint64_t *)&snapshot.os;
 	char want[64], *text;

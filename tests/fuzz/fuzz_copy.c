@@ -86,6 +86,9 @@ static void copy(struct copier *copier, const struct registers *regs, bool user)
 	record.vcpu.n_stacks = (uint8_t)copied.n_stacks;
 	record.vcpu.cut = (uint8_t)copied.cut;
 	record.vcpu.user_cut = (uint8_t)copied.user_cut;
+	sample_put_code_frame(&record.vcpu, copied.code_frame);
+	fuzz_must(sample_code_frame(&record.vcpu).value == copied.code_frame.value,
+		  "a frame has 40 bits");
 	record.vcpu.size_bytes = (uint32_t)(sizeof(record.vcpu) + copied.size_bytes);
 	record.sample = (struct sample){ .n_vcpus = 1 };
 	record.sample.size_bytes = (uint32_t)sizeof(record.sample) + record.vcpu.size_bytes;

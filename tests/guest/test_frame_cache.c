@@ -393,6 +393,33 @@ static void test_chosen_frames(void)
 	end("chosen frames");
 }
 
+/* The page itself is neither mapped nor needed. */
+static void test_frame_by_address(void)
+{
+	struct memory_root root;
+	frame_t frame = FRAME(0);
+
+	begin(64, 0);
+	root = (struct memory_root){ .cr3 = memory->regs[0].cr3 };
+	memory_guest_map(memory, root.cr3, ADDRESS, 10);
+	frame_cache_stop(cache);
+	check(frame_cache_find_frame(cache, root, GVA(ADDRESS), &frame) == WALK_NOT_MAPPED &&
+		      frame.value == 0,
+	      "no page table is mapped yet");
+	check(frame_cache_get_frame(cache, root, GVA(ADDRESS), 0, &frame) == WALK_OK &&
+		      frame.value == 10,
+	      "mapped on the way");
+	check_u64(frame_cache_pages(cache), 4, "four tables, no more");
+	frame = FRAME(0);
+	check(frame_cache_find_frame(cache, root, GVA(ADDRESS + 5), &frame) == WALK_OK &&
+		      frame.value == 10,
+	      "found");
+	check(frame_cache_find_frame(cache, root, GVA(ADDRESS + GUEST_PAGE_SIZE), &frame) ==
+		      WALK_NOT_PRESENT,
+	      "a hole");
+	end("frame by address");
+}
+
 int main(void)
 {
 	test_find_and_get();
@@ -407,5 +434,6 @@ int main(void)
 	test_random();
 	test_pages_by_address();
 	test_chosen_frames();
+	test_frame_by_address();
 	return tap_done();
 }

@@ -364,8 +364,157 @@ static void test_cut(void)
 	end();
 }
 
+/* --- code by its frame ------------------------------------------------------------------------ */
+
+static frame_t frame_of(uint64_t inode, uint64_t page)
+{
+	struct page_cache cache;
+	frame_t frame = FRAME(0);
+
+	memory_refresh(made->guest.memory);
+	if (!page_cache_init(&cache, &made->guest, inode) ||
+	    !page_cache_frame(&cache, page, &frame))
+		check(false, "page %" PRIu64 " has a frame", page);
+	return frame;
+}
+
+static uint64_t now(void)
+{
+	return memory_now_ns(made->guest.memory);
+}
+
+static bool is_by_frame(frame_t frame, uint64_t time_ns, const struct code_file *file)
+{
+	uint64_t offset = 1;
+
+	return files_by_frame(files, frame, time_ns, &offset) == file &&
+	       offset == (file ? PROGRAM_TEXT_OFFSET : 1);
+}
+
+static void test_by_frame(void)
+{
+	struct code_file *file, *other;
+	uint64_t address, inode, before, folio, memory, swapped;
+	frame_t frame, headers;
+
+	begin(NULL);
+	program_make(&program, 0, "serve", 1);
+	address = made_file(made, "/bin/server", program.bytes, PROGRAM_BYTES);
+	inode = made_inode_of(made, address);
+	frame = frame_of(inode, 1);
+	headers = frame_of(inode, 0);
+	before = now();
+	check(is_by_frame(frame, before, NULL), "of a file that was not met");
+	file = get(address, 0);
+	check(is_by_frame(frame, now(), file), "its code");
+	check_u64(files_counts(files).by_frame, 1, "counted");
+	check(is_by_frame(headers, now(), NULL), "what is no code");
+	check(is_by_frame(FRAME(0), now(), NULL), "no frame");
+	check(is_by_frame(FRAME(frame.value + 1), now(), NULL), "another frame");
+	check(is_by_frame(frame, before, NULL),
+	      "before it was seen there it may have been another's");
+	files_put(files, file);
+	check(is_by_frame(frame, now(), file), "when nobody maps it any more");
+
+	/* The page goes: evicted, and read again into another frame. */
+	made_cache_entry(made, inode, 1, 0);
+	check(is_by_frame(frame, now(), NULL), "evicted since");
+	folio = made_folio(made, 1, 1, &memory);
+	made_cache_entry(made, inode, 1, folio);
+	check(is_by_frame(frame, now(), NULL), "and read into another frame");
+	check(is_by_frame(frame_of(inode, 1), now(), NULL), "which was not seen before");
+	file = get(address, 2 * S);
+	check(is_by_frame(frame_of(inode, 1), now(), file), "until it is looked for again");
+	check(is_by_frame(frame, now(), NULL), "the old one stays nobody's");
+
+	/* Its frame is another file's now. */
+	frame = frame_of(inode, 1);
+	made_cache_entry(made, inode, 1, 0);
+	program_make(&program, 0, "steal", 2);
+	swapped = made_file(made, "/bin/other", program.bytes, PROGRAM_BYTES);
+	made_cache_entry(made, made_inode_of(made, swapped), 1, folio);
+	check(is_by_frame(frame, now(), NULL), "another file's page that nobody has met");
+	other = get(swapped, 2 * S);
+	check(is_by_frame(frame, now(), other), "and when it is met that one's");
+	files_put(files, other);
+	files_put(files, file);
+	end();
+}
+
+/* The inode is not what it was. */
+static void test_by_frame_identity(void)
+{
+	struct code_file *file;
+	uint64_t address, inode;
+	frame_t frame;
+
+	begin(NULL);
+	program_make(&program, 0, "serve", 1);
+	address = made_file(made, "/bin/server", program.bytes, PROGRAM_BYTES);
+	inode = made_inode_of(made, address);
+	frame = frame_of(inode, 1);
+	file = get(address, 0);
+	check(is_by_frame(frame, now(), file), "its code");
+	made_set(made, inode, INODE_MTIME_SEC, 1800000000);
+	check(is_by_frame(frame, now(), NULL), "written to");
+	made_set(made, inode, INODE_MTIME_SEC, 1700000000);
+	made_set(made, inode, INODE_INO, 77);
+	check(is_by_frame(frame, now(), NULL), "another inode in its place");
+	made_unmap(made->memory, made->guest.root, inode, 8);
+	check(is_by_frame(frame, now(), NULL), "nothing in its place");
+	files_put(files, file);
+	check(files_drop_unused(files), "no longer known");
+	check(is_by_frame(frame, now(), NULL), "nor is what lay in its frames");
+	end();
+}
+
+/* Pages that come one by one. */
+static void test_by_frame_late(void)
+{
+	struct code_file *file;
+	uint64_t address, inode, folio, memory;
+
+	begin(NULL);
+	program_make(&program, 0, "serve", 1);
+	address = made_file(made, "/bin/late", program.bytes, PROGRAM_BYTES);
+	inode = made_inode_of(made, address);
+	made_cache_entry(made, inode, 1, 0);
+	file = get(address, 0);
+	check(file && file->state == CODE_FILE_WHOLE, "what tells names is there");
+	folio = made_folio(made, 1, 1, &memory);
+	made_cache_entry(made, inode, 1, folio);
+	files_put(files, get(address, S - 1));
+	check(is_by_frame(frame_of(inode, 1), now(), NULL), "not looked for yet");
+	files_put(files, get(address, S));
+	check(is_by_frame(frame_of(inode, 1), now(), file), "a second later it is");
+	files_put(files, file);
+	end();
+}
+
+/* Segments as large as a number can be. */
+static void test_by_frame_hostile(void)
+{
+	Elf64_Phdr *segments = (Elf64_Phdr *)(program.bytes + sizeof(Elf64_Ehdr));
+	struct code_file *file;
+
+	begin(NULL);
+	program_make(&program, 0, "serve", 1);
+	segments[0].p_flags = segments[1].p_flags = PF_R | PF_X;
+	segments[0].p_offset = UINT64_MAX - 0xfff;
+	segments[0].p_filesz = segments[1].p_filesz = UINT64_MAX;
+	file = get(made_file(made, "/bin/liar", program.bytes, PROGRAM_BYTES), 0);
+	check(file && file->loads.n == 2, "taken as it says");
+	check(is_by_frame(FRAME(0x12345), now(), NULL), "and nothing comes of it");
+	files_put(files, file);
+	end();
+}
+
 int main(void)
 {
+	test_by_frame();
+	test_by_frame_identity();
+	test_by_frame_late();
+	test_by_frame_hostile();
 	test_room();
 	test_cut();
 	test_whole();

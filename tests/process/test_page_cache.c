@@ -266,8 +266,39 @@ static void test_far_folio(void)
 	made_linux_destroy(made);
 }
 
+static bool is_frame(uint64_t index, uint64_t memory)
+{
+	frame_t frame;
+
+	return page_cache_frame(&cache, index, &frame) &&
+	       frame.value == made_frame(made->memory, made->guest.root, memory).value;
+}
+
+static void test_frames(void)
+{
+	uint64_t inode, node, memory, folio;
+	frame_t frame;
+
+	begin();
+	inode = open_inode(8 * PAGE);
+	node = made_xa_node(made, 0);
+	made_xa_head(made, inode, made_xa_entry(node));
+	folio = made_folio(made, 2, 2, &memory);
+	made_xa_slot(made, node, 2, folio);
+	made_xa_slot(made, node, 3, 2 << 2 | 2);
+	check(is_frame(2, memory) && is_frame(3, memory + PAGE), "both pages of a folio");
+	check(!page_cache_frame(&cache, 1, &frame), "what is not there");
+	check(!page_cache_frame(&cache, 1ULL << 52, &frame), "nor behind the last");
+	made_unmap(made->memory, made->guest.root, memory, PAGE);
+	memory_refresh(made->guest.memory);
+	check(!page_cache_frame(&cache, 2, &frame) && is_frame(3, memory + PAGE),
+	      "memory that the guest gave back");
+	made_linux_destroy(made);
+}
+
 int main(void)
 {
+	test_frames();
 	test_sizes();
 	test_high();
 	test_folios(false);

@@ -292,28 +292,49 @@ static void test_reuse(void)
 	end();
 }
 
-/* A task that has ended, of a program that lies at the same place each time. */
-static void test_alike(void)
+static frame_t frame_of(uint64_t file, uint64_t page)
 {
-	const uint64_t fixed = 0x400000;
-	struct vma areas[N_USUAL];
-	const struct space *space;
+	struct page_cache cache;
+	frame_t frame = FRAME(0);
+
+	memory_refresh(made->guest.memory);
+	if (!page_cache_init(&cache, &made->guest, made_inode_of(made, file)) ||
+	    !page_cache_frame(&cache, page, &frame))
+		check(false, "page %" PRIu64 " has a frame", page);
+	return frame;
+}
+
+/* Code of a process that was gone before it could be read. */
+static void test_by_frame(void)
+{
+	const uint64_t elsewhere = BASE + 0x12345000;
+	const struct space *space, *again;
+	const struct mapping *mapping;
+	frame_t frame;
+	uint64_t now_ns;
 
 	begin(MADE_TREE);
 	make_process();
-	usual_areas(areas);
-	for (unsigned i = 0; i < 3; i++) {
-		areas[i].start += fixed + PAGE - BASE;
-		areas[i].end += fixed + PAGE - BASE;
-	}
-	made_areas(made, mm, areas, N_USUAL);
-	space = space_at(task_address, 0);
-	check(space && processes_alike(processes, "server", fixed + PAGE + FUNCTION) == space,
-	      "one of that name, with code there");
-	check(!processes_alike(processes, "server", fixed - 1), "no code there");
-	check(!processes_alike(processes, "serve", fixed + PAGE + FUNCTION), "of another name");
-	check(!processes_alike(processes, "server", LIB + FUNCTION),
-	      "code that lies elsewhere each time");
+	frame = frame_of(exe, 1);
+	now_ns = memory_now_ns(made->guest.memory);
+	check(!processes_by_frame(processes, elsewhere, frame, now_ns), "of a file nobody has met");
+	space_at(task_address, 0);
+	now_ns = memory_now_ns(made->guest.memory);
+	space = processes_by_frame(processes, elsewhere + FUNCTION, frame, now_ns);
+	check_string(name_at(space, elsewhere + FUNCTION), "serve", "wherever it was mapped");
+	check_string(name_at(space, elsewhere + 8), "server+0x1008", "between symbols");
+	mapping = space ? space_find(space, elsewhere) : NULL;
+	check(mapping && mapping->start == elsewhere && mapping->end == elsewhere + PAGE,
+	      "that page, and no more");
+	again = processes_by_frame(processes, LIB + FUNCTION, frame_of(lib, 1), now_ns);
+	check_string(name_at(again, LIB + FUNCTION), "helper", "another file's");
+	check_string(name_at(again, elsewhere + FUNCTION), "nothing", "only the one asked for");
+	check(!processes_by_frame(processes, elsewhere, frame_of(exe, 0), now_ns),
+	      "a page of a program that is no code");
+	check(!processes_by_frame(processes, elsewhere, FRAME(0), now_ns), "no frame");
+	made_cache_entry(made, made_inode_of(made, exe), 1, 0);
+	check(!processes_by_frame(processes, elsewhere + FUNCTION, frame, now_ns),
+	      "a page that may be another's now");
 	end();
 }
 
@@ -576,7 +597,7 @@ int main(void)
 	test_mmap(MADE_EARLY, PROCESSES_WALK_NS);
 	test_mmap(MADE_LIST, PROCESSES_WALK_NS);
 	test_reuse();
-	test_alike();
+	test_by_frame();
 	test_shared();
 	test_retry();
 	test_retry_shared();

@@ -308,6 +308,42 @@ static void test_user_mode(void)
 	end();
 }
 
+/* The page that user code ran in: not read, nor mapped, only its frame. */
+static void test_code_frame(void)
+{
+	const uint64_t code = 0x0000555555554000ULL;
+
+	begin();
+	add_pages(code, 0x1000);
+	regs->rip = code + 0x123;
+	copy();
+	check_u64(copied.code_frame.value, 0, "of kernel code none");
+	memory->user[0] = true;
+	regs->rsp = USER + 0x120;
+	copy_now();
+	check(copied.missed && copied.code_frame.value == 0, "page tables not mapped yet");
+	copy();
+	check_u64(copied.code_frame.value, frame_of(code), "of user code");
+	check(!frame_cache_find(copier.cache, FRAME(frame_of(code))), "the page is not mapped");
+	regs->rip = code + 0x1000;
+	copy();
+	check_u64(copied.code_frame.value, 0, "a page that is not there");
+	regs->rip = 0x0000800000000000ULL;
+	copy();
+	check_u64(copied.code_frame.value, 0, "an address that is none");
+	regs->rip = 0xffffffffff600000ULL;
+	copy();
+	check_u64(copied.code_frame.value, 0, "vsyscall: the kernel's half");
+	regs->rip = code;
+	*memory_guest_entry(memory, regs->cr3, 4, 1, code) = 0x000ffffffffff000ULL | PTE_P;
+	copy();
+	check_u64(copied.code_frame.value, 0xffffffffffULL, "the last frame there can be");
+	recipe.current_per_cpu = 0;
+	copy();
+	check_u64(copied.code_frame.value, 0, "not of what is no Linux");
+	end();
+}
+
 static void check_user_bytes(uint64_t bytes, const char *what)
 {
 	const struct want want = { STACK_FIRST, USER + 0x120, USER + 0x120 + bytes };
@@ -765,6 +801,7 @@ int main(void)
 	test_task_stack_by_task();
 	test_one_table();
 	test_user_mode();
+	test_code_frame();
 	test_new_stack();
 	test_new_stack_in_kernel();
 	test_entry();

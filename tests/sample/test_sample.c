@@ -156,6 +156,17 @@ static void test_extent(void)
 	free(record);
 }
 
+static void test_code_frame(void)
+{
+	struct sample_vcpu vcpu = { .user_cut = 3, .task = 7 };
+
+	check_u64(sample_code_frame(&vcpu).value, 0, "of a record of before: not read");
+	sample_put_code_frame(&vcpu, FRAME(0x123456789aULL));
+	check_u64(sample_code_frame(&vcpu).value, 0x123456789aULL, "a frame of 40 bits");
+	check(vcpu.code_frame[0] == 0x9a && vcpu.code_frame[4] == 0x12, "little-endian");
+	check(vcpu.user_cut == 3 && vcpu.task == 7, "what lies beside it stays");
+}
+
 /* All that there can be, and one linked piece more. */
 static void test_links(void)
 {
@@ -226,6 +237,7 @@ int main(void)
 	test_good();
 	test_rules();
 	test_extent();
+	test_code_frame();
 	test_links();
 	test_limit();
 	test_damage();

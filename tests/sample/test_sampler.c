@@ -31,7 +31,7 @@ struct taken {
 	struct {
 		enum vcpu_state state;
 		enum sample_cut cut, user_cut;
-		uint64_t task;
+		uint64_t task, code_frame;
 		unsigned n_stacks;
 		size_t stack_bytes;
 		uint64_t address, first_word, cr3;
@@ -124,6 +124,7 @@ static void keep_vcpu(struct taken *to, const struct sample_vcpu *vcpu)
 	to->vcpus[vcpu->vcpu].cut = vcpu->cut;
 	to->vcpus[vcpu->vcpu].user_cut = vcpu->user_cut;
 	to->vcpus[vcpu->vcpu].task = vcpu->task;
+	to->vcpus[vcpu->vcpu].code_frame = sample_code_frame(vcpu).value;
 	to->vcpus[vcpu->vcpu].user = vcpu->user;
 	to->vcpus[vcpu->vcpu].cr3 = vcpu->regs.cr3;
 	to->vcpus[vcpu->vcpu].n_stacks = vcpu->n_stacks;
@@ -716,6 +717,40 @@ static void test_recipe(void)
 	end();
 }
 
+#define CODE 0x0000555555554000ULL
+
+/* The table that has the code alone goes away: what was read of it is not the guest's. */
+static void vanish_code_table(struct memory_guest *guest)
+{
+	if (guest->looks == 6)
+		memory_guest_revoke(
+			guest, *memory_guest_entry(guest, guest->regs[0].cr3, 4, 2, CODE) >> 12);
+}
+
+static void test_code_frame(void)
+{
+	begin(1);
+	memory_guest_map(memory, memory->regs[0].cr3, PER_CPU, 0x600);
+	memory_guest_map(memory, memory->regs[0].cr3, USER, 0x601);
+	memory_guest_map(memory, memory->regs[0].cr3, CODE, 0x602);
+	memory_guest_page(memory, 0x600);
+	memory_guest_page(memory, 0x601);
+	memory->user[0] = true;
+	memory->regs[0].gs_base_kernel = PER_CPU;
+	memory->regs[0].rsp = USER + 0x800;
+	memory->regs[0].rip = CODE + 0x10;
+	memory->on_stop = vanish_code_table;
+	scene = give_recipe;
+	run(8);
+	check_u64(taken[1].vcpus[0].code_frame, 0, "without a recipe");
+	for (unsigned i = 2; i < 5; i++)
+		check_u64(taken[i].vcpus[0].code_frame, 0x602, "the frame of its code");
+	check_u64(taken[5].vcpus[0].code_frame, 0, "a page table that goes away under the walk");
+	check_u64(taken[5].vcpus[0].cut, CUT_FAULT, "told");
+	check_u64(taken[7].vcpus[0].code_frame, 0, "and cannot be had then");
+	end();
+}
+
 /*
  * The resolver's process, which parses what the guest made, can write to the ring. Here it does so
  * at the worst moment, just after the copy. The sampler goes by what it knows itself.
@@ -834,6 +869,7 @@ int main(void)
 	test_budget();
 	test_budget_binds_and_lets_go();
 	test_recipe();
+	test_code_frame();
 	test_hostile_reader();
 	test_process();
 	return tap_done();
