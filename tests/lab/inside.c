@@ -19,6 +19,7 @@
  *   build-id   WHAT HEX                kernel, a module in [ ], files that are executed
  *   task       TGID PID COMM           every thread on the kernel's lists
  *   maps       PID LINE                as /proc/PID/maps has it, but without device and inode
+ *   frames     PID used N told N wrong N   pages of code, every eighth: told by the frame it lies in
  *   search     NAME FOUND TOLD         what a kernel without CONFIG_KALLSYMS_ALL would be searched for
  *   cost       of attaching, and of all: pages, batches, CPU, memory
  */
@@ -53,6 +54,7 @@
 #define VMA_MAYSHARE 0x80 /* Linux include/linux/mm.h: "s" */
 #define ATTACH_TRIES 100
 #define TASK_LEADER  true
+#define EVERY_PAGES  8 /* looking at each frame anew takes a while */
 
 struct lines {
 	char **line;
@@ -434,6 +436,50 @@ static void add_file_build_ids(struct inside *inside, const struct task *task)
 		vmas_walk(&inside->kernel.guest, mm, add_file_build_id, inside);
 }
 
+/* Of one process's pages of code: told by their frames, and otherwise than by its areas. */
+static struct {
+	struct memory_root root;
+	unsigned used, told, wrong;
+} by_frame;
+
+static void count_page(struct inside *inside, uint64_t address)
+{
+	const struct mapping *area = space_find(user_space, address), *page;
+	const struct space *space;
+	frame_t frame;
+
+	if (!area || !memory_translate(inside->memory, by_frame.root, address, &frame))
+		return;
+	by_frame.used++;
+	space = processes_by_frame(inside->processes, address, frame,
+				   memory_now_ns(inside->memory));
+	page = space ? space_find(space, address) : NULL;
+	by_frame.told += page != NULL;
+	by_frame.wrong += page && (page->image != area->image || page->bias != area->bias);
+}
+
+static bool count_pages(void *context, const struct vma *vma)
+{
+	for (uint64_t at = vma->start; at < vma->end; at += EVERY_PAGES * GUEST_PAGE_SIZE)
+		if (vma->file && vma->flags & VMA_EXEC)
+			count_page(context, at);
+	return true;
+}
+
+static void add_frames(struct inside *inside, const struct task *task)
+{
+	uint64_t mm = task->mm;
+	uint32_t pid = task->pid;
+
+	memset(&by_frame, 0, sizeof(by_frame));
+	user_space = mm ? processes_space(inside->processes, task, clock_now_ns()) : NULL;
+	if (!user_space || !processes_root(inside->processes, mm, &by_frame.root))
+		return;
+	vmas_walk(&inside->kernel.guest, mm, count_pages, inside);
+	add(inside, "%u used %u told %u wrong %u", pid, by_frame.used, by_frame.told,
+	    by_frame.wrong);
+}
+
 /* A file is told of once, whoever maps it. */
 static void drop_doubles(struct lines *lines)
 {
@@ -655,6 +701,8 @@ static void put_what(struct inside *inside, const char *what)
 		each_task(inside, !TASK_LEADER, add_task);
 	else if (strcmp(what, "maps") == 0)
 		each_task(inside, TASK_LEADER, add_areas);
+	else if (strcmp(what, "frames") == 0)
+		each_task(inside, TASK_LEADER, add_frames);
 	else if (strcmp(what, "cost") == 0)
 		add_cost(inside);
 	else
