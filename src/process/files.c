@@ -35,6 +35,7 @@ struct files {
 	struct files_settings settings;
 	uint64_t clock, changes;
 	uint64_t walk_bytes; /* read for the walk that is on */
+	uint64_t walk_pages; /* same: looked for in the page cache */
 	struct files_counts counts;
 	struct code_file files[FILES_MAX]; /* image NULL: free */
 	uint64_t n_added;
@@ -364,6 +365,7 @@ static void files_see_code(struct files *files, struct code_file *file, uint64_t
 	for (unsigned i = 0; i < file->loads.n; i++)
 		if (file->loads.loads[i].executable)
 			left -= files_see_segment(files, file, &cache, &file->loads.loads[i], left);
+	files->walk_pages += FILE_MAX_CODE_PAGES - left;
 }
 
 const struct code_file *files_by_frame(struct files *files, frame_t frame, uint64_t time_ns,
@@ -474,7 +476,7 @@ static struct code_file *files_place(struct files *files)
 
 void files_begin_walk(struct files *files)
 {
-	files->walk_bytes = 0;
+	files->walk_bytes = files->walk_pages = 0;
 }
 
 static struct code_file *files_add(struct files *files, struct file_source *source, uint64_t now_ns)
@@ -536,7 +538,7 @@ struct code_file *files_get(struct files *files, struct file_source *source, uin
 	file->used = ++files->clock;
 	if (now_ns >= file->due_ns && files->walk_bytes < files->settings.walk_bytes)
 		files_retry(files, file, source, now_ns);
-	if (now_ns >= file->frames_due_ns)
+	if (now_ns >= file->frames_due_ns && files->walk_pages < FILES_MAX_WALK_PAGES)
 		files_see_code(files, file, now_ns);
 	return file;
 }

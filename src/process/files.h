@@ -18,8 +18,9 @@
 #define FILE_MAX_READ_BYTES (64U << 20)  /* for one, at once */
 #define FILES_MAX_WALK_BYTES (32U << 20) /* for all that are new to one walk of areas, and one more */
 #define FILE_RETRY_NS       1000000000ULL
-#define FILE_MAX_CODE_PAGES 16384 /* of one, that are looked for in the page cache: 64 MiB */
 #define FILE_MAX_RETRY_NS   (60 * FILE_RETRY_NS)
+#define FILE_MAX_CODE_PAGES 16384 /* of one, that are looked for in the page cache: 64 MiB */
+#define FILES_MAX_WALK_PAGES 8192 /* of those of all in one walk, and of one more */
 
 /* Tells files apart for as long as the guest runs; equal: the same bytes. */
 struct file_identity {
@@ -117,7 +118,8 @@ const struct code_file *files_by_frame(struct files *files, frame_t frame, uint6
 				       uint64_t *file_offset);
 /*
  * A walk of a process's areas begins: what it may read of new files is bounded, as nothing else is
- * resolved meanwhile. files_get() of those beyond is NULL, until the next walk.
+ * resolved meanwhile. files_get() of those beyond is NULL, until the next walk. So
+ * is how many pages of code it looks for.
  */
 void files_begin_walk(struct files *files);
 /* Some file was read again since then: its image is another one. Counts up. */

@@ -312,7 +312,8 @@ static bool processes_check(struct processes *processes, struct process *process
 	struct vmas_key key;
 
 	processes->counts.checks++;
-	if (!vmas_read_key(linux_guest, mm, &key))
+	/* One that is new is read at once: it may be gone in a moment. */
+	if (process->mm && !vmas_read_key(linux_guest, mm, &key))
 		return false;
 	process->checked_ns = now_ns;
 	if (process->mm && vmas_same(&key, &process->key) &&

@@ -87,6 +87,8 @@ static void find_space(struct fuzz_guest *guest, uint64_t address, uint64_t mm)
 		if (space)
 			space_find(space, 0x1000);
 		processes_root(processes, mm, &root);
+		for (uint64_t frame = 0; frame < 16; frame++)
+			processes_by_frame(processes, 0x1000, FRAME(frame), UINT64_MAX / 2);
 		processes_poll(processes, (i * 2 + 1) * FILE_RETRY_NS);
 	}
 	processes_note(processes, NULL);

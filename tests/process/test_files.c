@@ -491,20 +491,30 @@ static void test_by_frame_late(void)
 	end();
 }
 
-/* Segments as large as a number can be. */
+/* Segments as large as a number can be: all of a walk's looks are spent on the first file. */
 static void test_by_frame_hostile(void)
 {
 	Elf64_Phdr *segments = (Elf64_Phdr *)(program.bytes + sizeof(Elf64_Ehdr));
-	struct code_file *file;
+	struct code_file *liar, *file;
+	uint64_t address;
+	frame_t frame;
 
 	begin(NULL);
 	program_make(&program, 0, "serve", 1);
+	address = made_file(made, "/bin/server", program.bytes, PROGRAM_BYTES);
+	frame = frame_of(made_inode_of(made, address), 1);
 	segments[0].p_flags = segments[1].p_flags = PF_R | PF_X;
 	segments[0].p_offset = UINT64_MAX - 0xfff;
-	segments[0].p_filesz = segments[1].p_filesz = UINT64_MAX;
-	file = get(made_file(made, "/bin/liar", program.bytes, PROGRAM_BYTES), 0);
-	check(file && file->loads.n == 2, "taken as it says");
-	check(is_by_frame(FRAME(0x12345), now(), NULL), "and nothing comes of it");
+	segments[0].p_filesz = segments[1].p_filesz = UINT64_MAX / 2;
+	files_begin_walk(files);
+	liar = get(made_file(made, "/bin/liar", program.bytes, PROGRAM_BYTES), 0);
+	check(liar && liar->loads.n == 2, "taken as it says");
+	file = get(address, 0);
+	check(is_by_frame(frame, now(), NULL), "another's is not looked for in that walk");
+	files_begin_walk(files);
+	files_put(files, get(address, 0));
+	check(is_by_frame(frame, now(), file), "but in the next");
+	files_put(files, liar);
 	files_put(files, file);
 	end();
 }
