@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Whose a sample is and whose code it ran, through os_task(): of a process that is there, and of one
+ * that was gone before it could be looked at. What finds a kernel is taken for done: the guest's
+ * structures are made by hand (tests/process/made_linux.h).
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "os/linux_attach.h"
+#include "process/page_cache.h"
+#include "tests/process/made_linux.h"
+#include "tests/process/program.h"
+#include "tests/tap.h"
+#include "xtop/clock.h"
+#include "xtop/os.h"
+#include "xtop/snapshot.h"
+
+#define PAGE      GUEST_PAGE_SIZE
+#define BASE      0x55d000000000ULL
+#define ELSEWHERE 0x561234567000ULL
+#define FUNCTION  (PROGRAM_FUNCTION - PROGRAM_TEXT)
+#define GONE      0xffffb00000000000ULL /* of a task_struct: not mapped */
+
+static struct made_linux *made;
+static struct control *control;
+static struct os *os;
+static struct program program;
+static uint64_t exe, lib, mm, task_address;
+
+/* --- in the place of linux_attach.c ----------------------------------------------------------- */
+
+bool linux_attach(struct memory *memory, enum guest_type type, const struct registers *regs,
+		  const struct kernel_shelf *shelf, struct linux_kernel *kernel)
+{
+	(void)memory, (void)type, (void)regs, (void)shelf;
+	*kernel = (struct linux_kernel){ .guest = made->guest, .release = "6.1.0" };
+	kernel->guest.text_start = 0xffffffff81000000;
+	kernel->guest.text_end = 0xffffffff82000000;
+	kernel->guest.symbols[LINUX_CURRENT_TASK] = 0x1000;
+	return !image_create("[kernel]", &kernel->image);
+}
+
+bool linux_is_there(const struct linux_kernel *kernel)
+{
+	(void)kernel;
+	return true;
+}
+
+bool linux_names_no_data(const struct linux_guest *guest)
+{
+	(void)guest;
+	return false;
+}
+
+void linux_detach(struct linux_kernel *kernel)
+{
+	image_unref(kernel->image);
+	*kernel = (struct linux_kernel){ .image = NULL };
+}
+
+/* --- the guest -------------------------------------------------------------------------------- */
+
+static void must(struct xtop_error *error)
+{
+	if (!error)
+		return;
+	printf("Bail out! %s\n", error_message(error));
+	exit(99);
+}
+
+static struct sample_vcpu sample_of(uint64_t task, uint64_t cr3, uint64_t rip)
+{
+	return (struct sample_vcpu){ .size_bytes = sizeof(struct sample_vcpu),
+				     .state = VCPU_RUNNING,
+				     .user = 1,
+				     .task = task,
+				     .regs = { .rip = rip, .cr3 = cr3 } };
+}
+
+/* One process, of which there was a sample, with a program and a library that are known then. */
+static void begin(void)
+{
+	struct vma areas[] = {
+		{ BASE, BASE + PAGE, VMA_READ | VMA_EXEC, 1, 0 },
+		{ BASE + 4 * PAGE, BASE + 5 * PAGE, VMA_READ | VMA_EXEC, 1, 0 },
+	};
+	struct os_settings settings = { .type = GUEST_PV };
+	struct sample_vcpu vcpu;
+	struct os_task task;
+
+	made = made_linux_create(MADE_TREE);
+	program_make(&program, 0, "serve", 1);
+	areas[0].file = exe = made_file(made, "/bin/server", program.bytes, PROGRAM_BYTES);
+	program_make(&program, 0, "helper", 2);
+	areas[1].file = lib = made_file(made, "/lib/libhelp.so", program.bytes, PROGRAM_BYTES);
+	mm = made_mm(made, areas, 2);
+	task_address = made_task(made, 50, 50, "server", mm, 0);
+	must(control_create(&control));
+	settings.memory = made->guest.memory;
+	settings.control = control;
+	must(os_create(&settings, &os));
+	vcpu = sample_of(task_address, made_mm_root(made, mm).cr3, BASE + FUNCTION);
+	os_see(os, &vcpu, clock_now_ns());
+	if (!os_is_linux(os))
+		exit(99);
+	os_task(os, &vcpu, clock_now_ns(), &task);
+}
+
+static void end(void)
+{
+	os_destroy(os);
+	control_destroy(control);
+	made_linux_destroy(made);
+}
+
+static frame_t frame_of(uint64_t file)
+{
+	struct page_cache cache;
+	frame_t frame = FRAME(0);
+
+	memory_refresh(made->guest.memory);
+	if (!page_cache_init(&cache, &made->guest, made_inode_of(made, file)) ||
+	    !page_cache_frame(&cache, 1, &frame))
+		exit(99);
+	return frame;
+}
+
+/* The process, and the function at rip. */
+static const char *says(const struct sample_vcpu *vcpu)
+{
+	static char text[64];
+	const struct mapping *mapping;
+	struct symtab_entry entry;
+	struct os_task task;
+
+	os_task(os, vcpu, clock_now_ns(), &task);
+	snprintf(text, sizeof(text), "%s %s", task.process,
+		 task.user && space_lookup(task.user, vcpu->regs.rip, &entry, &mapping) ? entry.name
+											: "-");
+	return text;
+}
+
+static void test_there(void)
+{
+	struct sample_vcpu vcpu;
+
+	begin();
+	vcpu = sample_of(task_address, made_mm_root(made, mm).cr3, BASE + FUNCTION);
+	check_string(says(&vcpu), "server serve", "by its areas");
+	sample_put_code_frame(&vcpu, frame_of(exe));
+	check_string(says(&vcpu), "server serve", "and its frame");
+	vcpu.regs.rip = ELSEWHERE + FUNCTION;
+	sample_put_code_frame(&vcpu, FRAME(0));
+	check_string(says(&vcpu), "server -", "where it has no area that is known");
+	sample_put_code_frame(&vcpu, frame_of(lib));
+	check_string(says(&vcpu), "server helper", "what it has mapped there just now");
+	end();
+}
+
+/* Its task_struct is not there any more. */
+static void test_gone(void)
+{
+	struct sample_vcpu vcpu;
+	struct os_counts counts;
+	uint64_t folio, memory;
+
+	begin();
+	vcpu = sample_of(GONE, 0x7777000, ELSEWHERE + FUNCTION);
+	check_string(says(&vcpu), "[unknown] -", "of a recording of before");
+	sample_put_code_frame(&vcpu, frame_of(exe));
+	check_string(says(&vcpu), "[unknown] serve", "by its frame");
+	os_get_counts(os, &counts);
+	check_u64(counts.code_by_frame, 1, "counted");
+	vcpu.user = 0;
+	check_string(says(&vcpu), "[unknown] -", "of kernel code there is none");
+	vcpu.user = 1;
+	vcpu.task = 0;
+	check_string(says(&vcpu), "[unknown] serve", "though nobody knows the task");
+	made_cache_entry(made, made_inode_of(made, exe), 1, 0);
+	check_string(says(&vcpu), "[unknown] -", "no stale name: the page went");
+	folio = made_folio(made, 1, 1, &memory);
+	made_cache_entry(made, made_inode_of(made, exe), 1, folio);
+	check_string(says(&vcpu), "[unknown] -", "nor when it is back in another frame");
+	end();
+}
+
+/* A task on its way out, which had started by then, has no mm any more. */
+static void test_ending(void)
+{
+	struct sample_vcpu vcpu;
+	uint64_t other;
+
+	begin();
+	other = made_task(made, 60, 60, "md5sum", 0, 0);
+	made_set_u32(made, other, TASK_FLAGS, 0x400004);
+	vcpu = sample_of(other, 0x7777000, BASE + FUNCTION);
+	check_string(says(&vcpu), "md5sum -",
+		     "a known program's address in another's memory says nothing");
+	sample_put_code_frame(&vcpu, frame_of(lib));
+	check_string(says(&vcpu), "md5sum helper", "the frame does");
+	end();
+}
+
+int main(void)
+{
+	test_there();
+	test_gone();
+	test_ending();
+	return tap_done();
+}
