@@ -335,7 +335,8 @@ static bool follow_go_on(struct follower *follower, const struct guest_info *inf
 static bool follow_gives_up(const struct follower *follower, enum guest_end end)
 {
 	return follower->settings.bound_ns &&
-	       (end == GUEST_END_POWEROFF || clock_now_ns() - follower->away_ns > FOLLOW_BOUND_NS);
+	       (end == GUEST_END_POWEROFF ||
+		clock_now_ns() - follower->away_ns > follower->settings.bound_ns);
 }
 
 /* The guest is away. False: it stays so, or sampling has failed. */

@@ -14,6 +14,7 @@
 #include "follow.h"
 #include "tests/tap.h"
 #include "xtop/broker.h"
+#include "xtop/clock.h"
 #include "xtop/control.h"
 #include "xtop/ring.h"
 #include "xtop/sampler.h"
@@ -434,6 +435,8 @@ static void test_stays(void)
 
 static void test_bounds(void)
 {
+	uint64_t from_ns;
+
 	begin((struct follow_settings){ .name = "web01", .bound_ns = FOLLOW_BOUND_NS });
 	set_domain("", "", 0, 0);
 	guard_ends(SAMPLER_GUEST_AWAY, GUEST_END_POWEROFF);
@@ -443,10 +446,12 @@ static void test_bounds(void)
 	end("shut down: memories left");
 	begin((struct follow_settings){ .name = "web01", .bound_ns = 700000000 });
 	set_domain("", "", 0, 0);
+	from_ns = clock_now_ns();
 	guard_ends(SAMPLER_GUEST_AWAY, GUEST_END_UNKNOWN);
 	check(tells("web01 is gone, waiting for its return"), "destroyed: waited for");
 	pthread_join(thread, NULL);
 	check(state() == SAMPLER_GUEST_GONE && seen().n_finds >= 2, "for so long");
+	check(clock_now_ns() - from_ns < FOLLOW_BOUND_NS / 2, "and no longer");
 	end("bound: memories left");
 }
 

@@ -13,17 +13,24 @@
 #define DAY_S  86400
 #define HOUR_S 3600
 
-/* Bytes that malloc() has given out. */
+/* Bytes that malloc() has given out. A sanitizer's is another one: two hours are enough for it. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define PLAYED_S (2 * HOUR_S)
+
 static size_t memory_used(void)
 {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-	return 0; /* theirs is another one */
+	return 0;
+}
 #else
+#define PLAYED_S DAY_S
+
+static size_t memory_used(void)
+{
 	struct mallinfo2 info = mallinfo2();
 
 	return info.uordblks + info.hblkhd;
-#endif
 }
+#endif
 
 int main(void)
 {
@@ -58,7 +65,7 @@ int main(void)
 	if (!setlocale(LC_CTYPE, "C.UTF-8"))
 		abort();
 	scene_open_filled(&scene);
-	for (unsigned second = 1; second <= DAY_S; second++) {
+	for (unsigned second = 1; second <= PLAYED_S; second++) {
 		fixture_add(&scene.fixture, fixture_stacks[second % 16].stack, 99);
 		scene.fixture.time_ns += SECOND;
 		scene.ui->now_ns += SECOND;

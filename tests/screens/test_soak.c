@@ -6,7 +6,8 @@
  * all the while, and at the end every sample is accounted for: it lies in the profile, what was
  * evicted and what has lost its name is counted.
  *
- *	test_soak              an hour of the same, each sample as new as eight (make check)
+ *	test_soak              an hour of the same, each sample as new as eight (make check); half
+ *	                       an hour under a sanitizer, which has memory of its own
  *	test_soak HOURS        tests/check --long: 8; prints the memory of each quarter of an hour
  *
  * What runs in the guest is not read from memory but made up here, in the place of src/os/os.c.
@@ -23,8 +24,13 @@
 #include "xtop/image.h"
 #include "xtop/resolver.h"
 
-#define HZ               100
-#define HOUR             (3600 * HZ) /* samples */
+#define HZ   100
+#define HOUR (3600 * HZ) /* samples */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SHORT (HOUR / 2)
+#else
+#define SHORT HOUR
+#endif
 #define LIMIT_MIB        128
 #define REFRESH          (2 * HZ) /* samples a refresh: the screen's usual two seconds */
 #define FUNCTIONS        128      /* of a program */
@@ -298,7 +304,7 @@ static void soak_refresh(struct soak *soak, unsigned long refresh)
 int main(int argc, char **argv)
 {
 	unsigned long hours = argc > 1 ? strtoul(argv[1], NULL, 10) : 0;
-	unsigned long n = hours ? hours * HOUR : HOUR, each = hours ? 1 : 8;
+	unsigned long n = hours ? hours * HOUR : SHORT, each = hours ? 1 : 8;
 	struct guest_record *record = malloc(sizeof(*record));
 	static struct soak soak;
 	struct os *os = &the_os;

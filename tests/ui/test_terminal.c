@@ -42,6 +42,8 @@ static uint64_t now_ns(void)
 
 /* --- a resolver: 99 samples a second, drawn from the stacks of the fixture -------------------- */
 
+static unsigned demo_pace = 1; /* its seconds in one of the clock's */
+
 struct demo {
 	struct fixture fixture;
 	struct snapshot_slot *slot;
@@ -81,7 +83,8 @@ static void *demo_resolve(void *argument)
 	while (!atomic_load(&demo->stop)) {
 		struct timespec pause = { .tv_nsec = 3000000 };
 
-		demo->fixture.time_ns = now_ns();
+		demo->fixture.time_ns =
+			demo->started_ns + demo_pace * (now_ns() - demo->started_ns);
 		if (atomic_exchange(&demo->reset, false)) {
 			profile_reset(demo->fixture.profile);
 			demo->fixture.samples = 0;
@@ -415,7 +418,6 @@ static void test_terminal_types(void)
 	screen_close();
 }
 
-/* A steady top view at the usual interval: percents that decay and grow in every row. */
 /* The flame graph's colours on terminals that have many, few, and for people who want none. */
 static void test_colors(const char *type, const char *no_color, const char *wanted,
 			const char *unwanted)
@@ -434,17 +436,23 @@ static void test_colors(const char *type, const char *no_color, const char *want
 	unsetenv("NO_COLOR");
 }
 
+/*
+ * A steady top view at the usual interval, a second: percents that decay and grow in every row.
+ * Seconds pass four times as fast here.
+ */
 static void test_bytes_per_refresh(const char *type, speed_t speed, size_t most)
 {
-	const size_t refreshes = 6;
+	const size_t refreshes = 8;
 	size_t before, bytes;
 
 	screen_speed = speed;
-	screen_start(type, 1, 0);
+	demo_pace = 4;
+	screen_start(type, 0.25, 0);
+	demo_pace = 1;
 	screen_wait("Quit", 0, END_MS);
-	screen_wait(NULL, 0, 1500);
+	screen_wait(NULL, 0, 375);
 	before = screen.n_seen;
-	screen_wait(NULL, 0, (int)refreshes * 1000);
+	screen_wait(NULL, 0, (int)refreshes * 250);
 	bytes = (screen.n_seen - before) / refreshes;
 	check(bytes > 0 && bytes < most,
 	      "%s: a refresh of 80x24 takes %zu bytes on average (at most %zu)", type, bytes, most);
