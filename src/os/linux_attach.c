@@ -22,10 +22,12 @@
 #include "os/linux_search.h"
 #include "os/orc_tables.h"
 #include "xtop/cleanup.h"
+#include "xtop/guest.h"
 
 #define LINUX_BTF_MAX_BYTES   (32U << 20)
 #define LINUX_NOTES_MAX_BYTES 65536
-#define LINUX_NOTE_BUILD_ID   3 /* NT_GNU_BUILD_ID */
+#define LINUX_NOTE_BUILD_ID   3      /* NT_GNU_BUILD_ID */
+#define LINUX_CR3_USER        0x1000 /* of page tables for user mode under isolation (kernel_image.c) */
 
 /*
  * Of a direct map and a page array that are not randomised, with 4-level paging: Linux
@@ -116,12 +118,11 @@ static bool linux_read_release(struct linux_kernel *kernel)
 {
 	static const char head[] = "Linux version ";
 	const struct linux_guest *guest = &kernel->guest;
-	char banner[sizeof(head) + sizeof(kernel->release)];
-	const char *release = banner + sizeof(head) - 1;
+	const char *release = kernel->banner + sizeof(head) - 1;
 
-	memory_read_string(guest->memory, guest->root, guest->symbols[LINUX_BANNER], banner,
-			   sizeof(banner));
-	if (strncmp(banner, head, sizeof(head) - 1) != 0)
+	memory_read_string(guest->memory, guest->root, guest->symbols[LINUX_BANNER], kernel->banner,
+			   sizeof(kernel->banner));
+	if (strncmp(kernel->banner, head, sizeof(head) - 1) != 0)
 		return false;
 	snprintf(kernel->release, sizeof(kernel->release), "%.*s", (int)strcspn(release, " "),
 		 release);
@@ -299,12 +300,21 @@ static bool linux_is_whole(const struct linux_kernel *kernel)
 	       (kernel->image->orc || !guest->symbols[LINUX_ORC_IP_START]);
 }
 
+/* What came out of the cache is of the kernel that is there. */
+static bool linux_is_release(struct linux_kernel *kernel)
+{
+	char cached[sizeof(kernel->release)];
+
+	memcpy(cached, kernel->release, sizeof(cached));
+	return linux_read_release(kernel) && strcmp(cached, kernel->release) == 0;
+}
+
 /* One that was met before, or a new one that is kept for the next time. */
 static bool linux_fill(struct linux_kernel *kernel, struct kernel_image *image,
 		       const struct kernel_shelf *shelf)
 {
 	if (kernel_cache_load(shelf, kernel, kernel_image_text(image)))
-		return linux_find_memory(&kernel->guest) && linux_is_there(kernel);
+		return linux_find_memory(&kernel->guest) && linux_is_release(kernel);
 	if (!linux_read_all(kernel, image))
 		return false;
 	if (linux_is_whole(kernel))
@@ -333,11 +343,32 @@ bool linux_attach(struct memory *memory, enum guest_type type, const struct regi
 	return filled;
 }
 
-bool linux_is_there(const struct linux_kernel *kernel)
+/*
+ * After a kexec the kernel that was there lies where it lay, tables and all, until somebody needs its
+ * memory: so what the vCPU's own page tables have at the banner's address counts. In user mode under
+ * page-table isolation, and on the way in from there, they have nothing, which says nothing: tables
+ * of user mode have the bit set (kernel_image.c).
+ */
+static bool linux_is_mapped(const struct linux_guest *guest, const struct sample_vcpu *vcpu)
+{
+	struct memory_root root = walk_root(&vcpu->regs);
+	uint64_t banner = guest->symbols[LINUX_BANNER];
+	frame_t own, seen;
+
+	if (!root.cr3 || vcpu->cut == CUT_NO_PAGING ||
+	    !memory_translate(guest->memory, guest->root, banner, &own))
+		return true;
+	if (memory_translate(guest->memory, root, banner, &seen))
+		return seen.value == own.value;
+	return vcpu->user || (root.cr3 & LINUX_CR3_USER);
+}
+
+bool linux_is_there(const struct linux_kernel *kernel, const struct sample_vcpu *vcpu)
 {
 	struct linux_kernel now = { .guest = kernel->guest };
 
-	return linux_read_release(&now) && strcmp(now.release, kernel->release) == 0;
+	return linux_read_release(&now) && strcmp(now.banner, kernel->banner) == 0 &&
+	       linux_is_mapped(&kernel->guest, vcpu);
 }
 
 void linux_detach(struct linux_kernel *kernel)

@@ -12,6 +12,7 @@ struct linux_kernel {
 	struct linux_guest guest;
 	struct image *image;  /* "[kernel]": symbols, ORC; its addresses are the guest's */
 	char release[64];     /* "6.1.0-37-amd64"; not clean */
+	char banner[256];     /* "Linux version 6.1.0-37-amd64 (...": who built it, and when; not clean */
 };
 
 struct kernel_shelf; /* xtop/os.h */
@@ -22,8 +23,8 @@ struct kernel_shelf; /* xtop/os.h */
  */
 bool linux_attach(struct memory *memory, enum guest_type type, const struct registers *regs,
 		  const struct kernel_shelf *shelf, struct linux_kernel *kernel);
-/* Whether the same kernel is still there: after a reboot or kexec it is not. */
-bool linux_is_there(const struct linux_kernel *kernel);
+/* Whether the same kernel is still there: after a reboot or kexec it is not. VCPU: one that runs now. */
+bool linux_is_there(const struct linux_kernel *kernel, const struct sample_vcpu *vcpu);
 /* Built without CONFIG_KALLSYMS_ALL: only functions have names. */
 bool linux_names_no_data(const struct linux_guest *guest);
 void linux_detach(struct linux_kernel *kernel);

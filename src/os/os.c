@@ -226,11 +226,11 @@ void os_follow(struct os *os, struct memory *memory, enum guest_type type, const
 }
 
 /* Another kernel may have been booted meanwhile. */
-static void os_check(struct os *os, uint64_t now_ns)
+static void os_check(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
 {
 	os->next_ns = now_ns + OS_CHECK_NS;
 	memory_refresh(os->settings.memory);
-	if (linux_is_there(&os->linux_kernel))
+	if (linux_is_there(&os->linux_kernel, vcpu))
 		return;
 	os_forget(os);
 }
@@ -240,7 +240,7 @@ void os_see(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
 	if (!os->settings.memory || now_ns < os->next_ns)
 		return;
 	if (os->kind == OS_LINUX)
-		os_check(os, now_ns);
+		os_check(os, vcpu, now_ns);
 	if (os->kind != OS_LINUX && vcpu->cut != CUT_NO_PAGING)
 		os_find_out(os, vcpu, now_ns);
 	control_go(os->settings.control);

@@ -272,7 +272,7 @@ static uint32_t modules_row(struct modules_pass *pass, uint32_t id, const struct
 	struct group_row *row;
 	uint32_t *until;
 
-	if (*slot)
+	if (*slot > 0)
 		return *slot;
 	row = groups_add(&pass->groups, &pass->capacity);
 	if (!row)

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Whether the kernel that was met is the one that runs: another build of the same release is not,
+ * nor is one that lies in memory as it was left, while vCPUs run on tables of its successor. How a
+ * kernel is met is tested with its parts, and by the lab.
+ */
+#include "config.h"
+
+#include "os/linux_attach.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/guest/made_memory.h"
+#include "tests/tap.h"
+
+#define BANNER 0xffffffff82000100ULL
+#define DEBIAN "Linux version 6.1.0-37-amd64 (debian-kernel@lists.debian.org) (gcc-12) #1 SMP "
+#define ONE    DEBIAN "PREEMPT_DYNAMIC Debian 6.1.140-1 (2025-05-22)\n"
+#define OTHER  DEBIAN "PREEMPT_DYNAMIC Debian 6.1.141-1 (2025-06-30)\n"
+
+static struct made_memory *made;
+static struct memory_root root;
+static struct linux_kernel kernel;
+
+static struct sample_vcpu on(struct memory_root tables, bool user)
+{
+	return (struct sample_vcpu){
+		.user = user,
+		.regs = { .cr0 = 1U << 31, .cr3 = tables.cr3, .cr4 = 1 << 5 },
+	};
+}
+
+static bool is_there(struct memory_root tables, bool user)
+{
+	struct sample_vcpu vcpu = on(tables, user);
+
+	memory_refresh(made_memory(made));
+	return linux_is_there(&kernel, &vcpu);
+}
+
+/* Page tables whose address has the bit of user mode, or has it not. */
+static struct memory_root tables(bool user)
+{
+	struct memory_root made_tables;
+
+	do
+		made_tables = made_root(made);
+	while (!(made_tables.cr3 & 0x1000) == user);
+	return made_tables;
+}
+
+static void test_banner(void)
+{
+	check(is_there(root, false), "as it was");
+	made_put_string(made, root, BANNER, OTHER);
+	check(!is_there(root, false), "another build of the release");
+	made_put_string(made, root, BANNER, "Linux version 6.1.0-38-amd64 (d) #1\n");
+	check(!is_there(root, false), "another release");
+	made_put_string(made, root, BANNER, "nothing that one knows");
+	check(!is_there(root, false), "no banner");
+	made_put_string(made, root, BANNER, ONE);
+	check(is_there(root, false), "as it was again");
+}
+
+static void test_tables(void)
+{
+	struct memory_root process = tables(false), successor = tables(false),
+			   empty = tables(false), isolated = tables(true);
+	struct sample_vcpu vcpu = on(empty, false);
+
+	made_share_kernel(made, process, root);
+	made_put_string(made, successor, BANNER, ONE);
+	check(is_there(process, false), "in a process's system call");
+	check(is_there(process, true), "in a process");
+	check(!is_there(successor, false), "kexec: the same banner, of another copy of it");
+	check(!is_there(successor, true), "kexec: and in its user mode");
+	check(!is_there(empty, false), "kexec: nothing where the banner was");
+	check(is_there(empty, true), "user mode that has no kernel: nothing is known");
+	check(is_there(isolated, true), "nor under isolation");
+	check(is_there(isolated, false), "nor on the way in from there");
+	vcpu.cut = CUT_NO_PAGING;
+	check(linux_is_there(&kernel, &vcpu), "nor without paging");
+	vcpu = on((struct memory_root){ .cr3 = 0 }, false);
+	check(linux_is_there(&kernel, &vcpu), "nor without registers");
+}
+
+int main(void)
+{
+	made = made_create();
+	root = made_root(made);
+	kernel = (struct linux_kernel){
+		.guest = { .memory = made_memory(made), .type = GUEST_PVH, .root = root },
+		.release = "6.1.0-37-amd64",
+		.banner = ONE,
+	};
+	kernel.guest.symbols[LINUX_BANNER] = BANNER;
+	made_put_string(made, root, BANNER, ONE);
+	test_banner();
+	test_tables();
+	made_destroy(made);
+	return tap_done();
+}
