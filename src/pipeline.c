@@ -508,6 +508,11 @@ const char *pipeline_system(const struct pipeline *pipeline)
 	return symbols_count(pipeline->symbols) ? symbols_module(pipeline->symbols, 0) : "";
 }
 
+const char *pipeline_complaint(const struct pipeline *pipeline)
+{
+	return symbols_complaint(pipeline->symbols);
+}
+
 struct control *pipeline_control(const struct pipeline *pipeline)
 {
 	return pipeline->control;

@@ -232,8 +232,17 @@ static void session_look(void *context)
 	snprintf(session->title, sizeof(session->title), "%s %s", name, kind);
 }
 
+/* Of the files of -k, which are the same for all guests. */
+static const char *session_complaint(const struct session *session)
+{
+	struct pipeline *pipeline = guests_first(&session->guests);
+
+	return pipeline ? pipeline_complaint(pipeline) : NULL;
+}
+
 static struct xtop_error *session_batch(struct session *session)
 {
+	const char *complaint = session_complaint(session);
 	const struct options *options = session->options;
 	struct batch_settings settings = {
 		.table = {
@@ -250,6 +259,8 @@ static struct xtop_error *session_batch(struct session *session)
 		.context = session,
 	};
 
+	if (complaint && session->tell)
+		session->tell(complaint);
 	session_look(session);
 	return batch_run(&settings, pipeline_slot(guests_first(&session->guests)),
 			 pipeline_control(guests_first(&session->guests)), stdout);
@@ -283,7 +294,8 @@ static struct xtop_error *session_screen(struct session *session)
 	char host[48];
 	const struct ui_settings settings = {
 		.rc = session->rc,
-		.notice = session->rc_error ? error_message(session->rc_error) : NULL,
+		.notice = session->rc_error ? error_message(session->rc_error)
+					    : session_complaint(session),
 		.host = host,
 		.interval_s = options->interval_s,
 		.half_life_s = options->half_life_s,

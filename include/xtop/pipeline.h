@@ -39,6 +39,7 @@ bool pipeline_is_recording(const struct pipeline *pipeline);
 const char *pipeline_note(struct pipeline *pipeline);
 /* Why sampling failed, or what is wrong with the recording, or else the note. Now and then. */
 const char *pipeline_message(struct pipeline *pipeline);
+const char *pipeline_complaint(const struct pipeline *pipeline); /* as symbols_complaint() */
 const char *pipeline_system(const struct pipeline *pipeline); /* the first file of -k; "" none */
 struct control *pipeline_control(const struct pipeline *pipeline);
 struct snapshot_slot *pipeline_slot(const struct pipeline *pipeline);

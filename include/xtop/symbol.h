@@ -76,10 +76,11 @@ struct build_id {
 
 /*
  * elf.c: functions of .symtab, or of .dynsym without any there. FD is a regular file and
- * stays the caller's. TAB is not sealed yet. PATH is for messages only.
+ * stays the caller's. TAB is not sealed yet. PATH is for messages only. *UNREAD: its .debug_frame
+ * is compressed by something that elf_inflate.c does not know.
  */
 struct xtop_error *symbol_read_elf(int fd, const char *path, struct symtab *tab,
-				   struct build_id *build_id);
+				   struct build_id *build_id, bool *unread);
 /*
  * nm.c: the text of nm, System.map or /proc/kallsyms ("address type name [module]"), read from FD
  * as a stream. Names of modules' symbols keep the "\t[module]" behind them; symbols.c takes them
@@ -127,5 +128,7 @@ const struct space *symbols_space(const struct symbols *symbols);
 const struct symtab *symbols_table(const struct symbols *symbols, size_t index);
 const char *symbols_module(const struct symbols *symbols, size_t index);
 const struct build_id *symbols_build_id(const struct symbols *symbols, size_t index);
+/* What the user should know of the files; NULL: nothing. */
+const char *symbols_complaint(const struct symbols *symbols);
 
 #endif

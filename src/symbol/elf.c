@@ -43,7 +43,7 @@ struct bytes elf_bytes_of(const int *fd, uint64_t size_bytes)
 }
 
 struct xtop_error *symbol_read_elf(int fd, const char *path, struct symtab *tab,
-				   struct build_id *build_id)
+				   struct build_id *build_id, bool *unread)
 {
 	_cleanup_(elf_file_deinit) struct elf_file file = { 0 };
 	struct bytes bytes;
@@ -67,5 +67,6 @@ struct xtop_error *symbol_read_elf(int fd, const char *path, struct symtab *tab,
 			"text of nm or System.map",
 			path);
 	elf_find_build_id(&file, build_id);
+	*unread = elf_frames_are_foreign(&file);
 	return NULL;
 }

@@ -106,6 +106,8 @@ struct elf_frames {
 
 void elf_read_frames(struct elf_file *file, struct elf_frames *frames);
 void elf_frames_deinit(struct elf_frames *frames);
+/* There is a .debug_frame that elf_read_frames() cannot inflate. */
+bool elf_frames_are_foreign(struct elf_file *file);
 
 /* --- elf_inflate.c ---------------------------------------------------------------------------- */
 

@@ -75,6 +75,27 @@ static void elf_try_section(struct elf_file *file, const struct elf_section *sec
 		elf_load_section(file, header, &frames->eh_frame_hdr, &sections->eh_frame_hdr);
 }
 
+/* The section says that it is compressed by something else than zlib. */
+bool elf_frames_are_foreign(struct elf_file *file)
+{
+	_cleanup_(elf_blob_deinit) struct elf_blob names = { 0 };
+	bool foreign = false;
+
+	if (!elf_load_names(file, &names))
+		return false;
+	for (size_t i = 1; i < file->n_sections && !foreign; i++) {
+		const struct elf_section *section = &file->sections[i];
+		Elf64_Chdr head;
+
+		foreign = section->header.sh_flags & SHF_COMPRESSED &&
+			  strcmp(elf_section_name(&names, section), ".debug_frame") == 0 &&
+			  section->header.sh_size >= sizeof(head) &&
+			  bytes_read(file->bytes, section->header.sh_offset, &head, sizeof(head)) &&
+			  head.ch_type != ELFCOMPRESS_ZLIB;
+	}
+	return foreign;
+}
+
 static void elf_frames_of_segment(struct elf_file *file, const Elf64_Phdr *segment,
 				  struct elf_frames *frames)
 {

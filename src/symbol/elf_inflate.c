@@ -8,7 +8,7 @@
  *
  * By zlib, which every Debian has and libelf-dev brings. libelf's own elf_compress() does the same
  * with it, but wants the whole file as its own. Of type 2, zstd, nothing is read: nobody's default,
- * and objcopy --decompress-debug-sections helps.
+ * and objcopy --decompress-debug-sections helps, which symbols.c says.
  *
  * The resolver's thread. The bytes may be wrong: what is said of the size is checked against the
  * limit, and against what a stream of that length can become at most.

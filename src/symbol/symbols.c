@@ -27,6 +27,7 @@ struct symbols {
 	struct image **images;
 	size_t n_images;
 	struct space *space;
+	char *complaint; /* of the first file that gave one */
 };
 
 static void cleanup_symtab(struct symtab **tab)
@@ -58,6 +59,7 @@ void symbols_destroy(struct symbols *symbols)
 	for (size_t i = 0; i < symbols->n_images; i++)
 		image_unref(symbols->images[i]);
 	free(symbols->images);
+	free(symbols->complaint);
 	free(symbols);
 }
 
@@ -155,59 +157,63 @@ const struct build_id *symbols_build_id(const struct symbols *symbols, size_t in
 	return &symbols_image(symbols, index)->build_id;
 }
 
+const char *symbols_complaint(const struct symbols *symbols)
+{
+	return symbols->complaint;
+}
+
 /* --- kallsyms: one image a module ------------------------------------------------------------- */
 
-struct module {
+struct part {
 	const char *name; /* "[nf_tables]", in the table that is split */
 	struct symtab *tab;
 };
 
 /* Sorted by name; the first is "", the image itself. */
-struct modules {
-	struct module *list;
+struct parts {
+	struct part *list;
 	size_t n;
 };
 
-static void modules_deinit(struct modules *modules)
+static void parts_deinit(struct parts *parts)
 {
-	for (size_t i = 0; i < modules->n; i++)
-		symtab_destroy(modules->list[i].tab);
-	free(modules->list);
+	for (size_t i = 0; i < parts->n; i++)
+		symtab_destroy(parts->list[i].tab);
+	free(parts->list);
 }
 
-static struct xtop_error *modules_insert(struct modules *modules, size_t at, const char *name)
+static struct xtop_error *parts_insert(struct parts *parts, size_t at, const char *name)
 {
-	struct module *list = modules->list, module = { .name = name };
+	struct part *list = parts->list, part = { .name = name };
 	struct xtop_error *error;
 
-	if (modules->n == SYMBOLS_MAX_IMAGES)
+	if (parts->n == SYMBOLS_MAX_IMAGES)
 		return error_create("symbols of more than %u kernel modules", SYMBOLS_MAX_IMAGES);
-	list = realloc(list, (modules->n + 1) * sizeof(*list));
+	list = realloc(list, (parts->n + 1) * sizeof(*list));
 	if (!list)
 		return error_create("out of memory for symbols");
-	modules->list = list;
-	error = symtab_create(&module.tab);
+	parts->list = list;
+	error = symtab_create(&part.tab);
 	if (error)
 		return error;
-	memmove(&list[at + 1], &list[at], (modules->n - at) * sizeof(*list));
-	list[at] = module;
-	modules->n++;
+	memmove(&list[at + 1], &list[at], (parts->n - at) * sizeof(*list));
+	list[at] = part;
+	parts->n++;
 	return NULL;
 }
 
 /* The table of module NAME, made if it is the first time that it is seen. */
-static struct xtop_error *modules_get(struct modules *modules, const char *name,
-				      struct symtab **tabp)
+static struct xtop_error *parts_get(struct parts *parts, const char *name, struct symtab **tabp)
 {
-	size_t low = 0, high = modules->n;
+	size_t low = 0, high = parts->n;
 	struct xtop_error *error;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		int order = strcmp(modules->list[middle].name, name);
+		int order = strcmp(parts->list[middle].name, name);
 
 		if (order == 0) {
-			*tabp = modules->list[middle].tab;
+			*tabp = parts->list[middle].tab;
 			return NULL;
 		}
 		if (order < 0)
@@ -215,28 +221,28 @@ static struct xtop_error *modules_get(struct modules *modules, const char *name,
 		else
 			high = middle;
 	}
-	error = modules_insert(modules, low, name);
+	error = parts_insert(parts, low, name);
 	if (!error)
-		*tabp = modules->list[low].tab;
+		*tabp = parts->list[low].tab;
 	return error;
 }
 
-static struct xtop_error *modules_split(struct modules *modules, const struct symtab *tab)
+static struct xtop_error *parts_split(struct parts *parts, const struct symtab *tab)
 {
-	struct xtop_error *error = modules_insert(modules, 0, "");
+	struct xtop_error *error = parts_insert(parts, 0, "");
 
 	for (size_t i = 0; !error && i < symtab_count(tab); i++) {
 		struct symtab_entry entry = symtab_at(tab, i);
 		const char *behind = strchrnul(entry.name, '\t');
 		struct symtab *target = NULL;
 
-		error = modules_get(modules, *behind ? behind + 1 : "", &target);
+		error = parts_get(parts, *behind ? behind + 1 : "", &target);
 		if (!error)
 			error = symtab_add(target, entry.start, entry.end - entry.start, 0,
 					   SYMBOL_GLOBAL, entry.name, behind - entry.name);
 	}
-	for (size_t i = 0; !error && i < modules->n; i++)
-		error = symtab_seal(modules->list[i].tab);
+	for (size_t i = 0; !error && i < parts->n; i++)
+		error = symtab_seal(parts->list[i].tab);
 	return error;
 }
 
@@ -275,16 +281,16 @@ static struct xtop_error *symbols_add_image(struct symbols *symbols, struct symt
 					    const char *file_name, const struct build_id *build_id)
 {
 	_cleanup_(cleanup_symtab) struct symtab *whole = tab;
-	_cleanup_(modules_deinit) struct modules modules = { 0 };
+	_cleanup_(parts_deinit) struct parts parts = { 0 };
 	struct xtop_error *error;
 
 	if (!symbols_has_modules(tab))
 		return symbols_add_table(symbols, no_cleanup_ptr(whole),
 					 symbols_is_linux(tab) ? "[kernel]" : file_name, build_id);
-	error = modules_split(&modules, tab);
-	for (size_t i = 0; !error && i < modules.n; i++) {
-		struct symtab *part = no_cleanup_ptr(modules.list[i].tab);
-		const char *name = modules.list[i].name;
+	error = parts_split(&parts, tab);
+	for (size_t i = 0; !error && i < parts.n; i++) {
+		struct symtab *part = no_cleanup_ptr(parts.list[i].tab);
+		const char *name = parts.list[i].name;
 
 		if (!*name)
 			name = symbols_is_linux(part) ? "[kernel]" : file_name;
@@ -317,7 +323,7 @@ static struct xtop_error *symbols_open(const char *path, int *fdp, bool *is_pipe
 
 /* By its content: ELF, or else symbol text. */
 static struct xtop_error *symbols_read(int fd, const char *path, struct symtab *tab,
-				       struct build_id *build_id, bool *is_elf)
+				       struct build_id *build_id, bool *is_elf, bool *unread)
 {
 	char magic[SELFMAG];
 	struct xtop_error *error;
@@ -327,10 +333,22 @@ static struct xtop_error *symbols_read(int fd, const char *path, struct symtab *
 		return error_create_errno(errno, "%s: cannot be read", path);
 	*is_elf = got == SELFMAG && memcmp(magic, ELFMAG, SELFMAG) == 0;
 	if (*is_elf)
-		error = symbol_read_elf(fd, path, tab, build_id);
+		error = symbol_read_elf(fd, path, tab, build_id, unread);
 	else
 		error = symbol_read_nm(fd, path, tab);
 	return error ? error : error_wrap(symtab_seal(tab), "%s", path);
+}
+
+/* Without memory nobody hears of it. */
+static void symbols_complain(struct symbols *symbols, const char *name)
+{
+	if (symbols->complaint)
+		return;
+	if (asprintf(&symbols->complaint,
+		     "%s: .debug_frame is not compressed by zlib, and not read: "
+		     "objcopy --decompress-debug-sections helps",
+		     name) < 0)
+		symbols->complaint = NULL;
 }
 
 struct xtop_error *symbols_add_file(struct symbols *symbols, const char *path)
@@ -340,13 +358,13 @@ struct xtop_error *symbols_add_file(struct symbols *symbols, const char *path)
 	struct build_id build_id = { 0 };
 	_cleanup_close_ int fd = -1;
 	struct xtop_error *error;
-	bool is_pipe, is_elf = false;
+	bool is_pipe, is_elf = false, unread = false;
 
 	error = symbols_open(path, &fd, &is_pipe);
 	if (!error)
 		error = symtab_create(&tab);
 	if (!error)
-		error = symbols_read(fd, path, tab, &build_id, &is_elf);
+		error = symbols_read(fd, path, tab, &build_id, &is_elf, &unread);
 	if (!error && !symtab_count(tab))
 		error = error_create("%s: no functions in it", path);
 	if (error)
@@ -357,5 +375,7 @@ struct xtop_error *symbols_add_file(struct symbols *symbols, const char *path)
 		image_read_tables_later(symbols->images[symbols->n_images - 1], fd);
 		fd = -1;
 	}
+	if (!error && unread)
+		symbols_complain(symbols, name);
 	return error_wrap(error, "%s", path);
 }

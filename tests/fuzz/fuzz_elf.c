@@ -46,6 +46,7 @@ static void read_own(const uint8_t *bytes, size_t size_bytes)
 	struct build_id build_id = { 0 };
 	struct symtab *tab;
 	struct xtop_error *error;
+	bool unread;
 
 	if (fd < 0)
 		fd = memfd_create("fuzz", MFD_CLOEXEC);
@@ -53,7 +54,7 @@ static void read_own(const uint8_t *bytes, size_t size_bytes)
 	    ftruncate(fd, (off_t)size_bytes))
 		abort();
 	fuzz_succeed(symtab_create(&tab));
-	error = symbol_read_elf(fd, "file", tab, &build_id);
+	error = symbol_read_elf(fd, "file", tab, &build_id, &unread);
 	if (!error)
 		error = symtab_seal(tab);
 	error_destroy(error);

@@ -22,11 +22,12 @@ static struct symtab *read_fd(int fd, struct build_id *build_id)
 {
 	struct symtab *tab = NULL;
 	struct xtop_error *error;
+	bool unread;
 
 	*message = '\0';
 	if (symtab_create(&tab))
 		exit(99);
-	error = symbol_read_elf(fd, "guest.elf", tab, build_id);
+	error = symbol_read_elf(fd, "guest.elf", tab, build_id, &unread);
 	if (!error)
 		error = symtab_seal(tab);
 	if (!error)

@@ -115,6 +115,51 @@ static size_t count(const struct packed *packed, uint32_t name, bool own)
 	return n;
 }
 
+/* What the user is told of such a file with a function in it. */
+static bool is_told(const struct packed *packed, uint32_t name)
+{
+	static const char strings[] = "\0f";
+	const Elf64_Sym f = {
+		.st_name = 1,
+		.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+		.st_shndx = 1,
+		.st_value = MADE_CODE,
+		.st_size = 16,
+	};
+	struct symbols *symbols;
+	struct elf_image file;
+	char path[64];
+	bool told;
+	int fd;
+
+	make_file(&file, packed, name);
+	elf_image_symbols(&file, SHT_SYMTAB, &f, 1, strings, sizeof(strings));
+	fd = elf_image_fd(&file);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (symbols_create(&symbols) || symbols_add_file(symbols, path))
+		abort();
+	told = symbols_complaint(symbols) && strstr(symbols_complaint(symbols), "objcopy");
+	symbols_destroy(symbols);
+	close(fd);
+	return told;
+}
+
+static void test_told(void)
+{
+	struct packed packed;
+
+	make_packed(&packed);
+	check(!is_told(&packed, NAME_DEBUG), "zlib: nothing to tell");
+	put_head(&packed, 2, packed.was_bytes);
+	check(is_told(&packed, NAME_DEBUG), "zstd: told");
+	put_head(&packed, 77, packed.was_bytes);
+	check(is_told(&packed, NAME_DEBUG), "something unheard of: told");
+	packed.size_bytes = sizeof(Elf64_Chdr) - 1;
+	check(!is_told(&packed, NAME_DEBUG), "no room for its head: damaged, not compressed");
+	make_zdebug(&packed);
+	check(!is_told(&packed, NAME_ZDEBUG), ".zdebug_frame: nothing to tell");
+}
+
 static void test_right(void)
 {
 	struct packed packed;
@@ -160,5 +205,6 @@ int main(void)
 {
 	test_right();
 	test_wrong();
+	test_told();
 	return tap_done();
 }

@@ -237,9 +237,10 @@ static void read_own_symbols(void)
 {
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	struct build_id build_id;
+	bool unread;
 
 	elf_tables_fatal(symtab_create(&own_symbols));
-	elf_tables_fatal(symbol_read_elf(fd, "exe", own_symbols, &build_id));
+	elf_tables_fatal(symbol_read_elf(fd, "exe", own_symbols, &build_id, &unread));
 	elf_tables_fatal(symtab_seal(own_symbols));
 	close(fd);
 }
