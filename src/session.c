@@ -8,12 +8,14 @@
 #include "xtop/session.h"
 
 #include <errno.h>
+#include <langinfo.h>
 #include <limits.h>
 #include <locale.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "guests.h"
 #include "xtop/batch.h"
@@ -255,6 +257,7 @@ static struct xtop_error *session_batch(struct session *session)
 		.iterations = options->iterations,
 		.time_s = options->time_s,
 		.quiet = options->quiet,
+		.ascii = isatty(STDOUT_FILENO) && strcmp(nl_langinfo(CODESET), "UTF-8") != 0,
 		.look = session_look,
 		.context = session,
 	};

@@ -11,6 +11,7 @@ struct batch_settings {
 	unsigned long iterations; /* tables; 0: no limit */
 	double time_s;            /* 0: no limit */
 	bool quiet;               /* no tables */
+	bool ascii;               /* they go to a terminal that knows no UTF-8 */
 	/* Called now and then, and before a table: may change its title. NULL: nothing to do. */
 	void (*look)(void *context);
 	void *context;

@@ -90,5 +90,7 @@ const char *frame_text(const struct frame *frame, bool addresses, char buffer[FR
 size_t text_clean(char *target, size_t capacity, const char *source, size_t size);
 /* Such a control of those above ASCII: not seen itself, but it changes what is. */
 bool text_is_control(uint32_t character);
+/* For a terminal that knows no UTF-8: in place, a '?' for each other character or wrong byte. */
+void text_to_ascii(char *text);
 
 #endif

@@ -9,7 +9,9 @@
 #include <signal.h>
 #include <time.h>
 
+#include "xtop/cleanup.h"
 #include "xtop/clock.h"
+#include "xtop/frames.h"
 
 #define BATCH_POLL_S                                                                               \
 	0.05 /* while waiting: for a signal, the end, or a snapshot that was asked for */
@@ -95,6 +97,26 @@ static struct snapshot *batch_get(struct snapshot_slot *slot)
 	return snapshot;
 }
 
+static struct xtop_error *batch_print_ascii(const struct batch_settings *settings,
+					    const struct snapshot *snapshot, FILE *file)
+{
+	_cleanup_free_ char *text = NULL;
+	struct xtop_error *error;
+	size_t size_bytes;
+	FILE *memory = open_memstream(&text, &size_bytes);
+
+	if (!memory)
+		return error_create_errno(errno, "cannot write the table");
+	error = export_table(snapshot, &settings->table, memory);
+	if (fclose(memory) == EOF && !error)
+		error = error_create_errno(errno, "cannot write the table");
+	if (error)
+		return error;
+	text_to_ascii(text);
+	fputs(text, file); /* a failure shows in ferror() */
+	return NULL;
+}
+
 static struct xtop_error *batch_print(const struct batch_settings *settings,
 				      const struct snapshot *snapshot, FILE *file)
 {
@@ -102,7 +124,8 @@ static struct xtop_error *batch_print(const struct batch_settings *settings,
 
 	if (settings->quiet)
 		return NULL;
-	error = export_table(snapshot, &settings->table, file);
+	error = settings->ascii ? batch_print_ascii(settings, snapshot, file)
+				: export_table(snapshot, &settings->table, file);
 	if (!error && (fflush(file) == EOF || ferror(file)))
 		error = error_create_errno(errno, "cannot write the table");
 	return error;

@@ -150,3 +150,17 @@ size_t text_clean(char *target, size_t capacity, const char *source, size_t size
 	target[out] = '\0';
 	return out;
 }
+
+void text_to_ascii(char *text)
+{
+	char *to = text;
+
+	while (*text) {
+		uint32_t character;
+		size_t length = utf8_decode(text, strnlen(text, 4), &character);
+
+		*to++ = length == 1 ? *text : '?';
+		text += length ? length : 1;
+	}
+	*to = '\0';
+}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Batch mode where its output goes away. */
+/* Batch mode where its output goes away, or to a terminal without UTF-8. */
 #include "config.h"
 
 #include "xtop/batch.h"
@@ -99,9 +99,43 @@ static void test_disk_full(void)
 	frames_destroy(frames);
 }
 
+static void test_ascii(bool ascii, const char *wanted)
+{
+	struct batch_settings settings = {
+		.table = { .title = "caf\u00e9 dom 5", .sort = &columns[COLUMN_CHILDREN] },
+		.ascii = ascii,
+	};
+	struct snapshot_slot *slot;
+	struct snapshot *snapshot;
+	struct control *control;
+	struct profile *profile;
+	struct frames *frames;
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	if (frames_create(NULL, &frames) || profile_create(16, 0, frames, &profile) ||
+	    control_create(&control) || snapshot_slot_create(&slot) ||
+	    profile_copy(profile, 1, &snapshot) || !file)
+		abort();
+	snapshot->at_end = true;
+	snapshot_publish(slot, snapshot);
+	check(!batch_run(&settings, slot, control, file), "%s: printed", wanted);
+	fclose(file);
+	check(strncmp(text, wanted, strlen(wanted)) == 0 && strstr(text, "\nChildren"),
+	      "\"%.20s...\" (expected \"%s...\", and a table)", text, wanted);
+	free(text);
+	snapshot_slot_destroy(slot);
+	control_destroy(control);
+	profile_destroy(profile);
+	frames_destroy(frames);
+}
+
 int main(void)
 {
 	test_reader_gone();
 	test_disk_full();
+	test_ascii(false, "caf\u00e9 dom 5: samples 0");
+	test_ascii(true, "caf? dom 5: samples 0");
 	return tap_done();
 }

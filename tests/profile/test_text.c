@@ -136,6 +136,30 @@ static void test_random(void)
 	check(stable, "random bytes: clean text stays as it is");
 }
 
+static void test_ascii(void)
+{
+	static const struct {
+		const char *text, *ascii;
+	} in_ascii[] = {
+		{ "", "" },
+		{ "memcpy", "memcpy" },
+		{ "na\u00efve \u20ac \U0001f600!", "na?ve ? ?!" },
+		{ "e\u0301", "e?" },
+		{ "\x9b"
+		  "31m\xe2\x82",
+		  "?31m??" },
+		{ "\xff\xc0\xaf", "???" },
+	};
+
+	for (size_t i = 0; i < sizeof(in_ascii) / sizeof(in_ascii[0]); i++) {
+		char text[64];
+
+		snprintf(text, sizeof(text), "%s", in_ascii[i].text);
+		text_to_ascii(text);
+		check_string(text, in_ascii[i].ascii, "as ASCII");
+	}
+}
+
 int main(void)
 {
 	test_cases();
@@ -143,5 +167,6 @@ int main(void)
 	test_size();
 	test_long();
 	test_random();
+	test_ascii();
 	return tap_done();
 }
