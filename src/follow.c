@@ -194,7 +194,7 @@ static void follow_tell_away(struct follower *follower, enum guest_end end)
 		     (end == GUEST_END_UNKNOWN && follower->settings.bound_ns);
 	char note[FOLLOW_NOTE_BYTES];
 
-	snprintf(note, sizeof(note), "%s %s%s", follower->guest->info.name, follow_word(end),
+	snprintf(note, sizeof(note), "%.63s %s%s", follower->guest->info.name, follow_word(end),
 		 waits ? ", waiting for its return" : "");
 	follow_tell(follower, note, 0);
 }
@@ -204,7 +204,7 @@ static void follow_tell_back(struct follower *follower)
 	uint64_t now_ns = clock_now_ns();
 	char note[FOLLOW_NOTE_BYTES];
 
-	snprintf(note, sizeof(note), "%s is back as domain %u after %.0f s, the profile goes on",
+	snprintf(note, sizeof(note), "%.63s is back as domain %u after %.0f s, the profile goes on",
 		 follower->guest->info.name, follower->guest->info.domid,
 		 (double)(now_ns - follower->away_ns) / 1e9);
 	follow_tell(follower, note, now_ns + FOLLOW_NOTE_NS);

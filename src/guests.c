@@ -12,7 +12,7 @@
 
 struct guest_on_screen {
 	struct pipeline *pipeline;
-	char domain[64]; /* as it was asked for; "": a recording */
+	char domain[GUEST_NAME_BYTES]; /* as it was asked for; "": a recording */
 	char kind[64];
 	bool stopped;
 	struct ui_pipeline ui;

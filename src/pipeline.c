@@ -76,7 +76,7 @@ static struct xtop_error *pipeline_open_recording(struct pipeline *pipeline)
 		.type = info->type,
 		.n_vcpus = info->n_vcpus,
 	};
-	memcpy(pipeline->guest.name, info->domain, sizeof(pipeline->guest.name));
+	snprintf(pipeline->guest.name, sizeof(pipeline->guest.name), "%s", info->domain);
 	memcpy(pipeline->guest.uuid, info->uuid, sizeof(pipeline->guest.uuid));
 	return pipeline_create_shared(pipeline);
 }
@@ -185,7 +185,8 @@ static struct xtop_error *pipeline_begin_writer(struct pipeline *pipeline)
 
 	if (!pipeline->options->record)
 		return NULL;
-	memcpy(info.domain, pipeline->guest.name, sizeof(info.domain));
+	memcpy(info.domain, pipeline->guest.name,
+	       strnlen(pipeline->guest.name, sizeof(info.domain) - 1));
 	memcpy(info.uuid, pipeline->guest.uuid, sizeof(info.uuid));
 	recording_begin(pipeline->writer, &info, pipeline->symbols);
 	recording_watch(pipeline->writer, pipeline->source.memory);

@@ -15,8 +15,16 @@
 #include "xtop/sample.h"
 #include "xtop/types.h"
 
+/*
+ * A name is what xenstore has at /local/domain/ID/name. Xen sets no limit but that of its messages
+ * (4,096 bytes: Xen 4.17 public/io/xs_wire.h, XENSTORE_PAYLOAD_MAX); console logs, whose file names
+ * have it in them, 255. A longer one is cut, ends in GUEST_NAME_CUT then, and is nobody's.
+ */
+#define GUEST_NAME_BYTES 256
+#define GUEST_NAME_CUT   "..."
+
 struct guest_info {
-	char name[64];
+	char name[GUEST_NAME_BYTES];
 	char uuid[40];
 	uint32_t domid;
 	enum guest_type type;

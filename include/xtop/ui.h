@@ -33,7 +33,7 @@ struct ui_pipeline {
 
 /* A line of the list of domains; strings need not be clean. */
 struct ui_domain {
-	char name[128];
+	char name[256];       /* as long as any is */
 	uint32_t id;
 	char type[8];         /* "PV", "PVH", "HVM" */
 	char state[12];       /* "running", "blocked", "paused" */

@@ -74,14 +74,15 @@ static void xen_format_uuid(const xen_domain_handle_t handle, char uuid[40])
 	}
 }
 
-static void xen_read_name(struct xs_handle *store, uint32_t domid, char *name, size_t capacity)
+static void xen_read_name(struct xs_handle *store, uint32_t domid, char name[GUEST_NAME_BYTES])
 {
 	_cleanup_free_ char *value = NULL;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/local/domain/%u/name", domid);
 	value = store ? xs_read(store, XBT_NULL, path, NULL) : NULL;
-	snprintf(name, capacity, "%s", value ? value : "");
+	if (snprintf(name, GUEST_NAME_BYTES, "%s", value ? value : "") >= GUEST_NAME_BYTES)
+		strcpy(name + GUEST_NAME_BYTES - sizeof(GUEST_NAME_CUT), GUEST_NAME_CUT);
 }
 
 static void xen_describe(const xc_domaininfo_t *domain, struct xs_handle *store,
@@ -101,7 +102,7 @@ static void xen_describe(const xc_domaininfo_t *domain, struct xs_handle *store,
 		.cpu_time_ns = domain->cpu_time,
 	};
 	xen_format_uuid(domain->handle, listing->info.uuid);
-	xen_read_name(store, domain->domain, listing->info.name, sizeof(listing->info.name));
+	xen_read_name(store, domain->domain, listing->info.name);
 }
 
 /* All domains as Xen has them, XEN_LIST_STEP at a time. */
