@@ -8,7 +8,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,8 +16,8 @@
 #include <unistd.h>
 
 #include "guest/guard.h"
-#include "guest/pause_record.h"
 #include "guest/xen.h"
+#include "tests/guest/made_stops.h"
 #include "tests/tap.h"
 #include "xtop/broker.h"
 #include "xtop/control.h"
@@ -27,15 +26,14 @@
 #include "xtop/pipeline.h"
 #include "xtop/sampler.h"
 
-#define PENDING    1
 #define WAIT_TRIES 3000 /* of 10 ms */
 
 static struct xen {
 	atomic_int domid; /* of web01; 0: it is away */
 	atomic_int end;   /* why */
 	atomic_int n_vcpus;
-	atomic_int pauses, paused, released; /* pause count; results, as in the stop area */
-	atomic_ullong stops, looks;
+	struct made_stops made;
+	atomic_ullong looks;
 	atomic_int hangs; /* the next stop lasts */
 	atomic_int sampler, guard, broker;
 	atomic_int memory_of; /* the last domid whose memory was opened */
@@ -118,41 +116,13 @@ struct xtop_error *foreign_adopt(uint32_t domid, int fd, struct memory **memoryp
 	return memory_create(&ops, context, memoryp);
 }
 
-struct stop_area {
-	int unused;
-};
-
-static struct stop_area the_area;
-
 struct xtop_error *stop_area_create(const struct guest_info *info, struct stop_area **areap)
 {
 	(void)info;
 	xen->broker = getpid();
-	xen->paused = xen->released = PENDING;
-	*areap = &the_area;
+	made_stops->paused = made_stops->released = PENDING;
+	*areap = &made_area;
 	return NULL;
-}
-
-void stop_area_destroy(struct stop_area *area)
-{
-	(void)area;
-}
-
-bool stop_area_is_stopped(const struct stop_area *area)
-{
-	(void)area;
-	return xen->paused == 0 && xen->released == PENDING;
-}
-
-uint64_t stop_area_stops(const struct stop_area *area)
-{
-	(void)area;
-	return xen->stops;
-}
-
-void stop_area_set_record(struct stop_area *area, struct pause_record *record)
-{
-	(void)area, (void)record;
 }
 
 static bool xen_look(void *context, struct guest_look *look)
@@ -176,11 +146,7 @@ static bool xen_stop(void *context, const uint16_t *vcpus, unsigned n, struct re
 	(void)context, (void)vcpus;
 	memset(regs, 0, n * sizeof(*regs));
 	memset(user, 0, n * sizeof(*user));
-	xen->stops++;
-	xen->paused = PENDING;
-	xen->released = PENDING;
-	xen->pauses++;
-	xen->paused = 0;
+	made_stop();
 	if (xen->hangs) {
 		xen->hangs--;
 		raise(SIGSTOP);
@@ -191,8 +157,7 @@ static bool xen_stop(void *context, const uint16_t *vcpus, unsigned n, struct re
 static void xen_release(void *context)
 {
 	(void)context;
-	xen->pauses--;
-	xen->released = 0;
+	made_release();
 }
 
 static void xen_close(void *context)
@@ -297,7 +262,7 @@ static void begin(void)
 	memset(xen, 0, sizeof(*xen));
 	xen->domid = 5;
 	xen->n_vcpus = 2;
-	xen->paused = xen->released = PENDING;
+	made_stops->paused = made_stops->released = PENDING;
 	must(options_parse(sizeof(arguments) / sizeof(arguments[0]), (char **)(uintptr_t)arguments,
 			   &options));
 	must(broker_start(&settings));
@@ -317,7 +282,7 @@ static void end(const char *what)
 	pipeline_destroy(pipeline);
 	broker_stop();
 	options_free(&options);
-	check_u64((uint64_t)xen->pauses, 0, what);
+	check_u64((uint64_t)made_stops->pauses, 0, what);
 }
 
 static void test_reboot(void)
@@ -403,6 +368,7 @@ static void test_killed(void)
 int main(void)
 {
 	xen = mmap(NULL, sizeof(*xen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	made_stops = &xen->made;
 	test_reboot();
 	test_away_at_the_end();
 	test_hangs();

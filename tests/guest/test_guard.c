@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -17,23 +16,21 @@
 #include <unistd.h>
 
 #include "guest/guard.h"
-#include "guest/pause_record.h"
+#include "tests/guest/made_stops.h"
 #include "tests/tap.h"
 #include "xtop/control.h"
 
-#define PENDING    1
 #define LIMIT_NS   50000000ULL /* what issue and manual promise for one process */
 #define MACHINE_NS 30000000ULL /* a loaded machine's part in what is measured here */
 
 /* Xen, and what the sampler does in a scene. */
 static struct xen {
-	atomic_int pauses;                     /* the domain's pause count */
-	atomic_int paused, released;           /* results, as in the stop area */
-	atomic_ullong stops, begin_ns, end_ns; /* of the last stop */
-	atomic_int sampler, guard;             /* pids */
-	atomic_int samplers;                   /* so far */
-	atomic_ullong started_ns;              /* the last of them */
-	atomic_bool spent;                     /* what that one may have saved up */
+	struct made_stops made;
+	atomic_ullong begin_ns, end_ns; /* of the last stop */
+	atomic_int sampler, guard;      /* pids */
+	atomic_int samplers;            /* so far */
+	atomic_ullong started_ns;       /* the last of them */
+	atomic_bool spent;              /* what that one may have saved up */
 } * xen;
 
 static enum { SAMPLES, HANGS, HANGS_ONCE, SPINS, DIES, DIES_FREE, RETURNS, STAYS } manner;
@@ -56,60 +53,27 @@ static void nap_ms(long ms)
 
 /* --- in the place of domctl.c ----------------------------------------------------------------- */
 
-struct stop_area {
-	int unused;
-};
-
-static struct stop_area the_area;
-
 struct xtop_error *stop_area_create(const struct guest_info *info, struct stop_area **areap)
 {
 	(void)info;
-	*areap = &the_area;
+	*areap = &made_area;
 	return NULL;
-}
-
-void stop_area_destroy(struct stop_area *area)
-{
-	(void)area;
-}
-
-bool stop_area_is_stopped(const struct stop_area *area)
-{
-	(void)area;
-	return xen->paused == 0 && xen->released == PENDING;
-}
-
-uint64_t stop_area_stops(const struct stop_area *area)
-{
-	(void)area;
-	return xen->stops;
-}
-
-void stop_area_set_record(struct stop_area *area, struct pause_record *record)
-{
-	(void)area, (void)record;
 }
 
 static bool xen_stop(void *context, const uint16_t *vcpus, unsigned n, struct registers *regs,
 		     bool *user)
 {
 	(void)context, (void)vcpus, (void)n, (void)regs, (void)user;
-	xen->stops++;
-	xen->paused = PENDING;
-	xen->released = PENDING;
 	xen->begin_ns = now_ns();
-	xen->pauses++;
-	xen->paused = 0;
+	made_stop();
 	return true;
 }
 
 static void xen_release(void *context)
 {
 	(void)context;
-	xen->pauses--;
 	xen->end_ns = now_ns();
-	xen->released = 0;
+	made_release();
 }
 
 static void xen_close(void *context)
@@ -191,8 +155,8 @@ static void begin(int how, int pauses)
 
 	manner = how;
 	memset(xen, 0, sizeof(*xen));
-	xen->pauses = pauses;
-	xen->paused = xen->released = PENDING;
+	made_stops->pauses = pauses;
+	made_stops->paused = made_stops->released = PENDING;
 	must(control_create(&control));
 	control_set_budget(control, budget);
 	must(guard_create(&info, control, NULL, run, -1, &guard));
@@ -208,7 +172,7 @@ static bool is_gone(pid_t pid)
 static void end(int pauses, const char *what)
 {
 	guard_destroy(guard);
-	check_u64((uint64_t)xen->pauses, (uint64_t)pauses, what);
+	check_u64((uint64_t)made_stops->pauses, (uint64_t)pauses, what);
 	check(is_gone(xen->sampler) && is_gone(xen->guard), "%s: no process is left", what);
 	control_destroy(control);
 }
@@ -222,7 +186,7 @@ static void tend(unsigned tries)
 
 static void wait_for_stop(void)
 {
-	while (xen->paused != 0 || xen->released != PENDING)
+	while (made_stops->paused != 0 || made_stops->released != PENDING)
 		sched_yield();
 }
 
@@ -247,7 +211,7 @@ static void test_quits(void)
 {
 	begin(SAMPLES, 0);
 	nap_ms(100); /* hundred stops, none of them long */
-	check(xen->stops > 20, "%llu stops", (unsigned long long)xen->stops);
+	check(made_stops->stops > 20, "%llu stops", (unsigned long long)made_stops->stops);
 	check(guard_tend(guard), "it goes on");
 	end(0, "quit");
 }
@@ -294,15 +258,15 @@ static void test_hangs_once(void)
 	while (xen->samplers < 2)
 		nap_ms(1);
 	rest_ns = xen->started_ns - released_ns;
-	stops = xen->stops;
+	stops = made_stops->stops;
 	nap_ms(100);
 	counts = counts_now();
 	control_get_stopped(control, &stopped);
 	check(guard_tend(guard) && counts.state == SAMPLER_RUNNING && counts.restarts == 1,
 	      "hangs once: state %d, %llu restarts", counts.state,
 	      (unsigned long long)counts.restarts);
-	check(xen->stops > stops + 20, "hangs once: %llu stops after it",
-	      (unsigned long long)(xen->stops - stops));
+	check(made_stops->stops > stops + 20, "hangs once: %llu stops after it",
+	      (unsigned long long)(made_stops->stops - stops));
 	check(stopped.n == 1 && stopped.max_ns >= 30000000 && counts.stopped_ns >= 30000000,
 	      "hangs once: that stop is counted, %.1f ms", (double)stopped.max_ns / 1e6);
 	check(xen->spent, "hangs once: the next has none");
@@ -396,7 +360,7 @@ static void test_broker_killed(void)
 		begin(SAMPLES, 1);
 		pause();
 	}
-	while (!xen->stops)
+	while (!made_stops->stops)
 		nap_ms(1);
 	kill(broker, SIGKILL);
 	waitpid(broker, NULL, 0);
@@ -405,12 +369,13 @@ static void test_broker_killed(void)
 		waitpid(-1, NULL, WNOHANG); /* orphans come here */
 	}
 	check(is_gone(xen->guard) && is_gone(xen->sampler), "broker killed: no process is left");
-	check_u64((uint64_t)xen->pauses, 1, "broker killed: pauses");
+	check_u64((uint64_t)made_stops->pauses, 1, "broker killed: pauses");
 }
 
 int main(void)
 {
 	xen = mmap(NULL, sizeof(*xen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	made_stops = &xen->made;
 	test_quits();
 	test_sampler(HANGS, 0, "the sampler hung while the guest stood still", "SIGSTOP in a stop");
 	test_sampler(HANGS, 2, "the sampler hung while the guest stood still",
