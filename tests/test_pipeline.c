@@ -18,6 +18,7 @@
 #include "guest/guard.h"
 #include "guest/xen.h"
 #include "tests/guest/made_stops.h"
+#include "tests/needs.h"
 #include "tests/tap.h"
 #include "xtop/broker.h"
 #include "xtop/control.h"
@@ -367,6 +368,7 @@ static void test_killed(void)
 
 int main(void)
 {
+	needs_call_or_skip(SYS_pidfd_open, "pidfd_open");
 	xen = mmap(NULL, sizeof(*xen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	made_stops = &xen->made;
 	test_reboot();

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "process/root_files.h"
+#include "tests/needs.h"
 #include "tests/tap.h"
 #include "xtop/cleanup.h"
 
@@ -75,6 +76,7 @@ int main(void)
 	int root_fd;
 	char path[256], command[64];
 
+	needs_call_or_skip(SYS_openat2, "openat2");
 	if (!mkdtemp(directory))
 		return 99;
 	make_directory("root");
