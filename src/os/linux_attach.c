@@ -343,32 +343,33 @@ bool linux_attach(struct memory *memory, enum guest_type type, const struct regi
 	return filled;
 }
 
+bool linux_is_there(const struct linux_kernel *kernel)
+{
+	struct linux_kernel now = { .guest = kernel->guest };
+
+	return linux_read_release(&now) && strcmp(now.banner, kernel->banner) == 0;
+}
+
 /*
  * After a kexec the kernel that was there lies where it lay, tables and all, until somebody needs its
  * memory: so what the vCPU's own page tables have at the banner's address counts. In user mode under
  * page-table isolation, and on the way in from there, they have nothing, which says nothing: tables
- * of user mode have the bit set (kernel_image.c).
+ * of user mode have the bit set (kernel_image.c). Those of a process that has ended since say
+ * anything: one vCPU's word is not enough.
  */
-static bool linux_is_mapped(const struct linux_guest *guest, const struct sample_vcpu *vcpu)
+enum linux_runs linux_runs_on(const struct linux_kernel *kernel, const struct sample_vcpu *vcpu)
 {
+	const struct linux_guest *guest = &kernel->guest;
 	struct memory_root root = walk_root(&vcpu->regs);
 	uint64_t banner = guest->symbols[LINUX_BANNER];
 	frame_t own, seen;
 
 	if (!root.cr3 || vcpu->cut == CUT_NO_PAGING ||
 	    !memory_translate(guest->memory, guest->root, banner, &own))
-		return true;
+		return LINUX_NOT_KNOWN;
 	if (memory_translate(guest->memory, root, banner, &seen))
-		return seen.value == own.value;
-	return vcpu->user || (root.cr3 & LINUX_CR3_USER);
-}
-
-bool linux_is_there(const struct linux_kernel *kernel, const struct sample_vcpu *vcpu)
-{
-	struct linux_kernel now = { .guest = kernel->guest };
-
-	return linux_read_release(&now) && strcmp(now.banner, kernel->banner) == 0 &&
-	       linux_is_mapped(&kernel->guest, vcpu);
+		return seen.value == own.value ? LINUX_RUNS : LINUX_RUNS_NOT;
+	return vcpu->user || (root.cr3 & LINUX_CR3_USER) ? LINUX_NOT_KNOWN : LINUX_RUNS_NOT;
 }
 
 void linux_detach(struct linux_kernel *kernel)

@@ -23,8 +23,11 @@ struct kernel_shelf; /* xtop/os.h */
  */
 bool linux_attach(struct memory *memory, enum guest_type type, const struct registers *regs,
 		  const struct kernel_shelf *shelf, struct linux_kernel *kernel);
-/* Whether the same kernel is still there: after a reboot or kexec it is not. VCPU: one that runs now. */
-bool linux_is_there(const struct linux_kernel *kernel, const struct sample_vcpu *vcpu);
+/* Whether the same kernel is still there: after a reboot it is not. */
+bool linux_is_there(const struct linux_kernel *kernel);
+/* Whether it is the one that VCPU ran on: after a kexec it is not, though it may be there for long. */
+enum linux_runs { LINUX_RUNS, LINUX_RUNS_NOT, LINUX_NOT_KNOWN };
+enum linux_runs linux_runs_on(const struct linux_kernel *kernel, const struct sample_vcpu *vcpu);
 /* Built without CONFIG_KALLSYMS_ALL: only functions have names. */
 bool linux_names_no_data(const struct linux_guest *guest);
 void linux_detach(struct linux_kernel *kernel);

@@ -32,6 +32,8 @@
 #define OS_POLL_NS      800000000ULL   /* what came or went is seen within a second */
 #define OS_RETRY_NS     1000000000ULL  /* to the next look at what was not Linux */
 #define OS_CHECK_NS     5000000000ULL  /* between looks whether the same kernel is there */
+#define OS_STRAY_NS     200000000ULL   /* the same, when a vCPU seems to run on another */
+#define OS_MAX_STRAYS   3              /* then it is another */
 #define OS_RETRY_MAX_NS 60000000000ULL /* between looks at what was not Linux */
 #define OS_REFRESH_NS   50000000ULL /* copies of guest memory older than that are not looked at */
 
@@ -41,6 +43,7 @@ struct os {
 	enum os_kind kind;
 	uint64_t next_ns;  /* not Linux: to be looked at again; Linux: to be checked */
 	uint64_t retry_ns; /* what next_ns was put off by last */
+	unsigned strays;   /* vCPUs in a row that ran on another kernel, it seems */
 	bool was_linux;    /* and will be again, most likely: it boots */
 	uint64_t next_poll_ns, next_refresh_ns;
 	uint64_t
@@ -213,6 +216,7 @@ static void os_forget(struct os *os)
 	os->was_linux |= os->kind == OS_LINUX;
 	os->kind = OS_UNSEEN;
 	os->next_ns = 0;
+	os->strays = 0;
 }
 
 void os_follow(struct os *os, struct memory *memory, enum guest_type type, const char *uuid)
@@ -228,11 +232,17 @@ void os_follow(struct os *os, struct memory *memory, enum guest_type type, const
 /* Another kernel may have been booted meanwhile. */
 static void os_check(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
 {
+	enum linux_runs runs;
+
 	os->next_ns = now_ns + OS_CHECK_NS;
 	memory_refresh(os->settings.memory);
-	if (linux_is_there(&os->linux_kernel, vcpu))
-		return;
-	os_forget(os);
+	runs = linux_runs_on(&os->linux_kernel, vcpu);
+	if (runs != LINUX_NOT_KNOWN)
+		os->strays = runs == LINUX_RUNS_NOT ? os->strays + 1 : 0;
+	if (os->strays)
+		os->next_ns = now_ns + OS_STRAY_NS;
+	if (os->strays == OS_MAX_STRAYS || !linux_is_there(&os->linux_kernel))
+		os_forget(os);
 }
 
 void os_see(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
