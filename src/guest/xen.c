@@ -82,7 +82,8 @@ static void xen_read_name(struct xs_handle *store, uint32_t domid, char name[GUE
 	snprintf(path, sizeof(path), "/local/domain/%u/name", domid);
 	value = store ? xs_read(store, XBT_NULL, path, NULL) : NULL;
 	if (snprintf(name, GUEST_NAME_BYTES, "%s", value ? value : "") >= GUEST_NAME_BYTES)
-		strcpy(name + GUEST_NAME_BYTES - sizeof(GUEST_NAME_CUT), GUEST_NAME_CUT);
+		memcpy(name + GUEST_NAME_BYTES - sizeof(GUEST_NAME_CUT), GUEST_NAME_CUT,
+		       sizeof(GUEST_NAME_CUT));
 }
 
 static void xen_describe(const xc_domaininfo_t *domain, struct xs_handle *store,
