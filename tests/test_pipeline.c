@@ -351,7 +351,10 @@ static void test_killed(void)
 	struct xtop_error *verdict;
 
 	begin();
-	kill(xen->sampler, SIGSTOP); /* else it might have time to say who was killed before it */
+	/* From above: else one might have time to say, or to do, something about those before it. */
+	kill(xen->broker, SIGSTOP);
+	kill(xen->guard, SIGSTOP);
+	kill(xen->sampler, SIGSTOP);
 	kill(xen->broker, SIGKILL);
 	kill(xen->guard, SIGKILL);
 	kill(xen->sampler, SIGKILL);
