@@ -48,6 +48,12 @@ bool linux_is_there(const struct linux_kernel *kernel)
 	return true;
 }
 
+enum linux_runs linux_runs_on(const struct linux_kernel *kernel, const struct sample_vcpu *vcpu)
+{
+	(void)kernel, (void)vcpu;
+	return LINUX_RUNS;
+}
+
 bool linux_names_no_data(const struct linux_guest *guest)
 {
 	(void)guest;
