@@ -351,13 +351,15 @@ static void test_killed(void)
 	struct xtop_error *verdict;
 
 	begin();
-	/* From above: else one might have time to say, or to do, something about those before it. */
+	/*
+	 * Each while the one above it stands still: else that one has time to say something about it, or
+	 * to start another; and a stopped sampler goes on when its guard dies (setpgid(2), orphaned).
+	 */
 	kill(xen->broker, SIGSTOP);
 	kill(xen->guard, SIGSTOP);
-	kill(xen->sampler, SIGSTOP);
-	kill(xen->broker, SIGKILL);
-	kill(xen->guard, SIGKILL);
 	kill(xen->sampler, SIGKILL);
+	kill(xen->guard, SIGKILL);
+	kill(xen->broker, SIGKILL);
 	check(becomes(SAMPLER_FAILED), "killed: noticed");
 	check(tells("other processes were killed"), "killed: told");
 	stop();
