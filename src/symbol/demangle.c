@@ -93,6 +93,30 @@ static size_t demangle_core_bytes(const char *name)
 	return strcspn(name, ".");
 }
 
+/*
+ * Rust v0: where a function's type ("F") or a dyn trait ("D") begins, "G", digits in base 62 and "_" say
+ * how many lifetimes are bound there: for<'a, 'b>. libiberty goes through all of them, up to 2^64,
+ * and in an impl's path without a callback. Real types bind a handful; what has three digits is no name,
+ * and an identifier that happens to read like that stays mangled.
+ */
+static bool demangle_is_endless(const char *name)
+{
+	static const char digits[] =
+		"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	size_t n;
+
+	for (const char *at = name; (at = strchr(at, 'G')); at++) {
+		if (at == name || (at[-1] != 'F' && at[-1] != 'D'))
+			continue;
+		n = strspn(at + 1, digits);
+		if (at[1 + n] != '_')
+			at += n; /* nor is another one up to there */
+		else if (n > 2)
+			return true;
+	}
+	return false;
+}
+
 char *symbol_demangle(const char *name)
 {
 	size_t core_bytes, suffix_bytes, room;
@@ -104,8 +128,9 @@ char *symbol_demangle(const char *name)
 		return NULL;
 	core_bytes = demangle_core_bytes(name);
 	core = strndup(name, core_bytes);
-	if (!core || (!demangle_run(rust_demangle_callback, core, &output) &&
-		      !demangle_run(cplus_demangle_v3_callback, core, &output)))
+	if (!core || (name[1] == 'R' && demangle_is_endless(core)) ||
+	    (!demangle_run(rust_demangle_callback, core, &output) &&
+	     !demangle_run(cplus_demangle_v3_callback, core, &output)))
 		return NULL;
 	suffix = strncmp(name + core_bytes, ".llvm.", 6) == 0 ? "" : name + core_bytes;
 	suffix_bytes = strlen(suffix);

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <time.h>
+#include <unistd.h>
 
 #include "../tap.h"
 #include "xtop/cleanup.h"
@@ -119,6 +120,28 @@ static void test_rust_bomb(void)
 		   "a::b::<(i32, i32, i32), ((i32, i32, i32), (i32, i32, i32)), ");
 }
 
+/* How many lifetimes a function's type binds, in the path of an impl, of which nothing is printed. */
+static void test_rust_endless(void)
+{
+	static const char *const endless[] = {
+		"_RNvMIC5crateFGzzzzzz_EuEu3foo", /* 56,800,235,584: minutes */
+		"_RNvMIC5crateFGZZZZZZZZZZ_EuEu3foo", "_RNvMIC5crateDGzzz_NtC1a1bEL_Eu3foo",
+		"_RIMIC8mycroFFFFFFFFFFFFGFFFFFF_17hFFFF", /* as the fuzzer found it */
+	};
+	_cleanup_free_ char *few = symbol_demangle("_RNvMIC5crateFG0_EuEu3foo");
+	_cleanup_free_ char *shown = symbol_demangle("_RINvC1a1bFG0_EuE");
+
+	check(few && strcmp(few, "<()>::foo") == 0, "two lifetimes, not printed: %s", few);
+	check(shown && strcmp(shown, "a::b::<for<'a, 'b> fn()>") == 0, "printed: %s", shown);
+	alarm(20);
+	for (size_t i = 0; i < sizeof(endless) / sizeof(endless[0]); i++) {
+		_cleanup_free_ char *got = symbol_demangle(endless[i]);
+
+		check(!got, "%s: no name", endless[i]);
+	}
+	alarm(0);
+}
+
 /* A long identifier, in one piece, that does not double. */
 static void test_long(void)
 {
@@ -183,6 +206,7 @@ int main(void)
 	test_names();
 	test_cxx_bomb();
 	test_rust_bomb();
+	test_rust_endless();
 	test_long();
 	test_hostile();
 	return tap_done();
