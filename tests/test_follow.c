@@ -371,6 +371,21 @@ static void test_built(void)
 	end("built: memories left");
 }
 
+/* Migrated to this host: its memory comes before its name. */
+static void test_migrated(void)
+{
+	begin((struct follow_settings){ .name = "web01" });
+	set_domain("web01--incoming", "u-web01", 6, 2);
+	guard_ends(SAMPLER_GUEST_AWAY, GUEST_END_SUSPEND);
+	wait_for_finds(4);
+	check(state() == SAMPLER_GUEST_AWAY && !seen().n_starts, "migrated: its memory comes");
+	set_domain("web01", "u-web01", 6, 2);
+	check(becomes(SAMPLER_RUNNING) && seen().started_domid == 6, "migrated: sampled");
+	check(tells("web01 is back as domain 6"), "migrated: by its own name");
+	join();
+	end("migrated: memories left");
+}
+
 static void test_larger(void)
 {
 	size_t before_bytes;
@@ -522,6 +537,7 @@ int main(void)
 	test_killed();
 	test_reboot();
 	test_built();
+	test_migrated();
 	test_larger();
 	test_resumed();
 	test_no_name();
