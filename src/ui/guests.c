@@ -80,6 +80,8 @@ void ui_remove_guest(struct ui *ui, struct guest_view *guest)
 {
 	size_t at = 0;
 
+	if (ui->picker) /* the list of domains remembers what ran inside */
+		error_destroy(ui->picker->ops->update(ui->picker, NULL));
 	while (ui->guests[at] != guest)
 		at++;
 	ui->n_guests--;

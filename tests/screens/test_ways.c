@@ -305,7 +305,8 @@ static void test_hint(void)
 	snapshot = fixture_snapshot(&scene.fixture, 3);
 	snapshot->recording_errno = ENOSPC;
 	ui_show(scene.ui, snapshot);
-	screen_contains(&scene, 80, 24, "the recording is cut short: No space left on device", true);
+	screen_contains(&scene, 80, 24, "the recording is cut short: No space left on device",
+			true);
 	scene_close(&scene);
 }
 
@@ -551,6 +552,27 @@ static void test_domains(void)
 	host_end(&host);
 }
 
+static void test_domains_know(void)
+{
+	struct host host;
+	struct scene *scene = &host.scene;
+	bool changed;
+
+	host_start(&host, 0);
+	host.pipelines[1].guest.system = "storage.elf";
+	ui_tick(scene->ui, 100 * SECOND, 0, &changed);
+	screen_contains(scene, 80, 24, "storage.elf", false);
+	scene_keys(scene, 80, 24, "<End><Enter>");
+	ui_tick(scene->ui, 102 * SECOND, 0, &changed);
+	check(host.n_open == 1, "it is profiled");
+	scene_keys(scene, 80, 24, "<Esc>");
+	check(host.closed == 1, "and no more");
+	screen_contains(scene, 80, 24, "storage.elf", true);
+	ui_tick(scene->ui, 103 * SECOND, 0, &changed);
+	screen_contains(scene, 80, 24, "storage.elf", true);
+	host_end(&host);
+}
+
 static void check_marked(struct host *host, const char *name, const char *what)
 {
 	char marked[64], line[256];
@@ -764,6 +786,7 @@ int main(void)
 	test_history();
 	test_baseline_ways();
 	test_domains();
+	test_domains_know();
 	test_domains_come_and_go();
 	test_two_guests();
 	test_mouse_everywhere();
