@@ -48,7 +48,8 @@
 /* Within 50 ms, and of guard and sampler at once 100; in looks, so that a machine that stalls fails nobody. */
 #define PROMPT_LOOKS      100
 #define PROMPT_LOOKS_BOTH 200
-#define MAX_VCPUS         4 /* as tests/guests/tiny/tiny.h */
+#define TELL_EVERY        600 /* kills */
+#define MAX_VCPUS         4   /* as tests/guests/tiny/tiny.h */
 
 enum moment {
 	IN_A_STOP,
@@ -326,13 +327,20 @@ static void kill_all(void)
 	       is_stopped() ? "ok" : "not ok");
 }
 
-static void report(enum role role)
+static void tell(enum role role)
 {
 	const struct tally *tally = &tallies[role];
 
 	printf("# %s: %u kills, %u of them while the guest was stopped; it ran again after %.1f ms, %u looks at most\n",
 	       role_names[role], tally->kills, tally->stopped, (double)tally->longest_ns / 1e6,
 	       tally->most_looks);
+}
+
+static void report(enum role role)
+{
+	const struct tally *tally = &tallies[role];
+
+	tell(role);
 	printf("%s SIGKILL of the %s %u times: the guest runs within %u ms\n",
 	       tally->late ? "not ok" : "ok", role_names[role], tally->kills,
 	       prompt_looks(role) * LOOK_US / 1000);
@@ -378,8 +386,11 @@ int main(int argc, char **argv)
 		kill_all();
 		return 0;
 	}
-	for (unsigned i = 0; i < n; i++)
+	for (unsigned i = 0; i < n; i++) {
 		kill_one(i % N_ROLES, i % N_MOMENTS);
+		for (enum role role = 0; role < N_ROLES && i % TELL_EVERY == TELL_EVERY - 1; role++)
+			tell(role); /* should there be no time for all of them */
+	}
 	for (enum role role = 0; role < N_ROLES; role++)
 		report(role);
 	return 0;
