@@ -114,7 +114,7 @@ void ui_next_guest(struct ui *ui)
 	ui_enter_guest(ui, ui->guests[(at + 1) % ui->n_guests]);
 }
 
-static struct guest_view *ui_find_guest(const struct ui *ui, const char *name)
+struct guest_view *ui_find_guest(const struct ui *ui, const char *name)
 {
 	for (size_t i = 0; i < ui->n_guests; i++)
 		if (!strcmp(ui->guests[i]->pipeline->guest.name, name))

@@ -131,18 +131,10 @@ static void domains_go_home(struct view_domains *domains)
 		domains->list.key = domains->rows[domains->list.selected].domain.id;
 }
 
-static const struct guest_view *domains_guest(const struct ui *ui, const char *name)
-{
-	for (size_t i = 0; i < ui->n_guests; i++)
-		if (!strcmp(ui->guests[i]->pipeline->guest.name, name))
-			return ui->guests[i];
-	return NULL;
-}
-
 /* What is known of it from profiling, now or at the look before. */
 static void domains_look_inside(const struct view_domains *domains, struct domain_row *row)
 {
-	const struct guest_view *guest = domains_guest(domains->ui, row->domain.name);
+	const struct guest_view *guest = ui_find_guest(domains->ui, row->domain.name);
 	const struct domain_row *before = domains_find(domains, row->domain.id);
 	const char *inside = before ? before->domain.inside : "";
 
