@@ -46,12 +46,13 @@ struct sampler_counts {
 	uint64_t skipped_budget;   /* ticks not taken to keep within the budget */
 	uint64_t waited;           /* ticks not taken before the resolver knew what runs inside */
 	uint64_t idle_ticks;       /* all vCPUs blocked: the guest was not stopped at all */
-	uint64_t lost;             /* ring full: tick dropped, guest not stopped */
+	uint64_t lost;             /* the resolver is behind: tick dropped, guest not stopped */
 	uint64_t refused;          /* ticks at which Xen would not stop the guest or read its vCPUs */
 	uint64_t retakes;          /* second stop at once, after mapping what the first one missed */
 	uint64_t stops;            /* times the guest was stopped */
 	uint64_t stopped_ns;       /* in all */
 	uint64_t elapsed_ns;       /* since sampling started */
+	uint64_t guest_pages;      /* the guest has, as Xen counts them; while RUNNING or GUEST_PAUSED */
 	uint64_t mapped_pages;     /* guest pages mapped now */
 	uint64_t maps;             /* pages mapped so far */
 	uint64_t faults;           /* pages that went away under us */

@@ -153,9 +153,15 @@ enum walk_result walk_x86_span(const struct walk_reader *reader, struct memory_r
 
 struct frame_cache;
 
-/* At most MAX_PAGES at a time. What the mapper works with outlives it. */
+/* For stacks: so long one is read at most that has been exchanged unnoticed. */
+#define FRAME_CACHE_ROUND_NS (10 * 1000000000ULL)
+
+/*
+ * At most MAX_PAGES at a time; each is looked at once in ROUND_NS by frame_cache_tend(). What the
+ * mapper works with outlives it.
+ */
 struct xtop_error *frame_cache_create(const struct mapper *mapper, size_t max_pages,
-				      struct frame_cache **cachep);
+				      uint64_t round_ns, struct frame_cache **cachep);
 void frame_cache_destroy(struct frame_cache *cache); /* unmaps all */
 
 /* The page if it is mapped already; fit for the stop. */

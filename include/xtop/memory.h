@@ -27,6 +27,8 @@ struct memory_ops {
 	void (*close)(void *context);
 	/* What time it is in that memory; NULL: clock_now_ns(), it is of now. */
 	uint64_t (*now_ns)(void *context);
+	/* memory_follow(); NULL: it is no live guest's. */
+	void (*follow)(void *context, uint64_t guest_pages);
 };
 
 struct memory;
@@ -68,6 +70,12 @@ size_t memory_ranges(struct memory *memory, struct memory_root root, uint64_t fr
 
 /* What was read may have changed: forgets all copies. The resolver calls it before each batch of samples. */
 void memory_refresh(struct memory *memory);
+
+/*
+ * The guest has GUEST_PAGES now, 0: it is gone. What hangs on pages that may be others now is let go. The
+ * resolver calls it in each of its turns.
+ */
+void memory_follow(struct memory *memory, uint64_t guest_pages);
 
 /*
  * The time of what is read, on the samples' clock. Who decides by it, and not by a sample's time, asks

@@ -85,6 +85,8 @@ void os_destroy(struct os *os); /* NULL allowed */
  * anew.
  */
 void os_follow(struct os *os, struct memory *memory, enum guest_type type, const char *uuid);
+/* memory_follow() of the guest it is at. */
+void os_follow_pages(struct os *os, uint64_t guest_pages);
 /* Before a vCPU's sample is unwound: finds out what runs, if that is not known or no longer true. */
 void os_see(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns);
 /* Taken before the sampler knew how to take the task and all stacks: worth nothing. */

@@ -10,7 +10,9 @@
 #ifndef XTOP_RING_H
 #define XTOP_RING_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "xtop/error.h"
 
@@ -33,6 +35,9 @@ void ring_destroy(struct ring *ring); /* unmaps this process's view */
 void *ring_reserve(struct ring *ring, size_t size_bytes);
 /* Producer: the first SIZE_BYTES (at most what was reserved) of it become one record. */
 void ring_commit(struct ring *ring, size_t size_bytes);
+/* Producer: bytes committed since the start; whether the consumer is done with the first COUNT of them. */
+uint64_t ring_committed(const struct ring *ring);
+bool ring_consumed(struct ring *ring, uint64_t count);
 
 /* Consumer: the oldest record, NULL when empty. The same again until released. */
 const void *ring_peek(struct ring *ring, size_t *size_bytesp);

@@ -5,8 +5,8 @@
  * (IOCTL_PRIVCMD_RESTRICT, in Linux v4.14). Opened by the broker, handed to main, used by the
  * resolver's thread.
  *
- * A batch of pages is mapped, copied and unmapped at once: a mapping that was kept would keep a dead
- * domain as a zombie. Bare ioctls instead of libxenforeignmemory, whose map function asks again and
+ * A batch of pages is mapped, copied and unmapped at once; mappings of single ones are kept for a while
+ * (kept_pages.c). Bare ioctls instead of libxenforeignmemory, whose map function asks again and
  * again, sleeping, for as long as a frame is paged out; here that frame is refused.
  */
 #include "config.h"
@@ -23,6 +23,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "guest/kept_pages.h"
 #include "guest/xen.h"
 #include "xtop/cleanup.h"
 #include "xtop/guest.h"
@@ -31,6 +32,7 @@
 struct foreign {
 	int fd;
 	domid_t domid;
+	struct kept_pages *kept;
 	int errors[MEMORY_BATCH_PAGES];
 };
 
@@ -81,11 +83,33 @@ static bool foreign_copy(struct foreign *foreign, const frame_t *frames, size_t 
 	return faults == 0;
 }
 
+static void *foreign_map_one(void *context, frame_t frame)
+{
+	struct foreign *foreign = context;
+	char *map = foreign_map(foreign, &frame, 1);
+
+	if (map && foreign->errors[0]) {
+		munmap(map, GUEST_PAGE_SIZE);
+		return NULL;
+	}
+	return map;
+}
+
+static void foreign_unmap_one(void *context, void *page)
+{
+	(void)context;
+	munmap(page, GUEST_PAGE_SIZE);
+}
+
 static void foreign_read(void *context, const frame_t *frames, size_t n, void *pages, bool *ok)
 {
 	struct foreign *foreign = context;
 
 	assert(n <= MEMORY_BATCH_PAGES);
+	if (n == 1) {
+		ok[0] = kept_pages_copy(foreign->kept, frames[0], pages);
+		return;
+	}
 	if (foreign_copy(foreign, frames, n, pages, ok))
 		return;
 	/* It balloons just now: one by one, so that one page costs no other. */
@@ -95,16 +119,28 @@ static void foreign_read(void *context, const frame_t *frames, size_t n, void *p
 			ok[i] = false;
 }
 
+static void foreign_follow(void *context, uint64_t guest_pages)
+{
+	struct foreign *foreign = context;
+
+	kept_pages_follow(foreign->kept, guest_pages);
+}
+
 static void foreign_close(void *context)
 {
 	struct foreign *foreign = context;
 
+	kept_pages_destroy(foreign->kept);
 	if (foreign->fd >= 0)
 		close(foreign->fd);
 	free(foreign);
 }
 
-static const struct memory_ops foreign_ops = { .read = foreign_read, .close = foreign_close };
+static const struct memory_ops foreign_ops = {
+	.read = foreign_read,
+	.close = foreign_close,
+	.follow = foreign_follow,
+};
 
 /*
  * Read-only, so that nothing can be mapped for writing through it. The restriction is the open
@@ -125,6 +161,7 @@ struct xtop_error *foreign_open_fd(uint32_t domid, int *fdp)
 struct xtop_error *foreign_adopt(uint32_t domid, int fd, struct memory **memoryp)
 {
 	struct foreign *foreign = calloc(1, sizeof(*foreign));
+	struct xtop_error *error;
 
 	if (!foreign) {
 		close(fd);
@@ -132,6 +169,12 @@ struct xtop_error *foreign_adopt(uint32_t domid, int fd, struct memory **memoryp
 	}
 	foreign->domid = (domid_t)domid;
 	foreign->fd = fd;
+	error = kept_pages_create(&(struct mapper){ foreign_map_one, foreign_unmap_one, foreign },
+				  &foreign->kept);
+	if (error) {
+		foreign_close(foreign);
+		return error;
+	}
 	fault_install();
 	return memory_create(&foreign_ops, foreign, memoryp);
 }

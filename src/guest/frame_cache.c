@@ -19,9 +19,8 @@
 #include "guest/walk.h"
 #include "xtop/clock.h"
 
-#define CACHE_ROUND_NS (10 * 1000000000ULL) /* the hand comes by every page once in that time */
-#define CACHE_RETRY_NS 1000000000ULL        /* before a frame that Xen refused is asked for again */
-#define CACHE_TEND_MAX 16                   /* slots looked at in one call */
+#define CACHE_RETRY_NS 1000000000ULL /* before a frame that Xen refused is asked for again */
+#define CACHE_TEND_MAX 16            /* slots looked at in one call */
 
 struct cache_slot {
 	uint64_t frame;
@@ -32,6 +31,7 @@ struct cache_slot {
 
 struct frame_cache {
 	struct mapper mapper;
+	uint64_t round_ns;
 	size_t n_slots; /* power of two, */
 	unsigned shift; /* 2^(64 - shift) */
 	uint64_t odd;   /* multiplier */
@@ -49,7 +49,7 @@ struct frame_cache {
 };
 
 struct xtop_error *frame_cache_create(const struct mapper *mapper, size_t max_pages,
-				      struct frame_cache **cachep)
+				      uint64_t round_ns, struct frame_cache **cachep)
 {
 	struct frame_cache *cache;
 	size_t n_slots = 64;
@@ -61,6 +61,7 @@ struct xtop_error *frame_cache_create(const struct mapper *mapper, size_t max_pa
 	if (!cache)
 		return error_create("out of memory");
 	cache->mapper = *mapper;
+	cache->round_ns = round_ns;
 	cache->n_slots = n_slots;
 	cache->shift = shift;
 	if (getrandom(&cache->odd, sizeof(cache->odd), GRND_NONBLOCK) != sizeof(cache->odd))
@@ -301,11 +302,11 @@ void frame_cache_follow(struct frame_cache *cache, uint64_t pages)
 
 void frame_cache_tend(struct frame_cache *cache, uint64_t now_ns)
 {
-	uint64_t slot_ns = CACHE_ROUND_NS / cache->n_slots;
+	uint64_t slot_ns = cache->round_ns / cache->n_slots;
 	unsigned visits = 0;
 
-	if (now_ns - cache->tended_ns > CACHE_ROUND_NS)
-		cache->tended_ns = now_ns - CACHE_ROUND_NS;
+	if (now_ns - cache->tended_ns > cache->round_ns)
+		cache->tended_ns = now_ns - cache->round_ns;
 	while (now_ns - cache->tended_ns >= slot_ns && visits < CACHE_TEND_MAX) {
 		if (cache->slots[cache->hand].taken)
 			visits++;

@@ -74,6 +74,12 @@ void memory_refresh(struct memory *memory)
 	memory->n_pages = memory->n_taken = 0;
 }
 
+void memory_follow(struct memory *memory, uint64_t guest_pages)
+{
+	if (memory->ops->follow)
+		memory->ops->follow(memory->context, guest_pages);
+}
+
 struct memory_counts memory_counts(const struct memory *memory)
 {
 	return memory->counts;

@@ -229,6 +229,12 @@ void os_follow(struct os *os, struct memory *memory, enum guest_type type, const
 	control_wait(os->settings.control);
 }
 
+void os_follow_pages(struct os *os, uint64_t guest_pages)
+{
+	if (os->settings.memory)
+		memory_follow(os->settings.memory, guest_pages);
+}
+
 /* Another kernel may have been booted meanwhile. */
 static void os_check(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
 {

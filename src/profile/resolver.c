@@ -506,6 +506,17 @@ static void resolver_drain(struct resolver *resolver)
 	}
 }
 
+/* What is mapped of the guest holds for as long as it has as many pages, and somebody sees it alive. */
+static void resolver_follow_pages(const struct resolver *resolver)
+{
+	struct sampler_counts counts;
+	bool alive;
+
+	control_get_counts(resolver->settings.control, &counts);
+	alive = counts.state == SAMPLER_RUNNING || counts.state == SAMPLER_GUEST_PAUSED;
+	os_follow_pages(resolver->settings.os, alive ? counts.guest_pages : 0);
+}
+
 /*
  * To just after the next tick: who ran then may be gone a few milliseconds later, and nobody can
  * tell any more whose code it was.
@@ -530,6 +541,8 @@ void resolver_run(struct resolver *resolver)
 		finishing = control_finishing(resolver->settings.control);
 		resolver_answer(resolver);
 		resolver_forget(resolver);
+		if (resolver->settings.os)
+			resolver_follow_pages(resolver);
 		resolver_drain(resolver);
 		/* A recording says itself when that was. */
 		if (resolver->settings.os && !resolver->settings.recorded)

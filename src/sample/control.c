@@ -46,8 +46,8 @@ struct control {
 	_Alignas(64) atomic_int state;
 	_Atomic double rate_asked_hz, rate_now_hz, stopped_share, stopped_share_max;
 	_Atomic uint64_t ticks, samples, late, missed, skipped_budget, waited, idle_ticks, lost,
-		refused, retakes, stops, stopped_ns, elapsed_ns, mapped_pages, maps, faults, cpu_ns,
-		restarts, ending;
+		refused, retakes, stops, stopped_ns, elapsed_ns, guest_pages, mapped_pages, maps,
+		faults, cpu_ns, restarts, ending;
 	_Atomic uint64_t stopped_min_ns, stopped_max_ns, stopped_sum_ns;
 	_Atomic uint64_t stopped[STOPPED_BUCKETS];
 	char message[CONTROL_MESSAGE_BYTES];
@@ -237,8 +237,10 @@ bool control_quitting(const struct control *control)
 	X(missed)                                                                                  \
 	X(skipped_budget)                                                                          \
 	X(waited)                                                                                  \
-	X(idle_ticks) X(lost) X(refused) X(retakes) X(stops) X(stopped_ns) X(elapsed_ns)           \
-		X(mapped_pages) X(maps) X(faults) X(cpu_ns) X(restarts) X(ending) X(stopped_share) \
+	X(idle_ticks)                                                                              \
+	X(lost)                                                                                    \
+	X(refused) X(retakes) X(stops) X(stopped_ns) X(elapsed_ns) X(guest_pages) X(mapped_pages)  \
+		X(maps) X(faults) X(cpu_ns) X(restarts) X(ending) X(stopped_share)                 \
 			X(stopped_share_max)
 
 void control_put_counts(struct control *control, const struct sampler_counts *counts)

@@ -195,6 +195,19 @@ void ring_commit(struct ring *ring, size_t size_bytes)
 	atomic_store_explicit(&ring->shared->head, ring->producer_head, memory_order_release);
 }
 
+uint64_t ring_committed(const struct ring *ring)
+{
+	return ring->producer_head;
+}
+
+bool ring_consumed(struct ring *ring, uint64_t count)
+{
+	if (ring->producer_tail < count)
+		ring->producer_tail =
+			atomic_load_explicit(&ring->shared->tail, memory_order_acquire);
+	return ring->producer_tail >= count;
+}
+
 const void *ring_peek(struct ring *ring, size_t *size_bytesp)
 {
 	if (ring->consumer_tail == ring->consumer_head) {

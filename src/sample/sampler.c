@@ -6,7 +6,8 @@
  *
  *   sleep to the deadline
  *   look            which vCPUs run or wait for a CPU; if none does the guest is not stopped at all
- *   reserve         room in the ring; none: the tick is lost, and the guest is not stopped for nothing
+ *   reserve         room in the ring, and the resolver keeps up; else the tick is lost, and the guest is
+ *                   not stopped for nothing
  *   stop ─┐
  *   copy  │         sampler_take(): the stopped window, nothing else in it
  *   release ┘
@@ -31,6 +32,7 @@
 #define SAMPLER_PAUSED_LOOK_NS 500000    /* between these */
 #define SAMPLER_NAP_NS         100000000 /* longest sleep without a look whether to quit */
 #define SAMPLER_RETAKES        2 /* the guest may have gone on to what is not mapped either */
+#define SAMPLER_BEHIND_NS      200000000 /* that samples of a Linux guest may wait for the resolver */
 #define SAMPLER_RING_BYTES     (1 << 20)
 #define SAMPLER_RING_SAMPLES   4
 
@@ -52,8 +54,9 @@ struct sampler {
 	 * head is kept here and goes in last.
 	 */
 	struct sample head;
-	bool missed_pages; /* a stack was cut at a page not mapped yet */
-	bool stopped_once; /* by this sampler */
+	bool missed_pages;               /* a stack was cut at a page not mapped yet */
+	bool stopped_once;               /* by this sampler */
+	uint64_t waiting_to, waiting_ns; /* what lay in the ring then is not consumed yet */
 	uint64_t started_ns, cpu_told_ns;
 	uint64_t earlier_cpu_ns, earlier_maps; /* of those before it */
 	struct sampler_counts counts;
@@ -250,6 +253,27 @@ static void sampler_touch(char *room, size_t size_bytes)
 	*(volatile char *)(room + size_bytes - 1) = 0;
 }
 
+/*
+ * What a sample of a Linux guest says of its process is looked up when the resolver comes to it, and that
+ * process may be gone then. If something has waited for too long, nothing is added until the ring
+ * is empty: a ring kept full would have every sample look at what was seconds ago. A unikernel's
+ * samples do not spoil.
+ */
+static bool sampler_is_ahead(struct sampler *sampler)
+{
+	uint64_t now_ns = clock_now_ns();
+	bool spoils = sampler->copier.recipe.current_per_cpu;
+
+	if (!spoils || ring_consumed(sampler->ring, sampler->waiting_to)) {
+		sampler->waiting_to = ring_committed(sampler->ring);
+		sampler->waiting_ns = now_ns;
+	}
+	if (now_ns - sampler->waiting_ns <= SAMPLER_BEHIND_NS)
+		return false;
+	sampler->waiting_to = ring_committed(sampler->ring);
+	return true;
+}
+
 /* One tick of a guest that runs. */
 static void sampler_tick(struct sampler *sampler, uint16_t flags, uint64_t period_ns)
 {
@@ -263,7 +287,7 @@ static void sampler_tick(struct sampler *sampler, uint16_t flags, uint64_t perio
 		sampler->counts.skipped_budget++;
 		return;
 	}
-	room = ring_reserve(sampler->ring, size_max);
+	room = sampler_is_ahead(sampler) ? NULL : ring_reserve(sampler->ring, size_max);
 	if (!room) {
 		sampler->counts.lost++;
 		return;
@@ -296,6 +320,7 @@ static void sampler_tell(struct sampler *sampler, enum sampler_state state, uint
 	counts->stopped_share = sampler->budget.share;
 	counts->stopped_share_max = sampler->budget.share_max;
 	counts->elapsed_ns = now_ns - sampler->started_ns;
+	counts->guest_pages = sampler->look.pages;
 	counts->mapped_pages = frame_cache_pages(sampler->copier.cache);
 	counts->maps = sampler->earlier_maps + frame_cache_maps(sampler->copier.cache);
 	if (now_ns - sampler->cpu_told_ns >= BUDGET_WINDOW_NS || state != SAMPLER_RUNNING) {
@@ -450,7 +475,8 @@ void sampler_run(struct guest *guest, struct control *control, struct ring *ring
 
 	sampler = (struct sampler){ .guest = guest, .control = control, .ring = ring };
 	sampler.copier = (struct copier){ .guest = &guest->info, .control = control };
-	error = frame_cache_create(&guest->mapper, SAMPLER_CACHE_PAGES, &sampler.copier.cache);
+	error = frame_cache_create(&guest->mapper, SAMPLER_CACHE_PAGES, FRAME_CACHE_ROUND_NS,
+				   &sampler.copier.cache);
 	if (error) {
 		control_put_message(control, error_message(error));
 		control_settle(control, SAMPLER_FAILED);

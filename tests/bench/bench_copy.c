@@ -51,7 +51,8 @@ static void make_guest(void)
 	memory = memory_guest_create(1);
 	error_destroy(control_create(&control));
 	copier = (struct copier){ .guest = &memory->guest.info, .control = control };
-	error_destroy(frame_cache_create(&memory->guest.mapper, 256, &copier.cache));
+	error_destroy(frame_cache_create(&memory->guest.mapper, 256, FRAME_CACHE_ROUND_NS,
+					 &copier.cache));
 	add_pages(PER_CPU, 1);
 	add_pages(TASK, 1);
 	add_pages(MM, 1);

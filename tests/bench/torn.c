@@ -111,7 +111,7 @@ int main(int argc, char **argv)
 	must(domctl_open(&info, area, &guest));
 	must(control_create(&control));
 	copier = (struct copier){ .guest = &info, .control = control };
-	must(frame_cache_create(&guest.mapper, CACHE_PAGES, &copier.cache));
+	must(frame_cache_create(&guest.mapper, CACHE_PAGES, FRAME_CACHE_ROUND_NS, &copier.cache));
 	fault_install();
 	fault_arm();
 	for (unsigned i = 0; i < n; i++) {

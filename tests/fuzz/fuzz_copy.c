@@ -115,7 +115,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	control_learn_stack(control, regs.cr3, regs.rsp, regs.rsp + fuzz_u16(&fuzz));
 	fuzz_guest_fill(memory, &fuzz);
 	copier.control = control;
-	fuzz_succeed(frame_cache_create(&mapper, flags & 2 ? 4 : 64, &copier.cache));
+	fuzz_succeed(frame_cache_create(&mapper, flags & 2 ? 4 : 64, FRAME_CACHE_ROUND_NS,
+					&copier.cache));
 	copy_follow(&copier);
 	frame_cache_stop(copier.cache);
 	fault_arm();

@@ -20,7 +20,7 @@ static void begin(size_t max_pages, uint64_t n_frames)
 	memory = memory_guest_create(1);
 	for (uint64_t i = 0; i < n_frames; i++)
 		*(uint64_t *)memory_guest_page(memory, i) = i;
-	error_destroy(frame_cache_create(&memory->guest.mapper, max_pages, &cache));
+	error_destroy(frame_cache_create(&memory->guest.mapper, max_pages, ROUND, &cache));
 	frame_cache_follow(cache, 1000);
 }
 

@@ -354,6 +354,27 @@ static void test_rate_and_budget(void)
 	end();
 }
 
+/* A counter that the list in control.c lacks would be whatever the reader had there. */
+static void test_all_counts(void)
+{
+	struct sampler_counts put, got;
+	unsigned char *bytes = (unsigned char *)&put;
+
+	begin();
+	memset(&got, 0xff, sizeof(got));
+	for (size_t i = 0; i < sizeof(put); i++)
+		bytes[i] = (unsigned char)(i % 100 + 1);
+	put.state = SAMPLER_RUNNING;
+	control_put_counts(control, &put);
+	control_get_counts(control, &got);
+	for (size_t i = offsetof(struct sampler_counts, rate_asked_hz); i < sizeof(put); i++)
+		if (bytes[i] != ((unsigned char *)&got)[i])
+			check(false, "the counter with byte %zu is handed on", i);
+	check_u64(got.state, SAMPLER_RUNNING, "state");
+	check_u64(got.stopped_ns, put.stopped_ns, "counters");
+	end();
+}
+
 static void test_signals(void)
 {
 	struct sampler_counts counts = {
@@ -422,6 +443,7 @@ int main(void)
 	test_recipe();
 	test_recipe_race();
 	test_rate_and_budget();
+	test_all_counts();
 	test_signals();
 	return tap_done();
 }

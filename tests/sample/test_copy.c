@@ -50,7 +50,8 @@ static void begin(void)
 	regs = &memory->regs[0];
 	error_destroy(control_create(&control));
 	copier = (struct copier){ .guest = &memory->guest.info, .control = control };
-	error_destroy(frame_cache_create(&memory->guest.mapper, 256, &copier.cache));
+	error_destroy(frame_cache_create(&memory->guest.mapper, 256, FRAME_CACHE_ROUND_NS,
+					 &copier.cache));
 	for (uint64_t address = STACK; address < STACK_END; address += GUEST_PAGE_SIZE)
 		add_page(address);
 	regs->rsp = STACK_END - 0x100;

@@ -89,7 +89,8 @@ static void begin(void)
 	next_frame = 0x500;
 	error_destroy(control_create(&control));
 	copier = (struct copier){ .guest = &memory->guest.info, .control = control };
-	error_destroy(frame_cache_create(&memory->guest.mapper, 256, &copier.cache));
+	error_destroy(frame_cache_create(&memory->guest.mapper, 256, FRAME_CACHE_ROUND_NS,
+					 &copier.cache));
 	add_pages(PER_CPU + CURRENT, 24);
 	add_pages(TASK, 64);
 	add_pages(TASK + TASK_MM, 8);

@@ -134,6 +134,25 @@ static void test_reserve(void)
 	ring_destroy(ring);
 }
 
+static void test_consumed(void)
+{
+	struct ring *ring = create(RING_BYTES);
+	uint64_t first;
+
+	check(ring_committed(ring) == 0 && ring_consumed(ring, 0), "nothing to consume");
+	put(ring, 1, 24);
+	first = ring_committed(ring);
+	put(ring, 2, 24);
+	check_u64(first, 32, "head and bytes");
+	check(!ring_consumed(ring, first), "not yet");
+	take(ring, 1, 24);
+	check(ring_consumed(ring, first) && !ring_consumed(ring, ring_committed(ring)),
+	      "the first is, the second is not");
+	take(ring, 2, 24);
+	check(ring_consumed(ring, ring_committed(ring)), "all is");
+	ring_destroy(ring);
+}
+
 /* Every size from every place: the start moves on by 8 each round, so that each record wraps
  * somewhere. */
 static void test_wrap(void)
@@ -327,6 +346,7 @@ int main(void)
 	test_sizes();
 	test_empty_and_full();
 	test_reserve();
+	test_consumed();
 	test_wrap();
 	test_threads();
 	test_processes();

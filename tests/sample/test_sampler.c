@@ -751,6 +751,52 @@ static void test_code_frame(void)
 	end();
 }
 
+#define SLOW_HZ   100
+#define READ_TICK 80 /* of 120 */
+
+static unsigned n_taken_late;
+static uint64_t read_ns;
+
+/* The resolver sees nothing for 0.8 s, and then all at once. */
+static void read_late(unsigned tick)
+{
+	give_recipe(tick);
+	if (tick != READ_TICK)
+		return;
+	read_ring();
+	n_taken_late = n_taken;
+	read_ns = taken[n_taken - 1].head.time_ns;
+}
+
+static void run_unread(void (*how)(unsigned tick))
+{
+	begin(1);
+	control_set_rate(control, SLOW_HZ);
+	scene = how;
+	run(120);
+}
+
+/* Whom a sample was of is looked up later: samples of a Linux guest do not wait for long. */
+static void test_behind(void)
+{
+	uint64_t waited_ns;
+
+	run_unread(read_late);
+	waited_ns = read_ns - taken[0].head.time_ns;
+	check(waited_ns > 150000000 && waited_ns < 500000000,
+	      "samples for %.2f s only, with room for more", (double)waited_ns / 1e9);
+	check(n_taken > n_taken_late + 10 && taken[n_taken_late].head.time_ns > read_ns + 200000000,
+	      "new ones once these are read");
+	check_u64(counts.lost, counts.ticks - n_taken, "the others are lost");
+	check_u64(memory->stops, counts.stops, "and not stopped for");
+	check(counts.stops <= n_taken + counts.retakes, "%" PRIu64 " stops for %u samples",
+	      counts.stops, n_taken);
+	end();
+	run_unread(NULL);
+	check_u64(counts.lost, 0, "those of a unikernel wait as long as there is room");
+	end();
+}
+
 /*
  * The resolver's process, which parses what the guest made, can write to the ring. Here it does so
  * at the worst moment, just after the copy. The sampler goes by what it knows itself.
@@ -870,6 +916,7 @@ int main(void)
 	test_budget_binds_and_lets_go();
 	test_recipe();
 	test_code_frame();
+	test_behind();
 	test_hostile_reader();
 	test_process();
 	return tap_done();

@@ -167,6 +167,12 @@ bool os_poll(struct os *os, uint64_t now_ns)
 	return false;
 }
 
+void os_follow_pages(struct os *unused, uint64_t guest_pages)
+{
+	(void)unused;
+	(void)guest_pages;
+}
+
 void os_follow(struct os *os, struct memory *memory, enum guest_type type, const char *uuid)
 {
 	(void)os;

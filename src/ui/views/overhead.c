@@ -177,7 +177,7 @@ static void overhead_ticks(struct overhead_page *page)
 		      format_count(sampler->skipped_budget, text[2]),
 		      format_count(sampler->idle_ticks, text[3]));
 	overhead_line(page, NULL, bad ? STYLE_NOTICE : STYLE_NORMAL,
-		      "lost (ring full) %s   refused by Xen %s   page faults %s",
+		      "lost (resolver behind) %s   refused by Xen %s   page faults %s",
 		      format_count(sampler->lost, text[0]), format_count(sampler->refused, text[1]),
 		      format_count(sampler->faults, text[2]));
 	if (sampler->restarts)
