@@ -32,8 +32,8 @@
 #include "xtop/xdg.h"
 
 struct session {
-	const struct options *options;
-	struct options settled; /* *options, with what the screen's settings say besides */
+	const struct options *options; /* SETTLED */
+	struct options settled; /* what was asked for, and what the screen's settings say besides */
 	struct ui_rc rc;
 	struct xtop_error *rc_error; /* why settings are not used */
 	struct filter *filter;
@@ -84,7 +84,7 @@ struct xtop_error *session_check(const struct options *options)
 	return error;
 }
 
-static struct xtop_error *session_parse_view(struct session *session)
+static struct xtop_error *session_create_view(struct session *session)
 {
 	const struct options *options = session->options;
 
@@ -160,15 +160,33 @@ static struct kernel_cache *session_open_cache(void)
 }
 
 /* While it is allowed: they are read when it is not any more. */
-static struct xtop_error *session_open_inputs(const struct options *options)
+static struct xtop_error *session_open_inputs(struct session *session)
 {
+	const struct options *options = session->options;
 	struct xtop_error *error = options->replay ? inputs_add(options->replay) : NULL;
 
 	for (size_t i = 0; i < options->n_symbols && !error; i++)
 		error = inputs_add(options->symbols[i]);
 	if (!error && options->root)
 		error = inputs_add(options->root);
+	if (!options->batch)
+		session->rc_error = ui_rc_open(&session->rc);
 	return error;
+}
+
+/* Options go before settings; both are known before the guest is sampled. */
+static void session_read_settings(struct session *session)
+{
+	struct options *settled = &session->settled;
+
+	if (!session->rc_error)
+		session->rc_error = ui_rc_read(&session->rc);
+	if (!settled->interval_given && session->rc.interval_s > 0)
+		settled->interval_s = session->rc.interval_s;
+	if (!settled->half_life_given && session->rc.half_life_s >= 0)
+		settled->half_life_s = session->rc.half_life_s;
+	if (!settled->sort && session->rc.sort)
+		settled->sort = session->rc.sort->name;
 }
 
 static struct xtop_error *session_add_guests(struct session *session)
@@ -189,17 +207,19 @@ static struct xtop_error *session_start(struct session *session)
 {
 	struct xtop_error *error;
 
-	error = session_parse_view(session);
+	error = session_start_broker(session);
 	if (!error)
-		error = session_start_broker(session);
-	if (!error)
-		error = session_open_inputs(session->options);
+		error = session_open_inputs(session);
 	if (!error)
 		error = session_add_guests(session);
 	if (!error)
 		error = session_open_files(session);
 	if (!error)
 		error = sandbox_enter();
+	if (!error) {
+		session_read_settings(session);
+		error = session_create_view(session);
+	}
 	if (!error)
 		error = guests_start(&session->guests);
 	session->started_s = session_clock(CLOCK_MONOTONIC);
@@ -408,34 +428,17 @@ static void session_free(struct session *session)
 	broker_stop();
 }
 
-/* Options go before settings; both are known before the guest is touched. */
-static void session_settle(struct session *session)
-{
-	struct options *settled = &session->settled;
-
-	*settled = *session->options;
-	session->options = settled;
-	session->rc = (struct ui_rc){ .half_life_s = -1, .fd = -1 };
-	settled->batch = !session_has_screen(settled);
-	if (settled->batch)
-		return;
-	session->rc_error = ui_rc_load(&session->rc);
-	if (!settled->interval_given && session->rc.interval_s > 0)
-		settled->interval_s = session->rc.interval_s;
-	if (!settled->half_life_given && session->rc.half_life_s >= 0)
-		settled->half_life_s = session->rc.half_life_s;
-	if (!settled->sort && session->rc.sort)
-		settled->sort = session->rc.sort->name;
-}
-
 struct xtop_error *session_run(const struct options *options, session_tell_fn *tell)
 {
-	struct session session = { .options = options, .tell = tell };
+	struct session session = { .options = &session.settled,
+				   .settled = *options,
+				   .rc = { .half_life_s = -1, .fd = -1 },
+				   .tell = tell };
 	struct xtop_error *error;
 	bool started;
 
 	setlocale(LC_CTYPE, ""); /* of the terminal; numbers stay as they are */
-	session_settle(&session);
+	session.settled.batch = !session_has_screen(options);
 	error = session_start(&session);
 	started = !error;
 	if (started)

@@ -74,10 +74,11 @@ struct ui_rc {
 
 /*
  * $XDG_CONFIG_HOME/xtop/xtoprc (doc/xtop.1), made if it is not there. One that somebody else can
- * write is refused. Errors name file and line; nothing is taken then. Before rights go; RC is to be
- * closed.
+ * write is refused. Before rights go; RC says nothing yet, and is to be closed.
  */
-struct xtop_error *ui_rc_load(struct ui_rc *rc);
+struct xtop_error *ui_rc_open(struct ui_rc *rc);
+/* What it says, once rights have gone. Errors name file and line; nothing is taken then. */
+struct xtop_error *ui_rc_read(struct ui_rc *rc);
 void ui_rc_close(struct ui_rc *rc);
 /* Writes it anew, whole; PATH: where. */
 struct xtop_error *ui_rc_save(const struct ui_rc *rc, char *path, size_t capacity);

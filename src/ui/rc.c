@@ -12,7 +12,7 @@
  *
  * Never from the working directory. xtop starts as root: a file that others may write, or that
  * belongs to somebody who is neither root nor the user, is refused. It is opened then, and made if it
- * is not there: who saves settings later may not open it any more.
+ * is not there, but not read: who reads and saves settings later may not open it any more.
  */
 #include "config.h"
 
@@ -43,9 +43,17 @@ static const char *const color_names[] = { [UI_COLORS_AUTO] = "auto",
 
 /* --- where ------------------------------------------------------------------------------------ */
 
-static bool rc_folder(char *folder, size_t capacity)
+struct rc_place {
+	char folder[400], path[400 + sizeof("/xtoprc")];
+};
+
+/* False: nowhere. */
+static bool rc_find(struct rc_place *place)
 {
-	return xdg_folder("XDG_CONFIG_HOME", ".config", folder, capacity);
+	if (!xdg_folder("XDG_CONFIG_HOME", ".config", place->folder, sizeof(place->folder)))
+		return false;
+	snprintf(place->path, sizeof(place->path), "%s/xtoprc", place->folder);
+	return true;
 }
 
 /* Root's, the user's, or theirs who called sudo, and nobody else can write it. */
@@ -63,39 +71,46 @@ static bool rc_is_trusted(const struct stat *status)
  * gone. A link somebody put there is followed to read, never to write: it may be to any file of
  * root's.
  */
-static int rc_open_file(const char *folder, const char *path)
+static int rc_open_file(const struct rc_place *place)
 {
-	int create = xdg_make_folder(folder) ? O_CREAT : 0;
-	int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | create, 0600);
+	int create = xdg_make_folder(place->folder) ? O_CREAT : 0;
+	int fd = open(place->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | create, 0600);
 	struct stat status;
 
 	if (fd >= 0 && fstat(fd, &status) == 0 && status.st_nlink == 1)
 		return fd;
 	if (fd >= 0)
 		close(fd);
-	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	return open(place->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
 /* Opened, and the folder too, before anything is believed of them. */
-static struct xtop_error *rc_open(const char *folder, const char *path, int *fdp)
+static struct xtop_error *rc_open(const struct rc_place *place, int *fdp)
 {
-	int fd = rc_open_file(folder, path);
+	int fd = rc_open_file(place);
 	struct stat status, above;
 
-	*fdp = -1;
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return NULL;
 	if (fd < 0)
-		return error_create_errno(errno, "cannot read the settings in %s", path);
-	if (fstat(fd, &status) || stat(folder, &above) || !S_ISREG(status.st_mode) ||
+		return error_create_errno(errno, "cannot open the settings in %s", place->path);
+	if (fstat(fd, &status) || stat(place->folder, &above) || !S_ISREG(status.st_mode) ||
 	    status.st_size > RC_MAX_BYTES || !rc_is_trusted(&status) || !rc_is_trusted(&above)) {
 		close(fd);
 		return error_create("%s is not used: it, or its folder, can be written by others, "
 				    "or it is no file of settings",
-				    path);
+				    place->path);
 	}
 	*fdp = fd;
 	return NULL;
+}
+
+struct xtop_error *ui_rc_open(struct ui_rc *rc)
+{
+	struct rc_place place;
+
+	*rc = (struct ui_rc){ .half_life_s = -1, .fd = -1 };
+	return rc_find(&place) ? rc_open(&place, &rc->fd) : NULL;
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -189,23 +204,17 @@ static struct xtop_error *rc_read(int fd, const char *path, struct ui_rc *rc)
 	return error;
 }
 
-struct xtop_error *ui_rc_load(struct ui_rc *rc)
+struct xtop_error *ui_rc_read(struct ui_rc *rc)
 {
-	struct ui_rc loaded = { .half_life_s = -1, .fd = -1 };
-	char folder[400], path[512];
+	struct ui_rc said = *rc;
 	struct xtop_error *error;
+	struct rc_place place;
 
-	*rc = loaded;
-	if (!rc_folder(folder, sizeof(folder)))
+	if (rc->fd < 0 || !rc_find(&place))
 		return NULL;
-	snprintf(path, sizeof(path), "%s/xtoprc", folder);
-	error = rc_open(folder, path, &rc->fd);
-	if (error || rc->fd < 0)
-		return error;
-	loaded.fd = rc->fd;
-	error = rc_read(rc->fd, path, &loaded);
+	error = rc_read(rc->fd, place.path, &said);
 	if (!error)
-		*rc = loaded;
+		*rc = said;
 	return error;
 }
 
@@ -248,14 +257,14 @@ static bool rc_put(int fd, const char *text, size_t size_bytes)
 struct xtop_error *ui_rc_save(const struct ui_rc *rc, char *path, size_t capacity)
 {
 	_cleanup_free_ char *text = NULL;
-	char folder[400];
+	struct rc_place place;
 	size_t size_bytes;
 	bool written;
 	FILE *file;
 
-	if (!rc_folder(folder, sizeof(folder)))
+	if (!rc_find(&place))
 		return error_create("nowhere to save settings: HOME is not set");
-	snprintf(path, capacity, "%s/xtoprc", folder);
+	snprintf(path, capacity, "%s", place.path);
 	if (rc->fd < 0 || (fcntl(rc->fd, F_GETFL) & O_ACCMODE) != O_RDWR)
 		return error_create(
 			"%s could not be opened for writing at the start: nothing saved", path);

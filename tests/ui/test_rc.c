@@ -20,13 +20,20 @@ static void put(const char *text)
 		abort();
 }
 
+static struct xtop_error *load(struct ui_rc *rc)
+{
+	struct xtop_error *error = ui_rc_open(rc);
+
+	return error ? error : ui_rc_read(rc);
+}
+
 static void check_refused(const char *text, const char *why)
 {
 	struct xtop_error *error;
 	struct ui_rc rc;
 
 	put(text);
-	error = ui_rc_load(&rc);
+	error = load(&rc);
 	check(error && strstr(error_message(error), why), "\"%s\" is refused: %s", text,
 	      error ? error_message(error) : "it is not");
 	check(!rc.sort && !rc.n_columns && rc.half_life_s < 0, "and nothing of it is taken");
@@ -38,7 +45,7 @@ static void test_read(void)
 {
 	struct stat status;
 	struct ui_rc rc;
-	struct xtop_error *error = ui_rc_load(&rc);
+	struct xtop_error *error = load(&rc);
 
 	check(!error && rc.colors == UI_COLORS_AUTO && rc.half_life_s < 0, "no file, no settings");
 	check(rc.fd >= 0 && !stat(path, &status) && (status.st_mode & 07777) == 0600,
@@ -46,7 +53,7 @@ static void test_read(void)
 	ui_rc_close(&rc);
 	put("# mine\n\n columns = self, children symbol self\nsort=sym\n refresh = 2.5 \n"
 	    "half-life = 0\ncolors = 256\n");
-	error = ui_rc_load(&rc);
+	error = load(&rc);
 	check(!error, "read: %s", error ? error_message(error) : "yes");
 	check(rc.n_columns == 3 && rc.columns[0] == COLUMN_SELF &&
 		      rc.columns[1] == COLUMN_CHILDREN && rc.columns[2] == COLUMN_SYMBOL,
@@ -69,6 +76,27 @@ static void test_bad(void)
 	check_refused("editor = vi\n", "line 1");
 }
 
+/* It is opened with rights and parsed without: the two may have nothing else in common. */
+static void test_apart(void)
+{
+	struct xtop_error *error;
+	struct ui_rc rc;
+
+	put("sort = beauty\n");
+	error = ui_rc_open(&rc);
+	check(!error && rc.fd >= 0, "what is wrong in it is not seen when it is opened");
+	error_destroy(error);
+	put("sort = self\n");
+	if (chmod(path, 0))
+		abort();
+	check(!rc.sort, "nor what is right");
+	check(!ui_rc_read(&rc) && rc.sort == &columns[COLUMN_SELF],
+	      "read when it could not be opened any more");
+	ui_rc_close(&rc);
+	if (chmod(path, 0600))
+		abort();
+}
+
 /* xtop runs as root: what somebody else can write is none of its settings. */
 static void test_not_ours(void)
 {
@@ -89,7 +117,7 @@ static void test_not_ours(void)
 		snprintf(below, sizeof(below), "%s/xtop", folder);
 		if (chmod(path, modes[i].file) || chmod(below, modes[i].folder))
 			abort();
-		error = ui_rc_load(&rc);
+		error = load(&rc);
 		check(!error == modes[i].taken && (rc.sort != NULL) == modes[i].taken,
 		      "modes %o %o: %s", modes[i].file, modes[i].folder,
 		      error ? error_message(error) : "taken");
@@ -117,7 +145,7 @@ static void test_links(int (*make)(const char *, const char *), const char *what
 	fclose(file);
 	if (make(other, path))
 		abort();
-	error = ui_rc_load(&rc);
+	error = load(&rc);
 	check(!error && rc.sort == &columns[COLUMN_SELF], "%s: read", what);
 	error_destroy(error);
 	save = saved;
@@ -175,13 +203,13 @@ static void test_save(void)
 
 	put("a long line that is gone afterwards\n# and another\n# and one more\n# and the last of "
 	    "them, so that the file is longer than what is saved\n# here\n");
-	error_destroy(ui_rc_load(&back));
+	error_destroy(load(&back));
 	rc.fd = back.fd;
 	error = ui_rc_save(&rc, where, sizeof(where));
 	check(!error, "saved: %s", error ? error_message(error) : where);
 	check_string(where, path, "where");
 	check(!stat(path, &status) && (status.st_mode & 07777) == 0600, "for oneself only");
-	error = ui_rc_load(&back);
+	error = load(&back);
 	check(!error && back.n_columns == 2 && back.columns[0] == COLUMN_HISTORY &&
 		      back.sort == rc.sort && back.interval_s == 0.5 && back.half_life_s == 30 &&
 		      back.colors == UI_COLORS_NONE,
@@ -190,14 +218,14 @@ static void test_save(void)
 	rc.interval_s = 0.01; /* as -i may have it */
 	rc.half_life_s = 1e9;
 	error_destroy(ui_rc_save(&rc, where, sizeof(where)));
-	error = ui_rc_load(&back);
+	error = load(&back);
 	check(!error && back.interval_s == 0.1 && back.half_life_s == 86400,
 	      "what cannot stay is saved as what comes nearest: %s",
 	      error ? error_message(error) : "read");
 	ui_rc_close(&back);
 	setenv("XDG_CONFIG_HOME", "relative", 1);
 	setenv("HOME", "also/relative", 1);
-	check(!ui_rc_load(&back) && !back.sort, "never from the working directory");
+	check(!load(&back) && !back.sort, "never from the working directory");
 	error = ui_rc_save(&rc, where, sizeof(where));
 	check(error != NULL, "nor there: %s", error ? error_message(error) : "saved");
 	error_destroy(error);
@@ -215,6 +243,7 @@ int main(void)
 	setenv("XDG_CONFIG_HOME", folder, 1);
 	test_read();
 	test_bad();
+	test_apart();
 	test_not_ours();
 	test_links(symlink, "a symbolic link");
 	test_links(link, "a second name");
