@@ -55,6 +55,7 @@ static const char *guest_message(void *context)
 
 	guests_describe(guest->pipeline, " · ", guest->kind, sizeof(guest->kind));
 	guest->ui.guest.n_vcpus = pipeline_guest(guest->pipeline)->n_vcpus;
+	guest->ui.guest.id = pipeline_guest(guest->pipeline)->domid;
 	return message;
 }
 
@@ -70,6 +71,7 @@ static void guest_fill_ui(struct guest_on_screen *guest)
 			.kind = guest->kind,
 			.system = pipeline_system(guest->pipeline),
 			.n_vcpus = pipeline_guest(guest->pipeline)->n_vcpus,
+			.id = pipeline_guest(guest->pipeline)->domid,
 		},
 		.reset = guest_reset,
 		.message = guest_message,

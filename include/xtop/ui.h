@@ -15,6 +15,7 @@ struct ui_guest {
 	const char *kind;   /* "dom 5 · PVH", "recording of ..." */
 	const char *system; /* until a snapshot knows it: a unikernel's file, "" if not known */
 	unsigned n_vcpus;
+	uint32_t id; /* struct ui_domain's, another one after a reboot; of a recording not used */
 };
 
 /* One guest that is profiled; it lives until it is closed, or as long as the UI runs. */

@@ -129,7 +129,8 @@ void ui_dispatch_request(struct ui *ui, enum request request);
 /* --- guests.c: which guest, which of its pictures */
 struct xtop_error *ui_add_guest(struct ui *ui, const struct ui_pipeline *pipeline, bool picked);
 void ui_remove_guest(struct ui *ui, struct guest_view *guest);
-struct guest_view *ui_find_guest(const struct ui *ui, const char *name); /* NULL: not profiled */
+/* NULL: DOMAIN is not profiled. */
+struct guest_view *ui_find_guest(const struct ui *ui, const struct ui_domain *domain);
 void ui_enter_guest(struct ui *ui, struct guest_view *guest);
 void ui_next_guest(struct ui *ui);
 void ui_profile_domain(struct ui *ui, const struct ui_domain *domain);

@@ -114,17 +114,24 @@ void ui_next_guest(struct ui *ui)
 	ui_enter_guest(ui, ui->guests[(at + 1) % ui->n_guests]);
 }
 
-struct guest_view *ui_find_guest(const struct ui *ui, const char *name)
+/*
+ * By its number; not all have a name. Who has one may be what another number rebooted as, until that
+ * is noticed: there are no two of a name at a time.
+ */
+struct guest_view *ui_find_guest(const struct ui *ui, const struct ui_domain *domain)
 {
 	for (size_t i = 0; i < ui->n_guests; i++)
-		if (!strcmp(ui->guests[i]->pipeline->guest.name, name))
+		if (ui->guests[i]->pipeline->guest.id == domain->id)
+			return ui->guests[i];
+	for (size_t i = 0; i < ui->n_guests && domain->name[0]; i++)
+		if (!strcmp(ui->guests[i]->pipeline->guest.name, domain->name))
 			return ui->guests[i];
 	return NULL;
 }
 
 void ui_profile_domain(struct ui *ui, const struct ui_domain *domain)
 {
-	struct guest_view *guest = ui_find_guest(ui, domain->name);
+	struct guest_view *guest = ui_find_guest(ui, domain);
 	const struct ui_pipeline *pipeline;
 	struct xtop_error *error = NULL;
 
@@ -168,11 +175,20 @@ static void guest_view_unselect(struct guest_view *guest)
 	guest->has_selected = false;
 }
 
+/* It may have come back as another domain; what its pipeline says besides is the header's. */
+static void guest_view_look(struct guest_view *guest)
+{
+	const struct ui_pipeline *pipeline = guest->pipeline;
+
+	if (pipeline->message)
+		pipeline->message(pipeline->context);
+	guest_view_name(guest, &pipeline->guest);
+}
+
 /* SNAPSHOT is the newest. True: it is the one shown. */
 static bool guest_view_take(struct guest_view *guest, struct snapshot *snapshot, uint64_t now_ns)
 {
-	guest_view_name(guest,
-			&guest->pipeline->guest); /* it may have come back as another domain */
+	guest_view_look(guest);
 	header_note(&guest->header, snapshot);
 	history_note(guest->history, snapshot);
 	if (!guest->still)

@@ -416,6 +416,8 @@ struct host {
 	unsigned n_open, opened, closed;
 	uint64_t cpu_ns;
 	bool broken;
+	bool nameless; /* who has a name has none in xenstore */
+	bool rebooted; /* web01 is another number */
 	size_t without; /* not there any more: that many of those with the lowest numbers, dom0 aside */
 };
 
@@ -437,6 +439,10 @@ static struct xtop_error *host_list(void *context, struct ui_domain **domainsp, 
 	*np = sizeof(some) / sizeof(some[0]);
 	for (size_t i = 0; i < *np; i++)
 		(*domainsp)[i].cpu_ns = host->cpu_ns * i;
+	for (size_t i = 0; i < *np && host->nameless; i++)
+		(*domainsp)[i].name[0] = '\0';
+	if (host->rebooted)
+		(*domainsp)[1].id = 15;
 	*np -= host->without;
 	memmove(*domainsp + 1, *domainsp + 1 + host->without, (*np - 1) * sizeof(some[0]));
 	return NULL;
@@ -477,6 +483,7 @@ static void host_start(struct host *host, size_t n_pipelines)
 	host->pipelines[0] = host->scene.pipeline;
 	host->pipelines[1] = host->scene.pipeline;
 	host->pipelines[1].guest.name = "a-domain-with-a-very-long-name-indeed";
+	host->pipelines[1].guest.id = 17;
 	if (snapshot_slot_create(&host->pipelines[1].slot))
 		abort();
 	pipelines = (const struct ui_pipeline *const[]){ &host->pipelines[0], &host->pipelines[1] };
@@ -570,6 +577,53 @@ static void test_domains_know(void)
 	screen_contains(scene, 80, 24, "storage.elf", true);
 	ui_tick(scene->ui, 103 * SECOND, 0, &changed);
 	screen_contains(scene, 80, 24, "storage.elf", true);
+	host_end(&host);
+}
+
+static const char *host_notice_reboot(void *context)
+{
+	struct host *host = context;
+
+	host->pipelines[0].guest.id = 15;
+	return "";
+}
+
+/* Without names they are told apart by their numbers; by its name a guest is known that has another now. */
+static void test_domains_apart(void)
+{
+	struct host host;
+	struct scene *scene = &host.scene;
+	bool changed;
+
+	host_start(&host, 0);
+	host.nameless = true;
+	host.pipelines[0].guest.name = host.pipelines[1].guest.name = "";
+	ui_tick(scene->ui, 100 * SECOND, 0, &changed);
+	scene_keys(scene, 80, 24, "<End><Enter>D");
+	ui_tick(scene->ui, 102 * SECOND, 0, &changed);
+	scene_keys(scene, 80, 24, "<Home><Enter>");
+	check(host.n_open == 2, "two that have no name are two");
+	scene_keys(scene, 80, 24, "<Esc><End><Enter>");
+	check(host.opened == 2 && host.n_open == 1, "the one that was not left is still there");
+	host_end(&host);
+
+	host_start(&host, 0);
+	ui_tick(scene->ui, 100 * SECOND, 0, &changed);
+	scene_keys(scene, 80, 24, "<Home><Enter>D");
+	host.rebooted = true;
+	ui_tick(scene->ui, 102 * SECOND, 0, &changed);
+	scene_keys(scene, 80, 24, "<Home><Enter>");
+	check(host.opened == 1, "what rebooted is not taken for another one");
+	host.nameless = true;
+	host.pipelines[0].guest.name = "";
+	host.pipelines[0].message = host_notice_reboot;
+	host.pipelines[0].context = &host;
+	scene_keys(scene, 80, 24, "D");
+	fixture_fill(&scene->fixture);
+	snapshot_publish(host.pipelines[0].slot, fixture_snapshot(&scene->fixture, 2));
+	ui_tick(scene->ui, 104 * SECOND, 0, &changed);
+	scene_keys(scene, 80, 24, "<Home><Enter>");
+	check(host.opened == 1, "nor without a name, once that is noticed");
 	host_end(&host);
 }
 
@@ -787,6 +841,7 @@ int main(void)
 	test_baseline_ways();
 	test_domains();
 	test_domains_know();
+	test_domains_apart();
 	test_domains_come_and_go();
 	test_two_guests();
 	test_mouse_everywhere();

@@ -111,7 +111,7 @@ static int demo_run(double interval_s, double time_s)
 	struct ui_pipeline pipeline = { .context = &demo,
 					.reset = demo_reset,
 					.guest = { "web01", "dom 5 · PVH", "Linux 6.1.0-56-amd64",
-						   2 } };
+						   2, 5 } };
 	const struct ui_pipeline *const pipelines[] = { &pipeline };
 	struct ui_source source = { .n_pipelines = 1, .pipelines = pipelines };
 	struct ui_settings settings = { .interval_s = interval_s,

@@ -134,7 +134,7 @@ static void domains_go_home(struct view_domains *domains)
 /* What is known of it from profiling, now or at the look before. */
 static void domains_look_inside(const struct view_domains *domains, struct domain_row *row)
 {
-	const struct guest_view *guest = ui_find_guest(domains->ui, row->domain.name);
+	const struct guest_view *guest = ui_find_guest(domains->ui, &row->domain);
 	const struct domain_row *before = domains_find(domains, row->domain.id);
 	const char *inside = before ? before->domain.inside : "";
 
