@@ -80,14 +80,14 @@ void ui_remove_guest(struct ui *ui, struct guest_view *guest)
 {
 	size_t at = 0;
 
-	if (ui->picker) /* the list of domains remembers what ran inside */
-		error_destroy(ui->picker->ops->update(ui->picker, NULL));
 	while (ui->guests[at] != guest)
 		at++;
 	ui->n_guests--;
 	memmove(&ui->guests[at], &ui->guests[at + 1], (ui->n_guests - at) * sizeof(ui->guests[0]));
 	if (ui->guest == guest)
 		ui_enter_guest(ui, NULL);
+	if (ui->picker)
+		view_domains_leave(ui->picker, guest);
 	filter_forget(ui->filter);
 	filter_forget(ui->search);
 	if (guest->picked && ui->source->close) {

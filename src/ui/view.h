@@ -17,6 +17,7 @@
 #include "xtop/history.h"
 #include "xtop/selection.h"
 
+struct guest_view;
 struct header;
 struct ui;
 struct view;
@@ -77,6 +78,8 @@ struct view *view_groups_create(void);
 struct view *view_overhead_create(void);
 struct view *view_baseline_create(void);
 struct view *view_domains_create(struct ui *ui);
+/* GUEST is not profiled any more; what ran inside is still known. */
+void view_domains_leave(struct view *view, const struct guest_view *guest);
 struct view *view_choose_create(void);
 struct view *view_help_create(const struct view_ops *ops); /* of the view to explain */
 

@@ -413,7 +413,7 @@ static void test_baseline_ways(void)
 struct host {
 	struct scene scene;
 	struct ui_pipeline pipelines[2];
-	unsigned n_open, opened, closed;
+	unsigned n_open, opened, closed, listed;
 	uint64_t cpu_ns;
 	bool broken;
 	bool nameless; /* who has a name has none in xenstore */
@@ -432,6 +432,7 @@ static struct xtop_error *host_list(void *context, struct ui_domain **domainsp, 
 	};
 	struct host *host = context;
 
+	host->listed++;
 	if (host->broken)
 		return error_create("the list of domains cannot be read");
 	*domainsp = malloc(sizeof(some));
@@ -572,12 +573,17 @@ static void test_domains_know(void)
 	scene_keys(scene, 80, 24, "<End><Enter>");
 	ui_tick(scene->ui, 102 * SECOND, 0, &changed);
 	check(host.n_open == 1, "it is profiled");
+	host.listed = 0;
 	scene_keys(scene, 80, 24, "<Esc>");
-	check(host.closed == 1, "and no more");
+	check(host.closed == 1 && host.listed == 1, "and no more");
 	screen_contains(scene, 80, 24, "storage.elf", true);
 	ui_tick(scene->ui, 103 * SECOND, 0, &changed);
 	screen_contains(scene, 80, 24, "storage.elf", true);
+	scene_keys(scene, 80, 24, "<End><Enter>");
+	ui_tick(scene->ui, 105 * SECOND, 0, &changed);
+	host.listed = 0;
 	host_end(&host);
+	check(!host.listed, "nobody needs the list at the end");
 }
 
 static const char *host_notice_reboot(void *context)

@@ -43,7 +43,7 @@ static struct view_domains *view_domains(struct view *view)
 
 /* --- update ----------------------------------------------------------------------------------- */
 
-static const struct domain_row *domains_find(const struct view_domains *domains, uint32_t id)
+static struct domain_row *domains_find(const struct view_domains *domains, uint32_t id)
 {
 	for (size_t i = 0; i < domains->n; i++)
 		if (domains->rows[i].domain.id == id)
@@ -131,20 +131,40 @@ static void domains_go_home(struct view_domains *domains)
 		domains->list.key = domains->rows[domains->list.selected].domain.id;
 }
 
+/* GUEST is or was profiled. */
+static void domain_look_inside(struct domain_row *row, const struct guest_view *guest)
+{
+	const char *inside =
+		guest->live && guest->live->system[0] ? guest->live->system : guest->system;
+
+	if (inside[0])
+		snprintf(row->domain.inside, sizeof(row->domain.inside), "%.95s", inside);
+}
+
 /* What is known of it from profiling, now or at the look before. */
 static void domains_look_inside(const struct view_domains *domains, struct domain_row *row)
 {
 	const struct guest_view *guest = ui_find_guest(domains->ui, &row->domain);
 	const struct domain_row *before = domains_find(domains, row->domain.id);
-	const char *inside = before ? before->domain.inside : "";
 
 	row->profiled = guest != NULL;
-	if (guest && guest->live && guest->live->system[0])
-		inside = guest->live->system;
-	else if (guest && guest->system[0])
-		inside = guest->system;
-	if (!row->domain.inside[0])
-		snprintf(row->domain.inside, sizeof(row->domain.inside), "%.95s", inside);
+	if (row->domain.inside[0])
+		return;
+	if (before)
+		memcpy(row->domain.inside, before->domain.inside, sizeof(row->domain.inside));
+	if (guest)
+		domain_look_inside(row, guest);
+}
+
+void view_domains_leave(struct view *view, const struct guest_view *guest)
+{
+	struct domain_row *row = domains_find(view_domains(view), guest->pipeline->guest.id);
+
+	if (!row)
+		return;
+	row->profiled = false;
+	domain_look_inside(row, guest);
+	domain_clean(row);
 }
 
 /* A look within a hundredth of a second of the one before would make shares of noise. */
