@@ -405,25 +405,6 @@ struct xtop_error *orc_create(const struct orc_source *source, const struct orc_
 	return error ? error : orc_finish(&builder, orcp);
 }
 
-struct xtop_error *orc_restore(const struct orc_entry *entries, size_t n, uint64_t text_start,
-			       uint64_t text_end, struct orc **orcp)
-{
-	_cleanup_(orc_builder_deinit) struct orc_builder builder = { 0 };
-	struct xtop_error *error = orc_check_limits(n, text_start, text_end);
-
-	if (!error)
-		error = orc_builder_init(&builder, n, text_start, text_end);
-	for (size_t i = 0; i < n && !error; i++) {
-		uint64_t offset = entries[i].address - text_start;
-
-		if (offset >= text_end - text_start || (i && offset <= builder.last_offset))
-			return error_create("ORC tables that are not in order");
-		error = orc_add(&builder, offset, &entries[i].row);
-		builder.last_offset = offset;
-	}
-	return error ? error : orc_finish(&builder, orcp);
-}
-
 void orc_destroy(struct orc *orc)
 {
 	if (!orc)
@@ -486,43 +467,4 @@ size_t orc_memory_bytes(const struct orc *orc)
 {
 	return sizeof(*orc) + (orc->n_blocks + 1) * sizeof(*orc->blocks) +
 	       orc_entries_bytes(orc->n) + orc->n_rows * sizeof(*orc->rows);
-}
-
-size_t orc_count(const struct orc *orc)
-{
-	return orc->n;
-}
-
-/* The block that entry INDEX is in: the last that begins at or before it and is not empty. */
-static size_t orc_block_of(const struct orc *orc, size_t index)
-{
-	size_t low = 0, high = orc->n_blocks;
-
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (orc->blocks[middle] <= index)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-struct orc_entry orc_at(const struct orc *orc, size_t index)
-{
-	size_t block = orc_block_of(orc, index), first = orc->blocks[block];
-	const uint8_t *entries = orc->entries + ORC_KEPT_BYTES * first;
-	size_t n = orc->blocks[block + 1] - first, i = index - first;
-
-	return (struct orc_entry){
-		.address = orc->start + (block << ORC_BLOCK_SHIFT) + entries[i],
-		.row = *orc_row_at(orc, entries + n + sizeof(uint16_t) * i),
-	};
-}
-
-void orc_extent(const struct orc *orc, uint64_t *start, uint64_t *end)
-{
-	*start = orc->start;
-	*end = orc->end;
 }

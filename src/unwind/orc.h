@@ -99,17 +99,6 @@ void orc_pack(const struct orc *orc, void *pack);
 struct xtop_error *orc_unpack(const void *pack, size_t size_bytes, uint64_t text_start,
 			      uint64_t text_end, struct orc **orcp);
 
-/* Entry by entry: INDEX < orc_count(), ascending; orc_restore() takes and checks the same. */
-struct orc_entry {
-	uint64_t address;
-	struct orc_row row;
-};
-size_t orc_count(const struct orc *orc);
-struct orc_entry orc_at(const struct orc *orc, size_t index);
-void orc_extent(const struct orc *orc, uint64_t *start, uint64_t *end);
-struct xtop_error *orc_restore(const struct orc_entry *entries, size_t n, uint64_t text_start,
-			       uint64_t text_end, struct orc **orcp);
-
 /* --- code that the tables are silent or wrong about ------------------------------------------- */
 
 enum orc_special {

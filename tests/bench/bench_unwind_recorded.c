@@ -378,9 +378,8 @@ static void bench_print(const struct bench *bench, const char *recording, uint64
 	printf("%s: %zu stacks, %zu chains, %" PRIu64 " frames\n", recording, bench->recorded.n,
 	       bench->n_chains, frames);
 	if (bench->orc)
-		printf("  ORC tables: %zu entries, %.2f MiB; as CFI %zu functions\n",
-		       orc_count(bench->orc), (double)orc_memory_bytes(bench->orc) / 1048576,
-		       bench->made.n_fdes);
+		printf("  ORC tables: %zu entries, %.2f MiB; as CFI %zu functions\n", bench->orc->n,
+		       (double)orc_memory_bytes(bench->orc) / 1048576, bench->made.n_fdes);
 	printf("  compiled CFI: %zu rows, %.2f MiB\n", counts.rows,
 	       (double)counts.memory_bytes / 1048576);
 }

@@ -11,7 +11,8 @@
 #include <string.h>
 
 #include "unwind/cfi.h"
-#include "unwind/orc.h"
+#include "tests/unwind/orc_rows.h"
+#include "unwind/orc_table.h"
 
 #define AS_CFI_ADDRESS   UINT64_C(0xffffffffc0000000) /* of .eh_frame_hdr; .eh_frame lies behind it */
 #define AS_CFI_HDR_BYTES 12
@@ -97,13 +98,29 @@ static inline bool as_cfi_begins(const struct orc_entry *entry)
 	       entry->row.sp_reg == ORC_SP && entry->row.sp_offset == 8;
 }
 
-/* From entry FIRST up to the next function; *ATP behind it. */
-static inline size_t as_cfi_put_fde(const struct orc *orc, size_t first, const uint8_t *cie,
-				    uint8_t *entry, uint8_t **atp)
+/* Entry by entry: where what is found changes. Of orc->n; free() it. */
+static inline struct orc_entry *as_cfi_entries(const struct orc *orc)
 {
-	struct orc_entry here = orc_at(orc, first);
+	struct orc_entry *entries = calloc(orc->n, sizeof(*entries));
+	const struct orc_row *row, *before = NULL;
+	size_t n = 0;
+
+	for (uint64_t address = orc->start; n < orc->n && address < orc->end; address++) {
+		row = orc_find(orc, address);
+		if (row != before)
+			entries[n++] = (struct orc_entry){ address, *row };
+		before = row;
+	}
+	return entries;
+}
+
+/* From entry FIRST of N up to the next function; *ATP behind it. */
+static inline size_t as_cfi_put_fde(const struct orc_entry *entries, size_t n, size_t first,
+				    const uint8_t *cie, uint8_t *entry, uint8_t **atp)
+{
+	const struct orc_entry *here = &entries[first];
 	uint8_t *at = as_cfi_put(entry + 4, (uint64_t)(entry + 4 - cie), 4), *length;
-	uint64_t start = here.address, place = start, end;
+	uint64_t start = here->address, place = start, end;
 	size_t i = first;
 
 	at = as_cfi_put(at, start, 8);
@@ -111,15 +128,13 @@ static inline size_t as_cfi_put_fde(const struct orc *orc, size_t first, const u
 	at = as_cfi_put(at, 0, 8);
 	*at++ = 0;
 	do {
-		if (here.address > place)
-			at = as_cfi_advance(at, here.address - place);
-		place = here.address;
-		at = as_cfi_put_row(at, &here.row);
-		if (++i == orc_count(orc))
-			break;
-		here = orc_at(orc, i);
-	} while (!as_cfi_begins(&here));
-	end = i < orc_count(orc) ? here.address : place + 16;
+		if (here->address > place)
+			at = as_cfi_advance(at, here->address - place);
+		place = here->address;
+		at = as_cfi_put_row(at, &here->row);
+		here++;
+	} while (++i < n && !as_cfi_begins(here));
+	end = i < n ? here->address : place + 16;
 	as_cfi_put(length, end - start, 8);
 	*atp = as_cfi_close(entry, at);
 	return i;
@@ -127,14 +142,12 @@ static inline size_t as_cfi_put_fde(const struct orc *orc, size_t first, const u
 
 static inline void as_cfi_make(const struct orc *orc, struct as_cfi *made)
 {
-	size_t n = orc_count(orc), n_fdes = 0, hdr_bytes;
+	struct orc_entry *entries = as_cfi_entries(orc);
+	size_t n = orc->n, n_fdes = 0, hdr_bytes;
 	uint8_t *at, *cie, *table;
 
-	for (size_t i = 0; i < n; i++) {
-		struct orc_entry entry = orc_at(orc, i);
-
-		n_fdes += !i || as_cfi_begins(&entry);
-	}
+	for (size_t i = 0; i < n; i++)
+		n_fdes += !i || as_cfi_begins(&entries[i]);
 	hdr_bytes = (AS_CFI_HDR_BYTES + 8 * n_fdes + 7) & ~(size_t)7;
 	made->bytes = calloc(1, hdr_bytes + 64 + AS_CFI_ROW_BYTES * n + 32 * n_fdes);
 	cie = made->bytes + hdr_bytes;
@@ -143,12 +156,11 @@ static inline void as_cfi_make(const struct orc *orc, struct as_cfi *made)
 	table = as_cfi_put(table, hdr_bytes - 4, 4);
 	table = as_cfi_put(table, n_fdes, 4);
 	for (size_t i = 0; i < n;) {
-		uint64_t address = orc_at(orc, i).address;
-
-		table = as_cfi_put(table, address - AS_CFI_ADDRESS, 4);
+		table = as_cfi_put(table, entries[i].address - AS_CFI_ADDRESS, 4);
 		table = as_cfi_put(table, (uint64_t)(at - made->bytes), 4);
-		i = as_cfi_put_fde(orc, i, cie, at, &at);
+		i = as_cfi_put_fde(entries, n, i, cie, at, &at);
 	}
+	free(entries);
 	at = as_cfi_put(at, 0, 8);
 	made->size_bytes = (size_t)(at - made->bytes);
 	made->n_fdes = n_fdes;

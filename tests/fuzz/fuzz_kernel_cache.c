@@ -10,6 +10,7 @@
 
 #include "guest.h"
 #include "os/orc_tables.h"
+#include "tests/unwind/orc_rows.h"
 
 /* The checksum is its own affair. The library's copy is not linked then. */
 #include "os/kernel_cache.c"
@@ -46,7 +47,7 @@ static void make_kernel(struct linux_kernel *kernel, struct fuzz_guest *guest)
 						 { .sp_reg = ORC_SP, .type = ORC_CALL } };
 	}
 	fuzz_succeed(symtab_seal(image->symtab));
-	fuzz_succeed(orc_restore(entries, 8, TEXT, TEXT + 0x10000, &image->orc));
+	fuzz_succeed(orc_create_rows(entries, 8, TEXT, TEXT + 0x10000, &image->orc));
 	image->build_id = (struct build_id){ .size_bytes = 4, .address = TEXT };
 	kernel->image = image;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* ORC tables as a guest and as a cache file have them, and steps by them. */
+/* ORC tables of any bytes, and of rows that mostly can be; steps by them. */
 #include "config.h"
 
-#include "unwind/orc.h"
+#include "tests/unwind/orc_rows.h"
+#include "unwind/orc_table.h"
 #include "vcpu.h"
 
 #define MAX_ENTRIES 256
@@ -35,7 +36,7 @@ static struct orc *create(struct fuzz *fuzz, size_t n)
 	return orc;
 }
 
-static struct orc *restore(struct fuzz *fuzz, size_t n)
+static struct orc *create_rows(struct fuzz *fuzz, size_t n)
 {
 	struct orc_entry *entries = calloc(n + 1, sizeof(*entries));
 	uint64_t address = VCPU_KERNEL_CODE;
@@ -54,9 +55,22 @@ static struct orc *restore(struct fuzz *fuzz, size_t n)
 			entries[i].row.signal &= 1;
 		}
 	}
-	error_destroy(orc_restore(entries, n, VCPU_KERNEL_CODE, VCPU_KERNEL_CODE + 0x10000, &orc));
+	error_destroy(
+		orc_create_rows(entries, n, VCPU_KERNEL_CODE, VCPU_KERNEL_CODE + 0x10000, &orc));
 	free(entries);
 	return orc;
+}
+
+/* What a look-up goes by. */
+static void check_blocks(const struct orc *orc)
+{
+	for (size_t block = 0; block < orc->n_blocks; block++) {
+		const uint8_t *offsets = orc->entries + ORC_KEPT_BYTES * (size_t)orc->blocks[block];
+
+		for (size_t i = 1; i + orc->blocks[block] < orc->blocks[block + 1]; i++)
+			fuzz_must(offsets[i - 1] < offsets[i] && offsets[i] < 128,
+				  "entries ascend");
+	}
 }
 
 static void use(struct fuzz *fuzz, struct orc *orc)
@@ -64,8 +78,7 @@ static void use(struct fuzz *fuzz, struct orc *orc)
 	static struct fuzz_vcpu vcpu;
 	struct cursor cursor;
 
-	for (size_t i = 1; i < orc_count(orc); i++)
-		fuzz_must(orc_at(orc, i - 1).address < orc_at(orc, i).address, "entries ascend");
+	check_blocks(orc);
 	orc_add_special(orc, fuzz_u8(fuzz) % 3, VCPU_KERNEL_CODE + fuzz_u16(fuzz),
 			VCPU_KERNEL_CODE + fuzz_u16(fuzz));
 	fuzz_vcpu(fuzz, &vcpu);
@@ -82,9 +95,9 @@ static void use(struct fuzz *fuzz, struct orc *orc)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 {
 	struct fuzz fuzz = fuzz_begin(bytes, size_bytes);
-	bool is_cache = fuzz_u8(&fuzz) & 1;
+	bool by_rows = fuzz_u8(&fuzz) & 1;
 	size_t n = fuzz_u8(&fuzz) % MAX_ENTRIES;
-	struct orc *orc = is_cache ? restore(&fuzz, n) : create(&fuzz, n);
+	struct orc *orc = by_rows ? create_rows(&fuzz, n) : create(&fuzz, n);
 
 	if (orc)
 		use(&fuzz, orc);

@@ -5,8 +5,8 @@
  */
 #include "config.h"
 
+#include "tests/unwind/orc_rows.h"
 #include "unwind/dwarf.h"
-#include "unwind/orc.h"
 #include "vcpu.h"
 #include "xtop/image.h"
 #include "xtop/unwind.h"
@@ -38,7 +38,7 @@ static void add_orc(struct fuzz *fuzz, struct image *image)
 		entries[i].row.sp_offset = (int16_t)fuzz_u16(fuzz);
 		entries[i].row.bp_offset = (int8_t)fuzz_u8(fuzz);
 	}
-	error_destroy(orc_restore(entries, n, 0, TEXT_BYTES, &image->orc));
+	error_destroy(orc_create_rows(entries, n, 0, TEXT_BYTES, &image->orc));
 }
 
 static void add_cfi(struct fuzz *fuzz, struct image *image)

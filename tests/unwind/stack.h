@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A vCPU's record made by hand: registers, and pieces of stack whose words are put by their
- * address in the guest. And ORC tables row by row.
+ * address in the guest. And rows of ORC tables.
  */
 #ifndef TESTS_UNWIND_STACK_H
 #define TESTS_UNWIND_STACK_H

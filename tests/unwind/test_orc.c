@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "tests/unwind/stack.h"
+#include "unwind/orc_table.h"
 
 #define TEXT       UINT64_C(0xffffffff81000000)
 #define TEXT_BYTES 0x10000
@@ -168,7 +169,7 @@ static void test_order(void)
 	add_entry(TEXT + 0x200, 16, 0, 0x0005);
 	must(create(ORC_V1, &orc));
 	check_u64((uint64_t)orc_find(orc, TEXT + 0x100)->sp_offset, 16, "the last of an address");
-	check_u64(orc_count(orc), 1, "what says the same again is not kept");
+	check_u64(orc->n, 1, "what says the same again is not kept");
 	orc_destroy(orc);
 }
 
@@ -206,41 +207,6 @@ static void test_refused(void)
 	layout = orc_layout_of(ORC_V3);
 	layout.type_bits = 4;
 	check_refused(orc_create(&source, &layout, &orc), orc, "types of four bits");
-}
-
-/* What a cache keeps and gives back. */
-static void test_restore(void)
-{
-	static struct orc_entry kept[MAX_N];
-	struct orc *orc, *again = NULL;
-	uint64_t start, end;
-	unsigned wrong = 0;
-
-	n = 0;
-	for (size_t i = 0; i < 1000; i++)
-		add_entry(TEXT + 0x1000 + i * i % 0x4000, (int16_t)(8 * (i % 50)), -16, 0x0215);
-	must(create(ORC_V3, &orc));
-	orc_extent(orc, &start, &end);
-	check(start == TEXT && end == TEXT + TEXT_BYTES, "its code");
-	for (size_t i = 0; i < orc_count(orc); i++)
-		kept[i] = orc_at(orc, i);
-	must(orc_restore(kept, orc_count(orc), start, end, &again));
-	check_u64(orc_count(again), orc_count(orc), "entries restored");
-	for (uint64_t address = TEXT - 8; address < TEXT + TEXT_BYTES + 8; address++) {
-		const struct orc_row *a = orc_find(orc, address), *b = orc_find(again, address);
-
-		wrong += !a != !b || (a && memcmp(a, b, sizeof(*a)) != 0);
-	}
-	check_u64(wrong, 0, "addresses that read otherwise");
-	orc_destroy(again);
-	again = NULL;
-	kept[7].address = kept[8].address;
-	check_refused(orc_restore(kept, orc_count(orc), start, end, &again), again,
-		      "the same address twice");
-	kept[0].address = end;
-	check_refused(orc_restore(kept, orc_count(orc), start, end, &again), again,
-		      "an address outside");
-	orc_destroy(orc);
 }
 
 static uint32_t next_random(void)
@@ -344,7 +310,6 @@ int main(void)
 	test_places();
 	test_order();
 	test_refused();
-	test_restore();
 	test_random();
 	test_many_rows();
 	return tap_done();

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "tests/unwind/orc_rows.h"
 #include "tests/unwind/stack.h"
 #include "unwind/orc_table.h"
 
@@ -27,7 +28,7 @@ static struct orc *make_tables(void)
 			  .sp_reg = ORC_SP,
 			  .type = ORC_CALL },
 		};
-	must(orc_restore(entries, N, TEXT, TEXT + TEXT_BYTES, &orc));
+	must(orc_create_rows(entries, N, TEXT, TEXT + TEXT_BYTES, &orc));
 	orc_add_special(orc, ORC_RETPOLINES, TEXT + 0x800, TEXT + 0x900);
 	orc_add_special(orc, ORC_TRAMPOLINES, TEXT + 0xa00, TEXT + 0xa40);
 	return orc;

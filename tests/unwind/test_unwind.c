@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include "tests/unwind/orc_rows.h"
 #include "tests/unwind/stack.h"
 
 /* Functions of 0x100 bytes; where they are linked, and where they run. */
@@ -102,7 +103,7 @@ static void make_kernel(void)
 		entries[i] = (struct orc_entry){ TEXT + 0x100 * i, rows[i] };
 	}
 	must(symtab_seal(image->symtab));
-	must(orc_restore(entries, N_FUNCTIONS, TEXT, TEXT + 0x100 * N_FUNCTIONS, &image->orc));
+	must(orc_create_rows(entries, N_FUNCTIONS, TEXT, TEXT + 0x100 * N_FUNCTIONS, &image->orc));
 	orc_add_specials_of(image->orc, image->symtab);
 	must(space_create(&kernel));
 	must(space_add(kernel, &mapping));
