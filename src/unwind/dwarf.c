@@ -37,6 +37,7 @@
 #include <string.h>
 
 #include "unwind/cfi_program.h"
+#include "unwind/unw_none.h"
 #include "xtop/cleanup.h"
 
 /* Exported by libunwind, used by perf, but in no header of it. */
@@ -328,21 +329,6 @@ static int dwarf_find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_
 						  argument);
 }
 
-static void dwarf_put_unwind_info(unw_addr_space_t space, unw_proc_info_t *info, void *argument)
-{
-	(void)space;
-	(void)info;
-	(void)argument;
-}
-
-static int dwarf_get_dyn_info_list_addr(unw_addr_space_t space, unw_word_t *address, void *argument)
-{
-	(void)space;
-	(void)address;
-	(void)argument;
-	return -UNW_ENOINFO;
-}
-
 static int dwarf_access_mem(unw_addr_space_t space, unw_word_t address, unw_word_t *value,
 			    int write, void *argument)
 {
@@ -396,48 +382,17 @@ static int dwarf_access_reg(unw_addr_space_t space, unw_regnum_t number, unw_wor
 	return 0;
 }
 
-static int dwarf_access_fpreg(unw_addr_space_t space, unw_regnum_t number, unw_fpreg_t *value,
-			      int write, void *argument)
-{
-	(void)space;
-	(void)number;
-	(void)value;
-	(void)write;
-	(void)argument;
-	return -UNW_EBADREG;
-}
-
-static int dwarf_resume(unw_addr_space_t space, unw_cursor_t *cursor, void *argument)
-{
-	(void)space;
-	(void)cursor;
-	(void)argument;
-	return -UNW_EINVAL;
-}
-
-static int dwarf_get_proc_name(unw_addr_space_t space, unw_word_t address, char *name, size_t size,
-			       unw_word_t *offset, void *argument)
-{
-	(void)space;
-	(void)address;
-	(void)name;
-	(void)size;
-	(void)offset;
-	(void)argument;
-	return -UNW_ENOINFO;
-}
-
 static bool dwarf_open(struct dwarf *dwarf)
 {
 	static unw_accessors_t accessors = {
 		.find_proc_info = dwarf_find_proc_info,
-		.put_unwind_info = dwarf_put_unwind_info,
-		.get_dyn_info_list_addr = dwarf_get_dyn_info_list_addr,
+		.put_unwind_info = unw_none_put_unwind_info,
+		.get_dyn_info_list_addr = unw_none_get_dyn_info_list_addr,
 		.access_mem = dwarf_access_mem,
 		.access_reg = dwarf_access_reg,
-		.access_fpreg = dwarf_access_fpreg,
-		.resume = dwarf_resume,
-		.get_proc_name = dwarf_get_proc_name,
+		.access_fpreg = unw_none_access_fpreg,
+		.resume = unw_none_resume,
+		.get_proc_name = unw_none_get_proc_name,
 	};
 
 	if (dwarf->space)

@@ -285,11 +285,11 @@ static int access_reg(unw_addr_space_t space, unw_regnum_t number, unw_word_t *v
 
 static unw_accessors_t accessors = {
 	.find_proc_info = find_proc_info,
-	.put_unwind_info = put_unwind_info,
-	.get_dyn_info_list_addr = get_dyn_info_list_addr,
+	.put_unwind_info = unw_none_put_unwind_info,
+	.get_dyn_info_list_addr = unw_none_get_dyn_info_list_addr,
 	.access_mem = access_mem,
 	.access_reg = access_reg,
-	.access_fpreg = access_fpreg,
+	.access_fpreg = unw_none_access_fpreg,
 };
 
 /* --- rounds ------------------------------------------------------------------------------------ */

@@ -1,37 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What libunwind asks of an address space that is a cursor's: registers of ours, and what there is none of. */
+/* What libunwind asks of an address space that is a cursor's: registers of ours. */
 #ifndef TESTS_BENCH_UNW_CURSOR_H
 #define TESTS_BENCH_UNW_CURSOR_H
 
-#include <libunwind.h>
-
 #include "unwind/cursor.h"
-
-static inline void put_unwind_info(unw_addr_space_t space, unw_proc_info_t *info, void *argument)
-{
-	(void)space;
-	(void)info;
-	(void)argument;
-}
-
-static inline int get_dyn_info_list_addr(unw_addr_space_t space, unw_word_t *address, void *argument)
-{
-	(void)space;
-	(void)address;
-	(void)argument;
-	return -UNW_ENOINFO;
-}
-
-static inline int access_fpreg(unw_addr_space_t space, unw_regnum_t number, unw_fpreg_t *value, int write,
-			void *argument)
-{
-	(void)space;
-	(void)number;
-	(void)value;
-	(void)write;
-	(void)argument;
-	return -UNW_EBADREG;
-}
+#include "unwind/unw_none.h"
 
 static inline int unw_read_register(const struct cursor *cursor, unw_regnum_t number,
 				    unw_word_t *value)
