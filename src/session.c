@@ -203,6 +203,16 @@ static struct xtop_error *session_add_guests(struct session *session)
 	return error;
 }
 
+/* A recording is a file of the user's, a guest may be a stranger's. */
+static struct xtop_error *session_give_up_rights(const struct session *session)
+{
+	const char *lack = sandbox_lack();
+
+	if (lack && !session->options->replay && session->tell)
+		session->tell(lack);
+	return sandbox_enter();
+}
+
 static struct xtop_error *session_start(struct session *session)
 {
 	struct xtop_error *error;
@@ -215,7 +225,7 @@ static struct xtop_error *session_start(struct session *session)
 	if (!error)
 		error = session_open_files(session);
 	if (!error)
-		error = sandbox_enter();
+		error = session_give_up_rights(session);
 	if (!error) {
 		session_read_settings(session);
 		error = session_create_view(session);

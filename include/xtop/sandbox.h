@@ -12,8 +12,10 @@
 /*
  * Root becomes the user who called sudo, or nobody; capabilities go; what is left of system calls is
  * a list. None of it can be undone. An error means that some of it did not work: do not go on.
- * Built with sanitizers, which could not work inside, nothing happens.
+ * Built with sanitizers, which could not work inside, nothing happens: sandbox_lack() says so.
  */
 struct xtop_error *sandbox_enter(void);
+/* What it leaves this process with, to be told before a guest is read; NULL: nothing to tell. */
+const char *sandbox_lack(void);
 
 #endif
