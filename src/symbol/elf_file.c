@@ -103,19 +103,8 @@ void elf_blob_deinit(struct elf_blob *blob)
 
 bool elf_blob_has(const struct elf_blob *blob, size_t offset, size_t size_bytes)
 {
-	size_t low = 0, high = blob->n_gaps;
-
-	if (offset > blob->size_bytes || size_bytes > blob->size_bytes - offset)
-		return false;
-	while (low < high) { /* first gap that ends behind offset */
-		size_t middle = low + (high - low) / 2;
-
-		if (blob->gaps[middle].end > offset)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low == blob->n_gaps || blob->gaps[low].start >= offset + size_bytes;
+	return offset <= blob->size_bytes && size_bytes <= blob->size_bytes - offset &&
+	       !cfi_gaps_touch(blob->gaps, blob->n_gaps, offset, offset + size_bytes);
 }
 
 /* --- headers ---------------------------------------------------------------------------------- */

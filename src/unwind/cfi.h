@@ -30,6 +30,8 @@
 struct cfi_gap {
 	size_t start, end;
 };
+/* Whether one of N ascending GAPS has a byte from START up to END. */
+bool cfi_gaps_touch(const struct cfi_gap *gaps, size_t n, size_t start, size_t end);
 
 struct cfi_section {
 	const uint8_t *bytes; /* NULL: none */
