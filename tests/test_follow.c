@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "follow.h"
+#include "tests/must.h"
 #include "tests/tap.h"
 #include "xtop/broker.h"
 #include "xtop/clock.h"
@@ -54,14 +55,6 @@ static struct host seen(void)
 	copy = host;
 	pthread_mutex_unlock(&lock);
 	return copy;
-}
-
-static void must(struct xtop_error *error)
-{
-	if (!error)
-		return;
-	printf("Bail out! %s\n", error_message(error));
-	exit(99);
 }
 
 /* --- in the place of other files -------------------------------------------------------------- */

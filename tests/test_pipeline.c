@@ -18,6 +18,7 @@
 #include "guest/guard.h"
 #include "guest/xen.h"
 #include "tests/guest/made_stops.h"
+#include "tests/must.h"
 #include "tests/needs.h"
 #include "tests/tap.h"
 #include "xtop/broker.h"
@@ -43,14 +44,6 @@ static struct xen {
 static void nap(void)
 {
 	nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
-}
-
-static void must(struct xtop_error *error)
-{
-	if (!error)
-		return;
-	printf("Bail out! %s\n", error_message(error));
-	exit(99);
 }
 
 /* --- in the place of xen.c, domctl.c, foreign.c ----------------------------------------------- */

@@ -17,6 +17,7 @@
 
 #include "guest/guard.h"
 #include "tests/guest/made_stops.h"
+#include "tests/must.h"
 #include "tests/needs.h"
 #include "tests/tap.h"
 #include "xtop/control.h"
@@ -140,14 +141,6 @@ static void run(struct guest *guest, struct control *control, struct ring *ring)
 static struct control *control;
 static struct guard *guard;
 static double budget = 1; /* of all the time: a stop has not to be waited off */
-
-static void must(struct xtop_error *error)
-{
-	if (!error)
-		return;
-	printf("Bail out! %s\n", error_message(error));
-	exit(99);
-}
 
 /* PAUSES are an administrator's. */
 static void begin(int how, int pauses)

@@ -8,6 +8,7 @@
 
 #include "made_linux.h"
 #include "os/kernel_cache.h"
+#include "tests/must.h"
 #include "tests/tap.h"
 #include "unwind/orc.h"
 
@@ -16,14 +17,6 @@
 
 static struct made_linux made;
 static char folder[] = "/tmp/xtop-cache-XXXXXX";
-
-static void must(struct xtop_error *error)
-{
-	if (!error)
-		return;
-	printf("Bail out! %s\n", error_message(error));
-	exit(1);
-}
 
 /* A kernel of three functions, whose build-id is in guest memory. */
 static void fill(struct linux_kernel *kernel)

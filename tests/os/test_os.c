@@ -10,6 +10,7 @@
 
 #include "os/linux_attach.h"
 #include "process/page_cache.h"
+#include "tests/must.h"
 #include "tests/process/made_linux.h"
 #include "tests/process/program.h"
 #include "tests/tap.h"
@@ -67,14 +68,6 @@ void linux_detach(struct linux_kernel *kernel)
 }
 
 /* --- the guest -------------------------------------------------------------------------------- */
-
-static void must(struct xtop_error *error)
-{
-	if (!error)
-		return;
-	printf("Bail out! %s\n", error_message(error));
-	exit(99);
-}
 
 static struct sample_vcpu sample_of(uint64_t task, uint64_t cr3, uint64_t rip)
 {

@@ -9,6 +9,7 @@
 #ifndef TESTS_PROFILE_STACKS_H
 #define TESTS_PROFILE_STACKS_H
 
+#include "../must.h"
 #include "../tap.h"
 
 #include <stdlib.h>
@@ -17,14 +18,6 @@
 
 #define SECOND    1000000000ULL
 #define HALF_LIFE (10 * SECOND)
-
-static inline void must(struct xtop_error *error)
-{
-	if (!error)
-		return;
-	check(false, "%s", error_message(error));
-	exit(1);
-}
 
 static inline uint32_t stacks_frame(struct frames *frames, const char *name)
 {

@@ -7,6 +7,7 @@
 
 #include "process/processes.h"
 #include "profile/names.h"
+#include "tests/must.h"
 #include "tests/process/made_linux.h"
 #include "tests/process/program.h"
 #include "tests/tap.h"
@@ -21,14 +22,6 @@
 
 static struct frames *frames;
 static struct names *names;
-
-static void must(struct xtop_error *error)
-{
-	if (!error)
-		return;
-	printf("Bail out! %s\n", error_message(error));
-	exit(99);
-}
 
 static void begin(void)
 {

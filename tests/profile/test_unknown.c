@@ -2,21 +2,12 @@
 /* Names for addresses by what is known of a space: why some have none. test_names.c: of processes. */
 #include "config.h"
 
-#include <stdlib.h>
-
+#include "../must.h"
 #include "../tap.h"
 #include "profile/names.h"
 
 static struct frames *frames;
 static struct names *names;
-
-static void must(struct xtop_error *error)
-{
-	if (!error)
-		return;
-	printf("Bail out! %s\n", error_message(error));
-	exit(99);
-}
 
 static struct space *make_space(void)
 {

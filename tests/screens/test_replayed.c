@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "tests/must.h"
 #include "tests/screens/golden.h"
 #include "xtop/cleanup.h"
 #include "xtop/replay.h"
@@ -29,14 +30,6 @@ struct run {
 	struct ui_source source;
 	struct ui *ui;
 };
-
-static void must(struct xtop_error *error)
-{
-	if (!error)
-		return;
-	printf("Bail out! %s\n", error_message(error));
-	exit(1);
-}
 
 /* tests/recordings/record, built beside us, makes the file and is gone before a thread starts. */
 static void make_recording(const char *path)

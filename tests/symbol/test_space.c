@@ -2,18 +2,9 @@
 /* Address spaces: what answers where mappings overlap, come and go; references to images. */
 #include "config.h"
 
-#include <stdlib.h>
-
+#include "../must.h"
 #include "../tap.h"
 #include "xtop/image.h"
-
-static void must(struct xtop_error *error)
-{
-	if (!error)
-		return;
-	printf("Bail out! %s\n", error_message(error));
-	exit(99);
-}
 
 /* One function "NAME" of SIZE bytes at 0x100 of the image. */
 static struct image *make_image(const char *name, uint64_t size)

@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+#include "tests/must.h"
 #include "tests/tap.h"
 #include "unwind/orc.h"
 #include "xtop/image.h"
@@ -18,14 +19,6 @@ static union {
 	char bytes[sizeof(struct sample_vcpu) + SAMPLE_STACK_LIMIT_BYTES + 1024];
 	uint64_t align;
 } record;
-
-static inline void must(struct xtop_error *error)
-{
-	if (!error)
-		return;
-	printf("Bail out! %s\n", error_message(error));
-	exit(99);
-}
 
 static inline void record_begin(uint64_t rip, uint64_t rsp)
 {

@@ -5,8 +5,7 @@
  */
 #include "config.h"
 
-#include <stdlib.h>
-
+#include "tests/must.h"
 #include "tests/tap.h"
 #include "xtop/symbol.h"
 #include "xtop/unwind.h"
@@ -269,14 +268,6 @@ static void test_depth(void)
 }
 
 /* --- with symbols ----------------------------------------------------------------------------- */
-
-static void must(struct xtop_error *error)
-{
-	if (!error)
-		return;
-	printf("Bail out! %s\n", error_message(error));
-	exit(99);
-}
 
 static struct symbols *create_symbols(void)
 {
