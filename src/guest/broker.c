@@ -47,6 +47,7 @@ struct broker_run {
 struct broker {
 	const struct broker_settings *settings;
 	int socket;
+	int folders[BROKER_MAX_FILES]; /* of settings->files, as they were at the start; -1: none */
 	struct broker_run runs[BROKER_MAX_GUARDS];
 	size_t n_grants;
 	struct broker_grant grants[BROKER_MAX_GRANTS];
@@ -207,16 +208,32 @@ static struct xtop_error *broker_start_run(struct broker *broker, struct broker_
 	return error;
 }
 
+/* Whose folder it is may put another one in its place: root's hand does not go there. */
+static void broker_open_folders(struct broker *broker)
+{
+	for (size_t i = 0; i < BROKER_MAX_FILES; i++) {
+		const char *path = broker->settings->files[i];
+		const char *slash = path ? strrchr(path, '/') : NULL;
+		_cleanup_free_ char *folder =
+			slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+
+		broker->folders[i] =
+			path && folder ? open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	}
+}
+
 /* An ended result that holds nothing: nobody else's file goes. */
 static struct xtop_error *broker_remove_file(const struct broker *broker, uint32_t number)
 {
-	const char *path = number < BROKER_MAX_FILES ? broker->settings->files[number] : NULL;
+	int folder = number < BROKER_MAX_FILES ? broker->folders[number] : -1;
+	const char *path = folder >= 0 ? broker->settings->files[number] : "";
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	struct stat status;
 
-	if (!path || lstat(path, &status) < 0 || !S_ISREG(status.st_mode) ||
+	if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(status.st_mode) ||
 	    status.st_uid != geteuid() || status.st_nlink != 1 || status.st_size)
 		return error_create("there is no empty file of ours to remove");
-	unlink(path);
+	unlinkat(folder, name, 0);
 	return NULL;
 }
 
@@ -377,6 +394,7 @@ void broker_run(const struct broker_settings *settings, int socket)
 	setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &look, sizeof(look));
 	broker_set_signals();
 	broker_leave_streams();
+	broker_open_folders(&broker);
 	control_limit_budget(settings->budget);
 	broker_loop(&broker);
 	for (unsigned i = 0; i < BROKER_MAX_GUARDS; i++)

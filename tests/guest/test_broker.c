@@ -261,6 +261,27 @@ static void put(const char *path, const char *text)
 	fclose(file);
 }
 
+/* Its owner has put a link in the folder's place, to where another file has that name. */
+static void test_folder_moved(void)
+{
+	const char *name = strrchr(output, '/') + 1;
+	char moved[64], bait[64], path[128];
+
+	snprintf(moved, sizeof(moved), "%s-moved", folder);
+	snprintf(bait, sizeof(bait), "%s-bait", folder);
+	put(output, "");
+	if (rename(folder, moved) || mkdir(bait, 0700) || symlink(bait, folder))
+		abort();
+	put(output, "");
+	broker_remove(output);
+	check(there(output), "what is called so now stays");
+	snprintf(path, sizeof(path), "%s/%s", moved, name);
+	check(!there(path), "the result goes");
+	unlink(output);
+	if (unlink(folder) || rmdir(bait) || rename(moved, folder))
+		abort();
+}
+
 static void test_remove(void)
 {
 	put(output, "");
@@ -282,6 +303,7 @@ static void test_remove(void)
 	check(there(output), "stays");
 	unlink(output);
 	unlink(others);
+	test_folder_moved();
 }
 
 static void test_main_and_broker(void)
