@@ -7,9 +7,9 @@
  *
  * The second kills all of one xtop in one and the same stop, and leaves the guest as it then is.
  *
- * Each time: starts xtop with the OPTIONs on DOMAIN, waits for its first stop, lets it sample for
- * up to MOMENT_US more, sends SIGKILL to one of its four processes in turn
- * (and SIGSTOP to the sampler, and SIGKILL to guard and sampler at once), and waits until Xen
+ * N times each of xtop's four processes: starts xtop with the OPTIONs on DOMAIN, waits for its first
+ * stop, lets it sample for up to MOMENT_US more, sends SIGKILL to that process (and a fourth as often
+ * SIGSTOP to the sampler, and SIGKILL to guard and sampler at once), and waits until Xen
  * says that the domain is not paused, that its counters go on (`heartbeat` of the ELF file KERNEL,
  * which it runs), and that nothing of xtop is left. One time in five it kills in that first stop,
  * and one in five it does not wait for it: starting has its moments too. TAP on stdout.
@@ -48,7 +48,8 @@
 /* Within 50 ms, and of guard and sampler at once 100; in looks, so that a machine that stalls fails nobody. */
 #define PROMPT_LOOKS      100
 #define PROMPT_LOOKS_BOTH 200
-#define TELL_EVERY        600 /* kills */
+#define TELL_EVERY        100 /* rounds */
+#define RARE              4   /* rounds: so often come the two that kill no single process */
 #define MAX_VCPUS         4   /* as tests/guests/tiny/tiny.h */
 
 enum moment {
@@ -58,7 +59,7 @@ enum moment {
 	SAMPLING_MORE,
 	STARTING,
 	N_MOMENTS
-}; /* N_MOMENTS and N_ROLES: coprime */
+}; /* coprime to N_PROCESSES and to the kills of RARE rounds, so that each role meets each */
 /* Who is killed; the last two: the sampler hangs (SIGSTOP), guard and sampler are killed at once. */
 enum role { SAMPLER, GUARD, BROKER, MAIN, HANG, BOTH, N_ROLES };
 #define N_PROCESSES HANG
@@ -386,9 +387,11 @@ int main(int argc, char **argv)
 		kill_all();
 		return 0;
 	}
-	for (unsigned i = 0; i < n; i++) {
-		kill_one(i % N_ROLES, i % N_MOMENTS);
-		for (enum role role = 0; role < N_ROLES && i % TELL_EVERY == TELL_EVERY - 1; role++)
+	for (unsigned round = 0, kills = 0; round < n; round++) {
+		for (enum role role = 0; role < (round % RARE ? N_PROCESSES : N_ROLES); role++)
+			kill_one(role, kills++ % N_MOMENTS);
+		for (enum role role = 0; role < N_ROLES && round % TELL_EVERY == TELL_EVERY - 1;
+		     role++)
 			tell(role); /* should there be no time for all of them */
 	}
 	for (enum role role = 0; role < N_ROLES; role++)
