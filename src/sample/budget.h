@@ -2,8 +2,8 @@
 /*
  * Private to sample/: how much of the guest's time may still be taken. A token bucket: credit grows
  * with time by the budget's share and is spent by stops; while it is overdrawn no tick is taken.
- * Over any span the stopped time is thus at most share * span, plus one second's credit, plus one
- * stop.
+ * Over any span the stopped time is thus at most share * span, plus a tenth of a second's credit, plus
+ * one stop.
  */
 #ifndef SAMPLE_BUDGET_H
 #define SAMPLE_BUDGET_H
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define BUDGET_CREDIT_NS 1000000000ULL /* time whose share may be saved up */
+#define BUDGET_CREDIT_NS 100000000ULL  /* time whose share may be saved up */
 #define BUDGET_WINDOW_NS 1000000000ULL /* over which shares and rates are measured */
 
 struct budget {

@@ -57,7 +57,7 @@ static struct outcome simulate(struct budget *budget, double share, uint64_t *no
 
 static void check_bound(const struct outcome *outcome, double share, const char *what)
 {
-	double bound_ns = share * SECOND + (double)outcome->stop_max_ns;
+	double bound_ns = share * BUDGET_CREDIT_NS + (double)outcome->stop_max_ns;
 
 	/* A period's credit is the grain of the reckoning above. */
 	check(outcome->worst_ns <= bound_ns * 1.001 + 1000,
@@ -96,10 +96,10 @@ static void test_binding(void)
 				   2000000);
 		used = (double)outcome.stopped_ns / (double)outcome.span_ns;
 		/*
-		 * the saved-up second at the start is a 300th of the span, one stop is at most a
-		 * 1500th of the budget's
+		 * the tenth of a second saved up at the start is a 3000th of the span, one stop is
+		 * at most a 1500th of the budget's
 		 */
-		check(used > shares[i] * 0.98 && used <= shares[i] * (1 + 1.0 / 300) + 2e6 / 300e9,
+		check(used > shares[i] * 0.98 && used <= shares[i] * (1 + 1.0 / 3000) + 2e6 / 300e9,
 		      "binding: uses %f of %f", used, shares[i]);
 		check_bound(&outcome, shares[i], "binding");
 	}
@@ -128,7 +128,7 @@ static void test_saved_credit_is_bounded(void)
 	budget_init(&budget, now_ns);
 	now_ns += 1000000 * SECOND; /* idle for 11 days */
 	outcome = simulate(&budget, 0.01, &now_ns, SECOND, SECOND / 10000, 2000000);
-	check(outcome.stopped_ns <= 20 * 1000000 + outcome.stop_max_ns,
+	check(outcome.stopped_ns <= 11 * 1000000 + outcome.stop_max_ns,
 	      "after idling: %" PRIu64 " ns in a second", outcome.stopped_ns);
 	check_bound(&outcome, 0.01, "after idling");
 }
@@ -192,7 +192,7 @@ static void test_lowered(void)
 	budget_init(&budget, now_ns);
 	simulate(&budget, 0.5, &now_ns, 10 * SECOND, SECOND / 100, 2000);
 	outcome = simulate(&budget, 0.001, &now_ns, SECOND, SECOND / 10000, 2000000);
-	check(outcome.stopped_ns <= 2 * 1000000 + outcome.stop_max_ns,
+	check(outcome.stopped_ns <= 1100000 + outcome.stop_max_ns,
 	      "a lower budget holds at once: %" PRIu64 " ns", outcome.stopped_ns);
 }
 

@@ -485,13 +485,13 @@ static void last_2_ms(struct memory_guest *guest)
 	usleep(2000);
 }
 
-/* A second's share of 1 % is 10 ms: as many as five such stops, if it was saved up. */
+/* A tenth of a second's share of 20 % is 20 ms: as many as ten such stops, if it was saved up. */
 static unsigned stops_within_credit(bool spent)
 {
 	unsigned stops;
 
 	begin(1);
-	control_set_budget(control, 0.01);
+	control_set_budget(control, 0.2);
 	control_spend_credit(spent);
 	memory->on_stop = last_2_ms;
 	run(10);
@@ -505,8 +505,8 @@ static void test_spent_credit(void)
 {
 	unsigned saved = stops_within_credit(false), spent = stops_within_credit(true);
 
-	check(saved >= 2 && saved <= 6, "%u stops with a second's credit", saved);
-	check_u64(spent, 1, "after another sampler of this guest");
+	check(saved >= 4 && saved <= 11, "%u stops with what was saved up", saved);
+	check(spent >= 1 && 2 * spent <= saved, "%u after another sampler of this guest", spent);
 }
 
 static void refuse_some(unsigned tick)
@@ -648,8 +648,8 @@ static void watch_skips(unsigned tick)
 }
 
 /*
- * 5 ms each at a tenth: the second's credit pays for 20 of them, after that one in 50 ms, where 500
- * Hz were asked for. When they cost next to nothing again every tick is taken.
+ * 5 ms each at a tenth: what is saved up pays for two of them, after that one in 50 ms, where 500 Hz
+ * were asked for. When they cost next to nothing again every tick is taken.
  */
 static void test_budget_binds_and_lets_go(void)
 {
@@ -665,7 +665,7 @@ static void test_budget_binds_and_lets_go(void)
 	check(skipped_when_costly >= 50, "%" PRIu64 " ticks skipped while stops are costly",
 	      skipped_when_costly);
 	check_u64(counts.skipped_budget, skipped_later, "none skipped afterwards");
-	check(counts.stopped_ns <= 0.1 * (double)counts.elapsed_ns + 0.1e9 + 10e6,
+	check(counts.stopped_ns <= 0.1 * (double)counts.elapsed_ns + 0.01e9 + 10e6,
 	      "%" PRIu64 " ns stopped of %" PRIu64, counts.stopped_ns, counts.elapsed_ns);
 	end();
 }
