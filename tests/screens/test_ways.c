@@ -769,6 +769,41 @@ static void test_mouse_everywhere(void)
 	scene_close(&scene);
 }
 
+/* As xtop(1) says: a click selects, once more opens. */
+static void test_second_click(void)
+{
+	struct scene scene;
+
+	scene_open_filled(&scene);
+	scene_click(&scene, 80, 24, 4, 30);
+	check(ui_view(scene.ui)->ops->mask == VIEW_TOP, "the first click selects");
+	scene_click(&scene, 80, 24, 5, 30);
+	check(ui_view(scene.ui)->ops->mask == VIEW_TOP, "so does one on another row");
+	scene_keys(&scene, 80, 24, "/^write$<Enter><Home>/^main$<Enter>");
+	scene_click(&scene, 80, 24, scene_cursor_line(&scene, (char[256]){ "" }, 256), 30);
+	check(ui_view(scene.ui)->ops->mask == VIEW_CALLERS, "one on the selected row opens it");
+	screen_contains(&scene, 80, 24, "web01 › main", true);
+	scene_click(&scene, 80, 24, 5, 60); /* httpd_serve, the hottest callee */
+	screen_contains(&scene, 80, 24, "main › httpd_serve", false);
+	scene_click(&scene, 80, 24, 5, 30);
+	scene_click(&scene, 80, 24, 5, 60);
+	screen_contains(&scene, 80, 24, "main › httpd_serve", false); /* each time the other list */
+	scene_click(&scene, 80, 24, 5, 60);
+	screen_contains(&scene, 80, 24, "web01 › main › httpd_serve", true);
+	scene_keys(&scene, 80, 24, "ab");
+	scene_click(&scene, 80, 24, 6, 40);
+	check(ui_view(scene.ui)->ops->mask == VIEW_BASELINE, "of the baseline: selects");
+	scene_click(&scene, 80, 24, 6, 40);
+	check(ui_view(scene.ui)->ops->mask == VIEW_CALLERS, "and opens");
+	scene_keys(&scene, 80, 24, "p");
+	scene_click(&scene, 80, 24, 5, 40); /* the second of the modules */
+	scene_click(&scene, 80, 24, 5, 10);
+	screen_contains(&scene, 80, 24, "only ", false);
+	scene_click(&scene, 80, 24, 5, 10);
+	screen_contains(&scene, 80, 24, "only gzip", true);
+	scene_close(&scene);
+}
+
 /* Between two refreshes, and after each, another size: nothing is remembered that does not fit. */
 static void test_resize(void)
 {
@@ -851,6 +886,7 @@ int main(void)
 	test_domains_come_and_go();
 	test_two_guests();
 	test_mouse_everywhere();
+	test_second_click();
 	test_resize();
 	test_no_room();
 	return tap_done();

@@ -155,6 +155,12 @@ static void baseline_sort_by(struct view_baseline *baseline, struct ui *ui,
 	ui_update(ui);
 }
 
+static void baseline_open(const struct view_baseline *baseline, struct ui *ui)
+{
+	if (baseline->now.n)
+		ui_push(ui, view_callers_create(baseline->now.rows[baseline->list.selected].frame));
+}
+
 struct baseline_search {
 	const struct function_table *table;
 	const struct ui_model *model;
@@ -180,9 +186,7 @@ static bool baseline_request(struct view *view, struct ui *ui, enum request requ
 		baseline->list.key = baseline->now.rows[baseline->list.selected].frame;
 	switch ((int)request) {
 	case REQUEST_OPEN:
-		if (baseline->now.n)
-			ui_push(ui, view_callers_create(
-					    baseline->now.rows[baseline->list.selected].frame));
+		baseline_open(baseline, ui);
 		return true;
 	case REQUEST_SORT_LEFT:
 		baseline_sort_by(baseline, ui,
@@ -198,19 +202,23 @@ static bool baseline_request(struct view *view, struct ui *ui, enum request requ
 	}
 }
 
+/* A click on the row that is selected opens it. */
 static void baseline_click(struct view *view, struct ui *ui, int row, int column)
 {
 	struct view_baseline *baseline = view_baseline(view);
 	const struct column *sort = table_column_at(&baseline->table, column);
 	size_t at = baseline->list.top + (size_t)(row - baseline->first_row);
 
-	if (row == baseline->first_row - 1) {
-		if (sort)
-			baseline_sort_by(baseline, ui, sort);
-	} else if (row >= baseline->first_row && at < baseline->now.n) {
-		list_select(&baseline->list, at);
-		baseline->list.key = baseline->now.rows[at].frame;
+	if (row == baseline->first_row - 1 && sort)
+		baseline_sort_by(baseline, ui, sort);
+	if (row < baseline->first_row || at >= baseline->now.n)
+		return;
+	if (baseline->list.moved && at == baseline->list.selected) {
+		baseline_open(baseline, ui);
+		return;
 	}
+	list_select(&baseline->list, at);
+	baseline->list.key = baseline->now.rows[at].frame;
 }
 
 static void baseline_destroy(struct view *view)

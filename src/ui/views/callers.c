@@ -441,21 +441,27 @@ static bool callers_request(struct view *view, struct ui *ui, enum request reque
 	}
 }
 
+/* A click on the row that is selected makes its function the focus. */
 static void callers_click(struct view *view, struct ui *ui, int row, int column)
 {
 	struct view_callers *callers = view_callers(view);
 	struct focus *focus = callers_focus(callers);
+	enum callers_side before = focus->side;
 	struct list *list;
+	size_t at;
 
-	(void)ui;
 	if (callers->side_by_side)
 		focus->side = column < callers->columns / 2 ? SIDE_CALLERS : SIDE_CALLEES;
 	list = &focus->lists[focus->side];
-	if (row < callers->first_row || (size_t)(row - callers->first_row) >= list->page ||
-	    list->top + (size_t)(row - callers->first_row) >= list->n)
+	at = list->top + (size_t)(row - callers->first_row);
+	if (row < callers->first_row || at >= list->top + list->page || at >= list->n)
 		return;
-	list_select(list, list->top + (size_t)(row - callers->first_row));
-	list->key = callers_table(callers, focus->side)->rows[list->selected].frame;
+	if (focus->side == before && list->moved && at == list->selected) {
+		callers_open(callers, ui);
+		return;
+	}
+	list_select(list, at);
+	list->key = callers_table(callers, focus->side)->rows[at].frame;
 }
 
 static void callers_destroy(struct view *view)

@@ -206,13 +206,14 @@ static bool groups_request(struct view *view, struct ui *ui, enum request reques
 	return done;
 }
 
+/* A click on the row that is selected restricts to it. */
 static void groups_click(struct view *view, struct ui *ui, int row, int column)
 {
 	struct view_groups *groups = view_groups(view);
+	enum groups_side before = groups->side;
 	struct list *list;
 	size_t at;
 
-	(void)ui;
 	if (groups->side_by_side) {
 		groups->side = column < groups->columns ? GROUPS_PROCESSES : GROUPS_MODULES;
 		groups->chosen = true;
@@ -221,6 +222,10 @@ static void groups_click(struct view *view, struct ui *ui, int row, int column)
 	at = list->top + (size_t)(row - groups->first_row);
 	if (row < groups->first_row || at >= list->n)
 		return;
+	if (groups->side == before && list->moved && at == list->selected) {
+		groups_open(groups, ui); /* destroys this view */
+		return;
+	}
 	list_select(list, at);
 	list->key = groups->groups[groups->side].rows[at].frame;
 }

@@ -384,20 +384,23 @@ static bool top_request(struct view *view, struct ui *ui, enum request request)
 	}
 }
 
+/* A click on the line that is selected opens it. */
 static void top_click(struct view *view, struct ui *ui, int row, int column)
 {
 	struct view_top *top = view_top(view);
-
 	const struct column *sort = table_column_at(&top->table, column);
+	size_t at = top->list.top + (size_t)(row - top->first_row);
 
-	if (row == top->first_row - 1) {
-		if (sort)
-			ui_set_sort(ui, sort);
-	} else if (row >= top->first_row &&
-		   top->list.top + (size_t)(row - top->first_row) < top->n_lines) {
-		list_select(&top->list, top->list.top + (size_t)(row - top->first_row));
-		top->list.key = top_key(top, top->list.selected);
+	if (row == top->first_row - 1 && sort)
+		ui_set_sort(ui, sort);
+	if (row < top->first_row || at >= top->n_lines)
+		return;
+	if (top->list.moved && at == top->list.selected) {
+		top_open(top, ui);
+		return;
 	}
+	list_select(&top->list, at);
+	top->list.key = top_key(top, at);
 }
 
 static void top_destroy(struct view *view)
