@@ -369,7 +369,7 @@ void ui_set_baseline(struct ui *ui)
 	}
 	snapshot_destroy(ui->guest->baseline);
 	ui->model.baseline = ui->guest->baseline = copy;
-	ui->guest->baseline_ns = ui->now_ns;
+	ui->guest->baseline_ns = ui->guest->still ? ui->guest->still_ns : ui->now_ns;
 	ui_message(ui, STYLE_NOTICE,
 		   "baseline kept: b takes another, B forgets it, q goes back without forgetting");
 }

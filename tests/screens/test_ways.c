@@ -405,6 +405,13 @@ static void test_baseline_ways(void)
 	scene_keys(&scene, 80, 24, "B");
 	check(ui_view(scene.ui)->ops->mask == VIEW_TOP, "forgotten, there is nothing to compare");
 	screen_contains(&scene, 80, 24, "baseline 0", false);
+	scene_keys(&scene, 80, 24, "Z");
+	scene.ui->now_ns += 125 * SECOND;
+	scene_keys(&scene, 80, 24, "b");
+	screen_contains(&scene, 80, 24, "frozen, 2:05 old", true);
+	scene_keys(&scene, 80, 24, "H"); /* the message has gone, nothing else */
+	scene_keys(&scene, 80, 24, "H");
+	screen_contains(&scene, 80, 24, "baseline 2:05 ago", true); /* as old as what was kept */
 	scene_close(&scene);
 }
 
