@@ -137,21 +137,39 @@ static bool rc_colors(const char *value, enum ui_colors *colorsp)
 	return false;
 }
 
+/* Of the function table: those behind are the baseline's. */
 static bool rc_columns(const char *value, struct ui_rc *rc)
 {
+	enum column_id ids[N_COLUMNS];
 	char word[32];
+	size_t n;
 
-	return !columns_parse(value, rc->columns, &rc->n_columns, word);
+	if (columns_parse(value, ids, &n, word))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (ids[i] > COLUMN_HISTORY)
+			return false;
+	memcpy(rc->columns, ids, n * sizeof(ids[0]));
+	rc->n_columns = n;
+	return true;
+}
+
+static bool rc_sort(const char *value, struct ui_rc *rc)
+{
+	const struct column *column = column_by_name(value);
+
+	if (!column || column->id > COLUMN_HISTORY)
+		return false;
+	rc->sort = column;
+	return true;
 }
 
 static bool rc_set(struct ui_rc *rc, const char *name, const char *value)
 {
 	if (!strcmp(name, "columns"))
 		return rc_columns(value, rc);
-	if (!strcmp(name, "sort")) {
-		rc->sort = column_by_name(value);
-		return rc->sort != NULL;
-	}
+	if (!strcmp(name, "sort"))
+		return rc_sort(value, rc);
 	if (!strcmp(name, "refresh"))
 		return rc_number(value, RC_MIN_INTERVAL_S, RC_MAX_INTERVAL_S, &rc->interval_s);
 	if (!strcmp(name, "half-life"))

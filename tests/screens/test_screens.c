@@ -118,6 +118,38 @@ static void test_sort(void)
 	scene_close(&scene);
 }
 
+/* A history has no order to sort by, also when it is all there is. */
+static void test_sort_history(void)
+{
+	static const struct {
+		enum column_id columns[2];
+		size_t n;
+	} chosen[] = { { { COLUMN_HISTORY }, 1 }, { { COLUMN_HISTORY, COLUMN_SELF }, 2 } };
+	struct scene scene;
+	struct ui *ui;
+
+	for (size_t i = 0; i < 2; i++) {
+		scene_open(&scene);
+		fixture_fill(&scene.fixture);
+		memcpy(scene.settings.rc.columns, chosen[i].columns, sizeof(chosen[i].columns));
+		scene.settings.rc.n_columns = chosen[i].n;
+		if (ui_create(&scene.settings, &scene.source, &ui))
+			abort();
+		ui_destroy(scene.ui);
+		scene.ui = ui;
+		ui_show(ui, fixture_snapshot(&scene.fixture, 2));
+		alarm(20); /* it went round for ever */
+		scene_keys(&scene, 80, 24, ">");
+		check(ui->model.sort == &columns[i ? COLUMN_SELF : COLUMN_CHILDREN],
+		      "> with %zu columns", chosen[i].n);
+		scene_keys(&scene, 80, 24, "<<F6>>");
+		check(ui->model.sort == &columns[i ? COLUMN_SELF : COLUMN_CHILDREN],
+		      "and there it stays");
+		alarm(0);
+		scene_close(&scene);
+	}
+}
+
 static void test_unfold(void)
 {
 	struct scene scene;
@@ -554,6 +586,7 @@ int main(void)
 	test_selection_sticks();
 	test_hottest_first();
 	test_sort();
+	test_sort_history();
 	test_unfold();
 	test_unfold_filtered();
 	test_freeze();

@@ -69,6 +69,8 @@ static void test_bad(void)
 	check_refused("sort = beauty\n", "line 1");
 	check_refused("columns = self beauty\n", "line 1");
 	check_refused("columns = aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n", "line 1");
+	check_refused("columns = symbol base\n", "line 1"); /* the baseline's */
+	check_refused("sort = delta\n", "line 1");
 	check_refused("colors = 7\n", "line 1");
 	check_refused("half-life = -1\n", "line 1");
 	check_refused("refresh = 1 second\n", "line 1");

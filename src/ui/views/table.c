@@ -114,16 +114,18 @@ const struct column *table_next_column(const struct table *table, const struct c
 {
 	size_t n = table->n_places, at = 0;
 
-	if (!n)
-		return sort;
 	while (at < n && table->places[at].column != sort)
 		at++;
-	if (at == n)
-		return table->places[0].column;
-	do
+	if (at == n) { /* not on the screen: to the first that is */
+		at = n - 1;
+		step = 1;
+	}
+	for (size_t i = 0; i < n; i++) {
 		at = (at + n + (size_t)step) % n;
-	while (table->places[at].column->id == COLUMN_HISTORY); /* it has no order */
-	return table->places[at].column;
+		if (table->places[at].column->id != COLUMN_HISTORY) /* it has no order */
+			return table->places[at].column;
+	}
+	return sort;
 }
 
 int table_column_place(const struct table *table, enum column_id id)
