@@ -72,6 +72,27 @@ static void test_every_view_and_back(void)
 	scene_close(&scene);
 }
 
+/* A module's name may be long: the function is what the line is for. */
+static void test_callers_module(void)
+{
+	static const char module[] = "libboost_program_options-mt-x64-of-somebody.so.1.74.0";
+	struct scene scene;
+	uint32_t ids[2];
+
+	scene_open(&scene);
+	ids[0] = frames_intern(scene.fixture.frames, FRAME_KIND_PROCESS, "app", "", 0);
+	ids[1] = frames_intern(scene.fixture.frames, FRAME_KIND_USERLAND, "parse_line", module, 0);
+	profile_add(scene.fixture.profile, ids, 2, scene.fixture.time_ns, 100);
+	scene.fixture.samples = 100;
+	ui_show(scene.ui, fixture_snapshot(&scene.fixture, 2));
+	scene_keys(&scene, 80, 24, "<Enter>");
+	screen_contains(&scene, 80, 24, "web01 › parse_line", true);
+	screen_contains(&scene, 80, 24, "children 100.00  self 100.00  libboost_", true);
+	screen_contains(&scene, 80, 24, "…so.1.74.0", true);
+	screen_contains(&scene, 230, 24, module, true);
+	scene_close(&scene);
+}
+
 static void test_ctrl_c(void)
 {
 	static const char *const ways[] = { "",        "t", "f",    "v", "p",  "o", "b",
@@ -873,6 +894,7 @@ int main(void)
 	setenv("TZ", "UTC", 1);
 	test_every_view_and_back();
 	test_ahead();
+	test_callers_module();
 	test_ctrl_c();
 	test_search();
 	test_restrict();

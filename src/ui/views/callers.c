@@ -132,8 +132,9 @@ static void callers_draw_focus(struct view_callers *callers, const struct ui_mod
 	double self = percent_of(weights_self(model, &callers->neighbours.focus), whole);
 	double recursive =
 		percent_of(weights_children(model, &callers->neighbours.recursive), whole);
+	const char *module = "";
 	char text[256];
-	int width;
+	int width, module_width = 0;
 
 	if (columns_ < 60) /* no room for words */
 		snprintf(text, sizeof(text), "%.2f", children);
@@ -141,12 +142,19 @@ static void callers_draw_focus(struct view_callers *callers, const struct ui_mod
 		snprintf(text, sizeof(text), "children %.2f  self %.2f  recursive %.2f", children,
 			 self, recursive);
 	else
-		snprintf(text, sizeof(text), "children %.2f  self %.2f%s%.64s", children, self,
-			 columns_ >= 80 && frame->module[0] ? "  " : "",
-			 columns_ >= 80 ? frame->module : "");
+		snprintf(text, sizeof(text), "children %.2f  self %.2f", children, self);
+	if (columns_ >= 80 && !(recursive > 0))
+		module = frame->module;
 	width = canvas_text_width(text);
-	callers_draw_trail(callers, model, canvas, row, columns_ - width - 4);
-	canvas_put(canvas, row, columns_ - width - 1, width, STYLE_NORMAL, text);
+	if (*module) { /* a long one leaves room for the function */
+		module_width = canvas_text_width(module);
+		module_width = 2 + (module_width < columns_ / 4 ? module_width : columns_ / 4);
+	}
+	callers_draw_trail(callers, model, canvas, row, columns_ - width - module_width - 4);
+	canvas_put(canvas, row, columns_ - width - module_width - 1, width, STYLE_NORMAL, text);
+	if (*module)
+		canvas_put_name(canvas, row, columns_ - module_width + 1, module_width - 2,
+				STYLE_NORMAL, module);
 }
 
 static void callers_draw_row(struct view_callers *callers, const struct ui_model *model,
