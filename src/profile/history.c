@@ -40,7 +40,7 @@ struct history {
 	struct history_moment moments[HISTORY_MOMENTS];
 	uint64_t *before; /* by frame: children_total at the moment before */
 	size_t n_before;
-	uint64_t whole_before;
+	uint64_t whole_before, started_ns; /* since when it is counted */
 };
 
 struct xtop_error *history_create(struct history **historyp)
@@ -182,7 +182,15 @@ static bool history_reserve(struct history *history, size_t n_frames)
 	return true;
 }
 
-/* Counts go back when the profile is reset: then all of the new value is new. */
+/* The profile was reset: what was counted before is not in what is counted now. */
+static void history_begin_anew(struct history *history, uint64_t started_ns)
+{
+	memset(history->before, 0, history->n_before * sizeof(*history->before));
+	history->whole_before = 0;
+	history->started_ns = started_ns;
+}
+
+/* Counts go back when a branch is evicted: then all of the new value is new. */
 static uint64_t since(uint64_t now, uint64_t before)
 {
 	return now >= before ? now - before : now;
@@ -215,6 +223,8 @@ static void history_note_shares(struct history *history, const struct snapshot *
 
 	if (!history_reserve(history, snapshot->n_frames))
 		return;
+	if (snapshot->started_ns != history->started_ns)
+		history_begin_anew(history, snapshot->started_ns);
 	whole = (double)since(snapshot->total_weight, history->whole_before);
 	history->whole_before = snapshot->total_weight;
 	error_destroy(functions_build(snapshot, NULL, false, &table));

@@ -91,6 +91,14 @@ static void test_shares(void)
 	note(history, profile, 4, 4 * SECOND);
 	history_shares(history, 4, stacks_frame(frames, "read"), 1, percents);
 	check(percents[0] == 100, "after a reset all is new: %g", percents[0]);
+	profile_reset(profile);
+	stacks_add(profile, frames, 5 * SECOND, "main;read 1");
+	stacks_add(profile, frames, 5 * SECOND, "main;write 3");
+	note(history, profile, 5, 5 * SECOND);
+	history_shares(history, 5, stacks_frame(frames, "read"), 1, percents);
+	check(percents[0] == 25, "also when it is more than there was before: %g", percents[0]);
+	history_shares(history, 5, stacks_frame(frames, "write"), 1, percents);
+	check(percents[0] == 75, "all of it: %g", percents[0]);
 	history_destroy(history);
 	profile_destroy(profile);
 }
