@@ -11,6 +11,7 @@
 #include <langinfo.h>
 #include <limits.h>
 #include <locale.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -438,6 +439,18 @@ static void session_free(struct session *session)
 	broker_stop();
 }
 
+/*
+ * A reader that went away, or a file beyond the limit of ulimit -f, is a failed write: told as such, by
+ * a terminal that is as it was.
+ */
+static void session_ignore_signals(void)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+
+	sigaction(SIGPIPE, &ignore, NULL);
+	sigaction(SIGXFSZ, &ignore, NULL);
+}
+
 struct xtop_error *session_run(const struct options *options, session_tell_fn *tell)
 {
 	struct session session = { .options = &session.settled,
@@ -447,6 +460,7 @@ struct xtop_error *session_run(const struct options *options, session_tell_fn *t
 	struct xtop_error *error;
 	bool started;
 
+	session_ignore_signals();
 	setlocale(LC_CTYPE, ""); /* of the terminal; numbers stay as they are */
 	session.settled.batch = !session_has_screen(options);
 	error = session_start(&session);
