@@ -72,6 +72,7 @@ struct xtop_error *ui_add_guest(struct ui *ui, const struct ui_pipeline *pipelin
 void ui_enter_guest(struct ui *ui, struct guest_view *guest)
 {
 	ui->guest = guest;
+	ui->hint_sequence = 0; /* of another guest: pictures of both have the same numbers */
 	ui->picking = !guest;
 	ui_reselect(ui);
 }

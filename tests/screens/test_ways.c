@@ -758,6 +758,31 @@ static void test_two_guests(void)
 	host_end(&host);
 }
 
+/* What would help one guest is no word about the other, though its picture has the same number. */
+static void test_hint_of_guest(void)
+{
+	struct snapshot *snapshot;
+	struct host host;
+	bool changed;
+
+	host_start(&host, 2);
+	fixture_fill(&host.scene.fixture);
+	snapshot = fixture_snapshot(&host.scene.fixture, 2);
+	snprintf(snapshot->notes[0], sizeof(snapshot->notes[0]), "no ORC tables: stacks end early");
+	ui_show(host.scene.ui, snapshot);
+	screen_contains(&host.scene, 80, 24, "no ORC tables", true);
+	snapshot = fixture_snapshot(&host.scene.fixture, 2);
+	snapshot->sequence--;
+	snapshot_publish(host.pipelines[1].slot, snapshot);
+	ui_tick(host.scene.ui, 102 * SECOND, 0, &changed);
+	scene_keys(&host.scene, 80, 24, "<Tab>");
+	screen_contains(&host.scene, 80, 24, "a-domain", true);
+	screen_contains(&host.scene, 80, 24, "no ORC tables", false);
+	scene_keys(&host.scene, 80, 24, "<Tab>");
+	screen_contains(&host.scene, 80, 24, "no ORC tables", true);
+	host_end(&host);
+}
+
 /* --- mouse, sizes ------------------------------------------------------------------------------ */
 
 static void test_mouse_everywhere(void)
@@ -914,6 +939,7 @@ int main(void)
 	test_domains_apart();
 	test_domains_come_and_go();
 	test_two_guests();
+	test_hint_of_guest();
 	test_mouse_everywhere();
 	test_second_click();
 	test_resize();
