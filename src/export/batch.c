@@ -13,8 +13,8 @@
 #include "xtop/clock.h"
 #include "xtop/frames.h"
 
-#define BATCH_POLL_S                                                                               \
-	0.05 /* while waiting: for a signal, the end, or a snapshot that was asked for */
+#define BATCH_POLL_S   0.05  /* while waiting for a signal or the end */
+#define BATCH_ANSWER_S 0.001 /* for a snapshot that was asked for */
 
 static volatile sig_atomic_t batch_interrupted;
 
@@ -93,7 +93,7 @@ static struct snapshot *batch_get(struct snapshot_slot *slot)
 
 	snapshot_request(slot);
 	while (!(snapshot = snapshot_take(slot)))
-		batch_nap(BATCH_POLL_S);
+		batch_nap(BATCH_ANSWER_S);
 	return snapshot;
 }
 
@@ -131,33 +131,36 @@ static struct xtop_error *batch_print(const struct batch_settings *settings,
 	return error;
 }
 
-/* When the next table is due, or the time is up. */
-static double batch_deadline(const struct batch_settings *settings, double start_s,
-			     unsigned long tables)
+/*
+ * When the table behind the one that was due at DUE_S is. Those that were missed, while xtop was
+ * stopped or its output not read, are not made up for: they would all say the same.
+ */
+static double batch_next(const struct batch_settings *settings, double due_s)
 {
-	double deadline_s = settings->interval_s > 0
-				    ? start_s + settings->interval_s * (double)(tables + 1)
-				    : INFINITY;
-	double end_s = settings->time_s > 0 ? start_s + settings->time_s : INFINITY;
+	double now_s = batch_now_s();
 
-	return end_s < deadline_s ? end_s : deadline_s;
+	if (!(settings->interval_s > 0))
+		return INFINITY;
+	due_s += settings->interval_s;
+	return due_s > now_s ? due_s : now_s + settings->interval_s;
 }
 
 struct xtop_error *batch_run(const struct batch_settings *settings, struct snapshot_slot *slot,
 			     const struct control *control, FILE *file)
 {
-	double start_s = batch_now_s();
+	double due_s = batch_now_s();
+	double end_s = settings->time_s > 0 ? due_s + settings->time_s : INFINITY;
 	struct xtop_error *error = NULL;
 	bool done = false;
 
 	batch_catch_signals();
 	for (unsigned long tables = 0; !done && !error; tables++) {
-		struct snapshot *snapshot = batch_wait(settings, slot, control,
-						       batch_deadline(settings, start_s, tables));
+		struct snapshot *snapshot;
 
+		due_s = batch_next(settings, due_s);
+		snapshot = batch_wait(settings, slot, control, due_s < end_s ? due_s : end_s);
 		done = snapshot || batch_interrupted || batch_guest_ended(control) ||
-		       (settings->time_s > 0 && batch_now_s() >= start_s + settings->time_s) ||
-		       tables + 1 == settings->iterations;
+		       batch_now_s() >= end_s || tables + 1 == settings->iterations;
 		if (!snapshot)
 			snapshot = batch_get(slot);
 		/* A guest is not stopped for a recording that has no room: the session says so. */

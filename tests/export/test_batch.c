@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "tests/tap.h"
+#include "xtop/clock.h"
 #include "xtop/profile.h"
 
 /*
@@ -54,6 +55,7 @@ struct publisher {
 	struct snapshot_slot *slot;
 	struct profile *profile;
 	struct control *control; /* told to quit through it */
+	int recording_errno;
 	unsigned n;
 };
 
@@ -68,18 +70,17 @@ static void *publish(void *context)
 			continue;
 		if (profile_copy(publisher->profile, 1, &snapshot))
 			abort();
-		snapshot->recording_errno = ENOSPC;
+		snapshot->recording_errno = publisher->recording_errno;
 		publisher->n++;
 		snapshot_publish(publisher->slot, snapshot);
 	}
 	return NULL;
 }
 
-/* `xtop -b -q -w FILE` on a full disk: there is nothing more to come of the run. */
-static void test_disk_full(void)
+/* How many snapshots were asked for in a run. */
+static unsigned run(const struct batch_settings *settings, int recording_errno)
 {
-	struct batch_settings settings = { .interval_s = 0.01, .time_s = 3, .quiet = true };
-	struct publisher publisher = { .n = 0 };
+	struct publisher publisher = { .recording_errno = recording_errno };
 	struct frames *frames;
 	pthread_t thread;
 
@@ -87,16 +88,65 @@ static void test_disk_full(void)
 	    control_create(&publisher.control) || snapshot_slot_create(&publisher.slot) ||
 	    pthread_create(&thread, NULL, publish, &publisher))
 		abort();
-	check(!batch_run(&settings, publisher.slot, publisher.control, stdout),
+	check(!batch_run(settings, publisher.slot, publisher.control, stdout),
 	      "no error of its own");
 	control_quit(publisher.control);
 	pthread_join(thread, NULL);
-	check_u64(publisher.n, 1,
-		  "ends with the first snapshot that says that nothing is recorded");
 	snapshot_slot_destroy(publisher.slot);
 	control_destroy(publisher.control);
 	profile_destroy(publisher.profile);
 	frames_destroy(frames);
+	return publisher.n;
+}
+
+/* `xtop -b -q -w FILE` on a full disk: there is nothing more to come of the run. */
+static void test_disk_full(void)
+{
+	const struct batch_settings settings = { .interval_s = 0.01, .time_s = 3, .quiet = true };
+
+	check_u64(run(&settings, ENOSPC), 1,
+		  "ends with the first snapshot that says that nothing is recorded");
+}
+
+/* -i 0.01: it is the interval that is waited for, not the answer. The best of some, on a busy machine. */
+static void test_interval(void)
+{
+	const struct batch_settings settings = { .interval_s = 0.01,
+						 .iterations = 30,
+						 .quiet = true };
+	uint64_t best_ns = UINT64_MAX;
+
+	for (int i = 0; i < 5 && best_ns > 1000000000; i++) {
+		uint64_t before_ns = clock_now_ns(), ns;
+
+		run(&settings, 0);
+		ns = clock_now_ns() - before_ns;
+		best_ns = ns < best_ns ? ns : best_ns;
+	}
+	check(best_ns <= 1000000000, "30 tables 0.01 s apart take %.2f s", (double)best_ns / 1e9);
+}
+
+static void stand_still(void *context)
+{
+	bool *stood = context;
+
+	if (!*stood)
+		usleep(500000);
+	*stood = true;
+}
+
+/* Ctrl-Z, half a second later fg: tables go on from there, they do not come all at once. */
+static void test_stopped(void)
+{
+	bool stood = false;
+	const struct batch_settings settings = { .interval_s = 0.02,
+						 .time_s = 0.7,
+						 .quiet = true,
+						 .look = stand_still,
+						 .context = &stood };
+	unsigned n = run(&settings, 0);
+
+	check(n >= 1 && n <= 12, "%u tables in the 0.2 s after it, 0.02 s apart", n);
 }
 
 static void test_ascii(bool ascii, const char *wanted)
@@ -135,6 +185,8 @@ int main(void)
 {
 	test_reader_gone();
 	test_disk_full();
+	test_interval();
+	test_stopped();
 	test_ascii(false, "caf\u00e9 dom 5: samples 0");
 	test_ascii(true, "caf? dom 5: samples 0");
 	return tap_done();
