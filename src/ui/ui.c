@@ -252,17 +252,27 @@ bool ui_search(struct ui *ui, enum request request)
 
 /* --- time ------------------------------------------------------------------------------------- */
 
+/* At most a second, and not beyond the time limit. */
+static uint64_t ui_time_left(struct ui *ui)
+{
+	double left_ns;
+
+	if (!(ui->settings.time_s > 0))
+		return NS_PER_S;
+	left_ns = ui->settings.time_s * 1e9 - (double)(ui->now_ns - ui->started_ns);
+	ui->quitting |= left_ns <= 0;
+	return left_ns > (double)NS_PER_S ? NS_PER_S : left_ns > 0 ? (uint64_t)left_ns + 1 : 0;
+}
+
 uint64_t ui_tick(struct ui *ui, uint64_t now_ns, time_t wall_s, bool *changedp)
 {
-	uint64_t wait_ns = NS_PER_S;
+	uint64_t wait_ns;
 
 	ui->now_ns = now_ns;
 	ui->wall_s = wall_s;
 	if (!ui->started_ns)
 		ui->started_ns = now_ns;
-	if (ui->settings.time_s > 0 &&
-	    (double)(now_ns - ui->started_ns) >= ui->settings.time_s * 1e9)
-		ui->quitting = true;
+	wait_ns = ui_time_left(ui);
 	*changedp = ui_tick_guests(ui, &wait_ns);
 	if (!ui->picking)
 		return wait_ns;

@@ -501,6 +501,25 @@ static void test_interval_and_reset(void)
 	scene_close(&scene);
 }
 
+/* -T 10.4: it ends then, not at the next second. */
+static void test_time_limit(void)
+{
+	struct scene scene;
+	uint64_t wait_ns;
+	bool changed;
+
+	scene_open_filled(&scene);
+	scene.ui->settings.time_s = 10.4;
+	wait_ns = ui_tick(scene.ui, 100 * SECOND, 0, &changed);
+	check(wait_ns <= SECOND, "it waits for %.3f s", (double)wait_ns / 1e9);
+	wait_ns = ui_tick(scene.ui, 110 * SECOND + SECOND / 4, 0, &changed);
+	check(wait_ns <= SECOND * 3 / 20 + 1 && !scene.ui->quitting, "then for %.3f s",
+	      (double)wait_ns / 1e9);
+	wait_ns = ui_tick(scene.ui, 110 * SECOND + SECOND * 2 / 5 + 1, 0, &changed);
+	check(scene.ui->quitting && !wait_ns, "and ends");
+	scene_close(&scene);
+}
+
 static void test_mouse(void)
 {
 	struct scene scene;
@@ -601,6 +620,7 @@ int main(void)
 	test_write();
 	test_write_elsewhere();
 	test_interval_and_reset();
+	test_time_limit();
 	test_mouse();
 	test_hostile_domain();
 	test_any_key();
