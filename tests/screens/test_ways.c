@@ -249,6 +249,22 @@ static void test_hide(void)
 	scene_keys(&scene, 80, 24, "U");
 	screen_contains(&scene, 80, 24, "no user", false);
 	scene_close(&scene);
+	scene_open(&scene); /* a unikernel */
+	fixture_add(&scene.fixture, "swapper -cpu_startup_entry -do_idle", 100);
+	ui_show(scene.ui, fixture_snapshot(&scene.fixture, 2));
+	scene_keys(&scene, 80, 24, "K<Esc>");
+	screen_contains(&scene, 80, 24, "All of it is of the kernel (K shows it again)", true);
+	scene_keys(&scene, 80, 24, "K");
+	screen_contains(&scene, 80, 24, "cpu_startup_entry", true);
+	scene_keys(&scene, 80, 24, "U\\idle<Enter>");
+	screen_contains(&scene, 80, 24, "do_idle", true);
+	scene_close(&scene);
+	scene_open(&scene);
+	fixture_add(&scene.fixture, "fib _start main fib", 100);
+	ui_show(scene.ui, fixture_snapshot(&scene.fixture, 2));
+	scene_keys(&scene, 80, 24, "U");
+	screen_contains(&scene, 40, 10, "All of it is of user programs", true);
+	scene_close(&scene);
 }
 
 static void test_percents_of_filtered(void)

@@ -10,6 +10,10 @@ static const char *empty_reason(const struct ui_model *model)
 
 	if (!snapshot)
 		return "Waiting for the first picture ...";
+	if (snapshot->nodes[0].children_total && model->selection->hide_kernel)
+		return "All of it is of the kernel (K shows it again).";
+	if (snapshot->nodes[0].children_total && model->selection->hide_user)
+		return "All of it is of user programs (U shows it again).";
 	if (!selection_is_all(model->selection) && snapshot->resolver.samples)
 		return model->selection->filter ? "No stack matches the filter (Esc clears it)."
 						: "No stack is left (Esc shows all again).";
