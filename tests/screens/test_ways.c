@@ -93,6 +93,32 @@ static void test_callers_module(void)
 	scene_close(&scene);
 }
 
+/* q goes one back, in the flame graph to where it was zoomed before. */
+static void test_zoom_back(void)
+{
+	struct scene scene;
+
+	scene_open_filled(&scene);
+	scene_keys(&scene, 80, 24, "f/^gzip$<Enter><Enter>");
+	screen_contains(&scene, 80, 24, "web01 › gzip", true);
+	scene_keys(&scene, 80, 24, "<Esc>/longest<Enter><Enter><Esc>");
+	screen_contains(&scene, 80, 24, "web01 › longest_match", true);
+	scene_keys(&scene, 80, 24, "q");
+	screen_contains(&scene, 80, 24, "web01 › gzip", true);
+	scene_keys(&scene, 80, 24, "q");
+	screen_contains(&scene, 80, 24, "web01 › all", true);
+	scene_keys(&scene, 80, 24,
+		   "/^gzip$<Enter><Enter><Esc>/longest<Enter><Enter><Up><Enter><Esc>");
+	screen_contains(&scene, 80, 24, "web01 › deflate_slow", true);
+	scene_keys(&scene, 80, 24, "q");
+	screen_contains(&scene, 80, 24, "web01 › gzip", true);
+	scene_keys(&scene, 80, 24, "<Home><Enter>"); /* out again, to all */
+	screen_contains(&scene, 80, 24, "web01 › all", true);
+	scene_keys(&scene, 80, 24, "q");
+	check(ui_view(scene.ui)->ops->mask == VIEW_TOP, "and from all of it to the functions");
+	scene_close(&scene);
+}
+
 static void test_ctrl_c(void)
 {
 	static const char *const ways[] = { "",        "t", "f",    "v", "p",  "o", "b",
@@ -936,6 +962,7 @@ int main(void)
 	test_every_view_and_back();
 	test_ahead();
 	test_callers_module();
+	test_zoom_back();
 	test_ctrl_c();
 	test_search();
 	test_restrict();

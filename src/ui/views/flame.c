@@ -22,6 +22,8 @@ struct view_flame {
 	struct flame flame;
 	uint32_t zoom[FLAME_MAX_ZOOM];
 	size_t n_zoom;
+	size_t back[FLAME_MAX_ZOOM]; /* what n_zoom was before, ascending */
+	size_t n_back;
 	uint64_t key;    /* of the selected function */
 	size_t selected; /* its cell */
 	int top;         /* depth on the first row */
@@ -276,6 +278,10 @@ static void flame_zoom(struct view_flame *flame, struct ui *ui)
 				   : "that fills the width already: Down goes inwards");
 		return;
 	}
+	if ((size_t)cell->depth > flame->n_zoom)
+		flame->back[flame->n_back++] = flame->n_zoom;
+	while (flame->n_back && flame->back[flame->n_back - 1] >= (size_t)cell->depth)
+		flame->n_back--;
 	flame->n_zoom = (size_t)cell->depth;
 	for (size_t i = flame->n_zoom; i > 0; i--) {
 		flame->zoom[i - 1] = cell->frame;
@@ -284,11 +290,20 @@ static void flame_zoom(struct view_flame *flame, struct ui *ui)
 	ui_update(ui);
 }
 
+static void flame_show_all(struct view_flame *flame)
+{
+	flame->n_zoom = flame->n_back = 0;
+}
+
+/* One step, as everywhere; from what the picture does not have, to all of it. */
 static bool flame_go_back(struct view_flame *flame, struct ui *ui)
 {
 	if (!flame->n_zoom)
 		return false;
-	flame->n_zoom = 0;
+	if (flame->n_back && flame->flame.zoomed)
+		flame->n_zoom = flame->back[--flame->n_back];
+	else
+		flame_show_all(flame);
 	ui_update(ui);
 	return true;
 }
@@ -364,7 +379,7 @@ static bool flame_request(struct view *view, struct ui *ui, enum request request
 		return flame_go_back(flame, ui);
 	case REQUEST_INVERT:
 		flame->inverted = !flame->inverted;
-		flame->n_zoom = 0;
+		flame_show_all(flame);
 		flame->key = 0;
 		ui_update(ui);
 		return true;
