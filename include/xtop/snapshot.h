@@ -120,6 +120,7 @@ struct snapshot {
 	struct snapshot_vcpu vcpus[SAMPLE_MAX_VCPUS];
 	size_t profile_bytes;    /* memory of the profile and the names */
 	unsigned ring_permille;  /* fill of the ring */
+	uint64_t lag_ns;         /* from a stop to its sample's turn, the most since the snapshot before; 0: a replay */
 	int recording_errno;     /* why -w writes nothing any more; 0: it does */
 	char system[96];         /* "Linux 6.1.0-37-amd64", a unikernel's file; "" if not known; clean */
 	char notes[3][96];       /* what is missing and what would help; "" behind the last; clean */

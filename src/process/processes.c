@@ -433,8 +433,11 @@ static void processes_write_notes(struct processes *processes)
 	if (counts.files.incomplete)
 		processes_add_note(
 			processes,
-			"%u program files are not in the guest's memory in whole: --root DIR "
-			"has them",
+			counts.files.incomplete == 1
+				? "%u program file is not in the guest's memory in whole: --root "
+				  "DIR has it"
+				: "%u program files are not in the guest's memory in whole: --root "
+				  "DIR has them",
 			counts.files.incomplete);
 	if (counts.files.no_symbols)
 		processes_add_note(
@@ -446,7 +449,9 @@ static void processes_write_notes(struct processes *processes)
 	if (counts.files.elf32)
 		processes_add_note(
 			processes,
-			"%u program files are of 32-bit programs: these are neither named nor unwound",
+			counts.files.elf32 == 1
+				? "%u program file is of a 32-bit program: it is neither named nor unwound"
+				: "%u program files are of 32-bit programs: these are neither named nor unwound",
 			counts.files.elf32);
 	if (counts.jit > counts.named_jit)
 		processes_add_note(

@@ -37,6 +37,7 @@ struct resolver {
 	uint64_t sequence, resets;
 	uint64_t latest_ns; /* on the samples' clock */
 	uint64_t period_ns; /* asked between that and the next */
+	uint64_t lag_ns;    /* the most since the last snapshot */
 	struct resolver_counts counts;
 	struct snapshot_vcpu vcpus[SAMPLE_MAX_VCPUS];
 	struct unwind_spaces spaces; /* of the sample */
@@ -337,10 +338,20 @@ static void resolver_take_note(struct resolver *resolver, const struct recording
 	}
 }
 
+static void resolver_measure_lag(struct resolver *resolver, uint64_t time_ns)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	if (now_ns > time_ns && now_ns - time_ns > resolver->lag_ns)
+		resolver->lag_ns = now_ns - time_ns;
+}
+
 static void resolver_add_sample(struct resolver *resolver, const struct sample *sample)
 {
 	const struct sample_vcpu *vcpu;
 
+	if (resolver->settings.live)
+		resolver_measure_lag(resolver, sample->time_ns);
 	resolver->latest_ns = sample->time_ns;
 	resolver->period_ns = sample->period_ns;
 	vcpu = sample_first_vcpu(sample);
@@ -403,6 +414,8 @@ static void resolver_complete(struct resolver *resolver, struct snapshot *snapsh
 	snapshot->n_vcpus = settings->n_vcpus;
 	memcpy(snapshot->vcpus, resolver->vcpus, settings->n_vcpus * sizeof(snapshot->vcpus[0]));
 	resolver_describe(resolver, snapshot);
+	snapshot->lag_ns = resolver->lag_ns;
+	resolver->lag_ns = 0;
 	snapshot->ring_permille = (unsigned)(ring_used_bytes(settings->ring) * 1000 /
 					     ring_size_bytes(settings->ring));
 }

@@ -193,6 +193,7 @@ static struct snapshot some_snapshot(void)
 			   { .states = { 6, 7, 8, 9 }, .user = 10 } },
 		.profile_bytes = 65536,
 		.ring_permille = 38,
+		.lag_ns = 1234567,
 	};
 }
 
@@ -225,6 +226,7 @@ static void test_members(void)
 		text,
 		"\"stops\": {\n      \"complete\": 6,\n      \"cut\": 7,\n      \"loop\": 8,\n      \"bad\": 9,\n"
 		"      \"too_deep\": 10,\n      \"no_tables\": 11,\n      \"replaced\": 37\n    }");
+	check_has(text, "\"ring_permille\": 38,\n    \"lag_ns\": 1234567");
 	check_has(text, "\"parts\": {\n      \"kernel\": 38,\n      \"user\": 39\n    }");
 	check_has(text, "\"parts_complete\": {\n      \"kernel\": 40,\n      \"user\": 41\n    }");
 	check_has(
@@ -254,7 +256,7 @@ static void test_none_forgotten(void)
 		if (i == 24 || i == 33 ||
 		    i == 37) /* given in ns, as fractions of a second or a rate */
 			continue;
-		snprintf(number, sizeof(number), ": %u%c", i, i == 38 ? '\n' : ',');
+		snprintf(number, sizeof(number), ": %u,", i);
 		if (!strstr(text, number)) {
 			number[strlen(number) - 1] = '\n'; /* the last of its object */
 			check(strstr(text, number), "counter %u is there", i);
@@ -267,12 +269,11 @@ static void test_none_forgotten(void)
 /* A number of its own for each, in the order of the struct. */
 static void test_os(void)
 {
-	static const char *const names[] = { "areas_left_out", "files_no_room",
-					     "files_cut",      "files_too_large",
-					     "jit_no_room",    "processes_evicted",
-					     "tasks_evicted",  "tasks_refused",
-					     "modules_cut",    "code_by_frame",
-					     "room_bytes" };
+	static const char *const names[] = {
+		"areas_left_out", "files_no_room",     "files_cut",     "files_too_large",
+		"jit_no_room",    "processes_evicted", "tasks_evicted", "tasks_refused",
+		"modules_cut",    "code_by_frame",     "room_bytes"
+	};
 	struct snapshot snapshot = some_snapshot();
 	uint64_t *counts = (uint64_t *)&snapshot.os;
 	char want[64], *text;

@@ -15,6 +15,7 @@
 
 #include "tests/recordings/guest.h"
 #include "tests/tap.h"
+#include "xtop/clock.h"
 #include "xtop/export.h"
 #include "xtop/recording_format.h"
 #include "xtop/resolver.h"
@@ -447,6 +448,30 @@ static void test_notes(void)
 	stage_close(&stage);
 }
 
+/* How long a sample has waited when its turn comes. */
+static void test_lag(void)
+{
+	struct guest_record *record = malloc(sizeof(*record));
+	struct snapshot *snapshot = NULL;
+	struct stage stage;
+
+	stage_open_with(&stage, true, true);
+	for (unsigned ms = 30; ms > 0; ms -= 10) {
+		guest_begin(record, clock_now_ns() - ms * 1000000, 1);
+		guest_add_chain(record, 0, "start_kernel;serve;hash");
+		stage_add(&stage, record);
+	}
+	guest_must(resolver_snapshot(stage.resolver, &snapshot));
+	check(snapshot->lag_ns >= 30000000 && snapshot->lag_ns < 1000000000,
+	      "the longest of three: %" PRIu64 " ns", snapshot->lag_ns);
+	snapshot_destroy(snapshot);
+	guest_must(resolver_snapshot(stage.resolver, &snapshot));
+	check_u64(snapshot->lag_ns, 0, "of those since the snapshot before");
+	snapshot_destroy(snapshot);
+	stage_close(&stage);
+	free(record);
+}
+
 /* --- what the sampler is taught --------------------------------------------------------------- */
 
 static void test_learning(void)
@@ -555,6 +580,7 @@ static void test_finish_drains(void)
 		check(snapshot->at_end, "it says that it is the last");
 		check_u64(snapshot->resolver.samples, n, "samples");
 		check_u64(snapshot->ring_permille, 0, "left in the ring");
+		check_u64(snapshot->lag_ns, 0, "no lag of what is not live");
 	}
 	snapshot_destroy(snapshot);
 	stage_close(&stage);
@@ -836,6 +862,7 @@ int main(void)
 	test_folds();
 	test_kinds();
 	test_return_addresses();
+	test_lag();
 	test_unknown();
 	test_near_addresses();
 	test_truncated();

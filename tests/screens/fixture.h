@@ -144,6 +144,7 @@ static inline void fixture_overhead(struct snapshot *snapshot)
 	snapshot->resolver.frames_unknown = 450;
 	snapshot->profile_bytes = 3 << 20;
 	snapshot->ring_permille = 4;
+	snapshot->lag_ns = 8400000;
 }
 
 /* A snapshot as of now, one second after the one before, with the counters of N_VCPUS vCPUs. */

@@ -14,6 +14,7 @@
 
 #define OVERHEAD_LABEL_CELLS 12
 #define OVERHEAD_BAR_CELLS   24
+#define OVERHEAD_LAG_NS      200000000 /* samples of a Linux guest wait no longer: some are lost */
 
 struct view_overhead {
 	struct view view;
@@ -340,13 +341,20 @@ static void overhead_own(struct overhead_page *page)
 {
 	const struct snapshot *all = page->model->all;
 	const struct history *history = page->model->history;
-	char text[4][32];
+	char text[4][32], behind[64] = "";
 
-	overhead_line(page, "dom0 CPU", all->ring_permille >= 500 ? STYLE_NOTICE : STYLE_NORMAL,
-		      "sampler %.2f %%   resolver %.2f %%   screen %.2f %%   ring %.1f %%",
+	overhead_line(page, "dom0 CPU", STYLE_NORMAL,
+		      "sampler %.2f %%   resolver %.2f %%   screen %.2f %%",
 		      overhead_cpu(page, all->sampler.cpu_ns),
 		      overhead_cpu(page, all->resolver.cpu_ns),
-		      overhead_cpu(page, page->model->ui_cpu_ns), all->ring_permille / 10.0);
+		      overhead_cpu(page, page->model->ui_cpu_ns));
+	if (all->lag_ns)
+		snprintf(behind, sizeof(behind), "at most %s behind   ",
+			 format_time((double)all->lag_ns, text[0]));
+	overhead_line(page, "resolver",
+		      all->ring_permille >= 500 || all->lag_ns >= OVERHEAD_LAG_NS ? STYLE_NOTICE
+										  : STYLE_NORMAL,
+		      "%sring %.1f %% full", behind, all->ring_permille / 10.0);
 	overhead_line(
 		page, "memory", STYLE_NORMAL, "%s%sprofile and names %s   nodes %s   history %s",
 		page->model->memory_bytes ? format_bytes(page->model->memory_bytes, text[0]) : "",
