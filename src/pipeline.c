@@ -442,6 +442,15 @@ static void pipeline_stop_follower(struct pipeline *pipeline)
 	pipeline->follow_started = false;
 }
 
+static void pipeline_record_counts(const struct pipeline *pipeline, struct recording_writer *writer)
+{
+	struct sampler_counts counts;
+
+	control_get_counts(pipeline->control, &counts);
+	if (writer)
+		recording_count(writer, &counts);
+}
+
 /* In this order: no more samples, none left in the ring, none unwritten. */
 struct xtop_error *pipeline_stop(struct pipeline *pipeline)
 {
@@ -458,6 +467,7 @@ struct xtop_error *pipeline_stop(struct pipeline *pipeline)
 		control_finish(pipeline->control);
 	if (pipeline->resolver_started) {
 		pthread_join(pipeline->resolver_thread, NULL);
+		pipeline_record_counts(pipeline, writer);
 		return recording_close(writer);
 	}
 	recording_discard(writer); /* nothing was sampled */

@@ -18,6 +18,8 @@
 #include "xtop/sample.h"
 #include "xtop/symbol.h"
 
+struct sampler_counts;
+
 /* What was recorded: the head of the file. Strings are NUL-terminated, as recorded: not clean. */
 struct recording_info {
 	char domain[64];
@@ -46,6 +48,8 @@ void recording_write(struct recording_writer *writer, const void *record, size_t
 void recording_write_poll(struct recording_writer *writer, uint64_t now_ns);
 /* The errno of that failure; 0: none yet. */
 int recording_failed(const struct recording_writer *writer);
+/* What goes into the end mark besides: the ticks that gave no sample. */
+void recording_count(struct recording_writer *writer, const struct sampler_counts *counts);
 /* The end mark, then close; frees WRITER, also on failure. NULL allowed. */
 struct xtop_error *recording_close(struct recording_writer *writer);
 /* Instead of it, when nothing was recorded: the file goes, too. NULL allowed. */
@@ -89,6 +93,8 @@ static inline uint64_t recording_note_time(const struct recording_note *note)
  * file's.
  */
 const void *recording_next(struct recording *recording, size_t *size_bytesp);
+/* After the end: the ticks that gave no sample, into those counters; 0 where the end mark does not say. */
+void recording_take_counts(const struct recording *recording, struct sampler_counts *counts);
 /*
  * After the end. What is wrong with the file, in one line without its name, or NULL: cut short
  * (with or without bytes behind the last whole chunk), refused records, a read error. Lives as long

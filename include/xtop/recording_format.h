@@ -126,7 +126,10 @@ struct recording_page {
 
 struct recording_chunk_end {
 	uint64_t n_samples; /* SMPL chunks in the file */
+	/* Ticks that gave none, as struct sampler_counts has them; what older files lack is 0. */
+	uint64_t missed, skipped_budget, waited, lost, refused;
 };
+#define RECORDING_END_BYTES 8 /* of the first version */
 
 static inline size_t recording_pad(size_t size_bytes)
 {
@@ -139,7 +142,7 @@ _Static_assert(sizeof(struct recording_chunk) == 16, "chunk head");
 _Static_assert(sizeof(struct recording_chunk_info) == 136, "INFO");
 _Static_assert(sizeof(struct recording_chunk_symbols) == 32, "SYMS");
 _Static_assert(sizeof(struct recording_symbol) == 16, "symbol");
-_Static_assert(sizeof(struct recording_chunk_end) == 8, "END");
+_Static_assert(sizeof(struct recording_chunk_end) == 48, "END");
 _Static_assert(sizeof(struct recording_page) == 24, "PAGE");
 _Static_assert(sizeof(struct registers) == 26 * 8, "registers");
 _Static_assert(sizeof(struct sample) == 24, "sample");

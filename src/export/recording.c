@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "xtop/cleanup.h"
+#include "xtop/control.h"
 #include "xtop/export.h"
 #include "xtop/recording_format.h"
 
@@ -31,12 +32,12 @@
 struct recording_writer {
 	FILE *file;
 	char *path;
-	char *buffer;        /* of FILE */
-	int failed_errno;    /* of the first failure; 0: none */
-	uint64_t n_samples;  /* handed to stdio */
-	struct pages *pages; /* as a reader has them; NULL: no memory is watched */
-	uint64_t n_reads;    /* for the sample that comes next */
-	bool is_late;        /* one of its pages was read before, and was otherwise then */
+	char *buffer;                   /* of FILE */
+	int failed_errno;               /* of the first failure; 0: none */
+	struct recording_chunk_end end; /* its samples have been handed to stdio */
+	struct pages *pages;            /* as a reader has them; NULL: no memory is watched */
+	uint64_t n_reads;               /* for the sample that comes next */
+	bool is_late; /* one of its pages was read before, and was otherwise then */
 };
 
 static void recording_put(struct recording_writer *writer, const void *bytes, size_t size_bytes)
@@ -325,7 +326,7 @@ void recording_write(struct recording_writer *writer, const void *record, size_t
 {
 	recording_put_chunk(writer, RECORDING_SAMPLE, size_bytes);
 	recording_put_padded(writer, record, size_bytes);
-	writer->n_samples++;
+	writer->end.n_samples++;
 	recording_end_turn(writer);
 }
 
@@ -345,16 +346,23 @@ static struct xtop_error *recording_failure(const struct recording_writer *write
 		(intmax_t)size_bytes);
 }
 
+void recording_count(struct recording_writer *writer, const struct sampler_counts *counts)
+{
+	writer->end.missed = counts->missed;
+	writer->end.skipped_budget = counts->skipped_budget;
+	writer->end.waited = counts->waited;
+	writer->end.lost = counts->lost;
+	writer->end.refused = counts->refused;
+}
+
 struct xtop_error *recording_close(struct recording_writer *writer)
 {
-	struct recording_chunk_end end;
 	struct xtop_error *error;
 
 	if (!writer)
 		return NULL;
-	end.n_samples = writer->n_samples;
-	recording_put_chunk(writer, RECORDING_END, sizeof(end));
-	recording_put_padded(writer, &end, sizeof(end));
+	recording_put_chunk(writer, RECORDING_END, sizeof(writer->end));
+	recording_put_padded(writer, &writer->end, sizeof(writer->end));
 	if (!writer->failed_errno && fflush(writer->file) != 0)
 		writer->failed_errno = errno;
 	error = writer->failed_errno ? recording_failure(writer) : NULL;

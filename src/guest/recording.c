@@ -23,6 +23,7 @@
 #include <sys/stat.h>
 
 #include "xtop/cleanup.h"
+#include "xtop/control.h"
 #include "xtop/inputs.h"
 #include "xtop/recording_format.h"
 
@@ -41,7 +42,8 @@ struct recording {
 	bool is_pending; /* the first record, read by recording_open(), waits in the buffer */
 	struct recording_chunk pending;
 	bool ended;
-	uint64_t n_samples; /* SMPL chunks, refused ones too */
+	uint64_t n_samples;             /* SMPL chunks, refused ones too */
+	struct recording_chunk_end end; /* zeros until it has come */
 	uint64_t n_bad, n_bad_notes;
 	uint64_t n_truncated;
 	char complaint[160]; /* "": none */
@@ -214,17 +216,18 @@ static bool recording_next_chunk(struct recording *recording, struct recording_c
 
 static void recording_take_end(struct recording *recording, uint64_t size_bytes)
 {
-	struct recording_chunk_end end;
+	struct recording_chunk_end *end = &recording->end;
 
-	if (size_bytes < sizeof(end)) {
+	if (size_bytes < RECORDING_END_BYTES) {
 		recording_stop(recording, "its end mark is damaged");
 		return;
 	}
-	memcpy(&end, recording_payload(recording), sizeof(end));
-	if (end.n_samples != recording->n_samples)
+	memcpy(end, recording_payload(recording),
+	       size_bytes < sizeof(*end) ? size_bytes : sizeof(*end));
+	if (end->n_samples != recording->n_samples)
 		recording_stop(recording,
 			       "%" PRIu64 " samples were recorded, %" PRIu64 " are in it",
-			       end.n_samples, recording->n_samples);
+			       end->n_samples, recording->n_samples);
 	else
 		recording_stop(recording, NULL);
 	if (!recording->complaint[0] && recording->n_truncated)
@@ -569,6 +572,17 @@ const void *recording_next(struct recording *recording, size_t *size_bytesp)
 	}
 	recording_complain_of_refused(recording);
 	return NULL;
+}
+
+void recording_take_counts(const struct recording *recording, struct sampler_counts *counts)
+{
+	const struct recording_chunk_end *end = &recording->end;
+
+	counts->missed = end->missed;
+	counts->skipped_budget = end->skipped_budget;
+	counts->waited = end->waited;
+	counts->lost = end->lost;
+	counts->refused = end->refused;
 }
 
 const char *recording_complaint(const struct recording *recording)

@@ -160,6 +160,7 @@ void replay_run(struct recording *recording, struct control *control, struct rin
 						  : replay_sample(&replay, record, size_bytes);
 	if (recording_complaint(recording))
 		control_put_message(control, recording_complaint(recording));
+	recording_take_counts(recording, &replay.counts);
 	replay.counts.state = SAMPLER_ENDED;
 	control_put_counts(control, &replay.counts);
 	control_finish(control);

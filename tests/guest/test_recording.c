@@ -328,6 +328,28 @@ static void test_round_trip(void)
 	recording_destroy(NULL);
 }
 
+/* Its chunk, head and all. */
+#define END_BYTES (sizeof(struct recording_chunk) + sizeof(struct recording_chunk_end))
+
+/* At first the end mark had one field. */
+static void test_short_end(void)
+{
+	char older[FILE_MAX_BYTES];
+	struct recording_chunk *chunk;
+	struct outcome outcome;
+
+	memcpy(older, whole, whole_bytes);
+	chunk = (struct recording_chunk *)(older + whole_bytes - END_BYTES);
+	check_u64(chunk->size_bytes, sizeof(struct recording_chunk_end), "the end mark");
+	chunk->size_bytes = RECORDING_END_BYTES;
+	outcome = read_bytes(older, whole_bytes - END_BYTES + sizeof(*chunk) + RECORDING_END_BYTES);
+	check_u64(outcome.n_samples, N_SAMPLES, "samples of a file with an older one");
+	check_string(outcome.message, "", "nothing is wrong with it");
+	chunk->size_bytes = RECORDING_END_BYTES - 8;
+	outcome = read_bytes(older, whole_bytes - END_BYTES + sizeof(*chunk));
+	check(strstr(outcome.message, "end mark is damaged"), "without any: %s", outcome.message);
+}
+
 /* A pipe has no length: the same samples, the same count of what was cut. */
 static void test_pipe(void)
 {
@@ -339,14 +361,14 @@ static void test_pipe(void)
 	if (mkfifo(path, 0600) != 0 || (child = fork()) < 0)
 		abort();
 	if (child == 0) {
-		write_file(path, whole, whole_bytes - 30);
+		write_file(path, whole, whole_bytes - END_BYTES - 6);
 		_exit(0);
 	}
 	outcome = read_back(path);
 	waitpid(child, NULL, 0);
 	unlink(path);
 	check_u64(outcome.n_samples, N_SAMPLES - 1, "samples of a pipe that ended early");
-	check_u64(outcome.truncated, sizeof(struct recording_chunk) + sizeof(struct tick) + 24 - 30,
+	check_u64(outcome.truncated, sizeof(struct recording_chunk) + sizeof(struct tick) - 6,
 		  "bytes cut");
 }
 
@@ -649,6 +671,7 @@ int main(void)
 	test_write();
 	test_round_trip();
 	test_pipe();
+	test_short_end();
 	test_truncation();
 	test_bit_flips();
 	test_unknown_chunks();

@@ -182,6 +182,10 @@ static void record_whole(void)
 		guest_add_vcpu(record, 1, VCPU_BLOCKED);
 		recording_write(writer, record->words, record->size_bytes);
 	}
+	recording_count(
+		writer,
+		&(struct sampler_counts){
+			.missed = 1, .skipped_budget = 2, .waited = 3, .lost = 4, .refused = 5 });
 	guest_must(recording_close(writer));
 	free(record);
 }
@@ -222,7 +226,11 @@ static void test_whole(void)
 	check_u64(snapshot->sampler.idle_ticks, 20, "idle ticks");
 	check_u64(snapshot->sampler.late, 1, "late");
 	check_u64(snapshot->sampler.retakes, 1, "retakes");
-	check_u64(snapshot->sampler.lost, 0, "lost");
+	check_u64(snapshot->sampler.lost, 4, "lost, as the end mark has it");
+	check_u64(snapshot->sampler.missed, 1, "missed");
+	check_u64(snapshot->sampler.skipped_budget, 2, "skipped");
+	check_u64(snapshot->sampler.waited, 3, "waited");
+	check_u64(snapshot->sampler.refused, 5, "refused");
 	check_u64(snapshot->sampler.elapsed_ns, 2000 * MS, "elapsed: 200 periods");
 	check(snapshot->sampler.rate_asked_hz == 100 && snapshot->sampler.rate_now_hz == 100,
 	      "100 Hz asked and reached (%g)", snapshot->sampler.rate_now_hz);
