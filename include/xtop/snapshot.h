@@ -63,6 +63,7 @@ struct resolver_counts {
 	uint64_t bad_records;            /* failed sample_check(): never happens */
 	uint64_t evicted_nodes;
 	uint64_t frames_refused;         /* frame table full */
+	uint64_t lag_ns;                 /* from a stop to its sample's turn, the most; 0: a replay */
 	uint64_t cpu_ns;                 /* resolver's thread */
 };
 

@@ -345,7 +345,7 @@ static void stats_put_costs(struct json *json, const struct snapshot *snapshot,
 	json_double(json, "live_weight", snapshot->live_weight);
 	json_u64(json, "total_weight", snapshot->total_weight);
 	json_u64(json, "ring_permille", snapshot->ring_permille);
-	json_u64(json, "lag_ns", snapshot->lag_ns);
+	json_u64(json, "lag_ns", snapshot->resolver.lag_ns);
 	json_close(json, '}');
 	json_open(json, "cpu_s", '{');
 	json_double(json, "sampler", (double)snapshot->sampler.cpu_ns / 1e9);

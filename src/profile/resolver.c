@@ -340,10 +340,12 @@ static void resolver_take_note(struct resolver *resolver, const struct recording
 
 static void resolver_measure_lag(struct resolver *resolver, uint64_t time_ns)
 {
-	uint64_t now_ns = clock_now_ns();
+	uint64_t now_ns = clock_now_ns(), lag_ns = now_ns > time_ns ? now_ns - time_ns : 0;
 
-	if (now_ns > time_ns && now_ns - time_ns > resolver->lag_ns)
-		resolver->lag_ns = now_ns - time_ns;
+	if (lag_ns > resolver->lag_ns)
+		resolver->lag_ns = lag_ns;
+	if (lag_ns > resolver->counts.lag_ns)
+		resolver->counts.lag_ns = lag_ns;
 }
 
 static void resolver_add_sample(struct resolver *resolver, const struct sample *sample)
@@ -571,5 +573,8 @@ void resolver_run(struct resolver *resolver)
 			break;
 		resolver_nap(resolver);
 	}
+	/* Nobody sees any more whether the guest is alive, and the results may be long in writing. */
+	if (resolver->settings.os)
+		os_follow_pages(resolver->settings.os, 0);
 	resolver_publish(resolver, true);
 }

@@ -146,6 +146,7 @@ static struct snapshot some_snapshot(void)
 		.live_weight = 12.5,
 		.total_weight = 990,
 		.resolver = { .samples = 990,
+			      .lag_ns = 1234567,
 			      .states = { 1, 2, 3, 4 },
 			      .user = 5,
 			      .stops = { 6, 7, 8, 9, 10, 11, 37 },
@@ -193,7 +194,6 @@ static struct snapshot some_snapshot(void)
 			   { .states = { 6, 7, 8, 9 }, .user = 10 } },
 		.profile_bytes = 65536,
 		.ring_permille = 38,
-		.lag_ns = 1234567,
 	};
 }
 

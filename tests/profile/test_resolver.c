@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,6 +18,8 @@
 #include "tests/tap.h"
 #include "xtop/clock.h"
 #include "xtop/export.h"
+#include "xtop/memory.h"
+#include "xtop/os.h"
 #include "xtop/recording_format.h"
 #include "xtop/resolver.h"
 
@@ -467,6 +470,8 @@ static void test_lag(void)
 	snapshot_destroy(snapshot);
 	guest_must(resolver_snapshot(stage.resolver, &snapshot));
 	check_u64(snapshot->lag_ns, 0, "of those since the snapshot before");
+	check(snapshot->resolver.lag_ns >= 30000000, "of all: %" PRIu64 " ns",
+	      snapshot->resolver.lag_ns);
 	snapshot_destroy(snapshot);
 	stage_close(&stage);
 	free(record);
@@ -581,6 +586,7 @@ static void test_finish_drains(void)
 		check_u64(snapshot->resolver.samples, n, "samples");
 		check_u64(snapshot->ring_permille, 0, "left in the ring");
 		check_u64(snapshot->lag_ns, 0, "no lag of what is not live");
+		check_u64(snapshot->resolver.lag_ns, 0, "in all");
 	}
 	snapshot_destroy(snapshot);
 	stage_close(&stage);
@@ -857,6 +863,67 @@ static void test_follow(void)
 	free(record);
 }
 
+/* --- the guest's memory ----------------------------------------------------------------------- */
+
+static void refuse_read(void *context, const frame_t *frames, size_t n, void *pages, bool *ok)
+{
+	(void)context, (void)frames, (void)pages;
+	memset(ok, 0, n * sizeof(ok[0]));
+}
+
+static void ignore_close(void *context)
+{
+	(void)context;
+}
+
+static void note_pages(void *context, uint64_t guest_pages)
+{
+	atomic_store((_Atomic uint64_t *)context, guest_pages);
+}
+
+static const struct memory_ops noting_ops = { .read = refuse_read,
+					      .close = ignore_close,
+					      .follow = note_pages };
+
+/* The sampler tells of STATE and 1,000 pages; whether the memory is told of GUEST_PAGES then. */
+static bool memory_hears(struct stage *stage, enum sampler_state state,
+			 const _Atomic uint64_t *heard, uint64_t guest_pages)
+{
+	time_t end = time(NULL) + WAIT_S;
+
+	control_put_counts(stage->control,
+			   &(struct sampler_counts){ .state = state, .guest_pages = 1000 });
+	while (atomic_load(heard) != guest_pages && time(NULL) < end)
+		nap();
+	return atomic_load(heard) == guest_pages;
+}
+
+/* Mappings of a guest that nobody sees alive would keep it as a zombie. */
+static void test_follow_pages(void)
+{
+	_Atomic uint64_t heard = 1;
+	struct stage stage = { .symbols = guest_symbols() };
+	struct memory *memory;
+	struct os *os;
+
+	guest_must(memory_create(&noting_ops, &heard, &memory));
+	guest_must(os_create(&(struct os_settings){ .memory = memory, .symbols = stage.symbols },
+			     &os));
+	stage_open_settings(&stage, (struct resolver_settings){ .live = true, .os = os });
+	stage_start(&stage);
+	check(memory_hears(&stage, SAMPLER_STARTING, &heard, 0), "nobody has seen it yet");
+	check(memory_hears(&stage, SAMPLER_RUNNING, &heard, 1000), "it runs");
+	check(memory_hears(&stage, SAMPLER_GUEST_AWAY, &heard, 0), "it is away");
+	check(memory_hears(&stage, SAMPLER_GUEST_PAUSED, &heard, 1000), "it is back, paused");
+	check(memory_hears(&stage, SAMPLER_HUNG, &heard, 0), "the sampler hangs");
+	check(memory_hears(&stage, SAMPLER_RUNNING, &heard, 1000), "and no more");
+	stage_finish(&stage);
+	check_u64(atomic_load(&heard), 0, "nobody looks any more");
+	stage_close(&stage);
+	os_destroy(os);
+	memory_destroy(memory);
+}
+
 int main(void)
 {
 	test_folds();
@@ -878,5 +945,6 @@ int main(void)
 		test_reset_while_running();
 	test_reset_at_end();
 	test_follow();
+	test_follow_pages();
 	return tap_done();
 }
