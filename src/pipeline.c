@@ -300,7 +300,11 @@ static void *pipeline_follow_main(void *context)
 	return NULL;
 }
 
-/* Signals are for the main thread: it decides what they mean. */
+/*
+ * Signals are for the main thread: it decides what they mean. Not SIGBUS: a fault of a thread that has it
+ * blocked ends the process whatever its handler is (force_sig_info_to_task() of Linux), and the
+ * resolver reads pages that may go away (fault.c).
+ */
 static struct xtop_error *pipeline_start_thread(pthread_t *thread, void *(*body)(void *),
 						struct pipeline *pipeline)
 {
@@ -308,6 +312,7 @@ static struct xtop_error *pipeline_start_thread(pthread_t *thread, void *(*body)
 	int errno_value;
 
 	sigfillset(&all);
+	sigdelset(&all, SIGBUS);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	errno_value = pthread_create(thread, NULL, body, pipeline);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
