@@ -301,19 +301,21 @@ static void *pipeline_follow_main(void *context)
 }
 
 /*
- * Signals are for the main thread: it decides what they mean. Not SIGBUS: a fault of a thread that has it
- * blocked ends the process whatever its handler is (force_sig_info_to_task() of Linux), and the
- * resolver reads pages that may go away (fault.c).
+ * Signals are for the main thread: it decides what they mean. Not those of faults: of a thread that has them
+ * blocked they end the process whatever their handler is (force_sig_info_to_task() of Linux). The
+ * resolver reads pages that may go away (fault.c), and a crash is to leave a sane terminal.
  */
 static struct xtop_error *pipeline_start_thread(pthread_t *thread, void *(*body)(void *),
 						struct pipeline *pipeline)
 {
-	sigset_t all, before;
+	static const int faults[] = { SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP };
+	sigset_t others, before;
 	int errno_value;
 
-	sigfillset(&all);
-	sigdelset(&all, SIGBUS);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
+	sigfillset(&others);
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+		sigdelset(&others, faults[i]);
+	pthread_sigmask(SIG_SETMASK, &others, &before);
 	errno_value = pthread_create(thread, NULL, body, pipeline);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return errno_value ? error_create_errno(errno_value, "cannot start a thread") : NULL;

@@ -206,6 +206,8 @@ uint64_t frame_cache_maps(const struct frame_cache *cache);
 
 /* Once a process, before anything below. */
 void fault_install(void);
+/* What is to be done, async-signal-safe, before a SIGBUS that is none of these ends the process; NULL: nothing. */
+void fault_on_death(void (*last_words)(void));
 /* Between the two, a SIGBUS on this thread reads zeros instead, and is counted. */
 void fault_arm(void);
 /* For a mapping of several pages, which cannot be replaced in part: one fault makes all zeros. */

@@ -23,6 +23,8 @@ static _Thread_local volatile sig_atomic_t fault_pages;
 static _Thread_local char *volatile fault_range;
 static _Thread_local volatile size_t fault_range_bytes;
 
+static void (*volatile fault_last_words)(void);
+
 /* What is to be replaced for a fault at ADDRESS. */
 static void *fault_place(void *address, size_t *size_bytes)
 {
@@ -52,15 +54,23 @@ static void fault_handle(int signal_number, siginfo_t *info, void *context)
 		fault_pages++;
 		return;
 	}
+	if (fault_last_words)
+		fault_last_words();
 	signal(signal_number, SIG_DFL);
 	raise(signal_number); /* pending until the handler returns */
 }
 
 void fault_install(void)
 {
-	struct sigaction action = { .sa_sigaction = fault_handle, .sa_flags = SA_SIGINFO };
+	struct sigaction action = { .sa_sigaction = fault_handle,
+				    .sa_flags = SA_SIGINFO | SA_ONSTACK };
 
 	sigaction(SIGBUS, &action, NULL);
+}
+
+void fault_on_death(void (*last_words)(void))
+{
+	fault_last_words = last_words;
 }
 
 void fault_arm(void)

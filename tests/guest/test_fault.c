@@ -138,6 +138,33 @@ static void test_sent(void)
 	check_dies(be_killed, "a SIGBUS somebody sent, though armed,");
 }
 
+static void say_last_words(void)
+{
+	_exit(42);
+}
+
+/* Only where it ends the process. */
+static void fault_and_be_killed(void)
+{
+	fault_on_death(say_last_words);
+	fault_arm();
+	if (pages[0][0] != 0 || fault_disarm() != 1)
+		_exit(1);
+	kill(getpid(), SIGBUS);
+}
+
+static void test_last_words(void)
+{
+	int status;
+
+	map_pages();
+	memory_guest_revoke(memory, 0);
+	status = status_of(fault_and_be_killed);
+	check(WIFEXITED(status) && WEXITSTATUS(status) == 42,
+	      "a page that goes away is no crash, a SIGBUS after that is: status %#x", status);
+	unmap_pages();
+}
+
 int main(void)
 {
 	fault_install();
@@ -145,5 +172,6 @@ int main(void)
 	test_range();
 	test_unarmed();
 	test_sent();
+	test_last_words();
 	return tap_done();
 }

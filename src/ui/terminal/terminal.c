@@ -29,12 +29,15 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "xtop/guest.h"
+
 #define RESET_BYTES       256
 #define CRASH_STACK_BYTES (32 << 10)
 #define ESCAPE_DELAY_MS   25
 
 static const int end_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
-static const int crash_signals[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGTRAP };
+/* SIGBUS is no crash when a page of the guest goes away under its reader: guest/fault.c knows. */
+static const int crash_signals[] = { SIGSEGV, SIGABRT, SIGFPE, SIGILL, SIGTRAP };
 #define N_END_SIGNALS   (sizeof(end_signals) / sizeof(end_signals[0]))
 #define N_CRASH_SIGNALS (sizeof(crash_signals) / sizeof(crash_signals[0]))
 
@@ -83,17 +86,23 @@ static void terminal_prepare_reset(void)
 	reset_put('\n');
 }
 
-/* Async-signal-safe. */
+/* Async-signal-safe, as is what follows. */
+static void terminal_give_back(void)
+{
+	ssize_t written;
+
+	if (getpid() != terminal.owner)
+		return;
+	written = write(STDOUT_FILENO, terminal.reset, terminal.reset_length);
+	(void)written; /* there is nobody left to tell */
+	tcsetattr(STDIN_FILENO, TCSANOW, &terminal.saved);
+}
+
 static void terminal_on_crash(int number)
 {
 	size_t i = 0;
 
-	if (getpid() == terminal.owner) {
-		ssize_t written = write(STDOUT_FILENO, terminal.reset, terminal.reset_length);
-
-		(void)written; /* there is nobody left to tell */
-		tcsetattr(STDIN_FILENO, TCSANOW, &terminal.saved);
-	}
+	terminal_give_back();
 	while (i < N_CRASH_SIGNALS - 1 && crash_signals[i] != number)
 		i++;
 	sigaction(number, &terminal.old_crash[i], NULL);
@@ -138,6 +147,8 @@ static void terminal_set_handlers(void)
 		action.sa_flags = SA_ONSTACK;
 	for (size_t i = 0; i < N_CRASH_SIGNALS; i++)
 		sigaction(crash_signals[i], &action, NULL);
+	fault_install();
+	fault_on_death(terminal_give_back);
 }
 
 static void terminal_restore_handlers(void)
@@ -150,6 +161,7 @@ static void terminal_restore_handlers(void)
 	sigaction(SIGTSTP, &terminal.old_tstp, NULL);
 	for (size_t i = 0; i < N_CRASH_SIGNALS; i++)
 		sigaction(crash_signals[i], &terminal.old_crash[i], NULL);
+	fault_on_death(NULL);
 	sigaltstack(&none, NULL);
 	free(terminal.crash_stack);
 	terminal.crash_stack = NULL;
