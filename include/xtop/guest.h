@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #include "xtop/error.h"
+#include "xtop/fault.h"
 #include "xtop/sample.h"
 #include "xtop/types.h"
 
@@ -201,18 +202,5 @@ void frame_cache_tend(struct frame_cache *cache, uint64_t now_ns);
 void frame_cache_drop(struct frame_cache *cache); /* all of them: the guest is gone */
 size_t frame_cache_pages(const struct frame_cache *cache);
 uint64_t frame_cache_maps(const struct frame_cache *cache);
-
-/* --- fault.c: reads of pages that may go away ------------------------------------------------- */
-
-/* Once a process, before anything below. */
-void fault_install(void);
-/* What is to be done, async-signal-safe, before a SIGBUS that is none of these ends the process; NULL: nothing. */
-void fault_on_death(void (*last_words)(void));
-/* Between the two, a SIGBUS on this thread reads zeros instead, and is counted. */
-void fault_arm(void);
-/* For a mapping of several pages, which cannot be replaced in part: one fault makes all zeros. */
-void fault_arm_range(void *start, size_t size_bytes);
-unsigned fault_disarm(void); /* pages that went away since fault_arm() */
-unsigned fault_count(void);  /* the same, still armed */
 
 #endif

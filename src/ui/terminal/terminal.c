@@ -29,7 +29,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "xtop/guest.h"
+#include "xtop/fault.h"
 
 #define RESET_BYTES       256
 #define CRASH_STACK_BYTES (32 << 10)
