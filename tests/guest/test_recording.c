@@ -145,7 +145,9 @@ static void write_tick(struct recording_writer *writer, unsigned i)
 
 static void write_samples(struct recording_writer *writer)
 {
-	static const struct memory_ops ops = { give_page, give_nothing, give_time };
+	static const struct memory_ops ops = { .read = give_page,
+					       .close = give_nothing,
+					       .now_ns = give_time };
 	struct memory *memory;
 
 	if (memory_create(&ops, NULL, &memory))
