@@ -622,7 +622,7 @@ static void test_budget(void)
 }
 
 /* The first COSTLY_STOPS take long: the rate gives way until they have been paid for. */
-#define COSTLY_STOPS 30
+#define COSTLY_STOPS 60
 #define CHEAP_STOPS  200
 
 static uint64_t skipped_when_costly, skipped_later;
@@ -648,8 +648,9 @@ static void watch_skips(unsigned tick)
 }
 
 /*
- * 5 ms each at a tenth: what is saved up pays for two of them, after that one in 50 ms, where 500 Hz
- * were asked for. When they cost next to nothing again every tick is taken.
+ * 5 ms each at half the time: what is saved up pays for some of them, after that one in 10 ms, where
+ * 500 Hz were asked for. When they cost next to nothing again every tick is taken; one that a loaded
+ * machine draws out is paid by what is saved up, 50 ms.
  */
 static void test_budget_binds_and_lets_go(void)
 {
@@ -657,7 +658,7 @@ static void test_budget_binds_and_lets_go(void)
 	memory->on_stop = linger_at_first;
 	scene = watch_skips;
 	control_set_rate(control, 500);
-	control_set_budget(control, 0.1);
+	control_set_budget(control, 0.5);
 	control_learn_stack(control, memory->regs[0].cr3, STACK,
 			    STACK + 0x820); /* all fit in the ring */
 	run(5000);
@@ -665,7 +666,7 @@ static void test_budget_binds_and_lets_go(void)
 	check(skipped_when_costly >= 50, "%" PRIu64 " ticks skipped while stops are costly",
 	      skipped_when_costly);
 	check_u64(counts.skipped_budget, skipped_later, "none skipped afterwards");
-	check(counts.stopped_ns <= 0.1 * (double)counts.elapsed_ns + 0.01e9 + 10e6,
+	check(counts.stopped_ns <= 0.5 * (double)counts.elapsed_ns + 0.05e9 + 10e6,
 	      "%" PRIu64 " ns stopped of %" PRIu64, counts.stopped_ns, counts.elapsed_ns);
 	end();
 }
