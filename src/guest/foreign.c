@@ -32,7 +32,7 @@
 struct foreign {
 	int fd;
 	domid_t domid;
-	struct kept_pages *kept;
+	struct frame_cache *kept;
 	int errors[MEMORY_BATCH_PAGES];
 };
 
@@ -130,7 +130,7 @@ static void foreign_close(void *context)
 {
 	struct foreign *foreign = context;
 
-	kept_pages_destroy(foreign->kept);
+	frame_cache_destroy(foreign->kept);
 	if (foreign->fd >= 0)
 		close(foreign->fd);
 	free(foreign);

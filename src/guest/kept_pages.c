@@ -8,7 +8,6 @@
 
 #include "guest/kept_pages.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "xtop/clock.h"
@@ -20,38 +19,15 @@
  */
 #define KEPT_ROUND_NS (10 * FRAME_CACHE_ROUND_NS)
 
-struct kept_pages {
-	struct frame_cache *cache;
-};
-
-struct xtop_error *kept_pages_create(const struct mapper *mapper, struct kept_pages **keptp)
+struct xtop_error *kept_pages_create(const struct mapper *mapper, struct frame_cache **keptp)
 {
-	struct kept_pages *kept = calloc(1, sizeof(*kept));
-	struct xtop_error *error;
-
-	if (!kept)
-		return error_create("out of memory");
-	error = frame_cache_create(mapper, KEPT_PAGES_MAX, KEPT_ROUND_NS, &kept->cache);
-	if (error) {
-		free(kept);
-		return error;
-	}
-	*keptp = kept;
-	return NULL;
-}
-
-void kept_pages_destroy(struct kept_pages *kept)
-{
-	if (!kept)
-		return;
-	frame_cache_destroy(kept->cache);
-	free(kept);
+	return frame_cache_create(mapper, KEPT_PAGES_MAX, KEPT_ROUND_NS, keptp);
 }
 
 /* False: what was there has gone, and of what was copied nothing is sure. */
-static bool kept_pages_try(struct kept_pages *kept, frame_t frame, void *page, bool *there)
+static bool kept_pages_try(struct frame_cache *kept, frame_t frame, void *page, bool *there)
 {
-	const void *mapped = frame_cache_get(kept->cache, frame, clock_now_ns());
+	const void *mapped = frame_cache_get(kept, frame, clock_now_ns());
 
 	*there = mapped;
 	if (!mapped)
@@ -61,7 +37,7 @@ static bool kept_pages_try(struct kept_pages *kept, frame_t frame, void *page, b
 	return fault_disarm() == 0;
 }
 
-bool kept_pages_copy(struct kept_pages *kept, frame_t frame, void *page)
+bool kept_pages_copy(struct frame_cache *kept, frame_t frame, void *page)
 {
 	bool there;
 
@@ -69,16 +45,16 @@ bool kept_pages_copy(struct kept_pages *kept, frame_t frame, void *page)
 	for (int tries = 0; tries < 2; tries++) {
 		if (kept_pages_try(kept, frame, page, &there))
 			return there;
-		frame_cache_drop(kept->cache);
+		frame_cache_drop(kept);
 	}
 	return false;
 }
 
-void kept_pages_follow(struct kept_pages *kept, uint64_t guest_pages)
+void kept_pages_follow(struct frame_cache *kept, uint64_t guest_pages)
 {
-	frame_cache_follow(kept->cache, guest_pages);
+	frame_cache_follow(kept, guest_pages);
 	if (guest_pages)
-		frame_cache_tend(kept->cache, clock_now_ns());
-	else if (frame_cache_pages(kept->cache))
-		frame_cache_drop(kept->cache);
+		frame_cache_tend(kept, clock_now_ns());
+	else if (frame_cache_pages(kept))
+		frame_cache_drop(kept);
 }

@@ -14,7 +14,7 @@
 #define PAGES 1000 /* the guest has */
 
 static struct memory_guest *memory;
-static struct kept_pages *kept;
+static struct frame_cache *kept;
 static uint64_t copy[GUEST_PAGE_SIZE / sizeof(uint64_t)];
 
 static void begin(uint64_t n_frames)
@@ -35,7 +35,7 @@ static void begin(uint64_t n_frames)
 
 static void end(void)
 {
-	kept_pages_destroy(kept);
+	frame_cache_destroy(kept);
 	check(memory->maps == memory->unmaps, "%u mapped, %u unmapped", memory->maps,
 	      memory->unmaps);
 	memory_guest_destroy(memory);
