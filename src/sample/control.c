@@ -326,21 +326,22 @@ static uint64_t stopped_clamp(const struct stopped_summary *summary, uint64_t ns
 }
 
 /*
- * The nearest rank: the smallest value that PERCENT of all do not exceed. A bucket's smallest value
- * stands for all in it, but never outside of what was seen.
+ * The nearest rank: the smallest value that PERCENT of all do not exceed. Those in one bucket are taken
+ * to lie in it at equal distances, but none outside of what was seen.
  */
 static uint64_t stopped_quantile(const struct stopped_summary *summary, const uint64_t *counts,
 				 unsigned percent)
 {
-	uint64_t rank = (summary->n * percent + 99) / 100, seen = 0;
+	uint64_t rank = (summary->n * percent + 99) / 100, before = 0;
+	size_t i = 0;
 
-	for (size_t i = 0; i < STOPPED_BUCKETS; i++) {
-		seen += counts[i];
-		if (seen >= rank)
-			return stopped_clamp(summary, i == STOPPED_BUCKETS - 1 ? UINT64_MAX
-									       : stopped_value(i));
-	}
-	return summary->max_ns;
+	for (; i < STOPPED_BUCKETS - 1 && before + counts[i] < rank; i++)
+		before += counts[i];
+	if (i == STOPPED_BUCKETS - 1)
+		return summary->max_ns;
+	return stopped_clamp(summary, stopped_value(i) + (stopped_value(i + 1) - stopped_value(i)) *
+								 (2 * (rank - before) - 1) /
+								 (2 * counts[i]));
 }
 
 void control_get_stopped(const struct control *control, struct stopped_summary *summary)
