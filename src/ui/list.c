@@ -40,6 +40,18 @@ void list_select(struct list *list, size_t row)
 	list->moved = true;
 }
 
+enum list_click list_click(struct list *list, int line)
+{
+	size_t row = list->top + (size_t)line;
+
+	if (line < 0 || (size_t)line >= list->page || row >= list->n)
+		return LIST_MISSED;
+	if (list->moved && row == list->selected)
+		return LIST_OPENED;
+	list_select(list, row);
+	return LIST_SELECTED;
+}
+
 bool list_request(struct list *list, enum request request)
 {
 	size_t step = list->page > 1 ? list->page - 1 : 1;

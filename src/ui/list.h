@@ -30,6 +30,13 @@ void list_show(struct list *list, size_t page);
 /* True: a request that moves the cursor, done. The view then sets the key. */
 bool list_request(struct list *list, enum request request);
 void list_select(struct list *list, size_t row);
+/* A click on LINE of those that were drawn, 0 the first. Of a row that is selected anew the view then sets the key. */
+enum list_click {
+	LIST_MISSED,   /* no row is there */
+	LIST_SELECTED, /* another row than before */
+	LIST_OPENED,   /* the row that the reader had selected */
+};
+enum list_click list_click(struct list *list, int line);
 /*
  * Moves the cursor to a row that MATCHES: REQUEST_SEARCH_HERE, _NEXT or _PREVIOUS, round and round.
  * False: there is none.

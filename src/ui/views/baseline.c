@@ -207,18 +207,14 @@ static void baseline_click(struct view *view, struct ui *ui, int row, int column
 {
 	struct view_baseline *baseline = view_baseline(view);
 	const struct column *sort = table_column_at(&baseline->table, column);
-	size_t at = baseline->list.top + (size_t)(row - baseline->first_row);
+	enum list_click click = list_click(&baseline->list, row - baseline->first_row);
 
 	if (row == baseline->first_row - 1 && sort)
 		baseline_sort_by(baseline, ui, sort);
-	if (row < baseline->first_row || at >= baseline->now.n)
-		return;
-	if (baseline->list.moved && at == baseline->list.selected) {
+	if (click == LIST_OPENED)
 		baseline_open(baseline, ui);
-		return;
-	}
-	list_select(&baseline->list, at);
-	baseline->list.key = baseline->now.rows[at].frame;
+	else if (click == LIST_SELECTED)
+		baseline->list.key = baseline->now.rows[baseline->list.selected].frame;
 }
 
 static void baseline_destroy(struct view *view)

@@ -455,21 +455,17 @@ static void callers_click(struct view *view, struct ui *ui, int row, int column)
 	struct view_callers *callers = view_callers(view);
 	struct focus *focus = callers_focus(callers);
 	enum callers_side before = focus->side;
+	enum list_click click;
 	struct list *list;
-	size_t at;
 
 	if (callers->side_by_side)
 		focus->side = column < callers->columns / 2 ? SIDE_CALLERS : SIDE_CALLEES;
 	list = &focus->lists[focus->side];
-	at = list->top + (size_t)(row - callers->first_row);
-	if (row < callers->first_row || at >= list->top + list->page || at >= list->n)
-		return;
-	if (focus->side == before && list->moved && at == list->selected) {
+	click = list_click(list, row - callers->first_row);
+	if (click == LIST_OPENED && focus->side == before)
 		callers_open(callers, ui);
-		return;
-	}
-	list_select(list, at);
-	list->key = callers_table(callers, focus->side)->rows[at].frame;
+	else if (click == LIST_SELECTED)
+		list->key = callers_table(callers, focus->side)->rows[list->selected].frame;
 }
 
 static void callers_destroy(struct view *view)

@@ -87,13 +87,10 @@ static bool choose_request(struct view *view, struct ui *ui, enum request reques
 static void choose_click(struct view *view, struct ui *ui, int row, int column)
 {
 	struct view_choose *choose = view_choose(view);
-	size_t at = choose->list.top + (size_t)(row - choose->first_row);
 
 	(void)column;
-	if (row < choose->first_row || at >= N_CHOICES)
-		return;
-	list_select(&choose->list, at);
-	choose_request(view, ui, REQUEST_OPEN);
+	if (list_click(&choose->list, row - choose->first_row) != LIST_MISSED)
+		choose_request(view, ui, REQUEST_OPEN);
 }
 
 static void choose_destroy(struct view *view)

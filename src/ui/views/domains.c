@@ -379,18 +379,14 @@ static void domains_click_header(struct view_domains *domains, int column)
 static void domains_click(struct view *view, struct ui *ui, int row, int column)
 {
 	struct view_domains *domains = view_domains(view);
-	size_t at = domains->list.top + (size_t)(row - domains->first_row);
+	enum list_click click = list_click(&domains->list, row - domains->first_row);
 
 	if (row == domains->first_row - 1)
 		domains_click_header(domains, column);
-	if (row < domains->first_row || at >= domains->n)
-		return;
-	if (domains->list.moved && at == domains->list.selected) {
+	if (click == LIST_OPENED)
 		domains_request(view, ui, REQUEST_OPEN);
-		return;
-	}
-	list_select(&domains->list, at);
-	domains->list.key = domains->rows[at].domain.id;
+	else if (click == LIST_SELECTED)
+		domains->list.key = domains->rows[domains->list.selected].domain.id;
 }
 
 static void domains_destroy(struct view *view)

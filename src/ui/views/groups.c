@@ -211,23 +211,19 @@ static void groups_click(struct view *view, struct ui *ui, int row, int column)
 {
 	struct view_groups *groups = view_groups(view);
 	enum groups_side before = groups->side;
+	enum list_click click;
 	struct list *list;
-	size_t at;
 
 	if (groups->side_by_side) {
 		groups->side = column < groups->columns ? GROUPS_PROCESSES : GROUPS_MODULES;
 		groups->chosen = true;
 	}
 	list = &groups->lists[groups->side];
-	at = list->top + (size_t)(row - groups->first_row);
-	if (row < groups->first_row || at >= list->n)
-		return;
-	if (groups->side == before && list->moved && at == list->selected) {
+	click = list_click(list, row - groups->first_row);
+	if (click == LIST_OPENED && groups->side == before)
 		groups_open(groups, ui); /* destroys this view */
-		return;
-	}
-	list_select(list, at);
-	list->key = groups->groups[groups->side].rows[at].frame;
+	else if (click == LIST_SELECTED)
+		list->key = groups->groups[groups->side].rows[list->selected].frame;
 }
 
 static void groups_destroy(struct view *view)

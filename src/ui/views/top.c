@@ -389,18 +389,14 @@ static void top_click(struct view *view, struct ui *ui, int row, int column)
 {
 	struct view_top *top = view_top(view);
 	const struct column *sort = table_column_at(&top->table, column);
-	size_t at = top->list.top + (size_t)(row - top->first_row);
+	enum list_click click = list_click(&top->list, row - top->first_row);
 
 	if (row == top->first_row - 1 && sort)
 		ui_set_sort(ui, sort);
-	if (row < top->first_row || at >= top->n_lines)
-		return;
-	if (top->list.moved && at == top->list.selected) {
+	if (click == LIST_OPENED)
 		top_open(top, ui);
-		return;
-	}
-	list_select(&top->list, at);
-	top->list.key = top_key(top, at);
+	else if (click == LIST_SELECTED)
+		top->list.key = top_key(top, top->list.selected);
 }
 
 static void top_destroy(struct view *view)

@@ -296,17 +296,13 @@ static bool tree_request(struct view *view, struct ui *ui, enum request request)
 static void tree_click(struct view *view, struct ui *ui, int row, int column)
 {
 	struct view_tree *tree = view_tree(view);
-	size_t at = tree->list.top + (size_t)(row - tree->first_row);
+	enum list_click click = list_click(&tree->list, row - tree->first_row);
 
 	(void)column;
-	if (row < tree->first_row || at >= tree->tree.n)
-		return;
-	if (tree->list.moved && at == tree->list.selected) {
+	if (click == LIST_OPENED)
 		tree_unfold(tree, ui);
-		return;
-	}
-	list_select(&tree->list, at);
-	tree->list.key = tree->tree.lines[at].key;
+	else if (click == LIST_SELECTED)
+		tree->list.key = tree->tree.lines[tree->list.selected].key;
 }
 
 static void tree_destroy(struct view *view)

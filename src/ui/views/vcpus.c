@@ -136,11 +136,8 @@ static void vcpus_click(struct view *view, struct ui *ui, int row, int column)
 
 	(void)ui;
 	(void)column;
-	if (row >= vcpus->first_row &&
-	    vcpus->list.top + (size_t)(row - vcpus->first_row) < vcpus->list.n) {
-		list_select(&vcpus->list, vcpus->list.top + (size_t)(row - vcpus->first_row));
+	if (list_click(&vcpus->list, row - vcpus->first_row) == LIST_SELECTED)
 		vcpus->list.key = vcpus->list.selected;
-	}
 }
 
 static void vcpus_destroy(struct view *view)
