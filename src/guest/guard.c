@@ -6,7 +6,7 @@
  *   main ── broker ── fork ─► guard ── fork ─► sampler
  *
  * The sampler ends: its pidfd tells the guard, and stop_area_is_stopped() whether there is something
- * to undo. The sampler hangs: the guard looks every 10 ms, and finds the same stop again; it kills
+ * to undo. The sampler hangs: the guard looks every 8 ms, and finds the same stop again; it kills
  * the sampler, waits for its end and looks at Xen's results then, and forks another, which goes on
  * with ring and counters. The broker does the same for both, but for the other sampler (they are a
  * process group of their own), should the guard be killed or hang, too.

@@ -10,9 +10,9 @@
 
 /*
  * A stop may last this many looks of the guard, GUARD_LOOK_NS apart, before the sampler is taken to
- * hang: 30 to 40 ms. The broker, who looks after the guard, waits longer.
+ * hang: 24 to 32 ms. The broker, who looks after the guard, waits longer.
  */
-#define GUARD_LOOK_NS    10000000
+#define GUARD_LOOK_NS    8000000
 #define GUARD_LOOKS      3
 #define BROKER_LOOK_NS   20000000
 #define BROKER_LOOKS     3
