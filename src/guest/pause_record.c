@@ -51,11 +51,13 @@ static void pause_name_front(const struct guest_info *info, char front[64])
 	snprintf(front, 64, "%u.%.36s.", info->domid, info->uuid);
 }
 
+/* Written, not only made so long: where there is no room that is told here, and not by a SIGBUS later. */
 static bool pause_map(struct pause_file *file)
 {
+	static const struct pause_record empty;
 	void *map = MAP_FAILED;
 
-	if (ftruncate(file->fd, sizeof(*file->record)) == 0)
+	if (pwrite(file->fd, &empty, sizeof(empty), 0) == sizeof(empty))
 		map = mmap(NULL, sizeof(*file->record), PROT_READ | PROT_WRITE,
 			   MAP_SHARED | MAP_POPULATE, file->fd, 0);
 	file->record = map == MAP_FAILED ? NULL : map;

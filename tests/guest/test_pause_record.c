@@ -7,8 +7,10 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -214,6 +216,48 @@ static void test_open_folder(void)
 	check(!file.record, "no folder: no record");
 }
 
+#define NO_MOUNT 2
+
+/* In a child: a file system of one page, which another file has. */
+static int create_where_full(void)
+{
+	static const char page[4096];
+	struct pause_file file;
+	char path[80];
+	int fd;
+
+	if (unshare(CLONE_NEWNS) && unshare(CLONE_NEWUSER | CLONE_NEWNS))
+		return NO_MOUNT;
+	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("none", records, "tmpfs", 0, "size=4096,mode=0700"))
+		return NO_MOUNT;
+	snprintf(path, sizeof(path), "%s/full", records);
+	fd = open(path, O_WRONLY | O_CREAT, 0600);
+	if (write(fd, page, sizeof(page)) != sizeof(page))
+		return NO_MOUNT;
+	pause_file_create(records, &info, &file);
+	if (file.record || file.fd >= 0)
+		return 1;
+	pause_file_remove(&file);
+	return n_files() == 1 ? 0 : 1;
+}
+
+/* Who cannot keep a record goes on without, and is not killed by one that has no room. */
+static void test_full(void)
+{
+	pid_t child = fork();
+	int status;
+
+	if (child == 0)
+		_exit(create_where_full());
+	waitpid(child, &status, 0);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == NO_MOUNT)
+		printf("# SKIP a full file system: nothing may be mounted here\n");
+	else
+		check(WIFEXITED(status) && !WEXITSTATUS(status),
+		      "a full file system: no record, status %x", status);
+}
+
 int main(void)
 {
 	if (!mkdtemp(folder))
@@ -225,6 +269,7 @@ int main(void)
 	test_others();
 	test_damaged();
 	test_open_folder();
+	test_full();
 	rmdir(records);
 	rmdir(folder);
 	return tap_done();
