@@ -3,6 +3,7 @@
  * The walls around what reads a guest's bytes; see xtop/sandbox.h. Main's thread, before all others,
  * which inherit them.
  *
+ *   descriptors     what the caller left open beyond the three streams is closed
  *   user            not root: files, signals and processes of others are out of reach
  *   capabilities    none, and none to be had by exec (no_new_privs, which seccomp asks for as well)
  *   not dumpable    nobody's ptrace, no core file with a guest's memory in it
@@ -15,6 +16,7 @@
 
 #include "xtop/sandbox.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -41,6 +43,29 @@
 #define SANDBOX_TCSETS2  0x402c542bUL
 #define SANDBOX_TCSETSW2 0x402c542cUL
 #define SANDBOX_TCSETSF2 0x402c542dUL
+
+/* --- descriptors ------------------------------------------------------------------------------ */
+
+/*
+ * What came through exec has no FD_CLOEXEC, and all that is opened here has: files that root's shell or
+ * a service had open are not main's to write to. Those named as /dev/fd/N were duplicated before.
+ */
+static struct xtop_error *sandbox_close_inherited(void)
+{
+	DIR *stream = opendir("/proc/self/fd");
+	struct dirent *entry;
+
+	if (!stream)
+		return error_create_errno(errno, "cannot see which files are open");
+	while ((entry = readdir(stream))) {
+		int fd = atoi(entry->d_name); /* ".": 0 */
+
+		if (fd > STDERR_FILENO && fcntl(fd, F_GETFD) == 0)
+			close(fd);
+	}
+	closedir(stream);
+	return NULL;
+}
 
 /* --- the user --------------------------------------------------------------------------------- */
 
@@ -180,7 +205,8 @@ static struct xtop_error *sandbox_filter_calls(void)
 #ifdef SANITIZED
 struct xtop_error *sandbox_enter(void)
 {
-	(void)sandbox_leave_root, (void)sandbox_drop_capabilities, (void)sandbox_filter_calls;
+	(void)sandbox_close_inherited, (void)sandbox_leave_root, (void)sandbox_drop_capabilities,
+		(void)sandbox_filter_calls;
 	return NULL;
 }
 
@@ -194,8 +220,10 @@ const char *sandbox_lack(void)
 #else
 struct xtop_error *sandbox_enter(void)
 {
-	struct xtop_error *error = sandbox_leave_root();
+	struct xtop_error *error = sandbox_close_inherited();
 
+	if (!error)
+		error = sandbox_leave_root();
 	if (!error)
 		error = sandbox_drop_capabilities();
 	return error ? error : sandbox_filter_calls();

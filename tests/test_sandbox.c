@@ -182,6 +182,19 @@ static int dump_again(void)
 	return result(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0));
 }
 
+/* What the caller had open, as a shell or a service hands it on; and one of our own. */
+static int inherited, own;
+
+static int write_inherited(void)
+{
+	return result(write(inherited, "x", 1));
+}
+
+static int write_own(void)
+{
+	return result(write(own, "x", 1));
+}
+
 static const struct {
 	int (*attempt)(void);
 	const char *what;
@@ -215,6 +228,7 @@ static void test_walls(void)
 	for (size_t i = 0; i < sizeof(walls) / sizeof(walls[0]); i++)
 		check_u64((uint64_t)inside(walls[i].attempt), EPERM, walls[i].what);
 	check_u64((uint64_t)inside(read_shadow), EACCES, "open /etc/shadow");
+	check_u64((uint64_t)inside(write_inherited), EBADF, "write to what the caller had open");
 }
 
 /* --- what must go on working ------------------------------------------------------------------ */
@@ -287,6 +301,7 @@ static int is_closed(void)
 
 static void test_life(void)
 {
+	check_u64((uint64_t)inside(write_own), DONE, "write to what was opened here");
 	check_u64((uint64_t)inside(start_thread), DONE, "threads");
 	check_u64((uint64_t)inside(use_memory), DONE, "memory");
 	check_u64((uint64_t)inside(read_file), DONE, "files that all may read");
@@ -319,7 +334,7 @@ static void test_status(const char *sudo_uid, const char *uid_line)
 	char byte;
 	pid_t child;
 
-	if (pipe(ready) || pipe(go))
+	if (pipe2(ready, O_CLOEXEC) || pipe2(go, O_CLOEXEC))
 		abort();
 	child = fork();
 	if (child == 0) {
@@ -360,6 +375,8 @@ int main(void)
 	was_root = geteuid() == 0;
 	unsetenv("SUDO_UID");
 	unsetenv("SUDO_GID");
+	inherited = open("/dev/null", O_WRONLY);
+	own = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	test_walls();
 	test_life();
 	test_status("1234", "Uid:\t1234\t1234\t1234\t1234");

@@ -10,8 +10,9 @@
 #include "xtop/error.h"
 
 /*
- * Root becomes the user who called sudo, or nobody; capabilities go; what is left of system calls is
- * a list. None of it can be undone. An error means that some of it did not work: do not go on.
+ * Descriptors that came through exec are closed, but for the three streams. Root becomes the user who
+ * called sudo, or nobody; capabilities go; what is left of system calls is a list. None of it can be
+ * undone. An error means that some of it did not work: do not go on.
  * Built with sanitizers, which could not work inside, nothing happens: sandbox_lack() says so.
  */
 struct xtop_error *sandbox_enter(void);

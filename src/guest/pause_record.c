@@ -51,7 +51,7 @@ static void pause_name_front(const struct guest_info *info, char front[64])
 	snprintf(front, 64, "%u.%.36s.", info->domid, info->uuid);
 }
 
-/* Written, not only made so long: where there is no room that is told here, and not by a SIGBUS later. */
+/* Written, not only made so long: without room for it there is none, and no SIGBUS later. */
 static bool pause_map(struct pause_file *file)
 {
 	static const struct pause_record empty;
