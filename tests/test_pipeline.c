@@ -81,6 +81,11 @@ struct xtop_error *guest_repair(const char *domain, bool asked, char **notep)
 	return NULL;
 }
 
+bool xen_is_still(const struct guest_info *info)
+{
+	return info->domid == (uint32_t)xen->domid;
+}
+
 struct xtop_error *foreign_open_fd(uint32_t domid, int *fdp)
 {
 	xen->memory_of = (int)domid;

@@ -246,6 +246,9 @@ static struct xtop_error *broker_answer_domid(struct broker *broker,
 	if (!grant)
 		return error_create("domain %u was not asked for when xtop was started",
 				    request->domid);
+	if (!xen_is_still(&grant->info)) /* a number is given anew, in time */
+		return error_create("domain %u is not any more the one that was asked for",
+				    request->domid);
 	if (request->question == BROKER_REGISTERS)
 		return broker_registers(&grant->info, request->number, answer);
 	if (request->question == BROKER_MEMORY)

@@ -76,6 +76,7 @@ struct domctl_guest {
 	struct stop_area *area;
 	uint64_t looked_ns;
 	domid_t domid;
+	xen_domain_handle_t uuid; /* a number may be another domain's by now */
 	bool is_pv;
 	unsigned n_vcpus;
 	struct domctl_mode modes[SAMPLE_MAX_VCPUS];
@@ -318,7 +319,8 @@ static bool domctl_look(void *context, struct guest_look *look)
 	domctl_ask_modes(guest, guest->looked_ns);
 	look->life = GUEST_RUNS;
 	look->end = GUEST_END_UNKNOWN;
-	if (batch->entries[0].result || info->domain != guest->domid) {
+	if (batch->entries[0].result || info->domain != guest->domid ||
+	    memcmp(info->handle, guest->uuid, sizeof(guest->uuid)) != 0) {
 		look->life = GUEST_GONE;
 	} else if (info->flags & (XEN_DOMINF_dying | XEN_DOMINF_shutdown)) {
 		look->life = GUEST_GONE;
@@ -448,6 +450,17 @@ static const struct guest_ops domctl_ops = {
 	.close = domctl_close,
 };
 
+/* As xen.c writes it; without the hyphens two digits a byte. */
+static void domctl_parse_uuid(const char *text, xen_domain_handle_t uuid)
+{
+	memset(uuid, 0, sizeof(xen_domain_handle_t));
+	for (unsigned i = 0; i < sizeof(xen_domain_handle_t); i++, text += 2) {
+		text += *text == '-';
+		if (sscanf(text, "%2hhx", &uuid[i]) != 1)
+			return;
+	}
+}
+
 struct xtop_error *domctl_open(const struct guest_info *info, struct stop_area *area,
 			       struct guest *guest)
 {
@@ -457,6 +470,7 @@ struct xtop_error *domctl_open(const struct guest_info *info, struct stop_area *
 		return error_create("out of memory");
 	domctl->area = area;
 	domctl->domid = (domid_t)info->domid;
+	domctl_parse_uuid(info->uuid, domctl->uuid);
 	domctl->is_pv = info->type == GUEST_PV;
 	domctl->n_vcpus = info->n_vcpus;
 	domctl->call = xencall_open(xen_log_quiet(), 0);

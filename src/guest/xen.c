@@ -246,6 +246,20 @@ static bool xen_get(xc_interface *xc, uint32_t domid, xc_domaininfo_t *domain)
 	return xc_domain_getinfolist(xc, domid, 1, domain) == 1 && domain->domain == domid;
 }
 
+bool xen_is_still(const struct guest_info *info)
+{
+	xc_interface *xc = xc_interface_open(xen_log_quiet(), xen_log_quiet(), 0);
+	xc_domaininfo_t domain;
+	char uuid[40] = "";
+
+	if (!xc)
+		return false;
+	if (xen_get(xc, info->domid, &domain))
+		xen_format_uuid(domain.handle, uuid);
+	xc_interface_close(xc);
+	return strcmp(uuid, info->uuid) == 0;
+}
+
 /* Paused for longer than another xtop's stop takes. */
 static bool xen_is_paused(xc_interface *xc, uint32_t domid, uint64_t *cpu_time_ns)
 {

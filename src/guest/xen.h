@@ -10,6 +10,8 @@
 
 struct xtop_error *xen_list(struct guest_listing **listp, size_t *np);
 struct xtop_error *xen_find(const char *domain, struct guest_info *info);
+/* Whether the domain of that number is still the one of that UUID. */
+bool xen_is_still(const struct guest_info *info);
 bool xen_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs);
 
 /* A descriptor that maps pages of DOMID, read-only, and can do nothing else (foreign.c). */

@@ -35,7 +35,8 @@ static struct seen {
 	uint32_t started_domid;
 	char repaired[40]; /* the domain whose leftover pauses were looked for last */
 	double budget;
-	bool spent; /* what a sampler may have saved up */
+	bool spent;      /* what a sampler may have saved up */
+	uint32_t reused; /* the domid that another domain has by now */
 } * seen;
 
 static char folder[] = "/tmp/xtop-test-XXXXXX";
@@ -73,6 +74,11 @@ struct xtop_error *xen_find(const char *domain, struct guest_info *info)
 	else
 		return error_create("no domain '%s' on this host", domain);
 	return NULL;
+}
+
+bool xen_is_still(const struct guest_info *info)
+{
+	return info->domid != seen->reused;
 }
 
 bool xen_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs)
@@ -182,6 +188,10 @@ static void test_domains(void)
 	check(says(foreign_open(6, &memory), "adopted 6"), "its memory");
 	check(says(foreign_open(5, &memory), "was not asked for"),
 	      "not any more what it was before");
+	seen->reused = 6;
+	check(says(foreign_open(6, &memory), "is not any more the one"), "a number given anew");
+	check(!guest_registers(&info, 0, &regs), "nor its registers");
+	seen->reused = 0;
 	check(!guest_list(&list, &n) && n == N_DOMAINS && list[299].info.domid == 299, "a list");
 	free(list);
 	check(!guest_find("web01", &info), "and the next question has its own answer");

@@ -31,12 +31,16 @@ static struct {
 	unsigned calls;
 	uint32_t flags;     /* of the domain */
 	uint32_t described; /* which one Xen describes, if not the one asked for */
-	unsigned asks; /* of a vCPU's mode */
-	bool low;      /* the guest's code is below 4 GiB */
+	uint8_t uuid;       /* its last byte */
+	unsigned asks;      /* of a vCPU's mode */
+	bool low;           /* the guest's code is below 4 GiB */
 	uint64_t cr0, cr4, efer;
 	bool mute; /* it does not tell modes */
 	bool asked_in_stop;
 } xen;
+
+static const uint8_t xen_uuid[16] = { 0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77,
+				      0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee };
 
 static int handle; /* for both libraries */
 
@@ -77,6 +81,8 @@ static long xen_domctl(struct xen_domctl *domctl)
 		domctl->u.getdomaininfo.domain =
 			xen.described ? (domid_t)xen.described : domctl->domain;
 		domctl->u.getdomaininfo.flags = xen.flags;
+		memcpy(domctl->u.getdomaininfo.handle, xen_uuid, sizeof(xen_uuid));
+		domctl->u.getdomaininfo.handle[15] = xen.uuid;
 		return 0;
 	case XEN_DOMCTL_pausedomain:
 		xen.pauses++;
@@ -168,7 +174,10 @@ static struct guest guest;
 
 static void open_guest(void)
 {
-	const struct guest_info info = { .domid = DOMID, .type = GUEST_PVH, .n_vcpus = N_VCPUS };
+	const struct guest_info info = { .domid = DOMID,
+					 .uuid = "00112233-4455-6677-8899-aabbccddee00",
+					 .type = GUEST_PVH,
+					 .n_vcpus = N_VCPUS };
 	struct xtop_error *error = stop_area_create(&info, &area);
 
 	if (!error)
@@ -279,6 +288,9 @@ static void test_looks(void)
 	xen.described = DOMID + 1;
 	looks(shut_down | 1U << 16, GUEST_GONE, GUEST_END_UNKNOWN, "forgotten, the next described");
 	xen.described = 0;
+	xen.uuid = 1;
+	looks(0, GUEST_GONE, GUEST_END_UNKNOWN, "gone, another has its number");
+	xen.uuid = 0;
 }
 
 static void test_interface(void)
