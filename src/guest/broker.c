@@ -160,10 +160,27 @@ static struct xtop_error *broker_find_run(struct broker *broker, const struct gu
 	return free_run ? NULL : error_create("the broker was asked for too much");
 }
 
-static void broker_end_run(struct broker_run *run)
+/* Looks after the guards; true: there are some. */
+static bool broker_tend(struct broker *broker)
 {
-	if (run->guard)
-		guard_destroy(run->guard);
+	bool some = false;
+
+	for (unsigned i = 0; i < BROKER_MAX_GUARDS; i++)
+		some |= broker->runs[i].guard && guard_tend(broker->runs[i].guard);
+	return some;
+}
+
+static void broker_tend_others(void *context)
+{
+	broker_tend(context);
+}
+
+static void broker_end_run(struct broker *broker, struct broker_run *run)
+{
+	struct guard *guard = no_cleanup_ptr(run->guard); /* not one of the others any more */
+
+	if (guard)
+		guard_destroy(guard, broker_tend_others, broker);
 	ring_destroy(run->ring);
 	control_release(run->control);
 	*run = (struct broker_run){ 0 };
@@ -183,7 +200,7 @@ static struct xtop_error *broker_fork_run(struct broker *broker, struct broker_r
 		error = guard_create(&grant->info, run->control, run->ring, broker->settings->run,
 				     broker->socket, &run->guard);
 	if (error)
-		broker_end_run(run);
+		broker_end_run(broker, run);
 	return error;
 }
 
@@ -270,23 +287,13 @@ static struct xtop_error *broker_answer(struct broker *broker, const struct brok
 		return broker_answer_domid(broker, request, fds, n_fds, answer);
 	case BROKER_STOP:
 		if (request->number < BROKER_MAX_GUARDS)
-			broker_end_run(&broker->runs[request->number]);
+			broker_end_run(broker, &broker->runs[request->number]);
 		return NULL;
 	case BROKER_REMOVE:
 		return broker_remove_file(broker, request->number);
 	default:
 		return error_create("the broker was asked for what it does not know");
 	}
-}
-
-/* Looks after the guards; true: there are some. */
-static bool broker_tend(struct broker *broker)
-{
-	bool some = false;
-
-	for (unsigned i = 0; i < BROKER_MAX_GUARDS; i++)
-		some |= broker->runs[i].guard && guard_tend(broker->runs[i].guard);
-	return some;
 }
 
 /*
@@ -401,5 +408,5 @@ void broker_run(const struct broker_settings *settings, int socket)
 	control_limit_budget(settings->budget);
 	broker_loop(&broker);
 	for (unsigned i = 0; i < BROKER_MAX_GUARDS; i++)
-		broker_end_run(&broker.runs[i]);
+		broker_end_run(&broker, &broker.runs[i]);
 }

@@ -391,7 +391,7 @@ struct xtop_error *guard_create(const struct guest_info *info, struct control *c
 		error = guard_fork(guard, ring, run, socket);
 	}
 	if (error) {
-		guard_destroy(guard);
+		guard_destroy(guard, NULL, NULL);
 		return error;
 	}
 	*guardp = guard;
@@ -456,23 +456,26 @@ bool guard_tend(struct guard *guard)
 }
 
 /* It may be stopped (SIGSTOP) itself: then it goes on for this. */
-static void guard_quit(struct guard *guard)
+static void guard_quit(struct guard *guard, void (*meanwhile)(void *context), void *context)
 {
 	uint64_t begin_ns = clock_now_ns();
 
 	control_quit(guard->control);
 	kill(guard->pid, SIGTERM); /* for a control that somebody writes over */
 	kill(-guard->pid, SIGCONT);
-	while (guard_tend(guard) && clock_now_ns() - begin_ns < 2ULL * GUARD_QUIT_NS)
+	while (guard_tend(guard) && clock_now_ns() - begin_ns < 2ULL * GUARD_QUIT_NS) {
+		if (meanwhile)
+			meanwhile(context);
 		guard_ends(guard->pidfd, BROKER_LOOK_NS);
+	}
 	if (!guard->ended)
 		guard_settle(guard, "the guard would not end and was killed");
 }
 
-void guard_destroy(struct guard *guard)
+void guard_destroy(struct guard *guard, void (*meanwhile)(void *context), void *context)
 {
 	if (guard->pid > 0 && !guard->ended)
-		guard_quit(guard);
+		guard_quit(guard, meanwhile, context);
 	pause_file_remove(&guard->file);
 	if (guard->guest.ops)
 		guard->guest.ops->close(guard->guest.context);

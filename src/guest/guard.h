@@ -50,7 +50,10 @@ int guard_pidfd(const struct guard *guard); /* readable when it has ended */
  * guest runs, and control says why.
  */
 bool guard_tend(struct guard *guard);
-/* Asks guard and sampler to quit, and makes them if they do not; the guest runs afterwards. */
-void guard_destroy(struct guard *guard);
+/*
+ * Asks guard and sampler to quit, and makes them if they do not; the guest runs afterwards. MEANWHILE
+ * (NULL: nothing) is called every BROKER_LOOK_NS: this may take two seconds, and others have guards.
+ */
+void guard_destroy(struct guard *guard, void (*meanwhile)(void *context), void *context);
 
 #endif

@@ -76,7 +76,7 @@ bool guard_tend(struct guard *guard)
 	return false;
 }
 
-void guard_destroy(struct guard *guard)
+void guard_destroy(struct guard *guard, void (*meanwhile)(void *context), void *context)
 {
-	(void)guard;
+	(void)guard, (void)meanwhile, (void)context;
 }

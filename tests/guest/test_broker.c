@@ -32,6 +32,7 @@
 static struct seen {
 	uint32_t memory_of; /* the last domid whose memory was opened */
 	unsigned started, ended, tended;
+	unsigned meanwhile; /* others were tended while one was ended */
 	uint32_t started_domid;
 	char repaired[40]; /* the domain whose leftover pauses were looked for last */
 	double budget;
@@ -143,8 +144,12 @@ bool guard_tend(struct guard *guard)
 	return !control_quitting(guard->control);
 }
 
-void guard_destroy(struct guard *guard)
+void guard_destroy(struct guard *guard, void (*meanwhile)(void *context), void *context)
 {
+	unsigned before = seen->tended;
+
+	meanwhile(context);
+	seen->meanwhile = seen->tended - before;
 	seen->ended++;
 	free(guard);
 }
@@ -249,6 +254,7 @@ static void test_sampling(void)
 	check(says(guard_start(other(8), control, ring, &second), "too much"), "eight at most");
 	guard_stop(&process, control);
 	check_u64(seen->ended, 1, "ended");
+	check_u64(seen->meanwhile, 7, "and the seven others looked after meanwhile");
 	check(!guard_start(&info, control, ring, &process) && seen->spent,
 	      "the next of a domain begins with no credit");
 	check(!guest_find("u-web01", &info) && info.domid == 6, "rebooted");

@@ -163,9 +163,17 @@ static bool is_gone(pid_t pid)
 	return kill(pid, 0) < 0 && errno == ESRCH;
 }
 
+static unsigned looks;
+
+static void count_looks(void *context)
+{
+	(void)context;
+	looks++;
+}
+
 static void end(int pauses, const char *what)
 {
-	guard_destroy(guard);
+	guard_destroy(guard, count_looks, NULL);
 	check_u64((uint64_t)made_stops->pauses, (uint64_t)pauses, what);
 	check(is_gone(xen->sampler) && is_gone(xen->guard), "%s: no process is left", what);
 	control_destroy(control);
@@ -331,9 +339,11 @@ static void test_stays(void)
 
 	begin(STAYS, 0);
 	begin_ns = now_ns();
+	looks = 0;
 	end(0, "a sampler that will not end");
 	check(now_ns() - begin_ns < 3000000000ULL, "is killed after %.1f s",
 	      (double)(now_ns() - begin_ns) / 1e9);
+	check(looks >= 10, "the broker looks after others %u times meanwhile", looks);
 }
 
 static void test_guard_stopped(void)
