@@ -141,6 +141,9 @@ static void test_left(void)
 	leave_since(true, 1000000000, UINT64_MAX);
 	look(1200000001);
 	check_u64(found.run, 1, "a damaged time between them counts for none");
+	leave_since(true, 1000000000, 10000000000);
+	look(1200000001);
+	check_u64(found.run, 1, "nor does one of ten seconds");
 	leave(true, 1000000000);
 	look(999999999);
 	check(!found.stopped && found.run == 1, "a clock that went back: somebody else's");
@@ -179,6 +182,38 @@ static void put(const char *name, const char *bytes)
 	fclose(file);
 }
 
+/* All of a record but its first bytes. */
+static void test_damaged_magic(void)
+{
+	struct pause_file file;
+
+	pause_file_create(records, &info, &file);
+	pause_record_begin(file.record, 0, 0);
+	file.record->magic[0]++;
+	munmap(file.record, sizeof(*file.record));
+	close(file.fd);
+	file = (struct pause_file){ .path = file.path, .fd = -1 };
+	look(0);
+	check(found.stale == 1 && !found.stopped, "one with another magic is no record");
+	pause_file_remove(&file);
+}
+
+/* At the name that this process would take. */
+static void test_link_made_before(void)
+{
+	struct pause_file file;
+	char path[200], target[80];
+
+	snprintf(path, sizeof(path), "%s/%u.%s.%d", records, info.domid, info.uuid, getpid());
+	snprintf(target, sizeof(target), "%s/target", folder);
+	check(symlink(target, path) == 0, "a symlink in a record's place");
+	pause_file_create(records, &info, &file);
+	check(!file.record && access(target, F_OK) < 0, "is not written through");
+	pause_file_remove(&file);
+	unlink(path);
+	unlink(target);
+}
+
 static void test_damaged(void)
 {
 	char path[200];
@@ -195,6 +230,8 @@ static void test_damaged(void)
 	look(0);
 	check(!found.stale && n_files() == 1, "is not followed");
 	unlink(path);
+	test_damaged_magic();
+	test_link_made_before();
 }
 
 /* A folder others can write to holds nothing to be believed. */
