@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
@@ -20,6 +21,7 @@
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -90,6 +92,11 @@ static int open_local_socket(void)
 static int kill_parent(void)
 {
 	return result(kill(getppid(), SIGCONT));
+}
+
+static int kill_parents_thread(void)
+{
+	return result(syscall(SYS_tgkill, getppid(), getppid(), SIGCONT));
 }
 
 static int kill_all(void)
@@ -206,6 +213,7 @@ static const struct {
 	{ open_network, "open a network socket" },
 	{ open_local_socket, "open a local socket" },
 	{ kill_parent, "signal the parent" },
+	{ kill_parents_thread, "signal a thread of the parent" },
 	{ kill_all, "signal everybody" },
 	{ send_by_descriptor, "have a descriptor signal the parent" },
 	{ choose_signal, "choose with what" },
@@ -327,6 +335,16 @@ static bool status_says(pid_t pid, const char *line)
 	return found;
 }
 
+/* What of a process that is dumpable is its own, of another is root's: proc(5). */
+static bool is_roots(pid_t pid)
+{
+	struct stat status;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/environ", pid);
+	return stat(path, &status) == 0 && status.st_uid == 0;
+}
+
 /* As the kernel has it; SUDO_UID, when it is a user's, is who one becomes. */
 static void test_status(const char *sudo_uid, const char *uid_line)
 {
@@ -349,6 +367,7 @@ static void test_status(const char *sudo_uid, const char *uid_line)
 	close(go[0]);
 	check(read(ready[0], &byte, 1) == 1, "entered with SUDO_UID=%s", sudo_uid);
 	check(status_says(child, "CapEff:\t0000000000000000"), "no capability");
+	check(is_roots(child), "not dumpable");
 	check(status_says(child, "CapPrm:\t0000000000000000"), "none to be had");
 	check(status_says(child, "NoNewPrivs:\t1"), "no new privileges");
 	check(status_says(child, "Seccomp:\t2"), "a filter of system calls");
@@ -371,8 +390,12 @@ int main(void)
 	      sandbox_lack() ? sandbox_lack() : "nothing");
 	return tap_done();
 #else
+	const gid_t group = 1234;
+
 	check(!sandbox_lack(), "nothing is told of");
 	was_root = geteuid() == 0;
+	if (was_root && setgroups(1, &group))
+		abort();
 	unsetenv("SUDO_UID");
 	unsetenv("SUDO_GID");
 	inherited = open("/dev/null", O_WRONLY);

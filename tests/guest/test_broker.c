@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -37,6 +38,7 @@ static struct seen {
 	char repaired[40]; /* the domain whose leftover pauses were looked for last */
 	double budget;
 	bool spent;      /* what a sampler may have saved up */
+	bool aligned;    /* the first record of the ring */
 	uint32_t reused; /* the domid that another domain has by now */
 } * seen;
 
@@ -124,6 +126,7 @@ struct xtop_error *guard_create(const struct guest_info *info, struct control *c
 	seen->started_domid = info->domid;
 	seen->budget = control_budget(control);
 	seen->spent = control_credit_is_spent();
+	seen->aligned = (uintptr_t)room % 8 == 0;
 	if (room)
 		memcpy(room, "from far", 8);
 	ring_commit(ring, 8);
@@ -319,6 +322,12 @@ static void test_remove(void)
 	check(there(output), "stays");
 	unlink(output);
 	unlink(others);
+	put(output, "");
+	if (geteuid() == 0 && chown(output, 65534, 65534) == 0) {
+		broker_remove(output);
+		check(there(output), "somebody else's stays");
+	}
+	unlink(output);
 	test_folder_moved();
 }
 
@@ -387,6 +396,58 @@ static bool ask(int socket, struct broker_request request, const int *fds, size_
 	return !reply.failed;
 }
 
+/* Of SIZE_BYTES, with SEALS. */
+static int make_memory(off_t size_bytes, int seals)
+{
+	int fd = memfd_create("made", MFD_ALLOW_SEALING);
+
+	if (fd < 0 || ftruncate(fd, size_bytes) < 0 || (seals && fcntl(fd, F_ADD_SEALS, seals) < 0))
+		abort();
+	return fd;
+}
+
+static void refuses(int socket, int control, int ring, const char *what)
+{
+	const struct broker_request start = { .question = BROKER_START, .domid = 5 };
+	int fds[] = { control, ring };
+
+	check(!ask(socket, start, fds, 2), "%s", what);
+}
+
+/* As large as the right ones: that is not what they are refused for. */
+static void test_seals(int socket, struct control *control, struct ring *ring)
+{
+	const int all = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+	struct stat right;
+	int made[5];
+
+	if (fstat(control_fd(control), &right))
+		abort();
+	made[0] = make_memory(right.st_size, 0);
+	made[1] = make_memory(right.st_size, F_SEAL_GROW | F_SEAL_SEAL);
+	made[2] = make_memory(2 * 4096, 0);
+	made[3] = make_memory(2 * 4096, F_SEAL_GROW | F_SEAL_SEAL);
+	made[4] = make_memory(4 * 4096, all);
+	refuses(socket, made[0], ring_fd(ring), "a control block without seals");
+	refuses(socket, made[1], ring_fd(ring), "one that may shrink");
+	refuses(socket, control_fd(control), made[2], "a ring without seals");
+	refuses(socket, control_fd(control), made[3], "one that may shrink");
+	refuses(socket, control_fd(control), made[4], "a ring of three pages");
+	for (int i = 0; i < 5; i++)
+		close(made[i]);
+}
+
+/* Main's side of the ring writes over the other's. */
+static void scribble_head(struct ring *ring)
+{
+	uint64_t *head = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, ring_fd(ring), 0);
+
+	if (head == MAP_FAILED)
+		abort();
+	*head = 13;
+	munmap(head, 4096);
+}
+
 /* Memory that could shrink while the sampler writes to it would kill it in a stop. */
 static void test_memory(int socket)
 {
@@ -414,8 +475,11 @@ static void test_memory(int socket)
 	check(!ask(socket, start, fds, 2), "a control block that may shrink");
 	fds[0] = ring_fd(ring);
 	check(!ask(socket, start, fds, 2), "a ring for a control block");
+	test_seals(socket, control, ring);
 	fds[0] = control_fd(control);
+	scribble_head(ring);
 	check(ask(socket, start, fds, 2), "the right ones");
+	check(seen->aligned, "a record where the ring says 13 is aligned");
 	check(ask(socket, (struct broker_request){ .question = BROKER_MEMORY, .domid = 5 }, fds, 2),
 	      "descriptors nobody asked for do no harm");
 	ring_destroy(ring);
@@ -457,6 +521,87 @@ static void test_unread(void)
 	control_destroy(control);
 }
 
+static unsigned n_descriptors(pid_t pid)
+{
+	unsigned n = 0;
+	char path[32];
+	DIR *stream;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+	stream = opendir(path);
+	while (stream && readdir(stream))
+		n++;
+	if (stream)
+		closedir(stream);
+	return n;
+}
+
+static void test_leaks(int socket, pid_t pid)
+{
+	const struct broker_request list = { .question = BROKER_STOP, .number = 7 };
+	unsigned before = n_descriptors(pid);
+	const int fds[] = { STDOUT_FILENO, STDOUT_FILENO };
+
+	for (unsigned i = 0; i < 10; i++)
+		ask(socket, list, fds, 2);
+	check_u64(n_descriptors(pid), before, "descriptors nobody asked for are closed");
+}
+
+/* A packet is as it should be, or the end of it. */
+static void test_packet(size_t size_bytes, size_t n_fds, const char *what)
+{
+	struct broker_request packet[2] = { { .question = BROKER_FIND, .text = "web01" } };
+	struct cmsghdr *control = calloc(1, CMSG_SPACE(n_fds * sizeof(int)));
+	struct iovec bytes = { packet, size_bytes };
+	struct msghdr message = { .msg_iov = &bytes, .msg_iovlen = 1 };
+	int status;
+	pid_t pid;
+	int socket = start_bare(&pid);
+
+	control->cmsg_level = SOL_SOCKET;
+	control->cmsg_type = SCM_RIGHTS;
+	control->cmsg_len = CMSG_LEN(n_fds * sizeof(int)); /* of stdin */
+	if (n_fds) {
+		message.msg_control = control;
+		message.msg_controllen = CMSG_SPACE(n_fds * sizeof(int));
+	}
+	check(sendmsg(socket, &message, 0) == (ssize_t)size_bytes, "%s", what);
+	shutdown(socket, SHUT_WR);
+	check(recv(socket, packet, sizeof(packet), 0) <= 0, "%s: no answer", what);
+	check(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status),
+	      "%s: the end", what);
+	free(control);
+	close(socket);
+}
+
+/* Any may be asked for: of 300 the first are forgotten. */
+static void test_many(void)
+{
+	const struct broker_settings before = settings;
+	struct broker_request find = { .question = BROKER_FIND },
+			      memory = { .question = BROKER_MEMORY };
+	bool found = true;
+	int socket;
+	pid_t pid;
+
+	settings.n_domains = 0;
+	socket = start_bare(&pid);
+	settings = before;
+	for (unsigned i = 0; i < 300; i++) {
+		snprintf(find.text, sizeof(find.text), "other%u", i);
+		found &= ask(socket, find, NULL, 0);
+	}
+	check(found, "300 are found");
+	memory.domid = 100 + 299;
+	check(ask(socket, memory, NULL, 0), "memory of the last");
+	memory.domid = 100 + 44;
+	check(ask(socket, memory, NULL, 0), "and of 256 in all");
+	memory.domid = 100 + 43;
+	check(!ask(socket, memory, NULL, 0), "not of the one before");
+	close(socket);
+	waitpid(pid, NULL, 0);
+}
+
 static void test_questions(void)
 {
 	struct broker_request find = { .question = BROKER_FIND, .text = "web01" };
@@ -473,6 +618,7 @@ static void test_questions(void)
 	ask(socket, (struct broker_request){ .question = BROKER_STOP, .number = UINT32_MAX }, NULL,
 	    0);
 	ask(socket, (struct broker_request){ .question = BROKER_STOP, .number = 3 }, NULL, 0);
+	ask(socket, (struct broker_request){ .question = BROKER_STOP, .number = 8 }, NULL, 0);
 	check(!ask(socket,
 		   (struct broker_request){ .question = BROKER_REMOVE, .number = UINT32_MAX }, NULL,
 		   0),
@@ -483,6 +629,7 @@ static void test_questions(void)
 		   NULL, 0),
 	      "a vCPU of no number");
 	test_memory(socket);
+	test_leaks(socket, pid);
 	check(ask(socket, find, NULL, 0), "it still answers");
 	check(wire_send(socket, "short", 5, NULL, 0), "a packet of another size");
 	check(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status),
@@ -502,6 +649,9 @@ int main(void)
 	test_killed();
 	test_questions();
 	test_unread();
+	test_packet(sizeof(struct broker_request) + 1, 0, "a packet that is too long");
+	test_packet(sizeof(struct broker_request), 3, "three descriptors");
+	test_many();
 	rmdir(folder);
 	return tap_done();
 }

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include "guest/domctl.h"
+#include "guest/pause_record.h"
 #include "tests/tap.h"
 
 #define DOMID   7
@@ -37,7 +38,11 @@ static struct {
 	uint64_t cr0, cr4, efer;
 	bool mute; /* it does not tell modes */
 	bool asked_in_stop;
+	bool early; /* the guard would have taken it for stopped before Xen was asked to */
 } xen;
+
+static struct stop_area *area;
+static struct guest guest;
 
 static const uint8_t xen_uuid[16] = { 0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77,
 				      0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee };
@@ -85,6 +90,7 @@ static long xen_domctl(struct xen_domctl *domctl)
 		domctl->u.getdomaininfo.handle[15] = xen.uuid;
 		return 0;
 	case XEN_DOMCTL_pausedomain:
+		xen.early |= stop_area_is_stopped(area);
 		xen.pauses++;
 		return 0;
 	case XEN_DOMCTL_unpausedomain:
@@ -168,9 +174,6 @@ int xencall2(xencall_handle *call, unsigned op, uint64_t first, uint64_t second)
 }
 
 /* --- tests ------------------------------------------------------------------------------------ */
-
-static struct stop_area *area;
-static struct guest guest;
 
 static void open_guest(void)
 {
@@ -293,6 +296,29 @@ static void test_looks(void)
 	xen.uuid = 0;
 }
 
+/* The guard may look at any instruction; what outlives all of them is marked as long as a stop is on. */
+static void test_marks(void)
+{
+	struct pause_record record = { .is_stopped = 0 };
+	struct registers regs[N_VCPUS];
+	bool user[N_VCPUS];
+
+	stop_area_set_record(area, &record);
+	for (unsigned i = 0; i < 3; i++) {
+		check(stop(regs, user) && record.is_stopped, "marked while it stands still");
+		guest.ops->release(guest.context);
+		check(!record.is_stopped, "and not any more when it runs");
+	}
+	check(!xen.early, "a stop is not taken for one before it is");
+	xen.refused_vcpu = 2;
+	check(!stop(regs, user) && !record.is_stopped, "nor when a vCPU could not be read");
+	xen.refused_vcpu = 0;
+	xen.fail_after = 1;
+	check(!stop(regs, user) && !record.is_stopped, "nor when it could not be stopped");
+	check_runs("marks");
+	stop_area_set_record(area, NULL);
+}
+
 static void test_interface(void)
 {
 	char ours[32];
@@ -392,6 +418,7 @@ int main(void)
 {
 	test_interface();
 	open_guest();
+	test_marks();
 	test_looks();
 	test_stop_and_release();
 	test_vcpu_refused();

@@ -19,6 +19,8 @@ static const struct {
 	{ "escape sequence", "a\033[2Jb", "a_[2Jb" },
 	{ "C0", "\001\007\b\t\r\n\037x", "_______x" },
 	{ "DEL", "a\177b", "a_b" },
+	{ "DEL in the eighth byte", "1234567\1779abcdefgh", "1234567_9abcdefgh" },
+	{ "DEL in the first byte of eight", "\1772345678", "_2345678" },
 	{ "semicolon", "a;b;c", "a_b_c" },
 	{ "semicolon in the ninth byte", "12345678;", "12345678_" },
 	{ "line end in the eighth byte", "1234567\n9abcdefgh", "1234567_9abcdefgh" },
