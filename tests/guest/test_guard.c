@@ -35,7 +35,7 @@ static struct xen {
 	atomic_bool spent;              /* what that one may have saved up */
 } * xen;
 
-static enum { SAMPLES, HANGS, HANGS_ONCE, SPINS, DIES, DIES_FREE, RETURNS, STAYS } manner;
+static enum { SAMPLES, HANGS, HANGS_ONCE, SPINS, DIES, DIES_FREE, RETURNS, STAYS, FORGETS } manner;
 
 static uint64_t now_ns(void)
 {
@@ -122,6 +122,10 @@ static void run(struct guest *guest, struct control *control, struct ring *ring)
 		return;
 	while (manner == STAYS)
 		nap_ms(10);
+	while (manner == FORGETS) { /* as a main that writes over what all share */
+		control_start_anew(control);
+		nap_ms(1);
+	}
 	while (!control_quitting(control)) {
 		stop_guest(guest);
 		if (manner == HANGS || (manner == HANGS_ONCE && xen->samplers == 1))
@@ -354,17 +358,17 @@ static void test_guard_stopped(void)
 }
 
 /* The broker dies: the guard ends with its sampler. */
-static void test_broker_killed(void)
+static void test_broker_killed(int how, const char *what)
 {
 	pid_t broker;
 
 	memset(xen, 0, sizeof(*xen));
 	broker = fork();
 	if (broker == 0) {
-		begin(SAMPLES, 1);
+		begin(how, 1);
 		pause();
 	}
-	while (!made_stops->stops)
+	while (!(how == SAMPLES ? made_stops->stops > 0 : xen->sampler > 0))
 		nap_ms(1);
 	kill(broker, SIGKILL);
 	waitpid(broker, NULL, 0);
@@ -372,8 +376,8 @@ static void test_broker_killed(void)
 		nap_ms(10);
 		waitpid(-1, NULL, WNOHANG); /* orphans come here */
 	}
-	check(is_gone(xen->guard) && is_gone(xen->sampler), "broker killed: no process is left");
-	check_u64((uint64_t)made_stops->pauses, 1, "broker killed: pauses");
+	check(is_gone(xen->guard) && is_gone(xen->sampler), "%s: no process is left", what);
+	check_u64((uint64_t)made_stops->pauses, 1, what);
 }
 
 int main(void)
@@ -398,6 +402,7 @@ int main(void)
 	test_both(SIGSTOP, NULL, "both hang");
 	test_stays();
 	test_guard_stopped();
-	test_broker_killed();
+	test_broker_killed(SAMPLES, "broker killed");
+	test_broker_killed(FORGETS, "broker killed, nobody may be told to quit");
 	return tap_done();
 }
