@@ -8,6 +8,7 @@
  *   shared.c    the library libwork.so, or a part of the program where it is static
  *   names.cc    a program of its own, in C++: functions with long names
  *   work.c      main() of the C programs
+ *   jit.c       a program of its own, with the word jit on the kernel's command line: code made as it runs
  *   tell.c      not a workload: prints what the guest knows of itself
  *
  * Every phase is a function phase_NAME, called by run_phase() again and again until it has had its

@@ -12,7 +12,8 @@ workload_configs = \
 	$(workload_dir)/workload-pv-6.12.cfg $(workload_dir)/workload-pv4-6.12.cfg \
 	$(workload_dir)/workload-pvh-pti.cfg $(workload_dir)/workload-pvh-6.12-pti.cfg \
 	$(workload_dir)/workload-hvm.cfg $(workload_dir)/workload-hvm4.cfg \
-	$(workload_dir)/workload-hvm-pti.cfg $(workload_dir)/workload-hvm-6.12-pti.cfg
+	$(workload_dir)/workload-hvm-pti.cfg $(workload_dir)/workload-hvm-6.12-pti.cfg \
+	$(workload_dir)/workload-pvh-jit.cfg
 
 $(workload_configs): $(workload_dir)/workload.cfg.in $(srcdir)/$(workload_dir)/workload.mk
 	$(AM_V_GEN)$(MKDIR_P) $(workload_dir); \
@@ -20,7 +21,7 @@ $(workload_configs): $(workload_dir)/workload.cfg.in $(srcdir)/$(workload_dir)/w
 	case $$name in workload-pvh*) type=pvh ;; workload-hvm*) type=hvm kernel=vmlinuz ;; esac; \
 	case $$name in *v4*|*h4*|*m4*) vcpus=4 ;; esac; \
 	case $$name in *-6.12*) folder=6.12/ needs="workload kernel-6.12" ;; esac; \
-	case $$name in *-pti) words=" pti=on" ;; esac; \
+	case $$name in *-pti) words=" pti=on" ;; *-jit) words=" jit" ;; esac; \
 	sed -e "s|@name@|$$name|" -e "s|@type@|$$type|" -e "s|@vcpus@|$$vcpus|" \
 		-e "s|@needs@|$$needs|" -e "s|@words@|$$words|" -e "s|@kernel@|$$folder$$kernel|" \
 		-e "s|@ramdisk@|$${folder}workload/initrd|" \
@@ -34,4 +35,5 @@ CLEANFILES += $(workload_configs)
 EXTRA_DIST += $(workload_dir)/workload.cfg.in $(workload_dir)/workload.mk \
 	$(workload_dir)/image $(workload_dir)/init $(workload_dir)/work.h $(workload_dir)/run.c \
 	$(workload_dir)/user.c $(workload_dir)/kernel.c $(workload_dir)/shared.c \
-	$(workload_dir)/work.c $(workload_dir)/names.cc $(workload_dir)/tell.c
+	$(workload_dir)/work.c $(workload_dir)/names.cc $(workload_dir)/jit.c \
+	$(workload_dir)/tell.c
