@@ -73,14 +73,14 @@ void image_need_tables(struct image *image);
 
 enum mapping_kind {
 	MAPPING_CODE,      /* of an image */
-	MAPPING_ANONYMOUS, /* executable memory without a file: "[jit]" */
+	MAPPING_ANONYMOUS, /* executable memory without a file: "[jit]", but for what its image names */
 };
 
 struct mapping {
 	uint64_t start, end;
 	uint64_t bias;        /* of the image: what relocation added */
 	uint64_t file_offset; /* of `start` in the file: names what has no symbol, "libc.so.6+0x2724a" */
-	struct image *image;  /* NULL for MAPPING_ANONYMOUS */
+	struct image *image;  /* of MAPPING_ANONYMOUS the names in /tmp/perf-PID.map, or NULL */
 	enum mapping_kind kind;
 };
 

@@ -315,13 +315,8 @@ void process_read_jit(struct process_reader *reader, struct process *process,
 
 static struct mapping process_compiled(const struct process *process, struct mapping mapping)
 {
-	if (process->jit.image) { /* its addresses are the process's own */
-		mapping.image = process->jit.image;
-		mapping.file_offset = mapping.start;
-		mapping.bias = 0;
-	} else {
-		mapping.kind = MAPPING_ANONYMOUS;
-	}
+	mapping.kind = MAPPING_ANONYMOUS;
+	mapping.image = process->jit.image; /* its addresses are the process's own */
 	return mapping;
 }
 
