@@ -13,6 +13,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,8 @@
  */
 #define PAUSE_SLACK_NS 100000000ULL
 #define PAUSE_MAX_NS   10000000000ULL /* between look and stop: anything longer is a damaged record */
+/* To make a file that nobody takes away before it is locked: each needs another xtop that starts. */
+#define PAUSE_ATTEMPTS 16
 
 static int pause_open_directory(const char *path)
 {
@@ -64,6 +67,34 @@ static bool pause_map(struct pause_file *file)
 	return file->record;
 }
 
+/* Whether the file of FD is still the one of that NAME. Who has it locked keeps it so. */
+static bool pause_is_in_folder(int folder, const char *name, int fd)
+{
+	struct stat named, opened;
+
+	return fstat(fd, &opened) == 0 && fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
+}
+
+/*
+ * A file of NAME, locked; < 0: none. Before it is locked it looks like one that was left, and an xtop
+ * that starts at that instant may have it locked to judge it, or taken away.
+ */
+static int pause_open_locked(int folder, const char *name)
+{
+	for (unsigned i = 0; i < PAUSE_ATTEMPTS; i++) {
+		int fd = openat(folder, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+		if (fd < 0)
+			return -1;
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0 && pause_is_in_folder(folder, name, fd))
+			return fd;
+		close(fd);
+		sched_yield();
+	}
+	return -1;
+}
+
 void pause_file_create(const char *directory, const struct guest_info *info,
 		       struct pause_file *file)
 {
@@ -75,9 +106,9 @@ void pause_file_create(const char *directory, const struct guest_info *info,
 		return;
 	pause_name_front(info, front);
 	snprintf(name, sizeof(name), "%s%d", front, getpid());
-	file->fd = openat(folder, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (file->fd < 0 || flock(file->fd, LOCK_EX | LOCK_NB) < 0 ||
-	    asprintf(&file->path, "%s/%s", directory, name) < 0 || !pause_map(file)) {
+	file->fd = pause_open_locked(folder, name);
+	if (file->fd < 0 || asprintf(&file->path, "%s/%s", directory, name) < 0 ||
+	    !pause_map(file)) {
 		pause_file_remove(file);
 		return;
 	}
@@ -137,6 +168,8 @@ static void pause_look_at(int folder, const char *name, const struct guest_info 
 		found->live++;
 		return;
 	}
+	if (!pause_is_in_folder(folder, name, fd))
+		return; /* another xtop has judged it; what has its name now is somebody's, and new */
 	if (pread(fd, &record, sizeof(record), 0) < 0)
 		return;
 	pause_judge(&record, info, cpu_time_ns, found);

@@ -6,12 +6,14 @@
 #include "config.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +26,38 @@ static struct pause_leftovers found;
 static struct guest_info info = {
 	.name = "web01", .uuid = "11111111-2222-3333-4444-555555555555", .domid = 7, .n_vcpus = 2
 };
+
+/*
+ * In the place of libc's: at that instant the file is open and not locked yet. Another xtop that
+ * starts takes away what is in the folder, or has it locked, so many times; or has done so, and a third
+ * has made its own of that name.
+ */
+static unsigned n_taken_away, n_locked;
+static bool is_made_anew;
+
+static void take_away(void)
+{
+	char path[200];
+
+	snprintf(path, sizeof(path), "%s/%u.%s.%d", records, info.domid, info.uuid, getpid());
+	unlink(path);
+	if (is_made_anew)
+		close(open(path, O_WRONLY | O_CREAT | O_EXCL, 0600));
+}
+
+int flock(int fd, int operation)
+{
+	if (n_locked) {
+		n_locked--;
+		errno = EWOULDBLOCK;
+		return -1;
+	}
+	if (n_taken_away) {
+		n_taken_away--;
+		take_away();
+	}
+	return (int)syscall(SYS_flock, fd, operation);
+}
 
 static unsigned n_files(void)
 {
@@ -87,6 +121,47 @@ static void test_ends_well(void)
 	check(!file.record && n_files() == 0, "removed");
 	pause_record_begin(NULL, 1, 1);
 	pause_record_end(NULL);
+}
+
+/* Another xtop starts just then: the record is in the folder, or there is none. */
+static void test_starts_together(void)
+{
+	struct pause_file file;
+
+	n_taken_away = 3;
+	pause_file_create(records, &info, &file);
+	check(file.record && n_files() == 1, "taken away before it was locked: made again");
+	look(0);
+	check_u64(found.live, 1, "and the next one sees it");
+	pause_file_remove(&file);
+	check_u64(n_files(), 0, "removed");
+	n_locked = 3;
+	pause_file_create(records, &info, &file);
+	check(file.record && n_files() == 1, "while another judges it: made again");
+	pause_file_remove(&file);
+	n_taken_away = 1000;
+	pause_file_create(records, &info, &file);
+	check(!file.record && file.fd < 0 && !file.path && n_taken_away > 900,
+	      "always taken away: none, after %u", 1000 - n_taken_away);
+	pause_file_remove(&file);
+	n_taken_away = 0;
+}
+
+/* It was there when it was opened; when it is locked, another of its name is. */
+static void test_judged_meanwhile(void)
+{
+	struct pause_file file;
+
+	pause_file_create(records, &info, &file);
+	munmap(file.record, sizeof(*file.record));
+	close(file.fd);
+	n_taken_away = 1;
+	is_made_anew = true;
+	look(0);
+	is_made_anew = false;
+	check(!found.stale && n_files() == 1, "a new one in its place is not taken for it");
+	file = (struct pause_file){ .path = file.path, .fd = -1 };
+	pause_file_remove(&file);
 }
 
 /* The lock is of the open file: a child that has it keeps it. */
@@ -307,6 +382,8 @@ int main(void)
 		abort();
 	snprintf(records, sizeof(records), "%s/run", folder);
 	test_ends_well();
+	test_starts_together();
+	test_judged_meanwhile();
 	test_survivor();
 	test_left();
 	test_others();
