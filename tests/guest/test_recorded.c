@@ -324,6 +324,8 @@ static void test_size(void)
 
 /* --- hostile ---------------------------------------------------------------------------------- */
 
+#define CHANGES_THAT_WAIT 1024 /* 4 MiB */
+
 static uint64_t record_page_read;
 
 static bool take(struct recorded *recorded, uint32_t type, uint64_t frame, uint64_t lines,
@@ -373,6 +375,19 @@ static void test_hostile(void)
 	check(take(recorded, RECORDING_PAGE, 7ULL << 40, 0, 24) &&
 		      take(recorded, RECORDING_PAGE, 12345, 1, 24 + 64),
 	      "but for one that goes");
+	recorded_end_turn(recorded);
+	record_page_read = 1000;
+	ok = take(recorded, RECORDING_PAGE, 8ULL << 40, 0, 24);
+	for (unsigned i = 1; i < CHANGES_THAT_WAIT; i++)
+		ok &= take(recorded, RECORDING_PAGE, 9ULL << 40, 2, 24 + 64);
+	record_page_read = 0;
+	check(ok && !take(recorded, RECORDING_PAGE, 12346, 1, 24 + 64), "%d changes wait",
+	      CHANGES_THAT_WAIT);
+	record_page_read = 1000;
+	ok = take(recorded, RECORDING_PAGE, 9ULL << 40, 2, 24 + 64);
+	record_page_read = 0;
+	check(ok && take(recorded, RECORDING_PAGE, 12346, 1, 24 + 64),
+	      "for one more, the first is made");
 	memory_destroy(memory);
 }
 

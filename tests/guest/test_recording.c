@@ -581,6 +581,9 @@ static void test_symbol_fields(void)
 		    "damaged: symbol table 1");
 	check_field("strings", IN_SYMBOLS(strings_bytes), UINT64_MAX, "damaged: symbol table 1");
 	check_field("short strings", IN_SYMBOLS(strings_bytes), 3, "damaged: symbol 0 of 3");
+	check_field("module without an end",
+		    first + 3 * sizeof(struct recording_symbol) + strlen("[kernel]"), 1, 'x',
+		    "damaged: symbol table 1");
 	check_field("symbol without bytes", first + 8, 8, 0x1000, "damaged: symbol 0 of 3");
 }
 

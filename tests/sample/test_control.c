@@ -424,6 +424,12 @@ static void test_signals(void)
 	control_settle(control, SAMPLER_GUEST_GONE);
 	control_get_counts(control, &got);
 	check(got.state == SAMPLER_GUEST_GONE && got.ticks == 5, "settled");
+	control_settle(control, (enum sampler_state)(SAMPLER_FAILED + 1));
+	control_get_counts(control, &got);
+	check_u64(got.state, SAMPLER_FAILED, "a state there is none of");
+	control_settle(control, (enum sampler_state) - 1);
+	control_get_counts(control, &got);
+	check_u64(got.state, SAMPLER_FAILED, "nor before the first");
 	control_hold(control);
 	control_go(control);
 	check(!control_holding(control), "goes");

@@ -524,6 +524,37 @@ static void test_stop_refused(void)
 	end();
 }
 
+/* As Xen: the guest was stopped for a while, then a register could not be read. */
+static bool refuse_late(void *context, const uint16_t *vcpus, unsigned n, struct registers *regs,
+			bool *user)
+{
+	struct memory_guest *guest = context;
+
+	(void)vcpus, (void)n, (void)regs, (void)user;
+	guest->refused_stops++;
+	usleep(2000);
+	return false;
+}
+
+/* 2 ms are 20 s of a budget of 0.01 %. */
+static void test_refused_stop_costs(void)
+{
+	struct guest_ops ops;
+
+	begin(1);
+	ops = *memory->guest.ops;
+	ops.stop = refuse_late;
+	memory->guest.ops = &ops;
+	control_set_budget(control, 0.0001);
+	run(50);
+	check_u64(memory->refused_stops, 1, "a refused stop is paid for before the next");
+	check(counts.refused == 1 && counts.skipped_budget == counts.ticks - 1,
+	      "%" PRIu64 " of %" PRIu64 " ticks skipped", counts.skipped_budget, counts.ticks);
+	check(counts.stopped_ns >= 2000000 && !counts.stops, "it counts: %" PRIu64 " ns",
+	      counts.stopped_ns);
+	end();
+}
+
 static void refuse_after(struct memory_guest *guest)
 {
 	guest->refuse_stop = guest->stops == 1; /* the retake of the first tick */
@@ -914,6 +945,7 @@ int main(void)
 	test_goes_on();
 	test_spent_credit();
 	test_stop_refused();
+	test_refused_stop_costs();
 	test_retake_refused();
 	test_retake_again();
 	test_ring_full();
