@@ -21,8 +21,8 @@
 
 /* What is read of one file at most; where the file is a guest's, these bound the memory it costs. */
 struct elf_limits {
-	size_t symbols;       /* of one table */
-	size_t names_bytes;   /* of its string table */
+	size_t symbols;       /* of all tables of a type: the gABI has one */
+	size_t names_bytes;   /* of their string tables */
 	size_t sections;
 	size_t frames_bytes;  /* of one unwind section */
 	size_t inflated_bytes; /* of a compressed one; 0: these are left out */

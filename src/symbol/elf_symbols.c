@@ -24,7 +24,13 @@
 /* One symbol table with what belongs to it. */
 struct elf_table {
 	struct elf_blob symbols, strings, indices;
+	size_t strings_end; /* behind the last NUL: what begins before that ends in the strings */
 	size_t n;
+};
+
+/* What tables may lie over each other in the file: all of a type have together what one may have. */
+struct elf_total {
+	uint64_t symbols, strings_bytes; /* within the limits */
 };
 
 static void elf_table_deinit(struct elf_table *table)
@@ -36,20 +42,30 @@ static void elf_table_deinit(struct elf_table *table)
 
 /* --- one symbol ------------------------------------------------------------------------------- */
 
-/* NULL: not there now. Error: outside the string table, or not terminated in it. */
+static bool elf_load_strings(struct elf_file *file, uint64_t offset, uint64_t size_bytes,
+			     struct elf_table *table)
+{
+	const uint8_t *last;
+
+	if (!elf_load(file, offset, size_bytes, &table->strings))
+		return false;
+	last = memrchr(table->strings.bytes, '\0', size_bytes);
+	table->strings_end = last ? (size_t)(last + 1 - table->strings.bytes) : 0;
+	return true;
+}
+
+/*
+ * NULL: not there now. Error: outside the string table, or not terminated in it. Of a name only as much
+ * is looked at as is kept: a million symbols may all have one of 64 MiB.
+ */
 static struct xtop_error *elf_symbol_name(const struct elf_file *file,
 					  const struct elf_table *table, const Elf64_Sym *symbol,
 					  const char **namep, size_t *bytesp)
 {
-	const char *strings = (const char *)table->strings.bytes, *end = NULL;
-	size_t left = table->strings.size_bytes;
-
-	if (symbol->st_name < left)
-		end = memchr(strings + symbol->st_name, '\0', left - symbol->st_name);
-	if (!end)
+	if (symbol->st_name >= table->strings_end)
 		return elf_damaged(file, "a symbol's name lies outside the string table");
-	*namep = strings + symbol->st_name;
-	*bytesp = end - *namep;
+	*namep = (const char *)table->strings.bytes + symbol->st_name;
+	*bytesp = strnlen(*namep, SYMTAB_MAX_NAME_BYTES);
 	if (!elf_blob_has(&table->strings, symbol->st_name, *bytesp + 1))
 		*namep = NULL;
 	return NULL;
@@ -165,32 +181,40 @@ static struct xtop_error *elf_add_symbol(const struct elf_file *file, const stru
 /* --- tables ----------------------------------------------------------------------------------- */
 
 static struct xtop_error *elf_check_table(const struct elf_file *file, uint64_t n,
-					  uint64_t strings_bytes)
+					  uint64_t strings_bytes, struct elf_total *total)
 {
-	if (n > file->limits.symbols)
+	if (n > file->limits.symbols - total->symbols)
 		return error_create("%s: more than %zu symbols", file->path, file->limits.symbols);
-	if (strings_bytes > file->limits.names_bytes)
+	if (strings_bytes > file->limits.names_bytes - total->strings_bytes)
 		return error_create("%s: more than %zu MiB of symbol names", file->path,
 				    file->limits.names_bytes >> 20);
+	total->symbols += n;
+	total->strings_bytes += strings_bytes;
 	return NULL;
 }
 
-/* The SHT_SYMTAB_SHNDX section that belongs to TABLE; most files have none. */
-static void elf_load_indices(struct elf_file *file, size_t table, struct elf_blob *indices)
+/*
+ * The SHT_SYMTAB_SHNDX section that belongs to section SECTION, as far as TABLE has symbols; most files
+ * have none.
+ */
+static void elf_load_indices(struct elf_file *file, size_t section, struct elf_table *table)
 {
+	uint64_t most = table->n * sizeof(Elf64_Word);
+
 	for (size_t i = 1; i < file->n_sections; i++) {
 		const Elf64_Shdr *header = &file->sections[i].header;
 
-		if (header->sh_type == SHT_SYMTAB_SHNDX && header->sh_link == table &&
-		    header->sh_size / sizeof(Elf64_Word) <= file->limits.symbols) {
-			elf_load(file, header->sh_offset, header->sh_size, indices);
+		if (header->sh_type == SHT_SYMTAB_SHNDX && header->sh_link == section) {
+			elf_load(file, header->sh_offset,
+				 header->sh_size < most ? header->sh_size : most, &table->indices);
 			return;
 		}
 	}
 }
 
 /* Section I as a symbol table. TABLE->n 0: it is empty. */
-static struct xtop_error *elf_open_section(struct elf_file *file, size_t i, struct elf_table *table)
+static struct xtop_error *elf_open_section(struct elf_file *file, size_t i, struct elf_total *total,
+					   struct elf_table *table)
 {
 	const Elf64_Shdr *header = &file->sections[i].header, *strings;
 	struct xtop_error *error;
@@ -198,7 +222,7 @@ static struct xtop_error *elf_open_section(struct elf_file *file, size_t i, stru
 	if (!header->sh_link || header->sh_link >= file->n_sections)
 		return elf_damaged(file, "symbol table without string table");
 	strings = &file->sections[header->sh_link].header;
-	error = elf_check_table(file, header->sh_size / sizeof(Elf64_Sym), strings->sh_size);
+	error = elf_check_table(file, header->sh_size / sizeof(Elf64_Sym), strings->sh_size, total);
 	if (error)
 		return error;
 	if ((header->sh_flags | strings->sh_flags) & SHF_COMPRESSED)
@@ -208,10 +232,10 @@ static struct xtop_error *elf_open_section(struct elf_file *file, size_t i, stru
 	if (!header->sh_size || !strings->sh_size)
 		return NULL;
 	if (!elf_load(file, header->sh_offset, header->sh_size, &table->symbols) ||
-	    !elf_load(file, strings->sh_offset, strings->sh_size, &table->strings))
+	    !elf_load_strings(file, strings->sh_offset, strings->sh_size, table))
 		return elf_damaged(file, "symbol table");
 	table->n = header->sh_size / sizeof(Elf64_Sym);
-	elf_load_indices(file, i, &table->indices);
+	elf_load_indices(file, i, table);
 	return NULL;
 }
 
@@ -230,13 +254,14 @@ static struct xtop_error *elf_read_tables(struct elf_file *file, Elf64_Word type
 					  struct symtab *tab, size_t *n_addedp)
 {
 	struct xtop_error *error = NULL;
+	struct elf_total total = { 0 };
 
 	for (size_t i = 1; !error && i < file->n_sections; i++) {
 		_cleanup_(elf_table_deinit) struct elf_table table = { 0 };
 
 		if (file->sections[i].header.sh_type != type)
 			continue;
-		error = elf_open_section(file, i, &table);
+		error = elf_open_section(file, i, &total, &table);
 		if (!error)
 			error = elf_add_table(file, &table, tab, n_addedp);
 	}
@@ -248,17 +273,18 @@ static struct xtop_error *elf_read_dynamic(struct elf_file *file, struct symtab 
 					   size_t *n_addedp)
 {
 	_cleanup_(elf_table_deinit) struct elf_table table = { 0 };
+	struct elf_total total = { 0 };
 	struct elf_dynamic dynamic;
 	struct xtop_error *error;
 
 	if (!elf_find_dynamic(file, &dynamic))
 		return NULL;
-	error = elf_check_table(file, dynamic.n_symbols, dynamic.strings_bytes);
+	error = elf_check_table(file, dynamic.n_symbols, dynamic.strings_bytes, &total);
 	if (error)
 		return error;
 	if (!elf_load(file, dynamic.symbols_offset, dynamic.n_symbols * sizeof(Elf64_Sym),
 		      &table.symbols) ||
-	    !elf_load(file, dynamic.strings_offset, dynamic.strings_bytes, &table.strings))
+	    !elf_load_strings(file, dynamic.strings_offset, dynamic.strings_bytes, &table))
 		return NULL;
 	table.n = dynamic.n_symbols;
 	return elf_add_table(file, &table, tab, n_addedp);

@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <gnu/libc-version.h>
+#include <inttypes.h>
 #include <link.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
@@ -21,21 +22,26 @@
 struct copy {
 	unsigned char *bytes;
 	uint64_t size_bytes;
-	bool gone[8192]; /* by page */
+	bool gone[8192];     /* by page */
+	uint64_t read_bytes; /* so far */
 };
 
 static size_t copy_read(void *context, uint64_t offset, void *buffer, size_t size_bytes)
 {
-	const struct copy *copy = context;
+	struct copy *copy = context;
 	size_t done = 0;
 
 	while (done < size_bytes && offset + done < copy->size_bytes) {
-		uint64_t at = offset + done;
+		uint64_t at = offset + done, n = 4096 - at % 4096;
 
 		if (at / 4096 < 8192 && copy->gone[at / 4096])
 			break;
-		((unsigned char *)buffer)[done++] = copy->bytes[at];
+		n = n < size_bytes - done ? n : size_bytes - done;
+		n = n < copy->size_bytes - at ? n : copy->size_bytes - at;
+		memcpy((char *)buffer + done, copy->bytes + at, n);
+		done += n;
 	}
+	copy->read_bytes += done;
 	return done;
 }
 
@@ -330,6 +336,111 @@ static void test_damage(void)
 }
 
 /*
+ * Code, symbols, their names, and N_TABLES section headers that are all of these symbols and names; after
+ * each one more of type BEHIND, of BEHIND_BYTES, that belongs to it, unless BEHIND is 0.
+ */
+static Elf64_Sym *make_tables(struct copy *copy, unsigned n_symbols, uint64_t strings_bytes,
+			      unsigned n_tables, unsigned behind, uint64_t behind_bytes)
+{
+	unsigned n_sections = 3 + n_tables * (behind ? 2 : 1);
+	uint64_t symbols_at = sizeof(Elf64_Ehdr) + n_sections * sizeof(Elf64_Shdr),
+		 strings_at = symbols_at + n_symbols * sizeof(Elf64_Sym);
+	Elf64_Shdr *sections;
+
+	*copy = (struct copy){ .size_bytes = strings_at + strings_bytes };
+	copy->bytes = calloc(1, copy->size_bytes);
+	*header_of(copy) = (Elf64_Ehdr){ .e_ident = ELFMAG "\2\1\1",
+					 .e_type = ET_EXEC,
+					 .e_machine = EM_X86_64,
+					 .e_version = EV_CURRENT,
+					 .e_shoff = sizeof(Elf64_Ehdr),
+					 .e_shentsize = sizeof(Elf64_Shdr),
+					 .e_shnum = (uint16_t)n_sections };
+	sections = (Elf64_Shdr *)(header_of(copy) + 1);
+	sections[1] = (Elf64_Shdr){ .sh_type = SHT_NOBITS,
+				    .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+				    .sh_addr = 0x400000,
+				    .sh_size = 1 << 20 };
+	sections[2] = (Elf64_Shdr){ .sh_type = SHT_STRTAB,
+				    .sh_offset = strings_at,
+				    .sh_size = strings_bytes };
+	for (unsigned i = 3; i < n_sections; i++)
+		if (behind && i % 2 == 0)
+			sections[i] = (Elf64_Shdr){ .sh_type = behind,
+						    .sh_link = i - 1,
+						    .sh_offset = symbols_at,
+						    .sh_size = behind_bytes };
+		else
+			sections[i] = (Elf64_Shdr){ .sh_type = SHT_SYMTAB,
+						    .sh_link = 2,
+						    .sh_offset = symbols_at,
+						    .sh_size = n_symbols * sizeof(Elf64_Sym) };
+	return (Elf64_Sym *)(copy->bytes + symbols_at);
+}
+
+/* Sections of one file may lie over each other: what one table may cost, all of them may. */
+static void test_many_tables(void)
+{
+	struct copy copy;
+	struct image *image;
+
+	make_tables(&copy, 200000, 1000, 100, 0, 0);
+	image = read_copy(&copy);
+	check(image && image->cut && copy.read_bytes < 8 * copy.size_bytes,
+	      "a hundred tables over each other: %" PRIu64 " MB read of a file of %" PRIu64,
+	      copy.read_bytes / 1000000, copy.size_bytes / 1000000);
+	image_unref(image);
+	free(copy.bytes);
+	make_tables(&copy, 10, 60 << 20, 20, 0, 0);
+	image = read_copy(&copy);
+	check(image && image->cut && copy.read_bytes < 2 * copy.size_bytes,
+	      "and their names: %" PRIu64 " MB read of a file of %" PRIu64,
+	      copy.read_bytes / 1000000, copy.size_bytes / 1000000);
+	image_unref(image);
+	free(copy.bytes);
+	make_tables(&copy, 10, 2 << 20, 100, SHT_SYMTAB_SHNDX, 2 << 20);
+	header_of(&copy)->e_shnum -= 80 * 2; /* the names of 20 are within their limit */
+	image = read_copy(&copy);
+	check(image && !image->cut && copy.read_bytes < 25 * copy.size_bytes,
+	      "indices of ten symbols: %" PRIu64 " MB read of a file of %" PRIu64,
+	      copy.read_bytes / 1000000, copy.size_bytes / 1000000);
+	image_unref(image);
+	free(copy.bytes);
+}
+
+/*
+ * Many symbols of one name, of 60 MB, that is not kept: looked at to its end for each it would be
+ * 1.2 TB, which takes minutes. A name's limit of each is 80 MB.
+ */
+static void test_endless_name(void)
+{
+	const unsigned n = 20000, strings_bytes = 60 << 20;
+	struct copy copy;
+	Elf64_Sym *symbols = make_tables(&copy, n, strings_bytes, 1, 0, 0);
+	struct image *image;
+
+	memset(copy.bytes + copy.size_bytes - strings_bytes, 'a', strings_bytes - 1);
+	for (unsigned i = 1; i < n; i++)
+		symbols[i] = (Elf64_Sym){ .st_name = 1,
+					  .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT),
+					  .st_shndx = 1,
+					  .st_value = 0x400000 + 16 * i };
+	symbols[n - 1].st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
+	alarm(60);
+	image = read_copy(&copy);
+	alarm(0);
+	check(image && !image->cut && image->symtab && symtab_count(image->symtab) == 1 &&
+		      strlen(name_at(image, 0x400000 + 16 * (n - 1))) == SYMTAB_MAX_NAME_BYTES,
+	      "a name of 60 MB of many symbols");
+	image_unref(image);
+	copy.bytes[copy.size_bytes - 1] = 'a';
+	image = read_copy(&copy);
+	check(image && image->cut && !image->symtab, "and one that does not end");
+	image_unref(image);
+	free(copy.bytes);
+}
+
+/*
  * Many symbols, one long name: 100,000 times 4 KiB would be 390 MiB, out of a file of 2.4 MB. And
  * the names one within another, which no table of strings would keep apart either.
  */
@@ -404,6 +515,8 @@ static void test_shared_names(bool within)
 
 int main(void)
 {
+	test_many_tables();
+	test_endless_name();
 	test_shared_names(false);
 	test_shared_names(true);
 	test_own();
