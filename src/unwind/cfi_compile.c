@@ -60,13 +60,19 @@ static bool cfi_match_plt(const uint8_t *expression, int64_t size_bytes, struct 
 	return true;
 }
 
-/* breg OFFSET deref. */
+/* breg OFFSET deref. It is looked at for each row: a number of 64 bits has 10 bytes at most. */
+#define CFI_MAX_DEREF_BYTES 12
+
 static bool cfi_match_deref(const uint8_t *expression, int64_t size_bytes, struct cfi_rule *rule)
 {
 	struct cfi_reader reader = { expression, expression + size_bytes, false };
-	uint64_t number = cfi_read(&reader, 1) - 0x70;
-	int64_t offset = cfi_read_sleb(&reader);
+	uint64_t number;
+	int64_t offset;
 
+	if (size_bytes > CFI_MAX_DEREF_BYTES)
+		return false;
+	number = cfi_read(&reader, 1) - 0x70;
+	offset = cfi_read_sleb(&reader);
 	if (cfi_read(&reader, 1) != 0x06 || reader.bad || reader.at != reader.end ||
 	    number >= CFI_DWARF_RETURN || offset != (int32_t)offset)
 		return false;

@@ -69,11 +69,13 @@ static void cfi_restore(struct cfi_program *program, uint64_t number)
 static void cfi_set_expression(struct cfi_program *program, uint64_t number, enum cfi_where where)
 {
 	uint64_t length = cfi_read_uleb(&program->reader);
+	const uint8_t *expression = cfi_take(&program->reader, length);
 
 	cfi_set(program, number,
 		(struct cfi_place){ .where = where,
 				    .value = length,
-				    .expression = cfi_take(&program->reader, length) });
+				    .expression = expression,
+				    .safe = cfi_expression_is_safe(expression, length) });
 }
 
 /* GCC and GAS only ever name registers that are followed; another has no value to start from. */
@@ -90,6 +92,7 @@ static void cfi_set_cfa_expression(struct cfi_program *program)
 	program->state.cfa = CFA_EXPRESSION;
 	program->state.cfa_offset = length;
 	program->state.cfa_expression = cfi_take(&program->reader, length);
+	program->state.cfa_safe = cfi_expression_is_safe(program->state.cfa_expression, length);
 }
 
 static void cfi_advance(struct cfi_program *program, uint64_t by)
@@ -368,15 +371,13 @@ bool cfi_expression_is_safe(const uint8_t *expression, size_t size_bytes)
 /* Whether a row may go to libunwind, which trusts it: it asserts that there is a CFA. */
 bool cfi_state_is_safe(const struct cfi_state *state)
 {
-	if (state->cfa == CFA_UNSAID ||
-	    (state->cfa == CFA_EXPRESSION &&
-	     !cfi_expression_is_safe(state->cfa_expression, state->cfa_offset)))
+	if (state->cfa == CFA_UNSAID || (state->cfa == CFA_EXPRESSION && !state->cfa_safe))
 		return false;
 	for (unsigned i = 0; i < CFI_N_REGISTERS; i++) {
 		const struct cfi_place *place = &state->registers[i];
 
 		if ((place->where == WHERE_EXPRESSION || place->where == WHERE_VAL_EXPRESSION) &&
-		    !cfi_expression_is_safe(place->expression, place->value))
+		    !place->safe)
 			return false;
 		if (place->where == WHERE_REGISTER && (uint64_t)place->value >= CFI_N_REGISTERS)
 			return false;

@@ -33,6 +33,7 @@ struct cfi_place {
 	enum cfi_where where;
 	int64_t value;             /* expression: its length */
 	const uint8_t *expression; /* in the FDE's bytes */
+	bool safe;                 /* it is: looked at once, when it is set, not once a row */
 };
 
 enum cfi_cfa { CFA_UNSAID, CFA_REGISTER, CFA_EXPRESSION };
@@ -42,6 +43,7 @@ struct cfi_state {
 	uint8_t cfa_register; /* DWARF's number */
 	int64_t cfa_offset;   /* expression: its length */
 	const uint8_t *cfa_expression;
+	bool cfa_safe;
 	struct cfi_place registers[CFI_N_REGISTERS];
 };
 

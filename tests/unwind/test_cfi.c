@@ -6,6 +6,9 @@
  */
 #include "config.h"
 
+#include <inttypes.h>
+#include <time.h>
+
 #include "../tap.h"
 #include "cfi_bytes.h"
 #include "unwind/cfi_entry.h"
@@ -427,6 +430,76 @@ static void test_many_cies(void)
 	free(bytes);
 }
 
+/*
+ * FDEs as large as they may be: rules that take FRONT_BYTES of each, of 200 bytes an expression, and
+ * behind these a row each byte. What a row costs must not grow with what stands in front of it.
+ */
+#define LARGE_FDES  8
+#define LARGE_BYTES 60000
+
+static double compile_rows(const uint8_t *front, size_t front_bytes, uint64_t *rowsp)
+{
+	static uint8_t bytes[LARGE_FDES * (LARGE_BYTES + 64) + 64];
+	struct cfi_bytes made = { 0 };
+	struct cfi_sections sections = { 0 };
+	struct cfi *cfi = NULL;
+	uint8_t *at = bytes;
+	clock_t start;
+
+	bytes_cie(&made, "zR", absolute, 1, usual, sizeof(usual));
+	memcpy(at, made.bytes, made.n);
+	at += made.n;
+	for (unsigned i = 0; i < LARGE_FDES; i++) {
+		__typeof__(plain) function = { MADE_CODE + i * (LARGE_BYTES + 16ULL),
+					       LARGE_BYTES + 16, 0 };
+		uint32_t head[2] = { 4 + sizeof(function) + LARGE_BYTES,
+				     (uint32_t)(at + 4 - bytes) };
+
+		memcpy(at, head, sizeof(head));
+		memcpy(at + 8, &function, sizeof(function));
+		at += 8 + sizeof(function);
+		memcpy(at, front, front_bytes);
+		memset(at + front_bytes, 0x41, LARGE_BYTES - front_bytes);
+		at += LARGE_BYTES;
+	}
+	sections.eh_frame = (struct cfi_section){ .bytes = bytes,
+						  .size_bytes = (size_t)(at - bytes),
+						  .address = MADE_FRAME };
+	start = clock();
+	check(!cfi_compile(&sections, &cfi) && cfi && cfi_counts(cfi).fdes == LARGE_FDES,
+	      "%zu bytes in front of many rows", front_bytes);
+	*rowsp = cfi ? cfi_counts(cfi).rows : 0;
+	cfi_destroy(cfi);
+	return (double)(clock() - start) / CLOCKS_PER_SEC;
+}
+
+static void test_costly_rows(void)
+{
+	static uint8_t expressions[16 * 203], number[30000] = { 0x0f, 0xac, 0xea, 0x01, 0x77 };
+	double plain_s, expressions_s, number_s;
+	uint64_t rows;
+
+	for (unsigned i = 0; i < 16; i++) {
+		uint8_t *rule = expressions + i * 203;
+
+		rule[0] = 0x16; /* val_expression: 198 bytes of nop */
+		rule[1] = (uint8_t)i;
+		rule[2] = 0xc6;
+		rule[3] = 0x01;
+		memset(rule + 4, 0x96, 198);
+		rule[202] = 0;
+	}
+	/* def_cfa_expression: breg7 and a number of 29,995 bytes, which is not deref */
+	memset(number + 5, 0x80, sizeof(number) - 5);
+	plain_s = compile_rows(expressions, 203, &rows);
+	expressions_s = compile_rows(expressions, sizeof(expressions), &rows);
+	check(rows <= 3 * LARGE_FDES, "rows alike are one: %" PRIu64, rows);
+	check(expressions_s < 6 * plain_s + 0.1, "16 expressions: %.3f s, one: %.3f s",
+	      expressions_s, plain_s);
+	number_s = compile_rows(number, sizeof(number), &rows);
+	check(number_s < 6 * plain_s + 0.1, "an endless number: %.3f s", number_s);
+}
+
 /* --- steps ------------------------------------------------------------------------------------ */
 
 static struct {
@@ -582,6 +655,7 @@ int main(void)
 	test_gap();
 	test_gap_overlap();
 	test_many_cies();
+	test_costly_rows();
 	test_steps();
 	test_plt();
 	test_damage();
