@@ -178,7 +178,7 @@ static void test_sizes(void)
 static void test_cycles(void)
 {
 	struct make_btf *make = make_btf_create();
-	uint32_t self, a, b, deep, array, nest, element, count;
+	uint32_t self, a, b, deep, array, nest, alone, element, count;
 	struct opened opened;
 	uint64_t bytes;
 
@@ -189,7 +189,8 @@ static void test_cycles(void)
 	for (unsigned i = 0; i < 40; i++)
 		deep = make_btf_type(make, "deep", MAKE_TYPEDEF, 0, deep);
 	array = make_btf_array(make, deep + 2, 2);
-	make_btf_array(make, array, 2);
+	alone = make_btf_array(make, array, 2) + 1;
+	make_btf_array(make, alone, 1);
 	/* Each holds itself twice, without a name: 2^32 paths of 32 steps. */
 	nest = make_btf_type(make, "wanted", MAKE_STRUCT, 2, 8);
 	make_btf_words(make, 6, (uint32_t)0, nest, (uint32_t)0, (uint32_t)0, nest, (uint32_t)0);
@@ -202,6 +203,7 @@ static void test_cycles(void)
 	check(!btf_size(&opened.btf, deep, &bytes), "40 typedefs");
 	check(btf_size(&opened.btf, deep - 20, &bytes) && bytes == 1, "20 typedefs");
 	check(!btf_size(&opened.btf, array, &bytes), "arrays of each other");
+	check(!btf_size(&opened.btf, alone, &bytes), "an array of itself, once");
 	check(btf_array(&opened.btf, array, &element, &count) && element == array + 1,
 	      "one of them");
 	check_string(where(&opened, nest, "x"), "none", "a struct that holds itself twice");

@@ -124,6 +124,16 @@ static void test_refused(struct range *range, const struct made_kallsyms *made)
 	range->refused = 1;
 }
 
+/* The last byte of a page says that the length goes on in the next. */
+static void test_page_end(struct range *range)
+{
+	memset(range->bytes, 15, GUEST_PAGE_SIZE);
+	memset(range->bytes, 0,
+	       15); /* the first entry begins behind that, the last at the last byte */
+	range->bytes[GUEST_PAGE_SIZE - 1] = 0x80;
+	check_u64(probe(range, GUEST_PAGE_SIZE), 0, "a length across the end of a page");
+}
+
 int main(void)
 {
 	struct range range = { .bytes = malloc(RANGE_BYTES), .refused = 1 };
@@ -135,6 +145,7 @@ int main(void)
 	test_places(&range, &made);
 	test_none(&range, &made);
 	test_refused(&range, &made);
+	test_page_end(&range);
 	made_kallsyms_deinit(&made);
 	free(range.bytes);
 	return tap_done();

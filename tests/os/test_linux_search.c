@@ -236,10 +236,49 @@ static void test_none(void)
 	made_destroy(made);
 }
 
+/* What is looked for begins where a range, or what was read of a function, ends. */
+static void test_ends(void)
+{
+	begin(MADE_EXECUTE, MADE_READ);
+	made_put_string(made, root, DATA - 14, "Linux version ");
+	for (unsigned i = 0; i < ORC_N; i++)
+		made_put_u32(made, root, END - 4 * (ORC_N - i),
+			     (uint32_t)(TEXT + 16 * i - (END - 4 * (ORC_N - i))));
+	made_put(made, root, GETPID + 93, "\x65\x48\x8b", 3);
+	search();
+	check(!guest.symbols[LINUX_BANNER] && !guest.symbols[LINUX_ORC_START] &&
+		      !guest.symbols[LINUX_CURRENT_TASK],
+	      "a banner, a table and an instruction that end with it");
+	made_destroy(made);
+
+	begin(MADE_EXECUTE, MADE_READ);
+	put_note(DATA - 36);
+	made_put_u32(made, root, DATA - 4, 0x0001eb9f);
+	search();
+	check(guest.symbols[LINUX_NOTES_START] == DATA - 36 && !guest.symbols[LINUX_BTF_START],
+	      "a note that ends with it, and BTF that would begin there");
+	made_destroy(made);
+}
+
+/* No memory is taken for it, and the others are looked at. */
+static void test_endless_range(void)
+{
+	const struct memory_range ranges[] = { { .start = 0x1000, .end = 1ULL << 50 },
+					       { .start = RODATA, .end = DATA } };
+
+	begin(MADE_EXECUTE, MADE_READ);
+	made_put_string(made, root, BANNER, "Linux version 6.1.0-9-amd64 (x)");
+	linux_search(&guest, ranges, 2);
+	check_u64(guest.symbols[LINUX_BANNER], BANNER, "behind a range of a petabyte");
+	made_destroy(made);
+}
+
 int main(void)
 {
 	test_found();
 	test_known();
 	test_none();
+	test_ends();
+	test_endless_range();
 	return tap_done();
 }

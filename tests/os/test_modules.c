@@ -7,6 +7,7 @@
 
 #include "made_linux.h"
 #include "os/modules.h"
+#include "os/orc_tables.h"
 #include "tests/tap.h"
 
 #define HEAD       0xffffffff82a00000ULL
@@ -353,6 +354,25 @@ static void test_missing_members(void)
 	}
 }
 
+/* What the kernel's symbols say of its unwind tables: no memory is taken for what cannot be. */
+static void test_endless_kernel_table(void)
+{
+	const uint64_t table = 0xffffffff82b00000ULL;
+	uint64_t *symbols;
+
+	begin(false);
+	symbols = guest.guest.symbols;
+	symbols[LINUX_ORC_IP_START] = table;
+	symbols[LINUX_ORC_START] = table + 0x1000;
+	symbols[LINUX_ORC_IP_STOP] = table + 0x50000000;
+	check(!orc_read_kernel(&guest.guest, NULL), "a table of a gigabyte");
+	symbols[LINUX_ORC_IP_START] = 0x1000;
+	check(!orc_read_kernel(&guest.guest, NULL), "one of all addresses");
+	symbols[LINUX_ORC_IP_STOP] = 0;
+	check(!orc_read_kernel(&guest.guest, NULL), "one that ends before it begins");
+	end();
+}
+
 int main(void)
 {
 	test_missing_members();
@@ -363,5 +383,6 @@ int main(void)
 	test_changes();
 	test_hostile();
 	test_many_symbols();
+	test_endless_kernel_table();
 	return tap_done();
 }

@@ -175,6 +175,9 @@ static void test_wrong(void)
 {
 	struct packed packed;
 
+	make_zdebug(&packed);
+	packed.size_bytes = 4;
+	check_u64(count(&packed, NAME_ZDEBUG, true), 0, "nothing but its first word");
 	make_packed(&packed);
 	put_head(&packed, ELFCOMPRESS_ZLIB, packed.was_bytes - 1);
 	check_u64(count(&packed, NAME_DEBUG, true), 0, "becomes more than it says");
