@@ -126,10 +126,28 @@ static void test_refused(void)
 		     LOADS_MISSING);
 }
 
+/* All that a header may name, and no more of them than are kept. */
+static void test_many(void)
+{
+	struct program program;
+	struct file file = { program.bytes, PROGRAM_BYTES, PROGRAM_BYTES };
+	Elf64_Phdr *segments = (void *)(program.bytes + sizeof(Elf64_Ehdr));
+	struct loads loads;
+
+	program_make(&program, 0, "f", 1);
+	((Elf64_Ehdr *)(void *)program.bytes)->e_phnum = LOADS_MAX_SEGMENTS;
+	for (unsigned i = 0; i < LOADS_MAX_SEGMENTS; i++)
+		segments[i] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_filesz = 1 + i };
+	check(read_file(&file, &loads) == LOADS_READ && loads.n == LOADS_MAX &&
+		      loads.loads[LOADS_MAX - 1].file_bytes == LOADS_MAX,
+	      "of 128 segments the first 32");
+}
+
 int main(void)
 {
 	test_program();
 	test_shapes();
 	test_refused();
+	test_many();
 	return tap_done();
 }

@@ -113,11 +113,17 @@ static void test_limits(void)
 	check(!path_of_file(&made->guest, made_file_at(made, made->root_mount, dentry, inode),
 			    &name),
 	      "a NUL in a name");
+	made_set_u32(made, dentry, DENTRY_NAME_LEN, 254);
 	dentry = made_dentry(made, dentry, "x", inode);
 	made_set_u32(made, dentry, DENTRY_NAME_LEN, 1);
 	check(!path_of_file(&made->guest, made_file_at(made, made->root_mount, dentry, inode),
 			    &name),
 	      "a path that is too long");
+	dentry = made_dentry(made, made->root_dentry, "x", inode);
+	made_set_u32(made, dentry, DENTRY_NAME_LEN, 2);
+	check(!path_of_file(&made->guest, made_file_at(made, made->root_mount, dentry, inode),
+			    &name),
+	      "a NUL in a short one");
 
 	dentry = made_dentry(made, made->root_dentry, "ring", inode);
 	other = made_dentry(made, dentry, "other", inode);
@@ -180,6 +186,11 @@ static void test_find(bool hlist)
 	made_dentry(made, root, "perf-7.map", map);
 	check(path_find_file(&made->guest, task, "scratch", "perf-7.map", &inode) && inode == map,
 	      "in what is mounted there");
+	made_set(made, mount, MOUNT_CHILD, mount + made_offset(made, MOUNT_CHILD));
+	made_set(made, made->root_mount, MOUNT_MOUNTS, mount + made_offset(made, MOUNT_CHILD));
+	made_set(made, mount, MOUNT_MOUNTPOINT, made->root_dentry);
+	check(!path_find_file(&made->guest, task, "scratch", "perf-7.map", &inode),
+	      "a ring of mounts ends");
 	made_set(made, made->root_mount, MOUNT_MOUNTS, 0x1234);
 	check(!path_find_file(&made->guest, task, "scratch", "perf-7.map", &inode),
 	      "no list of mounts: what is below it");

@@ -83,6 +83,23 @@ static void test_instructions(void)
 }
 
 /* What cannot be read or may not be trusted leaves nothing. */
+/* As long as it may be, and one byte more. */
+static void check_long_expression(void)
+{
+	for (unsigned bytes = 256; bytes <= 257; bytes++) {
+		uint8_t program[1 + 3 + 257] = { 0x41, 0x0f, (uint8_t)(bytes | 0x80), 2 };
+		struct cfi *cfi;
+
+		memset(program + 4, 0x96, 257);
+		program[4] = 0x77;
+		program[5] = 0;
+		cfi = compile_program(program, 4 + bytes);
+		check_string(rule_text(cfi, MADE_CODE + 16), bytes == 256 ? "ask" : "none",
+			     bytes == 256 ? "an expression as long as may be" : "a longer one");
+		cfi_destroy(cfi);
+	}
+}
+
 static void test_bad_instructions(void)
 {
 	check_program("an unknown opcode", "none", 0x1f);
@@ -96,6 +113,9 @@ static void test_bad_instructions(void)
 	check_program("an expression that divides", "none", 0x0f, 3, 0x31, 0x30, 0x1b);
 	check_program("an expression of an unknown operation", "none", 0x0f, 2, 0x77, 0xf0);
 	check_program("an empty expression", "none", 0x0f, 0);
+	check_program("a register's that loops", "none", 0x16, 6, 4, 0x30, 0x28, 0xfc, 0xff);
+	check_program("a saved register's that divides", "none", 0x10, 6, 3, 0x31, 0x30, 0x1b);
+	check_long_expression();
 }
 
 static void test_advances(void)
@@ -329,6 +349,71 @@ static void test_gap(void)
 	check_string(rule_text(cfi, MADE_CODE + 0x100), "none", "in the gap");
 	check_string(rule_text(cfi, MADE_CODE + 0x200), "rsp+8 ret-8", "behind the gap");
 	cfi_destroy(cfi);
+}
+
+/* Behind the last byte of .eh_frame, which ends where its memory does. */
+static void test_hdr_outside(void)
+{
+	struct {
+		uint8_t encodings[4];
+		int32_t eh_frame;
+		uint32_t n;
+		int32_t entries[3][2];
+	} hdr = { { 1, 0x1b, 0x03, 0x3b }, 0, UINT32_MAX, { { 0 } } };
+	const uint64_t hdr_address = MADE_FRAME - 0x1000;
+	struct cfi_gap gap = { 4, 5 };
+	struct cfi_bytes made = { 0 };
+	struct cfi_sections sections;
+	struct cfi_list list;
+	uint8_t *bytes;
+
+	bytes_cie(&made, "zR", absolute, 1, usual, sizeof(usual));
+	bytes_fde(&made, &plain, sizeof(plain), NULL, 0);
+	bytes = malloc(made.n);
+	memcpy(bytes, made.bytes, made.n);
+	sections = bytes_sections(&made);
+	sections.eh_frame.bytes = bytes;
+	sections.eh_frame.gaps = &gap;
+	sections.eh_frame.n_gaps = 1;
+	hdr.entries[0][1] = MADE_FRAME + made.n - hdr_address;
+	hdr.entries[1][1] = MADE_FRAME + made.n + 8 - hdr_address;
+	hdr.entries[2][1] = MADE_FRAME - 8 - hdr_address;
+	sections.eh_frame_hdr = (struct cfi_section){ .bytes = (const uint8_t *)&hdr,
+						      .size_bytes = sizeof(hdr),
+						      .address = hdr_address };
+	check(!cfi_list_init(&sections, &list) && !list.n, "places outside");
+	check_u64(list.refused, 3, "are counted, and no more than there are");
+	cfi_list_deinit(&list);
+	free(bytes);
+}
+
+/* The letters of a CIE, the last of its section, go on to its end. */
+static void test_endless_letters(void)
+{
+	struct cfi_bytes made = { .debug_frame = true };
+	struct cfi_sections sections;
+	struct cfi_list list;
+	uint8_t *bytes;
+	size_t cie;
+
+	bytes_put(&made, 4 + 16, 4); /* an FDE */
+	bytes_put(&made, 24, 4);     /* of that CIE */
+	bytes_put(&made, MADE_CODE, 8);
+	bytes_put(&made, 0x100, 8);
+	cie = made.n;
+	bytes_put(&made, 8, 4);
+	bytes_put(&made, 0xffffffff, 4);
+	bytes_put(&made, 1, 1);
+	bytes_copy(&made, "zRS", 3);
+	bytes = malloc(made.n);
+	memcpy(bytes, made.bytes, made.n);
+	sections = bytes_sections(&made);
+	sections.debug_frame.bytes = bytes;
+	check_u64(cie, 24, "where the CIE is");
+	check(!cfi_list_init(&sections, &list) && !list.n && list.refused == 1,
+	      "letters without an end");
+	cfi_list_deinit(&list);
+	free(bytes);
 }
 
 /*
@@ -653,6 +738,8 @@ int main(void)
 	test_debug_frame();
 	test_overlap();
 	test_gap();
+	test_hdr_outside();
+	test_endless_letters();
 	test_gap_overlap();
 	test_many_cies();
 	test_costly_rows();
