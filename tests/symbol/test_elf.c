@@ -9,6 +9,7 @@
 
 #include "../tap.h"
 #include "elf_image.h"
+#include "symbol/elf_file.h"
 #include "xtop/cleanup.h"
 #include "xtop/symbol.h"
 
@@ -457,8 +458,28 @@ static void test_damaged_executable(void)
 	check(damage_refused > 0, "damaged executables do no harm");
 }
 
+/* A section's name begins wherever its header says. */
+static void test_section_names(void)
+{
+	uint8_t *bytes = malloc(6); /* as long as it says, for the sanitizer */
+	struct elf_blob blob = { .bytes = memcpy(bytes, "\0.got.", 6), .size_bytes = 6 };
+	const uint32_t outside[] = { 6, 7, 4096, UINT32_MAX };
+	struct elf_section section = { 0 };
+
+	for (size_t i = 0; i < sizeof(outside) / sizeof(outside[0]); i++) {
+		section.header.sh_name = outside[i];
+		check_string(elf_section_name(&blob, &section), "", "a name behind the names");
+	}
+	section.header.sh_name = 1;
+	check_string(elf_section_name(&blob, &section), "", "a name without an end");
+	bytes[5] = '\0';
+	check_string(elf_section_name(&blob, &section), ".got", "a name");
+	free(bytes);
+}
+
 int main(void)
 {
+	test_section_names();
 	test_kinds();
 	test_dynsym();
 	test_extended_index();

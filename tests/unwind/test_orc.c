@@ -194,6 +194,7 @@ static void test_refused(void)
 	check_refused(create(ORC_V3, &orc), orc, "only entries outside of the code");
 	n = 0;
 	check_refused(create(ORC_V3, &orc), orc, "no entries");
+	add_entry(TEXT + 16, 8, 0, 0x0205); /* a good one, but */
 	source.text_end = TEXT;
 	check_refused(orc_create(&source, &layout, &orc), orc, "no code");
 	source.text_end = TEXT + ORC_MAX_TEXT_BYTES + 1;
