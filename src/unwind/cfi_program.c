@@ -358,10 +358,11 @@ static bool cfi_skip_operand(struct cfi_reader *reader, uint8_t operation)
 
 bool cfi_expression_is_safe(const uint8_t *expression, size_t size_bytes)
 {
-	struct cfi_reader reader = { expression, expression + size_bytes, false };
+	struct cfi_reader reader;
 
 	if (!expression || !size_bytes || size_bytes > CFI_MAX_EXPRESSION_BYTES)
 		return false;
+	reader = (struct cfi_reader){ expression, expression + size_bytes, false };
 	while (!reader.bad && reader.at < reader.end)
 		if (!cfi_skip_operand(&reader, cfi_read(&reader, 1)))
 			return false;
