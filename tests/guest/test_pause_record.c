@@ -347,7 +347,7 @@ static int create_where_full(void)
 
 	if (unshare(CLONE_NEWNS) && unshare(CLONE_NEWUSER | CLONE_NEWNS))
 		return NO_MOUNT;
-	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	if (mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) ||
 	    mount("none", records, "tmpfs", 0, "size=4096,mode=0700"))
 		return NO_MOUNT;
 	snprintf(path, sizeof(path), "%s/full", records);
