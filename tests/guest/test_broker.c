@@ -536,14 +536,18 @@ static unsigned n_descriptors(pid_t pid)
 	return n;
 }
 
+/* What came with a question may be closed after its answer: by the answer to the next it is. */
 static void test_leaks(int socket, pid_t pid)
 {
-	const struct broker_request list = { .question = BROKER_STOP, .number = 7 };
-	unsigned before = n_descriptors(pid);
+	const struct broker_request stop = { .question = BROKER_STOP, .number = 7 };
 	const int fds[] = { STDOUT_FILENO, STDOUT_FILENO };
+	unsigned before;
 
+	ask(socket, stop, NULL, 0);
+	before = n_descriptors(pid);
 	for (unsigned i = 0; i < 10; i++)
-		ask(socket, list, fds, 2);
+		ask(socket, stop, fds, 2);
+	ask(socket, stop, NULL, 0);
 	check_u64(n_descriptors(pid), before, "descriptors nobody asked for are closed");
 }
 
