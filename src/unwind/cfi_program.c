@@ -47,6 +47,77 @@ enum cfi_opcode {
 	CFA_HIGH_MASK = 0xc0,
 };
 
+/* --- expressions ------------------------------------------------------------------------------ */
+
+/*
+ * DWARF 5 §7.7.1. libunwind evaluates them without a limit on steps, and divides: only what ends by
+ * itself and cannot trap is let through.
+ *
+ *   06 deref  08..11 constants  12..14 dup drop over  15 pick  16 swap  17 rot  19 abs  1a and
+ *   1c minus  1e..22 mul neg not or plus  23 plus_uconst  24..27 shl shr shra xor
+ *   29..2e comparisons  30..4f lit  70..80 breg  94 deref_size  96 nop
+ *
+ * Not: div 1b, mod 1d; bra 28 and skip 2f, which could also land within an operand.
+ */
+static bool cfi_skip_operand(struct cfi_reader *reader, uint8_t operation)
+{
+	switch (operation) {
+	case 0x06:
+	case 0x12 ... 0x14:
+	case 0x16 ... 0x17:
+	case 0x19 ... 0x1a:
+	case 0x1c:
+	case 0x1e ... 0x22:
+	case 0x24 ... 0x27:
+	case 0x29 ... 0x2e:
+	case 0x30 ... 0x4f:
+	case 0x96:
+		return true;
+	case 0x08:
+	case 0x09:
+	case 0x15:
+	case 0x94:
+		return cfi_take(reader, 1);
+	case 0x0a:
+	case 0x0b:
+		return cfi_take(reader, 2);
+	case 0x0c:
+	case 0x0d:
+		return cfi_take(reader, 4);
+	case 0x0e:
+	case 0x0f:
+		return cfi_take(reader, 8);
+	case 0x10:
+	case 0x11:
+	case 0x23:
+		cfi_read_uleb(reader);
+		return true;
+	case 0x70 ... 0x80: /* of a register that exists */
+		cfi_read_sleb(reader);
+		return true;
+	default:
+		return false;
+	}
+}
+
+#define CFI_MAX_EXPRESSION_BYTES 256
+
+/* Known operations only, no loops, no division. */
+static bool cfi_expression_is_safe(const uint8_t *expression, size_t size_bytes)
+{
+	struct cfi_reader reader;
+
+	if (!expression || !size_bytes || size_bytes > CFI_MAX_EXPRESSION_BYTES)
+		return false;
+	reader = (struct cfi_reader){ expression, expression + size_bytes, false };
+	while (!reader.bad && reader.at < reader.end)
+		if (!cfi_skip_operand(&reader, cfi_read(&reader, 1)))
+			return false;
+	return !reader.bad;
+}
+
+/* --- instructions ------------------------------------------------------------------------------ */
+
 /* Of a register that is not followed (vector registers, flags) the rule is read and dropped. */
 static void cfi_set(struct cfi_program *program, uint64_t number, struct cfi_place place)
 {
@@ -301,73 +372,7 @@ bool cfi_program_next(struct cfi_program *program)
 	return program->row_start < program->row_end;
 }
 
-/* --- expressions ------------------------------------------------------------------------------ */
-
-/*
- * DWARF 5 §7.7.1. libunwind evaluates them without a limit on steps, and divides: only what ends by
- * itself and cannot trap is let through.
- *
- *   06 deref  08..11 constants  12..14 dup drop over  15 pick  16 swap  17 rot  19 abs  1a and
- *   1c minus  1e..22 mul neg not or plus  23 plus_uconst  24..27 shl shr shra xor
- *   29..2e comparisons  30..4f lit  70..80 breg  94 deref_size  96 nop
- *
- * Not: div 1b, mod 1d; bra 28 and skip 2f, which could also land within an operand.
- */
-static bool cfi_skip_operand(struct cfi_reader *reader, uint8_t operation)
-{
-	switch (operation) {
-	case 0x06:
-	case 0x12 ... 0x14:
-	case 0x16 ... 0x17:
-	case 0x19 ... 0x1a:
-	case 0x1c:
-	case 0x1e ... 0x22:
-	case 0x24 ... 0x27:
-	case 0x29 ... 0x2e:
-	case 0x30 ... 0x4f:
-	case 0x96:
-		return true;
-	case 0x08:
-	case 0x09:
-	case 0x15:
-	case 0x94:
-		return cfi_take(reader, 1);
-	case 0x0a:
-	case 0x0b:
-		return cfi_take(reader, 2);
-	case 0x0c:
-	case 0x0d:
-		return cfi_take(reader, 4);
-	case 0x0e:
-	case 0x0f:
-		return cfi_take(reader, 8);
-	case 0x10:
-	case 0x11:
-	case 0x23:
-		cfi_read_uleb(reader);
-		return true;
-	case 0x70 ... 0x80: /* of a register that exists */
-		cfi_read_sleb(reader);
-		return true;
-	default:
-		return false;
-	}
-}
-
-#define CFI_MAX_EXPRESSION_BYTES 256
-
-bool cfi_expression_is_safe(const uint8_t *expression, size_t size_bytes)
-{
-	struct cfi_reader reader;
-
-	if (!expression || !size_bytes || size_bytes > CFI_MAX_EXPRESSION_BYTES)
-		return false;
-	reader = (struct cfi_reader){ expression, expression + size_bytes, false };
-	while (!reader.bad && reader.at < reader.end)
-		if (!cfi_skip_operand(&reader, cfi_read(&reader, 1)))
-			return false;
-	return !reader.bad;
-}
+/* --- what libunwind may have ------------------------------------------------------------------- */
 
 /* Whether a row may go to libunwind, which trusts it: it asserts that there is a CFA. */
 bool cfi_state_is_safe(const struct cfi_state *state)

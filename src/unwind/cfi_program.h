@@ -64,8 +64,7 @@ struct cfi_program {
 void cfi_program_start(struct cfi_program *program, const struct cfi_fde *fde);
 bool cfi_program_next(struct cfi_program *program);
 
-/* Whether libunwind may evaluate it: of known operations only, no loops, no division. */
-bool cfi_expression_is_safe(const uint8_t *expression, size_t size_bytes);
+/* Whether libunwind may have the row: in its expressions known operations only, no loops, no division. */
 bool cfi_state_is_safe(const struct cfi_state *state);
 /* All rows of FDE are; runs it. */
 bool cfi_program_is_safe(struct cfi_program *program, const struct cfi_fde *fde);

@@ -378,34 +378,30 @@ static Elf64_Sym *make_tables(struct copy *copy, unsigned n_symbols, uint64_t st
 	return (Elf64_Sym *)(copy->bytes + symbols_at);
 }
 
+/* Reads it and frees it: no more than MOST times its own size is read, and nothing is cut unless CUT. */
+static void check_read(struct copy *copy, bool cut, unsigned most, const char *what)
+{
+	struct image *image = read_copy(copy);
+
+	check(image && image->cut == cut && copy->read_bytes < most * copy->size_bytes,
+	      "%s: %" PRIu64 " MB read of a file of %" PRIu64, what, copy->read_bytes / 1000000,
+	      copy->size_bytes / 1000000);
+	image_unref(image);
+	free(copy->bytes);
+}
+
 /* Sections of one file may lie over each other: what one table may cost, all of them may. */
 static void test_many_tables(void)
 {
 	struct copy copy;
-	struct image *image;
 
 	make_tables(&copy, 200000, 1000, 100, 0, 0);
-	image = read_copy(&copy);
-	check(image && image->cut && copy.read_bytes < 8 * copy.size_bytes,
-	      "a hundred tables over each other: %" PRIu64 " MB read of a file of %" PRIu64,
-	      copy.read_bytes / 1000000, copy.size_bytes / 1000000);
-	image_unref(image);
-	free(copy.bytes);
+	check_read(&copy, true, 8, "a hundred tables over each other");
 	make_tables(&copy, 10, 60 << 20, 20, 0, 0);
-	image = read_copy(&copy);
-	check(image && image->cut && copy.read_bytes < 2 * copy.size_bytes,
-	      "and their names: %" PRIu64 " MB read of a file of %" PRIu64,
-	      copy.read_bytes / 1000000, copy.size_bytes / 1000000);
-	image_unref(image);
-	free(copy.bytes);
+	check_read(&copy, true, 2, "and their names");
 	make_tables(&copy, 10, 2 << 20, 100, SHT_SYMTAB_SHNDX, 2 << 20);
 	header_of(&copy)->e_shnum -= 80 * 2; /* the names of 20 are within their limit */
-	image = read_copy(&copy);
-	check(image && !image->cut && copy.read_bytes < 25 * copy.size_bytes,
-	      "indices of ten symbols: %" PRIu64 " MB read of a file of %" PRIu64,
-	      copy.read_bytes / 1000000, copy.size_bytes / 1000000);
-	image_unref(image);
-	free(copy.bytes);
+	check_read(&copy, false, 25, "indices of ten symbols");
 }
 
 /*

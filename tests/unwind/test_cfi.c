@@ -82,7 +82,6 @@ static void test_instructions(void)
 	check_program("saved far away", "ask", 0x86, 100);
 }
 
-/* What cannot be read or may not be trusted leaves nothing. */
 /* As long as it may be, and one byte more. */
 static void check_long_expression(void)
 {
@@ -100,6 +99,7 @@ static void check_long_expression(void)
 	}
 }
 
+/* What cannot be read or may not be trusted leaves nothing. */
 static void test_bad_instructions(void)
 {
 	check_program("an unknown opcode", "none", 0x1f);
