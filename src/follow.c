@@ -17,6 +17,7 @@
 #include "xtop/frames.h"
 #include "xtop/ring.h"
 #include "xtop/sampler.h"
+#include "xtop/text.h"
 
 #define FOLLOW_END_NS    100000000ULL /* for who may still have something to say, */
 #define FOLLOW_END_TRIES 10           /* so often */
@@ -279,7 +280,7 @@ static struct xtop_error *follow_open(const struct follower *follower, struct fo
 	size_t size_bytes = sampler_ring_bytes(next->info.n_vcpus);
 	struct xtop_error *error;
 
-	error = foreign_open(next->info.domid, &next->memory);
+	error = guest_open_memory(next->info.domid, &next->memory);
 	if (error)
 		return error;
 	next->ring = ring;

@@ -20,6 +20,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "xtop/broker.h"
 #include "xtop/guest.h"
 #include "xtop/memory.h"
 #include "xtop/os.h"
@@ -53,7 +54,7 @@ struct follow_settings {
 
 #define FOLLOW_BOUND_NS 60000000000ULL /* where nobody watches */
 
-/* Guard and sampler that hung are replaced so often within a minute; as guest/guard.h for the sampler. */
+/* Guard and sampler that hung are replaced so often within a minute; as supervise/guard.h for the sampler. */
 #define FOLLOW_MAX_RESTARTS 3
 
 struct follower {

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "xtop/options.h"
-#include "xtop/session.h"
+#include "options.h"
+#include "session.h"
 
 enum exit_status { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
 

@@ -6,7 +6,7 @@
  */
 #include "config.h"
 
-#include "xtop/options.h"
+#include "options.h"
 
 #include <assert.h>
 #include <getopt.h>
@@ -365,7 +365,7 @@ static bool options_same(const char *a, const char *b)
 	return a && b && strcmp(a, b) == 0;
 }
 
-/* What the user calls stdout; export_open() knows both. NULL is none. */
+/* What the user calls stdout; output_open() knows both. NULL is none. */
 static bool options_is_stdout(const char *path)
 {
 	return options_same(path, "-") || options_same(path, "/dev/stdout");

@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "xtop/pipeline.h"
+#include "pipeline.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -19,6 +19,7 @@
 #include "xtop/replay.h"
 #include "xtop/resolver.h"
 #include "xtop/sampler.h"
+#include "xtop/walk.h"
 
 #define PIPELINE_WAIT_NS 1000000 /* between looks whether the sampler has started */
 
@@ -89,7 +90,7 @@ static struct xtop_error *pipeline_open_guest(struct pipeline *pipeline)
 		return NULL;
 	error = guest_find(pipeline->domain, &pipeline->guest);
 	if (!error)
-		error = foreign_open(pipeline->guest.domid, &pipeline->source.memory);
+		error = guest_open_memory(pipeline->guest.domid, &pipeline->source.memory);
 	pipeline->source.info = pipeline->guest;
 	memcpy(pipeline->name, pipeline->guest.name, sizeof(pipeline->name));
 	return error ? error : pipeline_create_shared(pipeline);

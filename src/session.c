@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "xtop/session.h"
+#include "session.h"
 
 #include <errno.h>
 #include <langinfo.h>
@@ -18,17 +18,19 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "guests.h"
+#include "session_guests.h"
 #include "xtop/batch.h"
 #include "xtop/broker.h"
 #include "xtop/cleanup.h"
 #include "xtop/clock.h"
 #include "xtop/guest.h"
 #include "xtop/inputs.h"
-#include "xtop/pipeline.h"
+#include "xtop/output.h"
+#include "pipeline.h"
 #include "xtop/sampler.h"
 #include "xtop/os.h"
 #include "xtop/sandbox.h"
+#include "xtop/text.h"
 #include "xtop/ui.h"
 #include "xtop/xdg.h"
 
@@ -40,7 +42,7 @@ struct session {
 	struct filter *filter;
 	const struct column *sort;
 	struct guests guests;
-	struct export_file *output, *stats;
+	struct output_file *output, *stats;
 	struct broker_settings broker;
 	double started_s;
 	session_tell_fn *tell;
@@ -107,7 +109,7 @@ static bool session_same_file(const char *a, const char *b)
  * names.
  */
 static struct xtop_error *session_open_file(const struct session *session, const char *path,
-					    struct export_file **filep)
+					    struct output_file **filep)
 {
 	const struct options *options = session->options;
 	bool taken = session_same_file(path, options->replay) ||
@@ -118,7 +120,7 @@ static struct xtop_error *session_open_file(const struct session *session, const
 	if (taken)
 		return error_create("cannot write '%s': this run reads or writes that file already",
 				    path);
-	return export_open(path, true, filep);
+	return output_open(path, true, filep);
 }
 
 static struct xtop_error *session_open_files(struct session *session)
@@ -147,7 +149,7 @@ static struct xtop_error *session_start_broker(struct session *session)
 	};
 	if (options->replay && geteuid() != 0)
 		return NULL;
-	export_set_remover(broker_remove);
+	output_set_remover(broker_remove);
 	return broker_start(&session->broker);
 }
 
@@ -394,20 +396,20 @@ typedef struct xtop_error *session_put_fn(struct session *session, const struct 
 /* Writes and closes *FILEP, if it was opened. */
 static struct xtop_error *session_write_file(struct session *session,
 					     const struct snapshot *snapshot,
-					     struct export_file **filep, session_put_fn *put)
+					     struct output_file **filep, session_put_fn *put)
 {
-	struct export_file *file = no_cleanup_ptr(*filep);
+	struct output_file *file = no_cleanup_ptr(*filep);
 	struct xtop_error *error;
 	FILE *stream;
 
 	if (!file)
 		return NULL;
-	error = export_stream(file, &stream);
+	error = output_stream(file, &stream);
 	if (!error)
 		error = put(session, snapshot, stream);
 	if (!error)
-		return export_close(file);
-	export_discard(file);
+		return output_close(file);
+	output_discard(file);
 	return error;
 }
 
@@ -428,8 +430,8 @@ static struct xtop_error *session_write(struct session *session)
 
 static void session_free(struct session *session)
 {
-	export_discard(session->output);
-	export_discard(session->stats);
+	output_discard(session->output);
+	output_discard(session->stats);
 	filter_destroy(session->filter);
 	guests_destroy(&session->guests);
 	kernel_cache_close(session->guests.cache);

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "follow.h"
-#include "tests/must.h"
-#include "tests/tap.h"
+#include "tests/support/must.h"
+#include "tests/support/tap.h"
 #include "xtop/broker.h"
 #include "xtop/clock.h"
 #include "xtop/control.h"
@@ -81,7 +81,7 @@ struct xtop_error *guest_find(const char *domain, struct guest_info *info)
 	return error;
 }
 
-struct xtop_error *foreign_open(uint32_t domid, struct memory **memoryp)
+struct xtop_error *guest_open_memory(uint32_t domid, struct memory **memoryp)
 {
 	*memoryp = malloc(sizeof(**memoryp));
 	(*memoryp)->domid = domid;
@@ -210,7 +210,7 @@ static void begin(struct follow_settings settings)
 	control_settle(control, SAMPLER_RUNNING);
 	guest = (struct follow_guest){ .info = host.domain, .started = true };
 	guest.process.pidfd = host.guard[0];
-	must(foreign_open(5, &guest.memory));
+	must(guest_open_memory(5, &guest.memory));
 	must(ring_create(sampler_ring_bytes(2), &guest.ring));
 	settings.control = control;
 	must(follow_init(&follower, &settings, &guest));
@@ -386,12 +386,12 @@ static void test_larger(void)
 	begin((struct follow_settings){ .name = "web01" });
 	before_bytes = ring_size_bytes(guest.ring);
 	guard_ends(SAMPLER_GUEST_AWAY, GUEST_END_SUSPEND);
-	set_domain("web01", "u-web01", 6, SAMPLE_MAX_VCPUS);
+	set_domain("web01", "u-web01", 6, GUEST_MAX_VCPUS);
 	check(becomes(SAMPLER_RUNNING), "larger: sampled");
 	join();
 	check(ring_size_bytes(guest.ring) > before_bytes && seen().resolver_ring == guest.ring &&
-		      ring_size_bytes(guest.ring) >= sampler_ring_bytes(SAMPLE_MAX_VCPUS),
-	      "larger: a ring for %u vCPUs", SAMPLE_MAX_VCPUS);
+		      ring_size_bytes(guest.ring) >= sampler_ring_bytes(GUEST_MAX_VCPUS),
+	      "larger: a ring for %u vCPUs", GUEST_MAX_VCPUS);
 	end("larger: memories left");
 }
 

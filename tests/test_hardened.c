@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "tests/tap.h"
+#include "tests/support/tap.h"
 
 static Elf *elf;
 

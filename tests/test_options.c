@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The command line: what each option gives, what is refused and in which words, what wins. */
-#include "xtop/options.h"
+#include "options.h"
 
 #include <stdlib.h>
 
-#include "tests/tap.h"
+#include "tests/support/tap.h"
 #include "xtop/columns.h"
 
 #define MAX_WORDS 32

@@ -15,17 +15,18 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "guest/guard.h"
-#include "guest/xen.h"
-#include "tests/guest/made_stops.h"
-#include "tests/must.h"
-#include "tests/needs.h"
-#include "tests/tap.h"
+#include "supervise/guard.h"
+#include "xtop/foreign.h"
+#include "xtop/xen.h"
+#include "tests/support/made_stops.h"
+#include "tests/support/must.h"
+#include "tests/support/needs.h"
+#include "tests/support/tap.h"
 #include "xtop/broker.h"
 #include "xtop/control.h"
 #include "xtop/memory.h"
-#include "xtop/options.h"
-#include "xtop/pipeline.h"
+#include "options.h"
+#include "pipeline.h"
 #include "xtop/sampler.h"
 
 #define WAIT_TRIES 3000 /* of 10 ms */
@@ -105,7 +106,7 @@ static void close_memory(void *context)
 	free(context);
 }
 
-struct xtop_error *foreign_adopt(uint32_t domid, int fd, struct memory **memoryp)
+struct xtop_error *memory_create_live(uint32_t domid, int fd, struct memory **memoryp)
 {
 	static const struct memory_ops ops = { .read = no_pages, .close = close_memory };
 	int *context = malloc(sizeof(*context));

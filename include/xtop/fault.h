@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads of guest pages that may go away under the reader (guest/fault.c): SIGBUS, which is a crash
+ * Reads of guest pages that may go away under the reader (base/fault.c): SIGBUS, which is a crash
  * everywhere else. Any thread; what is armed is the thread's own.
  */
 #ifndef XTOP_FAULT_H

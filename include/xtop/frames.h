@@ -79,18 +79,4 @@ const struct frame *frames_get(const struct frames *frames, uint32_t id);
 #define FRAME_TEXT_BYTES 20
 const char *frame_text(const struct frame *frame, bool addresses, char buffer[FRAME_TEXT_BYTES]);
 
-/*
- * text.c: SOURCE of at most SIZE bytes, to its first NUL, made fit for a terminal and a folded
- * line; always NUL-terminated. C0, C1 (raw and in UTF-8), DEL, bidi and zero-width controls, line
- * separators, invalid UTF-8 (byte by byte) and ';' become '_', and so does a combining mark
- * without a base or after TEXT_MAX_MARKS others. At most CAPACITY - 1 bytes, cut between
- * characters. CAPACITY is at least 1. Returns the length.
- */
-#define TEXT_MAX_MARKS 4
-size_t text_clean(char *target, size_t capacity, const char *source, size_t size);
-/* Such a control of those above ASCII: not seen itself, but it changes what is. */
-bool text_is_control(uint32_t character);
-/* For a terminal that knows no UTF-8: in place, a '?' for each other character or wrong byte. */
-void text_to_ascii(char *text);
-
 #endif

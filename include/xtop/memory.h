@@ -4,7 +4,7 @@
  * at start. Whole pages are copied and what is parsed is the copy, so the guest cannot change what
  * was checked. The handle behind it maps this one guest's memory and can do nothing else.
  *
- *   memory_read() ─► walk under a root (guest/walk_x86.c) ─► page copies ─► memory_ops.read()
+ *   memory_read() ─► walk under a root (memory/walk_x86.c) ─► page copies ─► memory_ops.read()
  *                                                             kept until memory_refresh()
  *
  * Resolver's thread only. Unreadable pages are data, not errors: a read ends before them.
@@ -101,22 +101,10 @@ struct memory_counts {
 };
 struct memory_counts memory_counts(const struct memory *memory);
 
-/* --- guest/foreign.c: a live guest ------------------------------------------------------------ */
-
-/* Opened while privileged, before the first thread; the handle is restricted to DOMID at once. */
-struct xtop_error *foreign_open(uint32_t domid, struct memory **memoryp);
-
-/* --- guest/recorded.c: what a recording has of it --------------------------------------------- */
-
-struct recorded;
-struct recording_note;
-
-/* Empty; a page that did not come by recorded_take() is not there. *RECORDEDP is MEMORY's. */
-struct xtop_error *recorded_open(struct memory **memoryp, struct recorded **recordedp);
-/* A note of a recording (recording.h), in its turn. False: its lengths are wrong, or too many pages. */
-bool recorded_take(struct recorded *recorded, const struct recording_note *note,
-		   size_t size_bytes);
-/* The sample, or the look around, that the last notes were for is done with. */
-void recorded_end_turn(struct recorded *recorded);
+/*
+ * live_memory.c: of the live guest DOMID, through FD, which foreign_open_fd() gave. FD is taken over,
+ * also on failure.
+ */
+struct xtop_error *memory_create_live(uint32_t domid, int fd, struct memory **memoryp);
 
 #endif

@@ -63,7 +63,7 @@ struct os_description {
 	char notes[OS_NOTES][OS_NOTE_BYTES]; /* what is missing and what would help; "" none */
 };
 
-/* --- os/kernel_cache.c: kernels met before ---------------------------------------------------- */
+/* --- linux/kernel/kernel_cache.c: kernels met before ---------------------------------------------------- */
 
 /*
  * Main's thread, at start. Opens the slots in DIRECTORY, which is made, its parents as well; only
@@ -100,7 +100,7 @@ void os_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns, str
  * was not time to look yet. */
 bool os_poll(struct os *os, uint64_t now_ns);
 void os_describe(const struct os *os, struct os_description *description);
-struct os_counts; /* xtop/snapshot.h */
+struct os_counts; /* xtop/os_counts.h */
 void os_get_counts(const struct os *os, struct os_counts *counts);
 
 #endif

@@ -31,7 +31,7 @@ struct recording_info {
 	uint64_t wallclock_s; /* since 1970, at the start */
 };
 
-/* --- writer: export/recording.c */
+/* --- writer: recording/writer.c */
 struct recording_writer;
 /* Creates PATH anew: mode 0600, not through a symlink; an existing file is refused. */
 struct xtop_error *recording_create(const char *path, struct recording_writer **writerp);
@@ -55,7 +55,7 @@ struct xtop_error *recording_close(struct recording_writer *writer);
 /* Instead of it, when nothing was recorded: the file goes, too. NULL allowed. */
 void recording_discard(struct recording_writer *writer);
 
-/* --- reader: guest/recording.c */
+/* --- reader: recording/reader.c */
 struct recording;
 /*
  * Checks magic and version, reads all up to the first sample: INFO, and symbols, which are added to
@@ -103,5 +103,17 @@ void recording_take_counts(const struct recording *recording, struct sampler_cou
 const char *recording_complaint(const struct recording *recording);
 uint64_t recording_truncated_bytes(const struct recording *recording); /* behind the last whole chunk */
 uint64_t recording_bad_records(const struct recording *recording);     /* refused */
+
+/* --- recorded_memory.c: the guest memory that a recording has ---------------------------------- */
+
+struct recorded;
+
+/* Empty; a page that did not come by recorded_take() is not there. *RECORDEDP is MEMORY's. */
+struct xtop_error *recorded_open(struct memory **memoryp, struct recorded **recordedp);
+/* A note of a recording (recording.h), in its turn. False: its lengths are wrong, or too many pages. */
+bool recorded_take(struct recorded *recorded, const struct recording_note *note,
+		   size_t size_bytes);
+/* The sample, or the look around, that the last notes were for is done with. */
+void recorded_end_turn(struct recorded *recorded);
 
 #endif

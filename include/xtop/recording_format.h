@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The bytes of a recording, version 2: what export/recording.c writes and guest/recording.c reads.
+ * The bytes of a recording, version 2: what recording/writer.c writes and recording/reader.c reads.
  * doc/FORMATS tells it to people. Little-endian; everything starts at a multiple of 8.
  *
  *   file head              "XTOPREC\n", version, size of this head
@@ -53,7 +53,7 @@
 #define RECORDING_MAX_INFO_BYTES 65536
 #define RECORDING_MAX_MODULE_BYTES 4096
 #define RECORDING_MAX_IMAGES SYMBOLS_MAX_IMAGES
-#define RECORDING_MAX_SAMPLE_BYTES (sample_size_max(SAMPLE_MAX_VCPUS))
+#define RECORDING_MAX_SAMPLE_BYTES (sample_size_max(GUEST_MAX_VCPUS))
 #define RECORDING_MAX_END_BYTES 4096
 #define RECORDING_MAX_PAGE_BYTES (sizeof(struct recording_page) + GUEST_PAGE_SIZE)
 #define RECORDING_MAX_TIME_BYTES 64
@@ -83,7 +83,7 @@ struct recording_chunk_info {
 	char uuid[40];
 	uint32_t domid;
 	uint32_t guest_type; /* enum guest_type */
-	uint32_t n_vcpus;    /* 1 .. SAMPLE_MAX_VCPUS */
+	uint32_t n_vcpus;    /* 1 .. GUEST_MAX_VCPUS */
 	uint32_t machine;    /* RECORDING_MACHINE_... */
 	double freq_hz;      /* IEEE 754 binary64 */
 	uint64_t wallclock_s;

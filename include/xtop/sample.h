@@ -17,7 +17,6 @@
 
 #include "xtop/types.h"
 
-#define SAMPLE_MAX_VCPUS 128
 #define SAMPLE_MAX_STACKS 8                 /* pieces a vCPU: kernel, interrupt, user, ... */
 #define SAMPLE_STACK_LIMIT_BYTES (64 << 10) /* of a vCPU, all pieces together */
 

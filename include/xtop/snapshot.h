@@ -17,6 +17,7 @@
 
 #include "xtop/control.h"
 #include "xtop/frames.h"
+#include "xtop/os_counts.h"
 #include "xtop/types.h"
 #include "xtop/unwind.h"
 
@@ -67,24 +68,6 @@ struct resolver_counts {
 	uint64_t cpu_ns;                 /* resolver's thread */
 };
 
-/*
- * What is not kept of a Linux guest, for want of room (process/room.h and the limits beside it) or
- * because it is none; since its kernel was met, or, of what is kept in part, now.
- */
-struct os_counts {
-	uint64_t areas_left_out;    /* of processes: their code has no names */
-	uint64_t files_no_room;     /* times a file was not read, or not read again */
-	uint64_t files_cut;         /* now: more symbols than are kept of one, or damaged ones */
-	uint64_t files_too_large;   /* now: more is needed of it than is read of one */
-	uint64_t jit_no_room;       /* times names of compiled code were not read */
-	uint64_t processes_evicted; /* made room for others; read again when they run */
-	uint64_t tasks_evicted;     /* the same */
-	uint64_t tasks_refused;     /* what stood there was no task: it had ended, mostly */
-	uint64_t modules_cut;       /* now: with fewer symbols than they have */
-	uint64_t code_by_frame;     /* samples of processes that were gone: code told by its frame */
-	uint64_t room_bytes;        /* now: taken by files, areas and names of compiled code */
-};
-
 /* Samples whose outermost function was not reached. */
 static inline uint64_t resolver_truncated(const struct resolver_counts *counts)
 {
@@ -118,7 +101,7 @@ struct snapshot {
 	struct sampler_counts sampler;
 	struct stopped_summary stopped;
 	unsigned n_vcpus;
-	struct snapshot_vcpu vcpus[SAMPLE_MAX_VCPUS];
+	struct snapshot_vcpu vcpus[GUEST_MAX_VCPUS];
 	size_t profile_bytes;    /* memory of the profile and the names */
 	unsigned ring_permille;  /* fill of the ring */
 	uint64_t lag_ns;         /* from a stop to its sample's turn, the most since the snapshot before; 0: a replay */

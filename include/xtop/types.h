@@ -47,6 +47,8 @@ struct registers {
 	uint64_t cr0, cr3, cr4; /* HVM, PVH: CR4.PAE is clear where CR3 leads to no 64-bit page tables */
 };
 
+#define GUEST_MAX_VCPUS 128
+
 enum guest_type { GUEST_PV, GUEST_PVH, GUEST_HVM };
 
 /* How a guest came to its end, as far as Xen said so before it forgot the domain. */

@@ -12,6 +12,7 @@
 #include "xtop/cleanup.h"
 #include "xtop/clock.h"
 #include "xtop/frames.h"
+#include "xtop/text.h"
 
 #define BATCH_POLL_S   0.05  /* while waiting for a signal or the end */
 #define BATCH_ANSWER_S 0.001 /* for a snapshot that was asked for */

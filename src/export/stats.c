@@ -327,7 +327,7 @@ static void stats_put_os(struct json *json, const struct os_counts *os)
 static void stats_put_vcpus(struct json *json, const struct snapshot *snapshot)
 {
 	json_open(json, "vcpus", '[');
-	for (unsigned i = 0; i < snapshot->n_vcpus && i < SAMPLE_MAX_VCPUS; i++) {
+	for (unsigned i = 0; i < snapshot->n_vcpus && i < GUEST_MAX_VCPUS; i++) {
 		json_open(json, NULL, '{');
 		stats_put_words(json, snapshot->vcpus[i].states, vcpu_state_names, N_VCPU_STATES);
 		json_u64(json, "user", snapshot->vcpus[i].user);

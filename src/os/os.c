@@ -19,15 +19,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "os/former.h"
-#include "os/generated_code.h"
-#include "os/linux_attach.h"
-#include "os/modules.h"
-#include "os/recipe.h"
-#include "os/tasks.h"
-#include "process/processes.h"
+#include "linux/process/former.h"
+#include "linux/kernel/generated_code.h"
+#include "linux/kernel/linux_attach.h"
+#include "linux/kernel/modules.h"
+#include "linux/kernel/recipe.h"
+#include "linux/process/tasks.h"
+#include "linux/process/processes.h"
 #include "xtop/inputs.h"
-#include "xtop/snapshot.h"
+#include "xtop/os_counts.h"
 
 #define OS_POLL_NS      800000000ULL   /* what came or went is seen within a second */
 #define OS_RETRY_NS     1000000000ULL  /* to the next look at what was not Linux */

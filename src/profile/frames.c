@@ -16,6 +16,8 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "xtop/text.h"
+
 #define FRAMES_CHUNK            1024
 #define FRAMES_TEXT_BLOCK_BYTES (64 << 10)
 #define FRAMES_INDEX_MIN        1024

@@ -22,6 +22,7 @@
 
 #include "xtop/image.h"
 #include "xtop/recording_format.h"
+#include "xtop/text.h"
 
 #define RESOLVER_NAP_NS   5000000 /* between looks at an empty ring, at most */
 #define RESOLVER_AT_ONCE  64      /* records */
@@ -39,7 +40,7 @@ struct resolver {
 	uint64_t period_ns; /* asked between that and the next */
 	uint64_t lag_ns;    /* the most since the last snapshot */
 	struct resolver_counts counts;
-	struct snapshot_vcpu vcpus[SAMPLE_MAX_VCPUS];
+	struct snapshot_vcpu vcpus[GUEST_MAX_VCPUS];
 	struct unwind_spaces spaces; /* of the sample */
 	struct os_task task;         /* same */
 	struct unwind_stack stack;

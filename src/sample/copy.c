@@ -23,6 +23,7 @@
 
 #include "sample/copy.h"
 #include "sample/pieces.h"
+#include "xtop/walk.h"
 
 #define CR0_PG  (1ULL << 31)
 #define CR4_PAE (1ULL << 5)
@@ -69,7 +70,7 @@ struct copy {
 
 /*
  * A PV guest's control registers are Xen's idea of them; it always runs in 64-bit mode here. Of others
- * without 64-bit mode CR4.PAE is clear (guest/domctl.c).
+ * without 64-bit mode CR4.PAE is clear (xen/domctl.c).
  */
 static bool copy_has_paging(const struct copier *copier, const struct registers *regs)
 {

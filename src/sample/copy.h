@@ -5,6 +5,7 @@
 
 #include "xtop/control.h"
 #include "xtop/guest.h"
+#include "xtop/sample.h"
 
 #define COPY_UNKNOWN_BYTES 4096 /* of a stack whose end was not learned, and nothing else tells */
 

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "sample/pieces.h"
+#include "xtop/frame_cache.h"
+#include "xtop/walk.h"
 
 /* Field by field: what has no value yet costs the stopped guest nothing. */
 void pieces_begin(struct pieces *pieces, struct frame_cache *cache, char *to, uint64_t now_ns)

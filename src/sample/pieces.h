@@ -7,6 +7,7 @@
 #define SAMPLE_PIECES_H
 
 #include "xtop/guest.h"
+#include "xtop/sample.h"
 
 struct pieces {
 	struct frame_cache *cache;

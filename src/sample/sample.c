@@ -67,12 +67,12 @@ static bool sample_check_fields(const struct sample_vcpu *vcpu)
 {
 	bool has_stack = vcpu->state == VCPU_RUNNABLE || vcpu->state == VCPU_RUNNING;
 
-	return vcpu->vcpu < SAMPLE_MAX_VCPUS && vcpu->state < N_VCPU_STATES && vcpu->user <= 1 &&
+	return vcpu->vcpu < GUEST_MAX_VCPUS && vcpu->state < N_VCPU_STATES && vcpu->user <= 1 &&
 	       vcpu->cut < N_SAMPLE_CUTS && vcpu->user_cut < N_SAMPLE_CUTS &&
 	       vcpu->n_stacks <= (has_stack ? SAMPLE_MAX_STACKS : 0);
 }
 
-static bool sample_check_vcpu(struct sample_cursor *cursor, bool seen[SAMPLE_MAX_VCPUS])
+static bool sample_check_vcpu(struct sample_cursor *cursor, bool seen[GUEST_MAX_VCPUS])
 {
 	const struct sample_vcpu *vcpu = sample_take(cursor, sizeof(*vcpu));
 	struct sample_cursor inside;
@@ -95,13 +95,13 @@ static bool sample_check_vcpu(struct sample_cursor *cursor, bool seen[SAMPLE_MAX
 bool sample_check(const void *record, size_t size_bytes)
 {
 	struct sample_cursor cursor = { record, size_bytes };
-	bool seen[SAMPLE_MAX_VCPUS] = { false };
+	bool seen[GUEST_MAX_VCPUS] = { false };
 	const struct sample *sample;
 
 	if (!record || (uintptr_t)record % 8 || size_bytes % 8)
 		return false;
 	sample = sample_take(&cursor, sizeof(*sample));
-	if (!sample || sample->size_bytes != size_bytes || sample->n_vcpus > SAMPLE_MAX_VCPUS)
+	if (!sample || sample->size_bytes != size_bytes || sample->n_vcpus > GUEST_MAX_VCPUS)
 		return false;
 	for (unsigned i = 0; i < sample->n_vcpus; i++)
 		if (!sample_check_vcpu(&cursor, seen))

@@ -24,6 +24,8 @@
 #include "sample/budget.h"
 #include "sample/copy.h"
 #include "xtop/clock.h"
+#include "xtop/fault.h"
+#include "xtop/frame_cache.h"
 #include "xtop/sampler.h"
 
 #define SAMPLER_CACHE_PAGES    16384     /* 64 MiB of guest memory mapped at most */
@@ -44,10 +46,10 @@ struct sampler {
 	struct budget budget;
 	struct guest_look look;
 	unsigned n_wanted; /* vCPUs that are running or runnable */
-	uint16_t wanted[SAMPLE_MAX_VCPUS];
-	struct registers regs[SAMPLE_MAX_VCPUS]; /* of those wanted, in that order */
-	bool user[SAMPLE_MAX_VCPUS];
-	struct copied copied[SAMPLE_MAX_VCPUS];
+	uint16_t wanted[GUEST_MAX_VCPUS];
+	struct registers regs[GUEST_MAX_VCPUS]; /* of those wanted, in that order */
+	bool user[GUEST_MAX_VCPUS];
+	struct copied copied[GUEST_MAX_VCPUS];
 	/*
 	 * The record that is being written lies in memory that the resolver's process can write
 	 * too, and that one parses what the guest made: it is only written, never read back. Its

@@ -2,7 +2,7 @@
 /* Several symbols at one address; see alias.h for the rule. Any thread. */
 #include "config.h"
 
-#include "alias.h"
+#include "symbol/alias.h"
 
 #include <string.h>
 

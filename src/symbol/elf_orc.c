@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-#include "symbol/elf_file.h"
+#include "xtop/elf_file.h"
 #include "unwind/orc.h"
 #include "xtop/cleanup.h"
 

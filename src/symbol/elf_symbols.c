@@ -18,7 +18,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "symbol/elf_file.h"
+#include "xtop/elf_file.h"
 #include "xtop/cleanup.h"
 
 /* One symbol table with what belongs to it. */

@@ -10,7 +10,7 @@
 #include "config.h"
 
 #include "unwind/dwarf.h"
-#include "symbol/elf_file.h"
+#include "xtop/elf_file.h"
 #include "unwind/orc.h"
 #include "xtop/image.h"
 

@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "symbol/elf_file.h"
+#include "xtop/elf_file.h"
 #include "xtop/cleanup.h"
 #include "xtop/inputs.h"
 #include "xtop/image.h"

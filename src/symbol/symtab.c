@@ -28,7 +28,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "alias.h"
+#include "symbol/alias.h"
 #include "xtop/cleanup.h"
 
 #define PAGE_BYTES               4096ULL

@@ -14,6 +14,7 @@
 
 #include "ui/core.h"
 #include "xtop/export.h"
+#include "xtop/output.h"
 
 static void ui_ask(struct ui *ui, enum ui_prompt what, const char *label, const char *text)
 {
@@ -157,18 +158,18 @@ void ui_ask_write(struct ui *ui)
 
 static struct xtop_error *ui_write_to(const struct ui *ui, const char *path, bool replace)
 {
-	struct export_file *file;
-	struct xtop_error *error = export_open(path, replace, &file);
+	struct output_file *file;
+	struct xtop_error *error = output_open(path, replace, &file);
 	FILE *stream;
 
 	if (error)
 		return error;
-	error = export_stream(file, &stream);
+	error = output_stream(file, &stream);
 	if (!error)
 		error = export_folded(ui->model.snapshot, NULL, ui->model.addresses, stream);
 	if (!error)
-		return export_close(file);
-	export_discard(file);
+		return output_close(file);
+	output_discard(file);
 	return error;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "ui/core.h"
+#include "xtop/text.h"
 
 #define NS_PER_S         1000000000ULL
 #define FIRST_SAMPLES_NS (20 * 1000000ULL) /* until something is on the screen, look this often */

@@ -197,7 +197,7 @@ void header_note(struct header *header, const struct snapshot *snapshot)
 	header->skipped = sampler->skipped_budget;
 	header->elapsed_ns = sampler->elapsed_ns;
 	header->sequence = snapshot->sequence;
-	for (unsigned i = 0; i < snapshot->n_vcpus && i < SAMPLE_MAX_VCPUS; i++) {
+	for (unsigned i = 0; i < snapshot->n_vcpus && i < GUEST_MAX_VCPUS; i++) {
 		const struct snapshot_vcpu *now = &snapshot->vcpus[i];
 		struct snapshot_vcpu *before = &header->vcpus[i], *recent = &header->recent[i];
 		bool again = now->states[VCPU_BLOCKED] < before->states[VCPU_BLOCKED] ||
@@ -354,7 +354,7 @@ static void meter_draw(const struct snapshot_vcpu *vcpu, const char *name, struc
 static void header_draw_meters(const struct ui *ui, struct canvas *canvas, int row)
 {
 	unsigned n =
-		ui->snapshot->n_vcpus < SAMPLE_MAX_VCPUS ? ui->snapshot->n_vcpus : SAMPLE_MAX_VCPUS;
+		ui->snapshot->n_vcpus < GUEST_MAX_VCPUS ? ui->snapshot->n_vcpus : GUEST_MAX_VCPUS;
 	int room = canvas_columns(canvas) - 2, width = room / (int)n;
 	struct snapshot_vcpu all = { .user = 0 };
 	char name[32];

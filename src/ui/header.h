@@ -16,10 +16,10 @@ struct header {
 	uint64_t sequence; /* of the snapshot noted last */
 	uint64_t taken, skipped,
 		elapsed_ns; /* as of that: ticks taken, and passed over for the budget */
-	struct snapshot_vcpu vcpus[SAMPLE_MAX_VCPUS];
+	struct snapshot_vcpu vcpus[GUEST_MAX_VCPUS];
 	double rate_hz;                                /* reached between the last two */
 	bool lowered;                                  /* because the budget was used up */
-	struct snapshot_vcpu recent[SAMPLE_MAX_VCPUS]; /* ticks between the last two */
+	struct snapshot_vcpu recent[GUEST_MAX_VCPUS]; /* ticks between the last two */
 };
 
 void header_note(struct header *header, const struct snapshot *snapshot);

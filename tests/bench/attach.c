@@ -12,8 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "os/kernel_cache.h"
-#include "os/linux_attach.h"
+#include "linux/kernel/kernel_cache.h"
+#include "linux/kernel/linux_attach.h"
+#include "xtop/broker.h"
 #include "xtop/clock.h"
 #include "xtop/guest.h"
 
@@ -69,7 +70,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	must(guest_find(argv[1], &info));
-	must(foreign_open(info.domid, &memory));
+	must(guest_open_memory(info.domid, &memory));
 	for (int i = 0; i < rounds; i++)
 		spent_ns[i] = attach_once(memory, &info, &is_linux);
 	counts = memory_counts(memory);

@@ -11,7 +11,8 @@
 #include <time.h>
 
 #include "sample/copy.h"
-#include "tests/guest/memory_guest.h"
+#include "tests/support/memory_guest.h"
+#include "xtop/frame_cache.h"
 
 #define ROUNDS  20001
 #define PER_CPU 0xffff888003a00000ULL

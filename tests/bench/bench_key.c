@@ -24,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tests/bench/many_functions.h"
+#include "many_functions.h"
 #include "xtop/clock.h"
 #include "xtop/resolver.h"
 #include "xtop/ui.h"

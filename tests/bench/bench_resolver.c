@@ -12,7 +12,7 @@
 
 #include <time.h>
 
-#include "tests/bench/many_functions.h"
+#include "many_functions.h"
 #include "xtop/recording.h"
 #include "xtop/resolver.h"
 

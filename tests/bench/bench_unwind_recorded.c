@@ -32,10 +32,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tests/bench/unw_cursor.h"
-#include "../unwind/recorded.h"
+#include "unw_cursor.h"
+#include "tests/unwind/recorded.h"
 #include "orc_as_cfi.h"
-#include "symbol/elf_file.h"
+#include "xtop/elf_file.h"
 #include "unwind/cfi.h"
 #include "unwind/orc.h"
 #include "xtop/image.h"

@@ -26,8 +26,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "guest/domctl.h"
+#include "xtop/broker.h"
+#include "xtop/domctl.h"
 #include "xtop/clock.h"
+#include "xtop/fault.h"
 #include "xtop/sampler.h"
 
 #define MAX_TICKS 10000

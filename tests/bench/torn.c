@@ -22,7 +22,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "guest/domctl.h"
+#include "xtop/broker.h"
+#include "xtop/domctl.h"
+#include "xtop/fault.h"
+#include "xtop/frame_cache.h"
 #include "sample/copy.h"
 
 #define CACHE_PAGES 4096

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "tests/tap.h"
+#include "tests/support/tap.h"
 #include "xtop/clock.h"
 #include "xtop/profile.h"
 

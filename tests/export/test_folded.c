@@ -2,7 +2,7 @@
 /* Folded output: the format of doc/FORMATS, merged, sorted as LC_ALL=C sort does. */
 #include "config.h"
 
-#include "../profile/stacks.h"
+#include "tests/support/profile_stacks.h"
 
 #include "xtop/export.h"
 

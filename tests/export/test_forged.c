@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <wchar.h>
 
-#include "../profile/stacks.h"
+#include "tests/support/profile_stacks.h"
 
 #include "xtop/export.h"
 

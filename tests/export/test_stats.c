@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "tests/tap.h"
+#include "tests/support/tap.h"
 
 /* --- a scanner: the position behind one value, or NULL ---------------------------------------- */
 
@@ -340,7 +340,7 @@ static void test_numbers(void)
 	check_has(text, "\"reached\": 0");
 	check_has(text, "\"state\": \"unknown\"");
 	free(text);
-	snapshot.n_vcpus = SAMPLE_MAX_VCPUS + 1;
+	snapshot.n_vcpus = GUEST_MAX_VCPUS + 1;
 	text = stats_text(&snapshot, "x");
 	check(is_json(text), "more vCPUs than there can be");
 	free(text);

@@ -2,7 +2,7 @@
 /* The table of batch mode, as it is printed. */
 #include "config.h"
 
-#include "../profile/stacks.h"
+#include "tests/support/profile_stacks.h"
 
 #include "xtop/export.h"
 

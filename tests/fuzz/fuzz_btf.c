@@ -6,8 +6,8 @@
 #include "config.h"
 
 #include "fuzz.h"
-#include "os/layout.h"
-#include "tests/os/make_btf.h"
+#include "linux/kernel/layout.h"
+#include "tests/support/make_btf.h"
 
 static const char *const paths[] = { "comm", "d_name.len", "a.b.c", "sp_reg", "", "." };
 

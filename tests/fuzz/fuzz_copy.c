@@ -8,6 +8,8 @@
 
 #include "guest.h"
 #include "sample/copy.h"
+#include "xtop/fault.h"
+#include "xtop/frame_cache.h"
 
 static struct fuzz_guest *memory;
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "fuzz.h"
-#include "process/loads.h"
+#include "xtop/loads.h"
 #include "xtop/image.h"
 
 #define FLAG_NO_SIZE 1 /* nobody knows how large the file is */

@@ -7,11 +7,11 @@
 #include "config.h"
 
 #include "fuzz.h"
-#include "os/tasks.h"
-#include "process/path.h"
-#include "process/processes.h"
-#include "tests/process/made_linux.h"
-#include "tests/process/program.h"
+#include "linux/process/tasks.h"
+#include "linux/process/path.h"
+#include "linux/process/processes.h"
+#include "tests/support/made_linux.h"
+#include "tests/support/program.h"
 
 #define BASE        0x55d000000000ULL
 #define LIB         0x7f1000000000ULL

@@ -6,8 +6,8 @@
 #include "config.h"
 
 #include "fuzz.h"
-#include "os/kallsyms.h"
-#include "tests/os/make_kallsyms.h"
+#include "linux/kernel/kallsyms.h"
+#include "tests/support/make_kallsyms.h"
 
 #define MAX_LAYOUTS 32
 #define FUNCTIONS   260  /* the search wants 2 groups of 256 */

@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include "guest.h"
-#include "os/orc_tables.h"
+#include "linux/kernel/orc_tables.h"
 #include "tests/unwind/orc_rows.h"
 
 /* The checksum is its own affair. The library's copy is not linked then. */
-#include "os/kernel_cache.c"
+#include "linux/kernel/kernel_cache.c"
 
 #define TEXT FUZZ_GUEST_BASE
 #define UUID "a domain"

@@ -7,11 +7,11 @@
 #include "config.h"
 
 #include "guest.h"
-#include "os/generated_code.h"
-#include "os/modules.h"
-#include "os/orc_tables.h"
-#include "os/recipe.h"
-#include "os/tasks.h"
+#include "linux/kernel/generated_code.h"
+#include "linux/kernel/modules.h"
+#include "linux/kernel/orc_tables.h"
+#include "linux/kernel/recipe.h"
+#include "linux/process/tasks.h"
 
 /* Where things are in the guest's memory when they are right. */
 #define SYMBOLS      0x0000 /* one every SYMBOL_BYTES */

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "fuzz.h"
-#include "process/perf_map.h"
+#include "linux/process/perf_map.h"
 #include "xtop/symbol.h"
 
 static void check_table(const struct symtab *tab)

@@ -3,7 +3,7 @@
 #include "config.h"
 
 #include "fuzz.h"
-#include "xtop/options.h"
+#include "options.h"
 
 #define MAX_ARGUMENTS 16
 

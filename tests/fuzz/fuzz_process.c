@@ -6,11 +6,11 @@
 #include "config.h"
 
 #include "guest.h"
-#include "process/file_bytes.h"
-#include "process/loads.h"
-#include "process/path.h"
-#include "process/perf_map.h"
-#include "process/processes.h"
+#include "linux/process/file_bytes.h"
+#include "xtop/loads.h"
+#include "linux/process/path.h"
+#include "linux/process/perf_map.h"
+#include "linux/process/processes.h"
 
 #define MAX_VISITS 8 /* areas whose file is looked at */
 #define MAX_MAP_BYTES                                                                              \

@@ -6,7 +6,7 @@
 #include "config.h"
 
 #include "guest.h"
-#include "os/linux_search.h"
+#include "linux/kernel/linux_search.h"
 
 /* Where things are in the image when they are right. */
 #define TEXT      0x0000 /* the functions, one every FUNCTION_BYTES */

@@ -9,6 +9,7 @@
 #include "ui/terminal/canvas.h"
 #include "xtop/frames.h"
 #include "xtop/symbol.h"
+#include "xtop/text.h"
 
 /* One character of valid UTF-8 at *AT, or abort. */
 static uint32_t next_character(const unsigned char **at)

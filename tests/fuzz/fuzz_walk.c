@@ -8,6 +8,7 @@
 #include "fuzz.h"
 #include "xtop/guest.h"
 #include "xtop/memory.h"
+#include "xtop/walk.h"
 
 #define FRAMES    16
 #define MAX_BYTES (1U << 17) /* two batches */

@@ -12,7 +12,7 @@
 #define TESTS_FUZZ_GUEST_H
 
 #include "fuzz.h"
-#include "os/linux.h"
+#include "linux/kernel/linux.h"
 
 #define FUZZ_GUEST_BYTES (16 * GUEST_PAGE_SIZE)
 #define FUZZ_GUEST_BASE  0xffff888000000000ULL /* where the input lies, and everywhere else */

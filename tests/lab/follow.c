@@ -16,6 +16,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "xtop/broker.h"
 #include "xtop/clock.h"
 #include "xtop/control.h"
 #include "xtop/guest.h"
@@ -165,7 +166,7 @@ int main(int argc, char **argv)
 		die("usage: follow DOMAIN MODULE CONSOLE COUNT");
 	must(guest_find(argv[1], &info));
 	settings.type = info.type;
-	must(foreign_open(info.domid, &settings.memory));
+	must(guest_open_memory(info.domid, &settings.memory));
 	must(control_create(&settings.control));
 	must(os_create(&settings, &follow.os));
 	follow.module = argv[2];

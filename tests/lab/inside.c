@@ -32,17 +32,18 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "os/generated_code.h"
-#include "os/kernel_image.h"
-#include "os/linux_attach.h"
-#include "os/linux_search.h"
-#include "os/member.h"
-#include "os/modules.h"
-#include "os/tasks.h"
-#include "process/path.h"
-#include "process/processes.h"
-#include "process/vmas.h"
-#include "tests/guest/dump_memory.h"
+#include "linux/kernel/generated_code.h"
+#include "linux/kernel/kernel_image.h"
+#include "linux/kernel/linux_attach.h"
+#include "linux/kernel/linux_search.h"
+#include "linux/kernel/member.h"
+#include "linux/kernel/modules.h"
+#include "linux/process/tasks.h"
+#include "linux/process/path.h"
+#include "linux/process/processes.h"
+#include "linux/process/vmas.h"
+#include "tests/support/dump_memory.h"
+#include "xtop/broker.h"
 #include "xtop/os.h"
 #include "xtop/cleanup.h"
 #include "xtop/clock.h"
@@ -598,7 +599,7 @@ static void open_domain(struct inside *inside, const char *domain, struct guest_
 {
 	must(guest_find(domain, info));
 	inside->type = info->type;
-	must(foreign_open(info->domid, &inside->memory));
+	must(guest_open_memory(info->domid, &inside->memory));
 }
 
 /* CPU 0 in QEMU's "info registers -a". */

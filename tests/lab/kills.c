@@ -36,10 +36,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "guest/domctl.h"
+#include "xtop/broker.h"
+#include "xtop/domctl.h"
 #include "xtop/memory.h"
-#include "xtop/options.h"
-#include "xtop/session.h"
+#include "options.h"
+#include "session.h"
+#include "xtop/walk.h"
 
 #define MOMENT_US 20000
 #define START_US  100000 /* from the fork to the first samples, about */
@@ -360,7 +362,7 @@ static void prepare(const char *domain, const char *kernel)
 	must(guest_find(domain, &info));
 	must(stop_area_create(&info, &area));
 	must(domctl_open(&info, area, &guest));
-	must(foreign_open(info.domid, &memory));
+	must(guest_open_memory(info.domid, &memory));
 	heartbeat_address = find_symbol(kernel, "heartbeat");
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param) < 0)

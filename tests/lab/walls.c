@@ -19,8 +19,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "guest/xen.h"
-#include "tests/tap.h"
+#include "xtop/foreign.h"
+#include "xtop/xen.h"
+#include "tests/support/tap.h"
 #include "xtop/sandbox.h"
 
 #define SOME_FRAME 0x200 /* 2 MiB: memory in any guest */

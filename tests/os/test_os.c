@@ -2,18 +2,18 @@
 /*
  * Whose a sample is and whose code it ran, through os_task(): of a process that is there, and of one
  * that was gone before it could be looked at. What finds a kernel is taken for done: the guest's
- * structures are made by hand (tests/process/made_linux.h).
+ * structures are made by hand (tests/support/made_linux.h).
  */
 #include "config.h"
 
 #include <stdlib.h>
 
-#include "os/linux_attach.h"
-#include "process/page_cache.h"
-#include "tests/must.h"
-#include "tests/process/made_linux.h"
-#include "tests/process/program.h"
-#include "tests/tap.h"
+#include "linux/kernel/linux_attach.h"
+#include "linux/process/page_cache.h"
+#include "tests/support/must.h"
+#include "tests/support/made_linux.h"
+#include "tests/support/program.h"
+#include "tests/support/tap.h"
 #include "xtop/clock.h"
 #include "xtop/os.h"
 #include "xtop/snapshot.h"

@@ -3,7 +3,7 @@
  * bounded. */
 #include "config.h"
 
-#include "stacks.h"
+#include "tests/support/profile_stacks.h"
 
 static char *demangle(const char *name)
 {

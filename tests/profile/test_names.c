@@ -5,12 +5,12 @@
  */
 #include "config.h"
 
-#include "process/processes.h"
+#include "linux/process/processes.h"
 #include "profile/names.h"
-#include "tests/must.h"
-#include "tests/process/made_linux.h"
-#include "tests/process/program.h"
-#include "tests/tap.h"
+#include "tests/support/must.h"
+#include "tests/support/made_linux.h"
+#include "tests/support/program.h"
+#include "tests/support/tap.h"
 #include "xtop/export.h"
 #include "xtop/profile.h"
 

@@ -2,7 +2,7 @@
 /* The decaying call tree: folding, decay, totals, eviction, and the order of its snapshots. */
 #include "config.h"
 
-#include "stacks.h"
+#include "tests/support/profile_stacks.h"
 
 #include <math.h>
 

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "tests/recordings/guest.h"
-#include "tests/tap.h"
+#include "tests/support/tap.h"
 #include "xtop/clock.h"
 #include "xtop/export.h"
 #include "xtop/memory.h"

@@ -2,7 +2,7 @@
 /* The slot under two threads: what is taken is whole and can be named, requests are answered. */
 #include "config.h"
 
-#include "stacks.h"
+#include "tests/support/profile_stacks.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -2,8 +2,8 @@
 /* Names for addresses by what is known of a space: why some have none. test_names.c: of processes. */
 #include "config.h"
 
-#include "../must.h"
-#include "../tap.h"
+#include "tests/support/must.h"
+#include "tests/support/tap.h"
 #include "profile/names.h"
 
 static struct frames *frames;

@@ -24,7 +24,7 @@
  */
 #include "config.h"
 
-#include "tests/recordings/guest.h"
+#include "guest.h"
 #include "xtop/recording.h"
 
 #define N_TICKS   400

@@ -3,7 +3,7 @@
 #include "config.h"
 
 #include "sample/budget.h"
-#include "tests/tap.h"
+#include "tests/support/tap.h"
 
 #define SECOND 1000000000ULL
 #define START  (123456 * SECOND)

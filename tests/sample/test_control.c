@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "tests/tap.h"
+#include "tests/support/tap.h"
 #include "xtop/control.h"
 
 static struct control *control;

@@ -9,8 +9,10 @@
 #include <stdlib.h>
 
 #include "sample/copy.h"
-#include "tests/guest/memory_guest.h"
-#include "tests/tap.h"
+#include "tests/support/memory_guest.h"
+#include "tests/support/tap.h"
+#include "xtop/fault.h"
+#include "xtop/frame_cache.h"
 
 #define STACK     0xffffc90000104000ULL /* of four pages, in one region of hints */
 #define STACK_END (STACK + 0x4000)

@@ -9,8 +9,9 @@
 #include <stdlib.h>
 
 #include "sample/copy.h"
-#include "tests/guest/memory_guest.h"
-#include "tests/tap.h"
+#include "tests/support/memory_guest.h"
+#include "tests/support/tap.h"
+#include "xtop/frame_cache.h"
 
 /* The guest. What lies in the upper half has a table of its own, as with page-table isolation. */
 #define PER_CPU       0xffff888003a00000ULL

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/tap.h"
+#include "tests/support/tap.h"
 #include "xtop/ring.h"
 
 #define RING_BYTES  4096

@@ -13,7 +13,7 @@
 
 #include <stdlib.h>
 
-#include "tests/tap.h"
+#include "tests/support/tap.h"
 
 enum {
 	HEAD = sizeof(struct sample_vcpu),
@@ -108,8 +108,8 @@ static void test_rules(void)
 	refuse("size of the record too large", sample->size_bytes += 8);
 	refuse("a vCPU too few: bytes left over", sample->n_vcpus--);
 	refuse("a vCPU too many", sample->n_vcpus++);
-	refuse("more vCPUs than there can be", sample->n_vcpus = SAMPLE_MAX_VCPUS + 1);
-	refuse("vCPU number out of range", vcpu->vcpu = SAMPLE_MAX_VCPUS);
+	refuse("more vCPUs than there can be", sample->n_vcpus = GUEST_MAX_VCPUS + 1);
+	refuse("vCPU number out of range", vcpu->vcpu = GUEST_MAX_VCPUS);
 	refuse("two vCPUs of one number", vcpu->vcpu = 7);
 	refuse("state out of range", vcpu->state = N_VCPU_STATES);
 	refuse("user neither 0 nor 1", vcpu->user = 2);

@@ -11,9 +11,11 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "tests/guest/memory_guest.h"
-#include "tests/tap.h"
+#include "tests/support/memory_guest.h"
+#include "tests/support/tap.h"
 #include "xtop/cleanup.h"
+#include "xtop/fault.h"
+#include "xtop/sample.h"
 #include "xtop/sampler.h"
 
 #define RATE_HZ 10000

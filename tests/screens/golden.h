@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Golden screens: scripted keys go into the core of the UI, the canvas comes out as text and is
- * compared with tests/screens/NAME.golden. A screen that differs is printed beside the expected
+ * compared with tests/screens/golden/NAME.golden. A screen that differs is printed beside the expected
  * one. XTOP_UPDATE_GOLDEN=1 writes them anew: read every one, it is what the user will see.
  */
 #ifndef TESTS_GOLDEN_H
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/tap.h"
+#include "tests/support/tap.h"
 #include "ui/core.h"
 
 /* --- keys: characters as they are, others as <Enter> <Esc> <Up> <F4> ... ---------------------- */
@@ -96,7 +96,7 @@ static inline void golden_path(char path[512], const char *name)
 {
 	const char *top = getenv("top_srcdir");
 
-	snprintf(path, 512, "%s/tests/screens/%s.golden", top ? top : ".", name);
+	snprintf(path, 512, "%s/tests/screens/golden/%s.golden", top ? top : ".", name);
 }
 
 static inline void print_commented(const char *title, const char *text)

@@ -9,6 +9,7 @@
 #include <wchar.h>
 
 #include "scene.h"
+#include "xtop/text.h"
 
 static char longest[5000];
 

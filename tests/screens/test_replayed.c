@@ -10,8 +10,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "tests/must.h"
-#include "tests/screens/golden.h"
+#include "tests/support/must.h"
+#include "golden.h"
 #include "xtop/cleanup.h"
 #include "xtop/replay.h"
 #include "xtop/resolver.h"

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "ui/core.h"
-#include "../tap.h"
+#include "tests/support/tap.h"
 #include "scene.h"
 
 /* --- the top view ----------------------------------------------------------------------------- */

@@ -2,9 +2,9 @@
 /* Which of several names at one address is shown: each rule alone, and pairs of real kernels. */
 #include "config.h"
 
-#include "../../src/symbol/alias.h"
+#include "symbol/alias.h"
 
-#include "../tap.h"
+#include "tests/support/tap.h"
 
 static const struct {
 	const char *why;

@@ -5,7 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../tap.h"
+#include "tests/support/tap.h"
 #include "xtop/cleanup.h"
 #include "xtop/symbol.h"
 

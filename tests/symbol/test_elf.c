@@ -7,9 +7,9 @@
 
 #include <fcntl.h>
 
-#include "../tap.h"
-#include "elf_image.h"
-#include "symbol/elf_file.h"
+#include "tests/support/tap.h"
+#include "tests/support/elf_image.h"
+#include "xtop/elf_file.h"
 #include "xtop/cleanup.h"
 #include "xtop/symbol.h"
 

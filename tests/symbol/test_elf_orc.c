@@ -2,9 +2,9 @@
 /* The ORC tables of a vmlinux: found by their sections' names, of two layouts, and wrong ones. */
 #include "config.h"
 
-#include "elf_image.h"
-#include "symbol/elf_file.h"
-#include "tests/tap.h"
+#include "tests/support/elf_image.h"
+#include "xtop/elf_file.h"
+#include "tests/support/tap.h"
 #include "unwind/orc.h"
 #include "xtop/image.h"
 

@@ -13,8 +13,8 @@
 #include <sys/auxv.h>
 #include <sys/stat.h>
 
-#include "../tap.h"
-#include "elf_image.h"
+#include "tests/support/tap.h"
+#include "tests/support/elf_image.h"
 #include "unwind/cfi.h"
 #include "xtop/image.h"
 

@@ -2,8 +2,8 @@
 /* Address spaces: what answers where mappings overlap, come and go; references to images. */
 #include "config.h"
 
-#include "../must.h"
-#include "../tap.h"
+#include "tests/support/must.h"
+#include "tests/support/tap.h"
 #include "xtop/image.h"
 
 /* One function "NAME" of SIZE bytes at 0x100 of the image. */

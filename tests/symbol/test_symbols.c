@@ -6,8 +6,8 @@
 #include <pthread.h>
 #include <sys/stat.h>
 
-#include "../tap.h"
-#include "elf_image.h"
+#include "tests/support/tap.h"
+#include "tests/support/elf_image.h"
 #include "xtop/cleanup.h"
 #include "xtop/image.h"
 #include "xtop/symbol.h"

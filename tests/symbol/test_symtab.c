@@ -8,7 +8,7 @@
 
 #include <time.h>
 
-#include "../tap.h"
+#include "tests/support/tap.h"
 #include "xtop/cleanup.h"
 #include "xtop/symbol.h"
 

@@ -7,7 +7,7 @@
 #include <locale.h>
 #include <stdlib.h>
 
-#include "../tap.h"
+#include "tests/support/tap.h"
 
 static char *row_text(struct canvas *canvas, int row)
 {

@@ -6,7 +6,7 @@
 
 #include "ui/list.h"
 #include "ui/prompt.h"
-#include "../tap.h"
+#include "tests/support/tap.h"
 
 static void test_table(void)
 {

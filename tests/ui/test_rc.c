@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../tap.h"
+#include "tests/support/tap.h"
 #include "xtop/ui.h"
 #include "xtop/xdg.h"
 

@@ -20,8 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../screens/fixture.h"
-#include "../tap.h"
+#include "tests/screens/fixture.h"
+#include "tests/support/tap.h"
 #include "xtop/ui.h"
 
 #ifdef __has_feature

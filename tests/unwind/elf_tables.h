@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "symbol/elf_file.h"
+#include "xtop/elf_file.h"
 #include "unwind/dwarf.h"
 
 struct elf_tables {

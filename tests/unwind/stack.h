@@ -8,8 +8,8 @@
 
 #include <stdlib.h>
 
-#include "tests/must.h"
-#include "tests/tap.h"
+#include "tests/support/must.h"
+#include "tests/support/tap.h"
 #include "unwind/orc.h"
 #include "xtop/image.h"
 #include "xtop/unwind.h"

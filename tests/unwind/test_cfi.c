@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <time.h>
 
-#include "../tap.h"
+#include "tests/support/tap.h"
 #include "cfi_bytes.h"
 #include "unwind/cfi_entry.h"
 

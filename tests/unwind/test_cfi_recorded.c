@@ -10,7 +10,7 @@
  */
 #include "config.h"
 
-#include "../tap.h"
+#include "tests/support/tap.h"
 #include "elf_tables.h"
 #include "recorded.h"
 

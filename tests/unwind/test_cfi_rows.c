@@ -6,7 +6,7 @@
  */
 #include "config.h"
 
-#include "../tap.h"
+#include "tests/support/tap.h"
 #include "elf_tables.h"
 #include "unwind/cfi_table.h"
 

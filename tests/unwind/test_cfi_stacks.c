@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "../tap.h"
+#include "tests/support/tap.h"
 #include "process_images.h"
 #include "stacks.h"
 

@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "../tap.h"
+#include "tests/support/tap.h"
 #include "cfi_bytes.h"
 #include "unwind/dwarf.h"
 

@@ -5,8 +5,8 @@
  */
 #include "config.h"
 
-#include "tests/must.h"
-#include "tests/tap.h"
+#include "tests/support/must.h"
+#include "tests/support/tap.h"
 #include "xtop/symbol.h"
 #include "xtop/unwind.h"
 

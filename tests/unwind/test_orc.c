@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "tests/unwind/stack.h"
+#include "stack.h"
 #include "unwind/orc_table.h"
 
 #define TEXT       UINT64_C(0xffffffff81000000)

@@ -7,8 +7,8 @@
 
 #include <stdlib.h>
 
-#include "tests/unwind/orc_rows.h"
-#include "tests/unwind/stack.h"
+#include "orc_rows.h"
+#include "stack.h"
 #include "unwind/orc_table.h"
 
 #define TEXT       UINT64_C(0xffffffff81000000)

@@ -5,8 +5,8 @@
  */
 #include "config.h"
 
-#include "tests/unwind/orc_rows.h"
-#include "tests/unwind/stack.h"
+#include "orc_rows.h"
+#include "stack.h"
 
 /* Functions of 0x100 bytes; where they are linked, and where they run. */
 #define TEXT                 UINT64_C(0xffffffff81000000)

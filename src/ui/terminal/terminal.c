@@ -36,7 +36,7 @@
 #define ESCAPE_DELAY_MS   25
 
 static const int end_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
-/* SIGBUS is no crash when a page of the guest goes away under its reader: guest/fault.c knows. */
+/* SIGBUS is no crash when a page of the guest goes away under its reader: base/fault.c knows. */
 static const int crash_signals[] = { SIGSEGV, SIGABRT, SIGFPE, SIGILL, SIGTRAP };
 #define N_END_SIGNALS   (sizeof(end_signals) / sizeof(end_signals[0]))
 #define N_CRASH_SIGNALS (sizeof(crash_signals) / sizeof(crash_signals[0]))

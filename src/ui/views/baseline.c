@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "table.h"
+#include "ui/views/table.h"
 
 static const enum column_id baseline_columns[] = { COLUMN_BASE,  COLUMN_NOW,    COLUMN_DELTA,
 						   COLUMN_RATIO, COLUMN_SYMBOL, COLUMN_MODULE };

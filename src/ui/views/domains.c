@@ -11,6 +11,7 @@
 
 #include "ui/core.h"
 #include "ui/list.h"
+#include "xtop/text.h"
 
 #define DOMAINS_MAX 4096
 

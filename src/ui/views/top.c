@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "branch.h"
-#include "table.h"
+#include "ui/views/branch.h"
+#include "ui/views/table.h"
 #include "xtop/cleanup.h"
 
 #define TOP_MAX_UNFOLDED   32

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "branch.h"
+#include "ui/views/branch.h"
 #include "ui/core.h"
 #include "ui/list.h"
 

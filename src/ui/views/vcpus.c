@@ -26,7 +26,7 @@ static struct view_vcpus *view_vcpus(struct view *view)
 static struct xtop_error *vcpus_update(struct view *view, const struct ui_model *model)
 {
 	struct view_vcpus *vcpus = view_vcpus(view);
-	size_t n = model->all->n_vcpus < SAMPLE_MAX_VCPUS ? model->all->n_vcpus : SAMPLE_MAX_VCPUS;
+	size_t n = model->all->n_vcpus < GUEST_MAX_VCPUS ? model->all->n_vcpus : GUEST_MAX_VCPUS;
 
 	list_settle(&vcpus->list, n, (size_t)vcpus->list.key);
 	vcpus->list.key = vcpus->list.selected;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The hostile guest as a Linux kernel: it has constant data with tables of symbols in it, right
- * enough to be found (src/os/kallsyms_find.c has the format; this is the layout from 6.4 on), and
+ * enough to be found (src/linux/kernel/kallsyms_find.c has the format; this is the layout from 6.4 on), and
  * names and numbers in them that are not.
  *
  *   linux-names    functions' names with ; " ' \ and , and a release that clears the screen

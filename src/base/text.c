@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The one place where strings are cleaned. What a guest, a symbol file or a demangler calls a
+ * thing may hold anything: escape sequences that drive the terminal, overrides that show a name
+ * backwards, a ';' or line end that forges a folded stack. Whoever looks at such a guest must
+ * see plain text.
+ *
+ * What does harm becomes '_', one for each character or, in bytes that are not UTF-8, for each
+ * byte. A terminal that is not in UTF-8 mode takes the bytes 0x80-0x9f as C1 controls (0x9b is
+ * ESC [); they pass only inside a valid character of UTF-8, whose decoding in the terminal eats
+ * them.
+ *
+ * Pure functions; any thread.
+ */
+#include "config.h"
+
+
+#include <assert.h>
+#include <string.h>
+
+#include "xtop/text.h"
+#include "xtop/utf8.h"
+
+struct text_range {
+	uint32_t first, last;
+};
+
+#include "base/text_marks.h"
+
+/* What is not seen but changes what is: General_Category Cf, Zl and Zp of Unicode 14, and C1. */
+static const struct text_range text_controls[] = {
+	{ 0x80, 0x9f },   /* C1 */
+	{ 0xad, 0xad },   /* soft hyphen */
+	{ 0x600, 0x605 }, /* Arabic number signs */
+	{ 0x61c, 0x61c }, /* Arabic letter mark: bidi */
+	{ 0x6dd, 0x6dd },     { 0x70f, 0x70f },     { 0x890, 0x891 },
+	{ 0x8e2, 0x8e2 },     { 0x180e, 0x180e }, /* Mongolian vowel separator */
+	{ 0x200b, 0x200f }, /* zero-width space and joiners, left-to-right and right-to-left marks */
+	{ 0x2028, 0x202e }, /* line and paragraph separators, embeddings and overrides: bidi */
+	{ 0x2060, 0x206f }, /* word joiner, invisible operators, isolates: bidi */
+	{ 0xfeff, 0xfeff }, /* byte order mark, zero-width */
+	{ 0xfff9, 0xfffb }, /* interlinear annotation */
+	{ 0xfffe, 0xffff }, /* not characters */
+	{ 0x110bd, 0x110bd }, { 0x110cd, 0x110cd }, { 0x13430, 0x13438 },
+	{ 0x1bca0, 0x1bca3 }, { 0x1d173, 0x1d17a }, /* invisible musical controls */
+	{ 0xe0000, 0xe00ff },                       /* tags: text that nobody sees */
+};
+
+static bool text_in_ranges(uint32_t character, const struct text_range *ranges, size_t n)
+{
+	size_t low = 0;
+
+	while (low < n) {
+		size_t middle = low + (n - low) / 2;
+
+		if (character < ranges[middle].first)
+			n = middle;
+		else if (character > ranges[middle].last)
+			low = middle + 1;
+		else
+			return true;
+	}
+	return false;
+}
+#define TEXT_IN(character, ranges)                                                                 \
+	text_in_ranges(character, ranges, sizeof(ranges) / sizeof((ranges)[0]))
+
+bool text_is_control(uint32_t character)
+{
+	return TEXT_IN(character, text_controls);
+}
+
+static bool text_is_plain(unsigned char byte)
+{
+	return byte >= 0x20 && byte < 0x7f && byte != ';';
+}
+
+/*
+ * Copies eight bytes at a time as long as all are plain; what it leaves is looked at one by one.
+ * Each term has the high bit of some byte set when some byte is, in turn: below 0x20, at least
+ * 0x7f, or ';' (the classic "has a byte less than n" of Bit Twiddling Hacks).
+ */
+static size_t text_copy_words(char *target, const char *source, size_t size)
+{
+	const uint64_t ones = 0x0101010101010101, highs = 0x8080808080808080;
+	size_t done = 0;
+
+	for (uint64_t word, semicolon; done + sizeof(word) <= size; done += sizeof(word)) {
+		memcpy(&word, source + done, sizeof(word));
+		semicolon = word ^ (ones * ';');
+		if ((((word - ones * 0x20) & ~word) | ((semicolon - ones) & ~semicolon) | word |
+		     (word + ones)) &
+		    highs)
+			break;
+		memcpy(target + done, &word, sizeof(word));
+	}
+	return done;
+}
+
+/*
+ * The bytes of the next character of SOURCE that may stand as they are, 0 when it must become '_'
+ * (*SKIPP bytes long then). MARKSP counts the combining marks since the last base character: a name
+ * may not grow out of its line by piling them up.
+ */
+static size_t text_next(const char *source, size_t size, unsigned *marksp, size_t *skipp)
+{
+	uint32_t character = 0;
+	size_t length;
+
+	*skipp = 1;
+	if ((unsigned char)source[0] < 0x80)
+		length = text_is_plain(source[0]);
+	else
+		length = utf8_decode(source, size, &character);
+	if (length > 1) {
+		*skipp = length;
+		if (TEXT_IN(character, text_marks))
+			return (*marksp)++ < TEXT_MAX_MARKS ? length : 0;
+		if (text_is_control(character))
+			length = 0;
+	}
+	*marksp = 0;
+	return length;
+}
+
+size_t text_clean(char *target, size_t capacity, const char *source, size_t size)
+{
+	unsigned marks = TEXT_MAX_MARKS; /* a mark at the start has no base */
+	size_t in, out;
+
+	assert(capacity > 0);
+	size = strnlen(source, size);
+	in = out = text_copy_words(target, source, size < capacity ? size : capacity - 1);
+	if (out)
+		marks = 0;
+	while (in < size) {
+		size_t skip, length = text_next(source + in, size - in, &marks, &skip);
+
+		if (out + (length ? length : 1) >= capacity)
+			break;
+		if (length) {
+			memcpy(target + out, source + in, length);
+			out += length;
+		} else {
+			target[out++] = '_';
+			marks = 0;
+		}
+		in += skip;
+	}
+	target[out] = '\0';
+	return out;
+}
+
+void text_to_ascii(char *text)
+{
+	char *to = text;
+
+	while (*text) {
+		uint32_t character;
+		size_t length = utf8_decode(text, strnlen(text, 4), &character);
+
+		*to++ = length == 1 ? *text : '?';
+		text += length ? length : 1;
+	}
+	*to = '\0';
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * .dynsym as the dynamic linker finds it, for a file whose section headers are stripped or not in
+ * memory (System V gABI, chapter 5, Dynamic Section). PT_DYNAMIC is pairs of tag and value:
+ *
+ *   DT_SYMTAB DT_STRTAB DT_STRSZ   where the symbols and their names are
+ *   DT_HASH                        nbucket nchain ...: nchain symbols
+ *   DT_GNU_HASH                    nbuckets first bloom_words shift bloom[8 * words] buckets[] chain[]:
+ *                                  a bucket is the first symbol of a chain, whose last word is odd
+ *
+ * The addresses are the file's, or, where the bytes are those of a running process, what glibc made
+ * of them (elf/get-dynamic-info.h: it adds the load address in place, but not in the vDSO). The load
+ * address is found by trying: the tables stand in the first pages, so it is a little below the lowest
+ * of them; a right one finds symbol 0, which is all zeros, and the empty string 0.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "xtop/elf_file.h"
+#include "xtop/cleanup.h"
+#include "xtop/types.h"
+
+#define DYNAMIC_MAX_TRIES 64 /* pages below the lowest table */
+
+struct elf_tags {
+	uint64_t symbols, strings, strings_bytes, hash, gnu_hash; /* 0: not there */
+};
+
+static bool elf_read_at(const struct elf_file *file, uint64_t address, void *buffer,
+			size_t size_bytes)
+{
+	uint64_t offset, left_bytes;
+
+	return elf_offset_of(file, address, &offset, &left_bytes) && size_bytes <= left_bytes &&
+	       bytes_read(file->bytes, offset, buffer, size_bytes);
+}
+
+static void elf_take_tag(struct elf_tags *tags, const Elf64_Dyn *entry)
+{
+	switch (entry->d_tag) {
+	case DT_SYMTAB:
+		tags->symbols = entry->d_un.d_ptr;
+		break;
+	case DT_STRTAB:
+		tags->strings = entry->d_un.d_ptr;
+		break;
+	case DT_STRSZ:
+		tags->strings_bytes = entry->d_un.d_val;
+		break;
+	case DT_HASH:
+		tags->hash = entry->d_un.d_ptr;
+		break;
+	case DT_GNU_HASH:
+		tags->gnu_hash = entry->d_un.d_ptr;
+		break;
+	}
+}
+
+static bool elf_read_tags(struct elf_file *file, struct elf_tags *tags)
+{
+	_cleanup_(elf_blob_deinit) struct elf_blob blob = { 0 };
+	const Elf64_Phdr *segment = NULL;
+
+	*tags = (struct elf_tags){ 0 };
+	for (size_t i = 0; i < file->n_segments; i++)
+		if (file->segments[i].p_type == PT_DYNAMIC)
+			segment = &file->segments[i];
+	if (!segment || segment->p_filesz / sizeof(Elf64_Dyn) > ELF_MAX_DYNAMIC ||
+	    !elf_load(file, segment->p_offset, segment->p_filesz, &blob))
+		return false;
+	for (size_t at = 0; elf_blob_has(&blob, at, sizeof(Elf64_Dyn)); at += sizeof(Elf64_Dyn)) {
+		Elf64_Dyn entry;
+
+		memcpy(&entry, blob.bytes + at, sizeof(entry));
+		if (entry.d_tag == DT_NULL)
+			break;
+		elf_take_tag(tags, &entry);
+	}
+	return tags->symbols && tags->strings && tags->strings_bytes;
+}
+
+static bool elf_bias_fits(const struct elf_file *file, const struct elf_tags *tags, uint64_t bias)
+{
+	static const Elf64_Sym null;
+	Elf64_Sym first;
+	char empty;
+
+	return elf_read_at(file, tags->symbols - bias, &first, sizeof(first)) &&
+	       memcmp(&first, &null, sizeof(null)) == 0 &&
+	       elf_read_at(file, tags->strings - bias, &empty, 1) && !empty;
+}
+
+static uint64_t elf_first_address(const struct elf_file *file)
+{
+	for (size_t i = 0; i < file->n_segments; i++)
+		if (file->segments[i].p_type == PT_LOAD)
+			return file->segments[i].p_vaddr & ~GUEST_PAGE_MASK;
+	return 0;
+}
+
+static bool elf_find_bias(const struct elf_file *file, const struct elf_tags *tags, uint64_t *biasp)
+{
+	uint64_t lowest = tags->symbols < tags->strings ? tags->symbols : tags->strings, bias;
+
+	if (elf_bias_fits(file, tags, 0)) {
+		*biasp = 0;
+		return true;
+	}
+	bias = (lowest & ~GUEST_PAGE_MASK) - elf_first_address(file);
+	for (unsigned i = 0; i < DYNAMIC_MAX_TRIES; i++, bias -= GUEST_PAGE_SIZE)
+		if (elf_bias_fits(file, tags, bias)) {
+			*biasp = bias;
+			return true;
+		}
+	return false;
+}
+
+/* 0: not to be told. */
+static uint64_t elf_count_by_gnu_hash(const struct elf_file *file, uint64_t address)
+{
+	uint32_t header[4], last = 0, word, buckets[256];
+	uint64_t at, n_symbols;
+
+	if (!elf_read_at(file, address, header, sizeof(header)) ||
+	    header[0] > file->limits.symbols || header[2] > file->limits.symbols)
+		return 0;
+	at = address + sizeof(header) + 8ULL * header[2];
+	for (uint32_t i = 0; i < header[0]; i += 256) {
+		uint32_t n = header[0] - i < 256 ? header[0] - i : 256;
+
+		if (!elf_read_at(file, at + 4ULL * i, buckets, n * sizeof(word)))
+			return 0;
+		for (uint32_t j = 0; j < n; j++)
+			last = buckets[j] > last ? buckets[j] : last;
+	}
+	if (last < header[1])
+		return header[1];
+	at += 4ULL * header[0] - 4ULL * header[1];
+	for (n_symbols = last; n_symbols < file->limits.symbols; n_symbols++)
+		if (!elf_read_at(file, at + 4 * n_symbols, &word, sizeof(word)))
+			return 0;
+		else if (word & 1)
+			return n_symbols + 1;
+	return 0;
+}
+
+static uint64_t elf_count_dynamic(const struct elf_file *file, const struct elf_tags *tags,
+				  uint64_t bias)
+{
+	uint32_t hash[2];
+	uint64_t n = 0;
+
+	if (tags->gnu_hash)
+		n = elf_count_by_gnu_hash(file, tags->gnu_hash - bias);
+	if (!n && tags->hash && elf_read_at(file, tags->hash - bias, hash, sizeof(hash)))
+		n = hash[1];
+	if (!n && tags->strings > tags->symbols) /* linkers put the names behind the symbols */
+		n = (tags->strings - tags->symbols) / sizeof(Elf64_Sym);
+	return n;
+}
+
+bool elf_find_dynamic(struct elf_file *file, struct elf_dynamic *dynamic)
+{
+	uint64_t bias, symbols_left, strings_left, n;
+	struct elf_tags tags;
+
+	if (!elf_read_tags(file, &tags) || !elf_find_bias(file, &tags, &bias) ||
+	    !elf_offset_of(file, tags.symbols - bias, &dynamic->symbols_offset, &symbols_left) ||
+	    !elf_offset_of(file, tags.strings - bias, &dynamic->strings_offset, &strings_left))
+		return false;
+	n = elf_count_dynamic(file, &tags, bias);
+	dynamic->n_symbols =
+		n < symbols_left / sizeof(Elf64_Sym) ? n : symbols_left / sizeof(Elf64_Sym);
+	dynamic->strings_bytes =
+		tags.strings_bytes < strings_left ? tags.strings_bytes : strings_left;
+	return true;
+}

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The walk through a BTF blob. Where the kernel's types come from before anything else of a guest
+ * can be understood; runs on the resolver's thread, once per kernel.
+ *
+ *   header   0 u16 magic eb9f   2 u8 version 1   3 u8 flags 0   4 u32 header's length
+ *            8 u32 type_off  12 type_len  16 str_off  20 str_len  [24 layout_off  28 layout_len]
+ *            offsets count from the end of the header
+ *   types    one after the other, numbered from 1:
+ *            0 u32 name   4 u32 info   8 u32 size, or the type meant; then what belongs to the kind
+ *            info = members:24 (0..23), kind:7 (24..30), flag:1 (31)
+ *   strings  ended by NUL; a name is an offset, 0 is the empty one
+ *
+ *   kind                       behind the 12 bytes           kind                  behind
+ *    1 INT                     u32 offset:8 (16..) bits:8    12 FUNC               -
+ *    2 PTR                     -                             13 FUNC_PROTO         8 each
+ *    3 ARRAY                   u32 element, index, count     14 VAR                4
+ *    4 STRUCT    5 UNION       12 each: name, type, offset   15 DATASEC            12 each
+ *    6 ENUM                    8 each                        16 FLOAT              -
+ *    7 FWD                     -                             17 DECL_TAG           4
+ *    8 TYPEDEF   9 VOLATILE    -                             18 TYPE_TAG           -
+ *   10 CONST    11 RESTRICT    -                             19 ENUM64             12 each
+ *
+ *   A member's offset is in bits; in a struct whose flag is set its upper 8 bits are the width of a
+ *   bitfield. Before that flag bitfields were members of an INT with fewer bits than its size has.
+ *
+ * Sources: Linux Documentation/bpf/btf.rst and include/uapi/linux/btf.h. Kinds above 19 come with
+ * the layout section, four bytes a kind (u8 fixed part, u8 each element, u16 flags), so that they
+ * can be stepped over; members:24 and kind:7 were 16 and 5 bits with unused zeroes beside them
+ * before libbpf commit f7a6b9eaff3e ("bpf: Extend BTF UAPI vlen, kinds to use unused bits").
+ * Flags other than 0 the kernel itself refuses (kernel/bpf/btf.c btf_parse_hdr()).
+ */
+#include "config.h"
+
+#include "linux/kernel/btf.h"
+
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BTF_MAGIC        0xeb9f
+#define BTF_HEADER_BYTES 24
+#define BTF_TYPE_BYTES   12
+#define BTF_MEMBER_BYTES 12
+
+enum btf_kind {
+	BTF_INT = 1,
+	BTF_PTR,
+	BTF_ARRAY,
+	BTF_STRUCT,
+	BTF_UNION,
+	BTF_ENUM,
+	BTF_FWD,
+	BTF_TYPEDEF,
+	BTF_VOLATILE,
+	BTF_CONST,
+	BTF_RESTRICT,
+	BTF_FUNC,
+	BTF_FUNC_PROTO,
+	BTF_VAR,
+	BTF_DATASEC,
+	BTF_FLOAT,
+	BTF_DECL_TAG,
+	BTF_TYPE_TAG,
+	BTF_ENUM64,
+	BTF_KINDS,
+};
+
+/* What follows a type's 12 bytes: once, and for each of its members. */
+static const struct {
+	uint8_t once, each;
+} btf_tails[BTF_KINDS] = {
+	[BTF_INT] = { 4, 0 },     [BTF_ARRAY] = { 12, 0 },   [BTF_STRUCT] = { 0, 12 },
+	[BTF_UNION] = { 0, 12 },  [BTF_ENUM] = { 0, 8 },     [BTF_FUNC_PROTO] = { 0, 8 },
+	[BTF_VAR] = { 4, 0 },     [BTF_DATASEC] = { 0, 12 }, [BTF_DECL_TAG] = { 4, 0 },
+	[BTF_ENUM64] = { 0, 12 },
+};
+
+struct btf_type {
+	unsigned kind;
+	bool flag;
+	uint32_t members;
+	uint32_t size; /* or the type meant */
+	const uint8_t *tail;
+};
+
+static uint32_t btf_u32(const uint8_t *at)
+{
+	uint32_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return le32toh(value);
+}
+
+static unsigned btf_info_kind(uint32_t info)
+{
+	return info >> 24 & 0x7f;
+}
+
+static uint32_t btf_info_members(uint32_t info)
+{
+	return info & 0xffffff;
+}
+
+/* Whether OFFSET and LENGTH of a header's section, at AT, lie in the BYTES behind it. */
+static bool btf_section(const uint8_t *at, const uint8_t *body, size_t bytes,
+			const uint8_t **section, uint32_t *section_bytes)
+{
+	uint64_t offset = btf_u32(at), length = btf_u32(at + 4);
+
+	if (offset + length > bytes)
+		return false;
+	*section = body + offset;
+	*section_bytes = length;
+	return true;
+}
+
+static bool btf_read_header(struct btf *btf, const uint8_t *blob, size_t bytes)
+{
+	uint32_t header_bytes;
+	const uint8_t *body;
+
+	if (bytes < BTF_HEADER_BYTES || bytes > BTF_MAX_BYTES)
+		return false;
+	if (blob[0] != (BTF_MAGIC & 0xff) || blob[1] != BTF_MAGIC >> 8 || blob[2] != 1 || blob[3])
+		return false;
+	header_bytes = btf_u32(blob + 4);
+	if (header_bytes < BTF_HEADER_BYTES || header_bytes > bytes)
+		return false;
+	body = blob + header_bytes;
+	bytes -= header_bytes;
+	if (!btf_section(blob + 8, body, bytes, &btf->types, &btf->types_bytes) ||
+	    !btf_section(blob + 16, body, bytes, &btf->strings, &btf->strings_bytes))
+		return false;
+	if (header_bytes >= 32 &&
+	    !btf_section(blob + 24, body, bytes, &btf->kinds, &btf->kinds_bytes))
+		return false;
+	/* In this order since there is BTF; only an overlap can be told from it. */
+	if (btf->types + btf->types_bytes > btf->strings || btf_u32(blob + 8) % 4)
+		return false;
+	return btf->strings_bytes && !btf->strings[0] && !btf->strings[btf->strings_bytes - 1];
+}
+
+/* A name, or NULL if it lies outside; the last byte of the strings is a NUL. */
+static const char *btf_name(const struct btf *btf, uint32_t offset)
+{
+	return offset < btf->strings_bytes ? (const char *)btf->strings + offset : NULL;
+}
+
+/* Bytes of a type behind its first 12, 0..2^32; false for a kind that nobody explains. */
+static bool btf_tail_bytes(const struct btf *btf, uint32_t info, uint64_t *bytes)
+{
+	unsigned kind = btf_info_kind(info);
+	uint64_t members = btf_info_members(info);
+
+	if (kind && kind < BTF_KINDS) {
+		*bytes = btf_tails[kind].once + btf_tails[kind].each * members;
+		return true;
+	}
+	if (!kind || 4 * (kind + 1) > btf->kinds_bytes)
+		return false;
+	*bytes = btf->kinds[4 * kind] + btf->kinds[4 * kind + 1] * members;
+	return true;
+}
+
+static void btf_note_wanted(const struct btf *btf, const uint8_t *type, uint32_t id,
+			    struct btf_want *wants, size_t n_wants)
+{
+	const char *name = btf_name(btf, btf_u32(type));
+
+	if (!name || !*name)
+		return;
+	for (size_t i = 0; i < n_wants; i++) {
+		struct btf_want *want = &wants[i];
+
+		if (want->name[0] != name[0] || strcmp(want->name, name) != 0)
+			continue;
+		if (want->found < BTF_MAX_SAME_NAMES)
+			want->ids[want->found++] = id;
+		return;
+	}
+}
+
+/* Numbers the types; what stands behind a type that cannot be stepped over is not there. */
+static void btf_walk(struct btf *btf, struct btf_want *wants, size_t n_wants)
+{
+	uint32_t at = 0, left;
+	uint64_t tail;
+
+	while ((left = btf->types_bytes - at) >= BTF_TYPE_BYTES && btf->count < BTF_MAX_TYPES) {
+		const uint8_t *type = btf->types + at;
+		uint32_t info = btf_u32(type + 4);
+		unsigned kind = btf_info_kind(info);
+
+		if (!btf_tail_bytes(btf, info, &tail) || tail > left - BTF_TYPE_BYTES)
+			break;
+		btf->starts[btf->count++] = at;
+		if (kind == BTF_STRUCT || kind == BTF_UNION)
+			btf_note_wanted(btf, type, btf->count, wants, n_wants);
+		at += BTF_TYPE_BYTES + tail;
+	}
+	btf->damaged = at != btf->types_bytes;
+}
+
+enum btf_result btf_init(struct btf *btf, const uint8_t *blob, size_t bytes, struct btf_want *wants,
+			 size_t n_wants)
+{
+	size_t most;
+
+	*btf = (struct btf){ .steps = BTF_MAX_STEPS };
+	for (size_t i = 0; i < n_wants; i++)
+		wants[i].found = 0;
+	if (!btf_read_header(btf, blob, bytes))
+		return BTF_NONE;
+	most = btf->types_bytes / BTF_TYPE_BYTES + 1;
+	btf->starts = malloc((most < BTF_MAX_TYPES ? most : BTF_MAX_TYPES) * sizeof(*btf->starts));
+	if (!btf->starts)
+		return BTF_NO_MEMORY;
+	btf_walk(btf, wants, n_wants);
+	return btf->damaged ? BTF_DAMAGED : BTF_OK;
+}
+
+void btf_deinit(struct btf *btf)
+{
+	free(btf->starts);
+	*btf = (struct btf){ 0 };
+}
+
+static bool btf_get(const struct btf *btf, uint32_t id, struct btf_type *type)
+{
+	const uint8_t *at;
+	uint32_t info;
+
+	if (!id || id > btf->count)
+		return false;
+	at = btf->types + btf->starts[id - 1];
+	info = btf_u32(at + 4);
+	type->kind = btf_info_kind(info);
+	type->flag = info >> 31;
+	type->members = btf_info_members(info);
+	type->size = btf_u32(at + 8);
+	type->tail = at + BTF_TYPE_BYTES;
+	return true;
+}
+
+/* The type below typedefs and qualifiers. */
+static bool btf_resolve(const struct btf *btf, uint32_t id, struct btf_type *type)
+{
+	for (unsigned depth = 0; depth < BTF_MAX_DEPTH && btf_get(btf, id, type); depth++) {
+		switch (type->kind) {
+		case BTF_TYPEDEF:
+		case BTF_VOLATILE:
+		case BTF_CONST:
+		case BTF_RESTRICT:
+		case BTF_TYPE_TAG:
+			id = type->size;
+			break;
+		default:
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool btf_is_struct(const struct btf_type *type)
+{
+	return type->kind == BTF_STRUCT || type->kind == BTF_UNION;
+}
+
+bool btf_array(const struct btf *btf, uint32_t id, uint32_t *element, uint32_t *count)
+{
+	struct btf_type type;
+
+	if (!btf_resolve(btf, id, &type) || type.kind != BTF_ARRAY)
+		return false;
+	*element = btf_u32(type.tail);
+	*count = btf_u32(type.tail + 8);
+	return true;
+}
+
+bool btf_pointee(const struct btf *btf, uint32_t id, uint32_t *target)
+{
+	struct btf_type type;
+
+	if (!btf_resolve(btf, id, &type) || type.kind != BTF_PTR)
+		return false;
+	*target = type.size;
+	return true;
+}
+
+bool btf_size(const struct btf *btf, uint32_t id, uint64_t *bytes)
+{
+	uint64_t times = 1;
+	struct btf_type type;
+
+	for (unsigned depth = 0; depth < BTF_MAX_DEPTH && btf_resolve(btf, id, &type); depth++) {
+		switch (type.kind) {
+		case BTF_ARRAY:
+			/* Both factors fit in 32 bits as long as the check below holds. */
+			times *= btf_u32(type.tail + 8);
+			if (times > UINT32_MAX)
+				return false;
+			id = btf_u32(type.tail);
+			break;
+		case BTF_PTR:
+			*bytes = times * 8;
+			return true;
+		case BTF_INT:
+		case BTF_STRUCT:
+		case BTF_UNION:
+		case BTF_ENUM:
+		case BTF_FLOAT:
+		case BTF_ENUM64:
+			*bytes = times * type.size;
+			return true;
+		default:
+			return false;
+		}
+	}
+	return false;
+}
+
+/* Where a struct's member at AT lies in it. */
+static struct btf_member btf_read_member(const struct btf *btf, const struct btf_type *outer,
+					 const uint8_t *at)
+{
+	struct btf_member member = { .type = btf_u32(at + 4), .offset_bits = btf_u32(at + 8) };
+	struct btf_type type;
+	uint32_t encoding;
+
+	if (outer->flag) {
+		member.width_bits = member.offset_bits >> 24;
+		member.offset_bits &= 0xffffff;
+	} else if (btf_resolve(btf, member.type, &type) && type.kind == BTF_INT) {
+		encoding = btf_u32(type.tail);
+		if ((encoding & 0xff) < 8 * (uint64_t)type.size) {
+			member.width_bits = encoding & 0xff;
+			member.offset_bits += encoding >> 16 & 0xff;
+		}
+	}
+	return member;
+}
+
+/* One name in a struct and in what is anonymous in it. */
+static bool btf_search(struct btf *btf, uint32_t id, const char *name, size_t name_bytes,
+		       unsigned depth, struct btf_member *found)
+{
+	struct btf_type type;
+
+	if (depth == BTF_MAX_DEPTH) {
+		btf->damaged = true;
+		return false;
+	}
+	if (!btf_resolve(btf, id, &type) || !btf_is_struct(&type))
+		return false;
+	for (uint32_t i = 0; i < type.members; i++) {
+		const uint8_t *at = type.tail + i * (size_t)BTF_MEMBER_BYTES;
+		const char *its_name = btf_name(btf, btf_u32(at));
+
+		if (!btf->steps) {
+			btf->damaged = true;
+			return false;
+		}
+		btf->steps--;
+		if (!its_name)
+			continue;
+		if (!*its_name) {
+			if (!btf_search(btf, btf_u32(at + 4), name, name_bytes, depth + 1, found))
+				continue;
+			found->offset_bits += btf_read_member(btf, &type, at).offset_bits;
+			return true;
+		}
+		if (strncmp(its_name, name, name_bytes) == 0 && !its_name[name_bytes]) {
+			*found = btf_read_member(btf, &type, at);
+			return true;
+		}
+	}
+	return false;
+}
+
+bool btf_find_member(struct btf *btf, uint32_t type, const char *path, size_t path_bytes,
+		     struct btf_member *member)
+{
+	struct btf_member inner, whole = { .type = type };
+	const char *end = path + path_bytes, *dot;
+
+	for (unsigned depth = 0; depth < BTF_MAX_DEPTH; depth++, path = dot + 1) {
+		dot = memchr(path, '.', end - path);
+		if (whole.width_bits ||
+		    !btf_search(btf, whole.type, path, (dot ? dot : end) - path, 0, &inner))
+			return false;
+		inner.offset_bits += whole.offset_bits;
+		whole = inner;
+		if (!dot) {
+			*member = whole;
+			return true;
+		}
+	}
+	return false;
+}

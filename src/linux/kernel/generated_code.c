@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * BPF programs and ftrace trampolines. The kernel keeps a list of each:
+ *
+ *   bpf_kallsyms                ─► struct bpf_ksym .lnode    start, end, name   "[bpf]"
+ *   ftrace_ops_trampoline_list  ─► struct ftrace_ops .list   trampoline, trampoline_size  "[ftrace]"
+ *
+ * (Linux include/linux/bpf.h, from 5.7; include/linux/ftrace.h, from 5.10). A BPF program of several
+ * functions has its parts on the list as bpf_prog_TAG_F, its first one under its own name, too (seen
+ * in 5.10; kernel/bpf/verifier.c jit_subprogs()). A list whose links have changed is read anew as a
+ * whole. Its length is limited, and a pointer that leads astray ends it.
+ * Resolver's thread.
+ */
+#include "config.h"
+
+#include "linux/kernel/generated_code.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "xtop/limit.h"
+
+#define CODE_MAX_PIECES      LIMIT(16384, 64) /* of one list */
+#define CODE_MAX_PIECE_BYTES (16U << 20)
+#define CODE_NAME_BYTES      128                /* KSYM_NAME_LEN before 6.1; longer ones are cut */
+#define CODE_HASH_SEED       0xcbf29ce484222325 /* FNV-1a */
+#define CODE_HASHED_BYTES    48 /* of it: bpf_prog_, tag and a program's own name of up to 15 */
+
+struct code_piece {
+	uint64_t start, end;
+};
+
+struct code_list {
+	uint64_t hash; /* as it was last read; 0: not yet */
+	size_t n;
+	struct code_piece *pieces; /* mapped now; CODE_MAX_PIECES of room */
+	struct image *image;       /* a reference; NULL: nothing is mapped */
+};
+
+enum code_kind { CODE_BPF, CODE_FTRACE, N_CODE_KINDS };
+
+struct generated_code {
+	const struct linux_guest *guest;
+	struct space *space;
+	struct code_list lists[N_CODE_KINDS];
+};
+
+static const struct {
+	enum linux_symbol head;
+	enum layout_member link, start, end;
+	bool end_is_size;
+	enum layout_member name; /* LAYOUT_NONE: what they are called is fixed */
+	const char *fixed_name;
+	const char *image;
+} code_kinds[N_CODE_KINDS] = {
+	[CODE_BPF] = { LINUX_BPF_KALLSYMS, BPF_KSYM_LIST, BPF_KSYM_START, BPF_KSYM_END, false,
+		       BPF_KSYM_NAME, NULL, "[bpf]" },
+	[CODE_FTRACE] = { LINUX_FTRACE_OPS, FTRACE_OPS_LIST, FTRACE_OPS_TRAMPOLINE,
+			  FTRACE_OPS_TRAMPOLINE_SIZE, true, FTRACE_OPS_TRAMPOLINE,
+			  "ftrace_trampoline", "[ftrace]" },
+};
+
+struct xtop_error *generated_code_create(const struct linux_guest *guest, struct space *space,
+					 struct generated_code **codep)
+{
+	struct generated_code *code = calloc(1, sizeof(*code));
+
+	if (!code)
+		return error_create("out of memory");
+	code->guest = guest;
+	code->space = space;
+	*codep = code;
+	return NULL;
+}
+
+void generated_code_destroy(struct generated_code *code)
+{
+	if (!code)
+		return;
+	for (int kind = 0; kind < N_CODE_KINDS; kind++) {
+		image_unref(code->lists[kind].image);
+		free(code->lists[kind].pieces);
+	}
+	free(code);
+}
+
+/* --- one piece -------------------------------------------------------------------------------- */
+
+/* 0 where nothing can be read, or what is no kernel's pointer. */
+static uint64_t code_next(const struct generated_code *code, uint64_t link)
+{
+	uint64_t next;
+
+	return linux_is_kernel(link) && linux_read_u64(code->guest, link, &next) &&
+			       linux_is_kernel(next)
+		       ? next
+		       : 0;
+}
+
+static bool code_read_piece(const struct generated_code *code, enum code_kind kind,
+			    uint64_t address, struct code_piece *piece)
+{
+	const struct layout *layout = &code->guest->layout;
+
+	if (!linux_read_u64(code->guest, address + layout_offset(layout, code_kinds[kind].start),
+			    &piece->start) ||
+	    !linux_read_u64(code->guest, address + layout_offset(layout, code_kinds[kind].end),
+			    &piece->end))
+		return false;
+	if (code_kinds[kind].end_is_size)
+		piece->end += piece->start;
+	return linux_is_kernel(piece->start) && piece->start < piece->end &&
+	       piece->end - piece->start <= CODE_MAX_PIECE_BYTES;
+}
+
+static void code_read_name(const struct generated_code *code, enum code_kind kind, uint64_t address,
+			   char name[CODE_NAME_BYTES])
+{
+	const struct linux_guest *guest = code->guest;
+
+	if (code_kinds[kind].fixed_name)
+		snprintf(name, CODE_NAME_BYTES, "%s", code_kinds[kind].fixed_name);
+	else
+		memory_read_string(guest->memory, guest->root,
+				   address + layout_offset(&guest->layout, code_kinds[kind].name),
+				   name, CODE_NAME_BYTES);
+}
+
+/* The name of a whole program goes before that of its part. */
+static enum symbol_rank code_rank(const char *name)
+{
+	size_t bytes = strlen(name);
+
+	return bytes > 2 && strcmp(name + bytes - 2, "_F") == 0 ? SYMBOL_LOCAL : SYMBOL_GLOBAL;
+}
+
+/* --- a list ----------------------------------------------------------------------------------- */
+
+/* One step of FNV-1a, of words. */
+static uint64_t code_hash_word(uint64_t hash, uint64_t word)
+{
+	return (hash ^ word) * 0x100000001b3;
+}
+
+static uint64_t code_hash_piece(const struct generated_code *code, enum code_kind kind,
+				uint64_t address)
+{
+	struct code_piece piece = { 0, 0 };
+	char name[CODE_NAME_BYTES] = "";
+	uint64_t hash = CODE_HASH_SEED, words[CODE_HASHED_BYTES / sizeof(uint64_t)];
+
+	code_read_piece(code, kind, address, &piece);
+	code_read_name(code, kind, address, name);
+	hash = code_hash_word(hash, piece.start);
+	hash = code_hash_word(hash, piece.end);
+	hash = code_hash_word(hash, address);
+	memcpy(words, name, sizeof(words));
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		hash = code_hash_word(hash, words[i]);
+	return hash;
+}
+
+/* Tells whether anything came or went, also where something else was before. */
+static uint64_t code_hash(const struct generated_code *code, enum code_kind kind)
+{
+	uint64_t head = code->guest->symbols[code_kinds[kind].head], link = code_next(code, head);
+	uint64_t hash = CODE_HASH_SEED;
+
+	for (size_t i = 0; i < CODE_MAX_PIECES && link && link != head; i++) {
+		hash = code_hash_word(hash,
+				      code_hash_piece(code, kind,
+						      link - layout_offset(&code->guest->layout,
+									   code_kinds[kind].link)));
+		link = code_next(code, link);
+	}
+	return hash;
+}
+
+static struct xtop_error *code_read_list(const struct generated_code *code, enum code_kind kind,
+					 struct symtab *tab, struct code_piece *pieces, size_t *np)
+{
+	uint64_t head = code->guest->symbols[code_kinds[kind].head], link = code_next(code, head);
+	struct xtop_error *error = NULL;
+	char name[CODE_NAME_BYTES];
+	size_t n = 0;
+
+	for (size_t i = 0; i < CODE_MAX_PIECES && link && link != head && !error; i++) {
+		uint64_t address =
+			link - layout_offset(&code->guest->layout, code_kinds[kind].link);
+		struct code_piece *piece = &pieces[n];
+
+		if (code_read_piece(code, kind, address, piece)) {
+			code_read_name(code, kind, address, name);
+			error = symtab_add(tab, piece->start, piece->end - piece->start, piece->end,
+					   code_rank(name), name, strlen(name));
+			n++;
+		}
+		link = code_next(code, link);
+	}
+	*np = n;
+	return error;
+}
+
+static bool code_is_of(void *image, const struct mapping *mapping)
+{
+	return mapping->image == image;
+}
+
+/* At once: one after the other, thousands of them would take minutes. */
+static void code_unmap(struct generated_code *code, struct code_list *list)
+{
+	if (list->image)
+		space_remove_if(code->space, code_is_of, list->image);
+	image_unref(list->image);
+	list->image = NULL;
+	list->n = 0;
+}
+
+static struct xtop_error *code_map(struct generated_code *code, enum code_kind kind,
+				   struct image *image)
+{
+	struct code_list *list = &code->lists[kind];
+	struct xtop_error *error;
+
+	error = symtab_create(&image->symtab);
+	if (!error)
+		error = code_read_list(code, kind, image->symtab, list->pieces, &list->n);
+	if (!error)
+		error = symtab_seal(image->symtab);
+	for (size_t i = 0; i < list->n && !error; i++)
+		error = space_add(code->space, &(struct mapping){ .start = list->pieces[i].start,
+								  .end = list->pieces[i].end,
+								  .image = image });
+	return error;
+}
+
+static void code_follow(struct generated_code *code, enum code_kind kind)
+{
+	struct code_list *list = &code->lists[kind];
+	struct xtop_error *error;
+
+	if (!list->pieces)
+		list->pieces = calloc(CODE_MAX_PIECES, sizeof(*list->pieces));
+	if (!list->pieces)
+		return;
+	code_unmap(code, list);
+	error = image_create(code_kinds[kind].image, &list->image);
+	if (!error)
+		error = code_map(code, kind, list->image);
+	error_destroy(error);
+}
+
+void generated_code_poll(struct generated_code *code)
+{
+	const struct layout *layout = &code->guest->layout;
+
+	for (int kind = 0; kind < N_CODE_KINDS; kind++) {
+		uint64_t hash;
+
+		if (!code->guest->symbols[code_kinds[kind].head] ||
+		    !layout_has(layout, code_kinds[kind].link) ||
+		    !layout_has(layout, code_kinds[kind].start) ||
+		    !layout_has(layout, code_kinds[kind].end) ||
+		    !layout_has(layout, code_kinds[kind].name))
+			continue;
+		hash = code_hash(code, kind);
+		if (hash == code->lists[kind].hash)
+			continue;
+		code->lists[kind].hash = hash;
+		code_follow(code, kind);
+	}
+}

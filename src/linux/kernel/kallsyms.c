@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Kernel symbols out of the tables that kallsyms_find() has found, copied and checked: functions into
+ * the symbol table, addresses of the variables the other readers of the guest ask for by name.
+ * Resolver's thread. kallsyms_find.c teaches the format; every length and index was checked there.
+ */
+#include "config.h"
+
+#include "linux/kernel/kallsyms.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "xtop/cleanup.h"
+
+void kallsyms_destroy(struct kallsyms *kallsyms)
+{
+	if (!kallsyms)
+		return;
+	free(kallsyms->addresses);
+	free(kallsyms->names);
+	free(kallsyms->tokens);
+	free(kallsyms);
+}
+
+uint64_t kallsyms_text(const struct kallsyms *kallsyms)
+{
+	return kallsyms->marks[KALLSYMS_TEXT];
+}
+
+/* --- one symbol after the other ------------------------------------------------------------- */
+
+void kallsyms_first(struct kallsyms_cursor *cursor)
+{
+	memset(cursor, 0, sizeof(*cursor));
+	cursor->name = cursor->buffer + 9;
+}
+
+/*
+ * Tokens are copied in whole 16 bytes, most are shorter: what is behind is overwritten by the next
+ * one, and the tokens' text and the buffer have room for it.
+ */
+static size_t kallsyms_expand(const struct kallsyms *kallsyms, const uint8_t *tokens,
+			      unsigned n_tokens, char *text)
+{
+	char *end = text;
+
+	for (unsigned i = 0; i < n_tokens; i++) {
+		const char *token = kallsyms->tokens + kallsyms->token_offsets[tokens[i]];
+		size_t bytes = kallsyms->token_bytes[tokens[i]];
+
+		memcpy(end, token, KALLSYMS_TOKEN_PADDING);
+		if (bytes > KALLSYMS_TOKEN_PADDING)
+			memcpy(end + KALLSYMS_TOKEN_PADDING, token + KALLSYMS_TOKEN_PADDING,
+			       bytes - KALLSYMS_TOKEN_PADDING);
+		end += bytes;
+	}
+	*end = '\0';
+	return end - text;
+}
+
+/* The buffer begins with 8 bytes of nothing, so that 8 bytes before a name's end can be read. */
+bool kallsyms_next(const struct kallsyms *kallsyms, struct kallsyms_cursor *cursor)
+{
+	const uint8_t *names = kallsyms->names;
+	unsigned length;
+
+	if (cursor->next == kallsyms->n)
+		return false;
+	length = names[cursor->at++];
+	if (kallsyms->long_lengths && length & 0x80)
+		length = (length & 0x7f) | names[cursor->at++] << 7;
+	cursor->name_bytes =
+		kallsyms_expand(kallsyms, names + cursor->at, length, cursor->buffer + 8) - 1;
+	cursor->at += length;
+	cursor->type = cursor->buffer[8];
+	cursor->address = kallsyms->addresses[cursor->next++];
+	return true;
+}
+
+/* --- names that are wanted ------------------------------------------------------------------ */
+
+/*
+ * A bitmap of hashes keeps all but about one in a hundred of the other symbols from being compared.
+ * The hash is of both ends and the length: names of a kernel begin alike.
+ */
+#define FILTER_BITS 12
+
+struct kallsyms_filter {
+	struct kallsyms_wanted *wanted;
+	size_t n_wanted;
+	uint64_t bits[(1 << FILTER_BITS) / 64];
+};
+
+/* Of a name with 8 bytes to read before its end, and KALLSYMS_TOKEN_PADDING behind. */
+static unsigned filter_hash(const char *name, size_t bytes)
+{
+	uint64_t front, back;
+
+	memcpy(&front, name, 8);
+	memcpy(&back, name + bytes - 8, 8);
+	if (bytes < 8) {
+		front &= (1ULL << 8 * bytes) - 1;
+		back = 0;
+	}
+	return ((front * 3 ^ back) + bytes) * 0x9e3779b97f4a7c15ULL >> (64 - FILTER_BITS);
+}
+
+static void filter_init(struct kallsyms_filter *filter, struct kallsyms_wanted *wanted,
+			size_t n_wanted)
+{
+	memset(filter, 0, sizeof(*filter));
+	filter->wanted = wanted;
+	filter->n_wanted = n_wanted;
+	for (size_t i = 0; i < n_wanted; i++) {
+		char buffer[8 + KALLSYMS_MAX_NAME_BYTES + KALLSYMS_TOKEN_PADDING] = "";
+		size_t bytes = strnlen(wanted[i].name, KALLSYMS_MAX_NAME_BYTES);
+		unsigned hash;
+
+		memcpy(buffer + 8, wanted[i].name, bytes);
+		hash = filter_hash(buffer + 8, bytes);
+		filter->bits[hash / 64] |= 1ULL << hash % 64;
+		wanted[i].address = 0;
+		wanted[i].type = '\0';
+	}
+}
+
+static void filter_take(struct kallsyms_filter *filter, const struct kallsyms_cursor *cursor)
+{
+	unsigned hash = filter_hash(cursor->name, cursor->name_bytes);
+
+	if (!(filter->bits[hash / 64] >> hash % 64 & 1))
+		return;
+	for (size_t i = 0; i < filter->n_wanted; i++) {
+		struct kallsyms_wanted *wanted = &filter->wanted[i];
+
+		if (strcmp(wanted->name, cursor->name) != 0)
+			continue;
+		if (!wanted->type || (islower((unsigned char)wanted->type) &&
+				      isupper((unsigned char)cursor->type))) {
+			wanted->address = cursor->address;
+			wanted->type = cursor->type;
+		}
+	}
+}
+
+/* --- functions ------------------------------------------------------------------------------ */
+
+/*
+ * Ends are not known, a function reaches to the next one; but not over the padding of up to 2 MiB
+ * that separates sections. The largest function of Debian's 6.12 has 14 KiB.
+ */
+#define MAX_FUNCTION_BYTES (256U << 10)
+
+/* Where code of the running kernel is; init is freed. */
+struct kallsyms_code {
+	uint64_t start, end;           /* end 0: not known */
+	uint64_t init_start, init_end; /* equal: none */
+};
+
+static struct kallsyms_code kallsyms_code(const struct kallsyms *kallsyms)
+{
+	const uint64_t *marks = kallsyms->marks;
+	struct kallsyms_code code = { .start = marks[KALLSYMS_TEXT], .end = kallsyms->text_end };
+
+	if (marks[KALLSYMS_ETEXT] > code.start)
+		code.end = marks[KALLSYMS_ETEXT];
+	if (marks[KALLSYMS_SINITTEXT] && marks[KALLSYMS_EINITTEXT] > marks[KALLSYMS_SINITTEXT]) {
+		code.init_start = marks[KALLSYMS_SINITTEXT];
+		code.init_end = marks[KALLSYMS_EINITTEXT];
+	}
+	return code;
+}
+
+/* What is freed, and data, only ends what is before it. */
+static struct xtop_error *kallsyms_add(struct symtab *tab, const struct kallsyms_code *code,
+				       const struct kallsyms_cursor *cursor)
+{
+	uint64_t limit = code->end;
+	enum symbol_rank rank;
+
+	if (!limit || limit - cursor->address > MAX_FUNCTION_BYTES)
+		limit = cursor->address + MAX_FUNCTION_BYTES;
+	if (cursor->address - code->init_start < code->init_end - code->init_start)
+		return symtab_add_bound(tab, cursor->address);
+	switch (symbol_nm_kind(cursor->type, &rank)) {
+	case SYMBOL_NUMBER:
+		return NULL;
+	case SYMBOL_BOUND:
+		return symtab_add_bound(tab, cursor->address);
+	case SYMBOL_CODE:
+		break;
+	}
+	return symtab_add(tab, cursor->address, 0, limit, rank, cursor->name, cursor->name_bytes);
+}
+
+struct xtop_error *kallsyms_decode(const struct kallsyms *kallsyms, struct symtab *tab,
+				   struct kallsyms_wanted *wanted, size_t n_wanted)
+{
+	struct kallsyms_code code = kallsyms_code(kallsyms);
+	struct kallsyms_filter filter;
+	struct kallsyms_cursor cursor;
+	struct xtop_error *error = NULL;
+
+	filter_init(&filter, wanted, n_wanted);
+	kallsyms_first(&cursor);
+	while (!error && kallsyms_next(kallsyms, &cursor)) {
+		filter_take(&filter, &cursor);
+		if (cursor.address >= code.start && (!code.end || cursor.address < code.end))
+			error = kallsyms_add(tab, &code, &cursor);
+	}
+	return error;
+}

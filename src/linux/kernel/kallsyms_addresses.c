@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The last step of the search for a kernel's symbols: where their addresses are, and how they are
+ * stored, is told by trying. Resolver's thread. kallsyms_find.c has the layouts, kallsyms.h the
+ * encodings.
+ *
+ * Right is the place and encoding that ascends from the first symbol to the last, as nm -n has
+ * sorted them, and that has _text where the code is. A wrong one is out of order after a few of
+ * them, or has _text elsewhere. Addresses are those of the running kernel: relocation has moved base
+ * and absolute addresses, the others are relative to what has moved.
+ */
+#include "config.h"
+
+#include "linux/kernel/kallsyms_finder.h"
+
+/* Linux Documentation/arch/x86/x86_64/mm.rst: the image is mapped in [-2 GiB, -1 GiB). */
+#define IMAGE_WINDOW_START 0xffffffff80000000ULL
+/* The image begins where its code does, after at most a large page of something else. */
+#define TEXT_SLACK_BYTES (2ULL << 20)
+
+static uint64_t finder_address(const struct kallsyms_finder *finder, size_t at, uint32_t index,
+			       uint64_t base)
+{
+	size_t slot = at + 4 * (size_t)index;
+	uint32_t offset;
+
+	switch (finder->out->encoding) {
+	case KALLSYMS_ABSOLUTE:
+		return finder_load(finder, at + 8 * (size_t)index, 8);
+	case KALLSYMS_PERCPU:
+		offset = finder_load(finder, slot, 4);
+		return (int32_t)offset >= 0 ? offset : base - 1 - (int64_t)(int32_t)offset;
+	case KALLSYMS_RELATIVE:
+		return base + (uint32_t)finder_load(finder, slot, 4);
+	case KALLSYMS_PLACE_RELATIVE:
+		offset = finder_load(finder, slot, 4);
+		return finder->input->address + slot + (int64_t)(int32_t)offset;
+	}
+	return 0;
+}
+
+/* Linux has its code before its read-only data (arch/x86/kernel/vmlinux.lds.S). */
+static bool finder_is_text_start(const struct kallsyms_finder *finder, uint64_t address)
+{
+	const struct kallsyms_input *input = finder->input;
+
+	if (!input->text_start)
+		return address >= IMAGE_WINDOW_START && address < input->address;
+	return address >= input->text_start && address - input->text_start < TEXT_SLACK_BYTES;
+}
+
+/* The addresses at AT, stored in ENCODING: ascending, and _text in its place. */
+static bool finder_read_addresses(struct kallsyms_finder *finder, size_t at,
+				  enum kallsyms_encoding encoding, uint64_t base)
+{
+	struct kallsyms *out = finder->out;
+	uint32_t text = finder->mark_indices[KALLSYMS_TEXT];
+	uint64_t last = 0;
+
+	if (text == finder->n)
+		text = finder->mark_indices[KALLSYMS_STEXT];
+	out->encoding = encoding;
+	if (text == finder->n ||
+	    !finder_is_text_start(finder, finder_address(finder, at, text, base)))
+		return false;
+	for (uint32_t i = 0; i < finder->n; i++) {
+		uint64_t address = finder_address(finder, at, i, base);
+
+		if (address < last)
+			return finder_spend(finder, i) && false;
+		out->addresses[i] = last = address;
+	}
+	return finder_spend(finder, finder->n);
+}
+
+static bool finder_read_offsets(struct kallsyms_finder *finder, size_t at, size_t base_at)
+{
+	uint64_t base = finder_load(finder, base_at, 8);
+
+	return base >= IMAGE_WINDOW_START &&
+	       (finder_read_addresses(finder, at, KALLSYMS_PERCPU, base) ||
+		finder_read_addresses(finder, at, KALLSYMS_RELATIVE, base));
+}
+
+/*
+ * num_syms stands before the names; before it, up to 6.3, base and offsets, or the addresses. Either
+ * way the word before it is an address of the kernel.
+ */
+static bool finder_addresses_before(struct kallsyms_finder *finder)
+{
+	size_t offsets_bytes = finder_align(finder, 4 * (size_t)finder->n),
+	       num = finder->names - finder->align;
+
+	finder->out->tables_before = true;
+	if (num < 8 || !finder_need_from(finder, num - 8) ||
+	    finder_load(finder, num - 8, 8) < IMAGE_WINDOW_START)
+		return false;
+	if (num >= offsets_bytes + 8 && finder_need_from(finder, num - 8 - offsets_bytes) &&
+	    finder_read_offsets(finder, num - 8 - offsets_bytes, num - 8))
+		return true;
+	return num >= 8 * (size_t)finder->n &&
+	       finder_need_from(finder, num - 8 * (size_t)finder->n) &&
+	       finder_read_addresses(finder, num - 8 * (size_t)finder->n, KALLSYMS_ABSOLUTE, 0);
+}
+
+/* A base and places of their own are both tried: only one of them ascends from _text. */
+static bool finder_addresses_behind(struct kallsyms_finder *finder)
+{
+	size_t at = finder->token_index + TOKEN_INDEX_BYTES;
+	size_t base_at = at + finder_align(finder, 4 * (size_t)finder->n);
+
+	finder->out->tables_before = false;
+	if (finder_need(finder, base_at + 8) && finder_read_offsets(finder, at, base_at))
+		return true;
+	if (finder_need(finder, at + 4 * (size_t)finder->n) &&
+	    finder_read_addresses(finder, at, KALLSYMS_PLACE_RELATIVE, 0))
+		return true;
+	return finder_need(finder, at + 8 * (size_t)finder->n) &&
+	       finder_read_addresses(finder, at, KALLSYMS_ABSOLUTE, 0);
+}
+
+bool finder_find_addresses(struct kallsyms_finder *finder)
+{
+	return finder_addresses_before(finder) || finder_addresses_behind(finder);
+}

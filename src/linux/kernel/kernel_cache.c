@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The files of the kernel cache; see kernel_cache.h. All addresses in one are relative to _text.
+ *
+ *   struct cache_head                  whose kernel it is, its checksum, how many of the rest
+ *   struct cache_symbol[n_symbols]     ascending
+ *   what orc_pack() makes             orc_bytes
+ *   char names[names_bytes]            of the symbols, in their order, each with its NUL
+ *
+ * A file is written behind its head, and the head last: one that is cut short, or that another xtop
+ * is just writing, fails its checksum. Little-endian, as all that xtop runs on.
+ */
+#include "config.h"
+
+#include "linux/kernel/kernel_cache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "unwind/orc.h"
+#include "xtop/cleanup.h"
+#include "xtop/xdg.h"
+
+#define CACHE_MAGIC          "XTOPKRN\n"
+#define CACHE_VERSION        3
+#define CACHE_MAX_BYTES      (96U << 20)
+#define CACHE_MAX_TEXT_BYTES (1U << 30) /* of a kernel image: Linux KERNEL_IMAGE_SIZE */
+
+struct cache_symbol {
+	uint32_t start, end;
+};
+
+struct cache_head {
+	char magic[8];
+	uint32_t version;
+	uint32_t head_bytes;
+	uint64_t checksum; /* of the head with 0 here, and all behind it */
+	char uuid[sizeof(((struct kernel_shelf *)0)->uuid)]; /* of the domain that showed it */
+	uint64_t build_id_offset; /* of its bytes in the guest, from _text */
+	uint32_t build_id_bytes;
+	uint8_t build_id[BUILD_ID_MAX_BYTES];
+	char release[64];
+	uint32_t has_layout;
+	struct layout layout;
+	struct orc_layout orc_layout;
+	uint64_t symbols[N_LINUX_SYMBOLS];
+	uint8_t relative[N_LINUX_SYMBOLS]; /* to _text; else a per-cpu offset, or 0: none */
+	uint32_t text_bytes;
+	uint32_t n_symbols;
+	uint64_t orc_bytes; /* 0: none */
+	uint64_t names_bytes;
+};
+
+struct kernel_cache {
+	int slots[KERNEL_CACHE_SLOTS]; /* -1: cannot be used */
+	pthread_mutex_t storing;       /* resolvers of several guests */
+};
+
+/* --- slots ------------------------------------------------------------------------------------ */
+
+static bool cache_is_ours(int fd)
+{
+	struct stat status;
+
+	return fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
+	       !(status.st_mode & (S_IWGRP | S_IWOTH)) && status.st_nlink == 1;
+}
+
+static int cache_open_slot(int directory, unsigned slot)
+{
+	char name[16];
+	int fd;
+
+	snprintf(name, sizeof(name), "kernel.%u", slot);
+	fd = openat(directory, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	if (fd < 0 || cache_is_ours(fd))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static bool cache_is_our_directory(int fd)
+{
+	struct stat status;
+
+	return fstat(fd, &status) == 0 && status.st_uid == geteuid() &&
+	       !(status.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+struct kernel_cache *kernel_cache_open(const char *path)
+{
+	_cleanup_close_ int directory = -1;
+	struct kernel_cache *cache;
+
+	xdg_make_folder(path);
+	directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (directory < 0 || !cache_is_our_directory(directory))
+		return NULL;
+	cache = malloc(sizeof(*cache));
+	if (!cache)
+		return NULL;
+	pthread_mutex_init(&cache->storing, NULL);
+	for (unsigned slot = 0; slot < KERNEL_CACHE_SLOTS; slot++)
+		cache->slots[slot] = cache_open_slot(directory, slot);
+	return cache;
+}
+
+void kernel_cache_close(struct kernel_cache *cache)
+{
+	if (!cache)
+		return;
+	for (unsigned slot = 0; slot < KERNEL_CACHE_SLOTS; slot++)
+		if (cache->slots[slot] >= 0)
+			close(cache->slots[slot]);
+	pthread_mutex_destroy(&cache->storing);
+	free(cache);
+}
+
+/* --- checksum --------------------------------------------------------------------------------- */
+
+/* Multiply and fold, as wyhash does. */
+static uint64_t cache_mix(uint64_t hash, uint64_t word)
+{
+	unsigned __int128 product = (unsigned __int128)(hash ^ word) * 0x9e3779b97f4a7c15ULL;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* Against torn and cut files, not against somebody. */
+static uint64_t cache_hash(uint64_t hash, const void *bytes, size_t size_bytes)
+{
+	const char *at = bytes, *end = at + size_bytes;
+	uint64_t word;
+
+	for (; (size_t)(end - at) >= sizeof(word); at += sizeof(word)) {
+		memcpy(&word, at, sizeof(word));
+		hash = cache_mix(hash, word);
+	}
+	word = 0;
+	memcpy(&word, at, (size_t)(end - at));
+	return cache_mix(cache_mix(hash, word), size_bytes);
+}
+
+static uint64_t cache_checksum(const struct cache_head *head, const void *body, size_t body_bytes)
+{
+	struct cache_head copy;
+
+	memcpy(&copy, head, sizeof(copy)); /* padding and all */
+	copy.checksum = 0;
+	return cache_hash(cache_hash(CACHE_VERSION, &copy, sizeof(copy)), body, body_bytes);
+}
+
+/* 0: more than any file of ours has. */
+static size_t cache_body_bytes(const struct cache_head *head)
+{
+	if (head->n_symbols > CACHE_MAX_BYTES / sizeof(struct cache_symbol) ||
+	    head->orc_bytes > CACHE_MAX_BYTES || head->names_bytes > CACHE_MAX_BYTES)
+		return 0;
+	return head->n_symbols * sizeof(struct cache_symbol) + head->orc_bytes + head->names_bytes;
+}
+
+/* --- loading ---------------------------------------------------------------------------------- */
+
+static bool cache_read(int fd, void *buffer, size_t size_bytes, uint64_t offset)
+{
+	char *to = buffer;
+
+	while (size_bytes > 0) {
+		ssize_t n = pread(fd, to, size_bytes, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		to += n;
+		offset += (size_t)n;
+		size_bytes -= (size_t)n;
+	}
+	return true;
+}
+
+static bool cache_head_is_sane(const struct cache_head *head)
+{
+	size_t body_bytes = cache_body_bytes(head);
+
+	return memcmp(head->magic, CACHE_MAGIC, sizeof(head->magic)) == 0 &&
+	       head->version == CACHE_VERSION && head->head_bytes == sizeof(*head) &&
+	       head->build_id_bytes > 0 && head->build_id_bytes <= BUILD_ID_MAX_BYTES &&
+	       head->text_bytes > 0 && head->text_bytes <= CACHE_MAX_TEXT_BYTES && body_bytes > 0 &&
+	       body_bytes <= CACHE_MAX_BYTES &&
+	       memchr(head->release, '\0', sizeof(head->release)) &&
+	       memchr(head->uuid, '\0', sizeof(head->uuid)) &&
+	       (!head->has_layout || layout_check(&head->layout));
+}
+
+/* Whether the guest's kernel, whose text is at TEXT_START, is the one HEAD is of. */
+static bool cache_is_of(const struct cache_head *head, const struct linux_guest *guest,
+			uint64_t text_start)
+{
+	uint8_t build_id[BUILD_ID_MAX_BYTES];
+
+	return memory_read(guest->memory, guest->root, text_start + head->build_id_offset, build_id,
+			   head->build_id_bytes) == head->build_id_bytes &&
+	       memcmp(build_id, head->build_id, head->build_id_bytes) == 0;
+}
+
+static struct xtop_error *cache_restore_symbols(const struct cache_head *head, const char *body,
+						uint64_t text_start, struct symtab *tab)
+{
+	const struct cache_symbol *symbols = (const struct cache_symbol *)body;
+	const char *name = body + head->n_symbols * sizeof(*symbols) + head->orc_bytes;
+	const char *end = name + head->names_bytes;
+	struct xtop_error *error = NULL;
+
+	for (uint32_t i = 0; i < head->n_symbols && !error; i++) {
+		size_t name_bytes = strnlen(name, (size_t)(end - name));
+
+		if (name + name_bytes == end || symbols[i].start >= symbols[i].end)
+			return error_create("damaged");
+		error = symtab_add(tab, text_start + symbols[i].start,
+				   symbols[i].end - symbols[i].start, text_start + symbols[i].end,
+				   SYMBOL_GLOBAL, name, name_bytes);
+		name += name_bytes + 1;
+	}
+	return error ? error : symtab_seal(tab);
+}
+
+static struct xtop_error *cache_restore_orc(const struct cache_head *head, const char *body,
+					    uint64_t text_start, struct orc **orcp)
+{
+	return head->orc_bytes ? orc_unpack(body + head->n_symbols * sizeof(struct cache_symbol),
+					    head->orc_bytes, text_start,
+					    text_start + head->text_bytes, orcp)
+			       : NULL;
+}
+
+static void cache_restore_guest(const struct cache_head *head, uint64_t text_start,
+				struct linux_kernel *kernel)
+{
+	struct linux_guest *guest = &kernel->guest;
+
+	memcpy(kernel->release, head->release, sizeof(kernel->release));
+	kernel->image->build_id.size_bytes = head->build_id_bytes;
+	memcpy(kernel->image->build_id.bytes, head->build_id, head->build_id_bytes);
+	kernel->image->build_id.address = text_start + head->build_id_offset;
+	guest->has_layout = head->has_layout;
+	if (head->has_layout)
+		guest->layout = head->layout; /* else none is known: as it was */
+	guest->orc_layout = head->orc_layout;
+	for (int i = 0; i < N_LINUX_SYMBOLS; i++)
+		guest->symbols[i] = head->symbols[i] + (head->relative[i] ? text_start : 0);
+}
+
+static bool cache_restore(const struct cache_head *head, const char *body, uint64_t text_start,
+			  struct linux_kernel *kernel)
+{
+	struct symtab *tab = NULL;
+	struct orc *orc = NULL;
+	struct xtop_error *error;
+
+	error = symtab_create(&tab);
+	if (!error)
+		error = cache_restore_symbols(head, body, text_start, tab);
+	if (!error)
+		error = cache_restore_orc(head, body, text_start, &orc);
+	if (error) {
+		error_destroy(error);
+		symtab_destroy(tab);
+		return false;
+	}
+	kernel->image->symtab = tab;
+	kernel->image->orc = orc;
+	cache_restore_guest(head, text_start, kernel);
+	return true;
+}
+
+static bool cache_load_slot(int fd, const char *uuid, struct linux_kernel *kernel,
+			    uint64_t text_start)
+{
+	_cleanup_free_ struct cache_head *head = malloc(sizeof(*head));
+	_cleanup_free_ char *body = NULL;
+	size_t body_bytes;
+
+	if (!head || !cache_read(fd, head, sizeof(*head), 0) || !cache_head_is_sane(head) ||
+	    strcmp(head->uuid, uuid) != 0 || !cache_is_of(head, &kernel->guest, text_start))
+		return false;
+	body_bytes = cache_body_bytes(head);
+	body = body_bytes ? malloc(body_bytes) : NULL;
+	return body && cache_read(fd, body, body_bytes, sizeof(*head)) &&
+	       cache_checksum(head, body, body_bytes) == head->checksum &&
+	       cache_restore(head, body, text_start, kernel);
+}
+
+bool kernel_cache_load(const struct kernel_shelf *shelf, struct linux_kernel *kernel,
+		       uint64_t text_start)
+{
+	const struct kernel_cache *cache = shelf->cache;
+
+	for (unsigned slot = 0; cache && slot < KERNEL_CACHE_SLOTS; slot++)
+		if (cache->slots[slot] >= 0 &&
+		    cache_load_slot(cache->slots[slot], shelf->uuid, kernel, text_start))
+			return true;
+	return false;
+}
+
+/* --- storing ---------------------------------------------------------------------------------- */
+
+static bool cache_write(int fd, const void *buffer, size_t size_bytes, uint64_t offset)
+{
+	const char *from = buffer;
+
+	while (size_bytes > 0) {
+		ssize_t n = pwrite(fd, from, size_bytes, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		from += n;
+		offset += (size_t)n;
+		size_bytes -= (size_t)n;
+	}
+	return true;
+}
+
+static bool cache_fill_head(const char *uuid, const struct linux_kernel *kernel,
+			    struct cache_head *head)
+{
+	const struct linux_guest *guest = &kernel->guest;
+	const struct image *image = kernel->image;
+	uint64_t text_bytes = guest->text_end - guest->text_start;
+
+	if (!image->build_id.size_bytes || text_bytes == 0 || text_bytes > CACHE_MAX_TEXT_BYTES)
+		return false;
+	*head = (struct cache_head){
+		.magic = CACHE_MAGIC,
+		.version = CACHE_VERSION,
+		.head_bytes = sizeof(*head),
+		.build_id_offset = image->build_id.address - guest->text_start,
+		.build_id_bytes = (uint32_t)image->build_id.size_bytes,
+		.has_layout = guest->has_layout,
+		.layout = guest->layout,
+		.orc_layout = guest->orc_layout,
+		.text_bytes = (uint32_t)text_bytes,
+		.n_symbols = (uint32_t)symtab_count(image->symtab),
+		.orc_bytes = image->orc ? orc_pack_bytes(image->orc) : 0,
+	};
+	snprintf(head->uuid, sizeof(head->uuid), "%s", uuid);
+	memcpy(head->build_id, image->build_id.bytes, image->build_id.size_bytes);
+	memcpy(head->release, kernel->release, sizeof(head->release));
+	for (int i = 0; i < N_LINUX_SYMBOLS; i++) {
+		head->relative[i] = guest->symbols[i] >= guest->text_start;
+		head->symbols[i] = guest->symbols[i] - (head->relative[i] ? guest->text_start : 0);
+	}
+	for (uint32_t i = 0; i < head->n_symbols; i++)
+		head->names_bytes += strlen(symtab_at(image->symtab, i).name) + 1;
+	return cache_body_bytes(head) > 0 && cache_body_bytes(head) <= CACHE_MAX_BYTES;
+}
+
+static char *cache_make_body(const struct linux_kernel *kernel, const struct cache_head *head)
+{
+	uint64_t text_start = kernel->guest.text_start;
+	size_t body_bytes = cache_body_bytes(head);
+	char *body = body_bytes ? malloc(body_bytes) : NULL, *name;
+	struct cache_symbol *symbols = (struct cache_symbol *)body;
+
+	if (!body)
+		return NULL;
+	name = (char *)(symbols + head->n_symbols) + head->orc_bytes;
+	for (uint32_t i = 0; i < head->n_symbols; i++) {
+		struct symtab_entry entry = symtab_at(kernel->image->symtab, i);
+
+		symbols[i] = (struct cache_symbol){ (uint32_t)(entry.start - text_start),
+						    (uint32_t)(entry.end - text_start) };
+		name = stpcpy(name, entry.name) + 1;
+	}
+	if (head->orc_bytes)
+		orc_pack(kernel->image->orc, symbols + head->n_symbols);
+	return body;
+}
+
+/* An empty slot, or the one whose file is oldest; -1: none can be used. */
+static int cache_choose(const struct kernel_cache *cache)
+{
+	struct timespec oldest = { 0 };
+	int chosen = -1;
+
+	for (unsigned slot = 0; slot < KERNEL_CACHE_SLOTS; slot++) {
+		struct stat status;
+
+		if (cache->slots[slot] < 0 || fstat(cache->slots[slot], &status) < 0)
+			continue;
+		if (status.st_size == 0)
+			return cache->slots[slot];
+		if (chosen < 0 || status.st_mtim.tv_sec < oldest.tv_sec ||
+		    (status.st_mtim.tv_sec == oldest.tv_sec &&
+		     status.st_mtim.tv_nsec < oldest.tv_nsec)) {
+			chosen = cache->slots[slot];
+			oldest = status.st_mtim;
+		}
+	}
+	return chosen;
+}
+
+static void cache_store(const struct kernel_cache *cache, const struct cache_head *head,
+			const char *body)
+{
+	int fd = cache_choose(cache);
+
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0) /* another xtop is writing there */
+		return;
+	if (ftruncate(fd, 0) == 0 && cache_write(fd, body, cache_body_bytes(head), sizeof(*head)))
+		cache_write(fd, head, sizeof(*head), 0);
+	flock(fd, LOCK_UN);
+}
+
+void kernel_cache_store(const struct kernel_shelf *shelf, const struct linux_kernel *kernel)
+{
+	_cleanup_free_ struct cache_head *head = malloc(sizeof(*head));
+	_cleanup_free_ char *body = NULL;
+
+	if (!shelf->cache || !head || !cache_fill_head(shelf->uuid, kernel, head))
+		return;
+	body = cache_make_body(kernel, head);
+	if (!body)
+		return;
+	head->checksum = cache_checksum(head, body, cache_body_bytes(head));
+	pthread_mutex_lock(&shelf->cache->storing);
+	cache_store(shelf->cache, head, body);
+	pthread_mutex_unlock(&shelf->cache->storing);
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Looking for a Linux kernel in a guest. Linux on x86-64 maps its image inside one image, wherever
+ * randomisation slides it (Linux arch/x86/include/asm/page_64_types.h, KERNEL_IMAGE_SIZE; Linux
+ * Documentation/arch/x86/x86_64/mm.rst):
+ *
+ *   ffffffff80000000 ─ ffffffffbfffffff
+ *     text    r-x
+ *     rodata  r--   the largest piece that is neither writable nor executable: kallsyms is in it
+ *     data    rw-   with holes where boot code was
+ *
+ * so the page tables alone say where to look, and the self-checking search of kallsyms.c says
+ * whether it is Linux. A kernel that boots, or runs with rodata=off, has not sealed its image: all of
+ * it is one writable and executable range (seen in 5.10 to 7.3), which begins with the text and is
+ * searched in place of rodata. Under page-table isolation a vCPU in user mode runs on tables that lack the
+ * kernel; the kernel's lie in the page before (Linux arch/x86/include/asm/pgtable.h,
+ * kernel_to_user_pgdp()).
+ *
+ * Resolver's thread.
+ */
+#include "config.h"
+
+#include "linux/kernel/kernel_image.h"
+
+#include <stdlib.h>
+
+#include "xtop/cleanup.h"
+#include "xtop/guest.h"
+#include "xtop/limit.h"
+#include "xtop/walk.h"
+
+#define IMAGE_WINDOW_START 0xffffffff80000000
+#define IMAGE_WINDOW_END   0xffffffffc0000000
+#define IMAGE_MAX_RANGES   LIMIT(4096, 64)
+#define IMAGE_MAX_TRIES    4 /* ranges searched of one root, the largest first */
+#define IMAGE_RODATA_MIN   LIMIT(256 << 10, 16 << 10) /* the tables alone are larger */
+#define IMAGE_RODATA_MAX   LIMIT(64U << 20, 256U << 10)
+#define CR3_ISOLATION      0x1000 /* bit that tells the two page tables of a pair apart */
+
+struct kernel_image {
+	struct memory *memory;
+	struct memory_root root;
+	bool unsealed; /* writable and executable */
+	size_t n;
+	struct memory_range ranges[IMAGE_MAX_RANGES];
+};
+
+static bool image_copy_more(struct kallsyms_input *input, size_t up_to)
+{
+	const struct kernel_image *image = input->context;
+	size_t from = input->present_bytes;
+	size_t to = (up_to + GUEST_PAGE_MASK) & ~(size_t)GUEST_PAGE_MASK;
+
+	if (to > input->size_bytes || to <= from)
+		return false;
+	/* The buffer is ours; the input only reads it. */
+	memory_read_bulk(image->memory, image->root, input->address + from,
+			 (uint8_t *)input->bytes + from, to - from);
+	input->present_bytes = to;
+	return true;
+}
+
+/* What was left out, from FROM on. */
+static bool image_copy_front(struct kallsyms_input *input, size_t from)
+{
+	const struct kernel_image *image = input->context;
+
+	from &= ~(size_t)GUEST_PAGE_MASK;
+	if (from < input->absent_bytes) {
+		memory_read_bulk(image->memory, image->root, input->address + from,
+				 (uint8_t *)input->bytes + from, input->absent_bytes - from);
+		input->absent_bytes = from;
+	}
+	return true;
+}
+
+static bool image_read_page(void *context, size_t at, uint8_t *page)
+{
+	const struct kallsyms_input *input = context;
+	const struct kernel_image *image = input->context;
+
+	return memory_read(image->memory, image->root, input->address + at, page,
+			   GUEST_PAGE_SIZE) == GUEST_PAGE_SIZE;
+}
+
+/* From where names are seen on; what is not found there, in all. */
+static void image_find(struct kallsyms_input *input, struct kallsyms **kallsymsp)
+{
+	const struct kallsyms_probe probe = {
+		.size_bytes = input->size_bytes,
+		.read = image_read_page,
+		.context = input,
+	};
+	size_t before;
+
+	if (!kallsyms_probe(&probe, &before))
+		return;
+	input->present_bytes = input->absent_bytes = before;
+	error_destroy(kallsyms_find(input, kallsymsp));
+	if (*kallsymsp || !input->absent_bytes || input->steps >= KALLSYMS_MAX_STEPS)
+		return;
+	image_copy_front(input, 0);
+	error_destroy(kallsyms_find(input, kallsymsp));
+}
+
+static const struct memory_range *image_text(const struct kernel_image *image)
+{
+	for (size_t i = 0; i < image->n; i++)
+		if (image->ranges[i].executable && image->ranges[i].writable == image->unsealed)
+			return &image->ranges[i];
+	return NULL;
+}
+
+/* Where kallsyms may be. */
+static bool image_is_data(const struct kernel_image *image, const struct memory_range *range)
+{
+	return range->writable == image->unsealed && range->executable == image->unsealed;
+}
+
+static bool image_search(struct kernel_image *image, const struct memory_range *range,
+			 struct kallsyms **kallsymsp)
+{
+	const struct memory_range *text = image_text(image);
+	size_t size_bytes = range->end - range->start;
+	_cleanup_free_ uint8_t *bytes = NULL;
+	struct kallsyms_input input = {
+		.address = range->start,
+		.size_bytes = size_bytes < IMAGE_RODATA_MAX ? size_bytes : IMAGE_RODATA_MAX,
+		.more = image_copy_more,
+		.front = image_copy_front,
+		.context = image,
+		.text_start = text ? text->start : 0,
+		.text_end = text ? text->end : 0,
+	};
+
+	bytes = calloc(1, input.size_bytes); /* what is left out stays zeros */
+	if (!bytes)
+		return false;
+	input.bytes = bytes;
+	image_find(&input, kallsymsp);
+	return *kallsymsp;
+}
+
+/* The largest range of data that is smaller than BELOW. */
+static const struct memory_range *image_next_range(const struct kernel_image *image, uint64_t below)
+{
+	const struct memory_range *best = NULL;
+	uint64_t best_bytes = IMAGE_RODATA_MIN - 1;
+
+	for (size_t i = 0; i < image->n; i++) {
+		const struct memory_range *range = &image->ranges[i];
+		uint64_t size_bytes = range->end - range->start;
+
+		if (image_is_data(image, range) && size_bytes > best_bytes && size_bytes < below) {
+			best = range;
+			best_bytes = size_bytes;
+		}
+	}
+	return best;
+}
+
+bool kernel_image_find_kallsyms(struct kernel_image *image, struct kallsyms **kallsymsp)
+{
+	const struct memory_range *range;
+	uint64_t below = UINT64_MAX;
+
+	for (int i = 0; i < IMAGE_MAX_TRIES; i++) {
+		range = image_next_range(image, below);
+		if (!range)
+			break;
+		if (image_search(image, range, kallsymsp))
+			return true;
+		below = range->end - range->start;
+	}
+	return false;
+}
+
+/* --- where it lies ---------------------------------------------------------------------------- */
+
+static void image_look(struct kernel_image *image, uint64_t cr3)
+{
+	image->root.cr3 = cr3;
+	image->n = memory_ranges(image->memory, image->root, IMAGE_WINDOW_START, IMAGE_WINDOW_END,
+				 image->ranges, IMAGE_MAX_RANGES);
+}
+
+static bool image_is(struct kernel_image *image, bool unsealed)
+{
+	image->unsealed = unsealed;
+	return image_text(image) && image_next_range(image, UINT64_MAX);
+}
+
+/* Of a pair's tables the user's have a little of an unsealed image, too: the kernel's come first. */
+static bool image_look_everywhere(struct kernel_image *image, uint64_t cr3)
+{
+	uint64_t kernel_cr3 = cr3 & ~(uint64_t)CR3_ISOLATION;
+
+	image_look(image, cr3);
+	if (image_is(image, false))
+		return true;
+	if (kernel_cr3 != cr3) {
+		image_look(image, kernel_cr3);
+		if (image_is(image, false) || image_is(image, true))
+			return true;
+		image_look(image, cr3);
+	}
+	return image_is(image, true);
+}
+
+struct kernel_image *kernel_image_locate(struct memory *memory, const struct registers *regs)
+{
+	struct kernel_image *image = malloc(sizeof(*image));
+
+	if (!image)
+		return NULL;
+	image->memory = memory;
+	image->root = walk_root(regs);
+	if (image_look_everywhere(image, image->root.cr3))
+		return image;
+	free(image);
+	return NULL;
+}
+
+void kernel_image_destroy(struct kernel_image *image)
+{
+	free(image);
+}
+
+struct memory_root kernel_image_root(const struct kernel_image *image)
+{
+	return image->root;
+}
+
+uint64_t kernel_image_text(const struct kernel_image *image)
+{
+	return image_text(image)->start;
+}
+
+const struct memory_range *kernel_image_ranges(const struct kernel_image *image, size_t *np)
+{
+	*np = image->n;
+	return image->ranges;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Members of the guest's kernel structures, by name. False: the kernel has no such member, the
+ * object is no kernel pointer, or the page is not there. Resolver's thread.
+ */
+#ifndef XTOP_OS_MEMBER_H
+#define XTOP_OS_MEMBER_H
+
+#include "linux/kernel/linux.h"
+
+static inline bool member_read(const struct linux_guest *linux_guest, uint64_t object,
+			       enum layout_member member, void *buffer, size_t size_bytes)
+{
+	if (!layout_has(&linux_guest->layout, member) || !linux_is_kernel(object))
+		return false;
+	object += layout_offset(&linux_guest->layout, member);
+	return memory_read(linux_guest->memory, linux_guest->root, object, buffer, size_bytes) ==
+	       size_bytes;
+}
+
+static inline bool member_read_u64(const struct linux_guest *linux_guest, uint64_t object,
+				   enum layout_member member, uint64_t *value)
+{
+	uint64_t word;
+
+	if (!member_read(linux_guest, object, member, &word, sizeof(word)))
+		return false;
+	*value = word;
+	return true;
+}
+
+static inline bool member_read_u32(const struct linux_guest *linux_guest, uint64_t object,
+				   enum layout_member member, uint32_t *value)
+{
+	uint32_t word;
+
+	if (!member_read(linux_guest, object, member, &word, sizeof(word)))
+		return false;
+	*value = word;
+	return true;
+}
+
+/* As member_read_u64(), and the value is a pointer of the kernel. */
+static inline bool member_read_pointer(const struct linux_guest *linux_guest, uint64_t object,
+				       enum layout_member member, uint64_t *value)
+{
+	uint64_t word;
+
+	if (!member_read_u64(linux_guest, object, member, &word) || !linux_is_kernel(word))
+		return false;
+	*value = word;
+	return true;
+}
+
+#endif

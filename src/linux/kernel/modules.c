@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Following the kernel's list of modules (Linux include/linux/module.h):
+ *
+ *   modules ─► struct module .list ─► ...      name, memory, kallsyms, ORC tables
+ *
+ *   its memory   up to 6.3: core_layout { base, size, text_size }
+ *                from 6.4:  mem[n types] { base, size }, [0] is the text
+ *   its symbols  kallsyms ─► mod_kallsyms { symtab: Elf64_Sym[num_symtab], strtab, typetab }
+ *
+ * A module is read once, when it is first seen with what makes it that module: its address, name,
+ * memory and number of symbols. The list is the guest's: its length is limited, and a pointer that
+ * leads astray ends the walk. Resolver's thread.
+ */
+#include "config.h"
+
+#include "linux/kernel/modules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "linux/kernel/orc_tables.h"
+#include "xtop/cleanup.h"
+
+#define MODULES_NAME_BYTES 64 /* MODULE_NAME_LEN is 56 */
+#define MODULES_MAX_SYMBOLS                                                                        \
+	LIMIT(1U << 20, 1U << 10) /* of all modules; a small guest of Debian 6.12 has 7,320 */
+#define MODULES_MAX_ORCS        (4U << 20)                  /* entries of unwind tables, the same */
+#define MODULES_MAX_NAMES_BYTES LIMIT(16U << 20, 64U << 10) /* read of one */
+#define MODULES_NAMES_EACH      512                         /* bytes a symbol: KSYM_NAME_LEN */
+#define MODULES_MAX_TEXT_BYTES                                                                     \
+	(512ULL << 20)     /* of one, and of all with unwind tables: 1/64 of it is kept */
+#define MODULES_UNFORMED 3 /* MODULE_STATE_UNFORMED */
+
+/* Elf64_Sym (System V gABI, chapter 4). */
+struct module_symbol {
+	uint32_t name;
+	uint8_t info, other;
+	uint16_t section;
+	uint64_t value, size_bytes;
+};
+
+struct module {
+	uint64_t address;           /* of struct module */
+	uint64_t start, end;        /* of its code */
+	uint32_t n_symbols, n_orcs; /* 0 of what is beyond the limit of all */
+	size_t kept_bytes;          /* its symbols, while it is mapped */
+	bool cut;                   /* some of all that was left out */
+	bool known;                 /* it was there at the last poll */
+	char name[MODULES_NAME_BYTES];
+};
+
+struct modules {
+	const struct linux_guest *guest;
+	struct space *space;
+	size_t n;
+	struct module *list;
+	size_t kept_bytes; /* the sum of theirs */
+};
+
+struct xtop_error *modules_create(const struct linux_guest *guest, struct space *space,
+				  struct modules **modulesp)
+{
+	struct modules *modules = calloc(1, sizeof(*modules));
+
+	if (!modules)
+		return error_create("out of memory");
+	modules->guest = guest;
+	modules->space = space;
+	*modulesp = modules;
+	return NULL;
+}
+
+void modules_destroy(struct modules *modules)
+{
+	if (!modules)
+		return;
+	free(modules->list);
+	free(modules);
+}
+
+size_t modules_count(const struct modules *modules)
+{
+	return modules->n;
+}
+
+size_t modules_cut(const struct modules *modules)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < modules->n; i++)
+		n += modules->list[i].cut;
+	return n;
+}
+
+size_t modules_kept_bytes(const struct modules *modules)
+{
+	return modules->kept_bytes;
+}
+
+static uint64_t modules_word(const struct modules *modules, uint64_t address)
+{
+	uint64_t value;
+
+	return linux_is_kernel(address) && linux_read_u64(modules->guest, address, &value) ? value
+											   : 0;
+}
+
+static uint32_t modules_half(const struct modules *modules, uint64_t address)
+{
+	uint32_t value;
+
+	return linux_is_kernel(address) && memory_read_u32(modules->guest->memory,
+							   modules->guest->root, address, &value)
+		       ? value
+		       : 0;
+}
+
+/* --- one module ------------------------------------------------------------------------------- */
+
+static bool module_read_extent(const struct modules *modules, struct module *module)
+{
+	const struct layout *layout = &modules->guest->layout;
+	uint64_t base, size_bytes;
+
+	if (layout_has(layout, MODULE_MEM) && layout_has(layout, MODULE_MEM_BASE) &&
+	    layout_has(layout, MODULE_MEM_SIZE)) {
+		uint64_t text = module->address + layout_offset(layout, MODULE_MEM);
+
+		base = modules_word(modules, text + layout_offset(layout, MODULE_MEM_BASE));
+		size_bytes = modules_half(modules, text + layout_offset(layout, MODULE_MEM_SIZE));
+	} else if (layout_has(layout, MODULE_CORE_BASE) &&
+		   layout_has(layout, MODULE_CORE_TEXT_SIZE)) {
+		base = modules_word(modules,
+				    module->address + layout_offset(layout, MODULE_CORE_BASE));
+		size_bytes = modules_half(
+			modules, module->address + layout_offset(layout, MODULE_CORE_TEXT_SIZE));
+	} else {
+		return false;
+	}
+	module->start = base;
+	module->end = base + size_bytes;
+	return linux_is_kernel(base) && size_bytes > 0 && size_bytes <= MODULES_MAX_TEXT_BYTES &&
+	       linux_is_kernel(module->end);
+}
+
+/* False: none there that is ready. */
+static bool module_read(const struct modules *modules, uint64_t address, struct module *module)
+{
+	const struct linux_guest *guest = modules->guest;
+	const struct layout *layout = &guest->layout;
+	uint64_t kallsyms;
+
+	*module = (struct module){ .address = address };
+	if (modules_half(modules, address + layout_offset(layout, MODULE_STATE)) ==
+		    MODULES_UNFORMED ||
+	    !module_read_extent(modules, module))
+		return false;
+	memory_read_string(guest->memory, guest->root, address + layout_offset(layout, MODULE_NAME),
+			   module->name, sizeof(module->name));
+	kallsyms = modules_word(modules, address + layout_offset(layout, MODULE_KALLSYMS));
+	module->n_symbols =
+		modules_half(modules, kallsyms + layout_offset(layout, MOD_KALLSYMS_SYMTAB_COUNT));
+	if (layout_has(layout, MODULE_ORC_COUNT))
+		module->n_orcs =
+			modules_half(modules, address + layout_offset(layout, MODULE_ORC_COUNT));
+	return module->name[0];
+}
+
+static bool module_same(const struct module *a, const struct module *b)
+{
+	return a->address == b->address && a->start == b->start && a->end == b->end &&
+	       a->n_symbols == b->n_symbols && a->n_orcs == b->n_orcs &&
+	       strcmp(a->name, b->name) == 0;
+}
+
+/* The names all SYMBOLS point into; NULL: none. Not terminated. */
+static char *module_read_names(const struct modules *modules, uint64_t address,
+			       const struct module_symbol *symbols, uint32_t n, size_t *size_bytesp)
+{
+	size_t max_bytes = (size_t)n * MODULES_NAMES_EACH, size_bytes = 0;
+	char *names;
+
+	if (max_bytes > MODULES_MAX_NAMES_BYTES)
+		max_bytes = MODULES_MAX_NAMES_BYTES;
+	for (uint32_t i = 0; i < n; i++)
+		if (symbols[i].name >= size_bytes && symbols[i].name < max_bytes)
+			size_bytes = symbols[i].name + 1;
+	size_bytes += SYMTAB_MAX_NAME_BYTES; /* of the last one */
+	names = linux_is_kernel(address) ? malloc(size_bytes) : NULL;
+	if (names)
+		memory_read_bulk(modules->guest->memory, modules->guest->root, address, names,
+				 size_bytes);
+	*size_bytesp = size_bytes;
+	return names;
+}
+
+static struct xtop_error *module_add_symbols(const struct module *module, struct symtab *tab,
+					     const struct module_symbol *symbols, uint32_t n,
+					     const char *names, size_t names_bytes)
+{
+	struct xtop_error *error = NULL;
+
+	for (uint32_t i = 1; i < n && !error; i++) { /* the first is none: gABI */
+		const struct module_symbol *symbol = &symbols[i];
+		size_t name_bytes;
+
+		if (symbol->value < module->start || symbol->value >= module->end ||
+		    symbol->section == 0 || symbol->name >= names_bytes)
+			continue;
+		name_bytes = strnlen(names + symbol->name, names_bytes - symbol->name);
+		error = symtab_add(tab, symbol->value, symbol->size_bytes, module->end,
+				   SYMBOL_GLOBAL, names + symbol->name, name_bytes);
+	}
+	return error;
+}
+
+static struct xtop_error *module_read_symbols(const struct modules *modules,
+					      const struct module *module, struct symtab *tab)
+{
+	const struct linux_guest *guest = modules->guest;
+	const struct layout *layout = &guest->layout;
+	uint64_t kallsyms =
+		modules_word(modules, module->address + layout_offset(layout, MODULE_KALLSYMS));
+	uint64_t address =
+		modules_word(modules, kallsyms + layout_offset(layout, MOD_KALLSYMS_SYMTAB));
+	_cleanup_free_ struct module_symbol *symbols =
+		calloc(module->n_symbols + 1, sizeof(*symbols));
+	_cleanup_free_ char *names = NULL;
+	size_t names_bytes;
+
+	if (!symbols || !linux_is_kernel(address))
+		return NULL;
+	memory_read_bulk(guest->memory, guest->root, address, symbols,
+			 module->n_symbols * sizeof(*symbols));
+	names = module_read_names(
+		modules,
+		modules_word(modules, kallsyms + layout_offset(layout, MOD_KALLSYMS_STRTAB)),
+		symbols, module->n_symbols, &names_bytes);
+	if (!names)
+		return NULL;
+	return module_add_symbols(module, tab, symbols, module->n_symbols, names, names_bytes);
+}
+
+/* Those that there is room for: symbols may share a name, and each keeps a copy of it. */
+static struct xtop_error *module_fill_symbols(struct modules *modules, struct module *module,
+					      struct image *image)
+{
+	struct xtop_error *error = symtab_create(&image->symtab);
+	struct symtab *tab = image->symtab;
+
+	if (error)
+		return error;
+	symtab_limit_names(tab, modules->kept_bytes < MODULES_MAX_KEPT_BYTES
+					? MODULES_MAX_KEPT_BYTES - modules->kept_bytes
+					: 0);
+	error = module_read_symbols(modules, module, tab);
+	image->cut = symtab_is_full(tab);
+	module->cut |= image->cut;
+	if (error && image->cut) {
+		error_destroy(error);
+		error = NULL;
+	}
+	if (!error)
+		error = symtab_seal(tab);
+	if (!error)
+		module->kept_bytes = symtab_memory_bytes(tab);
+	modules->kept_bytes += module->kept_bytes;
+	return error;
+}
+
+static struct xtop_error *module_fill(struct modules *modules, struct module *module,
+				      struct image *image)
+{
+	struct xtop_error *error = module_fill_symbols(modules, module, image);
+
+	if (!error)
+		image->orc = orc_read_module(modules->guest, module->address, module->n_orcs,
+					     module->start, module->end);
+	return error;
+}
+
+static struct xtop_error *module_map(struct modules *modules, struct module *module)
+{
+	struct mapping mapping = { .start = module->start, .end = module->end };
+	char name[MODULES_NAME_BYTES + 2];
+	struct xtop_error *error;
+
+	snprintf(name, sizeof(name), "[%s]", module->name);
+	error = image_create(name, &mapping.image);
+	if (error)
+		return error;
+	error = module_fill(modules, module, mapping.image);
+	if (!error)
+		error = space_add(modules->space, &mapping);
+	image_unref(mapping.image); /* the space has its own reference */
+	return error;
+}
+
+/* --- the list --------------------------------------------------------------------------------- */
+
+/* What a hostile guest's modules cost all together stays within that of one large one. */
+static void modules_limit(struct module *list, size_t n)
+{
+	uint32_t symbols_left = MODULES_MAX_SYMBOLS, orcs_left = MODULES_MAX_ORCS;
+	uint64_t text_left_bytes = MODULES_MAX_TEXT_BYTES;
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t text_bytes = list[i].end - list[i].start;
+
+		if (list[i].n_symbols > symbols_left) {
+			list[i].n_symbols = 0;
+			list[i].cut = true;
+		}
+		if (list[i].n_orcs &&
+		    (list[i].n_orcs > orcs_left || text_bytes > text_left_bytes)) {
+			list[i].n_orcs = 0;
+			list[i].cut = true;
+		}
+		symbols_left -= list[i].n_symbols;
+		orcs_left -= list[i].n_orcs;
+		text_left_bytes -= list[i].n_orcs ? text_bytes : 0;
+	}
+}
+
+/* What is loaded now, into LIST of MODULES_MAX. False: the list could not be walked to its end. */
+static bool modules_walk(const struct modules *modules, struct module *list, size_t *np)
+{
+	const struct layout *layout = &modules->guest->layout;
+	uint64_t head = modules->guest->symbols[LINUX_MODULES], at = head;
+	size_t n = 0;
+
+	for (size_t steps = 0; steps < MODULES_MAX; steps++) {
+		at = modules_word(modules, at);
+		if (at == head) {
+			modules_limit(list, n);
+			*np = n;
+			return true;
+		}
+		if (!linux_is_kernel(at))
+			return false;
+		n += module_read(modules, at - layout_offset(layout, MODULE_LIST), &list[n]);
+	}
+	return false;
+}
+
+/* NULL: not among them. */
+static const struct module *modules_find(const struct module *list, size_t from, size_t n,
+					 const struct module *module)
+{
+	for (size_t i = from; i < n; i++)
+		if (module_same(&list[i], module))
+			return &list[i];
+	return NULL;
+}
+
+/* Modules that are there no more. */
+struct modules_gone {
+	size_t n;
+	struct module *list;
+};
+
+static bool modules_is_gone(void *context, const struct mapping *mapping)
+{
+	const struct modules_gone *gone = context;
+
+	for (size_t i = 0; i < gone->n; i++)
+		if (mapping->start == gone->list[i].start && mapping->end == gone->list[i].end)
+			return true;
+	return false;
+}
+
+static void modules_follow(struct modules *modules, struct module *list, size_t n)
+{
+	struct modules_gone gone = { .list = modules->list };
+
+	for (size_t i = 0; i < modules->n; i++)
+		if (!modules_find(list, 0, n, &modules->list[i])) {
+			struct module other = modules->list[gone.n];
+
+			modules->list[gone.n++] = modules->list[i];
+			modules->list[i] = other;
+		}
+	if (gone.n)
+		space_remove_if(modules->space, modules_is_gone, &gone);
+	/* what is left of the old list begins behind them */
+	modules->kept_bytes = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct module *known =
+			modules_find(modules->list, gone.n, modules->n, &list[i]);
+
+		list[i].known = known;
+		list[i].kept_bytes = known ? known->kept_bytes : 0;
+		list[i].cut |= known && known->cut;
+		modules->kept_bytes += list[i].kept_bytes;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (!list[i].known)
+			error_destroy(module_map(modules, &list[i]));
+	free(modules->list);
+	modules->list = list;
+	modules->n = n;
+}
+
+/* And where the code is, in one of two shapes; what else there is, is asked for. */
+static const enum layout_member modules_needed[] = {
+	MODULE_LIST,         MODULE_STATE,        MODULE_NAME,
+	MODULE_KALLSYMS,     MOD_KALLSYMS_SYMTAB, MOD_KALLSYMS_SYMTAB_COUNT,
+	MOD_KALLSYMS_STRTAB,
+};
+#define N_MODULES_NEEDED (sizeof(modules_needed) / sizeof(modules_needed[0]))
+
+void modules_poll(struct modules *modules)
+{
+	const struct linux_guest *guest = modules->guest;
+	struct module *list;
+	size_t n;
+
+	if (!guest->symbols[LINUX_MODULES] ||
+	    layout_missing(&guest->layout, modules_needed, N_MODULES_NEEDED) != LAYOUT_MEMBERS)
+		return;
+	list = calloc(MODULES_MAX, sizeof(*list));
+	if (!list)
+		return;
+	if (modules_walk(modules, list, &n))
+		modules_follow(modules, list, n);
+	else
+		free(list);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reading ORC tables. The kernel's lie between symbols, a module's where struct module says (Linux
+ * arch/x86/include/asm/orc_types.h, arch/x86/include/asm/module.h):
+ *
+ *   orc_unwind_ip   n times s32, address of the code less the address of the word
+ *   orc_unwind      n times 6 bytes; BTF's struct orc_entry says which bits mean what
+ *
+ * A kernel without BTF has its layout told by what most entries are; see unwind/orc.h. Modules have
+ * the kernel's. Resolver's thread.
+ */
+#include "config.h"
+
+#include "linux/kernel/orc_tables.h"
+
+#include <stdlib.h>
+
+#include "unwind/orc.h"
+#include "xtop/cleanup.h"
+
+#define ORC_OFFSETS_BITS 32 /* sp_offset and bp_offset: the word with the rest is behind them */
+
+/* The bits behind the two offsets, or false when BTF has no such struct. */
+static bool orc_layout_of_btf(const struct layout *layout, struct orc_layout *orc)
+{
+	static const enum layout_member needed[] = { ORC_SP_REG_BITS, ORC_BP_REG_BITS,
+						     ORC_TYPE_BITS, ORC_TYPE_WIDTH };
+
+	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
+		if (!layout_has(layout, needed[i]))
+			return false;
+	if (layout_offset(layout, ORC_SP_REG_BITS) < ORC_OFFSETS_BITS ||
+	    layout_offset(layout, ORC_BP_REG_BITS) < ORC_OFFSETS_BITS ||
+	    layout_offset(layout, ORC_TYPE_BITS) < ORC_OFFSETS_BITS)
+		return false;
+	*orc = (struct orc_layout){
+		.sp_reg_shift =
+			(uint8_t)(layout_offset(layout, ORC_SP_REG_BITS) - ORC_OFFSETS_BITS),
+		.bp_reg_shift =
+			(uint8_t)(layout_offset(layout, ORC_BP_REG_BITS) - ORC_OFFSETS_BITS),
+		.type_shift = (uint8_t)(layout_offset(layout, ORC_TYPE_BITS) - ORC_OFFSETS_BITS),
+		.type_bits = (uint8_t)layout_offset(layout, ORC_TYPE_WIDTH),
+		.signal_shift = -1,
+		.end_shift = -1,
+	};
+	if (layout_has(layout, ORC_SIGNAL_BITS))
+		orc->signal_shift =
+			(int8_t)(layout_offset(layout, ORC_SIGNAL_BITS) - ORC_OFFSETS_BITS);
+	if (layout_has(layout, ORC_END_BITS))
+		orc->end_shift = (int8_t)(layout_offset(layout, ORC_END_BITS) - ORC_OFFSETS_BITS);
+	return true;
+}
+
+/*
+ * What the kernel's entries look like. BTF has the bits, but not that registers were renumbered in
+ * 7.1: that only the entries tell.
+ */
+static bool orc_find_layout(const struct linux_guest *guest, const void *entries, size_t n,
+			    struct orc_layout *layout)
+{
+	enum orc_version version;
+	bool guessed = orc_guess_layout(entries, n, &version);
+
+	if (guest->has_layout && orc_layout_of_btf(&guest->layout, layout)) {
+		layout->renumbered = guessed && orc_layout_of(version).renumbered;
+		return true;
+	}
+	if (guessed)
+		*layout = orc_layout_of(version);
+	return guessed;
+}
+
+/* N entries of SIZE bytes at ADDRESS; NULL: no memory, or not all there. */
+static void *orc_copy(const struct linux_guest *guest, uint64_t address, size_t n, size_t size)
+{
+	void *bytes = linux_is_kernel(address) ? malloc(n * size) : NULL;
+
+	if (bytes &&
+	    memory_read_bulk(guest->memory, guest->root, address, bytes, n * size) == n * size)
+		return bytes;
+	free(bytes);
+	return NULL;
+}
+
+static struct orc *orc_read(const struct linux_guest *guest, uint64_t ips, uint64_t entries,
+			    size_t n, uint64_t start, uint64_t end, struct orc_layout *layout)
+{
+	_cleanup_free_ void *ips_copy = NULL, *entries_copy = NULL;
+	struct orc_source source = {
+		.n = n, .ips_address = ips, .text_start = start, .text_end = end
+	};
+	struct orc *orc = NULL;
+
+	if (n == 0 || n > ORC_MAX_ENTRIES)
+		return NULL;
+	source.ips = ips_copy = orc_copy(guest, ips, n, ORC_IP_BYTES);
+	source.entries = entries_copy = orc_copy(guest, entries, n, ORC_ENTRY_BYTES);
+	if (!ips_copy || !entries_copy)
+		return NULL;
+	if (!layout->type_bits && !orc_find_layout(guest, entries_copy, n, layout))
+		return NULL;
+	error_destroy(orc_create(&source, layout, &orc));
+	return orc;
+}
+
+struct orc *orc_read_kernel(struct linux_guest *guest, const struct symtab *symtab)
+{
+	uint64_t ips = guest->symbols[LINUX_ORC_IP_START], stop = guest->symbols[LINUX_ORC_IP_STOP];
+	struct orc *orc;
+
+	if (!ips || stop < ips || !guest->symbols[LINUX_ORC_START])
+		return NULL;
+	guest->orc_layout = (struct orc_layout){ 0 };
+	orc = orc_read(guest, ips, guest->symbols[LINUX_ORC_START], (stop - ips) / ORC_IP_BYTES,
+		       guest->text_start, guest->text_end, &guest->orc_layout);
+	if (orc)
+		orc_add_specials_of(orc, symtab);
+	return orc;
+}
+
+struct orc *orc_read_module(const struct linux_guest *guest, uint64_t module, size_t n,
+			    uint64_t start, uint64_t end)
+{
+	const struct layout *layout = &guest->layout;
+	struct orc_layout orc_layout = guest->orc_layout;
+	uint64_t ips, entries;
+
+	if (!orc_layout.type_bits || !layout_has(layout, MODULE_ORC_IP) ||
+	    !layout_has(layout, MODULE_ORC) ||
+	    !linux_read_u64(guest, module + layout_offset(layout, MODULE_ORC_IP), &ips) ||
+	    !linux_read_u64(guest, module + layout_offset(layout, MODULE_ORC), &entries))
+		return NULL;
+	return orc_read(guest, ips, entries, n, start, end, &orc_layout);
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * /tmp/perf-PID.map as symbols. Resolver's thread.
+ *
+ * A line a function (Linux tools/perf/Documentation/jit-interface.txt):
+ *
+ *   START SIZE name, which may have blanks
+ *
+ * START and SIZE are hexadecimal, without or with 0x. Lines are appended while the program runs:
+ * code memory is used again, and then the last line that says what begins at an address is right.
+ * Pages that are not there are zeros in the copy; lines with a zero in them are left out, and so is
+ * a last line without its end.
+ */
+#include "config.h"
+
+#include "linux/process/perf_map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "xtop/cleanup.h"
+#include "xtop/types.h"
+
+struct perf_map_entry {
+	uint64_t start, size_bytes;
+	uint32_t name, name_bytes; /* in the text */
+};
+
+struct perf_map {
+	char *text;
+	size_t text_bytes;
+	struct perf_map_entry *entries;
+	size_t n, capacity;
+};
+
+static void perf_map_deinit(struct perf_map *map)
+{
+	free(map->text);
+	free(map->entries);
+}
+
+/* Pages that cannot be had stay zeros. */
+static bool perf_map_copy(const struct bytes *bytes, struct perf_map *map)
+{
+	size_t size =
+		bytes->size_bytes < PERF_MAP_MAX_BYTES ? bytes->size_bytes : PERF_MAP_MAX_BYTES;
+	size_t at = 0;
+
+	map->text = calloc(1, size + 1);
+	if (!map->text)
+		return false;
+	while (at < size) {
+		at += bytes->read(bytes->context, at, map->text + at, size - at);
+		if (at < size) /* to the page behind the one that is missing */
+			at = (at & ~(size_t)GUEST_PAGE_MASK) + GUEST_PAGE_SIZE;
+	}
+	map->text_bytes = size;
+	return true;
+}
+
+/* One hexadecimal number and the blank behind it. */
+static bool perf_map_number(const char **at, const char *end, uint64_t *value)
+{
+	const char *p = *at;
+	uint64_t number = 0;
+	unsigned n = 0;
+
+	if (end - p > 2 && p[0] == '0' && (p[1] == 'x' || p[1] == 'X'))
+		p += 2;
+	for (; p < end; p++, n++) {
+		static const char digits[] = "0123456789abcdef";
+		const char *digit =
+			*p ? strchr(digits, *p >= 'A' && *p <= 'F' ? *p | 0x20 : *p) : NULL;
+
+		if (!digit)
+			break;
+		number = number << 4 | (uint64_t)(digit - digits);
+	}
+	if (!n || n > 16 || p == end || *p != ' ')
+		return false;
+	*at = p + 1;
+	*value = number;
+	return true;
+}
+
+static bool perf_map_reserve(struct perf_map *map)
+{
+	size_t capacity = map->capacity ? 2 * map->capacity : 1024;
+	struct perf_map_entry *entries;
+
+	if (map->n < map->capacity)
+		return true;
+	entries = realloc(map->entries, capacity * sizeof(*entries));
+	if (!entries)
+		return false;
+	map->entries = entries;
+	map->capacity = capacity;
+	return true;
+}
+
+/* False: out of memory. */
+static bool perf_map_add_line(struct perf_map *map, const char *line, const char *end)
+{
+	struct perf_map_entry entry;
+
+	if (memchr(line, '\0', (size_t)(end - line)) ||
+	    !perf_map_number(&line, end, &entry.start) ||
+	    !perf_map_number(&line, end, &entry.size_bytes) || line == end || !entry.size_bytes ||
+	    entry.start + entry.size_bytes < entry.start)
+		return true;
+	if (!perf_map_reserve(map))
+		return false;
+	entry.name = (uint32_t)(line - map->text);
+	entry.name_bytes = (uint32_t)(end - line);
+	map->entries[map->n++] = entry;
+	return true;
+}
+
+static bool perf_map_parse(struct perf_map *map)
+{
+	const char *line = map->text, *behind = map->text + map->text_bytes, *end;
+
+	for (; map->n < PERF_MAP_MAX_SYMBOLS; line = end + 1) {
+		end = memchr(line, '\n', (size_t)(behind - line));
+		if (!end)
+			return true;
+		if (!perf_map_add_line(map, line, end))
+			return false;
+	}
+	return true;
+}
+
+/* By start, and of the same start the last line first. */
+static int perf_map_compare(const void *a, const void *b)
+{
+	const struct perf_map_entry *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->name > y->name ? -1 : x->name < y->name;
+}
+
+static struct xtop_error *perf_map_fill(const struct perf_map *map, struct symtab *tab)
+{
+	struct xtop_error *error = NULL;
+
+	for (size_t i = 0; !error && i < map->n; i++) {
+		const struct perf_map_entry *entry = &map->entries[i];
+
+		if (i && entry->start == entry[-1].start)
+			continue;
+		error = symtab_add(tab, entry->start, entry->size_bytes, 0, SYMBOL_GLOBAL,
+				   map->text + entry->name, entry->name_bytes);
+	}
+	return error ? error : symtab_seal(tab);
+}
+
+struct xtop_error *perf_map_read(const struct bytes *bytes, struct symtab **tabp)
+{
+	_cleanup_(perf_map_deinit) struct perf_map map = { 0 };
+	struct xtop_error *error;
+	struct symtab *tab;
+
+	if (!perf_map_copy(bytes, &map) || !perf_map_parse(&map))
+		return error_create("out of memory for the names of compiled code");
+	if (!map.n) {
+		*tabp = NULL;
+		return NULL;
+	}
+	qsort(map.entries, map.n, sizeof(map.entries[0]), perf_map_compare);
+	error = symtab_create(&tab);
+	if (error)
+		return error;
+	error = perf_map_fill(&map, tab);
+	if (error) {
+		symtab_destroy(tab);
+		return error;
+	}
+	*tabp = tab;
+	return NULL;
+}

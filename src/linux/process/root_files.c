@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Files below --root DIR. Resolver's thread.
+ *
+ * The path comes from the guest, and so may the directory tree: a symbolic link in it may point to
+ * anywhere. openat2() with RESOLVE_IN_ROOT takes DIR for "/" in all of it, as chroot() would
+ * (openat2(2), Linux 5.6). A kernel without it has no --root. O_NONBLOCK: a FIFO does not hold us
+ * up before fstat() tells that it is one.
+ */
+#include "config.h"
+
+#include "linux/process/root_files.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+bool root_file_open(int root_fd, const char *path, struct root_file *file)
+{
+	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	struct stat status;
+	int fd;
+
+	if (root_fd < 0)
+		return false;
+	fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+	if (fd < 0)
+		return false;
+	if (fstat(fd, &status) || !S_ISREG(status.st_mode)) {
+		close(fd);
+		return false;
+	}
+	*file = (struct root_file){ .fd = fd, .size_bytes = (uint64_t)status.st_size };
+	return true;
+}
+
+void root_file_close(struct root_file *file)
+{
+	if (file->fd >= 0)
+		close(file->fd);
+	file->fd = -1;
+}
+
+static size_t root_file_read(void *context, uint64_t offset, void *buffer, size_t size_bytes)
+{
+	const struct root_file *file = context;
+	size_t done = 0;
+
+	while (done < size_bytes && offset + done >= offset && offset + done <= INT64_MAX) {
+		ssize_t n = pread(file->fd, (char *)buffer + done, size_bytes - done,
+				  (off_t)(offset + done));
+
+		if (n <= 0)
+			break;
+		done += (size_t)n;
+	}
+	return done;
+}
+
+struct bytes root_file_bytes(struct root_file *file)
+{
+	return (struct bytes){ .read = root_file_read,
+			       .context = file,
+			       .size_bytes = file->size_bytes };
+}

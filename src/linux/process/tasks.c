@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Threads and processes by the address of their task_struct. Resolver's thread.
+ *
+ * The sampler brings the address of `current`; what it points to is read later, while the guest
+ * runs, so it may have ended meanwhile, or its memory may be another task's by now. Therefore
+ * nothing is taken over from an earlier look: all of a task's members that are wanted lie within
+ * one to three KiB, are copied in one read and parsed from the copy. A kept task saves this read
+ * for TASKS_FRESH_NS only, and the leader's name costs another one of the same kind.
+ *
+ *   task_struct  flags  ..  mm  ..  pid tgid  ..  group_leader  ..  start_time  ..  comm[16]
+ *                PF_KTHREAD |       the leader's is the process's name, its pid the tgid of all
+ *
+ * What is read is believed if it can be true: pids within the kernel's limit, pointers into the
+ * kernel's half, a name that ends.
+ *
+ * Tasks are kept in a hash of sets: TASKS_WAYS places for each hash, of which the one unused for
+ * longest makes room. A guest that forks without end fills these places and no more.
+ */
+#include "config.h"
+
+#include "linux/process/tasks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "linux/kernel/member.h"
+
+#define TASKS_WAYS       4
+#define TASK_PID_MAX     (4U << 20)  /* Linux PID_MAX_LIMIT, include/linux/threads.h */
+#define TASK_PF_KTHREAD  0x00200000U /* Linux include/linux/sched.h, since v2.6.27 */
+#define TASK_STACK_BYTES 16384       /* unless BTF knows better */
+#define TASK_SPAN_BYTES  (16U << 10) /* of members wanted; task_struct of 6.12 has 9.5 KiB */
+
+struct tasks_slot {
+	struct task task; /* address 0: empty */
+	uint64_t read_ns, used;
+};
+
+struct tasks {
+	const struct linux_guest *linux_guest;
+	uint32_t span_start, span_bytes; /* of the members, in a task_struct */
+	uint32_t stack_bytes;            /* of each kernel stack */
+	uint64_t clock;                  /* counts finds: who was used last */
+	struct tasks_counts counts;
+	struct tasks_slot slots[TASKS_MAX];
+	unsigned char span[TASK_SPAN_BYTES];
+};
+
+/* What is read of a task, in any order; those that may be missing have `needed` false. */
+static const struct {
+	enum layout_member member;
+	uint32_t size_bytes;
+	bool needed;
+} task_members[] = {
+	{ TASK_COMM, TASK_NAME_BYTES, true },
+	{ TASK_PID, 4, true },
+	{ TASK_TGID, 4, true },
+	{ TASK_MM, 8, true },
+	{ TASK_GROUP_LEADER, 8, true },
+	{ TASK_START_TIME, 8, false },
+};
+
+/* The smallest range of a task_struct that has them all. `flags` lies apart, at its front. */
+static struct xtop_error *tasks_measure(struct tasks *tasks)
+{
+	const struct layout *layout = &tasks->linux_guest->layout;
+	uint32_t start = UINT32_MAX, end = 0;
+
+	for (size_t i = 0; i < sizeof(task_members) / sizeof(task_members[0]); i++) {
+		uint32_t offset;
+
+		if (!layout_has(layout, task_members[i].member)) {
+			if (task_members[i].needed)
+				return error_create("the guest's BTF lacks members of task_struct");
+			continue;
+		}
+		offset = layout_offset(layout, task_members[i].member);
+		if (offset < start)
+			start = offset;
+		if (offset + task_members[i].size_bytes > end)
+			end = offset + task_members[i].size_bytes;
+	}
+	if (end - start > TASK_SPAN_BYTES)
+		return error_create("the guest's task_struct is larger than %u KiB",
+				    TASK_SPAN_BYTES >> 10);
+	tasks->span_start = start;
+	tasks->span_bytes = end - start;
+	return NULL;
+}
+
+struct xtop_error *tasks_create(const struct linux_guest *linux_guest, struct tasks **tasksp)
+{
+	struct tasks *tasks = calloc(1, sizeof(*tasks));
+	struct xtop_error *error;
+
+	if (!tasks)
+		return error_create("out of memory for the guest's tasks");
+	tasks->linux_guest = linux_guest;
+	tasks->stack_bytes = layout_has(&linux_guest->layout, IRQ_STACK_SIZEOF)
+				     ? layout_offset(&linux_guest->layout, IRQ_STACK_SIZEOF)
+				     : TASK_STACK_BYTES; /* as recipe.c has it */
+	error = tasks_measure(tasks);
+	if (error) {
+		free(tasks);
+		return error;
+	}
+	*tasksp = tasks;
+	return NULL;
+}
+
+void tasks_destroy(struct tasks *tasks)
+{
+	free(tasks);
+}
+
+struct tasks_counts tasks_counts(const struct tasks *tasks)
+{
+	return tasks->counts;
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+/* Out of the span that tasks_read_span() copied. */
+static void tasks_member(const struct tasks *tasks, enum layout_member member, void *buffer,
+			 size_t size_bytes)
+{
+	uint32_t offset = layout_offset(&tasks->linux_guest->layout, member);
+
+	memcpy(buffer, tasks->span + (offset - tasks->span_start), size_bytes);
+}
+
+static bool tasks_is_plausible(const struct task *task, uint64_t leader)
+{
+	return memchr(task->comm, '\0', sizeof(task->comm)) && task->pid <= TASK_PID_MAX &&
+	       task->tgid <= TASK_PID_MAX && linux_is_kernel(leader) &&
+	       (!task->mm || linux_is_kernel(task->mm));
+}
+
+/* All but the process's name. */
+static bool tasks_read_one(struct tasks *tasks, uint64_t address, struct task *task,
+			   uint64_t *leaderp)
+{
+	const struct linux_guest *linux_guest = tasks->linux_guest;
+	struct task read = { .address = address };
+	uint32_t flags = 0;
+
+	tasks->counts.reads++;
+	if (memory_read(linux_guest->memory, linux_guest->root, address + tasks->span_start,
+			tasks->span, tasks->span_bytes) != tasks->span_bytes ||
+	    (layout_has(&linux_guest->layout, TASK_FLAGS) &&
+	     !member_read_u32(linux_guest, address, TASK_FLAGS, &flags))) {
+		tasks->counts.unreadable++;
+		return false;
+	}
+	tasks_member(tasks, TASK_COMM, read.comm, sizeof(read.comm));
+	tasks_member(tasks, TASK_PID, &read.pid, sizeof(read.pid));
+	tasks_member(tasks, TASK_TGID, &read.tgid, sizeof(read.tgid));
+	tasks_member(tasks, TASK_MM, &read.mm, sizeof(read.mm));
+	tasks_member(tasks, TASK_GROUP_LEADER, leaderp, sizeof(*leaderp));
+	if (layout_has(&linux_guest->layout, TASK_START_TIME))
+		tasks_member(tasks, TASK_START_TIME, &read.start_time, sizeof(read.start_time));
+	if (!tasks_is_plausible(&read, *leaderp)) {
+		tasks->counts.refused++;
+		return false;
+	}
+	read.idle = !read.pid;
+	read.kernel_thread = flags & TASK_PF_KTHREAD || read.idle;
+	if (read.kernel_thread)
+		read.mm = 0; /* one that works for a process for a while (kthread_use_mm()) */
+	if (!member_read_pointer(linux_guest, address, TASK_STACK, &read.stack))
+		read.stack = 0;
+	*task = read;
+	return true;
+}
+
+/* --- keeping ---------------------------------------------------------------------------------- */
+
+/* The place of ADDRESS, or where it can go. Never NULL. */
+static struct tasks_slot *tasks_slot(struct tasks *tasks, uint64_t address)
+{
+	/* task_structs lie at multiples of 64 at least; the multiplier is 2^64 / golden ratio */
+	size_t set = ((address >> 6) * 0x9e3779b97f4a7c15ULL >> 32) % (TASKS_MAX / TASKS_WAYS);
+	struct tasks_slot *slots = &tasks->slots[set * TASKS_WAYS], *oldest = slots;
+
+	for (unsigned i = 0; i < TASKS_WAYS; i++) {
+		if (slots[i].task.address == address)
+			return &slots[i];
+		if (slots[i].used < oldest->used)
+			oldest = &slots[i];
+	}
+	return oldest;
+}
+
+static void tasks_drop(struct tasks *tasks, struct tasks_slot *slot)
+{
+	tasks->counts.kept -= slot->task.address != 0;
+	*slot = (struct tasks_slot){ 0 };
+}
+
+/* The leader of a group whose first thread has ended stays until the last one has. */
+static void tasks_name_process(struct tasks *tasks, uint64_t leader, struct task *task)
+{
+	struct task other;
+	uint64_t unused;
+
+	memcpy(task->process, task->comm, sizeof(task->process));
+	if (leader != task->address && tasks_read_one(tasks, leader, &other, &unused) &&
+	    other.pid == task->tgid)
+		memcpy(task->process, other.comm, sizeof(task->process));
+}
+
+const struct task *tasks_find(struct tasks *tasks, uint64_t address, uint64_t now_ns)
+{
+	struct tasks_slot *slot = tasks_slot(tasks, address);
+	bool found = slot->task.address == address;
+	uint64_t leader;
+
+	tasks->counts.finds++;
+	if (!linux_is_kernel(address)) {
+		tasks->counts.refused++;
+		return NULL;
+	}
+	slot->used = ++tasks->clock;
+	if (found && now_ns - slot->read_ns < TASKS_FRESH_NS)
+		return &slot->task;
+	if (!found && slot->task.address)
+		tasks->counts.evicted++;
+	tasks_drop(tasks, slot);
+	if (!tasks_read_one(tasks, address, &slot->task, &leader))
+		return NULL;
+	tasks_name_process(tasks, leader, &slot->task);
+	slot->read_ns = now_ns;
+	slot->used = tasks->clock;
+	tasks->counts.kept++;
+	return &slot->task;
+}
+
+bool tasks_is_on_stack(const struct tasks *tasks, const struct task *task, uint64_t rsp)
+{
+	return task->stack && rsp - task->stack < tasks->stack_bytes;
+}
+
+uint64_t tasks_on_stack(const struct tasks *tasks, uint64_t rsp)
+{
+	const struct tasks_slot *last = NULL;
+
+	for (size_t i = 0; i < TASKS_MAX; i++) {
+		const struct tasks_slot *slot = &tasks->slots[i];
+
+		if (tasks_is_on_stack(tasks, &slot->task, rsp) &&
+		    (!last || slot->used > last->used))
+			last = slot;
+	}
+	return last ? last->task.address : 0;
+}
+
+void tasks_forget(struct tasks *tasks, uint64_t address)
+{
+	struct tasks_slot *slot = tasks_slot(tasks, address);
+
+	if (slot->task.address == address)
+		tasks_drop(tasks, slot);
+}

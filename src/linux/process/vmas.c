@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The mappings of a process. Resolver's thread; everything is read while the guest runs, so a list
+ * or tree may change under the walk. What keeps that harmless: each VMA must begin where the one
+ * before it ended or later, so no cycle goes on; depth and number are bounded.
+ *
+ * To Linux 6.0 the VMAs are a list, mm_struct.mmap and vm_area_struct.vm_next. From 6.1 they are the
+ * leaves of a maple tree, mm_struct.mm_mt (Linux commit d4af56c5c7c6 ("mm: start tracking VMAs with
+ * maple tree") (in v6.1); lib/maple_tree.c, include/linux/maple_tree.h):
+ *
+ *   maple_tree.ma_root    bits 1:0 = 10 and above 4096: a node; else it is the only entry
+ *   node, encoded         address of 256 bytes, aligned so | type << 3 | other bits
+ *
+ *     type 0  dense     slot[31]               one index each
+ *     type 1  leaf      pivot[15] slot[16]     entries
+ *     type 2  range     pivot[15] slot[16]     nodes
+ *     type 3  arange    pivot[9]  slot[10]     nodes, gap[10]
+ *
+ *   slot[i] covers all up to and including pivot[i]. The last slot has no pivot, it reaches to the
+ *   node's own end; so does a slot i > 0 whose pivot is 0: it is the last one in use, and in place
+ *   of the slot behind it may stand other things.
+ *   An entry of a leaf is a vm_area_struct, or NULL: nothing mapped, or an internal value (bits 1:0
+ *   = 10): a place that fork() keeps (XA_ZERO_ENTRY).
+ */
+#include "config.h"
+
+#include "linux/process/vmas.h"
+
+#include <string.h>
+
+#include "linux/kernel/member.h"
+
+#define VMAS_MAX_DEPTH      10 /* Linux MAPLE_HEIGHT_MAX is 31; 10^10 VMAs do not fit */
+#define VMAS_MAX_NODES      (VMAS_MAX / 4)
+#define VMAS_MAX_ADDRESS    (1ULL << 56) /* of user space, five levels */
+#define MAPLE_NODE_BYTES    256
+#define MAPLE_MAX_SLOTS     31
+#define MAPLE_FIRST_POINTER 4096 /* entries below are internal values: Linux xa_is_node() */
+
+enum maple_type { MAPLE_DENSE, MAPLE_LEAF, MAPLE_RANGE, MAPLE_ARANGE };
+
+struct vmas_walk {
+	const struct linux_guest *linux_guest;
+	vmas_visitor *visit;
+	void *context;
+	uint64_t end; /* of the VMA visited last */
+	uint32_t n, n_nodes;
+};
+
+/* --- one VMA ---------------------------------------------------------------------------------- */
+
+static bool vmas_read_vma(const struct linux_guest *linux_guest, uint64_t address, struct vma *vma)
+{
+	return member_read_u64(linux_guest, address, VMA_START, &vma->start) &&
+	       member_read_u64(linux_guest, address, VMA_END, &vma->end) &&
+	       member_read_u64(linux_guest, address, VMA_FLAGS, &vma->flags) &&
+	       member_read_u64(linux_guest, address, VMA_PGOFF, &vma->page_offset) &&
+	       member_read_u64(linux_guest, address, VMA_FILE, &vma->file);
+}
+
+static enum vmas_result vmas_visit(struct vmas_walk *walk, uint64_t address)
+{
+	struct vma vma;
+
+	if (!linux_is_kernel(address) || address & 7 || walk->n == VMAS_MAX)
+		return VMAS_DAMAGED;
+	if (!vmas_read_vma(walk->linux_guest, address, &vma))
+		return VMAS_UNREADABLE;
+	if (vma.start < walk->end || vma.start >= vma.end || vma.end > VMAS_MAX_ADDRESS ||
+	    (vma.start | vma.end) & GUEST_PAGE_MASK || (vma.file && !linux_is_kernel(vma.file)))
+		return VMAS_DAMAGED;
+	walk->end = vma.end;
+	walk->n++;
+	return walk->visit(walk->context, &vma) ? VMAS_DONE : VMAS_STOPPED;
+}
+
+/* --- to Linux 6.0: a list --------------------------------------------------------------------- */
+
+static enum vmas_result vmas_walk_list(struct vmas_walk *walk, uint64_t mm)
+{
+	uint64_t address;
+
+	if (!member_read_u64(walk->linux_guest, mm, MM_MMAP, &address))
+		return VMAS_UNREADABLE;
+	while (address) {
+		enum vmas_result result = vmas_visit(walk, address);
+
+		if (result != VMAS_DONE)
+			return result;
+		if (!member_read_u64(walk->linux_guest, address, VMA_NEXT, &address))
+			return VMAS_UNREADABLE;
+	}
+	return VMAS_DONE;
+}
+
+/* --- from Linux 6.1: a maple tree ------------------------------------------------------------- */
+
+struct maple_shape {
+	uint32_t pivots, slots; /* offsets in the node */
+	unsigned n_slots;       /* one more than pivots */
+};
+
+/* Of a node with pivots. False: the BTF lacks it, or it does not fit into a node. */
+static bool maple_shape(const struct layout *layout, enum maple_type type,
+			struct maple_shape *shape)
+{
+	enum layout_member pivots = type == MAPLE_ARANGE ? MAPLE_A64_PIVOT : MAPLE_R64_PIVOT;
+	enum layout_member slots = type == MAPLE_ARANGE ? MAPLE_A64_SLOT : MAPLE_R64_SLOT;
+
+	if (!layout_has(layout, pivots) || !layout_has(layout, slots))
+		return false;
+	shape->pivots = layout_offset(layout, pivots);
+	shape->slots = layout_offset(layout, slots);
+	if (shape->slots <= shape->pivots || shape->slots >= MAPLE_NODE_BYTES)
+		return false;
+	shape->n_slots = (shape->slots - shape->pivots) / 8 + 1;
+	return shape->n_slots <= MAPLE_MAX_SLOTS &&
+	       shape->slots + shape->n_slots * 8 <= MAPLE_NODE_BYTES;
+}
+
+static uint64_t maple_word(const unsigned char *node, uint32_t offset)
+{
+	uint64_t word;
+
+	memcpy(&word, node + offset, sizeof(word));
+	return word;
+}
+
+static enum vmas_result maple_walk_node(struct vmas_walk *walk, uint64_t entry, uint64_t max,
+					unsigned depth);
+
+static enum vmas_result maple_walk_entry(struct vmas_walk *walk, uint64_t entry, uint64_t max,
+					 bool leaf, unsigned depth)
+{
+	if (leaf)
+		return !entry || (entry & 3) == 2 ? VMAS_DONE : vmas_visit(walk, entry);
+	if (!entry)
+		return VMAS_DONE; /* only a tree that is being changed has this */
+	return maple_walk_node(walk, entry, max, depth + 1);
+}
+
+/* One page at most, as the node is aligned to its size. MAX: the last index it covers. */
+static enum vmas_result maple_walk_node(struct vmas_walk *walk, uint64_t entry, uint64_t max,
+					unsigned depth)
+{
+	const struct linux_guest *linux_guest = walk->linux_guest;
+	uint64_t address = entry & ~(uint64_t)(MAPLE_NODE_BYTES - 1);
+	enum maple_type type = entry >> 3 & 15;
+	unsigned char node[MAPLE_NODE_BYTES];
+	enum vmas_result result = VMAS_DONE;
+	struct maple_shape shape;
+	uint64_t last;
+
+	/* a dense node covers single addresses: no VMA has so few */
+	if (depth == VMAS_MAX_DEPTH || ++walk->n_nodes > VMAS_MAX_NODES || type < MAPLE_LEAF ||
+	    type > MAPLE_ARANGE || !linux_is_kernel(address) ||
+	    !maple_shape(&linux_guest->layout, type, &shape))
+		return VMAS_DAMAGED;
+	if (memory_read(linux_guest->memory, linux_guest->root, address, node, sizeof(node)) !=
+	    sizeof(node))
+		return VMAS_UNREADABLE;
+	for (unsigned i = 0; result == VMAS_DONE && i < shape.n_slots; i++) {
+		last = i < shape.n_slots - 1 ? maple_word(node, shape.pivots + i * 8) : max;
+		if (last > max || (!last && i))
+			last = max;
+		result = maple_walk_entry(walk, maple_word(node, shape.slots + i * 8), last,
+					  type == MAPLE_LEAF, depth);
+		if (last == max)
+			break;
+	}
+	return result;
+}
+
+static enum vmas_result vmas_walk_tree(struct vmas_walk *walk, uint64_t root)
+{
+	if (!root)
+		return VMAS_DONE;
+	if ((root & 3) == 2 && root > MAPLE_FIRST_POINTER)
+		return maple_walk_node(walk, root, UINT64_MAX, 0);
+	return vmas_visit(walk, root);
+}
+
+/* --- either ----------------------------------------------------------------------------------- */
+
+/* What the walk begins with. */
+static bool vmas_read_root(const struct linux_guest *linux_guest, uint64_t mm, uint64_t *root)
+{
+	const struct layout *layout = &linux_guest->layout;
+
+	if (!layout_has(layout, MM_MT) || !layout_has(layout, MAPLE_ROOT))
+		return member_read_u64(linux_guest, mm, MM_MMAP, root);
+	return linux_is_kernel(mm) && memory_read_u64(linux_guest->memory, linux_guest->root,
+						      mm + layout_offset(layout, MM_MT) +
+							      layout_offset(layout, MAPLE_ROOT),
+						      root);
+}
+
+enum vmas_result vmas_walk(const struct linux_guest *linux_guest, uint64_t mm, vmas_visitor *visit,
+			   void *context)
+{
+	struct vmas_walk walk = { .linux_guest = linux_guest, .visit = visit, .context = context };
+	uint64_t root;
+
+	if (!layout_has(&linux_guest->layout, MM_MT))
+		return vmas_walk_list(&walk, mm);
+	if (!vmas_read_root(linux_guest, mm, &root))
+		return VMAS_UNREADABLE;
+	return vmas_walk_tree(&walk, root);
+}
+
+bool vmas_read_key(const struct linux_guest *linux_guest, uint64_t mm, struct vmas_key *key)
+{
+	struct vmas_key read = { .mm = mm };
+
+	if (!vmas_read_root(linux_guest, mm, &read.root) ||
+	    !member_read_pointer(linux_guest, mm, MM_PGD, &read.pgd) ||
+	    !member_read_u64(linux_guest, mm, MM_TOTAL_VM, &read.total_vm) ||
+	    !member_read_u32(linux_guest, mm, MM_MAP_COUNT, &read.map_count) ||
+	    read.map_count > VMAS_MAX)
+		return false;
+	/* zeros where the kernel has none */
+	member_read_u32(linux_guest, mm, MM_LOCK_SEQ, &read.lock_seq);
+	member_read_u64(linux_guest, mm, MM_START_BRK, &read.start_brk);
+	member_read_u64(linux_guest, mm, MM_START_STACK, &read.start_stack);
+	member_read_u64(linux_guest, mm, MM_VDSO, &read.vdso);
+	*key = read;
+	return true;
+}
+
+bool vmas_same(const struct vmas_key *a, const struct vmas_key *b)
+{
+	return a->mm == b->mm && a->pgd == b->pgd && a->root == b->root &&
+	       a->total_vm == b->total_vm && a->start_brk == b->start_brk &&
+	       a->start_stack == b->start_stack && a->vdso == b->vdso &&
+	       a->map_count == b->map_count && a->lock_seq == b->lock_seq;
+}

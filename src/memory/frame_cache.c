@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Guest pages mapped into the sampler's process, found by frame number. Never by virtual address:
+ * what a virtual address means changes with every context switch of the guest, a frame's content is
+ * the frame's.
+ *
+ * An open-addressing hash of fixed size, linear probing, at most half full. Which frames are looked up
+ * while the guest stands still is the guest's choice: its multiplier is one of 2^63, so that nobody can
+ * choose frames that are all looked for in one place (Dietzfelbinger et al., "A reliable randomized
+ * algorithm for the closest-pair problem", 1997: multiply-shift). A page goes away in
+ * three ways: the clock hand of frame_cache_tend() finds it unused, the guest's page count changes
+ * (it balloons: a guest frame may be another machine page now), or the guest is gone.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <sys/random.h>
+
+#include "memory/walk_x86.h"
+#include "xtop/clock.h"
+#include "xtop/frame_cache.h"
+
+#define CACHE_RETRY_NS 1000000000ULL /* before a frame that Xen refused is asked for again */
+#define CACHE_TEND_MAX 16            /* slots looked at in one call */
+
+struct cache_slot {
+	uint64_t frame;
+	void *page; /* NULL: Xen refused it at asked_ns */
+	uint64_t asked_ns;
+	bool taken, used;
+};
+
+struct frame_cache {
+	struct mapper mapper;
+	uint64_t round_ns;
+	size_t n_slots; /* power of two, */
+	unsigned shift; /* 2^(64 - shift) */
+	uint64_t odd;   /* multiplier */
+	size_t max_taken, n_taken, n_pages;
+	size_t hand;
+	uint64_t tended_ns;
+	uint64_t guest_pages;
+	uint64_t maps;
+	/* The last table of level 1 in this stop, and what it is for; frame_cache_find_page() only. */
+	struct {
+		uint64_t cr3, region;
+		const volatile uint64_t *table; /* NULL: none */
+	} last;
+	struct cache_slot slots[];
+};
+
+struct xtop_error *frame_cache_create(const struct mapper *mapper, size_t max_pages,
+				      uint64_t round_ns, struct frame_cache **cachep)
+{
+	struct frame_cache *cache;
+	size_t n_slots = 64;
+	unsigned shift = 58;
+
+	for (; n_slots < 2 * max_pages; shift--)
+		n_slots *= 2;
+	cache = calloc(1, sizeof(*cache) + n_slots * sizeof(cache->slots[0]));
+	if (!cache)
+		return error_create("out of memory");
+	cache->mapper = *mapper;
+	cache->round_ns = round_ns;
+	cache->n_slots = n_slots;
+	cache->shift = shift;
+	if (getrandom(&cache->odd, sizeof(cache->odd), GRND_NONBLOCK) != sizeof(cache->odd))
+		cache->odd = clock_now_ns() * 0x9e3779b97f4a7c15ULL;
+	cache->odd |= 1;
+	cache->max_taken = max_pages;
+	*cachep = cache;
+	return NULL;
+}
+
+void frame_cache_destroy(struct frame_cache *cache)
+{
+	if (!cache)
+		return;
+	frame_cache_drop(cache);
+	free(cache);
+}
+
+static size_t cache_home(const struct frame_cache *cache, uint64_t frame)
+{
+	return frame * cache->odd >> cache->shift;
+}
+
+/* The slot of FRAME, or the free one where it would go. There is always one: half are free. */
+static struct cache_slot *cache_probe(struct frame_cache *cache, uint64_t frame)
+{
+	size_t i = cache_home(cache, frame);
+
+	while (cache->slots[i].taken && cache->slots[i].frame != frame)
+		i = (i + 1) & (cache->n_slots - 1);
+	return &cache->slots[i];
+}
+
+static void cache_unmap(struct frame_cache *cache, struct cache_slot *slot)
+{
+	if (!slot->page)
+		return;
+	cache->last.table = NULL; /* it may be this page */
+	cache->mapper.unmap(cache->mapper.context, slot->page);
+	slot->page = NULL;
+	cache->n_pages--;
+}
+
+static void cache_map(struct frame_cache *cache, struct cache_slot *slot, uint64_t now_ns)
+{
+	slot->page = cache->mapper.map(cache->mapper.context, FRAME(slot->frame));
+	slot->asked_ns = now_ns;
+	if (!slot->page)
+		return;
+	cache->n_pages++;
+	cache->maps++;
+}
+
+/*
+ * Frees slot I and moves back those behind it that probing would no longer find (Knuth 6.4,
+ * algorithm R).
+ */
+static void cache_remove(struct frame_cache *cache, size_t i)
+{
+	size_t mask = cache->n_slots - 1;
+
+	cache_unmap(cache, &cache->slots[i]);
+	cache->n_taken--;
+	for (size_t j = (i + 1) & mask; cache->slots[j].taken; j = (j + 1) & mask) {
+		size_t home = cache_home(cache, cache->slots[j].frame);
+
+		if (((j - home) & mask) < ((j - i) & mask))
+			continue; /* its home lies behind the gap */
+		cache->slots[i] = cache->slots[j];
+		i = j;
+	}
+	cache->slots[i] = (struct cache_slot){ 0 };
+}
+
+/*
+ * One step of the clock hand. A page in use is mapped anew if REFRESH, a page not used since the
+ * last visit goes.
+ */
+static void cache_visit(struct frame_cache *cache, uint64_t now_ns, bool refresh)
+{
+	struct cache_slot *slot = &cache->slots[cache->hand];
+
+	if (slot->taken && !slot->used) {
+		cache_remove(cache, cache->hand); /* another may have moved here: the hand stays */
+		return;
+	}
+	if (slot->taken) {
+		slot->used = false;
+		if (refresh) {
+			cache_unmap(cache, slot);
+			cache_map(cache, slot, now_ns);
+		}
+	}
+	cache->hand = (cache->hand + 1) & (cache->n_slots - 1);
+}
+
+const void *frame_cache_find(struct frame_cache *cache, frame_t frame)
+{
+	struct cache_slot *slot = cache_probe(cache, frame.value);
+
+	slot->used = slot->taken;
+	return slot->page;
+}
+
+/* A new slot for FRAME; evicts when the cache is full, which moves slots. */
+static struct cache_slot *cache_add(struct frame_cache *cache, uint64_t frame, uint64_t now_ns)
+{
+	struct cache_slot *slot;
+
+	/* Terminates: a full round clears every used mark. */
+	while (cache->n_taken >= cache->max_taken)
+		cache_visit(cache, now_ns, false);
+	slot = cache_probe(cache, frame);
+	*slot = (struct cache_slot){ .frame = frame, .taken = true };
+	cache->n_taken++;
+	return slot;
+}
+
+const void *frame_cache_get(struct frame_cache *cache, frame_t frame, uint64_t now_ns)
+{
+	struct cache_slot *slot = cache_probe(cache, frame.value);
+
+	if (!slot->taken) {
+		slot = cache_add(cache, frame.value, now_ns);
+		cache_map(cache, slot, now_ns);
+	} else if (!slot->page && now_ns - slot->asked_ns >= CACHE_RETRY_NS) {
+		cache_map(cache, slot, now_ns);
+	}
+	slot->used = true;
+	return slot->page;
+}
+
+/* --- by address ------------------------------------------------------------------------------- */
+
+void frame_cache_stop(struct frame_cache *cache)
+{
+	cache->last.table = NULL;
+}
+
+/* For the walk in the stop. */
+struct cache_finder {
+	struct frame_cache *cache;
+	const volatile uint64_t *table; /* the last one found */
+};
+
+static inline const volatile uint64_t *cache_find_table(void *context, frame_t frame)
+{
+	struct cache_finder *finder = context;
+
+	finder->table = frame_cache_find(finder->cache, frame);
+	return finder->table;
+}
+
+/* Stacks lie close together: the page table of one is often that of the next. */
+static inline __attribute__((always_inline)) enum walk_result
+cache_walk(struct frame_cache *cache, struct memory_root root, uint64_t address, frame_t *frame)
+{
+	struct cache_finder finder = { .cache = cache };
+	uint64_t region = address >> SHIFT_2MIB;
+	struct walk_span span;
+	enum walk_result result;
+
+	if (cache->last.table && cache->last.region == region && cache->last.cr3 == root.cr3)
+		return walk_last(cache->last.table, address, frame);
+	result = walk(cache_find_table, &finder, root, address, &span);
+	if (result != WALK_OK)
+		return result;
+	*frame = span.frame;
+	if (span.shift == SHIFT_PAGE) {
+		cache->last.table = finder.table;
+		cache->last.region = region;
+		cache->last.cr3 = root.cr3;
+	}
+	return WALK_OK;
+}
+
+enum walk_result frame_cache_find_frame(struct frame_cache *cache, struct memory_root root,
+					gva_t address, frame_t *frame)
+{
+	return cache_walk(cache, root, address.value, frame);
+}
+
+enum walk_result frame_cache_find_page(struct frame_cache *cache, struct memory_root root,
+				       gva_t address, const void **page)
+{
+	frame_t frame;
+	enum walk_result result = cache_walk(cache, root, address.value, &frame);
+
+	if (result != WALK_OK)
+		return result;
+	*page = frame_cache_find(cache, frame);
+	return *page ? WALK_OK : WALK_NOT_MAPPED;
+}
+
+/* For the walk outside the stop. */
+struct cache_asker {
+	struct frame_cache *cache;
+	uint64_t now_ns;
+};
+
+static const volatile uint64_t *cache_get_table(void *context, frame_t frame)
+{
+	struct cache_asker *asker = context;
+
+	return frame_cache_get(asker->cache, frame, asker->now_ns);
+}
+
+enum walk_result frame_cache_get_frame(struct frame_cache *cache, struct memory_root root,
+				       gva_t address, uint64_t now_ns, frame_t *frame)
+{
+	struct cache_asker asker = { .cache = cache, .now_ns = now_ns };
+	struct walk_reader reader = { .table = cache_get_table, .context = &asker };
+
+	return walk_x86(&reader, root, address, frame);
+}
+
+enum walk_result frame_cache_get_page(struct frame_cache *cache, struct memory_root root,
+				      gva_t address, uint64_t now_ns, const void **page)
+{
+	frame_t frame = FRAME(0);
+	enum walk_result result = frame_cache_get_frame(cache, root, address, now_ns, &frame);
+
+	if (result != WALK_OK)
+		return result;
+	*page = frame_cache_get(cache, frame, now_ns);
+	return *page ? WALK_OK : WALK_NOT_MAPPED;
+}
+
+/* --- housekeeping ----------------------------------------------------------------------------- */
+
+void frame_cache_follow(struct frame_cache *cache, uint64_t pages)
+{
+	if (pages == cache->guest_pages)
+		return;
+	frame_cache_drop(cache);
+	cache->guest_pages = pages;
+}
+
+void frame_cache_tend(struct frame_cache *cache, uint64_t now_ns)
+{
+	uint64_t slot_ns = cache->round_ns / cache->n_slots;
+	unsigned visits = 0;
+
+	if (now_ns - cache->tended_ns > cache->round_ns)
+		cache->tended_ns = now_ns - cache->round_ns;
+	while (now_ns - cache->tended_ns >= slot_ns && visits < CACHE_TEND_MAX) {
+		if (cache->slots[cache->hand].taken)
+			visits++;
+		cache_visit(cache, now_ns, true);
+		cache->tended_ns += slot_ns;
+	}
+}
+
+void frame_cache_drop(struct frame_cache *cache)
+{
+	for (size_t i = 0; i < cache->n_slots; i++) {
+		cache_unmap(cache, &cache->slots[i]);
+		cache->slots[i] = (struct cache_slot){ 0 };
+	}
+	cache->n_taken = 0;
+}
+
+size_t frame_cache_pages(const struct frame_cache *cache)
+{
+	return cache->n_pages;
+}
+
+uint64_t frame_cache_maps(const struct frame_cache *cache)
+{
+	return cache->maps;
+}

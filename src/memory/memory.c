@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reading a running guest's memory; see memory.h. Resolver's thread.
+ *
+ * Copies of pages are kept in a table by frame: open addressing, linear probing, at most half full.
+ * A slot counts only while its generation is the table's, so that forgetting all is one addition. A
+ * frame that could not be had is kept too, without a page: it is not asked for again before the
+ * next memory_refresh(). When the table is full all is forgotten: what is read next is rarely what
+ * was read a thousand pages ago, and page tables are soon back.
+ */
+#include "config.h"
+
+#include "xtop/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "xtop/clock.h"
+#include "xtop/guest.h"
+#include "xtop/walk.h"
+
+#define MEMORY_SLOTS (2 * MEMORY_CACHE_PAGES)
+
+struct memory_slot {
+	uint64_t frame, generation;
+	char *page; /* NULL: it could not be had */
+};
+
+struct memory {
+	const struct memory_ops *ops;
+	void *context;
+	char *pages; /* MEMORY_CACHE_PAGES; those with a higher number were never touched */
+	size_t n_pages, n_taken;
+	uint64_t generation; /* from 1: a slot of zeros is free */
+	struct memory_counts counts;
+	struct memory_watcher watcher; /* read is NULL: nobody watches */
+	struct memory_slot slots[MEMORY_SLOTS];
+	/* of the batch that is collected */
+	frame_t frames[MEMORY_BATCH_PAGES];
+	bool ok[MEMORY_BATCH_PAGES];
+};
+
+struct xtop_error *memory_create(const struct memory_ops *ops, void *context,
+				 struct memory **memoryp)
+{
+	struct memory *memory = calloc(1, sizeof(*memory));
+
+	if (memory)
+		memory->pages =
+			aligned_alloc(GUEST_PAGE_SIZE, MEMORY_CACHE_PAGES * GUEST_PAGE_SIZE);
+	if (!memory || !memory->pages) {
+		free(memory);
+		ops->close(context);
+		return error_create("out of memory");
+	}
+	memory->ops = ops;
+	memory->context = context;
+	memory->generation = 1;
+	*memoryp = memory;
+	return NULL;
+}
+
+void memory_destroy(struct memory *memory)
+{
+	if (!memory)
+		return;
+	memory->ops->close(memory->context);
+	free(memory->pages);
+	free(memory);
+}
+
+void memory_refresh(struct memory *memory)
+{
+	memory->generation++;
+	memory->n_pages = memory->n_taken = 0;
+}
+
+void memory_follow(struct memory *memory, uint64_t guest_pages)
+{
+	if (memory->ops->follow)
+		memory->ops->follow(memory->context, guest_pages);
+}
+
+struct memory_counts memory_counts(const struct memory *memory)
+{
+	return memory->counts;
+}
+
+void memory_watch(struct memory *memory, const struct memory_watcher *watcher)
+{
+	memory->watcher = *watcher;
+	memory_refresh(memory);
+}
+
+uint64_t memory_now_ns(struct memory *memory)
+{
+	uint64_t now_ns =
+		memory->ops->now_ns ? memory->ops->now_ns(memory->context) : clock_now_ns();
+
+	if (memory->watcher.time)
+		memory->watcher.time(memory->watcher.context, now_ns);
+	return now_ns;
+}
+
+/* --- pages ------------------------------------------------------------------------------------ */
+
+/* N pages that lie one behind the other in the guest's frames[] and at TO; how many could be had. */
+static size_t memory_fetch(struct memory *memory, const frame_t *frames, size_t n, char *to)
+{
+	size_t n_ok = 0;
+
+	memory->ops->read(memory->context, frames, n, to, memory->ok);
+	if (memory->watcher.read)
+		memory->watcher.read(memory->watcher.context, frames, n, to, memory->ok);
+	for (size_t i = 0; i < n; i++)
+		n_ok += memory->ok[i];
+	memory->counts.batches++;
+	memory->counts.pages += n_ok;
+	memory->counts.refused += n - n_ok;
+	return n_ok;
+}
+
+/* The slot of FRAME, or the free one where it goes. There is always one: half are free. */
+static struct memory_slot *memory_probe(struct memory *memory, uint64_t frame)
+{
+	size_t i = (frame * 0x9e3779b97f4a7c15ULL >> 32) % MEMORY_SLOTS; /* Fibonacci hashing */
+
+	while (memory->slots[i].generation == memory->generation && memory->slots[i].frame != frame)
+		i = (i + 1) % MEMORY_SLOTS;
+	return &memory->slots[i];
+}
+
+/* The copy of FRAME, until the next call; NULL: it cannot be had. */
+static const char *memory_page(struct memory *memory, frame_t frame)
+{
+	struct memory_slot *slot = memory_probe(memory, frame.value);
+	char *page;
+
+	if (slot->generation == memory->generation)
+		return slot->page;
+	if (memory->n_taken == MEMORY_CACHE_PAGES) {
+		memory_refresh(memory);
+		slot = memory_probe(memory, frame.value);
+	}
+	page = memory->pages + memory->n_pages * GUEST_PAGE_SIZE;
+	*slot = (struct memory_slot){ .frame = frame.value, .generation = memory->generation };
+	memory->n_taken++;
+	if (!memory_fetch(memory, &frame, 1, page))
+		return NULL;
+	memory->n_pages++;
+	slot->page = page;
+	return page;
+}
+
+static const volatile uint64_t *memory_table(void *context, frame_t frame)
+{
+	return (const volatile uint64_t *)(const void *)memory_page(context, frame);
+}
+
+bool memory_translate(struct memory *memory, struct memory_root root, uint64_t address,
+		      frame_t *frame)
+{
+	struct walk_reader reader = { .table = memory_table, .context = memory };
+	frame_t found = FRAME(0);
+
+	if (walk_x86(&reader, root, GVA(address), &found) != WALK_OK)
+		return false;
+	*frame = found;
+	return true;
+}
+
+/* --- a few bytes ------------------------------------------------------------------------------ */
+
+/* Nothing lies behind the last address. */
+static size_t memory_clamp(uint64_t address, size_t size_bytes)
+{
+	uint64_t behind = UINT64_MAX - address; /* bytes after the first */
+
+	return size_bytes && size_bytes - 1 > behind ? behind + 1 : size_bytes;
+}
+
+/* Of SIZE_BYTES at ADDRESS those in its page. */
+static size_t memory_piece(uint64_t address, size_t size_bytes)
+{
+	size_t in_page = GUEST_PAGE_SIZE - (address & GUEST_PAGE_MASK);
+
+	return in_page < size_bytes ? in_page : size_bytes;
+}
+
+size_t memory_read(struct memory *memory, struct memory_root root, uint64_t address, void *buffer,
+		   size_t size_bytes)
+{
+	size_t done = 0;
+
+	size_bytes = memory_clamp(address, size_bytes);
+	while (done < size_bytes) {
+		uint64_t at = address + done;
+		size_t piece = memory_piece(at, size_bytes - done);
+		const char *page = NULL;
+		frame_t frame;
+
+		if (memory_translate(memory, root, at, &frame))
+			page = memory_page(memory, frame);
+		if (!page)
+			break;
+		memcpy((char *)buffer + done, page + (at & GUEST_PAGE_MASK), piece);
+		done += piece;
+	}
+	return done;
+}
+
+bool memory_read_u64(struct memory *memory, struct memory_root root, uint64_t address,
+		     uint64_t *value)
+{
+	uint64_t read;
+
+	if (memory_read(memory, root, address, &read, sizeof(read)) != sizeof(read))
+		return false;
+	*value = read;
+	return true;
+}
+
+bool memory_read_u32(struct memory *memory, struct memory_root root, uint64_t address,
+		     uint32_t *value)
+{
+	uint32_t read;
+
+	if (memory_read(memory, root, address, &read, sizeof(read)) != sizeof(read))
+		return false;
+	*value = read;
+	return true;
+}
+
+bool memory_read_string(struct memory *memory, struct memory_root root, uint64_t address,
+			char *buffer, size_t capacity)
+{
+	size_t done = 0;
+
+	if (!capacity)
+		return false;
+	buffer[0] = '\0';
+	while (done < capacity - 1) {
+		size_t piece = memory_piece(address + done, capacity - 1 - done);
+		size_t got = memory_read(memory, root, address + done, buffer + done, piece);
+
+		buffer[done + got] = '\0';
+		if (memchr(buffer + done, '\0', got))
+			return true;
+		/* The last page of all is followed by nothing, not by the first. */
+		if (got < piece || address + done + got < address)
+			return false;
+		done += got;
+	}
+	return true;
+}
+
+/* --- many pages ------------------------------------------------------------------------------- */
+
+/* Whole pages on their way into the caller's buffer, where they lie one behind the other. */
+struct memory_batch {
+	struct memory *memory;
+	char *to; /* of the first */
+	size_t n;
+	size_t there_bytes;
+};
+
+static void batch_flush(struct memory_batch *batch)
+{
+	size_t n_ok = 0;
+
+	if (batch->n)
+		n_ok = memory_fetch(batch->memory, batch->memory->frames, batch->n, batch->to);
+	for (size_t i = 0; i < batch->n; i++)
+		if (!batch->memory->ok[i])
+			memset(batch->to + i * GUEST_PAGE_SIZE, 0, GUEST_PAGE_SIZE);
+	batch->there_bytes += n_ok * GUEST_PAGE_SIZE;
+	batch->to += batch->n * GUEST_PAGE_SIZE;
+	batch->n = 0;
+}
+
+static void batch_add(struct memory_batch *batch, uint64_t frame, size_t n_pages)
+{
+	for (size_t i = 0; i < n_pages; i++) {
+		if (batch->n == MEMORY_BATCH_PAGES)
+			batch_flush(batch);
+		batch->memory->frames[batch->n++] = FRAME(frame + i);
+	}
+}
+
+static void batch_add_hole(struct memory_batch *batch, size_t size_bytes)
+{
+	batch_flush(batch);
+	memset(batch->to, 0, size_bytes);
+	batch->to += size_bytes;
+}
+
+/* SIZE_BYTES at ADDRESS, both of whole pages. */
+static size_t bulk_pages(struct memory *memory, struct memory_root root, uint64_t address, char *to,
+			 size_t size_bytes)
+{
+	struct walk_reader reader = { .table = memory_table, .context = memory };
+	struct memory_batch batch = { .memory = memory, .to = to };
+
+	for (size_t done = 0; done < size_bytes;) {
+		struct walk_span span;
+		enum walk_result result = walk_x86_span(&reader, root, GVA(address + done), &span);
+		size_t piece = size_bytes - done;
+
+		if (span.rest_bytes < piece)
+			piece = span.rest_bytes;
+		if (result == WALK_OK)
+			batch_add(&batch, span.frame.value, piece >> GUEST_PAGE_SHIFT);
+		else
+			batch_add_hole(&batch, piece);
+		done += piece;
+	}
+	batch_flush(&batch);
+	return batch.there_bytes;
+}
+
+/* Part of a page; zeros if it is not there. */
+static size_t bulk_edge(struct memory *memory, struct memory_root root, uint64_t address, char *to,
+			size_t size_bytes)
+{
+	size_t there = memory_read(memory, root, address, to, size_bytes);
+
+	memset(to + there, 0, size_bytes - there);
+	return there;
+}
+
+size_t memory_read_bulk(struct memory *memory, struct memory_root root, uint64_t address,
+			void *buffer, size_t size_bytes)
+{
+	size_t clamped = memory_clamp(address, size_bytes);
+	size_t front = 0, pages, there;
+	char *to = buffer;
+
+	memset(to + clamped, 0, size_bytes - clamped);
+	if (address & GUEST_PAGE_MASK)
+		front = memory_piece(address, clamped);
+	pages = (clamped - front) & ~(size_t)GUEST_PAGE_MASK;
+	there = bulk_edge(memory, root, address, to, front);
+	there += bulk_pages(memory, root, address + front, to + front, pages);
+	return there + bulk_edge(memory, root, address + front + pages, to + front + pages,
+				 clamped - front - pages);
+}
+
+/* --- what is mapped --------------------------------------------------------------------------- */
+
+/* Adds [start, end) to the N RANGES, to the last if it goes on there. False: no room. */
+static bool ranges_add(struct memory_range *ranges, size_t *n, size_t max, uint64_t start,
+		       uint64_t end, const struct walk_span *span)
+{
+	struct memory_range *last = *n ? &ranges[*n - 1] : NULL;
+
+	if (last && last->end == start && last->writable == span->writable &&
+	    last->executable == span->executable) {
+		last->end = end;
+		return true;
+	}
+	if (*n == max)
+		return false;
+	ranges[(*n)++] = (struct memory_range){
+		.start = start,
+		.end = end,
+		.writable = span->writable,
+		.executable = span->executable,
+	};
+	return true;
+}
+
+size_t memory_ranges(struct memory *memory, struct memory_root root, uint64_t from, uint64_t to,
+		     struct memory_range *ranges, size_t max)
+{
+	struct walk_reader reader = { .table = memory_table, .context = memory };
+	size_t n = 0;
+
+	/* Holes count as well: a guest may be full of small ones. */
+	for (size_t spans = 0; from < to && spans < MEMORY_MAX_LEAVES; spans++) {
+		struct walk_span span;
+		enum walk_result result = walk_x86_span(&reader, root, GVA(from), &span);
+		uint64_t end = to - from > span.rest_bytes ? from + span.rest_bytes : to;
+
+		if (result == WALK_OK && !ranges_add(ranges, &n, max, from, end, &span))
+			break;
+		from = end;
+	}
+	return n;
+}

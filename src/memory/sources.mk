@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+libxtop_a_SOURCES += \
+	include/xtop/frame_cache.h \
+	include/xtop/memory.h \
+	include/xtop/walk.h \
+	src/memory/frame_cache.c \
+	src/memory/kept_pages.c \
+	src/memory/kept_pages.h \
+	src/memory/live_memory.c \
+	src/memory/memory.c \
+	src/memory/walk_x86.c \
+	src/memory/walk_x86.h

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Private to guest/: the walk itself, to be inlined with what gives it page tables. Who asks for the
+ * frame alone does not pay for the rest, and in the stop (frame_cache.c) every instruction counts.
+ *
+ *   level  entry bits of the address   a leaf when PS (bit 7) is set
+ *     5    48..56  (CR4.LA57)          never
+ *     4    39..47                      never
+ *     3    30..38                      1 GiB
+ *     2    21..29                      2 MiB
+ *     1    12..20                      always, 4 KiB
+ *
+ *   entry  63 62..52 51..........12 11..8 7  6..2 1         0
+ *          NX  free  frame number   free PS       writable  present
+ *
+ * A page may be written when all levels say so, and executed when none says NX. PV guests' entries
+ * and CR3 hold machine frames, all others guest frames; the walk is the same.
+ */
+#ifndef GUEST_WALK_H
+#define GUEST_WALK_H
+
+#include "xtop/guest.h"
+#include "xtop/walk.h"
+
+#define WALK_ENTRY_BITS 9
+#define PTE_PRESENT  (1ULL << 0)
+#define PTE_WRITABLE (1ULL << 1)
+#define PTE_LARGE    (1ULL << 7)
+#define PTE_FRAME    0x000ffffffffff000ULL
+#define PTE_NX       (1ULL << 63)
+
+/* By how much an address is shifted to be an index: 12 for level 1, then 21, 30, 39, 48. */
+#define SHIFT_PAGE 12
+#define SHIFT_2MIB 21
+#define SHIFT_1GIB 30
+#define SHIFT_TOP  39
+#define SHIFT_LA57 48
+
+/* Bits above the translated ones repeat the highest of them (SDM vol. 1 §3.3.7.1). */
+static inline bool walk_is_canonical(uint64_t address, unsigned top)
+{
+	unsigned unused = 64 - (top + WALK_ENTRY_BITS);
+
+	return (uint64_t)((int64_t)(address << unused) >> unused) == address;
+}
+
+/*
+ * The frame of ADDRESS under leaf ENTRY; in a large page the low bits come from the address (and
+ * bit 12 of the entry is PAT, not address).
+ */
+static inline uint64_t walk_leaf_frame(uint64_t entry, unsigned shift, uint64_t address)
+{
+	uint64_t inside = (1ULL << shift) - 1;
+
+	return ((entry & PTE_FRAME & ~inside) | (address & inside)) >> GUEST_PAGE_SHIFT;
+}
+
+/* From ADDRESS to the end of the 2^SHIFT bytes around it. */
+static inline uint64_t walk_rest(uint64_t address, unsigned shift)
+{
+	return (1ULL << shift) - (address & ((1ULL << shift) - 1));
+}
+
+/* The last step alone: ADDRESS, which is canonical, in a table of level 1. */
+static inline enum walk_result walk_last(const volatile uint64_t *entries, uint64_t address,
+					 frame_t *frame)
+{
+	uint64_t entry = entries[address >> SHIFT_PAGE & ((1 << WALK_ENTRY_BITS) - 1)];
+
+	if (!(entry & PTE_PRESENT))
+		return WALK_NOT_PRESENT;
+	*frame = FRAME((entry & PTE_FRAME) >> GUEST_PAGE_SHIFT);
+	return WALK_OK;
+}
+
+/* As walk_x86_span(); TABLE and CONTEXT as in struct walk_reader. */
+static inline __attribute__((always_inline)) enum walk_result
+walk(const volatile uint64_t *(*table)(void *context, frame_t frame), void *context,
+     struct memory_root root, uint64_t address, struct walk_span *span)
+{
+	unsigned shift = root.la57 ? SHIFT_LA57 : SHIFT_TOP;
+	uint64_t entry = root.cr3, all = ~0ULL, any = 0;
+
+	if (!walk_is_canonical(address, shift)) {
+		/* Up to where the upper half begins. */
+		span->rest_bytes = -(1ULL << (shift + WALK_ENTRY_BITS - 1)) - address;
+		return WALK_NOT_CANONICAL;
+	}
+	for (;; shift -= WALK_ENTRY_BITS) {
+		frame_t frame = FRAME((entry & PTE_FRAME) >> GUEST_PAGE_SHIFT);
+		const volatile uint64_t *entries = table(context, frame);
+
+		if (!entries) {
+			span->frame = frame;
+			span->rest_bytes = walk_rest(address, shift + WALK_ENTRY_BITS);
+			return WALK_NOT_MAPPED;
+		}
+		entry = entries[address >> shift & ((1 << WALK_ENTRY_BITS) - 1)];
+		all &= entry;
+		any |= entry;
+		if (!(entry & PTE_PRESENT) || shift == SHIFT_PAGE || entry & PTE_LARGE)
+			break;
+	}
+	span->rest_bytes = walk_rest(address, shift);
+	if (!(entry & PTE_PRESENT))
+		return WALK_NOT_PRESENT;
+	if (shift > SHIFT_1GIB) /* a large page above level 3: the processor would fault */
+		return WALK_BAD;
+	span->frame = FRAME(walk_leaf_frame(entry, shift, address));
+	span->shift = shift;
+	span->writable = all & PTE_WRITABLE;
+	span->executable = !(any & PTE_NX);
+	return WALK_OK;
+}
+
+#endif

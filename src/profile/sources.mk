@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+libxtop_a_SOURCES += \
+	include/xtop/frames.h \
+	include/xtop/profile.h \
+	include/xtop/resolver.h \
+	include/xtop/snapshot.h \
+	src/profile/frames.c \
+	src/profile/names.c \
+	src/profile/names.h \
+	src/profile/profile.c \
+	src/profile/resolver.c \
+	src/profile/snapshot.c

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Steps through a call tree; see branches.h. */
+#include "config.h"
+
+#include "query/branches.h"
+
+#include <stdlib.h>
+
+struct xtop_error *branches_init(struct branches *branches, const struct snapshot *snapshot,
+				 bool addresses, bool totals, bool inwards)
+{
+	*branches = (struct branches){
+		.snapshot = snapshot, .addresses = addresses, .totals = totals, .inwards = inwards
+	};
+	branches->slots = calloc(snapshot->n_frames, sizeof(*branches->slots));
+	return branches->slots ? NULL : error_create("no memory for a call tree");
+}
+
+void branches_deinit(struct branches *branches)
+{
+	free(branches->members);
+	free(branches->list);
+	free(branches->slots);
+}
+
+static bool branches_reserve(void **arrayp, size_t *capacityp, size_t wanted, size_t size)
+{
+	size_t capacity = *capacityp ? *capacityp : 256;
+	void *array;
+
+	while (capacity < wanted)
+		capacity *= 2;
+	if (capacity == *capacityp)
+		return true;
+	array = reallocarray(*arrayp, capacity, size);
+	if (!array)
+		return false;
+	*arrayp = array;
+	*capacityp = capacity;
+	return true;
+}
+
+static bool branches_reserve_members(struct branches *branches, size_t more)
+{
+	return branches_reserve((void **)&branches->members, &branches->members_capacity,
+				branches->n_members + more, sizeof(*branches->members));
+}
+
+static double member_weight(const struct branches *branches, const struct branch_member *member)
+{
+	return branches->totals ? (double)member->total : member->live;
+}
+
+bool branches_add(struct branches *branches, uint32_t node, double live, uint64_t total)
+{
+	struct branch_member member = { node, live, total };
+
+	if (!(member_weight(branches, &member) > 0))
+		return true;
+	if (!branches_reserve_members(branches, 1))
+		return false;
+	branches->members[branches->n_members++] = member;
+	return true;
+}
+
+bool branches_start_root(struct branches *branches)
+{
+	const struct snapshot_node *root = branches->snapshot->nodes;
+
+	return branches_add(branches, 0, root->children_live, root->children_total);
+}
+
+bool branches_start_leaves(struct branches *branches)
+{
+	const struct snapshot *snapshot = branches->snapshot;
+
+	branches->here = true;
+	for (uint32_t i = 1; i < snapshot->n_nodes; i++) {
+		const struct snapshot_node *node = &snapshot->nodes[i];
+
+		if (!branches_add(branches, i, node->self_live, node->self_total))
+			return false;
+	}
+	return true;
+}
+
+/* --- one step --------------------------------------------------------------------------------- */
+
+/* Where a member's steps lead: nodes from FIRST on, at most one unless inwards. */
+static uint32_t branches_first(const struct branches *branches, const struct branch_member *member)
+{
+	const struct snapshot_node *nodes = branches->snapshot->nodes;
+	uint32_t parent = nodes[member->node].parent;
+
+	if (branches->here)
+		return member->node;
+	if (branches->inwards)
+		return member->node + 1 < nodes[member->node].end ? member->node + 1 : FRAME_NONE;
+	return parent ? parent : FRAME_NONE; /* the root is no function */
+}
+
+static uint32_t branches_next(const struct branches *branches, const struct branch_member *member,
+			      uint32_t at)
+{
+	const struct snapshot_node *nodes = branches->snapshot->nodes;
+
+	if (branches->here || !branches->inwards || nodes[at].end >= nodes[member->node].end)
+		return FRAME_NONE;
+	return nodes[at].end;
+}
+
+/* The member that MEMBER becomes by a step to the node AT. */
+static struct branch_member branches_brings(const struct branches *branches,
+					    const struct branch_member *member, uint32_t at)
+{
+	const struct snapshot_node *node = &branches->snapshot->nodes[at];
+
+	return branches->inwards
+		       ? (struct branch_member){ at, node->children_live, node->children_total }
+		       : (struct branch_member){ at, member->live, member->total };
+}
+
+static void branch_weigh(const struct branches *branches, struct branch *branch,
+			 const struct branch_member *member)
+{
+	const struct snapshot_node *node = &branches->snapshot->nodes[member->node];
+
+	branch->weights.children_live += member->live;
+	branch->weights.children_total += member->total;
+	if (branches->inwards) {
+		branch->weights.self_live += node->self_live;
+		branch->weights.self_total += node->self_total;
+	}
+	branch->n++;
+}
+
+/* The branch of FRAME in this step, a new one if need be; NULL: out of memory. */
+static struct branch *branches_of(struct branches *branches, uint32_t frame)
+{
+	struct branch_slot *slot = &branches->slots[frame];
+
+	if (slot->step == branches->step)
+		return &branches->list[slot->index];
+	if (!branches_reserve((void **)&branches->list, &branches->capacity, branches->n + 1,
+			      sizeof(*branches->list)))
+		return NULL;
+	slot->step = branches->step;
+	slot->index = (uint32_t)branches->n;
+	branches->list[branches->n] = (struct branch){ .frame = frame };
+	return &branches->list[branches->n++];
+}
+
+/* Counts and weighs; the members get their places when it is known how many each branch has. */
+static bool branches_count(struct branches *branches, uint32_t first, uint32_t n, size_t *countp)
+{
+	const struct snapshot_node *nodes = branches->snapshot->nodes;
+
+	*countp = 0;
+	for (uint32_t i = first; i < first + n; i++) {
+		const struct branch_member *member = &branches->members[i];
+
+		for (uint32_t at = branches_first(branches, member); at != FRAME_NONE;
+		     at = branches_next(branches, member, at)) {
+			struct branch_member to = branches_brings(branches, member, at);
+			struct branch *branch;
+
+			if (!(member_weight(branches, &to) > 0))
+				continue;
+			branch = branches_of(branches, branches_group(branches, nodes[at].frame));
+			if (!branch)
+				return false;
+			branch_weigh(branches, branch, &to);
+			(*countp)++;
+		}
+	}
+	return true;
+}
+
+/* Each branch was made by branches_count(). */
+static void branches_place(struct branches *branches, uint32_t first, uint32_t n)
+{
+	const struct snapshot_node *nodes = branches->snapshot->nodes;
+
+	for (uint32_t i = first; i < first + n; i++) {
+		struct branch_member member = branches->members[i];
+
+		for (uint32_t at = branches_first(branches, &member); at != FRAME_NONE;
+		     at = branches_next(branches, &member, at)) {
+			struct branch_member to = branches_brings(branches, &member, at);
+			struct branch *branch;
+
+			if (!(member_weight(branches, &to) > 0))
+				continue;
+			branch = branches_of(branches, branches_group(branches, nodes[at].frame));
+			branches->members[branch->first + branch->n++] = to;
+		}
+	}
+}
+
+bool branches_step(struct branches *branches, uint32_t first, uint32_t n, size_t *fromp)
+{
+	size_t from = branches->n, count;
+
+	branches->step++;
+	if (!branches_count(branches, first, n, &count) ||
+	    !branches_reserve_members(branches, count))
+		return false;
+	for (size_t i = from; i < branches->n; i++) {
+		branches->list[i].first = (uint32_t)branches->n_members;
+		branches->n_members += branches->list[i].n;
+		branches->list[i].n = 0;
+	}
+	branches_place(branches, first, n);
+	branches->here = false;
+	*fromp = from;
+	return true;
+}
+
+bool branches_any(const struct branches *branches, uint32_t first, uint32_t n)
+{
+	for (uint32_t i = first; i < first + n; i++) {
+		const struct branch_member *member = &branches->members[i];
+
+		for (uint32_t at = branches_first(branches, member); at != FRAME_NONE;
+		     at = branches_next(branches, member, at)) {
+			struct branch_member to = branches_brings(branches, member, at);
+
+			if (member_weight(branches, &to) > 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+struct branches_mark branches_mark(const struct branches *branches)
+{
+	return (struct branches_mark){ branches->n_members, branches->n };
+}
+
+void branches_back(struct branches *branches, struct branches_mark mark)
+{
+	branches->n_members = mark.n_members;
+	branches->n = mark.n;
+}

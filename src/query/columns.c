@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The table of columns; see xtop/columns.h. A new column is an entry here and a name in enum
+ * column_id. */
+#include "config.h"
+
+#include "xtop/columns.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "xtop/text.h"
+
+static const struct frame *column_frame(const struct column_context *context,
+					const struct function_row *row)
+{
+	return frames_get(context->snapshot->frames, row->frame);
+}
+
+static double percent(double part, double whole)
+{
+	return whole > 0 ? 100 * part / whole : 0;
+}
+
+static double children_percent(const struct column_context *context, const struct function_row *row)
+{
+	const struct weights *whole = &context->table->whole;
+
+	if (context->totals)
+		return percent(row->weights.children_total, whole->children_total);
+	return percent(row->weights.children_live, whole->children_live);
+}
+
+static double self_percent(const struct column_context *context, const struct function_row *row)
+{
+	const struct weights *whole = &context->table->whole;
+
+	if (context->totals)
+		return percent(row->weights.self_total, whole->children_total);
+	return percent(row->weights.self_live, whole->children_live);
+}
+
+/* --- cells ------------------------------------------------------------------------------------ */
+
+static size_t children_entry(const struct column_context *context, const struct function_row *row,
+			     char *buffer, size_t capacity)
+{
+	return snprintf(buffer, capacity, "%6.2f", children_percent(context, row));
+}
+
+static size_t self_entry(const struct column_context *context, const struct function_row *row,
+			 char *buffer, size_t capacity)
+{
+	return snprintf(buffer, capacity, "%6.2f", self_percent(context, row));
+}
+
+/* Of all samples since start or reset, those that had the function in their stack. */
+static size_t samples_entry(const struct column_context *context __attribute__((unused)),
+			    const struct function_row *row, char *buffer, size_t capacity)
+{
+	return snprintf(buffer, capacity, "%" PRIu64, row->weights.children_total);
+}
+
+static const char *symbol_tag(enum frame_kind kind)
+{
+	switch (kind) {
+	case FRAME_KIND_KERNEL:
+		return "[k] ";
+	case FRAME_KIND_USERLAND:
+		return "[.] ";
+	case FRAME_KIND_ROOT:
+	case FRAME_KIND_PROCESS:
+	case FRAME_KIND_THREAD:
+	case FRAME_KIND_MARK:
+		break;
+	}
+	return "";
+}
+
+static const char *symbol_text(const struct column_context *context, const struct function_row *row,
+			       char address[FRAME_TEXT_BYTES])
+{
+	const struct frame *frame = column_frame(context, row);
+
+	return context->raw_names && !frame->unknown
+		       ? frame->raw_name
+		       : frame_text(frame, context->addresses, address);
+}
+
+static size_t symbol_entry(const struct column_context *context, const struct function_row *row,
+			   char *buffer, size_t capacity)
+{
+	char cell[COLUMN_CELL_BYTES], address[FRAME_TEXT_BYTES];
+	int length =
+		snprintf(cell, sizeof(cell), "%s%s", symbol_tag(column_frame(context, row)->kind),
+			 symbol_text(context, row, address));
+
+	return text_clean(buffer, capacity, cell, length); /* clean before: this only cuts */
+}
+
+static size_t module_entry(const struct column_context *context, const struct function_row *row,
+			   char *buffer, size_t capacity)
+{
+	return text_clean(buffer, capacity, column_frame(context, row)->module, FRAME_MODULE_BYTES);
+}
+
+/* Which process it runs in, the one that has most of it, and how many others do. */
+static size_t process_entry(const struct column_context *context, const struct function_row *row,
+			    char *buffer, size_t capacity)
+{
+	const struct frame *process;
+	char cell[COLUMN_CELL_BYTES];
+	int length;
+
+	*buffer = '\0';
+	if (row->process == FRAME_NONE)
+		return 0;
+	process = frames_get(context->snapshot->frames, row->process);
+	if (row->n_processes > 1)
+		length = snprintf(cell, sizeof(cell), "%s +%" PRIu32, process->name,
+				  row->n_processes - 1);
+	else
+		length = snprintf(cell, sizeof(cell), "%s", process->name);
+	return text_clean(buffer, capacity, cell, length);
+}
+
+#define HISTORY_MAX_CELLS 60
+
+/* Eighths of a cell by the function's percents: a scale that shows small shares, too. */
+static size_t history_level(float percent)
+{
+	static const float bounds[] = { 0.5, 2, 5, 10, 20, 40, 60 };
+	size_t level = 0;
+
+	while (level < sizeof(bounds) / sizeof(bounds[0]) && percent >= bounds[level])
+		level++;
+	return level;
+}
+
+static size_t history_entry(const struct column_context *context, const struct function_row *row,
+			    char *buffer, size_t capacity)
+{
+	static const char *const bars[] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
+	size_t n = context->history_cells < HISTORY_MAX_CELLS ? context->history_cells
+							      : HISTORY_MAX_CELLS,
+	       length = 0;
+	float percents[HISTORY_MAX_CELLS];
+
+	*buffer = '\0';
+	if (!context->history || !n)
+		return 0;
+	history_shares(context->history, context->snapshot->sequence,
+		       column_frame(context, row)->group, n, percents);
+	for (size_t i = 0; i < n; i++)
+		length += snprintf(buffer + length, capacity - length, "%s",
+				   percents[i] < 0    ? " "
+				   : percents[i] == 0 ? "·"
+						      : bars[history_level(percents[i])]);
+	return length;
+}
+
+/* --- against a baseline: perf diff's arithmetic ----------------------------------------------- */
+
+/* What self is compared: children of a caller would show the same change again. */
+static double base_percent(const struct column_context *context, const struct function_row *row,
+			   bool *foundp)
+{
+	const struct weights *whole = &context->base->whole;
+	const struct function_row *base;
+
+	*foundp = row->base != 0;
+	if (!row->base)
+		return 0;
+	base = &context->base->rows[row->base - 1];
+	if (context->totals)
+		return percent(base->weights.self_total, whole->children_total);
+	return percent(base->weights.self_live, whole->children_live);
+}
+
+double column_delta(const struct column_context *context, const struct function_row *row)
+{
+	bool found;
+
+	return context->base ? self_percent(context, row) - base_percent(context, row, &found) : 0;
+}
+
+static size_t base_entry(const struct column_context *context, const struct function_row *row,
+			 char *buffer, size_t capacity)
+{
+	bool found;
+	double base;
+
+	*buffer = '\0';
+	if (!context->base)
+		return 0;
+	base = base_percent(context, row, &found);
+	return found ? snprintf(buffer, capacity, "%6.2f", base)
+		     : snprintf(buffer, capacity, "%s", "–");
+}
+
+static size_t now_entry(const struct column_context *context, const struct function_row *row,
+			char *buffer, size_t capacity)
+{
+	*buffer = '\0';
+	return context->base ? self_entry(context, row, buffer, capacity) : 0;
+}
+
+static size_t delta_entry(const struct column_context *context, const struct function_row *row,
+			  char *buffer, size_t capacity)
+{
+	*buffer = '\0';
+	return context->base ? snprintf(buffer, capacity, "%+7.2f", column_delta(context, row)) : 0;
+}
+
+/* Of what was nothing there is no ratio. */
+static size_t ratio_entry(const struct column_context *context, const struct function_row *row,
+			  char *buffer, size_t capacity)
+{
+	double base, ratio;
+	bool found;
+
+	*buffer = '\0';
+	if (!context->base)
+		return 0;
+	base = base_percent(context, row, &found);
+	if (!(base > 0))
+		return snprintf(buffer, capacity, "%s", "–");
+	ratio = self_percent(context, row) / base;
+	return snprintf(buffer, capacity, ratio < 100 ? "%.2f" : "%.0f", ratio);
+}
+
+/* --- order ------------------------------------------------------------------------------------ */
+
+static int descending(double a, double b)
+{
+	return (a < b) - (a > b);
+}
+
+static int children_compare(const struct column_context *context, const struct function_row *a,
+			    const struct function_row *b)
+{
+	return descending(children_percent(context, a), children_percent(context, b));
+}
+
+static int self_compare(const struct column_context *context, const struct function_row *a,
+			const struct function_row *b)
+{
+	return descending(self_percent(context, a), self_percent(context, b));
+}
+
+static int samples_compare(const struct column_context *context __attribute__((unused)),
+			   const struct function_row *a, const struct function_row *b)
+{
+	return (a->weights.children_total < b->weights.children_total) -
+	       (a->weights.children_total > b->weights.children_total);
+}
+
+static int symbol_compare(const struct column_context *context, const struct function_row *a,
+			  const struct function_row *b)
+{
+	char address_a[FRAME_TEXT_BYTES], address_b[FRAME_TEXT_BYTES];
+
+	return strcmp(symbol_text(context, a, address_a), symbol_text(context, b, address_b));
+}
+
+static int module_compare(const struct column_context *context, const struct function_row *a,
+			  const struct function_row *b)
+{
+	return strcmp(column_frame(context, a)->module, column_frame(context, b)->module);
+}
+
+static int process_compare(const struct column_context *context, const struct function_row *a,
+			   const struct function_row *b)
+{
+	const struct frames *frames = context->snapshot->frames;
+	const char *name_a = a->process == FRAME_NONE ? "" : frames_get(frames, a->process)->name,
+		   *name_b = b->process == FRAME_NONE ? "" : frames_get(frames, b->process)->name;
+
+	return strcmp(name_a, name_b);
+}
+
+static int base_compare(const struct column_context *context, const struct function_row *a,
+			const struct function_row *b)
+{
+	bool found;
+
+	if (!context->base)
+		return 0;
+	return descending(base_percent(context, a, &found), base_percent(context, b, &found));
+}
+
+static int delta_compare(const struct column_context *context, const struct function_row *a,
+			 const struct function_row *b)
+{
+	return descending(fabs(column_delta(context, a)), fabs(column_delta(context, b)));
+}
+
+static int ratio_compare(const struct column_context *context, const struct function_row *a,
+			 const struct function_row *b)
+{
+	double base_a, base_b;
+	bool found;
+
+	if (!context->base)
+		return 0;
+	base_a = base_percent(context, a, &found);
+	base_b = base_percent(context, b, &found);
+	return descending(base_a > 0 ? self_percent(context, a) / base_a : 0,
+			  base_b > 0 ? self_percent(context, b) / base_b : 0);
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+const struct column columns[N_COLUMNS] = {
+	[COLUMN_CHILDREN] = { COLUMN_CHILDREN, "children", "Children", 8, 0, true, true,
+			      children_entry, children_compare },
+	[COLUMN_SELF] = { COLUMN_SELF, "self", "Self", 6, 0, true, true, self_entry, self_compare },
+	[COLUMN_SAMPLES] = { COLUMN_SAMPLES, "samples", "Samples", 9, 100, true, true,
+			     samples_entry, samples_compare },
+	[COLUMN_SYMBOL] = { COLUMN_SYMBOL, "symbol", "Symbol", 0, 0, false, true, symbol_entry,
+			    symbol_compare },
+	[COLUMN_MODULE] = { COLUMN_MODULE, "module", "Module", -24, 60, false, false, module_entry,
+			    module_compare },
+	[COLUMN_PROCESS] = { COLUMN_PROCESS, "process", "Process", -16, 100, false, false,
+			     process_entry, process_compare },
+	[COLUMN_HISTORY] = { COLUMN_HISTORY, "history", "History", 10, 72, false, false,
+			     history_entry, children_compare },
+	[COLUMN_BASE] = { COLUMN_BASE, "base", "Base", 7, 0, true, false, base_entry,
+			  base_compare },
+	[COLUMN_NOW] = { COLUMN_NOW, "now", "Now", 7, 0, true, false, now_entry, self_compare },
+	[COLUMN_DELTA] = { COLUMN_DELTA, "delta", "Delta", 7, 0, true, false, delta_entry,
+			   delta_compare },
+	[COLUMN_RATIO] = { COLUMN_RATIO, "ratio", "Ratio", 6, 60, true, false, ratio_entry,
+			   ratio_compare },
+};
+
+const struct column *column_by_name(const char *name)
+{
+	const struct column *found = NULL;
+	size_t length = strlen(name);
+
+	for (size_t i = 0; i < N_COLUMNS; i++) {
+		if (strncasecmp(columns[i].name, name, length))
+			continue;
+		if (!columns[i].name[length])
+			return &columns[i];
+		if (found)
+			return NULL;
+		found = &columns[i];
+	}
+	return found;
+}
+
+const char *columns_parse(const char *list, enum column_id ids[N_COLUMNS], size_t *np,
+			  char word[32])
+{
+	size_t n = 0;
+
+	while (*(list += strspn(list, " ,\t"))) {
+		size_t length = strcspn(list, " ,\t"), i = 0;
+		const struct column *column;
+
+		snprintf(word, 32, "%.*s", (int)(length < 31 ? length : 31), list);
+		column = length < 32 ? column_by_name(word) : NULL;
+		if (!column)
+			return word;
+		while (i < n && ids[i] != column->id)
+			i++;
+		if (i == n)
+			ids[n++] = column->id;
+		list += length;
+	}
+	*np = n;
+	return NULL;
+}
+
+struct columns_order {
+	const struct column_context *context;
+	const struct column *column;
+};
+
+static int columns_compare(const void *pointer_a, const void *pointer_b, void *pointer_order)
+{
+	const struct function_row *a = pointer_a, *b = pointer_b;
+	const struct columns_order *order = pointer_order;
+	uint64_t address_a, address_b;
+	int result = 0;
+
+	if (order->context->truncated_last)
+		result = (a->frame == FRAME_TRUNCATED) - (b->frame == FRAME_TRUNCATED);
+	if (!result)
+		result = order->column->compare(order->context, a, b);
+	if (!result)
+		result = children_compare(order->context, a, b);
+	if (!result)
+		result = self_compare(order->context, a, b);
+	if (!result)
+		result = symbol_compare(order->context, a, b);
+	if (result)
+		return result;
+	address_a = column_frame(order->context, a)->address;
+	address_b = column_frame(order->context, b)->address;
+	if (address_a != address_b)
+		return address_a < address_b ? -1 : 1;
+	return (a->frame > b->frame) - (a->frame < b->frame);
+}
+
+void columns_sort(const struct column_context *context, const struct column *column,
+		  struct function_row *rows, size_t n)
+{
+	struct columns_order order = { .context = context, .column = column };
+
+	qsort_r(rows, n, sizeof(*rows), columns_compare, &order);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The call tree as a picture of cells; see xtop/call_tree.h. Each function lies below its caller
+ * and is as wide as its share. Widths are kept as fractions on the way down and rounded where a
+ * cell is made, so that what lies below each other stays below each other. What is narrower than
+ * half a column has no cell, and nothing below it is walked: the work is bounded by the cells there
+ * can be.
+ */
+#include "config.h"
+
+#include "xtop/call_tree.h"
+
+#include <stdlib.h>
+
+#include "query/branches.h"
+
+struct flame_layout {
+	const struct flame_settings *settings;
+	struct branches branches;
+	struct flame *flame;
+	size_t capacity;
+	bool failed; /* out of memory */
+};
+
+/* A place of the tree, and the columns [x, x + width) that are its share. */
+struct flame_place {
+	uint32_t first, n; /* members */
+	uint32_t cell;
+	double weight, x, width;
+};
+
+static uint32_t flame_add(struct flame_layout *layout, uint32_t parent, uint32_t frame, double x,
+			  double width, const struct weights *weights)
+{
+	struct flame *flame = layout->flame;
+	const struct flame_cell *above = &flame->cells[parent];
+	struct flame_cell cell = { .frame = frame,
+				   .parent = parent,
+				   .key = flame->n ? branches_key(above->key, frame) : 0,
+				   .depth = flame->n ? above->depth + 1 : 0,
+				   .x = (int)(x + 0.5),
+				   .weights = *weights };
+
+	cell.width = (int)(x + width + 0.5) - cell.x;
+	if (flame->n == layout->capacity) {
+		size_t capacity = 2 * layout->capacity;
+		struct flame_cell *cells =
+			reallocarray(flame->cells, capacity, sizeof(*flame->cells));
+
+		if (!cells) {
+			layout->failed = true;
+			return 0;
+		}
+		flame->cells = cells;
+		layout->capacity = capacity;
+	}
+	flame->depth = cell.depth > flame->depth ? cell.depth : flame->depth;
+	flame->cells[flame->n] = cell;
+	return (uint32_t)flame->n++;
+}
+
+static void flame_fill(struct flame_layout *layout, struct flame_place place)
+{
+	struct branches *branches = &layout->branches;
+	struct branches_mark mark = branches_mark(branches);
+	size_t from;
+	double x = place.x;
+
+	if (layout->flame->cells[place.cell].depth + 1 >= layout->settings->max_depth)
+		return;
+	if (!branches_step(branches, place.first, place.n, &from)) {
+		layout->failed = true;
+		return;
+	}
+	for (size_t i = from, end = branches->n; i < end && !layout->failed; i++) {
+		struct branch branch = branches->list[i];
+		double weight = branches_weight(branches, &branch.weights),
+		       width = place.width * weight / place.weight;
+		uint32_t cell;
+
+		if ((int)(x + width + 0.5) > (int)(x + 0.5)) {
+			cell = flame_add(layout, place.cell, branch.frame, x, width,
+					 &branch.weights);
+			if (!layout->failed)
+				flame_fill(layout, (struct flame_place){ branch.first, branch.n,
+									 cell, weight, x, width });
+		}
+		x += width;
+	}
+	branches_back(branches, mark);
+}
+
+/* Down the path to the place that fills the width; what lies above it fills the width, too. */
+static void flame_zoom(struct flame_layout *layout, struct flame_place *place)
+{
+	struct branches *branches = &layout->branches;
+
+	layout->flame->zoomed = true;
+	for (size_t i = 0; i < layout->settings->n_zoom && !layout->failed; i++) {
+		size_t from;
+
+		if (!branches_step(branches, place->first, place->n, &from)) {
+			layout->failed = true;
+			return;
+		}
+		while (from < branches->n &&
+		       branches->list[from].frame != layout->settings->zoom[i])
+			from++;
+		if (from == branches->n) {
+			layout->flame->zoomed = false;
+			return;
+		}
+		place->first = branches->list[from].first;
+		place->n = branches->list[from].n;
+		place->weight = branches_weight(branches, &branches->list[from].weights);
+		place->cell = flame_add(layout, place->cell, branches->list[from].frame, 0,
+					place->width, &branches->list[from].weights);
+	}
+}
+
+struct xtop_error *flame_build(const struct snapshot *snapshot,
+			       const struct flame_settings *settings, struct flame *flame)
+{
+	struct flame built = { .zoomed = true };
+	struct flame_layout layout = { .settings = settings, .flame = &built, .capacity = 256 };
+	struct weights root = weights_of(&snapshot->nodes[0]);
+	struct flame_place place = { .width = settings->columns };
+	struct xtop_error *error = branches_init(&layout.branches, snapshot, settings->addresses,
+						 settings->totals, !settings->inverted);
+
+	if (error)
+		return error;
+	built.cells = malloc(layout.capacity * sizeof(*built.cells));
+	layout.failed =
+		!built.cells || !(settings->inverted ? branches_start_leaves(&layout.branches)
+						     : branches_start_root(&layout.branches));
+	if (!layout.failed) {
+		place.n = (uint32_t)layout.branches.n_members;
+		place.weight = branches_weight(&layout.branches, &root);
+		flame_add(&layout, 0, FRAME_ROOT, 0, place.width, &root);
+		flame_zoom(&layout, &place);
+		if (!layout.failed && built.zoomed)
+			flame_fill(&layout, place);
+	}
+	branches_deinit(&layout.branches);
+	if (layout.failed) {
+		flame_free(&built);
+		return error_create("no memory for a flame graph");
+	}
+	*flame = built;
+	return NULL;
+}
+
+void flame_free(struct flame *flame)
+{
+	free(flame->cells);
+	*flame = (struct flame){ 0 };
+}

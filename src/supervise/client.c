@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Main's side of the broker: what guest.h and memory.h promise of live guests, asked over the
+ * socket. Without a broker (xtop -l, benchmarks) the process asks Xen itself. Any thread, one
+ * question at a time.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "supervise/broker.h"
+#include "supervise/broker_wire.h"
+#include "xtop/foreign.h"
+#include "xtop/xen.h"
+#include "xtop/cleanup.h"
+#include "xtop/control.h"
+#include "xtop/memory.h"
+#include "xtop/ring.h"
+
+#define CLIENT_WAIT_S   20    /* for an answer: more than a guard's end takes */
+#define CLIENT_WAIT_MS  5000  /* for a guard that ends without the broker */
+#define CLIENT_MAX_LIST 32768 /* domains; Xen has no more numbers */
+
+static struct {
+	int socket; /* 0: there is no broker */
+	pid_t pid;
+	const struct broker_settings *settings;
+	bool is_gone; /* or one answer is missing: what comes next would be another's */
+	pthread_mutex_t lock;
+} client = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* --- its life --------------------------------------------------------------------------------- */
+
+struct xtop_error *broker_start(const struct broker_settings *settings)
+{
+	const struct timeval wait = { .tv_sec = CLIENT_WAIT_S };
+	int sockets[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
+		return error_create_errno(errno, "cannot talk to a broker");
+	setsockopt(sockets[0], SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
+	client.pid = fork();
+	if (client.pid < 0) {
+		int errno_value = errno;
+
+		close(sockets[0]);
+		close(sockets[1]);
+		return error_create_errno(errno_value, "cannot start the broker");
+	}
+	close(sockets[client.pid ? 1 : 0]);
+	if (client.pid == 0) {
+		broker_run(settings, sockets[1]);
+		_exit(0);
+	}
+	client.socket = sockets[0];
+	client.settings = settings;
+	return NULL;
+}
+
+void broker_stop(void)
+{
+	const struct timespec nap = { .tv_nsec = 1000000 };
+
+	if (!client.socket)
+		return;
+	close(client.socket);
+	client.socket = 0;
+	/* It may be stopped (SIGSTOP), and main may not be allowed to continue it. */
+	for (unsigned i = 0; i < CLIENT_WAIT_MS && waitpid(client.pid, NULL, WNOHANG) == 0; i++)
+		nanosleep(&nap, NULL);
+}
+
+bool broker_is_there(void)
+{
+	bool there;
+
+	pthread_mutex_lock(&client.lock);
+	there = client.socket && !client.is_gone;
+	pthread_mutex_unlock(&client.lock);
+	return there;
+}
+
+/* --- questions -------------------------------------------------------------------------------- */
+
+static struct xtop_error *client_gone(void)
+{
+	client.is_gone = true;
+	return error_create("xtop's broker does not answer: it was killed; the guest runs");
+}
+
+/* Under the lock. FD, if wanted, is what came beside the answer, or -1. */
+static struct xtop_error *client_exchange(const struct broker_request *request, const int *fds,
+					  size_t n_fds, struct broker_reply *reply, int *fdp)
+{
+	int got[BROKER_MAX_FDS];
+	size_t n_got;
+
+	if (client.is_gone || !wire_send(client.socket, request, sizeof(*request), fds, n_fds) ||
+	    !wire_receive(client.socket, reply, sizeof(*reply), got, &n_got))
+		return client_gone();
+	for (size_t i = fdp ? 1 : 0; i < n_got; i++)
+		close(got[i]);
+	if (fdp)
+		*fdp = n_got ? got[0] : -1;
+	reply->message[sizeof(reply->message) - 1] = '\0';
+	return reply->failed ? error_create("%s", reply->message) : NULL;
+}
+
+static struct xtop_error *client_ask(const struct broker_request *request, const int *fds,
+				     size_t n_fds, struct broker_reply *reply, int *fdp)
+{
+	struct xtop_error *error;
+
+	pthread_mutex_lock(&client.lock);
+	error = client_exchange(request, fds, n_fds, reply, fdp);
+	pthread_mutex_unlock(&client.lock);
+	return error;
+}
+
+static struct xtop_error *client_receive_list(struct guest_listing *list, size_t n)
+{
+	int fds[BROKER_MAX_FDS];
+	size_t n_fds;
+
+	for (size_t i = 0; i < n; i++)
+		if (!wire_receive(client.socket, &list[i], sizeof(list[i]), fds, &n_fds))
+			return client_gone();
+	return NULL;
+}
+
+static struct xtop_error *client_list(struct guest_listing **listp, size_t *np)
+{
+	const struct broker_request request = { .question = BROKER_LIST };
+	_cleanup_free_ struct guest_listing *list = NULL;
+	struct broker_reply reply;
+	struct xtop_error *error;
+
+	error = client_exchange(&request, NULL, 0, &reply, NULL);
+	if (error)
+		return error;
+	if (reply.number > CLIENT_MAX_LIST)
+		return client_gone();
+	list = calloc(reply.number + 1, sizeof(*list));
+	if (!list)
+		return error_create("out of memory");
+	error = client_receive_list(list, reply.number);
+	if (error)
+		return error;
+	*listp = no_cleanup_ptr(list);
+	*np = reply.number;
+	return NULL;
+}
+
+struct xtop_error *guest_list(struct guest_listing **listp, size_t *np)
+{
+	struct xtop_error *error;
+
+	if (!client.socket)
+		return xen_list(listp, np);
+	pthread_mutex_lock(&client.lock);
+	error = client_list(listp, np);
+	pthread_mutex_unlock(&client.lock);
+	return error;
+}
+
+struct xtop_error *guest_find(const char *domain, struct guest_info *info)
+{
+	struct broker_request request = { .question = BROKER_FIND };
+	struct broker_reply reply;
+	struct xtop_error *error;
+
+	if (!client.socket)
+		return xen_find(domain, info);
+	if (strlen(domain) >= sizeof(request.text))
+		return error_create("no domain '%s' on this host: xtop -l lists them", domain);
+	memcpy(request.text, domain, strlen(domain));
+	error = client_ask(&request, NULL, 0, &reply, NULL);
+	if (!error)
+		*info = reply.info;
+	return error;
+}
+
+bool guest_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs)
+{
+	const struct broker_request request = { .question = BROKER_REGISTERS,
+						.domid = info->domid,
+						.number = vcpu };
+	struct broker_reply reply;
+	struct xtop_error *error;
+
+	if (!client.socket)
+		return xen_registers(info, vcpu, regs);
+	error = client_ask(&request, NULL, 0, &reply, NULL);
+	if (!error)
+		*regs = reply.registers;
+	error_destroy(error);
+	return !error;
+}
+
+struct xtop_error *guest_open_memory(uint32_t domid, struct memory **memoryp)
+{
+	const struct broker_request request = { .question = BROKER_MEMORY, .domid = domid };
+	struct broker_reply reply;
+	struct xtop_error *error;
+	int fd = -1;
+
+	error = client.socket ? client_ask(&request, NULL, 0, &reply, &fd)
+			      : foreign_open_fd(domid, &fd);
+	return error ? error : memory_create_live(domid, fd, memoryp);
+}
+
+struct xtop_error *guard_start(const struct guest_info *info, struct control *control,
+			       struct ring *ring, struct guest_process *process)
+{
+	const struct broker_request request = { .question = BROKER_START, .domid = info->domid };
+	const int fds[] = { control_fd(control), ring_fd(ring) };
+	struct broker_reply reply;
+	struct xtop_error *error;
+
+	if (!client.socket)
+		return error_create("a guest is sampled through a broker only");
+	error = client_ask(&request, fds, 2, &reply, &process->pidfd);
+	if (!error)
+		process->id = reply.number;
+	return error;
+}
+
+bool guard_is_alive(const struct guest_process *process)
+{
+	struct pollfd ended = { .fd = process->pidfd, .events = POLLIN };
+
+	return poll(&ended, 1, 0) <= 0; /* a signal is no sign of death */
+}
+
+void guard_stop(struct guest_process *process, struct control *control)
+{
+	const struct broker_request request = { .question = BROKER_STOP, .number = process->id };
+	struct pollfd ended = { .fd = process->pidfd, .events = POLLIN };
+	struct broker_reply reply;
+	struct xtop_error *error;
+
+	control_quit(control);
+	error = client_ask(&request, NULL, 0, &reply, NULL);
+	if (error && process->pidfd >= 0)
+		poll(&ended, 1, CLIENT_WAIT_MS);
+	error_destroy(error);
+	if (process->pidfd >= 0)
+		close(process->pidfd);
+	process->pidfd = -1;
+}
+
+void broker_remove(const char *path)
+{
+	struct broker_request request = { .question = BROKER_REMOVE };
+	struct broker_reply reply;
+
+	if (!client.socket)
+		return;
+	for (uint32_t i = 0; i < BROKER_MAX_FILES; i++) {
+		request.number = i;
+		if (client.settings->files[i] && strcmp(path, client.settings->files[i]) == 0)
+			error_destroy(client_ask(&request, NULL, 0, &reply, NULL));
+	}
+}

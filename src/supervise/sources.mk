@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+libxtop_a_SOURCES += \
+	include/xtop/broker.h \
+	include/xtop/sandbox.h \
+	src/supervise/broker.c \
+	src/supervise/broker.h \
+	src/supervise/broker_wire.c \
+	src/supervise/broker_wire.h \
+	src/supervise/client.c \
+	src/supervise/guard.c \
+	src/supervise/guard.h \
+	src/supervise/pause_record.c \
+	src/supervise/pause_record.h \
+	src/supervise/repair.c \
+	src/supervise/sandbox.c

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+libxtop_a_SOURCES += \
+	include/xtop/image.h \
+	include/xtop/symbol.h \
+	src/symbol/alias.c \
+	src/symbol/alias.h \
+	src/symbol/demangle.c \
+	src/symbol/elf.c \
+	src/symbol/elf_frames.c \
+	src/symbol/elf_orc.c \
+	src/symbol/elf_symbols.c \
+	src/symbol/image.c \
+	src/symbol/image_elf.c \
+	src/symbol/nm.c \
+	src/symbol/space.c \
+	src/symbol/symbols.c \
+	src/symbol/symtab.c

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which domains there are, and which one is meant. The broker, or main while it is privileged;
+ * nothing here is quick or in the stopped window, so libxenctrl and libxenstore do the work.
+ */
+#include "config.h"
+
+#include <xenctrl.h> /* first: it sets __XEN_TOOLS__ for the public headers */
+#include <xenstore.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "xtop/domctl.h"
+#include "xtop/xen.h"
+#include "xen/xen_log.h"
+#include "xtop/cleanup.h"
+
+#define XEN_MAX_DOMAINS 32768 /* DOMID_FIRST_RESERVED is 0x7ff0 */
+#define XEN_LIST_STEP   256
+
+/* Tells the usual reasons apart before any library gets to say "Could not obtain handle". */
+static struct xtop_error *xen_check(void)
+{
+	_cleanup_close_ int fd = open("/dev/xen/privcmd", O_RDWR | O_CLOEXEC);
+
+	if (fd < 0 && (errno == EACCES || errno == EPERM))
+		return error_create("not allowed to open /dev/xen/privcmd: run xtop as root");
+	if (fd < 0)
+		return error_create(
+			"no Xen here (/dev/xen/privcmd: %s): run xtop in the dom0 of a Xen host, or "
+			"replay a recording with -r",
+			strerror(errno));
+	return domctl_check_interface();
+}
+
+/*
+ * PVH is HVM without emulated devices but the local APIC (Xen 4.17 public/arch-x86/xen.h,
+ * XEN_X86_EMU_*).
+ */
+static enum guest_type xen_type(const xc_domaininfo_t *domain)
+{
+	if (!(domain->flags & XEN_DOMINF_hvm_guest))
+		return GUEST_PV;
+	return domain->arch_config.emulation_flags & XEN_X86_EMU_IOAPIC ? GUEST_HVM : GUEST_PVH;
+}
+
+static char xen_state(const xc_domaininfo_t *domain)
+{
+	if (domain->flags & XEN_DOMINF_dying)
+		return 'd';
+	if (domain->flags & XEN_DOMINF_shutdown)
+		return 's';
+	if (domain->flags & XEN_DOMINF_paused)
+		return 'p';
+	if (domain->flags & XEN_DOMINF_blocked)
+		return 'b';
+	return domain->flags & XEN_DOMINF_running ? 'r' : '-';
+}
+
+static void xen_format_uuid(const xen_domain_handle_t handle, char uuid[40])
+{
+	char *next = uuid;
+
+	for (unsigned i = 0; i < 16; i++) {
+		if (i == 4 || i == 6 || i == 8 || i == 10)
+			*next++ = '-';
+		next += sprintf(next, "%02x", handle[i]);
+	}
+}
+
+static void xen_read_name(struct xs_handle *store, uint32_t domid, char name[GUEST_NAME_BYTES])
+{
+	_cleanup_free_ char *value = NULL;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/local/domain/%u/name", domid);
+	value = store ? xs_read(store, XBT_NULL, path, NULL) : NULL;
+	if (snprintf(name, GUEST_NAME_BYTES, "%s", value ? value : "") >= GUEST_NAME_BYTES)
+		memcpy(name + GUEST_NAME_BYTES - sizeof(GUEST_NAME_CUT), GUEST_NAME_CUT,
+		       sizeof(GUEST_NAME_CUT));
+}
+
+static void xen_describe(const xc_domaininfo_t *domain, struct xs_handle *store,
+			 struct guest_listing *listing)
+{
+	unsigned n_vcpus =
+		domain->max_vcpu_id == XEN_INVALID_MAX_VCPU_ID ? 0 : domain->max_vcpu_id + 1;
+
+	*listing = (struct guest_listing){
+		.info = {
+			.domid = domain->domain,
+			.type = xen_type(domain),
+			.n_vcpus = n_vcpus,
+			.memory_kib = domain->tot_pages << (GUEST_PAGE_SHIFT - 10),
+		},
+		.state = xen_state(domain),
+		.cpu_time_ns = domain->cpu_time,
+	};
+	xen_format_uuid(domain->handle, listing->info.uuid);
+	xen_read_name(store, domain->domain, listing->info.name);
+}
+
+/* All domains as Xen has them, XEN_LIST_STEP at a time. */
+static struct xtop_error *xen_get_domains(xc_domaininfo_t **domainsp, size_t *np)
+{
+	xc_interface *xc = xc_interface_open(xen_log_quiet(), xen_log_quiet(), 0);
+	_cleanup_free_ xc_domaininfo_t *domains = NULL;
+	size_t n = 0;
+	int got = -1;
+
+	if (!xc)
+		return error_create_errno(errno, "cannot open Xen's control interface");
+	do {
+		xc_domaininfo_t *more = realloc(domains, (n + XEN_LIST_STEP) * sizeof(*domains));
+		uint32_t first;
+
+		if (!more)
+			break;
+		domains = more;
+		first = n ? domains[n - 1].domain + 1U : 0;
+		got = xc_domain_getinfolist(xc, first, XEN_LIST_STEP, domains + n);
+		n += got > 0 ? (size_t)got : 0;
+	} while (got == XEN_LIST_STEP && n < XEN_MAX_DOMAINS);
+	xc_interface_close(xc);
+	if (got < 0)
+		return error_create_errno(errno, "cannot list the domains");
+	*domainsp = no_cleanup_ptr(domains);
+	*np = n;
+	return NULL;
+}
+
+struct xtop_error *xen_list(struct guest_listing **listp, size_t *np)
+{
+	_cleanup_free_ xc_domaininfo_t *domains = NULL;
+	struct guest_listing *list;
+	struct xtop_error *error;
+	struct xs_handle *store;
+	size_t n = 0;
+
+	error = xen_check();
+	if (!error)
+		error = xen_get_domains(&domains, &n);
+	if (error)
+		return error;
+	list = calloc(n + 1, sizeof(*list));
+	if (!list)
+		return error_create("out of memory");
+	store = xs_open(0); /* without it domains have no names, but still numbers */
+	for (size_t i = 0; i < n; i++)
+		xen_describe(&domains[i], store, &list[i]);
+	if (store)
+		xs_close(store);
+	*listp = list;
+	*np = n;
+	return NULL;
+}
+
+/* "5" is a domid even if some domain is named so; a UUID in any case. */
+static bool xen_is_meant(const struct guest_info *info, const char *domain)
+{
+	char *end;
+	unsigned long domid = strtoul(domain, &end, 10);
+
+	if (*domain >= '0' && *domain <= '9' && !*end)
+		return info->domid == domid;
+	return strcmp(info->name, domain) == 0 || strcasecmp(info->uuid, domain) == 0;
+}
+
+/*
+ * A 32-bit PV kernel's registers and tables have another layout; a 32-bit HVM guest cannot be told
+ * from here.
+ */
+static bool xen_is_32bit(uint32_t domid)
+{
+	xc_interface *xc = xc_interface_open(xen_log_quiet(), xen_log_quiet(), 0);
+	unsigned int width = 8;
+
+	if (!xc)
+		return false;
+	if (xc_domain_get_guest_width(xc, domid, &width) != 0)
+		width = 8;
+	xc_interface_close(xc);
+	return width == 4;
+}
+
+/* What keeps this domain from being profiled. */
+static struct xtop_error *xen_check_domain(const struct guest_listing *found, const char *domain)
+{
+	if (found->info.domid == 0)
+		return error_create(
+			"'%s' is dom0, which runs xtop itself and cannot be stopped: use perf there",
+			domain);
+	if (found->state == 'd' || found->state == 's')
+		return error_create("domain '%s' has shut down", domain);
+	if (found->info.n_vcpus == 0)
+		return error_create("domain '%s' has no vCPU yet", domain);
+	if (found->info.n_vcpus > GUEST_MAX_VCPUS)
+		return error_create("domain '%s' has %u vCPUs; xtop profiles at most %u", domain,
+				    found->info.n_vcpus, GUEST_MAX_VCPUS);
+	if (found->info.type == GUEST_PV && xen_is_32bit(found->info.domid))
+		return error_create("domain '%s' runs a 32-bit kernel; xtop reads 64-bit ones only",
+				    domain);
+	return NULL;
+}
+
+/* Two may have one UUID, while the one makes room for what it reboots or migrates as. */
+static bool xen_has_ended(const struct guest_listing *listing)
+{
+	return listing->state == 'd' || listing->state == 's';
+}
+
+struct xtop_error *xen_find(const char *domain, struct guest_info *info)
+{
+	_cleanup_free_ struct guest_listing *list = NULL;
+	const struct guest_listing *found = NULL;
+	struct xtop_error *error;
+	size_t n;
+
+	error = xen_list(&list, &n);
+	if (error)
+		return error;
+	for (size_t i = 0; i < n; i++)
+		if (xen_is_meant(&list[i].info, domain) && (!found || xen_has_ended(found)))
+			found = &list[i];
+	if (!found)
+		return error_create("no domain '%s' on this host: xtop -l lists them", domain);
+	error = xen_check_domain(found, domain);
+	if (!error)
+		*info = found->info;
+	return error;
+}
+
+/* --- what a killed xtop left ------------------------------------------------------------------ */
+
+#define XEN_PAUSE_LOOKS 20
+#define XEN_PAUSE_NS    1000000
+
+static bool xen_get(xc_interface *xc, uint32_t domid, xc_domaininfo_t *domain)
+{
+	return xc_domain_getinfolist(xc, domid, 1, domain) == 1 && domain->domain == domid;
+}
+
+bool xen_is_still(const struct guest_info *info)
+{
+	xc_interface *xc = xc_interface_open(xen_log_quiet(), xen_log_quiet(), 0);
+	xc_domaininfo_t domain;
+	char uuid[40] = "";
+
+	if (!xc)
+		return false;
+	if (xen_get(xc, info->domid, &domain))
+		xen_format_uuid(domain.handle, uuid);
+	xc_interface_close(xc);
+	return strcmp(uuid, info->uuid) == 0;
+}
+
+bool xen_is_paused(const struct guest_info *info, uint64_t *cpu_time_nsp)
+{
+	xc_interface *xc = xc_interface_open(xen_log_quiet(), xen_log_quiet(), 0);
+	const struct timespec nap = { .tv_nsec = XEN_PAUSE_NS };
+	xc_domaininfo_t domain = { 0 };
+	bool paused = xc != NULL;
+
+	for (unsigned i = 0; i < XEN_PAUSE_LOOKS && paused; i++) {
+		paused = xen_get(xc, info->domid, &domain) && domain.flags & XEN_DOMINF_paused;
+		if (paused)
+			nanosleep(&nap, NULL);
+	}
+	xc_interface_close(xc);
+	if (paused)
+		*cpu_time_nsp = domain.cpu_time;
+	return paused;
+}
+
+unsigned xen_unpause(const struct guest_info *info, unsigned n)
+{
+	xc_interface *xc = xc_interface_open(xen_log_quiet(), xen_log_quiet(), 0);
+	unsigned undone = 0;
+
+	while (xc && undone < n && xc_domain_unpause(xc, info->domid) == 0)
+		undone++;
+	xc_interface_close(xc);
+	return undone;
+}

@@ -1,0 +1,590 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Stopping a Xen guest, reading its registers and letting it go: raw domctls through libxencall,
+ * all in preallocated hypercall memory. Sampler's process; the guard shares the memory.
+ *
+ *   look     multicall [ getdomaininfo, getvcpuinfo of every vCPU ]    the guest runs
+ *   stop     multicall [ pausedomain, getvcpucontext of those wanted ]
+ *   release  multicall [ unpausedomain ]
+ *   ask      multicall [ gethvmcontext_partial of one vCPU ]           the guest runs, seldom
+ *
+ * Everything is a multicall, also the single release, because Xen stores each call's result into
+ * multicall_entry.result itself. A process can be killed only between hypercalls, so what stands
+ * there is the truth at whatever instruction it died: the guest is stopped on our account exactly
+ * when the pause has succeeded and the release has no result yet.
+ *
+ * Sources: Xen 4.17 public/domctl.h, public/xen.h (multicall), xen/common/multicall.c,
+ * xen/arch/x86/domctl.c (arch_get_info_guest).
+ */
+#include "config.h"
+
+#include <xenctrl.h> /* first: it sets __XEN_TOOLS__ for the public headers */
+#include <xencall.h>
+#include <xenforeignmemory.h>
+#include <xen/hvm/save.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "xtop/domctl.h"
+#include "xtop/xen.h"
+#include "xen/xen_log.h"
+#include "xtop/clock.h"
+#include "xtop/cleanup.h"
+
+#define RESULT_PENDING 1 /* no domctl returns it: they give 0 or a negative errno */
+/* A second or so: what keeps Xen from reading a page lasts microseconds. */
+#define RELEASE_TRIES 1000000
+
+/* Intel SDM vol. 3A §4.1.1: paging, of 64-bit entries, of four levels or five */
+#define CR0_PG      (1ULL << 31)
+#define CR4_PAE     (1ULL << 5)
+#define EFER_LMA    (1ULL << 10)
+#define MODE_ASK_NS 10000000000ULL /* what Xen said of a vCPU's mode holds that long */
+
+/* One multicall: entries for Xen, and the domctls they point to. */
+struct domctl_batch {
+	multicall_entry_t *entries;
+	struct xen_domctl *domctls;
+};
+
+struct stop_area {
+	size_t size_bytes;
+	unsigned n_vcpus;
+	struct domctl_batch look, stop, release, ask;
+	struct hvm_hw_cpu *cpu;         /* what is asked for */
+	vcpu_guest_context_t *contexts; /* by vCPU */
+	volatile uint64_t *stops;       /* begun so far: tells one stop from the next */
+	struct pause_mark *mark;        /* outlives all processes of xtop; NULL: none */
+};
+
+/* Whether a vCPU is in 64-bit mode, where its registers do not tell. */
+struct domctl_mode {
+	bool wanted;       /* by the last stop */
+	bool is_short;     /* it is not */
+	uint64_t asked_ns; /* 0: not yet */
+};
+
+struct domctl_guest {
+	xencall_handle *call;
+	xenforeignmemory_handle *memory;
+	struct stop_area *area;
+	uint64_t looked_ns;
+	domid_t domid;
+	xen_domain_handle_t uuid; /* a number may be another domain's by now */
+	bool is_pv;
+	unsigned n_vcpus;
+	struct domctl_mode modes[GUEST_MAX_VCPUS];
+};
+
+/* --- the area --------------------------------------------------------------------------------- */
+
+/*
+ * Pages Xen can read and write at any time, shared over fork(): those of /dev/xen/hypercall are
+ * kernel pages that never move (Linux commit c51b3c639e01 ("xen: add new hypercall buffer mapping
+ * device") (in v4.18)); older kernels get locked shared memory.
+ */
+static void *area_map(size_t size_bytes)
+{
+	_cleanup_close_ int fd = open("/dev/xen/hypercall", O_RDWR | O_CLOEXEC);
+	void *memory = MAP_FAILED;
+
+	if (fd >= 0)
+		memory = mmap(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (memory == MAP_FAILED)
+		memory = mmap(NULL, size_bytes, PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_ANONYMOUS | MAP_LOCKED | MAP_POPULATE, -1, 0);
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+static size_t area_batch_bytes(unsigned n)
+{
+	return n * (sizeof(multicall_entry_t) + sizeof(struct xen_domctl));
+}
+
+/* Carves a batch of N calls out of the memory at *NEXT. */
+static struct domctl_batch area_carve_batch(char **next, unsigned n)
+{
+	struct domctl_batch batch = { .entries = (void *)*next };
+
+	*next += n * sizeof(multicall_entry_t);
+	batch.domctls = (void *)*next;
+	*next += n * sizeof(struct xen_domctl);
+	return batch;
+}
+
+static void batch_set(struct domctl_batch *batch, unsigned i, uint32_t command, domid_t domid)
+{
+	batch->domctls[i] = (struct xen_domctl){
+		.cmd = command,
+		.interface_version = XEN_DOMCTL_INTERFACE_VERSION,
+		.domain = domid,
+	};
+	batch->entries[i] = (multicall_entry_t){
+		.op = __HYPERVISOR_domctl,
+		.args[0] = (unsigned long)&batch->domctls[i],
+	};
+}
+
+static void area_fill(struct stop_area *area, domid_t domid)
+{
+	batch_set(&area->look, 0, XEN_DOMCTL_getdomaininfo, domid);
+	batch_set(&area->stop, 0, XEN_DOMCTL_pausedomain, domid);
+	batch_set(&area->release, 0, XEN_DOMCTL_unpausedomain, domid);
+	for (unsigned i = 0; i < area->n_vcpus; i++) {
+		batch_set(&area->look, 1 + i, XEN_DOMCTL_getvcpuinfo, domid);
+		area->look.domctls[1 + i].u.getvcpuinfo.vcpu = i;
+		batch_set(&area->stop, 1 + i, XEN_DOMCTL_getvcpucontext, domid);
+		area->stop.domctls[1 + i].u.vcpucontext.vcpu = i;
+		set_xen_guest_handle_raw(area->stop.domctls[1 + i].u.vcpucontext.ctxt,
+					 &area->contexts[i]);
+	}
+	batch_set(&area->ask, 0, XEN_DOMCTL_gethvmcontext_partial, domid);
+	area->stop.entries[0].result = RESULT_PENDING;
+}
+
+struct xtop_error *stop_area_create(const struct guest_info *info, struct stop_area **areap)
+{
+	unsigned n = info->n_vcpus;
+	size_t size_bytes = 2 * area_batch_bytes(1 + n) + 2 * area_batch_bytes(1) +
+			    n * sizeof(vcpu_guest_context_t) + sizeof(uint64_t) +
+			    sizeof(struct hvm_hw_cpu);
+	struct stop_area *area = calloc(1, sizeof(*area));
+	char *next;
+
+	size_bytes = (size_bytes + GUEST_PAGE_MASK) & ~GUEST_PAGE_MASK;
+	if (!area)
+		return error_create("out of memory");
+	next = area_map(size_bytes);
+	if (!next) {
+		free(area);
+		return error_create_errno(errno, "cannot get %zu bytes of hypercall memory",
+					  size_bytes);
+	}
+	area->size_bytes = size_bytes;
+	area->n_vcpus = n;
+	area->look = area_carve_batch(&next, 1 + n);
+	area->stop = area_carve_batch(&next, 1 + n);
+	area->release = area_carve_batch(&next, 1);
+	area->ask = area_carve_batch(&next, 1);
+	area->contexts = (void *)next;
+	area->stops = (void *)(next + n * sizeof(vcpu_guest_context_t));
+	area->cpu = (void *)(area->stops + 1);
+	area_fill(area, (domid_t)info->domid);
+	*areap = area;
+	return NULL;
+}
+
+void stop_area_destroy(struct stop_area *area)
+{
+	if (!area)
+		return;
+	munmap(area->look.entries, area->size_bytes);
+	free(area);
+}
+
+bool stop_area_is_stopped(const struct stop_area *area)
+{
+	return area->stop.entries[0].result == 0 &&
+	       area->release.entries[0].result == RESULT_PENDING;
+}
+
+/*
+ * Of the stop that is on, if one is: counted before the two results are set to pending, so that
+ * whoever finds the same count twice has looked at the same stop.
+ */
+uint64_t stop_area_stops(const struct stop_area *area)
+{
+	return *area->stops;
+}
+
+void stop_area_set_mark(struct stop_area *area, struct pause_mark *mark)
+{
+	area->mark = mark;
+}
+
+/* --- the calls -------------------------------------------------------------------------------- */
+
+static bool domctl_multicall(struct domctl_guest *guest, const struct domctl_batch *batch,
+			     unsigned n)
+{
+	return xencall2(guest->call, __HYPERVISOR_multicall, (unsigned long)batch->entries, n) == 0;
+}
+
+static enum vcpu_state domctl_vcpu_state(const multicall_entry_t *entry,
+					 const struct xen_domctl *domctl)
+{
+	const struct xen_domctl_getvcpuinfo *info = &domctl->u.getvcpuinfo;
+
+	if (entry->result || !info->online)
+		return VCPU_OFFLINE;
+	if (info->running)
+		return VCPU_RUNNING;
+	return info->blocked ? VCPU_BLOCKED : VCPU_RUNNABLE;
+}
+
+/* Xen 4.17 public/sched.h, SHUTDOWN_*. */
+static enum guest_end domctl_end(uint32_t flags)
+{
+	if (!(flags & XEN_DOMINF_shutdown))
+		return GUEST_END_UNKNOWN;
+	switch (flags >> XEN_DOMINF_shutdownshift & XEN_DOMINF_shutdownmask) {
+	case SHUTDOWN_poweroff:
+		return GUEST_END_POWEROFF;
+	case SHUTDOWN_reboot:
+	case SHUTDOWN_soft_reset:
+		return GUEST_END_REBOOT;
+	case SHUTDOWN_suspend:
+		return GUEST_END_SUSPEND;
+	case SHUTDOWN_crash:
+	case SHUTDOWN_watchdog:
+		return GUEST_END_CRASH;
+	default:
+		return GUEST_END_UNKNOWN;
+	}
+}
+
+/* --- 64-bit mode ------------------------------------------------------------------------------ */
+
+/*
+ * A vCPU with PAE paging may have page tables of three levels: a 32-bit kernel's. What
+ * arch_get_info_guest() gives of an HVM vCPU has neither EFER nor what CS says. A kernel above 4 GiB,
+ * and any Linux, is in 64-bit mode: its instruction pointer or GS base tells. For the others, a
+ * 32-bit kernel or a unikernel at low addresses, Xen is asked, which pauses the vCPU for a moment
+ * (Xen 4.17 xen/common/hvm/save.c, hvm_save_one()).
+ */
+static bool domctl_tells_mode(const struct registers *regs)
+{
+	return !(regs->cr0 & CR0_PG) || !(regs->cr4 & CR4_PAE) || regs->rip >> 32 ||
+	       regs->gs_base_kernel >> 32;
+}
+
+/* A Xen that does not say leaves it at what most guests are, and so does not having asked yet. */
+static void domctl_ask_mode(struct domctl_guest *guest, unsigned vcpu, uint64_t now_ns)
+{
+	struct domctl_batch *ask = &guest->area->ask;
+	struct xen_domctl_hvmcontext_partial *partial = &ask->domctls[0].u.hvmcontext_partial;
+	struct domctl_mode *mode = &guest->modes[vcpu];
+
+	*partial = (struct xen_domctl_hvmcontext_partial){ .type = HVM_SAVE_CODE(CPU),
+							   .instance = vcpu,
+							   .bufsz = HVM_SAVE_LENGTH(CPU) };
+	set_xen_guest_handle_raw(partial->buffer, (uint8_t *)guest->area->cpu);
+	*mode = (struct domctl_mode){ .asked_ns = now_ns };
+	if (domctl_multicall(guest, ask, 1) && !ask->entries[0].result)
+		mode->is_short = !(guest->area->cpu->msr_efer & EFER_LMA);
+}
+
+/* Those that the last stop wanted. */
+static void domctl_ask_modes(struct domctl_guest *guest, uint64_t now_ns)
+{
+	for (unsigned i = 0; i < guest->n_vcpus; i++) {
+		const struct domctl_mode *mode = &guest->modes[i];
+
+		if (mode->wanted && (!mode->asked_ns || now_ns - mode->asked_ns > MODE_ASK_NS))
+			domctl_ask_mode(guest, i, now_ns);
+	}
+}
+
+/* Registers of what is not in 64-bit mode say that there is no such paging. */
+static void domctl_settle_mode(struct domctl_guest *guest, unsigned vcpu, struct registers *regs)
+{
+	struct domctl_mode *mode = &guest->modes[vcpu];
+
+	if (guest->is_pv)
+		return;
+	mode->wanted = !domctl_tells_mode(regs);
+	if (mode->wanted && mode->is_short)
+		regs->cr4 &= ~CR4_PAE;
+}
+
+/* --- look, stop, release ---------------------------------------------------------------------- */
+
+static bool domctl_look(void *context, struct guest_look *look)
+{
+	struct domctl_guest *guest = context;
+	struct domctl_batch *batch = &guest->area->look;
+	const struct xen_domctl_getdomaininfo *info = &batch->domctls[0].u.getdomaininfo;
+
+	/* Xen echoes here the domain that it describes: the next one if this is gone. */
+	batch->domctls[0].domain = guest->domid;
+	guest->looked_ns = clock_now_ns();
+	if (!domctl_multicall(guest, batch, 1 + guest->n_vcpus))
+		return false;
+	domctl_ask_modes(guest, guest->looked_ns);
+	look->life = GUEST_RUNS;
+	look->end = GUEST_END_UNKNOWN;
+	if (batch->entries[0].result || info->domain != guest->domid ||
+	    memcmp(info->handle, guest->uuid, sizeof(guest->uuid)) != 0) {
+		look->life = GUEST_GONE;
+	} else if (info->flags & (XEN_DOMINF_dying | XEN_DOMINF_shutdown)) {
+		look->life = GUEST_GONE;
+		look->end = domctl_end(info->flags);
+	} else if (info->flags & XEN_DOMINF_paused) {
+		look->life = GUEST_PAUSED_BY_OTHERS;
+	}
+	look->pages = info->tot_pages;
+	for (unsigned i = 0; i < guest->n_vcpus; i++)
+		look->states[i] = domctl_vcpu_state(&batch->entries[1 + i], &batch->domctls[1 + i]);
+	return true;
+}
+
+static void domctl_to_registers(const vcpu_guest_context_t *context, struct registers *regs)
+{
+	const struct cpu_user_regs *from = &context->user_regs;
+
+	/* clang-format off */
+	*regs = (struct registers){
+		.rax = from->rax, .rbx = from->rbx, .rcx = from->rcx, .rdx = from->rdx,
+		.rsi = from->rsi, .rdi = from->rdi, .rbp = from->rbp, .rsp = from->rsp,
+		.r8 = from->r8, .r9 = from->r9, .r10 = from->r10, .r11 = from->r11,
+		.r12 = from->r12, .r13 = from->r13, .r14 = from->r14, .r15 = from->r15,
+		.rip = from->rip, .rflags = from->rflags, .cs = from->cs, .ss = from->ss,
+		.fs_base = context->fs_base, .gs_base = context->gs_base_user,
+		.gs_base_kernel = context->gs_base_kernel,
+		.cr0 = context->ctrlreg[0], .cr3 = context->ctrlreg[3], .cr4 = context->ctrlreg[4],
+	};
+	/* clang-format on */
+}
+
+/* A PV guest's kernel does not run at ring 0, and Xen says in the flags which half runs. */
+static bool domctl_is_user(const struct domctl_guest *guest, const vcpu_guest_context_t *context)
+{
+	return guest->is_pv ? !(context->flags & VGCF_in_kernel) : (context->user_regs.cs & 3) == 3;
+}
+
+/*
+ * Until Xen has said what became of it. A multicall fails as a whole, with nothing done, when Xen
+ * cannot read its entries: memory of area_map()'s second kind may be on the move just then. Giving
+ * up would leave the guest stopped, and the next look would take that for an administrator's pause.
+ */
+static void domctl_release(void *context)
+{
+	struct domctl_guest *guest = context;
+	volatile xen_ulong_t *released = &guest->area->release.entries[0].result;
+
+	for (unsigned i = 0; i < RELEASE_TRIES && *released == RESULT_PENDING; i++)
+		domctl_multicall(guest, &guest->area->release, 1);
+	pause_mark_end(guest->area->mark);
+}
+
+/* Behind the pause, entry after entry points to the domctl of the next vCPU that is wanted. */
+static bool domctl_stop(void *context, const uint16_t *vcpus, unsigned n, struct registers *regs,
+			bool *user)
+{
+	struct domctl_guest *guest = context;
+	struct domctl_batch *batch = &guest->area->stop;
+	volatile xen_ulong_t *paused = &batch->entries[0].result;
+	volatile xen_ulong_t *released = &guest->area->release.entries[0].result;
+	bool failed;
+
+	for (unsigned i = 0; i < n; i++)
+		batch->entries[1 + i].args[0] = (unsigned long)&batch->domctls[1 + vcpus[i]];
+	pause_mark_begin(guest->area->mark,
+			   guest->area->look.domctls[0].u.getdomaininfo.cpu_time,
+			   clock_now_ns() - guest->looked_ns);
+	++*guest->area->stops;
+	*paused = RESULT_PENDING; /* in this order: see stop_area_is_stopped() */
+	*released = RESULT_PENDING;
+	failed = !domctl_multicall(guest, batch, 1 + n);
+	if (*paused != 0) {
+		pause_mark_end(guest->area->mark);
+		return false;
+	}
+	for (unsigned i = 0; i < n; i++) {
+		const vcpu_guest_context_t *from = &guest->area->contexts[vcpus[i]];
+
+		failed |= batch->entries[1 + i].result != 0;
+		domctl_to_registers(from, &regs[i]);
+		domctl_settle_mode(guest, vcpus[i], &regs[i]);
+		user[i] = domctl_is_user(guest, from);
+	}
+	if (failed)
+		domctl_release(guest);
+	return !failed;
+}
+
+/* --- mapping ---------------------------------------------------------------------------------- */
+
+static void *domctl_map(void *context, frame_t frame)
+{
+	struct domctl_guest *guest = context;
+	xen_pfn_t pfn = frame.value;
+	int error = 0;
+	void *page = xenforeignmemory_map(guest->memory, guest->domid, PROT_READ, 1, &pfn, &error);
+
+	if (page && error) {
+		xenforeignmemory_unmap(guest->memory, page, 1);
+		return NULL;
+	}
+	return page;
+}
+
+static void domctl_unmap(void *context, void *page)
+{
+	struct domctl_guest *guest = context;
+
+	xenforeignmemory_unmap(guest->memory, page, 1);
+}
+
+static void domctl_close(void *context)
+{
+	struct domctl_guest *guest = context;
+
+	if (guest->memory)
+		xenforeignmemory_close(guest->memory);
+	if (guest->call)
+		xencall_close(guest->call);
+	free(guest);
+}
+
+static const struct guest_ops domctl_ops = {
+	.look = domctl_look,
+	.stop = domctl_stop,
+	.release = domctl_release,
+	.close = domctl_close,
+};
+
+/* As xen.c writes it; without the hyphens two digits a byte. */
+static void domctl_parse_uuid(const char *text, xen_domain_handle_t uuid)
+{
+	memset(uuid, 0, sizeof(xen_domain_handle_t));
+	for (unsigned i = 0; i < sizeof(xen_domain_handle_t); i++, text += 2) {
+		text += *text == '-';
+		if (sscanf(text, "%2hhx", &uuid[i]) != 1)
+			return;
+	}
+}
+
+struct xtop_error *domctl_open(const struct guest_info *info, struct stop_area *area,
+			       struct guest *guest)
+{
+	struct domctl_guest *domctl = calloc(1, sizeof(*domctl));
+
+	if (!domctl)
+		return error_create("out of memory");
+	domctl->area = area;
+	domctl->domid = (domid_t)info->domid;
+	domctl_parse_uuid(info->uuid, domctl->uuid);
+	domctl->is_pv = info->type == GUEST_PV;
+	domctl->n_vcpus = info->n_vcpus;
+	domctl->call = xencall_open(xen_log_quiet(), 0);
+	domctl->memory = xenforeignmemory_open(xen_log_quiet(), 0);
+	if (!domctl->call || !domctl->memory) {
+		int errno_value = errno;
+
+		domctl_close(domctl);
+		return error_create_errno(errno_value, "cannot open Xen's privileged interface");
+	}
+	*guest = (struct guest){
+		.ops = &domctl_ops,
+		.context = domctl,
+		.mapper = { .map = domctl_map, .unmap = domctl_unmap, .context = domctl },
+		.info = *info,
+	};
+	return NULL;
+}
+
+/* --- a guest that runs ------------------------------------------------------------------------ */
+
+static bool domctl_registers(struct guest *guest, unsigned vcpu, struct registers *regs)
+{
+	struct domctl_guest *domctl = guest->context;
+	struct domctl_batch *batch = &domctl->area->stop;
+	struct domctl_batch one = { .entries = &batch->entries[1 + vcpu] };
+
+	if (!domctl_multicall(domctl, &one, 1) || one.entries->result)
+		return false;
+	domctl_to_registers(&domctl->area->contexts[vcpu], regs);
+	if (!domctl->is_pv && !domctl_tells_mode(regs))
+		domctl_ask_mode(domctl, vcpu, clock_now_ns());
+	domctl_settle_mode(domctl, vcpu, regs);
+	return true;
+}
+
+bool xen_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs)
+{
+	struct stop_area *area = NULL;
+	struct xtop_error *error;
+	struct guest guest;
+	bool done = false;
+
+	if (vcpu >= info->n_vcpus)
+		return false;
+	error = stop_area_create(info, &area);
+	if (!error)
+		error = domctl_open(info, area, &guest);
+	if (!error) {
+		done = domctl_registers(&guest, vcpu, regs);
+		guest.ops->close(guest.context);
+	}
+	error_destroy(error);
+	stop_area_destroy(area);
+	return done;
+}
+
+/* --- which Xen -------------------------------------------------------------------------------- */
+
+/*
+ * One harmless domctl under interface VERSION: 0, or the errno; EACCES is Xen's answer to another
+ * version.
+ */
+static int domctl_try_version(xencall_handle *call, struct xen_domctl *domctl, uint32_t version)
+{
+	*domctl = (struct xen_domctl){
+		.cmd = XEN_DOMCTL_getdomaininfo,
+		.interface_version = version,
+		.domain = 0,
+	};
+	return xencall1(call, __HYPERVISOR_domctl, (unsigned long)domctl) < 0 ? errno : 0;
+}
+
+/* The interface version Xen does take, looked for near ours; 0: none. */
+static uint32_t domctl_find_version(xencall_handle *call, struct xen_domctl *domctl)
+{
+	for (uint32_t version = 1; version < XEN_DOMCTL_INTERFACE_VERSION + 32; version++)
+		if (domctl_try_version(call, domctl, version) != EACCES)
+			return version;
+	return 0;
+}
+
+static struct xtop_error *domctl_version_error(xencall_handle *call, struct xen_domctl *domctl)
+{
+	int version = xencall2(call, __HYPERVISOR_xen_version, XENVER_version, 0);
+	uint32_t found = domctl_find_version(call, domctl);
+	char interface[64] = "a domctl interface unknown to xtop";
+
+	if (found)
+		snprintf(interface, sizeof(interface), "domctl interface %#x", found);
+	return error_create("this is Xen %d.%d with %s, but xtop was built for interface %#x: "
+			    "build it against the headers of the running Xen",
+			    version >> 16, version & 0xffff, interface,
+			    XEN_DOMCTL_INTERFACE_VERSION);
+}
+
+struct xtop_error *domctl_check_interface(void)
+{
+	xencall_handle *call = xencall_open(xen_log_quiet(), 0);
+	struct xtop_error *error = NULL;
+	struct xen_domctl *domctl;
+	int result;
+
+	if (!call)
+		return error_create_errno(errno, "cannot open Xen's hypercall interface");
+	domctl = xencall_alloc_buffer_pages(call, 1);
+	result = domctl ? domctl_try_version(call, domctl, XEN_DOMCTL_INTERFACE_VERSION) : ENOMEM;
+	if (result == EACCES)
+		error = domctl_version_error(call, domctl);
+	else if (result == EPERM)
+		error = error_create("this domain may not look into others: run xtop in dom0");
+	else if (result)
+		error = error_create_errno(result, "Xen refuses to describe domain 0");
+	if (domctl)
+		xencall_free_buffer_pages(call, domctl, 1);
+	xencall_close(call);
+	return error;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Foreign mappings of one guest's pages: a handle of /dev/xen/privcmd that may map this guest's pages and
+ * do nothing else, neither hypercalls nor other domains' pages (IOCTL_PRIVCMD_RESTRICT, in Linux
+ * v4.14). The broker opens the handle and hands it to main; the resolver's thread uses it.
+ *
+ * Bare ioctls instead of libxenforeignmemory: its map function asks again and again, sleeping, for as
+ * long as a frame is paged out. Here that frame is refused.
+ */
+#include "config.h"
+
+#include <xenctrl.h> /* first: it has the types of privcmd.h */
+#include <xen/sys/privcmd.h>
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "xtop/cleanup.h"
+#include "xtop/fault.h"
+#include "xtop/foreign.h"
+
+struct foreign {
+	int fd;
+	domid_t domid;
+	int errors[FOREIGN_BATCH_PAGES];
+};
+
+_Static_assert(IOCTL_PRIVCMD_MMAPBATCH_V2 == 0x205004, "as src/supervise/sandbox.c allows it");
+_Static_assert(sizeof(frame_t) == sizeof(xen_pfn_t), "frames are handed to Xen as they are");
+
+/* The N FRAMES one behind the other; foreign->errors says which are not there. NULL: none is. */
+static char *foreign_map(struct foreign *foreign, const frame_t *frames, size_t n)
+{
+	char *map = mmap(NULL, n * GUEST_PAGE_SIZE, PROT_READ, MAP_SHARED, foreign->fd, 0);
+	privcmd_mmapbatch_v2_t batch = {
+		.num = (unsigned)n,
+		.dom = foreign->domid,
+		.addr = (uintptr_t)map,
+		.arr = (const xen_pfn_t *)frames,
+		.err = foreign->errors,
+	};
+
+	if (map == MAP_FAILED)
+		return NULL;
+	/* ENOENT: all was tried, and some are paged out. */
+	if (ioctl(foreign->fd, IOCTL_PRIVCMD_MMAPBATCH_V2, &batch) < 0 && errno != ENOENT) {
+		munmap(map, n * GUEST_PAGE_SIZE);
+		return NULL;
+	}
+	return map;
+}
+
+bool foreign_copy(struct foreign *foreign, const frame_t *frames, size_t n, char *pages, bool *ok)
+{
+	char *map = foreign_map(foreign, frames, n);
+	unsigned faults;
+
+	assert(n <= FOREIGN_BATCH_PAGES);
+	memset(ok, 0, n * sizeof(ok[0]));
+	if (!map)
+		return true;
+	fault_arm_range(map, n * GUEST_PAGE_SIZE);
+	for (size_t i = 0; i < n; i++) {
+		ok[i] = foreign->errors[i] == 0;
+		if (ok[i])
+			memcpy(pages + i * GUEST_PAGE_SIZE, map + i * GUEST_PAGE_SIZE,
+			       GUEST_PAGE_SIZE);
+	}
+	faults = fault_disarm();
+	munmap(map, n * GUEST_PAGE_SIZE);
+	return faults == 0;
+}
+
+/*
+ * Read-only, so that nothing can be mapped for writing through it. The restriction is the open
+ * file's: whoever gets the descriptor cannot lift it.
+ */
+struct xtop_error *foreign_open_fd(uint32_t domid, int *fdp)
+{
+	_cleanup_close_ int fd = open("/dev/xen/privcmd", O_RDONLY | O_CLOEXEC);
+	domid_t restricted = (domid_t)domid;
+
+	if (fd < 0 || ioctl(fd, IOCTL_PRIVCMD_RESTRICT, &restricted) < 0)
+		return error_create_errno(errno, "cannot open the guest's memory");
+	*fdp = fd;
+	fd = -1;
+	return NULL;
+}
+
+/* One page; NULL: Xen would not map it. */
+static void *foreign_map_one(void *context, frame_t frame)
+{
+	struct foreign *foreign = context;
+	char *map = foreign_map(foreign, &frame, 1);
+
+	if (map && foreign->errors[0]) {
+		munmap(map, GUEST_PAGE_SIZE);
+		return NULL;
+	}
+	return map;
+}
+
+static void foreign_unmap_one(void *context, void *page)
+{
+	(void)context;
+	munmap(page, GUEST_PAGE_SIZE);
+}
+
+struct xtop_error *foreign_create(uint32_t domid, int fd, struct foreign **foreignp)
+{
+	struct foreign *foreign = calloc(1, sizeof(*foreign));
+
+	if (!foreign) {
+		close(fd);
+		return error_create("out of memory");
+	}
+	foreign->domid = (domid_t)domid;
+	foreign->fd = fd;
+	*foreignp = foreign;
+	return NULL;
+}
+
+struct mapper foreign_mapper(struct foreign *foreign)
+{
+	return (struct mapper){ foreign_map_one, foreign_unmap_one, foreign };
+}
+
+void foreign_destroy(struct foreign *foreign)
+{
+	close(foreign->fd);
+	free(foreign);
+}

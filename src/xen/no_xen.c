@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * In place of everything that needs Xen's libraries, for ./configure --without-xen: only
+ * recordings.
+ */
+#include "config.h"
+
+#include "xtop/xen.h"
+#include "xtop/domctl.h"
+#include "xtop/foreign.h"
+
+static struct xtop_error *no_xen(void)
+{
+	return error_create("this xtop was built without Xen: it can only replay recordings (-r)");
+}
+
+struct xtop_error *xen_find(const char *domain, struct guest_info *info)
+{
+	(void)domain, (void)info;
+	return no_xen();
+}
+
+struct xtop_error *xen_list(struct guest_listing **listp, size_t *np)
+{
+	(void)listp, (void)np;
+	return no_xen();
+}
+
+bool xen_is_still(const struct guest_info *info)
+{
+	(void)info;
+	return false;
+}
+
+bool xen_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs)
+{
+	(void)info, (void)vcpu, (void)regs;
+	return false;
+}
+
+bool xen_is_paused(const struct guest_info *info, uint64_t *cpu_time_nsp)
+{
+	(void)info, (void)cpu_time_nsp;
+	return false;
+}
+
+unsigned xen_unpause(const struct guest_info *info, unsigned n)
+{
+	(void)info, (void)n;
+	return 0;
+}
+
+struct xtop_error *foreign_open_fd(uint32_t domid, int *fdp)
+{
+	(void)domid, (void)fdp;
+	return no_xen();
+}
+
+struct xtop_error *foreign_create(uint32_t domid, int fd, struct foreign **foreignp)
+{
+	(void)domid, (void)fd, (void)foreignp;
+	return no_xen();
+}
+
+void foreign_destroy(struct foreign *foreign)
+{
+	(void)foreign;
+}
+
+bool foreign_copy(struct foreign *foreign, const frame_t *frames, size_t n, char *pages, bool *ok)
+{
+	(void)foreign, (void)frames, (void)n, (void)pages, (void)ok;
+	return false;
+}
+
+struct mapper foreign_mapper(struct foreign *foreign)
+{
+	return (struct mapper){ .context = foreign };
+}
+
+struct xtop_error *stop_area_create(const struct guest_info *info, struct stop_area **areap)
+{
+	(void)info, (void)areap;
+	return no_xen();
+}
+
+void stop_area_destroy(struct stop_area *area)
+{
+	(void)area;
+}
+
+bool stop_area_is_stopped(const struct stop_area *area)
+{
+	(void)area;
+	return false;
+}
+
+uint64_t stop_area_stops(const struct stop_area *area)
+{
+	(void)area;
+	return 0;
+}
+
+void stop_area_set_mark(struct stop_area *area, struct pause_mark *mark)
+{
+	(void)area, (void)mark;
+}
+
+struct xtop_error *domctl_open(const struct guest_info *info, struct stop_area *area,
+			       struct guest *guest)
+{
+	(void)info, (void)area, (void)guest;
+	return no_xen();
+}

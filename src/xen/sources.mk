@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+libxtop_a_SOURCES += \
+	include/xtop/domctl.h \
+	include/xtop/foreign.h \
+	include/xtop/guest.h \
+	include/xtop/xen.h
+if WITH_XEN
+libxtop_a_SOURCES += \
+	src/xen/domains.c \
+	src/xen/domctl.c \
+	src/xen/foreign.c \
+	src/xen/xen_log.c \
+	src/xen/xen_log.h
+else
+libxtop_a_SOURCES += src/xen/no_xen.c
+endif

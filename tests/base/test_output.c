@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Files for results: what is refused at the start, and that at no point half a file is left. Runs
+ * as root and as anybody; where root may do more, it says so.
+ */
+#include "xtop/export.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "xtop/output.h"
+
+#include "tests/support/tap.h"
+
+static char folder[] = "/tmp/xtop-test-file-XXXXXX";
+
+static const char *in_folder(const char *name)
+{
+	static char path[4][512];
+	static unsigned turn;
+
+	turn = (turn + 1) % 4;
+	snprintf(path[turn], sizeof(path[turn]), "%s/%s", folder, name);
+	return path[turn];
+}
+
+static void put(const char *path, const char *content)
+{
+	FILE *file = fopen(path, "w");
+
+	if (!file || fputs(content, file) < 0 || fclose(file) != 0)
+		abort();
+}
+
+static const char *content(const char *path)
+{
+	static char bytes[256];
+	FILE *file = fopen(path, "r");
+	size_t n;
+
+	if (!file)
+		return NULL;
+	n = fread(bytes, 1, sizeof(bytes) - 1, file);
+	bytes[n] = '\0';
+	fclose(file);
+	return bytes;
+}
+
+static struct output_file *open_or_die(const char *path, bool replace)
+{
+	struct output_file *file;
+	struct xtop_error *error = output_open(path, replace, &file);
+
+	if (error) {
+		check(false, "open %s: %s", path, error_message(error));
+		exit(1);
+	}
+	return file;
+}
+
+static void write_text(struct output_file *file, const char *text)
+{
+	FILE *stream;
+
+	if (output_stream(file, &stream))
+		abort();
+	fputs(text, stream);
+}
+
+static void refuse(const char *path, bool replace, const char *words)
+{
+	struct output_file *file = NULL;
+	struct xtop_error *error = output_open(path, replace, &file);
+
+	check(error && !file && strstr(error_message(error), words), "refused: %.60s: %.200s", path,
+	      error ? error_message(error) : "(opened)");
+	error_destroy(error);
+}
+
+static void test_new(void)
+{
+	const char *path = in_folder("new");
+	struct output_file *file = open_or_die(path, true);
+	struct stat status;
+
+	check(stat(path, &status) == 0 && status.st_size == 0, "there from the start, empty");
+	check((status.st_mode & 07777) == 0600, "mode 0600");
+	write_text(file, "a;b 1\n");
+	check(!output_close(file), "closed");
+	check(strcmp(content(path), "a;b 1\n") == 0, "content");
+	unlink(path);
+	output_discard(open_or_die(path, true));
+	check(access(path, F_OK) != 0, "a new file goes when the run fails");
+	file = open_or_die(path, true);
+	write_text(file, "half a li");
+	output_discard(file);
+	check(access(path, F_OK) != 0, "also when half was written");
+	output_discard(NULL);
+}
+
+static void test_replace(void)
+{
+	const char *path = in_folder("old");
+	struct output_file *file;
+	struct stat status;
+
+	put(path, "the old content, longer than the new");
+	chmod(path, 0640);
+	refuse(path, false, "it exists");
+	output_discard(open_or_die(path, true));
+	check_string(content(path), "the old content, longer than the new",
+		     "untouched when the run fails");
+	file = open_or_die(path, true);
+	check_string(content(path), "the old content, longer than the new",
+		     "untouched until there is something");
+	write_text(file, "new");
+	write_text(file, "er");
+	check(!output_close(file), "closed");
+	check_string(content(path), "newer", "replaced");
+	check(stat(path, &status) == 0 && (status.st_mode & 07777) == 0640, "mode kept");
+	file = open_or_die(path, true);
+	write_text(file, "half a li");
+	output_discard(file);
+	check_string(content(path), "", "nothing rather than half");
+	unlink(path);
+}
+
+static void test_refused(void)
+{
+	char long_name[400];
+
+	memset(long_name, 'x', sizeof(long_name) - 1);
+	long_name[sizeof(long_name) - 1] = '\0';
+	refuse(in_folder("none/f"), true, "its folder does not exist");
+	refuse(folder, true, "Is a directory");
+	refuse(in_folder(long_name), true, "File name too long");
+	put(in_folder("file"), "x");
+	refuse(in_folder("file/f"), true, "Not a directory");
+	if (symlink("file", in_folder("link")) || symlink("nowhere", in_folder("dangling")) ||
+	    link(in_folder("file"), in_folder("hard")) || mkfifo(in_folder("fifo"), 0600))
+		abort();
+	refuse(in_folder("link"), true, "symbolic link");
+	refuse(in_folder("link"), false, "it exists");
+	refuse(in_folder("dangling"), true, "symbolic link");
+	check(access(in_folder("nowhere"), F_OK) != 0, "nothing made behind a dangling link");
+	refuse(in_folder("hard"), true, "hard links");
+	refuse(in_folder("fifo"), false, "it exists");
+	refuse("/dev/fd/999999", true, "Bad file descriptor");
+	refuse("/dev/fd/12x", true, "/dev/fd/12x");
+	unlink(in_folder("link"));
+	unlink(in_folder("dangling"));
+	unlink(in_folder("hard"));
+	unlink(in_folder("fifo"));
+}
+
+/*
+ * Root may write anywhere, so others' rights are tried by whoever is not root, and owners by root.
+ */
+static void test_rights(void)
+{
+	const char *path = in_folder("file");
+
+	if (geteuid() == 0) {
+		if (chown(path, 12345, 12345) != 0)
+			abort();
+		output_discard(open_or_die(path, true));
+		check(true, "root may replace another's file in a closed folder");
+		chmod(folder, 01777);
+		refuse(path, true, "somebody else's, in a folder open to all");
+		chmod(folder, 0700);
+	} else {
+		chmod(path, 0400);
+		refuse(path, true, "Permission denied");
+		chmod(folder, 0500);
+		refuse(in_folder("other"), true, "Permission denied");
+		chmod(folder, 0700);
+	}
+	unlink(path);
+}
+
+static void put_into(const char *path, const char *text)
+{
+	struct output_file *file = open_or_die(path, true);
+	struct xtop_error *error;
+
+	write_text(file, text);
+	error = output_close(file);
+	check(!error, "written to %.60s%s%.200s", path, error ? ": " : "",
+	      error ? error_message(error) : "");
+	error_destroy(error);
+}
+
+/* What takes bytes without being a file: opened for writing, never emptied, never removed. */
+static void test_streams(void)
+{
+	const char *fifo = in_folder("fifo"), *path = in_folder("shell");
+	char name[32], bytes[64] = "";
+	int reader, fd;
+	ssize_t got;
+
+	put_into("/dev/null", "gone\n");
+	check(access("/dev/null", W_OK) == 0, "/dev/null is still there");
+	if (mkfifo(fifo, 0600) || (reader = open(fifo, O_RDONLY | O_NONBLOCK)) < 0)
+		abort();
+	put_into(fifo, "through a FIFO\n");
+	got = read(reader, bytes, sizeof(bytes) - 1);
+	check(got == 15 && strcmp(bytes, "through a FIFO\n") == 0, "read %zd bytes: %s", got,
+	      bytes);
+	output_discard(open_or_die(fifo, true));
+	check(access(fifo, F_OK) == 0, "a FIFO stays when the run fails");
+	close(reader);
+	fd = open(path, O_WRONLY | O_CREAT, 0600);
+	if (fd < 0 || write(fd, "before ", 7) != 7)
+		abort();
+	snprintf(name, sizeof(name), "/dev/fd/%d", fd);
+	put_into(name, "after");
+	check(fcntl(fd, F_GETFD) >= 0, "the user's descriptor is still open");
+	output_discard(open_or_die(name, true));
+	check_string(content(path), "before after", "appended, not emptied");
+	close(fd);
+	fd = open(path, O_RDONLY);
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	refuse(name, true, "not open for writing");
+	close(fd);
+	unlink(path);
+	unlink(fifo);
+}
+
+/*
+ * Another's FIFO in /tmp would hold us, or hand our results to somebody. Needs root to be somebody
+ * else.
+ */
+static void test_foreign_fifo(void)
+{
+	const char *fifo = in_folder("foreign");
+
+	if (geteuid() != 0)
+		return;
+	if (mkfifo(fifo, 0666) || chown(fifo, 12345, 12345))
+		abort();
+	chmod(folder, 01777);
+	refuse(fifo, true, "somebody else's, in a folder open to all");
+	chmod(folder, 0700);
+	unlink(fifo);
+}
+
+/* As on a full disk: the error is told, and no half file stays. */
+static void test_full(void)
+{
+	struct rlimit limit = { .rlim_cur = 4096, .rlim_max = RLIM_INFINITY };
+	const char *path = in_folder("full");
+	struct output_file *file;
+	struct xtop_error *error;
+
+	signal(SIGXFSZ, SIG_IGN);
+	setrlimit(RLIMIT_FSIZE, &limit);
+	file = open_or_die(path, true);
+	for (unsigned i = 0; i < 1000; i++)
+		write_text(file, "main;work;more 12\n");
+	error = output_close(file);
+	limit.rlim_cur = RLIM_INFINITY;
+	setrlimit(RLIMIT_FSIZE, &limit);
+	check(error && strstr(error_message(error), path), "full: %s",
+	      error ? error_message(error) : "(no error)");
+	error_destroy(error);
+	check(access(path, F_OK) != 0, "nothing left");
+}
+
+static void test_stdout(void)
+{
+	struct output_file *file = open_or_die("-", false);
+
+	write_text(file, "# to stdout\n");
+	check(!output_close(file), "stdout closed");
+	check(fcntl(STDOUT_FILENO, F_GETFD) >= 0, "and still open");
+}
+
+int main(void)
+{
+	if (!mkdtemp(folder))
+		abort();
+	test_new();
+	test_replace();
+	test_refused();
+	test_rights();
+	test_streams();
+	test_foreign_fifo();
+	test_full();
+	test_stdout();
+	rmdir(folder);
+	return tap_done();
+}

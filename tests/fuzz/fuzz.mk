@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Fuzzers: `make fuzzers` after configure --enable-fuzzers; tests/fuzz/run runs them. Each
+# tests/fuzz/fuzz_NAME.c is one: a new file needs no line here.
+
+fuzz_names = $(patsubst $(srcdir)/%.c,%,$(wildcard $(srcdir)/tests/fuzz/fuzz_*.c))
+
+# What fuzzers share, and what makes right tables for them to spoil. The latter is not looked at by
+# the fuzzer, and therefore fast.
+EXTRA_LIBRARIES = tests/fuzz/libfuzz.a tests/fuzz/libmade.a
+tests_fuzz_libfuzz_a_SOURCES = tests/fuzz/blocks.c tests/fuzz/guest.c
+tests_fuzz_libmade_a_SOURCES = $(tests_support_libsupport_a_SOURCES)
+tests_fuzz_libmade_a_CFLAGS = $(AM_CFLAGS) -fno-sanitize=all
+
+$(fuzz_names): %: $(srcdir)/%.c tests/fuzz/libfuzz.a tests/fuzz/libmade.a libxtop.a
+	$(AM_V_CCLD)$(MKDIR_P) tests/fuzz && $(CC) $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS) \
+		$(AM_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS) -o $@ $< \
+		tests/fuzz/libfuzz.a tests/fuzz/libmade.a libxtop.a $(XTOP_LIBS) $(FUZZER_LIBS)
+
+fuzzers: $(fuzz_names)
+if !WITH_FUZZERS
+	@echo "first: configure --enable-fuzzers" >&2; false
+endif
+.PHONY: fuzzers
+CLEANFILES += $(fuzz_names)
+EXTRA_DIST += tests/fuzz/run tests/fuzz/corpus $(wildcard $(srcdir)/tests/fuzz/*.c)

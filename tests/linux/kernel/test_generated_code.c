@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * BPF programs and ftrace's trampolines: named as the kernel names them, followed as they come and
+ * go, and lists that a hostile guest might make.
+ */
+#include "config.h"
+
+#include "tests/support/made_lists.h"
+#include "linux/kernel/generated_code.h"
+#include "tests/support/tap.h"
+
+#define HEAD   0xffffffff82a00000ULL
+#define FTRACE 0xffffffff82a00100ULL
+#define HEAP   0xffff888001000000ULL /* entry number i is at HEAP + i * 64 */
+#define CODE   0xffffffffc0000000ULL /* its code of 32 bytes at CODE + i * 64 */
+#define MANY   4096
+
+static struct made_linux guest;
+static struct space *space;
+static struct generated_code *code;
+
+static void begin(void)
+{
+	made_linux_init(&guest);
+	guest.guest.symbols[LINUX_BPF_KALLSYMS] = HEAD;
+	guest.guest.symbols[LINUX_FTRACE_OPS] = FTRACE;
+	made_linux_set(&guest, BPF_KSYM_LIST, 0);
+	made_linux_set(&guest, BPF_KSYM_START, 16);
+	made_linux_set(&guest, BPF_KSYM_END, 24);
+	made_linux_set(&guest, BPF_KSYM_NAME, 32);
+	made_linux_set(&guest, FTRACE_OPS_LIST, 0);
+	made_linux_set(&guest, FTRACE_OPS_TRAMPOLINE, 16);
+	made_linux_set(&guest, FTRACE_OPS_TRAMPOLINE_SIZE, 24);
+	made_linux_u64(&guest, HEAD, HEAD);
+	made_linux_u64(&guest, FTRACE, FTRACE);
+	error_destroy(space_create(&space));
+	error_destroy(generated_code_create(&guest.guest, space, &code));
+}
+
+static void end(void)
+{
+	generated_code_destroy(code);
+	space_destroy(space);
+	made_linux_deinit(&guest);
+}
+
+static uint64_t place(unsigned i)
+{
+	return HEAP + i * 64;
+}
+
+static uint64_t code_of(unsigned i)
+{
+	return CODE + i * 64;
+}
+
+/* Programs FIRST to LAST are on the list, in that order. */
+static void put_list(unsigned first, unsigned last)
+{
+	char name[24];
+
+	made_linux_u64(&guest, HEAD, place(first));
+	for (unsigned i = first; i <= last; i++) {
+		made_linux_u64(&guest, place(i), i < last ? place(i + 1) : HEAD);
+		made_linux_u64(&guest, place(i) + 16, code_of(i));
+		made_linux_u64(&guest, place(i) + 24, code_of(i) + 32);
+		snprintf(name, sizeof(name), "bpf_prog_%u", i);
+		made_linux_string(&guest, place(i) + 32, name);
+	}
+	memory_refresh(guest.guest.memory);
+	generated_code_poll(code);
+}
+
+static bool is_named(uint64_t address, const char *name, const char *image)
+{
+	const struct mapping *mapping;
+	struct symtab_entry entry;
+
+	return space_lookup(space, address, &entry, &mapping) && strcmp(entry.name, name) == 0 &&
+	       strcmp(mapping->image->name, image) == 0;
+}
+
+static void test_lists(void)
+{
+	begin();
+	put_list(0, 2);
+	check(is_named(code_of(1) + 31, "bpf_prog_1", "[bpf]"), "a program's last byte");
+	check(space_find(space, code_of(1) + 32) == NULL, "nothing behind it");
+	put_list(1, 3);
+	check(space_find(space, code_of(0)) == NULL, "the first has gone");
+	check(is_named(code_of(3), "bpf_prog_3", "[bpf]"), "another has come");
+
+	made_linux_string(&guest, place(2) + 32, "bpf_prog_7");
+	memory_refresh(guest.guest.memory);
+	generated_code_poll(code);
+	check(is_named(code_of(2), "bpf_prog_7", "[bpf]"), "another in the place of one that went");
+	made_linux_u64(&guest, place(2) + 16, code_of(7));
+	made_linux_u64(&guest, place(2) + 24, code_of(7) + 32);
+	memory_refresh(guest.guest.memory);
+	generated_code_poll(code);
+	check(is_named(code_of(7), "bpf_prog_7", "[bpf]") && !space_find(space, code_of(2)),
+	      "or of the same name elsewhere");
+	made_linux_string(&guest, place(1) + 32, "bpf_prog_8_F");
+	made_linux_u64(&guest, place(2) + 16, code_of(1));
+	made_linux_u64(&guest, place(2) + 24, code_of(1) + 32);
+	memory_refresh(guest.guest.memory);
+	generated_code_poll(code);
+	check(is_named(code_of(1), "bpf_prog_7", "[bpf]"),
+	      "a whole program's name, not its part's");
+	put_list(1, 3);
+
+	made_linux_u64(&guest, FTRACE, place(9));
+	made_linux_u64(&guest, place(9), FTRACE);
+	made_linux_u64(&guest, place(9) + 16, code_of(9));
+	made_linux_u64(&guest, place(9) + 24, 48);
+	memory_refresh(guest.guest.memory);
+	generated_code_poll(code);
+	check(is_named(code_of(9) + 47, "ftrace_trampoline", "[ftrace]"), "a trampoline");
+	check(is_named(code_of(2), "bpf_prog_2", "[bpf]"), "programs stay");
+	end();
+}
+
+/* Took minutes: each of them was taken out by itself. */
+static void test_many(void)
+{
+	begin();
+	for (unsigned i = 0; i < 4; i++)
+		put_list(i, MANY);
+	check(is_named(code_of(MANY), "bpf_prog_4096", "[bpf]"), "thousands, four times anew");
+	check(space_find(space, code_of(2)) == NULL, "what is off the list has gone");
+	put_list(MANY, MANY);
+	check(space_find(space, code_of(4)) == NULL, "thousands go at once");
+	end();
+}
+
+static void test_hostile(void)
+{
+	begin();
+	put_list(0, 1);
+	made_linux_u64(&guest, place(1), place(0)); /* never ends */
+	memory_refresh(guest.guest.memory);
+	generated_code_poll(code);
+	check(is_named(code_of(0), "bpf_prog_0", "[bpf]"), "a list that never ends");
+	made_linux_u64(&guest, place(0) + 24, UINT64_MAX);
+	made_linux_u64(&guest, place(1), 0x1000);
+	memory_refresh(guest.guest.memory);
+	generated_code_poll(code);
+	check(space_find(space, code_of(0)) == NULL, "a program as large as memory");
+	check(is_named(code_of(1), "bpf_prog_1", "[bpf]"), "the other is there");
+	end();
+}
+
+int main(void)
+{
+	test_lists();
+	test_many();
+	test_hostile();
+	return tap_done();
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Whether the kernel that was met is the one that runs: another build of the same release is not,
+ * nor is one that lies in memory as it was left, while vCPUs run on tables of its successor. How a
+ * kernel is met is tested with its parts, and by the lab.
+ */
+#include "config.h"
+
+#include "linux/kernel/linux_attach.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/made_memory.h"
+#include "tests/support/tap.h"
+
+#define BANNER 0xffffffff82000100ULL
+#define DEBIAN "Linux version 6.1.0-37-amd64 (debian-kernel@lists.debian.org) (gcc-12) #1 SMP "
+#define ONE    DEBIAN "PREEMPT_DYNAMIC Debian 6.1.140-1 (2025-05-22)\n"
+#define OTHER  DEBIAN "PREEMPT_DYNAMIC Debian 6.1.141-1 (2025-06-30)\n"
+
+static struct made_memory *made;
+static struct memory_root root;
+static struct linux_kernel kernel;
+
+static struct sample_vcpu on(struct memory_root tables, bool user)
+{
+	return (struct sample_vcpu){
+		.user = user,
+		.regs = { .cr0 = 1U << 31, .cr3 = tables.cr3, .cr4 = 1 << 5 },
+	};
+}
+
+static bool is_there(void)
+{
+	memory_refresh(made_memory(made));
+	return linux_is_there(&kernel);
+}
+
+static const char *runs(struct memory_root tables, bool user)
+{
+	static const char *const names[] = { "yes", "no", "not known" };
+	struct sample_vcpu vcpu = on(tables, user);
+
+	memory_refresh(made_memory(made));
+	return names[linux_runs_on(&kernel, &vcpu)];
+}
+
+/* Page tables whose address has the bit of user mode, or has it not. */
+static struct memory_root tables(bool user)
+{
+	struct memory_root made_tables;
+
+	do
+		made_tables = made_root(made);
+	while (!(made_tables.cr3 & 0x1000) == user);
+	return made_tables;
+}
+
+static void test_banner(void)
+{
+	check(is_there(), "as it was");
+	made_put_string(made, root, BANNER, OTHER);
+	check(!is_there(), "another build of the release");
+	made_put_string(made, root, BANNER, "Linux version 6.1.0-38-amd64 (d) #1\n");
+	check(!is_there(), "another release");
+	made_put_string(made, root, BANNER, "nothing that one knows");
+	check(!is_there(), "no banner");
+	made_put_string(made, root, BANNER, ONE);
+	check(is_there(), "as it was again");
+}
+
+static void test_tables(void)
+{
+	struct memory_root process = tables(false), successor = tables(false),
+			   empty = tables(false), isolated = tables(true);
+	struct sample_vcpu vcpu = on(empty, false);
+
+	made_share_kernel(made, process, root);
+	made_put_string(made, successor, BANNER, ONE);
+	check_string(runs(process, false), "yes", "in a process's system call");
+	check_string(runs(process, true), "yes", "in a process");
+	check_string(runs(successor, false), "no", "kexec: the same banner, of another copy of it");
+	check_string(runs(successor, true), "no", "kexec: and in its user mode");
+	check_string(runs(empty, false), "no", "kexec: nothing where the banner was");
+	check_string(runs(empty, true), "not known", "user mode that has no kernel");
+	check_string(runs(isolated, true), "not known", "under isolation");
+	check_string(runs(isolated, false), "not known", "on the way in from there");
+	vcpu.cut = CUT_NO_PAGING;
+	check(linux_runs_on(&kernel, &vcpu) == LINUX_NOT_KNOWN, "without paging");
+	vcpu = on((struct memory_root){ .cr3 = 0 }, false);
+	check(linux_runs_on(&kernel, &vcpu) == LINUX_NOT_KNOWN, "without registers");
+}
+
+int main(void)
+{
+	made = made_create();
+	root = made_root(made);
+	kernel = (struct linux_kernel){
+		.guest = { .memory = made_memory(made), .type = GUEST_PVH, .root = root },
+		.release = "6.1.0-37-amd64",
+		.banner = ONE,
+	};
+	kernel.guest.symbols[LINUX_BANNER] = BANNER;
+	made_put_string(made, root, BANNER, ONE);
+	test_banner();
+	test_tables();
+	made_destroy(made);
+	return tap_done();
+}

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Following the list of modules: both shapes of struct module, what comes, goes and is replaced, and
+ * lists a hostile guest might make.
+ */
+#include "config.h"
+
+#include "tests/support/made_lists.h"
+#include "linux/kernel/modules.h"
+#include "linux/kernel/orc_tables.h"
+#include "tests/support/tap.h"
+
+#define HEAD       0xffffffff82a00000ULL
+#define HEAP       0xffff888001000000ULL /* struct module number i is at HEAP + i * 0x10000 */
+#define CODE       0xffffffffc0100000ULL /* its code at CODE + i * 0x10000 */
+#define TEXT_BYTES 0x2000
+
+/* Members' offsets, as no kernel has them. */
+enum {
+	OFF_STATE = 4,
+	OFF_LIST = 8,
+	OFF_NAME = 24,
+	OFF_MEMORY = 0x140,
+	OFF_KALLSYMS = 0x200,
+	OFF_SYMTAB = 8,
+	OFF_COUNT = 16,
+	OFF_STRTAB = 24,
+};
+
+static struct made_linux guest;
+static struct space *space;
+static struct modules *modules;
+
+static void begin(bool old)
+{
+	made_linux_init(&guest);
+	guest.guest.symbols[LINUX_MODULES] = HEAD;
+	made_linux_set(&guest, MODULE_STATE, OFF_STATE);
+	made_linux_set(&guest, MODULE_LIST, OFF_LIST);
+	made_linux_set(&guest, MODULE_NAME, OFF_NAME);
+	made_linux_set(&guest, MODULE_KALLSYMS, OFF_KALLSYMS);
+	made_linux_set(&guest, MOD_KALLSYMS_SYMTAB, OFF_SYMTAB);
+	made_linux_set(&guest, MOD_KALLSYMS_SYMTAB_COUNT, OFF_COUNT);
+	made_linux_set(&guest, MOD_KALLSYMS_STRTAB, OFF_STRTAB);
+	if (old) {
+		made_linux_set(&guest, MODULE_CORE_BASE, OFF_MEMORY);
+		made_linux_set(&guest, MODULE_CORE_TEXT_SIZE, OFF_MEMORY + 12);
+	} else {
+		made_linux_set(&guest, MODULE_MEM, OFF_MEMORY);
+		made_linux_set(&guest, MODULE_MEM_BASE, 0);
+		made_linux_set(&guest, MODULE_MEM_SIZE, 8);
+	}
+	made_linux_u64(&guest, HEAD, HEAD);
+	error_destroy(space_create(&space));
+	error_destroy(modules_create(&guest.guest, space, &modules));
+}
+
+static void end(void)
+{
+	modules_destroy(modules);
+	space_destroy(space);
+	made_linux_deinit(&guest);
+}
+
+static uint64_t place(unsigned i)
+{
+	return HEAP + i * 0x10000ULL;
+}
+
+static uint64_t code(unsigned i)
+{
+	return CODE + i * 0x10000ULL;
+}
+
+static void put_symbol(uint64_t address, uint32_t name, uint64_t value, uint64_t size_bytes)
+{
+	made_linux_u32(&guest, address, name);
+	made_linux_u32(&guest, address + 4, 1 << 16 | 0x12); /* section 1, a global function */
+	made_linux_u64(&guest, address + 8, value);
+	made_linux_u64(&guest, address + 16, size_bytes);
+}
+
+/* Module I: two functions, "NAME_a" of 0x40 bytes at its start and "NAME_b" behind it. */
+static void put_module(unsigned i, const char *name)
+{
+	uint64_t module = place(i), kallsyms = module + 0x1000, symtab = module + 0x2000,
+		 strtab = module + 0x3000;
+	bool old = layout_has(&guest.guest.layout, MODULE_CORE_BASE);
+	char symbol[64];
+
+	made_linux_u32(&guest, module + OFF_STATE, 0);
+	made_linux_string(&guest, module + OFF_NAME, name);
+	made_linux_u64(&guest, module + OFF_MEMORY, code(i));
+	made_linux_u32(&guest, module + OFF_MEMORY + 8, old ? 4 * TEXT_BYTES : TEXT_BYTES);
+	made_linux_u32(&guest, module + OFF_MEMORY + 12, old ? TEXT_BYTES : 0);
+	made_linux_u64(&guest, module + OFF_KALLSYMS, kallsyms);
+	made_linux_u64(&guest, kallsyms + OFF_SYMTAB, symtab);
+	made_linux_u32(&guest, kallsyms + OFF_COUNT, 4);
+	made_linux_u64(&guest, kallsyms + OFF_STRTAB, strtab);
+	put_symbol(symtab, 0, 0, 0);
+	put_symbol(symtab + 24, 1, code(i), 0x40);
+	put_symbol(symtab + 48, 33, code(i) + 0x40, 0x100);
+	put_symbol(symtab + 72, 1, 0x28, 8); /* a per-cpu value */
+	snprintf(symbol, sizeof(symbol), "%s_a", name);
+	made_linux_string(&guest, strtab + 1, symbol);
+	snprintf(symbol, sizeof(symbol), "%s_b", name);
+	made_linux_string(&guest, strtab + 33, symbol);
+}
+
+/* The list has these, in this order. */
+static void put_list(const unsigned *list, size_t n)
+{
+	uint64_t at = HEAD;
+
+	for (size_t i = 0; i < n; i++) {
+		made_linux_u64(&guest, at, place(list[i]) + OFF_LIST);
+		at = place(list[i]) + OFF_LIST;
+	}
+	made_linux_u64(&guest, at, HEAD);
+	memory_refresh(guest.guest.memory);
+}
+
+static bool is_named(uint64_t address, const char *name, const char *module)
+{
+	const struct mapping *mapping;
+	struct symtab_entry entry;
+
+	return space_lookup(space, address, &entry, &mapping) && strcmp(entry.name, name) == 0 &&
+	       strcmp(mapping->image->name, module) == 0;
+}
+
+static void test_list(bool old)
+{
+	begin(old);
+	put_module(0, "ext4");
+	put_module(1, "jbd2");
+	put_list((unsigned[]){ 0, 1 }, 2);
+	modules_poll(modules);
+	check_u64(modules_count(modules), 2, "modules");
+	check(is_named(code(0) + 0x10, "ext4_a", "[ext4]"), "first function of the first");
+	check(is_named(code(0) + 0x50, "ext4_b", "[ext4]"), "second function");
+	check(is_named(code(1) + 0x3f, "jbd2_a", "[jbd2]"), "second module");
+	check(!is_named(code(1) + 0x1000, "jbd2_b", "[jbd2]"), "nothing beyond a known size");
+	check(space_find(space, code(1) + TEXT_BYTES) == NULL, "code ends with the text");
+	end();
+}
+
+static void test_changes(void)
+{
+	uint64_t generation;
+
+	begin(false);
+	put_module(0, "one");
+	put_module(1, "two");
+	put_list((unsigned[]){ 0, 1 }, 2);
+	modules_poll(modules);
+	generation = space_generation(space);
+	memory_refresh(guest.guest.memory);
+	modules_poll(modules);
+	check(space_generation(space) == generation, "nothing changed, nothing is read again");
+
+	put_list((unsigned[]){ 1 }, 1);
+	modules_poll(modules);
+	check(space_find(space, code(0)) == NULL, "unloaded: its names are gone");
+	check(is_named(code(1), "two_a", "[two]"), "the other stays");
+
+	put_module(0, "three");
+	put_list((unsigned[]){ 0, 1 }, 2);
+	modules_poll(modules);
+	check(is_named(code(0), "three_a", "[three]"), "another one in its place");
+
+	put_module(0, "four"); /* replaced between two polls */
+	memory_refresh(guest.guest.memory);
+	modules_poll(modules);
+	check(is_named(code(0), "four_a", "[four]"), "replaced: the new names");
+
+	made_linux_u32(&guest, place(1) + OFF_STATE, 3); /* MODULE_STATE_UNFORMED */
+	memory_refresh(guest.guest.memory);
+	modules_poll(modules);
+	check_u64(modules_count(modules), 1, "one that is not set up yet is passed over");
+	end();
+}
+
+/* Each must end, and leave what was known. */
+static void test_hostile(void)
+{
+	begin(false);
+	put_module(0, "good");
+	put_list((unsigned[]){ 0 }, 1);
+	modules_poll(modules);
+
+	made_linux_u64(&guest, place(0) + OFF_LIST, place(0) + OFF_LIST);
+	memory_refresh(guest.guest.memory);
+	modules_poll(modules);
+	check(is_named(code(0), "good_a", "[good]"), "a list that never ends");
+
+	made_linux_u64(&guest, place(0) + OFF_LIST, 0x1000);
+	memory_refresh(guest.guest.memory);
+	modules_poll(modules);
+	check(is_named(code(0), "good_a", "[good]"), "a pointer into user space");
+
+	made_linux_u64(&guest, place(0) + OFF_LIST, 0xffffffffdead0000);
+	memory_refresh(guest.guest.memory);
+	modules_poll(modules);
+	check(is_named(code(0), "good_a", "[good]"), "a pointer to nothing");
+
+	put_module(1, "count");
+	made_linux_u32(&guest, place(1) + 0x1000 + OFF_COUNT, UINT32_MAX);
+	put_module(2, "size");
+	made_linux_u32(&guest, place(2) + OFF_MEMORY + 8, UINT32_MAX);
+	put_module(3, "below");
+	made_linux_u64(&guest, place(3) + OFF_MEMORY, 0x400000);
+	put_module(4, "top");
+	made_linux_u64(&guest, place(4) + OFF_MEMORY, UINT64_MAX - 10);
+	put_module(5, "names");
+	made_linux_u32(&guest, place(5) + 0x2000 + 24, UINT32_MAX);
+	put_list((unsigned[]){ 0, 1, 2, 3, 4, 5 }, 6);
+	modules_poll(modules);
+	check_u64(modules_count(modules), 3, "those that cannot be are left out");
+	check(space_find(space, code(1)) != NULL && !is_named(code(1), "count_a", "[count]"),
+	      "4 G symbols: the module has none");
+	check(is_named(code(5) + 0x41, "names_b", "[names]") &&
+		      !is_named(code(5), "names_a", "[names]"),
+	      "a name far outside is left out, the others stay");
+	end();
+}
+
+/* Each of them could have so many, all together may not. */
+static void test_many_symbols(void)
+{
+	begin(false);
+	for (unsigned i = 0; i < 3; i++) {
+		put_module(i, "huge");
+		made_linux_u32(&guest, place(i) + 0x1000 + OFF_COUNT, 0x60000);
+	}
+	put_module(3, "small");
+	put_list((unsigned[]){ 0, 1, 2, 3 }, 4);
+	modules_poll(modules);
+	check_u64(modules_count(modules), 4, "modules of 393,216 symbols each");
+	check(is_named(code(0), "huge_a", "[huge]") && is_named(code(1), "huge_a", "[huge]"),
+	      "the first two have theirs");
+	check(!is_named(code(2), "huge_a", "[huge]"), "there is no room for those of the third");
+	check(is_named(code(3), "small_a", "[small]"), "but for a small one's behind it");
+	check_u64(modules_cut(modules), 1, "counted");
+	end();
+}
+
+/*
+ * Symbols that all have the same long name. Each keeps a copy, but all modules together have room
+ * for 32 MiB; what goes away makes room again.
+ */
+static void test_shared_names(void)
+{
+	static char name[4000];
+	const uint32_t n = 12000;
+
+	begin(false);
+	memset(name, 'n', sizeof(name) - 1);
+	for (unsigned i = 0; i < 2; i++) {
+		uint64_t kallsyms = place(i) + 0x1000,
+			 symtab = 0xffff888004000000ULL + i * 0x100000;
+
+		put_module(i, i ? "late" : "long");
+		made_linux_u32(&guest, place(i) + OFF_MEMORY + 8, 0x8000);
+		made_linux_u64(&guest, kallsyms + OFF_SYMTAB, symtab);
+		made_linux_u32(&guest, kallsyms + OFF_COUNT, n);
+		made_linux_string(&guest, place(i) + 0x3000 + 1, name);
+		put_symbol(symtab, 0, 0, 0);
+		for (uint32_t j = 1; j < n; j++)
+			put_symbol(symtab + 24 * j, 1, code(i) + j, 1);
+	}
+	put_list((unsigned[]){ 0 }, 1);
+	modules_poll(modules);
+	check(is_named(code(0) + 1, name, "[long]"), "48 MB of names: the first are there");
+	check(modules_kept_bytes(modules) <= MODULES_MAX_KEPT_BYTES + (1 << 20), "%zu KiB are kept",
+	      modules_kept_bytes(modules) >> 10);
+	check_u64(modules_cut(modules), 1, "and it is counted");
+	put_list((unsigned[]){ 0, 1 }, 2);
+	modules_poll(modules);
+	check_u64(modules_cut(modules), 2, "another one");
+	check(space_find(space, code(1)) && !is_named(code(1) + 1, name, "[late]"),
+	      "no room for another's, which is there without");
+	check(modules_kept_bytes(modules) <= MODULES_MAX_KEPT_BYTES + (1 << 20), "%zu KiB are kept",
+	      modules_kept_bytes(modules) >> 10);
+	put_list((unsigned[]){ 1 }, 1);
+	modules_poll(modules);
+	made_linux_u32(&guest, place(1) + 0x1000 + OFF_COUNT, n - 1); /* it is read anew */
+	memory_refresh(guest.guest.memory);
+	modules_poll(modules);
+	check(is_named(code(1) + 1, name, "[late]"), "room again when the first has gone");
+	end();
+}
+
+/*
+ * An unwind table costs 1/64 of its code, whatever is in it: one entry, or none for most. Modules
+ * with tables have 512 MiB of code together; Linux has 1.5 GiB for all of them.
+ */
+static void test_much_code(void)
+{
+	begin(false);
+	made_linux_set(&guest, MODULE_ORC_COUNT, 0x300);
+	made_linux_set(&guest, MODULE_ORC_IP, 0x308);
+	made_linux_set(&guest, MODULE_ORC, 0x310);
+	guest.guest.orc_layout = orc_layout_of(ORC_V3);
+	for (unsigned i = 0; i < 4; i++) {
+		uint64_t tables = place(i) + 0x4000, start = 0xffffffffc0000000ULL + (i << 28);
+
+		put_module(i, "large");
+		made_linux_u64(&guest, place(i) + OFF_MEMORY, start);
+		made_linux_u32(&guest, place(i) + OFF_MEMORY + 8, i == 3 ? 0x1000 : 200 << 20);
+		made_linux_u32(&guest, place(i) + 0x300, 1);
+		made_linux_u64(&guest, place(i) + 0x310, tables + 0x100);
+		/* sp + 8, a call */
+		made_linux_u32(&guest, tables + 0x100, 8);
+		made_linux_u32(&guest, tables + 0x104, 0x0205);
+		made_linux_u64(&guest, place(i) + 0x308, start + 0x100);
+		made_linux_u32(&guest, start + 0x100, 0x100);
+	}
+	put_list((unsigned[]){ 0, 1, 2, 3 }, 4);
+	modules_poll(modules);
+	for (unsigned i = 0; i < 4; i++) {
+		const struct mapping *mapping =
+			space_find(space, 0xffffffffc0000000ULL + (i << 28));
+
+		check(mapping && !mapping->image->orc == (i == 2), "module %u has %s table", i,
+		      i == 2 ? "no" : "a");
+	}
+	end();
+}
+
+/* A kernel without one of them, or without BTF and so without any, has no modules that are seen. */
+static void test_missing_members(void)
+{
+	static const enum layout_member members[] = {
+		MODULE_LIST,         MODULE_STATE,
+		MODULE_NAME,         MODULE_KALLSYMS,
+		MODULE_MEM_BASE,     MODULE_MEM_SIZE,
+		MOD_KALLSYMS_SYMTAB, MOD_KALLSYMS_SYMTAB_COUNT,
+		MOD_KALLSYMS_STRTAB,
+	};
+
+	for (size_t i = 0; i <= sizeof(members) / sizeof(members[0]); i++) {
+		begin(false);
+		put_module(0, "one");
+		put_list((unsigned[]){ 0 }, 1);
+		if (i < sizeof(members) / sizeof(members[0]))
+			made_linux_set(&guest, members[i], -1);
+		else
+			layout_init(&guest.guest.layout);
+		modules_poll(modules);
+		check_u64(modules_count(modules), 0, "a member is missing");
+		check(!space_find(space, code(0)), "nothing is mapped");
+		end();
+	}
+}
+
+/* What the kernel's symbols say of its unwind tables: no memory is taken for what cannot be. */
+static void test_endless_kernel_table(void)
+{
+	const uint64_t table = 0xffffffff82b00000ULL;
+	uint64_t *symbols;
+
+	begin(false);
+	symbols = guest.guest.symbols;
+	symbols[LINUX_ORC_IP_START] = table;
+	symbols[LINUX_ORC_START] = table + 0x1000;
+	symbols[LINUX_ORC_IP_STOP] = table + 0x50000000;
+	check(!orc_read_kernel(&guest.guest, NULL), "a table of a gigabyte");
+	symbols[LINUX_ORC_IP_START] = 0x1000;
+	check(!orc_read_kernel(&guest.guest, NULL), "one of all addresses");
+	symbols[LINUX_ORC_IP_STOP] = 0;
+	check(!orc_read_kernel(&guest.guest, NULL), "one that ends before it begins");
+	end();
+}
+
+int main(void)
+{
+	test_missing_members();
+	test_much_code();
+	test_shared_names();
+	test_list(true);
+	test_list(false);
+	test_changes();
+	test_hostile();
+	test_many_symbols();
+	test_endless_kernel_table();
+	return tap_done();
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Whether a task was there when a sample was taken, and whether it was its parent's copy then. */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "linux/process/former.h"
+#include "tests/support/made_linux.h"
+#include "tests/support/tap.h"
+
+#define MS 1000000ULL
+#define S  (1000 * MS)
+
+static struct made_linux *made;
+static struct tasks *tasks;
+static uint64_t parent, child;
+
+static struct task started(uint64_t start_time)
+{
+	return (struct task){ .start_time = start_time };
+}
+
+static void see(struct former_clock *clock, uint64_t start_time, uint64_t now_ns)
+{
+	struct task task = started(start_time);
+
+	former_see(clock, &task, now_ns);
+}
+
+static bool was_there(const struct former_clock *clock, uint64_t start_time, uint64_t time_ns)
+{
+	struct task task = started(start_time);
+
+	return former_was_there(clock, &task, time_ns);
+}
+
+/*
+ * The guest's clock is OFFSET behind ours. A task read 3 ms after it started is the youngest of
+ * those seen: a start is known to 3 ms.
+ */
+static void check_clock(uint64_t offset, const char *what)
+{
+	struct former_clock clock = { 0 };
+	uint64_t now = 1000 * S + offset;
+
+	check(!was_there(&clock, 990 * S, now), "%s: nothing seen", what);
+	see(&clock, 10 * S, now);
+	see(&clock, 1000 * S - 3 * MS, now);
+	see(&clock, 20 * S, now + MS);
+	see(&clock, 0, now + MS);
+	check(was_there(&clock, 990 * S, now - 9 * S), "%s: started a second before", what);
+	check(was_there(&clock, 990 * S, 990 * S + offset + 3 * MS), "%s: 3 ms before", what);
+	check(!was_there(&clock, 990 * S, 990 * S + offset + 3 * MS - 1), "%s: not sure", what);
+	check(!was_there(&clock, 990 * S, 980 * S + offset), "%s: after it", what);
+	check(!was_there(&clock, 0, now), "%s: no start time", what);
+}
+
+/* What was seen long ago does not count: the guest's clock may have been set back. */
+static void test_spans(void)
+{
+	struct former_clock clock = { 0 };
+
+	see(&clock, 999 * S, 1000 * S);
+	for (unsigned i = 1; i < 10; i++)
+		see(&clock, 900 * S, 1000 * S + i * S);
+	check(was_there(&clock, 500 * S, 501 * S), "within ten seconds");
+	see(&clock, 900 * S, 1011 * S);
+	check(was_there(&clock, 500 * S, 501 * S), "and in the ten before");
+	see(&clock, 900 * S, 1022 * S);
+	check(!was_there(&clock, 500 * S, 501 * S), "not later");
+	check(was_there(&clock, 500 * S, 611 * S), "what was seen since does");
+}
+
+static void begin(void)
+{
+	made = made_linux_create(MADE_TREE);
+	if (tasks_create(&made->guest, &tasks))
+		exit(99);
+	parent = made_task(made, 100, 100, "sh", MADE_OBJECTS + 0x100000, 0);
+	child = made_task(made, 101, 101, "wget", MADE_OBJECTS + 0x200000, 0);
+	made_set(made, child, TASK_REAL_PARENT, parent);
+	made_set_u32(made, parent, TASK_SELF_EXEC_ID, 7);
+}
+
+static void check_copy(uint32_t exec_id, uint64_t mm, bool copy, const char *what)
+{
+	const struct task *found = NULL, *task;
+	bool is;
+
+	made_set_u32(made, child, TASK_SELF_EXEC_ID, exec_id);
+	made_set(made, child, TASK_MM, mm);
+	tasks_forget(tasks, child);
+	task = tasks_find(tasks, child, 0);
+	is = task && former_is_copy(&made->guest, tasks, task, 0, &found);
+	check(is == copy && (!is || found->address == parent), "%s", what);
+}
+
+static void test_copies(void)
+{
+	const uint64_t mm = MADE_OBJECTS + 0x200000;
+
+	begin();
+	check_copy(8, mm, true, "one exec() since: a copy before");
+	check_copy(7, 0, true, "ended without: a copy");
+	check_copy(7, mm, false, "none, and alive: its memory is its own");
+	check_copy(8, 0, false, "one, and ended: it may have been either");
+	check_copy(9, mm, false, "two: it may have been the first program");
+	check_copy(6, mm, false, "the parent has called it since");
+	made_set(made, parent, TASK_MM, 0);
+	tasks_forget(tasks, parent);
+	check_copy(8, mm, false, "the parent has ended");
+	made_set(made, parent, TASK_MM, MADE_OBJECTS + 0x100000);
+	tasks_forget(tasks, parent);
+	check_copy(8, mm, true, "it has not");
+	made_set(made, child, TASK_REAL_PARENT, 0x1000);
+	check_copy(8, mm, false, "no parent");
+	made_without(made, TASK_SELF_EXEC_ID);
+	made_set(made, child, TASK_REAL_PARENT, parent);
+	tasks_forget(tasks, child);
+	check(!former_is_copy(&made->guest, tasks, tasks_find(tasks, child, 0), 0,
+			      &(const struct task *){ NULL }),
+	      "a kernel that does not count");
+	tasks_destroy(tasks);
+	made_linux_destroy(made);
+}
+
+int main(void)
+{
+	check_clock(0, "one clock");
+	check_clock(500 * S, "a guest booted later");
+	check_clock(-(500 * S), "a guest ahead of us");
+	test_spans();
+	test_copies();
+	return tap_done();
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Files out of the page cache: all heights of its tree, large folios, holes, and what is no tree. */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "linux/process/page_cache.h"
+#include "tests/support/made_linux.h"
+#include "tests/support/tap.h"
+
+#define PAGE GUEST_PAGE_SIZE
+
+static struct made_linux *made;
+static struct page_cache cache;
+static unsigned char content[300 * PAGE], buffer[300 * PAGE];
+
+static void begin(void)
+{
+	made = made_linux_create(MADE_TREE);
+	for (size_t i = 0; i < sizeof(content); i++)
+		content[i] = (unsigned char)(i * 31 + (i >> 12) * 7 + 1);
+}
+
+/* Bytes read of [offset, offset + n), all of them right. */
+static size_t read_at(uint64_t offset, size_t n)
+{
+	struct bytes bytes = page_cache_bytes(&cache);
+	size_t got;
+
+	memset(buffer, 0xee, sizeof(buffer));
+	got = bytes.read(bytes.context, offset, buffer, n);
+	if (got && memcmp(buffer, content + offset, got) != 0)
+		check(false, "bytes at %#" PRIx64, offset);
+	if (got < sizeof(buffer) && buffer[got] != 0xee)
+		check(false, "a byte behind those that were read");
+	return got;
+}
+
+static uint64_t open_inode(size_t size)
+{
+	uint64_t inode = made_inode(made, size);
+
+	if (!page_cache_init(&cache, &made->guest, inode))
+		check(false, "an inode that can be read");
+	return inode;
+}
+
+static void test_sizes(void)
+{
+	static const size_t sizes[] = { 1, 100, PAGE, PAGE + 1, 64 * PAGE, 65 * PAGE, 300 * PAGE };
+
+	begin();
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		made_cache(made, open_inode(sizes[i]), content, sizes[i]);
+		check_u64(page_cache_bytes(&cache).size_bytes, sizes[i], "the file's size");
+		check_u64(read_at(0, sizes[i]), sizes[i], "all of it");
+		check_u64(read_at(0, sizes[i] + 1), sizes[i], "and no more");
+		check_u64(read_at(sizes[i] - 1, 50), 1, "its last byte");
+		check_u64(read_at(sizes[i], 1), 0, "none behind it");
+	}
+	check_u64(read_at(PAGE - 3, 7), 7, "over a page's end");
+	check_u64(read_at(255 * PAGE + 9, 10 * PAGE), 10 * PAGE, "over a node's end");
+	check(cache.n_absent == 0 && cache.n_refused == 0, "nothing was missing");
+	made_linux_destroy(made);
+}
+
+/* A tree higher than any file here needs. */
+static void test_high(void)
+{
+	uint64_t inode, node, memory, folio;
+
+	begin();
+	inode = open_inode(1ULL << 61);
+	node = made_xa_node(made, 0);
+	folio = made_folio(made, 63, 1, &memory);
+	made_put(made->memory, made->guest.root, memory, content + 63 * PAGE, PAGE);
+	made_xa_slot(made, node, 63, folio);
+	for (unsigned shift = 6; shift <= 60; shift += 6) {
+		uint64_t above = made_xa_node(made, shift);
+
+		made_xa_slot(made, above, 0, made_xa_entry(node));
+		node = above;
+	}
+	made_xa_head(made, inode, made_xa_entry(node));
+	check_u64(read_at(63 * PAGE, PAGE), PAGE, "eleven levels");
+	made_linux_destroy(made);
+}
+
+static void put_folio(uint64_t memory, uint64_t index, unsigned n)
+{
+	made_put(made->memory, made->guest.root, memory, content + index * PAGE, n * PAGE);
+	memory_refresh(made->guest.memory);
+}
+
+static void test_folios(bool pages)
+{
+	uint64_t inode, top, leaf, memory, folio;
+
+	begin();
+	if (pages) /* before 5.16 */
+		made_without(made, FOLIO_INDEX);
+	inode = open_inode(300 * PAGE);
+	top = made_xa_node(made, 6);
+	leaf = made_xa_node(made, 0);
+	made_xa_head(made, inode, made_xa_entry(top));
+	made_xa_slot(made, top, 0, made_xa_entry(leaf));
+	folio = made_folio(made, 8, 4, &memory);
+	put_folio(memory, 8, 4);
+	made_xa_slot(made, leaf, 8, folio);
+	for (unsigned i = 9; i < 12; i++)
+		made_xa_slot(made, leaf, i, 8 << 2 | 2);
+	check_u64(read_at(8 * PAGE, 4 * PAGE), 4 * PAGE, "a folio of four pages");
+	check_u64(read_at(10 * PAGE + 5, 100), 100, "within it");
+
+	/* 128 pages: an entry of the node above, and a sibling */
+	folio = made_folio(made, 128, 128, &memory);
+	put_folio(memory, 128, 128);
+	made_xa_slot(made, top, 2, folio);
+	made_xa_slot(made, top, 3, 2 << 2 | 2);
+	check_u64(read_at(128 * PAGE, 128 * PAGE), 128 * PAGE, "a folio of 128 pages");
+	check_u64(read_at(200 * PAGE + 1, 1), 1, "in the sibling's half");
+	check_u64(cache.n_refused, 0, "nothing refused");
+	check_u64(read_at(127 * PAGE, 2 * PAGE), 0, "a hole before it");
+	check_u64(read_at(255 * PAGE, 2 * PAGE), PAGE, "a hole behind it");
+	made_linux_destroy(made);
+}
+
+static void test_holes(void)
+{
+	uint64_t inode, bulk;
+
+	begin();
+	inode = open_inode(70 * PAGE);
+	made_cache(made, inode, content, 70 * PAGE);
+	made_cache_entry(made, inode, 3, 0);
+	check_u64(read_at(2 * PAGE, 3 * PAGE), PAGE, "up to a page that was never read");
+	check_u64(cache.n_absent, 1, "counted");
+	check_u64(read_at(4 * PAGE, 2 * PAGE), 2 * PAGE, "behind it");
+	made_cache_entry(made, inode, 3, 0x12345 << 1 | 1);
+	check_u64(read_at(3 * PAGE, 1), 0, "one that was evicted");
+	check_u64(cache.n_evicted, 1, "counted");
+	for (uint64_t entry = 256; entry <= 257; entry++) {
+		made_cache_entry(made, inode, 3, entry << 2 | 2);
+		check_u64(read_at(3 * PAGE, 1), 0, "one that is being changed");
+	}
+	check_u64(cache.n_absent, 3, "counted");
+	check_u64(cache.n_refused, 0, "none of them refused");
+
+	made_xa_head(made, inode, 0);
+	check_u64(read_at(0, 1), 0, "nothing at all");
+	check_u64(read_at(69 * PAGE, 1), 0, "nor at its end");
+	made_cache(made, inode, content, PAGE);
+	check_u64(read_at(0, PAGE), PAGE, "a single page is the head itself");
+	check_u64(read_at(PAGE, 1), 0, "and the only one");
+	made_linux_destroy(made);
+
+	begin(); /* pages that lie side by side are read together */
+	inode = open_inode(64 * PAGE);
+	{
+		uint64_t memory, folio = made_folio(made, 0, 64, &memory);
+
+		put_folio(memory, 0, 64);
+		made_xa_head(made, inode, made_xa_entry(made_xa_node(made, 6)));
+		for (unsigned i = 0; i < 64; i++)
+			made_cache_entry(made, inode, i, folio);
+	}
+	read_at(0, 1);
+	bulk = memory_counts(made->guest.memory).batches;
+	check_u64(read_at(0, 64 * PAGE), 64 * PAGE, "64 pages side by side");
+	check(memory_counts(made->guest.memory).batches - bulk < 8, "in few batches: %" PRIu64,
+	      memory_counts(made->guest.memory).batches - bulk);
+	made_linux_destroy(made);
+}
+
+static void refused(const char *what, uint64_t offset)
+{
+	uint64_t before = cache.n_refused;
+
+	check(read_at(offset, 1) == 0 && cache.n_refused == before + 1, "%s", what);
+}
+
+static void test_hostile(void)
+{
+	uint64_t inode, node, below, memory, folio;
+
+	begin();
+	inode = open_inode(300 * PAGE);
+	node = made_xa_node(made, 6);
+	made_xa_head(made, inode, made_xa_entry(node));
+	made_xa_slot(made, node, 0, made_xa_entry(node));
+	refused("a node below itself", 0);
+	below = made_xa_node(made, 12);
+	made_xa_slot(made, node, 0, made_xa_entry(below));
+	refused("a higher one below a lower one", 0);
+	below = made_xa_node(made, 3);
+	made_xa_slot(made, node, 0, made_xa_entry(below));
+	refused("a shift that is no multiple of 6", 0);
+	made_xa_head(made, inode, made_xa_entry(made_xa_node(made, 66)));
+	refused("a shift beyond the index", 0);
+	made_xa_head(made, inode, made_xa_entry(made_xa_node(made, 255)));
+	refused("the largest shift", 0);
+	made_xa_head(made, inode, 0x7f0000001000 | 2);
+	refused("a node outside the kernel", 0);
+	made_xa_head(made, inode, 0xffffffffc0000000 | 2);
+	refused("a node that is not there", 0);
+
+	node = made_xa_node(made, 0);
+	made_xa_head(made, inode, made_xa_entry(node));
+	made_xa_slot(made, node, 5, 5 << 2 | 2);
+	refused("a sibling of itself", 5 * PAGE);
+	made_xa_slot(made, node, 5, 9 << 2 | 2);
+	refused("a sibling of one behind it", 5 * PAGE);
+	made_xa_slot(made, node, 4, 3 << 2 | 2);
+	made_xa_slot(made, node, 5, 4 << 2 | 2);
+	refused("a sibling of a sibling", 5 * PAGE);
+
+	folio = made_folio(made, 2, 1, &memory);
+	made_xa_slot(made, node, 2, folio + 4);
+	refused("between two struct pages", 2 * PAGE);
+	made_xa_slot(made, node, 2, MADE_VMEMMAP - 64);
+	refused("before all struct pages", 2 * PAGE);
+	made_xa_slot(made, node, 2, 0x1000);
+	refused("a folio outside the kernel", 2 * PAGE);
+	made_xa_slot(made, node, 2, folio);
+	made_set(made, folio, FOLIO_INDEX, 3);
+	refused("a folio of pages behind this one", 2 * PAGE);
+	made_set(made, folio, FOLIO_INDEX, 1ULL << 63);
+	refused("far behind", 2 * PAGE);
+	made_xa_slot(made, node, 2, MADE_VMEMMAP + (1ULL << 40) * 64);
+	refused("more memory than there can be", 2 * PAGE);
+	made_set(made, folio, FOLIO_INDEX, 2);
+	made_xa_slot(made, node, 2, folio);
+	made_unmap(made->memory, made->guest.root, memory, PAGE);
+	memory_refresh(made->guest.memory);
+	refused("memory that was given back", 2 * PAGE);
+
+	cache.size_bytes = UINT64_MAX;
+	made_set(made, folio, FOLIO_INDEX, 0);
+	made_xa_head(made, inode, made_xa_entry(made_xa_node(made, 60)));
+	check_u64(read_at(0, 1), 0, "an empty tree of the greatest height");
+	check(!page_cache_init(&cache, &made->guest, 0x1000), "an inode outside the kernel");
+	made_set(made, inode, INODE_SIZE, UINT64_MAX);
+	check(!page_cache_init(&cache, &made->guest, inode), "a negative size");
+	made_set(made, inode, INODE_SIZE, 5);
+	check(page_cache_init(&cache, &made->guest, inode), "a right one");
+	made->guest.layout.values[PAGE_SIZEOF] = 0;
+	check(!page_cache_init(&cache, &made->guest, inode), "struct page of no bytes");
+	made->guest.layout.values[PAGE_SIZEOF] = 64;
+	made_without(made, XA_NODE_SHIFT);
+	check(!page_cache_init(&cache, &made->guest, inode), "BTF without xa_node.shift");
+	made_linux_destroy(made);
+}
+
+/* An index so large that a folio's pages do not reach it. */
+static void test_far_folio(void)
+{
+	uint64_t inode, node, memory, folio;
+
+	begin();
+	inode = open_inode(1ULL << 40);
+	node = made_xa_node(made, 18);
+	made_xa_head(made, inode, made_xa_entry(node));
+	folio = made_folio(made, 0, 1, &memory);
+	made_xa_slot(made, node, 2, folio);
+	refused("a page beyond the largest folio", 2ULL << 18 << 12);
+	made_linux_destroy(made);
+}
+
+static bool is_frame(uint64_t index, uint64_t memory)
+{
+	frame_t frame;
+
+	return page_cache_frame(&cache, index, &frame) &&
+	       frame.value == made_frame(made->memory, made->guest.root, memory).value;
+}
+
+static void test_frames(void)
+{
+	uint64_t inode, node, memory, folio;
+	frame_t frame;
+
+	begin();
+	inode = open_inode(8 * PAGE);
+	node = made_xa_node(made, 0);
+	made_xa_head(made, inode, made_xa_entry(node));
+	folio = made_folio(made, 2, 2, &memory);
+	made_xa_slot(made, node, 2, folio);
+	made_xa_slot(made, node, 3, 2 << 2 | 2);
+	check(is_frame(2, memory) && is_frame(3, memory + PAGE), "both pages of a folio");
+	check(!page_cache_frame(&cache, 1, &frame), "what is not there");
+	check(!page_cache_frame(&cache, 1ULL << 52, &frame), "nor behind the last");
+	made_unmap(made->memory, made->guest.root, memory, PAGE);
+	memory_refresh(made->guest.memory);
+	check(!page_cache_frame(&cache, 2, &frame) && is_frame(3, memory + PAGE),
+	      "memory that the guest gave back");
+	made_linux_destroy(made);
+}
+
+int main(void)
+{
+	test_frames();
+	test_sizes();
+	test_high();
+	test_folios(false);
+	test_folios(true);
+	test_holes();
+	test_hostile();
+	test_far_folio();
+	return tap_done();
+}

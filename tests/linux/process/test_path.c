@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Names of files through directories and mounts, and files by name; rings, depths, odd names. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "linux/process/path.h"
+#include "tests/support/made_linux.h"
+#include "tests/support/tap.h"
+
+static struct made_linux *made;
+static struct path_name name;
+
+static void check_path(uint64_t file, const char *path, bool deleted)
+{
+	check(path_of_file(&made->guest, file, &name), "%s can be told", path);
+	check_string(name.path, path, "path");
+	check(name.deleted == deleted, "deleted: %d", name.deleted);
+}
+
+static void test_names(void)
+{
+	uint64_t file, dentry, inode;
+
+	made = made_linux_create(MADE_TREE);
+	check_path(made_file(made, "/init", "", 0), "/init", false);
+	check_path(made_file(made, "/lib/x86_64-linux-gnu/libc.so.6", "", 0),
+		   "/lib/x86_64-linux-gnu/libc.so.6", false);
+	check(path_of_file(&made->guest, made_file(made, "/lib/a b\n\033[2J", "", 0), &name) &&
+		      strcmp(name.path, "/lib/a b\n\033[2J") == 0,
+	      "bytes that a terminal would obey are as they are");
+	check_path(made_file_at(made, made->root_mount, made->root_dentry, made_inode(made, 0)),
+		   "/", false);
+
+	inode = made_inode(made, 0);
+	dentry = made_dentry(made, made->root_dentry, "gone", inode);
+	made_set(made, dentry, DENTRY_HASH_PPREV, 0);
+	check_path(made_file_at(made, made->root_mount, dentry, inode), "/gone", true);
+	dentry = made_dentry(made, 0, "memfd:code", inode);
+	check_path(made_file_at(made, made->root_mount, dentry, inode), "/memfd:code", false);
+
+	/* overlayfs: the file below, and the path that the user knows behind it */
+	file = made_file_at(made, made->root_mount,
+			    made_dentry(made, made->root_dentry, "below", inode), inode);
+	dentry = made_dentry(made, made->root_dentry, "above", inode);
+	made_put_u64(made->memory, made->guest.root,
+		     file + made_offset(made, BACKING_FILE_USER_PATH),
+		     made->root_mount + made_offset(made, MOUNT_MNT));
+	made_put_u64(made->memory, made->guest.root,
+		     file + made_offset(made, BACKING_FILE_USER_PATH) + 8, dentry);
+	check_path(file, "/below", false);
+	made_set_u32(made, file, FILE_MODE, 1U << 25 | 5);
+	check_path(file, "/above", false);
+	made_linux_destroy(made);
+}
+
+static void test_mounts(void)
+{
+	uint64_t opt, disk, disk_root, below, inner, inner_root, file, inode;
+
+	made = made_linux_create(MADE_TREE);
+	inode = made_inode(made, 0);
+	opt = made_dentry(made, made->root_dentry, "opt", made_inode(made, 0));
+	disk = made_mount(made, made->root_mount, opt, &disk_root);
+	below = made_dentry(made, disk_root, "data", made_inode(made, 0));
+	inner = made_mount(made, disk, below, &inner_root);
+	file = made_file_at(made, inner, made_dentry(made, inner_root, "prog", inode), inode);
+	check_path(file, "/opt/data/prog", false);
+	check_path(made_file_at(made, inner, inner_root, inode), "/opt/data", false);
+	/* a bind mount: the root of the mount is a directory further down */
+	made_set(made, inner + made_offset(made, MOUNT_MNT), VFSMOUNT_ROOT, below);
+	file = made_file_at(made, inner, made_dentry(made, below, "bound", inode), inode);
+	check_path(file, "/opt/data/bound", false);
+	made_linux_destroy(made);
+}
+
+static void test_limits(void)
+{
+	uint64_t dentry, file, inode, mount, other, root;
+	char long_name[300], want[PATH_MAX_BYTES + 10] = "";
+
+	made = made_linux_create(MADE_TREE);
+	inode = made_inode(made, 0);
+	check(!path_of_file(&made->guest, 0, &name), "no file");
+	check(!path_of_file(&made->guest, 0xffffffffc0000000, &name), "a file that is not there");
+	check_string(name.path, "", "no path");
+
+	dentry = made->root_dentry;
+	for (int i = 0; i < PATH_MAX_COMPONENTS - 1; i++) {
+		dentry = made_dentry(made, dentry, "d", inode);
+		strcat(want, "/d");
+	}
+	check_path(made_file_at(made, made->root_mount, dentry, inode), want, false);
+	dentry = made_dentry(made, dentry, "d", inode);
+	check(!path_of_file(&made->guest, made_file_at(made, made->root_mount, dentry, inode),
+			    &name),
+	      "one component too many");
+
+	memset(long_name, 'n', sizeof(long_name));
+	long_name[255] = '\0';
+	want[0] = '\0';
+	dentry = made->root_dentry;
+	for (int i = 0; i < 15; i++) {
+		dentry = made_dentry(made, dentry, long_name, inode);
+		snprintf(want + strlen(want), sizeof(want) - strlen(want), "/%s", long_name);
+	}
+	dentry = made_dentry(made, dentry, long_name + 1, inode);
+	snprintf(want + strlen(want), sizeof(want) - strlen(want), "/%s", long_name + 1);
+	check_u64(strlen(want), PATH_MAX_BYTES - 1, "the longest path");
+	check_path(made_file_at(made, made->root_mount, dentry, inode), want, false);
+	made_set_u32(made, dentry, DENTRY_NAME_LEN, 255);
+	check(!path_of_file(&made->guest, made_file_at(made, made->root_mount, dentry, inode),
+			    &name),
+	      "a NUL in a name");
+	made_set_u32(made, dentry, DENTRY_NAME_LEN, 254);
+	dentry = made_dentry(made, dentry, "x", inode);
+	made_set_u32(made, dentry, DENTRY_NAME_LEN, 1);
+	check(!path_of_file(&made->guest, made_file_at(made, made->root_mount, dentry, inode),
+			    &name),
+	      "a path that is too long");
+	dentry = made_dentry(made, made->root_dentry, "x", inode);
+	made_set_u32(made, dentry, DENTRY_NAME_LEN, 2);
+	check(!path_of_file(&made->guest, made_file_at(made, made->root_mount, dentry, inode),
+			    &name),
+	      "a NUL in a short one");
+
+	dentry = made_dentry(made, made->root_dentry, "ring", inode);
+	other = made_dentry(made, dentry, "other", inode);
+	made_set(made, dentry, DENTRY_PARENT, other);
+	file = made_file_at(made, made->root_mount, dentry, inode);
+	check(!path_of_file(&made->guest, file, &name), "directories in a ring");
+	made_set(made, dentry, DENTRY_PARENT, made->root_dentry);
+	check_path(file, "/ring", false);
+	made_set_u32(made, dentry, DENTRY_NAME_LEN, 256);
+	check(!path_of_file(&made->guest, file, &name), "a name too long");
+	made_set_u32(made, dentry, DENTRY_NAME_LEN, 0);
+	check(!path_of_file(&made->guest, file, &name), "no name");
+	made_set_u32(made, dentry, DENTRY_NAME_LEN, 4);
+	made_set(made, dentry, DENTRY_NAME, 0x1000);
+	check(!path_of_file(&made->guest, file, &name), "a name outside the kernel");
+
+	mount = made_mount(made, made->root_mount, made->root_dentry, &root);
+	made_set(made, mount, MOUNT_PARENT, mount + 8);
+	made_set(made, mount + 8, MOUNT_PARENT, mount);
+	made_set(made, mount, MOUNT_MOUNTPOINT, root);
+	file = made_file_at(made, mount, made_dentry(made, root, "f", inode), inode);
+	path_of_file(&made->guest, file, &name);
+	check(true, "mounts in a ring come to an end");
+	made_linux_destroy(made);
+}
+
+static void test_find(bool hlist)
+{
+	uint64_t file, task, inode = 0, tmp, mount, root, map, head, dentry;
+
+	made = made_linux_create(MADE_TREE);
+	if (!hlist) {
+		made_without(made, DENTRY_CHILDREN);
+		made_without(made, DENTRY_SIB);
+		made->guest.layout.values[DENTRY_SUBDIRS] = 0x90;
+		made->guest.layout.values[DENTRY_CHILD] = 0x80;
+	}
+	task = made_task(made, 7, 7, "java", MADE_OBJECTS + 0x100000, 0);
+	check(!path_find_file(&made->guest, task, "tmp", "perf-7.map", &inode),
+	      "no such directory");
+	file = made_file(made, "/tmp/perf-7.map", "x", 1);
+	made_file(made, "/tmp/perf-77.map", "x", 1);
+	made_file(made, "/tmp/perf-6.map", "x", 1);
+	check(path_find_file(&made->guest, task, "tmp", "perf-7.map", &inode) &&
+		      inode == made_inode_of(made, file),
+	      "among others");
+	check(!path_find_file(&made->guest, task, "tmp", "perf-8.map", &inode), "no such file");
+	made_file(made, "/etc/a", "x", 1);
+	tmp = made_dentry(made, made->root_dentry, "neg", 0);
+	made_dentry(made, tmp, "perf-7.map", 0);
+	check(!path_find_file(&made->guest, task, "neg", "perf-7.map", &inode),
+	      "an entry that says that there is none");
+	check(inode == made_inode_of(made, file), "untouched");
+
+	/* tmpfs on /tmp */
+	tmp = made_dentry(made, made->root_dentry, "scratch", made_inode(made, 0));
+	mount = made_mount(made, made->root_mount, tmp, &root);
+	made_mount(made, made->root_mount, made_dentry(made, made->root_dentry, "proc", 0), &head);
+	map = made_inode(made, 5);
+	made_dentry(made, root, "perf-7.map", map);
+	check(path_find_file(&made->guest, task, "scratch", "perf-7.map", &inode) && inode == map,
+	      "in what is mounted there");
+	made_set(made, mount, MOUNT_CHILD, mount + made_offset(made, MOUNT_CHILD));
+	made_set(made, made->root_mount, MOUNT_MOUNTS, mount + made_offset(made, MOUNT_CHILD));
+	made_set(made, mount, MOUNT_MOUNTPOINT, made->root_dentry);
+	check(!path_find_file(&made->guest, task, "scratch", "perf-7.map", &inode),
+	      "a ring of mounts ends");
+	made_set(made, made->root_mount, MOUNT_MOUNTS, 0x1234);
+	check(!path_find_file(&made->guest, task, "scratch", "perf-7.map", &inode),
+	      "no list of mounts: what is below it");
+
+	/* a ring of children without the one that is wanted */
+	tmp = made_dentry(made, made->root_dentry, "ring", made_inode(made, 0));
+	dentry = made_dentry(made, tmp, "a", map);
+	made_set(made, dentry, hlist ? DENTRY_SIB : DENTRY_CHILD,
+		 dentry + made_offset(made, hlist ? DENTRY_SIB : DENTRY_CHILD));
+	check(!path_find_file(&made->guest, task, "ring", "perf-7.map", &inode), "a ring ends");
+	for (int i = 0; i < PATH_MAX_ENTRIES; i++)
+		dentry = made_dentry(made, tmp, "n", map);
+	check(!path_find_file(&made->guest, task, "ring", "a", &inode),
+	      "behind more entries than are looked at");
+	check(path_find_file(&made->guest, task, "ring", "n", &inode), "not behind them");
+	(void)mount;
+	made_linux_destroy(made);
+}
+
+int main(void)
+{
+	test_names();
+	test_mounts();
+	test_limits();
+	test_find(true);
+	test_find(false);
+	return tap_done();
+}

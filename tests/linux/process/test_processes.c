@@ -1,0 +1,610 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Spaces of processes: names of all kinds of code, what is done when a process maps, execs, ends or
+ * is another one, what is shared, tried again, and how many are kept.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "linux/process/process.h"
+#include "linux/process/processes.h"
+#include "tests/support/made_linux.h"
+#include "tests/support/program.h"
+#include "tests/support/tap.h"
+
+#define MS   1000000ULL
+#define S    (1000 * MS)
+#define PAGE GUEST_PAGE_SIZE
+#define BASE 0x55d000000000ULL /* of the program's code */
+#define LIB  0x7f1000000000ULL
+#define VDSO 0x7fff00001000ULL
+#define JIT  0x7e0000000000ULL
+
+static struct made_linux *made;
+static struct processes *processes;
+static struct program program;
+static uint64_t exe, lib;
+static uint64_t mm, task_address;
+static struct tasks *tasks;
+
+static void begin(enum made_areas kind)
+{
+	static const struct processes_settings none = { .root_fd = -1 };
+
+	made = made_linux_create(kind);
+	if (processes_create(&made->guest, &none, &processes) || tasks_create(&made->guest, &tasks))
+		exit(99);
+	program_make(&program, 0, "serve", 1);
+	exe = made_file(made, "/bin/server", program.bytes, PROGRAM_BYTES);
+	program_make(&program, 0, "helper", 2);
+	lib = made_file(made, "/lib/libhelp.so", program.bytes, PROGRAM_BYTES);
+}
+
+static void end(void)
+{
+	tasks_destroy(tasks);
+	processes_destroy(processes);
+	made_linux_destroy(made);
+}
+
+static const struct vma usual[] = {
+	{ BASE - PAGE, BASE, VMA_READ, 0, 0 },
+	{ BASE, BASE + PAGE, VMA_READ | VMA_EXEC, 1, 0 },
+	{ BASE + PAGE, BASE + 2 * PAGE, VMA_READ | VMA_WRITE, 0, 0 },
+	{ LIB - PAGE, LIB, VMA_READ, 0, 0 },
+	{ LIB, LIB + PAGE, VMA_READ | VMA_EXEC, 1, 0 },
+};
+#define N_USUAL 5
+
+static void usual_areas(struct vma *areas)
+{
+	memcpy(areas, usual, sizeof(usual));
+	areas[0].file = areas[1].file = exe;
+	areas[3].file = areas[4].file = lib;
+}
+
+static void make_process(void)
+{
+	struct vma areas[N_USUAL];
+
+	usual_areas(areas);
+	mm = made_mm(made, areas, N_USUAL);
+	task_address = made_task(made, 50, 50, "server", mm, 0);
+}
+
+static const struct space *space_at(uint64_t task, uint64_t now_ns)
+{
+	const struct task *found = tasks_find(tasks, task, now_ns);
+
+	return found ? processes_space(processes, found, now_ns) : NULL;
+}
+
+/* The name at ADDRESS, or "module+offset". */
+static const char *name_at(const struct space *space, uint64_t address)
+{
+	static char text[64];
+	const struct mapping *mapping = NULL;
+	struct symtab_entry entry;
+
+	if (!space)
+		return "no space";
+	if (space_lookup(space, address, &entry, &mapping))
+		return entry.name;
+	if (!mapping)
+		return "nothing";
+	snprintf(text, sizeof(text), "%s+%#" PRIx64, mapping->image ? mapping->image->name : "?",
+		 address - mapping->start + mapping->file_offset);
+	return text;
+}
+
+#define FUNCTION (PROGRAM_FUNCTION - PROGRAM_TEXT) /* within the mapped page */
+
+static void test_names(void)
+{
+	const struct space *space;
+	const struct mapping *mapping;
+	struct memory_root root;
+	uint64_t kernel_task;
+
+	begin(MADE_TREE);
+	make_process();
+	space = space_at(task_address, 0);
+	check_string(name_at(space, BASE + FUNCTION), "serve", "the program");
+	check_string(name_at(space, LIB + FUNCTION + 5), "helper", "a library");
+	check_string(name_at(space, LIB + 8), "libhelp.so+0x1008",
+		     "between symbols: file and offset");
+	check_string(name_at(space, BASE + PAGE), "nothing", "data");
+	mapping = space ? space_find(space, BASE) : NULL;
+	check(mapping && mapping->bias == BASE - PROGRAM_TEXT && mapping->kind == MAPPING_CODE,
+	      "the bias");
+	check(processes_root(processes, mm, &root) && root.cr3 == made_mm_root(made, mm).cr3,
+	      "its page tables");
+	check(!processes_root(processes, mm + 8, &root), "of no other");
+	check(processes_have_root(processes, root.cr3 | 0x1007) &&
+		      !processes_have_root(processes, root.cr3 + 0x2000),
+	      "it is one that is known, and no other");
+	kernel_task = made_task(made, 2, 2, "kthreadd", 0, 0);
+	check(!space_at(kernel_task, 0), "a kernel thread has none");
+	end();
+}
+
+static void test_vdso_jit(void)
+{
+	struct vma areas[N_USUAL + 2];
+	struct memory_root root;
+	const struct space *space;
+	const struct mapping *mapping;
+	uint64_t generation, map, inode;
+	const char text[] = "7e0000000100 80 Function:~main\n";
+
+	begin(MADE_TREE);
+	areas[0] = usual[1];
+	areas[0].file = exe;
+	areas[1] = (struct vma){ JIT, JIT + PAGE, VMA_READ | VMA_WRITE | VMA_EXEC, JIT >> 12, 0 };
+	areas[2] = (struct vma){ VDSO, VDSO + 3 * PAGE, VMA_READ | VMA_EXEC, 0, 0 };
+	mm = made_mm(made, areas, 3);
+	made_set(made, mm, MM_VDSO, VDSO);
+	program_make(&program, 0, "__vdso_time", 9);
+	root = made_mm_root(made, mm);
+	made_put(made->memory, root, VDSO, program.bytes, PROGRAM_BYTES);
+	task_address = made_task(made, 50, 50, "node", mm, 0);
+	space = space_at(task_address, 0);
+	check_string(name_at(space, VDSO + PROGRAM_FUNCTION), "__vdso_time",
+		     "a function of the vDSO");
+	mapping = space ? space_find(space, VDSO) : NULL;
+	check(mapping && mapping->image && strcmp(mapping->image->name, "[vdso]") == 0 &&
+		      mapping->image->symtab,
+	      "the vDSO, out of the process's memory");
+	mapping = space ? space_find(space, JIT) : NULL;
+	check(mapping && mapping->kind == MAPPING_ANONYMOUS && !mapping->image, "compiled code");
+	check(processes_counts(processes).jit == 1 && processes_counts(processes).named_jit == 0,
+	      "counted");
+	check(processes_note(processes, NULL) &&
+		      strstr(processes_note(processes, NULL), "perf-PID.map"),
+	      "noted");
+	generation = space ? space_generation(space) : 0;
+
+	map = made_file(made, "/tmp/perf-50.map", text, sizeof(text) - 1);
+	inode = made_inode_of(made, map);
+	space = space_at(task_address, 500 * MS);
+	check(space && space_generation(space) == generation, "not looked for yet");
+	space = space_at(task_address, 1 * S);
+	check_string(name_at(space, JIT + 0x110), "Function:~main", "by its map");
+	mapping = space ? space_find(space, JIT + 8) : NULL;
+	check(mapping && mapping->kind == MAPPING_ANONYMOUS, "what the map has not: [jit]");
+	check(space && space_generation(space) != generation, "another generation");
+	check(!processes_note(processes, NULL), "nothing to note");
+	generation = space_generation(space);
+	space = space_at(task_address, 3 * S);
+	check(space && space_generation(space) == generation, "the same map: nothing changes");
+	made_set(made, inode, INODE_SIZE, 0);
+	space = space_at(task_address, 5 * S);
+	check_string(name_at(space, JIT + 0x110), "Function:~main",
+		     "an emptied map takes no names");
+	end();
+}
+
+/* The kernel's copy, of a process that has not used its vDSO yet. */
+static void test_vdso_image(void)
+{
+	struct vma area = { VDSO, VDSO + 3 * PAGE, VMA_READ | VMA_EXEC, 0, 0 };
+	uint64_t image, data;
+
+	begin(MADE_TREE);
+	mm = made_mm(made, &area, 1);
+	made_set(made, mm, MM_VDSO, VDSO);
+	image = made_object(made, 64, 64);
+	data = made_object(made, PROGRAM_BYTES, PAGE);
+	program_make(&program, 0, "__vdso_time", 9);
+	made_put(made->memory, made->guest.root, data, program.bytes, PROGRAM_BYTES);
+	made_set(made, image, VDSO_IMAGE_DATA, data);
+	made_set(made, image, VDSO_IMAGE_SIZE, PROGRAM_BYTES);
+	made_set(made, mm, MM_VDSO_IMAGE, image);
+	task_address = made_task(made, 50, 50, "server", mm, 0);
+	check_string(name_at(space_at(task_address, 0), VDSO + PROGRAM_FUNCTION), "__vdso_time",
+		     "the kernel's copy of the vDSO");
+	check_u64(processes_counts(processes).torn, 0, "nothing is missing");
+	made_set(made, image, VDSO_IMAGE_SIZE, 1ULL << 40);
+	made_areas(made, mm, &area, 1);
+	check_string(
+		name_at(space_at(task_address, 2 * PROCESSES_FRESH_NS), VDSO + PROGRAM_FUNCTION),
+		"nothing", "a vDSO of a terabyte is none");
+	check_u64(processes_counts(processes).torn, 1, "to be tried again");
+	end();
+}
+
+static void test_containers_pid(void)
+{
+	struct vma area = { JIT, JIT + PAGE, VMA_READ | VMA_EXEC, 0, 0 };
+	const char text[] = "7e0000000100 80 inside\n";
+	uint64_t pid;
+
+	begin(MADE_TREE);
+	mm = made_mm(made, &area, 1);
+	task_address = made_task(made, 5000, 5000, "java", mm, 0);
+	pid = made_object(made, 512, 64);
+	made_set_u32(made, pid, PID_LEVEL, 1);
+	made_put_u32(made->memory, made->guest.root, pid + made_offset(made, PID_NUMBERS) + 16, 7);
+	made_set(made, task_address, TASK_THREAD_PID, pid);
+	made_file(made, "/tmp/perf-5000.map", "7e0000000100 80 outside\n", 24);
+	made_file(made, "/tmp/perf-7.map", text, sizeof(text) - 1);
+	check_string(name_at(space_at(task_address, 0), JIT + 0x100), "inside",
+		     "a process in a pid namespace");
+	end();
+}
+
+static void test_mmap(enum made_areas kind, uint64_t after)
+{
+	struct vma areas[N_USUAL];
+	const struct space *space;
+	uint64_t generation, walks;
+
+	begin(kind);
+	make_process();
+	space = space_at(task_address, 0);
+	generation = space ? space_generation(space) : 0;
+	walks = processes_counts(processes).walks;
+	check_u64(walks, 1, "read once");
+	for (int i = 1; i <= 50; i++)
+		space_at(task_address, i * 11 * MS);
+	check_u64(processes_counts(processes).walks, 1, "not again while nothing changes");
+
+	usual_areas(areas); /* the library elsewhere: counts and sizes are the same */
+	areas[3].start += 16 * PAGE, areas[3].end += 16 * PAGE;
+	areas[4].start += 16 * PAGE, areas[4].end += 16 * PAGE;
+	made_areas(made, mm, areas, N_USUAL);
+	space = space_at(task_address, 550 * MS + PROCESSES_FRESH_NS + after);
+	check_string(name_at(space, LIB + FUNCTION), "nothing", "unmapped");
+	check_string(name_at(space, LIB + 16 * PAGE + FUNCTION), "helper", "mapped");
+	check(space && space_generation(space) != generation, "another generation");
+	generation = space_generation(space);
+	areas[2].end += PAGE; /* data grows */
+	made_areas(made, mm, areas, N_USUAL);
+	space = space_at(task_address, 800 * MS + 2 * after);
+	check(processes_counts(processes).walks > 2 && space &&
+		      space_generation(space) == generation,
+	      "a change of data is none of code");
+	check_u64(processes_counts(processes).files.reads, 2, "no file was read again");
+	end();
+}
+
+/* The mm_struct of a process that ended is another's at once: same counts, sizes and tree. */
+static void test_reuse(void)
+{
+	struct vma areas[N_USUAL];
+	const struct space *space;
+
+	begin(MADE_EARLY);
+	make_process();
+	made_set(made, mm, MM_START_STACK, 0x7ffc00001000);
+	space_at(task_address, 0);
+	usual_areas(areas);
+	areas[1].file = lib;
+	made_areas(made, mm, areas, N_USUAL);
+	made_set(made, mm, MM_START_STACK, 0x7ffd00002000);
+	space = space_at(task_address, 2 * PROCESSES_FRESH_NS);
+	check_string(name_at(space, BASE + FUNCTION), "helper", "another program, noticed at once");
+	made_unmap(made->memory, made->guest.root, mm, 1024);
+	memory_refresh(made->guest.memory);
+	check(!space_at(task_address, 4 * PROCESSES_FRESH_NS), "its page is gone");
+	check_u64(processes_counts(processes).kept, 0, "and so is what was kept");
+	check_u64(processes_counts(processes).unreadable, 1, "counted");
+	end();
+}
+
+static frame_t frame_of(uint64_t file, uint64_t page)
+{
+	struct page_cache cache;
+	frame_t frame = FRAME(0);
+
+	memory_refresh(made->guest.memory);
+	if (!page_cache_init(&cache, &made->guest, made_inode_of(made, file)) ||
+	    !page_cache_frame(&cache, page, &frame))
+		check(false, "page %" PRIu64 " has a frame", page);
+	return frame;
+}
+
+/* Code of a process that was gone before it could be read. */
+static void test_by_frame(void)
+{
+	const uint64_t elsewhere = BASE + 0x12345000;
+	const struct space *space, *again;
+	const struct mapping *mapping;
+	frame_t frame;
+	uint64_t now_ns;
+
+	begin(MADE_TREE);
+	make_process();
+	frame = frame_of(exe, 1);
+	now_ns = memory_now_ns(made->guest.memory);
+	check(!processes_by_frame(processes, elsewhere, frame, now_ns), "of a file nobody has met");
+	space_at(task_address, 0);
+	now_ns = memory_now_ns(made->guest.memory);
+	space = processes_by_frame(processes, elsewhere + FUNCTION, frame, now_ns);
+	check_string(name_at(space, elsewhere + FUNCTION), "serve", "wherever it was mapped");
+	check_string(name_at(space, elsewhere + 8), "server+0x1008", "between symbols");
+	mapping = space ? space_find(space, elsewhere) : NULL;
+	check(mapping && mapping->start == elsewhere && mapping->end == elsewhere + PAGE,
+	      "that page, and no more");
+	again = processes_by_frame(processes, LIB + FUNCTION, frame_of(lib, 1), now_ns);
+	check_string(name_at(again, LIB + FUNCTION), "helper", "another file's");
+	check_string(name_at(again, elsewhere + FUNCTION), "nothing", "only the one asked for");
+	check(!processes_by_frame(processes, elsewhere, frame_of(exe, 0), now_ns),
+	      "a page of a program that is no code");
+	check(!processes_by_frame(processes, elsewhere, FRAME(0), now_ns), "no frame");
+	made_cache_entry(made, made_inode_of(made, exe), 1, 0);
+	check(!processes_by_frame(processes, elsewhere + FUNCTION, frame, now_ns),
+	      "a page that may be another's now");
+	end();
+}
+
+static void test_shared(void)
+{
+	struct vma areas[N_USUAL];
+	uint64_t other_mm, other;
+	const struct space *a, *b;
+
+	begin(MADE_TREE);
+	make_process();
+	usual_areas(areas);
+	areas[1].start += 0x100000, areas[1].end += 0x100000;
+	areas[0].start += 0x100000, areas[0].end += 0x100000;
+	areas[2].start += 0x100000, areas[2].end += 0x100000;
+	other_mm = made_mm(made, areas, N_USUAL);
+	other = made_task(made, 51, 51, "server", other_mm, 0);
+	a = space_at(task_address, 0);
+	b = space_at(other, 0);
+	check(a && b && space_find(a, BASE)->image == space_find(b, BASE + 0x100000)->image,
+	      "two processes, one image");
+	check_u64(processes_counts(processes).files.reads, 2, "two files, read once");
+	end();
+}
+
+static void test_retry(void)
+{
+	uint64_t inode, memory, folio, generation;
+	const struct space *space;
+
+	begin(MADE_TREE);
+	make_process();
+	inode = made_inode_of(made, lib);
+	made_cache_entry(made, inode, 2, 0);
+	space = space_at(task_address, 0);
+	check_string(name_at(space, LIB + FUNCTION), "libhelp.so+0x1100", "no symbols yet");
+	check(processes_note(processes, NULL) && strstr(processes_note(processes, NULL), "--root"),
+	      "noted");
+	generation = space ? space_generation(space) : 0;
+	folio = made_folio(made, 2, 1, &memory);
+	program_make(&program, 0, "helper", 2);
+	made_put(made->memory, made->guest.root, memory, program.bytes + 0x2000, 0x1000);
+	made_cache_entry(made, inode, 2, folio);
+	processes_poll(processes, 999 * MS);
+	check_string(name_at(space, LIB + FUNCTION), "libhelp.so+0x1100", "not before its time");
+	processes_poll(processes, 1 * S);
+	check_string(name_at(space, LIB + FUNCTION), "helper", "after a second");
+	check(space && space_generation(space) != generation, "another generation");
+	check_u64(processes_counts(processes).retries, 1, "one retry");
+	processes_poll(processes, 100 * S);
+	check_u64(processes_counts(processes).retries, 1, "and no more");
+	end();
+
+	begin(MADE_TREE); /* a file that never comes: seldom, and not for one that nobody asks for */
+	make_process();
+	made_cache_entry(made, made_inode_of(made, lib), 2, 0);
+	space_at(task_address, 0);
+	for (uint64_t now = 0; now < 3600 * S; now += 250 * MS)
+		processes_poll(processes, now);
+	check(processes_counts(processes).retries <= 6, "an hour unused: %" PRIu64 " retries",
+	      processes_counts(processes).retries);
+	for (uint64_t now = 3600 * S; now < 7200 * S; now += 250 * MS) {
+		if (now % S == 0)
+			space_at(task_address, now);
+		processes_poll(processes, now);
+	}
+	check(processes_counts(processes).retries <= 6 + 60 + 6, "an hour in use: %" PRIu64,
+	      processes_counts(processes).retries);
+	end();
+}
+
+/* Of two processes with the file that was missing, the other's space is filled too. */
+static void test_retry_shared(void)
+{
+	uint64_t inode, memory, folio, other;
+	struct vma areas[N_USUAL];
+	const struct space *a, *b;
+
+	begin(MADE_TREE);
+	make_process();
+	usual_areas(areas);
+	other = made_task(made, 51, 51, "other", made_mm(made, areas, N_USUAL), 0);
+	inode = made_inode_of(made, lib);
+	made_cache_entry(made, inode, 2, 0);
+	a = space_at(task_address, 0);
+	b = space_at(other, 0);
+	folio = made_folio(made, 2, 1, &memory);
+	made_put(made->memory, made->guest.root, memory, program.bytes + 0x2000, 0x1000);
+	made_cache_entry(made, inode, 2, folio);
+	processes_poll(processes, 1 * S);
+	check_string(name_at(a, LIB + FUNCTION), "helper", "the one");
+	check_string(name_at(b, LIB + FUNCTION), "helper", "the other");
+	check_u64(processes_counts(processes).files.retries, 1, "read once");
+	end();
+}
+
+/* One file a walk here: the others follow, as who has many must not keep all others waiting. */
+static void test_put_off(void)
+{
+	const struct processes_settings settings = { .root_fd = -1, .walk_bytes = 1 };
+	const struct space *space;
+
+	begin(MADE_TREE);
+	processes_destroy(processes);
+	if (processes_create(&made->guest, &settings, &processes))
+		exit(99);
+	make_process();
+	space = space_at(task_address, 0);
+	check_string(name_at(space, BASE + FUNCTION), "serve", "the first file");
+	check_string(name_at(space, LIB + FUNCTION), "nothing", "not the second");
+	check(processes_counts(processes).files.put_off == 1 &&
+		      processes_counts(processes).files.reads == 1,
+	      "it was put off");
+	processes_poll(processes, PROCESSES_RETRY_NS);
+	check_string(name_at(space, LIB + FUNCTION), "helper", "but not for long");
+	check_u64(processes_counts(processes).torn, 0, "nothing is missing");
+	end();
+}
+
+static void test_torn(void)
+{
+	const struct space *space;
+
+	begin(MADE_TREE);
+	make_process();
+	made_set_u32(made, mm, MM_MAP_COUNT, N_USUAL + 1);
+	space = space_at(task_address, 0);
+	check_string(name_at(space, BASE + FUNCTION), "serve", "what could be read");
+	check_u64(processes_counts(processes).torn, 1, "torn");
+	made_set_u32(made, mm, MM_MAP_COUNT, N_USUAL);
+	processes_poll(processes, PROCESSES_RETRY_NS);
+	check_u64(processes_counts(processes).torn, 0, "read again");
+	check_u64(processes_counts(processes).walks, 2, "once");
+	end();
+}
+
+static void test_bound(void)
+{
+	struct vma areas[N_USUAL];
+	uint64_t first = 0;
+
+	begin(MADE_TREE);
+	usual_areas(areas);
+	for (uint32_t i = 0; i < PROCESSES_MAX + 200; i++) {
+		uint64_t task =
+			made_task(made, 100 + i, 100 + i, "bomb", made_mm(made, areas, N_USUAL), 0);
+
+		first = first ? first : task;
+		if (!space_at(task, i * MS))
+			check(false, "process %u", i);
+	}
+	check_u64(processes_counts(processes).kept, PROCESSES_MAX, "as many as are kept");
+	check_u64(processes_counts(processes).evicted, 200, "the others made room");
+	check_u64(processes_counts(processes).files.kept, 2, "of two files");
+	check_string(name_at(space_at(first, 5000 * MS), BASE + FUNCTION), "serve",
+		     "one that made room is read again");
+	end();
+}
+
+/* More areas with code than are kept of one process. */
+static void test_areas_bound(void)
+{
+	size_t n = PROCESS_MAX_AREAS + 100;
+	struct vma *areas = calloc(n, sizeof(*areas));
+	const struct space *space;
+
+	begin(MADE_LIST);
+	for (size_t i = 0; i < n; i++)
+		areas[i] = (struct vma){ JIT + 2 * i * PAGE, JIT + (2 * i + 1) * PAGE, VMA_EXEC, 0,
+					 0 };
+	mm = made_mm(made, areas, n);
+	task_address = made_task(made, 9, 9, "many", mm, 0);
+	space = space_at(task_address, 0);
+	check(space && space_find(space, JIT) && !space_find(space, areas[n - 1].start),
+	      "the first of them");
+	check_u64(processes_counts(processes).left_out, 100, "the others are counted");
+	free(areas);
+	end();
+}
+
+/*
+ * All that is kept has one bound: what nobody asked for in a minute makes way, what is in use does
+ * not, and what there is no room for is counted.
+ */
+static void test_room(void)
+{
+	const struct processes_settings settings = { .root_fd = -1, .room_bytes = 60000 };
+	const uint64_t later = PROCESSES_IDLE_NS + 2 * S;
+	struct vma areas[200];
+	const struct space *space;
+	uint64_t other, third;
+
+	begin(MADE_TREE);
+	processes_destroy(processes);
+	if (processes_create(&made->guest, &settings, &processes))
+		exit(99);
+	for (size_t i = 0; i < 200; i++)
+		areas[i] = (struct vma){ JIT + 2 * i * PAGE, JIT + (2 * i + 1) * PAGE, VMA_EXEC, 0,
+					 0 };
+	mm = made_mm(made, areas, 200);
+	task_address = made_task(made, 50, 50, "one", mm, 0);
+	other = made_task(made, 51, 51, "two", made_mm(made, areas, 200), 0);
+	space = space_at(task_address, 0);
+	check(space && space_find(space, JIT), "the first process");
+	check_u64(processes_counts(processes).room_bytes, 200 * PROCESS_AREA_BYTES,
+		  "takes more than there is");
+	space = space_at(other, S);
+	check(space && !space_find(space, JIT), "another one, while the first is in use");
+	check_u64(processes_counts(processes).left_out, 200, "counted");
+	check(processes_counts(processes).torn == 1, "to be tried again");
+	space = space_at(other, later);
+	processes_poll(processes, later);
+	check(space && space_find(space, JIT), "when the first has not been asked for");
+	check(processes_counts(processes).made_room == 1 && processes_counts(processes).kept == 1,
+	      "that one is gone");
+	check_u64(processes_counts(processes).room_bytes, 200 * PROCESS_AREA_BYTES, "and its room");
+	third = made_task(made, 52, 52, "node", made_mm(made, areas, 1), 0);
+	space = space_at(third, later + S);
+	check(space && !space_find(space, JIT), "nothing for a third one");
+	check_u64(processes_counts(processes).left_out, 201, "counted");
+	end();
+}
+
+/* Not code that somebody compiled: nobody could write names for it. */
+static void test_elf32(void)
+{
+	Elf64_Ehdr *header = (Elf64_Ehdr *)program.bytes;
+	const struct space *space;
+	const char *note;
+	uint64_t file;
+	struct vma area;
+
+	begin(MADE_TREE);
+	program_make(&program, 0, "serve", 7);
+	header->e_ident[EI_CLASS] = ELFCLASS32;
+	header->e_machine = EM_386;
+	file = made_file(made, "/bin/old", program.bytes, PROGRAM_BYTES);
+	area = (struct vma){ 0x8048000, 0x8048000 + PAGE, VMA_READ | VMA_EXEC, 1, file };
+	mm = made_mm(made, &area, 1);
+	task_address = made_task(made, 50, 50, "old", mm, 0);
+	space = space_at(task_address, 0);
+	check_string(name_at(space, 0x8048000 + 0x10), "old+0x1010", "its place in the file");
+	check(processes_counts(processes).jit == 0 && processes_counts(processes).files.elf32 == 1,
+	      "a 32-bit program, and no compiled code");
+	note = processes_note(processes, NULL);
+	check(note && strstr(note, "32-bit") && !processes_note(processes, note),
+	      "said so, and nothing else: %s", note ? note : "no note");
+	end();
+}
+
+int main(void)
+{
+	test_elf32();
+	test_room();
+	test_names();
+	test_vdso_jit();
+	test_vdso_image();
+	test_containers_pid();
+	test_mmap(MADE_TREE, 0);
+	test_mmap(MADE_EARLY, PROCESSES_WALK_NS);
+	test_mmap(MADE_LIST, PROCESSES_WALK_NS);
+	test_reuse();
+	test_by_frame();
+	test_shared();
+	test_retry();
+	test_retry_shared();
+	test_put_off();
+	test_torn();
+	test_bound();
+	test_areas_bound();
+	return tap_done();
+}

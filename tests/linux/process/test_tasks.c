@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Threads and processes of task_structs: what they are called, when they are read, what is refused. */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "linux/process/tasks.h"
+#include "tests/support/made_linux.h"
+#include "tests/support/tap.h"
+
+#define MS 1000000ULL
+
+static struct made_linux *made;
+static struct tasks *tasks;
+
+static void begin(void)
+{
+	made = made_linux_create(MADE_TREE);
+	if (tasks_create(&made->guest, &tasks))
+		exit(99);
+}
+
+static void end(void)
+{
+	tasks_destroy(tasks);
+	made_linux_destroy(made);
+}
+
+static void test_kinds(void)
+{
+	uint64_t mm = MADE_OBJECTS + 0x100000;
+	uint64_t leader, thread, kernel, idle;
+	const struct task *task;
+
+	begin();
+	leader = made_task(made, 100, 100, "server", mm, 0);
+	thread = made_task(made, 103, 100, "worker-2", mm, leader);
+	kernel = made_task(made, 12, 12, "ksoftirqd/0", 0, 0);
+	idle = made_task(made, 0, 0, "swapper/0", 0, 0);
+
+	task = tasks_find(tasks, leader, 0);
+	check(task && task->pid == 100 && task->tgid == 100 && task->mm == mm &&
+		      task->address == leader && task->start_time == 1000100,
+	      "a process: pid, tgid, mm, start");
+	check_string(task ? task->comm : NULL, "server", "its thread");
+	check_string(task ? task->process : NULL, "server", "itself");
+	check(task && !task->kernel_thread && !task->idle, "neither kernel thread nor idle");
+
+	task = tasks_find(tasks, thread, 0);
+	check(task && task->pid == 103 && task->tgid == 100, "a thread: pid, tgid");
+	check_string(task ? task->comm : NULL, "worker-2", "the thread's name");
+	check_string(task ? task->process : NULL, "server", "the process's");
+
+	task = tasks_find(tasks, kernel, 0);
+	check(task && task->kernel_thread && !task->idle && !task->mm, "a kernel thread");
+	made_set(made, kernel, TASK_MM, mm);
+	task = tasks_find(tasks, kernel, 2 * TASKS_FRESH_NS);
+	check(task && task->kernel_thread && !task->mm,
+	      "with a process's mm for a while: still one");
+	task = tasks_find(tasks, idle, 0);
+	check(task && task->idle && task->kernel_thread, "idle");
+
+	made_set(made, leader, TASK_MM, 0);
+	task = tasks_find(tasks, leader, 2 * TASKS_FRESH_NS);
+	check(task && !task->mm && !task->kernel_thread, "about to end: no mm, no kernel thread");
+	end();
+}
+
+/* The leader's comm is another's when its task_struct is: the tgid tells. */
+static void test_leader(void)
+{
+	uint64_t mm = MADE_OBJECTS + 0x100000, leader, thread;
+	const struct task *task;
+
+	begin();
+	leader = made_task(made, 100, 100, "server", mm, 0);
+	thread = made_task(made, 103, 100, "worker", mm, leader);
+	made_set_u32(made, leader, TASK_PID, 999);
+	task = tasks_find(tasks, thread, 0);
+	check_string(task ? task->process : NULL, "worker", "not the name of another process");
+	made_set(made, thread, TASK_GROUP_LEADER, 0xffffffffdead0000);
+	task = tasks_find(tasks, thread, 2 * TASKS_FRESH_NS);
+	check_string(task ? task->process : NULL, "worker", "a leader that cannot be read");
+	made_set(made, thread, TASK_GROUP_LEADER, 0x1234);
+	check(!tasks_find(tasks, thread, 4 * TASKS_FRESH_NS),
+	      "a leader that is no pointer of the kernel");
+	end();
+}
+
+static void test_changes(void)
+{
+	uint64_t mm = MADE_OBJECTS + 0x100000, address;
+	const struct task *task;
+	char name[16] = "after";
+
+	begin();
+	address = made_task(made, 100, 100, "before", mm, 0);
+	tasks_find(tasks, address, 1 * MS);
+	check_u64(tasks_counts(tasks).reads, 1, "one read");
+	made_put(made->memory, made->guest.root, address + made_offset(made, TASK_COMM), name,
+		 sizeof(name));
+	made_set(made, address, TASK_MM, mm + 0x400);
+	task = tasks_find(tasks, address, 1 * MS + TASKS_FRESH_NS - 1);
+	check_string(task ? task->comm : NULL, "before", "fresh");
+	check_u64(tasks_counts(tasks).reads, 1, "without a read");
+	task = tasks_find(tasks, address, 1 * MS + TASKS_FRESH_NS);
+	check_string(task ? task->comm : NULL, "after", "after exec()");
+	check(task && task->mm == mm + 0x400, "another mm");
+	check_u64(tasks_counts(tasks).reads, 2, "one read more");
+
+	made_set_u32(made, address, TASK_PID, 4444);
+	made_set_u32(made, address, TASK_TGID, 4444);
+	task = tasks_find(tasks, address, 300 * MS);
+	check(task && task->pid == 4444, "another task in the same task_struct");
+	task = tasks_find(tasks, address, 290 * MS);
+	check(task && tasks_counts(tasks).reads == 4, "a clock that goes backwards: read again");
+	end();
+}
+
+/* By the kernel's stack: while it switches, current is not yet the one that runs. */
+static void test_stacks(void)
+{
+	const uint64_t stack = 0xffffc90000200000ULL;
+	uint64_t mm = MADE_OBJECTS + 0x100000, first, second;
+	const struct task *task;
+
+	begin();
+	first = made_task(made, 100, 100, "first", mm, 0);
+	second = made_task(made, 101, 101, "second", mm, 0);
+	made_set(made, first, TASK_STACK, stack);
+	made_set(made, second, TASK_STACK, stack + 0x4000);
+	check_u64(tasks_on_stack(tasks, stack + 0x100), 0, "nobody found yet");
+	tasks_find(tasks, first, 0);
+	task = tasks_find(tasks, second, 0);
+	check(task && tasks_is_on_stack(tasks, task, stack + 0x4000) &&
+		      tasks_is_on_stack(tasks, task, stack + 0x7fff) &&
+		      !tasks_is_on_stack(tasks, task, stack + 0x3fff) &&
+		      !tasks_is_on_stack(tasks, task, stack + 0x8000),
+	      "16 KiB from its stack's first byte");
+	check_u64(tasks_on_stack(tasks, stack + 0x100), first, "the first one's");
+	check_u64(tasks_on_stack(tasks, stack + 0x4100), second, "the second's");
+	check_u64(tasks_on_stack(tasks, stack + 0x8000), 0, "nobody's");
+	made_set(made, second, TASK_STACK, stack);
+	tasks_find(tasks, second, 2 * TASKS_FRESH_NS);
+	check_u64(tasks_on_stack(tasks, stack + 0x100), second, "of two the one found last");
+	tasks_find(tasks, first, 2 * TASKS_FRESH_NS);
+	check_u64(tasks_on_stack(tasks, stack + 0x100), first, "that is the other one now");
+	made_set(made, first, TASK_STACK, 0x1000);
+	task = tasks_find(tasks, first, 4 * TASKS_FRESH_NS);
+	check(task && !task->stack && !tasks_is_on_stack(tasks, task, 0x1100),
+	      "a stack that is no pointer of the kernel is none");
+	end();
+}
+
+static void test_refused(void)
+{
+	uint64_t mm = MADE_OBJECTS + 0x100000, address;
+	char unterminated[16] = "0123456789abcdef";
+
+	begin();
+	address = made_task(made, 100, 100, "name", mm, 0);
+	check(!tasks_find(tasks, 0, 0), "NULL");
+	check(!tasks_find(tasks, 0x7f0000001000, 0), "an address of a process");
+	check_u64(tasks_counts(tasks).refused, 2, "both refused");
+	check(!tasks_find(tasks, 0xffffffffa0000000, 0), "a page that is not there");
+	check(!tasks_find(tasks, UINT64_MAX - 7, 0), "the end of all addresses");
+	check_u64(tasks_counts(tasks).unreadable, 2, "both unreadable");
+	made_set_u32(made, address, TASK_PID, (4U << 20) + 1);
+	check(!tasks_find(tasks, address, 0), "a pid beyond the kernel's limit");
+	made_set_u32(made, address, TASK_PID, 100);
+	made_set_u32(made, address, TASK_TGID, UINT32_MAX);
+	check(!tasks_find(tasks, address, 0), "a tgid beyond it");
+	made_set_u32(made, address, TASK_TGID, 100);
+	made_set(made, address, TASK_MM, 0x5555);
+	check(!tasks_find(tasks, address, 0), "an mm that is no pointer of the kernel");
+	made_set(made, address, TASK_MM, mm);
+	made_put(made->memory, made->guest.root, address + made_offset(made, TASK_COMM),
+		 unterminated, 16);
+	memory_refresh(made->guest.memory);
+	check(!tasks_find(tasks, address, 0), "a name that does not end");
+	check_u64(tasks_counts(tasks).refused, 6, "all refused");
+	check_u64(tasks_counts(tasks).kept, 0, "and none kept");
+	end();
+}
+
+/* A fork bomb. */
+static void test_bound(void)
+{
+	uint64_t mm = MADE_OBJECTS + 0x100000, first;
+	struct tasks_counts counts;
+	const struct task *task;
+
+	begin();
+	first = made_task(made, 1, 1, "bomb", mm, 0);
+	for (uint32_t pid = 2; pid <= 5000; pid++) {
+		uint64_t address = made_task(made, pid, pid, "bomb", mm, 0);
+
+		task = tasks_find(tasks, address, pid * MS);
+		if (!task || task->pid != pid)
+			check(false, "task %u", pid);
+	}
+	counts = tasks_counts(tasks);
+	check(counts.kept <= TASKS_MAX && counts.kept > TASKS_MAX / 2, "kept: %u", counts.kept);
+	check_u64(counts.evicted, 4999 - counts.kept, "the others made room");
+	task = tasks_find(tasks, first, 6000 * MS);
+	check(task && task->pid == 1, "any of them can be read again");
+	end();
+}
+
+static void test_layout(void)
+{
+	struct xtop_error *error;
+
+	made = made_linux_create(MADE_TREE);
+	made_without(made, TASK_START_TIME);
+	error = tasks_create(&made->guest, &tasks);
+	check(!error, "start_time is not needed");
+	tasks_destroy(tasks);
+	made_without(made, TASK_COMM);
+	tasks = NULL;
+	error = tasks_create(&made->guest, &tasks);
+	check(error && !tasks, "comm is");
+	error_destroy(error);
+	made->guest.layout.values[TASK_COMM] = LAYOUT_MAX - 1;
+	error = tasks_create(&made->guest, &tasks);
+	check(error && !tasks, "a task_struct of 64 KiB is none");
+	error_destroy(error);
+	made_linux_destroy(made);
+}
+
+int main(void)
+{
+	test_kinds();
+	test_leader();
+	test_changes();
+	test_stacks();
+	test_refused();
+	test_bound();
+	test_layout();
+	return tap_done();
+}

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Areas of a process: as a list, as trees of every shape, damaged, endless; and what tells changes. */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "linux/process/vmas.h"
+#include "tests/support/made_linux.h"
+#include "tests/support/tap.h"
+
+#define BASE 0x400000ULL
+#define PAGE GUEST_PAGE_SIZE
+
+static struct made_linux *made;
+static struct vma seen[70000];
+static size_t n_seen, stop_after;
+
+static bool visit(void *context, const struct vma *vma)
+{
+	(void)context;
+	if (n_seen < sizeof(seen) / sizeof(seen[0]))
+		seen[n_seen] = *vma;
+	return ++n_seen != stop_after;
+}
+
+static enum vmas_result walk(uint64_t mm)
+{
+	n_seen = 0;
+	return vmas_walk(&made->guest, mm, visit, NULL);
+}
+
+static bool same_area(const struct vma *a, const struct vma *b)
+{
+	return a->start == b->start && a->end == b->end && a->flags == b->flags &&
+	       a->page_offset == b->page_offset && a->file == b->file;
+}
+
+/* N areas, every third beside the one before it. */
+static struct vma *areas_of(size_t n)
+{
+	struct vma *areas = calloc(n + 1, sizeof(*areas));
+	uint64_t at = BASE;
+
+	for (size_t i = 0; areas && i < n; i++) {
+		at += i % 3 ? PAGE * (1 + i % 5) : 0;
+		areas[i] = (struct vma){ .start = at,
+					 .end = at + PAGE * (1 + i % 4),
+					 .flags = i % 8,
+					 .page_offset = i * 3,
+					 .file = i % 2 ? MADE_OBJECTS + 64 * i : 0 };
+		at = areas[i].end;
+	}
+	return areas;
+}
+
+static void check_areas(const char *what, size_t n)
+{
+	struct vma *areas = areas_of(n);
+	uint64_t mm = made_mm(made, areas, n);
+	size_t wrong = 0;
+
+	check_u64(walk(mm), VMAS_DONE, what);
+	check_u64(n_seen, n, "areas");
+	for (size_t i = 0; i < n && i < n_seen; i++)
+		wrong += !same_area(&areas[i], &seen[i]);
+	check_u64(wrong, 0, "of them wrong");
+	free(areas);
+}
+
+static void test_list(void)
+{
+	uint64_t mm, first, second;
+	struct vma areas[2] = { { BASE, BASE + PAGE, 5, 0, 0 },
+				{ BASE + PAGE, BASE + 2 * PAGE, 5, 0, 0 } };
+
+	made = made_linux_create(MADE_LIST);
+	check_areas("a list of none", 0);
+	check_areas("a list of one", 1);
+	check_areas("a list of 300", 300);
+	mm = made_mm(made, areas, 2);
+	stop_after = 1;
+	check_u64(walk(mm), VMAS_STOPPED, "stopped by the visitor");
+	stop_after = 0;
+
+	first = made_vma(made, &areas[0]);
+	second = made_vma(made, &areas[1]);
+	made_set(made, mm, MM_MMAP, first);
+	made_set(made, first, VMA_NEXT, second);
+	made_set(made, second, VMA_NEXT, first);
+	check_u64(walk(mm), VMAS_DAMAGED, "a ring");
+	check_u64(n_seen, 2, "once around");
+	made_set(made, second, VMA_NEXT, second);
+	check_u64(walk(mm), VMAS_DAMAGED, "one that follows itself");
+	made_set(made, second, VMA_NEXT, 0x1234);
+	check_u64(walk(mm), VMAS_DAMAGED, "followed by no pointer of the kernel");
+	made_set(made, second, VMA_NEXT, 0xffffffffc0000000);
+	check_u64(walk(mm), VMAS_UNREADABLE, "followed by what is not there");
+	check_u64(n_seen, 2, "those before it are seen");
+	check_u64(walk(0xffffffffc0000000), VMAS_UNREADABLE, "an mm_struct that is not there");
+	check_u64(walk(0x1000), VMAS_UNREADABLE, "one that is no pointer of the kernel");
+	made_linux_destroy(made);
+}
+
+/* More areas than the limit, linked in a row without end: one page of memory that is mapped for each. */
+static void test_endless(void)
+{
+	uint64_t mm, before = 0;
+
+	made = made_linux_create(MADE_LIST);
+	mm = made_mm(made, NULL, 0);
+	for (uint64_t i = 0; i < VMAS_MAX + 10; i++) {
+		struct vma area = { BASE + i * PAGE, BASE + (i + 1) * PAGE, 0, 0, 0 };
+		uint64_t vma = made->next;
+
+		made->next += 128;
+		made_put_u64(made->memory, made->guest.root, vma + made_offset(made, VMA_START),
+			     area.start);
+		made_put_u64(made->memory, made->guest.root, vma + made_offset(made, VMA_END),
+			     area.end);
+		made_put_u64(made->memory, made->guest.root, vma + made_offset(made, VMA_FILE), 0);
+		if (before)
+			made_put_u64(made->memory, made->guest.root,
+				     before + made_offset(made, VMA_NEXT), vma);
+		else
+			made_set(made, mm, MM_MMAP, vma);
+		before = vma;
+	}
+	memory_refresh(made->guest.memory);
+	check_u64(walk(mm), VMAS_DAMAGED, "more areas than Linux allows");
+	check_u64(n_seen, VMAS_MAX, "as many as are allowed");
+	made_linux_destroy(made);
+}
+
+static void test_tree(void)
+{
+	made = made_linux_create(MADE_TREE);
+	check_areas("no tree", 0);
+	check_areas("a leaf of one", 1);
+	check_areas("a full leaf", 7);
+	check_areas("one level above the leaves", 8);
+	check_areas("a full level", 70);
+	check_areas("two levels", 71);
+	check_areas("three levels", 1000);
+	made_linux_destroy(made);
+	made = made_linux_create(MADE_EARLY);
+	check_areas("without mm_lock_seq", 25);
+	made_linux_destroy(made);
+}
+
+static uint64_t root_of(uint64_t mm, uint64_t root)
+{
+	made_set(made, mm, MM_MT, 0);
+	made_put_u64(made->memory, made->guest.root,
+		     mm + made_offset(made, MM_MT) + made_offset(made, MAPLE_ROOT), root);
+	memory_refresh(made->guest.memory);
+	return mm;
+}
+
+#define ROOT(node) (((node) & ~7ULL) | 2)
+
+/* Nodes of every type, with what may stand in them, set by hand. */
+static void test_nodes(void)
+{
+	const struct vma areas[3] = { { BASE, BASE + PAGE, 5, 1, 0 },
+				      { BASE + 2 * PAGE, BASE + 3 * PAGE, 5, 2, 0 },
+				      { BASE + 3 * PAGE, BASE + 4 * PAGE, 5, 3, 0 } };
+	uint64_t vmas[3], mm, leaf, range, arange;
+
+	made = made_linux_create(MADE_TREE);
+	mm = made_mm(made, NULL, 0);
+	for (int i = 0; i < 3; i++)
+		vmas[i] = made_vma(made, &areas[i]);
+
+	check_u64(walk(root_of(mm, vmas[0])), VMAS_DONE, "a root that is the only area");
+	check(n_seen == 1 && same_area(&seen[0], &areas[0]), "it");
+
+	leaf = made_maple_node(made, 1);
+	made_maple_set(made, leaf, 0, BASE - 1, 0);
+	made_maple_set(made, leaf, 1, BASE + PAGE - 1, vmas[0]);
+	made_maple_set(made, leaf, 2, BASE + 2 * PAGE - 1, 257 << 2 | 2);
+	made_maple_set(made, leaf, 3, 0, vmas[1]);             /* the last in use */
+	made_maple_set(made, leaf, 4, 0, vmas[2]);             /* left from before */
+	made_maple_set(made, leaf, 15, 0, 0x0000000000000304); /* metadata */
+	check_u64(walk(root_of(mm, ROOT(leaf))), VMAS_DONE,
+		  "gaps, a place fork() keeps, leftovers");
+	check(n_seen == 2 && same_area(&seen[1], &areas[1]), "two areas, not %zu", n_seen);
+
+	leaf = made_maple_node(made, 1); /* all 16 slots in use */
+	for (unsigned i = 0; i < 15; i++)
+		made_maple_set(made, leaf, i, BASE + PAGE - 15 + i, i == 14 ? vmas[0] : 0);
+	made_maple_set(made, leaf, 15, 0, vmas[1]);
+	check_u64(walk(root_of(mm, ROOT(leaf))), VMAS_DONE, "a leaf with 16 slots");
+	check(n_seen == 2 && same_area(&seen[1], &areas[1]), "the last one counts: %zu", n_seen);
+
+	range = made_maple_node(made, 2);
+	made_maple_set(made, range, 0, BASE + 3 * PAGE - 1, leaf);
+	leaf = made_maple_node(made, 1);
+	made_maple_set(made, leaf, 0, UINT64_MAX, vmas[2]);
+	made_maple_set(made, range, 1, UINT64_MAX, leaf);
+	check_u64(walk(root_of(mm, ROOT(range))), VMAS_DONE, "a range above leaves");
+	check_u64(n_seen, 3, "areas");
+	arange = made_maple_node(made, 3);
+	made_maple_set(made, arange, 0, UINT64_MAX, range);
+	check_u64(walk(root_of(mm, ROOT(arange))), VMAS_DONE, "an arange above ranges");
+	check_u64(n_seen, 3, "areas");
+	made_linux_destroy(made);
+}
+
+static void test_damaged(void)
+{
+	const struct vma area = { BASE, BASE + PAGE, 5, 1, 0 };
+	uint64_t mm, leaf, node, vma;
+
+	made = made_linux_create(MADE_TREE);
+	mm = made_mm(made, NULL, 0);
+	vma = made_vma(made, &area);
+	leaf = made_maple_node(made, 1);
+	made_maple_set(made, leaf, 0, UINT64_MAX, vma);
+
+	node = made_maple_node(made, 3);
+	made_maple_set(made, node, 0, UINT64_MAX, node);
+	check_u64(walk(root_of(mm, ROOT(node))), VMAS_DAMAGED, "a node below itself");
+	for (unsigned i = 0; i < 10; i++)
+		made_maple_set(made, node, i, i < 9 ? i + 1 : 0, node);
+	check_u64(walk(root_of(mm, ROOT(node))), VMAS_DAMAGED, "ten times");
+	for (unsigned type = 0; type < 16; type++) {
+		uint64_t other = (leaf & ~255ULL) | type << 3;
+
+		if (type == 0 || type > 3)
+			check_u64(walk(root_of(mm, other | 2)), VMAS_DAMAGED,
+				  "a node of no such type");
+	}
+	made_maple_set(made, node, 0, UINT64_MAX, 0x7f00000000000010);
+	check_u64(walk(root_of(mm, ROOT(node))), VMAS_DAMAGED, "a node outside the kernel");
+	made_maple_set(made, node, 0, UINT64_MAX, 0xffffffffc0000000 | 1 << 3);
+	check_u64(walk(root_of(mm, ROOT(node))), VMAS_UNREADABLE, "a node that is not there");
+	made_maple_set(made, leaf, 0, UINT64_MAX, vma | 1);
+	check_u64(walk(root_of(mm, ROOT(leaf))), VMAS_DAMAGED, "an area at an odd address");
+	made_maple_set(made, leaf, 0, BASE, vma);
+	made_maple_set(made, leaf, 1, UINT64_MAX, vma);
+	check_u64(walk(root_of(mm, ROOT(leaf))), VMAS_DAMAGED, "the same area twice");
+	check_u64(n_seen, 1, "seen once");
+	made_maple_set(made, leaf, 0, UINT64_MAX, vma);
+	check_u64(walk(root_of(mm, ROOT(leaf))), VMAS_DONE, "as it was");
+	made_set(made, vma, VMA_END, BASE);
+	check_u64(walk(mm), VMAS_DAMAGED, "an empty area");
+	made_set(made, vma, VMA_END, BASE + 1);
+	check_u64(walk(mm), VMAS_DAMAGED, "half a page");
+	made_set(made, vma, VMA_END, (1ULL << 56) + PAGE);
+	check_u64(walk(mm), VMAS_DAMAGED, "an area into the kernel");
+	made_set(made, vma, VMA_END, BASE + PAGE);
+	made_set(made, vma, VMA_FILE, 0x1234);
+	check_u64(walk(mm), VMAS_DAMAGED, "a file outside the kernel");
+	made_set(made, vma, VMA_FILE, 0);
+	made->guest.layout.values[MAPLE_R64_SLOT] = 250;
+	check_u64(walk(mm), VMAS_DAMAGED, "slots beyond the node");
+	made->guest.layout.values[MAPLE_R64_SLOT] = 8;
+	check_u64(walk(mm), VMAS_DAMAGED, "slots in place of pivots");
+	made_without(made, MAPLE_R64_SLOT);
+	check_u64(walk(mm), VMAS_DAMAGED, "no slots at all");
+	made_linux_destroy(made);
+}
+
+/* The same node under every slot, nine levels of it: 10^9 visits if nothing stopped it. */
+static void test_wide(void)
+{
+	uint64_t mm, node, below;
+	uint64_t pages;
+
+	made = made_linux_create(MADE_TREE);
+	mm = made_mm(made, NULL, 0);
+	below = made_maple_node(made, 1); /* without areas: nothing that ascends */
+	made_maple_set(made, below, 0, UINT64_MAX, 0);
+	for (int level = 0; level < 9; level++) {
+		node = made_maple_node(made, 3);
+		for (unsigned i = 0; i < 10; i++)
+			made_maple_set(made, node, i, i < 9 ? i + 1 : 0, below);
+		below = node;
+	}
+	root_of(mm, ROOT(node));
+	pages = memory_counts(made->guest.memory).pages;
+	check_u64(walk(mm), VMAS_DAMAGED, "a tree of 10^9 nodes");
+	check(memory_counts(made->guest.memory).pages - pages < 100, "read once each");
+	made_linux_destroy(made);
+}
+
+static void test_key(enum made_areas kind)
+{
+	const struct vma areas[2] = { { BASE, BASE + PAGE, 5, 1, 0 },
+				      { BASE + 2 * PAGE, BASE + 3 * PAGE, 5, 2, 0 } };
+	const enum layout_member members[] = { MM_TOTAL_VM, MM_START_BRK, MM_START_STACK, MM_VDSO };
+	struct vmas_key key, other;
+	uint64_t mm;
+
+	made = made_linux_create(kind);
+	mm = made_mm(made, areas, 2);
+	check(vmas_read_key(&made->guest, mm, &key) && vmas_read_key(&made->guest, mm, &other) &&
+		      vmas_same(&key, &other),
+	      "nothing changed");
+	check(key.map_count == 2 && key.total_vm == 2, "its counts");
+	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+		made_set(made, mm, members[i], 0x7777);
+		check(vmas_read_key(&made->guest, mm, &other) && !vmas_same(&key, &other),
+		      "%s is in it", layout_path(members[i]));
+		key = other;
+	}
+	made_areas(made, mm, areas, 1);
+	check(vmas_read_key(&made->guest, mm, &other) && !vmas_same(&key, &other), "munmap()");
+	if (kind == MADE_TREE) {
+		key = other;
+		made_set_u32(made, mm, MM_LOCK_SEQ, 99);
+		check(vmas_read_key(&made->guest, mm, &other) && !vmas_same(&key, &other),
+		      "mm_lock_seq");
+	}
+	key = other;
+	made_set_u32(made, mm, MM_MAP_COUNT, VMAS_MAX + 1);
+	check(!vmas_read_key(&made->guest, mm, &other), "more areas than there can be");
+	made_set_u32(made, mm, MM_MAP_COUNT, 1);
+	made_set(made, mm, MM_PGD, 0x1000);
+	check(!vmas_read_key(&made->guest, mm, &other), "page tables outside the kernel");
+	check(!vmas_read_key(&made->guest, 0xffffffffc0000000, &other), "not there");
+	check(vmas_same(&key, &other), "untouched");
+	made_linux_destroy(made);
+}
+
+int main(void)
+{
+	test_list();
+	test_endless();
+	test_tree();
+	test_nodes();
+	test_damaged();
+	test_wide();
+	test_key(MADE_LIST);
+	test_key(MADE_TREE);
+	return tap_done();
+}

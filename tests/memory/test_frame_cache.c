@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The cache of mapped frames: hits, refusals, eviction, housekeeping, and a long random run
+ * against a model. */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "tests/support/memory_guest.h"
+#include "tests/support/tap.h"
+#include "xtop/clock.h"
+#include "xtop/frame_cache.h"
+#include "xtop/walk.h"
+
+#define SECOND 1000000000ULL
+#define ROUND  (10 * SECOND) /* the hand comes by every page once in that time */
+
+static struct memory_guest *memory;
+static struct frame_cache *cache;
+
+static void begin(size_t max_pages, uint64_t n_frames)
+{
+	memory = memory_guest_create(1);
+	for (uint64_t i = 0; i < n_frames; i++)
+		*(uint64_t *)memory_guest_page(memory, i) = i;
+	error_destroy(frame_cache_create(&memory->guest.mapper, max_pages, ROUND, &cache));
+	frame_cache_follow(cache, 1000);
+}
+
+static void end(const char *what)
+{
+	frame_cache_destroy(cache);
+	check(memory->maps == memory->unmaps, "%s: %u mapped, %u unmapped", what, memory->maps,
+	      memory->unmaps);
+	memory_guest_destroy(memory);
+}
+
+/* Whether FRAME is found, with its own content. */
+static bool has(uint64_t frame)
+{
+	const uint64_t *page = frame_cache_find(cache, FRAME(frame));
+
+	return page && *page == frame;
+}
+
+static bool get(uint64_t frame, uint64_t now_ns)
+{
+	const uint64_t *page = frame_cache_get(cache, FRAME(frame), now_ns);
+
+	return page && *page == frame;
+}
+
+static void test_find_and_get(void)
+{
+	begin(16, 20);
+	check(!has(3), "empty");
+	check(get(3, 1), "mapped by get");
+	check(has(3) && get(3, 2), "there");
+	check_u64(memory->maps, 1, "mapped once");
+	check(!has(4), "another is not");
+	check(get(0, 3), "frame 0");
+	check_u64(frame_cache_pages(cache), 2, "pages");
+	check_u64(frame_cache_maps(cache), 2, "maps");
+	frame_cache_drop(cache);
+	check(!has(3) && !has(0), "dropped");
+	check_u64(frame_cache_pages(cache), 0, "pages");
+	check(get(3, 4), "mapped again");
+	end("find and get");
+}
+
+static void test_refused(void)
+{
+	begin(16, 20);
+	check(!get(99, 5 * SECOND), "a frame that is not there");
+	check(!has(99), "is not found");
+	check(!get(99, 6 * SECOND - 1), "nor asked for again within a second");
+	check_u64(memory->refused_maps, 1, "asked");
+	check(!get(99, 6 * SECOND), "but after one");
+	check_u64(memory->refused_maps, 2, "asked");
+	*(uint64_t *)memory_guest_page(memory, 99) = 99;
+	check(!get(99, 7 * SECOND - 1), "not yet");
+	check(get(99, 7 * SECOND), "when it comes it is had");
+	check_u64(frame_cache_pages(cache), 1, "pages");
+	end("refused");
+}
+
+static void test_bounded(void)
+{
+	begin(8, 100);
+	for (uint64_t i = 0; i < 100; i++)
+		if (!get(i, i) || frame_cache_pages(cache) > 8)
+			check(false, "frame %" PRIu64 " of %zu pages", i, frame_cache_pages(cache));
+	check_u64(frame_cache_pages(cache), 8, "never more than allowed");
+	check(has(99), "the last one is there");
+	for (uint64_t i = 1000; i < 1100; i++)
+		get(i, i);
+	check(frame_cache_pages(cache) == 0 && memory->refused_maps == 100,
+	      "refused frames take room, bounded too");
+	end("bounded");
+}
+
+/* What is there already is handed out as it is, full or not. */
+static void test_full_and_hit(void)
+{
+	unsigned maps;
+
+	begin(8, 100);
+	for (uint64_t i = 0; i < 8; i++)
+		get(i, 1);
+	maps = memory->maps;
+	for (unsigned round = 0; round < 5; round++)
+		for (uint64_t i = 0; i < 8; i++)
+			get(i, 2);
+	check_u64(memory->maps - maps, 0, "hits of a full cache that map");
+	check_u64(memory->unmaps, 0, "or evict");
+	end("full and hit");
+}
+
+/* The hand passes over what was used since its last visit and takes what was not. */
+static void test_eviction_spares_used(void)
+{
+	unsigned kept = 0;
+
+	begin(8, 100);
+	for (uint64_t i = 0; i < 8; i++)
+		get(i, 1);
+	get(50, 2); /* clears all marks, takes one of them */
+	for (uint64_t i = 0; i < 8; i++)
+		if (i % 2)
+			has(i);
+	for (uint64_t i = 60; i < 62; i++)
+		get(i, 3);
+	for (uint64_t i = 1; i < 8; i += 2)
+		kept += has(i);
+	check(kept >= 3, "%u of the four that were used are kept", kept);
+	check(has(61), "the newest is there");
+	end("eviction");
+}
+
+static void test_tend(void)
+{
+	const uint64_t settled = 2 * ROUND + ROUND / 8; /* what goes holds the hand up */
+	unsigned maps;
+
+	begin(8, 20);
+	for (uint64_t i = 0; i < 8; i++)
+		get(i, 0);
+	for (uint64_t now = 0; now <= settled; now += SECOND / 10) {
+		frame_cache_tend(cache, now);
+		for (uint64_t i = 0; i < 4; i++)
+			has(i);
+	}
+	check_u64(frame_cache_pages(cache), 4, "what is not used for a round goes");
+	check(has(0) && has(1) && has(2) && has(3), "what is used stays");
+
+	memory_guest_exchange(memory, 2);
+	check(*(const uint64_t *)frame_cache_find(cache, FRAME(2)) == 2,
+	      "an exchanged frame still reads the old page");
+	maps = memory->maps;
+	for (uint64_t now = settled; now <= settled + ROUND; now += SECOND / 10) {
+		frame_cache_tend(cache, now);
+		for (uint64_t i = 0; i < 4; i++)
+			frame_cache_find(cache, FRAME(i));
+	}
+	check(memory->maps - maps >= 4 && memory->maps - maps <= 8,
+	      "a round maps each anew: %u times", memory->maps - maps);
+	check(*(const uint64_t *)frame_cache_find(cache, FRAME(2)) == 0, "and reads the new one");
+	end("tend");
+}
+
+static void test_tend_meets_refusal(void)
+{
+	begin(8, 20);
+	get(1, 0);
+	memory->refuse_map = true;
+	for (uint64_t now = 0; now <= ROUND; now += SECOND / 10) {
+		frame_cache_tend(cache, now);
+		frame_cache_find(cache, FRAME(1));
+	}
+	check(!has(1), "a page Xen does not map anew is not read any more");
+	check_u64(frame_cache_pages(cache), 0, "pages");
+	memory->refuse_map = false;
+	check(get(1, 2 * ROUND), "it may come back");
+	end("tend meets refusal");
+}
+
+/* However late it is called, one call is bounded. */
+static void test_tend_is_bounded(void)
+{
+	unsigned before;
+
+	begin(256, 256);
+	for (uint64_t i = 0; i < 256; i++)
+		get(i, 0);
+	before = memory->maps + memory->unmaps;
+	frame_cache_tend(cache, 1000000 * SECOND);
+	check(memory->maps + memory->unmaps - before <= 32, "one call did %u operations",
+	      memory->maps + memory->unmaps - before);
+	end("tend is bounded");
+}
+
+static void test_page_count(void)
+{
+	begin(8, 20);
+	get(1, 0);
+	memory_guest_exchange(memory, 1);
+	frame_cache_follow(cache, 1000);
+	check(has(1), "the same count drops nothing");
+	frame_cache_follow(cache, 999);
+	check_u64(frame_cache_pages(cache), 0, "another count drops all");
+	check(*(const uint64_t *)frame_cache_get(cache, FRAME(1), 1) == 0,
+	      "and the new page is read");
+	end("page count");
+}
+
+/*
+ * Random operations against the simplest model: of each frame whether it may be in the cache.
+ * Whatever the cache evicts, a page found is the frame's own, a page that was dropped is not found,
+ * get() always gives one that exists, and probing never loses a page: what is found over all frames
+ * is what is counted.
+ */
+#define FUZZ_FRAMES   300
+#define FUZZ_EXISTING 250
+#define FUZZ_STEPS    20000
+
+static uint64_t fuzz_state = 42;
+
+static uint64_t fuzz_random(uint64_t below)
+{
+	fuzz_state = fuzz_state * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (fuzz_state >> 33) % below;
+}
+
+/* Sparse numbers, in clumps: neighbours share their probe runs. */
+static uint64_t fuzz_frame(uint64_t i)
+{
+	return i % 3 ? i : i << 20;
+}
+
+static bool fuzz_check_found(const bool *possible)
+{
+	size_t found = 0;
+
+	for (uint64_t i = 0; i < FUZZ_FRAMES; i++) {
+		bool there = has(fuzz_frame(i));
+
+		if (there && !possible[i])
+			return check(false, "frame %" PRIu64 " should be gone", i);
+		found += there;
+	}
+	return found == frame_cache_pages(cache) ||
+	       check(false, "%zu found, %zu counted", found, frame_cache_pages(cache));
+}
+
+static bool fuzz_step(bool *possible, uint64_t *now_ns)
+{
+	uint64_t i = fuzz_random(FUZZ_FRAMES), what = fuzz_random(1000);
+
+	*now_ns += fuzz_random(SECOND / 20);
+	if (what < 2) {
+		frame_cache_drop(cache);
+		memset(possible, 0, FUZZ_FRAMES * sizeof(*possible));
+		return true;
+	}
+	if (what < 150) {
+		frame_cache_tend(cache, *now_ns);
+		return frame_cache_pages(cache) <= 64;
+	}
+	if (what < 500) {
+		bool there = has(fuzz_frame(i));
+
+		return !there || possible[i] ||
+		       check(false, "found frame %" PRIu64 " from nowhere", i);
+	}
+	possible[i] = i < FUZZ_EXISTING;
+	return get(fuzz_frame(i), *now_ns) == possible[i] ||
+	       check(false, "get of frame %" PRIu64, i);
+}
+
+static void test_random(void)
+{
+	static bool possible[FUZZ_FRAMES];
+	uint64_t now_ns = 0;
+	unsigned steps;
+
+	begin(64, 0);
+	for (uint64_t i = 0; i < FUZZ_EXISTING; i++)
+		*(uint64_t *)memory_guest_page(memory, fuzz_frame(i)) = fuzz_frame(i);
+	for (steps = 0; steps < FUZZ_STEPS; steps++) {
+		if (!fuzz_step(possible, &now_ns))
+			break;
+		if (steps % 50 == 0 && !fuzz_check_found(possible))
+			break;
+	}
+	check_u64(steps, FUZZ_STEPS, "random steps");
+	check(memory->maps - memory->unmaps == frame_cache_pages(cache), "mapped now");
+	end("random");
+}
+
+/* --- by address ------------------------------------------------------------------------------- */
+
+#define ADDRESS 0xffffc90000200000ULL
+
+static void check_page(enum walk_result got, enum walk_result result, const void *const *page,
+		       unsigned char first, const char *what)
+{
+	check(got == result && (got != WALK_OK || *(const unsigned char *)*page == first),
+	      "%s: result %d (expected %d)", what, got, result);
+}
+
+/* In one stop the last table is looked for once; in the next it may be another. */
+static void test_pages_by_address(void)
+{
+	struct memory_root root, other;
+	const void *page = NULL;
+	uint64_t *entry;
+
+	begin(64, 0);
+	root = walk_root(&memory->regs[0]);
+	other = (struct memory_root){ .cr3 = memory_guest_new_table(memory) << 12 };
+	for (uint64_t i = 0; i < 2; i++) {
+		memory_guest_map(memory, root.cr3, ADDRESS + i * GUEST_PAGE_SIZE, 10 + i);
+		memset(memory_guest_page(memory, 10 + i), (int)(1 + i), GUEST_PAGE_SIZE);
+	}
+	memory_guest_map(memory, other.cr3, ADDRESS, 20);
+	memset(memory_guest_page(memory, 20), 3, GUEST_PAGE_SIZE);
+	check_page(frame_cache_find_page(cache, root, GVA(ADDRESS), &page), WALK_NOT_MAPPED, &page,
+		   0, "nothing mapped yet");
+	check_page(frame_cache_get_page(cache, root, GVA(ADDRESS), 0, &page), WALK_OK, &page, 1,
+		   "mapped on the way");
+	check_page(frame_cache_get_page(cache, root, GVA(ADDRESS + 0x1000), 0, &page), WALK_OK,
+		   &page, 2, "and the next");
+	check_page(frame_cache_get_page(cache, other, GVA(ADDRESS), 0, &page), WALK_OK, &page, 3,
+		   "and another's");
+	frame_cache_stop(cache);
+	check_page(frame_cache_find_page(cache, root, GVA(ADDRESS), &page), WALK_OK, &page, 1,
+		   "found");
+	check_page(frame_cache_find_page(cache, root, GVA(ADDRESS + 0x1000), &page), WALK_OK, &page,
+		   2, "and the next, by the same table");
+	check_page(frame_cache_find_page(cache, other, GVA(ADDRESS), &page), WALK_OK, &page, 3,
+		   "another's, by its own");
+	check_page(frame_cache_find_page(cache, root, GVA(ADDRESS + 0x2000), &page),
+		   WALK_NOT_PRESENT, &page, 0, "a hole");
+	entry = memory_guest_entry(memory, root.cr3, 4, 2, ADDRESS);
+	*entry = 0;
+	frame_cache_stop(cache);
+	check_page(frame_cache_find_page(cache, root, GVA(ADDRESS), &page), WALK_NOT_PRESENT, &page,
+		   0, "a table that is gone in the next stop");
+	memory_guest_map(memory, root.cr3, ADDRESS, 20);
+	*memory_guest_entry(memory, root.cr3, 4, 2, ADDRESS) = 20ULL << 12 | PTE_PS | PTE_P;
+	frame_cache_stop(cache);
+	check_page(frame_cache_find_page(cache, root, GVA(ADDRESS), &page), WALK_NOT_MAPPED, &page,
+		   0, "now a large page, not mapped");
+	end("pages by address");
+}
+
+/* The least of some, in which nobody else had the CPU. */
+static uint64_t find_ns(uint64_t frame)
+{
+	uint64_t least_ns = UINT64_MAX;
+
+	for (unsigned i = 0; i < 20; i++) {
+		uint64_t begin_ns = clock_now_ns(), ns;
+
+		for (unsigned j = 0; j < 50; j++)
+			frame_cache_find(cache, FRAME(frame));
+		ns = clock_now_ns() - begin_ns;
+		if (ns < least_ns)
+			least_ns = ns;
+	}
+	return least_ns;
+}
+
+/*
+ * A guest says in its page tables which frames are looked up while it stands still, and xtop's
+ * source says where a cache could have them: here all in one place, if it were Fibonacci hashing's.
+ */
+static void test_chosen_frames(void)
+{
+	const uint64_t mask = 32768 - 1, golden = 0x9e3779b97f4a7c15ULL;
+	uint64_t frame = 1000, apart_ns, chosen_ns;
+	unsigned n = 0;
+
+	begin(16384, 20);
+	get(3, 1);
+	apart_ns = find_ns(3);
+	while (n < 4000)
+		if ((++frame * golden >> 32 & mask) == 7) {
+			get(frame, 1); /* Xen refuses it: that is remembered */
+			n++;
+		}
+	chosen_ns = find_ns(frame);
+	check(chosen_ns < 50 * apart_ns + 50000,
+	      "4,000 frames chosen for a hash: %llu ns a look-up, %llu before",
+	      (unsigned long long)chosen_ns / 50, (unsigned long long)apart_ns / 50);
+	end("chosen frames");
+}
+
+/* The page itself is neither mapped nor needed. */
+static void test_frame_by_address(void)
+{
+	struct memory_root root;
+	frame_t frame = FRAME(0);
+
+	begin(64, 0);
+	root = (struct memory_root){ .cr3 = memory->regs[0].cr3 };
+	memory_guest_map(memory, root.cr3, ADDRESS, 10);
+	frame_cache_stop(cache);
+	check(frame_cache_find_frame(cache, root, GVA(ADDRESS), &frame) == WALK_NOT_MAPPED &&
+		      frame.value == 0,
+	      "no page table is mapped yet");
+	check(frame_cache_get_frame(cache, root, GVA(ADDRESS), 0, &frame) == WALK_OK &&
+		      frame.value == 10,
+	      "mapped on the way");
+	check_u64(frame_cache_pages(cache), 4, "four tables, no more");
+	frame = FRAME(0);
+	check(frame_cache_find_frame(cache, root, GVA(ADDRESS + 5), &frame) == WALK_OK &&
+		      frame.value == 10,
+	      "found");
+	check(frame_cache_find_frame(cache, root, GVA(ADDRESS + GUEST_PAGE_SIZE), &frame) ==
+		      WALK_NOT_PRESENT,
+	      "a hole");
+	end("frame by address");
+}
+
+int main(void)
+{
+	test_find_and_get();
+	test_refused();
+	test_bounded();
+	test_full_and_hit();
+	test_eviction_spares_used();
+	test_tend();
+	test_tend_meets_refusal();
+	test_tend_is_bounded();
+	test_page_count();
+	test_random();
+	test_pages_by_address();
+	test_chosen_frames();
+	test_frame_by_address();
+	return tap_done();
+}

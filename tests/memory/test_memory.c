@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reading guest memory: across pages, up to holes, in bulk, as ranges; how often the frames behind
+ * it are asked for; and tables that a hostile guest might make. Also the made memory itself, and
+ * that of a file.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tests/support/dump_memory.h"
+#include "tests/support/made_memory.h"
+#include "tests/support/tap.h"
+
+#define TEXT 0xffffffff81000000ULL
+#define DATA 0xffffffff82000000ULL
+#define USER 0x00007f1234560000ULL
+#define LAST (UINT64_MAX - GUEST_PAGE_SIZE + 1)
+
+#define PTE_P  (1ULL << 0)
+#define PTE_W  (1ULL << 1)
+#define PTE_PS (1ULL << 7)
+#define PTE_NX (1ULL << 63)
+
+static struct made_memory *made;
+static struct memory *memory;
+static struct memory_root root;
+static unsigned char bytes[16 * GUEST_PAGE_SIZE], want[16 * GUEST_PAGE_SIZE];
+
+static void begin(void)
+{
+	made = made_create();
+	memory = made_memory(made);
+	root = made_root(made);
+	for (size_t i = 0; i < sizeof(want); i++)
+		want[i] = (unsigned char)(i * 7 + (i >> 8) * 13 + 1);
+	memset(bytes, 0xee, sizeof(bytes));
+}
+
+static void end(void)
+{
+	made_destroy(made);
+}
+
+/* The first N bytes read are those wanted, the next was not touched. */
+static bool has(const unsigned char *expected, size_t n)
+{
+	return memcmp(bytes, expected, n) == 0 && (n == sizeof(bytes) || bytes[n] == 0xee);
+}
+
+/* --- a few bytes ------------------------------------------------------------------------------ */
+
+static void test_read(void)
+{
+	uint64_t value = 5;
+	uint32_t half = 5;
+
+	begin();
+	made_put(made, root, DATA + 0x800, want, 0x2000);
+	check(memory_read(memory, root, DATA + 0x800, bytes, 0x2000) == 0x2000 && has(want, 0x2000),
+	      "over three pages");
+	memset(bytes, 0xee, sizeof(bytes));
+	check_u64(memory_read(memory, root, DATA + 0x2ff0, bytes, 0x100), 0x10,
+		  "up to the page that is not there");
+	check_u64(memory_read(memory, root, DATA + 0x3000, bytes, 1), 0, "and none from it");
+	check_u64(memory_read(memory, root, DATA, bytes, 0), 0, "nothing asked");
+	made_put_u64(made, root, DATA + 0x1ffc, 0x1122334455667788);
+	memory_refresh(memory);
+	check(memory_read_u64(memory, root, DATA + 0x1ffc, &value) && value == 0x1122334455667788,
+	      "a word over two pages: %#" PRIx64, value);
+	check(memory_read_u32(memory, root, DATA + 0x1ffe, &half) && half == 0x33445566,
+	      "half a word: %#" PRIx32, half);
+	check(!memory_read_u64(memory, root, DATA + 0x2ffc, &value) && value == 0x1122334455667788,
+	      "half a word is none");
+	check(!memory_read_u32(memory, root, DATA + 0x2ffe, &half) && half == 0x33445566,
+	      "nor a quarter half");
+	end();
+}
+
+static void test_end_of_addresses(void)
+{
+	begin();
+	made_put(made, root, LAST, want, GUEST_PAGE_SIZE);
+	made_put(made, root, 0, want, GUEST_PAGE_SIZE);
+	check(memory_read(memory, root, LAST + 0xff0, bytes, 0x100) == 0x10 &&
+		      has(want + 0xff0, 0x10),
+	      "nothing lies behind the last address");
+	memset(bytes, 0xee, sizeof(bytes));
+	check(memory_read_bulk(memory, root, LAST + 0x800, bytes, 0x2000) == 0x800 &&
+		      memcmp(bytes, want + 0x800, 0x800) == 0 && bytes[0x800] == 0 &&
+		      bytes[0x1fff] == 0 && bytes[0x2000] == 0xee,
+	      "nor in bulk");
+	check_u64(memory_read(memory, root, 0x0000800000000000, bytes, 1), 0, "not canonical");
+	check_u64(memory_read(memory, root, 0, bytes, 0x1000), 0x1000, "address 0 is an address");
+	end();
+}
+
+static void test_strings(void)
+{
+	char string[32];
+
+	begin();
+	made_put_string(made, root, DATA + 0xffa, "hello, world");
+	check(memory_read_string(memory, root, DATA + 0xffa, string, sizeof(string)),
+	      "over two pages");
+	check_string(string, "hello, world", "text");
+	check(memory_read_string(memory, root, DATA + 0xffa, string, 6), "cut");
+	check_string(string, "hello", "cut text");
+	made_put(made, root, DATA + 0x1ffc, "abcd", 4);
+	memory_refresh(memory);
+	check(!memory_read_string(memory, root, DATA + 0x1ffc, string, sizeof(string)),
+	      "no end before a page that is not there");
+	check_string(string, "abcd", "what there was");
+	check(memory_read_string(memory, root, DATA + 0x1ffc, string, 5), "but if it just fits");
+	check(!memory_read_string(memory, root, DATA + 0x5000, string, sizeof(string)),
+	      "not there");
+	check_string(string, "", "empty then");
+	check(!memory_read_string(memory, root, DATA, string, 0), "no room");
+	check(memory_read_string(memory, root, DATA, string, 1) && !string[0],
+	      "room for the end alone");
+	made_put(made, root, LAST + 0xffe, "xy", 2);
+	made_put_string(made, root, 0, "z");
+	check(!memory_read_string(memory, root, LAST + 0xffe, string, sizeof(string)),
+	      "the last address is followed by none");
+	end();
+}
+
+/* --- frames ----------------------------------------------------------------------------------- */
+
+static void test_copies(void)
+{
+	struct memory_counts before, after;
+	uint64_t value;
+
+	begin();
+	made_put_u64(made, root, DATA, 1);
+	memory_read_u64(memory, root, DATA, &value);
+	before = memory_counts(memory);
+	check_u64(before.pages, 5, "pages for the first word: four tables and its own");
+	check_u64(before.batches, 5, "one by one");
+	made_put_u64(made, root, DATA, 2);
+	for (unsigned i = 0; i < 100; i++)
+		memory_read_u64(memory, root, DATA + 8 * i % 4096, &value);
+	memory_read_u64(memory, root, DATA, &value);
+	after = memory_counts(memory);
+	check(value == 1 && after.pages == before.pages, "a copy is a copy: %" PRIu64, value);
+	memory_refresh(memory);
+	memory_read_u64(memory, root, DATA, &value);
+	after = memory_counts(memory);
+	check(value == 2 && after.pages == 2 * before.pages, "and is forgotten: %" PRIu64, value);
+	end();
+}
+
+static void test_refused(void)
+{
+	frame_t frame = FRAME(77);
+	uint64_t value;
+
+	begin();
+	made_put(made, root, DATA, want, 0x3000);
+	made_refuse(made, root, DATA + 0x1000, true);
+	check_u64(memory_read(memory, root, DATA, bytes, 0x3000), 0x1000,
+		  "up to the page that cannot be had");
+	check(!memory_read_u64(memory, root, DATA + 0x1000, &value) &&
+		      !memory_read_u64(memory, root, DATA + 0x1008, &value),
+	      "not there");
+	check_u64(memory_counts(memory).refused, 1, "asked for once");
+	check(memory_translate(memory, root, DATA + 0x1000, &frame) &&
+		      frame.value == made_frame(made, root, DATA + 0x1000).value,
+	      "it has a frame all the same");
+	made_refuse(made, root, DATA + 0x1000, false);
+	check(!memory_read_u64(memory, root, DATA + 0x1000, &value), "not asked for again");
+	memory_refresh(memory);
+	check(memory_read_u64(memory, root, DATA + 0x1000, &value), "but after a refresh");
+	frame = FRAME(77);
+	check(!memory_translate(memory, root, DATA + 0x3000, &frame) && frame.value == 77,
+	      "no frame: untouched");
+	end();
+}
+
+/* More pages than copies are kept: every one is right, also while the tables come and go. */
+static void test_many_pages(void)
+{
+	const unsigned n = 3 * MEMORY_CACHE_PAGES + 7;
+	unsigned wrong = 0;
+
+	begin();
+	for (unsigned i = 0; i < n; i++)
+		made_put_u64(made, root, DATA + i * GUEST_PAGE_SIZE + 8, i + 1);
+	for (unsigned round = 0; round < 2; round++)
+		for (unsigned i = 0; i < n; i++) {
+			uint64_t value = 0;
+
+			memory_read_u64(memory, root,
+					DATA + (uint64_t)(i * 131 % n) * GUEST_PAGE_SIZE + 8,
+					&value);
+			wrong += value != i * 131 % n + 1;
+		}
+	check_u64(wrong, 0, "wrong words");
+	end();
+}
+
+/* --- bulk ------------------------------------------------------------------------------------- */
+
+static void check_bulk(uint64_t address, size_t size, size_t there, const char *what)
+{
+	size_t got;
+
+	memset(bytes, 0xee, sizeof(bytes));
+	got = memory_read_bulk(memory, root, address, bytes, size);
+	check(got == there && has(want + (address - DATA), size),
+	      "%s: %zu bytes there (expected %zu)", what, got, there);
+}
+
+static void test_bulk(void)
+{
+	begin();
+	made_put(made, root, DATA, want, 8 * GUEST_PAGE_SIZE);
+	check_bulk(DATA, 8 * GUEST_PAGE_SIZE, 8 * GUEST_PAGE_SIZE, "whole pages");
+	check_bulk(DATA + 0x123, 0x4000, 0x4000, "from the middle to the middle");
+	check_bulk(DATA + 0x123, 0x10, 0x10, "inside a page");
+	check_bulk(DATA + 0xff8, 0x10, 0x10, "over an edge");
+	check_bulk(DATA + 0x1000, 0x1001, 0x1001, "a page and a byte");
+	check_bulk(DATA, 0, 0, "nothing");
+	made_unmap(made, root, DATA + 0x2000, 0x1000);
+	made_refuse(made, root, DATA + 0x4000, true);
+	memset(want + 0x2000, 0, 0x1000);
+	memset(want + 0x4000, 0, 0x1000);
+	memory_refresh(memory);
+	check_bulk(DATA + 0x800, 0x7000, 0x5000, "with two pages missing");
+	check_bulk(DATA + 0x2100, 0x100, 0, "in a hole");
+	check_bulk(DATA + 0x1f00, 0x200, 0x100, "into a hole");
+	check_bulk(DATA + 0x2f00, 0x200, 0x100, "out of a hole");
+	end();
+}
+
+/* Of large pages, and as many at once as may be. */
+static void test_bulk_batches(void)
+{
+	const size_t size = 2 * MADE_LARGE + 5 * GUEST_PAGE_SIZE;
+	unsigned char *large = malloc(size), *expected = malloc(size);
+	struct memory_counts before, after;
+
+	begin();
+	made_map(made, root, DATA, 2 * MADE_LARGE, MADE_WRITE | MADE_PAGE_2M);
+	for (size_t i = 0; i < size; i++)
+		expected[i] = (unsigned char)(i >> 12 ^ i >> 3);
+	made_put(made, root, DATA, expected, size);
+	memory_read(memory, root, DATA + size - 1, large, 1); /* the tables are there then */
+	before = memory_counts(memory);
+	check(memory_read_bulk(memory, root, DATA, large, size) == size &&
+		      memcmp(large, expected, size) == 0,
+	      "two pages of 2 MiB and five of 4 KiB");
+	after = memory_counts(memory);
+	check_u64(after.pages - before.pages, 1024 + 5, "pages");
+	check_u64(after.batches - before.batches, 3, "batches");
+	check_u64(memory_read_bulk(memory, root, DATA - 0x1000, large, size), size - 0x1000,
+		  "a hole first");
+	check(memcmp(large + 0x1000, expected, size - 0x1000) == 0 && !large[0] && !large[0xfff],
+	      "the rest lies behind it");
+	free(large);
+	free(expected);
+	end();
+}
+
+/* --- ranges ----------------------------------------------------------------------------------- */
+
+static void check_ranges(uint64_t from, uint64_t to, const struct memory_range *expected, size_t n,
+			 const char *what)
+{
+	struct memory_range got[16];
+	size_t n_got = memory_ranges(memory, root, from, to, got, 16);
+
+	check_u64(n_got, n, what);
+	for (size_t i = 0; i < n && i < n_got; i++)
+		check(got[i].start == expected[i].start && got[i].end == expected[i].end &&
+			      got[i].writable == expected[i].writable &&
+			      got[i].executable == expected[i].executable,
+		      "%s, range %zu: %" PRIx64 " to %" PRIx64 " %d%d", what, i, got[i].start,
+		      got[i].end, got[i].writable, got[i].executable);
+}
+
+/* As a kernel maps its image: large pages, small ones at the edges, a hole. */
+static void make_image(void)
+{
+	made_map(made, root, TEXT, 4 * MADE_LARGE, MADE_EXECUTE | MADE_PAGE_2M);
+	made_map(made, root, TEXT + 4 * MADE_LARGE, 0x3000, MADE_EXECUTE);
+	made_map(made, root, TEXT + 4 * MADE_LARGE + 0x3000, 0x5000, MADE_READ);
+	made_map(made, root, DATA, 2 * MADE_LARGE, MADE_WRITE | MADE_PAGE_2M);
+	made_map(made, root, DATA + 2 * MADE_LARGE, 0x1000, MADE_WRITE | MADE_EXECUTE);
+}
+
+static void test_ranges(void)
+{
+	const struct memory_range image[] = {
+		{ TEXT, TEXT + 4 * MADE_LARGE + 0x3000, false, true },
+		{ TEXT + 4 * MADE_LARGE + 0x3000, TEXT + 4 * MADE_LARGE + 0x8000, false, false },
+		{ DATA, DATA + 2 * MADE_LARGE, true, false },
+		{ DATA + 2 * MADE_LARGE, DATA + 2 * MADE_LARGE + 0x1000, true, true },
+	};
+	const struct memory_range part[] = { { TEXT + 0x5000, TEXT + 0x7000, false, true } };
+	const struct memory_range low[] = { { USER, USER + 0x1000, true, false } };
+	const struct memory_range top[] = { { LAST, UINT64_MAX, true, false } };
+	struct memory_range one;
+
+	begin();
+	check_ranges(0xffffffff80000000, 0xffffffffc0000000, NULL, 0, "an empty guest");
+	make_image();
+	memory_refresh(memory);
+	check_ranges(0xffffffff80000000, 0xffffffffc0000000, image, 4, "an image");
+	check_ranges(TEXT + 0x5000, TEXT + 0x7000, part, 1, "a part of it");
+	check_ranges(TEXT, TEXT, NULL, 0, "nothing");
+	check_ranges(DATA, TEXT, NULL, 0, "backwards");
+	check_u64(memory_ranges(memory, root, TEXT, UINT64_MAX, &one, 1), 1, "no more than asked");
+	check(one.end == image[0].end, "the first of them");
+	made_map(made, root, USER, 0x1000, MADE_WRITE);
+	made_map(made, root, LAST, 0x1000, MADE_WRITE);
+	memory_refresh(memory);
+	check_ranges(0, 0x0000800000000000, low, 1, "the lower half");
+	check_ranges(LAST - 0x1000, UINT64_MAX, top, 1, "up to the end");
+	check_u64(memory_ranges(memory, root, 0, UINT64_MAX, &one, 1), 1,
+		  "over what is not canonical");
+	end();
+}
+
+/* What one level forbids no other allows. */
+static void test_flags_of_levels(void)
+{
+	const struct memory_range readable[] = { { TEXT, TEXT + 0x1000, false, false } };
+	const struct memory_range all[] = { { TEXT, TEXT + 0x1000, true, true } };
+
+	begin();
+	made_map(made, root, TEXT, 0x1000, MADE_WRITE | MADE_EXECUTE);
+	check_ranges(TEXT, TEXT + 0x200000, all, 1, "all levels allow");
+	*made_entry(made, root, TEXT, 3) |= PTE_NX;
+	*made_entry(made, root, TEXT, 2) &= ~PTE_W;
+	memory_refresh(memory);
+	check_ranges(TEXT, TEXT + 0x200000, readable, 1, "two forbid");
+	end();
+}
+
+/* Every table is the top one: the walk ends after its levels, the ranges after their limit. */
+static void test_tables_of_themselves(void)
+{
+	static struct memory_range ranges[8];
+	size_t n;
+
+	begin();
+	for (unsigned i = 0; i < 512; i++)
+		*made_entry(made, root, (uint64_t)i << 39, 4) =
+			root.cr3 | PTE_P | (i & 1 ? PTE_NX : 0);
+	n = memory_ranges(memory, root, 0, UINT64_MAX, ranges, 8);
+	check(n == 8, "%zu ranges", n);
+	for (unsigned i = 0; i < 512; i++)
+		*made_entry(made, root, (uint64_t)i << 39, 4) = root.cr3 | PTE_P | PTE_W;
+	memory_refresh(memory);
+	n = memory_ranges(memory, root, 0, UINT64_MAX, ranges, 8);
+	check(n == 1 && ranges[0].end - ranges[0].start == (uint64_t)MEMORY_MAX_LEAVES
+								   << GUEST_PAGE_SHIFT,
+	      "the leaves have a limit: %" PRIx64, ranges[0].end - ranges[0].start);
+	check_u64(memory_counts(memory).pages, 2, "and all come from one page, read twice");
+	end();
+}
+
+static void test_missing_tables(void)
+{
+	const struct memory_range rest[] = { { DATA, DATA + 0x1000, true, false } };
+	uint64_t value;
+
+	begin();
+	made_map(made, root, TEXT, 0x1000, MADE_EXECUTE);
+	made_map(made, root, DATA, 0x1000, MADE_WRITE);
+	*made_entry(made, root, TEXT, 2) = 0xffffffULL << 12 | PTE_P; /* a frame nobody has */
+	check_ranges(0xffffffff80000000, 0xffffffffc0000000, rest, 1, "one table cannot be had");
+	check(!memory_read_u64(memory, root, TEXT, &value), "nothing is read through it");
+	*made_entry(made, root, TEXT, 4) |= PTE_PS;
+	memory_refresh(memory);
+	check_ranges(0xffffffff80000000, 0xffffffffc0000000, NULL, 0, "a large page at level 4");
+	end();
+}
+
+/* --- roots ------------------------------------------------------------------------------------ */
+
+static void test_roots(void)
+{
+	struct memory_root process, la57;
+	uint64_t value = 0;
+
+	begin();
+	made_put_u64(made, root, DATA, 1);
+	process = made_root(made);
+	made_share_kernel(made, process, root);
+	made_put_u64(made, process, USER, 2);
+	made_put_u64(made, root, DATA + 0x1000, 3);
+	check(memory_read_u64(memory, process, DATA, &value) && value == 1, "the kernel's, shared");
+	check(memory_read_u64(memory, process, DATA + 0x1000, &value) && value == 3, "later too");
+	check(memory_read_u64(memory, process, USER, &value) && value == 2, "its own");
+	check(!memory_read_u64(memory, root, USER, &value), "not the other's");
+	process.cr3 |= 0xfff;
+	check(memory_read_u64(memory, process, USER, &value) && value == 2, "PCID and flags");
+	made_alias(made, process, USER + 0x5000, root, DATA, MADE_READ);
+	memory_refresh(memory);
+	check(memory_read_u64(memory, process, USER + 0x5000, &value) && value == 1,
+	      "another view of a page");
+	la57 = made_root_la57(made);
+	made_put_u64(made, la57, 0xff11000012345678, 4);
+	check(memory_read_u64(memory, la57, 0xff11000012345678, &value) && value == 4,
+	      "five levels");
+	check(!memory_read_u64(memory, root, 0xff11000012345678, &value), "no address with four");
+	end();
+}
+
+/* --- a file ----------------------------------------------------------------------------------- */
+
+/* Frame 1: a top table whose last entry is itself; so the last address's page is frame 1 too. */
+static void test_dump(void)
+{
+	char path[] = "/tmp/test_memory.XXXXXX";
+	struct memory_root top = { .cr3 = 0x1000 };
+	struct memory *dump = NULL;
+	struct xtop_error *error;
+	uint64_t tables[1024] = { [1023] = 0x1000 | PTE_P, [512 + 3] = 0x123456000 | PTE_P };
+	uint64_t value = 0;
+	int fd = mkstemp(path);
+
+	check(write(fd, tables, sizeof(tables)) == sizeof(tables), "a file is written");
+	close(fd);
+	error = dump_open(path, &dump);
+	check(!error && dump, "and opened");
+	check(memory_read_u64(dump, top, LAST + 0xff8, &value) && value == tables[1023],
+	      "a word of it");
+	check(!memory_read_u64(dump, top, 3ULL << 39, &value), "a frame behind its end");
+	memory_destroy(dump);
+	unlink(path);
+	error = dump_open(path, &dump);
+	check(error != NULL, "no file: %s", error ? error_message(error) : "");
+	error_destroy(error);
+}
+
+int main(void)
+{
+	test_read();
+	test_end_of_addresses();
+	test_strings();
+	test_copies();
+	test_refused();
+	test_many_pages();
+	test_bulk();
+	test_bulk_batches();
+	test_ranges();
+	test_flags_of_levels();
+	test_tables_of_themselves();
+	test_missing_tables();
+	test_roots();
+	test_dump();
+	return tap_done();
+}

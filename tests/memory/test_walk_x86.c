@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The page-table walk over tables built in memory: every size, both depths, good and corrupt. */
+#include "config.h"
+
+#include "tests/support/memory_guest.h"
+#include "tests/support/tap.h"
+#include "xtop/walk.h"
+
+#define KERNEL    0xffffffff81234567ULL
+#define USER      0x00007f1234567abcULL
+#define LA57_USER 0x00a5f11234567abcULL
+#define FRAME_MAX ((1ULL << 40) - 1) /* bits 12..51 of an entry */
+
+static const uint64_t frame_untouched = 0xdead;
+
+/* Frames that cannot be had stand for page-table pages not mapped yet. */
+static const volatile uint64_t *table_of(void *context, frame_t frame)
+{
+	struct memory_guest *guest = context;
+
+	for (size_t i = 0; i < guest->n_frames; i++)
+		if (guest->frames[i].number == frame.value)
+			return guest->frames[i].page;
+	return NULL;
+}
+
+static enum walk_result walk(struct memory_guest *guest, unsigned levels, uint64_t address,
+			     uint64_t *frame)
+{
+	struct walk_reader reader = { .table = table_of, .context = guest };
+	struct registers regs = guest->regs[0];
+	frame_t found = FRAME(frame_untouched);
+	enum walk_result result;
+
+	if (levels == 5)
+		regs.cr4 |= CR4_LA57_BIT;
+	result = walk_x86(&reader, walk_root(&regs), GVA(address), &found);
+	*frame = found.value;
+	return result;
+}
+
+static void check_walk(struct memory_guest *guest, unsigned levels, uint64_t address,
+		       enum walk_result result, uint64_t frame, const char *what)
+{
+	uint64_t got_frame;
+	enum walk_result got = walk(guest, levels, address, &got_frame);
+
+	check(got == result && got_frame == frame,
+	      "%s: %#" PRIx64 " with %u levels gives %d, frame %#" PRIx64 " (expected %d, %#" PRIx64
+	      ")",
+	      what, address, levels, got, got_frame, result, frame);
+}
+
+/* The leaf ENTRY for ADDRESS at LEVEL in a fresh guest. */
+static void check_leaf(unsigned levels, unsigned level, uint64_t address, uint64_t entry,
+		       enum walk_result result, uint64_t frame, const char *what)
+{
+	struct memory_guest *guest = memory_guest_create(1);
+
+	*memory_guest_entry(guest, guest->regs[0].cr3, levels, level, address) = entry;
+	check_walk(guest, levels, address, result, frame, what);
+	memory_guest_destroy(guest);
+}
+
+/*
+ * Where a large page begins comes from the entry, which 4 KiB page in it from the address:
+ *
+ *   KERNEL  0xffffffff81234567   in 4 KiB: 0x567   in 2 MiB: page 0x34   in 1 GiB: page 0x1234
+ */
+static void test_sizes(void)
+{
+	for (unsigned levels = 4; levels <= 5; levels++) {
+		check_leaf(levels, 1, KERNEL, 0x1234567ULL << 12 | PTE_P, WALK_OK, 0x1234567,
+			   "4 KiB");
+		check_leaf(levels, 2, KERNEL, 0x1234600ULL << 12 | PTE_PS | PTE_P, WALK_OK,
+			   0x1234634, "2 MiB");
+		check_leaf(levels, 3, KERNEL, 0x1240000ULL << 12 | PTE_PS | PTE_P, WALK_OK,
+			   0x1241234, "1 GiB");
+		check_leaf(levels, 1, USER, 7ULL << 12 | PTE_P, WALK_OK, 7, "user");
+	}
+	check_leaf(5, 1, LA57_USER, 9ULL << 12 | PTE_P, WALK_OK, 9, "user, 57 bits");
+	check_leaf(4, 1, 0, 9ULL << 12 | PTE_P, WALK_OK, 9, "address 0");
+	check_leaf(4, 1, UINT64_MAX, 9ULL << 12 | PTE_P, WALK_OK, 9, "last address");
+}
+
+static void test_bits_that_are_no_address(void)
+{
+	const uint64_t free_bits = 0x7ffULL << 52 | 0xe00 | 0x7e; /* 52..62, 9..11, and 1..6 */
+
+	check_leaf(4, 1, KERNEL, 5ULL << 12 | PTE_NX | free_bits | PTE_P, WALK_OK, 5,
+		   "4 KiB, NX and free bits");
+	check_leaf(4, 2, KERNEL, 0x600ULL << 12 | PTE_NX | free_bits | PTE_PS | PTE_P, WALK_OK,
+		   0x634, "2 MiB, NX and free bits");
+	check_leaf(4, 2, KERNEL, 0x600ULL << 12 | PTE_PAT_LARGE | PTE_PS | PTE_P, WALK_OK, 0x634,
+		   "2 MiB, PAT");
+	check_leaf(4, 3, KERNEL, 0x40000ULL << 12 | PTE_PAT_LARGE | PTE_PS | PTE_P, WALK_OK,
+		   0x41234, "1 GiB, PAT");
+	check_leaf(4, 1, KERNEL, 5ULL << 12 | PTE_PS | PTE_P, WALK_OK, 5, "4 KiB, bit 7 is PAT");
+	check_leaf(4, 1, KERNEL, FRAME_MAX << 12 | PTE_P, WALK_OK, FRAME_MAX, "the highest frame");
+	check_leaf(4, 3, KERNEL, FRAME_MAX << 12 | PTE_PS | PTE_P, WALK_OK,
+		   (FRAME_MAX & ~0x3ffffULL) | 0x1234, "1 GiB with all reserved bits");
+}
+
+static void test_flags_on_the_way(void)
+{
+	struct memory_guest *guest = memory_guest_create(1);
+
+	memory_guest_map(guest, guest->regs[0].cr3, KERNEL, 77);
+	for (unsigned level = 2; level <= 4; level++)
+		*memory_guest_entry(guest, guest->regs[0].cr3, 4, level, KERNEL) |=
+			PTE_NX | 0x7eULL | 0xe00;
+	guest->regs[0].cr3 |= 0xfff | 1ULL << 63; /* PCID, and no-flush */
+	check_walk(guest, 4, KERNEL, WALK_OK, 77, "flags in tables and CR3");
+	memory_guest_destroy(guest);
+}
+
+static void test_canonical(void)
+{
+	static const struct {
+		unsigned levels;
+		uint64_t address;
+		bool canonical;
+	} edges[] = {
+		{ 4, 0x00007fffffffffff, true },  { 4, 0x0000800000000000, false },
+		{ 4, 0xffff7fffffffffff, false }, { 4, 0xffff800000000000, true },
+		{ 4, 0x0001000000000000, false }, { 4, 0x8000000000000000, false },
+		{ 5, 0x00ffffffffffffff, true },  { 5, 0x0100000000000000, false },
+		{ 5, 0xfeffffffffffffff, false }, { 5, 0xff00000000000000, true },
+		{ 5, 0x0000800000000000, true },  { 5, 0x7fffffffffffffff, false },
+	};
+	struct memory_guest *guest = memory_guest_create(1);
+
+	for (size_t i = 0; i < sizeof(edges) / sizeof(edges[0]); i++)
+		check_walk(guest, edges[i].levels, edges[i].address,
+			   edges[i].canonical ? WALK_NOT_PRESENT : WALK_NOT_CANONICAL,
+			   frame_untouched, "canonical edge");
+	memory_guest_destroy(guest);
+}
+
+/* An entry without its present bit ends the walk whatever else is in it. */
+static void test_not_present(void)
+{
+	for (unsigned levels = 4; levels <= 5; levels++)
+		for (unsigned level = 1; level <= levels; level++) {
+			check_leaf(levels, level, USER, 0, WALK_NOT_PRESENT, frame_untouched,
+				   "empty entry");
+			check_leaf(levels, level, USER, ~PTE_P, WALK_NOT_PRESENT, frame_untouched,
+				   "swap entry");
+		}
+}
+
+static void test_large_where_none_can_be(void)
+{
+	check_leaf(4, 4, USER, 8ULL << 12 | PTE_PS | PTE_P, WALK_BAD, frame_untouched,
+		   "PS at level 4");
+	check_leaf(5, 4, USER, 8ULL << 12 | PTE_PS | PTE_P, WALK_BAD, frame_untouched,
+		   "PS at level 4 of 5");
+	check_leaf(5, 5, USER, 8ULL << 12 | PTE_PS | PTE_P, WALK_BAD, frame_untouched,
+		   "PS at level 5");
+}
+
+static void test_tables_not_mapped(void)
+{
+	struct memory_guest *guest;
+
+	for (unsigned level = 2; level <= 5; level++)
+		check_leaf(5, level, USER, 0x4242ULL << 12 | PTE_P, WALK_NOT_MAPPED, 0x4242,
+			   "table not mapped");
+	check_leaf(4, 2, USER, FRAME_MAX << 12 | PTE_P, WALK_NOT_MAPPED, FRAME_MAX,
+		   "table above everything");
+	guest = memory_guest_create(1);
+	guest->regs[0].cr3 = 0x5555ULL << 12 | 0x18;
+	check_walk(guest, 4, USER, WALK_NOT_MAPPED, 0x5555, "CR3 not mapped");
+	memory_guest_destroy(guest);
+}
+
+/* The self-map of an operating system: entry 510 of the top table is the table itself. */
+static void test_tables_of_themselves(void)
+{
+	struct memory_guest *guest = memory_guest_create(1);
+	uint64_t root = guest->regs[0].cr3 >> 12;
+	uint64_t *table = memory_guest_page(guest, root);
+
+	for (unsigned i = 0; i < 512; i++)
+		table[i] = root << 12 | PTE_P;
+	check_walk(guest, 4, USER, WALK_OK, root, "all entries point to their table");
+	check_walk(guest, 5, LA57_USER, WALK_OK, root, "the same with five levels");
+	for (unsigned i = 0; i < 512; i++)
+		table[i] = i == 510 ? root << 12 | PTE_P : 0;
+	check_walk(guest, 4, 0xffffff7fbfdfe000ULL, WALK_OK, root, "self-map, 510 four times");
+	check_walk(guest, 4, 0xffffff7fbfdfd000ULL, WALK_NOT_PRESENT, frame_untouched,
+		   "self-map, 510 but for the last");
+	memory_guest_destroy(guest);
+}
+
+/* --- spans ------------------------------------------------------------------------------------ */
+
+static void check_span(struct memory_guest *guest, struct memory_root root, uint64_t address,
+		       enum walk_result result, uint64_t rest_bytes, const char *what)
+{
+	struct walk_reader reader = { .table = table_of, .context = guest };
+	struct walk_span span;
+	enum walk_result got = walk_x86_span(&reader, root, GVA(address), &span);
+
+	check(got == result && span.rest_bytes == rest_bytes,
+	      "%s: result %d, %#" PRIx64 " bytes to its end (expected %d, %#" PRIx64 ")", what, got,
+	      span.rest_bytes, result, rest_bytes);
+}
+
+/* Where a page ends, and a hole: that of the level it is met at. */
+static void test_spans(void)
+{
+	struct memory_guest *guest = memory_guest_create(1);
+	struct memory_root root = walk_root(&guest->regs[0]);
+	struct memory_root la57 = { .cr3 = root.cr3, .la57 = true };
+
+	*memory_guest_entry(guest, root.cr3, 4, 1, KERNEL) = 5ULL << 12 | PTE_P;
+	*memory_guest_entry(guest, root.cr3, 4, 2, KERNEL + (4ULL << 20)) =
+		0x600ULL << 12 | PTE_PS | PTE_P;
+	*memory_guest_entry(guest, root.cr3, 4, 2, KERNEL + (6ULL << 20)) =
+		0xffffffULL << 12 | PTE_P;
+	check_span(guest, root, KERNEL, WALK_OK, 0x1000 - 0x567, "4 KiB");
+	check_span(guest, root, KERNEL + (4 << 20), WALK_OK, 0x200000 - 0x34567, "2 MiB");
+	check_span(guest, root, KERNEL + 0x1000, WALK_NOT_PRESENT, 0x1000 - 0x567, "no page");
+	check_span(guest, root, KERNEL + (2 << 20), WALK_NOT_PRESENT, 0x200000 - 0x34567,
+		   "no table");
+	check_span(guest, root, KERNEL + (6 << 20), WALK_NOT_MAPPED, 0x200000 - 0x34567,
+		   "a table that cannot be had");
+	check_span(guest, root, 0, WALK_NOT_PRESENT, 1ULL << 39, "no entry at the top");
+	check_span(guest, root, 0x0000900000000000, WALK_NOT_CANONICAL,
+		   0xffff800000000000 - 0x0000900000000000, "not canonical");
+	check_span(guest, la57, 0x0100000000000000, WALK_NOT_CANONICAL,
+		   0xff00000000000000 - 0x0100000000000000, "not canonical with five levels");
+	memory_guest_destroy(guest);
+}
+
+int main(void)
+{
+	test_spans();
+	test_sizes();
+	test_bits_that_are_no_address();
+	test_flags_on_the_way();
+	test_canonical();
+	test_not_present();
+	test_large_where_none_can_be();
+	test_tables_not_mapped();
+	test_tables_of_themselves();
+	return tap_done();
+}

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The call tree as lines and as cells, without a screen: what is merged, straight, left over, open;
+ * and guests that make it very wide or very deep.
+ */
+#include "config.h"
+
+#include "tests/support/profile_stacks.h"
+
+#include <time.h>
+
+#include "xtop/call_tree.h"
+
+#define MANY_CALLERS 100000
+#define MANY_MAX_S   5 /* of CPU; takes some 10 ms, and 8 s when callers are looked for in a list */
+
+static struct frames *frames;
+
+/*
+ * The tree as text, a line a line: forks as "  ", "=" when straight, "+" when closed, name, self and
+ * children in totals; "* 2 more" for what is left over.
+ */
+static char *tree_text(const struct call_tree *tree)
+{
+	char *text;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	for (size_t i = 0; i < tree->n; i++) {
+		const struct call_tree_line *line = &tree->lines[i];
+
+		fprintf(file, "%*s%s", 2 * (int)line->forks, "", line->straight ? "= " : "");
+		if (line->has_branches && !line->open)
+			fputs("+ ", file);
+		if (line->frame == FRAME_NONE)
+			fprintf(file, "* %zu more", line->more);
+		else
+			fputs(frames_get(frames, line->frame)->name, file);
+		fprintf(file, " %" PRIu64 "/%" PRIu64 "\n", line->weights.self_total,
+			line->weights.children_total);
+	}
+	fclose(file);
+	return text;
+}
+
+static void check_tree(const char *const *stacks, struct call_tree_settings settings,
+		       const char *expected, const char *what)
+{
+	struct snapshot *snapshot = stacks_snapshot(frames, stacks);
+	struct call_tree tree;
+	char *text;
+
+	settings.totals = true;
+	if (!settings.max_lines)
+		settings.max_lines = 100;
+	if (!settings.max_forks)
+		settings.max_forks = CALL_TREE_MAX_FORKS;
+	must(call_tree_build(snapshot, &settings, &tree));
+	text = tree_text(&tree);
+	check_string(text, expected, what);
+	free(text);
+	call_tree_free(&tree);
+	snapshot_destroy(snapshot);
+}
+
+static const char *const usual[] = {
+	"@web;main;read;copy 60", "@web;main;read 10", "@web;main;write;copy 25",
+	"@sh;main;loop 4",        "@sh;main 1",        NULL
+};
+
+static void test_down(void)
+{
+	check_tree(usual, (struct call_tree_settings){ .kind = CALL_TREE_DOWN },
+		   "  web 0/95\n"
+		   "  = main 0/95\n"
+		   "    read 10/70\n"
+		   "      copy 60/60\n"
+		   "    write 0/25\n"
+		   "    = copy 25/25\n"
+		   "  sh 0/5\n"
+		   "  = main 1/5\n"
+		   "    loop 4/4\n",
+		   "from the outermost inwards");
+}
+
+static void test_inverted(void)
+{
+	check_tree(usual, (struct call_tree_settings){ .kind = CALL_TREE_INVERTED },
+		   "  copy 0/85\n"
+		   "    read 0/60\n"
+		   "    = main 0/60\n"
+		   "    = web 0/60\n"
+		   "    write 0/25\n"
+		   "    = main 0/25\n"
+		   "    = web 0/25\n"
+		   "  read 0/10\n"
+		   "  = main 0/10\n"
+		   "  = web 0/10\n"
+		   "  loop 0/4\n"
+		   "  = main 0/4\n"
+		   "  = sh 0/4\n"
+		   "  main 0/1\n"
+		   "  = sh 0/1\n",
+		   "from the innermost outwards");
+}
+
+/* f;f;g and f;g: all of it through the outermost f, once. */
+static void test_callers(void)
+{
+	static const char *const stacks[] = { "a;f;f;g 700", "b;f;g 298", "c;f 2", "a;g 5000",
+					      NULL };
+
+	check_tree(stacks,
+		   (struct call_tree_settings){ .kind = CALL_TREE_CALLERS,
+						.frame = stacks_frame(frames, "f"),
+						.threshold = 0.005 },
+		   "  a 0/700\n"
+		   "  b 0/298\n"
+		   "  * 1 more 0/2\n",
+		   "who calls f");
+}
+
+static void test_folds(void)
+{
+	struct snapshot *snapshot = stacks_snapshot(frames, usual);
+	struct call_tree_folds *folds = calloc(1, sizeof(*folds));
+	struct call_tree_settings settings = { .kind = CALL_TREE_DOWN, .folds = folds };
+	struct call_tree tree;
+
+	check_tree(usual, settings, "  + web 0/95\n  + sh 0/5\n", "all is closed");
+	settings.totals = true;
+	settings.max_lines = 10;
+	settings.max_forks = 10;
+	must(call_tree_build(snapshot, &settings, &tree));
+	call_tree_set_open(folds, tree.lines[0].key, true);
+	call_tree_free(&tree);
+	check_tree(usual, settings,
+		   "  web 0/95\n"
+		   "  = main 0/95\n"
+		   "    + read 10/70\n"
+		   "    + write 0/25\n"
+		   "  + sh 0/5\n",
+		   "what is straight opens along");
+	call_tree_set_all(folds, true);
+	must(call_tree_build(snapshot, &settings, &tree));
+	call_tree_set_open(folds, tree.lines[1].key, false);
+	call_tree_free(&tree);
+	check_tree(usual, settings,
+		   "  web 0/95\n"
+		   "  = + main 0/95\n"
+		   "  sh 0/5\n"
+		   "  = main 1/5\n"
+		   "    loop 4/4\n",
+		   "one is closed, also when it is straight");
+	for (uint64_t key = 2; key <= 2 * CALL_TREE_MAX_FOLDS; key += 2)
+		call_tree_set_open(folds, key, true);
+	check(folds->n == CALL_TREE_MAX_FOLDS && !call_tree_set_open(folds, 1 << 30, true),
+	      "what is open is bounded");
+	free(folds);
+	snapshot_destroy(snapshot);
+}
+
+static void test_bounds(void)
+{
+	check_tree(usual, (struct call_tree_settings){ .kind = CALL_TREE_DOWN, .max_lines = 3 },
+		   "  web 0/95\n  = main 0/95\n    read 10/70\n", "three lines");
+	check_tree(usual, (struct call_tree_settings){ .kind = CALL_TREE_DOWN, .max_forks = 1 },
+		   "  web 0/95\n  = main 0/95\n  sh 0/5\n  = main 1/5\n", "one fork");
+}
+
+/* Frame pointers are the guest's to write: each of its functions may seem to call the same one. */
+static void test_wide(void)
+{
+	struct call_tree_settings settings = { .kind = CALL_TREE_CALLERS,
+					       .totals = true,
+					       .threshold = 0.005,
+					       .max_lines = 64,
+					       .max_forks = 12 };
+	struct profile *profile;
+	struct snapshot *snapshot;
+	struct call_tree tree;
+	char name[32];
+	clock_t begin;
+	double took_s;
+
+	must(profile_create(PROFILE_MAX_NODES, HALF_LIFE, frames, &profile));
+	for (unsigned i = 0; i < MANY_CALLERS; i++) {
+		snprintf(name, sizeof(name), "caller_%u;f 1", i);
+		stacks_add(profile, frames, 1, name);
+	}
+	snprintf(name, sizeof(name), "hot;f %d", MANY_CALLERS);
+	stacks_add(profile, frames, 1, name);
+	must(profile_copy(profile, 1, &snapshot));
+	settings.frame = stacks_frame(frames, "f");
+	begin = clock();
+	must(call_tree_build(snapshot, &settings, &tree));
+	took_s = (double)(clock() - begin) / CLOCKS_PER_SEC;
+	check(took_s < MANY_MAX_S, "%u callers in %.3f s", MANY_CALLERS, took_s);
+	check(tree.n == 2 && tree.lines[0].frame == stacks_frame(frames, "hot") &&
+		      tree.lines[0].weights.children_total == MANY_CALLERS,
+	      "the hot one first, with half");
+	check_u64(tree.lines[1].more, MANY_CALLERS, "the others in one line");
+	call_tree_free(&tree);
+	snapshot_destroy(snapshot);
+	profile_destroy(profile);
+}
+
+/* As deep as stacks get, forking at each function. */
+static void test_deep(void)
+{
+	struct call_tree_settings settings = { .kind = CALL_TREE_DOWN,
+					       .totals = true,
+					       .max_lines = CALL_TREE_MAX_LINES,
+					       .max_forks = CALL_TREE_MAX_FORKS };
+	struct flame_settings flame_settings = { .totals = true, .columns = 80, .max_depth = 1000 };
+	uint32_t stack[SNAPSHOT_MAX_DEPTH];
+	struct profile *profile;
+	struct snapshot *snapshot;
+	struct call_tree tree;
+	struct flame flame;
+	char name[32];
+
+	must(profile_create(PROFILE_MAX_NODES, HALF_LIFE, frames, &profile));
+	for (unsigned i = 0; i < SNAPSHOT_MAX_DEPTH - 1; i++) {
+		snprintf(name, sizeof(name), "deep_%u", i);
+		stack[i] = stacks_frame(frames, name);
+		profile_add(profile, stack, i + 1, 1, 1);
+		stack[i + 1] = stacks_frame(frames, "leaf");
+		profile_add(profile, stack, i + 2, 1, 1);
+	}
+	must(profile_copy(profile, 1, &snapshot));
+	must(call_tree_build(snapshot, &settings, &tree));
+	check(tree.n > CALL_TREE_MAX_FORKS && tree.n <= CALL_TREE_MAX_LINES, "%zu lines", tree.n);
+	must(flame_build(snapshot, &flame_settings, &flame));
+	check(flame.depth > 100, "a flame of %d rows, %zu cells", flame.depth, flame.n);
+	flame_free(&flame);
+	call_tree_free(&tree);
+	snapshot_destroy(snapshot);
+	profile_destroy(profile);
+}
+
+/* --- flame ------------------------------------------------------------------------------------ */
+
+static char *flame_text(const struct flame *flame)
+{
+	char *text;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	for (size_t i = 0; i < flame->n; i++) {
+		const struct flame_cell *cell = &flame->cells[i];
+
+		fprintf(file, "%*s%s %d+%d\n", cell->depth, "",
+			frames_get(frames, cell->frame)->name, cell->x, cell->width);
+	}
+	fclose(file);
+	return text;
+}
+
+static void check_flame(struct flame_settings settings, const char *expected, bool zoomed,
+			const char *what)
+{
+	struct snapshot *snapshot = stacks_snapshot(frames, usual);
+	struct flame flame;
+	char *text;
+
+	settings.totals = true;
+	settings.columns = 100;
+	must(flame_build(snapshot, &settings, &flame));
+	text = flame_text(&flame);
+	check_string(text, expected, what);
+	check(flame.zoomed == zoomed, "zoomed: %d", flame.zoomed);
+	for (size_t i = 1; i < flame.n; i++) {
+		const struct flame_cell *cell = &flame.cells[i],
+					*above = &flame.cells[cell->parent];
+
+		if (cell->parent >= i || cell->depth != above->depth + 1 || cell->x < above->x ||
+		    cell->x + cell->width > above->x + above->width)
+			check(false, "cell %zu does not lie below its caller", i);
+	}
+	free(text);
+	flame_free(&flame);
+	snapshot_destroy(snapshot);
+}
+
+static void test_flame(void)
+{
+	uint32_t zoom[] = { stacks_frame(frames, "@web"), stacks_frame(frames, "main"),
+			    stacks_frame(frames, "write") };
+
+	check_flame((struct flame_settings){ .max_depth = 10 },
+		    "all 0+100\n"
+		    " web 0+95\n"
+		    "  main 0+95\n"
+		    "   read 0+70\n"
+		    "    copy 0+60\n"
+		    "   write 70+25\n"
+		    "    copy 70+25\n"
+		    " sh 95+5\n"
+		    "  main 95+5\n"
+		    "   loop 95+4\n",
+		    true, "widths are shares");
+	check_flame((struct flame_settings){ .max_depth = 10, .n_zoom = 3, .zoom = zoom },
+		    "all 0+100\n"
+		    " web 0+100\n"
+		    "  main 0+100\n"
+		    "   write 0+100\n"
+		    "    copy 0+100\n",
+		    true, "zoomed");
+	zoom[2] = stacks_frame(frames, "nowhere");
+	check_flame((struct flame_settings){ .max_depth = 10, .n_zoom = 3, .zoom = zoom },
+		    "all 0+100\n web 0+100\n  main 0+100\n", false, "what is not there");
+	check_flame((struct flame_settings){ .max_depth = 3, .inverted = true },
+		    "all 0+100\n"
+		    " read 0+10\n" /* the first node with a self */
+		    "  main 0+10\n"
+		    " copy 10+85\n"
+		    "  read 10+60\n"
+		    "  write 70+25\n"
+		    " main 95+1\n"
+		    "  sh 95+1\n"
+		    " loop 96+4\n"
+		    "  main 96+4\n",
+		    true, "inverted, two rows");
+}
+
+int main(void)
+{
+	must(frames_create(NULL, &frames));
+	test_down();
+	test_inverted();
+	test_callers();
+	test_folds();
+	test_bounds();
+	test_wide();
+	test_deep();
+	test_flame();
+	frames_destroy(frames);
+	return tap_done();
+}

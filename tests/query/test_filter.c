@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The filter: what matches, and that a filtered tree is a tree. (Tables under a filter:
+ * test_functions.) */
+#include "config.h"
+
+#include "tests/support/profile_stacks.h"
+
+#include "xtop/functions.h"
+
+static struct frames *frames;
+
+static char *demangle(const char *name)
+{
+	return strcmp(name, "_Z4workv") ? NULL : strdup("work()");
+}
+
+static bool matches(const char *regex, uint32_t frame)
+{
+	struct filter *filter;
+	bool first, second;
+
+	must(filter_create(regex, &filter));
+	check_string(filter_text(filter), regex, "text");
+	first = filter_matches(filter, frames, frame);
+	second = filter_matches(filter, frames, frame);
+	check(first == second, "the same when remembered");
+	filter_destroy(filter);
+	return first;
+}
+
+static void test_match(void)
+{
+	uint32_t f = frames_intern(frames, FRAME_KIND_USERLAND, "_Z4workv", "libWork.so", 1);
+
+	check(matches("work\\(", f), "demangled name");
+	check(matches("^_Z4", f), "raw name");
+	check(matches("libwork", f), "module; no capitals: case is folded");
+	check(matches("libWork", f), "capitals as they are");
+	check(!matches("LibWork", f), "capitals as they are not");
+	check(matches("nothing|so$", f), "extended regular expression");
+	check(!matches("all", FRAME_ROOT), "not the root");
+	check(matches("truncated", FRAME_TRUNCATED), "a mark");
+}
+
+static void test_bad(void)
+{
+	struct filter *filter = NULL;
+	struct xtop_error *error = filter_create("a(b", &filter);
+
+	check(error && strstr(error_message(error), "\"a(b\""), "says what is wrong: %s",
+	      error_message(error));
+	check(!filter, "untouched on failure");
+	error_destroy(error);
+}
+
+/* regcomp() itself would end the process, or take seconds and gigabytes. */
+static void test_greedy(void)
+{
+	static const struct {
+		const char *regex;
+		bool taken;
+	} cases[] = {
+		{ "a{1,255}{1,255}{1,255}", false },
+		{ "((((((.*){1,9}){1,9}){1,9}){1,9}))", false },
+		{ "(a|[]{}(]{1,30}b){100}", false },
+		{ "([[:alpha:]]x\\{{1,30}){100}", false },
+		{ "a{255}{0,}{5", false },
+		{ "a{1,255}|b{255,}", true },
+		{ "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$", true },
+		{ "[{9}{9}{9}{9}{9}{9}{9}]", true },
+		{ "x\\{9\\}\\{9\\}\\{9\\}\\{9\\}\\{9\\}", true },
+		{ "a{}{,}{x}", true },
+	};
+	char *deep = calloc(1, 200001), *wide = calloc(1, 20001);
+	struct xtop_error *error;
+	struct filter *filter;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		filter = NULL;
+		error = filter_create(cases[i].regex, &filter);
+		check((error && strstr(error_message(error), "repeats too much")) ==
+			      !cases[i].taken,
+		      "%s: %s", cases[i].regex, error ? error_message(error) : "taken");
+		error_destroy(error);
+		filter_destroy(filter);
+	}
+	memset(deep, '(', 100000);
+	memset(deep + 100000, ')', 100000);
+	error = filter_create(deep, &filter);
+	check(error && strstr(error_message(error), "nested too deep"),
+	      "100,000 groups in each other");
+	error_destroy(error);
+	for (size_t i = 0; i < 20000; i++)
+		wide[i] = "name|"[i % 5];
+	wide[19999] = '\0';
+	error = filter_create(wide, &filter);
+	check(!error, "4,000 names side by side");
+	filter_destroy(filter);
+	free(deep);
+	free(wide);
+}
+
+/*
+ *	             all    "g"            The same nodes at the same places; what does not match weighs
+ *	all         0/11    0/5            nothing, g's subtree weighs what it did, above it the sums are new.
+ *	 main       1/11    0/5
+ *	  f          5/8    0/3
+ *	   g         2/3    2/3
+ *	    h        1/1    1/1
+ *	  g          2/2    2/2
+ */
+static void test_nodes(void)
+{
+	static const char *const stacks[] = { "main 1",       "main;f 5", "main;f;g 2",
+					      "main;f;g;h 1", "main;g 2", NULL };
+	struct snapshot *snapshot = stacks_snapshot(frames, stacks);
+	struct snapshot_node *copy, *kept = snapshot->nodes;
+	const struct snapshot_node *nodes;
+	struct filter *filter;
+	char *tree;
+
+	must(filter_nodes(NULL, snapshot, &copy, &nodes));
+	check(!copy && nodes == snapshot->nodes, "no filter, no copy");
+	must(filter_create("^g$", &filter));
+	must(filter_nodes(filter, snapshot, &copy, &nodes));
+	snapshot->nodes = copy;
+	tree = stacks_tree(snapshot);
+	check_string(tree, "all 0/5\n main 0/5\n  f 0/3\n   g 2/3\n    h 1/1\n  g 2/2\n",
+		     "filtered");
+	check(!stacks_broken(snapshot), "it is a tree");
+	snapshot->nodes = kept;
+	free(tree);
+	free(copy);
+	filter_destroy(filter);
+	snapshot_destroy(snapshot);
+}
+
+/* What it remembers grows with the table. */
+static void test_many(void)
+{
+	struct filter *filter;
+	unsigned n = 0;
+
+	must(filter_create("7$", &filter));
+	for (unsigned i = 0; i < 5000; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "many%u", i);
+		n += filter_matches(filter, frames, stacks_frame(frames, name));
+	}
+	check_u64(n, 500, "matches");
+	filter_destroy(filter);
+	filter_destroy(NULL);
+}
+
+int main(void)
+{
+	must(frames_create(demangle, &frames));
+	test_match();
+	test_bad();
+	test_greedy();
+	test_nodes();
+	test_many();
+	frames_destroy(frames);
+	return tap_done();
+}

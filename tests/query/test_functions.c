@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The flat table: self and children, recursion once a stack, unnamed frames together or apart. */
+#include "config.h"
+
+#include "tests/support/profile_stacks.h"
+
+#include "xtop/functions.h"
+
+static struct frames *frames;
+
+struct expected {
+	const char *name;
+	uint64_t children, self;
+};
+
+static const struct function_row *find(const struct function_table *table, const char *name,
+				       bool addresses)
+{
+	char buffer[FRAME_TEXT_BYTES];
+
+	for (size_t i = 0; i < table->n; i++)
+		if (!strcmp(frame_text(frames_get(frames, table->rows[i].frame), addresses, buffer),
+			    name))
+			return &table->rows[i];
+	return NULL;
+}
+
+static void check_table(const char *const *stacks, const char *regex, bool addresses,
+			uint64_t whole, const struct expected *expected, size_t n)
+{
+	struct snapshot *snapshot = stacks_snapshot(frames, stacks);
+	struct filter *filter = NULL;
+	struct function_table table;
+
+	if (regex)
+		must(filter_create(regex, &filter));
+	must(functions_build(snapshot, filter, addresses, &table));
+	check_u64(table.n, n, "rows");
+	check_u64(table.whole.children_total, whole, "whole");
+	check(table.whole.children_live == whole, "whole, live: %g", table.whole.children_live);
+	for (size_t i = 0; i < n; i++) {
+		const struct function_row *row = find(&table, expected[i].name, addresses);
+
+		if (!check(row, "%s is there", expected[i].name))
+			continue;
+		check_u64(row->weights.children_total, expected[i].children, expected[i].name);
+		check_u64(row->weights.self_total, expected[i].self, expected[i].name);
+		check(row->weights.children_live == expected[i].children, "live children %g",
+		      row->weights.children_live);
+		check(row->weights.self_live == expected[i].self, "live self %g",
+		      row->weights.self_live);
+	}
+	functions_free(&table);
+	filter_destroy(filter);
+	snapshot_destroy(snapshot);
+}
+#define CHECK_TABLE(stacks, regex, addresses, whole, expected)                                     \
+	check_table(stacks, regex, addresses, whole, expected,                                     \
+		    sizeof(expected) / sizeof((expected)[0]))
+
+/*
+ *	5  main;f             children  self
+ *	3  main;f;g      main       10     0
+ *	2  main;g;f      f          10     7    in all ten, the innermost of seven
+ *	                 g           5     3
+ */
+static void test_plain(void)
+{
+	static const char *const stacks[] = { "main;f 5", "main;f;g 3", "main;g;f 2", NULL };
+	static const struct expected expected[] = { { "main", 10, 0 },
+						    { "f", 10, 7 },
+						    { "g", 5, 3 } };
+
+	CHECK_TABLE(stacks, NULL, false, 10, expected);
+}
+
+/*
+ *	4  main;fib;fib;fib   children  self
+ *	2  main;fib      fib         6     6    once a stack, not 4 * 3 + 2
+ *	3  main;a;b;a    a           8     8    through another function too
+ *	5  main;a        b           3     0
+ *	1  fib           main       14     0    fib: 7, 7
+ */
+static void test_recursion(void)
+{
+	static const char *const stacks[] = { "main;fib;fib;fib 4", "main;fib 2", "main;a;b;a 3",
+					      "main;a 5",           "fib 1",      NULL };
+	static const struct expected expected[] = {
+		{ "main", 14, 0 }, { "fib", 7, 7 }, { "a", 8, 8 }, { "b", 3, 0 }
+	};
+
+	CHECK_TABLE(stacks, NULL, false, 15, expected);
+}
+
+/* The root and processes are no rows; marks are. [unknown] is one row, or one an address. */
+static void test_kinds(void)
+{
+	static const char *const stacks[] = { "@httpd;%t;.work;?10 1", "@httpd;.work;?20;?10 2",
+					      "@gzip;?20 4", NULL };
+	static const struct expected together[] = { { "[truncated]", 1, 0 },
+						    { "work", 3, 0 },
+						    { "[unknown]", 7, 7 } };
+	static const struct expected apart[] = {
+		{ "[truncated]", 1, 0 }, { "work", 3, 0 }, { "0x10", 3, 3 }, { "0x20", 6, 4 }
+	};
+
+	CHECK_TABLE(stacks, NULL, false, 7, together);
+	CHECK_TABLE(stacks, NULL, true, 7, apart);
+}
+
+/*
+ *	                       matches "^g$"       of process httpd
+ *	5  httpd;main;f             -                    5
+ *	3  httpd;main;f;g           3                    3
+ *	2  gzip;main;g;f            2                    -
+ *	4  gzip;main                -                    -
+ *
+ *	              children  self         children  self
+ *	         main        5     0                8     0
+ *	         f           5     2                8     5
+ *	         g           5     3                3     3
+ */
+static void test_filter(void)
+{
+	static const char *const stacks[] = { "@httpd;main;f 5", "@httpd;main;f;g 3",
+					      "@gzip;main;g;f 2", "@gzip;main 4", NULL };
+	static const struct expected of_g[] = { { "main", 5, 0 }, { "f", 5, 2 }, { "g", 5, 3 } };
+	static const struct expected of_httpd[] = { { "main", 8, 0 },
+						    { "f", 8, 5 },
+						    { "g", 3, 3 } };
+
+	CHECK_TABLE(stacks, "^g$", false, 5, of_g);
+	CHECK_TABLE(stacks, "httpd", false, 8, of_httpd);
+	check_table(stacks, "nothing", false, 0, NULL, 0);
+}
+
+int main(void)
+{
+	must(frames_create(NULL, &frames));
+	test_plain();
+	test_recursion();
+	test_kinds();
+	test_filter();
+	frames_destroy(frames);
+	return tap_done();
+}

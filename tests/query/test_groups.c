@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Shares of processes, threads and modules; the process of a function; a table against another. */
+#include "config.h"
+
+#include "tests/support/profile_stacks.h"
+
+#include "xtop/functions.h"
+
+static struct frames *frames;
+
+static char *groups_text(const struct groups *groups)
+{
+	char *text;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	for (size_t i = 0; i < groups->n; i++)
+		fprintf(file, "%s%s %" PRIu64 "/%" PRIu64 "\n",
+			groups->rows[i].is_thread ? " " : "", groups->rows[i].name,
+			groups->rows[i].weights.self_total, groups->rows[i].weights.children_total);
+	fclose(file);
+	return text;
+}
+
+static void test_processes(void)
+{
+	uint32_t thread = frames_intern(frames, FRAME_KIND_THREAD, "worker", NULL, 0),
+		 web = stacks_frame(frames, "@web"), main_ = stacks_frame(frames, ".main");
+	const uint32_t of_thread[] = { web, thread, main_ }, of_main[] = { web, main_ };
+	struct profile *profile;
+	struct snapshot *snapshot;
+	struct groups groups;
+	char *text;
+
+	must(profile_create(4096, HALF_LIFE, frames, &profile));
+	stacks_add(profile, frames, 1, "@sh;.main;write 5");
+	stacks_add(profile, frames, 1, "idle 100");
+	profile_add(profile, of_thread, 3, 1, 7);
+	profile_add(profile, of_main, 2, 1, 3);
+	must(profile_copy(profile, 1, &snapshot));
+	must(groups_processes(snapshot, true, &groups));
+	text = groups_text(&groups);
+	check_string(text, "web 10/10\n worker 7/7\nsh 5/5\n",
+		     "hottest first, threads below; what is of no process is none");
+	check_u64(groups.whole.children_total, 115, "100 %");
+	free(text);
+	groups_free(&groups);
+	snapshot_destroy(snapshot);
+	profile_destroy(profile);
+}
+
+/* A stack counts once for a module, however often it goes through it. */
+static void test_modules(void)
+{
+	static const char *const stacks[] = { ".main;write;.callback;copy 4",
+					      ".main 2",
+					      "?10 1",
+					      ".prog+0x10 3",
+					      ".program+0x10 5",
+					      NULL };
+	struct snapshot *snapshot = stacks_snapshot(frames, stacks);
+	struct groups groups;
+	char *text;
+
+	must(groups_modules(snapshot, true, &groups));
+	text = groups_text(&groups);
+	check_string(text, "prog 10/14\n[kernel] 5/5\n", "hottest by self first");
+	check_u64(groups.rows[1].unknown.self_total, 1, "what nobody can name");
+	check_u64(groups.rows[0].unknown.self_total, 3, "nor what is told by its place in a file");
+	free(text);
+	groups_free(&groups);
+	snapshot_destroy(snapshot);
+}
+
+static void test_many_modules(void)
+{
+	struct profile *profile;
+	struct snapshot *snapshot;
+	struct groups groups;
+
+	must(profile_create(PROFILE_MAX_NODES, HALF_LIFE, frames, &profile));
+	for (unsigned i = 0; i < 10000; i++) {
+		char module[32];
+		uint32_t id;
+
+		snprintf(module, sizeof(module), "lib%u.so", i);
+		id = frames_intern(frames, FRAME_KIND_USERLAND, "f", module, i);
+		profile_add(profile, &id, 1, 1, 1);
+	}
+	must(profile_copy(profile, 1, &snapshot));
+	must(groups_modules(snapshot, true, &groups));
+	check(groups.n >= 4000 && groups.n <= 4096, "bounded: %zu rows", groups.n);
+	groups_free(&groups);
+	snapshot_destroy(snapshot);
+	profile_destroy(profile);
+}
+
+static const struct function_row *row_of(const struct function_table *table, const char *name)
+{
+	for (size_t i = 0; i < table->n; i++)
+		if (table->rows[i].frame == stacks_frame(frames, name))
+			return &table->rows[i];
+	return NULL;
+}
+
+static void test_process_of_function(void)
+{
+	static const char *const stacks[] = { "@web;.main;copy 4", "@sh;.main;copy 5",
+					      "@web;copy 2", "idle 9", NULL };
+	struct snapshot *snapshot = stacks_snapshot(frames, stacks);
+	struct function_table table;
+
+	must(functions_build(snapshot, NULL, false, &table));
+	check(row_of(&table, "copy")->process == stacks_frame(frames, "@web") &&
+		      row_of(&table, "copy")->n_processes == 2,
+	      "copy is mostly web's, of 2");
+	check(row_of(&table, ".main")->process == stacks_frame(frames, "@sh"),
+	      "main is mostly sh's");
+	check(row_of(&table, "idle")->process == FRAME_NONE, "idle is nobody's");
+	functions_free(&table);
+	snapshot_destroy(snapshot);
+}
+
+static void test_join(void)
+{
+	static const char *const then[] = { "main;old 4", "main;both 4", NULL }, *const now[] = {
+		"main;both 2", "main;new 6", NULL
+	};
+	struct snapshot *before = stacks_snapshot(frames, then),
+			*after = stacks_snapshot(frames, now);
+	struct function_table table, base;
+
+	must(functions_build(before, NULL, false, &base));
+	must(functions_build(after, NULL, false, &table));
+	must(functions_join(&table, &base));
+	check_u64(table.n, 4, "main, old, both, new");
+	check(row_of(&table, "old") && row_of(&table, "old")->weights.self_total == 0,
+	      "what is gone has a row, without weight");
+	check(row_of(&table, "both")->base &&
+		      base.rows[row_of(&table, "both")->base - 1].weights.self_total == 4,
+	      "what was is found");
+	check(!row_of(&table, "new")->base, "what is new was not");
+	functions_free(&table);
+	functions_free(&base);
+	snapshot_destroy(before);
+	snapshot_destroy(after);
+}
+
+static void test_filter_weights(void)
+{
+	static const char *const stacks[] = { "a;f;f 4", "b;f 3", "c 2", NULL };
+	struct snapshot *snapshot = stacks_snapshot(frames, stacks);
+	struct filter *filter;
+
+	must(filter_create("^f$", &filter));
+	check_u64(filter_weights(filter, snapshot).children_total, 7, "each stack once");
+	filter_destroy(filter);
+	snapshot_destroy(snapshot);
+}
+
+int main(void)
+{
+	must(frames_create(NULL, &frames));
+	test_processes();
+	test_modules();
+	test_process_of_function();
+	test_join();
+	test_filter_weights();
+	test_many_modules();
+	frames_destroy(frames);
+	return tap_done();
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A part of a snapshot: what stays, what it weighs, and that it is a snapshot. */
+#include "config.h"
+
+#include "tests/support/profile_stacks.h"
+
+#include "xtop/selection.h"
+
+static struct frames *frames;
+
+static const char *const stacks[] = { "@web;.main;.send;write;copy 6",
+				      "@web;.main;.parse 3",
+				      "@web;.main;.send;write 1",
+				      "@sh;.main;write;copy 2",
+				      "idle 4",
+				      NULL };
+
+static void check_selection(struct selection selection, const char *expected, const char *what)
+{
+	struct snapshot *snapshot = stacks_snapshot(frames, stacks);
+	struct snapshot selected;
+	const char *broken;
+	char *text;
+
+	must(selection_apply(&selection, snapshot, &selected));
+	broken = stacks_broken(&selected);
+	check(!broken, "%s is a tree: %s", what, broken ? broken : "yes");
+	check(selected.total_weight == selected.nodes[0].children_total, "total weight");
+	text = stacks_tree(&selected);
+	check_string(text, expected, what);
+	free(text);
+	selection_release(&selected, snapshot);
+	snapshot_destroy(snapshot);
+}
+
+static void test_all(void)
+{
+	struct snapshot *snapshot = stacks_snapshot(frames, stacks);
+	struct selection all = { .process = FRAME_NONE };
+	struct snapshot selected;
+
+	check(selection_is_all(&all), "nothing is left out");
+	must(selection_apply(&all, snapshot, &selected));
+	check(selected.nodes == snapshot->nodes, "and nothing copied");
+	selection_release(&selected, snapshot);
+	snapshot_destroy(snapshot);
+}
+
+static void test_stacks(void)
+{
+	struct filter *filter;
+
+	check_selection((struct selection){ .process = stacks_frame(frames, "@web") },
+			"all 0/10\n"
+			" web 0/10\n"
+			"  main 0/10\n"
+			"   send 0/7\n"
+			"    write 1/7\n"
+			"     copy 6/6\n"
+			"   parse 3/3\n"
+			" sh 0/0\n"
+			"  main 0/0\n"
+			"   write 0/0\n"
+			"    copy 0/0\n"
+			" idle 0/0\n",
+			"one process");
+	must(filter_create("copy", &filter));
+	check_selection((struct selection){ .process = stacks_frame(frames, "@web"),
+					    .filter = filter,
+					    .module = "prog" },
+			"all 0/6\n"
+			" web 0/6\n"
+			"  main 0/6\n"
+			"   send 0/6\n"
+			"    write 0/6\n"
+			"     copy 6/6\n"
+			"   parse 0/0\n"
+			" sh 0/0\n"
+			"  main 0/0\n"
+			"   write 0/0\n"
+			"    copy 0/0\n"
+			" idle 0/0\n",
+			"all conditions together");
+	filter_destroy(filter);
+	check_selection((struct selection){ .process = FRAME_NONE, .module = "nothing.so" },
+			"all 0/0\n"
+			" web 0/0\n"
+			"  main 0/0\n"
+			"   send 0/0\n"
+			"    write 0/0\n"
+			"     copy 0/0\n"
+			"   parse 0/0\n"
+			" sh 0/0\n"
+			"  main 0/0\n"
+			"   write 0/0\n"
+			"    copy 0/0\n"
+			" idle 0/0\n",
+			"nothing");
+}
+
+/* What is hidden is its caller's. */
+static void test_hidden(void)
+{
+	check_selection((struct selection){ .process = FRAME_NONE, .hide_kernel = true },
+			"all 4/16\n"
+			" web 0/10\n"
+			"  main 0/10\n"
+			"   send 7/7\n"
+			"   parse 3/3\n"
+			" sh 0/2\n"
+			"  main 2/2\n",
+			"without the kernel");
+	check_selection((struct selection){ .process = FRAME_NONE, .hide_user = true },
+			"all 0/16\n"
+			" web 3/10\n"
+			"  write 1/7\n"
+			"   copy 6/6\n"
+			" sh 0/2\n"
+			"  write 0/2\n"
+			"   copy 2/2\n"
+			" idle 4/4\n",
+			"without user programs");
+}
+
+int main(void)
+{
+	must(frames_create(NULL, &frames));
+	test_all();
+	test_stacks();
+	test_hidden();
+	frames_destroy(frames);
+	return tap_done();
+}

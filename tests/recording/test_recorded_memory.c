@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Guest memory in a recording: what the resolver read of a made guest is there again when the
+ * recording is played, at each sample as it was at that sample; what it did not read is not there.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tests/support/made_memory.h"
+#include "tests/recordings/guest.h"
+#include "tests/support/tap.h"
+#include "xtop/recording.h"
+#include "xtop/recording_format.h"
+
+#define DATA  0xffffffff82000000ULL
+#define TABLE 0xffffffff83000000ULL
+
+static char folder[] = "/tmp/xtop-test-recorded-XXXXXX";
+static char path[64];
+static struct made_memory *made;
+static struct memory_root root;
+
+/* --- the guest that is recorded --------------------------------------------------------------- */
+
+static struct recording_writer *record_begin(void)
+{
+	const struct recording_info info = { .n_vcpus = 1, .freq_hz = 100 };
+	struct recording_writer *writer;
+
+	unlink(path);
+	made = made_create();
+	root = made_root(made);
+	guest_must(recording_create(path, &writer));
+	recording_begin(writer, &info, NULL);
+	return writer;
+}
+
+static void record_sample(struct recording_writer *writer, uint64_t time_ns)
+{
+	static struct guest_record record;
+
+	guest_begin(&record, time_ns, 1000);
+	guest_add_vcpu(&record, 0, VCPU_BLOCKED);
+	recording_write(writer, record.words, record.size_bytes);
+}
+
+static void record_end(struct recording_writer *writer)
+{
+	guest_must(recording_close(writer));
+	made_destroy(made);
+}
+
+static uint64_t word_at(struct memory *memory, uint64_t address)
+{
+	uint64_t value = 0;
+
+	memory_refresh(memory);
+	return memory_read_u64(memory, root, address, &value) ? value : UINT64_MAX;
+}
+
+/* --- played again ----------------------------------------------------------------------------- */
+
+struct play {
+	struct recording *recording;
+	struct memory *memory;
+	struct recorded *recorded;
+};
+
+static void play_begin(struct play *play)
+{
+	guest_must(recording_open(path, NULL, &play->recording));
+	guest_must(recorded_open(&play->memory, &play->recorded));
+}
+
+static void play_end(struct play *play)
+{
+	recording_destroy(play->recording);
+	memory_destroy(play->memory);
+}
+
+/* Up to the next sample or POLL: its time; 0 at the end. */
+static uint64_t play_next(struct play *play)
+{
+	const struct recording_note *note;
+	const void *record;
+	size_t size_bytes;
+
+	recorded_end_turn(play->recorded);
+	while ((record = recording_next(play->recording, &size_bytes))) {
+		note = record;
+		if (!recording_is_note(record))
+			return ((const struct sample *)record)->time_ns;
+		if (note->type == RECORDING_POLL)
+			return recording_note_time(note);
+		if (!recorded_take(play->recorded, note, size_bytes))
+			check(false, "a note of our own is taken");
+	}
+	return 0;
+}
+
+/* --- tests ------------------------------------------------------------------------------------ */
+
+/* One word that changes: sample 1 reads it, 2 does not, 3 does, a POLL reads another page. */
+static void test_versions(void)
+{
+	struct recording_writer *writer = record_begin();
+	struct memory *memory = made_memory(made);
+	struct play play;
+
+	made_put_u64(made, root, DATA, 1);
+	made_put_u64(made, root, DATA + 0x1000, 77);
+	recording_watch(writer, memory);
+	check_u64(word_at(memory, DATA), 1, "read for sample 1");
+	record_sample(writer, 10);
+	made_put_u64(made, root, DATA, 2);
+	record_sample(writer, 20);
+	made_put_u64(made, root, DATA, 3);
+	check_u64(word_at(memory, DATA), 3, "read for sample 3");
+	record_sample(writer, 30);
+	check_u64(word_at(memory, DATA + 0x1000), 77, "read for the poll");
+	recording_write_poll(writer, 40);
+	record_end(writer);
+
+	play_begin(&play);
+	check_u64(word_at(play.memory, DATA), UINT64_MAX, "before sample 1 nothing is there");
+	check_u64(play_next(&play), 10, "sample 1");
+	check_u64(word_at(play.memory, DATA), 1, "its word");
+	check_u64(word_at(play.memory, DATA + 0x1000), UINT64_MAX, "not read, not there");
+	check_u64(play_next(&play), 20, "sample 2");
+	check_u64(word_at(play.memory, DATA), 1, "the word as it was seen last");
+	check_u64(play_next(&play), 30, "sample 3");
+	check_u64(word_at(play.memory, DATA), 3, "its word");
+	check_u64(play_next(&play), 40, "the poll");
+	check_u64(word_at(play.memory, DATA + 0x1000), 77, "what it read");
+	check_u64(play_next(&play), 0, "the end");
+	check(!recording_complaint(play.recording), "no complaint: %s",
+	      recording_complaint(play.recording));
+	play_end(&play);
+}
+
+/* For one sample: a word is read, and read again when it has changed, and once more when it is gone. */
+static void record_twice(struct recording_writer *writer, struct memory *memory)
+{
+	made_put_u64(made, root, DATA, 1);
+	made_put_u64(made, root, DATA + 0x1000, 7);
+	check_u64(word_at(memory, DATA), 1, "first");
+	made_put_u64(made, root, DATA, 2);
+	check_u64(word_at(memory, DATA), 2, "second");
+	made_refuse(made, root, DATA, true);
+	check_u64(word_at(memory, DATA), UINT64_MAX, "third");
+	made_refuse(made, root, DATA, false);
+	made_put_u64(made, root, DATA, 4);
+	check_u64(word_at(memory, DATA), 4, "fourth");
+	check_u64(word_at(memory, DATA + 0x1000), 7, "another");
+	record_sample(writer, 10);
+}
+
+static void test_changes_meanwhile(void)
+{
+	struct recording_writer *writer = record_begin();
+	struct play play;
+
+	recording_watch(writer, made_memory(made));
+	record_twice(writer, made_memory(made));
+	made_put_u64(made, root, DATA, 5);
+	check_u64(word_at(made_memory(made), DATA), 5, "for the next sample");
+	record_sample(writer, 20);
+	record_end(writer);
+
+	play_begin(&play);
+	play_next(&play);
+	check_u64(word_at(play.memory, DATA), 1, "first, as then");
+	check_u64(word_at(play.memory, DATA), 2, "second, as then");
+	check_u64(word_at(play.memory, DATA), UINT64_MAX, "third, as then");
+	check_u64(word_at(play.memory, DATA), 4, "fourth, as then");
+	check_u64(word_at(play.memory, DATA + 0x1000), 7, "another, as then");
+	check_u64(play_next(&play), 20, "next sample");
+	check_u64(word_at(play.memory, DATA), 5, "its word");
+	play_end(&play);
+
+	/* Who asks less often sees at the next sample what was there in the end. */
+	play_begin(&play);
+	play_next(&play);
+	check_u64(word_at(play.memory, DATA), 1, "once");
+	check_u64(play_next(&play), 20, "next sample");
+	check_u64(word_at(play.memory, DATA + 0x1000), 7, "what was not asked for");
+	check_u64(word_at(play.memory, DATA), 5, "its word");
+	play_end(&play);
+}
+
+/* A frame that Xen refuses, gives, refuses again. */
+static void test_refused(void)
+{
+	struct recording_writer *writer = record_begin();
+	struct memory *memory = made_memory(made);
+	struct play play;
+
+	made_put_u64(made, root, DATA, 5);
+	recording_watch(writer, memory);
+	for (uint64_t time_ns = 1; time_ns <= 4; time_ns++) {
+		made_refuse(made, root, DATA, time_ns != 2);
+		word_at(memory, DATA);
+		record_sample(writer, time_ns);
+	}
+	record_end(writer);
+
+	play_begin(&play);
+	for (uint64_t time_ns = 1; time_ns <= 4; time_ns++) {
+		check_u64(play_next(&play), time_ns, "sample");
+		check_u64(word_at(play.memory, DATA), time_ns == 2 ? 5 : UINT64_MAX, "its word");
+	}
+	play_end(&play);
+}
+
+/* Tables of megabytes, with a hole, read in batches. */
+static void test_bulk(void)
+{
+	struct recording_writer *writer = record_begin();
+	const size_t size_bytes = 3 << 20;
+	char *live = malloc(size_bytes), *again = malloc(size_bytes);
+	struct play play;
+	size_t there;
+
+	if (!live || !again)
+		abort();
+	for (size_t i = 0; i < size_bytes; i++)
+		live[i] = (char)(i * 31 + (i >> 9));
+	made_put(made, root, TABLE, live, size_bytes);
+	made_unmap(made, root, TABLE + 0x5000, 0x3000);
+	recording_watch(writer, made_memory(made));
+	there = memory_read_bulk(made_memory(made), root, TABLE + 8, live, size_bytes - 16);
+	check_u64(there, size_bytes - 16 - 0x3000, "live");
+	record_sample(writer, 1);
+	record_end(writer);
+
+	play_begin(&play);
+	play_next(&play);
+	check_u64(memory_read_bulk(play.memory, root, TABLE + 8, again, size_bytes - 16), there,
+		  "played");
+	check(memcmp(live, again, size_bytes - 16) == 0, "every byte");
+	play_end(&play);
+	free(live);
+	free(again);
+}
+
+/* What was copied before somebody watched is read once more. */
+static void test_read_before(void)
+{
+	struct recording_writer *writer = record_begin();
+	struct memory *memory = made_memory(made);
+	struct play play;
+	uint64_t value;
+
+	made_put_u64(made, root, DATA, 9);
+	word_at(memory, DATA);
+	recording_watch(writer, memory);
+	check(memory_read_u64(memory, root, DATA, &value), "read again");
+	record_sample(writer, 1);
+	record_end(writer);
+	play_begin(&play);
+	play_next(&play);
+	check_u64(word_at(play.memory, DATA), 9, "in the recording");
+	play_end(&play);
+}
+
+/* Asked twice for one sample, and not for the next. */
+static void test_time(void)
+{
+	struct recording_writer *writer = record_begin();
+	struct memory *memory = made_memory(made);
+	uint64_t before_ns = memory_now_ns(memory), times_ns[2];
+	struct play play;
+
+	check(before_ns > 0, "a memory of now has the time of now");
+	recording_watch(writer, memory);
+	times_ns[0] = memory_now_ns(memory);
+	do
+		times_ns[1] = memory_now_ns(memory);
+	while (times_ns[1] == times_ns[0]);
+	check(times_ns[0] >= before_ns && times_ns[1] > times_ns[0], "which goes on");
+	record_sample(writer, 1);
+	record_sample(writer, 2);
+	record_end(writer);
+
+	play_begin(&play);
+	play_next(&play);
+	check_u64(memory_now_ns(play.memory), times_ns[0], "played: what was said first");
+	check(memory_now_ns(play.memory) > times_ns[0], "and later");
+	play_next(&play);
+	check_u64(memory_now_ns(play.memory), times_ns[1], "at the next sample: the last");
+	play_end(&play);
+}
+
+/* What changes in a page that is read again and again costs its lines, not the page. */
+static void test_size(void)
+{
+	struct recording_writer *writer = record_begin();
+	struct memory *memory = made_memory(made);
+	struct recording *recording;
+	size_t size_bytes, all = 0, pages = 0;
+	const void *record;
+
+	made_put(made, root, DATA, "0123456789", 10);
+	recording_watch(writer, memory);
+	for (uint64_t i = 0; i < 100; i++) {
+		made_put_u64(made, root, DATA + 0x800, i / 2);
+		word_at(memory, DATA + 0x800);
+		record_sample(writer, i + 1);
+	}
+	record_end(writer);
+	guest_must(recording_open(path, NULL, &recording));
+	while ((record = recording_next(recording, &size_bytes)))
+		if (recording_is_note(record)) {
+			pages++;
+			all += size_bytes;
+		}
+	/* four levels of tables and the page, one line each; 49 times a line: 0 is there already */
+	check_u64(pages, 4 + 1 + 49, "pages and changes");
+	check_u64(all, 54 * (8 + 24 + 64), "bytes");
+	recording_destroy(recording);
+}
+
+/* --- hostile ---------------------------------------------------------------------------------- */
+
+#define CHANGES_THAT_WAIT 1024 /* 4 MiB */
+
+static uint64_t record_page_read;
+
+static bool take(struct recorded *recorded, uint32_t type, uint64_t frame, uint64_t lines,
+		 size_t payload_bytes)
+{
+	static struct {
+		struct recording_note note;
+		struct recording_page page;
+		char lines[GUEST_PAGE_SIZE];
+	} record;
+
+	record.note.type = type;
+	record.page =
+		(struct recording_page){ .frame = frame, .lines = lines, .read = record_page_read };
+	return recorded_take(recorded, &record.note, sizeof(record.note) + payload_bytes);
+}
+
+static void test_hostile(void)
+{
+	struct recorded *recorded;
+	struct memory *memory;
+	bool ok = true;
+
+	guest_must(recorded_open(&memory, &recorded));
+	check(!take(recorded, RECORDING_PAGE, 1, 1, 24), "a line that is not there");
+	check(!take(recorded, RECORDING_PAGE, 1, 1, 24 + 128), "two in the place of one");
+	check(!take(recorded, RECORDING_PAGE, 1, UINT64_MAX, 24 + 64), "one in the place of all");
+	check(!take(recorded, RECORDING_PAGE, 1, 1, 8), "half a head");
+	check(!take(recorded, RECORDING_PAGE, 1, 0, 24), "a page goes that never came");
+	check(!take(recorded, RECORDING_TIME, 1, 0, 0), "no time");
+	check(!take(recorded, RECORDING_SAMPLE, 1, 1, 80), "no note at all");
+	for (uint64_t i = 0; i < 5000; i++)
+		ok &= take(recorded, RECORDING_TIME, i, 0, 8);
+	check(ok && memory_now_ns(memory) == 0, "any number of times");
+	recorded_end_turn(recorded);
+	check_u64(memory_now_ns(memory), 4999, "the last");
+	for (uint64_t i = 0; i < RECORDING_MAX_PAGES; i++)
+		ok &= take(recorded, RECORDING_PAGE, i << 40, 1, 24 + 64);
+	check(ok, "%d pages", RECORDING_MAX_PAGES);
+	check(!take(recorded, RECORDING_PAGE, 12345, 1, 24 + 64), "and not one more");
+	record_page_read = 1;
+	for (uint64_t i = 0; i < 10000; i++)
+		ok &= take(recorded, RECORDING_PAGE, i << 40, 2, 24 + 64);
+	check(ok, "any number that wait");
+	recorded_end_turn(recorded);
+	record_page_read = 0;
+	check(take(recorded, RECORDING_PAGE, 7ULL << 40, 0, 24) &&
+		      take(recorded, RECORDING_PAGE, 12345, 1, 24 + 64),
+	      "but for one that goes");
+	recorded_end_turn(recorded);
+	record_page_read = 1000;
+	ok = take(recorded, RECORDING_PAGE, 8ULL << 40, 0, 24);
+	for (unsigned i = 1; i < CHANGES_THAT_WAIT; i++)
+		ok &= take(recorded, RECORDING_PAGE, 9ULL << 40, 2, 24 + 64);
+	record_page_read = 0;
+	check(ok && !take(recorded, RECORDING_PAGE, 12346, 1, 24 + 64), "%d changes wait",
+	      CHANGES_THAT_WAIT);
+	record_page_read = 1000;
+	ok = take(recorded, RECORDING_PAGE, 9ULL << 40, 2, 24 + 64);
+	record_page_read = 0;
+	check(ok && take(recorded, RECORDING_PAGE, 12346, 1, 24 + 64),
+	      "for one more, the first is made");
+	memory_destroy(memory);
+}
+
+int main(void)
+{
+	if (!mkdtemp(folder))
+		abort();
+	snprintf(path, sizeof(path), "%s/recording", folder);
+	test_versions();
+	test_changes_meanwhile();
+	test_refused();
+	test_bulk();
+	test_read_before();
+	test_time();
+	test_size();
+	test_hostile();
+	unlink(path);
+	rmdir(folder);
+	return tap_done();
+}

@@ -1,0 +1,694 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Recordings, written and read back: whole, cut at every byte, with every bit flipped, with chunks
+ * nobody knows, of other versions, with lengths that lie. The small file all damage is done to:
+ *
+ *   head | INFO | SYMS [kernel], 3 symbols | SYMS empty | PAGE 5, lines 0 and 3 | TIME | SMPL | POLL
+ *        | SMPL | PAGE 5, gone | PAGE 6, line 0 | SMPL | END
+ */
+#include "xtop/recording.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/support/tap.h"
+#include "xtop/image.h"
+#include "xtop/recording_format.h"
+
+#define N_SAMPLES      3
+#define N_NOTES        5
+#define FILE_MAX_BYTES 4096
+
+static char folder[] = "/tmp/xtop-test-recording-XXXXXX";
+static char path_whole[64], path_damaged[64]; /* in folder */
+static char whole[FILE_MAX_BYTES];
+static size_t whole_bytes;
+
+/* --- the small file --------------------------------------------------------------------------- */
+
+static struct recording_info some_info(void)
+{
+	struct recording_info info = { .domid = 5,
+				       .type = GUEST_PVH,
+				       .n_vcpus = 2,
+				       .freq_hz = 99.5,
+				       .wallclock_s = 1700000000 };
+
+	strcpy(info.domain, "web01");
+	strcpy(info.uuid, "8e4b2b3e-0a4f-4c39-b7a5-1d2f3c4b5a69");
+	return info;
+}
+
+struct tick {
+	struct sample sample;
+	struct sample_vcpu vcpu;
+	struct sample_stack stack;
+	uint64_t words[4];
+};
+
+static struct tick some_tick(unsigned i)
+{
+	return (struct tick){
+		.sample = { .size_bytes = sizeof(struct tick),
+			    .n_vcpus = 1,
+			    .time_ns = 1000000 * i,
+			    .stopped_ns = 17000 + i },
+		.vcpu = { .size_bytes = sizeof(struct tick) - sizeof(struct sample),
+			  .vcpu = 1,
+			  .state = VCPU_RUNNING,
+			  .n_stacks = 1,
+			  .regs = { .rip = 0x1000 + i } },
+		.stack = { .address = 0x8000, .size_bytes = 32 },
+		.words = { i, 2, 3, 4 },
+	};
+}
+
+static struct symbols *some_symbols(void)
+{
+	struct build_id build_id = { .size_bytes = 3,
+				     .bytes = { 0xab, 0xcd, 0xef },
+				     .address = 0x400 };
+	struct symbols *symbols;
+	struct symtab *tab;
+
+	if (symbols_create(&symbols) || symtab_create(&tab))
+		abort();
+	if (symtab_add(tab, 0x1000, 0x10, 0, SYMBOL_GLOBAL, "start", 5) ||
+	    symtab_add(tab, 0x1010, 0, 0x1100, SYMBOL_LOCAL, "_ZN3foo3barEv", 13) ||
+	    symtab_add(tab, 0xffffffff80000000, 8, 0, SYMBOL_GLOBAL, "top", 3) ||
+	    symtab_seal(tab) || symbols_add_table(symbols, tab, "[kernel]", &build_id))
+		abort();
+	if (symtab_create(&tab) || symtab_seal(tab) ||
+	    symbols_add_table(symbols, tab, "empty", NULL))
+		abort();
+	return symbols;
+}
+
+/* Anew: ext4 writes a file that was truncated to the disk when it is closed, a millisecond each. */
+static void write_file(const char *path, const void *bytes, size_t size_bytes)
+{
+	struct stat status;
+	FILE *file;
+
+	if (!lstat(path, &status) && S_ISREG(status.st_mode))
+		unlink(path);
+	file = fopen(path, "w");
+	if (!file || fwrite(bytes, 1, size_bytes, file) != size_bytes || fclose(file) != 0)
+		abort();
+}
+
+/* What a watched memory has in every frame. */
+static char page_bytes[GUEST_PAGE_SIZE];
+static bool refused;
+
+static void give_page(void *context, const frame_t *frames, size_t n, void *pages, bool *ok)
+{
+	(void)context, (void)frames;
+	for (size_t i = 0; i < n; i++) {
+		ok[i] = !refused;
+		memcpy((char *)pages + i * GUEST_PAGE_SIZE, page_bytes, GUEST_PAGE_SIZE);
+	}
+}
+
+static void give_nothing(void *context)
+{
+	(void)context;
+}
+
+static uint64_t give_time(void *context)
+{
+	(void)context;
+	return 1234;
+}
+
+/* Reads a page table that has nothing for address 0, and no more than that. */
+static void touch(struct memory *memory, uint64_t frame)
+{
+	frame_t found;
+
+	memory_refresh(memory);
+	memory_translate(memory, (struct memory_root){ .cr3 = frame << GUEST_PAGE_SHIFT }, 0,
+			 &found);
+}
+
+static void write_tick(struct recording_writer *writer, unsigned i)
+{
+	struct tick tick = some_tick(i);
+
+	recording_write(writer, &tick, sizeof(tick));
+}
+
+static void write_samples(struct recording_writer *writer)
+{
+	static const struct memory_ops ops = { .read = give_page,
+					       .close = give_nothing,
+					       .now_ns = give_time };
+	struct memory *memory;
+
+	if (memory_create(&ops, NULL, &memory))
+		abort();
+	recording_watch(writer, memory);
+	page_bytes[8] = page_bytes[200] = 2; /* page-table entries that are not present */
+	touch(memory, 5);
+	memory_now_ns(memory);
+	write_tick(writer, 0);
+	recording_write_poll(writer, 5678);
+	write_tick(writer, 1);
+	refused = true;
+	touch(memory, 5);
+	refused = false;
+	page_bytes[200] = 0;
+	touch(memory, 6);
+	write_tick(writer, 2);
+	memory_destroy(memory);
+}
+
+static void test_write(void)
+{
+	struct recording_info info = some_info();
+	struct symbols *symbols = some_symbols();
+	struct recording_writer *writer;
+	struct xtop_error *error;
+	struct stat status;
+	FILE *file;
+
+	error = recording_create(path_whole, &writer);
+	if (!check(!error, "created: %s", error ? error_message(error) : "yes"))
+		exit(tap_done());
+	recording_begin(writer, &info, symbols);
+	write_samples(writer);
+	error = recording_close(writer);
+	check(!error, "closed");
+	check(stat(path_whole, &status) == 0 && (status.st_mode & 07777) == 0600, "mode 0600");
+	error = recording_create(path_whole, &writer);
+	check(error && strstr(error_message(error), "exists"), "an existing file is refused");
+	error_destroy(error);
+	symbols_destroy(symbols);
+	file = fopen(path_whole, "r");
+	whole_bytes = fread(whole, 1, sizeof(whole), file);
+	fclose(file);
+	check(whole_bytes > 1000 && whole_bytes % 8 == 0, "%zu bytes", whole_bytes);
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+struct outcome {
+	bool opened;
+	unsigned n_samples, n_notes;
+	uint64_t truncated, bad;
+	char message[256]; /* of the error or the complaint; "" */
+};
+
+static struct outcome read_back(const char *path)
+{
+	struct outcome outcome = { 0 };
+	struct symbols *symbols;
+	struct recording *recording;
+	struct xtop_error *error;
+	const void *record;
+	size_t size_bytes;
+
+	if (symbols_create(&symbols))
+		abort();
+	error = recording_open(path, symbols, &recording);
+	outcome.opened = !error;
+	if (error) {
+		snprintf(outcome.message, sizeof(outcome.message), "%s", error_message(error));
+		error_destroy(error);
+		symbols_destroy(symbols);
+		return outcome;
+	}
+	while ((record = recording_next(recording, &size_bytes))) {
+		outcome.n_notes += recording_is_note(record);
+		outcome.n_samples += !recording_is_note(record);
+	}
+	outcome.truncated = recording_truncated_bytes(recording);
+	outcome.bad = recording_bad_records(recording);
+	if (recording_complaint(recording))
+		snprintf(outcome.message, sizeof(outcome.message), "%s",
+			 recording_complaint(recording));
+	if (recording_next(recording, &size_bytes))
+		abort();
+	recording_destroy(recording);
+	symbols_destroy(symbols);
+	return outcome;
+}
+
+static struct outcome read_bytes(const void *bytes, size_t size_bytes)
+{
+	write_file(path_damaged, bytes, size_bytes);
+	return read_back(path_damaged);
+}
+
+static void check_recorded_symbols(const struct symbols *symbols)
+{
+	const struct space *space = symbols_space(symbols);
+	const struct mapping *mapping;
+	struct symtab_entry entry;
+
+	check_u64(symbols_count(symbols), 2, "images");
+	check_u64(symtab_count(symbols_table(symbols, 0)), 3, "symbols");
+	check_string(symbols_module(symbols, 0), "[kernel]", "module");
+	check_u64(symbols_build_id(symbols, 0)->size_bytes, 3, "build-id");
+	check_u64(symbols_build_id(symbols, 0)->bytes[2], 0xef, "its last byte");
+	check_u64(symbols_build_id(symbols, 0)->address, 0x400, "its address");
+	check(space_lookup(space, 0x10ff, &entry, &mapping) && entry.start == 0x1010 &&
+		      strcmp(entry.name, "_ZN3foo3barEv") == 0,
+	      "a name found by its address");
+	check(!space_lookup(space, 0x1100, &entry, &mapping), "an end kept");
+	check(space_lookup(space, 0xffffffff80000007, &entry, &mapping), "a high address");
+}
+
+static void check_tick(struct recording *recording, unsigned i)
+{
+	struct tick tick = some_tick(i);
+	size_t size_bytes = 0;
+	const void *record = recording_next(recording, &size_bytes);
+
+	check(record && size_bytes == sizeof(tick) && memcmp(record, &tick, sizeof(tick)) == 0,
+	      "sample %u byte for byte", i);
+}
+
+static void check_time(struct recording *recording, uint32_t type, uint64_t time_ns)
+{
+	size_t size_bytes = 0;
+	const struct recording_note *note = recording_next(recording, &size_bytes);
+
+	check(note && recording_is_note(note) && note->type == type && size_bytes == 16 &&
+		      recording_note_time(note) == time_ns,
+	      "time %" PRIu64, time_ns);
+}
+
+/* Every line begins with what page_bytes had there. */
+static void check_page(struct recording *recording, uint64_t frame, uint64_t lines, size_t n)
+{
+	size_t size_bytes = 0;
+	const struct recording_note *note = recording_next(recording, &size_bytes);
+	const struct recording_page *page = (const void *)(note + 1);
+	const char *at = (const char *)(page + 1);
+
+	check(note && recording_is_note(note) && note->type == RECORDING_PAGE &&
+		      size_bytes == sizeof(*note) + sizeof(*page) + n * 64 &&
+		      page->frame == frame && page->lines == lines,
+	      "page %" PRIu64, frame);
+	check(n < 1 || (at[8] == 2 && at[7] == 0 && at[9] == 0), "its line 0");
+	check(n < 2 || (at[64 + 200 - 192] == 2 && at[64] == 0), "its line 3");
+}
+
+static void test_round_trip(void)
+{
+	struct recording_info want = some_info();
+	struct recording *recording;
+	struct symbols *symbols;
+	size_t size_bytes = 0;
+
+	if (symbols_create(&symbols) || recording_open(path_whole, symbols, &recording))
+		abort();
+	check(memcmp(recording_info(recording), &want, sizeof(want)) == 0, "info");
+	check_recorded_symbols(symbols);
+	check_page(recording, 5, 9, 2);
+	check_time(recording, RECORDING_TIME, 1234);
+	check_tick(recording, 0);
+	check_time(recording, RECORDING_POLL, 5678);
+	check_tick(recording, 1);
+	check_page(recording, 5, 0, 0);
+	check_page(recording, 6, 1, 1);
+	check_tick(recording, 2);
+	check(recording_has_memory(recording), "memory");
+	check(!recording_next(recording, &size_bytes), "end");
+	check(!recording_complaint(recording), "no complaint");
+	check_u64(recording_truncated_bytes(recording), 0, "truncated bytes");
+	recording_destroy(recording);
+	symbols_destroy(symbols);
+	check(!recording_open(path_whole, NULL, &recording), "opened without wanting symbols");
+	recording_destroy(recording);
+	recording_destroy(NULL);
+}
+
+/* Its chunk, head and all. */
+#define END_BYTES (sizeof(struct recording_chunk) + sizeof(struct recording_chunk_end))
+
+/* At first the end mark had one field. */
+static void test_short_end(void)
+{
+	char older[FILE_MAX_BYTES];
+	struct recording_chunk *chunk;
+	struct outcome outcome;
+
+	memcpy(older, whole, whole_bytes);
+	chunk = (struct recording_chunk *)(older + whole_bytes - END_BYTES);
+	check_u64(chunk->size_bytes, sizeof(struct recording_chunk_end), "the end mark");
+	chunk->size_bytes = RECORDING_END_BYTES;
+	outcome = read_bytes(older, whole_bytes - END_BYTES + sizeof(*chunk) + RECORDING_END_BYTES);
+	check_u64(outcome.n_samples, N_SAMPLES, "samples of a file with an older one");
+	check_string(outcome.message, "", "nothing is wrong with it");
+	chunk->size_bytes = RECORDING_END_BYTES - 8;
+	outcome = read_bytes(older, whole_bytes - END_BYTES + sizeof(*chunk));
+	check(strstr(outcome.message, "end mark is damaged"), "without any: %s", outcome.message);
+}
+
+/* A pipe has no length: the same samples, the same count of what was cut. */
+static void test_pipe(void)
+{
+	char path[128];
+	struct outcome outcome;
+	pid_t child;
+
+	snprintf(path, sizeof(path), "%s/fifo", folder);
+	if (mkfifo(path, 0600) != 0 || (child = fork()) < 0)
+		abort();
+	if (child == 0) {
+		write_file(path, whole, whole_bytes - END_BYTES - 6);
+		_exit(0);
+	}
+	outcome = read_back(path);
+	waitpid(child, NULL, 0);
+	unlink(path);
+	check_u64(outcome.n_samples, N_SAMPLES - 1, "samples of a pipe that ended early");
+	check_u64(outcome.truncated, sizeof(struct recording_chunk) + sizeof(struct tick) - 6,
+		  "bytes cut");
+}
+
+/* --- damage ----------------------------------------------------------------------------------- */
+
+/* What is whole in the first SIZE_BYTES of the small file. */
+struct extent {
+	size_t bytes; /* up to the end of the last whole chunk */
+	unsigned n_samples;
+	bool info;
+};
+
+static struct extent measure(size_t size_bytes)
+{
+	struct extent extent = { .bytes = sizeof(struct recording_head) };
+	struct recording_chunk chunk;
+
+	for (size_t at = extent.bytes; at + sizeof(chunk) <= size_bytes;) {
+		memcpy(&chunk, whole + at, sizeof(chunk));
+		at += sizeof(chunk) + chunk.size_bytes;
+		if (at > size_bytes)
+			break;
+		extent.bytes = at;
+		extent.info |= chunk.type == RECORDING_INFO;
+		extent.n_samples += chunk.type == RECORDING_SAMPLE;
+	}
+	return extent;
+}
+
+static void test_truncation(void)
+{
+	for (size_t size = 0; size < whole_bytes; size++) {
+		struct outcome outcome = read_bytes(whole, size);
+		struct extent want = measure(size);
+
+		if (outcome.opened != want.info || !outcome.message[0] ||
+		    (want.info && (outcome.n_samples != want.n_samples ||
+				   outcome.truncated != size - want.bytes)))
+			check(false,
+			      "first %zu bytes: opened %d, %u samples, %" PRIu64 " bytes cut: %s",
+			      size, outcome.opened, outcome.n_samples, outcome.truncated,
+			      outcome.message);
+	}
+	check(true, "cut at every byte of %zu: whole records replayed, the rest told", whole_bytes);
+}
+
+static void test_bit_flips(void)
+{
+	unsigned opened = 0, told = 0, n = 0;
+
+	for (size_t bit = 0; bit < whole_bytes * 8; bit++, n++) {
+		char damaged[FILE_MAX_BYTES];
+		struct outcome outcome;
+
+		memcpy(damaged, whole, whole_bytes);
+		damaged[bit / 8] ^= 1 << bit % 8;
+		outcome = read_bytes(damaged, whole_bytes);
+		opened += outcome.opened;
+		told += outcome.message[0] != '\0';
+		if (outcome.n_samples > N_SAMPLES)
+			check(false, "bit %zu: %u samples out of nothing", bit, outcome.n_samples);
+	}
+	check(opened > 0 && told > 0, "%u bits flipped: %u opened, %u told", n, opened, told);
+}
+
+/* The small file with BYTES put in at OFFSET. */
+static struct outcome read_inserted(size_t offset, const void *bytes, size_t size_bytes)
+{
+	char longer[FILE_MAX_BYTES];
+
+	memcpy(longer, whole, offset);
+	memcpy(longer + offset, bytes, size_bytes);
+	memcpy(longer + offset + size_bytes, whole + offset, whole_bytes - offset);
+	return read_bytes(longer, whole_bytes + size_bytes);
+}
+
+/* Where the first chunk of TYPE starts. */
+static size_t find_chunk(uint32_t type)
+{
+	struct recording_chunk chunk;
+	size_t at = sizeof(struct recording_head);
+
+	for (; at < whole_bytes; at += sizeof(chunk) + chunk.size_bytes) {
+		memcpy(&chunk, whole + at, sizeof(chunk));
+		if (chunk.type == type)
+			return at;
+	}
+	abort();
+}
+
+static void test_unknown_chunks(void)
+{
+	static const uint32_t before[] = { RECORDING_INFO,   RECORDING_SYMBOLS, RECORDING_PAGE,
+					   RECORDING_SAMPLE, RECORDING_POLL,    RECORDING_END };
+	struct {
+		struct recording_chunk chunk;
+		char payload[16];
+	} unknown = {
+		{ .type = RECORDING_TYPE('X', 'T', 'R', 'A'), .flags = 0x100, .size_bytes = 11 },
+		"0123456789"
+	};
+	struct outcome outcome;
+
+	for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++) {
+		outcome = read_inserted(find_chunk(before[i]), &unknown, sizeof(unknown));
+		check(outcome.opened && outcome.n_samples == N_SAMPLES && !outcome.message[0],
+		      "unknown chunk %zu passed over", i);
+	}
+	unknown.chunk.flags |= RECORDING_CHUNK_REQUIRED;
+	outcome = read_inserted(find_chunk(RECORDING_INFO), &unknown, sizeof(unknown));
+	check(!outcome.opened && strstr(outcome.message, "newer xtop"), "required: %s",
+	      outcome.message);
+	outcome = read_inserted(find_chunk(RECORDING_END), &unknown, sizeof(unknown));
+	check(outcome.n_samples == N_SAMPLES && strstr(outcome.message, "newer xtop"),
+	      "required, late: %s", outcome.message);
+	outcome = read_inserted(whole_bytes, "trailing", 8);
+	check(outcome.n_samples == N_SAMPLES && outcome.truncated == 8, "behind the end: %s",
+	      outcome.message);
+}
+
+/* One field of the small file set to VALUE; the message must have WORDS in it. */
+static void check_field(const char *what, size_t offset, size_t size_bytes, uint64_t value,
+			const char *words)
+{
+	char damaged[FILE_MAX_BYTES];
+	struct outcome outcome;
+
+	memcpy(damaged, whole, whole_bytes);
+	memcpy(damaged + offset, &value, size_bytes);
+	outcome = read_bytes(damaged, whole_bytes);
+	check(strstr(outcome.message, words), "%s: %s", what, outcome.message);
+}
+
+#define IN(type, field) offsetof(struct type, field), sizeof(((struct type *)NULL)->field)
+#define IN_CHUNK(kind, type, field)                                                                \
+	find_chunk(kind) + sizeof(struct recording_chunk) + offsetof(struct type, field),          \
+		sizeof(((struct type *)NULL)->field)
+
+static void test_fields(void)
+{
+	size_t info = find_chunk(RECORDING_INFO), sample = find_chunk(RECORDING_SAMPLE);
+	size_t symbols = find_chunk(RECORDING_SYMBOLS);
+
+	check_field("magic", 0, 1, 'Y', "does not begin with XTOPREC");
+	check_field("version", IN(recording_head, version), 3,
+		    "has version 3, this xtop reads versions 1 to 2");
+	check_field("head size", IN(recording_head, head_bytes), 8, "a head of 8 bytes");
+	check_field("large head", IN(recording_head, head_bytes), UINT32_MAX - 7, "a head of");
+	check_field("machine", IN_CHUNK(RECORDING_INFO, recording_chunk_info, machine), 183,
+		    "machine type 183");
+	check_field("vCPUs", IN_CHUNK(RECORDING_INFO, recording_chunk_info, n_vcpus), 129,
+		    "129 vCPUs");
+	check_field("guest type", IN_CHUNK(RECORDING_INFO, recording_chunk_info, guest_type), 3,
+		    "guest type 3");
+	check_field("no INFO", info, 4, 0, "does not say of what");
+	check_field("INFO too short", info + 8, 8, 128, "too short");
+	check_field("INFO of all memory", info + 8, 8, UINT64_MAX, "damaged at byte 16");
+	check_field("symbols of all memory", symbols + 8, 8, UINT64_MAX - 7, "damaged at byte");
+	check_field("symbols beyond the file", symbols + 8, 8, 1 << 30, "cut short");
+	check_field("sample of all memory", sample + 8, 8, UINT64_MAX, "damaged at byte");
+	check_field("sample beyond the file", sample + 8, 8, 1 << 20, "cut short");
+	check_field("end mark", IN_CHUNK(RECORDING_END, recording_chunk_end, n_samples), 4,
+		    "4 samples were recorded, 3 are in it");
+	check_field("vCPU beyond those of INFO", sample + 16 + sizeof(struct sample) + 4, 2, 2,
+		    "1 of 3 samples refused");
+	check_field("bad sample", sample + 16, 4, 8, "1 of 3 samples refused");
+	check_field("more lines than there are", IN_CHUNK(RECORDING_PAGE, recording_page, lines), 7,
+		    "1 pages of guest memory refused");
+	check_field("fewer", IN_CHUNK(RECORDING_PAGE, recording_page, lines), 8,
+		    "1 pages of guest memory refused");
+	check_field("page of all memory", find_chunk(RECORDING_PAGE) + 8, 8, UINT64_MAX,
+		    "damaged at byte");
+	check_field("page of more than a page", find_chunk(RECORDING_PAGE) + 8, 8, 4096 + 32,
+		    "damaged at byte");
+	check_field("much time", find_chunk(RECORDING_POLL) + 8, 8, 72, "damaged at byte");
+}
+
+/* Notes too short to be any. */
+static void test_short_notes(void)
+{
+	struct recording_chunk chunk[2] = { { .type = RECORDING_TIME }, { 0 } };
+	struct outcome outcome;
+
+	outcome = read_inserted(find_chunk(RECORDING_SAMPLE), chunk, sizeof(chunk[0]));
+	check(strstr(outcome.message, "1 pages of guest memory refused") &&
+		      outcome.n_samples == N_SAMPLES && outcome.bad == 1,
+	      "no time: %s", outcome.message);
+	chunk[0] = (struct recording_chunk){ .type = RECORDING_PAGE, .size_bytes = 16 };
+	outcome = read_inserted(find_chunk(RECORDING_SAMPLE), chunk, sizeof(chunk));
+	check(strstr(outcome.message, "1 pages of guest memory refused") &&
+		      outcome.n_notes == N_NOTES,
+	      "half a page's head: %s", outcome.message);
+}
+
+static void test_symbol_fields(void)
+{
+	size_t first = find_chunk(RECORDING_SYMBOLS) + 16 + sizeof(struct recording_chunk_symbols);
+
+#define IN_SYMBOLS(field) IN_CHUNK(RECORDING_SYMBOLS, recording_chunk_symbols, field)
+	check_field("table head", IN_SYMBOLS(head_bytes), 24, "damaged: symbol table 1");
+	check_field("long table head", IN_SYMBOLS(head_bytes), UINT32_MAX - 7,
+		    "damaged: symbol table 1");
+	check_field("symbols", IN_SYMBOLS(n_symbols), 4, "damaged");
+	check_field("many symbols", IN_SYMBOLS(n_symbols), UINT32_MAX, "damaged: symbol table 1");
+	check_field("module", IN_SYMBOLS(module_bytes), 0, "damaged: symbol table 1");
+	check_field("long module", IN_SYMBOLS(module_bytes), UINT32_MAX, "damaged: symbol table 1");
+	check_field("build-id", IN_SYMBOLS(build_id_bytes), BUILD_ID_MAX_BYTES + 1,
+		    "damaged: symbol table 1");
+	check_field("strings", IN_SYMBOLS(strings_bytes), UINT64_MAX, "damaged: symbol table 1");
+	check_field("short strings", IN_SYMBOLS(strings_bytes), 3, "damaged: symbol 0 of 3");
+	check_field("module without an end",
+		    first + 3 * sizeof(struct recording_symbol) + strlen("[kernel]"), 1, 'x',
+		    "damaged: symbol table 1");
+	check_field("symbol without bytes", first + 8, 8, 0x1000, "damaged: symbol 0 of 3");
+}
+
+/* As xtop 0.1 wrote them: no memory. Pages in such a file are none of its. */
+static void test_version_1(void)
+{
+	char older[FILE_MAX_BYTES];
+	struct recording *recording;
+	struct outcome outcome;
+	uint32_t version = 1;
+
+	memcpy(older, whole, whole_bytes);
+	memcpy(older + offsetof(struct recording_head, version), &version, sizeof(version));
+	outcome = read_bytes(older, whole_bytes);
+	check(outcome.opened && outcome.n_samples == N_SAMPLES && outcome.n_notes == 0,
+	      "version 1: %u samples, %u notes", outcome.n_samples, outcome.n_notes);
+	if (recording_open(path_damaged, NULL, &recording))
+		abort();
+	check(!recording_has_memory(recording), "no memory");
+	recording_destroy(recording);
+}
+
+static void test_no_file(void)
+{
+	struct recording_writer *writer = NULL;
+	struct xtop_error *error;
+
+	check(strstr(read_back("/nonexistent/f").message, "No such file"), "no such file");
+	check(strstr(read_back("/").message, "Is a directory"), "a directory: %s",
+	      read_back("/").message);
+	error = recording_create("/nonexistent/f", &writer);
+	check(error && !writer && strstr(error_message(error), "folder"),
+	      "a folder that is not there");
+	error_destroy(error);
+	check(!recording_close(NULL), "closing nothing");
+}
+
+/* A file-size limit fails the write as a full disk does: EFBIG once SIGXFSZ is ignored. */
+static void test_full_disk(void)
+{
+	struct rlimit limit = { .rlim_cur = 4096, .rlim_max = RLIM_INFINITY };
+	struct recording_info info = some_info();
+	struct recording_writer *writer;
+	struct xtop_error *error;
+	struct outcome outcome;
+	struct tick tick = some_tick(0);
+
+	unlink(path_damaged);
+	signal(SIGXFSZ, SIG_IGN);
+	if (setrlimit(RLIMIT_FSIZE, &limit) != 0 || recording_create(path_damaged, &writer))
+		abort();
+	recording_begin(writer, &info, NULL);
+	for (unsigned i = 0; i < 10000; i++)
+		recording_write(writer, &tick, sizeof(tick));
+	check(recording_failed(writer) == EFBIG, "full: known while it runs");
+	error = recording_close(writer);
+	limit.rlim_cur = RLIM_INFINITY;
+	setrlimit(RLIMIT_FSIZE, &limit);
+	check(error && strstr(error_message(error), "cut short after"), "full: %s",
+	      error ? error_message(error) : "no error");
+	error_destroy(error);
+	outcome = read_back(path_damaged);
+	check(outcome.opened && outcome.n_samples > 5 && outcome.message[0],
+	      "what fitted is read: %u samples, %s", outcome.n_samples, outcome.message);
+}
+
+/*
+ * Nothing was sampled: no file that holds nothing stays behind, and the next run may have the name.
+ */
+static void test_discard(void)
+{
+	const struct recording_info info = { .type = GUEST_PV, .n_vcpus = 1, .freq_hz = 99 };
+	struct recording_writer *writer = NULL;
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/discarded", folder);
+	check(!recording_create(path, &writer) && access(path, F_OK) == 0, "created");
+	recording_begin(writer, &info, NULL);
+	recording_discard(writer);
+	check(access(path, F_OK) < 0, "discarded: no file");
+	recording_discard(NULL);
+}
+
+int main(void)
+{
+	if (!mkdtemp(folder))
+		abort();
+	snprintf(path_whole, sizeof(path_whole), "%s/whole", folder);
+	snprintf(path_damaged, sizeof(path_damaged), "%s/damaged", folder);
+	test_write();
+	test_round_trip();
+	test_pipe();
+	test_short_end();
+	test_truncation();
+	test_bit_flips();
+	test_unknown_chunks();
+	test_fields();
+	test_short_notes();
+	test_symbol_fields();
+	test_version_1();
+	test_no_file();
+	test_full_disk();
+	test_discard();
+	unlink(path_whole);
+	unlink(path_damaged);
+	rmdir(folder);
+	return tap_done();
+}

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Replaying: recordings written by recording_create() come back through ring and resolver as what
+ * they were, with the sampler's counts, in the recording's time or at once. Times of a file may be
+ * anything.
+ */
+#include "config.h"
+
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/support/made_memory.h"
+#include "tests/recordings/guest.h"
+#include "tests/support/tap.h"
+#include "xtop/replay.h"
+#include "xtop/resolver.h"
+
+#define MS     1000000ULL
+#define WAIT_S 60 /* for what must come: a slow machine is no failure */
+
+static char folder[] = "/tmp/xtop-test-replay-XXXXXX";
+static char path[64];
+
+struct stage {
+	struct symbols *symbols;
+	struct recording *recording;
+	struct ring *ring;
+	struct control *control;
+	struct snapshot_slot *slot;
+	struct resolver *resolver;
+	bool paced;
+};
+
+/* --- recordings ------------------------------------------------------------------------------- */
+
+static struct recording_writer *record_begin(void)
+{
+	struct recording_info info = {
+		.domain = "made-up", .domid = 7, .type = GUEST_PVH, .n_vcpus = 2, .freq_hz = 100
+	};
+	struct symbols *symbols = guest_symbols();
+	struct recording_writer *writer;
+
+	unlink(path);
+	guest_must(recording_create(path, &writer));
+	recording_begin(writer, &info, symbols);
+	symbols_destroy(symbols);
+	return writer;
+}
+
+static void record_tick(struct recording_writer *writer, uint64_t time_ns, const char *chain)
+{
+	static struct guest_record record;
+
+	guest_begin(&record, time_ns, 20000);
+	guest_add_chain(&record, 0, chain);
+	recording_write(writer, record.words, record.size_bytes);
+}
+
+/* N ticks at these times. */
+static void record_times(const uint64_t *times_ns, size_t n)
+{
+	struct recording_writer *writer = record_begin();
+
+	for (size_t i = 0; i < n; i++)
+		record_tick(writer, times_ns[i], "start_kernel;serve;hash");
+	guest_must(recording_close(writer));
+}
+
+/* --- the stages ------------------------------------------------------------------------------- */
+
+static void stage_open(struct stage *stage, size_t ring_bytes)
+{
+	struct resolver_settings settings = { .n_vcpus = 2, .max_nodes = 4096 };
+
+	stage->paced = false;
+	guest_must(symbols_create(&stage->symbols));
+	guest_must(recording_open(path, stage->symbols, &stage->recording));
+	guest_must(ring_create(ring_bytes, &stage->ring));
+	guest_must(control_create(&stage->control));
+	guest_must(snapshot_slot_create(&stage->slot));
+	settings.ring = stage->ring;
+	settings.control = stage->control;
+	settings.slot = stage->slot;
+	settings.symbols = stage->symbols;
+	guest_must(resolver_create(&settings, &stage->resolver));
+}
+
+static void stage_close(struct stage *stage)
+{
+	snapshot_slot_destroy(stage->slot);
+	resolver_destroy(stage->resolver);
+	control_destroy(stage->control);
+	ring_destroy(stage->ring);
+	recording_destroy(stage->recording);
+	symbols_destroy(stage->symbols);
+}
+
+static void *run_replay(void *context)
+{
+	struct stage *stage = context;
+
+	replay_run(stage->recording, stage->control, stage->ring, stage->paced);
+	return NULL;
+}
+
+static pthread_t stage_start(struct stage *stage)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, run_replay, stage) != 0)
+		abort();
+	return thread;
+}
+
+/* Both stages to the end; the last snapshot, the caller's. */
+static struct snapshot *stage_play(struct stage *stage)
+{
+	pthread_t thread = stage_start(stage);
+
+	resolver_run(stage->resolver);
+	pthread_join(thread, NULL);
+	return snapshot_take(stage->slot);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void nap(void)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+}
+
+static uint64_t counted_ticks(struct stage *stage)
+{
+	struct sampler_counts counts;
+
+	control_get_counts(stage->control, &counts);
+	return counts.ticks;
+}
+
+/* Until N samples are in the ring or beyond; false: not within WAIT_S. */
+static bool wait_ticks(struct stage *stage, uint64_t n)
+{
+	time_t end = time(NULL) + WAIT_S;
+	struct sampler_counts counts = { .ticks = 0 };
+
+	while (counts.ticks < n && time(NULL) < end) {
+		nap();
+		control_get_counts(stage->control, &counts);
+	}
+	return counts.ticks >= n;
+}
+
+/* --- tests ------------------------------------------------------------------------------------ */
+
+/* 200 ticks at 100 Hz: 3 of 4 in hash; every tenth idle, one late, one taken again. */
+static void record_whole(void)
+{
+	struct recording_writer *writer = record_begin();
+	struct guest_record *record = malloc(sizeof(*record));
+
+	for (unsigned i = 0; i < 200; i++) {
+		bool idle = i % 10 == 9;
+		struct sample *sample =
+			guest_begin(record, 5000 * MS + 10 * MS * i, idle ? 0 : 10000 + i);
+
+		sample->period_ns = 10 * MS;
+		sample->flags = i == 20 ? SAMPLE_LATE : i == 30 ? SAMPLE_RETAKE : 0;
+		if (idle)
+			guest_add_vcpu(record, 0, VCPU_BLOCKED);
+		else
+			guest_add_chain(record, 0,
+					i % 4 ? "start_kernel;serve;hash"
+					      : "start_kernel;serve;compress");
+		guest_add_vcpu(record, 1, VCPU_BLOCKED);
+		recording_write(writer, record->words, record->size_bytes);
+	}
+	recording_count(
+		writer,
+		&(struct sampler_counts){
+			.missed = 1, .skipped_budget = 2, .waited = 3, .lost = 4, .refused = 5 });
+	guest_must(recording_close(writer));
+	free(record);
+}
+
+static uint64_t weight_of(const struct snapshot *snapshot, const char *name)
+{
+	uint64_t weight = 0;
+
+	for (size_t i = 0; i < snapshot->n_nodes; i++)
+		if (strcmp(frames_get(snapshot->frames, snapshot->nodes[i].frame)->name, name) == 0)
+			weight += snapshot->nodes[i].self_total;
+	return weight;
+}
+
+/* A ring smaller than the recording: it is filled many times over, and nothing is lost. */
+static void test_whole(void)
+{
+	struct snapshot *snapshot;
+	struct stage stage;
+
+	record_whole();
+	stage_open(&stage, 4096);
+	snapshot = stage_play(&stage);
+	if (!check(snapshot && snapshot->at_end, "a last snapshot"))
+		return;
+	check_u64(weight_of(snapshot, "compress"), 50, "compress");
+	check_u64(weight_of(snapshot, "hash"), 130, "hash");
+	check_u64(snapshot->total_weight, 180, "all");
+	check_u64(snapshot->resolver.bad_records, 0, "bad");
+	check_u64(snapshot->vcpus[1].states[VCPU_BLOCKED], 200, "vCPU 1 blocked");
+	check_u64(snapshot->time_ns, 5000 * MS + 1990 * MS,
+		  "time of the snapshot: the last sample's");
+	check_u64(snapshot->started_ns, 5000 * MS, "start");
+	check_u64(snapshot->sampler.state, SAMPLER_ENDED, "state");
+	check_u64(snapshot->sampler.ticks, 200, "ticks");
+	check_u64(snapshot->sampler.samples, 200, "samples");
+	check_u64(snapshot->sampler.stops, 180, "stops");
+	check_u64(snapshot->sampler.idle_ticks, 20, "idle ticks");
+	check_u64(snapshot->sampler.late, 1, "late");
+	check_u64(snapshot->sampler.retakes, 1, "retakes");
+	check_u64(snapshot->sampler.lost, 4, "lost, as the end mark has it");
+	check_u64(snapshot->sampler.missed, 1, "missed");
+	check_u64(snapshot->sampler.skipped_budget, 2, "skipped");
+	check_u64(snapshot->sampler.waited, 3, "waited");
+	check_u64(snapshot->sampler.refused, 5, "refused");
+	check_u64(snapshot->sampler.elapsed_ns, 2000 * MS, "elapsed: 200 periods");
+	check(snapshot->sampler.rate_asked_hz == 100 && snapshot->sampler.rate_now_hz == 100,
+	      "100 Hz asked and reached (%g)", snapshot->sampler.rate_now_hz);
+	check_u64(snapshot->stopped.n, 180, "stopped times");
+	check_u64(snapshot->stopped.min_ns, 10000, "shortest");
+	check_u64(snapshot->stopped.max_ns, 10198, "longest");
+	snapshot_destroy(snapshot);
+	stage_close(&stage);
+}
+
+static void test_no_samples(void)
+{
+	struct snapshot *snapshot;
+	struct stage stage;
+
+	record_times(NULL, 0);
+	stage_open(&stage, 4096);
+	snapshot = stage_play(&stage);
+	check(snapshot && snapshot->at_end && snapshot->sampler.state == SAMPLER_ENDED &&
+		      snapshot->n_nodes == 1,
+	      "a recording without samples ends");
+	snapshot_destroy(snapshot);
+	stage_close(&stage);
+}
+
+static void test_paced(void)
+{
+	static const uint64_t times[] = { 9000 * MS, 9050 * MS, 9300 * MS };
+	struct snapshot *snapshot;
+	struct stage stage;
+	uint64_t start;
+
+	record_times(times, 3);
+	stage_open(&stage, 4096);
+	stage.paced = true;
+	start = now_ns();
+	snapshot = stage_play(&stage);
+	check(now_ns() - start >= 300 * MS, "0.3 s of recording take no less");
+	check(snapshot && snapshot->total_weight == 3, "three samples");
+	snapshot_destroy(snapshot);
+	stage_close(&stage);
+}
+
+/*
+ * An hour from sample to sample: as fast as possible that is nothing, paced it is waited for and
+ * given up.
+ */
+static void test_fast_and_quit(void)
+{
+	static const uint64_t times[] = { 1, 3600000 * MS, 7200000 * MS };
+	struct sampler_counts counts;
+	struct snapshot *snapshot;
+	struct stage stage;
+	pthread_t thread;
+
+	record_times(times, 3);
+	stage_open(&stage, 4096);
+	snapshot = stage_play(&stage);
+	check(snapshot && snapshot->total_weight == 3, "two hours at once");
+	snapshot_destroy(snapshot);
+	stage_close(&stage);
+
+	stage_open(&stage, 4096);
+	stage.paced = true;
+	thread = stage_start(&stage);
+	check(wait_ticks(&stage, 1), "the first sample is due at once");
+	control_quit(stage.control);
+	pthread_join(thread, NULL);
+	control_get_counts(stage.control, &counts);
+	check(counts.ticks == 1 && counts.state == SAMPLER_ENDED,
+	      "told to quit while it waits: %" PRIu64 " ticks", counts.ticks);
+	stage_close(&stage);
+}
+
+/* Nobody empties the ring. What it took is counted, what it did not take is not. */
+static void test_quit_ring_full(void)
+{
+	struct sampler_counts counts;
+	struct stage stage;
+	size_t size_bytes;
+	uint64_t n = 0;
+	pthread_t thread;
+
+	record_whole();
+	stage_open(&stage, 4096);
+	thread = stage_start(&stage);
+	check(wait_ticks(&stage, 3), "the ring fills");
+	while (ring_used_bytes(stage.ring) < 3200)
+		nap(); /* records here have up to 640 bytes */
+	for (int i = 0; i < 20; i++)
+		nap();
+	control_quit(stage.control);
+	pthread_join(thread, NULL);
+	control_get_counts(stage.control, &counts);
+	while (ring_peek(stage.ring, &size_bytes)) {
+		ring_release(stage.ring);
+		n++;
+	}
+	check(n > 0 && n < 200, "%" PRIu64 " samples in the ring", n);
+	check_u64(counts.ticks, n, "ticks counted");
+	stage_close(&stage);
+}
+
+/* Of a file: they go back, jump, go back again, jump to the end of time and back. */
+static void test_wild_times(void)
+{
+	static const uint64_t back[] = { 1000 * MS, 1010 * MS, 400 * MS, 420 * MS, 0, 5 * MS };
+	static const uint64_t wild[] = { UINT64_MAX - 5, UINT64_MAX, 0, UINT64_MAX, 7, UINT64_MAX };
+	struct snapshot *snapshot;
+	struct stage stage;
+
+	record_times(back, 6);
+	stage_open(&stage, 4096);
+	stage.paced = true; /* 35 ms: with times taken as they are, 584 years */
+	snapshot = stage_play(&stage);
+	check_u64(snapshot->total_weight, 6, "times go back: samples");
+	check_u64(snapshot->sampler.elapsed_ns, 35 * MS, "elapsed: what went forward");
+	check_u64(snapshot->time_ns, 1035 * MS, "time of the snapshot");
+	check(snapshot->sampler.rate_now_hz > 142 && snapshot->sampler.rate_now_hz < 143,
+	      "5 periods in 35 ms: %g Hz", snapshot->sampler.rate_now_hz);
+	snapshot_destroy(snapshot);
+	stage_close(&stage);
+
+	record_times(wild, 6);
+	stage_open(&stage, 4096);
+	snapshot = stage_play(&stage);
+	check_u64(snapshot->total_weight, 6, "times jump: samples");
+	check_u64(snapshot->sampler.elapsed_ns, 5, "elapsed stops at the end of time");
+	check_u64(snapshot->time_ns, UINT64_MAX, "time of the snapshot");
+	snapshot_destroy(snapshot);
+	stage_close(&stage);
+}
+
+/* What was read of the guest for a sample is in the ring before it, paced or not; no tick of its own. */
+static void test_notes(void)
+{
+	struct made_memory *made = made_create();
+	struct memory_root root = made_root(made);
+	struct recording_writer *writer = record_begin();
+	char order[16] = "";
+	struct stage stage;
+	const void *record;
+	size_t size_bytes;
+	pthread_t thread;
+
+	recording_watch(writer, made_memory(made));
+	record_tick(writer, 100 * MS, "start_kernel;serve;hash");
+	memory_ranges(made_memory(made), root, 0, 1, &(struct memory_range){ 0 }, 1);
+	memory_now_ns(made_memory(made));
+	record_tick(writer, 110 * MS, "start_kernel;serve;hash");
+	recording_write_poll(writer, 115 * MS);
+	record_tick(writer, 120 * MS, "start_kernel;serve;hash");
+	guest_must(recording_close(writer));
+	made_destroy(made);
+
+	stage_open(&stage, 1 << 16);
+	stage.paced = true;
+	thread = stage_start(&stage);
+	pthread_join(thread, NULL);
+	while ((record = ring_peek(stage.ring, &size_bytes)) && strlen(order) < 15) {
+		uint32_t type = ((const struct recording_note *)record)->type;
+
+		order[strlen(order)] = recording_is_note(record) ? (char)type : 's';
+		ring_release(stage.ring);
+	}
+	check_string(order, "sPTsPs", "samples, Page, Time and Poll");
+	check_u64(counted_ticks(&stage), 3, "ticks");
+	stage_close(&stage);
+}
+
+int main(void)
+{
+	if (!mkdtemp(folder))
+		abort();
+	snprintf(path, sizeof(path), "%s/recording", folder);
+	test_whole();
+	test_no_samples();
+	test_paced();
+	test_fast_and_quit();
+	test_quit_ring_full();
+	test_wild_times();
+	test_notes();
+	unlink(path);
+	rmdir(folder);
+	return tap_done();
+}

@@ -1,0 +1,662 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Main and its broker as real processes, over the socket, with a made-up Xen and guard: what xen.c,
+ * foreign.c, domctl.c and guard.c have is defined here. And the broker alone, with a main that is
+ * not itself any more and sends what it likes.
+ */
+#include "config.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "supervise/broker.h"
+#include "supervise/broker_wire.h"
+#include "supervise/guard.h"
+#include "xtop/foreign.h"
+#include "xtop/xen.h"
+#include "tests/support/tap.h"
+#include "xtop/control.h"
+#include "xtop/memory.h"
+#include "xtop/ring.h"
+
+#define N_DOMAINS 300
+
+/* Shared by main and broker. */
+static struct seen {
+	uint32_t memory_of; /* the last domid whose memory was opened */
+	unsigned started, ended, tended;
+	unsigned meanwhile; /* others were tended while one was ended */
+	uint32_t started_domid;
+	char repaired[40]; /* the domain whose leftover pauses were looked for last */
+	double budget;
+	bool spent;      /* what a sampler may have saved up */
+	bool aligned;    /* the first record of the ring */
+	uint32_t reused; /* the domid that another domain has by now */
+} * seen;
+
+static char folder[] = "/tmp/xtop-test-XXXXXX";
+static char output[64], others[64];
+
+/* --- in the place of those files -------------------------------------------------------------- */
+
+struct xtop_error *xen_list(struct guest_listing **listp, size_t *np)
+{
+	*listp = calloc(N_DOMAINS, sizeof(**listp));
+	for (uint32_t i = 0; i < N_DOMAINS; i++)
+		(*listp)[i].info.domid = i;
+	*np = N_DOMAINS;
+	return NULL;
+}
+
+/* web01 is domain 5, and 6 once it has rebooted (its UUID is asked for); other7 is domain 107. */
+struct xtop_error *xen_find(const char *domain, struct guest_info *info)
+{
+	unsigned number;
+
+	if (sscanf(domain, "other%u", &number) == 1) {
+		*info = (struct guest_info){ .domid = 100 + number, .n_vcpus = 1 };
+		snprintf(info->uuid, sizeof(info->uuid), "u-other%u", number);
+	} else if (strcmp(domain, "web01") == 0)
+		*info = (struct guest_info){
+			.name = "web01", .uuid = "u-web01", .domid = 5, .n_vcpus = 2
+		};
+	else if (strcmp(domain, "u-web01") == 0)
+		*info = (struct guest_info){
+			.name = "web01", .uuid = "u-web01", .domid = 6, .n_vcpus = 2
+		};
+	else if (strcmp(domain, "secret") == 0)
+		*info = (struct guest_info){ .name = "secret", .uuid = "u-secret", .domid = 9 };
+	else
+		return error_create("no domain '%s' on this host", domain);
+	return NULL;
+}
+
+bool xen_is_still(const struct guest_info *info)
+{
+	return info->domid != seen->reused;
+}
+
+bool xen_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs)
+{
+	*regs = (struct registers){ .rip = info->domid * 100 + vcpu };
+	return vcpu < info->n_vcpus;
+}
+
+struct xtop_error *guest_repair(const char *domain, bool asked, char **notep)
+{
+	snprintf(seen->repaired, sizeof(seen->repaired), "%s", asked ? "" : domain);
+	*notep = NULL;
+	return NULL;
+}
+
+struct xtop_error *foreign_open_fd(uint32_t domid, int *fdp)
+{
+	seen->memory_of = domid;
+	*fdp = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	return NULL;
+}
+
+struct xtop_error *memory_create_live(uint32_t domid, int fd, struct memory **memoryp)
+{
+	(void)memoryp;
+	close(fd);
+	return error_create("adopted %u", domid);
+}
+
+struct guard {
+	struct control *control;
+};
+
+struct xtop_error *guard_create(const struct guest_info *info, struct control *control,
+				struct ring *ring, sampler_run_fn *run, int socket,
+				struct guard **guardp)
+{
+	char *room = ring_reserve(ring, 8);
+
+	(void)run, (void)socket;
+	seen->started++;
+	seen->started_domid = info->domid;
+	seen->budget = control_budget(control);
+	seen->spent = control_credit_is_spent();
+	seen->aligned = (uintptr_t)room % 8 == 0;
+	if (room)
+		memcpy(room, "from far", 8);
+	ring_commit(ring, 8);
+	*guardp = malloc(sizeof(**guardp));
+	(*guardp)->control = control;
+	return NULL;
+}
+
+int guard_pidfd(const struct guard *guard)
+{
+	(void)guard;
+	return (int)syscall(SYS_pidfd_open, getpid(), 0);
+}
+
+bool guard_tend(struct guard *guard)
+{
+	seen->tended++;
+	return !control_quitting(guard->control);
+}
+
+void guard_destroy(struct guard *guard, void (*meanwhile)(void *context), void *context)
+{
+	unsigned before = seen->tended;
+
+	meanwhile(context);
+	seen->meanwhile = seen->tended - before;
+	seen->ended++;
+	free(guard);
+}
+
+/* --- main and its broker ---------------------------------------------------------------------- */
+
+static const char *const asked[] = { "web01",  "other1", "other2", "other3", "other4",
+				     "other5", "other6", "other7", "other8" };
+static struct broker_settings settings = { .domains = asked,
+					   .n_domains = sizeof(asked) / sizeof(asked[0]),
+					   .budget = 0.25 };
+
+static bool says(struct xtop_error *error, const char *text)
+{
+	bool said = error && strstr(error_message(error), text);
+
+	if (!said)
+		printf("# \"%s\", not \"%s\"\n", error ? error_message(error) : "no error", text);
+	error_destroy(error);
+	return said;
+}
+
+static void test_domains(void)
+{
+	struct guest_listing *list;
+	struct guest_info info = { 0 }, other = { .domid = 9 };
+	struct memory *memory;
+	struct registers regs;
+	size_t n;
+
+	check(says(guest_open_memory(5, &memory), "was not asked for"), "memory of one not found yet");
+	check(says(guest_find("u-web01", &info), "was not asked for"), "a UUID not known yet");
+	check(!guest_find("web01", &info) && info.domid == 5, "found: %u", info.domid);
+	check(says(guest_find("secret", &other), "was not asked for"), "another domain");
+	check(says(guest_open_memory(9, &memory), "was not asked for"), "its memory");
+	check(!guest_registers(&other, 0, &regs), "its registers");
+	check(says(guest_open_memory(5, &memory), "adopted 5") && seen->memory_of == 5, "memory");
+	check(guest_registers(&info, 1, &regs) && regs.rip == 501, "registers");
+	check(!guest_registers(&info, 2, &regs), "registers of a vCPU that is not there");
+	check(!guest_find("u-web01", &info) && info.domid == 6, "rebooted, by its UUID");
+	check(says(guest_open_memory(6, &memory), "adopted 6"), "its memory");
+	check(says(guest_open_memory(5, &memory), "was not asked for"),
+	      "not any more what it was before");
+	seen->reused = 6;
+	check(says(guest_open_memory(6, &memory), "is not any more the one"), "a number given anew");
+	check(!guest_registers(&info, 0, &regs), "nor its registers");
+	seen->reused = 0;
+	check(!guest_list(&list, &n) && n == N_DOMAINS && list[299].info.domid == 299, "a list");
+	free(list);
+	check(!guest_find("web01", &info), "and the next question has its own answer");
+}
+
+static void test_long_name(void)
+{
+	struct guest_info info;
+	char name[1000];
+
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	check(says(guest_find(name, &info), "no domain 'xxx"), "a name of 999 bytes");
+}
+
+static const struct guest_info *other(unsigned number)
+{
+	static struct guest_info info;
+	char name[16];
+
+	snprintf(name, sizeof(name), "other%u", number);
+	if (guest_find(name, &info))
+		abort();
+	return &info;
+}
+
+static void test_sampling(void)
+{
+	struct guest_info info = { .domid = 5 }, secret = { .domid = 9 };
+	struct guest_process process, second;
+	struct control *control;
+	struct ring *ring;
+	const char *record;
+	size_t size;
+
+	if (control_create(&control) || ring_create(4096, &ring))
+		abort();
+	control_set_budget(control, 0.75);
+	check(says(guard_start(&secret, control, ring, &process), "was not asked for"),
+	      "another domain is not sampled");
+	check(!guard_start(&info, control, ring, &process), "started");
+	check_string(seen->repaired, "u-web01", "after a look for pauses that were left");
+	check(seen->started == 1 && seen->started_domid == 5, "once, for that domain");
+	check(seen->budget == 0.25, "the budget is the one at start: %g", seen->budget);
+	record = ring_peek(ring, &size);
+	check(record && size == 8 && memcmp(record, "from far", 8) == 0, "over main's own ring");
+	check(guard_is_alive(&process), "alive");
+	usleep(100000);
+	check(seen->tended >= 2, "tended %u times in 0.1 s", seen->tended);
+	check(says(guard_start(&info, control, ring, &second), "is sampled already"),
+	      "not twice: each would take the budget");
+	for (unsigned i = 1; i < 8; i++)
+		check(!guard_start(other(i), control, ring, &second) && !seen->spent,
+		      "started beside it, for another");
+	check(says(guard_start(other(8), control, ring, &second), "too much"), "eight at most");
+	guard_stop(&process, control);
+	check_u64(seen->ended, 1, "ended");
+	check_u64(seen->meanwhile, 7, "and the seven others looked after meanwhile");
+	check(!guard_start(&info, control, ring, &process) && seen->spent,
+	      "the next of a domain begins with no credit");
+	check(!guest_find("u-web01", &info) && info.domid == 6, "rebooted");
+	guard_stop(&process, control);
+	check(!guard_start(&info, control, ring, &process) && seen->spent, "nor does what it was");
+	ring_destroy(ring);
+	control_destroy(control);
+}
+
+static bool there(const char *path)
+{
+	return access(path, F_OK) == 0;
+}
+
+static void put(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	fputs(text, file);
+	fclose(file);
+}
+
+/* Its owner has put a link in the folder's place, to where another file has that name. */
+static void test_folder_moved(void)
+{
+	const char *name = strrchr(output, '/') + 1;
+	char moved[64], bait[64], path[128];
+
+	snprintf(moved, sizeof(moved), "%s-moved", folder);
+	snprintf(bait, sizeof(bait), "%s-bait", folder);
+	put(output, "");
+	if (rename(folder, moved) || mkdir(bait, 0700) || symlink(bait, folder))
+		abort();
+	put(output, "");
+	broker_remove(output);
+	check(there(output), "what is called so now stays");
+	snprintf(path, sizeof(path), "%s/%s", moved, name);
+	check(!there(path), "the result goes");
+	unlink(output);
+	if (unlink(folder) || rmdir(bait) || rename(moved, folder))
+		abort();
+}
+
+static void test_remove(void)
+{
+	put(output, "");
+	put(others, "");
+	broker_remove(others);
+	check(there(others), "a file the command line does not name stays");
+	broker_remove(output);
+	check(!there(output), "an empty result goes");
+	put(output, "something");
+	broker_remove(output);
+	check(there(output), "one that holds something stays");
+	unlink(output);
+	check(symlink(others, output) == 0, "a symlink");
+	broker_remove(output);
+	check(there(output), "stays");
+	unlink(output);
+	check(link(others, output) == 0, "a second name");
+	broker_remove(output);
+	check(there(output), "stays");
+	unlink(output);
+	unlink(others);
+	put(output, "");
+	if (geteuid() == 0 && chown(output, 65534, 65534) == 0) {
+		broker_remove(output);
+		check(there(output), "somebody else's stays");
+	}
+	unlink(output);
+	test_folder_moved();
+}
+
+static void test_main_and_broker(void)
+{
+	struct guest_info info;
+
+	if (broker_start(&settings))
+		abort();
+	test_domains();
+	test_long_name();
+	test_sampling();
+	test_remove();
+	broker_stop();
+	check_u64(seen->ended, 10, "guards that had not ended do when main goes");
+	check(!guest_find("secret", &info) && info.domid == 9, "without a broker Xen is asked");
+}
+
+static void test_killed(void)
+{
+	struct guest_info info;
+	pid_t self = getpid();
+	char command[64];
+
+	if (broker_start(&settings))
+		abort();
+	check(!guest_find("web01", &info) && broker_is_there(), "a second broker");
+	snprintf(command, sizeof(command), "kill -9 $(cat /proc/%d/task/%d/children)", self, self);
+	if (system(command) < 0)
+		abort();
+	check(says(guest_find("web01", &info), "it was killed"), "killed: said");
+	check(says(guest_find("web01", &info), "it was killed"), "and again");
+	check(!broker_is_there(), "and known");
+	broker_stop();
+}
+
+/* --- a main that is not itself ---------------------------------------------------------------- */
+
+static int start_bare(pid_t *pid)
+{
+	int sockets[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets) < 0)
+		abort();
+	*pid = fork();
+	if (*pid == 0) {
+		close(sockets[0]);
+		broker_run(&settings, sockets[1]);
+		_exit(0);
+	}
+	close(sockets[1]);
+	return sockets[0];
+}
+
+static bool ask(int socket, struct broker_request request, const int *fds, size_t n_fds)
+{
+	struct broker_reply reply;
+	int got[BROKER_MAX_FDS];
+	size_t n_got;
+
+	if (!wire_send(socket, &request, sizeof(request), fds, n_fds) ||
+	    !wire_receive(socket, &reply, sizeof(reply), got, &n_got))
+		abort();
+	for (size_t i = 0; i < n_got; i++)
+		close(got[i]);
+	return !reply.failed;
+}
+
+/* Of SIZE_BYTES, with SEALS. */
+static int make_memory(off_t size_bytes, int seals)
+{
+	int fd = memfd_create("made", MFD_ALLOW_SEALING);
+
+	if (fd < 0 || ftruncate(fd, size_bytes) < 0 || (seals && fcntl(fd, F_ADD_SEALS, seals) < 0))
+		abort();
+	return fd;
+}
+
+static void refuses(int socket, int control, int ring, const char *what)
+{
+	const struct broker_request start = { .question = BROKER_START, .domid = 5 };
+	int fds[] = { control, ring };
+
+	check(!ask(socket, start, fds, 2), "%s", what);
+}
+
+/* As large as the right ones: that is not what they are refused for. */
+static void test_seals(int socket, struct control *control, struct ring *ring)
+{
+	const int all = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+	struct stat right;
+	int made[5];
+
+	if (fstat(control_fd(control), &right))
+		abort();
+	made[0] = make_memory(right.st_size, 0);
+	made[1] = make_memory(right.st_size, F_SEAL_GROW | F_SEAL_SEAL);
+	made[2] = make_memory(2 * 4096, 0);
+	made[3] = make_memory(2 * 4096, F_SEAL_GROW | F_SEAL_SEAL);
+	made[4] = make_memory(4 * 4096, all);
+	refuses(socket, made[0], ring_fd(ring), "a control block without seals");
+	refuses(socket, made[1], ring_fd(ring), "one that may shrink");
+	refuses(socket, control_fd(control), made[2], "a ring without seals");
+	refuses(socket, control_fd(control), made[3], "one that may shrink");
+	refuses(socket, control_fd(control), made[4], "a ring of three pages");
+	for (int i = 0; i < 5; i++)
+		close(made[i]);
+}
+
+/* Main's side of the ring writes over the other's. */
+static void scribble_head(struct ring *ring)
+{
+	uint64_t *head = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, ring_fd(ring), 0);
+
+	if (head == MAP_FAILED)
+		abort();
+	*head = 13;
+	munmap(head, 4096);
+}
+
+/* Memory that could shrink while the sampler writes to it would kill it in a stop. */
+static void test_memory(int socket)
+{
+	struct broker_request start = { .question = BROKER_START, .domid = 5 };
+	int plain = memfd_create("plain", MFD_ALLOW_SEALING), small, file, fds[2];
+	struct control *control;
+	struct ring *ring;
+
+	if (control_create(&control) || ring_create(4096, &ring) || ftruncate(plain, 1 << 20) < 0)
+		abort();
+	small = memfd_create("small", MFD_ALLOW_SEALING);
+	file = open("/etc/passwd", O_RDONLY);
+	fcntl(small, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+	check(!ask(socket, start, NULL, 0), "no memory");
+	fds[0] = control_fd(control);
+	check(!ask(socket, start, fds, 1), "no ring");
+	fds[1] = plain;
+	check(!ask(socket, start, fds, 2), "a ring that may shrink");
+	fds[1] = small;
+	check(!ask(socket, start, fds, 2), "a ring of no bytes");
+	fds[1] = file;
+	check(!ask(socket, start, fds, 2), "a file for a ring");
+	fds[0] = plain;
+	fds[1] = ring_fd(ring);
+	check(!ask(socket, start, fds, 2), "a control block that may shrink");
+	fds[0] = ring_fd(ring);
+	check(!ask(socket, start, fds, 2), "a ring for a control block");
+	test_seals(socket, control, ring);
+	fds[0] = control_fd(control);
+	scribble_head(ring);
+	check(ask(socket, start, fds, 2), "the right ones");
+	check(seen->aligned, "a record where the ring says 13 is aligned");
+	check(ask(socket, (struct broker_request){ .question = BROKER_MEMORY, .domid = 5 }, fds, 2),
+	      "descriptors nobody asked for do no harm");
+	ring_destroy(ring);
+	control_destroy(control);
+	close(plain);
+	close(small);
+	close(file);
+}
+
+/* A main that asks and does not read what it is told. */
+static void test_unread(void)
+{
+	const struct broker_request list = { .question = BROKER_LIST };
+	struct broker_request find = { .question = BROKER_FIND, .text = "web01" },
+			      start = { .question = BROKER_START, .domid = 5 };
+	struct control *control;
+	struct ring *ring;
+	unsigned tended;
+	int fds[2], status;
+	pid_t pid;
+	int socket = start_bare(&pid);
+
+	if (control_create(&control) || ring_create(4096, &ring))
+		abort();
+	fds[0] = control_fd(control);
+	fds[1] = ring_fd(ring);
+	check(ask(socket, find, NULL, 0) && ask(socket, start, fds, 2), "a guard");
+	for (unsigned i = 0; i < 8; i++)
+		check(wire_send(socket, &list, sizeof(list), NULL, 0), "300 answers asked for");
+	usleep(200000);
+	tended = seen->tended;
+	usleep(200000);
+	check(seen->tended >= tended + 2, "nobody reads them: %u looks after the guard meanwhile",
+	      seen->tended - tended);
+	close(socket);
+	check(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status),
+	      "main's end is the end");
+	ring_destroy(ring);
+	control_destroy(control);
+}
+
+static unsigned n_descriptors(pid_t pid)
+{
+	unsigned n = 0;
+	char path[32];
+	DIR *stream;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+	stream = opendir(path);
+	while (stream && readdir(stream))
+		n++;
+	if (stream)
+		closedir(stream);
+	return n;
+}
+
+/* What came with a question may be closed after its answer: by the answer to the next it is. */
+static void test_leaks(int socket, pid_t pid)
+{
+	const struct broker_request stop = { .question = BROKER_STOP, .number = 7 };
+	const int fds[] = { STDOUT_FILENO, STDOUT_FILENO };
+	unsigned before;
+
+	ask(socket, stop, NULL, 0);
+	before = n_descriptors(pid);
+	for (unsigned i = 0; i < 10; i++)
+		ask(socket, stop, fds, 2);
+	ask(socket, stop, NULL, 0);
+	check_u64(n_descriptors(pid), before, "descriptors nobody asked for are closed");
+}
+
+/* A packet is as it should be, or the end of it. */
+static void test_packet(size_t size_bytes, size_t n_fds, const char *what)
+{
+	struct broker_request packet[2] = { { .question = BROKER_FIND, .text = "web01" } };
+	struct cmsghdr *control = calloc(1, CMSG_SPACE(n_fds * sizeof(int)));
+	struct iovec bytes = { packet, size_bytes };
+	struct msghdr message = { .msg_iov = &bytes, .msg_iovlen = 1 };
+	int status;
+	pid_t pid;
+	int socket = start_bare(&pid);
+
+	control->cmsg_level = SOL_SOCKET;
+	control->cmsg_type = SCM_RIGHTS;
+	control->cmsg_len = CMSG_LEN(n_fds * sizeof(int)); /* of stdin */
+	if (n_fds) {
+		message.msg_control = control;
+		message.msg_controllen = CMSG_SPACE(n_fds * sizeof(int));
+	}
+	check(sendmsg(socket, &message, 0) == (ssize_t)size_bytes, "%s", what);
+	shutdown(socket, SHUT_WR);
+	check(recv(socket, packet, sizeof(packet), 0) <= 0, "%s: no answer", what);
+	check(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status),
+	      "%s: the end", what);
+	free(control);
+	close(socket);
+}
+
+/* Any may be asked for: of 300 the first are forgotten. */
+static void test_many(void)
+{
+	const struct broker_settings before = settings;
+	struct broker_request find = { .question = BROKER_FIND },
+			      memory = { .question = BROKER_MEMORY };
+	bool found = true;
+	int socket;
+	pid_t pid;
+
+	settings.n_domains = 0;
+	socket = start_bare(&pid);
+	settings = before;
+	for (unsigned i = 0; i < 300; i++) {
+		snprintf(find.text, sizeof(find.text), "other%u", i);
+		found &= ask(socket, find, NULL, 0);
+	}
+	check(found, "300 are found");
+	memory.domid = 100 + 299;
+	check(ask(socket, memory, NULL, 0), "memory of the last");
+	memory.domid = 100 + 44;
+	check(ask(socket, memory, NULL, 0), "and of 256 in all");
+	memory.domid = 100 + 43;
+	check(!ask(socket, memory, NULL, 0), "not of the one before");
+	close(socket);
+	waitpid(pid, NULL, 0);
+}
+
+static void test_questions(void)
+{
+	struct broker_request find = { .question = BROKER_FIND, .text = "web01" };
+	struct broker_request full = { .question = BROKER_FIND };
+	pid_t pid;
+	int socket = start_bare(&pid), status;
+
+	check(ask(socket, find, NULL, 0), "a broker without its main");
+	memset(full.text, 'w', sizeof(full.text));
+	check(!ask(socket, full, NULL, 0), "a name without an end");
+	for (uint32_t question = N_BROKER_QUESTIONS; question; question *= 2)
+		check(!ask(socket, (struct broker_request){ .question = question }, NULL, 0),
+		      "question %u", question);
+	ask(socket, (struct broker_request){ .question = BROKER_STOP, .number = UINT32_MAX }, NULL,
+	    0);
+	ask(socket, (struct broker_request){ .question = BROKER_STOP, .number = 3 }, NULL, 0);
+	ask(socket, (struct broker_request){ .question = BROKER_STOP, .number = 8 }, NULL, 0);
+	check(!ask(socket,
+		   (struct broker_request){ .question = BROKER_REMOVE, .number = UINT32_MAX }, NULL,
+		   0),
+	      "a file of no number");
+	check(!ask(socket,
+		   (struct broker_request){
+			   .question = BROKER_REGISTERS, .domid = 5, .number = UINT32_MAX },
+		   NULL, 0),
+	      "a vCPU of no number");
+	test_memory(socket);
+	test_leaks(socket, pid);
+	check(ask(socket, find, NULL, 0), "it still answers");
+	check(wire_send(socket, "short", 5, NULL, 0), "a packet of another size");
+	check(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status),
+	      "is the end");
+	close(socket);
+}
+
+int main(void)
+{
+	seen = mmap(NULL, sizeof(*seen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (!mkdtemp(folder))
+		abort();
+	snprintf(output, sizeof(output), "%s/output", folder);
+	snprintf(others, sizeof(others), "%s/others", folder);
+	settings.files[1] = output;
+	test_main_and_broker();
+	test_killed();
+	test_questions();
+	test_unread();
+	test_packet(sizeof(struct broker_request) + 1, 0, "a packet that is too long");
+	test_packet(sizeof(struct broker_request), 3, "three descriptors");
+	test_many();
+	rmdir(folder);
+	return tap_done();
+}

@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Kernel structures by hand; see made_linux.h. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "made_linux.h"
+#include "linux/kernel/member.h"
+
+#define OBJECT_BYTES          512 /* of any struct here but tasks and nodes */
+#define TASK_BYTES            4096
+#define VFSMOUNT(made, mount) ((mount) + made_offset(made, MOUNT_MNT))
+
+static const struct {
+	enum layout_member member;
+	int32_t value;
+} made_values[] = {
+	{ TASK_FLAGS, 0x2c },
+	{ TASK_STACK, 0x20 },
+	{ TASK_MM, 0x308 },
+	{ TASK_PID, 0x4a4 },
+	{ TASK_TGID, 0x4ac },
+	{ TASK_GROUP_LEADER, 0x4c0 },
+	{ TASK_START_TIME, 0x570 },
+	{ TASK_REAL_PARENT, 0x4b8 },
+	{ TASK_SELF_EXEC_ID, 0x898 },
+	{ TASK_COMM, 0x7f8 },
+	{ TASK_FS, 0x820 },
+	{ TASK_THREAD_PID, 0x500 },
+	{ FS_ROOT, 0x18 },
+	{ PID_LEVEL, 4 },
+	{ PID_NUMBERS, 0x60 },
+	{ UPID_SIZEOF, 16 },
+	{ UPID_NR, 0 },
+	{ MM_PGD, 0x50 },
+	{ MM_MAP_COUNT, 0x68 },
+	{ MM_TOTAL_VM, 0x80 },
+	{ MM_VDSO, 0x1a0 },
+	{ MM_VDSO_IMAGE, 0x1a8 },
+	{ VDSO_IMAGE_DATA, 8 },
+	{ VDSO_IMAGE_SIZE, 0 },
+	{ MM_START_STACK, 0xd0 },
+	{ MM_START_BRK, 0xc0 },
+	{ MAPLE_ROOT, 0x8 },
+	{ MAPLE_R64_PIVOT, 8 },
+	{ MAPLE_R64_SLOT, 128 },
+	{ MAPLE_A64_PIVOT, 8 },
+	{ MAPLE_A64_SLOT, 80 },
+	{ VMA_START, 0x0 },
+	{ VMA_END, 0x10 },
+	{ VMA_FLAGS, 0x28 },
+	{ VMA_PGOFF, 0x60 },
+	{ VMA_FILE, 0x70 },
+	{ FILE_PATH, 0x98 },
+	{ FILE_INODE, 0xa8 },
+	{ FILE_MAPPING, 0x18 },
+	{ FILE_MODE, 0xc },
+	{ BACKING_FILE_USER_PATH, 0x140 },
+	{ PATH_MNT, 0 },
+	{ PATH_DENTRY, 8 },
+	{ DENTRY_PARENT, 0x18 },
+	{ DENTRY_NAME, 0x28 },
+	{ DENTRY_NAME_LEN, 0x24 },
+	{ DENTRY_INODE, 0x30 },
+	{ DENTRY_HASH_PPREV, 0x10 },
+	{ DENTRY_CHILDREN, 0x90 },
+	{ DENTRY_SIB, 0x80 },
+	{ VFSMOUNT_ROOT, 0 },
+	{ MOUNT_MNT, 0x20 },
+	{ MOUNT_PARENT, 0x10 },
+	{ MOUNT_MOUNTPOINT, 0x18 },
+	{ MOUNT_MOUNTS, 0x60 },
+	{ MOUNT_CHILD, 0x70 },
+	{ INODE_SIZE, 0x50 },
+	{ INODE_SB, 0x28 },
+	{ INODE_INO, 0x40 },
+	{ INODE_MAPPING, 0x30 },
+	{ INODE_GENERATION, 0x90 },
+	{ INODE_MTIME_SEC, 0x60 },
+	{ INODE_MTIME_NSEC, 0x6c },
+	{ MAPPING_PAGES, 0x8 },
+	{ XARRAY_HEAD, 0x8 },
+	{ XA_NODE_SHIFT, 0 },
+	{ XA_NODE_SLOTS, 40 },
+	{ PAGE_SIZEOF, MADE_PAGE_BYTES },
+	{ PAGE_INDEX, 32 },
+	{ FOLIO_INDEX, 32 },
+};
+
+static void made_layout(struct made_linux *made, enum made_areas areas)
+{
+	struct layout *layout = &made->guest.layout;
+
+	for (size_t i = 0; i < LAYOUT_MEMBERS; i++)
+		layout->values[i] = -1;
+	for (size_t i = 0; i < sizeof(made_values) / sizeof(made_values[0]); i++)
+		layout->values[made_values[i].member] = made_values[i].value;
+	if (areas == MADE_LIST) {
+		layout->values[MM_MMAP] = 0;
+		layout->values[VMA_NEXT] = 0x18;
+		layout->values[MAPLE_ROOT] = -1;
+	} else {
+		layout->values[MM_MT] = 0x8;
+	}
+	if (areas == MADE_TREE)
+		layout->values[MM_LOCK_SEQ] = 0x78;
+	made->guest.has_layout = true;
+}
+
+struct made_linux *made_linux_create(enum made_areas areas)
+{
+	struct made_linux *made = calloc(1, sizeof(*made));
+
+	if (!made)
+		exit(99);
+	made->memory = made_create();
+	made->next = MADE_OBJECTS;
+	made->next_page = 0x100;
+	made->guest = (struct linux_guest){ .memory = made_memory(made->memory),
+					    .root = made_root(made->memory),
+					    .type = GUEST_PV,
+					    .page_offset = MADE_DIRECT_MAP,
+					    .vmemmap = MADE_VMEMMAP };
+	made_layout(made, areas);
+	made->super_block = made_object(made, OBJECT_BYTES, 64);
+	made->root_mount = made_mount(made, 0, 0, &made->root_dentry);
+	return made;
+}
+
+void made_linux_destroy(struct made_linux *made)
+{
+	made_destroy(made->memory);
+	free(made);
+}
+
+uint64_t made_object(struct made_linux *made, size_t size_bytes, size_t alignment)
+{
+	uint64_t object = (made->next + alignment - 1) & ~(uint64_t)(alignment - 1);
+
+	made->next = object + size_bytes;
+	made_map(made->memory, made->guest.root, object, size_bytes, MADE_WRITE);
+	return object;
+}
+
+unsigned made_offset(const struct made_linux *made, enum layout_member member)
+{
+	if (!layout_has(&made->guest.layout, member))
+		exit(99);
+	return layout_offset(&made->guest.layout, member);
+}
+
+void made_without(struct made_linux *made, enum layout_member member)
+{
+	made->guest.layout.values[member] = -1;
+}
+
+static void made_write(struct made_linux *made, uint64_t address, uint64_t value)
+{
+	made_put_u64(made->memory, made->guest.root, address, value);
+	memory_refresh(made->guest.memory);
+}
+
+void made_set(struct made_linux *made, uint64_t object, enum layout_member member, uint64_t value)
+{
+	made_write(made, object + made_offset(made, member), value);
+}
+
+void made_set_u32(struct made_linux *made, uint64_t object, enum layout_member member,
+		  uint32_t value)
+{
+	made_put_u32(made->memory, made->guest.root, object + made_offset(made, member), value);
+	memory_refresh(made->guest.memory);
+}
+
+static uint64_t made_get(struct made_linux *made, uint64_t address)
+{
+	uint64_t value;
+
+	if (!linux_read_u64(&made->guest, address, &value))
+		exit(99);
+	return value;
+}
+
+uint64_t made_task(struct made_linux *made, uint32_t pid, uint32_t tgid, const char *comm,
+		   uint64_t mm, uint64_t leader)
+{
+	uint64_t task = made_object(made, TASK_BYTES, 64);
+	uint64_t fs = made_object(made, OBJECT_BYTES, 64);
+	char name[16] = "";
+
+	strncpy(name, comm, sizeof(name) - 1);
+	made_put(made->memory, made->guest.root, task + made_offset(made, TASK_COMM), name,
+		 sizeof(name));
+	made_set_u32(made, task, TASK_PID, pid);
+	made_set_u32(made, task, TASK_TGID, tgid);
+	made_set_u32(made, task, TASK_FLAGS, mm ? 0x400000 : 0x200040);
+	made_set(made, task, TASK_MM, mm);
+	made_set(made, task, TASK_GROUP_LEADER, leader ? leader : task);
+	made_set(made, task, TASK_START_TIME, 1000000 + pid);
+	made_set(made, task, TASK_FS, fs);
+	made_write(made, fs + made_offset(made, FS_ROOT) + made_offset(made, PATH_MNT),
+		   VFSMOUNT(made, made->root_mount));
+	made_write(made, fs + made_offset(made, FS_ROOT) + made_offset(made, PATH_DENTRY),
+		   made->root_dentry);
+	return task;
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+uint64_t made_inode(struct made_linux *made, uint64_t size_bytes)
+{
+	uint64_t inode = made_object(made, OBJECT_BYTES, 64);
+
+	made_set(made, inode, INODE_SIZE, size_bytes);
+	made_set(made, inode, INODE_SB, made->super_block);
+	made_set(made, inode, INODE_INO, 1000 + made->n_inodes++);
+	made_set(made, inode, INODE_MAPPING, made_object(made, OBJECT_BYTES, 64));
+	made_set(made, inode, INODE_MTIME_SEC, 1700000000);
+	return inode;
+}
+
+/* Links OBJECT at the front of the list that begins at HEAD. */
+static void made_link(struct made_linux *made, uint64_t head, uint64_t link, bool circular)
+{
+	uint64_t next = made_get(made, head);
+
+	made_write(made, link, next ? next : circular ? head : 0);
+	made_write(made, head, link);
+}
+
+uint64_t made_dentry(struct made_linux *made, uint64_t parent, const char *name, uint64_t inode)
+{
+	uint64_t dentry = made_object(made, OBJECT_BYTES, 64);
+	uint64_t text = made_object(made, strlen(name) + 1, 8);
+	bool hlist = layout_has(&made->guest.layout, DENTRY_CHILDREN);
+
+	made_put_string(made->memory, made->guest.root, text, name);
+	made_set(made, dentry, DENTRY_NAME, text);
+	made_set_u32(made, dentry, DENTRY_NAME_LEN, (uint32_t)strlen(name));
+	made_set(made, dentry, DENTRY_INODE, inode);
+	made_set(made, dentry, DENTRY_PARENT, parent ? parent : dentry);
+	if (!parent)
+		return dentry;
+	made_set(made, dentry, DENTRY_HASH_PPREV, dentry);
+	made_link(made, parent + made_offset(made, hlist ? DENTRY_CHILDREN : DENTRY_SUBDIRS),
+		  dentry + made_offset(made, hlist ? DENTRY_SIB : DENTRY_CHILD), !hlist);
+	return dentry;
+}
+
+uint64_t made_mount(struct made_linux *made, uint64_t parent, uint64_t mountpoint, uint64_t *root)
+{
+	uint64_t mount = made_object(made, OBJECT_BYTES, 64);
+
+	*root = made_dentry(made, 0, "/", made_inode(made, 0));
+	made_set(made, VFSMOUNT(made, mount), VFSMOUNT_ROOT, *root);
+	made_set(made, mount, MOUNT_PARENT, parent ? parent : mount);
+	made_set(made, mount, MOUNT_MOUNTPOINT, parent ? mountpoint : *root);
+	if (parent)
+		made_link(made, parent + made_offset(made, MOUNT_MOUNTS),
+			  mount + made_offset(made, MOUNT_CHILD), true);
+	return mount;
+}
+
+uint64_t made_file_at(struct made_linux *made, uint64_t mount, uint64_t dentry, uint64_t inode)
+{
+	uint64_t file = made_object(made, OBJECT_BYTES, 64);
+	uint64_t path = file + made_offset(made, FILE_PATH);
+
+	made_write(made, path + made_offset(made, PATH_MNT), VFSMOUNT(made, mount));
+	made_write(made, path + made_offset(made, PATH_DENTRY), dentry);
+	made_set(made, file, FILE_INODE, inode);
+	return file;
+}
+
+/* Of a directory below PARENT that is there, or made. */
+static uint64_t made_directory(struct made_linux *made, uint64_t parent, const char *name)
+{
+	bool hlist = layout_has(&made->guest.layout, DENTRY_CHILDREN);
+	uint64_t head = parent + made_offset(made, hlist ? DENTRY_CHILDREN : DENTRY_SUBDIRS);
+	unsigned offset = made_offset(made, hlist ? DENTRY_SIB : DENTRY_CHILD);
+
+	for (uint64_t link = made_get(made, head); link && link != head;
+	     link = made_get(made, link)) {
+		uint64_t text = made_get(made, link - offset + made_offset(made, DENTRY_NAME));
+		char read[256];
+
+		if (memory_read_string(made->guest.memory, made->guest.root, text, read,
+				       sizeof(read)) &&
+		    strcmp(read, name) == 0)
+			return link - offset;
+	}
+	return made_dentry(made, parent, name, made_inode(made, 0));
+}
+
+uint64_t made_file(struct made_linux *made, const char *path, const void *bytes, size_t size_bytes)
+{
+	uint64_t inode = made_inode(made, size_bytes), dentry = made->root_dentry;
+	char copy[4096], *name, *saved = NULL;
+	const char *last = strrchr(path, '/') + 1;
+
+	snprintf(copy, sizeof(copy), "%.*s", (int)(last - path), path);
+	for (name = strtok_r(copy, "/", &saved); name; name = strtok_r(NULL, "/", &saved))
+		dentry = made_directory(made, dentry, name);
+	made_cache(made, inode, bytes, size_bytes);
+	return made_file_at(made, made->root_mount, made_dentry(made, dentry, last, inode), inode);
+}
+
+uint64_t made_inode_of(struct made_linux *made, uint64_t file)
+{
+	return made_get(made, file + made_offset(made, FILE_INODE));
+}
+
+/* --- page cache ------------------------------------------------------------------------------- */
+
+uint64_t made_folio(struct made_linux *made, uint64_t index, unsigned n, uint64_t *memory)
+{
+	uint64_t pfn = made->next_page, folio = MADE_VMEMMAP + pfn * MADE_PAGE_BYTES;
+
+	made->next_page += n + 1; /* not side by side with the next one */
+	*memory = MADE_DIRECT_MAP + (pfn << GUEST_PAGE_SHIFT);
+	made_map(made->memory, made->guest.root, *memory, n * GUEST_PAGE_SIZE, MADE_WRITE);
+	made_map(made->memory, made->guest.root, folio, MADE_PAGE_BYTES, MADE_WRITE);
+	made_set(made, folio,
+		 layout_has(&made->guest.layout, FOLIO_INDEX) ? FOLIO_INDEX : PAGE_INDEX, index);
+	return folio;
+}
+
+uint64_t made_xa_node(struct made_linux *made, unsigned shift)
+{
+	uint64_t node = made_object(made, 576, 64);
+
+	made_put_u8(made->memory, made->guest.root, node + made_offset(made, XA_NODE_SHIFT),
+		    (uint8_t)shift);
+	memory_refresh(made->guest.memory);
+	return node;
+}
+
+void made_xa_slot(struct made_linux *made, uint64_t node, unsigned slot, uint64_t entry)
+{
+	made_write(made, node + made_offset(made, XA_NODE_SLOTS) + 8 * slot, entry);
+}
+
+static uint64_t made_xa_head_address(struct made_linux *made, uint64_t inode)
+{
+	uint64_t mapping = made_get(made, inode + made_offset(made, INODE_MAPPING));
+
+	return mapping + made_offset(made, MAPPING_PAGES) + made_offset(made, XARRAY_HEAD);
+}
+
+void made_xa_head(struct made_linux *made, uint64_t inode, uint64_t entry)
+{
+	made_write(made, made_xa_head_address(made, inode), entry);
+}
+
+void made_cache_entry(struct made_linux *made, uint64_t inode, uint64_t index, uint64_t entry)
+{
+	uint64_t place = made_xa_head_address(made, inode), node = made_get(made, place);
+	unsigned shift = 0;
+
+	while (index >> shift >= 64)
+		shift += 6;
+	if (!index && (node & 3) != 2) { /* the head itself */
+		made_write(made, place, entry);
+		return;
+	}
+	for (;; shift -= 6, node = made_get(made, place)) {
+		uint8_t has;
+
+		if (!node) {
+			node = made_xa_entry(made_xa_node(made, shift));
+			made_write(made, place, node);
+		}
+		node -= 2;
+		if (!member_read(&made->guest, node, XA_NODE_SHIFT, &has, 1))
+			exit(99);
+		shift = has;
+		place = node + made_offset(made, XA_NODE_SLOTS) + 8 * (index >> shift & 63);
+		if (!shift)
+			break;
+	}
+	made_write(made, place, entry);
+}
+
+/* The last page first: its place gives the tree its height. */
+void made_cache(struct made_linux *made, uint64_t inode, const void *bytes, size_t size_bytes)
+{
+	size_t n = (size_bytes + GUEST_PAGE_MASK) >> GUEST_PAGE_SHIFT;
+
+	for (size_t i = n; i-- > 0;) {
+		size_t at = i << GUEST_PAGE_SHIFT, left = size_bytes - at;
+		uint64_t memory, folio = made_folio(made, i, 1, &memory);
+
+		made_put(made->memory, made->guest.root, memory, (const char *)bytes + at,
+			 left < GUEST_PAGE_SIZE ? left : GUEST_PAGE_SIZE);
+		made_cache_entry(made, inode, i, folio);
+	}
+}
+
+/* --- address spaces --------------------------------------------------------------------------- */
+
+uint64_t made_vma(struct made_linux *made, const struct vma *area)
+{
+	uint64_t vma = made_object(made, OBJECT_BYTES, 64);
+
+	made_set(made, vma, VMA_START, area->start);
+	made_set(made, vma, VMA_END, area->end);
+	made_set(made, vma, VMA_FLAGS, area->flags);
+	made_set(made, vma, VMA_PGOFF, area->page_offset);
+	made_set(made, vma, VMA_FILE, area->file);
+	return vma;
+}
+
+uint64_t made_maple_node(struct made_linux *made, unsigned type)
+{
+	return made_object(made, 256, 256) | type << 3 | 4;
+}
+
+/* PIVOT 0 leaves it; the last slot has none. */
+void made_maple_set(struct made_linux *made, uint64_t node, unsigned i, uint64_t pivot,
+		    uint64_t slot)
+{
+	bool arange = (node >> 3 & 15) == 3;
+	uint64_t address = node & ~255ULL;
+
+	if (pivot)
+		made_write(made,
+			   address + made_offset(made, arange ? MAPLE_A64_PIVOT : MAPLE_R64_PIVOT) +
+				   8 * i,
+			   pivot);
+	made_write(made,
+		   address + made_offset(made, arange ? MAPLE_A64_SLOT : MAPLE_R64_SLOT) + 8 * i,
+		   slot);
+}
+
+/* A leaf with areas and the gaps between them; behind the last one slot there is no more. */
+static uint64_t made_leaf(struct made_linux *made, const struct vma *areas, size_t n, uint64_t min,
+			  uint64_t max)
+{
+	uint64_t node = made_maple_node(made, 1);
+	unsigned i = 0;
+
+	for (size_t a = 0; a < n; a++) {
+		if (areas[a].start > min)
+			made_maple_set(made, node, i++, areas[a].start - 1, 0);
+		made_maple_set(made, node, i++, areas[a].end - 1, made_vma(made, &areas[a]));
+		min = areas[a].end;
+	}
+	if (min <= max && min)
+		made_maple_set(made, node, i, max == UINT64_MAX ? 0 : max, 0);
+	return node;
+}
+
+#define LEAF_AREAS 7 /* with a gap before each */
+
+/* Leaves below aranges below a root, as many levels as it takes. */
+static uint64_t made_tree(struct made_linux *made, const struct vma *areas, size_t n, uint64_t min,
+			  uint64_t max)
+{
+	uint64_t node;
+	size_t step = LEAF_AREAS, first = 0;
+	unsigned i = 0;
+
+	if (n <= LEAF_AREAS)
+		return made_leaf(made, areas, n, min, max);
+	while (step * 10 < n)
+		step *= 10;
+	node = made_maple_node(made, 3);
+	for (; first < n; first += step, i++) {
+		bool last = first + step >= n;
+		uint64_t end = last ? max : areas[first + step].start - 1;
+
+		made_maple_set(made, node, i, last ? 0 : end,
+			       made_tree(made, areas + first, last ? n - first : step, min, end));
+		min = end + 1;
+	}
+	return node;
+}
+
+static uint64_t made_list(struct made_linux *made, const struct vma *areas, size_t n)
+{
+	uint64_t next = 0;
+
+	while (n-- > 0) {
+		uint64_t vma = made_vma(made, &areas[n]);
+
+		made_set(made, vma, VMA_NEXT, next);
+		next = vma;
+	}
+	return next;
+}
+
+void made_areas(struct made_linux *made, uint64_t mm, const struct vma *areas, size_t n)
+{
+	const struct layout *layout = &made->guest.layout;
+	uint64_t pages = 0, root = 0;
+
+	for (size_t i = 0; i < n; i++)
+		pages += (areas[i].end - areas[i].start) >> GUEST_PAGE_SHIFT;
+	if (layout_has(layout, MM_MT)) {
+		if (n)
+			root = (made_tree(made, areas, n, 0, UINT64_MAX) & ~7ULL) | 2;
+		made_write(made, mm + made_offset(made, MM_MT) + made_offset(made, MAPLE_ROOT),
+			   root);
+	} else {
+		made_set(made, mm, MM_MMAP, made_list(made, areas, n));
+	}
+	made_set_u32(made, mm, MM_MAP_COUNT, (uint32_t)n);
+	made_set(made, mm, MM_TOTAL_VM, pages);
+	if (layout_has(layout, MM_LOCK_SEQ))
+		made_set_u32(made, mm, MM_LOCK_SEQ,
+			     (uint32_t)made_get(made, mm + made_offset(made, MM_LOCK_SEQ)) + 1);
+}
+
+uint64_t made_mm(struct made_linux *made, const struct vma *areas, size_t n)
+{
+	uint64_t mm = made_object(made, 1024, 64), pgd;
+	struct memory_root root = made_root(made->memory);
+
+	/* its page table is one more page of the direct map */
+	pgd = MADE_DIRECT_MAP + (made->next_page++ << GUEST_PAGE_SHIFT);
+	*made_entry(made->memory, made->guest.root, pgd, 1) = (root.cr3 & ~GUEST_PAGE_MASK) | 3;
+	made_set(made, mm, MM_PGD, pgd);
+	made_areas(made, mm, areas, n);
+	return mm;
+}
+
+struct memory_root made_mm_root(struct made_linux *made, uint64_t mm)
+{
+	struct memory_root root = { 0 };
+	frame_t frame;
+
+	if (!memory_translate(made->guest.memory, made->guest.root,
+			      made_get(made, mm + made_offset(made, MM_PGD)), &frame))
+		exit(99);
+	root.cr3 = frame.value << GUEST_PAGE_SHIFT;
+	return root;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The stop area of a made-up Xen, for tests whose guard and sampler are real processes: what
+ * domctl.c has of it is defined here, and a stop and a release are what these two call. One .c file
+ * of a test includes it, has the struct in memory that its processes share, and makes the area.
+ */
+#ifndef TESTS_MADE_STOPS_H
+#define TESTS_MADE_STOPS_H
+
+#include <stdatomic.h>
+
+#include "xtop/domctl.h"
+#include "supervise/pause_record.h"
+
+#define PENDING 1
+
+struct made_stops {
+	atomic_int pauses;           /* the domain's pause count */
+	atomic_int paused, released; /* results, as in the stop area */
+	atomic_ullong stops;
+};
+static struct made_stops *made_stops;
+
+struct stop_area {
+	int unused;
+};
+static struct stop_area made_area;
+
+void stop_area_destroy(struct stop_area *area)
+{
+	(void)area;
+}
+
+bool stop_area_is_stopped(const struct stop_area *area)
+{
+	(void)area;
+	return made_stops->paused == 0 && made_stops->released == PENDING;
+}
+
+uint64_t stop_area_stops(const struct stop_area *area)
+{
+	(void)area;
+	return made_stops->stops;
+}
+
+void stop_area_set_mark(struct stop_area *area, struct pause_mark *mark)
+{
+	(void)area, (void)mark;
+}
+
+static void made_stop(void)
+{
+	made_stops->stops++;
+	made_stops->paused = PENDING;
+	made_stops->released = PENDING;
+	made_stops->pauses++;
+	made_stops->paused = 0;
+}
+
+static void made_release(void)
+{
+	made_stops->pauses--;
+	made_stops->released = 0;
+}
+
+#endif

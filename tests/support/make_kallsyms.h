@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Makes the read-only data of a Linux kernel with its symbol tables in it, in every layout from 4.14
+ * to 7.x, and tells where each table is, so that tests can break them one by one.
+ */
+#ifndef TESTS_OS_MAKE_KALLSYMS_H
+#define TESTS_OS_MAKE_KALLSYMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "linux/kernel/kallsyms.h"
+
+#define MADE_TEXT         0xffffffff9ac00000ULL /* _text, as a kernel's that KASLR has moved */
+#define MADE_TEXT_BYTES   0x01000000ULL
+#define MADE_RODATA       (MADE_TEXT + MADE_TEXT_BYTES)
+#define MADE_NAME_BYTES   320
+
+struct made_layout {
+	const char *what;
+	bool wide;           /* num_syms and markers of 64 bits */
+	bool before;         /* addresses before the names */
+	enum kallsyms_encoding encoding;
+	bool long_lengths;   /* ULEB128 */
+	unsigned seq_bytes;  /* of seqs_of_names; 0: there is none */
+	bool text_only;      /* without CONFIG_KALLSYMS_ALL */
+	unsigned n_functions;
+	const char *left_out; /* a symbol there is not; NULL: none */
+	bool aligned_4;       /* tables are at multiples of 4 only */
+};
+
+struct made_symbol {
+	uint64_t address;
+	char type;
+	char name[MADE_NAME_BYTES];
+};
+
+struct made_kallsyms {
+	uint8_t *bytes; /* of the whole range */
+	size_t size_bytes;
+	struct made_symbol *symbols; /* as /proc/kallsyms would have them */
+	unsigned n;
+	const char *left_out;
+	unsigned n_markers, marker_bytes;
+	size_t align;
+	/* Offsets into bytes; 0: this layout has no such table. */
+	size_t addresses, base, num, names, names_end, markers, seqs, token_table, token_index, end;
+};
+
+/* Every layout there was. */
+extern const struct made_layout made_layouts[];
+extern const unsigned n_made_layouts;
+
+void make_kallsyms(const struct made_layout *layout, struct made_kallsyms *made);
+void made_kallsyms_deinit(struct made_kallsyms *made);
+
+#endif

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Unit tests: one program a source file, TAP on stdout. Each is linked with what tests share.
+
+LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
+AM_TESTS_ENVIRONMENT = top_srcdir='$(top_srcdir)' top_builddir='$(top_builddir)'; \
+	export top_srcdir top_builddir;
+TESTS = $(check_PROGRAMS) tests/rules tests/cli/errors tests/cli/replay
+LDADD = tests/support/libsupport.a libxtop.a $(XTOP_LIBS)
+
+# Made-up guests, memory and tables; the lab's programs use some of them, too.
+noinst_LIBRARIES += tests/support/libsupport.a
+tests_support_libsupport_a_SOURCES = \
+	tests/support/dump_memory.c \
+	tests/support/made_linux.c \
+	tests/support/made_memory.c \
+	tests/support/make_btf.c \
+	tests/support/make_kallsyms.c \
+	tests/support/memory_guest.c
+
+# What is in the archive of `make dist` besides the sources of programs.
+EXTRA_DIST += tests/demo tests/check tests/analyze tests/rules \
+	$(wildcard $(srcdir)/tests/*/*.h $(srcdir)/tests/*/*.golden $(srcdir)/tests/*/*/*.golden) \
+	tests/cli/tap.sh tests/cli/errors tests/cli/replay \
+	tests/unwind/recorded/tiny-nofp.rec tests/unwind/recorded/tiny-nofp.elf
+
+# xtop itself runs on the recording of a made-up guest that this one writes.
+noinst_PROGRAMS += tests/recordings/record
+
+check_PROGRAMS = \
+	tests/base/test_error \
+	tests/base/test_fault \
+	tests/base/test_inputs \
+	tests/base/test_output \
+	tests/base/test_text \
+	tests/base/test_utf8 \
+	tests/memory/test_frame_cache \
+	tests/memory/test_kept_pages \
+	tests/memory/test_memory \
+	tests/memory/test_walk_x86 \
+	tests/sample/test_budget \
+	tests/sample/test_control \
+	tests/sample/test_copy \
+	tests/sample/test_copy_linux \
+	tests/sample/test_ring \
+	tests/sample/test_sample \
+	tests/sample/test_sampler \
+	tests/supervise/test_sandbox \
+	tests/elf/test_elf_inflate \
+	tests/elf/test_loads \
+	tests/unwind/test_cfi \
+	tests/unwind/test_cfi_rows \
+	tests/unwind/test_cfi_stacks \
+	tests/unwind/test_dwarf \
+	tests/unwind/test_fp \
+	tests/unwind/test_orc \
+	tests/unwind/test_orc_pack \
+	tests/unwind/test_unwind \
+	tests/symbol/test_alias \
+	tests/symbol/test_demangle \
+	tests/symbol/test_elf \
+	tests/symbol/test_elf_orc \
+	tests/symbol/test_image_elf \
+	tests/symbol/test_nm \
+	tests/symbol/test_space \
+	tests/symbol/test_symbols \
+	tests/symbol/test_symtab \
+	tests/recording/test_pages \
+	tests/recording/test_recorded_memory \
+	tests/recording/test_recording \
+	tests/recording/test_replay \
+	tests/linux/kernel/test_btf \
+	tests/linux/kernel/test_generated_code \
+	tests/linux/kernel/test_kallsyms \
+	tests/linux/kernel/test_kallsyms_probe \
+	tests/linux/kernel/test_kernel_cache \
+	tests/linux/kernel/test_kernel_image \
+	tests/linux/kernel/test_layout \
+	tests/linux/kernel/test_linux_attach \
+	tests/linux/kernel/test_linux_search \
+	tests/linux/kernel/test_modules \
+	tests/linux/process/test_code_frames \
+	tests/linux/process/test_file_bytes \
+	tests/linux/process/test_files \
+	tests/linux/process/test_former \
+	tests/linux/process/test_page_cache \
+	tests/linux/process/test_path \
+	tests/linux/process/test_perf_map \
+	tests/linux/process/test_processes \
+	tests/linux/process/test_root_files \
+	tests/linux/process/test_tasks \
+	tests/linux/process/test_vmas \
+	tests/os/test_os \
+	tests/profile/test_frames \
+	tests/profile/test_names \
+	tests/profile/test_profile \
+	tests/profile/test_resolver \
+	tests/profile/test_snapshot \
+	tests/profile/test_unknown \
+	tests/query/test_call_tree \
+	tests/query/test_columns \
+	tests/query/test_filter \
+	tests/query/test_functions \
+	tests/query/test_groups \
+	tests/query/test_history \
+	tests/query/test_neighbours \
+	tests/query/test_selection \
+	tests/export/test_batch \
+	tests/export/test_folded \
+	tests/export/test_forged \
+	tests/export/test_stats \
+	tests/export/test_table \
+	tests/ui/test_canvas \
+	tests/ui/test_keys \
+	tests/ui/test_rc \
+	tests/ui/test_terminal \
+	tests/screens/test_day \
+	tests/screens/test_hostile \
+	tests/screens/test_replayed \
+	tests/screens/test_screens \
+	tests/screens/test_soak \
+	tests/screens/test_views \
+	tests/screens/test_ways \
+	tests/test_follow \
+	tests/test_hardened \
+	tests/test_options
+if WITH_XEN
+check_PROGRAMS += \
+	tests/xen/test_domctl \
+	tests/supervise/test_broker \
+	tests/supervise/test_guard \
+	tests/supervise/test_pause_record \
+	tests/test_pipeline
+endif
+
+# The lab runs this one too, on recordings of its own.
+noinst_PROGRAMS += tests/unwind/test_cfi_recorded
+TESTS += tests/unwind/test_cfi_recorded
+
+STACKS = tests/unwind/stacks.c
+tests_unwind_test_cfi_stacks_SOURCES = tests/unwind/test_cfi_stacks.c tests/unwind/work.S $(STACKS)

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Stopping and releasing through a made-up Xen: the functions of libxencall and libxenforeignmemory
+ * that domctl.c calls are defined here and take the libraries' place. Whatever fails on the way, a
+ * guest that was not handed over as stopped must run.
+ */
+#include "config.h"
+
+#include <xenctrl.h> /* first: it sets __XEN_TOOLS__ for the public headers */
+#include <xencall.h>
+#include <xenforeignmemory.h>
+#include <xen/hvm/save.h>
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "xtop/domctl.h"
+#include "supervise/pause_record.h"
+#include "tests/support/tap.h"
+
+#define DOMID   7
+#define N_VCPUS 3
+
+/* The guest as Xen has it, and what is to go wrong. */
+static struct {
+	uint32_t version; /* of the domctl interface; 0: what we were built for */
+	unsigned pauses;
+	unsigned refused_vcpu; /* + 1; 0: none */
+	unsigned
+		fail_after; /* of the next multicall, entries done before it fails; + 1; 0: it works */
+	unsigned fail_releases; /* so many releases fail with nothing done */
+	unsigned calls;
+	uint32_t flags;     /* of the domain */
+	uint32_t described; /* which one Xen describes, if not the one asked for */
+	uint8_t uuid;       /* its last byte */
+	unsigned asks;      /* of a vCPU's mode */
+	bool low;           /* the guest's code is below 4 GiB */
+	uint64_t cr0, cr4, efer;
+	bool mute; /* it does not tell modes */
+	bool asked_in_stop;
+	bool early; /* the guard would have taken it for stopped before Xen was asked to */
+} xen;
+
+static struct stop_area *area;
+static struct guest guest;
+
+static const uint8_t xen_uuid[16] = { 0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77,
+				      0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee };
+
+static int handle; /* for both libraries */
+
+xencall_handle *xencall_open(struct xentoollog_logger *logger, unsigned flags)
+{
+	(void)logger, (void)flags;
+	return (xencall_handle *)&handle;
+}
+
+int xencall_close(xencall_handle *call)
+{
+	(void)call;
+	return 0;
+}
+
+xenforeignmemory_handle *xenforeignmemory_open(struct xentoollog_logger *logger, unsigned flags)
+{
+	(void)logger, (void)flags;
+	return (xenforeignmemory_handle *)&handle;
+}
+
+int xenforeignmemory_close(xenforeignmemory_handle *memory)
+{
+	(void)memory;
+	return 0;
+}
+
+static long xen_domctl(struct xen_domctl *domctl)
+{
+	vcpu_guest_context_t *context;
+
+	if (domctl->interface_version != (xen.version ? xen.version : XEN_DOMCTL_INTERFACE_VERSION))
+		return -EACCES;
+	if (domctl->domain != DOMID && (domctl->cmd != XEN_DOMCTL_getdomaininfo || domctl->domain))
+		return -ESRCH;
+	switch (domctl->cmd) {
+	case XEN_DOMCTL_getdomaininfo:
+		domctl->u.getdomaininfo.domain =
+			xen.described ? (domid_t)xen.described : domctl->domain;
+		domctl->u.getdomaininfo.flags = xen.flags;
+		memcpy(domctl->u.getdomaininfo.handle, xen_uuid, sizeof(xen_uuid));
+		domctl->u.getdomaininfo.handle[15] = xen.uuid;
+		return 0;
+	case XEN_DOMCTL_pausedomain:
+		xen.early |= stop_area_is_stopped(area);
+		xen.pauses++;
+		return 0;
+	case XEN_DOMCTL_unpausedomain:
+		if (!xen.pauses)
+			return -EINVAL;
+		xen.pauses--;
+		return 0;
+	case XEN_DOMCTL_getvcpucontext:
+		if (domctl->u.vcpucontext.vcpu + 1 == xen.refused_vcpu)
+			return -ENODATA; /* never brought up */
+		context = domctl->u.vcpucontext.ctxt.p;
+		context->user_regs.rip =
+			(xen.low ? 0xc1000000 : 0xffffffff81000000) + domctl->u.vcpucontext.vcpu;
+		context->ctrlreg[0] = xen.cr0;
+		context->ctrlreg[4] = xen.cr4;
+		context->user_regs.cs = domctl->u.vcpucontext.vcpu == 1 ? 0x33 : 0x10;
+		return 0;
+	case XEN_DOMCTL_gethvmcontext_partial:
+		xen.asks++;
+		xen.asked_in_stop |= xen.pauses > 0;
+		if (xen.mute || domctl->u.hvmcontext_partial.type != HVM_SAVE_CODE(CPU) ||
+		    domctl->u.hvmcontext_partial.instance >= N_VCPUS ||
+		    domctl->u.hvmcontext_partial.bufsz < sizeof(struct hvm_hw_cpu))
+			return -EINVAL;
+		((struct hvm_hw_cpu *)domctl->u.hvmcontext_partial.buffer.p)->msr_efer = xen.efer;
+		return 0;
+	default:
+		return -ENOSYS;
+	}
+}
+
+void *xencall_alloc_buffer_pages(xencall_handle *call, size_t pages)
+{
+	(void)call;
+	return calloc(pages, GUEST_PAGE_SIZE);
+}
+
+void xencall_free_buffer_pages(xencall_handle *call, void *buffer, size_t pages)
+{
+	(void)call, (void)pages;
+	free(buffer);
+}
+
+int xencall1(xencall_handle *call, unsigned op, uint64_t domctl)
+{
+	long result = xen_domctl((struct xen_domctl *)(uintptr_t)domctl);
+
+	(void)call, (void)op;
+	errno = result < 0 ? (int)-result : 0;
+	return result < 0 ? -1 : 0;
+}
+
+static int xen_multicall(multicall_entry_t *entries, uint64_t n)
+{
+	struct xen_domctl *first = (struct xen_domctl *)(uintptr_t)entries[0].args[0];
+	unsigned fail_after = xen.fail_after;
+
+	xen.calls++;
+	xen.fail_after = 0;
+	if (first->cmd == XEN_DOMCTL_unpausedomain && xen.fail_releases) {
+		xen.fail_releases--;
+		fail_after = 1;
+	}
+	for (uint64_t i = 0; i < n; i++) {
+		if (fail_after && i == fail_after - 1) {
+			errno = EFAULT;
+			return -1;
+		}
+		entries[i].result =
+			(xen_ulong_t)xen_domctl((struct xen_domctl *)(uintptr_t)entries[i].args[0]);
+	}
+	return 0;
+}
+
+int xencall2(xencall_handle *call, unsigned op, uint64_t first, uint64_t second)
+{
+	(void)call;
+	if (op == __HYPERVISOR_xen_version)
+		return 4 << 16 | 99;
+	return xen_multicall((multicall_entry_t *)(uintptr_t)first, second);
+}
+
+/* --- tests ------------------------------------------------------------------------------------ */
+
+static void open_guest(void)
+{
+	const struct guest_info info = { .domid = DOMID,
+					 .uuid = "00112233-4455-6677-8899-aabbccddee00",
+					 .type = GUEST_PVH,
+					 .n_vcpus = N_VCPUS };
+	struct xtop_error *error = stop_area_create(&info, &area);
+
+	if (!error)
+		error = domctl_open(&info, area, &guest);
+	if (!check(!error, "opened%s%s", error ? ": " : "", error ? error_message(error) : ""))
+		exit(tap_done());
+}
+
+static bool stop(struct registers *regs, bool *user)
+{
+	static const uint16_t wanted[] = { 0, 1, 2 };
+
+	return guest.ops->stop(guest.context, wanted, N_VCPUS, regs, user);
+}
+
+static void check_runs(const char *when)
+{
+	check(xen.pauses == 0 && !stop_area_is_stopped(area),
+	      "%s: the guest runs (paused %u times), and the guard sees that", when, xen.pauses);
+	xen.pauses = 0;
+}
+
+static void test_stop_and_release(void)
+{
+	struct registers regs[N_VCPUS];
+	bool user[N_VCPUS];
+
+	check(!stop_area_is_stopped(area), "before the first stop the guard sees nothing to undo");
+	check(stop(regs, user) && xen.pauses == 1, "stopped once");
+	check(stop_area_is_stopped(area), "the guard sees it");
+	check_u64(regs[2].rip, 0xffffffff81000002, "registers of vCPU 2");
+	check(!user[0] && user[1] && !user[2], "vCPU 1 runs user code");
+	guest.ops->release(guest.context);
+	check_runs("after the release");
+}
+
+static void test_vcpu_refused(void)
+{
+	struct registers regs[N_VCPUS];
+	bool user[N_VCPUS];
+
+	xen.refused_vcpu = 2;
+	check(!stop(regs, user), "a vCPU that cannot be read: no stop");
+	xen.refused_vcpu = 0;
+	check_runs("vCPU refused");
+}
+
+/* Xen did the pause, then could not read the next entry. */
+static void test_stop_fails_half_way(void)
+{
+	struct registers regs[N_VCPUS];
+	bool user[N_VCPUS];
+
+	for (unsigned done = 0; done <= N_VCPUS; done++) {
+		char when[64];
+
+		xen.fail_after = done + 1;
+		check(!stop(regs, user), "a multicall that fails behind %u calls: no stop", done);
+		snprintf(when, sizeof(when), "failed behind %u calls", done);
+		check_runs(when);
+	}
+}
+
+static void test_release_fails(void)
+{
+	struct registers regs[N_VCPUS];
+	bool user[N_VCPUS];
+
+	check(stop(regs, user), "stopped");
+	xen.fail_releases = 3;
+	guest.ops->release(guest.context);
+	check_runs("a release that fails three times");
+	xen.fail_releases = 0;
+	check(stop(regs, user), "stopped");
+	xen.pauses = 0; /* an administrator has let it go meanwhile */
+	xen.calls = 0;
+	guest.ops->release(guest.context);
+	check_u64(xen.calls, 1, "a release that Xen refuses is not repeated");
+	check_runs("refused release");
+}
+
+static void looks(uint32_t flags, enum guest_life life, enum guest_end end, const char *what)
+{
+	struct guest_look look = { .end = GUEST_END_CRASH };
+
+	xen.flags = flags;
+	check(guest.ops->look(guest.context, &look) && look.life == life && look.end == end,
+	      "%s: life %d, end %d", what, look.life, look.end);
+	xen.flags = 0;
+}
+
+/* Xen 4.17 public/sched.h: 0 poweroff, 1 reboot, 2 suspend, 3 crash, 4 watchdog, 5 soft reset. */
+static void test_looks(void)
+{
+	const uint32_t shut_down = 1U << 2, dying = 1U << 0, paused = 1U << 3; /* public/domctl.h */
+
+	looks(0, GUEST_RUNS, GUEST_END_UNKNOWN, "runs");
+	looks(paused, GUEST_PAUSED_BY_OTHERS, GUEST_END_UNKNOWN, "paused");
+	looks(shut_down, GUEST_GONE, GUEST_END_POWEROFF, "powered off");
+	looks(shut_down | dying, GUEST_GONE, GUEST_END_POWEROFF, "powered off and dying");
+	looks(shut_down | 1U << 16, GUEST_GONE, GUEST_END_REBOOT, "reboots");
+	looks(shut_down | 2U << 16, GUEST_GONE, GUEST_END_SUSPEND, "suspended");
+	looks(shut_down | 3U << 16, GUEST_GONE, GUEST_END_CRASH, "crashed");
+	looks(shut_down | 4U << 16, GUEST_GONE, GUEST_END_CRASH, "by its watchdog");
+	looks(shut_down | 5U << 16, GUEST_GONE, GUEST_END_REBOOT, "reset");
+	looks(shut_down | 99U << 16, GUEST_GONE, GUEST_END_UNKNOWN, "for another reason");
+	looks(dying, GUEST_GONE, GUEST_END_UNKNOWN, "destroyed");
+	xen.described = DOMID + 1;
+	looks(shut_down | 1U << 16, GUEST_GONE, GUEST_END_UNKNOWN, "forgotten, the next described");
+	xen.described = 0;
+	xen.uuid = 1;
+	looks(0, GUEST_GONE, GUEST_END_UNKNOWN, "gone, another has its number");
+	xen.uuid = 0;
+}
+
+/* The guard may look at any instruction; what outlives all of them is marked as long as a stop is on. */
+static void test_marks(void)
+{
+	struct pause_mark mark = { .is_stopped = 0 };
+	struct registers regs[N_VCPUS];
+	bool user[N_VCPUS];
+
+	stop_area_set_mark(area, &mark);
+	for (unsigned i = 0; i < 3; i++) {
+		check(stop(regs, user) && mark.is_stopped, "marked while it stands still");
+		guest.ops->release(guest.context);
+		check(!mark.is_stopped, "and not any more when it runs");
+	}
+	check(!xen.early, "a stop is not taken for one before it is");
+	xen.refused_vcpu = 2;
+	check(!stop(regs, user) && !mark.is_stopped, "nor when a vCPU could not be read");
+	xen.refused_vcpu = 0;
+	xen.fail_after = 1;
+	check(!stop(regs, user) && !mark.is_stopped, "nor when it could not be stopped");
+	check_runs("marks");
+	stop_area_set_mark(area, NULL);
+}
+
+static void test_interface(void)
+{
+	char ours[32];
+	struct xtop_error *error = domctl_check_interface();
+	const char *message;
+
+	check(!error, "the interface we were built for");
+	error_destroy(error);
+	snprintf(ours, sizeof(ours), "%#x", XEN_DOMCTL_INTERFACE_VERSION);
+	xen.version = XEN_DOMCTL_INTERFACE_VERSION + 3;
+	error = domctl_check_interface();
+	message = error ? error_message(error) : "";
+	check(strstr(message, "Xen 4.99") && strstr(message, ours) &&
+		      strstr(message, "was built for"),
+	      "another one: %s", message);
+	snprintf(ours, sizeof(ours), "domctl interface %#x,", xen.version);
+	check(strstr(message, ours), "with its version");
+	error_destroy(error);
+	xen.version = 0;
+}
+
+/* --- 64-bit mode ------------------------------------------------------------------------------ */
+
+#define CR0_PG  (1ULL << 31)
+#define CR4_PAE (1ULL << 5)
+#define LONG    0xd01 /* EFER: SCE, LME, LMA, NXE */
+#define SHORT   0x801 /* no LME, no LMA */
+
+/* What a stop says of all vCPUs: 'y' with PAE, 'n' without. As many LOOKS before it. */
+static const char *stop_modes(unsigned looks)
+{
+	static char text[N_VCPUS + 1];
+	struct registers regs[N_VCPUS];
+	struct guest_look look;
+	bool user[N_VCPUS];
+
+	for (unsigned i = 0; i < looks; i++)
+		guest.ops->look(guest.context, &look);
+	if (!stop(regs, user))
+		return "no stop";
+	guest.ops->release(guest.context);
+	for (unsigned i = 0; i < N_VCPUS; i++)
+		text[i] = regs[i].cr4 & CR4_PAE ? 'y' : 'n';
+	return text;
+}
+
+static void reopen(void)
+{
+	guest.ops->close(guest.context);
+	stop_area_destroy(area);
+	open_guest();
+	xen.asks = 0;
+}
+
+static void test_modes(void)
+{
+	xen.cr0 = CR0_PG;
+	xen.cr4 = CR4_PAE;
+	xen.efer = LONG;
+	check_string(stop_modes(1), "yyy", "a kernel at the top");
+	check_string(stop_modes(3), "yyy", "again");
+	check_u64(xen.asks, 0, "nobody had to ask");
+
+	reopen();
+	xen.low = true;
+	xen.efer = SHORT;
+	check_string(stop_modes(1), "yyy", "32 bits: not known at first");
+	check_u64(xen.asks, 0, "not asked before a stop wanted it");
+	check_string(stop_modes(1), "nnn", "asked for: not in 64-bit mode");
+	check_string(stop_modes(20), "nnn", "as before");
+	check_u64(xen.asks, N_VCPUS, "each asked once");
+	xen.low = false;
+	check_string(stop_modes(0), "yyy", "a 64-bit kernel has been booted: no need to ask");
+
+	reopen();
+	xen.low = true;
+	xen.efer = LONG;
+	check_string(stop_modes(1), "yyy", "a unikernel: as most guests");
+	check_string(stop_modes(20), "yyy", "asked for: in 64-bit mode");
+	check_u64(xen.asks, N_VCPUS, "each asked once");
+
+	reopen();
+	xen.mute = true;
+	stop_modes(1);
+	check_string(stop_modes(20), "yyy", "a Xen that does not tell: as most guests are");
+	xen.mute = false;
+
+	reopen();
+	xen.cr4 = 0;
+	check_string(stop_modes(3), "nnn", "no PAE");
+	check_u64(xen.asks, 0, "nothing to ask");
+	check(!xen.asked_in_stop, "and never in a stop");
+	xen.low = false;
+}
+
+int main(void)
+{
+	test_interface();
+	open_guest();
+	test_marks();
+	test_looks();
+	test_stop_and_release();
+	test_vcpu_refused();
+	test_stop_fails_half_way();
+	test_release_fails();
+	test_modes();
+	guest.ops->close(guest.context);
+	stop_area_destroy(area);
+	return tap_done();
+}
