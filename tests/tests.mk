@@ -29,6 +29,7 @@ noinst_PROGRAMS += tests/recordings/record
 check_PROGRAMS = \
 	tests/base/test_error \
 	tests/base/test_fault \
+	tests/base/test_hash \
 	tests/base/test_inputs \
 	tests/base/test_output \
 	tests/base/test_text \

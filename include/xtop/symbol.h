@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "xtop/build_id.h"
 #include "xtop/error.h"
 
 #define SYMTAB_MAX_SYMBOLS (4U << 20)  /* added to one table, bounds and aliases included */
@@ -21,7 +22,6 @@
 #define SYMBOLS_MAX_IMAGES 4096
 #define SYMBOL_FILE_MAX_BYTES (1U << 30) /* of symbol text, and of anything read from a pipe */
 #define DEMANGLE_MAX_BYTES 4096        /* a longer demangled name is cut */
-#define BUILD_ID_MAX_BYTES 64
 
 /* --- symtab.c: one image ---------------------------------------------------------------------- */
 
@@ -67,12 +67,6 @@ struct symtab_entry symtab_at(const struct symtab *tab, size_t index); /* ascend
 size_t symtab_memory_bytes(const struct symtab *tab);
 
 /* --- readers: one format a file --------------------------------------------------------------- */
-
-struct build_id {
-	size_t size_bytes; /* 0: none */
-	uint8_t bytes[BUILD_ID_MAX_BYTES];
-	uint64_t address;  /* where the image has bytes[0] loaded; 0: it is not loaded */
-};
 
 /*
  * elf.c: functions of .symtab, or of .dynsym without any there. FD is a regular file and

@@ -206,12 +206,6 @@ static void files_read_bytes(const struct bytes *bytes, const char *name,
 	error_destroy(error);
 }
 
-static bool build_id_equal(const struct build_id *a, const struct build_id *b)
-{
-	return a->size_bytes && a->size_bytes == b->size_bytes &&
-	       memcmp(a->bytes, b->bytes, a->size_bytes) == 0;
-}
-
 static bool files_take_given(struct files *files, struct file_reading *reading)
 {
 	const struct symbols *symbols = files->settings.symbols;

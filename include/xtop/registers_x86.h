@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What several stages know of x86-64's registers: CR3, and how Linux saves all of them. */
+#ifndef XTOP_REGISTERS_X86_H
+#define XTOP_REGISTERS_X86_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * CR3: bits 12 to 51 are the address of the top page table, the others are flags or a process-context
+ * number (Intel SDM vol. 3A §2.5). With page-table isolation Linux has two top tables for each
+ * process, side by side in 8 KiB: bit 12 is set for the one of user mode (Linux
+ * arch/x86/entry/calling.h, PTI_USER_PGTABLE_BIT).
+ */
+#define CR3_TABLE_MASK 0x000ffffffffff000ULL
+#define CR3_USER_TABLE (1ULL << 12)
+
+/* A and B are the same table, or the two tables of one process. */
+static inline bool cr3_is_same_process(uint64_t a, uint64_t b)
+{
+	return !((a ^ b) & CR3_TABLE_MASK & ~CR3_USER_TABLE);
+}
+
+/*
+ * struct pt_regs, the registers as Linux saves them at the end of a stack (Linux
+ * arch/x86/include/asm/ptrace.h; the same since 2.6), as words. The processor saves the last five.
+ */
+enum pt_regs_word {
+	PT_REGS_R15, PT_REGS_R14, PT_REGS_R13, PT_REGS_R12, PT_REGS_RBP, PT_REGS_RBX,
+	PT_REGS_R11, PT_REGS_R10, PT_REGS_R9, PT_REGS_R8, PT_REGS_RAX, PT_REGS_RCX,
+	PT_REGS_RDX, PT_REGS_RSI, PT_REGS_RDI,
+	PT_REGS_ORIG_RAX, /* number of the system call */
+	PT_REGS_RIP, PT_REGS_CS, PT_REGS_RFLAGS, PT_REGS_RSP, PT_REGS_SS,
+	N_PT_REGS
+};
+#define PT_REGS_BYTES     (8 * N_PT_REGS)
+#define PT_REGS_PROCESSOR PT_REGS_RIP /* the first word that the processor saves */
+
+#endif

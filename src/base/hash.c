@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Hash functions and the hash table; see xtop/hash.h. Open addressing, linear probing. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "xtop/hash.h"
+
+#define HASH_MIN_SLOTS 64
+
+uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n)
+{
+	const char *at = bytes;
+	uint64_t word;
+
+	for (size_t left = n; left; at += sizeof(word)) {
+		size_t take = left < sizeof(word) ? left : sizeof(word);
+
+		word = 0;
+		memcpy(&word, at, take);
+		hash = hash_word(hash, word);
+		left -= take;
+	}
+	return hash_word(hash, n);
+}
+
+void hash_table_deinit(struct hash_table *table)
+{
+	free(table->slots);
+	*table = (struct hash_table){ 0 };
+}
+
+uint32_t hash_table_find(const struct hash_table *table, uint64_t hash, hash_table_same_fn *same,
+			 const void *context)
+{
+	uint32_t wanted = (uint32_t)hash;
+
+	if (!table->n_slots)
+		return HASH_NONE;
+	for (size_t i = wanted & (table->n_slots - 1);; i = (i + 1) & (table->n_slots - 1)) {
+		const struct hash_slot *slot = &table->slots[i];
+
+		if (slot->element == HASH_NONE ||
+		    (slot->hash == wanted && same(context, slot->element)))
+			return slot->element;
+	}
+}
+
+static void hash_table_put(struct hash_table *table, struct hash_slot slot)
+{
+	size_t i = slot.hash & (table->n_slots - 1);
+
+	while (table->slots[i].element != HASH_NONE)
+		i = (i + 1) & (table->n_slots - 1);
+	table->slots[i] = slot;
+}
+
+static bool hash_table_grow(struct hash_table *table)
+{
+	struct hash_table grown = { .n = table->n };
+
+	grown.n_slots = table->n_slots ? 2 * table->n_slots : HASH_MIN_SLOTS;
+	grown.slots = reallocarray(NULL, grown.n_slots, sizeof(*grown.slots));
+	if (!grown.slots)
+		return false;
+	memset(grown.slots, 0xff, grown.n_slots * sizeof(*grown.slots)); /* HASH_NONE */
+	for (size_t i = 0; i < table->n_slots; i++)
+		if (table->slots[i].element != HASH_NONE)
+			hash_table_put(&grown, table->slots[i]);
+	free(table->slots);
+	*table = grown;
+	return true;
+}
+
+bool hash_table_add(struct hash_table *table, uint64_t hash, uint32_t element)
+{
+	if (2 * (table->n + 1) >= table->n_slots && !hash_table_grow(table))
+		return false;
+	hash_table_put(table, (struct hash_slot){ (uint32_t)hash, element });
+	table->n++;
+	return true;
+}

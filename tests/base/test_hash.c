@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The hash table, with hashes that collide, and the hash functions. */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "tests/support/tap.h"
+#include "xtop/hash.h"
+#include "xtop/vector.h"
+
+#define N 100000
+
+static bool is_wanted(const void *context, uint32_t element)
+{
+	return *(const uint32_t *)context == element;
+}
+
+static bool never(const void *context, uint32_t element)
+{
+	(void)context, (void)element;
+	return false;
+}
+
+/* Every element is found under its hash, however many share one. */
+static void test_table(uint64_t distinct, const char *what)
+{
+	struct hash_table table = { 0 };
+	uint32_t found = 0, strangers = 0, n = distinct < 1000 ? 2000 : N;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (!hash_table_add(&table, hash_word(1, i % distinct), i))
+			break;
+	for (uint32_t i = 0; i < n; i++)
+		found += hash_table_find(&table, hash_word(1, i % distinct), is_wanted, &i) == i;
+	for (uint32_t i = 0; i < n; i++)
+		strangers += hash_table_find(&table, hash_word(1, i % distinct), never, NULL) !=
+			     HASH_NONE;
+	check(table.n == n && found == n, what);
+	check(strangers == 0 && 2 * table.n <= table.n_slots, "none is taken for another");
+	hash_table_deinit(&table);
+	check(hash_table_find(&table, 1, is_wanted, &n) == HASH_NONE, "an empty table has nothing");
+}
+
+static void test_functions(void)
+{
+	unsigned used[64] = { 0 }, most = 0;
+
+	check(hash_bytes(1, "abcdefgh", 8) != hash_bytes(1, "abcdefgi", 8), "each byte counts");
+	check(hash_bytes(1, "a", 1) != hash_bytes(1, "a\0", 2), "and how many there are");
+	check(hash_bytes(1, "a", 1) != hash_bytes(2, "a", 1), "and what went before");
+	for (uint64_t page = 0; page < 6400; page++)
+		used[hash_slot(page << 12, 64)]++;
+	for (unsigned i = 0; i < 64; i++)
+		most = used[i] > most ? used[i] : most;
+	check(most < 130, "neighbouring pages are spread evenly");
+}
+
+static void test_vector(void)
+{
+	size_t capacity = 0, grown = 0;
+	uint32_t *array = NULL, right = 0;
+
+	for (uint32_t i = 0; i < N; i++) {
+		size_t before = capacity;
+
+		if (!vector_reserve(array, capacity, (size_t)i + 1))
+			break;
+		array[i] = i;
+		grown += capacity != before;
+	}
+	for (uint32_t i = 0; i < N; i++)
+		right += array[i] == i;
+	check(right == N && grown < 20, "a vector keeps what it has while it grows");
+	check(!vector_reserve(array, capacity, SIZE_MAX / 2) && array[N - 1] == N - 1,
+	      "and when it cannot grow");
+	free(array);
+}
+
+int main(void)
+{
+	test_table(N, "many elements, each with a hash of its own");
+	test_table(3, "many elements, three hashes");
+	test_functions();
+	test_vector();
+	return tap_done();
+}
