@@ -15,6 +15,7 @@
 
 #include "xtop/bytes.h"
 #include "xtop/error.h"
+#include "xtop/loads.h"
 #include "xtop/symbol.h"
 
 /* --- image.c ---------------------------------------------------------------------------------- */
@@ -53,14 +54,16 @@ void image_succeed(struct image *image, struct image *by);
 const struct image *image_place_now(struct image_place **placep);
 
 /*
- * image_elf.c: symbols, build-id and unwind tables of the ELF file in BYTES, as far as they are
- * there: .symtab or .dynsym, .eh_frame (found by its section or by PT_GNU_EH_FRAME), .debug_frame.
- * What is missing leaves `incomplete` set. Error: no x86-64 ELF at all.
+ * image_elf.c: symbols, build-id and unwind tables of an ELF file, as far as they are there: .symtab
+ * or .dynsym, .eh_frame (found by its section or by PT_GNU_EH_FRAME), .debug_frame. What is missing
+ * leaves `incomplete` set. Error: no ELF file for the guest's machine.
  */
-struct xtop_error *image_read_elf(struct image *image, const struct bytes *bytes);
+struct xtop_error *image_read_elf(struct image *image, const struct bytes *bytes); /* the guest's */
+/* The same of FD, a file of dom0's disk below --root. *LOADS stays as it was where nothing is loaded. */
+struct xtop_error *image_read_host_elf(struct image *image, int fd, struct loads *loads);
 
-/* The unwind tables alone, of a file of dom0. */
-struct xtop_error *image_read_tables(struct image *image, const struct bytes *bytes);
+/* The unwind tables alone, with ORC, of FD, a file of dom0 that -k names. */
+struct xtop_error *image_read_tables(struct image *image, int fd);
 
 /*
  * The same with the first frame that is unwound in it, by whoever unwinds: a vmlinux takes a good

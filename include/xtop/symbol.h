@@ -69,9 +69,9 @@ size_t symtab_memory_bytes(const struct symtab *tab);
 /* --- readers: one format a file --------------------------------------------------------------- */
 
 /*
- * elf.c: functions of .symtab, or of .dynsym without any there. FD is a regular file and
+ * elf_symtab.c: functions of .symtab, or of .dynsym where .symtab has none. FD is a regular file and
  * stays the caller's. TAB is not sealed yet. PATH is for messages only. *UNREAD: its .debug_frame
- * is compressed by something that elf_inflate.c does not know.
+ * is compressed by something else than zlib, and is not read.
  */
 struct xtop_error *symbol_read_elf(int fd, const char *path, struct symtab *tab,
 				   struct build_id *build_id, bool *unread);

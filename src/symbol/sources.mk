@@ -5,10 +5,10 @@ libxtop_a_SOURCES += \
 	src/symbol/alias.c \
 	src/symbol/alias.h \
 	src/symbol/demangle.c \
-	src/symbol/elf.c \
 	src/symbol/elf_frames.c \
-	src/symbol/elf_orc.c \
-	src/symbol/elf_symbols.c \
+	src/symbol/elf_orc_x86.c \
+	src/symbol/elf_symtab.c \
+	src/symbol/elf_tables.h \
 	src/symbol/image.c \
 	src/symbol/image_elf.c \
 	src/symbol/nm.c \

@@ -14,6 +14,7 @@
 #include <stddef.h>
 
 #include "unwind/cursor.h"
+#include "xtop/bytes.h"
 #include "xtop/error.h"
 
 /* Limits of what a guest's file may hold; what is beyond is left out and counted. */
@@ -26,18 +27,11 @@
 #define CFI_MAX_CIES_BYTES(section_bytes) (2 * (section_bytes) + (64U << 10))
 #define CFI_MAX_PROGRAM_BYTES (16U << 20) /* executed for one table, CIEs each time they are used */
 
-/* Bytes of a section that could not be read, as offsets. */
-struct cfi_gap {
-	size_t start, end;
-};
-/* Whether one of N ascending GAPS has a byte from START up to END. */
-bool cfi_gaps_touch(const struct cfi_gap *gaps, size_t n, size_t start, size_t end);
-
 struct cfi_section {
 	const uint8_t *bytes; /* NULL: none */
 	size_t size_bytes;
 	uint64_t address; /* of bytes[0] in the image */
-	const struct cfi_gap *gaps; /* ascending; what touches one is left out */
+	const struct bytes_gap *gaps; /* ascending; what touches one is left out */
 	size_t n_gaps;
 };
 

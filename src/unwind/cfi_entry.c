@@ -157,24 +157,9 @@ struct cfi_entry {
 	struct cfi_reader reader; /* of what is behind the id */
 };
 
-bool cfi_gaps_touch(const struct cfi_gap *gaps, size_t n, size_t start, size_t end)
-{
-	size_t low = 0, high = n;
-
-	while (low < high) { /* first gap that ends behind start */
-		size_t middle = low + (high - low) / 2;
-
-		if (gaps[middle].end > start)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low < n && gaps[low].start < end;
-}
-
 static bool cfi_in_gap(const struct cfi_section *section, size_t start, size_t end)
 {
-	return cfi_gaps_touch(section->gaps, section->n_gaps, start, end);
+	return bytes_gaps_touch(section->gaps, section->n_gaps, start, end);
 }
 
 /* False: no entry can be there. Length and id only. */

@@ -271,12 +271,7 @@ static bool bench_steps(void)
 
 static void bench_table(const char *path)
 {
-	const struct elf_limits limits = { .sections = 4096,
-					   .frames_bytes = 256 << 20,
-					   .inflated_bytes = 256 << 20,
-					   .lenient = true };
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct bytes bytes = { elf_tables_pread, &fd, UINT64_MAX };
 	double start, compiled, created;
 	struct dwarf *dwarf = NULL;
 	struct elf_frames frames;
@@ -288,7 +283,7 @@ static void bench_table(const char *path)
 		printf("%s: not there\n", path);
 		return;
 	}
-	elf_tables_fatal(elf_file_init(&file, &bytes, path, &limits));
+	elf_tables_fatal(elf_file_init_host(&file, fd, path, &elf_tables_limits));
 	elf_read_frames(&file, &frames);
 	start = now_ns();
 	elf_tables_fatal(cfi_compile(&frames.sections, &cfi));

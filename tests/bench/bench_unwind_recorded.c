@@ -35,7 +35,7 @@
 #include "unw_cursor.h"
 #include "tests/unwind/recorded.h"
 #include "orc_as_cfi.h"
-#include "xtop/elf_file.h"
+#include "symbol/elf_tables.h"
 #include "unwind/cfi.h"
 #include "unwind/orc.h"
 #include "xtop/image.h"
@@ -82,28 +82,16 @@ struct bench {
 	struct cursor cursor; /* of libunwind's chain */
 };
 
-static size_t bench_pread(void *context, uint64_t offset, void *buffer, size_t size_bytes)
-{
-	ssize_t got = pread(*(const int *)context, buffer, size_bytes, (off_t)offset);
-
-	return got < 0 ? 0 : (size_t)got;
-}
-
 static void bench_read_elf(struct bench *bench, const char *path)
 {
-	const struct elf_limits limits = { .sections = 4096,
-					   .frames_bytes = 256 << 20,
-					   .lenient = true };
-	static int fd;
-	static struct bytes bytes;
+	const struct elf_limits limits = { .sections = 4096, .frames_bytes = 256 << 20 };
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0) {
 		printf("%s: cannot be opened\n", path);
 		exit(1);
 	}
-	bytes = (struct bytes){ bench_pread, &fd, (uint64_t)lseek(fd, 0, SEEK_END) };
-	must(elf_file_init(&bench->file, &bytes, path, &limits));
+	must(elf_file_init_host(&bench->file, fd, path, &limits));
 	elf_read_frames(&bench->file, &bench->frames);
 	bench->orc = elf_read_orc(&bench->file);
 	bench->sections = &bench->frames.sections;

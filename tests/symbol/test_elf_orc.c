@@ -3,7 +3,6 @@
 #include "config.h"
 
 #include "tests/support/elf_image.h"
-#include "xtop/elf_file.h"
 #include "tests/support/tap.h"
 #include "unwind/orc.h"
 #include "xtop/image.h"
@@ -62,12 +61,11 @@ static void make(struct elf_image *file, uint16_t flags, size_t entries_bytes)
 static struct image *read_image(const struct elf_image *file)
 {
 	int fd = elf_image_fd(file);
-	struct bytes bytes = elf_bytes_of(&fd, (uint64_t)lseek(fd, 0, SEEK_END));
 	struct image *image;
 
 	if (image_create("vmlinux", &image))
 		abort();
-	error_destroy(image_read_tables(image, &bytes));
+	error_destroy(image_read_tables(image, fd));
 	close(fd);
 	return image;
 }

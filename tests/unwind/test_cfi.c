@@ -324,7 +324,7 @@ static void test_gap(void)
 	const uint64_t hdr_address = MADE_FRAME - 0x1000;
 	struct cfi_bytes made = { 0 };
 	struct cfi_sections sections;
-	struct cfi_gap gap = { 0 };
+	struct bytes_gap gap = { 0 };
 	struct cfi *cfi = NULL;
 
 	bytes_cie(&made, "zR", absolute, 1, usual, sizeof(usual));
@@ -334,7 +334,7 @@ static void test_gap(void)
 		hdr.entries[i][0] = function.start - hdr_address;
 		hdr.entries[i][1] = MADE_FRAME + made.n - hdr_address;
 		if (i == 1)
-			gap = (struct cfi_gap){ made.n + 2, made.n + 10 };
+			gap = (struct bytes_gap){ made.n + 2, made.n + 10 };
 		bytes_fde(&made, &function, sizeof(function), NULL, 0);
 	}
 	sections = bytes_sections(&made);
@@ -361,7 +361,7 @@ static void test_hdr_outside(void)
 		int32_t entries[3][2];
 	} hdr = { { 1, 0x1b, 0x03, 0x3b }, 0, UINT32_MAX, { { 0 } } };
 	const uint64_t hdr_address = MADE_FRAME - 0x1000;
-	struct cfi_gap gap = { 4, 5 };
+	struct bytes_gap gap = { 4, 5 };
 	struct cfi_bytes made = { 0 };
 	struct cfi_sections sections;
 	struct cfi_list list;
@@ -431,7 +431,7 @@ static void test_gap_overlap(void)
 	const uint64_t hdr_address = MADE_FRAME - 0x1000;
 	struct cfi_bytes made = { 0 };
 	struct cfi_sections sections;
-	struct cfi_gap gap;
+	struct bytes_gap gap;
 	__typeof__(plain) inner = { MADE_CODE + 0x200, 0x100, 0 };
 	uint32_t length = 4 + sizeof(inner);
 	size_t outer, within;
@@ -447,7 +447,7 @@ static void test_gap_overlap(void)
 	memcpy(made.bytes + within + 8, &inner, sizeof(inner));
 	hdr.entries[0][1] = MADE_FRAME + outer - hdr_address;
 	hdr.entries[1][1] = MADE_FRAME + within - hdr_address;
-	gap = (struct cfi_gap){ made.n, made.n + 8 };
+	gap = (struct bytes_gap){ made.n, made.n + 8 };
 	bytes_put(&made, 0, 8);
 	sections = bytes_sections(&made);
 	sections.eh_frame.gaps = &gap;

@@ -22,12 +22,12 @@
 #include "linux/kernel/linux_search.h"
 #include "linux/kernel/orc_tables.h"
 #include "xtop/cleanup.h"
+#include "xtop/elf.h"
 #include "xtop/guest.h"
 #include "xtop/walk.h"
 
 #define LINUX_BTF_MAX_BYTES   (32U << 20)
 #define LINUX_NOTES_MAX_BYTES 65536
-#define LINUX_NOTE_BUILD_ID   3      /* NT_GNU_BUILD_ID */
 #define LINUX_CR3_USER        0x1000 /* of page tables for user mode under isolation (kernel_image.c) */
 
 /*
@@ -130,40 +130,6 @@ static bool linux_read_release(struct linux_kernel *kernel)
 	return true;
 }
 
-static uint32_t linux_pad4(uint32_t size_bytes)
-{
-	return (size_bytes + 3) & ~3U;
-}
-
-/*
- * ELF notes, one after the other: three words (bytes of name, bytes of contents, type), name and
- * contents, each padded to 4 (System V gABI, chapter 5).
- */
-static void linux_find_build_id(const uint8_t *notes, size_t size_bytes, uint64_t address,
-				struct build_id *id)
-{
-	uint32_t head[3];
-
-	for (size_t at = 0; size_bytes - at >= sizeof(head);) {
-		size_t name = at + sizeof(head), contents;
-
-		memcpy(head, notes + at, sizeof(head));
-		if (head[0] > size_bytes || head[1] > size_bytes)
-			return;
-		contents = name + linux_pad4(head[0]);
-		if (contents > size_bytes || linux_pad4(head[1]) > size_bytes - contents)
-			return;
-		if (head[2] == LINUX_NOTE_BUILD_ID && head[0] == 4 &&
-		    memcmp(notes + name, "GNU", 4) == 0 && head[1] <= sizeof(id->bytes)) {
-			id->size_bytes = head[1];
-			memcpy(id->bytes, notes + contents, head[1]);
-			id->address = address + contents;
-			return;
-		}
-		at = contents + linux_pad4(head[1]);
-	}
-}
-
 /* The bytes from symbol FROM to symbol TO; NULL: no such symbols, more than MAX_BYTES, or not all there. */
 static uint8_t *linux_read_between(const struct linux_guest *guest, enum linux_symbol from,
 				   enum linux_symbol to, size_t max_bytes, size_t *size_bytesp)
@@ -192,8 +158,9 @@ static void linux_read_build_id(struct linux_kernel *kernel)
 	notes = linux_read_between(&kernel->guest, LINUX_NOTES_START, LINUX_NOTES_STOP,
 				   LINUX_NOTES_MAX_BYTES, &size_bytes);
 	if (notes)
-		linux_find_build_id(notes, size_bytes, kernel->guest.symbols[LINUX_NOTES_START],
-				    &kernel->image->build_id);
+		elf_find_build_id_note(&(struct elf_blob){ .bytes = notes, .size_bytes = size_bytes },
+				       4, kernel->guest.symbols[LINUX_NOTES_START],
+				       &kernel->image->build_id);
 }
 
 /* --- types and unwind tables ------------------------------------------------------------------ */
