@@ -23,4 +23,12 @@ static inline bool bytes_read(const struct bytes *bytes, uint64_t offset, void *
 	return bytes->read(bytes->context, offset, buffer, size_bytes) == size_bytes;
 }
 
+/* Bytes that could not be read, as offsets into what was read. */
+struct bytes_gap {
+	size_t start, end;
+};
+
+/* Whether one of the N GAPS has a byte from START up to END. GAPS ascend and do not overlap. */
+bool bytes_gaps_touch(const struct bytes_gap *gaps, size_t n, size_t start, size_t end);
+
 #endif

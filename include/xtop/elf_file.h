@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The one reader of ELF files, over bytes of which some may not be there: headers and tables
- * (elf_file.c), symbols (elf_symbols.c), unwind sections (elf_frames.c). elf.c and image_elf.c put
- * them together, for files of dom0 and for those of a guest.
+ * (elf_file.c) and symbols (elf_symbols.c). elf.c and image_elf.c put them together with the unwind
+ * sections (symbol/elf_frames.h), for files of dom0 and for those of a guest.
  */
 #ifndef XTOP_SYMBOL_ELF_FILE_H
 #define XTOP_SYMBOL_ELF_FILE_H
 
 #include <elf.h>
 
-#include "unwind/cfi.h"
 #include "xtop/bytes.h"
 #include "xtop/symbol.h"
 
@@ -61,7 +60,7 @@ struct xtop_error *elf_damaged(const struct elf_file *file, const char *what);
 struct elf_blob {
 	uint8_t *bytes;
 	size_t size_bytes;
-	struct cfi_gap *gaps; /* ascending */
+	struct bytes_gap *gaps; /* ascending */
 	size_t n_gaps;
 };
 
@@ -97,18 +96,6 @@ struct elf_dynamic {
 /* What PT_DYNAMIC says of .dynsym, for files without section headers. */
 bool elf_find_dynamic(struct elf_file *file, struct elf_dynamic *dynamic);
 
-/* --- elf_frames.c ----------------------------------------------------------------------------- */
-
-struct elf_frames {
-	struct elf_blob eh_frame, eh_frame_hdr, debug_frame;
-	struct cfi_sections sections; /* of them */
-};
-
-void elf_read_frames(struct elf_file *file, struct elf_frames *frames);
-void elf_frames_deinit(struct elf_frames *frames);
-/* There is a .debug_frame that elf_read_frames() cannot inflate. */
-bool elf_frames_are_foreign(struct elf_file *file);
-
 /* --- elf_inflate.c ---------------------------------------------------------------------------- */
 
 /*
@@ -116,10 +103,5 @@ bool elf_frames_are_foreign(struct elf_file *file);
  * damaged, compressed otherwise, or larger than the file's limit; then BLOB is as it was.
  */
 bool elf_inflate(const struct elf_file *file, bool zdebug, struct elf_blob *blob);
-
-/* --- elf_orc.c -------------------------------------------------------------------------------- */
-
-/* NULL: no Linux kernel, or one without ORC. Without what orc_add_specials_of() adds. */
-struct orc *elf_read_orc(struct elf_file *file);
 
 #endif

@@ -40,7 +40,7 @@ static bool elf_is_inside(const struct elf_file *file, uint64_t offset, uint64_t
 
 static bool elf_add_gap(struct elf_blob *blob, size_t start, size_t end)
 {
-	struct cfi_gap *gaps;
+	struct bytes_gap *gaps;
 
 	if (blob->n_gaps && blob->gaps[blob->n_gaps - 1].end == start) {
 		blob->gaps[blob->n_gaps - 1].end = end;
@@ -50,7 +50,7 @@ static bool elf_add_gap(struct elf_blob *blob, size_t start, size_t end)
 	if (!gaps)
 		return false;
 	blob->gaps = gaps;
-	gaps[blob->n_gaps++] = (struct cfi_gap){ start, end };
+	gaps[blob->n_gaps++] = (struct bytes_gap){ start, end };
 	return true;
 }
 
@@ -104,7 +104,7 @@ void elf_blob_deinit(struct elf_blob *blob)
 bool elf_blob_has(const struct elf_blob *blob, size_t offset, size_t size_bytes)
 {
 	return offset <= blob->size_bytes && size_bytes <= blob->size_bytes - offset &&
-	       !cfi_gaps_touch(blob->gaps, blob->n_gaps, offset, offset + size_bytes);
+	       !bytes_gaps_touch(blob->gaps, blob->n_gaps, offset, offset + size_bytes);
 }
 
 /* --- headers ---------------------------------------------------------------------------------- */

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "xtop/elf_file.h"
+#include "symbol/elf_frames.h"
 #include "xtop/cleanup.h"
 
 static const struct elf_limits elf_own_limits = {

@@ -6,15 +6,15 @@
  *   .orc_unwind_ip   n times s32: address of the code less the address of the word itself
  *   .orc_unwind      n times 6 bytes
  *
- * Which bits of an entry mean what a file does not say; what most entries are tells (unwind/orc.h).
+ * Which bits of an entry mean what a file does not say; what most entries are tells (xtop/orc.h).
  */
 #include "config.h"
 
 #include <string.h>
 
-#include "xtop/elf_file.h"
-#include "unwind/orc.h"
+#include "symbol/elf_frames.h"
 #include "xtop/cleanup.h"
+#include "xtop/orc.h"
 
 struct elf_orc {
 	const struct elf_section *ips, *entries; /* NULL: none */

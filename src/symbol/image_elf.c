@@ -9,16 +9,15 @@
  */
 #include "config.h"
 
-#include "unwind/dwarf.h"
-#include "xtop/elf_file.h"
-#include "unwind/orc.h"
 #include "xtop/image.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "symbol/elf_frames.h"
 #include "xtop/cleanup.h"
 #include "xtop/limit.h"
+#include "xtop/orc.h"
 
 #define IMAGE_MAX_NAMES_BYTES                                                                      \
 	LIMIT(64U << 20, 64U << 10) /* kept; libLLVM's 8 MB are a large file's */
@@ -62,43 +61,31 @@ static struct xtop_error *image_read_symbols(struct elf_file *file, struct symta
 	return error;
 }
 
-static struct xtop_error *image_read_frames(struct elf_file *file, struct cfi **cfip,
-					    struct dwarf **dwarfp)
+static struct xtop_error *image_read_frames(struct elf_file *file, struct unwind_tables *tables)
 {
 	_cleanup_(elf_frames_deinit) struct elf_frames frames;
-	struct xtop_error *error;
 
 	elf_read_frames(file, &frames);
-	error = cfi_compile(&frames.sections, cfip);
-	if (!error && *cfip)
-		error = dwarf_create(&frames.sections, *cfip, dwarfp);
-	return error;
+	return unwind_tables_build_cfi(tables, &frames.sections);
 }
 
 struct xtop_error *image_read_elf(struct image *image, const struct bytes *bytes)
 {
 	_cleanup_(elf_file_deinit) struct elf_file file = { 0 };
 	struct symtab *tab = NULL;
-	struct dwarf *dwarf = NULL;
-	struct cfi *cfi = NULL;
 	struct xtop_error *error = elf_file_init(&file, bytes, image->name, &image_limits);
 	bool cut = false;
 
 	if (!error)
 		error = image_read_symbols(&file, &tab, &cut);
 	if (!error)
-		error = image_read_frames(&file, &cfi, &dwarf);
+		error = image_read_frames(&file, &image->tables);
 	if (error) {
 		symtab_destroy(tab);
-		cfi_destroy(cfi);
 		return error;
 	}
 	symtab_destroy(image->symtab); /* of an earlier try, when less was there */
-	cfi_destroy(image->cfi);
-	dwarf_destroy(image->dwarf);
 	image->symtab = tab;
-	image->cfi = cfi;
-	image->dwarf = dwarf;
 	elf_find_build_id(&file, &image->build_id);
 	image->incomplete = file.incomplete;
 	image->cut = cut;
@@ -108,24 +95,17 @@ struct xtop_error *image_read_elf(struct image *image, const struct bytes *bytes
 struct xtop_error *image_read_tables(struct image *image, const struct bytes *bytes)
 {
 	_cleanup_(elf_file_deinit) struct elf_file file = { 0 };
-	struct dwarf *dwarf = NULL;
-	struct cfi *cfi = NULL;
+	struct unwind_tables *tables = &image->tables;
 	struct xtop_error *error = elf_file_init(&file, bytes, image->name, &image_own_limits);
 
 	if (!error)
-		error = image_read_frames(&file, &cfi, &dwarf);
-	if (error) {
-		cfi_destroy(cfi);
+		error = image_read_frames(&file, tables);
+	if (error)
 		return error;
-	}
-	cfi_destroy(image->cfi);
-	dwarf_destroy(image->dwarf);
-	orc_destroy(image->orc);
-	image->cfi = cfi;
-	image->dwarf = dwarf;
-	image->orc = elf_read_orc(&file);
-	if (image->orc && image->symtab)
-		orc_add_specials_of(image->orc, image->symtab);
+	orc_destroy(tables->orc);
+	tables->orc = elf_read_orc(&file);
+	if (tables->orc && image->symtab)
+		symtab_add_specials(image->symtab, tables->orc);
 	return NULL;
 }
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "xtop/elf_file.h"
+#include "symbol/elf_frames.h"
 #include "unwind/dwarf.h"
 
 struct elf_tables {
