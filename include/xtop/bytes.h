@@ -28,21 +28,7 @@ struct bytes_gap {
 	size_t start, end;
 };
 
-/* Whether one of N ascending GAPS has a byte from START up to END. */
-static inline bool bytes_gaps_touch(const struct bytes_gap *gaps, size_t n, size_t start,
-				    size_t end)
-{
-	size_t low = 0, high = n;
-
-	while (low < high) { /* the first gap that ends behind START */
-		size_t middle = low + (high - low) / 2;
-
-		if (gaps[middle].end > start)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low < n && gaps[low].start < end;
-}
+/* Whether one of the N GAPS has a byte from START up to END. GAPS ascend and do not overlap. */
+bool bytes_gaps_touch(const struct bytes_gap *gaps, size_t n, size_t start, size_t end);
 
 #endif

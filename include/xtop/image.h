@@ -17,6 +17,7 @@
 #include "xtop/error.h"
 #include "xtop/loads.h"
 #include "xtop/symbol.h"
+#include "xtop/unwind.h"
 
 /* --- image.c ---------------------------------------------------------------------------------- */
 
@@ -26,9 +27,7 @@ struct image {
 	char *name;                /* the frames' module: "[kernel]", "ext4", "libc.so.6"; not clean */
 	struct build_id build_id;
 	struct symtab *symtab;     /* sealed; NULL: none */
-	struct orc *orc;           /* unwind/orc.h; NULL: none */
-	struct cfi *cfi;           /* unwind/cfi.h; NULL: none */
-	struct dwarf *dwarf;       /* unwind/dwarf.h: libunwind's view of the same; NULL: none */
+	struct unwind_tables tables;
 	bool incomplete;           /* some of its bytes were not there: worth reading again later */
 	int tables_fd;             /* what image_need_tables() reads; -1: nothing, or it has been */
 	bool cut;                  /* symbols left out: beyond a limit, or behind damage */
@@ -116,5 +115,7 @@ bool space_lookup(const struct space *space, uint64_t address, struct symtab_ent
 		  const struct mapping **mapping);
 /* False: nothing is mapped there though something is known of the space. */
 bool space_may_be_code(const struct space *space, uint64_t address);
+/* SPACE as unwind_stack() wants it. NULL for NULL. Lives as long as SPACE. */
+const struct unwind_space *space_for_unwind(const struct space *space);
 
 #endif

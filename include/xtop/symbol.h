@@ -66,6 +66,13 @@ size_t symtab_count(const struct symtab *tab);
 struct symtab_entry symtab_at(const struct symtab *tab, size_t index); /* ascending by start */
 size_t symtab_memory_bytes(const struct symtab *tab);
 
+/* --- specials.c: code that ORC tables are silent or wrong about ------------------------------- */
+
+struct orc; /* xtop/orc.h */
+
+/* Adds to ORC all special code that SYMTAB, of the same image, knows by name. */
+void symtab_add_specials(const struct symtab *symtab, struct orc *orc);
+
 /* --- readers: one format a file --------------------------------------------------------------- */
 
 /*

@@ -463,7 +463,7 @@ static void os_describe_linux(const struct os *os, struct os_description *descri
 	    !os->linux_kernel.guest.symbols[LINUX_MODULES])
 		os_note(description, &n,
 			"no modules: the guest's kernel names no data (CONFIG_KALLSYMS_ALL)");
-	if (!os->linux_kernel.image->orc)
+	if (!os->linux_kernel.image->tables.orc)
 		os_note(description, &n,
 			"short kernel stacks: the guest's kernel has no ORC tables");
 	if (os->processes)

@@ -13,8 +13,7 @@
 
 #include <string.h>
 
-#include "symbol/elf_tables.h"
-#include "unwind/cfi_entry.h"
+#include "symbol/elf_frames.h"
 
 static struct cfi_section elf_frame_section(const struct elf_blob *blob, uint64_t address)
 {
@@ -95,17 +94,12 @@ static void elf_frames_of_segment(struct elf_file *file, const Elf64_Phdr *segme
 				  struct elf_frames *frames)
 {
 	struct cfi_sections *sections = &frames->sections;
-	const struct elf_blob *hdr = &frames->eh_frame_hdr;
 	uint64_t address, offset, left_bytes;
-	struct cfi_reader reader;
 
 	elf_load_frame_at(file, segment->p_offset, segment->p_filesz, segment->p_vaddr,
 			  &frames->eh_frame_hdr, &sections->eh_frame_hdr);
-	if (!elf_blob_has(hdr, 0, 12) || hdr->bytes[0] != 1)
-		return;
-	reader = (struct cfi_reader){ hdr->bytes + 4, hdr->bytes + hdr->size_bytes, false };
-	address = cfi_read_pointer(&reader, hdr->bytes[1], segment->p_vaddr + 4);
-	if (reader.bad || !elf_find_offset(file, address, &offset, &left_bytes))
+	if (!cfi_find_eh_frame(&sections->eh_frame_hdr, &address) ||
+	    !elf_find_offset(file, address, &offset, &left_bytes))
 		return;
 	if (offset < file->size_bytes && left_bytes > file->size_bytes - offset)
 		left_bytes = file->size_bytes - offset;

@@ -5,7 +5,8 @@
  */
 #include "config.h"
 
-#include "symbol/elf_tables.h"
+#include "symbol/elf_frames.h"
+#include "symbol/elf_symtab.h"
 #include "xtop/cleanup.h"
 
 /* Of a file given by -k: the user named it, so only what would not fit is refused. */

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An image out of an ELF file: what symbol/elf_tables.h reads of it, turned into tables. The resolver's
- * thread. Where the file is a guest's, or lies below --root, the limits here bound what it can cost:
- * at most 64 MiB of names and 32 MiB of unwind tables are read, and what is kept is smaller.
+ * An image out of an ELF file: its functions and its unwind tables. The resolver's thread. Where the
+ * file is a guest's, or lies below --root, the limits here bound what it can cost: at most 64 MiB of
+ * names and 32 MiB of unwind tables are read, and what is kept is smaller.
  *
  * Nothing that is wrong behind a good header is an error: an image without symbols still unwinds, and
  * one without tables still has names.
  */
 #include "config.h"
 
-#include "symbol/elf_tables.h"
-#include "unwind/dwarf.h"
-#include "unwind/orc.h"
+#include "symbol/elf_frames.h"
+#include "symbol/elf_symtab.h"
 #include "xtop/cleanup.h"
 #include "xtop/image.h"
 #include "xtop/limit.h"
+#include "xtop/orc.h"
 
 /* Read, and kept. libLLVM is a large file and has 8 MB. */
 #define IMAGE_MAX_NAMES_BYTES  LIMIT(64U << 20, 64U << 10)
@@ -66,41 +66,29 @@ static struct xtop_error *image_read_symbols(struct elf_file *file, struct symta
 	return error;
 }
 
-static struct xtop_error *image_read_frames(struct elf_file *file, struct cfi **cfip,
-					    struct dwarf **dwarfp)
+static struct xtop_error *image_read_frames(struct elf_file *file, struct unwind_tables *tables)
 {
 	_cleanup_(elf_frames_deinit) struct elf_frames frames;
-	struct xtop_error *error;
 
 	elf_read_frames(file, &frames);
-	error = cfi_compile(&frames.sections, cfip);
-	if (!error && *cfip)
-		error = dwarf_create(&frames.sections, *cfip, dwarfp);
-	return error;
+	return unwind_tables_build_cfi(tables, &frames.sections);
 }
 
 /* All but ORC, which no file of a process has. */
 static struct xtop_error *image_read_file(struct image *image, struct elf_file *file)
 {
 	struct symtab *tab = NULL;
-	struct dwarf *dwarf = NULL;
-	struct cfi *cfi = NULL;
 	bool cut = false;
 	struct xtop_error *error = image_read_symbols(file, &tab, &cut);
 
 	if (!error)
-		error = image_read_frames(file, &cfi, &dwarf);
+		error = image_read_frames(file, &image->tables);
 	if (error) {
 		symtab_destroy(tab);
-		cfi_destroy(cfi);
 		return error;
 	}
 	symtab_destroy(image->symtab); /* of an earlier try, when less was there */
-	cfi_destroy(image->cfi);
-	dwarf_destroy(image->dwarf);
 	image->symtab = tab;
-	image->cfi = cfi;
-	image->dwarf = dwarf;
 	elf_find_build_id(file, &image->build_id);
 	image->incomplete = file->incomplete;
 	image->cut = cut;
@@ -130,24 +118,17 @@ struct xtop_error *image_read_host_elf(struct image *image, int fd, struct loads
 struct xtop_error *image_read_tables(struct image *image, int fd)
 {
 	_cleanup_(elf_file_deinit) struct elf_file file = { 0 };
-	struct dwarf *dwarf = NULL;
-	struct cfi *cfi = NULL;
+	struct unwind_tables *tables = &image->tables;
 	struct xtop_error *error = elf_file_init_host(&file, fd, image->name, &image_own_limits);
 
 	if (!error)
-		error = image_read_frames(&file, &cfi, &dwarf);
-	if (error) {
-		cfi_destroy(cfi);
+		error = image_read_frames(&file, tables);
+	if (error)
 		return error;
-	}
-	cfi_destroy(image->cfi);
-	dwarf_destroy(image->dwarf);
-	orc_destroy(image->orc);
-	image->cfi = cfi;
-	image->dwarf = dwarf;
-	image->orc = elf_read_orc(&file);
-	if (image->orc && image->symtab)
-		orc_add_specials_of(image->orc, image->symtab);
+	orc_destroy(tables->orc);
+	tables->orc = elf_read_orc(&file);
+	if (tables->orc && image->symtab)
+		symtab_add_specials(image->symtab, tables->orc);
 	return NULL;
 }
 

@@ -409,6 +409,22 @@ static bool cfi_hdr_is_usual(const struct cfi_section *section)
 	       memcmp(section->bytes, usual, sizeof(usual)) == 0;
 }
 
+bool cfi_find_eh_frame(const struct cfi_section *hdr, uint64_t *address)
+{
+	const size_t at = offsetof(struct cfi_hdr, eh_frame), end = sizeof(struct cfi_hdr);
+	struct cfi_reader reader;
+	uint64_t found;
+
+	if (!hdr->bytes || hdr->size_bytes < end || cfi_in_gap(hdr, 0, end) || hdr->bytes[0] != 1)
+		return false;
+	reader = (struct cfi_reader){ hdr->bytes + at, hdr->bytes + hdr->size_bytes, false };
+	found = cfi_read_pointer(&reader, hdr->bytes[1], hdr->address + at);
+	if (reader.bad)
+		return false;
+	*address = found;
+	return true;
+}
+
 static int cfi_compare_offsets(const void *left, const void *right)
 {
 	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;

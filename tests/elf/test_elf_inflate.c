@@ -109,7 +109,7 @@ static size_t count(const struct packed *packed, uint32_t name, bool own)
 		abort();
 	error_destroy(own ? image_read_tables(image, fd) : image_read_elf(image, &bytes));
 	close(fd);
-	n = image->cfi ? cfi_counts(image->cfi).fdes : 0;
+	n = image->tables.cfi ? image->tables.cfi->n_fdes : 0;
 	image_unref(image);
 	return n;
 }

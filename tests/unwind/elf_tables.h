@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "symbol/elf_tables.h"
+#include "symbol/elf_frames.h"
 #include "unwind/dwarf.h"
 
 struct elf_tables {

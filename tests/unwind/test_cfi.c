@@ -155,7 +155,7 @@ static void test_broken_later(void)
 
 	check_string(rule_text(cfi, MADE_CODE + 1), "rsp+16 ret-8", "before it breaks");
 	check_string(rule_text(cfi, MADE_CODE + 2), "none", "where it breaks");
-	check_u64(cfi_counts(cfi).refused, 1, "counted as refused");
+	check_u64(cfi->n_refused, 1, "counted as refused");
 	cfi_destroy(cfi);
 	cfi = compile_program(beyond, sizeof(beyond));
 	check_string(rule_text(cfi, MADE_CODE + 0xff), "rsp+16 ret-8", "advance beyond the end");
@@ -458,7 +458,7 @@ static void test_gap_overlap(void)
 	check(!cfi_compile(&sections, &cfi), "an FDE within another");
 	check_string(rule_text(cfi, MADE_CODE), "rsp+8 ret-8", "the first is taken");
 	check_string(rule_text(cfi, MADE_CODE + 0x200), "none", "the one within it is not");
-	check(cfi && cfi_counts(cfi).refused == 1, "and is counted");
+	check(cfi && cfi->n_refused == 1, "and is counted");
 	cfi_destroy(cfi);
 	cfi = NULL;
 	hdr.entries[0][1] = hdr.entries[1][1];
@@ -551,9 +551,9 @@ static double compile_rows(const uint8_t *front, size_t front_bytes, uint64_t *r
 						  .size_bytes = (size_t)(at - bytes),
 						  .address = MADE_FRAME };
 	start = clock();
-	check(!cfi_compile(&sections, &cfi) && cfi && cfi_counts(cfi).fdes == LARGE_FDES,
+	check(!cfi_compile(&sections, &cfi) && cfi && cfi->n_fdes == LARGE_FDES,
 	      "%zu bytes in front of many rows", front_bytes);
-	*rowsp = cfi ? cfi_counts(cfi).rows : 0;
+	*rowsp = cfi ? cfi->n_rows : 0;
 	cfi_destroy(cfi);
 	return (double)(clock() - start) / CLOCKS_PER_SEC;
 }

@@ -4,7 +4,7 @@
  *
  *   registers ─► kernel_image.c ─► kallsyms ─► symbols, and where all the rest is:
  *                                  BTF ─► layout         (types' offsets)
- *                                  ORC ─► image->orc     (unwind tables)
+ *                                  ORC ─► image->tables  (unwind tables)
  *                                  banner, build-id, page tables, direct map
  *
  * Each may be missing: a kernel without BTF or ORC still has its names. About 14 MB are read, in
@@ -255,7 +255,7 @@ static bool linux_read_all(struct linux_kernel *kernel, struct kernel_image *ima
 		return false;
 	linux_read_build_id(kernel);
 	linux_read_types(guest);
-	kernel->image->orc = orc_read_kernel(guest, kernel->image->symtab);
+	kernel->image->tables.orc = orc_read_kernel(guest, kernel->image->symtab);
 	return true;
 }
 
@@ -265,7 +265,7 @@ static bool linux_is_whole(const struct linux_kernel *kernel)
 	const struct linux_guest *guest = &kernel->guest;
 
 	return (guest->has_layout || !guest->symbols[LINUX_BTF_START]) &&
-	       (kernel->image->orc || !guest->symbols[LINUX_ORC_IP_START]);
+	       (kernel->image->tables.orc || !guest->symbols[LINUX_ORC_IP_START]);
 }
 
 /* What came out of the cache is of the kernel that is there. */

@@ -26,9 +26,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unwind/orc.h"
 #include "xtop/cleanup.h"
 #include "xtop/limit.h"
+#include "xtop/orc.h"
 
 #define SEARCH_MAX_BYTES     (64U << 20) /* of the image, as kernel_image.c has it for one range */
 #define SEARCH_CODE_BYTES    96          /* of a function, in which it reads of its CPU's area */

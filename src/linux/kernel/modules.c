@@ -268,7 +268,7 @@ static struct xtop_error *module_fill(struct modules *modules, struct module *mo
 	struct xtop_error *error = module_fill_symbols(modules, module, image);
 
 	if (!error)
-		image->orc = orc_read_module(modules->guest, module->address, module->n_orcs,
+		image->tables.orc = orc_read_module(modules->guest, module->address, module->n_orcs,
 					     module->start, module->end);
 	return error;
 }
