@@ -46,6 +46,7 @@ check_PROGRAMS = \
 	tests/sample/test_sample \
 	tests/sample/test_sampler \
 	tests/supervise/test_sandbox \
+	tests/elf/test_elf_host \
 	tests/elf/test_elf_inflate \
 	tests/elf/test_loads \
 	tests/unwind/test_cfi \
