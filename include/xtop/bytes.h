@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The bytes of a file, wherever they come from: a file of dom0 (-k, --root), or one of the guest,
- * out of its page cache or of a process that maps it. Some of them may not be there now.
+ * The bytes of one of the guest's files: out of its page cache, or of a process that maps the file.
+ * Some of the bytes may not be in the guest's memory now.
  */
 #ifndef XTOP_BYTES_H
 #define XTOP_BYTES_H
@@ -22,5 +22,13 @@ static inline bool bytes_read(const struct bytes *bytes, uint64_t offset, void *
 {
 	return bytes->read(bytes->context, offset, buffer, size_bytes) == size_bytes;
 }
+
+/* Bytes of a copy that could not be read: offsets into the copy. */
+struct bytes_gap {
+	size_t start, end;
+};
+
+/* Whether one of the N GAPS has a byte from START up to END. GAPS ascend and do not overlap. */
+bool bytes_gaps_touch(const struct bytes_gap *gaps, size_t n, size_t start, size_t end);
 
 #endif

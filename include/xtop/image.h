@@ -15,7 +15,9 @@
 
 #include "xtop/bytes.h"
 #include "xtop/error.h"
+#include "xtop/loads.h"
 #include "xtop/symbol.h"
+#include "xtop/unwind.h"
 
 /* --- image.c ---------------------------------------------------------------------------------- */
 
@@ -25,9 +27,7 @@ struct image {
 	char *name;                /* the frames' module: "[kernel]", "ext4", "libc.so.6"; not clean */
 	struct build_id build_id;
 	struct symtab *symtab;     /* sealed; NULL: none */
-	struct orc *orc;           /* unwind/orc.h; NULL: none */
-	struct cfi *cfi;           /* unwind/cfi.h; NULL: none */
-	struct dwarf *dwarf;       /* unwind/dwarf.h: libunwind's view of the same; NULL: none */
+	struct unwind_tables tables;
 	bool incomplete;           /* some of its bytes were not there: worth reading again later */
 	int tables_fd;             /* what image_need_tables() reads; -1: nothing, or it has been */
 	bool cut;                  /* symbols left out: beyond a limit, or behind damage */
@@ -53,14 +53,16 @@ void image_succeed(struct image *image, struct image *by);
 const struct image *image_place_now(struct image_place **placep);
 
 /*
- * image_elf.c: symbols, build-id and unwind tables of the ELF file in BYTES, as far as they are
- * there: .symtab or .dynsym, .eh_frame (found by its section or by PT_GNU_EH_FRAME), .debug_frame.
- * What is missing leaves `incomplete` set. Error: no x86-64 ELF at all.
+ * image_elf.c: symbols, build-id and unwind tables of an ELF file, as far as they are there: .symtab
+ * or .dynsym, .eh_frame (found by its section or by PT_GNU_EH_FRAME), .debug_frame. What is missing
+ * leaves `incomplete` set. Error: no ELF file for the guest's machine.
  */
-struct xtop_error *image_read_elf(struct image *image, const struct bytes *bytes);
+struct xtop_error *image_read_elf(struct image *image, const struct bytes *bytes); /* the guest's */
+/* The same of FD, a file of dom0's disk below --root. *LOADS stays as it was where nothing is loaded. */
+struct xtop_error *image_read_host_elf(struct image *image, int fd, struct loads *loads);
 
-/* The unwind tables alone, of a file of dom0. */
-struct xtop_error *image_read_tables(struct image *image, const struct bytes *bytes);
+/* The unwind tables alone, with ORC, of FD, a file of dom0 that -k names. */
+struct xtop_error *image_read_tables(struct image *image, int fd);
 
 /*
  * The same with the first frame that is unwound in it, by whoever unwinds: a vmlinux takes a good
@@ -113,5 +115,7 @@ bool space_lookup(const struct space *space, uint64_t address, struct symtab_ent
 		  const struct mapping **mapping);
 /* False: nothing is mapped there though something is known of the space. */
 bool space_may_be_code(const struct space *space, uint64_t address);
+/* SPACE as unwind_stack() wants it. NULL for NULL. Lives as long as SPACE. */
+const struct unwind_space *space_for_unwind(const struct space *space);
 
 #endif

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where a file's bytes go in memory: the PT_LOAD segments of an ELF file, and what of them follows
- * for the mapping of a process. Pure but for the bytes it reads. Resolver's thread.
+ * Where the bytes of an ELF file go in memory: its PT_LOAD segments, and what follows from them for a
+ * mapping of a process. Pure, but for the bytes that loads_read() reads. Resolver's thread.
  */
-#ifndef XTOP_PROCESS_LOADS_H
-#define XTOP_PROCESS_LOADS_H
+#ifndef XTOP_LOADS_H
+#define XTOP_LOADS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "xtop/bytes.h"
 
-#define LOADS_MAX          32  /* PT_LOADs kept; linkers make two to five */
+#define LOADS_MAX          32  /* PT_LOADs that are kept; linkers make two to five */
 #define LOADS_MAX_SEGMENTS 128 /* e_phnum */
 
 struct load {
@@ -27,16 +27,16 @@ struct loads {
 enum loads_result {
 	LOADS_READ,
 	LOADS_MISSING, /* the bytes are not there */
-	LOADS_ELF32,   /* of a 32-bit program of x86 */
-	LOADS_NO_ELF,  /* no ELF file of x86-64 */
+	LOADS_ELF32,   /* of a 32-bit program that the guest's machine runs */
+	LOADS_NO_ELF,  /* no ELF file for the guest's machine */
 };
 
-/* *loads is untouched but by LOADS_READ. */
+/* Reads the headers alone. *LOADS is untouched but by LOADS_READ. */
 enum loads_result loads_read(const struct bytes *bytes, struct loads *loads);
 
 /*
- * What relocation added, for a mapping of the file's bytes from FILE_OFFSET on at START, whatever
- * the addresses in the file begin with. False: no segment has bytes there.
+ * What relocation added, for a mapping at START of the file's bytes from FILE_OFFSET on. False: no
+ * segment has bytes there.
  */
 bool loads_bias(const struct loads *loads, uint64_t start, uint64_t file_offset, uint64_t *bias);
 

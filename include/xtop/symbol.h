@@ -66,12 +66,19 @@ size_t symtab_count(const struct symtab *tab);
 struct symtab_entry symtab_at(const struct symtab *tab, size_t index); /* ascending by start */
 size_t symtab_memory_bytes(const struct symtab *tab);
 
+/* --- specials.c: code that ORC tables are silent or wrong about ------------------------------- */
+
+struct orc; /* xtop/orc.h */
+
+/* Adds to ORC all special code that SYMTAB, of the same image, knows by name. */
+void symtab_add_specials(const struct symtab *symtab, struct orc *orc);
+
 /* --- readers: one format a file --------------------------------------------------------------- */
 
 /*
- * elf.c: functions of .symtab, or of .dynsym without any there. FD is a regular file and
+ * elf_symtab.c: functions of .symtab, or of .dynsym where .symtab has none. FD is a regular file and
  * stays the caller's. TAB is not sealed yet. PATH is for messages only. *UNREAD: its .debug_frame
- * is compressed by something that elf_inflate.c does not know.
+ * is compressed by something else than zlib, and is not read.
  */
 struct xtop_error *symbol_read_elf(int fd, const char *path, struct symtab *tab,
 				   struct build_id *build_id, bool *unread);

@@ -8,9 +8,63 @@
 
 #include <stdbool.h>
 
+#include "xtop/error.h"
 #include "xtop/sample.h"
 
 #define UNWIND_MAX_FRAMES 512
+
+/* --- tables.c: what is known of one image ----------------------------------------------------- */
+
+struct orc;
+struct cfi;
+struct dwarf;
+struct cfi_sections; /* xtop/cfi.h */
+
+/* One table for each mechanism that needs one; NULL: there is none. Addresses are the image's. */
+struct unwind_tables {
+	struct orc *orc;     /* xtop/orc.h: a Linux kernel's own format */
+	struct cfi *cfi;     /* compiled call-frame information */
+	struct dwarf *dwarf; /* the functions with rows that only libunwind can evaluate */
+};
+
+void unwind_tables_deinit(struct unwind_tables *tables); /* leaves it without tables */
+size_t unwind_tables_memory_bytes(const struct unwind_tables *tables);
+/*
+ * Replaces `cfi` and `dwarf` by what SECTIONS say; NULL where they say nothing. Error: out of
+ * memory; TABLES are as they were.
+ */
+struct xtop_error *unwind_tables_build_cfi(struct unwind_tables *tables,
+					   const struct cfi_sections *sections);
+
+/* --- an address space, as unwinding sees it --------------------------------------------------- */
+
+/* What lies at an address. */
+struct unwind_code {
+	uint64_t start, end; /* the same answer holds for all of [start, end) */
+	uint64_t bias;       /* address in the guest - address in the image */
+	const struct unwind_tables *tables; /* of the image there; NULL: no image */
+	bool mapped;         /* something is known to lie there */
+	bool possible;       /* code may lie there: it is mapped, or nothing of the space is known */
+};
+
+/*
+ * Implemented by symbol/space.c. unwind_stack() keeps the last struct unwind_code of a walk, so it
+ * calls these functions once for each image that a stack passes, not once for each frame.
+ */
+struct unwind_space {
+	/* TABLES_NEEDED: when the image's tables have not been built yet, they are built now. */
+	void (*find)(const struct unwind_space *space, uint64_t address, bool tables_needed,
+		     struct unwind_code *code);
+	/* The first address of the function that ADDRESS lies in. False: not known. */
+	bool (*find_function)(const struct unwind_space *space, uint64_t address, uint64_t *start);
+};
+
+struct unwind_spaces {
+	const struct unwind_space *kernel, *user; /* NULL: nothing is known of it */
+	bool user_whole; /* `user` has all code that there is: elsewhere there is no code */
+};
+
+/* --- unwind.c: one stack ---------------------------------------------------------------------- */
 
 enum unwind_how { UNWIND_AUTO, UNWIND_FP, UNWIND_ORC, UNWIND_DWARF };
 
@@ -22,7 +76,7 @@ enum unwind_stop {
 	UNWIND_BAD,       /* a frame pointer, return address or table that cannot be right */
 	UNWIND_TOO_DEEP,  /* UNWIND_MAX_FRAMES */
 	UNWIND_NO_TABLES, /* nothing says how to unwind there */
-	UNWIND_REPLACED,  /* a tracer in the guest took the return address away (fgraph, kretprobes) */
+	UNWIND_REPLACED,  /* a tracer in the guest replaced the return address (fgraph, kretprobes) */
 };
 #define N_UNWIND_STOPS 7
 
@@ -30,7 +84,7 @@ enum unwind_frame_flag {
 	FRAME_RETURN = 1 << 0, /* a return address: the call is at address - 1 */
 	FRAME_GUESS = 1 << 1,  /* found by a heuristic */
 	FRAME_USER = 1 << 2,   /* user code */
-	FRAME_BROKEN = 1 << 3, /* what lies between it and the frame before was not found */
+	FRAME_BROKEN = 1 << 3, /* frames between this one and the one before were not found */
 };
 
 struct unwind_frame {
@@ -38,40 +92,35 @@ struct unwind_frame {
 	uint32_t flags; /* enum unwind_frame_flag */
 };
 
-/* A stack has two parts, each of which may be missing: of the kernel, and of the user code it serves. */
+/* A stack has two parts: the kernel's, and that of the user code it serves. Each may be missing. */
 enum unwind_part { UNWIND_KERNEL, UNWIND_USER };
 #define N_UNWIND_PARTS 2
 
 struct unwind_part_end {
-	bool walked;           /* there are frames of it */
-	enum unwind_stop stop; /* the kernel's is complete when it reached the user code's registers */
+	bool walked;           /* the part has frames */
+	enum unwind_stop stop; /* the kernel's is complete when it reached the user's registers */
 	enum sample_cut cut;   /* why the copy of its stack ends where it does */
 	uint32_t pieces;       /* bit i: piece i of the sample was used */
-	int last_piece;        /* where it ended; -1: nowhere that was copied */
+	int last_piece;        /* where the part ended; -1: nowhere that was copied */
 };
 
 struct unwind_stack {
 	unsigned n_frames;
 	enum unwind_stop stop; /* of the innermost part that is not complete */
 	struct unwind_part_end parts[N_UNWIND_PARTS];
-	uint64_t reached[SAMPLE_MAX_STACKS]; /* by piece: address just past the outermost byte used; 0: none */
+	/* for each piece: the address just past the outermost byte that was used; 0: none was */
+	uint64_t reached[SAMPLE_MAX_STACKS];
 	struct unwind_frame frames[UNWIND_MAX_FRAMES];
 };
 
-struct space;
-
-struct unwind_spaces {
-	const struct space *kernel, *user; /* NULL: nothing is known of it */
-	bool user_whole;                   /* `user` has all there is: elsewhere there is no code */
-};
-
 /*
- * UNWIND_AUTO takes for each frame what covers its address: ORC, compiled CFI, libunwind, and frame
- * pointers where nothing does. Any other way is the only one. VCPU must have passed sample_check().
+ * UNWIND_AUTO takes for each frame the first mechanism that covers its address: ORC, compiled CFI,
+ * libunwind, and frame pointers where none does. Any other way uses its own mechanism only. VCPU
+ * must have passed sample_check().
  *
- * When the kernel's part ends early and the user registers are known all the same, the user part
- * goes on from there and its first frame is FRAME_BROKEN. In the kernel's first and last
- * instructions there is no more than one frame between, and the user part follows that.
+ * When the kernel's part ends early but the user registers are known, the user part goes on from
+ * those registers, and its first frame is FRAME_BROKEN. In the first and last instructions of the
+ * kernel there is at most one kernel frame, and the user part follows that frame.
  */
 void unwind_stack(const struct sample_vcpu *vcpu, const struct unwind_spaces *spaces,
 		  enum unwind_how how, struct unwind_stack *stack);

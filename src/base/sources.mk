@@ -17,6 +17,7 @@ libxtop_a_SOURCES += \
 	include/xtop/utf8.h \
 	include/xtop/vector.h \
 	include/xtop/xdg.h \
+	src/base/bytes.c \
 	src/base/error.c \
 	src/base/fault.c \
 	src/base/hash.c \

@@ -17,7 +17,7 @@
 
 #include <string.h>
 
-#include "xtop/elf_file.h"
+#include "elf/elf_reader.h"
 #include "xtop/cleanup.h"
 #include "xtop/types.h"
 
@@ -27,16 +27,15 @@ struct elf_tags {
 	uint64_t symbols, strings, strings_bytes, hash, gnu_hash; /* 0: not there */
 };
 
-static bool elf_read_at(const struct elf_file *file, uint64_t address, void *buffer,
-			size_t size_bytes)
+static bool elf_read_at(struct elf_file *file, uint64_t address, void *buffer, size_t size_bytes)
 {
 	uint64_t offset, left_bytes;
 
-	return elf_offset_of(file, address, &offset, &left_bytes) && size_bytes <= left_bytes &&
-	       bytes_read(file->bytes, offset, buffer, size_bytes);
+	return elf_find_offset(file, address, &offset, &left_bytes) && size_bytes <= left_bytes &&
+	       elf_read(file, offset, buffer, size_bytes) == size_bytes;
 }
 
-static void elf_take_tag(struct elf_tags *tags, const Elf64_Dyn *entry)
+static void elf_set_tag(struct elf_tags *tags, const Elf64_Dyn *entry)
 {
 	switch (entry->d_tag) {
 	case DT_SYMTAB:
@@ -75,12 +74,12 @@ static bool elf_read_tags(struct elf_file *file, struct elf_tags *tags)
 		memcpy(&entry, blob.bytes + at, sizeof(entry));
 		if (entry.d_tag == DT_NULL)
 			break;
-		elf_take_tag(tags, &entry);
+		elf_set_tag(tags, &entry);
 	}
 	return tags->symbols && tags->strings && tags->strings_bytes;
 }
 
-static bool elf_bias_fits(const struct elf_file *file, const struct elf_tags *tags, uint64_t bias)
+static bool elf_bias_fits(struct elf_file *file, const struct elf_tags *tags, uint64_t bias)
 {
 	static const Elf64_Sym null;
 	Elf64_Sym first;
@@ -99,7 +98,7 @@ static uint64_t elf_first_address(const struct elf_file *file)
 	return 0;
 }
 
-static bool elf_find_bias(const struct elf_file *file, const struct elf_tags *tags, uint64_t *biasp)
+static bool elf_find_bias(struct elf_file *file, const struct elf_tags *tags, uint64_t *biasp)
 {
 	uint64_t lowest = tags->symbols < tags->strings ? tags->symbols : tags->strings, bias;
 
@@ -117,7 +116,7 @@ static bool elf_find_bias(const struct elf_file *file, const struct elf_tags *ta
 }
 
 /* 0: not to be told. */
-static uint64_t elf_count_by_gnu_hash(const struct elf_file *file, uint64_t address)
+static uint64_t elf_count_by_gnu_hash(struct elf_file *file, uint64_t address)
 {
 	uint32_t header[4], last = 0, word, buckets[256];
 	uint64_t at, n_symbols;
@@ -145,7 +144,7 @@ static uint64_t elf_count_by_gnu_hash(const struct elf_file *file, uint64_t addr
 	return 0;
 }
 
-static uint64_t elf_count_dynamic(const struct elf_file *file, const struct elf_tags *tags,
+static uint64_t elf_count_dynamic(struct elf_file *file, const struct elf_tags *tags,
 				  uint64_t bias)
 {
 	uint32_t hash[2];
@@ -166,8 +165,8 @@ bool elf_find_dynamic(struct elf_file *file, struct elf_dynamic *dynamic)
 	struct elf_tags tags;
 
 	if (!elf_read_tags(file, &tags) || !elf_find_bias(file, &tags, &bias) ||
-	    !elf_offset_of(file, tags.symbols - bias, &dynamic->symbols_offset, &symbols_left) ||
-	    !elf_offset_of(file, tags.strings - bias, &dynamic->strings_offset, &strings_left))
+	    !elf_find_offset(file, tags.symbols - bias, &dynamic->symbols_offset, &symbols_left) ||
+	    !elf_find_offset(file, tags.strings - bias, &dynamic->strings_offset, &strings_left))
 		return false;
 	n = elf_count_dynamic(file, &tags, bias);
 	dynamic->n_symbols =

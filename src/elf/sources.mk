@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libxtop_a_SOURCES += \
-	include/xtop/elf_file.h \
+	include/xtop/elf.h \
 	include/xtop/loads.h \
 	src/elf/elf_dynamic.c \
 	src/elf/elf_file.c \
-	src/elf/elf_inflate.c \
-	src/elf/loads.c
+	src/elf/elf_guest.c \
+	src/elf/elf_host.c \
+	src/elf/elf_machine_x86.h \
+	src/elf/elf_notes.c \
+	src/elf/elf_reader.h \
+	src/elf/elf_segments.c \
+	src/elf/elf_symbols.c

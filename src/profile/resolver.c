@@ -41,8 +41,9 @@ struct resolver {
 	uint64_t lag_ns;    /* the most since the last snapshot */
 	struct resolver_counts counts;
 	struct snapshot_vcpu vcpus[GUEST_MAX_VCPUS];
-	struct unwind_spaces spaces; /* of the sample */
-	struct os_task task;         /* same */
+	const struct space *kernel, *user; /* of the sample */
+	bool user_whole;     /* same: `user` has all code that there is */
+	struct os_task task; /* same */
 	struct unwind_stack stack;
 	uint32_t folded[SNAPSHOT_MAX_DEPTH];
 	uint64_t renew_ns;
@@ -103,9 +104,9 @@ static uint32_t resolver_frame(struct resolver *resolver, const struct unwind_fr
 	bool user = frame->flags & FRAME_USER;
 	uint32_t id;
 
-	id = names_find(resolver->names, user ? resolver->spaces.user : resolver->spaces.kernel,
+	id = names_find(resolver->names, user ? resolver->user : resolver->kernel,
 			address, user ? FRAME_KIND_USERLAND : FRAME_KIND_KERNEL,
-			user && resolver->spaces.user_whole, answer);
+			user && resolver->user_whole, answer);
 	resolver->counts.frames++;
 	resolver->counts.frames_unknown += answer->quality == NAME_UNKNOWN;
 	resolver->counts.frames_guessed += !!(frame->flags & FRAME_GUESS);
@@ -242,7 +243,8 @@ static void resolver_place(struct resolver *resolver, const struct sample_vcpu *
 	const struct space *given = symbols_space(resolver->settings.symbols);
 	struct os *os = resolver->settings.os;
 
-	resolver->spaces = (struct unwind_spaces){ .kernel = given, .user = given };
+	resolver->kernel = resolver->user = given;
+	resolver->user_whole = false;
 	resolver->task = (struct os_task){ 0 };
 	if (!os)
 		return;
@@ -250,9 +252,9 @@ static void resolver_place(struct resolver *resolver, const struct sample_vcpu *
 	if (!os_is_linux(os))
 		return;
 	os_task(os, vcpu, time_ns, &resolver->task);
-	resolver->spaces.kernel = os_kernel(os);
-	resolver->spaces.user = resolver->task.user;
-	resolver->spaces.user_whole = resolver->task.user;
+	resolver->kernel = os_kernel(os);
+	resolver->user = resolver->task.user;
+	resolver->user_whole = resolver->task.user;
 }
 
 /* The idle task, unless something interrupted it: then a frame further out is not one that called. */
@@ -275,6 +277,15 @@ static void resolver_count_state(struct resolver *resolver, struct snapshot_vcpu
 	states->states[state]++;
 }
 
+static void resolver_unwind(struct resolver *resolver, const struct sample_vcpu *vcpu)
+{
+	const struct unwind_spaces spaces = { .kernel = space_for_unwind(resolver->kernel),
+					      .user = space_for_unwind(resolver->user),
+					      .user_whole = resolver->user_whole };
+
+	unwind_stack(vcpu, &spaces, resolver->settings.how, &resolver->stack);
+}
+
 /* A vCPU that ran, or wanted to. */
 static void resolver_add_busy(struct resolver *resolver, const struct sample_vcpu *vcpu,
 			      uint64_t time_ns)
@@ -287,7 +298,7 @@ static void resolver_add_busy(struct resolver *resolver, const struct sample_vcp
 		counts->early++;
 		return;
 	}
-	unwind_stack(vcpu, &resolver->spaces, resolver->settings.how, &resolver->stack);
+	resolver_unwind(resolver, vcpu);
 	resolver_learn(resolver, vcpu);
 	if (resolver_is_idle(resolver)) {
 		counts->idle++;

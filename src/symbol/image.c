@@ -12,10 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "unwind/cfi.h"
-#include "unwind/dwarf.h"
-#include "unwind/orc.h"
-
 /* Places lead to those of later images of the same file, the last to an image, while it is there. */
 struct image_place {
 	const struct image *image;  /* NULL: destroyed */
@@ -58,20 +54,12 @@ struct image *image_ref(struct image *image)
 	return image;
 }
 
-/* The tables of all kinds: a new kind goes here and in unwind.c's list of steps. */
-static void image_destroy_tables(struct image *image)
-{
-	symtab_destroy(image->symtab);
-	orc_destroy(image->orc);
-	cfi_destroy(image->cfi);
-	dwarf_destroy(image->dwarf);
-}
-
 void image_unref(struct image *image)
 {
 	if (!image || --image->n_references > 0)
 		return;
-	image_destroy_tables(image);
+	symtab_destroy(image->symtab);
+	unwind_tables_deinit(&image->tables);
 	if (image->tables_fd >= 0)
 		close(image->tables_fd);
 	image->place->image = NULL;
@@ -86,13 +74,7 @@ size_t image_memory_bytes(const struct image *image)
 
 	if (image->symtab)
 		bytes += symtab_memory_bytes(image->symtab);
-	if (image->orc)
-		bytes += orc_memory_bytes(image->orc);
-	if (image->cfi)
-		bytes += cfi_counts(image->cfi).memory_bytes;
-	if (image->dwarf)
-		bytes += dwarf_memory_bytes(image->dwarf);
-	return bytes;
+	return bytes + unwind_tables_memory_bytes(&image->tables);
 }
 
 /* --- places ----------------------------------------------------------------------------------- */

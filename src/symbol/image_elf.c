@@ -1,42 +1,46 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An image out of an ELF file: what elf_file.h reads of it, turned into tables. The resolver's
- * thread; where the file is a guest's, the limits here bound what it can cost: at most 64 MiB
- * of names and 32 of unwind tables are read, and what is kept is smaller.
+ * An image out of an ELF file: its functions and its unwind tables. The resolver's thread. Where the
+ * file is a guest's, or lies below --root, the limits here bound what it can cost: at most 64 MiB of
+ * names and 32 MiB of unwind tables are read, and what is kept is smaller.
  *
- * Nothing that is wrong behind a good header fails: an image without symbols still unwinds, one
- * without tables still has names.
+ * Nothing that is wrong behind a good header is an error: an image without symbols still unwinds, and
+ * one without tables still has names.
  */
 #include "config.h"
 
-#include "unwind/dwarf.h"
-#include "xtop/elf_file.h"
-#include "unwind/orc.h"
-#include "xtop/image.h"
-
-#include <sys/stat.h>
-#include <unistd.h>
-
+#include "symbol/elf_frames.h"
+#include "symbol/elf_symtab.h"
 #include "xtop/cleanup.h"
+#include "xtop/image.h"
 #include "xtop/limit.h"
+#include "xtop/orc.h"
 
-#define IMAGE_MAX_NAMES_BYTES                                                                      \
-	LIMIT(64U << 20, 64U << 10) /* kept; libLLVM's 8 MB are a large file's */
+/* Read, and kept. libLLVM is a large file and has 8 MB. */
+#define IMAGE_MAX_NAMES_BYTES  LIMIT(64U << 20, 64U << 10)
+#define IMAGE_MAX_FRAMES_BYTES LIMIT(32 << 20, 64 << 10)
 
 static const struct elf_limits image_limits = {
 	.symbols = 1 << 20,
-	.names_bytes = IMAGE_MAX_NAMES_BYTES, /* read */
+	.names_bytes = IMAGE_MAX_NAMES_BYTES,
 	.sections = 4096,
-	.frames_bytes = LIMIT(32 << 20, 64 << 10),
+	.frames_bytes = IMAGE_MAX_FRAMES_BYTES,
 	.lenient = true,
 };
 
-/* A file of dom0 that the user named: a vmlinux with debugging information has 30 MiB of frames. */
+/* A file below --root, which may be a guest's, too. Its section headers must be right for libelf. */
+static const struct elf_limits image_root_limits = {
+	.symbols = 1 << 20,
+	.names_bytes = IMAGE_MAX_NAMES_BYTES,
+	.sections = ELF_MAX_SECTIONS,
+	.frames_bytes = IMAGE_MAX_FRAMES_BYTES,
+};
+
+/* A file that the user named by -k: a vmlinux with debugging information has 30 MiB of frames. */
 static const struct elf_limits image_own_limits = {
 	.sections = ELF_MAX_SECTIONS,
 	.frames_bytes = LIMIT(256 << 20, 64 << 10),
 	.inflated_bytes = LIMIT(256 << 20, 64 << 10),
-	.lenient = true,
 };
 
 /* *TABP NULL: none. What comes before damage, or a limit, is kept. */
@@ -62,70 +66,69 @@ static struct xtop_error *image_read_symbols(struct elf_file *file, struct symta
 	return error;
 }
 
-static struct xtop_error *image_read_frames(struct elf_file *file, struct cfi **cfip,
-					    struct dwarf **dwarfp)
+static struct xtop_error *image_read_frames(struct elf_file *file, struct unwind_tables *tables)
 {
 	_cleanup_(elf_frames_deinit) struct elf_frames frames;
-	struct xtop_error *error;
 
 	elf_read_frames(file, &frames);
-	error = cfi_compile(&frames.sections, cfip);
-	if (!error && *cfip)
-		error = dwarf_create(&frames.sections, *cfip, dwarfp);
-	return error;
+	return unwind_tables_build_cfi(tables, &frames.sections);
+}
+
+/* All but ORC, which no file of a process has. */
+static struct xtop_error *image_read_file(struct image *image, struct elf_file *file)
+{
+	struct symtab *tab = NULL;
+	bool cut = false;
+	struct xtop_error *error = image_read_symbols(file, &tab, &cut);
+
+	if (!error)
+		error = image_read_frames(file, &image->tables);
+	if (error) {
+		symtab_destroy(tab);
+		return error;
+	}
+	symtab_destroy(image->symtab); /* of an earlier try, when less was there */
+	image->symtab = tab;
+	elf_find_build_id(file, &image->build_id);
+	image->incomplete = file->incomplete;
+	image->cut = cut;
+	return NULL;
 }
 
 struct xtop_error *image_read_elf(struct image *image, const struct bytes *bytes)
 {
 	_cleanup_(elf_file_deinit) struct elf_file file = { 0 };
-	struct symtab *tab = NULL;
-	struct dwarf *dwarf = NULL;
-	struct cfi *cfi = NULL;
-	struct xtop_error *error = elf_file_init(&file, bytes, image->name, &image_limits);
-	bool cut = false;
+	struct xtop_error *error = elf_file_init_guest(&file, bytes, image->name, &image_limits);
 
-	if (!error)
-		error = image_read_symbols(&file, &tab, &cut);
-	if (!error)
-		error = image_read_frames(&file, &cfi, &dwarf);
-	if (error) {
-		symtab_destroy(tab);
-		cfi_destroy(cfi);
-		return error;
-	}
-	symtab_destroy(image->symtab); /* of an earlier try, when less was there */
-	cfi_destroy(image->cfi);
-	dwarf_destroy(image->dwarf);
-	image->symtab = tab;
-	image->cfi = cfi;
-	image->dwarf = dwarf;
-	elf_find_build_id(&file, &image->build_id);
-	image->incomplete = file.incomplete;
-	image->cut = cut;
-	return NULL;
+	return error ? error : image_read_file(image, &file);
 }
 
-struct xtop_error *image_read_tables(struct image *image, const struct bytes *bytes)
+struct xtop_error *image_read_host_elf(struct image *image, int fd, struct loads *loads)
 {
 	_cleanup_(elf_file_deinit) struct elf_file file = { 0 };
-	struct dwarf *dwarf = NULL;
-	struct cfi *cfi = NULL;
-	struct xtop_error *error = elf_file_init(&file, bytes, image->name, &image_own_limits);
+	struct xtop_error *error = elf_file_init_host(&file, fd, image->name, &image_root_limits);
 
 	if (!error)
-		error = image_read_frames(&file, &cfi, &dwarf);
-	if (error) {
-		cfi_destroy(cfi);
+		error = image_read_file(image, &file);
+	if (!error)
+		elf_get_loads(&file, loads);
+	return error;
+}
+
+struct xtop_error *image_read_tables(struct image *image, int fd)
+{
+	_cleanup_(elf_file_deinit) struct elf_file file = { 0 };
+	struct unwind_tables *tables = &image->tables;
+	struct xtop_error *error = elf_file_init_host(&file, fd, image->name, &image_own_limits);
+
+	if (!error)
+		error = image_read_frames(&file, tables);
+	if (error)
 		return error;
-	}
-	cfi_destroy(image->cfi);
-	dwarf_destroy(image->dwarf);
-	orc_destroy(image->orc);
-	image->cfi = cfi;
-	image->dwarf = dwarf;
-	image->orc = elf_read_orc(&file);
-	if (image->orc && image->symtab)
-		orc_add_specials_of(image->orc, image->symtab);
+	orc_destroy(tables->orc);
+	tables->orc = elf_read_orc(&file);
+	if (tables->orc && image->symtab)
+		symtab_add_specials(image->symtab, tables->orc);
 	return NULL;
 }
 
@@ -136,18 +139,13 @@ void image_read_tables_later(struct image *image, int fd)
 	image->tables_fd = fd;
 }
 
-/* Without memory, or when the file is no ELF any more, it has no tables: frame pointers are left. */
+/* Without memory, or when the file is no ELF any more, there are no tables: frame pointers are left. */
 void image_need_tables(struct image *image)
 {
 	_cleanup_close_ int fd = image->tables_fd;
-	struct stat status;
-	struct bytes bytes;
 
 	if (fd < 0)
 		return;
 	image->tables_fd = -1;
-	if (fstat(fd, &status) < 0)
-		return;
-	bytes = elf_bytes_of(&fd, (uint64_t)status.st_size);
-	error_destroy(image_read_tables(image, &bytes));
+	error_destroy(image_read_tables(image, fd));
 }

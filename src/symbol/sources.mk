@@ -5,13 +5,15 @@ libxtop_a_SOURCES += \
 	src/symbol/alias.c \
 	src/symbol/alias.h \
 	src/symbol/demangle.c \
-	src/symbol/elf.c \
 	src/symbol/elf_frames.c \
-	src/symbol/elf_orc.c \
-	src/symbol/elf_symbols.c \
+	src/symbol/elf_frames.h \
+	src/symbol/elf_orc_x86.c \
+	src/symbol/elf_symtab.c \
+	src/symbol/elf_symtab.h \
 	src/symbol/image.c \
 	src/symbol/image_elf.c \
 	src/symbol/nm.c \
 	src/symbol/space.c \
+	src/symbol/specials.c \
 	src/symbol/symbols.c \
 	src/symbol/symtab.c

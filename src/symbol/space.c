@@ -36,6 +36,7 @@ struct space_cell {
 };
 
 struct space {
+	struct unwind_space unwind; /* first: space_find_code() is given a pointer to it */
 	struct space_mapping *mappings;
 	size_t n_mappings, capacity;
 	struct space_cell *cells; /* room for 2 * capacity + 1; the first starts at 0 */
@@ -83,6 +84,43 @@ static struct xtop_error *space_reserve(struct space *space)
 	return NULL;
 }
 
+static void space_find_code(const struct unwind_space *unwind, uint64_t address,
+			    bool tables_needed, struct unwind_code *code)
+{
+	const struct space *space = (const struct space *)unwind;
+	const struct mapping *mapping;
+
+	*code = (struct unwind_code){ 0 };
+	mapping = space_find_range(space, address, &code->start, &code->end);
+	code->possible = mapping || !space->n_mappings;
+	if (!mapping)
+		return;
+	code->mapped = true;
+	code->bias = mapping->bias;
+	if (!mapping->image)
+		return;
+	if (tables_needed)
+		image_need_tables(mapping->image);
+	code->tables = &mapping->image->tables;
+}
+
+static bool space_find_function(const struct unwind_space *unwind, uint64_t address,
+				uint64_t *start)
+{
+	const struct mapping *mapping;
+	struct symtab_entry entry;
+
+	if (!space_lookup((const struct space *)unwind, address, &entry, &mapping))
+		return false;
+	*start = entry.start;
+	return true;
+}
+
+const struct unwind_space *space_for_unwind(const struct space *space)
+{
+	return space ? &space->unwind : NULL;
+}
+
 struct xtop_error *space_create(struct space **spacep)
 {
 	struct space *space = calloc(1, sizeof(*space));
@@ -95,6 +133,7 @@ struct xtop_error *space_create(struct space **spacep)
 		space_destroy(space);
 		return error;
 	}
+	space->unwind = (struct unwind_space){ space_find_code, space_find_function };
 	space_empty(space);
 	*spacep = space;
 	return NULL;

@@ -12,14 +12,13 @@
 #include "xtop/symbol.h"
 
 #include <assert.h>
-#include <elf.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "xtop/elf_file.h"
 #include "xtop/cleanup.h"
+#include "xtop/elf.h"
 #include "xtop/inputs.h"
 #include "xtop/image.h"
 
@@ -325,13 +324,13 @@ static struct xtop_error *symbols_open(const char *path, int *fdp, bool *is_pipe
 static struct xtop_error *symbols_read(int fd, const char *path, struct symtab *tab,
 				       struct build_id *build_id, bool *is_elf, bool *unread)
 {
-	char magic[SELFMAG];
+	char magic[4];
 	struct xtop_error *error;
 	ssize_t got = pread(fd, magic, sizeof(magic), 0);
 
 	if (got < 0)
 		return error_create_errno(errno, "%s: cannot be read", path);
-	*is_elf = got == SELFMAG && memcmp(magic, ELFMAG, SELFMAG) == 0;
+	*is_elf = elf_has_magic(magic, (size_t)got);
 	if (*is_elf)
 		error = symbol_read_elf(fd, path, tab, build_id, unread);
 	else

@@ -5,11 +5,9 @@
  */
 #include "config.h"
 
-#include "unwind/cfi.h"
+#include "unwind/cfi_table.h"
 
 #include <string.h>
-
-#include "unwind/cfi_table.h"
 
 /* STEP_CALLER: *cfap is there. */
 static enum unwind_step cfi_find_cfa(const struct cfi_rule *rule, struct cursor *cursor,
@@ -21,7 +19,7 @@ static enum unwind_step cfi_find_cfa(const struct cfi_rule *rule, struct cursor 
 		return STEP_BAD;
 	switch (rule->kind) {
 	case RULE_CFA_PLT:
-		value += (cursor_pc(cursor) & 15) >= (uint64_t)rule->offset ? 16 : 8;
+		value += cfi_plt_bytes(cursor_pc(cursor), rule->offset);
 		break;
 	case RULE_CFA_DEREF:
 		if (!cursor_read(cursor, value + rule->offset, &value, 1))
@@ -64,7 +62,7 @@ static enum unwind_step cfi_apply(const struct cfi_rule *rule, struct cursor *cu
 
 		*reg ^= (*reg ^ word) & saved; /* no branch: nothing foretells it */
 	}
-	cursor->regs[REG_RSP] = cfa;
+	cursor->regs[REG_SP] = cfa;
 	cursor->known = (cursor->known & rule->kept) | rule->saved;
 	cursor->interrupted = rule->signal;
 	return STEP_CALLER;

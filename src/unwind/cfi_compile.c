@@ -17,48 +17,7 @@
 #include "unwind/cfi_table.h"
 #include "xtop/cleanup.h"
 
-/* DWARF's numbers: rax rdx rcx rbx rsi rdi rbp rsp r8..r15 (psABI table 3.36). */
-static const uint8_t unwind_registers[CFI_DWARF_RETURN] = {
-	REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP,
-	REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15,
-};
-
-static const uint8_t kept_numbers[N_CFI_KEPT] = {
-	[KEPT_RETURN] = CFI_DWARF_RETURN,
-	[KEPT_RBX] = CFI_DWARF_RBX,
-	[KEPT_RBP] = CFI_DWARF_RBP,
-	[KEPT_R12] = 12,
-	[KEPT_R13] = 13,
-	[KEPT_R14] = 14,
-	[KEPT_R15] = 15,
-};
-
 /* --- a row's rule ----------------------------------------------------------------------------- */
-
-/*
- * The linkers' PLT: a stub pushes a word behind its first instructions.
- *
- *   77 08 breg7 (rsp) 8   80 00 breg16 (rip) 0   3f lit15  1a and  3N litN  2a ge  33 lit3  24 shl
- *   22 plus                                      (binutils bfd/elfxx-x86.h, lld ELF/Arch/X86_64.cpp)
- */
-static bool cfi_match_plt(const uint8_t *expression, int64_t size_bytes, struct cfi_rule *rule)
-{
-	static const uint8_t before[] = { 0x77, 8, 0x80, 0, 0x3f, 0x1a },
-			     behind[] = { 0x2a, 0x33, 0x24, 0x22 };
-	uint8_t literal;
-
-	if (size_bytes != sizeof(before) + 1 + sizeof(behind) ||
-	    memcmp(expression, before, sizeof(before)) != 0 ||
-	    memcmp(expression + sizeof(before) + 1, behind, sizeof(behind)) != 0)
-		return false;
-	literal = expression[sizeof(before)] - 0x30;
-	if (literal > 31)
-		return false;
-	rule->kind = RULE_CFA_PLT;
-	rule->reg = REG_RSP;
-	rule->offset = literal;
-	return true;
-}
 
 /* breg OFFSET deref. It is looked at for each row: a number of 64 bits has 10 bytes at most. */
 #define CFI_MAX_DEREF_BYTES 12
@@ -77,7 +36,7 @@ static bool cfi_match_deref(const uint8_t *expression, int64_t size_bytes, struc
 	    number >= CFI_DWARF_RETURN || offset != (int32_t)offset)
 		return false;
 	rule->kind = RULE_CFA_DEREF;
-	rule->reg = unwind_registers[number];
+	rule->reg = cfi_unwind_registers[number];
 	rule->offset = offset;
 	return true;
 }
@@ -87,12 +46,16 @@ static bool cfi_rule_of_cfa(const struct cfi_state *state, struct cfi_rule *rule
 	switch (state->cfa) {
 	case CFA_REGISTER:
 		rule->kind = RULE_CFA;
-		rule->reg = unwind_registers[state->cfa_register];
+		rule->reg = cfi_unwind_registers[state->cfa_register];
 		rule->offset = state->cfa_offset;
 		return rule->offset == state->cfa_offset;
 	case CFA_EXPRESSION:
-		return cfi_match_plt(state->cfa_expression, state->cfa_offset, rule) ||
-		       cfi_match_deref(state->cfa_expression, state->cfa_offset, rule);
+		if (cfi_match_plt(state->cfa_expression, state->cfa_offset, &rule->offset)) {
+			rule->kind = RULE_CFA_PLT;
+			rule->reg = REG_SP;
+			return true;
+		}
+		return cfi_match_deref(state->cfa_expression, state->cfa_offset, rule);
 	case CFA_UNSAID:
 		break;
 	}
@@ -105,7 +68,7 @@ static bool cfi_rule_of_words(const struct cfi_state *state, struct cfi_rule *ru
 	int64_t low = INT64_MAX, high = INT64_MIN;
 
 	for (unsigned i = 0; i < N_CFI_KEPT; i++) {
-		const struct cfi_place *place = &state->registers[kept_numbers[i]];
+		const struct cfi_place *place = &state->registers[cfi_kept_numbers[i]];
 
 		if (place->where != WHERE_OFFSET)
 			continue;
@@ -142,7 +105,7 @@ static bool cfi_rule_of_state(const struct cfi_state *state, bool signal, struct
 	rule->signal = signal;
 	rule->kept = CFI_KEPT_MASK;
 	for (unsigned i = 0; i < N_CFI_KEPT; i++) {
-		const struct cfi_place *place = &state->registers[kept_numbers[i]];
+		const struct cfi_place *place = &state->registers[cfi_kept_numbers[i]];
 		uint32_t bit = 1U << cfi_kept_registers[i];
 
 		rule->slot[i] = CFI_RULE_WORDS;
@@ -408,17 +371,8 @@ void cfi_destroy(struct cfi *cfi)
 	free(cfi);
 }
 
-struct cfi_counts cfi_counts(const struct cfi *cfi)
+size_t cfi_memory_bytes(const struct cfi *cfi)
 {
-	return (struct cfi_counts){
-		.fdes = cfi->n_fdes,
-		.refused = cfi->n_refused,
-		.rows = cfi->n_rows,
-		.rules = cfi->n_rules,
-		.asks = cfi->n_asks,
-		.memory_bytes = sizeof(*cfi) +
-				cfi->n_rows * (sizeof(*cfi->addresses) + sizeof(*cfi->row_rules)) +
-				cfi->n_rules * sizeof(*cfi->rules) +
-				cfi->n_blocks * sizeof(*cfi->blocks),
-	};
+	return sizeof(*cfi) + cfi->n_rows * (sizeof(*cfi->addresses) + sizeof(*cfi->row_rules)) +
+	       cfi->n_rules * sizeof(*cfi->rules) + cfi->n_blocks * sizeof(*cfi->blocks);
 }

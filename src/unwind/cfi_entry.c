@@ -157,24 +157,9 @@ struct cfi_entry {
 	struct cfi_reader reader; /* of what is behind the id */
 };
 
-bool cfi_gaps_touch(const struct cfi_gap *gaps, size_t n, size_t start, size_t end)
-{
-	size_t low = 0, high = n;
-
-	while (low < high) { /* first gap that ends behind start */
-		size_t middle = low + (high - low) / 2;
-
-		if (gaps[middle].end > start)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low < n && gaps[low].start < end;
-}
-
 static bool cfi_in_gap(const struct cfi_section *section, size_t start, size_t end)
 {
-	return cfi_gaps_touch(section->gaps, section->n_gaps, start, end);
+	return bytes_gaps_touch(section->gaps, section->n_gaps, start, end);
 }
 
 /* False: no entry can be there. Length and id only. */
@@ -422,6 +407,22 @@ static bool cfi_hdr_is_usual(const struct cfi_section *section)
 	return section->bytes && section->size_bytes >= sizeof(struct cfi_hdr) &&
 	       !cfi_in_gap(section, 0, sizeof(struct cfi_hdr)) &&
 	       memcmp(section->bytes, usual, sizeof(usual)) == 0;
+}
+
+bool cfi_find_eh_frame(const struct cfi_section *hdr, uint64_t *address)
+{
+	const size_t at = offsetof(struct cfi_hdr, eh_frame), end = sizeof(struct cfi_hdr);
+	struct cfi_reader reader;
+	uint64_t found;
+
+	if (!hdr->bytes || hdr->size_bytes < end || cfi_in_gap(hdr, 0, end) || hdr->bytes[0] != 1)
+		return false;
+	reader = (struct cfi_reader){ hdr->bytes + at, hdr->bytes + hdr->size_bytes, false };
+	found = cfi_read_pointer(&reader, hdr->bytes[1], hdr->address + at);
+	if (reader.bad)
+		return false;
+	*address = found;
+	return true;
 }
 
 static int cfi_compare_offsets(const void *left, const void *right)

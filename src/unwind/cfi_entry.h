@@ -6,7 +6,7 @@
 #ifndef XTOP_UNWIND_CFI_ENTRY_H
 #define XTOP_UNWIND_CFI_ENTRY_H
 
-#include "unwind/cfi.h"
+#include "unwind/cfi_table.h"
 
 /* What is left of some bytes; reading beyond their end gives 0 and sets `bad`, for good. */
 struct cfi_reader {

@@ -12,12 +12,6 @@
 
 #include "unwind/cfi_entry.h"
 
-#define CFI_N_REGISTERS  17 /* DWARF's numbers (psABI table 3.36): 16 general ones, return address */
-#define CFI_DWARF_RBX    3
-#define CFI_DWARF_RBP    6
-#define CFI_DWARF_RSP    7
-#define CFI_DWARF_RETURN 16
-
 enum cfi_where {
 	WHERE_UNSAID,     /* no rule: as it is, if it is one a function preserves */
 	WHERE_UNDEFINED,

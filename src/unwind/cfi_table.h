@@ -1,44 +1,47 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The compiled table: written by cfi_compile.c, read by cfi.c. */
+/*
+ * Compiled call-frame information: the .eh_frame or .debug_frame of one image becomes a sorted table
+ * once (code address -> how to find the caller), so that a step is a search and one read of the
+ * stack. Rows that the table cannot express, with DWARF expressions and other rare things, are left
+ * to libunwind (dwarf.h). Addresses are the image's own. Resolver's thread.
+ *
+ *   bytes ─► cfi_entry.c ─► cfi_program.c ─► cfi_compile.c ─► struct cfi ─► cfi_step()
+ *            CIE, FDE       instructions     rows, rules      table         cfi.c
+ */
 #ifndef XTOP_UNWIND_CFI_TABLE_H
 #define XTOP_UNWIND_CFI_TABLE_H
 
-#include "unwind/cfi.h"
+#include "unwind/cfi_x86.h"
+#include "unwind/cursor.h"
+#include "xtop/cfi.h"
+#include "xtop/error.h"
 
-/* What a step restores, in the order of cfi_rule.slot. */
-enum cfi_kept {
-	KEPT_RETURN,
-	KEPT_RBX,
-	KEPT_RBP,
-	KEPT_R12,
-	KEPT_R13,
-	KEPT_R14,
-	KEPT_R15,
-	N_CFI_KEPT
-};
-
-static const uint8_t cfi_kept_registers[N_CFI_KEPT] = {
-	[KEPT_RETURN] = REG_RIP, [KEPT_RBX] = REG_RBX, [KEPT_RBP] = REG_RBP, [KEPT_R12] = REG_R12,
-	[KEPT_R13] = REG_R13,	 [KEPT_R14] = REG_R14, [KEPT_R15] = REG_R15,
-};
-#define CFI_KEPT_MASK                                                                             \
-	(1U << REG_RIP | 1U << REG_RSP | 1U << REG_RBX | 1U << REG_RBP | 1U << REG_R12 |          \
-	 1U << REG_R13 | 1U << REG_R14 | 1U << REG_R15)
+/* Limits of what a guest's file may hold; what is beyond them is left out and counted. */
+#define CFI_MAX_ENTRY_BYTES   (64U << 10) /* of one FDE */
+#define CFI_MAX_CIE_BYTES     1024
+#define CFI_MAX_STATES        64          /* DW_CFA_remember_state within each other */
+#define CFI_MAX_FDES          (1U << 20)
+#define CFI_MAX_ROWS          (4U << 20)
+#define CFI_MAX_RULES         65536
+/* Read for the list of a section: a CIE counts for each FDE that uses it, and linkers write one CIE
+ * of 24 bytes for many FDEs. */
+#define CFI_MAX_CIES_BYTES(section_bytes) (2 * (section_bytes) + (64U << 10))
+#define CFI_MAX_PROGRAM_BYTES (16U << 20) /* run for one table; CIEs count for each FDE, too */
 
 enum cfi_rule_kind {
 	RULE_NONE,      /* nothing is known of the code there; rule 0 */
 	RULE_CFA,       /* CFA = register + offset */
-	RULE_CFA_DEREF, /* CFA = what stands at register + offset: gcc's realigned frames */
-	RULE_CFA_PLT,   /* CFA = rsp + 8, and 8 more where (rip & 15) >= offset */
+	RULE_CFA_DEREF, /* CFA = the word at register + offset: gcc's realigned frames */
+	RULE_CFA_PLT,   /* CFA = register + cfi_plt_bytes(rip, offset) */
 	RULE_OUTERMOST, /* the return address is undefined */
 	RULE_ASK,       /* libunwind */
 };
 
-#define CFI_RULE_WORDS 32 /* read at once, at most: the saved registers and what is between them */
+#define CFI_RULE_WORDS 32 /* read at once, at most: saved registers and the words between them */
 
 /*
- * The n_words at CFA + 8 * low hold all that was saved. slot[i]: which of them is register i, or
- * CFI_RULE_WORDS: it is as it was.
+ * The n_words at CFA + 8 * low hold all saved registers. slot[i]: which of these words is register
+ * i, or CFI_RULE_WORDS when the register has not changed.
  */
 struct cfi_rule {
 	uint8_t kind;
@@ -48,23 +51,23 @@ struct cfi_rule {
 	uint8_t n_words;
 	uint8_t slot[N_CFI_KEPT];
 	uint32_t saved; /* bit enum unwind_register: has a slot */
-	uint32_t kept;  /* has not been said to be undefined */
+	uint32_t kept;  /* same: has not been said to be undefined */
 	int32_t offset;
 };
 _Static_assert(sizeof(struct cfi_rule) == 24, "rules are compared as bytes");
 
-#define CFI_MAX_RULES 65536
-
-/*
- * Row i says what holds from base + addresses[i] to the row behind it. blocks[b]: the row that
- * holds at base + (b << block_shift), so that a look-up searches the rows of one block only.
- */
+/* The rule that was found for an offset. */
 struct cfi_hit {
 	uint32_t offset; /* UINT32_MAX: none */
 	uint32_t rule;
 };
 #define CFI_CACHE_BITS 9
 
+/*
+ * Row i holds from base + addresses[i] to the row behind it. blocks[b]: the row that holds at
+ * base + (b << block_shift), so that a look-up searches the rows of one block only. Addresses and
+ * rules are two arrays, since the search reads addresses only: 16 of them share a cache line.
+ */
 struct cfi {
 	uint64_t base;
 	uint32_t span; /* bytes of code from base; the last row, RULE_NONE, is there */
@@ -75,18 +78,38 @@ struct cfi {
 	uint32_t *blocks;
 	uint32_t n_blocks;
 	unsigned block_shift;
-	size_t n_fdes, n_refused, n_asks;
-	struct cfi_hit cache[1 << CFI_CACHE_BITS]; /* of the last look-ups: most frames are callers again */
+	size_t n_fdes;
+	size_t n_refused; /* entries left out: damaged, beyond a limit, or of an unknown kind */
+	size_t n_asks;    /* rows for libunwind */
+	struct cfi_hit cache[1 << CFI_CACHE_BITS]; /* the last look-ups: most frames are seen again */
 };
 
-/* Row at OFFSET < span. */
+/* --- cfi_compile.c ---------------------------------------------------------------------------- */
+
+/* *CFIP is NULL when there is nothing in the sections. Error: out of memory. */
+struct xtop_error *cfi_compile(const struct cfi_sections *sections, struct cfi **cfip);
+void cfi_destroy(struct cfi *cfi); /* NULL allowed */
+size_t cfi_memory_bytes(const struct cfi *cfi);
+
+/* --- cfi.c ------------------------------------------------------------------------------------ */
+
+/*
+ * BIAS: address in the guest - address in the image. STEP_NOT_COVERED: no CFI for the address, or a
+ * row for libunwind.
+ */
+enum unwind_step cfi_step(struct cfi *cfi, uint64_t bias, struct cursor *cursor);
+
+/* Whether a row within [start, end) is left to libunwind. */
+bool cfi_asks(const struct cfi *cfi, uint64_t start, uint64_t end);
+
+/* The row at OFFSET < span. */
 static inline uint32_t cfi_row(const struct cfi *cfi, uint32_t offset)
 {
 	uint32_t block = offset >> cfi->block_shift;
 	uint32_t low = cfi->blocks[block], n = cfi->blocks[block + 1] - low + 1;
 
-	/* addresses[low] <= offset. Most blocks need no more than three halvings: these are always
-	 * done, as a loop that ends now here, now there costs more than it saves. */
+	/* addresses[low] <= offset. Most blocks need no more than three halvings. These are always
+	 * done: a loop whose end cannot be predicted costs more than it saves. */
 	for (unsigned i = 0; i < 3 || n > 1; i++) {
 		uint32_t half = n / 2;
 

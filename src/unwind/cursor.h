@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One step of unwinding: from the registers of a frame to those of its caller. Each mechanism (orc.c,
- * cfi.c, dwarf.c, fp.c) has a step function with this shape; unwind.c chooses one for each frame,
- * checks that the walk goes outwards and records the frames.
+ * One step of unwinding: from the registers of a frame to those of its caller. Each mechanism
+ * (mechanisms.h, fp.h) has a step function with this shape. unwind.c chooses one for each frame,
+ * checks that the walk goes outwards, and records the frames.
  *
- * Pure functions of the cursor, the copied bytes and the tables: no memory of the guest is read.
+ * Step functions are pure functions of the cursor, the copied bytes and the tables: they read no
+ * memory of the guest.
  */
 #ifndef XTOP_UNWIND_CURSOR_H
 #define XTOP_UNWIND_CURSOR_H
@@ -14,33 +15,29 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "unwind/cursor_x86.h"
 #include "xtop/sample.h"
 
-/* Numbered as struct registers has them. */
-enum unwind_register {
-	REG_RAX, REG_RBX, REG_RCX, REG_RDX, REG_RSI, REG_RDI, REG_RBP, REG_RSP,
-	REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15,
-	REG_RIP,
-	N_UNWIND_REGISTERS
-};
+#define CURSOR_KNOWS_ALL ((1U << N_UNWIND_REGISTERS) - 1)
 
 struct cursor {
 	uint64_t regs[N_UNWIND_REGISTERS];
-	uint32_t known;   /* bit i: regs[i] is this frame's; RIP and RSP always are */
-	bool interrupted; /* rip is the next instruction to run; else a return address: look up rip - 1 */
+	uint32_t known;   /* bit i: regs[i] is this frame's; REG_PC and REG_SP always are */
+	bool interrupted; /* REG_PC is the next instruction to run; else a return address */
 	bool user;        /* user code */
-	uint64_t reached[SAMPLE_MAX_STACKS]; /* by piece: address just past the outermost byte read; 0: none */
-	const struct sample_vcpu *vcpu; /* passed sample_check() */
-	const struct sample_stack *piece; /* of it, read last; NULL: it has none */
+	/* for each piece: the address just past the outermost byte that was read; 0: none was */
+	uint64_t reached[SAMPLE_MAX_STACKS];
+	const struct sample_vcpu *vcpu;   /* passed sample_check() */
+	const struct sample_stack *piece; /* of vcpu, read last; NULL: it has none */
 	unsigned piece_index;
 };
 
 enum unwind_step {
 	STEP_CALLER,      /* the cursor is the caller's now */
-	STEP_USER,        /* it is the user code's that entered the kernel: all registers known */
+	STEP_USER,        /* the cursor is the user code's that entered the kernel; all is known */
 	STEP_OUTERMOST,   /* there is no caller */
 	STEP_NOT_COVERED, /* this mechanism has nothing for the address: try the next */
-	STEP_CUT,         /* stack bytes that were not copied */
+	STEP_CUT,         /* the stack bytes that the step needs were not copied */
 	STEP_BAD,         /* a table or a register that cannot be right */
 	STEP_LOOP,        /* the caller's frame would lie further in */
 	STEP_REPLACED,    /* a tracer put its own return address in the place of the caller's */
@@ -48,14 +45,14 @@ enum unwind_step {
 
 /* --- cursor.c --------------------------------------------------------------------------------- */
 
-/* From a vCPU's registers: all are known, and rip is the next instruction. */
+/* From a vCPU's registers: all are known, and REG_PC is the next instruction. cursor_x86.c */
 void cursor_init(struct cursor *cursor, const struct sample_vcpu *vcpu);
-/* Takes the first of the copied pieces that has all of it as cursor->piece; false: none has. */
+/* Makes the first copied piece that has all of these bytes cursor->piece. False: no piece has. */
 bool cursor_find_piece(struct cursor *cursor, uint64_t address, size_t size_bytes);
-/* The piece that ADDRESS lies in or just behind; -1: none. */
+/* The index of the piece that ADDRESS lies in or just behind; -1: none. */
 int cursor_piece(const struct cursor *cursor, uint64_t address);
 
-/* Whether cursor->piece has all of it. */
+/* Whether cursor->piece has all of these bytes. */
 static inline bool cursor_piece_has(const struct cursor *cursor, uint64_t address,
 				    size_t size_bytes)
 {
@@ -66,8 +63,8 @@ static inline bool cursor_piece_has(const struct cursor *cursor, uint64_t addres
 }
 
 /*
- * The bytes in place, not aligned; raises cursor->reached. NULL: not all were copied. Inline, since
- * a frame is two or three of these, nearly always in the piece of the one before.
+ * The bytes in place, not aligned; raises cursor->reached. NULL: not all were copied. Inline: a frame
+ * makes two or three of these calls, nearly always in the piece of the call before.
  */
 static inline const void *cursor_bytes(struct cursor *cursor, uint64_t address, size_t size_bytes)
 {
@@ -82,7 +79,7 @@ static inline const void *cursor_bytes(struct cursor *cursor, uint64_t address, 
 	return (const char *)(cursor->piece + 1) + (address - cursor->piece->address);
 }
 
-/* N words at ADDRESS. False: not all were copied. */
+/* Reads N words at ADDRESS. False: not all were copied. */
 static inline bool cursor_read(struct cursor *cursor, uint64_t address, uint64_t *words, size_t n)
 {
 	const void *bytes = cursor_bytes(cursor, address, n * sizeof(*words));
@@ -92,17 +89,15 @@ static inline bool cursor_read(struct cursor *cursor, uint64_t address, uint64_t
 	return bytes;
 }
 
-#define CURSOR_KNOWS_ALL ((1U << N_UNWIND_REGISTERS) - 1)
-
 /*
- * A step function leaves registers, known, interrupted and user as they are unless it returns
- * STEP_CALLER or STEP_USER: another mechanism may be tried.
+ * A step function that does not return STEP_CALLER or STEP_USER leaves registers, known, interrupted
+ * and user as they are, since another mechanism may be tried.
  */
 
-/* The address a table is asked for. */
+/* The address to look up in a table. */
 static inline uint64_t cursor_pc(const struct cursor *cursor)
 {
-	return cursor->regs[REG_RIP] - !cursor->interrupted;
+	return cursor->regs[REG_PC] - !cursor->interrupted;
 }
 
 #endif

@@ -6,7 +6,7 @@
 #ifndef XTOP_UNWIND_DWARF_H
 #define XTOP_UNWIND_DWARF_H
 
-#include "unwind/cfi.h"
+#include "unwind/cfi_table.h"
 
 #define DWARF_MAX_FUNCTIONS (1U << 20)
 #define DWARF_MAX_BYTES     (16U << 20)

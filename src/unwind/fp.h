@@ -4,14 +4,13 @@
 #define XTOP_UNWIND_FP_H
 
 #include "unwind/cursor.h"
-
-struct space;
+#include "xtop/unwind.h"
 
 /*
  * SPACE may be NULL; with it a vCPU caught on the first byte of a function still gets its caller.
  * STEP_NOT_COVERED: the frame's rbp is not known. Whether there is code where it leads is for the
  * caller to see.
  */
-enum unwind_step fp_step(const struct space *space, struct cursor *cursor);
+enum unwind_step fp_step(const struct unwind_space *space, struct cursor *cursor);
 
 #endif

@@ -1,9 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What orc.c builds and orc_step.c reads; orc.c has the layout. */
+/*
+ * The compact ORC table: orc.c builds it and looks addresses up (the layout is described there),
+ * orc_pack.c packs it, orc_step_x86.c makes steps with it.
+ */
 #ifndef XTOP_UNWIND_ORC_TABLE_H
 #define XTOP_UNWIND_ORC_TABLE_H
 
-#include "unwind/orc.h"
+#include "unwind/cursor.h"
+#include "xtop/orc.h"
+
+enum orc_register {
+	ORC_UNDEFINED, ORC_PREV_SP, ORC_DX, ORC_DI, ORC_BP, ORC_SP, ORC_R10, ORC_R13,
+	ORC_BP_INDIRECT, ORC_SP_INDIRECT, ORC_AX,
+	N_ORC_REGISTERS
+};
+
+enum orc_type { ORC_NOTHING, ORC_END, ORC_CALL, ORC_REGS, ORC_PARTIAL, N_ORC_TYPES };
+
+/* What one entry says, the same for all versions of the format. */
+struct orc_row {
+	int16_t sp_offset, bp_offset;
+	uint8_t sp_reg, bp_reg; /* enum orc_register */
+	uint8_t type;           /* enum orc_type */
+	uint8_t signal;         /* 1: the caller was interrupted, it did not call */
+};
 
 struct orc_special_range {
 	uint64_t start, end;
@@ -19,14 +39,31 @@ struct orc {
 
 	struct orc_special_range specials[ORC_MAX_SPECIALS]; /* in the order they were added */
 	size_t n_specials;
-	uint64_t specials_start, specials_end; /* all of them are in there */
+	uint64_t specials_start, specials_end; /* a range that includes all of them */
 };
 
 #define ORC_KEPT_BYTES 3 /* of an entry */
 
-/* Blocks of TEXT_BYTES of code. */
+/* How many blocks TEXT_BYTES of code have. */
 size_t orc_blocks(uint64_t text_bytes);
-/* N entries, and what is read behind them. */
+/* The size of N entries, with the bytes that a look-up reads behind them. */
 size_t orc_entries_bytes(size_t n);
+/* NULL: no entry covers ADDRESS. */
+const struct orc_row *orc_find(const struct orc *orc, uint64_t address);
+size_t orc_memory_bytes(const struct orc *orc);
+
+/* --- orc_entry_x86.c -------------------------------------------------------------------------- */
+
+/* The type alone of an entry, from its third word. */
+uint8_t orc_decode_type(const void *entries, size_t i, const struct orc_layout *layout);
+struct orc_row orc_decode(const void *entries, size_t i, const struct orc_layout *layout);
+
+/* --- orc_step_x86.c --------------------------------------------------------------------------- */
+
+/* BIAS: address in the guest - address in the image. */
+enum unwind_step orc_step(const struct orc *orc, uint64_t bias, struct cursor *cursor);
+/* False: ADDRESS is ordinary code. */
+bool orc_find_special(const struct orc *orc, uint64_t address, enum orc_special *kind,
+		      uint64_t *start);
 
 #endif

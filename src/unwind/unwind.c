@@ -20,13 +20,9 @@
 
 #include <string.h>
 
-#include "unwind/cfi.h"
-#include "unwind/cursor.h"
-#include "unwind/dwarf.h"
 #include "unwind/entry.h"
 #include "unwind/fp.h"
-#include "unwind/orc.h"
-#include "xtop/image.h"
+#include "unwind/mechanisms.h"
 
 /* NMI upon machine check upon exception upon interrupt upon task; of user code signal stacks. */
 #define UNWIND_MAX_SWITCHES 4
@@ -36,96 +32,78 @@ struct walk {
 	enum unwind_how how;
 	struct unwind_stack *stack;
 	struct cursor cursor;
-	const struct space *space;       /* of the part that is walked; NULL: nothing known */
-	const struct mapping *mapping;   /* at cursor_pc(); NULL: none */
-	uint64_t range_start, range_end; /* in which it is that one; empty: not looked up yet */
-	const struct orc_row *orc_row;   /* there */
+	const struct unwind_space *space; /* of the part that is walked; NULL: nothing known */
+	struct unwind_code code; /* at cursor_pc(), and for a range around; empty: not looked up */
 	unsigned n_switches;
 	bool guess; /* the last step was one */
 };
 
 /* --- what is there ---------------------------------------------------------------------------- */
 
-static void unwind_find_mapping(struct walk *walk, uint64_t address)
-{
-	walk->mapping =
-		space_find_range(walk->space, address, &walk->range_start, &walk->range_end);
-	if (walk->mapping && walk->mapping->image && walk->how != UNWIND_FP)
-		image_need_tables(walk->mapping->image);
-}
-
-/* What there is at the cursor. A frame lies mostly where the one before does. */
+/* Looks up the code at the cursor. Most frames lie in the same range as the frame before. */
 static void unwind_find(struct walk *walk)
 {
 	uint64_t address = cursor_pc(&walk->cursor);
-	const struct image *image;
 
-	walk->orc_row = NULL;
-	if (!walk->space)
-		return;
-	if (address - walk->range_start >= walk->range_end - walk->range_start)
-		unwind_find_mapping(walk, address);
-	image = walk->mapping ? walk->mapping->image : NULL;
-	if (image && image->orc)
-		walk->orc_row = orc_find(image->orc, address - walk->mapping->bias);
+	if (walk->space && address - walk->code.start >= walk->code.end - walk->code.start)
+		walk->space->find(walk->space, address, walk->how != UNWIND_FP, &walk->code);
 }
 
-/* Whether all code that there is is known. */
+/* Nothing is mapped at the cursor: whether that means that there is no code. */
 static bool unwind_is_whole(const struct walk *walk)
 {
 	if (walk->cursor.user)
 		return walk->space && walk->spaces->user_whole;
-	return walk->space && !space_may_be_code(walk->space, cursor_pc(&walk->cursor));
+	return walk->space && !walk->code.possible;
 }
 
 static bool unwind_is_canonical(uint64_t address)
 {
-	return (uint64_t)((int64_t)(address << 7) >> 7) ==
-	       address; /* 57 bits: right for 4 and 5 levels */
+	/* 57 bits: right for page tables of 4 and of 5 levels */
+	return (uint64_t)((int64_t)(address << 7) >> 7) == address;
 }
 
-/* Of what was just stepped to. */
+/* Whether the cursor's address, just stepped to, can be one of code. */
 static bool unwind_is_code(const struct walk *walk)
 {
-	if (!unwind_is_canonical(walk->cursor.regs[REG_RIP]))
+	if (!unwind_is_canonical(walk->cursor.regs[REG_PC]))
 		return false;
-	return walk->mapping || !unwind_is_whole(walk);
+	return walk->code.mapped || !unwind_is_whole(walk);
 }
 
 /* --- one step --------------------------------------------------------------------------------- */
 
-/* By the tables of IMAGE. A new mechanism goes here, and its tables in image.c. */
-static enum unwind_step unwind_by_tables(struct walk *walk, const struct image *image)
+/* By the tables there, in the order of mechanisms.h. */
+static enum unwind_step unwind_by_tables(struct walk *walk)
 {
+	const struct unwind_tables *tables = walk->code.tables;
 	enum unwind_step step = STEP_NOT_COVERED;
-	uint64_t bias = walk->mapping->bias;
 
-	if (image->orc && walk->how != UNWIND_DWARF && !walk->cursor.user)
-		step = orc_step(image->orc, walk->orc_row, bias, &walk->cursor);
-	if (walk->how == UNWIND_ORC)
-		return step;
-	if (image->cfi && step == STEP_NOT_COVERED)
-		step = cfi_step(image->cfi, bias, &walk->cursor);
-	if (image->dwarf && step == STEP_NOT_COVERED)
-		step = dwarf_step(image->dwarf, bias, &walk->cursor);
+#define TRY(name, ways)                                                                           \
+	if (step == STEP_NOT_COVERED && tables->name && (ways) >> walk->how & 1)                  \
+		step = name##_step(tables->name, walk->code.bias, &walk->cursor);
+	UNWIND_MECHANISMS(TRY)
+#undef TRY
 	return step;
 }
 
-static bool unwind_has_tables(const struct image *image)
+static bool unwind_has_tables(const struct unwind_tables *tables)
 {
-	return image->orc || image->cfi || image->dwarf;
+#define HAS(name, ways) || tables->name
+	return false UNWIND_MECHANISMS(HAS);
+#undef HAS
 }
 
-/* Where frame pointers are no more than a guess: what is there has tables, or is somebody's program. */
+/* Where frame pointers are only a guess: the code has tables, or is somebody's program. */
 static bool unwind_is_guess(const struct walk *walk)
 {
-	const struct mapping *mapping = walk->mapping;
+	const struct unwind_code *code = &walk->code;
 
 	if (walk->how != UNWIND_AUTO)
 		return false;
-	if (!mapping)
+	if (!code->mapped)
 		return unwind_is_whole(walk);
-	return !mapping->image || unwind_has_tables(mapping->image) ||
+	return !code->tables || unwind_has_tables(code->tables) ||
 	       (walk->cursor.user && walk->spaces->user_whole);
 }
 
@@ -151,8 +129,8 @@ static enum unwind_step unwind_choose(struct walk *walk)
 	enum unwind_step step = STEP_NOT_COVERED;
 
 	walk->guess = false;
-	if (walk->how != UNWIND_FP && walk->mapping && walk->mapping->image)
-		step = unwind_by_tables(walk, walk->mapping->image);
+	if (walk->code.tables)
+		step = unwind_by_tables(walk);
 	if (step == STEP_NOT_COVERED && (walk->how == UNWIND_AUTO || walk->how == UNWIND_FP))
 		step = unwind_by_fp(walk);
 	return step;
@@ -171,7 +149,7 @@ static void unwind_push(struct walk *walk, uint32_t flags)
 	if (walk->guess)
 		flags |= FRAME_GUESS;
 	stack->frames[stack->n_frames++] =
-		(struct unwind_frame){ walk->cursor.regs[REG_RIP], flags };
+		(struct unwind_frame){ walk->cursor.regs[REG_PC], flags };
 }
 
 /*
@@ -182,11 +160,11 @@ static bool unwind_goes_out(struct walk *walk, uint64_t rsp)
 {
 	const struct cursor *cursor = &walk->cursor;
 
-	if (cursor->regs[REG_RSP] > rsp)
+	if (cursor->regs[REG_SP] > rsp)
 		return true;
-	if (cursor->regs[REG_RSP] == rsp && walk->stack->n_frames == 1 && !cursor->interrupted)
+	if (cursor->regs[REG_SP] == rsp && walk->stack->n_frames == 1 && !cursor->interrupted)
 		return true;
-	return cursor_piece(cursor, cursor->regs[REG_RSP]) != cursor_piece(cursor, rsp) &&
+	return cursor_piece(cursor, cursor->regs[REG_SP]) != cursor_piece(cursor, rsp) &&
 	       ++walk->n_switches <= UNWIND_MAX_SWITCHES;
 }
 
@@ -221,7 +199,7 @@ static enum unwind_stop unwind_check(struct walk *walk, uint64_t rsp)
 static enum unwind_step unwind_frames(struct walk *walk, enum unwind_stop *stop)
 {
 	for (;;) {
-		uint64_t rsp = walk->cursor.regs[REG_RSP];
+		uint64_t rsp = walk->cursor.regs[REG_SP];
 		enum unwind_step step = unwind_choose(walk);
 
 		*stop = step == STEP_CALLER ? unwind_check(walk, rsp) : unwind_stop_of(step);
@@ -241,8 +219,7 @@ static enum unwind_step unwind_part(struct walk *walk, uint32_t flags)
 
 	memcpy(before, walk->cursor.reached, sizeof(before));
 	walk->space = part == UNWIND_USER ? walk->spaces->user : walk->spaces->kernel;
-	walk->mapping = NULL;
-	walk->range_start = walk->range_end = 0;
+	walk->code = (struct unwind_code){ 0 };
 	walk->n_switches = 0;
 	walk->guess = false;
 	end->walked = true;
@@ -252,7 +229,7 @@ static enum unwind_step unwind_part(struct walk *walk, uint32_t flags)
 	for (unsigned i = 0; i < SAMPLE_MAX_STACKS; i++)
 		if (walk->cursor.reached[i] != before[i])
 			end->pieces |= 1U << i;
-	end->last_piece = cursor_piece(&walk->cursor, walk->cursor.regs[REG_RSP]);
+	end->last_piece = cursor_piece(&walk->cursor, walk->cursor.regs[REG_SP]);
 	return step;
 }
 

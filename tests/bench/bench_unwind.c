@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "unwind/orc.h"
+#include "unwind/orc_table.h"
 #include "xtop/image.h"
 #include "xtop/unwind.h"
 
@@ -113,10 +113,10 @@ static struct space *make_kernel(void)
 		make_function(i);
 	must(image_create("[kernel]", &mapping.image));
 	start = cpu_ns();
-	must(orc_create(&source, &layout, &mapping.image->orc));
+	must(orc_create(&source, &layout, &mapping.image->tables.orc));
 	printf("orc_create, %d entries           %8.1f ms, %.2f MiB kept\n", N_ENTRIES,
 	       (double)(cpu_ns() - start) / 1e6,
-	       (double)orc_memory_bytes(mapping.image->orc) / 1048576);
+	       (double)orc_memory_bytes(mapping.image->tables.orc) / 1048576);
 	must(space_create(&space));
 	must(space_add(space, &mapping));
 	image_unref(mapping.image);
@@ -188,7 +188,7 @@ static void bench(const char *what, const struct record *records,
 
 static void bench_stacks(const struct space *kernel, unsigned n_choices)
 {
-	const struct unwind_spaces spaces = { .kernel = kernel };
+	const struct unwind_spaces spaces = { .kernel = space_for_unwind(kernel) };
 
 	for (size_t i = 0; i < N_STACKS; i++)
 		make_stack(i, n_choices);

@@ -271,16 +271,10 @@ static bool bench_steps(void)
 
 static void bench_table(const char *path)
 {
-	const struct elf_limits limits = { .sections = 4096,
-					   .frames_bytes = 256 << 20,
-					   .inflated_bytes = 256 << 20,
-					   .lenient = true };
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct bytes bytes = { elf_tables_pread, &fd, UINT64_MAX };
 	double start, compiled, created;
 	struct dwarf *dwarf = NULL;
 	struct elf_frames frames;
-	struct cfi_counts counts;
 	struct cfi *cfi = NULL;
 	struct elf_file file;
 
@@ -288,7 +282,7 @@ static void bench_table(const char *path)
 		printf("%s: not there\n", path);
 		return;
 	}
-	elf_tables_fatal(elf_file_init(&file, &bytes, path, &limits));
+	elf_tables_fatal(elf_file_init_host(&file, fd, path, &elf_tables_limits));
 	elf_read_frames(&file, &frames);
 	start = now_ns();
 	elf_tables_fatal(cfi_compile(&frames.sections, &cfi));
@@ -297,15 +291,14 @@ static void bench_table(const char *path)
 		elf_tables_fatal(dwarf_create(&frames.sections, cfi, &dwarf));
 	created = now_ns();
 	if (cfi) {
-		counts = cfi_counts(cfi);
 		printf("%s: .eh_frame %zu KiB, .debug_frame %zu KiB\n"
 		       "  compiled in %.1f ms, rows for libunwind found in %.1f ms\n"
-		       "  %zu functions, %zu rows, %zu rules, %zu rows for libunwind, %zu refused\n"
+		       "  %zu functions, %u rows, %u rules, %zu rows for libunwind, %zu refused\n"
 		       "  table %.2f MiB, libunwind's part %zu KiB\n",
 		       path, frames.eh_frame.size_bytes >> 10, frames.debug_frame.size_bytes >> 10,
-		       (compiled - start) / 1e6, (created - compiled) / 1e6, counts.fdes,
-		       counts.rows, counts.rules, counts.asks, counts.refused,
-		       counts.memory_bytes / 1048576.0,
+		       (compiled - start) / 1e6, (created - compiled) / 1e6, cfi->n_fdes,
+		       cfi->n_rows, cfi->n_rules, cfi->n_asks, cfi->n_refused,
+		       (double)cfi_memory_bytes(cfi) / 1048576,
 		       dwarf ? dwarf_memory_bytes(dwarf) >> 10 : 0);
 	}
 	dwarf_destroy(dwarf);

@@ -35,9 +35,9 @@
 #include "unw_cursor.h"
 #include "tests/unwind/recorded.h"
 #include "orc_as_cfi.h"
-#include "xtop/elf_file.h"
-#include "unwind/cfi.h"
-#include "unwind/orc.h"
+#include "symbol/elf_frames.h"
+#include "unwind/cfi_table.h"
+#include "unwind/orc_table.h"
 #include "xtop/image.h"
 #include "xtop/unwind.h"
 
@@ -67,6 +67,11 @@ static uint64_t cpu_ns(void)
 
 /* --- what is unwound, and with what ------------------------------------------------------------ */
 
+struct chain {
+	struct cursor cursor; /* where it begins: interrupted */
+	unsigned n_plain;     /* steps by ORC that libunwind can make, too */
+};
+
 struct bench {
 	struct recorded recorded;
 	struct elf_file file;
@@ -75,35 +80,23 @@ struct bench {
 	const struct cfi_sections *sections; /* of the file, or made of its ORC tables */
 	struct orc *orc;                     /* NULL: no kernel */
 	struct cfi *cfi;
-	struct cursor *chains; /* where each begins: interrupted */
+	struct chain *chains;
 	size_t n_chains;
 	struct space *space;
 	unw_addr_space_t libunwind;
 	struct cursor cursor; /* of libunwind's chain */
 };
 
-static size_t bench_pread(void *context, uint64_t offset, void *buffer, size_t size_bytes)
-{
-	ssize_t got = pread(*(const int *)context, buffer, size_bytes, (off_t)offset);
-
-	return got < 0 ? 0 : (size_t)got;
-}
-
 static void bench_read_elf(struct bench *bench, const char *path)
 {
-	const struct elf_limits limits = { .sections = 4096,
-					   .frames_bytes = 256 << 20,
-					   .lenient = true };
-	static int fd;
-	static struct bytes bytes;
+	const struct elf_limits limits = { .sections = 4096, .frames_bytes = 256 << 20 };
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0) {
 		printf("%s: cannot be opened\n", path);
 		exit(1);
 	}
-	bytes = (struct bytes){ bench_pread, &fd, (uint64_t)lseek(fd, 0, SEEK_END) };
-	must(elf_file_init(&bench->file, &bytes, path, &limits));
+	must(elf_file_init_host(&bench->file, fd, path, &limits));
 	elf_read_frames(&bench->file, &bench->frames);
 	bench->orc = elf_read_orc(&bench->file);
 	bench->sections = &bench->frames.sections;
@@ -124,33 +117,32 @@ static void bench_add_chain(struct bench *bench, const struct cursor *cursor)
 	size_t n = bench->n_chains;
 
 	if (!(n & (n - 1)))
-		bench->chains = realloc(bench->chains, (n ? 2 * n : 1) * sizeof(*cursor));
-	bench->chains[n] = *cursor;
-	bench->chains[n].regs[REG_RIP] = cursor_pc(cursor);
-	bench->chains[n].interrupted = true; /* as unw_init_remote() has it */
+		bench->chains = realloc(bench->chains, (n ? 2 * n : 1) * sizeof(*bench->chains));
+	bench->chains[n] = (struct chain){ .cursor = *cursor };
+	bench->chains[n].cursor.regs[REG_RIP] = cursor_pc(cursor);
+	bench->chains[n].cursor.interrupted = true; /* as unw_init_remote() has it */
 	bench->n_chains++;
 }
 
-static const struct orc_row *bench_row(const struct bench *bench, const struct cursor *cursor)
+static bool bench_is_plain(const struct bench *bench, const struct cursor *cursor)
 {
-	return orc_find(bench->orc, cursor_pc(cursor));
+	return as_cfi_is_plain(orc_find(bench->orc, cursor_pc(cursor)));
 }
 
-/* A chain more behind each frame that is no call. */
+/* Another chain begins behind each frame that is no call. */
 static void bench_split_kernel(struct bench *bench, const struct sample_vcpu *vcpu)
 {
 	enum unwind_step step = STEP_CALLER;
-	const struct orc_row *row;
 	struct cursor cursor;
 
 	cursor_init(&cursor, vcpu);
 	for (unsigned i = 0; i < 4 && !cursor.user && step == STEP_CALLER; i++) {
 		bench_add_chain(bench, &cursor);
-		while (as_cfi_is_plain(row = bench_row(bench, &cursor)) &&
-		       (step = orc_step(bench->orc, row, 0, &cursor)) == STEP_CALLER)
-			;
+		while (bench_is_plain(bench, &cursor) &&
+		       (step = orc_step(bench->orc, 0, &cursor)) == STEP_CALLER)
+			bench->chains[bench->n_chains - 1].n_plain++;
 		if (step == STEP_CALLER)
-			step = orc_step(bench->orc, row, 0, &cursor);
+			step = orc_step(bench->orc, 0, &cursor);
 	}
 }
 
@@ -177,11 +169,10 @@ struct figure {
 static void by_orc(struct bench *bench, struct figure *figure)
 {
 	for (size_t i = 0; i < bench->n_chains; i++) {
-		struct cursor cursor = bench->chains[i];
-		const struct orc_row *row;
+		struct cursor cursor = bench->chains[i].cursor;
 
-		while (as_cfi_is_plain(row = bench_row(bench, &cursor)) &&
-		       orc_step(bench->orc, row, 0, &cursor) == STEP_CALLER) {
+		for (unsigned n = bench->chains[i].n_plain; n; n--) {
+			orc_step(bench->orc, 0, &cursor);
 			figure->frames++;
 			figure->check += cursor.regs[REG_RIP];
 		}
@@ -191,7 +182,7 @@ static void by_orc(struct bench *bench, struct figure *figure)
 static void by_cfi(struct bench *bench, struct figure *figure)
 {
 	for (size_t i = 0; i < bench->n_chains; i++) {
-		struct cursor cursor = bench->chains[i];
+		struct cursor cursor = bench->chains[i].cursor;
 
 		while (cfi_step(bench->cfi, 0, &cursor) == STEP_CALLER) {
 			figure->frames++;
@@ -205,7 +196,7 @@ static void by_libunwind(struct bench *bench, struct figure *figure)
 	for (size_t i = 0; i < bench->n_chains; i++) {
 		unw_cursor_t unwound;
 
-		bench->cursor = bench->chains[i];
+		bench->cursor = bench->chains[i].cursor;
 		unw_init_remote(&unwound, bench->libunwind, bench);
 		while (unw_step(&unwound) > 0) {
 			unw_word_t ip;
@@ -222,7 +213,7 @@ static void by_libunwind(struct bench *bench, struct figure *figure)
 static void by_all(struct bench *bench, struct figure *figure)
 {
 	static struct unwind_stack stack;
-	const struct unwind_spaces spaces = { .kernel = bench->space };
+	const struct unwind_spaces spaces = { .kernel = space_for_unwind(bench->space) };
 
 	for (size_t i = 0; i < bench->recorded.n; i++) {
 		if (bench->recorded.vcpus[i]->user)
@@ -364,8 +355,8 @@ static void bench_make_space(struct bench *bench)
 	struct mapping mapping = { .start = UINT64_C(0xffffffff80000000), .end = AS_CFI_ADDRESS };
 
 	must(image_create("[kernel]", &mapping.image));
-	mapping.image->orc = bench->orc;
-	mapping.image->cfi = bench->orc ? NULL : bench->cfi;
+	mapping.image->tables.orc = bench->orc;
+	mapping.image->tables.cfi = bench->orc ? NULL : bench->cfi;
 	must(space_create(&bench->space));
 	must(space_add(bench->space, &mapping));
 	image_unref(mapping.image);
@@ -373,15 +364,13 @@ static void bench_make_space(struct bench *bench)
 
 static void bench_print(const struct bench *bench, const char *recording, uint64_t frames)
 {
-	struct cfi_counts counts = cfi_counts(bench->cfi);
-
 	printf("%s: %zu stacks, %zu chains, %" PRIu64 " frames\n", recording, bench->recorded.n,
 	       bench->n_chains, frames);
 	if (bench->orc)
 		printf("  ORC tables: %zu entries, %.2f MiB; as CFI %zu functions\n", bench->orc->n,
 		       (double)orc_memory_bytes(bench->orc) / 1048576, bench->made.n_fdes);
-	printf("  compiled CFI: %zu rows, %.2f MiB\n", counts.rows,
-	       (double)counts.memory_bytes / 1048576);
+	printf("  compiled CFI: %u rows, %.2f MiB\n", bench->cfi->n_rows,
+	       (double)cfi_memory_bytes(bench->cfi) / 1048576);
 }
 
 static void bench_deinit(struct bench *bench)

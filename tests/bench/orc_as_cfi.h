@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unwind/cfi.h"
+#include "unwind/cfi_table.h"
 #include "tests/unwind/orc_rows.h"
 #include "unwind/orc_table.h"
 

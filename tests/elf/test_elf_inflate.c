@@ -6,7 +6,6 @@
 #include <zlib.h>
 
 #include "tests/support/elf_image.h"
-#include "xtop/elf_file.h"
 #include "tests/support/tap.h"
 #include "tests/unwind/cfi_bytes.h"
 #include "xtop/image.h"
@@ -105,12 +104,12 @@ static size_t count(const struct packed *packed, uint32_t name, bool own)
 
 	make_file(&file, packed, name);
 	fd = elf_image_fd(&file);
-	bytes = elf_bytes_of(&fd, (uint64_t)lseek(fd, 0, SEEK_END));
+	bytes = elf_image_file_bytes(&fd);
 	if (image_create("file", &image))
 		abort();
-	error_destroy(own ? image_read_tables(image, &bytes) : image_read_elf(image, &bytes));
+	error_destroy(own ? image_read_tables(image, fd) : image_read_elf(image, &bytes));
 	close(fd);
-	n = image->cfi ? cfi_counts(image->cfi).fdes : 0;
+	n = image->tables.cfi ? image->tables.cfi->n_fdes : 0;
 	image_unref(image);
 	return n;
 }

@@ -12,7 +12,7 @@
 #define MAX_SECTION_BYTES 4096
 
 static struct cfi_section take_section(struct fuzz *fuzz, size_t size_bytes, uint64_t address,
-				       const struct cfi_gap *gap)
+				       const struct bytes_gap *gap)
 {
 	return (struct cfi_section){ .bytes = fuzz_copy(fuzz, size_bytes),
 				     .size_bytes = size_bytes,
@@ -46,9 +46,7 @@ static void use(struct fuzz *fuzz, const struct cfi_sections *sections,
 	fuzz_succeed(cfi_compile(sections, &cfi));
 	fuzz_succeed(dwarf_create(sections, NULL, &all));
 	if (cfi) {
-		struct cfi_counts counts = cfi_counts(cfi);
-
-		fuzz_must(counts.rows <= CFI_MAX_ROWS, "rows are limited");
+		fuzz_must(cfi->n_rows <= CFI_MAX_ROWS, "rows are limited");
 		fuzz_succeed(dwarf_create(sections, cfi, &unusual));
 		cfi_asks(cfi, VCPU_USER_CODE, VCPU_USER_CODE + 0x1000);
 	}
@@ -65,8 +63,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	struct fuzz fuzz = fuzz_begin(bytes, size_bytes);
 	size_t eh_bytes = fuzz_u16(&fuzz) % MAX_SECTION_BYTES,
 	       debug_bytes = fuzz_u16(&fuzz) % MAX_SECTION_BYTES;
-	struct cfi_gap gap = { .start = fuzz_u16(&fuzz), .end = fuzz_u16(&fuzz) };
-	struct cfi_gap none = { 0 };
+	struct bytes_gap gap = { .start = fuzz_u16(&fuzz), .end = fuzz_u16(&fuzz) };
+	struct bytes_gap none = { 0 };
 	struct cfi_sections sections = { 0 };
 
 	sections.eh_frame = take_section(&fuzz, eh_bytes, VCPU_USER_CODE + 0x8000, &gap);

@@ -22,8 +22,6 @@ static void read_image(const struct bytes *bytes)
 	fuzz_succeed(image_create("file", &image));
 	error_destroy(image_read_elf(image, bytes));
 	error_destroy(image_read_elf(image, bytes)); /* again, as when more is there */
-	if (bytes->size_bytes != UINT64_MAX)
-		error_destroy(image_read_tables(image, bytes)); /* ORC, and what is compressed */
 	if (image->symtab)
 		for (size_t i = 0; i < symtab_count(image->symtab); i++)
 			symtab_lookup(image->symtab, symtab_at(image->symtab, i).start, &entry);

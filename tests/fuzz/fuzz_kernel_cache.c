@@ -46,7 +46,7 @@ static void make_kernel(struct linux_kernel *kernel, struct fuzz_guest *guest)
 						 { .sp_reg = ORC_SP, .type = ORC_CALL } };
 	}
 	fuzz_succeed(symtab_seal(image->symtab));
-	fuzz_succeed(orc_create_rows(entries, 8, TEXT, TEXT + 0x10000, &image->orc));
+	fuzz_succeed(orc_create_rows(entries, 8, TEXT, TEXT + 0x10000, &image->tables.orc));
 	image->build_id = (struct build_id){ .size_bytes = 4, .address = TEXT };
 	kernel->image = image;
 }
@@ -89,8 +89,8 @@ static void use(struct linux_kernel *kernel, struct fuzz *fuzz)
 	struct symtab_entry entry;
 
 	symtab_lookup(kernel->image->symtab, TEXT + fuzz_u16(fuzz), &entry);
-	if (kernel->image->orc)
-		orc_find(kernel->image->orc, TEXT + fuzz_u16(fuzz));
+	if (kernel->image->tables.orc)
+		orc_find(kernel->image->tables.orc, TEXT + fuzz_u16(fuzz));
 	if (kernel->guest.has_layout)
 		orc_destroy(orc_read_module(&kernel->guest, TEXT, 64, TEXT, TEXT + 0x1000));
 	fuzz_must(memchr(kernel->release, 0, sizeof(kernel->release)) != NULL, "a release ends");

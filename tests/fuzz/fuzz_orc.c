@@ -84,9 +84,7 @@ static void use(struct fuzz *fuzz, struct orc *orc)
 	fuzz_vcpu(fuzz, &vcpu);
 	cursor_init(&cursor, &vcpu.vcpu);
 	for (unsigned i = 0; i < 64; i++) {
-		const struct orc_row *row = orc_find(orc, cursor_pc(&cursor));
-
-		if (orc_step(orc, row, 0, &cursor) != STEP_CALLER)
+		if (orc_step(orc, 0, &cursor) != STEP_CALLER)
 			cursor.regs[REG_RIP] = VCPU_KERNEL_CODE + fuzz_u16(fuzz);
 		orc_find(orc, fuzz_word(fuzz));
 	}

@@ -38,7 +38,7 @@ static void add_orc(struct fuzz *fuzz, struct image *image)
 		entries[i].row.sp_offset = (int16_t)fuzz_u16(fuzz);
 		entries[i].row.bp_offset = (int8_t)fuzz_u8(fuzz);
 	}
-	error_destroy(orc_create_rows(entries, n, 0, TEXT_BYTES, &image->orc));
+	error_destroy(orc_create_rows(entries, n, 0, TEXT_BYTES, &image->tables.orc));
 }
 
 static void add_cfi(struct fuzz *fuzz, struct image *image)
@@ -48,8 +48,8 @@ static void add_cfi(struct fuzz *fuzz, struct image *image)
 		.eh_frame = { .bytes = fuzz_copy(fuzz, n), .size_bytes = n, .address = 0x9000 },
 	};
 
-	fuzz_succeed(cfi_compile(&sections, &image->cfi));
-	fuzz_succeed(dwarf_create(&sections, image->cfi, &image->dwarf));
+	fuzz_succeed(cfi_compile(&sections, &image->tables.cfi));
+	fuzz_succeed(dwarf_create(&sections, image->tables.cfi, &image->tables.dwarf));
 	free((void *)sections.eh_frame.bytes);
 }
 
@@ -87,8 +87,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	uint8_t flags = fuzz_u8(&fuzz);
 	struct space *kernel = make_space(&fuzz, VCPU_KERNEL_CODE, add_orc);
 	struct space *user = make_space(&fuzz, VCPU_USER_CODE, add_cfi);
-	struct unwind_spaces spaces = { .kernel = flags & 1 ? NULL : kernel,
-					.user = flags & 2 ? NULL : user,
+	struct unwind_spaces spaces = { .kernel = flags & 1 ? NULL : space_for_unwind(kernel),
+					.user = flags & 2 ? NULL : space_for_unwind(user),
 					.user_whole = flags & 4 };
 
 	fuzz_vcpu(&fuzz, &vcpu);

@@ -13,6 +13,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "xtop/bytes.h"
+
 #define ELF_IMAGE_SECTIONS 16
 
 struct elf_image {
@@ -120,6 +122,20 @@ static inline int elf_image_bytes_fd(const void *bytes, size_t size)
 	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size)
 		abort();
 	return fd;
+}
+
+static inline size_t elf_image_pread(void *context, uint64_t offset, void *buffer,
+				     size_t size_bytes)
+{
+	ssize_t got = pread(*(const int *)context, buffer, size_bytes, (off_t)offset);
+
+	return got < 0 ? 0 : (size_t)got;
+}
+
+/* The open file *FD, for the reader of the guest's files. */
+static inline struct bytes elf_image_file_bytes(const int *fd)
+{
+	return (struct bytes){ elf_image_pread, (void *)fd, (uint64_t)lseek(*fd, 0, SEEK_END) };
 }
 
 static inline int elf_image_fd(const struct elf_image *image)

@@ -9,8 +9,8 @@
 
 #include "tests/support/tap.h"
 #include "tests/support/elf_image.h"
-#include "xtop/elf_file.h"
 #include "xtop/cleanup.h"
+#include "xtop/elf.h"
 #include "xtop/symbol.h"
 
 #define TEXT             0x401000
@@ -462,18 +462,20 @@ static void test_damaged_executable(void)
 static void test_section_names(void)
 {
 	uint8_t *bytes = malloc(6); /* as long as it says, for the sanitizer */
-	struct elf_blob blob = { .bytes = memcpy(bytes, "\0.got.", 6), .size_bytes = 6 };
+	struct elf_file file = {
+		.names = { .bytes = memcpy(bytes, "\0.got.", 6), .size_bytes = 6 }
+	};
 	const uint32_t outside[] = { 6, 7, 4096, UINT32_MAX };
 	struct elf_section section = { 0 };
 
 	for (size_t i = 0; i < sizeof(outside) / sizeof(outside[0]); i++) {
 		section.header.sh_name = outside[i];
-		check_string(elf_section_name(&blob, &section), "", "a name behind the names");
+		check_string(elf_section_name(&file, &section), "", "a name behind the names");
 	}
 	section.header.sh_name = 1;
-	check_string(elf_section_name(&blob, &section), "", "a name without an end");
+	check_string(elf_section_name(&file, &section), "", "a name without an end");
 	bytes[5] = '\0';
-	check_string(elf_section_name(&blob, &section), ".got", "a name");
+	check_string(elf_section_name(&file, &section), ".got", "a name");
 	free(bytes);
 }
 

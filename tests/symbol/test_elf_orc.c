@@ -3,9 +3,8 @@
 #include "config.h"
 
 #include "tests/support/elf_image.h"
-#include "xtop/elf_file.h"
 #include "tests/support/tap.h"
-#include "unwind/orc.h"
+#include "unwind/orc_table.h"
 #include "xtop/image.h"
 
 #define TEXT    0xffffffff81000000ULL
@@ -62,12 +61,11 @@ static void make(struct elf_image *file, uint16_t flags, size_t entries_bytes)
 static struct image *read_image(const struct elf_image *file)
 {
 	int fd = elf_image_fd(file);
-	struct bytes bytes = elf_bytes_of(&fd, (uint64_t)lseek(fd, 0, SEEK_END));
 	struct image *image;
 
 	if (image_create("vmlinux", &image))
 		abort();
-	error_destroy(image_read_tables(image, &bytes));
+	error_destroy(image_read_tables(image, fd));
 	close(fd);
 	return image;
 }
@@ -80,14 +78,14 @@ static void check_layout(uint16_t flags, const char *what)
 
 	make(&file, flags, N * sizeof(struct entry));
 	image = read_image(&file);
-	check(image->orc, "%s: there are tables", what);
-	for (int i = 0; image->orc && i < N; i += 21) {
-		row = orc_find(image->orc, TEXT + i * STEP + 5);
+	check(image->tables.orc, "%s: there are tables", what);
+	for (int i = 0; image->tables.orc && i < N; i += 21) {
+		row = orc_find(image->tables.orc, TEXT + i * STEP + 5);
 		check(row && row->type == ORC_CALL && row->sp_reg == ORC_SP &&
 			      row->sp_offset == 8 * (i + 1),
 		      "%s: entry %d: offset %d", what, i, row ? row->sp_offset : 0);
 	}
-	check(!image->orc || !orc_find(image->orc, TEXT - 1), "%s: nothing before the code", what);
+	check(!image->tables.orc || !orc_find(image->tables.orc, TEXT - 1), "%s: nothing before the code", what);
 	image_unref(image);
 }
 
@@ -95,7 +93,7 @@ static void check_none(struct elf_image *file, const char *what)
 {
 	struct image *image = read_image(file);
 
-	check(!image->orc, "%s: no tables", what);
+	check(!image->tables.orc, "%s: no tables", what);
 	image_unref(image);
 }
 

@@ -15,7 +15,7 @@
 
 #include "tests/support/tap.h"
 #include "tests/support/elf_image.h"
-#include "unwind/cfi.h"
+#include "unwind/cfi_table.h"
 #include "xtop/image.h"
 
 /* A copy of a file, and which of its pages can be read. */
@@ -142,7 +142,7 @@ static void test_own(void)
 	image = read_copy(&copy);
 	check(image != NULL, "is read: %s", message);
 	check_string(name_at(image, address), "own_function", "a static function");
-	check(image && image->cfi && cfi_counts(image->cfi).fdes > 20, "unwind table");
+	check(image && image->tables.cfi && image->tables.cfi->n_fdes > 20, "unwind table");
 	check(image && !image->incomplete, "nothing is missing");
 	check(image && image->build_id.size_bytes == 20, "build-id");
 	image_unref(image);
@@ -150,7 +150,7 @@ static void test_own(void)
 	copy.gone[header_of(&copy)->e_shoff / 4096] = true;
 	image = read_copy(&copy);
 	check(image && image->incomplete, "section headers are not there now");
-	check(image && image->cfi && cfi_counts(image->cfi).fdes > 20, "unwind table all the same");
+	check(image && image->tables.cfi && image->tables.cfi->n_fdes > 20, "unwind table all the same");
 	check(image && image->build_id.size_bytes == 20, "build-id all the same");
 	memset(copy.gone, 0, sizeof(copy.gone));
 	if (image) { /* the same image, when the page is there */
@@ -215,9 +215,9 @@ static void check_libc(const char *what, struct copy *copy, size_t n_symbols, si
 	check_string(name_at(image, libc.address), "gnu_get_libc_version", what);
 	check(image && symtab_count(image->symtab) == n_symbols, "%s: %zu symbols (expected %zu)",
 	      what, image && image->symtab ? symtab_count(image->symtab) : 0, n_symbols);
-	check(image && image->cfi && cfi_counts(image->cfi).fdes == n_fdes,
+	check(image && image->tables.cfi && image->tables.cfi->n_fdes == n_fdes,
 	      "%s: %zu functions with CFI (expected %zu)", what,
-	      image && image->cfi ? cfi_counts(image->cfi).fdes : 0, n_fdes);
+	      image && image->tables.cfi ? image->tables.cfi->n_fdes : 0, n_fdes);
 	image_unref(image);
 }
 
@@ -238,8 +238,8 @@ static void test_libc(void)
 	if (!image)
 		return;
 	n_symbols = symtab_count(image->symtab);
-	n_fdes = cfi_counts(image->cfi).fdes;
-	check(n_symbols > 1000 && n_fdes > 1000 && image->dwarf, "%zu symbols, %zu functions",
+	n_fdes = image->tables.cfi->n_fdes;
+	check(n_symbols > 1000 && n_fdes > 1000 && image->tables.dwarf, "%zu symbols, %zu functions",
 	      n_symbols, n_fdes);
 	image_unref(image);
 
@@ -262,10 +262,10 @@ static void test_libc(void)
 	copy.gone[hole] = true;
 	image = read_copy(&copy);
 	check(image && image->incomplete, "a page of .eh_frame is not there");
-	check(image && image->cfi && cfi_counts(image->cfi).fdes < n_fdes &&
-		      cfi_counts(image->cfi).fdes > n_fdes / 2,
+	check(image && image->tables.cfi && image->tables.cfi->n_fdes < n_fdes &&
+		      image->tables.cfi->n_fdes > n_fdes / 2,
 	      "the functions before it and behind it are: %zu of %zu",
-	      image && image->cfi ? cfi_counts(image->cfi).fdes : 0, n_fdes);
+	      image && image->tables.cfi ? image->tables.cfi->n_fdes : 0, n_fdes);
 	image_unref(image);
 	free(copy.bytes);
 }
@@ -285,7 +285,7 @@ static void test_vdso(void)
 	memcpy(copy.bytes, vdso, copy.size_bytes);
 	image = read_copy(&copy);
 	check(image && image->symtab && symtab_count(image->symtab) >= 2, "the vDSO has symbols");
-	check(image && image->cfi, "the vDSO has CFI");
+	check(image && image->tables.cfi, "the vDSO has CFI");
 	image_unref(image);
 	free(copy.bytes);
 }

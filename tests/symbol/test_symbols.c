@@ -403,7 +403,9 @@ static void test_tables(void)
 {
 	struct symbols *symbols = make_symbols();
 	struct xtop_error *error = symbols_add_file(symbols, "/proc/self/exe");
-	struct unwind_spaces spaces = { .kernel = symbols_space(symbols) };
+	struct unwind_spaces spaces = {
+		.kernel = space_for_unwind(symbols_space(symbols))
+	};
 	static struct unwind_stack stack;
 	const struct sample_vcpu *vcpu;
 	const struct image *image;
@@ -419,11 +421,11 @@ static void test_tables(void)
 	address = main_address(symbols);
 	vcpu = make_vcpu(address, address + 1);
 	check(space_find(symbols_space(symbols), address)->image == image, "its place");
-	check(image->tables_fd >= 0 && !image->cfi, "no tables yet");
+	check(image->tables_fd >= 0 && !image->tables.cfi, "no tables yet");
 	unwind_stack(vcpu, &spaces, UNWIND_FP, &stack);
-	check(image->tables_fd >= 0 && !image->cfi, "frame pointers need none");
+	check(image->tables_fd >= 0 && !image->tables.cfi, "frame pointers need none");
 	unwind_stack(vcpu, &spaces, UNWIND_DWARF, &stack);
-	check(image->tables_fd < 0 && image->cfi, "with the first frame they are there");
+	check(image->tables_fd < 0 && image->tables.cfi, "with the first frame they are there");
 	check(stack.n_frames >= 2 && stack.frames[1].address == address + 1,
 	      "and it is unwound by them: %u frames", stack.n_frames);
 	symbols_destroy(symbols);

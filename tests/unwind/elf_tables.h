@@ -5,10 +5,9 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "xtop/elf_file.h"
+#include "symbol/elf_frames.h"
 #include "unwind/dwarf.h"
 
 struct elf_tables {
@@ -16,14 +15,6 @@ struct elf_tables {
 	struct dwarf *unusual, *all;
 	uint64_t first; /* address of the first segment in the file */
 };
-
-static inline size_t elf_tables_pread(void *context, uint64_t offset, void *buffer,
-				      size_t size_bytes)
-{
-	ssize_t got = pread(*(int *)context, buffer, size_bytes, offset);
-
-	return got < 0 ? 0 : got;
-}
 
 static inline size_t elf_tables_copy(void *context, uint64_t offset, void *buffer,
 				     size_t size_bytes)
@@ -40,53 +31,58 @@ static inline void elf_tables_fatal(struct xtop_error *error)
 	exit(99);
 }
 
-/* False: it cannot be read. */
-static inline bool elf_tables_read(struct elf_tables *tables, const char *path,
-				   const struct bytes *bytes)
+static const struct elf_limits elf_tables_limits = { .symbols = 1 << 22,
+						     .names_bytes = 1 << 30,
+						     .sections = 4096,
+						     .frames_bytes = 256 << 20,
+						     .inflated_bytes = 256 << 20,
+						     .lenient = true };
+
+/* FILE was opened with ERROR. False: it cannot be read. */
+static inline bool elf_tables_fill(struct elf_tables *tables, struct elf_file *file,
+				   struct xtop_error *error)
 {
-	const struct elf_limits limits = { .symbols = 1 << 22,
-					   .names_bytes = 1 << 30,
-					   .sections = 4096,
-					   .frames_bytes = 256 << 20,
-					   .inflated_bytes = 256 << 20,
-					   .lenient = true };
 	struct elf_frames frames;
-	struct xtop_error *error;
-	struct elf_file file;
 
 	*tables = (struct elf_tables){ 0 };
-	error = elf_file_init(&file, bytes, path, &limits);
 	if (error) {
 		printf("# %s\n", error_message(error));
 		error_destroy(error);
 		return false;
 	}
-	for (size_t i = file.n_segments; i-- > 0;)
-		if (file.segments[i].p_type == PT_LOAD)
-			tables->first = file.segments[i].p_vaddr;
-	elf_read_frames(&file, &frames);
+	for (size_t i = file->n_segments; i-- > 0;)
+		if (file->segments[i].p_type == PT_LOAD)
+			tables->first = file->segments[i].p_vaddr;
+	elf_read_frames(file, &frames);
 	elf_tables_fatal(cfi_compile(&frames.sections, &tables->cfi));
 	elf_tables_fatal(dwarf_create(&frames.sections, NULL, &tables->all));
 	if (tables->cfi)
 		elf_tables_fatal(dwarf_create(&frames.sections, tables->cfi, &tables->unusual));
 	elf_frames_deinit(&frames);
-	elf_file_deinit(&file);
+	elf_file_deinit(file);
 	return tables->cfi != NULL;
+}
+
+static inline bool elf_tables_read(struct elf_tables *tables, const char *path,
+				   const struct bytes *bytes)
+{
+	struct elf_file file;
+
+	return elf_tables_fill(tables, &file,
+			       elf_file_init_guest(&file, bytes, path, &elf_tables_limits));
 }
 
 static inline bool elf_tables_open(struct elf_tables *tables, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct bytes bytes = { elf_tables_pread, &fd, 0 };
-	struct stat status;
+	struct elf_file file;
 	bool ok;
 
 	*tables = (struct elf_tables){ 0 };
 	if (fd < 0)
 		return false;
-	fstat(fd, &status);
-	bytes.size_bytes = status.st_size;
-	ok = elf_tables_read(tables, path, &bytes);
+	ok = elf_tables_fill(tables, &file,
+			     elf_file_init_host(&file, fd, path, &elf_tables_limits));
 	close(fd);
 	return ok;
 }

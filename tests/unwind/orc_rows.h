@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unwind/orc.h"
+#include "unwind/orc_table.h"
 
 struct orc_entry {
 	uint64_t address;

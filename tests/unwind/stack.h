@@ -10,7 +10,7 @@
 
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
-#include "unwind/orc.h"
+#include "unwind/orc_table.h"
 #include "xtop/image.h"
 #include "xtop/unwind.h"
 

@@ -155,7 +155,7 @@ static void test_broken_later(void)
 
 	check_string(rule_text(cfi, MADE_CODE + 1), "rsp+16 ret-8", "before it breaks");
 	check_string(rule_text(cfi, MADE_CODE + 2), "none", "where it breaks");
-	check_u64(cfi_counts(cfi).refused, 1, "counted as refused");
+	check_u64(cfi->n_refused, 1, "counted as refused");
 	cfi_destroy(cfi);
 	cfi = compile_program(beyond, sizeof(beyond));
 	check_string(rule_text(cfi, MADE_CODE + 0xff), "rsp+16 ret-8", "advance beyond the end");
@@ -324,7 +324,7 @@ static void test_gap(void)
 	const uint64_t hdr_address = MADE_FRAME - 0x1000;
 	struct cfi_bytes made = { 0 };
 	struct cfi_sections sections;
-	struct cfi_gap gap = { 0 };
+	struct bytes_gap gap = { 0 };
 	struct cfi *cfi = NULL;
 
 	bytes_cie(&made, "zR", absolute, 1, usual, sizeof(usual));
@@ -334,7 +334,7 @@ static void test_gap(void)
 		hdr.entries[i][0] = function.start - hdr_address;
 		hdr.entries[i][1] = MADE_FRAME + made.n - hdr_address;
 		if (i == 1)
-			gap = (struct cfi_gap){ made.n + 2, made.n + 10 };
+			gap = (struct bytes_gap){ made.n + 2, made.n + 10 };
 		bytes_fde(&made, &function, sizeof(function), NULL, 0);
 	}
 	sections = bytes_sections(&made);
@@ -361,7 +361,7 @@ static void test_hdr_outside(void)
 		int32_t entries[3][2];
 	} hdr = { { 1, 0x1b, 0x03, 0x3b }, 0, UINT32_MAX, { { 0 } } };
 	const uint64_t hdr_address = MADE_FRAME - 0x1000;
-	struct cfi_gap gap = { 4, 5 };
+	struct bytes_gap gap = { 4, 5 };
 	struct cfi_bytes made = { 0 };
 	struct cfi_sections sections;
 	struct cfi_list list;
@@ -431,7 +431,7 @@ static void test_gap_overlap(void)
 	const uint64_t hdr_address = MADE_FRAME - 0x1000;
 	struct cfi_bytes made = { 0 };
 	struct cfi_sections sections;
-	struct cfi_gap gap;
+	struct bytes_gap gap;
 	__typeof__(plain) inner = { MADE_CODE + 0x200, 0x100, 0 };
 	uint32_t length = 4 + sizeof(inner);
 	size_t outer, within;
@@ -447,7 +447,7 @@ static void test_gap_overlap(void)
 	memcpy(made.bytes + within + 8, &inner, sizeof(inner));
 	hdr.entries[0][1] = MADE_FRAME + outer - hdr_address;
 	hdr.entries[1][1] = MADE_FRAME + within - hdr_address;
-	gap = (struct cfi_gap){ made.n, made.n + 8 };
+	gap = (struct bytes_gap){ made.n, made.n + 8 };
 	bytes_put(&made, 0, 8);
 	sections = bytes_sections(&made);
 	sections.eh_frame.gaps = &gap;
@@ -458,7 +458,7 @@ static void test_gap_overlap(void)
 	check(!cfi_compile(&sections, &cfi), "an FDE within another");
 	check_string(rule_text(cfi, MADE_CODE), "rsp+8 ret-8", "the first is taken");
 	check_string(rule_text(cfi, MADE_CODE + 0x200), "none", "the one within it is not");
-	check(cfi && cfi_counts(cfi).refused == 1, "and is counted");
+	check(cfi && cfi->n_refused == 1, "and is counted");
 	cfi_destroy(cfi);
 	cfi = NULL;
 	hdr.entries[0][1] = hdr.entries[1][1];
@@ -551,9 +551,9 @@ static double compile_rows(const uint8_t *front, size_t front_bytes, uint64_t *r
 						  .size_bytes = (size_t)(at - bytes),
 						  .address = MADE_FRAME };
 	start = clock();
-	check(!cfi_compile(&sections, &cfi) && cfi && cfi_counts(cfi).fdes == LARGE_FDES,
+	check(!cfi_compile(&sections, &cfi) && cfi && cfi->n_fdes == LARGE_FDES,
 	      "%zu bytes in front of many rows", front_bytes);
-	*rowsp = cfi ? cfi_counts(cfi).rows : 0;
+	*rowsp = cfi ? cfi->n_rows : 0;
 	cfi_destroy(cfi);
 	return (double)(clock() - start) / CLOCKS_PER_SEC;
 }

@@ -116,8 +116,8 @@ static void compare_file(const char *path)
 	       " addresses: callers %" PRIu64 " outermost %" PRIu64 " cut %" PRIu64 " bad %" PRIu64
 	       " not covered %" PRIu64 ", %zu refused, %zu bytes, libunwind keeps %zu bytes\n",
 	       path, tally.rows, tally.asks, tally.addresses, tally.callers, tally.outermost,
-	       tally.cut, tally.other, tally.uncovered, cfi_counts(cfi).refused,
-	       cfi_counts(cfi).memory_bytes,
+	       tally.cut, tally.other, tally.uncovered, cfi->n_refused,
+	       cfi_memory_bytes(cfi),
 	       tables.unusual ? dwarf_memory_bytes(tables.unusual) : 0);
 	check(tally.different == 0, "%s: %" PRIu64 " of %" PRIu64 " addresses differ (expected 0)",
 	      path, tally.different, tally.addresses);

@@ -13,6 +13,7 @@
 #include "tests/support/tap.h"
 #include "process_images.h"
 #include "stacks.h"
+#include "xtop/symbol.h"
 
 void work_tail_call(void (*function)(void));
 void work_never_returns(void (*function)(void));

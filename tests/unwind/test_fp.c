@@ -8,6 +8,7 @@
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
 #include "xtop/symbol.h"
+#include "xtop/image.h"
 #include "xtop/unwind.h"
 
 #define STACK       UINT64_C(0xffffc90000100000)
@@ -64,7 +65,8 @@ static void begin(uint64_t rip, uint64_t rbp)
 static void run(const struct symbols *symbols)
 {
 	const struct space *space = symbols ? symbols_space(symbols) : NULL;
-	const struct unwind_spaces spaces = { .kernel = space, .user = space };
+	const struct unwind_spaces spaces = { .kernel = space_for_unwind(space),
+					      .user = space_for_unwind(space) };
 
 	unwind_stack(&record.vcpu, &spaces, UNWIND_FP, &stack);
 }

@@ -103,8 +103,8 @@ static void make_kernel(void)
 		entries[i] = (struct orc_entry){ TEXT + 0x100 * i, rows[i] };
 	}
 	must(symtab_seal(image->symtab));
-	must(orc_create_rows(entries, N_FUNCTIONS, TEXT, TEXT + 0x100 * N_FUNCTIONS, &image->orc));
-	orc_add_specials_of(image->orc, image->symtab);
+	must(orc_create_rows(entries, N_FUNCTIONS, TEXT, TEXT + 0x100 * N_FUNCTIONS, &image->tables.orc));
+	symtab_add_specials(image->symtab, image->tables.orc);
 	must(space_create(&kernel));
 	must(space_add(kernel, &mapping));
 	image_unref(image);
@@ -810,7 +810,8 @@ int main(void)
 {
 	make_kernel();
 	make_user();
-	spaces = (struct unwind_spaces){ .kernel = kernel, .user = user };
+	spaces = (struct unwind_spaces){ .kernel = space_for_unwind(kernel),
+					  .user = space_for_unwind(user) };
 	test_calls();
 	test_modes();
 	test_interrupt();

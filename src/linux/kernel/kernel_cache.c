@@ -23,10 +23,10 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#include "unwind/orc.h"
 #include "xtop/build_id.h"
 #include "xtop/cleanup.h"
 #include "xtop/hash.h"
+#include "xtop/orc.h"
 #include "xtop/xdg.h"
 
 #define CACHE_MAGIC          "XTOPKRN\n"
@@ -252,7 +252,7 @@ static bool cache_restore(const struct cache_head *head, const char *body, uint6
 		return false;
 	}
 	kernel->image->symtab = tab;
-	kernel->image->orc = orc;
+	kernel->image->tables.orc = orc;
 	cache_restore_guest(head, text_start, kernel);
 	return true;
 }
@@ -323,7 +323,7 @@ static bool cache_fill_head(const char *uuid, const struct linux_kernel *kernel,
 		.orc_layout = guest->orc_layout,
 		.text_bytes = (uint32_t)text_bytes,
 		.n_symbols = (uint32_t)symtab_count(image->symtab),
-		.orc_bytes = image->orc ? orc_pack_bytes(image->orc) : 0,
+		.orc_bytes = image->tables.orc ? orc_pack_bytes(image->tables.orc) : 0,
 	};
 	snprintf(head->uuid, sizeof(head->uuid), "%s", uuid);
 	head->build_id.address -= guest->text_start;
@@ -355,7 +355,7 @@ static char *cache_build_body(const struct linux_kernel *kernel, const struct ca
 		name = stpcpy(name, entry.name) + 1;
 	}
 	if (head->orc_bytes)
-		orc_pack(kernel->image->orc, symbols + head->n_symbols);
+		orc_pack(kernel->image->tables.orc, symbols + head->n_symbols);
 	return body;
 }
 

@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 #include "linux/kernel/layout.h"
-#include "unwind/orc.h"
 #include "xtop/memory.h"
+#include "xtop/orc.h"
 #include "xtop/types.h"
 
 /*

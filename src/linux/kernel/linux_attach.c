@@ -4,7 +4,7 @@
  *
  *   registers ─► kernel_image.c ─► kallsyms ─► symbols, and where everything else is:
  *                                  BTF ─► layout         (offsets of members)
- *                                  ORC ─► image->orc     (unwind tables)
+ *                                  ORC ─► image->tables  (unwind tables)
  *                                  banner, build-id, page tables, direct map
  *
  * Each of these may be missing: a kernel without BTF or ORC still has its names. About 14 MB are
@@ -24,12 +24,10 @@
 #include "linux/kernel/orc_tables.h"
 #include "linux/kernel/search.h"
 #include "xtop/cleanup.h"
-#include "xtop/guest.h"
+#include "xtop/elf.h"
 #include "xtop/walk.h"
 
-#define LINUX_BTF_MAX_BYTES   (32U << 20)
 #define LINUX_NOTES_MAX_BYTES 65536
-#define LINUX_NOTE_BUILD_ID   3  /* NT_GNU_BUILD_ID */
 #define LINUX_MAX_NAMES       48 /* of symbols that are looked for, arch.h's with them */
 
 /* Symbols that are found by name; arch.h has more. */
@@ -111,40 +109,6 @@ static bool linux_read_release(struct linux_kernel *kernel)
 	return true;
 }
 
-static uint32_t linux_pad4(uint32_t size_bytes)
-{
-	return (size_bytes + 3) & ~3U;
-}
-
-/*
- * ELF notes, one after the other: three words (bytes of name, bytes of contents, type), name and
- * contents, each padded to 4 (System V gABI, chapter 5).
- */
-static void linux_find_build_id(const uint8_t *notes, size_t size_bytes, uint64_t address,
-				struct build_id *id)
-{
-	uint32_t head[3];
-
-	for (size_t at = 0; size_bytes - at >= sizeof(head);) {
-		size_t name = at + sizeof(head), contents;
-
-		memcpy(head, notes + at, sizeof(head));
-		if (head[0] > size_bytes || head[1] > size_bytes)
-			return;
-		contents = name + linux_pad4(head[0]);
-		if (contents > size_bytes || linux_pad4(head[1]) > size_bytes - contents)
-			return;
-		if (head[2] == LINUX_NOTE_BUILD_ID && head[0] == 4 &&
-		    memcmp(notes + name, "GNU", 4) == 0 && head[1] <= sizeof(id->bytes)) {
-			id->size_bytes = head[1];
-			memcpy(id->bytes, notes + contents, head[1]);
-			id->address = address + contents;
-			return;
-		}
-		at = contents + linux_pad4(head[1]);
-	}
-}
-
 /*
  * Copies the bytes from symbol FROM to symbol TO. NULL: the kernel has no such symbols, they are
  * more than MAX_BYTES apart, or a page is missing.
@@ -176,8 +140,9 @@ static void linux_read_build_id(struct linux_kernel *kernel)
 	notes = linux_read_between(&kernel->guest, LINUX_NOTES_START, LINUX_NOTES_STOP,
 				   LINUX_NOTES_MAX_BYTES, &size_bytes);
 	if (notes)
-		linux_find_build_id(notes, size_bytes, kernel->guest.symbols[LINUX_NOTES_START],
-				    &kernel->image->build_id);
+		elf_find_build_id_note(&(struct elf_blob){ .bytes = notes, .size_bytes = size_bytes },
+				       4, kernel->guest.symbols[LINUX_NOTES_START],
+				       &kernel->image->build_id);
 }
 
 /* --- types and unwind tables ------------------------------------------------------------------ */
@@ -193,8 +158,7 @@ static void linux_read_types(struct linux_guest *guest)
 	_cleanup_free_ uint8_t *blob = NULL;
 	size_t size_bytes;
 
-	blob = linux_read_between(guest, LINUX_BTF_START, LINUX_BTF_STOP, LINUX_BTF_MAX_BYTES,
-				  &size_bytes);
+	blob = linux_read_between(guest, LINUX_BTF_START, LINUX_BTF_STOP, BTF_MAX_BYTES, &size_bytes);
 	guest->has_layout =
 		blob && linux_is_layout(layout_from_btf(blob, size_bytes, &guest->layout));
 }
@@ -273,7 +237,7 @@ static bool linux_read_all(struct linux_kernel *kernel, struct kernel_image *ima
 		return false;
 	linux_read_build_id(kernel);
 	linux_read_types(guest);
-	kernel->image->orc = orc_read_kernel(guest, kernel->image->symtab);
+	kernel->image->tables.orc = orc_read_kernel(guest, kernel->image->symtab);
 	return true;
 }
 
@@ -286,7 +250,7 @@ static bool linux_is_whole(const struct linux_kernel *kernel)
 	const struct linux_guest *guest = &kernel->guest;
 
 	return (guest->has_layout || !guest->symbols[LINUX_BTF_START]) &&
-	       (kernel->image->orc || !guest->symbols[LINUX_ORC_IP_START]);
+	       (kernel->image->tables.orc || !guest->symbols[LINUX_ORC_IP_START]);
 }
 
 /* Whether the release that the cache had is the one in guest memory. */

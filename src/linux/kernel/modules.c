@@ -21,6 +21,7 @@
 
 #include "linux/kernel/orc_tables.h"
 #include "xtop/cleanup.h"
+#include "xtop/elf.h"
 
 #define MODULES_NAME_BYTES 64 /* MODULE_NAME_LEN is 56 */
 #define MODULES_MAX_SYMBOLS                                                                        \
@@ -31,14 +32,6 @@
 #define MODULES_MAX_TEXT_BYTES                                                                     \
 	(512ULL << 20)     /* of one, and of all with unwind tables: 1/64 of it is kept */
 #define MODULES_UNFORMED 3 /* MODULE_STATE_UNFORMED */
-
-/* Elf64_Sym (System V gABI, chapter 4). */
-struct module_symbol {
-	uint32_t name;
-	uint8_t info, other;
-	uint16_t section;
-	uint64_t value, size_bytes;
-};
 
 struct module {
 	uint64_t address;           /* of struct module */
@@ -166,16 +159,19 @@ static bool module_same(const struct module *a, const struct module *b)
 
 /* The names all SYMBOLS point into; NULL: none. Not terminated. */
 static char *module_read_names(const struct modules *modules, uint64_t address,
-			       const struct module_symbol *symbols, uint32_t n, size_t *size_bytesp)
+			       const void *symbols, uint32_t n, size_t *size_bytesp)
 {
 	size_t max_bytes = (size_t)n * MODULES_NAMES_EACH, size_bytes = 0;
 	char *names;
 
 	if (max_bytes > MODULES_MAX_NAMES_BYTES)
 		max_bytes = MODULES_MAX_NAMES_BYTES;
-	for (uint32_t i = 0; i < n; i++)
-		if (symbols[i].name >= size_bytes && symbols[i].name < max_bytes)
-			size_bytes = symbols[i].name + 1;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t offset = elf_decode_symbol(symbols, i, NULL, 0).name_offset;
+
+		if (offset >= size_bytes && offset < max_bytes)
+			size_bytes = offset + 1;
+	}
 	size_bytes += SYMTAB_MAX_NAME_BYTES; /* of the last one */
 	names = linux_is_kernel(address) ? malloc(size_bytes) : NULL;
 	if (names)
@@ -186,21 +182,19 @@ static char *module_read_names(const struct modules *modules, uint64_t address,
 }
 
 static struct xtop_error *module_add_symbols(const struct module *module, struct symtab *tab,
-					     const struct module_symbol *symbols, uint32_t n,
-					     const char *names, size_t names_bytes)
+					     const void *symbols, uint32_t n, const char *names,
+					     size_t names_bytes)
 {
 	struct xtop_error *error = NULL;
 
 	for (uint32_t i = 1; i < n && !error; i++) { /* the first is none: gABI */
-		const struct module_symbol *symbol = &symbols[i];
-		size_t name_bytes;
+		struct elf_symbol symbol = elf_decode_symbol(symbols, i, names, names_bytes);
 
-		if (symbol->value < module->start || symbol->value >= module->end ||
-		    symbol->section == 0 || symbol->name >= names_bytes)
+		if (symbol.address < module->start || symbol.address >= module->end ||
+		    symbol.section == SHN_UNDEF || !symbol.name)
 			continue;
-		name_bytes = strnlen(names + symbol->name, names_bytes - symbol->name);
-		error = symtab_add(tab, symbol->value, symbol->size_bytes, module->end,
-				   SYMBOL_GLOBAL, names + symbol->name, name_bytes);
+		error = symtab_add(tab, symbol.address, symbol.size_bytes, module->end,
+				   SYMBOL_GLOBAL, symbol.name, symbol.name_bytes);
 	}
 	return error;
 }
@@ -214,15 +208,14 @@ static struct xtop_error *module_read_symbols(const struct modules *modules,
 		modules_word(modules, module->address + layout_offset(layout, MODULE_KALLSYMS));
 	uint64_t address =
 		modules_word(modules, kallsyms + layout_offset(layout, MOD_KALLSYMS_SYMTAB));
-	_cleanup_free_ struct module_symbol *symbols =
-		calloc(module->n_symbols + 1, sizeof(*symbols));
+	_cleanup_free_ void *symbols = calloc(module->n_symbols + 1, ELF_SYMBOL_BYTES);
 	_cleanup_free_ char *names = NULL;
 	size_t names_bytes;
 
 	if (!symbols || !linux_is_kernel(address))
 		return NULL;
 	memory_read_bulk(guest->memory, guest->root, address, symbols,
-			 module->n_symbols * sizeof(*symbols));
+			 module->n_symbols * ELF_SYMBOL_BYTES);
 	names = module_read_names(
 		modules,
 		modules_word(modules, kallsyms + layout_offset(layout, MOD_KALLSYMS_STRTAB)),
@@ -265,7 +258,7 @@ static struct xtop_error *module_fill(struct modules *modules, struct module *mo
 	struct xtop_error *error = module_fill_symbols(modules, module, image);
 
 	if (!error)
-		image->orc = orc_read_module(modules->guest, module->address, module->n_orcs,
+		image->tables.orc = orc_read_module(modules->guest, module->address, module->n_orcs,
 					     module->start, module->end);
 	return error;
 }

@@ -15,8 +15,8 @@
 
 #include <stdlib.h>
 
-#include "unwind/orc.h"
 #include "xtop/cleanup.h"
+#include "xtop/orc.h"
 
 #define ORC_OFFSETS_BITS 32 /* sp_offset and bp_offset; the other fields are in the word behind */
 
@@ -114,7 +114,7 @@ struct orc *orc_read_kernel(struct linux_guest *guest, const struct symtab *symt
 	orc = orc_read(guest, ips, guest->symbols[LINUX_ORC_START], (stop - ips) / ORC_IP_BYTES,
 		       guest->text_start, guest->text_end, &guest->orc_layout);
 	if (orc)
-		orc_add_specials_of(orc, symtab);
+		symtab_add_specials(symtab, orc);
 	return orc;
 }
 

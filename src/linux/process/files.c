@@ -206,6 +206,22 @@ static void files_read_bytes(const struct bytes *bytes, const char *name,
 	error_destroy(error);
 }
 
+/* The same of FD, a file of dom0's disk. */
+static void files_read_host(int fd, const char *name, struct file_reading *reading)
+{
+	struct xtop_error *error = image_create(name, &reading->image);
+
+	if (!error)
+		error = image_read_host_elf(reading->image, fd, &reading->loads);
+	if (!error && reading->loads.n && !reading->image->incomplete)
+		reading->state = CODE_FILE_WHOLE;
+	else
+		reading->state = CODE_FILE_INCOMPLETE;
+	if (reading->image)
+		reading->kept_bytes = image_memory_bytes(reading->image);
+	error_destroy(error);
+}
+
 static bool files_take_given(struct files *files, struct file_reading *reading)
 {
 	const struct symbols *symbols = files->settings.symbols;
@@ -240,12 +256,10 @@ static void files_take_root(struct files *files, const struct file_source *sourc
 {
 	_cleanup_(root_file_close) struct root_file file = { .fd = -1 };
 	struct file_reading other = { 0 };
-	struct bytes bytes;
 
 	if (!source->file || !root_file_open(files->settings.root_fd, files->path.path, &file))
 		return;
-	bytes = root_file_bytes(&file);
-	files_read_bytes(&bytes, name, &other);
+	files_read_host(file.fd, name, &other);
 	if (!other.image || other.state != CODE_FILE_WHOLE ||
 	    !files_is_same_file(files, source, reading, other.image, file.size_bytes)) {
 		image_unref(other.image);

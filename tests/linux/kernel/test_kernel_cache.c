@@ -10,7 +10,7 @@
 #include "linux/kernel/kernel_cache.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
-#include "unwind/orc.h"
+#include "xtop/orc.h"
 
 #define TEXT     UINT64_C(0xffffffff81000000)
 #define BUILD_ID "01234567890123456789"

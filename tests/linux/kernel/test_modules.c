@@ -322,7 +322,7 @@ static void test_much_code(void)
 		const struct mapping *mapping =
 			space_find(space, 0xffffffffc0000000ULL + (i << 28));
 
-		check(mapping && !mapping->image->orc == (i == 2), "module %u has %s table", i,
+		check(mapping && !mapping->image->tables.orc == (i == 2), "module %u has %s table", i,
 		      i == 2 ? "no" : "a");
 	}
 	end();

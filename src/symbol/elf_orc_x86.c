@@ -6,35 +6,32 @@
  *   .orc_unwind_ip   n times s32: address of the code less the address of the word itself
  *   .orc_unwind      n times 6 bytes
  *
- * Which bits of an entry mean what a file does not say; what most entries are tells (unwind/orc.h).
+ * A file does not say which bits of an entry mean what. That is guessed by what most entries are
+ * (xtop/orc.h).
  */
 #include "config.h"
 
 #include <string.h>
 
-#include "xtop/elf_file.h"
-#include "unwind/orc.h"
+#include "symbol/elf_frames.h"
 #include "xtop/cleanup.h"
+#include "xtop/orc.h"
 
 struct elf_orc {
-	const struct elf_section *ips, *entries; /* NULL: none */
-	uint64_t text_start, text_end;           /* of all code; empty: there is none */
+	size_t ips, entries;           /* numbers of sections; 0: there is none */
+	uint64_t text_start, text_end; /* of all code; equal: there is none */
 };
 
-static void elf_orc_find(struct elf_file *file, struct elf_orc *found)
+static void elf_orc_find(const struct elf_file *file, struct elf_orc *found)
 {
-	_cleanup_(elf_blob_deinit) struct elf_blob names = { 0 };
-
-	if (!elf_load_names(file, &names))
-		return;
 	for (size_t i = 1; i < file->n_sections; i++) {
 		const struct elf_section *section = &file->sections[i];
-		const char *name = elf_section_name(&names, section);
+		const char *name = elf_section_name(file, section);
 
 		if (strcmp(name, ".orc_unwind_ip") == 0)
-			found->ips = section;
+			found->ips = i;
 		else if (strcmp(name, ".orc_unwind") == 0)
-			found->entries = section;
+			found->entries = i;
 		if (!section->code || section->start >= section->end)
 			continue;
 		if (found->text_start == found->text_end || section->start < found->text_start)
@@ -44,14 +41,13 @@ static void elf_orc_find(struct elf_file *file, struct elf_orc *found)
 	}
 }
 
-static bool elf_orc_load(struct elf_file *file, const struct elf_section *section,
-			 struct elf_blob *blob)
+static bool elf_orc_load(struct elf_file *file, size_t i, struct elf_blob *blob)
 {
-	const Elf64_Shdr *header = &section->header;
+	const Elf64_Shdr *header = &file->sections[i].header;
 
-	return header->sh_type != SHT_NOBITS && !(header->sh_flags & SHF_COMPRESSED) &&
-	       header->sh_size <= file->limits.frames_bytes &&
-	       elf_load(file, header->sh_offset, header->sh_size, blob) && !blob->n_gaps;
+	return !(header->sh_flags & SHF_COMPRESSED) &&
+	       header->sh_size <= file->limits.frames_bytes && elf_load_section(file, i, blob) &&
+	       !blob->n_gaps;
 }
 
 struct orc *elf_read_orc(struct elf_file *file)
@@ -71,7 +67,7 @@ struct orc *elf_read_orc(struct elf_file *file)
 		.ips = ips.bytes,
 		.entries = entries.bytes,
 		.n = ips.size_bytes / ORC_IP_BYTES,
-		.ips_address = found.ips->header.sh_addr,
+		.ips_address = file->sections[found.ips].header.sh_addr,
 		.text_start = found.text_start,
 		.text_end = found.text_end,
 	};

@@ -28,13 +28,9 @@
 
 #include <string.h>
 
-#include "xtop/image.h"
+#include "xtop/registers_x86.h"
 
-#define PT_REGS_WORDS   21
-#define PT_REGS_ORIG_AX 15
-#define PT_REGS_IRET    16 /* its first word */
-#define FRED_BYTES      16
-#define CS_PRIVILEGE    3
+#define FRED_BYTES 16
 
 #define ENTRY_WORDS_ABOVE 3 /* rcx, r11, error code */
 
@@ -45,12 +41,6 @@
 #define RFLAGS_ONE  (1ULL << 1) /* always set */
 #define RFLAGS_IF   (1ULL << 9) /* user code runs with interrupts on */
 #define RFLAGS_BITS 22
-
-enum { IRET_RIP, IRET_CS, IRET_RFLAGS, IRET_RSP, IRET_SS, IRET_WORDS };
-
-static const uint8_t pt_regs[] = { REG_R15, REG_R14, REG_R13, REG_R12, REG_RBP,
-				   REG_RBX, REG_R11, REG_R10, REG_R9,  REG_R8,
-				   REG_RAX, REG_RCX, REG_RDX, REG_RSI, REG_RDI };
 
 static bool entry_is_kernel(uint64_t address)
 {
@@ -63,7 +53,7 @@ static bool entry_is_user_selector(uint64_t selector)
 }
 
 /* Whether these are a user's whose stack was copied, too. */
-static bool entry_is_user(const struct cursor *cursor, const uint64_t iret[IRET_WORDS])
+static bool entry_is_user(const struct cursor *cursor, const uint64_t iret[N_IRET])
 {
 	return entry_is_user_selector(iret[IRET_CS]) && entry_is_user_selector(iret[IRET_SS]) &&
 	       !entry_is_kernel(iret[IRET_RSP]) && cursor_piece(cursor, iret[IRET_RSP]) >= 0 &&
@@ -93,14 +83,12 @@ static bool entry_read(struct cursor *cursor, uint64_t address, uint64_t *words,
 
 static bool entry_take_regs(struct cursor *cursor, uint64_t top)
 {
-	uint64_t saved[PT_REGS_WORDS];
+	uint64_t saved[N_PT_REGS];
 
-	if (!entry_read(cursor, top - sizeof(saved), saved, PT_REGS_WORDS, PT_REGS_IRET))
+	if (!entry_read(cursor, top - sizeof(saved), saved, N_PT_REGS, PT_REGS_PROCESSOR))
 		return false;
-	for (size_t i = 0; i < sizeof(pt_regs); i++)
-		cursor->regs[pt_regs[i]] = saved[i];
-	cursor->known = CURSOR_KNOWS_ALL;
-	entry_go(cursor, saved[PT_REGS_IRET + IRET_RIP], saved[PT_REGS_IRET + IRET_RSP]);
+	cursor_set_pt_regs(cursor, saved);
+	cursor->interrupted = cursor->user = true;
 	return true;
 }
 
@@ -121,15 +109,15 @@ bool entry_find_regs(struct cursor *cursor)
 /* orig_ax below TOP: the system call's number. */
 static bool entry_is_exec_call(struct cursor *cursor, uint64_t top)
 {
-	uint64_t saved[PT_REGS_WORDS], reached[SAMPLE_MAX_STACKS];
+	uint64_t saved[N_PT_REGS], reached[SAMPLE_MAX_STACKS];
 	bool found;
 
 	memcpy(reached, cursor->reached, sizeof(reached));
-	found = cursor_read(cursor, top - sizeof(saved), saved, PT_REGS_WORDS) &&
-		entry_is_user_selector(saved[PT_REGS_IRET + IRET_CS]);
+	found = cursor_read(cursor, top - sizeof(saved), saved, N_PT_REGS) &&
+		entry_is_user_selector(saved[PT_REGS_CS]);
 	memcpy(cursor->reached, reached, sizeof(reached));
 	return found &&
-	       (saved[PT_REGS_ORIG_AX] == LINUX_EXECVE || saved[PT_REGS_ORIG_AX] == LINUX_EXECVEAT);
+	       (saved[PT_REGS_ORIG_RAX] == LINUX_EXECVE || saved[PT_REGS_ORIG_RAX] == LINUX_EXECVEAT);
 }
 
 bool entry_is_new_program(struct cursor *cursor)
@@ -151,9 +139,9 @@ bool entry_is_new_program(struct cursor *cursor)
 
 static bool entry_take_iret(struct cursor *cursor, uint64_t address)
 {
-	uint64_t iret[IRET_WORDS];
+	uint64_t iret[N_IRET];
 
-	if (!entry_read(cursor, address, iret, IRET_WORDS, 0))
+	if (!entry_read(cursor, address, iret, N_IRET, 0))
 		return false;
 	entry_go(cursor, iret[IRET_RIP], iret[IRET_RSP]);
 	return true;
@@ -170,15 +158,19 @@ static uint64_t entry_user_rsp(const struct cursor *cursor)
 	return entry_is_kernel(cursor->regs[REG_RSP]) ? 0 : cursor->regs[REG_RSP];
 }
 
-static bool entry_is_system_call(const struct space *user, const struct cursor *cursor)
+static bool entry_is_system_call(const struct unwind_space *user, const struct cursor *cursor)
 {
 	uint64_t rip = cursor->regs[REG_RCX], rflags = cursor->regs[REG_R11];
+	struct unwind_code code;
 
-	return rflags & RFLAGS_ONE && rflags & RFLAGS_IF && !(rflags >> RFLAGS_BITS) && user &&
-	       !entry_is_kernel(rip) && space_find(user, rip);
+	if (!(rflags & RFLAGS_ONE) || !(rflags & RFLAGS_IF) || rflags >> RFLAGS_BITS || !user ||
+	    entry_is_kernel(rip))
+		return false;
+	user->find(user, rip, false, &code);
+	return code.mapped;
 }
 
-bool entry_leave(const struct space *user, struct cursor *cursor)
+bool entry_leave(const struct unwind_space *user, struct cursor *cursor)
 {
 	uint64_t rsp = cursor->regs[REG_RSP], user_rsp = entry_user_rsp(cursor);
 

@@ -12,8 +12,6 @@
 
 #include "unwind/fp.h"
 
-#include "xtop/image.h"
-
 /* A frame pointer further from the stack pointer than any stack is long is not one. */
 #define FP_STACK_MAX_BYTES (1 << 20)
 
@@ -45,17 +43,15 @@ static bool fp_entry_return(struct cursor *cursor, uint64_t offset, uint64_t *pl
 	return cursor_read(cursor, rsp, &top, 1) && top == cursor->regs[REG_RBP];
 }
 
-static bool fp_step_entry(const struct space *space, struct cursor *cursor)
+static bool fp_step_entry(const struct unwind_space *space, struct cursor *cursor)
 {
-	uint64_t rip = cursor->regs[REG_RIP], place, address;
-	const struct mapping *mapping;
-	struct symtab_entry entry;
+	uint64_t rip = cursor->regs[REG_RIP], start, place, address;
 
-	if (!space || !space_lookup(space, rip, &entry, &mapping) ||
-	    !fp_entry_return(cursor, rip - entry.start, &place))
+	if (!space || !space->find_function(space, rip, &start) ||
+	    !fp_entry_return(cursor, rip - start, &place))
 		return false;
 	if (!cursor_read(cursor, place, &address, 1) ||
-	    !space_lookup(space, address - 1, &entry, &mapping))
+	    !space->find_function(space, address - 1, &start))
 		return false;
 	cursor->regs[REG_RIP] = address;
 	cursor->regs[REG_RSP] = place + sizeof(address);
@@ -82,7 +78,7 @@ static enum unwind_step fp_step_frame(struct cursor *cursor)
 	return STEP_CALLER;
 }
 
-enum unwind_step fp_step(const struct space *space, struct cursor *cursor)
+enum unwind_step fp_step(const struct unwind_space *space, struct cursor *cursor)
 {
 	enum unwind_step step = STEP_CALLER;
 

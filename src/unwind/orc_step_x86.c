@@ -19,12 +19,8 @@
  */
 #include "config.h"
 
-#include <string.h>
-
-#include "unwind/orc.h"
 #include "unwind/orc_table.h"
-
-#define CS_PRIVILEGE 3
+#include "xtop/registers_x86.h"
 
 /*
  * A retpoline (Linux arch/x86/lib/retpoline.S), and what alternatives make of it:
@@ -36,14 +32,6 @@
  */
 #define RETPOLINE_BYTES 32
 #define RETPOLINE_TRAP  5
-
-/* struct pt_regs, and its end, which the processor saves: arch/x86/include/asm/ptrace.h. */
-static const uint8_t pt_regs[] = { REG_R15, REG_R14, REG_R13, REG_R12, REG_RBP,
-				   REG_RBX, REG_R11, REG_R10, REG_R9,  REG_R8,
-				   REG_RAX, REG_RCX, REG_RDX, REG_RSI, REG_RDI };
-#define N_PT_REGS    21
-#define PT_REGS_IRET 16 /* rip cs rflags rsp ss */
-#define N_IRET       5
 
 /* --- special code ----------------------------------------------------------------------------- */
 
@@ -67,29 +55,6 @@ void orc_add_special(struct orc *orc, enum orc_special kind, uint64_t start, uin
 		orc->specials_start = start;
 	if (end > orc->specials_end)
 		orc->specials_end = end;
-}
-
-void orc_add_specials_of(struct orc *orc, const struct symtab *symtab)
-{
-	static const struct {
-		const char *prefix;
-		enum orc_special kind;
-	} names[] = {
-		{ "__x86_indirect_thunk_", ORC_RETPOLINES },
-		{ "__x86_indirect_its_thunk_", ORC_JUMPS },
-		{ "return_to_handler", ORC_TRAMPOLINES },
-		{ "arch_rethook_trampoline", ORC_TRAMPOLINES },
-		{ "__kretprobe_trampoline", ORC_TRAMPOLINES },
-		{ "kretprobe_trampoline", ORC_TRAMPOLINES },
-	};
-
-	for (size_t i = 0; i < symtab_count(symtab); i++) {
-		struct symtab_entry entry = symtab_at(symtab, i);
-
-		for (size_t j = 0; j < sizeof(names) / sizeof(names[0]); j++)
-			if (strncmp(entry.name, names[j].prefix, strlen(names[j].prefix)) == 0)
-				orc_add_special(orc, names[j].kind, entry.start, entry.end);
-	}
 }
 
 bool orc_find_special(const struct orc *orc, uint64_t address, enum orc_special *kind,
@@ -219,12 +184,9 @@ static enum unwind_step orc_step_call(struct cursor *cursor, uint64_t sp, uint64
 	return STEP_CALLER;
 }
 
-/* IRET: rip cs rflags rsp ss. */
-static enum unwind_step orc_resume(struct cursor *cursor, const uint64_t iret[N_IRET])
+static enum unwind_step orc_resume(struct cursor *cursor, uint64_t cs)
 {
-	cursor->regs[REG_RIP] = iret[0];
-	cursor->regs[REG_RSP] = iret[3];
-	cursor->user = iret[1] & CS_PRIVILEGE;
+	cursor->user = cs & CS_PRIVILEGE;
 	return cursor->user ? STEP_USER : STEP_CALLER;
 }
 
@@ -235,12 +197,10 @@ static enum unwind_step orc_step_regs(const struct orc_row *row, struct cursor *
 
 	if (!cursor_read(cursor, sp, saved, N_PT_REGS))
 		return STEP_CUT;
-	for (size_t i = 0; i < sizeof(pt_regs); i++)
-		cursor->regs[pt_regs[i]] = saved[i];
+	cursor_set_pt_regs(cursor, saved);
 	if (row->bp_reg != ORC_UNDEFINED)
 		cursor->regs[REG_RBP] = bp;
-	cursor->known = CURSOR_KNOWS_ALL;
-	return orc_resume(cursor, &saved[PT_REGS_IRET]);
+	return orc_resume(cursor, saved[PT_REGS_CS]);
 }
 
 static enum unwind_step orc_step_partial(struct cursor *cursor, uint64_t sp, uint64_t bp)
@@ -249,8 +209,10 @@ static enum unwind_step orc_step_partial(struct cursor *cursor, uint64_t sp, uin
 
 	if (!cursor_read(cursor, sp, saved, N_IRET))
 		return STEP_CUT;
+	cursor->regs[REG_RIP] = saved[IRET_RIP];
+	cursor->regs[REG_RSP] = saved[IRET_RSP];
 	cursor->regs[REG_RBP] = bp;
-	return orc_resume(cursor, saved);
+	return orc_resume(cursor, saved[IRET_CS]);
 }
 
 /* The stack of a kernel is in the upper half, and words are aligned on it. */
@@ -281,13 +243,17 @@ static enum unwind_step orc_step_row(const struct orc_row *row, struct cursor *c
 	return step;
 }
 
-enum unwind_step orc_step(const struct orc *orc, const struct orc_row *row, uint64_t bias,
-			  struct cursor *cursor)
+enum unwind_step orc_step(const struct orc *orc, uint64_t bias, struct cursor *cursor)
 {
-	enum unwind_step step = orc_step_special(orc, bias, cursor);
+	const struct orc_row *row;
+	enum unwind_step step;
 
+	if (cursor->user)
+		return STEP_NOT_COVERED;
+	step = orc_step_special(orc, bias, cursor);
 	if (step != STEP_NOT_COVERED)
 		return step;
+	row = orc_find(orc, cursor_pc(cursor) - bias);
 	switch (row ? row->type : ORC_NOTHING) {
 	case ORC_NOTHING:
 		return STEP_NOT_COVERED;

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Call-frame information: the sections of an image that say, for each code address, where the
+ * caller's registers are. unwind_tables_build_cfi() (xtop/unwind.h) turns them into tables. The
+ * bytes are hostile.
+ */
+#ifndef XTOP_CFI_H
+#define XTOP_CFI_H
+
+#include "xtop/bytes.h"
+
+struct cfi_section {
+	const uint8_t *bytes; /* NULL: there is no such section */
+	size_t size_bytes;
+	uint64_t address; /* of bytes[0], in the image */
+	const struct bytes_gap *gaps; /* ascending; an entry that touches a gap is left out */
+	size_t n_gaps;
+};
+
+/* Need not outlive the call that they are given to. */
+struct cfi_sections {
+	struct cfi_section eh_frame, eh_frame_hdr, debug_frame;
+};
+
+/*
+ * The address in the image where HDR, an .eh_frame_hdr, says that .eh_frame begins. False: HDR is
+ * damaged, or the address needs more than HDR to be known.
+ */
+bool cfi_find_eh_frame(const struct cfi_section *hdr, uint64_t *address);
+
+#endif

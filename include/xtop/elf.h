@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ELF files (System V gABI, chapters 4 and 5). Two readers open a struct elf_file; what is below
+ * "sections" here, and all of src/symbol/, works on both in the same way:
+ *
+ *   elf_guest.c   a file of the guest, out of its memory. Its bytes are hostile, and some of them may
+ *                 be missing now. Our own code, bounded at every step.
+ *   elf_host.c    a file on the disk of dom0 (-k, --root), through libelf.
+ *
+ * One thread at a time for each file.
+ */
+#ifndef XTOP_ELF_H
+#define XTOP_ELF_H
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "xtop/build_id.h"
+#include "xtop/bytes.h"
+#include "xtop/error.h"
+#include "xtop/loads.h"
+
+#define ELF_MAX_SECTIONS    (1U << 17) /* libelf takes some 400 bytes for each: 50 MiB */
+#define ELF_MAX_SEGMENTS    128        /* Linux refuses more than 64 KiB of them: 1,170 */
+#define ELF_MAX_NOTES_BYTES (1U << 20) /* of a section or segment; Linux's .notes has 500 bytes */
+#define ELF_MAX_NAMES_BYTES (1U << 20) /* of the sections' names */
+#define ELF_MAX_NAME_BYTES  4096       /* of a symbol's name; the rest is cut off */
+#define ELF_MAX_DYNAMIC     1024       /* entries of PT_DYNAMIC */
+
+/* What is read of one file at most. In a guest's file this bounds the memory the file costs. */
+struct elf_limits {
+	size_t symbols;       /* of all tables of a type: the gABI has one */
+	size_t names_bytes;   /* of their string tables */
+	size_t sections;
+	size_t frames_bytes;  /* of one unwind section */
+	size_t inflated_bytes; /* of a compressed one; 0: compressed sections are left out */
+	bool lenient;         /* damaged section headers are taken for none */
+};
+
+/* A copy of a part of the file. What could not be read is zeros, and a gap. */
+struct elf_blob {
+	const uint8_t *bytes;
+	size_t size_bytes;
+	struct bytes_gap *gaps; /* ascending */
+	size_t n_gaps, gaps_capacity;
+	void *owned; /* for elf_blob_deinit(); NULL: the bytes are libelf's, and live as the file does */
+};
+
+struct elf_section {
+	Elf64_Shdr header;
+	uint64_t start, end; /* in memory; equal when the section is not loaded */
+	bool code;
+};
+
+struct elf_file {
+	const char *path; /* for messages; the caller's */
+	struct elf_limits limits;
+	Elf64_Ehdr header;
+	Elf64_Phdr segments[ELF_MAX_SEGMENTS];
+	size_t n_segments;
+	struct elf_section *sections; /* the first one, which the gABI reserves, is never loaded */
+	size_t n_sections;            /* 0: there are none, or they cannot be read now */
+	struct elf_blob names;        /* of the sections */
+	bool incomplete;              /* some of what was wanted could not be read */
+
+	/* the rest is the readers' */
+	const struct elf_reader *reader;
+	uint64_t size_bytes;
+	const struct bytes *bytes; /* elf_guest.c's */
+	struct Elf *host;          /* elf_host.c's: libelf's handle */
+	int fd;                    /* the same; the caller's */
+};
+
+/* Error: not an executable or shared object for the guest's machine. BYTES must outlive FILE. */
+struct xtop_error *elf_file_init_guest(struct elf_file *file, const struct bytes *bytes,
+				       const char *path, const struct elf_limits *limits);
+/* The same of FD, a regular file, which must stay open as long as FILE is used. */
+struct xtop_error *elf_file_init_host(struct elf_file *file, int fd, const char *path,
+				      const struct elf_limits *limits);
+void elf_file_deinit(struct elf_file *file); /* also after an error */
+
+struct xtop_error *elf_damaged(const struct elf_file *file, const char *what);
+/* Whether the N bytes that a file begins with are those of an ELF file of any kind. */
+bool elf_has_magic(const void *bytes, size_t n);
+
+/* --- parts of a file -------------------------------------------------------------------------- */
+
+/*
+ * SIZE_BYTES of the file from OFFSET on. False: they lie beyond the file's end, memory is out, or a
+ * host's file cannot be read. What is missing sets file->incomplete.
+ */
+bool elf_load(struct elf_file *file, uint64_t offset, uint64_t size_bytes, struct elf_blob *blob);
+/* The same of all of section INDEX. The caller has checked how large the section is. */
+bool elf_load_section(struct elf_file *file, size_t index, struct elf_blob *blob);
+/*
+ * The same of section INDEX, which is compressed by zlib; ZDEBUG: in the older way. False also when
+ * the section would be larger than limits.inflated_bytes, and for every file of the guest.
+ */
+bool elf_inflate_section(struct elf_file *file, size_t index, bool zdebug, struct elf_blob *blob);
+void elf_blob_deinit(struct elf_blob *blob);
+/* Whether SIZE_BYTES at OFFSET lie in the blob, and not in a gap. */
+bool elf_blob_has(const struct elf_blob *blob, size_t offset, size_t size_bytes);
+/* Copies a few bytes of the file: how many could be read, from the front. */
+size_t elf_read(struct elf_file *file, uint64_t offset, void *buffer, size_t size_bytes);
+
+/* "" when the names, or this one, cannot be read. Lives as long as FILE. */
+const char *elf_section_name(const struct elf_file *file, const struct elf_section *section);
+
+/* --- elf_segments.c --------------------------------------------------------------------------- */
+
+/* Where the file has what it loads at ADDRESS, and how much is loaded from there on. */
+bool elf_find_offset(const struct elf_file *file, uint64_t address, uint64_t *offset,
+		     uint64_t *left_bytes);
+/* False: nothing is loaded. */
+bool elf_get_loads(const struct elf_file *file, struct loads *loads);
+
+/* --- elf_notes.c ------------------------------------------------------------------------------ */
+
+/* *BUILD_ID of size 0: the file has none. */
+void elf_find_build_id(struct elf_file *file, struct build_id *build_id);
+/*
+ * The build-id among NOTES. They are aligned to 4 or 8 bytes, and are loaded at ADDRESS; 0: they are
+ * not loaded. False: there is none, and *BUILD_ID is as it was.
+ */
+bool elf_find_build_id_note(const struct elf_blob *notes, size_t alignment, uint64_t address,
+			    struct build_id *build_id);
+
+/* --- elf_symbols.c ---------------------------------------------------------------------------- */
+
+#define ELF_SYMBOL_BYTES sizeof(Elf64_Sym)
+
+struct elf_symbol {
+	uint64_t address, size_bytes; /* size 0: not known */
+	const char *name;             /* NULL: not within the names */
+	size_t name_bytes;            /* up to the NUL or the end of the names, ELF_MAX_NAME_BYTES at most */
+	uint32_t name_offset;
+	uint16_t section;             /* SHN_UNDEF: not defined here */
+	uint8_t type, binding;        /* STT_FUNC ..., STB_LOCAL ... */
+	/* Where the symbol lies: a section, or a segment where no sections are known. */
+	uint64_t home_end;            /* first address behind it */
+	bool in_code;
+};
+
+/* Symbol I of the array at SYMBOLS; says nothing of its home. NAMES may be NULL, with NAMES_BYTES 0. */
+struct elf_symbol elf_decode_symbol(const void *symbols, size_t i, const char *names,
+				    size_t names_bytes);
+
+/* An error ends the iteration. */
+typedef struct xtop_error *elf_symbol_fn(void *context, const struct elf_symbol *symbol);
+/*
+ * Hands every symbol of the tables of TYPE, SHT_SYMTAB or SHT_DYNSYM, to FN, in the order of the file.
+ * Symbols outside of their home and those whose name cannot be read now are left out. Error: damage,
+ * a limit, or the one that FN returned.
+ */
+struct xtop_error *elf_each_symbol(struct elf_file *file, uint32_t type, elf_symbol_fn *fn,
+				   void *context);
+/* The same of .dynsym, found by PT_DYNAMIC, for files without section headers. */
+struct xtop_error *elf_each_dynamic_symbol(struct elf_file *file, elf_symbol_fn *fn,
+					   void *context);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the two readers of ELF files have to offer, and what they share. elf_file.c calls them. All of
+ * it is the business of src/elf/ alone.
+ */
+#ifndef XTOP_ELF_READER_H
+#define XTOP_ELF_READER_H
+
+#include "xtop/elf.h"
+
+/* Offsets and sizes were checked against the file's size, and are not 0. */
+struct elf_reader {
+	size_t (*read)(struct elf_file *file, uint64_t offset, void *buffer, size_t size_bytes);
+	bool (*load)(struct elf_file *file, uint64_t offset, uint64_t size_bytes,
+		     struct elf_blob *blob);
+	bool (*load_section)(struct elf_file *file, size_t index, struct elf_blob *blob);
+	/* NULL: compressed sections are not read */
+	bool (*inflate_section)(struct elf_file *file, size_t index, bool zdebug,
+				struct elf_blob *blob);
+	void (*close)(struct elf_file *file); /* NULL: nothing to close */
+};
+
+/* --- elf_file.c ------------------------------------------------------------------------------- */
+
+enum elf_header_kind {
+	ELF_HEADER_GOOD,
+	ELF_HEADER_NO_ELF,
+	ELF_HEADER_32BIT,       /* of a program that runs on the guest's machine */
+	ELF_HEADER_32BIT_OTHER,
+	ELF_HEADER_OTHER_MACHINE,
+	ELF_HEADER_RELOCATABLE, /* .o, .ko */
+	ELF_HEADER_OTHER_TYPE,  /* a core, for example */
+};
+enum elf_header_kind elf_classify_header(const Elf64_Ehdr *header);
+
+/* Reads the header and checks that FILE is one to be read. file->reader is set. */
+struct xtop_error *elf_read_header(struct elf_file *file);
+/* *NP is 0 when there are none. Error: beyond the file's end or the limit. */
+struct xtop_error *elf_count_sections(struct elf_file *file, size_t *np);
+/* Makes room for N sections. */
+struct xtop_error *elf_reserve_sections(struct elf_file *file, size_t n);
+void elf_set_section(struct elf_section *section, const Elf64_Shdr *header);
+/* INDEX: of the section with the names. Best effort: without names there are no unwind tables. */
+void elf_load_names(struct elf_file *file, size_t index);
+
+bool elf_is_inside(const struct elf_file *file, uint64_t offset, uint64_t size_bytes);
+
+/* --- elf_segments.c --------------------------------------------------------------------------- */
+
+/* Best effort: where program headers are damaged or missing, there are no segments. */
+void elf_read_segments(struct elf_file *file);
+
+/* --- elf_dynamic.c ---------------------------------------------------------------------------- */
+
+struct elf_dynamic {
+	uint64_t symbols_offset, strings_offset, strings_bytes; /* in the file */
+	uint64_t n_symbols;
+};
+
+/* What PT_DYNAMIC says of .dynsym, for files without section headers. */
+bool elf_find_dynamic(struct elf_file *file, struct elf_dynamic *dynamic);
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The segments of an ELF file, and the way from the place where a file is mapped to the addresses that
+ * its symbols have. Resolver's thread.
+ *
+ *   program header   PT_LOAD: p_filesz bytes at p_offset are loaded at p_vaddr; p_flags & PF_X: code
+ *
+ * A mapping covers whole pages, so it begins up to a page before the segment (System V gABI,
+ * Program Header: p_vaddr and p_offset are congruent modulo the page size):
+ *
+ *   file     |....[ segment ...........]..|         p_offset, p_filesz
+ *   mapping  |page|page|page|page|page|page|
+ *            ^ FILE_OFFSET at START
+ *
+ *   address in the file of START = p_vaddr + (FILE_OFFSET - p_offset)
+ *   bias = START - that
+ *
+ * The bias is 0 for an executable at fixed addresses (ET_EXEC), and for a library that lies where
+ * prelink wanted it; for other files of type ET_DYN it can be any number of pages. Two segments may
+ * share a page of the file, which is then mapped twice. Callers ask for code, so an executable
+ * segment is preferred.
+ */
+#include "config.h"
+
+#include "elf/elf_reader.h"
+#include "xtop/types.h"
+
+/* --- of a file -------------------------------------------------------------------------------- */
+
+void elf_read_segments(struct elf_file *file)
+{
+	const Elf64_Ehdr *header = &file->header;
+	size_t n = header->e_phnum < ELF_MAX_SEGMENTS ? header->e_phnum : ELF_MAX_SEGMENTS;
+	size_t size_bytes = n * sizeof(Elf64_Phdr);
+
+	if (!n || header->e_phentsize != sizeof(Elf64_Phdr) ||
+	    !elf_is_inside(file, header->e_phoff, size_bytes))
+		return;
+	if (elf_read(file, header->e_phoff, file->segments, size_bytes) == size_bytes)
+		file->n_segments = n;
+	else
+		file->incomplete = true;
+}
+
+bool elf_find_offset(const struct elf_file *file, uint64_t address, uint64_t *offset,
+		     uint64_t *left_bytes)
+{
+	for (size_t i = 0; i < file->n_segments; i++) {
+		const Elf64_Phdr *segment = &file->segments[i];
+		uint64_t distance = address - segment->p_vaddr;
+
+		if (segment->p_type != PT_LOAD || address < segment->p_vaddr ||
+		    distance >= segment->p_filesz || segment->p_offset > UINT64_MAX - distance)
+			continue;
+		*offset = segment->p_offset + distance;
+		*left_bytes = segment->p_filesz - distance;
+		return true;
+	}
+	return false;
+}
+
+/* --- loads ------------------------------------------------------------------------------------ */
+
+static bool loads_of_segments(const Elf64_Phdr *segments, size_t n, struct loads *loads)
+{
+	struct loads found = { .n = 0 };
+
+	for (size_t i = 0; i < n && found.n < LOADS_MAX; i++)
+		if (segments[i].p_type == PT_LOAD && segments[i].p_filesz)
+			found.loads[found.n++] =
+				(struct load){ .offset = segments[i].p_offset,
+					       .address = segments[i].p_vaddr,
+					       .file_bytes = segments[i].p_filesz,
+					       .executable = segments[i].p_flags & PF_X };
+	if (found.n)
+		*loads = found;
+	return found.n;
+}
+
+bool elf_get_loads(const struct elf_file *file, struct loads *loads)
+{
+	return loads_of_segments(file->segments, file->n_segments, loads);
+}
+
+enum loads_result loads_read(const struct bytes *bytes, struct loads *loads)
+{
+	Elf64_Phdr segments[LOADS_MAX_SEGMENTS];
+	enum elf_header_kind kind;
+	Elf64_Ehdr header;
+
+	if (bytes->size_bytes < sizeof(header))
+		return LOADS_NO_ELF;
+	if (!bytes_read(bytes, 0, &header, sizeof(header)))
+		return LOADS_MISSING;
+	kind = elf_classify_header(&header);
+	if (kind != ELF_HEADER_GOOD)
+		return kind == ELF_HEADER_32BIT ? LOADS_ELF32 : LOADS_NO_ELF;
+	if (header.e_phentsize != sizeof(segments[0]) || !header.e_phnum ||
+	    header.e_phnum > LOADS_MAX_SEGMENTS)
+		return LOADS_NO_ELF;
+	if (!bytes_read(bytes, header.e_phoff, segments, header.e_phnum * sizeof(segments[0])))
+		return LOADS_MISSING;
+	return loads_of_segments(segments, header.e_phnum, loads) ? LOADS_READ : LOADS_NO_ELF;
+}
+
+/* Whether a mapping of LOAD, which is of whole pages, covers FILE_OFFSET. */
+static bool loads_covers(const struct load *load, uint64_t file_offset)
+{
+	uint64_t first = load->offset & ~(uint64_t)GUEST_PAGE_MASK;
+
+	return file_offset >= first &&
+	       file_offset - first < load->file_bytes + (load->offset - first);
+}
+
+bool loads_bias(const struct loads *loads, uint64_t start, uint64_t file_offset, uint64_t *bias)
+{
+	const struct load *found = NULL;
+
+	for (unsigned i = 0; i < loads->n; i++)
+		if (loads_covers(&loads->loads[i], file_offset) &&
+		    (!found || (loads->loads[i].executable && !found->executable)))
+			found = &loads->loads[i];
+	if (!found)
+		return false;
+	*bias = start - (found->address + (file_offset - found->offset));
+	return true;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The unwind sections of an ELF file: call-frame information, and a Linux kernel's ORC tables. */
+#ifndef XTOP_SYMBOL_ELF_FRAMES_H
+#define XTOP_SYMBOL_ELF_FRAMES_H
+
+#include "xtop/cfi.h"
+#include "xtop/elf.h"
+
+/* --- elf_frames.c ----------------------------------------------------------------------------- */
+
+struct elf_frames {
+	struct elf_blob eh_frame, eh_frame_hdr, debug_frame;
+	struct cfi_sections sections; /* of these blobs */
+};
+
+/* FRAMES must not outlive FILE. */
+void elf_read_frames(struct elf_file *file, struct elf_frames *frames);
+void elf_frames_deinit(struct elf_frames *frames);
+/* Whether there is a .debug_frame that is compressed by something else than zlib. */
+bool elf_frames_are_foreign(struct elf_file *file);
+
+/* --- elf_orc_x86.c ---------------------------------------------------------------------------- */
+
+/* NULL: no Linux kernel, or one without ORC. Without what symtab_add_specials() adds. */
+struct orc *elf_read_orc(struct elf_file *file);
+
+#endif

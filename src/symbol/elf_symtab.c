@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The functions of an ELF file: which of its symbols name code (xtop/elf.h hands out all of them;
+ * x86-64 psABI 4.2). Main's thread for a file given by -k, else the resolver's.
+ */
+#include "config.h"
+
+#include "symbol/elf_frames.h"
+#include "symbol/elf_symtab.h"
+#include "xtop/cleanup.h"
+
+/* Of a file given by -k: the user named it, so only what would not fit is refused. */
+static const struct elf_limits elf_own_limits = {
+	.symbols = SYMTAB_MAX_SYMBOLS,
+	.names_bytes = SYMTAB_MAX_NAMES_BYTES,
+	.sections = ELF_MAX_SECTIONS,
+};
+
+_Static_assert(SYMTAB_MAX_NAME_BYTES <= ELF_MAX_NAME_BYTES, "names are cut by the table alone");
+
+/* Where the symbols go. */
+struct elf_adding {
+	const struct elf_file *file;
+	struct symtab *tab;
+	size_t n_added;
+};
+
+/*
+ * Names that no function has: what is left of an assembler's local labels (.L, .Ltmp) and mapping
+ * symbols ($x, $d: AAELF64 and the RISC-V psABI; x86-64 has none, but tools that were ported do).
+ */
+static bool elf_is_local_label(const char *name)
+{
+	return name[0] == '.' || name[0] == '$' || (name[0] == 'L' && (unsigned char)name[1] < ' ');
+}
+
+/* Assembly without `.type f, @function` leaves STT_NOTYPE: a function, if it stands among code. */
+static bool elf_is_function(const struct elf_symbol *symbol)
+{
+	switch (symbol->type) {
+	case STT_FUNC:
+	case STT_GNU_IFUNC:
+		return true;
+	case STT_NOTYPE:
+		return symbol->in_code && !elf_is_local_label(symbol->name);
+	default:
+		return false;
+	}
+}
+
+static enum symbol_rank elf_symbol_rank(const struct elf_symbol *symbol)
+{
+	switch (symbol->binding) {
+	case STB_LOCAL:
+		return SYMBOL_LOCAL;
+	case STB_WEAK:
+		return SYMBOL_WEAK;
+	default:
+		return SYMBOL_GLOBAL;
+	}
+}
+
+static struct xtop_error *elf_add_symbol(void *context, const struct elf_symbol *symbol)
+{
+	struct elf_adding *adding = context;
+	struct xtop_error *error;
+
+	if (symbol->type == STT_OBJECT && symbol->in_code)
+		return symtab_add_bound(adding->tab, symbol->address); /* ends what is before it */
+	if (!elf_is_function(symbol))
+		return NULL;
+	adding->n_added++;
+	error = symtab_add(adding->tab, symbol->address, symbol->size_bytes, symbol->home_end,
+			   elf_symbol_rank(symbol), symbol->name, symbol->name_bytes);
+	return error_wrap(error, "%s", adding->file->path);
+}
+
+struct xtop_error *elf_read_symbols(struct elf_file *file, struct symtab *tab, size_t *n_addedp)
+{
+	struct elf_adding adding = { .file = file, .tab = tab };
+	struct xtop_error *error;
+
+	if (!file->n_sections) {
+		error = elf_each_dynamic_symbol(file, elf_add_symbol, &adding);
+	} else {
+		error = elf_each_symbol(file, SHT_SYMTAB, elf_add_symbol, &adding);
+		if (!error && (!adding.n_added || file->incomplete))
+			error = elf_each_symbol(file, SHT_DYNSYM, elf_add_symbol, &adding);
+	}
+	*n_addedp = adding.n_added;
+	return error;
+}
+
+struct xtop_error *symbol_read_elf(int fd, const char *path, struct symtab *tab,
+				   struct build_id *build_id, bool *unread)
+{
+	_cleanup_(elf_file_deinit) struct elf_file file = { 0 };
+	struct xtop_error *error = elf_file_init_host(&file, fd, path, &elf_own_limits);
+	size_t n_added;
+
+	if (!error)
+		error = elf_read_symbols(&file, tab, &n_added);
+	if (error)
+		return error;
+	if (file.incomplete)
+		return elf_damaged(&file, "it could not be read to its end");
+	if (!n_added)
+		return error_create(
+			"%s: no functions in it, it is stripped: give the unstripped file, or the "
+			"text of nm or System.map",
+			path);
+	elf_find_build_id(&file, build_id);
+	*unread = elf_frames_are_foreign(&file);
+	return NULL;
+}

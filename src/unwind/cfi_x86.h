@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What of call-frame information only holds for x86-64: DWARF's register numbers (psABI table 3.36),
+ * the registers that a function preserves (psABI §3.2.1), and the linkers' PLT. Another architecture
+ * gives the same names other values.
+ */
+#ifndef XTOP_UNWIND_CFI_X86_H
+#define XTOP_UNWIND_CFI_X86_H
+
+#include <stdbool.h>
+
+#include "unwind/cursor_x86.h"
+
+#define CFI_N_REGISTERS  17 /* DWARF's numbers: 16 general registers, and the return address */
+#define CFI_DWARF_RBX    3
+#define CFI_DWARF_RBP    6
+#define CFI_DWARF_RSP    7
+#define CFI_DWARF_SP     CFI_DWARF_RSP
+#define CFI_DWARF_RETURN 16
+
+/* DWARF's numbers -> enum unwind_register: rax rdx rcx rbx rsi rdi rbp rsp r8..r15. */
+static const uint8_t cfi_unwind_registers[CFI_DWARF_RETURN] = {
+	REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP,
+	REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15,
+};
+
+/* What a step restores, in the order of cfi_rule.slot: the registers that a function preserves. */
+enum cfi_kept {
+	KEPT_RETURN,
+	KEPT_RBX,
+	KEPT_RBP,
+	KEPT_R12,
+	KEPT_R13,
+	KEPT_R14,
+	KEPT_R15,
+	N_CFI_KEPT
+};
+
+static const uint8_t cfi_kept_registers[N_CFI_KEPT] = {
+	[KEPT_RETURN] = REG_RIP, [KEPT_RBX] = REG_RBX, [KEPT_RBP] = REG_RBP, [KEPT_R12] = REG_R12,
+	[KEPT_R13] = REG_R13,	 [KEPT_R14] = REG_R14, [KEPT_R15] = REG_R15,
+};
+
+static const uint8_t cfi_kept_numbers[N_CFI_KEPT] = {
+	[KEPT_RETURN] = CFI_DWARF_RETURN,
+	[KEPT_RBX] = CFI_DWARF_RBX,
+	[KEPT_RBP] = CFI_DWARF_RBP,
+	[KEPT_R12] = 12,
+	[KEPT_R13] = 13,
+	[KEPT_R14] = 14,
+	[KEPT_R15] = 15,
+};
+
+/* By enum unwind_register: what is known of the caller after a step, with rsp, which is the CFA. */
+#define CFI_KEPT_MASK                                                                             \
+	(1U << REG_RIP | 1U << REG_RSP | 1U << REG_RBX | 1U << REG_RBP | 1U << REG_R12 |          \
+	 1U << REG_R13 | 1U << REG_R14 | 1U << REG_R15)
+
+/*
+ * The linkers' PLT: a stub of 16 bytes pushes a word at its offset LITERAL, so that the CFA is rsp
+ * + 8 before and rsp + 16 behind that. The expression for it is always
+ *
+ *   77 08 breg7 (rsp) 8   80 00 breg16 (rip) 0   3f lit15  1a and  3N litN  2a ge  33 lit3  24 shl
+ *   22 plus                                      (binutils bfd/elfxx-x86.h, lld ELF/Arch/X86_64.cpp)
+ */
+bool cfi_match_plt(const uint8_t *expression, int64_t size_bytes, int32_t *literal);
+
+/* CFA - rsp at PC, in such a stub. */
+static inline uint64_t cfi_plt_bytes(uint64_t pc, int32_t literal)
+{
+	return (pc & 15) >= (uint64_t)literal ? 16 : 8;
+}
+
+#endif

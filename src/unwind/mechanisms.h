@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The table of unwinding mechanisms, in the order in which each frame tries them. A new mechanism is
+ * one file, one line here, and its member in struct unwind_tables (xtop/unwind.h):
+ *
+ *   MECHANISM(NAME, WAYS)   NAME: the member of struct unwind_tables
+ *                           WAYS: bit enum unwind_how: the ways that use it
+ *
+ *   enum unwind_step NAME_step(struct NAME *table, uint64_t bias, struct cursor *cursor);
+ *   void NAME_destroy(struct NAME *table);
+ *   size_t NAME_memory_bytes(const struct NAME *table);
+ *
+ * This is a macro and not an array of function pointers, so that a step stays a direct call: one
+ * takes some 20 ns. Frame pointers need no table: unwind.c tries them when no mechanism here covers
+ * the address.
+ */
+#ifndef XTOP_UNWIND_MECHANISMS_H
+#define XTOP_UNWIND_MECHANISMS_H
+
+#include "unwind/cfi_table.h"
+#include "unwind/dwarf.h"
+#include "unwind/orc_table.h"
+#include "xtop/unwind.h"
+
+#define UNWIND_MECHANISMS(MECHANISM)                                                              \
+	MECHANISM(orc, 1U << UNWIND_AUTO | 1U << UNWIND_ORC)                                      \
+	MECHANISM(cfi, 1U << UNWIND_AUTO | 1U << UNWIND_DWARF)                                    \
+	MECHANISM(dwarf, 1U << UNWIND_AUTO | 1U << UNWIND_DWARF)
+
+#endif

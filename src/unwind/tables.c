@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The unwind tables of one image, of all mechanisms; see xtop/unwind.h. Resolver's thread. */
+#include "config.h"
+
+#include "unwind/mechanisms.h"
+
+void unwind_tables_deinit(struct unwind_tables *tables)
+{
+#define DESTROY(name, ways) name##_destroy(tables->name);
+	UNWIND_MECHANISMS(DESTROY)
+#undef DESTROY
+	*tables = (struct unwind_tables){ 0 };
+}
+
+size_t unwind_tables_memory_bytes(const struct unwind_tables *tables)
+{
+	size_t bytes = 0;
+
+#define ADD_BYTES(name, ways) bytes += tables->name ? name##_memory_bytes(tables->name) : 0;
+	UNWIND_MECHANISMS(ADD_BYTES)
+#undef ADD_BYTES
+	return bytes;
+}
+
+struct xtop_error *unwind_tables_build_cfi(struct unwind_tables *tables,
+					   const struct cfi_sections *sections)
+{
+	struct dwarf *dwarf = NULL;
+	struct cfi *cfi = NULL;
+	struct xtop_error *error = cfi_compile(sections, &cfi);
+
+	if (!error && cfi)
+		error = dwarf_create(sections, cfi, &dwarf);
+	if (error) {
+		cfi_destroy(cfi);
+		return error;
+	}
+	cfi_destroy(tables->cfi);
+	dwarf_destroy(tables->dwarf);
+	tables->cfi = cfi;
+	tables->dwarf = dwarf;
+	return NULL;
+}
