@@ -207,8 +207,8 @@ static struct xtop_error *pipeline_create_os(struct pipeline *pipeline)
 		return NULL;
 	settings.memory = pipeline->source.memory;
 	/* What is known from before would not be read, and not be in the recording. */
-	settings.shelf.cache = pipeline->options->record ? NULL : pipeline->cache;
-	memcpy(settings.shelf.uuid, pipeline->guest.uuid, sizeof(settings.shelf.uuid));
+	settings.kernel_cache = pipeline->options->record ? NULL : pipeline->cache;
+	memcpy(settings.uuid, pipeline->guest.uuid, sizeof(settings.uuid));
 	control_hold(pipeline->control);
 	return os_create(&settings, &pipeline->os);
 }

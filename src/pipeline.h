@@ -18,7 +18,7 @@
 #include "options.h"
 #include "xtop/snapshot.h"
 
-struct kernel_cache; /* xtop/os.h */
+struct kernel_cache; /* xtop/kernel_cache.h */
 struct pipeline;
 
 /*

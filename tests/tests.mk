@@ -78,7 +78,7 @@ check_PROGRAMS = \
 	tests/linux/kernel/test_kernel_image \
 	tests/linux/kernel/test_layout \
 	tests/linux/kernel/test_linux_attach \
-	tests/linux/kernel/test_linux_search \
+	tests/linux/kernel/test_search \
 	tests/linux/kernel/test_modules \
 	tests/linux/process/test_code_frames \
 	tests/linux/process/test_file_bytes \

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * What is not kept of a Linux guest, for want of room (linux/process/room.h and the limits beside it) or
- * because it is none; since its kernel was met, or, of what is kept in part, now.
+ * What is not kept of a Linux guest, for want of room (linux/process/room.h and the limits beside
+ * it) or because it is none; since its kernel was met, or, of what is kept in part, now.
  */
 struct os_counts {
 	uint64_t areas_left_out;    /* of processes: their code has no names */

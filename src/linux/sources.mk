@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libxtop_a_SOURCES += \
+	include/xtop/kernel_cache.h \
+	include/xtop/os_counts.h \
+	include/xtop/os_ops.h \
+	src/linux/kernel/arch.h \
+	src/linux/kernel/arch_x86.c \
 	src/linux/kernel/btf.c \
 	src/linux/kernel/btf.h \
 	src/linux/kernel/generated_code.c \
@@ -19,15 +24,18 @@ libxtop_a_SOURCES += \
 	src/linux/kernel/linux.h \
 	src/linux/kernel/linux_attach.c \
 	src/linux/kernel/linux_attach.h \
-	src/linux/kernel/linux_search.c \
-	src/linux/kernel/linux_search.h \
 	src/linux/kernel/member.h \
 	src/linux/kernel/modules.c \
 	src/linux/kernel/modules.h \
-	src/linux/kernel/orc_tables.c \
 	src/linux/kernel/orc_tables.h \
-	src/linux/kernel/recipe.c \
-	src/linux/kernel/recipe.h \
+	src/linux/kernel/orc_tables_x86.c \
+	src/linux/kernel/search.c \
+	src/linux/kernel/search.h \
+	src/linux/kernel/search_arch.h \
+	src/linux/kernel/search_x86.c \
+	src/linux/kernel/stack_layout.h \
+	src/linux/kernel/stack_layout_x86.c \
+	src/linux/linux.c \
 	src/linux/process/code_frames.c \
 	src/linux/process/code_frames.h \
 	src/linux/process/file_bytes.c \
@@ -52,4 +60,6 @@ libxtop_a_SOURCES += \
 	src/linux/process/tasks.c \
 	src/linux/process/tasks.h \
 	src/linux/process/vmas.c \
-	src/linux/process/vmas.h
+	src/linux/process/vmas.h \
+	src/linux/task_finder.c \
+	src/linux/task_finder.h

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What runs inside the guest; see xtop/os.h. Knows when to look and when to look again; what it is
- * looked at by lies in the other files.
+ * Decides what runs inside the guest; see xtop/os.h. Knows the table of systems, when to look for
+ * one of them, when to look again, and what to tell. How to recognise a system and how to read it
+ * is the system's own affair (xtop/os_ops.h).
  *
- *   unseen ─► a vCPU ran ─► Linux ─► still there? ─┐
- *                │            ▲                    │ no: rebooted, kexec
- *                └► other ────┴────────────────────┘ looked at again, less and less often
+ *   nothing seen ─► a vCPU ran ─► known system ─► still there? ─┐
+ *                       │              ▲                        │ no: reboot, kexec
+ *                       └► other ──────┴────────────────────────┘ looked at again, ever less often
  *
  * Resolver's thread.
  */
@@ -19,60 +20,53 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "linux/process/former.h"
-#include "linux/kernel/generated_code.h"
-#include "linux/kernel/linux_attach.h"
-#include "linux/kernel/modules.h"
-#include "linux/kernel/recipe.h"
-#include "linux/process/tasks.h"
-#include "linux/process/processes.h"
 #include "xtop/inputs.h"
-#include "xtop/os_counts.h"
 
-#define OS_POLL_NS      800000000ULL   /* what came or went is seen within a second */
-#define OS_RETRY_NS     1000000000ULL  /* to the next look at what was not Linux */
-#define OS_CHECK_NS     5000000000ULL  /* between looks whether the same kernel is there */
-#define OS_STRAY_NS     200000000ULL   /* the same, when a vCPU seems to run on another */
-#define OS_MAX_STRAYS   3              /* then it is another */
-#define OS_RETRY_MAX_NS 60000000000ULL /* between looks at what was not Linux */
-#define OS_REFRESH_NS   50000000ULL /* copies of guest memory older than that are not looked at */
+#define OS_POLL_NS      800000000ULL   /* the user sees within a second what came or went */
+#define OS_RETRY_NS     1000000000ULL  /* until the next look at an unknown system */
+#define OS_RETRY_MAX_NS 60000000000ULL /* the longest time between two such looks */
+#define OS_CHECK_NS     5000000000ULL  /* between checks whether the same kernel is there */
+#define OS_STRAY_NS     200000000ULL   /* the same, while a vCPU seems to run on another kernel */
+#define OS_MAX_STRAYS   3              /* so many in a row: another kernel runs */
+
+/* The systems that xtop can look inside, in the order in which they are tried. */
+static const struct os_ops *const os_systems[] = { &linux_os };
+#define N_OS_SYSTEMS (sizeof(os_systems) / sizeof(os_systems[0]))
 
 struct os {
-	struct os_settings settings;
-	int root_fd; /* of --root; -1: none */
-	enum os_kind kind;
-	uint64_t next_ns;  /* not Linux: to be looked at again; Linux: to be checked */
-	uint64_t retry_ns; /* what next_ns was put off by last */
-	unsigned strays;   /* vCPUs in a row that ran on another kernel, it seems */
-	bool was_linux;    /* and will be again, most likely: it boots */
-	uint64_t next_poll_ns, next_refresh_ns;
-	uint64_t
-		since_ns; /* the sampler knows the recipe: samples before lack their task; 0: none */
-	struct space *kernel;
-	struct linux_kernel linux_kernel;
-	struct modules *modules;
-	struct generated_code *generated;
-	struct tasks *tasks;
-	struct processes *processes;
-	struct former_clock clock;
+	struct os_guest guest;
+	struct control *control;
+	const struct os_ops *ops; /* of the known system; NULL: none is known */
+	void *system;             /* its state */
+	bool looked;              /* a vCPU ran: without ops, the system is an unknown one */
+	bool was_known;           /* before the guest rebooted: the same system boots, most likely */
+	uint64_t next_ns;         /* when to look for a system, or to check the known one */
+	uint64_t retry_ns;        /* by how much next_ns was put off last */
+	unsigned strays;          /* vCPUs in a row that seemed to run on another kernel */
+	uint64_t next_poll_ns;
+	/*
+	 * From when on the sampler knows the stack layout: samples before lack their task. 0:
+	 * never.
+	 */
+	uint64_t since_ns;
 };
 
-static struct xtop_error *os_open_root(struct os *os)
+static struct xtop_error *os_open_root(struct os *os, const char *root)
 {
 	struct stat status;
 
-	os->root_fd = -1;
-	if (!os->settings.root)
+	os->guest.root_fd = -1;
+	if (!root)
 		return NULL;
-	os->root_fd = inputs_take(os->settings.root);
-	if (os->root_fd >= 0 && (fstat(os->root_fd, &status) || !S_ISDIR(status.st_mode))) {
-		close(os->root_fd);
-		os->root_fd = -1;
+	os->guest.root_fd = inputs_take(root);
+	if (os->guest.root_fd >= 0 &&
+	    (fstat(os->guest.root_fd, &status) || !S_ISDIR(status.st_mode))) {
+		close(os->guest.root_fd);
+		os->guest.root_fd = -1;
 		errno = ENOTDIR;
 	}
-	return os->root_fd < 0
-		       ? error_create_errno(errno, "cannot open --root %s", os->settings.root)
-		       : NULL;
+	return os->guest.root_fd < 0 ? error_create_errno(errno, "cannot open --root %s", root)
+				     : NULL;
 }
 
 struct xtop_error *os_create(const struct os_settings *settings, struct os **osp)
@@ -82,10 +76,17 @@ struct xtop_error *os_create(const struct os_settings *settings, struct os **osp
 
 	if (!os)
 		return error_create("out of memory");
-	os->settings = *settings;
-	error = os_open_root(os);
+	os->control = settings->control;
+	os->guest = (struct os_guest){
+		.memory = settings->memory,
+		.type = settings->type,
+		.kernel_cache = settings->kernel_cache,
+		.symbols = settings->symbols,
+	};
+	memcpy(os->guest.uuid, settings->uuid, sizeof(os->guest.uuid));
+	error = os_open_root(os, settings->root);
 	if (!error)
-		error = space_create(&os->kernel);
+		error = space_create(&os->guest.kernel);
 	if (error) {
 		os_destroy(os);
 		return error;
@@ -96,16 +97,10 @@ struct xtop_error *os_create(const struct os_settings *settings, struct os **osp
 
 static void os_detach(struct os *os)
 {
-	processes_destroy(os->processes);
-	tasks_destroy(os->tasks);
-	generated_code_destroy(os->generated);
-	modules_destroy(os->modules);
-	linux_detach(&os->linux_kernel);
-	os->processes = NULL;
-	os->clock = (struct former_clock){ 0 };
-	os->tasks = NULL;
-	os->generated = NULL;
-	os->modules = NULL;
+	if (os->ops)
+		os->ops->destroy(os->system);
+	os->ops = NULL;
+	os->system = NULL;
 }
 
 void os_destroy(struct os *os)
@@ -113,81 +108,37 @@ void os_destroy(struct os *os)
 	if (!os)
 		return;
 	os_detach(os);
-	space_destroy(os->kernel);
-	if (os->root_fd >= 0)
-		close(os->root_fd);
+	space_destroy(os->guest.kernel);
+	if (os->guest.root_fd >= 0)
+		close(os->guest.root_fd);
 	free(os);
 }
 
-/* --- Linux ------------------------------------------------------------------------------------ */
-
-static struct xtop_error *os_create_walkers(struct os *os)
-{
-	struct linux_guest *guest = &os->linux_kernel.guest;
-	const struct processes_settings settings = {
-		.root_fd = os->root_fd,
-		.symbols = os->settings.symbols,
-	};
-	struct xtop_error *error;
-
-	error = modules_create(guest, os->kernel, &os->modules);
-	if (!error)
-		error = generated_code_create(guest, os->kernel, &os->generated);
-	if (error || !guest->has_layout)
-		return error;
-	/* Types may lack what tasks need: kernel names and stacks are there without. */
-	error_destroy(tasks_create(guest, &os->tasks));
-	return os->tasks ? processes_create(guest, &settings, &os->processes) : NULL;
-}
-
-static struct xtop_error *os_map_kernel(struct os *os)
-{
-	const struct linux_guest *guest = &os->linux_kernel.guest;
-
-	space_clear(os->kernel);
-	return space_add(os->kernel, &(struct mapping){ .start = guest->text_start,
-							.end = guest->text_end,
-							.image = os->linux_kernel.image });
-}
+/* --- looking for a system --------------------------------------------------------------------- */
 
 static void os_poll_now(struct os *os, uint64_t now_ns)
 {
 	os->next_poll_ns = now_ns + OS_POLL_NS;
-	modules_poll(os->modules);
-	generated_code_poll(os->generated);
-	if (os->processes)
-		processes_poll(os->processes, now_ns);
+	os->ops->poll(os->system, now_ns);
 }
 
-static bool os_attach(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
+static void os_attach(struct os *os, const struct os_ops *ops, const struct stack_recipe *stacks,
+		      uint64_t now_ns)
 {
-	struct stack_recipe recipe;
-	struct xtop_error *error;
+	bool has_stacks = stacks->current_per_cpu;
 
-	if (!linux_attach(os->settings.memory, os->settings.type, &vcpu->regs, &os->settings.shelf,
-			  &os->linux_kernel))
-		return false;
-	error = os_map_kernel(os);
-	if (!error)
-		error = os_create_walkers(os);
-	if (error) { /* out of memory: as if it were not there */
-		error_destroy(error);
-		os_detach(os);
-		return false;
-	}
-	recipe = recipe_make(&os->linux_kernel.guest, &vcpu->regs);
-	control_set_recipe(os->settings.control, recipe.current_per_cpu ? &recipe : NULL);
-	os->since_ns = recipe.current_per_cpu ? memory_now_ns(os->settings.memory) : 0;
+	os->ops = ops;
+	control_set_recipe(os->control, has_stacks ? stacks : NULL);
+	os->since_ns = has_stacks ? memory_now_ns(os->guest.memory) : 0;
+	os->retry_ns = 0;
+	os->next_ns = now_ns + OS_CHECK_NS;
 	os_poll_now(os, now_ns);
-	return true;
 }
 
-/* --- looking ---------------------------------------------------------------------------------- */
-
-/* What booted a moment ago is looked at again soon. */
+/* A guest that has just rebooted is looked at more often. */
 static void os_put_off(struct os *os, uint64_t now_ns)
 {
-	uint64_t max_ns = os->was_linux ? OS_CHECK_NS : OS_RETRY_MAX_NS;
+	uint64_t max_ns = os->was_known ? OS_CHECK_NS : OS_RETRY_MAX_NS;
 
 	os->retry_ns = os->retry_ns ? os->retry_ns * 2 : OS_RETRY_NS;
 	if (os->retry_ns > max_ns)
@@ -195,26 +146,29 @@ static void os_put_off(struct os *os, uint64_t now_ns)
 	os->next_ns = now_ns + os->retry_ns;
 }
 
-static void os_find_out(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
+static void os_find(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
 {
-	memory_refresh(os->settings.memory);
-	if (os_attach(os, vcpu, now_ns)) {
-		os->kind = OS_LINUX;
-		os->retry_ns = 0;
-		os->next_ns = now_ns + OS_CHECK_NS;
-	} else {
-		os->kind = OS_OTHER;
-		os_put_off(os, now_ns);
+	os->looked = true;
+	memory_refresh(os->guest.memory);
+	for (size_t i = 0; i < N_OS_SYSTEMS; i++) {
+		struct stack_recipe stacks = { 0 };
+
+		os->system = os_systems[i]->find(&os->guest, &vcpu->regs, &stacks);
+		if (os->system) {
+			os_attach(os, os_systems[i], &stacks, now_ns);
+			return;
+		}
 	}
+	os_put_off(os, now_ns);
 }
 
-/* All that hangs on the kernel that was there. */
+/* Drops everything that depends on the kernel that was there. */
 static void os_forget(struct os *os)
 {
-	control_set_recipe(os->settings.control, NULL);
+	control_set_recipe(os->control, NULL);
+	os->was_known |= os->ops != NULL;
 	os_detach(os);
-	os->was_linux |= os->kind == OS_LINUX;
-	os->kind = OS_UNSEEN;
+	os->looked = false;
 	os->next_ns = 0;
 	os->strays = 0;
 }
@@ -222,296 +176,116 @@ static void os_forget(struct os *os)
 void os_follow(struct os *os, struct memory *memory, enum guest_type type, const char *uuid)
 {
 	os_forget(os);
-	os->settings.memory = memory;
-	os->settings.type = type;
-	snprintf(os->settings.shelf.uuid, sizeof(os->settings.shelf.uuid), "%s", uuid);
+	os->guest.memory = memory;
+	os->guest.type = type;
+	snprintf(os->guest.uuid, sizeof(os->guest.uuid), "%s", uuid);
 	os->retry_ns = os->since_ns = 0;
-	control_wait(os->settings.control);
+	control_wait(os->control);
 }
 
 void os_follow_pages(struct os *os, uint64_t guest_pages)
 {
-	if (os->settings.memory)
-		memory_follow(os->settings.memory, guest_pages);
+	if (os->guest.memory)
+		memory_follow(os->guest.memory, guest_pages);
 }
 
-/* Another kernel may have been booted meanwhile. */
+/* Checks whether another kernel has been booted. */
 static void os_check(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
 {
-	enum linux_runs runs;
+	enum os_runs runs;
 
 	os->next_ns = now_ns + OS_CHECK_NS;
-	memory_refresh(os->settings.memory);
-	runs = linux_runs_on(&os->linux_kernel, vcpu);
-	if (runs != LINUX_NOT_KNOWN)
-		os->strays = runs == LINUX_RUNS_NOT ? os->strays + 1 : 0;
+	memory_refresh(os->guest.memory);
+	runs = os->ops->runs_on(os->system, vcpu);
+	if (runs != OS_RUNS_UNKNOWN)
+		os->strays = runs == OS_RUNS_NOT ? os->strays + 1 : 0;
 	if (os->strays)
 		os->next_ns = now_ns + OS_STRAY_NS;
-	if (os->strays == OS_MAX_STRAYS || !linux_is_there(&os->linux_kernel))
+	if (os->strays == OS_MAX_STRAYS || !os->ops->is_there(os->system))
 		os_forget(os);
 }
 
 void os_see(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
 {
-	if (!os->settings.memory || now_ns < os->next_ns)
+	if (!os->guest.memory || now_ns < os->next_ns)
 		return;
-	if (os->kind == OS_LINUX)
+	if (os->ops)
 		os_check(os, vcpu, now_ns);
-	if (os->kind != OS_LINUX && vcpu->cut != CUT_NO_PAGING)
-		os_find_out(os, vcpu, now_ns);
-	control_go(os->settings.control);
+	if (!os->ops && vcpu->cut != CUT_NO_PAGING)
+		os_find(os, vcpu, now_ns);
+	control_go(os->control);
 }
 
 bool os_poll(struct os *os, uint64_t now_ns)
 {
-	if (os->kind != OS_LINUX || now_ns < os->next_poll_ns)
+	if (!os->ops || now_ns < os->next_poll_ns)
 		return false;
-	memory_refresh(os->settings.memory);
+	memory_refresh(os->guest.memory);
 	os_poll_now(os, now_ns);
 	return true;
 }
 
+/* --- what is known ---------------------------------------------------------------------------- */
+
 bool os_is_early(const struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
 {
-	return os->kind == OS_LINUX && !vcpu->task && now_ns < os->since_ns;
+	return os->ops && !vcpu->task && now_ns < os->since_ns;
 }
 
 bool os_is_linux(const struct os *os)
 {
-	return os->kind == OS_LINUX;
+	return os->ops;
 }
 
 const struct space *os_kernel(const struct os *os)
 {
-	return os->kernel;
-}
-
-/* --- samples ---------------------------------------------------------------------------------- */
-
-static void os_refresh(struct os *os, uint64_t now_ns)
-{
-	if (now_ns < os->next_refresh_ns)
-		return;
-	os->next_refresh_ns = now_ns + OS_REFRESH_NS;
-	memory_refresh(os->settings.memory);
-}
-
-/* Whether the sample was taken under the page tables of the process that MM is now. */
-static bool os_is_process(const struct os *os, const struct sample_vcpu *vcpu, uint64_t mm)
-{
-	struct memory_root root;
-
-	return processes_root(os->processes, mm, &root) && processes_is_root(root, vcpu->regs.cr3);
-}
-
-/* The user code of *TASKP, which is read anew when it has changed; NULL: none, or not known any more. */
-static const struct space *os_find_user(struct os *os, const struct sample_vcpu *vcpu,
-					const struct task **taskp, uint64_t now_ns)
-{
-	uint64_t address = *taskp ? (*taskp)->address : 0;
-
-	for (int tries = 0; tries < 2 && *taskp && (*taskp)->mm; tries++) {
-		const struct space *space = processes_space(os->processes, *taskp, now_ns);
-
-		if (os_is_process(os, vcpu, (*taskp)->mm))
-			return space;
-		/* It called exec(), or its memory is another task's now: once more. */
-		memory_refresh(os->settings.memory);
-		tasks_forget(os->tasks, address);
-		*taskp = tasks_find(os->tasks, address, now_ns);
-	}
-	if (!*taskp || (*taskp)->kernel_thread)
-		return NULL;
-	return processes_former(os->processes, vcpu->regs.cr3, (*taskp)->tgid);
-}
-
-/* On which of its stacks the kernel has not been interrupted: the task's. 0: it has none in the sample. */
-static uint64_t os_task_rsp(const struct sample_vcpu *vcpu)
-{
-	const struct sample_stack *piece = sample_first_stack(vcpu);
-	uint64_t rsp = 0;
-
-	for (unsigned i = 0; !vcpu->user && i < vcpu->n_stacks;
-	     i++, piece = sample_next_stack(piece))
-		if (piece->kind != STACK_USER && piece->address >> 63)
-			rsp = piece->address;
-	return rsp;
-}
-
-/*
- * Whose the sample is: current, unless the kernel is just switching to another task and on that one's
- * stack already (copy.c).
- */
-static uint64_t os_task_address(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
-{
-	const struct task *task = tasks_find(os->tasks, vcpu->task, now_ns);
-	uint64_t rsp = os_task_rsp(vcpu), next;
-
-	if (!rsp || !task || !task->stack || tasks_is_on_stack(os->tasks, task, rsp))
-		return vcpu->task;
-	next = tasks_on_stack(os->tasks, rsp);
-	task = next ? tasks_find(os->tasks, next, now_ns) : NULL;
-	return task && tasks_is_on_stack(os->tasks, task, rsp) ? next : vcpu->task;
-}
-
-/*
- * *TASKP and the user code of one that has ended since, or runs another program. False: nobody can
- * say whose the sample is.
- */
-static bool os_find_former(struct os *os, const struct sample_vcpu *vcpu, uint64_t time_ns,
-			   const struct task **taskp, const struct space **user)
-{
-	const struct task *task = *taskp, *parent;
-	uint64_t rsp = os_task_rsp(vcpu);
-
-	if (!former_was_there(&os->clock, task, time_ns) ||
-	    (rsp && !tasks_is_on_stack(os->tasks, task, rsp)))
-		return false;
-	if (!former_is_copy(&os->linux_kernel.guest, os->tasks, task, time_ns, &parent))
-		return true;
-	*user = processes_space(os->processes, parent, time_ns);
-	if (!os_is_process(os, vcpu, parent->mm) &&
-	    processes_have_root(os->processes, vcpu->regs.cr3)) {
-		*user = NULL; /* it is about to switch to that process */
-		return true;
-	}
-	*taskp = parent;
-	return true;
-}
-
-static void os_find_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns,
-			 struct os_task *task)
-{
-	const struct task *found, *named;
-	const struct space *user;
-
-	task->process = "[unknown]";
-	if (!vcpu->task)
-		return;
-	os_refresh(os, now_ns);
-	found = tasks_find(os->tasks, os_task_address(os, vcpu, now_ns), now_ns);
-	user = os_find_user(os, vcpu, &found, now_ns);
-	if (!found)
-		return;
-	named = found;
-	/* In its own memory when it was sampled, it had started by then; else, by now. */
-	former_see(&os->clock, found,
-		   user && os_is_process(os, vcpu, found->mm) ? now_ns
-							      : memory_now_ns(os->settings.memory));
-	if (!user && !found->kernel_thread && !os_find_former(os, vcpu, now_ns, &named, &user))
-		return;
-	*task = (struct os_task){
-		.process = named->process,
-		.thread = named->comm,
-		.pid = found->pid,
-		.tgid = found->tgid,
-		.kernel_thread = found->kernel_thread,
-		.idle = found->idle,
-		.user = user,
-	};
-}
-
-/*
- * User code of which no area is known, of a process that was gone too soon, mostly: by the frame it lay
- * in, which the sampler took in the stop.
- */
-static void os_find_code(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns,
-			 struct os_task *task)
-{
-	const struct space *page;
-
-	if (!vcpu->user || (task->user && space_find(task->user, vcpu->regs.rip)))
-		return;
-	page = processes_by_frame(os->processes, vcpu->regs.rip, sample_code_frame(vcpu), now_ns);
-	if (page)
-		task->user = page;
+	return os->guest.kernel;
 }
 
 void os_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns, struct os_task *task)
 {
 	*task = (struct os_task){ 0 };
-	if (os->kind != OS_LINUX || !os->tasks)
-		return;
-	os_find_task(os, vcpu, now_ns, task);
-	os_find_code(os, vcpu, now_ns, task);
+	if (os->ops)
+		os->ops->find_task(os->system, vcpu, now_ns, task);
 }
 
-/* --- what to tell ----------------------------------------------------------------------------- */
-
-static void os_note(struct os_description *description, unsigned *n, const char *note)
+/* "Linux", or "Linux or FreeBSD". */
+static void os_list_systems(char *list, size_t capacity)
 {
-	if (*n < OS_NOTES)
-		snprintf(description->notes[(*n)++], OS_NOTE_BYTES, "%s", note);
+	size_t used = 0;
+
+	for (size_t i = 0; i < N_OS_SYSTEMS && used < capacity; i++)
+		used += (size_t)snprintf(list + used, capacity - used, "%s%s", i ? " or " : "",
+					 os_systems[i]->name);
 }
 
-static void os_describe_linux(const struct os *os, struct os_description *description)
+static void os_describe_unknown(struct os_description *description)
 {
-	unsigned n = 0;
+	char systems[40];
 
-	snprintf(description->system, sizeof(description->system), "Linux %s",
-		 os->linux_kernel.release);
-	if (!os->linux_kernel.guest.has_layout)
-		os_note(description, &n,
-			"no processes, no modules: the guest's kernel has no BTF (CONFIG_DEBUG_INFO_BTF)");
-	else if (!os->tasks)
-		os_note(description, &n,
-			"no processes: the guest's BTF lacks members of task_struct");
-	else if (!os->since_ns)
-		os_note(description, &n,
-			"no processes: how the guest's kernel keeps its current task is not known");
-	if (linux_names_no_data(&os->linux_kernel.guest) &&
-	    !os->linux_kernel.guest.symbols[LINUX_MODULES])
-		os_note(description, &n,
-			"no modules: the guest's kernel names no data (CONFIG_KALLSYMS_ALL)");
-	if (!os->linux_kernel.image->tables.orc)
-		os_note(description, &n,
-			"short kernel stacks: the guest's kernel has no ORC tables");
-	if (os->processes)
-		for (const char *note = NULL; (note = processes_note(os->processes, note));)
-			os_note(description, &n, note);
-}
-
-static void os_describe_other(struct os_description *description)
-{
-	unsigned n = 0;
-
-	snprintf(description->system, sizeof(description->system), "not Linux");
-	os_note(description, &n, "no Linux kernel found in the guest: -k FILE gives names");
+	os_list_systems(systems, sizeof(systems));
+	snprintf(description->system, sizeof(description->system), "not %s", systems);
+	snprintf(description->notes[0], sizeof(description->notes[0]),
+		 "no %s kernel found in the guest: -k FILE gives names", systems);
 }
 
 void os_describe(const struct os *os, struct os_description *description)
 {
-	*description = (struct os_description){ .kind = os->kind };
-	if (os->kind == OS_LINUX)
-		os_describe_linux(os, description);
-	else if (symbols_count(os->settings.symbols))
+	const struct symbols *symbols = os->guest.symbols;
+
+	*description = (struct os_description){ 0 };
+	if (os->ops)
+		os->ops->describe(os->system, description);
+	else if (symbols_count(symbols))
 		snprintf(description->system, sizeof(description->system), "%s",
-			 symbols_module(os->settings.symbols, 0));
-	else if (os->kind == OS_OTHER)
-		os_describe_other(description);
+			 symbols_module(symbols, 0));
+	else if (os->looked)
+		os_describe_unknown(description);
 }
 
 void os_get_counts(const struct os *os, struct os_counts *counts)
 {
 	*counts = (struct os_counts){ 0 };
-	if (os->modules)
-		counts->modules_cut = modules_cut(os->modules);
-	if (os->tasks) {
-		struct tasks_counts tasks = tasks_counts(os->tasks);
-
-		counts->tasks_evicted = tasks.evicted;
-		counts->tasks_refused = tasks.refused;
-	}
-	if (os->processes) {
-		struct processes_counts processes = processes_counts(os->processes);
-
-		counts->areas_left_out = processes.left_out;
-		counts->files_no_room = processes.files.no_room;
-		counts->files_cut = processes.files.cut;
-		counts->files_too_large = processes.files.too_large;
-		counts->jit_no_room = processes.no_room;
-		counts->processes_evicted = processes.evicted;
-		counts->code_by_frame = processes.files.by_frame;
-		counts->room_bytes = processes.room_bytes;
-	}
+	if (os->ops)
+		os->ops->get_counts(os->system, counts);
 }

@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libxtop_a_SOURCES += \
 	include/xtop/os.h \
-	include/xtop/os_counts.h \
 	src/os/os.c

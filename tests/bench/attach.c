@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "linux/kernel/kernel_cache.h"
 #include "linux/kernel/linux_attach.h"
 #include "xtop/broker.h"
 #include "xtop/clock.h"
@@ -38,7 +37,7 @@ static int compare(const void *a, const void *b)
 /* CPU time of one round. */
 static uint64_t attach_once(struct memory *memory, const struct guest_info *info, bool *is_linux)
 {
-	static const struct kernel_shelf nothing_kept;
+	const struct os_guest guest = { .memory = memory, .type = info->type };
 	struct linux_kernel kernel;
 	struct registers regs;
 	uint64_t before_ns;
@@ -49,7 +48,7 @@ static uint64_t attach_once(struct memory *memory, const struct guest_info *info
 	}
 	memory_refresh(memory);
 	before_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-	*is_linux = linux_attach(memory, info->type, &regs, &nothing_kept, &kernel);
+	*is_linux = linux_attach(&guest, &regs, &kernel);
 	before_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - before_ns;
 	if (*is_linux)
 		linux_detach(&kernel);

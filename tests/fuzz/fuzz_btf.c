@@ -33,13 +33,10 @@ static uint8_t *right_blob(size_t *size_bytes)
 
 static void ask(struct btf *btf, uint32_t type)
 {
-	uint32_t element, count;
 	struct btf_member member;
 	uint64_t bytes;
 
 	btf_size(btf, type, &bytes);
-	btf_array(btf, type, &element, &count);
-	btf_pointee(btf, type, &element);
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
 		btf_find_member(btf, type, paths[i], strlen(paths[i]), &member);
 }

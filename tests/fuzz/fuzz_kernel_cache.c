@@ -19,7 +19,6 @@
 #define UUID "a domain"
 
 static struct kernel_cache cache;
-static const struct kernel_shelf shelf = { .cache = &cache, .uuid = UUID };
 static struct cache_head right_head;
 static char *right_body;
 
@@ -58,7 +57,7 @@ static void start(struct fuzz_guest *guest)
 
 	make_kernel(&kernel, guest);
 	fuzz_must(cache_fill_head(UUID, &kernel, &right_head), "the head can be made");
-	right_body = cache_make_body(&kernel, &right_head);
+	right_body = cache_build_body(&kernel, &right_head);
 	linux_detach(&kernel);
 	for (unsigned slot = 0; slot < KERNEL_CACHE_SLOTS; slot++)
 		cache.slots[slot] = -1;
@@ -109,7 +108,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	write_file(&fuzz);
 	kernel.guest = guest->linux_guest;
 	fuzz_succeed(image_create("[kernel]", &kernel.image));
-	if (kernel_cache_load(&shelf, &kernel, TEXT))
+	if (kernel_cache_load(&cache, UUID, &kernel, TEXT))
 		use(&kernel, &fuzz);
 	linux_detach(&kernel);
 	return 0;

@@ -10,7 +10,7 @@
 #include "linux/kernel/generated_code.h"
 #include "linux/kernel/modules.h"
 #include "linux/kernel/orc_tables.h"
-#include "linux/kernel/recipe.h"
+#include "linux/kernel/stack_layout.h"
 #include "linux/process/tasks.h"
 
 /* Where things are in the guest's memory when they are right. */
@@ -199,9 +199,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 		generated_code_poll(code);
 		if (tasks)
 			find_tasks(guest, tasks, &fuzz);
-		recipe_make(&guest->linux_guest, &regs);
+		stack_layout_build(&guest->linux_guest, &regs);
 	}
-	fuzz_must(modules_count(modules) <= MODULES_MAX, "modules are limited");
+	fuzz_must(modules_counts(modules).n <= MODULES_MAX, "modules are limited");
 	modules_destroy(modules);
 	generated_code_destroy(code);
 	tasks_destroy(tasks);

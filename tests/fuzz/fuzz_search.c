@@ -6,7 +6,7 @@
 #include "config.h"
 
 #include "guest.h"
-#include "linux/kernel/linux_search.h"
+#include "linux/kernel/search.h"
 
 /* Where things are in the image when they are right. */
 #define TEXT      0x0000 /* the functions, one every FUNCTION_BYTES */
@@ -99,7 +99,7 @@ static struct linux_guest search_all(const struct fuzz_guest *guest)
 	found.symbols[LINUX_TEXT] = ADDRESS(TEXT);
 	for (int i = LINUX_FIRST_FUNCTION; i < N_LINUX_SYMBOLS; i++)
 		found.symbols[i] = ADDRESS(function_at(i));
-	linux_search(&found, image, sizeof(image) / sizeof(image[0]));
+	search_symbols(&found, image, sizeof(image) / sizeof(image[0]));
 	return found;
 }
 

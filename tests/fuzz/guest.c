@@ -86,18 +86,8 @@ static int32_t layout_value(enum layout_member member, int32_t *next)
 		return 128; /* 15 pivots */
 	case MAPLE_A64_SLOT:
 		return 80; /* 9 */
-	case MAPLE_NODE_SIZEOF:
-		return 256;
-	case MAPLE_R64_SLOT_COUNT:
-		return 16;
-	case MAPLE_A64_SLOT_COUNT:
-		return 10;
-	case XA_NODE_SLOTS_COUNT:
 	case PAGE_SIZEOF:
 		return 64;
-	case TASK_COMM_BYTES:
-	case MODULE_BUILD_ID_BYTES:
-		return 20;
 	case ORC_SP_REG_BITS:
 		return 32;
 	case ORC_BP_REG_BITS:

@@ -35,7 +35,7 @@
 #include "linux/kernel/generated_code.h"
 #include "linux/kernel/kernel_image.h"
 #include "linux/kernel/linux_attach.h"
-#include "linux/kernel/linux_search.h"
+#include "linux/kernel/search.h"
 #include "linux/kernel/member.h"
 #include "linux/kernel/modules.h"
 #include "linux/process/tasks.h"
@@ -62,6 +62,23 @@ struct lines {
 	size_t n, capacity;
 };
 
+/* Members that xtop itself does not need. */
+enum own_member { OWN_TASKS, OWN_THREAD_NODE, OWN_SIGNAL, OWN_THREAD_HEAD, OWN_TYPETAB, N_OWN };
+
+static const char *const own_structs[] = { "task_struct", "signal_struct", "mod_kallsyms" };
+#define N_OWN_STRUCTS (sizeof(own_structs) / sizeof(own_structs[0]))
+
+static const struct {
+	unsigned type; /* of own_structs */
+	const char *name;
+} own_members[N_OWN] = {
+	[OWN_TASKS] = { 0, "tasks" },
+	[OWN_THREAD_NODE] = { 0, "thread_node" },
+	[OWN_SIGNAL] = { 0, "signal" },
+	[OWN_THREAD_HEAD] = { 1, "thread_head" },
+	[OWN_TYPETAB] = { 2, "typetab" }, /* from 5.2 on */
+};
+
 struct inside {
 	struct memory *memory;
 	enum guest_type type;
@@ -77,6 +94,8 @@ struct inside {
 	uint32_t pid;       /* of the process whose areas are visited */
 	struct memory_counts attached;
 	double attached_s;
+	uint64_t offsets[N_OWN]; /* in bytes */
+	bool has_typetab;
 };
 
 static __attribute__((format(printf, 1, 2), noreturn)) void die(const char *format, ...)
@@ -176,7 +195,8 @@ static void each_symbol_of(struct inside *inside, uint64_t module, module_symbol
 	    !member_read_u32(guest, kallsyms, MOD_KALLSYMS_SYMTAB_COUNT, &n) ||
 	    !member_read_pointer(guest, kallsyms, MOD_KALLSYMS_STRTAB, &strtab))
 		die("inside: module %" PRIx64 " has no symbols", module);
-	member_read_pointer(guest, kallsyms, MOD_KALLSYMS_TYPETAB, &typetab);
+	if (inside->has_typetab)
+		linux_read_u64(guest, kallsyms + inside->offsets[OWN_TYPETAB], &typetab);
 	memory_read_string(guest->memory, guest->root,
 			   module + layout_offset(&guest->layout, MODULE_NAME), of, sizeof(of));
 	for (uint32_t i = 0; i < n; i++) {
@@ -274,7 +294,7 @@ static void add_misnamed(struct inside *inside)
 	kallsyms_first(at);
 	while (kallsyms_next(inside->kallsyms, at)) {
 		if (!is_text(at->type) || at->address < guest->symbols[LINUX_TEXT] ||
-		    at->address >= guest->symbols[LINUX_ETEXT])
+		    at->address >= inside->kallsyms->marks[KALLSYMS_ETEXT])
 			continue;
 		snprintf(name, sizeof(name), "%.*s", (int)at->name_bytes, at->name);
 		try_name(inside, at->address, name);
@@ -355,12 +375,13 @@ static void each_thread(struct inside *inside, uint64_t leader, task_fn *found)
 	const struct linux_guest *guest = &inside->kernel.guest;
 	uint64_t signal, head, at;
 
-	if (!member_read_pointer(guest, leader, TASK_SIGNAL, &signal))
+	if (!linux_read_u64(guest, leader + inside->offsets[OWN_SIGNAL], &signal) ||
+	    !linux_is_kernel(signal))
 		return;
-	head = signal + layout_offset(&guest->layout, SIGNAL_THREAD_HEAD);
+	head = signal + inside->offsets[OWN_THREAD_HEAD];
 	at = head;
 	for (unsigned i = 0; i < MAX_TASKS && linux_read_u64(guest, at, &at) && at != head; i++)
-		visit_task(inside, at - layout_offset(&guest->layout, TASK_THREAD_NODE), found);
+		visit_task(inside, at - inside->offsets[OWN_THREAD_NODE], found);
 }
 
 static void each_task(struct inside *inside, bool leaders, task_fn *found)
@@ -370,9 +391,10 @@ static void each_task(struct inside *inside, bool leaders, task_fn *found)
 
 	at = init;
 	for (unsigned i = 0; i < MAX_TASKS; i++) {
-		if (!member_read_pointer(guest, at, TASK_TASKS, &at))
+		if (!linux_read_u64(guest, at + inside->offsets[OWN_TASKS], &at) ||
+		    !linux_is_kernel(at))
 			die("inside: the list of tasks cannot be read");
-		at -= layout_offset(&guest->layout, TASK_TASKS);
+		at -= inside->offsets[OWN_TASKS];
 		if (at == init)
 			return;
 		if (leaders)
@@ -561,7 +583,7 @@ static void add_searched(struct inside *inside)
 	for (int i = LINUX_FIRST_FUNCTION; i < N_LINUX_SYMBOLS; i++)
 		found.symbols[i] = told->symbols[i];
 	found.root = kernel_image_root(image);
-	linux_search(&found, ranges, n);
+	search_symbols(&found, ranges, n);
 	for (size_t i = 0; i < sizeof(searched) / sizeof(searched[0]); i++)
 		add(inside, "%s %" PRIx64 " %" PRIx64, searched[i].name,
 		    found.symbols[searched[i].symbol], searched_told(told, searched[i].symbol));
@@ -630,17 +652,16 @@ static void open_dump(struct inside *inside, const char *memory, const char *reg
 	must(dump_open(memory, &inside->memory));
 }
 
-static const struct kernel_shelf nothing_kept;
-
 /* A vCPU of INFO may be where no kernel is to be seen: looked at again and again. */
 static bool attach(struct inside *inside, const struct guest_info *info)
 {
+	const struct os_guest guest = { .memory = inside->memory, .type = inside->type };
+
 	for (int i = 0; i < (info ? ATTACH_TRIES : 1); i++) {
 		memory_refresh(inside->memory);
 		if (info && !guest_registers(info, (unsigned)i % info->n_vcpus, &inside->regs))
 			continue;
-		if (linux_attach(inside->memory, inside->type, &inside->regs, &nothing_kept,
-				 &inside->kernel))
+		if (linux_attach(&guest, &inside->regs, &inside->kernel))
 			return true;
 	}
 	return false;
@@ -654,6 +675,46 @@ static void read_kallsyms(struct inside *inside)
 	if (!image || !kernel_image_find_kallsyms(image, &inside->kallsyms))
 		die("inside: no kallsyms");
 	kernel_image_destroy(image);
+}
+
+static bool find_own_member(struct btf *btf, const struct btf_want *want, const char *name,
+			    uint64_t *offset)
+{
+	struct btf_member member;
+
+	for (unsigned i = 0; i < want->found; i++)
+		if (btf_find_member(btf, want->ids[i], name, strlen(name), &member)) {
+			*offset = member.offset_bits / 8;
+			return true;
+		}
+	return false;
+}
+
+static void read_own_members(struct inside *inside)
+{
+	const struct linux_guest *guest = &inside->kernel.guest;
+	uint64_t start = guest->symbols[LINUX_BTF_START];
+	size_t bytes = guest->symbols[LINUX_BTF_STOP] - start;
+	_cleanup_free_ uint8_t *blob = malloc(bytes);
+	struct btf_want wants[N_OWN_STRUCTS];
+	struct btf btf;
+
+	for (size_t i = 0; i < N_OWN_STRUCTS; i++)
+		wants[i] = (struct btf_want){ .name = own_structs[i] };
+	if (!blob ||
+	    memory_read_bulk(guest->memory, guest->root, start, blob, bytes) != bytes ||
+	    btf_init(&btf, blob, bytes, wants, N_OWN_STRUCTS) != BTF_OK)
+		die("inside: the kernel's BTF cannot be read");
+	for (int i = 0; i < N_OWN; i++) {
+		bool found = find_own_member(&btf, &wants[own_members[i].type],
+					     own_members[i].name, &inside->offsets[i]);
+
+		if (i == OWN_TYPETAB)
+			inside->has_typetab = found;
+		else if (!found)
+			die("inside: no member %s", own_members[i].name);
+	}
+	btf_deinit(&btf);
 }
 
 static void look(struct inside *inside)
@@ -673,6 +734,7 @@ static void look(struct inside *inside)
 	inside->attached_s = cpu_s();
 	if (!guest->has_layout)
 		die("inside: the kernel has no BTF");
+	read_own_members(inside);
 	must(tasks_create(guest, &inside->tasks));
 	must(processes_create(guest, &settings, &inside->processes));
 }

@@ -32,10 +32,10 @@ static uint64_t exe, lib, mm, task_address;
 
 /* --- in the place of linux_attach.c ----------------------------------------------------------- */
 
-bool linux_attach(struct memory *memory, enum guest_type type, const struct registers *regs,
-		  const struct kernel_shelf *shelf, struct linux_kernel *kernel)
+bool linux_attach(const struct os_guest *guest, const struct registers *regs,
+		  struct linux_kernel *kernel)
 {
-	(void)memory, (void)type, (void)regs, (void)shelf;
+	(void)guest, (void)regs;
 	*kernel = (struct linux_kernel){ .guest = made->guest, .release = "6.1.0" };
 	kernel->guest.text_start = 0xffffffff81000000;
 	kernel->guest.text_end = 0xffffffff82000000;
@@ -49,10 +49,10 @@ bool linux_is_there(const struct linux_kernel *kernel)
 	return true;
 }
 
-enum linux_runs linux_runs_on(const struct linux_kernel *kernel, const struct sample_vcpu *vcpu)
+enum os_runs linux_runs_on(const struct linux_kernel *kernel, const struct sample_vcpu *vcpu)
 {
 	(void)kernel, (void)vcpu;
-	return LINUX_RUNS;
+	return OS_RUNS;
 }
 
 bool linux_names_no_data(const struct linux_guest *guest)

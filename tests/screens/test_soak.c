@@ -46,7 +46,7 @@ struct os {
 	uint64_t random;
 	unsigned long samples, new_process, new_program; /* one in so many */
 	struct space *kernel, *program;
-	char comm[OS_NAME_BYTES], thread[OS_NAME_BYTES];
+	char comm[16], thread[16];
 };
 
 static struct os the_os;
@@ -190,7 +190,7 @@ void os_get_counts(const struct os *os, struct os_counts *counts)
 void os_describe(const struct os *os, struct os_description *description)
 {
 	(void)os;
-	*description = (struct os_description){ .kind = OS_LINUX, .system = "Linux of the soak" };
+	*description = (struct os_description){ .system = "Linux of the soak" };
 }
 
 /* --- samples ---------------------------------------------------------------------------------- */

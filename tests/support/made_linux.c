@@ -55,7 +55,6 @@ static const struct {
 	{ VMA_FILE, 0x70 },
 	{ FILE_PATH, 0x98 },
 	{ FILE_INODE, 0xa8 },
-	{ FILE_MAPPING, 0x18 },
 	{ FILE_MODE, 0xc },
 	{ BACKING_FILE_USER_PATH, 0x140 },
 	{ PATH_MNT, 0 },

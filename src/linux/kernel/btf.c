@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The walk through a BTF blob. Where the kernel's types come from before anything else of a guest
- * can be understood; runs on the resolver's thread, once per kernel.
+ * Reads a BTF blob: the types of a kernel, without which nothing else of it can be understood. Runs
+ * on the resolver's thread, once for each kernel.
  *
  *   header   0 u16 magic eb9f   2 u8 version 1   3 u8 flags 0   4 u32 header's length
  *            8 u32 type_off  12 type_len  16 str_off  20 str_len  [24 layout_off  28 layout_len]
  *            offsets count from the end of the header
  *   types    one after the other, numbered from 1:
- *            0 u32 name   4 u32 info   8 u32 size, or the type meant; then what belongs to the kind
+ *            0 u32 name   4 u32 info   8 u32 size, or a type; then what belongs to the kind
  *            info = members:24 (0..23), kind:7 (24..30), flag:1 (31)
- *   strings  ended by NUL; a name is an offset, 0 is the empty one
+ *   strings  each ended by NUL; a name is an offset, 0 is the empty name
  *
  *   kind                       behind the 12 bytes           kind                  behind
  *    1 INT                     u32 offset:8 (16..) bits:8    12 FUNC               -
@@ -21,14 +21,14 @@
  *    8 TYPEDEF   9 VOLATILE    -                             18 TYPE_TAG           -
  *   10 CONST    11 RESTRICT    -                             19 ENUM64             12 each
  *
- *   A member's offset is in bits; in a struct whose flag is set its upper 8 bits are the width of a
- *   bitfield. Before that flag bitfields were members of an INT with fewer bits than its size has.
+ *   A member's offset is in bits. In a struct with the flag, the offset's upper 8 bits are the width
+ *   of a bitfield. Without the flag, a bitfield is a member of an INT with fewer bits than its size.
  *
- * Sources: Linux Documentation/bpf/btf.rst and include/uapi/linux/btf.h. Kinds above 19 come with
- * the layout section, four bytes a kind (u8 fixed part, u8 each element, u16 flags), so that they
- * can be stepped over; members:24 and kind:7 were 16 and 5 bits with unused zeroes beside them
- * before libbpf commit f7a6b9eaff3e ("bpf: Extend BTF UAPI vlen, kinds to use unused bits").
- * Flags other than 0 the kernel itself refuses (kernel/bpf/btf.c btf_parse_hdr()).
+ * Sources: Linux Documentation/bpf/btf.rst and include/uapi/linux/btf.h. The layout section has
+ * four bytes for each kind (u8 fixed part, u8 each element, u16 flags), so that kinds above 19 can
+ * be skipped. members:24 and kind:7 were 16 and 5 bits, with unused zeros beside them, before
+ * libbpf commit f7a6b9eaff3e ("bpf: Extend BTF UAPI vlen, kinds to use unused bits"). The kernel
+ * itself refuses header flags other than 0 (kernel/bpf/btf.c btf_parse_hdr()).
  */
 #include "config.h"
 
@@ -66,7 +66,7 @@ enum btf_kind {
 	BTF_KINDS,
 };
 
-/* What follows a type's 12 bytes: once, and for each of its members. */
+/* Bytes that follow a type's 12: once, and for each of its members. */
 static const struct {
 	uint8_t once, each;
 } btf_tails[BTF_KINDS] = {
@@ -80,7 +80,7 @@ struct btf_type {
 	unsigned kind;
 	bool flag;
 	uint32_t members;
-	uint32_t size; /* or the type meant */
+	uint32_t size; /* or the type that this one leads to */
 	const uint8_t *tail;
 };
 
@@ -102,7 +102,7 @@ static uint32_t btf_info_members(uint32_t info)
 	return info & 0xffffff;
 }
 
-/* Whether OFFSET and LENGTH of a header's section, at AT, lie in the BYTES behind it. */
+/* Reads a section's offset and length, at AT in the header. False: beyond the BYTES of BODY. */
 static bool btf_section(const uint8_t *at, const uint8_t *body, size_t bytes,
 			const uint8_t **section, uint32_t *section_bytes)
 {
@@ -135,19 +135,19 @@ static bool btf_read_header(struct btf *btf, const uint8_t *blob, size_t bytes)
 	if (header_bytes >= 32 &&
 	    !btf_section(blob + 24, body, bytes, &btf->kinds, &btf->kinds_bytes))
 		return false;
-	/* In this order since there is BTF; only an overlap can be told from it. */
+	/* The sections have always stood in this order, so it shows whether they overlap. */
 	if (btf->types + btf->types_bytes > btf->strings || btf_u32(blob + 8) % 4)
 		return false;
 	return btf->strings_bytes && !btf->strings[0] && !btf->strings[btf->strings_bytes - 1];
 }
 
-/* A name, or NULL if it lies outside; the last byte of the strings is a NUL. */
+/* NULL: OFFSET lies outside. The last byte of the strings is a NUL. */
 static const char *btf_name(const struct btf *btf, uint32_t offset)
 {
 	return offset < btf->strings_bytes ? (const char *)btf->strings + offset : NULL;
 }
 
-/* Bytes of a type behind its first 12, 0..2^32; false for a kind that nobody explains. */
+/* Bytes of a type behind its first 12, 0..2^32. False: an unknown kind. */
 static bool btf_tail_bytes(const struct btf *btf, uint32_t info, uint64_t *bytes)
 {
 	unsigned kind = btf_info_kind(info);
@@ -163,8 +163,8 @@ static bool btf_tail_bytes(const struct btf *btf, uint32_t info, uint64_t *bytes
 	return true;
 }
 
-static void btf_note_wanted(const struct btf *btf, const uint8_t *type, uint32_t id,
-			    struct btf_want *wants, size_t n_wants)
+static void btf_add_wanted(const struct btf *btf, const uint8_t *type, uint32_t id,
+			   struct btf_want *wants, size_t n_wants)
 {
 	const char *name = btf_name(btf, btf_u32(type));
 
@@ -181,7 +181,7 @@ static void btf_note_wanted(const struct btf *btf, const uint8_t *type, uint32_t
 	}
 }
 
-/* Numbers the types; what stands behind a type that cannot be stepped over is not there. */
+/* Numbers the types, up to one that cannot be skipped. */
 static void btf_walk(struct btf *btf, struct btf_want *wants, size_t n_wants)
 {
 	uint32_t at = 0, left;
@@ -196,7 +196,7 @@ static void btf_walk(struct btf *btf, struct btf_want *wants, size_t n_wants)
 			break;
 		btf->starts[btf->count++] = at;
 		if (kind == BTF_STRUCT || kind == BTF_UNION)
-			btf_note_wanted(btf, type, btf->count, wants, n_wants);
+			btf_add_wanted(btf, type, btf->count, wants, n_wants);
 		at += BTF_TYPE_BYTES + tail;
 	}
 	btf->damaged = at != btf->types_bytes;
@@ -267,27 +267,6 @@ static bool btf_is_struct(const struct btf_type *type)
 	return type->kind == BTF_STRUCT || type->kind == BTF_UNION;
 }
 
-bool btf_array(const struct btf *btf, uint32_t id, uint32_t *element, uint32_t *count)
-{
-	struct btf_type type;
-
-	if (!btf_resolve(btf, id, &type) || type.kind != BTF_ARRAY)
-		return false;
-	*element = btf_u32(type.tail);
-	*count = btf_u32(type.tail + 8);
-	return true;
-}
-
-bool btf_pointee(const struct btf *btf, uint32_t id, uint32_t *target)
-{
-	struct btf_type type;
-
-	if (!btf_resolve(btf, id, &type) || type.kind != BTF_PTR)
-		return false;
-	*target = type.size;
-	return true;
-}
-
 bool btf_size(const struct btf *btf, uint32_t id, uint64_t *bytes)
 {
 	uint64_t times = 1;
@@ -320,7 +299,7 @@ bool btf_size(const struct btf *btf, uint32_t id, uint64_t *bytes)
 	return false;
 }
 
-/* Where a struct's member at AT lies in it. */
+/* The member at AT of the struct OUTER. */
 static struct btf_member btf_read_member(const struct btf *btf, const struct btf_type *outer,
 					 const uint8_t *at)
 {
@@ -341,7 +320,7 @@ static struct btf_member btf_read_member(const struct btf *btf, const struct btf
 	return member;
 }
 
-/* One name in a struct and in what is anonymous in it. */
+/* Looks for one name in a struct and in its anonymous members. */
 static bool btf_search(struct btf *btf, uint32_t id, const char *name, size_t name_bytes,
 		       unsigned depth, struct btf_member *found)
 {

@@ -5,11 +5,11 @@
  *   bpf_kallsyms                ─► struct bpf_ksym .lnode    start, end, name   "[bpf]"
  *   ftrace_ops_trampoline_list  ─► struct ftrace_ops .list   trampoline, trampoline_size  "[ftrace]"
  *
- * (Linux include/linux/bpf.h, from 5.7; include/linux/ftrace.h, from 5.10). A BPF program of several
- * functions has its parts on the list as bpf_prog_TAG_F, its first one under its own name, too (seen
- * in 5.10; kernel/bpf/verifier.c jit_subprogs()). A list whose links have changed is read anew as a
- * whole. Its length is limited, and a pointer that leads astray ends it.
- * Resolver's thread.
+ * (Linux include/linux/bpf.h, from 5.7; include/linux/ftrace.h, from 5.10). A BPF program of
+ * several functions has its parts on the list as bpf_prog_TAG_F, its first one under its own name,
+ * too (seen in 5.10; kernel/bpf/verifier.c jit_subprogs()). A list whose links have changed is read
+ * anew as a whole. Its length is limited, and a pointer that leads astray ends it. Resolver's
+ * thread.
  */
 #include "config.h"
 
@@ -18,12 +18,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "xtop/hash.h"
 #include "xtop/limit.h"
 
 #define CODE_MAX_PIECES      LIMIT(16384, 64) /* of one list */
 #define CODE_MAX_PIECE_BYTES (16U << 20)
 #define CODE_NAME_BYTES      128                /* KSYM_NAME_LEN before 6.1; longer ones are cut */
-#define CODE_HASH_SEED       0xcbf29ce484222325 /* FNV-1a */
+#define CODE_HASH_SEED       1 /* so that an empty list has a hash, too: 0 is "not read yet" */
 #define CODE_HASHED_BYTES    48 /* of it: bpf_prog_, tag and a program's own name of up to 15 */
 
 struct code_piece {
@@ -136,12 +137,6 @@ static enum symbol_rank code_rank(const char *name)
 
 /* --- a list ----------------------------------------------------------------------------------- */
 
-/* One step of FNV-1a, of words. */
-static uint64_t code_hash_word(uint64_t hash, uint64_t word)
-{
-	return (hash ^ word) * 0x100000001b3;
-}
-
 static uint64_t code_hash_piece(const struct generated_code *code, enum code_kind kind,
 				uint64_t address)
 {
@@ -151,12 +146,12 @@ static uint64_t code_hash_piece(const struct generated_code *code, enum code_kin
 
 	code_read_piece(code, kind, address, &piece);
 	code_read_name(code, kind, address, name);
-	hash = code_hash_word(hash, piece.start);
-	hash = code_hash_word(hash, piece.end);
-	hash = code_hash_word(hash, address);
+	hash = hash_word(hash, piece.start);
+	hash = hash_word(hash, piece.end);
+	hash = hash_word(hash, address);
 	memcpy(words, name, sizeof(words));
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		hash = code_hash_word(hash, words[i]);
+		hash = hash_word(hash, words[i]);
 	return hash;
 }
 
@@ -167,7 +162,7 @@ static uint64_t code_hash(const struct generated_code *code, enum code_kind kind
 	uint64_t hash = CODE_HASH_SEED;
 
 	for (size_t i = 0; i < CODE_MAX_PIECES && link && link != head; i++) {
-		hash = code_hash_word(hash,
+		hash = hash_word(hash,
 				      code_hash_piece(code, kind,
 						      link - layout_offset(&code->guest->layout,
 									   code_kinds[kind].link)));

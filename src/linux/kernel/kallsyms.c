@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Kernel symbols out of the tables that kallsyms_find() has found, copied and checked: functions into
- * the symbol table, addresses of the variables the other readers of the guest ask for by name.
+ * Kernel symbols out of the tables that kallsyms_find() has found, copied and checked: functions
+ * into the symbol table, addresses of the variables the other readers of the guest ask for by name.
  * Resolver's thread. kallsyms_find.c teaches the format; every length and index was checked there.
  */
 #include "config.h"

@@ -35,8 +35,8 @@ struct kallsyms_input {
 	size_t size_bytes;    /* of the whole range */
 	size_t present_bytes; /* copied so far */
 	/*
-	 * Copies more: at least UP_TO bytes are present then, absent pages as zeros. May move bytes.
-	 * False: no more. NULL: everything is present.
+	 * Copies more: at least UP_TO bytes are present then, absent pages as zeros. May move
+	 * bytes. False: no more. NULL: everything is present.
 	 */
 	bool (*more)(struct kallsyms_input *input, size_t up_to);
 	/*
@@ -91,8 +91,8 @@ struct kallsyms {
 #define KALLSYMS_TOKEN_PADDING 16 /* a token is copied 16 bytes at once */
 
 /*
- * Finds the tables, reading no more of INPUT than up to their end. *KALLSYMSP is NULL when there are
- * none, which is no error; errors are lack of memory alone.
+ * Finds the tables, reading no more of INPUT than up to their end. *KALLSYMSP is NULL when there
+ * are none, which is no error; errors are lack of memory alone.
  */
 struct xtop_error *kallsyms_find(struct kallsyms_input *input, struct kallsyms **kallsymsp);
 void kallsyms_destroy(struct kallsyms *kallsyms); /* NULL allowed */
@@ -104,7 +104,10 @@ struct kallsyms_probe {
 	void *context;
 };
 
-/* *BEFOREP bytes at the front, whole pages, in which no names begin; a guess. False: no names are seen. */
+/*
+ * *BEFOREP bytes at the front, whole pages, in which no names begin; a guess. False: no names are
+ * seen.
+ */
 bool kallsyms_probe(const struct kallsyms_probe *probe, size_t *beforep);
 
 /* Address of _text, as it is in the guest: what a cached table is relative to. Never 0. */
@@ -136,8 +139,8 @@ struct kallsyms_wanted {
 };
 
 /*
- * Functions to TAB, which is not sealed yet; addresses of the N_WANTED names, of data too. Functions
- * lie in [_text, _etext), or up to the end of the executable range; those of [_sinittext,
+ * Functions to TAB, which is not sealed yet; addresses of the N_WANTED names, of data too.
+ * Functions lie in [_text, _etext), or up to the end of the executable range; those of [_sinittext,
  * _einittext), which Linux frees, and absolute and per-cpu values never are.
  */
 struct xtop_error *kallsyms_decode(const struct kallsyms *kallsyms, struct symtab *tab,

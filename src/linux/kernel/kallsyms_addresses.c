@@ -6,15 +6,14 @@
  *
  * Right is the place and encoding that ascends from the first symbol to the last, as nm -n has
  * sorted them, and that has _text where the code is. A wrong one is out of order after a few of
- * them, or has _text elsewhere. Addresses are those of the running kernel: relocation has moved base
- * and absolute addresses, the others are relative to what has moved.
+ * them, or has _text elsewhere. Addresses are those of the running kernel: relocation has moved
+ * base and absolute addresses, the others are relative to what has moved.
  */
 #include "config.h"
 
+#include "linux/kernel/arch.h"
 #include "linux/kernel/kallsyms_finder.h"
 
-/* Linux Documentation/arch/x86/x86_64/mm.rst: the image is mapped in [-2 GiB, -1 GiB). */
-#define IMAGE_WINDOW_START 0xffffffff80000000ULL
 /* The image begins where its code does, after at most a large page of something else. */
 #define TEXT_SLACK_BYTES (2ULL << 20)
 
@@ -45,7 +44,7 @@ static bool finder_is_text_start(const struct kallsyms_finder *finder, uint64_t 
 	const struct kallsyms_input *input = finder->input;
 
 	if (!input->text_start)
-		return address >= IMAGE_WINDOW_START && address < input->address;
+		return address >= arch_addresses.image_start && address < input->address;
 	return address >= input->text_start && address - input->text_start < TEXT_SLACK_BYTES;
 }
 
@@ -77,14 +76,14 @@ static bool finder_read_offsets(struct kallsyms_finder *finder, size_t at, size_
 {
 	uint64_t base = finder_load(finder, base_at, 8);
 
-	return base >= IMAGE_WINDOW_START &&
+	return base >= arch_addresses.image_start &&
 	       (finder_read_addresses(finder, at, KALLSYMS_PERCPU, base) ||
 		finder_read_addresses(finder, at, KALLSYMS_RELATIVE, base));
 }
 
 /*
- * num_syms stands before the names; before it, up to 6.3, base and offsets, or the addresses. Either
- * way the word before it is an address of the kernel.
+ * num_syms stands before the names; before it, up to 6.3, base and offsets, or the addresses.
+ * Either way the word before it is an address of the kernel.
  */
 static bool finder_addresses_before(struct kallsyms_finder *finder)
 {
@@ -93,7 +92,7 @@ static bool finder_addresses_before(struct kallsyms_finder *finder)
 
 	finder->out->tables_before = true;
 	if (num < 8 || !finder_need_from(finder, num - 8) ||
-	    finder_load(finder, num - 8, 8) < IMAGE_WINDOW_START)
+	    finder_load(finder, num - 8, 8) < arch_addresses.image_start)
 		return false;
 	if (num >= offsets_bytes + 8 && finder_need_from(finder, num - 8 - offsets_bytes) &&
 	    finder_read_offsets(finder, num - 8 - offsets_bytes, num - 8))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where a Linux kernel has its symbols: bytes of its read-only data in, checked tables out. Resolver's
- * thread. No version is asked for, stable kernels carry layouts of later ones: each table is found
- * by what the others say, and accepted when everything agrees.
+ * Where a Linux kernel has its symbols: bytes of its read-only data in, checked tables out.
+ * Resolver's thread. No version is asked for, stable kernels carry layouts of later ones: each
+ * table is found by what the others say, and accepted when everything agrees.
  *
  * Linux scripts/kallsyms.c writes them, each at a multiple of 8, or of 4 in kernels that have no
  * pointers in them any more (seen in 7.2 and 7.3), one after the other:
@@ -38,8 +38,8 @@
  *   5. addresses: of each place and encoding, the sequence must ascend in whole, and _text lie where
  *      the code does.
  *
- * A guest may make all of it up. Everything but 1. counts its steps, and at KALLSYMS_MAX_STEPS there
- * are no symbols: it hides its own names only.
+ * A guest may make all of it up. Everything but 1. counts its steps, and at KALLSYMS_MAX_STEPS
+ * there are no symbols: it hides its own names only.
  */
 #include "config.h"
 
@@ -261,7 +261,10 @@ static unsigned finder_count_markers(struct kallsyms_finder *finder, size_t at, 
 	return n;
 }
 
-/* From *ATP down, the next aligned place where a 0 stands, as the first marker is; not below LOWEST. */
+/*
+ * From *ATP down, the next aligned place where a 0 stands, as the first marker is; not below
+ * LOWEST.
+ */
 static bool finder_next_zero(struct kallsyms_finder *finder, size_t *atp, size_t lowest)
 {
 	const uint8_t *bytes = finder->input->bytes;

@@ -7,11 +7,11 @@
  * Compressed names (kallsyms_find.c has the format) are one entry after the other, a length and
  * that many bytes: from the right place in a page the lengths lead to its end, and mostly it is
  * among the first 128 bytes. Elsewhere they soon lead to a NUL, or to what is no length. Of the
- * 1,712 pages before the names of Debian's 5.10, 6.1, 6.12 and 7.3 four pass for names, of the 2,004
- * pages of names nine do not.
+ * 1,712 pages before the names of Debian's 5.10, 6.1, 6.12 and 7.3 four pass for names, of the
+ * 2,004 pages of names nine do not.
  *
- * Where names are seen that are none, what is not found behind them is looked for in all. Where none
- * are seen there is no Linux: that is known before a guest's memory is read in whole.
+ * Where names are seen that are none, what is not found behind them is looked for in all. Where
+ * none are seen there is no Linux: that is known before a guest's memory is read in whole.
  */
 #include "config.h"
 
@@ -65,8 +65,8 @@ static enum probe_result probe_look(const struct kallsyms_probe *probe, size_t a
 }
 
 /*
- * The first page with names, of one every STEP_BYTES up to END. False as well where a page is absent:
- * all of a kernel's are there.
+ * The first page with names, of one every STEP_BYTES up to END. False as well where a page is
+ * absent: all of a kernel's are there.
  */
 static bool probe_find(const struct kallsyms_probe *probe, size_t step_bytes, size_t end,
 		       size_t *atp)

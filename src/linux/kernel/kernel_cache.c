@@ -2,13 +2,13 @@
 /*
  * The files of the kernel cache; see kernel_cache.h. All addresses in one are relative to _text.
  *
- *   struct cache_head                  whose kernel it is, its checksum, how many of the rest
+ *   struct cache_head                  which kernel it is, checksum, sizes of the rest
  *   struct cache_symbol[n_symbols]     ascending
- *   what orc_pack() makes             orc_bytes
+ *   orc_bytes                          what orc_pack() makes
  *   char names[names_bytes]            of the symbols, in their order, each with its NUL
  *
- * A file is written behind its head, and the head last: one that is cut short, or that another xtop
- * is just writing, fails its checksum. Little-endian, as all that xtop runs on.
+ * The head is written last. So the checksum is wrong in a file that is cut short or that another xtop
+ * is just writing. Little-endian, like everything that xtop runs on.
  */
 #include "config.h"
 
@@ -23,12 +23,14 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include "xtop/build_id.h"
 #include "xtop/cleanup.h"
+#include "xtop/hash.h"
 #include "xtop/orc.h"
 #include "xtop/xdg.h"
 
 #define CACHE_MAGIC          "XTOPKRN\n"
-#define CACHE_VERSION        3
+#define CACHE_VERSION        4
 #define CACHE_MAX_BYTES      (96U << 20)
 #define CACHE_MAX_TEXT_BYTES (1U << 30) /* of a kernel image: Linux KERNEL_IMAGE_SIZE */
 
@@ -40,26 +42,24 @@ struct cache_head {
 	char magic[8];
 	uint32_t version;
 	uint32_t head_bytes;
-	uint64_t checksum; /* of the head with 0 here, and all behind it */
-	char uuid[sizeof(((struct kernel_shelf *)0)->uuid)]; /* of the domain that showed it */
-	uint64_t build_id_offset; /* of its bytes in the guest, from _text */
-	uint32_t build_id_bytes;
-	uint8_t build_id[BUILD_ID_MAX_BYTES];
+	uint64_t checksum; /* of the head with 0 here, and of everything behind the head */
+	char uuid[OS_UUID_BYTES]; /* of the domain that showed the kernel */
+	struct build_id build_id; /* its address, too, is relative to _text */
 	char release[64];
 	uint32_t has_layout;
 	struct layout layout;
 	struct orc_layout orc_layout;
 	uint64_t symbols[N_LINUX_SYMBOLS];
-	uint8_t relative[N_LINUX_SYMBOLS]; /* to _text; else a per-cpu offset, or 0: none */
+	uint8_t relative[N_LINUX_SYMBOLS]; /* to _text; else symbols[] has a per-cpu offset, or 0 */
 	uint32_t text_bytes;
 	uint32_t n_symbols;
-	uint64_t orc_bytes; /* 0: none */
+	uint64_t orc_bytes; /* 0: no unwind tables */
 	uint64_t names_bytes;
 };
 
 struct kernel_cache {
-	int slots[KERNEL_CACHE_SLOTS]; /* -1: cannot be used */
-	pthread_mutex_t storing;       /* resolvers of several guests */
+	int slots[KERNEL_CACHE_SLOTS]; /* descriptors; -1: the file cannot be used */
+	pthread_mutex_t storing;       /* several guests have a resolver each */
 };
 
 /* --- slots ------------------------------------------------------------------------------------ */
@@ -124,39 +124,17 @@ void kernel_cache_close(struct kernel_cache *cache)
 
 /* --- checksum --------------------------------------------------------------------------------- */
 
-/* Multiply and fold, as wyhash does. */
-static uint64_t cache_mix(uint64_t hash, uint64_t word)
-{
-	unsigned __int128 product = (unsigned __int128)(hash ^ word) * 0x9e3779b97f4a7c15ULL;
-
-	return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-/* Against torn and cut files, not against somebody. */
-static uint64_t cache_hash(uint64_t hash, const void *bytes, size_t size_bytes)
-{
-	const char *at = bytes, *end = at + size_bytes;
-	uint64_t word;
-
-	for (; (size_t)(end - at) >= sizeof(word); at += sizeof(word)) {
-		memcpy(&word, at, sizeof(word));
-		hash = cache_mix(hash, word);
-	}
-	word = 0;
-	memcpy(&word, at, (size_t)(end - at));
-	return cache_mix(cache_mix(hash, word), size_bytes);
-}
-
+/* Against files that are torn or cut short, not against an attacker. */
 static uint64_t cache_checksum(const struct cache_head *head, const void *body, size_t body_bytes)
 {
 	struct cache_head copy;
 
-	memcpy(&copy, head, sizeof(copy)); /* padding and all */
+	memcpy(&copy, head, sizeof(copy)); /* with its padding */
 	copy.checksum = 0;
-	return cache_hash(cache_hash(CACHE_VERSION, &copy, sizeof(copy)), body, body_bytes);
+	return hash_bytes(hash_bytes(CACHE_VERSION, &copy, sizeof(copy)), body, body_bytes);
 }
 
-/* 0: more than any file of ours has. */
+/* 0: more than any file of ours has, or nothing. */
 static size_t cache_body_bytes(const struct cache_head *head)
 {
 	if (head->n_symbols > CACHE_MAX_BYTES / sizeof(struct cache_symbol) ||
@@ -191,7 +169,7 @@ static bool cache_head_is_sane(const struct cache_head *head)
 
 	return memcmp(head->magic, CACHE_MAGIC, sizeof(head->magic)) == 0 &&
 	       head->version == CACHE_VERSION && head->head_bytes == sizeof(*head) &&
-	       head->build_id_bytes > 0 && head->build_id_bytes <= BUILD_ID_MAX_BYTES &&
+	       head->build_id.size_bytes > 0 && head->build_id.size_bytes <= BUILD_ID_MAX_BYTES &&
 	       head->text_bytes > 0 && head->text_bytes <= CACHE_MAX_TEXT_BYTES && body_bytes > 0 &&
 	       body_bytes <= CACHE_MAX_BYTES &&
 	       memchr(head->release, '\0', sizeof(head->release)) &&
@@ -199,15 +177,15 @@ static bool cache_head_is_sane(const struct cache_head *head)
 	       (!head->has_layout || layout_check(&head->layout));
 }
 
-/* Whether the guest's kernel, whose text is at TEXT_START, is the one HEAD is of. */
+/* Whether the guest's kernel, with text at TEXT_START, is the one that HEAD describes. */
 static bool cache_is_of(const struct cache_head *head, const struct linux_guest *guest,
 			uint64_t text_start)
 {
-	uint8_t build_id[BUILD_ID_MAX_BYTES];
+	struct build_id id = { .size_bytes = head->build_id.size_bytes };
 
-	return memory_read(guest->memory, guest->root, text_start + head->build_id_offset, build_id,
-			   head->build_id_bytes) == head->build_id_bytes &&
-	       memcmp(build_id, head->build_id, head->build_id_bytes) == 0;
+	return memory_read(guest->memory, guest->root, text_start + head->build_id.address,
+			   id.bytes, id.size_bytes) == id.size_bytes &&
+	       build_id_equal(&id, &head->build_id);
 }
 
 static struct xtop_error *cache_restore_symbols(const struct cache_head *head, const char *body,
@@ -246,12 +224,11 @@ static void cache_restore_guest(const struct cache_head *head, uint64_t text_sta
 	struct linux_guest *guest = &kernel->guest;
 
 	memcpy(kernel->release, head->release, sizeof(kernel->release));
-	kernel->image->build_id.size_bytes = head->build_id_bytes;
-	memcpy(kernel->image->build_id.bytes, head->build_id, head->build_id_bytes);
-	kernel->image->build_id.address = text_start + head->build_id_offset;
+	kernel->image->build_id = head->build_id;
+	kernel->image->build_id.address += text_start;
 	guest->has_layout = head->has_layout;
 	if (head->has_layout)
-		guest->layout = head->layout; /* else none is known: as it was */
+		guest->layout = head->layout;
 	guest->orc_layout = head->orc_layout;
 	for (int i = 0; i < N_LINUX_SYMBOLS; i++)
 		guest->symbols[i] = head->symbols[i] + (head->relative[i] ? text_start : 0);
@@ -297,14 +274,12 @@ static bool cache_load_slot(int fd, const char *uuid, struct linux_kernel *kerne
 	       cache_restore(head, body, text_start, kernel);
 }
 
-bool kernel_cache_load(const struct kernel_shelf *shelf, struct linux_kernel *kernel,
+bool kernel_cache_load(struct kernel_cache *cache, const char *uuid, struct linux_kernel *kernel,
 		       uint64_t text_start)
 {
-	const struct kernel_cache *cache = shelf->cache;
-
 	for (unsigned slot = 0; cache && slot < KERNEL_CACHE_SLOTS; slot++)
 		if (cache->slots[slot] >= 0 &&
-		    cache_load_slot(cache->slots[slot], shelf->uuid, kernel, text_start))
+		    cache_load_slot(cache->slots[slot], uuid, kernel, text_start))
 			return true;
 	return false;
 }
@@ -342,8 +317,7 @@ static bool cache_fill_head(const char *uuid, const struct linux_kernel *kernel,
 		.magic = CACHE_MAGIC,
 		.version = CACHE_VERSION,
 		.head_bytes = sizeof(*head),
-		.build_id_offset = image->build_id.address - guest->text_start,
-		.build_id_bytes = (uint32_t)image->build_id.size_bytes,
+		.build_id = image->build_id,
 		.has_layout = guest->has_layout,
 		.layout = guest->layout,
 		.orc_layout = guest->orc_layout,
@@ -352,7 +326,7 @@ static bool cache_fill_head(const char *uuid, const struct linux_kernel *kernel,
 		.orc_bytes = image->tables.orc ? orc_pack_bytes(image->tables.orc) : 0,
 	};
 	snprintf(head->uuid, sizeof(head->uuid), "%s", uuid);
-	memcpy(head->build_id, image->build_id.bytes, image->build_id.size_bytes);
+	head->build_id.address -= guest->text_start;
 	memcpy(head->release, kernel->release, sizeof(head->release));
 	for (int i = 0; i < N_LINUX_SYMBOLS; i++) {
 		head->relative[i] = guest->symbols[i] >= guest->text_start;
@@ -363,7 +337,7 @@ static bool cache_fill_head(const char *uuid, const struct linux_kernel *kernel,
 	return cache_body_bytes(head) > 0 && cache_body_bytes(head) <= CACHE_MAX_BYTES;
 }
 
-static char *cache_make_body(const struct linux_kernel *kernel, const struct cache_head *head)
+static char *cache_build_body(const struct linux_kernel *kernel, const struct cache_head *head)
 {
 	uint64_t text_start = kernel->guest.text_start;
 	size_t body_bytes = cache_body_bytes(head);
@@ -385,7 +359,7 @@ static char *cache_make_body(const struct linux_kernel *kernel, const struct cac
 	return body;
 }
 
-/* An empty slot, or the one whose file is oldest; -1: none can be used. */
+/* An empty slot, or the slot that was written longest ago. -1: no slot can be used. */
 static int cache_choose(const struct kernel_cache *cache)
 {
 	struct timespec oldest = { 0 };
@@ -420,18 +394,19 @@ static void cache_store(const struct kernel_cache *cache, const struct cache_hea
 	flock(fd, LOCK_UN);
 }
 
-void kernel_cache_store(const struct kernel_shelf *shelf, const struct linux_kernel *kernel)
+void kernel_cache_store(struct kernel_cache *cache, const char *uuid,
+			const struct linux_kernel *kernel)
 {
 	_cleanup_free_ struct cache_head *head = malloc(sizeof(*head));
 	_cleanup_free_ char *body = NULL;
 
-	if (!shelf->cache || !head || !cache_fill_head(shelf->uuid, kernel, head))
+	if (!cache || !head || !cache_fill_head(uuid, kernel, head))
 		return;
-	body = cache_make_body(kernel, head);
+	body = cache_build_body(kernel, head);
 	if (!body)
 		return;
 	head->checksum = cache_checksum(head, body, cache_body_bytes(head));
-	pthread_mutex_lock(&shelf->cache->storing);
-	cache_store(shelf->cache, head, body);
-	pthread_mutex_unlock(&shelf->cache->storing);
+	pthread_mutex_lock(&cache->storing);
+	cache_store(cache, head, body);
+	pthread_mutex_unlock(&cache->storing);
 }

@@ -1,28 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What was found of a kernel, kept in files for the next time the same domain shows one of the same
- * build-id, wherever randomisation put it. A handful of slots, each a file that is opened at start,
- * so that resolvers need no right to open anything later.
+ * The files of the kernel cache as linux_attach.c uses them; xtop/kernel_cache.h opens and closes
+ * them. A kernel is found again by the domain that showed it and by its build-id, wherever
+ * randomisation put it. There is a handful of slots. Each is a file that is opened at the start, so
+ * that resolvers need no right to open anything later.
  *
- * Opened and closed by xtop/os.h's functions; the rest is for the resolvers' threads. The files are
- * checked as if somebody else had written them; one that does not fit is no error, it is written anew.
+ * The files are checked as if somebody else had written them. A file that does not fit is no error;
+ * it is written anew. Resolvers' threads.
  */
-#ifndef XTOP_OS_KERNEL_CACHE_H
-#define XTOP_OS_KERNEL_CACHE_H
+#ifndef XTOP_LINUX_KERNEL_KERNEL_CACHE_H
+#define XTOP_LINUX_KERNEL_KERNEL_CACHE_H
 
 #include "linux/kernel/linux_attach.h"
-#include "xtop/os.h"
+#include "xtop/kernel_cache.h"
 
 #define KERNEL_CACHE_SLOTS 16
 
 /*
- * Fills KERNEL, whose guest's memory and root are set and whose image is new, when one of the slots
- * is of SHELF's domain and of the kernel whose text starts at TEXT_START: the build-id in guest
- * memory says so.
+ * Fills in KERNEL from the slot that has the kernel with text at TEXT_START, as domain UUID showed
+ * it: its build-id is compared with guest memory. No other domain gets it, since what a guest shows
+ * under a build-id is only that guest's word. The caller has set memory and root of KERNEL's guest,
+ * and its image is new. CACHE may be NULL.
  */
-bool kernel_cache_load(const struct kernel_shelf *shelf, struct linux_kernel *kernel,
+bool kernel_cache_load(struct kernel_cache *cache, const char *uuid, struct linux_kernel *kernel,
 		       uint64_t text_start);
-/* Into the slot that is oldest. Failure leaves one that will not be taken. */
-void kernel_cache_store(const struct kernel_shelf *shelf, const struct linux_kernel *kernel);
+/* Writes KERNEL to the oldest slot. After a failure that slot is one that cannot be loaded. */
+void kernel_cache_store(struct kernel_cache *cache, const char *uuid,
+			const struct linux_kernel *kernel);
 
 #endif

@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Looking for a Linux kernel in a guest. Linux on x86-64 maps its image inside one image, wherever
- * randomisation slides it (Linux arch/x86/include/asm/page_64_types.h, KERNEL_IMAGE_SIZE; Linux
- * Documentation/arch/x86/x86_64/mm.rst):
+ * Looks for a Linux kernel in a guest. Linux maps its image within one window of addresses (arch.h),
+ * wherever randomisation moves it:
  *
- *   ffffffff80000000 ─ ffffffffbfffffff
  *     text    r-x
- *     rodata  r--   the largest piece that is neither writable nor executable: kallsyms is in it
+ *     rodata  r--   the largest piece that is neither writable nor executable; it has kallsyms
  *     data    rw-   with holes where boot code was
  *
- * so the page tables alone say where to look, and the self-checking search of kallsyms.c says
- * whether it is Linux. A kernel that boots, or runs with rodata=off, has not sealed its image: all of
- * it is one writable and executable range (seen in 5.10 to 7.3), which begins with the text and is
- * searched in place of rodata. Under page-table isolation a vCPU in user mode runs on tables that lack the
- * kernel; the kernel's lie in the page before (Linux arch/x86/include/asm/pgtable.h,
- * kernel_to_user_pgdp()).
+ * So the page tables alone tell where to look, and the search in kallsyms.c, which checks itself, tells
+ * whether it is Linux. A kernel that boots or runs with rodata=off has not sealed its image: all of
+ * the image is one writable and executable range (seen in 5.10 to 7.3). That range begins with the
+ * text, and is searched in the place of rodata. Under page-table isolation a vCPU in user mode runs
+ * on tables that lack the kernel: then the kernel's tables of the same process are taken.
  *
  * Resolver's thread.
  */
@@ -24,23 +21,20 @@
 
 #include <stdlib.h>
 
+#include "linux/kernel/arch.h"
 #include "xtop/cleanup.h"
-#include "xtop/guest.h"
 #include "xtop/limit.h"
 #include "xtop/walk.h"
 
-#define IMAGE_WINDOW_START 0xffffffff80000000
-#define IMAGE_WINDOW_END   0xffffffffc0000000
 #define IMAGE_MAX_RANGES   LIMIT(4096, 64)
-#define IMAGE_MAX_TRIES    4 /* ranges searched of one root, the largest first */
-#define IMAGE_RODATA_MIN   LIMIT(256 << 10, 16 << 10) /* the tables alone are larger */
+#define IMAGE_MAX_TRIES    4 /* ranges that are searched, the largest first */
+#define IMAGE_RODATA_MIN   LIMIT(256 << 10, 16 << 10) /* bytes; kallsyms alone has more */
 #define IMAGE_RODATA_MAX   LIMIT(64U << 20, 256U << 10)
-#define CR3_ISOLATION      0x1000 /* bit that tells the two page tables of a pair apart */
 
 struct kernel_image {
 	struct memory *memory;
 	struct memory_root root;
-	bool unsealed; /* writable and executable */
+	bool unsealed; /* the image is writable and executable */
 	size_t n;
 	struct memory_range ranges[IMAGE_MAX_RANGES];
 };
@@ -60,7 +54,7 @@ static bool image_copy_more(struct kallsyms_input *input, size_t up_to)
 	return true;
 }
 
-/* What was left out, from FROM on. */
+/* Copies what was left out, from FROM on. */
 static bool image_copy_front(struct kallsyms_input *input, size_t from)
 {
 	const struct kernel_image *image = input->context;
@@ -83,7 +77,7 @@ static bool image_read_page(void *context, size_t at, uint8_t *page)
 			   GUEST_PAGE_SIZE) == GUEST_PAGE_SIZE;
 }
 
-/* From where names are seen on; what is not found there, in all. */
+/* Searches from the first names on; when nothing is found there, in everything. */
 static void image_find(struct kallsyms_input *input, struct kallsyms **kallsymsp)
 {
 	const struct kallsyms_probe probe = {
@@ -111,7 +105,7 @@ static const struct memory_range *image_text(const struct kernel_image *image)
 	return NULL;
 }
 
-/* Where kallsyms may be. */
+/* Whether RANGE may have kallsyms. */
 static bool image_is_data(const struct kernel_image *image, const struct memory_range *range)
 {
 	return range->writable == image->unsealed && range->executable == image->unsealed;
@@ -133,7 +127,7 @@ static bool image_search(struct kernel_image *image, const struct memory_range *
 		.text_end = text ? text->end : 0,
 	};
 
-	bytes = calloc(1, input.size_bytes); /* what is left out stays zeros */
+	bytes = calloc(1, input.size_bytes); /* what is not copied has to be zeros */
 	if (!bytes)
 		return false;
 	input.bytes = bytes;
@@ -177,11 +171,11 @@ bool kernel_image_find_kallsyms(struct kernel_image *image, struct kallsyms **ka
 
 /* --- where it lies ---------------------------------------------------------------------------- */
 
-static void image_look(struct kernel_image *image, uint64_t cr3)
+static void image_look(struct kernel_image *image, struct memory_root root)
 {
-	image->root.cr3 = cr3;
-	image->n = memory_ranges(image->memory, image->root, IMAGE_WINDOW_START, IMAGE_WINDOW_END,
-				 image->ranges, IMAGE_MAX_RANGES);
+	image->root = root;
+	image->n = memory_ranges(image->memory, root, arch_addresses.image_start,
+				 arch_addresses.image_end, image->ranges, IMAGE_MAX_RANGES);
 }
 
 static bool image_is(struct kernel_image *image, bool unsealed)
@@ -190,19 +184,20 @@ static bool image_is(struct kernel_image *image, bool unsealed)
 	return image_text(image) && image_next_range(image, UINT64_MAX);
 }
 
-/* Of a pair's tables the user's have a little of an unsealed image, too: the kernel's come first. */
-static bool image_look_everywhere(struct kernel_image *image, uint64_t cr3)
+/*
+ * Tables of user mode have a little of an unsealed image, too. So the kernel's tables are tried before
+ * these are taken for an unsealed image's.
+ */
+static bool image_look_everywhere(struct kernel_image *image, struct memory_root root)
 {
-	uint64_t kernel_cr3 = cr3 & ~(uint64_t)CR3_ISOLATION;
-
-	image_look(image, cr3);
+	image_look(image, root);
 	if (image_is(image, false))
 		return true;
-	if (kernel_cr3 != cr3) {
-		image_look(image, kernel_cr3);
+	if (arch_is_user_tables(root)) {
+		image_look(image, arch_kernel_tables(root));
 		if (image_is(image, false) || image_is(image, true))
 			return true;
-		image_look(image, cr3);
+		image_look(image, root);
 	}
 	return image_is(image, true);
 }
@@ -214,8 +209,7 @@ struct kernel_image *kernel_image_locate(struct memory *memory, const struct reg
 	if (!image)
 		return NULL;
 	image->memory = memory;
-	image->root = walk_root(regs);
-	if (image_look_everywhere(image, image->root.cr3))
+	if (image_look_everywhere(image, walk_root(regs)))
 		return image;
 	free(image);
 	return NULL;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A Linux guest as far as it is known: what the walkers of its data structures start from. Filled
- * by linux_attach.c, read by everything in os/ and process/. Resolver's thread.
+ * A Linux guest as far as it is known: what the readers of its data structures start from.
+ * linux_attach.c fills it in; all of linux/ reads it. Resolver's thread.
  */
-#ifndef XTOP_OS_LINUX_H
-#define XTOP_OS_LINUX_H
+#ifndef XTOP_LINUX_KERNEL_LINUX_H
+#define XTOP_LINUX_KERNEL_LINUX_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,45 +14,42 @@
 #include "xtop/orc.h"
 #include "xtop/types.h"
 
-/* Kernel symbols whose addresses are needed; linux_attach.c has their names in this order. */
+/*
+ * Kernel symbols of which an address is needed. linux_attach.c has their names; arch_x86.c has the
+ * names that only x86 kernels have.
+ */
 enum linux_symbol {
-	LINUX_TEXT,           /* _text */
-	LINUX_ETEXT,          /* _etext */
-	LINUX_END,            /* _end */
-	LINUX_BANNER,         /* linux_banner */
-	LINUX_PAGE_TABLES,    /* init_top_pgt or swapper_pg_dir */
-	LINUX_PER_CPU_OFFSET, /* __per_cpu_offset */
-	LINUX_NR_CPU_IDS,
-	LINUX_CURRENT_TASK,   /* per-cpu offset (address from 6.15 on): current_task */
-	LINUX_PCPU_HOT,       /* the same of 6.2 to 6.14 */
-	LINUX_TOP_OF_STACK,   /* per-cpu: cpu_current_top_of_stack */
-	LINUX_HARDIRQ_STACK,  /* per-cpu: hardirq_stack_ptr */
-	LINUX_TSS,            /* per-cpu: cpu_tss_rw */
+	LINUX_TEXT,          /* _text */
+	LINUX_END,           /* _end */
+	LINUX_BANNER,        /* linux_banner */
+	LINUX_PAGE_TABLES,   /* swapper_pg_dir: page tables with every kernel address */
+	LINUX_CURRENT_TASK,  /* per-cpu offset (an address from 6.15 on): current_task */
+	LINUX_PCPU_HOT,      /* the same from 6.2 to 6.14 */
+	LINUX_TOP_OF_STACK,  /* per-cpu: cpu_current_top_of_stack */
+	LINUX_HARDIRQ_STACK, /* per-cpu: hardirq_stack_ptr */
+	LINUX_TSS,           /* per-cpu: cpu_tss_rw */
 	LINUX_MODULES,
 	LINUX_BPF_KALLSYMS,
-	LINUX_FTRACE_OPS,     /* ftrace_ops_trampoline_list */
-	LINUX_PAGE_OFFSET,    /* variable page_offset_base */
-	LINUX_VMEMMAP,        /* variable vmemmap_base */
+	LINUX_FTRACE_OPS,    /* ftrace_ops_trampoline_list */
+	LINUX_PAGE_OFFSET,   /* variable page_offset_base */
+	LINUX_VMEMMAP,       /* variable vmemmap_base */
 	LINUX_BTF_START,
 	LINUX_BTF_STOP,
 	LINUX_ORC_IP_START,
 	LINUX_ORC_IP_STOP,
 	LINUX_ORC_START,
 	LINUX_ORC_STOP,
-	LINUX_ORC_HEADER,
-	LINUX_THUNK_START,    /* __indirect_thunk_start */
-	LINUX_THUNK_END,
 	LINUX_INIT_TASK,
-	LINUX_FRED,           /* asm_fred_entrypoint_user: built for FRED */
-	LINUX_NOTES_START,    /* __start_notes: build-id */
+	LINUX_FRED,          /* asm_fred_entrypoint_user: the kernel was built for FRED */
+	LINUX_NOTES_START,   /* __start_notes: build-id */
 	LINUX_NOTES_STOP,
-	/* Functions that linux_search.c reads. */
-	LINUX_GETPID,         /* __x64_sys_getpid */
-	LINUX_ENTRY,          /* entry_SYSCALL_64 */
-	LINUX_GET_PAGES,      /* __get_free_pages */
+	/* Functions that search_x86.c reads. */
+	LINUX_GETPID,        /* __x64_sys_getpid */
+	LINUX_ENTRY,         /* entry_SYSCALL_64 */
+	LINUX_GET_PAGES,     /* __get_free_pages */
 	LINUX_PRINT_MODULES,
-	LINUX_GET_BPF,        /* bpf_get_kallsym */
-	LINUX_TIMER,          /* sysvec_apic_timer_interrupt */
+	LINUX_GET_BPF,       /* bpf_get_kallsym */
+	LINUX_TIMER,         /* sysvec_apic_timer_interrupt */
 	LINUX_FIRST_FUNCTION = LINUX_GETPID,
 	N_LINUX_SYMBOLS = LINUX_TIMER + 1
 };
@@ -60,13 +57,13 @@ enum linux_symbol {
 struct linux_guest {
 	struct memory *memory;
 	enum guest_type type;
-	struct memory_root root;               /* swapper_pg_dir: reads every kernel address */
-	uint64_t symbols[N_LINUX_SYMBOLS];     /* 0: the kernel has none */
+	struct memory_root root;           /* swapper_pg_dir: reads every kernel address */
+	uint64_t symbols[N_LINUX_SYMBOLS]; /* 0: the kernel has no such symbol */
 	struct layout layout;
-	bool has_layout;                       /* BTF was there */
-	struct orc_layout orc_layout;          /* type_bits 0: not known */
-	uint64_t page_offset;                  /* direct map */
-	uint64_t vmemmap;
+	bool has_layout;                   /* the kernel has BTF */
+	struct orc_layout orc_layout;      /* type_bits 0: not known */
+	uint64_t page_offset;              /* start of the direct map */
+	uint64_t vmemmap;                  /* start of the array of struct page */
 	uint64_t text_start, text_end;
 };
 
@@ -76,7 +73,7 @@ static inline bool linux_read_u64(const struct linux_guest *linux_guest, uint64_
 	return memory_read_u64(linux_guest->memory, linux_guest->root, address, value);
 }
 
-/* The upper half, where all kernel pointers point, whatever the paging mode. */
+/* Kernel pointers point to the upper half of the address space, in every paging mode. */
 static inline bool linux_is_kernel(uint64_t address)
 {
 	return address >> 56 == 0xff;

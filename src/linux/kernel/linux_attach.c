@@ -2,101 +2,80 @@
 /*
  * Getting to know a Linux kernel, once a boot:
  *
- *   registers ─► kernel_image.c ─► kallsyms ─► symbols, and where all the rest is:
- *                                  BTF ─► layout         (types' offsets)
+ *   registers ─► kernel_image.c ─► kallsyms ─► symbols, and where everything else is:
+ *                                  BTF ─► layout         (offsets of members)
  *                                  ORC ─► image->tables  (unwind tables)
  *                                  banner, build-id, page tables, direct map
  *
- * Each may be missing: a kernel without BTF or ORC still has its names. About 14 MB are read, in
- * batches, and parsed as copies. Resolver's thread.
+ * Each of these may be missing: a kernel without BTF or ORC still has its names. About 14 MB are
+ * read, in batches, and parsed as copies. Resolver's thread.
  */
 #include "config.h"
 
 #include "linux/kernel/linux_attach.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "linux/kernel/arch.h"
 #include "linux/kernel/kernel_cache.h"
 #include "linux/kernel/kernel_image.h"
-#include "linux/kernel/linux_search.h"
 #include "linux/kernel/orc_tables.h"
+#include "linux/kernel/search.h"
 #include "xtop/cleanup.h"
 #include "xtop/elf.h"
-#include "xtop/guest.h"
 #include "xtop/walk.h"
 
-#define LINUX_BTF_MAX_BYTES   (32U << 20)
 #define LINUX_NOTES_MAX_BYTES 65536
-#define LINUX_CR3_USER        0x1000 /* of page tables for user mode under isolation (kernel_image.c) */
+#define LINUX_MAX_NAMES       48 /* of symbols that are looked for, arch.h's with them */
 
-/*
- * Of a direct map and a page array that are not randomised, with 4-level paging: Linux
- * Documentation/arch/x86/x86_64/mm.rst. Kernels with the variables do not need them.
- */
-#define LINUX_PAGE_OFFSET_FIXED 0xffff888000000000
-#define LINUX_VMEMMAP_FIXED     0xffffea0000000000
-
-/* Symbols by enum linux_symbol; the second name is what other versions call it. */
-static const struct {
-	enum linux_symbol symbol;
-	const char *name;
-} linux_names[] = {
+/* Symbols that are found by name; arch.h has more. */
+static const struct arch_name linux_names[] = {
 	{ LINUX_TEXT, "_text" },
-	{ LINUX_ETEXT, "_etext" },
 	{ LINUX_END, "_end" },
 	{ LINUX_BANNER, "linux_banner" },
-	{ LINUX_PAGE_TABLES, "init_top_pgt" },
 	{ LINUX_PAGE_TABLES, "swapper_pg_dir" },
-	{ LINUX_PER_CPU_OFFSET, "__per_cpu_offset" },
-	{ LINUX_NR_CPU_IDS, "nr_cpu_ids" },
-	{ LINUX_CURRENT_TASK, "current_task" },
-	{ LINUX_PCPU_HOT, "pcpu_hot" },
-	{ LINUX_TOP_OF_STACK, "cpu_current_top_of_stack" },
-	{ LINUX_HARDIRQ_STACK, "hardirq_stack_ptr" },
-	{ LINUX_TSS, "cpu_tss_rw" },
 	{ LINUX_MODULES, "modules" },
 	{ LINUX_BPF_KALLSYMS, "bpf_kallsyms" },
 	{ LINUX_FTRACE_OPS, "ftrace_ops_trampoline_list" },
-	{ LINUX_PAGE_OFFSET, "page_offset_base" },
-	{ LINUX_VMEMMAP, "vmemmap_base" },
 	{ LINUX_BTF_START, "__start_BTF" },
 	{ LINUX_BTF_STOP, "__stop_BTF" },
-	{ LINUX_ORC_IP_START, "__start_orc_unwind_ip" },
-	{ LINUX_ORC_IP_STOP, "__stop_orc_unwind_ip" },
-	{ LINUX_ORC_START, "__start_orc_unwind" },
-	{ LINUX_ORC_STOP, "__stop_orc_unwind" },
-	{ LINUX_ORC_HEADER, "__start_orc_header" },
-	{ LINUX_THUNK_START, "__indirect_thunk_start" },
-	{ LINUX_THUNK_END, "__indirect_thunk_end" },
 	{ LINUX_INIT_TASK, "init_task" },
-	{ LINUX_FRED, "asm_fred_entrypoint_user" },
 	{ LINUX_NOTES_START, "__start_notes" },
 	{ LINUX_NOTES_STOP, "__stop_notes" },
-	{ LINUX_GETPID, "__x64_sys_getpid" },
-	{ LINUX_GETPID, "sys_getpid" }, /* up to 4.16 */
-	{ LINUX_ENTRY, "entry_SYSCALL_64" },
 	{ LINUX_GET_PAGES, "__get_free_pages" },
 	{ LINUX_GET_PAGES, "get_free_pages_noprof" }, /* from 6.10 */
 	{ LINUX_PRINT_MODULES, "print_modules" },
 	{ LINUX_GET_BPF, "bpf_get_kallsym" },
-	{ LINUX_TIMER, "sysvec_apic_timer_interrupt" },
 };
 #define N_LINUX_NAMES (sizeof(linux_names) / sizeof(linux_names[0]))
 
 /* --- symbols ---------------------------------------------------------------------------------- */
 
+static size_t linux_add_names(const struct arch_name *names, size_t n_names,
+			      struct kallsyms_wanted *wanted, enum linux_symbol *symbols, size_t n)
+{
+	assert(n + n_names <= LINUX_MAX_NAMES);
+	for (size_t i = 0; i < n_names; i++, n++) {
+		wanted[n] = (struct kallsyms_wanted){ .name = names[i].name };
+		symbols[n] = names[i].symbol;
+	}
+	return n;
+}
+
 static bool linux_read_symbols(struct linux_kernel *kernel, const struct kallsyms *kallsyms)
 {
-	struct kallsyms_wanted wanted[N_LINUX_NAMES];
+	struct kallsyms_wanted wanted[LINUX_MAX_NAMES];
+	enum linux_symbol symbols[LINUX_MAX_NAMES];
+	size_t n = linux_add_names(arch_names, n_arch_names, wanted, symbols, 0);
 	struct symtab *tab = NULL;
 	struct xtop_error *error;
 
-	for (size_t i = 0; i < N_LINUX_NAMES; i++)
-		wanted[i] = (struct kallsyms_wanted){ .name = linux_names[i].name };
+	n = linux_add_names(linux_names, N_LINUX_NAMES, wanted, symbols, n);
 	error = symtab_create(&tab);
 	if (!error)
-		error = kallsyms_decode(kallsyms, tab, wanted, N_LINUX_NAMES);
+		error = kallsyms_decode(kallsyms, tab, wanted, n);
 	if (!error)
 		error = symtab_seal(tab);
 	if (error) {
@@ -106,9 +85,9 @@ static bool linux_read_symbols(struct linux_kernel *kernel, const struct kallsym
 	}
 	kernel->image->symtab = tab;
 	kernel->guest.symbols[LINUX_TEXT] = kallsyms_text(kallsyms);
-	for (size_t i = 0; i < N_LINUX_NAMES; i++)
+	for (size_t i = 0; i < n; i++)
 		if (wanted[i].type)
-			kernel->guest.symbols[linux_names[i].symbol] = wanted[i].address;
+			kernel->guest.symbols[symbols[i]] = wanted[i].address;
 	return true;
 }
 
@@ -130,7 +109,10 @@ static bool linux_read_release(struct linux_kernel *kernel)
 	return true;
 }
 
-/* The bytes from symbol FROM to symbol TO; NULL: no such symbols, more than MAX_BYTES, or not all there. */
+/*
+ * Copies the bytes from symbol FROM to symbol TO. NULL: the kernel has no such symbols, they are
+ * more than MAX_BYTES apart, or a page is missing.
+ */
 static uint8_t *linux_read_between(const struct linux_guest *guest, enum linux_symbol from,
 				   enum linux_symbol to, size_t max_bytes, size_t *size_bytesp)
 {
@@ -165,7 +147,7 @@ static void linux_read_build_id(struct linux_kernel *kernel)
 
 /* --- types and unwind tables ------------------------------------------------------------------ */
 
-/* Of damaged BTF what stands before the damage is there. */
+/* Damaged BTF is good up to the damage. */
 static bool linux_is_layout(enum btf_result result)
 {
 	return result == BTF_OK || result == BTF_DAMAGED;
@@ -176,8 +158,7 @@ static void linux_read_types(struct linux_guest *guest)
 	_cleanup_free_ uint8_t *blob = NULL;
 	size_t size_bytes;
 
-	blob = linux_read_between(guest, LINUX_BTF_START, LINUX_BTF_STOP, LINUX_BTF_MAX_BYTES,
-				  &size_bytes);
+	blob = linux_read_between(guest, LINUX_BTF_START, LINUX_BTF_STOP, BTF_MAX_BYTES, &size_bytes);
 	guest->has_layout =
 		blob && linux_is_layout(layout_from_btf(blob, size_bytes, &guest->layout));
 }
@@ -185,8 +166,8 @@ static void linux_read_types(struct linux_guest *guest)
 /* --- address spaces --------------------------------------------------------------------------- */
 
 /*
- * The page tables every kernel address can be read by, whatever runs: the reference that tasks'
- * tables are made from.
+ * Finds the page tables that the kernel copies into every process's tables: every kernel address
+ * can be read by them, whatever runs.
  */
 static bool linux_find_root(struct linux_guest *guest)
 {
@@ -200,6 +181,7 @@ static bool linux_find_root(struct linux_guest *guest)
 	return true;
 }
 
+/* The kernel address in a variable; OTHERWISE when there is none. */
 static uint64_t linux_variable(const struct linux_guest *guest, enum linux_symbol symbol,
 			       uint64_t otherwise)
 {
@@ -211,15 +193,15 @@ static uint64_t linux_variable(const struct linux_guest *guest, enum linux_symbo
 	return value;
 }
 
-/* Where things lie, once symbols are known. */
+/* Needs symbols. */
 static bool linux_find_memory(struct linux_guest *guest)
 {
 	if (!linux_find_root(guest))
 		return false;
 	guest->text_start = guest->symbols[LINUX_TEXT];
 	guest->text_end = guest->symbols[LINUX_END];
-	guest->page_offset = linux_variable(guest, LINUX_PAGE_OFFSET, LINUX_PAGE_OFFSET_FIXED);
-	guest->vmemmap = linux_variable(guest, LINUX_VMEMMAP, LINUX_VMEMMAP_FIXED);
+	guest->page_offset = linux_variable(guest, LINUX_PAGE_OFFSET, arch_addresses.page_offset);
+	guest->vmemmap = linux_variable(guest, LINUX_VMEMMAP, arch_addresses.vmemmap);
 	return guest->text_start < guest->text_end;
 }
 
@@ -234,7 +216,7 @@ static void linux_search_image(struct linux_guest *guest, const struct kernel_im
 	size_t n;
 
 	ranges = kernel_image_ranges(image, &n);
-	linux_search(guest, ranges, n);
+	search_symbols(guest, ranges, n);
 }
 
 static bool linux_read_all(struct linux_kernel *kernel, struct kernel_image *image)
@@ -259,7 +241,10 @@ static bool linux_read_all(struct linux_kernel *kernel, struct kernel_image *ima
 	return true;
 }
 
-/* Whether every table that the kernel says it has was read: what could not be mapped now may be later. */
+/*
+ * Whether every table was read that the kernel has symbols for. A page that could not be mapped now
+ * may be there at the next start, so what lacks a table is not stored.
+ */
 static bool linux_is_whole(const struct linux_kernel *kernel)
 {
 	const struct linux_guest *guest = &kernel->guest;
@@ -268,7 +253,7 @@ static bool linux_is_whole(const struct linux_kernel *kernel)
 	       (kernel->image->tables.orc || !guest->symbols[LINUX_ORC_IP_START]);
 }
 
-/* What came out of the cache is of the kernel that is there. */
+/* Whether the release that the cache had is the one in guest memory. */
 static bool linux_is_release(struct linux_kernel *kernel)
 {
 	char cached[sizeof(kernel->release)];
@@ -277,39 +262,48 @@ static bool linux_is_release(struct linux_kernel *kernel)
 	return linux_read_release(kernel) && strcmp(cached, kernel->release) == 0;
 }
 
-/* One that was met before, or a new one that is kept for the next time. */
+/* Takes the kernel from the cache if it was seen before; else reads and stores it. */
 static bool linux_fill(struct linux_kernel *kernel, struct kernel_image *image,
-		       const struct kernel_shelf *shelf)
+		       struct kernel_cache *cache, const char *uuid)
 {
-	if (kernel_cache_load(shelf, kernel, kernel_image_text(image)))
+	if (kernel_cache_load(cache, uuid, kernel, kernel_image_text(image)))
 		return linux_find_memory(&kernel->guest) && linux_is_release(kernel);
 	if (!linux_read_all(kernel, image))
 		return false;
 	if (linux_is_whole(kernel))
-		kernel_cache_store(shelf, kernel);
+		kernel_cache_store(cache, uuid, kernel);
 	return true;
 }
 
-bool linux_attach(struct memory *memory, enum guest_type type, const struct registers *regs,
-		  const struct kernel_shelf *shelf, struct linux_kernel *kernel)
+bool linux_attach(const struct os_guest *guest, const struct registers *regs,
+		  struct linux_kernel *kernel)
 {
-	struct kernel_image *image = kernel_image_locate(memory, regs);
+	struct kernel_image *image = kernel_image_locate(guest->memory, regs);
 	struct xtop_error *error;
 	bool filled;
 
-	*kernel = (struct linux_kernel){ .guest = { .memory = memory, .type = type } };
+	*kernel = (struct linux_kernel){ .guest = { .memory = guest->memory,
+						    .type = guest->type } };
 	layout_init(&kernel->guest.layout);
 	if (!image)
 		return false;
 	kernel->guest.root = kernel_image_root(image);
 	error = image_create("[kernel]", &kernel->image);
-	filled = !error && linux_fill(kernel, image, shelf);
+	filled = !error && linux_fill(kernel, image, guest->kernel_cache, guest->uuid);
 	error_destroy(error);
 	kernel_image_destroy(image);
 	if (!filled)
 		linux_detach(kernel);
 	return filled;
 }
+
+void linux_detach(struct linux_kernel *kernel)
+{
+	image_unref(kernel->image);
+	kernel->image = NULL;
+}
+
+/* --- is it still the one that runs? ----------------------------------------------------------- */
 
 bool linux_is_there(const struct linux_kernel *kernel)
 {
@@ -319,13 +313,13 @@ bool linux_is_there(const struct linux_kernel *kernel)
 }
 
 /*
- * After a kexec the kernel that was there lies where it lay, tables and all, until somebody needs its
- * memory: so what the vCPU's own page tables have at the banner's address counts. In user mode under
- * page-table isolation, and on the way in from there, they have nothing, which says nothing: tables
- * of user mode have the bit set (kernel_image.c). Those of a process that has ended since say
- * anything: one vCPU's word is not enough.
+ * After a kexec the old kernel stays in memory, page tables and all, until somebody needs the
+ * memory. So it counts what the vCPU's own page tables have at the banner's address. Tables of user
+ * mode under page-table isolation have nothing there, in user mode and on the way into the kernel:
+ * that says nothing. Nor is one vCPU's word enough: its tables may be those of a process that has
+ * ended since, and then contain anything.
  */
-enum linux_runs linux_runs_on(const struct linux_kernel *kernel, const struct sample_vcpu *vcpu)
+enum os_runs linux_runs_on(const struct linux_kernel *kernel, const struct sample_vcpu *vcpu)
 {
 	const struct linux_guest *guest = &kernel->guest;
 	struct memory_root root = walk_root(&vcpu->regs);
@@ -334,14 +328,8 @@ enum linux_runs linux_runs_on(const struct linux_kernel *kernel, const struct sa
 
 	if (!root.cr3 || vcpu->cut == CUT_NO_PAGING ||
 	    !memory_translate(guest->memory, guest->root, banner, &own))
-		return LINUX_NOT_KNOWN;
+		return OS_RUNS_UNKNOWN;
 	if (memory_translate(guest->memory, root, banner, &seen))
-		return seen.value == own.value ? LINUX_RUNS : LINUX_RUNS_NOT;
-	return vcpu->user || (root.cr3 & LINUX_CR3_USER) ? LINUX_NOT_KNOWN : LINUX_RUNS_NOT;
-}
-
-void linux_detach(struct linux_kernel *kernel)
-{
-	image_unref(kernel->image);
-	kernel->image = NULL;
+		return seen.value == own.value ? OS_RUNS : OS_RUNS_NOT;
+	return vcpu->user || arch_is_user_tables(root) ? OS_RUNS_UNKNOWN : OS_RUNS_NOT;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Members of the guest's kernel structures, by name. False: the kernel has no such member, the
- * object is no kernel pointer, or the page is not there. Resolver's thread.
+ * Reads members of the guest's kernel structures by name. False: the kernel has no such member, the
+ * object is no kernel pointer, or the page is missing. Resolver's thread.
  */
-#ifndef XTOP_OS_MEMBER_H
-#define XTOP_OS_MEMBER_H
+#ifndef XTOP_LINUX_KERNEL_MEMBER_H
+#define XTOP_LINUX_KERNEL_MEMBER_H
 
 #include "linux/kernel/linux.h"
 
@@ -40,7 +40,7 @@ static inline bool member_read_u32(const struct linux_guest *linux_guest, uint64
 	return true;
 }
 
-/* As member_read_u64(), and the value is a pointer of the kernel. */
+/* False also when the value is no kernel pointer. */
 static inline bool member_read_pointer(const struct linux_guest *linux_guest, uint64_t object,
 				       enum layout_member member, uint64_t *value)
 {

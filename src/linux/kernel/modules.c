@@ -72,23 +72,13 @@ void modules_destroy(struct modules *modules)
 	free(modules);
 }
 
-size_t modules_count(const struct modules *modules)
+struct modules_counts modules_counts(const struct modules *modules)
 {
-	return modules->n;
-}
-
-size_t modules_cut(const struct modules *modules)
-{
-	size_t n = 0;
+	struct modules_counts counts = { .n = modules->n, .kept_bytes = modules->kept_bytes };
 
 	for (size_t i = 0; i < modules->n; i++)
-		n += modules->list[i].cut;
-	return n;
-}
-
-size_t modules_kept_bytes(const struct modules *modules)
-{
-	return modules->kept_bytes;
+		counts.cut += modules->list[i].cut;
+	return counts;
 }
 
 static uint64_t modules_word(const struct modules *modules, uint64_t address)

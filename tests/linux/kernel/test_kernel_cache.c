@@ -42,22 +42,17 @@ static void fill(struct linux_kernel *kernel)
 
 static bool load(struct kernel_cache *cache, const char *uuid, struct linux_kernel *kernel)
 {
-	struct kernel_shelf shelf = { .cache = cache };
-
-	snprintf(shelf.uuid, sizeof(shelf.uuid), "%s", uuid);
 	*kernel = (struct linux_kernel){ .guest = made.guest };
 	must(image_create("[kernel]", &kernel->image));
-	return kernel_cache_load(&shelf, kernel, TEXT);
+	return kernel_cache_load(cache, uuid, kernel, TEXT);
 }
 
 static void store(struct kernel_cache *cache, const char *uuid)
 {
-	struct kernel_shelf shelf = { .cache = cache };
 	struct linux_kernel kernel;
 
-	snprintf(shelf.uuid, sizeof(shelf.uuid), "%s", uuid);
 	fill(&kernel);
-	kernel_cache_store(&shelf, &kernel);
+	kernel_cache_store(cache, uuid, &kernel);
 	linux_detach(&kernel);
 }
 

@@ -87,9 +87,9 @@ static void test_tables(void)
 	check_string(runs(isolated, true), "not known", "under isolation");
 	check_string(runs(isolated, false), "not known", "on the way in from there");
 	vcpu.cut = CUT_NO_PAGING;
-	check(linux_runs_on(&kernel, &vcpu) == LINUX_NOT_KNOWN, "without paging");
+	check(linux_runs_on(&kernel, &vcpu) == OS_RUNS_UNKNOWN, "without paging");
 	vcpu = on((struct memory_root){ .cr3 = 0 }, false);
-	check(linux_runs_on(&kernel, &vcpu) == LINUX_NOT_KNOWN, "without registers");
+	check(linux_runs_on(&kernel, &vcpu) == OS_RUNS_UNKNOWN, "without registers");
 }
 
 int main(void)

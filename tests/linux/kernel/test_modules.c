@@ -136,7 +136,7 @@ static void test_list(bool old)
 	put_module(1, "jbd2");
 	put_list((unsigned[]){ 0, 1 }, 2);
 	modules_poll(modules);
-	check_u64(modules_count(modules), 2, "modules");
+	check_u64(modules_counts(modules).n, 2, "modules");
 	check(is_named(code(0) + 0x10, "ext4_a", "[ext4]"), "first function of the first");
 	check(is_named(code(0) + 0x50, "ext4_b", "[ext4]"), "second function");
 	check(is_named(code(1) + 0x3f, "jbd2_a", "[jbd2]"), "second module");
@@ -177,7 +177,7 @@ static void test_changes(void)
 	made_linux_u32(&guest, place(1) + OFF_STATE, 3); /* MODULE_STATE_UNFORMED */
 	memory_refresh(guest.guest.memory);
 	modules_poll(modules);
-	check_u64(modules_count(modules), 1, "one that is not set up yet is passed over");
+	check_u64(modules_counts(modules).n, 1, "one that is not set up yet is passed over");
 	end();
 }
 
@@ -216,7 +216,7 @@ static void test_hostile(void)
 	made_linux_u32(&guest, place(5) + 0x2000 + 24, UINT32_MAX);
 	put_list((unsigned[]){ 0, 1, 2, 3, 4, 5 }, 6);
 	modules_poll(modules);
-	check_u64(modules_count(modules), 3, "those that cannot be are left out");
+	check_u64(modules_counts(modules).n, 3, "those that cannot be are left out");
 	check(space_find(space, code(1)) != NULL && !is_named(code(1), "count_a", "[count]"),
 	      "4 G symbols: the module has none");
 	check(is_named(code(5) + 0x41, "names_b", "[names]") &&
@@ -236,12 +236,12 @@ static void test_many_symbols(void)
 	put_module(3, "small");
 	put_list((unsigned[]){ 0, 1, 2, 3 }, 4);
 	modules_poll(modules);
-	check_u64(modules_count(modules), 4, "modules of 393,216 symbols each");
+	check_u64(modules_counts(modules).n, 4, "modules of 393,216 symbols each");
 	check(is_named(code(0), "huge_a", "[huge]") && is_named(code(1), "huge_a", "[huge]"),
 	      "the first two have theirs");
 	check(!is_named(code(2), "huge_a", "[huge]"), "there is no room for those of the third");
 	check(is_named(code(3), "small_a", "[small]"), "but for a small one's behind it");
-	check_u64(modules_cut(modules), 1, "counted");
+	check_u64(modules_counts(modules).cut, 1, "counted");
 	end();
 }
 
@@ -272,16 +272,16 @@ static void test_shared_names(void)
 	put_list((unsigned[]){ 0 }, 1);
 	modules_poll(modules);
 	check(is_named(code(0) + 1, name, "[long]"), "48 MB of names: the first are there");
-	check(modules_kept_bytes(modules) <= MODULES_MAX_KEPT_BYTES + (1 << 20), "%zu KiB are kept",
-	      modules_kept_bytes(modules) >> 10);
-	check_u64(modules_cut(modules), 1, "and it is counted");
+	check(modules_counts(modules).kept_bytes <= MODULES_MAX_KEPT_BYTES + (1 << 20), "%zu KiB are kept",
+	      modules_counts(modules).kept_bytes >> 10);
+	check_u64(modules_counts(modules).cut, 1, "and it is counted");
 	put_list((unsigned[]){ 0, 1 }, 2);
 	modules_poll(modules);
-	check_u64(modules_cut(modules), 2, "another one");
+	check_u64(modules_counts(modules).cut, 2, "another one");
 	check(space_find(space, code(1)) && !is_named(code(1) + 1, name, "[late]"),
 	      "no room for another's, which is there without");
-	check(modules_kept_bytes(modules) <= MODULES_MAX_KEPT_BYTES + (1 << 20), "%zu KiB are kept",
-	      modules_kept_bytes(modules) >> 10);
+	check(modules_counts(modules).kept_bytes <= MODULES_MAX_KEPT_BYTES + (1 << 20), "%zu KiB are kept",
+	      modules_counts(modules).kept_bytes >> 10);
 	put_list((unsigned[]){ 1 }, 1);
 	modules_poll(modules);
 	made_linux_u32(&guest, place(1) + 0x1000 + OFF_COUNT, n - 1); /* it is read anew */
@@ -348,7 +348,7 @@ static void test_missing_members(void)
 		else
 			layout_init(&guest.guest.layout);
 		modules_poll(modules);
-		check_u64(modules_count(modules), 0, "a member is missing");
+		check_u64(modules_counts(modules).n, 0, "a member is missing");
 		check(!space_find(space, code(0)), "nothing is mapped");
 		end();
 	}

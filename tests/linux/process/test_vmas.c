@@ -301,7 +301,7 @@ static void test_key(enum made_areas kind)
 	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
 		made_set(made, mm, members[i], 0x7777);
 		check(vmas_read_key(&made->guest, mm, &other) && !vmas_same(&key, &other),
-		      "%s is in it", layout_path(members[i]));
+		      "member %zu of the list is in it", i);
 		key = other;
 	}
 	made_areas(made, mm, areas, 1);

@@ -6,7 +6,7 @@
 #include "config.h"
 
 #include "linux/kernel/kernel_image.h"
-#include "linux/kernel/linux_search.h"
+#include "linux/kernel/search.h"
 
 #include <string.h>
 
@@ -150,7 +150,7 @@ static void search(void)
 
 	if (check(image, "there is an image")) {
 		ranges = kernel_image_ranges(image, &n);
-		linux_search(&guest, ranges, n);
+		search_symbols(&guest, ranges, n);
 	}
 	kernel_image_destroy(image);
 }
@@ -268,7 +268,7 @@ static void test_endless_range(void)
 
 	begin(MADE_EXECUTE, MADE_READ);
 	made_put_string(made, root, BANNER, "Linux version 6.1.0-9-amd64 (x)");
-	linux_search(&guest, ranges, 2);
+	search_symbols(&guest, ranges, 2);
 	check_u64(guest.symbols[LINUX_BANNER], BANNER, "behind a range of a petabyte");
 	made_destroy(made);
 }

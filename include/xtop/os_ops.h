@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What an operating system has to answer so that xtop can look inside a guest that runs it. Each
+ * system lies in a folder of its own, fills in one struct os_ops, and has one line in the table of
+ * os/os.c. os.c decides when these functions are called; they know nothing of that.
+ *
+ * Resolver's thread. Expected failures are data: a system describes what it could not find.
+ */
+#ifndef XTOP_OS_OPS_H
+#define XTOP_OS_OPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "xtop/control.h"
+#include "xtop/os_counts.h"
+#include "xtop/types.h"
+
+struct kernel_cache;
+struct memory;
+struct sample_vcpu;
+struct space;
+struct symbols;
+
+#define OS_UUID_BYTES 40
+#define OS_NOTES      3
+#define OS_NOTE_BYTES 96
+
+/* What a system is looked for in. Everything is borrowed and outlives what find() returns. */
+struct os_guest {
+	struct memory *memory;
+	enum guest_type type;
+	char uuid[OS_UUID_BYTES];          /* of the domain */
+	struct kernel_cache *kernel_cache; /* NULL: nothing is kept for the next start */
+	const struct symbols *symbols;     /* of -k */
+	int root_fd;                       /* of --root; -1: none */
+	struct space *kernel;              /* find() and poll() map the kernel's code here */
+};
+
+/* Which task a sample belongs to. Strings are raw, and live until the next call. */
+struct os_task {
+	const char *process, *thread; /* names of the thread group's leader and of the task; NULL: none */
+	uint32_t pid, tgid;
+	bool kernel_thread;
+	bool idle;                /* the vCPU's idle task, and nothing interrupted it */
+	const struct space *user; /* the user code of its process; NULL: none */
+};
+
+struct os_description {
+	char system[OS_NOTE_BYTES];          /* "Linux 6.1.0-37-amd64"; "": nothing is known */
+	char notes[OS_NOTES][OS_NOTE_BYTES]; /* what is missing and what would help; "": none */
+};
+
+/* Whether a vCPU runs on the kernel that was found. */
+enum os_runs { OS_RUNS, OS_RUNS_NOT, OS_RUNS_UNKNOWN };
+
+struct os_ops {
+	const char *name; /* "Linux" */
+	/*
+	 * Looks for the system under the page tables of REGS, and maps its kernel in guest->kernel.
+	 * *STACKS is what the sampler has to know to copy all stacks of a sample; it stays as it
+	 * was when that is not known. NULL: the system is not there, or not yet, or memory is out.
+	 */
+	void *(*find)(const struct os_guest *guest, const struct registers *regs,
+		      struct stack_recipe *stacks);
+	void (*destroy)(void *system); /* leaves guest->kernel as it is */
+	/* Whether the same kernel is still in memory: after a reboot it is not. */
+	bool (*is_there)(void *system);
+	/* Whether VCPU ran on it: after a kexec the old kernel may stay in memory for long. */
+	enum os_runs (*runs_on)(void *system, const struct sample_vcpu *vcpu);
+	/* Called about once a second: modules that came and went, bytes that were missing. */
+	void (*poll)(void *system, uint64_t now_ns);
+	/* TASK is zeroed, and stays so when nothing is known. VCPU ran at NOW_NS. */
+	void (*find_task)(void *system, const struct sample_vcpu *vcpu, uint64_t now_ns,
+			  struct os_task *task);
+	void (*describe)(const void *system, struct os_description *description);
+	void (*get_counts)(const void *system, struct os_counts *counts); /* zeroed before */
+};
+
+/* --- the systems ------------------------------------------------------------------------------ */
+
+extern const struct os_ops linux_os; /* linux/linux.c */
+
+#endif

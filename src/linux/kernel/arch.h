@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What depends on the processor in a Linux kernel's memory. Here is all that another architecture
+ * has to implement, with search_arch.h, stack_layout.h and orc_tables.h; each has its x86-64 code
+ * in *_x86.c.
+ */
+#ifndef XTOP_LINUX_KERNEL_ARCH_H
+#define XTOP_LINUX_KERNEL_ARCH_H
+
+#include "linux/kernel/linux.h"
+
+struct arch_addresses {
+	uint64_t image_start, image_end; /* the kernel's image lies here, wherever it was moved to */
+	uint64_t page_offset, vmemmap;   /* where a kernel has these that does not randomise them */
+};
+extern const struct arch_addresses arch_addresses;
+
+struct arch_name {
+	enum linux_symbol symbol;
+	const char *name;
+};
+/* Names that only kernels of this architecture have. Of several found, the last one counts. */
+extern const struct arch_name arch_names[];
+extern const size_t n_arch_names;
+
+/* Page tables of user mode lack most of the kernel, where page-table isolation is on. */
+bool arch_is_user_tables(struct memory_root root);
+/* The tables of the same process that have the kernel: ROOT itself without isolation. */
+struct memory_root arch_kernel_tables(struct memory_root root);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Addresses, names and page tables of Linux on x86-64; see arch.h. Any thread. */
+#include "config.h"
+
+#include "linux/kernel/arch.h"
+
+#include "xtop/registers_x86.h"
+
+/*
+ * Linux Documentation/arch/x86/x86_64/mm.rst: the image is mapped in [-2 GiB, -1 GiB)
+ * (arch/x86/include/asm/page_64_types.h, KERNEL_IMAGE_SIZE). Direct map and page array are those of
+ * 4-level paging without randomisation; kernels that have variables for them do not need these.
+ */
+const struct arch_addresses arch_addresses = {
+	.image_start = 0xffffffff80000000,
+	.image_end = 0xffffffffc0000000,
+	.page_offset = 0xffff888000000000,
+	.vmemmap = 0xffffea0000000000,
+};
+
+const struct arch_name arch_names[] = {
+	{ LINUX_PAGE_TABLES, "init_top_pgt" },
+	{ LINUX_CURRENT_TASK, "current_task" },
+	{ LINUX_PCPU_HOT, "pcpu_hot" },
+	{ LINUX_TOP_OF_STACK, "cpu_current_top_of_stack" },
+	{ LINUX_HARDIRQ_STACK, "hardirq_stack_ptr" },
+	{ LINUX_TSS, "cpu_tss_rw" },
+	{ LINUX_PAGE_OFFSET, "page_offset_base" },
+	{ LINUX_VMEMMAP, "vmemmap_base" },
+	{ LINUX_ORC_IP_START, "__start_orc_unwind_ip" },
+	{ LINUX_ORC_IP_STOP, "__stop_orc_unwind_ip" },
+	{ LINUX_ORC_START, "__start_orc_unwind" },
+	{ LINUX_ORC_STOP, "__stop_orc_unwind" },
+	{ LINUX_FRED, "asm_fred_entrypoint_user" },
+	{ LINUX_GETPID, "__x64_sys_getpid" },
+	{ LINUX_GETPID, "sys_getpid" }, /* up to 4.16 */
+	{ LINUX_ENTRY, "entry_SYSCALL_64" },
+	{ LINUX_TIMER, "sysvec_apic_timer_interrupt" },
+};
+const size_t n_arch_names = sizeof(arch_names) / sizeof(arch_names[0]);
+
+/*
+ * With page-table isolation each process has two top tables, side by side in 8 KiB. The kernel's is
+ * the first (Linux arch/x86/include/asm/pgtable.h, kernel_to_user_pgdp()).
+ */
+bool arch_is_user_tables(struct memory_root root)
+{
+	return root.cr3 & CR3_USER_TABLE;
+}
+
+struct memory_root arch_kernel_tables(struct memory_root root)
+{
+	root.cr3 &= ~CR3_USER_TABLE;
+	return root;
+}

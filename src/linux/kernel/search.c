@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A kernel without CONFIG_KALLSYMS_ALL has names for its functions and for no data. The data that
+ * xtop needs is found by what it looks like, and by functions that use it:
+ *
+ *   banner         the text "Linux version " and a digit
+ *   BTF            its header, and sections of the sizes that the header tells
+ *   notes          the last build-id before BTF: the linker puts it there
+ *                  (include/asm-generic/vmlinux.lds.h)
+ *   page tables, unwind tables, current task, stacks, direct map, lists of modules and BPF programs:
+ *                  search_x86.c
+ *
+ * All of these are guesses. Their readers validate them as they validate symbols. Resolver's
+ * thread.
+ */
+#include "config.h"
+
+#include "linux/kernel/search.h"
+
+#include <stdlib.h>
+
+#include "linux/kernel/search_arch.h"
+#include "xtop/cleanup.h"
+#include "xtop/limit.h"
+
+#define SEARCH_MAX_BYTES     (64U << 20) /* of the image, as kernel_image.c has it for one range */
+#define SEARCH_NOTE_WORDS    9 /* of a build-id of 20 bytes: sizes, type, "GNU", the id */
+#define SEARCH_MIN_BTF_BYTES LIMIT(64U << 10, 256) /* of types: Debian's kernels have 2 to 3 MiB */
+
+static void search_banner(struct search *search)
+{
+	static const char head[] = "Linux version ";
+	const uint8_t *at = search->bytes, *end = at + search->size_bytes;
+
+	for (; (at = memmem(at, (size_t)(end - at), head, sizeof(head) - 1)); at++) {
+		const uint8_t *digit = at + sizeof(head) - 1;
+
+		if (digit < end && *digit >= '0' && *digit <= '9') {
+			search_set(search, LINUX_BANNER,
+				   search->address + (uint64_t)(at - search->bytes));
+			return;
+		}
+	}
+}
+
+/*
+ * Bytes of a BTF blob that may begin at AT; 0: none does. btf.c describes the header, and checks
+ * all of the blob later.
+ */
+static size_t search_btf_bytes(const struct search *search, size_t at)
+{
+	uint64_t header_bytes, types_bytes, strings, strings_bytes, all;
+
+	if (search_u32(search, at) != 0x0001eb9f || search_u32(search, at + 8) != 0)
+		return 0;
+	header_bytes = search_u32(search, at + 4);
+	types_bytes = search_u32(search, at + 12);
+	strings = search_u32(search, at + 16);
+	strings_bytes = search_u32(search, at + 20);
+	all = header_bytes + strings + strings_bytes;
+	return header_bytes >= 24 && header_bytes <= 64 && strings >= types_bytes &&
+			       types_bytes >= SEARCH_MIN_BTF_BYTES && all <= search->size_bytes - at
+		       ? all
+		       : 0;
+}
+
+/* The kernel's own BTF, and the build-id before it. The vDSO's build-id may be elsewhere. */
+static void search_btf(struct search *search)
+{
+	static const uint32_t note[] = { 4, 20, 3, 0x00554e47 }; /* NT_GNU_BUILD_ID of "GNU" */
+	size_t last_note = SIZE_MAX, all;
+
+	for (size_t at = 0; at + 4 * SEARCH_NOTE_WORDS <= search->size_bytes; at += 4) {
+		if (search_u32(search, at) == note[0] &&
+		    memcmp(search->bytes + at, note, sizeof(note)) == 0)
+			last_note = at;
+		all = search_btf_bytes(search, at);
+		if (!all)
+			continue;
+		search_set(search, LINUX_BTF_START, search->address + at);
+		search_set(search, LINUX_BTF_STOP, search->address + at + all);
+		break;
+	}
+	if (last_note == SIZE_MAX)
+		return;
+	search_set(search, LINUX_NOTES_START, search->address + last_note);
+	search_set(search, LINUX_NOTES_STOP, search->address + last_note + 4 * SEARCH_NOTE_WORDS);
+}
+
+/* --- the image -------------------------------------------------------------------------------- */
+
+static void search_range(struct search *search, bool constant, bool data)
+{
+	const uint64_t *symbols = search->guest->symbols;
+
+	if (constant && !symbols[LINUX_BANNER])
+		search_banner(search);
+	if (constant && !symbols[LINUX_BTF_START])
+		search_btf(search);
+	if (data)
+		search_arch_data(search);
+}
+
+/* A writable and executable range is an image that is not sealed: it has everything. */
+static void search_image(struct search *search, const struct memory_range *ranges, size_t n)
+{
+	size_t left = SEARCH_MAX_BYTES;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct memory_range *range = &ranges[i];
+		_cleanup_free_ uint8_t *bytes = NULL;
+
+		search->size_bytes = range->end - range->start;
+		if ((range->executable && !range->writable) || search->size_bytes > left)
+			continue;
+		bytes = malloc(search->size_bytes);
+		if (!bytes)
+			return;
+		left -= search->size_bytes;
+		memory_read_bulk(search->guest->memory, search->guest->root, range->start, bytes,
+				 search->size_bytes);
+		search->bytes = bytes;
+		search->address = range->start;
+		search_range(search, !range->writable || range->executable, range->writable);
+	}
+}
+
+void search_symbols(struct linux_guest *guest, const struct memory_range *ranges, size_t n)
+{
+	struct search search = {
+		.guest = guest,
+		.image_start = guest->symbols[LINUX_TEXT],
+		.image_end = n ? ranges[n - 1].end : 0,
+	};
+
+	search_set(&search, LINUX_END, search.image_end);
+	search_image(&search, ranges, n);
+	search_arch_functions(&search);
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The search in a kernel of x86-64 for what has no symbol; see search.c.
+ *
+ *   page tables    swapper_pg_dir: a page of the image. Its text, and the page itself, are where the
+ *                  vCPU's tables have them, and the user's half is empty
+ *   ORC            the longest run of words of which each, added to its own address, ascends
+ *                  through the image; the entries follow (arch/x86/include/asm/orc_types.h)
+ *   current        what getpid() reads first of its CPU's area
+ *   top of stack   what the entry of a system call loads into RSP
+ *   irq stack      what the timer's entry loads to switch stacks
+ *   direct map     what __get_free_pages() subtracts from a page's address, vmemmap_base, and what it
+ *                  then adds, page_offset_base
+ *   lists          of modules and BPF programs: the first list that their readers read
+ *
+ * Resolver's thread.
+ */
+#include "config.h"
+
+#include "linux/kernel/search_arch.h"
+
+#include "xtop/limit.h"
+#include "xtop/orc.h"
+
+#define SEARCH_PRESENT    1  /* bit of a page-table entry */
+#define SEARCH_CODE_BYTES 96 /* of a function that are looked at */
+#define SEARCH_MIN_ORC    LIMIT(4096, 64) /* entries: kernels have 350,000 and more */
+
+/* --- page tables ------------------------------------------------------------------------------ */
+
+static bool search_is_same_frame(const struct search *search, struct memory_root root,
+				 uint64_t address)
+{
+	frame_t there, here;
+
+	return memory_translate(search->guest->memory, root, address, &there) &&
+	       memory_translate(search->guest->memory, search->guest->root, address, &here) &&
+	       there.value == here.value;
+}
+
+/*
+ * Takes the page at AT for the top table. The first two checks are cheap, and nearly every page
+ * fails one of them.
+ */
+static bool search_is_root(const struct search *search, size_t at)
+{
+	struct memory_root root = search->guest->root;
+	uint64_t address = search->address + at, last;
+	frame_t frame;
+
+	memcpy(&last, search->bytes + at + GUEST_PAGE_SIZE - sizeof(last), sizeof(last));
+	if (!(last & SEARCH_PRESENT))
+		return false;
+	for (size_t i = 0; i < GUEST_PAGE_SIZE / 2; i++)
+		if (search->bytes[at + i])
+			return false;
+	if (!memory_translate(search->guest->memory, root, address, &frame))
+		return false;
+	root.cr3 = frame.value << GUEST_PAGE_SHIFT;
+	return search_is_same_frame(search, root, search->image_start) &&
+	       search_is_same_frame(search, root, search->image_start + (1 << 20)) &&
+	       search_is_same_frame(search, root, address);
+}
+
+static void search_page_tables(struct search *search)
+{
+	for (size_t at = 0; at + GUEST_PAGE_SIZE <= search->size_bytes; at += GUEST_PAGE_SIZE)
+		if (search_is_root(search, at)) {
+			search_set(search, LINUX_PAGE_TABLES, search->address + at);
+			return;
+		}
+}
+
+/* --- ORC -------------------------------------------------------------------------------------- */
+
+/*
+ * Number of words from AT on that may be an ORC table's, at least 1. A word that points into the
+ * table, or to where the entries are if the table ends here, is no address of code.
+ */
+static size_t search_orc_run(const struct search *search, size_t at)
+{
+	uint64_t last = search->image_start, start = search->address + at;
+	size_t n = 0;
+
+	for (; at + 4 <= search->size_bytes; at += 4, n++) {
+		uint64_t place = search->address + at;
+		uint64_t address = place + (uint64_t)(int64_t)(int32_t)search_u32(search, at);
+
+		if (address < last || address >= search->image_end ||
+		    (address >= start && address <= place + n * ORC_ENTRY_BYTES))
+			break;
+		last = address;
+	}
+	return n ? n : 1;
+}
+
+static void search_orc(struct search *search)
+{
+	uint64_t *symbols = search->guest->symbols;
+	size_t n;
+
+	for (size_t at = 0; at + 4 <= search->size_bytes; at += 4 * n) {
+		n = search_orc_run(search, at);
+		if (n < SEARCH_MIN_ORC || n <= search->n_orc ||
+		    n * ORC_ENTRY_BYTES > search->size_bytes - at - 4 * n)
+			continue;
+		search->n_orc = n;
+		symbols[LINUX_ORC_IP_START] = search->address + at;
+		symbols[LINUX_ORC_IP_STOP] = search->address + at + 4 * n;
+		symbols[LINUX_ORC_START] = symbols[LINUX_ORC_IP_STOP];
+		symbols[LINUX_ORC_STOP] = symbols[LINUX_ORC_START] + n * ORC_ENTRY_BYTES;
+	}
+}
+
+void search_arch_data(struct search *search)
+{
+	const uint64_t *symbols = search->guest->symbols;
+
+	if (!symbols[LINUX_PAGE_TABLES])
+		search_page_tables(search);
+	if (search->n_orc || !symbols[LINUX_ORC_IP_START])
+		search_orc(search);
+}
+
+/* --- functions -------------------------------------------------------------------------------- */
+
+/*
+ * The operand of the first instruction of a kind in a function; Intel SDM vol. 2A §2.1.5 describes
+ * ModRM.
+ *
+ *   65 48 8b  04+8*reg 25  s32    mov  %gs:ADDRESS, %reg; 4c for r8 to r15
+ *   65 48 8b  05+8*reg     s32    mov  %gs:DISTANCE(%rip), %reg
+ *      48 8b  05+8*reg     s32    mov  DISTANCE(%rip), %reg
+ *      48 03  05           s32    add  DISTANCE(%rip), %rax
+ *      48 2b  05           s32    sub  DISTANCE(%rip), %rax
+ *
+ * The distance counts from the next instruction.
+ */
+struct search_code {
+	const struct linux_guest *guest;
+	uint64_t address;
+	uint8_t bytes[SEARCH_CODE_BYTES];
+};
+
+enum search_reg { SEARCH_RSP = 4, SEARCH_RDI = 7, SEARCH_R11 = 11 };
+enum search_opcode { SEARCH_ADD = 0x03, SEARCH_SUB = 0x2b };
+
+static bool code_read(struct search_code *code, const struct linux_guest *guest,
+		      enum linux_symbol function)
+{
+	code->guest = guest;
+	code->address = guest->symbols[function];
+	return code->address && memory_read(guest->memory, guest->root, code->address, code->bytes,
+					    sizeof(code->bytes)) == sizeof(code->bytes);
+}
+
+static uint64_t code_s32(const struct search_code *code, size_t at)
+{
+	int32_t value;
+
+	memcpy(&value, code->bytes + at, sizeof(value));
+	return (uint64_t)(int64_t)value;
+}
+
+/* Where the distance at AT leads, which ends its instruction. */
+static uint64_t code_target(const struct search_code *code, size_t at)
+{
+	return code->address + at + sizeof(int32_t) + code_s32(code, at);
+}
+
+/* The per-cpu address that is first read into REG. */
+static uint64_t code_per_cpu(const struct search_code *code, enum search_reg reg)
+{
+	const uint8_t *bytes = code->bytes, rex = reg & 8 ? 0x4c : 0x48, modrm = (reg & 7) << 3;
+
+	for (size_t i = 0; i + 9 <= sizeof(code->bytes); i++) {
+		if (bytes[i] != 0x65 || bytes[i + 1] != rex || bytes[i + 2] != 0x8b)
+			continue;
+		if (bytes[i + 3] == (modrm | 4) && bytes[i + 4] == 0x25)
+			return code_s32(code, i + 5);
+		if (bytes[i + 3] == (modrm | 5))
+			return code_target(code, i + 4);
+	}
+	return 0;
+}
+
+/* The variable that is first added to, or subtracted from, RAX. */
+static uint64_t code_variable(const struct search_code *code, enum search_opcode opcode)
+{
+	const uint8_t *bytes = code->bytes;
+
+	for (size_t i = 0; i + 7 <= sizeof(code->bytes); i++)
+		if (bytes[i] == 0x48 && bytes[i + 1] == opcode && bytes[i + 2] == 0x05)
+			return code_target(code, i + 3);
+	return 0;
+}
+
+/* HEAD is a list's if the list's first member has HEAD as the one before it. */
+static bool code_is_list(const struct search_code *code, uint64_t head)
+{
+	uint64_t next, before;
+
+	return linux_is_kernel(head) && linux_read_u64(code->guest, head, &next) &&
+	       linux_is_kernel(next) && linux_read_u64(code->guest, next + 8, &before) &&
+	       before == head;
+}
+
+static uint64_t code_list(const struct search_code *code)
+{
+	const uint8_t *bytes = code->bytes;
+
+	for (size_t i = 0; i + 7 <= sizeof(code->bytes); i++)
+		if (bytes[i] == 0x48 && bytes[i + 1] == 0x8b && (bytes[i + 2] & 0xc7) == 0x05 &&
+		    code_is_list(code, code_target(code, i + 3)))
+			return code_target(code, i + 3);
+	return 0;
+}
+
+static void search_lists(struct search *search)
+{
+	static const struct {
+		enum linux_symbol function, list;
+	} lists[] = {
+		{ LINUX_PRINT_MODULES, LINUX_MODULES },
+		{ LINUX_GET_BPF, LINUX_BPF_KALLSYMS },
+	};
+	struct search_code code;
+
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+		if (code_read(&code, search->guest, lists[i].function))
+			search_set(search, lists[i].list, code_list(&code));
+}
+
+void search_arch_functions(struct search *search)
+{
+	struct search_code code;
+
+	if (code_read(&code, search->guest, LINUX_GETPID))
+		search_set(search, LINUX_CURRENT_TASK, code_per_cpu(&code, SEARCH_RDI));
+	if (code_read(&code, search->guest, LINUX_ENTRY))
+		search_set(search, LINUX_TOP_OF_STACK, code_per_cpu(&code, SEARCH_RSP));
+	if (code_read(&code, search->guest, LINUX_TIMER)) {
+		search_set(search, LINUX_HARDIRQ_STACK, code_per_cpu(&code, SEARCH_R11));
+		search_set(search, LINUX_HARDIRQ_STACK, code_per_cpu(&code, SEARCH_RDI)); /* 5.8 */
+	}
+	if (code_read(&code, search->guest, LINUX_GET_PAGES)) {
+		search_set(search, LINUX_VMEMMAP, code_variable(&code, SEARCH_SUB));
+		search_set(search, LINUX_PAGE_OFFSET, code_variable(&code, SEARCH_ADD));
+	}
+	search_lists(search);
+}

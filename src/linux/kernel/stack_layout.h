@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the sampler has to know to copy the task and the stacks of a vCPU in one stop. */
+#ifndef XTOP_LINUX_KERNEL_STACK_LAYOUT_H
+#define XTOP_LINUX_KERNEL_STACK_LAYOUT_H
+
+#include "linux/kernel/linux.h"
+#include "xtop/control.h"
+
+/*
+ * REGS is of any vCPU: its per-cpu area is read. All zero for a kernel of which types are not
+ * known. stack_layout_x86.c.
+ */
+struct stack_recipe stack_layout_build(const struct linux_guest *guest,
+				       const struct registers *regs);
+
+#endif

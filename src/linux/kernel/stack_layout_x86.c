@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Builds the sampler's stack layout from what is known of a kernel. Current, the top of its stack
+ * and the interrupt stack have moved:
+ *
+ *                 to 6.1                    6.2 to 6.14                from 6.15
+ *   current       current_task              pcpu_hot.current_task      current_task
+ *   top           cpu_current_top_of_stack  pcpu_hot.top_of_stack      cpu_current_top_of_stack
+ *   irq stack     hardirq_stack_ptr         pcpu_hot.hardirq_stack_ptr hardirq_stack_ptr
+ *
+ * (Linux commit e57ef2ed97c1 ("x86: Put hot per CPU variables into a struct"); a1e4cc0155ad
+ * ("x86/percpu: Move current_task to percpu hot section") took them out again). Symbols decide, not
+ * versions. The values are offsets in the per-cpu area, or addresses; the area's base is added to
+ * both.
+ *
+ * A kernel that was built for FRED leaves two words free above pt_regs (Linux
+ * arch/x86/include/asm/thread_info.h, TOP_OF_KERNEL_STACK_PADDING). Resolver's thread.
+ */
+#include "config.h"
+
+#include "linux/kernel/stack_layout.h"
+
+#include "xtop/registers_x86.h"
+
+#define STACK_LAYOUT_BYTES        16384 /* THREAD_SIZE and IRQ_STACK_SIZE unless BTF knows better */
+#define STACK_LAYOUT_FRED_PADDING 16
+
+/* Per-cpu place of a variable that was a member of pcpu_hot for some versions. 0: not there. */
+static uint64_t stack_layout_per_cpu(const struct linux_guest *guest, enum linux_symbol symbol,
+				     enum layout_member hot)
+{
+	if (guest->symbols[symbol])
+		return guest->symbols[symbol];
+	if (guest->symbols[LINUX_PCPU_HOT] && layout_has(&guest->layout, hot))
+		return guest->symbols[LINUX_PCPU_HOT] + layout_offset(&guest->layout, hot);
+	return 0;
+}
+
+static uint32_t stack_layout_number(const struct linux_guest *guest, enum layout_member member,
+				    uint32_t otherwise)
+{
+	return layout_has(&guest->layout, member) ? layout_offset(&guest->layout, member)
+						  : otherwise;
+}
+
+/*
+ * The pointer to the interrupt stack points to its last word (Linux commit 951c2a51ae75
+ * ("x86/irq/64: Adjust the per CPU irq stack pointer by 8")); before that, to its end.
+ */
+static uint32_t stack_layout_irq_above(const struct linux_guest *guest, uint64_t address)
+{
+	uint64_t pointer;
+
+	if (!linux_read_u64(guest, address, &pointer))
+		return 0;
+	return (uint32_t)(-pointer & GUEST_PAGE_MASK) == sizeof(uint64_t) ? sizeof(uint64_t) : 0;
+}
+
+/* The per-cpu area: in kernel mode GS has its address, in user mode the other base does. */
+static uint64_t stack_layout_per_cpu_base(const struct registers *regs)
+{
+	return linux_is_kernel(regs->gs_base_kernel) ? regs->gs_base_kernel : regs->gs_base;
+}
+
+struct stack_recipe stack_layout_build(const struct linux_guest *guest,
+				       const struct registers *regs)
+{
+	const struct layout *layout = &guest->layout;
+	struct stack_recipe stacks = { 0 };
+
+	if (!guest->has_layout || !layout_has(layout, TASK_STACK))
+		return stacks;
+	stacks = (struct stack_recipe){
+		.kernel_cr3 = guest->root.cr3,
+		.current_per_cpu =
+			stack_layout_per_cpu(guest, LINUX_CURRENT_TASK, PCPU_HOT_CURRENT),
+		.top_per_cpu =
+			stack_layout_per_cpu(guest, LINUX_TOP_OF_STACK, PCPU_HOT_TOP_OF_STACK),
+		.irq_stack_per_cpu =
+			stack_layout_per_cpu(guest, LINUX_HARDIRQ_STACK, PCPU_HOT_HARDIRQ_STACK),
+		.tss_per_cpu = guest->symbols[LINUX_TSS],
+		.task_stack = layout_offset(layout, TASK_STACK),
+		.stack_bytes = stack_layout_number(guest, IRQ_STACK_SIZEOF, STACK_LAYOUT_BYTES),
+		.top_padding = guest->symbols[LINUX_FRED] ? STACK_LAYOUT_FRED_PADDING : 0,
+		.regs_below_top = stack_layout_number(guest, PT_REGS_SIZEOF, PT_REGS_BYTES),
+		.irq_stack_bytes = stack_layout_number(guest, IRQ_STACK_SIZEOF, STACK_LAYOUT_BYTES),
+	};
+	if (layout_has(layout, TASK_MM) && layout_has(layout, MM_START_STACK)) {
+		stacks.task_mm = layout_offset(layout, TASK_MM);
+		stacks.mm_start_stack = layout_offset(layout, MM_START_STACK);
+	}
+	stacks.irq_above = stack_layout_irq_above(guest, stack_layout_per_cpu_base(regs) +
+								 stacks.irq_stack_per_cpu);
+	return stacks;
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Linux, as os.c asks for it (xtop/os_ops.h): finds the kernel, keeps up with its modules, tasks
+ * and processes, and describes what could not be found. kernel/ reads the kernel itself, process/
+ * the processes on it.
+ *
+ *   registers ─► kernel/linux_attach.c ─► kernel's code, types ─┬► modules, generated code
+ *                                                               ├► stack layout for the sampler
+ *                                                               └► tasks, processes ─► task_finder.c
+ *
+ * Resolver's thread.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "linux/kernel/generated_code.h"
+#include "linux/kernel/linux_attach.h"
+#include "linux/kernel/modules.h"
+#include "linux/kernel/stack_layout.h"
+#include "linux/task_finder.h"
+#include "xtop/os_ops.h"
+
+struct linux_system {
+	struct linux_kernel kernel;
+	bool has_stacks; /* the sampler can be told where a task's stacks are */
+	struct modules *modules;
+	struct generated_code *generated;
+	struct task_finder finder; /* its tasks and processes are ours; NULL: types are missing */
+};
+
+/* --- finding ---------------------------------------------------------------------------------- */
+
+static void linux_destroy(void *context)
+{
+	struct linux_system *system = context;
+
+	processes_destroy(system->finder.processes);
+	tasks_destroy(system->finder.tasks);
+	generated_code_destroy(system->generated);
+	modules_destroy(system->modules);
+	linux_detach(&system->kernel);
+	free(system);
+}
+
+static struct xtop_error *linux_map_kernel(const struct linux_system *system, struct space *space)
+{
+	const struct linux_guest *guest = &system->kernel.guest;
+
+	space_clear(space);
+	return space_add(space, &(struct mapping){ .start = guest->text_start,
+						   .end = guest->text_end,
+						   .image = system->kernel.image });
+}
+
+static struct xtop_error *linux_create_walkers(struct linux_system *system,
+					       const struct os_guest *os_guest)
+{
+	struct linux_guest *guest = &system->kernel.guest;
+	const struct processes_settings settings = {
+		.root_fd = os_guest->root_fd,
+		.symbols = os_guest->symbols,
+	};
+	struct xtop_error *error;
+
+	error = modules_create(guest, os_guest->kernel, &system->modules);
+	if (!error)
+		error = generated_code_create(guest, os_guest->kernel, &system->generated);
+	if (error || !guest->has_layout)
+		return error;
+	system->finder.guest = guest;
+	/* Without the members that tasks need, the kernel's names and stacks are still there. */
+	error_destroy(tasks_create(guest, &system->finder.tasks));
+	return system->finder.tasks ? processes_create(guest, &settings, &system->finder.processes)
+				    : NULL;
+}
+
+static void *linux_find(const struct os_guest *guest, const struct registers *regs,
+			struct stack_recipe *stacks)
+{
+	struct linux_system *system = calloc(1, sizeof(*system));
+	struct xtop_error *error;
+
+	if (!system)
+		return NULL;
+	if (!linux_attach(guest, regs, &system->kernel)) {
+		free(system);
+		return NULL;
+	}
+	error = linux_map_kernel(system, guest->kernel);
+	if (!error)
+		error = linux_create_walkers(system, guest);
+	if (error) { /* out of memory: as if Linux were not there */
+		error_destroy(error);
+		linux_destroy(system);
+		return NULL;
+	}
+	*stacks = stack_layout_build(&system->kernel.guest, regs);
+	system->has_stacks = stacks->current_per_cpu;
+	return system;
+}
+
+static bool linux_system_is_there(void *context)
+{
+	const struct linux_system *system = context;
+
+	return linux_is_there(&system->kernel);
+}
+
+static enum os_runs linux_system_runs_on(void *context, const struct sample_vcpu *vcpu)
+{
+	const struct linux_system *system = context;
+
+	return linux_runs_on(&system->kernel, vcpu);
+}
+
+/* --- what comes and goes ---------------------------------------------------------------------- */
+
+static void linux_poll(void *context, uint64_t now_ns)
+{
+	struct linux_system *system = context;
+
+	modules_poll(system->modules);
+	generated_code_poll(system->generated);
+	if (system->finder.processes)
+		processes_poll(system->finder.processes, now_ns);
+}
+
+static void linux_find_task(void *context, const struct sample_vcpu *vcpu, uint64_t now_ns,
+			    struct os_task *task)
+{
+	struct linux_system *system = context;
+
+	if (system->finder.tasks)
+		task_finder_find(&system->finder, vcpu, now_ns, task);
+}
+
+/* --- what is told ----------------------------------------------------------------------------- */
+
+static void linux_add_note(struct os_description *description, const char *note)
+{
+	for (unsigned i = 0; i < OS_NOTES; i++)
+		if (!description->notes[i][0]) {
+			snprintf(description->notes[i], OS_NOTE_BYTES, "%s", note);
+			return;
+		}
+}
+
+/* NULL: samples have their processes. */
+static const char *linux_no_processes(const struct linux_system *system)
+{
+	if (!system->kernel.guest.has_layout)
+		return "no processes, no modules: the guest's kernel has no BTF (CONFIG_DEBUG_INFO_BTF)";
+	if (!system->finder.tasks)
+		return "no processes: the guest's BTF lacks members of task_struct";
+	if (!system->has_stacks)
+		return "no processes: how the guest's kernel keeps its current task is not known";
+	return NULL;
+}
+
+static void linux_describe(const void *context, struct os_description *description)
+{
+	const struct linux_system *system = context;
+	const struct linux_guest *guest = &system->kernel.guest;
+	struct processes *processes = system->finder.processes;
+	const char *note = linux_no_processes(system);
+
+	snprintf(description->system, sizeof(description->system), "Linux %s",
+		 system->kernel.release);
+	if (note)
+		linux_add_note(description, note);
+	if (linux_names_no_data(guest) && !guest->symbols[LINUX_MODULES])
+		linux_add_note(description,
+			       "no modules: the guest's kernel names no data (CONFIG_KALLSYMS_ALL)");
+	if (!system->kernel.image->tables.orc)
+		linux_add_note(description,
+			       "short kernel stacks: the guest's kernel has no ORC tables");
+	if (processes)
+		for (note = NULL; (note = processes_note(processes, note));)
+			linux_add_note(description, note);
+}
+
+static void linux_get_counts(const void *context, struct os_counts *counts)
+{
+	const struct linux_system *system = context;
+
+	counts->modules_cut = modules_counts(system->modules).cut;
+	if (system->finder.tasks) {
+		struct tasks_counts tasks = tasks_counts(system->finder.tasks);
+
+		counts->tasks_evicted = tasks.evicted;
+		counts->tasks_refused = tasks.refused;
+	}
+	if (system->finder.processes) {
+		struct processes_counts processes = processes_counts(system->finder.processes);
+
+		counts->areas_left_out = processes.left_out;
+		counts->files_no_room = processes.files.no_room;
+		counts->files_cut = processes.files.cut;
+		counts->files_too_large = processes.files.too_large;
+		counts->jit_no_room = processes.no_room;
+		counts->processes_evicted = processes.evicted;
+		counts->code_by_frame = processes.files.by_frame;
+		counts->room_bytes = processes.room_bytes;
+	}
+}
+
+const struct os_ops linux_os = {
+	.name = "Linux",
+	.find = linux_find,
+	.destroy = linux_destroy,
+	.is_there = linux_system_is_there,
+	.runs_on = linux_system_runs_on,
+	.poll = linux_poll,
+	.find_task = linux_find_task,
+	.describe = linux_describe,
+	.get_counts = linux_get_counts,
+};

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which task a sample belongs to. The sampler copied `current` and the stacks while the guest stood
+ * still; the task_struct is read afterwards, while the guest runs. So the task may have changed:
+ *
+ *   current is on its own stack       current
+ *   current is on another's stack     a task switch: the task of that stack
+ *   its page tables are not CR3       it called exec() or ended (process/former.c), or
+ *                                     the code is told by the frame that rip lay in
+ *
+ * What cannot be told is "[unknown]". Resolver's thread.
+ */
+#include "config.h"
+
+#include "linux/task_finder.h"
+
+#include "xtop/registers_x86.h"
+
+#define TASK_FINDER_REFRESH_NS 50000000ULL /* older copies of guest memory are read again */
+
+static void task_finder_refresh(struct task_finder *finder, uint64_t now_ns)
+{
+	if (now_ns < finder->next_refresh_ns)
+		return;
+	finder->next_refresh_ns = now_ns + TASK_FINDER_REFRESH_NS;
+	memory_refresh(finder->guest->memory);
+}
+
+/* Whether the sample was taken under the page tables of the process that MM is now. */
+static bool task_finder_is_process(const struct task_finder *finder, const struct sample_vcpu *vcpu,
+				   uint64_t mm)
+{
+	struct memory_root root;
+
+	return processes_root(finder->processes, mm, &root) &&
+	       cr3_is_same_process(root.cr3, vcpu->regs.cr3);
+}
+
+/*
+ * The user code of *TASKP, which is read anew when it has changed. NULL: the task has none, or its
+ * code is not known any more.
+ */
+static const struct space *task_finder_user(struct task_finder *finder,
+					    const struct sample_vcpu *vcpu,
+					    const struct task **taskp, uint64_t now_ns)
+{
+	uint64_t address = *taskp ? (*taskp)->address : 0;
+
+	for (int tries = 0; tries < 2 && *taskp && (*taskp)->mm; tries++) {
+		const struct space *space = processes_space(finder->processes, *taskp, now_ns);
+
+		if (task_finder_is_process(finder, vcpu, (*taskp)->mm))
+			return space;
+		/*
+		 * The task called exec(), or its task_struct is another task's now: read it again.
+		 */
+		memory_refresh(finder->guest->memory);
+		tasks_forget(finder->tasks, address);
+		*taskp = tasks_find(finder->tasks, address, now_ns);
+	}
+	if (!*taskp || (*taskp)->kernel_thread)
+		return NULL;
+	return processes_former(finder->processes, vcpu->regs.cr3, (*taskp)->tgid);
+}
+
+/*
+ * A stack pointer on the stack of the task itself, not on an interrupt stack. 0: the sample has
+ * none of that stack.
+ */
+static uint64_t task_finder_rsp(const struct sample_vcpu *vcpu)
+{
+	const struct sample_stack *piece = sample_first_stack(vcpu);
+	uint64_t rsp = 0;
+
+	for (unsigned i = 0; !vcpu->user && i < vcpu->n_stacks;
+	     i++, piece = sample_next_stack(piece))
+		if (piece->kind != STACK_USER && piece->address >> 63)
+			rsp = piece->address;
+	return rsp;
+}
+
+/*
+ * The task_struct of the sample: current, unless the kernel is just switching to another task and
+ * already uses the other task's stack (sample/copy.c).
+ */
+static uint64_t task_finder_address(struct task_finder *finder, const struct sample_vcpu *vcpu,
+				    uint64_t now_ns)
+{
+	struct tasks *tasks = finder->tasks;
+	const struct task *task = tasks_find(tasks, vcpu->task, now_ns);
+	uint64_t rsp = task_finder_rsp(vcpu), next;
+
+	if (!rsp || !task || !task->stack || tasks_is_on_stack(tasks, task, rsp))
+		return vcpu->task;
+	next = tasks_on_stack(tasks, rsp);
+	task = next ? tasks_find(tasks, next, now_ns) : NULL;
+	return task && tasks_is_on_stack(tasks, task, rsp) ? next : vcpu->task;
+}
+
+/*
+ * *TASKP has ended since, or runs another program: sets *TASKP and *USER to what they were at
+ * TIME_NS. False: nobody can tell whose the sample is.
+ */
+static bool task_finder_former(struct task_finder *finder, const struct sample_vcpu *vcpu,
+			       uint64_t time_ns, const struct task **taskp,
+			       const struct space **user)
+{
+	const struct task *task = *taskp, *parent;
+	uint64_t rsp = task_finder_rsp(vcpu);
+
+	if (!former_was_there(&finder->clock, task, time_ns) ||
+	    (rsp && !tasks_is_on_stack(finder->tasks, task, rsp)))
+		return false;
+	if (!former_is_copy(finder->guest, finder->tasks, task, time_ns, &parent))
+		return true;
+	*user = processes_space(finder->processes, parent, time_ns);
+	if (!task_finder_is_process(finder, vcpu, parent->mm) &&
+	    processes_have_root(finder->processes, vcpu->regs.cr3)) {
+		*user = NULL; /* the kernel is about to switch to the process of CR3 */
+		return true;
+	}
+	*taskp = parent;
+	return true;
+}
+
+static void task_finder_task(struct task_finder *finder, const struct sample_vcpu *vcpu,
+			     uint64_t now_ns, struct os_task *task)
+{
+	const struct task *found, *named;
+	const struct space *user;
+
+	task->process = "[unknown]";
+	if (!vcpu->task)
+		return;
+	task_finder_refresh(finder, now_ns);
+	found = tasks_find(finder->tasks, task_finder_address(finder, vcpu, now_ns), now_ns);
+	user = task_finder_user(finder, vcpu, &found, now_ns);
+	if (!found)
+		return;
+	named = found;
+	/* A task that was sampled in its own memory had started by then; else it has by now. */
+	former_see(&finder->clock, found,
+		   user && task_finder_is_process(finder, vcpu, found->mm)
+			   ? now_ns
+			   : memory_now_ns(finder->guest->memory));
+	if (!user && !found->kernel_thread &&
+	    !task_finder_former(finder, vcpu, now_ns, &named, &user))
+		return;
+	*task = (struct os_task){
+		.process = named->process,
+		.thread = named->comm,
+		.pid = found->pid,
+		.tgid = found->tgid,
+		.kernel_thread = found->kernel_thread,
+		.idle = found->idle,
+		.user = user,
+	};
+}
+
+/*
+ * User code outside every known area, mostly of a process that was gone too soon. The sampler noted
+ * the frame that rip lay in: code_frames.c knows which file has its code there.
+ */
+static void task_finder_code(struct task_finder *finder, const struct sample_vcpu *vcpu,
+			     uint64_t now_ns, struct os_task *task)
+{
+	const struct space *page;
+
+	if (!vcpu->user || (task->user && space_find(task->user, vcpu->regs.rip)))
+		return;
+	page = processes_by_frame(finder->processes, vcpu->regs.rip, sample_code_frame(vcpu),
+				  now_ns);
+	if (page)
+		task->user = page;
+}
+
+void task_finder_find(struct task_finder *finder, const struct sample_vcpu *vcpu, uint64_t now_ns,
+		      struct os_task *task)
+{
+	task_finder_task(finder, vcpu, now_ns, task);
+	task_finder_code(finder, vcpu, now_ns, task);
+}
