@@ -4,7 +4,7 @@
 #define UI_PROMPT_H
 
 #include "ui/terminal/canvas.h"
-#include "ui/keys.h"
+#include "ui/terminal/input.h"
 
 #define PROMPT_MAX_BYTES 1024
 

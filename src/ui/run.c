@@ -5,9 +5,10 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <unistd.h>
 
-#include "ui/core.h"
+#include "ui/ui.h"
 #include "ui/terminal/terminal.h"
 #include "xtop/clock.h"
 

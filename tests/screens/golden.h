@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "tests/tap.h"
-#include "ui/core.h"
+#include "ui/ui.h"
 
 /* --- keys: characters as they are, others as <Enter> <Esc> <Up> <F4> ... ---------------------- */
 

@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ui/core.h"
 #include "../tap.h"
 #include "scene.h"
 
@@ -203,7 +202,7 @@ static void test_filter(void)
 	screen_check(&scene, "filter-80x24", 80, 24);
 	scene_keys(&scene, 80, 24, "\\(<Enter>");
 	screen_contains(&scene, 80, 24, "Filter: md5|gzip(", true);
-	check(scene.ui->asking == UI_PROMPT_FILTER && scene.ui->prompt.error[0],
+	check(scene.ui->question == QUESTION_FILTER && scene.ui->prompt.error[0],
 	      "a bad regex is told: %s", scene.ui->prompt.error);
 	scene_keys(&scene, 80, 24, "<C-u>no_such_function<Enter>");
 	screen_check(&scene, "filter-none-80x24", 80, 24);
@@ -580,7 +579,7 @@ static void test_any_key(void)
 					(int)(random >> 40) % 26, (int)(random >> 50) % 82 };
 		if (random >> 63)
 			input.code = more[(random >> 33) % (sizeof(more) / sizeof(more[0]))];
-		if (scene.ui->asking == UI_PROMPT_WRITE || scene.ui->asking == UI_PROMPT_REPLACE)
+		if (scene.ui->question == QUESTION_WRITE || scene.ui->question == QUESTION_REPLACE)
 			input.code = INPUT_ESCAPE; /* write no files here */
 		ui_handle(scene.ui, &input);
 		if (i % 50 == 0) {

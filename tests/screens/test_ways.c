@@ -54,18 +54,18 @@ static void test_every_view_and_back(void)
 	scene_open_filled(&scene);
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		scene_keys(&scene, 80, 24, ways[i].keys);
-		check(ui_view(scene.ui)->ops->mask == ways[i].mask, "%s goes there", ways[i].keys);
+		check(ui_view(scene.ui) == ways[i].mask, "%s goes there", ways[i].keys);
 		screen_contains(&scene, 80, 24, ways[i].there, true);
 		scene_keys(&scene, 80, 24, i % 2 ? "q" : "<Esc>");
-		check(ui_view(scene.ui)->ops->mask == VIEW_TOP && !scene.ui->quitting,
+		check(ui_view(scene.ui) == VIEW_TOP && !scene.ui->quitting,
 		      "and back again");
 	}
 	scene_keys(&scene, 80, 24, "tfvpotv");
-	check(scene.ui->guest->n_views == 2, "views are not piled up");
+	check(scene.ui->guest->views.n == 2, "views are not piled up");
 	scene_keys(&scene, 80, 24, "a");
-	check(ui_view(scene.ui)->ops->mask == VIEW_TOP, "a goes to the first");
+	check(ui_view(scene.ui) == VIEW_TOP, "a goes to the first");
 	scene_keys(&scene, 80, 24, "<F2>jj<Enter>");
-	check(ui_view(scene.ui)->ops->mask == VIEW_FLAME, "chosen from the list");
+	check(ui_view(scene.ui) == VIEW_FLAME, "chosen from the list");
 	scene_keys(&scene, 80, 24, "q");
 	scene_keys(&scene, 80, 24, "q");
 	check(scene.ui->quitting, "q at the first view quits");
@@ -115,7 +115,7 @@ static void test_zoom_back(void)
 	scene_keys(&scene, 80, 24, "<Home><Enter>"); /* out again, to all */
 	screen_contains(&scene, 80, 24, "web01 › all", true);
 	scene_keys(&scene, 80, 24, "q");
-	check(ui_view(scene.ui)->ops->mask == VIEW_TOP, "and from all of it to the functions");
+	check(ui_view(scene.ui) == VIEW_TOP, "and from all of it to the functions");
 	scene_close(&scene);
 }
 
@@ -466,7 +466,7 @@ static void test_baseline_ways(void)
 	scene_keys(&scene, 80, 24, "<F6>");
 	screen_contains(&scene, 80, 24, "Ratio▾", true);
 	scene_keys(&scene, 80, 24, "B");
-	check(ui_view(scene.ui)->ops->mask == VIEW_TOP, "forgotten, there is nothing to compare");
+	check(ui_view(scene.ui) == VIEW_TOP, "forgotten, there is nothing to compare");
 	screen_contains(&scene, 80, 24, "baseline 0", false);
 	scene_keys(&scene, 80, 24, "Z");
 	scene.ui->now_ns += 125 * SECOND;
@@ -605,13 +605,13 @@ static void test_domains(void)
 	scene_keys(scene, 80, 24, "jj<Enter>");
 	screen_contains(scene, 80, 24, "cache02: no symbols", true);
 	scene_keys(scene, 80, 24, "k<Enter>");
-	check(host.opened == 1 && ui_view(scene->ui)->ops->mask == VIEW_TOP, "web01 is profiled");
+	check(host.opened == 1 && ui_view(scene->ui) == VIEW_TOP, "web01 is profiled");
 	fixture_fill(&scene->fixture);
 	snapshot_publish(host.pipelines[0].slot, fixture_snapshot(&scene->fixture, 2));
 	ui_tick(scene->ui, 102 * SECOND, 0, &changed);
 	screen_contains(scene, 80, 24, "tcp_sendmsg_locked", true);
 	scene_keys(scene, 80, 24, "D");
-	check(ui_view(scene->ui)->ops->mask == VIEW_DOMAINS && host.n_open == 1, "D lists again");
+	check(ui_view(scene->ui) == VIEW_DOMAINS && host.n_open == 1, "D lists again");
 	scene_keys(scene, 80, 24, "<Esc>");
 	screen_contains(scene, 80, 24, "tcp_sendmsg_locked", true);
 	scene_keys(scene, 80, 24, "D<End><Enter>");
@@ -619,7 +619,7 @@ static void test_domains(void)
 	scene_keys(scene, 80, 24, "<Tab>");
 	screen_contains(scene, 80, 24, "tcp_sendmsg_locked", true);
 	scene_keys(scene, 80, 24, "<Esc>");
-	check(host.closed == 1 && ui_view(scene->ui)->ops->mask == VIEW_DOMAINS,
+	check(host.closed == 1 && ui_view(scene->ui) == VIEW_DOMAINS,
 	      "Esc comes back, and it is profiled no more");
 	host.broken = true;
 	ui_tick(scene->ui, 104 * SECOND, 0, &changed);
@@ -786,7 +786,7 @@ static void test_two_guests(void)
 	ui_show(scene->ui, fixture_snapshot(&scene->fixture, 2));
 	screen_contains(scene, 120, 24, "Tab: 1 more", true);
 	scene_keys(scene, 80, 24, "t<Tab>");
-	check(ui_view(scene->ui)->ops->mask == VIEW_TOP, "each guest has views of its own");
+	check(ui_view(scene->ui) == VIEW_TOP, "each guest has views of its own");
 	screen_contains(scene, 80, 24, "starting", true);
 	fixture_add(&scene->fixture, "md5sum _start main", 1);
 	snapshot_publish(host.pipelines[0].slot, fixture_snapshot(&scene->fixture, 2));
@@ -794,7 +794,7 @@ static void test_two_guests(void)
 	check(!changed, "the other one is sampled behind");
 	scene_keys(scene, 80, 24, "<Tab>");
 	screen_contains(scene, 80, 24, "10,001 samples", true);
-	check(ui_view(scene->ui)->ops->mask == VIEW_TREE, "and is where it was left");
+	check(ui_view(scene->ui) == VIEW_TREE, "and is where it was left");
 	scene_keys(scene, 80, 24, "aqx");
 	check(scene->ui->quitting, "those that were named are not left for the list");
 	host_end(&host);
@@ -871,12 +871,12 @@ static void test_second_click(void)
 
 	scene_open_filled(&scene);
 	scene_click(&scene, 80, 24, 4, 30);
-	check(ui_view(scene.ui)->ops->mask == VIEW_TOP, "the first click selects");
+	check(ui_view(scene.ui) == VIEW_TOP, "the first click selects");
 	scene_click(&scene, 80, 24, 5, 30);
-	check(ui_view(scene.ui)->ops->mask == VIEW_TOP, "so does one on another row");
+	check(ui_view(scene.ui) == VIEW_TOP, "so does one on another row");
 	scene_keys(&scene, 80, 24, "/^write$<Enter><Home>/^main$<Enter>");
 	scene_click(&scene, 80, 24, scene_cursor_line(&scene, (char[256]){ "" }, 256), 30);
-	check(ui_view(scene.ui)->ops->mask == VIEW_CALLERS, "one on the selected row opens it");
+	check(ui_view(scene.ui) == VIEW_CALLERS, "one on the selected row opens it");
 	screen_contains(&scene, 80, 24, "web01 › main", true);
 	scene_click(&scene, 80, 24, 5, 60); /* httpd_serve, the hottest callee */
 	screen_contains(&scene, 80, 24, "main › httpd_serve", false);
@@ -887,9 +887,9 @@ static void test_second_click(void)
 	screen_contains(&scene, 80, 24, "web01 › main › httpd_serve", true);
 	scene_keys(&scene, 80, 24, "ab");
 	scene_click(&scene, 80, 24, 6, 40);
-	check(ui_view(scene.ui)->ops->mask == VIEW_BASELINE, "of the baseline: selects");
+	check(ui_view(scene.ui) == VIEW_BASELINE, "of the baseline: selects");
 	scene_click(&scene, 80, 24, 6, 40);
-	check(ui_view(scene.ui)->ops->mask == VIEW_CALLERS, "and opens");
+	check(ui_view(scene.ui) == VIEW_CALLERS, "and opens");
 	scene_keys(&scene, 80, 24, "p");
 	scene_click(&scene, 80, 24, 5, 40); /* the second of the modules */
 	scene_click(&scene, 80, 24, 5, 10);

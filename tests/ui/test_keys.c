@@ -22,10 +22,10 @@ static void test_table(void)
 					check(false, "code %u asks for two things",
 					      keys[i].codes[a % KEY_MAX_CODES]);
 	}
-	check(keys_lookup('Z', VIEW_TOP) == REQUEST_FREEZE, "Z freezes");
-	check(keys_lookup('z', VIEW_TOP) == REQUEST_RESET, "z resets");
-	check(keys_lookup('+', VIEW_CALLERS) == REQUEST_NONE, "+ is not of callers and callees");
-	check(keys_lookup(0, VIEW_TOP) == REQUEST_NONE, "no key, no request");
+	check(keys_find('Z', VIEW_TOP).code == REQUEST_FREEZE, "Z freezes");
+	check(keys_find('z', VIEW_TOP).code == REQUEST_RESET, "z resets");
+	check(keys_find('+', VIEW_CALLERS).code == REQUEST_NONE, "+ is not of callers and callees");
+	check(keys_find(0, VIEW_TOP).code == REQUEST_NONE, "no key, no request");
 }
 
 /* The help of each view fits on a screen of 80x24: two columns of 19 lines, 26 cells of text. */
@@ -77,13 +77,21 @@ static void test_bottom(void)
 	check(n > 300, "%zu entries drawn in order, quit always among them", n);
 }
 
-/* N rows; the one selected moves from index 5, on line 2, to index TO: where is it drawn? */
+#define SELECTED 4711
+
+/* Rows of which the one at *CONTEXT has the key SELECTED. */
+static uint64_t row_key(const void *context, size_t row)
+{
+	return row == *(const size_t *)context ? SELECTED : row;
+}
+
+/* N rows. The selected one moves from index 5, on line 2, to index TO: where is it drawn? */
 static size_t line_after_move(size_t n, size_t to, size_t page)
 {
-	struct list list = { .n = n, .selected = 5, .top = 3, .moved = true };
+	struct list list = { .n = n, .selected = 5, .top = 3, .moved = true, .key = SELECTED };
 
 	list_show(&list, page);
-	list_settle(&list, n, to);
+	list_settle(&list, n, row_key, &to);
 	list_show(&list, page);
 	check(list.selected == to, "the row is followed to %zu", to);
 	return list.selected - list.top;
@@ -97,13 +105,13 @@ static void test_list(void)
 	check_u64(line_after_move(100, 2, 10), 2, "line when it rises to 2");
 	check_u64(line_after_move(100, 1, 10), 1, "line when there are not enough rows above");
 	check_u64(line_after_move(100, 99, 10), 9, "line when there are not enough below");
-	list_settle(&list, 0, 0);
+	list_settle(&list, 0, NULL, NULL);
 	list_show(&list, 10);
-	for (enum request request = REQUEST_UP; request <= REQUEST_END; request++)
+	for (enum request_code request = REQUEST_UP; request <= REQUEST_END; request++)
 		list_request(&list, request);
 	check_u64(list.selected, 0, "an empty list");
 	list = (struct list){ .n = 0 };
-	list_settle(&list, 100, 100);
+	list_settle(&list, 100, NULL, NULL);
 	list_show(&list, 10);
 	list_request(&list, REQUEST_PAGE_DOWN);
 	list_show(&list, 10);
@@ -113,12 +121,12 @@ static void test_list(void)
 	list_show(&list, 10);
 	check(list.selected == 99 && list.top == 90, "the end: %zu, top %zu", list.selected,
 	      list.top);
-	list_settle(&list, 5, 5);
+	list_settle(&list, 5, NULL, NULL);
 	list_show(&list, 10);
 	check(list.selected == 4 && list.top == 0, "rows went away: %zu, top %zu", list.selected,
 	      list.top);
 	list_request(&list, REQUEST_HOME);
-	list_settle(&list, 100, 50);
+	list_settle(&list, 100, NULL, NULL);
 	check_u64(list.selected, 0, "home stays with the first");
 }
 

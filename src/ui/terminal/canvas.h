@@ -51,6 +51,11 @@ struct cell {
 
 struct canvas;
 
+/* A part of the sheet: whole rows, or COLUMNS of them from where the caller says. */
+struct area {
+	int row, rows, columns;
+};
+
 /* What a terminal can show. */
 enum charset {
 	CHARSET_FULL,

@@ -9,7 +9,7 @@
 #define UI_TERMINAL_H
 
 #include "ui/terminal/canvas.h"
-#include "ui/keys.h"
+#include "ui/terminal/input.h"
 #include "xtop/error.h"
 #include "xtop/ui.h"
 

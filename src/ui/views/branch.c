@@ -2,7 +2,9 @@
 /* A line of a call tree on the screen; see branch.h. */
 #include "config.h"
 
-#include "branch.h"
+#include "ui/views/branch.h"
+
+#include <stdio.h>
 
 /*
  * "│  ├─ ": three cells for each fork the line is inside, of the last one a corner unless the line

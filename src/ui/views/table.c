@@ -2,7 +2,7 @@
 /* A table of functions on the screen; see table.h. */
 #include "config.h"
 
-#include "table.h"
+#include "ui/views/table.h"
 
 #include <math.h>
 

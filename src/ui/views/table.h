@@ -6,8 +6,7 @@
 #ifndef UI_VIEWS_TABLE_H
 #define UI_VIEWS_TABLE_H
 
-#include "ui/core.h"
-#include "ui/list.h"
+#include "ui/view.h"
 
 struct table_place {
 	const struct column *column;
@@ -36,7 +35,8 @@ void table_draw_row(const struct table *table, const struct ui_model *model,
 /* The column whose header a click hit, NULL: none. */
 const struct column *table_column_at(const struct table *table, int column);
 /* STEP columns to the right of SORT among those shown, round and round. */
-const struct column *table_next_column(const struct table *table, const struct column *sort, int step);
+const struct column *table_next_column(const struct table *table, const struct column *sort,
+				       int step);
 /* Where the column ID stands; -1: it is not shown. */
 int table_column_place(const struct table *table, enum column_id id);
 
