@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* clang-format off: a table */
+/* clang-format off */
 const struct key keys[] = {
 	{ { INPUT_F(1), 'h', '?' }, REQUEST_VIEW, VIEW_HELP, VIEW_ALL & ~VIEW_HELP,
 	  "F1 h ?", "Help", "this help" },

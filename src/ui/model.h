@@ -15,9 +15,9 @@
 struct domain_list;
 struct guest_screen;
 
-/* Changes only between two calls of a view's update(), if it is not said otherwise. */
+/* Unless a comment says otherwise, it changes only between two calls of a view's update(). */
 struct ui_model {
-	/* The picture without what filter, restriction and hiding leave out; NULL: none came yet. */
+	/* What filter, restriction and hiding leave of the picture; NULL: none came yet. */
 	const struct snapshot *snapshot;
 	const struct snapshot *all;      /* the picture with every node */
 	const struct selection *selection;

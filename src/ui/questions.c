@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Questions to the user on the bottom line; see questions.h. What is wrong with an answer is said
- * beside it, and the question stays.
+ * Questions to the user on the bottom line; see questions.h. If an answer is wrong, the reason
+ * stands beside it, and the question stays.
  */
 #include "config.h"
 
@@ -30,7 +30,7 @@ static void question_refuse(struct ui *ui, struct xtop_error *error)
 	error_destroy(error);
 }
 
-/* --- search: the cursor moves while the user types --------------------------------------------- */
+/* --- search: the cursor moves while the user types -------------------------------------------- */
 
 void ui_set_search(struct ui *ui, struct filter *search)
 {
@@ -125,8 +125,8 @@ static void question_answer_filter(struct ui *ui, enum prompt_result result)
 /* --- writing a folded file -------------------------------------------------------------------- */
 
 /*
- * The folder for new files: the one xtop was started in. xtop may not write there after it has
- * given up root's rights; then it is the one where everybody may.
+ * The folder for new files is the one that xtop was started in. After giving up root's rights, xtop
+ * may have no right to write there; then it is the folder where everybody may write.
  */
 static const char *question_write_folder(void)
 {
@@ -135,7 +135,7 @@ static const char *question_write_folder(void)
 	return eaccess(".", W_OK | X_OK) && !eaccess(tmp, W_OK | X_OK) ? tmp : "";
 }
 
-/* Proposes DOMAIN-YYYYmmdd-HHMMSS.folded, with '_' for what is awkward in a file's name. */
+/* Proposes DOMAIN-YYYYmmdd-HHMMSS.folded. '_' replaces characters that are awkward in a name. */
 static void question_ask_write(struct ui *ui)
 {
 	char name[256], path[sizeof(name) + 8], stamp[32] = "";
@@ -230,7 +230,7 @@ static void question_ask_figure(struct ui *ui, enum question question, const cha
 	question_start(ui, question, label, text);
 }
 
-/* True: the user gave a number from LEAST to MOST. The question stays after a wrong one. */
+/* True: the user gave a number from LEAST to MOST. After another number the question stays. */
 static bool question_take_figure(struct ui *ui, enum prompt_result result, double least,
 				 double most, double *figurep)
 {

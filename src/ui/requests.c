@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Carrying out requests: what is the same in every view, and what a view asks for. */
+/* Carrying out requests that are the same in all views, and requests of views; see requests.h. */
 #include "config.h"
 
 #include "ui/requests.h"
 
 #include "ui/questions.h"
 
-/* All views from now on; they are closed but for the first. */
+/* Restricts all views. Closes all but the first. */
 static void request_restrict(struct ui *ui, uint32_t process, const char *module)
 {
 	ui->guest->process = process;
@@ -91,7 +91,10 @@ static bool request_set_baseline(struct ui *ui)
 	return true;
 }
 
-/* The comparison; what is on the screen becomes the baseline if there is none, or again. */
+/*
+ * Shows the comparison with the baseline. If there is no baseline, or the comparison is on the
+ * screen already, the picture becomes the baseline first.
+ */
 static void request_baseline(struct ui *ui)
 {
 	if (ui->guest->baseline && ui_view(ui) != VIEW_BASELINE)
@@ -234,7 +237,7 @@ static void request_percents(struct ui *ui)
 	ui_reselect(ui);
 }
 
-/* Hides or shows WHICH; OTHER is shown: without both only the names of processes would be left. */
+/* Hides or shows WHICH. OTHER is shown then: with both hidden, only process names are left. */
 static void request_hide(struct ui *ui, bool *which, bool *other)
 {
 	*which = !*which;
@@ -265,7 +268,7 @@ static void request_save(struct ui *ui)
 
 /* --- all of them ------------------------------------------------------------------------------ */
 
-/* What a view has put arguments into, and ways from view to view. False: something else. */
+/* Requests that views make, and ways from view to view. False: it is none of these. */
 static bool carry_out_way(struct ui *ui, const struct request *request)
 {
 	switch ((int)request->code) {
@@ -311,7 +314,7 @@ static bool carry_out_way(struct ui *ui, const struct request *request)
 	}
 }
 
-/* What part of the profile is shown, and how. False: something else. */
+/* What part of the profile is shown, and how. False: it is none of these. */
 static bool carry_out_look(struct ui *ui, enum request_code code)
 {
 	switch ((int)code) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Carrying out requests. */
+/* Carrying out requests (request.h). */
 #ifndef UI_REQUESTS_H
 #define UI_REQUESTS_H
 

@@ -57,7 +57,7 @@ void ui_read_domains(struct ui *ui)
 	}
 }
 
-/* Without a selection; ui_select() makes it. */
+/* All but the selection, which ui_select() makes. */
 static void ui_set_model(struct ui *ui)
 {
 	struct guest_screen *guest = ui->guest;
@@ -167,8 +167,9 @@ struct xtop_error *ui_add_guest(struct ui *ui, const struct ui_pipeline *pipelin
 }
 
 /*
- * By its number first: not all domains have a name. A guest that rebooted has another number, which
- * the pipeline notices later; then its name tells, which no other domain has at the same time.
+ * Looks for the id first: not all domains have a name. A guest that rebooted has a new id, but its
+ * pipeline learns that later. Until then the name finds the guest: no two domains have the same
+ * name at the same time.
  */
 struct guest_screen *ui_find_guest(const struct ui *ui, const struct ui_domain *domain)
 {
@@ -184,7 +185,7 @@ struct guest_screen *ui_find_guest(const struct ui *ui, const struct ui_domain *
 void ui_enter_guest(struct ui *ui, struct guest_screen *guest)
 {
 	ui->guest = guest;
-	ui->hint = (struct hint){ .sequence = 0 }; /* pictures of two guests have equal numbers */
+	ui->hint = (struct hint){ .sequence = 0 }; /* two guests' pictures have equal numbers */
 	ui->picking = !guest;
 	ui_reselect(ui);
 }

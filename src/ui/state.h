@@ -3,8 +3,8 @@
  * The state of the screen without a terminal, and the few changes that everything else is made of:
  * which guest is shown, which views lie over it, what they look at, and the bottom line's message.
  *
- * All on one thread, main's. Order of the files that work on the state, each includes those before:
- * state.c, questions.c, requests.c, ui.c.
+ * All on one thread, main's. Four files work on the state; each one uses those before it: state.c,
+ * questions.c, requests.c, ui.c.
  */
 #ifndef UI_STATE_H
 #define UI_STATE_H
@@ -65,14 +65,14 @@ void ui_message(struct ui *ui, enum style style, const char *format, ...)
 /* The same; takes ERROR, NULL is no error. */
 void ui_error(struct ui *ui, struct xtop_error *error);
 
-/* Computes anew what the view on top shows: what it looks at is the same. */
+/* Computes anew what the view on top shows. What it looks at did not change. */
 void ui_update(struct ui *ui);
-/* Computes anew what views look at, too: the guest, its picture or the selection changed. */
+/* Computes anew what views look at, and then updates: guest, picture or selection changed. */
 void ui_reselect(struct ui *ui);
-/* Reads the list of domains, with what profiling tells of them. */
+/* Reads the list of domains, and adds what profiling tells of them. */
 void ui_read_domains(struct ui *ui);
 
-/* --- views: VIEW is one bit of enum view_mask --------------------------------------------------- */
+/* --- views: VIEW is one bit of enum view_mask ------------------------------------------------ */
 
 /* The views on the screen: of the guest, or of the list of domains. */
 struct view_stack *ui_views(struct ui *ui);
@@ -84,7 +84,7 @@ bool ui_close_view(struct ui *ui);
 /* VIEW comes on top of the first view, or is the first view; all others are closed. */
 void ui_switch_view(struct ui *ui, unsigned view);
 
-/* --- guests ------------------------------------------------------------------------------------- */
+/* --- guests ----------------------------------------------------------------------------------- */
 
 /* PICKED: from the list of domains. */
 struct xtop_error *ui_add_guest(struct ui *ui, const struct ui_pipeline *pipeline, bool picked);

@@ -15,7 +15,7 @@
 
 struct view;
 
-/* Without a snapshot in the model, click() and handle() are called as well, update() is not. */
+/* While the model has no snapshot, update() is not called; the others are. */
 struct view_ops {
 	unsigned mask;    /* its own bit of enum view_mask */
 	const char *name; /* "the call tree" */
@@ -25,7 +25,7 @@ struct view_ops {
 	 * FRAME: the function it was opened for, or FRAME_NONE.
 	 */
 	void (*init)(struct view *view, const struct view *below, uint32_t frame);
-	/* The model changed, or the view asked for it (REQUEST_UPDATE). NULL: nothing to compute. */
+	/* The model changed, or the view returned REQUEST_UPDATE. NULL: nothing to compute. */
 	struct xtop_error *(*update)(struct view *view, const struct ui_model *model);
 	void (*draw)(struct view *view, const struct ui_model *model, struct canvas *canvas,
 		     struct area area);
@@ -46,7 +46,7 @@ struct view {
 struct view *view_create(const struct view_ops *ops, const struct view *below, uint32_t frame);
 void view_destroy(struct view *view);
 
-/* --- pieces that views share -------------------------------------------------------------------- */
+/* --- pieces that views share ------------------------------------------------------------------ */
 
 /* REQUEST_MESSAGE with that text. */
 struct request view_message(const char *format, ...) __attribute__((format(printf, 1, 2)));

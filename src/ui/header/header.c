@@ -149,7 +149,7 @@ static void header_add_state(const struct ui_model *model, struct line *line)
 		line_add(line, false, 0, STYLE_NOTICE, "end of samples");
 }
 
-/* No newer one will come. */
+/* True: no newer snapshot will come. */
 static bool snapshot_is_last(const struct snapshot *snapshot)
 {
 	return snapshot->at_end || snapshot->sampler.state >= SAMPLER_GUEST_AWAY;
@@ -189,7 +189,7 @@ static void header_add_truncated(const struct resolver_counts *counts, struct li
 			 percent_of((double)truncated, (double)counts->samples));
 }
 
-/* What is left out of the picture, or compared with it. */
+/* What the picture leaves out, what it is compared with, what is searched for. */
 static void header_add_selection(const struct ui_model *model, struct line *line)
 {
 	const struct selection *selection = model->selection;

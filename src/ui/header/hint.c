@@ -37,10 +37,10 @@ static void hint_set_unknown(struct hint *hint, const struct snapshot *snapshot)
 				 "%.1f %% of samples in %.80s have no names: give its file with -k",
 				 percent, worst->name);
 		else if (!hint->text[0])
-			snprintf(
-				hint->text, sizeof(hint->text),
-				"%.1f %% of samples have no names: give the guest's symbols with -k",
-				percent);
+			snprintf(hint->text, sizeof(hint->text),
+				 "%.1f %% of samples have no names: "
+				 "give the guest's symbols with -k",
+				 percent);
 	}
 	groups_free(&groups);
 }

@@ -133,7 +133,7 @@ static void callers_draw_focus(struct view_callers *callers, const struct ui_mod
 	if (columns_ >= 80 && !(recursive > 0))
 		module = frame->module;
 	width = canvas_text_width(text);
-	if (*module) { /* a long one leaves room for the function */
+	if (*module) { /* a long name must leave room for the function's */
 		module_width = canvas_text_width(module);
 		module_width = 2 + (module_width < columns_ / 4 ? module_width : columns_ / 4);
 	}
@@ -202,7 +202,7 @@ static void callers_draw_list(struct view_callers *callers, const struct ui_mode
 struct chain_path {
 	uint32_t frames[SNAPSHOT_MAX_DEPTH];
 	bool kept[SNAPSHOT_MAX_DEPTH];
-	size_t n, focus; /* focus: index of its outermost frame */
+	size_t n, focus; /* focus: index of the outermost frame that is the focus */
 };
 
 static void chain_fill(struct chain_path *path, const struct ui_model *model,
@@ -223,8 +223,8 @@ static void chain_fill(struct chain_path *path, const struct ui_model *model,
 }
 
 /*
- * The frame to keep next, by rank: the outermost one, the focus, the innermost one, the focus's
- * caller; then frames inside of the focus, then frames outside.
+ * The index of the frame with that rank, 0 being the most important: the outermost frame, the
+ * focus, the innermost frame, the focus's caller; then frames inside the focus, then outside.
  */
 static size_t chain_ranked(const struct chain_path *path, size_t rank)
 {

@@ -29,7 +29,7 @@ struct view_flame {
 	size_t selected; /* its cell */
 	int top;         /* depth shown on the first row */
 	bool inverted, current;
-	int columns;         /* the graph was built for; 0: for none */
+	int columns;         /* that the graph was built for; 0: it was not built */
 	int first_row, rows; /* of the graph as last drawn */
 	struct weights matched;
 	bool searched;
@@ -271,8 +271,8 @@ static void flame_move_beside(struct view_flame *flame, int step)
 }
 
 /*
- * The selected function fills the width. A function above the zoomed one widens the picture again:
- * zooms further in are then no more to go back to.
+ * The selected function fills the width. If it stands above the zoomed function, the picture gets
+ * wider again, and the way back loses the zooms that were further in.
  */
 static struct request flame_zoom(struct view_flame *flame)
 {
@@ -299,7 +299,10 @@ static void flame_show_all(struct view_flame *flame)
 	flame->n_zoom = flame->n_back = 0;
 }
 
-/* One zoom back; to all if the picture does not have the zoomed function. False: all is shown. */
+/*
+ * Goes one zoom back, or back to all if the picture does not have the zoomed function. False: all
+ * is shown already.
+ */
 static bool flame_zoom_back(struct view_flame *flame)
 {
 	if (!flame->n_zoom)

@@ -148,7 +148,7 @@ static void groups_draw(struct view *view, const struct ui_model *model, struct 
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-/* A restriction to the other kind of group stays. */
+/* A restriction to a process stays when one to a module comes, and the other way round. */
 static struct request groups_open(const struct view_groups *view, const struct ui_model *model)
 {
 	const struct groups *groups = &view->groups[view->side];

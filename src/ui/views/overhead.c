@@ -14,7 +14,7 @@
 
 #define OVERHEAD_LABEL_CELLS 12
 #define OVERHEAD_BAR_CELLS   24
-#define OVERHEAD_LAG_NS      200000000 /* from here on samples of a Linux guest are dropped */
+#define OVERHEAD_LAG_NS      200000000 /* later samples of a Linux guest are dropped */
 
 struct view_overhead {
 	struct view view;
@@ -260,7 +260,7 @@ static const char *unknown_name(int cause)
 	return "other";
 }
 
-/* Of the stacks with such a part, the percentage in which the part is whole. */
+/* The percentage of stacks with PART in which PART is whole. */
 static double overhead_whole(const struct resolver_counts *counts, enum unwind_part part)
 {
 	return percent_of((double)counts->parts_complete[part], (double)counts->parts[part]);
@@ -359,7 +359,7 @@ static void overhead_own(struct overhead_page *page)
 		format_elapsed(history_count(history) ? history_age_ns(history, 0) : 0, text[2]));
 }
 
-/* What of the guest is not kept, and why. Shown only when there is something. */
+/* What could not be kept of the guest, and why. Drawn only if there is something. */
 static void overhead_left_out(struct overhead_page *page)
 {
 	const struct os_counts *os = &page->model->all->os;

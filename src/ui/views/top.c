@@ -161,7 +161,7 @@ static const struct function_row *top_function_at(const void *rows, size_t index
 	return line->branch < 0 ? &top->functions.rows[line->row] : NULL;
 }
 
-/* A slow line has no history: it is most of what a refresh sends. */
+/* No history on a slow line: it would be most of what a refresh sends. */
 static size_t top_default_columns(const struct ui_model *model, enum column_id ids[N_COLUMNS])
 {
 	size_t n = 0;
@@ -262,7 +262,7 @@ static void top_fold(struct view_top *top)
 	top->unfolded[line->unfolded] = top->unfolded[top->n_unfolded];
 }
 
-/* Builds the lines here, not by REQUEST_UPDATE: there may be none to show. */
+/* Builds the lines itself, without REQUEST_UPDATE, to see whether there are callers. */
 static struct request top_unfold(struct view_top *top, const struct ui_model *model)
 {
 	const struct top_line *line = top_selected(top);
@@ -283,7 +283,7 @@ static struct request top_unfold(struct view_top *top, const struct ui_model *mo
 						      : view_message("nobody calls it");
 }
 
-/* UNFOLD: what is unfolded is folded. */
+/* Folds the selected line if it is unfolded; else unfolds it, if UNFOLD says so. */
 static struct request top_toggle(struct view_top *top, const struct ui_model *model, bool unfold)
 {
 	const struct top_line *line = top_selected(top);

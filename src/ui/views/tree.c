@@ -13,7 +13,7 @@
 struct view_tree {
 	struct view view;
 	struct list list;
-	struct call_tree_folds folds[2]; /* upright, inverted */
+	struct call_tree_folds folds[2]; /* index: inverted */
 	struct call_tree tree;
 	bool inverted, current;
 	int first_row;
@@ -149,7 +149,10 @@ static struct request tree_toggle(struct view_tree *tree)
 					  : request_of(REQUEST_NONE);
 }
 
-/* The line that line INDEX hangs on: the one before, or the last fork's. INDEX: there is none. */
+/*
+ * The line that line INDEX hangs on: the line before it, or that of the last fork. INDEX itself:
+ * there is none.
+ */
 static size_t tree_parent(const struct call_tree *tree, size_t index)
 {
 	const struct call_tree_line *lines = tree->lines;
@@ -161,33 +164,18 @@ static size_t tree_parent(const struct call_tree *tree, size_t index)
 	return index;
 }
 
-/*
- * Where the cursor goes from a row that is closed: one up from a straight row, else to the fork's
- * first row.
- */
-static size_t tree_row_above(const struct call_tree *tree, size_t row)
-{
-	const struct call_tree_line *lines = tree->lines, *line = &lines[row];
-
-	if (line->straight && row)
-		return row - 1;
-	while (row && lines[row].forks >= line->forks)
-		row--;
-	while (row && lines[row].straight && lines[row].forks >= line->forks)
-		row--;
-	return row;
-}
-
-/* Closes the row. If there is nothing to close, the cursor goes to the row it hangs on. */
+/* Closes the row. If there is nothing to close, the cursor goes to the row that it hangs on. */
 static struct request tree_fold(struct view_tree *tree)
 {
 	const struct call_tree_line *line = tree_selected(tree);
+	size_t row = tree->list.selected, parent;
 
 	if (!line)
 		return request_of(REQUEST_NONE);
 	if (line->open)
 		return tree_set_open(tree, false);
-	list_select(&tree->list, tree_row_above(&tree->tree, tree->list.selected));
+	parent = tree_parent(&tree->tree, row);
+	list_select(&tree->list, parent == row ? 0 : parent);
 	return request_of(REQUEST_NONE);
 }
 

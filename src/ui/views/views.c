@@ -11,7 +11,7 @@
 
 #include "ui/view.h"
 
-/* clang-format off: a table */
+/* clang-format off */
 #define VIEWS(VIEW)                                                                                \
 	VIEW(top)                                                                                  \
 	VIEW(callers)                                                                              \
