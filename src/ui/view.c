@@ -84,11 +84,6 @@ uint64_t view_function_key(const void *table, size_t row)
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-uint32_t view_group(const struct ui_model *model, uint32_t frame)
-{
-	return model->addresses ? frame : frames_get(model->all->frames, frame)->group;
-}
-
 bool view_matches(const struct ui_model *model, uint32_t frame)
 {
 	return model->search && frame != FRAME_NONE &&

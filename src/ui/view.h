@@ -63,8 +63,6 @@ struct request view_search(struct list *list, const struct ui_model *model,
 /* A list_key for the rows of a struct function_table: their functions. */
 uint64_t view_function_key(const void *table, size_t row);
 
-/* The function that FRAME is counted as (struct frame, group). */
-uint32_t view_group(const struct ui_model *model, uint32_t frame);
 /* Whether FRAME is searched for. */
 bool view_matches(const struct ui_model *model, uint32_t frame);
 /* The text to show for FRAME, kept in BUFFER if it is not the frame's own. */

@@ -205,6 +205,12 @@ struct chain_path {
 	size_t n, focus; /* focus: index of the outermost frame that is the focus */
 };
 
+/* The function that FRAME is counted as (struct frame, group). */
+static uint32_t chain_group(const struct ui_model *model, uint32_t frame)
+{
+	return model->addresses ? frame : frames_get(model->all->frames, frame)->group;
+}
+
 static void chain_fill(struct chain_path *path, const struct ui_model *model,
 		       const struct chain *chain, uint32_t focus)
 {
@@ -215,7 +221,7 @@ static void chain_fill(struct chain_path *path, const struct ui_model *model,
 	     node = snapshot->nodes[node].parent) {
 		uint32_t frame = snapshot->nodes[node].frame;
 
-		if (view_group(model, frame) == focus)
+		if (chain_group(model, frame) == focus)
 			path->focus = path->n;
 		path->kept[path->n] = false;
 		path->frames[path->n++] = frame;
@@ -300,7 +306,7 @@ static void callers_draw_chain(struct view_callers *callers, const struct ui_mod
 		column += canvas_put_name(
 			canvas, row, column, columns_ - column,
 			!path.kept[i]                                ? STYLE_DIM
-			: view_group(model, path.frames[i]) == focus ? STYLE_TITLE
+			: chain_group(model, path.frames[i]) == focus ? STYLE_TITLE
 								     : STYLE_NORMAL,
 			path.kept[i] ? view_frame_name(model, path.frames[i], name) : "…");
 	}
