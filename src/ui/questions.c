@@ -287,8 +287,9 @@ bool question_ask(struct ui *ui, enum request_code code)
 				    " Seconds between refreshes:", ui->settings.interval_s);
 		return true;
 	case REQUEST_THRESHOLD:
-		question_ask_figure(ui, QUESTION_THRESHOLD,
-				    " Least percent of a row of its own:", ui->model.threshold);
+		question_ask_figure(
+			ui, QUESTION_THRESHOLD,
+			" Smallest percentage with a row of its own:", ui->model.threshold);
 		return true;
 	default:
 		return false;

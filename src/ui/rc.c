@@ -99,7 +99,7 @@ static struct xtop_error *rc_open(const struct rc_place *place, int *fdp)
 	    status.st_size > RC_MAX_BYTES || !rc_is_trusted(&status) || !rc_is_trusted(&above)) {
 		close(fd);
 		return error_create("%s is not used: it, or its folder, can be written by others, "
-				    "or it is no file of settings",
+				    "or it is not a file of settings",
 				    place->path);
 	}
 	*fdp = fd;
@@ -205,7 +205,7 @@ static struct xtop_error *rc_line(struct ui_rc *rc, char *line, const char *path
 		if (rc_set(rc, name, value))
 			return NULL;
 	}
-	return error_create("%s, line %u: no setting of xtop's (xtop(1) has them)", path, number);
+	return error_create("%s, line %u: not a setting of xtop (see xtop(1))", path, number);
 }
 
 static struct xtop_error *rc_read(int fd, const char *path, struct ui_rc *rc)

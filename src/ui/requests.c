@@ -122,7 +122,7 @@ static void request_domains(struct ui *ui)
 		ui_enter_domains(ui);
 	else
 		ui_message(ui, STYLE_NOTICE,
-			   "the guests were named (-d): without it there is a list");
+			   "no list of domains: the guests were named with -d or -r");
 }
 
 static void request_view(struct ui *ui, unsigned view, uint32_t frame)
@@ -209,7 +209,7 @@ static void request_reset(struct ui *ui)
 	struct guest_screen *guest = ui->guest;
 
 	if (guest->live && guest->live->at_end) {
-		ui_message(ui, STYLE_NOTICE, "nothing more will come: the last view stays");
+		ui_message(ui, STYLE_NOTICE, "no more samples will come: the profile stays");
 		return;
 	}
 	guest->pipeline->reset(guest->pipeline->context);
@@ -369,7 +369,7 @@ static bool carry_out_rest(struct ui *ui, enum request_code code)
 	case REQUEST_SEARCH_NEXT:
 	case REQUEST_SEARCH_PREVIOUS:
 		ui_message(ui, STYLE_NOTICE,
-			   ui->search ? "nothing here matches" : "nothing is searched for: / does");
+			   ui->search ? "nothing here matches" : "no search yet: / starts one");
 		return true;
 	case REQUEST_RESET:
 		request_reset(ui);

@@ -142,9 +142,9 @@ static const char *view_empty_reason(const struct ui_model *model)
 	if (!snapshot)
 		return "Waiting for the first picture ...";
 	if (snapshot->nodes[0].children_total && model->selection->hide_kernel)
-		return "All of it is of the kernel (K shows it again).";
+		return "All samples are kernel code, now hidden (K shows it).";
 	if (snapshot->nodes[0].children_total && model->selection->hide_user)
-		return "All of it is of user programs (U shows it again).";
+		return "All samples are user code, now hidden (U shows it).";
 	if (!selection_is_all(model->selection) && snapshot->resolver.samples)
 		return model->selection->filter ? "No stack matches the filter (Esc clears it)."
 						: "No stack is left (Esc shows all again).";

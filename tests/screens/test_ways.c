@@ -166,7 +166,7 @@ static void test_search(void)
 	cursor_is_on(&scene, "tcp_sendpage");
 	screen_contains(&scene, 80, 24, "10,000 samples", true); /* a search hides nothing */
 	scene_keys(&scene, 80, 24, "<Esc>n");
-	screen_contains(&scene, 80, 24, "nothing is searched for", true);
+	screen_contains(&scene, 80, 24, "no search yet", true);
 	scene_keys(&scene, 80, 24, "/no_such<Enter>n");
 	screen_contains(&scene, 80, 24, "nothing here matches", true);
 	scene_keys(&scene, 80, 24, "<Esc>/tcp(<Enter>");
@@ -280,7 +280,7 @@ static void test_hide(void)
 	fixture_add(&scene.fixture, "swapper -cpu_startup_entry -do_idle", 100);
 	ui_show(scene.ui, fixture_snapshot(&scene.fixture, 2));
 	scene_keys(&scene, 80, 24, "K<Esc>");
-	screen_contains(&scene, 80, 24, "All of it is of the kernel (K shows it again)", true);
+	screen_contains(&scene, 80, 24, "All samples are kernel code, now hidden (K shows it)", true);
 	scene_keys(&scene, 80, 24, "K");
 	screen_contains(&scene, 80, 24, "cpu_startup_entry", true);
 	scene_keys(&scene, 80, 24, "U\\idle<Enter>");
@@ -290,7 +290,7 @@ static void test_hide(void)
 	fixture_add(&scene.fixture, "fib _start main fib", 100);
 	ui_show(scene.ui, fixture_snapshot(&scene.fixture, 2));
 	scene_keys(&scene, 80, 24, "U");
-	screen_contains(&scene, 40, 10, "All of it is of user programs", true);
+	screen_contains(&scene, 40, 10, "All samples are user code, now hidden", true);
 	scene_close(&scene);
 }
 

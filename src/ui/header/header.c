@@ -123,7 +123,7 @@ static void header_add_state(const struct ui_model *model, struct line *line)
 		line_add(line, false, 0, STYLE_NOTICE, "%.120s", why);
 		break;
 	case SAMPLER_HUNG:
-		line_add(line, false, 0, STYLE_NOTICE, "the sampler hung: started anew soon");
+		line_add(line, false, 0, STYLE_NOTICE, "the sampler hung and restarts soon");
 		return;
 	case SAMPLER_GUEST_PAUSED:
 		line_add(line, false, 0, STYLE_NOTICE, "%.120s",

@@ -135,7 +135,7 @@ static struct request tree_set_open(struct view_tree *tree, bool open)
 	const struct call_tree_line *line = tree_selected(tree);
 
 	if (!call_tree_set_open(&tree->folds[tree->inverted], line->key, open))
-		return view_message("%d rows are open or closed: C closes all",
+		return view_message("%d rows were opened or closed one by one: C closes all",
 				    CALL_TREE_MAX_FOLDS);
 	list_select(&tree->list, tree->list.selected);
 	return request_of(REQUEST_UPDATE);
