@@ -1,23 +1,54 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A cursor in rows that change place; see list.h. */
+/* A cursor in rows that change their order; see list.h. */
 #include "config.h"
 
 #include "ui/list.h"
+
+static uint64_t list_key_at(const struct list *list, size_t row)
+{
+	return list->key_of ? list->key_of(list->context, row) : row;
+}
 
 static size_t list_clamp(const struct list *list, size_t row)
 {
 	return !list->n ? 0 : row < list->n ? row : list->n - 1;
 }
 
-void list_settle(struct list *list, size_t n, size_t found)
+void list_place(struct list *list, size_t row)
 {
-	size_t line = list->selected - list->top;
+	list->selected = list_clamp(list, row);
+	if (list->n)
+		list->key = list_key_at(list, list->selected);
+}
+
+void list_select(struct list *list, size_t row)
+{
+	list_place(list, row);
+	list->moved = true;
+}
+
+/* The row whose key is that of the selected one; n: there is none. */
+static size_t list_find_key(const struct list *list)
+{
+	size_t row = 0;
+
+	while (row < list->n && list_key_at(list, row) != list->key)
+		row++;
+	return row;
+}
+
+void list_settle(struct list *list, size_t n, list_key *key_of, const void *context)
+{
+	size_t line = list->selected - list->top, row = 0;
 
 	list->n = n;
-	if (!list->moved)
-		list->selected = 0;
-	else
-		list->selected = list_clamp(list, found < n ? found : list->selected);
+	list->key_of = key_of;
+	list->context = context;
+	if (list->moved) {
+		row = list_find_key(list);
+		row = row < n ? row : list->selected;
+	}
+	list_place(list, row);
 	list->top = list->selected > line ? list->selected - line : 0;
 }
 
@@ -34,10 +65,11 @@ void list_show(struct list *list, size_t page)
 		list->top = last_top;
 }
 
-void list_select(struct list *list, size_t row)
+void list_scroll(struct list *list, size_t n, size_t page)
 {
-	list->selected = list_clamp(list, row);
-	list->moved = true;
+	list_settle(list, n > page ? n - page + 1 : 1, NULL, NULL);
+	list->top = list->selected;
+	list->page = page;
 }
 
 enum list_click list_click(struct list *list, int line)
@@ -52,11 +84,11 @@ enum list_click list_click(struct list *list, int line)
 	return LIST_SELECTED;
 }
 
-bool list_request(struct list *list, enum request request)
+bool list_request(struct list *list, enum request_code code)
 {
 	size_t step = list->page > 1 ? list->page - 1 : 1;
 
-	switch ((int)request) {
+	switch ((int)code) {
 	case REQUEST_UP:
 		list_select(list, list->selected ? list->selected - 1 : 0);
 		return true;
@@ -72,7 +104,8 @@ bool list_request(struct list *list, enum request request)
 		list_select(list, list->selected + step);
 		return true;
 	case REQUEST_HOME:
-		list->selected = list->top = 0;
+		list_place(list, 0);
+		list->top = 0;
 		list->moved = false;
 		return true;
 	case REQUEST_END:
@@ -83,12 +116,12 @@ bool list_request(struct list *list, enum request request)
 	}
 }
 
-bool list_search(struct list *list, enum request request,
+bool list_search(struct list *list, enum request_code code,
 		 bool (*matches)(const void *context, size_t row), const void *context)
 {
-	size_t step = request == REQUEST_SEARCH_PREVIOUS ? list->n - 1 : 1, row = list->selected;
+	size_t step = code == REQUEST_SEARCH_PREVIOUS ? list->n - 1 : 1, row = list->selected;
 
-	if (list->n && request != REQUEST_SEARCH_HERE)
+	if (list->n && code != REQUEST_SEARCH_HERE)
 		row = (row + step) % list->n;
 	for (size_t i = 0; i < list->n; i++, row = (row + step) % list->n) {
 		if (!matches(context, row))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A line editor; see prompt.h. The text is UTF-8, the cursor stands between characters. */
+/* A line editor; see prompt.h. The text is UTF-8. The cursor stands between characters. */
 #include "config.h"
 
 #include "ui/prompt.h"
@@ -102,7 +102,7 @@ enum prompt_result prompt_handle(struct prompt *prompt, uint32_t code)
 	}
 }
 
-/* Cells of the first N bytes of the text. */
+/* The cells that the first N bytes of the text take. */
 static int prompt_width(const struct prompt *prompt, size_t n)
 {
 	char head[PROMPT_MAX_BYTES];
@@ -121,7 +121,7 @@ void prompt_draw(const struct prompt *prompt, struct canvas *canvas, int row)
 	canvas_fill(canvas, row, 0, columns, STYLE_NORMAL);
 	column = canvas_put(canvas, row, 0, columns / 2, STYLE_TITLE, prompt->label) + 1;
 	room = columns - column - 1;
-	while (cursor >= room && room > 1 && *text) { /* scroll so that the cursor is seen */
+	while (cursor >= room && room > 1 && *text) { /* scroll until the cursor is visible */
 		do
 			text++;
 		while (byte_continues(*text));

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One line of text that the user edits on the bottom line of the screen. */
+/* A line of text that the user edits on the bottom line of the screen. */
 #ifndef UI_PROMPT_H
 #define UI_PROMPT_H
 
 #include "ui/terminal/canvas.h"
-#include "ui/keys.h"
+#include "ui/terminal/input.h"
 
 #define PROMPT_MAX_BYTES 1024
 
 struct prompt {
 	char label[64];
 	char text[PROMPT_MAX_BYTES];
-	size_t length, cursor; /* bytes; the cursor stands before text[cursor] */
-	char error[160];       /* shown behind the text; "" if none */
+	size_t length, cursor; /* in bytes; the cursor stands before text[cursor] */
+	char error[160];       /* shown behind the text; "": none */
 };
 
 enum prompt_result { PROMPT_GOES_ON, PROMPT_CHANGED, PROMPT_DONE, PROMPT_CANCELLED };

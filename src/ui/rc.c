@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Settings that stay, $XDG_CONFIG_HOME/xtop/xtoprc, else ~/.config/xtop/xtoprc. Main's thread.
- * Lines of text:
+ * Settings in $XDG_CONFIG_HOME/xtop/xtoprc, else in ~/.config/xtop/xtoprc. Main's thread. The file
+ * has lines of text:
  *
  *	# comment
  *	columns = children self history process symbol module
@@ -10,9 +10,10 @@
  *	half-life = 10       seconds; 0: no decay
  *	colors = auto        or none, 8, 16, 256
  *
- * Never from the working directory. xtop starts as root: a file that others may write, or that
- * belongs to somebody who is neither root nor the user, is refused. It is opened then, and made if it
- * is not there, but not read: who reads and saves settings later may not open it any more.
+ * Settings never come from the working directory. xtop starts as root: it refuses a file that
+ * others may write, and one that belongs neither to root nor to the user. As root it opens or
+ * creates the file, but does not read it. Reading and saving happen later, without the right to
+ * open the file.
  */
 #include "config.h"
 
@@ -47,7 +48,7 @@ struct rc_place {
 	char folder[400], path[400 + sizeof("/xtoprc")];
 };
 
-/* False: nowhere. */
+/* False: there is no place for settings. */
 static bool rc_find(struct rc_place *place)
 {
 	if (!xdg_folder("XDG_CONFIG_HOME", ".config", place->folder, sizeof(place->folder)))
@@ -56,7 +57,7 @@ static bool rc_find(struct rc_place *place)
 	return true;
 }
 
-/* Root's, the user's, or theirs who called sudo, and nobody else can write it. */
+/* It belongs to root, to the user or to the user who called sudo, and nobody else can write it. */
 static bool rc_is_trusted(const struct stat *status)
 {
 	const char *sudo = geteuid() == 0 ? getenv("SUDO_UID") : NULL;
@@ -67,9 +68,9 @@ static bool rc_is_trusted(const struct stat *status)
 }
 
 /*
- * For writing as well where that may be: when the screen saves settings the rights to open them have
- * gone. A link somebody put there is followed to read, never to write: it may be to any file of
- * root's.
+ * Opens for reading and writing if possible: when the screen saves settings, the right to open the
+ * file is gone. A link is followed to read, never to write: somebody may have linked any file of
+ * root's there.
  */
 static int rc_open_file(const struct rc_place *place)
 {
@@ -84,7 +85,7 @@ static int rc_open_file(const struct rc_place *place)
 	return open(place->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
-/* Opened, and the folder too, before anything is believed of them. */
+/* Opens first and checks the open file, so that nobody can exchange it in between. */
 static struct xtop_error *rc_open(const struct rc_place *place, int *fdp)
 {
 	int fd = rc_open_file(place);
@@ -98,7 +99,7 @@ static struct xtop_error *rc_open(const struct rc_place *place, int *fdp)
 	    status.st_size > RC_MAX_BYTES || !rc_is_trusted(&status) || !rc_is_trusted(&above)) {
 		close(fd);
 		return error_create("%s is not used: it, or its folder, can be written by others, "
-				    "or it is no file of settings",
+				    "or it is not a file of settings",
 				    place->path);
 	}
 	*fdp = fd;
@@ -137,7 +138,7 @@ static bool rc_colors(const char *value, enum ui_colors *colorsp)
 	return false;
 }
 
-/* Of the function table: those behind are the baseline's. */
+/* Columns of the function table only: those behind COLUMN_HISTORY are the baseline's. */
 static bool rc_columns(const char *value, struct ui_rc *rc)
 {
 	enum column_id ids[N_COLUMNS];
@@ -179,7 +180,7 @@ static bool rc_set(struct ui_rc *rc, const char *name, const char *value)
 	return false;
 }
 
-/* TEXT without blanks around it. */
+/* TEXT without the blanks around it; changes TEXT. */
 static char *rc_trim(char *text)
 {
 	size_t n;
@@ -204,7 +205,7 @@ static struct xtop_error *rc_line(struct ui_rc *rc, char *line, const char *path
 		if (rc_set(rc, name, value))
 			return NULL;
 	}
-	return error_create("%s, line %u: no setting of xtop's (xtop(1) has them)", path, number);
+	return error_create("%s, line %u: not a setting of xtop (see xtop(1))", path, number);
 }
 
 static struct xtop_error *rc_read(int fd, const char *path, struct ui_rc *rc)
@@ -265,7 +266,7 @@ static bool rc_print(const struct ui_rc *rc, FILE *file)
 	return !ferror(file);
 }
 
-/* In the place of what is there: it is shorter than a page, so there is hardly ever half a file. */
+/* Overwrites the file. The text is shorter than a page, so a half-written file is unlikely. */
 static bool rc_put(int fd, const char *text, size_t size_bytes)
 {
 	return pwrite(fd, text, size_bytes, 0) == (ssize_t)size_bytes &&

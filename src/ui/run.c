@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The loop: the core of the UI on a terminal, until the user, a signal or the time limit ends it.
- */
+/* The UI on a terminal, in a loop until the user, a signal or the time limit ends it. */
 #include "config.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <unistd.h>
 
-#include "ui/core.h"
+#include "ui/ui.h"
 #include "ui/terminal/terminal.h"
 #include "xtop/clock.h"
 
-/* A canvas of the terminal's present size. */
+/* Makes *CANVASP as large as the terminal is now. */
 static bool run_fit_canvas(struct canvas **canvasp)
 {
 	int rows, columns_;
@@ -34,7 +33,7 @@ static bool run_paint(struct ui *ui, struct canvas **canvasp)
 	return true;
 }
 
-/* What this thread and this process take, for those who want to know. */
+/* What this thread and this process take, for the overhead view. */
 static void run_measure(struct ui *ui)
 {
 	unsigned long pages = 0;

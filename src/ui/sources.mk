@@ -1,33 +1,55 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libxtop_a_SOURCES += \
 	include/xtop/ui.h \
-	src/ui/actions.c \
-	src/ui/core.h \
-	src/ui/guests.c \
-	src/ui/header.c \
-	src/ui/header.h \
+	src/ui/domain_list.c \
+	src/ui/domain_list.h \
+	src/ui/figures.c \
+	src/ui/figures.h \
+	src/ui/guest_screen.c \
+	src/ui/guest_screen.h \
+	src/ui/header/header.c \
+	src/ui/header/header.h \
+	src/ui/header/hint.c \
+	src/ui/header/hint.h \
+	src/ui/header/line.c \
+	src/ui/header/line.h \
 	src/ui/keys.c \
 	src/ui/keys.h \
 	src/ui/list.c \
 	src/ui/list.h \
+	src/ui/meter.c \
+	src/ui/meter.h \
+	src/ui/model.h \
 	src/ui/prompt.c \
 	src/ui/prompt.h \
+	src/ui/questions.c \
+	src/ui/questions.h \
 	src/ui/rc.c \
+	src/ui/recent.c \
+	src/ui/recent.h \
+	src/ui/request.h \
 	src/ui/requests.c \
+	src/ui/requests.h \
 	src/ui/run.c \
+	src/ui/state.c \
+	src/ui/state.h \
 	src/ui/terminal/canvas.c \
 	src/ui/terminal/canvas.h \
+	src/ui/terminal/input.h \
 	src/ui/terminal/terminal.c \
 	src/ui/terminal/terminal.h \
 	src/ui/ui.c \
+	src/ui/ui.h \
+	src/ui/view.c \
 	src/ui/view.h \
+	src/ui/view_stack.c \
+	src/ui/view_stack.h \
 	src/ui/views/baseline.c \
 	src/ui/views/branch.c \
 	src/ui/views/branch.h \
 	src/ui/views/callers.c \
 	src/ui/views/choose.c \
 	src/ui/views/domains.c \
-	src/ui/views/empty.c \
 	src/ui/views/flame.c \
 	src/ui/views/groups.c \
 	src/ui/views/help.c \
@@ -36,4 +58,6 @@ libxtop_a_SOURCES += \
 	src/ui/views/table.h \
 	src/ui/views/top.c \
 	src/ui/views/tree.c \
-	src/ui/views/vcpus.c
+	src/ui/views/vcpus.c \
+	src/ui/views/views.c \
+	src/ui/views/views.h

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The core of the screen; see core.h: for each guest a stack of views over one picture, one bottom
- * line. Knows no key and no terminal; what is asked for is done in requests.c.
- */
+/* The UI without a terminal: life, time, input and drawing; see ui.h. */
 #include "config.h"
 
-#include "ui/core.h"
+#include "ui/ui.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "ui/header/header.h"
+#include "ui/keys.h"
+#include "ui/questions.h"
+#include "ui/requests.h"
 
 #define NS_PER_S      1000000000ULL
 #define THRESHOLD     0.5 /* percent; as perf's --percent-limit is used */
@@ -29,7 +28,10 @@ static void ui_init_model(struct ui *ui, const struct ui_settings *settings)
 		.addresses = settings->addresses,
 		.threshold = THRESHOLD,
 		.budget = settings->budget,
+		.half_life_s = settings->half_life_s,
 		.domain = "",
+		.host = settings->host,
+		.domains = &ui->domains,
 	};
 }
 
@@ -39,11 +41,10 @@ static struct xtop_error *ui_open_guests(struct ui *ui)
 
 	for (size_t i = 0; i < ui->source->n_pipelines && !error; i++)
 		error = ui_add_guest(ui, ui->source->pipelines[i], false);
-	if (!error)
-		ui_enter_guest(ui, ui->n_guests ? ui->guests[0] : NULL);
-	if (!error && ui->picking && !ui->picker)
-		error = error_create("out of memory");
-	return error;
+	if (error)
+		return error;
+	ui_enter_guest(ui, ui->n_guests ? ui->guests[0] : NULL);
+	return ui->quitting ? error_create("out of memory") : NULL;
 }
 
 struct xtop_error *ui_create(const struct ui_settings *settings, const struct ui_source *source,
@@ -60,7 +61,6 @@ struct xtop_error *ui_create(const struct ui_settings *settings, const struct ui
 	ui_init_model(ui, settings);
 	if (settings->filter && settings->filter[0])
 		error = filter_create(settings->filter, &ui->filter);
-	ui->selection.filter = ui->filter;
 	if (!error)
 		error = ui_open_guests(ui);
 	if (settings->notice)
@@ -73,181 +73,18 @@ struct xtop_error *ui_create(const struct ui_settings *settings, const struct ui
 	return NULL;
 }
 
-bool ui_uncover_picker(struct ui *ui)
-{
-	if (!ui->over_picker)
-		return false;
-	ui->over_picker->ops->destroy(ui->over_picker);
-	ui->over_picker = NULL;
-	return true;
-}
-
 void ui_destroy(struct ui *ui)
 {
 	if (!ui)
 		return;
-	ui->guest = NULL; /* none is entered any more */
+	ui->guest = NULL; /* so that removing a guest does not show the list of domains */
 	while (ui->n_guests)
 		ui_remove_guest(ui, ui->guests[ui->n_guests - 1]);
-	ui_uncover_picker(ui);
-	if (ui->picker)
-		ui->picker->ops->destroy(ui->picker);
+	view_stack_truncate(&ui->picker, 0);
+	domain_list_deinit(&ui->domains);
 	filter_destroy(ui->filter);
 	filter_destroy(ui->search);
 	free(ui);
-}
-
-/* --- messages and views ----------------------------------------------------------------------- */
-
-void ui_message(struct ui *ui, enum style style, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(ui->message, sizeof(ui->message), format, arguments);
-	va_end(arguments);
-	ui->message_style = style;
-}
-
-void ui_error(struct ui *ui, struct xtop_error *error)
-{
-	if (error)
-		ui_message(ui, STYLE_ALERT, "%s", error_message(error));
-	error_destroy(error);
-}
-
-struct view *ui_view(struct ui *ui)
-{
-	if (ui->picking)
-		return ui->over_picker ? ui->over_picker : ui->picker;
-	return ui->guest->views[ui->guest->n_views - 1];
-}
-
-void ui_update(struct ui *ui)
-{
-	struct view *view = ui_view(ui);
-
-	if (ui->picking || ui->model.snapshot)
-		ui_error(ui, view->ops->update(view, &ui->model));
-}
-
-/* What the present guest, and of it the present picture, gives the views to look at. */
-static void ui_set_model(struct ui *ui)
-{
-	struct guest_view *guest = ui->guest;
-	struct ui_model *model = &ui->model;
-
-	ui->snapshot = guest ? guest_view_shown(guest) : NULL;
-	ui->selection.filter = ui->filter;
-	ui->selection.process = guest ? guest->process : FRAME_NONE;
-	ui->selection.module = guest ? guest->module : NULL;
-	model->all = ui->snapshot;
-	model->snapshot = NULL;
-	model->of_filtered = ui->of_filtered;
-	model->baseline = guest ? guest->baseline : NULL;
-	model->history = guest ? guest->history : NULL;
-	model->header = !guest ? NULL : guest->still ? &guest->still_header : &guest->header;
-	model->domain = guest ? guest->name : "";
-}
-
-void ui_reselect(struct ui *ui)
-{
-	struct guest_view *guest = ui->guest;
-	struct xtop_error *error;
-
-	if (ui->picking && !ui->picker)
-		ui->picker = view_domains_create(ui);
-	if (ui->picking && !ui->picker)
-		ui->quitting = true; /* out of memory, and nothing to show */
-	ui_set_model(ui);
-	if (ui->snapshot) {
-		if (guest->has_selected)
-			selection_release(&guest->selected, ui->snapshot);
-		error = selection_apply(&ui->selection, ui->snapshot, &guest->selected);
-		guest->has_selected = !error;
-		if (guest->has_selected) {
-			ui->model.snapshot = &guest->selected;
-			ui->model.whole = weights_of(ui->of_filtered ? &guest->selected.nodes[0]
-								     : &ui->snapshot->nodes[0]);
-		}
-		ui_error(ui, error);
-	}
-	if (!ui->quitting)
-		ui_update(ui);
-}
-
-void ui_push(struct ui *ui, struct view *view)
-{
-	struct guest_view *guest = ui->guest;
-
-	if (!view) {
-		ui_message(ui, STYLE_ALERT, "out of memory");
-		return;
-	}
-	if (ui->picking && !ui->over_picker) {
-		ui->over_picker = view;
-		return;
-	}
-	if (ui->picking || guest->n_views == UI_MAX_VIEWS) {
-		view->ops->destroy(view);
-		return;
-	}
-	guest->views[guest->n_views++] = view;
-	ui_update(ui);
-}
-
-void ui_drop_views(struct ui *ui, size_t n)
-{
-	struct guest_view *guest = ui->guest;
-
-	while (guest->n_views > n) {
-		struct view *view = guest->views[--guest->n_views];
-
-		view->ops->destroy(view);
-	}
-}
-
-bool ui_pop(struct ui *ui)
-{
-	if (ui->guest->n_views == 1)
-		return false;
-	ui_drop_views(ui, ui->guest->n_views - 1);
-	ui_update(ui);
-	return true;
-}
-
-void ui_go(struct ui *ui, unsigned mask, struct view *view)
-{
-	if (ui->guest->n_views > 1 && ui->guest->views[1]->ops->mask == mask) {
-		if (view)
-			view->ops->destroy(view);
-		ui_drop_views(ui, 2);
-		ui_update(ui);
-		return;
-	}
-	ui_drop_views(ui, 1);
-	ui_push(ui, view);
-}
-
-void ui_set_sort(struct ui *ui, const struct column *column)
-{
-	ui->model.sort = column;
-	ui_update(ui);
-}
-
-void ui_restrict(struct ui *ui, uint32_t process, const char *module)
-{
-	ui->guest->process = process;
-	ui->guest->module = module;
-	ui_drop_views(ui, 1);
-	ui_reselect(ui);
-}
-
-bool ui_search(struct ui *ui, enum request request)
-{
-	struct view *view = ui_view(ui);
-
-	return view->ops->request(view, ui, request);
 }
 
 /* --- time ------------------------------------------------------------------------------------- */
@@ -264,6 +101,32 @@ static uint64_t ui_time_left(struct ui *ui)
 	return left_ns > (double)NS_PER_S ? NS_PER_S : left_ns > 0 ? (uint64_t)left_ns + 1 : 0;
 }
 
+static uint64_t ui_interval_ns(const struct ui *ui)
+{
+	return (uint64_t)(ui->settings.interval_s * 1e9);
+}
+
+/* Shortens *WAIT_NSP; true: the screen changes. */
+static bool ui_tick_guests(struct ui *ui, uint64_t *wait_nsp)
+{
+	bool changed = false;
+
+	for (size_t i = 0; i < ui->n_guests; i++) {
+		struct guest_screen *guest = ui->guests[i];
+		uint64_t wait_ns;
+
+		if (guest_screen_tick(guest, ui->now_ns, ui_interval_ns(ui)) &&
+		    guest == ui->guest) {
+			changed = true;
+			if (!guest->still)
+				ui_reselect(ui);
+		}
+		wait_ns = guest_screen_wait_ns(guest, ui->now_ns);
+		*wait_nsp = wait_ns < *wait_nsp ? wait_ns : *wait_nsp;
+	}
+	return changed;
+}
+
 uint64_t ui_tick(struct ui *ui, uint64_t now_ns, time_t wall_s, bool *changedp)
 {
 	uint64_t wait_ns;
@@ -276,38 +139,43 @@ uint64_t ui_tick(struct ui *ui, uint64_t now_ns, time_t wall_s, bool *changedp)
 	*changedp = ui_tick_guests(ui, &wait_ns);
 	if (!ui->picking)
 		return wait_ns;
-	if (now_ns >= ui->picker_due_ns) {
-		ui->picker_due_ns = now_ns + (uint64_t)(ui->settings.interval_s * 1e9);
+	if (now_ns >= ui->domains_due_ns) {
+		ui->domains_due_ns = now_ns + ui_interval_ns(ui);
+		ui_read_domains(ui);
 		ui_update(ui);
 		*changedp = true;
 	}
-	return ui->picker_due_ns - now_ns < wait_ns ? ui->picker_due_ns - now_ns : wait_ns;
+	return ui->domains_due_ns - now_ns < wait_ns ? ui->domains_due_ns - now_ns : wait_ns;
+}
+
+void ui_show(struct ui *ui, struct snapshot *snapshot)
+{
+	if (guest_screen_put(ui->guest, snapshot, ui->now_ns))
+		ui_reselect(ui);
 }
 
 /* --- input ------------------------------------------------------------------------------------ */
 
-static void ui_dispatch(struct ui *ui, uint32_t code)
+static void ui_press(struct ui *ui, uint32_t code)
 {
-	enum request request = keys_lookup(code, ui_view(ui)->ops->mask);
+	struct request request = keys_find(code, ui_view(ui));
 
-	if (request != REQUEST_NONE)
-		ui_dispatch_request(ui, request);
+	if (request.code != REQUEST_NONE)
+		ui_request(ui, request);
 }
 
 /* On the bottom line a click presses the key that is named there. */
 static void ui_click(struct ui *ui, int row, int column)
 {
-	struct view *view = ui_view(ui);
 	struct key_place place;
 
 	if (row != ui->rows - 1) {
-		if (view->ops->click)
-			view->ops->click(view, ui, row, column);
+		ui_carry_out(ui, view_stack_click(ui_views(ui), &ui->model, row, column));
 		return;
 	}
-	for (size_t i = 0; keys_bottom(view->ops->mask, ui->columns, i, &place); i++) {
+	for (size_t i = 0; keys_bottom(ui_view(ui), ui->columns, i, &place); i++) {
 		if (column >= place.column && column < place.column + place.width) {
-			ui_dispatch(ui, place.key->codes[0]);
+			ui_press(ui, place.key->codes[0]);
 			return;
 		}
 	}
@@ -321,15 +189,15 @@ void ui_handle(struct ui *ui, const struct input *input)
 	}
 	if (input->code == INPUT_NONE || input->code == INPUT_RESIZE)
 		return;
-	if (ui->asking != UI_PROMPT_NONE) {
-		ui_prompt_handle(ui, input->code);
+	if (ui->question != QUESTION_NONE) {
+		question_handle(ui, input->code);
 		return;
 	}
 	ui->message[0] = '\0';
 	if (input->code == INPUT_CLICK)
 		ui_click(ui, input->row, input->column);
 	else
-		ui_dispatch(ui, input->code);
+		ui_press(ui, input->code);
 }
 
 /* --- drawing ---------------------------------------------------------------------------------- */
@@ -339,7 +207,7 @@ static void ui_draw_bottom(struct ui *ui, struct canvas *canvas)
 	int row = canvas_rows(canvas) - 1, columns_ = canvas_columns(canvas);
 	struct key_place place;
 
-	if (ui->asking != UI_PROMPT_NONE) {
+	if (ui->question != QUESTION_NONE) {
 		prompt_draw(&ui->prompt, canvas, row);
 		return;
 	}
@@ -349,7 +217,7 @@ static void ui_draw_bottom(struct ui *ui, struct canvas *canvas)
 		return;
 	}
 	canvas_fill(canvas, row, 0, columns_, STYLE_LABEL);
-	for (size_t i = 0; keys_bottom(ui_view(ui)->ops->mask, columns_, i, &place); i++) {
+	for (size_t i = 0; keys_bottom(ui_view(ui), columns_, i, &place); i++) {
 		canvas_put(canvas, row, place.column, place.name_width, STYLE_KEY,
 			   place.key->names);
 		canvas_put(canvas, row, place.column + place.name_width,
@@ -359,11 +227,13 @@ static void ui_draw_bottom(struct ui *ui, struct canvas *canvas)
 
 void ui_draw(struct ui *ui, struct canvas *canvas)
 {
-	struct view *view = ui_view(ui);
 	struct area area = { .rows = canvas_rows(canvas), .columns = canvas_columns(canvas) };
+	struct ui_model *model = &ui->model;
 
 	ui->rows = area.rows;
-	ui->columns = area.columns;
+	ui->columns = model->columns = area.columns;
+	model->now_ns = ui->now_ns;
+	model->typing_search = ui->question == QUESTION_SEARCH;
 	canvas_clear(canvas);
 	if (area.rows < UI_MIN_ROWS || area.columns < UI_MIN_COLUMNS) {
 		canvas_printf(canvas, area.rows / 2, 0, STYLE_ALERT, "too small (%dx%d)",
@@ -371,10 +241,10 @@ void ui_draw(struct ui *ui, struct canvas *canvas)
 		return;
 	}
 	if (!ui->picking && !ui->no_header)
-		area.row = header_draw(ui, canvas);
+		area.row = header_draw(model, canvas);
 	area.rows -= area.row + 1;
 	if (!ui->picking && canvas_rows(canvas) >= HINT_MIN_ROWS && area.rows > 2)
-		area.rows -= header_draw_hint(ui, canvas, canvas_rows(canvas) - 2);
-	view->ops->draw(view, &ui->model, canvas, area);
+		area.rows -= hint_draw(&ui->hint, model, canvas, canvas_rows(canvas) - 2);
+	view_stack_draw(ui_views(ui), model, canvas, area);
 	ui_draw_bottom(ui, canvas);
 }

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "ui/core.h"
+#include "ui/ui.h"
 #include "xtop/clock.h"
 #include "xtop/profile.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A small guest for the screens: a call tree drawn by hand, of 10,000 samples, so that a share on
- * the screen is a count here divided by 100. A web server, two processes that calculate, one that
- * recurses, names that are long, wide, hostile or missing.
+ * A small guest for tests of screens: a call tree made by hand, of 10,000 samples. A share on the
+ * screen is a count here divided by 100. There are a web server, two processes that calculate, one
+ * that recurses, and names that are long, wide, hostile or missing.
  */
 #ifndef TESTS_FIXTURE_H
 #define TESTS_FIXTURE_H
@@ -22,14 +22,15 @@ struct fixture {
 };
 
 /*
- * "-" in front: kernel; "#": an address nobody can name; none: userland. First of a stack: the
- * process.
+ * The first word is the process. "-" in front of a name: kernel; "#": an address without a name;
+ * nothing: userland.
  */
 static const struct {
 	const char *stack;
 	uint32_t count;
 } fixture_stacks[] = {
-#define SYSCALL "httpd _start main httpd_serve write -entry_SYSCALL_64_after_hwframe -do_syscall_64 "
+#define SYSCALL                                                                                    \
+	"httpd _start main httpd_serve write -entry_SYSCALL_64_after_hwframe -do_syscall_64 "
 #define SEND SYSCALL "-ksys_write -sock_write_iter -tcp_sendmsg -tcp_sendmsg_locked"
 	{ SEND " -copy_user_generic_string", 2240 },
 	{ SEND " -tcp_write_xmit -dev_queue_xmit", 736 },
@@ -42,10 +43,15 @@ static const struct {
 	{ "md5sum _start main md5_file md5_process_block", 955 },
 	{ "fib _start main fib fib fib fib", 700 },
 	{ "fib _start main fib fib", 300 },
-	{ "app _start main std::vector<std::__cxx11::basic_string<char,std::char_traits<char>,std::allocator<char>>,"
-	  "std::allocator<std::__cxx11::basic_string<char>>>::_M_realloc_insert<std::__cxx11::basic_string<char>const&>()",
+	{ "app _start main "
+	  "std::vector<std::__cxx11::basic_string<char,std::char_traits<char>,std::allocator<char>>,"
+	  "std::allocator<std::__cxx11::basic_string<char>>>"
+	  "::_M_realloc_insert<std::__cxx11::basic_string<char>const&>()",
 	  600 },
-	{ "app _start main \033[2J\033]0;owned\007e\xcc\x81vil_\xe5\x90\x8d\xe5\x89\x8d_\xe2\x80\xaegnp.exe\x9b" "31m", 528 },
+	{ "app _start main \033[2J\033]0;owned\007e\xcc\x81vil_"
+	  "\xe5\x90\x8d\xe5\x89\x8d_\xe2\x80\xaegnp.exe\x9b"
+	  "31m",
+	  528 },
 	{ "app _start #7f3a12345678", 450 },
 	{ "app _start main start_here", 20 },
 	{ "swapper -cpu_startup_entry -do_idle -xen_hypercall_sched_op", 330 },
@@ -57,9 +63,13 @@ static const char *fixture_module(const char *name)
 {
 	static const struct {
 		const char *name, *module;
-	} modules[] = { { "deflate_slow", "libz.so.1.2.13" }, { "longest_match", "libz.so.1.2.13" },
-			{ "write", "libc.so.6" }, { "md5_file", "busybox" }, { "md5_process_block", "busybox" },
-			{ "httpd_serve", "busybox" }, { "fib", "fib" } };
+	} modules[] = { { "deflate_slow", "libz.so.1.2.13" },
+			{ "longest_match", "libz.so.1.2.13" },
+			{ "write", "libc.so.6" },
+			{ "md5_file", "busybox" },
+			{ "md5_process_block", "busybox" },
+			{ "httpd_serve", "busybox" },
+			{ "fib", "fib" } };
 
 	for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++)
 		if (!strcmp(modules[i].name, name))
@@ -77,12 +87,14 @@ static inline void fixture_add(struct fixture *fixture, const char *stack, uint3
 		if (n == 0)
 			ids[n++] = frames_intern(fixture->frames, FRAME_KIND_PROCESS, word, "", 0);
 		else if (word[0] == '-')
-			ids[n++] = frames_intern(fixture->frames, FRAME_KIND_KERNEL, word + 1, "[kernel]", 0x1000);
+			ids[n++] = frames_intern(fixture->frames, FRAME_KIND_KERNEL, word + 1,
+						 "[kernel]", 0x1000);
 		else if (word[0] == '#')
 			ids[n++] = frames_intern(fixture->frames, FRAME_KIND_USERLAND, NULL, "",
 						 strtoull(word + 1, NULL, 16));
 		else
-			ids[n++] = frames_intern(fixture->frames, FRAME_KIND_USERLAND, word, fixture_module(word), 0x1000);
+			ids[n++] = frames_intern(fixture->frames, FRAME_KIND_USERLAND, word,
+						 fixture_module(word), 0x1000);
 	}
 	profile_add(fixture->profile, ids, n, fixture->time_ns, count);
 	fixture->samples += count;
@@ -95,7 +107,7 @@ static inline void fixture_fill(struct fixture *fixture)
 		fixture_add(fixture, fixture_stacks[i].stack, fixture_stacks[i].count);
 }
 
-/* One mangled name, as a demangler would have it. */
+/* A demangler that knows one name. */
 static inline char *fixture_demangle(const char *name)
 {
 	return strcmp(name, "_ZN4work3runEv") ? NULL : strdup("work::run()");
@@ -115,18 +127,26 @@ static inline void fixture_destroy(struct fixture *fixture)
 	frames_destroy(fixture->frames);
 }
 
-/* The userland function of that name. */
+/* The userland function with that name. */
 static inline uint32_t fixture_frame(struct fixture *fixture, const char *name)
 {
-	return frames_intern(fixture->frames, FRAME_KIND_USERLAND, name, fixture_module(name), 0x1000);
+	return frames_intern(fixture->frames, FRAME_KIND_USERLAND, name, fixture_module(name),
+			     0x1000);
 }
 
-/* Counters of a run that was not all smooth. */
+/* Counters of a run with some trouble. */
 static inline void fixture_overhead(struct snapshot *snapshot)
 {
-	snapshot->stopped = (struct stopped_summary){ .n = snapshot->sampler.ticks, .min_ns = 9800, .p50_ns = 11900, .p90_ns = 13000,
-						      .p99_ns = 21400, .max_ns = 88000, .mean_ns = 12100,
-						      .log2 = { [13] = 700, [14] = 190, [15] = 90, [16] = 10 } };
+	snapshot->stopped = (struct stopped_summary){
+		.n = snapshot->sampler.ticks,
+		.min_ns = 9800,
+		.p50_ns = 11900,
+		.p90_ns = 13000,
+		.p99_ns = 21400,
+		.max_ns = 88000,
+		.mean_ns = 12100,
+		.log2 = { [13] = 700, [14] = 190, [15] = 90, [16] = 10 }
+	};
 	snapshot->sampler.late = 12;
 	snapshot->sampler.idle_ticks = 42;
 	snapshot->sampler.retakes = 131;
@@ -147,7 +167,7 @@ static inline void fixture_overhead(struct snapshot *snapshot)
 	snapshot->lag_ns = 8400000;
 }
 
-/* A snapshot as of now, one second after the one before, with the counters of N_VCPUS vCPUs. */
+/* A snapshot as of now, one second after the one before, with counters of N_VCPUS vCPUs. */
 static inline struct snapshot *fixture_snapshot(struct fixture *fixture, unsigned n_vcpus)
 {
 	struct snapshot *snapshot;
@@ -162,9 +182,14 @@ static inline struct snapshot *fixture_snapshot(struct fixture *fixture, unsigne
 	snapshot->resolver.samples_unknown = fixture->samples ? 450 : 0;
 	snapshot->resolver.unknown_causes[UNKNOWN_NO_SYMBOLS] = fixture->samples ? 400 : 0;
 	snapshot->resolver.unknown_causes[UNKNOWN_NOT_PRESENT] = fixture->samples ? 50 : 0;
-	snapshot->sampler = (struct sampler_counts){ .state = SAMPLER_RUNNING, .rate_asked_hz = 99, .rate_now_hz = 99,
-						     .ticks = fixture->ticks, .samples = fixture->ticks, .elapsed_ns = fixture->sequence * FIXTURE_NS,
-						     .stopped_share = 0.0024, .stopped_share_max = 0.0031 };
+	snapshot->sampler = (struct sampler_counts){ .state = SAMPLER_RUNNING,
+						     .rate_asked_hz = 99,
+						     .rate_now_hz = 99,
+						     .ticks = fixture->ticks,
+						     .samples = fixture->ticks,
+						     .elapsed_ns = fixture->sequence * FIXTURE_NS,
+						     .stopped_share = 0.0024,
+						     .stopped_share_max = 0.0031 };
 	snapshot->stopped = (struct stopped_summary){ .n = fixture->ticks, .p50_ns = 11900 };
 	snapshot->n_vcpus = n_vcpus;
 	for (unsigned i = 0; i < n_vcpus; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Golden screens: scripted keys go into the core of the UI, the canvas comes out as text and is
- * compared with tests/screens/golden/NAME.golden. A screen that differs is printed beside the expected
- * one. XTOP_UPDATE_GOLDEN=1 writes them anew: read every one, it is what the user will see.
+ * Golden screens: scripted keys go into the UI without a terminal (ui.h). The canvas comes out as
+ * text and is compared with tests/screens/golden/NAME.golden. If the two differ, both are printed.
+ * XTOP_UPDATE_GOLDEN=1 writes the files anew: read each one, because the user will see it.
  */
 #ifndef TESTS_GOLDEN_H
 #define TESTS_GOLDEN_H
@@ -13,9 +13,9 @@
 #include <string.h>
 
 #include "tests/support/tap.h"
-#include "ui/core.h"
+#include "ui/ui.h"
 
-/* --- keys: characters as they are, others as <Enter> <Esc> <Up> <F4> ... ---------------------- */
+/* --- keys: characters stand for themselves, others are <Enter> <Esc> <Up> <F4> ... ------------ */
 
 static inline uint32_t key_by_name(const char *name, size_t length)
 {
@@ -55,7 +55,7 @@ static inline void screen_draw(struct ui *ui, int columns_, int rows, char **tex
 	canvas_destroy(canvas);
 }
 
-/* The screen is drawn before each key, as on a terminal: views learn their size from it. */
+/* Draws the screen before each key, as a terminal does: views learn their size from drawing. */
 static inline void screen_keys(struct ui *ui, int columns_, int rows, const char *script)
 {
 	while (*script) {

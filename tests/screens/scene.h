@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The guest of fixture.h on the core of the UI: opened, driven by keys and clicks, looked at. */
+/* The guest of fixture.h on the UI: opened, driven by keys and clicks, looked at. */
 #ifndef TESTS_SCENE_H
 #define TESTS_SCENE_H
 
@@ -34,9 +34,7 @@ static inline void scene_reset(void *context)
 static inline void scene_open(struct scene *scene)
 {
 	*scene = (struct scene){
-		.settings = { .interval_s = 1,
-			      .half_life_s = 10,
-			      .budget = 0.01 },
+		.settings = { .interval_s = 1, .half_life_s = 10, .budget = 0.01 },
 		.pipeline = { .context = scene,
 			      .reset = scene_reset,
 			      .message = scene_message,
@@ -44,7 +42,7 @@ static inline void scene_open(struct scene *scene)
 		.pipelines = { &scene->pipeline },
 		.source = { .n_pipelines = 1, .pipelines = scene->pipelines },
 	};
-	/* any key may be pressed here, also the one that saves settings */
+	/* tests may press any key, also the one that saves settings */
 	setenv("XDG_CONFIG_HOME", "/proc/no/such/folder", 1);
 	fixture_create(&scene->fixture);
 	if (snapshot_slot_create(&scene->pipeline.slot) ||
@@ -61,7 +59,7 @@ static inline void scene_close(struct scene *scene)
 	fixture_destroy(&scene->fixture);
 }
 
-/* The usual beginning: the guest of fixture.h, seen once. */
+/* The usual beginning: the guest of fixture.h with one picture. */
 static inline void scene_open_filled(struct scene *scene)
 {
 	scene_open(scene);
@@ -69,7 +67,8 @@ static inline void scene_open_filled(struct scene *scene)
 	ui_show(scene->ui, fixture_snapshot(&scene->fixture, 2));
 }
 
-static inline void scene_draw(struct scene *scene, int columns_, int rows, char **textp, char **stylesp)
+static inline void scene_draw(struct scene *scene, int columns_, int rows, char **textp,
+			      char **stylesp)
 {
 	screen_draw(scene->ui, columns_, rows, textp, stylesp);
 }
@@ -96,9 +95,9 @@ static inline void screen_check(struct scene *scene, const char *name, int colum
 	free(text);
 }
 
-/* What must not depend on how the rest of the screen looks. */
+/* For texts that are checked without the rest of the screen. */
 static inline void screen_contains(struct scene *scene, int columns_, int rows, const char *what,
-			    bool wanted)
+				   bool wanted)
 {
 	char *text;
 
@@ -109,7 +108,7 @@ static inline void screen_contains(struct scene *scene, int columns_, int rows, 
 	free(text);
 }
 
-/* The text of the line that has the cursor, and where it stands. */
+/* Copies the line that has the cursor into LINE; returns its row, -1: there is no cursor. */
 static inline int scene_cursor_line(struct scene *scene, char *line, size_t size)
 {
 	char *text, *at, *begin;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names that mean harm, in every view, as functions, modules, processes, threads, domains, kernel
- * versions and notes: nothing of them may reach the terminal but characters that only stand there.
+ * Hostile names in every view, as functions, modules, processes, threads, domains, kernel versions
+ * and notes. Only characters that do nothing but stand in their cell may reach the screen.
  */
 #include "config.h"
 
@@ -15,7 +15,7 @@ static char longest[5000];
 
 static const char *const hostile[] = {
 	"\033[2J\033[H",     /* clears the screen */
-	"\033]0;owned\007",  /* the window's title */
+	"\033]0;owned\007",  /* sets the window's title */
 	"\033P+q544e\033\\", /* asks the terminal to type an answer */
 	"\x9b"
 	"31m\x9d"
@@ -27,7 +27,7 @@ static const char *const hostile[] = {
 	"a\xe2\x81\xa6"
 	"b\xe2\x81\xa9",                /* bidi isolates */
 	"\xff\xfe\xc0\xaf\xed\xa0\x80", /* no UTF-8 */
-	"\xe4\xb8",                     /* cut short */
+	"\xe4\xb8",                     /* a character that is cut short */
 	"e\xcc\x81\xcc\x82\xcc\x83\xcc\x84\xcc\x85\xcc\x86\xcc\x87\xcc\x88\xcc\x89", /* marks */
 	"\xcc\x81lone_mark",
 	"\xe5\x90\x8d\xe5\x89\x8d\xe5\x90\x8d\xe5\x89\x8d", /* wide */
@@ -40,7 +40,7 @@ static const char *const hostile[] = {
 };
 #define N_HOSTILE (sizeof(hostile) / sizeof(hostile[0]))
 
-/* Each name as everything it can be. */
+/* Uses each name for everything that has a name. */
 static struct snapshot *hostile_snapshot(struct scene *scene)
 {
 	struct fixture *fixture = &scene->fixture;
@@ -67,7 +67,10 @@ static struct snapshot *hostile_snapshot(struct scene *scene)
 	return snapshot;
 }
 
-/* Valid UTF-8 without control characters, overrides and what has no width; NULL, or what is wrong. */
+/*
+ * NULL if TEXT is valid UTF-8 without control characters, overrides and characters without width;
+ * else what is wrong with it.
+ */
 static const char *screen_broken(const char *text, int columns_)
 {
 	const unsigned char *at = (const unsigned char *)text;

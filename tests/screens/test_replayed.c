@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Golden screens of a recording that went the whole way: file, ring, resolver with its thread,
- * snapshot, the core of the UI with scripted keys. The recording is that of
- * tests/recordings/record.c, given by its path.
+ * Golden screens of a recording that passed all stages: file, ring, resolver with its thread,
+ * snapshot, UI with scripted keys. tests/recordings/record.c makes the recording.
  */
 #include "config.h"
 
@@ -31,7 +30,7 @@ struct run {
 	struct ui *ui;
 };
 
-/* tests/recordings/record, built beside us, makes the file and is gone before a thread starts. */
+/* Runs tests/recordings/record, which is built beside this test, before any thread starts. */
 static void make_recording(const char *path)
 {
 	const char *top = getenv("top_builddir");
@@ -50,7 +49,7 @@ static void *run_resolver(void *context)
 	return NULL;
 }
 
-/* Plays all of it: the resolver's last snapshot waits in the slot. */
+/* Plays the whole recording. The resolver's last snapshot then waits in the slot. */
 static void run_open(struct run *run, const char *path)
 {
 	struct resolver_settings settings = { .n_vcpus = 2,
@@ -109,7 +108,7 @@ static void test_screens(const char *path)
 
 	run_open(&run, path);
 	ui_tick(run.ui, 100 * SECOND, 1700000000, &changed);
-	check(changed, "the last snapshot is new, also in a tick that is due");
+	check(changed, "a tick that is due takes the last snapshot, too");
 	run_check(&run, "", 80, 24, "replayed-top-80x24");
 	run_check(&run, "jj<Enter>", 80, 24, "replayed-callers-80x24");
 	run_check(&run, "<Esc><Home>", 120, 40, "replayed-top-120x40");

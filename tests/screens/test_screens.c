@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Golden screens (golden.h) of a profile drawn by hand (fixture.h): what every view and prompt
- * looks like.
- */
+/* Golden screens (golden.h) of a profile made by hand (fixture.h): the first view and prompts. */
 #include "config.h"
 
 #include <fcntl.h>
@@ -10,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ui/core.h"
 #include "tests/support/tap.h"
 #include "scene.h"
 
@@ -56,9 +52,7 @@ static void test_ascii(void)
 	scene_close(&scene);
 }
 
-/*
- * md5 and its callers overtake: the row under the cursor stays where it is, others move around it.
- */
+/* md5 and its callers overtake: the row under the cursor stays in its place, others move. */
 static void test_selection_sticks(void)
 {
 	struct scene scene;
@@ -72,16 +66,17 @@ static void test_selection_sticks(void)
 	fixture_add(&scene.fixture, "md5sum _start main md5_file md5_process_block", 4000);
 	ui_show(scene.ui, fixture_snapshot(&scene.fixture, 2));
 	row_after = scene_cursor_line(&scene, after, sizeof(after));
-	check(strstr(after, "deflate_slow"), "still on deflate_slow: %s", after);
-	check(row_before == row_after, "on the same line: %d and %d", row_before, row_after);
+	check(strstr(after, "deflate_slow"), "the cursor is still on deflate_slow: %s", after);
+	check(row_before == row_after, "the row is on the same line: %d and %d", row_before,
+	      row_after);
 	screen_check(&scene, "order-changed-80x24", 80, 24);
 	scene_keys(&scene, 80, 24, "g");
 	row_after = scene_cursor_line(&scene, after, sizeof(after));
-	check(strstr(after, "[.] _start"), "Home goes to the hottest: %s", after);
+	check(strstr(after, "[.] _start"), "Home goes to the hottest function: %s", after);
 	scene_close(&scene);
 }
 
-/* Before the cursor is moved it stays at the hottest function, whichever that is. */
+/* Until the user moves the cursor it is on the hottest function, also when that is another. */
 static void test_hottest_first(void)
 {
 	struct scene scene;
@@ -90,11 +85,12 @@ static void test_hottest_first(void)
 	scene_open_filled(&scene);
 	scene_keys(&scene, 80, 24, "1");
 	scene_cursor_line(&scene, line, sizeof(line));
-	check(strstr(line, "copy_user_generic_string"), "hottest by self: %s", line);
+	check(strstr(line, "copy_user_generic_string"), "the cursor is on the hottest by self: %s",
+	      line);
 	fixture_add(&scene.fixture, "md5sum _start main md5_file md5_process_block", 4000);
 	ui_show(scene.ui, fixture_snapshot(&scene.fixture, 2));
 	scene_cursor_line(&scene, line, sizeof(line));
-	check(strstr(line, "md5_process_block"), "now another is: %s", line);
+	check(strstr(line, "md5_process_block"), "the cursor is on the new hottest: %s", line);
 	scene_close(&scene);
 }
 
@@ -108,17 +104,20 @@ static void test_sort(void)
 	scene_keys(&scene, 80, 24, "4");
 	check(scene.ui->model.sort == &columns[COLUMN_SYMBOL], "4 sorts by name");
 	scene_keys(&scene, 80, 24, "<");
-	check(scene.ui->model.sort == &columns[COLUMN_SELF], "< goes left among the columns shown");
+	check(scene.ui->model.sort == &columns[COLUMN_SELF],
+	      "< sorts by the next shown column on the left");
 	scene_keys(&scene, 80, 24, ">>");
-	check(scene.ui->model.sort == &columns[COLUMN_MODULE], "> goes right");
+	check(scene.ui->model.sort == &columns[COLUMN_MODULE],
+	      "> sorts by the next column on the right");
 	scene_keys(&scene, 80, 24, "<F6>");
-	check(scene.ui->model.sort == &columns[COLUMN_CHILDREN], "F6 goes round");
+	check(scene.ui->model.sort == &columns[COLUMN_CHILDREN],
+	      "F6 goes round at the last column");
 	scene_click(&scene, 80, 24, 3, 15);
 	check(scene.ui->model.sort == &columns[COLUMN_SELF], "a click on a header sorts");
 	scene_close(&scene);
 }
 
-/* A history has no order to sort by, also when it is all there is. */
+/* Nothing can be sorted by history, also if history is the only column. */
 static void test_sort_history(void)
 {
 	static const struct {
@@ -138,13 +137,13 @@ static void test_sort_history(void)
 		ui_destroy(scene.ui);
 		scene.ui = ui;
 		ui_show(ui, fixture_snapshot(&scene.fixture, 2));
-		alarm(20); /* it went round for ever */
+		alarm(20); /* once it looked for a column for ever */
 		scene_keys(&scene, 80, 24, ">");
 		check(ui->model.sort == &columns[i ? COLUMN_SELF : COLUMN_CHILDREN],
-		      "> with %zu columns", chosen[i].n);
+		      "> with %zu columns chosen", chosen[i].n);
 		scene_keys(&scene, 80, 24, "<<F6>>");
 		check(ui->model.sort == &columns[i ? COLUMN_SELF : COLUMN_CHILDREN],
-		      "and there it stays");
+		      "other keys sort by the same column");
 		alarm(0);
 		scene_close(&scene);
 	}
@@ -159,7 +158,8 @@ static void test_unfold(void)
 	screen_check(&scene, "unfold-80x24", 80, 24);
 	screen_check(&scene, "unfold-40x10", 40, 10);
 	scene_keys(&scene, 80, 24, "jj-");
-	screen_check(&scene, "sort-self-80x24", 80, 24); /* folded again from inside: as it was */
+	screen_check(&scene, "sort-self-80x24", 80,
+		     24); /* folding from inside shows the screen of before */
 	scene_keys(&scene, 80, 24, "++");
 	screen_check(&scene, "sort-self-80x24", 80, 24);
 	scene_keys(&scene, 80, 24, "+jj<Enter>");
@@ -180,13 +180,14 @@ static void test_freeze(void)
 	snapshot_publish(scene.pipeline.slot, fixture_snapshot(&scene.fixture, 2));
 	ui_tick(scene.ui, 112 * SECOND, 1700000012, &changed);
 	screen_check(&scene, "frozen-80x24", 80, 24);
-	check(snapshot_wanted(scene.pipeline.slot), "behind a frozen screen sampling goes on");
+	check(snapshot_wanted(scene.pipeline.slot), "sampling goes on behind a frozen screen");
 	scene_keys(&scene, 80, 24, "Z");
 	ui_tick(scene.ui, 112 * SECOND, 1700000012, &changed);
-	check(snapshot_wanted(scene.pipeline.slot), "thawed, it asks at once");
+	check(snapshot_wanted(scene.pipeline.slot),
+	      "after thawing, a snapshot is requested at once");
 	snapshot_publish(scene.pipeline.slot, fixture_snapshot(&scene.fixture, 2));
 	ui_tick(scene.ui, 112 * SECOND + 10000000, 1700000012, &changed);
-	check(changed, "and shows what comes");
+	check(changed, "and shown when it comes");
 	screen_contains(&scene, 80, 24, "frozen,", false);
 	screen_contains(&scene, 80, 24, "50,000 samples", true);
 	scene_close(&scene);
@@ -203,14 +204,14 @@ static void test_filter(void)
 	screen_check(&scene, "filter-80x24", 80, 24);
 	scene_keys(&scene, 80, 24, "\\(<Enter>");
 	screen_contains(&scene, 80, 24, "Filter: md5|gzip(", true);
-	check(scene.ui->asking == UI_PROMPT_FILTER && scene.ui->prompt.error[0],
-	      "a bad regex is told: %s", scene.ui->prompt.error);
+	check(scene.ui->question == QUESTION_FILTER && scene.ui->prompt.error[0],
+	      "the prompt says what is wrong with a regex: %s", scene.ui->prompt.error);
 	scene_keys(&scene, 80, 24, "<C-u>no_such_function<Enter>");
 	screen_check(&scene, "filter-none-80x24", 80, 24);
 	scene_keys(&scene, 80, 24, "<Esc>");
 	screen_check(&scene, "top-80x24", 80, 24);
 	scene_keys(&scene, 80, 24, "\\gzip<Esc>");
-	screen_check(&scene, "top-80x24", 80, 24); /* Esc in the prompt clears it, too */
+	screen_check(&scene, "top-80x24", 80, 24); /* Esc in the prompt clears the filter, too */
 	scene_close(&scene);
 }
 
@@ -299,8 +300,8 @@ static void test_nothing_yet(void)
 
 	scene_open(&scene);
 	screen_check(&scene, "starting-80x24", 80, 24);
-	scene_keys(&scene, 80, 24, "jk+<Enter>wZAq"); /* nothing to do any of it on */
-	check(scene.ui->quitting, "q at the top quits");
+	scene_keys(&scene, 80, 24, "jk+<Enter>wZAq"); /* there is nothing yet to act on */
+	check(scene.ui->quitting, "q in the first view quits");
 	scene.ui->quitting = false;
 	ui_show(scene.ui, fixture_snapshot(&scene.fixture, 0));
 	screen_check(&scene, "no-samples-80x24", 80, 24);
@@ -314,7 +315,7 @@ static void test_nothing_yet(void)
 
 /* --- callers and callees ---------------------------------------------------------------------- */
 
-/* From now on for SECONDS, each request answered at once: how many there were. */
+/* Counts the requests in SECONDS from *NOW_NSP on. Each one is answered at once. */
 static unsigned count_pictures(struct scene *scene, uint64_t *now_nsp, unsigned seconds)
 {
 	uint64_t end_ns = *now_nsp + seconds * SECOND;
@@ -331,7 +332,7 @@ static unsigned count_pictures(struct scene *scene, uint64_t *now_nsp, unsigned 
 	return n;
 }
 
-/* The first samples are seen at once, and what they grow into soon; then the interval holds. */
+/* The first samples are shown at once, the next pictures soon; then the interval holds. */
 static void test_first_pictures(void)
 {
 	uint64_t now_ns = 100 * SECOND;
@@ -340,14 +341,15 @@ static void test_first_pictures(void)
 
 	scene_open(&scene);
 	n = count_pictures(&scene, &now_ns, 1);
-	check(n >= 40 && n <= 51, "no samples: looked for every 20 ms (%u)", n);
+	check(n >= 40 && n <= 51, "without samples there is a request every 20 ms (%u)", n);
 	fixture_fill(&scene.fixture);
 	n = count_pictures(&scene, &now_ns, 1);
-	check(n >= 5 && n <= 7, "the first second with samples: sooner, then later (%u)", n);
-	check_u64(count_pictures(&scene, &now_ns, 10), 10, "then one a second");
+	check(n >= 5 && n <= 7, "in the first second with samples requests become rarer (%u)", n);
+	check_u64(count_pictures(&scene, &now_ns, 10), 10, "then there is one request a second");
 	scene.ui->settings.interval_s = 5;
 	count_pictures(&scene, &now_ns, 5);
-	check_u64(count_pictures(&scene, &now_ns, 20), 4, "or as often as was asked for");
+	check_u64(count_pictures(&scene, &now_ns, 20), 4,
+		  "or one in each interval that the user asked for");
 	scene_close(&scene);
 }
 
@@ -374,11 +376,11 @@ static void test_callers(void)
 	screen_contains(&scene, 80, 24, "Children▾", true);
 	check(!scene.ui->quitting, "Esc never quits");
 	scene_keys(&scene, 80, 24, "<Esc><Esc>");
-	check(!scene.ui->quitting, "nor at the top");
+	check(!scene.ui->quitting, "nor does Esc in the first view");
 	scene_close(&scene);
 }
 
-/* In "main fib fib fib fib" main calls fib and fib is busy with itself: all of it, once. */
+/* In "main fib fib fib fib", main calls fib and fib calls itself. Each sample counts once. */
 static void test_callers_recursion(void)
 {
 	struct scene scene;
@@ -389,7 +391,7 @@ static void test_callers_recursion(void)
 	scene_close(&scene);
 }
 
-/* The way through the tree is bounded, however long one walks. */
+/* The trail of functions is bounded, however long the user goes on. */
 static void test_trail_is_bounded(void)
 {
 	struct scene scene;
@@ -424,7 +426,7 @@ static void test_help(void)
 	scene_close(&scene);
 }
 
-/* Root xtop that has become nobody may not write where root is. */
+/* xtop was started as root and gave up its rights: it may not write in root's folder. */
 static void test_write_elsewhere(void)
 {
 	char folder[] = "/tmp/xtop-screens.XXXXXX";
@@ -501,7 +503,7 @@ static void test_interval_and_reset(void)
 	scene_close(&scene);
 }
 
-/* -T 10.4: it ends then, not at the next second. */
+/* -T 10.4 ends after 10.4 seconds, not at the next full second. */
 static void test_time_limit(void)
 {
 	struct scene scene;
@@ -511,12 +513,13 @@ static void test_time_limit(void)
 	scene_open_filled(&scene);
 	scene.ui->settings.time_s = 10.4;
 	wait_ns = ui_tick(scene.ui, 100 * SECOND, 0, &changed);
-	check(wait_ns <= SECOND, "it waits for %.3f s", (double)wait_ns / 1e9);
-	wait_ns = ui_tick(scene.ui, 110 * SECOND + SECOND / 4, 0, &changed);
-	check(wait_ns <= SECOND * 3 / 20 + 1 && !scene.ui->quitting, "then for %.3f s",
+	check(wait_ns <= SECOND, "at first it waits for a second at most: %.3f s",
 	      (double)wait_ns / 1e9);
+	wait_ns = ui_tick(scene.ui, 110 * SECOND + SECOND / 4, 0, &changed);
+	check(wait_ns <= SECOND * 3 / 20 + 1 && !scene.ui->quitting,
+	      "near the limit it waits no longer than that: %.3f s", (double)wait_ns / 1e9);
 	wait_ns = ui_tick(scene.ui, 110 * SECOND + SECOND * 2 / 5 + 1, 0, &changed);
-	check(scene.ui->quitting && !wait_ns, "and ends");
+	check(scene.ui->quitting && !wait_ns, "at the limit it ends");
 	scene_close(&scene);
 }
 
@@ -537,7 +540,7 @@ static void test_mouse(void)
 	scene_close(&scene);
 }
 
-/* What the guest's owner called the domain is no more trusted than its symbols. */
+/* The domain's name, chosen by its owner, is trusted no more than its symbols. */
 static void test_hostile_domain(void)
 {
 	struct scene scene;
@@ -557,7 +560,7 @@ static void test_hostile_domain(void)
 	scene_close(&scene);
 }
 
-/* Every key in every view, many times: nothing to see, but nothing may break. */
+/* Random keys and clicks in all views: nothing may break. */
 static void test_any_key(void)
 {
 	static const uint32_t more[] = {
@@ -580,7 +583,7 @@ static void test_any_key(void)
 					(int)(random >> 40) % 26, (int)(random >> 50) % 82 };
 		if (random >> 63)
 			input.code = more[(random >> 33) % (sizeof(more) / sizeof(more[0]))];
-		if (scene.ui->asking == UI_PROMPT_WRITE || scene.ui->asking == UI_PROMPT_REPLACE)
+		if (scene.ui->question == QUESTION_WRITE || scene.ui->question == QUESTION_REPLACE)
 			input.code = INPUT_ESCAPE; /* write no files here */
 		ui_handle(scene.ui, &input);
 		if (i % 50 == 0) {
@@ -591,7 +594,7 @@ static void test_any_key(void)
 			scene_draw(&scene, 40 + (int)(random >> 30) % 80,
 				   10 + (int)(random >> 45) % 30, NULL, NULL);
 	}
-	check(true, "20,000 random keys");
+	check(true, "20,000 random keys break nothing");
 	scene_close(&scene);
 }
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Eight hours of a guest that is never the same, as fast as they go: 100 samples a second through
- * the resolver and onto the screen, each of a stack that was never seen before, every 8th of a new
- * process, every 128th of a new program whose functions have new names. Memory stays below 128 MiB
- * all the while, and at the end every sample is accounted for: it lies in the profile, what was
- * evicted and what has lost its name is counted.
+ * Eight hours of a guest that changes all the time, played as fast as possible: 100 samples a
+ * second through the resolver and onto the screen. Each sample has a new stack, every 8th one a new
+ * process, every 128th one a new program whose functions have new names. Memory must stay below 128
+ * MiB. At the end every sample must be in the profile, and what was evicted or lost its name must
+ * be counted.
  *
- *	test_soak              an hour of the same, each sample as new as eight (make check); half
- *	                       an hour under a sanitizer, which has memory of its own
+ *	test_soak              an hour in which names change eight times as fast (make check); half
+ *	                       an hour under a sanitizer, which takes memory of its own
  *	test_soak HOURS        tests/check --long: 8; prints the memory of each quarter of an hour
  *
- * What runs in the guest is not read from memory but made up here, in the place of src/os/os.c.
+ * This file makes up what runs in the guest: it stands in for src/os/os.c.
  */
 #include "config.h"
 
@@ -32,11 +32,11 @@
 #define SHORT HOUR
 #endif
 #define LIMIT_MIB        128
-#define REFRESH          (2 * HZ) /* samples a refresh: the screen's usual two seconds */
+#define REFRESH          (2 * HZ) /* samples in two seconds, the screen's usual interval */
 #define FUNCTIONS        128      /* of a program */
 #define FUNCTION_BYTES   0x100
 #define PROGRAM          0x401000ULL
-#define PROGRAM_BYTES    ((FUNCTIONS + 16) * FUNCTION_BYTES) /* some of it nobody can name */
+#define PROGRAM_BYTES    ((FUNCTIONS + 16) * FUNCTION_BYTES) /* the end has no names */
 #define KERNEL_FUNCTIONS 4096
 #define MAX_DEPTH        24
 
@@ -44,7 +44,7 @@
 
 struct os {
 	uint64_t random;
-	unsigned long samples, new_process, new_program; /* one in so many */
+	unsigned long samples, new_process, new_program; /* new: one in so many samples */
 	struct space *kernel, *program;
 	char comm[16], thread[16];
 };
@@ -59,7 +59,7 @@ static uint64_t draw(struct os *os) /* xorshift64* */
 	return os->random * 2685821657736338717ULL;
 }
 
-/* As long as names of C++ are, every 16th as they are with templates. */
+/* Names are as long as in C++, every 16th as long as with templates. */
 static void add_functions(struct os *os, struct symtab *tab, uint64_t start, unsigned n)
 {
 	char name[600];
@@ -104,7 +104,7 @@ static void start_process(struct os *os)
 	snprintf(os->thread, sizeof(os->thread), "t%llx", (unsigned long long)(draw(os) >> 8));
 }
 
-/* In the place of os.c's. */
+/* These functions stand in for those of os.c. */
 
 struct xtop_error *os_create(const struct os_settings *settings, struct os **osp)
 {
@@ -206,7 +206,7 @@ static void make_sample(struct os *os, struct guest_record *record, uint64_t tim
 				    : GUEST_KERNEL + 16 +
 					       draw(os) % (KERNEL_FUNCTIONS * FUNCTION_BYTES - 32);
 	if (draw(os) % 64 == 0)
-		addresses[0] = 0xffffffffc0000000 + draw(os) % 0x1000000; /* nobody's */
+		addresses[0] = 0xffffffffc0000000 + draw(os) % 0x1000000; /* belongs to nothing */
 	guest_begin(record, time_ns, 10000);
 	guest_add_addresses(record, 0, addresses, n);
 }
@@ -242,13 +242,15 @@ static void check_account(const struct snapshot *snapshot, uint64_t samples)
 	       " samples; refused %" PRIu64 " names\n",
 	       snapshot->n_nodes, snapshot->n_frames, counts->evicted_nodes, evicted,
 	       counts->frames_refused);
-	check_u64(counts->samples, samples, "samples");
-	check_u64(counts->bad_records, 0, "records that are wrong");
-	check_u64(in_nodes, samples, "samples in the profile");
-	check_u64(snapshot->nodes[0].children_total, samples, "samples below its root");
-	check(counts->evicted_nodes > 0 && evicted > 0, "what had no room is counted, and shown");
+	check_u64(counts->samples, samples, "all samples are counted");
+	check_u64(counts->bad_records, 0, "no record is wrong");
+	check_u64(in_nodes, samples, "all samples are in the profile");
+	check_u64(snapshot->nodes[0].children_total, samples,
+		  "the root has the weight of all samples");
+	check(counts->evicted_nodes > 0 && evicted > 0,
+	      "evicted nodes are counted, and their samples shown");
 	check(counts->frames_refused > 0, "names that had no room are counted");
-	check(nameless <= counts->frames_refused, "no name was lost without being counted");
+	check(nameless <= counts->frames_refused, "every lost name is counted");
 }
 
 struct soak {
@@ -290,7 +292,7 @@ static void soak_close(struct soak *soak, struct os *os)
 	control_destroy(soak->settings.control);
 }
 
-/* The screen, in another view each time. */
+/* A new picture; every 50th in another view. */
 static void soak_refresh(struct soak *soak, unsigned long refresh)
 {
 	static const char *const views[] = { "t", "E", "<Down><Down>", "f", "v", "o", "p", "C" };

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Golden screens of every view, each on a usual, a wide and a tiny screen, and with its colours;
- * ways through them and back; hostile names in all of them.
- */
+/* Golden screens of every view, each on a usual, a wide and a tiny screen, and its styles. */
 #include "config.h"
 
 #include <locale.h>
 
 #include "scene.h"
 
-/* Ten refreshes in which md5sum comes and goes: something for the history to show. */
+/* Ten refreshes in which md5sum comes and goes, so that the history has something to show. */
 static void scene_open_lively(struct scene *scene)
 {
 	scene_open(scene);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Ways through the screen: into every view and back, search, filter, restriction, frozen pictures
- * and those of the history, the list of domains, several guests, the mouse, a screen that changes
- * its size between two refreshes.
+ * and pictures of the history, the list of domains, several guests, the mouse, screens that change
+ * their size.
  */
 #include "config.h"
 
@@ -13,7 +13,7 @@
 
 /* --- into views and back ---------------------------------------------------------------------- */
 
-/* Typed faster than it is drawn. */
+/* Keys come faster than the screen is drawn. */
 static void test_ahead(void)
 {
 	static const struct input keys_[] = { { 'f', 0, 0 }, { '/', 0, 0 }, { 'f', 0, 0 },
@@ -54,25 +54,25 @@ static void test_every_view_and_back(void)
 	scene_open_filled(&scene);
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		scene_keys(&scene, 80, 24, ways[i].keys);
-		check(ui_view(scene.ui)->ops->mask == ways[i].mask, "%s goes there", ways[i].keys);
+		check(ui_view(scene.ui) == ways[i].mask, "%s opens the view", ways[i].keys);
 		screen_contains(&scene, 80, 24, ways[i].there, true);
 		scene_keys(&scene, 80, 24, i % 2 ? "q" : "<Esc>");
-		check(ui_view(scene.ui)->ops->mask == VIEW_TOP && !scene.ui->quitting,
-		      "and back again");
+		check(ui_view(scene.ui) == VIEW_TOP && !scene.ui->quitting,
+		      "and the way back leads to the first view");
 	}
 	scene_keys(&scene, 80, 24, "tfvpotv");
-	check(scene.ui->guest->n_views == 2, "views are not piled up");
+	check(scene.ui->guest->views.n == 2, "views are not piled up");
 	scene_keys(&scene, 80, 24, "a");
-	check(ui_view(scene.ui)->ops->mask == VIEW_TOP, "a goes to the first");
+	check(ui_view(scene.ui) == VIEW_TOP, "a goes to the first view");
 	scene_keys(&scene, 80, 24, "<F2>jj<Enter>");
-	check(ui_view(scene.ui)->ops->mask == VIEW_FLAME, "chosen from the list");
+	check(ui_view(scene.ui) == VIEW_FLAME, "a view is chosen from the list");
 	scene_keys(&scene, 80, 24, "q");
 	scene_keys(&scene, 80, 24, "q");
 	check(scene.ui->quitting, "q at the first view quits");
 	scene_close(&scene);
 }
 
-/* A module's name may be long: the function is what the line is for. */
+/* A long module name must leave room for the function's name. */
 static void test_callers_module(void)
 {
 	static const char module[] = "libboost_program_options-mt-x64-of-somebody.so.1.74.0";
@@ -93,7 +93,7 @@ static void test_callers_module(void)
 	scene_close(&scene);
 }
 
-/* q goes one back, in the flame graph to where it was zoomed before. */
+/* In the flame graph, q goes back to the zoom of before. */
 static void test_zoom_back(void)
 {
 	struct scene scene;
@@ -112,10 +112,10 @@ static void test_zoom_back(void)
 	screen_contains(&scene, 80, 24, "web01 › deflate_slow", true);
 	scene_keys(&scene, 80, 24, "q");
 	screen_contains(&scene, 80, 24, "web01 › gzip", true);
-	scene_keys(&scene, 80, 24, "<Home><Enter>"); /* out again, to all */
+	scene_keys(&scene, 80, 24, "<Home><Enter>"); /* zooms out to all */
 	screen_contains(&scene, 80, 24, "web01 › all", true);
 	scene_keys(&scene, 80, 24, "q");
-	check(ui_view(scene.ui)->ops->mask == VIEW_TOP, "and from all of it to the functions");
+	check(ui_view(scene.ui) == VIEW_TOP, "q leaves the flame graph when nothing is zoomed");
 	scene_close(&scene);
 }
 
@@ -164,13 +164,14 @@ static void test_search(void)
 	cursor_is_on(&scene, "tcp_sendmsg_locked");
 	scene_keys(&scene, 80, 24, "N");
 	cursor_is_on(&scene, "tcp_sendpage");
-	screen_contains(&scene, 80, 24, "10,000 samples", true); /* it hides nothing */
+	screen_contains(&scene, 80, 24, "10,000 samples", true); /* a search hides nothing */
 	scene_keys(&scene, 80, 24, "<Esc>n");
-	screen_contains(&scene, 80, 24, "nothing is searched for", true);
+	screen_contains(&scene, 80, 24, "no search yet", true);
 	scene_keys(&scene, 80, 24, "/no_such<Enter>n");
 	screen_contains(&scene, 80, 24, "nothing here matches", true);
 	scene_keys(&scene, 80, 24, "<Esc>/tcp(<Enter>");
-	screen_contains(&scene, 80, 24, "Search: tcp(  filter \"tcp(\"", true); /* not for tcp */
+	screen_contains(&scene, 80, 24, "Search: tcp(  filter \"tcp(\"",
+			true); /* the error is shown */
 	scene_keys(&scene, 80, 24, "<Backspace><Enter>");
 	screen_contains(&scene, 80, 24, "search: tcp", true);
 	scene_keys(&scene, 80, 24, "<Esc>f/copy_user<Enter>");
@@ -203,7 +204,7 @@ static void test_restrict(void)
 	scene_close(&scene);
 }
 
-/* A view without rows says why. */
+/* A view without rows says why there are none. */
 static void test_empty(void)
 {
 	static const char *const ways[] = { "a", "t", "I", "f", "I", "p", "b" };
@@ -219,7 +220,7 @@ static void test_empty(void)
 	scene_close(&scene);
 }
 
-/* What closed branches hide is found, and they are opened; what is nowhere is said. */
+/* A search finds what closed branches hide, and opens these. */
 static void test_search_closed(void)
 {
 	struct scene scene;
@@ -228,20 +229,20 @@ static void test_search_closed(void)
 	scene_open_filled(&scene);
 	scene_keys(&scene, 80, 24, "t/^dev_queue");
 	scene_cursor_line(&scene, line, sizeof(line));
-	check(strstr(line, "+ httpd"), "nothing opens while it is typed: %s", line);
+	check(strstr(line, "+ httpd"), "nothing opens while the user types: %s", line);
 	scene_keys(&scene, 80, 24, "<Enter>");
 	scene_cursor_line(&scene, line, sizeof(line));
-	check(strstr(line, "dev_queue_xmit"), "Enter goes there: %s", line);
-	screen_contains(&scene, 80, 24, "+ gzip", true); /* the others stay closed */
+	check(strstr(line, "dev_queue_xmit"), "Enter goes to the match: %s", line);
+	screen_contains(&scene, 80, 24, "+ gzip", true); /* other branches stay closed */
 	scene_keys(&scene, 80, 24, "I/^fib$<Enter>");
 	scene_cursor_line(&scene, line, sizeof(line));
-	check(strstr(line, "fib"), "inverted, too: %s", line);
+	check(strstr(line, "fib"), "the same in the inverted tree: %s", line);
 	scene_keys(&scene, 80, 24, "/no_such<Enter>");
 	screen_contains(&scene, 80, 24, "nothing here matches", true);
 	scene_close(&scene);
 }
 
-/* On a small screen the help is read page by page; a key that can do nothing says so. */
+/* On a small screen the help has pages. A key that can do nothing says so. */
 static void test_help_pages(void)
 {
 	struct scene scene;
@@ -279,7 +280,7 @@ static void test_hide(void)
 	fixture_add(&scene.fixture, "swapper -cpu_startup_entry -do_idle", 100);
 	ui_show(scene.ui, fixture_snapshot(&scene.fixture, 2));
 	scene_keys(&scene, 80, 24, "K<Esc>");
-	screen_contains(&scene, 80, 24, "All of it is of the kernel (K shows it again)", true);
+	screen_contains(&scene, 80, 24, "All samples are kernel code, now hidden (K shows it)", true);
 	scene_keys(&scene, 80, 24, "K");
 	screen_contains(&scene, 80, 24, "cpu_startup_entry", true);
 	scene_keys(&scene, 80, 24, "U\\idle<Enter>");
@@ -289,7 +290,7 @@ static void test_hide(void)
 	fixture_add(&scene.fixture, "fib _start main fib", 100);
 	ui_show(scene.ui, fixture_snapshot(&scene.fixture, 2));
 	scene_keys(&scene, 80, 24, "U");
-	screen_contains(&scene, 40, 10, "All of it is of user programs", true);
+	screen_contains(&scene, 40, 10, "All samples are user code, now hidden", true);
 	scene_close(&scene);
 }
 
@@ -373,7 +374,7 @@ static void test_hint(void)
 	scene_close(&scene);
 }
 
-/* --- frozen, and of the history --------------------------------------------------------------- */
+/* --- frozen pictures, pictures of the history ------------------------------------------------- */
 
 static void refresh(struct scene *scene, const char *stack, uint32_t count)
 {
@@ -383,7 +384,7 @@ static void refresh(struct scene *scene, const char *stack, uint32_t count)
 	ui_show(scene->ui, fixture_snapshot(&scene->fixture, 2));
 }
 
-/* In a frozen picture everything works, and nothing moves. */
+/* In a frozen picture all keys work, and nothing moves. */
 static void test_frozen(void)
 {
 	struct scene scene;
@@ -396,7 +397,7 @@ static void test_frozen(void)
 	scene.ui->now_ns -= SECOND;
 	refresh(&scene, "md5sum _start main md5_file md5_process_block", 90000);
 	scene_draw(&scene, 80, 24, &after, NULL);
-	check_string(after, before, "what came behind it is not seen");
+	check_string(after, before, "a frozen screen does not show new samples");
 	free(before);
 	free(after);
 	scene_keys(&scene, 80, 24, "f<Down><Down><Enter>q");
@@ -409,7 +410,7 @@ static void test_frozen(void)
 	scene_close(&scene);
 }
 
-/* A spike that has passed: ten refreshes ago md5 was everything. */
+/* A spike that has passed: ten refreshes ago md5 took almost all. */
 static void test_history(void)
 {
 	struct scene scene;
@@ -429,7 +430,7 @@ static void test_history(void)
 	screen_contains(&scene, 80, 24, " 10,000 samples", true);
 	scene_keys(&scene, 80, 24, "[");
 	screen_contains(&scene, 80, 24, "this is the earliest picture", true);
-	refresh(&scene, NULL, 0); /* nothing moves meanwhile */
+	refresh(&scene, NULL, 0); /* new snapshots do not move it */
 	screen_contains(&scene, 80, 24, " 10,000 samples", true);
 	scene_keys(&scene, 80, 24, "]]fq<Enter>q");
 	screen_contains(&scene, 80, 24, "210,000 samples", true);
@@ -455,26 +456,29 @@ static void test_baseline_ways(void)
 	scene_keys(&scene, 80, 24, "b");
 	screen_contains(&scene, 80, 24, "+45.22", true);
 	scene_keys(&scene, 80, 24, "b");
-	screen_contains(&scene, 80, 24, "+45.22", false); /* compared with itself */
+	screen_contains(&scene, 80, 24, "+45.22",
+			false); /* b kept this picture: it is compared with itself */
 	scene_keys(&scene, 80, 24, "\\^httpd<Enter>");
 	scene_cursor_line(&scene, line, sizeof(line));
-	check(strstr(line, "0.00   1.00"), "nor does a filter change anything: %s", line);
+	check(strstr(line, "0.00   1.00"), "a filter alone makes no difference to the baseline: %s",
+	      line);
 	scene_keys(&scene, 80, 24, "F");
 	scene_cursor_line(&scene, line, sizeof(line));
-	check(strstr(line, "0.00   1.00"), "nor with that as 100 %%: %s", line);
+	check(strstr(line, "0.00   1.00"), "nor does a filter that is 100 %%: %s", line);
 	scene_keys(&scene, 80, 24, "F\\<C-u><Enter>");
 	scene_keys(&scene, 80, 24, "<F6>");
 	screen_contains(&scene, 80, 24, "Ratio▾", true);
 	scene_keys(&scene, 80, 24, "B");
-	check(ui_view(scene.ui)->ops->mask == VIEW_TOP, "forgotten, there is nothing to compare");
+	check(ui_view(scene.ui) == VIEW_TOP, "without a baseline its view closes");
 	screen_contains(&scene, 80, 24, "baseline 0", false);
 	scene_keys(&scene, 80, 24, "Z");
 	scene.ui->now_ns += 125 * SECOND;
 	scene_keys(&scene, 80, 24, "b");
 	screen_contains(&scene, 80, 24, "frozen, 2:05 old", true);
-	scene_keys(&scene, 80, 24, "H"); /* the message has gone, nothing else */
+	scene_keys(&scene, 80, 24, "H"); /* the message goes */
 	scene_keys(&scene, 80, 24, "H");
-	screen_contains(&scene, 80, 24, "baseline 2:05 ago", true); /* as old as what was kept */
+	screen_contains(&scene, 80, 24, "baseline 2:05 ago",
+			true); /* as old as the frozen picture */
 	scene_close(&scene);
 }
 
@@ -486,9 +490,9 @@ struct host {
 	unsigned n_open, opened, closed, listed;
 	uint64_t cpu_ns;
 	bool broken;
-	bool nameless; /* who has a name has none in xenstore */
-	bool rebooted; /* web01 is another number */
-	size_t without; /* not there any more: that many of those with the lowest numbers, dom0 aside */
+	bool nameless;  /* the list has no names */
+	bool rebooted;  /* web01 has a new id */
+	size_t without; /* so many domains are gone: those with the lowest ids but dom0 */
 };
 
 static struct xtop_error *host_list(void *context, struct ui_domain **domainsp, size_t *np)
@@ -541,7 +545,7 @@ static void host_close(void *context, const struct ui_pipeline *pipeline)
 	host->n_open--;
 }
 
-/* The list of domains comes first: nothing was named. */
+/* N_PIPELINES 0: nothing was named, so the list of domains comes first. */
 static void host_start(struct host *host, size_t n_pipelines)
 {
 	static struct ui_source source;
@@ -575,7 +579,7 @@ static void host_end(struct host *host)
 {
 	ui_destroy(host->scene.ui);
 	host->scene.ui = NULL;
-	check(host->n_open == 0, "what was opened is closed");
+	check(host->n_open == 0, "every opened pipeline is closed");
 	snapshot_slot_destroy(host->pipelines[1].slot);
 	scene_close(&host->scene);
 }
@@ -590,43 +594,44 @@ static void test_domains(void)
 	ui_tick(scene->ui, 100 * SECOND, 0, &changed);
 	host.cpu_ns = SECOND / 4;
 	ui_tick(scene->ui, 101 * SECOND, 0, &changed);
-	check(changed, "the list is drawn anew");
+	check(changed, "the list changes with time");
 	screen_check(scene, "domains-80x24", 80, 24);
 	screen_check(scene, "domains-120x40", 120, 40);
 	screen_check(scene, "domains-40x10", 40, 10);
 	scene_keys(scene, 80, 24, "h");
 	screen_check(scene, "help-domains-80x24", 80, 24);
 	scene_keys(scene, 80, 24, "hq");
-	check(scene->ui->quitting, "q leaves the list when there is nothing else");
+	check(scene->ui->quitting, "q in the list quits if there is no guest");
 	scene->ui->quitting = false;
 	scene_keys(scene, 80, 24, "k<Enter>");
 	screen_contains(scene, 80, 24, "this is where xtop runs", true);
-	check(!host.opened, "what cannot be profiled is not");
+	check(!host.opened, "a domain with an obstacle is not opened");
 	scene_keys(scene, 80, 24, "jj<Enter>");
 	screen_contains(scene, 80, 24, "cache02: no symbols", true);
 	scene_keys(scene, 80, 24, "k<Enter>");
-	check(host.opened == 1 && ui_view(scene->ui)->ops->mask == VIEW_TOP, "web01 is profiled");
+	check(host.opened == 1 && ui_view(scene->ui) == VIEW_TOP, "web01 is profiled");
 	fixture_fill(&scene->fixture);
 	snapshot_publish(host.pipelines[0].slot, fixture_snapshot(&scene->fixture, 2));
 	ui_tick(scene->ui, 102 * SECOND, 0, &changed);
 	screen_contains(scene, 80, 24, "tcp_sendmsg_locked", true);
 	scene_keys(scene, 80, 24, "D");
-	check(ui_view(scene->ui)->ops->mask == VIEW_DOMAINS && host.n_open == 1, "D lists again");
+	check(ui_view(scene->ui) == VIEW_DOMAINS && host.n_open == 1,
+	      "D shows the list, and the guest stays");
 	scene_keys(scene, 80, 24, "<Esc>");
 	screen_contains(scene, 80, 24, "tcp_sendmsg_locked", true);
 	scene_keys(scene, 80, 24, "D<End><Enter>");
-	check(host.n_open == 2, "another one beside it");
+	check(host.n_open == 2, "a second guest is profiled beside the first");
 	scene_keys(scene, 80, 24, "<Tab>");
 	screen_contains(scene, 80, 24, "tcp_sendmsg_locked", true);
 	scene_keys(scene, 80, 24, "<Esc>");
-	check(host.closed == 1 && ui_view(scene->ui)->ops->mask == VIEW_DOMAINS,
-	      "Esc comes back, and it is profiled no more");
+	check(host.closed == 1 && ui_view(scene->ui) == VIEW_DOMAINS,
+	      "Esc goes back to the list and ends profiling");
 	host.broken = true;
 	ui_tick(scene->ui, 104 * SECOND, 0, &changed);
 	screen_contains(scene, 80, 24, "the list of domains cannot be read", true);
 	screen_contains(scene, 80, 24, "web01", true);
 	scene_keys(scene, 80, 24, "qqq");
-	check(scene->ui->quitting, "q quits at last");
+	check(scene->ui->quitting, "q quits when no guest is left");
 	host_end(&host);
 }
 
@@ -642,10 +647,10 @@ static void test_domains_know(void)
 	screen_contains(scene, 80, 24, "storage.elf", false);
 	scene_keys(scene, 80, 24, "<End><Enter>");
 	ui_tick(scene->ui, 102 * SECOND, 0, &changed);
-	check(host.n_open == 1, "it is profiled");
+	check(host.n_open == 1, "the domain is profiled");
 	host.listed = 0;
 	scene_keys(scene, 80, 24, "<Esc>");
-	check(host.closed == 1 && host.listed == 1, "and no more");
+	check(host.closed == 1 && host.listed == 1, "Esc ends profiling and reads the list once");
 	screen_contains(scene, 80, 24, "storage.elf", true);
 	ui_tick(scene->ui, 103 * SECOND, 0, &changed);
 	screen_contains(scene, 80, 24, "storage.elf", true);
@@ -653,7 +658,7 @@ static void test_domains_know(void)
 	ui_tick(scene->ui, 105 * SECOND, 0, &changed);
 	host.listed = 0;
 	host_end(&host);
-	check(!host.listed, "nobody needs the list at the end");
+	check(!host.listed, "the list is not read at the end");
 }
 
 static const char *host_notice_reboot(void *context)
@@ -664,7 +669,7 @@ static const char *host_notice_reboot(void *context)
 	return "";
 }
 
-/* Without names they are told apart by their numbers; by its name a guest is known that has another now. */
+/* Ids tell domains without a name apart. The name tells a guest that has a new id. */
 static void test_domains_apart(void)
 {
 	struct host host;
@@ -678,9 +683,9 @@ static void test_domains_apart(void)
 	scene_keys(scene, 80, 24, "<End><Enter>D");
 	ui_tick(scene->ui, 102 * SECOND, 0, &changed);
 	scene_keys(scene, 80, 24, "<Home><Enter>");
-	check(host.n_open == 2, "two that have no name are two");
+	check(host.n_open == 2, "two domains without a name are two guests");
 	scene_keys(scene, 80, 24, "<Esc><End><Enter>");
-	check(host.opened == 2 && host.n_open == 1, "the one that was not left is still there");
+	check(host.opened == 2 && host.n_open == 1, "the other one is still profiled");
 	host_end(&host);
 
 	host_start(&host, 0);
@@ -689,7 +694,7 @@ static void test_domains_apart(void)
 	host.rebooted = true;
 	ui_tick(scene->ui, 102 * SECOND, 0, &changed);
 	scene_keys(scene, 80, 24, "<Home><Enter>");
-	check(host.opened == 1, "what rebooted is not taken for another one");
+	check(host.opened == 1, "a domain that rebooted is the same guest");
 	host.nameless = true;
 	host.pipelines[0].guest.name = "";
 	host.pipelines[0].message = host_notice_reboot;
@@ -699,7 +704,7 @@ static void test_domains_apart(void)
 	snapshot_publish(host.pipelines[0].slot, fixture_snapshot(&scene->fixture, 2));
 	ui_tick(scene->ui, 104 * SECOND, 0, &changed);
 	scene_keys(scene, 80, 24, "<Home><Enter>");
-	check(host.opened == 1, "nor without a name, once that is noticed");
+	check(host.opened == 1, "also without a name, once the pipeline knows the new id");
 	host_end(&host);
 }
 
@@ -712,7 +717,7 @@ static void check_marked(struct host *host, const char *name, const char *what)
 	check(!strncmp(line, marked, strlen(marked)), "%s: %s is marked: %s", what, name, line);
 }
 
-/* NAMES, from the first row on. */
+/* NAMES: what the rows show, from the first row on. */
 static void check_domains(struct host *host, const char *names, const char *what)
 {
 	char *text, seen[256] = "", *line;
@@ -731,7 +736,7 @@ static void check_domains(struct host *host, const char *names, const char *what
 	free(text);
 }
 
-/* Domains come and go: the cursor stays on its own; where there is none yet it waits for the first guest. */
+/* Domains come and go: the cursor stays on its domain, and first on the first guest. */
 static void test_domains_come_and_go(void)
 {
 	struct host host;
@@ -741,37 +746,39 @@ static void test_domains_come_and_go(void)
 	host_start(&host, 0);
 	host.without = 3;
 	ui_tick(scene->ui, 100 * SECOND, 0, &changed);
-	check_marked(&host, "Domain-0", "no guest yet");
+	check_marked(&host, "Domain-0", "there is no guest yet");
 	host.without = 1;
 	ui_tick(scene->ui, 102 * SECOND, 0, &changed);
-	check_marked(&host, "cache_[31m02", "two came");
+	check_marked(&host, "cache_[31m02", "two guests came");
 	host.without = 0;
 	ui_tick(scene->ui, 104 * SECOND, 0, &changed);
-	check_marked(&host, "cache_[31m02", "one above it came");
+	check_marked(&host, "cache_[31m02", "a guest above it came");
 	scene_keys(scene, 80, 24, "<Home>");
 	check_marked(&host, "web01", "Home");
 	scene_keys(scene, 80, 24, "j");
 	host.without = 1;
 	ui_tick(scene->ui, 106 * SECOND, 0, &changed);
-	check_marked(&host, "cache_[31m02", "moved, and the one above it went");
+	check_marked(&host, "cache_[31m02", "the cursor was moved, and the guest above went");
 	host.without = 2;
 	ui_tick(scene->ui, 108 * SECOND, 0, &changed);
-	check_marked(&host, "a-domain…-indeed", "itself went");
+	check_marked(&host, "a-domain…-indeed", "the domain under the cursor went");
 	host.without = 0;
 	ui_tick(scene->ui, 110 * SECOND, 0, &changed);
-	check_domains(&host, "Domain-0 web01 cache_[31m02 a-domain…-indeed", "by number");
+	check_domains(&host, "Domain-0 web01 cache_[31m02 a-domain…-indeed", "sorted by id");
 	scene_keys(scene, 80, 24, "<F6>");
 	host.cpu_ns = SECOND;
 	ui_tick(scene->ui, 112 * SECOND, 0, &changed);
-	check_domains(&host, "a-domain…-indeed cache_[31m02 web01 Domain-0", "by CPU time taken");
-	check_marked(&host, "a-domain…-indeed", "sorted");
+	check_domains(&host, "a-domain…-indeed cache_[31m02 web01 Domain-0", "sorted by CPU");
+	check_marked(&host, "a-domain…-indeed", "sorting keeps the cursor on its domain");
 	scene_keys(scene, 80, 24, ">");
-	check_domains(&host, "a-domain…-indeed Domain-0 web01 cache_[31m02", "by memory");
+	check_domains(&host, "a-domain…-indeed Domain-0 web01 cache_[31m02", "sorted by memory");
 	scene_click(scene, 80, 24, 1, 4);
-	check_domains(&host, "Domain-0 a-domain…-indeed cache_[31m02 web01", "by name, clicked");
-	check_marked(&host, "a-domain…-indeed", "sorted anew");
+	check_domains(&host, "Domain-0 a-domain…-indeed cache_[31m02 web01",
+		      "a click sorts by name");
+	check_marked(&host, "a-domain…-indeed", "a click keeps the cursor on its domain");
 	scene_keys(scene, 80, 24, "<");
-	check_domains(&host, "a-domain…-indeed Domain-0 web01 cache_[31m02", "and round");
+	check_domains(&host, "a-domain…-indeed Domain-0 web01 cache_[31m02",
+		      "the columns go round");
 	host_end(&host);
 }
 
@@ -786,21 +793,21 @@ static void test_two_guests(void)
 	ui_show(scene->ui, fixture_snapshot(&scene->fixture, 2));
 	screen_contains(scene, 120, 24, "Tab: 1 more", true);
 	scene_keys(scene, 80, 24, "t<Tab>");
-	check(ui_view(scene->ui)->ops->mask == VIEW_TOP, "each guest has views of its own");
+	check(ui_view(scene->ui) == VIEW_TOP, "each guest has views of its own");
 	screen_contains(scene, 80, 24, "starting", true);
 	fixture_add(&scene->fixture, "md5sum _start main", 1);
 	snapshot_publish(host.pipelines[0].slot, fixture_snapshot(&scene->fixture, 2));
 	ui_tick(scene->ui, 102 * SECOND, 0, &changed);
-	check(!changed, "the other one is sampled behind");
+	check(!changed, "a new picture of the other guest changes nothing on the screen");
 	scene_keys(scene, 80, 24, "<Tab>");
 	screen_contains(scene, 80, 24, "10,001 samples", true);
-	check(ui_view(scene->ui)->ops->mask == VIEW_TREE, "and is where it was left");
+	check(ui_view(scene->ui) == VIEW_TREE, "a guest is shown in the view of before");
 	scene_keys(scene, 80, 24, "aqx");
-	check(scene->ui->quitting, "those that were named are not left for the list");
+	check(scene->ui->quitting, "q quits: guests that were named do not lead to the list");
 	host_end(&host);
 }
 
-/* What would help one guest is no word about the other, though its picture has the same number. */
+/* The hint for one guest is not shown for another whose picture has the same number. */
 static void test_hint_of_guest(void)
 {
 	struct snapshot *snapshot;
@@ -825,7 +832,7 @@ static void test_hint_of_guest(void)
 	host_end(&host);
 }
 
-/* --- mouse, sizes ------------------------------------------------------------------------------ */
+/* --- mouse, sizes ----------------------------------------------------------------------------- */
 
 static void test_mouse_everywhere(void)
 {
@@ -846,7 +853,7 @@ static void test_mouse_everywhere(void)
 			scene_draw(&scene, 80, 24, NULL, NULL);
 			ui_handle(scene.ui, &input);
 		}
-		check(!scene.ui->quitting, "clicks all over after %s", ways[i]);
+		check(!scene.ui->quitting, "clicks and the wheel do not quit after %s", ways[i]);
 		scene_close(&scene);
 	}
 	scene_open_filled(&scene);
@@ -860,36 +867,37 @@ static void test_mouse_everywhere(void)
 	scene_click(&scene, 80, 24, 5, 40);
 	screen_contains(&scene, 80, 24, "web01 › gzip", true);
 	scene_click(&scene, 80, 24, 23, 75);
-	check(scene.ui->quitting, "the bottom line presses F10");
+	check(scene.ui->quitting, "a click on the bottom line presses F10");
 	scene_close(&scene);
 }
 
-/* As xtop(1) says: a click selects, once more opens. */
+/* As xtop(1) says: the first click selects a row, the second one opens it. */
 static void test_second_click(void)
 {
 	struct scene scene;
 
 	scene_open_filled(&scene);
 	scene_click(&scene, 80, 24, 4, 30);
-	check(ui_view(scene.ui)->ops->mask == VIEW_TOP, "the first click selects");
+	check(ui_view(scene.ui) == VIEW_TOP, "the first click selects");
 	scene_click(&scene, 80, 24, 5, 30);
-	check(ui_view(scene.ui)->ops->mask == VIEW_TOP, "so does one on another row");
+	check(ui_view(scene.ui) == VIEW_TOP, "a click on another row selects, too");
 	scene_keys(&scene, 80, 24, "/^write$<Enter><Home>/^main$<Enter>");
 	scene_click(&scene, 80, 24, scene_cursor_line(&scene, (char[256]){ "" }, 256), 30);
-	check(ui_view(scene.ui)->ops->mask == VIEW_CALLERS, "one on the selected row opens it");
+	check(ui_view(scene.ui) == VIEW_CALLERS, "a click on the selected row opens it");
 	screen_contains(&scene, 80, 24, "web01 › main", true);
 	scene_click(&scene, 80, 24, 5, 60); /* httpd_serve, the hottest callee */
 	screen_contains(&scene, 80, 24, "main › httpd_serve", false);
 	scene_click(&scene, 80, 24, 5, 30);
 	scene_click(&scene, 80, 24, 5, 60);
-	screen_contains(&scene, 80, 24, "main › httpd_serve", false); /* each time the other list */
+	screen_contains(&scene, 80, 24, "main › httpd_serve",
+			false); /* each click was in the other list */
 	scene_click(&scene, 80, 24, 5, 60);
 	screen_contains(&scene, 80, 24, "web01 › main › httpd_serve", true);
 	scene_keys(&scene, 80, 24, "ab");
 	scene_click(&scene, 80, 24, 6, 40);
-	check(ui_view(scene.ui)->ops->mask == VIEW_BASELINE, "of the baseline: selects");
+	check(ui_view(scene.ui) == VIEW_BASELINE, "in the baseline the first click selects");
 	scene_click(&scene, 80, 24, 6, 40);
-	check(ui_view(scene.ui)->ops->mask == VIEW_CALLERS, "and opens");
+	check(ui_view(scene.ui) == VIEW_CALLERS, "and the second one opens");
 	scene_keys(&scene, 80, 24, "p");
 	scene_click(&scene, 80, 24, 5, 40); /* the second of the modules */
 	scene_click(&scene, 80, 24, 5, 10);
@@ -899,7 +907,7 @@ static void test_second_click(void)
 	scene_close(&scene);
 }
 
-/* Between two refreshes, and after each, another size: nothing is remembered that does not fit. */
+/* Another size before and after each refresh: views must not use the size of before. */
 static void test_resize(void)
 {
 	static const char *const ways[] = { "a", "t", "tE",      "f", "f<Down><Down>", "v", "p",
@@ -924,7 +932,7 @@ static void test_resize(void)
 	}
 }
 
-/* What was not kept is said, and only when there is something. */
+/* The overhead view says what was not kept, but only if there is something. */
 static void test_no_room(void)
 {
 	struct snapshot *snapshot;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The sheet: clipping, width, cutting, and what must never get into a cell. */
+/* The sheet: clipping, widths, cutting, and characters that must never get into a cell. */
 #include "config.h"
 
 #include "ui/terminal/canvas.h"
@@ -54,10 +54,11 @@ static void test_clipping(void)
 	canvas_put(canvas, 1, 5, 5, STYLE_NORMAL, "x");
 	canvas_fill(canvas, 1, -3, 100, STYLE_HOT);
 	canvas_restyle(canvas, 7, -3, 100, STYLE_HOT);
-	check_string(row_text(canvas, 1), "", "outside is nowhere");
-	check_u64(canvas_put(canvas, 1, 0, 2, STYLE_NORMAL, "abc"), 2, "cells used");
+	check_string(row_text(canvas, 1), "", "what is drawn outside of the sheet is lost");
+	check_u64(canvas_put(canvas, 1, 0, 2, STYLE_NORMAL, "abc"), 2,
+		  "the number of cells used is returned");
 	canvas_put_right(canvas, 1, 0, 5, STYLE_NORMAL, "z");
-	check_string(row_text(canvas, 1), "ab  z", "aligned right");
+	check_string(row_text(canvas, 1), "ab  z", "text is aligned right");
 	canvas_destroy(canvas);
 }
 
@@ -66,18 +67,18 @@ static void test_width(void)
 	struct canvas *canvas = canvas_create(1, 6, false);
 
 	check_u64(canvas_text_width("a名前b"), 6, "wide characters take two cells");
-	check_u64(canvas_text_width("e\xcc\x81"), 1, "a mark takes none");
-	check_string(put(5, "a名前b"), "a名前", "wide fits");
-	check_string(put(4, "a名前b"), "a名", "half a wide one does not");
+	check_u64(canvas_text_width("e\xcc\x81"), 1, "a combining mark takes no cell");
+	check_string(put(5, "a名前b"), "a名前", "wide characters fit exactly");
+	check_string(put(4, "a名前b"), "a名", "half of a wide character is not drawn");
 	canvas_put(canvas, 0, 0, 6, STYLE_NORMAL, "名前");
 	canvas_put(canvas, 0, 1, 1, STYLE_NORMAL, "x");
 	check_string(row_text(canvas, 0), " x前",
-		     "overwriting half of a wide one blanks the other half");
+		     "overwriting the right half of a wide character blanks the left one");
 	canvas_put(canvas, 0, 2, 1, STYLE_NORMAL, "y");
-	check_string(row_text(canvas, 0), " xy", "from the left, too");
+	check_string(row_text(canvas, 0), " xy", "overwriting the left half blanks the right one");
 	check_string(put(3, "e\xcc\x81\xcc\x82\xcc\x83\xcc\x84x"), "e\xcc\x81\xcc\x82x",
-		     "at most two marks stay");
-	check_string(put(3, "\xcc\x81x"), "x", "a mark without a base goes");
+		     "a cell keeps two marks at most");
+	check_string(put(3, "\xcc\x81x"), "x", "a mark without a character is dropped");
 	canvas_destroy(canvas);
 }
 
@@ -108,14 +109,19 @@ static void test_hostile(void)
 
 static void test_names(void)
 {
-	check_string(put_name(20, "short"), "short", "fits");
-	check_string(put_name(11, "abcdefghijklmnop"), "abcde…lmnop", "head and tail");
-	check_string(put_name(10, "abcdefghijklmnop"), "abcde…mnop", "even");
-	check_string(put_name(5, "abcdefghijklmnop"), "abcd…", "no room for a tail");
-	check_string(put_name(1, "abcdef"), "…", "one cell");
-	check_string(put_name(0, "abcdef"), "", "none");
-	check_string(put_name(11, "名前名前名前名前"), "名前…前名前", "wide ones");
-	check_string(put_name(8, "abcdefghijke\xcc\x81xyz"), "abcd…xyz", "no mark is left alone");
+	check_string(put_name(20, "short"), "short", "a short name is not cut");
+	check_string(put_name(11, "abcdefghijklmnop"), "abcde…lmnop",
+		     "a long name keeps its head and its tail");
+	check_string(put_name(10, "abcdefghijklmnop"), "abcde…mnop",
+		     "the same in an even number of cells");
+	check_string(put_name(5, "abcdefghijklmnop"), "abcd…",
+		     "without room for a tail the head stays");
+	check_string(put_name(1, "abcdef"), "…", "one cell has room for the mark of cutting only");
+	check_string(put_name(0, "abcdef"), "", "no cell has room for nothing");
+	check_string(put_name(11, "名前名前名前名前"), "名前…前名前",
+		     "names of wide characters are cut between them");
+	check_string(put_name(8, "abcdefghijke\xcc\x81xyz"), "abcd…xyz",
+		     "a combining mark is not left without its character");
 }
 
 static void test_ascii(void)
@@ -123,7 +129,8 @@ static void test_ascii(void)
 	struct canvas *canvas = canvas_create(1, 20, true);
 
 	canvas_put(canvas, 0, 0, 20, STYLE_NORMAL, "▌a · b › c…é名e\xcc\x81");
-	check_string(row_text(canvas, 0), ">a - b > c~??e?", "likeness of ornaments");
+	check_string(row_text(canvas, 0), ">a - b > c~??e?",
+		     "ASCII stands for ornaments, '?' for the rest");
 	canvas_destroy(canvas);
 }
 
@@ -134,12 +141,12 @@ static void test_styles(void)
 
 	canvas_put(canvas, 0, 1, 2, STYLE_WARM, "ab");
 	text = canvas_dump_styles(canvas);
-	check(!strcmp(text, ".cc.\n"), "styles");
+	check(!strcmp(text, ".cc.\n"), "each cell's style is one letter");
 	free(text);
 	canvas_destroy(canvas);
 }
 
-/* Of our ornaments a console's font has those of code page 437; ASCII has none. */
+/* A console's font has the ornaments of code page 437. ASCII has none. */
 static void test_charsets(void)
 {
 	static const char ornaments[] = "▁▂▃▄▅▆▇█▌▏▕░▓▾├└│─›…−–·µ";
@@ -148,8 +155,8 @@ static void test_charsets(void)
 
 	canvas_put(console, 0, 0, 80, STYLE_NORMAL, ornaments);
 	canvas_put(ascii, 0, 0, 80, STYLE_NORMAL, ornaments);
-	check_string(row_text(console, 0), "___▄▄▄██▌││░▓▼├└│─>~--·µ", "on a console");
-	check_string(row_text(ascii, 0), "__.ooOO#>||.**|`|->~---u", "in ASCII");
+	check_string(row_text(console, 0), "___▄▄▄██▌││░▓▼├└│─>~--·µ", "ornaments on a console");
+	check_string(row_text(ascii, 0), "__.ooOO#>||.**|`|->~---u", "ornaments in ASCII");
 	canvas_destroy(console);
 	canvas_destroy(ascii);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The key table means one thing a key; the list keeps its cursor; the prompt edits. */
+/* The key table is unambiguous; the list keeps its cursor; the prompt edits. */
 #include "config.h"
 
 #include "ui/keys.h"
@@ -12,7 +12,7 @@ static void test_table(void)
 {
 	for (size_t i = 0; i < n_keys; i++) {
 		if (keys[i].label || keys[i].help)
-			check(keys[i].names != NULL, "entry %zu, shown, has a name", i);
+			check(keys[i].names != NULL, "key %zu is shown and has a name", i);
 		for (size_t j = i + 1; j < n_keys; j++)
 			for (size_t a = 0; a < KEY_MAX_CODES * KEY_MAX_CODES; a++)
 				if (keys[i].codes[a % KEY_MAX_CODES] &&
@@ -22,13 +22,14 @@ static void test_table(void)
 					check(false, "code %u asks for two things",
 					      keys[i].codes[a % KEY_MAX_CODES]);
 	}
-	check(keys_lookup('Z', VIEW_TOP) == REQUEST_FREEZE, "Z freezes");
-	check(keys_lookup('z', VIEW_TOP) == REQUEST_RESET, "z resets");
-	check(keys_lookup('+', VIEW_CALLERS) == REQUEST_NONE, "+ is not of callers and callees");
-	check(keys_lookup(0, VIEW_TOP) == REQUEST_NONE, "no key, no request");
+	check(keys_find('Z', VIEW_TOP).code == REQUEST_FREEZE, "Z freezes");
+	check(keys_find('z', VIEW_TOP).code == REQUEST_RESET, "z resets");
+	check(keys_find('+', VIEW_CALLERS).code == REQUEST_NONE,
+	      "+ does nothing in callers and callees");
+	check(keys_find(0, VIEW_TOP).code == REQUEST_NONE, "code 0 is no key");
 }
 
-/* The help of each view fits on a screen of 80x24: two columns of 19 lines, 26 cells of text. */
+/* The help of each view fits on 80x24: two columns of 19 lines with 26 cells of text. */
 static void test_help_fits(void)
 {
 	for (unsigned view = VIEW_TOP; view <= VIEW_HELP; view <<= 1) {
@@ -45,14 +46,14 @@ static void test_help_fits(void)
 	}
 }
 
-/* The bottom line of 80 columns has the ten keys of F1 to F10. */
+/* The bottom line of 80 columns has room for F1 to F10. */
 static void test_bottom_names_all(void)
 {
 	struct key_place place;
 
 	for (uint32_t n = 0; n < 10; n++)
 		check(keys_bottom(VIEW_TOP, 80, n, &place) && place.key->codes[0] == INPUT_F(n + 1),
-		      "F%u is there", n + 1);
+		      "F%u is on the bottom line", n + 1);
 }
 
 static void test_bottom(void)
@@ -72,20 +73,28 @@ static void test_bottom(void)
 			n++;
 		}
 		if (!quit)
-			check(false, "%d columns: no way out", columns);
+			check(false, "%d columns: no key to quit", columns);
 	}
-	check(n > 300, "%zu entries drawn in order, quit always among them", n);
+	check(n > 300, "%zu keys stand in order, quit always among them", n);
 }
 
-/* N rows; the one selected moves from index 5, on line 2, to index TO: where is it drawn? */
+#define SELECTED 4711
+
+/* Rows of which the one at *CONTEXT has the key SELECTED. */
+static uint64_t row_key(const void *context, size_t row)
+{
+	return row == *(const size_t *)context ? SELECTED : row;
+}
+
+/* N rows. The selected one moves from index 5, on line 2, to index TO: where is it drawn? */
 static size_t line_after_move(size_t n, size_t to, size_t page)
 {
-	struct list list = { .n = n, .selected = 5, .top = 3, .moved = true };
+	struct list list = { .n = n, .selected = 5, .top = 3, .moved = true, .key = SELECTED };
 
 	list_show(&list, page);
-	list_settle(&list, n, to);
+	list_settle(&list, n, row_key, &to);
 	list_show(&list, page);
-	check(list.selected == to, "the row is followed to %zu", to);
+	check(list.selected == to, "the cursor follows the row to %zu", to);
 	return list.selected - list.top;
 }
 
@@ -93,17 +102,19 @@ static void test_list(void)
 {
 	struct list list = { .n = 0 };
 
-	check_u64(line_after_move(100, 50, 10), 2, "line when the row falls to 50");
-	check_u64(line_after_move(100, 2, 10), 2, "line when it rises to 2");
-	check_u64(line_after_move(100, 1, 10), 1, "line when there are not enough rows above");
-	check_u64(line_after_move(100, 99, 10), 9, "line when there are not enough below");
-	list_settle(&list, 0, 0);
+	check_u64(line_after_move(100, 50, 10), 2, "the row keeps its line when it falls to 50");
+	check_u64(line_after_move(100, 2, 10), 2, "the row keeps its line when it rises to 2");
+	check_u64(line_after_move(100, 1, 10), 1,
+		  "it is drawn higher when there are too few rows above");
+	check_u64(line_after_move(100, 99, 10), 9,
+		  "it is drawn lower when there are too few rows below");
+	list_settle(&list, 0, NULL, NULL);
 	list_show(&list, 10);
-	for (enum request request = REQUEST_UP; request <= REQUEST_END; request++)
+	for (enum request_code request = REQUEST_UP; request <= REQUEST_END; request++)
 		list_request(&list, request);
-	check_u64(list.selected, 0, "an empty list");
+	check_u64(list.selected, 0, "the cursor stays at 0 in an empty list");
 	list = (struct list){ .n = 0 };
-	list_settle(&list, 100, 100);
+	list_settle(&list, 100, NULL, NULL);
 	list_show(&list, 10);
 	list_request(&list, REQUEST_PAGE_DOWN);
 	list_show(&list, 10);
@@ -113,13 +124,13 @@ static void test_list(void)
 	list_show(&list, 10);
 	check(list.selected == 99 && list.top == 90, "the end: %zu, top %zu", list.selected,
 	      list.top);
-	list_settle(&list, 5, 5);
+	list_settle(&list, 5, NULL, NULL);
 	list_show(&list, 10);
-	check(list.selected == 4 && list.top == 0, "rows went away: %zu, top %zu", list.selected,
-	      list.top);
+	check(list.selected == 4 && list.top == 0,
+	      "the cursor stays in the list when rows go: %zu, top %zu", list.selected, list.top);
 	list_request(&list, REQUEST_HOME);
-	list_settle(&list, 100, 50);
-	check_u64(list.selected, 0, "home stays with the first");
+	list_settle(&list, 100, NULL, NULL);
+	check_u64(list.selected, 0, "after Home the cursor stays on the first row");
 }
 
 static void test_prompt(void)
@@ -130,21 +141,22 @@ static void test_prompt(void)
 	prompt_handle(&prompt, 0x540d);
 	prompt_handle(&prompt, INPUT_LEFT);
 	prompt_handle(&prompt, 'x');
-	check_string(prompt.text, "abx名", "inserted before a wide character");
+	check_string(prompt.text, "abx名", "x is inserted before a wide character");
 	prompt_handle(&prompt, INPUT_DELETE);
-	check_string(prompt.text, "abx", "which goes whole");
+	check_string(prompt.text, "abx", "the wide character is deleted as a whole");
 	prompt_handle(&prompt, INPUT_HOME);
-	check(prompt_handle(&prompt, INPUT_BACKSPACE) == PROMPT_GOES_ON, "nothing to the left");
+	check(prompt_handle(&prompt, INPUT_BACKSPACE) == PROMPT_GOES_ON,
+	      "there is nothing to delete on the left");
 	prompt_handle(&prompt, 0xe9);
 	prompt_handle(&prompt, INPUT_END);
 	prompt_handle(&prompt, INPUT_BACKSPACE);
-	check_string(prompt.text, "éab", "edited");
-	check(prompt_handle(&prompt, INPUT_ENTER) == PROMPT_DONE, "done");
-	check(prompt_handle(&prompt, INPUT_ESCAPE) == PROMPT_CANCELLED, "cancelled");
+	check_string(prompt.text, "éab", "é is inserted and x deleted");
+	check(prompt_handle(&prompt, INPUT_ENTER) == PROMPT_DONE, "Enter ends the prompt");
+	check(prompt_handle(&prompt, INPUT_ESCAPE) == PROMPT_CANCELLED, "Esc cancels the prompt");
 	check(prompt_handle(&prompt, 27 + 1) == PROMPT_GOES_ON, "control characters do not get in");
 	for (int i = 0; i < 2 * PROMPT_MAX_BYTES; i++)
 		prompt_handle(&prompt, 0x1f600);
-	check(prompt.length < PROMPT_MAX_BYTES, "bounded: %zu bytes", prompt.length);
+	check(prompt.length < PROMPT_MAX_BYTES, "the text is bounded: %zu bytes", prompt.length);
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Settings that stay: what is read, what is refused, and that what was saved is read again. */
+/* The settings file: what is read, what is refused, and that saved settings are read again. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -35,8 +35,9 @@ static void check_refused(const char *text, const char *why)
 	put(text);
 	error = load(&rc);
 	check(error && strstr(error_message(error), why), "\"%s\" is refused: %s", text,
-	      error ? error_message(error) : "it is not");
-	check(!rc.sort && !rc.n_columns && rc.half_life_s < 0, "and nothing of it is taken");
+	      error ? error_message(error) : "it was read");
+	check(!rc.sort && !rc.n_columns && rc.half_life_s < 0,
+	      "no setting of a refused file is used");
 	ui_rc_close(&rc);
 	error_destroy(error);
 }
@@ -47,9 +48,10 @@ static void test_read(void)
 	struct ui_rc rc;
 	struct xtop_error *error = load(&rc);
 
-	check(!error && rc.colors == UI_COLORS_AUTO && rc.half_life_s < 0, "no file, no settings");
+	check(!error && rc.colors == UI_COLORS_AUTO && rc.half_life_s < 0,
+	      "without a file there are no settings");
 	check(rc.fd >= 0 && !stat(path, &status) && (status.st_mode & 07777) == 0600,
-	      "but a place for them, with its folders");
+	      "the file and its folders are created, for the user alone");
 	ui_rc_close(&rc);
 	put("# mine\n\n columns = self, children symbol self\nsort=sym\n refresh = 2.5 \n"
 	    "half-life = 0\ncolors = 256\n");
@@ -57,9 +59,10 @@ static void test_read(void)
 	check(!error, "read: %s", error ? error_message(error) : "yes");
 	check(rc.n_columns == 3 && rc.columns[0] == COLUMN_SELF &&
 		      rc.columns[1] == COLUMN_CHILDREN && rc.columns[2] == COLUMN_SYMBOL,
-	      "columns in their order, each once");
-	check(rc.sort == &columns[COLUMN_SYMBOL], "sort");
-	check(rc.interval_s == 2.5 && rc.half_life_s == 0 && rc.colors == UI_COLORS_256, "figures");
+	      "columns are read in order, each once");
+	check(rc.sort == &columns[COLUMN_SYMBOL], "the column to sort by is read");
+	check(rc.interval_s == 2.5 && rc.half_life_s == 0 && rc.colors == UI_COLORS_256,
+	      "figures and colours are read");
 	ui_rc_close(&rc);
 }
 
@@ -78,7 +81,7 @@ static void test_bad(void)
 	check_refused("editor = vi\n", "line 1");
 }
 
-/* It is opened with rights and parsed without: the two may have nothing else in common. */
+/* Opening happens with root's rights, parsing without: opening must not depend on the text. */
 static void test_apart(void)
 {
 	struct xtop_error *error;
@@ -86,20 +89,20 @@ static void test_apart(void)
 
 	put("sort = beauty\n");
 	error = ui_rc_open(&rc);
-	check(!error && rc.fd >= 0, "what is wrong in it is not seen when it is opened");
+	check(!error && rc.fd >= 0, "opening does not see errors in the text");
 	error_destroy(error);
 	put("sort = self\n");
 	if (chmod(path, 0))
 		abort();
-	check(!rc.sort, "nor what is right");
+	check(!rc.sort, "opening does not read settings");
 	check(!ui_rc_read(&rc) && rc.sort == &columns[COLUMN_SELF],
-	      "read when it could not be opened any more");
+	      "the open file is read when it cannot be opened any more");
 	ui_rc_close(&rc);
 	if (chmod(path, 0600))
 		abort();
 }
 
-/* xtop runs as root: what somebody else can write is none of its settings. */
+/* xtop starts as root: it must not use a file that somebody else can write. */
 static void test_not_ours(void)
 {
 	struct xtop_error *error;
@@ -123,7 +126,7 @@ static void test_not_ours(void)
 		check(!error == modes[i].taken && (rc.sort != NULL) == modes[i].taken,
 		      "modes %o %o: %s", modes[i].file, modes[i].folder,
 		      error ? error_message(error) : "taken");
-		check(modes[i].taken == (rc.fd >= 0), "and saved there if that is safe");
+		check(modes[i].taken == (rc.fd >= 0), "a file that is used can be saved");
 		ui_rc_close(&rc);
 		error_destroy(error);
 		if (chmod(path, 0600) || chmod(below, 0700))
@@ -131,7 +134,10 @@ static void test_not_ours(void)
 	}
 }
 
-/* Who owns the folder may not be who owns what a link in it is to: root may have been asked by sudo. */
+/*
+ * The owner of the folder may link a file that belongs to somebody else. xtop may run as root by
+ * sudo, so it must not write through such a link.
+ */
 static void test_links(int (*make)(const char *, const char *), const char *what)
 {
 	const struct ui_rc saved = { .half_life_s = 7 };
@@ -159,7 +165,7 @@ static void test_links(int (*make)(const char *, const char *), const char *what
 	ui_rc_close(&rc);
 	file = fopen(other, "r");
 	check(fgets(text, sizeof(text), file) && !strcmp(text, "sort = self\n"),
-	      "%s: the other is as it was", what);
+	      "%s: the linked file is as it was", what);
 	fclose(file);
 	unlink(other);
 	unlink(path);
@@ -168,7 +174,7 @@ static void test_links(int (*make)(const char *, const char *), const char *what
 		abort();
 }
 
-/* Nothing is made in the home of who called sudo, and what is missing in one's own is. */
+/* Folders are made in root's own home, but not in the home of the user who called sudo. */
 static void test_folders(void)
 {
 	char home[128], below[192], deep[256];
@@ -178,14 +184,14 @@ static void test_folders(void)
 	snprintf(below, sizeof(below), "%s/.config", home);
 	snprintf(deep, sizeof(deep), "%s/xtop", below);
 	check(xdg_make_folder(deep) && !stat(deep, &status) && (status.st_mode & 07777) == 0700,
-	      "folders of one's own are made");
+	      "missing folders are made in the user's own home");
 	rmdir(deep);
 	rmdir(below);
 	if (geteuid() == 0) {
 		if (chown(home, 12345, 12345))
 			abort();
 		check(!xdg_make_folder(deep) && stat(below, &status),
-		      "in somebody else's nothing is");
+		      "nothing is made in somebody else's home");
 	}
 	rmdir(home);
 }
@@ -209,27 +215,29 @@ static void test_save(void)
 	rc.fd = back.fd;
 	error = ui_rc_save(&rc, where, sizeof(where));
 	check(!error, "saved: %s", error ? error_message(error) : where);
-	check_string(where, path, "where");
-	check(!stat(path, &status) && (status.st_mode & 07777) == 0600, "for oneself only");
+	check_string(where, path, "the path is returned");
+	check(!stat(path, &status) && (status.st_mode & 07777) == 0600,
+	      "the file is for the user alone");
 	error = load(&back);
 	check(!error && back.n_columns == 2 && back.columns[0] == COLUMN_HISTORY &&
 		      back.sort == rc.sort && back.interval_s == 0.5 && back.half_life_s == 30 &&
 		      back.colors == UI_COLORS_NONE,
-	      "read again");
+	      "saved settings are read again");
 	ui_rc_close(&back);
 	rc.interval_s = 0.01; /* as -i may have it */
 	rc.half_life_s = 1e9;
 	error_destroy(ui_rc_save(&rc, where, sizeof(where)));
 	error = load(&back);
 	check(!error && back.interval_s == 0.1 && back.half_life_s == 86400,
-	      "what cannot stay is saved as what comes nearest: %s",
+	      "figures out of range are saved as the nearest that are in range: %s",
 	      error ? error_message(error) : "read");
 	ui_rc_close(&back);
 	setenv("XDG_CONFIG_HOME", "relative", 1);
 	setenv("HOME", "also/relative", 1);
-	check(!load(&back) && !back.sort, "never from the working directory");
+	check(!load(&back) && !back.sort, "settings are never read from the working directory");
 	error = ui_rc_save(&rc, where, sizeof(where));
-	check(error != NULL, "nor there: %s", error ? error_message(error) : "saved");
+	check(error != NULL, "nor are they saved there: %s",
+	      error ? error_message(error) : "saved");
 	error_destroy(error);
 }
 
@@ -248,7 +256,7 @@ int main(void)
 	test_apart();
 	test_not_ours();
 	test_links(symlink, "a symbolic link");
-	test_links(link, "a second name");
+	test_links(link, "a hard link");
 	test_folders();
 	test_save();
 	unlink(path);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The UI on a real terminal: a pseudo-terminal for each case, ui_run() in a child on its far side,
- * keys, signals and hang-ups from this one. However it ends, the terminal's modes are what they
- * were and it was told to leave the other screen.
+ * The UI on a real terminal. Each case has a pseudo-terminal: a child runs ui_run() on one side,
+ * the test sends keys, signals and hang-ups from the other. However the UI ends, the terminal must
+ * have its old modes again, and must be told to leave the other screen.
  *
- *   test_terminal demo [SECONDS]    the same guest on the terminal you sit at, to look at
+ *   test_terminal demo [SECONDS]    shows the same guest on your own terminal
  */
 #include "config.h"
 
@@ -42,7 +42,7 @@ static uint64_t now_ns(void)
 
 /* --- a resolver: 99 samples a second, drawn from the stacks of the fixture -------------------- */
 
-static unsigned demo_pace = 1; /* its seconds in one of the clock's */
+static unsigned demo_pace = 1; /* seconds of the guest in one second of the clock */
 
 struct demo {
 	struct fixture fixture;
@@ -121,12 +121,12 @@ static int demo_run(double interval_s, double time_s)
 
 	fixture_create(&demo.fixture);
 	demo.fixture.time_ns = demo.started_ns;
-	for (int i = 0; i < 1000; i++) /* a profile that has settled */
+	for (int i = 0; i < 1000; i++) /* until shares hardly change */
 		demo_sample(&demo, 1);
 	if (snapshot_slot_create(&demo.slot))
 		abort();
 	pipeline.slot = demo.slot;
-	sigfillset(&all); /* as in session.c: signals are for the main thread */
+	sigfillset(&all); /* like session.c: signals are for the main thread */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (pthread_create(&demo.thread, NULL, demo_resolve, &demo))
 		abort();
@@ -142,7 +142,7 @@ static int demo_run(double interval_s, double time_s)
 	return error != NULL;
 }
 
-/* When something has gone wrong, not when it is slow: sanitizers and a loaded machine are. */
+/* Long enough for sanitizers and for a loaded machine. */
 #define END_MS 60000
 
 /* --- a terminal of our own -------------------------------------------------------------------- */
@@ -151,12 +151,12 @@ struct screen {
 	int master, slave;
 	pid_t child;
 	struct termios before;
-	char seen[1 << 20]; /* all that came, NUL-terminated */
+	char seen[1 << 20]; /* all output so far, NUL-terminated */
 	size_t n_seen;
 };
 
 static struct screen screen;
-static speed_t screen_speed; /* of the line; 0: as it comes */
+static speed_t screen_speed; /* of the line; 0: not set */
 static const char *screen_locale = "C.UTF-8";
 
 static void screen_child(const char *type, double interval_s, double time_s)
@@ -179,7 +179,7 @@ static void screen_child(const char *type, double interval_s, double time_s)
 	status = demo_run(interval_s, time_s);
 	fflush(stdout);
 	if (type && !strcmp(type, "linux"))
-		_exit(status); /* libgpm, which curses loads there for the mouse, leaks ten bytes */
+		_exit(status); /* not exit(): libgpm, loaded by curses, leaks ten bytes */
 	exit(status);
 }
 
@@ -213,7 +213,7 @@ static void screen_start(const char *type, double interval_s, double time_s)
 		screen_child(type, interval_s, time_s);
 }
 
-/* Takes what comes until TEXT came after position FROM, or MS passed. */
+/* Reads output until TEXT has come after position FROM, or MS have passed. */
 static bool screen_wait(const char *text, size_t from, int ms)
 {
 	uint64_t end = now_ns() + (uint64_t)ms * 1000000;
@@ -242,7 +242,7 @@ static void screen_type(const char *text)
 		abort();
 }
 
-/* The child's wait status; -1 when it did not end in MS. */
+/* The child's wait status; -1: it did not end within MS. */
 static int screen_wait_end(int ms)
 {
 	uint64_t end = now_ns() + (uint64_t)ms * 1000000;
@@ -274,7 +274,7 @@ static void screen_check_sane(const char *how)
 	screen_wait(NULL, 0, 20);
 	check(!tcgetattr(screen.slave, &after) && modes_equal(&screen.before, &after),
 	      "%s: modes are as before", how);
-	check(strstr(screen.seen, LEAVE_SCREEN), "%s: it left the other screen", how);
+	check(strstr(screen.seen, LEAVE_SCREEN), "%s: the other screen was left", how);
 	check(strstr(screen.seen, "\033[?1000l") || strstr(screen.seen, "\033[?1006;1000l"),
 	      "%s: the mouse is off", how);
 }
@@ -318,7 +318,10 @@ static void test_signal_ends(int number)
 	screen_close();
 }
 
-/* A crash stays a crash, but on a sane terminal. Sanitizers report the signal and exit instead. */
+/*
+ * After a crash the terminal is sane, and the status is that of the crash. Sanitizers report the
+ * signal and exit instead.
+ */
 static void test_crash(int number)
 {
 	const char *how = strsignal(number);
@@ -331,8 +334,8 @@ static void test_crash(int number)
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 	check(status > 0, "%s: died with status %#x", how, status);
 #else
-	check(WIFSIGNALED(status) && WTERMSIG(status) == number, "%s: died of it: status %#x", how,
-	      status);
+	check(WIFSIGNALED(status) && WTERMSIG(status) == number, "%s: the signal is in status %#x",
+	      how, status);
 #endif
 	screen_check_sane(how);
 	screen_close();
@@ -418,7 +421,7 @@ static void test_terminal_types(void)
 	screen_close();
 }
 
-/* The flame graph's colours on terminals that have many, few, and for people who want none. */
+/* The flame graph's colours: with 256, with 8, and for users who want none. */
 static void test_colors(const char *type, const char *no_color, const char *wanted,
 			const char *unwanted)
 {
@@ -437,8 +440,8 @@ static void test_colors(const char *type, const char *no_color, const char *want
 }
 
 /*
- * A steady top view at the usual interval, a second: percents that decay and grow in every row.
- * Seconds pass four times as fast here.
+ * The top view of a steady guest at the usual interval of a second: percents change in every row.
+ * The guest's seconds pass four times as fast here.
  */
 static void test_bytes_per_refresh(const char *type, speed_t speed, size_t most)
 {
@@ -462,7 +465,7 @@ static void test_bytes_per_refresh(const char *type, speed_t speed, size_t most)
 	screen_speed = 0;
 }
 
-/* A console without UTF-8 gets ASCII, whatever view it is. */
+/* A terminal without UTF-8 gets nothing but ASCII, in every view. */
 static void test_ascii(const char *type, const char *locale)
 {
 	const char *bad = NULL;
@@ -511,7 +514,7 @@ int main(int argc, char **argv)
 	test_colors("xterm-256color", "1", NULL, "48;5;");
 	test_colors("vt100", "", NULL, "\033[41m");
 	test_bytes_per_refresh("xterm-256color", 0, 2000);
-	test_bytes_per_refresh("linux", B9600, 960); /* a second of that line */
+	test_bytes_per_refresh("linux", B9600, 960); /* what the line sends in a second */
 	test_bytes_per_refresh("vt100", B9600, 960);
 	test_ascii("xterm", "C");
 	test_ascii("linux", "C");

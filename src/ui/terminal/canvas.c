@@ -2,9 +2,9 @@
 /*
  * A grid of cells; see canvas.h. The UI's thread.
  *
- * Names were made clean once, where they entered (xtop/frames.h). This file is the last line of
- * defence all the same: no control, no direction override and no invalid byte gets into a cell, so
- * none can reach the terminal through a view that was given text from elsewhere.
+ * Names are cleaned where they enter the profile (xtop/frames.h). This file is the last line of
+ * defence: no control character, no direction override and no invalid byte gets into a cell.
+ * Therefore none can reach the terminal through a view that draws text from elsewhere.
  */
 #include "config.h"
 
@@ -28,7 +28,7 @@ struct canvas {
 
 /* --- characters ------------------------------------------------------------------------------- */
 
-/* Takes one character off *TEXT, which is not at its end. What is no UTF-8 goes bytewise as '?'. */
+/* Takes one character off *TEXT, which must not be at its end. A byte that is no UTF-8 is '?'. */
 static uint32_t character_next(const char **text)
 {
 	uint32_t character = REPLACEMENT;
@@ -38,7 +38,7 @@ static uint32_t character_next(const char **text)
 	return character;
 }
 
-/* Characters that take no room but change how others are shown: never let through. */
+/* Characters without a width that change how others are shown. No cell gets one. */
 static bool character_is_format(uint32_t c)
 {
 	return c == 0xad || c == 0x61c || c == 0x180e || (c >= 0x200b && c <= 0x200f) ||
@@ -46,7 +46,7 @@ static bool character_is_format(uint32_t c)
 	       (c >= 0xfff9 && c <= 0xfffb) || (c >= 0xe0000 && c <= 0xe0fff);
 }
 
-/* Cells of CHARACTER, 0 for a combining mark, -1 for what must not be shown. */
+/* Cells that C takes. 0: a combining mark. -1: a character that must not be shown. */
 static int character_width(uint32_t c)
 {
 	if (c < 0x7f)
@@ -54,7 +54,7 @@ static int character_width(uint32_t c)
 	return c < 0xa0 || character_is_format(c) ? -1 : wcwidth((wchar_t)c);
 }
 
-/* Our own ornaments on terminals that do not have them; console 0: it has the character itself. */
+/* For terminals that lack our ornaments. console 0: console fonts have the character itself. */
 static const struct likeness {
 	uint32_t character, console;
 	char ascii;
@@ -156,7 +156,7 @@ static void cell_set(struct cell *cell, uint32_t character, int width, enum styl
 			       .width = (uint8_t)width };
 }
 
-/* Half of a wide character that is about to lose its other half becomes a blank. */
+/* A cell of a wide character is about to be overwritten: both halves become blanks. */
 static void canvas_split_wide(struct canvas *canvas, int row, int column)
 {
 	struct cell *cell = canvas_at(canvas, row, column);
@@ -170,7 +170,7 @@ static void canvas_split_wide(struct canvas *canvas, int row, int column)
 	cell_set(cell, ' ', 1, cell->style);
 }
 
-/* One character into its cells; returns how many it took, 0 when it does not fit in ROOM. */
+/* Puts one character. Returns the cells it took; 0: it does not fit into ROOM cells. */
 static int canvas_put_character(struct canvas *canvas, int row, int column, int room,
 				enum style style, uint32_t character)
 {
@@ -239,7 +239,7 @@ void canvas_put_right(struct canvas *canvas, int row, int column, int width, enu
 	canvas_put(canvas, row, column + blank, width - blank, style, text);
 }
 
-/* The end of TEXT that takes at most WIDTH cells. */
+/* The longest end of TEXT that takes at most WIDTH cells. */
 static const char *text_tail(const char *text, int width)
 {
 	int excess = canvas_text_width(text) - width;
@@ -249,7 +249,7 @@ static const char *text_tail(const char *text, int width)
 
 		excess -= cells < 0 ? 1 : cells;
 	}
-	/* marks belong to the character that was cut off */
+	/* marks at the beginning belong to a character that was cut off */
 	for (const char *next = text; *next; text = next)
 		if (character_width(character_next(&next)) != 0)
 			break;

@@ -2,14 +2,14 @@
 /*
  * The terminal, by ncursesw; see terminal.h.
  *
- * Signals. What ends the program and what resizes the screen writes one byte into a pipe that
- * terminal_wait() polls beside the keyboard; nothing else happens in those handlers. Ctrl-C stays
- * a signal to the whole job. Ctrl-Z is switched off: it would stop every process of the job, the
- * sampler among them, and perhaps while the guest is stopped.
+ * Signals. The handlers of signals that end the program or resize the screen only write one byte
+ * into a pipe. terminal_wait() polls that pipe beside the keyboard. Ctrl-C stays a signal to the
+ * whole job. Ctrl-Z is switched off: it would stop every process of the job, also the sampler, and
+ * perhaps while the guest is stopped.
  *
- * Crashes. The handler may run on any thread with anything broken, so it uses two system calls
- * only: write() of bytes that were prepared when the terminal was opened, and tcsetattr(), which
- * POSIX allows in a handler. Then the signal strikes with the action it had before.
+ * Crashes. The crash handler may run on any thread, and any data may be broken. It uses two system
+ * calls only: write() of bytes that were prepared when the terminal was opened, and tcsetattr(),
+ * which POSIX allows in a handler. Then it raises the signal again with the action of before.
  */
 #include "config.h"
 
@@ -36,16 +36,16 @@
 #define ESCAPE_DELAY_MS   25
 
 static const int end_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
-/* SIGBUS is no crash when a page of the guest goes away under its reader: base/fault.c knows. */
+/* Without SIGBUS: it is no crash if a page of the guest went away. xtop/fault.h handles it. */
 static const int crash_signals[] = { SIGSEGV, SIGABRT, SIGFPE, SIGILL, SIGTRAP };
 #define N_END_SIGNALS   (sizeof(end_signals) / sizeof(end_signals[0]))
 #define N_CRASH_SIGNALS (sizeof(crash_signals) / sizeof(crash_signals[0]))
 
-/* Signal handlers take no argument of ours: this one object has to be static. */
+/* Static, because signal handlers take no argument of ours. */
 static struct {
 	SCREEN *screen;
 	bool ended;
-	int wake[2]; /* pipe: a byte a signal */
+	int wake[2]; /* pipe: one byte for each signal */
 	struct termios saved;
 	pid_t owner; /* a child that crashes must not touch the terminal */
 	char reset[RESET_BYTES];
@@ -65,8 +65,10 @@ static int reset_put(int byte)
 	return byte;
 }
 
-/* As endwin() would, in the same order: mouse off, attributes and colours off, cursor shown, keypad
- * off, back to the other screen. tputs() takes out padding. */
+/*
+ * Prepares what endwin() sends, in the same order: mouse off, attributes and colours off, cursor
+ * shown, keypad off, back to the other screen. tputs() removes padding.
+ */
 static void terminal_prepare_reset(void)
 {
 	static const char *const capabilities[] = { "sgr0", "op", "cnorm", "rmkx", "rmcup" };
@@ -86,7 +88,7 @@ static void terminal_prepare_reset(void)
 	reset_put('\n');
 }
 
-/* Async-signal-safe, as is what follows. */
+/* This function and the two handlers below are async-signal-safe. */
 static void terminal_give_back(void)
 {
 	ssize_t written;
@@ -94,7 +96,7 @@ static void terminal_give_back(void)
 	if (getpid() != terminal.owner)
 		return;
 	written = write(STDOUT_FILENO, terminal.reset, terminal.reset_length);
-	(void)written; /* there is nobody left to tell */
+	(void)written; /* nobody is left to be told of a failure */
 	tcsetattr(STDIN_FILENO, TCSANOW, &terminal.saved);
 }
 
@@ -106,7 +108,7 @@ static void terminal_on_crash(int number)
 	while (i < N_CRASH_SIGNALS - 1 && crash_signals[i] != number)
 		i++;
 	sigaction(number, &terminal.old_crash[i], NULL);
-	raise(number); /* pending until we return when it is blocked, as it is for a fault */
+	raise(number); /* a fault's signal is blocked here: it comes when we return */
 }
 
 static void terminal_on_signal(int number)
@@ -115,11 +117,11 @@ static void terminal_on_signal(int number)
 	char byte = number == SIGWINCH ? 'w' : 'e';
 	ssize_t written = write(terminal.wake[1], &byte, 1);
 
-	(void)written; /* full: there are bytes enough to wake up from */
+	(void)written; /* if the pipe is full, it has bytes enough */
 	errno = saved_errno;
 }
 
-/* Before newterm(), which puts in handlers of its own. */
+/* To be called before newterm(), which sets handlers of its own. */
 static void terminal_save_handlers(void)
 {
 	for (size_t i = 0; i < N_END_SIGNALS; i++)
@@ -139,7 +141,7 @@ static void terminal_set_handlers(void)
 	for (size_t i = 0; i < N_END_SIGNALS; i++)
 		sigaction(end_signals[i], &action, NULL);
 	sigaction(SIGWINCH, &action, NULL);
-	/* a stack of its own: the crash may be an overflow of the other */
+	/* on a stack of its own: the crash may be an overflow of the usual stack */
 	stack.ss_sp = terminal.crash_stack = malloc(CRASH_STACK_BYTES);
 	action.sa_handler = terminal_on_crash;
 	action.sa_flags = 0;
@@ -167,18 +169,18 @@ static void terminal_restore_handlers(void)
 	terminal.crash_stack = NULL;
 }
 
-/* --- looks ------------------------------------------------------------------------------------ */
+/* --- what styles look like -------------------------------------------------------------------- */
 
 struct look {
-	attr_t mono;       /* without colours */
-	attr_t attributes; /* with */
+	attr_t mono;       /* attributes without colours */
+	attr_t attributes; /* attributes with colours */
 	short foreground, background;
-	short rich; /* background where there are 256 colours; 0: the same */
+	short rich; /* background if there are 256 colours; 0: the same */
 };
 
 /*
- * Background and foreground -1 are the terminal's own: xtop looks right on dark and light. The rich
- * ones are of the 6x6x6 cube, 16 + 36 r + 6 g + b, light enough for black on them.
+ * Colour -1 is the terminal's own, so that xtop looks right on dark and on light terminals. The
+ * rich colours are from the 6x6x6 cube, 16 + 36 r + 6 g + b, and light enough for black text.
  */
 static const struct look looks[N_STYLES] = {
 	[STYLE_NORMAL] = { A_NORMAL, A_NORMAL, -1, -1, 0 },
@@ -206,7 +208,7 @@ static const struct look looks[N_STYLES] = {
 	[STYLE_FLAME_OTHER] = { A_REVERSE, A_NORMAL, COLOR_BLACK, COLOR_WHITE, 252 },
 };
 
-/* How many colours to use; 0: none. NO_COLOR: https://no-color.org, set and not empty. */
+/* How many colours to use; 0: none. NO_COLOR counts if it is not empty (https://no-color.org). */
 static int terminal_start_colors(enum ui_colors wanted)
 {
 	static const int counts[] = {
@@ -273,7 +275,7 @@ static void terminal_set_modes(void)
 	}
 }
 
-/* newterm() takes types on which nothing can be drawn, so ask the database first. */
+/* newterm() accepts types on which nothing can be drawn. Therefore the database is asked first. */
 static struct xtop_error *terminal_check_type(const char *type)
 {
 	const char *move;
@@ -337,7 +339,7 @@ void terminal_size(int *rows, int *columns_)
 	*columns_ = COLS;
 }
 
-/* The kernel's console has UTF-8, but a font of 256 or 512 characters. */
+/* Linux's console understands UTF-8, but its font has only 256 or 512 characters. */
 enum charset terminal_charset(void)
 {
 	const char *type = getenv("TERM");
@@ -373,7 +375,7 @@ void terminal_paint(const struct canvas *canvas, bool anew)
 	cchar_t *line = calloc((size_t)columns_ + 1, sizeof(*line));
 
 	if (!line)
-		return; /* the next one may have more luck */
+		return; /* the next picture may find memory */
 	for (int row = 0; row < canvas_rows(canvas); row++) {
 		int n = 0;
 
@@ -393,7 +395,7 @@ void terminal_paint(const struct canvas *canvas, bool anew)
 
 /* --- input ------------------------------------------------------------------------------------ */
 
-/* SIGWINCH came: take the size the terminal has now. */
+/* SIGWINCH came: takes over the terminal's new size. */
 static void terminal_resize(void)
 {
 	struct winsize size;
@@ -402,7 +404,7 @@ static void terminal_resize(void)
 		resizeterm(size.ws_row, size.ws_col);
 }
 
-/* Empties the pipe; true when a signal asked to end. */
+/* Empties the pipe and notes what the signals asked for. */
 static void terminal_drain_wake(bool *resizedp)
 {
 	char bytes[64];
@@ -414,7 +416,7 @@ static void terminal_drain_wake(bool *resizedp)
 	}
 }
 
-/* A closed terminal is always readable and never has a byte. */
+/* A closed terminal is readable, but has no byte. */
 static bool terminal_is_closed(short revents)
 {
 	int bytes = 0;
@@ -445,7 +447,7 @@ enum terminal_event terminal_wait(uint64_t timeout_ns)
 	return resized || (n > 0 && fds[0].revents) ? TERMINAL_INPUT : TERMINAL_NOTHING;
 }
 
-/* Curses' key codes in our words. */
+/* Curses' key code as enum input_code. */
 static uint32_t terminal_translate(wint_t code)
 {
 	static const struct {

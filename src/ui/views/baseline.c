@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What changed since the baseline: self shares then and now, their difference in points, their
- * ratio; the largest change first. What is left out of the present picture is left out of the
- * baseline, too.
+ * ratio; the largest change first. Filter, restriction and hiding apply to both pictures.
  */
 #include "config.h"
-
-#include <stdlib.h>
 
 #include "ui/views/table.h"
 
@@ -52,13 +49,13 @@ static struct xtop_error *baseline_build_base(struct view_baseline *baseline,
 	if (error)
 		return error;
 	error = functions_build(&selected, NULL, model->addresses, &baseline->base);
-	if (!error && !model->of_filtered) /* then 100 % is as much as of the present picture */
+	if (!error && !model->of_filtered) /* 100 % is all of the baseline */
 		baseline->base.whole = weights_of(&model->baseline->nodes[0]);
 	selection_release(&selected, model->baseline);
 	return error;
 }
 
-/* Functions that took nothing themselves, neither then nor now, did not change. */
+/* Leaves out functions that took nothing themselves, neither then nor now. */
 static void baseline_drop_idle(struct view_baseline *baseline)
 {
 	size_t n = 0;
@@ -71,18 +68,6 @@ static void baseline_drop_idle(struct view_baseline *baseline)
 			baseline->now.rows[n++] = *now;
 	}
 	baseline->now.n = n;
-}
-
-static void baseline_settle(struct view_baseline *baseline)
-{
-	size_t found = 0;
-
-	while (baseline->list.moved && found < baseline->now.n &&
-	       baseline->now.rows[found].frame != baseline->list.key)
-		found++;
-	list_settle(&baseline->list, baseline->now.n, found);
-	if (baseline->now.n)
-		baseline->list.key = baseline->now.rows[baseline->list.selected].frame;
 }
 
 static struct xtop_error *baseline_update(struct view *view, const struct ui_model *model)
@@ -107,7 +92,7 @@ static struct xtop_error *baseline_update(struct view *view, const struct ui_mod
 		columns_sort(&context, baseline->sort, baseline->now.rows, baseline->now.n);
 		baseline->current = true;
 	}
-	baseline_settle(baseline);
+	list_settle(&baseline->list, baseline->now.n, view_function_key, &baseline->now);
 	return error;
 }
 
@@ -148,101 +133,78 @@ static void baseline_draw(struct view *view, const struct ui_model *model, struc
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-static void baseline_sort_by(struct view_baseline *baseline, struct ui *ui,
-			     const struct column *column)
+static struct request baseline_sort(struct view_baseline *baseline, const struct column *column)
 {
 	baseline->sort = column;
-	ui_update(ui);
+	return request_of(REQUEST_UPDATE);
 }
 
-static void baseline_open(const struct view_baseline *baseline, struct ui *ui)
+static struct request baseline_open(const struct view_baseline *baseline)
 {
-	if (baseline->now.n)
-		ui_push(ui, view_callers_create(baseline->now.rows[baseline->list.selected].frame));
+	return view_callers_of(baseline->now.n ? baseline->now.rows[baseline->list.selected].frame
+					       : FRAME_NONE);
 }
 
-struct baseline_search {
-	const struct function_table *table;
-	const struct ui_model *model;
-};
-
-static bool baseline_matches(const void *context, size_t index)
-{
-	const struct baseline_search *search = context;
-
-	return view_matches(search->model, search->table->rows[index].frame);
-}
-
-static bool baseline_request(struct view *view, struct ui *ui, enum request request)
+static struct request baseline_handle(struct view *view, const struct ui_model *model,
+				      struct request request)
 {
 	struct view_baseline *baseline = view_baseline(view);
-	struct baseline_search search = { &baseline->now, &ui->model };
-	bool done = list_request(&baseline->list, request);
 
-	if (request >= REQUEST_SEARCH_HERE && request <= REQUEST_SEARCH_PREVIOUS)
-		done = ui->search &&
-		       list_search(&baseline->list, request, baseline_matches, &search);
-	if (done && baseline->now.n)
-		baseline->list.key = baseline->now.rows[baseline->list.selected].frame;
-	switch ((int)request) {
+	if (list_request(&baseline->list, request.code))
+		return request_of(REQUEST_NONE);
+	switch ((int)request.code) {
 	case REQUEST_OPEN:
-		baseline_open(baseline, ui);
-		return true;
+		return baseline_open(baseline);
 	case REQUEST_SORT_LEFT:
-		baseline_sort_by(baseline, ui,
-				 table_next_column(&baseline->table, baseline->sort, -1));
-		return true;
+		return baseline_sort(baseline,
+				     table_next_column(&baseline->table, baseline->sort, -1));
 	case REQUEST_SORT_RIGHT:
 	case REQUEST_SORT_NEXT:
-		baseline_sort_by(baseline, ui,
-				 table_next_column(&baseline->table, baseline->sort, 1));
-		return true;
+		return baseline_sort(baseline,
+				     table_next_column(&baseline->table, baseline->sort, 1));
 	default:
-		return done;
+		return view_search(&baseline->list, model, request, NULL);
 	}
 }
 
-/* A click on the row that is selected opens it. */
-static void baseline_click(struct view *view, struct ui *ui, int row, int column)
+/* A click on the selected row opens it. */
+static struct request baseline_click(struct view *view, const struct ui_model *model, int row,
+				     int column)
 {
 	struct view_baseline *baseline = view_baseline(view);
 	const struct column *sort = table_column_at(&baseline->table, column);
-	enum list_click click = list_click(&baseline->list, row - baseline->first_row);
 
-	if (row == baseline->first_row - 1 && sort)
-		baseline_sort_by(baseline, ui, sort);
-	if (click == LIST_OPENED)
-		baseline_open(baseline, ui);
-	else if (click == LIST_SELECTED)
-		baseline->list.key = baseline->now.rows[baseline->list.selected].frame;
+	(void)model;
+	if (row == baseline->first_row - 1)
+		return sort ? baseline_sort(baseline, sort) : request_of(REQUEST_NONE);
+	if (list_click(&baseline->list, row - baseline->first_row) == LIST_OPENED)
+		return baseline_open(baseline);
+	return request_of(REQUEST_NONE);
 }
 
-static void baseline_destroy(struct view *view)
+static void baseline_init(struct view *view, const struct view *below, uint32_t frame)
+{
+	(void)below;
+	(void)frame;
+	view_baseline(view)->sort = &columns[COLUMN_DELTA];
+}
+
+static void baseline_deinit(struct view *view)
 {
 	struct view_baseline *baseline = view_baseline(view);
 
 	functions_free(&baseline->now);
 	functions_free(&baseline->base);
-	free(baseline);
 }
 
-static const struct view_ops baseline_ops = {
+const struct view_ops baseline_ops = {
 	.mask = VIEW_BASELINE,
 	.name = "the comparison with the baseline",
+	.size = sizeof(struct view_baseline),
+	.init = baseline_init,
 	.update = baseline_update,
 	.draw = baseline_draw,
-	.request = baseline_request,
+	.handle = baseline_handle,
 	.click = baseline_click,
-	.destroy = baseline_destroy,
+	.deinit = baseline_deinit,
 };
-
-struct view *view_baseline_create(void)
-{
-	struct view_baseline *baseline = calloc(1, sizeof(*baseline));
-
-	if (!baseline)
-		return NULL;
-	baseline->view.ops = &baseline_ops;
-	baseline->sort = &columns[COLUMN_DELTA];
-	return &baseline->view;
-}

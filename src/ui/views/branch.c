@@ -4,9 +4,11 @@
 
 #include "ui/views/branch.h"
 
+#include <stdio.h>
+
 /*
- * "│  ├─ ": three cells for each fork the line is inside, of the last one a corner unless the line
- * goes straight on. Trees deeper than half of the WIDTH lose their first forks: "…".
+ * "│  ├─ ": three cells for each fork that the line is inside. The last fork has a corner, unless
+ * the line goes straight on. If the forks take more than half of WIDTH, "…" stands for the first.
  */
 static int branch_draw_forks(const struct call_tree_line *line, struct canvas *canvas, int row,
 			     int column, int width)

@@ -6,10 +6,10 @@
 #include "ui/view.h"
 #include "xtop/call_tree.h"
 
-/* The lines that lead to it, whether it is open, and its name; returns the column behind. */
+/* Draws the lines that lead to it, "+" or "-", and its name. Returns the column behind. */
 int branch_draw(const struct ui_model *model, const struct call_tree_line *line,
 		struct canvas *canvas, int row, int column, int width);
-/* The same with its share of WHOLE between the two: below a row of the function table. */
+/* Draws the lines, its share of WHOLE, and its name: below a row of the function table. */
 void branch_draw_share(const struct ui_model *model, const struct call_tree_line *line,
 		       const struct weights *whole, struct canvas *canvas, int row, int column,
 		       int width);

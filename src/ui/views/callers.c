@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Callers and callees of one function, the focus: who calls it, whom it calls, and the hottest
- * whole stacks through it. All shares are of the focus. Enter makes the function under the cursor
- * the focus; the trail of focuses is the way back.
+ * whole stacks through it. All shares are percents of the focus. Enter makes the function under the
+ * cursor the focus; the trail of focuses is the way back.
  */
 #include "config.h"
 
@@ -10,11 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ui/core.h"
-#include "ui/list.h"
+#include "ui/view.h"
 
-#define CALLERS_MAX_TRAIL    64 /* then the oldest is forgotten */
-#define CALLERS_SIDE_BY_SIDE 64 /* columns from which on both lists are drawn */
+#define CALLERS_MAX_TRAIL    64 /* beyond that the oldest focus is forgotten */
+#define CALLERS_SIDE_BY_SIDE 64 /* screens with so many columns show both lists */
 
 enum callers_side { SIDE_CALLERS, SIDE_CALLEES };
 
@@ -52,19 +51,6 @@ static struct function_table *callers_table(struct view_callers *callers, enum c
 
 /* --- update ----------------------------------------------------------------------------------- */
 
-static void callers_settle(struct view_callers *callers, enum callers_side side)
-{
-	const struct function_table *table = callers_table(callers, side);
-	struct list *list = &callers_focus(callers)->lists[side];
-	size_t found = 0;
-
-	while (found < table->n && table->rows[found].frame != list->key)
-		found++;
-	list_settle(list, table->n, found);
-	if (table->n)
-		list->key = table->rows[list->selected].frame;
-}
-
 static struct xtop_error *callers_update(struct view *view, const struct ui_model *model)
 {
 	struct view_callers *callers = view_callers(view);
@@ -83,14 +69,15 @@ static struct xtop_error *callers_update(struct view *view, const struct ui_mode
 						  .totals = model->totals };
 
 		columns_sort(&context, &columns[COLUMN_CHILDREN], table->rows, table->n);
-		callers_settle(callers, side);
+		list_settle(&callers_focus(callers)->lists[side], table->n, view_function_key,
+			    table);
 	}
 	return error;
 }
 
 /* --- drawing ---------------------------------------------------------------------------------- */
 
-/* "web01 › main › tcp_sendmsg": what does not fit goes from the left. */
+/* "web01 › main › tcp_sendmsg": what does not fit is left out on the left. */
 static void callers_draw_trail(struct view_callers *callers, const struct ui_model *model,
 			       struct canvas *canvas, int row, int width)
 {
@@ -146,7 +133,7 @@ static void callers_draw_focus(struct view_callers *callers, const struct ui_mod
 	if (columns_ >= 80 && !(recursive > 0))
 		module = frame->module;
 	width = canvas_text_width(text);
-	if (*module) { /* a long one leaves room for the function */
+	if (*module) { /* a long name must leave room for the function's */
 		module_width = canvas_text_width(module);
 		module_width = 2 + (module_width < columns_ / 4 ? module_width : columns_ / 4);
 	}
@@ -178,14 +165,8 @@ static void callers_draw_row(struct view_callers *callers, const struct ui_model
 							: STYLE_NORMAL,
 			name);
 	view_put_share(canvas, cell.row, column + 1, share);
-	if (index == focus->lists[side].selected) {
-		bool active = side == focus->side;
-
-		canvas_restyle(canvas, cell.row, column, cell.columns,
-			       active ? STYLE_SELECTED : STYLE_MARKED);
-		if (active)
-			canvas_put(canvas, cell.row, column, 1, STYLE_SELECTED, "▌");
-	}
+	if (index == focus->lists[side].selected)
+		view_mark_in_list(canvas, cell.row, column, cell.columns, side == focus->side);
 }
 
 static void callers_draw_list(struct view_callers *callers, const struct ui_model *model,
@@ -217,12 +198,18 @@ static void callers_draw_list(struct view_callers *callers, const struct ui_mode
 
 /* --- whole chains ----------------------------------------------------------------------------- */
 
-/* From the innermost out, as it is found. */
+/* Frames from the innermost out: the order in which they are found. */
 struct chain_path {
 	uint32_t frames[SNAPSHOT_MAX_DEPTH];
 	bool kept[SNAPSHOT_MAX_DEPTH];
-	size_t n, focus; /* focus: the outermost of those that are the function looked at */
+	size_t n, focus; /* focus: index of the outermost frame that is the focus */
 };
+
+/* The function that FRAME is counted as (struct frame, group). */
+static uint32_t chain_group(const struct ui_model *model, uint32_t frame)
+{
+	return model->addresses ? frame : frames_get(model->all->frames, frame)->group;
+}
 
 static void chain_fill(struct chain_path *path, const struct ui_model *model,
 		       const struct chain *chain, uint32_t focus)
@@ -234,14 +221,17 @@ static void chain_fill(struct chain_path *path, const struct ui_model *model,
 	     node = snapshot->nodes[node].parent) {
 		uint32_t frame = snapshot->nodes[node].frame;
 
-		if (view_group(model, frame) == focus)
+		if (chain_group(model, frame) == focus)
 			path->focus = path->n;
 		path->kept[path->n] = false;
 		path->frames[path->n++] = frame;
 	}
 }
 
-/* What is kept RANK-th: the ends, the function looked at and its caller; then on its inner side, then on its outer. */
+/*
+ * The index of the frame with that rank, 0 being the most important: the outermost frame, the
+ * focus, the innermost frame, the focus's caller; then frames inside the focus, then outside.
+ */
 static size_t chain_ranked(const struct chain_path *path, size_t rank)
 {
 	const size_t first[] = { path->n - 1, path->focus, 0, path->focus + 1 };
@@ -253,7 +243,7 @@ static size_t chain_ranked(const struct chain_path *path, size_t rank)
 	return rank < n_inside ? 1 + rank : path->focus + 2 + rank - n_inside;
 }
 
-/* Cells of what is kept, with "…" for each gap. */
+/* Cells of the kept frames, with "…" for each gap. */
 static int chain_width(const struct chain_path *path, const int *widths)
 {
 	int width = -3;
@@ -267,7 +257,7 @@ static int chain_width(const struct chain_path *path, const int *widths)
 	return width;
 }
 
-/* The first by rank that have room in ROOM cells; an end and the function looked at in any case. */
+/* Keeps frames by rank while they fit into ROOM cells; the first two in any case. */
 static void chain_fit(struct chain_path *path, const struct ui_model *model, int room)
 {
 	int widths[SNAPSHOT_MAX_DEPTH];
@@ -288,7 +278,7 @@ static void chain_fit(struct chain_path *path, const struct ui_model *model, int
 	}
 }
 
-/* A chain reads from the outermost function in. What is left out when it does not fit says chain_ranked(). */
+/* A chain reads from the outermost function in. chain_ranked() says what is left out. */
 static void callers_draw_chain(struct view_callers *callers, const struct ui_model *model,
 			       struct canvas *canvas, int row, int columns_,
 			       const struct chain *chain)
@@ -316,7 +306,7 @@ static void callers_draw_chain(struct view_callers *callers, const struct ui_mod
 		column += canvas_put_name(
 			canvas, row, column, columns_ - column,
 			!path.kept[i]                                ? STYLE_DIM
-			: view_group(model, path.frames[i]) == focus ? STYLE_TITLE
+			: chain_group(model, path.frames[i]) == focus ? STYLE_TITLE
 								     : STYLE_NORMAL,
 			path.kept[i] ? view_frame_name(model, path.frames[i], name) : "…");
 	}
@@ -349,7 +339,7 @@ static void callers_draw(struct view *view, const struct ui_model *model, struct
 	callers->side_by_side = area.columns >= CALLERS_SIDE_BY_SIDE;
 	callers->columns = area.columns;
 	callers->first_row = lists.row + 1;
-	if (rows >= 9) { /* lists get what they need, the chains at least a third */
+	if (rows >= 9) { /* lists get what they need, but at most two thirds */
 		lists.rows = (size_t)(2 * rows / 3) > longest + 2 ? (int)longest + 2 : 2 * rows / 3;
 		lists.rows = lists.rows < 4 ? 4 : lists.rows;
 		chains = rows - lists.rows;
@@ -372,7 +362,7 @@ static void callers_draw(struct view *view, const struct ui_model *model, struct
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-static void callers_push(struct view_callers *callers, uint32_t frame, enum callers_side side)
+static void callers_set_focus(struct view_callers *callers, uint32_t frame, enum callers_side side)
 {
 	if (callers->n_trail == CALLERS_MAX_TRAIL)
 		memmove(callers->trail, callers->trail + 1,
@@ -382,118 +372,87 @@ static void callers_push(struct view_callers *callers, uint32_t frame, enum call
 	callers->trail[callers->n_trail++].side = side;
 }
 
-/* Who climbs to a caller goes on climbing; who descends goes on descending. */
-static void callers_open(struct view_callers *callers, struct ui *ui)
+/* The cursor stays on the same side: who climbs to callers goes on climbing. */
+static struct request callers_open(struct view_callers *callers)
 {
 	struct focus *focus = callers_focus(callers);
 	struct function_table *table = callers_table(callers, focus->side);
 	uint32_t frame;
 
 	if (!table->n)
-		return;
+		return request_of(REQUEST_NONE);
 	frame = table->rows[focus->lists[focus->side].selected].frame;
-	if (frame == focus->frame || frame == FRAME_ROOT)
-		return; /* itself, or nobody */
-	callers_push(callers, frame, focus->side);
-	ui_update(ui);
+	if (frame == focus->frame || frame == FRAME_ROOT) /* "(itself)", "(nobody)" */
+		return request_of(REQUEST_NONE);
+	callers_set_focus(callers, frame, focus->side);
+	return request_of(REQUEST_UPDATE);
 }
 
-struct callers_search {
-	const struct function_table *table;
-	const struct ui_model *model;
-};
-
-static bool callers_matches(const void *context, size_t index)
-{
-	const struct callers_search *search = context;
-
-	return view_matches(search->model, search->table->rows[index].frame);
-}
-
-static bool callers_request(struct view *view, struct ui *ui, enum request request)
+static struct request callers_handle(struct view *view, const struct ui_model *model,
+				     struct request request)
 {
 	struct view_callers *callers = view_callers(view);
 	struct focus *focus = callers_focus(callers);
-	const struct function_table *table = callers_table(callers, focus->side);
 	struct list *list = &focus->lists[focus->side];
 
-	if (list_request(list, request)) {
-		if (table->n)
-			list->key = table->rows[list->selected].frame;
-		return true;
-	}
-	switch ((int)request) {
+	if (list_request(list, request.code))
+		return request_of(REQUEST_NONE);
+	switch ((int)request.code) {
 	case REQUEST_OPEN:
-		callers_open(callers, ui);
-		return true;
+		return callers_open(callers);
 	case REQUEST_SWITCH:
 		focus->side = focus->side == SIDE_CALLERS ? SIDE_CALLEES : SIDE_CALLERS;
-		return true;
+		return request_of(REQUEST_NONE);
 	case REQUEST_BACK:
 	case REQUEST_BACK_OR_QUIT:
 		if (callers->n_trail == 1)
-			return false;
+			return request;
 		callers->n_trail--;
-		ui_update(ui);
-		return true;
-	case REQUEST_SEARCH_HERE:
-	case REQUEST_SEARCH_NEXT:
-	case REQUEST_SEARCH_PREVIOUS:
-		if (!ui->search || !list_search(list, request, callers_matches,
-						&(struct callers_search){ table, &ui->model }))
-			return false;
-		list->key = table->rows[list->selected].frame;
-		return true;
+		return request_of(REQUEST_UPDATE);
 	default:
-		return false;
+		return view_search(list, model, request, NULL);
 	}
 }
 
-/* A click on the row that is selected makes its function the focus. */
-static void callers_click(struct view *view, struct ui *ui, int row, int column)
+/* A click on the selected row makes its function the focus. */
+static struct request callers_click(struct view *view, const struct ui_model *model, int row,
+				    int column)
 {
 	struct view_callers *callers = view_callers(view);
 	struct focus *focus = callers_focus(callers);
 	enum callers_side before = focus->side;
 	enum list_click click;
-	struct list *list;
 
+	(void)model;
 	if (callers->side_by_side)
 		focus->side = column < callers->columns / 2 ? SIDE_CALLERS : SIDE_CALLEES;
-	list = &focus->lists[focus->side];
-	click = list_click(list, row - callers->first_row);
-	if (click == LIST_OPENED && focus->side == before)
-		callers_open(callers, ui);
-	else if (click == LIST_SELECTED)
-		list->key = callers_table(callers, focus->side)->rows[list->selected].frame;
+	click = list_click(&focus->lists[focus->side], row - callers->first_row);
+	return click == LIST_OPENED && focus->side == before ? callers_open(callers)
+							     : request_of(REQUEST_NONE);
 }
 
-static void callers_destroy(struct view *view)
+static void callers_init(struct view *view, const struct view *below, uint32_t frame)
+{
+	(void)below;
+	callers_set_focus(view_callers(view), frame, SIDE_CALLERS);
+}
+
+static void callers_deinit(struct view *view)
 {
 	struct view_callers *callers = view_callers(view);
 
 	if (callers->current)
 		neighbours_free(&callers->neighbours);
-	free(callers);
 }
 
-static const struct view_ops callers_ops = {
+const struct view_ops callers_ops = {
 	.mask = VIEW_CALLERS,
 	.name = "callers and callees",
+	.size = sizeof(struct view_callers),
+	.init = callers_init,
 	.update = callers_update,
 	.draw = callers_draw,
-	.request = callers_request,
+	.handle = callers_handle,
 	.click = callers_click,
-	.destroy = callers_destroy,
+	.deinit = callers_deinit,
 };
-
-struct view *view_callers_create(uint32_t frame)
-{
-	struct view_callers *callers = calloc(1, sizeof(*callers));
-
-	if (!callers)
-		return NULL;
-	callers->view.ops = &callers_ops;
-	callers_push(callers, frame, SIDE_CALLERS);
-	return &callers->view;
-}

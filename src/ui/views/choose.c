@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The chooser of views: those that a key of the key table opens, with the key. Opening one asks
- * for what its key would.
+ * The list of views to choose from: every view that a key opens, with the key. Choosing a view does
+ * what its key does.
  */
 #include "config.h"
 
-#include <stdlib.h>
-
-#include "ui/core.h"
-#include "ui/list.h"
+#include "ui/keys.h"
+#include "ui/view.h"
 
 #define CHOOSE_NAME_CELLS 10
-
-static const enum request choices[] = {
-	REQUEST_VIEW_TOP,    REQUEST_VIEW_TREE,     REQUEST_VIEW_FLAME, REQUEST_VIEW_VCPUS,
-	REQUEST_VIEW_GROUPS, REQUEST_VIEW_OVERHEAD, REQUEST_BASELINE,   REQUEST_VIEW_DOMAINS,
-};
-#define N_CHOICES (sizeof(choices) / sizeof(choices[0]))
 
 struct view_choose {
 	struct view view;
@@ -29,21 +21,34 @@ static struct view_choose *view_choose(struct view *view)
 	return (struct view_choose *)view;
 }
 
-static struct xtop_error *choose_update(struct view *view, const struct ui_model *model)
+/* The key that opens VIEW; NULL: there is none. */
+static const struct key *choose_find_key(unsigned view)
 {
-	struct view_choose *choose = view_choose(view);
-
-	(void)model;
-	list_settle(&choose->list, N_CHOICES, choose->list.selected);
+	for (size_t i = 0; i < n_keys; i++)
+		if (keys[i].opens == view && keys[i].help)
+			return &keys[i];
 	return NULL;
 }
 
-static const struct key *choose_key(enum request request)
+/* The key of choice INDEX, in the order of enum view_mask; NULL behind the last. */
+static const struct key *choose_key(size_t index)
 {
-	for (size_t i = 0; i < n_keys; i++)
-		if (keys[i].request == request && keys[i].help)
-			return &keys[i];
+	for (unsigned view = VIEW_TOP; view & VIEW_ALL; view <<= 1) {
+		const struct key *key = view & VIEW_PASSING ? NULL : choose_find_key(view);
+
+		if (key && !index--)
+			return key;
+	}
 	return NULL;
+}
+
+static void choose_settle(struct view_choose *choose)
+{
+	size_t n = 0;
+
+	while (choose_key(n))
+		n++;
+	list_settle(&choose->list, n, NULL, NULL);
 }
 
 static void choose_draw(struct view *view, const struct ui_model *model, struct canvas *canvas,
@@ -54,12 +59,11 @@ static void choose_draw(struct view *view, const struct ui_model *model, struct 
 
 	(void)model;
 	choose->first_row = area.row + 1;
-	choose->list.n = N_CHOICES;
 	canvas_fill(canvas, area.row, 0, area.columns, STYLE_HEADER);
 	canvas_put(canvas, area.row, 1, area.columns, STYLE_HEADER, "Views, and the keys to them");
 	list_show(&choose->list, page);
-	for (size_t i = 0; i < page && choose->list.top + i < N_CHOICES; i++) {
-		const struct key *key = choose_key(choices[choose->list.top + i]);
+	for (size_t i = 0; i < page && choose->list.top + i < choose->list.n; i++) {
+		const struct key *key = choose_key(choose->list.top + i);
 		int row = choose->first_row + (int)i;
 
 		canvas_put(canvas, row, 2, CHOOSE_NAME_CELLS, STYLE_TITLE, key->names);
@@ -70,50 +74,48 @@ static void choose_draw(struct view *view, const struct ui_model *model, struct 
 	}
 }
 
-static bool choose_request(struct view *view, struct ui *ui, enum request request)
+static struct request choose_open(const struct view_choose *choose)
 {
-	struct view_choose *choose = view_choose(view);
-
-	if (list_request(&choose->list, request))
-		return true;
-	if (request != REQUEST_OPEN)
-		return false;
-	request = choices[choose->list.selected];
-	ui_dispatch_request(ui, REQUEST_BACK); /* destroys this view */
-	ui_dispatch_request(ui, request);
-	return true;
+	return (struct request){ .code = REQUEST_CHOSEN,
+				 .view = choose_key(choose->list.selected)->opens };
 }
 
-static void choose_click(struct view *view, struct ui *ui, int row, int column)
+static struct request choose_handle(struct view *view, const struct ui_model *model,
+				    struct request request)
 {
 	struct view_choose *choose = view_choose(view);
 
+	(void)model;
+	if (list_request(&choose->list, request.code))
+		return request_of(REQUEST_NONE);
+	return request.code == REQUEST_OPEN ? choose_open(choose) : request;
+}
+
+static struct request choose_click(struct view *view, const struct ui_model *model, int row,
+				   int column)
+{
+	struct view_choose *choose = view_choose(view);
+
+	(void)model;
 	(void)column;
-	if (list_click(&choose->list, row - choose->first_row) != LIST_MISSED)
-		choose_request(view, ui, REQUEST_OPEN);
+	return list_click(&choose->list, row - choose->first_row) == LIST_MISSED
+		       ? request_of(REQUEST_NONE)
+		       : choose_open(choose);
 }
 
-static void choose_destroy(struct view *view)
+static void choose_init(struct view *view, const struct view *below, uint32_t frame)
 {
-	free(view);
+	(void)below;
+	(void)frame;
+	choose_settle(view_choose(view));
 }
 
-static const struct view_ops choose_ops = {
+const struct view_ops choose_ops = {
 	.mask = VIEW_CHOOSE,
 	.name = "the list of views",
-	.update = choose_update,
+	.size = sizeof(struct view_choose),
+	.init = choose_init,
 	.draw = choose_draw,
-	.request = choose_request,
+	.handle = choose_handle,
 	.click = choose_click,
-	.destroy = choose_destroy,
 };
-
-struct view *view_choose_create(void)
-{
-	struct view_choose *choose = calloc(1, sizeof(*choose));
-
-	if (!choose)
-		return NULL;
-	choose->view.ops = &choose_ops;
-	return &choose->view;
-}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The flame graph, an icicle: the outermost function on top, each below its caller and as wide as
- * its share. The cursor is a function; it stays on it while widths change.
+ * The flame graph, an icicle: the outermost function on top, each function below its caller and as
+ * wide as its share. The cursor is on a function and stays on it while widths change.
  *
  *	 web01 › all                                      100 % = 10,000 samples
  *	│all
@@ -11,10 +11,11 @@
  */
 #include "config.h"
 
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "ui/core.h"
+#include "ui/figures.h"
+#include "ui/view.h"
 #include "xtop/call_tree.h"
 
 struct view_flame {
@@ -22,13 +23,14 @@ struct view_flame {
 	struct flame flame;
 	uint32_t zoom[FLAME_MAX_ZOOM];
 	size_t n_zoom;
-	size_t back[FLAME_MAX_ZOOM]; /* what n_zoom was before, ascending */
+	size_t back[FLAME_MAX_ZOOM]; /* earlier values of n_zoom to go back to, ascending */
 	size_t n_back;
 	uint64_t key;    /* of the selected function */
 	size_t selected; /* its cell */
-	int top;         /* depth on the first row */
+	int top;         /* depth shown on the first row */
 	bool inverted, current;
-	int first_row, rows, columns; /* of the graph as last drawn */
+	int columns;         /* that the graph was built for; 0: it was not built */
+	int first_row, rows; /* of the graph as last drawn */
 	struct weights matched;
 	bool searched;
 };
@@ -63,7 +65,7 @@ static struct xtop_error *flame_rebuild(struct view_flame *flame, const struct u
 	return NULL;
 }
 
-/* How wide it is to be is known when it is drawn. */
+/* Before the screen was drawn its width is not known; then flame_draw() builds the graph. */
 static struct xtop_error *flame_update(struct view *view, const struct ui_model *model)
 {
 	struct view_flame *flame = view_flame(view);
@@ -71,6 +73,8 @@ static struct xtop_error *flame_update(struct view *view, const struct ui_model 
 	flame->searched = model->search != NULL;
 	if (flame->searched)
 		flame->matched = filter_weights(model->search, model->snapshot);
+	if (!flame->columns)
+		flame->columns = model->columns;
 	return flame->columns ? flame_rebuild(flame, model) : NULL;
 }
 
@@ -101,7 +105,7 @@ static enum style flame_style(const struct ui_model *model, uint32_t id)
 	return STYLE_FLAME_OTHER;
 }
 
-/* An edge, then as much of the name as there is room for. */
+/* An edge, then as much of the name as fits. */
 static void flame_draw_cell(const struct view_flame *flame, const struct ui_model *model,
 			    struct canvas *canvas, int row, size_t index)
 {
@@ -143,7 +147,7 @@ static void flame_draw_title(const struct view_flame *flame, const struct ui_mod
 					  : "all");
 }
 
-/* What is under the cursor, in full. */
+/* The function under the cursor, with its shares. */
 static void flame_draw_foot(const struct view_flame *flame, const struct ui_model *model,
 			    struct canvas *canvas, int row, int columns_)
 {
@@ -170,7 +174,7 @@ static void flame_draw_foot(const struct view_flame *flame, const struct ui_mode
 	canvas_put(canvas, row, columns_ - width - 1, width, STYLE_HEADER, shares);
 }
 
-/* Depths on the screen: the selected one is among them. */
+/* Scrolls so that the selected function is on the screen. */
 static void flame_scroll(struct view_flame *flame)
 {
 	int depth = flame->flame.cells[flame->selected].depth, last = flame->flame.depth + 1;
@@ -183,7 +187,7 @@ static void flame_scroll(struct view_flame *flame)
 		flame->top = last > flame->rows ? last - flame->rows : 0;
 }
 
-static bool flame_has_any(const struct ui_model *model)
+static bool flame_has_samples(const struct ui_model *model)
 {
 	struct weights all;
 
@@ -198,7 +202,7 @@ static void flame_draw(struct view *view, const struct ui_model *model, struct c
 {
 	struct view_flame *flame = view_flame(view);
 
-	if (!flame_has_any(model)) {
+	if (!flame_has_samples(model)) {
 		view_draw_empty(model, canvas, area);
 		return;
 	}
@@ -232,8 +236,8 @@ static void flame_select(struct view_flame *flame, size_t index)
 	flame->key = flame->flame.cells[index].key;
 }
 
-/* The widest function below the selected one. */
-static void flame_go_down(struct view_flame *flame)
+/* To the widest function that the selected one calls. */
+static void flame_move_down(struct view_flame *flame)
 {
 	const struct flame_cell *cells = flame->flame.cells;
 	size_t widest = flame->selected;
@@ -250,8 +254,8 @@ static void flame_go_down(struct view_flame *flame)
 	flame_select(flame, widest);
 }
 
-/* The next function on the same row, in the order in which cells stand there. */
-static void flame_go_beside(struct view_flame *flame, int step)
+/* To the next function on the same row, to the left (STEP -1) or to the right (1). */
+static void flame_move_beside(struct view_flame *flame, int step)
 {
 	const struct flame_cell *cells = flame->flame.cells;
 	size_t i = flame->selected;
@@ -266,18 +270,18 @@ static void flame_go_beside(struct view_flame *flame, int step)
 	}
 }
 
-/* The selected function fills the width; on one above the zoomed one, the zoom goes back to it. */
-static void flame_zoom(struct view_flame *flame, struct ui *ui)
+/*
+ * The selected function fills the width. If it stands above the zoomed function, the picture gets
+ * wider again, and the way back loses the zooms that were further in.
+ */
+static struct request flame_zoom(struct view_flame *flame)
 {
 	const struct flame_cell *cells = flame->flame.cells, *cell = &cells[flame->selected];
 
-	if (cell->depth > (int)FLAME_MAX_ZOOM || flame->n_zoom == (size_t)cell->depth) {
-		ui_message(ui, STYLE_NOTICE,
-			   cell->depth > (int)FLAME_MAX_ZOOM
-				   ? "too far in to zoom"
-				   : "that fills the width already: Down goes inwards");
-		return;
-	}
+	if (cell->depth > (int)FLAME_MAX_ZOOM)
+		return view_message("too far in to zoom");
+	if (flame->n_zoom == (size_t)cell->depth)
+		return view_message("that fills the width already: Down goes inwards");
 	if ((size_t)cell->depth > flame->n_zoom)
 		flame->back[flame->n_back++] = flame->n_zoom;
 	while (flame->n_back && flame->back[flame->n_back - 1] >= (size_t)cell->depth)
@@ -287,7 +291,7 @@ static void flame_zoom(struct view_flame *flame, struct ui *ui)
 		flame->zoom[i - 1] = cell->frame;
 		cell = &cells[cell->parent];
 	}
-	ui_update(ui);
+	return request_of(REQUEST_UPDATE);
 }
 
 static void flame_show_all(struct view_flame *flame)
@@ -295,8 +299,11 @@ static void flame_show_all(struct view_flame *flame)
 	flame->n_zoom = flame->n_back = 0;
 }
 
-/* One step, as everywhere; from what the picture does not have, to all of it. */
-static bool flame_go_back(struct view_flame *flame, struct ui *ui)
+/*
+ * Goes one zoom back, or back to all if the picture does not have the zoomed function. False: all
+ * is shown already.
+ */
+static bool flame_zoom_back(struct view_flame *flame)
 {
 	if (!flame->n_zoom)
 		return false;
@@ -304,19 +311,18 @@ static bool flame_go_back(struct view_flame *flame, struct ui *ui)
 		flame->n_zoom = flame->back[--flame->n_back];
 	else
 		flame_show_all(flame);
-	ui_update(ui);
 	return true;
 }
 
 static bool flame_search(struct view_flame *flame, const struct ui_model *model,
-			 enum request request)
+			 enum request_code code)
 {
 	size_t n = flame->flame.n, at = flame->selected,
-	       step = request == REQUEST_SEARCH_PREVIOUS ? n - 1 : 1;
+	       step = code == REQUEST_SEARCH_PREVIOUS ? n - 1 : 1;
 
 	if (!model->search || !flame->current || !n)
 		return false;
-	if (request != REQUEST_SEARCH_HERE)
+	if (code != REQUEST_SEARCH_HERE)
 		at = (at + step) % n;
 	for (size_t i = 0; i < n; i++, at = (at + step) % n) {
 		if (!view_matches(model, flame->flame.cells[at].frame))
@@ -327,22 +333,22 @@ static bool flame_search(struct view_flame *flame, const struct ui_model *model,
 	return false;
 }
 
-static bool flame_move(struct view_flame *flame, enum request request)
+static bool flame_move(struct view_flame *flame, enum request_code code)
 {
 	size_t selected = flame->selected;
 
-	switch ((int)request) {
+	switch ((int)code) {
 	case REQUEST_UP:
 		flame_select(flame, flame->flame.cells[selected].parent);
 		return true;
 	case REQUEST_DOWN:
-		flame_go_down(flame);
+		flame_move_down(flame);
 		return true;
 	case REQUEST_LEFT:
-		flame_go_beside(flame, -1);
+		flame_move_beside(flame, -1);
 		return true;
 	case REQUEST_RIGHT:
-		flame_go_beside(flame, 1);
+		flame_move_beside(flame, 1);
 		return true;
 	case REQUEST_HOME:
 		flame_select(flame, 0);
@@ -350,7 +356,7 @@ static bool flame_move(struct view_flame *flame, enum request request)
 	case REQUEST_END:
 		do {
 			selected = flame->selected;
-			flame_go_down(flame);
+			flame_move_down(flame);
 		} while (flame->selected != selected);
 		return true;
 	default:
@@ -358,84 +364,71 @@ static bool flame_move(struct view_flame *flame, enum request request)
 	}
 }
 
-static bool flame_request(struct view *view, struct ui *ui, enum request request)
+static struct request flame_handle(struct view *view, const struct ui_model *model,
+				   struct request request)
 {
 	struct view_flame *flame = view_flame(view);
 
-	if (!flame->columns && ui->model.snapshot) { /* typed ahead of the first drawing */
-		flame->columns = ui->columns;
-		ui_update(ui);
-	}
-	if (flame->current && flame_move(flame, request))
-		return true;
-	switch ((int)request) {
+	if (flame->current && flame_move(flame, request.code))
+		return request_of(REQUEST_NONE);
+	switch ((int)request.code) {
 	case REQUEST_OPEN:
-		if (flame->current)
-			flame_zoom(flame, ui);
-		return true;
-	case REQUEST_BACK:
-		return !ui->search && flame_go_back(flame, ui);
+		return flame->current ? flame_zoom(flame) : request_of(REQUEST_NONE);
+	case REQUEST_BACK: /* the core ends the search first */
+		return !model->search && flame_zoom_back(flame) ? request_of(REQUEST_UPDATE)
+								: request;
 	case REQUEST_BACK_OR_QUIT:
-		return flame_go_back(flame, ui);
+		return flame_zoom_back(flame) ? request_of(REQUEST_UPDATE) : request;
 	case REQUEST_INVERT:
 		flame->inverted = !flame->inverted;
 		flame_show_all(flame);
 		flame->key = 0;
-		ui_update(ui);
-		return true;
+		return request_of(REQUEST_UPDATE);
 	case REQUEST_SEARCH_HERE:
 	case REQUEST_SEARCH_NEXT:
 	case REQUEST_SEARCH_PREVIOUS:
-		return flame_search(flame, &ui->model, request);
+		return flame_search(flame, model, request.code) ? request_of(REQUEST_NONE)
+								: request;
 	default:
-		return false;
+		return request;
 	}
 }
 
 /* A click on the selected function zooms. */
-static void flame_click(struct view *view, struct ui *ui, int row, int column)
+static struct request flame_click(struct view *view, const struct ui_model *model, int row,
+				  int column)
 {
 	struct view_flame *flame = view_flame(view);
 	int depth = row - flame->first_row + flame->top;
 
+	(void)model;
 	if (!flame->current || row < flame->first_row || row >= flame->first_row + flame->rows)
-		return;
+		return request_of(REQUEST_NONE);
 	for (size_t i = 0; i < flame->flame.n; i++) {
 		const struct flame_cell *cell = &flame->flame.cells[i];
 
 		if (cell->depth != depth || column < cell->x || column >= cell->x + cell->width)
 			continue;
 		if (i == flame->selected)
-			flame_zoom(flame, ui);
-		else
-			flame_select(flame, i);
-		return;
+			return flame_zoom(flame);
+		flame_select(flame, i);
+		break;
 	}
+	return request_of(REQUEST_NONE);
 }
 
-static void flame_destroy(struct view *view)
+static void flame_deinit(struct view *view)
 {
 	flame_free(&view_flame(view)->flame);
-	free(view);
 }
 
-static const struct view_ops flame_ops = {
+const struct view_ops flame_ops = {
 	.mask = VIEW_FLAME,
 	.name = "the flame graph",
+	.size = sizeof(struct view_flame),
 	.update = flame_update,
 	.draw = flame_draw,
-	.request = flame_request,
+	.handle = flame_handle,
 	.click = flame_click,
-	.destroy = flame_destroy,
+	.deinit = flame_deinit,
 };
-
-struct view *view_flame_create(bool inverted)
-{
-	struct view_flame *flame = calloc(1, sizeof(*flame));
-
-	if (!flame)
-		return NULL;
-	flame->view.ops = &flame_ops;
-	flame->inverted = inverted;
-	return &flame->view;
-}

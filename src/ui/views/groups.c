@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Processes with their threads, and modules: two lists beside each other, or one at a time. Enter
- * restricts every view to what is under the cursor.
+ * restricts all views to the process or module under the cursor.
  */
 #include "config.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include "ui/view.h"
 
-#include "ui/core.h"
-#include "ui/list.h"
-
-#define GROUPS_SIDE_BY_SIDE 76 /* columns from which on both lists are drawn */
+#define GROUPS_SIDE_BY_SIDE 76 /* screens with so many columns show both lists */
 
 enum groups_side { GROUPS_PROCESSES, GROUPS_MODULES };
 
@@ -20,7 +16,7 @@ struct view_groups {
 	struct groups groups[2];
 	struct list lists[2];
 	enum groups_side side;
-	bool chosen; /* the user went to a side */
+	bool chosen; /* the user chose the side */
 	bool side_by_side;
 	int first_row, columns;
 };
@@ -32,17 +28,18 @@ static struct view_groups *view_groups(struct view *view)
 
 /* --- update ----------------------------------------------------------------------------------- */
 
+static uint64_t groups_key(const void *context, size_t row)
+{
+	const struct groups *groups = context;
+
+	return row < groups->n ? groups->rows[row].frame : FRAME_NONE;
+}
+
 static void groups_settle(struct view_groups *view, enum groups_side side)
 {
 	const struct groups *groups = &view->groups[side];
-	struct list *list = &view->lists[side];
-	size_t found = 0;
 
-	while (found < groups->n && groups->rows[found].frame != list->key)
-		found++;
-	list_settle(list, groups->n, found);
-	if (groups->n)
-		list->key = groups->rows[list->selected].frame;
+	list_settle(&view->lists[side], groups->n, groups_key, groups);
 }
 
 static struct xtop_error *groups_update(struct view *view, const struct ui_model *model)
@@ -87,19 +84,13 @@ static void groups_draw_row(const struct view_groups *view, const struct ui_mode
 	}
 	if (group->is_thread)
 		at += canvas_put(canvas, row, at, width, STYLE_DIM, "└─ ");
-	canvas_put_name(
-		canvas, row, at, column + width - at,
-		model->search && filter_matches(model->search, model->all->frames, group->frame)
-			? STYLE_MATCH
-		: children < 0.5 ? STYLE_DIM
-				 : STYLE_NORMAL,
-		group_name(group));
-	if (index != view->lists[side].selected)
-		return;
-	canvas_restyle(canvas, row, column, width,
-		       side == view->side ? STYLE_SELECTED : STYLE_MARKED);
-	if (side == view->side)
-		canvas_put(canvas, row, column, 1, STYLE_SELECTED, "▌");
+	canvas_put_name(canvas, row, at, column + width - at,
+			view_matches(model, group->frame) ? STYLE_MATCH
+			: children < 0.5                  ? STYLE_DIM
+							  : STYLE_NORMAL,
+			group_name(group));
+	if (index == view->lists[side].selected)
+		view_mark_in_list(canvas, row, column, width, side == view->side);
 }
 
 static void groups_draw_list(struct view_groups *view, const struct ui_model *model,
@@ -157,100 +148,77 @@ static void groups_draw(struct view *view, const struct ui_model *model, struct 
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-static void groups_open(struct view_groups *view, struct ui *ui)
+/* A restriction to a process stays when one to a module comes, and the other way round. */
+static struct request groups_open(const struct view_groups *view, const struct ui_model *model)
 {
 	const struct groups *groups = &view->groups[view->side];
+	struct request request = { .code = REQUEST_RESTRICT,
+				   .process = model->selection->process,
+				   .module = model->selection->module };
 	const struct group_row *row;
 
 	if (!groups->n)
-		return;
+		return request_of(REQUEST_NONE);
 	row = &groups->rows[view->lists[view->side].selected];
 	if (view->side == GROUPS_PROCESSES)
-		ui_restrict(ui, row->frame, ui->guest->module);
+		request.process = row->frame;
 	else
-		ui_restrict(ui, ui->guest->process, row->name);
+		request.module = row->name;
+	return request;
 }
 
-struct groups_search {
-	const struct groups *groups;
-	const struct ui_model *model;
-};
-
-static bool groups_matches(const void *context, size_t index)
-{
-	const struct groups_search *search = context;
-
-	return view_matches(search->model, search->groups->rows[index].frame);
-}
-
-static bool groups_request(struct view *view, struct ui *ui, enum request request)
+static struct request groups_handle(struct view *view, const struct ui_model *model,
+				    struct request request)
 {
 	struct view_groups *groups = view_groups(view);
 	struct list *list = &groups->lists[groups->side];
-	struct groups_search search = { &groups->groups[groups->side], &ui->model };
-	bool done = list_request(list, request);
 
-	if (request >= REQUEST_SEARCH_HERE && request <= REQUEST_SEARCH_PREVIOUS)
-		done = ui->search && list_search(list, request, groups_matches, &search);
-	if (done && list->n)
-		list->key = search.groups->rows[list->selected].frame;
-	if (request == REQUEST_OPEN) {
-		groups_open(groups, ui);
-		return true;
-	}
-	if (request == REQUEST_SWITCH) {
+	if (list_request(list, request.code))
+		return request_of(REQUEST_NONE);
+	switch ((int)request.code) {
+	case REQUEST_OPEN:
+		return groups_open(groups, model);
+	case REQUEST_SWITCH:
 		groups->side = groups->side == GROUPS_PROCESSES ? GROUPS_MODULES : GROUPS_PROCESSES;
 		groups->chosen = true;
-		return true;
+		return request_of(REQUEST_NONE);
+	default:
+		return view_search(list, model, request, NULL);
 	}
-	return done;
 }
 
-/* A click on the row that is selected restricts to it. */
-static void groups_click(struct view *view, struct ui *ui, int row, int column)
+/* A click on the selected row restricts all views to it. */
+static struct request groups_click(struct view *view, const struct ui_model *model, int row,
+				   int column)
 {
 	struct view_groups *groups = view_groups(view);
 	enum groups_side before = groups->side;
 	enum list_click click;
-	struct list *list;
 
 	if (groups->side_by_side) {
 		groups->side = column < groups->columns ? GROUPS_PROCESSES : GROUPS_MODULES;
 		groups->chosen = true;
 	}
-	list = &groups->lists[groups->side];
-	click = list_click(list, row - groups->first_row);
-	if (click == LIST_OPENED && groups->side == before)
-		groups_open(groups, ui); /* destroys this view */
-	else if (click == LIST_SELECTED)
-		list->key = groups->groups[groups->side].rows[list->selected].frame;
+	click = list_click(&groups->lists[groups->side], row - groups->first_row);
+	return click == LIST_OPENED && groups->side == before ? groups_open(groups, model)
+							      : request_of(REQUEST_NONE);
 }
 
-static void groups_destroy(struct view *view)
+static void groups_deinit(struct view *view)
 {
 	struct view_groups *groups = view_groups(view);
 
 	groups_free(&groups->groups[0]);
 	groups_free(&groups->groups[1]);
-	free(groups);
 }
 
-static const struct view_ops groups_ops = {
+const struct view_ops groups_ops = {
 	.mask = VIEW_GROUPS,
 	.name = "processes and modules",
+	.size = sizeof(struct view_groups),
 	.update = groups_update,
 	.draw = groups_draw,
-	.request = groups_request,
+	.handle = groups_handle,
 	.click = groups_click,
-	.destroy = groups_destroy,
+	.deinit = groups_deinit,
 };
-
-struct view *view_groups_create(void)
-{
-	struct view_groups *groups = calloc(1, sizeof(*groups));
-
-	if (!groups)
-		return NULL;
-	groups->view.ops = &groups_ops;
-	return &groups->view;
-}

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The help: the keys of the view it was opened from, made from the key table. */
+/* The help: the keys that work in the view it was opened from, as the key table has them. */
 #include "config.h"
 
-#include <stdlib.h>
-
-#include "ui/core.h"
-#include "ui/list.h"
+#include "ui/keys.h"
+#include "ui/view.h"
 
 #define HELP_NAME_CELLS  12
 #define HELP_TWO_COLUMNS 76 /* from this width on */
@@ -21,7 +19,7 @@ static struct view_help *view_help(struct view *view)
 	return (struct view_help *)view;
 }
 
-/* The INDEXth key to explain, NULL behind the last. */
+/* Key INDEX of those to explain; NULL behind the last. */
 static const struct key *help_key(const struct view_help *help, size_t index)
 {
 	for (size_t i = 0; i < n_keys; i++)
@@ -39,13 +37,6 @@ static size_t help_count(const struct view_help *help)
 	return n;
 }
 
-static struct xtop_error *help_update(struct view *view, const struct ui_model *model)
-{
-	(void)view;
-	(void)model;
-	return NULL;
-}
-
 static void help_draw(struct view *view, const struct ui_model *model, struct canvas *canvas,
 		      struct area area)
 {
@@ -60,10 +51,7 @@ static void help_draw(struct view *view, const struct ui_model *model, struct ca
 	canvas_fill(canvas, area.row, 0, area.columns, STYLE_HEADER);
 	canvas_put(canvas, area.row, 1, 8, STYLE_HEADER, "Keys in ");
 	canvas_put_name(canvas, area.row, 9, area.columns - 9 - 12, STYLE_HEADER, help->ops->name);
-	/* the cursor of the list is its first line: nothing to select here */
-	list_settle(&help->list, lines > page ? lines - page + 1 : 1, help->list.selected);
-	help->list.top = help->list.selected;
-	help->list.page = page;
+	list_scroll(&help->list, lines, page);
 	if (help->list.top + page < lines)
 		canvas_put_right(canvas, area.row, area.columns - 12, 11, STYLE_HEADER,
 				 area.columns < 60 ? "more" : "more below");
@@ -81,33 +69,25 @@ static void help_draw(struct view *view, const struct ui_model *model, struct ca
 	}
 }
 
-static bool help_request(struct view *view, struct ui *ui, enum request request)
+static struct request help_handle(struct view *view, const struct ui_model *model,
+				  struct request request)
 {
-	(void)ui;
-	return list_request(&view_help(view)->list, request);
+	(void)model;
+	return list_request(&view_help(view)->list, request.code) ? request_of(REQUEST_NONE)
+								  : request;
 }
 
-static void help_destroy(struct view *view)
+static void help_init(struct view *view, const struct view *below, uint32_t frame)
 {
-	free(view);
+	(void)frame;
+	view_help(view)->ops = below->ops;
 }
 
-static const struct view_ops help_ops = {
+const struct view_ops help_ops = {
 	.mask = VIEW_HELP,
 	.name = "the help",
-	.update = help_update,
+	.size = sizeof(struct view_help),
+	.init = help_init,
 	.draw = help_draw,
-	.request = help_request,
-	.destroy = help_destroy,
+	.handle = help_handle,
 };
-
-struct view *view_help_create(const struct view_ops *ops)
-{
-	struct view_help *help = calloc(1, sizeof(*help));
-
-	if (!help)
-		return NULL;
-	help->view.ops = &help_ops;
-	help->ops = ops;
-	return &help->view;
-}

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What xtop takes from the guest and from dom0, and what it could not get: every counter there is,
- * by cause. Written as lines of text, so that a small screen scrolls through them.
+ * What xtop takes from the guest and from dom0, and what it missed: every counter, by cause. The
+ * view is lines of text, so that a small screen can scroll.
  */
 #include "config.h"
 
 #include <stdarg.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "ui/core.h"
-#include "ui/list.h"
+#include "ui/figures.h"
+#include "ui/view.h"
 
 #define OVERHEAD_LABEL_CELLS 12
 #define OVERHEAD_BAR_CELLS   24
-#define OVERHEAD_LAG_NS      200000000 /* samples of a Linux guest wait no longer: some are lost */
+#define OVERHEAD_LAG_NS      200000000 /* later samples of a Linux guest are dropped */
 
 struct view_overhead {
 	struct view view;
-	struct list list; /* its cursor is the first line shown */
+	struct list list; /* the cursor is the first line shown */
 };
 
-/* Where lines go: numbered from 0, those of the page are drawn. */
+/* Takes all lines, numbered from 0, and draws those from FIRST on that have room. */
 struct overhead_page {
 	const struct ui_model *model;
 	struct canvas *canvas;
@@ -44,7 +44,7 @@ static void overhead_put(struct overhead_page *page, const char *label, enum sty
 		   page->area.columns - 2 - OVERHEAD_LABEL_CELLS, style, part);
 }
 
-/* How much of TEXT goes on a line of WIDTH cells: whole parts, with three blanks between. */
+/* Bytes of TEXT that fit into WIDTH cells. Three blanks separate parts; none is split. */
 static size_t overhead_fit(const char *text, int width)
 {
 	size_t fits = 0;
@@ -62,7 +62,7 @@ static size_t overhead_fit(const char *text, int width)
 	return fits;
 }
 
-/* A line under LABEL, as many as it takes; NULL: they go on the ones above. */
+/* Text beside LABEL, on as many lines as it needs. NULL: it continues the text above. */
 __attribute__((format(printf, 4, 5))) static void overhead_line(struct overhead_page *page,
 								const char *label, enum style style,
 								const char *format, ...)
@@ -105,7 +105,7 @@ static void overhead_stopped(struct overhead_page *page)
 		      format_time((double)stopped->max_ns, text[6]));
 }
 
-/* A bar of COUNT among MOST, in text: the lines know no more. */
+/* A bar, as text, for COUNT where the longest bar is for MOST. */
 static void overhead_bar(char *text, uint64_t count, uint64_t most)
 {
 	size_t cells = most ? (size_t)(count * OVERHEAD_BAR_CELLS / most) : 0;
@@ -117,7 +117,7 @@ static void overhead_bar(char *text, uint64_t count, uint64_t most)
 		stpcpy(text, "▌");
 }
 
-/* Powers of two from the first to the last that has any. */
+/* Powers of two, from the first with samples to the last. */
 static void overhead_histogram(struct overhead_page *page)
 {
 	const uint64_t *counts = page->model->all->stopped.log2;
@@ -148,15 +148,11 @@ static void overhead_shares(struct overhead_page *page)
 	double budget = page->model->budget, now = sampler->stopped_share;
 	char text[64] = "", most[64] = "";
 
-	if (sampler->stopped_share_max > 0) /* a recording does not tell */
+	if (sampler->stopped_share_max > 0) /* 0: a recording, which does not know */
 		snprintf(most, sizeof(most), "   most %.3f %%", 100 * sampler->stopped_share_max);
 	if (budget > 0)
 		snprintf(text, sizeof(text), "   budget %.3g %%", 100 * budget);
-	overhead_line(page, "stopped",
-		      !(budget > 0)       ? STYLE_NORMAL
-		      : now <= budget / 2 ? STYLE_GOOD
-		      : now <= budget     ? STYLE_NOTICE
-					  : STYLE_ALERT,
+	overhead_line(page, "stopped", style_of_stopped(page->model, now),
 		      "now %.3f %% of its time%s   since start %.3f %%%s", 100 * now, most,
 		      percent_of((double)sampler->stopped_ns, (double)sampler->elapsed_ns), text);
 }
@@ -170,7 +166,7 @@ static void overhead_ticks(struct overhead_page *page)
 	bool bad = sampler->lost || sampler->refused || sampler->faults;
 
 	overhead_line(page, "rate", STYLE_NORMAL, "asked %.4g Hz   reached %.1f Hz   ticks %s",
-		      sampler->rate_asked_hz, page->model->header->rate_hz,
+		      sampler->rate_asked_hz, page->model->recent->rate_hz,
 		      format_count(sampler->ticks, text[0]));
 	overhead_line(page, "ticks", sampler->skipped_budget ? STYLE_NOTICE : STYLE_NORMAL,
 		      "late %s   missed %s   skipped for the budget %s   all idle %s",
@@ -232,7 +228,7 @@ static const char *cut_name(int cut)
 	return "other";
 }
 
-/* "name 12" behind those that were there, when there are any. */
+/* Adds "name 12" to TEXT, unless COUNT is 0. */
 static void overhead_append(char *text, size_t capacity, const char *name, uint64_t count)
 {
 	size_t n = strlen(text);
@@ -264,7 +260,7 @@ static const char *unknown_name(int cause)
 	return "other";
 }
 
-/* Percent of the stacks that have such a part. */
+/* The percentage of stacks with PART in which PART is whole. */
 static double overhead_whole(const struct resolver_counts *counts, enum unwind_part part)
 {
 	return percent_of((double)counts->parts_complete[part], (double)counts->parts[part]);
@@ -363,7 +359,7 @@ static void overhead_own(struct overhead_page *page)
 		format_elapsed(history_count(history) ? history_age_ns(history, 0) : 0, text[2]));
 }
 
-/* What is not kept of the guest, and why not: only when there is something. */
+/* What could not be kept of the guest, and why. Drawn only if there is something. */
 static void overhead_left_out(struct overhead_page *page)
 {
 	const struct os_counts *os = &page->model->all->os;
@@ -388,13 +384,6 @@ static void overhead_left_out(struct overhead_page *page)
 }
 
 /* --- the view --------------------------------------------------------------------------------- */
-
-static struct xtop_error *overhead_update(struct view *view, const struct ui_model *model)
-{
-	(void)view;
-	(void)model;
-	return NULL;
-}
 
 static void overhead_draw(struct view *view, const struct ui_model *model, struct canvas *canvas,
 			  struct area area)
@@ -421,41 +410,25 @@ static void overhead_draw(struct view *view, const struct ui_model *model, struc
 	overhead_names(&page);
 	overhead_own(&page);
 	overhead_left_out(&page);
-	list->page = rows;
-	list->n = page.n > rows ? page.n - rows + 1 : 1;
-	if (list->selected >= list->n)
-		list->selected = list->n - 1;
+	list_scroll(list, page.n, rows);
 	if (page.n - list->selected > rows)
 		canvas_put_right(canvas, area.row, area.columns / 2,
 				 area.columns - area.columns / 2 - 1, STYLE_HEADER, "more below");
 }
 
-static bool overhead_request(struct view *view, struct ui *ui, enum request request)
+static struct request overhead_handle(struct view *view, const struct ui_model *model,
+				      struct request request)
 {
-	(void)ui;
-	return list_request(&((struct view_overhead *)view)->list, request);
+	(void)model;
+	return list_request(&((struct view_overhead *)view)->list, request.code)
+		       ? request_of(REQUEST_NONE)
+		       : request;
 }
 
-static void overhead_destroy(struct view *view)
-{
-	free(view);
-}
-
-static const struct view_ops overhead_ops = {
+const struct view_ops overhead_ops = {
 	.mask = VIEW_OVERHEAD,
 	.name = "the overhead",
-	.update = overhead_update,
+	.size = sizeof(struct view_overhead),
 	.draw = overhead_draw,
-	.request = overhead_request,
-	.destroy = overhead_destroy,
+	.handle = overhead_handle,
 };
-
-struct view *view_overhead_create(void)
-{
-	struct view_overhead *overhead = calloc(1, sizeof(*overhead));
-
-	if (!overhead)
-		return NULL;
-	overhead->view.ops = &overhead_ops;
-	return &overhead->view;
-}

@@ -6,13 +6,14 @@
 
 #include <math.h>
 
-#define MIN_REST 16 /* cells left to the column that takes what is left */
-#define WIDE_REST                                                                                  \
-	48 /* of more it takes what its names need: what stands behind is not read from afar */
+/* The rest column takes what the others leave: at least MIN_REST cells. */
+#define MIN_REST 16
+/* Beyond WIDE_REST it takes only what its names need: columns far to the right are hard to read. */
+#define WIDE_REST 48
 
 /* --- places ----------------------------------------------------------------------------------- */
 
-/* The widest cell among the lines to be drawn; only grows, so that columns do not wander. */
+/* The widest cell among the lines to draw. It only grows, so that columns do not move. */
 static int table_grown_width(struct table *table, const struct column_context *context,
 			     const struct column *column, const void *rows,
 			     const struct function_row *(*row)(const void *rows, size_t index),
@@ -37,7 +38,7 @@ static int table_grown_width(struct table *table, const struct column_context *c
 	return *grown < most ? *grown : most;
 }
 
-/* Of all that is left, for the names that were on the screen so far. */
+/* The width of the rest column if LEFT cells are left. */
 static int table_rest_width(const struct table *table, size_t rest, int left)
 {
 	int grown = table->grown[table->places[rest].column->id];
@@ -46,7 +47,7 @@ static int table_rest_width(const struct table *table, size_t rest, int left)
 	return left < grown ? left : grown;
 }
 
-/* One cell for the cursor's mark, then two cells before each. */
+/* The cursor's mark takes one cell. Two cells follow each column. */
 static void table_arrange(struct table *table, size_t rest, int columns_)
 {
 	int at = 1, used = 1;
@@ -116,7 +117,7 @@ const struct column *table_next_column(const struct table *table, const struct c
 
 	while (at < n && table->places[at].column != sort)
 		at++;
-	if (at == n) { /* not on the screen: to the first that is */
+	if (at == n) { /* SORT is not on the screen: begin with the first column that is */
 		at = n - 1;
 		step = 1;
 	}
@@ -138,7 +139,7 @@ int table_column_place(const struct table *table, enum column_id id)
 
 /* --- drawing ---------------------------------------------------------------------------------- */
 
-/* The mark of the sorted column stands in the gap behind the header, so that it moves nothing. */
+/* The mark of the sorted column stands in the gap behind the header and takes no room. */
 void table_draw_header(const struct table *table, const struct column *sort, struct canvas *canvas,
 		       int row)
 {
@@ -160,7 +161,7 @@ void table_draw_header(const struct table *table, const struct column *sort, str
 	}
 }
 
-/* A change is coloured by its size, whichever way it went. */
+/* More is hot, less is warm; small changes are dim. */
 static enum style table_delta_style(double points)
 {
 	return points >= 0.5 ? STYLE_HOT : points <= -0.5 ? STYLE_WARM : STYLE_DIM;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A table of functions on the screen, by the one table of columns: which of them there is room for,
- * where they stand, headers, rows, clicks on headers. For the views that have one.
+ * A table of functions on the screen, for views that have one: which columns (xtop/columns.h) have
+ * room, where they stand, headers, rows, clicks on headers.
  */
 #ifndef UI_VIEWS_TABLE_H
 #define UI_VIEWS_TABLE_H
 
-#include "ui/core.h"
-#include "ui/list.h"
+#include "ui/view.h"
 
 struct table_place {
 	const struct column *column;
@@ -15,14 +14,14 @@ struct table_place {
 };
 
 struct table {
-	int grown[N_COLUMNS];                 /* width of those that grow with their content */
+	int grown[N_COLUMNS];                 /* widths of columns that grow with their content */
 	struct table_place places[N_COLUMNS]; /* as last drawn */
 	size_t n_places;
 };
 
 /*
- * Places the columns IDS for the rows that ROW gives for FIRST .. LAST - 1; it gives NULL for lines
- * that are no functions. CHOSEN: the user named them, so none is left out.
+ * Places the columns IDS. ROW gives the rows FIRST .. LAST - 1; it gives NULL for lines that are no
+ * functions. CHOSEN: the user named the columns, so a narrow screen leaves out none.
  */
 void table_place(struct table *table, struct column_context *context, const enum column_id *ids,
 		 size_t n_ids, bool chosen, int columns, const void *rows,
@@ -33,11 +32,15 @@ void table_draw_header(const struct table *table, const struct column *sort, str
 void table_draw_row(const struct table *table, const struct ui_model *model,
 		    const struct column_context *context, struct canvas *canvas, int row,
 		    const struct function_row *function);
-/* The column whose header a click hit, NULL: none. */
+/* The column whose header a click hit; NULL: none. */
 const struct column *table_column_at(const struct table *table, int column);
-/* STEP columns to the right of SORT among those shown, round and round. */
-const struct column *table_next_column(const struct table *table, const struct column *sort, int step);
-/* Where the column ID stands; -1: it is not shown. */
+/*
+ * The column to sort by that is STEP (-1 or 1) to the right of SORT among those shown. It goes
+ * round at the ends.
+ */
+const struct column *table_next_column(const struct table *table, const struct column *sort,
+				       int step);
+/* The cell in which the column ID begins; -1: it is not shown. */
 int table_column_place(const struct table *table, enum column_id id);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The top view: one row a function, sorted by a column, hot ones coloured; a row can be unfolded to
- * show who calls it. What is drawn is a list of lines: functions, and below the unfolded ones the
- * lines of their tree.
+ * The top view: one row for each function, sorted by a column, hot ones coloured. A row can be
+ * unfolded to show who calls the function. The view draws a list of lines: functions, and below an
+ * unfolded function the lines of its tree.
  */
 #include "config.h"
 
@@ -11,14 +11,13 @@
 
 #include "ui/views/branch.h"
 #include "ui/views/table.h"
-#include "xtop/cleanup.h"
 
 #define TOP_MAX_UNFOLDED   32
 #define TOP_UNFOLD_LINES   64
 #define TOP_UNFOLD_FORKS   12
-#define TOP_UNFOLD_PERCENT 0.5 /* branches below go into one line */
+#define TOP_UNFOLD_PERCENT 0.5 /* lighter branches share one line */
 
-/* What there is room for, in this order; the table of columns says from which width on. */
+/* Shown in this order if there is room; the table of columns says from which width on. */
 static const enum column_id top_columns[] = { COLUMN_CHILDREN, COLUMN_SELF,    COLUMN_HISTORY,
 					      COLUMN_SAMPLES,  COLUMN_PROCESS, COLUMN_SYMBOL,
 					      COLUMN_MODULE };
@@ -61,14 +60,16 @@ static struct column_context top_context(const struct view_top *top, const struc
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-static uint64_t top_key(const struct view_top *top, size_t index)
+/* A function's key has 32 bits. A branch's has 64: it is hardly ever equal to a function's. */
+static uint64_t top_key(const void *context, size_t index)
 {
-	const struct top_line *line = &top->lines[index];
+	const struct view_top *top = context;
+	const struct top_line *line = index < top->n_lines ? &top->lines[index] : NULL;
 
-	if (line->branch >= 0)
-		return top->unfoldings[line->unfolded].lines[line->branch].key;
-	return top->functions.rows[line->row]
-		.frame; /* 32 bits: no branch has such a key, but by chance */
+	if (!line)
+		return FRAME_NONE;
+	return line->branch < 0 ? top->functions.rows[line->row].frame
+				: top->unfoldings[line->unfolded].lines[line->branch].key;
 }
 
 static int32_t top_find_unfolded(const struct view_top *top, uint32_t frame)
@@ -130,17 +131,6 @@ static struct xtop_error *top_build_lines(struct view_top *top, const struct ui_
 	return NULL;
 }
 
-static void top_settle(struct view_top *top)
-{
-	size_t found = 0;
-
-	while (top->list.moved && found < top->n_lines && top_key(top, found) != top->list.key)
-		found++;
-	list_settle(&top->list, top->n_lines, found);
-	if (top->n_lines)
-		top->list.key = top_key(top, top->list.selected);
-}
-
 static struct xtop_error *top_update(struct view *view, const struct ui_model *model)
 {
 	struct view_top *top = view_top(view);
@@ -157,7 +147,7 @@ static struct xtop_error *top_update(struct view *view, const struct ui_model *m
 		error = top_build_lines(top, model);
 	}
 	top->current = !error;
-	top_settle(top);
+	list_settle(&top->list, top->n_lines, top_key, top);
 	return error;
 }
 
@@ -171,7 +161,7 @@ static const struct function_row *top_function_at(const void *rows, size_t index
 	return line->branch < 0 ? &top->functions.rows[line->row] : NULL;
 }
 
-/* All of them, or on a slow line those but the history, which is most of what a refresh sends. */
+/* No history on a slow line: it would be most of what a refresh sends. */
 static size_t top_default_columns(const struct ui_model *model, enum column_id ids[N_COLUMNS])
 {
 	size_t n = 0;
@@ -195,7 +185,7 @@ static void top_place_columns(struct view_top *top, const struct ui_model *model
 		    top->list.top, last);
 }
 
-/* Trees stand below the symbols; on a narrow screen names need the room more. */
+/* Trees stand below the symbols. On a narrow screen they begin further left: names need room. */
 static int top_tree_column(const struct view_top *top, int columns_)
 {
 	int at = table_column_place(&top->table, COLUMN_SYMBOL);
@@ -250,180 +240,140 @@ static const struct top_line *top_selected(const struct view_top *top)
 	return top->n_lines ? &top->lines[top->list.selected] : NULL;
 }
 
-static uint32_t top_selected_frame(const struct view_top *top)
+static uint32_t top_frame(const void *context, size_t index)
 {
-	const struct top_line *line = top_selected(top);
+	const struct view_top *top = context;
+	const struct top_line *line = &top->lines[index];
 
-	if (!line)
-		return FRAME_NONE;
 	return line->branch < 0 ? top->functions.rows[line->row].frame
 				: top->unfoldings[line->unfolded].lines[line->branch].frame;
 }
 
-/* Folding puts the cursor on the function whose branch it stood on. */
-static void top_fold(struct view_top *top, struct ui *ui)
+/* The cursor goes to the function that the selected line belongs to. */
+static void top_fold(struct view_top *top)
 {
 	const struct top_line *line = top_selected(top);
-	uint32_t frame;
+	size_t row = top->list.selected;
 
-	if (!line || line->unfolded < 0)
-		return;
-	frame = top->unfolded[line->unfolded];
-	while (top->list.selected && top->lines[top->list.selected].branch >= 0)
-		top->list.selected--;
-	list_select(&top->list, top->list.selected);
-	top->list.key = frame;
+	while (row && top->lines[row].branch >= 0)
+		row--;
+	list_select(&top->list, row);
 	top->n_unfolded--;
 	top->unfolded[line->unfolded] = top->unfolded[top->n_unfolded];
-	ui_update(ui);
 }
 
-static void top_unfold(struct view_top *top, struct ui *ui)
+/* Builds the lines itself, without REQUEST_UPDATE, to see whether there are callers. */
+static struct request top_unfold(struct view_top *top, const struct ui_model *model)
+{
+	const struct top_line *line = top_selected(top);
+	struct xtop_error *error;
+
+	if (top->n_unfolded == TOP_MAX_UNFOLDED)
+		return view_message("%d rows are unfolded: fold some (-), or all (C)",
+				    TOP_MAX_UNFOLDED);
+	top->unfolded[top->n_unfolded++] = top->functions.rows[line->row].frame;
+	list_select(&top->list, top->list.selected);
+	error = top_build_lines(top, model);
+	list_settle(&top->list, top->n_lines, top_key, top);
+	if (error) {
+		error_destroy(error);
+		return request_of(REQUEST_UPDATE); /* fails again, and tells why */
+	}
+	return top->unfoldings[top->n_unfolded - 1].n ? request_of(REQUEST_NONE)
+						      : view_message("nobody calls it");
+}
+
+/* Folds the selected line if it is unfolded; else unfolds it, if UNFOLD says so. */
+static struct request top_toggle(struct view_top *top, const struct ui_model *model, bool unfold)
 {
 	const struct top_line *line = top_selected(top);
 
-	if (line && line->unfolded >= 0) {
-		top_fold(top, ui);
-		return;
-	}
-	if (!line)
-		return;
-	if (top->n_unfolded == TOP_MAX_UNFOLDED) {
-		ui_message(ui, STYLE_NOTICE, "%d rows are unfolded: fold some (-), or all (C)",
-			   TOP_MAX_UNFOLDED);
-		return;
-	}
-	top->unfolded[top->n_unfolded++] = top->functions.rows[line->row].frame;
-	list_select(&top->list, top->list.selected);
-	ui_update(ui);
-	if (!top->unfoldings[top->n_unfolded - 1].n)
-		ui_message(ui, STYLE_NOTICE, "nobody calls it");
+	if (!line || !model->snapshot)
+		return request_of(REQUEST_NONE);
+	if (line->unfolded < 0)
+		return unfold ? top_unfold(top, model) : request_of(REQUEST_NONE);
+	top_fold(top);
+	return request_of(REQUEST_UPDATE);
 }
 
-static void top_fold_all(struct view_top *top, struct ui *ui)
+static struct request top_fold_all(struct view_top *top)
 {
 	const struct top_line *line = top_selected(top);
 
 	if (line)
 		top->list.key = top->functions.rows[line->row].frame;
-	top_free_lines(top);
 	top->n_unfolded = 0;
-	ui_update(ui);
+	return request_of(REQUEST_UPDATE);
 }
 
-struct top_search {
-	const struct view_top *top;
-	const struct ui_model *model;
-};
-
-static bool top_matches(const void *context, size_t index)
+static struct request top_open(const struct view_top *top)
 {
-	const struct top_search *search = context;
-	const struct top_line *line = &search->top->lines[index];
+	uint32_t frame = top->n_lines ? top_frame(top, top->list.selected) : FRAME_NONE;
 
-	return view_matches(
-		search->model,
-		line->branch < 0
-			? search->top->functions.rows[line->row].frame
-			: search->top->unfoldings[line->unfolded].lines[line->branch].frame);
+	return view_callers_of(frame);
 }
 
-static bool top_search(struct view_top *top, const struct ui_model *model, enum request request)
+static struct request top_sort(const struct column *column)
 {
-	struct top_search search = { top, model };
-
-	if (!model->search || !list_search(&top->list, request, top_matches, &search))
-		return false;
-	top->list.key = top_key(top, top->list.selected);
-	return true;
+	return (struct request){ .code = REQUEST_SORT, .column = column };
 }
 
-static void top_open(struct view_top *top, struct ui *ui)
-{
-	uint32_t frame = top_selected_frame(top);
-
-	if (frame != FRAME_NONE)
-		ui_push(ui, view_callers_create(frame));
-}
-
-static bool top_request(struct view *view, struct ui *ui, enum request request)
+static struct request top_handle(struct view *view, const struct ui_model *model,
+				 struct request request)
 {
 	struct view_top *top = view_top(view);
 
-	if (list_request(&top->list, request)) {
-		if (top->n_lines)
-			top->list.key = top_key(top, top->list.selected);
-		return true;
-	}
-	switch ((int)request) {
+	if (list_request(&top->list, request.code))
+		return request_of(REQUEST_NONE);
+	switch ((int)request.code) {
 	case REQUEST_OPEN:
-		top_open(top, ui);
-		return true;
+		return top_open(top);
 	case REQUEST_UNFOLD:
-		top_unfold(top, ui);
-		return true;
+		return top_toggle(top, model, true);
 	case REQUEST_FOLD:
-		top_fold(top, ui);
-		return true;
+		return top_toggle(top, model, false);
 	case REQUEST_FOLD_ALL:
-		top_fold_all(top, ui);
-		return true;
+		return top_fold_all(top);
 	case REQUEST_SORT_LEFT:
-		ui_set_sort(ui, table_next_column(&top->table, ui->model.sort, -1));
-		return true;
+		return top_sort(table_next_column(&top->table, model->sort, -1));
 	case REQUEST_SORT_RIGHT:
 	case REQUEST_SORT_NEXT:
-		ui_set_sort(ui, table_next_column(&top->table, ui->model.sort, 1));
-		return true;
-	case REQUEST_SEARCH_HERE:
-	case REQUEST_SEARCH_NEXT:
-	case REQUEST_SEARCH_PREVIOUS:
-		return top_search(top, &ui->model, request);
+		return top_sort(table_next_column(&top->table, model->sort, 1));
 	default:
-		return false;
+		return view_search(&top->list, model, request, top_frame);
 	}
 }
 
-/* A click on the line that is selected opens it. */
-static void top_click(struct view *view, struct ui *ui, int row, int column)
+/* A click on the selected line opens it. */
+static struct request top_click(struct view *view, const struct ui_model *model, int row,
+				int column)
 {
 	struct view_top *top = view_top(view);
 	const struct column *sort = table_column_at(&top->table, column);
-	enum list_click click = list_click(&top->list, row - top->first_row);
 
-	if (row == top->first_row - 1 && sort)
-		ui_set_sort(ui, sort);
-	if (click == LIST_OPENED)
-		top_open(top, ui);
-	else if (click == LIST_SELECTED)
-		top->list.key = top_key(top, top->list.selected);
+	(void)model;
+	if (row == top->first_row - 1)
+		return sort ? top_sort(sort) : request_of(REQUEST_NONE);
+	if (list_click(&top->list, row - top->first_row) == LIST_OPENED)
+		return top_open(top);
+	return request_of(REQUEST_NONE);
 }
 
-static void top_destroy(struct view *view)
+static void top_deinit(struct view *view)
 {
 	struct view_top *top = view_top(view);
 
 	top_free_lines(top);
 	functions_free(&top->functions);
-	free(top);
 }
 
-static const struct view_ops top_ops = {
+const struct view_ops top_ops = {
 	.mask = VIEW_TOP,
 	.name = "the function table",
+	.size = sizeof(struct view_top),
 	.update = top_update,
 	.draw = top_draw,
-	.request = top_request,
+	.handle = top_handle,
 	.click = top_click,
-	.destroy = top_destroy,
+	.deinit = top_deinit,
 };
-
-struct view *view_top_create(void)
-{
-	struct view_top *top = calloc(1, sizeof(*top));
-
-	if (!top)
-		return NULL;
-	top->view.ops = &top_ops;
-	return &top->view;
-}

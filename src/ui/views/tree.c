@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The call tree: from the outermost functions inwards, or inverted, from the functions that take
- * the time outwards to who calls them. Folded rows say so with a plus; branches below the threshold
- * share one row.
+ * The call tree: from the outermost functions inwards. Inverted: from the functions that take the
+ * time outwards to their callers. A plus marks a row that can be opened; branches below the
+ * threshold share one row.
  */
 #include "config.h"
 
-#include <stdlib.h>
+#include <stdio.h>
 
 #include "ui/views/branch.h"
-#include "ui/core.h"
-#include "ui/list.h"
 
 struct view_tree {
 	struct view view;
 	struct list list;
-	struct call_tree_folds folds[2]; /* upright, inverted */
+	struct call_tree_folds folds[2]; /* index: inverted */
 	struct call_tree tree;
 	bool inverted, current;
 	int first_row;
@@ -28,16 +26,11 @@ static struct view_tree *view_tree(struct view *view)
 
 /* --- update ----------------------------------------------------------------------------------- */
 
-static void tree_settle(struct view_tree *tree)
+static uint64_t tree_key(const void *context, size_t row)
 {
-	size_t found = 0;
+	const struct call_tree *tree = context;
 
-	while (tree->list.moved && found < tree->tree.n &&
-	       tree->tree.lines[found].key != tree->list.key)
-		found++;
-	list_settle(&tree->list, tree->tree.n, found);
-	if (tree->tree.n)
-		tree->list.key = tree->tree.lines[tree->list.selected].key;
+	return row < tree->n ? tree->lines[row].key : FRAME_NONE;
 }
 
 static struct call_tree_settings tree_settings(const struct view_tree *tree,
@@ -63,7 +56,7 @@ static struct xtop_error *tree_update(struct view *view, const struct ui_model *
 	call_tree_free(&tree->tree);
 	error = call_tree_build(model->snapshot, &settings, &tree->tree);
 	tree->current = !error;
-	tree_settle(tree);
+	list_settle(&tree->list, tree->tree.n, tree_key, &tree->tree);
 	return error;
 }
 
@@ -137,72 +130,29 @@ static const struct call_tree_line *tree_selected(const struct view_tree *tree)
 	return tree->tree.n ? &tree->tree.lines[tree->list.selected] : NULL;
 }
 
-static void tree_set_open(struct view_tree *tree, struct ui *ui, bool open)
+static struct request tree_set_open(struct view_tree *tree, bool open)
 {
 	const struct call_tree_line *line = tree_selected(tree);
 
-	if (!call_tree_set_open(&tree->folds[tree->inverted], line->key, open)) {
-		ui_message(ui, STYLE_NOTICE, "%d rows are open or closed: C closes all",
-			   CALL_TREE_MAX_FOLDS);
-		return;
-	}
+	if (!call_tree_set_open(&tree->folds[tree->inverted], line->key, open))
+		return view_message("%d rows were opened or closed one by one: C closes all",
+				    CALL_TREE_MAX_FOLDS);
 	list_select(&tree->list, tree->list.selected);
-	ui_update(ui);
+	return request_of(REQUEST_UPDATE);
 }
 
-static void tree_unfold(struct view_tree *tree, struct ui *ui)
+static struct request tree_toggle(struct view_tree *tree)
 {
 	const struct call_tree_line *line = tree_selected(tree);
 
-	if (line && line->has_branches)
-		tree_set_open(tree, ui, !line->open);
+	return line && line->has_branches ? tree_set_open(tree, !line->open)
+					  : request_of(REQUEST_NONE);
 }
 
-/* Closes the row, or when there is nothing to close goes to the row it is below of. */
-static void tree_fold(struct view_tree *tree, struct ui *ui)
-{
-	const struct call_tree_line *line = tree_selected(tree);
-	size_t row = tree->list.selected;
-
-	if (!line)
-		return;
-	if (line->open) {
-		tree_set_open(tree, ui, false);
-		return;
-	}
-	if (line->straight && row) {
-		row--;
-	} else {
-		while (row && tree->tree.lines[row].forks >= line->forks)
-			row--;
-		while (row && tree->tree.lines[row].straight &&
-		       tree->tree.lines[row].forks >= line->forks)
-			row--;
-	}
-	list_select(&tree->list, row);
-	tree->list.key = tree->tree.lines[row].key;
-}
-
-static void tree_set_all(struct view_tree *tree, struct ui *ui, bool open)
-{
-	call_tree_set_all(&tree->folds[tree->inverted], open);
-	list_select(&tree->list, tree->list.selected);
-	ui_update(ui);
-}
-
-struct tree_search {
-	const struct call_tree *tree;
-	const struct ui_model *model;
-};
-
-static bool tree_matches(const void *context, size_t index)
-{
-	const struct tree_search *search = context;
-
-	return view_matches(search->model, search->tree->lines[index].frame);
-}
-
-/* The line that line INDEX hangs on, INDEX for none: the one before, or the last fork's. */
+/*
+ * The line that line INDEX hangs on: the line before it, or that of the last fork. INDEX itself:
+ * there is none.
+ */
 static size_t tree_parent(const struct call_tree *tree, size_t index)
 {
 	const struct call_tree_line *lines = tree->lines;
@@ -214,18 +164,47 @@ static size_t tree_parent(const struct call_tree *tree, size_t index)
 	return index;
 }
 
-/* Goes to the first match that closed branches hide, and opens those that lead there. */
-static bool tree_search_closed(struct view_tree *tree, struct ui *ui)
+/* Closes the row. If there is nothing to close, the cursor goes to the row that it hangs on. */
+static struct request tree_fold(struct view_tree *tree)
 {
-	struct call_tree_settings settings = tree_settings(tree, &ui->model);
+	const struct call_tree_line *line = tree_selected(tree);
+	size_t row = tree->list.selected, parent;
+
+	if (!line)
+		return request_of(REQUEST_NONE);
+	if (line->open)
+		return tree_set_open(tree, false);
+	parent = tree_parent(&tree->tree, row);
+	list_select(&tree->list, parent == row ? 0 : parent);
+	return request_of(REQUEST_NONE);
+}
+
+static struct request tree_set_all(struct view_tree *tree, bool open)
+{
+	call_tree_set_all(&tree->folds[tree->inverted], open);
+	list_select(&tree->list, tree->list.selected);
+	return request_of(REQUEST_UPDATE);
+}
+
+static uint32_t tree_frame(const void *context, size_t row)
+{
+	return ((const struct call_tree *)context)->lines[row].frame;
+}
+
+/*
+ * Looks for a match that closed branches hide, and opens the branches that lead to it. The update
+ * then finds the line by its key. False: nothing matches.
+ */
+static bool tree_search_closed(struct view_tree *tree, const struct ui_model *model)
+{
+	struct call_tree_settings settings = tree_settings(tree, model);
 	struct call_tree all = { .n = 0 };
-	struct tree_search search = { &all, &ui->model };
 	size_t found = 0;
 	bool any;
 
 	settings.folds = NULL;
-	error_destroy(call_tree_build(ui->model.snapshot, &settings, &all));
-	while (found < all.n && !tree_matches(&search, found))
+	error_destroy(call_tree_build(model->snapshot, &settings, &all));
+	while (found < all.n && !view_matches(model, all.lines[found].frame))
 		found++;
 	any = found < all.n;
 	if (any) {
@@ -233,101 +212,82 @@ static bool tree_search_closed(struct view_tree *tree, struct ui *ui)
 		tree->list.key = all.lines[found].key;
 		for (size_t at = found, up; (up = tree_parent(&all, at)) != at; at = up)
 			call_tree_set_open(&tree->folds[tree->inverted], all.lines[up].key, true);
-		ui_update(ui);
 	}
 	call_tree_free(&all);
 	return any;
 }
 
-static bool tree_search(struct view_tree *tree, struct ui *ui, enum request request)
+/* While the user types, nothing is opened. */
+static struct request tree_search(struct view_tree *tree, const struct ui_model *model,
+				  struct request request)
 {
-	struct tree_search search = { &tree->tree, &ui->model };
+	struct request left;
 
-	if (!ui->model.search || !tree->current)
-		return false;
-	if (!list_search(&tree->list, request, tree_matches, &search))
-		return request != REQUEST_SEARCH_HERE && tree_search_closed(tree, ui);
-	tree->list.key = tree->tree.lines[tree->list.selected].key;
-	return true;
+	if (!model->search || !model->snapshot || !tree->current)
+		return request;
+	left = view_search(&tree->list, model, request, tree_frame);
+	if (left.code == REQUEST_NONE || request.code == REQUEST_SEARCH_HERE)
+		return left;
+	return tree_search_closed(tree, model) ? request_of(REQUEST_UPDATE) : request;
 }
 
-static bool tree_request(struct view *view, struct ui *ui, enum request request)
+static struct request tree_handle(struct view *view, const struct ui_model *model,
+				  struct request request)
 {
 	struct view_tree *tree = view_tree(view);
 	const struct call_tree_line *line = tree_selected(tree);
 
-	if (list_request(&tree->list, request)) {
-		if (tree->tree.n)
-			tree->list.key = tree->tree.lines[tree->list.selected].key;
-		return true;
-	}
-	switch ((int)request) {
+	if (list_request(&tree->list, request.code))
+		return request_of(REQUEST_NONE);
+	switch ((int)request.code) {
 	case REQUEST_OPEN:
-		if (line && line->frame != FRAME_NONE)
-			ui_push(ui, view_callers_create(line->frame));
-		return true;
+		return view_callers_of(line ? line->frame : FRAME_NONE);
 	case REQUEST_UNFOLD:
-		tree_unfold(tree, ui);
-		return true;
+		return tree_toggle(tree);
 	case REQUEST_FOLD:
-		tree_fold(tree, ui);
-		return true;
+		return tree_fold(tree);
 	case REQUEST_UNFOLD_ALL:
-		tree_set_all(tree, ui, true);
-		return true;
+		return tree_set_all(tree, true);
 	case REQUEST_FOLD_ALL:
-		tree_set_all(tree, ui, false);
-		return true;
+		return tree_set_all(tree, false);
 	case REQUEST_INVERT:
 		tree->inverted = !tree->inverted;
 		tree->list = (struct list){ .n = 0 };
-		ui_update(ui);
-		return true;
+		return request_of(REQUEST_UPDATE);
 	case REQUEST_SEARCH_HERE:
 	case REQUEST_SEARCH_NEXT:
 	case REQUEST_SEARCH_PREVIOUS:
-		return tree_search(tree, ui, request);
+		return tree_search(tree, model, request);
 	default:
-		return false;
+		return request;
 	}
 }
 
-/* A click on the row that is selected opens or closes it. */
-static void tree_click(struct view *view, struct ui *ui, int row, int column)
+/* A click on the selected row opens or closes it. */
+static struct request tree_click(struct view *view, const struct ui_model *model, int row,
+				 int column)
 {
 	struct view_tree *tree = view_tree(view);
-	enum list_click click = list_click(&tree->list, row - tree->first_row);
 
+	(void)model;
 	(void)column;
-	if (click == LIST_OPENED)
-		tree_unfold(tree, ui);
-	else if (click == LIST_SELECTED)
-		tree->list.key = tree->tree.lines[tree->list.selected].key;
+	return list_click(&tree->list, row - tree->first_row) == LIST_OPENED
+		       ? tree_toggle(tree)
+		       : request_of(REQUEST_NONE);
 }
 
-static void tree_destroy(struct view *view)
+static void tree_deinit(struct view *view)
 {
 	call_tree_free(&view_tree(view)->tree);
-	free(view);
 }
 
-static const struct view_ops tree_ops = {
+const struct view_ops tree_ops = {
 	.mask = VIEW_TREE,
 	.name = "the call tree",
+	.size = sizeof(struct view_tree),
 	.update = tree_update,
 	.draw = tree_draw,
-	.request = tree_request,
+	.handle = tree_handle,
 	.click = tree_click,
-	.destroy = tree_destroy,
+	.deinit = tree_deinit,
 };
-
-struct view *view_tree_create(bool inverted)
-{
-	struct view_tree *tree = calloc(1, sizeof(*tree));
-
-	if (!tree)
-		return NULL;
-	tree->view.ops = &tree_ops;
-	tree->inverted = inverted;
-	return &tree->view;
-}

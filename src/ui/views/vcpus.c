@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The virtual CPUs: where the time of each went between the last two pictures, and which function
- * it was in last. Steal is the time it wanted a physical CPU and had none.
+ * The virtual CPUs: where the time of each one went between the last two pictures, and in which
+ * function its last sample was. Steal: the vCPU wanted to run, but had no physical CPU.
  */
 #include "config.h"
 
-#include <stdlib.h>
+#include "ui/meter.h"
+#include "ui/view.h"
 
-#include "ui/core.h"
-#include "ui/list.h"
-
-#define NARROW 60
+#define NARROW 60 /* screens with fewer columns have no bars and no functions */
 
 struct view_vcpus {
 	struct view view;
@@ -28,13 +26,12 @@ static struct xtop_error *vcpus_update(struct view *view, const struct ui_model 
 	struct view_vcpus *vcpus = view_vcpus(view);
 	size_t n = model->all->n_vcpus < GUEST_MAX_VCPUS ? model->all->n_vcpus : GUEST_MAX_VCPUS;
 
-	list_settle(&vcpus->list, n, (size_t)vcpus->list.key);
-	vcpus->list.key = vcpus->list.selected;
+	list_settle(&vcpus->list, n, NULL, NULL);
 	return NULL;
 }
 
-/* "running" is what it did most of the time. */
-static const char *vcpu_state_name(const struct header_shares *shares)
+/* What the vCPU did most of the time. */
+static const char *vcpu_state_name(const struct vcpu_shares *shares)
 {
 	double running = shares->user + shares->kernel;
 
@@ -58,7 +55,7 @@ static void vcpus_draw_header(struct canvas *canvas, struct area area)
 static void vcpus_draw_row(const struct ui_model *model, struct canvas *canvas, int row,
 			   size_t index, bool selected)
 {
-	struct header_shares shares = header_shares_of(&model->header->recent[index]);
+	struct vcpu_shares shares = vcpu_shares_of(&model->recent->vcpus[index]);
 	uint32_t last = model->all->vcpus[index].last_frame;
 	int columns_ = canvas_columns(canvas), at = 6;
 	char buffer[FRAME_TEXT_BYTES];
@@ -73,7 +70,7 @@ static void vcpus_draw_row(const struct ui_model *model, struct canvas *canvas, 
 			    " %6.1f", 100 * shares.steal);
 	at += canvas_printf(canvas, row, at, STYLE_DIM, " %6.1f", 100 * shares.idle);
 	if (columns_ >= NARROW) {
-		header_draw_bar(canvas, row, at + 2, 15, &shares);
+		meter_draw_bar(canvas, row, at + 2, 15, &shares);
 		at += 21;
 		if (last == FRAME_ROOT || last >= model->all->n_frames)
 			canvas_put(canvas, row, at, columns_ - at, STYLE_DIM, "-");
@@ -85,7 +82,7 @@ static void vcpus_draw_row(const struct ui_model *model, struct canvas *canvas, 
 		view_mark_row(canvas, row, 0, columns_);
 }
 
-/* What the marks of the meters mean. */
+/* What the characters of the bars mean. */
 static void vcpus_draw_legend(struct canvas *canvas, int row)
 {
 	int column = 1;
@@ -119,48 +116,31 @@ static void vcpus_draw(struct view *view, const struct ui_model *model, struct c
 		vcpus_draw_legend(canvas, vcpus->first_row + (int)shown + 1);
 }
 
-static bool vcpus_request(struct view *view, struct ui *ui, enum request request)
+static struct request vcpus_handle(struct view *view, const struct ui_model *model,
+				   struct request request)
 {
-	struct view_vcpus *vcpus = view_vcpus(view);
-
-	(void)ui;
-	if (!list_request(&vcpus->list, request))
-		return false;
-	vcpus->list.key = vcpus->list.selected;
-	return true;
+	(void)model;
+	return list_request(&view_vcpus(view)->list, request.code) ? request_of(REQUEST_NONE)
+								   : request;
 }
 
-static void vcpus_click(struct view *view, struct ui *ui, int row, int column)
+static struct request vcpus_click(struct view *view, const struct ui_model *model, int row,
+				  int column)
 {
 	struct view_vcpus *vcpus = view_vcpus(view);
 
-	(void)ui;
+	(void)model;
 	(void)column;
-	if (list_click(&vcpus->list, row - vcpus->first_row) == LIST_SELECTED)
-		vcpus->list.key = vcpus->list.selected;
+	list_click(&vcpus->list, row - vcpus->first_row);
+	return request_of(REQUEST_NONE);
 }
 
-static void vcpus_destroy(struct view *view)
-{
-	free(view);
-}
-
-static const struct view_ops vcpus_ops = {
+const struct view_ops vcpus_ops = {
 	.mask = VIEW_VCPUS,
 	.name = "the virtual CPUs",
+	.size = sizeof(struct view_vcpus),
 	.update = vcpus_update,
 	.draw = vcpus_draw,
-	.request = vcpus_request,
+	.handle = vcpus_handle,
 	.click = vcpus_click,
-	.destroy = vcpus_destroy,
 };
-
-struct view *view_vcpus_create(void)
-{
-	struct view_vcpus *vcpus = calloc(1, sizeof(*vcpus));
-
-	if (!vcpus)
-		return NULL;
-	vcpus->view.ops = &vcpus_ops;
-	return &vcpus->view;
-}

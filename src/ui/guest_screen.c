@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One guest on the screen and its pictures; see guest_screen.h. */
+#include "config.h"
+
+#include "ui/guest_screen.h"
+#include "xtop/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NS_PER_S         1000000000ULL
+#define FIRST_SAMPLES_NS (20 * 1000000ULL) /* interval until there are samples */
+#define ANSWER_NS        (10 * 1000000ULL) /* interval of looking for a requested snapshot */
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+/* The guest's owner may have chosen these strings: they are cleaned like every name. */
+static void guest_screen_set_names(struct guest_screen *guest, const struct ui_guest *from)
+{
+	text_clean(guest->name, sizeof(guest->name), from->name, strlen(from->name));
+	text_clean(guest->kind, sizeof(guest->kind), from->kind, strlen(from->kind));
+	text_clean(guest->system, sizeof(guest->system), from->system, strlen(from->system));
+}
+
+struct xtop_error *guest_screen_create(const struct ui_pipeline *pipeline, bool picked,
+				       struct guest_screen **guestp)
+{
+	struct guest_screen *guest = calloc(1, sizeof(*guest));
+	struct xtop_error *error;
+
+	if (!guest)
+		return error_create("out of memory");
+	guest->pipeline = pipeline;
+	guest->picked = picked;
+	guest->process = FRAME_NONE;
+	guest_screen_set_names(guest, &pipeline->guest);
+	error = history_create(&guest->history);
+	if (!error && !view_stack_push(&guest->views, VIEW_TOP, FRAME_NONE))
+		error = error_create("out of memory");
+	if (error) {
+		guest_screen_destroy(guest);
+		return error;
+	}
+	*guestp = guest;
+	return NULL;
+}
+
+/* To be called before the picture that the selection was made from goes. */
+static void guest_screen_unselect(struct guest_screen *guest)
+{
+	if (guest->has_selected)
+		selection_release(&guest->selected, guest_screen_shown(guest));
+	guest->has_selected = false;
+}
+
+void guest_screen_destroy(struct guest_screen *guest)
+{
+	if (!guest)
+		return;
+	view_stack_truncate(&guest->views, 0);
+	guest_screen_unselect(guest);
+	snapshot_destroy(guest->live);
+	snapshot_destroy(guest->still);
+	snapshot_destroy(guest->baseline);
+	history_destroy(guest->history);
+	free(guest);
+}
+
+/* --- the picture shown ------------------------------------------------------------------------ */
+
+struct snapshot *guest_screen_shown(const struct guest_screen *guest)
+{
+	return guest->still ? guest->still : guest->live;
+}
+
+const struct recent *guest_screen_recent(const struct guest_screen *guest)
+{
+	return guest->still ? &guest->still_recent : &guest->recent;
+}
+
+const char *guest_screen_system(const struct guest_screen *guest)
+{
+	return guest->live && guest->live->system[0] ? guest->live->system : guest->system;
+}
+
+struct xtop_error *guest_screen_select(struct guest_screen *guest,
+				       const struct selection *selection)
+{
+	struct xtop_error *error;
+
+	guest_screen_unselect(guest);
+	error = selection_apply(selection, guest_screen_shown(guest), &guest->selected);
+	guest->has_selected = !error;
+	return error;
+}
+
+/* --- new snapshots ---------------------------------------------------------------------------- */
+
+/* The pipeline's message() may change the names: the guest may have rebooted as another domain. */
+static void guest_screen_update_names(struct guest_screen *guest)
+{
+	const struct ui_pipeline *pipeline = guest->pipeline;
+
+	if (pipeline->message)
+		pipeline->message(pipeline->context);
+	guest_screen_set_names(guest, &pipeline->guest);
+}
+
+bool guest_screen_put(struct guest_screen *guest, struct snapshot *snapshot, uint64_t now_ns)
+{
+	guest_screen_update_names(guest);
+	recent_note(&guest->recent, snapshot);
+	history_note(guest->history, snapshot);
+	if (!guest->still)
+		guest_screen_unselect(guest);
+	snapshot_destroy(guest->live);
+	guest->live = snapshot;
+	guest->taken_ns = now_ns;
+	return !guest->still;
+}
+
+/*
+ * Until there are samples the screen looks for them often. The first picture has one sample; each
+ * later one comes after twice the time, up to the interval.
+ */
+static void guest_screen_request(struct guest_screen *guest, uint64_t now_ns, uint64_t interval_ns)
+{
+	bool empty = !guest->live || !guest->live->resolver.samples;
+
+	snapshot_request(guest->pipeline->slot);
+	guest->waiting = true;
+	guest->wait_ns = empty ? FIRST_SAMPLES_NS : 2 * guest->wait_ns;
+	if (!guest->wait_ns || guest->wait_ns > interval_ns || guest->wait_ns > NS_PER_S)
+		guest->wait_ns = interval_ns;
+	guest->due_ns = now_ns + guest->wait_ns;
+}
+
+bool guest_screen_tick(struct guest_screen *guest, uint64_t now_ns, uint64_t interval_ns)
+{
+	struct snapshot *snapshot = snapshot_take(guest->pipeline->slot);
+	bool changed = false;
+
+	if (snapshot) {
+		guest->waiting = false;
+		changed = guest_screen_put(guest, snapshot, now_ns);
+	}
+	if (now_ns < guest->due_ns)
+		return changed;
+	if (guest->live && guest->live->at_end) /* no more will come */
+		guest->due_ns = now_ns + NS_PER_S;
+	else
+		guest_screen_request(guest, now_ns, interval_ns);
+	return changed || guest->still; /* the header shows the age of a frozen picture */
+}
+
+uint64_t guest_screen_wait_ns(const struct guest_screen *guest, uint64_t now_ns)
+{
+	uint64_t wait_ns = guest->due_ns - now_ns;
+
+	return guest->waiting && wait_ns > ANSWER_NS ? ANSWER_NS : wait_ns;
+}
+
+/* --- frozen pictures and those of the history ------------------------------------------------- */
+
+/* NULL: out of memory. */
+static struct snapshot *snapshot_copy(const struct snapshot *from)
+{
+	struct snapshot *to = snapshot_create(from->n_nodes);
+	struct snapshot_node *nodes;
+
+	if (!to)
+		return NULL;
+	nodes = to->nodes;
+	*to = *from;
+	to->nodes = nodes;
+	memcpy(nodes, from->nodes, from->n_nodes * sizeof(*nodes));
+	return to;
+}
+
+/* Shows STILL, which is the guest screen's now; NULL: the newest picture. */
+static void guest_screen_set_still(struct guest_screen *guest, struct snapshot *still)
+{
+	guest_screen_unselect(guest);
+	snapshot_destroy(guest->still);
+	guest->still = still;
+}
+
+struct xtop_error *guest_screen_freeze(struct guest_screen *guest, uint64_t now_ns)
+{
+	struct snapshot *still = NULL;
+
+	if (!guest->still) {
+		still = snapshot_copy(guest->live);
+		if (!still)
+			return error_create("out of memory");
+		guest->still_ns = guest->taken_ns;
+		guest->still_recent = guest->recent;
+	}
+	guest_screen_set_still(guest, still);
+	guest->due_ns = now_ns;
+	return NULL;
+}
+
+/* The header shows what was new in the picture at MOMENT since the one before it. */
+static struct xtop_error *guest_screen_show_moment(struct guest_screen *guest, size_t moment)
+{
+	struct snapshot *before = NULL, *still;
+	struct xtop_error *error = history_get(guest->history, moment, &still);
+
+	if (error)
+		return error;
+	guest->still_recent = (struct recent){ 0 };
+	if (moment)
+		error_destroy(history_get(guest->history, moment - 1, &before));
+	if (before)
+		recent_note(&guest->still_recent, before);
+	recent_note(&guest->still_recent, still);
+	snapshot_destroy(before);
+	guest->still_ns = guest->taken_ns - history_age_ns(guest->history, moment);
+	guest_screen_set_still(guest, still);
+	return NULL;
+}
+
+struct xtop_error *guest_screen_step(struct guest_screen *guest, int step, const char **noticep)
+{
+	size_t n = history_count(guest->history), at;
+
+	if (!guest_screen_shown(guest) || !n) {
+		*noticep = "there is no earlier picture yet";
+		return NULL;
+	}
+	at = history_find(guest->history, guest_screen_shown(guest)->sequence);
+	if (at == n) /* newer than all moments of the history */
+		at = step < 0 ? n : n - 1;
+	if (step < 0 ? at == 0 : at + 1 >= n) {
+		*noticep = step < 0 ? "this is the earliest picture there is"
+				    : "this is the latest picture: Z goes on with new ones";
+		return NULL;
+	}
+	return guest_screen_show_moment(guest, at + (size_t)step);
+}
+
+/* --- baseline --------------------------------------------------------------------------------- */
+
+struct xtop_error *guest_screen_set_baseline(struct guest_screen *guest, uint64_t now_ns)
+{
+	struct snapshot *copy = snapshot_copy(guest_screen_shown(guest));
+
+	if (!copy)
+		return error_create("out of memory");
+	snapshot_destroy(guest->baseline);
+	guest->baseline = copy;
+	guest->baseline_ns = guest->still ? guest->still_ns : now_ns;
+	return NULL;
+}
+
+void guest_screen_drop_baseline(struct guest_screen *guest)
+{
+	snapshot_destroy(guest->baseline);
+	guest->baseline = NULL;
+}

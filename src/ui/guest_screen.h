@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One guest on the screen: its pictures, and the views that lie over them. Sampling goes on behind
+ * a frozen picture, and while another guest is on the screen: snapshots of every guest come in and
+ * go into its history.
+ *
+ * The UI's thread. Snapshots taken from the slot are the guest screen's until it destroys them.
+ */
+#ifndef UI_GUEST_SCREEN_H
+#define UI_GUEST_SCREEN_H
+
+#include "ui/view_stack.h"
+
+/*
+ *   live       the newest snapshot; NULL: none came yet
+ *   still      a frozen picture, or one of the history; shown instead of live; NULL: none
+ *   selected   what filter and restriction leave of the one shown; its nodes may be that one's
+ */
+struct guest_screen {
+	const struct ui_pipeline *pipeline;
+	bool picked; /* from the list of domains: closed when the user leaves it */
+	char name[128], kind[128], system[128]; /* clean */
+	struct snapshot *live, *still, *baseline;
+	struct snapshot selected;
+	bool has_selected;
+	struct history *history;
+	struct recent recent, still_recent; /* up to live, up to still */
+	uint32_t process;   /* shown alone: a frame; FRAME_NONE: all are shown */
+	const char *module; /* the same: a frame's; NULL */
+	struct view_stack views; /* the first one is VIEW_TOP */
+	bool waiting;       /* a snapshot is requested and did not come yet */
+	uint64_t taken_ns, still_ns, baseline_ns; /* when these pictures were the newest */
+	uint64_t due_ns;    /* when to request the next snapshot */
+	uint64_t wait_ns;   /* from the last request to the next; 0: there was none */
+};
+
+struct xtop_error *guest_screen_create(const struct ui_pipeline *pipeline, bool picked,
+				       struct guest_screen **guestp);
+void guest_screen_destroy(struct guest_screen *guest); /* NULL allowed */
+
+/* The picture that is shown; NULL: none came yet. */
+struct snapshot *guest_screen_shown(const struct guest_screen *guest);
+const struct recent *guest_screen_recent(const struct guest_screen *guest);
+/* What runs inside, "" if not known. Clean. */
+const char *guest_screen_system(const struct guest_screen *guest);
+/* Computes guest->selected anew from the picture shown; without has_selected on error. */
+struct xtop_error *guest_screen_select(struct guest_screen *guest,
+				       const struct selection *selection);
+
+/* SNAPSHOT is the newest, and the guest screen's. True: it is the one shown. */
+bool guest_screen_put(struct guest_screen *guest, struct snapshot *snapshot, uint64_t now_ns);
+/*
+ * It is NOW_NS: takes a snapshot that has come, requests one when it is due. INTERVAL_NS: between
+ * requests. True: what the guest screen shows has changed.
+ */
+bool guest_screen_tick(struct guest_screen *guest, uint64_t now_ns, uint64_t interval_ns);
+/* How long it has nothing to do, in ns. */
+uint64_t guest_screen_wait_ns(const struct guest_screen *guest, uint64_t now_ns);
+
+/* Freezes the picture, or goes back to the newest. There must be a picture. */
+struct xtop_error *guest_screen_freeze(struct guest_screen *guest, uint64_t now_ns);
+/*
+ * Shows the picture of the history that is STEP (-1 or 1) behind the one shown. *NOTICEP: why there
+ * is none; untouched on success.
+ */
+struct xtop_error *guest_screen_step(struct guest_screen *guest, int step, const char **noticep);
+/* Copies the picture shown; there must be one. */
+struct xtop_error *guest_screen_set_baseline(struct guest_screen *guest, uint64_t now_ns);
+void guest_screen_drop_baseline(struct guest_screen *guest);
+
+#endif

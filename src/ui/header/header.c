@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The lines above every view; see header.h. */
+#include "config.h"
+
+#include "ui/header/header.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "ui/figures.h"
+#include "ui/guest_screen.h"
+#include "ui/header/line.h"
+#include "ui/meter.h"
+
+/* --- line 1: the guest, and what sampling costs it -------------------------------------------- */
+
+static void header_add_rate(const struct recent *recent, const struct sampler_counts *sampler,
+			    struct line *line)
+{
+	double reached = recent->rate_hz, asked = sampler->rate_asked_hz;
+
+	if (recent->lowered)
+		line_add(line, true, 3, STYLE_NOTICE, "%.3g of %.4g Hz (budget)", reached, asked);
+	else if (asked > 0 && (reached < 0.95 * asked || reached > 1.05 * asked) && reached > 0)
+		line_add(line, true, 3, STYLE_NORMAL, "%.3g of %.4g Hz", reached, asked);
+	else
+		line_add(line, true, 3, STYLE_NORMAL, "%.4g Hz", asked);
+}
+
+/* These counters are usually 0. They are shown only when they are not. */
+static void header_add_losses(const struct snapshot *snapshot, struct line *line)
+{
+	const struct {
+		const char *what;
+		uint64_t count;
+	} losses[] = {
+		{ "refused", snapshot->sampler.refused },
+		{ "faults", snapshot->sampler.faults },
+		{ "sampler restarted", snapshot->sampler.restarts },
+		{ "bad records", snapshot->resolver.bad_records },
+		{ "names lost", snapshot->resolver.frames_refused },
+	};
+	char buffer[32];
+
+	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)
+		if (losses[i].count)
+			line_add(line, true, 2, STYLE_NOTICE, "%s %s", losses[i].what,
+				 format_count(losses[i].count, buffer));
+}
+
+static void header_draw_guest(const struct ui_model *model, struct canvas *canvas, int row)
+{
+	const struct snapshot *snapshot = model->all;
+	const struct guest_screen *guest = model->guest;
+	const char *system = snapshot && snapshot->system[0] ? snapshot->system : guest->system;
+	struct line line = { .n = 0 };
+	char buffer[32];
+
+	line_add(&line, false, 0, STYLE_TITLE, "%s", guest->name);
+	if (model->n_guests > 1)
+		line_add(&line, false, 5, STYLE_DIM, "Tab: %zu more", model->n_guests - 1);
+	line_add(&line, false, 4, STYLE_NORMAL, "%s", guest->kind);
+	if (guest->pipeline->guest.n_vcpus)
+		line_add(&line, false, 7, STYLE_NORMAL, "%u vCPU", guest->pipeline->guest.n_vcpus);
+	line_add(&line, false, 6, STYLE_NORMAL, "%s", system);
+	if (!strncmp(system, "Linux ", 6)) /* the short form has no "-56-amd64" */
+		line_shorten(&line, "-+");
+	if (snapshot) {
+		const struct sampler_counts *sampler = &snapshot->sampler;
+
+		header_add_rate(model->recent, sampler, &line);
+		line_add(&line, true, 1, style_of_stopped(model, sampler->stopped_share),
+			 "stopped %.2f %%", 100 * sampler->stopped_share);
+		if (snapshot->stopped.n)
+			line_add(&line, true, 8, STYLE_NORMAL, "p50 %s",
+				 format_time((double)snapshot->stopped.p50_ns, buffer));
+		line_add(&line, true, 2, sampler->lost ? STYLE_NOTICE : STYLE_NORMAL, "lost %s",
+			 format_count(sampler->lost, buffer));
+		header_add_losses(snapshot, &line);
+	}
+	line_draw(&line, canvas, row);
+}
+
+/* --- line 2: a meter for each vCPU, or one for all -------------------------------------------- */
+
+static void header_draw_meters(const struct ui_model *model, struct canvas *canvas, int row)
+{
+	unsigned n =
+		model->all->n_vcpus < GUEST_MAX_VCPUS ? model->all->n_vcpus : GUEST_MAX_VCPUS;
+	const struct snapshot_vcpu *vcpus = model->recent->vcpus;
+	int room = canvas_columns(canvas) - 2, width = room / (int)n;
+	struct snapshot_vcpu all = { .user = 0 };
+	char name[32];
+
+	if (width >= 6 + 1 + METER_MIN_CELLS + 7) {
+		for (unsigned i = 0; i < n; i++) {
+			snprintf(name, sizeof(name), "vCPU%u", i);
+			meter_draw(&vcpus[i], name, canvas, row, 1 + (int)i * width, width - 2);
+		}
+		return;
+	}
+	for (unsigned i = 0; i < n; i++) {
+		for (int state = 0; state < N_VCPU_STATES; state++)
+			all.states[state] += vcpus[i].states[state];
+		all.user += vcpus[i].user;
+	}
+	snprintf(name, sizeof(name), "%u vCPUs", n);
+	meter_draw(&all, name, canvas, row, 1, room);
+}
+
+/* --- line 3: what picture this is ------------------------------------------------------------- */
+
+/* Why sampling has stopped or ended, and what else the pipeline has to say. */
+static void header_add_state(const struct ui_model *model, struct line *line)
+{
+	const struct snapshot *snapshot = model->all;
+	const struct ui_pipeline *pipeline = model->guest->pipeline;
+	const char *why = pipeline->message ? pipeline->message(pipeline->context) : "";
+
+	switch (snapshot->sampler.state) {
+	case SAMPLER_STARTING:
+	case SAMPLER_RUNNING:
+		line_add(line, false, 0, STYLE_NOTICE, "%.120s", why);
+		break;
+	case SAMPLER_HUNG:
+		line_add(line, false, 0, STYLE_NOTICE, "the sampler hung and restarts soon");
+		return;
+	case SAMPLER_GUEST_PAUSED:
+		line_add(line, false, 0, STYLE_NOTICE, "%.120s",
+			 why[0] ? why : "paused by an administrator");
+		return;
+	case SAMPLER_GUEST_AWAY:
+		line_add(line, false, 0, STYLE_ALERT, "%.120s: last view",
+			 why[0] ? why : "the guest is gone");
+		return;
+	case SAMPLER_GUEST_GONE:
+		line_add(line, false, 0, STYLE_ALERT, "the guest is gone: last view");
+		return;
+	case SAMPLER_ENDED:
+		line_add(line, false, 0, why[0] ? STYLE_ALERT : STYLE_NOTICE,
+			 "end of samples%s%.120s", why[0] ? ": " : "", why);
+		return;
+	case SAMPLER_FAILED:
+		line_add(line, false, 0, STYLE_ALERT, "sampling failed%s%.120s", why[0] ? ": " : "",
+			 why);
+		return;
+	}
+	if (snapshot->at_end)
+		line_add(line, false, 0, STYLE_NOTICE, "end of samples");
+}
+
+/* True: no newer snapshot will come. */
+static bool snapshot_is_last(const struct snapshot *snapshot)
+{
+	return snapshot->at_end || snapshot->sampler.state >= SAMPLER_GUEST_AWAY;
+}
+
+static void header_add_picture(const struct ui_model *model, struct line *line)
+{
+	const struct guest_screen *guest = model->guest;
+	const struct snapshot *snapshot = model->all;
+	uint64_t ns = snapshot->started_ns && snapshot->time_ns > snapshot->started_ns
+			      ? snapshot->time_ns - snapshot->started_ns
+			      : 0;
+	char buffer[32], count[32];
+
+	if (guest->still)
+		line_add(line, false, 0, STYLE_NOTICE, "frozen, %s old",
+			 format_elapsed(model->now_ns - guest->still_ns, buffer));
+	else
+		header_add_state(model, line);
+	if (model->totals || model->half_life_s <= 0)
+		line_add(line, false, line->n ? 5 : 0, STYLE_NORMAL, "since start");
+	else if (!snapshot_is_last(snapshot) && !guest->still)
+		line_add(line, false, line->n ? 5 : 0, STYLE_NORMAL, "live");
+	if (!model->totals && model->half_life_s > 0)
+		line_add(line, false, 7, STYLE_NORMAL, "half-life %.4g s", model->half_life_s);
+	line_add(line, false, 2, STYLE_NORMAL, "%s samples",
+		 format_count(snapshot->resolver.samples, count));
+	line_add(line, false, 6, STYLE_NORMAL, "%s", format_elapsed(ns, buffer));
+}
+
+static void header_add_truncated(const struct resolver_counts *counts, struct line *line)
+{
+	uint64_t truncated = resolver_truncated(counts);
+
+	if (truncated)
+		line_add(line, true, 5, STYLE_NORMAL, "truncated %.1f %%",
+			 percent_of((double)truncated, (double)counts->samples));
+}
+
+/* What the picture leaves out, what it is compared with, what is searched for. */
+static void header_add_selection(const struct ui_model *model, struct line *line)
+{
+	const struct selection *selection = model->selection;
+	const struct guest_screen *guest = model->guest;
+	char buffer[32];
+
+	if (guest->baseline)
+		line_add(line, true, 2, STYLE_NOTICE, "baseline %s ago",
+			 format_elapsed(model->now_ns - guest->baseline_ns, buffer));
+	if (selection->hide_kernel)
+		line_add(line, true, 2, STYLE_NOTICE, "no kernel (K)");
+	if (selection->hide_user)
+		line_add(line, true, 2, STYLE_NOTICE, "no user (U)");
+	if (guest->process != FRAME_NONE && model->all)
+		line_add(line, true, 1, STYLE_NOTICE, "only %.60s",
+			 frames_get(model->all->frames, guest->process)->name);
+	if (guest->module)
+		line_add(line, true, 1, STYLE_NOTICE, "only %.60s",
+			 guest->module[0] ? guest->module : "what is of no module");
+	if (selection->filter)
+		line_add(line, true, 1, STYLE_NOTICE, "filter: %.100s%s",
+			 filter_text(selection->filter), model->of_filtered ? " = 100 %" : "");
+	if (model->search && !model->typing_search)
+		line_add(line, true, 1, STYLE_MATCH, "search: %.60s", filter_text(model->search));
+}
+
+static void header_draw_picture(const struct ui_model *model, struct canvas *canvas, int row)
+{
+	const struct snapshot *snapshot = model->all;
+	struct line line = { .n = 0 };
+
+	if (snapshot) {
+		const struct resolver_counts *counts = &snapshot->resolver;
+		double unknown =
+			percent_of((double)counts->samples_unknown, (double)counts->samples);
+
+		header_add_picture(model, &line);
+		header_add_truncated(counts, &line);
+		line_add(&line, true, 4, unknown >= 10 ? STYLE_NOTICE : STYLE_NORMAL,
+			 "unknown %.1f %%", unknown);
+	} else {
+		line_add(&line, false, 0, STYLE_NORMAL, "starting");
+	}
+	header_add_selection(model, &line);
+	line_draw(&line, canvas, row);
+}
+
+int header_draw(const struct ui_model *model, struct canvas *canvas)
+{
+	int row = 0;
+
+	header_draw_guest(model, canvas, row++);
+	if (model->all && model->all->n_vcpus && canvas_rows(canvas) >= 16 &&
+	    canvas_columns(canvas) >= 60)
+		header_draw_meters(model, canvas, row++);
+	header_draw_picture(model, canvas, row++);
+	return row;
+}

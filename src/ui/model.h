@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the screen shows: the picture, what part of it, and how. The core (state.h) fills it in;
+ * views and the header read it.
+ */
+#ifndef UI_MODEL_H
+#define UI_MODEL_H
+
+#include "ui/recent.h"
+#include "ui/terminal/canvas.h"
+#include "xtop/columns.h"
+#include "xtop/selection.h"
+#include "xtop/ui.h"
+
+struct domain_list;
+struct guest_screen;
+
+/* Unless a comment says otherwise, it changes only between two calls of a view's update(). */
+struct ui_model {
+	/* What filter, restriction and hiding leave of the picture; NULL: none came yet. */
+	const struct snapshot *snapshot;
+	const struct snapshot *all;      /* the picture with every node */
+	const struct selection *selection;
+	struct weights whole;            /* what 100 % is */
+	bool of_filtered;                /* 100 % is all of SNAPSHOT, not all of ALL */
+	const struct snapshot *baseline; /* with every node; NULL: there is none */
+	const struct history *history;
+	const struct recent *recent;
+	const struct filter *search;     /* NULL: none */
+	const struct column *sort;
+	const struct ui_rc *rc;
+	bool totals; /* shares of all samples since start instead of live ones */
+	bool addresses, raw_names;
+	bool slow_line;   /* few bytes a second: no column that is new at every refresh */
+	double threshold; /* percent; for trees */
+	double budget;
+	double half_life_s;
+	uint64_t ui_cpu_ns;    /* what the screen took so far; at each tick */
+	uint64_t memory_bytes; /* of all of xtop; 0: not known; at each tick */
+	const char *domain;    /* the guest's name; "": there is no guest */
+	const char *host;      /* above the list of domains; may be NULL */
+	const struct domain_list *domains;
+	/* as of the drawing */
+	int columns;                      /* of the screen; 0: it was not drawn yet */
+	uint64_t now_ns;
+	bool typing_search;               /* the bottom line shows what is searched for */
+	/* for the header, not for views */
+	const struct guest_screen *guest; /* NULL: there is none */
+	size_t n_guests;
+};
+
+static inline double weights_children(const struct ui_model *model, const struct weights *weights)
+{
+	return model->totals ? (double)weights->children_total : weights->children_live;
+}
+
+static inline double weights_self(const struct ui_model *model, const struct weights *weights)
+{
+	return model->totals ? (double)weights->self_total : weights->self_live;
+}
+
+/* A traffic light for the share of its time that the guest was stopped. */
+static inline enum style style_of_stopped(const struct ui_model *model, double share)
+{
+	if (!(model->budget > 0))
+		return STYLE_NORMAL;
+	return share <= model->budget / 2 ? STYLE_GOOD
+	       : share <= model->budget   ? STYLE_NOTICE
+					  : STYLE_ALERT;
+}
+
+static inline double percent_of(double part, double whole)
+{
+	return whole > 0 ? 100 * part / whole : 0;
+}
+
+#endif

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Questions to the user on the bottom line; see questions.h. If an answer is wrong, the reason
+ * stands beside it, and the question stays.
+ */
+#include "config.h"
+
+#include "ui/questions.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ui/figures.h"
+#include "xtop/export.h"
+#include "xtop/output.h"
+
+static void question_start(struct ui *ui, enum question question, const char *label,
+			   const char *text)
+{
+	prompt_start(&ui->prompt, label, text);
+	ui->question = question;
+}
+
+/* The error is shown behind the text that is wrong. */
+static void question_refuse(struct ui *ui, struct xtop_error *error)
+{
+	snprintf(ui->prompt.error, sizeof(ui->prompt.error), "%s", error_message(error));
+	error_destroy(error);
+}
+
+/* --- search: the cursor moves while the user types -------------------------------------------- */
+
+void ui_set_search(struct ui *ui, struct filter *search)
+{
+	filter_destroy(ui->search);
+	ui->model.search = ui->search = search;
+	ui_update(ui);
+}
+
+/* False: nothing in the view matches. */
+static bool question_search_view(struct ui *ui, enum request_code code)
+{
+	struct request left = view_stack_handle(ui_views(ui), &ui->model, request_of(code));
+
+	if (left.code == REQUEST_UPDATE)
+		ui_update(ui);
+	return left.code == REQUEST_UPDATE || left.code == REQUEST_NONE;
+}
+
+static void question_answer_search(struct ui *ui, enum prompt_result result)
+{
+	struct filter *search = NULL;
+	struct xtop_error *error = NULL;
+	bool not_here = ui->prompt.error[0];
+
+	ui->prompt.error[0] = '\0';
+	if (result == PROMPT_CANCELLED) {
+		ui_set_search(ui, NULL);
+		ui->question = QUESTION_NONE;
+		return;
+	}
+	if (result == PROMPT_GOES_ON)
+		return;
+	if (ui->prompt.length)
+		error = filter_create(ui->prompt.text, &search);
+	if (error) { /* the last correct regex stays the one that is searched for */
+		question_refuse(ui, error);
+		return;
+	}
+	if (result == PROMPT_CHANGED) {
+		ui_set_search(ui, search);
+		if (search && !question_search_view(ui, REQUEST_SEARCH_HERE))
+			snprintf(ui->prompt.error, sizeof(ui->prompt.error), "not here");
+		return;
+	}
+	filter_destroy(search);
+	ui->question = QUESTION_NONE;
+	/* while the user types, no branch is opened; now closed ones are searched as well */
+	if (not_here && ui->search && !question_search_view(ui, REQUEST_SEARCH_NEXT))
+		ui_message(ui, STYLE_NOTICE, "nothing here matches");
+}
+
+/* --- filter: applied while the user types, whenever the text is a regex ----------------------- */
+
+static void ui_set_filter(struct ui *ui, struct filter *filter)
+{
+	filter_destroy(ui->filter);
+	ui->filter = filter;
+	ui_reselect(ui);
+}
+
+void ui_clear_filter(struct ui *ui)
+{
+	if (ui->filter)
+		ui_set_filter(ui, NULL);
+}
+
+static bool question_apply_filter(struct ui *ui)
+{
+	struct filter *filter = NULL;
+	struct xtop_error *error = NULL;
+
+	ui->prompt.error[0] = '\0';
+	if (ui->prompt.length)
+		error = filter_create(ui->prompt.text, &filter);
+	if (error) {
+		question_refuse(ui, error);
+		return false;
+	}
+	ui_set_filter(ui, filter);
+	return true;
+}
+
+static void question_answer_filter(struct ui *ui, enum prompt_result result)
+{
+	if (result == PROMPT_CANCELLED)
+		ui_clear_filter(ui);
+	else if (!question_apply_filter(ui) || result == PROMPT_CHANGED)
+		return;
+	ui->question = QUESTION_NONE;
+}
+
+/* --- writing a folded file -------------------------------------------------------------------- */
+
+/*
+ * The folder for new files is the one that xtop was started in. After giving up root's rights, xtop
+ * may have no right to write there; then it is the folder where everybody may write.
+ */
+static const char *question_write_folder(void)
+{
+	static const char tmp[] = "/tmp/";
+
+	return eaccess(".", W_OK | X_OK) && !eaccess(tmp, W_OK | X_OK) ? tmp : "";
+}
+
+/* Proposes DOMAIN-YYYYmmdd-HHMMSS.folded. '_' replaces characters that are awkward in a name. */
+static void question_ask_write(struct ui *ui)
+{
+	char name[256], path[sizeof(name) + 8], stamp[32] = "";
+	struct tm tm;
+	size_t n;
+
+	if (!ui->model.snapshot) {
+		ui_message(ui, STYLE_NOTICE, "nothing to write yet");
+		return;
+	}
+	if (localtime_r(&ui->wall_s, &tm))
+		strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &tm);
+	n = (size_t)snprintf(name, sizeof(name), "%s", ui->model.domain);
+	for (size_t i = 0; i < n; i++)
+		if (strchr("/ \\*?'\"$&|<>", name[i]) || (i == 0 && strchr(".-", name[i])))
+			name[i] = '_';
+	snprintf(name + n, sizeof(name) - n, "-%s.folded", stamp);
+	snprintf(path, sizeof(path), "%s%s", question_write_folder(), name);
+	question_start(ui, QUESTION_WRITE, " Write to:", path);
+}
+
+static struct xtop_error *question_write_to(const struct ui *ui, const char *path, bool replace)
+{
+	struct output_file *file;
+	struct xtop_error *error = output_open(path, replace, &file);
+	FILE *stream;
+
+	if (error)
+		return error;
+	error = output_stream(file, &stream);
+	if (!error)
+		error = export_folded(ui->model.snapshot, NULL, ui->model.addresses, stream);
+	if (!error)
+		return output_close(file);
+	output_discard(file);
+	return error;
+}
+
+static void question_write(struct ui *ui, const char *path, bool replace)
+{
+	struct xtop_error *error = question_write_to(ui, path, replace);
+	struct stat status;
+	char size[32];
+
+	if (error) {
+		ui_error(ui, error);
+		return;
+	}
+	format_count(stat(path, &status) ? 0 : (uint64_t)status.st_size, size);
+	ui_message(ui, STYLE_NOTICE, "wrote %s, %s bytes%s", path, size,
+		   ui->filter ? ", filtered" : "");
+}
+
+/* A file that exists is replaced only after a yes. "-" is a file's name: stdout is the screen. */
+static void question_answer_write(struct ui *ui, enum prompt_result result)
+{
+	struct stat status;
+	char path[PROMPT_MAX_BYTES];
+
+	if (result == PROMPT_GOES_ON || result == PROMPT_CHANGED)
+		return;
+	ui->question = QUESTION_NONE;
+	if (result == PROMPT_CANCELLED || !ui->prompt.length)
+		return;
+	snprintf(path, sizeof(path), "%s%.1000s", strcmp(ui->prompt.text, "-") ? "" : "./",
+		 ui->prompt.text);
+	if (lstat(path, &status) || !S_ISREG(status.st_mode)) {
+		question_write(ui, path, false);
+		return;
+	}
+	memcpy(ui->path, path, sizeof(ui->path));
+	question_start(ui, QUESTION_REPLACE, " It exists; replace it (y/n)?", "");
+}
+
+static void question_answer_replace(struct ui *ui, uint32_t code)
+{
+	ui->question = QUESTION_NONE;
+	if (code == 'y' || code == 'Y')
+		question_write(ui, ui->path, true);
+	else
+		ui_message(ui, STYLE_NOTICE, "nothing written");
+}
+
+/* --- figures ---------------------------------------------------------------------------------- */
+
+static void question_ask_figure(struct ui *ui, enum question question, const char *label,
+				double figure)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.4g", figure);
+	question_start(ui, question, label, text);
+}
+
+/* True: the user gave a number from LEAST to MOST. After another number the question stays. */
+static bool question_take_figure(struct ui *ui, enum prompt_result result, double least,
+				 double most, double *figurep)
+{
+	char *end;
+	double figure = strtod(ui->prompt.text, &end);
+
+	ui->prompt.error[0] = '\0';
+	if (result == PROMPT_GOES_ON || result == PROMPT_CHANGED)
+		return false;
+	if (result == PROMPT_DONE &&
+	    (end == ui->prompt.text || *end || !(figure >= least && figure <= most))) {
+		snprintf(ui->prompt.error, sizeof(ui->prompt.error), "a number from %g to %g",
+			 least, most);
+		return false;
+	}
+	ui->question = QUESTION_NONE;
+	if (result == PROMPT_DONE)
+		*figurep = figure;
+	return result == PROMPT_DONE;
+}
+
+static void question_answer_interval(struct ui *ui, enum prompt_result result)
+{
+	if (!question_take_figure(ui, result, UI_MIN_INTERVAL_S, UI_MAX_INTERVAL_S,
+				  &ui->settings.interval_s))
+		return;
+	for (size_t i = 0; i < ui->n_guests; i++)
+		ui->guests[i]->due_ns = ui->now_ns;
+}
+
+static void question_answer_threshold(struct ui *ui, enum prompt_result result)
+{
+	if (question_take_figure(ui, result, 0, 100, &ui->model.threshold))
+		ui_update(ui);
+}
+
+/* --- all of them ------------------------------------------------------------------------------ */
+
+bool question_ask(struct ui *ui, enum request_code code)
+{
+	switch ((int)code) {
+	case REQUEST_SEARCH:
+		question_start(ui, QUESTION_SEARCH, " Search:", "");
+		return true;
+	case REQUEST_FILTER:
+		question_start(ui, QUESTION_FILTER,
+			       " Filter:", ui->filter ? filter_text(ui->filter) : "");
+		return true;
+	case REQUEST_WRITE:
+		question_ask_write(ui);
+		return true;
+	case REQUEST_INTERVAL:
+		question_ask_figure(ui, QUESTION_INTERVAL,
+				    " Seconds between refreshes:", ui->settings.interval_s);
+		return true;
+	case REQUEST_THRESHOLD:
+		question_ask_figure(
+			ui, QUESTION_THRESHOLD,
+			" Smallest percentage with a row of its own:", ui->model.threshold);
+		return true;
+	default:
+		return false;
+	}
+}
+
+void question_handle(struct ui *ui, uint32_t code)
+{
+	enum prompt_result result;
+
+	if (ui->question == QUESTION_REPLACE) {
+		question_answer_replace(ui, code);
+		return;
+	}
+	result = prompt_handle(&ui->prompt, code);
+	switch (ui->question) {
+	case QUESTION_SEARCH:
+		question_answer_search(ui, result);
+		break;
+	case QUESTION_THRESHOLD:
+		question_answer_threshold(ui, result);
+		break;
+	case QUESTION_FILTER:
+		if (result != PROMPT_GOES_ON)
+			question_answer_filter(ui, result);
+		break;
+	case QUESTION_WRITE:
+		question_answer_write(ui, result);
+		break;
+	case QUESTION_INTERVAL:
+		question_answer_interval(ui, result);
+		break;
+	case QUESTION_REPLACE:
+	case QUESTION_NONE:
+		break;
+	}
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What happened between the last two pictures. Counters in a snapshot count since start; the screen
+ * shows their increase as "now".
+ */
+#ifndef UI_RECENT_H
+#define UI_RECENT_H
+
+#include "xtop/snapshot.h"
+
+struct recent {
+	uint64_t sequence;                            /* of the last snapshot; 0: there was none */
+	uint64_t taken, skipped, elapsed_ns;          /* its ticks taken, ticks skipped for the
+						       * budget, and time since start */
+	struct snapshot_vcpu counts[GUEST_MAX_VCPUS]; /* its ticks */
+	double rate_hz;                               /* reached between the last two snapshots */
+	bool lowered;                                 /* because the budget was used up */
+	struct snapshot_vcpu vcpus[GUEST_MAX_VCPUS]; /* ticks between the last two snapshots */
+};
+
+void recent_note(struct recent *recent, const struct snapshot *snapshot);
+
+/* Where the time of a vCPU went; 0..1 each. */
+struct vcpu_shares {
+	double user, kernel, steal, idle;
+};
+struct vcpu_shares vcpu_shares_of(const struct snapshot_vcpu *vcpu);
+
+#endif

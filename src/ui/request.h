@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Requests: what a key or a click asks for. A request passes from the key table (keys.h) to the
+ * view on top. The view carries it out, or returns a request for the core (requests.c) to carry
+ * out: the same one when the view has no use for it, or another one with arguments.
+ */
+#ifndef UI_REQUEST_H
+#define UI_REQUEST_H
+
+#include <stdint.h>
+
+struct column;
+struct ui_domain;
+
+enum request_code {
+	REQUEST_NONE, /* nothing is left to do */
+	/* from keys, for views */
+	REQUEST_UP,
+	REQUEST_DOWN,
+	REQUEST_PAGE_UP,
+	REQUEST_PAGE_DOWN,
+	REQUEST_HOME,
+	REQUEST_END,
+	REQUEST_LEFT,
+	REQUEST_RIGHT,
+	REQUEST_OPEN,
+	REQUEST_UNFOLD, /* or fold, when it is unfolded */
+	REQUEST_FOLD,
+	REQUEST_UNFOLD_ALL,
+	REQUEST_FOLD_ALL,
+	REQUEST_SWITCH, /* to the other list */
+	REQUEST_INVERT,
+	REQUEST_SORT_LEFT,
+	REQUEST_SORT_RIGHT,
+	REQUEST_SORT_NEXT,
+	REQUEST_SEARCH_HERE, /* while the user types: this row or the next one that matches */
+	REQUEST_SEARCH_NEXT,
+	REQUEST_SEARCH_PREVIOUS,
+	/* from keys, for the core */
+	REQUEST_VIEW, /* show .view */
+	REQUEST_BACK,
+	REQUEST_BACK_OR_QUIT,
+	REQUEST_QUIT,
+	REQUEST_BASELINE_DROP,
+	REQUEST_SORT_SELF,
+	REQUEST_SORT_CHILDREN,
+	REQUEST_SORT_SAMPLES,
+	REQUEST_SORT_SYMBOL,
+	REQUEST_TOTALS,   /* toggle: percents of all samples since start, or live ones */
+	REQUEST_PERCENTS, /* toggle: percents of all samples, or of those that match the filter */
+	REQUEST_SEARCH,
+	REQUEST_FILTER,
+	REQUEST_THRESHOLD,
+	REQUEST_RAW_NAMES,
+	REQUEST_HIDE_KERNEL,
+	REQUEST_HIDE_USER,
+	REQUEST_HEADER,
+	REQUEST_FREEZE,
+	REQUEST_EARLIER,
+	REQUEST_LATER,
+	REQUEST_RESET,
+	REQUEST_WRITE,
+	REQUEST_INTERVAL,
+	REQUEST_SAVE, /* the settings */
+	REQUEST_NEXT_GUEST,
+	REQUEST_REDRAW,
+	/* from views, for the core */
+	REQUEST_UPDATE,   /* call the view's update() */
+	REQUEST_MESSAGE,  /* show .message on the bottom line */
+	REQUEST_SORT,     /* sort by .column */
+	REQUEST_RESTRICT, /* from now on all views show only .process and .module */
+	REQUEST_PROFILE,  /* profile .domain */
+	REQUEST_CHOSEN,   /* close the list of views, then show .view */
+};
+
+/* The views; each is one bit, so that a set of views is a mask. views/views.c has the table. */
+enum view_mask {
+	VIEW_TOP = 1 << 0,
+	VIEW_CALLERS = 1 << 1,
+	VIEW_TREE = 1 << 2,
+	VIEW_FLAME = 1 << 3,
+	VIEW_VCPUS = 1 << 4,
+	VIEW_GROUPS = 1 << 5,
+	VIEW_OVERHEAD = 1 << 6,
+	VIEW_BASELINE = 1 << 7,
+	VIEW_DOMAINS = 1 << 8,
+	VIEW_CHOOSE = 1 << 9,
+	VIEW_HELP = 1 << 10,
+	VIEW_SORTED = VIEW_TOP | VIEW_BASELINE,
+	VIEW_TREES = VIEW_TREE | VIEW_FLAME,
+	/* their rows are functions */
+	VIEW_FUNCTIONS = VIEW_SORTED | VIEW_CALLERS | VIEW_TREES,
+	VIEW_SEARCHED = VIEW_FUNCTIONS | VIEW_GROUPS,
+	/* they show a guest's profile */
+	VIEW_GUEST = VIEW_SEARCHED | VIEW_VCPUS | VIEW_OVERHEAD,
+	/* they lie upon another view for a moment */
+	VIEW_PASSING = VIEW_CHOOSE | VIEW_HELP,
+	VIEW_ALL = VIEW_GUEST | VIEW_DOMAINS | VIEW_PASSING,
+};
+
+/* Pointers that a view puts in are valid until the view's next call. */
+struct request {
+	enum request_code code;
+	unsigned view;                  /* VIEW, CHOSEN: one bit of enum view_mask */
+	uint32_t frame;                 /* VIEW: of VIEW_CALLERS, which function */
+	uint32_t process;               /* RESTRICT: a process or thread; FRAME_NONE: all */
+	const char *module;             /* RESTRICT: a frame's; NULL: all */
+	const struct column *column;    /* SORT */
+	const struct ui_domain *domain; /* PROFILE */
+	char message[96];               /* MESSAGE */
+};
+
+static inline struct request request_of(enum request_code code)
+{
+	return (struct request){ .code = code };
+}
+
+#endif

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The state of the screen and its changes; see state.h. */
+#include "config.h"
+
+#include "ui/state.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- messages --------------------------------------------------------------------------------- */
+
+void ui_message(struct ui *ui, enum style style, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(ui->message, sizeof(ui->message), format, arguments);
+	va_end(arguments);
+	ui->message_style = style;
+}
+
+void ui_error(struct ui *ui, struct xtop_error *error)
+{
+	if (error)
+		ui_message(ui, STYLE_ALERT, "%s", error_message(error));
+	error_destroy(error);
+}
+
+/* --- what views look at ----------------------------------------------------------------------- */
+
+void ui_update(struct ui *ui)
+{
+	if (ui->picking || ui->model.snapshot)
+		ui_error(ui, view_stack_update(ui_views(ui), &ui->model));
+}
+
+/* Profiling tells what runs inside a domain; the list keeps it when profiling ends. */
+static void ui_note_inside(struct domain_entry *entry, const struct guest_screen *guest)
+{
+	const char *system = guest_screen_system(guest);
+
+	if (!entry->inside_told && system[0])
+		snprintf(entry->domain.inside, sizeof(entry->domain.inside), "%.95s", system);
+}
+
+void ui_read_domains(struct ui *ui)
+{
+	ui_error(ui, domain_list_read(&ui->domains, ui->source, ui->now_ns));
+	for (size_t i = 0; i < ui->domains.n; i++) {
+		struct domain_entry *entry = &ui->domains.entries[i];
+		const struct guest_screen *guest = ui_find_guest(ui, &entry->domain);
+
+		entry->profiled = guest != NULL;
+		if (guest)
+			ui_note_inside(entry, guest);
+	}
+}
+
+/* All but the selection, which ui_select() makes. */
+static void ui_set_model(struct ui *ui)
+{
+	struct guest_screen *guest = ui->guest;
+	struct ui_model *model = &ui->model;
+
+	ui->selection.filter = ui->filter;
+	ui->selection.process = guest ? guest->process : FRAME_NONE;
+	ui->selection.module = guest ? guest->module : NULL;
+	model->all = guest ? guest_screen_shown(guest) : NULL;
+	model->snapshot = NULL;
+	model->of_filtered = ui->of_filtered;
+	model->baseline = guest ? guest->baseline : NULL;
+	model->history = guest ? guest->history : NULL;
+	model->recent = guest ? guest_screen_recent(guest) : NULL;
+	model->domain = guest ? guest->name : "";
+	model->guest = guest;
+	model->n_guests = ui->n_guests;
+}
+
+static void ui_select(struct ui *ui)
+{
+	struct guest_screen *guest = ui->guest;
+	struct xtop_error *error = guest_screen_select(guest, &ui->selection);
+
+	if (error) {
+		ui_error(ui, error);
+		return;
+	}
+	ui->model.snapshot = &guest->selected;
+	ui->model.whole =
+		weights_of(ui->of_filtered ? &guest->selected.nodes[0] : &ui->model.all->nodes[0]);
+}
+
+void ui_reselect(struct ui *ui)
+{
+	if (ui->picking && !ui->picker.n && !view_stack_push(&ui->picker, VIEW_DOMAINS, FRAME_NONE))
+		ui->quitting = true; /* out of memory, and nothing to show */
+	if (ui->picking)
+		ui_read_domains(ui);
+	ui_set_model(ui);
+	if (ui->model.all)
+		ui_select(ui);
+	if (!ui->quitting)
+		ui_update(ui);
+}
+
+/* --- views ------------------------------------------------------------------------------------ */
+
+struct view_stack *ui_views(struct ui *ui)
+{
+	return ui->picking ? &ui->picker : &ui->guest->views;
+}
+
+unsigned ui_view(struct ui *ui)
+{
+	struct view_stack *views = ui_views(ui);
+
+	return view_stack_at(views, views->n - 1);
+}
+
+void ui_open_view(struct ui *ui, unsigned view, uint32_t frame)
+{
+	if (view_stack_push(ui_views(ui), view, frame))
+		ui_update(ui);
+	else
+		ui_message(ui, STYLE_ALERT, "out of memory");
+}
+
+bool ui_close_view(struct ui *ui)
+{
+	struct view_stack *views = ui_views(ui);
+
+	if (views->n == 1)
+		return false;
+	view_stack_truncate(views, views->n - 1);
+	ui_update(ui);
+	return true;
+}
+
+void ui_switch_view(struct ui *ui, unsigned view)
+{
+	struct view_stack *views = ui_views(ui);
+
+	for (size_t i = 0; i < 2; i++) {
+		if (view_stack_at(views, i) != view)
+			continue;
+		view_stack_truncate(views, i + 1);
+		ui_update(ui);
+		return;
+	}
+	view_stack_truncate(views, 1);
+	ui_open_view(ui, view, FRAME_NONE);
+}
+
+/* --- guests ----------------------------------------------------------------------------------- */
+
+struct xtop_error *ui_add_guest(struct ui *ui, const struct ui_pipeline *pipeline, bool picked)
+{
+	struct xtop_error *error;
+
+	if (ui->n_guests == UI_MAX_GUESTS)
+		return error_create("%d guests are profiled already: leave one first (q)",
+				    UI_MAX_GUESTS);
+	error = guest_screen_create(pipeline, picked, &ui->guests[ui->n_guests]);
+	if (!error)
+		ui->n_guests++;
+	return error;
+}
+
+/*
+ * Looks for the id first: not all domains have a name. A guest that rebooted has a new id, but its
+ * pipeline learns that later. Until then the name finds the guest: no two domains have the same
+ * name at the same time.
+ */
+struct guest_screen *ui_find_guest(const struct ui *ui, const struct ui_domain *domain)
+{
+	for (size_t i = 0; i < ui->n_guests; i++)
+		if (ui->guests[i]->pipeline->guest.id == domain->id)
+			return ui->guests[i];
+	for (size_t i = 0; i < ui->n_guests && domain->name[0]; i++)
+		if (!strcmp(ui->guests[i]->pipeline->guest.name, domain->name))
+			return ui->guests[i];
+	return NULL;
+}
+
+void ui_enter_guest(struct ui *ui, struct guest_screen *guest)
+{
+	ui->guest = guest;
+	ui->hint = (struct hint){ .sequence = 0 }; /* two guests' pictures have equal numbers */
+	ui->picking = !guest;
+	ui_reselect(ui);
+}
+
+void ui_enter_domains(struct ui *ui)
+{
+	ui->picking = true;
+	ui->domains_due_ns = 0;
+	ui_reselect(ui);
+}
+
+void ui_remove_guest(struct ui *ui, struct guest_screen *guest)
+{
+	const struct ui_pipeline *pipeline = guest->pipeline;
+	struct domain_entry *entry = domain_list_find(&ui->domains, pipeline->guest.id);
+	bool picked = guest->picked;
+	size_t at = 0;
+
+	while (ui->guests[at] != guest)
+		at++;
+	ui->n_guests--;
+	memmove(&ui->guests[at], &ui->guests[at + 1], (ui->n_guests - at) * sizeof(ui->guests[0]));
+	if (entry)
+		ui_note_inside(entry, guest);
+	if (ui->guest == guest)
+		ui_enter_guest(ui, NULL);
+	filter_forget(ui->filter);
+	filter_forget(ui->search);
+	guest_screen_destroy(guest);
+	if (picked && ui->source->close)
+		ui->source->close(ui->source->context, pipeline);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The state of the screen without a terminal, and the few changes that everything else is made of:
+ * which guest is shown, which views lie over it, what they look at, and the bottom line's message.
+ *
+ * All on one thread, main's. Four files work on the state; each one uses those before it: state.c,
+ * questions.c, requests.c, ui.c.
+ */
+#ifndef UI_STATE_H
+#define UI_STATE_H
+
+#include <time.h>
+
+#include "ui/domain_list.h"
+#include "ui/guest_screen.h"
+#include "ui/header/hint.h"
+#include "ui/prompt.h"
+
+#define UI_MIN_INTERVAL_S 0.1
+#define UI_MAX_INTERVAL_S 3600
+
+/* What the prompt on the bottom line asks for. */
+enum question {
+	QUESTION_NONE, /* there is no prompt */
+	QUESTION_SEARCH,
+	QUESTION_FILTER,
+	QUESTION_WRITE,
+	QUESTION_REPLACE,
+	QUESTION_INTERVAL,
+	QUESTION_THRESHOLD,
+};
+
+struct ui {
+	const struct ui_source *source;
+	struct ui_settings settings;
+	struct ui_rc rc;
+	struct ui_model model;
+	struct selection selection;  /* == *model.selection */
+	struct filter *filter, *search;
+	struct guest_screen *guests[UI_MAX_GUESTS];
+	size_t n_guests;
+	struct guest_screen *guest;  /* the one on the screen, or under the list; NULL: none */
+	bool picking;                /* the list of domains is on the screen */
+	struct view_stack picker;    /* the list and its help; empty before it was wanted */
+	struct domain_list domains;
+	uint64_t domains_due_ns;     /* when to read the list again */
+	enum question question;
+	struct prompt prompt;
+	char path[PROMPT_MAX_BYTES]; /* QUESTION_REPLACE: the file to replace */
+	char message[512];           /* on the bottom line until the next key; "": none */
+	enum style message_style;
+	struct hint hint;
+	bool quitting, redraw;
+	bool of_filtered;            /* percents are of what the filter lets through */
+	bool no_header;
+	uint64_t now_ns;             /* CLOCK_MONOTONIC, or the test's */
+	time_t wall_s;
+	uint64_t started_ns;
+	int rows, columns;           /* of the screen when it was drawn last */
+};
+
+/* A message for the bottom line. */
+void ui_message(struct ui *ui, enum style style, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* The same; takes ERROR, NULL is no error. */
+void ui_error(struct ui *ui, struct xtop_error *error);
+
+/* Computes anew what the view on top shows. What it looks at did not change. */
+void ui_update(struct ui *ui);
+/* Computes anew what views look at, and then updates: guest, picture or selection changed. */
+void ui_reselect(struct ui *ui);
+/* Reads the list of domains, and adds what profiling tells of them. */
+void ui_read_domains(struct ui *ui);
+
+/* --- views: VIEW is one bit of enum view_mask ------------------------------------------------ */
+
+/* The views on the screen: of the guest, or of the list of domains. */
+struct view_stack *ui_views(struct ui *ui);
+unsigned ui_view(struct ui *ui); /* the one on top */
+/* VIEW comes on top of the others. FRAME: the function it is for, or FRAME_NONE. */
+void ui_open_view(struct ui *ui, unsigned view, uint32_t frame);
+/* Closes the view on top. False: it is the first one and stays. */
+bool ui_close_view(struct ui *ui);
+/* VIEW comes on top of the first view, or is the first view; all others are closed. */
+void ui_switch_view(struct ui *ui, unsigned view);
+
+/* --- guests ----------------------------------------------------------------------------------- */
+
+/* PICKED: from the list of domains. */
+struct xtop_error *ui_add_guest(struct ui *ui, const struct ui_pipeline *pipeline, bool picked);
+/* The guest that DOMAIN is profiled as; NULL: it is not profiled. */
+struct guest_screen *ui_find_guest(const struct ui *ui, const struct ui_domain *domain);
+/* Shows GUEST; NULL: there is none, the list of domains is shown. */
+void ui_enter_guest(struct ui *ui, struct guest_screen *guest);
+/* Shows the list of domains; the guest stays the one to come back to. */
+void ui_enter_domains(struct ui *ui);
+/* Ends profiling GUEST, if it was picked. If it is on the screen, the list of domains comes. */
+void ui_remove_guest(struct ui *ui, struct guest_screen *guest);
+
+#endif

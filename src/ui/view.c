@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Making views, and the pieces that views share; see view.h. */
+#include "config.h"
+
+#include "ui/view.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct view *view_create(const struct view_ops *ops, const struct view *below, uint32_t frame)
+{
+	struct view *view = calloc(1, ops->size);
+
+	if (!view)
+		return NULL;
+	view->ops = ops;
+	if (ops->init)
+		ops->init(view, below, frame);
+	return view;
+}
+
+void view_destroy(struct view *view)
+{
+	if (view->ops->deinit)
+		view->ops->deinit(view);
+	free(view);
+}
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+struct request view_message(const char *format, ...)
+{
+	struct request request = { .code = REQUEST_MESSAGE };
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(request.message, sizeof(request.message), format, arguments);
+	va_end(arguments);
+	return request;
+}
+
+struct view_search {
+	const struct list *list;
+	const struct ui_model *model;
+	uint32_t (*frame_of)(const void *context, size_t row);
+};
+
+static bool view_row_matches(const void *context, size_t row)
+{
+	const struct view_search *search = context;
+	const struct list *list = search->list;
+	uint32_t frame = search->frame_of ? search->frame_of(list->context, row)
+					  : (uint32_t)list->key_of(list->context, row);
+
+	return view_matches(search->model, frame);
+}
+
+struct request view_search(struct list *list, const struct ui_model *model, struct request request,
+			   uint32_t (*frame_of)(const void *context, size_t row))
+{
+	struct view_search search = { list, model, frame_of };
+
+	if (!model->search || request.code < REQUEST_SEARCH_HERE ||
+	    request.code > REQUEST_SEARCH_PREVIOUS)
+		return request;
+	return list_search(list, request.code, view_row_matches, &search) ? request_of(REQUEST_NONE)
+									  : request;
+}
+
+struct request view_callers_of(uint32_t frame)
+{
+	if (frame == FRAME_NONE)
+		return request_of(REQUEST_NONE);
+	return (struct request){ .code = REQUEST_VIEW, .view = VIEW_CALLERS, .frame = frame };
+}
+
+uint64_t view_function_key(const void *table, size_t row)
+{
+	const struct function_table *functions = table;
+
+	return row < functions->n ? functions->rows[row].frame : FRAME_NONE;
+}
+
+/* --- frames ----------------------------------------------------------------------------------- */
+
+bool view_matches(const struct ui_model *model, uint32_t frame)
+{
+	return model->search && frame != FRAME_NONE &&
+	       filter_matches(model->search, model->all->frames, frame);
+}
+
+/*
+ * Used where no column tells the kind of a frame. "[unknown]" alone would not say whether it is the
+ * kernel's.
+ */
+const char *view_frame_name(const struct ui_model *model, uint32_t id,
+			    char buffer[FRAME_TEXT_BYTES])
+{
+	const struct frame *frame = frames_get(model->all->frames, id);
+
+	if (frame->unknown && !frame->module[0] && !model->addresses &&
+	    frame->kind == FRAME_KIND_KERNEL)
+		return "[k] [unknown]";
+	return model->raw_names && !frame->unknown ? frame->raw_name
+						   : frame_text(frame, model->addresses, buffer);
+}
+
+/* --- drawing ---------------------------------------------------------------------------------- */
+
+enum style style_of_percent(double percent)
+{
+	return percent >= 5 ? STYLE_HOT : percent >= 0.5 ? STYLE_WARM : STYLE_DIM;
+}
+
+void view_put_share(struct canvas *canvas, int row, int column, double percent)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%7.2f", percent);
+	canvas_put(canvas, row, column, 7, style_of_percent(percent), text);
+}
+
+void view_mark_row(struct canvas *canvas, int row, int column, int width)
+{
+	canvas_restyle(canvas, row, column, width, STYLE_SELECTED);
+	canvas_put(canvas, row, column, 1, STYLE_SELECTED, "▌");
+}
+
+void view_mark_in_list(struct canvas *canvas, int row, int column, int width, bool active)
+{
+	if (active)
+		view_mark_row(canvas, row, column, width);
+	else
+		canvas_restyle(canvas, row, column, width, STYLE_MARKED);
+}
+
+static const char *view_empty_reason(const struct ui_model *model)
+{
+	const struct snapshot *snapshot = model->snapshot;
+
+	if (!snapshot)
+		return "Waiting for the first picture ...";
+	if (snapshot->nodes[0].children_total && model->selection->hide_kernel)
+		return "All samples are kernel code, now hidden (K shows it).";
+	if (snapshot->nodes[0].children_total && model->selection->hide_user)
+		return "All samples are user code, now hidden (U shows it).";
+	if (!selection_is_all(model->selection) && snapshot->resolver.samples)
+		return model->selection->filter ? "No stack matches the filter (Esc clears it)."
+						: "No stack is left (Esc shows all again).";
+	if (snapshot->resolver.states[VCPU_BLOCKED])
+		return "No samples: the guest is idle.";
+	return "No samples yet.";
+}
+
+void view_draw_empty(const struct ui_model *model, struct canvas *canvas, struct area area)
+{
+	canvas_put(canvas, area.row + area.rows / 3, 2, area.columns - 2, STYLE_NORMAL,
+		   view_empty_reason(model));
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Views that lie one upon the other; see view_stack.h. */
+#include "config.h"
+
+#include "ui/view_stack.h"
+
+#include "ui/view.h"
+#include "ui/views/views.h"
+
+static struct view *view_stack_top(const struct view_stack *stack)
+{
+	return stack->views[stack->n - 1];
+}
+
+bool view_stack_push(struct view_stack *stack, unsigned view, uint32_t frame)
+{
+	struct view *below = stack->n ? view_stack_top(stack) : NULL;
+
+	if (stack->n == VIEW_STACK_MAX)
+		return true;
+	stack->views[stack->n] = view_create(views_find(view), below, frame);
+	if (!stack->views[stack->n])
+		return false;
+	stack->n++;
+	return true;
+}
+
+void view_stack_truncate(struct view_stack *stack, size_t n)
+{
+	while (stack->n > n)
+		view_destroy(stack->views[--stack->n]);
+}
+
+unsigned view_stack_at(const struct view_stack *stack, size_t index)
+{
+	return index < stack->n ? stack->views[index]->ops->mask : 0;
+}
+
+struct xtop_error *view_stack_update(struct view_stack *stack, const struct ui_model *model)
+{
+	struct view *view = view_stack_top(stack);
+
+	return view->ops->update ? view->ops->update(view, model) : NULL;
+}
+
+void view_stack_draw(struct view_stack *stack, const struct ui_model *model, struct canvas *canvas,
+		     struct area area)
+{
+	struct view *view = view_stack_top(stack);
+
+	view->ops->draw(view, model, canvas, area);
+}
+
+struct request view_stack_handle(struct view_stack *stack, const struct ui_model *model,
+				 struct request request)
+{
+	struct view *view = view_stack_top(stack);
+
+	return view->ops->handle(view, model, request);
+}
+
+struct request view_stack_click(struct view_stack *stack, const struct ui_model *model, int row,
+				int column)
+{
+	struct view *view = view_stack_top(stack);
+
+	return view->ops->click ? view->ops->click(view, model, row, column)
+				: request_of(REQUEST_NONE);
+}

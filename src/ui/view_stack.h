@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Views that lie one upon the other; the one on top is on the screen. view_stack.c is the only file
+ * besides the views that knows what a view is (view.h).
+ */
+#ifndef UI_VIEW_STACK_H
+#define UI_VIEW_STACK_H
+
+#include "ui/model.h"
+#include "ui/request.h"
+#include "ui/terminal/canvas.h"
+
+#define VIEW_STACK_MAX 6 /* the first one, another one, callers, the list of views, the help */
+
+struct view;
+
+/* Begins zeroed: empty. All but view_stack_push() and view_stack_truncate() want a view in it. */
+struct view_stack {
+	struct view *views[VIEW_STACK_MAX];
+	size_t n;
+};
+
+/*
+ * Opens VIEW, a bit of enum view_mask, on top of the others. FRAME: the function it is for, or
+ * FRAME_NONE. Nothing happens when the stack is full. False: out of memory.
+ */
+bool view_stack_push(struct view_stack *stack, unsigned view, uint32_t frame);
+/* Closes all views but the first N. */
+void view_stack_truncate(struct view_stack *stack, size_t n);
+/* The bit of the view at INDEX, from 0 at the bottom; 0: there is none. */
+unsigned view_stack_at(const struct view_stack *stack, size_t index);
+
+/* The operations of the view on top (view.h). */
+struct xtop_error *view_stack_update(struct view_stack *stack, const struct ui_model *model);
+void view_stack_draw(struct view_stack *stack, const struct ui_model *model,
+		     struct canvas *canvas, struct area area);
+struct request view_stack_handle(struct view_stack *stack, const struct ui_model *model,
+				 struct request request);
+struct request view_stack_click(struct view_stack *stack, const struct ui_model *model, int row,
+				int column);
+
+#endif
