@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From a key to the screen: xtop's UI on a pseudo-terminal of 80x24, in a process of its own, over
- * a ring that is fed with 10,000 samples a second (16 frames each, of 5,000 functions) and a
- * resolver that unwinds and names them all. Keys are written to the terminal; what is measured is
- * the time until the first byte of the new picture, and until the last before 15 ms of silence. The
- * same way to a process that only sends the byte back shows what the machine itself adds. Prints
+ * The time from a key to the screen. A child process runs xtop's UI on a pseudo-terminal of 80x24.
+ * Its ring gets 10,000 samples a second (16 frames each, of 5,000 functions); its resolver unwinds
+ * and names all of them. The parent writes keys to the terminal. It measures the time until the
+ * first byte of the new picture, and until the last byte before 15 ms of silence. For comparison,
+ * it sends a byte to a process that only sends it back: this time the machine itself needs. Prints
  * numbers; compares nothing.
  *
  *	make bench, or tests/bench/bench_key [KEYS [SAMPLES_PER_SECOND]]
@@ -30,12 +30,12 @@
 #include "xtop/ui.h"
 
 #define DEPTH      16
-#define N_RECORDS  4096 /* made beforehand, sent in turn */
-#define SETTLE_MS  2000 /* of samples, before the first key */
+#define N_RECORDS  4096 /* made before the start, sent in turn */
+#define SETTLE_MS  2000 /* sampling time before the first key */
 #define SILENCE_MS 15
 #define NS_PER_S   1000000000ULL
 
-/* --- the child: a guest, its pipeline, the UI ------------------------------------------------- */
+/* --- the child process: a guest, its pipeline, the UI ----------------------------------------- */
 
 struct feeder {
 	struct ring *ring;
@@ -45,7 +45,7 @@ struct feeder {
 	atomic_bool stop;
 };
 
-/* Outer levels have two functions to choose from, inner ones 40: a tree of many thousand nodes. */
+/* Outer levels draw from two functions, inner ones from 40: a tree of many thousand nodes. */
 static void make_records(struct feeder *feeder)
 {
 	struct guest_record *record = malloc(sizeof(*record));
@@ -137,7 +137,7 @@ static void child_run(uint64_t rate_hz)
 	settings.ring = feeder.ring;
 	settings.slot = pipeline.slot;
 	guest_must(resolver_create(&settings, &resolver));
-	sigfillset(&all); /* signals are the UI's */
+	sigfillset(&all); /* only the UI's thread gets signals */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (pthread_create(&resolver_thread, NULL, resolve, resolver) ||
 	    pthread_create(&feeder_thread, NULL, feed, &feeder))
@@ -147,7 +147,7 @@ static void child_run(uint64_t rate_hz)
 	atomic_store(&feeder.stop, true);
 	pthread_join(feeder_thread, NULL);
 	fprintf(stderr, "lost by the ring: %llu\n", (unsigned long long)feeder.lost);
-	_exit(0); /* with all that is still in use */
+	_exit(0); /* without freeing anything */
 }
 
 static pid_t child_start(int slave, uint64_t rate_hz)
@@ -168,9 +168,9 @@ static pid_t child_start(int slave, uint64_t rate_hz)
 	return child;
 }
 
-/* --- the parent: who presses keys ------------------------------------------------------------- */
+/* --- the parent process: it presses keys ------------------------------------------------------ */
 
-/* Reads until nothing comes for SILENCE_MS; false: nothing came within WAIT_MS. */
+/* Reads until nothing comes for SILENCE_MS. Returns false if nothing came within WAIT_MS. */
 static bool read_picture(int master, int wait_ms, uint64_t *first_ns, uint64_t *last_ns)
 {
 	struct pollfd poller = { .fd = master, .events = POLLIN };
@@ -218,7 +218,7 @@ static void bench(int master, size_t n)
 
 		nanosleep(&nap, NULL);
 		while (read_picture(master, 0, &first_ns, &last_ns))
-			; /* a refresh that nobody asked for */
+			; /* a refresh without a key */
 		start_ns = clock_now_ns();
 		press(master, keys[i % (sizeof(keys) - 1)]);
 		if (!read_picture(master, 5000, &first_ns, &last_ns))
@@ -235,7 +235,7 @@ static void bench(int master, size_t n)
 	free(lasts);
 }
 
-/* What it takes to wake a process and be woken by it. */
+/* The time to wake a process and to be woken by it. */
 static void bench_machine(size_t n)
 {
 	uint64_t *times = calloc(n, sizeof(*times));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the screen costs: each view's refresh (selection, question, drawing on a canvas) with
- * 100,000 nodes, taking one into the history, and from a key to its picture while a resolver's
- * worth of samples is added on another CPU. Prints numbers; compares nothing.
+ * What the screen costs. Measures the refresh of each view (selection, query, drawing on a canvas)
+ * with 100,000 nodes, adding a snapshot to the history, and the time from a key to its picture
+ * while another thread adds 10,000 samples a second. Prints numbers; compares nothing.
  *
  *	make && tests/bench/bench_screen
- *	tests/bench/bench_screen baseline       that view only, for callgrind
+ *	tests/bench/bench_screen baseline       only this view, for callgrind
  */
 #include "config.h"
 
@@ -17,6 +17,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "tests/support/must.h"
 #include "ui/ui.h"
 #include "xtop/clock.h"
 #include "xtop/profile.h"
@@ -37,14 +38,6 @@ static uint64_t random_next(void) /* xorshift64 */
 	state ^= state << 13;
 	state ^= state >> 7;
 	return state ^= state << 17;
-}
-
-static void must(struct xtop_error *error)
-{
-	if (!error)
-		return;
-	fprintf(stderr, "%s\n", error_message(error));
-	exit(1);
 }
 
 static void add_stack(uint64_t time_ns)
@@ -107,7 +100,7 @@ static void type(struct ui *ui, const char *text)
 		ui_handle(ui, &(struct input){ .code = (uint32_t)*text });
 }
 
-static const char *only; /* name of the one view to measure; NULL: all */
+static const char *only; /* the view to measure; NULL: all */
 
 static void bench_view(struct ui *ui, struct canvas *canvas, const char *way, const char *what)
 {

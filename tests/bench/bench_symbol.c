@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a look-up costs and what a table weighs. Without arguments on a made-up kernel of 160,000
- * functions (names and sizes spread like those of Debian's vmlinux), else on the files given:
+ * What a look-up costs, and how much memory a table needs. Uses the given files, or a made-up
+ * kernel of 160,000 functions (with names and sizes like those of Debian's vmlinux):
  *
  *   bench_symbol [SYMBOL-FILE]...
  *
- * Addresses are random over all symbols, so nothing is near what was read before. "chained": each
- * address depends on the answer before: the time of one look-up alone. "streamed": they do not, the
- * processor overlaps them, as the frames of one stack do. "evicting" reads 8 MiB of other memory
- * every 16 look-ups, as a resolver does that folds stacks in between; that is taken off.
+ * Addresses are random over all symbols, so a look-up rarely finds its data in the cache.
+ *
+ *   chained    each address depends on the result before: the time of a single look-up
+ *   streamed   they do not: the processor overlaps look-ups, as for the frames of one stack
+ *   evicting   every 16 look-ups, 8 MiB of other memory are read, as a resolver does when it folds
+ *              stacks; the time for that is not counted
  */
 #include "config.h"
 
 #include <inttypes.h>
-#include <time.h>
 
-#include "xtop/cleanup.h"
+#include "tests/support/must.h"
+#include "xtop/clock.h"
 #include "xtop/image.h"
 #include "xtop/symbol.h"
 
@@ -23,14 +25,6 @@
 #define N_LOOKUPS   (1U << 20)
 #define N_EVICTED   (1U << 14)
 #define EVICT_BYTES (8U << 20)
-
-static uint64_t bench_now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000ULL + now.tv_nsec;
-}
 
 /* xorshift64* */
 static uint64_t bench_random(uint64_t *state)
@@ -41,30 +35,22 @@ static uint64_t bench_random(uint64_t *state)
 	return *state * 2685821657736338717ULL;
 }
 
-static void bench_must(struct xtop_error *error)
-{
-	if (!error)
-		return;
-	fprintf(stderr, "bench_symbol: %s\n", error_message(error));
-	exit(1);
-}
-
 static struct symtab *bench_make_kernel(void)
 {
 	uint64_t state = 42, address = 0xffffffff81000000;
 	struct symtab *tab;
 
-	bench_must(symtab_create(&tab));
+	must(symtab_create(&tab));
 	for (unsigned i = 0; i < N_SYMBOLS; i++) {
 		uint64_t size_bytes = 16 + bench_random(&state) % 200;
 		char name[64];
 		int bytes = snprintf(name, sizeof(name), "function_%06u_%.*s", i, (int)(i % 14),
 				     "abcdefghijklmn");
 
-		bench_must(symtab_add(tab, address, size_bytes, 0, SYMBOL_GLOBAL, name, bytes));
+		must(symtab_add(tab, address, size_bytes, 0, SYMBOL_GLOBAL, name, bytes));
 		address += (size_bytes + 15) & ~15ULL;
 	}
-	bench_must(symtab_seal(tab));
+	must(symtab_seal(tab));
 	return tab;
 }
 
@@ -85,7 +71,7 @@ static uint64_t *bench_addresses(const struct symtab *tab)
 
 static double bench_lookups(const struct space *space, const uint64_t *addresses, bool chained)
 {
-	uint64_t started_ns = bench_now_ns(), found = 0, shift = 0;
+	uint64_t started_ns = clock_now_ns(), found = 0, shift = 0;
 	struct symtab_entry symbol = { 0 };
 	const struct mapping *mapping;
 
@@ -96,7 +82,7 @@ static double bench_lookups(const struct space *space, const uint64_t *addresses
 	}
 	if (found != N_LOOKUPS)
 		printf("# %" PRIu64 " of %u found\n", found, N_LOOKUPS);
-	return (double)(bench_now_ns() - started_ns) / N_LOOKUPS;
+	return (double)(clock_now_ns() - started_ns) / N_LOOKUPS;
 }
 
 static double bench_evicting(const struct space *space, const uint64_t *addresses)
@@ -112,16 +98,16 @@ static double bench_evicting(const struct space *space, const uint64_t *addresse
 
 		for (unsigned at = 0; at < EVICT_BYTES; at += 64)
 			sum += other[at]++;
-		started_ns = bench_now_ns();
+		started_ns = clock_now_ns();
 		for (unsigned j = 0; j < 16; j++)
 			sum += space_lookup(space, addresses[i + j], &symbol, &mapping);
-		spent_ns += bench_now_ns() - started_ns;
+		spent_ns += clock_now_ns() - started_ns;
 	}
 	free(other);
 	return (double)spent_ns / N_EVICTED + 0 * sum;
 }
 
-/* Of the largest image in SYMBOLS. */
+/* Measures the largest image in SYMBOLS. */
 static void bench_print(const char *what, const struct symbols *symbols, uint64_t load_ns)
 {
 	const struct symtab *tab = symbols_table(symbols, 0);
@@ -147,13 +133,13 @@ static void bench_print(const char *what, const struct symbols *symbols, uint64_
 
 static void bench_made_up(void)
 {
-	uint64_t started_ns = bench_now_ns(), load_ns;
+	uint64_t started_ns = clock_now_ns(), load_ns;
 	struct symtab *tab = bench_make_kernel();
 	struct symbols *symbols;
 
-	load_ns = bench_now_ns() - started_ns;
-	bench_must(symbols_create(&symbols));
-	bench_must(symbols_add_table(symbols, tab, "[kernel]", NULL));
+	load_ns = clock_now_ns() - started_ns;
+	must(symbols_create(&symbols));
+	must(symbols_add_table(symbols, tab, "[kernel]", NULL));
 	bench_print("made-up kernel", symbols, load_ns);
 	symbols_destroy(symbols);
 }
@@ -163,12 +149,12 @@ int main(int argc, char **argv)
 	if (argc < 2)
 		bench_made_up();
 	for (int i = 1; i < argc; i++) {
-		uint64_t started_ns = bench_now_ns();
+		uint64_t started_ns = clock_now_ns();
 		struct symbols *symbols;
 
-		bench_must(symbols_create(&symbols));
-		bench_must(symbols_add_file(symbols, argv[i]));
-		bench_print(argv[i], symbols, bench_now_ns() - started_ns);
+		must(symbols_create(&symbols));
+		must(symbols_add_file(symbols, argv[i]));
+		bench_print(argv[i], symbols, clock_now_ns() - started_ns);
 		symbols_destroy(symbols);
 	}
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A made-up guest of many functions, and chance that repeats. */
+/* A made-up guest with many functions, and random numbers that repeat in every run. */
 #ifndef TESTS_BENCH_MANY_FUNCTIONS_H
 #define TESTS_BENCH_MANY_FUNCTIONS_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A kernel's ORC table written as .eh_frame and .eh_frame_hdr: what its compiler would have left, so
- * that libunwind and the compiled table can walk the same stacks as ORC. Where a row is anything but
- * a call with its frame at rsp or rbp (interrupts, stack switches), the chain ends.
+ * Writes a kernel's ORC table as .eh_frame and .eh_frame_hdr, as its compiler would have done, so
+ * that libunwind and the compiled table can walk the same stacks as ORC. A chain ends at a row that
+ * is not a call with its frame at rsp or rbp (interrupts, stack switches).
  */
 #ifndef TESTS_BENCH_ORC_AS_CFI_H
 #define TESTS_BENCH_ORC_AS_CFI_H
@@ -14,14 +14,14 @@
 #include "tests/unwind/orc_rows.h"
 #include "unwind/orc_table.h"
 
-#define AS_CFI_ADDRESS   UINT64_C(0xffffffffc0000000) /* of .eh_frame_hdr; .eh_frame lies behind it */
+#define AS_CFI_ADDRESS	 UINT64_C(0xffffffffc0000000) /* .eh_frame_hdr; .eh_frame follows */
 #define AS_CFI_HDR_BYTES 12
-#define AS_CFI_ROW_BYTES 32 /* of one row, its FDE's head included, at most */
+#define AS_CFI_ROW_BYTES 32 /* largest size of a row, with the head of its FDE */
 
 struct as_cfi {
-	uint8_t *bytes; /* from AS_CFI_ADDRESS on */
+	uint8_t *bytes; /* both sections; the first byte is at AS_CFI_ADDRESS */
 	size_t size_bytes, n_fdes;
-	struct cfi_sections sections; /* of them */
+	struct cfi_sections sections; /* they point into `bytes` */
 };
 
 static inline bool as_cfi_is_plain(const struct orc_row *row)
@@ -91,14 +91,14 @@ static inline uint8_t *as_cfi_put_row(uint8_t *at, const struct orc_row *row)
 	return at;
 }
 
-/* A function begins where nothing but the return address is on the stack. */
+/* Assume that a function begins where only the return address is on the stack. */
 static inline bool as_cfi_begins(const struct orc_entry *entry)
 {
 	return entry->address % 16 == 0 && entry->row.type == ORC_CALL &&
 	       entry->row.sp_reg == ORC_SP && entry->row.sp_offset == 8;
 }
 
-/* Entry by entry: where what is found changes. Of orc->n; free() it. */
+/* Returns an array of orc->n entries, one for each address at which the row changes. free() it. */
 static inline struct orc_entry *as_cfi_entries(const struct orc *orc)
 {
 	struct orc_entry *entries = calloc(orc->n, sizeof(*entries));
@@ -114,7 +114,10 @@ static inline struct orc_entry *as_cfi_entries(const struct orc *orc)
 	return entries;
 }
 
-/* From entry FIRST of N up to the next function; *ATP behind it. */
+/*
+ * Writes an FDE for the entries from FIRST up to the next function. Returns the index of the next
+ * function's first entry; *ATP is then behind the FDE.
+ */
 static inline size_t as_cfi_put_fde(const struct orc_entry *entries, size_t n, size_t first,
 				    const uint8_t *cie, uint8_t *entry, uint8_t **atp)
 {
@@ -166,7 +169,8 @@ static inline void as_cfi_make(const struct orc *orc, struct as_cfi *made)
 	made->n_fdes = n_fdes;
 	made->sections = (struct cfi_sections){
 		.eh_frame_hdr = { made->bytes, hdr_bytes, AS_CFI_ADDRESS, NULL, 0 },
-		.eh_frame = { cie, made->size_bytes - hdr_bytes, AS_CFI_ADDRESS + hdr_bytes, NULL, 0 },
+		.eh_frame = { cie, made->size_bytes - hdr_bytes, AS_CFI_ADDRESS + hdr_bytes, NULL,
+			      0 },
 	};
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What libunwind asks of an address space that is a cursor's: registers of ours. */
+/* Lets libunwind read the registers of our cursor. */
 #ifndef TESTS_BENCH_UNW_CURSOR_H
 #define TESTS_BENCH_UNW_CURSOR_H
 

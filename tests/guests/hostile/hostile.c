@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A guest that does what it can to whoever looks at it. Boots as the tiny guest does (its start.S,
- * boot.c, xen.c, console.c), and then, by the word of its command line, for ever:
+ * A guest that attacks its observer. It boots with files of the tiny guest (start.S, boot.c, xen.c,
+ * console.c). Its command line then names one scenario, which it repeats for ever:
  *
  *   loops     frame pointers in circles of one, two and 1,000 frames
- *   ladder    8,000 frames, each right
- *   edges     stack pointers at 0, at both ends of the hole that is no address, at the end of all
- *   wild      stack and frame pointers drawn anew each microsecond, and what lies there as well
- *   change    another vCPU writes rubbish, and pieces of chains, where the stack is
- *   tables    PVH: stacks behind page tables that are their own tables, lead beyond the end of
- *             memory, to devices, to frames that cannot be, have bits that must not be; a second vCPU
- *             writes them anew all the time
- *   roots     PVH: 32 roots in turn, all entries but two rubbish
- *   foreign   PV: asks Xen to map frames that are not ours, and puts its stack there and into Xen
- *   linux-*   PVH: says it is Linux; linux.c
+ *   ladder    8,000 valid frames
+ *   edges     stack pointers at 0, at both ends of the hole of addresses that are not canonical, at
+ *             the end of the address space
+ *   wild      random stack and frame pointers, and random contents where they point; new ones each
+ *             microsecond
+ *   change    another vCPU writes random words and pieces of chains to the stack
+ *   tables    PVH: stacks behind page tables that contain themselves, lead beyond the end of
+ *             memory, to devices or to frames that cannot exist, or have bits that must not be set;
+ *             a second vCPU changes them all the time
+ *   roots     PVH: 32 roots in turn; all entries but two are random
+ *   foreign   PV: asks Xen to map frames of other domains, and puts its stack there and into Xen
+ *   linux-*   PVH: pretends to be Linux; see linux.c
  *
- * Nothing interrupts it: events stay masked, PVH keeps interrupts off. So its stack pointer may be
- * anything while it spins without a push. Every BEAT_TURNS turns it says on the console how often.
+ * Nothing interrupts the guest: events stay masked, and PVH keeps interrupts off. So the stack
+ * pointer may have any value while the guest spins without a push. Every BEAT_TURNS turns it prints
+ * the number of turns on the console.
  */
 #include "../tiny/tiny.h"
 #include "hostile.h"
@@ -24,11 +27,11 @@
 #include <xen/xen.h>
 
 #define BEAT_TURNS   2000
-#define SPIN_ROUNDS  4000 /* some 10 microseconds */
+#define SPIN_ROUNDS  4000 /* about 10 microseconds */
 #define STACK_WORDS  0x4000
 #define N_ROOTS      32
-#define WINDOW       0xffffffffc0400000 /* behind the tiny guest's fixed window: 2 MiB of our own */
-#define TABLE_RECURS 0x101              /* entry of the root that is the root */
+#define WINDOW       0xffffffffc0400000 /* 2 MiB, behind the tiny guest's fixed window */
+#define TABLE_RECURS 0x101              /* this entry of the root is the root itself */
 
 /* Page-table bits, Intel SDM vol. 3A §4.5. */
 #define PTE_PRESENT 0x001
@@ -86,7 +89,7 @@ static void park(uint64_t rsp, uint64_t rbp)
 
 /* --- stacks ----------------------------------------------------------------------------------- */
 
-/* A frame at WORD: the caller's frame pointer, and an address in main(). */
+/* Writes a frame at word WORD: a pointer to the caller's frame, and an address in main(). */
 static void put_frame(unsigned int word, unsigned int caller)
 {
 	stack[word] = (uint64_t)&stack[caller];
@@ -117,8 +120,9 @@ static void turn_ladder(unsigned int vcpu, uint64_t *random)
 static void turn_edges(unsigned int vcpu, uint64_t *random)
 {
 	static const uint64_t edges[] = {
-		0,	    1,		7,	    8,		0x7ffffffffff8,	    0x7fffffffffff,
-		1ULL << 47, 1ULL << 63, -1ULL << 47, (-1ULL << 47) - 8, -8ULL, -16ULL, -1ULL, -4096ULL,
+		0,		    1,	   7,	   8,	  0x7ffffffffff8, 0x7fffffffffff,
+		1ULL << 47,	    1ULL << 63,	  -1ULL << 47,
+		(-1ULL << 47) - 8,  -8ULL, -16ULL, -1ULL, -4096ULL,
 	};
 	unsigned int n = sizeof(edges) / sizeof(edges[0]);
 
@@ -134,7 +138,7 @@ static void scribble(uint64_t *random)
 		value = (uint64_t)&stack[value % STACK_WORDS];
 	else if (word >> 62)
 		value = (uint64_t)main + value % 256;
-	/* Mostly the first page, where the stack is. */
+	/* Most writes hit the first page, where the stack pointer is. */
 	((volatile uint64_t *)stack)[word >> 60 & 1 ? word % 512 : word % STACK_WORDS] = value;
 }
 
@@ -186,17 +190,17 @@ static uint64_t bad_entry(uint64_t *random)
 	uint64_t draw = hostile_random(random);
 
 	switch (draw >> 61) {
-	case 0: /* itself */
+	case 0: /* the table itself */
 		return physical(window_table) | PTE_PRESENT | PTE_WRITE;
-	case 1: /* the local APIC and what lies around it */
+	case 1: /* the local APIC and its neighbours */
 		return (0xfee00000 + (draw % 16 << 12)) | PTE_PRESENT | PTE_WRITE;
 	case 2: /* beyond the end of memory */
 		return ((draw & 0xffff) << 26) | PTE_PRESENT;
-	case 3: /* beyond what any machine has */
+	case 3: /* beyond the memory of any machine */
 		return PTE_FRAME | PTE_PRESENT;
 	case 4: /* all bits */
 		return draw | PTE_PRESENT;
-	case 5: /* a large page where none can be, or in the middle of one */
+	case 5: /* a large page at a level that has none, or one that is not aligned */
 		return (draw & PTE_FRAME) | PTE_LARGE | PTE_PRESENT;
 	case 6:
 		return physical(stack) | PTE_PRESENT;
@@ -205,7 +209,7 @@ static uint64_t bad_entry(uint64_t *random)
 	}
 }
 
-/* The root with rubbish in all places but those we run by. */
+/* Writes random entries to the root, except those that this code itself needs. */
 static void make_root(uint64_t *root, uint64_t *random)
 {
 	for (unsigned int i = 0; i < 511; i++)
@@ -220,7 +224,7 @@ static uint64_t sign_extended(uint64_t address)
 	return (uint64_t)((int64_t)(address << 16) >> 16);
 }
 
-/* The entries of the root itself, as a stack; and everything else they may lead to. */
+/* Returns an address whose stack is the entries of the root, or anything to which they lead. */
 static uint64_t recursive(uint64_t *random)
 {
 	uint64_t r = TABLE_RECURS, draw = hostile_random(random);
@@ -272,13 +276,13 @@ static void map_anyhow(uint64_t address, uint64_t entry)
 		     : "rcx", "r8", "r9", "r10", "r11", "memory", "cc");
 }
 
-/* Xen's own part of the address space (public/arch-x86/xen-x86_64.h), and ours. */
+/* Stacks in Xen's part of the address space (public/arch-x86/xen-x86_64.h) and in ours. */
 static void turn_foreign(unsigned int vcpu, uint64_t *random)
 {
 	uint64_t draw = hostile_random(random);
 
 	(void)vcpu;
-	/* Nothing, or any machine frame there may be. */
+	/* Maps nothing, or any machine frame that may exist. */
 	map_anyhow(PAGE_OF_STACK,
 		   draw & 1 ? 0 : (draw % (1ULL << 24) << 12) | PTE_PRESENT | PTE_WRITE);
 	switch (draw >> 62) {
@@ -294,7 +298,7 @@ static void turn_foreign(unsigned int vcpu, uint64_t *random)
 	}
 }
 
-/* --- which ------------------------------------------------------------------------------------ */
+/* --- the choice of a scenario ----------------------------------------------------------------- */
 
 static void turn_linux(unsigned int vcpu, uint64_t *random)
 {
@@ -308,7 +312,7 @@ static const struct scenario scenarios[] = {
 	{ "roots", turn_roots },   { "foreign", turn_foreign },
 };
 
-/* Linked for linux.c's scenarios; loops if there is no word that we know. */
+/* Stands for all scenarios of linux.c. */
 static const struct scenario linux_scenario = { "linux", turn_linux };
 
 static bool is_word(const char *line, const char *word)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the hostile guest's files share; hostile.c says what it is. */
+/* Shared by the files of the hostile guest, which hostile.c describes. */
 #ifndef HOSTILE_H
 #define HOSTILE_H
 
@@ -11,18 +11,18 @@
 
 /* hostile.c */
 uint64_t hostile_random(uint64_t *state);
-/* PVH: pages of our own tables by number and kind; PV has none. */
+/* PVH: the page table of the code's own addresses: 3 is the root, 1 has 2 MiB pages. */
 uint64_t *hostile_table(unsigned int level_index);
 /*
- * Spins ROUNDS times with RSP and RBP, at the address AT if that is not 0 (the code there must be
- * that of hostile_spin). No interrupt can come: nothing is pushed there.
+ * Spins ROUNDS times with these values of RSP and RBP. If AT is not 0, it spins at this address,
+ * where the code of hostile_spin must be mapped. Nothing is pushed, because no interrupt can come.
  */
 void hostile_park(uint64_t rsp, uint64_t rbp, uint64_t rounds, uint64_t at);
 extern const char hostile_spin[];
 
-/* linux.c: PVH only; false: there is no such scenario */
+/* linux.c, for PVH only. Prepares a scenario; false: there is no such scenario. */
 bool hostile_linux(const char *scenario);
-/* One turn of it: parks, and spoils what is to be spoilt. */
+/* One turn of the scenario: spins, and damages what the scenario damages. */
 void hostile_linux_turn(uint64_t *random);
 
 #endif

@@ -1,5 +1,6 @@
-# The hostile guest, included by Makefile.am after tiny.mk: the tiny guest's files but for its
-# work, and a configuration for xl for every scenario.
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The hostile guest, and an xl config for every scenario. lab.mk includes this file after tiny.mk.
+# The guest is the tiny guest without graph.c, with files of its own instead.
 
 hostile_dir = tests/guests/hostile
 hostile_kernel = $(hostile_dir)/hostile
@@ -11,17 +12,18 @@ hostile_configs = $(hostile_scenarios:%=$(hostile_dir)/hostile-%.cfg)
 
 $(hostile_kernel): $(tiny_sources) $(tiny_headers) $(hostile_sources)
 	$(AM_V_GEN)$(MKDIR_P) $(hostile_dir) && $(tiny_link) -fno-omit-frame-pointer -o $@ \
-		$(srcdir)/$(tiny_dir)/start.S $(srcdir)/$(tiny_dir)/boot.c $(srcdir)/$(tiny_dir)/xen.c \
-		$(srcdir)/$(tiny_dir)/console.c $(srcdir)/$(hostile_dir)/hostile.c \
-		$(srcdir)/$(hostile_dir)/linux.c
+		$(srcdir)/$(tiny_dir)/start.S $(srcdir)/$(tiny_dir)/boot.c \
+		$(srcdir)/$(tiny_dir)/xen.c $(srcdir)/$(tiny_dir)/console.c \
+		$(srcdir)/$(hostile_dir)/hostile.c $(srcdir)/$(hostile_dir)/linux.c
 
 $(hostile_configs): $(tiny_dir)/tiny.cfg.in $(srcdir)/$(hostile_dir)/hostile.mk
 	$(AM_V_GEN)$(MKDIR_P) $(hostile_dir); \
-	name=`basename $@ .cfg`; type=pv; vcpus=1; \
-	case $$name in hostile-pvh-*) type=pvh scenario=$${name#hostile-pvh-} ;; *) scenario=$${name#hostile-pv-} ;; esac; \
+	name=`basename $@ .cfg`; type=pv scenario=$${name#hostile-pv-} vcpus=1; \
+	case $$name in hostile-pvh-*) type=pvh scenario=$${name#hostile-pvh-} ;; esac; \
 	case $$scenario in change|tables) vcpus=2 ;; esac; \
-	sed -e "s|@name@|$$name|" -e "s|@type@|$$type|" -e "s|@vcpus@|$$vcpus|" -e "s|memory = 16|memory = 32|" \
-		-e "s|@kernel@|$(abs_builddir)/$(hostile_kernel)|" -e "s|@extra@|$$scenario|" \
+	sed -e "s|@name@|$$name|" -e "s|@type@|$$type|" -e "s|@vcpus@|$$vcpus|" \
+		-e "s|memory = 16|memory = 32|" -e "s|@extra@|$$scenario|" \
+		-e "s|@kernel@|$(abs_builddir)/$(hostile_kernel)|" \
 		$(srcdir)/$(tiny_dir)/tiny.cfg.in >$@
 
 noinst_DATA += $(hostile_kernel) $(hostile_configs)

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The hostile guest as a Linux kernel: it has constant data with tables of symbols in it, right
- * enough to be found (src/linux/kernel/kallsyms_find.c has the format; this is the layout from 6.4 on), and
- * names and numbers in them that are not.
+ * The hostile guest as a Linux kernel. Its constant data contains tables of symbols that are valid
+ * enough to be found (src/linux/kernel/kallsyms_find.c describes the format; this is the layout of
+ * 6.4 and later). Names and numbers in them are hostile:
  *
- *   linux-names    functions' names with ; " ' \ and , and a release that clears the screen
- *   linux-million  1,048,575 functions of one address, some 11 MiB of tables
+ *   linux-names    function names with ; " ' \ and , and a release that clears the screen
+ *   linux-million  1,048,575 functions at one address, about 11 MiB of tables
  *   linux-symbols  the kernel's own lists and tables begin and end anywhere, or in themselves
- *   linux-change   all of it, while 64 words of it change each 10 microseconds
+ *   linux-change   linux-symbols, while 64 words change every 10 microseconds
  *
  *   ffffffffa0000000   2 MiB   read, execute: physical memory from 0
- *   ffffffffa0200000  16 MiB   read only: physical memory from 8 MiB, written below VIRT_BASE
+ *   ffffffffa0200000  16 MiB   read only: physical memory from 8 MiB, written at its other address
+ *                              in the window at TINY_VIRT_BASE
  */
 #include "../tiny/tiny.h"
 #include "hostile.h"
@@ -21,20 +22,20 @@
 #define RODATA_2M   8 /* large pages */
 #define PTE_RX      0x081 /* present, large */
 #define PTE_R       (0x8000000000000081 | RODATA_PHYS)
-#define TABLES_AT   0x1000 /* in RODATA: the banner is before them */
+#define TABLES_AT   0x1000 /* in RODATA, behind the banner */
 #define N_MILLION   0xfffffU
 #define N_FUNCTIONS 4096U
 #define SPIN_ROUNDS 4000
 
-/* By rising address. */
+/* Arrays of these are sorted by address. */
 struct symbol {
-	const char *name; /* its type first */
+	const char *name; /* its first character is the type */
 	uint64_t address;
 };
 
 static enum { NAMES, MILLION, SYMBOLS, CHANGE } kind;
 static uint8_t *const rodata = (uint8_t *)(TINY_VIRT_BASE + RODATA_PHYS);
-static uint64_t used; /* of rodata */
+static uint64_t used; /* bytes of rodata */
 
 static const char *const kinds[] = {
 	[NAMES] = "linux-names",
@@ -69,7 +70,7 @@ static uint64_t text_of(const void *at)
 	return (uint64_t)at - TINY_VIRT_BASE + TEXT;
 }
 
-/* What comes after the functions, which all are where we spin. */
+/* Fills in the symbols that come after the functions. */
 static unsigned int make_symbols(struct symbol *symbols)
 {
 	static const char *const lists[] = {
@@ -95,7 +96,10 @@ static unsigned int make_symbols(struct symbol *symbols)
 	return n;
 }
 
-/* Characters stand for themselves, everything else for two of those that files are made of. */
+/*
+ * The table of tokens. A printable character stands for itself. Every other byte stands for two
+ * characters that have a meaning in files.
+ */
 static void put_tokens(void)
 {
 	uint16_t index[256];
@@ -115,7 +119,8 @@ static void put_tokens(void)
 		put(index[i], 2);
 }
 
-/* N functions at the place where we spin, in between _text and the others. */
+/* Writes the tables: _text, then the functions, all at the place where this guest spins, then the
+   other symbols. */
 static void put_tables(unsigned int n_functions, const char *const *names, unsigned int n_names)
 {
 	static uint32_t markers[(N_MILLION + 64) / 256 + 1];
@@ -153,7 +158,7 @@ static void put_text(uint64_t at, const char *text)
 	put(0, 1);
 }
 
-/* What the symbols of lists[] point to: themselves, and nowhere. */
+/* Writes the heads of lists to which lists[] points. They point to themselves or nowhere. */
 static void put_lists(void)
 {
 	for (unsigned int i = 0; i < 64; i++)
@@ -173,7 +178,8 @@ static void map(void)
 
 bool hostile_linux(const char *scenario)
 {
-	static const char *const names[] = { "Ta;b 1", "Ta\"b',\\", "Tplain", "T_ZN1aE;1", "t</x>&%s%n" };
+	static const char *const names[] = { "Ta;b 1", "Ta\"b',\\", "Tplain", "T_ZN1aE;1",
+					     "t</x>&%s%n" };
 	static const char *const short_names[] = { "Tf" };
 
 	for (kind = 0; kind <= CHANGE; kind++) {
@@ -186,7 +192,8 @@ bool hostile_linux(const char *scenario)
 	}
 	if (kind > CHANGE)
 		return false;
-	put_text(0, "Linux version 6.6.6\x1b[2J\x1b]0;mine\a\xc2\x9b" "31m;\"\n (hostile@guest) #1");
+	put_text(0, "Linux version 6.6.6\x1b[2J\x1b]0;mine\a\xc2\x9b"
+		    "31m;\"\n (hostile@guest) #1");
 	put_lists();
 	used = TABLES_AT;
 	if (kind == MILLION)
@@ -203,7 +210,8 @@ void hostile_linux_turn(uint64_t *random)
 
 	if (kind == CHANGE)
 		for (unsigned int i = 0; i < 64; i++)
-			words[hostile_random(random) % (used / 8)] ^= 1ULL << hostile_random(random) % 64;
+			words[hostile_random(random) % (used / 8)] ^=
+				1ULL << hostile_random(random) % 64;
 	hostile_park((uint64_t)xen_stack_top(0) - 64, (uint64_t)xen_stack_top(0) - 64, SPIN_ROUNDS,
 		     text_of(hostile_spin));
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * From the entry point to main(): reads the command line (extra="..." in the guest's
- * configuration), opens the console, starts every other vCPU the domain has, says so.
+ * From the entry point to main(): reads the command line (extra="..." in the guest's config), opens
+ * the console, starts all other vCPUs of the domain, and prints their number.
  *
  *   depth=N    main -> dive -> dive ... N times (at most 1000) instead of the graph
- *   idle       sleep after each round about as long as it took
+ *   idle       after each round, sleep about as long as the round took
  *   rounds=N   power off after N rounds of vCPU 0
  */
 #include <stddef.h>
@@ -18,7 +18,7 @@ unsigned int nr_vcpus = 1;
 
 void boot(int flavour, const void *start_info);
 
-/* If `word` begins with `name`, what follows the name; else NULL. */
+/* If `word` begins with `name`, returns the text after the name; otherwise NULL. */
 static const char *option_value(const char *word, const char *name)
 {
 	while (*name)

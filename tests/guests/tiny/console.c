@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Lines of text to the Xen console (`xl console`, or xenconsoled's log), through the ring the
- * domain has for it: we write at out_prod, xenconsoled reads at out_cons, an event tells it.
- * Without Xen the text goes to the first serial port. vCPU 0 only.
+ * Lines of text for the Xen console (`xl console`, or xenconsoled's log). They go through the
+ * domain's console ring: this file writes at out_prod, xenconsoled reads at out_cons, and an event
+ * wakes xenconsoled. Without Xen the text goes to the first serial port. Used by vCPU 0 only.
  *
  * Source: Xen 4.17 public/io/console.h.
  */
@@ -15,7 +15,7 @@
 #define COM1 0x3f8
 
 static struct xencons_interface *ring;	/* NULL: serial port */
-static XENCONS_RING_IDX produced;	/* what out_prod becomes at the next flush */
+static XENCONS_RING_IDX produced;	/* the value of out_prod after the next flush */
 
 void console_init(void)
 {
@@ -54,7 +54,7 @@ void console_flush(void)
 {
 	if (!ring)
 		return;
-	/* The text must be in memory before out_prod says so. */
+	/* The text must be in memory before out_prod covers it. */
 	__atomic_store_n(&ring->out_prod, produced, __ATOMIC_RELEASE);
 	xen_console_kick();
 }

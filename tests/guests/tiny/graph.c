@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The work: one graph of calls, run round after round by every vCPU, whose shares follow from
- * its construction. Only leaves spin, all with one and the same loop and a fixed number of
- * iterations; everything between them is a few instructions.
+ * The guest's work: one graph of calls, which every vCPU runs in rounds. The shares of its
+ * functions follow from its construction. Only leaves spin. All use the same loop, with a fixed
+ * number of iterations; the code between them is a few instructions.
  *
  *   main -+- parse --+- lex      30 %
  *         |          `- reduce   10 %
@@ -10,27 +10,28 @@
  *         |                    `- paint    20 %
  *         `- fib(12), recursive  15 %, in chains of 7 to 12 frames
  *
- * fib(n) calls fib(n-1) and fib(n-2); its 233 leaves (n < 2) spin. A leaf that is d frames deep
- * is reached by d-1 steps of one or two, so C(d-1, 12-d) + C(d-2, 12-d) leaves are d deep:
+ * fib(n) calls fib(n-1) and fib(n-2); its 233 leaves (n < 2) spin. d-1 steps of one or two lead to
+ * a leaf at a depth of d frames, so C(d-1, 12-d) + C(d-2, 12-d) leaves have this depth:
  *
  *   frames  7   8   9  10  11  12
  *   leaves  7  50  91  64  19   2     sum 233
  *
- * The file `expected` has the chains and percentages that follow.
+ * The file `expected` has the resulting chains and percentages.
  *
- * These are shares of iterations. Equal iterations need not take equal time: on a machine with
- * other caches or another emulator than the first one's, equal loops differed by up to 13 %. So
- * every vCPU also measures, by the time-stamp counter, what each leaf took (all of fib is one), and
- * the heartbeat line on the console tells the sums over all vCPUs since the start:
+ * These are shares of iterations. Equal numbers of iterations may take different times: on a second
+ * machine, with other caches and another emulator, equal loops differed by up to 13 %. So every
+ * vCPU also measures, by the time-stamp counter, how long each leaf took (all of fib is one leaf).
+ * The heartbeat line on the console has the sums over all vCPUs since the start:
  *
  *   tiny: heartbeat 2048 lex 9052121 reduce 2951203 measure 7446620 paint 5973431 fib 4463321
  *
- * The counter runs on while a vCPU is preempted or stopped in a leaf; so do the samples of it.
+ * The counter goes on while a vCPU is preempted or stopped in a leaf. So does the sampling of that
+ * leaf.
  *
- * How much a round spins is drawn anew each time, for all its leaves alike: 15 to 25 grains, so
- * that no sampling rate can stay in step with the work, and shares are exact in every single
- * round. With 20 grains it is 93,200 iterations of 16 instructions: 1.49 ms when an instruction
- * takes 1 ns (qemu -icount shift=0); 1 to 2 ms on anything of today.
+ * Each round draws at random how long it spins: 15 to 25 grains, the same for all its leaves. So no
+ * sampling rate can stay in step with the work, and the shares are exact in every single round. A
+ * round of 20 grains has 93,200 iterations of 16 instructions: 1.49 ms if an instruction takes 1 ns
+ * (qemu -icount shift=0), 1 to 2 ms on today's machines.
  */
 #include "tiny.h"
 
@@ -38,21 +39,21 @@
 #define FIB_LEAVES	233
 #define GRAINS_MIN	15
 #define GRAINS_MAX	25
-#define BEAT_ROUNDS	256				/* a line on the console that often */
+#define BEAT_ROUNDS	256				/* rounds for each heartbeat line */
 
-/* Iterations that are `percent` of a round; a whole number for multiples of 5, and for fib's 15
-   a multiple of FIB_LEAVES. */
+/* The iterations that are `percent` of a round. The result is exact for multiples of 5. For the
+   15 % of fib it is a multiple of FIB_LEAVES. */
 #define ITERATIONS(percent, grains) ((percent) * FIB_LEAVES / 5 * (grains))
 
-/* The compiler must keep each of these a function of its own, called as written; together with
-   -fno-optimize-sibling-calls that makes chains whole. */
+/* The compiler must keep each of these functions, and call it as written. Then, together with
+   -fno-optimize-sibling-calls, chains are whole. */
 #ifdef __clang__
 #define WORK static __attribute__((noinline))
 #else
 #define WORK static __attribute__((noipa))
 #endif
 
-/* Rounds done, by vCPU; to be read from outside. */
+/* Rounds done, by vCPU. For readers outside the guest. */
 volatile uint64_t heartbeat[TINY_MAX_VCPUS];
 
 enum leaf { LEX, REDUCE, MEASURE, PAINT, FIB, NR_LEAVES };
@@ -61,10 +62,10 @@ static const char *const leaf_names[NR_LEAVES] = {
 	[LEX] = "lex", [REDUCE] = "reduce", [MEASURE] = "measure", [PAINT] = "paint", [FIB] = "fib",
 };
 
-/* Ticks spent in each leaf, by vCPU; each adds to its own, vCPU 0 reads all of them. */
+/* Ticks spent in each leaf, by vCPU. A vCPU writes only its own; vCPU 0 reads all. */
 static volatile uint64_t spent[TINY_MAX_VCPUS][NR_LEAVES];
 
-/* What a round hands down its calls. */
+/* A round passes this to its functions. */
 struct round {
 	unsigned int vcpu;
 	unsigned long grains;
@@ -79,7 +80,7 @@ static inline __attribute__((always_inline)) uint64_t ticks_now(void)
 	return (uint64_t)high << 32 | low;
 }
 
-/* What has passed since the last leaf is this one's. Inline: no frame of its own. */
+/* Adds the time since the last leaf to this leaf. Inline, so that it has no frame of its own. */
 static inline __attribute__((always_inline)) void charge(struct round *round, enum leaf leaf)
 {
 	uint64_t now = ticks_now();
@@ -88,9 +89,9 @@ static inline __attribute__((always_inline)) void charge(struct round *round, en
 	round->since = now;
 }
 
-/* 16 instructions an iteration. The chain of multiplications, three cycles each, hides what the
-   processor (or the emulator's own processor) makes of a loop's place in memory: with a bare
-   dec and jnz, equal loops in two functions differed by some 5 % under QEMU. */
+/* 16 instructions an iteration. The chain of multiplications, of three cycles each, hides the
+   effect that a loop's place in memory has on the processor (or on the emulator's processor). With
+   only dec and jnz, equal loops in two functions differed by about 5 % under QEMU. */
 static inline __attribute__((always_inline)) void spin(unsigned long iterations)
 {
 	unsigned long product = iterations;
@@ -154,7 +155,7 @@ WORK unsigned int fib(unsigned int n, unsigned long grains)
 	return fib(n - 1, grains) + fib(n - 2, grains);
 }
 
-/* depth=N: N frames of this, all the work in the last. */
+/* depth=N: N frames of this function; the last one does all the work. */
 WORK void dive(unsigned int depth, unsigned long grains)
 {
 	if (depth > 1)

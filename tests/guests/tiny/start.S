@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Entry points of the tiny guest, its page tables for PVH, its stacks, and the notes that
- * tell Xen how to start it.
+ * describe to Xen how to start it.
  *
  *   PVH:  pvh_start (32-bit, paging off, ebx = struct hvm_start_info) -> long mode -> _start
  *   PV:   pv_start  (64-bit, paging on, rsi = struct start_info)                   -> _start
  *
- * Both arrive in _start, which is the outermost frame of every call chain of vCPU 0;
- * secondary_start is that of the others. An unwinder can tell they are outermost:
+ * Both end in _start, which is the outermost frame of every call chain of vCPU 0. For the other
+ * vCPUs the outermost frame is secondary_start. An unwinder sees that these are outermost:
  * rbp is 0 there, and the CFI says that the return address is undefined (DWARF 5 §6.4.4).
  *
  * Sources: Xen 4.17 docs/misc/pvh.pandoc, public/elfnote.h, public/xen.h "Start-of-day
@@ -21,7 +21,7 @@
 /* Page-table bits, Intel SDM vol. 3A table 4-15 and following. */
 #define PTE_TABLE	0x03		/* present, writable */
 #define PTE_PAGE	0x03
-#define PTE_LARGE	0x83		/* ... and PS: this entry maps a page, 2 MiB here */
+#define PTE_LARGE	0x83		/* ... and PS: this entry maps a page of 2 MiB */
 
 #define CR0_PE_PG	0x80000001
 #define CR4_PAE		0x20
@@ -45,7 +45,7 @@ pvh_start:
 	wrmsr
 	movl	$CR0_PE_PG, %eax
 	movl	%eax, %cr0
-	/* Compatibility mode now; a far jump through our own GDT makes it 64-bit mode. */
+	/* This is compatibility mode; a far jump through our own GDT enters 64-bit mode. */
 	lgdtl	PHYS(gdt_pointer)
 	ljmpl	$8, $PHYS(pvh_start64)
 	.size	pvh_start, . - pvh_start
@@ -53,7 +53,7 @@ pvh_start:
 	.code64
 	.type	pvh_start64, @function
 pvh_start64:
-	/* Still at a low address: the jump to _start below leaves it for the high one. */
+	/* Still at a low address; the jump to _start below goes to the high address. */
 	xorl	%eax, %eax
 	movl	%eax, %ds
 	movl	%eax, %es
@@ -117,10 +117,10 @@ gdt_pointer:
  *   upper[0], upper[510] -> large      0 and TINY_VIRT_BASE: 1 GiB in 2 MiB pages
  *   upper[511] -> fix_middle -> fix    TINY_FIX_BASE: 4 KiB pages
  *
- * The fixed window holds the stacks with their frames in reverse: neighbours in virtual
- * memory are never neighbours in physical memory, so that whoever reads a stack
- * across a page boundary without walking the tables again reads the wrong page. The
- * window's last page, TINY_FIX_CONSOLE, is filled in later with the console ring.
+ * The fixed window has the frames of the stacks in reverse order: neighbours in virtual
+ * memory are never neighbours in physical memory. A reader that crosses a page boundary
+ * of a stack without another walk of the tables reads the wrong page. The window's last
+ * page, TINY_FIX_CONSOLE, gets the console ring later.
  */
 	.section .data, "aw"
 	.balign	4096
@@ -175,8 +175,8 @@ shared_info_page:
 	.size	shared_info_page, . - shared_info_page
 
 /*
- * Notes for Xen's domain builder (and QEMU, which knows PHYS32_ENTRY). No HYPERCALL_PAGE:
- * xen.c issues the instructions itself, one stub less to unwind through.
+ * Notes for Xen's domain builder (and for QEMU, which reads PHYS32_ENTRY). There is no
+ * HYPERCALL_PAGE: xen.c has the instructions itself, so there is one stub less to unwind.
  */
 .macro xen_note type, desc:vararg
 	.balign	4

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The tiny guest: what its five files share.
+ * Shared by the five files of the tiny guest:
  *
  *   start.S    entry points of both flavours, static page tables, ELF notes
- *   xen.c      hypercalls and the handful of Xen services a guest needs
+ *   xen.c      hypercalls and the few Xen services that a guest needs
  *   boot.c     from the entry point to main(): command line, console, vCPUs
  *   console.c  lines of text on the Xen console
- *   graph.c    main() and the work: call chains whose shares are known
+ *   graph.c    main() and the work: call chains with known shares
  *
- * One ELF file boots both ways. Its addresses are those of a Linux kernel: the
- * top 2 GiB, physical address = virtual address - TINY_VIRT_BASE.
+ * The same ELF file boots as PVH and as PV. Its addresses are those of a Linux
+ * kernel: the top 2 GiB, physical address = virtual address - TINY_VIRT_BASE.
  *
  *          PVH: our own tables (start.S)            PV: the builder's tables
  *   VIRT_BASE + 0..1 GiB    2 MiB pages            4 KiB pages, machine frames
- *   FIX_BASE  + 0..2 MiB    4 KiB pages: stacks,   not there; stacks are plain
+ *   FIX_BASE  + 0..2 MiB    4 KiB pages: stacks,   not mapped; stacks are plain
  *                           console ring           .bss, the ring is where the
  *                                                  builder put it
  */
@@ -27,7 +27,7 @@
 #define TINY_STACK_PAGES	16	/* per vCPU: 64 KiB hold depth=1000 */
 #define TINY_FIX_CONSOLE	511	/* last 4 KiB page of the fixed window */
 
-/* Flavours, as start.S hands them to boot(). */
+/* The flavours; start.S passes one of them to boot(). */
 #define TINY_PV			0
 #define TINY_PVH		1
 
@@ -37,10 +37,10 @@
 #include <stdint.h>
 
 /*
- * As an operand "+r" (stack_pointer) of an asm it makes the function set up its frame first.
- * gcc leaves frames out of leaf functions that do not touch the stack even under
- * -fno-omit-frame-pointer (gcc/config/i386/i386.cc, ix86_finalize_stack_frame_flags()), and the
- * caller is then missing from the chain. Linux does the same: ASM_CALL_CONSTRAINT.
+ * If an asm has this as its operand "+r" (stack_pointer), the function sets up its frame first.
+ * Even with -fno-omit-frame-pointer, gcc leaves out the frame of a leaf function that does not
+ * touch the stack (gcc/config/i386/i386.cc, ix86_finalize_stack_frame_flags()). The caller is then
+ * missing from the chain. Linux does the same with ASM_CALL_CONSTRAINT.
  */
 register uint64_t stack_pointer asm("rsp");
 
@@ -51,20 +51,19 @@ extern uint64_t fix_table[512];
 extern char root_table[];
 void secondary_start(void);
 
-/* boot.c: what the command line and the entry point said; constant once main() runs */
+/* boot.c: from the command line and the entry point; constant once main() runs */
 struct tiny_options {
 	unsigned int depth;	/* depth=N: main -> dive x N instead of the graph */
-	uint64_t rounds;	/* rounds=N: vCPU 0 powers the guest off after N; 0 is never */
-	bool idle;		/* idle: sleep about as long as each round took */
+	uint64_t rounds;	/* rounds=N: vCPU 0 powers the guest off after N; 0: never */
+	bool idle;		/* idle: after each round, sleep about as long as it took */
 };
 extern struct tiny_options options;
 extern unsigned int nr_vcpus;
 
 /*
- * xen.c. Addresses are guest-virtual; `start_info` is what the boot protocol handed
- * over, PV's struct start_info or PVH's struct hvm_start_info. Without Xen
- * (qemu-system-x86_64 -kernel) xen_present() is false and nothing else may be called
- * but xen_init() and xen_cmdline().
+ * xen.c. Addresses are guest-virtual. `start_info` comes from the boot protocol: struct start_info
+ * for PV, struct hvm_start_info for PVH. Without Xen (qemu-system-x86_64 -kernel) xen_present() is
+ * false, and besides it only xen_init() and xen_cmdline() may be called.
  */
 void xen_init(int flavour, const void *start_info);
 bool xen_present(void);
@@ -77,7 +76,7 @@ void xen_sleep_until_ns(uint64_t when);
 _Noreturn void xen_poweroff(void);
 char *xen_stack_top(unsigned int vcpu);
 
-/* console.c; a line that finds no room in the ring is dropped, never waited for */
+/* console.c; never waits: a line is dropped if the ring has no room for it */
 void console_init(void);
 void console_text(const char *text);
 void console_number(uint64_t number);

@@ -1,6 +1,7 @@
-# The tiny guest, included by Makefile.am. Two kernels, each bootable as PVH and as PV, and a
-# configuration for xl for every combination. Not built with $(CFLAGS): these are for programs
-# that have a libc, and may ask for sanitizers.
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The tiny guest: two kernels, each of which boots as PVH and as PV, and an xl config for every
+# combination. lab.mk includes this file. The kernels are built without $(CFLAGS), which are for
+# programs with a libc and may contain sanitizers.
 
 tiny_dir = tests/guests/tiny
 tiny_kernels = $(tiny_dir)/tiny-fp $(tiny_dir)/tiny-nofp
@@ -8,7 +9,7 @@ tiny_sources = $(tiny_dir)/start.S $(tiny_dir)/boot.c $(tiny_dir)/xen.c \
 	$(tiny_dir)/console.c $(tiny_dir)/graph.c
 tiny_headers = $(tiny_dir)/tiny.h $(tiny_dir)/tiny.lds
 
-# Names say it all: type, 4 for four vCPUs, then what is special.
+# A name has the type, 4 for four vCPUs, then what is special.
 tiny_configs = \
 	$(tiny_dir)/tiny-pvh.cfg $(tiny_dir)/tiny-pvh-nofp.cfg \
 	$(tiny_dir)/tiny-pvh4.cfg $(tiny_dir)/tiny-pvh4-nofp.cfg \
@@ -28,7 +29,7 @@ tiny_ldflags = -static -nostdlib -Wl,--build-id -Wl,--eh-frame-hdr \
 tiny_link = $(MKDIR_P) $(tiny_dir) && $(CC) $(tiny_cflags) $(tiny_ldflags) \
 	-Wl,-T,$(srcdir)/$(tiny_dir)/tiny.lds
 
-# tiny_sources are spelled out: a VPATH build must find them in $(srcdir).
+# The same as tiny_sources, with $(srcdir), which a VPATH build needs.
 tiny_inputs = $(srcdir)/$(tiny_dir)/start.S $(srcdir)/$(tiny_dir)/boot.c \
 	$(srcdir)/$(tiny_dir)/xen.c $(srcdir)/$(tiny_dir)/console.c \
 	$(srcdir)/$(tiny_dir)/graph.c
@@ -40,7 +41,7 @@ $(tiny_dir)/tiny-fp: $(tiny_sources) $(tiny_headers)
 $(tiny_dir)/tiny-nofp: $(tiny_sources) $(tiny_headers)
 	$(AM_V_GEN)$(tiny_link) -fomit-frame-pointer -o $@ $(tiny_inputs)
 
-# dom0 of the lab sees every folder under the path it has here.
+# The lab's dom0 sees the build tree under the same path as this machine.
 $(tiny_configs): $(tiny_dir)/tiny.cfg.in $(srcdir)/$(tiny_dir)/tiny.mk
 	$(AM_V_GEN)$(MKDIR_P) $(tiny_dir); \
 	name=`basename $@ .cfg`; type=pv vcpus=1 kernel=tiny-fp extra=; \

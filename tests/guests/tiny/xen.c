@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Hypercalls, and the few Xen services the tiny guest uses, for both flavours: the start-of-day
- * structures, the console ring, secondary vCPUs, time and sleep. Event delivery stays masked
- * (PV starts so, PVH keeps interrupts off), so nothing ever interrupts the work.
+ * Hypercalls, and the few Xen services that the tiny guest uses, for both flavours: the
+ * start-of-day structures, the console ring, secondary vCPUs, time and sleep. Events stay masked
+ * (PV starts this way, PVH keeps interrupts off), so nothing ever interrupts the work.
  *
  * Sources: Xen 4.17 public headers (named where used), docs/guest-guide/x86/hypercall-abi.rst.
  */
@@ -22,8 +22,8 @@
 
 #include "tiny.h"
 
-/* How a guest reaches Xen: PV guests run in user mode and use syscall, PVH guests the
-   instruction of the processor's maker. */
+/* The instruction of a hypercall. PV guests run in user mode and use syscall; PVH guests use the
+   instruction of the processor's vendor. */
 static enum { CALL_NONE, CALL_SYSCALL, CALL_VMCALL, CALL_VMMCALL } call_kind;
 
 static int boot_flavour;
@@ -31,8 +31,8 @@ static const struct start_info *pv_info;		/* PV only */
 static const struct hvm_start_info *pvh_info;		/* PVH only */
 static evtchn_port_t console_port;
 
-/* Number in rax, arguments in rdi, rsi, rdx, result in rax. syscall itself eats rcx and r11
-   (hypercall-abi.rst). Not inlined: a sleeping vCPU is always seen in here. */
+/* Number in rax, arguments in rdi, rsi, rdx, result in rax. syscall itself overwrites rcx and r11
+   (hypercall-abi.rst). Not inlined, so that a sleeping vCPU is always in this function. */
 static __attribute__((noinline)) long hypercall(unsigned long number, unsigned long a,
 						unsigned long b, unsigned long c)
 {
@@ -105,7 +105,7 @@ static uint64_t pv_virt_to_mfn(const void *virt)
 
 /* ---- Start of day -------------------------------------------------------------------- */
 
-/* Make Xen's shared_info (the clock is in it) appear in place of shared_info_page. */
+/* Maps Xen's shared_info, which contains the clock, in place of shared_info_page. */
 static void map_shared_info(void)
 {
 	struct xen_add_to_physmap map = {
@@ -161,13 +161,13 @@ static uint64_t hvm_param(uint32_t index)
 struct xencons_interface *xen_console_ring(void)
 {
 	if (boot_flavour == TINY_PV) {
-		/* A machine frame; it lies inside what the builder mapped for us. */
+		/* A machine frame, in the memory that the builder mapped. */
 		uint64_t pfn = machine_to_phys_mapping[pv_info->console.domU.mfn];
 
 		console_port = pv_info->console.domU.evtchn;
 		return phys_to_virt(pfn << 12);
 	}
-	/* A guest frame near 4 GiB, beyond our direct map. */
+	/* A guest frame near 4 GiB, beyond the direct map. */
 	console_port = hvm_param(HVM_PARAM_CONSOLE_EVTCHN);
 	fix_table[TINY_FIX_CONSOLE] = hvm_param(HVM_PARAM_CONSOLE_PFN) << 12 | 3;
 	return (void *)(TINY_FIX_BASE + TINY_FIX_CONSOLE * 4096UL);
@@ -189,10 +189,10 @@ char *xen_stack_top(unsigned int vcpu)
 	return (char *)(base + (vcpu + 1UL) * TINY_STACK_PAGES * 4096);
 }
 
-/* PV: public/arch-x86/xen.h. No GDT, LDT or traps of our own: Xen's flat segments do. */
+/* PV: public/arch-x86/xen.h. Xen's flat segments are enough; there is no GDT, LDT or trap table. */
 static long initialise_pv(unsigned int vcpu)
 {
-	/* Too big for a stack; what is not set here stays zero. */
+	/* Too large for a stack; other members stay zero. */
 	static struct vcpu_guest_context context;
 	uint64_t root_mfn = pv_virt_to_mfn((void *)pv_info->pt_base);
 
@@ -209,7 +209,7 @@ static long initialise_pv(unsigned int vcpu)
 			 (unsigned long)&context);
 }
 
-/* PVH: public/hvm/hvm_vcpu.h. Xen can start a vCPU in long mode right away. */
+/* PVH: public/hvm/hvm_vcpu.h. Xen can start a vCPU in long mode. */
 static long initialise_pvh(unsigned int vcpu)
 {
 	struct vcpu_hvm_context context = {
@@ -232,7 +232,7 @@ static long initialise_pvh(unsigned int vcpu)
 
 bool xen_start_vcpu(unsigned int vcpu)
 {
-	/* Xen answers ENOENT for a number beyond the domain's vcpus=. */
+	/* Xen returns ENOENT for a number beyond the domain's vcpus=. */
 	if (hypercall(__HYPERVISOR_vcpu_op, VCPUOP_is_up, vcpu, 0) < 0)
 		return false;
 	if ((boot_flavour == TINY_PV ? initialise_pv(vcpu) : initialise_pvh(vcpu)) < 0)
@@ -242,8 +242,8 @@ bool xen_start_vcpu(unsigned int vcpu)
 
 /* ---- Time and sleep ------------------------------------------------------------------- */
 
-/* System time, by the formula in public/xen.h "struct vcpu_time_info": Xen raises version to
-   an odd number before it writes and to an even one after. */
+/* System time, by the formula at struct vcpu_time_info in public/xen.h. Xen sets version to an odd
+   number before it writes, and to an even one afterwards. */
 uint64_t xen_time_ns(unsigned int vcpu)
 {
 	const volatile struct vcpu_time_info *time =
@@ -263,8 +263,8 @@ uint64_t xen_time_ns(unsigned int vcpu)
 	return now;
 }
 
-/* SCHEDOP_poll on no port at all: blocks until the time is reached, and unlike
-   SCHEDOP_block needs neither an event channel nor upcalls enabled. */
+/* SCHEDOP_poll without any port blocks until this time. Unlike SCHEDOP_block it needs neither an
+   event channel nor enabled upcalls. */
 void xen_sleep_until_ns(uint64_t when)
 {
 	struct sched_poll poll = { .nr_ports = 0, .timeout = when };

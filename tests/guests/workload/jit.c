@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A program that makes code as it runs, in memory that is no file's. Of one piece it tells the name, as
- * compilers do that run beside what they compile: in /tmp/perf-PID.map, a line "START SIZE NAME" for
- * each, in hex (Linux tools/perf/Documentation/jit-interface.txt). Chains below run_phase:
+ * A program that generates code while it runs, in anonymous memory. It reports the name of one
+ * piece of code as just-in-time compilers do: /tmp/perf-PID.map has a line "START SIZE NAME" for
+ * each function, in hex (Linux tools/perf/Documentation/jit-interface.txt). Chains below run_phase:
  *
- *   phase_listed;compiled_loop      the name that the file has
- *   phase_unlisted;[jit]            nobody knows it
+ *   phase_listed;compiled_loop      the name in that file
+ *   phase_unlisted;[jit]            a piece without a name
  *
- * The pieces keep frame pointers: there is no other way out of code like this.
+ * The pieces have frame pointers, because nothing else can unwind such code.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -36,20 +36,23 @@ typedef void piece(void);
 
 static piece *listed, *unlisted;
 
+static _Noreturn void fail(const char *what)
+{
+	perror(what);
+	exit(1);
+}
+
 static piece *make_piece(void)
 {
-	void *memory = mmap(NULL, PIECE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *memory = mmap(NULL, PIECE_BYTES, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	piece *code;
 
-	if (memory == MAP_FAILED) {
-		perror("jit");
-		exit(1);
-	}
+	if (memory == MAP_FAILED)
+		fail("jit");
 	memcpy(memory, loop, sizeof(loop));
-	if (mprotect(memory, PIECE_BYTES, PROT_READ | PROT_EXEC)) {
-		perror("jit");
-		exit(1);
-	}
+	if (mprotect(memory, PIECE_BYTES, PROT_READ | PROT_EXEC))
+		fail("jit");
 	memcpy(&code, &memory, sizeof(code));
 	return code;
 }
@@ -61,11 +64,12 @@ static void list_piece(piece *code)
 
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
 	file = fopen(path, "w");
-	if (!file || fprintf(file, "%jx %zx compiled_loop\n", (uintmax_t)(uintptr_t)code, sizeof(loop)) < 0 ||
-	    fclose(file)) {
-		perror(path);
-		exit(1);
-	}
+	if (!file)
+		fail(path);
+	if (fprintf(file, "%jx %zx compiled_loop\n", (uintmax_t)(uintptr_t)code,
+		    sizeof(loop)) < 0 ||
+	    fclose(file))
+		fail(path);
 }
 
 WORK static void phase_listed(void)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Phases that work in the kernel. Below run_phase, then libc's wrapper and the system call:
+/*
+ * Phases that work in the kernel. Chains below run_phase have the phase, libc's wrapper and the
+ * system call:
  *
  *   phase_zero   read of /dev/zero             clear_user
  *   phase_hash   AF_ALG md5                    modules af_alg, algif_hash (md5 may be one)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A C++ program whose functions have names of hundreds of characters, mangled. Uses no C++ library.
+ * A C++ program with mangled function names of hundreds of characters. It uses no C++ library.
  * Chains below run_phase, demangled and shortened:
  *
  *   phase_fold;workload::fold<...>::over(...);workload::mixed<...>::apply(...);spin

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Rounds of phases. Each phase runs until it has had its percentage of a round's CPU time; what it
- * really took is measured by the thread's own CPU time, and told on the console every two seconds:
+ * Rounds of phases. Each phase runs until it has used its percentage of a round's CPU time. The
+ * time that it really took is measured by the thread's own CPU time, and printed on the console
+ * every two seconds:
  *
  *   work-fp: heartbeat 12 sort 104823117 deep 98210442 ...       (nanoseconds since the start)
  *
- * Machines differ, so this is the truth that a profile of the guest is held against, not the
- * percentages. The kernel counts an interrupt's time to the thread it interrupts; so does a chain.
+ * Machines differ, so a profile of the guest is compared with these times, not with the
+ * percentages. The kernel adds the time of an interrupt to the thread that was interrupted; a chain
+ * does the same.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -18,9 +20,9 @@
 #include "work.h"
 
 #define ROUND_NS UINT64_C(400000000)
-#define UNITS    16 /* between two looks at the clock, which is a system call: the first time */
-#define LOOKS    2  /* of a phase, later: its time is to go by in the phase, not in looking */
-#define TELL_NS  UINT64_C(2000000000)
+#define UNITS    16 /* at first, between two looks at the clock, each of which is a system call */
+#define LOOKS    2  /* later, for each phase: the time must pass in the phase, not in looking */
+#define BEAT_NS  UINT64_C(2000000000)
 
 static int console = -1;
 
@@ -57,8 +59,8 @@ WORK void spin(unsigned long iterations)
 		asm volatile("imulq %0, %0\n	imulq %0, %0" : "+r"(product) : : "cc");
 }
 
-/* One write() a line: lines of several programs do not mix. */
-WORK static void tell(const struct work *work)
+/* Uses one write() for a line, so that lines of several programs do not mix. */
+WORK static void print_heartbeat(const struct work *work)
 {
 	char line[512];
 	int length = snprintf(line, sizeof(line), "%s: heartbeat %ju", work->name,
@@ -98,8 +100,8 @@ WORK void run_round(struct work *work)
 		run_phase(phase);
 	work->rounds++;
 	now = now_ns(CLOCK_MONOTONIC);
-	if (now - work->told_ns >= TELL_NS) {
-		tell(work);
-		work->told_ns = now;
+	if (now - work->printed_ns >= BEAT_NS) {
+		print_heartbeat(work);
+		work->printed_ns = now;
 	}
 }

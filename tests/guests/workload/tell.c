@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the guest itself knows, printed on the console for whoever checks xtop against it. Every line
- * begins with "truth: ", the last one is "truth: end".
+ * Prints on the console what the guest knows about itself, so that xtop can be compared with it.
+ * Every line begins with "truth: "; the last one is "truth: end".
  *
  *   uname RELEASE VERSION
  *   cmdline TEXT
  *   symbols LIST FROM TO SHA256      lines FROM..TO-1 of a list of symbols, in chunks of 8192
  *   symbols-all LIST COUNT SHA256    the whole list
- *   symbol LINE                      some that a person can look at: every 10,000th
+ *   symbol LINE                      every 10,000th, for a human reader
  *   module NAME SIZE REFERENCES USERS STATE ADDRESS      /proc/modules
  *   build-id WHAT HEX                WHAT: kernel, a module in [ ], or a file
- *   task PID TID STATE PPID COMM     every thread there is; COMM is the thread's
+ *   task PID TID STATE PPID COMM     every thread; COMM is the thread's name
  *   maps PID LINE                    /proc/PID/maps, every process that has memory
  *
- * The lists come from /proc/kallsyms: a line is 16 digits of address, a space, the name, for a
- * module's symbol also a space and the [module]; sorted by strcmp, each line ended by a newline:
+ * The lists come from /proc/kallsyms. A line has 16 digits of address, a space and the name, and
+ * for a module's symbol also a space and the [module]. Lines are sorted by strcmp and end with a
+ * newline:
  *
- *   kernel   all that is not a module's          text   of these, types t T w W
- *   modules  all that is a module's (also BPF programs, ftrace trampolines)
+ *   kernel   symbols outside modules             text   the same, only types t T w W
+ *   modules  symbols of modules (also of BPF programs and ftrace trampolines)
  *
- * so `sha256sum` of what another program lists in that way must give the same.
+ * If another program prints its list in this way, `sha256sum` must give the same result.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -69,7 +70,7 @@ static void *grown(void *memory, size_t size)
 	return memory;
 }
 
-/* ---- SHA-256, the kernel's (AF_ALG) ------------------------------------------------------ */
+/* ---- SHA-256 by the kernel (AF_ALG) ------------------------------------------------------- */
 
 static int open_sha256(void)
 {
@@ -129,7 +130,7 @@ static int compare_lines(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void tell_list(const char *name, struct list *list)
+static void print_list(const char *name, struct list *list)
 {
 	qsort(list->lines, list->count, sizeof(list->lines[0]), compare_lines);
 	for (size_t from = 0; from < list->count; from += CHUNK) {
@@ -145,7 +146,7 @@ static void tell_list(const char *name, struct list *list)
 }
 
 /* "ffffffff81000000 T _stext" or "ffffffffc0201000 t start\t[module]" */
-static void tell_symbols(void)
+static void print_symbols(void)
 {
 	struct list kernel = { NULL, 0, 0 }, text = { NULL, 0, 0 }, modules = { NULL, 0, 0 };
 	char line[1024], address[32], name[640], module[128], type, *copy;
@@ -164,15 +165,15 @@ static void tell_symbols(void)
 			list_add(&text, copy);
 	}
 	fclose(file);
-	tell_list("kernel", &kernel);
-	tell_list("text", &text);
-	tell_list("modules", &modules);
+	print_list("kernel", &kernel);
+	print_list("text", &text);
+	print_list("modules", &modules);
 }
 
 /* ---- Build-ids ---------------------------------------------------------------------------- */
 
-/* The GNU build-id in `notes`, a sequence of ELF notes. */
-static void tell_build_id(const char *what, const unsigned char *notes, size_t length)
+/* Prints the GNU build-id in `notes`, a sequence of ELF notes. */
+static void print_build_id(const char *what, const unsigned char *notes, size_t length)
 {
 	Elf64_Nhdr note;
 
@@ -195,19 +196,19 @@ static void tell_build_id(const char *what, const unsigned char *notes, size_t l
 	}
 }
 
-static void tell_notes_file(const char *what, const char *path)
+static void print_notes_file(const char *what, const char *path)
 {
 	unsigned char notes[4096];
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t length = fd < 0 ? -1 : read(fd, notes, sizeof(notes));
 
 	if (length > 0)
-		tell_build_id(what, notes, length);
+		print_build_id(what, notes, length);
 	if (fd >= 0)
 		close(fd);
 }
 
-static void tell_elf_notes(const char *path, const unsigned char *file, size_t size)
+static void print_elf_notes(const char *path, const unsigned char *file, size_t size)
 {
 	const Elf64_Ehdr *header = (const Elf64_Ehdr *)file;
 	const Elf64_Phdr *segment = (const Elf64_Phdr *)(file + header->e_phoff);
@@ -218,10 +219,10 @@ static void tell_elf_notes(const char *path, const unsigned char *file, size_t s
 	for (int i = 0; i < header->e_phnum; i++)
 		if (segment[i].p_type == PT_NOTE && segment[i].p_offset < size &&
 		    segment[i].p_filesz <= size - segment[i].p_offset)
-			tell_build_id(path, file + segment[i].p_offset, segment[i].p_filesz);
+			print_build_id(path, file + segment[i].p_offset, segment[i].p_filesz);
 }
 
-static void tell_elf_file(const char *path)
+static void print_elf_file(const char *path)
 {
 	struct stat status;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -232,7 +233,7 @@ static void tell_elf_file(const char *path)
 	if (!fstat(fd, &status) && status.st_size > 0) {
 		file = mmap(NULL, status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (file != MAP_FAILED) {
-			tell_elf_notes(path, file, status.st_size);
+			print_elf_notes(path, file, status.st_size);
 			munmap(file, status.st_size);
 		}
 	}
@@ -241,29 +242,29 @@ static void tell_elf_file(const char *path)
 
 /* ---- Modules, processes --------------------------------------------------------------------- */
 
-/* Calls tell(name) for each entry of a folder that begins with a letter or digit. */
-static void for_each_entry(const char *folder, void (*tell)(const char *name))
+/* Calls print(name) for each entry of a folder, except those that begin with a dot. */
+static void for_each_entry(const char *folder, void (*print)(const char *name))
 {
 	DIR *entries = opendir(folder);
 	struct dirent *entry;
 
 	while (entries && (entry = readdir(entries)))
 		if (entry->d_name[0] != '.')
-			tell(entry->d_name);
+			print(entry->d_name);
 	if (entries)
 		closedir(entries);
 }
 
-static void tell_module(const char *name)
+static void print_module(const char *name)
 {
 	char path[512], what[300];
 
 	snprintf(path, sizeof(path), "/sys/module/%s/notes/.note.gnu.build-id", name);
 	snprintf(what, sizeof(what), "[%s]", name);
-	tell_notes_file(what, path);
+	print_notes_file(what, path);
 }
 
-static void tell_file_lines(const char *word, const char *path)
+static void print_file_lines(const char *word, const char *path)
 {
 	char line[4096];
 	FILE *file = fopen(path, "r");
@@ -279,35 +280,35 @@ static bool is_number(const char *name)
 	return name[strspn(name, "0123456789")] == '\0';
 }
 
-/* A file is told of once, whoever maps it. */
-static void tell_mapped(const char *path)
+/* Prints a file's build-id once, however many processes map the file. */
+static void print_mapped(const char *path)
 {
-	static char *told[MAX_FILES];
+	static char *printed[MAX_FILES];
 	static int count;
 
 	for (int i = 0; i < count; i++)
-		if (!strcmp(told[i], path))
+		if (!strcmp(printed[i], path))
 			return;
 	if (count == MAX_FILES)
 		die("more than %d files are mapped", MAX_FILES);
-	told[count++] = strdup(path);
-	tell_elf_file(path);
+	printed[count++] = strdup(path);
+	print_elf_file(path);
 }
 
-static void tell_files_of(const char *maps)
+static void print_files_of(const char *maps)
 {
 	char line[4096], path[2048];
 	FILE *file = fopen(maps, "r");
 
 	while (file && fgets(line, sizeof(line), file))
 		if (sscanf(line, "%*s %*s %*s %*s %*s %2047s", path) == 1 && path[0] == '/')
-			tell_mapped(path);
+			print_mapped(path);
 	if (file)
 		fclose(file);
 }
 
-/* The thread's name may hold anything but ends with the last ")". */
-static void tell_task(const char *pid, const char *tid)
+/* The thread's name may contain any character. It ends before the last ")". */
+static void print_task(const char *pid, const char *tid)
 {
 	char path[600], line[1024], *open, *close;
 	FILE *file;
@@ -322,7 +323,7 @@ static void tell_task(const char *pid, const char *tid)
 		fclose(file);
 }
 
-static void tell_process(const char *pid)
+static void print_process(const char *pid)
 {
 	char path[300], word[300];
 	DIR *threads;
@@ -334,34 +335,34 @@ static void tell_process(const char *pid)
 	threads = opendir(path);
 	while (threads && (thread = readdir(threads)))
 		if (is_number(thread->d_name))
-			tell_task(pid, thread->d_name);
+			print_task(pid, thread->d_name);
 	if (threads)
 		closedir(threads);
-	/* This program is gone when somebody compares. */
+	/* This program has ended when its output is compared. */
 	if (atoi(pid) == getpid())
 		return;
 	snprintf(path, sizeof(path), "/proc/%s/maps", pid);
 	snprintf(word, sizeof(word), "maps %s", pid);
-	tell_file_lines(word, path);
-	tell_files_of(path);
+	print_file_lines(word, path);
+	print_files_of(path);
 }
 
 int main(void)
 {
 	struct utsname system;
 
-	/* Before all that work: half a million lines are sorted here. */
+	/* A high priority, as half a million lines are sorted while the other programs run. */
 	setpriority(PRIO_PROCESS, 0, -20);
 	console = fopen("/dev/console", "w");
 	if (!console || uname(&system))
 		return 1;
 	fprintf(console, "truth: uname %s %s\n", system.release, system.version);
-	tell_file_lines("cmdline", "/proc/cmdline");
-	tell_notes_file("kernel", "/sys/kernel/notes");
-	tell_symbols();
-	tell_file_lines("module", "/proc/modules");
-	for_each_entry("/sys/module", tell_module);
-	for_each_entry("/proc", tell_process);
+	print_file_lines("cmdline", "/proc/cmdline");
+	print_notes_file("kernel", "/sys/kernel/notes");
+	print_symbols();
+	print_file_lines("module", "/proc/modules");
+	for_each_entry("/sys/module", print_module);
+	for_each_entry("/proc", print_process);
 	fputs("truth: end\n", console);
 	return fclose(console) ? 1 : 0;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Phases in user mode. Chains below run_phase, libc's and the kernel's parts in brackets:
+/*
+ * Phases in user mode. Chains below run_phase, with parts of libc and of the kernel in brackets:
  *
- *   phase_sort;[qsort...;]compare          a comparison called back by a library
- *   phase_deep;dive;dive...;spin           64 times dive
+ *   phase_sort;[qsort...;]compare          a library calls the comparison
+ *   phase_deep;dive;dive...;spin           64 frames of dive
  *   phase_signal;[raise...;signal frame;]on_signal;spin
  *   phase_clock;[clock_gettime;vDSO]
  *   phase_shared;shared_checksum;shared_mix
@@ -49,7 +50,7 @@ WORK static unsigned long dive(unsigned int depth)
 		below = dive(depth - 1);
 	else
 		spin(SPIN);
-	/* Not a tail call, and nothing to make a loop of. */
+	/* So that this is no tail call, and the compiler cannot make a loop of it. */
 	asm volatile("" : "+r"(below));
 	return below + depth;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The C programs of the workload: the first thread runs every phase, a second one, "worker", two. */
+/* The workload's C programs. The first thread runs all phases; the second, "worker", runs two. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>

@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The programs of the workload guest: what their files share.
+ * Shared by the programs of the workload guest:
  *
- *   run.c       runs phases, measures each by the thread's CPU time, tells the sums on the console
+ *   run.c       runs phases, measures each by the thread's CPU time, prints the sums on the console
  *   user.c      phases in user mode: sort, deep, signal, clock, shared
  *   kernel.c    phases that work in the kernel: zero, hash, pipe, tcp
- *   shared.c    the library libwork.so, or a part of the program where it is static
- *   names.cc    a program of its own, in C++: functions with long names
+ *   shared.c    the library libwork.so; in a static program a part of the program
+ *   names.cc    a separate program in C++: functions with long names
  *   work.c      main() of the C programs
- *   jit.c       a program of its own, with the word jit on the kernel's command line: code made as it runs
- *   tell.c      not a workload: prints what the guest knows of itself
+ *   jit.c       a separate program that generates code; it runs only with the word jit on the
+ *               kernel's command line
+ *   tell.c      not a workload: prints what the guest knows about itself
  *
- * Every phase is a function phase_NAME, called by run_phase() again and again until it has had its
- * part of the round. Chains begin  _start;...;main;run_round;run_phase;phase_NAME;...  in the
- * first thread, and  ...;worker;run_round;run_phase;phase_NAME;...  in the second.
+ * Every phase is a function phase_NAME. run_phase() calls it again and again until it has used its
+ * part of the round. Chains begin with  _start;...;main;run_round;run_phase;phase_NAME;...  in the
+ * first thread, and with  ...;worker;run_round;run_phase;phase_NAME;...  in the second.
  */
 #ifndef WORK_H
 #define WORK_H
 
 #include <stdint.h>
 
-/* The compiler must keep each of these a function of its own, called as written; together with
-   -fno-optimize-sibling-calls that makes chains whole. */
+/* The compiler must keep each of these functions, and call it as written. Then, together with
+   -fno-optimize-sibling-calls, chains are whole. */
 #ifdef __clang__
 #define WORK __attribute__((noinline))
 #else
@@ -34,27 +35,27 @@ extern "C" {
 
 struct phase {
 	const char *name;
-	void (*unit)(void);		/* about a millisecond of work or less */
+	void (*unit)(void);		/* at most about a millisecond of work */
 	unsigned int percent;		/* of the round's CPU time, at least */
-	uint64_t spent_ns;		/* the thread's CPU time in it since the start */
+	uint64_t spent_ns;		/* the thread's CPU time in this phase since the start */
 	unsigned int units;		/* run between two looks at the clock; 0: not known yet */
 };
 
-/* One a thread. `phases` ends with a NULL name. */
+/* One for each thread. `phases` ends with a NULL name. */
 struct work {
-	const char *name;		/* as told on the console */
+	const char *name;		/* as printed on the console */
 	struct phase *phases;
 	uint64_t rounds;
-	uint64_t told_ns;		/* when, CLOCK_MONOTONIC */
+	uint64_t printed_ns;		/* time of the last heartbeat, CLOCK_MONOTONIC */
 };
 
 /* run.c */
 void run_init(const char *program);
-void run_ready(const char *program);	/* all is set up: /run/PROGRAM says so */
+void run_ready(const char *program);	/* creates /run/PROGRAM: the program is ready */
 void run_round(struct work *work);
-void spin(unsigned long iterations);	/* some 3 ns each */
+void spin(unsigned long iterations);	/* about 3 ns each */
 
-/* user.c, kernel.c: what must be there before the first round. Ends the program if it cannot. */
+/* user.c, kernel.c: prepare the first round. A failure ends the program. */
 void user_init(void);
 void kernel_init(void);
 

@@ -1,10 +1,12 @@
-# The workload guest, included by Makefile.am: a configuration for xl for every combination. Its
-# image is made by the lab, when a guest asks for it (tests/lab/image).
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The workload guest: an xl config for every combination. lab.mk includes this file. The lab makes
+# the guest's image when a guest needs it (tests/lab/image).
 
 workload_dir = tests/guests/workload
 
-# Names say it all: type, 4 for four vCPUs, then what is special. PVH and PV guests are started
-# at the kernel's proper entry; an HVM guest runs its decompressor, which draws addresses (KASLR).
+# A name has the type, 4 for four vCPUs, then what is special. PVH and PV guests start at the
+# kernel's own entry. An HVM guest runs the kernel's decompressor, which chooses random addresses
+# (KASLR).
 workload_configs = \
 	$(workload_dir)/workload-pvh.cfg $(workload_dir)/workload-pvh4.cfg \
 	$(workload_dir)/workload-pv.cfg $(workload_dir)/workload-pv4.cfg \
@@ -26,7 +28,8 @@ $(workload_configs): $(workload_dir)/workload.cfg.in $(srcdir)/$(workload_dir)/w
 		-e "s|@needs@|$$needs|" -e "s|@words@|$$words|" -e "s|@kernel@|$$folder$$kernel|" \
 		-e "s|@ramdisk@|$${folder}workload/initrd|" \
 		$(srcdir)/$(workload_dir)/workload.cfg.in >$@.new && \
-	case $$type in hvm) printf '%s\n' '# limit: 480' '# No display; the device model is there for the boot alone.' \
+	case $$type in hvm) printf '%s\n' '# limit: 480' \
+		'# No display; the device model is needed only for the boot.' \
 		'vga = "none"' 'vnc = 0' 'nographic = 1' >>$@.new ;; esac && \
 	mv $@.new $@
 
