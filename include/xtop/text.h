@@ -16,8 +16,11 @@
  */
 #define TEXT_MAX_MARKS 4
 size_t text_clean(char *target, size_t capacity, const char *source, size_t size);
-/* Such a control of those above ASCII: not seen itself, but it changes what is. */
-bool text_is_control(uint32_t character);
+/*
+ * CHARACTER is not seen, but may change how others are shown: controls, direction overrides,
+ * zero-width characters, line separators, tags.
+ */
+bool text_is_invisible(uint32_t character);
 /* For a terminal that knows no UTF-8: in place, a '?' for each other character or wrong byte. */
 void text_to_ascii(char *text);
 

@@ -30,8 +30,7 @@ static void error_clean(char *message)
 		uint32_t character = 0;
 		size_t length = utf8_decode(from, (size_t)(end - from), &character);
 
-		if (length == 0 || character < 0x20 || character == 0x7f ||
-		    text_is_control(character)) {
+		if (length == 0 || text_is_invisible(character)) {
 			*to++ = '?';
 			from += length ? length : 1;
 			continue;

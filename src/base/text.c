@@ -27,9 +27,13 @@ struct text_range {
 
 #include "base/text_marks.h"
 
-/* What is not seen but changes what is: General_Category Cf, Zl and Zp of Unicode 14, and C1. */
-static const struct text_range text_controls[] = {
-	{ 0x80, 0x9f },   /* C1 */
+/*
+ * Characters that are not seen, but may change how others are shown: General_Category Cc, Cf, Zl and Zp
+ * of Unicode 14, its non-characters U+FFFE and U+FFFF, and the whole block of tags.
+ */
+static const struct text_range text_invisibles[] = {
+	{ 0, 0x1f },      /* C0 */
+	{ 0x7f, 0x9f },   /* DEL, C1 */
 	{ 0xad, 0xad },   /* soft hyphen */
 	{ 0x600, 0x605 }, /* Arabic number signs */
 	{ 0x61c, 0x61c }, /* Arabic letter mark: bidi */
@@ -43,7 +47,7 @@ static const struct text_range text_controls[] = {
 	{ 0xfffe, 0xffff }, /* not characters */
 	{ 0x110bd, 0x110bd }, { 0x110cd, 0x110cd }, { 0x13430, 0x13438 },
 	{ 0x1bca0, 0x1bca3 }, { 0x1d173, 0x1d17a }, /* invisible musical controls */
-	{ 0xe0000, 0xe00ff },                       /* tags: text that nobody sees */
+	{ 0xe0000, 0xe0fff }, /* tags, variation selectors, and what Unicode reserves for more */
 };
 
 static bool text_in_ranges(uint32_t character, const struct text_range *ranges, size_t n)
@@ -65,9 +69,9 @@ static bool text_in_ranges(uint32_t character, const struct text_range *ranges, 
 #define TEXT_IN(character, ranges)                                                                 \
 	text_in_ranges(character, ranges, sizeof(ranges) / sizeof((ranges)[0]))
 
-bool text_is_control(uint32_t character)
+bool text_is_invisible(uint32_t character)
 {
-	return TEXT_IN(character, text_controls);
+	return TEXT_IN(character, text_invisibles);
 }
 
 static bool text_is_plain(unsigned char byte)
@@ -116,7 +120,7 @@ static size_t text_next(const char *source, size_t size, unsigned *marksp, size_
 		*skipp = length;
 		if (TEXT_IN(character, text_marks))
 			return (*marksp)++ < TEXT_MAX_MARKS ? length : 0;
-		if (text_is_control(character))
+		if (text_is_invisible(character))
 			length = 0;
 	}
 	*marksp = 0;

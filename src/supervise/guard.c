@@ -36,6 +36,7 @@
 #include "xtop/cleanup.h"
 #include "xtop/control.h"
 #include "xtop/fault.h"
+#include "xtop/restarts.h"
 #include "xtop/ring.h"
 
 #define GUARD_QUIT_NS 1000000000ULL /* for a sampler to end in */
@@ -218,21 +219,6 @@ static void guard_report(struct control *control, int status, enum guard_verdict
 
 /* --- one sampler after the other -------------------------------------------------------------- */
 
-/* When samplers were started anew, the latest last; 0: was not. */
-struct guard_restarts {
-	uint64_t at_ns[GUARD_MAX_RESTARTS];
-};
-
-static bool guard_may_restart(struct guard_restarts *restarts, uint64_t now_ns)
-{
-	if (restarts->at_ns[0] && now_ns - restarts->at_ns[0] < GUARD_RESTARTS_NS)
-		return false;
-	for (unsigned i = 1; i < GUARD_MAX_RESTARTS; i++)
-		restarts->at_ns[i - 1] = restarts->at_ns[i];
-	restarts->at_ns[GUARD_MAX_RESTARTS - 1] = now_ns;
-	return true;
-}
-
 /* The sampler is dead: its counters are the guard's to write. That stop counts like any other. */
 static void guard_count_hang(struct control *control, uint64_t stopped_ns, unsigned restarts)
 {
@@ -264,11 +250,11 @@ static bool guard_rest(uint64_t stopped_ns)
 }
 
 /* After a sampler that hung from SINCE_NS, or up to a look before that, to now. */
-static bool guard_restarts(struct guard_restarts *restarts, uint64_t since_ns)
+static bool guard_prepare_restart(struct restarts *restarts, uint64_t since_ns)
 {
 	uint64_t now_ns = clock_now_ns();
 
-	if (guard_told || control_quitting(guard_control) || !guard_may_restart(restarts, now_ns))
+	if (guard_told || control_quitting(guard_control) || !restarts_allow(restarts, now_ns))
 		return false;
 	guard_count_hang(guard_control, now_ns - since_ns + GUARD_LOOK_NS, 1);
 	control_spend_credit(true);
@@ -298,7 +284,7 @@ static pid_t guard_fork_sampler(const struct guest_info *info, struct stop_area 
 static void guard_watch(const struct guest_info *info, struct stop_area *area, struct guest *guest,
 			pid_t broker, struct ring *ring, sampler_run_fn *run)
 {
-	struct guard_restarts restarts = { .at_ns = { 0 } };
+	struct restarts restarts = { .at_ns = { 0 } };
 	struct stop_watch watch = { 0 };
 	enum guard_verdict verdict;
 	int status = 0;
@@ -312,7 +298,7 @@ static void guard_watch(const struct guest_info *info, struct stop_area *area, s
 		verdict = guard_wait(sampler, area, &watch, &status);
 		if (stop_area_is_stopped(area))
 			guest->ops->release(guest->context);
-	} while (verdict == VERDICT_HANGS && guard_restarts(&restarts, watch.since_ns));
+	} while (verdict == VERDICT_HANGS && guard_prepare_restart(&restarts, watch.since_ns));
 	if (getppid() != broker)
 		guard_fail(guard_control, error_create("the broker was killed; the guest runs"));
 	else

@@ -40,6 +40,8 @@ static const struct {
 	{ "byte order mark", "\ufeffmain", "_main" },
 	{ "line and paragraph separator", "a\u2028b\u2029c", "a_b_c" },
 	{ "Arabic letter mark, soft hyphen, tag", "\u061c\u00ad\U000e0041", "___" },
+	{ "ends of the block of tags", "a\U000e0000\U000e0100\U000e0fff\U000e1000",
+	  "a___\U000e1000" },
 	{ "letters of two, three and four bytes", "\u00fc\u20ac\u6f22\U0001f600",
 	  "\u00fc\u20ac\u6f22\U0001f600" },
 	{ "first and last of each length", "\u07ff\u0800\uffef\U00010000\U0010ffff",

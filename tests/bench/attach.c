@@ -14,19 +14,12 @@
 
 #include "linux/kernel/kernel_cache.h"
 #include "linux/kernel/linux_attach.h"
+#include "tests/support/must.h"
 #include "xtop/broker.h"
 #include "xtop/clock.h"
 #include "xtop/guest.h"
 
 #define MAX_ROUNDS 1000
-
-static void must(struct xtop_error *error)
-{
-	if (!error)
-		return;
-	fprintf(stderr, "attach: %s\n", error_message(error));
-	exit(1);
-}
 
 static int compare(const void *a, const void *b)
 {
@@ -69,8 +62,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: attach DOMAIN [ROUNDS]\n");
 		return 2;
 	}
-	must(guest_find(argv[1], &info));
-	must(guest_open_memory(info.domid, &memory));
+	must_or_die(guest_find(argv[1], &info));
+	must_or_die(guest_open_memory(info.domid, &memory));
 	for (int i = 0; i < rounds; i++)
 		spent_ns[i] = attach_once(memory, &info, &is_linux);
 	counts = memory_counts(memory);

@@ -26,6 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/support/must.h"
 #include "xtop/broker.h"
 #include "xtop/domctl.h"
 #include "xtop/clock.h"
@@ -60,14 +61,6 @@ int clock_nanosleep(clockid_t clock, int flags, const struct timespec *until, st
 	return status;
 }
 
-static void must(struct xtop_error *error)
-{
-	if (!error)
-		return;
-	fprintf(stderr, "tick: %s\n", error_message(error));
-	exit(1);
-}
-
 static int compare(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -91,17 +84,17 @@ int main(int argc, char **argv)
 
 	n_wanted = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
 	if (!n_wanted || n_wanted > MAX_TICKS)
-		must(error_create("usage: tick DOMAIN N [HZ], N at most %u", MAX_TICKS));
-	must(guest_find(argv[1], &info));
-	must(stop_area_create(&info, &area));
-	must(domctl_open(&info, area, &guest));
-	must(control_create(&control));
-	must(ring_create(sampler_ring_bytes(info.n_vcpus), &ring));
+		must_or_die(error_create("usage: tick DOMAIN N [HZ], N at most %u", MAX_TICKS));
+	must_or_die(guest_find(argv[1], &info));
+	must_or_die(stop_area_create(&info, &area));
+	must_or_die(domctl_open(&info, area, &guest));
+	must_or_die(control_create(&control));
+	must_or_die(ring_create(sampler_ring_bytes(info.n_vcpus), &ring));
 	control_set_rate(control, argc > 3 ? atof(argv[3]) : 1000);
 	control_set_budget(control, 1);
 	fault_install();
 	if (sched_setscheduler(0, SCHED_FIFO, &fifo) < 0)
-		must(error_create("not allowed the sampler's priority"));
+		must_or_die(error_create("not allowed the sampler's priority"));
 
 	sampler_run(&guest, control, ring);
 	guest.ops->close(guest.context);

@@ -22,6 +22,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "tests/support/must.h"
 #include "xtop/broker.h"
 #include "xtop/domctl.h"
 #include "xtop/fault.h"
@@ -38,14 +39,6 @@ static char first[SAMPLE_STACK_LIMIT_BYTES + 4096], second[sizeof(first)];
 static struct tally {
 	unsigned n, torn, same, same_torn, equal, equal_torn, skipped;
 } tally;
-
-static void must(struct xtop_error *error)
-{
-	if (!error)
-		return;
-	fprintf(stderr, "torn: %s\n", error_message(error));
-	exit(1);
-}
 
 static bool stop(struct registers *regs, bool *user)
 {
@@ -93,7 +86,7 @@ static void follow_pages(void)
 	static struct guest_look look;
 
 	if (!guest.ops->look(guest.context, &look) || look.life == GUEST_GONE)
-		must(error_create("the guest is gone"));
+		must_or_die(error_create("the guest is gone"));
 	frame_cache_follow(copier.cache, look.pages);
 }
 
@@ -108,13 +101,13 @@ int main(int argc, char **argv)
 	bool user;
 
 	if (!n)
-		must(error_create("usage: torn DOMAIN N [MICROSECONDS]"));
-	must(guest_find(argv[1], &info));
-	must(stop_area_create(&info, &area));
-	must(domctl_open(&info, area, &guest));
-	must(control_create(&control));
+		must_or_die(error_create("usage: torn DOMAIN N [MICROSECONDS]"));
+	must_or_die(guest_find(argv[1], &info));
+	must_or_die(stop_area_create(&info, &area));
+	must_or_die(domctl_open(&info, area, &guest));
+	must_or_die(control_create(&control));
 	copier = (struct copier){ .guest = &info, .control = control };
-	must(frame_cache_create(&guest.mapper, CACHE_PAGES, FRAME_CACHE_ROUND_NS, &copier.cache));
+	must_or_die(frame_cache_create(&guest.mapper, CACHE_PAGES, FRAME_CACHE_ROUND_NS, &copier.cache));
 	fault_install();
 	fault_arm();
 	for (unsigned i = 0; i < n; i++) {

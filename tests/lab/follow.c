@@ -16,6 +16,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "tests/support/must.h"
 #include "xtop/broker.h"
 #include "xtop/clock.h"
 #include "xtop/control.h"
@@ -46,12 +47,6 @@ static __attribute__((format(printf, 1, 2), noreturn)) void die(const char *form
 	vfprintf(stderr, format, arguments);
 	fputs("\n", stderr);
 	exit(1);
-}
-
-static void must(struct xtop_error *error)
-{
-	if (error)
-		die("%s", error_message(error));
 }
 
 static bool follow_has(const struct follow *follow)
@@ -164,11 +159,11 @@ int main(int argc, char **argv)
 
 	if (argc != 5)
 		die("usage: follow DOMAIN MODULE CONSOLE COUNT");
-	must(guest_find(argv[1], &info));
+	must_or_die(guest_find(argv[1], &info));
 	settings.type = info.type;
-	must(guest_open_memory(info.domid, &settings.memory));
-	must(control_create(&settings.control));
-	must(os_create(&settings, &follow.os));
+	must_or_die(guest_open_memory(info.domid, &settings.memory));
+	must_or_die(control_create(&settings.control));
+	must_or_die(os_create(&settings, &follow.os));
 	follow.module = argv[2];
 	follow.console = fopen(argv[3], "r");
 	if (!follow.console)

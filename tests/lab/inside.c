@@ -43,6 +43,7 @@
 #include "linux/process/processes.h"
 #include "linux/process/vmas.h"
 #include "tests/support/dump_memory.h"
+#include "tests/support/must.h"
 #include "xtop/broker.h"
 #include "xtop/os.h"
 #include "xtop/cleanup.h"
@@ -87,12 +88,6 @@ static __attribute__((format(printf, 1, 2), noreturn)) void die(const char *form
 	vfprintf(stderr, format, arguments);
 	fputs("\n", stderr);
 	exit(1);
-}
-
-static void must(struct xtop_error *error)
-{
-	if (error)
-		die("inside: %s", error_message(error));
 }
 
 static __attribute__((format(printf, 2, 3))) void add(struct inside *inside, const char *format,
@@ -597,9 +592,9 @@ static void add_cost(struct inside *inside)
 
 static void open_domain(struct inside *inside, const char *domain, struct guest_info *info)
 {
-	must(guest_find(domain, info));
+	must_or_die(guest_find(domain, info));
 	inside->type = info->type;
-	must(guest_open_memory(info->domid, &inside->memory));
+	must_or_die(guest_open_memory(info->domid, &inside->memory));
 }
 
 /* CPU 0 in QEMU's "info registers -a". */
@@ -627,7 +622,7 @@ static void open_dump(struct inside *inside, const char *memory, const char *reg
 			regs->gs_base = strtoull(line + 9, NULL, 16);
 	}
 	inside->type = GUEST_HVM;
-	must(dump_open(memory, &inside->memory));
+	must_or_die(dump_open(memory, &inside->memory));
 }
 
 static const struct kernel_shelf nothing_kept;
@@ -661,20 +656,20 @@ static void look(struct inside *inside)
 	const struct linux_guest *guest = &inside->kernel.guest;
 	static const struct processes_settings settings;
 
-	must(space_create(&inside->space));
-	must(space_add(inside->space, &(struct mapping){ .start = guest->text_start,
+	must_or_die(space_create(&inside->space));
+	must_or_die(space_add(inside->space, &(struct mapping){ .start = guest->text_start,
 							 .end = guest->text_end,
 							 .image = inside->kernel.image }));
-	must(modules_create(guest, inside->space, &inside->modules));
+	must_or_die(modules_create(guest, inside->space, &inside->modules));
 	modules_poll(inside->modules);
-	must(generated_code_create(guest, inside->space, &inside->generated));
+	must_or_die(generated_code_create(guest, inside->space, &inside->generated));
 	generated_code_poll(inside->generated);
 	inside->attached = memory_counts(inside->memory);
 	inside->attached_s = cpu_s();
 	if (!guest->has_layout)
 		die("inside: the kernel has no BTF");
-	must(tasks_create(guest, &inside->tasks));
-	must(processes_create(guest, &settings, &inside->processes));
+	must_or_die(tasks_create(guest, &inside->tasks));
+	must_or_die(processes_create(guest, &settings, &inside->processes));
 }
 
 static void put_what(struct inside *inside, const char *what)

@@ -21,7 +21,8 @@
  * else never get its turn while the guest is stopped. A look just before the kill tells whether it
  * was: how many were is told too, and must not be none.
  */
-#define _GNU_SOURCE
+#include "config.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
@@ -36,11 +37,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "options.h"
+#include "session.h"
+#include "tests/support/must.h"
 #include "xtop/broker.h"
 #include "xtop/domctl.h"
 #include "xtop/memory.h"
-#include "options.h"
-#include "session.h"
 #include "xtop/walk.h"
 
 #define MOMENT_US 20000
@@ -86,12 +88,6 @@ static void die(const char *what)
 {
 	printf("Bail out! kills: %s\n", what);
 	exit(1);
-}
-
-static void must(struct xtop_error *error)
-{
-	if (error)
-		die(error_message(error));
 }
 
 static uint64_t now_ns(void)

@@ -8,6 +8,8 @@
  * Each attempt is made twice where two walls stand: without the list of system calls, so that the
  * restriction of the descriptor is seen to hold by itself, and behind it. TAP on stdout.
  */
+#include "config.h"
+
 #include <xenctrl.h> /* first: it has the types of privcmd.h */
 #include <xen/sys/privcmd.h>
 
@@ -19,10 +21,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "xtop/foreign.h"
-#include "xtop/xen.h"
+#include "tests/support/must.h"
 #include "tests/support/tap.h"
+#include "xtop/foreign.h"
 #include "xtop/sandbox.h"
+#include "xtop/xen.h"
 
 #define SOME_FRAME 0x200 /* 2 MiB: memory in any guest */
 
@@ -114,14 +117,6 @@ static int attempt(int (*what)(void), bool inside)
 		_exit(inside && sandbox_enter() ? 255 : what());
 	waitpid(child, &status, 0);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
-}
-
-static void must(struct xtop_error *error)
-{
-	if (!error)
-		return;
-	printf("Bail out! %s\n", error_message(error));
-	exit(1);
 }
 
 static bool refused(int errno_value)

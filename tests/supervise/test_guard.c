@@ -21,6 +21,7 @@
 #include "tests/support/needs.h"
 #include "tests/support/tap.h"
 #include "xtop/control.h"
+#include "xtop/restarts.h"
 
 #define LIMIT_NS   50000000ULL /* what issue and manual promise for one process */
 #define MACHINE_NS 30000000ULL /* a loaded machine's part in what is measured here */
@@ -305,8 +306,8 @@ static void test_hangs_always(void)
 {
 	begin(HANGS, 1);
 	tend(100);
-	check_u64(counts_now().restarts, GUARD_MAX_RESTARTS, "hangs always: restarts");
-	check_u64((uint64_t)xen->samplers, 1 + GUARD_MAX_RESTARTS, "hangs always: samplers");
+	check_u64(counts_now().restarts, RESTARTS_MAX, "hangs always: restarts");
+	check_u64((uint64_t)xen->samplers, 1 + RESTARTS_MAX, "hangs always: samplers");
 	says("the sampler hung while the guest stood still", "hangs always");
 	end(1, "hangs always");
 }
