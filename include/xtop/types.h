@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "xtop/vcpu_x86.h" /* struct registers, struct memory_root */
+
 #define GUEST_PAGE_SHIFT 12
 #define GUEST_PAGE_SIZE (1ULL << GUEST_PAGE_SHIFT)
 #define GUEST_PAGE_MASK (GUEST_PAGE_SIZE - 1)
@@ -25,27 +27,8 @@ typedef struct {
 	uint64_t value;
 } frame_t; /* what a foreign mapping takes: machine frame of a PV guest, guest frame otherwise */
 
-/* An address space: where its page tables begin. */
-struct memory_root {
-	uint64_t cr3; /* as the register: only bits 12..51 are looked at */
-	bool la57;    /* five levels */
-};
-
 #define GVA(x) ((gva_t){ (x) })
 #define FRAME(x) ((frame_t){ (x) })
-
-/*
- * General registers, numbered as x86-64 instructions and DWARF consumers expect to be told apart,
- * not in DWARF order. Fixed layout: part of the recording format (doc/FORMATS).
- */
-struct registers {
-	uint64_t rax, rbx, rcx, rdx, rsi, rdi, rbp, rsp;
-	uint64_t r8, r9, r10, r11, r12, r13, r14, r15;
-	uint64_t rip, rflags;
-	uint64_t cs, ss;
-	uint64_t fs_base, gs_base, gs_base_kernel;
-	uint64_t cr0, cr3, cr4; /* HVM, PVH: CR4.PAE is clear where CR3 leads to no 64-bit page tables */
-};
 
 #define GUEST_MAX_VCPUS 128
 

@@ -26,18 +26,18 @@ struct memory_root walk_root(const struct registers *regs);
  * ADDRESS under the tables of ROOT. WALK_OK: *frame is the 4 KiB frame that holds it, inside a
  * large page too.
  */
-enum walk_result walk_x86(const struct walk_reader *reader, struct memory_root root, gva_t address,
+enum walk_result walk_find_frame(const struct walk_reader *reader, struct memory_root root, gva_t address,
 			  frame_t *frame);
 
 /* What lies at an address: a page, or a hole when the result is anything but WALK_OK. */
 struct walk_span {
-	frame_t frame;       /* as walk_x86() gives it */
+	frame_t frame;       /* as walk_find_frame() gives it */
 	uint64_t rest_bytes; /* from the address to the end of the page or hole */
 	unsigned shift;      /* of a page: log2 of its size */
 	bool writable, executable; /* of a page: as the entries of all levels together allow it */
 };
-/* As walk_x86(), for going over ranges: at + rest_bytes is where the next span begins. */
-enum walk_result walk_x86_span(const struct walk_reader *reader, struct memory_root root,
+/* As walk_find_frame(), for going over ranges: at + rest_bytes is where the next span begins. */
+enum walk_result walk_find_span(const struct walk_reader *reader, struct memory_root root,
 			       gva_t address, struct walk_span *span);
 
 #endif

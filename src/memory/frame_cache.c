@@ -19,6 +19,7 @@
 #include "memory/walk_x86.h"
 #include "xtop/clock.h"
 #include "xtop/frame_cache.h"
+#include "xtop/hash.h"
 
 #define CACHE_RETRY_NS 1000000000ULL /* before a frame that Xen refused is asked for again */
 #define CACHE_TEND_MAX 16            /* slots looked at in one call */
@@ -66,7 +67,7 @@ struct xtop_error *frame_cache_create(const struct mapper *mapper, size_t max_pa
 	cache->n_slots = n_slots;
 	cache->shift = shift;
 	if (getrandom(&cache->odd, sizeof(cache->odd), GRND_NONBLOCK) != sizeof(cache->odd))
-		cache->odd = clock_now_ns() * 0x9e3779b97f4a7c15ULL;
+		cache->odd = clock_now_ns() * HASH_ODD;
 	cache->odd |= 1;
 	cache->max_taken = max_pages;
 	*cachep = cache;
@@ -276,7 +277,7 @@ enum walk_result frame_cache_get_frame(struct frame_cache *cache, struct memory_
 	struct cache_asker asker = { .cache = cache, .now_ns = now_ns };
 	struct walk_reader reader = { .table = cache_get_table, .context = &asker };
 
-	return walk_x86(&reader, root, address, frame);
+	return walk_find_frame(&reader, root, address, frame);
 }
 
 enum walk_result frame_cache_get_page(struct frame_cache *cache, struct memory_root root,

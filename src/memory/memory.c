@@ -17,6 +17,7 @@
 
 #include "xtop/clock.h"
 #include "xtop/guest.h"
+#include "xtop/hash.h"
 #include "xtop/walk.h"
 
 #define MEMORY_SLOTS (2 * MEMORY_CACHE_PAGES)
@@ -123,7 +124,7 @@ static size_t memory_fetch(struct memory *memory, const frame_t *frames, size_t 
 /* The slot of FRAME, or the free one where it goes. There is always one: half are free. */
 static struct memory_slot *memory_probe(struct memory *memory, uint64_t frame)
 {
-	size_t i = (frame * 0x9e3779b97f4a7c15ULL >> 32) % MEMORY_SLOTS; /* Fibonacci hashing */
+	size_t i = hash_slot(frame, MEMORY_SLOTS);
 
 	while (memory->slots[i].generation == memory->generation && memory->slots[i].frame != frame)
 		i = (i + 1) % MEMORY_SLOTS;
@@ -163,7 +164,7 @@ bool memory_translate(struct memory *memory, struct memory_root root, uint64_t a
 	struct walk_reader reader = { .table = memory_table, .context = memory };
 	frame_t found = FRAME(0);
 
-	if (walk_x86(&reader, root, GVA(address), &found) != WALK_OK)
+	if (walk_find_frame(&reader, root, GVA(address), &found) != WALK_OK)
 		return false;
 	*frame = found;
 	return true;
@@ -303,7 +304,7 @@ static size_t bulk_pages(struct memory *memory, struct memory_root root, uint64_
 
 	for (size_t done = 0; done < size_bytes;) {
 		struct walk_span span;
-		enum walk_result result = walk_x86_span(&reader, root, GVA(address + done), &span);
+		enum walk_result result = walk_find_span(&reader, root, GVA(address + done), &span);
 		size_t piece = size_bytes - done;
 
 		if (span.rest_bytes < piece)
@@ -378,7 +379,7 @@ size_t memory_ranges(struct memory *memory, struct memory_root root, uint64_t fr
 	/* Holes count as well: a guest may be full of small ones. */
 	for (size_t spans = 0; from < to && spans < MEMORY_MAX_LEAVES; spans++) {
 		struct walk_span span;
-		enum walk_result result = walk_x86_span(&reader, root, GVA(from), &span);
+		enum walk_result result = walk_find_span(&reader, root, GVA(from), &span);
 		uint64_t end = to - from > span.rest_bytes ? from + span.rest_bytes : to;
 
 		if (result == WALK_OK && !ranges_add(ranges, &n, max, from, end, &span))

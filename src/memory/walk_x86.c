@@ -14,7 +14,7 @@ struct memory_root walk_root(const struct registers *regs)
 	return (struct memory_root){ .cr3 = regs->cr3, .la57 = regs->cr4 & CR4_LA57 };
 }
 
-enum walk_result walk_x86(const struct walk_reader *reader, struct memory_root root, gva_t address,
+enum walk_result walk_find_frame(const struct walk_reader *reader, struct memory_root root, gva_t address,
 			  frame_t *frame)
 {
 	struct walk_span span = { .frame = *frame };
@@ -24,7 +24,7 @@ enum walk_result walk_x86(const struct walk_reader *reader, struct memory_root r
 	return result;
 }
 
-enum walk_result walk_x86_span(const struct walk_reader *reader, struct memory_root root,
+enum walk_result walk_find_span(const struct walk_reader *reader, struct memory_root root,
 			       gva_t address, struct walk_span *span)
 {
 	*span = (struct walk_span){ .rest_bytes = 0 };

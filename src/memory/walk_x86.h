@@ -73,7 +73,7 @@ static inline enum walk_result walk_last(const volatile uint64_t *entries, uint6
 	return WALK_OK;
 }
 
-/* As walk_x86_span(); TABLE and CONTEXT as in struct walk_reader. */
+/* As walk_find_span(); TABLE and CONTEXT as in struct walk_reader. */
 static inline __attribute__((always_inline)) enum walk_result
 walk(const volatile uint64_t *(*table)(void *context, frame_t frame), void *context,
      struct memory_root root, uint64_t address, struct walk_span *span)

@@ -14,10 +14,12 @@
 #include <string.h>
 #include <time.h>
 
-#include "xtop/domctl.h"
-#include "xtop/xen.h"
+#include "xen/guest_x86.h"
 #include "xen/xen_log.h"
 #include "xtop/cleanup.h"
+#include "xtop/domctl.h"
+#include "xtop/vector.h"
+#include "xtop/xen.h"
 
 #define XEN_MAX_DOMAINS 32768 /* DOMID_FIRST_RESERVED is 0x7ff0 */
 #define XEN_LIST_STEP   256
@@ -35,17 +37,6 @@ static struct xtop_error *xen_check(void)
 			"replay a recording with -r",
 			strerror(errno));
 	return domctl_check_interface();
-}
-
-/*
- * PVH is HVM without emulated devices but the local APIC (Xen 4.17 public/arch-x86/xen.h,
- * XEN_X86_EMU_*).
- */
-static enum guest_type xen_type(const xc_domaininfo_t *domain)
-{
-	if (!(domain->flags & XEN_DOMINF_hvm_guest))
-		return GUEST_PV;
-	return domain->arch_config.emulation_flags & XEN_X86_EMU_IOAPIC ? GUEST_HVM : GUEST_PVH;
 }
 
 static char xen_state(const xc_domaininfo_t *domain)
@@ -93,7 +84,7 @@ static void xen_describe(const xc_domaininfo_t *domain, struct xs_handle *store,
 	*listing = (struct guest_listing){
 		.info = {
 			.domid = domain->domain,
-			.type = xen_type(domain),
+			.type = domain_type(domain),
 			.n_vcpus = n_vcpus,
 			.memory_kib = domain->tot_pages << (GUEST_PAGE_SHIFT - 10),
 		},
@@ -109,18 +100,16 @@ static struct xtop_error *xen_get_domains(xc_domaininfo_t **domainsp, size_t *np
 {
 	xc_interface *xc = xc_interface_open(xen_log_quiet(), xen_log_quiet(), 0);
 	_cleanup_free_ xc_domaininfo_t *domains = NULL;
-	size_t n = 0;
+	size_t n = 0, capacity = 0;
 	int got = -1;
 
 	if (!xc)
 		return error_create_errno(errno, "cannot open Xen's control interface");
 	do {
-		xc_domaininfo_t *more = realloc(domains, (n + XEN_LIST_STEP) * sizeof(*domains));
 		uint32_t first;
 
-		if (!more)
+		if (!vector_reserve(domains, capacity, n + XEN_LIST_STEP))
 			break;
-		domains = more;
 		first = n ? domains[n - 1].domain + 1U : 0;
 		got = xc_domain_getinfolist(xc, first, XEN_LIST_STEP, domains + n);
 		n += got > 0 ? (size_t)got : 0;

@@ -14,14 +14,13 @@
  * when the pause has succeeded and the release has no result yet.
  *
  * Sources: Xen 4.17 public/domctl.h, public/xen.h (multicall), xen/common/multicall.c,
- * xen/arch/x86/domctl.c (arch_get_info_guest).
+ * xen/arch/x86/domctl.c (arch_get_info_guest). What depends on the architecture is in guest_x86.h.
  */
 #include "config.h"
 
 #include <xenctrl.h> /* first: it sets __XEN_TOOLS__ for the public headers */
 #include <xencall.h>
 #include <xenforeignmemory.h>
-#include <xen/hvm/save.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,6 +31,7 @@
 
 #include "xtop/domctl.h"
 #include "xtop/xen.h"
+#include "xen/guest_x86.h"
 #include "xen/xen_log.h"
 #include "xtop/clock.h"
 #include "xtop/cleanup.h"
@@ -40,11 +40,7 @@
 /* A second or so: what keeps Xen from reading a page lasts microseconds. */
 #define RELEASE_TRIES 1000000
 
-/* Intel SDM vol. 3A §4.1.1: paging, of 64-bit entries, of four levels or five */
-#define CR0_PG      (1ULL << 31)
-#define CR4_PAE     (1ULL << 5)
-#define EFER_LMA    (1ULL << 10)
-#define MODE_ASK_NS 10000000000ULL /* what Xen said of a vCPU's mode holds that long */
+#define MODE_ASK_NS 10000000000ULL /* for so long Xen's answer about a vCPU's mode is taken as true */
 
 /* One multicall: entries for Xen, and the domctls they point to. */
 struct domctl_batch {
@@ -56,17 +52,10 @@ struct stop_area {
 	size_t size_bytes;
 	unsigned n_vcpus;
 	struct domctl_batch look, stop, release, ask;
-	struct hvm_hw_cpu *cpu;         /* what is asked for */
+	struct vcpu_answer *answer;
 	vcpu_guest_context_t *contexts; /* by vCPU */
 	volatile uint64_t *stops;       /* begun so far: tells one stop from the next */
 	struct pause_mark *mark;        /* outlives all processes of xtop; NULL: none */
-};
-
-/* Whether a vCPU is in 64-bit mode, where its registers do not tell. */
-struct domctl_mode {
-	bool wanted;       /* by the last stop */
-	bool is_short;     /* it is not */
-	uint64_t asked_ns; /* 0: not yet */
 };
 
 struct domctl_guest {
@@ -78,7 +67,7 @@ struct domctl_guest {
 	xen_domain_handle_t uuid; /* a number may be another domain's by now */
 	bool is_pv;
 	unsigned n_vcpus;
-	struct domctl_mode modes[GUEST_MAX_VCPUS];
+	struct vcpu_mode modes[GUEST_MAX_VCPUS];
 };
 
 /* --- the area --------------------------------------------------------------------------------- */
@@ -143,7 +132,7 @@ static void area_fill(struct stop_area *area, domid_t domid)
 		set_xen_guest_handle_raw(area->stop.domctls[1 + i].u.vcpucontext.ctxt,
 					 &area->contexts[i]);
 	}
-	batch_set(&area->ask, 0, XEN_DOMCTL_gethvmcontext_partial, domid);
+	batch_set(&area->ask, 0, VCPU_ASK_COMMAND, domid);
 	area->stop.entries[0].result = RESULT_PENDING;
 }
 
@@ -152,7 +141,7 @@ struct xtop_error *stop_area_create(const struct guest_info *info, struct stop_a
 	unsigned n = info->n_vcpus;
 	size_t size_bytes = 2 * area_batch_bytes(1 + n) + 2 * area_batch_bytes(1) +
 			    n * sizeof(vcpu_guest_context_t) + sizeof(uint64_t) +
-			    sizeof(struct hvm_hw_cpu);
+			    sizeof(struct vcpu_answer);
 	struct stop_area *area = calloc(1, sizeof(*area));
 	char *next;
 
@@ -173,7 +162,7 @@ struct xtop_error *stop_area_create(const struct guest_info *info, struct stop_a
 	area->ask = area_carve_batch(&next, 1);
 	area->contexts = (void *)next;
 	area->stops = (void *)(next + n * sizeof(vcpu_guest_context_t));
-	area->cpu = (void *)(area->stops + 1);
+	area->answer = (void *)(area->stops + 1);
 	area_fill(area, (domid_t)info->domid);
 	*areap = area;
 	return NULL;
@@ -248,58 +237,29 @@ static enum guest_end domctl_end(uint32_t flags)
 	}
 }
 
-/* --- 64-bit mode ------------------------------------------------------------------------------ */
+/* --- 64-bit mode, see guest_x86.h ------------------------------------------------------------- */
 
-/*
- * A vCPU with PAE paging may have page tables of three levels: a 32-bit kernel's. What
- * arch_get_info_guest() gives of an HVM vCPU has neither EFER nor what CS says. A kernel above 4 GiB,
- * and any Linux, is in 64-bit mode: its instruction pointer or GS base tells. For the others, a
- * 32-bit kernel or a unikernel at low addresses, Xen is asked, which pauses the vCPU for a moment
- * (Xen 4.17 xen/common/hvm/save.c, hvm_save_one()).
- */
-static bool domctl_tells_mode(const struct registers *regs)
-{
-	return !(regs->cr0 & CR0_PG) || !(regs->cr4 & CR4_PAE) || regs->rip >> 32 ||
-	       regs->gs_base_kernel >> 32;
-}
-
-/* A Xen that does not say leaves it at what most guests are, and so does not having asked yet. */
+/* Assume 64-bit mode until Xen answers. */
 static void domctl_ask_mode(struct domctl_guest *guest, unsigned vcpu, uint64_t now_ns)
 {
 	struct domctl_batch *ask = &guest->area->ask;
-	struct xen_domctl_hvmcontext_partial *partial = &ask->domctls[0].u.hvmcontext_partial;
-	struct domctl_mode *mode = &guest->modes[vcpu];
+	struct vcpu_mode *mode = &guest->modes[vcpu];
 
-	*partial = (struct xen_domctl_hvmcontext_partial){ .type = HVM_SAVE_CODE(CPU),
-							   .instance = vcpu,
-							   .bufsz = HVM_SAVE_LENGTH(CPU) };
-	set_xen_guest_handle_raw(partial->buffer, (uint8_t *)guest->area->cpu);
-	*mode = (struct domctl_mode){ .asked_ns = now_ns };
+	vcpu_ask_mode(&ask->domctls[0], vcpu, guest->area->answer);
+	*mode = (struct vcpu_mode){ .asked_ns = now_ns };
 	if (domctl_multicall(guest, ask, 1) && !ask->entries[0].result)
-		mode->is_short = !(guest->area->cpu->msr_efer & EFER_LMA);
+		mode->is_short = vcpu_answer_is_short(guest->area->answer);
 }
 
 /* Those that the last stop wanted. */
 static void domctl_ask_modes(struct domctl_guest *guest, uint64_t now_ns)
 {
 	for (unsigned i = 0; i < guest->n_vcpus; i++) {
-		const struct domctl_mode *mode = &guest->modes[i];
+		const struct vcpu_mode *mode = &guest->modes[i];
 
 		if (mode->wanted && (!mode->asked_ns || now_ns - mode->asked_ns > MODE_ASK_NS))
 			domctl_ask_mode(guest, i, now_ns);
 	}
-}
-
-/* Registers of what is not in 64-bit mode say that there is no such paging. */
-static void domctl_settle_mode(struct domctl_guest *guest, unsigned vcpu, struct registers *regs)
-{
-	struct domctl_mode *mode = &guest->modes[vcpu];
-
-	if (guest->is_pv)
-		return;
-	mode->wanted = !domctl_tells_mode(regs);
-	if (mode->wanted && mode->is_short)
-		regs->cr4 &= ~CR4_PAE;
 }
 
 /* --- look, stop, release ---------------------------------------------------------------------- */
@@ -331,30 +291,6 @@ static bool domctl_look(void *context, struct guest_look *look)
 	for (unsigned i = 0; i < guest->n_vcpus; i++)
 		look->states[i] = domctl_vcpu_state(&batch->entries[1 + i], &batch->domctls[1 + i]);
 	return true;
-}
-
-static void domctl_to_registers(const vcpu_guest_context_t *context, struct registers *regs)
-{
-	const struct cpu_user_regs *from = &context->user_regs;
-
-	/* clang-format off */
-	*regs = (struct registers){
-		.rax = from->rax, .rbx = from->rbx, .rcx = from->rcx, .rdx = from->rdx,
-		.rsi = from->rsi, .rdi = from->rdi, .rbp = from->rbp, .rsp = from->rsp,
-		.r8 = from->r8, .r9 = from->r9, .r10 = from->r10, .r11 = from->r11,
-		.r12 = from->r12, .r13 = from->r13, .r14 = from->r14, .r15 = from->r15,
-		.rip = from->rip, .rflags = from->rflags, .cs = from->cs, .ss = from->ss,
-		.fs_base = context->fs_base, .gs_base = context->gs_base_user,
-		.gs_base_kernel = context->gs_base_kernel,
-		.cr0 = context->ctrlreg[0], .cr3 = context->ctrlreg[3], .cr4 = context->ctrlreg[4],
-	};
-	/* clang-format on */
-}
-
-/* A PV guest's kernel does not run at ring 0, and Xen says in the flags which half runs. */
-static bool domctl_is_user(const struct domctl_guest *guest, const vcpu_guest_context_t *context)
-{
-	return guest->is_pv ? !(context->flags & VGCF_in_kernel) : (context->user_regs.cs & 3) == 3;
 }
 
 /*
@@ -399,9 +335,10 @@ static bool domctl_stop(void *context, const uint16_t *vcpus, unsigned n, struct
 		const vcpu_guest_context_t *from = &guest->area->contexts[vcpus[i]];
 
 		failed |= batch->entries[1 + i].result != 0;
-		domctl_to_registers(from, &regs[i]);
-		domctl_settle_mode(guest, vcpus[i], &regs[i]);
-		user[i] = domctl_is_user(guest, from);
+		vcpu_get_registers(from, &regs[i]);
+		if (!guest->is_pv)
+			vcpu_apply_mode(&guest->modes[vcpus[i]], &regs[i]);
+		user[i] = vcpu_is_user(from, guest->is_pv);
 	}
 	if (failed)
 		domctl_release(guest);
@@ -499,10 +436,12 @@ static bool domctl_registers(struct guest *guest, unsigned vcpu, struct register
 
 	if (!domctl_multicall(domctl, &one, 1) || one.entries->result)
 		return false;
-	domctl_to_registers(&domctl->area->contexts[vcpu], regs);
-	if (!domctl->is_pv && !domctl_tells_mode(regs))
+	vcpu_get_registers(&domctl->area->contexts[vcpu], regs);
+	if (domctl->is_pv)
+		return true;
+	if (!vcpu_shows_mode(regs))
 		domctl_ask_mode(domctl, vcpu, clock_now_ns());
-	domctl_settle_mode(domctl, vcpu, regs);
+	vcpu_apply_mode(&domctl->modes[vcpu], regs);
 	return true;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The page walk and what reads through it, on page tables that the input writes entry by entry: loops,
- * large pages at every level, frames that are not there. walk_x86() and walk_x86_span() must agree.
+ * large pages at every level, frames that are not there. walk_find_frame() and walk_find_span() must agree.
  */
 #include "config.h"
 
@@ -60,9 +60,9 @@ static void check_walk(struct memory_root root, uint64_t address)
 	struct walk_reader reader = { .table = guest_table };
 	frame_t frame = FRAME(0);
 	struct walk_span span;
-	enum walk_result result = walk_x86(&reader, root, GVA(address), &frame);
+	enum walk_result result = walk_find_frame(&reader, root, GVA(address), &frame);
 
-	fuzz_must(walk_x86_span(&reader, root, GVA(address), &span) == result, "one result");
+	fuzz_must(walk_find_span(&reader, root, GVA(address), &span) == result, "one result");
 	fuzz_must(span.rest_bytes > 0, "there is a rest");
 	if (result == WALK_OK)
 		fuzz_must(frame.value == span.frame.value && !(frame.value >> 40), "one frame");

@@ -34,7 +34,7 @@ static enum walk_result walk(struct memory_guest *guest, unsigned levels, uint64
 
 	if (levels == 5)
 		regs.cr4 |= CR4_LA57_BIT;
-	result = walk_x86(&reader, walk_root(&regs), GVA(address), &found);
+	result = walk_find_frame(&reader, walk_root(&regs), GVA(address), &found);
 	*frame = found.value;
 	return result;
 }
@@ -200,7 +200,7 @@ static void check_span(struct memory_guest *guest, struct memory_root root, uint
 {
 	struct walk_reader reader = { .table = table_of, .context = guest };
 	struct walk_span span;
-	enum walk_result got = walk_x86_span(&reader, root, GVA(address), &span);
+	enum walk_result got = walk_find_span(&reader, root, GVA(address), &span);
 
 	check(got == result && span.rest_bytes == rest_bytes,
 	      "%s: result %d, %#" PRIx64 " bytes to its end (expected %d, %#" PRIx64 ")", what, got,
