@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The words every stage shares: guest addresses, a vCPU's registers, its state.
+ * The types that all stages share: guest addresses, registers and state of a vCPU.
  *
- * The address kinds that must not be mixed are boxed, so that the compiler tells a guest-virtual
- * address from a frame number. Past the sampler only guest-virtual addresses are left; there they
+ * Kinds of addresses that must not mix are boxed, so that the compiler can tell a guest-virtual
+ * address from a frame number. Behind the sampler there are only guest-virtual addresses, and these
  * are plain uint64_t.
  */
 #ifndef XTOP_TYPES_H
@@ -25,7 +25,7 @@ typedef struct {
 
 typedef struct {
 	uint64_t value;
-} frame_t; /* what a foreign mapping takes: machine frame of a PV guest, guest frame otherwise */
+} frame_t; /* as foreign mappings take it: machine frame of a PV guest, guest frame otherwise */
 
 #define GVA(x) ((gva_t){ (x) })
 #define FRAME(x) ((frame_t){ (x) })
@@ -34,9 +34,9 @@ typedef struct {
 
 enum guest_type { GUEST_PV, GUEST_PVH, GUEST_HVM };
 
-/* How a guest came to its end, as far as Xen said so before it forgot the domain. */
+/* How a guest ended, if Xen said so before it forgot the domain. */
 enum guest_end {
-	GUEST_END_UNKNOWN, /* destroyed, or seen too late */
+	GUEST_END_UNKNOWN, /* destroyed, or Xen had already forgotten it */
 	GUEST_END_POWEROFF,
 	GUEST_END_REBOOT,
 	GUEST_END_SUSPEND, /* saved, migrated */

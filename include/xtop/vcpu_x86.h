@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The registers of an x86-64 vCPU, and the page tables that it uses. xtop/types.h includes this header.
- * Stages that hold for all architectures copy these structures and do not look into them.
+ * The registers of an x86-64 vCPU, and the page tables that it uses. xtop/types.h includes this
+ * header. Stages that hold for all architectures copy these structures and do not look into them.
  */
 #ifndef XTOP_VCPU_X86_H
 #define XTOP_VCPU_X86_H

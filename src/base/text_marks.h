@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Combining marks: code points of the general categories Mn and Me of Unicode 14.0.0, first and
- * last of each run. Made from Python's unicodedata.category() over U+0300..U+DFFFF: the
- * marks above are variation selectors, which text_is_invisible() knows.
+ * last of each run. Made with Python's unicodedata.category() over U+0300..U+DFFFF. The marks above
+ * are variation selectors, for which text_is_invisible() is true.
  */
 #ifndef BASE_TEXT_MARKS_H
 #define BASE_TEXT_MARKS_H

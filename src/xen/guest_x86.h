@@ -45,10 +45,11 @@ static inline bool vcpu_is_user(const vcpu_guest_context_t *context, bool is_pv)
 
 /*
  * A vCPU with PAE paging may have page tables of three levels: those of a 32-bit kernel. Xen's
- * arch_get_info_guest() gives for an HVM vCPU neither EFER nor the attributes of CS. The instruction
- * pointer or the GS base shows 64-bit mode for a kernel above 4 GiB, and for any Linux. For all others,
- * a 32-bit kernel or a unikernel at low addresses, Xen has to be asked. This pauses the vCPU for a
- * moment (Xen 4.17 xen/common/hvm/save.c, hvm_save_one()), so it is done while the guest runs.
+ * arch_get_info_guest() gives for an HVM vCPU neither EFER nor the attributes of CS. The
+ * instruction pointer or the GS base shows 64-bit mode for a kernel above 4 GiB, and for any Linux.
+ * For all others, a 32-bit kernel or a unikernel at low addresses, Xen has to be asked. This pauses
+ * the vCPU for a moment (Xen 4.17 xen/common/hvm/save.c, hvm_save_one()), so it is done while the
+ * guest runs.
  */
 struct vcpu_mode {
 	bool wanted;       /* the registers of the last stop did not show the mode */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files opened at start are there when nobody could open them any more, each time they are asked for,
- * and so are their errors.
+ * Files opened at start are there when nobody could open them any more, each time they are asked
+ * for, and so are their errors.
  */
 #include "config.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How long a program takes from exec() to the first screen that has TEXT on it, on the clock and of
- * the CPU: runs it on a pseudo-terminal of 80x24, reads what it draws, prints one JSON line, presses
- * q.
+ * the CPU: runs it on a pseudo-terminal of 80x24, reads what it draws, prints one JSON line,
+ * presses q.
  *
  *   first_screen TEXT COMMAND [ARG...]
  *

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a tick of the sampler costs dom0: the sampler itself, on a live guest, in this process, with the
- * priority that the guard gives it and with our own clock_nanosleep() under it.
+ * What a tick of the sampler costs dom0: the sampler itself, on a live guest, in this process, with
+ * the priority that the guard gives it and with our own clock_nanosleep() under it.
  *
  *   tick DOMAIN N [HZ]
  *
@@ -12,10 +12,10 @@
  *              interrupt, Xen, dom0's kernel. With a busy one that has the only CPU it is when Xen lets
  *              dom0 have it, which is nobody's cost
  *
- * In the lab with --deterministic these are instructions. Xen's own account of dom0's CPU time is of no
- * use there: it gets the emulator's jumps over idle time as well. Each record is taken out of the ring
- * again, outside "tick_ns"; nobody teaches the sampler how deep stacks are, so that it copies more than
- * in use.
+ * In the lab with --deterministic these are instructions. Xen's own account of dom0's CPU time is
+ * of no use there: it gets the emulator's jumps over idle time as well. Each record is taken out of
+ * the ring again, outside "tick_ns"; nobody teaches the sampler how deep stacks are, so that it
+ * copies more than in use.
  */
 #include "config.h"
 

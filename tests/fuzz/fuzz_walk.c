@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The page walk and what reads through it, on page tables that the input writes entry by entry: loops,
- * large pages at every level, frames that are not there. walk_find_frame() and walk_find_span() must agree.
+ * The page walk and what reads through it, on page tables that the input writes entry by entry:
+ * loops, large pages at every level, frames that are not there. walk_find_frame() and
+ * walk_find_span() must agree.
  */
 #include "config.h"
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Follows a Linux guest as the resolver does and tells how soon a module that comes or goes is seen.
+ * Follows a Linux guest as the resolver does and tells how soon a module that comes or goes is
+ * seen.
  *
  *   follow DOMAIN MODULE CONSOLE COUNT
  *
- * The guest tells it on its CONSOLE, "workload: MODULE loaded" and "... unloaded". For each of COUNT
- * changes one line; negative: seen before it was told.
+ * The guest tells it on its CONSOLE, "workload: MODULE loaded" and "... unloaded". For each of
+ * COUNT changes one line; negative: seen before it was told.
  *
  *   MODULE loaded|unloaded SECONDS
  */

@@ -7,9 +7,9 @@
  *
  * The second kills all of one xtop in one and the same stop, and leaves the guest as it then is.
  *
- * N times each of xtop's four processes: starts xtop with the OPTIONs on DOMAIN, waits for its first
- * stop, lets it sample for up to MOMENT_US more, sends SIGKILL to that process (and a fourth as often
- * SIGSTOP to the sampler, and SIGKILL to guard and sampler at once), and waits until Xen
+ * N times each of xtop's four processes: starts xtop with the OPTIONs on DOMAIN, waits for its
+ * first stop, lets it sample for up to MOMENT_US more, sends SIGKILL to that process (and a fourth
+ * as often SIGSTOP to the sampler, and SIGKILL to guard and sampler at once), and waits until Xen
  * says that the domain is not paused, that its counters go on (`heartbeat` of the ELF file KERNEL,
  * which it runs), and that nothing of xtop is left. One time in five it kills in that first stop,
  * and one in five it does not wait for it: starting has its moments too. TAP on stdout.
@@ -49,7 +49,10 @@
 #define START_US  100000 /* from the fork to the first samples, about */
 #define LIMIT_S   20     /* for anything to happen, on a machine however loaded */
 #define LOOK_US   500    /* between looks whether the guest runs again */
-/* Within 50 ms, and of guard and sampler at once 100; in looks, so that a machine that stalls fails nobody. */
+/*
+ * Within 50 ms, and of guard and sampler at once 100; in looks, so that a machine that stalls fails
+ * nobody.
+ */
 #define PROMPT_LOOKS      100
 #define PROMPT_LOOKS_BOTH 200
 #define TELL_EVERY        100 /* rounds */
@@ -64,7 +67,9 @@ enum moment {
 	STARTING,
 	N_MOMENTS
 }; /* coprime to N_PROCESSES and to the kills of RARE rounds, so that each role meets each */
-/* Who is killed; the last two: the sampler hangs (SIGSTOP), guard and sampler are killed at once. */
+/*
+ * Who is killed; the last two: the sampler hangs (SIGSTOP), guard and sampler are killed at once.
+ */
 enum role { SAMPLER, GUARD, BROKER, MAIN, HANG, BOTH, N_ROLES };
 #define N_PROCESSES HANG
 

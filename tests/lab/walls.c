@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The walls around main that only a Xen host has: with the descriptor that the broker hands out, and
- * behind the sandbox, tries hypercalls and pages that are not its guest's.
+ * The walls around main that only a Xen host has: with the descriptor that the broker hands out,
+ * and behind the sandbox, tries hypercalls and pages that are not its guest's.
  *
  *   walls DOMAIN OTHER        both running PVH guests
  *

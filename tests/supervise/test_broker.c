@@ -142,7 +142,7 @@ int guard_pidfd(const struct guard *guard)
 	return (int)syscall(SYS_pidfd_open, getpid(), 0);
 }
 
-bool guard_tend(struct guard *guard)
+bool guard_poll(struct guard *guard)
 {
 	seen->tended++;
 	return !control_quitting(guard->control);

@@ -159,7 +159,7 @@ static void begin(int how, int pauses)
 	must(control_create(&control));
 	control_set_budget(control, budget);
 	must(guard_create(&info, control, NULL, run, -1, &guard));
-	while (!xen->sampler && guard_tend(guard))
+	while (!xen->sampler && guard_poll(guard))
 		nap_ms(1);
 }
 
@@ -187,8 +187,8 @@ static void end(int pauses, const char *what)
 /* As the broker does it, until the guard has ended or TRIES looks have been taken. */
 static void tend(unsigned tries)
 {
-	while (tries-- && guard_tend(guard))
-		nap_ms(BROKER_LOOK_NS / 1000000);
+	while (tries-- && guard_poll(guard))
+		nap_ms(BROKER_POLL_NS / 1000000);
 }
 
 static void wait_for_stop(void)
@@ -219,7 +219,7 @@ static void test_quits(void)
 	begin(SAMPLES, 0);
 	nap_ms(100); /* hundred stops, none of them long */
 	check(made_stops->stops > 20, "%llu stops", (unsigned long long)made_stops->stops);
-	check(guard_tend(guard), "it goes on");
+	check(guard_poll(guard), "it goes on");
 	end(0, "quit");
 }
 
@@ -269,7 +269,7 @@ static void test_hangs_once(void)
 	nap_ms(100);
 	counts = counts_now();
 	control_get_stopped(control, &stopped);
-	check(guard_tend(guard) && counts.state == SAMPLER_RUNNING && counts.restarts == 1,
+	check(guard_poll(guard) && counts.state == SAMPLER_RUNNING && counts.restarts == 1,
 	      "hangs once: state %d, %llu restarts", counts.state,
 	      (unsigned long long)counts.restarts);
 	check(made_stops->stops > stops + 20, "hangs once: %llu stops after it",

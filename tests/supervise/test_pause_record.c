@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a killed xtop leaves, and what the next one makes of it: only a record whose processes are all
- * gone, that says "stopped", of a guest that has not run since, is a pause of ours.
+ * What a killed xtop leaves, and what the next one makes of it: only a record whose processes are
+ * all gone, that says "stopped", of a guest that has not run since, is a pause of ours.
  */
 #include "config.h"
 
@@ -23,15 +23,15 @@
 
 static char folder[] = "/tmp/xtop-test-XXXXXX";
 static char records[64];
-static struct pause_leftovers found;
+static struct pause_found found;
 static struct guest_info info = {
 	.name = "web01", .uuid = "11111111-2222-3333-4444-555555555555", .domid = 7, .n_vcpus = 2
 };
 
 /*
  * In the place of libc's: at that instant the file is open and not locked yet. Another xtop that
- * starts takes away what is in the folder, or has it locked, so many times; or has done so, and a third
- * has made its own of that name.
+ * starts takes away what is in the folder, or has it locked, so many times; or has done so, and a
+ * third has made its own of that name.
  */
 static unsigned n_taken_away, n_locked;
 static bool is_made_anew;
@@ -99,7 +99,7 @@ static void leave(bool stopped, uint64_t cpu_time_ns)
 
 static void look(uint64_t cpu_time_ns)
 {
-	pause_find_leftovers(records, &info, cpu_time_ns, &found);
+	pause_find_records(records, &info, cpu_time_ns, &found);
 }
 
 static void test_ends_well(void)

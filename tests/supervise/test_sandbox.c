@@ -104,7 +104,10 @@ static int kill_all(void)
 	return result(kill(-1, SIGCONT));
 }
 
-/* What a pipe or the terminal sends when something comes, and to whom (fcntl(2), F_SETOWN, F_SETSIG). */
+/*
+ * What a pipe or the terminal sends when something comes, and to whom (fcntl(2), F_SETOWN,
+ * F_SETSIG).
+ */
 static int send_by_descriptor(void)
 {
 	return result(fcntl(STDIN_FILENO, F_SETOWN, getppid()));

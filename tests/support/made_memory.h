@@ -36,13 +36,20 @@ struct memory *made_memory(struct made_memory *made);
 /* A new, empty address space. */
 struct memory_root made_root(struct made_memory *made);
 struct memory_root made_root_la57(struct made_memory *made);
-/* ROOT's upper half (what the kernel has in every process) becomes that of FROM; later changes too. */
+/*
+ * ROOT's upper half (what the kernel has in every process) becomes that of FROM; later changes too.
+ */
 void made_share_kernel(struct made_memory *made, struct memory_root root, struct memory_root from);
 
-/* Maps [address, address + size_bytes), rounded to pages, to fresh frames of zeros. Pages that are there stay. */
+/*
+ * Maps [address, address + size_bytes), rounded to pages, to fresh frames of zeros. Pages that are
+ * there stay.
+ */
 void made_map(struct made_memory *made, struct memory_root root, uint64_t address,
 	      uint64_t size_bytes, unsigned flags);
-/* Maps the page at ADDRESS to the frame that holds OTHER under OTHER_ROOT: two views of one page. */
+/*
+ * Maps the page at ADDRESS to the frame that holds OTHER under OTHER_ROOT: two views of one page.
+ */
 void made_alias(struct made_memory *made, struct memory_root root, uint64_t address,
 		struct memory_root other_root, uint64_t other, unsigned flags);
 /* Not mapped any more; inside pages of 2 MiB: those whole. */
@@ -67,7 +74,9 @@ void made_put_string(struct made_memory *made, struct memory_root root, uint64_t
 
 /* The frame of ADDRESS, which is mapped. */
 frame_t made_frame(struct made_memory *made, struct memory_root root, uint64_t address);
-/* The leaf entry of the 4 KiB page at ADDRESS; tables on the way are made. For tests that break it. */
+/*
+ * The leaf entry of the 4 KiB page at ADDRESS; tables on the way are made. For tests that break it.
+ */
 uint64_t *made_entry(struct made_memory *made, struct memory_root root, uint64_t address,
 		     unsigned level);
 

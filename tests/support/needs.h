@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * System calls that a test cannot do without, and that may be missing: in kernels older than 5.6, and
- * under valgrind 3.19, which has neither pidfd_open() nor openat2(). What is left out is told in TAP.
+ * System calls that a test cannot do without, and that may be missing: in kernels older than 5.6,
+ * and under valgrind 3.19, which has neither pidfd_open() nor openat2(). What is left out is told
+ * in TAP.
  */
 #ifndef TESTS_NEEDS_H
 #define TESTS_NEEDS_H

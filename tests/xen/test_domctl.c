@@ -296,7 +296,10 @@ static void test_looks(void)
 	xen.uuid = 0;
 }
 
-/* The guard may look at any instruction; what outlives all of them is marked as long as a stop is on. */
+/*
+ * The guard may look at any instruction; what outlives all of them is marked as long as a stop is
+ * on.
+ */
 static void test_marks(void)
 {
 	struct pause_mark mark = { .is_stopped = 0 };

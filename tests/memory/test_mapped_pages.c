@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Copies of pages whose mappings are kept: of what is there now, not of what was; pages that go away
- * under the copy; and that nothing is mapped any more when the guest is gone.
+ * Copies of pages whose mappings are kept: of what is there now, not of what was; pages that go
+ * away under the copy; and that nothing is mapped any more when the guest is gone.
  */
 #include "config.h"
 
 #include <stdlib.h>
 
-#include "memory/kept_pages.h"
+#include "memory/mapped_pages.h"
 #include "tests/support/memory_guest.h"
 #include "tests/support/tap.h"
 #include "xtop/fault.h"
@@ -27,12 +27,12 @@ static void begin(uint64_t n_frames)
 	for (uint64_t i = 0; i < n_frames; i++)
 		*(uint64_t *)memory_guest_page(memory, i) = 100 + i;
 	fault_install();
-	error = kept_pages_create(&memory->guest.mapper, &kept);
+	error = mapped_pages_create(&memory->guest.mapper, &kept);
 	if (error) {
 		printf("Bail out! %s\n", error_message(error));
 		exit(99);
 	}
-	kept_pages_follow(kept, PAGES);
+	mapped_pages_update(kept, PAGES);
 }
 
 static void end(void)
@@ -47,7 +47,7 @@ static void end(void)
 static uint64_t word(uint64_t frame)
 {
 	copy[0] = 0;
-	return kept_pages_copy(kept, FRAME(frame), copy) ? copy[0] : 0;
+	return mapped_pages_copy(kept, FRAME(frame), copy) ? copy[0] : 0;
 }
 
 static void test_content(void)
@@ -73,7 +73,7 @@ static void test_gone_page(void)
 	check_u64(word(1), 0, "a page that was given back");
 	check_u64(word(2), 102, "costs no other");
 	*(uint64_t *)memory_guest_page(memory, 1) = 9;
-	kept_pages_follow(kept, PAGES + 1);
+	mapped_pages_update(kept, PAGES + 1);
 	check_u64(word(1), 9, "it came back as another");
 	end();
 }
@@ -85,7 +85,7 @@ static void test_balloon(void)
 	word(1);
 	memory_guest_exchange(memory, 1);
 	*(uint64_t *)memory_guest_page(memory, 1) = 9;
-	kept_pages_follow(kept, PAGES - 1);
+	mapped_pages_update(kept, PAGES - 1);
 	check_u64(memory->unmaps, memory->maps, "nothing is kept");
 	check_u64(word(1), 9, "the page that is there now");
 	end();
@@ -96,10 +96,10 @@ static void test_gone_guest(void)
 	begin(3);
 	word(0);
 	word(1);
-	kept_pages_follow(kept, 0);
+	mapped_pages_update(kept, 0);
 	check_u64(memory->unmaps, 2, "a guest that is gone is let go");
 	word(2);
-	kept_pages_follow(kept, 0);
+	mapped_pages_update(kept, 0);
 	check_u64(memory->unmaps, 3, "also what was read after that");
 	end();
 }
