@@ -79,10 +79,13 @@ static struct xtop_error *output_check_old(const struct stat *status, const char
 		return error_create("cannot write '%s': it is a socket or block device", path);
 	if (S_ISREG(status->st_mode) && status->st_nlink > 1)
 		return error_create(
-			"cannot write '%s': it has more names (hard links); remove this one", path);
+			"cannot write '%s': it has other names too (hard links); remove this one",
+			path);
 	if (!S_ISCHR(status->st_mode) && status->st_uid != geteuid() && output_in_open_folder(path))
 		return error_create(
-			"cannot write '%s': it is somebody else's, in a folder open to all", path);
+			"cannot write '%s': it belongs to another user, in a folder that all can "
+			"write to",
+			path);
 	return NULL;
 }
 
@@ -105,7 +108,7 @@ static struct xtop_error *output_open_old(const char *path, const struct stat *s
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return output_cannot_write(errno, path);
 	if ((status.st_mode & S_IFMT) != (seen->st_mode & S_IFMT))
-		return error_create("cannot write '%s': somebody exchanged it just now", path);
+		return error_create("cannot write '%s': somebody has replaced it just now", path);
 	error = output_check_old(&status, path);
 	if (error)
 		return error;

@@ -161,7 +161,8 @@ static struct xtop_error *broker_find_run(struct broker *broker, const struct gu
 		}
 	}
 	*runp = free_run;
-	return free_run ? NULL : error_create("the broker was asked for too much");
+	return free_run ? NULL : error_create("xtop samples at most %d domains at a time",
+					   BROKER_MAX_GUARDS);
 }
 
 /* True: there are guards. */
@@ -217,7 +218,7 @@ static struct xtop_error *broker_start_run(struct broker *broker, struct broker_
 	struct xtop_error *error;
 
 	if (n_fds != 2)
-		return error_create("the broker was asked for too little");
+		return error_create("the broker needs two descriptors to start a sampler");
 	error = broker_find_run(broker, &grant->info, &run, &answer->reply.number);
 	if (error)
 		return error;
@@ -268,7 +269,7 @@ static struct xtop_error *broker_answer_domid(struct broker *broker,
 		return error_create("domain %u was not asked for when xtop was started",
 				    request->domid);
 	if (!xen_is_still(&grant->info)) /* Xen uses numbers again after a while */
-		return error_create("domain %u is not any more the one that was asked for",
+		return error_create("domain %u is no longer the one that was asked for",
 				    request->domid);
 	if (request->question == BROKER_REGISTERS)
 		return broker_get_registers(&grant->info, request->number, answer);
@@ -296,7 +297,7 @@ static struct xtop_error *broker_answer(struct broker *broker, const struct brok
 	case BROKER_REMOVE:
 		return broker_remove_file(broker, request->number);
 	default:
-		return error_create("the broker was asked for what it does not know");
+		return error_create("the broker got an unknown question");
 	}
 }
 

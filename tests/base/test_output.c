@@ -171,7 +171,7 @@ static void test_rights(void)
 		output_discard(open_or_die(path, true));
 		check(true, "root may replace another's file in a closed folder");
 		chmod(folder, 01777);
-		refuse(path, true, "somebody else's, in a folder open to all");
+		refuse(path, true, "another user, in a folder that all can write to");
 		chmod(folder, 0700);
 	} else {
 		chmod(path, 0400);
@@ -244,7 +244,7 @@ static void test_foreign_fifo(void)
 	if (mkfifo(fifo, 0666) || chown(fifo, 12345, 12345))
 		abort();
 	chmod(folder, 01777);
-	refuse(fifo, true, "somebody else's, in a folder open to all");
+	refuse(fifo, true, "another user, in a folder that all can write to");
 	chmod(folder, 0700);
 	unlink(fifo);
 }
