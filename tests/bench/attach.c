@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What it takes to find out what runs inside a domain, a Linux kernel or none: the resolver's way,
- * again and again, without a cache. One JSON line of CPU time and of pages read.
+ * Measures how long xtop takes to find the Linux kernel in a domain, or to find that there is none.
+ * It does so again and again as the resolver does, but without a cache. Prints one line of JSON:
+ * CPU time, and pages read.
  *
  *   attach DOMAIN [ROUNDS]
  *
- * The domain may be paused; then, in the deterministic lab, none of what is counted is its own.
+ * The domain may be paused. Then, in the deterministic lab, no instructions of the domain are
+ * counted.
  */
 #include "config.h"
 
@@ -28,7 +30,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* CPU time of one round. */
+/* Returns the CPU time of one round. */
 static uint64_t attach_once(struct memory *memory, const struct guest_info *info, bool *is_linux)
 {
 	static const struct kernel_shelf nothing_kept;

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whether a stack may be copied after the guest was let go: how often such a copy is another than
- * the one made in the stop, and whether registers read again afterwards tell.
+ * May a stack be copied after the guest was released? Measures how often such a copy differs from
+ * one that was made during the stop, and whether registers that are read afterwards show it.
  *
  *   torn DOMAIN N [MICROSECONDS]
  *
- * Each of N rounds stops the guest, copies the stack of its vCPU 0, lets it go, copies the same
- * addresses again, and stops it once more for the registers. Where rsp and rip are what they were,
- * a sampler would have to take the second copy for good. Prints one line of JSON:
+ * Each of N rounds stops the guest, copies the stack of vCPU 0, releases the guest, copies the same
+ * addresses again, and stops the guest once more to read registers. If rsp and rip are unchanged, a
+ * sampler would have to trust the second copy. Prints one line of JSON:
  *
  *   torn      second copies that differ from the first
  *   same      rounds with the same rsp afterwards;      same_torn  of these, torn
  *   equal     rounds with the same rsp and rip;         equal_torn of these, torn
  *
- * For tests/lab without --deterministic: there the guest does not run while dom0 does.
+ * Run it in tests/lab without --deterministic, because with it the guest does not run while dom0
+ * runs.
  */
 #include "config.h"
 
@@ -81,7 +82,7 @@ static void compare(const struct registers *regs, bool user)
 	count(torn, same, same && then.rip == regs->rip);
 }
 
-static void follow_pages(void)
+static void update_pages(void)
 {
 	static struct guest_look look;
 
@@ -107,12 +108,13 @@ int main(int argc, char **argv)
 	must_or_die(domctl_open(&info, area, &guest));
 	must_or_die(control_create(&control));
 	copier = (struct copier){ .guest = &info, .control = control };
-	must_or_die(frame_cache_create(&guest.mapper, CACHE_PAGES, FRAME_CACHE_ROUND_NS, &copier.cache));
+	must_or_die(frame_cache_create(&guest.mapper, CACHE_PAGES, FRAME_CACHE_ROUND_NS,
+				       &copier.cache));
 	fault_install();
 	fault_arm();
 	for (unsigned i = 0; i < n; i++) {
 		nanosleep(&nap, NULL);
-		follow_pages();
+		update_pages();
 		if (stop(&regs, &user))
 			compare(&regs, user);
 	}

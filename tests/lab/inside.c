@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What xtop sees inside a Linux guest, as text to be compared with what the guest says of itself
- * (tests/guests/workload/tell.c). Goes the resolver's way: registers, linux_attach(), modules,
- * tasks, processes.
+ * Prints what xtop sees inside a Linux guest, so that tests can compare it with what the guest says
+ * about itself (tests/guests/workload/tell.c). Works as the resolver does: registers,
+ * linux_attach(), modules, tasks, processes.
  *
  *   inside DOMAIN WHAT...
  *   inside --dump MEMORY REGISTERS WHAT...   guest-physical memory, QEMU's "info registers -a"
  *
- * Every line begins with its WHAT; lines of one WHAT are sorted by strcmp.
+ * Every line begins with its WHAT. Lines of one WHAT are sorted by strcmp().
  *
- *   kernel     ADDRESS NAME            the kernel's symbols: all of its tables, data too
+ *   kernel     ADDRESS NAME            the kernel's symbols: all of its tables, also data
  *   text       ADDRESS NAME            of these, types t T w W
- *   modules    ADDRESS NAME [MODULE]   the same of modules, read here, not by modules.c
- *   misnamed   ADDRESS NAME SEEN       functions in the two that xtop would call something else
- *   functions  COUNT                   that this was tried for
- *   module     NAME START              what xtop has mapped as modules or generated code
+ *   modules    ADDRESS NAME [MODULE]   symbols of modules, read by this program, not by modules.c
+ *   misnamed   ADDRESS NAME SEEN       functions of the two above that xtop names differently
+ *   functions  COUNT                   how many functions "misnamed" has tried
+ *   module     NAME START              modules and generated code that xtop has mapped
  *   code       START END NAME [OF]     BPF programs and ftrace's trampolines
  *   build-id   WHAT HEX                kernel, a module in [ ], files that are executed
  *   task       TGID PID COMM           every thread on the kernel's lists
- *   maps       PID LINE                as /proc/PID/maps has it, but without device and inode
- *   frames     PID used N told N wrong N   pages of code, every eighth: told by the frame it lies in
- *   search     NAME FOUND TOLD         what a kernel without CONFIG_KALLSYMS_ALL would be searched for
+ *   maps       PID LINE                a line of /proc/PID/maps without device and inode
+ *   frames     PID used N told N wrong N   every eighth page of code, found by its frame
+ *   search     NAME FOUND TOLD         addresses that linux_search() finds without names of data
  *   cost       of attaching, and of all: pages, batches, CPU, memory
  */
 #include "config.h"
@@ -56,7 +56,7 @@
 #define VMA_MAYSHARE 0x80 /* Linux include/linux/mm.h: "s" */
 #define ATTACH_TRIES 100
 #define TASK_LEADER  true
-#define EVERY_PAGES  8 /* looking at each frame anew takes a while */
+#define EVERY_PAGES  8 /* not every page, because each takes a while */
 
 struct lines {
 	char **line;
@@ -145,7 +145,7 @@ static void add_kernel(struct inside *inside, bool text_only)
 	free(at);
 }
 
-/* --- modules' symbols, by another way than modules.c ------------------------------------------ */
+/* --- symbols of modules, read in another way than modules.c does ------------------------------ */
 
 /* Elf64_Sym (System V gABI, chapter 4). */
 struct symbol_words {
@@ -208,9 +208,9 @@ static void add_module_symbol(struct inside *inside, const char *module, uint64_
 	add(inside, "%016" PRIx64 " %s [%s]", address, name, module);
 }
 
-/* --- the names xtop gives --------------------------------------------------------------------- */
+/* --- the names that xtop gives ---------------------------------------------------------------- */
 
-/* Functions of the space, and those of the guest's lists, as "ADDRESS NAME". */
+/* Symbols of kernel and modules, as "ADDRESS NAME", sorted. */
 static struct lines known;
 static size_t n_functions;
 
@@ -222,7 +222,7 @@ static bool is_known(uint64_t address, const char *name)
 	return bsearch(&key, known.line, known.n, sizeof(*known.line), compare_lines);
 }
 
-/* The symbol's own name, or another one that the guest has for just that address. */
+/* xtop may give the symbol's name, or another name that the guest has for the same address. */
 static void try_name(struct inside *inside, uint64_t address, const char *name)
 {
 	const struct mapping *mapping;
@@ -254,7 +254,9 @@ static void learn_module_symbol(struct inside *inside, const char *module, uint6
 	add(inside, "%016" PRIx64 " %s", address, name);
 }
 
-/* Functions from _text to _etext and of modules' text; init text, which is freed, names nothing. */
+/*
+ * Functions from _text to _etext and of modules' text. Init text is left out, because it is freed.
+ */
 static void add_misnamed(struct inside *inside)
 {
 	const struct linux_guest *guest = &inside->kernel.guest;
@@ -304,7 +306,7 @@ static void add_module(struct inside *inside, const struct mapping *mapping)
 	add(inside, "%s 0x%016" PRIx64, mapping->image->name, mapping->start);
 }
 
-/* Removes nothing: this is the way to see all mappings. */
+/* For space_remove_if(), which visits all mappings. Removes none. */
 static bool add_code(void *context, const struct mapping *mapping)
 {
 	const char *of = mapping->image->name;
@@ -344,7 +346,7 @@ static void visit_task(struct inside *inside, uint64_t address, task_fn *found)
 		found(inside, task);
 }
 
-/* From a list_head in another struct: first, then from member to member until it is met again. */
+/* The list's head is in another struct. Goes from member to member until the head comes again. */
 static void each_thread(struct inside *inside, uint64_t leader, task_fn *found)
 {
 	const struct linux_guest *guest = &inside->kernel.guest;
@@ -432,7 +434,7 @@ static void add_file_build_ids(struct inside *inside, const struct task *task)
 		vmas_walk(&inside->kernel.guest, mm, add_file_build_id, inside);
 }
 
-/* Of one process's pages of code: told by their frames, and otherwise than by its areas. */
+/* Pages of code of one process: in use, found by their frames, found but not as its areas say. */
 static struct {
 	struct memory_root root;
 	unsigned used, told, wrong;
@@ -476,7 +478,7 @@ static void add_frames(struct inside *inside, const struct task *task)
 	    by_frame.wrong);
 }
 
-/* A file is told of once, whoever maps it. */
+/* Several processes may map one file. Its line is printed once. */
 static void drop_doubles(struct lines *lines)
 {
 	size_t kept = 0;
@@ -501,7 +503,7 @@ static void add_build_ids(struct inside *inside)
 	drop_doubles(&inside->lines);
 }
 
-/* --- without names of data -------------------------------------------------------------------- */
+/* --- linux_search(), as for a kernel without CONFIG_KALLSYMS_ALL ------------------------------ */
 
 static const struct {
 	enum linux_symbol symbol;
@@ -527,7 +529,7 @@ static const struct {
 	{ LINUX_BPF_KALLSYMS, "bpf_kallsyms" },
 };
 
-/* What the symbols tell, and BTF where some are members of pcpu_hot. */
+/* The address by the symbols, and by BTF for those that are members of pcpu_hot. */
 static uint64_t searched_told(const struct linux_guest *guest, enum linux_symbol symbol)
 {
 	enum layout_member hot = symbol == LINUX_CURRENT_TASK    ? PCPU_HOT_CURRENT
@@ -563,7 +565,7 @@ static void add_searched(struct inside *inside)
 	kernel_image_destroy(image);
 }
 
-/* --- what it cost ----------------------------------------------------------------------------- */
+/* --- cost ------------------------------------------------------------------------------------- */
 
 static double cpu_s(void)
 {
@@ -597,7 +599,7 @@ static void open_domain(struct inside *inside, const char *domain, struct guest_
 	must_or_die(guest_open_memory(info->domid, &inside->memory));
 }
 
-/* CPU 0 in QEMU's "info registers -a". */
+/* Reads CPU 0 of QEMU's "info registers -a". */
 static void open_dump(struct inside *inside, const char *memory, const char *registers)
 {
 	_cleanup_fclose_ FILE *file = fopen(registers, "r");
@@ -627,7 +629,7 @@ static void open_dump(struct inside *inside, const char *memory, const char *reg
 
 static const struct kernel_shelf nothing_kept;
 
-/* A vCPU of INFO may be where no kernel is to be seen: looked at again and again. */
+/* Tries again and again, because a vCPU of INFO may be at a place that does not show the kernel. */
 static bool attach(struct inside *inside, const struct guest_info *info)
 {
 	for (int i = 0; i < (info ? ATTACH_TRIES : 1); i++) {
@@ -641,7 +643,7 @@ static bool attach(struct inside *inside, const struct guest_info *info)
 	return false;
 }
 
-/* All of kallsyms, which linux_attach() has read but not kept. */
+/* Reads all of kallsyms again; linux_attach() does not keep it. */
 static void read_kallsyms(struct inside *inside)
 {
 	struct kernel_image *image = kernel_image_locate(inside->memory, &inside->regs);
@@ -651,15 +653,15 @@ static void read_kallsyms(struct inside *inside)
 	kernel_image_destroy(image);
 }
 
-static void look(struct inside *inside)
+static void read_guest(struct inside *inside)
 {
 	const struct linux_guest *guest = &inside->kernel.guest;
 	static const struct processes_settings settings;
 
 	must_or_die(space_create(&inside->space));
 	must_or_die(space_add(inside->space, &(struct mapping){ .start = guest->text_start,
-							 .end = guest->text_end,
-							 .image = inside->kernel.image }));
+								.end = guest->text_end,
+								.image = inside->kernel.image }));
 	must_or_die(modules_create(guest, inside->space, &inside->modules));
 	modules_poll(inside->modules);
 	must_or_die(generated_code_create(guest, inside->space, &inside->generated));
@@ -702,7 +704,7 @@ static void put_what(struct inside *inside, const char *what)
 	else if (strcmp(what, "cost") == 0)
 		add_cost(inside);
 	else
-		die("inside: what is '%s'?", what);
+		die("inside: unknown WHAT '%s'", what);
 	put(inside, what);
 }
 
@@ -732,7 +734,7 @@ int main(int argc, char **argv)
 		open_domain(&inside, argv[1], &info);
 	if (!attach(&inside, dump ? NULL : &info))
 		die("inside: no Linux there");
-	look(&inside);
+	read_guest(&inside);
 	printf("release %s\n", inside.kernel.release);
 	read_kallsyms(&inside);
 	for (int i = dump ? 4 : 2; i < argc; i++)

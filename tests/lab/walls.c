@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The walls around main that only a Xen host has: with the descriptor that the broker hands out,
- * and behind the sandbox, tries hypercalls and pages that are not its guest's.
+ * Tests the part of the sandbox that needs a Xen host. With the descriptor that the broker gives to
+ * main, it tries hypercalls, and pages that do not belong to main's guest.
  *
  *   walls DOMAIN OTHER        both running PVH guests
  *
- * Each attempt is made twice where two walls stand: without the list of system calls, so that the
- * restriction of the descriptor is seen to hold by itself, and behind it. TAP on stdout.
+ * Where two walls protect, each attempt is made twice: in the sandbox, and without the list of
+ * system calls, which shows that the restriction of the descriptor alone is enough. TAP on stdout.
  */
 #include "config.h"
 
@@ -107,7 +107,7 @@ static int open_xenstore(void)
 	return open("/dev/xen/xenbus", O_RDWR) < 0 ? errno : 0;
 }
 
-/* In a child; behind the sandbox or not. */
+/* Makes an attempt in a child, inside the sandbox or not. */
 static int attempt(int (*what)(void), bool inside)
 {
 	pid_t child = fork();
@@ -128,7 +128,7 @@ int main(int argc, char **argv)
 {
 	static const struct {
 		int (*what)(void);
-		bool alone; /* refused without the sandbox, too */
+		bool alone; /* refused also without the sandbox */
 		const char *name;
 	} walls[] = {
 		{ map_own_to_write, true, "a page of its guest, to write" },

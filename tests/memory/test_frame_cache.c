@@ -165,7 +165,7 @@ static void test_sweep(void)
 	}
 	check(memory->maps - maps >= 4 && memory->maps - maps <= 8,
 	      "a round maps each page again: %u times", memory->maps - maps);
-	check(*(const uint64_t *)frame_cache_find(cache, FRAME(2)) == 0, "now it reads the new one");
+	check(*(const uint64_t *)frame_cache_find(cache, FRAME(2)) == 0, "then it is the new page");
 	end("sweep");
 }
 

@@ -441,7 +441,7 @@ static void test_dump(void)
 	check(!error && dump, "the file is opened");
 	check(memory_read_u64(dump, top, LAST + 0xff8, &value) && value == tables[1023],
 	      "a word of the file");
-	check(!memory_read_u64(dump, top, 3ULL << 39, &value), "a frame behind the end of the file");
+	check(!memory_read_u64(dump, top, 3ULL << 39, &value), "a frame behind the file's end");
 	memory_destroy(dump);
 	unlink(path);
 	error = dump_open(path, &dump);

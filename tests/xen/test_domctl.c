@@ -314,7 +314,7 @@ static void test_marks(void)
 	check(!stop(regs, user) && !mark.is_stopped, "not marked if a vCPU could not be read");
 	xen.refused_vcpu = 0;
 	xen.fail_after = 1;
-	check(!stop(regs, user) && !mark.is_stopped, "not marked if the guest could not be stopped");
+	check(!stop(regs, user) && !mark.is_stopped, "not marked if Xen did not stop the guest");
 	check_runs("marks");
 	stop_area_set_mark(area, NULL);
 }
