@@ -26,7 +26,6 @@
 /* A hang of both lasts that long; the guest gets its time back first, and waits at most so long for us. */
 #define FOLLOW_HANG_NS     80000000ULL
 #define FOLLOW_REST_MAX_NS 10000000000ULL
-#define FOLLOW_RESTARTS_NS 60000000000ULL
 /* Whether it runs what its symbols are of: looked at so often, until its kernel is there. */
 #define FOLLOW_CHECKS   20
 #define FOLLOW_CHECK_NS 1000000000ULL
@@ -374,18 +373,6 @@ static bool follow_await(struct follower *follower)
 
 /* --- a hang ----------------------------------------------------------------------------------- */
 
-static bool follow_may_restart(struct follower *follower, uint64_t now_ns)
-{
-	uint64_t *at_ns = follower->restarts_ns;
-
-	if (at_ns[0] && now_ns - at_ns[0] < FOLLOW_RESTARTS_NS)
-		return false;
-	for (unsigned i = 1; i < FOLLOW_MAX_RESTARTS; i++)
-		at_ns[i - 1] = at_ns[i];
-	at_ns[FOLLOW_MAX_RESTARTS - 1] = now_ns;
-	return true;
-}
-
 static uint64_t follow_rest_ns(const struct follower *follower)
 {
 	double rest_ns = FOLLOW_HANG_NS / control_budget(follower->settings.control);
@@ -399,7 +386,7 @@ static bool follow_restart(struct follower *follower)
 	struct sampler_counts counts = follow_counts(follower);
 	struct xtop_error *error;
 
-	if (!follow_may_restart(follower, clock_now_ns())) {
+	if (!restarts_allow(&follower->restarts, clock_now_ns())) {
 		follow_fail(follower, "sampler and guard hung while the guest stood still and were "
 				      "killed; the guest runs");
 		return false;

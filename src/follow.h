@@ -25,6 +25,7 @@
 #include "xtop/memory.h"
 #include "xtop/os.h"
 #include "xtop/resolver.h"
+#include "xtop/restarts.h"
 
 #define FOLLOW_NOTE_BYTES 160
 
@@ -54,16 +55,13 @@ struct follow_settings {
 
 #define FOLLOW_BOUND_NS 60000000000ULL /* where nobody watches */
 
-/* Guard and sampler that hung are replaced so often within a minute; as supervise/guard.h for the sampler. */
-#define FOLLOW_MAX_RESTARTS 3
-
 struct follower {
 	struct follow_settings settings;
 	struct follow_guest *guest;
 	int wake[2]; /* a pipe: its end tells the thread to end */
 	uint64_t away_ns;
-	uint64_t restarts_ns[FOLLOW_MAX_RESTARTS]; /* when, the latest last; 0: was not */
-	unsigned checks;                           /* to be made */
+	struct restarts restarts; /* after guard and sampler hung together */
+	unsigned checks;          /* to be made */
 	pthread_mutex_t lock; /* of all below */
 	struct guest_info info;
 	char note[FOLLOW_NOTE_BYTES];

@@ -483,7 +483,7 @@ static void test_hangs(void)
 
 	begin((struct follow_settings){ .name = "web01" });
 	control_set_budget(control, 1);
-	for (unsigned i = 1; i <= FOLLOW_MAX_RESTARTS; i++) {
+	for (unsigned i = 1; i <= RESTARTS_MAX; i++) {
 		guard_ends(SAMPLER_HUNG, GUEST_END_UNKNOWN);
 		check(becomes(SAMPLER_RUNNING) && seen().n_starts == i && seen().started_domid == 5,
 		      "hangs: another guard, %u", i);
@@ -493,7 +493,7 @@ static void test_hangs(void)
 	control_get_counts(control, &counts);
 	check(state() == SAMPLER_FAILED && strstr(control_message(control), "hung"),
 	      "hangs again: \"%s\"", control_message(control));
-	check_u64(counts.restarts, FOLLOW_MAX_RESTARTS, "hangs: restarts");
+	check_u64(counts.restarts, RESTARTS_MAX, "hangs: restarts");
 	end("hangs: memories left");
 	begin((struct follow_settings){ .name = "web01" });
 	control_set_budget(control, 0.001);

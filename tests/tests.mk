@@ -35,7 +35,7 @@ check_PROGRAMS = \
 	tests/base/test_text \
 	tests/base/test_utf8 \
 	tests/memory/test_frame_cache \
-	tests/memory/test_kept_pages \
+	tests/memory/test_mapped_pages \
 	tests/memory/test_memory \
 	tests/memory/test_walk_x86 \
 	tests/sample/test_budget \

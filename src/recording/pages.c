@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "xtop/hash.h"
+
 struct pages_slot {
 	uint64_t frame;
 	char *page;    /* NULL: a free slot */
@@ -64,7 +66,7 @@ size_t pages_count(const struct pages *pages)
 
 static size_t pages_home(const struct pages *pages, uint64_t frame)
 {
-	return (frame * 0x9e3779b97f4a7c15ULL >> 32) % pages->n_slots; /* Fibonacci hashing */
+	return hash_slot(frame, pages->n_slots);
 }
 
 /* The slot of FRAME, or the free one where it goes. There is always one. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * In place of everything that needs Xen's libraries, for ./configure --without-xen: only
- * recordings.
+ * Replaces all files of xen/ for ./configure --without-xen. Such an xtop needs none of Xen's
+ * libraries, and can only replay recordings.
  */
 #include "config.h"
 

@@ -21,7 +21,7 @@ static bool never(const void *context, uint32_t element)
 	return false;
 }
 
-/* Every element is found under its hash, however many share one. */
+/* Every element is found by its hash, even if many elements have the same hash. */
 static void test_table(uint64_t distinct, const char *what)
 {
 	struct hash_table table = { 0 };
@@ -36,7 +36,7 @@ static void test_table(uint64_t distinct, const char *what)
 		strangers += hash_table_find(&table, hash_word(1, i % distinct), never, NULL) !=
 			     HASH_NONE;
 	check(table.n == n && found == n, what);
-	check(strangers == 0 && 2 * table.n <= table.n_slots, "none is taken for another");
+	check(strangers == 0 && 2 * table.n <= table.n_slots, "no element is taken for another");
 	hash_table_deinit(&table);
 	check(hash_table_find(&table, 1, is_wanted, &n) == HASH_NONE, "an empty table has nothing");
 }
@@ -46,8 +46,8 @@ static void test_functions(void)
 	unsigned used[64] = { 0 }, most = 0;
 
 	check(hash_bytes(1, "abcdefgh", 8) != hash_bytes(1, "abcdefgi", 8), "each byte counts");
-	check(hash_bytes(1, "a", 1) != hash_bytes(1, "a\0", 2), "and how many there are");
-	check(hash_bytes(1, "a", 1) != hash_bytes(2, "a", 1), "and what went before");
+	check(hash_bytes(1, "a", 1) != hash_bytes(1, "a\0", 2), "so does the number of bytes");
+	check(hash_bytes(1, "a", 1) != hash_bytes(2, "a", 1), "so does the hash before");
 	for (uint64_t page = 0; page < 6400; page++)
 		used[hash_slot(page << 12, 64)]++;
 	for (unsigned i = 0; i < 64; i++)

@@ -15,6 +15,7 @@
 #include <inttypes.h>
 #include <time.h>
 
+#include "tests/support/must.h"
 #include "xtop/cleanup.h"
 #include "xtop/image.h"
 #include "xtop/symbol.h"
@@ -41,30 +42,22 @@ static uint64_t bench_random(uint64_t *state)
 	return *state * 2685821657736338717ULL;
 }
 
-static void bench_must(struct xtop_error *error)
-{
-	if (!error)
-		return;
-	fprintf(stderr, "bench_symbol: %s\n", error_message(error));
-	exit(1);
-}
-
 static struct symtab *bench_make_kernel(void)
 {
 	uint64_t state = 42, address = 0xffffffff81000000;
 	struct symtab *tab;
 
-	bench_must(symtab_create(&tab));
+	must_or_die(symtab_create(&tab));
 	for (unsigned i = 0; i < N_SYMBOLS; i++) {
 		uint64_t size_bytes = 16 + bench_random(&state) % 200;
 		char name[64];
 		int bytes = snprintf(name, sizeof(name), "function_%06u_%.*s", i, (int)(i % 14),
 				     "abcdefghijklmn");
 
-		bench_must(symtab_add(tab, address, size_bytes, 0, SYMBOL_GLOBAL, name, bytes));
+		must_or_die(symtab_add(tab, address, size_bytes, 0, SYMBOL_GLOBAL, name, bytes));
 		address += (size_bytes + 15) & ~15ULL;
 	}
-	bench_must(symtab_seal(tab));
+	must_or_die(symtab_seal(tab));
 	return tab;
 }
 
@@ -152,8 +145,8 @@ static void bench_made_up(void)
 	struct symbols *symbols;
 
 	load_ns = bench_now_ns() - started_ns;
-	bench_must(symbols_create(&symbols));
-	bench_must(symbols_add_table(symbols, tab, "[kernel]", NULL));
+	must_or_die(symbols_create(&symbols));
+	must_or_die(symbols_add_table(symbols, tab, "[kernel]", NULL));
 	bench_print("made-up kernel", symbols, load_ns);
 	symbols_destroy(symbols);
 }
@@ -166,8 +159,8 @@ int main(int argc, char **argv)
 		uint64_t started_ns = bench_now_ns();
 		struct symbols *symbols;
 
-		bench_must(symbols_create(&symbols));
-		bench_must(symbols_add_file(symbols, argv[i]));
+		must_or_die(symbols_create(&symbols));
+		must_or_die(symbols_add_file(symbols, argv[i]));
 		bench_print(argv[i], symbols, bench_now_ns() - started_ns);
 		symbols_destroy(symbols);
 	}

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "tests/support/must.h"
 #include "unwind/orc_table.h"
 #include "xtop/image.h"
 #include "xtop/unwind.h"
@@ -40,14 +41,6 @@ static int32_t ips[N_ENTRIES];
 static uint8_t entries[N_ENTRIES][ORC_ENTRY_BYTES];
 static uint8_t frame_words[N_FUNCTIONS]; /* of a function's frame, return address included */
 static struct record by_orc[N_STACKS], by_fp[N_STACKS];
-
-static void must(struct xtop_error *error)
-{
-	if (!error)
-		return;
-	fprintf(stderr, "%s\n", error_message(error));
-	exit(1);
-}
 
 static uint64_t cpu_ns(void)
 {
@@ -111,14 +104,14 @@ static struct space *make_kernel(void)
 
 	for (size_t i = 0; i < N_FUNCTIONS; i++)
 		make_function(i);
-	must(image_create("[kernel]", &mapping.image));
+	must_or_die(image_create("[kernel]", &mapping.image));
 	start = cpu_ns();
-	must(orc_create(&source, &layout, &mapping.image->tables.orc));
+	must_or_die(orc_create(&source, &layout, &mapping.image->tables.orc));
 	printf("orc_create, %d entries           %8.1f ms, %.2f MiB kept\n", N_ENTRIES,
 	       (double)(cpu_ns() - start) / 1e6,
 	       (double)orc_memory_bytes(mapping.image->tables.orc) / 1048576);
-	must(space_create(&space));
-	must(space_add(space, &mapping));
+	must_or_die(space_create(&space));
+	must_or_die(space_add(space, &mapping));
 	image_unref(mapping.image);
 	return space;
 }

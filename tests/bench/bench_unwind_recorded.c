@@ -35,6 +35,7 @@
 #include "unw_cursor.h"
 #include "tests/unwind/recorded.h"
 #include "orc_as_cfi.h"
+#include "tests/support/must.h"
 #include "symbol/elf_frames.h"
 #include "unwind/cfi_table.h"
 #include "unwind/orc_table.h"
@@ -48,14 +49,6 @@ extern int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t space, unw_word_t
 #define TINY         "/tests/unwind/recorded/tiny-nofp"
 #define N_ROUNDS     21
 #define ROUND_FRAMES 200000 /* at least, of each mechanism in a round */
-
-static void must(struct xtop_error *error)
-{
-	if (!error)
-		return;
-	printf("%s\n", error_message(error));
-	exit(1);
-}
 
 static uint64_t cpu_ns(void)
 {
@@ -96,7 +89,7 @@ static void bench_read_elf(struct bench *bench, const char *path)
 		printf("%s: cannot be opened\n", path);
 		exit(1);
 	}
-	must(elf_file_init_host(&bench->file, fd, path, &limits));
+	must_or_die(elf_file_init_host(&bench->file, fd, path, &limits));
 	elf_read_frames(&bench->file, &bench->frames);
 	bench->orc = elf_read_orc(&bench->file);
 	bench->sections = &bench->frames.sections;
@@ -104,7 +97,7 @@ static void bench_read_elf(struct bench *bench, const char *path)
 		as_cfi_make(bench->orc, &bench->made);
 		bench->sections = &bench->made.sections;
 	}
-	must(cfi_compile(bench->sections, &bench->cfi));
+	must_or_die(cfi_compile(bench->sections, &bench->cfi));
 	close(fd);
 	if (!bench->cfi) {
 		printf("%s: no unwind tables\n", path);
@@ -354,11 +347,11 @@ static void bench_make_space(struct bench *bench)
 {
 	struct mapping mapping = { .start = UINT64_C(0xffffffff80000000), .end = AS_CFI_ADDRESS };
 
-	must(image_create("[kernel]", &mapping.image));
+	must_or_die(image_create("[kernel]", &mapping.image));
 	mapping.image->tables.orc = bench->orc;
 	mapping.image->tables.cfi = bench->orc ? NULL : bench->cfi;
-	must(space_create(&bench->space));
-	must(space_add(bench->space, &mapping));
+	must_or_die(space_create(&bench->space));
+	must_or_die(space_add(bench->space, &mapping));
 	image_unref(mapping.image);
 }
 

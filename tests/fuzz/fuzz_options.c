@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The command line, its arguments ended by NUL. */
+/* The command line. In the input each argument ends in a NUL. */
 #include "config.h"
 
 #include "fuzz.h"

@@ -883,7 +883,7 @@ static void note_pages(void *context, uint64_t guest_pages)
 
 static const struct memory_ops noting_ops = { .read = refuse_read,
 					      .close = ignore_close,
-					      .follow = note_pages };
+					      .update_pages = note_pages };
 
 /* The sampler tells of STATE and 1,000 pages; whether the memory is told of GUEST_PAGES then. */
 static bool memory_hears(struct stage *stage, enum sampler_state state,

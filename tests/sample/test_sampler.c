@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "tests/support/memory_guest.h"
+#include "tests/support/must.h"
 #include "tests/support/tap.h"
 #include "xtop/cleanup.h"
 #include "xtop/fault.h"
@@ -82,14 +83,6 @@ static void on_look(struct memory_guest *guest)
 		control_quit(control);
 	else if (scene)
 		scene(guest->looks);
-}
-
-static void must(struct xtop_error *error)
-{
-	if (!error)
-		return;
-	printf("Bail out! %s\n", error_message(error));
-	exit(99);
 }
 
 static void begin(unsigned n_vcpus)

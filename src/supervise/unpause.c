@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Undoes the pause that an xtop left when all of its processes were killed at once, and no other
- * pause. Main's process, before main gives up its rights.
+ * pause. In main's process before main gives up its rights, and in the broker's.
  */
 #include "config.h"
 
@@ -13,7 +13,7 @@
 #include "xtop/text.h"
 #include "xtop/xen.h"
 
-static char *repair_tell(const char *format, const struct guest_info *info, uint32_t pid)
+static char *unpause_note(const char *format, const struct guest_info *info, uint32_t pid)
 {
 	char name[sizeof(info->name)], *note;
 
@@ -25,7 +25,7 @@ struct xtop_error *guest_repair(const char *domain, bool asked, char **notep)
 {
 	struct guest_info info;
 	struct xtop_error *error = xen_find(domain, &info);
-	struct pause_leftovers found;
+	struct pause_found found;
 	uint64_t cpu_time_ns = 0;
 	bool paused;
 
@@ -33,10 +33,12 @@ struct xtop_error *guest_repair(const char *domain, bool asked, char **notep)
 	if (error)
 		return error;
 	paused = xen_is_paused(&info, &cpu_time_ns);
-	pause_find_leftovers(PAUSE_DIRECTORY, &info, cpu_time_ns, &found);
-	/* One unpause for each stop that was left. One more would undo an administrator's pause. */
+	pause_find_records(PAUSE_DIRECTORY, &info, cpu_time_ns, &found);
+	/*
+	 * One unpause for each stop that was left. Another one would undo an administrator's pause.
+	 */
 	if (paused && found.stopped && xen_unpause(&info, found.stopped)) {
-		*notep = repair_tell(
+		*notep = unpause_note(
 			xen_is_paused(&info, &cpu_time_ns)
 				? "domain '%s': undid the pause that an xtop (process %u) "
 				  "left when it was killed; somebody else's pause remains"
@@ -44,15 +46,16 @@ struct xtop_error *guest_repair(const char *domain, bool asked, char **notep)
 				  "killed: it runs again",
 			&info, found.pid);
 	} else if (paused && found.run) {
-		*notep = repair_tell("domain '%s' is paused, but it has run since an xtop (process "
-				     "%u) was killed: that pause is somebody else's and stays",
-				     &info, found.pid);
+		*notep = unpause_note("domain '%s' is paused, but it has run since an xtop "
+				      "(process %u) was killed: that pause is somebody else's and "
+				      "stays",
+				      &info, found.pid);
 	} else if (asked && paused) {
-		*notep = repair_tell("domain '%s' is paused, but not by xtop: nothing done; "
-				     "xl unpause lets it go",
-				     &info, 0);
+		*notep = unpause_note("domain '%s' is paused, but not by xtop: nothing done; "
+				      "xl unpause lets it go",
+				      &info, 0);
 	} else if (asked) {
-		*notep = repair_tell("domain '%s' is not paused: nothing to do", &info, 0);
+		*notep = unpause_note("domain '%s' is not paused: nothing to do", &info, 0);
 	}
 	return NULL;
 }

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Copies of pages whose mappings are kept: of what is there now, not of what was; pages that go away
- * under the copy; and that nothing is mapped any more when the guest is gone.
+ * Copies of pages whose mappings are kept. A copy must be of the page as it is now. Pages may go
+ * away during the copy. When the guest is gone nothing may stay mapped.
  */
 #include "config.h"
 
-#include <stdlib.h>
-
-#include "memory/kept_pages.h"
+#include "memory/mapped_pages.h"
 #include "tests/support/memory_guest.h"
+#include "tests/support/must.h"
 #include "tests/support/tap.h"
 #include "xtop/fault.h"
 #include "xtop/frame_cache.h"
 
-#define PAGES 1000 /* the guest has */
+#define PAGES 1000 /* of the guest */
 
 static struct memory_guest *memory;
 static struct frame_cache *kept;
@@ -21,18 +20,12 @@ static uint64_t copy[GUEST_PAGE_SIZE / sizeof(uint64_t)];
 
 static void begin(uint64_t n_frames)
 {
-	struct xtop_error *error;
-
 	memory = memory_guest_create(1);
 	for (uint64_t i = 0; i < n_frames; i++)
 		*(uint64_t *)memory_guest_page(memory, i) = 100 + i;
 	fault_install();
-	error = kept_pages_create(&memory->guest.mapper, &kept);
-	if (error) {
-		printf("Bail out! %s\n", error_message(error));
-		exit(99);
-	}
-	kept_pages_follow(kept, PAGES);
+	must(mapped_pages_create(&memory->guest.mapper, &kept));
+	mapped_pages_update(kept, PAGES);
 }
 
 static void end(void)
@@ -43,11 +36,11 @@ static void end(void)
 	memory_guest_destroy(memory);
 }
 
-/* What the first word of FRAME is said to be; 0: it cannot be had. */
+/* The first word of the copy of FRAME. 0: FRAME cannot be read. */
 static uint64_t word(uint64_t frame)
 {
 	copy[0] = 0;
-	return kept_pages_copy(kept, FRAME(frame), copy) ? copy[0] : 0;
+	return mapped_pages_copy(kept, FRAME(frame), copy) ? copy[0] : 0;
 }
 
 static void test_content(void)
@@ -55,12 +48,12 @@ static void test_content(void)
 	begin(3);
 	check_u64(word(1), 101, "a page");
 	*(uint64_t *)memory_guest_page(memory, 1) = 7;
-	check_u64(word(1), 7, "as it is now");
-	check_u64(word(2), 102, "another");
-	check_u64(memory->maps, 2, "mapped once each");
+	check_u64(word(1), 7, "the same page with new content");
+	check_u64(word(2), 102, "another page");
+	check_u64(memory->maps, 2, "each is mapped once");
 	memory->refuse_map = true;
-	check_u64(word(0), 0, "refused");
-	check_u64(word(1), 7, "one that is mapped needs nobody");
+	check_u64(word(0), 0, "a page that Xen refuses");
+	check_u64(word(1), 7, "a mapped page needs no call of Xen");
 	end();
 }
 
@@ -70,24 +63,24 @@ static void test_gone_page(void)
 	word(1);
 	word(2);
 	memory_guest_revoke(memory, 1);
-	check_u64(word(1), 0, "a page that was given back");
-	check_u64(word(2), 102, "costs no other");
+	check_u64(word(1), 0, "a page that the guest has given back");
+	check_u64(word(2), 102, "another page can still be read");
 	*(uint64_t *)memory_guest_page(memory, 1) = 9;
-	kept_pages_follow(kept, PAGES + 1);
-	check_u64(word(1), 9, "it came back as another");
+	mapped_pages_update(kept, PAGES + 1);
+	check_u64(word(1), 9, "the frame has come back as another page");
 	end();
 }
 
-/* Old mappings stay on the old page, and do not fault: the count of pages tells. */
+/* Old mappings stay on the old page, and do not fault. Only the page count shows the change. */
 static void test_balloon(void)
 {
 	begin(3);
 	word(1);
 	memory_guest_exchange(memory, 1);
 	*(uint64_t *)memory_guest_page(memory, 1) = 9;
-	kept_pages_follow(kept, PAGES - 1);
-	check_u64(memory->unmaps, memory->maps, "nothing is kept");
-	check_u64(word(1), 9, "the page that is there now");
+	mapped_pages_update(kept, PAGES - 1);
+	check_u64(memory->unmaps, memory->maps, "nothing stays mapped");
+	check_u64(word(1), 9, "the new page is read");
 	end();
 }
 
@@ -96,11 +89,11 @@ static void test_gone_guest(void)
 	begin(3);
 	word(0);
 	word(1);
-	kept_pages_follow(kept, 0);
-	check_u64(memory->unmaps, 2, "a guest that is gone is let go");
+	mapped_pages_update(kept, 0);
+	check_u64(memory->unmaps, 2, "the guest is gone: all pages are unmapped");
 	word(2);
-	kept_pages_follow(kept, 0);
-	check_u64(memory->unmaps, 3, "also what was read after that");
+	mapped_pages_update(kept, 0);
+	check_u64(memory->unmaps, 3, "also one that was read after that");
 	end();
 }
 
@@ -112,8 +105,8 @@ static void test_many(void)
 	for (uint64_t round = 0; round < 3; round++)
 		for (uint64_t i = 0; i < MEMORY_GUEST_FRAMES - 8; i++)
 			wrong += word(i) != 100 + i;
-	check_u64(wrong, 0, "each is its own");
-	check_u64(memory->maps, MEMORY_GUEST_FRAMES - 8, "mapped once each");
+	check_u64(wrong, 0, "copies of the wrong page");
+	check_u64(memory->maps, MEMORY_GUEST_FRAMES - 8, "each page is mapped once");
 	end();
 }
 
