@@ -264,7 +264,7 @@ static void sampler_touch(char *room, size_t size_bytes)
 static bool sampler_is_ahead(struct sampler *sampler)
 {
 	uint64_t now_ns = clock_now_ns();
-	bool spoils = sampler->copier.recipe.current_per_cpu;
+	bool spoils = sampler->copier.stacks.current_per_cpu;
 
 	if (!spoils || ring_consumed(sampler->ring, sampler->waiting_to)) {
 		sampler->waiting_to = ring_committed(sampler->ring);
@@ -295,7 +295,7 @@ static void sampler_tick(struct sampler *sampler, uint16_t flags, uint64_t perio
 		return;
 	}
 	sampler_touch(room, size_max);
-	copy_follow(&sampler->copier);
+	copy_poll_stacks(&sampler->copier);
 	sampler->head = (struct sample){
 		.size_bytes = sizeof(struct sample),
 		.flags = flags,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What copying the stacks of one vCPU adds to the stopped window, all pages mapped: for a unikernel
- * and for a Linux guest, by the recipe. Each copies 1 KiB at the stack pointer; what Linux needs
+ * and for a Linux guest. Each copies 1 KiB at the stack pointer; what Linux needs
  * besides is the difference. On the guest in memory of the tests; in the lab with --deterministic,
  * where ns are instructions, tests/lab/numbers.test reads the figures.
  */
@@ -91,7 +91,7 @@ static void use_recipe(void)
 	};
 
 	control_set_recipe(control, &recipe);
-	copy_follow(&copier);
+	copy_poll_stacks(&copier);
 }
 
 static uint64_t now_ns(void)

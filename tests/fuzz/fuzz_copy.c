@@ -119,7 +119,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	copier.control = control;
 	fuzz_succeed(frame_cache_create(&mapper, flags & 2 ? 4 : 64, FRAME_CACHE_ROUND_NS,
 					&copier.cache));
-	copy_follow(&copier);
+	copy_poll_stacks(&copier);
 	frame_cache_stop(copier.cache);
 	fault_arm();
 	copy(&copier, &regs, flags & 1);

@@ -187,7 +187,7 @@ static void copy_now(void)
 static void copy_prepared(void)
 {
 	control_set_recipe(control, &recipe);
-	copy_follow(&copier);
+	copy_poll_stacks(&copier);
 	copier.now_ns += 2000000000; /* what was refused is asked for again */
 	copy_prepare(&copier, regs, memory->user[0]);
 	copy_now();
@@ -604,7 +604,7 @@ static void test_retake(void)
 	regs->rsp = IRQ_END - 0x208;
 	*word_at(IRQ_END - 8) = STACK + 0x3a40;
 	control_set_recipe(control, &recipe);
-	copy_follow(&copier);
+	copy_poll_stacks(&copier);
 	copy_now();
 	check(copied.missed && !copied.n_stacks && !copied.task, "at first nothing is mapped");
 	check_cuts(CUT_NOT_MAPPED, CUT_NONE);
