@@ -27,7 +27,7 @@ struct copy {
 	/* set by stacks_copy_linux(): */
 	struct memory_root kernel;     /* page tables that have all kernel addresses */
 	struct stack_extent task, irq; /* the kernel's stacks */
-	uint64_t user_regs;            /* address of the user code's saved registers; 0: not known */
+	uint64_t user_regs;            /* address of the saved user registers; 0: not known */
 };
 
 /* Kernels have the upper half of the address space. */
@@ -47,7 +47,9 @@ static inline bool stack_extent_has(struct stack_extent extent, uint64_t address
 	return address >= extent.start && address < extent.end;
 }
 
-/* Bytes above ADDRESS up to the end that the resolver learned for this stack; 0: it learned none. */
+/*
+ * Bytes above ADDRESS up to the end that the resolver learned for this stack; 0: it learned none.
+ */
 static inline uint64_t stacks_learned_bytes(const struct copy *copy, uint64_t address)
 {
 	uint64_t top = control_stack_top(copy->copier->control, copy->own.cr3, address);

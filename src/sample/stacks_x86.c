@@ -87,7 +87,10 @@ static void stacks_find_task(struct copy *copy)
 	const struct stack_recipe *stacks = &copy->copier->stacks;
 	uint64_t top = stacks_task_top(copy);
 
-	/* No subtraction below wraps: a kernel address is larger than any number of the description. */
+	/*
+	 * No subtraction below wraps: a kernel address is larger than any number of the
+	 * description.
+	 */
 	if (!top)
 		return;
 	copy->task.start = top + stacks->top_padding - stacks->stack_bytes;
@@ -96,8 +99,8 @@ static void stacks_find_task(struct copy *copy)
 }
 
 /*
- * While the kernel switches tasks, rsp is on the next task's stack already when current still is the
- * last task (Linux arch/x86/entry/entry_64.S __switch_to_asm, kernel/process_64.c __switch_to).
+ * While the kernel switches tasks, rsp is on the next task's stack already when current still is
+ * the last task (Linux arch/x86/entry/entry_64.S __switch_to_asm, kernel/process_64.c __switch_to).
  * Task stacks lie at multiples of their size; none lies where the processor's own stacks are (Linux
  * Documentation/arch/x86/x86_64/mm.rst). Only a program's stack is found this way: the registers of
  * its user code, at the top, prove that it is one.
@@ -185,7 +188,9 @@ static enum sample_cut stacks_copy_kernel(struct copy *copy)
 
 		if (stack_extent_has(copy->task, address) || links == SAMPLE_MAX_LINKS)
 			return cut;
-		/* All of the stack is there: up to its known end, or up to the hole that guards it. */
+		/*
+		 * All of the stack is there: up to its known end, or up to the hole that guards it.
+		 */
 		if ((end != known && cut != CUT_NOT_PRESENT) ||
 		    !stacks_find_link(copy, address, end, &address))
 			return cut;
@@ -230,8 +235,9 @@ static enum sample_cut stacks_copy_saved_user(struct copy *copy)
 /* --- entering the kernel ---------------------------------------------------------------------- */
 
 /*
- * The registers at the top of the task's stack are those of the last entry, until the kernel runs on
- * that stack. Before (Linux arch/x86/entry/entry_64.S, calling.h) the user's stack pointer is here:
+ * The registers at the top of the task's stack are those of the last entry, until the kernel runs
+ * on that stack. Before (Linux arch/x86/entry/entry_64.S, calling.h) the user's stack pointer is
+ * here:
  *
  *   interrupts, exceptions   in what the processor has saved, at the top of one of its own stacks
  *   system calls             in rsp. With isolated page tables rsp then holds CR3 for a while, and

@@ -16,9 +16,9 @@
 #define STACKS_SAVED_REGISTERS_BYTES PT_REGS_BYTES
 
 /*
- * The page tables of the vCPU can be walked. A PV guest's control registers are Xen's idea of them; a
- * PV guest always runs in 64-bit mode here. For other guests CR4.PAE is clear when they are not in
- * 64-bit mode (xen/domctl.c).
+ * The page tables of the vCPU can be walked. A PV guest's control registers are Xen's idea of them;
+ * a PV guest always runs in 64-bit mode here. For other guests CR4.PAE is clear when they are not
+ * in 64-bit mode (xen/domctl.c).
  */
 static inline bool stacks_can_walk(const struct guest_info *guest, const struct registers *regs)
 {
@@ -31,8 +31,8 @@ static inline uint64_t stacks_pointer(const struct registers *regs)
 }
 
 /*
- * Copies all pieces of stack that led a Linux guest's vCPU to where it is, and fills in COPY->copied
- * but for its sizes. USER: the vCPU ran user code.
+ * Copies all pieces of stack that led a Linux guest's vCPU to where it is, and fills in
+ * COPY->copied but for its sizes. USER: the vCPU ran user code.
  */
 void stacks_copy_linux(struct copy *copy, bool user);
 
