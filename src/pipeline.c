@@ -28,11 +28,11 @@ struct pipeline {
 	const char *domain;         /* as asked for; NULL: a recording */
 	struct guest_info guest;    /* as main knows it */
 	struct follow_guest source; /* of a recording: the ring, and the memory it has pages of */
-	struct recorded *recorded;  /* that memory is a recording's; NULL: it is not */
+	struct recorded_memory *recorded;  /* that memory is a recording's; NULL: it is not */
 	struct symbols *symbols;
 	struct kernel_cache *cache; /* the session's; NULL: none */
 	struct os *os;
-	struct recording *recording; /* NULL: live */
+	struct recording_reader *reader; /* NULL: live */
 	struct control *control;
 	struct snapshot_slot *slot;
 	struct resolver *resolver;
@@ -68,10 +68,10 @@ static struct xtop_error *pipeline_open_recording(struct pipeline *pipeline)
 
 	if (pipeline->domain)
 		return NULL;
-	error = recording_open(pipeline->options->replay, pipeline->symbols, &pipeline->recording);
+	error = recording_open(pipeline->options->replay, pipeline->symbols, &pipeline->reader);
 	if (error)
 		return error;
-	info = recording_info(pipeline->recording);
+	info = recording_reader_get_info(pipeline->reader);
 	pipeline->guest = (struct guest_info){
 		.domid = info->domid,
 		.type = info->type,
@@ -141,7 +141,7 @@ static bool pipeline_is_other_build(const struct pipeline *pipeline, size_t imag
 		    strcmp(symbols_module(pipeline->symbols, i), module) == 0)
 			return !pipeline_same_build(recorded, wanted);
 	}
-	if (pipeline->recording || !wanted->address)
+	if (pipeline->reader || !wanted->address)
 		return false;
 	return pipeline_read_guest(pipeline, wanted->address, found.bytes, found.size_bytes) &&
 	       !pipeline_same_build(&found, wanted);
@@ -224,7 +224,7 @@ static struct xtop_error *pipeline_create_recorded_os(struct pipeline *pipeline)
 	};
 	struct xtop_error *error;
 
-	if (!pipeline->recording || !recording_has_memory(pipeline->recording))
+	if (!pipeline->reader || !recording_has_memory(pipeline->reader))
 		return NULL;
 	error = recorded_open(&pipeline->source.memory, &pipeline->recorded);
 	settings.memory = pipeline->source.memory;
@@ -245,7 +245,7 @@ static struct xtop_error *pipeline_create_resolver(struct pipeline *pipeline)
 		.n_vcpus = pipeline->guest.n_vcpus,
 		.half_life_ns = (uint64_t)(pipeline->options->half_life_s * 1e9),
 		.max_nodes = RESOLVER_MAX_NODES,
-		.live = !pipeline->recording,
+		.live = !pipeline->reader,
 	};
 
 	return resolver_create(&settings, &pipeline->resolver);
@@ -258,7 +258,7 @@ static struct xtop_error *pipeline_start_guard(struct pipeline *pipeline)
 	struct sampler_counts counts;
 	struct xtop_error *error;
 
-	if (pipeline->recording)
+	if (pipeline->reader)
 		return NULL;
 	error = guard_start(&pipeline->guest, pipeline->control, pipeline->source.ring,
 			    &pipeline->source.process);
@@ -288,7 +288,7 @@ static void *pipeline_replay_main(void *context)
 {
 	struct pipeline *pipeline = context;
 
-	replay_run(pipeline->recording, pipeline->control, pipeline->source.ring,
+	replay_run(pipeline->reader, pipeline->control, pipeline->source.ring,
 		   pipeline->options->paced);
 	return NULL;
 }
@@ -374,7 +374,7 @@ static struct xtop_error *pipeline_start_threads(struct pipeline *pipeline)
 	if (error)
 		return error;
 	pipeline->resolver_started = true;
-	if (!pipeline->recording)
+	if (!pipeline->reader)
 		return pipeline_start_follower(pipeline);
 	error = pipeline_start_thread(&pipeline->replay_thread, pipeline_replay_main, pipeline);
 	pipeline->replay_started = !error;
@@ -491,7 +491,7 @@ void pipeline_destroy(struct pipeline *pipeline)
 	os_destroy(pipeline->os);
 	ring_destroy(pipeline->source.ring);
 	control_destroy(pipeline->control);
-	recording_destroy(pipeline->recording);
+	recording_destroy(pipeline->reader);
 	symbols_destroy(pipeline->symbols);
 	memory_destroy(pipeline->source.memory);
 	free(pipeline);
@@ -506,7 +506,7 @@ const struct guest_info *pipeline_guest(const struct pipeline *pipeline)
 
 bool pipeline_is_recording(const struct pipeline *pipeline)
 {
-	return pipeline->recording;
+	return pipeline->reader;
 }
 
 const char *pipeline_note(struct pipeline *pipeline)
@@ -550,7 +550,7 @@ struct xtop_error *pipeline_snapshot(struct pipeline *pipeline, struct snapshot 
 struct xtop_error *pipeline_verdict(const struct pipeline *pipeline)
 {
 	const char *complaint =
-		pipeline->recording ? recording_complaint(pipeline->recording) : NULL;
+		pipeline->reader ? recording_complaint(pipeline->reader) : NULL;
 	struct sampler_counts counts;
 
 	control_get_counts(pipeline->control, &counts);

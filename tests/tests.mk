@@ -65,7 +65,7 @@ check_PROGRAMS = \
 	tests/symbol/test_space \
 	tests/symbol/test_symbols \
 	tests/symbol/test_symtab \
-	tests/recording/test_pages \
+	tests/recording/test_page_mirror \
 	tests/recording/test_recorded_memory \
 	tests/recording/test_recording \
 	tests/recording/test_replay \

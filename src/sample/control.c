@@ -232,11 +232,13 @@ bool control_quitting(const struct control *control)
 }
 
 /* Every counter of struct sampler_counts but the state, which is ordered. */
+/* clang-format off */
 #define CONTROL_COUNTS(X)                                                                          \
 	X(rate_asked_hz) X(rate_now_hz) X(ticks) X(samples) X(late) X(missed) X(skipped_budget)    \
 	X(waited) X(idle_ticks) X(lost) X(refused) X(retakes) X(stops) X(stopped_ns) X(elapsed_ns) \
 	X(guest_pages) X(mapped_pages) X(maps) X(faults) X(cpu_ns) X(restarts) X(ending)           \
 	X(stopped_share) X(stopped_share_max)
+/* clang-format on */
 
 void control_put_counts(struct control *control, const struct sampler_counts *counts)
 {

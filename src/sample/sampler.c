@@ -57,9 +57,9 @@ struct sampler {
 	 * what it has put there.
 	 */
 	struct sample head;
-	bool missed_pages;                     /* a stack was cut at a page not mapped yet */
-	bool stopped_once;                     /* this sampler has stopped the guest before */
-	uint64_t waiting_to, waiting_ns;       /* committed up to here, at that time */
+	bool missed_pages;               /* a stack was cut at a page not mapped yet */
+	bool stopped_once;               /* this sampler has stopped the guest before */
+	uint64_t waiting_to, waiting_ns; /* committed up to here, at that time */
 	uint64_t started_ns, cpu_measured_ns;
 	uint64_t earlier_cpu_ns, earlier_maps; /* of the samplers before this one */
 	struct sampler_counts counts;

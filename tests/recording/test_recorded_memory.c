@@ -12,7 +12,7 @@
 #include "tests/recordings/guest.h"
 #include "tests/support/tap.h"
 #include "xtop/recording.h"
-#include "xtop/recording_format.h"
+#include "recording/format.h"
 
 #define DATA  0xffffffff82000000ULL
 #define TABLE 0xffffffff83000000ULL
@@ -63,20 +63,20 @@ static uint64_t word_at(struct memory *memory, uint64_t address)
 /* --- played again ----------------------------------------------------------------------------- */
 
 struct play {
-	struct recording *recording;
+	struct recording_reader *reader;
 	struct memory *memory;
-	struct recorded *recorded;
+	struct recorded_memory *recorded;
 };
 
 static void play_begin(struct play *play)
 {
-	guest_must(recording_open(path, NULL, &play->recording));
+	guest_must(recording_open(path, NULL, &play->reader));
 	guest_must(recorded_open(&play->memory, &play->recorded));
 }
 
 static void play_end(struct play *play)
 {
-	recording_destroy(play->recording);
+	recording_destroy(play->reader);
 	memory_destroy(play->memory);
 }
 
@@ -88,7 +88,7 @@ static uint64_t play_next(struct play *play)
 	size_t size_bytes;
 
 	recorded_end_turn(play->recorded);
-	while ((record = recording_next(play->recording, &size_bytes))) {
+	while ((record = recording_next(play->reader, &size_bytes))) {
 		note = record;
 		if (!recording_is_note(record))
 			return ((const struct sample *)record)->time_ns;
@@ -135,12 +135,15 @@ static void test_versions(void)
 	check_u64(play_next(&play), 40, "the poll");
 	check_u64(word_at(play.memory, DATA + 0x1000), 77, "what it read");
 	check_u64(play_next(&play), 0, "the end");
-	check(!recording_complaint(play.recording), "no complaint: %s",
-	      recording_complaint(play.recording));
+	check(!recording_complaint(play.reader), "no complaint: %s",
+	      recording_complaint(play.reader));
 	play_end(&play);
 }
 
-/* For one sample: a word is read, and read again when it has changed, and once more when it is gone. */
+/*
+ * For one sample: a word is read, and read again when it has changed, and once more when it is
+ * gone.
+ */
 static void record_twice(struct recording_writer *writer, struct memory *memory)
 {
 	made_put_u64(made, root, DATA, 1);
@@ -298,7 +301,7 @@ static void test_size(void)
 {
 	struct recording_writer *writer = record_begin();
 	struct memory *memory = made_memory(made);
-	struct recording *recording;
+	struct recording_reader *reader;
 	size_t size_bytes, all = 0, pages = 0;
 	const void *record;
 
@@ -310,8 +313,8 @@ static void test_size(void)
 		record_sample(writer, i + 1);
 	}
 	record_end(writer);
-	guest_must(recording_open(path, NULL, &recording));
-	while ((record = recording_next(recording, &size_bytes)))
+	guest_must(recording_open(path, NULL, &reader));
+	while ((record = recording_next(reader, &size_bytes)))
 		if (recording_is_note(record)) {
 			pages++;
 			all += size_bytes;
@@ -319,7 +322,7 @@ static void test_size(void)
 	/* four levels of tables and the page, one line each; 49 times a line: 0 is there already */
 	check_u64(pages, 4 + 1 + 49, "pages and changes");
 	check_u64(all, 54 * (8 + 24 + 64), "bytes");
-	recording_destroy(recording);
+	recording_destroy(reader);
 }
 
 /* --- hostile ---------------------------------------------------------------------------------- */
@@ -328,7 +331,7 @@ static void test_size(void)
 
 static uint64_t record_page_read;
 
-static bool take(struct recorded *recorded, uint32_t type, uint64_t frame, uint64_t lines,
+static bool take(struct recorded_memory *recorded, uint32_t type, uint64_t frame, uint64_t lines,
 		 size_t payload_bytes)
 {
 	static struct {
@@ -345,7 +348,7 @@ static bool take(struct recorded *recorded, uint32_t type, uint64_t frame, uint6
 
 static void test_hostile(void)
 {
-	struct recorded *recorded;
+	struct recorded_memory *recorded;
 	struct memory *memory;
 	bool ok = true;
 

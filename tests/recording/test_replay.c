@@ -24,7 +24,7 @@ static char path[64];
 
 struct stage {
 	struct symbols *symbols;
-	struct recording *recording;
+	struct recording_reader *reader;
 	struct ring *ring;
 	struct control *control;
 	struct snapshot_slot *slot;
@@ -76,7 +76,7 @@ static void stage_open(struct stage *stage, size_t ring_bytes)
 
 	stage->paced = false;
 	guest_must(symbols_create(&stage->symbols));
-	guest_must(recording_open(path, stage->symbols, &stage->recording));
+	guest_must(recording_open(path, stage->symbols, &stage->reader));
 	guest_must(ring_create(ring_bytes, &stage->ring));
 	guest_must(control_create(&stage->control));
 	guest_must(snapshot_slot_create(&stage->slot));
@@ -93,7 +93,7 @@ static void stage_close(struct stage *stage)
 	resolver_destroy(stage->resolver);
 	control_destroy(stage->control);
 	ring_destroy(stage->ring);
-	recording_destroy(stage->recording);
+	recording_destroy(stage->reader);
 	symbols_destroy(stage->symbols);
 }
 
@@ -101,7 +101,7 @@ static void *run_replay(void *context)
 {
 	struct stage *stage = context;
 
-	replay_run(stage->recording, stage->control, stage->ring, stage->paced);
+	replay_run(stage->reader, stage->control, stage->ring, stage->paced);
 	return NULL;
 }
 
@@ -364,7 +364,10 @@ static void test_wild_times(void)
 	stage_close(&stage);
 }
 
-/* What was read of the guest for a sample is in the ring before it, paced or not; no tick of its own. */
+/*
+ * What was read of the guest for a sample is in the ring before it, paced or not; no tick of its
+ * own.
+ */
 static void test_notes(void)
 {
 	struct made_memory *made = made_create();
