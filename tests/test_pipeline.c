@@ -314,7 +314,7 @@ static void test_reboot(void)
 	snapshot_destroy(after);
 	snapshot_destroy(before);
 	stop();
-	verdict = pipeline_verdict(pipeline);
+	verdict = pipeline_get_failure(pipeline);
 	check(!verdict && counts_now().state == SAMPLER_ENDED, "back: and ends well");
 	error_destroy(verdict);
 	end("reboot: pauses");
@@ -362,7 +362,7 @@ static void test_killed(void)
 	check(becomes(SAMPLER_FAILED), "killed: noticed");
 	check(tells("other processes were killed"), "killed: told");
 	stop();
-	verdict = pipeline_verdict(pipeline);
+	verdict = pipeline_get_failure(pipeline);
 	check(verdict != NULL, "killed: not well");
 	error_destroy(verdict);
 	if (stop_area_is_stopped(NULL)) /* the one case that is left */

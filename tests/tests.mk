@@ -121,7 +121,7 @@ check_PROGRAMS = \
 	tests/screens/test_soak \
 	tests/screens/test_views \
 	tests/screens/test_ways \
-	tests/test_follow \
+	tests/test_reattach \
 	tests/test_hardened \
 	tests/test_options
 if WITH_XEN

@@ -233,7 +233,7 @@ static struct xtop_error *reader_decode_info(struct recording_reader *reader, ui
 	struct recording_chunk_info chunk;
 
 	if (size_bytes < sizeof(chunk) || reader->has_info)
-		return error_create("damaged: its head is too short, or there twice");
+		return error_create("damaged: its INFO is too short, or comes twice");
 	memcpy(&chunk, reader_payload(reader), sizeof(chunk));
 	if (chunk.machine != RECORDING_MACHINE_X86_64)
 		return error_create("recorded on machine type %u; this xtop reads x86-64 (62)",
@@ -403,7 +403,7 @@ static struct xtop_error *reader_read_front(struct recording_reader *reader,
 	if (!error && !reader->has_info)
 		error = error_create("%s: nothing to replay",
 				     reader->complaint[0] ? reader->complaint
-							  : "it does not say of what it is");
+							  : "it does not say which guest was recorded");
 	return error;
 }
 

@@ -143,11 +143,11 @@ struct xtop_error *ring_adopt(int fd, struct ring **ringp)
 	size_t size;
 
 	if (seals < 0 || (seals & RING_SEALS) != RING_SEALS || fstat(fd, &status) < 0)
-		return error_create("what should be a ring may change its size");
+		return error_create("the shared memory of the ring is not sealed");
 	size = (size_t)status.st_size - RING_HEAD_BYTES;
 	if (status.st_size < 2 * RING_HEAD_BYTES || status.st_size > RING_MAX_BYTES ||
 	    size & (size - 1))
-		return error_create("what should be a ring has %jd bytes",
+		return error_create("the shared memory of the ring has %jd bytes",
 				    (intmax_t)status.st_size);
 	return ring_open(fd, size, ringp);
 }
