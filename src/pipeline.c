@@ -169,7 +169,7 @@ static struct xtop_error *pipeline_read_symbols(struct pipeline *pipeline)
 	return error;
 }
 
-/* --- starting ------------------------------------------------------------------------------- */
+/* --- starting --------------------------------------------------------------------------------- */
 
 static struct xtop_error *pipeline_begin_writer(struct pipeline *pipeline)
 {

@@ -34,9 +34,7 @@
 #define REATTACH_CHECKS   20
 #define REATTACH_CHECK_NS 1000000000ULL
 
-/*
- * --- its life, and what other threads see ------------------------------------------------------
- */
+/* --- its life, and what other threads see ----------------------------------------------------- */
 
 struct xtop_error *reattach_init(struct reattacher *reattacher,
 				 const struct reattach_settings *settings,
@@ -239,7 +237,7 @@ static bool reattach_find(const struct reattacher *reattacher, struct guest_info
 	return !error;
 }
 
-/* `xl migrate` adds this to the name while it copies memory; before the guest runs it is gone. */
+/* `xl migrate` adds this to the name while it copies memory, and removes it before the guest runs. */
 static bool reattach_is_incoming(const struct guest_info *info)
 {
 	static const char incoming[] = "--incoming";

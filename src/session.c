@@ -482,9 +482,7 @@ struct xtop_error *session_run(const struct options *options, session_report_fn 
 	return error;
 }
 
-/*
- * --- --unpause ---------------------------------------------------------------------------------
- */
+/* --- --unpause -------------------------------------------------------------------------------- */
 
 struct xtop_error *session_unpause(const struct options *options, char **notep)
 {

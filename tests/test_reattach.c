@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A guest that goes away and comes back, or does not: the reattacher as a thread, on a made-up
- * host. What client.c, memory.c, os.c and the resolver's thread do for it is defined here.
+ * host. This file defines what client.c, memory.c, os.c and the resolver's thread do for it.
  */
 #include "config.h"
 
@@ -26,12 +26,12 @@ struct memory {
 	uint32_t domid;
 };
 
-/* The host, for two threads: under the lock. */
+/* The host; two threads use it, under the lock. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct host {
 	struct guest_info domain; /* the only one; domid 0: none */
 	unsigned n_finds, n_starts, n_stops, n_memories;
-	unsigned refuse_starts; /* so many fail */
+	unsigned refuse_starts; /* so many starts fail */
 	unsigned n_finds_by_name;
 	bool is_broken; /* the broker is dead */
 	uint32_t started_domid, resolver_vcpus, os_domid;
@@ -335,7 +335,7 @@ static void test_reboot(void)
 		      seen().in_order && seen().resolver_ring,
 	      "back: all know");
 	check(!control_quitting(control), "back: is not to quit");
-	/* and again, as one of another UUID */
+	/* and again, with another UUID */
 	set_domain("", "", 0, 0);
 	guard_ends(SAMPLER_GUEST_AWAY, GUEST_END_UNKNOWN);
 	check(tells("web01 is gone"), "destroyed: told");
@@ -348,7 +348,7 @@ static void test_reboot(void)
 	end("reboot: memories left");
 }
 
-/* While it is built its vCPUs come one by one. */
+/* While a domain is built its vCPUs come one by one. */
 static void test_built(void)
 {
 	begin((struct reattach_settings){ .name = "web01" });
@@ -364,7 +364,7 @@ static void test_built(void)
 	end("built: memories left");
 }
 
-/* Migrated to this host: its memory comes before its name. */
+/* Migrated to this host: the memory comes before the name. */
 static void test_migrated(void)
 {
 	begin((struct reattach_settings){ .name = "web01" });
@@ -395,7 +395,7 @@ static void test_larger(void)
 	end("larger: memories left");
 }
 
-/* Suspended and resumed it is the same domain. */
+/* A guest that was suspended and resumed is the same domain. */
 static void test_resumed(void)
 {
 	begin((struct reattach_settings){ .name = NULL });
@@ -476,7 +476,7 @@ static void test_broker_killed(void)
 	end("broker killed: memories left");
 }
 
-/* Guard and sampler hung: others come, three times a minute. */
+/* Guard and sampler hung: others are started, at most three times a minute. */
 static void test_hangs(void)
 {
 	struct sampler_counts counts;
@@ -486,7 +486,7 @@ static void test_hangs(void)
 	for (unsigned i = 1; i <= RESTARTS_MAX; i++) {
 		guard_ends(SAMPLER_HUNG, GUEST_END_UNKNOWN);
 		check(becomes(SAMPLER_RUNNING) && seen().n_starts == i && seen().started_domid == 5,
-		      "hangs: another guard, %u", i);
+		      "hang %u: another guard", i);
 	}
 	guard_ends(SAMPLER_HUNG, GUEST_END_UNKNOWN);
 	pthread_join(thread, NULL);

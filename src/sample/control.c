@@ -418,9 +418,7 @@ uint64_t control_stack_top(const struct control *control, uint64_t cr3, uint64_t
 	return hint_region(address) * STACK_REGION_BYTES + (hint & ((1 << HINT_BYTES_BITS) - 1));
 }
 
-/*
- * --- where a Linux guest keeps its stacks ------------------------------------------------------
- */
+/* --- where a Linux guest keeps its stacks ----------------------------------------------------- */
 
 void control_set_recipe(struct control *control, const struct stack_recipe *stacks)
 {

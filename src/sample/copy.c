@@ -16,9 +16,7 @@
 #define STACKS_MAX_BYTES  4096
 #define STACKS_MAX_STRUCT 32768 /* a task_struct has 9 to 14 KiB */
 
-/*
- * --- what the resolver says of a Linux guest's stacks ------------------------------------------
- */
+/* --- what the resolver says of a Linux guest's stacks ----------------------------------------- */
 
 static bool stacks_check_bytes(uint32_t bytes)
 {

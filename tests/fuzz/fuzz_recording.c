@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A recording and all that comes of it: symbols, guest memory and what is looked for in it, samples,
- * unwound and named, the profile, the folded file and the tables. The input is a file, or, when its
- * first byte is odd, changes to a right one: two samples, a page of page tables that lead to itself
- * and changes to it, one of which comes late.
+ * A recording and all stages behind it: symbols, guest memory, the search for a kernel, samples,
+ * unwinding, names, the profile, the folded file and the tables. If the first byte of the input is
+ * odd, the rest are changes to a valid file: two samples, a page of page tables that lead to
+ * itself, and changes of that page, one of which comes late. Otherwise the rest is a file.
  */
 #include "config.h"
 
@@ -28,7 +28,7 @@ static struct ring *ring;
 static struct control *control;
 static struct snapshot_slot *slot;
 
-/* Every frame: page-table entries on the way to the kernel that lead to frames 0 and up. */
+/* Every frame: page-table entries on the way to the kernel lead to frames from 0 on. */
 static uint64_t table[GUEST_PAGE_SIZE / 8];
 
 static void read_table(void *context, const frame_t *frames, size_t n, void *pages, bool *ok)
@@ -114,7 +114,7 @@ static void start(void)
 	fuzz_succeed(snapshot_slot_create(&slot));
 }
 
-/* Each line "frames count", with nothing in it that no name may have. */
+/* Each line is "frames count" and has no character that a name must not have. */
 static void check_folded(const char *text, size_t size_bytes)
 {
 	for (size_t i = 0; i < size_bytes; i++)
@@ -167,7 +167,7 @@ static void play(struct recording_reader *reader, const struct symbols *symbols,
 	const void *record;
 	size_t size_bytes;
 
-	if (flags & 8) /* looks for a kernel through all of its addresses: slow */
+	if (flags & 8) /* the search for a kernel goes through all addresses: slow */
 		create_os(reader, symbols, &memory, &settings);
 	fuzz_succeed(resolver_create(&settings, &resolver));
 	for (unsigned i = 0; i < MAX_RECORDS; i++) {

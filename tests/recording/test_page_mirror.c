@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Pages of both sides of a recording: what is told of a page is what is new in it; the reader's are
- * the writer's after every step, however full it is; who goes when there is no room.
+ * The page mirrors of both sides of a recording: the writer's says which lines are new; after every
+ * step the reader's has the same pages, however full it is; which page goes when there is no room.
  */
 #include "config.h"
 
@@ -41,7 +41,7 @@ static void test_lines(void)
 	char page[GUEST_PAGE_SIZE] = { 0 };
 
 	check(!page_mirror_find(mirror, FRAME(7)), "not there");
-	check_u64(see(mirror, 7, page), 1, "a new page of zeros: one line, for it is there");
+	check_u64(see(mirror, 7, page), 1, "a new page of zeros has one line: it is there");
 	check_u64(see(mirror, 7, page), 0, "known");
 	page[0] = page[63] = page[64] = page[4095] = 1;
 	check_u64(see(mirror, 7, page), 1ULL << 63 | 3, "bytes 0, 63, 64 and 4095");
@@ -51,9 +51,9 @@ static void test_lines(void)
 	check_u64(see(mirror, 8, page), 1ULL << 63 | 1, "a new page: all lines but zeros");
 	check_u64(page_mirror_count(mirror), 2, "pages");
 	check(page_mirror_remove(mirror, FRAME(7)) && !page_mirror_remove(mirror, FRAME(7)),
-	      "gone, once");
+	      "removed, once");
 	check(!page_mirror_find(mirror, FRAME(7)) && page_mirror_find(mirror, FRAME(8)),
-	      "it alone");
+	      "only this page");
 	check_u64(see(mirror, 7, page), 1ULL << 63 | 1, "new again");
 	page_mirror_destroy(mirror);
 	page_mirror_destroy(NULL);
@@ -78,12 +78,12 @@ static void test_change(void)
 	check(page_mirror_apply(mirror, FRAME(2), 1, lines), "a second page");
 	check(!page_mirror_apply(mirror, FRAME(3), 1, lines) && page_mirror_count(mirror) == 2,
 	      "no room for a third");
-	check(page_mirror_apply(mirror, FRAME(2), 4, lines), "those that are there change on");
+	check(page_mirror_apply(mirror, FRAME(2), 4, lines), "pages that are there still change");
 	check_u64(page_lines_bytes(0x8001), 128, "bytes of two lines");
 	page_mirror_destroy(mirror);
 }
 
-/* Full with 1, 2, 3: the hand takes the marks off; then who was not seen since goes. */
+/* Full with 1, 2, 3: the hand takes the marks off, then a page goes that was not seen since. */
 static void test_who_goes(void)
 {
 	struct page_mirror *mirror = create(3);
@@ -95,9 +95,9 @@ static void test_who_goes(void)
 	for (uint64_t frame = 1; frame <= 3; frame++)
 		see(mirror, frame, page);
 	seen = page_mirror_update(mirror, FRAME(4), page, &lines, &first);
-	check(!seen && first.value >= 1 && first.value <= 3, "one of three is to go: %d",
+	check(!seen && first.value >= 1 && first.value <= 3, "one of three goes: %d",
 	      (int)first.value);
-	check_u64(page_mirror_count(mirror), 3, "nobody has gone by itself");
+	check_u64(page_mirror_count(mirror), 3, "no page has gone by itself");
 	page_mirror_remove(mirror, first);
 	check(page_mirror_update(mirror, FRAME(4), page, &lines, &next) && lines == 1,
 	      "then there is room");
@@ -108,12 +108,12 @@ static void test_who_goes(void)
 	seen = page_mirror_update(mirror, FRAME(5), page, &lines, &first);
 	check(!seen && first.value != next.value && first.value != 4 &&
 		      page_mirror_find(mirror, first),
-	      "not the one that was seen again, nor the new one: %d", (int)first.value);
+	      "neither the page that was seen again nor the new one goes: %d", (int)first.value);
 	page_mirror_destroy(mirror);
 
 	mirror = create(0);
 	check(!page_mirror_update(mirror, FRAME(9), page, &lines, &first) && first.value == 9,
-	      "no room at all, nobody to go");
+	      "no room at all, no page to remove");
 	page_mirror_destroy(mirror);
 }
 
@@ -123,7 +123,7 @@ static uint32_t next_random(uint32_t *state)
 	return *state >> 8;
 }
 
-/* As the two sides of a recording do it. */
+/* What the two sides of a recording do with a page. */
 static void pass_on(struct page_mirror *writer, struct page_mirror *reader, uint64_t frame,
 		    const char *page)
 {
@@ -142,7 +142,7 @@ static void pass_on(struct page_mirror *writer, struct page_mirror *reader, uint
 			memcpy(lines + PAGE_LINE_BYTES * n++, page + PAGE_LINE_BYTES * i,
 			       PAGE_LINE_BYTES);
 	if (set && !page_mirror_apply(reader, FRAME(frame), set, lines))
-		check(false, "no room for what the writer had room for");
+		check(false, "the reader has no room where the writer had room");
 }
 
 static unsigned count_differences(const struct page_mirror *writer,
@@ -161,7 +161,7 @@ static unsigned count_differences(const struct page_mirror *writer,
 	return n;
 }
 
-/* More frames than there is room for; some are seen anew, some change, some go away. */
+/* More frames than there is room for: some are seen again, some change, some go away. */
 static void test_two_sides(void)
 {
 	static char model[MODEL_FRAMES][GUEST_PAGE_SIZE];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Guest memory in a recording: what the resolver read of a made guest is there again when the
- * recording is played, at each sample as it was at that sample; what it did not read is not there.
+ * Guest memory in a recording: what the resolver read of a made-up guest is there again in a
+ * replay, at each sample as it was then. What the resolver did not read is not there.
  */
 #include "config.h"
 
@@ -60,7 +60,7 @@ static uint64_t word_at(struct memory *memory, uint64_t address)
 	return memory_read_u64(memory, root, address, &value) ? value : UINT64_MAX;
 }
 
-/* --- played again ----------------------------------------------------------------------------- */
+/* --- the replay ------------------------------------------------------------------------------- */
 
 struct play {
 	struct recording_reader *reader;
@@ -80,7 +80,7 @@ static void play_end(struct play *play)
 	memory_destroy(play->memory);
 }
 
-/* Up to the next sample or POLL: its time; 0 at the end. */
+/* Goes on to the next sample or POLL and returns its time; 0: the end. */
 static uint64_t play_next(struct play *play)
 {
 	const struct recording_note *note;
@@ -102,7 +102,7 @@ static uint64_t play_next(struct play *play)
 
 /* --- tests ------------------------------------------------------------------------------------ */
 
-/* One word that changes: sample 1 reads it, 2 does not, 3 does, a POLL reads another page. */
+/* One word that changes: sample 1 reads it, 2 does not, 3 does; a POLL reads another page. */
 static void test_versions(void)
 {
 	struct recording_writer *writer = record_begin();
@@ -141,8 +141,8 @@ static void test_versions(void)
 }
 
 /*
- * For one sample: a word is read, and read again when it has changed, and once more when it is
- * gone.
+ * For one sample a word is read, read again when it has changed, and read once more when its page
+ * is gone.
  */
 static void record_twice(struct recording_writer *writer, struct memory *memory)
 {
@@ -183,7 +183,7 @@ static void test_changes_meanwhile(void)
 	check_u64(word_at(play.memory, DATA), 5, "its word");
 	play_end(&play);
 
-	/* Who asks less often sees at the next sample what was there in the end. */
+	/* A replay that reads less often sees the last change at the next sample. */
 	play_begin(&play);
 	play_next(&play);
 	check_u64(word_at(play.memory, DATA), 1, "once");
@@ -193,7 +193,7 @@ static void test_changes_meanwhile(void)
 	play_end(&play);
 }
 
-/* A frame that Xen refuses, gives, refuses again. */
+/* A frame that Xen refuses, maps, and refuses again. */
 static void test_refused(void)
 {
 	struct recording_writer *writer = record_begin();
@@ -248,7 +248,7 @@ static void test_bulk(void)
 	free(again);
 }
 
-/* What was copied before somebody watched is read once more. */
+/* A page that was copied before the recording began is read once more. */
 static void test_read_before(void)
 {
 	struct recording_writer *writer = record_begin();
@@ -268,7 +268,7 @@ static void test_read_before(void)
 	play_end(&play);
 }
 
-/* Asked twice for one sample, and not for the next. */
+/* The time is asked for twice for one sample, and not for the next. */
 static void test_time(void)
 {
 	struct recording_writer *writer = record_begin();
@@ -296,7 +296,7 @@ static void test_time(void)
 	play_end(&play);
 }
 
-/* What changes in a page that is read again and again costs its lines, not the page. */
+/* A page that is read again and again costs the lines that changed, not the whole page. */
 static void test_size(void)
 {
 	struct recording_writer *writer = record_begin();
@@ -319,7 +319,7 @@ static void test_size(void)
 			pages++;
 			all += size_bytes;
 		}
-	/* four levels of tables and the page, one line each; 49 times a line: 0 is there already */
+	/* four levels of tables and the page, one line each; then 49 lines: the word begins as 0 */
 	check_u64(pages, 4 + 1 + 49, "pages and changes");
 	check_u64(all, 54 * (8 + 24 + 64), "bytes");
 	recording_destroy(reader);

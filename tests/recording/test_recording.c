@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Recordings, written and read back: whole, cut at every byte, with every bit flipped, with chunks
- * of unknown types, of other versions, with lengths that lie. All damage is done to this small file:
+ * of unknown types, of other versions, with lengths that lie. All damage is done to this small
+ * file:
  *
  *   head | INFO | SYMS [kernel], 3 symbols | SYMS empty | PAGE 5, lines 0 and 3 | TIME | SMPL
  *        | POLL | SMPL | PAGE 5, gone | PAGE 6, line 0 | SMPL | END
@@ -88,7 +89,7 @@ static struct symbols *some_symbols(void)
 	return symbols;
 }
 
-/* Anew: ext4 writes a file that was truncated to the disk when it is closed, a millisecond each. */
+/* A new file each time: ext4 syncs a truncated file when it is closed, which takes 1 ms. */
 static void write_file(const char *path, const void *bytes, size_t size_bytes)
 {
 	struct stat status;
@@ -101,7 +102,7 @@ static void write_file(const char *path, const void *bytes, size_t size_bytes)
 		abort();
 }
 
-/* What a watched memory has in every frame. */
+/* The watched memory has this in every frame. */
 static char page_bytes[GUEST_PAGE_SIZE];
 static bool refused;
 
@@ -125,7 +126,7 @@ static uint64_t give_time(void *context)
 	return 1234;
 }
 
-/* Reads a page table that has nothing for address 0, and no more than that. */
+/* Reads one page table, which has nothing for address 0, and nothing else. */
 static void touch(struct memory *memory, uint64_t frame)
 {
 	frame_t found;
@@ -200,7 +201,7 @@ struct outcome {
 	bool opened;
 	unsigned n_samples, n_notes;
 	uint64_t truncated;
-	char message[256]; /* of the error or the complaint; "" */
+	char message[256]; /* of the error or the complaint; "": none */
 };
 
 static struct outcome read_back(const char *path)
@@ -282,7 +283,7 @@ static void check_time(struct recording_reader *reader, uint32_t type, uint64_t 
 	      "time %" PRIu64, time_ns);
 }
 
-/* Every line begins with what page_bytes had there. */
+/* Each line has what page_bytes had there. */
 static void check_page(struct recording_reader *reader, uint64_t frame, uint64_t lines, size_t n)
 {
 	size_t size_bytes = 0;
@@ -328,10 +329,10 @@ static void test_round_trip(void)
 	recording_destroy(NULL);
 }
 
-/* Its chunk, head and all. */
+/* The chunk with its head. */
 #define END_BYTES (sizeof(struct recording_chunk) + sizeof(struct recording_chunk_end))
 
-/* At first the end mark had one field. */
+/* In the first version the end mark had one field. */
 static void test_short_end(void)
 {
 	char older[FILE_MAX_BYTES];
@@ -350,7 +351,7 @@ static void test_short_end(void)
 	check(strstr(outcome.message, "end mark is damaged"), "without any: %s", outcome.message);
 }
 
-/* A pipe has no length: the same samples, the same count of what was cut. */
+/* A pipe has no length. It gives the same samples and the same number of bytes cut off. */
 static void test_pipe(void)
 {
 	char path[128];
@@ -374,7 +375,7 @@ static void test_pipe(void)
 
 /* --- damage ----------------------------------------------------------------------------------- */
 
-/* What is whole in the first SIZE_BYTES of the small file. */
+/* All that is whole in the first SIZE_BYTES of the small file. */
 struct extent {
 	size_t bytes; /* up to the end of the last whole chunk */
 	unsigned n_samples;
@@ -434,7 +435,7 @@ static void test_bit_flips(void)
 	check(opened > 0 && told > 0, "%u bits flipped: %u opened, %u told", n, opened, told);
 }
 
-/* The small file with BYTES put in at OFFSET. */
+/* Reads the small file with BYTES inserted at OFFSET. */
 static struct outcome read_inserted(size_t offset, const void *bytes, size_t size_bytes)
 {
 	char longer[FILE_MAX_BYTES];
@@ -489,7 +490,7 @@ static void test_unknown_chunks(void)
 	      outcome.message);
 }
 
-/* One field of the small file set to VALUE; the message must have WORDS in it. */
+/* Sets one field of the small file to VALUE. The message must contain WORDS. */
 static void check_field(const char *what, size_t offset, size_t size_bytes, uint64_t value,
 			const char *words)
 {
@@ -546,7 +547,7 @@ static void test_fields(void)
 	check_field("much time", find_chunk(RECORDING_POLL) + 8, 8, 72, "damaged at byte");
 }
 
-/* Notes too short to be any. */
+/* Notes that are too short. */
 static void test_short_notes(void)
 {
 	struct recording_chunk chunk[2] = { { .type = RECORDING_TIME }, { 0 } };
@@ -585,7 +586,7 @@ static void test_symbol_fields(void)
 	check_field("symbol without bytes", first + 8, 8, 0x1000, "damaged: symbol 0 of 3");
 }
 
-/* As xtop 0.1 wrote them: no memory. Pages in such a file are none of its. */
+/* xtop 0.1 wrote recordings without memory. Pages in such a file are refused. */
 static void test_version_1(void)
 {
 	char older[FILE_MAX_BYTES];
@@ -619,7 +620,7 @@ static void test_no_file(void)
 	check(!recording_close(NULL), "closing nothing");
 }
 
-/* A file-size limit fails the write as a full disk does: EFBIG once SIGXFSZ is ignored. */
+/* A limit of the file size fails the write like a full disk: EFBIG when SIGXFSZ is ignored. */
 static void test_full_disk(void)
 {
 	struct rlimit limit = { .rlim_cur = 4096, .rlim_max = RLIM_INFINITY };
@@ -649,7 +650,7 @@ static void test_full_disk(void)
 }
 
 /*
- * Nothing was sampled: no file that holds nothing stays behind, and the next run may have the name.
+ * Nothing was sampled: no empty file stays behind, and the next run can use the name.
  */
 static void test_discard(void)
 {
