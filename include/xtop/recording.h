@@ -114,7 +114,6 @@ void recording_take_counts(const struct recording_reader *reader, struct sampler
  * were refused, or there was a read error.
  */
 const char *recording_complaint(const struct recording_reader *reader);
-uint64_t recording_truncated_bytes(const struct recording_reader *reader); /* behind that chunk */
 
 /* --- the guest memory that a recording has: recorded_memory.c --------------------------------- */
 

@@ -60,11 +60,6 @@ void page_mirror_destroy(struct page_mirror *mirror)
 	free(mirror);
 }
 
-size_t page_mirror_count(const struct page_mirror *mirror)
-{
-	return mirror->n_pages;
-}
-
 /* --- the table -------------------------------------------------------------------------------- */
 
 /* The slot of FRAME, or the free slot where it goes. There always is one. */

@@ -29,7 +29,6 @@ struct page_mirror;
 
 struct xtop_error *page_mirror_create(size_t max_pages, struct page_mirror **mirrorp);
 void page_mirror_destroy(struct page_mirror *mirror); /* NULL allowed */
-size_t page_mirror_count(const struct page_mirror *mirror);
 /* GUEST_PAGE_SIZE bytes, until FRAME changes; NULL: not there. */
 const char *page_mirror_find(const struct page_mirror *mirror, frame_t frame);
 /* False: it was not there. */

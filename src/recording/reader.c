@@ -46,7 +46,6 @@ struct recording_reader {
 	uint64_t n_samples;             /* SMPL chunks, with the refused ones */
 	struct recording_chunk_end end; /* zeros until it has come */
 	uint64_t n_bad, n_bad_notes;
-	uint64_t n_truncated;
 	char complaint[160]; /* "": none */
 };
 
@@ -76,16 +75,13 @@ static uint64_t reader_file_bytes(const struct recording_reader *reader)
 	return reader->offset;
 }
 
-/* Ends the reading, with a complaint unless FORMAT is NULL. Returns false. */
+/* Ends the reading with a complaint. Returns false. */
 __attribute__((format(printf, 2, 3))) static bool reader_stop(struct recording_reader *reader,
 							      const char *format, ...)
 {
 	va_list arguments;
 
 	reader->ended = true;
-	reader->n_truncated = reader_file_bytes(reader) - reader->whole;
-	if (!format)
-		return false;
 	va_start(arguments, format);
 	vsnprintf(reader->complaint, sizeof(reader->complaint), format, arguments);
 	va_end(arguments);
@@ -210,6 +206,7 @@ static bool reader_next_chunk(struct recording_reader *reader, struct recording_
 static void reader_decode_end(struct recording_reader *reader, uint64_t size_bytes)
 {
 	struct recording_chunk_end *end = &reader->end;
+	uint64_t behind = reader_file_bytes(reader) - reader->whole;
 
 	if (size_bytes < RECORDING_END_BYTES) {
 		reader_stop(reader, "its end mark is damaged");
@@ -219,10 +216,10 @@ static void reader_decode_end(struct recording_reader *reader, uint64_t size_byt
 	if (end->n_samples != reader->n_samples)
 		reader_stop(reader, "%" PRIu64 " samples were recorded, %" PRIu64 " are in it",
 			    end->n_samples, reader->n_samples);
+	else if (behind)
+		reader_stop(reader, "%" PRIu64 " bytes behind its end mark", behind);
 	else
-		reader_stop(reader, NULL);
-	if (!reader->complaint[0] && reader->n_truncated)
-		reader_stop(reader, "%" PRIu64 " bytes behind its end mark", reader->n_truncated);
+		reader->ended = true;
 }
 
 /* --- INFO ------------------------------------------------------------------------------------- */
@@ -402,8 +399,9 @@ static struct xtop_error *reader_read_front(struct recording_reader *reader,
 	}
 	if (!error && !reader->has_info)
 		error = error_create("%s: nothing to replay",
-				     reader->complaint[0] ? reader->complaint
-							  : "it does not say which guest was recorded");
+				     reader->complaint[0]
+					     ? reader->complaint
+					     : "it does not say which guest was recorded");
 	return error;
 }
 
@@ -577,9 +575,4 @@ void recording_take_counts(const struct recording_reader *reader, struct sampler
 const char *recording_complaint(const struct recording_reader *reader)
 {
 	return reader->complaint[0] ? reader->complaint : NULL;
-}
-
-uint64_t recording_truncated_bytes(const struct recording_reader *reader)
-{
-	return reader->n_truncated;
 }

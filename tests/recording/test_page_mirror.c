@@ -24,6 +24,16 @@ static struct page_mirror *create(size_t max_pages)
 	return mirror;
 }
 
+/* Pages of the frames below MODEL_FRAMES, which is all that the tests use. */
+static size_t count(const struct page_mirror *mirror)
+{
+	size_t n = 0;
+
+	for (uint64_t i = 0; i < MODEL_FRAMES; i++)
+		n += page_mirror_find(mirror, FRAME(i)) != NULL;
+	return n;
+}
+
 /* What page_mirror_update() says is new; all ones when there is no room. */
 static uint64_t see(struct page_mirror *mirror, uint64_t frame, const char *page)
 {
@@ -49,7 +59,7 @@ static void test_lines(void)
 	check_u64(see(mirror, 7, page), 2, "byte 64 is zero again");
 	check(memcmp(page_mirror_find(mirror, FRAME(7)), page, sizeof(page)) == 0, "kept");
 	check_u64(see(mirror, 8, page), 1ULL << 63 | 1, "a new page: all lines but zeros");
-	check_u64(page_mirror_count(mirror), 2, "pages");
+	check_u64(count(mirror), 2, "pages");
 	check(page_mirror_remove(mirror, FRAME(7)) && !page_mirror_remove(mirror, FRAME(7)),
 	      "removed, once");
 	check(!page_mirror_find(mirror, FRAME(7)) && page_mirror_find(mirror, FRAME(8)),
@@ -76,7 +86,7 @@ static void test_change(void)
 	check(page_mirror_apply(mirror, FRAME(1), 1, lines) && page[0] == 'a' && page[64] == 'a',
 	      "another is added");
 	check(page_mirror_apply(mirror, FRAME(2), 1, lines), "a second page");
-	check(!page_mirror_apply(mirror, FRAME(3), 1, lines) && page_mirror_count(mirror) == 2,
+	check(!page_mirror_apply(mirror, FRAME(3), 1, lines) && count(mirror) == 2,
 	      "no room for a third");
 	check(page_mirror_apply(mirror, FRAME(2), 4, lines), "pages that are there still change");
 	check_u64(page_lines_bytes(0x8001), 128, "bytes of two lines");
@@ -97,7 +107,7 @@ static void test_who_goes(void)
 	seen = page_mirror_update(mirror, FRAME(4), page, &lines, &first);
 	check(!seen && first.value >= 1 && first.value <= 3, "one of three goes: %d",
 	      (int)first.value);
-	check_u64(page_mirror_count(mirror), 3, "no page has gone by itself");
+	check_u64(count(mirror), 3, "no page has gone by itself");
 	page_mirror_remove(mirror, first);
 	check(page_mirror_update(mirror, FRAME(4), page, &lines, &next) && lines == 1,
 	      "then there is room");
@@ -185,10 +195,9 @@ static void test_two_sides(void)
 			differences += count_differences(writer, reader, model);
 	}
 	check_u64(differences, 0, "differences between both sides and what was seen");
-	check_u64(page_mirror_count(writer), page_mirror_count(reader), "as many pages");
-	check(page_mirror_count(writer) <= MODEL_PAGES &&
-		      page_mirror_count(writer) > MODEL_PAGES / 2,
-	      "%zu of %d pages", page_mirror_count(writer), MODEL_PAGES);
+	check_u64(count(writer), count(reader), "as many pages");
+	check(count(writer) <= MODEL_PAGES && count(writer) > MODEL_PAGES / 2, "%zu of %d pages",
+	      count(writer), MODEL_PAGES);
 	page_mirror_destroy(writer);
 	page_mirror_destroy(reader);
 }
