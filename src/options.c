@@ -395,9 +395,8 @@ static struct xtop_error *options_check_files(const struct options *options)
 static struct xtop_error *options_check(const struct options *options)
 {
 	if (options->replay && options->n_domains)
-		return error_create(
-			"--replay and --domain do not go together: "
-			"a recording takes the guest's place");
+		return error_create("--replay and --domain do not go together: "
+				    "a recording takes the guest's place");
 	if (options->replay && options->record)
 		return error_create(
 			"--replay and --record do not go together: the recording is there already");

@@ -191,18 +191,23 @@ static struct xtop_error *pipeline_begin_writer(struct pipeline *pipeline)
 	return NULL;
 }
 
-static struct xtop_error *pipeline_create_os(struct pipeline *pipeline)
+static struct os_settings pipeline_os_settings(const struct pipeline *pipeline)
 {
-	struct os_settings settings = {
+	return (struct os_settings){
 		.type = pipeline->guest.type,
+		.memory = pipeline->source.memory,
 		.control = pipeline->control,
 		.symbols = pipeline->symbols,
 		.root = pipeline->options->root,
 	};
+}
+
+static struct xtop_error *pipeline_create_os(struct pipeline *pipeline)
+{
+	struct os_settings settings = pipeline_os_settings(pipeline);
 
 	if (!pipeline->domain)
 		return NULL;
-	settings.memory = pipeline->source.memory;
 	/* What the cache knows would not be read from the guest, and not be in the recording. */
 	settings.shelf.cache = pipeline->options->record ? NULL : pipeline->cache;
 	memcpy(settings.shelf.uuid, pipeline->guest.uuid, sizeof(settings.shelf.uuid));
@@ -213,18 +218,13 @@ static struct xtop_error *pipeline_create_os(struct pipeline *pipeline)
 /* Finds out again what ran in the guest, from the pages that were read for that then. */
 static struct xtop_error *pipeline_create_recorded_os(struct pipeline *pipeline)
 {
-	struct os_settings settings = {
-		.type = pipeline->guest.type,
-		.control = pipeline->control,
-		.symbols = pipeline->symbols,
-		.root = pipeline->options->root,
-	};
+	struct os_settings settings;
 	struct xtop_error *error;
 
 	if (!pipeline->reader || !recording_has_memory(pipeline->reader))
 		return NULL;
 	error = recorded_open(&pipeline->source.memory, &pipeline->recorded);
-	settings.memory = pipeline->source.memory;
+	settings = pipeline_os_settings(pipeline);
 	return error ? error : os_create(&settings, &pipeline->os);
 }
 

@@ -237,7 +237,7 @@ static bool reattach_find(const struct reattacher *reattacher, struct guest_info
 	return !error;
 }
 
-/* `xl migrate` adds this to the name while it copies memory, and removes it before the guest runs. */
+/* `xl migrate` adds this to the name while it copies memory, and removes it before the start. */
 static bool reattach_is_incoming(const struct guest_info *info)
 {
 	static const char incoming[] = "--incoming";

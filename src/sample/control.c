@@ -105,7 +105,8 @@ struct xtop_error *control_adopt(int fd, struct control **controlp)
 
 	if (seals < 0 || (seals & CONTROL_SEALS) != CONTROL_SEALS || fstat(fd, &status) < 0 ||
 	    status.st_size != sizeof(struct control))
-		return error_create("the shared memory of the control block is not sealed or has a wrong size");
+		return error_create("the shared memory of the control block is not sealed "
+				    "or has a wrong size");
 	return control_map(fd, controlp);
 }
 
