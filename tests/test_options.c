@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The command line: what each option gives, what is refused and in which words, what wins. */
+/* The command line: what each option sets, what is refused and with which words, what wins. */
 #include "options.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #define MAX_WORDS 32
 
-/* LINE is cut at spaces; the words live until the next call. "''" is an empty word. */
+/* Splits LINE at spaces; the words live until the next call. "''" is an empty word. */
 static struct xtop_error *parse(const char *line, struct options *options)
 {
 	static char words[1024];

@@ -66,7 +66,7 @@ check_PROGRAMS = \
 	tests/symbol/test_space \
 	tests/symbol/test_symbols \
 	tests/symbol/test_symtab \
-	tests/recording/test_pages \
+	tests/recording/test_page_mirror \
 	tests/recording/test_recorded_memory \
 	tests/recording/test_recording \
 	tests/recording/test_replay \
@@ -122,7 +122,7 @@ check_PROGRAMS = \
 	tests/screens/test_soak \
 	tests/screens/test_views \
 	tests/screens/test_ways \
-	tests/test_follow \
+	tests/test_reattach \
 	tests/test_hardened \
 	tests/test_options
 if WITH_XEN

@@ -33,7 +33,7 @@ struct resolver_settings {
 	struct os *os;                   /* what runs inside; NULL: nobody looks */
 	enum unwind_how how;
 	struct recording_writer *writer; /* gets every record; NULL: none */
-	struct recorded *recorded;       /* what OS looks at, of a recording; NULL: live, or it has none */
+	struct recorded_memory *recorded; /* what OS looks at, of a recording; NULL: live, or it has none */
 	unsigned n_vcpus;
 	uint64_t half_life_ns;           /* 0: no decay */
 	size_t max_nodes;

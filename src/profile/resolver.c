@@ -21,7 +21,6 @@
 #include "xtop/clock.h"
 
 #include "xtop/image.h"
-#include "xtop/recording_format.h"
 #include "xtop/text.h"
 
 #define RESOLVER_NAP_NS   5000000 /* between looks at an empty ring, at most */

@@ -2,10 +2,10 @@
 /*
  * Replaying a recording; see xtop/replay.h. Counts what the sampler would have counted.
  *
- * Times in a file are as hostile as the rest of it. What is paced, counted and handed on is a clock
- * of our own: it starts with the first sample's time and goes on by what each sample is later than
- * the one before it, so that it neither goes back nor runs over. In a recording of ours it is the
- * samples' clock.
+ * Times in a file are as hostile as the rest of it. So replay has a clock of its own for pace,
+ * counters and the times of samples. It starts with the first sample's time and advances by what
+ * each sample is later than the one before, so it neither goes back nor overflows. For a recording
+ * that xtop wrote it is the same as the samples' clock.
  */
 #include "config.h"
 
@@ -22,13 +22,11 @@ struct replay {
 	struct control *control;
 	struct ring *ring;
 	bool paced;
-	uint64_t first_ns; /* time of the first sample */
-	uint64_t last_ns;  /* of the last one, as the file has it */
-	uint64_t
-		elapsed_ns; /* from the first to the last one, on the clock that does not go back */
-	uint32_t
-		period_ns; /* that the first one ends: so many samples in so much time are the rate */
-	uint64_t started_ns; /* when the first one was replayed, CLOCK_MONOTONIC */
+	uint64_t first_ns;   /* time of the first sample */
+	uint64_t last_ns;    /* time of the last sample, as the file has it */
+	uint64_t elapsed_ns; /* between these two, on the clock that does not go back */
+	uint32_t period_ns;  /* of the first sample: the time before it counts for the rate, too */
+	uint64_t started_ns; /* when the first sample was replayed, CLOCK_MONOTONIC */
 	struct sampler_counts counts;
 };
 
@@ -39,7 +37,7 @@ static void replay_nap(void)
 	nanosleep(&nap, NULL);
 }
 
-/* The first sample sets the clock, the others move it. */
+/* The first sample sets the clock, the others advance it. */
 static void replay_advance(struct replay *replay, const struct sample *sample)
 {
 	uint64_t time_ns = sample->time_ns, room_ns;
@@ -146,21 +144,22 @@ static bool replay_sample(struct replay *replay, const struct sample *sample, si
 	return true;
 }
 
-void replay_run(struct recording *recording, struct control *control, struct ring *ring, bool paced)
+void replay_run(struct recording_reader *reader, struct control *control, struct ring *ring,
+		bool paced)
 {
 	struct replay replay = { .control = control, .ring = ring, .paced = paced };
 	const void *record;
 	size_t size_bytes;
 	bool going = true;
 
-	replay.counts.rate_asked_hz = recording_info(recording)->freq_hz;
+	replay.counts.rate_asked_hz = recording_reader_get_info(reader)->freq_hz;
 	while (going && !control_quitting(control) &&
-	       (record = recording_next(recording, &size_bytes)))
+	       (record = recording_next(reader, &size_bytes)))
 		going = recording_is_note(record) ? replay_put_note(&replay, record, size_bytes)
 						  : replay_sample(&replay, record, size_bytes);
-	if (recording_complaint(recording))
-		control_put_message(control, recording_complaint(recording));
-	recording_take_counts(recording, &replay.counts);
+	if (recording_complaint(reader))
+		control_put_message(control, recording_complaint(reader));
+	recording_take_counts(reader, &replay.counts);
 	replay.counts.state = SAMPLER_ENDED;
 	control_put_counts(control, &replay.counts);
 	control_finish(control);

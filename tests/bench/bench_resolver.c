@@ -104,22 +104,22 @@ static void bench_made(const struct symbols *symbols, const char *what, unsigned
 static void bench_recorded(const char *path, const char *elf, unsigned n)
 {
 	static struct records records;
-	struct recording *recording;
+	struct recording_reader *reader;
 	const struct sample *sample;
 	struct symbols *symbols;
 	size_t size_bytes;
 	unsigned n_vcpus;
 
 	guest_must(symbols_create(&symbols));
-	guest_must(recording_open(path, symbols, &recording));
+	guest_must(recording_open(path, symbols, &reader));
 	if (elf)
 		guest_must(symbols_add_file(symbols, elf));
-	n_vcpus = recording_info(recording)->n_vcpus;
-	while (records.n < N_RECORDS && (sample = recording_next(recording, &size_bytes)))
+	n_vcpus = recording_reader_get_info(reader)->n_vcpus;
+	while (records.n < N_RECORDS && (sample = recording_next(reader, &size_bytes)))
 		add_record(&records, sample, size_bytes);
 	if (records.n)
 		bench(symbols, "recorded", n, n_vcpus, &records);
-	recording_destroy(recording);
+	recording_destroy(reader);
 	symbols_destroy(symbols);
 }
 

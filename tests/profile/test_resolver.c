@@ -20,7 +20,7 @@
 #include "xtop/export.h"
 #include "xtop/memory.h"
 #include "xtop/os.h"
-#include "xtop/recording_format.h"
+#include "recording/format.h"
 #include "xtop/resolver.h"
 
 #define RING_BYTES (16 << 20) /* some 40,000 records: the resolver is busy for a while */
@@ -368,7 +368,7 @@ struct note {
 		uint64_t time_ns;
 		struct {
 			struct recording_page page;
-			uint64_t words[PAGES_LINE_BYTES / 8];
+			uint64_t words[PAGE_LINE_BYTES / 8];
 		} line;
 	};
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Guest memory in a recording: what the resolver read of a made guest is there again when the
- * recording is played, at each sample as it was at that sample; what it did not read is not there.
+ * Guest memory in a recording: what the resolver read of a made-up guest is there again in a
+ * replay, at each sample as it was then. What the resolver did not read is not there.
  */
 #include "config.h"
 
@@ -12,7 +12,7 @@
 #include "tests/recordings/guest.h"
 #include "tests/support/tap.h"
 #include "xtop/recording.h"
-#include "xtop/recording_format.h"
+#include "recording/format.h"
 
 #define DATA  0xffffffff82000000ULL
 #define TABLE 0xffffffff83000000ULL
@@ -60,27 +60,27 @@ static uint64_t word_at(struct memory *memory, uint64_t address)
 	return memory_read_u64(memory, root, address, &value) ? value : UINT64_MAX;
 }
 
-/* --- played again ----------------------------------------------------------------------------- */
+/* --- the replay ------------------------------------------------------------------------------- */
 
 struct play {
-	struct recording *recording;
+	struct recording_reader *reader;
 	struct memory *memory;
-	struct recorded *recorded;
+	struct recorded_memory *recorded;
 };
 
 static void play_begin(struct play *play)
 {
-	guest_must(recording_open(path, NULL, &play->recording));
+	guest_must(recording_open(path, NULL, &play->reader));
 	guest_must(recorded_open(&play->memory, &play->recorded));
 }
 
 static void play_end(struct play *play)
 {
-	recording_destroy(play->recording);
+	recording_destroy(play->reader);
 	memory_destroy(play->memory);
 }
 
-/* Up to the next sample or POLL: its time; 0 at the end. */
+/* Goes on to the next sample or POLL and returns its time; 0: the end. */
 static uint64_t play_next(struct play *play)
 {
 	const struct recording_note *note;
@@ -88,7 +88,7 @@ static uint64_t play_next(struct play *play)
 	size_t size_bytes;
 
 	recorded_end_turn(play->recorded);
-	while ((record = recording_next(play->recording, &size_bytes))) {
+	while ((record = recording_next(play->reader, &size_bytes))) {
 		note = record;
 		if (!recording_is_note(record))
 			return ((const struct sample *)record)->time_ns;
@@ -102,7 +102,7 @@ static uint64_t play_next(struct play *play)
 
 /* --- tests ------------------------------------------------------------------------------------ */
 
-/* One word that changes: sample 1 reads it, 2 does not, 3 does, a POLL reads another page. */
+/* One word that changes: sample 1 reads it, 2 does not, 3 does; a POLL reads another page. */
 static void test_versions(void)
 {
 	struct recording_writer *writer = record_begin();
@@ -135,12 +135,15 @@ static void test_versions(void)
 	check_u64(play_next(&play), 40, "the poll");
 	check_u64(word_at(play.memory, DATA + 0x1000), 77, "what it read");
 	check_u64(play_next(&play), 0, "the end");
-	check(!recording_complaint(play.recording), "no complaint: %s",
-	      recording_complaint(play.recording));
+	check(!recording_complaint(play.reader), "no complaint: %s",
+	      recording_complaint(play.reader));
 	play_end(&play);
 }
 
-/* For one sample: a word is read, and read again when it has changed, and once more when it is gone. */
+/*
+ * For one sample a word is read, read again when it has changed, and read once more when its page
+ * is gone.
+ */
 static void record_twice(struct recording_writer *writer, struct memory *memory)
 {
 	made_put_u64(made, root, DATA, 1);
@@ -180,7 +183,7 @@ static void test_changes_meanwhile(void)
 	check_u64(word_at(play.memory, DATA), 5, "its word");
 	play_end(&play);
 
-	/* Who asks less often sees at the next sample what was there in the end. */
+	/* A replay that reads less often sees the last change at the next sample. */
 	play_begin(&play);
 	play_next(&play);
 	check_u64(word_at(play.memory, DATA), 1, "once");
@@ -190,7 +193,7 @@ static void test_changes_meanwhile(void)
 	play_end(&play);
 }
 
-/* A frame that Xen refuses, gives, refuses again. */
+/* A frame that Xen refuses, maps, and refuses again. */
 static void test_refused(void)
 {
 	struct recording_writer *writer = record_begin();
@@ -245,7 +248,7 @@ static void test_bulk(void)
 	free(again);
 }
 
-/* What was copied before somebody watched is read once more. */
+/* A page that was copied before the recording began is read once more. */
 static void test_read_before(void)
 {
 	struct recording_writer *writer = record_begin();
@@ -265,7 +268,7 @@ static void test_read_before(void)
 	play_end(&play);
 }
 
-/* Asked twice for one sample, and not for the next. */
+/* The time is asked for twice for one sample, and not for the next. */
 static void test_time(void)
 {
 	struct recording_writer *writer = record_begin();
@@ -293,12 +296,12 @@ static void test_time(void)
 	play_end(&play);
 }
 
-/* What changes in a page that is read again and again costs its lines, not the page. */
+/* A page that is read again and again costs the lines that changed, not the whole page. */
 static void test_size(void)
 {
 	struct recording_writer *writer = record_begin();
 	struct memory *memory = made_memory(made);
-	struct recording *recording;
+	struct recording_reader *reader;
 	size_t size_bytes, all = 0, pages = 0;
 	const void *record;
 
@@ -310,16 +313,16 @@ static void test_size(void)
 		record_sample(writer, i + 1);
 	}
 	record_end(writer);
-	guest_must(recording_open(path, NULL, &recording));
-	while ((record = recording_next(recording, &size_bytes)))
+	guest_must(recording_open(path, NULL, &reader));
+	while ((record = recording_next(reader, &size_bytes)))
 		if (recording_is_note(record)) {
 			pages++;
 			all += size_bytes;
 		}
-	/* four levels of tables and the page, one line each; 49 times a line: 0 is there already */
+	/* four levels of tables and the page, one line each; then 49 lines: the word begins as 0 */
 	check_u64(pages, 4 + 1 + 49, "pages and changes");
 	check_u64(all, 54 * (8 + 24 + 64), "bytes");
-	recording_destroy(recording);
+	recording_destroy(reader);
 }
 
 /* --- hostile ---------------------------------------------------------------------------------- */
@@ -328,7 +331,7 @@ static void test_size(void)
 
 static uint64_t record_page_read;
 
-static bool take(struct recorded *recorded, uint32_t type, uint64_t frame, uint64_t lines,
+static bool take(struct recorded_memory *recorded, uint32_t type, uint64_t frame, uint64_t lines,
 		 size_t payload_bytes)
 {
 	static struct {
@@ -345,7 +348,7 @@ static bool take(struct recorded *recorded, uint32_t type, uint64_t frame, uint6
 
 static void test_hostile(void)
 {
-	struct recorded *recorded;
+	struct recorded_memory *recorded;
 	struct memory *memory;
 	bool ok = true;
 

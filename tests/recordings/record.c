@@ -19,8 +19,8 @@
  *	        runnable start_kernel;entry;timer                2
  *	        blocked                                          8
  *
- * A tick in which both are blocked did not stop the guest: 2 of 20. The others took 12 to 16 µs,
- * one 40 µs. Tick 100 was late, tick 200 taken twice.
+ * In 2 of 20 ticks both are blocked and the guest was not stopped. The other stops took 12 to 16
+ * µs, one took 40 µs. Tick 100 was late, tick 200 has a retake.
  */
 #include "config.h"
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The control block: quantiles against a sorted array, hints of stacks, and values nobody should
- * send. */
+/*
+ * The control block: quantiles against a sorted array, hints of stacks, and values that nobody
+ * should send.
+ */
 #include "config.h"
 
 #include <math.h>
@@ -46,7 +48,7 @@ static int compare_u64(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Nearest rank, the textbook's way. */
+/* The nearest rank, as a textbook defines it. */
 static uint64_t sorted_quantile(const uint64_t *values, size_t n, double quantile)
 {
 	size_t rank = (size_t)ceil(quantile * (double)n - 1e-9);
@@ -196,7 +198,7 @@ static void test_hostile_hints(void)
 	end();
 }
 
-/* Far more regions than room: an answer is the region's own, or none. */
+/* Far more regions than hints: each answer is the region's own hint, or none. */
 static void test_hint_collisions(void)
 {
 	static const uint64_t bases[] = { 0, 0x7f0000000000, 0xffff888000000000, 0xffffc90000000000,
@@ -222,7 +224,7 @@ static void test_hint_collisions(void)
 	end();
 }
 
-/* Processes share addresses, but not stacks; what lies in the upper half they share. */
+/* Processes use the same addresses for different stacks. Only the upper half is the same in all. */
 static void test_hint_spaces(void)
 {
 	const uint64_t user = 0x7ffc12345000;
@@ -249,10 +251,10 @@ static void test_hint_spaces(void)
 	end();
 }
 
-/* --- the recipe ------------------------------------------------------------------------------- */
+/* --- where a Linux guest keeps its stacks ----------------------------------------------------- */
 
-/* Whose every number is made of SEED, so that a mixture shows. */
-static struct stack_recipe some_recipe(uint32_t seed)
+/* Every number is made of SEED, so that a mixture of two shows. */
+static struct stack_recipe some_stacks(uint32_t seed)
 {
 	return (struct stack_recipe){
 		.kernel_cr3 = seed * 0x100000001ULL,
@@ -268,66 +270,68 @@ static struct stack_recipe some_recipe(uint32_t seed)
 	};
 }
 
-static bool is_recipe(const struct stack_recipe *recipe, uint32_t seed)
+static bool is_stacks(const struct stack_recipe *stacks, uint32_t seed)
 {
-	struct stack_recipe expected = some_recipe(seed);
+	struct stack_recipe expected = some_stacks(seed);
 
-	return memcmp(recipe, &expected, sizeof(expected)) == 0;
+	return memcmp(stacks, &expected, sizeof(expected)) == 0;
 }
 
-static void test_recipe(void)
+static void test_stacks(void)
 {
-	struct stack_recipe recipe = some_recipe(7), other = some_recipe(9);
+	struct stack_recipe stacks = some_stacks(7), other = some_stacks(9);
 
 	begin();
-	check(control_get_recipe(control, &recipe) && !recipe.current_per_cpu && !recipe.kernel_cr3,
+	check(control_get_recipe(control, &stacks) && !stacks.current_per_cpu && !stacks.kernel_cr3,
 	      "none at first");
 	control_set_recipe(control, &other);
-	check(control_get_recipe(control, &recipe) && is_recipe(&recipe, 9), "one");
-	other = some_recipe(UINT32_MAX - 9);
+	check(control_get_recipe(control, &stacks) && is_stacks(&stacks, 9), "one");
+	other = some_stacks(UINT32_MAX - 9);
 	control_set_recipe(control, &other);
-	check(control_get_recipe(control, &recipe) && is_recipe(&recipe, UINT32_MAX - 9),
+	check(control_get_recipe(control, &stacks) && is_stacks(&stacks, UINT32_MAX - 9),
 	      "another");
 	control_set_recipe(control, NULL);
-	check(control_get_recipe(control, &recipe) && !recipe.current_per_cpu && !recipe.irq_above,
+	check(control_get_recipe(control, &stacks) && !stacks.current_per_cpu && !stacks.irq_above,
 	      "none again");
 	end();
 }
 
-#define RECIPE_WRITES 200000
+#define STACKS_WRITES 200000
 
-static void *write_recipes(void *unused)
+static void *write_stacks(void *unused)
 {
-	for (uint32_t i = 1; i <= RECIPE_WRITES; i++) {
-		struct stack_recipe recipe = some_recipe(i);
+	for (uint32_t i = 1; i <= STACKS_WRITES; i++) {
+		struct stack_recipe stacks = some_stacks(i);
 
-		control_set_recipe(control, &recipe);
+		control_set_recipe(control, &stacks);
 	}
 	return unused;
 }
 
-/* While it is written anew all the time, what is read is one recipe, and never an older one. */
-static void test_recipe_race(void)
+/*
+ * One thread writes all the time. What is read is whole, and never older than what was read before.
+ */
+static void test_stacks_race(void)
 {
-	struct stack_recipe recipe = { 0 };
+	struct stack_recipe stacks = { 0 };
 	unsigned reads = 0, mixed = 0, older = 0;
 	uint64_t latest = 0;
 	pthread_t writer;
 
 	begin();
-	if (pthread_create(&writer, NULL, write_recipes, NULL) != 0)
+	if (pthread_create(&writer, NULL, write_stacks, NULL) != 0)
 		exit(99);
-	while (latest < RECIPE_WRITES) {
-		if (!control_get_recipe(control, &recipe) || !recipe.current_per_cpu)
+	while (latest < STACKS_WRITES) {
+		if (!control_get_recipe(control, &stacks) || !stacks.current_per_cpu)
 			continue;
 		reads++;
-		mixed += !is_recipe(&recipe, (uint32_t)(recipe.current_per_cpu - 1));
-		older += recipe.current_per_cpu - 1 < latest;
-		latest = recipe.current_per_cpu - 1;
+		mixed += !is_stacks(&stacks, (uint32_t)(stacks.current_per_cpu - 1));
+		older += stacks.current_per_cpu - 1 < latest;
+		latest = stacks.current_per_cpu - 1;
 	}
 	pthread_join(writer, NULL);
-	check(!mixed && !older, "of %u recipes read %u are mixed, %u older than the one before",
-	      reads, mixed, older);
+	check(!mixed && !older, "%u reads: %u mixed, %u older than the read before", reads, mixed,
+	      older);
 	end();
 }
 
@@ -355,7 +359,7 @@ static void test_rate_and_budget(void)
 	end();
 }
 
-/* A counter that the list in control.c lacks would be whatever the reader had there. */
+/* A counter missing in the list of control.c would keep what the reader had there before. */
 static void test_all_counts(void)
 {
 	struct sampler_counts put, got;
@@ -406,35 +410,36 @@ static void test_signals(void)
 	check_string(control_message(control), "", "no message before the failure");
 	counts.state = SAMPLER_ENDED;
 	control_put_counts(control, &counts);
-	check_u64(strlen(control_message(control)), 255, "one at the end of a damaged recording");
+	check_u64(strlen(control_message(control)), 255,
+		  "a message at the end of a damaged recording");
 	counts.state = SAMPLER_FAILED;
 	control_put_counts(control, &counts);
-	check_u64(strlen(control_message(control)), 255, "then one, cut");
+	check_u64(strlen(control_message(control)), 255, "then the message, cut to its room");
 	counts.ending = GUEST_END_REBOOT;
 	control_put_counts(control, &counts);
 	control_get_counts(control, &got);
 	check(control_ending(&got) == GUEST_END_REBOOT, "how the guest ended");
 	got.ending = UINT64_MAX;
-	check(control_ending(&got) == GUEST_END_UNKNOWN, "not by a number out of nowhere");
+	check(control_ending(&got) == GUEST_END_UNKNOWN, "a number that is no such end");
 	control_start_anew(control);
 	control_get_counts(control, &got);
 	check(!control_quitting(control) && got.state == SAMPLER_STARTING && got.ticks == 5 &&
 		      got.ending == GUEST_END_UNKNOWN,
-	      "anew: counters stay");
+	      "restarted: counters stay");
 	control_settle(control, SAMPLER_GUEST_GONE);
 	control_get_counts(control, &got);
-	check(got.state == SAMPLER_GUEST_GONE && got.ticks == 5, "settled");
+	check(got.state == SAMPLER_GUEST_GONE && got.ticks == 5, "the state that was set");
 	control_settle(control, (enum sampler_state)(SAMPLER_FAILED + 1));
 	control_get_counts(control, &got);
-	check_u64(got.state, SAMPLER_FAILED, "a state there is none of");
+	check_u64(got.state, SAMPLER_FAILED, "a state beyond the last one is a failure");
 	control_settle(control, (enum sampler_state) - 1);
 	control_get_counts(control, &got);
-	check_u64(got.state, SAMPLER_FAILED, "nor before the first");
+	check_u64(got.state, SAMPLER_FAILED, "and so is one before the first");
 	control_hold(control);
 	control_go(control);
-	check(!control_holding(control), "goes");
+	check(!control_holding(control), "no hold once the guest is known");
 	control_wait(control);
-	check(control_holding(control), "waits again");
+	check(control_holding(control), "on hold again when it is not known any more");
 	end();
 }
 
@@ -447,8 +452,8 @@ int main(void)
 	test_hostile_hints();
 	test_hint_collisions();
 	test_hint_spaces();
-	test_recipe();
-	test_recipe_race();
+	test_stacks();
+	test_stacks_race();
 	test_rate_and_budget();
 	test_all_counts();
 	test_signals();

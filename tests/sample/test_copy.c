@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Copying one stack out of a guest in memory: where it begins and ends, through which frames, and
- * why it is cut. Every copy runs as in the sampler: first within the stop with what is mapped,
- * then, after preparing, again.
+ * Copying one stack out of a guest in memory: where the copy begins and ends, through which frames,
+ * and why it is cut. Every copy runs as in the sampler: first in the stop with what is mapped, then
+ * again after copy_prepare().
  */
 #include "config.h"
 
@@ -30,7 +30,7 @@ static unsigned char *const bytes = record.bytes; /* of the first piece */
 static struct copied copied;
 static size_t size_bytes;
 
-/* The frames lie in no order. */
+/* Neighbouring pages have frames that are not neighbours. */
 static uint64_t frame_of(uint64_t address)
 {
 	return 1000 - (address >> 12) % 64 * 7;
@@ -85,7 +85,7 @@ static enum sample_cut copy_prepared(void)
 	return copy();
 }
 
-/* Byte by byte: those copied are the guest's, those behind were not touched. */
+/* Compares byte by byte: the copied bytes are the guest's, the bytes behind were not touched. */
 static bool right_bytes(void)
 {
 	for (size_t i = 0; i < sizeof(record.bytes); i++) {
@@ -156,7 +156,7 @@ static void test_learned_top(void)
 	end();
 }
 
-/* What was learned comes from guest bytes: it may be anything the hints can hold. */
+/* Hints are learned from guest bytes: they may have any value that fits. */
 static void test_wrong_top(void)
 {
 	begin();
@@ -174,8 +174,8 @@ static void test_wrong_top(void)
 }
 
 /*
- * At the end of the address space the copy must not go on at address 0; a record whose piece does
- * would not pass sample_check() either.
+ * At the end of the address space the copy must not go on at address 0. sample_check() would refuse
+ * such a piece, too.
  */
 static void test_end_of_addresses(void)
 {

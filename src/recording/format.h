@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The bytes of a recording, version 2: what recording/writer.c writes and recording/reader.c reads.
- * doc/FORMATS tells it to people. Little-endian; everything starts at a multiple of 8.
+ * Private to recording/: the bytes of a recording, version 2, as writer.c writes and reader.c reads
+ * them. doc/FORMATS describes the format for people. Little-endian; everything starts at a multiple
+ * of 8.
  *
  *   file head              "XTOPREC\n", version, size of this head
  *   chunk head, payload    padded with zeros to 8
@@ -9,26 +10,27 @@
  *   ...
  *
  *   INFO  struct recording_chunk_info     once, before the first SMPL
- *   SYMS  struct recording_chunk_symbols  one an image, before the first SMPL
+ *   SYMS  struct recording_chunk_symbols  one for each image, before the first SMPL
  *   PAGE  struct recording_page, lines    a page of guest memory, as the next SMPL or POLL reads it
  *   TIME  u64 ns                          what the clock said for the next SMPL or POLL
- *   POLL  u64 ns                          the resolver looked around at that time, without a sample
+ *   POLL  u64 ns                          the resolver called os_poll() at that time
  *   SMPL  one record of the ring, byte for byte (xtop/sample.h)
  *   END   struct recording_chunk_end      last: without it the file was cut
  *
- * How it grows without a new version: a reader passes over chunks of a type it does not know,
- * unless RECORDING_CHUNK_REQUIRED says that the samples cannot be understood without; and it takes
- * INFO, SYMS and END heads longer than it knows, by their size. Version 1 had no PAGE, TIME and
- * POLL; it is still read, with the names of SYMS alone.
+ * The format can grow without a new version. A reader skips chunks of a type that it does not know,
+ * unless RECORDING_CHUNK_REQUIRED says that the samples mean nothing without them. It accepts INFO,
+ * SYMS and END heads that are longer than it knows. Version 1 had no PAGE, TIME and POLL; it is
+ * still read, with the names of SYMS alone.
  *
- * Who reads a recording does what the resolver did, in the same order: takes PAGE and TIME, then has
- * the sample named, or looks around, and finds in memory what was there then.
+ * A reader does what the resolver did, in the same order: it applies PAGE and TIME, then has the
+ * sample named, or polls, and finds in memory what was there then.
  */
-#ifndef XTOP_RECORDING_FORMAT_H
-#define XTOP_RECORDING_FORMAT_H
+#ifndef RECORDING_FORMAT_H
+#define RECORDING_FORMAT_H
 
+#include "recording/page_mirror.h"
 #include "xtop/limit.h"
-#include "xtop/pages.h"
+#include "xtop/recording.h"
 #include "xtop/sample.h"
 #include "xtop/symbol.h"
 
@@ -37,18 +39,13 @@
 #define RECORDING_VERSION_NO_MEMORY 1 /* the last without PAGE */
 #define RECORDING_MACHINE_X86_64 62 /* EM_X86_64 of ELF: whose struct registers the samples carry */
 
-/* Read as text, the type is the first four bytes of the chunk. */
-#define RECORDING_TYPE(a, b, c, d) \
-	((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
+/* Types of chunks besides the notes of xtop/recording.h. */
 #define RECORDING_INFO RECORDING_TYPE('I', 'N', 'F', 'O')
 #define RECORDING_SYMBOLS RECORDING_TYPE('S', 'Y', 'M', 'S')
 #define RECORDING_SAMPLE RECORDING_TYPE('S', 'M', 'P', 'L')
-#define RECORDING_PAGE RECORDING_TYPE('P', 'A', 'G', 'E')
-#define RECORDING_TIME RECORDING_TYPE('T', 'I', 'M', 'E')
-#define RECORDING_POLL RECORDING_TYPE('P', 'O', 'L', 'L')
 #define RECORDING_END RECORDING_TYPE('E', 'N', 'D', ' ')
 
-/* What a reader believes at most. */
+/* The most that a reader accepts. */
 #define RECORDING_MAX_HEAD_BYTES 4096
 #define RECORDING_MAX_INFO_BYTES 65536
 #define RECORDING_MAX_MODULE_BYTES 4096
@@ -57,7 +54,7 @@
 #define RECORDING_MAX_END_BYTES 4096
 #define RECORDING_MAX_PAGE_BYTES (sizeof(struct recording_page) + GUEST_PAGE_SIZE)
 #define RECORDING_MAX_TIME_BYTES 64
-/* Of guest memory at a time: 64 MiB. For one more, one that was not read for long goes. */
+/* Pages of guest memory at a time: 64 MiB. Page_mirror makes room for one more. */
 #define RECORDING_MAX_PAGES LIMIT(16384, 64)
 /* The largest SYMS: every symbol's start and end, and all names. */
 #define RECORDING_MAX_SYMBOLS_BYTES (SYMTAB_MAX_SYMBOLS * 16ULL + SYMTAB_MAX_NAMES_BYTES + 65536)
@@ -69,12 +66,12 @@ struct recording_head {
 };
 
 enum recording_chunk_flag {
-	RECORDING_CHUNK_REQUIRED = 1 << 0, /* who does not know the type must not go on */
+	RECORDING_CHUNK_REQUIRED = 1 << 0, /* a reader that does not know the type must stop */
 };
 
 struct recording_chunk {
 	uint32_t type;
-	uint32_t flags;      /* enum recording_chunk_flag; others 0, not looked at */
+	uint32_t flags;      /* enum recording_chunk_flag; other bits are 0, and ignored */
 	uint64_t size_bytes; /* of the payload, before padding */
 };
 
@@ -108,25 +105,27 @@ struct recording_chunk_symbols {
 	uint32_t module_bytes; /* with its NUL */
 	uint32_t build_id_bytes;
 	uint64_t strings_bytes;
-	uint64_t build_id_address; /* where the image has it loaded; 0: it is not */
+	uint64_t build_id_address; /* where the loaded image has it; 0: nowhere */
 };
 
 /*
- * The lines of a page that are new, PAGES_LINE_BYTES each, follow in ascending order; the others are
- * as they were, or zeros when the page was not there. No line: the page is not there any more.
+ * The lines of a page that are new follow, PAGE_LINE_BYTES each, in ascending order. The other
+ * lines are unchanged, or zeros when the page was not there. A page without lines is not there any
+ * more.
  *
- * The guest runs while it is read: a page that is read twice for one sample may have changed between.
- * What came second then, and all that follows for that sample, is from its READ-th time on.
+ * The guest runs while its memory is read, so a page that is read twice for one sample may have
+ * changed in between. The change that the second reading found, and all changes behind it for that
+ * sample, hold from the READ-th read on.
  */
 struct recording_page {
 	uint64_t frame;
 	uint64_t lines; /* bit i: bytes [64 i, 64 i + 64) */
-	uint64_t read;  /* of memory_ops.read() since the last SMPL or POLL, from 1; 0: at once */
+	uint64_t read;  /* number of memory_ops.read() since the last SMPL or POLL; 0: at once */
 };
 
 struct recording_chunk_end {
 	uint64_t n_samples; /* SMPL chunks in the file */
-	/* Ticks that gave none, as struct sampler_counts has them; what older files lack is 0. */
+	/* Ticks without a sample, as in struct sampler_counts. Older files end earlier: 0. */
 	uint64_t missed, skipped_budget, waited, lost, refused;
 };
 #define RECORDING_END_BYTES 8 /* of the first version */
@@ -136,7 +135,7 @@ static inline size_t recording_pad(size_t size_bytes)
 	return (size_bytes + 7) & ~(size_t)7;
 }
 
-/* These sizes are the format: a change of one is a new version. */
+/* These sizes are the format: to change one takes a new version. */
 _Static_assert(sizeof(struct recording_head) == 16, "file head");
 _Static_assert(sizeof(struct recording_chunk) == 16, "chunk head");
 _Static_assert(sizeof(struct recording_chunk_info) == 136, "INFO");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A guest that goes away and comes back, or does not: the follower as a thread, on a made-up host.
- * What client.c, memory.c, os.c and the resolver's thread do for it is defined here.
+ * A guest that goes away and comes back, or does not: the reattacher as a thread, on a made-up
+ * host. This file defines what client.c, memory.c, os.c and the resolver's thread do for it.
  */
 #include "config.h"
 
@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "follow.h"
+#include "reattach.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
 #include "xtop/broker.h"
@@ -26,12 +26,12 @@ struct memory {
 	uint32_t domid;
 };
 
-/* The host, for two threads: under the lock. */
+/* The host; two threads use it, under the lock. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct host {
 	struct guest_info domain; /* the only one; domid 0: none */
 	unsigned n_finds, n_starts, n_stops, n_memories;
-	unsigned refuse_starts; /* so many fail */
+	unsigned refuse_starts; /* so many starts fail */
 	unsigned n_finds_by_name;
 	bool is_broken; /* the broker is dead */
 	uint32_t started_domid, resolver_vcpus, os_domid;
@@ -43,8 +43,8 @@ static struct host {
 } host;
 
 static struct control *control;
-static struct follow_guest guest;
-static struct follower follower;
+static struct attached_guest guest;
+static struct reattacher reattacher;
 static pthread_t thread;
 
 static struct host seen(void)
@@ -196,37 +196,37 @@ static unsigned finds(void)
 
 static void *run(void *context)
 {
-	follow_run(context);
+	reattach_run(context);
 	return NULL;
 }
 
 /* web01, domain 5, is sampled. */
-static void begin(struct follow_settings settings)
+static void begin(struct reattach_settings settings)
 {
 	host = (struct host){ .obstacle = "vmlinux" };
 	set_domain("web01", "u-web01", 5, 2);
 	open_guard();
 	must(control_create(&control));
 	control_settle(control, SAMPLER_RUNNING);
-	guest = (struct follow_guest){ .info = host.domain, .started = true };
+	guest = (struct attached_guest){ .info = host.domain, .started = true };
 	guest.process.pidfd = host.guard[0];
 	must(guest_open_memory(5, &guest.memory));
 	must(ring_create(sampler_ring_bytes(2), &guest.ring));
 	settings.control = control;
-	must(follow_init(&follower, &settings, &guest));
-	if (pthread_create(&thread, NULL, run, &follower))
+	must(reattach_init(&reattacher, &settings, &guest));
+	if (pthread_create(&thread, NULL, run, &reattacher))
 		abort();
 }
 
 static void join(void)
 {
-	follow_quit(&follower);
+	reattach_quit(&reattacher);
 	pthread_join(thread, NULL);
 }
 
 static void end(const char *what)
 {
-	follow_deinit(&follower);
+	reattach_deinit(&reattacher);
 	memory_destroy(guest.memory);
 	ring_destroy(guest.ring);
 	if (guest.started)
@@ -263,11 +263,11 @@ static bool becomes(enum sampler_state wanted)
 
 static bool tells(const char *text)
 {
-	char note[FOLLOW_NOTE_BYTES];
+	char note[REATTACH_NOTE_BYTES];
 	struct guest_info info;
 
 	for (unsigned i = 0; i < WAIT_TRIES; i++) {
-		follow_look(&follower, &info, note);
+		reattach_get_status(&reattacher, &info, note);
 		if (strcmp(note, text) == 0 || (*text && strncmp(note, text, strlen(text)) == 0))
 			return true;
 		nap();
@@ -286,7 +286,7 @@ static void wait_for_finds(unsigned n)
 
 static void test_quits(void)
 {
-	begin((struct follow_settings){ .name = "web01" });
+	begin((struct reattach_settings){ .name = "web01" });
 	join();
 	check(state() == SAMPLER_RUNNING && !seen().n_finds && guest.started,
 	      "told to quit: quits");
@@ -295,7 +295,7 @@ static void test_quits(void)
 
 static void test_ended(enum sampler_state how, const char *what)
 {
-	begin((struct follow_settings){ .name = "web01" });
+	begin((struct reattach_settings){ .name = "web01" });
 	control_put_message(control, "why");
 	guard_ends(how, GUEST_END_UNKNOWN);
 	pthread_join(thread, NULL);
@@ -305,7 +305,7 @@ static void test_ended(enum sampler_state how, const char *what)
 
 static void test_killed(void)
 {
-	begin((struct follow_settings){ .name = "web01" });
+	begin((struct reattach_settings){ .name = "web01" });
 	guard_ends(SAMPLER_RUNNING, GUEST_END_UNKNOWN);
 	pthread_join(thread, NULL);
 	check(state() == SAMPLER_FAILED &&
@@ -317,9 +317,9 @@ static void test_killed(void)
 static void test_reboot(void)
 {
 	struct guest_info info;
-	char note[FOLLOW_NOTE_BYTES];
+	char note[REATTACH_NOTE_BYTES];
 
-	begin((struct follow_settings){ .name = "web01" });
+	begin((struct reattach_settings){ .name = "web01" });
 	set_domain("", "", 0, 0);
 	guard_ends(SAMPLER_GUEST_AWAY, GUEST_END_REBOOT);
 	check(tells("web01 reboots, waiting for its return"), "reboot: told");
@@ -329,13 +329,13 @@ static void test_reboot(void)
 	set_domain("web01", "u-web01", 7, 3);
 	check(becomes(SAMPLER_RUNNING), "back: sampled");
 	check(tells("web01 is back as domain 7 after "), "back: told");
-	follow_look(&follower, &info, note);
+	reattach_get_status(&reattacher, &info, note);
 	check(info.domid == 7 && info.n_vcpus == 3, "back: known");
 	check(seen().started_domid == 7 && seen().os_domid == 7 && seen().resolver_vcpus == 3 &&
 		      seen().in_order && seen().resolver_ring,
 	      "back: all know");
 	check(!control_quitting(control), "back: is not to quit");
-	/* and again, as one of another UUID */
+	/* and again, with another UUID */
 	set_domain("", "", 0, 0);
 	guard_ends(SAMPLER_GUEST_AWAY, GUEST_END_UNKNOWN);
 	check(tells("web01 is gone"), "destroyed: told");
@@ -348,10 +348,10 @@ static void test_reboot(void)
 	end("reboot: memories left");
 }
 
-/* While it is built its vCPUs come one by one. */
+/* While a domain is built its vCPUs come one by one. */
 static void test_built(void)
 {
-	begin((struct follow_settings){ .name = "web01" });
+	begin((struct reattach_settings){ .name = "web01" });
 	set_domain("", "", 0, 0);
 	guard_ends(SAMPLER_GUEST_AWAY, GUEST_END_CRASH);
 	check(tells("web01 has crashed, waiting for its return"), "crash: told");
@@ -364,10 +364,10 @@ static void test_built(void)
 	end("built: memories left");
 }
 
-/* Migrated to this host: its memory comes before its name. */
+/* Migrated to this host: the memory comes before the name. */
 static void test_migrated(void)
 {
-	begin((struct follow_settings){ .name = "web01" });
+	begin((struct reattach_settings){ .name = "web01" });
 	set_domain("web01--incoming", "u-web01", 6, 2);
 	guard_ends(SAMPLER_GUEST_AWAY, GUEST_END_SUSPEND);
 	wait_for_finds(4);
@@ -383,7 +383,7 @@ static void test_larger(void)
 {
 	size_t before_bytes;
 
-	begin((struct follow_settings){ .name = "web01" });
+	begin((struct reattach_settings){ .name = "web01" });
 	before_bytes = ring_size_bytes(guest.ring);
 	guard_ends(SAMPLER_GUEST_AWAY, GUEST_END_SUSPEND);
 	set_domain("web01", "u-web01", 6, GUEST_MAX_VCPUS);
@@ -395,10 +395,10 @@ static void test_larger(void)
 	end("larger: memories left");
 }
 
-/* Suspended and resumed it is the same domain. */
+/* A guest that was suspended and resumed is the same domain. */
 static void test_resumed(void)
 {
-	begin((struct follow_settings){ .name = NULL });
+	begin((struct reattach_settings){ .name = NULL });
 	set_domain("web02", "u-web01", 5, 2);
 	guard_ends(SAMPLER_GUEST_AWAY, GUEST_END_SUSPEND);
 	check(becomes(SAMPLER_RUNNING) && seen().started_domid == 5, "resumed: sampled");
@@ -409,7 +409,7 @@ static void test_resumed(void)
 
 static void test_no_name(void)
 {
-	begin((struct follow_settings){ .name = NULL });
+	begin((struct reattach_settings){ .name = NULL });
 	set_domain("web01", "u-another", 9, 2);
 	guard_ends(SAMPLER_GUEST_AWAY, GUEST_END_REBOOT);
 	wait_for_finds(4);
@@ -421,7 +421,7 @@ static void test_no_name(void)
 
 static void test_refused(void)
 {
-	begin((struct follow_settings){ .name = "web01" });
+	begin((struct reattach_settings){ .name = "web01" });
 	pthread_mutex_lock(&lock);
 	host.refuse_starts = 2;
 	pthread_mutex_unlock(&lock);
@@ -433,7 +433,7 @@ static void test_refused(void)
 
 static void test_stays(void)
 {
-	begin((struct follow_settings){ .name = "web01", .stays = true });
+	begin((struct reattach_settings){ .name = "web01", .ends = true });
 	guard_ends(SAMPLER_GUEST_AWAY, GUEST_END_REBOOT);
 	pthread_join(thread, NULL);
 	check(state() == SAMPLER_GUEST_GONE && !seen().n_finds && tells(""),
@@ -445,27 +445,27 @@ static void test_bounds(void)
 {
 	uint64_t from_ns;
 
-	begin((struct follow_settings){ .name = "web01", .bound_ns = FOLLOW_BOUND_NS });
+	begin((struct reattach_settings){ .name = "web01", .bound_ns = REATTACH_BOUND_NS });
 	set_domain("", "", 0, 0);
 	guard_ends(SAMPLER_GUEST_AWAY, GUEST_END_POWEROFF);
 	pthread_join(thread, NULL);
 	check(state() == SAMPLER_GUEST_GONE && !seen().n_finds && tells("web01 has shut down"),
 	      "nobody waits for one that was shut down");
 	end("shut down: memories left");
-	begin((struct follow_settings){ .name = "web01", .bound_ns = 700000000 });
+	begin((struct reattach_settings){ .name = "web01", .bound_ns = 700000000 });
 	set_domain("", "", 0, 0);
 	from_ns = clock_now_ns();
 	guard_ends(SAMPLER_GUEST_AWAY, GUEST_END_UNKNOWN);
 	check(tells("web01 is gone, waiting for its return"), "destroyed: waited for");
 	pthread_join(thread, NULL);
 	check(state() == SAMPLER_GUEST_GONE && seen().n_finds >= 2, "for so long");
-	check(clock_now_ns() - from_ns < FOLLOW_BOUND_NS / 2, "and no longer");
+	check(clock_now_ns() - from_ns < REATTACH_BOUND_NS / 2, "and no longer");
 	end("bound: memories left");
 }
 
 static void test_broker_killed(void)
 {
-	begin((struct follow_settings){ .name = "web01" });
+	begin((struct reattach_settings){ .name = "web01" });
 	pthread_mutex_lock(&lock);
 	host.is_broken = true;
 	pthread_mutex_unlock(&lock);
@@ -476,17 +476,17 @@ static void test_broker_killed(void)
 	end("broker killed: memories left");
 }
 
-/* Guard and sampler hung: others come, three times a minute. */
+/* Guard and sampler hung: others are started, at most three times a minute. */
 static void test_hangs(void)
 {
 	struct sampler_counts counts;
 
-	begin((struct follow_settings){ .name = "web01" });
+	begin((struct reattach_settings){ .name = "web01" });
 	control_set_budget(control, 1);
 	for (unsigned i = 1; i <= RESTARTS_MAX; i++) {
 		guard_ends(SAMPLER_HUNG, GUEST_END_UNKNOWN);
 		check(becomes(SAMPLER_RUNNING) && seen().n_starts == i && seen().started_domid == 5,
-		      "hangs: another guard, %u", i);
+		      "hang %u: another guard", i);
 	}
 	guard_ends(SAMPLER_HUNG, GUEST_END_UNKNOWN);
 	pthread_join(thread, NULL);
@@ -495,7 +495,7 @@ static void test_hangs(void)
 	      "hangs again: \"%s\"", control_message(control));
 	check_u64(counts.restarts, RESTARTS_MAX, "hangs: restarts");
 	end("hangs: memories left");
-	begin((struct follow_settings){ .name = "web01" });
+	begin((struct reattach_settings){ .name = "web01" });
 	control_set_budget(control, 0.001);
 	guard_ends(SAMPLER_HUNG, GUEST_END_UNKNOWN);
 	for (unsigned i = 0; i < WAIT_TRIES && !seen().n_stops; i++)
@@ -513,7 +513,7 @@ static struct xtop_error *obstacle(void *context)
 
 static void test_other_build(void)
 {
-	begin((struct follow_settings){ .name = "web01", .check = obstacle });
+	begin((struct reattach_settings){ .name = "web01", .check = obstacle });
 	guard_ends(SAMPLER_GUEST_AWAY, GUEST_END_REBOOT);
 	pthread_join(thread, NULL);
 	check(state() == SAMPLER_FAILED && seen().n_stops == 2 && !guest.started &&
