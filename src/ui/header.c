@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "ui/core.h"
+#include "xtop/groups.h"
 
 #define LINE_MAX_PIECES 16
 #define LINE_MAX_RANK   9

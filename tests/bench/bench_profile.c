@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "xtop/export.h"
+#include "xtop/neighbours.h"
 #include "xtop/profile.h"
 
 #define DEPTH       16

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "xtop/call_tree.h"
+#include "xtop/flame.h"
 
 #define MANY_CALLERS 100000
 #define MANY_MAX_S   5 /* of CPU; takes some 10 ms, and 8 s when callers are looked for in a list */

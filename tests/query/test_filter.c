@@ -5,7 +5,7 @@
 
 #include "tests/support/profile_stacks.h"
 
-#include "xtop/functions.h"
+#include "xtop/filter.h"
 
 static struct frames *frames;
 

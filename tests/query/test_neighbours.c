@@ -4,7 +4,7 @@
 
 #include "tests/support/profile_stacks.h"
 
-#include "xtop/functions.h"
+#include "xtop/neighbours.h"
 
 static struct frames *frames;
 
@@ -66,7 +66,7 @@ static void test_plain(void)
 	neighbours_free(&n);
 }
 
-/* The table in xtop/functions.h. */
+/* The table in xtop/neighbours.h. */
 static void test_recursion(void)
 {
 	static const char *const stacks[] = { "main;f 5",       "main;f;f;g 3", "main;f;g;f 2",

@@ -12,6 +12,7 @@
 
 #include "ui/core.h"
 #include "ui/list.h"
+#include "xtop/neighbours.h"
 
 #define CALLERS_MAX_TRAIL    64 /* then the oldest is forgotten */
 #define CALLERS_SIDE_BY_SIDE 64 /* columns from which on both lists are drawn */

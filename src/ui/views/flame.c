@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "ui/core.h"
-#include "xtop/call_tree.h"
+#include "xtop/flame.h"
 
 struct view_flame {
 	struct view view;

@@ -10,6 +10,7 @@
 
 #include "ui/core.h"
 #include "ui/list.h"
+#include "xtop/groups.h"
 
 #define GROUPS_SIDE_BY_SIDE 76 /* columns from which on both lists are drawn */
 
