@@ -101,7 +101,7 @@ static void test_names(void)
 	check(answer.quality == NAME_UNKNOWN, "nothing is mapped there");
 	names_find(names, NULL, CODE, FRAME_KIND_USERLAND, true, &answer);
 	check(answer.quality == NAME_UNKNOWN, "nothing is known");
-	check(!names_renew(names), "nothing to be renewed");
+	check(!names_poll(names), "nothing is known that was missing");
 	end();
 	space_destroy(space);
 	image_unref(image);
@@ -119,17 +119,17 @@ static void test_late(void)
 	frame = find(space, FUNCTION);
 	check_string(text_of(frame), "libx.so+0x1100", "no symbol yet");
 	check_u64(first->n_references, 2, "references to its image: the space's and ours");
-	check(!names_renew(names), "nothing came");
+	check(!names_poll(names), "nothing came");
 	image_succeed(first, second);
-	check(!names_renew(names), "read again, and nothing came");
+	check(!names_poll(names), "read again, and nothing came");
 	space_destroy(space);
 	image_unref(first);
 	image_succeed(second, third);
 	image_unref(second);
-	check(names_renew(names), "read again, with symbols, when none has the first one any more");
+	check(names_poll(names), "read again, with symbols, when none has the first one any more");
 	check_string(text_of(names_now(names, frame)), "serve", "has become its function");
 	check_u64(names_now(names, frame + 1), frame + 1, "and no other has");
-	check(!names_renew(names), "that is all");
+	check(!names_poll(names), "that is all");
 	image_unref(third);
 	end();
 }
@@ -155,9 +155,9 @@ static void test_room(void)
 			image_succeed(image, later);
 		image_unref(image);
 		if (i < n_files)
-			check(!names_renew(names), "file %u is gone", i);
+			check(!names_poll(names), "file %u is gone", i);
 		else
-			check(names_renew(names) &&
+			check(names_poll(names) &&
 				      strcmp(text_of(names_now(names, frame)), "serve") == 0,
 			      "the last one gets its names");
 		image_unref(later);
@@ -225,7 +225,7 @@ static void test_page_comes(void)
 	made_put(made->memory, made->guest.root, memory, program.bytes + 0x2000, PAGE);
 	made_cache_entry(made, inode, 2, folio);
 	processes_poll(processes, 1 * S);
-	check(names_renew(names), "when it is, names are found");
+	check(names_poll(names), "when it is, names are found");
 	profile_rename(profile, names_now, names);
 	check_folded(profile, "libx.so+0x1004 1|serve 4|", "for what was counted, too");
 	add(profile, processes_space(processes, &task, 1 * S), FUNCTION + 16);
