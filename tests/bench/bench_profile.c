@@ -92,6 +92,7 @@ static void bench_add(const struct frames *frames, const char *what, unsigned n_
 	const unsigned n = 2000000;
 	uint32_t(*stacks)[DEPTH] = malloc(n_stacks * sizeof(*stacks));
 	struct profile *profile;
+	struct snapshot *snapshot;
 	uint64_t state = 88172645463325252, start;
 
 	for (unsigned i = 0; i < n_stacks; i++)
@@ -100,10 +101,13 @@ static void bench_add(const struct frames *frames, const char *what, unsigned n_
 	start = cpu_ns();
 	for (unsigned i = 0; i < n; i++)
 		profile_add(profile, stacks[i % n_stacks], DEPTH, MS * (i + 1), 1);
+	start = cpu_ns() - start;
+	must(profile_copy(profile, 0, &snapshot));
 	printf("profile_add, %-22s %8.2f M stacks/s (%u stacks of %d, %zu nodes, %" PRIu64
 	       " evicted)\n",
-	       what, n * 1e3 / (cpu_ns() - start), n_stacks, DEPTH, profile_nodes(profile),
-	       profile_evicted(profile));
+	       what, n * 1e3 / start, n_stacks, DEPTH, snapshot->n_nodes,
+	       snapshot->resolver.evicted_nodes);
+	snapshot_destroy(snapshot);
 	profile_destroy(profile);
 	free(stacks);
 }
