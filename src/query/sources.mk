@@ -2,6 +2,7 @@
 libxtop_a_SOURCES += \
 	include/xtop/call_tree.h \
 	include/xtop/columns.h \
+	include/xtop/counters.h \
 	include/xtop/filter.h \
 	include/xtop/flame.h \
 	include/xtop/functions.h \
@@ -14,6 +15,7 @@ libxtop_a_SOURCES += \
 	src/query/branches.h \
 	src/query/call_tree.c \
 	src/query/columns.c \
+	src/query/counters.c \
 	src/query/filter.c \
 	src/query/flame.c \
 	src/query/functions.c \
