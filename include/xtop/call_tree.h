@@ -33,7 +33,7 @@ enum call_tree_kind {
 struct call_tree_folds {
 	bool open;
 	size_t n;
-	uint64_t entries[CALL_TREE_MAX_FOLDS]; /* a line's key; the lowest bit: whether it is open */
+	uint64_t entries[CALL_TREE_MAX_FOLDS]; /* a line's key; lowest bit: whether it is open */
 };
 /* False: there is no room for one more line. */
 bool call_tree_set_open(struct call_tree_folds *folds, uint64_t key, bool open);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which stacks count: those with a frame whose name, module or process matches a regular expression.
+ * Which stacks count: those with a frame whose name, module or process matches a regular
+ * expression.
  *
  * A filter remembers which frames of a table match. So one filter belongs to one thread and to one
  * table of frames at a time.

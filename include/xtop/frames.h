@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The names of the profile: one entry for each function, process or unnamed address in a stack. Only
- * the resolver adds entries. An entry is never changed or moved, and lives until the table is
- * destroyed, so any thread may read the entries that a snapshot names. No lock is needed: an entry is
- * written before the snapshot that names it is published, and publishing (xtop/snapshot.h) orders the
- * two for the thread that takes the snapshot.
+ * The names of the profile: one entry for each function, process or unnamed address in a stack.
+ * Only the resolver adds entries. An entry is never changed or moved, and lives until the table is
+ * destroyed, so any thread may read the entries that a snapshot names. No lock is needed: an entry
+ * is written before the snapshot that names it is published, and publishing (xtop/snapshot.h)
+ * orders the two for the thread that takes the snapshot.
  *
  * Names become clean here and nowhere else. Whatever a guest or a symbol file calls a thing, behind
- * this table its name is valid UTF-8 without control bytes, bidi overrides or stacked combining marks,
- * and without the characters that would forge a folded line.
+ * this table its name is valid UTF-8 without control bytes, bidi overrides or stacked combining
+ * marks, and without the characters that would forge a folded line.
  */
 #ifndef XTOP_FRAMES_H
 #define XTOP_FRAMES_H
@@ -65,10 +65,10 @@ struct xtop_error *frames_create(char *(*demangle)(const char *name), struct fra
 void frames_destroy(struct frames *frames); /* NULL allowed */
 
 /*
- * The id of the frame with that kind, raw name, module and address; added if new. NAME NULL or empty:
- * unknown. MODULE NULL: none. Raw strings need not be clean. Never fails: when the table is full or
- * memory is out, which is counted, a name becomes FRAME_UNKNOWN, and an unnamed address becomes the
- * group of its kind and module. Unnamed addresses get at most half of the table.
+ * The id of the frame with that kind, raw name, module and address; added if new. NAME NULL or
+ * empty: unknown. MODULE NULL: none. Raw strings need not be clean. Never fails: when the table is
+ * full or memory is out, which is counted, a name becomes FRAME_UNKNOWN, and an unnamed address
+ * becomes the group of its kind and module. Unnamed addresses get at most half of the table.
  */
 uint32_t frames_intern(struct frames *frames, enum frame_kind kind, const char *name,
 		       const char *module, uint64_t address);

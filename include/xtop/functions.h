@@ -14,7 +14,7 @@
 
 struct function_row {
 	uint32_t frame;
-	struct weights weights; /* children: a stack counts once, however often the function is in it */
+	struct weights weights; /* children: a stack counts once, even with recursion */
 	uint32_t process;       /* the one that has most of the row; FRAME_NONE: no process */
 	uint32_t n_processes;
 	uint32_t base;          /* functions_join(): row of the baseline + 1; 0: none */
@@ -27,15 +27,15 @@ struct function_table {
 };
 
 /*
- * FILTER NULL: all stacks count. With a filter, 100 % is the matching stacks. The root and processes
- * have no rows; [evicted], [truncated] and [unknown] have.
+ * FILTER NULL: all stacks count. With a filter, 100 % is the matching stacks. The root and
+ * processes have no rows; [evicted], [truncated] and [unknown] have.
  */
 struct xtop_error *functions_build(const struct snapshot *snapshot, const struct filter *filter,
 				   bool addresses, struct function_table *table);
 void functions_free(struct function_table *table);
 /*
- * Sets base in each row of TABLE to the row of BASE for the same function. A function that only BASE
- * has gets a row without weight in TABLE: that the function is gone is a difference, too.
+ * Sets base in each row of TABLE to the row of BASE for the same function. A function that only
+ * BASE has gets a row without weight in TABLE: that the function is gone is a difference, too.
  */
 struct xtop_error *functions_join(struct function_table *table, struct function_table *base);
 

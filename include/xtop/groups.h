@@ -10,7 +10,10 @@ struct group_row {
 	const char *name;       /* "" for functions without a module */
 	bool is_thread;         /* of the nearest row above that is a process */
 	struct weights weights; /* children: a stack counts once */
-	/* Self only: samples in functions without a name, whether or not their place in a file is known. */
+	/*
+	 * Self only: samples in functions without a name, whether or not their place in a file is
+	 * known.
+	 */
 	struct weights unknown;
 };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The last ten minutes: one small moment for each second. A moment can be turned back into a snapshot
- * for any view or exporter. The history also tells how a function's share changed from moment to
- * moment.
+ * The last ten minutes: one small moment for each second. A moment can be turned back into a
+ * snapshot for any view or exporter. The history also tells how a function's share changed from
+ * moment to moment.
  *
- * Memory is bounded: HISTORY_MOMENTS moments of at most HISTORY_MOMENT_NODES nodes. In a larger call
- * tree the lightest subtrees become one [evicted] below the function that called them.
+ * Memory is bounded: HISTORY_MOMENTS moments of at most HISTORY_MOMENT_NODES nodes. In a larger
+ * call tree the lightest subtrees become one [evicted] below the function that called them.
  *
  * The UI's thread. Frames outlive the history.
  */

@@ -37,7 +37,7 @@ struct chain {
  */
 struct neighbours {
 	struct function_table callers; /* only children weigh; the root or a process may be one */
-	struct function_table callees; /* only children weigh; the focus as its own callee: its self */
+	struct function_table callees; /* only children weigh; the focus itself has its self */
 	size_t n_chains;
 	struct chain *chains; /* hottest first by live self, at most NEIGHBOURS_MAX_CHAINS */
 	struct weights focus;

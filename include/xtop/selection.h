@@ -15,8 +15,8 @@ struct selection {
 	uint32_t process;            /* frame of the stack's process or thread; FRAME_NONE: any */
 	const char *module;          /* the stack has a function of this module; NULL: any */
 	/*
-	 * Functions of that kind are taken out of the stacks. Their callers get their weight, so that
-	 * shares are still shares of all samples.
+	 * Functions of that kind are taken out of the stacks. Their callers get their weight, so
+	 * that shares are still shares of all samples.
 	 */
 	bool hide_kernel, hide_user;
 };

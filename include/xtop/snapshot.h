@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A snapshot: the profile and every counter at one moment. It never changes once it is published. The
- * UI, batch output and exporters see nothing else.
+ * A snapshot: the profile and every counter at one moment. It never changes once it is published.
+ * The UI, batch output and exporters see nothing else.
  *
  * Nodes stand in pre-order: the subtree of node i is [i, nodes[i].end), its parent comes before
  * it, nodes[0] is the root. A pass from the front inherits from parents, a pass from the back sums
@@ -36,7 +36,7 @@ struct snapshot_node {
 enum unknown_cause {
 	UNKNOWN_NO_SYMBOLS,  /* its file, module or kernel has none, or none were given */
 	UNKNOWN_BETWEEN,     /* there are symbols, but none covers the address */
-	UNKNOWN_NOT_PRESENT, /* the symbols lie in pages not in memory: not read yet, or swapped out */
+	UNKNOWN_NOT_PRESENT, /* symbols lie in pages not in memory: not read yet, or swapped out */
 	UNKNOWN_NO_PROCESS,  /* the process ended before it could be read, or could not be found */
 	UNKNOWN_NO_AREA,     /* the address lies outside all known areas of code */
 	UNKNOWN_JIT,         /* the process compiled the code itself and wrote no names for perf */
@@ -45,29 +45,29 @@ enum unknown_cause {
 #define N_UNKNOWN_CAUSES 7
 
 /*
- * What the resolver saw since start or reset; a sample here is one vCPU at one tick. A new counter is
- * a member here and a line in the table of src/query/counters.c.
+ * What the resolver saw since start or reset; a sample here is one vCPU at one tick. A new counter
+ * is a member here and a line in the table of src/query/counters.c.
  */
 struct resolver_counts {
 	uint64_t samples;                /* with a stack: running or runnable */
 	uint64_t states[N_VCPU_STATES];  /* vCPU ticks by state */
 	uint64_t user;                   /* samples in user code */
 	uint64_t stops[N_UNWIND_STOPS];  /* samples by how their walk ended */
-	uint64_t cuts[N_SAMPLE_CUTS];    /* samples with UNWIND_CUT, by why the copy of the stack ended */
+	uint64_t cuts[N_SAMPLE_CUTS];    /* samples with UNWIND_CUT, by why the copy ended */
 	uint64_t parts[N_UNWIND_PARTS];  /* samples with frames in the kernel, in user code */
 	uint64_t parts_complete[N_UNWIND_PARTS]; /* those samples with that part whole */
 	uint64_t frames;                 /* frames looked up */
 	uint64_t frames_unknown;         /* those frames without a name */
 	uint64_t frames_guessed;         /* those found by a heuristic: no table covers the code */
-	uint64_t samples_unknown;        /* samples whose innermost frame has no name */
-	uint64_t samples_offset;         /* samples whose innermost frame is only a place in a file */
-	uint64_t unknown_causes[N_UNKNOWN_CAUSES]; /* samples_unknown and samples_offset, by cause */
-	uint64_t early;                  /* samples from before the guest's kernel was known: dropped */
+	uint64_t samples_unknown;        /* samples with an innermost frame without a name */
+	uint64_t samples_offset;         /* samples named only by a place in a file */
+	uint64_t unknown_causes[N_UNKNOWN_CAUSES]; /* both of these, by cause */
+	uint64_t early;                  /* samples dropped: the guest's kernel was not known yet */
 	uint64_t idle;                   /* samples of Linux's idle task: in states[] as blocked */
 	uint64_t bad_records;            /* failed sample_check(): never happens */
 	uint64_t evicted_nodes;
 	uint64_t frames_refused;         /* frame table full */
-	uint64_t lag_ns;                 /* the longest from a stop to its sample's turn; 0: a replay */
+	uint64_t lag_ns;                 /* longest time from stop to sample's turn; 0: replay */
 	uint64_t cpu_ns;                 /* resolver's thread */
 };
 
@@ -85,14 +85,14 @@ static inline uint64_t resolver_truncated(const struct resolver_counts *counts)
 struct snapshot_vcpu {
 	uint64_t states[N_VCPU_STATES];  /* ticks by state */
 	uint64_t user;                   /* ticks running in user code */
-	uint32_t last_frame;             /* innermost function of its last sample; FRAME_ROOT: none */
+	uint32_t last_frame;             /* innermost function of the last sample, or FRAME_ROOT */
 };
 
 struct snapshot {
 	uint64_t sequence;       /* 1, 2, ... */
 	uint64_t time_ns;        /* when it was taken, on the samples' clock */
 	uint64_t started_ns;     /* first sample since start or reset; 0: none yet */
-	bool at_end;             /* the guest is gone or the recording is played: no more will come */
+	bool at_end;             /* the last one: the guest is gone or the recording is played */
 	const struct frames *frames; /* outlives the snapshot */
 	uint32_t n_frames;       /* ids below this may be used */
 	size_t n_nodes;
@@ -109,7 +109,7 @@ struct snapshot {
 	unsigned ring_permille;  /* fill of the ring */
 	uint64_t lag_ns;         /* as in resolver_counts, but since the snapshot before */
 	int recording_errno;     /* why -w does not write any more; 0: it writes */
-	char system[96];         /* "Linux 6.1.0-37-amd64", a unikernel's file; "": not known; clean */
+	char system[96];         /* "Linux 6.1.0-37-amd64", a unikernel's file, or ""; clean */
 	char notes[3][96];       /* what is missing and what would help; the rest is ""; clean */
 };
 

@@ -4,14 +4,14 @@
  * once, in the order of LC_ALL=C sort.
  *
  * Different nodes can have the same text: two frames that nobody can name, static functions of one
- * name. So the walk goes by text. A step takes all nodes with stacks of the same text, gathers their
- * children, and puts children of the same name together. Each name then has up to two items:
+ * name. So the walk goes by text. A step takes all nodes with stacks of the same text, gathers
+ * their children, and puts children of the same name together. Each name then has up to two items:
  *
  *	name COUNT       the line of the stack that ends here
  *	name;...         the lines of the functions that NAME called
  *
- * Names hold no ';', so the lines of one item are never mixed with the lines of another. Sorting the
- * items of each step sorts the file; note that "foo 7" < "foo(int) 7" < "foo1;a 7" < "foo;a 7".
+ * Names hold no ';', so the lines of one item are never mixed with the lines of another. Sorting
+ * the items of each step sorts the file; note that "foo 7" < "foo(int) 7" < "foo1;a 7" < "foo;a 7".
  *
  * The walk keeps the path and, on two stacks of its own, the siblings along the path, but no lines.
  * Its depth is the depth of the tree, at most SNAPSHOT_MAX_DEPTH. Names are clean (xtop/frames.h).

@@ -3,8 +3,8 @@
  * Statistics as one JSON object (RFC 8259). doc/FORMATS lists the members, in this order; the
  * counters come from the table of xtop/counters.h. Main's thread, once, at the end.
  *
- * The output is plain ASCII, whatever the names in it are: all other characters are escaped. Numbers
- * do not depend on the locale, and a number that is not finite is null.
+ * The output is plain ASCII, whatever the names in it are: all other characters are escaped.
+ * Numbers do not depend on the locale, and a number that is not finite is null.
  */
 #include "config.h"
 

@@ -50,8 +50,8 @@ static bool fold_is_idle(const struct fold *fold)
 
 /*
  * The piece that was too short when the walk of a part ended in UNWIND_CUT: the piece that it ended
- * in. If the next frame lies beyond all copied bytes (a frame with a large array does), the outermost
- * piece that was used. -1: none.
+ * in. If the next frame lies beyond all copied bytes (a frame with a large array does), the
+ * outermost piece that was used. -1: none.
  */
 static int fold_cut_piece(const struct unwind_part_end *end)
 {
@@ -63,9 +63,9 @@ static int fold_cut_piece(const struct unwind_part_end *end)
 }
 
 /*
- * A complete part tells where each of its stacks ends. A part that was cut short needs twice as much
- * of one stack, and a page more: without the page, a stack pointer close to a wrong end would creep
- * up to the true end.
+ * A complete part tells where each of its stacks ends. A part that was cut short needs twice as
+ * much of one stack, and a page more: without the page, a stack pointer close to a wrong end would
+ * creep up to the true end.
  */
 static void fold_learn_part(const struct fold *fold, const struct sample_vcpu *vcpu,
 			    const struct unwind_part_end *end)
@@ -137,8 +137,8 @@ static void fold_count_name(struct fold *fold, const struct name_answer *innermo
 
 /*
  * The frame id of one entry of a stack. A caller is looked up by the last byte of its call
- * instruction, not by the return address: when the called function never returns, the return address
- * may belong to the next function.
+ * instruction, not by the return address: when the called function never returns, the return
+ * address may belong to the next function.
  */
 static uint32_t fold_frame(struct fold *fold, const struct unwind_frame *frame,
 			   struct name_answer *answer)
@@ -182,7 +182,8 @@ static size_t fold_push_task(struct fold *fold)
 
 /*
  * Adds the stack to the profile, outermost frame first. The stack stands below [truncated] if the
- * outermost function was not reached. [truncated] also stands wherever frames in between are missing.
+ * outermost function was not reached. [truncated] also stands wherever frames in between are
+ * missing.
  */
 static void fold_add_stack(struct fold *fold, struct snapshot_vcpu *states, uint64_t time_ns)
 {

@@ -26,7 +26,7 @@ struct fold_settings {
 	const struct symbols *symbols; /* the files of -k, or the recording's symbols */
 	struct os *os;                 /* what runs inside the guest; NULL: nobody looks */
 	enum unwind_how how;
-	struct control *control;       /* gets what was learned of each stack; NULL: nobody samples */
+	struct control *control;       /* gets what was learned of stacks; NULL: nobody samples */
 };
 
 struct fold {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The table of names; see xtop/frames.h. Frames lie in chunks and strings in blocks. Neither is moved
- * or freed before the table is destroyed: so other threads can read them without a lock. The index
- * moves as it grows; only the resolver uses it.
+ * The table of names; see xtop/frames.h. Frames lie in chunks and strings in blocks. Neither is
+ * moved or freed before the table is destroyed: so other threads can read them without a lock. The
+ * index moves as it grows; only the resolver uses it.
  *
  * A guest chooses names, addresses and their number, so everything is bounded by a named limit. The
  * hash is seeded for the same reason: a guest that does not know the seed cannot aim at one slot.
@@ -40,8 +40,8 @@ struct frames {
 	struct frames_text *texts; /* newest first */
 	size_t text_bytes;
 	/*
-	 * By hash. Modules are few and often repeated. A module that is here is not stored again; two
-	 * modules with the same place drive each other out and are stored more than once.
+	 * By hash. Modules are few and often repeated. A module that is here is not stored again;
+	 * two modules with the same place drive each other out and are stored more than once.
 	 */
 	const char *modules[FRAMES_RECENT_MODULES];
 };

@@ -53,11 +53,13 @@ void names_destroy(struct names *names)
 	free(names);
 }
 
-/* --- addresses without a symbol ----------------------------------------------------------------- */
+/*
+ * --- addresses without a symbol -----------------------------------------------------------------
+ */
 
 /*
- * Remembers FRAME, once: a frame is new if its id is higher than all others. A file that was read in
- * whole will never have more names, so its frames are not remembered.
+ * Remembers FRAME, once: a frame is new if its id is higher than all others. A file that was read
+ * in whole will never have more names, so its frames are not remembered.
  */
 static void names_remember(struct names *names, uint32_t frame, const struct image *image,
 			   uint64_t address)
@@ -175,8 +177,8 @@ static bool names_poll_one(struct names *names, struct late_name *late, const st
 }
 
 /*
- * A frame stays remembered while its file may still be read again. It is dropped when it got its name
- * last time, when its file is gone, and when its file has been read in whole.
+ * A frame stays remembered while its file may still be read again. It is dropped when it got its
+ * name last time, when its file is gone, and when its file has been read in whole.
  */
 bool names_poll(struct names *names)
 {

@@ -17,9 +17,9 @@
 #include "xtop/snapshot.h"
 
 /*
- * A cache from address to frame id. It is direct-mapped, not a hash table of xtop/hash.h: there is a
- * look-up for each frame of each sample, most samples come from few addresses, and a miss costs only
- * time.
+ * A cache from address to frame id. It is direct-mapped, not a hash table of xtop/hash.h: there is
+ * a look-up for each frame of each sample, most samples come from few addresses, and a miss costs
+ * only time.
  */
 #define NAMES_CACHE_SLOTS LIMIT(16384, 256)
 #define NAMES_MAX_LATE    LIMIT(16384, 64) /* frames that are remembered for a better name */
@@ -42,7 +42,8 @@ void names_destroy(struct names *names); /* NULL allowed */
 
 /*
  * The frame of ADDRESS in SPACE (NULL: nothing is known). KIND is FRAME_KIND_KERNEL or _USERLAND.
- * BY_OFFSET: an address without a symbol is named by its place in the file; otherwise it is unknown.
+ * BY_OFFSET: an address without a symbol is named by its place in the file; otherwise it is
+ * unknown.
  */
 uint32_t names_find(struct names *names, const struct space *space, uint64_t address,
 		    enum frame_kind kind, bool by_offset, struct name_answer *answer);

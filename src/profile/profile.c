@@ -3,24 +3,24 @@
  * The profile; see xtop/profile.h. Resolver's thread.
  *
  * Decay. A live weight should halve with every half-life. Instead of making old weights smaller,
- * new ones are made larger: a sample at time t is stored as 2^(t / half-life), and a reader at time t
- * divides by the same power. So a stored number does not change while time goes by, and stored
+ * new ones are made larger: a sample at time t is stored as 2^(t / half-life), and a reader at time
+ * t divides by the same power. So a stored number does not change while time goes by, and stored
  * numbers compare as the weights do (forward decay: Cormode, Shkapenyuk, Srivastava, Xu, "Forward
  * Decay: A Practical Time Decay Model for Streaming Systems", ICDE 2009). The range of exponents is
- * limited, so time is cut into epochs of PROFILE_EPOCH half-lives. Powers count from the start of an
- * epoch, and a node tells in which epoch its number was stored. The number is converted to the
+ * limited, so time is cut into epochs of PROFILE_EPOCH half-lives. Powers count from the start of
+ * an epoch, and a node tells in which epoch its number was stored. The number is converted to the
  * current epoch when the node is next weighed.
  *
- * Nodes lie in one array in the order of creation. Only eviction and renaming remove nodes, and they
- * close the gaps. So a parent always stands before its children, and every question about the tree is
- * a pass over the array: from the back to sum subtrees, from the front to place them. No node keeps a
- * list of its children.
+ * Nodes lie in one array in the order of creation. Only eviction and renaming remove nodes, and
+ * they close the gaps. So a parent always stands before its children, and every question about the
+ * tree is a pass over the array: from the back to sum subtrees, from the front to place them. No
+ * node keeps a list of its children.
  *
- * The hash table of nodes is not the one of xtop/hash.h, because each frame of each sample is looked
- * up in it and it has up to PROFILE_MAX_NODES nodes. A key is compared where its node lies, without a
- * call; chains through the nodes take 8 to 12 bytes a node instead of 16 to 32; eviction rebuilds them
- * in one pass. The arrays do not grow by xtop/vector.h: their capacity ends exactly at the limit. A
- * node and its shares of heads and scratch take 44 bytes.
+ * The hash table of nodes is not the one of xtop/hash.h, because each frame of each sample is
+ * looked up in it and it has up to PROFILE_MAX_NODES nodes. A key is compared where its node lies,
+ * without a call; chains through the nodes take 8 to 12 bytes a node instead of 16 to 32; eviction
+ * rebuilds them in one pass. The arrays do not grow by xtop/vector.h: their capacity ends exactly
+ * at the limit. A node and its shares of heads and scratch take 44 bytes.
  */
 #include "config.h"
 
@@ -213,10 +213,10 @@ static uint32_t float_bits(float value)
 }
 
 /*
- * The RANK-th smallest (from 1) of N floats that are not negative. The bits of such floats are in the
- * same order as the numbers. So counting finds the result digit by digit, 11 + 11 + 10 bits from the
- * top, in three passes, whatever weights the guest causes. *TIESP: how many of the values equal to
- * the result belong to the RANK smallest.
+ * The RANK-th smallest (from 1) of N floats that are not negative. The bits of such floats are in
+ * the same order as the numbers. So counting finds the result digit by digit, 11 + 11 + 10 bits
+ * from the top, in three passes, whatever weights the guest causes. *TIESP: how many of the values
+ * equal to the result belong to the RANK smallest.
  */
 static float profile_select(const float *values, uint32_t n, uint32_t rank, uint32_t *tiesp)
 {
@@ -261,9 +261,9 @@ static void profile_mark_lightest(const struct profile *profile, uint32_t n_gone
 }
 
 /*
- * Removes exactly the N_GONE lightest nodes. A node is as heavy as its subtree, so no node goes before
- * its children. A batch is at least an eighth of the nodes, so that each new node pays for only a few
- * steps of these passes, whatever the shape of the tree.
+ * Removes exactly the N_GONE lightest nodes. A node is as heavy as its subtree, so no node goes
+ * before its children. A batch is at least an eighth of the nodes, so that each new node pays for
+ * only a few steps of these passes, whatever the shape of the tree.
  */
 static void profile_evict(struct profile *profile, uint32_t n_gone)
 {

@@ -306,8 +306,8 @@ static void resolver_drain(struct resolver *resolver)
 }
 
 /*
- * Tells OS how many pages the guest has, 0 when nobody sees the guest alive. Mappings of guest memory
- * are valid while that number stays the same.
+ * Tells OS how many pages the guest has, 0 when nobody sees the guest alive. Mappings of guest
+ * memory are valid while that number stays the same.
  */
 static void resolver_update_pages(const struct resolver *resolver)
 {
@@ -360,7 +360,9 @@ void resolver_run(struct resolver *resolver)
 			break;
 		resolver_nap(resolver);
 	}
-	/* Nobody sees any more whether the guest is alive, and writing the results may take long. */
+	/*
+	 * Nobody sees any more whether the guest is alive, and writing the results may take long.
+	 */
 	if (resolver->settings.os)
 		os_follow_pages(resolver->settings.os, 0);
 	resolver_publish(resolver, true);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Snapshots and the slot they pass through; see xtop/snapshot.h. The slot has one pointer. The
- * resolver exchanges it for a new snapshot, the reader for NULL. The side that gets a snapshot out of
- * an exchange owns it, so no snapshot is freed twice, lost, or freed while the reader uses it.
+ * resolver exchanges it for a new snapshot, the reader for NULL. The side that gets a snapshot out
+ * of an exchange owns it, so no snapshot is freed twice, lost, or freed while the reader uses it.
  */
 #include "config.h"
 
@@ -17,9 +17,9 @@ struct snapshot_slot {
 };
 
 /*
- * Sizes are rounded up to steps, so that malloc() can give out the memory of the last snapshot again.
- * Exact sizes grow by a few nodes each second and would get fresh pages from the kernel each time:
- * with 100,000 nodes, these pages cost as much as all the work on them.
+ * Sizes are rounded up to steps, so that malloc() can give out the memory of the last snapshot
+ * again. Exact sizes grow by a few nodes each second and would get fresh pages from the kernel each
+ * time: with 100,000 nodes, these pages cost as much as all the work on them.
  */
 #define SNAPSHOT_STEP_NODES 16384
 
@@ -97,7 +97,9 @@ void snapshot_publish(struct snapshot_slot *slot, struct snapshot *snapshot)
 	 * that already has this snapshot and asks for the next one does not lose that request.
 	 */
 	atomic_store_explicit(&slot->wanted, false, memory_order_relaxed);
-	/* Release: the reader may read what was written so far. Acquire: the old one may be freed. */
+	/*
+	 * Release: the reader may read what was written so far. Acquire: the old one may be freed.
+	 */
 	snapshot_destroy(
 		atomic_exchange_explicit(&slot->published, snapshot, memory_order_acq_rel));
 }

@@ -3,8 +3,9 @@
  * The table of counters; see xtop/counters.h. Order and names are those of --stats (doc/FORMATS): a
  * new counter stands behind the others of its group, and no name ever changes.
  *
- * Not in the table: the sampler's state, which is a word in --stats; the histogram of stopped times;
- * and what --stats shows in other places or not at all (tests/query/test_counters.c lists these).
+ * Not in the table: the sampler's state, which is a word in --stats; the histogram of stopped
+ * times; and what --stats shows in other places or not at all (tests/query/test_counters.c lists
+ * these).
  */
 #include "config.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The filter: which stacks count; see xtop/filter.h. A stack counts when one of its frames matches.
- * So a node with a matching frame lets its whole subtree through. Frames never change, so each frame
- * is matched against the regex only once in the filter's life.
+ * So a node with a matching frame lets its whole subtree through. Frames never change, so each
+ * frame is matched against the regex only once in the filter's life.
  */
 #include "config.h"
 
@@ -77,8 +77,8 @@ static double filter_parse_repeats(const char **at)
 }
 
 /*
- * How many atoms the group at *AT has when its repetitions are written out. Moves *AT to the group's
- * end. INFINITY: groups are nested too deep.
+ * How many atoms the group at *AT has when its repetitions are written out. Moves *AT to the
+ * group's end. INFINITY: groups are nested too deep.
  */
 static double filter_count_atoms(const char **at, unsigned depth)
 {

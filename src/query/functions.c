@@ -2,10 +2,10 @@
 /*
  * The flat table of functions; see xtop/functions.h. One pass over the nodes of a snapshot. Self is
  * the sum over all nodes of a function. Children is the sum over the function's outermost nodes
- * only: a node below another node of the same function is already part of that node's children (perf
- * does the same, tools/perf/util/hist.c, iter_add_next_cumulative_entry()). In pre-order a subtree
- * is a range of indices, so "below" needs no stack of open nodes: each function remembers where the
- * subtree of its last outermost node ends.
+ * only: a node below another node of the same function is already part of that node's children
+ * (perf does the same, tools/perf/util/hist.c, iter_add_next_cumulative_entry()). In pre-order a
+ * subtree is a range of indices, so "below" needs no stack of open nodes: each function remembers
+ * where the subtree of its last outermost node ends.
  */
 #include "config.h"
 
@@ -29,7 +29,7 @@ struct functions_pass {
 	bool addresses;
 	struct function_table *table;
 	struct functions_seen *seen; /* by row */
-	uint32_t *rows_of;           /* by frame: row + 1; NO_ROW: not a function; 0: not known yet */
+	uint32_t *rows_of;           /* by frame: row + 1; NO_ROW: no function; 0: not known yet */
 	uint32_t process;            /* the process that the pass is in */
 };
 
@@ -69,8 +69,8 @@ static uint32_t functions_find_row(struct functions_pass *pass, uint32_t id)
 }
 
 /*
- * A process is one subtree of the root, so all nodes of a function in one process come in one go. (A
- * process that was evicted and came back has two subtrees, and is counted twice.)
+ * A process is one subtree of the root, so all nodes of a function in one process come in one go.
+ * (A process that was evicted and came back has two subtrees, and is counted twice.)
  */
 static void functions_add_process(struct function_row *row, struct functions_seen *seen,
 				  uint32_t process, uint64_t total)

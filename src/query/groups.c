@@ -115,7 +115,9 @@ static void processes_add_self(struct processes_pass *pass, uint32_t owner,
 		group_add_self(&pass->groups.rows[pass->rows_of[owner]], node, unknown);
 }
 
-/* The owner of the nodes that come next. Processes are children of the root, threads of processes. */
+/*
+ * The owner of the nodes that come next. Processes are children of the root, threads of processes.
+ */
 struct processes_owner {
 	uint32_t process, thread; /* frames */
 };

@@ -20,7 +20,7 @@
 
 /* What the pass knows of the stack that ends in a node. */
 struct neighbours_path {
-	uint32_t callee;      /* of the innermost focus; the focus itself when the stack ends with it */
+	uint32_t callee;      /* of the innermost focus; the focus itself if it is the leaf */
 	uint32_t occurrences; /* of the focus */
 	bool unknown;         /* a function in it has no name, so other stacks may read alike */
 	uint64_t key;         /* hash of the frames that the user sees */
@@ -40,7 +40,7 @@ struct neighbours_pass {
 	bool addresses;
 	uint32_t focus;
 	struct neighbours *neighbours;
-	struct neighbours_path paths[SNAPSHOT_MAX_DEPTH + 1]; /* by depth, down to the current node */
+	struct neighbours_path paths[SNAPSHOT_MAX_DEPTH + 1]; /* by depth, to this node */
 	uint32_t *caller_rows, *callee_rows;                  /* by frame: row + 1, 0: none yet */
 	struct neighbours_alike alike;
 	bool failed; /* out of memory */

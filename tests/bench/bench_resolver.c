@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a stack costs from the ring to the profile: sample_check(), unwinding, look-up of every frame,
- * folding, live weights that decay. Made stacks of 16 frames in 5,000 functions go by frame pointers;
- * those of a recording by what it and ELF, as of -k, bring. Prints numbers; compares nothing.
+ * What a stack costs from the ring to the profile: sample_check(), unwinding, look-up of every
+ * frame, folding, live weights that decay. Made stacks of 16 frames in 5,000 functions go by frame
+ * pointers; those of a recording by what it and ELF, as of -k, bring. Prints numbers; compares
+ * nothing.
  *
  *	bench_resolver [N [RECORDING [ELF]]]
  *	make bench

@@ -108,7 +108,10 @@ static void test_disk_full(void)
 		  "ends with the first snapshot that says that nothing is recorded");
 }
 
-/* -i 0.01: it is the interval that is waited for, not the answer. The best of some, on a busy machine. */
+/*
+ * -i 0.01: it is the interval that is waited for, not the answer. The best of some, on a busy
+ * machine.
+ */
 static void test_interval(void)
 {
 	const struct batch_settings settings = { .interval_s = 0.01,

@@ -47,7 +47,8 @@ static void test_format(void)
 		"format");
 	check_folded(
 		stacks, NULL, true,
-		"gzip;0x10 1\ngzip;0x20 4\nhttpd;[truncated];x 2\nhttpd;main;read 3\nmain 1\nmain;read 7\n",
+		"gzip;0x10 1\ngzip;0x20 4\nhttpd;[truncated];x 2\n"
+		"httpd;main;read 3\nmain 1\nmain;read 7\n",
 		"with addresses");
 	check_folded(stacks, "^gzip$|^main$", false,
 		     "gzip;[unknown] 5\nhttpd;main;read 3\nmain 1\nmain;read 7\n", "filtered");
@@ -74,7 +75,8 @@ static void test_order(void)
 
 	check_folded(
 		stacks, NULL, false,
-		"a 10 3\na 9\nfo 1\nfoo (a) 3\nfoo 5\nfoo(int);x 1\nfoo1 2\nfoo1;x 1\nfoo;x 1\nfooa 1\n",
+		"a 10 3\na 9\nfo 1\nfoo (a) 3\nfoo 5\nfoo(int);x 1\nfoo1 2\n"
+		"foo1;x 1\nfoo;x 1\nfooa 1\n",
 		"order");
 }
 
@@ -216,9 +218,19 @@ static void test_forged(void)
 	profile_destroy(profile);
 }
 
+static void test_formats(void)
+{
+	const struct export_format *format = export_find_format("folded");
+
+	check(format && format->write == export_folded, "--format=folded");
+	check_string(format ? format->ending : NULL, ".folded", "its files end in");
+	check(!export_find_format("fold") && !export_find_format(""), "names are whole");
+}
+
 int main(void)
 {
 	must(frames_create(NULL, &frames));
+	test_formats();
 	test_format();
 	test_merge();
 	test_order();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names that would forge what is written of them: lines, frames, counts, columns, strings of JSON. A
- * reader that splits lines and frames as flamegraph.pl does must find what was put in, no more.
+ * Names that would forge what is written of them: lines, frames, counts, columns, strings of JSON.
+ * A reader that splits lines and frames as flamegraph.pl does must find what was put in, no more.
  */
 #include "config.h"
 

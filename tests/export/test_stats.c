@@ -217,21 +217,25 @@ static void test_members(void)
 		"\"rate_hz\": {\n    \"asked\": 99,\n    \"reached\": 98,\n    \"now\": 98.5\n  }");
 	check_has(
 		text,
-		"\"stopped_ns\": {\n    \"n\": 31,\n    \"min\": 1,\n    \"p50\": 2,\n    \"p90\": 3,\n"
-		"    \"p99\": 4,\n    \"max\": 18446744073709551615,\n    \"mean\": 2.5,\n    \"log2\": [");
+		"\"stopped_ns\": {\n    \"n\": 31,\n    \"min\": 1,\n    \"p50\": 2,\n"
+		"    \"p90\": 3,\n"
+		"    \"p99\": 4,\n    \"max\": 18446744073709551615,\n"
+		"    \"mean\": 2.5,\n    \"log2\": [");
 	check_has(text, "\"state\": \"guest_gone\",");
 	check_has(text, "\"stopped_share\": 0.0025,");
 	check_has(text, "\"lost\": 29,");
 	check_has(
 		text,
-		"\"stops\": {\n      \"complete\": 6,\n      \"cut\": 7,\n      \"loop\": 8,\n      \"bad\": 9,\n"
+		"\"stops\": {\n      \"complete\": 6,\n      \"cut\": 7,\n      \"loop\": 8,\n"
+		"      \"bad\": 9,\n"
 		"      \"too_deep\": 10,\n      \"no_tables\": 11,\n      \"replaced\": 37\n    }");
 	check_has(text, "\"ring_permille\": 38,\n    \"lag_ns\": 1234567");
 	check_has(text, "\"parts\": {\n      \"kernel\": 38,\n      \"user\": 39\n    }");
 	check_has(text, "\"parts_complete\": {\n      \"kernel\": 40,\n      \"user\": 41\n    }");
 	check_has(
 		text,
-		"\"cuts\": {\n      \"none\": 12,\n      \"limit\": 13,\n      \"not_present\": 14,\n"
+		"\"cuts\": {\n      \"none\": 12,\n      \"limit\": 13,\n"
+		"      \"not_present\": 14,\n"
 		"      \"not_mapped\": 15,\n      \"fault\": 16,\n      \"no_paging\": 17\n    }");
 	check_has(text,
 		  "\"unknown_causes\": {\n      \"no_symbols\": 31,\n      \"between\": 32,\n"
@@ -241,7 +245,8 @@ static void test_members(void)
 			"      \"running\": 9,\n      \"user\": 10\n    }");
 	check_has(
 		text,
-		"\"cpu_s\": {\n    \"sampler\": 3.7,\n    \"resolver\": 2.4,\n    \"ui\": 0.5\n  }");
+		"\"cpu_s\": {\n    \"sampler\": 3.7,\n    \"resolver\": 2.4,\n"
+		"    \"ui\": 0.5\n  }");
 	check_has(text, "\"memory_bytes\": {\n    \"rss\": 12345678,\n    \"profile\": 65536\n  }");
 	free(text);
 }

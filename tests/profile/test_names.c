@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names for addresses: of symbols, places in files and compiled code; and late names, from a page of
- * a file that comes into the guest's page cache to the samples that were counted before.
+ * Names for addresses: of symbols, places in files and compiled code; and late names, from a page
+ * of a file that comes into the guest's page cache to the samples that were counted before.
  */
 #include "config.h"
 

@@ -282,7 +282,8 @@ static void test_truncated(void)
 	stage_add(&stage, record);
 	check_folded(
 		&stage, false,
-		"[truncated];entry;compress 1|[truncated];hash;copy 1|[truncated];serve;hash;copy 1|"
+		"[truncated];entry;compress 1|[truncated];hash;copy 1|"
+		"[truncated];serve;hash;copy 1|"
 		"[truncated];start_kernel;serve;parse 1|",
 		"cut, loop, bad return address");
 	for (int i = 0; i < UNWIND_MAX_FRAMES + 10; i++)

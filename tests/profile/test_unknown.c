@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names for addresses by what is known of a space: why some have none. test_names.c: of processes. */
+/*
+ * Names for addresses by what is known of a space: why some have none. test_names.c: of processes.
+ */
 #include "config.h"
 
 #include "tests/support/must.h"

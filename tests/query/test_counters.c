@@ -36,7 +36,9 @@ static void add(unsigned char *times, size_t offset, size_t size_bytes)
 		times[offset + i]++;
 }
 
-/* Between START and START + SIZE_BYTES each byte is counted once; PADDING bytes are never counted. */
+/*
+ * Between START and START + SIZE_BYTES each byte is counted once; PADDING bytes are never counted.
+ */
 static void check_struct(const unsigned char *times, const char *what, size_t start,
 			 size_t size_bytes, size_t padding)
 {

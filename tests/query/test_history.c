@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The last ten minutes: what comes back, what is evicted, shares between moments, bounded memory. */
+/*
+ * The last ten minutes: what comes back, what is evicted, shares between moments, bounded memory.
+ */
 #include "config.h"
 
 #include "tests/support/profile_stacks.h"
@@ -103,7 +105,9 @@ static void test_shares(void)
 	profile_destroy(profile);
 }
 
-/* 100,000 nodes a moment, for longer than the history goes back: what stays, and how much it takes. */
+/*
+ * 100,000 nodes a moment, for longer than the history goes back: what stays, and how much it takes.
+ */
 static void test_large(void)
 {
 	enum { STACKS = 20000 };
