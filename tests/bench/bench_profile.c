@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the profile costs: stacks folded per second, a snapshot and the table of functions at
- * 100,000 nodes, memory at a million. Prints numbers; compares nothing.
+ * What the profile costs: stacks added per second, a snapshot and the table of functions at 100,000
+ * nodes, memory at a million. Prints numbers; compares nothing.
  *
  *	make && tests/bench/bench_profile
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The statistics: text compared where the contract names it, and a small strict scanner of JSON
- * (RFC 8259) over all of it, whatever names and numbers go in.
+ * The statistics: the text of what the contract names, and a small strict scanner of JSON (RFC
+ * 8259) over the whole output, whatever names and numbers go in.
  */
 #include "xtop/export.h"
 
@@ -113,11 +113,11 @@ static bool is_json(const char *text)
 
 static void test_scanner(void)
 {
-	check(is_json("{\"a\": [1, -2.5e-3, null], \"b\": {}}\n"), "scanner takes JSON");
+	check(is_json("{\"a\": [1, -2.5e-3, null], \"b\": {}}\n"), "the scanner accepts JSON");
 	check(!is_json("{\"a\": nan}\n") && !is_json("{\"a\": 1,}\n") && !is_json("[01]\n") &&
 		      !is_json("[1,5.]\n") && !is_json("{\"a\x01\": 1}\n") &&
 		      !is_json("{\"\\x\": 1}\n") && !is_json("{} {}\n"),
-	      "scanner refuses what is none");
+	      "the scanner refuses all else");
 }
 
 /* --- what is written -------------------------------------------------------------------------- */
@@ -293,7 +293,7 @@ static void test_numbers(void)
 	snapshot.sampler.state = (enum sampler_state)77;
 	snapshot.n_vcpus = 0;
 	text = stats_text(&snapshot, "x");
-	check(is_json(text), "JSON in spite of nan, inf and a state nobody knows");
+	check(is_json(text), "JSON in spite of nan, inf and an unknown state");
 	check_has(text, "\"mean\": null");
 	check_has(text, "\"reached\": 0");
 	check_has(text, "\"state\": \"unknown\"");
@@ -304,7 +304,7 @@ static void test_numbers(void)
 	free(text);
 }
 
-/* ncurses wants the user's locale; its decimal comma must not get into the file. */
+/* xtop sets the user's locale for ncurses. Its decimal comma must not get into the file. */
 static void test_locale(void)
 {
 	static const char *const comma[] = { "de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "de_DE.utf8" };

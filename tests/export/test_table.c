@@ -86,7 +86,7 @@ static void test_empty(void)
 	snapshot_destroy(snapshot);
 }
 
-/* A guest with processes: one column more, and a cell without text before it is "-". */
+/* A guest with processes has one more column. An empty cell before it is "-". */
 static void test_processes(void)
 {
 	const uint32_t httpd = frames_intern(frames, FRAME_KIND_PROCESS, "httpd", "", 0),
@@ -122,7 +122,7 @@ static void test_processes(void)
 	profile_destroy(profile);
 }
 
-/* Longer than is padded: pushes what follows, and stays one line. */
+/* A cell longer than TABLE_PAD pushes the next cells to the right, in the same line. */
 static void test_long(void)
 {
 	char line[300];
@@ -139,7 +139,7 @@ static void test_long(void)
 	options.title = "t";
 	must(export_table(snapshot, &options, file));
 	fclose(file);
-	check(strstr(text, "xxx  [kernel]\n"), "long symbol, then module");
+	check(strstr(text, "xxx  [kernel]\n"), "a long symbol, then the module");
 	free(text);
 	snapshot_destroy(snapshot);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The call tree as lines and as cells, without a screen: what is merged, straight, left over, open;
- * and guests that make it very wide or very deep.
+ * The call tree as lines and as cells, without a screen: merged functions, straight lines, the rest
+ * below the threshold, open and closed lines; and guests that make the tree very wide or very deep.
  */
 #include "config.h"
 
@@ -13,13 +13,13 @@
 #include "xtop/flame.h"
 
 #define MANY_CALLERS 100000
-#define MANY_MAX_S   5 /* of CPU; takes some 10 ms, and 8 s when callers are looked for in a list */
+#define MANY_MAX_S   5 /* of CPU: takes some 10 ms; took 8 s when callers were found in a list */
 
 static struct frames *frames;
 
 /*
- * The tree as text, a line a line: forks as "  ", "=" when straight, "+" when closed, name, self and
- * children in totals; "* 2 more" for what is left over.
+ * The tree as text, one line for each line: forks as "  ", "=" if straight, "+" if closed, name,
+ * self and children in totals; "* 2 more" for the branches below the threshold.
  */
 static char *tree_text(const struct call_tree *tree)
 {
@@ -105,7 +105,7 @@ static void test_inverted(void)
 		   "from the innermost outwards");
 }
 
-/* f;f;g and f;g: all of it through the outermost f, once. */
+/* f;f;g and f;g: each stack counts once, from its outermost f. */
 static void test_callers(void)
 {
 	static const char *const stacks[] = { "a;f;f;g 700", "b;f;g 298", "c;f 2", "a;g 5000",
@@ -128,7 +128,7 @@ static void test_folds(void)
 	struct call_tree_settings settings = { .kind = CALL_TREE_DOWN, .folds = folds };
 	struct call_tree tree;
 
-	check_tree(usual, settings, "  + web 0/95\n  + sh 0/5\n", "all is closed");
+	check_tree(usual, settings, "  + web 0/95\n  + sh 0/5\n", "all lines are closed");
 	settings.totals = true;
 	settings.max_lines = 10;
 	settings.max_forks = 10;
@@ -169,7 +169,7 @@ static void test_bounds(void)
 		   "  web 0/95\n  = main 0/95\n  sh 0/5\n  = main 1/5\n", "one fork");
 }
 
-/* Frame pointers are the guest's to write: each of its functions may seem to call the same one. */
+/* A guest writes its own frame pointers: all its functions may seem to call the same one. */
 static void test_wide(void)
 {
 	struct call_tree_settings settings = { .kind = CALL_TREE_CALLERS,
@@ -206,7 +206,7 @@ static void test_wide(void)
 	profile_destroy(profile);
 }
 
-/* As deep as stacks get, forking at each function. */
+/* The deepest stacks there can be, with a fork at each function. */
 static void test_deep(void)
 {
 	struct call_tree_settings settings = { .kind = CALL_TREE_DOWN,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The table of counters has every counter there is, once, and doc/FORMATS has its name. */
+/* The table of counters has every counter, once, and doc/FORMATS has its name. */
 #include "config.h"
 
 #include "xtop/counters.h"

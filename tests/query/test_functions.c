@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The flat table: self and children, recursion once a stack, unnamed frames together or apart. */
+/* The flat table: self and children, recursion counted once, unnamed frames together or apart. */
 #include "config.h"
 
 #include "tests/support/profile_stacks.h"
@@ -76,7 +76,7 @@ static void test_plain(void)
 
 /*
  *	4  main;fib;fib;fib   children  self
- *	2  main;fib      fib         6     6    once a stack, not 4 * 3 + 2
+ *	2  main;fib      fib         6     6    each stack once, not 4 * 3 + 2
  *	3  main;a;b;a    a           8     8    through another function too
  *	5  main;a        b           3     0
  *	1  fib           main       14     0    fib: 7, 7
@@ -92,7 +92,9 @@ static void test_recursion(void)
 	CHECK_TABLE(stacks, NULL, false, 15, expected);
 }
 
-/* The root and processes are no rows; marks are. [unknown] is one row, or one an address. */
+/*
+ * The root and processes have no rows, marks have. [unknown] is one row, or one for each address.
+ */
 static void test_kinds(void)
 {
 	static const char *const stacks[] = { "@httpd;%t;.work;?10 1", "@httpd;.work;?20;?10 2",

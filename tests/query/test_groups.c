@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Shares of processes, threads and modules; the process of a function; a table against another. */
+/* Shares of processes, threads and modules; the process of a function; a joined baseline. */
 #include "config.h"
 
 #include "tests/support/profile_stacks.h"
@@ -50,7 +50,7 @@ static void test_processes(void)
 	profile_destroy(profile);
 }
 
-/* A stack counts once for a module, however often it goes through it. */
+/* A stack counts once for a module, however many of its functions are in the module. */
 static void test_modules(void)
 {
 	static const char *const stacks[] = { ".main;write;.callback;copy 4",
@@ -66,8 +66,8 @@ static void test_modules(void)
 	must(groups_modules(snapshot, true, &groups));
 	text = groups_text(&groups);
 	check_string(text, "prog 10/14\n[kernel] 5/5\n", "hottest by self first");
-	check_u64(groups.rows[1].unknown.self_total, 1, "what nobody can name");
-	check_u64(groups.rows[0].unknown.self_total, 3, "nor what is told by its place in a file");
+	check_u64(groups.rows[1].unknown.self_total, 1, "samples that nobody can name");
+	check_u64(groups.rows[0].unknown.self_total, 3, "samples with only a place in a file");
 	free(text);
 	groups_free(&groups);
 	snapshot_destroy(snapshot);
@@ -117,7 +117,7 @@ static void test_process_of_function(void)
 	      "copy is mostly web's, of 2");
 	check(row_of(&table, ".main")->process == stacks_frame(frames, "@sh"),
 	      "main is mostly sh's");
-	check(row_of(&table, "idle")->process == FRAME_NONE, "idle is nobody's");
+	check(row_of(&table, "idle")->process == FRAME_NONE, "idle belongs to no process");
 	functions_free(&table);
 	snapshot_destroy(snapshot);
 }
@@ -140,7 +140,7 @@ static void test_join(void)
 	check(row_of(&table, "both")->base &&
 		      base.rows[row_of(&table, "both")->base - 1].weights.self_total == 4,
 	      "what was is found");
-	check(!row_of(&table, "new")->base, "what is new was not");
+	check(!row_of(&table, "new")->base, "a new function has no row in the baseline");
 	functions_free(&table);
 	functions_free(&base);
 	snapshot_destroy(before);

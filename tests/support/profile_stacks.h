@@ -50,7 +50,7 @@ static inline void stacks_add(struct profile *profile, struct frames *frames, ui
 	free(copy);
 }
 
-/* Of LINES, NULL-terminated, all at time 1. */
+/* A snapshot of LINES, NULL-terminated, all at time 1. */
 static inline struct snapshot *stacks_snapshot(struct frames *frames, const char *const *lines)
 {
 	struct profile *profile;
@@ -64,8 +64,9 @@ static inline struct snapshot *stacks_snapshot(struct frames *frames, const char
 	return snapshot;
 }
 
-/* "all 0/6\n main 1/6\n  f 5/5\n": indented by depth, self/children in totals. The caller's to
- * free. */
+/*
+ * "all 0/6\n main 1/6\n  f 5/5\n": indented by depth, self/children in totals. The caller frees it.
+ */
 static inline char *stacks_tree(const struct snapshot *snapshot)
 {
 	char *text;
@@ -83,7 +84,7 @@ static inline char *stacks_tree(const struct snapshot *snapshot)
 	return text;
 }
 
-/* What xtop/snapshot.h promises of the nodes; NULL when it holds, else what does not. */
+/* NULL if the nodes are as xtop/snapshot.h promises; otherwise the broken promise. */
 static inline const char *stacks_broken(const struct snapshot *snapshot)
 {
 	const struct snapshot_node *nodes = snapshot->nodes;
