@@ -101,6 +101,7 @@ check_PROGRAMS = \
 	tests/query/test_columns \
 	tests/query/test_counters \
 	tests/query/test_filter \
+	tests/query/test_flame \
 	tests/query/test_functions \
 	tests/query/test_groups \
 	tests/query/test_history \

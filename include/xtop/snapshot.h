@@ -118,6 +118,8 @@ struct snapshot *snapshot_create(size_t n_nodes);
 void snapshot_destroy(struct snapshot *snapshot); /* NULL allowed */
 /* Room for N nodes, which the caller frees. NULL: out of memory. */
 struct snapshot_node *snapshot_nodes_create(size_t n);
+/* The children of each of the N nodes hold its own weight; afterwards the weight of its subtree. */
+void snapshot_nodes_sum(struct snapshot_node *nodes, size_t n);
 
 /* The slot has one reader and one resolver. */
 struct snapshot_slot;

@@ -462,10 +462,7 @@ static void profile_copy_nodes(const struct profile *profile, struct snapshot_no
 			profile_stored(profile, node) / profile->growth;
 		to[at].self_total = to[at].children_total = node->total;
 	}
-	for (uint32_t i = profile->n - 1; i > 0; i--) {
-		to[to[i].parent].children_live += to[i].children_live;
-		to[to[i].parent].children_total += to[i].children_total;
-	}
+	snapshot_nodes_sum(to, profile->n);
 }
 
 struct xtop_error *profile_copy(struct profile *profile, uint64_t time_ns,

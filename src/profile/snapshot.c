@@ -30,6 +30,16 @@ struct snapshot_node *snapshot_nodes_create(size_t n)
 	return reallocarray(NULL, n, sizeof(struct snapshot_node));
 }
 
+void snapshot_nodes_sum(struct snapshot_node *nodes, size_t n)
+{
+	for (size_t i = n; i-- > 1;) {
+		struct snapshot_node *parent = &nodes[nodes[i].parent];
+
+		parent->children_live += nodes[i].children_live;
+		parent->children_total += nodes[i].children_total;
+	}
+}
+
 struct snapshot *snapshot_create(size_t n_nodes)
 {
 	struct snapshot *snapshot = calloc(1, sizeof(*snapshot));

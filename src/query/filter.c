@@ -224,7 +224,7 @@ struct xtop_error *filter_nodes(const struct filter *filter, const struct snapsh
 	*nodesp = from;
 	if (!filter)
 		return NULL;
-	to = malloc(snapshot->n_nodes * sizeof(*to));
+	to = snapshot_nodes_create(snapshot->n_nodes);
 	if (!to)
 		return error_create("no memory to filter %zu nodes", snapshot->n_nodes);
 	for (uint32_t i = 0; i < snapshot->n_nodes; i++) {
@@ -238,10 +238,7 @@ struct xtop_error *filter_nodes(const struct filter *filter, const struct snapsh
 		to[i].children_live = to[i].self_live;
 		to[i].children_total = to[i].self_total;
 	}
-	for (uint32_t i = snapshot->n_nodes - 1; i > 0; i--) {
-		to[to[i].parent].children_live += to[i].children_live;
-		to[to[i].parent].children_total += to[i].children_total;
-	}
+	snapshot_nodes_sum(to, snapshot->n_nodes);
 	*nodesp = *copyp = to;
 	return NULL;
 }

@@ -340,10 +340,9 @@ static void history_expand(const struct history_moment *moment, struct snapshot 
 	for (uint32_t i = (uint32_t)moment->n_nodes - 1; i > 0; i--) {
 		struct snapshot_node *parent = &nodes[nodes[i].parent];
 
-		parent->children_live += nodes[i].children_live;
-		parent->children_total += nodes[i].children_total;
 		parent->end = nodes[i].end > parent->end ? nodes[i].end : parent->end;
 	}
+	snapshot_nodes_sum(nodes, moment->n_nodes);
 }
 
 struct xtop_error *history_get(const struct history *history, size_t at,

@@ -95,10 +95,7 @@ static void selection_weigh(const struct selection *selection, const struct snap
 		to[i].self_live = to[i].children_live = counts ? node->self_live : 0;
 		to[i].self_total = to[i].children_total = counts ? node->self_total : 0;
 	}
-	for (uint32_t i = (uint32_t)from->n_nodes - 1; i > 0; i--) {
-		to[to[i].parent].children_live += to[i].children_live;
-		to[to[i].parent].children_total += to[i].children_total;
-	}
+	snapshot_nodes_sum(to, from->n_nodes);
 }
 
 /* --- which functions -------------------------------------------------------------------------- */

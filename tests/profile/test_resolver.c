@@ -88,6 +88,12 @@ static void stage_add_chain(struct stage *stage, const char *chain)
 	stage_add(stage, &record);
 }
 
+static void make_record(struct guest_record *record, const char *chain)
+{
+	guest_begin(record, 1000, 1);
+	guest_add_chain(record, 0, chain);
+}
+
 static struct snapshot *stage_snapshot(struct stage *stage)
 {
 	struct snapshot *snapshot;
@@ -263,21 +269,17 @@ static void test_truncated(void)
 	char *text;
 
 	stage_open(&stage);
-	guest_begin(record, 1000, 1);
-	guest_add_chain(record, 0, "start_kernel;serve;hash;copy");
+	make_record(record, "start_kernel;serve;hash;copy");
 	guest_cut(record, 2 * 48, CUT_LIMIT);
 	stage_add(&stage, record);
 	check_folded(&stage, false, "[truncated];serve;hash;copy 1|", "cut short");
-	guest_begin(record, 1000, 1);
-	guest_add_chain(record, 0, "start_kernel;serve;hash;copy");
+	make_record(record, "start_kernel;serve;hash;copy");
 	guest_cut(record, 48, CUT_NOT_PRESENT);
 	stage_add(&stage, record);
-	guest_begin(record, 1000, 1);
-	guest_add_chain(record, 0, "start_kernel;serve;parse");
+	make_record(record, "start_kernel;serve;parse");
 	*guest_stack_word(record, 10) = GUEST_STACK + 32; /* serve's link leads back to parse */
 	stage_add(&stage, record);
-	guest_begin(record, 1000, 1);
-	guest_add_chain(record, 0, "start_kernel;entry;compress");
+	make_record(record, "start_kernel;entry;compress");
 	*guest_stack_word(record, 11) = 0x1234567; /* no code there */
 	stage_add(&stage, record);
 	check_folded(
@@ -314,8 +316,7 @@ static void test_states(void)
 
 	stage_open(&stage);
 	for (int state = VCPU_OFFLINE; state <= VCPU_BLOCKED; state++) {
-		guest_begin(record, 1000, 1);
-		guest_add_chain(record, 0, "start_kernel;hash");
+		make_record(record, "start_kernel;hash");
 		guest_add_vcpu(record, 1, (enum vcpu_state)state);
 		stage_add(&stage, record);
 	}
@@ -344,8 +345,7 @@ static void test_bad_records(void)
 	struct stage stage;
 
 	stage_open(&stage);
-	guest_begin(record, 1000, 1);
-	guest_add_chain(record, 0, "start_kernel;hash");
+	make_record(record, "start_kernel;hash");
 	resolver_add(stage.resolver, record->words, record->size_bytes - 8);
 	((struct sample_stack *)(record->vcpu + 1))->size_bytes += 8;
 	stage_add(&stage, record);
@@ -488,13 +488,11 @@ static void test_learning(void)
 
 	stage_open_with(&stage, true, true);
 	check_u64(control_stack_top(stage.control, 0, GUEST_STACK), 0, "nothing known yet");
-	guest_begin(record, 1000, 1);
-	guest_add_chain(record, 0, "start_kernel;serve;hash");
+	make_record(record, "start_kernel;serve;hash");
 	stage_add(&stage, record);
 	check_u64(control_stack_top(stage.control, 0, GUEST_STACK), GUEST_STACK + 3 * 48,
 		  "complete: the end of the stack");
-	guest_begin(record, 1000, 1);
-	guest_add_chain(record, 0, "start_kernel;serve;hash;copy;copy");
+	make_record(record, "start_kernel;serve;hash;copy;copy");
 	guest_cut(record, 3 * 48, CUT_LIMIT);
 	stage_add(&stage, record);
 	check_u64(control_stack_top(stage.control, 0, GUEST_STACK), GUEST_STACK + 6 * 48 + 4096,
@@ -575,8 +573,7 @@ static void test_finish_drains(void)
 	struct stage stage;
 
 	stage_open(&stage);
-	guest_begin(record, 1000, 1);
-	guest_add_chain(record, 0, "start_kernel;serve;hash");
+	make_record(record, "start_kernel;serve;hash");
 	stage_start(&stage);
 	for (unsigned i = 0; i < n; i++)
 		while (!put(stage.ring, record))
@@ -612,8 +609,7 @@ static void test_recording_fails(void)
 	snprintf(path, sizeof(path), "%s/recording", folder);
 	guest_must(recording_create(path, &writer));
 	recording_begin(writer, &info, NULL);
-	guest_begin(record, 1000, 1);
-	guest_add_chain(record, 0, "start_kernel;serve;hash");
+	make_record(record, "start_kernel;serve;hash");
 	for (unsigned i = 0; i < 10000 && !recording_failed(writer); i++)
 		recording_write(writer, record->words, record->size_bytes);
 	limit.rlim_cur = RLIM_INFINITY;
@@ -738,8 +734,7 @@ static void test_call_under_load(void)
 	struct guest_record *record = malloc(sizeof(*record));
 	unsigned tries = 0;
 
-	guest_begin(record, 1000, 1);
-	guest_add_chain(record, 0, "start_kernel;serve;hash");
+	make_record(record, "start_kernel;serve;hash");
 	while (tries++ < 10 && !call_comes_between(record))
 		;
 	check(tries <= 10, "a call between two records of a full ring");
@@ -758,8 +753,7 @@ static void test_reset_while_running(void)
 	struct stage stage;
 
 	stage_open(&stage);
-	guest_begin(record, 1000, 1);
-	guest_add_chain(record, 0, "start_kernel;serve;hash");
+	make_record(record, "start_kernel;serve;hash");
 	while (put(stage.ring, record))
 		n++;
 	stage_start(&stage);
@@ -801,8 +795,7 @@ static void test_reset_at_end(void)
 	struct stage stage;
 
 	stage_open(&stage);
-	guest_begin(record, 1000, 1);
-	guest_add_chain(record, 0, "start_kernel;serve;hash");
+	make_record(record, "start_kernel;serve;hash");
 	stage_add(&stage, record);
 	control_reset(stage.control);
 	control_finish(stage.control);
@@ -848,8 +841,7 @@ static void test_follow(void)
 	over.stage = &stage;
 	guest_must(ring_create(RING_BYTES, &over.ring));
 	stage_start(&stage);
-	guest_begin(record, 1000, 1);
-	guest_add_chain(record, 0, "start_kernel;hash");
+	make_record(record, "start_kernel;hash");
 	put(stage.ring, record);
 	resolver_call(stage.resolver, switch_over, &over);
 	check(over.called && pthread_equal(over.thread, stage.thread),

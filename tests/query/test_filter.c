@@ -154,6 +154,18 @@ static void test_many(void)
 	filter_destroy(NULL);
 }
 
+static void test_weights(void)
+{
+	static const char *const stacks[] = { "a;f;f 4", "b;f 3", "c 2", NULL };
+	struct snapshot *snapshot = stacks_snapshot(frames, stacks);
+	struct filter *filter;
+
+	must(filter_create("^f$", &filter));
+	check_u64(filter_weights(filter, snapshot).children_total, 7, "each stack once");
+	filter_destroy(filter);
+	snapshot_destroy(snapshot);
+}
+
 int main(void)
 {
 	must(frames_create(demangle, &frames));
@@ -162,6 +174,7 @@ int main(void)
 	test_greedy();
 	test_nodes();
 	test_many();
+	test_weights();
 	frames_destroy(frames);
 	return tap_done();
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Shares of processes, threads and modules; the process of a function; a joined baseline. */
+/* Shares of processes, threads and modules. */
 #include "config.h"
 
 #include "tests/support/profile_stacks.h"
 
-#include "xtop/functions.h"
 #include "xtop/groups.h"
 
 static struct frames *frames;
@@ -96,77 +95,11 @@ static void test_many_modules(void)
 	profile_destroy(profile);
 }
 
-static const struct function_row *row_of(const struct function_table *table, const char *name)
-{
-	for (size_t i = 0; i < table->n; i++)
-		if (table->rows[i].frame == stacks_frame(frames, name))
-			return &table->rows[i];
-	return NULL;
-}
-
-static void test_process_of_function(void)
-{
-	static const char *const stacks[] = { "@web;.main;copy 4", "@sh;.main;copy 5",
-					      "@web;copy 2", "idle 9", NULL };
-	struct snapshot *snapshot = stacks_snapshot(frames, stacks);
-	struct function_table table;
-
-	must(functions_build(snapshot, NULL, false, &table));
-	check(row_of(&table, "copy")->process == stacks_frame(frames, "@web") &&
-		      row_of(&table, "copy")->n_processes == 2,
-	      "copy is mostly web's, of 2");
-	check(row_of(&table, ".main")->process == stacks_frame(frames, "@sh"),
-	      "main is mostly sh's");
-	check(row_of(&table, "idle")->process == FRAME_NONE, "idle belongs to no process");
-	functions_free(&table);
-	snapshot_destroy(snapshot);
-}
-
-static void test_join(void)
-{
-	static const char *const then[] = { "main;old 4", "main;both 4", NULL }, *const now[] = {
-		"main;both 2", "main;new 6", NULL
-	};
-	struct snapshot *before = stacks_snapshot(frames, then),
-			*after = stacks_snapshot(frames, now);
-	struct function_table table, base;
-
-	must(functions_build(before, NULL, false, &base));
-	must(functions_build(after, NULL, false, &table));
-	must(functions_join(&table, &base));
-	check_u64(table.n, 4, "main, old, both, new");
-	check(row_of(&table, "old") && row_of(&table, "old")->weights.self_total == 0,
-	      "what is gone has a row, without weight");
-	check(row_of(&table, "both")->base &&
-		      base.rows[row_of(&table, "both")->base - 1].weights.self_total == 4,
-	      "what was is found");
-	check(!row_of(&table, "new")->base, "a new function has no row in the baseline");
-	functions_free(&table);
-	functions_free(&base);
-	snapshot_destroy(before);
-	snapshot_destroy(after);
-}
-
-static void test_filter_weights(void)
-{
-	static const char *const stacks[] = { "a;f;f 4", "b;f 3", "c 2", NULL };
-	struct snapshot *snapshot = stacks_snapshot(frames, stacks);
-	struct filter *filter;
-
-	must(filter_create("^f$", &filter));
-	check_u64(filter_weights(filter, snapshot).children_total, 7, "each stack once");
-	filter_destroy(filter);
-	snapshot_destroy(snapshot);
-}
-
 int main(void)
 {
 	must(frames_create(NULL, &frames));
 	test_processes();
 	test_modules();
-	test_process_of_function();
-	test_join();
-	test_filter_weights();
 	test_many_modules();
 	frames_destroy(frames);
 	return tap_done();

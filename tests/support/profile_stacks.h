@@ -64,6 +64,27 @@ static inline struct snapshot *stacks_snapshot(struct frames *frames, const char
 	return snapshot;
 }
 
+/* The deepest stacks there can be, with a fork at each function. */
+static inline struct snapshot *stacks_deepest(struct frames *frames)
+{
+	uint32_t stack[SNAPSHOT_MAX_DEPTH];
+	struct profile *profile;
+	struct snapshot *snapshot;
+	char name[32];
+
+	must(profile_create(PROFILE_MAX_NODES, HALF_LIFE, frames, &profile));
+	for (unsigned i = 0; i < SNAPSHOT_MAX_DEPTH - 1; i++) {
+		snprintf(name, sizeof(name), "deep_%u", i);
+		stack[i] = stacks_frame(frames, name);
+		profile_add(profile, stack, i + 1, 1, 1);
+		stack[i + 1] = stacks_frame(frames, "leaf");
+		profile_add(profile, stack, i + 2, 1, 1);
+	}
+	must(profile_copy(profile, 1, &snapshot));
+	profile_destroy(profile);
+	return snapshot;
+}
+
 /*
  * "all 0/6\n main 1/6\n  f 5/5\n": indented by depth, self/children in totals. The caller frees it.
  */
