@@ -20,6 +20,7 @@
 
 #include "xtop/columns.h"
 #include "xtop/control.h"
+#include "xtop/export.h"
 
 #define BUDGET_MIN_PERCENT 1e-6
 #define INTERVAL_MIN_S     0.01
@@ -261,7 +262,7 @@ static struct xtop_error *options_parse_value(struct options *options,
 		return options_parse_unwind(spec, text, field);
 	case OPTION_FORMAT:
 		assert(text);
-		if (strcmp(text, "folded") != 0)
+		if (!export_find_format(text))
 			return options_bad_value(spec, text);
 		break;
 	case OPTION_COLUMN:

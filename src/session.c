@@ -366,10 +366,13 @@ static struct xtop_error *session_first(struct xtop_error *first, struct xtop_er
 	return first;
 }
 
-static struct xtop_error *session_put_folded(struct session *session,
-					     const struct snapshot *snapshot, FILE *stream)
+static struct xtop_error *session_put_profile(struct session *session,
+					      const struct snapshot *snapshot, FILE *stream)
 {
-	return export_folded(snapshot, session->filter, session->options->addresses, stream);
+	const struct options *options = session->options;
+
+	return export_find_format(options->format)
+		->write(snapshot, session->filter, options->addresses, stream);
 }
 
 static struct xtop_error *session_put_stats(struct session *session,
@@ -424,7 +427,7 @@ static struct xtop_error *session_write(struct session *session)
 	error = pipeline_snapshot(pipelines_first(&session->pipelines), &snapshot);
 	if (error)
 		return error;
-	error = session_write_file(session, snapshot, &session->output, session_put_folded);
+	error = session_write_file(session, snapshot, &session->output, session_put_profile);
 	error = session_first(
 		error, session_write_file(session, snapshot, &session->stats, session_put_stats));
 	snapshot_destroy(snapshot);

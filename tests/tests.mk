@@ -100,7 +100,9 @@ check_PROGRAMS = \
 	tests/profile/test_unknown \
 	tests/query/test_call_tree \
 	tests/query/test_columns \
+	tests/query/test_counters \
 	tests/query/test_filter \
+	tests/query/test_flame \
 	tests/query/test_functions \
 	tests/query/test_groups \
 	tests/query/test_history \

@@ -12,15 +12,18 @@
 uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n)
 {
 	const char *at = bytes;
+	size_t left = n;
 	uint64_t word;
 
-	for (size_t left = n; left; at += sizeof(word)) {
-		size_t take = left < sizeof(word) ? left : sizeof(word);
-
-		word = 0;
-		memcpy(&word, at, take);
+	/* Of constant size, this memcpy() is one instruction. */
+	for (; left >= sizeof(word); at += sizeof(word), left -= sizeof(word)) {
+		memcpy(&word, at, sizeof(word));
 		hash = hash_word(hash, word);
-		left -= take;
+	}
+	if (left) {
+		word = 0;
+		memcpy(&word, at, left);
+		hash = hash_word(hash, word);
 	}
 	return hash_word(hash, n);
 }

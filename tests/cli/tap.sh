@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# For the tests that run ./xtop: TAP, a scratch folder that is left on exit, a recording in it. Sourced.
+# Sourced by the tests that run ./xtop: TAP, and a scratch folder with a recording; the folder is
+# removed at the end.
 # shellcheck shell=sh
 top_srcdir=$(cd "${top_srcdir:-.}" && pwd) || exit 1
 top_builddir=$(cd "${top_builddir:-.}" && pwd) || exit 1
@@ -11,7 +12,7 @@ trap 'chmod -R u+rwx "$scratch"; rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
 "$top_builddir/tests/recordings/record" made-up || exit 1
 
-# point STATUS TEXT [FILE...]: a test point; when STATUS is not 0, the files as comments.
+# point STATUS TEXT [FILE...]: a test point. If STATUS is not 0, prints the files as comments.
 point() {
 	points=$((points + 1))
 	if [ "$1" = 0 ]; then
@@ -26,18 +27,18 @@ point() {
 	done
 }
 
-# run ARG...: xtop with no input; leaves status, out and err.
+# run ARG...: runs xtop without input. Sets $status; its output is in the files out and err.
 run() {
 	"$xtop" "$@" </dev/null >out 2>err
 	status=$?
 }
 
-# said WORDS: err is one line of xtop's, with WORDS in it.
+# said WORDS: err is one line from xtop that contains WORDS.
 said() {
 	[ "$(wc -l <err)" = 1 ] && grep -q '^xtop: ' err && grep -qF -- "$1" err
 }
 
-# fails STATUS WORDS ARG...: ends with STATUS, one line that has WORDS, nothing on stdout.
+# fails STATUS WORDS ARG...: xtop ends with STATUS, one line with WORDS, and nothing on stdout.
 fails() {
 	want=$1 words=$2
 	shift 2
@@ -46,7 +47,7 @@ fails() {
 	point $? "xtop $*: $want, $words" err out
 }
 
-# equal FILE GOLDEN TEXT; XTOP_UPDATE_GOLDEN=1 writes the golden file anew.
+# equal FILE GOLDEN TEXT: the files are the same. XTOP_UPDATE_GOLDEN=1 updates the golden file.
 equal() {
 	golden=$top_srcdir/tests/cli/$2
 	[ -z "$XTOP_UPDATE_GOLDEN" ] || cp "$1" "$golden"
@@ -54,7 +55,7 @@ equal() {
 	point $? "$3" difference
 }
 
-# waits COMMAND...: until it is true; a minute, since machines may be slow.
+# waits COMMAND...: waits until COMMAND succeeds, up to a minute: machines may be slow.
 waits() {
 	n=0
 	until "$@"; do

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The columns: their names, what their cells say, and an order that is always the same. */
+/* The columns: their names, their cells, and an order that is always the same. */
 #include "config.h"
 
 #include "tests/support/profile_stacks.h"
@@ -24,7 +24,7 @@ static void test_names(void)
 	check(column_by_name("SYM") == &columns[COLUMN_SYMBOL], "any case");
 	check(!column_by_name("s"), "ambiguous prefix");
 	check(!column_by_name(""), "empty");
-	check(!column_by_name("selfish"), "longer than any");
+	check(!column_by_name("selfish"), "longer than any name");
 }
 
 static void check_cell(const struct column_context *context, enum column_id id,
@@ -66,7 +66,7 @@ static void test_cells(void)
 	snapshot_destroy(snapshot);
 }
 
-/* What most stacks have in common, but is no function, is not the first thing to see. */
+/* [truncated] is in most stacks but is no function: it must not be the first line. */
 static void test_truncated_last(void)
 {
 	static const char *const stacks[] = { "%t;main;read 9", "main;read 1", "%t;zoo 1", NULL };
@@ -85,7 +85,7 @@ static void test_truncated_last(void)
 	}
 	context.truncated_last = false;
 	columns_sort(&context, &columns[COLUMN_CHILDREN], table.rows, table.n);
-	check_u64(table.rows[1].frame, FRAME_TRUNCATED, "as a caller it has its place");
+	check_u64(table.rows[1].frame, FRAME_TRUNCATED, "as a caller it is sorted in");
 	functions_free(&table);
 	snapshot_destroy(snapshot);
 }
@@ -118,7 +118,7 @@ static void test_totals(void)
 	profile_destroy(profile);
 }
 
-/* Rows shuffled in every way come out the same, ties by name, then by address. */
+/* Rows in any order are sorted the same way: ties by name, then by address. */
 static void test_order(void)
 {
 	static const char *const stacks[] = { "b 1", "a 1", "?20 1", "?10 1", "c 2", NULL };

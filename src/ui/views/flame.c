@@ -16,7 +16,7 @@
 
 #include "ui/figures.h"
 #include "ui/view.h"
-#include "xtop/call_tree.h"
+#include "xtop/flame.h"
 
 struct view_flame {
 	struct view view;

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "ui/view.h"
+#include "xtop/groups.h"
 
 #define GROUPS_SIDE_BY_SIDE 76 /* screens with so many columns show both lists */
 
