@@ -271,7 +271,6 @@ static const struct layout_entry layout_entries[LAYOUT_MEMBERS] = {
 	[PT_REGS_SIZEOF]	= SIZEOF("pt_regs"),
 	[PT_REGS_BP]		= AT("pt_regs", "bp", 8),
 	[PT_REGS_IP]		= AT("pt_regs", "ip", 8),
-	[PT_REGS_CS]		= AT("pt_regs", "cs", 0),
 	[PT_REGS_SP]		= AT("pt_regs", "sp", 8),
 	[PT_REGS_FRED_CS]	= AT("pt_regs", "fred_cs", 8),
 	[RETHOOK_NODE_LIST]	= AT("rethook_node", "llist", 8),

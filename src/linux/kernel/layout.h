@@ -238,7 +238,6 @@ enum layout_member {
 	PT_REGS_SIZEOF,
 	PT_REGS_BP,
 	PT_REGS_IP,
-	PT_REGS_CS, /* from 6.9 only the lower 16 bits of its 64 are the selector */
 	PT_REGS_SP,
 	PT_REGS_FRED_CS, /* the source knows FRED, from 6.9; whether it is built in symbols tell */
 	RETHOOK_NODE_LIST,

@@ -90,7 +90,7 @@ static void test_5_2(void)
 		{ MODULE_MEM_COUNT, -1 }, { INODE_MTIME_SEC, 104 }, { INODE_MTIME_NSEC, 112 },
 		{ INODE_CTIME_SEC, 120 }, { ORC_TYPE_BITS, 40 }, { ORC_TYPE_WIDTH, 2 },
 		{ ORC_END_BITS, 42 }, { ORC_END_WIDTH, 1 }, { ORC_SIGNAL_BITS, -1 },
-		{ ORC_SIGNAL_WIDTH, -1 }, { FOLIO_INDEX, -1 }, { PT_REGS_CS, 136 },
+		{ ORC_SIGNAL_WIDTH, -1 }, { FOLIO_INDEX, -1 },
 		{ PT_REGS_FRED_CS, -1 }, { PCPU_HOT_CURRENT, -1 });
 }
 
@@ -206,7 +206,7 @@ static void test_6_12(void)
 		"struct inode 600 { u64 i_mtime_sec @104; u64 i_ctime_sec @112;"
 		"  u32 i_mtime_nsec @124; u32 i_ctime_nsec @128; }",
 		{ FILE_PATH, 64 }, { FILE_MODE, 12 }, { BACKING_FILE_USER_PATH, 184 },
-		{ PATH_DENTRY, 8 }, { PT_REGS_CS, 136 }, { PT_REGS_FRED_CS, 136 },
+		{ PATH_DENTRY, 8 }, { PT_REGS_FRED_CS, 136 },
 		{ INODE_MTIME_SEC, 104 }, { INODE_MTIME_NSEC, 124 }, { INODE_CTIME_SEC, 112 },
 		{ INODE_CTIME_NSEC, 128 });
 	CHECK_LAYOUT("6.7",
