@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "linux/process/former.h"
+#include "linux/process/past_task.h"
 #include "linux/kernel/generated_code.h"
 #include "linux/kernel/linux_attach.h"
 #include "linux/kernel/modules.h"
