@@ -138,6 +138,7 @@ static void test_vdso_jit(void)
 	const struct space *space;
 	const struct mapping *mapping;
 	uint64_t generation, map, inode;
+	const char *note;
 	const char text[] = "7e0000000100 80 Function:~main\n";
 
 	begin(MADE_TREE);
@@ -163,9 +164,8 @@ static void test_vdso_jit(void)
 	      "compiled code has a mapping without an image");
 	check(processes_counts(processes).jit == 1 && processes_counts(processes).named_jit == 0,
 	      "the process with compiled code is counted");
-	check(processes_note(processes, NULL) &&
-		      strstr(processes_note(processes, NULL), "perf-PID.map"),
-	      "the missing map is noted");
+	note = processes_note(processes, NULL);
+	check(note && strstr(note, "perf-PID.map"), "the missing map is noted");
 	generation = space ? space_generation(space) : 0;
 
 	map = made_file(made, "/tmp/perf-50.map", text, sizeof(text) - 1);
@@ -372,6 +372,7 @@ static void test_retry(void)
 {
 	uint64_t inode, memory, folio, generation;
 	const struct space *space;
+	const char *note;
 
 	begin(MADE_TREE);
 	make_process();
@@ -380,8 +381,8 @@ static void test_retry(void)
 	space = space_at(task_address, 0);
 	check_string(name_at(space, LIB + FUNCTION), "libhelp.so+0x1100",
 		     "the page with the symbols is missing");
-	check(processes_note(processes, NULL) && strstr(processes_note(processes, NULL), "--root"),
-	      "the missing page is noted");
+	note = processes_note(processes, NULL);
+	check(note && strstr(note, "--root"), "the missing page is noted");
 	generation = space ? space_generation(space) : 0;
 	folio = made_folio(made, 2, 1, &memory);
 	program_make(&program, 0, "helper", 2);
