@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "xtop/groups.h"
+
 #define MIN_PERCENT 10 /* of samples without a name */
 
 /* The module in which most samples have no name; NULL: there is none. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of files through directories and mounts, and files by name; rings, depths, odd names. */
+/* Paths of files through directories and mounts, and files by name; rings, depths, odd names. */
 #include "config.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@ static struct path_name name;
 
 static void check_path(uint64_t file, const char *path, bool deleted)
 {
-	check(path_of_file(&made->guest, file, &name), "%s can be told", path);
+	check(path_of_file(&made->guest, file, &name), "%s can be read", path);
 	check_string(name.path, path, "path");
 	check(name.deleted == deleted, "deleted: %d", name.deleted);
 }
@@ -29,7 +29,7 @@ static void test_names(void)
 		   "/lib/x86_64-linux-gnu/libc.so.6", false);
 	check(path_of_file(&made->guest, made_file(made, "/lib/a b\n\033[2J", "", 0), &name) &&
 		      strcmp(name.path, "/lib/a b\n\033[2J") == 0,
-	      "bytes that a terminal would obey are as they are");
+	      "control bytes of a name stay as they are");
 	check_path(made_file_at(made, made->root_mount, made->root_dentry, made_inode(made, 0)),
 		   "/", false);
 
@@ -40,7 +40,10 @@ static void test_names(void)
 	dentry = made_dentry(made, 0, "memfd:code", inode);
 	check_path(made_file_at(made, made->root_mount, dentry, inode), "/memfd:code", false);
 
-	/* overlayfs: the file below, and the path that the user knows behind it */
+	/*
+	 * overlayfs: the struct file has the path below, and behind it the path that the user
+	 * knows.
+	 */
 	file = made_file_at(made, made->root_mount,
 			    made_dentry(made, made->root_dentry, "below", inode), inode);
 	dentry = made_dentry(made, made->root_dentry, "above", inode);
@@ -68,7 +71,7 @@ static void test_mounts(void)
 	file = made_file_at(made, inner, made_dentry(made, inner_root, "prog", inode), inode);
 	check_path(file, "/opt/data/prog", false);
 	check_path(made_file_at(made, inner, inner_root, inode), "/opt/data", false);
-	/* a bind mount: the root of the mount is a directory further down */
+	/* A bind mount: the root of the mount is a directory further down. */
 	made_set(made, inner + made_offset(made, MOUNT_MNT), VFSMOUNT_ROOT, below);
 	file = made_file_at(made, inner, made_dentry(made, below, "bound", inode), inode);
 	check_path(file, "/opt/data/bound", false);
@@ -82,9 +85,10 @@ static void test_limits(void)
 
 	made = made_linux_create(MADE_TREE);
 	inode = made_inode(made, 0);
-	check(!path_of_file(&made->guest, 0, &name), "no file");
-	check(!path_of_file(&made->guest, 0xffffffffc0000000, &name), "a file that is not there");
-	check_string(name.path, "", "no path");
+	check(!path_of_file(&made->guest, 0, &name), "address 0");
+	check(!path_of_file(&made->guest, 0xffffffffc0000000, &name),
+	      "a struct file that cannot be read");
+	check_string(name.path, "", "the path is empty");
 
 	dentry = made->root_dentry;
 	for (int i = 0; i < PATH_MAX_COMPONENTS - 1; i++) {
@@ -118,12 +122,12 @@ static void test_limits(void)
 	made_set_u32(made, dentry, DENTRY_NAME_LEN, 1);
 	check(!path_of_file(&made->guest, made_file_at(made, made->root_mount, dentry, inode),
 			    &name),
-	      "a path that is too long");
+	      "a path longer than the limit");
 	dentry = made_dentry(made, made->root_dentry, "x", inode);
 	made_set_u32(made, dentry, DENTRY_NAME_LEN, 2);
 	check(!path_of_file(&made->guest, made_file_at(made, made->root_mount, dentry, inode),
 			    &name),
-	      "a NUL in a short one");
+	      "a NUL in a short name");
 
 	dentry = made_dentry(made, made->root_dentry, "ring", inode);
 	other = made_dentry(made, dentry, "other", inode);
@@ -133,9 +137,9 @@ static void test_limits(void)
 	made_set(made, dentry, DENTRY_PARENT, made->root_dentry);
 	check_path(file, "/ring", false);
 	made_set_u32(made, dentry, DENTRY_NAME_LEN, 256);
-	check(!path_of_file(&made->guest, file, &name), "a name too long");
+	check(!path_of_file(&made->guest, file, &name), "a name longer than the limit");
 	made_set_u32(made, dentry, DENTRY_NAME_LEN, 0);
-	check(!path_of_file(&made->guest, file, &name), "no name");
+	check(!path_of_file(&made->guest, file, &name), "an empty name");
 	made_set_u32(made, dentry, DENTRY_NAME_LEN, 4);
 	made_set(made, dentry, DENTRY_NAME, 0x1000);
 	check(!path_of_file(&made->guest, file, &name), "a name outside the kernel");
@@ -146,7 +150,7 @@ static void test_limits(void)
 	made_set(made, mount, MOUNT_MOUNTPOINT, root);
 	file = made_file_at(made, mount, made_dentry(made, root, "f", inode), inode);
 	path_of_file(&made->guest, file, &name);
-	check(true, "mounts in a ring come to an end");
+	check(true, "the walk over a ring of mounts ends");
 	made_linux_destroy(made);
 }
 
@@ -163,49 +167,51 @@ static void test_find(bool hlist)
 	}
 	task = made_task(made, 7, 7, "java", MADE_OBJECTS + 0x100000, 0);
 	check(!path_find_file(&made->guest, task, "tmp", "perf-7.map", &inode),
-	      "no such directory");
+	      "a directory that does not exist");
 	file = made_file(made, "/tmp/perf-7.map", "x", 1);
 	made_file(made, "/tmp/perf-77.map", "x", 1);
 	made_file(made, "/tmp/perf-6.map", "x", 1);
 	check(path_find_file(&made->guest, task, "tmp", "perf-7.map", &inode) &&
 		      inode == made_inode_of(made, file),
-	      "among others");
-	check(!path_find_file(&made->guest, task, "tmp", "perf-8.map", &inode), "no such file");
+	      "a file among others");
+	check(!path_find_file(&made->guest, task, "tmp", "perf-8.map", &inode),
+	      "a file that does not exist");
 	made_file(made, "/etc/a", "x", 1);
 	tmp = made_dentry(made, made->root_dentry, "neg", 0);
 	made_dentry(made, tmp, "perf-7.map", 0);
 	check(!path_find_file(&made->guest, task, "neg", "perf-7.map", &inode),
-	      "an entry that says that there is none");
-	check(inode == made_inode_of(made, file), "untouched");
+	      "a negative dentry: the file does not exist");
+	check(inode == made_inode_of(made, file), "a failure leaves the result untouched");
 
-	/* tmpfs on /tmp */
+	/* A mount on the directory, as tmpfs on /tmp. */
 	tmp = made_dentry(made, made->root_dentry, "scratch", made_inode(made, 0));
 	mount = made_mount(made, made->root_mount, tmp, &root);
 	made_mount(made, made->root_mount, made_dentry(made, made->root_dentry, "proc", 0), &head);
 	map = made_inode(made, 5);
 	made_dentry(made, root, "perf-7.map", map);
 	check(path_find_file(&made->guest, task, "scratch", "perf-7.map", &inode) && inode == map,
-	      "in what is mounted there");
+	      "a file in what is mounted on the directory");
 	made_set(made, mount, MOUNT_CHILD, mount + made_offset(made, MOUNT_CHILD));
 	made_set(made, made->root_mount, MOUNT_MOUNTS, mount + made_offset(made, MOUNT_CHILD));
 	made_set(made, mount, MOUNT_MOUNTPOINT, made->root_dentry);
 	check(!path_find_file(&made->guest, task, "scratch", "perf-7.map", &inode),
-	      "a ring of mounts ends");
+	      "the walk over a ring of mounts ends");
 	made_set(made, made->root_mount, MOUNT_MOUNTS, 0x1234);
 	check(!path_find_file(&made->guest, task, "scratch", "perf-7.map", &inode),
-	      "no list of mounts: what is below it");
+	      "no list of mounts: the directory below is used");
 
-	/* a ring of children without the one that is wanted */
+	/* A ring of children without the wanted one. */
 	tmp = made_dentry(made, made->root_dentry, "ring", made_inode(made, 0));
 	dentry = made_dentry(made, tmp, "a", map);
 	made_set(made, dentry, hlist ? DENTRY_SIB : DENTRY_CHILD,
 		 dentry + made_offset(made, hlist ? DENTRY_SIB : DENTRY_CHILD));
-	check(!path_find_file(&made->guest, task, "ring", "perf-7.map", &inode), "a ring ends");
+	check(!path_find_file(&made->guest, task, "ring", "perf-7.map", &inode),
+	      "the walk over a ring of children ends");
 	for (int i = 0; i < PATH_MAX_ENTRIES; i++)
 		dentry = made_dentry(made, tmp, "n", map);
 	check(!path_find_file(&made->guest, task, "ring", "a", &inode),
-	      "behind more entries than are looked at");
-	check(path_find_file(&made->guest, task, "ring", "n", &inode), "not behind them");
+	      "an entry behind more than are looked at");
+	check(path_find_file(&made->guest, task, "ring", "n", &inode), "an entry before them");
 	(void)mount;
 	made_linux_destroy(made);
 }
