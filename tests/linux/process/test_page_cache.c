@@ -180,9 +180,9 @@ static void check_refused(const char *what, uint64_t offset)
 	check(read_at(offset, 1) == 0 && cache.n_refused == before + 1, "%s", what);
 }
 
-static void test_hostile(void)
+static void test_damaged_nodes(void)
 {
-	uint64_t inode, node, below, memory, folio;
+	uint64_t inode, node, below;
 
 	begin();
 	inode = open_inode(300 * PAGE);
@@ -204,7 +204,15 @@ static void test_hostile(void)
 	check_refused("a node outside the kernel", 0);
 	made_xa_head(made, inode, 0xffffffffc0000000 | 2);
 	check_refused("a node that cannot be read", 0);
+	made_linux_destroy(made);
+}
 
+static void test_damaged_siblings(void)
+{
+	uint64_t inode, node;
+
+	begin();
+	inode = open_inode(300 * PAGE);
 	node = made_xa_node(made, 0);
 	made_xa_head(made, inode, made_xa_entry(node));
 	made_xa_slot(made, node, 5, 5 << 2 | 2);
@@ -214,7 +222,17 @@ static void test_hostile(void)
 	made_xa_slot(made, node, 4, 3 << 2 | 2);
 	made_xa_slot(made, node, 5, 4 << 2 | 2);
 	check_refused("a sibling of a sibling", 5 * PAGE);
+	made_linux_destroy(made);
+}
 
+static void test_damaged_folios(void)
+{
+	uint64_t inode, node, memory, folio;
+
+	begin();
+	inode = open_inode(300 * PAGE);
+	node = made_xa_node(made, 0);
+	made_xa_head(made, inode, made_xa_entry(node));
 	folio = made_folio(made, 2, 1, &memory);
 	made_xa_slot(made, node, 2, folio + 4);
 	check_refused("a pointer between two struct pages", 2 * PAGE);
@@ -234,9 +252,16 @@ static void test_hostile(void)
 	made_unmap(made->memory, made->guest.root, memory, PAGE);
 	memory_refresh(made->guest.memory);
 	check_refused("memory that the guest gave back", 2 * PAGE);
+	made_linux_destroy(made);
+}
 
+static void test_damaged_inode(void)
+{
+	uint64_t inode;
+
+	begin();
+	inode = open_inode(300 * PAGE);
 	cache.size_bytes = UINT64_MAX;
-	made_set(made, folio, FOLIO_INDEX, 0);
 	made_xa_head(made, inode, made_xa_entry(made_xa_node(made, 60)));
 	check_u64(read_at(0, 1), 0, "a file of the largest size with an empty tree");
 	check(!page_cache_init(&cache, &made->guest, 0x1000), "an inode outside the kernel");
@@ -305,7 +330,10 @@ int main(void)
 	test_folios(false);
 	test_folios(true);
 	test_holes();
-	test_hostile();
+	test_damaged_nodes();
+	test_damaged_siblings();
+	test_damaged_folios();
+	test_damaged_inode();
 	test_far_folio();
 	return tap_done();
 }

@@ -125,7 +125,8 @@ static void test_names(void)
 	      "no page tables of an mm that is not kept");
 	check(processes_have_root(processes, root.cr3 | 0x1007),
 	      "the pair of page tables with flags is known");
-	check(!processes_have_root(processes, root.cr3 + 0x2000), "other page tables are not");
+	check(!processes_have_root(processes, root.cr3 + 0x2000),
+	      "other page tables are not known");
 	kernel_task = made_task(made, 2, 2, "kthreadd", 0, 0);
 	check(!space_at(kernel_task, 0), "a kernel thread has no space");
 	end();
