@@ -30,6 +30,7 @@
 #include <string.h>
 
 #include "xtop/cleanup.h"
+#include "xtop/vector.h"
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
@@ -323,20 +324,12 @@ bool cfi_read_fde(const struct cfi_sections *sections, const struct cfi_fde_plac
 
 static struct xtop_error *cfi_list_add(struct cfi_list *list, const struct cfi_fde_place *place)
 {
-	struct cfi_fde_place *places;
-	size_t capacity = list->capacity ? 2 * list->capacity : 256;
-
 	if (list->n == CFI_MAX_FDES) {
 		list->refused++;
 		return NULL;
 	}
-	if (list->n == list->capacity) {
-		places = realloc(list->places, capacity * sizeof(*places));
-		if (!places)
-			return error_create("out of memory for %zu unwind entries", capacity);
-		list->places = places;
-		list->capacity = capacity;
-	}
+	if (!vector_reserve(list->places, list->capacity, list->n + 1))
+		return error_create("out of memory for %zu unwind entries", list->n + 1);
 	list->places[list->n++] = *place;
 	return NULL;
 }

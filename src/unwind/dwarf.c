@@ -39,6 +39,7 @@
 #include "unwind/cfi_program.h"
 #include "unwind/unw_none.h"
 #include "xtop/cleanup.h"
+#include "xtop/vector.h"
 
 /* Exported by libunwind, used by perf, but in no header of it. */
 extern int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t space, unw_word_t ip,
@@ -198,23 +199,11 @@ static void dwarf_write(struct dwarf *dwarf, const struct cfi_fde *fde)
 static struct xtop_error *dwarf_reserve(struct dwarf *dwarf, size_t document_bytes)
 {
 	size_t wanted = dwarf->documents_bytes + document_bytes;
-	void *grown;
 
-	if (dwarf->n == dwarf->capacity) {
-		dwarf->capacity = dwarf->capacity ? 2 * dwarf->capacity : 8;
-		grown = realloc(dwarf->functions, dwarf->capacity * sizeof(*dwarf->functions));
-		if (!grown)
-			return error_create("out of memory for %zu functions to unwind", dwarf->n);
-		dwarf->functions = grown;
-	}
-	if (wanted > dwarf->documents_capacity) {
-		dwarf->documents_capacity = wanted + wanted / 2;
-		grown = realloc(dwarf->documents, dwarf->documents_capacity);
-		if (!grown)
-			return error_create("out of memory for %zu bytes of unwind entries",
-					    wanted);
-		dwarf->documents = grown;
-	}
+	if (!vector_reserve(dwarf->functions, dwarf->capacity, dwarf->n + 1))
+		return error_create("out of memory for %zu functions to unwind", dwarf->n + 1);
+	if (!vector_reserve(dwarf->documents, dwarf->documents_capacity, wanted))
+		return error_create("out of memory for %zu bytes of unwind entries", wanted);
 	return NULL;
 }
 

@@ -22,13 +22,14 @@
 #include <string.h>
 
 #include "xtop/cleanup.h"
+#include "xtop/hash.h"
+#include "xtop/vector.h"
 
 #define ORC_BLOCK_SHIFT 7
 #define ORC_BLOCK_BYTES (1U << ORC_BLOCK_SHIFT)
 #define ORC_AT_ONCE     sizeof(uint64_t)
 #define ORC_HASH_BITS   LIMIT(17, 9) /* twice ORC_MAX_ROWS */
 #define ORC_HASH_SLOTS  (1U << ORC_HASH_BITS)
-#define ORC_FIRST_ROWS  1024
 
 static struct xtop_error *orc_no_memory(void)
 {
@@ -91,25 +92,21 @@ static struct xtop_error *orc_add_row(struct orc_builder *builder, const struct 
 				      uint16_t *id)
 {
 	struct orc *orc = builder->orc;
-	struct orc_row *rows = orc->rows;
 
 	if (orc->n_rows == ORC_MAX_ROWS)
 		return error_create("ORC tables with more than %u different entries", ORC_MAX_ROWS);
-	if (orc->n_rows == builder->rows_capacity) {
-		size_t capacity =
-			builder->rows_capacity ? 2 * builder->rows_capacity : ORC_FIRST_ROWS;
-
-		rows = realloc(rows, capacity * sizeof(*rows));
-		if (!rows)
-			return orc_no_memory();
-		orc->rows = rows;
-		builder->rows_capacity = capacity;
-	}
+	if (!vector_reserve(orc->rows, builder->rows_capacity, orc->n_rows + 1))
+		return orc_no_memory();
 	*id = (uint16_t)orc->n_rows;
-	rows[orc->n_rows++] = *row;
+	orc->rows[orc->n_rows++] = *row;
 	return NULL;
 }
 
+/*
+ * A hash table of its own, of fixed size and without a call for each comparison: this is done for
+ * each of a kernel's 400,000 entries while it is attached to. By xtop/hash.h orc_create() takes 30 %
+ * more instructions.
+ */
 static struct xtop_error *orc_intern(struct orc_builder *builder, const struct orc_row *row,
 				     uint16_t *id)
 {
@@ -119,7 +116,7 @@ static struct xtop_error *orc_intern(struct orc_builder *builder, const struct o
 
 	_Static_assert(sizeof(key) == sizeof(*row), "a row is its own key");
 	memcpy(&key, row, sizeof(key));
-	i = key * 0x9e3779b97f4a7c15ULL >> (64 - ORC_HASH_BITS); /* Fibonacci hashing */
+	i = key * HASH_ODD >> (64 - ORC_HASH_BITS); /* Fibonacci hashing */
 	for (; builder->slots[i]; i = (i + 1) % ORC_HASH_SLOTS) {
 		*id = (uint16_t)(builder->slots[i] - 1);
 		assert(builder->orc->rows);
