@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The FDEs of an image, in the order of their code, run and written down as rows. Most rows are like
- * others (a vmlinux has some 300,000 rows and 2,000 rules), so a row is an address and the number of
- * a rule.
+ * Compiling call-frame information: runs the FDEs of an image in the order of their code and writes
+ * their rows down. Many rows are the same (a vmlinux has some 300,000 rows and 2,000 rules), so a row
+ * is an address and the number of a rule.
  *
- * Two FDEs for one address: the one that begins nearer to it wins. What fits no rule, because of an
- * expression or a register saved in another one, is left to libunwind when it may be trusted with it.
+ * When two FDEs cover an address, the FDE that begins nearer to the address wins. A row that fits no
+ * rule, because of an expression or a register saved in another register, is left to libunwind if
+ * the row is safe for libunwind. Resolver's thread.
  */
 #include "config.h"
 
@@ -20,7 +21,7 @@
 
 /* --- a row's rule ----------------------------------------------------------------------------- */
 
-/* breg OFFSET deref. It is looked at for each row: a number of 64 bits has 10 bytes at most. */
+/* breg OFFSET deref. This is tried for each row: a number of 64 bits has 10 bytes at most. */
 #define CFI_MAX_DEREF_BYTES 12
 
 static bool cfi_match_deref(const uint8_t *expression, int64_t size_bytes, struct cfi_rule *rule)
@@ -63,7 +64,7 @@ static bool cfi_rule_of_cfa(const struct cfi_state *state, struct cfi_rule *rule
 	return false;
 }
 
-/* All that is saved must be words within one stretch of CFI_RULE_WORDS. */
+/* All saved registers must be words within one stretch of CFI_RULE_WORDS. */
 static bool cfi_rule_of_words(const struct cfi_state *state, struct cfi_rule *rule)
 {
 	int64_t low = INT64_MAX, high = INT64_MIN;
@@ -83,7 +84,7 @@ static bool cfi_rule_of_words(const struct cfi_state *state, struct cfi_rule *ru
 	return high - low < CFI_RULE_WORDS;
 }
 
-/* Every register but those kept and rsp, which is the CFA by default. */
+/* Whether no rule of another register matters; rsp is the CFA by default. */
 static bool cfi_others_are_plain(const struct cfi_state *state, bool signal)
 {
 	const struct cfi_place *rsp = &state->registers[CFI_DWARF_RSP];
@@ -96,7 +97,7 @@ static bool cfi_others_are_plain(const struct cfi_state *state, bool signal)
 	return true;
 }
 
-/* False: only libunwind can say. */
+/* False: no rule can say it. */
 static bool cfi_rule_of_state(const struct cfi_state *state, bool signal, struct cfi_rule *rule)
 {
 	if (state->registers[CFI_DWARF_RETURN].where != WHERE_OFFSET ||
@@ -212,7 +213,7 @@ static bool cfi_reserve_row(struct cfi_builder *builder)
 	       vector_reserve(cfi->row_rules, builder->row_rules_capacity, wanted);
 }
 
-/* From ADDRESS on holds RULE. Ascending; a row at the address of the last replaces it. */
+/* RULE holds from ADDRESS on. Addresses ascend; a row at the last row's address replaces that row. */
 static void cfi_add_row(struct cfi_builder *builder, uint64_t address, const struct cfi_rule *rule)
 {
 	struct cfi *cfi = builder->cfi;
@@ -233,7 +234,7 @@ static void cfi_add_row(struct cfi_builder *builder, uint64_t address, const str
 
 static const struct cfi_rule nothing = { .kind = RULE_NONE };
 
-/* The rows of FDE below END, and that nothing is known behind them. */
+/* Adds the rows of FDE below END, and a row that says that nothing is known behind them. */
 static void cfi_add_fde(struct cfi_builder *builder, const struct cfi_fde *fde, uint64_t end)
 {
 	struct cfi_program *program = builder->program;
@@ -285,7 +286,7 @@ static void cfi_add_list(struct cfi_builder *builder, const struct cfi_sections 
 	}
 }
 
-/* About four rows a block; the last entry closes the last block. */
+/* A block has about four rows. The last entry closes the last block. */
 static bool cfi_build_blocks(struct cfi *cfi)
 {
 	uint32_t row = 0;
