@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Call-frame information made here, byte by byte (DWARF 5 §6.4, LSB Core 5.0 §10.6): every
- * instruction, every pointer encoding, entries that are damaged in every byte; and steps by the
- * compiled table over a stack made here.
+ * Call-frame information that is made here, byte by byte (DWARF 5 §6.4, LSB Core 5.0 §10.6): every
+ * instruction, every pointer encoding, and entries that are damaged in every byte. Then steps by the
+ * compiled table over a stack that is made here, too.
  */
 #include "config.h"
 
@@ -82,7 +82,7 @@ static void test_instructions(void)
 	check_program("saved far away", "ask", 0x86, 100);
 }
 
-/* As long as it may be, and one byte more. */
+/* An expression as long as it may be, and one byte longer. */
 static void check_long_expression(void)
 {
 	for (unsigned bytes = 256; bytes <= 257; bytes++) {
@@ -99,7 +99,7 @@ static void check_long_expression(void)
 	}
 }
 
-/* What cannot be read or may not be trusted leaves nothing. */
+/* An instruction that cannot be read, or that is not safe, leaves no rule. */
 static void test_bad_instructions(void)
 {
 	check_program("an unknown opcode", "none", 0x1f);
@@ -143,7 +143,7 @@ static void test_advances(void)
 	cfi_destroy(cfi);
 }
 
-/* What follows a broken instruction is not known; what was before is. */
+/* Rows before a broken instruction are kept, rows after it are not known. */
 static void test_broken_later(void)
 {
 	static const uint8_t program[] = { 0x41, 0x0e, 16, 0x41, 0x1f, 0x41, 0x0e, 24 };
@@ -184,7 +184,7 @@ static void test_states(void)
 
 /* --- entries ---------------------------------------------------------------------------------- */
 
-/* A function at MADE_CODE of 0x100 bytes, its pointers in ENCODING. */
+/* A function of 0x100 bytes at MADE_CODE, with pointers in ENCODING. */
 static void check_encoding(const char *what, uint8_t encoding, const void *start,
 			   size_t start_bytes, const void *length, size_t length_bytes,
 			   const char *wanted)
@@ -210,7 +210,7 @@ static void test_encodings(void)
 {
 	struct cfi_bytes made = { 0 };
 	uint64_t start = MADE_CODE, length = 0x100, relative, zero = 0;
-	uint8_t aligned[12] = { 0 }; /* the FDE's first field stands at 4 modulo 8 */
+	uint8_t aligned[12] = { 0 }; /* the FDE's first field is at 4 modulo 8 */
 	static const uint8_t uleb[] = { 0x80, 0xa0, 0x80, 0x02 },
 			     sleb[] = { 0x80, 0xa0, 0x80, 0x02 }, uleb_length[] = { 0x80, 0x02 };
 
@@ -294,7 +294,7 @@ static void test_debug_frame(void)
 	cfi_destroy(cfi);
 }
 
-/* One function within another, as hand-written ones are now and then. */
+/* One function within another, as hand-written code sometimes has it. */
 static void test_overlap(void)
 {
 	static const uint8_t deeper[] = { 0x0e, 16 };
@@ -312,7 +312,7 @@ static void test_overlap(void)
 	cfi_destroy(cfi);
 }
 
-/* With a page of .eh_frame missing, .eh_frame_hdr leads to what is behind it. */
+/* When a page of .eh_frame is missing, .eh_frame_hdr leads to the entries behind the gap. */
 static void test_gap(void)
 {
 	struct {
@@ -351,7 +351,7 @@ static void test_gap(void)
 	cfi_destroy(cfi);
 }
 
-/* Behind the last byte of .eh_frame, which ends where its memory does. */
+/* An FDE behind the last byte of .eh_frame, which ends where its memory ends. */
 static void test_hdr_outside(void)
 {
 	struct {
@@ -387,7 +387,7 @@ static void test_hdr_outside(void)
 	free(bytes);
 }
 
-/* The letters of a CIE, the last of its section, go on to its end. */
+/* The letters of a section's last CIE have no end before the section's. */
 static void test_endless_letters(void)
 {
 	struct cfi_bytes made = { .debug_frame = true };
@@ -417,8 +417,8 @@ static void test_endless_letters(void)
 }
 
 /*
- * With a gap FDEs are where .eh_frame_hdr says, also one within another: what was read once is not
- * read again. The second one lies among the operands of the first, as its DW_CFA_GNU_args_size.
+ * With a gap, FDEs are where .eh_frame_hdr says, also one within another: no bytes are read twice.
+ * The second FDE lies in an operand of the first, a DW_CFA_GNU_args_size.
  */
 static void test_gap_overlap(void)
 {
@@ -468,8 +468,8 @@ static void test_gap_overlap(void)
 }
 
 /*
- * Each FDE has its CIE read, which may be 1 KiB of letters: 100 MiB of them here, out of 2.8 MB. So
- * they are limited to twice the section. A linker has one CIE of 24 bytes for thousands.
+ * For each FDE its CIE is read, which may have 1 KiB of letters: here 100 MiB from 2.8 MB. So CIEs
+ * are limited to twice the section. A linker writes one CIE of 24 bytes for thousands of FDEs.
  */
 static void test_many_cies(void)
 {
@@ -516,8 +516,8 @@ static void test_many_cies(void)
 }
 
 /*
- * FDEs as large as they may be: rules that take FRONT_BYTES of each, of 200 bytes an expression, and
- * behind these a row each byte. What a row costs must not grow with what stands in front of it.
+ * FDEs as large as they may be. Rules with expressions of 200 bytes take FRONT_BYTES of each FDE; a
+ * row for each byte follows. The cost of a row must not grow with the rules before it.
  */
 #define LARGE_FDES  8
 #define LARGE_BYTES 60000
@@ -633,7 +633,7 @@ static void test_steps(void)
 	check_u64(cursor.reached[0], 0x7030, "reached");
 
 	start_at(&cursor, 0x11, 0x7010);
-	cursor.interrupted = false; /* behind a call: row at 0x10, not yet outermost at 0xf + 1 */
+	cursor.interrupted = false; /* a return address: rip - 1 is looked up */
 	check(step_program(frame, sizeof(frame), &cursor) == STEP_OUTERMOST, "rip - 1 is 0x10");
 	start_at(&cursor, 0x10, 0x7010);
 	cursor.interrupted = false;
@@ -663,7 +663,7 @@ static void test_steps(void)
 	      "a return address of 0");
 }
 
-/* The stub pushes its number at 6 and jumps at 11. */
+/* The PLT stub pushes its number at 6 and jumps at 11. */
 static void test_plt(void)
 {
 	static const uint8_t plt[] = { 0x0f, 11,   0x77, 8,    0x80, 0,   0x3f,
