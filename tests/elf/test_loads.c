@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Bias of mappings: PIE, fixed, prelinked, segments that share a page, large alignment; bad headers. */
+/*
+ * Bias of mappings: PIE, fixed, prelinked, segments that share a page, large alignment; bad
+ * headers.
+ */
 #include "config.h"
 
 #include "xtop/loads.h"

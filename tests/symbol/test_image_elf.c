@@ -150,7 +150,8 @@ static void test_own(void)
 	copy.gone[header_of(&copy)->e_shoff / 4096] = true;
 	image = read_copy(&copy);
 	check(image && image->incomplete, "section headers are not there now");
-	check(image && image->tables.cfi && image->tables.cfi->n_fdes > 20, "unwind table all the same");
+	check(image && image->tables.cfi && image->tables.cfi->n_fdes > 20,
+	      "unwind table all the same");
 	check(image && image->build_id.size_bytes == 20, "build-id all the same");
 	memset(copy.gone, 0, sizeof(copy.gone));
 	if (image) { /* the same image, when the page is there */
@@ -239,14 +240,16 @@ static void test_libc(void)
 		return;
 	n_symbols = symtab_count(image->symtab);
 	n_fdes = image->tables.cfi->n_fdes;
-	check(n_symbols > 1000 && n_fdes > 1000 && image->tables.dwarf, "%zu symbols, %zu functions",
-	      n_symbols, n_fdes);
+	check(n_symbols > 1000 && n_fdes > 1000 && image->tables.dwarf,
+	      "%zu symbols, %zu functions", n_symbols, n_fdes);
 	image_unref(image);
 
 	strip_section_headers(&copy);
 	image = read_copy(&copy);
 	check_string(name_at(image, libc.address), "gnu_get_libc_version", "no section headers");
-	/* symbols end at their segment's end then, not at their section's: other ends, same starts */
+	/*
+	 * symbols end at their segment's end then, not at their section's: other ends, same starts
+	 */
 	n_symbols = image && image->symtab ? symtab_count(image->symtab) : 0;
 	check(n_symbols > 1000, "no section headers: %zu symbols", n_symbols);
 	image_unref(image);
@@ -336,8 +339,8 @@ static void test_damage(void)
 }
 
 /*
- * Code, symbols, their names, and N_TABLES section headers that are all of these symbols and names; after
- * each one more of type BEHIND, of BEHIND_BYTES, that belongs to it, unless BEHIND is 0.
+ * Code, symbols, their names, and N_TABLES section headers that are all of these symbols and names;
+ * after each one more of type BEHIND, of BEHIND_BYTES, that belongs to it, unless BEHIND is 0.
  */
 static Elf64_Sym *make_tables(struct copy *copy, unsigned n_symbols, uint64_t strings_bytes,
 			      unsigned n_tables, unsigned behind, uint64_t behind_bytes)
@@ -378,7 +381,10 @@ static Elf64_Sym *make_tables(struct copy *copy, unsigned n_symbols, uint64_t st
 	return (Elf64_Sym *)(copy->bytes + symbols_at);
 }
 
-/* Reads it and frees it: no more than MOST times its own size is read, and nothing is cut unless CUT. */
+/*
+ * Reads it and frees it: no more than MOST times its own size is read, and nothing is cut unless
+ * CUT.
+ */
 static void check_read(struct copy *copy, bool cut, unsigned most, const char *what)
 {
 	struct image *image = read_copy(copy);
