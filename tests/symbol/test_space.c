@@ -68,10 +68,10 @@ static void test_empty(void)
 
 	must(space_create(&space));
 	check(!space_find(space, 0) && !space_find(space, UINT64_MAX), "nothing is known");
-	check(space_may_be_code(space, 0x1000), "and anything may be code");
+	check(space_may_be_code(space, 0x1000), "anything may be code then");
 	add(space, NULL, 0x1000, 0x2000);
 	check(space_may_be_code(space, 0x1fff) && !space_may_be_code(space, 0x2000),
-	      "then what is mapped");
+	      "only what is mapped may be code");
 	check_at(space, 0x1800, "[jit] -");
 	space_destroy(space);
 	space_destroy(NULL);
@@ -112,7 +112,7 @@ static void test_overlap(void)
 	check_at(space, 0x17ff, "old old 1100");
 	check_at(space, 0x1904, "new new 1900");
 	check_at(space, 0x1910, "old old 1100");
-	check(space_find(space, 0x1910)->image == new, "the newest answers for the place");
+	check(space_find(space, 0x1910)->image == new, "the newest mapping is there");
 	check_at(space, 0x2000, "old old 1100");
 	check_at(space, 0x4100, "apart apart 4100");
 	remove_mappings(space, 0x1800, 0x2000);
@@ -120,7 +120,7 @@ static void test_overlap(void)
 	add(space, new, 0x0800, 0x1800);
 	check_at(space, 0x0904, "new new 900");
 	check_at(space, 0x1104, "old old 1100");
-	check(space_find(space, 0x1104)->image == new, "it reaches into the old one");
+	check(space_find(space, 0x1104)->image == new, "the new mapping reaches into the old one");
 	check_at(space, 0x1800, "old old 1100");
 	space_destroy(space);
 	image_unref(old);
@@ -144,12 +144,12 @@ static void test_changes(void)
 	remove_mappings(space, 0x1000, 0x3fff);
 	check_at(space, 0x1100, "- -");
 	check_at(space, 0x3100, "f f 3100"); /* not whole in it */
-	check_u64(image->n_references, 2, "one is given back");
+	check_u64(image->n_references, 2, "one reference is given back");
 	generations[2] = space_generation(space);
 	space_clear(space);
 	check_at(space, 0x3100, "- -");
-	check(space_may_be_code(space, 0x3100), "cleared, nothing is known");
-	check_u64(image->n_references, 1, "and so are all");
+	check(space_may_be_code(space, 0x3100), "nothing is known after space_clear()");
+	check_u64(image->n_references, 1, "all references are given back");
 	generations[3] = space_generation(space);
 	space_destroy(space);
 	must(space_create(&other));
@@ -158,7 +158,7 @@ static void test_changes(void)
 	generations[5] = space_generation(other);
 	for (size_t i = 1; i < 6; i++)
 		rising &= generations[i] > generations[i - 1];
-	check(rising && generations[0], "each change has its number, in another space too");
+	check(rising && generations[0], "every change has another number, also in another space");
 	space_destroy(other);
 	check_u64(image->n_references, 1, "references after the space");
 	image_unref(image);
@@ -256,7 +256,7 @@ static void test_random(void)
 		}
 	}
 	space_destroy(space);
-	check_u64(wrong, 0, "random spaces that answer wrongly");
+	check_u64(wrong, 0, "wrong answers of random spaces");
 }
 
 int main(void)
