@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An ELF file from the guest, of which some is not there, and the same as a file of dom0's disk, which
- * libelf reads. The input is two numbers for the hole and flags, then the file.
+ * An ELF file from the guest, of which some is not there, and the same as a file of dom0's disk,
+ * which libelf reads. The input is two numbers for the hole and flags, then the file.
  */
 #include "config.h"
 

@@ -716,6 +716,12 @@ static void test_guess(void)
 	check_chain(UNWIND_NO_TABLES, CHAIN({ AT(NOTHING, 4), 0 }), "rbp 0 proves nothing");
 }
 
+static bool is_jit(void *context, const struct mapping *mapping)
+{
+	(void)context;
+	return mapping->kind == MAPPING_ANONYMOUS;
+}
+
 /* Code of a JIT: frame pointers, and then known code again. */
 static void test_jit(void)
 {
@@ -734,7 +740,7 @@ static void test_jit(void)
 		UNWIND_COMPLETE,
 		CHAIN({ AT(LEAF, 4), 0 }, { jit + 0x10, R }, { AT(KTHREAD, 9), R | FRAME_GUESS }),
 		"the JIT's code is mapped");
-	space_remove(kernel, jit, jit + 0x1000);
+	space_remove_if(kernel, is_jit, NULL);
 }
 
 static void test_nothing_known(void)
