@@ -79,15 +79,15 @@ check_PROGRAMS = \
 	tests/linux/kernel/test_linux_attach \
 	tests/linux/kernel/test_search \
 	tests/linux/kernel/test_modules \
-	tests/linux/process/test_code_frames \
-	tests/linux/process/test_file_bytes \
-	tests/linux/process/test_files \
-	tests/linux/process/test_former \
+	tests/linux/process/test_code_pages \
+	tests/linux/process/test_guest_file \
+	tests/linux/process/test_code_files \
+	tests/linux/process/test_past_task \
 	tests/linux/process/test_page_cache \
 	tests/linux/process/test_path \
 	tests/linux/process/test_perf_map \
 	tests/linux/process/test_processes \
-	tests/linux/process/test_root_files \
+	tests/linux/process/test_root_file \
 	tests/linux/process/test_tasks \
 	tests/linux/process/test_vmas \
 	tests/os/test_os \

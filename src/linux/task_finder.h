@@ -3,7 +3,7 @@
 #ifndef XTOP_LINUX_TASK_FINDER_H
 #define XTOP_LINUX_TASK_FINDER_H
 
-#include "linux/process/former.h"
+#include "linux/process/past_task.h"
 #include "linux/process/processes.h"
 #include "linux/process/tasks.h"
 #include "xtop/os_ops.h"

@@ -6,7 +6,7 @@
 #include "config.h"
 
 #include "guest.h"
-#include "linux/process/file_bytes.h"
+#include "linux/process/guest_file.h"
 #include "xtop/loads.h"
 #include "linux/process/path.h"
 #include "linux/process/perf_map.h"
@@ -20,7 +20,7 @@ struct visit {
 	struct fuzz_guest *guest;
 	uint64_t end;
 	unsigned n;
-	struct file_bytes file;
+	struct guest_file file;
 };
 
 static void read_file(struct visit *visit, uint64_t inode)
@@ -46,7 +46,7 @@ static void read_file(struct visit *visit, uint64_t inode)
 		fuzz_succeed(perf_map_read(&bytes, &tab));
 		symtab_destroy(tab);
 	}
-	bytes = file_bytes(&visit->file, UINT64_MAX);
+	bytes = guest_file_bytes(&visit->file, UINT64_MAX);
 	loads_read(&bytes, &loads);
 	bytes.read(bytes.context, 4000, buffer, sizeof(buffer));
 	visit->file.cache = NULL;
@@ -62,7 +62,7 @@ static bool see(void *context, const struct vma *vma)
 	visit->end = vma->end;
 	if (visit->n++ >= MAX_VISITS)
 		return true;
-	file_bytes_add(&visit->file, vma);
+	guest_file_add_mapping(&visit->file, vma);
 	if (vma->file) {
 		path_of_file(&visit->guest->linux_guest, vma->file, &name);
 		fuzz_must(memchr(name.path, 0, sizeof(name.path)) != NULL, "a name ends");
@@ -108,7 +108,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	fuzz_guest_layout(guest, &fuzz);
 	fuzz_guest_fill(guest, &fuzz);
 	if (vmas_read_key(&guest->linux_guest, mm, &key))
-		fuzz_must(vmas_same(&key, &key), "a key is its own");
+		fuzz_must(vmas_key_equal(&key, &key), "a key is its own");
 	vmas_walk(&guest->linux_guest, mm, see, &visit);
 	read_file(&visit, mm);
 	if (path_find_file(&guest->linux_guest, task, "tmp", "perf-1.map", &inode))

@@ -522,7 +522,7 @@ static void test_areas_bound(void)
  */
 static void test_room(void)
 {
-	const struct processes_settings settings = { .root_fd = -1, .room_bytes = 60000 };
+	const struct processes_settings settings = { .root_fd = -1, .budget_bytes = 60000 };
 	const uint64_t later = PROCESSES_IDLE_NS + 2 * S;
 	struct vma areas[200];
 	const struct space *space;

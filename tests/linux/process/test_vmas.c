@@ -295,21 +295,21 @@ static void test_key(enum made_areas kind)
 	made = made_linux_create(kind);
 	mm = made_mm(made, areas, 2);
 	check(vmas_read_key(&made->guest, mm, &key) && vmas_read_key(&made->guest, mm, &other) &&
-		      vmas_same(&key, &other),
+		      vmas_key_equal(&key, &other),
 	      "nothing changed");
 	check(key.map_count == 2 && key.total_vm == 2, "its counts");
 	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
 		made_set(made, mm, members[i], 0x7777);
-		check(vmas_read_key(&made->guest, mm, &other) && !vmas_same(&key, &other),
+		check(vmas_read_key(&made->guest, mm, &other) && !vmas_key_equal(&key, &other),
 		      "member %zu of the list is in it", i);
 		key = other;
 	}
 	made_areas(made, mm, areas, 1);
-	check(vmas_read_key(&made->guest, mm, &other) && !vmas_same(&key, &other), "munmap()");
+	check(vmas_read_key(&made->guest, mm, &other) && !vmas_key_equal(&key, &other), "munmap()");
 	if (kind == MADE_TREE) {
 		key = other;
 		made_set_u32(made, mm, MM_LOCK_SEQ, 99);
-		check(vmas_read_key(&made->guest, mm, &other) && !vmas_same(&key, &other),
+		check(vmas_read_key(&made->guest, mm, &other) && !vmas_key_equal(&key, &other),
 		      "mm_lock_seq");
 	}
 	key = other;
@@ -319,7 +319,7 @@ static void test_key(enum made_areas kind)
 	made_set(made, mm, MM_PGD, 0x1000);
 	check(!vmas_read_key(&made->guest, mm, &other), "page tables outside the kernel");
 	check(!vmas_read_key(&made->guest, 0xffffffffc0000000, &other), "not there");
-	check(vmas_same(&key, &other), "untouched");
+	check(vmas_key_equal(&key, &other), "untouched");
 	made_linux_destroy(made);
 }
 

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "linux/process/former.h"
+#include "linux/process/past_task.h"
 #include "tests/support/made_linux.h"
 #include "tests/support/tap.h"
 

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "linux/process/root_files.h"
+#include "linux/process/root_file.h"
 #include "tests/support/needs.h"
 #include "tests/support/tap.h"
 #include "xtop/cleanup.h"

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "linux/process/files.h"
+#include "linux/process/code_files.h"
 #include "tests/support/made_linux.h"
 #include "tests/support/program.h"
 #include "tests/support/needs.h"
@@ -16,35 +16,35 @@
 #define S 1000000000ULL
 
 static struct made_linux *made;
-static struct files *files;
+static struct code_files *files;
 static struct program program;
-static struct room room;
+static struct memory_budget budget;
 
-static void begin(const struct files_settings *given)
+static void begin(const struct code_files_settings *given)
 {
-	struct files_settings settings = given ? *given : (struct files_settings){ .root_fd = -1 };
+	struct code_files_settings settings = given ? *given : (struct code_files_settings){ .root_fd = -1 };
 
-	room = (struct room){ .max_bytes = ROOM_MAX_BYTES };
-	settings.room = &room;
+	budget = (struct memory_budget){ .max_bytes = MEMORY_BUDGET_BYTES };
+	settings.budget = &budget;
 	made = made_linux_create(MADE_TREE);
-	if (files_create(&made->guest, &settings, &files))
+	if (code_files_create(&made->guest, &settings, &files))
 		exit(99);
 }
 
 static void end(void)
 {
-	files_destroy(files);
-	check_u64(room.used_bytes, 0, "all room is given back");
+	code_files_destroy(files);
+	check_u64(budget.used_bytes, 0, "all room is given back");
 	made_linux_destroy(made);
 }
 
 static struct code_file *get(uint64_t file, uint64_t now_ns)
 {
-	struct file_source source = { 0 };
+	struct guest_file source = { 0 };
 
-	if (!files_identify(&made->guest, file, &source))
+	if (!guest_file_find_inode(&made->guest, file, &source))
 		return NULL;
-	return files_get(files, &source, now_ns);
+	return code_files_open(files, &source, now_ns);
 }
 
 static const char *function_of(const struct code_file *file)
@@ -76,16 +76,16 @@ static void test_whole(void)
 	other = made_file_at(made, made->root_mount, made->root_dentry,
 			     made_inode_of(made, address));
 	again = get(other, 100 * S);
-	check(again == file && files_counts(files).reads == 1, "opened twice, read once");
-	files_put(files, again);
-	files_put(files, file);
+	check(again == file && code_files_counts(files).reads == 1, "opened twice, read once");
+	code_file_close(again);
+	code_file_close(file);
 	again = get(address, 200 * S);
-	check(again == file && files_counts(files).reads == 1, "kept for the next process");
-	files_put(files, again);
+	check(again == file && code_files_counts(files).reads == 1, "kept for the next process");
+	code_file_close(again);
 	made_set(made, made_inode_of(made, address), INODE_MTIME_SEC, 1800000000);
 	again = get(address, 201 * S);
-	check(again && again != file && files_counts(files).reads == 2, "written to: another file");
-	files_put(files, again);
+	check(again && again != file && code_files_counts(files).reads == 2, "written to: another file");
+	code_file_close(again);
 	end();
 }
 
@@ -104,33 +104,33 @@ static void test_retry(void)
 	check(file && file->state == CODE_FILE_INCOMPLETE, "the page with symbols is not there");
 	check(file && file->loads.n == 2, "the segments are");
 	check_string(function_of(file), "", "no symbol");
-	check(files_counts(files).absent_pages > 0, "counted");
-	files_put(files, file);
+	check(code_files_counts(files).absent_pages > 0, "counted");
+	code_file_close(file);
 	for (int i = 0; i < 8; i++) {
-		uint64_t reads = files_counts(files).reads;
+		uint64_t reads = code_files_counts(files).reads;
 
-		files_put(files, get(address, now + wait - 1));
-		check_u64(files_counts(files).reads, reads, "not before its time");
+		code_file_close(get(address, now + wait - 1));
+		check_u64(code_files_counts(files).reads, reads, "not before its time");
 		now += wait;
-		files_put(files, get(address, now));
-		check_u64(files_counts(files).reads, reads + 1, "then again");
+		code_file_close(get(address, now));
+		check_u64(code_files_counts(files).reads, reads + 1, "then again");
 		wait = wait * 2 > FILE_MAX_RETRY_NS ? FILE_MAX_RETRY_NS : wait * 2;
 		check_u64(file->due_ns - now, wait, "later and later");
 	}
-	check_u64(files_changes(files), 0, "nothing changed by it");
+	check_u64(code_files_changes(files), 0, "nothing changed by it");
 	folio = made_folio(made, 2, 1, &memory);
 	made_put(made->memory, made->guest.root, memory, program.bytes + 0x2000, 0x1000);
 	made_cache_entry(made, inode, 2, folio);
 	before = file->image;
 	image_ref(file->image);
-	files_put(files, get(address, now + FILE_MAX_RETRY_NS));
+	code_file_close(get(address, now + FILE_MAX_RETRY_NS));
 	check(file->state == CODE_FILE_WHOLE && file->image != before, "whole: another image");
 	check_string(function_of(file), "serve", "its symbol");
-	check_u64(files_changes(files), 1, "said so");
+	check_u64(code_files_changes(files), 1, "said so");
 	check(!before->symtab, "the image that others hold is as it was");
 	image_unref((struct image *)before);
-	files_put(files, get(address, now + 1000 * S));
-	check_u64(files_counts(files).retries, 9, "and never read again");
+	code_file_close(get(address, now + 1000 * S));
+	check_u64(code_files_counts(files).retries, 9, "and never read again");
 	end();
 }
 
@@ -146,10 +146,10 @@ static void test_less(void)
 	made_cache_entry(made, inode, 2, 0);
 	file = get(address, 0);
 	made_cache_entry(made, inode, 0, 0x10 << 1 | 1);
-	files_put(files, get(address, 2 * S));
+	code_file_close(get(address, 2 * S));
 	check(file && file->loads.n == 2, "what was there and is evicted now is kept");
-	check(files_counts(files).evicted_pages > 0, "counted");
-	files_put(files, file);
+	check(code_files_counts(files).evicted_pages > 0, "counted");
+	code_file_close(file);
 	end();
 }
 
@@ -166,18 +166,18 @@ static void test_no_elf(void)
 	check(file && file->state == CODE_FILE_NO_ELF && file->due_ns == UINT64_MAX,
 	      "no program: not read again");
 	check_string(file ? file->image->name : NULL, "script", "but named");
-	files_put(files, file);
+	code_file_close(file);
 	program_make(&program, 0, NULL, 2);
 	address = made_file(made, "/bin/stripped", program.bytes, PROGRAM_BYTES);
 	file = get(address, 0);
 	check(file && !file->image->symtab, "stripped");
-	files_put(files, file);
+	code_file_close(file);
 	address = made_file_at(made, made->root_mount, 0x1000, made_inode_of(made, address));
 	made_set(made, made_inode_of(made, address), INODE_GENERATION, 5);
 	file = get(address, 0);
 	check(file && file->no_path && strcmp(file->image->name, "[file]") == 0,
 	      "a file without path");
-	files_put(files, file);
+	code_file_close(file);
 	check(!get(0xffffffffc0000000, 0), "a file that is not there");
 	end();
 }
@@ -201,7 +201,7 @@ static void write_root(const char *name, const struct program *content)
 static void check_root(const char *what, int missing, bool deleted, unsigned char id,
 		       unsigned char root_id, const char *want)
 {
-	struct files_settings settings = { .root_fd = open(directory, O_PATH | O_CLOEXEC) };
+	struct code_files_settings settings = { .root_fd = open(directory, O_PATH | O_CLOEXEC) };
 	struct program other;
 	struct code_file *file;
 	uint64_t address;
@@ -221,7 +221,7 @@ static void check_root(const char *what, int missing, bool deleted, unsigned cha
 	}
 	file = get(address, 0);
 	check_string(function_of(file), want, what);
-	files_put(files, file);
+	code_file_close(file);
 	end();
 	close(settings.root_fd);
 }
@@ -250,7 +250,7 @@ static void test_root(void)
 
 static void test_given(void)
 {
-	struct files_settings settings = { .root_fd = -1 };
+	struct code_files_settings settings = { .root_fd = -1 };
 	struct symbols *symbols;
 	struct symtab *tab;
 	struct build_id id = { .size_bytes = 8, .bytes = { 3, 3, 3, 3, 3, 3, 3, 3 } };
@@ -266,46 +266,46 @@ static void test_given(void)
 	file = get(made_file(made, "/a", program.bytes, PROGRAM_BYTES), 0);
 	check_string(function_of(file), "given", "-k of the same build-id");
 	check(file && file->loads.n == 2, "the segments are the guest's");
-	files_put(files, file);
+	code_file_close(file);
 	program_make(&program, 0, "own", 4);
 	file = get(made_file(made, "/b", program.bytes, PROGRAM_BYTES), 0);
 	check_string(function_of(file), "own", "of another build-id");
-	files_put(files, file);
+	code_file_close(file);
 	end();
 	symbols_destroy(symbols);
 }
 
 static void test_limit(void)
 {
-	struct code_file *kept[FILES_MAX], *file;
-	uint64_t address[FILES_MAX + 2], reads;
+	struct code_file *kept[CODE_FILES_MAX], *file;
+	uint64_t address[CODE_FILES_MAX + 2], reads;
 	size_t n = 0;
 
 	begin(NULL);
-	for (size_t i = 0; i < FILES_MAX + 2; i++) {
+	for (size_t i = 0; i < CODE_FILES_MAX + 2; i++) {
 		uint64_t inode = made_inode(made, 4);
 
 		made_cache(made, inode, "none", 4);
 		address[i] = made_file_at(made, made->root_mount, made->root_dentry, inode);
 	}
-	for (size_t i = 0; i < FILES_MAX; i++) {
+	for (size_t i = 0; i < CODE_FILES_MAX; i++) {
 		kept[i] = get(address[i], 0);
 		n += kept[i] != NULL;
 	}
-	check_u64(n, FILES_MAX, "as many files as are allowed, all in use");
-	check(!get(address[FILES_MAX], 0) && files_counts(files).no_room == 1, "no room for more");
-	files_put(files, kept[7]);
-	files_put(files, kept[9]);
-	files_put(files, get(address[7], 0)); /* used later than 9 */
-	file = get(address[FILES_MAX], 0);
+	check_u64(n, CODE_FILES_MAX, "as many files as are allowed, all in use");
+	check(!get(address[CODE_FILES_MAX], 0) && code_files_counts(files).no_room == 1, "no room for more");
+	code_file_close(kept[7]);
+	code_file_close(kept[9]);
+	code_file_close(get(address[7], 0)); /* used later than 9 */
+	file = get(address[CODE_FILES_MAX], 0);
 	check(file == kept[9], "the one unused for longest makes room");
-	reads = files_counts(files).reads;
-	files_put(files, get(address[7], 0));
-	check_u64(files_counts(files).reads, reads, "the other is still there");
-	for (size_t i = 0; i < FILES_MAX; i++)
+	reads = code_files_counts(files).reads;
+	code_file_close(get(address[7], 0));
+	check_u64(code_files_counts(files).reads, reads, "the other is still there");
+	for (size_t i = 0; i < CODE_FILES_MAX; i++)
 		if (i != 7 && i != 9)
-			files_put(files, kept[i]);
-	files_put(files, file);
+			code_file_close(kept[i]);
+	code_file_close(file);
 	end();
 }
 
@@ -321,16 +321,16 @@ static void test_room(void)
 	first = made_file(made, "/a", program.bytes, PROGRAM_BYTES);
 	second = made_file(made, "/b", program.bytes, PROGRAM_BYTES);
 	a = get(first, 0);
-	check_u64(room.used_bytes, a ? image_memory_bytes(a->image) : 0, "the tables of one");
-	room.max_bytes = whole_bytes = room.used_bytes;
+	check_u64(budget.used_bytes, a ? image_memory_bytes(a->image) : 0, "the tables of one");
+	budget.max_bytes = whole_bytes = budget.used_bytes;
 	b = get(second, 0);
-	check(!b && files_counts(files).no_room == 1 && files_counts(files).reads == 1,
+	check(!b && code_files_counts(files).no_room == 1 && code_files_counts(files).reads == 1,
 	      "no room for another: it is not even read");
-	files_put(files, a);
+	code_file_close(a);
 	b = get(second, 0);
 	check_string(function_of(b), "serve", "the first is not used any more: room");
-	check(files_counts(files).kept == 1 && room.used_bytes <= whole_bytes, "it is gone");
-	files_put(files, b);
+	check(code_files_counts(files).kept == 1 && budget.used_bytes <= whole_bytes, "it is gone");
+	code_file_close(b);
 	end();
 
 	begin(NULL);
@@ -338,15 +338,15 @@ static void test_room(void)
 	inode = made_inode_of(made, first);
 	made_cache_entry(made, inode, 2, 0);
 	a = get(first, 0);
-	room.max_bytes = room.used_bytes;
+	budget.max_bytes = budget.used_bytes;
 	b = get(first, 1 * S);
-	check(a && a == b && files_counts(files).reads == 1 && files_counts(files).no_room == 1,
+	check(a && a == b && code_files_counts(files).reads == 1 && code_files_counts(files).no_room == 1,
 	      "no room to read it again");
-	room.max_bytes++;
-	files_put(files, get(first, 4 * S));
-	check_u64(files_counts(files).reads, 2, "later there is");
-	files_put(files, a);
-	files_put(files, b);
+	budget.max_bytes++;
+	code_file_close(get(first, 4 * S));
+	check_u64(code_files_counts(files).reads, 2, "later there is");
+	code_file_close(a);
+	code_file_close(b);
 	end();
 }
 
@@ -364,8 +364,8 @@ static void test_cut(void)
 	((Elf64_Shdr *)(program.bytes + 0x2800))[2].sh_size = 3 * sizeof(Elf64_Sym);
 	file = get(made_file(made, "/a", program.bytes, PROGRAM_BYTES), 0);
 	check_string(function_of(file), "serve", "before the damage");
-	check_u64(files_counts(files).cut, 1, "counted");
-	files_put(files, file);
+	check_u64(code_files_counts(files).cut, 1, "counted");
+	code_file_close(file);
 	end();
 }
 
@@ -392,7 +392,7 @@ static bool is_by_frame(frame_t frame, uint64_t time_ns, const struct code_file 
 {
 	uint64_t offset = 1;
 
-	return files_by_frame(files, frame, time_ns, &offset) == file &&
+	return code_files_find_by_frame(files, frame, time_ns, &offset) == file &&
 	       offset == (file ? PROGRAM_TEXT_OFFSET : 1);
 }
 
@@ -412,13 +412,13 @@ static void test_by_frame(void)
 	check(is_by_frame(frame, before, NULL), "of a file that was not met");
 	file = get(address, 0);
 	check(is_by_frame(frame, now(), file), "its code");
-	check_u64(files_counts(files).by_frame, 1, "counted");
+	check_u64(code_files_counts(files).by_frame, 1, "counted");
 	check(is_by_frame(headers, now(), NULL), "what is no code");
 	check(is_by_frame(FRAME(0), now(), NULL), "no frame");
 	check(is_by_frame(FRAME(frame.value + 1), now(), NULL), "another frame");
 	check(is_by_frame(frame, before, NULL),
 	      "before it was seen there it may have been another's");
-	files_put(files, file);
+	code_file_close(file);
 	check(is_by_frame(frame, now(), file), "when nobody maps it any more");
 
 	/* The page goes: evicted, and read again into another frame. */
@@ -441,8 +441,8 @@ static void test_by_frame(void)
 	check(is_by_frame(frame, now(), NULL), "another file's page that nobody has met");
 	other = get(swapped, 2 * S);
 	check(is_by_frame(frame, now(), other), "and when it is met that one's");
-	files_put(files, other);
-	files_put(files, file);
+	code_file_close(other);
+	code_file_close(file);
 	end();
 }
 
@@ -467,8 +467,8 @@ static void test_by_frame_identity(void)
 	check(is_by_frame(frame, now(), NULL), "another inode in its place");
 	made_unmap(made->memory, made->guest.root, inode, 8);
 	check(is_by_frame(frame, now(), NULL), "nothing in its place");
-	files_put(files, file);
-	check(files_drop_unused(files), "no longer known");
+	code_file_close(file);
+	check(code_files_drop_unused(files), "no longer known");
 	check(is_by_frame(frame, now(), NULL), "nor is what lay in its frames");
 	end();
 }
@@ -488,11 +488,11 @@ static void test_by_frame_late(void)
 	check(file && file->state == CODE_FILE_WHOLE, "what tells names is there");
 	folio = made_folio(made, 1, 1, &memory);
 	made_cache_entry(made, inode, 1, folio);
-	files_put(files, get(address, S - 1));
+	code_file_close(get(address, S - 1));
 	check(is_by_frame(frame_of(inode, 1), now(), NULL), "not looked for yet");
-	files_put(files, get(address, S));
+	code_file_close(get(address, S));
 	check(is_by_frame(frame_of(inode, 1), now(), file), "a second later it is");
-	files_put(files, file);
+	code_file_close(file);
 	end();
 }
 
@@ -511,16 +511,16 @@ static void test_by_frame_hostile(void)
 	segments[0].p_flags = segments[1].p_flags = PF_R | PF_X;
 	segments[0].p_offset = UINT64_MAX - 0xfff;
 	segments[0].p_filesz = segments[1].p_filesz = UINT64_MAX / 2;
-	files_begin_walk(files);
+	code_files_begin_walk(files);
 	liar = get(made_file(made, "/bin/liar", program.bytes, PROGRAM_BYTES), 0);
 	check(liar && liar->loads.n == 2, "taken as it says");
 	file = get(address, 0);
 	check(is_by_frame(frame, now(), NULL), "another's is not looked for in that walk");
-	files_begin_walk(files);
-	files_put(files, get(address, 0));
+	code_files_begin_walk(files);
+	code_file_close(get(address, 0));
 	check(is_by_frame(frame, now(), file), "but in the next");
-	files_put(files, liar);
-	files_put(files, file);
+	code_file_close(liar);
+	code_file_close(file);
 	end();
 }
 

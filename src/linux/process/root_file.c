@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files below --root DIR. Resolver's thread.
+ * Files below --root DIR; see root_file.h. Resolver's thread.
  *
- * The path comes from the guest, and so may the directory tree: a symbolic link in it may point to
- * anywhere. openat2() with RESOLVE_IN_ROOT takes DIR for "/" in all of it, as chroot() would
- * (openat2(2), Linux 5.6). A kernel without it has no --root. O_NONBLOCK: a FIFO does not hold us
- * up before fstat() tells that it is one.
+ * The path comes from the guest, and the directory tree may come from the guest too: a symbolic
+ * link in it may point anywhere. openat2() with RESOLVE_IN_ROOT takes DIR for "/" on the whole way,
+ * as chroot() would (openat2(2), Linux 5.6). --root finds no files where dom0's kernel lacks
+ * openat2(). With O_NONBLOCK, opening a FIFO does not block before fstat() tells that it is a FIFO.
  */
 #include "config.h"
 
-#include "linux/process/root_files.h"
+#include "linux/process/root_file.h"
 
 #include <fcntl.h>
 #include <linux/openat2.h>

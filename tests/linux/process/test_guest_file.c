@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "linux/process/file_bytes.h"
+#include "linux/process/guest_file.h"
 #include "tests/support/made_linux.h"
 #include "tests/support/tap.h"
 
@@ -13,9 +13,9 @@
 
 static unsigned char content[8 * PAGE], buffer[8 * PAGE];
 
-static size_t read_at(struct file_bytes *file, uint64_t offset, size_t n)
+static size_t read_at(struct guest_file *file, uint64_t offset, size_t n)
 {
-	struct bytes bytes = file_bytes(file, sizeof(content));
+	struct bytes bytes = guest_file_bytes(file, sizeof(content));
 	size_t got;
 
 	memset(buffer, 0xee, sizeof(buffer));
@@ -29,7 +29,7 @@ int main(void)
 {
 	struct made_linux *made = made_linux_create(MADE_TREE);
 	struct page_cache cache;
-	struct file_bytes file = { .linux_guest = &made->guest,
+	struct guest_file file = { .linux_guest = &made->guest,
 				   .root = made_root(made->memory),
 				   .left_bytes = UINT64_MAX };
 	uint64_t inode = made_inode(made, sizeof(content));
@@ -48,11 +48,11 @@ int main(void)
 	/* pages 1 to 4 are mapped, 2 and 3 are in the process's tables; 5 can be written to */
 	made_put(made->memory, file.root, USER + PAGE, content + 2 * PAGE, 2 * PAGE);
 	made_put(made->memory, file.root, USER + 0x10000, buffer, PAGE);
-	file_bytes_add(&file, &(struct vma){ .start = USER,
+	guest_file_add_mapping(&file, &(struct vma){ .start = USER,
 					     .end = USER + 4 * PAGE,
 					     .flags = VMA_READ | VMA_EXEC,
 					     .page_offset = 1 });
-	file_bytes_add(&file, &(struct vma){ .start = USER + 0x10000,
+	guest_file_add_mapping(&file, &(struct vma){ .start = USER + 0x10000,
 					     .end = USER + 0x11000,
 					     .flags = VMA_READ | VMA_WRITE,
 					     .page_offset = 5 });
@@ -66,10 +66,10 @@ int main(void)
 	check_u64(read_at(&file, 5 * PAGE, 1), 0, "behind it");
 
 	for (int i = 0; i < 100; i++)
-		file_bytes_add(&file, &(struct vma){ .start = USER, .end = USER + PAGE });
-	check_u64(file.n_pieces, FILE_BYTES_MAX_PIECES, "mappings up to the limit");
+		guest_file_add_mapping(&file, &(struct vma){ .start = USER, .end = USER + PAGE });
+	check_u64(file.n_pieces, GUEST_FILE_MAX_PIECES, "mappings up to the limit");
 	file.n_pieces = 1;
-	file.pieces[0] = (struct file_piece){ UINT64_MAX - 5, USER, UINT64_MAX };
+	file.pieces[0] = (struct guest_file_piece){ UINT64_MAX - 5, USER, UINT64_MAX };
 	check_u64(read_at(&file, 0, 1), 0, "a piece around the end of all numbers");
 
 	file.cache = &cache;

@@ -4,27 +4,27 @@
 
 #include <stdlib.h>
 
-#include "linux/process/code_frames.h"
+#include "linux/process/code_pages.h"
 #include "tests/support/tap.h"
 
-static struct code_frames *frames;
+static struct code_pages *frames;
 
 static void begin(void)
 {
-	if (code_frames_create(&frames))
+	if (code_pages_create(&frames))
 		exit(99);
 }
 
 static void see(uint64_t frame, uint64_t file, uint64_t page, uint64_t since_ns)
 {
-	code_frames_add(frames,
-			&(struct code_frame){
+	code_pages_add(frames,
+			&(struct code_page){
 				.frame = frame, .file = file, .page = page, .since_ns = since_ns });
 }
 
 static bool has(uint64_t frame, uint64_t file, uint64_t page, uint64_t since_ns)
 {
-	const struct code_frame *found = code_frames_find(frames, FRAME(frame));
+	const struct code_page *found = code_pages_find(frames, FRAME(frame));
 
 	return found && found->frame == frame && found->file == file && found->page == page &&
 	       found->since_ns == since_ns;
@@ -33,12 +33,12 @@ static bool has(uint64_t frame, uint64_t file, uint64_t page, uint64_t since_ns)
 static void test_seen(void)
 {
 	begin();
-	check(!code_frames_find(frames, FRAME(7)), "nothing yet");
-	check(!code_frames_find(frames, FRAME(0)), "frame 0 is none");
+	check(!code_pages_find(frames, FRAME(7)), "nothing yet");
+	check(!code_pages_find(frames, FRAME(0)), "frame 0 is none");
 	see(7, 1, 2, 100);
 	see(8, 1, 3, 100);
 	check(has(7, 1, 2, 100) && has(8, 1, 3, 100), "two pages of a file");
-	check(!code_frames_find(frames, FRAME(9)), "and no other");
+	check(!code_pages_find(frames, FRAME(9)), "and no other");
 	see(7, 1, 2, 200);
 	check(has(7, 1, 2, 100), "seen again: there since the first time");
 	see(7, 1, 4, 300);
@@ -47,7 +47,7 @@ static void test_seen(void)
 	check(has(7, 2, 4, 400), "another file's page, same");
 	see(7, 1, 4, 500);
 	check(has(7, 1, 4, 500), "the first one's again: since now");
-	code_frames_destroy(frames);
+	code_pages_destroy(frames);
 }
 
 /* As a guest's frames are: in runs. */
@@ -56,23 +56,23 @@ static void test_room(void)
 	unsigned kept = 0, wrong = 0;
 
 	begin();
-	for (uint64_t i = 0; i < CODE_FRAMES_MAX / 2; i++)
+	for (uint64_t i = 0; i < CODE_PAGES_MAX / 2; i++)
 		see(0x10000 + i, 1, i, 1);
-	for (uint64_t i = 0; i < CODE_FRAMES_MAX / 2; i++)
+	for (uint64_t i = 0; i < CODE_PAGES_MAX / 2; i++)
 		kept += has(0x10000 + i, 1, i, 1);
-	check(kept > CODE_FRAMES_MAX / 2 * 95 / 100, "%u of half its room are kept", kept);
-	for (uint64_t i = 0; i < 4ULL * CODE_FRAMES_MAX; i++)
+	check(kept > CODE_PAGES_MAX / 2 * 95 / 100, "%u of half its room are kept", kept);
+	for (uint64_t i = 0; i < 4ULL * CODE_PAGES_MAX; i++)
 		see(0x4000000 + i, 2, i, 2 + i);
-	for (uint64_t i = 0; i < 4ULL * CODE_FRAMES_MAX; i++) {
-		const struct code_frame *found = code_frames_find(frames, FRAME(0x4000000 + i));
+	for (uint64_t i = 0; i < 4ULL * CODE_PAGES_MAX; i++) {
+		const struct code_page *found = code_pages_find(frames, FRAME(0x4000000 + i));
 
 		wrong += found && (found->file != 2 || found->page != i);
 	}
 	check_u64(wrong, 0, "wrong ones of four times its room");
-	check(has(0x4000000 + 4ULL * CODE_FRAMES_MAX - 1, 2, 4ULL * CODE_FRAMES_MAX - 1,
-		  4ULL * CODE_FRAMES_MAX + 1),
+	check(has(0x4000000 + 4ULL * CODE_PAGES_MAX - 1, 2, 4ULL * CODE_PAGES_MAX - 1,
+		  4ULL * CODE_PAGES_MAX + 1),
 	      "the newest is there");
-	code_frames_destroy(frames);
+	code_pages_destroy(frames);
 }
 
 int main(void)
