@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The kernel of a Linux guest: its tasks, modules with their symbols and unwind tables, the code it
- * made, what the sampler is told. All structures are the input's, or right ones that it changes; and
- * they change once more between two looks.
+ * made, what the sampler is told. All structures are the input's, or right ones that it changes;
+ * and they change once more between two looks.
  */
 #include "config.h"
 
@@ -12,6 +12,7 @@
 #include "linux/kernel/orc_tables.h"
 #include "linux/kernel/stack_layout.h"
 #include "linux/process/tasks.h"
+#include "unwind/orc_table.h"
 
 /* Where things are in the guest's memory when they are right. */
 #define SYMBOLS      0x0000 /* one every SYMBOL_BYTES */

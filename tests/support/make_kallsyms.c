@@ -69,8 +69,8 @@ static void make_symbol(struct made_kallsyms *made, uint64_t address, char type,
 }
 
 /*
- * Mostly short; the others have up to 245 tokens: over 127 they show how lengths are written. Before
- * that was said in two bytes no kernel had them (Linux up to 6.0, KSYM_NAME_LEN).
+ * Mostly short; the others have up to 245 tokens: over 127 they show how lengths are written.
+ * Before that was said in two bytes no kernel had them (Linux up to 6.0, KSYM_NAME_LEN).
  */
 static void make_function_name(const struct made_layout *layout, uint64_t *state, unsigned index,
 			       char *name, size_t capacity)

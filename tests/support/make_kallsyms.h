@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Makes the read-only data of a Linux kernel with its symbol tables in it, in every layout from 4.14
- * to 7.x, and tells where each table is, so that tests can break them one by one.
+ * Makes the read-only data of a Linux kernel with its symbol tables in it, in every layout from
+ * 4.14 to 7.x, and tells where each table is, so that tests can break them one by one.
  */
 #ifndef TESTS_OS_MAKE_KALLSYMS_H
 #define TESTS_OS_MAKE_KALLSYMS_H
