@@ -39,7 +39,7 @@ struct os_guest {
 
 /* Which task a sample belongs to. Strings are raw, and live until the next call. */
 struct os_task {
-	const char *process, *thread; /* names of the thread group's leader and of the task; NULL: none */
+	const char *process, *thread; /* names of the group's leader and of the task; NULL: none */
 	uint32_t pid, tgid;
 	bool kernel_thread;
 	bool idle;                /* the vCPU's idle task, and nothing interrupted it */

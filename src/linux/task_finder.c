@@ -5,7 +5,7 @@
  *
  *   current is on its own stack       current
  *   current is on another's stack     a task switch: the task of that stack
- *   its page tables are not CR3       it called exec() or ended (process/former.c), or
+ *   its page tables are not CR3       it called exec() or ended (process/past_task.c), or
  *                                     the code is told by the frame that rip lay in
  *
  * What cannot be told is "[unknown]". Resolver's thread.
@@ -159,7 +159,7 @@ static void task_finder_task(struct task_finder *finder, const struct sample_vcp
 
 /*
  * User code outside every known area, mostly of a process that was gone too soon. The sampler noted
- * the frame that rip lay in: code_frames.c knows which file has its code there.
+ * the frame that rip lay in: code_pages.c knows which file has its code there.
  */
 static void task_finder_code(struct task_finder *finder, const struct sample_vcpu *vcpu,
 			     uint64_t now_ns, struct os_task *task)

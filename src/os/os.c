@@ -39,7 +39,7 @@ struct os {
 	const struct os_ops *ops; /* of the known system; NULL: none is known */
 	void *system;             /* its state */
 	bool looked;              /* a vCPU ran: without ops, the system is an unknown one */
-	bool was_known;           /* before the guest rebooted: the same system boots, most likely */
+	bool was_known;           /* before a reboot: most likely the same system boots */
 	uint64_t next_ns;         /* when to look for a system, or to check the known one */
 	uint64_t retry_ns;        /* by how much next_ns was put off last */
 	unsigned strays;          /* vCPUs in a row that seemed to run on another kernel */

@@ -566,7 +566,7 @@ static uint64_t searched_told(const struct linux_guest *guest, enum linux_symbol
 
 static void add_searched(struct inside *inside)
 {
-	struct kernel_image *image = kernel_image_locate(inside->memory, &inside->regs);
+	struct kernel_image *image = kernel_image_find(inside->memory, &inside->regs);
 	const struct linux_guest *told = &inside->kernel.guest;
 	struct linux_guest found = *told;
 	const struct memory_range *ranges;
@@ -667,7 +667,7 @@ static bool attach(struct inside *inside, const struct guest_info *info)
 /* Reads all of kallsyms again; linux_attach() does not keep it. */
 static void read_kallsyms(struct inside *inside)
 {
-	struct kernel_image *image = kernel_image_locate(inside->memory, &inside->regs);
+	struct kernel_image *image = kernel_image_find(inside->memory, &inside->regs);
 
 	if (!image || !kernel_image_find_kallsyms(image, &inside->kallsyms))
 		die("inside: no kallsyms");

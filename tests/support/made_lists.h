@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A linux_guest over made memory, for tests of what walks a kernel's lists: nothing is in it but
- * what a test puts there. Structs get the offsets that made_linux_set() gives their members.
+ * A linux_guest with made memory, for tests of code that walks a kernel's lists. The memory has
+ * only what a test puts there. made_linux_set() gives members their offsets.
  */
 #ifndef TESTS_MADE_LINUX_H
 #define TESTS_MADE_LINUX_H

@@ -10,7 +10,7 @@
 #include "linux/kernel/linux.h"
 
 struct arch_addresses {
-	uint64_t image_start, image_end; /* the kernel's image lies here, wherever it was moved to */
+	uint64_t image_start, image_end; /* the kernel's image lies here, wherever it is moved */
 	uint64_t page_offset, vmemmap;   /* where a kernel has these that does not randomise them */
 };
 extern const struct arch_addresses arch_addresses;

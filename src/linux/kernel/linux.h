@@ -3,8 +3,8 @@
  * A Linux guest as far as it is known: what the readers of its data structures start from.
  * linux_attach.c fills it in; all of linux/ reads it. Resolver's thread.
  */
-#ifndef XTOP_LINUX_KERNEL_LINUX_H
-#define XTOP_LINUX_KERNEL_LINUX_H
+#ifndef XTOP_LINUX_KERNEL_LINUX_GUEST_H
+#define XTOP_LINUX_KERNEL_LINUX_GUEST_H
 
 #include <stdbool.h>
 #include <stdint.h>

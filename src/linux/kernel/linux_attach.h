@@ -13,7 +13,7 @@ struct linux_kernel {
 	struct linux_guest guest;
 	struct image *image; /* "[kernel]": symbols, ORC; its addresses are the guest's */
 	char release[64];    /* "6.1.0-37-amd64"; not clean */
-	char banner[256];    /* "Linux version 6.1.0-37-amd64 (...": who built it, when; not clean */
+	char banner[256];    /* "Linux version 6.1.0-37-amd64 (..."; not clean */
 };
 
 /*

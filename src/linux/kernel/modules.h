@@ -22,7 +22,9 @@ struct modules_counts {
 struct xtop_error *modules_create(const struct linux_guest *guest, struct space *space,
 				  struct modules **modulesp);
 void modules_destroy(struct modules *modules); /* leaves SPACE as it is; NULL allowed */
-/* Reads the kernel's list, and adds and removes what changed. Without a whole list nothing changes. */
+/*
+ * Reads the kernel's list, and adds and removes what changed. Without a whole list nothing changes.
+ */
 void modules_poll(struct modules *modules);
 struct modules_counts modules_counts(const struct modules *modules);
 
