@@ -4,12 +4,13 @@
  * virtual address, because each context switch of the guest gives virtual addresses another
  * meaning.
  *
- * An open-addressing hash of fixed size, linear probing, at most half full. Which frames are looked
- * up while the guest stands still is the guest's choice: its multiplier is one of 2^63, so that
- * nobody can choose frames that are all looked for in one place (Dietzfelbinger et al., "A reliable
- * randomized algorithm for the closest-pair problem", 1997: multiply-shift). A page goes away in
- * three ways: frame_cache_tend() finds it unused, the guest's page count changes (the guest
- * balloons, and a guest frame may be another machine page now), or the guest is gone.
+ * The table has a fixed size, open addressing, linear probing, and is at most half full. It is not
+ * the table of xtop/hash.h, because it is read while the guest is stopped, and because the guest
+ * chooses which frames are looked up then. Its multiplier is one of 2^63 at random, so that nobody
+ * can choose frames that all have the same slot (Dietzfelbinger et al., "A reliable randomized
+ * algorithm for the closest-pair problem", 1997: multiply-shift). A page goes away in three ways:
+ * frame_cache_tend() finds it unused, the guest's page count changes (the guest balloons, and a
+ * guest frame may be another machine page now), or the guest is gone.
  */
 #include "config.h"
 

@@ -17,13 +17,13 @@
 struct xtop_error *mapped_pages_create(const struct mapper *mapper, struct frame_cache **mappedp);
 
 /*
- * FRAME as it is now, to PAGE; false: it cannot be had. A frame Xen refused is asked for again
- * after a second.
+ * Copies FRAME as it is now to PAGE. False: it cannot be read. A frame that Xen has refused is
+ * tried again after a second.
  */
 bool mapped_pages_copy(struct frame_cache *pages, frame_t frame, void *page);
 /*
- * The guest has GUEST_PAGES now, which is 0 once it is gone: then no mapping is left, as it would
- * keep the domain as a zombie. To be called every few milliseconds.
+ * GUEST_PAGES is the guest's page count now. It is 0 when the guest is gone: then all pages are
+ * unmapped, because a mapping would keep the domain as a zombie. Call it every few milliseconds.
  */
 void mapped_pages_update(struct frame_cache *pages, uint64_t guest_pages);
 

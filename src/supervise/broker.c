@@ -137,7 +137,7 @@ static struct xtop_error *broker_find(struct broker *broker, const char *domain,
 }
 
 static struct xtop_error *broker_get_registers(const struct guest_info *info, uint32_t vcpu,
-					   struct broker_answer *answer)
+					       struct broker_answer *answer)
 {
 	if (!xen_registers(info, vcpu, &answer->reply.registers))
 		return error_create("Xen does not give the registers of vCPU %u", vcpu);
@@ -160,9 +160,10 @@ static struct xtop_error *broker_find_run(struct broker *broker, const struct gu
 			*number = i;
 		}
 	}
+	if (!free_run)
+		return error_create("xtop samples at most %d domains at a time", BROKER_MAX_GUARDS);
 	*runp = free_run;
-	return free_run ? NULL : error_create("xtop samples at most %d domains at a time",
-					   BROKER_MAX_GUARDS);
+	return NULL;
 }
 
 /* True: there are guards. */

@@ -99,7 +99,7 @@ static void guard_make_prompt(enum guard_priority priority)
 }
 
 static void guard_run_sampler(const struct guest_info *info, struct stop_area *area, pid_t guard,
-			  struct ring *ring, sampler_run_fn *run)
+			      struct ring *ring, sampler_run_fn *run)
 {
 	struct xtop_error *error;
 	struct guest guest;

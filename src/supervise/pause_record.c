@@ -152,7 +152,7 @@ static bool pause_is_ours(const struct pause_record *record, unsigned n_vcpus, u
 }
 
 static void pause_judge_record(const struct pause_record *record, const struct guest_info *info,
-			uint64_t cpu_time_ns, struct pause_found *found)
+			       uint64_t cpu_time_ns, struct pause_found *found)
 {
 	found->stale++;
 	if (memcmp(record->magic, PAUSE_MAGIC, sizeof(record->magic)) != 0 ||
@@ -166,7 +166,7 @@ static void pause_judge_record(const struct pause_record *record, const struct g
 }
 
 static void pause_judge_file(int folder, const char *name, const struct guest_info *info,
-			  uint64_t cpu_time_ns, struct pause_found *found)
+			     uint64_t cpu_time_ns, struct pause_found *found)
 {
 	_cleanup_close_ int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct pause_record record = { 0 };
@@ -186,7 +186,7 @@ static void pause_judge_file(int folder, const char *name, const struct guest_in
 }
 
 void pause_find_records(const char *directory, const struct guest_info *info,
-			  uint64_t cpu_time_ns, struct pause_found *found)
+			uint64_t cpu_time_ns, struct pause_found *found)
 {
 	int folder = pause_open_directory(directory);
 	DIR *stream = folder < 0 ? NULL : fdopendir(folder);

@@ -57,6 +57,6 @@ struct pause_found {
  * of dead processes.
  */
 void pause_find_records(const char *directory, const struct guest_info *info,
-			  uint64_t cpu_time_ns, struct pause_found *found);
+			uint64_t cpu_time_ns, struct pause_found *found);
 
 #endif

@@ -35,7 +35,7 @@ static void test_table(uint64_t distinct, const char *what)
 	for (uint32_t i = 0; i < n; i++)
 		strangers += hash_table_find(&table, hash_word(1, i % distinct), never, NULL) !=
 			     HASH_NONE;
-	check(table.n == n && found == n, what);
+	check(table.n == n && found == n, "%s", what);
 	check(strangers == 0 && 2 * table.n <= table.n_slots, "no element is taken for another");
 	hash_table_deinit(&table);
 	check(hash_table_find(&table, 1, is_wanted, &n) == HASH_NONE, "an empty table has nothing");
