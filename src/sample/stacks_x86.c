@@ -29,7 +29,7 @@
  * vol. 3A §6.14.2).
  */
 #define IRET_BYTES     (8 * (N_PT_REGS - PT_REGS_PROCESSOR))
-#define IRET_AT(word)  (8 * ((word) - PT_REGS_PROCESSOR))
+#define IRET_AT(word)  (PT_REGS_AT(word) - PT_REGS_AT(PT_REGS_PROCESSOR))
 #define SELECTOR_INDEX 0xfffcULL
 
 #define TSS_SP2 20 /* stack pointer of ring 2 (Intel SDM vol. 3A §8.7) */
