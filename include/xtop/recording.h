@@ -96,7 +96,7 @@ static inline bool recording_is_note(const void *record)
 {
 	return ((const struct recording_note *)record)->no_sample == 0;
 }
-/* Of a note with a time, RECORDING_TIME or RECORDING_POLL. */
+/* The time in NOTE, which is RECORDING_TIME or RECORDING_POLL. */
 static inline uint64_t recording_note_time(const struct recording_note *note)
 {
 	return *(const uint64_t *)(note + 1);

@@ -207,7 +207,7 @@ static enum sample_cut stacks_copy_user(struct copy *copy, enum sample_stack_kin
 	return pieces_add(&copy->pieces, kind, copy->own, address, bytes, &end);
 }
 
-/* Of the code that entered the kernel with the stack pointer SP. */
+/* The stack of the user code that entered the kernel with the stack pointer SP. */
 static enum sample_cut stacks_copy_entered(struct copy *copy, uint64_t sp)
 {
 	return address_is_kernel(sp) ? CUT_NOT_PRESENT : stacks_copy_user(copy, STACK_USER, sp);
