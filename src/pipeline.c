@@ -509,17 +509,17 @@ bool pipeline_is_recording(const struct pipeline *pipeline)
 	return pipeline->reader;
 }
 
-const char *pipeline_note(struct pipeline *pipeline)
+const char *pipeline_get_note(struct pipeline *pipeline)
 {
 	pipeline_update_guest(pipeline);
 	return pipeline->note;
 }
 
-const char *pipeline_message(struct pipeline *pipeline)
+const char *pipeline_get_message(struct pipeline *pipeline)
 {
 	const char *message = control_message(pipeline->control);
 
-	return message[0] ? message : pipeline_note(pipeline);
+	return message[0] ? message : pipeline_get_note(pipeline);
 }
 
 const char *pipeline_system(const struct pipeline *pipeline)
@@ -527,7 +527,7 @@ const char *pipeline_system(const struct pipeline *pipeline)
 	return symbols_count(pipeline->symbols) ? symbols_module(pipeline->symbols, 0) : "";
 }
 
-const char *pipeline_complaint(const struct pipeline *pipeline)
+const char *pipeline_get_complaint(const struct pipeline *pipeline)
 {
 	return symbols_complaint(pipeline->symbols);
 }

@@ -52,7 +52,7 @@ static void pipelines_reset_guest(void *context)
 static const char *pipelines_get_message(void *context)
 {
 	struct pipelines_guest *guest = context;
-	const char *message = pipeline_message(guest->pipeline);
+	const char *message = pipeline_get_message(guest->pipeline);
 
 	pipelines_describe(guest->pipeline, " · ", guest->kind, sizeof(guest->kind));
 	guest->ui.guest.n_vcpus = pipeline_guest(guest->pipeline)->n_vcpus;
@@ -182,7 +182,7 @@ struct xtop_error *pipelines_stop(struct pipelines *pipelines)
 	return first;
 }
 
-void pipelines_destroy(struct pipelines *pipelines)
+void pipelines_deinit(struct pipelines *pipelines)
 {
 	for (size_t i = 0; i < UI_MAX_GUESTS; i++)
 		pipelines_destroy_guest(pipelines->guests[i]);

@@ -21,13 +21,13 @@ struct xtop_error *pipelines_add(struct pipelines *pipelines, const char *domain
 struct xtop_error *pipelines_start(struct pipelines *pipelines);
 /* Stops all and returns the first error. What was sampled stays. */
 struct xtop_error *pipelines_stop(struct pipelines *pipelines);
-void pipelines_destroy(struct pipelines *pipelines);
+void pipelines_deinit(struct pipelines *pipelines);
 /* The first one of the command line, for batch mode and files; NULL: none was named. */
 struct pipeline *pipelines_first(const struct pipelines *pipelines);
 
 /* "dom 5 PVH", with SEPARATOR before the type. */
 void pipelines_describe(const struct pipeline *pipeline, const char *separator, char *text,
-		     size_t capacity);
+			size_t capacity);
 const char *pipelines_type_name(enum guest_type type);
 
 /* Runs the screen with all of them. If there are none, the list of domains comes first. */

@@ -258,7 +258,7 @@ static void session_update_title(void *context)
 {
 	struct session *session = context;
 	struct pipeline *pipeline = pipelines_first(&session->pipelines);
-	const char *note = pipeline_note(pipeline);
+	const char *note = pipeline_get_note(pipeline);
 	char name[64], kind[48];
 
 	if (*note && strcmp(note, session->reported) != 0 && session->report)
@@ -275,7 +275,7 @@ static const char *session_complaint(const struct session *session)
 {
 	struct pipeline *pipeline = pipelines_first(&session->pipelines);
 
-	return pipeline ? pipeline_complaint(pipeline) : NULL;
+	return pipeline ? pipeline_get_complaint(pipeline) : NULL;
 }
 
 static struct xtop_error *session_batch(struct session *session)
@@ -439,7 +439,7 @@ static void session_free(struct session *session)
 	output_discard(session->output);
 	output_discard(session->stats);
 	filter_destroy(session->filter);
-	pipelines_destroy(&session->pipelines);
+	pipelines_deinit(&session->pipelines);
 	kernel_cache_close(session->pipelines.cache);
 	inputs_close();
 	ui_rc_close(&session->rc);

@@ -230,11 +230,11 @@ static bool more_samples_than(uint64_t samples)
 static bool tells(const char *text)
 {
 	for (unsigned i = 0; i < WAIT_TRIES; i++) {
-		if (strstr(pipeline_message(pipeline), text))
+		if (strstr(pipeline_get_message(pipeline), text))
 			return true;
 		nap();
 	}
-	printf("# \"%s\", not \"%s\"\n", pipeline_message(pipeline), text);
+	printf("# \"%s\", not \"%s\"\n", pipeline_get_message(pipeline), text);
 	return false;
 }
 

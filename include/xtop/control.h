@@ -31,7 +31,7 @@ enum sampler_state {
 	SAMPLER_HUNG,         /* and its guard; both killed, the guest runs; others can start */
 	SAMPLER_GUEST_AWAY,   /* shut down, crashed or destroyed; may come back */
 	SAMPLER_GUEST_GONE,   /* the same, and nobody waits for the guest any more */
-	SAMPLER_ENDED,        /* was told to; after a replay control_message() has the complaint */
+	SAMPLER_ENDED,        /* was told to; control_message() may complain of a recording */
 	SAMPLER_FAILED,       /* control_message() says why */
 };
 
@@ -106,7 +106,8 @@ void control_settle(struct control *control, enum sampler_state state);
 void control_start_anew(struct control *control);
 
 /* Resolver. */
-uint64_t control_resets(const struct control *control); /* how often control_reset() was called */
+/* How often control_reset() was called. */
+uint64_t control_resets(const struct control *control);
 bool control_finishing(const struct control *control);
 /* It knows what it needs to know of the guest; it does not any more, the guest is another. */
 void control_go(struct control *control);

@@ -53,7 +53,8 @@ void recording_write_poll(struct recording_writer *writer, uint64_t now_ns);
 /* The errno of the first failure; 0: none yet. */
 int recording_failed(const struct recording_writer *writer);
 /* Sets what the end mark says besides: the ticks that gave no sample. */
-void recording_count(struct recording_writer *writer, const struct sampler_counts *counts);
+void recording_count(struct recording_writer *writer,
+		     const struct sampler_counts *counts);
 /* Writes the end mark, closes the file and frees WRITER, also on failure. NULL allowed. */
 struct xtop_error *recording_close(struct recording_writer *writer);
 /* When nothing was recorded, in the place of recording_close(): removes the file. NULL allowed. */
@@ -95,7 +96,7 @@ static inline bool recording_is_note(const void *record)
 {
 	return ((const struct recording_note *)record)->no_sample == 0;
 }
-/* Of a note with a time, RECORDING_TIME or RECORDING_POLL. */
+/* The time in NOTE, which is RECORDING_TIME or RECORDING_POLL. */
 static inline uint64_t recording_note_time(const struct recording_note *note)
 {
 	return *(const uint64_t *)(note + 1);
@@ -107,7 +108,8 @@ static inline uint64_t recording_note_time(const struct recording_note *note)
  */
 const void *recording_next(struct recording_reader *reader, size_t *size_bytesp);
 /* After the end: sets the counters of ticks that gave no sample; 0 where the end mark has none. */
-void recording_take_counts(const struct recording_reader *reader, struct sampler_counts *counts);
+void recording_take_counts(const struct recording_reader *reader,
+			   struct sampler_counts *counts);
 /*
  * After the end: what is wrong with the file, one line without its name, as long as READER lives;
  * NULL: nothing. It was cut short, with or without bytes behind the last whole chunk, or records
@@ -123,7 +125,8 @@ struct recorded_memory;
  * Empty at first: a page is not there before recorded_take() has brought it. MEMORY owns
  * *RECORDEDP.
  */
-struct xtop_error *recorded_open(struct memory **memoryp, struct recorded_memory **recordedp);
+struct xtop_error *recorded_open(struct memory **memoryp,
+				 struct recorded_memory **recordedp);
 /* Applies a note of a recording when its turn comes. False: wrong lengths, or too many pages. */
 bool recorded_take(struct recorded_memory *recorded, const struct recording_note *note,
 		   size_t size_bytes);

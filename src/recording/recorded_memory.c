@@ -30,7 +30,7 @@ struct recorded_change {
 
 struct recorded_memory {
 	struct page_mirror *mirror;
-	uint64_t now_ns;                       /* the last time that was asked for */
+	uint64_t now_ns;                       /* what the clock says */
 	uint64_t times_ns[RECORDED_MAX_TIMES]; /* of this turn */
 	size_t n_times, n_asked;
 	uint64_t n_reads;                       /* in this turn */

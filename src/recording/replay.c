@@ -87,7 +87,7 @@ static void *replay_reserve(const struct replay *replay, size_t size_bytes)
 }
 
 /* False: told to end, as below. */
-static bool replay_put_note(struct replay *replay, const void *note, size_t size_bytes)
+static bool replay_commit_note(struct replay *replay, const void *note, size_t size_bytes)
 {
 	void *room = replay_reserve(replay, size_bytes);
 
@@ -98,7 +98,8 @@ static bool replay_put_note(struct replay *replay, const void *note, size_t size
 	return true;
 }
 
-static bool replay_put(struct replay *replay, const struct sample *sample, size_t size_bytes)
+static bool replay_commit_sample(struct replay *replay, const struct sample *sample,
+				 size_t size_bytes)
 {
 	struct sample *room = replay_reserve(replay, size_bytes);
 
@@ -138,7 +139,7 @@ static void replay_count(struct replay *replay, const struct sample *sample)
 static bool replay_sample(struct replay *replay, const struct sample *sample, size_t size_bytes)
 {
 	replay_advance(replay, sample);
-	if (!replay_wait_until_due(replay) || !replay_put(replay, sample, size_bytes))
+	if (!replay_wait_until_due(replay) || !replay_commit_sample(replay, sample, size_bytes))
 		return false;
 	replay_count(replay, sample);
 	return true;
@@ -155,7 +156,7 @@ void replay_run(struct recording_reader *reader, struct control *control, struct
 	replay.counts.rate_asked_hz = recording_reader_get_info(reader)->freq_hz;
 	while (going && !control_quitting(control) &&
 	       (record = recording_next(reader, &size_bytes)))
-		going = recording_is_note(record) ? replay_put_note(&replay, record, size_bytes)
+		going = recording_is_note(record) ? replay_commit_note(&replay, record, size_bytes)
 						  : replay_sample(&replay, record, size_bytes);
 	if (recording_complaint(reader))
 		control_put_message(control, recording_complaint(reader));

@@ -97,7 +97,7 @@ static size_t sampler_copy_vcpu(struct sampler *sampler, char *to, unsigned i)
 }
 
 /* After the release: the heads of the stacks. */
-static void sampler_put_heads(struct sampler *sampler, char *room)
+static void sampler_build_heads(struct sampler *sampler, char *room)
 {
 	char *to = room + sizeof(struct sample);
 
@@ -145,7 +145,7 @@ static bool sampler_stop_and_copy(struct sampler *sampler, char *room, uint64_t 
 	*stopped_ns = clock_now_ns() - begin_ns;
 	if (!stopped)
 		return false;
-	sampler_put_heads(sampler, room);
+	sampler_build_heads(sampler, room);
 	sampler->head.time_ns = begin_ns;
 	sampler->head.stopped_ns = *stopped_ns < UINT32_MAX ? (uint32_t)*stopped_ns : UINT32_MAX;
 	sampler->head.n_vcpus = (uint16_t)sampler->n_wanted;
@@ -412,7 +412,7 @@ static bool sampler_is_on_hold(const struct sampler *sampler)
  * Another xtop stops the guest for a few dozen microseconds at a time. Only a pause that lasts
  * longer is an administrator's. False: Xen did not answer.
  */
-static bool sampler_look(struct sampler *sampler, enum sampler_state before)
+static bool sampler_look_at_guest(struct sampler *sampler, enum sampler_state before)
 {
 	unsigned tries = before == SAMPLER_GUEST_PAUSED ? 1 : SAMPLER_PAUSED_LOOKS;
 
@@ -440,7 +440,7 @@ static enum sampler_state sampler_loop(struct sampler *sampler)
 			period_ns = SAMPLER_PAUSED_NS;
 		deadline_ns = sampler_next_deadline(sampler, deadline_ns, period_ns);
 		flags = sampler_meet_deadline(sampler, deadline_ns, period_ns);
-		if (!sampler_look(sampler, state))
+		if (!sampler_look_at_guest(sampler, state))
 			return SAMPLER_GUEST_AWAY;
 		state = sampler_state_of(sampler->look.life);
 		if (state == SAMPLER_GUEST_AWAY) {

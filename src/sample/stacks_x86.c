@@ -29,7 +29,7 @@
  * vol. 3A §6.14.2).
  */
 #define IRET_BYTES     (8 * (N_PT_REGS - PT_REGS_PROCESSOR))
-#define IRET_AT(word)  (8 * ((word) - PT_REGS_PROCESSOR))
+#define IRET_AT(word)  (PT_REGS_AT(word) - PT_REGS_AT(PT_REGS_PROCESSOR))
 #define SELECTOR_INDEX 0xfffcULL
 
 #define TSS_SP2 20 /* stack pointer of ring 2 (Intel SDM vol. 3A §8.7) */
@@ -207,7 +207,7 @@ static enum sample_cut stacks_copy_user(struct copy *copy, enum sample_stack_kin
 	return pieces_add(&copy->pieces, kind, copy->own, address, bytes, &end);
 }
 
-/* Of the code that entered the kernel with the stack pointer SP. */
+/* The stack of the user code that entered the kernel with the stack pointer SP. */
 static enum sample_cut stacks_copy_entered(struct copy *copy, uint64_t sp)
 {
 	return address_is_kernel(sp) ? CUT_NOT_PRESENT : stacks_copy_user(copy, STACK_USER, sp);

@@ -4,7 +4,7 @@
  *
  *	tests/recordings/record FILE [GAP_MS]
  *
- * 2 vCPUs, 400 ticks of 10 ms, or GAP_MS apart. Of every 20 ticks
+ * 2 vCPUs, 400 ticks, 10 ms or GAP_MS apart. In every 20 ticks:
  *
  *	vCPU 0  running  start_kernel;serve;hash;copy            6   kernel
  *	                 start_kernel;serve;hash                 2

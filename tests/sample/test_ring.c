@@ -5,7 +5,7 @@
  *
  * ThreadSanitizer tells memory apart by its address, and the second mapping has other addresses
  * than the first. So it sees every race on head and tail and on records that do not cross the end.
- * Of a record that crosses the end, it compares the part in the second mapping with other such
+ * When a record crosses the end, it compares the part in the second mapping with other such
  * parts only. The checksums cover both.
  */
 #include "config.h"

@@ -20,7 +20,7 @@
 #include "xtop/sampler.h"
 
 #define RATE_HZ 10000
-/* Of vCPU i: two pages at STACK + i * STACK_STEP, the stack pointer in the middle of the first. */
+/* vCPU i has two pages at STACK + i * STACK_STEP; rsp is in the middle of the first. */
 #define STACK           0xffffc90000100000ULL
 #define STACK_STEP      0x10000ULL
 #define STACK_BYTES     0x2000
