@@ -205,7 +205,8 @@ static void test_wrong(void)
 	put_head(&packed, ELFCOMPRESS_ZLIB, 0);
 	check_u64(count(&packed, NAME_DEBUG, true), 0, "the header says 0 bytes");
 	put_head(&packed, ELFCOMPRESS_ZLIB, 200 << 20);
-	check_u64(count(&packed, NAME_DEBUG, true), 0, "the header says more than the stream can become");
+	check_u64(count(&packed, NAME_DEBUG, true), 0,
+		  "the header says more than the stream can become");
 	put_head(&packed, ELFCOMPRESS_ZLIB, UINT64_MAX);
 	check_u64(count(&packed, NAME_DEBUG, true), 0, "the header says 2^64 - 1 bytes");
 	put_head(&packed, 2, packed.was_bytes); /* zstd */

@@ -56,8 +56,10 @@ static void test_program(void)
 	      "bytes in no segment");
 	program_make(&program, 0x400000, "f", 1);
 	check(read_file(&file, &loads) == LOADS_READ, "a program at fixed addresses");
-	check_bias("a program where it was linked to lie", &loads, 0x400000 + PROGRAM_TEXT, 0x1000, 0);
-	check_bias("a prelinked program that was moved", &loads, 0x500000 + PROGRAM_TEXT, 0x1000, 0x100000);
+	check_bias("a program where it was linked to lie", &loads, 0x400000 + PROGRAM_TEXT, 0x1000,
+		   0);
+	check_bias("a prelinked program that was moved", &loads, 0x500000 + PROGRAM_TEXT, 0x1000,
+		   0x100000);
 }
 
 static void test_shapes(void)
@@ -76,10 +78,12 @@ static void test_shapes(void)
 
 	check_bias("a page that code shares with what is before it", &shared, 0x10001000, 0x1000,
 		   0x10001000 - 0x2000);
-	check_bias("a page that code shares with what is behind it", &shared, 0x10002000, 0x2000, 0x10002000 - 0x3000);
+	check_bias("a page that code shares with what is behind it", &shared, 0x10002000, 0x2000,
+		   0x10002000 - 0x3000);
 	check_bias("the middle of a segment", &large, 0x900000, 0x300000, 0);
 	check_bias("a segment that was moved by 2 MiB", &large, 0xa00000, 0x200000, 0x200000);
-	check_bias("a part of a segment, as mprotect() splits it", &large, 0xb00000, 0x300000, 0x200000);
+	check_bias("a part of a segment, as mprotect() splits it", &large, 0xb00000, 0x300000,
+		   0x200000);
 	loads_bias(&hostile, 0x1000, 0x2000, &bias);
 	check(true, "a segment around the end of all numbers");
 }

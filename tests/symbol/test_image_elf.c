@@ -157,8 +157,10 @@ static void test_own(void)
 	if (image) { /* the same image, when the page is there */
 		struct bytes bytes = { copy_read, &copy, copy.size_bytes };
 
-		check(!image_read_elf(image, &bytes) && !image->incomplete, "it is read again, and is whole");
-		check_string(name_at(image, address), "own_function", "the static function is there again");
+		check(!image_read_elf(image, &bytes) && !image->incomplete,
+		      "it is read again, and is whole");
+		check_string(name_at(image, address), "own_function",
+			     "the static function is there again");
 	}
 	image_unref(image);
 	free(copy.bytes);

@@ -420,12 +420,14 @@ static void test_tables(void)
 	image = symbols_image(symbols, 0);
 	address = main_address(symbols);
 	vcpu = make_vcpu(address, address + 1);
-	check(space_find(symbols_space(symbols), address)->image == image, "it lies where it was linked to lie");
+	check(space_find(symbols_space(symbols), address)->image == image,
+	      "it lies where it was linked to lie");
 	check(image->tables_fd >= 0 && !image->tables.cfi, "its unwind tables are not built yet");
 	unwind_stack(vcpu, &spaces, UNWIND_FP, &stack);
 	check(image->tables_fd >= 0 && !image->tables.cfi, "frame pointers do not need them");
 	unwind_stack(vcpu, &spaces, UNWIND_DWARF, &stack);
-	check(image->tables_fd < 0 && image->tables.cfi, "the first frame that needs them builds them");
+	check(image->tables_fd < 0 && image->tables.cfi,
+	      "the first frame that needs them builds them");
 	check(stack.n_frames >= 2 && stack.frames[1].address == address + 1,
 	      "and it is unwound by them: %u frames", stack.n_frames);
 	symbols_destroy(symbols);
