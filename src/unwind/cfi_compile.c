@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Compiling call-frame information: runs the FDEs of an image in the order of their code and writes
- * their rows down. Many rows are the same (a vmlinux has some 300,000 rows and 2,000 rules), so a row
- * is an address and the number of a rule.
+ * their rows down. Many rows are the same (a vmlinux has some 300,000 rows and 2,000 rules), so a
+ * row is an address and the number of a rule.
  *
- * When two FDEs cover an address, the FDE that begins nearer to the address wins. A row that fits no
- * rule, because of an expression or a register saved in another register, is left to libunwind if
- * the row is safe for libunwind. Resolver's thread.
+ * When two FDEs cover an address, the FDE that begins nearer to the address wins. A row that fits
+ * no rule, because of an expression or a register saved in another register, is left to libunwind
+ * if the row is safe for libunwind. Resolver's thread.
  */
 #include "config.h"
 
@@ -213,7 +213,7 @@ static bool cfi_reserve_row(struct cfi_builder *builder)
 	       vector_reserve(cfi->row_rules, builder->row_rules_capacity, wanted);
 }
 
-/* RULE holds from ADDRESS on. Addresses ascend; a row at the last row's address replaces that row. */
+/* RULE holds from ADDRESS on. Addresses ascend; a row at the last row's address replaces it. */
 static void cfi_add_row(struct cfi_builder *builder, uint64_t address, const struct cfi_rule *rule)
 {
 	struct cfi *cfi = builder->cfi;

@@ -18,8 +18,9 @@
  * refused.
  *
  * .eh_frame_hdr, where the linker made one, has a table of all FDEs: start of the code, and place.
- * When bytes of .eh_frame are missing, this table finds the entries behind the gap. Only the encoding
- * that linkers write is read (1b 03 3b). Without the table .eh_frame is read from its front.
+ * When bytes of .eh_frame are missing, this table finds the entries behind the gap. Only the
+ * encoding that linkers write is read (1b 03 3b). Without the table .eh_frame is read from its
+ * front.
  *
  * The bytes are a guest's: everything is read through a reader that knows its end.
  */
@@ -354,7 +355,7 @@ static struct xtop_error *cfi_list_try(const struct cfi_sections *sections, bool
 		return NULL;
 	}
 	place.start = fde.start;
-	/* FDEs of functions that the linker dropped are left at 0 (.debug_frame) or without size. */
+	/* FDEs of functions that the linker dropped are at 0 (.debug_frame) or without size. */
 	return fde.start ? cfi_list_add(list, &place) : NULL;
 }
 

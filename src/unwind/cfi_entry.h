@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The entries of .eh_frame and .debug_frame: which functions they describe, and where their programs
- * lie. cfi_compile.c compiles the entries, dwarf.c hands some of them to libunwind.
+ * The entries of .eh_frame and .debug_frame: which functions they describe, and where their
+ * programs lie. cfi_compile.c compiles the entries, dwarf.c hands some of them to libunwind.
  */
 #ifndef XTOP_UNWIND_CFI_ENTRY_H
 #define XTOP_UNWIND_CFI_ENTRY_H
@@ -49,7 +49,7 @@ struct cfi_fde_place {
 };
 
 struct cfi_list {
-	/* ascending by start, each start once; an entry of .eh_frame wins over one of .debug_frame */
+	/* ascending by start, each start once; .eh_frame wins over .debug_frame */
 	struct cfi_fde_place *places;
 	size_t n, capacity;
 	size_t refused;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Runs the program of one FDE and hands out its rows: from which address to which a row holds, where
- * the CFA is, and where each register of the caller is.
+ * Runs the program of one FDE and hands out its rows: from which address to which a row holds,
+ * where the CFA is, and where each register of the caller is.
  *
  *   cfi_program_start(&program, &fde);
  *   while (cfi_program_next(&program))
@@ -59,8 +59,8 @@ void cfi_program_start(struct cfi_program *program, const struct cfi_fde *fde);
 bool cfi_program_next(struct cfi_program *program);
 
 /*
- * Whether libunwind may have the row: it has a CFA, which libunwind asserts, and its expressions have
- * known operations only, no loops and no division.
+ * Whether libunwind may have the row: it has a CFA, which libunwind asserts, and its expressions
+ * have known operations only, no loops and no division.
  */
 bool cfi_state_is_safe(const struct cfi_state *state);
 /* Whether libunwind may have all rows of FDE. Runs the program. */

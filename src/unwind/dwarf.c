@@ -10,8 +10,8 @@
  *   8  CIE "zR" or "zRS", absolute pointers, program unchanged
  *   .. FDE program unchanged
  *
- * So .debug_frame and all pointer encodings become one case. Only needed functions are kept: two of a
- * libc.
+ * So .debug_frame and all pointer encodings become one case. Only needed functions are kept: two of
+ * a libc.
  *
  * libunwind caches by instruction pointer, and keeps addresses of expressions. So these addresses
  * must stay the same while the image lives, and must belong to one image only. libunwind is given
@@ -21,9 +21,9 @@
  *   63..60   59..32   31..0
  *      2     number   0: document   DWARF_CODE: its code; the low 12 bits are those of the guest
  *
- * Each image has its own address space, created with the first step that needs it: libunwind's cache
- * of 128 rows is some 60 KiB. An image that goes away takes its cache entries with it. Resolver's
- * thread.
+ * Each image has its own address space, created with the first step that needs it: libunwind's
+ * cache of 128 rows is some 60 KiB. An image that goes away takes its cache entries with it.
+ * Resolver's thread.
  */
 #include "config.h"
 
@@ -407,9 +407,9 @@ static bool dwarf_find(const struct dwarf *dwarf, uint64_t address, size_t *numb
 }
 
 /*
- * Registers that a function preserves (cfi.c) are the caller's afterwards; behind a signal frame all
- * are. A register is not known when its place is not known or was not copied. Returns a bit for each
- * known one.
+ * Registers that a function preserves (cfi.c) are the caller's afterwards; behind a signal frame
+ * all are. A register is not known when its place is not known or was not copied. Returns a bit for
+ * each known one.
  */
 static uint32_t dwarf_get_registers(unw_cursor_t *unwound, bool all, uint64_t *regs)
 {

@@ -7,8 +7,8 @@
 #include "xtop/unwind.h"
 
 /*
- * By the registers at the top of a kernel stack. True: the cursor is the user code's now. False: the
- * cursor is unchanged.
+ * By the registers at the top of a kernel stack. True: the cursor is the user code's now. False:
+ * the cursor is unchanged.
  */
 bool entry_find_regs(struct cursor *cursor);
 /* The same for a vCPU in code that enters or leaves the kernel. USER may be NULL. */

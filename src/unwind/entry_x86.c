@@ -7,9 +7,9 @@
  *
  *   r15 r14 r13 r12 bp bx r11 r10 r9 r8 ax cx dx si di orig_ax | ip cs flags sp ss |
  *
- * The processor saves the last five, and takes them back by iret. The code that enters and leaves the
- * kernel has ORC entries of type END only: a few instructions in which the general registers are
- * still, or again, the user's (arch/x86/entry/entry_64.S):
+ * The processor saves the last five, and takes them back by iret. The code that enters and leaves
+ * the kernel has ORC entries of type END only: a few instructions in which the general registers
+ * are still, or again, the user's (arch/x86/entry/entry_64.S):
  *
  *   system call   rcx and r11 are the user's rip and rflags: the processor put them there, or will
  *                 take them from there. rsp is the user's until the kernel changes the stack.
@@ -106,7 +106,7 @@ bool entry_find_regs(struct cursor *cursor)
 	return false;
 }
 
-/* Whether the struct pt_regs below TOP is of execve() or execveat(): orig_ax is the call's number. */
+/* Whether the struct pt_regs below TOP is of execve() or execveat(): by orig_ax, its number. */
 static bool entry_is_exec_call(struct cursor *cursor, uint64_t top)
 {
 	uint64_t saved[N_PT_REGS], reached[SAMPLE_MAX_STACKS];

@@ -7,9 +7,9 @@
 #include "xtop/unwind.h"
 
 /*
- * SPACE may be NULL. With a space, a vCPU that was sampled in the first bytes of a function gets its
- * caller, too. STEP_NOT_COVERED: the frame pointer is not known. The caller of this function checks
- * whether there is code at the address that was found.
+ * SPACE may be NULL. With a space, a vCPU that was sampled in the first bytes of a function gets
+ * its caller, too. STEP_NOT_COVERED: the frame pointer is not known. The caller of this function
+ * checks whether there is code at the address that was found.
  */
 enum unwind_step fp_step(const struct unwind_space *space, struct cursor *cursor);
 

@@ -5,8 +5,8 @@
  *        rbp ──►  caller's rbp ──► its caller's ...  0 in the outermost function
  *        rbp + 8  return address
  *
- * (System V ABI AMD64 §3.2.2). Each frame is further out than the one before, so rbp only grows. This
- * bounds the walk and catches loops. Resolver's thread; a pure function of its input.
+ * (System V ABI AMD64 §3.2.2). Each frame is further out than the one before, so rbp only grows.
+ * This bounds the walk and catches loops. Resolver's thread; a pure function of its input.
  */
 #include "config.h"
 
@@ -16,7 +16,8 @@
 #define FP_STACK_MAX_BYTES (1 << 20)
 
 /*
- * A function that has just been entered has not linked its frame yet, and rbp is still the caller's:
+ * A function that has just been entered has not linked its frame yet, and rbp is still the
+ * caller's:
  *
  *   endbr64           only with CET, 4 bytes
  *   push %rbp         before this the return address is on top of the stack

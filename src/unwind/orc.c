@@ -105,8 +105,8 @@ static struct xtop_error *orc_add_row(struct orc_builder *builder, const struct 
 
 /*
  * The number of ROW. This has a hash table of its own, of fixed size and without a call for each
- * comparison, since attaching to a kernel runs it for 400,000 entries: with xtop/hash.h orc_create()
- * takes 30 % more instructions.
+ * comparison, since attaching to a kernel runs it for 400,000 entries: with xtop/hash.h
+ * orc_create() takes 30 % more instructions.
  */
 static struct xtop_error *orc_intern(struct orc_builder *builder, const struct orc_row *row,
 				     uint16_t *id)
@@ -298,9 +298,9 @@ void orc_destroy(struct orc *orc)
 #define EVERY_BYTE 0x0101010101010101ULL
 
 /*
- * How many of the first N <= 8 bytes at OFFSETS are at most LIMIT. LIMIT and the bytes are below 128,
- * and the bytes ascend. Bit 7 of 128 + LIMIT - byte is set for those bytes, and no byte borrows from
- * the next one.
+ * How many of the first N <= 8 bytes at OFFSETS are at most LIMIT. LIMIT and the bytes are below
+ * 128, and the bytes ascend. Bit 7 of 128 + LIMIT - byte is set for those bytes, and no byte
+ * borrows from the next one.
  */
 static unsigned orc_count_to(const uint8_t *offsets, unsigned n, uint64_t limit)
 {

@@ -3,8 +3,8 @@
  * One step by ORC: from a frame of a Linux kernel to its caller's (Linux arch/x86/kernel/
  * unwind_orc.c does the same on the live stack). Resolver's thread; a pure function.
  *
- * An entry says where the caller's frame is (called sp here), what lies there, and where the caller's
- * rbp is:
+ * An entry says where the caller's frame is (called sp here), what lies there, and where the
+ * caller's rbp is:
  *
  *   CALL      return address at sp - 8; the caller's stack pointer is sp
  *   REGS      all registers of the interrupted code, as the entry code saved them (struct pt_regs)

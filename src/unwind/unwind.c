@@ -25,7 +25,9 @@
 #include "unwind/fp.h"
 #include "unwind/mechanisms.h"
 
-/* NMI during machine check during exception during interrupt of a task; user code: signal stacks. */
+/*
+ * NMI during machine check during exception during interrupt of a task; user code: signal stacks.
+ */
 #define UNWIND_MAX_SWITCHES 4
 
 struct walk {
@@ -39,7 +41,7 @@ struct walk {
 	bool guess; /* the last step was a guess */
 };
 
-/* --- the code at the cursor ---------------------------------------------------------------------------- */
+/* --- the code at the cursor ------------------------------------------------------------------- */
 
 /* Looks up the code at the cursor. Most frames lie in the same range as the frame before. */
 static void unwind_find(struct walk *walk)
@@ -109,9 +111,9 @@ static bool unwind_is_guess(const struct walk *walk)
 }
 
 /*
- * Frame pointers, where no table covers the address. A guess may find a frame. A guess that finds the
- * end of the chain is believed only when the frame before was a guess, too: then the chain of frame
- * pointers was followed to its end.
+ * Frame pointers, where no table covers the address. A guess may find a frame. A guess that finds
+ * the end of the chain is believed only when the frame before was a guess, too: then the chain of
+ * frame pointers was followed to its end.
  */
 static enum unwind_step unwind_by_fp(struct walk *walk)
 {
@@ -274,7 +276,9 @@ static enum unwind_stop unwind_verdict(const struct sample_vcpu *vcpu, struct un
 	return verdict;
 }
 
-/* The kernel's part ended with STEP. Whether a user part follows, and the flags of its first frame. */
+/*
+ * The kernel's part ended with STEP. Whether a user part follows, and the flags of its first frame.
+ */
 static bool unwind_find_user(struct walk *walk, enum unwind_step step, uint32_t *flags)
 {
 	*flags = 0;

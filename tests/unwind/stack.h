@@ -79,7 +79,9 @@ static inline void put_iret(uint64_t address, uint64_t rip, uint64_t cs, uint64_
 		put(address + 8 * i, words[i]);
 }
 
-/* Puts a struct pt_regs. Register i of enum unwind_register is 100 + i (rax 100, r15 115), rbp RBP. */
+/*
+ * Puts a struct pt_regs. Register i of enum unwind_register is 100 + i (rax 100, r15 115), rbp RBP.
+ */
 static inline void put_regs(uint64_t address, uint64_t rip, uint64_t cs, uint64_t rsp, uint64_t rbp)
 {
 	static const uint8_t order[] = { 15, 14, 13, 12, 6, 1, 11, 10, 9, 8, 0, 2, 3, 4, 5 };

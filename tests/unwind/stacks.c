@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * With the processor's trap flag set, every instruction raises a SIGTRAP first. The signal's handler
- * runs on its own stack, and copies registers and stack of the interrupted code. It also steps
- * through the code that a sanitizer adds.
+ * With the processor's trap flag set, every instruction raises a SIGTRAP first. The signal's
+ * handler runs on its own stack, and copies registers and stack of the interrupted code. It also
+ * steps through the code that a sanitizer adds.
  */
 #include "config.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Real stacks: this thread's registers and stack before every instruction of some work, as a sampler
- * would have copied them. This is a file of its own, since <signal.h> and cursor_x86.h use the same
- * names for registers.
+ * Real stacks: this thread's registers and stack before every instruction of some work, as a
+ * sampler would have copied them. This is a file of its own, since <signal.h> and cursor_x86.h use
+ * the same names for registers.
  */
 #ifndef TESTS_UNWIND_STACKS_H
 #define TESTS_UNWIND_STACKS_H

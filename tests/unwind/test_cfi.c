@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Call-frame information that is made here, byte by byte (DWARF 5 §6.4, LSB Core 5.0 §10.6): every
- * instruction, every pointer encoding, and entries that are damaged in every byte. Then steps by the
- * compiled table over a stack that is made here, too.
+ * instruction, every pointer encoding, and entries that are damaged in every byte. Then steps by
+ * the compiled table over a stack that is made here, too.
  */
 #include "config.h"
 
@@ -62,7 +62,7 @@ static void test_instructions(void)
 	check_program("undefined return address", "outermost", 0x07, 16);
 	check_program("same_value", "rsp+8 ret-8", 0x86, 2, 0x08, 6);
 	check_program("register", "ask", 0x09, 16, 1);
-	check_program("register of one that is not followed", "rsp+8 ret-8", 0x09, 40, 1);
+	check_program("a rule of a register without a place here", "rsp+8 ret-8", 0x09, 40, 1);
 	check_program("remember and restore", "rsp+8 ret-8 rbp-16", 0x86, 2, 0x0a, 0x0e, 64, 0xc6,
 		      0x0b);
 	check_program("expression of the CFA", "ask", 0x0f, 3, 0x77, 16, 0x96);
@@ -94,7 +94,8 @@ static void check_long_expression(void)
 		program[5] = 0;
 		cfi = compile_program(program, 4 + bytes);
 		check_string(rule_text(cfi, MADE_CODE + 16), bytes == 256 ? "ask" : "none",
-			     bytes == 256 ? "an expression as long as may be" : "a longer one");
+			     bytes == 256 ? "the longest expression"
+					   : "a longer expression");
 		cfi_destroy(cfi);
 	}
 }
@@ -105,7 +106,7 @@ static void test_bad_instructions(void)
 	check_program("an unknown opcode", "none", 0x1f);
 	check_program("def_cfa cut short", "none", 0x0c);
 	check_program("an expression cut short", "none", 0x0f, 200, 0x77);
-	check_program("restore_state of nothing", "none", 0x0b);
+	check_program("restore_state without remember_state", "none", 0x0b);
 	check_program("def_cfa_offset of an expression", "none", 0x0f, 2, 0x77, 8, 0x0e, 16);
 	check_program("CFA by a register that is not one", "none", 0x0c, 16, 8);
 	check_program("an expression that loops", "none", 0x0f, 4, 0x30, 0x28, 0xfc, 0xff);
@@ -113,8 +114,10 @@ static void test_bad_instructions(void)
 	check_program("an expression that divides", "none", 0x0f, 3, 0x31, 0x30, 0x1b);
 	check_program("an expression of an unknown operation", "none", 0x0f, 2, 0x77, 0xf0);
 	check_program("an empty expression", "none", 0x0f, 0);
-	check_program("a register's that loops", "none", 0x16, 6, 4, 0x30, 0x28, 0xfc, 0xff);
-	check_program("a saved register's that divides", "none", 0x10, 6, 3, 0x31, 0x30, 0x1b);
+	check_program("a register's expression that loops", "none",
+		      0x16, 6, 4, 0x30, 0x28, 0xfc, 0xff);
+	check_program("a saved register's expression that divides", "none",
+		      0x10, 6, 3, 0x31, 0x30, 0x1b);
 	check_long_expression();
 }
 
@@ -153,8 +156,9 @@ static void test_broken_later(void)
 	};
 	struct cfi *cfi = compile_program(program, sizeof(program));
 
-	check_string(rule_text(cfi, MADE_CODE + 1), "rsp+16 ret-8", "before it breaks");
-	check_string(rule_text(cfi, MADE_CODE + 2), "none", "where it breaks");
+	check_string(rule_text(cfi, MADE_CODE + 1), "rsp+16 ret-8",
+		     "before the broken instruction");
+	check_string(rule_text(cfi, MADE_CODE + 2), "none", "at the broken instruction");
 	check_u64(cfi->n_refused, 1, "counted as refused");
 	cfi_destroy(cfi);
 	cfi = compile_program(beyond, sizeof(beyond));
@@ -234,8 +238,8 @@ static void test_encodings(void)
 	check_encoding("funcrel", 0x43, &start, 4, &length, 4, "none");
 	check_encoding("indirect", 0x9b, &start, 4, &length, 4, "none");
 	check_encoding("omit", 0xff, &start, 8, &length, 8, "none");
-	check_encoding("a format that is none", 0x05, &start, 8, &length, 8, "none");
-	check_encoding("no length", 0x00, &start, 8, &zero, 8, "none");
+	check_encoding("an unknown format", 0x05, &start, 8, &length, 8, "none");
+	check_encoding("a length of 0", 0x00, &start, 8, &zero, 8, "none");
 	length = UINT64_MAX;
 	check_encoding("around the end of the address space", 0x00, &start, 8, &length, 8, "none");
 }
@@ -262,8 +266,8 @@ static void test_augmentations(void)
 	check_cie("zRS", "zRS", absolute, 1, "S rsp+8 ret-8");
 	check_cie("zPLR", "zPLR", personality, sizeof(personality), "rsp+8 ret-8");
 	check_cie("zR without the encoding", "zR", NULL, 0, "none");
-	check_cie("a letter that is unknown", "zRX", absolute, 1, "none");
-	check_cie("not z", "eh", NULL, 0, "none");
+	check_cie("an unknown letter", "zRX", absolute, 1, "none");
+	check_cie("letters without z", "eh", NULL, 0, "none");
 }
 
 static void test_debug_frame(void)
@@ -306,9 +310,9 @@ static void test_overlap(void)
 	bytes_fde(&made, &inner, sizeof(inner), deeper, sizeof(deeper));
 	bytes_fde(&made, &plain, sizeof(plain), NULL, 0);
 	cfi = bytes_compile(&made);
-	check_string(rule_text(cfi, MADE_CODE + 0x3f), "rsp+8 ret-8", "before the inner one");
-	check_string(rule_text(cfi, MADE_CODE + 0x40), "rsp+16 ret-8", "the inner one");
-	check_string(rule_text(cfi, MADE_CODE + 0x50), "none", "behind it");
+	check_string(rule_text(cfi, MADE_CODE + 0x3f), "rsp+8 ret-8", "before the inner function");
+	check_string(rule_text(cfi, MADE_CODE + 0x40), "rsp+16 ret-8", "the inner function");
+	check_string(rule_text(cfi, MADE_CODE + 0x50), "none", "behind the inner function");
 	cfi_destroy(cfi);
 }
 
@@ -456,13 +460,14 @@ static void test_gap_overlap(void)
 						      .size_bytes = sizeof(hdr),
 						      .address = hdr_address };
 	check(!cfi_compile(&sections, &cfi), "an FDE within another");
-	check_string(rule_text(cfi, MADE_CODE), "rsp+8 ret-8", "the first is taken");
-	check_string(rule_text(cfi, MADE_CODE + 0x200), "none", "the one within it is not");
-	check(cfi && cfi->n_refused == 1, "and is counted");
+	check_string(rule_text(cfi, MADE_CODE), "rsp+8 ret-8", "the first FDE is used");
+	check_string(rule_text(cfi, MADE_CODE + 0x200), "none",
+		     "the FDE within the first is not used");
+	check(cfi && cfi->n_refused == 1, "the FDE within the first is counted");
 	cfi_destroy(cfi);
 	cfi = NULL;
 	hdr.entries[0][1] = hdr.entries[1][1];
-	check(!cfi_compile(&sections, &cfi), "that one alone");
+	check(!cfi_compile(&sections, &cfi), "the inner FDE alone is used");
 	check_string(rule_text(cfi, MADE_CODE + 0x200), "rsp+8 ret-8", "is one");
 	cfi_destroy(cfi);
 }
@@ -626,7 +631,7 @@ static void test_steps(void)
 	check_u64(cursor.regs[REG_RIP], 0xa05, "return address");
 	check_u64(cursor.regs[REG_RBP], 0xa04, "rbp");
 	check_u64(cursor.regs[REG_RBX], 0xa02, "rbx");
-	check_u64(cursor.regs[REG_R12], 0x1212, "r12 as it was");
+	check_u64(cursor.regs[REG_R12], 0x1212, "r12 is unchanged");
 	check(!cursor.interrupted, "a return address");
 	check(cursor.known == CFI_KEPT_MASK, "known: %#x (expected %#x)", cursor.known,
 	      CFI_KEPT_MASK);
@@ -641,7 +646,7 @@ static void test_steps(void)
 
 	start_at(&cursor, 4, 0x7070);
 	check(step_program(frame, sizeof(frame), &cursor) == STEP_CUT, "the stack is cut");
-	check_u64(cursor.regs[REG_RSP], 0x7070, "and the cursor as it was");
+	check_u64(cursor.regs[REG_RSP], 0x7070, "the cursor is unchanged");
 	start_at(&cursor, 0x100, 0x7010);
 	check(step_program(frame, sizeof(frame), &cursor) == STEP_NOT_COVERED,
 	      "behind the function");
@@ -655,7 +660,8 @@ static void test_steps(void)
 	check_u64(cursor.regs[REG_RSP], 0x7050, "its CFA");
 	start_at(&cursor, 4, 0x7010);
 	cursor.known &= ~(1U << REG_R10);
-	check(step_program(by_r10, sizeof(by_r10), &cursor) == STEP_BAD, "r10, which is not known");
+	check(step_program(by_r10, sizeof(by_r10), &cursor) == STEP_BAD,
+	      "CFA by r10, which is not known");
 
 	made_stack.words[5] = 0;
 	start_at(&cursor, 4, 0x7010);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Compiled CFI against libunwind, on every row of real programs. At the first, the last and a middle
- * address of each row both must find the same caller. Registers and stack are full of different
- * words. CFI_ROWS_FILES names more files.
+ * Compiled CFI against libunwind, on every row of real programs. At the first, the last and a
+ * middle address of each row both must find the same caller. Registers and stack are full of
+ * different words. CFI_ROWS_FILES names more files.
  */
 #include "config.h"
 

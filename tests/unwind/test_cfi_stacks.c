@@ -2,8 +2,8 @@
 /*
  * Real stacks, recorded before every instruction of some work that has every kind of frame: library
  * calls through the PLT, callbacks, a signal handler, tail calls, realigned frames, the vDSO. Each
- * stack is unwound by the compiled table and by libunwind alone, step by step, with the same results.
- * The chain of each leaf is the one that was called.
+ * stack is unwound by the compiled table and by libunwind alone, step by step, with the same
+ * results. The chain of each leaf is the one that was called.
  */
 #include "config.h"
 

@@ -111,7 +111,7 @@ static void test_registers(void)
 	start_at(&cursor, 4);
 	cursor.known &= ~(1U << REG_RDX);
 	check(step("zR", rdx, sizeof(rdx), &cursor) == STEP_BAD, "rdx is not known");
-	check_u64(cursor.regs[REG_RSP], 0x7010, "the cursor is as it was");
+	check_u64(cursor.regs[REG_RSP], 0x7010, "the cursor is unchanged");
 }
 
 /* Like glibc's __restore_rt, but shorter: all registers are saved, also rsp. */
@@ -197,7 +197,7 @@ static void test_within(void)
 	check(dwarf_step(dwarf, BIAS, &cursor) == STEP_CALLER, "the inner function");
 	start_at(&cursor, 4);
 	check(dwarf_step(dwarf, BIAS, &cursor) == STEP_NOT_COVERED,
-	      "the outer one has no such row");
+	      "the outer function has no such row");
 	dwarf_destroy(dwarf);
 }
 
@@ -237,14 +237,15 @@ static void test_work(void)
 						  .address = MADE_FRAME };
 	check(!dwarf_create(&sections, NULL, &dwarf), "%u programs that are not safe", n);
 	start_at(&cursor, 4);
-	check(dwarf && dwarf_step(dwarf, BIAS, &cursor) == STEP_CALLER, "what came before them");
+	check(dwarf && dwarf_step(dwarf, BIAS, &cursor) == STEP_CALLER, "the function before them");
 	start_at(&cursor, 0x104);
-	check(dwarf && dwarf_step(dwarf, BIAS, &cursor) == STEP_NOT_COVERED, "none of them");
+	check(dwarf && dwarf_step(dwarf, BIAS, &cursor) == STEP_NOT_COVERED, "no unsafe function");
 	start_at(&cursor, 0x100 * (n + 1) + 4);
 	check(dwarf && dwarf_step(dwarf, BIAS, &cursor) == STEP_NOT_COVERED,
-	      "a safe one behind them, for which there is no time left");
+	      "a safe function behind them, beyond the limit");
 	start_at(&cursor, 0x100 * (n + 2) + 4);
-	check(dwarf && dwarf_step(dwarf, BIAS, &cursor) == STEP_CALLER, "but for a short one");
+	check(dwarf && dwarf_step(dwarf, BIAS, &cursor) == STEP_CALLER,
+	      "a short function that is within the limit");
 	dwarf_destroy(dwarf);
 	free(bytes);
 }

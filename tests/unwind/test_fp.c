@@ -125,7 +125,8 @@ static void test_normal(void)
 	chain();
 	begin(H + 16, at(2));
 	unwind(NULL, 64);
-	check_stack(UNWIND_COMPLETE, CHAIN(H + 16, F + 8, G + 8, MAIN_FN + 8), at(12), "up to rbp 0");
+	check_stack(UNWIND_COMPLETE, CHAIN(H + 16, F + 8, G + 8, MAIN_FN + 8), at(12),
+		    "up to rbp 0");
 
 	frame(10, at(20), MAIN_FN + 8);
 	frame(20, at(30), 0); /* start-up code has no caller */
@@ -162,19 +163,19 @@ static void test_loops(void)
 	frame(6, at(2), G + 8);
 	begin(H + 16, at(2));
 	unwind(NULL, 64);
-	check_stack(UNWIND_LOOP, CHAIN(H + 16, F + 8, G + 8), at(8), "word 6 points back to word 2");
+	check_stack(UNWIND_LOOP, CHAIN(H + 16, F + 8, G + 8), at(8), "6 points back to word 2");
 
 	chain();
 	frame(6, at(6), G + 8);
 	begin(H + 16, at(2));
 	unwind(NULL, 64);
-	check_stack(UNWIND_LOOP, CHAIN(H + 16, F + 8, G + 8), at(8), "word 6 points to itself");
+	check_stack(UNWIND_LOOP, CHAIN(H + 16, F + 8, G + 8), at(8), "6 points to itself");
 
 	chain();
 	frame(6, at(7), G + 8);
 	begin(H + 16, at(2));
 	unwind(NULL, 64);
-	check_stack(UNWIND_LOOP, CHAIN(H + 16, F + 8, G + 8), at(8), "word 6 points into its own frame");
+	check_stack(UNWIND_LOOP, CHAIN(H + 16, F + 8, G + 8), at(8), "6 points into its frame");
 
 	chain();
 	begin(H + 16, STACK - 8);
@@ -202,7 +203,8 @@ static void test_bad(void)
 	frame(6, at(10), 0x1234567812345678);
 	begin(H + 16, at(2));
 	unwind(NULL, 64);
-	check_stack(UNWIND_BAD, CHAIN(H + 16, F + 8), at(8), "a return address that is not canonical");
+	check_stack(UNWIND_BAD, CHAIN(H + 16, F + 8), at(8),
+		    "a return address that is not canonical");
 
 	chain();
 	begin(H + 16, STACK + (2 << 20));
@@ -222,7 +224,8 @@ static void test_cut(void)
 	check_stack(UNWIND_CUT, CHAIN(H + 16, F + 8, G + 8), at(8), "half of the frame was copied");
 	begin(H + 16, at(2));
 	unwind(NULL, 10);
-	check_stack(UNWIND_CUT, CHAIN(H + 16, F + 8, G + 8), at(8), "nothing of the frame was copied");
+	check_stack(UNWIND_CUT, CHAIN(H + 16, F + 8, G + 8), at(8),
+		    "nothing of the frame was copied");
 	begin(H + 16, at(2));
 	memset(&stack, 0, sizeof(stack));
 	run(NULL);
@@ -237,7 +240,8 @@ static void test_faulted(void)
 	begin(H + 16, at(2));
 	record.vcpu.cut = CUT_FAULT;
 	unwind(NULL, 64);
-	check_stack(UNWIND_CUT, CHAIN(H + 16, F + 8, G + 8), at(12), "an end in a copy with a fault");
+	check_stack(UNWIND_CUT, CHAIN(H + 16, F + 8, G + 8), at(12),
+		    "an end in a copy with a fault");
 }
 
 static void test_pieces(void)
@@ -311,7 +315,8 @@ static void test_entry(const struct symbols *symbols)
 		    "without symbols the caller is missed");
 	begin(H + 1, at(2));
 	unwind(symbols, 64);
-	check_stack(UNWIND_COMPLETE, CHAIN(H + 1, G + 8, MAIN_FN + 8), at(8), "second byte of a function");
+	check_stack(UNWIND_COMPLETE, CHAIN(H + 1, G + 8, MAIN_FN + 8), at(8),
+		    "second byte of a function");
 	begin(H + 4, at(2));
 	unwind(symbols, 64);
 	check_stack(UNWIND_COMPLETE, CHAIN(H + 4, F + 8, G + 8, MAIN_FN + 8), at(8),
@@ -322,7 +327,7 @@ static void test_entry(const struct symbols *symbols)
 	check_stack(UNWIND_COMPLETE, CHAIN(H, G + 8, MAIN_FN + 8), at(8),
 		    "the word on top is no code address");
 
-	words[0] = MAIN_FN + 0x100; /* main ends with the call: the return address is f's first byte */
+	words[0] = MAIN_FN + 0x100; /* main ends with the call: the next byte is f's */
 	begin(H, 0);
 	unwind(symbols, 1);
 	check_stack(UNWIND_COMPLETE, CHAIN(H, MAIN_FN + 0x100), at(1),
@@ -348,9 +353,10 @@ static void test_entry_pushed(const struct symbols *symbols)
 		check_stack(UNWIND_COMPLETE, CHAIN(H + offsets[i], F + 8, MAIN_FN + 8), at(4),
 			    "rbp is pushed");
 	}
-	begin(H + 4, at(0)); /* rbp pushed and set, no endbr64: the word on top is no code address */
+	begin(H + 4, at(0)); /* rbp is set, no endbr64: the word on top is no code address */
 	unwind(symbols, 64);
-	check_stack(UNWIND_COMPLETE, CHAIN(H + 4, F + 8, MAIN_FN + 8), at(4), "the frame is linked");
+	check_stack(UNWIND_COMPLETE, CHAIN(H + 4, F + 8, MAIN_FN + 8), at(4),
+		    "the frame is linked");
 	frame(0, 0, F + 8);
 	begin(H + 1, 0);
 	unwind(symbols, 2);
@@ -362,7 +368,8 @@ static void test_known_code(const struct symbols *symbols)
 	chain();
 	begin(H + 16, at(2));
 	unwind(symbols, 64);
-	check_stack(UNWIND_COMPLETE, CHAIN(H + 16, F + 8, G + 8, MAIN_FN + 8), at(12), "all code is known");
+	check_stack(UNWIND_COMPLETE, CHAIN(H + 16, F + 8, G + 8, MAIN_FN + 8), at(12),
+		    "all code is known");
 	frame(6, at(10), CODE + 0x401);
 	begin(H + 16, at(2));
 	unwind(symbols, 64);

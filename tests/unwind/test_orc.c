@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ORC tables from bytes: every layout, any order, and bytes that are no table. The tables are written
- * as a kernel has them: words relative to their own address, and entries of 6 bytes.
+ * ORC tables from bytes: every layout, any order, and bytes that are no table. The tables are
+ * written as a kernel has them: words relative to their own address, and entries of 6 bytes.
  */
 #include "config.h"
 
@@ -57,7 +57,8 @@ static void check_row(const struct orc *orc, uint64_t address, const struct orc_
 }
 
 /*
- * The same entries in the bits of each layout. Flags are made by hand, from the kernel's struct orc_entry:
+ * The same entries in the bits of each layout. Flags are made by hand, from the kernel's struct
+ * orc_entry:
  *
  *                     V1      V2      V3      V4
  *   call, sp + 16     0x0015  0x0015  0x0215  0x0283   bp at sp - 16 (PREV_SP 1; V4 8)
@@ -147,8 +148,8 @@ static void test_places(void)
 }
 
 /*
- * Kernels before 5.6 sort at boot, so entries in their files are in any order. Of several entries for
- * one address the last counts; but the end of a section says nothing about the code that starts
+ * Kernels before 5.6 sort at boot, so entries in their files are in any order. Of several entries
+ * for one address the last counts; but the end of a section says nothing about the code that starts
  * there.
  */
 static void test_order(void)
@@ -171,7 +172,8 @@ static void test_order(void)
 	add_entry(TEXT + 0x100, 16, 0, 0x0005);
 	add_entry(TEXT + 0x200, 16, 0, 0x0005);
 	must(create(ORC_V1, &orc));
-	check_u64((uint64_t)orc_find(orc, TEXT + 0x100)->sp_offset, 16, "the last entry of an address");
+	check_u64((uint64_t)orc_find(orc, TEXT + 0x100)->sp_offset, 16,
+		  "the last entry of an address");
 	check_u64(orc->n, 1, "an entry that repeats the one before is not kept");
 	orc_destroy(orc);
 }

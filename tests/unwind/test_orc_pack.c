@@ -107,7 +107,8 @@ static void test_changed(const char *pack, size_t size_bytes)
 		orc_destroy(orc);
 	}
 	check(taken > 0 && taken < size_bytes && found > 0 && sum > 0,
-	      "of %zu pieces with one byte changed %u are accepted, and lead nowhere outside", size_bytes,
+	      "of %zu pieces with one byte changed %u are accepted, and lead nowhere outside",
+	      size_bytes,
 	      taken);
 	free(changed);
 }

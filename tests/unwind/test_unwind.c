@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whole chains over stacks made by hand: a small kernel with one ORC row for each function, its task,
- * interrupt and exception stacks, the user code, and everything that can be wrong with them.
+ * Whole chains over stacks made by hand: a small kernel with one ORC row for each function, its
+ * task, interrupt and exception stacks, the user code, and everything that can be wrong with them.
  */
 #include "config.h"
 
@@ -254,8 +254,8 @@ static void test_modes(void)
 #define SYSCALL (TASK + 8 * N_TASK - REGS_BYTES) /* pt_regs at the top of the task's stack */
 
 /*
- * irq:  LEAF <- SWITCH, at the interrupt stack's last word
- * task: ... SWITCH's caller INTERRUPT, pt_regs <- LEAF + 0 <- FRAME <- INTERRUPT (system call), user
+ * irq:  LEAF <- SWITCH, at the interrupt stack's last word task: ... SWITCH's caller INTERRUPT,
+ * pt_regs <- LEAF + 0 <- FRAME <- INTERRUPT (system call), user
  */
 static void put_interrupt(uint64_t cs)
 {
@@ -345,7 +345,10 @@ static void test_exceptions(void)
 			  { AT(LEAF, 1), 0 }, { AT(KTHREAD, 9), R }),
 		    "nested NMI, exception stack to task stack");
 
-	/* In the entry code, right after the exception: rbp and other registers are still the user's. */
+	/*
+	 * In the entry code, right after the exception: rbp and other registers are still the
+	 * user's.
+	 */
 	record_begin(AT(NMI, 2), EXC);
 	record.vcpu.regs.rbp = USER;
 	record_piece(EXC, 16);
@@ -434,7 +437,7 @@ static void test_trampolines(void)
 	check_part(UNWIND_USER, true, UNWIND_COMPLETE, 2, 1);
 }
 
-/* --- from the kernel to user code ------------------------------------------------------------------------- */
+/* --- from the kernel to user code ------------------------------------------------------------- */
 
 /* The kernel's part ends early at AFTER. The user's registers end SLACK bytes before the top. */
 static void begin_broken(uint64_t slack)
@@ -467,7 +470,8 @@ static void test_user_regs(void)
 	put(SYSCALL + 8 * 19, USER + 0x10000);
 	unwind_as(UNWIND_AUTO);
 	check_chain(UNWIND_BAD, half, "registers with another user stack");
-	check_u64(stack.reached[0], TASK + 8, "bytes that were only looked at do not count as reached");
+	check_u64(stack.reached[0], TASK + 8,
+		  "bytes that were only looked at do not count as reached");
 	check_part(UNWIND_USER, false, UNWIND_COMPLETE, 0, 0);
 }
 
@@ -557,7 +561,8 @@ static void test_entry(void)
 		record.vcpu.regs.rcx = 0;
 		put_iret(TASK + above, PROGRAM + 0x10, USER_CS, USER);
 		unwind_as(UNWIND_AUTO);
-		check_chain(UNWIND_COMPLETE, whole, "iret: below Xen's rcx and r11, and an error code");
+		check_chain(UNWIND_COMPLETE, whole,
+			    "iret: below Xen's rcx and r11, and an error code");
 	}
 	put_iret(TASK + 24, PROGRAM + 0x10, KERNEL_CS, USER);
 	put_iret(TASK + 32, PROGRAM + 0x10, USER_CS, USER);
@@ -623,7 +628,8 @@ static void test_bad(void)
 	static const struct {
 		enum function function;
 		const char *what;
-	} tables[] = { { WRONG, "a register that does not exist" }, { ODD, "a stack pointer that is not aligned" } };
+	} tables[] = { { WRONG, "a register that does not exist" },
+		       { ODD, "a stack pointer that is not aligned" } };
 
 	for (size_t i = 0; i < 2; i++) {
 		begin_task(tables[i].function, 4);
@@ -642,7 +648,8 @@ static void test_bad(void)
 	begin_task(LEAF, 4);
 	put(TASK, 0x1234567812345678);
 	unwind_as(UNWIND_AUTO);
-	check_chain(UNWIND_BAD, CHAIN({ AT(LEAF, 4), 0 }), "a return address that is not canonical");
+	check_chain(UNWIND_BAD, CHAIN({ AT(LEAF, 4), 0 }),
+		    "a return address that is not canonical");
 	begin_task(LEAF, 4);
 	record.vcpu.regs.rsp = TASK + 8 * N_TASK;
 	unwind_as(UNWIND_AUTO);
@@ -707,7 +714,8 @@ static void test_guess(void)
 		    CHAIN({ AT(NOTHING, 4), 0 }, { AT(KTHREAD, 9), R | FRAME_GUESS }),
 		    "rbp leads to code with a table");
 	unwind_as(UNWIND_ORC);
-	check_chain(UNWIND_NO_TABLES, CHAIN({ AT(NOTHING, 4), 0 }), "with tables alone the walk ends");
+	check_chain(UNWIND_NO_TABLES, CHAIN({ AT(NOTHING, 4), 0 }),
+		    "with tables alone the walk ends");
 	put(TASK + 24, 0x1234);
 	unwind_as(UNWIND_AUTO);
 	check_chain(UNWIND_NO_TABLES, CHAIN({ AT(NOTHING, 4), 0 }), "rbp leads to no code");
@@ -755,7 +763,8 @@ static void test_nothing_known(void)
 	check_chain(UNWIND_COMPLETE, CHAIN({ AT(LEAF, 4), 0 }, { AT(BY_BP, 9), R }),
 		    "without any space frame pointers are used");
 	unwind_as(UNWIND_ORC);
-	check_chain(UNWIND_NO_TABLES, CHAIN({ AT(LEAF, 4), 0 }), "without any space there are no tables");
+	check_chain(UNWIND_NO_TABLES, CHAIN({ AT(LEAF, 4), 0 }),
+		    "without any space there are no tables");
 	spaces = kept;
 }
 
