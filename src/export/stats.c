@@ -110,8 +110,8 @@ static void json_string(struct json *json, const char *name, const char *value)
 
 /* --- counters --------------------------------------------------------------------------------- */
 
-static void stats_put_elements(struct json *json, const uint64_t *counts,
-			       const char *const *names, size_t n)
+static void stats_put_elements(struct json *json, const uint64_t *counts, const char *const *names,
+			       size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		json_u64(json, names[i], counts[i]);

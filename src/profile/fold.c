@@ -176,8 +176,8 @@ static size_t fold_push_task(struct fold *fold)
 		fold->frames[n++] =
 			frames_intern(frames, FRAME_KIND_PROCESS, task->process, NULL, 0);
 	if (task->process && task->thread && strcmp(task->process, task->thread) != 0)
-		fold->frames[n++] = frames_intern(frames, FRAME_KIND_THREAD, task->thread,
-						  task->process, 0);
+		fold->frames[n++] =
+			frames_intern(frames, FRAME_KIND_THREAD, task->thread, task->process, 0);
 	return n;
 }
 

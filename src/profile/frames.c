@@ -169,11 +169,9 @@ static uint32_t frames_add(struct frames *frames, const struct frames_key *key, 
 static uint32_t frames_find_or_add(struct frames *frames, enum frame_kind kind, const char *name,
 				   const char *module, uint64_t address)
 {
-	struct frames_key key = { .frames = frames,
-				  .kind = kind,
-				  .address = address,
-				  .name = name,
-				  .module = module };
+	struct frames_key key = {
+		.frames = frames, .kind = kind, .address = address, .name = name, .module = module
+	};
 	uint32_t id, group = FRAME_NONE;
 
 	key.hash = hash_word(frames->seed ^ kind, address);

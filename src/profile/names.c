@@ -21,7 +21,7 @@ struct name_slot {
 /* A frame that is named by its place in a file, and may get a better name later. */
 struct late_name {
 	uint32_t frame, now; /* NOW: the frame with the better name, or FRAME itself */
-	uint64_t address; /* in the image */
+	uint64_t address;    /* in the image */
 	struct image_place *place;
 };
 
@@ -148,8 +148,8 @@ uint32_t names_find(struct names *names, const struct space *space, uint64_t add
 		    enum frame_kind kind, bool by_offset, struct name_answer *answer)
 {
 	uint64_t generation = space ? space_generation(space) : 0;
-	struct name_slot *slot = &names->cache[hash_slot(address ^ kind ^ generation << 32,
-							 NAMES_CACHE_SLOTS)];
+	struct name_slot *slot =
+		&names->cache[hash_slot(address ^ kind ^ generation << 32, NAMES_CACHE_SLOTS)];
 
 	if (!generation || slot->generation != generation || slot->address != address ||
 	    slot->kind != kind) {
@@ -188,8 +188,7 @@ bool names_poll(struct names *names)
 	for (size_t i = 0; i < names->n_late; i++) {
 		struct late_name late = names->late[i];
 		const struct image *image = image_place_now(&late.place);
-		bool found =
-			image && late.now == late.frame && names_poll_one(names, &late, image);
+		bool found = image && late.now == late.frame && names_poll_one(names, &late, image);
 
 		any |= found;
 		if (found || (image && image->incomplete && late.now == late.frame))

@@ -22,7 +22,7 @@
 
 #define RESOLVER_NAP_NS   5000000 /* the longest sleep between two looks at an empty ring */
 #define RESOLVER_AT_ONCE  64      /* records */
-#define RESOLVER_AFTER_NS 200000  /* most samples are in the ring that long after their deadline */
+#define RESOLVER_AFTER_NS 200000  /* most samples are in the ring so long after their deadline */
 #define RESOLVER_POLL_NS  1000000000ULL /* between two looks for missing names */
 
 struct resolver {
@@ -109,7 +109,7 @@ static void resolver_poll(struct resolver *resolver, uint64_t now_ns)
 
 /* A recording also has notes: what the resolver read and did between samples, in the same order. */
 static void resolver_replay_note(struct resolver *resolver, const struct recording_note *note,
-			       size_t size_bytes)
+				 size_t size_bytes)
 {
 	if (note->type == RECORDING_POLL && size_bytes >= sizeof(*note) + sizeof(uint64_t)) {
 		resolver_poll(resolver, recording_note_time(note));
@@ -359,9 +359,7 @@ void resolver_run(struct resolver *resolver)
 			break;
 		resolver_nap(resolver);
 	}
-	/*
-	 * Nobody sees any more whether the guest is alive, and writing the results may take long.
-	 */
+	/* Nobody sees the guest any more, and writing the results may take long. */
 	if (resolver->settings.os)
 		os_follow_pages(resolver->settings.os, 0);
 	resolver_publish(resolver, true);

@@ -156,8 +156,8 @@ static bool branches_count(struct branches *branches, uint32_t first, uint32_t n
 
 			if (!(member_weight(branches, &to) > 0))
 				continue;
-			branch = branches_find_or_add(
-				branches, branches_group(branches, nodes[at].frame));
+			branch = branches_find_or_add(branches,
+						      branches_group(branches, nodes[at].frame));
 			if (!branch)
 				return false;
 			branch_weigh(branches, branch, &to);
@@ -182,8 +182,8 @@ static void branches_place(struct branches *branches, uint32_t first, uint32_t n
 
 			if (!(member_weight(branches, &to) > 0))
 				continue;
-			branch = branches_find_or_add(
-				branches, branches_group(branches, nodes[at].frame));
+			branch = branches_find_or_add(branches,
+						      branches_group(branches, nodes[at].frame));
 			branches->members[branch->first + branch->n++] = to;
 		}
 	}

@@ -38,7 +38,7 @@ static void group_add_self(struct group_row *row, const struct snapshot_node *no
 /* A row while rows are sorted: threads stand below their process. */
 struct process_row {
 	struct group_row row;
-	uint32_t process; /* frame */
+	uint32_t process;  /* frame */
 	double of_process; /* the weight of that process */
 };
 
@@ -78,10 +78,9 @@ static bool processes_add_row(struct processes_pass *pass, uint32_t id, const st
 	if (!vector_reserve(groups->rows, pass->rows_capacity, groups->n + 1) ||
 	    !vector_reserve(pass->process_of, pass->process_capacity, groups->n + 1))
 		return false;
-	groups->rows[groups->n] =
-		(struct group_row){ .frame = id,
-				    .name = frame->name,
-				    .is_thread = frame->kind == FRAME_KIND_THREAD };
+	groups->rows[groups->n] = (struct group_row){
+		.frame = id, .name = frame->name, .is_thread = frame->kind == FRAME_KIND_THREAD
+	};
 	pass->process_of[groups->n] = process;
 	pass->rows_of[id] = (uint32_t)groups->n++;
 	return true;

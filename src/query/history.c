@@ -212,7 +212,7 @@ static int share_by_frame(const void *a, const void *b)
 
 /* Each function's share of the samples since the moment before. The largest shares are kept. */
 static void history_add_shares(struct history *history, const struct snapshot *snapshot,
-				struct history_moment *moment)
+			       struct history_moment *moment)
 {
 	_cleanup_free_ struct history_share *shares = NULL;
 	struct function_table table;

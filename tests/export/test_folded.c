@@ -45,11 +45,10 @@ static void test_format(void)
 		stacks, NULL, false,
 		"gzip;[unknown] 5\nhttpd;[truncated];x 2\nhttpd;main;read 3\nmain 1\nmain;read 7\n",
 		"format");
-	check_folded(
-		stacks, NULL, true,
-		"gzip;0x10 1\ngzip;0x20 4\nhttpd;[truncated];x 2\n"
-		"httpd;main;read 3\nmain 1\nmain;read 7\n",
-		"with addresses");
+	check_folded(stacks, NULL, true,
+		     "gzip;0x10 1\ngzip;0x20 4\nhttpd;[truncated];x 2\n"
+		     "httpd;main;read 3\nmain 1\nmain;read 7\n",
+		     "with addresses");
 	check_folded(stacks, "^gzip$|^main$", false,
 		     "gzip;[unknown] 5\nhttpd;main;read 3\nmain 1\nmain;read 7\n", "filtered");
 	check_folded(stacks, "nothing", false, "", "nothing");
@@ -74,11 +73,10 @@ static void test_order(void)
 					      "foo(int);x 1", "fooa 1", "foo (a) 3", "fo 1",
 					      "a 10 3",       "a 9",    NULL };
 
-	check_folded(
-		stacks, NULL, false,
-		"a 10 3\na 9\nfo 1\nfoo (a) 3\nfoo 5\nfoo(int);x 1\nfoo1 2\n"
-		"foo1;x 1\nfoo;x 1\nfooa 1\n",
-		"order");
+	check_folded(stacks, NULL, false,
+		     "a 10 3\na 9\nfo 1\nfoo (a) 3\nfoo 5\nfoo(int);x 1\nfoo1 2\n"
+		     "foo1;x 1\nfoo;x 1\nfooa 1\n",
+		     "order");
 }
 
 static size_t stack_bytes(const char *line)

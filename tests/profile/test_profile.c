@@ -229,12 +229,11 @@ static void test_evict_old_chain(void)
 	check_u64(profile_nodes(profile), 12, "nodes before");
 	stacks_add(profile, frames, 20 * HALF_LIFE, "x;y;z;u;v 9");
 	check_u64(evicted(profile), 2, "as many as needed, and no more");
-	check_tree(
-		profile,
-		"all 0/173\n a 0/0\n  b 0/0\n h 9/63\n"
-		"  i1 9/9\n  i2 9/9\n  i3 9/9\n  i4 9/9\n  i5 9/9\n  i6 9/9\n"
-		" [evicted] 101/101\n x 0/9\n  y 0/9\n   z 0/9\n    u 0/9\n     v 9/9\n",
-		"old and the leaf of the light chain are evicted");
+	check_tree(profile,
+		   "all 0/173\n a 0/0\n  b 0/0\n h 9/63\n"
+		   "  i1 9/9\n  i2 9/9\n  i3 9/9\n  i4 9/9\n  i5 9/9\n  i6 9/9\n"
+		   " [evicted] 101/101\n x 0/9\n  y 0/9\n   z 0/9\n    u 0/9\n     v 9/9\n",
+		   "old and the leaf of the light chain are evicted");
 	profile_destroy(profile);
 }
 

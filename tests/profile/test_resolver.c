@@ -282,12 +282,11 @@ static void test_truncated(void)
 	make_record(record, "start_kernel;entry;compress");
 	*guest_stack_word(record, 11) = 0x1234567; /* no code there */
 	stage_add(&stage, record);
-	check_folded(
-		&stage, false,
-		"[truncated];entry;compress 1|[truncated];hash;copy 1|"
-		"[truncated];serve;hash;copy 1|"
-		"[truncated];start_kernel;serve;parse 1|",
-		"cut, loop, bad return address");
+	check_folded(&stage, false,
+		     "[truncated];entry;compress 1|[truncated];hash;copy 1|"
+		     "[truncated];serve;hash;copy 1|"
+		     "[truncated];start_kernel;serve;parse 1|",
+		     "cut, loop, bad return address");
 	for (int i = 0; i < UNWIND_MAX_FRAMES + 10; i++)
 		strcat(deep, ";walk");
 	stage_add_chain(&stage, deep);
@@ -506,8 +505,7 @@ static void test_learning(void)
 	stage_close(&stage);
 	stage_open(&stage);
 	stage_add_chain(&stage, "start_kernel;serve;hash");
-	check_u64(control_stack_top(stage.control, 0, GUEST_STACK), 0,
-		  "in a replay nobody learns");
+	check_u64(control_stack_top(stage.control, 0, GUEST_STACK), 0, "in a replay nobody learns");
 	stage_close(&stage);
 	free(record);
 }

@@ -17,7 +17,9 @@ static const struct {
 	size_t offset, size_bytes;
 } not_in_the_table[] = {
 #define NOT(member)                                                                                \
-	{ offsetof(struct snapshot, member), sizeof(((struct snapshot *)NULL)->member) }
+	{                                                                                          \
+		offsetof(struct snapshot, member), sizeof(((struct snapshot *)NULL)->member)       \
+	}
 	NOT(stopped.log2),        /* an array without names */
 	NOT(sampler.state),       /* a word */
 	NOT(sampler.guest_pages), /* for the resolver */
