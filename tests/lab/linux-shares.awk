@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# awk -v points=3 -f linux-shares.awk BEATS FOLDED: what phases of the workload took of a group of threads, within that
-# many points of what they told themselves; and their chains are whole.
+# awk -v points=3 -f linux-shares.awk BEATS FOLDED
 #
-#   BEATS   heartbeat lines of the guest (run.c); of each thread the first and the last are taken
+# Succeeds if the share of each phase of the workload, in its group of threads, is within that many
+# points of the share that the threads measured themselves, and if the chains are whole.
+#
+#   BEATS   heartbeat lines of the guest (run.c). The program uses the first and the last line of
+#           each thread.
 #   FOLDED  what xtop saw
 #
-# Groups: the first threads of the C programs that are not stripped, their workers, and names. The stripped program's
-# own functions have no names: of its chains is asked only that they are whole.
+# The groups are the first threads of the C programs that are not stripped, their workers, and the
+# program names. The stripped program's own functions have no names; its chains must only be whole.
 function group_of(name) {
 	if (name ~ /^work(-fp|-spie)$/)
 		return "main"
@@ -54,11 +57,13 @@ file == 1 {
 		next
 	seen[group, at] += count
 	named[group] += count
-	# From the outermost function on, by name; of a thread's start the library has no name for its own.
-	begin = name ~ /worker/ ? ";worker;run_round;run_phase;phase_" at : ";main;run_round;run_phase;phase_" at
+	# A whole chain has these names from the outermost function on. The library has no name for
+	# its own function that starts a thread.
+	begin = ";" (name ~ /worker/ ? "worker" : "main") ";run_round;run_phase;phase_" at
 	if (!truncated && index($0, begin) && (name ~ /worker/ || frame[2] == "_start"))
 		whole[group, at] += count
-	# Its entry and its return count as well: clearing pages takes next to no time on some emulated machines.
+	# The entry of a system call and the return from it count, too: on some emulated machines it
+	# takes almost no time to clear pages.
 	if ($0 ~ /;(xen_)?entry_SYSCALL_64|;do_syscall_64|;syscall_return_via_sysret/)
 		kernel[group, at] += count
 	if (at == "hash" && $0 ~ /hash_sendmsg|md5_/)
@@ -82,8 +87,8 @@ END {
 		says = group_took[group] > 0 ? 100 * told[key] / group_took[group] : -100
 		chain = seen[key] ? 100 * whole[key] / seen[key] : 0
 		syscall = seen[key] ? 100 * kernel[key] / seen[key] : 0
-		printf "# %-6s %-6s %6.2f told %6.2f, whole %6.2f %%, in system calls %6.2f %%, %d samples\n",
-			group, phase_name[key], share, says, chain, syscall, seen[key]
+		printf "# %-6s %-6s %6.2f measured %6.2f, whole %6.2f %%, in system calls %6.2f %%," \
+			" %d samples\n", group, phase_name[key], share, says, chain, syscall, seen[key]
 		if (share - says > points || says - share > points)
 			bad = bad " " group ":" phase_name[key]
 		if (chain < 95)
@@ -92,7 +97,8 @@ END {
 			outside = outside " " phase_name[key]
 		phases++
 	}
-	# The clock that is read between phases, the console, and what lost its outer frames.
+	# Outside the phases: reading the clock between them, writing to the console, and chains
+	# that lost their outer frames.
 	for (group in all) {
 		other = 100 - 100 * named[group] / all[group]
 		printf "# %-6s %6.2f %% outside the phases\n", group, other
@@ -105,12 +111,13 @@ END {
 		if (whole_share < 95)
 			broken = broken " " name
 	}
-	printf "# %d samples in the workload; %d in modules of the hash, %d with long names\n", threads, module, demangled
+	printf "# %d samples in the workload; %d in modules of the hash, %d with long names\n",
+		threads, module, demangled
 	if (bad != "")
-		print "# more than " points " points off:" bad
+		print "# more than " points " points from the measured share:" bad
 	if (broken != "")
 		print "# less than 95 % of chains are whole:" broken
 	if (outside != "")
-		print "# kernel parts are missing:" outside
+		print "# less than half in system calls:" outside
 	exit bad != "" || broken != "" || outside != "" || phases != 13 || !module || !demangled
 }

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# awk -v points=3 -f shares.awk EXPECTED BEATS FOLDED: every chain of FOLDED within that many points
-# of the share that the guest itself told, and no more than that outside the chains of EXPECTED.
+# awk -v points=3 -f shares.awk EXPECTED BEATS FOLDED
 #
-#   EXPECTED  chain and share by iterations; only what chains with the same leaf are to each other
-#             is taken from here (fib's, by their depth)
-#   BEATS     two heartbeat lines of the guest, before and after: what each leaf took is the
-#             difference
-#   FOLDED    what xtop saw; secondary vCPUs have the same chains below secondary_start as vCPU 0
-#             below _start
+# Succeeds if the share of every chain in FOLDED is within that many points of the share that the
+# guest measured itself, and if chains that are not in EXPECTED have no larger share together.
 #
-# Prints every chain with both shares, and what iterations alone would have said.
+#   EXPECTED  chain, and share by iterations. The program uses only the ratio of chains with the
+#             same leaf (those of fib, by their depth).
+#   BEATS     two heartbeat lines of the guest, before and after. Their difference is what each leaf
+#             took.
+#   FOLDED    what xtop saw. Chains of secondary vCPUs begin with secondary_start, those of vCPU 0
+#             with _start; they are the same otherwise.
+#
+# Prints every chain with both shares, and with its share by iterations.
 function leaf_of(chain) {
 	sub(/.*;/, "", chain)
 	return chain
@@ -43,17 +45,20 @@ file == 2 {
 END {
 	for (chain in expected) {
 		leaf = leaf_of(chain)
-		told = all_took > 0 ? 100 * took[leaf] / all_took * expected[chain] / expected_of_leaf[leaf] : 0
+		told = all_took > 0 ? 100 * took[leaf] / all_took * \
+			expected[chain] / expected_of_leaf[leaf] : 0
 		share = total ? 100 * seen[chain] / total : 0
 		off = share - told
-		printf "# %6.2f told %6.2f iterations %6.2f  %s\n", share, told, expected[chain], chain
+		printf "# %6.2f measured %6.2f iterations %6.2f  %s\n", share, told, expected[chain],
+			chain
 		if (off > points || off < -points)
 			bad = 1
 		known += seen[chain]
 	}
 	for (chain in seen)
 		if (!(chain in expected))
-			printf "# %6.2f told   none  %s\n", 100 * seen[chain] / total, chain
-	printf "# %d samples, %.2f %% outside the table\n", total, total ? 100 * (total - known) / total : 100
+			printf "# %6.2f measured   none  %s\n", 100 * seen[chain] / total, chain
+	printf "# %d samples, %.2f %% outside the table\n", total,
+		total ? 100 * (total - known) / total : 100
 	exit beats != 2 || all_took <= 0 || bad || !total || 100 * (total - known) / total > points
 }
