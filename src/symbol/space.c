@@ -39,7 +39,7 @@ struct space {
 	struct unwind_space unwind; /* first: space_find_code() is given a pointer to it */
 	struct space_mapping *mappings;
 	size_t n_mappings, mappings_capacity;
-	struct space_cell *cells; /* the first starts at 0 */
+	struct space_cell *cells; /* room for 2 * mappings + 1; the first starts at 0 */
 	size_t n_cells, cells_capacity;
 	uint64_t generation;
 };
@@ -63,14 +63,17 @@ static void space_empty(struct space *space)
 	space->generation = space_next_generation();
 }
 
-/* Makes room for one more mapping, and for the two cells that it may take. */
+/*
+ * Makes room for one more mapping and for its cells. There may be few cells now, because mappings
+ * cover others. When these are removed, there are up to two for each mapping, and one more.
+ */
 static struct xtop_error *space_reserve(struct space *space)
 {
 	if (space->n_mappings == SPACE_MAX_MAPPINGS)
 		return error_create("more than %u mappings in an address space",
 				    SPACE_MAX_MAPPINGS);
 	if (!vector_reserve(space->mappings, space->mappings_capacity, space->n_mappings + 1) ||
-	    !vector_reserve(space->cells, space->cells_capacity, space->n_cells + 2))
+	    !vector_reserve(space->cells, space->cells_capacity, 2 * space->n_mappings + 3))
 		return error_create("out of memory for an address space");
 	return NULL;
 }

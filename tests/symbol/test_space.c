@@ -62,6 +62,30 @@ static void check_at(const struct space *space, uint64_t address, const char *wa
 	check_string(text, wanted, "what is there");
 }
 
+static bool is_wide(void *context, const struct mapping *mapping)
+{
+	(void)context;
+	return mapping->end - mapping->start > 0x1000;
+}
+
+/* Wide mappings cover all that was there before; when they go, many small ones come to light. */
+static void test_uncovered(void)
+{
+	struct space *space;
+	unsigned found = 0;
+
+	must(space_create(&space));
+	for (uint64_t i = 0; i < 200; i++) {
+		add(space, NULL, 0x2000 * i, 0x2000 * i + 0x1000);
+		add(space, NULL, 0, 0x400000);
+	}
+	space_remove_if(space, is_wide, NULL);
+	for (uint64_t i = 0; i < 200; i++)
+		found += space_find(space, 0x2000 * i) && !space_find(space, 0x2000 * i + 0x1000);
+	check_u64(found, 200, "mappings that were covered");
+	space_destroy(space);
+}
+
 static void test_empty(void)
 {
 	struct space *space;
@@ -262,6 +286,7 @@ static void test_random(void)
 int main(void)
 {
 	test_empty();
+	test_uncovered();
 	test_bias();
 	test_overlap();
 	test_changes();
