@@ -86,6 +86,7 @@ check_PROGRAMS = \
 	tests/linux/process/test_page_cache \
 	tests/linux/process/test_path \
 	tests/linux/process/test_perf_map \
+	tests/linux/process/test_process_notes \
 	tests/linux/process/test_processes \
 	tests/linux/process/test_root_file \
 	tests/linux/process/test_tasks \

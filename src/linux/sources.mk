@@ -43,8 +43,6 @@ libxtop_a_SOURCES += \
 	src/linux/process/code_files.h \
 	src/linux/process/code_pages.c \
 	src/linux/process/code_pages.h \
-	src/linux/process/file_identity.c \
-	src/linux/process/file_identity.h \
 	src/linux/process/guest_file.c \
 	src/linux/process/guest_file.h \
 	src/linux/process/jit_names.c \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A process of a Linux guest: its areas, in a list and in a tree, the names of its files, what the
- * page cache has of them. All structures are the input's.
+ * A process of a Linux guest: its areas, in a list and in a tree, the paths of its files, the page
+ * cache of the files. The input has all of these structures.
  */
 #include "config.h"
 
@@ -12,9 +12,8 @@
 #include "linux/process/perf_map.h"
 #include "linux/process/processes.h"
 
-#define MAX_VISITS 8 /* areas whose file is looked at */
-#define MAX_MAP_BYTES                                                                              \
-	0x10000 /* of a JIT compiler's names: a large file costs as much as a thousand inputs */
+#define MAX_VISITS    8       /* areas with a file that is read */
+#define MAX_MAP_BYTES 0x10000 /* of a map: a large map costs as much as a thousand inputs */
 
 struct visit {
 	struct fuzz_guest *guest;
@@ -40,7 +39,7 @@ static void read_file(struct visit *visit, uint64_t inode)
 		for (unsigned i = 0; i < 8; i++)
 			fuzz_must(bytes.read(bytes.context, i * 0x1000ULL << 3 * i, buffer,
 					     sizeof(buffer)) <= sizeof(buffer),
-				  "no more than asked for");
+				  "no more bytes than asked for");
 		if (bytes.size_bytes > MAX_MAP_BYTES)
 			bytes.size_bytes = MAX_MAP_BYTES;
 		fuzz_succeed(perf_map_read(&bytes, &tab));
@@ -52,7 +51,7 @@ static void read_file(struct visit *visit, uint64_t inode)
 	visit->file.cache = NULL;
 }
 
-static bool see(void *context, const struct vma *vma)
+static bool visit_area(void *context, const struct vma *vma)
 {
 	static struct path_name name;
 	struct visit *visit = context;
@@ -72,7 +71,7 @@ static bool see(void *context, const struct vma *vma)
 	return true;
 }
 
-/* All of it together, as for a sample, and again a little later. */
+/* Everything together, as for a sample, and again a little later. */
 static void find_space(struct fuzz_guest *guest, uint64_t address, uint64_t mm)
 {
 	const struct task task = { .address = address, .pid = 1, .tgid = 1, .mm = mm };
@@ -108,12 +107,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	fuzz_guest_layout(guest, &fuzz);
 	fuzz_guest_fill(guest, &fuzz);
 	if (vmas_read_key(&guest->linux_guest, mm, &key))
-		fuzz_must(vmas_key_equal(&key, &key), "a key is its own");
-	vmas_walk(&guest->linux_guest, mm, see, &visit);
+		fuzz_must(vmas_key_equal(&key, &key), "a key equals itself");
+	vmas_walk(&guest->linux_guest, mm, visit_area, &visit);
 	read_file(&visit, mm);
 	if (path_find_file(&guest->linux_guest, task, "tmp", "perf-1.map", &inode))
 		read_file(&visit, inode);
-	if (key.mm == mm && task & 1) /* much is made for it */
+	if (key.mm == mm && task & 1) /* half of the inputs: find_space() is slow */
 		find_space(guest, task, mm);
 	return 0;
 }

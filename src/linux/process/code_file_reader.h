@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Reads one file of the guest and makes it an image with names and unwind tables. Resolver's
- * thread.
- */
+/* Reads one file of the guest: an image with names and unwind tables. Resolver's thread. */
 #ifndef XTOP_PROCESS_CODE_FILE_READER_H
 #define XTOP_PROCESS_CODE_FILE_READER_H
 
@@ -43,7 +40,7 @@ struct code_file_reading {
 	bool exhausted;      /* CODE_FILE_MAX_READ_BYTES were not enough */
 };
 
-/* Reads FILE, which was opened with nothing to read yet. */
+/* Reads FILE once. The caller has set its identity, inode, file, root and pieces. */
 void code_file_read(struct code_file_reader *reader, struct guest_file *file,
 		    struct code_file_reading *reading);
 

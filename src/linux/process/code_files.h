@@ -26,14 +26,14 @@ struct code_file {
 	bool no_path;        /* the name is made up */
 	uint64_t due_ns;     /* when the file is worth reading again; UINT64_MAX: never */
 	/* The rest belongs to code_files.c. */
-	uint64_t number;     /* no other file has or had this number */
-	uint64_t inode;      /* 0: none */
+	uint64_t number;      /* no other file has or had this number */
+	uint64_t inode;       /* address of the struct inode; 0: none */
 	uint64_t scan_delay_ns, scan_due_ns; /* when its page cache is scanned again */
-	unsigned n_users;
-	uint64_t used;       /* code_files.clock when the file was opened last */
-	uint64_t got_bytes;
-	size_t charged_bytes; /* to the budget */
 	uint64_t retry_delay_ns;
+	unsigned n_users;     /* how often it is open */
+	uint64_t used;        /* code_files.clock when the file was opened last */
+	uint64_t got_bytes;   /* read from the guest in the reading that is kept */
+	size_t charged_bytes; /* to the budget */
 };
 
 struct code_files_settings {
@@ -69,9 +69,9 @@ struct xtop_error *code_files_create(const struct linux_guest *linux_guest,
 void code_files_destroy(struct code_files *files); /* NULL allowed; all files were closed */
 
 /*
- * Starts a walk of one process's areas. A walk may read a bounded number of bytes of new files and
- * look for a bounded number of pages, as nothing else is resolved meanwhile. Beyond the bound
- * code_files_open() returns NULL for new files until the next walk.
+ * Starts a walk of one process's areas. A walk reads a bounded number of bytes of files and looks
+ * for a bounded number of pages of code, as nothing else is resolved meanwhile. Beyond that
+ * code_files_open() returns NULL for new files, and does not look for pages, until the next walk.
  */
 void code_files_begin_walk(struct code_files *files);
 /*

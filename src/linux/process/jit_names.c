@@ -14,7 +14,6 @@
 
 #include "linux/kernel/member.h"
 #include "linux/process/backoff.h"
-#include "linux/process/page_cache.h"
 #include "linux/process/path.h"
 #include "linux/process/perf_map.h"
 

@@ -6,12 +6,12 @@
 #ifndef XTOP_PROCESS_JIT_NAMES_H
 #define XTOP_PROCESS_JIT_NAMES_H
 
-#include "linux/process/file_identity.h"
+#include "linux/process/guest_file.h"
 #include "linux/process/memory_budget.h"
 #include "linux/process/tasks.h"
 #include "xtop/image.h"
 
-/* Of one process. Zeroed to begin with. */
+/* The names of one process. Zeroed to begin with. */
 struct jit_names {
 	struct image *image;           /* symbols by the process's addresses; NULL: no names */
 	size_t charged_bytes;          /* to the budget */

@@ -47,7 +47,8 @@ void former_see(struct former_clock *clock, const struct task *task, uint64_t no
 		clock->gap_ns = gap_ns;
 }
 
-bool former_was_there(const struct former_clock *clock, const struct task *task, uint64_t time_ns)
+bool former_was_there(const struct former_clock *clock, const struct task *task,
+		      uint64_t time_ns)
 {
 	uint64_t gap_ns = clock->gap_ns;
 

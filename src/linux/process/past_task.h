@@ -24,7 +24,8 @@ void former_see(struct former_clock *clock, const struct task *task, uint64_t no
  * True: TASK certainly had started by TIME_NS, on our clock, so the task_struct belonged to the
  * same task then. False: it had not, or that is not certain.
  */
-bool former_was_there(const struct former_clock *clock, const struct task *task, uint64_t time_ns);
+bool former_was_there(const struct former_clock *clock, const struct task *task,
+		      uint64_t time_ns);
 
 /*
  * TASK was sampled in a memory that is no longer its own. True: that memory was a copy of its

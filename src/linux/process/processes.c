@@ -132,8 +132,8 @@ const struct space *processes_former(struct processes *processes, uint64_t cr3, 
 }
 
 /* The space has this page alone: what else the process had mapped is not known. */
-const struct space *processes_by_frame(struct processes *processes, uint64_t address, frame_t frame,
-				       uint64_t time_ns)
+const struct space *processes_by_frame(struct processes *processes, uint64_t address,
+				       frame_t frame, uint64_t time_ns)
 {
 	struct mapping mapping = { .start = address & ~GUEST_PAGE_MASK, .kind = MAPPING_CODE };
 	const struct code_file *file;
@@ -229,11 +229,11 @@ static void processes_make_room(struct processes *processes, const struct proces
 /* Schedules the earliest time at which something that is missing is worth another try. */
 static void processes_schedule(struct process *process, uint64_t now_ns)
 {
-	process->retry_delay_ns = process->torn
-					  ? backoff_next_ns(process->retry_delay_ns,
-							    PROCESSES_RETRY_NS, FILE_MAX_RETRY_NS)
-					  : 0;
-	process->due_ns = process->torn ? now_ns + process->retry_delay_ns : UINT64_MAX;
+	uint64_t delay_ns = process->retry_delay_ns;
+
+	delay_ns = backoff_next_ns(delay_ns, PROCESSES_RETRY_NS, FILE_MAX_RETRY_NS);
+	process->retry_delay_ns = process->torn ? delay_ns : 0;
+	process->due_ns = process->torn ? now_ns + delay_ns : UINT64_MAX;
 	for (size_t i = 0; i < process->n_areas; i++) {
 		const struct code_file *file = process->areas[i].file;
 

@@ -58,13 +58,13 @@ void processes_destroy(struct processes *processes); /* NULL allowed */
 
 /*
  * The space of TASK's process. NULL: a kernel thread, or the process cannot be read. Valid until
- * the next call of processes_space() or processes_poll(). Calls memory_refresh() if the process has
- * changed.
+ * processes_space() or processes_poll() is called again. Calls memory_refresh() if the process
+ * has changed.
  */
 const struct space *processes_space(struct processes *processes, const struct task *task,
 				    uint64_t now_ns);
 /*
- * The page tables of the process with the mm_struct at MM, if processes_space() was asked for it.
+ * The page tables of the process with the mm_struct at MM, if processes_space() has met it.
  * False: the process is not kept; *root is untouched. A sample with another CR3, by
  * processes_is_root(), was taken before an exec().
  */
@@ -82,8 +82,8 @@ const struct space *processes_former(struct processes *processes, uint64_t cr3, 
  * lay in FRAME at TIME_NS. NULL: the page belongs to no file that is known
  * (code_files_find_by_frame()). Valid until the next call of this function. Calls memory_refresh().
  */
-const struct space *processes_by_frame(struct processes *processes, uint64_t address, frame_t frame,
-				       uint64_t time_ns);
+const struct space *processes_by_frame(struct processes *processes, uint64_t address,
+				       frame_t frame, uint64_t time_ns);
 
 /* Reads again what was missing. To be called several times a second. */
 void processes_poll(struct processes *processes, uint64_t now_ns);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Files of the guest as images: read once, again while incomplete, replaced, shared, bounded. */
+/*
+ * Files of the guest as images: read once, read again while incomplete, replaced, shared, bounded;
+ * and which file has its code in a frame.
+ */
 #include "config.h"
 
 #include <fcntl.h>
@@ -9,8 +12,9 @@
 
 #include "linux/process/code_files.h"
 #include "tests/support/made_linux.h"
-#include "tests/support/program.h"
+#include "tests/support/must.h"
 #include "tests/support/needs.h"
+#include "tests/support/program.h"
 #include "tests/support/tap.h"
 
 #define S 1000000000ULL
@@ -22,19 +26,20 @@ static struct memory_budget budget;
 
 static void begin(const struct code_files_settings *given)
 {
-	struct code_files_settings settings = given ? *given : (struct code_files_settings){ .root_fd = -1 };
+	struct code_files_settings settings = { .root_fd = -1 };
 
+	if (given)
+		settings = *given;
 	budget = (struct memory_budget){ .max_bytes = MEMORY_BUDGET_BYTES };
 	settings.budget = &budget;
 	made = made_linux_create(MADE_TREE);
-	if (code_files_create(&made->guest, &settings, &files))
-		exit(99);
+	must(code_files_create(&made->guest, &settings, &files));
 }
 
 static void end(void)
 {
 	code_files_destroy(files);
-	check_u64(budget.used_bytes, 0, "all room is given back");
+	check_u64(budget.used_bytes, 0, "the whole budget is given back");
 	made_linux_destroy(made);
 }
 
@@ -45,6 +50,16 @@ static struct code_file *get(uint64_t file, uint64_t now_ns)
 	if (!guest_file_find_inode(&made->guest, file, &source))
 		return NULL;
 	return code_files_open(files, &source, now_ns);
+}
+
+/* Opens and closes the file, as a walk of a process's areas does. */
+static void touch(uint64_t file, uint64_t now_ns)
+{
+	struct code_file *opened = get(file, now_ns);
+
+	check(opened, "a file that can be opened");
+	if (opened)
+		code_file_close(opened);
 }
 
 static const char *function_of(const struct code_file *file)
@@ -66,25 +81,28 @@ static void test_whole(void)
 	program_make(&program, 0, "serve", 1);
 	address = made_file(made, "/usr/bin/server", program.bytes, PROGRAM_BYTES);
 	file = get(address, 0);
-	check(file && file->state == CODE_FILE_WHOLE, "whole");
-	check_string(file ? file->image->name : NULL, "server", "its name");
-	check_string(function_of(file), "serve", "its symbol");
-	check(file && file->loads.n == 2, "its segments");
+	check(file && file->state == CODE_FILE_WHOLE, "the file is whole");
+	check_string(file ? file->image->name : NULL, "server", "the name of the file");
+	check_string(function_of(file), "serve", "the function of the file");
+	check(file && file->loads.n == 2, "the segments of the file");
 	check(file && file->image->build_id.size_bytes == 8 && file->image->build_id.bytes[7] == 1,
-	      "its build-id");
-	/* another struct file of the same inode */
+	      "the build-id of the file");
+	/* Another struct file of the same inode. */
 	other = made_file_at(made, made->root_mount, made->root_dentry,
 			     made_inode_of(made, address));
 	again = get(other, 100 * S);
-	check(again == file && code_files_counts(files).reads == 1, "opened twice, read once");
+	check(again == file && code_files_counts(files).reads == 1,
+	      "two struct files of one inode: read once");
 	code_file_close(again);
 	code_file_close(file);
 	again = get(address, 200 * S);
-	check(again == file && code_files_counts(files).reads == 1, "kept for the next process");
+	check(again == file && code_files_counts(files).reads == 1,
+	      "kept for the next process, and not read again");
 	code_file_close(again);
 	made_set(made, made_inode_of(made, address), INODE_MTIME_SEC, 1800000000);
 	again = get(address, 201 * S);
-	check(again && again != file && code_files_counts(files).reads == 2, "written to: another file");
+	check(again && again != file && code_files_counts(files).reads == 2,
+	      "a file that was written to is another file");
 	code_file_close(again);
 	end();
 }
@@ -101,36 +119,39 @@ static void test_retry(void)
 	inode = made_inode_of(made, address);
 	made_cache_entry(made, inode, 2, 0);
 	file = get(address, now);
-	check(file && file->state == CODE_FILE_INCOMPLETE, "the page with symbols is not there");
-	check(file && file->loads.n == 2, "the segments are");
-	check_string(function_of(file), "", "no symbol");
-	check(code_files_counts(files).absent_pages > 0, "counted");
+	check(file && file->state == CODE_FILE_INCOMPLETE,
+	      "the page with the symbols is missing: incomplete");
+	check(file && file->loads.n == 2, "the segments are known");
+	check_string(function_of(file), "", "no function has a name");
+	check(code_files_counts(files).absent_pages > 0, "the absent page is counted");
 	code_file_close(file);
 	for (int i = 0; i < 8; i++) {
 		uint64_t reads = code_files_counts(files).reads;
 
-		code_file_close(get(address, now + wait - 1));
-		check_u64(code_files_counts(files).reads, reads, "not before its time");
+		touch(address, now + wait - 1);
+		check_u64(code_files_counts(files).reads, reads,
+			  "a nanosecond before its time: not read");
 		now += wait;
-		code_file_close(get(address, now));
-		check_u64(code_files_counts(files).reads, reads + 1, "then again");
+		touch(address, now);
+		check_u64(code_files_counts(files).reads, reads + 1, "at its time: read again");
 		wait = wait * 2 > FILE_MAX_RETRY_NS ? FILE_MAX_RETRY_NS : wait * 2;
-		check_u64(file->due_ns - now, wait, "later and later");
+		check_u64(file->due_ns - now, wait, "the delay doubles up to its limit");
 	}
-	check_u64(code_files_changes(files), 0, "nothing changed by it");
+	check_u64(code_files_changes(files), 0, "no image was replaced");
 	folio = made_folio(made, 2, 1, &memory);
 	made_put(made->memory, made->guest.root, memory, program.bytes + 0x2000, 0x1000);
 	made_cache_entry(made, inode, 2, folio);
 	before = file->image;
 	image_ref(file->image);
-	code_file_close(get(address, now + FILE_MAX_RETRY_NS));
-	check(file->state == CODE_FILE_WHOLE && file->image != before, "whole: another image");
-	check_string(function_of(file), "serve", "its symbol");
-	check_u64(code_files_changes(files), 1, "said so");
-	check(!before->symtab, "the image that others hold is as it was");
+	touch(address, now + FILE_MAX_RETRY_NS);
+	check(file->state == CODE_FILE_WHOLE && file->image != before,
+	      "now whole: the file has another image");
+	check_string(function_of(file), "serve", "the other image has the function");
+	check_u64(code_files_changes(files), 1, "the change is counted");
+	check(!before->symtab, "the image that others hold did not change");
 	image_unref((struct image *)before);
-	code_file_close(get(address, now + 1000 * S));
-	check_u64(code_files_counts(files).retries, 9, "and never read again");
+	touch(address, now + 1000 * S);
+	check_u64(code_files_counts(files).retries, 9, "a whole file is never read again");
 	end();
 }
 
@@ -146,9 +167,10 @@ static void test_less(void)
 	made_cache_entry(made, inode, 2, 0);
 	file = get(address, 0);
 	made_cache_entry(made, inode, 0, 0x10 << 1 | 1);
-	code_file_close(get(address, 2 * S));
-	check(file && file->loads.n == 2, "what was there and is evicted now is kept");
-	check(code_files_counts(files).evicted_pages > 0, "counted");
+	touch(address, 2 * S);
+	check(file && file->loads.n == 2,
+	      "a page was evicted since: what was read from it is kept");
+	check(code_files_counts(files).evicted_pages > 0, "the evicted page is counted");
 	code_file_close(file);
 	end();
 }
@@ -164,25 +186,25 @@ static void test_no_elf(void)
 	address = made_file(made, "/bin/script", script, sizeof(script));
 	file = get(address, 0);
 	check(file && file->state == CODE_FILE_NO_ELF && file->due_ns == UINT64_MAX,
-	      "no program: not read again");
-	check_string(file ? file->image->name : NULL, "script", "but named");
+	      "a script is no program: never read again");
+	check_string(file ? file->image->name : NULL, "script", "a script has a name");
 	code_file_close(file);
 	program_make(&program, 0, NULL, 2);
 	address = made_file(made, "/bin/stripped", program.bytes, PROGRAM_BYTES);
 	file = get(address, 0);
-	check(file && !file->image->symtab, "stripped");
+	check(file && !file->image->symtab, "a stripped program has no symbols");
 	code_file_close(file);
 	address = made_file_at(made, made->root_mount, 0x1000, made_inode_of(made, address));
 	made_set(made, made_inode_of(made, address), INODE_GENERATION, 5);
 	file = get(address, 0);
 	check(file && file->no_path && strcmp(file->image->name, "[file]") == 0,
-	      "a file without path");
+	      "a file without a path has a made-up name");
 	code_file_close(file);
-	check(!get(0xffffffffc0000000, 0), "a file that is not there");
+	check(!get(0xffffffffc0000000, 0), "a struct file that cannot be read");
 	end();
 }
 
-/* --- other places ----------------------------------------------------------------------------- */
+/* --- files of dom0 ---------------------------------------------------------------------------- */
 
 static char directory[] = "/tmp/xtop-files-XXXXXX";
 
@@ -197,7 +219,10 @@ static void write_root(const char *name, const struct program *content)
 		exit(99);
 }
 
-/* What the guest has of PATH lacks page MISSING (-1: none); below --root is CONTENT. */
+/*
+ * The guest's /prog has build-id ID (0: none) and lacks page MISSING (-1: none). The file below
+ * --root has build-id ROOT_ID. WANT: the name of the function that is found.
+ */
 static void check_root(const char *what, int missing, bool deleted, unsigned char id,
 		       unsigned char root_id, const char *want)
 {
@@ -236,13 +261,14 @@ static void test_root(void)
 	}
 	if (!mkdtemp(directory))
 		exit(99);
-	check_root("the guest has it whole", -1, false, 1, 1, "from_guest");
-	check_root("a page is missing", 2, false, 1, 1, "from_root");
-	check_root("another build-id", 2, false, 1, 2, "");
-	check_root("no header: the same size", 0, false, 1, 2, "from_root");
-	check_root("no build-id here: the same size", 2, false, 0, 2, "from_root");
-	check_root("deleted, and not known to be the same", 0, true, 1, 1, "");
-	check_root("deleted, the same build-id", 2, true, 1, 1, "from_root");
+	check_root("the guest has the whole file", -1, false, 1, 1, "from_guest");
+	check_root("the page with the symbols is missing", 2, false, 1, 1, "from_root");
+	check_root("the file below --root has another build-id", 2, false, 1, 2, "");
+	check_root("the header is missing: sizes are compared", 0, false, 1, 2, "from_root");
+	check_root("the guest's file has no build-id: sizes are compared", 2, false, 0, 2,
+		   "from_root");
+	check_root("a deleted file without a build-id", 0, true, 1, 1, "");
+	check_root("a deleted file with the same build-id", 2, true, 1, 1, "from_root");
 	snprintf(command, sizeof(command), "rm -r %s", directory);
 	if (system(command))
 		exit(99);
@@ -264,12 +290,12 @@ static void test_given(void)
 	begin(&settings);
 	program_make(&program, 0, NULL, 3);
 	file = get(made_file(made, "/a", program.bytes, PROGRAM_BYTES), 0);
-	check_string(function_of(file), "given", "-k of the same build-id");
-	check(file && file->loads.n == 2, "the segments are the guest's");
+	check_string(function_of(file), "given", "-k has the build-id of the file");
+	check(file && file->loads.n == 2, "the segments come from the guest's file");
 	code_file_close(file);
 	program_make(&program, 0, "own", 4);
 	file = get(made_file(made, "/b", program.bytes, PROGRAM_BYTES), 0);
-	check_string(function_of(file), "own", "of another build-id");
+	check_string(function_of(file), "own", "-k does not have the build-id of the file");
 	code_file_close(file);
 	end();
 	symbols_destroy(symbols);
@@ -292,16 +318,17 @@ static void test_limit(void)
 		kept[i] = get(address[i], 0);
 		n += kept[i] != NULL;
 	}
-	check_u64(n, CODE_FILES_MAX, "as many files as are allowed, all in use");
-	check(!get(address[CODE_FILES_MAX], 0) && code_files_counts(files).no_room == 1, "no room for more");
+	check_u64(n, CODE_FILES_MAX, "as many open files as there are places");
+	check(!get(address[CODE_FILES_MAX], 0) && code_files_counts(files).no_room == 1,
+	      "no place for one more, and that is counted");
 	code_file_close(kept[7]);
 	code_file_close(kept[9]);
-	code_file_close(get(address[7], 0)); /* used later than 9 */
+	touch(address[7], 0); /* used later than file 9 */
 	file = get(address[CODE_FILES_MAX], 0);
-	check(file == kept[9], "the one unused for longest makes room");
+	check(file == kept[9], "the least recently used file makes room");
 	reads = code_files_counts(files).reads;
-	code_file_close(get(address[7], 0));
-	check_u64(code_files_counts(files).reads, reads, "the other is still there");
+	touch(address[7], 0);
+	check_u64(code_files_counts(files).reads, reads, "the other unused file is still there");
 	for (size_t i = 0; i < CODE_FILES_MAX; i++)
 		if (i != 7 && i != 9)
 			code_file_close(kept[i]);
@@ -309,8 +336,8 @@ static void test_limit(void)
 	end();
 }
 
-/* Room for what is there, and no more: unused files make way, used ones do not. */
-static void test_room(void)
+/* The budget is full: unused files make way for new ones, open files do not. */
+static void test_budget(void)
 {
 	struct code_file *a, *b;
 	uint64_t first, second, inode;
@@ -321,15 +348,17 @@ static void test_room(void)
 	first = made_file(made, "/a", program.bytes, PROGRAM_BYTES);
 	second = made_file(made, "/b", program.bytes, PROGRAM_BYTES);
 	a = get(first, 0);
-	check_u64(budget.used_bytes, a ? image_memory_bytes(a->image) : 0, "the tables of one");
+	check_u64(budget.used_bytes, a ? image_memory_bytes(a->image) : 0,
+		  "the tables of one file are charged");
 	budget.max_bytes = whole_bytes = budget.used_bytes;
 	b = get(second, 0);
 	check(!b && code_files_counts(files).no_room == 1 && code_files_counts(files).reads == 1,
-	      "no room for another: it is not even read");
+	      "no budget for another file: it is not even read");
 	code_file_close(a);
 	b = get(second, 0);
-	check_string(function_of(b), "serve", "the first is not used any more: room");
-	check(code_files_counts(files).kept == 1 && budget.used_bytes <= whole_bytes, "it is gone");
+	check_string(function_of(b), "serve", "the first file is closed: its budget is free");
+	check(code_files_counts(files).kept == 1 && budget.used_bytes <= whole_bytes,
+	      "the first file was dropped");
 	code_file_close(b);
 	end();
 
@@ -340,17 +369,18 @@ static void test_room(void)
 	a = get(first, 0);
 	budget.max_bytes = budget.used_bytes;
 	b = get(first, 1 * S);
-	check(a && a == b && code_files_counts(files).reads == 1 && code_files_counts(files).no_room == 1,
-	      "no room to read it again");
+	check(a && a == b && code_files_counts(files).reads == 1 &&
+		      code_files_counts(files).no_room == 1,
+	      "no budget to read an incomplete file again");
 	budget.max_bytes++;
-	code_file_close(get(first, 4 * S));
-	check_u64(code_files_counts(files).reads, 2, "later there is");
+	touch(first, 4 * S);
+	check_u64(code_files_counts(files).reads, 2, "with budget the file is read again");
 	code_file_close(a);
 	code_file_close(b);
 	end();
 }
 
-/* A symbol in a section that there is not: those before it are kept, and the file is counted. */
+/* A symbol of a section that does not exist: the symbols before it are kept. */
 static void test_cut(void)
 {
 	struct code_file *file;
@@ -363,25 +393,13 @@ static void test_cut(void)
 	symbols[2].st_shndx = 77;
 	((Elf64_Shdr *)(program.bytes + 0x2800))[2].sh_size = 3 * sizeof(Elf64_Sym);
 	file = get(made_file(made, "/a", program.bytes, PROGRAM_BYTES), 0);
-	check_string(function_of(file), "serve", "before the damage");
-	check_u64(code_files_counts(files).cut, 1, "counted");
+	check_string(function_of(file), "serve", "the symbol before the damaged one");
+	check_u64(code_files_counts(files).cut, 1, "the damaged file is counted");
 	code_file_close(file);
 	end();
 }
 
 /* --- code by its frame ------------------------------------------------------------------------ */
-
-static frame_t frame_of(uint64_t inode, uint64_t page)
-{
-	struct page_cache cache;
-	frame_t frame = FRAME(0);
-
-	memory_refresh(made->guest.memory);
-	if (!page_cache_init(&cache, &made->guest, inode) ||
-	    !page_cache_frame(&cache, page, &frame))
-		check(false, "page %" PRIu64 " has a frame", page);
-	return frame;
-}
 
 static uint64_t now(void)
 {
@@ -406,47 +424,50 @@ static void test_by_frame(void)
 	program_make(&program, 0, "serve", 1);
 	address = made_file(made, "/bin/server", program.bytes, PROGRAM_BYTES);
 	inode = made_inode_of(made, address);
-	frame = frame_of(inode, 1);
-	headers = frame_of(inode, 0);
+	frame = made_cache_frame(made, inode, 1);
+	headers = made_cache_frame(made, inode, 0);
 	before = now();
-	check(is_by_frame(frame, before, NULL), "of a file that was not met");
+	check(is_by_frame(frame, before, NULL), "a frame of a file that was never opened");
 	file = get(address, 0);
-	check(is_by_frame(frame, now(), file), "its code");
-	check_u64(code_files_counts(files).by_frame, 1, "counted");
-	check(is_by_frame(headers, now(), NULL), "what is no code");
-	check(is_by_frame(FRAME(0), now(), NULL), "no frame");
-	check(is_by_frame(FRAME(frame.value + 1), now(), NULL), "another frame");
+	check(is_by_frame(frame, now(), file), "a frame with code of an open file");
+	check_u64(code_files_counts(files).by_frame, 1, "the hit is counted");
+	check(is_by_frame(headers, now(), NULL), "a frame of the file without code");
+	check(is_by_frame(FRAME(0), now(), NULL), "frame 0 is none");
+	check(is_by_frame(FRAME(frame.value + 1), now(), NULL), "a frame of no file");
 	check(is_by_frame(frame, before, NULL),
-	      "before it was seen there it may have been another's");
+	      "a sample from before the page was seen in the frame");
 	code_file_close(file);
-	check(is_by_frame(frame, now(), file), "when nobody maps it any more");
+	check(is_by_frame(frame, now(), file), "a file that is closed is still known");
 
-	/* The page goes: evicted, and read again into another frame. */
+	/* The page is evicted, and read again into another frame. */
 	made_cache_entry(made, inode, 1, 0);
-	check(is_by_frame(frame, now(), NULL), "evicted since");
+	check(is_by_frame(frame, now(), NULL), "the page is evicted");
 	folio = made_folio(made, 1, 1, &memory);
 	made_cache_entry(made, inode, 1, folio);
-	check(is_by_frame(frame, now(), NULL), "and read into another frame");
-	check(is_by_frame(frame_of(inode, 1), now(), NULL), "which was not seen before");
+	check(is_by_frame(frame, now(), NULL), "the page is in another frame now");
+	check(is_by_frame(made_cache_frame(made, inode, 1), now(), NULL),
+	      "the new frame was not seen yet");
 	file = get(address, 2 * S);
-	check(is_by_frame(frame_of(inode, 1), now(), file), "until it is looked for again");
-	check(is_by_frame(frame, now(), NULL), "the old one stays nobody's");
+	check(is_by_frame(made_cache_frame(made, inode, 1), now(), file),
+	      "the next scan sees the new frame");
+	check(is_by_frame(frame, now(), NULL), "the old frame has no page of the file");
 
-	/* Its frame is another file's now. */
-	frame = frame_of(inode, 1);
+	/* Another file gets the frame. */
+	frame = made_cache_frame(made, inode, 1);
 	made_cache_entry(made, inode, 1, 0);
 	program_make(&program, 0, "steal", 2);
 	swapped = made_file(made, "/bin/other", program.bytes, PROGRAM_BYTES);
 	made_cache_entry(made, made_inode_of(made, swapped), 1, folio);
-	check(is_by_frame(frame, now(), NULL), "another file's page that nobody has met");
+	check(is_by_frame(frame, now(), NULL),
+	      "the frame has a page of a file that was never opened");
 	other = get(swapped, 2 * S);
-	check(is_by_frame(frame, now(), other), "and when it is met that one's");
+	check(is_by_frame(frame, now(), other), "that file is opened: the frame has its page");
 	code_file_close(other);
 	code_file_close(file);
 	end();
 }
 
-/* The inode is not what it was. */
+/* The inode belongs to another file. */
 static void test_by_frame_identity(void)
 {
 	struct code_file *file;
@@ -457,23 +478,23 @@ static void test_by_frame_identity(void)
 	program_make(&program, 0, "serve", 1);
 	address = made_file(made, "/bin/server", program.bytes, PROGRAM_BYTES);
 	inode = made_inode_of(made, address);
-	frame = frame_of(inode, 1);
+	frame = made_cache_frame(made, inode, 1);
 	file = get(address, 0);
-	check(is_by_frame(frame, now(), file), "its code");
+	check(is_by_frame(frame, now(), file), "a frame with code of the file");
 	made_set(made, inode, INODE_MTIME_SEC, 1800000000);
-	check(is_by_frame(frame, now(), NULL), "written to");
+	check(is_by_frame(frame, now(), NULL), "the file was written to");
 	made_set(made, inode, INODE_MTIME_SEC, 1700000000);
 	made_set(made, inode, INODE_INO, 77);
-	check(is_by_frame(frame, now(), NULL), "another inode in its place");
+	check(is_by_frame(frame, now(), NULL), "another inode has its place");
 	made_unmap(made->memory, made->guest.root, inode, 8);
-	check(is_by_frame(frame, now(), NULL), "nothing in its place");
+	check(is_by_frame(frame, now(), NULL), "the memory of the inode is gone");
 	code_file_close(file);
-	check(code_files_drop_unused(files), "no longer known");
-	check(is_by_frame(frame, now(), NULL), "nor is what lay in its frames");
+	check(code_files_drop_unused(files), "the file is dropped");
+	check(is_by_frame(frame, now(), NULL), "a dropped file has no frames");
 	end();
 }
 
-/* Pages that come one by one. */
+/* The guest reads a page of code after the file was opened. */
 static void test_by_frame_late(void)
 {
 	struct code_file *file;
@@ -485,18 +506,19 @@ static void test_by_frame_late(void)
 	inode = made_inode_of(made, address);
 	made_cache_entry(made, inode, 1, 0);
 	file = get(address, 0);
-	check(file && file->state == CODE_FILE_WHOLE, "what tells names is there");
+	check(file && file->state == CODE_FILE_WHOLE, "the pages with names are there");
 	folio = made_folio(made, 1, 1, &memory);
 	made_cache_entry(made, inode, 1, folio);
-	code_file_close(get(address, S - 1));
-	check(is_by_frame(frame_of(inode, 1), now(), NULL), "not looked for yet");
-	code_file_close(get(address, S));
-	check(is_by_frame(frame_of(inode, 1), now(), file), "a second later it is");
+	touch(address, S - 1);
+	check(is_by_frame(made_cache_frame(made, inode, 1), now(), NULL), "not scanned again yet");
+	touch(address, S);
+	check(is_by_frame(made_cache_frame(made, inode, 1), now(), file),
+	      "the scan after a second sees the page");
 	code_file_close(file);
 	end();
 }
 
-/* Segments as large as a number can be: all of a walk's looks are spent on the first file. */
+/* Segments as large as a number can be: the first file takes all page look-ups of the walk. */
 static void test_by_frame_hostile(void)
 {
 	Elf64_Phdr *segments = (Elf64_Phdr *)(program.bytes + sizeof(Elf64_Ehdr));
@@ -507,18 +529,18 @@ static void test_by_frame_hostile(void)
 	begin(NULL);
 	program_make(&program, 0, "serve", 1);
 	address = made_file(made, "/bin/server", program.bytes, PROGRAM_BYTES);
-	frame = frame_of(made_inode_of(made, address), 1);
+	frame = made_cache_frame(made, made_inode_of(made, address), 1);
 	segments[0].p_flags = segments[1].p_flags = PF_R | PF_X;
 	segments[0].p_offset = UINT64_MAX - 0xfff;
 	segments[0].p_filesz = segments[1].p_filesz = UINT64_MAX / 2;
 	code_files_begin_walk(files);
 	liar = get(made_file(made, "/bin/liar", program.bytes, PROGRAM_BYTES), 0);
-	check(liar && liar->loads.n == 2, "taken as it says");
+	check(liar && liar->loads.n == 2, "such a file is opened");
 	file = get(address, 0);
-	check(is_by_frame(frame, now(), NULL), "another's is not looked for in that walk");
+	check(is_by_frame(frame, now(), NULL), "the next file of the walk is not scanned");
 	code_files_begin_walk(files);
-	code_file_close(get(address, 0));
-	check(is_by_frame(frame, now(), file), "but in the next");
+	touch(address, 0);
+	check(is_by_frame(frame, now(), file), "it is scanned in the next walk");
 	code_file_close(liar);
 	code_file_close(file);
 	end();
@@ -530,7 +552,7 @@ int main(void)
 	test_by_frame_identity();
 	test_by_frame_late();
 	test_by_frame_hostile();
-	test_room();
+	test_budget();
 	test_cut();
 	test_whole();
 	test_retry();

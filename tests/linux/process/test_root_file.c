@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Files below --root DIR, and that nothing leads out of it. */
+/* Files below --root DIR. No path and no link leads out of DIR. */
 #include "config.h"
 
 #include <fcntl.h>
@@ -60,14 +60,14 @@ static void check_file(int root_fd, const char *path, const char *want)
 		check_u64(bytes.read(bytes.context, 0, buffer, sizeof(buffer) - 1), file.size_bytes,
 			  path);
 		check_u64(bytes.read(bytes.context, file.size_bytes, buffer + 60, 3), 0,
-			  "nothing behind it");
+			  "nothing behind the end");
 		check_u64(bytes.read(bytes.context, UINT64_MAX - 1, buffer + 60, 3), 0,
-			  "nor anywhere");
+			  "nothing at the largest offset");
 	}
 	if (want)
 		check_string(buffer, want, path);
 	else
-		check(!found, "%s: refused", path);
+		check(!found, "%s is refused", path);
 	root_file_close(&file);
 }
 
