@@ -46,8 +46,9 @@ check_PROGRAMS = \
 	tests/sample/test_sample \
 	tests/sample/test_sampler \
 	tests/supervise/test_sandbox \
-	tests/elf/test_elf_inflate \
-	tests/elf/test_loads \
+	tests/elf/test_elf_compressed \
+	tests/elf/test_elf_host \
+	tests/elf/test_elf_segments \
 	tests/unwind/test_cfi \
 	tests/unwind/test_cfi_rows \
 	tests/unwind/test_cfi_stacks \
@@ -58,8 +59,8 @@ check_PROGRAMS = \
 	tests/unwind/test_unwind \
 	tests/symbol/test_alias \
 	tests/symbol/test_demangle \
-	tests/symbol/test_elf \
-	tests/symbol/test_elf_orc \
+	tests/symbol/test_elf_orc_x86 \
+	tests/symbol/test_elf_symtab \
 	tests/symbol/test_image_elf \
 	tests/symbol/test_nm \
 	tests/symbol/test_space \

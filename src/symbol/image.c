@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is known of one file's code; see xtop/image.h. Shared by reference between the spaces that
- * map it. Whoever fills it in is alone with it until the first space has it. Resolver's thread.
+ * What is known of one file's code; see xtop/image.h. The spaces that map an image share it by
+ * reference. Its creator fills it in before the first space has it. Resolver's thread.
  */
 #include "config.h"
 
@@ -12,7 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Places lead to those of later images of the same file, the last to an image, while it is there. */
+/*
+ * A chain of places: each leads to the place of a later image of the same file, the last one to the
+ * image.
+ */
 struct image_place {
 	const struct image *image;  /* NULL: destroyed */
 	struct image_place *behind; /* a reference */

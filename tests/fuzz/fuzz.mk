@@ -11,10 +11,12 @@ tests_fuzz_libfuzz_a_SOURCES = tests/fuzz/blocks.c tests/fuzz/guest.c
 tests_fuzz_libmade_a_SOURCES = $(tests_support_libsupport_a_SOURCES)
 tests_fuzz_libmade_a_CFLAGS = $(AM_CFLAGS) -fno-sanitize=all
 
+# libfuzz.a stands there twice: it replaces malloc() and free(), also for those behind it.
 $(fuzz_names): %: $(srcdir)/%.c tests/fuzz/libfuzz.a tests/fuzz/libmade.a libxtop.a
 	$(AM_V_CCLD)$(MKDIR_P) tests/fuzz && $(CC) $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS) \
 		$(AM_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS) -o $@ $< \
-		tests/fuzz/libfuzz.a tests/fuzz/libmade.a libxtop.a $(XTOP_LIBS) $(FUZZER_LIBS)
+		tests/fuzz/libfuzz.a tests/fuzz/libmade.a libxtop.a tests/fuzz/libfuzz.a $(XTOP_LIBS) \
+		$(FUZZER_LIBS)
 
 fuzzers: $(fuzz_names)
 if !WITH_FUZZERS

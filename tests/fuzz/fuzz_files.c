@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A right process of a Linux guest in one of three layouts, with its files in the page cache, in which
- * the input changes words: its space with names and tables, and the names that a JIT compiler wrote.
- * fuzz_process has what is not right to begin with.
+ * A right process of a Linux guest in one of three layouts, with its files in the page cache, in
+ * which the input changes words: its space with names and tables, and the names that a JIT compiler
+ * wrote. fuzz_process has what is not right to begin with.
  */
 #include "config.h"
 

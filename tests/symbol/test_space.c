@@ -31,6 +31,21 @@ static void add(struct space *space, struct image *image, uint64_t start, uint64
 	must(space_add(space, &mapping));
 }
 
+static bool is_inside(void *context, const struct mapping *mapping)
+{
+	const struct mapping *range = context;
+
+	return mapping->start >= range->start && mapping->end <= range->end;
+}
+
+/* Those that lie in [start, end) whole. */
+static void remove_mappings(struct space *space, uint64_t start, uint64_t end)
+{
+	struct mapping range = { .start = start, .end = end };
+
+	space_remove_if(space, is_inside, &range);
+}
+
 /* What is at ADDRESS: "mapping name start"; "-" for what is not there. */
 static void check_at(const struct space *space, uint64_t address, const char *wanted)
 {
@@ -53,10 +68,10 @@ static void test_empty(void)
 
 	must(space_create(&space));
 	check(!space_find(space, 0) && !space_find(space, UINT64_MAX), "nothing is known");
-	check(space_may_be_code(space, 0x1000), "and anything may be code");
+	check(space_may_be_code(space, 0x1000), "anything may be code then");
 	add(space, NULL, 0x1000, 0x2000);
 	check(space_may_be_code(space, 0x1fff) && !space_may_be_code(space, 0x2000),
-	      "then what is mapped");
+	      "only what is mapped may be code");
 	check_at(space, 0x1800, "[jit] -");
 	space_destroy(space);
 	space_destroy(NULL);
@@ -97,15 +112,15 @@ static void test_overlap(void)
 	check_at(space, 0x17ff, "old old 1100");
 	check_at(space, 0x1904, "new new 1900");
 	check_at(space, 0x1910, "old old 1100");
-	check(space_find(space, 0x1910)->image == new, "the newest answers for the place");
+	check(space_find(space, 0x1910)->image == new, "the newest mapping is there");
 	check_at(space, 0x2000, "old old 1100");
 	check_at(space, 0x4100, "apart apart 4100");
-	space_remove(space, 0x1800, 0x2000);
+	remove_mappings(space, 0x1800, 0x2000);
 	check_at(space, 0x1904, "old old 1100");
 	add(space, new, 0x0800, 0x1800);
 	check_at(space, 0x0904, "new new 900");
 	check_at(space, 0x1104, "old old 1100");
-	check(space_find(space, 0x1104)->image == new, "it reaches into the old one");
+	check(space_find(space, 0x1104)->image == new, "the new mapping reaches into the old one");
 	check_at(space, 0x1800, "old old 1100");
 	space_destroy(space);
 	image_unref(old);
@@ -126,15 +141,15 @@ static void test_changes(void)
 	generations[1] = space_generation(space);
 	add(space, image, 0x3000, 0x4000);
 	check_u64(image->n_references, 3, "a reference for each mapping");
-	space_remove(space, 0x1000, 0x3fff);
+	remove_mappings(space, 0x1000, 0x3fff);
 	check_at(space, 0x1100, "- -");
 	check_at(space, 0x3100, "f f 3100"); /* not whole in it */
-	check_u64(image->n_references, 2, "one is given back");
+	check_u64(image->n_references, 2, "one reference is given back");
 	generations[2] = space_generation(space);
 	space_clear(space);
 	check_at(space, 0x3100, "- -");
-	check(space_may_be_code(space, 0x3100), "cleared, nothing is known");
-	check_u64(image->n_references, 1, "and so are all");
+	check(space_may_be_code(space, 0x3100), "nothing is known after space_clear()");
+	check_u64(image->n_references, 1, "all references are given back");
 	generations[3] = space_generation(space);
 	space_destroy(space);
 	must(space_create(&other));
@@ -143,7 +158,7 @@ static void test_changes(void)
 	generations[5] = space_generation(other);
 	for (size_t i = 1; i < 6; i++)
 		rising &= generations[i] > generations[i - 1];
-	check(rising && generations[0], "each change has its number, in another space too");
+	check(rising && generations[0], "every change has another number, also in another space");
 	space_destroy(other);
 	check_u64(image->n_references, 1, "references after the space");
 	image_unref(image);
@@ -203,10 +218,12 @@ static size_t remove_inside(struct mapping *list, size_t n, uint64_t start, uint
 static void test_random(void)
 {
 	struct mapping list[ROUND_MAPPINGS];
+	const struct unwind_space *unwind;
 	struct space *space;
 	unsigned wrong = 0;
 
 	must(space_create(&space));
+	unwind = space_for_unwind(space);
 	for (int round = 0; round < 300; round++) {
 		size_t n = 0;
 
@@ -216,7 +233,7 @@ static void test_random(void)
 			uint64_t end = start + 1 + next_random() % 60;
 
 			if (next_random() % 8 == 0) {
-				space_remove(space, start, end);
+				remove_mappings(space, start, end);
 				n = remove_inside(list, n, start, end);
 				continue;
 			}
@@ -229,17 +246,17 @@ static void test_random(void)
 		for (uint64_t address = 0; address < 270; address++) {
 			const struct mapping *got = space_find(space, address);
 			const struct mapping *want = newest(list, n, address);
-			uint64_t start, end;
+			struct unwind_code code;
 
-			wrong += space_find_range(space, address, &start, &end) != got ||
-				 start > address || end <= address ||
-				 space_find(space, start) != got ||
-				 space_find(space, end - 1) != got;
+			unwind->find(unwind, address, false, &code);
+			wrong += code.mapped != (got != NULL) || code.start > address ||
+				 code.end <= address || space_find(space, code.start) != got ||
+				 space_find(space, code.end - 1) != got;
 			wrong += !got != !want || (got && got->file_offset != want->file_offset);
 		}
 	}
 	space_destroy(space);
-	check_u64(wrong, 0, "random spaces that answer wrongly");
+	check_u64(wrong, 0, "wrong answers of random spaces");
 }
 
 int main(void)

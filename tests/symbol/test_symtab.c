@@ -283,7 +283,7 @@ static void test_limit(void)
 	for (; !error && added <= SYMTAB_MAX_SYMBOLS; added++)
 		error = added % 2 ? symtab_add_bound(tab, added)
 				  : symtab_add(tab, added, 0, 0, L, "f", 1);
-	check_u64(added, SYMTAB_MAX_SYMBOLS + 1ULL, "symbols until the limit");
+	check_u64(added, SYMTAB_MAX_SYMBOLS + 1ULL, "symbols up to the limit");
 	check(error && strstr(error_message(error), "4194304 symbols"), "the error names it: %s",
 	      error ? error_message(error) : "none");
 	error_destroy(error);
@@ -301,7 +301,7 @@ static void test_names_limit(void)
 	check(!symtab_is_full(tab), "not full at first");
 	for (; !error && added <= 1001; added++)
 		error = symtab_add(tab, 16 * added, 16, 0, G, "abc", 3);
-	check_u64(added, 1001, "names until the limit, and the one that fails");
+	check_u64(added, 1001, "names up to the limit, and the one that fails");
 	check(error && strstr(error_message(error), "symbol names"), "the error says so: %s",
 	      error ? error_message(error) : "none");
 	check(symtab_is_full(tab), "full");

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A compressed .debug_frame of a file of dom0: both ways of saying so, and wrong ones. */
+/* A compressed .debug_frame in a file on dom0's disk: both formats, and damaged ones. */
 #include "config.h"
 
 #include <endian.h>
-#include <zlib.h>
 
 #include "tests/support/elf_image.h"
 #include "tests/support/tap.h"
@@ -37,15 +36,36 @@ static void make_frames(struct cfi_bytes *made)
 	}
 }
 
+/* RFC 1950 §9. */
+static uint32_t adler32(const unsigned char *bytes, size_t n)
+{
+	uint32_t a = 1, b = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		a = (a + bytes[i]) % 65521;
+		b = (b + a) % 65521;
+	}
+	return b << 16 | a;
+}
+
+/* A zlib stream of one block that is stored as it is (RFC 1950 §2.2, RFC 1951 §3.2.4). */
 static void put_stream(struct packed *packed)
 {
+	unsigned char *at = packed->bytes + packed->head_bytes;
 	struct cfi_bytes made;
-	uLongf got = sizeof(packed->bytes) - packed->head_bytes;
+	uint16_t n;
+	uint32_t sum;
 
 	make_frames(&made);
-	if (compress(packed->bytes + packed->head_bytes, &got, made.bytes, made.n) != Z_OK)
+	if (packed->head_bytes + made.n + 11 > sizeof(packed->bytes))
 		abort();
-	packed->size_bytes = packed->head_bytes + got;
+	n = (uint16_t)made.n;
+	sum = htobe32(adler32(made.bytes, made.n));
+	memcpy(at, (const unsigned char[]){ 0x78, 0x01, 1, n & 0xff, n >> 8, ~n & 0xff,
+					    (~n >> 8) & 0xff }, 7);
+	memcpy(at + 7, made.bytes, made.n);
+	memcpy(at + 7 + made.n, &sum, sizeof(sum));
+	packed->size_bytes = packed->head_bytes + 7 + made.n + sizeof(sum);
 	packed->was_bytes = made.n;
 }
 
@@ -93,7 +113,7 @@ static void make_file(struct elf_image *file, const struct packed *packed, uint3
 						    names);
 }
 
-/* Functions in its table; OWN: a file of dom0, not of a guest. */
+/* Functions in the table; OWN: the file is on dom0's disk, not the guest's. */
 static size_t count(const struct packed *packed, uint32_t name, bool own)
 {
 	struct elf_image file;
@@ -114,8 +134,8 @@ static size_t count(const struct packed *packed, uint32_t name, bool own)
 	return n;
 }
 
-/* What the user is told of such a file with a function in it. */
-static bool is_told(const struct packed *packed, uint32_t name)
+/* Whether the user is warned of such a file, with a function in it. */
+static bool is_warned(const struct packed *packed, uint32_t name)
 {
 	static const char strings[] = "\0f";
 	const Elf64_Sym f = {
@@ -128,7 +148,7 @@ static bool is_told(const struct packed *packed, uint32_t name)
 	struct symbols *symbols;
 	struct elf_image file;
 	char path[64];
-	bool told;
+	bool warned;
 	int fd;
 
 	make_file(&file, packed, name);
@@ -137,26 +157,26 @@ static bool is_told(const struct packed *packed, uint32_t name)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (symbols_create(&symbols) || symbols_add_file(symbols, path))
 		abort();
-	told = symbols_complaint(symbols) && strstr(symbols_complaint(symbols), "objcopy");
+	warned = symbols_complaint(symbols) && strstr(symbols_complaint(symbols), "objcopy");
 	symbols_destroy(symbols);
 	close(fd);
-	return told;
+	return warned;
 }
 
-static void test_told(void)
+static void test_warning(void)
 {
 	struct packed packed;
 
 	make_packed(&packed);
-	check(!is_told(&packed, NAME_DEBUG), "zlib: nothing to tell");
+	check(!is_warned(&packed, NAME_DEBUG), "zlib: the user is not warned");
 	put_head(&packed, 2, packed.was_bytes);
-	check(is_told(&packed, NAME_DEBUG), "zstd: told");
+	check(is_warned(&packed, NAME_DEBUG), "zstd: the user is warned");
 	put_head(&packed, 77, packed.was_bytes);
-	check(is_told(&packed, NAME_DEBUG), "something unheard of: told");
+	check(is_warned(&packed, NAME_DEBUG), "an unknown compression: the user is warned");
 	packed.size_bytes = sizeof(Elf64_Chdr) - 1;
-	check(!is_told(&packed, NAME_DEBUG), "no room for its head: damaged, not compressed");
+	check(!is_warned(&packed, NAME_DEBUG), "too short for its header: the user is not warned");
 	make_zdebug(&packed);
-	check(!is_told(&packed, NAME_ZDEBUG), ".zdebug_frame: nothing to tell");
+	check(!is_warned(&packed, NAME_ZDEBUG), ".zdebug_frame: the user is not warned");
 }
 
 static void test_right(void)
@@ -165,7 +185,7 @@ static void test_right(void)
 
 	make_packed(&packed);
 	check_u64(count(&packed, NAME_DEBUG, true), N_FUNCTIONS, "SHF_COMPRESSED: functions");
-	check_u64(count(&packed, NAME_DEBUG, false), 0, "of a guest's file: none is inflated");
+	check_u64(count(&packed, NAME_DEBUG, false), 0, "a file of the guest: it is not inflated");
 	make_zdebug(&packed);
 	check_u64(count(&packed, NAME_ZDEBUG, true), N_FUNCTIONS, ".zdebug_frame: functions");
 }
@@ -176,18 +196,19 @@ static void test_wrong(void)
 
 	make_zdebug(&packed);
 	packed.size_bytes = 4;
-	check_u64(count(&packed, NAME_ZDEBUG, true), 0, "nothing but its first word");
+	check_u64(count(&packed, NAME_ZDEBUG, true), 0, "nothing but the first word");
 	make_packed(&packed);
 	put_head(&packed, ELFCOMPRESS_ZLIB, packed.was_bytes - 1);
-	check_u64(count(&packed, NAME_DEBUG, true), 0, "becomes more than it says");
+	check_u64(count(&packed, NAME_DEBUG, true), 0, "it becomes larger than the header says");
 	put_head(&packed, ELFCOMPRESS_ZLIB, packed.was_bytes + 1);
-	check_u64(count(&packed, NAME_DEBUG, true), 0, "becomes less");
+	check_u64(count(&packed, NAME_DEBUG, true), 0, "it becomes smaller than the header says");
 	put_head(&packed, ELFCOMPRESS_ZLIB, 0);
-	check_u64(count(&packed, NAME_DEBUG, true), 0, "nothing");
+	check_u64(count(&packed, NAME_DEBUG, true), 0, "the header says 0 bytes");
 	put_head(&packed, ELFCOMPRESS_ZLIB, 200 << 20);
-	check_u64(count(&packed, NAME_DEBUG, true), 0, "more than any stream becomes");
+	check_u64(count(&packed, NAME_DEBUG, true), 0,
+		  "the header says more than the stream can become");
 	put_head(&packed, ELFCOMPRESS_ZLIB, UINT64_MAX);
-	check_u64(count(&packed, NAME_DEBUG, true), 0, "2^64 - 1 bytes");
+	check_u64(count(&packed, NAME_DEBUG, true), 0, "the header says 2^64 - 1 bytes");
 	put_head(&packed, 2, packed.was_bytes); /* zstd */
 	check_u64(count(&packed, NAME_DEBUG, true), 0, "compressed by something else");
 	make_packed(&packed);
@@ -197,7 +218,7 @@ static void test_wrong(void)
 	packed.bytes[packed.size_bytes / 2] ^= 0x10;
 	check_u64(count(&packed, NAME_DEBUG, true), 0, "damaged");
 	packed.size_bytes = 3;
-	check_u64(count(&packed, NAME_DEBUG, true), 0, "no room for its head");
+	check_u64(count(&packed, NAME_DEBUG, true), 0, "too short for its header");
 	make_zdebug(&packed);
 	packed.bytes[0] = 'z';
 	check_u64(count(&packed, NAME_ZDEBUG, true), 0, "no magic");
@@ -207,6 +228,6 @@ int main(void)
 {
 	test_right();
 	test_wrong();
-	test_told();
+	test_warning();
 	return tap_done();
 }

@@ -361,10 +361,10 @@ static void test_against_nm(void)
 			printf("# not ours: %#" PRIx64 " %c %s\n", address, type, name);
 	}
 	check(nm && pclose(nm) == 0, "nm runs");
-	check(lines > 20, "nm has functions: %u", lines);
-	check_u64(missing, 0, "of these missing");
-	check_u64(tab ? symtab_count(tab) : 0, starts, "and no others");
-	check_u64(own, 2, "the test's own among them");
+	check(lines > 20, "nm lists functions: %u", lines);
+	check_u64(missing, 0, "functions of nm that xtop does not have");
+	check_u64(tab ? symtab_count(tab) : 0, starts, "functions of xtop");
+	check_u64(own, 2, "functions of the test itself");
 	symtab_destroy(tab);
 }
 
@@ -427,7 +427,7 @@ static void test_damage(void)
 		try_bytes(bytes, length);
 	printf("# damaged files: %u accepted, %u refused\n", damage_accepted, damage_refused);
 	check(damage_accepted > 100 && damage_refused > 100,
-	      "damaged files are read or refused, no third way");
+	      "damaged files are read or refused");
 }
 
 /* A real file: the test itself, its headers, symbol and string table hit at random. */
@@ -455,7 +455,7 @@ static void test_damaged_executable(void)
 		try_bytes(bytes, round % 5 ? (size_t)size : state % size);
 	}
 	printf("# damaged executables: %u accepted, %u refused\n", damage_accepted, damage_refused);
-	check(damage_refused > 0, "damaged executables do no harm");
+	check(damage_refused > 0, "damaged executables are refused");
 }
 
 /* A section's name begins wherever its header says. */

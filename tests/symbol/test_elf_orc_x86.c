@@ -85,7 +85,8 @@ static void check_layout(uint16_t flags, const char *what)
 			      row->sp_offset == 8 * (i + 1),
 		      "%s: entry %d: offset %d", what, i, row ? row->sp_offset : 0);
 	}
-	check(!image->tables.orc || !orc_find(image->tables.orc, TEXT - 1), "%s: nothing before the code", what);
+	check(!image->tables.orc || !orc_find(image->tables.orc, TEXT - 1),
+	      "%s: nothing before the code", what);
 	image_unref(image);
 }
 

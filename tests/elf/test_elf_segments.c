@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Bias of mappings: PIE, fixed, prelinked, segments that share a page, large alignment; bad headers. */
+/*
+ * Bias of mappings: PIE, fixed, prelinked, segments that share a page, large alignment; bad
+ * headers.
+ */
 #include "config.h"
 
 #include "xtop/loads.h"
@@ -48,13 +51,15 @@ static void test_program(void)
 	program_make(&program, 0, "f", 1);
 	check(read_file(&file, &loads) == LOADS_READ && loads.n == 2, "two segments");
 	check_bias("a PIE", &loads, 0x55a000001000, 0x1000, 0x55a000001000 - PROGRAM_TEXT);
-	check_bias("its headers", &loads, 0x7000, 0, 0x7000);
+	check_bias("the headers of a PIE", &loads, 0x7000, 0, 0x7000);
 	check(!loads_bias(&loads, 0x7000, 0x2000, &bias) && bias == 7,
-	      "bytes that are no segment's");
+	      "bytes in no segment");
 	program_make(&program, 0x400000, "f", 1);
 	check(read_file(&file, &loads) == LOADS_READ, "a program at fixed addresses");
-	check_bias("where it belongs", &loads, 0x400000 + PROGRAM_TEXT, 0x1000, 0);
-	check_bias("prelinked, but moved", &loads, 0x500000 + PROGRAM_TEXT, 0x1000, 0x100000);
+	check_bias("a program where it was linked to lie", &loads, 0x400000 + PROGRAM_TEXT, 0x1000,
+		   0);
+	check_bias("a prelinked program that was moved", &loads, 0x500000 + PROGRAM_TEXT, 0x1000,
+		   0x100000);
 }
 
 static void test_shapes(void)
@@ -73,10 +78,12 @@ static void test_shapes(void)
 
 	check_bias("a page that code shares with what is before it", &shared, 0x10001000, 0x1000,
 		   0x10001000 - 0x2000);
-	check_bias("with what is behind it", &shared, 0x10002000, 0x2000, 0x10002000 - 0x3000);
+	check_bias("a page that code shares with what is behind it", &shared, 0x10002000, 0x2000,
+		   0x10002000 - 0x3000);
 	check_bias("the middle of a segment", &large, 0x900000, 0x300000, 0);
-	check_bias("moved by 2 MiB", &large, 0xa00000, 0x200000, 0x200000);
-	check_bias("part of it, as mprotect() splits", &large, 0xb00000, 0x300000, 0x200000);
+	check_bias("a segment that was moved by 2 MiB", &large, 0xa00000, 0x200000, 0x200000);
+	check_bias("a part of a segment, as mprotect() splits it", &large, 0xb00000, 0x300000,
+		   0x200000);
 	loads_bias(&hostile, 0x1000, 0x2000, &bias);
 	check(true, "a segment around the end of all numbers");
 }
@@ -96,9 +103,9 @@ static void test_refused(void)
 	Elf64_Ehdr *header = (void *)bad.bytes;
 
 	program_make(&good, 0, "f", 1);
-	check_result("no header there", &good, 0, PROGRAM_BYTES, LOADS_MISSING);
-	check_result("half a header", &good, 10, PROGRAM_BYTES, LOADS_MISSING);
-	check_result("no program headers there", &good, 64, PROGRAM_BYTES, LOADS_MISSING);
+	check_result("the header is missing", &good, 0, PROGRAM_BYTES, LOADS_MISSING);
+	check_result("half the header is missing", &good, 10, PROGRAM_BYTES, LOADS_MISSING);
+	check_result("the program headers are missing", &good, 64, PROGRAM_BYTES, LOADS_MISSING);
 	check_result("an empty file", &good, 0, 0, LOADS_NO_ELF);
 #define BAD(text, statement)                                                                       \
 	do {                                                                                       \
@@ -140,7 +147,7 @@ static void test_many(void)
 		segments[i] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_filesz = 1 + i };
 	check(read_file(&file, &loads) == LOADS_READ && loads.n == LOADS_MAX &&
 		      loads.loads[LOADS_MAX - 1].file_bytes == LOADS_MAX,
-	      "of 128 segments the first 32");
+	      "the first 32 of 128 segments are kept");
 }
 
 int main(void)
