@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What depends on the processor in a Linux kernel's memory. Here is all that another architecture
- * has to implement, with search_arch.h, stack_layout.h and orc_tables.h; each has its x86-64 code
- * in *_x86.c.
+ * What depends on the processor in a Linux kernel's memory. Another architecture has to implement
+ * this header, search_arch.h, stack_layout.h, orc_tables.h and process/process_arch.h. The code for
+ * x86-64 is in *_x86.c.
  */
 #ifndef XTOP_LINUX_KERNEL_ARCH_H
 #define XTOP_LINUX_KERNEL_ARCH_H
