@@ -20,11 +20,15 @@ static inline size_t hash_slot(uint64_t word, size_t n)
 	return (size_t)((word * HASH_ODD >> 32) % n);
 }
 
-/* HASH with WORD added to what it stands for. The upper half is mixed better than the lower one. */
+/*
+ * HASH with WORD added to what it stands for. Both halves of the 128-bit product count: with the
+ * lower half alone, two words could be chosen that collide whatever HASH was, and so whatever the seed.
+ */
 static inline uint64_t hash_word(uint64_t hash, uint64_t word)
 {
-	hash = (hash ^ word) * HASH_ODD;
-	return hash ^ hash >> 32;
+	unsigned __int128 product = (unsigned __int128)(hash ^ word) * HASH_ODD;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
 /* HASH with the N bytes at BYTES, and their number, added. */
@@ -34,13 +38,13 @@ uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n);
 
 #define HASH_NONE UINT32_MAX /* no element */
 
-struct hash_slot {
+struct hash_table_slot {
 	uint32_t hash, element; /* HASH_NONE: the slot is free */
 };
 
 /* Zeroed to begin with: empty. */
 struct hash_table {
-	struct hash_slot *slots;
+	struct hash_table_slot *slots;
 	size_t n, n_slots; /* n_slots: a power of two, more than half of it free */
 };
 
