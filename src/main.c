@@ -99,6 +99,6 @@ int main(int argc, char **argv)
 	status = main_fail(options_parse(argc, argv, &options), STATUS_USAGE);
 	if (status == STATUS_OK)
 		status = main_act(&options);
-	options_free(&options);
+	options_deinit(&options);
 	return status;
 }

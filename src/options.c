@@ -210,7 +210,7 @@ static struct xtop_error *options_parse_unwind(const struct option_spec *spec, c
 /* A column of the function table, which every output has. */
 static bool options_can_sort(const char *text)
 {
-	const struct column *column = column_by_name(text);
+	const struct column *column = column_find(text);
 
 	return column && column->id < N_COLUMNS_BATCH;
 }
@@ -462,7 +462,7 @@ struct xtop_error *options_parse(int argc, char **argv, struct options *options)
 	return error;
 }
 
-void options_free(struct options *options)
+void options_deinit(struct options *options)
 {
 	free(options->domains);
 	free(options->symbols);

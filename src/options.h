@@ -54,7 +54,7 @@ struct options {
  * After an error OPTIONS is valid, too, and must be freed.
  */
 struct xtop_error *options_parse(int argc, char **argv, struct options *options);
-void options_free(struct options *options);
+void options_deinit(struct options *options);
 /* The text of --help, for stdout. */
 const char *options_help(void);
 

@@ -70,7 +70,8 @@ static struct xtop_error *pipeline_open_recording(struct pipeline *pipeline)
 
 	if (pipeline->domain)
 		return NULL;
-	error = recording_open(pipeline->options->replay, pipeline->symbols, &pipeline->reader);
+	error = recording_reader_open(pipeline->options->replay, pipeline->symbols,
+				      &pipeline->reader);
 	if (error)
 		return error;
 	info = recording_reader_get_info(pipeline->reader);
@@ -102,7 +103,7 @@ static struct xtop_error *pipeline_create_writer(struct pipeline *pipeline)
 {
 	const char *record = pipeline->options->record;
 
-	return record ? recording_create(record, &pipeline->writer) : NULL;
+	return record ? recording_writer_open(record, &pipeline->writer) : NULL;
 }
 
 /* Reads SIZE_BYTES at ADDRESS as vCPU 0 sees them. On the resolver's thread, once that runs. */
@@ -111,7 +112,7 @@ static bool pipeline_read_guest(const struct pipeline *pipeline, uint64_t addres
 {
 	struct registers regs;
 
-	return guest_registers(&pipeline->source.info, 0, &regs) &&
+	return guest_get_registers(&pipeline->source.info, 0, &regs) &&
 	       memory_read(pipeline->source.memory, walk_root(&regs), address, buffer,
 			   size_bytes) == size_bytes;
 }
@@ -186,8 +187,8 @@ static struct xtop_error *pipeline_begin_writer(struct pipeline *pipeline)
 	memcpy(info.domain, pipeline->guest.name,
 	       strnlen(pipeline->guest.name, sizeof(info.domain) - 1));
 	memcpy(info.uuid, pipeline->guest.uuid, sizeof(info.uuid));
-	recording_begin(pipeline->writer, &info, pipeline->symbols);
-	recording_watch(pipeline->writer, pipeline->source.memory);
+	recording_writer_begin(pipeline->writer, &info, pipeline->symbols);
+	recording_writer_watch(pipeline->writer, pipeline->source.memory);
 	return NULL;
 }
 
@@ -212,7 +213,7 @@ static struct xtop_error *pipeline_create_os(struct pipeline *pipeline)
 	/* What the cache knows would not be read from the guest, and not be in the recording. */
 	settings.kernel_cache = pipeline->options->record ? NULL : pipeline->cache;
 	memcpy(settings.uuid, pipeline->guest.uuid, sizeof(settings.uuid));
-	control_hold(pipeline->control);
+	control_set_hold(pipeline->control);
 	return os_create(&settings, &pipeline->os);
 }
 
@@ -222,9 +223,9 @@ static struct xtop_error *pipeline_create_recorded_os(struct pipeline *pipeline)
 	struct os_settings settings;
 	struct xtop_error *error;
 
-	if (!pipeline->reader || !recording_has_memory(pipeline->reader))
+	if (!pipeline->reader || !recording_reader_has_memory(pipeline->reader))
 		return NULL;
-	error = recorded_open(&pipeline->source.memory, &pipeline->recorded);
+	error = recorded_memory_open(&pipeline->source.memory, &pipeline->recorded);
 	settings = pipeline_os_settings(pipeline);
 	return error ? error : os_create(&settings, &pipeline->os);
 }
@@ -268,7 +269,7 @@ static struct xtop_error *pipeline_start_guard(struct pipeline *pipeline)
 		control_get_counts(pipeline->control, &counts);
 	} while (counts.state == SAMPLER_STARTING && guard_is_alive(&pipeline->source.process));
 	if (counts.state == SAMPLER_FAILED)
-		return error_create("%s", control_message(pipeline->control));
+		return error_create("%s", control_get_message(pipeline->control));
 	return counts.state == SAMPLER_STARTING
 		       ? error_create("the guard was killed; the guest runs")
 		       : NULL;
@@ -411,7 +412,7 @@ struct xtop_error *pipeline_create(const struct options *options, const char *do
 	if (!error)
 		error = pipeline_run_steps(pipeline, steps, sizeof(steps) / sizeof(steps[0]));
 	if (error) {
-		recording_discard(no_cleanup_ptr(pipeline->writer));
+		recording_writer_discard(no_cleanup_ptr(pipeline->writer));
 		pipeline_destroy(pipeline);
 		return error;
 	}
@@ -456,7 +457,7 @@ static void pipeline_record_counts(const struct pipeline *pipeline, struct recor
 
 	control_get_counts(pipeline->control, &counts);
 	if (writer)
-		recording_count(writer, &counts);
+		recording_writer_set_counts(writer, &counts);
 }
 
 /* In this order: no more samples come, none is left in the ring, none is unwritten. */
@@ -476,9 +477,9 @@ struct xtop_error *pipeline_stop(struct pipeline *pipeline)
 	if (pipeline->resolver_started) {
 		pthread_join(pipeline->resolver_thread, NULL);
 		pipeline_record_counts(pipeline, writer);
-		return recording_close(writer);
+		return recording_writer_close(writer);
 	}
-	recording_discard(writer); /* nothing was sampled */
+	recording_writer_discard(writer); /* nothing was sampled */
 	return NULL;
 }
 
@@ -491,7 +492,7 @@ void pipeline_destroy(struct pipeline *pipeline)
 	os_destroy(pipeline->os);
 	ring_destroy(pipeline->source.ring);
 	control_destroy(pipeline->control);
-	recording_destroy(pipeline->reader);
+	recording_reader_close(pipeline->reader);
 	symbols_destroy(pipeline->symbols);
 	memory_destroy(pipeline->source.memory);
 	free(pipeline);
@@ -517,7 +518,7 @@ const char *pipeline_get_note(struct pipeline *pipeline)
 
 const char *pipeline_get_message(struct pipeline *pipeline)
 {
-	const char *message = control_message(pipeline->control);
+	const char *message = control_get_message(pipeline->control);
 
 	return message[0] ? message : pipeline_get_note(pipeline);
 }
@@ -529,7 +530,7 @@ const char *pipeline_system(const struct pipeline *pipeline)
 
 const char *pipeline_get_complaint(const struct pipeline *pipeline)
 {
-	return symbols_complaint(pipeline->symbols);
+	return symbols_warning(pipeline->symbols);
 }
 
 struct control *pipeline_control(const struct pipeline *pipeline)
@@ -549,11 +550,12 @@ struct xtop_error *pipeline_snapshot(struct pipeline *pipeline, struct snapshot 
 
 struct xtop_error *pipeline_get_failure(const struct pipeline *pipeline)
 {
-	const char *complaint = pipeline->reader ? recording_complaint(pipeline->reader) : NULL;
+	const char *complaint =
+		pipeline->reader ? recording_reader_get_complaint(pipeline->reader) : NULL;
 	struct sampler_counts counts;
 
 	control_get_counts(pipeline->control, &counts);
 	if (counts.state == SAMPLER_FAILED)
-		return error_create("%s", control_message(pipeline->control));
+		return error_create("%s", control_get_message(pipeline->control));
 	return complaint ? error_create("%s: %s", pipeline->options->replay, complaint) : NULL;
 }

@@ -33,7 +33,7 @@ struct xtop_error *pipeline_start(struct pipeline *pipeline);
 /* Ends sampling, empties the ring and closes the recording of -w, which the error is about. */
 struct xtop_error *pipeline_stop(struct pipeline *pipeline);
 
-/* As it was when pipeline_get_note() or pipeline_get_message() was called last: a reboot changes it. */
+/* As of the last call of pipeline_get_note() or pipeline_get_message(): a reboot changes it. */
 const struct guest_info *pipeline_guest(const struct pipeline *pipeline);
 bool pipeline_is_recording(const struct pipeline *pipeline);
 /*
@@ -43,7 +43,7 @@ bool pipeline_is_recording(const struct pipeline *pipeline);
 const char *pipeline_get_note(struct pipeline *pipeline);
 /* The same, but first of all why sampling failed, or what is wrong with the recording. */
 const char *pipeline_get_message(struct pipeline *pipeline);
-const char *pipeline_get_complaint(const struct pipeline *pipeline); /* as symbols_complaint() */
+const char *pipeline_get_complaint(const struct pipeline *pipeline); /* as symbols_warning() */
 const char *pipeline_system(const struct pipeline *pipeline); /* the first file of -k; "" none */
 struct control *pipeline_control(const struct pipeline *pipeline);
 struct snapshot_slot *pipeline_slot(const struct pipeline *pipeline);

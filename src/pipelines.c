@@ -46,7 +46,7 @@ static void pipelines_reset_guest(void *context)
 {
 	struct pipelines_guest *guest = context;
 
-	control_reset(pipeline_control(guest->pipeline));
+	control_reset_profile(pipeline_control(guest->pipeline));
 }
 
 static const char *pipelines_get_message(void *context)

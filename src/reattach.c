@@ -107,8 +107,8 @@ static bool reattach_has_ended(const struct reattacher *reattacher)
 
 static void reattach_fail(struct reattacher *reattacher, const char *message)
 {
-	control_put_message(reattacher->settings.control, message);
-	control_settle(reattacher->settings.control, SAMPLER_FAILED);
+	control_set_message(reattacher->settings.control, message);
+	control_set_state(reattacher->settings.control, SAMPLER_FAILED);
 }
 
 /*
@@ -275,8 +275,8 @@ static void reattach_switch_stages(void *context)
 	struct attached_guest *next = &exchange->next;
 
 	/* In this order: samples of the old guest still in the ring are named by its own tables. */
-	resolver_follow(settings->resolver, next->ring, next->info.n_vcpus);
-	os_follow(settings->os, next->memory, next->info.type, next->info.uuid);
+	resolver_switch_guest(settings->resolver, next->ring, next->info.n_vcpus);
+	os_switch(settings->os, next->memory, next->info.type, next->info.uuid);
 }
 
 /* Opens the memory of NEXT's domain; another ring if the present one is too small for its vCPUs. */
@@ -316,10 +316,10 @@ static struct xtop_error *reattach_start_guard(struct reattacher *reattacher)
 	struct attached_guest *guest = reattacher->guest;
 	struct xtop_error *error;
 
-	control_start_anew(control);
+	control_restart(control);
 	error = guard_start(&guest->info, control, guest->ring, &guest->process);
 	if (error) {
-		control_settle(control, SAMPLER_GUEST_AWAY);
+		control_set_state(control, SAMPLER_GUEST_AWAY);
 		return error;
 	}
 	guest->started = true;
@@ -361,7 +361,7 @@ static bool reattach_gives_up(const struct reattacher *reattacher, enum guest_en
 static bool reattach_wait_guest(struct reattacher *reattacher)
 {
 	struct sampler_counts counts = reattach_get_counts(reattacher);
-	enum guest_end end = control_ending(&counts);
+	enum guest_end end = control_get_ending(&counts);
 	struct guest_info info = { 0 };
 
 	if (!reattacher->settings.ends)
@@ -370,7 +370,7 @@ static bool reattach_wait_guest(struct reattacher *reattacher)
 		if (reattach_nap(reattacher,
 				 reattach_interval_ns(clock_now_ns() - reattacher->away_ns)))
 			break;
-		if (!broker_is_there()) {
+		if (!broker_is_alive()) {
 			reattach_fail(reattacher, "xtop's broker was killed");
 			return false;
 		}
@@ -384,7 +384,7 @@ static bool reattach_wait_guest(struct reattacher *reattacher)
 
 static uint64_t reattach_rest_ns(const struct reattacher *reattacher)
 {
-	double rest_ns = REATTACH_HANG_NS / control_budget(reattacher->settings.control);
+	double rest_ns = REATTACH_HANG_NS / control_get_budget(reattacher->settings.control);
 
 	return rest_ns < REATTACH_REST_MAX_NS ? (uint64_t)rest_ns : REATTACH_REST_MAX_NS;
 }
@@ -402,9 +402,9 @@ static bool reattach_restart(struct reattacher *reattacher)
 		return false;
 	}
 	counts.restarts++;
-	control_put_counts(reattacher->settings.control, &counts);
+	control_set_counts(reattacher->settings.control, &counts);
 	if (reattach_nap(reattacher, reattach_rest_ns(reattacher))) {
-		control_settle(reattacher->settings.control, SAMPLER_ENDED);
+		control_set_state(reattacher->settings.control, SAMPLER_ENDED);
 		return false;
 	}
 	error = reattach_start_guard(reattacher);
@@ -431,5 +431,5 @@ void reattach_run(struct reattacher *reattacher)
 						: reattach_wait_guest(reattacher);
 	}
 	if (reattach_get_counts(reattacher).state == SAMPLER_GUEST_AWAY)
-		control_settle(reattacher->settings.control, SAMPLER_GUEST_GONE);
+		control_set_state(reattacher->settings.control, SAMPLER_GUEST_GONE);
 }

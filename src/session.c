@@ -92,7 +92,7 @@ static struct xtop_error *session_create_view(struct session *session)
 {
 	const struct options *options = session->options;
 
-	session->sort = options->sort ? column_by_name(options->sort) : &columns[COLUMN_CHILDREN];
+	session->sort = options->sort ? column_find(options->sort) : &columns[COLUMN_CHILDREN];
 	return options->filter ? filter_create(options->filter, &session->filter) : NULL;
 }
 
@@ -212,7 +212,7 @@ static struct xtop_error *session_add_guests(struct session *session)
 /* Only with a live guest the user hears what the sandbox lacks: a guest may be a stranger's. */
 static struct xtop_error *session_give_up_rights(const struct session *session)
 {
-	const char *lack = sandbox_lack();
+	const char *lack = sandbox_warning();
 
 	if (lack && !session->options->replay && session->report)
 		session->report(lack);
@@ -410,7 +410,7 @@ static struct xtop_error *session_write_file(struct session *session,
 
 	if (!file)
 		return NULL;
-	error = output_stream(file, &stream);
+	error = output_begin(file, &stream);
 	if (!error)
 		error = put(session, snapshot, stream);
 	if (!error)
@@ -489,7 +489,7 @@ struct xtop_error *session_run(const struct options *options, session_report_fn 
 
 struct xtop_error *session_unpause(const struct options *options, char **notep)
 {
-	return guest_repair(options->unpause, true, notep);
+	return guest_undo_pause(options->unpause, true, notep);
 }
 
 struct xtop_error *session_repair(const struct options *options, session_report_fn *report)
@@ -499,7 +499,7 @@ struct xtop_error *session_repair(const struct options *options, session_report_
 	for (size_t i = 0; i < options->n_domains && !error; i++) {
 		_cleanup_free_ char *note = NULL;
 
-		error = guest_repair(options->domains[i], false, &note);
+		error = guest_undo_pause(options->domains[i], false, &note);
 		if (note)
 			report(note);
 	}

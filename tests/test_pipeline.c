@@ -69,20 +69,20 @@ struct xtop_error *xen_find(const char *domain, struct guest_info *info)
 	return NULL;
 }
 
-bool xen_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs)
+bool xen_get_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs)
 {
 	(void)info, (void)vcpu, (void)regs;
 	return false;
 }
 
-struct xtop_error *guest_repair(const char *domain, bool asked, char **notep)
+struct xtop_error *guest_undo_pause(const char *domain, bool asked, char **notep)
 {
 	(void)domain, (void)asked;
 	*notep = NULL;
 	return NULL;
 }
 
-bool xen_is_still(const struct guest_info *info)
+bool xen_is_same_domain(const struct guest_info *info)
 {
 	return info->domid == (uint32_t)xen->domid;
 }
@@ -281,7 +281,7 @@ static void end(const char *what)
 {
 	pipeline_destroy(pipeline);
 	broker_stop();
-	options_free(&options);
+	options_deinit(&options);
 	check_u64((uint64_t)made_stops->pauses, 0, what);
 }
 

@@ -59,7 +59,7 @@ static struct host seen(void)
 
 /* --- in the place of other files -------------------------------------------------------------- */
 
-bool broker_is_there(void)
+bool broker_is_alive(void)
 {
 	return !seen().is_broken;
 }
@@ -127,7 +127,7 @@ struct xtop_error *guard_start(const struct guest_info *info, struct control *of
 	pthread_mutex_unlock(&lock);
 	if (refused)
 		return error_create("refused");
-	control_settle(of, SAMPLER_RUNNING);
+	control_set_state(of, SAMPLER_RUNNING);
 	return NULL;
 }
 
@@ -152,7 +152,7 @@ void resolver_call(struct resolver *resolver, void (*call)(void *context), void 
 	call(context);
 }
 
-void resolver_follow(struct resolver *resolver, struct ring *ring, unsigned n_vcpus)
+void resolver_switch_guest(struct resolver *resolver, struct ring *ring, unsigned n_vcpus)
 {
 	(void)resolver;
 	pthread_mutex_lock(&lock);
@@ -161,7 +161,7 @@ void resolver_follow(struct resolver *resolver, struct ring *ring, unsigned n_vc
 	pthread_mutex_unlock(&lock);
 }
 
-void os_follow(struct os *os, struct memory *memory, enum guest_type type, const char *uuid)
+void os_switch(struct os *os, struct memory *memory, enum guest_type type, const char *uuid)
 {
 	(void)os, (void)type;
 	pthread_mutex_lock(&lock);
@@ -207,7 +207,7 @@ static void begin(struct reattach_settings settings)
 	set_domain("web01", "u-web01", 5, 2);
 	open_guard();
 	must(control_create(&control));
-	control_settle(control, SAMPLER_RUNNING);
+	control_set_state(control, SAMPLER_RUNNING);
 	guest = (struct attached_guest){ .info = host.domain, .started = true };
 	guest.process.pidfd = host.guard[0];
 	must(guest_open_memory(5, &guest.memory));
@@ -242,7 +242,7 @@ static void guard_ends(enum sampler_state state, enum guest_end ending)
 	control_get_counts(control, &counts);
 	counts.ending = ending;
 	counts.state = state;
-	control_put_counts(control, &counts);
+	control_set_counts(control, &counts);
 	close(seen().guard[1]);
 }
 
@@ -296,7 +296,7 @@ static void test_quits(void)
 static void test_ended(enum sampler_state how, const char *what)
 {
 	begin((struct reattach_settings){ .name = "web01" });
-	control_put_message(control, "why");
+	control_set_message(control, "why");
 	guard_ends(how, GUEST_END_UNKNOWN);
 	pthread_join(thread, NULL);
 	check(state() == how && !seen().n_finds, "%s: stays so", what);
@@ -309,8 +309,8 @@ static void test_killed(void)
 	guard_ends(SAMPLER_RUNNING, GUEST_END_UNKNOWN);
 	pthread_join(thread, NULL);
 	check(state() == SAMPLER_FAILED &&
-		      strstr(control_message(control), "other processes were killed"),
-	      "nobody says how it ended: \"%s\"", control_message(control));
+		      strstr(control_get_message(control), "other processes were killed"),
+	      "nobody says how it ended: \"%s\"", control_get_message(control));
 	end("killed: memories left");
 }
 
@@ -334,7 +334,7 @@ static void test_reboot(void)
 	check(seen().started_domid == 7 && seen().os_domid == 7 && seen().resolver_vcpus == 3 &&
 		      seen().in_order && seen().resolver_ring,
 	      "back: all know");
-	check(!control_quitting(control), "back: is not to quit");
+	check(!control_is_quitting(control), "back: is not to quit");
 	/* and again, with another UUID */
 	set_domain("", "", 0, 0);
 	guard_ends(SAMPLER_GUEST_AWAY, GUEST_END_UNKNOWN);
@@ -471,8 +471,9 @@ static void test_broker_killed(void)
 	pthread_mutex_unlock(&lock);
 	guard_ends(SAMPLER_GUEST_AWAY, GUEST_END_REBOOT);
 	pthread_join(thread, NULL);
-	check(state() == SAMPLER_FAILED && strstr(control_message(control), "broker was killed"),
-	      "broker killed while the guest is away: \"%s\"", control_message(control));
+	check(state() == SAMPLER_FAILED &&
+		      strstr(control_get_message(control), "broker was killed"),
+	      "broker killed while the guest is away: \"%s\"", control_get_message(control));
 	end("broker killed: memories left");
 }
 
@@ -491,8 +492,8 @@ static void test_hangs(void)
 	guard_ends(SAMPLER_HUNG, GUEST_END_UNKNOWN);
 	pthread_join(thread, NULL);
 	control_get_counts(control, &counts);
-	check(state() == SAMPLER_FAILED && strstr(control_message(control), "hung"),
-	      "hangs again: \"%s\"", control_message(control));
+	check(state() == SAMPLER_FAILED && strstr(control_get_message(control), "hung"),
+	      "hangs again: \"%s\"", control_get_message(control));
 	check_u64(counts.restarts, RESTARTS_MAX, "hangs: restarts");
 	end("hangs: memories left");
 	begin((struct reattach_settings){ .name = "web01" });
@@ -517,8 +518,8 @@ static void test_other_build(void)
 	guard_ends(SAMPLER_GUEST_AWAY, GUEST_END_REBOOT);
 	pthread_join(thread, NULL);
 	check(state() == SAMPLER_FAILED && seen().n_stops == 2 && !guest.started &&
-		      strstr(control_message(control), "vmlinux is of another build"),
-	      "another build: \"%s\"", control_message(control));
+		      strstr(control_get_message(control), "vmlinux is of another build"),
+	      "another build: \"%s\"", control_get_message(control));
 	end("another build: memories left");
 }
 

@@ -43,7 +43,7 @@ struct xtop_error *broker_start(const struct broker_settings *settings);
 /* Ends samplers, guards and the broker. Without a broker it does nothing. */
 void broker_stop(void);
 /* False after the broker has failed to answer. Any thread. */
-bool broker_is_there(void);
+bool broker_is_alive(void);
 /* Removes PATH, if it is one of the settings' files and an empty file of ours. */
 void broker_remove(const char *path);
 
@@ -59,14 +59,14 @@ struct xtop_error *guest_find(const char *domain, struct guest_info *info);
 struct xtop_error *guest_list(struct guest_listing **listp, size_t *np);
 
 /* The registers of VCPU while it runs: good enough to find its page tables. False: Xen refuses. */
-bool guest_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs);
+bool guest_get_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs);
 
 /*
  * If an xtop that was killed has left DOMAIN paused, undoes this pause, and no other one. *NOTEP
  * says what was found and done; the caller frees it. *NOTEP is NULL if there was nothing to undo,
  * unless the user has ASKED for it. Main calls it first of all, with root's rights.
  */
-struct xtop_error *guest_repair(const char *domain, bool asked, char **notep);
+struct xtop_error *guest_undo_pause(const char *domain, bool asked, char **notep);
 
 /* The memory of DOMID, and of no other domain. */
 struct xtop_error *guest_open_memory(uint32_t domid, struct memory **memoryp);

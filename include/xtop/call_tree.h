@@ -70,6 +70,6 @@ struct call_tree {
 struct xtop_error *call_tree_build(const struct snapshot *snapshot,
 				   const struct call_tree_settings *settings,
 				   struct call_tree *tree);
-void call_tree_free(struct call_tree *tree);
+void call_tree_deinit(struct call_tree *tree);
 
 #endif

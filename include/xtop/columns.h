@@ -66,7 +66,7 @@ struct column {
 extern const struct column columns[N_COLUMNS]; /* by enum column_id */
 
 /* By name or by a unique prefix of the name, in upper or lower case. NULL: none. */
-const struct column *column_by_name(const char *name);
+const struct column *column_find(const char *name);
 /*
  * Parses a list of names, separated by blanks or commas, into IDS: in that order, each once. NULL
  * is success. Otherwise returns WORD, which holds the word that names no column.

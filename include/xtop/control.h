@@ -31,8 +31,8 @@ enum sampler_state {
 	SAMPLER_HUNG,         /* and its guard; both killed, the guest runs; others can start */
 	SAMPLER_GUEST_AWAY,   /* shut down, crashed or destroyed; may come back */
 	SAMPLER_GUEST_GONE,   /* the same, and nobody waits for the guest any more */
-	SAMPLER_ENDED,        /* was told to; control_message() may complain of a recording */
-	SAMPLER_FAILED,       /* control_message() says why */
+	SAMPLER_ENDED,        /* was told to; control_get_message() may complain of a recording */
+	SAMPLER_FAILED,       /* control_get_message() says why */
 };
 
 /* A copy of the sampler's counters. They count since the start, over all samplers of this guest. */
@@ -82,53 +82,55 @@ int control_fd(const struct control *control); /* in the process that created it
  * that is not sealed is refused.
  */
 struct xtop_error *control_adopt(int fd, struct control **controlp);
-void control_release(struct control *control); /* undoes control_adopt() */
-/* In this process and those it forks control_budget() is at most SHARE, whatever main writes. */
-void control_limit_budget(double share);
+void control_close(struct control *control); /* undoes control_adopt() */
+/*
+ * In this process and those it forks, control_get_budget() is at most SHARE, whatever main writes.
+ */
+void control_set_budget_limit(double share);
 /*
  * The same scope. SPENT: an earlier sampler may have used the saved-up credit; start without any.
  */
-void control_spend_credit(bool spent);
+void control_set_credit_spent(bool spent);
 
 /* Main. */
 void control_set_rate(struct control *control, double hz);
 void control_set_budget(struct control *control, double share); /* 0..1 of the guest's time */
 void control_quit(struct control *control);  /* the sampler is to end */
-void control_reset(struct control *control); /* the resolver is to forget the profile */
-/* The sampler is to stop the guest once, then not again until control_go(). */
-void control_hold(struct control *control);
+void control_reset_profile(struct control *control); /* the resolver is to forget the profile */
+/* The sampler is to stop the guest once, then not again until control_set_guest_known(). */
+void control_set_hold(struct control *control);
 /* The sampler has ended. The resolver is to empty the ring and to end. */
 void control_finish(struct control *control);
 /*
  * When sampler, guard and broker are dead: how sampling ended, or that another sampler will start.
  */
-void control_settle(struct control *control, enum sampler_state state);
-void control_start_anew(struct control *control);
+void control_set_state(struct control *control, enum sampler_state state);
+void control_restart(struct control *control);
 
 /* Resolver. */
-/* How often control_reset() was called. */
-uint64_t control_resets(const struct control *control);
-bool control_finishing(const struct control *control);
+/* How often control_reset_profile() was called. */
+uint64_t control_get_resets(const struct control *control);
+bool control_is_finishing(const struct control *control);
 /* It knows what it needs to know of the guest; it does not any more, the guest is another. */
-void control_go(struct control *control);
-void control_wait(struct control *control);
+void control_set_guest_known(struct control *control);
+void control_set_guest_unknown(struct control *control);
 
 /* Sampler. */
-double control_rate(const struct control *control);
-double control_budget(const struct control *control);
-bool control_credit_is_spent(void);
-bool control_quitting(const struct control *control);
-bool control_holding(const struct control *control);
-void control_put_counts(struct control *control, const struct sampler_counts *counts);
-void control_add_stopped(struct control *control, uint64_t stopped_ns);
+double control_get_rate(const struct control *control);
+double control_get_budget(const struct control *control);
+bool control_is_credit_spent(void);
+bool control_is_quitting(const struct control *control);
+bool control_is_on_hold(const struct control *control);
+void control_set_counts(struct control *control, const struct sampler_counts *counts);
+void control_count_stopped(struct control *control, uint64_t stopped_ns);
 /* Once, before the state becomes FAILED or ENDED. */
-void control_put_message(struct control *control, const char *message);
+void control_set_message(struct control *control, const char *message);
 
 /* Any reader. */
 void control_get_counts(const struct control *control, struct sampler_counts *counts);
 void control_get_stopped(const struct control *control, struct stopped_summary *summary);
-const char *control_message(const struct control *control); /* "": none; else never changes */
-enum guest_end control_ending(const struct sampler_counts *counts); /* checked */
+const char *control_get_message(const struct control *control); /* "": none; else never changes */
+enum guest_end control_get_ending(const struct sampler_counts *counts); /* checked */
 
 /*
  * The live part of stacks, by region of STACK_REGION_BYTES. The resolver stores the address up to
@@ -137,9 +139,9 @@ enum guest_end control_ending(const struct sampler_counts *counts); /* checked *
  * a hash of limited size: another region may overwrite one, which makes a copy shorter or longer.
  */
 #define STACK_REGION_BYTES (16 << 10)
-void control_learn_stack(struct control *control, uint64_t cr3, uint64_t address, uint64_t top);
+void control_set_stack_top(struct control *control, uint64_t cr3, uint64_t address, uint64_t top);
 /* 0: not known. */
-uint64_t control_stack_top(const struct control *control, uint64_t cr3, uint64_t address);
+uint64_t control_get_stack_top(const struct control *control, uint64_t cr3, uint64_t address);
 
 /*
  * Where a Linux guest keeps what belongs to a sample besides the stack at rsp. "Per-cpu" is an
@@ -153,7 +155,7 @@ uint64_t control_stack_top(const struct control *control, uint64_t cr3, uint64_t
  *           top ├────────────────┤ ┘
  *               └────────────────┘   top_padding
  */
-struct stack_recipe {
+struct linux_stacks {
 	uint64_t kernel_cr3;        /* page tables with all kernel addresses; 0: the vCPU's own */
 	uint64_t current_per_cpu;   /* pointer to the running task; 0: nothing is known, no Linux */
 	uint64_t top_per_cpu;       /* `top`, e.g. cpu_current_top_of_stack; 0: by task->stack */
@@ -169,8 +171,8 @@ struct stack_recipe {
 	uint32_t mm_start_stack;    /* offset of `start_stack` in the mm; 0: not known */
 };
 /* Resolver; NULL: nothing is known any more. */
-void control_set_recipe(struct control *control, const struct stack_recipe *recipe);
+void control_set_linux_stacks(struct control *control, const struct linux_stacks *recipe);
 /* Sampler. False: the resolver is writing it just now; what was read before still holds. */
-bool control_get_recipe(const struct control *control, struct stack_recipe *recipe);
+bool control_get_linux_stacks(const struct control *control, struct linux_stacks *recipe);
 
 #endif

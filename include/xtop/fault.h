@@ -14,7 +14,7 @@ void fault_install(void);
  * LAST_WORDS, async-signal-safe, is called before the process ends by a SIGBUS for which nothing
  * was armed. NULL: nothing is called.
  */
-void fault_on_death(void (*last_words)(void));
+void fault_set_last_words(void (*last_words)(void));
 /*
  * From here to fault_disarm(), a read of this thread that would raise SIGBUS reads zeros. Faults
  * are counted.

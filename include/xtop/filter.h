@@ -20,7 +20,7 @@ struct filter;
 struct xtop_error *filter_create(const char *regex, struct filter **filterp);
 void filter_destroy(struct filter *filter); /* NULL allowed */
 /* A table of frames was destroyed, and a new one may get the same address. NULL allowed. */
-void filter_forget(struct filter *filter);
+void filter_invalidate(struct filter *filter);
 const char *filter_text(const struct filter *filter);
 bool filter_matches(const struct filter *filter, const struct frames *frames, uint32_t frame);
 

@@ -37,6 +37,6 @@ struct flame {
 
 struct xtop_error *flame_build(const struct snapshot *snapshot,
 			       const struct flame_settings *settings, struct flame *flame);
-void flame_free(struct flame *flame);
+void flame_deinit(struct flame *flame);
 
 #endif

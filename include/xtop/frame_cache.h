@@ -15,7 +15,7 @@ struct frame_cache;
 #define FRAME_CACHE_ROUND_NS (10 * 1000000000ULL)
 
 /*
- * Maps at most MAX_PAGES at a time. frame_cache_tend() visits each page once in ROUND_NS. MAPPER's
+ * Maps at most MAX_PAGES at a time. frame_cache_sweep() visits each page once in ROUND_NS. MAPPER's
  * context outlives the cache.
  */
 struct xtop_error *frame_cache_create(const struct mapper *mapper, size_t max_pages,
@@ -52,13 +52,13 @@ enum walk_result frame_cache_get_frame(struct frame_cache *cache, struct memory_
  * balloons, and a guest frame may be another machine page. Call this in each tick, before any page
  * is read.
  */
-void frame_cache_follow(struct frame_cache *cache, uint64_t pages);
+void frame_cache_update_pages(struct frame_cache *cache, uint64_t pages);
 /*
  * Visits a few pages. A page that was used since the last visit is mapped again, so that a page
  * that the guest has exchanged is not read for long. A page that was not used is unmapped. Call
  * this once a tick, not while the guest is stopped.
  */
-void frame_cache_tend(struct frame_cache *cache, uint64_t now_ns);
+void frame_cache_sweep(struct frame_cache *cache, uint64_t now_ns);
 void frame_cache_drop(struct frame_cache *cache); /* unmaps all pages */
 size_t frame_cache_pages(const struct frame_cache *cache);
 uint64_t frame_cache_maps(const struct frame_cache *cache);

@@ -32,7 +32,7 @@ struct function_table {
  */
 struct xtop_error *functions_build(const struct snapshot *snapshot, const struct filter *filter,
 				   bool addresses, struct function_table *table);
-void functions_free(struct function_table *table);
+void functions_deinit(struct function_table *table);
 /*
  * Sets base in each row of TABLE to the row of BASE for the same function. A function that only
  * BASE has gets a row without weight in TABLE: that the function is gone is a difference, too.

@@ -27,11 +27,11 @@ struct groups {
  * The hottest process first, by children; threads stand below their process. TOTALS: by all samples
  * since start or reset; otherwise by live weight.
  */
-struct xtop_error *groups_processes(const struct snapshot *snapshot, bool totals,
-				    struct groups *groups);
+struct xtop_error *groups_build_processes(const struct snapshot *snapshot, bool totals,
+					  struct groups *groups);
 /* The hottest module first, by self. */
-struct xtop_error *groups_modules(const struct snapshot *snapshot, bool totals,
-				  struct groups *groups);
-void groups_free(struct groups *groups);
+struct xtop_error *groups_build_modules(const struct snapshot *snapshot, bool totals,
+					struct groups *groups);
+void groups_deinit(struct groups *groups);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Hash functions, and one hash table: from a hash to the numbers of the caller's elements. The caller
- * keeps the elements and compares them. One thread at a time for each table.
+ * Hash functions, and one hash table: from a hash to the numbers of the caller's elements. The
+ * caller keeps the elements and compares them. One thread at a time for each table.
  *
- * Tables that are read for each frame or page keep a layout of their own, and say why where they are.
+ * Tables that are read for each frame or page keep a layout of their own, and say why.
  */
 #ifndef XTOP_HASH_H
 #define XTOP_HASH_H
@@ -22,7 +22,7 @@ static inline size_t hash_slot(uint64_t word, size_t n)
 
 /*
  * HASH with WORD added to what it stands for. Both halves of the 128-bit product count: with the
- * lower half alone, two words could be chosen that collide whatever HASH was, and so whatever the seed.
+ * lower half alone, two words could be chosen that collide under every seed.
  */
 static inline uint64_t hash_word(uint64_t hash, uint64_t word)
 {
@@ -55,7 +55,10 @@ typedef bool hash_table_same_fn(const void *context, uint32_t element);
 /* The element with HASH that SAME accepts; HASH_NONE: none. */
 uint32_t hash_table_find(const struct hash_table *table, uint64_t hash, hash_table_same_fn *same,
 			 const void *context);
-/* ELEMENT is not in the table and is not HASH_NONE. False: out of memory; the table is as it was. */
+/*
+ * Adds ELEMENT, which is not in the table and is not HASH_NONE. False: out of memory; the table is
+ * as it was.
+ */
 bool hash_table_add(struct hash_table *table, uint64_t hash, uint32_t element);
 
 #endif

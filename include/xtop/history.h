@@ -28,7 +28,7 @@ void history_destroy(struct history *history); /* NULL allowed */
  * Adds a moment made from SNAPSHOT, which is newer than all before. A snapshot that follows within
  * HISTORY_STEP_NS is left out, and so is one for which there is no memory.
  */
-void history_note(struct history *history, const struct snapshot *snapshot);
+void history_add(struct history *history, const struct snapshot *snapshot);
 
 /* Moments have numbers: 0 is the oldest. */
 size_t history_count(const struct history *history);

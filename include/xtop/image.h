@@ -49,9 +49,9 @@ size_t image_memory_bytes(const struct image *image);
 struct image_place *image_place_ref(const struct image *image);
 void image_place_unref(struct image_place *place); /* NULL allowed */
 /* BY, an image of the same file at the same addresses, takes the place of IMAGE. */
-void image_succeed(struct image *image, struct image *by);
+void image_set_successor(struct image *image, struct image *by);
 /* The latest image, lent; NULL: it was destroyed. *PLACEP becomes the place of that image. */
-const struct image *image_place_now(struct image_place **placep);
+const struct image *image_place_get(struct image_place **placep);
 
 /*
  * image_elf.c: symbols, build-id and unwind tables of an ELF file, as far as they are there:
@@ -114,8 +114,8 @@ uint64_t space_generation(const struct space *space);
  * The innermost symbol at ADDRESS. False: there is none; then *MAPPING is what space_find()
  * returns, which may be NULL.
  */
-bool space_lookup(const struct space *space, uint64_t address, struct symtab_entry *entry,
-		  const struct mapping **mapping);
+bool space_find_symbol(const struct space *space, uint64_t address, struct symtab_entry *entry,
+		       const struct mapping **mapping);
 /* False: nothing is mapped there, although something is known of the space. */
 bool space_may_be_code(const struct space *space, uint64_t address);
 /* SPACE for unwind_stack(). NULL for NULL. Lives as long as SPACE. */

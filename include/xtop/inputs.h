@@ -13,7 +13,7 @@
 #include "xtop/error.h"
 
 /*
- * Opens PATH for reading now. inputs_take() reports a failure of this open. PATH outlives the
+ * Opens PATH for reading now. inputs_open() reports a failure of this open. PATH outlives the
  * inputs.
  */
 struct xtop_error *inputs_add(const char *path);
@@ -23,13 +23,13 @@ struct xtop_error *inputs_add(const char *path);
  * at the beginning of the file. All duplicates of one name share one file offset: read one to its
  * end, or use pread(), before you open the next.
  */
-int inputs_take(const char *path);
+int inputs_open(const char *path);
 /*
  * The same for a file that is read at offsets, and again for each guest. A pipe allows neither:
  * *FDP is then a copy in memory, of at most MAX_BYTES, and *IS_PIPEP is true. Errors do not name
  * PATH.
  */
-struct xtop_error *inputs_take_copy(const char *path, uint64_t max_bytes, int *fdp, bool *is_pipep);
+struct xtop_error *inputs_open_copy(const char *path, uint64_t max_bytes, int *fdp, bool *is_pipep);
 void inputs_close(void);
 
 #endif

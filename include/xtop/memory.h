@@ -31,7 +31,7 @@ struct memory_ops {
 	void (*close)(void *context);
 	/* For memory_now_ns(). NULL: the memory is of now, so clock_now_ns() is the time. */
 	uint64_t (*now_ns)(void *context);
-	/* For memory_follow(). NULL: this is not the memory of a live guest. */
+	/* For memory_update_pages(). NULL: this is not the memory of a live guest. */
 	void (*update_pages)(void *context, uint64_t guest_pages);
 };
 
@@ -88,7 +88,7 @@ void memory_refresh(struct memory *memory);
  * The guest has GUEST_PAGES pages now; 0: the guest is gone. If the number has changed, mappings of
  * pages are dropped that may be other pages now. The resolver calls this in each of its turns.
  */
-void memory_follow(struct memory *memory, uint64_t guest_pages);
+void memory_update_pages(struct memory *memory, uint64_t guest_pages);
 
 /*
  * The time at which the memory is as it is read, on the clock of the samples. Decisions that depend
@@ -106,7 +106,7 @@ struct memory_watcher {
 	void *context;
 };
 /* Replaces the watcher, and forgets all copies. The watcher's context outlives MEMORY. */
-void memory_watch(struct memory *memory, const struct memory_watcher *watcher);
+void memory_set_watcher(struct memory *memory, const struct memory_watcher *watcher);
 
 struct memory_counts {
 	uint64_t pages;   /* read */

@@ -51,6 +51,6 @@ struct neighbours {
  */
 struct xtop_error *neighbours_build(const struct snapshot *snapshot, const struct filter *filter,
 				    bool addresses, uint32_t frame, struct neighbours *neighbours);
-void neighbours_free(struct neighbours *neighbours);
+void neighbours_deinit(struct neighbours *neighbours);
 
 #endif

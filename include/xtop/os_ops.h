@@ -62,7 +62,7 @@ struct os_ops {
 	 * was when that is not known. NULL: the system is not there, or not yet, or memory is out.
 	 */
 	void *(*find)(const struct os_guest *guest, const struct registers *regs,
-		      struct stack_recipe *stacks);
+		      struct linux_stacks *stacks);
 	void (*destroy)(void *system); /* leaves guest->kernel as it is */
 	/* Whether the same kernel is still in memory: after a reboot it is not. */
 	bool (*is_there)(void *system);

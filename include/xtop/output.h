@@ -12,10 +12,10 @@
  * A file that is opened when the run begins, but written when the run ends. So the user hears of a
  * file that cannot be written before the guest is touched, and xtop may have given up its rights at
  * the end. A temporary file with rename() would need rights on the folder at the end. Instead an
- * old file stays as it is until output_stream(), and a new file is empty until then.
+ * old file stays as it is until output_begin(), and a new file is empty until then.
  *
  *   output_open ── run fails ──► output_discard: the old file as it was, or no file
- *        └─ output_stream, write ─► output_close: all of the new content, or (error) no content
+ *        └─ output_begin, write ─► output_close: all of the new content, or (error) no content
  */
 struct output_file;
 
@@ -27,7 +27,7 @@ struct output_file;
  */
 struct xtop_error *output_open(const char *path, bool replace, struct output_file **filep);
 /* The stream to write to. The first call empties the file. */
-struct xtop_error *output_stream(struct output_file *file, FILE **streamp);
+struct xtop_error *output_begin(struct output_file *file, FILE **streamp);
 /*
  * Flushes, checks and closes (stdout stays open); frees FILE. After a failure no partial file is
  * left.

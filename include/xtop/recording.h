@@ -36,29 +36,32 @@ struct recording_info {
 struct recording_writer;
 
 /* Creates PATH: mode 0600, not through a symlink. A file that exists is refused. */
-struct xtop_error *recording_create(const char *path, struct recording_writer **writerp);
+struct xtop_error *recording_writer_open(const char *path, struct recording_writer **writerp);
 /* Writes INFO and the tables of SYMBOLS (NULL: none) with their build-ids. Once, before samples. */
-void recording_begin(struct recording_writer *writer, const struct recording_info *info,
-		     const struct symbols *symbols);
+void recording_writer_begin(struct recording_writer *writer, const struct recording_info *info,
+			    const struct symbols *symbols);
 /* From now on all that is read of MEMORY is written before its sample. WRITER outlives MEMORY. */
-void recording_watch(struct recording_writer *writer, struct memory *memory);
+void recording_writer_watch(struct recording_writer *writer, struct memory *memory);
 /*
  * Writes one record of the ring, unchanged, after the resolver has dealt with it. Buffered, not
  * synced. After the first failure nothing more is written and the file stays readable up to there;
- * recording_close() returns that failure.
+ * recording_writer_close() returns that failure.
  */
-void recording_write(struct recording_writer *writer, const void *record, size_t size_bytes);
+void recording_writer_write(struct recording_writer *writer, const void *record, size_t size_bytes);
 /* The resolver called os_poll() at NOW_NS and may have read memory for it. */
-void recording_write_poll(struct recording_writer *writer, uint64_t now_ns);
+void recording_writer_write_poll(struct recording_writer *writer, uint64_t now_ns);
 /* The errno of the first failure; 0: none yet. */
-int recording_failed(const struct recording_writer *writer);
+int recording_writer_get_errno(const struct recording_writer *writer);
 /* Sets what the end mark says besides: the ticks that gave no sample. */
-void recording_count(struct recording_writer *writer,
-		     const struct sampler_counts *counts);
+void recording_writer_set_counts(struct recording_writer *writer,
+				 const struct sampler_counts *counts);
 /* Writes the end mark, closes the file and frees WRITER, also on failure. NULL allowed. */
-struct xtop_error *recording_close(struct recording_writer *writer);
-/* When nothing was recorded, in the place of recording_close(): removes the file. NULL allowed. */
-void recording_discard(struct recording_writer *writer);
+struct xtop_error *recording_writer_close(struct recording_writer *writer);
+/*
+ * Removes the file. Called in the place of recording_writer_close() when nothing was recorded. NULL
+ * allowed.
+ */
+void recording_writer_discard(struct recording_writer *writer);
 
 /* --- reader: recording/reader.c --------------------------------------------------------------- */
 
@@ -69,12 +72,12 @@ struct recording_reader;
  * to SYMBOLS (NULL: skipped). PATH may be a pipe. Errors: not a recording, a version or machine
  * that this xtop does not know, cut short before INFO is whole, damaged tables.
  */
-struct xtop_error *recording_open(const char *path, struct symbols *symbols,
-				  struct recording_reader **readerp);
-void recording_destroy(struct recording_reader *reader); /* NULL allowed */
+struct xtop_error *recording_reader_open(const char *path, struct symbols *symbols,
+					 struct recording_reader **readerp);
+void recording_reader_close(struct recording_reader *reader); /* NULL allowed */
 const struct recording_info *recording_reader_get_info(const struct recording_reader *reader);
 /* The file's version has guest memory, even if nothing of it was read. */
-bool recording_has_memory(const struct recording_reader *reader);
+bool recording_reader_has_memory(const struct recording_reader *reader);
 
 /* Read as text, the type is the first four bytes of a chunk. */
 #define RECORDING_TYPE(a, b, c, d) \
@@ -86,7 +89,7 @@ bool recording_has_memory(const struct recording_reader *reader);
 
 /*
  * What a recording has besides samples, as it goes through the ring. The chunk's payload follows: a
- * time, or for RECORDING_PAGE what only recorded_take() understands.
+ * time, or for RECORDING_PAGE what only recorded_memory_apply() understands.
  */
 struct recording_note {
 	uint32_t no_sample; /* 0: in this place a sample has its size */
@@ -106,31 +109,31 @@ static inline uint64_t recording_note_time(const struct recording_note *note)
  * that fit. A sample passes sample_check() and has no vCPU beyond INFO's n_vcpus, so it has at most
  * sample_size_max(n_vcpus) bytes. Times are the file's and may go back.
  */
-const void *recording_next(struct recording_reader *reader, size_t *size_bytesp);
+const void *recording_reader_next(struct recording_reader *reader, size_t *size_bytesp);
 /* After the end: sets the counters of ticks that gave no sample; 0 where the end mark has none. */
-void recording_take_counts(const struct recording_reader *reader,
-			   struct sampler_counts *counts);
+void recording_reader_get_counts(const struct recording_reader *reader,
+				 struct sampler_counts *counts);
 /*
  * After the end: what is wrong with the file, one line without its name, as long as READER lives;
  * NULL: nothing. It was cut short, with or without bytes behind the last whole chunk, or records
  * were refused, or there was a read error.
  */
-const char *recording_complaint(const struct recording_reader *reader);
+const char *recording_reader_get_complaint(const struct recording_reader *reader);
 
 /* --- the guest memory that a recording has: recorded_memory.c --------------------------------- */
 
 struct recorded_memory;
 
 /*
- * Empty at first: a page is not there before recorded_take() has brought it. MEMORY owns
+ * Empty at first: a page is not there before recorded_memory_apply() has brought it. MEMORY owns
  * *RECORDEDP.
  */
-struct xtop_error *recorded_open(struct memory **memoryp,
-				 struct recorded_memory **recordedp);
+struct xtop_error *recorded_memory_open(struct memory **memoryp,
+					struct recorded_memory **recordedp);
 /* Applies a note of a recording when its turn comes. False: wrong lengths, or too many pages. */
-bool recorded_take(struct recorded_memory *recorded, const struct recording_note *note,
-		   size_t size_bytes);
+bool recorded_memory_apply(struct recorded_memory *recorded, const struct recording_note *note,
+			   size_t size_bytes);
 /* The sample, or the poll, that the last notes were for is done. */
-void recorded_end_turn(struct recorded_memory *recorded);
+void recorded_memory_end_turn(struct recorded_memory *recorded);
 
 #endif

@@ -33,7 +33,7 @@ struct resolver_settings {
 	struct os *os;                   /* what runs inside the guest; NULL: nobody looks */
 	enum unwind_how how;
 	struct recording_writer *writer; /* gets every record; NULL: none */
-	struct recorded_memory *recorded; /* what OS looks at, of a recording; NULL: live, or it has none */
+	struct recorded_memory *recorded; /* that OS looks at; NULL: live, or none */
 	unsigned n_vcpus;
 	uint64_t half_life_ns;           /* 0: no decay */
 	size_t max_nodes;
@@ -45,7 +45,7 @@ struct xtop_error *resolver_create(const struct resolver_settings *settings,
 				   struct resolver **resolverp);
 void resolver_destroy(struct resolver *resolver); /* NULL allowed; destroy its snapshots first */
 
-/* The thread's body. Returns after control_finishing(), when the ring is empty. */
+/* The thread's body. Returns after control_is_finishing(), when the ring is empty. */
 void resolver_run(struct resolver *resolver);
 
 /*
@@ -57,7 +57,7 @@ void resolver_call(struct resolver *resolver, void (*call)(void *context), void 
  * On the resolver's thread. Another guest with N_VCPUS has taken the old guest's place; its samples
  * come through RING. The records left in the old ring are added first. The profile goes on.
  */
-void resolver_follow(struct resolver *resolver, struct ring *ring, unsigned n_vcpus);
+void resolver_switch_guest(struct resolver *resolver, struct ring *ring, unsigned n_vcpus);
 
 /* What resolver_run() does with each record of the ring. */
 void resolver_add(struct resolver *resolver, const void *record, size_t size_bytes);

@@ -27,7 +27,7 @@ struct xtop_error *ring_create(size_t size_bytes, struct ring **ringp);
 struct xtop_error *ring_adopt(int fd, struct ring **ringp);
 int ring_fd(const struct ring *ring); /* in the process that created it; else -1 */
 /* In a process that becomes the producer: goes on where the producer before left off. */
-void ring_take_over(struct ring *ring);
+void ring_adopt_producer(struct ring *ring);
 void ring_destroy(struct ring *ring); /* unmaps this process's view */
 
 /*
@@ -40,7 +40,7 @@ void ring_commit(struct ring *ring, size_t size_bytes);
 /* Producer: bytes committed since the start. */
 uint64_t ring_committed(const struct ring *ring);
 /* Producer: the consumer has released the first COUNT of these bytes. */
-bool ring_consumed(struct ring *ring, uint64_t count);
+bool ring_is_consumed(struct ring *ring, uint64_t count);
 
 /* Consumer: the oldest record, the same one until it is released; NULL: the ring is empty. */
 const void *ring_peek(struct ring *ring, size_t *size_bytesp);

@@ -53,7 +53,7 @@ struct sample_vcpu {
 	uint8_t n_stacks;
 	uint8_t cut;         /* enum sample_cut of the stacks from the stack pointer on */
 	uint8_t user_cut;    /* enum sample_cut of the STACK_USER piece; CUT_NONE: there is none */
-	uint8_t code_frame[5]; /* sample_code_frame() */
+	uint8_t code_frame[5]; /* sample_get_code_frame() */
 	uint64_t task;       /* guest-virtual address of what Linux calls current; 0: not read */
 	struct registers regs;
 };
@@ -63,7 +63,7 @@ struct sample_vcpu {
  * takes it; 0: not read. Physical addresses of x86-64 have at most 52 bits (Intel SDM vol. 3A
  * §4.1.4), so a frame number has 40.
  */
-static inline frame_t sample_code_frame(const struct sample_vcpu *vcpu)
+static inline frame_t sample_get_code_frame(const struct sample_vcpu *vcpu)
 {
 	uint64_t value = 0;
 
@@ -72,7 +72,7 @@ static inline frame_t sample_code_frame(const struct sample_vcpu *vcpu)
 	return FRAME(value);
 }
 
-static inline void sample_put_code_frame(struct sample_vcpu *vcpu, frame_t frame)
+static inline void sample_set_code_frame(struct sample_vcpu *vcpu, frame_t frame)
 {
 	for (unsigned i = 0; i < sizeof(vcpu->code_frame); i++)
 		vcpu->code_frame[i] = (uint8_t)(frame.value >> 8 * i);

@@ -12,7 +12,7 @@
 /* Bytes of a ring that holds the samples of N_VCPUS while the resolver is busy for a while. */
 size_t sampler_ring_bytes(unsigned n_vcpus);
 
-/* Samples GUEST into RING until control_quitting() or until the guest is gone. */
+/* Samples GUEST into RING until control_is_quitting() or until the guest is gone. */
 void sampler_run(struct guest *guest, struct control *control, struct ring *ring);
 
 #endif

@@ -21,6 +21,6 @@ struct xtop_error *sandbox_enter(void);
  * What the user must know of rights that this process keeps, before it reads a guest. NULL:
  * nothing.
  */
-const char *sandbox_lack(void);
+const char *sandbox_warning(void);
 
 #endif

@@ -25,6 +25,6 @@ bool selection_is_all(const struct selection *selection);
 /* *TO: FROM with other nodes, or with the same ones when nothing is left out. FROM outlives *TO. */
 struct xtop_error *selection_apply(const struct selection *selection, const struct snapshot *from,
 				   struct snapshot *to);
-void selection_release(struct snapshot *to, const struct snapshot *from);
+void selection_deinit(struct snapshot *to, const struct snapshot *from);
 
 #endif

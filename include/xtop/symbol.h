@@ -63,7 +63,7 @@ struct xtop_error *symtab_add_bound(struct symtab *tab, uint64_t address);
 struct xtop_error *symtab_seal(struct symtab *tab);
 
 /* After symtab_seal(). The innermost entry that covers ADDRESS; false: there is none. */
-bool symtab_lookup(const struct symtab *tab, uint64_t address, struct symtab_entry *entry);
+bool symtab_find(const struct symtab *tab, uint64_t address, struct symtab_entry *entry);
 size_t symtab_count(const struct symtab *tab);
 struct symtab_entry symtab_at(const struct symtab *tab, size_t index); /* ascending by start */
 size_t symtab_memory_bytes(const struct symtab *tab);
@@ -136,6 +136,6 @@ const struct symtab *symbols_table(const struct symbols *symbols, size_t index);
 const char *symbols_module(const struct symbols *symbols, size_t index);
 const struct build_id *symbols_build_id(const struct symbols *symbols, size_t index);
 /* What to warn the user of; NULL: nothing. */
-const char *symbols_complaint(const struct symbols *symbols);
+const char *symbols_warning(const struct symbols *symbols);
 
 #endif

@@ -69,7 +69,7 @@ void fault_install(void)
 	sigaction(SIGBUS, &action, NULL);
 }
 
-void fault_on_death(void (*last_words)(void))
+void fault_set_last_words(void (*last_words)(void))
 {
 	fault_last_words = last_words;
 }

@@ -56,7 +56,7 @@ struct xtop_error *inputs_add(const char *path)
 	return NULL;
 }
 
-int inputs_take(const char *path)
+int inputs_open(const char *path)
 {
 	struct input *input = inputs_find(path);
 	int fd;
@@ -126,10 +126,10 @@ static struct xtop_error *inputs_copy_pipe(int *fdp, struct input *input, uint64
 	return NULL;
 }
 
-struct xtop_error *inputs_take_copy(const char *path, uint64_t max_bytes, int *fdp, bool *is_pipep)
+struct xtop_error *inputs_open_copy(const char *path, uint64_t max_bytes, int *fdp, bool *is_pipep)
 {
 	struct input *input = inputs_find(path);
-	_cleanup_close_ int fd = inputs_take(path);
+	_cleanup_close_ int fd = inputs_open(path);
 	struct xtop_error *error = NULL;
 	struct stat status;
 

@@ -200,7 +200,7 @@ struct xtop_error *output_open(const char *path, bool replace, struct output_fil
 	return NULL;
 }
 
-struct xtop_error *output_stream(struct output_file *file, FILE **streamp)
+struct xtop_error *output_begin(struct output_file *file, FILE **streamp)
 {
 	if (!file->begun && !file->created && file->is_file)
 		if (ftruncate(fileno(file->stream), 0) != 0)

@@ -161,6 +161,6 @@ struct xtop_error *export_table(const struct snapshot *snapshot,
 	for (size_t i = 0; i < n_rows; i++)
 		table_print_row(&context, &table.rows[i], widths, file);
 	putc('\n', file);
-	functions_free(&table);
+	functions_deinit(&table);
 	return NULL;
 }

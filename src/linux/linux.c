@@ -77,7 +77,7 @@ static struct xtop_error *linux_create_walkers(struct linux_system *system,
 }
 
 static void *linux_find(const struct os_guest *guest, const struct registers *regs,
-			struct stack_recipe *stacks)
+			struct linux_stacks *stacks)
 {
 	struct linux_system *system = calloc(1, sizeof(*system));
 	struct xtop_error *error;
@@ -178,7 +178,7 @@ static void linux_describe(const void *context, struct os_description *descripti
 		linux_add_note(description,
 			       "short kernel stacks: the guest's kernel has no ORC tables");
 	if (processes)
-		for (note = NULL; (note = processes_note(processes, note));)
+		for (note = NULL; (note = processes_next_note(processes, note));)
 			linux_add_note(description, note);
 }
 

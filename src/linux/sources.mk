@@ -21,7 +21,7 @@ libxtop_a_SOURCES += \
 	src/linux/kernel/kernel_image.h \
 	src/linux/kernel/layout.c \
 	src/linux/kernel/layout.h \
-	src/linux/kernel/linux.h \
+	src/linux/kernel/linux_guest.h \
 	src/linux/kernel/linux_attach.c \
 	src/linux/kernel/linux_attach.h \
 	src/linux/kernel/member.h \

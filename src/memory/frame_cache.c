@@ -9,7 +9,7 @@
  * chooses which frames are looked up then. Its multiplier is one of 2^63 at random, so that nobody
  * can choose frames that all have the same slot (Dietzfelbinger et al., "A reliable randomized
  * algorithm for the closest-pair problem", 1997: multiply-shift). A page goes away in three ways:
- * frame_cache_tend() finds it unused, the guest's page count changes (the guest balloons, and a
+ * frame_cache_sweep() finds it unused, the guest's page count changes (the guest balloons, and a
  * guest frame may be another machine page now), or the guest is gone.
  */
 #include "config.h"
@@ -23,7 +23,7 @@
 #include "xtop/hash.h"
 
 #define CACHE_RETRY_NS   1000000000ULL /* after this time a frame that Xen refused is tried again */
-#define CACHE_MAX_VISITS 16            /* pages that one call of frame_cache_tend() visits */
+#define CACHE_MAX_VISITS 16            /* pages that one call of frame_cache_sweep() visits */
 
 struct cache_slot {
 	uint64_t frame;
@@ -298,7 +298,7 @@ enum walk_result frame_cache_get_page(struct frame_cache *cache, struct memory_r
 
 /* --- housekeeping ----------------------------------------------------------------------------- */
 
-void frame_cache_follow(struct frame_cache *cache, uint64_t pages)
+void frame_cache_update_pages(struct frame_cache *cache, uint64_t pages)
 {
 	if (pages == cache->guest_pages)
 		return;
@@ -306,7 +306,7 @@ void frame_cache_follow(struct frame_cache *cache, uint64_t pages)
 	cache->guest_pages = pages;
 }
 
-void frame_cache_tend(struct frame_cache *cache, uint64_t now_ns)
+void frame_cache_sweep(struct frame_cache *cache, uint64_t now_ns)
 {
 	uint64_t slot_ns = cache->round_ns / cache->n_slots;
 	unsigned visits = 0;

@@ -61,9 +61,9 @@ bool mapped_pages_copy(struct frame_cache *pages, frame_t frame, void *page)
 
 void mapped_pages_update(struct frame_cache *pages, uint64_t guest_pages)
 {
-	frame_cache_follow(pages, guest_pages);
+	frame_cache_update_pages(pages, guest_pages);
 	if (guest_pages)
-		frame_cache_tend(pages, clock_now_ns());
+		frame_cache_sweep(pages, clock_now_ns());
 	else if (frame_cache_pages(pages))
 		frame_cache_drop(pages);
 }

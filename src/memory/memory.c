@@ -77,7 +77,7 @@ void memory_refresh(struct memory *memory)
 	memory->n_pages = memory->n_taken = 0;
 }
 
-void memory_follow(struct memory *memory, uint64_t guest_pages)
+void memory_update_pages(struct memory *memory, uint64_t guest_pages)
 {
 	if (memory->ops->update_pages)
 		memory->ops->update_pages(memory->context, guest_pages);
@@ -88,7 +88,7 @@ struct memory_counts memory_counts(const struct memory *memory)
 	return memory->counts;
 }
 
-void memory_watch(struct memory *memory, const struct memory_watcher *watcher)
+void memory_set_watcher(struct memory *memory, const struct memory_watcher *watcher)
 {
 	memory->watcher = *watcher;
 	memory_refresh(memory);

@@ -22,11 +22,11 @@ static void fold_find_spaces(struct fold *fold, const struct sample_vcpu *vcpu, 
 	fold->task = (struct os_task){ 0 };
 	if (!os)
 		return;
-	os_see(os, vcpu, time_ns);
-	if (!os_is_linux(os))
+	os_update(os, vcpu, time_ns);
+	if (!os_is_known(os))
 		return;
-	os_task(os, vcpu, time_ns, &fold->task);
-	fold->kernel = os_kernel(os);
+	os_find_task(os, vcpu, time_ns, &fold->task);
+	fold->kernel = os_get_kernel(os);
 	fold->user = fold->task.user;
 	fold->user_whole = fold->task.user;
 }
@@ -78,12 +78,12 @@ static void fold_learn_part(const struct fold *fold, const struct sample_vcpu *v
 		uint8_t cut = piece->kind == STACK_USER ? vcpu->user_cut : vcpu->cut;
 
 		if (end->stop == UNWIND_COMPLETE && end->pieces >> i & 1)
-			control_learn_stack(control, vcpu->regs.cr3, piece->address,
-					    fold->stack.reached[i]);
+			control_set_stack_top(control, vcpu->regs.cr3, piece->address,
+					      fold->stack.reached[i]);
 		else if (cut == CUT_LIMIT && fold_cut_piece(end) == i)
-			control_learn_stack(control, vcpu->regs.cr3, piece->address,
-					    piece->address + 2 * (uint64_t)piece->size_bytes +
-						    GUEST_PAGE_SIZE);
+			control_set_stack_top(control, vcpu->regs.cr3, piece->address,
+					      piece->address + 2 * (uint64_t)piece->size_bytes +
+						      GUEST_PAGE_SIZE);
 	}
 }
 

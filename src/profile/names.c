@@ -134,7 +134,7 @@ static void names_fill(struct names *names, struct name_slot *slot, const struct
 	const struct mapping *mapping = NULL;
 	struct symtab_entry entry;
 
-	if (!space || !space_lookup(space, slot->address, &entry, &mapping)) {
+	if (!space || !space_find_symbol(space, slot->address, &entry, &mapping)) {
 		slot->cause = (uint8_t)names_cause(space, mapping, slot->address, by_offset);
 		names_fill_unnamed(names, slot, mapping, by_offset);
 		return;
@@ -169,7 +169,7 @@ static bool names_poll_one(struct names *names, struct late_name *late, const st
 {
 	struct symtab_entry entry;
 
-	if (!image->symtab || !symtab_lookup(image->symtab, late->address, &entry))
+	if (!image->symtab || !symtab_find(image->symtab, late->address, &entry))
 		return false;
 	late->now = frames_intern(names->frames, FRAME_KIND_USERLAND, entry.name, image->name,
 				  entry.start);
@@ -187,7 +187,7 @@ bool names_poll(struct names *names)
 
 	for (size_t i = 0; i < names->n_late; i++) {
 		struct late_name late = names->late[i];
-		const struct image *image = image_place_now(&late.place);
+		const struct image *image = image_place_get(&late.place);
 		bool found = image && late.now == late.frame && names_poll_one(names, &late, image);
 
 		any |= found;

@@ -104,7 +104,7 @@ static void resolver_poll(struct resolver *resolver, uint64_t now_ns)
 			profile_rename(resolver->profile, names_now, resolver->names);
 	}
 	if (resolver->settings.writer)
-		recording_write_poll(resolver->settings.writer, now_ns);
+		recording_writer_write_poll(resolver->settings.writer, now_ns);
 }
 
 /* A recording also has notes: what the resolver read and did between samples, in the same order. */
@@ -113,8 +113,8 @@ static void resolver_replay_note(struct resolver *resolver, const struct recordi
 {
 	if (note->type == RECORDING_POLL && size_bytes >= sizeof(*note) + sizeof(uint64_t)) {
 		resolver_poll(resolver, recording_note_time(note));
-		recorded_end_turn(resolver->settings.recorded);
-	} else if (!recorded_take(resolver->settings.recorded, note, size_bytes)) {
+		recorded_memory_end_turn(resolver->settings.recorded);
+	} else if (!recorded_memory_apply(resolver->settings.recorded, note, size_bytes)) {
 		resolver->fold.counts.bad_records++;
 	}
 }
@@ -156,9 +156,9 @@ void resolver_add(struct resolver *resolver, const void *record, size_t size_byt
 	resolver_add_sample(resolver, record);
 	/* In a recording a sample stands behind the guest memory that was read for it. */
 	if (resolver->settings.writer)
-		recording_write(resolver->settings.writer, record, size_bytes);
+		recording_writer_write(resolver->settings.writer, record, size_bytes);
 	if (resolver->settings.recorded)
-		recorded_end_turn(resolver->settings.recorded);
+		recorded_memory_end_turn(resolver->settings.recorded);
 }
 
 /* --- snapshots -------------------------------------------------------------------------------- */
@@ -227,7 +227,7 @@ static void resolver_publish(struct resolver *resolver, bool at_end)
 		return;
 	snapshot->at_end = at_end;
 	if (resolver->settings.writer)
-		snapshot->recording_errno = recording_failed(resolver->settings.writer);
+		snapshot->recording_errno = recording_writer_get_errno(resolver->settings.writer);
 	snapshot_publish(resolver->settings.slot, snapshot);
 }
 
@@ -254,7 +254,7 @@ static void resolver_answer(struct resolver *resolver)
 	pthread_mutex_unlock(&resolver->lock);
 }
 
-void resolver_follow(struct resolver *resolver, struct ring *ring, unsigned n_vcpus)
+void resolver_switch_guest(struct resolver *resolver, struct ring *ring, unsigned n_vcpus)
 {
 	const void *record;
 	size_t size_bytes;
@@ -272,7 +272,7 @@ void resolver_follow(struct resolver *resolver, struct ring *ring, unsigned n_vc
 /* Forgets the profile and the counts, if main asked for it. */
 static void resolver_reset(struct resolver *resolver)
 {
-	uint64_t resets = control_resets(resolver->settings.control);
+	uint64_t resets = control_get_resets(resolver->settings.control);
 
 	if (resolver->resets == resets)
 		return;
@@ -294,7 +294,7 @@ static void resolver_drain(struct resolver *resolver)
 	size_t size_bytes;
 
 	for (unsigned i = 0; i < RESOLVER_AT_ONCE &&
-			     resolver->resets == control_resets(resolver->settings.control) &&
+			     resolver->resets == control_get_resets(resolver->settings.control) &&
 			     (record = ring_peek(ring, &size_bytes));
 	     i++) {
 		resolver_add(resolver, record, size_bytes);
@@ -315,7 +315,7 @@ static void resolver_update_pages(const struct resolver *resolver)
 
 	control_get_counts(resolver->settings.control, &counts);
 	alive = counts.state == SAMPLER_RUNNING || counts.state == SAMPLER_GUEST_PAUSED;
-	os_follow_pages(resolver->settings.os, alive ? counts.guest_pages : 0);
+	os_update_pages(resolver->settings.os, alive ? counts.guest_pages : 0);
 }
 
 /*
@@ -339,7 +339,7 @@ void resolver_run(struct resolver *resolver)
 
 	for (;;) {
 		/* First of all: what came before the end was announced is in the ring by now. */
-		finishing = control_finishing(resolver->settings.control);
+		finishing = control_is_finishing(resolver->settings.control);
 		resolver_answer(resolver);
 		resolver_reset(resolver);
 		if (resolver->settings.os)
@@ -361,6 +361,6 @@ void resolver_run(struct resolver *resolver)
 	}
 	/* Nobody sees the guest any more, and writing the results may take long. */
 	if (resolver->settings.os)
-		os_follow_pages(resolver->settings.os, 0);
+		os_update_pages(resolver->settings.os, 0);
 	resolver_publish(resolver, true);
 }

@@ -291,14 +291,14 @@ struct xtop_error *call_tree_build(const struct snapshot *snapshot,
 	}
 	branches_deinit(&layout.branches);
 	if (layout.failed) {
-		call_tree_free(&built);
+		call_tree_deinit(&built);
 		return error_create("no memory for a call tree");
 	}
 	*tree = built;
 	return NULL;
 }
 
-void call_tree_free(struct call_tree *tree)
+void call_tree_deinit(struct call_tree *tree)
 {
 	free(tree->lines);
 	*tree = (struct call_tree){ 0 };

@@ -339,7 +339,7 @@ const struct column columns[N_COLUMNS] = {
 			   ratio_compare },
 };
 
-const struct column *column_by_name(const char *name)
+const struct column *column_find(const char *name)
 {
 	const struct column *found = NULL;
 	size_t length = strlen(name);
@@ -366,7 +366,7 @@ const char *columns_parse(const char *list, enum column_id ids[N_COLUMNS], size_
 		const struct column *column;
 
 		snprintf(word, 32, "%.*s", (int)(length < 31 ? length : 31), list);
-		column = length < 32 ? column_by_name(word) : NULL;
+		column = length < 32 ? column_find(word) : NULL;
 		if (!column)
 			return word;
 		while (i < n && ids[i] != column->id)

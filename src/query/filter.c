@@ -163,7 +163,7 @@ void filter_destroy(struct filter *filter)
 	free(filter);
 }
 
-void filter_forget(struct filter *filter)
+void filter_invalidate(struct filter *filter)
 {
 	if (filter)
 		filter->memory->frames = NULL;

@@ -137,14 +137,14 @@ struct xtop_error *flame_build(const struct snapshot *snapshot,
 	}
 	branches_deinit(&layout.branches);
 	if (layout.failed) {
-		flame_free(&built);
+		flame_deinit(&built);
 		return error_create("no memory for a flame graph");
 	}
 	*flame = built;
 	return NULL;
 }
 
-void flame_free(struct flame *flame)
+void flame_deinit(struct flame *flame)
 {
 	free(flame->cells);
 	*flame = (struct flame){ 0 };

@@ -146,12 +146,12 @@ struct xtop_error *functions_build(const struct snapshot *snapshot, const struct
 
 	*table = (struct function_table){ 0 };
 	if (!seen || !rows_of || !built.rows) {
-		functions_free(&built);
+		functions_deinit(&built);
 		return error_create("no memory for a table of %zu functions", most);
 	}
 	error = filter_nodes(filter, snapshot, &copy, &nodes);
 	if (error) {
-		functions_free(&built);
+		functions_deinit(&built);
 		return error;
 	}
 	functions_run(&pass, nodes);
@@ -160,7 +160,7 @@ struct xtop_error *functions_build(const struct snapshot *snapshot, const struct
 	return NULL;
 }
 
-void functions_free(struct function_table *table)
+void functions_deinit(struct function_table *table)
 {
 	free(table->rows);
 	*table = (struct function_table){ 0 };

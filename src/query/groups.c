@@ -184,8 +184,8 @@ static void processes_deinit(struct processes_pass *pass)
 	free(pass->asked);
 }
 
-struct xtop_error *groups_processes(const struct snapshot *snapshot, bool totals,
-				    struct groups *groups)
+struct xtop_error *groups_build_processes(const struct snapshot *snapshot, bool totals,
+					  struct groups *groups)
 {
 	struct processes_pass pass = { .groups.whole = weights_of(&snapshot->nodes[0]) };
 	_cleanup_free_ struct process_row *order = NULL;
@@ -201,7 +201,7 @@ struct xtop_error *groups_processes(const struct snapshot *snapshot, bool totals
 		groups_sort_processes(&pass, order, totals);
 	processes_deinit(&pass);
 	if (!order) {
-		groups_free(&pass.groups);
+		groups_deinit(&pass.groups);
 		return error_create("no memory for the table of processes");
 	}
 	*groups = pass.groups;
@@ -317,8 +317,8 @@ static int module_compare(const void *pointer_a, const void *pointer_b, void *po
 	return strcmp(a->name, b->name);
 }
 
-struct xtop_error *groups_modules(const struct snapshot *snapshot, bool totals,
-				  struct groups *groups)
+struct xtop_error *groups_build_modules(const struct snapshot *snapshot, bool totals,
+					struct groups *groups)
 {
 	_cleanup_free_ struct modules_pass *pass = calloc(1, sizeof(*pass));
 	bool done = false;
@@ -333,7 +333,7 @@ struct xtop_error *groups_modules(const struct snapshot *snapshot, bool totals,
 	}
 	if (!done) {
 		if (pass)
-			groups_free(&pass->groups);
+			groups_deinit(&pass->groups);
 		return error_create("no memory for the table of modules");
 	}
 	if (pass->groups.n)
@@ -343,7 +343,7 @@ struct xtop_error *groups_modules(const struct snapshot *snapshot, bool totals,
 	return NULL;
 }
 
-void groups_free(struct groups *groups)
+void groups_deinit(struct groups *groups)
 {
 	free(groups->rows);
 	*groups = (struct groups){ 0 };

@@ -239,7 +239,7 @@ static void history_add_shares(struct history *history, const struct snapshot *s
 				(struct history_share){ table.rows[i].frame,
 							(float)(100.0 * (double)grown / whole) };
 	}
-	functions_free(&table);
+	functions_deinit(&table);
 	if (n > HISTORY_MOMENT_SHARES) {
 		qsort(shares, n, sizeof(*shares), share_by_percent);
 		n = HISTORY_MOMENT_SHARES;
@@ -264,7 +264,7 @@ static bool history_is_due(const struct history *history, const struct snapshot 
 	       snapshot->time_ns < last->head.time_ns;
 }
 
-void history_note(struct history *history, const struct snapshot *snapshot)
+void history_add(struct history *history, const struct snapshot *snapshot)
 {
 	struct history_moment *moment;
 	struct history_copy *copy;

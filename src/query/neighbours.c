@@ -238,7 +238,7 @@ struct xtop_error *neighbours_build(const struct snapshot *snapshot, const struc
 	pass.focus = addresses ? frame : frames_get(snapshot->frames, frame)->group;
 	error = neighbours_pass_run(&pass);
 	if (error) {
-		neighbours_free(&built);
+		neighbours_deinit(&built);
 		return error;
 	}
 	built.whole = weights_of(&pass.nodes[0]);
@@ -247,10 +247,10 @@ struct xtop_error *neighbours_build(const struct snapshot *snapshot, const struc
 	return NULL;
 }
 
-void neighbours_free(struct neighbours *neighbours)
+void neighbours_deinit(struct neighbours *neighbours)
 {
-	functions_free(&neighbours->callers);
-	functions_free(&neighbours->callees);
+	functions_deinit(&neighbours->callers);
+	functions_deinit(&neighbours->callees);
 	free(neighbours->chains);
 	*neighbours = (struct neighbours){ 0 };
 }

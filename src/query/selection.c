@@ -170,7 +170,7 @@ struct xtop_error *selection_apply(const struct selection *selection, const stru
 	return error;
 }
 
-void selection_release(struct snapshot *to, const struct snapshot *from)
+void selection_deinit(struct snapshot *to, const struct snapshot *from)
 {
 	if (to->nodes != from->nodes)
 		free(to->nodes);

@@ -6,8 +6,8 @@
  * The file is read once from front to back, chunk by chunk, so it may be a pipe. Nothing in it is
  * trusted. A chunk larger than its type allows ends the reading. Memory grows only as bytes arrive.
  * A sample is returned only if it passes sample_check(), a note only if its lengths fit. However
- * the reading ends, all that was whole before has been returned, and recording_complaint() says
- * what was not.
+ * the reading ends, all that was whole before has been returned, and
+ * recording_reader_get_complaint() says what was not.
  */
 #include "config.h"
 
@@ -40,7 +40,7 @@ struct recording_reader {
 	struct recording_info info;
 	bool has_info;
 	size_t n_images;
-	bool is_pending; /* recording_open() has left the first record in the buffer */
+	bool is_pending; /* recording_reader_open() has left the first record in the buffer */
 	struct recording_chunk pending;
 	bool ended;
 	uint64_t n_samples;             /* SMPL chunks, with the refused ones */
@@ -405,10 +405,10 @@ static struct xtop_error *reader_read_front(struct recording_reader *reader,
 	return error;
 }
 
-struct xtop_error *recording_open(const char *path, struct symbols *symbols,
-				  struct recording_reader **readerp)
+struct xtop_error *recording_reader_open(const char *path, struct symbols *symbols,
+					 struct recording_reader **readerp)
 {
-	_cleanup_close_ int fd = inputs_take(path);
+	_cleanup_close_ int fd = inputs_open(path);
 	struct recording_reader *reader;
 	struct xtop_error *error;
 
@@ -418,7 +418,7 @@ struct xtop_error *recording_open(const char *path, struct symbols *symbols,
 	if (reader)
 		reader->file = fdopen(fd, "r");
 	if (!reader || !reader->file) {
-		recording_destroy(reader);
+		recording_reader_close(reader);
 		return error_create("out of memory");
 	}
 	fd = -1;
@@ -426,14 +426,14 @@ struct xtop_error *recording_open(const char *path, struct symbols *symbols,
 	if (!error)
 		error = reader_read_front(reader, symbols);
 	if (error) {
-		recording_destroy(reader);
+		recording_reader_close(reader);
 		return error_wrap(error, "recording '%s'", path);
 	}
 	*readerp = reader;
 	return NULL;
 }
 
-void recording_destroy(struct recording_reader *reader)
+void recording_reader_close(struct recording_reader *reader)
 {
 	if (!reader)
 		return;
@@ -448,7 +448,7 @@ const struct recording_info *recording_reader_get_info(const struct recording_re
 	return &reader->info;
 }
 
-bool recording_has_memory(const struct recording_reader *reader)
+bool recording_reader_has_memory(const struct recording_reader *reader)
 {
 	return reader->version > RECORDING_VERSION_NO_MEMORY;
 }
@@ -541,7 +541,7 @@ static void reader_complain_refused(struct recording_reader *reader)
 			 "damaged: %" PRIu64 " pages of guest memory refused", reader->n_bad_notes);
 }
 
-const void *recording_next(struct recording_reader *reader, size_t *size_bytesp)
+const void *recording_reader_next(struct recording_reader *reader, size_t *size_bytesp)
 {
 	struct recording_chunk chunk;
 
@@ -561,7 +561,8 @@ const void *recording_next(struct recording_reader *reader, size_t *size_bytesp)
 	return NULL;
 }
 
-void recording_take_counts(const struct recording_reader *reader, struct sampler_counts *counts)
+void recording_reader_get_counts(const struct recording_reader *reader,
+				 struct sampler_counts *counts)
 {
 	const struct recording_chunk_end *end = &reader->end;
 
@@ -572,7 +573,7 @@ void recording_take_counts(const struct recording_reader *reader, struct sampler
 	counts->refused = end->refused;
 }
 
-const char *recording_complaint(const struct recording_reader *reader)
+const char *recording_reader_get_complaint(const struct recording_reader *reader)
 {
 	return reader->complaint[0] ? reader->complaint : NULL;
 }

@@ -99,7 +99,7 @@ static const struct memory_ops recorded_ops = { .read = recorded_read,
 						.close = recorded_close,
 						.now_ns = recorded_now_ns };
 
-struct xtop_error *recorded_open(struct memory **memoryp, struct recorded_memory **recordedp)
+struct xtop_error *recorded_memory_open(struct memory **memoryp, struct recorded_memory **recordedp)
 {
 	struct recorded_memory *recorded = calloc(1, sizeof(*recorded));
 	struct xtop_error *error;
@@ -147,7 +147,7 @@ static bool recorded_add_page(struct recorded_memory *recorded, const struct rec
 			  : recorded_apply(recorded, page);
 }
 
-void recorded_end_turn(struct recorded_memory *recorded)
+void recorded_memory_end_turn(struct recorded_memory *recorded)
 {
 	while (recorded->waiting)
 		recorded_apply_first(recorded);
@@ -157,8 +157,8 @@ void recorded_end_turn(struct recorded_memory *recorded)
 	recorded->n_times = recorded->n_asked = 0;
 }
 
-bool recorded_take(struct recorded_memory *recorded, const struct recording_note *note,
-		   size_t size_bytes)
+bool recorded_memory_apply(struct recorded_memory *recorded, const struct recording_note *note,
+			   size_t size_bytes)
 {
 	if (size_bytes < sizeof(*note) + sizeof(uint64_t))
 		return false;

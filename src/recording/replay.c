@@ -66,7 +66,7 @@ static uint64_t replay_elapsed(const struct replay *replay)
 static bool replay_wait_until_due(const struct replay *replay)
 {
 	while (replay->paced && replay->elapsed_ns > clock_now_ns() - replay->started_ns) {
-		if (control_quitting(replay->control))
+		if (control_is_quitting(replay->control))
 			return false;
 		replay_nap();
 	}
@@ -79,7 +79,7 @@ static void *replay_reserve(const struct replay *replay, size_t size_bytes)
 	void *room;
 
 	while (!(room = ring_reserve(replay->ring, size_bytes))) {
-		if (control_quitting(replay->control))
+		if (control_is_quitting(replay->control))
 			return NULL;
 		replay_nap();
 	}
@@ -124,7 +124,7 @@ static void replay_count(struct replay *replay, const struct sample *sample)
 	counts->stopped_ns += sample->stopped_ns;
 	if (sample->stopped_ns) {
 		counts->stops++;
-		control_add_stopped(replay->control, sample->stopped_ns);
+		control_count_stopped(replay->control, sample->stopped_ns);
 	} else {
 		counts->idle_ticks++;
 	}
@@ -133,7 +133,7 @@ static void replay_count(struct replay *replay, const struct sample *sample)
 			(double)(counts->ticks - 1) * 1e9 / (double)replay->elapsed_ns;
 	if (counts->elapsed_ns)
 		counts->stopped_share = (double)counts->stopped_ns / (double)counts->elapsed_ns;
-	control_put_counts(replay->control, counts);
+	control_set_counts(replay->control, counts);
 }
 
 static bool replay_sample(struct replay *replay, const struct sample *sample, size_t size_bytes)
@@ -154,14 +154,14 @@ void replay_run(struct recording_reader *reader, struct control *control, struct
 	bool going = true;
 
 	replay.counts.rate_asked_hz = recording_reader_get_info(reader)->freq_hz;
-	while (going && !control_quitting(control) &&
-	       (record = recording_next(reader, &size_bytes)))
+	while (going && !control_is_quitting(control) &&
+	       (record = recording_reader_next(reader, &size_bytes)))
 		going = recording_is_note(record) ? replay_commit_note(&replay, record, size_bytes)
 						  : replay_sample(&replay, record, size_bytes);
-	if (recording_complaint(reader))
-		control_put_message(control, recording_complaint(reader));
-	recording_take_counts(reader, &replay.counts);
+	if (recording_reader_get_complaint(reader))
+		control_set_message(control, recording_reader_get_complaint(reader));
+	recording_reader_get_counts(reader, &replay.counts);
 	replay.counts.state = SAMPLER_ENDED;
-	control_put_counts(control, &replay.counts);
+	control_set_counts(control, &replay.counts);
 	control_finish(control);
 }

@@ -183,7 +183,7 @@ static void writer_free(struct recording_writer *writer)
 	free(writer);
 }
 
-struct xtop_error *recording_create(const char *path, struct recording_writer **writerp)
+struct xtop_error *recording_writer_open(const char *path, struct recording_writer **writerp)
 {
 	struct recording_writer *writer = calloc(1, sizeof(*writer));
 	_cleanup_close_ int fd = -1;
@@ -210,8 +210,8 @@ struct xtop_error *recording_create(const char *path, struct recording_writer **
 	return NULL;
 }
 
-void recording_begin(struct recording_writer *writer, const struct recording_info *info,
-		     const struct symbols *symbols)
+void recording_writer_begin(struct recording_writer *writer, const struct recording_info *info,
+			    const struct symbols *symbols)
 {
 	struct recording_head head = { .version = RECORDING_VERSION, .head_bytes = sizeof(head) };
 
@@ -286,7 +286,7 @@ static void writer_on_time(void *context, uint64_t now_ns)
 	writer_write_time(context, RECORDING_TIME, now_ns);
 }
 
-void recording_watch(struct recording_writer *writer, struct memory *memory)
+void recording_writer_watch(struct recording_writer *writer, struct memory *memory)
 {
 	const struct memory_watcher watcher = { .read = writer_on_read,
 						.time = writer_on_time,
@@ -300,7 +300,7 @@ void recording_watch(struct recording_writer *writer, struct memory *memory)
 		writer->failed_errno = ENOMEM;
 		return;
 	}
-	memory_watch(memory, &watcher);
+	memory_set_watcher(memory, &watcher);
 }
 
 /* --- records ---------------------------------------------------------------------------------- */
@@ -314,13 +314,13 @@ static void writer_end_turn(struct recording_writer *writer)
 		page_mirror_begin_turn(writer->mirror);
 }
 
-void recording_write_poll(struct recording_writer *writer, uint64_t now_ns)
+void recording_writer_write_poll(struct recording_writer *writer, uint64_t now_ns)
 {
 	writer_write_time(writer, RECORDING_POLL, now_ns);
 	writer_end_turn(writer);
 }
 
-void recording_write(struct recording_writer *writer, const void *record, size_t size_bytes)
+void recording_writer_write(struct recording_writer *writer, const void *record, size_t size_bytes)
 {
 	writer_write_chunk(writer, RECORDING_SAMPLE, size_bytes);
 	writer_write_padded(writer, record, size_bytes);
@@ -328,7 +328,7 @@ void recording_write(struct recording_writer *writer, const void *record, size_t
 	writer_end_turn(writer);
 }
 
-int recording_failed(const struct recording_writer *writer)
+int recording_writer_get_errno(const struct recording_writer *writer)
 {
 	return writer->failed_errno;
 }
@@ -344,7 +344,8 @@ static struct xtop_error *writer_create_error(const struct recording_writer *wri
 		(intmax_t)size_bytes);
 }
 
-void recording_count(struct recording_writer *writer, const struct sampler_counts *counts)
+void recording_writer_set_counts(struct recording_writer *writer,
+				 const struct sampler_counts *counts)
 {
 	writer->end.missed = counts->missed;
 	writer->end.skipped_budget = counts->skipped_budget;
@@ -353,7 +354,7 @@ void recording_count(struct recording_writer *writer, const struct sampler_count
 	writer->end.refused = counts->refused;
 }
 
-struct xtop_error *recording_close(struct recording_writer *writer)
+struct xtop_error *recording_writer_close(struct recording_writer *writer)
 {
 	struct xtop_error *error;
 
@@ -368,12 +369,12 @@ struct xtop_error *recording_close(struct recording_writer *writer)
 	return error;
 }
 
-void recording_discard(struct recording_writer *writer)
+void recording_writer_discard(struct recording_writer *writer)
 {
 	if (!writer)
 		return;
 	__fpurge(writer->file);
 	if (ftruncate(fileno(writer->file), 0) == 0)
-		output_remove(writer->path); /* recording_create() has created it */
+		output_remove(writer->path); /* recording_writer_open() has created it */
 	writer_free(writer);
 }

@@ -4,7 +4,7 @@
  *
  * All fields are relaxed atomics: each stands for itself, and a reader may see one counter a tick
  * older than the next. Two things are ordered. The message is there before the state that announces
- * it. The words of struct stack_recipe belong together: their sequence number is odd while they are
+ * it. The words of struct linux_stacks belong together: their sequence number is odd while they are
  * written, and another one afterwards.
  */
 #include "config.h"
@@ -37,8 +37,8 @@
 /* Direct-mapped by a hash of the region; part of the region's key tells one from another. */
 #define STACK_HINTS 4096
 
-#define STACKS_WORDS (sizeof(struct stack_recipe) / sizeof(uint64_t))
-_Static_assert(sizeof(struct stack_recipe) % sizeof(uint64_t) == 0, "handed over word by word");
+#define STACKS_WORDS (sizeof(struct linux_stacks) / sizeof(uint64_t))
+_Static_assert(sizeof(struct linux_stacks) % sizeof(uint64_t) == 0, "handed over word by word");
 
 struct control {
 	/* main's */
@@ -58,7 +58,7 @@ struct control {
 	/* resolver's */
 	_Alignas(64) _Atomic uint64_t stacks_sequence;
 	atomic_bool known;
-	_Atomic uint64_t stacks[STACKS_WORDS]; /* struct stack_recipe */
+	_Atomic uint64_t stacks[STACKS_WORDS]; /* struct linux_stacks */
 	_Alignas(64) _Atomic uint64_t stack_tops[STACK_HINTS];
 };
 
@@ -123,7 +123,7 @@ void control_destroy(struct control *control)
 	munmap(control, sizeof(*control));
 }
 
-void control_release(struct control *control)
+void control_close(struct control *control)
 {
 	if (control)
 		munmap(control, sizeof(*control));
@@ -133,17 +133,17 @@ void control_release(struct control *control)
 static double control_budget_limit = 1;
 static bool control_credit_spent;
 
-void control_limit_budget(double share)
+void control_set_budget_limit(double share)
 {
 	control_budget_limit = share;
 }
 
-void control_spend_credit(bool spent)
+void control_set_credit_spent(bool spent)
 {
 	control_credit_spent = spent;
 }
 
-bool control_credit_is_spent(void)
+bool control_is_credit_spent(void)
 {
 	return control_credit_spent;
 }
@@ -163,34 +163,34 @@ void control_quit(struct control *control)
 	PUT(quit, true);
 }
 
-void control_start_anew(struct control *control)
+void control_restart(struct control *control)
 {
 	PUT(quit, false);
 	PUT(ending, GUEST_END_UNKNOWN);
-	control_settle(control, SAMPLER_STARTING);
+	control_set_state(control, SAMPLER_STARTING);
 }
 
-void control_hold(struct control *control)
+void control_set_hold(struct control *control)
 {
 	PUT(hold, true);
 }
 
-void control_go(struct control *control)
+void control_set_guest_known(struct control *control)
 {
 	PUT(known, true);
 }
 
-void control_wait(struct control *control)
+void control_set_guest_unknown(struct control *control)
 {
 	PUT(known, false);
 }
 
-bool control_holding(const struct control *control)
+bool control_is_on_hold(const struct control *control)
 {
 	return GET(hold) && !GET(known);
 }
 
-void control_reset(struct control *control)
+void control_reset_profile(struct control *control)
 {
 	PUT(resets, GET(resets) + 1);
 }
@@ -201,24 +201,24 @@ void control_finish(struct control *control)
 	atomic_store_explicit(&control->finish, true, memory_order_release);
 }
 
-uint64_t control_resets(const struct control *control)
+uint64_t control_get_resets(const struct control *control)
 {
 	return GET(resets);
 }
 
-bool control_finishing(const struct control *control)
+bool control_is_finishing(const struct control *control)
 {
 	return atomic_load_explicit(&control->finish, memory_order_acquire);
 }
 
-double control_rate(const struct control *control)
+double control_get_rate(const struct control *control)
 {
 	double hz = GET(rate_hz);
 
 	return hz >= RATE_MIN_HZ && hz <= RATE_MAX_HZ ? hz : RATE_MIN_HZ;
 }
 
-double control_budget(const struct control *control)
+double control_get_budget(const struct control *control)
 {
 	double share = GET(budget);
 
@@ -227,7 +227,7 @@ double control_budget(const struct control *control)
 	return share < control_budget_limit ? share : control_budget_limit;
 }
 
-bool control_quitting(const struct control *control)
+bool control_is_quitting(const struct control *control)
 {
 	return GET(quit);
 }
@@ -241,7 +241,7 @@ bool control_quitting(const struct control *control)
 	X(stopped_share) X(stopped_share_max)
 /* clang-format on */
 
-void control_put_counts(struct control *control, const struct sampler_counts *counts)
+void control_set_counts(struct control *control, const struct sampler_counts *counts)
 {
 #define X(field) PUT(field, counts->field);
 	CONTROL_COUNTS(X)
@@ -252,9 +252,9 @@ void control_put_counts(struct control *control, const struct sampler_counts *co
 	atomic_store_explicit(&control->state, counts->state, memory_order_release);
 }
 
-void control_settle(struct control *control, enum sampler_state state)
+void control_set_state(struct control *control, enum sampler_state state)
 {
-	/* Release: as in control_put_counts(). */
+	/* Release: as in control_set_counts(). */
 	atomic_store_explicit(&control->state, state, memory_order_release);
 }
 
@@ -269,17 +269,17 @@ void control_get_counts(const struct control *control, struct sampler_counts *co
 		state >= SAMPLER_STARTING && state <= SAMPLER_FAILED ? state : SAMPLER_FAILED;
 }
 
-enum guest_end control_ending(const struct sampler_counts *counts)
+enum guest_end control_get_ending(const struct sampler_counts *counts)
 {
 	return counts->ending < N_GUEST_ENDS ? (enum guest_end)counts->ending : GUEST_END_UNKNOWN;
 }
 
-void control_put_message(struct control *control, const char *message)
+void control_set_message(struct control *control, const char *message)
 {
 	strncpy(control->message, message, sizeof(control->message) - 1);
 }
 
-const char *control_message(const struct control *control)
+const char *control_get_message(const struct control *control)
 {
 	int state = atomic_load_explicit(&control->state, memory_order_acquire);
 
@@ -308,7 +308,7 @@ static uint64_t stopped_value(size_t bucket)
 /* The sampler is the only writer, so a plain load and store is an increment. */
 #define ADD(field, value) PUT(field, GET(field) + (value))
 
-void control_add_stopped(struct control *control, uint64_t stopped_ns)
+void control_count_stopped(struct control *control, uint64_t stopped_ns)
 {
 	ADD(stopped[stopped_bucket(stopped_ns)], 1);
 	ADD(stopped_sum_ns, stopped_ns);
@@ -399,7 +399,7 @@ static size_t hint_slot(uint64_t key)
 	return hash_slot(key, STACK_HINTS);
 }
 
-void control_learn_stack(struct control *control, uint64_t cr3, uint64_t address, uint64_t top)
+void control_set_stack_top(struct control *control, uint64_t cr3, uint64_t address, uint64_t top)
 {
 	uint64_t key = hint_key(cr3, address);
 	uint64_t bytes = top - hint_region(address) * STACK_REGION_BYTES;
@@ -409,7 +409,7 @@ void control_learn_stack(struct control *control, uint64_t cr3, uint64_t address
 	PUT(stack_tops[hint_slot(key)], key << HINT_BYTES_BITS | bytes);
 }
 
-uint64_t control_stack_top(const struct control *control, uint64_t cr3, uint64_t address)
+uint64_t control_get_stack_top(const struct control *control, uint64_t cr3, uint64_t address)
 {
 	uint64_t key = hint_key(cr3, address);
 	uint64_t hint = GET(stack_tops[hint_slot(key)]);
@@ -421,7 +421,7 @@ uint64_t control_stack_top(const struct control *control, uint64_t cr3, uint64_t
 
 /* --- where a Linux guest keeps its stacks ----------------------------------------------------- */
 
-void control_set_recipe(struct control *control, const struct stack_recipe *stacks)
+void control_set_linux_stacks(struct control *control, const struct linux_stacks *stacks)
 {
 	uint64_t sequence = GET(stacks_sequence), words[STACKS_WORDS] = { 0 };
 
@@ -436,7 +436,7 @@ void control_set_recipe(struct control *control, const struct stack_recipe *stac
 	atomic_store_explicit(&control->stacks_sequence, sequence + 2, memory_order_release);
 }
 
-bool control_get_recipe(const struct control *control, struct stack_recipe *stacks)
+bool control_get_linux_stacks(const struct control *control, struct linux_stacks *stacks)
 {
 	uint64_t before, words[STACKS_WORDS];
 

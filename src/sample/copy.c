@@ -34,7 +34,7 @@ static bool stacks_check_member(uint32_t offset)
 	return offset <= STACKS_MAX_STRUCT && offset % sizeof(uint64_t) == 0;
 }
 
-static bool stacks_check(const struct stack_recipe *stacks)
+static bool stacks_check(const struct linux_stacks *stacks)
 {
 	return stacks_check_size(stacks->stack_bytes) && stacks_check_bytes(stacks->top_padding) &&
 	       stacks_check_bytes(stacks->regs_below_top) &&
@@ -46,9 +46,9 @@ static bool stacks_check(const struct stack_recipe *stacks)
 
 void copy_poll_stacks(struct copier *copier)
 {
-	struct stack_recipe stacks;
+	struct linux_stacks stacks;
 
-	if (!control_get_recipe(copier->control, &stacks))
+	if (!control_get_linux_stacks(copier->control, &stacks))
 		return;
 	if (!stacks_check(&stacks))
 		stacks.current_per_cpu = 0;

@@ -13,7 +13,7 @@ struct copier {
 	const struct guest_info *guest;
 	struct frame_cache *cache;
 	const struct control *control;
-	struct stack_recipe stacks; /* copy_poll_stacks(); current_per_cpu 0: no Linux */
+	struct linux_stacks stacks; /* copy_poll_stacks(); current_per_cpu 0: no Linux */
 	uint64_t now_ns;            /* for copy_prepare() */
 };
 

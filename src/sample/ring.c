@@ -86,7 +86,7 @@ static void *ring_map(int fd, size_t size)
  * Head and tail of a new ring are 0. Acquire: what the consumer released, it has finished reading;
  * this producer may overwrite those bytes.
  */
-void ring_take_over(struct ring *ring)
+void ring_adopt_producer(struct ring *ring)
 {
 	ring->producer_head =
 		atomic_load_explicit(&ring->shared->head, memory_order_relaxed) & ~(uint64_t)7;
@@ -111,7 +111,7 @@ static struct xtop_error *ring_open(int fd, size_t size, struct ring **ringp)
 		.size = size,
 		.fd = -1,
 	};
-	ring_take_over(ring);
+	ring_adopt_producer(ring);
 	*ringp = ring;
 	return NULL;
 }
@@ -207,7 +207,7 @@ uint64_t ring_committed(const struct ring *ring)
 	return ring->producer_head;
 }
 
-bool ring_consumed(struct ring *ring, uint64_t count)
+bool ring_is_consumed(struct ring *ring, uint64_t count)
 {
 	/* Acquire, as in ring_reserve(), which goes by this tail next. */
 	if (ring->producer_tail < count)

@@ -117,7 +117,7 @@ static void sampler_build_heads(struct sampler *sampler, char *room)
 			.task = copied->task,
 			.regs = sampler->regs[i],
 		};
-		sample_put_code_frame(head, copied->code_frame);
+		sample_set_code_frame(head, copied->code_frame);
 		to += sizeof(struct sample_vcpu) + copied->size_bytes;
 	}
 }
@@ -175,7 +175,7 @@ static bool sampler_stop_counted(struct sampler *sampler, char *room)
 		return false;
 	sampler->stopped_once = true;
 	counts->stops++;
-	control_add_stopped(sampler->control, stopped_ns);
+	control_count_stopped(sampler->control, stopped_ns);
 	counts->faults += faults;
 	if (faults)
 		frame_cache_drop(sampler->copier.cache);
@@ -223,7 +223,8 @@ static void sampler_append_idle(struct sampler *sampler, char *room)
 
 static bool sampler_may_stop(struct sampler *sampler)
 {
-	return budget_allows(&sampler->budget, control_budget(sampler->control), clock_now_ns());
+	return budget_allows(&sampler->budget, control_get_budget(sampler->control),
+			     clock_now_ns());
 }
 
 static bool sampler_fill(struct sampler *sampler, char *room)
@@ -272,7 +273,7 @@ static bool sampler_is_ahead(struct sampler *sampler)
 	uint64_t now_ns = clock_now_ns();
 	bool spoils = sampler->copier.stacks.current_per_cpu;
 
-	if (!spoils || ring_consumed(sampler->ring, sampler->waiting_to)) {
+	if (!spoils || ring_is_consumed(sampler->ring, sampler->waiting_to)) {
 		sampler->waiting_to = ring_committed(sampler->ring);
 		sampler->waiting_ns = now_ns;
 	}
@@ -324,7 +325,7 @@ static void sampler_publish_counts(struct sampler *sampler, enum sampler_state s
 
 	budget_measure(&sampler->budget, now_ns);
 	counts->state = state;
-	counts->rate_asked_hz = control_rate(sampler->control);
+	counts->rate_asked_hz = control_get_rate(sampler->control);
 	counts->rate_now_hz = sampler->budget.rate_hz;
 	counts->stopped_share = sampler->budget.share;
 	counts->stopped_share_max = sampler->budget.share_max;
@@ -336,7 +337,7 @@ static void sampler_publish_counts(struct sampler *sampler, enum sampler_state s
 		counts->cpu_ns = sampler->earlier_cpu_ns + clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 		sampler->cpu_measured_ns = now_ns;
 	}
-	control_put_counts(sampler->control, counts);
+	control_set_counts(sampler->control, counts);
 }
 
 /* --- ticks ------------------------------------------------------------------------------------ */
@@ -355,7 +356,7 @@ static void sampler_sleep(const struct sampler *sampler, uint64_t until_ns)
 {
 	uint64_t now_ns;
 
-	while ((now_ns = clock_now_ns()) < until_ns && !control_quitting(sampler->control))
+	while ((now_ns = clock_now_ns()) < until_ns && !control_is_quitting(sampler->control))
 		sampler_sleep_to(until_ns - now_ns < SAMPLER_NAP_NS ? until_ns
 								    : now_ns + SAMPLER_NAP_NS);
 }
@@ -405,7 +406,7 @@ static enum sampler_state sampler_state_of(enum guest_life life)
  */
 static bool sampler_is_on_hold(const struct sampler *sampler)
 {
-	return control_holding(sampler->control) && sampler->stopped_once;
+	return control_is_on_hold(sampler->control) && sampler->stopped_once;
 }
 
 /*
@@ -432,8 +433,8 @@ static enum sampler_state sampler_loop(struct sampler *sampler)
 	enum sampler_state state = SAMPLER_RUNNING;
 	uint64_t deadline_ns = clock_now_ns();
 
-	while (!control_quitting(sampler->control)) {
-		uint64_t period_ns = (uint64_t)(1e9 / control_rate(sampler->control));
+	while (!control_is_quitting(sampler->control)) {
+		uint64_t period_ns = (uint64_t)(1e9 / control_get_rate(sampler->control));
 		uint16_t flags;
 
 		if (state == SAMPLER_GUEST_PAUSED)
@@ -447,12 +448,12 @@ static enum sampler_state sampler_loop(struct sampler *sampler)
 			sampler->counts.ending = sampler->look.end;
 			return state;
 		}
-		frame_cache_follow(sampler->copier.cache, sampler->look.pages);
+		frame_cache_update_pages(sampler->copier.cache, sampler->look.pages);
 		if (state == SAMPLER_RUNNING && sampler_is_on_hold(sampler))
 			sampler->counts.waited++;
 		else if (state == SAMPLER_RUNNING)
 			sampler_tick(sampler, flags, period_ns);
-		frame_cache_tend(sampler->copier.cache, clock_now_ns());
+		frame_cache_sweep(sampler->copier.cache, clock_now_ns());
 		sampler_publish_counts(sampler, state, clock_now_ns());
 	}
 	return SAMPLER_ENDED;
@@ -473,7 +474,7 @@ static void sampler_adopt_counts(struct sampler *sampler)
 	sampler->started_ns = now_ns - counts->elapsed_ns;
 	budget_init(&sampler->budget, now_ns);
 	sampler->budget.share_max = counts->stopped_share_max;
-	if (control_credit_is_spent())
+	if (control_is_credit_spent())
 		budget_empty(&sampler->budget, now_ns);
 }
 
@@ -488,8 +489,8 @@ void sampler_run(struct guest *guest, struct control *control, struct ring *ring
 	error = frame_cache_create(&guest->mapper, SAMPLER_CACHE_PAGES, FRAME_CACHE_ROUND_NS,
 				   &sampler.copier.cache);
 	if (error) {
-		control_put_message(control, error_message(error));
-		control_settle(control, SAMPLER_FAILED);
+		control_set_message(control, error_message(error));
+		control_set_state(control, SAMPLER_FAILED);
 		error_destroy(error);
 		return;
 	}

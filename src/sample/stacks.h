@@ -52,7 +52,7 @@ static inline bool stack_extent_has(struct stack_extent extent, uint64_t address
  */
 static inline uint64_t stacks_learned_bytes(const struct copy *copy, uint64_t address)
 {
-	uint64_t top = control_stack_top(copy->copier->control, copy->own.cr3, address);
+	uint64_t top = control_get_stack_top(copy->copier->control, copy->own.cr3, address);
 
 	return top > address ? top - address : 0;
 }
@@ -80,7 +80,7 @@ static inline bool stacks_may_end(uint64_t address, uint64_t end)
 /* mm->start_stack of the running task; 0: not known. */
 static inline uint64_t stacks_read_start_stack(struct copy *copy)
 {
-	const struct stack_recipe *stacks = &copy->copier->stacks;
+	const struct linux_stacks *stacks = &copy->copier->stacks;
 	uint64_t mm, start;
 
 	if (!stacks->mm_start_stack || !copy->copied->task ||

@@ -12,7 +12,7 @@
  *         │           │       │  │           │         │  │           │        │  │          │
  *         │ iret frame┼───────┘  │ saved rsp ┼─────────┘  │pt_regs.rsp┼────────┘  │          │
  *         └───────────┘          └───────────┘            └───────────┘           └──────────┘
- *           its rsp is the         last word            by struct stack_recipe       as learned
+ *           its rsp is the         last word            by struct linux_stacks       as learned
  *           last word but one
  *
  * (Linux arch/x86/include/asm/irq_stack.h; Intel SDM vol. 3A §6.14.) At most SAMPLE_MAX_LINKS links
@@ -69,7 +69,7 @@ static uint64_t stacks_read_per_cpu(struct copy *copy, uint64_t offset)
 
 static uint64_t stacks_task_top(struct copy *copy)
 {
-	const struct stack_recipe *stacks = &copy->copier->stacks;
+	const struct linux_stacks *stacks = &copy->copier->stacks;
 	uint64_t stack;
 
 	if (stacks->top_per_cpu)
@@ -84,7 +84,7 @@ static uint64_t stacks_task_top(struct copy *copy)
 
 static void stacks_find_task(struct copy *copy)
 {
-	const struct stack_recipe *stacks = &copy->copier->stacks;
+	const struct linux_stacks *stacks = &copy->copier->stacks;
 	uint64_t top = stacks_task_top(copy);
 
 	/*
@@ -107,7 +107,7 @@ static void stacks_find_task(struct copy *copy)
  */
 static void stacks_find_next_task(struct copy *copy)
 {
-	const struct stack_recipe *stacks = &copy->copier->stacks;
+	const struct linux_stacks *stacks = &copy->copier->stacks;
 	uint64_t rsp = copy->regs->rsp, start = rsp - rsp % stacks->stack_bytes;
 	uint64_t top = start + stacks->stack_bytes - stacks->top_padding, cs, sp;
 	uint64_t user_regs = top - stacks->regs_below_top;
@@ -126,7 +126,7 @@ static void stacks_find_next_task(struct copy *copy)
 
 static void stacks_find_irq(struct copy *copy)
 {
-	const struct stack_recipe *stacks = &copy->copier->stacks;
+	const struct linux_stacks *stacks = &copy->copier->stacks;
 	uint64_t pointer = 0;
 
 	if (stacks->irq_stack_per_cpu)
@@ -146,7 +146,7 @@ static uint64_t stacks_end(const struct copy *copy, uint64_t address)
 		return copy->task.end;
 	if (stack_extent_has(copy->irq, address))
 		return copy->irq.end;
-	top = control_stack_top(copy->copier->control, copy->regs->cr3, address);
+	top = control_get_stack_top(copy->copier->control, copy->regs->cr3, address);
 	return top > address ? top : 0;
 }
 
@@ -291,7 +291,7 @@ static enum sample_cut stacks_copy_entering(struct copy *copy)
 
 static void stacks_begin(struct copy *copy)
 {
-	const struct stack_recipe *stacks = &copy->copier->stacks;
+	const struct linux_stacks *stacks = &copy->copier->stacks;
 
 	copy->kernel = copy->own;
 	if (stacks->kernel_cr3)

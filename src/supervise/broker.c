@@ -139,7 +139,7 @@ static struct xtop_error *broker_find(struct broker *broker, const char *domain,
 static struct xtop_error *broker_get_registers(const struct guest_info *info, uint32_t vcpu,
 					       struct broker_answer *answer)
 {
-	if (!xen_registers(info, vcpu, &answer->reply.registers))
+	if (!xen_get_registers(info, vcpu, &answer->reply.registers))
 		return error_create("Xen does not give the registers of vCPU %u", vcpu);
 	return NULL;
 }
@@ -188,7 +188,7 @@ static void broker_stop_run(struct broker *broker, struct broker_run *run)
 	if (guard)
 		guard_destroy(guard, broker_poll_others, broker);
 	ring_destroy(run->ring);
-	control_release(run->control);
+	control_close(run->control);
 	*run = (struct broker_run){ 0 };
 }
 
@@ -200,7 +200,7 @@ static struct xtop_error *broker_fork_run(struct broker *broker, struct broker_r
 	if (!error)
 		error = ring_adopt(fds[1], &run->ring);
 	run->domid = grant->info.domid;
-	control_spend_credit(grant->was_sampled);
+	control_set_credit_spent(grant->was_sampled);
 	grant->was_sampled |= !error;
 	if (!error)
 		error = guard_create(&grant->info, run->control, run->ring, broker->settings->run,
@@ -224,7 +224,7 @@ static struct xtop_error *broker_start_run(struct broker *broker, struct broker_
 	if (error)
 		return error;
 	/* For a guest that was picked on the screen; main has done this for those of -d. */
-	error_destroy(guest_repair(grant->info.uuid, false, &note));
+	error_destroy(guest_undo_pause(grant->info.uuid, false, &note));
 	error = broker_fork_run(broker, run, grant, fds);
 	if (!error)
 		answer->fd = fcntl(guard_pidfd(run->guard), F_DUPFD_CLOEXEC, 0);
@@ -269,7 +269,7 @@ static struct xtop_error *broker_answer_domid(struct broker *broker,
 	if (!grant)
 		return error_create("domain %u was not asked for when xtop was started",
 				    request->domid);
-	if (!xen_is_still(&grant->info)) /* Xen uses numbers again after a while */
+	if (!xen_is_same_domain(&grant->info)) /* Xen uses numbers again after a while */
 		return error_create("domain %u is no longer the one that was asked for",
 				    request->domid);
 	if (request->question == BROKER_REGISTERS)
@@ -413,7 +413,7 @@ void broker_run(const struct broker_settings *settings, int socket)
 	broker_set_signals();
 	broker_close_streams();
 	broker_open_folders(&broker);
-	control_limit_budget(settings->budget);
+	control_set_budget_limit(settings->budget);
 	broker_loop(&broker);
 	for (unsigned i = 0; i < BROKER_MAX_GUARDS; i++)
 		broker_stop_run(&broker, &broker.runs[i]);

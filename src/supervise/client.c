@@ -79,7 +79,7 @@ void broker_stop(void)
 		nanosleep(&nap, NULL);
 }
 
-bool broker_is_there(void)
+bool broker_is_alive(void)
 {
 	bool there;
 
@@ -189,7 +189,7 @@ struct xtop_error *guest_find(const char *domain, struct guest_info *info)
 	return error;
 }
 
-bool guest_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs)
+bool guest_get_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs)
 {
 	const struct broker_request request = { .question = BROKER_REGISTERS,
 						.domid = info->domid,
@@ -198,7 +198,7 @@ bool guest_registers(const struct guest_info *info, unsigned vcpu, struct regist
 	struct xtop_error *error;
 
 	if (!client.socket)
-		return xen_registers(info, vcpu, regs);
+		return xen_get_registers(info, vcpu, regs);
 	error = client_ask(&request, NULL, 0, &reply, NULL);
 	if (!error)
 		*regs = reply.registers;

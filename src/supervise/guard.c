@@ -76,8 +76,8 @@ static void guard_quit_with(pid_t parent)
 
 static void guard_fail(struct control *control, struct xtop_error *error)
 {
-	control_put_message(control, error_message(error));
-	control_settle(control, SAMPLER_FAILED);
+	control_set_message(control, error_message(error));
+	control_set_state(control, SAMPLER_FAILED);
 	error_destroy(error);
 }
 
@@ -111,7 +111,7 @@ static void guard_run_sampler(const struct guest_info *info, struct stop_area *a
 		return;
 	}
 	if (ring)
-		ring_take_over(ring);
+		ring_adopt_producer(ring);
 	fault_install();
 	guard_make_prompt(PRIORITY_SAMPLER);
 	run(&guest, guard_control, ring);
@@ -163,7 +163,7 @@ static enum guard_verdict guard_watch_sampler(int pidfd, const struct stop_area 
 	while (!guard_ends(pidfd, GUARD_POLL_NS)) {
 		if (hang_detector_poll(detector, area, GUARD_MAX_POLLS))
 			return VERDICT_HANGS;
-		if (!guard_must_quit && !control_quitting(guard_control))
+		if (!guard_must_quit && !control_is_quitting(guard_control))
 			continue;
 		if (!quit_ns)
 			quit_ns = clock_now_ns();
@@ -229,20 +229,20 @@ static void guard_count_hang(struct control *control, uint64_t stopped_ns, unsig
 	counts.restarts += restarts;
 	counts.stops++;
 	counts.stopped_ns += stopped_ns;
-	control_add_stopped(control, stopped_ns);
-	control_put_counts(control, &counts);
+	control_count_stopped(control, stopped_ns);
+	control_set_counts(control, &counts);
 }
 
 /* Gives the guest its time back after a stop of STOPPED_NS. False: this process must quit. */
 static bool guard_rest(uint64_t stopped_ns)
 {
-	double rest_ns = (double)stopped_ns / control_budget(guard_control);
+	double rest_ns = (double)stopped_ns / control_get_budget(guard_control);
 	struct timespec nap = { .tv_nsec = GUARD_POLL_NS };
 	uint64_t begin_ns = clock_now_ns();
 
 	if (rest_ns > GUARD_REST_MAX_NS)
 		rest_ns = GUARD_REST_MAX_NS;
-	while (!guard_must_quit && !control_quitting(guard_control)) {
+	while (!guard_must_quit && !control_is_quitting(guard_control)) {
 		if ((double)(clock_now_ns() - begin_ns) >= rest_ns)
 			return true;
 		nanosleep(&nap, NULL);
@@ -258,13 +258,14 @@ static bool guard_prepare_restart(struct restarts *restarts, uint64_t since_ns)
 {
 	uint64_t now_ns = clock_now_ns();
 
-	if (guard_must_quit || control_quitting(guard_control) || !restarts_allow(restarts, now_ns))
+	if (guard_must_quit || control_is_quitting(guard_control) ||
+	    !restarts_allow(restarts, now_ns))
 		return false;
 	guard_count_hang(guard_control, now_ns - since_ns + GUARD_POLL_NS, 1);
-	control_spend_credit(true);
+	control_set_credit_spent(true);
 	if (guard_rest(now_ns - since_ns + GUARD_POLL_NS))
 		return true;
-	control_settle(guard_control, SAMPLER_ENDED); /* there is no sampler that could do it */
+	control_set_state(guard_control, SAMPLER_ENDED); /* there is no sampler that could do it */
 	return false;
 }
 
@@ -441,7 +442,7 @@ static void guard_end_hung(struct guard *guard)
 	guard_end(guard);
 	guard_count_hang(guard->control, clock_now_ns() - guard->detector.since_ns + BROKER_POLL_NS,
 			 0);
-	control_settle(guard->control, SAMPLER_HUNG);
+	control_set_state(guard->control, SAMPLER_HUNG);
 }
 
 bool guard_poll(struct guard *guard)

@@ -216,7 +216,7 @@ struct xtop_error *sandbox_enter(void)
 	return NULL;
 }
 
-const char *sandbox_lack(void)
+const char *sandbox_warning(void)
 {
 	return geteuid() == 0
 		       ? "built with sanitizers: root's rights are kept while guests are read, "
@@ -235,7 +235,7 @@ struct xtop_error *sandbox_enter(void)
 	return error ? error : sandbox_filter_calls();
 }
 
-const char *sandbox_lack(void)
+const char *sandbox_warning(void)
 {
 	return NULL;
 }

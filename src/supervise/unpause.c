@@ -21,7 +21,7 @@ static char *unpause_note(const char *format, const struct guest_info *info, uin
 	return asprintf(&note, format, name, pid) < 0 ? NULL : note;
 }
 
-struct xtop_error *guest_repair(const char *domain, bool asked, char **notep)
+struct xtop_error *guest_undo_pause(const char *domain, bool asked, char **notep)
 {
 	struct guest_info info;
 	struct xtop_error *error = xen_find(domain, &info);

@@ -98,13 +98,13 @@ void image_place_unref(struct image_place *place)
 	}
 }
 
-void image_succeed(struct image *image, struct image *by)
+void image_set_successor(struct image *image, struct image *by)
 {
 	assert(image != by && !image->place->behind && !by->place->behind); /* so no circle */
 	image->place->behind = image_place_ref(by);
 }
 
-const struct image *image_place_now(struct image_place **placep)
+const struct image *image_place_get(struct image_place **placep)
 {
 	struct image_place *place = *placep;
 

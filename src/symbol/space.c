@@ -157,15 +157,15 @@ static bool mapping_find_symbol(const struct mapping *mapping, uint64_t address,
 {
 	if (address < mapping->start || address >= mapping->end || !mapping->image ||
 	    !mapping->image->symtab ||
-	    !symtab_lookup(mapping->image->symtab, address - mapping->bias, entry))
+	    !symtab_find(mapping->image->symtab, address - mapping->bias, entry))
 		return false;
 	entry->start += mapping->bias;
 	entry->end += mapping->bias;
 	return true;
 }
 
-bool space_lookup(const struct space *space, uint64_t address, struct symtab_entry *entry,
-		  const struct mapping **mapping)
+bool space_find_symbol(const struct space *space, uint64_t address, struct symtab_entry *entry,
+		       const struct mapping **mapping)
 {
 	const struct space_mapping *top = space_top(space, address);
 
@@ -229,7 +229,7 @@ static bool space_find_function(const struct unwind_space *unwind, uint64_t addr
 	const struct mapping *mapping;
 	struct symtab_entry entry;
 
-	if (!space_lookup((const struct space *)unwind, address, &entry, &mapping))
+	if (!space_find_symbol((const struct space *)unwind, address, &entry, &mapping))
 		return false;
 	*start = entry.start;
 	return true;

@@ -155,7 +155,7 @@ const struct build_id *symbols_build_id(const struct symbols *symbols, size_t in
 	return &symbols_image(symbols, index)->build_id;
 }
 
-const char *symbols_complaint(const struct symbols *symbols)
+const char *symbols_warning(const struct symbols *symbols)
 {
 	return symbols->warning;
 }
@@ -305,7 +305,7 @@ static struct xtop_error *symbols_open(const char *path, int *fdp, bool *is_pipe
 	struct xtop_error *error;
 	struct stat status;
 
-	error = inputs_take_copy(path, SYMBOL_FILE_MAX_BYTES, &fd, is_pipe);
+	error = inputs_open_copy(path, SYMBOL_FILE_MAX_BYTES, &fd, is_pipe);
 	if (error)
 		return error_wrap(error, "%s", path);
 	if (fstat(fd, &status) < 0)

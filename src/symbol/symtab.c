@@ -488,7 +488,7 @@ struct symtab_entry symtab_at(const struct symtab *tab, size_t index)
 				      .name = tab->names + tab->name_offsets[index] };
 }
 
-bool symtab_lookup(const struct symtab *tab, uint64_t address, struct symtab_entry *entry)
+bool symtab_find(const struct symtab *tab, uint64_t address, struct symtab_entry *entry)
 {
 	size_t index;
 

@@ -11,7 +11,7 @@
 struct recent {
 	/* of the last snapshot */
 	uint64_t sequence;                             /* 0: there was none */
-	uint64_t taken, skipped;                       /* ticks taken, ticks skipped for the budget */
+	uint64_t taken, skipped; /* ticks taken, ticks skipped for the budget */
 	uint64_t elapsed_ns;                           /* since start */
 	struct snapshot_vcpu counts[GUEST_MAX_VCPUS]; /* ticks */
 	/* between the last two */

@@ -212,8 +212,8 @@ void ui_remove_guest(struct ui *ui, struct guest_screen *guest)
 		ui_note_inside(entry, guest);
 	if (ui->guest == guest)
 		ui_enter_guest(ui, NULL);
-	filter_forget(ui->filter);
-	filter_forget(ui->search);
+	filter_invalidate(ui->filter);
+	filter_invalidate(ui->search);
 	guest_screen_destroy(guest);
 	if (picked && ui->source->close)
 		ui->source->close(ui->source->context, pipeline);

@@ -238,7 +238,7 @@ static bool xen_get_domain(xc_interface *xc, uint32_t domid, xc_domaininfo_t *do
 	return xc_domain_getinfolist(xc, domid, 1, domain) == 1 && domain->domain == domid;
 }
 
-bool xen_is_still(const struct guest_info *info)
+bool xen_is_same_domain(const struct guest_info *info)
 {
 	xc_interface *xc = xc_interface_open(xen_log_quiet(), xen_log_quiet(), 0);
 	xc_domaininfo_t domain;

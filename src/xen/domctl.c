@@ -443,7 +443,7 @@ static bool domctl_get_registers(struct guest *guest, unsigned vcpu, struct regi
 	return true;
 }
 
-bool xen_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs)
+bool xen_get_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs)
 {
 	struct stop_area *area = NULL;
 	struct xtop_error *error;

@@ -148,7 +148,7 @@ static void say_last_words(void)
 /* Last words are called only for the SIGBUS that ends the process. */
 static void fault_and_be_killed(void)
 {
-	fault_on_death(say_last_words);
+	fault_set_last_words(say_last_words);
 	fault_arm();
 	if (pages[0][0] != 0 || fault_disarm() != 1)
 		_exit(1);

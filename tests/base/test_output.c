@@ -67,7 +67,7 @@ static void write_text(struct output_file *file, const char *text)
 {
 	FILE *stream;
 
-	if (output_stream(file, &stream))
+	if (output_begin(file, &stream))
 		abort();
 	fputs(text, stream);
 }

@@ -37,7 +37,7 @@ static uint64_t attach_once(struct memory *memory, const struct guest_info *info
 	struct registers regs;
 	uint64_t before_ns;
 
-	if (!guest_registers(info, 0, &regs)) {
+	if (!guest_get_registers(info, 0, &regs)) {
 		fprintf(stderr, "attach: no registers\n");
 		exit(1);
 	}

@@ -72,15 +72,15 @@ static void make_guest(void)
 	put(IRQ + 0x4000 - 8, STACK + 0x4000 - KIB);
 	put(STACK + 0x4000 - 168 + 136, 0x33);
 	put(STACK + 0x4000 - 168 + 152, USER + 0x100);
-	control_learn_stack(control, memory->regs[0].cr3, USER, USER + 0x100 + KIB);
-	control_learn_stack(control, memory->regs[0].cr3, STACK, STACK + 0x4000);
+	control_set_stack_top(control, memory->regs[0].cr3, USER, USER + 0x100 + KIB);
+	control_set_stack_top(control, memory->regs[0].cr3, STACK, STACK + 0x4000);
 	memory->regs[0].gs_base_kernel = PER_CPU;
 	memory->regs[0].rip = CODE;
 }
 
 static void use_stacks(void)
 {
-	const struct stack_recipe stacks = {
+	const struct linux_stacks stacks = {
 		.kernel_cr3 = memory->regs[0].cr3,
 		.current_per_cpu = 0x40,
 		.top_per_cpu = 0x48,
@@ -93,7 +93,7 @@ static void use_stacks(void)
 		.mm_start_stack = 0x178,
 	};
 
-	control_set_recipe(control, &stacks);
+	control_set_linux_stacks(control, &stacks);
 	copy_poll_stacks(&copier);
 }
 
@@ -133,7 +133,7 @@ int main(void)
 	measure("linux_user", USER + 0x100, true);
 	measure("linux_system_call", STACK + 0x4000 - KIB, false);
 	measure("linux_interrupt", IRQ + 0x4000 - KIB, false);
-	control_learn_stack(control, memory->regs[0].cr3, USER, USER); /* forget the end */
+	control_set_stack_top(control, memory->regs[0].cr3, USER, USER); /* forget the end */
 	measure("linux_user_new", USER + 0x100, true);
 	measure("linux_system_call_new", STACK + 0x4000 - KIB, false);
 	frame_cache_destroy(copier.cache);

@@ -153,8 +153,8 @@ static void bench_questions(const struct frames *frames, size_t n_nodes)
 		start = cpu_ns();
 		must_or_die(neighbours_build(snapshot, NULL, false, functions[131 * 9], &neighbours));
 		neighbours_times[round] = cpu_ns() - start;
-		functions_free(&table);
-		neighbours_free(&neighbours);
+		functions_deinit(&table);
+		neighbours_deinit(&neighbours);
 		snapshot_destroy(snapshot);
 	}
 	print_median("profile_copy", profile_nodes(profile), copy);

@@ -112,15 +112,15 @@ static void bench_recorded(const char *path, const char *elf, unsigned n)
 	unsigned n_vcpus;
 
 	guest_must(symbols_create(&symbols));
-	guest_must(recording_open(path, symbols, &reader));
+	guest_must(recording_reader_open(path, symbols, &reader));
 	if (elf)
 		guest_must(symbols_add_file(symbols, elf));
 	n_vcpus = recording_reader_get_info(reader)->n_vcpus;
-	while (records.n < N_RECORDS && (sample = recording_next(reader, &size_bytes)))
+	while (records.n < N_RECORDS && (sample = recording_reader_next(reader, &size_bytes)))
 		add_record(&records, sample, size_bytes);
 	if (records.n)
 		bench(symbols, "recorded", n, n_vcpus, &records);
-	recording_destroy(reader);
+	recording_reader_close(reader);
 	symbols_destroy(symbols);
 }
 

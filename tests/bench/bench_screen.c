@@ -139,7 +139,7 @@ static void bench_history(void)
 		struct snapshot *snapshot = snapshot_now();
 		uint64_t start = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
-		history_note(history, snapshot);
+		history_add(history, snapshot);
 		times[round] = clock_ns(CLOCK_THREAD_CPUTIME_ID) - start;
 		snapshot_destroy(snapshot);
 	}

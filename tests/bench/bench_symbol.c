@@ -83,7 +83,8 @@ static double bench_lookups(const struct space *space, const uint64_t *addresses
 	const struct mapping *mapping;
 
 	for (unsigned i = 0; i < N_LOOKUPS; i++) {
-		found += space_lookup(space, addresses[(i + shift) % N_LOOKUPS], &symbol, &mapping);
+		found += space_find_symbol(space, addresses[(i + shift) % N_LOOKUPS], &symbol,
+					   &mapping);
 		if (chained)
 			shift = symbol.start & 1;
 	}
@@ -107,7 +108,7 @@ static double bench_evicting(const struct space *space, const uint64_t *addresse
 			sum += other[at]++;
 		started_ns = bench_now_ns();
 		for (unsigned j = 0; j < 16; j++)
-			sum += space_lookup(space, addresses[i + j], &symbol, &mapping);
+			sum += space_find_symbol(space, addresses[i + j], &symbol, &mapping);
 		spent_ns += bench_now_ns() - started_ns;
 	}
 	free(other);

@@ -88,7 +88,7 @@ static void update_pages(void)
 
 	if (!guest.ops->look(guest.context, &look) || look.life == GUEST_GONE)
 		must_or_die(error_create("the guest is gone"));
-	frame_cache_follow(copier.cache, look.pages);
+	frame_cache_update_pages(copier.cache, look.pages);
 }
 
 int main(int argc, char **argv)

@@ -157,7 +157,7 @@ static bool is_warned(const struct packed *packed, uint32_t name)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (symbols_create(&symbols) || symbols_add_file(symbols, path))
 		abort();
-	warned = symbols_complaint(symbols) && strstr(symbols_complaint(symbols), "objcopy");
+	warned = symbols_warning(symbols) && strstr(symbols_warning(symbols), "objcopy");
 	symbols_destroy(symbols);
 	close(fd);
 	return warned;

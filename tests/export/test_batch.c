@@ -64,7 +64,7 @@ static void *publish(void *context)
 	struct publisher *publisher = context;
 	struct snapshot *snapshot;
 
-	while (!control_quitting(publisher->control)) {
+	while (!control_is_quitting(publisher->control)) {
 		usleep(1000);
 		if (!snapshot_wanted(publisher->slot))
 			continue;

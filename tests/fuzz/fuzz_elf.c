@@ -20,7 +20,7 @@ static void read_image(const struct bytes *bytes)
 	error_destroy(image_read_elf(image, bytes));
 	error_destroy(image_read_elf(image, bytes)); /* again, as when more is there */
 	for (size_t i = 0; image->symtab && i < symtab_count(image->symtab); i++)
-		symtab_lookup(image->symtab, symtab_at(image->symtab, i).start, &entry);
+		symtab_find(image->symtab, symtab_at(image->symtab, i).start, &entry);
 	fuzz_must(image->build_id.size_bytes <= BUILD_ID_MAX_BYTES, "a build-id fits");
 	image_unref(image);
 }

@@ -88,7 +88,7 @@ static void use(struct linux_kernel *kernel, struct fuzz *fuzz)
 {
 	struct symtab_entry entry;
 
-	symtab_lookup(kernel->image->symtab, TEXT + fuzz_u16(fuzz), &entry);
+	symtab_find(kernel->image->symtab, TEXT + fuzz_u16(fuzz), &entry);
 	if (kernel->image->tables.orc)
 		orc_find(kernel->image->tables.orc, TEXT + fuzz_u16(fuzz));
 	if (kernel->guest.has_layout)

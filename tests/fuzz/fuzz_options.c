@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	}
 	error = options_parse(argc, argv, &options);
 	error_destroy(error);
-	options_free(&options);
+	options_deinit(&options);
 	free(text);
 	return 0;
 }

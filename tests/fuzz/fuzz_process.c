@@ -63,7 +63,7 @@ static bool visit_area(void *context, const struct vma *vma)
 		return true;
 	guest_file_add_mapping(&visit->file, vma);
 	if (vma->file) {
-		path_of_file(&visit->guest->linux_guest, vma->file, &name);
+		path_read(&visit->guest->linux_guest, vma->file, &name);
 		fuzz_must(memchr(name.path, 0, sizeof(name.path)) != NULL, "a name ends");
 		if (linux_read_u64(&visit->guest->linux_guest, vma->file, &inode))
 			read_file(visit, inode);
@@ -82,15 +82,15 @@ static void find_space(struct fuzz_guest *guest, uint64_t address, uint64_t mm)
 
 	fuzz_succeed(processes_create(&guest->linux_guest, &settings, &processes));
 	for (unsigned i = 0; i < 2; i++) {
-		space = processes_space(processes, &task, i * 2 * FILE_RETRY_NS);
+		space = processes_find_space(processes, &task, i * 2 * CODE_FILE_RETRY_NS);
 		if (space)
 			space_find(space, 0x1000);
-		processes_root(processes, mm, &root);
+		processes_get_root(processes, mm, &root);
 		for (uint64_t frame = 0; frame < 16; frame++)
-			processes_by_frame(processes, 0x1000, FRAME(frame), UINT64_MAX / 2);
-		processes_poll(processes, (i * 2 + 1) * FILE_RETRY_NS);
+			processes_find_by_frame(processes, 0x1000, FRAME(frame), UINT64_MAX / 2);
+		processes_poll(processes, (i * 2 + 1) * CODE_FILE_RETRY_NS);
 	}
-	processes_note(processes, NULL);
+	processes_next_note(processes, NULL);
 	processes_destroy(processes);
 }
 

@@ -67,21 +67,21 @@ static void write_right(const char *name)
 	struct symbols *symbols = guest_symbols();
 	struct recording_writer *writer;
 
-	fuzz_succeed(recording_create(name, &writer));
-	recording_begin(writer, &info, symbols);
+	fuzz_succeed(recording_writer_open(name, &writer));
+	recording_writer_begin(writer, &info, symbols);
 	table[0] = table[8] = table[510] = table[511] = 3;
 	fuzz_succeed(memory_create(&ops, NULL, &memory));
-	recording_watch(writer, memory);
+	recording_writer_watch(writer, memory);
 	for (unsigned i = 0; i < 2; i++) {
 		read_twice(memory);
 		guest_begin(&record, 1000000ULL * i, 1000);
 		guest_add_chain(&record, 0, "start_kernel;serve;hash;copy");
 		guest_add_chain(&record, 1, "_start;main;loop;0x12345");
-		recording_write(writer, record.words, record.size_bytes);
-		recording_write_poll(writer, 1000000ULL * i);
+		recording_writer_write(writer, record.words, record.size_bytes);
+		recording_writer_write_poll(writer, 1000000ULL * i);
 	}
 	memory_destroy(memory);
-	fuzz_succeed(recording_close(writer));
+	fuzz_succeed(recording_writer_close(writer));
 	symbols_destroy(symbols);
 }
 
@@ -145,9 +145,9 @@ static void create_os(const struct recording_reader *reader, const struct symbol
 					   .control = control,
 					   .symbols = (struct symbols *)symbols };
 
-	if (!recording_has_memory(reader))
+	if (!recording_reader_has_memory(reader))
 		return;
-	fuzz_succeed(recorded_open(memoryp, &settings->recorded));
+	fuzz_succeed(recorded_memory_open(memoryp, &settings->recorded));
 	os_settings.memory = *memoryp;
 	fuzz_succeed(os_create(&os_settings, &settings->os));
 }
@@ -171,13 +171,13 @@ static void play(struct recording_reader *reader, const struct symbols *symbols,
 		create_os(reader, symbols, &memory, &settings);
 	fuzz_succeed(resolver_create(&settings, &resolver));
 	for (unsigned i = 0; i < MAX_RECORDS; i++) {
-		record = recording_next(reader, &size_bytes);
+		record = recording_reader_next(reader, &size_bytes);
 		if (!record)
 			break;
 		fuzz_must(size_bytes <= sample_size_max(settings.n_vcpus), "a record fits");
 		resolver_add(resolver, record, size_bytes);
 	}
-	recording_complaint(reader);
+	recording_reader_get_complaint(reader);
 	fuzz_succeed(resolver_snapshot(resolver, &snapshot));
 	export_all(snapshot);
 	snapshot_destroy(snapshot);
@@ -196,10 +196,10 @@ static void replay(const uint8_t *bytes, size_t size_bytes, uint8_t flags)
 	    ftruncate(fd, (off_t)size_bytes))
 		abort();
 	fuzz_succeed(symbols_create(&symbols));
-	error = recording_open(path, symbols, &reader);
+	error = recording_reader_open(path, symbols, &reader);
 	if (!error) {
 		play(reader, symbols, flags);
-		recording_destroy(reader);
+		recording_reader_close(reader);
 	}
 	error_destroy(error);
 	symbols_destroy(symbols);

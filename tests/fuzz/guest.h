@@ -13,7 +13,7 @@
 #define TESTS_FUZZ_GUEST_H
 
 #include "fuzz.h"
-#include "linux/kernel/linux.h"
+#include "linux/kernel/linux_guest.h"
 
 #define FUZZ_GUEST_BYTES (16 * GUEST_PAGE_SIZE)
 #define FUZZ_GUEST_BASE  0xffff888000000000ULL /* one of the addresses of the pool */

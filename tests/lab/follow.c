@@ -53,7 +53,7 @@ static __attribute__((format(printf, 1, 2), noreturn)) void die(const char *form
 
 static bool follow_has(const struct follow *follow)
 {
-	const struct space *space = os_kernel(follow->os);
+	const struct space *space = os_get_kernel(follow->os);
 	const struct mapping *mapping;
 	char name[72];
 
@@ -70,9 +70,9 @@ static void follow_poll_modules(struct follow *follow, uint64_t now_ns)
 {
 	bool is_seen;
 
-	if (space_generation(os_kernel(follow->os)) == follow->generation)
+	if (space_generation(os_get_kernel(follow->os)) == follow->generation)
 		return;
-	follow->generation = space_generation(os_kernel(follow->os));
+	follow->generation = space_generation(os_get_kernel(follow->os));
 	is_seen = follow_has(follow);
 	if (is_seen != follow->is_seen)
 		follow->seen_ns = now_ns;
@@ -144,9 +144,9 @@ static void follow_attach(struct follow *follow, const struct guest_info *info)
 	struct sample_vcpu vcpu = { .vcpu = 0 };
 	uint64_t begin_ns = clock_now_ns();
 
-	while (!os_is_linux(follow->os)) {
-		if (guest_registers(info, 0, &vcpu.regs))
-			os_see(follow->os, &vcpu, clock_now_ns());
+	while (!os_is_known(follow->os)) {
+		if (guest_get_registers(info, 0, &vcpu.regs))
+			os_update(follow->os, &vcpu, clock_now_ns());
 		if (clock_now_ns() - begin_ns > FOLLOW_LIMIT_NS)
 			die("no Linux there");
 		nanosleep(&nap, NULL);

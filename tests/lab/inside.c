@@ -249,7 +249,7 @@ static void try_name(struct inside *inside, uint64_t address, const char *name)
 	struct symtab_entry entry = { 0 };
 
 	n_functions++;
-	if (space_lookup(inside->space, address, &entry, &mapping) &&
+	if (space_find_symbol(inside->space, address, &entry, &mapping) &&
 	    entry.start + mapping->bias == address &&
 	    (strcmp(entry.name, name) == 0 || is_known(address, entry.name)))
 		return;
@@ -333,7 +333,7 @@ static bool add_code(void *context, const struct mapping *mapping)
 	struct symtab_entry entry;
 
 	if ((strcmp(of, "[bpf]") == 0 || strcmp(of, "[ftrace]") == 0) &&
-	    symtab_lookup(mapping->image->symtab, mapping->start - mapping->bias, &entry))
+	    symtab_find(mapping->image->symtab, mapping->start - mapping->bias, &entry))
 		add(context, "%016" PRIx64 " %016" PRIx64 " %s %s", mapping->start, mapping->end,
 		    entry.name, of);
 	return false;
@@ -413,7 +413,7 @@ static bool add_area(void *context, const struct vma *vma)
 	struct inside *inside = context;
 	struct path_name name = { .path = "" };
 
-	if (vma->file && !path_of_file(&inside->kernel.guest, vma->file, &name))
+	if (vma->file && !path_read(&inside->kernel.guest, vma->file, &name))
 		strcpy(name.path, "?");
 	add(inside, "%u %08" PRIx64 "-%08" PRIx64 " %c%c%c%c %08" PRIx64 "%s%s%s", inside->pid,
 	    vma->start, vma->end, vma->flags & VMA_READ ? 'r' : '-',
@@ -442,7 +442,7 @@ static bool add_file_build_id(void *context, const struct vma *vma)
 	struct path_name name;
 
 	if (vma->file && vma->flags & VMA_EXEC && mapping && mapping->image &&
-	    path_of_file(&inside->kernel.guest, vma->file, &name))
+	    path_read(&inside->kernel.guest, vma->file, &name))
 		add_build_id(inside, name.path, &mapping->image->build_id);
 	return true;
 }
@@ -451,7 +451,7 @@ static void add_file_build_ids(struct inside *inside, const struct task *task)
 {
 	uint64_t mm = task->mm;
 
-	user_space = mm ? processes_space(inside->processes, task, clock_now_ns()) : NULL;
+	user_space = mm ? processes_find_space(inside->processes, task, clock_now_ns()) : NULL;
 	if (user_space)
 		vmas_walk(&inside->kernel.guest, mm, add_file_build_id, inside);
 }
@@ -471,8 +471,8 @@ static void count_page(struct inside *inside, uint64_t address)
 	if (!area || !memory_translate(inside->memory, by_frame.root, address, &frame))
 		return;
 	by_frame.used++;
-	space = processes_by_frame(inside->processes, address, frame,
-				   memory_now_ns(inside->memory));
+	space = processes_find_by_frame(inside->processes, address, frame,
+					memory_now_ns(inside->memory));
 	page = space ? space_find(space, address) : NULL;
 	by_frame.told += page != NULL;
 	by_frame.wrong += page && (page->image != area->image || page->bias != area->bias);
@@ -492,8 +492,8 @@ static void add_frames(struct inside *inside, const struct task *task)
 	uint32_t pid = task->pid;
 
 	memset(&by_frame, 0, sizeof(by_frame));
-	user_space = mm ? processes_space(inside->processes, task, clock_now_ns()) : NULL;
-	if (!user_space || !processes_root(inside->processes, mm, &by_frame.root))
+	user_space = mm ? processes_find_space(inside->processes, task, clock_now_ns()) : NULL;
+	if (!user_space || !processes_get_root(inside->processes, mm, &by_frame.root))
 		return;
 	vmas_walk(&inside->kernel.guest, mm, count_pages, inside);
 	add(inside, "%u used %u told %u wrong %u", pid, by_frame.used, by_frame.told,
@@ -656,7 +656,7 @@ static bool attach(struct inside *inside, const struct guest_info *info)
 
 	for (int i = 0; i < (info ? ATTACH_TRIES : 1); i++) {
 		memory_refresh(inside->memory);
-		if (info && !guest_registers(info, (unsigned)i % info->n_vcpus, &inside->regs))
+		if (info && !guest_get_registers(info, (unsigned)i % info->n_vcpus, &inside->regs))
 			continue;
 		if (linux_attach(&guest, &inside->regs, &inside->kernel))
 			return true;

@@ -126,7 +126,7 @@ static uint64_t read_heartbeat(void)
 	struct registers regs;
 
 	memory_refresh(memory);
-	if (info.n_vcpus > MAX_VCPUS || !guest_registers(&info, 0, &regs) ||
+	if (info.n_vcpus > MAX_VCPUS || !guest_get_registers(&info, 0, &regs) ||
 	    memory_read(memory, walk_root(&regs), heartbeat_address, rounds, size) != size)
 		die("cannot read the guest's counters");
 	for (unsigned i = 0; i < info.n_vcpus; i++)

@@ -25,7 +25,7 @@ static void begin(size_t max_pages, uint64_t n_frames)
 	for (uint64_t i = 0; i < n_frames; i++)
 		*(uint64_t *)memory_guest_page(memory, i) = i;
 	error_destroy(frame_cache_create(&memory->guest.mapper, max_pages, ROUND, &cache));
-	frame_cache_follow(cache, 1000);
+	frame_cache_update_pages(cache, 1000);
 }
 
 static void end(const char *what)
@@ -147,7 +147,7 @@ static void test_sweep(void)
 	for (uint64_t i = 0; i < 8; i++)
 		get(i, 0);
 	for (uint64_t now = 0; now <= settled; now += SECOND / 10) {
-		frame_cache_tend(cache, now);
+		frame_cache_sweep(cache, now);
 		for (uint64_t i = 0; i < 4; i++)
 			has(i);
 	}
@@ -159,7 +159,7 @@ static void test_sweep(void)
 	      "an exchanged frame still reads the old page");
 	maps = memory->maps;
 	for (uint64_t now = settled; now <= settled + ROUND; now += SECOND / 10) {
-		frame_cache_tend(cache, now);
+		frame_cache_sweep(cache, now);
 		for (uint64_t i = 0; i < 4; i++)
 			frame_cache_find(cache, FRAME(i));
 	}
@@ -175,7 +175,7 @@ static void test_sweep_meets_refusal(void)
 	get(1, 0);
 	memory->refuse_map = true;
 	for (uint64_t now = 0; now <= ROUND; now += SECOND / 10) {
-		frame_cache_tend(cache, now);
+		frame_cache_sweep(cache, now);
 		frame_cache_find(cache, FRAME(1));
 	}
 	check(!has(1), "a page that Xen does not map again is not found any more");
@@ -194,7 +194,7 @@ static void test_sweep_is_bounded(void)
 	for (uint64_t i = 0; i < 256; i++)
 		get(i, 0);
 	before = memory->maps + memory->unmaps;
-	frame_cache_tend(cache, 1000000 * SECOND);
+	frame_cache_sweep(cache, 1000000 * SECOND);
 	check(memory->maps + memory->unmaps - before <= 32, "one call made %u calls of Xen",
 	      memory->maps + memory->unmaps - before);
 	end("sweep is bounded");
@@ -205,9 +205,9 @@ static void test_page_count(void)
 	begin(8, 20);
 	get(1, 0);
 	memory_guest_exchange(memory, 1);
-	frame_cache_follow(cache, 1000);
+	frame_cache_update_pages(cache, 1000);
 	check(has(1), "the same count drops nothing");
-	frame_cache_follow(cache, 999);
+	frame_cache_update_pages(cache, 999);
 	check_u64(frame_cache_pages(cache), 0, "another count drops all");
 	check(*(const uint64_t *)frame_cache_get(cache, FRAME(1), 1) == 0, "the new page is read");
 	end("page count");
@@ -262,7 +262,7 @@ static bool fuzz_step(bool *possible, uint64_t *now_ns)
 		return true;
 	}
 	if (what < 150) {
-		frame_cache_tend(cache, *now_ns);
+		frame_cache_sweep(cache, *now_ns);
 		return frame_cache_pages(cache) <= 64;
 	}
 	if (what < 500) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The task of a sample and its code, as os_task() finds them: of a process that is there, and of
+ * The task of a sample and its code, as os_find_task() finds them: of a process that is there, and of
  * one that had gone before it could be read. linux_attach() is replaced: the guest's structures are
  * made by hand (tests/support/made_linux.h).
  */
@@ -101,10 +101,10 @@ static void begin(void)
 	settings.control = control;
 	must(os_create(&settings, &os));
 	vcpu = sample_of(task_address, made_mm_root(made, mm).cr3, BASE + FUNCTION);
-	os_see(os, &vcpu, clock_now_ns());
-	if (!os_is_linux(os))
+	os_update(os, &vcpu, clock_now_ns());
+	if (!os_is_known(os))
 		exit(99);
-	os_task(os, &vcpu, clock_now_ns(), &task);
+	os_find_task(os, &vcpu, clock_now_ns(), &task);
 }
 
 static void end(void)
@@ -121,7 +121,7 @@ static frame_t frame_of(uint64_t file)
 
 	memory_refresh(made->guest.memory);
 	if (!page_cache_init(&cache, &made->guest, made_inode_of(made, file)) ||
-	    !page_cache_frame(&cache, 1, &frame))
+	    !page_cache_find_frame(&cache, 1, &frame))
 		exit(99);
 	return frame;
 }
@@ -134,10 +134,11 @@ static const char *says(const struct sample_vcpu *vcpu)
 	struct symtab_entry entry;
 	struct os_task task;
 
-	os_task(os, vcpu, clock_now_ns(), &task);
+	os_find_task(os, vcpu, clock_now_ns(), &task);
 	snprintf(text, sizeof(text), "%s %s", task.process,
-		 task.user && space_lookup(task.user, vcpu->regs.rip, &entry, &mapping) ? entry.name
-											: "-");
+		 task.user && space_find_symbol(task.user, vcpu->regs.rip, &entry, &mapping)
+			 ? entry.name
+			 : "-");
 	return text;
 }
 
@@ -148,12 +149,12 @@ static void test_there(void)
 	begin();
 	vcpu = sample_of(task_address, made_mm_root(made, mm).cr3, BASE + FUNCTION);
 	check_string(says(&vcpu), "server serve", "code found by areas");
-	sample_put_code_frame(&vcpu, frame_of(exe));
+	sample_set_code_frame(&vcpu, frame_of(exe));
 	check_string(says(&vcpu), "server serve", "code found by areas, frame known");
 	vcpu.regs.rip = ELSEWHERE + FUNCTION;
-	sample_put_code_frame(&vcpu, FRAME(0));
+	sample_set_code_frame(&vcpu, FRAME(0));
 	check_string(says(&vcpu), "server -", "no known area, no frame");
-	sample_put_code_frame(&vcpu, frame_of(lib));
+	sample_set_code_frame(&vcpu, frame_of(lib));
 	check_string(says(&vcpu), "server helper", "no known area, code found by its frame");
 	end();
 }
@@ -168,7 +169,7 @@ static void test_gone(void)
 	begin();
 	vcpu = sample_of(GONE, 0x7777000, ELSEWHERE + FUNCTION);
 	check_string(says(&vcpu), "[unknown] -", "without a frame, as in old recordings");
-	sample_put_code_frame(&vcpu, frame_of(exe));
+	sample_set_code_frame(&vcpu, frame_of(exe));
 	check_string(says(&vcpu), "[unknown] serve", "code found by its frame");
 	os_get_counts(os, &counts);
 	check_u64(counts.code_by_frame, 1, "the sample is counted");
@@ -197,7 +198,7 @@ static void test_ending(void)
 	vcpu = sample_of(other, 0x7777000, BASE + FUNCTION);
 	check_string(says(&vcpu), "md5sum -",
 		     "an address of a known program in other memory proves nothing");
-	sample_put_code_frame(&vcpu, frame_of(lib));
+	sample_set_code_frame(&vcpu, frame_of(lib));
 	check_string(says(&vcpu), "md5sum helper", "the frame proves it");
 	end();
 }

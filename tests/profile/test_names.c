@@ -120,11 +120,11 @@ static void test_late(void)
 	check_string(text_of(frame), "libx.so+0x1100", "no symbol yet");
 	check_u64(first->n_references, 2, "the space and the test refer to the image");
 	check(!names_poll(names), "nothing is new");
-	image_succeed(first, second);
+	image_set_successor(first, second);
 	check(!names_poll(names), "the file was read again, and nothing is new");
 	space_destroy(space);
 	image_unref(first);
-	image_succeed(second, third);
+	image_set_successor(second, third);
 	image_unref(second);
 	check(names_poll(names), "the file has symbols now; nobody refers to the first image");
 	check_string(text_of(names_now(names, frame)), "serve",
@@ -153,7 +153,7 @@ static void test_room(void)
 		frame = find(space, FUNCTION);
 		space_destroy(space);
 		if (i == n_files)
-			image_succeed(image, later);
+			image_set_successor(image, later);
 		image_unref(image);
 		if (i < n_files)
 			check(!names_poll(names), "file %u is gone", i);
@@ -215,7 +215,7 @@ static void test_page_comes(void)
 	area = (struct vma){ CODE, CODE + PAGE, VMA_READ | VMA_EXEC, 1, file };
 	task.mm = made_mm(made, &area, 1);
 	task.tgid = 50;
-	space = processes_space(processes, &task, 0);
+	space = processes_find_space(processes, &task, 0);
 	for (unsigned i = 0; i < 3; i++)
 		add(profile, space, FUNCTION + 4);
 	add(profile, space, FUNCTION + 16);
@@ -229,7 +229,7 @@ static void test_page_comes(void)
 	check(names_poll(names), "names are found when it comes");
 	profile_rename(profile, names_now, names);
 	check_folded(profile, "libx.so+0x1004 1|serve 4|", "samples counted before have the names");
-	add(profile, processes_space(processes, &task, 1 * S), FUNCTION + 16);
+	add(profile, processes_find_space(processes, &task, 1 * S), FUNCTION + 16);
 	check_folded(profile, "libx.so+0x1004 1|serve 5|", "and so have new samples");
 	profile_destroy(profile);
 	processes_destroy(processes);

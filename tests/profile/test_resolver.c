@@ -418,7 +418,7 @@ static void test_notes(void)
 
 	stage.symbols = os_settings.symbols = guest_symbols();
 	guest_must(control_create(&os_settings.control));
-	guest_must(recorded_open(&os_settings.memory, &with.recorded));
+	guest_must(recorded_memory_open(&os_settings.memory, &with.recorded));
 	guest_must(os_create(&os_settings, &with.os));
 	stage_open_settings(&stage, with);
 	add_notes(&stage);
@@ -486,26 +486,27 @@ static void test_learning(void)
 	struct stage stage;
 
 	stage_open_with(&stage, true, true);
-	check_u64(control_stack_top(stage.control, 0, GUEST_STACK), 0, "nothing known yet");
+	check_u64(control_get_stack_top(stage.control, 0, GUEST_STACK), 0, "nothing known yet");
 	make_record(record, "start_kernel;serve;hash");
 	stage_add(&stage, record);
-	check_u64(control_stack_top(stage.control, 0, GUEST_STACK), GUEST_STACK + 3 * 48,
+	check_u64(control_get_stack_top(stage.control, 0, GUEST_STACK), GUEST_STACK + 3 * 48,
 		  "complete: the end of the stack");
 	make_record(record, "start_kernel;serve;hash;copy;copy");
 	guest_cut(record, 3 * 48, CUT_LIMIT);
 	stage_add(&stage, record);
-	check_u64(control_stack_top(stage.control, 0, GUEST_STACK), GUEST_STACK + 6 * 48 + 4096,
+	check_u64(control_get_stack_top(stage.control, 0, GUEST_STACK), GUEST_STACK + 6 * 48 + 4096,
 		  "cut short: twice as much and a page");
 	guest_begin(record, 1000, 1);
 	guest_add_chain(record, 1, "start_kernel;serve;hash");
 	guest_cut(record, 48, CUT_NOT_PRESENT);
 	stage_add(&stage, record);
-	check_u64(control_stack_top(stage.control, 0, GUEST_STACK + GUEST_STACK_STEP), 0,
+	check_u64(control_get_stack_top(stage.control, 0, GUEST_STACK + GUEST_STACK_STEP), 0,
 		  "nothing more to copy: nothing is learned");
 	stage_close(&stage);
 	stage_open(&stage);
 	stage_add_chain(&stage, "start_kernel;serve;hash");
-	check_u64(control_stack_top(stage.control, 0, GUEST_STACK), 0, "in a replay nobody learns");
+	check_u64(control_get_stack_top(stage.control, 0, GUEST_STACK), 0,
+		  "in a replay nobody learns");
 	stage_close(&stage);
 	free(record);
 }
@@ -605,11 +606,11 @@ static void test_recording_fails(void)
 	if (!mkdtemp(folder) || setrlimit(RLIMIT_FSIZE, &limit))
 		abort();
 	snprintf(path, sizeof(path), "%s/recording", folder);
-	guest_must(recording_create(path, &writer));
-	recording_begin(writer, &info, NULL);
+	guest_must(recording_writer_open(path, &writer));
+	recording_writer_begin(writer, &info, NULL);
 	make_record(record, "start_kernel;serve;hash");
-	for (unsigned i = 0; i < 10000 && !recording_failed(writer); i++)
-		recording_write(writer, record->words, record->size_bytes);
+	for (unsigned i = 0; i < 10000 && !recording_writer_get_errno(writer); i++)
+		recording_writer_write(writer, record->words, record->size_bytes);
 	limit.rlim_cur = RLIM_INFINITY;
 	setrlimit(RLIMIT_FSIZE, &limit);
 	stage.symbols = guest_symbols();
@@ -621,7 +622,7 @@ static void test_recording_fails(void)
 	      "the snapshot has the error of the recording");
 	snapshot_destroy(snapshot);
 	stage_finish(&stage);
-	error_destroy(recording_close(writer));
+	error_destroy(recording_writer_close(writer));
 	stage_close(&stage);
 	free(record);
 	unlink(path);
@@ -638,7 +639,7 @@ static void *run_producer(void *context)
 {
 	struct producer *producer = context;
 
-	while (!control_quitting(producer->control))
+	while (!control_is_quitting(producer->control))
 		put(producer->ring, &producer->record);
 	return NULL;
 }
@@ -763,7 +764,7 @@ static void test_reset_while_running(void)
 		before = snapshot->resolver.samples;
 		snapshot_destroy(snapshot);
 	}
-	control_reset(stage.control); /* at once: the resolver is still at work */
+	control_reset_profile(stage.control); /* at once: the resolver is still at work */
 	snapshot_request(stage.slot);
 	snapshot = wait_snapshot(stage.slot);
 	check(before > n / 2 && before <= n, "resolved %" PRIu64 " of %" PRIu64, before, n);
@@ -795,7 +796,7 @@ static void test_reset_at_end(void)
 	stage_open(&stage);
 	make_record(record, "start_kernel;serve;hash");
 	stage_add(&stage, record);
-	control_reset(stage.control);
+	control_reset_profile(stage.control);
 	control_finish(stage.control);
 	resolver_run(stage.resolver);
 	snapshot = snapshot_take(stage.slot);
@@ -824,7 +825,7 @@ static void switch_over(void *context)
 	guest_begin(record, 2000, 1);
 	guest_add_chain(record, 0, "start_kernel;copy");
 	put(over->stage->ring, record);
-	resolver_follow(over->stage->resolver, over->ring, 1);
+	resolver_switch_guest(over->stage->resolver, over->ring, 1);
 	free(record);
 }
 
@@ -887,7 +888,7 @@ static bool memory_hears(struct stage *stage, enum sampler_state state,
 {
 	time_t end = time(NULL) + WAIT_S;
 
-	control_put_counts(stage->control,
+	control_set_counts(stage->control,
 			   &(struct sampler_counts){ .state = state, .guest_pages = 1000 });
 	while (atomic_load(heard) != guest_pages && time(NULL) < end)
 		nap();

@@ -59,7 +59,7 @@ static void check_tree(const char *const *stacks, struct call_tree_settings sett
 	text = tree_text(&tree);
 	check_string(text, expected, what);
 	free(text);
-	call_tree_free(&tree);
+	call_tree_deinit(&tree);
 	snapshot_destroy(snapshot);
 }
 
@@ -133,7 +133,7 @@ static void test_folds(void)
 	settings.max_forks = 10;
 	must(call_tree_build(snapshot, &settings, &tree));
 	call_tree_set_open(folds, tree.lines[0].key, true);
-	call_tree_free(&tree);
+	call_tree_deinit(&tree);
 	check_tree(usual, settings,
 		   "  web 0/95\n"
 		   "  = main 0/95\n"
@@ -144,7 +144,7 @@ static void test_folds(void)
 	call_tree_set_all(folds, true);
 	must(call_tree_build(snapshot, &settings, &tree));
 	call_tree_set_open(folds, tree.lines[1].key, false);
-	call_tree_free(&tree);
+	call_tree_deinit(&tree);
 	check_tree(usual, settings,
 		   "  web 0/95\n"
 		   "  = + main 0/95\n"
@@ -200,7 +200,7 @@ static void test_wide(void)
 		      tree.lines[0].weights.children_total == MANY_CALLERS,
 	      "the hot one first, with half");
 	check_u64(tree.lines[1].more, MANY_CALLERS, "the others in one line");
-	call_tree_free(&tree);
+	call_tree_deinit(&tree);
 	snapshot_destroy(snapshot);
 	profile_destroy(profile);
 }
@@ -218,7 +218,7 @@ static void test_deep(void)
 	snapshot = stacks_deepest(frames);
 	must(call_tree_build(snapshot, &settings, &tree));
 	check(tree.n > CALL_TREE_MAX_FORKS && tree.n <= CALL_TREE_MAX_LINES, "%zu lines", tree.n);
-	call_tree_free(&tree);
+	call_tree_deinit(&tree);
 	snapshot_destroy(snapshot);
 }
 

@@ -17,14 +17,13 @@ static void test_names(void)
 {
 	for (size_t i = 0; i < N_COLUMNS; i++) {
 		check(columns[i].id == i, "%s stands at its id", columns[i].name);
-		check(column_by_name(columns[i].name) == &columns[i], "%s is found",
-		      columns[i].name);
+		check(column_find(columns[i].name) == &columns[i], "%s is found", columns[i].name);
 	}
-	check(column_by_name("c") == &columns[COLUMN_CHILDREN], "unique prefix");
-	check(column_by_name("SYM") == &columns[COLUMN_SYMBOL], "any case");
-	check(!column_by_name("s"), "ambiguous prefix");
-	check(!column_by_name(""), "empty");
-	check(!column_by_name("selfish"), "longer than any name");
+	check(column_find("c") == &columns[COLUMN_CHILDREN], "unique prefix");
+	check(column_find("SYM") == &columns[COLUMN_SYMBOL], "any case");
+	check(!column_find("s"), "ambiguous prefix");
+	check(!column_find(""), "empty");
+	check(!column_find("selfish"), "longer than any name");
 }
 
 static void check_cell(const struct column_context *context, enum column_id id,
@@ -62,7 +61,7 @@ static void test_cells(void)
 	check_u64(columns[COLUMN_SYMBOL].entry(&context, &table.rows[0], cell, sizeof(cell)), 7,
 		  "cut");
 	check_string(cell, "[k] mai", "cut");
-	functions_free(&table);
+	functions_deinit(&table);
 	snapshot_destroy(snapshot);
 }
 
@@ -86,7 +85,7 @@ static void test_truncated_last(void)
 	context.truncated_last = false;
 	columns_sort(&context, &columns[COLUMN_CHILDREN], table.rows, table.n);
 	check_u64(table.rows[1].frame, FRAME_TRUNCATED, "as a caller it is sorted in");
-	functions_free(&table);
+	functions_deinit(&table);
 	snapshot_destroy(snapshot);
 }
 
@@ -113,7 +112,7 @@ static void test_totals(void)
 	check_cell(&context, COLUMN_SELF, &table.rows[0], " 96.97");
 	context.totals = true;
 	check_cell(&context, COLUMN_SELF, &table.rows[0], " 50.00");
-	functions_free(&table);
+	functions_deinit(&table);
 	snapshot_destroy(snapshot);
 	profile_destroy(profile);
 }
@@ -143,7 +142,7 @@ static void test_order(void)
 		for (size_t i = 0; i < table.n; i++)
 			check_cell(&context, COLUMN_SYMBOL, &table.rows[i], expected[i]);
 	}
-	functions_free(&table);
+	functions_deinit(&table);
 	snapshot_destroy(snapshot);
 }
 

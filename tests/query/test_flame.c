@@ -51,7 +51,7 @@ static void check_flame(struct flame_settings settings, const char *expected, bo
 			check(false, "cell %zu does not lie below its caller", i);
 	}
 	free(text);
-	flame_free(&flame);
+	flame_deinit(&flame);
 	snapshot_destroy(snapshot);
 }
 
@@ -104,7 +104,7 @@ static void test_deep(void)
 
 	must(flame_build(snapshot, &settings, &flame));
 	check(flame.depth > 100, "a flame graph of %d rows, %zu cells", flame.depth, flame.n);
-	flame_free(&flame);
+	flame_deinit(&flame);
 	snapshot_destroy(snapshot);
 }
 

@@ -53,7 +53,7 @@ static void check_table(const char *const *stacks, const char *regex, bool addre
 		check(row->weights.self_live == expected[i].self, "live self %g",
 		      row->weights.self_live);
 	}
-	functions_free(&table);
+	functions_deinit(&table);
 	filter_destroy(filter);
 	snapshot_destroy(snapshot);
 }
@@ -153,7 +153,7 @@ static void test_process_of_function(void)
 	check(find(&table, "main", false)->process == stacks_frame(frames, "@sh"),
 	      "main is mostly sh's");
 	check(find(&table, "idle", false)->process == FRAME_NONE, "idle belongs to no process");
-	functions_free(&table);
+	functions_deinit(&table);
 	snapshot_destroy(snapshot);
 }
 
@@ -176,8 +176,8 @@ static void test_join(void)
 		      base.rows[find(&table, "both", false)->base - 1].weights.self_total == 4,
 	      "what was is found");
 	check(!find(&table, "new", false)->base, "a new function has no row in the baseline");
-	functions_free(&table);
-	functions_free(&base);
+	functions_deinit(&table);
+	functions_deinit(&base);
 	snapshot_destroy(before);
 	snapshot_destroy(after);
 }

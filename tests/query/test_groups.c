@@ -38,13 +38,13 @@ static void test_processes(void)
 	profile_add(profile, of_thread, 3, 1, 7);
 	profile_add(profile, of_main, 2, 1, 3);
 	must(profile_copy(profile, 1, &snapshot));
-	must(groups_processes(snapshot, true, &groups));
+	must(groups_build_processes(snapshot, true, &groups));
 	text = groups_text(&groups);
 	check_string(text, "web 10/10\n worker 7/7\nsh 5/5\n",
 		     "hottest first, threads below; what is of no process is none");
 	check_u64(groups.whole.children_total, 115, "100 %");
 	free(text);
-	groups_free(&groups);
+	groups_deinit(&groups);
 	snapshot_destroy(snapshot);
 	profile_destroy(profile);
 }
@@ -62,13 +62,13 @@ static void test_modules(void)
 	struct groups groups;
 	char *text;
 
-	must(groups_modules(snapshot, true, &groups));
+	must(groups_build_modules(snapshot, true, &groups));
 	text = groups_text(&groups);
 	check_string(text, "prog 10/14\n[kernel] 5/5\n", "hottest by self first");
 	check_u64(groups.rows[1].unknown.self_total, 1, "samples that nobody can name");
 	check_u64(groups.rows[0].unknown.self_total, 3, "samples with only a place in a file");
 	free(text);
-	groups_free(&groups);
+	groups_deinit(&groups);
 	snapshot_destroy(snapshot);
 }
 
@@ -88,9 +88,9 @@ static void test_many_modules(void)
 		profile_add(profile, &id, 1, 1, 1);
 	}
 	must(profile_copy(profile, 1, &snapshot));
-	must(groups_modules(snapshot, true, &groups));
+	must(groups_build_modules(snapshot, true, &groups));
 	check_u64(groups.n, 4096, "the number of rows is bounded");
-	groups_free(&groups);
+	groups_deinit(&groups);
 	snapshot_destroy(snapshot);
 	profile_destroy(profile);
 }

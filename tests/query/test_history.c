@@ -24,7 +24,7 @@ static void note(struct history *history, struct profile *profile, uint64_t sequ
 {
 	struct snapshot *snapshot = snapshot_at(profile, sequence, time_ns);
 
-	history_note(history, snapshot);
+	history_add(history, snapshot);
 	snapshot_destroy(snapshot);
 }
 
@@ -43,7 +43,7 @@ static void test_moments(void)
 	stacks_add(profile, frames, SECOND, "main;read;copy 6");
 	stacks_add(profile, frames, SECOND, "main;read 3");
 	before = snapshot_at(profile, 7, SECOND);
-	history_note(history, before);
+	history_add(history, before);
 	note(history, profile, 8, SECOND + SECOND / 2);
 	check_u64(history_count(history), 1, "a snapshot half a second later is left out");
 	stacks_add(profile, frames, 2 * SECOND, "main;write 90");
@@ -131,7 +131,7 @@ static void test_large(void)
 	for (uint64_t i = 1; i <= HISTORY_MOMENTS + 100; i++) {
 		snapshot->sequence = i;
 		snapshot->time_ns = i * SECOND;
-		history_note(history, snapshot);
+		history_add(history, snapshot);
 		if (i == HISTORY_MOMENTS)
 			full = history_memory_bytes(history);
 	}

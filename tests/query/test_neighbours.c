@@ -59,12 +59,12 @@ static void test_plain(void)
 	check_u64(n.focus.self_total, 5, "self");
 	check_u64(n.recursive.children_total, 0, "not recursive");
 	check_u64(n.whole.children_total, 19, "whole");
-	neighbours_free(&n);
+	neighbours_deinit(&n);
 
 	n = build(stacks, NULL, "main");
 	check_rows(&n.callers, "all 17, ", "the outermost is called by the root");
 	check_rows(&n.callees, "f 8, g 9, ", "callees of main");
-	neighbours_free(&n);
+	neighbours_deinit(&n);
 }
 
 /* The table in xtop/neighbours.h. */
@@ -79,7 +79,7 @@ static void test_recursion(void)
 	check_u64(n.focus.children_total, 12, "children");
 	check_u64(n.focus.self_total, 7, "self");
 	check_u64(n.recursive.children_total, 6, "recursive");
-	neighbours_free(&n);
+	neighbours_deinit(&n);
 }
 
 static void test_filter(void)
@@ -91,10 +91,10 @@ static void test_filter(void)
 	check_rows(&n.callees, "g 3, f 1, ", "callees in process b");
 	check_u64(n.whole.children_total, 4, "whole");
 	check_u64(n.n_chains, 2, "chains");
-	neighbours_free(&n);
+	neighbours_deinit(&n);
 	n = build(stacks, NULL, "nowhere");
 	check_u64(n.callers.n + n.callees.n + n.n_chains, 0, "in no stack");
-	neighbours_free(&n);
+	neighbours_deinit(&n);
 }
 
 /* 200 chains of weights 1 .. 200, mixed, and a hotter one that does not go through f. */
@@ -114,7 +114,7 @@ static void test_chains(void)
 	for (unsigned i = 0; i < n.n_chains; i++)
 		sorted = sorted && n.chains[i].weights.self_total == 200 - i;
 	check(sorted, "the hottest, hottest first");
-	neighbours_free(&n);
+	neighbours_deinit(&n);
 }
 
 /*
@@ -135,12 +135,12 @@ static void test_alike(void)
 	check_u64(n.n_chains, 3, "chains that read alike are one");
 	for (size_t i = 0; i < n.n_chains && i < 3; i++)
 		check_u64(n.chains[i].weights.self_total, merged[i], "samples of a chain");
-	neighbours_free(&n);
+	neighbours_deinit(&n);
 	must(neighbours_build(snapshot, NULL, true, stacks_frame(frames, "f"), &n));
 	check_u64(n.n_chains, 5, "with addresses no chains read alike");
 	for (size_t i = 0; i < n.n_chains && i < 5; i++)
 		check_u64(n.chains[i].weights.self_total, apart[i], "samples with addresses");
-	neighbours_free(&n);
+	neighbours_deinit(&n);
 	snapshot_destroy(snapshot);
 }
 
@@ -169,7 +169,7 @@ static void test_many_alike(void)
 	for (size_t i = 0; i < n.n_chains; i++)
 		sum += n.chains[i].weights.self_total != 2 * (1000 - i);
 	check_u64(sum, 0, "each chain is the sum of two");
-	neighbours_free(&n);
+	neighbours_deinit(&n);
 	snapshot_destroy(snapshot);
 	profile_destroy(profile);
 }

@@ -29,7 +29,7 @@ static void check_selection(struct selection selection, const char *expected, co
 	text = stacks_tree(&selected);
 	check_string(text, expected, what);
 	free(text);
-	selection_release(&selected, snapshot);
+	selection_deinit(&selected, snapshot);
 	snapshot_destroy(snapshot);
 }
 
@@ -42,7 +42,7 @@ static void test_all(void)
 	check(selection_is_all(&all), "nothing is left out");
 	must(selection_apply(&all, snapshot, &selected));
 	check(selected.nodes == snapshot->nodes, "and nothing was copied");
-	selection_release(&selected, snapshot);
+	selection_deinit(&selected, snapshot);
 	snapshot_destroy(snapshot);
 }
 

@@ -32,8 +32,8 @@ static struct recording_writer *record_begin(void)
 	unlink(path);
 	made = made_create();
 	root = made_root(made);
-	guest_must(recording_create(path, &writer));
-	recording_begin(writer, &info, NULL);
+	guest_must(recording_writer_open(path, &writer));
+	recording_writer_begin(writer, &info, NULL);
 	return writer;
 }
 
@@ -43,12 +43,12 @@ static void record_sample(struct recording_writer *writer, uint64_t time_ns)
 
 	guest_begin(&record, time_ns, 1000);
 	guest_add_vcpu(&record, 0, VCPU_BLOCKED);
-	recording_write(writer, record.words, record.size_bytes);
+	recording_writer_write(writer, record.words, record.size_bytes);
 }
 
 static void record_end(struct recording_writer *writer)
 {
-	guest_must(recording_close(writer));
+	guest_must(recording_writer_close(writer));
 	made_destroy(made);
 }
 
@@ -70,13 +70,13 @@ struct play {
 
 static void play_begin(struct play *play)
 {
-	guest_must(recording_open(path, NULL, &play->reader));
-	guest_must(recorded_open(&play->memory, &play->recorded));
+	guest_must(recording_reader_open(path, NULL, &play->reader));
+	guest_must(recorded_memory_open(&play->memory, &play->recorded));
 }
 
 static void play_end(struct play *play)
 {
-	recording_destroy(play->reader);
+	recording_reader_close(play->reader);
 	memory_destroy(play->memory);
 }
 
@@ -87,14 +87,14 @@ static uint64_t play_next(struct play *play)
 	const void *record;
 	size_t size_bytes;
 
-	recorded_end_turn(play->recorded);
-	while ((record = recording_next(play->reader, &size_bytes))) {
+	recorded_memory_end_turn(play->recorded);
+	while ((record = recording_reader_next(play->reader, &size_bytes))) {
 		note = record;
 		if (!recording_is_note(record))
 			return ((const struct sample *)record)->time_ns;
 		if (note->type == RECORDING_POLL)
 			return recording_note_time(note);
-		if (!recorded_take(play->recorded, note, size_bytes))
+		if (!recorded_memory_apply(play->recorded, note, size_bytes))
 			check(false, "a note of our own is taken");
 	}
 	return 0;
@@ -111,7 +111,7 @@ static void test_versions(void)
 
 	made_put_u64(made, root, DATA, 1);
 	made_put_u64(made, root, DATA + 0x1000, 77);
-	recording_watch(writer, memory);
+	recording_writer_watch(writer, memory);
 	check_u64(word_at(memory, DATA), 1, "read for sample 1");
 	record_sample(writer, 10);
 	made_put_u64(made, root, DATA, 2);
@@ -120,7 +120,7 @@ static void test_versions(void)
 	check_u64(word_at(memory, DATA), 3, "read for sample 3");
 	record_sample(writer, 30);
 	check_u64(word_at(memory, DATA + 0x1000), 77, "read for the poll");
-	recording_write_poll(writer, 40);
+	recording_writer_write_poll(writer, 40);
 	record_end(writer);
 
 	play_begin(&play);
@@ -135,8 +135,8 @@ static void test_versions(void)
 	check_u64(play_next(&play), 40, "the poll");
 	check_u64(word_at(play.memory, DATA + 0x1000), 77, "what it read");
 	check_u64(play_next(&play), 0, "the end");
-	check(!recording_complaint(play.reader), "no complaint: %s",
-	      recording_complaint(play.reader));
+	check(!recording_reader_get_complaint(play.reader), "no complaint: %s",
+	      recording_reader_get_complaint(play.reader));
 	play_end(&play);
 }
 
@@ -165,7 +165,7 @@ static void test_changes_meanwhile(void)
 	struct recording_writer *writer = record_begin();
 	struct play play;
 
-	recording_watch(writer, made_memory(made));
+	recording_writer_watch(writer, made_memory(made));
 	record_twice(writer, made_memory(made));
 	made_put_u64(made, root, DATA, 5);
 	check_u64(word_at(made_memory(made), DATA), 5, "for the next sample");
@@ -201,7 +201,7 @@ static void test_refused(void)
 	struct play play;
 
 	made_put_u64(made, root, DATA, 5);
-	recording_watch(writer, memory);
+	recording_writer_watch(writer, memory);
 	for (uint64_t time_ns = 1; time_ns <= 4; time_ns++) {
 		made_refuse(made, root, DATA, time_ns != 2);
 		word_at(memory, DATA);
@@ -232,7 +232,7 @@ static void test_bulk(void)
 		live[i] = (char)(i * 31 + (i >> 9));
 	made_put(made, root, TABLE, live, size_bytes);
 	made_unmap(made, root, TABLE + 0x5000, 0x3000);
-	recording_watch(writer, made_memory(made));
+	recording_writer_watch(writer, made_memory(made));
 	there = memory_read_bulk(made_memory(made), root, TABLE + 8, live, size_bytes - 16);
 	check_u64(there, size_bytes - 16 - 0x3000, "live");
 	record_sample(writer, 1);
@@ -258,7 +258,7 @@ static void test_read_before(void)
 
 	made_put_u64(made, root, DATA, 9);
 	word_at(memory, DATA);
-	recording_watch(writer, memory);
+	recording_writer_watch(writer, memory);
 	check(memory_read_u64(memory, root, DATA, &value), "read again");
 	record_sample(writer, 1);
 	record_end(writer);
@@ -277,7 +277,7 @@ static void test_time(void)
 	struct play play;
 
 	check(before_ns > 0, "a memory of now has the time of now");
-	recording_watch(writer, memory);
+	recording_writer_watch(writer, memory);
 	times_ns[0] = memory_now_ns(memory);
 	do
 		times_ns[1] = memory_now_ns(memory);
@@ -306,15 +306,15 @@ static void test_size(void)
 	const void *record;
 
 	made_put(made, root, DATA, "0123456789", 10);
-	recording_watch(writer, memory);
+	recording_writer_watch(writer, memory);
 	for (uint64_t i = 0; i < 100; i++) {
 		made_put_u64(made, root, DATA + 0x800, i / 2);
 		word_at(memory, DATA + 0x800);
 		record_sample(writer, i + 1);
 	}
 	record_end(writer);
-	guest_must(recording_open(path, NULL, &reader));
-	while ((record = recording_next(reader, &size_bytes)))
+	guest_must(recording_reader_open(path, NULL, &reader));
+	while ((record = recording_reader_next(reader, &size_bytes)))
 		if (recording_is_note(record)) {
 			pages++;
 			all += size_bytes;
@@ -322,7 +322,7 @@ static void test_size(void)
 	/* four levels of tables and the page, one line each; then 49 lines: the word begins as 0 */
 	check_u64(pages, 4 + 1 + 49, "pages and changes");
 	check_u64(all, 54 * (8 + 24 + 64), "bytes");
-	recording_destroy(reader);
+	recording_reader_close(reader);
 }
 
 /* --- hostile ---------------------------------------------------------------------------------- */
@@ -343,7 +343,7 @@ static bool take(struct recorded_memory *recorded, uint32_t type, uint64_t frame
 	record.note.type = type;
 	record.page =
 		(struct recording_page){ .frame = frame, .lines = lines, .read = record_page_read };
-	return recorded_take(recorded, &record.note, sizeof(record.note) + payload_bytes);
+	return recorded_memory_apply(recorded, &record.note, sizeof(record.note) + payload_bytes);
 }
 
 static void test_hostile(void)
@@ -352,7 +352,7 @@ static void test_hostile(void)
 	struct memory *memory;
 	bool ok = true;
 
-	guest_must(recorded_open(&memory, &recorded));
+	guest_must(recorded_memory_open(&memory, &recorded));
 	check(!take(recorded, RECORDING_PAGE, 1, 1, 24), "a line that is not there");
 	check(!take(recorded, RECORDING_PAGE, 1, 1, 24 + 128), "two in the place of one");
 	check(!take(recorded, RECORDING_PAGE, 1, UINT64_MAX, 24 + 64), "one in the place of all");
@@ -363,7 +363,7 @@ static void test_hostile(void)
 	for (uint64_t i = 0; i < 5000; i++)
 		ok &= take(recorded, RECORDING_TIME, i, 0, 8);
 	check(ok && memory_now_ns(memory) == 0, "any number of times");
-	recorded_end_turn(recorded);
+	recorded_memory_end_turn(recorded);
 	check_u64(memory_now_ns(memory), 4999, "the last");
 	for (uint64_t i = 0; i < RECORDING_MAX_PAGES; i++)
 		ok &= take(recorded, RECORDING_PAGE, i << 40, 1, 24 + 64);
@@ -373,12 +373,12 @@ static void test_hostile(void)
 	for (uint64_t i = 0; i < 10000; i++)
 		ok &= take(recorded, RECORDING_PAGE, i << 40, 2, 24 + 64);
 	check(ok, "any number that wait");
-	recorded_end_turn(recorded);
+	recorded_memory_end_turn(recorded);
 	record_page_read = 0;
 	check(take(recorded, RECORDING_PAGE, 7ULL << 40, 0, 24) &&
 		      take(recorded, RECORDING_PAGE, 12345, 1, 24 + 64),
 	      "but for one that goes");
-	recorded_end_turn(recorded);
+	recorded_memory_end_turn(recorded);
 	record_page_read = 1000;
 	ok = take(recorded, RECORDING_PAGE, 8ULL << 40, 0, 24);
 	for (unsigned i = 1; i < CHANGES_THAT_WAIT; i++)

@@ -140,7 +140,7 @@ static void write_tick(struct recording_writer *writer, unsigned i)
 {
 	struct tick tick = some_tick(i);
 
-	recording_write(writer, &tick, sizeof(tick));
+	recording_writer_write(writer, &tick, sizeof(tick));
 }
 
 static void write_samples(struct recording_writer *writer)
@@ -152,12 +152,12 @@ static void write_samples(struct recording_writer *writer)
 
 	if (memory_create(&ops, NULL, &memory))
 		abort();
-	recording_watch(writer, memory);
+	recording_writer_watch(writer, memory);
 	page_bytes[8] = page_bytes[200] = 2; /* page-table entries that are not present */
 	touch(memory, 5);
 	memory_now_ns(memory);
 	write_tick(writer, 0);
-	recording_write_poll(writer, 5678);
+	recording_writer_write_poll(writer, 5678);
 	write_tick(writer, 1);
 	refused = true;
 	touch(memory, 5);
@@ -177,15 +177,15 @@ static void test_write(void)
 	struct stat status;
 	FILE *file;
 
-	error = recording_create(path_whole, &writer);
+	error = recording_writer_open(path_whole, &writer);
 	if (!check(!error, "created: %s", error ? error_message(error) : "yes"))
 		exit(tap_done());
-	recording_begin(writer, &info, symbols);
+	recording_writer_begin(writer, &info, symbols);
 	write_samples(writer);
-	error = recording_close(writer);
+	error = recording_writer_close(writer);
 	check(!error, "closed");
 	check(stat(path_whole, &status) == 0 && (status.st_mode & 07777) == 0600, "mode 0600");
-	error = recording_create(path_whole, &writer);
+	error = recording_writer_open(path_whole, &writer);
 	check(error && strstr(error_message(error), "exists"), "an existing file is refused");
 	error_destroy(error);
 	symbols_destroy(symbols);
@@ -214,7 +214,7 @@ static struct outcome read_back(const char *path)
 
 	if (symbols_create(&symbols))
 		abort();
-	error = recording_open(path, symbols, &reader);
+	error = recording_reader_open(path, symbols, &reader);
 	outcome.opened = !error;
 	if (error) {
 		snprintf(outcome.message, sizeof(outcome.message), "%s", error_message(error));
@@ -222,16 +222,16 @@ static struct outcome read_back(const char *path)
 		symbols_destroy(symbols);
 		return outcome;
 	}
-	while ((record = recording_next(reader, &size_bytes))) {
+	while ((record = recording_reader_next(reader, &size_bytes))) {
 		outcome.n_notes += recording_is_note(record);
 		outcome.n_samples += !recording_is_note(record);
 	}
-	if (recording_complaint(reader))
+	if (recording_reader_get_complaint(reader))
 		snprintf(outcome.message, sizeof(outcome.message), "%s",
-			 recording_complaint(reader));
-	if (recording_next(reader, &size_bytes))
+			 recording_reader_get_complaint(reader));
+	if (recording_reader_next(reader, &size_bytes))
 		abort();
-	recording_destroy(reader);
+	recording_reader_close(reader);
 	symbols_destroy(symbols);
 	return outcome;
 }
@@ -267,18 +267,18 @@ static void check_recorded_symbols(const struct symbols *symbols)
 	check_u64(symbols_build_id(symbols, 0)->size_bytes, 3, "build-id");
 	check_u64(symbols_build_id(symbols, 0)->bytes[2], 0xef, "its last byte");
 	check_u64(symbols_build_id(symbols, 0)->address, 0x400, "its address");
-	check(space_lookup(space, 0x10ff, &entry, &mapping) && entry.start == 0x1010 &&
+	check(space_find_symbol(space, 0x10ff, &entry, &mapping) && entry.start == 0x1010 &&
 		      strcmp(entry.name, "_ZN3foo3barEv") == 0,
 	      "a name found by its address");
-	check(!space_lookup(space, 0x1100, &entry, &mapping), "an end kept");
-	check(space_lookup(space, 0xffffffff80000007, &entry, &mapping), "a high address");
+	check(!space_find_symbol(space, 0x1100, &entry, &mapping), "an end kept");
+	check(space_find_symbol(space, 0xffffffff80000007, &entry, &mapping), "a high address");
 }
 
 static void check_tick(struct recording_reader *reader, unsigned i)
 {
 	struct tick tick = some_tick(i);
 	size_t size_bytes = 0;
-	const void *record = recording_next(reader, &size_bytes);
+	const void *record = recording_reader_next(reader, &size_bytes);
 
 	check(record && size_bytes == sizeof(tick) && memcmp(record, &tick, sizeof(tick)) == 0,
 	      "sample %u byte for byte", i);
@@ -287,7 +287,7 @@ static void check_tick(struct recording_reader *reader, unsigned i)
 static void check_time(struct recording_reader *reader, uint32_t type, uint64_t time_ns)
 {
 	size_t size_bytes = 0;
-	const struct recording_note *note = recording_next(reader, &size_bytes);
+	const struct recording_note *note = recording_reader_next(reader, &size_bytes);
 
 	check(note && recording_is_note(note) && note->type == type && size_bytes == 16 &&
 		      recording_note_time(note) == time_ns,
@@ -298,7 +298,7 @@ static void check_time(struct recording_reader *reader, uint32_t type, uint64_t 
 static void check_page(struct recording_reader *reader, uint64_t frame, uint64_t lines, size_t n)
 {
 	size_t size_bytes = 0;
-	const struct recording_note *note = recording_next(reader, &size_bytes);
+	const struct recording_note *note = recording_reader_next(reader, &size_bytes);
 	const struct recording_page *page = (const void *)(note + 1);
 	const char *at = (const char *)(page + 1);
 
@@ -317,7 +317,7 @@ static void test_round_trip(void)
 	struct symbols *symbols;
 	size_t size_bytes = 0;
 
-	if (symbols_create(&symbols) || recording_open(path_whole, symbols, &reader))
+	if (symbols_create(&symbols) || recording_reader_open(path_whole, symbols, &reader))
 		abort();
 	check(memcmp(recording_reader_get_info(reader), &want, sizeof(want)) == 0, "info");
 	check_recorded_symbols(symbols);
@@ -329,14 +329,14 @@ static void test_round_trip(void)
 	check_page(reader, 5, 0, 0);
 	check_page(reader, 6, 1, 1);
 	check_tick(reader, 2);
-	check(recording_has_memory(reader), "memory");
-	check(!recording_next(reader, &size_bytes), "end");
-	check(!recording_complaint(reader), "no complaint");
-	recording_destroy(reader);
+	check(recording_reader_has_memory(reader), "memory");
+	check(!recording_reader_next(reader, &size_bytes), "end");
+	check(!recording_reader_get_complaint(reader), "no complaint");
+	recording_reader_close(reader);
 	symbols_destroy(symbols);
-	check(!recording_open(path_whole, NULL, &reader), "opened without wanting symbols");
-	recording_destroy(reader);
-	recording_destroy(NULL);
+	check(!recording_reader_open(path_whole, NULL, &reader), "opened without wanting symbols");
+	recording_reader_close(reader);
+	recording_reader_close(NULL);
 }
 
 /* The chunk with its head. */
@@ -607,10 +607,10 @@ static void test_version_1(void)
 	outcome = read_bytes(older, whole_bytes);
 	check(outcome.opened && outcome.n_samples == N_SAMPLES && outcome.n_notes == 0,
 	      "version 1: %u samples, %u notes", outcome.n_samples, outcome.n_notes);
-	if (recording_open(path_damaged, NULL, &reader))
+	if (recording_reader_open(path_damaged, NULL, &reader))
 		abort();
-	check(!recording_has_memory(reader), "no memory");
-	recording_destroy(reader);
+	check(!recording_reader_has_memory(reader), "no memory");
+	recording_reader_close(reader);
 }
 
 static void test_no_file(void)
@@ -621,11 +621,11 @@ static void test_no_file(void)
 	check(strstr(read_back("/nonexistent/f").message, "No such file"), "no such file");
 	check(strstr(read_back("/").message, "Is a directory"), "a directory: %s",
 	      read_back("/").message);
-	error = recording_create("/nonexistent/f", &writer);
+	error = recording_writer_open("/nonexistent/f", &writer);
 	check(error && !writer && strstr(error_message(error), "folder"),
 	      "a folder that is not there");
 	error_destroy(error);
-	check(!recording_close(NULL), "closing nothing");
+	check(!recording_writer_close(NULL), "closing nothing");
 }
 
 /* A limit of the file size fails the write like a full disk: EFBIG when SIGXFSZ is ignored. */
@@ -640,13 +640,13 @@ static void test_full_disk(void)
 
 	unlink(path_damaged);
 	signal(SIGXFSZ, SIG_IGN);
-	if (setrlimit(RLIMIT_FSIZE, &limit) != 0 || recording_create(path_damaged, &writer))
+	if (setrlimit(RLIMIT_FSIZE, &limit) != 0 || recording_writer_open(path_damaged, &writer))
 		abort();
-	recording_begin(writer, &info, NULL);
+	recording_writer_begin(writer, &info, NULL);
 	for (unsigned i = 0; i < 10000; i++)
-		recording_write(writer, &tick, sizeof(tick));
-	check(recording_failed(writer) == EFBIG, "full: known while it runs");
-	error = recording_close(writer);
+		recording_writer_write(writer, &tick, sizeof(tick));
+	check(recording_writer_get_errno(writer) == EFBIG, "full: known while it runs");
+	error = recording_writer_close(writer);
 	limit.rlim_cur = RLIM_INFINITY;
 	setrlimit(RLIMIT_FSIZE, &limit);
 	check(error && strstr(error_message(error), "cut short after"), "full: %s",
@@ -667,11 +667,11 @@ static void test_discard(void)
 	char path[4096];
 
 	snprintf(path, sizeof(path), "%s/discarded", folder);
-	check(!recording_create(path, &writer) && access(path, F_OK) == 0, "created");
-	recording_begin(writer, &info, NULL);
-	recording_discard(writer);
+	check(!recording_writer_open(path, &writer) && access(path, F_OK) == 0, "created");
+	recording_writer_begin(writer, &info, NULL);
+	recording_writer_discard(writer);
 	check(access(path, F_OK) < 0, "discarded: no file");
-	recording_discard(NULL);
+	recording_writer_discard(NULL);
 }
 
 int main(void)

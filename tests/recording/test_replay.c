@@ -42,8 +42,8 @@ static struct recording_writer *record_begin(void)
 	struct recording_writer *writer;
 
 	unlink(path);
-	guest_must(recording_create(path, &writer));
-	recording_begin(writer, &info, symbols);
+	guest_must(recording_writer_open(path, &writer));
+	recording_writer_begin(writer, &info, symbols);
 	symbols_destroy(symbols);
 	return writer;
 }
@@ -54,7 +54,7 @@ static void record_tick(struct recording_writer *writer, uint64_t time_ns, const
 
 	guest_begin(&record, time_ns, 20000);
 	guest_add_chain(&record, 0, chain);
-	recording_write(writer, record.words, record.size_bytes);
+	recording_writer_write(writer, record.words, record.size_bytes);
 }
 
 /* N ticks at these times. */
@@ -64,7 +64,7 @@ static void record_times(const uint64_t *times_ns, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		record_tick(writer, times_ns[i], "start_kernel;serve;hash");
-	guest_must(recording_close(writer));
+	guest_must(recording_writer_close(writer));
 }
 
 /* --- the stages ------------------------------------------------------------------------------- */
@@ -75,7 +75,7 @@ static void stage_open(struct stage *stage, size_t ring_bytes)
 
 	stage->paced = false;
 	guest_must(symbols_create(&stage->symbols));
-	guest_must(recording_open(path, stage->symbols, &stage->reader));
+	guest_must(recording_reader_open(path, stage->symbols, &stage->reader));
 	guest_must(ring_create(ring_bytes, &stage->ring));
 	guest_must(control_create(&stage->control));
 	guest_must(snapshot_slot_create(&stage->slot));
@@ -92,7 +92,7 @@ static void stage_close(struct stage *stage)
 	resolver_destroy(stage->resolver);
 	control_destroy(stage->control);
 	ring_destroy(stage->ring);
-	recording_destroy(stage->reader);
+	recording_reader_close(stage->reader);
 	symbols_destroy(stage->symbols);
 }
 
@@ -179,13 +179,13 @@ static void record_whole(void)
 					i % 4 ? "start_kernel;serve;hash"
 					      : "start_kernel;serve;compress");
 		guest_add_vcpu(record, 1, VCPU_BLOCKED);
-		recording_write(writer, record->words, record->size_bytes);
+		recording_writer_write(writer, record->words, record->size_bytes);
 	}
-	recording_count(
+	recording_writer_set_counts(
 		writer,
 		&(struct sampler_counts){
 			.missed = 1, .skipped_budget = 2, .waited = 3, .lost = 4, .refused = 5 });
-	guest_must(recording_close(writer));
+	guest_must(recording_writer_close(writer));
 	free(record);
 }
 
@@ -377,14 +377,14 @@ static void test_notes(void)
 	size_t size_bytes;
 	pthread_t thread;
 
-	recording_watch(writer, made_memory(made));
+	recording_writer_watch(writer, made_memory(made));
 	record_tick(writer, 100 * MS, "start_kernel;serve;hash");
 	memory_ranges(made_memory(made), root, 0, 1, &(struct memory_range){ 0 }, 1);
 	memory_now_ns(made_memory(made));
 	record_tick(writer, 110 * MS, "start_kernel;serve;hash");
-	recording_write_poll(writer, 115 * MS);
+	recording_writer_write_poll(writer, 115 * MS);
 	record_tick(writer, 120 * MS, "start_kernel;serve;hash");
-	guest_must(recording_close(writer));
+	guest_must(recording_writer_close(writer));
 	made_destroy(made);
 
 	stage_open(&stage, 1 << 16);

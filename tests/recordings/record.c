@@ -110,13 +110,13 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	symbols = guest_symbols();
-	guest_must(recording_create(argv[1], &writer));
-	recording_begin(writer, &info, symbols);
+	guest_must(recording_writer_open(argv[1], &writer));
+	recording_writer_begin(writer, &info, symbols);
 	for (unsigned tick = 0; tick < N_TICKS; tick++) {
 		make_tick(&record, tick, gap_ns);
-		recording_write(writer, record.words, record.size_bytes);
+		recording_writer_write(writer, record.words, record.size_bytes);
 	}
-	guest_must(recording_close(writer));
+	guest_must(recording_writer_close(writer));
 	symbols_destroy(symbols);
 	return 0;
 }

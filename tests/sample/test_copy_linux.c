@@ -39,7 +39,7 @@ static struct memory_guest *memory;
 static struct control *control;
 static struct copier copier;
 static struct registers *regs;
-static struct stack_recipe stacks;
+static struct linux_stacks stacks;
 static uint64_t kernel_cr3, next_frame;
 static struct {
 	struct sample sample;
@@ -107,7 +107,7 @@ static void begin(void)
 	*word_at(TASK + TASK_STACK) = STACK;
 	*word_at(TASK + TASK_MM) = MM;
 	put_regs(STACK_TOP, 0x33, USER + 0x8000);
-	stacks = (struct stack_recipe){
+	stacks = (struct linux_stacks){
 		.kernel_cr3 = kernel_cr3,
 		.current_per_cpu = CURRENT,
 		.top_per_cpu = TOP,
@@ -187,7 +187,7 @@ static void copy_now(void)
 
 static void copy_prepared(void)
 {
-	control_set_recipe(control, &stacks);
+	control_set_linux_stacks(control, &stacks);
 	copy_poll_stacks(&copier);
 	copier.now_ns += 2000000000; /* what was refused is asked for again */
 	copy_prepare(&copier, regs, memory->user[0]);
@@ -253,8 +253,8 @@ static void test_system_call(void)
 	check_pieces(want, 2, "a system call");
 	check_cuts(CUT_LIMIT, CUT_LIMIT);
 	check(copied.task == TASK, "its task is %" PRIx64, copied.task);
-	control_learn_stack(control, regs->cr3, USER + 0x8000, USER + 0x8abc);
-	control_learn_stack(control, regs->cr3, STACK, STACK + 0x3d00);
+	control_set_stack_top(control, regs->cr3, USER + 0x8000, USER + 0x8abc);
+	control_set_stack_top(control, regs->cr3, STACK, STACK + 0x3d00);
 	copy();
 	check_pieces(learned, 2, "the user stack as learned, the task's whole");
 	end();
@@ -365,7 +365,7 @@ static void test_new_stack(void)
 	check_user_bytes(0x4ee0, "a program's, to start_stack");
 	regs->fs_base = USER + 0x2000;
 	check_user_bytes(0x1ee0, "a thread's, to its thread pointer");
-	control_learn_stack(control, regs->cr3, regs->rsp, USER + 0x1000);
+	control_set_stack_top(control, regs->cr3, regs->rsp, USER + 0x1000);
 	check_user_bytes(0xee0, "what was learned is better");
 	regs->fs_base = 0;
 	*word_at(MM + START_STACK) = USER + 0x4120;
@@ -444,7 +444,7 @@ static void test_interrupt(void)
 	add_pages(IRQ_END, 0x4000);
 	copy();
 	check_u64(copied.n_stacks, 2, "no link onto a stack whose end is not known");
-	control_learn_stack(control, regs->cr3, regs->rsp, IRQ_END);
+	control_set_stack_top(control, regs->cr3, regs->rsp, IRQ_END);
 	copy();
 	check_pieces(want, 3, "whose end was learned");
 	end();
@@ -472,7 +472,7 @@ static void test_exception(void)
 	copy();
 	check_pieces(both, 4, "an exception in an interrupt");
 	add_pages(EXCEPTION_END, 0x1000);
-	control_learn_stack(control, regs->cr3, regs->rsp, EXCEPTION_END);
+	control_set_stack_top(control, regs->cr3, regs->rsp, EXCEPTION_END);
 	copy();
 	check_pieces(both, 4, "without a hole, but learned");
 	end();
@@ -608,7 +608,7 @@ static void test_retake(void)
 	begin();
 	regs->rsp = IRQ_END - 0x208;
 	*word_at(IRQ_END - 8) = STACK + 0x3a40;
-	control_set_recipe(control, &stacks);
+	control_set_linux_stacks(control, &stacks);
 	copy_poll_stacks(&copier);
 	copy_now();
 	check(copied.missed && !copied.n_stacks && !copied.task, "at first nothing is mapped");
@@ -706,7 +706,7 @@ static void test_cycles(void)
 	check_u64(copied.n_stacks, 2, "an interrupt stack that interrupted itself");
 	*word_at(IRQ_END - 8) = EXCEPTION_END - 0x100;
 	*word_at(EXCEPTION_END - 8) = IRQ_END - 0x180;
-	control_learn_stack(control, regs->cr3, EXCEPTION, EXCEPTION_END);
+	control_set_stack_top(control, regs->cr3, EXCEPTION, EXCEPTION_END);
 	copy();
 	check_u64(copied.n_stacks, 3, "two that interrupted each other");
 	*word_at(EXCEPTION_END - 8) = IRQ_END - 0x280; /* below what was copied of it */
@@ -725,7 +725,7 @@ static void test_many_links(void)
 	for (uint64_t at = first; at < first + 6 * step; at += step) {
 		add_pages(at, 0x1000);
 		*word_at(at + 0xff8) = at + step + 0xf00;
-		control_learn_stack(control, regs->cr3, at, at + 0x1000);
+		control_set_stack_top(control, regs->cr3, at, at + 0x1000);
 	}
 	regs->rsp = first + 0xe00;
 	copy();
@@ -748,7 +748,7 @@ static void test_limit(void)
 	stacks.stack_bytes = SAMPLE_STACK_LIMIT_BYTES;
 	add_pages(STACK_TOP - 0x10000, 0xc000);
 	regs->rsp = STACK_TOP - 0xc000;
-	control_learn_stack(control, regs->cr3, USER + 0x8000, USER + 0x10000);
+	control_set_stack_top(control, regs->cr3, USER + 0x8000, USER + 0x10000);
 	copy();
 	piece = sample_first_stack(&record.vcpu);
 	for (unsigned i = 0; i < copied.n_stacks; i++, piece = sample_next_stack(piece))
@@ -766,7 +766,7 @@ static void test_bad_stacks(void)
 {
 	const struct want unikernel[] = { { STACK_FIRST, STACK + 0x3000,
 					    STACK + 0x3000 + COPY_UNKNOWN_BYTES } };
-	struct stack_recipe good;
+	struct linux_stacks good;
 	uint32_t *numbers[] = { &stacks.stack_bytes,    &stacks.top_padding,
 				&stacks.regs_below_top, &stacks.irq_stack_bytes,
 				&stacks.irq_above,      &stacks.task_mm,

@@ -139,17 +139,17 @@ static void test_consumed(void)
 	struct ring *ring = create(RING_BYTES);
 	uint64_t first;
 
-	check(ring_committed(ring) == 0 && ring_consumed(ring, 0), "nothing to consume");
+	check(ring_committed(ring) == 0 && ring_is_consumed(ring, 0), "nothing to consume");
 	put(ring, 1, 24);
 	first = ring_committed(ring);
 	put(ring, 2, 24);
 	check_u64(first, 32, "head and bytes");
-	check(!ring_consumed(ring, first), "not yet");
+	check(!ring_is_consumed(ring, first), "not yet");
 	take(ring, 1, 24);
-	check(ring_consumed(ring, first) && !ring_consumed(ring, ring_committed(ring)),
+	check(ring_is_consumed(ring, first) && !ring_is_consumed(ring, ring_committed(ring)),
 	      "the first is, the second is not");
 	take(ring, 2, 24);
-	check(ring_consumed(ring, ring_committed(ring)), "all is");
+	check(ring_is_consumed(ring, ring_committed(ring)), "all is");
 	ring_destroy(ring);
 }
 
@@ -280,7 +280,7 @@ static void test_take_over(void)
 	waitpid(pid, NULL, 0);
 	pid = fork();
 	if (pid == 0) {
-		ring_take_over(ring);
+		ring_adopt_producer(ring);
 		_exit(!put(ring, 3, 300));
 	}
 	waitpid(pid, NULL, 0);

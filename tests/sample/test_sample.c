@@ -161,9 +161,9 @@ static void test_code_frame(void)
 {
 	struct sample_vcpu vcpu = { .user_cut = 3, .task = 7 };
 
-	check_u64(sample_code_frame(&vcpu).value, 0, "of a record of before: not read");
-	sample_put_code_frame(&vcpu, FRAME(0x123456789aULL));
-	check_u64(sample_code_frame(&vcpu).value, 0x123456789aULL, "a frame of 40 bits");
+	check_u64(sample_get_code_frame(&vcpu).value, 0, "of a record of before: not read");
+	sample_set_code_frame(&vcpu, FRAME(0x123456789aULL));
+	check_u64(sample_get_code_frame(&vcpu).value, 0x123456789aULL, "a frame of 40 bits");
 	check(vcpu.code_frame[0] == 0x9a && vcpu.code_frame[4] == 0x12, "little-endian");
 	check(vcpu.user_cut == 3 && vcpu.task == 7, "what lies beside it stays");
 }

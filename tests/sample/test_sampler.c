@@ -119,7 +119,7 @@ static void keep_vcpu(struct taken *to, const struct sample_vcpu *vcpu)
 	to->vcpus[vcpu->vcpu].cut = vcpu->cut;
 	to->vcpus[vcpu->vcpu].user_cut = vcpu->user_cut;
 	to->vcpus[vcpu->vcpu].task = vcpu->task;
-	to->vcpus[vcpu->vcpu].code_frame = sample_code_frame(vcpu).value;
+	to->vcpus[vcpu->vcpu].code_frame = sample_get_code_frame(vcpu).value;
 	to->vcpus[vcpu->vcpu].user = vcpu->user;
 	to->vcpus[vcpu->vcpu].cr3 = vcpu->regs.cr3;
 	to->vcpus[vcpu->vcpu].n_stacks = vcpu->n_stacks;
@@ -220,13 +220,13 @@ static void test_counts(void)
 static void learn(unsigned tick)
 {
 	if (tick == 3)
-		control_learn_stack(control, memory->regs[0].cr3, STACK, STACK + 0x820);
+		control_set_stack_top(control, memory->regs[0].cr3, STACK, STACK + 0x820);
 	if (tick == 6)
-		control_learn_stack(control, memory->regs[0].cr3, STACK, STACK + STACK_BYTES);
+		control_set_stack_top(control, memory->regs[0].cr3, STACK, STACK + STACK_BYTES);
 	if (tick == 9)
-		control_learn_stack(control, memory->regs[0].cr3, STACK, STACK + 0x100);
+		control_set_stack_top(control, memory->regs[0].cr3, STACK, STACK + 0x100);
 	if (tick == 12)
-		control_learn_stack(control, memory->regs[0].cr3, STACK, STACK + 0xfffff);
+		control_set_stack_top(control, memory->regs[0].cr3, STACK, STACK + 0xfffff);
 }
 
 static void test_learned(void)
@@ -454,13 +454,13 @@ static void test_goes_on(void)
 	begin(1);
 	scene = go_away;
 	run(1000);
-	check_u64(control_ending(&counts), GUEST_END_REBOOT, "why it went away");
+	check_u64(control_get_ending(&counts), GUEST_END_REBOOT, "why it went away");
 	before = counts;
 	before.restarts = 2; /* the guard's */
-	control_put_counts(control, &before);
-	control_start_anew(control);
-	control_hold(control);
-	control_wait(control);
+	control_set_counts(control, &before);
+	control_restart(control);
+	control_set_hold(control);
+	control_set_guest_unknown(control);
 	memory->look.life = GUEST_RUNS;
 	memory->looks = 0;
 	scene = NULL;
@@ -489,10 +489,10 @@ static unsigned stops_within_credit(bool spent)
 
 	begin(1);
 	control_set_budget(control, 0.2);
-	control_spend_credit(spent);
+	control_set_credit_spent(spent);
 	memory->on_stop = last_2_ms;
 	run(10);
-	control_spend_credit(false);
+	control_set_credit_spent(false);
 	stops = memory->stops;
 	end();
 	return stops;
@@ -618,7 +618,7 @@ static void test_ring_full(void)
 	begin(1);
 	ring_destroy(ring);
 	must(ring_create(2 * sample_size_max(1), &ring));
-	control_learn_stack(control, memory->regs[0].cr3, STACK, STACK + STACK_BYTES);
+	control_set_stack_top(control, memory->regs[0].cr3, STACK, STACK + STACK_BYTES);
 	run(200);
 	fits = n_taken;
 	check(fits > 3 && fits < 200, "%" PRIu64 " samples fit", fits);
@@ -687,8 +687,8 @@ static void test_budget_binds_and_lets_go(void)
 	scene = watch_skips;
 	control_set_rate(control, 500);
 	control_set_budget(control, 0.5);
-	control_learn_stack(control, memory->regs[0].cr3, STACK,
-			    STACK + 0x820); /* all fit in the ring */
+	control_set_stack_top(control, memory->regs[0].cr3, STACK,
+			      STACK + 0x820); /* all fit in the ring */
 	run(5000);
 	check_u64(counts.lost, 0, "lost");
 	check(costly.skipped_budget > 0, "%" PRIu64 " ticks skipped while stops are costly",
@@ -711,7 +711,7 @@ static void test_budget_binds_and_lets_go(void)
 /* The description of the stacks comes at tick 3: samples before are those of any guest. */
 static void give_stacks(unsigned tick)
 {
-	const struct stack_recipe stacks = {
+	const struct linux_stacks stacks = {
 		.current_per_cpu = 8,
 		.top_per_cpu = 16,
 		.stack_bytes = STACK_BYTES,
@@ -719,7 +719,7 @@ static void give_stacks(unsigned tick)
 	};
 
 	if (tick == 3)
-		control_set_recipe(control, &stacks);
+		control_set_linux_stacks(control, &stacks);
 }
 
 static void test_stacks(void)

@@ -64,7 +64,7 @@ static void run_open(struct run *run, const char *path)
 		.source = { .n_pipelines = 1, .pipelines = run->pipelines },
 	};
 	must(symbols_create(&run->symbols));
-	must(recording_open(path, run->symbols, &run->reader));
+	must(recording_reader_open(path, run->symbols, &run->reader));
 	must(ring_create(sample_size_max(2), &run->ring));
 	must(control_create(&run->control));
 	must(snapshot_slot_create(&run->pipeline.slot));
@@ -87,7 +87,7 @@ static void run_close(struct run *run)
 	resolver_destroy(run->resolver);
 	control_destroy(run->control);
 	ring_destroy(run->ring);
-	recording_destroy(run->reader);
+	recording_reader_close(run->reader);
 	symbols_destroy(run->symbols);
 }
 

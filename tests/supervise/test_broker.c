@@ -36,7 +36,7 @@ static struct seen {
 	unsigned started, ended, polled;
 	unsigned meanwhile; /* polls of other guards while one was ended */
 	uint32_t started_domid;
-	char repaired[40]; /* the last domain that guest_repair() was called for */
+	char repaired[40]; /* the last domain that guest_undo_pause() was called for */
 	double budget;
 	bool spent;      /* the sampler begins without credit */
 	bool aligned;    /* the first record of the ring */
@@ -80,18 +80,18 @@ struct xtop_error *xen_find(const char *domain, struct guest_info *info)
 	return NULL;
 }
 
-bool xen_is_still(const struct guest_info *info)
+bool xen_is_same_domain(const struct guest_info *info)
 {
 	return info->domid != seen->reused;
 }
 
-bool xen_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs)
+bool xen_get_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs)
 {
 	*regs = (struct registers){ .rip = info->domid * 100 + vcpu };
 	return vcpu < info->n_vcpus;
 }
 
-struct xtop_error *guest_repair(const char *domain, bool asked, char **notep)
+struct xtop_error *guest_undo_pause(const char *domain, bool asked, char **notep)
 {
 	snprintf(seen->repaired, sizeof(seen->repaired), "%s", asked ? "" : domain);
 	*notep = NULL;
@@ -125,8 +125,8 @@ struct xtop_error *guard_create(const struct guest_info *info, struct control *c
 	(void)run, (void)socket;
 	seen->started++;
 	seen->started_domid = info->domid;
-	seen->budget = control_budget(control);
-	seen->spent = control_credit_is_spent();
+	seen->budget = control_get_budget(control);
+	seen->spent = control_is_credit_spent();
 	seen->aligned = (uintptr_t)room % 8 == 0;
 	if (room)
 		memcpy(room, "from far", 8);
@@ -145,7 +145,7 @@ int guard_pidfd(const struct guard *guard)
 bool guard_poll(struct guard *guard)
 {
 	seen->polled++;
-	return !control_quitting(guard->control);
+	return !control_is_quitting(guard->control);
 }
 
 void guard_destroy(struct guard *guard, void (*meanwhile)(void *context), void *context)
@@ -190,10 +190,10 @@ static void test_domains(void)
 	check(!guest_find("web01", &info) && info.domid == 5, "found: %u", info.domid);
 	check(says(guest_find("secret", &other), "was not asked for"), "another domain");
 	check(says(guest_open_memory(9, &memory), "was not asked for"), "its memory");
-	check(!guest_registers(&other, 0, &regs), "its registers");
+	check(!guest_get_registers(&other, 0, &regs), "its registers");
 	check(says(guest_open_memory(5, &memory), "adopted 5") && seen->memory_of == 5, "memory");
-	check(guest_registers(&info, 1, &regs) && regs.rip == 501, "registers");
-	check(!guest_registers(&info, 2, &regs), "registers of a vCPU that is not there");
+	check(guest_get_registers(&info, 1, &regs) && regs.rip == 501, "registers");
+	check(!guest_get_registers(&info, 2, &regs), "registers of a vCPU that is not there");
 	check(!guest_find("u-web01", &info) && info.domid == 6, "rebooted, by its UUID");
 	check(says(guest_open_memory(6, &memory), "adopted 6"), "its memory");
 	check(says(guest_open_memory(5, &memory), "was not asked for"),
@@ -201,7 +201,7 @@ static void test_domains(void)
 	seen->reused = 6;
 	check(says(guest_open_memory(6, &memory), "is no longer the one"),
 	      "another domain has the domid now: no memory");
-	check(!guest_registers(&info, 0, &regs), "and no registers");
+	check(!guest_get_registers(&info, 0, &regs), "and no registers");
 	seen->reused = 0;
 	check(!guest_list(&list, &n) && n == N_DOMAINS && list[299].info.domid == 299, "a list");
 	free(list);
@@ -361,13 +361,13 @@ static void test_killed(void)
 
 	if (broker_start(&settings))
 		abort();
-	check(!guest_find("web01", &info) && broker_is_there(), "a second broker");
+	check(!guest_find("web01", &info) && broker_is_alive(), "a second broker");
 	snprintf(command, sizeof(command), "kill -9 $(cat /proc/%d/task/%d/children)", self, self);
 	if (system(command) < 0)
 		abort();
 	check(says(guest_find("web01", &info), "it was killed"), "a killed broker is reported");
 	check(says(guest_find("web01", &info), "it was killed"), "reported again");
-	check(!broker_is_there(), "it is known to be gone");
+	check(!broker_is_alive(), "it is known to be gone");
 	broker_stop();
 }
 

@@ -114,10 +114,10 @@ static void run(struct guest *guest, struct control *control, struct ring *ring)
 	xen->sampler = getpid();
 	xen->samplers++;
 	xen->started_ns = now_ns();
-	xen->spent = control_credit_is_spent();
+	xen->spent = control_is_credit_spent();
 	control_get_counts(control, &counts);
 	counts.state = SAMPLER_RUNNING;
-	control_put_counts(control, &counts);
+	control_set_counts(control, &counts);
 	if (manner == DIES_FREE)
 		raise(SIGKILL);
 	if (manner == RETURNS)
@@ -125,10 +125,10 @@ static void run(struct guest *guest, struct control *control, struct ring *ring)
 	while (manner == STAYS)
 		nap_ms(10);
 	while (manner == FORGETS) { /* as if main overwrote the shared control block */
-		control_start_anew(control);
+		control_restart(control);
 		nap_ms(1);
 	}
-	while (!control_quitting(control)) {
+	while (!control_is_quitting(control)) {
 		stop_guest(guest);
 		if (manner == HANGS || (manner == HANGS_ONCE && xen->samplers == 1))
 			raise(SIGSTOP);
@@ -139,7 +139,7 @@ static void run(struct guest *guest, struct control *control, struct ring *ring)
 		guest->ops->release(guest->context);
 		nap_ms(1);
 	}
-	control_settle(control, SAMPLER_ENDED);
+	control_set_state(control, SAMPLER_ENDED);
 }
 
 /* --- scenes ----------------------------------------------------------------------------------- */
@@ -203,8 +203,8 @@ static void says(const char *text, const char *what)
 	struct sampler_counts counts;
 
 	control_get_counts(control, &counts);
-	check(counts.state == SAMPLER_FAILED && strstr(control_message(control), text),
-	      "%s: state %d, \"%s\"", what, counts.state, control_message(control));
+	check(counts.state == SAMPLER_FAILED && strstr(control_get_message(control), text),
+	      "%s: state %d, \"%s\"", what, counts.state, control_get_message(control));
 }
 
 static void stood_still(uint64_t limit_ns, const char *what)

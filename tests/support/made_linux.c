@@ -405,7 +405,7 @@ frame_t made_cache_frame(struct made_linux *made, uint64_t inode, uint64_t index
 
 	memory_refresh(made->guest.memory);
 	if (!page_cache_init(&cache, &made->guest, inode) ||
-	    !page_cache_frame(&cache, index, &frame))
+	    !page_cache_find_frame(&cache, index, &frame))
 		exit(99);
 	return frame;
 }

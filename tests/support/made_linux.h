@@ -11,7 +11,7 @@
 #ifndef TESTS_MADE_LINUX_H
 #define TESTS_MADE_LINUX_H
 
-#include "linux/kernel/linux.h"
+#include "linux/kernel/linux_guest.h"
 #include "linux/process/vmas.h"
 #include "made_memory.h"
 

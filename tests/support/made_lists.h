@@ -7,7 +7,7 @@
 #define TESTS_MADE_LINUX_H
 
 #include "made_memory.h"
-#include "linux/kernel/linux.h"
+#include "linux/kernel/linux_guest.h"
 
 struct made_linux {
 	struct made_memory *made;

@@ -348,7 +348,7 @@ static void test_against_nm(void)
 	nm = popen(command, "r");
 	while (nm && tab && fscanf(nm, "%" SCNx64 " %c %4095[^\n]\n", &address, &type, name) == 3) {
 		struct symtab_entry entry;
-		bool found = symtab_lookup(tab, address, &entry) && entry.start == address;
+		bool found = symtab_find(tab, address, &entry) && entry.start == address;
 
 		if (!strchr("tTwWi", type) || *name == '.' || strstr(name, "etext"))
 			continue;

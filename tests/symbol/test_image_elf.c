@@ -107,7 +107,7 @@ static const char *name_at(const struct image *image, uint64_t address)
 {
 	struct symtab_entry entry;
 
-	return image && image->symtab && symtab_lookup(image->symtab, address, &entry) &&
+	return image && image->symtab && symtab_find(image->symtab, address, &entry) &&
 			       entry.start == address
 		       ? entry.name
 		       : "none";

@@ -52,7 +52,7 @@ static void check_at(const struct space *space, uint64_t address, const char *wa
 	const struct mapping *mapping;
 	struct symtab_entry entry;
 	char text[128];
-	bool named = space_lookup(space, address, &entry, &mapping);
+	bool named = space_find_symbol(space, address, &entry, &mapping);
 	const char *name = !mapping ? "-" : mapping->image ? mapping->image->name : "[jit]";
 
 	if (named)

@@ -31,7 +31,7 @@ static const char *at(const struct symbols *symbols, uint64_t address)
 	struct symtab_entry entry;
 	static char text[512];
 
-	if (!space_lookup(symbols_space(symbols), address, &entry, &mapping))
+	if (!space_find_symbol(symbols_space(symbols), address, &entry, &mapping))
 		return "(none)";
 	snprintf(text, sizeof(text), "%s %s %" PRIx64, mapping->image->name, entry.name,
 		 entry.start);

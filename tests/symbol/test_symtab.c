@@ -223,7 +223,7 @@ static void check_case(const struct test_case *test, bool backwards)
 	for (int i = 0; i < MAX_WANTED && (i == 0 || test->wanted[i].address); i++) {
 		const struct wanted *wanted = &test->wanted[i];
 		struct symtab_entry entry = { .name = "(none)" };
-		bool found = symtab_lookup(tab, wanted->address, &entry);
+		bool found = symtab_find(tab, wanted->address, &entry);
 
 		check(wanted->name ? found && strcmp(entry.name, wanted->name) == 0 : !found,
 		      "%s%s: %#" PRIx64 " is %s (expected %s)", test->what,
@@ -253,7 +253,7 @@ static void test_entries(void)
 
 	tab = make_tab();
 	seal(tab);
-	check(!symtab_lookup(tab, 0, &entry) && symtab_count(tab) == 0,
+	check(!symtab_find(tab, 0, &entry) && symtab_count(tab) == 0,
 	      "an empty table knows nothing");
 	symtab_destroy(tab);
 }
@@ -330,7 +330,7 @@ static void test_million_at_one_address(void)
 	check_u64(symtab_count(tab), 1, "a million aliases are one entry");
 	check(symtab_memory_bytes(tab) < 1024, "and weigh next to nothing: %zu",
 	      symtab_memory_bytes(tab));
-	check(symtab_lookup(tab, 0x1000 + 98, &entry) && !symtab_lookup(tab, 0x1000 + 99, &entry),
+	check(symtab_find(tab, 0x1000 + 98, &entry) && !symtab_find(tab, 0x1000 + 99, &entry),
 	      "the furthest end counts");
 	symtab_destroy(tab);
 }
@@ -349,7 +349,7 @@ static void test_million_nested(void)
 	seal(tab);
 	/* i covers [0x1000 + i, 0x1000 + 4000000 - i): from the back the outer ones come again. */
 	for (uint64_t i = 0; i < 1000000; i++)
-		wrong += !symtab_lookup(tab, 0x1000 + 4000000 - i - 1, &entry) ||
+		wrong += !symtab_find(tab, 0x1000 + 4000000 - i - 1, &entry) ||
 			 entry.start != 0x1000 + i;
 	printf("# a million nested: %.0f ms\n", (clock() - started) * 1e3 / CLOCKS_PER_SEC);
 	check_u64(wrong, 0, "nested a million deep, wrong answers");
@@ -406,7 +406,7 @@ static unsigned count_wrong(uint64_t scale)
 		uint64_t address = 0x1000 + i * scale;
 		const struct given *wanted = covers(list, address);
 		struct symtab_entry entry;
-		bool found = symtab_lookup(tab, address, &entry);
+		bool found = symtab_find(tab, address, &entry);
 
 		wrong += found != (wanted != NULL) ||
 			 (found && strcmp(entry.name, wanted->name) != 0);

@@ -184,7 +184,7 @@ static const char *name_of(uint64_t pc)
 {
 	struct symtab_entry entry;
 
-	if (!symtab_lookup(own_symbols, pc - own_bias, &entry))
+	if (!symtab_find(own_symbols, pc - own_bias, &entry))
 		return NULL;
 	for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++)
 		if ((uint64_t)(uintptr_t)named[i].function - own_bias == entry.start)

@@ -7,7 +7,7 @@
 #ifndef XTOP_LINUX_KERNEL_ARCH_H
 #define XTOP_LINUX_KERNEL_ARCH_H
 
-#include "linux/kernel/linux.h"
+#include "linux/kernel/linux_guest.h"
 
 struct arch_addresses {
 	uint64_t image_start, image_end; /* the kernel's image lies here, wherever it is moved */

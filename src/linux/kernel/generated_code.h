@@ -5,7 +5,7 @@
 #ifndef XTOP_LINUX_KERNEL_GENERATED_CODE_H
 #define XTOP_LINUX_KERNEL_GENERATED_CODE_H
 
-#include "linux/kernel/linux.h"
+#include "linux/kernel/linux_guest.h"
 #include "xtop/image.h"
 
 struct generated_code;

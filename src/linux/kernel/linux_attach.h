@@ -3,7 +3,7 @@
 #ifndef XTOP_LINUX_KERNEL_LINUX_ATTACH_H
 #define XTOP_LINUX_KERNEL_LINUX_ATTACH_H
 
-#include "linux/kernel/linux.h"
+#include "linux/kernel/linux_guest.h"
 #include "xtop/image.h"
 #include "xtop/os_ops.h"
 #include "xtop/sample.h"

@@ -3,7 +3,7 @@
 #ifndef XTOP_LINUX_KERNEL_MODULES_H
 #define XTOP_LINUX_KERNEL_MODULES_H
 
-#include "linux/kernel/linux.h"
+#include "linux/kernel/linux_guest.h"
 #include "xtop/image.h"
 #include "xtop/limit.h"
 

@@ -28,7 +28,7 @@ static const char *code_file_find_name(struct code_file_reader *reader,
 	*no_path = false;
 	if (!file->file)
 		return "[vdso]";
-	if (!path_of_file(reader->linux_guest, file->file, &reader->path)) {
+	if (!path_read(reader->linux_guest, file->file, &reader->path)) {
 		*no_path = true;
 		return "[file]";
 	}

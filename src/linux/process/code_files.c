@@ -177,7 +177,7 @@ static void code_files_set_reading(struct code_files *files, struct code_file *f
 				   const struct code_file_reading *reading)
 {
 	if (file->image)
-		image_succeed(file->image, reading->image);
+		image_set_successor(file->image, reading->image);
 	image_unref(file->image);
 	file->image = reading->image;
 	file->loads = reading->loads;
@@ -194,7 +194,7 @@ static void code_files_schedule(struct code_file *file, uint64_t now_ns)
 		return;
 	}
 	file->retry_delay_ns =
-		backoff_next_ns(file->retry_delay_ns, FILE_RETRY_NS, FILE_MAX_RETRY_NS);
+		backoff_next_ns(file->retry_delay_ns, CODE_FILE_RETRY_NS, CODE_FILE_MAX_RETRY_NS);
 	file->due_ns = now_ns + file->retry_delay_ns;
 }
 
@@ -265,7 +265,7 @@ static void code_files_scan(struct code_files *files, struct code_file *file, ui
 	struct page_cache cache;
 
 	file->scan_delay_ns =
-		backoff_next_ns(file->scan_delay_ns, FILE_RETRY_NS, FILE_MAX_RETRY_NS);
+		backoff_next_ns(file->scan_delay_ns, CODE_FILE_RETRY_NS, CODE_FILE_MAX_RETRY_NS);
 	file->scan_due_ns = now_ns + file->scan_delay_ns;
 	if (file->loads.n && code_files_find_cache(files, file, &cache))
 		files->walk_pages +=
@@ -285,7 +285,7 @@ const struct code_file *code_files_find_by_frame(struct code_files *files, frame
 		return NULL;
 	memory_refresh(files->reader.linux_guest->memory);
 	if (!code_files_find_cache(files, file, &cache) ||
-	    !page_cache_frame(&cache, seen->page, &now) || now.value != frame.value)
+	    !page_cache_find_frame(&cache, seen->page, &now) || now.value != frame.value)
 		return NULL;
 	files->counts.by_frame++;
 	*file_offset = seen->page << GUEST_PAGE_SHIFT;

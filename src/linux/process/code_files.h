@@ -15,8 +15,8 @@
 /* In one walk; the last file may exceed them. */
 #define CODE_FILES_MAX_WALK_BYTES (32U << 20) /* read of files */
 #define CODE_FILES_MAX_WALK_PAGES 8192        /* looked for in page caches */
-#define FILE_RETRY_NS             1000000000ULL
-#define FILE_MAX_RETRY_NS         (60 * FILE_RETRY_NS)
+#define CODE_FILE_RETRY_NS        1000000000ULL
+#define CODE_FILE_MAX_RETRY_NS    (60 * CODE_FILE_RETRY_NS)
 
 struct code_file {
 	struct file_identity identity;

@@ -86,7 +86,7 @@ static uint64_t code_pages_scan_segment(struct code_pages *pages, uint64_t file,
 	if (n > max)
 		n = max;
 	for (uint64_t i = 0; i < n; i++)
-		if (!page_cache_frame(cache, first + i, &pages->frames[i]))
+		if (!page_cache_find_frame(cache, first + i, &pages->frames[i]))
 			pages->frames[i] = FRAME(0);
 	seen.since_ns = memory_now_ns(cache->linux_guest->memory);
 	for (uint64_t i = 0; i < n; i++) {

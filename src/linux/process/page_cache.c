@@ -99,7 +99,7 @@ static uint64_t *page_cache_find(struct page_cache *cache, uint64_t index, uint6
 	return NULL;
 }
 
-bool page_cache_frame(struct page_cache *cache, uint64_t index, frame_t *frame)
+bool page_cache_find_frame(struct page_cache *cache, uint64_t index, frame_t *frame)
 {
 	const struct linux_guest *linux_guest = cache->linux_guest;
 	uint64_t address;

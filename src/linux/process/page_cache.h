@@ -7,7 +7,7 @@
 #ifndef XTOP_PROCESS_PAGE_CACHE_H
 #define XTOP_PROCESS_PAGE_CACHE_H
 
-#include "linux/kernel/linux.h"
+#include "linux/kernel/linux_guest.h"
 #include "xtop/bytes.h"
 
 struct page_cache {
@@ -27,7 +27,7 @@ struct page_cache {
 bool page_cache_init(struct page_cache *cache, const struct linux_guest *linux_guest,
 		     uint64_t inode);
 /* The frame that holds page INDEX of the file. False: the page is not there; nothing is counted. */
-bool page_cache_frame(struct page_cache *cache, uint64_t index, frame_t *frame);
+bool page_cache_find_frame(struct page_cache *cache, uint64_t index, frame_t *frame);
 /* Valid as long as CACHE, which must not move. */
 struct bytes page_cache_bytes(struct page_cache *cache);
 

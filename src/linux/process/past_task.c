@@ -29,14 +29,14 @@
 
 #define START_CLOCK_SPAN_NS 10000000000ULL
 
-void former_see(struct former_clock *clock, const struct task *task, uint64_t now_ns)
+void start_clock_update(struct start_clock *clock, const struct task *task, uint64_t now_ns)
 {
 	uint64_t gap_ns = now_ns - task->start_time;
 
 	if (!task->start_time)
 		return;
 	if (!clock->since_ns) {
-		*clock = (struct former_clock){ now_ns, gap_ns, gap_ns };
+		*clock = (struct start_clock){ now_ns, gap_ns, gap_ns };
 	} else if (now_ns - clock->since_ns >= START_CLOCK_SPAN_NS) {
 		clock->previous_gap_ns = clock->gap_ns;
 		clock->gap_ns = gap_ns;
@@ -47,8 +47,8 @@ void former_see(struct former_clock *clock, const struct task *task, uint64_t no
 		clock->gap_ns = gap_ns;
 }
 
-bool former_was_there(const struct former_clock *clock, const struct task *task,
-		      uint64_t time_ns)
+bool start_clock_had_started(const struct start_clock *clock, const struct task *task,
+			     uint64_t time_ns)
 {
 	uint64_t gap_ns = clock->gap_ns;
 
@@ -65,8 +65,8 @@ static bool past_task_read_exec_id(const struct linux_guest *linux_guest, uint64
 	return member_read_u32(linux_guest, task, TASK_SELF_EXEC_ID, id);
 }
 
-bool former_is_copy(const struct linux_guest *linux_guest, struct tasks *tasks,
-		    const struct task *task, uint64_t now_ns, const struct task **parentp)
+bool past_task_is_parent_copy(const struct linux_guest *linux_guest, struct tasks *tasks,
+			      const struct task *task, uint64_t now_ns, const struct task **parentp)
 {
 	const struct task *parent;
 	uint32_t own, parents;

@@ -150,7 +150,7 @@ static bool path_is_deleted(const struct linux_guest *linux_guest, uint64_t dent
 	return member_read_u64(linux_guest, dentry, DENTRY_PARENT, &parent) && parent != dentry;
 }
 
-bool path_of_file(const struct linux_guest *linux_guest, uint64_t file, struct path_name *name)
+bool path_read(const struct linux_guest *linux_guest, uint64_t file, struct path_name *name)
 {
 	struct path_writer writer = { .buffer = name->path, .start = sizeof(name->path) - 1 };
 	struct path_place place;

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "linux/kernel/linux.h"
+#include "linux/kernel/linux_guest.h"
 
 #define PATH_MAX_BYTES      4096 /* with the NUL: Linux PATH_MAX */
 #define PATH_MAX_COMPONENTS 256  /* mounts crossed included */
@@ -26,7 +26,7 @@ struct path_name {
  * The path of the struct file at FILE. False: it cannot be read, is no file, or exceeds a limit;
  * then name->path is "".
  */
-bool path_of_file(const struct linux_guest *linux_guest, uint64_t file, struct path_name *name);
+bool path_read(const struct linux_guest *linux_guest, uint64_t file, struct path_name *name);
 
 /*
  * The inode of DIRECTORY/NAME, seen from the root directory of the task_struct at TASK. DIRECTORY

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "linux/kernel/linux.h"
+#include "linux/kernel/linux_guest.h"
 
 /*
  * The root of the page tables whose top table the kernel has at PGD (mm_struct.pgd). False: PGD is
@@ -22,7 +22,7 @@ bool process_arch_read_root(const struct linux_guest *linux_guest, uint64_t pgd,
  * Whether a vCPU with CR3, its register of page tables, runs on ROOT. Both tables of a process with
  * isolated page tables count as the same root.
  */
-bool processes_is_root(struct memory_root root, uint64_t cr3);
+bool process_arch_is_root(struct memory_root root, uint64_t cr3);
 /*
  * The kernel's own copy of the vDSO that the process of the mm_struct at MM has: the whole ELF
  * file, SIZE_BYTES at the kernel's ADDRESS. False: not known; the results are untouched.

@@ -28,7 +28,7 @@ bool process_arch_read_root(const struct linux_guest *linux_guest, uint64_t pgd,
 	return true;
 }
 
-bool processes_is_root(struct memory_root root, uint64_t cr3)
+bool process_arch_is_root(struct memory_root root, uint64_t cr3)
 {
 	return cr3_is_same_process(root.cr3, cr3);
 }

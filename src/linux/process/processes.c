@@ -33,7 +33,7 @@ struct processes {
 	uint64_t mms[PROCESSES_MAX];     /* processes[i].mm: a search goes over these alone */
 	uint16_t hints[PROCESSES_HINTS]; /* by a hash of the mm: index of the process found last */
 	struct process processes[PROCESSES_MAX];
-	struct space *page; /* the result of processes_by_frame() */
+	struct space *page; /* the result of processes_find_by_frame() */
 	uint64_t changes;   /* code_files_changes() when all spaces were last filled */
 	struct processes_counts counts;
 	struct process_notes notes;
@@ -105,7 +105,7 @@ static struct process *processes_find(struct processes *processes, uint64_t mm)
 	return NULL;
 }
 
-bool processes_root(struct processes *processes, uint64_t mm, struct memory_root *root)
+bool processes_get_root(struct processes *processes, uint64_t mm, struct memory_root *root)
 {
 	const struct process *process = mm ? processes_find(processes, mm) : NULL;
 
@@ -114,26 +114,26 @@ bool processes_root(struct processes *processes, uint64_t mm, struct memory_root
 	return process;
 }
 
-bool processes_have_root(const struct processes *processes, uint64_t cr3)
+bool processes_has_root(const struct processes *processes, uint64_t cr3)
 {
 	for (size_t i = 0; i < PROCESSES_MAX; i++)
-		if (processes->mms[i] && processes_is_root(processes->processes[i].root, cr3))
+		if (processes->mms[i] && process_arch_is_root(processes->processes[i].root, cr3))
 			return true;
 	return false;
 }
 
-const struct space *processes_former(struct processes *processes, uint64_t cr3, uint32_t tgid)
+const struct space *processes_find_past(struct processes *processes, uint64_t cr3, uint32_t tgid)
 {
 	for (size_t i = 0; i < PROCESSES_MAX; i++)
 		if (processes->mms[i] && processes->processes[i].tgid == tgid &&
-		    processes_is_root(processes->processes[i].root, cr3))
+		    process_arch_is_root(processes->processes[i].root, cr3))
 			return processes->processes[i].space;
 	return NULL;
 }
 
 /* The space has this page alone: what else the process had mapped is not known. */
-const struct space *processes_by_frame(struct processes *processes, uint64_t address,
-				       frame_t frame, uint64_t time_ns)
+const struct space *processes_find_by_frame(struct processes *processes, uint64_t address,
+					    frame_t frame, uint64_t time_ns)
 {
 	struct mapping mapping = { .start = address & ~GUEST_PAGE_MASK, .kind = MAPPING_CODE };
 	const struct code_file *file;
@@ -231,7 +231,7 @@ static void processes_schedule(struct process *process, uint64_t now_ns)
 {
 	uint64_t delay_ns = process->retry_delay_ns;
 
-	delay_ns = backoff_next_ns(delay_ns, PROCESSES_RETRY_NS, FILE_MAX_RETRY_NS);
+	delay_ns = backoff_next_ns(delay_ns, PROCESSES_RETRY_NS, CODE_FILE_MAX_RETRY_NS);
 	process->retry_delay_ns = process->torn ? delay_ns : 0;
 	process->due_ns = process->torn ? now_ns + delay_ns : UINT64_MAX;
 	for (size_t i = 0; i < process->n_areas; i++) {
@@ -311,8 +311,8 @@ static void processes_update_space(struct processes *processes, struct process *
 		process_fill_space(&processes->reader, process);
 }
 
-const struct space *processes_space(struct processes *processes, const struct task *task,
-				    uint64_t now_ns)
+const struct space *processes_find_space(struct processes *processes, const struct task *task,
+					 uint64_t now_ns)
 {
 	struct process *process;
 	const struct image *jit;
@@ -406,7 +406,7 @@ struct processes_counts processes_counts(const struct processes *processes)
 	return counts;
 }
 
-const char *processes_note(struct processes *processes, const char *previous)
+const char *processes_next_note(struct processes *processes, const char *previous)
 {
 	struct process_notes *notes = &processes->notes;
 	unsigned next = 0;

@@ -4,12 +4,12 @@
  * is made when a sample first asks for the process, and checked when another sample asks. Number
  * and memory are bounded. Resolver's thread.
  *
- *   task (tasks.c) ─► processes_space() ─► struct space: images with names and unwind tables
+ *   task (tasks.c) ─► processes_find_space() ─► struct space: images with names and unwind tables
  */
 #ifndef XTOP_PROCESS_PROCESSES_H
 #define XTOP_PROCESS_PROCESSES_H
 
-#include "linux/kernel/linux.h"
+#include "linux/kernel/linux_guest.h"
 #include "linux/process/code_files.h"
 #include "linux/process/process_arch.h"
 #include "linux/process/tasks.h"
@@ -58,32 +58,32 @@ void processes_destroy(struct processes *processes); /* NULL allowed */
 
 /*
  * The space of TASK's process. NULL: a kernel thread, or the process cannot be read. Valid until
- * processes_space() or processes_poll() is called again. Calls memory_refresh() if the process
+ * processes_find_space() or processes_poll() is called again. Calls memory_refresh() if the process
  * has changed.
  */
-const struct space *processes_space(struct processes *processes, const struct task *task,
-				    uint64_t now_ns);
+const struct space *processes_find_space(struct processes *processes, const struct task *task,
+					 uint64_t now_ns);
 /*
- * The page tables of the process with the mm_struct at MM, if processes_space() has met it.
+ * The page tables of the process with the mm_struct at MM, if processes_find_space() has met it.
  * False: the process is not kept; *root is untouched. A sample with another CR3, by
- * processes_is_root(), was taken before an exec().
+ * process_arch_is_root(), was taken before an exec().
  */
-bool processes_root(struct processes *processes, uint64_t mm, struct memory_root *root);
+bool processes_get_root(struct processes *processes, uint64_t mm, struct memory_root *root);
 /* Whether a process that is kept has CR3, a vCPU's. */
-bool processes_have_root(const struct processes *processes, uint64_t cr3);
+bool processes_has_root(const struct processes *processes, uint64_t cr3);
 /*
  * The space of the process that had the page tables CR3 when a task of the process TGID was
  * sampled; the task has no mm now, or another one. NULL: no such process is kept. Valid as
- * processes_space().
+ * processes_find_space().
  */
-const struct space *processes_former(struct processes *processes, uint64_t cr3, uint32_t tgid);
+const struct space *processes_find_past(struct processes *processes, uint64_t cr3, uint32_t tgid);
 /*
  * For user code whose process cannot be read any more: a space of the one page at ADDRESS, which
  * lay in FRAME at TIME_NS. NULL: the page belongs to no file that is known
  * (code_files_find_by_frame()). Valid until the next call of this function. Calls memory_refresh().
  */
-const struct space *processes_by_frame(struct processes *processes, uint64_t address,
-				       frame_t frame, uint64_t time_ns);
+const struct space *processes_find_by_frame(struct processes *processes, uint64_t address,
+					    frame_t frame, uint64_t time_ns);
 
 /* Reads again what was missing. To be called several times a second. */
 void processes_poll(struct processes *processes, uint64_t now_ns);
@@ -93,6 +93,6 @@ struct processes_counts processes_counts(const struct processes *processes);
  * Short lines for the user: what is missing, why, and what would help. PREVIOUS NULL: the first
  * line. NULL: there are no more lines. Lines are valid until the first one is asked for again.
  */
-const char *processes_note(struct processes *processes, const char *previous);
+const char *processes_next_note(struct processes *processes, const char *previous);
 
 #endif

@@ -257,7 +257,7 @@ bool tasks_is_on_stack(const struct tasks *tasks, const struct task *task, uint6
 	return task->stack && rsp - task->stack < tasks->stack_bytes;
 }
 
-uint64_t tasks_on_stack(const struct tasks *tasks, uint64_t rsp)
+uint64_t tasks_find_on_stack(const struct tasks *tasks, uint64_t rsp)
 {
 	const struct tasks_slot *last = NULL;
 
@@ -271,7 +271,7 @@ uint64_t tasks_on_stack(const struct tasks *tasks, uint64_t rsp)
 	return last ? last->task.address : 0;
 }
 
-void tasks_forget(struct tasks *tasks, uint64_t address)
+void tasks_invalidate(struct tasks *tasks, uint64_t address)
 {
 	struct tasks_slot *slot = tasks_find_slot(tasks, address);
 

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "linux/kernel/linux.h"
+#include "linux/kernel/linux_guest.h"
 #include "xtop/error.h"
 #include "xtop/limit.h"
 
@@ -45,7 +45,7 @@ struct xtop_error *tasks_create(const struct linux_guest *linux_guest, struct ta
 void tasks_destroy(struct tasks *tasks); /* NULL allowed */
 /*
  * The task whose task_struct is at ADDRESS. NULL: it cannot be read, or is none. Valid until the
- * next call of tasks_find() or tasks_forget().
+ * next call of tasks_find() or tasks_invalidate().
  */
 const struct task *tasks_find(struct tasks *tasks, uint64_t address, uint64_t now_ns);
 /*
@@ -53,11 +53,11 @@ const struct task *tasks_find(struct tasks *tasks, uint64_t address, uint64_t no
  * kept; of several the one that was found last. 0: none. That task may have ended since, and its
  * stack may belong to another task.
  */
-uint64_t tasks_on_stack(const struct tasks *tasks, uint64_t rsp);
+uint64_t tasks_find_on_stack(const struct tasks *tasks, uint64_t rsp);
 /* Whether the address RSP lies on TASK's kernel stack. */
 bool tasks_is_on_stack(const struct tasks *tasks, const struct task *task, uint64_t rsp);
 /* The task at ADDRESS has changed: the next tasks_find() reads it. */
-void tasks_forget(struct tasks *tasks, uint64_t address);
+void tasks_invalidate(struct tasks *tasks, uint64_t address);
 struct tasks_counts tasks_counts(const struct tasks *tasks);
 
 #endif

@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "linux/kernel/linux.h"
+#include "linux/kernel/linux_guest.h"
 
 #define XARRAY_MAX_INTERNAL 4096 /* internal entries above are nodes: Linux xa_is_node() */
 

@@ -58,7 +58,7 @@ static struct xtop_error *callers_update(struct view *view, const struct ui_mode
 	struct xtop_error *error;
 
 	if (callers->current)
-		neighbours_free(&callers->neighbours);
+		neighbours_deinit(&callers->neighbours);
 	memset(&callers->neighbours, 0, sizeof(callers->neighbours));
 	error = neighbours_build(model->snapshot, NULL, model->addresses,
 				 callers_focus(callers)->frame, &callers->neighbours);
@@ -443,7 +443,7 @@ static void callers_deinit(struct view *view)
 	struct view_callers *callers = view_callers(view);
 
 	if (callers->current)
-		neighbours_free(&callers->neighbours);
+		neighbours_deinit(&callers->neighbours);
 }
 
 const struct view_ops callers_ops = {

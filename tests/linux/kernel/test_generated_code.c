@@ -76,8 +76,8 @@ static bool is_named(uint64_t address, const char *name, const char *image)
 	const struct mapping *mapping;
 	struct symtab_entry entry;
 
-	return space_lookup(space, address, &entry, &mapping) && strcmp(entry.name, name) == 0 &&
-	       strcmp(mapping->image->name, image) == 0;
+	return space_find_symbol(space, address, &entry, &mapping) &&
+	       strcmp(entry.name, name) == 0 && strcmp(mapping->image->name, image) == 0;
 }
 
 static void test_lists(void)

@@ -192,7 +192,7 @@ static const char *name_at(const struct symtab *tab, uint64_t address)
 {
 	struct symtab_entry entry;
 
-	return symtab_lookup(tab, address, &entry) ? entry.name : "none";
+	return symtab_find(tab, address, &entry) ? entry.name : "none";
 }
 
 static struct symtab *decode(const struct kallsyms *kallsyms, struct kallsyms_wanted *wanted,

@@ -65,7 +65,7 @@ static void test_whose(struct kernel_cache *cache)
 	linux_detach(&kernel);
 	store(cache, "a");
 	check(load(cache, "a", &kernel), "the kernel is found again");
-	check(kernel.image->symtab && symtab_lookup(kernel.image->symtab, TEXT + 0x110, &entry) &&
+	check(kernel.image->symtab && symtab_find(kernel.image->symtab, TEXT + 0x110, &entry) &&
 		      !strcmp(entry.name, "middle"),
 	      "with its symbols");
 	check_string(kernel.release, "6.1.0", "with its release");

@@ -125,8 +125,8 @@ static bool is_named(uint64_t address, const char *name, const char *module)
 	const struct mapping *mapping;
 	struct symtab_entry entry;
 
-	return space_lookup(space, address, &entry, &mapping) && strcmp(entry.name, name) == 0 &&
-	       strcmp(mapping->image->name, module) == 0;
+	return space_find_symbol(space, address, &entry, &mapping) &&
+	       strcmp(entry.name, name) == 0 && strcmp(mapping->image->name, module) == 0;
 }
 
 static void test_list(bool old)

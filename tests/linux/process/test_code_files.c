@@ -67,7 +67,7 @@ static const char *function_of(const struct code_file *file)
 	struct symtab_entry entry;
 
 	return file && file->image->symtab &&
-			       symtab_lookup(file->image->symtab, PROGRAM_FUNCTION + 4, &entry)
+			       symtab_find(file->image->symtab, PROGRAM_FUNCTION + 4, &entry)
 		       ? entry.name
 		       : "";
 }
@@ -134,7 +134,7 @@ static void test_retry(void)
 		now += wait;
 		touch(address, now);
 		check_u64(code_files_counts(files).reads, reads + 1, "at its time: read again");
-		wait = wait * 2 > FILE_MAX_RETRY_NS ? FILE_MAX_RETRY_NS : wait * 2;
+		wait = wait * 2 > CODE_FILE_MAX_RETRY_NS ? CODE_FILE_MAX_RETRY_NS : wait * 2;
 		check_u64(file->due_ns - now, wait, "the delay doubles up to its limit");
 	}
 	check_u64(code_files_changes(files), 0, "no image was replaced");
@@ -143,7 +143,7 @@ static void test_retry(void)
 	made_cache_entry(made, inode, 2, folio);
 	before = file->image;
 	image_ref(file->image);
-	touch(address, now + FILE_MAX_RETRY_NS);
+	touch(address, now + CODE_FILE_MAX_RETRY_NS);
 	check(file->state == CODE_FILE_WHOLE && file->image != before,
 	      "now whole: the file has another image");
 	check_string(function_of(file), "serve", "the other image has the function");

@@ -296,7 +296,7 @@ static bool is_frame(uint64_t index, uint64_t memory)
 {
 	frame_t frame;
 
-	return page_cache_frame(&cache, index, &frame) &&
+	return page_cache_find_frame(&cache, index, &frame) &&
 	       frame.value == made_frame(made->memory, made->guest.root, memory).value;
 }
 
@@ -313,11 +313,11 @@ static void test_frames(void)
 	made_xa_slot(made, node, 2, folio);
 	made_xa_slot(made, node, 3, 2 << 2 | 2);
 	check(is_frame(2, memory) && is_frame(3, memory + PAGE), "both pages of a folio");
-	check(!page_cache_frame(&cache, 1, &frame), "a page that is not there");
-	check(!page_cache_frame(&cache, 1ULL << 52, &frame), "a page behind the last index");
+	check(!page_cache_find_frame(&cache, 1, &frame), "a page that is not there");
+	check(!page_cache_find_frame(&cache, 1ULL << 52, &frame), "a page behind the last index");
 	made_unmap(made->memory, made->guest.root, memory, PAGE);
 	memory_refresh(made->guest.memory);
-	check(!page_cache_frame(&cache, 2, &frame) && is_frame(3, memory + PAGE),
+	check(!page_cache_find_frame(&cache, 2, &frame) && is_frame(3, memory + PAGE),
 	      "memory that the guest gave back");
 	made_linux_destroy(made);
 }

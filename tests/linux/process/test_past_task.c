@@ -21,18 +21,18 @@ static struct task started(uint64_t start_time)
 	return (struct task){ .start_time = start_time };
 }
 
-static void see(struct former_clock *clock, uint64_t start_time, uint64_t now_ns)
+static void see(struct start_clock *clock, uint64_t start_time, uint64_t now_ns)
 {
 	struct task task = started(start_time);
 
-	former_see(clock, &task, now_ns);
+	start_clock_update(clock, &task, now_ns);
 }
 
-static bool was_there(const struct former_clock *clock, uint64_t start_time, uint64_t time_ns)
+static bool was_there(const struct start_clock *clock, uint64_t start_time, uint64_t time_ns)
 {
 	struct task task = started(start_time);
 
-	return former_was_there(clock, &task, time_ns);
+	return start_clock_had_started(clock, &task, time_ns);
 }
 
 /*
@@ -41,7 +41,7 @@ static bool was_there(const struct former_clock *clock, uint64_t start_time, uin
  */
 static void check_clock(uint64_t offset, const char *what)
 {
-	struct former_clock clock = { 0 };
+	struct start_clock clock = { 0 };
 	uint64_t now = 1000 * S + offset;
 
 	check(!was_there(&clock, 990 * S, now), "%s: no task was read yet", what);
@@ -63,7 +63,7 @@ static void check_clock(uint64_t offset, const char *what)
 /* A gap from long ago does not count: the guest's clock may have been set back since. */
 static void test_spans(void)
 {
-	struct former_clock clock = { 0 };
+	struct start_clock clock = { 0 };
 
 	see(&clock, 999 * S, 1000 * S);
 	for (unsigned i = 1; i < 10; i++)
@@ -93,9 +93,9 @@ static void check_copy(uint32_t exec_id, uint64_t mm, bool copy, const char *wha
 
 	made_set_u32(made, child, TASK_SELF_EXEC_ID, exec_id);
 	made_set(made, child, TASK_MM, mm);
-	tasks_forget(tasks, child);
+	tasks_invalidate(tasks, child);
 	task = tasks_find(tasks, child, 0);
-	is = task && former_is_copy(&made->guest, tasks, task, 0, &found);
+	is = task && past_task_is_parent_copy(&made->guest, tasks, task, 0, &found);
 	check(is == copy && (!is || found->address == parent), "%s", what);
 }
 
@@ -111,18 +111,18 @@ static void test_copies(void)
 	check_copy(9, mm, false, "two exec() calls: it may have been the first program");
 	check_copy(6, mm, false, "the parent has called exec() since");
 	made_set(made, parent, TASK_MM, 0);
-	tasks_forget(tasks, parent);
+	tasks_invalidate(tasks, parent);
 	check_copy(8, mm, false, "the parent has ended");
 	made_set(made, parent, TASK_MM, MADE_OBJECTS + 0x100000);
-	tasks_forget(tasks, parent);
+	tasks_invalidate(tasks, parent);
 	check_copy(8, mm, true, "the parent is alive again: a copy");
 	made_set(made, child, TASK_REAL_PARENT, 0x1000);
 	check_copy(8, mm, false, "the parent's address is no kernel pointer");
 	made_without(made, TASK_SELF_EXEC_ID);
 	made_set(made, child, TASK_REAL_PARENT, parent);
-	tasks_forget(tasks, child);
-	check(!former_is_copy(&made->guest, tasks, tasks_find(tasks, child, 0), 0,
-			      &(const struct task *){ NULL }),
+	tasks_invalidate(tasks, child);
+	check(!past_task_is_parent_copy(&made->guest, tasks, tasks_find(tasks, child, 0), 0,
+					&(const struct task *){ NULL }),
 	      "a kernel that does not count exec() calls");
 	tasks_destroy(tasks);
 	made_linux_destroy(made);

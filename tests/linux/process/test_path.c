@@ -14,7 +14,7 @@ static struct path_name name;
 
 static void check_path(uint64_t file, const char *path, bool deleted)
 {
-	check(path_of_file(&made->guest, file, &name), "%s can be read", path);
+	check(path_read(&made->guest, file, &name), "%s can be read", path);
 	check_string(name.path, path, "path");
 	check(name.deleted == deleted, "deleted: %d", name.deleted);
 }
@@ -27,7 +27,7 @@ static void test_names(void)
 	check_path(made_file(made, "/init", "", 0), "/init", false);
 	check_path(made_file(made, "/lib/x86_64-linux-gnu/libc.so.6", "", 0),
 		   "/lib/x86_64-linux-gnu/libc.so.6", false);
-	check(path_of_file(&made->guest, made_file(made, "/lib/a b\n\033[2J", "", 0), &name) &&
+	check(path_read(&made->guest, made_file(made, "/lib/a b\n\033[2J", "", 0), &name) &&
 		      strcmp(name.path, "/lib/a b\n\033[2J") == 0,
 	      "control bytes of a name stay as they are");
 	check_path(made_file_at(made, made->root_mount, made->root_dentry, made_inode(made, 0)),
@@ -85,7 +85,7 @@ static uint64_t file_of(uint64_t dentry)
 
 static void check_no_path(uint64_t file, const char *what)
 {
-	check(!path_of_file(&made->guest, file, &name), "%s", what);
+	check(!path_read(&made->guest, file, &name), "%s", what);
 	check_string(name.path, "", "the path is empty");
 }
 
@@ -158,7 +158,7 @@ static void test_damaged(void)
 	made_set(made, mount + 8, MOUNT_PARENT, mount);
 	made_set(made, mount, MOUNT_MOUNTPOINT, root);
 	file = made_file_at(made, mount, made_dentry(made, root, "f", 0), made_inode(made, 0));
-	path_of_file(&made->guest, file, &name);
+	path_read(&made->guest, file, &name);
 	check(true, "the walk over a ring of mounts ends");
 	made_linux_destroy(made);
 }

@@ -85,8 +85,8 @@ static void test_hole(void)
 	/* The line behind the hole is missing, too: it may have begun in the hole. */
 	check(tab && symtab_count(tab) == lines / 3U * 2 - 1, "a map with a hole: %zu lines",
 	      tab ? symtab_count(tab) : 0);
-	check(tab && symtab_lookup(tab, 0x1000, &entry) &&
-		      symtab_lookup(tab, 0x1000 + 16 * (lines - 1), &entry),
+	check(tab && symtab_find(tab, 0x1000, &entry) &&
+		      symtab_find(tab, 0x1000 + 16 * (lines - 1), &entry),
 	      "the lines before and behind the hole");
 	symtab_destroy(tab);
 	free(bytes);

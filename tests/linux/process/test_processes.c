@@ -78,7 +78,7 @@ static const struct space *space_at(uint64_t task, uint64_t now_ns)
 {
 	const struct task *found = tasks_find(tasks, task, now_ns);
 
-	return found ? processes_space(processes, found, now_ns) : NULL;
+	return found ? processes_find_space(processes, found, now_ns) : NULL;
 }
 
 /* The name at ADDRESS, or "module+offset". */
@@ -90,7 +90,7 @@ static const char *name_at(const struct space *space, uint64_t address)
 
 	if (!space)
 		return "no space";
-	if (space_lookup(space, address, &entry, &mapping))
+	if (space_find_symbol(space, address, &entry, &mapping))
 		return entry.name;
 	if (!mapping)
 		return "nothing";
@@ -119,14 +119,13 @@ static void test_names(void)
 	mapping = space ? space_find(space, BASE) : NULL;
 	check(mapping && mapping->bias == BASE - PROGRAM_TEXT && mapping->kind == MAPPING_CODE,
 	      "the bias of the program's code");
-	check(processes_root(processes, mm, &root) && root.cr3 == made_mm_root(made, mm).cr3,
+	check(processes_get_root(processes, mm, &root) && root.cr3 == made_mm_root(made, mm).cr3,
 	      "the page tables of the process");
-	check(!processes_root(processes, mm + 8, &root),
+	check(!processes_get_root(processes, mm + 8, &root),
 	      "no page tables of an mm that is not kept");
-	check(processes_have_root(processes, root.cr3 | 0x1007),
+	check(processes_has_root(processes, root.cr3 | 0x1007),
 	      "the pair of page tables with flags is known");
-	check(!processes_have_root(processes, root.cr3 + 0x2000),
-	      "other page tables are not known");
+	check(!processes_has_root(processes, root.cr3 + 0x2000), "other page tables are not known");
 	kernel_task = made_task(made, 2, 2, "kthreadd", 0, 0);
 	check(!space_at(kernel_task, 0), "a kernel thread has no space");
 	end();
@@ -165,7 +164,7 @@ static void test_vdso_jit(void)
 	      "compiled code has a mapping without an image");
 	check(processes_counts(processes).jit == 1 && processes_counts(processes).named_jit == 0,
 	      "the process with compiled code is counted");
-	note = processes_note(processes, NULL);
+	note = processes_next_note(processes, NULL);
 	check(note && strstr(note, "perf-PID.map"), "the missing map is noted");
 	generation = space ? space_generation(space) : 0;
 
@@ -180,7 +179,7 @@ static void test_vdso_jit(void)
 	check(mapping && mapping->kind == MAPPING_ANONYMOUS,
 	      "an address that the map does not have: [jit]");
 	check(space && space_generation(space) != generation, "the space has another generation");
-	check(!processes_note(processes, NULL), "nothing is missing");
+	check(!processes_next_note(processes, NULL), "nothing is missing");
 	generation = space_generation(space);
 	space = space_at(task_address, 3 * S);
 	check(space && space_generation(space) == generation,
@@ -322,11 +321,11 @@ static void test_by_frame(void)
 	make_process();
 	frame = frame_of(exe, 1);
 	now_ns = memory_now_ns(made->guest.memory);
-	check(!processes_by_frame(processes, elsewhere, frame, now_ns),
+	check(!processes_find_by_frame(processes, elsewhere, frame, now_ns),
 	      "a frame of a file that no process has mapped yet");
 	space_at(task_address, 0);
 	now_ns = memory_now_ns(made->guest.memory);
-	space = processes_by_frame(processes, elsewhere + FUNCTION, frame, now_ns);
+	space = processes_find_by_frame(processes, elsewhere + FUNCTION, frame, now_ns);
 	check_string(name_at(space, elsewhere + FUNCTION), "serve",
 		     "a function by its frame, wherever the page was mapped");
 	check_string(name_at(space, elsewhere + 8), "server+0x1008",
@@ -334,15 +333,15 @@ static void test_by_frame(void)
 	mapping = space ? space_find(space, elsewhere) : NULL;
 	check(mapping && mapping->start == elsewhere && mapping->end == elsewhere + PAGE,
 	      "the space has that page only");
-	again = processes_by_frame(processes, LIB + FUNCTION, frame_of(lib, 1), now_ns);
+	again = processes_find_by_frame(processes, LIB + FUNCTION, frame_of(lib, 1), now_ns);
 	check_string(name_at(again, LIB + FUNCTION), "helper", "a function of another file");
 	check_string(name_at(again, elsewhere + FUNCTION), "nothing",
 		     "the page that was asked for before is gone");
-	check(!processes_by_frame(processes, elsewhere, frame_of(exe, 0), now_ns),
+	check(!processes_find_by_frame(processes, elsewhere, frame_of(exe, 0), now_ns),
 	      "a page of a program without code");
-	check(!processes_by_frame(processes, elsewhere, FRAME(0), now_ns), "frame 0 is none");
+	check(!processes_find_by_frame(processes, elsewhere, FRAME(0), now_ns), "frame 0 is none");
 	made_cache_entry(made, made_inode_of(made, exe), 1, 0);
-	check(!processes_by_frame(processes, elsewhere + FUNCTION, frame, now_ns),
+	check(!processes_find_by_frame(processes, elsewhere + FUNCTION, frame, now_ns),
 	      "a frame that may have another page now");
 	end();
 }
@@ -382,7 +381,7 @@ static void test_retry(void)
 	space = space_at(task_address, 0);
 	check_string(name_at(space, LIB + FUNCTION), "libhelp.so+0x1100",
 		     "the page with the symbols is missing");
-	note = processes_note(processes, NULL);
+	note = processes_next_note(processes, NULL);
 	check(note && strstr(note, "--root"), "the missing page is noted");
 	generation = space ? space_generation(space) : 0;
 	folio = made_folio(made, 2, 1, &memory);
@@ -597,8 +596,8 @@ static void test_elf32(void)
 	check_string(name_at(space, 0x8048000 + 0x10), "old+0x1010", "the file and an offset");
 	check(processes_counts(processes).jit == 0 && processes_counts(processes).files.elf32 == 1,
 	      "a 32-bit program, and no compiled code");
-	note = processes_note(processes, NULL);
-	check(note && strstr(note, "32-bit") && !processes_note(processes, note),
+	note = processes_next_note(processes, NULL);
+	check(note && strstr(note, "32-bit") && !processes_next_note(processes, note),
 	      "the only note: %s", note ? note : "no note");
 	end();
 }

@@ -131,7 +131,7 @@ static void test_stacks(void)
 	second = made_task(made, 101, 101, "second", mm, 0);
 	made_set(made, first, TASK_STACK, stack);
 	made_set(made, second, TASK_STACK, stack + 0x4000);
-	check_u64(tasks_on_stack(tasks, stack + 0x100), 0, "no task was found yet");
+	check_u64(tasks_find_on_stack(tasks, stack + 0x100), 0, "no task was found yet");
 	tasks_find(tasks, first, 0);
 	task = tasks_find(tasks, second, 0);
 	check(task && tasks_is_on_stack(tasks, task, stack + 0x4000) &&
@@ -139,15 +139,15 @@ static void test_stacks(void)
 		      !tasks_is_on_stack(tasks, task, stack + 0x3fff) &&
 		      !tasks_is_on_stack(tasks, task, stack + 0x8000),
 	      "a stack has 16 KiB from its first byte on");
-	check_u64(tasks_on_stack(tasks, stack + 0x100), first, "the first task's stack");
-	check_u64(tasks_on_stack(tasks, stack + 0x4100), second, "the second task's stack");
-	check_u64(tasks_on_stack(tasks, stack + 0x8000), 0, "no task's stack");
+	check_u64(tasks_find_on_stack(tasks, stack + 0x100), first, "the first task's stack");
+	check_u64(tasks_find_on_stack(tasks, stack + 0x4100), second, "the second task's stack");
+	check_u64(tasks_find_on_stack(tasks, stack + 0x8000), 0, "no task's stack");
 	made_set(made, second, TASK_STACK, stack);
 	tasks_find(tasks, second, 2 * TASKS_FRESH_NS);
-	check_u64(tasks_on_stack(tasks, stack + 0x100), second,
+	check_u64(tasks_find_on_stack(tasks, stack + 0x100), second,
 		  "two tasks with one stack: the one found last");
 	tasks_find(tasks, first, 2 * TASKS_FRESH_NS);
-	check_u64(tasks_on_stack(tasks, stack + 0x100), first, "the other one was found last");
+	check_u64(tasks_find_on_stack(tasks, stack + 0x100), first, "the other one was found last");
 	made_set(made, first, TASK_STACK, 0x1000);
 	task = tasks_find(tasks, first, 4 * TASKS_FRESH_NS);
 	check(task && !task->stack && !tasks_is_on_stack(tasks, task, 0x1100),

@@ -30,9 +30,9 @@ enum linux_symbol {
 	LINUX_TSS,           /* per-cpu: cpu_tss_rw */
 	LINUX_MODULES,
 	LINUX_BPF_KALLSYMS,
-	LINUX_FTRACE_OPS,    /* ftrace_ops_trampoline_list */
-	LINUX_PAGE_OFFSET,   /* variable page_offset_base */
-	LINUX_VMEMMAP,       /* variable vmemmap_base */
+	LINUX_FTRACE_OPS,  /* ftrace_ops_trampoline_list */
+	LINUX_PAGE_OFFSET, /* variable page_offset_base */
+	LINUX_VMEMMAP,     /* variable vmemmap_base */
 	LINUX_BTF_START,
 	LINUX_BTF_STOP,
 	LINUX_ORC_IP_START,
@@ -40,16 +40,16 @@ enum linux_symbol {
 	LINUX_ORC_START,
 	LINUX_ORC_STOP,
 	LINUX_INIT_TASK,
-	LINUX_FRED,          /* asm_fred_entrypoint_user: the kernel was built for FRED */
-	LINUX_NOTES_START,   /* __start_notes: build-id */
+	LINUX_FRED,        /* asm_fred_entrypoint_user: the kernel was built for FRED */
+	LINUX_NOTES_START, /* __start_notes: build-id */
 	LINUX_NOTES_STOP,
 	/* Functions that search_x86.c reads. */
-	LINUX_GETPID,        /* __x64_sys_getpid */
-	LINUX_ENTRY,         /* entry_SYSCALL_64 */
-	LINUX_GET_PAGES,     /* __get_free_pages */
+	LINUX_GETPID,    /* __x64_sys_getpid */
+	LINUX_ENTRY,     /* entry_SYSCALL_64 */
+	LINUX_GET_PAGES, /* __get_free_pages */
 	LINUX_PRINT_MODULES,
-	LINUX_GET_BPF,       /* bpf_get_kallsym */
-	LINUX_TIMER,         /* sysvec_apic_timer_interrupt */
+	LINUX_GET_BPF, /* bpf_get_kallsym */
+	LINUX_TIMER,   /* sysvec_apic_timer_interrupt */
 	LINUX_FIRST_FUNCTION = LINUX_GETPID,
 	N_LINUX_SYMBOLS = LINUX_TIMER + 1
 };
@@ -60,10 +60,10 @@ struct linux_guest {
 	struct memory_root root;           /* swapper_pg_dir: reads every kernel address */
 	uint64_t symbols[N_LINUX_SYMBOLS]; /* 0: the kernel has no such symbol */
 	struct layout layout;
-	bool has_layout;                   /* the kernel has BTF */
-	struct orc_layout orc_layout;      /* type_bits 0: not known */
-	uint64_t page_offset;              /* start of the direct map */
-	uint64_t vmemmap;                  /* start of the array of struct page */
+	bool has_layout;              /* the kernel has BTF */
+	struct orc_layout orc_layout; /* type_bits 0: not known */
+	uint64_t page_offset;         /* start of the direct map */
+	uint64_t vmemmap;             /* start of the array of struct page */
 	uint64_t text_start, text_end;
 };
 
