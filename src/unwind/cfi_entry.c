@@ -13,14 +13,16 @@
  *   FDE      start (by R's encoding)  length (same format)  with "z": uleb length, data
  *            program
  *
- * Pointer encodings (LSB §10.5): low 4 bits format, next 3 what it is relative to, 80 indirect. On
- * x86-64 code is found by pcrel or absolute ones; what another base would need is refused.
+ * Pointer encodings (LSB §10.5): the low 4 bits are the format, the next 3 say what the pointer is
+ * relative to, 80 is indirect. Code on x86-64 has pcrel or absolute pointers; other bases are
+ * refused.
  *
- * .eh_frame_hdr, where the linker made one, has a table of all FDEs, start and place; with bytes
- * missing in .eh_frame it is what finds the entries behind the gap. Only the one encoding linkers
- * write is read (1b 03 3b); without it the section is read from its front.
+ * .eh_frame_hdr, where the linker made one, has a table of all FDEs: start of the code, and place.
+ * When bytes of .eh_frame are missing, this table finds the entries behind the gap. Only the
+ * encoding that linkers write is read (1b 03 3b). Without the table .eh_frame is read from its
+ * front.
  *
- * The bytes are a guest's: all is read through a reader that knows its end.
+ * The bytes are a guest's: everything is read through a reader that knows its end.
  */
 #include "config.h"
 
@@ -30,6 +32,7 @@
 #include <string.h>
 
 #include "xtop/cleanup.h"
+#include "xtop/vector.h"
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
@@ -162,7 +165,7 @@ static bool cfi_in_gap(const struct cfi_section *section, size_t start, size_t e
 	return bytes_gaps_touch(section->gaps, section->n_gaps, start, end);
 }
 
-/* False: no entry can be there. Length and id only. */
+/* Reads length and id only. False: no entry can be there. */
 static bool cfi_read_entry(const struct cfi_section *section, bool debug_frame, size_t offset,
 			   struct cfi_entry *entry)
 {
@@ -191,7 +194,7 @@ static bool cfi_read_entry(const struct cfi_section *section, bool debug_frame, 
 	return !entry->reader.bad;
 }
 
-/* The letters behind "z". An unknown one is refused: it may change what the program means. */
+/* The letters behind "z". An unknown letter is refused: it may change what the program means. */
 static bool cfi_read_augmentation(struct cfi_reader *reader, const char *letters,
 				  uint64_t address_of_end, struct cfi_cie *cie)
 {
@@ -210,7 +213,7 @@ static bool cfi_read_augmentation(struct cfi_reader *reader, const char *letters
 		case 'S':
 			cie->signal = true;
 			break;
-		case 'P': /* indirect as a rule, and not needed: only its size matters */
+		case 'P': /* mostly indirect, and not needed: only its size matters */
 			encoding = cfi_read(&data, 1);
 			if ((encoding & ENCODING_BASE_MASK) == ENCODING_ALIGNED)
 				cfi_read_pointer(&data, encoding,
@@ -272,7 +275,7 @@ static bool cfi_read_cie(const struct cfi_section *section, bool debug_frame, si
 	return !reader->bad;
 }
 
-/* Start and end; the reader is left behind them. */
+/* Start and end of the code. READER is behind them afterwards. */
 static bool cfi_read_range(const struct cfi_section *section, struct cfi_reader *reader,
 			   const struct cfi_cie *cie, struct cfi_fde *fde)
 {
@@ -323,20 +326,12 @@ bool cfi_read_fde(const struct cfi_sections *sections, const struct cfi_fde_plac
 
 static struct xtop_error *cfi_list_add(struct cfi_list *list, const struct cfi_fde_place *place)
 {
-	struct cfi_fde_place *places;
-	size_t capacity = list->capacity ? 2 * list->capacity : 256;
-
 	if (list->n == CFI_MAX_FDES) {
 		list->refused++;
 		return NULL;
 	}
-	if (list->n == list->capacity) {
-		places = realloc(list->places, capacity * sizeof(*places));
-		if (!places)
-			return error_create("out of memory for %zu unwind entries", capacity);
-		list->places = places;
-		list->capacity = capacity;
-	}
+	if (!vector_reserve(list->places, list->capacity, list->n + 1))
+		return error_create("out of memory for %zu unwind entries", list->n + 1);
 	list->places[list->n++] = *place;
 	return NULL;
 }
@@ -360,11 +355,11 @@ static struct xtop_error *cfi_list_try(const struct cfi_sections *sections, bool
 		return NULL;
 	}
 	place.start = fde.start;
-	/* The linker leaves FDEs of functions it dropped: at 0 (.debug_frame), or of no size. */
+	/* FDEs of functions that the linker dropped are at 0 (.debug_frame) or without size. */
 	return fde.start ? cfi_list_add(list, &place) : NULL;
 }
 
-/* From the front; a damaged or missing length ends it: nothing says where the next entry is. */
+/* Reads from the front. A damaged or missing length ends it: the next entry cannot be found. */
 static struct xtop_error *cfi_list_scan(const struct cfi_sections *sections, bool debug_frame,
 					struct cfi_list *list)
 {
@@ -432,7 +427,7 @@ static int cfi_compare_offsets(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-/* Where in .eh_frame the table says that FDEs are, ascending; returns how many. */
+/* Offsets of the FDEs in .eh_frame, by the table, ascending. Returns how many there are. */
 static size_t cfi_hdr_offsets(const struct cfi_sections *sections, size_t n, uint32_t *offsets,
 			      struct cfi_list *list)
 {
@@ -456,7 +451,7 @@ static size_t cfi_hdr_offsets(const struct cfi_sections *sections, size_t n, uin
 	return n_offsets;
 }
 
-/* What begins within another was put there to be read again and again. */
+/* Skips overlapping FDEs: they are crafted to be read again and again. */
 static struct xtop_error *cfi_list_by_hdr(const struct cfi_sections *sections,
 					  struct cfi_list *list)
 {

@@ -10,7 +10,7 @@
 #include "xtop/recording.h"
 
 struct recorded {
-	struct sample_vcpu **vcpus; /* each a copy of its own, its pieces behind it */
+	struct sample_vcpu **vcpus; /* each a copy, with its pieces behind it */
 	size_t n;
 };
 
@@ -25,7 +25,7 @@ static inline void recorded_add(struct recorded *recorded, const struct sample_v
 	recorded->n++;
 }
 
-/* False: it is no recording. */
+/* False: the file is no recording. */
 static inline bool recorded_read(struct recorded *recorded, const char *path)
 {
 	struct recording *recording;
