@@ -12,6 +12,7 @@
 #include "linux/kernel/orc_tables.h"
 #include "linux/kernel/recipe.h"
 #include "linux/process/tasks.h"
+#include "unwind/orc_table.h"
 
 /* Where things are in the guest's memory when they are right. */
 #define SYMBOLS      0x0000 /* one every SYMBOL_BYTES */
