@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Facts this depends on: the sources are gnu11; gcc 12 and clang 14 take all flags below, an older or
-# other compiler may not, so each is tried. What is found goes in XTOP_CFLAGS and XTOP_LDFLAGS, never in
-# CFLAGS, which is the user's.
+# Facts on which this depends: the sources are gnu11. gcc 12 and clang 14 accept all flags below.
+# Other compilers may not, so each flag is tried. The accepted flags go into XTOP_CFLAGS and
+# XTOP_LDFLAGS, never into CFLAGS, which belongs to the user.
 
 AC_DEFUN([XTOP_TRY_CFLAG], [
   AS_VAR_PUSHDEF([cache], [xtop_cv_cflag_$1])
@@ -14,7 +14,7 @@ AC_DEFUN([XTOP_TRY_CFLAG], [
   AS_VAR_IF([cache], [yes], [XTOP_CFLAGS="$XTOP_CFLAGS $1"])
   AS_VAR_POPDEF([cache])])
 
-dnl In a loop of the shell: the commas in them are not for m4.
+dnl A loop of the shell: m4 would take the commas in these flags for separators.
 AC_DEFUN([XTOP_TRY_LDFLAGS], [
   xtop_saved_cflags=$CFLAGS xtop_saved_ldflags=$LDFLAGS
   for flag in m4_bpatsubst([$1], ["]); do
@@ -31,7 +31,8 @@ AC_DEFUN([XTOP_COMPILER_FLAGS], [
     -Wwrite-strings -Wundef -fstack-protector-strong -fstack-clash-protection -fcf-protection
     -fno-common -pthread], [XTOP_TRY_CFLAG(flag)])
   XTOP_LDFLAGS="-pthread"
-  dnl Of code: an address nobody knows beforehand. Of tables of addresses: written once, at start.
+  dnl Code runs at an address that nobody can predict. Tables of addresses are written once, at
+  dnl start, and read-only afterwards.
   XTOP_TRY_CFLAG([-fPIE])
   XTOP_TRY_LDFLAGS(["-pie -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack"])
   AC_SUBST([XTOP_CFLAGS])

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Facts this depends on: libFuzzer comes with clang and is linked by -fsanitize=fuzzer, the rest of a
-# program is compiled with -fsanitize=fuzzer-no-link; Debian has its runtime in libclang-rt-VERSION-dev.
+# Facts on which this depends: libFuzzer comes with clang. -fsanitize=fuzzer links it; the rest of a
+# program is compiled with -fsanitize=fuzzer-no-link. On Debian the runtime library is in
+# libclang-rt-VERSION-dev.
 
-# Before AC_PROG_CC: no other compiler has it.
+# Call this before AC_PROG_CC: only clang has libFuzzer.
 AC_DEFUN([XTOP_FUZZERS_COMPILER], [
   AC_ARG_ENABLE([fuzzers],
-    [AS_HELP_STRING([--enable-fuzzers], [build for `make fuzzers': with clang, libFuzzer and sanitizers])],
+    [AS_HELP_STRING([--enable-fuzzers],
+      [build for `make fuzzers': with clang, libFuzzer and sanitizers])],
     [], [enable_fuzzers=no])
   AS_IF([test "x$enable_fuzzers" != xno && test "x$CC" = x], [CC=clang])])
 
@@ -24,14 +26,17 @@ AC_DEFUN([XTOP_FUZZERS], [
         }]])],
       [AC_MSG_RESULT([yes])],
       [AC_MSG_RESULT([no])
-       AC_MSG_ERROR([--enable-fuzzers needs clang with libFuzzer: on Debian, apt-get install clang libclang-rt-`$CC -dumpversion 2>/dev/null | sed 's/\..*//'`-dev])])
+       xtop_clang=`$CC -dumpversion 2>/dev/null | sed 's/\..*//'`
+       AC_MSG_ERROR([--enable-fuzzers needs clang with libFuzzer: dnl
+on Debian, apt-get install clang libclang-rt-$xtop_clang-dev])])
     CFLAGS=$xtop_saved_cflags
     # tests/fuzz/blocks.c
     for xtop_function in malloc calloc realloc reallocarray aligned_alloc free; do
       FUZZER_LIBS="$FUZZER_LIBS -Wl,--wrap=$xtop_function"
     done
     XTOP_CPPFLAGS=-DXTOP_SMALL_LIMITS # include/xtop/limit.h
-    XTOP_CFLAGS="$XTOP_CFLAGS -fsanitize=fuzzer-no-link,address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=all"
+    XTOP_CFLAGS="$XTOP_CFLAGS -fsanitize=fuzzer-no-link,address,undefined"
+    XTOP_CFLAGS="$XTOP_CFLAGS -fno-omit-frame-pointer -fno-sanitize-recover=all"
     XTOP_LDFLAGS="$XTOP_LDFLAGS -fsanitize=address,undefined"])
   AM_CONDITIONAL([WITH_FUZZERS], [test "x$enable_fuzzers" != xno])
   AC_SUBST([FUZZER_LIBS])])

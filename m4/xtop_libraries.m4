@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Facts this depends on: the pkg-config names of Debian 12's development packages, and which package
-# brings each; libiberty has no pkg-config file. Debian's libxenctrl is pkg-config "xencontrol".
+# Facts on which this depends: the pkg-config names of libraries on Debian 12, and the package that
+# contains each. libiberty has no pkg-config file. The name of libxenctrl is "xencontrol".
 
 # XTOP_LIBRARY(VARIABLE, MODULE, DEBIAN-PACKAGE)
 AC_DEFUN([XTOP_LIBRARY], [
@@ -8,7 +8,8 @@ AC_DEFUN([XTOP_LIBRARY], [
     [AC_MSG_ERROR([$2 is missing: on Debian, apt-get install $3])])])
 
 AC_DEFUN([XTOP_LIBRARIES], [
-  AC_ARG_WITH([xen], [AS_HELP_STRING([--without-xen], [only replay recordings: needs no Xen libraries])],
+  AC_ARG_WITH([xen],
+    [AS_HELP_STRING([--without-xen], [only replay recordings: needs no Xen libraries])],
     [], [with_xen=yes])
   AS_IF([test "x$with_xen" != xno], [
     XTOP_LIBRARY([XENCONTROL], [xencontrol], [libxen-dev])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Unit tests: one program a source file, TAP on stdout. Each is linked with what tests share.
+# Unit tests: one program for each source file. They print TAP. Each is linked with tests/support.
 
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 AM_TESTS_ENVIRONMENT = top_srcdir='$(top_srcdir)' top_builddir='$(top_builddir)'; \
@@ -7,7 +7,7 @@ AM_TESTS_ENVIRONMENT = top_srcdir='$(top_srcdir)' top_builddir='$(top_builddir)'
 TESTS = $(check_PROGRAMS) tests/rules tests/cli/errors tests/cli/replay
 LDADD = tests/support/libsupport.a libxtop.a $(XTOP_LIBS)
 
-# Made-up guests, memory and tables; the lab's programs use some of them, too.
+# Made-up guests, memory and tables. The lab's programs use some of them, too.
 noinst_LIBRARIES += tests/support/libsupport.a
 tests_support_libsupport_a_SOURCES = \
 	tests/support/dump_memory.c \
@@ -17,13 +17,13 @@ tests_support_libsupport_a_SOURCES = \
 	tests/support/make_kallsyms.c \
 	tests/support/memory_guest.c
 
-# What is in the archive of `make dist` besides the sources of programs.
+# Files for the archive of `make dist`, besides the sources of programs.
 EXTRA_DIST += tests/demo tests/check tests/analyze tests/rules \
 	$(wildcard $(srcdir)/tests/*/*.h $(srcdir)/tests/*/*.golden $(srcdir)/tests/*/*/*.golden) \
 	tests/cli/tap.sh tests/cli/errors tests/cli/replay \
 	tests/unwind/recorded/tiny-nofp.rec tests/unwind/recorded/tiny-nofp.elf
 
-# xtop itself runs on the recording of a made-up guest that this one writes.
+# This program writes the recording of a made-up guest. tests/cli runs xtop on it.
 noinst_PROGRAMS += tests/recordings/record
 
 check_PROGRAMS = \
@@ -137,7 +137,7 @@ check_PROGRAMS += \
 	tests/test_pipeline
 endif
 
-# The lab runs this one too, on recordings of its own.
+# The lab runs this test, too, on its own recordings.
 noinst_PROGRAMS += tests/unwind/test_cfi_recorded
 TESTS += tests/unwind/test_cfi_recorded
 

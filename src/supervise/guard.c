@@ -122,8 +122,9 @@ static void guard_run_sampler(const struct guest_info *info, struct stop_area *a
 
 /* --- the guard's own process ------------------------------------------------------------------ */
 
-bool hang_detector_poll(struct hang_detector *detector, const struct stop_area *area,
-			unsigned max_polls)
+/* True: the same stop was seen again MAX_POLLS times. */
+static bool hang_detector_poll(struct hang_detector *detector, const struct stop_area *area,
+			       unsigned max_polls)
 {
 	uint64_t stops = stop_area_stops(area);
 

@@ -29,9 +29,6 @@ struct hang_detector {
 	uint64_t since_ns; /* the time of the poll that saw this stop first */
 	unsigned polls;    /* how many polls have seen it again */
 };
-/* True: the same stop was seen again MAX_POLLS times. */
-bool hang_detector_poll(struct hang_detector *detector, const struct stop_area *area,
-			unsigned max_polls);
 
 struct guard;
 /*

@@ -58,7 +58,7 @@ uint64_t cfi_read(struct cfi_reader *reader, unsigned size_bytes)
 	return value;
 }
 
-int64_t cfi_read_signed(struct cfi_reader *reader, unsigned size_bytes)
+static int64_t cfi_read_signed(struct cfi_reader *reader, unsigned size_bytes)
 {
 	unsigned unused_bits = 64 - 8 * size_bytes;
 

@@ -16,7 +16,6 @@ struct cfi_reader {
 
 const uint8_t *cfi_take(struct cfi_reader *reader, uint64_t size_bytes); /* NULL: too few */
 uint64_t cfi_read(struct cfi_reader *reader, unsigned size_bytes);       /* 1, 2, 4 or 8 */
-int64_t cfi_read_signed(struct cfi_reader *reader, unsigned size_bytes);
 uint64_t cfi_read_uleb(struct cfi_reader *reader);
 int64_t cfi_read_sleb(struct cfi_reader *reader);
 /* ADDRESS: of reader->at. A pointer that needs more than that (textrel, indirect) sets `bad`. */

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Benchmarks: `make bench` builds and runs them. The lab runs some, too; those are built always.
+# Benchmarks: `make bench` builds and runs them. The lab runs some of them, too, so these are always
+# built.
 
 bench_always = tests/bench/bench_copy tests/bench/bench_resolver
 bench_on_demand = \
@@ -17,7 +18,8 @@ CLEANFILES += $(bench_on_demand)
 tests_bench_bench_unwind_cfi_SOURCES = tests/bench/bench_unwind_cfi.c $(STACKS)
 
 bench: $(bench_always) $(bench_on_demand)
-	@export srcdir='$(srcdir)'; for program in $(bench_on_demand) $(bench_always); do echo "== $$program"; ./$$program || exit; done
+	@export srcdir='$(srcdir)'; for program in $(bench_on_demand) $(bench_always); do \
+		echo "== $$program"; ./$$program || exit; done
 .PHONY: bench
 
 if WITH_XEN

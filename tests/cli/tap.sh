@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Sourced by the tests that run ./xtop: TAP, and a scratch folder with a recording; the folder is
-# removed at the end.
 # shellcheck shell=sh
+# Functions for the tests that run ./xtop. They source this file first, and are then in a scratch
+# folder with a recording. The folder is removed on exit.
 top_srcdir=$(cd "${top_srcdir:-.}" && pwd) || exit 1
 top_builddir=$(cd "${top_builddir:-.}" && pwd) || exit 1
 xtop=$top_builddir/xtop
@@ -12,7 +12,7 @@ trap 'chmod -R u+rwx "$scratch"; rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
 "$top_builddir/tests/recordings/record" made-up || exit 1
 
-# point STATUS TEXT [FILE...]: a test point. If STATUS is not 0, prints the files as comments.
+# point STATUS TEXT [FILE...]: one TAP point. If STATUS is not 0, prints the files as comments.
 point() {
 	points=$((points + 1))
 	if [ "$1" = 0 ]; then
@@ -27,18 +27,19 @@ point() {
 	done
 }
 
-# run ARG...: runs xtop without input. Sets $status; its output is in the files out and err.
+# run ARG...: runs xtop without input. Sets $status, and writes the files out and err.
 run() {
 	"$xtop" "$@" </dev/null >out 2>err
 	status=$?
 }
 
-# said WORDS: err is one line from xtop that contains WORDS.
+# said WORDS: err is one line that begins with "xtop: " and contains WORDS.
 said() {
 	[ "$(wc -l <err)" = 1 ] && grep -q '^xtop: ' err && grep -qF -- "$1" err
 }
 
-# fails STATUS WORDS ARG...: xtop ends with STATUS, one line with WORDS, and nothing on stdout.
+# fails STATUS WORDS ARG...: xtop exits with STATUS and prints one line that contains WORDS on
+# stderr, and nothing on stdout.
 fails() {
 	want=$1 words=$2
 	shift 2
@@ -47,7 +48,7 @@ fails() {
 	point $? "xtop $*: $want, $words" err out
 }
 
-# equal FILE GOLDEN TEXT: the files are the same. XTOP_UPDATE_GOLDEN=1 updates the golden file.
+# equal FILE GOLDEN TEXT: the files are the same. XTOP_UPDATE_GOLDEN=1 rewrites the golden file.
 equal() {
 	golden=$top_srcdir/tests/cli/$2
 	[ -z "$XTOP_UPDATE_GOLDEN" ] || cp "$1" "$golden"
@@ -55,7 +56,8 @@ equal() {
 	point $? "$3" difference
 }
 
-# waits COMMAND...: waits until COMMAND succeeds, up to a minute: machines may be slow.
+# waits COMMAND...: repeats COMMAND until it succeeds. Waits up to a minute, as a machine may be
+# slow.
 waits() {
 	n=0
 	until "$@"; do
@@ -65,6 +67,7 @@ waits() {
 	done
 }
 
+# plan: prints the number of points and exits.
 plan() {
 	echo "1..$points"
 	[ $failures = 0 ]

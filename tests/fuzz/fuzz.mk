@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Fuzzers: `make fuzzers` after configure --enable-fuzzers; tests/fuzz/run runs them. Each
-# tests/fuzz/fuzz_NAME.c is one: a new file needs no line here.
+# Fuzzers: `make fuzzers` builds them after configure --enable-fuzzers, and tests/fuzz/run runs
+# them. Each tests/fuzz/fuzz_NAME.c is a fuzzer; a new file needs no line here.
 
 fuzz_names = $(patsubst $(srcdir)/%.c,%,$(wildcard $(srcdir)/tests/fuzz/fuzz_*.c))
 
@@ -12,16 +12,17 @@ tests_fuzz_libfuzz_a_SOURCES = tests/fuzz/blocks.c tests/fuzz/guest.c
 tests_fuzz_libmade_a_SOURCES = $(tests_support_libsupport_a_SOURCES)
 tests_fuzz_libmade_a_CFLAGS = $(AM_CFLAGS) -fno-sanitize=all
 
-# libfuzz.a stands there twice: it replaces malloc() and free(), also for those behind it.
+# libfuzz.a is named twice, because it replaces malloc() and free() for the other libraries, too.
 $(fuzz_names): %: $(srcdir)/%.c tests/fuzz/libfuzz.a tests/fuzz/libmade.a libxtop.a
-	$(AM_V_CCLD)$(MKDIR_P) tests/fuzz && $(CC) $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS) \
+	$(AM_V_CCLD)$(MKDIR_P) tests/fuzz && \
+		$(CC) $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS) \
 		$(AM_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS) -o $@ $< \
-		tests/fuzz/libfuzz.a tests/fuzz/libmade.a libxtop.a tests/fuzz/libfuzz.a $(XTOP_LIBS) \
-		$(FUZZER_LIBS)
+		tests/fuzz/libfuzz.a tests/fuzz/libmade.a libxtop.a tests/fuzz/libfuzz.a \
+		$(XTOP_LIBS) $(FUZZER_LIBS)
 
 fuzzers: $(fuzz_names)
 if !WITH_FUZZERS
-	@echo "first: configure --enable-fuzzers" >&2; false
+	@echo "run configure --enable-fuzzers first" >&2; false
 endif
 .PHONY: fuzzers
 CLEANFILES += $(fuzz_names)

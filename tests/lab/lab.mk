@@ -14,7 +14,7 @@ include $(srcdir)/tests/guests/workload/workload.mk
 
 noinst_PROGRAMS += tests/lab/follow tests/lab/inside tests/lab/kills tests/lab/walls
 
-# For LD_PRELOAD; without $(CFLAGS), as it may be loaded into any build.
+# For LD_PRELOAD. Built without $(CFLAGS), because any build may load it.
 tests/lab/other_xen.so: tests/lab/other_xen.c
 	$(AM_V_GEN)$(MKDIR_P) tests/lab && $(CC) -std=gnu11 -O2 -Wall -Wextra -shared -fPIC -o $@ \
 		$(srcdir)/tests/lab/other_xen.c -ldl

@@ -87,8 +87,9 @@ END {
 		says = group_took[group] > 0 ? 100 * told[key] / group_took[group] : -100
 		chain = seen[key] ? 100 * whole[key] / seen[key] : 0
 		syscall = seen[key] ? 100 * kernel[key] / seen[key] : 0
-		printf "# %-6s %-6s %6.2f measured %6.2f, whole %6.2f %%, in system calls %6.2f %%," \
-			" %d samples\n", group, phase_name[key], share, says, chain, syscall, seen[key]
+		printf "# %-6s %-6s %6.2f measured %6.2f,", group, phase_name[key], share, says
+		printf " whole %6.2f %%, in system calls %6.2f %%,", chain, syscall
+		printf " %d samples\n", seen[key]
 		if (share - says > points || says - share > points)
 			bad = bad " " group ":" phase_name[key]
 		if (chain < 95)

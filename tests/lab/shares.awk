@@ -49,8 +49,8 @@ END {
 			expected[chain] / expected_of_leaf[leaf] : 0
 		share = total ? 100 * seen[chain] / total : 0
 		off = share - told
-		printf "# %6.2f measured %6.2f iterations %6.2f  %s\n", share, told, expected[chain],
-			chain
+		printf "# %6.2f measured %6.2f iterations %6.2f  %s\n",
+			share, told, expected[chain], chain
 		if (off > points || off < -points)
 			bad = 1
 		known += seen[chain]

@@ -43,26 +43,3 @@ void root_file_close(struct root_file *file)
 		close(file->fd);
 	file->fd = -1;
 }
-
-static size_t root_file_read(void *context, uint64_t offset, void *buffer, size_t size_bytes)
-{
-	const struct root_file *file = context;
-	size_t done = 0;
-
-	while (done < size_bytes && offset + done >= offset && offset + done <= INT64_MAX) {
-		ssize_t n = pread(file->fd, (char *)buffer + done, size_bytes - done,
-				  (off_t)(offset + done));
-
-		if (n <= 0)
-			break;
-		done += (size_t)n;
-	}
-	return done;
-}
-
-struct bytes root_file_bytes(struct root_file *file)
-{
-	return (struct bytes){ .read = root_file_read,
-			       .context = file,
-			       .size_bytes = file->size_bytes };
-}

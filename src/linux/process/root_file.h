@@ -6,7 +6,8 @@
 #ifndef XTOP_PROCESS_ROOT_FILE_H
 #define XTOP_PROCESS_ROOT_FILE_H
 
-#include "xtop/bytes.h"
+#include <stdbool.h>
+#include <stdint.h>
 
 struct root_file {
 	int fd; /* -1: not open */
@@ -20,7 +21,5 @@ struct root_file {
  */
 bool root_file_open(int root_fd, const char *path, struct root_file *file);
 void root_file_close(struct root_file *file); /* one that is not open is allowed */
-/* Valid as long as FILE, which must not move. */
-struct bytes root_file_bytes(struct root_file *file);
 
 #endif
