@@ -36,7 +36,7 @@
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-const uint8_t *cfi_take(struct cfi_reader *reader, uint64_t size_bytes)
+const uint8_t *cfi_read_bytes(struct cfi_reader *reader, uint64_t size_bytes)
 {
 	const uint8_t *at = reader->at;
 
@@ -50,7 +50,7 @@ const uint8_t *cfi_take(struct cfi_reader *reader, uint64_t size_bytes)
 
 uint64_t cfi_read(struct cfi_reader *reader, unsigned size_bytes)
 {
-	const uint8_t *at = cfi_take(reader, size_bytes);
+	const uint8_t *at = cfi_read_bytes(reader, size_bytes);
 	uint64_t value = 0; /* little-endian, as the host is */
 
 	if (at)
@@ -143,7 +143,7 @@ uint64_t cfi_read_pointer(struct cfi_reader *reader, uint8_t encoding, uint64_t 
 	case ENCODING_PCREL:
 		return address + cfi_read_format(reader, encoding);
 	case ENCODING_ALIGNED:
-		cfi_take(reader, -address & 7);
+		cfi_read_bytes(reader, -address & 7);
 		return cfi_read(reader, 8);
 	default:
 		reader->bad = true;
@@ -181,7 +181,7 @@ static bool cfi_read_entry(const struct cfi_section *section, bool debug_frame, 
 		id_bytes = 8;
 	}
 	body = reader.at;
-	if (!cfi_take(&reader, length))
+	if (!cfi_read_bytes(&reader, length))
 		return false;
 	entry->next = reader.at - section->bytes;
 	entry->end = !length;
@@ -248,7 +248,7 @@ static bool cfi_read_cie(const struct cfi_section *section, bool debug_frame, si
 	letters = (const char *)reader->at;
 	if (!memchr(letters, '\0', reader->end - reader->at))
 		return false;
-	cfi_take(reader, strlen(letters) + 1);
+	cfi_read_bytes(reader, strlen(letters) + 1);
 	if (version == 4 && cfi_read(reader, 2) != 8) /* 8-byte addresses, no segments */
 		return false;
 	cie->code_align = cfi_read_uleb(reader);
@@ -260,7 +260,7 @@ static bool cfi_read_cie(const struct cfi_section *section, bool debug_frame, si
 		data.end = NULL;
 		data.bad = false;
 		version = cfi_read_uleb(reader);
-		data.at = cfi_take(reader, version);
+		data.at = cfi_read_bytes(reader, version);
 		if (!data.at)
 			return false;
 		data.end = data.at + version;
@@ -297,7 +297,7 @@ static bool cfi_parse_fde(const struct cfi_section *section, struct cfi_entry *e
 	    !cfi_read_range(section, reader, cie, fde))
 		return false;
 	if (cie->has_data)
-		cfi_take(reader, cfi_read_uleb(reader));
+		cfi_read_bytes(reader, cfi_read_uleb(reader));
 	fde->program = reader->at;
 	fde->program_bytes = reader->end - reader->at;
 	fde->program_address = section->address + (reader->at - section->bytes);

@@ -14,7 +14,7 @@ struct cfi_reader {
 	bool bad;
 };
 
-const uint8_t *cfi_take(struct cfi_reader *reader, uint64_t size_bytes); /* NULL: too few */
+const uint8_t *cfi_read_bytes(struct cfi_reader *reader, uint64_t size_bytes); /* NULL: too few */
 uint64_t cfi_read(struct cfi_reader *reader, unsigned size_bytes);       /* 1, 2, 4 or 8 */
 uint64_t cfi_read_uleb(struct cfi_reader *reader);
 int64_t cfi_read_sleb(struct cfi_reader *reader);

@@ -78,16 +78,16 @@ static bool cfi_skip_operand(struct cfi_reader *reader, uint8_t operation)
 	case 0x09:
 	case 0x15:
 	case 0x94:
-		return cfi_take(reader, 1);
+		return cfi_read_bytes(reader, 1);
 	case 0x0a:
 	case 0x0b:
-		return cfi_take(reader, 2);
+		return cfi_read_bytes(reader, 2);
 	case 0x0c:
 	case 0x0d:
-		return cfi_take(reader, 4);
+		return cfi_read_bytes(reader, 4);
 	case 0x0e:
 	case 0x0f:
-		return cfi_take(reader, 8);
+		return cfi_read_bytes(reader, 8);
 	case 0x10:
 	case 0x11:
 	case 0x23:
@@ -141,7 +141,7 @@ static void cfi_restore(struct cfi_program *program, uint64_t number)
 static void cfi_set_expression(struct cfi_program *program, uint64_t number, enum cfi_where where)
 {
 	uint64_t length = cfi_read_uleb(&program->reader);
-	const uint8_t *expression = cfi_take(&program->reader, length);
+	const uint8_t *expression = cfi_read_bytes(&program->reader, length);
 
 	cfi_set(program, number,
 		(struct cfi_place){ .where = where,
@@ -163,7 +163,7 @@ static void cfi_set_cfa_expression(struct cfi_program *program)
 
 	program->state.cfa = CFA_EXPRESSION;
 	program->state.cfa_offset = length;
-	program->state.cfa_expression = cfi_take(&program->reader, length);
+	program->state.cfa_expression = cfi_read_bytes(&program->reader, length);
 	program->state.cfa_safe = cfi_expression_is_safe(program->state.cfa_expression, length);
 }
 
