@@ -22,7 +22,6 @@ AC_DEFUN([XTOP_LIBRARIES], [
   XTOP_LIBRARY([NCURSESW], [ncursesw], [libncurses-dev])
   XTOP_LIBRARY([LIBUNWIND], [libunwind-generic], [libunwind-dev])
   XTOP_LIBRARY([LIBELF], [libelf], [libelf-dev])
-  XTOP_LIBRARY([ZLIB], [zlib], [zlib1g-dev])
   XTOP_LIBRARY([LIBSECCOMP], [libseccomp], [libseccomp-dev])
   AC_CHECK_HEADER([libiberty/demangle.h], [],
     [AC_MSG_ERROR([libiberty/demangle.h is missing: on Debian, apt-get install libiberty-dev])])

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Command line in, exit status out; the only place that writes to stderr. */
+/* Command line in, exit status out. No other file writes to stderr. */
 #include "config.h"
 
 #include <errno.h>
@@ -31,8 +31,8 @@ static enum exit_status main_print(const char *text)
 }
 
 /*
- * A closed standard stream (`xtop >&-`) is replaced by one that fails: else the next file to be
- * opened would take its number, and tables would go into a recording. As gnulib's stdopen does.
+ * Opens a closed standard stream (`xtop >&-`) in a mode in which it fails. Otherwise the next file
+ * that is opened gets its number, and tables go into a recording. As gnulib's stdopen does.
  */
 static void main_open_streams(void)
 {
@@ -56,7 +56,7 @@ static enum exit_status main_unpause(const struct options *options)
 	return status;
 }
 
-static void main_tell(const char *line)
+static void main_report(const char *line)
 {
 	fprintf(stderr, "xtop: %s\n", line);
 }
@@ -67,10 +67,10 @@ static enum exit_status main_profile(const struct options *options)
 
 	if (error)
 		return main_fail(error, STATUS_USAGE);
-	error = session_repair(options, main_tell);
+	error = session_repair(options, main_report);
 	if (error)
 		return main_fail(error, STATUS_FAILED);
-	return main_fail(session_run(options, main_tell), STATUS_FAILED);
+	return main_fail(session_run(options, main_report), STATUS_FAILED);
 }
 
 static enum exit_status main_act(const struct options *options)
@@ -99,6 +99,6 @@ int main(int argc, char **argv)
 	status = main_fail(options_parse(argc, argv, &options), STATUS_USAGE);
 	if (status == STATUS_OK)
 		status = main_act(&options);
-	options_free(&options);
+	options_deinit(&options);
 	return status;
 }

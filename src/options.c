@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The command line. One table says of each option its name, what its value may be and where it
- * goes; getopt_long() is fed from that table, and so are the error messages. Runs in main before
- * any other thread; prints nothing itself.
+ * The command line. One table has for each option its name, its allowed values and the place in
+ * struct options; getopt_long() and the error messages use that table. Runs in main before any
+ * other thread starts. Prints nothing.
  */
 #include "config.h"
 
@@ -20,6 +20,7 @@
 
 #include "xtop/columns.h"
 #include "xtop/control.h"
+#include "xtop/export.h"
 
 #define BUDGET_MIN_PERCENT 1e-6
 #define INTERVAL_MIN_S     0.01
@@ -104,30 +105,33 @@ const char *options_help(void)
 	       "\n"
 	       "  -d, --domain=DOM      the guest: name, domid or UUID; may be repeated\n"
 	       "  -F, --freq=HZ         samples per second, 1 to 20000 (default 99)\n"
-	       "  -k, --symbols=FILE    names: an ELF file, or the text of nm, System.map or\n"
-	       "                        /proc/kallsyms; may be repeated\n"
+	       "  -k, --symbols=FILE    names of functions: an ELF file, or the text of nm,\n"
+	       "                        System.map or /proc/kallsyms; may be repeated\n"
 	       "      --root=DIR        a copy or mount of a Linux guest's root file system,\n"
 	       "                        for names of files that are not in its memory\n"
-	       "  -u, --unwind=HOW      auto (default), fp, orc or dwarf\n"
-	       "      --budget=PERCENT  most of the guest's time to take (default 1)\n"
+	       "  -u, --unwind=HOW      how to walk stacks: auto (default), fp, orc or dwarf\n"
+	       "      --budget=PERCENT  share of its time that the guest may be stopped\n"
+	       "                        (default 1)\n"
 	       "  -i, --interval=SECS   time between refreshes (default 1, in batch mode 2)\n"
 	       "  -n, --iterations=N    batch mode: stop after N tables\n"
 	       "  -T, --time=SECS       stop after SECS seconds\n"
-	       "      --half-life=SECS  of the live weights, 0 for no decay (default 10)\n"
+	       "      --half-life=SECS  after this time a sample counts half, 0: always fully\n"
+	       "                        (default 10)\n"
 	       "  -s, --sort=COLUMN     children (default), self, samples, symbol, module\n"
 	       "                        or process\n"
-	       "  -e, --filter=REGEX    only stacks with a function, module or process like it\n"
+	       "  -e, --filter=REGEX    only stacks with a function, module or process that\n"
+	       "                        matches\n"
 	       "  -o, --output=FILE     write the profile at exit; - is stdout\n"
 	       "      --format=FORMAT   of the output: folded (default)\n"
-	       "  -w, --record=FILE     keep the raw samples in a new file\n"
-	       "  -r, --replay=FILE     read them instead of a guest\n"
+	       "  -w, --record=FILE     write the raw samples to a new file, a recording\n"
+	       "  -r, --replay=FILE     read a recording instead of sampling a guest\n"
 	       "      --paced           replay at the speed of the recording\n"
 	       "      --stats=FILE      write counters and costs at exit, one JSON object\n"
 	       "      --addresses       show unnamed functions as 0xADDR\n"
-	       "  -b, --batch           tables on stdout instead of the screen; also when\n"
-	       "                        stdout is no terminal\n"
-	       "  -q, --quiet           no tables\n"
-	       "      --unpause=DOMAIN  let a guest go that a killed xtop left stopped, and exit\n"
+	       "  -b, --batch           print tables instead of showing the screen; the default\n"
+	       "                        when stdout is not a terminal\n"
+	       "  -q, --quiet           print no tables\n"
+	       "      --unpause=DOMAIN  let a guest run that a killed xtop left stopped; exit\n"
 	       "  -l, --list            list the guests and exit\n"
 	       "  -h, --help            show this text and exit\n"
 	       "  -V, --version         show the version and exit\n"
@@ -159,8 +163,8 @@ static bool options_parse_decimal(const char *text, double *valuep)
 	return true;
 }
 
-static struct xtop_error *options_take_number(const struct option_spec *spec, const char *text,
-					      double *valuep)
+static struct xtop_error *options_parse_number(const struct option_spec *spec, const char *text,
+					       double *valuep)
 {
 	double value;
 
@@ -170,12 +174,12 @@ static struct xtop_error *options_take_number(const struct option_spec *spec, co
 	return NULL;
 }
 
-static struct xtop_error *options_take_whole(const struct option_spec *spec, const char *text,
-					     unsigned long *valuep)
+static struct xtop_error *options_parse_whole(const struct option_spec *spec, const char *text,
+					      unsigned long *valuep)
 {
 	double value;
 
-	assert(text); /* getopt_long() sees to it */
+	assert(text); /* by getopt_long() */
 	if (text[strspn(text, "0123456789")] || !options_parse_decimal(text, &value) ||
 	    value < spec->min || value > spec->max)
 		return options_bad_value(spec, text);
@@ -183,8 +187,8 @@ static struct xtop_error *options_take_whole(const struct option_spec *spec, con
 	return NULL;
 }
 
-static struct xtop_error *options_take_unwind(const struct option_spec *spec, const char *text,
-					      enum unwind_how *howp)
+static struct xtop_error *options_parse_unwind(const struct option_spec *spec, const char *text,
+					       enum unwind_how *howp)
 {
 	static const char *const words[] = {
 		[UNWIND_AUTO] = "auto",
@@ -203,15 +207,15 @@ static struct xtop_error *options_take_unwind(const struct option_spec *spec, co
 	return options_bad_value(spec, text);
 }
 
-/* Of the function table, which every output has. */
+/* A column of the function table, which every output has. */
 static bool options_can_sort(const char *text)
 {
-	const struct column *column = column_by_name(text);
+	const struct column *column = column_find(text);
 
 	return column && column->id < N_COLUMNS_BATCH;
 }
 
-/* Names them all, as they stand in the table of columns. */
+/* The message has the names of all columns, from the table of columns. */
 static struct xtop_error *options_bad_column(const struct option_spec *spec, const char *text)
 {
 	char names[256] = "";
@@ -223,7 +227,7 @@ static struct xtop_error *options_bad_column(const struct option_spec *spec, con
 	return error_create("--%s: '%s' is not allowed: one of %s", spec->name, text, names);
 }
 
-/* The arrays have room for every argument there is: options_init(). */
+/* options_init() has made room for as many values as there are arguments. */
 static void options_append(struct options *options, int key, const char *text)
 {
 	if (key == 'd')
@@ -232,8 +236,8 @@ static void options_append(struct options *options, int key, const char *text)
 		options->symbols[options->n_symbols++] = text;
 }
 
-static struct xtop_error *options_take(struct options *options, const struct option_spec *spec,
-				       const char *text)
+static struct xtop_error *options_parse_value(struct options *options,
+					      const struct option_spec *spec, const char *text)
 {
 	void *field = (char *)options + spec->offset;
 
@@ -251,14 +255,14 @@ static struct xtop_error *options_take(struct options *options, const struct opt
 		options_append(options, spec->key, text);
 		return NULL;
 	case OPTION_NUMBER:
-		return options_take_number(spec, text, field);
+		return options_parse_number(spec, text, field);
 	case OPTION_WHOLE:
-		return options_take_whole(spec, text, field);
+		return options_parse_whole(spec, text, field);
 	case OPTION_UNWIND:
-		return options_take_unwind(spec, text, field);
+		return options_parse_unwind(spec, text, field);
 	case OPTION_FORMAT:
 		assert(text);
-		if (strcmp(text, "folded") != 0)
+		if (!export_find_format(text))
 			return options_bad_value(spec, text);
 		break;
 	case OPTION_COLUMN:
@@ -283,7 +287,7 @@ static int options_argument(const struct option_spec *spec)
 /* LONG_OPTIONS of N_SPECS + 1 entries; LETTERS of 2 * N_SPECS + 2 bytes. */
 static void options_fill_getopt(struct option *long_options, char *letters)
 {
-	*letters++ = ':'; /* a missing value is told from an unknown option */
+	*letters++ = ':'; /* getopt returns ':' for a missing value, '?' for an unknown option */
 	for (size_t i = 0; i < N_SPECS; i++) {
 		const struct option_spec *spec = &option_specs[i];
 
@@ -308,8 +312,8 @@ static const struct option_spec *options_spec(int key)
 }
 
 /*
- * After '?': optopt is 0 for a long option getopt does not know or finds ambiguous, the key of one
- * that was given a value it does not take, and a letter for an unknown short option.
+ * After '?' optopt is one of these: 0 for a long option that is unknown or ambiguous; the key of an
+ * option that takes no value but was given one; the letter of an unknown short option.
  */
 static struct xtop_error *options_unknown(char **argv)
 {
@@ -322,7 +326,7 @@ static struct xtop_error *options_unknown(char **argv)
 	return error_create("unknown or ambiguous option '%s': see xtop --help", argv[optind - 1]);
 }
 
-static struct xtop_error *options_next(struct options *options, char **argv, int key)
+static struct xtop_error *options_parse_option(struct options *options, char **argv, int key)
 {
 	const struct option_spec *spec;
 
@@ -331,11 +335,11 @@ static struct xtop_error *options_next(struct options *options, char **argv, int
 	spec = options_spec(key == ':' ? optopt : key);
 	if (key == ':')
 		return error_create("--%s needs a value: %s", spec->name, spec->allowed);
-	return options_take(options, spec, optarg);
+	return options_parse_value(options, spec, optarg);
 }
 
-/* The first error is kept, and the rest still read: a --help behind it wins. */
-static struct xtop_error *options_read(struct options *options, int argc, char **argv)
+/* Keeps the first error and reads on: a --help behind it wins. */
+static struct xtop_error *options_parse_all(struct options *options, int argc, char **argv)
 {
 	struct option long_options[N_SPECS + 1];
 	char letters[2 * N_SPECS + 2];
@@ -343,10 +347,10 @@ static struct xtop_error *options_read(struct options *options, int argc, char *
 	int key;
 
 	options_fill_getopt(long_options, letters);
-	optind = 0; /* glibc: start anew, also after an earlier command line */
+	optind = 0; /* glibc: start over, also after an earlier command line */
 	opterr = 0;
 	while ((key = getopt_long(argc, argv, letters, long_options, NULL)) != -1) {
-		error = options_next(options, argv, key);
+		error = options_parse_option(options, argv, key);
 		if (first)
 			error_destroy(error);
 		else
@@ -365,13 +369,13 @@ static bool options_same(const char *a, const char *b)
 	return a && b && strcmp(a, b) == 0;
 }
 
-/* What the user calls stdout; output_open() knows both. NULL is none. */
+/* Both are names of stdout for output_open(), too. NULL is not. */
 static bool options_is_stdout(const char *path)
 {
 	return options_same(path, "-") || options_same(path, "/dev/stdout");
 }
 
-/* Two results in one file, or a result over the recording that is being read. */
+/* Refuses two results in one file, and a result in the recording that is replayed. */
 static struct xtop_error *options_check_files(const struct options *options)
 {
 	const char *const files[] = { options->output, options->stats, options->record,
@@ -392,8 +396,8 @@ static struct xtop_error *options_check_files(const struct options *options)
 static struct xtop_error *options_check(const struct options *options)
 {
 	if (options->replay && options->n_domains)
-		return error_create(
-			"--replay and --domain do not go together: a recording takes the guest's place");
+		return error_create("--replay and --domain do not go together: "
+				    "a recording takes the guest's place");
 	if (options->replay && options->record)
 		return error_create(
 			"--replay and --record do not go together: the recording is there already");
@@ -406,8 +410,8 @@ static struct xtop_error *options_check(const struct options *options)
 	return options_check_files(options);
 }
 
-/* What one option says about another. */
-static void options_settle(struct options *options)
+/* Sets what one option implies for another, and the defaults. */
+static void options_complete(struct options *options)
 {
 	if (options->unpause && options->action == ACTION_PROFILE)
 		options->action = ACTION_UNPAUSE;
@@ -430,8 +434,8 @@ static struct xtop_error *options_init(struct options *options, int argc)
 	*options = (struct options){
 		.unwind = UNWIND_AUTO,
 		.freq_hz = 99,
-		.budget = 1,       /* percent, until options_settle() */
-		.half_life_s = -1, /* not given, until options_settle() */
+		.budget = 1,       /* percent, until options_complete() */
+		.half_life_s = -1, /* not given, until options_complete() */
 		.format = "folded",
 	};
 	options->domains = calloc((size_t)argc + 1, sizeof(*options->domains));
@@ -447,18 +451,18 @@ struct xtop_error *options_parse(int argc, char **argv, struct options *options)
 
 	if (error)
 		return error;
-	error = options_read(options, argc, argv);
+	error = options_parse_all(options, argc, argv);
 	if (options->action == ACTION_HELP || options->action == ACTION_VERSION) {
 		error_destroy(error);
 		return NULL;
 	}
 	if (!error)
 		error = options_check(options);
-	options_settle(options);
+	options_complete(options);
 	return error;
 }
 
-void options_free(struct options *options)
+void options_deinit(struct options *options)
 {
 	free(options->domains);
 	free(options->symbols);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The command line, parsed and checked (doc/xtop.1 has its contract). Main's thread, at start.
- */
+/* The command line, parsed and checked; doc/xtop.1 describes it. Main's thread, at the start. */
 #ifndef XTOP_OPTIONS_H
 #define XTOP_OPTIONS_H
 
@@ -24,39 +22,39 @@ struct options {
 	const char **domains;        /* names, domids or UUIDs */
 	size_t n_symbols;
 	const char **symbols;        /* paths */
-	const char *root;            /* --root: a copy or mount of the guest's root file system; NULL: none */
+	const char *root;            /* --root: the guest's root file system; NULL: none */
 	enum unwind_how unwind;
 	double freq_hz;              /* RATE_MIN_HZ .. RATE_MAX_HZ; default 99 */
 	double budget;               /* share of the guest's time, 0..1; default 0.01 */
-	double interval_s;           /* refresh; the default is settled by BATCH, see interval_given */
-	bool interval_given;         /* else a session that turns to batch takes OPTIONS_INTERVAL_BATCH_S */
+	double interval_s;           /* between refreshes; the default depends on BATCH */
+	bool interval_given;         /* else a session without a screen has the default of BATCH */
 	unsigned long iterations;    /* tables in batch; 0: no limit */
 	double time_s;               /* 0: no limit */
 	double half_life_s;          /* default 10; 0: no decay */
-	bool half_life_given;        /* else the screen's settings may have another */
+	bool half_life_given;        /* else xtoprc may have another */
 	const char *sort;            /* column name; NULL: children */
 	const char *filter;          /* NULL: none */
 	const char *output;          /* profile at exit; "-" stdout; NULL: none */
 	const char *format;          /* "folded" */
-	const char *record;          /* keep raw samples; NULL: no */
+	const char *record;          /* new file for raw samples; NULL: none */
 	const char *replay;          /* NULL: live */
 	bool paced;                  /* --paced: replay at the speed of the recording */
 	const char *stats;           /* NULL: none */
 	const char *unpause;         /* --unpause: a domain; NULL: no */
 	bool addresses;              /* --addresses: unnamed frames as 0xADDR */
-	bool batch, quiet;           /* -n and -q imply batch; -o - and --stats=- imply quiet: stdout is theirs */
+	bool batch, quiet;           /* -n, -q imply batch; -o - and --stats=- imply quiet */
 };
 
 /*
- * As GNU programs do: options and operands in any order, unique prefixes of long names, "--". An
- * option given twice counts once, the last; lists grow. -h and -V win over every error. --filter is
- * not compiled here, domains and files are not looked up. ARGV may be put in another order.
+ * Parses like GNU programs: options and operands in any order, unique prefixes of long names, "--".
+ * The last one of an option given twice counts; lists grow. -h and -V win over every error.
+ * --filter is not compiled here; domains and files are not looked up. The order of ARGV may change.
  *
  * Errors are usage errors (exit status 2) in one line: which option, what value, what is allowed.
- * OPTIONS is valid, to be freed, also after one.
+ * After an error OPTIONS is valid, too, and must be freed.
  */
 struct xtop_error *options_parse(int argc, char **argv, struct options *options);
-void options_free(struct options *options);
+void options_deinit(struct options *options);
 /* The text of --help, for stdout. */
 const char *options_help(void);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One domain's stages; see xtop/pipeline.h. The only file that starts threads, and that asks for
- * processes. They are forked before the first thread of their pipeline starts.
+ * The stages of one guest; see pipeline.h. No other file starts threads. The processes of a
+ * pipeline are started before its first thread.
  */
 #include "config.h"
 
@@ -12,10 +12,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "follow.h"
+#include "reattach.h"
+#include "xtop/build_id.h"
 #include "xtop/cleanup.h"
-#include "xtop/os.h"
 #include "xtop/memory.h"
+#include "xtop/os.h"
 #include "xtop/replay.h"
 #include "xtop/resolver.h"
 #include "xtop/sampler.h"
@@ -25,23 +26,24 @@
 
 struct pipeline {
 	const struct options *options;
-	const char *domain;         /* as asked for; NULL: a recording */
-	struct guest_info guest;    /* as main knows it */
-	struct follow_guest source; /* of a recording: the ring, and the memory it has pages of */
-	struct recorded *recorded;  /* that memory is a recording's; NULL: it is not */
+	const char *domain;      /* as the user named it; NULL: a recording */
+	struct guest_info guest; /* as main knows it */
+	struct attached_guest
+		source; /* a recording has its ring, and the memory that it recorded */
+	struct recorded_memory *recorded; /* that memory; NULL: live, or none was recorded */
 	struct symbols *symbols;
 	struct kernel_cache *cache; /* the session's; NULL: none */
 	struct os *os;
-	struct recording *recording; /* NULL: live */
+	struct recording_reader *reader; /* NULL: live */
 	struct control *control;
 	struct snapshot_slot *slot;
 	struct resolver *resolver;
 	struct recording_writer *writer;
-	struct follower follower;
-	char name[sizeof(((struct guest_info *)0)->name)]; /* of the guest, at first */
-	char note[FOLLOW_NOTE_BYTES];                      /* main's copy */
-	pthread_t replay_thread, resolver_thread, follow_thread;
-	bool replay_started, resolver_started, follow_started;
+	struct reattacher reattacher;
+	char name[GUEST_NAME_BYTES];    /* of the guest, at the start */
+	char note[REATTACH_NOTE_BYTES]; /* main's copy */
+	pthread_t replay_thread, resolver_thread, reattach_thread;
+	bool replay_started, resolver_started, reattach_started;
 };
 
 /* --- sources ---------------------------------------------------------------------------------- */
@@ -68,10 +70,11 @@ static struct xtop_error *pipeline_open_recording(struct pipeline *pipeline)
 
 	if (pipeline->domain)
 		return NULL;
-	error = recording_open(pipeline->options->replay, pipeline->symbols, &pipeline->recording);
+	error = recording_reader_open(pipeline->options->replay, pipeline->symbols,
+				      &pipeline->reader);
 	if (error)
 		return error;
-	info = recording_info(pipeline->recording);
+	info = recording_reader_get_info(pipeline->reader);
 	pipeline->guest = (struct guest_info){
 		.domid = info->domid,
 		.type = info->type,
@@ -100,30 +103,25 @@ static struct xtop_error *pipeline_create_writer(struct pipeline *pipeline)
 {
 	const char *record = pipeline->options->record;
 
-	return record ? recording_create(record, &pipeline->writer) : NULL;
+	return record ? recording_writer_open(record, &pipeline->writer) : NULL;
 }
 
-/* SIZE_BYTES at ADDRESS as vCPU 0 sees them. The resolver's thread, once that runs. */
+/* Reads SIZE_BYTES at ADDRESS as vCPU 0 sees them. On the resolver's thread, once that runs. */
 static bool pipeline_read_guest(const struct pipeline *pipeline, uint64_t address, void *buffer,
 				size_t size_bytes)
 {
 	struct registers regs;
 
-	return guest_registers(&pipeline->source.info, 0, &regs) &&
+	return guest_get_registers(&pipeline->source.info, 0, &regs) &&
 	       memory_read(pipeline->source.memory, walk_root(&regs), address, buffer,
 			   size_bytes) == size_bytes;
 }
 
-static bool pipeline_same_build(const struct build_id *a, const struct build_id *b)
-{
-	return a->size_bytes == b->size_bytes && memcmp(a->bytes, b->bytes, a->size_bytes) == 0;
-}
-
 /*
- * Whether FOUND is what is there instead of the image, by its build-id. Where the image has it
- * loaded, the guest's own is there to compare with; a guest that does not have it mapped (it boots,
- * or its address space is randomised) tells nothing. A recording has the ids of the images that
- * were known then, by name.
+ * The guest is known to run another build than the file of -k. Where the image has its build-id
+ * loaded, the guest has one to compare with. A guest that has nothing mapped there says nothing: it
+ * still boots, or its address space is randomised. A recording has the build-ids of the images that
+ * were known then, by module name.
  */
 static bool pipeline_is_other_build(const struct pipeline *pipeline, size_t image,
 				    size_t n_recorded)
@@ -139,15 +137,15 @@ static bool pipeline_is_other_build(const struct pipeline *pipeline, size_t imag
 
 		if (recorded && recorded->size_bytes &&
 		    strcmp(symbols_module(pipeline->symbols, i), module) == 0)
-			return !pipeline_same_build(recorded, wanted);
+			return !build_id_equal(recorded, wanted);
 	}
-	if (pipeline->recording || !wanted->address)
+	if (pipeline->reader || !wanted->address)
 		return false;
 	return pipeline_read_guest(pipeline, wanted->address, found.bytes, found.size_bytes) &&
-	       !pipeline_same_build(&found, wanted);
+	       !build_id_equal(&found, wanted);
 }
 
-/* A file of another build gives names that are wrong without looking wrong. */
+/* Names of another build are wrong without looking wrong. */
 static struct xtop_error *pipeline_check_build(const struct pipeline *pipeline, size_t image,
 					       size_t n_recorded)
 {
@@ -172,7 +170,7 @@ static struct xtop_error *pipeline_read_symbols(struct pipeline *pipeline)
 	return error;
 }
 
-/* --- starting ------------------------------------------------------------------------------- */
+/* --- starting --------------------------------------------------------------------------------- */
 
 static struct xtop_error *pipeline_begin_writer(struct pipeline *pipeline)
 {
@@ -189,45 +187,46 @@ static struct xtop_error *pipeline_begin_writer(struct pipeline *pipeline)
 	memcpy(info.domain, pipeline->guest.name,
 	       strnlen(pipeline->guest.name, sizeof(info.domain) - 1));
 	memcpy(info.uuid, pipeline->guest.uuid, sizeof(info.uuid));
-	recording_begin(pipeline->writer, &info, pipeline->symbols);
-	recording_watch(pipeline->writer, pipeline->source.memory);
+	recording_writer_begin(pipeline->writer, &info, pipeline->symbols);
+	recording_writer_watch(pipeline->writer, pipeline->source.memory);
 	return NULL;
+}
+
+static struct os_settings pipeline_os_settings(const struct pipeline *pipeline)
+{
+	return (struct os_settings){
+		.type = pipeline->guest.type,
+		.memory = pipeline->source.memory,
+		.control = pipeline->control,
+		.symbols = pipeline->symbols,
+		.root = pipeline->options->root,
+	};
 }
 
 static struct xtop_error *pipeline_create_os(struct pipeline *pipeline)
 {
-	struct os_settings settings = {
-		.type = pipeline->guest.type,
-		.control = pipeline->control,
-		.symbols = pipeline->symbols,
-		.root = pipeline->options->root,
-	};
+	struct os_settings settings = pipeline_os_settings(pipeline);
 
 	if (!pipeline->domain)
 		return NULL;
 	settings.memory = pipeline->source.memory;
-	/* What is known from before would not be read, and not be in the recording. */
+	/* What the cache knows would not be read from the guest, and not be in the recording. */
 	settings.kernel_cache = pipeline->options->record ? NULL : pipeline->cache;
 	memcpy(settings.uuid, pipeline->guest.uuid, sizeof(settings.uuid));
-	control_hold(pipeline->control);
+	control_set_hold(pipeline->control);
 	return os_create(&settings, &pipeline->os);
 }
 
-/* What ran in the guest is found out again, from the pages that were read for it then. */
+/* Finds out again what ran in the guest, from the pages that were read for that then. */
 static struct xtop_error *pipeline_create_recorded_os(struct pipeline *pipeline)
 {
-	struct os_settings settings = {
-		.type = pipeline->guest.type,
-		.control = pipeline->control,
-		.symbols = pipeline->symbols,
-		.root = pipeline->options->root,
-	};
+	struct os_settings settings;
 	struct xtop_error *error;
 
-	if (!pipeline->recording || !recording_has_memory(pipeline->recording))
+	if (!pipeline->reader || !recording_reader_has_memory(pipeline->reader))
 		return NULL;
-	error = recorded_open(&pipeline->source.memory, &pipeline->recorded);
-	settings.memory = pipeline->source.memory;
+	error = recorded_memory_open(&pipeline->source.memory, &pipeline->recorded);
+	settings = pipeline_os_settings(pipeline);
 	return error ? error : os_create(&settings, &pipeline->os);
 }
 
@@ -245,20 +244,20 @@ static struct xtop_error *pipeline_create_resolver(struct pipeline *pipeline)
 		.n_vcpus = pipeline->guest.n_vcpus,
 		.half_life_ns = (uint64_t)(pipeline->options->half_life_s * 1e9),
 		.max_nodes = RESOLVER_MAX_NODES,
-		.live = !pipeline->recording,
+		.live = !pipeline->reader,
 	};
 
 	return resolver_create(&settings, &pipeline->resolver);
 }
 
-/* The processes report their own failures through the control block. */
+/* Guard and sampler report their failures through the control block. */
 static struct xtop_error *pipeline_start_guard(struct pipeline *pipeline)
 {
 	const struct timespec nap = { .tv_nsec = PIPELINE_WAIT_NS };
 	struct sampler_counts counts;
 	struct xtop_error *error;
 
-	if (pipeline->recording)
+	if (pipeline->reader)
 		return NULL;
 	error = guard_start(&pipeline->guest, pipeline->control, pipeline->source.ring,
 			    &pipeline->source.process);
@@ -270,7 +269,7 @@ static struct xtop_error *pipeline_start_guard(struct pipeline *pipeline)
 		control_get_counts(pipeline->control, &counts);
 	} while (counts.state == SAMPLER_STARTING && guard_is_alive(&pipeline->source.process));
 	if (counts.state == SAMPLER_FAILED)
-		return error_create("%s", control_message(pipeline->control));
+		return error_create("%s", control_get_message(pipeline->control));
 	return counts.state == SAMPLER_STARTING
 		       ? error_create("the guard was killed; the guest runs")
 		       : NULL;
@@ -288,23 +287,24 @@ static void *pipeline_replay_main(void *context)
 {
 	struct pipeline *pipeline = context;
 
-	replay_run(pipeline->recording, pipeline->control, pipeline->source.ring,
+	replay_run(pipeline->reader, pipeline->control, pipeline->source.ring,
 		   pipeline->options->paced);
 	return NULL;
 }
 
-static void *pipeline_follow_main(void *context)
+static void *pipeline_reattach_main(void *context)
 {
 	struct pipeline *pipeline = context;
 
-	follow_run(&pipeline->follower);
+	reattach_run(&pipeline->reattacher);
 	return NULL;
 }
 
 /*
- * Signals are for the main thread: it decides what they mean. Not those of faults: of a thread that has them
- * blocked they end the process whatever their handler is (force_sig_info_to_task() of Linux). The
- * resolver reads pages that may go away (fault.c), and a crash is to leave a sane terminal.
+ * The main thread decides what signals mean, so other threads block them. They do not block the
+ * signals of faults: in a thread that blocks those, a fault ends the process whatever the handler
+ * is (Linux force_sig_info_to_task()). The resolver reads pages that may go away (fault.c), and the
+ * handler of a crash restores the terminal.
  */
 static struct xtop_error *pipeline_start_thread(pthread_t *thread, void *(*body)(void *),
 						struct pipeline *pipeline)
@@ -322,7 +322,7 @@ static struct xtop_error *pipeline_start_thread(pthread_t *thread, void *(*body)
 	return errno_value ? error_create_errno(errno_value, "cannot start a thread") : NULL;
 }
 
-/* Of another build may also be what it reboots as. */
+/* After a reboot the guest may run another build, too. */
 static struct xtop_error *pipeline_check_builds(void *context)
 {
 	struct pipeline *pipeline = context;
@@ -333,7 +333,7 @@ static struct xtop_error *pipeline_check_builds(void *context)
 	return error;
 }
 
-/* By what else than its UUID the guest would be known again: not by its old number. */
+/* The name to search for after a reboot, besides the UUID; domain ids change. */
 static const char *pipeline_name(const struct pipeline *pipeline)
 {
 	const char *domain = pipeline->domain;
@@ -343,26 +343,27 @@ static const char *pipeline_name(const struct pipeline *pipeline)
 	return domain[strspn(domain, "0123456789")] ? domain : NULL;
 }
 
-static struct xtop_error *pipeline_start_follower(struct pipeline *pipeline)
+static struct xtop_error *pipeline_start_reattacher(struct pipeline *pipeline)
 {
-	const struct follow_settings settings = {
+	const struct reattach_settings settings = {
 		.name = pipeline_name(pipeline),
-		.stays = pipeline->writer, /* a recording is of one boot */
-		.bound_ns = pipeline->options->batch ? FOLLOW_BOUND_NS : 0,
+		.ends = pipeline->writer, /* a recording is of one boot */
+		.bound_ns = pipeline->options->batch ? REATTACH_BOUND_NS : 0,
 		.control = pipeline->control,
 		.resolver = pipeline->resolver,
 		.os = pipeline->os,
 		.check = symbols_count(pipeline->symbols) ? pipeline_check_builds : NULL,
 		.context = pipeline,
 	};
-	struct xtop_error *error = follow_init(&pipeline->follower, &settings, &pipeline->source);
+	struct xtop_error *error =
+		reattach_init(&pipeline->reattacher, &settings, &pipeline->source);
 
 	if (error)
 		return error;
-	error = pipeline_start_thread(&pipeline->follow_thread, pipeline_follow_main, pipeline);
-	pipeline->follow_started = !error;
+	error = pipeline_start_thread(&pipeline->reattach_thread, pipeline_reattach_main, pipeline);
+	pipeline->reattach_started = !error;
 	if (error)
-		follow_deinit(&pipeline->follower);
+		reattach_deinit(&pipeline->reattacher);
 	return error;
 }
 
@@ -374,8 +375,8 @@ static struct xtop_error *pipeline_start_threads(struct pipeline *pipeline)
 	if (error)
 		return error;
 	pipeline->resolver_started = true;
-	if (!pipeline->recording)
-		return pipeline_start_follower(pipeline);
+	if (!pipeline->reader)
+		return pipeline_start_reattacher(pipeline);
 	error = pipeline_start_thread(&pipeline->replay_thread, pipeline_replay_main, pipeline);
 	pipeline->replay_started = !error;
 	return error;
@@ -383,8 +384,8 @@ static struct xtop_error *pipeline_start_threads(struct pipeline *pipeline)
 
 typedef struct xtop_error *pipeline_step_fn(struct pipeline *pipeline);
 
-static struct xtop_error *pipeline_take(struct pipeline *pipeline, pipeline_step_fn *const *steps,
-					size_t n)
+static struct xtop_error *pipeline_run_steps(struct pipeline *pipeline,
+					     pipeline_step_fn *const *steps, size_t n)
 {
 	struct xtop_error *error = NULL;
 
@@ -393,7 +394,7 @@ static struct xtop_error *pipeline_take(struct pipeline *pipeline, pipeline_step
 	return error;
 }
 
-/* What needs rights, and reads nothing that others made. */
+/* These steps need rights and read nothing that strangers made. */
 struct xtop_error *pipeline_create(const struct options *options, const char *domain,
 				   struct kernel_cache *cache, struct pipeline **pipelinep)
 {
@@ -409,9 +410,9 @@ struct xtop_error *pipeline_create(const struct options *options, const char *do
 	pipeline->cache = cache;
 	error = symbols_create(&pipeline->symbols);
 	if (!error)
-		error = pipeline_take(pipeline, steps, sizeof(steps) / sizeof(steps[0]));
+		error = pipeline_run_steps(pipeline, steps, sizeof(steps) / sizeof(steps[0]));
 	if (error) {
-		recording_discard(no_cleanup_ptr(pipeline->writer));
+		recording_writer_discard(no_cleanup_ptr(pipeline->writer));
 		pipeline_destroy(pipeline);
 		return error;
 	}
@@ -427,27 +428,27 @@ struct xtop_error *pipeline_start(struct pipeline *pipeline)
 		pipeline_start_threads,
 	};
 
-	return pipeline_take(pipeline, steps, sizeof(steps) / sizeof(steps[0]));
+	return pipeline_run_steps(pipeline, steps, sizeof(steps) / sizeof(steps[0]));
 }
 
-/* What the follower's thread knows. */
-static void pipeline_refresh(struct pipeline *pipeline)
+/* Copies what the reattacher knows of the guest. */
+static void pipeline_update_guest(struct pipeline *pipeline)
 {
-	if (pipeline->follow_started)
-		follow_look(&pipeline->follower, &pipeline->guest, pipeline->note);
+	if (pipeline->reattach_started)
+		reattach_get_status(&pipeline->reattacher, &pipeline->guest, pipeline->note);
 }
 
 /* --- stopping --------------------------------------------------------------------------------- */
 
-static void pipeline_stop_follower(struct pipeline *pipeline)
+static void pipeline_stop_reattacher(struct pipeline *pipeline)
 {
-	if (!pipeline->follow_started)
+	if (!pipeline->reattach_started)
 		return;
-	follow_quit(&pipeline->follower);
-	pthread_join(pipeline->follow_thread, NULL);
-	pipeline_refresh(pipeline);
-	follow_deinit(&pipeline->follower);
-	pipeline->follow_started = false;
+	reattach_quit(&pipeline->reattacher);
+	pthread_join(pipeline->reattach_thread, NULL);
+	pipeline_update_guest(pipeline);
+	reattach_deinit(&pipeline->reattacher);
+	pipeline->reattach_started = false;
 }
 
 static void pipeline_record_counts(const struct pipeline *pipeline, struct recording_writer *writer)
@@ -456,15 +457,15 @@ static void pipeline_record_counts(const struct pipeline *pipeline, struct recor
 
 	control_get_counts(pipeline->control, &counts);
 	if (writer)
-		recording_count(writer, &counts);
+		recording_writer_set_counts(writer, &counts);
 }
 
-/* In this order: no more samples, none left in the ring, none unwritten. */
+/* In this order: no more samples come, none is left in the ring, none is unwritten. */
 struct xtop_error *pipeline_stop(struct pipeline *pipeline)
 {
 	struct recording_writer *writer = no_cleanup_ptr(pipeline->writer);
 
-	pipeline_stop_follower(pipeline); /* first: it starts guards */
+	pipeline_stop_reattacher(pipeline); /* first: it starts guards */
 	if (pipeline->control)
 		control_quit(pipeline->control);
 	if (pipeline->source.started)
@@ -476,9 +477,9 @@ struct xtop_error *pipeline_stop(struct pipeline *pipeline)
 	if (pipeline->resolver_started) {
 		pthread_join(pipeline->resolver_thread, NULL);
 		pipeline_record_counts(pipeline, writer);
-		return recording_close(writer);
+		return recording_writer_close(writer);
 	}
-	recording_discard(writer); /* nothing was sampled */
+	recording_writer_discard(writer); /* nothing was sampled */
 	return NULL;
 }
 
@@ -491,13 +492,13 @@ void pipeline_destroy(struct pipeline *pipeline)
 	os_destroy(pipeline->os);
 	ring_destroy(pipeline->source.ring);
 	control_destroy(pipeline->control);
-	recording_destroy(pipeline->recording);
+	recording_reader_close(pipeline->reader);
 	symbols_destroy(pipeline->symbols);
 	memory_destroy(pipeline->source.memory);
 	free(pipeline);
 }
 
-/* --- looking ---------------------------------------------------------------------------------- */
+/* --- questions -------------------------------------------------------------------------------- */
 
 const struct guest_info *pipeline_guest(const struct pipeline *pipeline)
 {
@@ -506,20 +507,20 @@ const struct guest_info *pipeline_guest(const struct pipeline *pipeline)
 
 bool pipeline_is_recording(const struct pipeline *pipeline)
 {
-	return pipeline->recording;
+	return pipeline->reader;
 }
 
-const char *pipeline_note(struct pipeline *pipeline)
+const char *pipeline_get_note(struct pipeline *pipeline)
 {
-	pipeline_refresh(pipeline);
+	pipeline_update_guest(pipeline);
 	return pipeline->note;
 }
 
-const char *pipeline_message(struct pipeline *pipeline)
+const char *pipeline_get_message(struct pipeline *pipeline)
 {
-	const char *message = control_message(pipeline->control);
+	const char *message = control_get_message(pipeline->control);
 
-	return message[0] ? message : pipeline_note(pipeline);
+	return message[0] ? message : pipeline_get_note(pipeline);
 }
 
 const char *pipeline_system(const struct pipeline *pipeline)
@@ -527,9 +528,9 @@ const char *pipeline_system(const struct pipeline *pipeline)
 	return symbols_count(pipeline->symbols) ? symbols_module(pipeline->symbols, 0) : "";
 }
 
-const char *pipeline_complaint(const struct pipeline *pipeline)
+const char *pipeline_get_complaint(const struct pipeline *pipeline)
 {
-	return symbols_complaint(pipeline->symbols);
+	return symbols_warning(pipeline->symbols);
 }
 
 struct control *pipeline_control(const struct pipeline *pipeline)
@@ -544,17 +545,17 @@ struct snapshot_slot *pipeline_slot(const struct pipeline *pipeline)
 
 struct xtop_error *pipeline_snapshot(struct pipeline *pipeline, struct snapshot **snapshotp)
 {
-	return resolver_snapshot(pipeline->resolver, snapshotp); /* its thread has ended */
+	return resolver_snapshot(pipeline->resolver, snapshotp); /* the thread has ended */
 }
 
-struct xtop_error *pipeline_verdict(const struct pipeline *pipeline)
+struct xtop_error *pipeline_get_failure(const struct pipeline *pipeline)
 {
 	const char *complaint =
-		pipeline->recording ? recording_complaint(pipeline->recording) : NULL;
+		pipeline->reader ? recording_reader_get_complaint(pipeline->reader) : NULL;
 	struct sampler_counts counts;
 
 	control_get_counts(pipeline->control, &counts);
 	if (counts.state == SAMPLER_FAILED)
-		return error_create("%s", control_message(pipeline->control));
+		return error_create("%s", control_get_message(pipeline->control));
 	return complaint ? error_create("%s: %s", pipeline->options->replay, complaint) : NULL;
 }

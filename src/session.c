@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A run of xtop: opens the pipeline of the domain that was asked for, shows it on the screen or in
- * batch, and writes the files at the end. Main's thread; pipeline.c knows the stages.
+ * One run of xtop: opens a pipeline for each guest or for the recording, shows them on the screen
+ * or in batch mode, and writes the files at the end. Main's thread. pipeline.c knows the stages of
+ * one guest.
  */
 #include "config.h"
 
@@ -18,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "session_guests.h"
+#include "pipelines.h"
 #include "xtop/batch.h"
 #include "xtop/broker.h"
 #include "xtop/cleanup.h"
@@ -27,7 +28,6 @@
 #include "xtop/inputs.h"
 #include "xtop/kernel_cache.h"
 #include "xtop/output.h"
-#include "pipeline.h"
 #include "xtop/sampler.h"
 #include "xtop/sandbox.h"
 #include "xtop/text.h"
@@ -36,17 +36,18 @@
 
 struct session {
 	const struct options *options; /* SETTLED */
-	struct options settled; /* what was asked for, and what the screen's settings say besides */
+	struct options settled;        /* the command line, completed from xtoprc */
 	struct ui_rc rc;
-	struct xtop_error *rc_error; /* why settings are not used */
+	struct xtop_error *rc_error; /* why xtoprc is not used */
 	struct filter *filter;
 	const struct column *sort;
-	struct guests guests;
+	struct pipelines pipelines;
 	struct output_file *output, *stats;
 	struct broker_settings broker;
 	double started_s;
-	session_tell_fn *tell;
-	char title[128], told[160]; /* of the tables; the last note */
+	session_report_fn *report;
+	char title[128];    /* of the tables */
+	char reported[160]; /* the last note that was reported */
 };
 
 static double session_clock(clockid_t clock)
@@ -91,11 +92,11 @@ static struct xtop_error *session_create_view(struct session *session)
 {
 	const struct options *options = session->options;
 
-	session->sort = options->sort ? column_by_name(options->sort) : &columns[COLUMN_CHILDREN];
+	session->sort = options->sort ? column_find(options->sort) : &columns[COLUMN_CHILDREN];
 	return options->filter ? filter_create(options->filter, &session->filter) : NULL;
 }
 
-/* Two names of one file; whatever is not a file can be written twice. */
+/* Both are names of one regular file; anything else can be written twice. */
 static bool session_same_file(const char *a, const char *b)
 {
 	struct stat first, second;
@@ -105,8 +106,8 @@ static bool session_same_file(const char *a, const char *b)
 }
 
 /*
- * A result may not go over what is read, nor over the other result; options_check() saw only equal
- * names.
+ * A result must not overwrite a file that is read, or the other result. options_check() has seen
+ * names that are equal; here the files are.
  */
 static struct xtop_error *session_open_file(const struct session *session, const char *path,
 					    struct output_file **filep)
@@ -135,7 +136,9 @@ static struct xtop_error *session_open_files(struct session *session)
 	return error;
 }
 
-/* Who keeps the rights that this process gives up: to a live guest, and to remove what it created. */
+/*
+ * The broker keeps the rights that this process gives up: to guests, and to remove its own files.
+ */
 static struct xtop_error *session_start_broker(struct session *session)
 {
 	const struct options *options = session->options;
@@ -153,7 +156,7 @@ static struct xtop_error *session_start_broker(struct session *session)
 	return broker_start(&session->broker);
 }
 
-/* What was found of a kernel is kept there for the next time; without a place it is not. */
+/* Keeps for the next run what was found of a kernel; NULL: there is no place for it. */
 static struct kernel_cache *session_open_cache(void)
 {
 	char path[PATH_MAX];
@@ -162,7 +165,7 @@ static struct kernel_cache *session_open_cache(void)
 									  : NULL;
 }
 
-/* While it is allowed: they are read when it is not any more. */
+/* Opens files while that is allowed. They are read later, when it is not. */
 static struct xtop_error *session_open_inputs(struct session *session)
 {
 	const struct options *options = session->options;
@@ -177,7 +180,7 @@ static struct xtop_error *session_open_inputs(struct session *session)
 	return error;
 }
 
-/* Options go before settings; both are known before the guest is sampled. */
+/* Options win over settings in xtoprc. Both are known before a guest is sampled. */
 static void session_read_settings(struct session *session)
 {
 	struct options *settled = &session->settled;
@@ -197,22 +200,22 @@ static struct xtop_error *session_add_guests(struct session *session)
 	const struct options *options = session->options;
 	struct xtop_error *error = NULL;
 
-	session->guests.options = options;
-	session->guests.cache = options->replay ? NULL : session_open_cache();
+	session->pipelines.options = options;
+	session->pipelines.cache = options->replay ? NULL : session_open_cache();
 	if (options->replay)
-		return guests_add(&session->guests, NULL);
+		return pipelines_add(&session->pipelines, NULL);
 	for (size_t i = 0; i < options->n_domains && !error; i++)
-		error = guests_add(&session->guests, options->domains[i]);
+		error = pipelines_add(&session->pipelines, options->domains[i]);
 	return error;
 }
 
-/* A recording is a file of the user's, a guest may be a stranger's. */
+/* Only with a live guest the user hears what the sandbox lacks: a guest may be a stranger's. */
 static struct xtop_error *session_give_up_rights(const struct session *session)
 {
-	const char *lack = sandbox_lack();
+	const char *lack = sandbox_warning();
 
-	if (lack && !session->options->replay && session->tell)
-		session->tell(lack);
+	if (lack && !session->options->replay && session->report)
+		session->report(lack);
 	return sandbox_enter();
 }
 
@@ -234,45 +237,45 @@ static struct xtop_error *session_start(struct session *session)
 		error = session_create_view(session);
 	}
 	if (!error)
-		error = guests_start(&session->guests);
+		error = pipelines_start(&session->pipelines);
 	session->started_s = session_clock(CLOCK_MONOTONIC);
 	return error;
 }
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-/* A recording that is played as fast as it goes has no time to tell tables apart by. */
+/* A recording that is played as fast as possible has no time between its tables. */
 static double session_batch_interval(const struct session *session)
 {
-	if (pipeline_is_recording(guests_first(&session->guests)) && !session->options->paced)
+	if (pipeline_is_recording(pipelines_first(&session->pipelines)) && !session->options->paced)
 		return 0;
 	return session->options->interval_given ? session->options->interval_s
 						: OPTIONS_INTERVAL_BATCH_S;
 }
 
-/* What became of the guest, and what the tables are of now. */
-static void session_look(void *context)
+/* Before each table: reports what happened to the guest, and brings the title up to date. */
+static void session_update_title(void *context)
 {
 	struct session *session = context;
-	struct pipeline *pipeline = guests_first(&session->guests);
-	const char *note = pipeline_note(pipeline);
+	struct pipeline *pipeline = pipelines_first(&session->pipelines);
+	const char *note = pipeline_get_note(pipeline);
 	char name[64], kind[48];
 
-	if (*note && strcmp(note, session->told) != 0 && session->tell)
-		session->tell(note);
-	snprintf(session->told, sizeof(session->told), "%s", note);
-	guests_describe(pipeline, " ", kind, sizeof(kind));
+	if (*note && strcmp(note, session->reported) != 0 && session->report)
+		session->report(note);
+	snprintf(session->reported, sizeof(session->reported), "%s", note);
+	pipelines_describe(pipeline, " ", kind, sizeof(kind));
 	text_clean(name, sizeof(name), pipeline_guest(pipeline)->name,
 		   strlen(pipeline_guest(pipeline)->name));
 	snprintf(session->title, sizeof(session->title), "%s %s", name, kind);
 }
 
-/* Of the files of -k, which are the same for all guests. */
+/* About the files of -k, which are the same for all guests. */
 static const char *session_complaint(const struct session *session)
 {
-	struct pipeline *pipeline = guests_first(&session->guests);
+	struct pipeline *pipeline = pipelines_first(&session->pipelines);
 
-	return pipeline ? pipeline_complaint(pipeline) : NULL;
+	return pipeline ? pipeline_get_complaint(pipeline) : NULL;
 }
 
 static struct xtop_error *session_batch(struct session *session)
@@ -291,15 +294,15 @@ static struct xtop_error *session_batch(struct session *session)
 		.time_s = options->time_s,
 		.quiet = options->quiet,
 		.ascii = isatty(STDOUT_FILENO) && strcmp(nl_langinfo(CODESET), "UTF-8") != 0,
-		.look = session_look,
+		.look = session_update_title,
 		.context = session,
 	};
 
-	if (complaint && session->tell)
-		session->tell(complaint);
-	session_look(session);
-	return batch_run(&settings, pipeline_slot(guests_first(&session->guests)),
-			 pipeline_control(guests_first(&session->guests)), stdout);
+	if (complaint && session->report)
+		session->report(complaint);
+	session_update_title(session);
+	return batch_run(&settings, pipeline_slot(pipelines_first(&session->pipelines)),
+			 pipeline_control(pipelines_first(&session->pipelines)), stdout);
 }
 
 static void session_read_version(const char *path, char *text, size_t capacity)
@@ -311,7 +314,7 @@ static void session_read_version(const char *path, char *text, size_t capacity)
 		text[strcspn(text, "\n")] = '\0';
 }
 
-/* "Xen 4.17.7", as dom0's kernel tells everybody (Linux, Documentation/ABI/stable/sysfs-hypervisor-xen). */
+/* "Xen 4.17.7", from dom0's kernel (Linux Documentation/ABI/stable/sysfs-hypervisor-xen). */
 static void session_read_host(char *host, size_t capacity)
 {
 	char major[8], minor[8], extra[16];
@@ -343,7 +346,7 @@ static struct xtop_error *session_screen(struct session *session)
 	};
 
 	session_read_host(host, sizeof(host));
-	return guests_show(&session->guests, &settings);
+	return pipelines_show(&session->pipelines, &settings);
 }
 
 static struct xtop_error *session_show(struct session *session)
@@ -354,7 +357,7 @@ static struct xtop_error *session_show(struct session *session)
 
 /* --- stopping --------------------------------------------------------------------------------- */
 
-/* The first of several errors is the one that explains the others. */
+/* The first of several errors explains the others. */
 static struct xtop_error *session_first(struct xtop_error *first, struct xtop_error *second)
 {
 	if (!first)
@@ -363,10 +366,13 @@ static struct xtop_error *session_first(struct xtop_error *first, struct xtop_er
 	return first;
 }
 
-static struct xtop_error *session_put_folded(struct session *session,
-					     const struct snapshot *snapshot, FILE *stream)
+static struct xtop_error *session_put_profile(struct session *session,
+					      const struct snapshot *snapshot, FILE *stream)
 {
-	return export_folded(snapshot, session->filter, session->options->addresses, stream);
+	const struct options *options = session->options;
+
+	return export_find_format(options->format)
+		->write(snapshot, session->filter, options->addresses, stream);
 }
 
 static struct xtop_error *session_put_stats(struct session *session,
@@ -377,10 +383,10 @@ static struct xtop_error *session_put_stats(struct session *session,
 	};
 	struct rusage usage = { 0 };
 	struct stats_info info = {
-		.domain = pipeline_guest(guests_first(&session->guests))->name,
-		.type = pipeline_is_recording(guests_first(&session->guests))
+		.domain = pipeline_guest(pipelines_first(&session->pipelines))->name,
+		.type = pipeline_is_recording(pipelines_first(&session->pipelines))
 				? "recording"
-				: types[pipeline_guest(guests_first(&session->guests))->type],
+				: types[pipeline_guest(pipelines_first(&session->pipelines))->type],
 		.wall_s = session_clock(CLOCK_MONOTONIC) - session->started_s,
 		.ui_cpu_s = session_clock(CLOCK_THREAD_CPUTIME_ID),
 	};
@@ -404,7 +410,7 @@ static struct xtop_error *session_write_file(struct session *session,
 
 	if (!file)
 		return NULL;
-	error = output_stream(file, &stream);
+	error = output_begin(file, &stream);
 	if (!error)
 		error = put(session, snapshot, stream);
 	if (!error)
@@ -418,10 +424,10 @@ static struct xtop_error *session_write(struct session *session)
 	struct snapshot *snapshot = NULL;
 	struct xtop_error *error;
 
-	error = pipeline_snapshot(guests_first(&session->guests), &snapshot);
+	error = pipeline_snapshot(pipelines_first(&session->pipelines), &snapshot);
 	if (error)
 		return error;
-	error = session_write_file(session, snapshot, &session->output, session_put_folded);
+	error = session_write_file(session, snapshot, &session->output, session_put_profile);
 	error = session_first(
 		error, session_write_file(session, snapshot, &session->stats, session_put_stats));
 	snapshot_destroy(snapshot);
@@ -433,8 +439,8 @@ static void session_free(struct session *session)
 	output_discard(session->output);
 	output_discard(session->stats);
 	filter_destroy(session->filter);
-	guests_destroy(&session->guests);
-	kernel_cache_close(session->guests.cache);
+	pipelines_deinit(&session->pipelines);
+	kernel_cache_close(session->pipelines.cache);
 	inputs_close();
 	ui_rc_close(&session->rc);
 	error_destroy(session->rc_error);
@@ -442,8 +448,8 @@ static void session_free(struct session *session)
 }
 
 /*
- * A reader that went away, or a file beyond the limit of ulimit -f, is a failed write: told as such, by
- * a terminal that is as it was.
+ * A pipe whose reader went away, or a file beyond the limit of ulimit -f, is a failed write. xtop
+ * reports it as such, after it has restored the terminal.
  */
 static void session_ignore_signals(void)
 {
@@ -453,48 +459,49 @@ static void session_ignore_signals(void)
 	sigaction(SIGXFSZ, &ignore, NULL);
 }
 
-struct xtop_error *session_run(const struct options *options, session_tell_fn *tell)
+struct xtop_error *session_run(const struct options *options, session_report_fn *report)
 {
 	struct session session = { .options = &session.settled,
 				   .settled = *options,
 				   .rc = { .half_life_s = -1, .fd = -1 },
-				   .tell = tell };
+				   .report = report };
 	struct xtop_error *error;
 	bool started;
 
 	session_ignore_signals();
-	setlocale(LC_CTYPE, ""); /* of the terminal; numbers stay as they are */
+	setlocale(LC_CTYPE, ""); /* for the terminal; numbers stay in the C locale */
 	session.settled.batch = !session_has_screen(options);
 	error = session_start(&session);
 	started = !error;
 	if (started)
 		error = session_show(&session);
-	error = session_first(error, guests_stop(&session.guests));
-	if (started && guests_first(&session.guests)) {
+	error = session_first(error, pipelines_stop(&session.pipelines));
+	if (started && pipelines_first(&session.pipelines)) {
 		error = session_first(error, session_write(&session));
-		error = session_first(error, pipeline_verdict(guests_first(&session.guests)));
+		error = session_first(error,
+				      pipeline_get_failure(pipelines_first(&session.pipelines)));
 	}
 	session_free(&session);
 	return error;
 }
 
-/* --- --unpause --------------------------------------------------------------------------------- */
+/* --- --unpause -------------------------------------------------------------------------------- */
 
 struct xtop_error *session_unpause(const struct options *options, char **notep)
 {
-	return guest_repair(options->unpause, true, notep);
+	return guest_undo_pause(options->unpause, true, notep);
 }
 
-struct xtop_error *session_repair(const struct options *options, session_tell_fn *tell)
+struct xtop_error *session_repair(const struct options *options, session_report_fn *report)
 {
 	struct xtop_error *error = NULL;
 
 	for (size_t i = 0; i < options->n_domains && !error; i++) {
 		_cleanup_free_ char *note = NULL;
 
-		error = guest_repair(options->domains[i], false, &note);
+		error = guest_undo_pause(options->domains[i], false, &note);
 		if (note)
-			tell(note);
+			report(note);
 	}
 	return error;
 }
@@ -518,7 +525,7 @@ struct xtop_error *session_list(void)
 
 		text_clean(name, sizeof(name), info->name, strlen(info->name));
 		printf("%-24s %5u  %-4s  %-5c  %4u  %11.1f  %10.1f\n", name, info->domid,
-		       guests_type_name(info->type), list[i].state, info->n_vcpus,
+		       pipelines_type_name(info->type), list[i].state, info->n_vcpus,
 		       (double)info->memory_kib / 1024, (double)list[i].cpu_time_ns / 1e9);
 	}
 	return fflush(stdout) == EOF ? error_create_errno(errno, "cannot write the list") : NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the compiler and linker were asked for is in the program that was built. */
+/* The program that was built has the hardening that compiler and linker were asked for. */
 #include "config.h"
 
 #include <fcntl.h>
@@ -69,7 +69,7 @@ static bool imports(const char *name, bool as_end)
 	return false;
 }
 
-/* Whether the code has BYTES somewhere. */
+/* The code has BYTES somewhere. */
 static bool has_code(const void *bytes, size_t n)
 {
 	Elf_Scn *scn = NULL;
@@ -106,8 +106,8 @@ static const uint8_t *function(const char *name)
 }
 
 /*
- * Of a stack frame larger than a page each page is touched: gcc does it by or, clang by mov, of 0 at
- * the stack pointer. Both are nothing that is ever compiled from C.
+ * A function with a stack frame larger than a page touches each page: gcc with "or", clang with
+ * "mov" of 0 at the stack pointer. No C code compiles to these instructions otherwise.
  */
 static void test_stack_clash(void)
 {
@@ -119,8 +119,9 @@ static void test_stack_clash(void)
 }
 
 /*
- * Functions that may be jumped to begin with endbr64 (Intel SDM vol. 1 §17.3). The program as a whole
- * is not marked: Debian's start-up code and libiberty are not, and all parts must be.
+ * Functions that are called through pointers begin with endbr64 (Intel SDM vol. 1 §17.3). The
+ * program as a whole has no mark: all parts must have it, and Debian's start-up code and libiberty
+ * do not.
  */
 static void test_control_flow(void)
 {

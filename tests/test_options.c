@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The command line: what each option gives, what is refused and in which words, what wins. */
+/* The command line: what each option sets, what is refused and with which words, what wins. */
 #include "options.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #define MAX_WORDS 32
 
-/* LINE is cut at spaces; the words live until the next call. "''" is an empty word. */
+/* Splits LINE at spaces; the words live until the next call. "''" is an empty word. */
 static struct xtop_error *parse(const char *line, struct options *options)
 {
 	static char words[1024];
@@ -42,7 +42,7 @@ static void refuse(const char *line, const char *words)
 	check(error && strstr(error_message(error), words) && !strchr(error_message(error), '\n'),
 	      "refused: %s: %s", line, error ? error_message(error) : "(accepted)");
 	error_destroy(error);
-	options_free(&options);
+	options_deinit(&options);
 }
 
 static void test_defaults(void)
@@ -63,7 +63,7 @@ static void test_defaults(void)
 	check(!options.sort && !options.filter && !options.output && !options.record &&
 		      !options.replay && !options.stats,
 	      "no names");
-	options_free(&options);
+	options_deinit(&options);
 }
 
 static void test_long(void)
@@ -89,10 +89,10 @@ static void test_long(void)
 	check_string(options.record, "w", "--record");
 	check_string(options.stats, "st", "--stats");
 	check(options.addresses && options.batch && options.quiet, "flags");
-	options_free(&options);
+	options_deinit(&options);
 	options = accept("--replay r --paced");
 	check(options.paced && strcmp(options.replay, "r") == 0, "--replay, --paced");
-	options_free(&options);
+	options_deinit(&options);
 }
 
 static void test_short(void)
@@ -109,13 +109,13 @@ static void test_short(void)
 		      options.time_s == 0.5 && options.unwind == UNWIND_FP && options.batch &&
 		      options.quiet,
 	      "values");
-	options_free(&options);
+	options_deinit(&options);
 	options = accept("-l");
 	check(options.action == ACTION_LIST, "-l");
-	options_free(&options);
+	options_deinit(&options);
 	options = accept("-F 1 -F 2 -s self -s module -d a --");
 	check(options.freq_hz == 2 && strcmp(options.sort, "module") == 0, "the last one counts");
-	options_free(&options);
+	options_deinit(&options);
 }
 
 static void test_implied(void)
@@ -124,23 +124,23 @@ static void test_implied(void)
 
 	check(options.batch && !options.quiet && options.interval_s == 2,
 	      "-n implies -b, and its interval");
-	options_free(&options);
+	options_deinit(&options);
 	options = accept("-d a -q -o f");
 	check(options.batch && options.quiet, "-q implies -b");
-	options_free(&options);
+	options_deinit(&options);
 	options = accept("-d a -o -");
 	check(options.batch && options.quiet, "-o - implies -q");
-	options_free(&options);
+	options_deinit(&options);
 	options = accept("-d a --stats=-");
 	check(options.batch && options.quiet, "--stats=- implies -q");
-	options_free(&options);
+	options_deinit(&options);
 	options = accept("-d a -b -q");
 	check(options.quiet, "-b -q alone");
-	options_free(&options);
+	options_deinit(&options);
 	options = accept("-d a -b -i 1");
 	check(options.interval_s == 1 && options.interval_given,
 	      "an interval that was given stays");
-	options_free(&options);
+	options_deinit(&options);
 }
 
 static void test_help_wins(void)
@@ -148,23 +148,23 @@ static void test_help_wins(void)
 	struct options options = accept("-F 0 --bogus operand -h -V");
 
 	check(options.action == ACTION_HELP, "the first of -h and -V");
-	options_free(&options);
+	options_deinit(&options);
 	options = accept("-Vh -r a -d b");
 	check(options.action == ACTION_VERSION, "-V");
-	options_free(&options);
+	options_deinit(&options);
 	options = accept("-l --help");
 	check(options.action == ACTION_HELP, "over -l");
-	options_free(&options);
+	options_deinit(&options);
 	options = accept("--help --list");
 	check(options.action == ACTION_HELP, "and before it");
-	options_free(&options);
+	options_deinit(&options);
 	options = accept("--unpause=web01");
 	check(options.action == ACTION_UNPAUSE, "--unpause");
 	check_string(options.unpause, "web01", "whom");
-	options_free(&options);
+	options_deinit(&options);
 	options = accept("--unpause=web01 -h");
 	check(options.action == ACTION_HELP, "over --unpause");
-	options_free(&options);
+	options_deinit(&options);
 	refuse("--unpause", "--unpause needs a value: a domain's name");
 	refuse("-d -h -F 0", "--freq");
 	refuse("-- -h", "unexpected argument '-h'");
@@ -208,7 +208,7 @@ static void test_values(void)
 		struct options options =
 			accept(i ? "-F 20000 --budget 100" : "-F 1 --budget 0.001");
 
-		options_free(&options);
+		options_deinit(&options);
 	}
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A live pipeline, from the broker to snapshots, all its processes and threads real, on a made-up
- * Xen in shared memory: what xen.c, domctl.c and foreign.c have is defined here. Its guest reboots,
- * its sampler hangs, and all of its processes are killed.
+ * A live pipeline from the broker to snapshots. All its processes and threads are real; Xen is made
+ * up, in shared memory: this file defines the functions of domains.c, domctl.c and foreign.c. The
+ * guest reboots, the sampler hangs, and all processes are killed.
  */
 #include "config.h"
 
@@ -33,11 +33,11 @@
 
 static struct xen {
 	atomic_int domid; /* of web01; 0: it is away */
-	atomic_int end;   /* why */
+	atomic_int end;   /* why it is away */
 	atomic_int n_vcpus;
 	struct made_stops made;
 	atomic_ullong looks;
-	atomic_int hangs; /* the next stop lasts */
+	atomic_int hangs; /* the next stop hangs */
 	atomic_int sampler, guard, broker;
 	atomic_int memory_of; /* the last domid whose memory was opened */
 } * xen;
@@ -47,7 +47,7 @@ static void nap(void)
 	nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
 }
 
-/* --- in the place of xen.c, domctl.c, foreign.c ----------------------------------------------- */
+/* --- in the place of domains.c, domctl.c, foreign.c ------------------------------------------- */
 
 struct xtop_error *xen_list(struct guest_listing **listp, size_t *np)
 {
@@ -69,20 +69,20 @@ struct xtop_error *xen_find(const char *domain, struct guest_info *info)
 	return NULL;
 }
 
-bool xen_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs)
+bool xen_get_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs)
 {
 	(void)info, (void)vcpu, (void)regs;
 	return false;
 }
 
-struct xtop_error *guest_repair(const char *domain, bool asked, char **notep)
+struct xtop_error *guest_undo_pause(const char *domain, bool asked, char **notep)
 {
 	(void)domain, (void)asked;
 	*notep = NULL;
 	return NULL;
 }
 
-bool xen_is_still(const struct guest_info *info)
+bool xen_is_same_domain(const struct guest_info *info)
 {
 	return info->domid == (uint32_t)xen->domid;
 }
@@ -230,11 +230,11 @@ static bool more_samples_than(uint64_t samples)
 static bool tells(const char *text)
 {
 	for (unsigned i = 0; i < WAIT_TRIES; i++) {
-		if (strstr(pipeline_message(pipeline), text))
+		if (strstr(pipeline_get_message(pipeline), text))
 			return true;
 		nap();
 	}
-	printf("# \"%s\", not \"%s\"\n", pipeline_message(pipeline), text);
+	printf("# \"%s\", not \"%s\"\n", pipeline_get_message(pipeline), text);
 	return false;
 }
 
@@ -271,7 +271,7 @@ static void begin(void)
 	check(more_samples_than(10), "samples are taken");
 }
 
-/* Verdict and counts can be asked for after it. */
+/* The failure and the counts can be asked for afterwards. */
 static void stop(void)
 {
 	must(pipeline_stop(pipeline));
@@ -281,7 +281,7 @@ static void end(const char *what)
 {
 	pipeline_destroy(pipeline);
 	broker_stop();
-	options_free(&options);
+	options_deinit(&options);
 	check_u64((uint64_t)made_stops->pauses, 0, what);
 }
 
@@ -314,7 +314,7 @@ static void test_reboot(void)
 	snapshot_destroy(after);
 	snapshot_destroy(before);
 	stop();
-	verdict = pipeline_verdict(pipeline);
+	verdict = pipeline_get_failure(pipeline);
 	check(!verdict && counts_now().state == SAMPLER_ENDED, "back: and ends well");
 	error_destroy(verdict);
 	end("reboot: pauses");
@@ -351,8 +351,9 @@ static void test_killed(void)
 
 	begin();
 	/*
-	 * Each while the one above it stands still: else that one has time to say something about it, or
-	 * to start another; and a stopped sampler goes on when its guard dies (setpgid(2), orphaned).
+	 * Each process is killed while the one above it is stopped. Otherwise that one could report
+	 * the death or start another process. A stopped sampler continues when its guard dies
+	 * (setpgid(2), orphaned process groups).
 	 */
 	kill(xen->broker, SIGSTOP);
 	kill(xen->guard, SIGSTOP);
@@ -362,7 +363,7 @@ static void test_killed(void)
 	check(becomes(SAMPLER_FAILED), "killed: noticed");
 	check(tells("other processes were killed"), "killed: told");
 	stop();
-	verdict = pipeline_verdict(pipeline);
+	verdict = pipeline_get_failure(pipeline);
 	check(verdict != NULL, "killed: not well");
 	error_destroy(verdict);
 	if (stop_area_is_stopped(NULL)) /* the one case that is left */

@@ -35,7 +35,7 @@ check_PROGRAMS = \
 	tests/base/test_text \
 	tests/base/test_utf8 \
 	tests/memory/test_frame_cache \
-	tests/memory/test_kept_pages \
+	tests/memory/test_mapped_pages \
 	tests/memory/test_memory \
 	tests/memory/test_walk_x86 \
 	tests/sample/test_budget \
@@ -46,9 +46,9 @@ check_PROGRAMS = \
 	tests/sample/test_sample \
 	tests/sample/test_sampler \
 	tests/supervise/test_sandbox \
+	tests/elf/test_elf_compressed \
 	tests/elf/test_elf_host \
-	tests/elf/test_elf_inflate \
-	tests/elf/test_loads \
+	tests/elf/test_elf_segments \
 	tests/unwind/test_cfi \
 	tests/unwind/test_cfi_rows \
 	tests/unwind/test_cfi_stacks \
@@ -59,14 +59,14 @@ check_PROGRAMS = \
 	tests/unwind/test_unwind \
 	tests/symbol/test_alias \
 	tests/symbol/test_demangle \
-	tests/symbol/test_elf \
-	tests/symbol/test_elf_orc \
+	tests/symbol/test_elf_orc_x86 \
+	tests/symbol/test_elf_symtab \
 	tests/symbol/test_image_elf \
 	tests/symbol/test_nm \
 	tests/symbol/test_space \
 	tests/symbol/test_symbols \
 	tests/symbol/test_symtab \
-	tests/recording/test_pages \
+	tests/recording/test_page_mirror \
 	tests/recording/test_recorded_memory \
 	tests/recording/test_recording \
 	tests/recording/test_replay \
@@ -80,15 +80,16 @@ check_PROGRAMS = \
 	tests/linux/kernel/test_linux_attach \
 	tests/linux/kernel/test_search \
 	tests/linux/kernel/test_modules \
-	tests/linux/process/test_code_frames \
-	tests/linux/process/test_file_bytes \
-	tests/linux/process/test_files \
-	tests/linux/process/test_former \
+	tests/linux/process/test_code_pages \
+	tests/linux/process/test_guest_file \
+	tests/linux/process/test_code_files \
+	tests/linux/process/test_past_task \
 	tests/linux/process/test_page_cache \
 	tests/linux/process/test_path \
 	tests/linux/process/test_perf_map \
+	tests/linux/process/test_process_notes \
 	tests/linux/process/test_processes \
-	tests/linux/process/test_root_files \
+	tests/linux/process/test_root_file \
 	tests/linux/process/test_tasks \
 	tests/linux/process/test_vmas \
 	tests/os/test_os \
@@ -100,7 +101,9 @@ check_PROGRAMS = \
 	tests/profile/test_unknown \
 	tests/query/test_call_tree \
 	tests/query/test_columns \
+	tests/query/test_counters \
 	tests/query/test_filter \
+	tests/query/test_flame \
 	tests/query/test_functions \
 	tests/query/test_groups \
 	tests/query/test_history \
@@ -122,7 +125,7 @@ check_PROGRAMS = \
 	tests/screens/test_soak \
 	tests/screens/test_views \
 	tests/screens/test_ways \
-	tests/test_follow \
+	tests/test_reattach \
 	tests/test_hardened \
 	tests/test_options
 if WITH_XEN

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Without a screen: tables on stdout at intervals. Main's thread. */
+/* Batch mode has no screen: it prints tables at intervals. Main's thread. */
 #ifndef XTOP_BATCH_H
 #define XTOP_BATCH_H
 
@@ -7,19 +7,19 @@
 
 struct batch_settings {
 	struct table_options table;
-	double interval_s;        /* between tables; 0: only one, at the end */
-	unsigned long iterations; /* tables; 0: no limit */
+	double interval_s;        /* between tables; 0: only one table, at the end */
+	unsigned long iterations; /* how many tables; 0: no limit */
 	double time_s;            /* 0: no limit */
 	bool quiet;               /* no tables */
-	bool ascii;               /* they go to a terminal that knows no UTF-8 */
-	/* Called now and then, and before a table: may change its title. NULL: nothing to do. */
+	bool ascii;               /* for a terminal that knows no UTF-8 */
+	/* Called several times a second. May change the title of the next table. NULL: none. */
 	void (*look)(void *context);
 	void *context;
 };
 
 /*
- * Until one of the limits, SIGINT, SIGTERM or SIGHUP, or the end of the guest or recording, whose
- * table is printed as the last. Error: stdout cannot be written.
+ * Prints tables to FILE until one of the limits is reached, until SIGINT, SIGTERM or SIGHUP, or
+ * until the end of the guest or recording, and then one last table. Error: FILE cannot be written.
  */
 struct xtop_error *batch_run(const struct batch_settings *settings, struct snapshot_slot *slot,
 			     const struct control *control, FILE *file);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Scope-bound release of what a function owns, instead of goto ladders. */
+/* Releases what a function owns at the end of the scope, instead of goto ladders. */
 #ifndef XTOP_CLEANUP_H
 #define XTOP_CLEANUP_H
 
@@ -29,7 +29,15 @@ static inline void cleanup_close(int *fd)
 }
 #define _cleanup_close_ _cleanup_(cleanup_close)
 
-/* Hands the value to the caller and leaves NULL to the cleanup. */
-#define no_cleanup_ptr(pointer) __extension__({ __typeof__(pointer) kept_ = (pointer); (pointer) = NULL; kept_; })
+/*
+ * The value of POINTER, which becomes NULL: the caller owns the object, and the cleanup finds
+ * nothing.
+ */
+#define no_cleanup_ptr(pointer)                                                                    \
+	__extension__({                                                                            \
+		__typeof__(pointer) kept_ = (pointer);                                             \
+		(pointer) = NULL;                                                                  \
+		kept_;                                                                             \
+	})
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The time as one number. Any thread. */
+/* The time in nanoseconds, as one number. Any thread. */
 #ifndef XTOP_CLOCK_H
 #define XTOP_CLOCK_H
 

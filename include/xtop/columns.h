@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The columns of the function table: one table serves the screen and batch output, so that both
- * say the same. Functions of their arguments alone; any thread.
+ * The columns of the function table. The screen and batch output use the same table of columns, so
+ * both say the same. Functions of their arguments alone; any thread.
  */
 #ifndef XTOP_COLUMNS_H
 #define XTOP_COLUMNS_H
@@ -19,7 +19,7 @@ enum column_id {
 	COLUMN_SYMBOL,
 	COLUMN_MODULE,
 	COLUMN_PROCESS,
-	/* of the screen */
+	/* only on the screen */
 	COLUMN_HISTORY,
 	COLUMN_BASE,
 	COLUMN_NOW,
@@ -27,56 +27,55 @@ enum column_id {
 	COLUMN_RATIO,
 };
 #define N_COLUMNS 11
-#define N_COLUMNS_BATCH 6 /* the first ones */
+#define N_COLUMNS_BATCH 6 /* the first columns */
 
-/* A cell never needs more: the longest name, its tag, a NUL. */
+/* No cell is longer: the longest name, its tag, a NUL. */
 #define COLUMN_CELL_BYTES (FRAME_NAME_BYTES + 8)
 
 struct column_context {
 	const struct snapshot *snapshot;
 	const struct function_table *table;
-	bool totals;    /* percents of all since start instead of live ones */
+	bool totals;    /* percents of all samples since start, not of live weights */
 	bool addresses; /* unnamed frames as 0xADDR */
 	bool raw_names;
-	bool truncated_last; /* in a table of functions, as it is none; as a caller it has its place */
-	const struct function_table *base; /* that table was joined with; NULL: there is no baseline */
+	bool truncated_last; /* [truncated] is no function; among callers it is sorted in */
+	const struct function_table *base; /* TABLE was joined with it; NULL: no baseline */
 	const struct history *history;     /* NULL: none */
-	size_t history_cells;              /* width of that column */
+	size_t history_cells;              /* width of the history column */
 };
 
 struct column {
 	enum column_id id;
 	const char *name;   /* for -s: "children" */
 	const char *header; /* "Children" */
-	int width;          /* cells; 0: what is left; negative: at most that, grows with content */
-	int min_screen;     /* columns a screen has to have for it to be shown there by default */
+	int width;          /* cells; 0: the rest of the line; negative: as needed, at most that */
+	int min_screen;     /* a screen narrower than that does not show it by default */
 	bool right;         /* aligned right */
-	bool shown_always;  /* else only when some row has something in it */
-	/* Text of the cell into BUFFER, clean, cut between characters; returns its length in
-	 * bytes. */
+	bool shown_always;  /* false: only if some row has something in it */
+	/*
+	 * Writes the cell's text into BUFFER: clean, and cut between characters. Returns its
+	 * length in bytes.
+	 */
 	size_t (*entry)(const struct column_context *context, const struct function_row *row,
 			char *buffer, size_t capacity);
-	/* As qsort(): the row to be shown first is less: numbers descend, names ascend. 0 for
-	 * equal cells. */
+	/* As for qsort(): the row that is shown first is less. Numbers descend, names ascend. */
 	int (*compare)(const struct column_context *context, const struct function_row *a,
 		       const struct function_row *b);
 };
 
 extern const struct column columns[N_COLUMNS]; /* by enum column_id */
 
-/* By name or unique prefix of it, in any case. NULL: none. */
-const struct column *column_by_name(const char *name);
+/* By name or by a unique prefix of the name, in upper or lower case. NULL: none. */
+const struct column *column_find(const char *name);
 /*
- * A list of names, between blanks or commas, into IDS, in that order, each once. NULL is success,
- * else the word that names no column, in WORD.
+ * Parses a list of names, separated by blanks or commas, into IDS: in that order, each once. NULL
+ * is success. Otherwise returns WORD, which holds the word that names no column.
  */
 const char *columns_parse(const char *list, enum column_id ids[N_COLUMNS], size_t *np,
 			  char word[32]);
-/* Against the baseline, in points; what a column sorts by that is not a cell. */
+/* The difference to the baseline, in percentage points. */
 double column_delta(const struct column_context *context, const struct function_row *row);
-/*
- * Ties are broken by children, self, name, address and frame: the order is always the same.
- */
+/* Breaks ties by children, self, name, address and frame: the order is always the same. */
 void columns_sort(const struct column_context *context, const struct column *column,
 		  struct function_row *rows, size_t n);
 

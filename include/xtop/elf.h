@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ELF files (System V gABI, chapters 4 and 5). Two readers open a struct elf_file; what is below
- * "sections" here, and all of src/symbol/, works on both in the same way:
+ * ELF files (System V gABI, chapters 4 and 5). Two readers open a struct elf_file. The functions
+ * below, and all of src/symbol/, work on both in the same way:
  *
- *   elf_guest.c   a file of the guest, out of its memory. Its bytes are hostile, and some of them may
- *                 be missing now. Our own code, bounded at every step.
+ *   elf_guest.c   a file of the guest, out of its memory. The bytes are hostile, and some may be
+ *                 missing now. Our own code, bounded at every step.
  *   elf_host.c    a file on the disk of dom0 (-k, --root), through libelf.
  *
  * One thread at a time for each file.
@@ -27,7 +27,6 @@
 #define ELF_MAX_NOTES_BYTES (1U << 20) /* of a section or segment; Linux's .notes has 500 bytes */
 #define ELF_MAX_NAMES_BYTES (1U << 20) /* of the sections' names */
 #define ELF_MAX_NAME_BYTES  4096       /* of a symbol's name; the rest is cut off */
-#define ELF_MAX_DYNAMIC     1024       /* entries of PT_DYNAMIC */
 
 /* What is read of one file at most. In a guest's file this bounds the memory the file costs. */
 struct elf_limits {
@@ -45,7 +44,7 @@ struct elf_blob {
 	size_t size_bytes;
 	struct bytes_gap *gaps; /* ascending */
 	size_t n_gaps, gaps_capacity;
-	void *owned; /* for elf_blob_deinit(); NULL: the bytes are libelf's, and live as the file does */
+	void *owned; /* by the blob; NULL: the bytes are libelf's until elf_file_deinit() */
 };
 
 struct elf_section {
@@ -121,8 +120,8 @@ bool elf_get_loads(const struct elf_file *file, struct loads *loads);
 /* *BUILD_ID of size 0: the file has none. */
 void elf_find_build_id(struct elf_file *file, struct build_id *build_id);
 /*
- * The build-id among NOTES. They are aligned to 4 or 8 bytes, and are loaded at ADDRESS; 0: they are
- * not loaded. False: there is none, and *BUILD_ID is as it was.
+ * The build-id among NOTES. They are aligned to 4 or 8 bytes, and are loaded at ADDRESS; 0: they
+ * are not loaded. False: there is none, and *BUILD_ID is as it was.
  */
 bool elf_find_build_id_note(const struct elf_blob *notes, size_t alignment, uint64_t address,
 			    struct build_id *build_id);
@@ -134,7 +133,7 @@ bool elf_find_build_id_note(const struct elf_blob *notes, size_t alignment, uint
 struct elf_symbol {
 	uint64_t address, size_bytes; /* size 0: not known */
 	const char *name;             /* NULL: not within the names */
-	size_t name_bytes;            /* up to the NUL or the end of the names, ELF_MAX_NAME_BYTES at most */
+	size_t name_bytes;            /* up to its NUL; ELF_MAX_NAME_BYTES at most */
 	uint32_t name_offset;
 	uint16_t section;             /* SHN_UNDEF: not defined here */
 	uint8_t type, binding;        /* STT_FUNC ..., STB_LOCAL ... */
@@ -143,16 +142,19 @@ struct elf_symbol {
 	bool in_code;
 };
 
-/* Symbol I of the array at SYMBOLS; says nothing of its home. NAMES may be NULL, with NAMES_BYTES 0. */
+/*
+ * Symbol I of the array at SYMBOLS; says nothing of its home. NAMES may be NULL, with NAMES_BYTES
+ * 0.
+ */
 struct elf_symbol elf_decode_symbol(const void *symbols, size_t i, const char *names,
 				    size_t names_bytes);
 
 /* An error ends the iteration. */
 typedef struct xtop_error *elf_symbol_fn(void *context, const struct elf_symbol *symbol);
 /*
- * Hands every symbol of the tables of TYPE, SHT_SYMTAB or SHT_DYNSYM, to FN, in the order of the file.
- * Symbols outside of their home and those whose name cannot be read now are left out. Error: damage,
- * a limit, or the one that FN returned.
+ * Hands every symbol of the tables of TYPE, SHT_SYMTAB or SHT_DYNSYM, to FN, in the order of the
+ * file. Symbols outside of their home and those whose name cannot be read now are left out. Error:
+ * damage, a limit, or the one that FN returned.
  */
 struct xtop_error *elf_each_symbol(struct elf_file *file, uint32_t type, elf_symbol_fn *fn,
 				   void *context);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Snapshots as text: folded stacks, the table of batch mode, statistics. Main's thread. FILE stays
- * the caller's; a write error is found by the caller with ferror() and told there.
+ * Snapshots as text: profiles in the formats of --format, the table of batch mode, statistics.
+ * Main's thread. FILE stays the caller's. A failed write is not an error here: the caller finds it
+ * with ferror().
  */
 #ifndef XTOP_EXPORT_H
 #define XTOP_EXPORT_H
@@ -11,28 +12,42 @@
 #include "xtop/columns.h"
 #include "xtop/snapshot.h"
 
-/*
- * folded.c: lines sorted as LC_ALL=C sort does, integer counts since start or reset. FILTER NULL:
- * all.
- */
-struct xtop_error *export_folded(const struct snapshot *snapshot, const struct filter *filter,
-				 bool addresses, FILE *file);
+/* --- export.c: the formats of a profile ------------------------------------------------------- */
 
-/* table.c: what batch mode prints at each interval: a short head, then the function table. */
+/* FILTER NULL: all stacks. ADDRESSES: unnamed frames as 0xADDR. */
+typedef struct xtop_error *export_write_fn(const struct snapshot *snapshot,
+					   const struct filter *filter, bool addresses, FILE *file);
+
+struct export_format {
+	const char *name;   /* for --format */
+	const char *ending; /* of a file's name, with the dot */
+	export_write_fn *write;
+};
+
+/* NULL: no format has that name. */
+const struct export_format *export_find_format(const char *name);
+
+/* folded.c: lines sorted as LC_ALL=C sort does; whole samples since start or reset. */
+export_write_fn export_folded;
+
+/* --- table.c: what batch mode prints at each interval ----------------------------------------- */
+
 struct table_options {
 	const char *title;           /* domain, type, ...: clean */
 	const struct column *sort;
 	const struct filter *filter; /* NULL: none */
-	bool totals;                 /* percents of all since start instead of live ones */
+	bool totals;                 /* percents of all samples since start, not of live weights */
 	bool addresses;
 	size_t max_rows;             /* 0: all */
 };
+/* A short head, then the table of functions. */
 struct xtop_error *export_table(const struct snapshot *snapshot,
 				const struct table_options *options, FILE *file);
 
-/* stats.c: one JSON object (doc/FORMATS). */
+/* --- stats.c: one JSON object (doc/FORMATS) --------------------------------------------------- */
+
 struct stats_info {
-	const char *domain; /* as given; any bytes: escaped here */
+	const char *domain; /* any bytes: escaped here */
 	const char *type;   /* "pv", "pvh", "hvm", "recording" */
 	double wall_s;
 	double ui_cpu_s;

@@ -1,22 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads of guest pages that may go away under the reader (base/fault.c): SIGBUS, which is a crash
- * everywhere else. Any thread; what is armed is the thread's own.
+ * Reading guest pages that may go away during the read (base/fault.c). Such a read raises SIGBUS,
+ * which would end the process. Any thread; each thread arms for itself.
  */
 #ifndef XTOP_FAULT_H
 #define XTOP_FAULT_H
 
 #include <stddef.h>
 
-/* Before anything below; again does nothing more. */
+/* Call this before all functions below. A second call changes nothing. */
 void fault_install(void);
-/* What is to be done, async-signal-safe, before a SIGBUS that is none of these ends the process; NULL: nothing. */
-void fault_on_death(void (*last_words)(void));
-/* Between the two, a SIGBUS on this thread reads zeros instead, and is counted. */
+/*
+ * LAST_WORDS, async-signal-safe, is called before the process ends by a SIGBUS for which nothing
+ * was armed. NULL: nothing is called.
+ */
+void fault_set_last_words(void (*last_words)(void));
+/*
+ * From here to fault_disarm(), a read of this thread that would raise SIGBUS reads zeros. Faults
+ * are counted.
+ */
 void fault_arm(void);
-/* For a mapping of several pages, which cannot be replaced in part: one fault makes all zeros. */
+/*
+ * The same for a mapping of several pages that cannot be replaced in part: one fault makes all of
+ * it zeros.
+ */
 void fault_arm_range(void *start, size_t size_bytes);
-unsigned fault_disarm(void); /* pages that went away since fault_arm() */
-unsigned fault_count(void);  /* the same, still armed */
+unsigned fault_disarm(void); /* returns how many faults there were since fault_arm() */
+unsigned fault_count(void);  /* the same, but stays armed */
 
 #endif

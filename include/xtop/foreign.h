@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Mappings of one live guest's pages, by a handle that can do nothing else. One thread for each. */
+/*
+ * Maps pages of one live guest, by a handle that can do nothing else. One thread for each handle.
+ */
 #ifndef XTOP_FOREIGN_H
 #define XTOP_FOREIGN_H
 
@@ -8,20 +10,20 @@
 
 #define FOREIGN_BATCH_PAGES 512 /* copied at once, at most */
 
-/* A descriptor that maps pages of DOMID, read-only, and can do nothing else. Needs rights. */
+/* A descriptor that can map pages of DOMID for reading, and nothing else. Needs root's rights. */
 struct xtop_error *foreign_open_fd(uint32_t domid, int *fdp);
 
 struct foreign;
 
-/* FD is foreign_open_fd()'s; taken over, also on failure. */
+/* FD comes from foreign_open_fd(). This function owns FD, also when it fails. */
 struct xtop_error *foreign_create(uint32_t domid, int fd, struct foreign **foreignp);
 void foreign_destroy(struct foreign *foreign);
 /*
- * Copies the N pages FRAMES, at most FOREIGN_BATCH_PAGES, to PAGES; ok[i] false: that page could not be
- * had. False: some page went away during the copy, and nothing in PAGES is sure.
+ * Copies the N pages FRAMES, at most FOREIGN_BATCH_PAGES, to PAGES. ok[i] is false if page i could
+ * not be read. False: some page went away during the copy, and all of PAGES may be wrong.
  */
 bool foreign_copy(struct foreign *foreign, const frame_t *frames, size_t n, char *pages, bool *ok);
-/* Maps single pages; FOREIGN outlives it. */
+/* Maps single pages. FOREIGN outlives the mapper. */
 struct mapper foreign_mapper(struct foreign *foreign);
 
 #endif

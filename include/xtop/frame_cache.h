@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Guest pages mapped here, by frame. One thread for each cache. */
+/* Guest pages that this process has mapped, by frame. One thread for each cache. */
 #ifndef XTOP_FRAME_CACHE_H
 #define XTOP_FRAME_CACHE_H
 
@@ -8,52 +8,58 @@
 
 struct frame_cache;
 
-/* For stacks: so long one is read at most that has been exchanged unnoticed. */
+/*
+ * For stacks: if the guest exchanges a page without notice, the old page is read for at most this
+ * long.
+ */
 #define FRAME_CACHE_ROUND_NS (10 * 1000000000ULL)
 
 /*
- * At most MAX_PAGES at a time; each is looked at once in ROUND_NS by frame_cache_tend(). What the
- * mapper works with outlives it.
+ * Maps at most MAX_PAGES at a time. frame_cache_sweep() visits each page once in ROUND_NS. MAPPER's
+ * context outlives the cache.
  */
 struct xtop_error *frame_cache_create(const struct mapper *mapper, size_t max_pages,
 				      uint64_t round_ns, struct frame_cache **cachep);
 void frame_cache_destroy(struct frame_cache *cache); /* unmaps all */
 
-/* The page if it is mapped already; fit for the stop. */
+/* The page if it is already mapped, or NULL. Allowed while the guest is stopped. */
 const void *frame_cache_find(struct frame_cache *cache, frame_t frame);
 /*
- * The page, mapped now if need be; NULL: Xen would not, now or less than a second ago. Not in the
- * stop.
+ * The page; maps it if necessary. NULL: Xen refuses, or has refused less than a second ago. Not
+ * while the guest is stopped.
  */
 const void *frame_cache_get(struct frame_cache *cache, frame_t frame, uint64_t now_ns);
-/* The guest has been stopped: until the next call its page tables do not change. */
+/* Call this when the guest has been stopped: its page tables do not change until the next call. */
 void frame_cache_stop(struct frame_cache *cache);
 /*
- * The page that ADDRESS is in, under ROOT, by page tables and a page that are mapped already: fit
- * for the stop. WALK_NOT_MAPPED: one of them is not.
+ * The page that holds ADDRESS under ROOT. Uses only page tables and pages that are already mapped,
+ * so it is allowed while the guest is stopped. WALK_NOT_MAPPED: one of them is not mapped.
  */
 enum walk_result frame_cache_find_page(struct frame_cache *cache, struct memory_root root,
 				       gva_t address, const void **page);
-/* The same, mapped now if need be. Not in the stop. */
+/* The same, but maps what is missing. Not while the guest is stopped. */
 enum walk_result frame_cache_get_page(struct frame_cache *cache, struct memory_root root,
 				      gva_t address, uint64_t now_ns, const void **page);
-/* The frame alone that ADDRESS lies in, which need not be mapped: as find, and as get. */
+/*
+ * As the two functions above, but give the frame of ADDRESS; the frame itself need not be mapped.
+ */
 enum walk_result frame_cache_find_frame(struct frame_cache *cache, struct memory_root root,
 					gva_t address, frame_t *frame);
 enum walk_result frame_cache_get_frame(struct frame_cache *cache, struct memory_root root,
 				       gva_t address, uint64_t now_ns, frame_t *frame);
 /*
- * Before a tick reads any: PAGES is the guest's page count, as just looked at. When it has changed
- * all are dropped: it balloons, and a guest frame may be another machine page now.
+ * PAGES is the guest's page count now. If the count has changed, all pages are dropped: the guest
+ * balloons, and a guest frame may be another machine page. Call this in each tick, before any page
+ * is read.
  */
-void frame_cache_follow(struct frame_cache *cache, uint64_t pages);
+void frame_cache_update_pages(struct frame_cache *cache, uint64_t pages);
 /*
- * Housekeeping, once a tick, outside the stop: looks at a few pages; one that was used since the
- * last look is mapped anew, so that a frame the guest has meanwhile exchanged is never read for
- * long; one that was not is let go.
+ * Visits a few pages. A page that was used since the last visit is mapped again, so that a page
+ * that the guest has exchanged is not read for long. A page that was not used is unmapped. Call
+ * this once a tick, not while the guest is stopped.
  */
-void frame_cache_tend(struct frame_cache *cache, uint64_t now_ns);
-void frame_cache_drop(struct frame_cache *cache); /* all of them: the guest is gone */
+void frame_cache_sweep(struct frame_cache *cache, uint64_t now_ns);
+void frame_cache_drop(struct frame_cache *cache); /* unmaps all pages */
 size_t frame_cache_pages(const struct frame_cache *cache);
 uint64_t frame_cache_maps(const struct frame_cache *cache);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A live guest: where registers and bytes come from. What only Xen can do stands behind struct
- * guest_ops, so that the sampler and the readers run on an in-memory guest in tests.
+ * A live guest: the source of registers and memory. Calls to Xen stand behind struct guest_ops, so
+ * that tests run the sampler and the readers on a guest that is made up in memory.
  *
  * The stopped guest is a resource with one owner, the sampler, and one scope, from stop() to
- * release(). Inside it nothing is allocated, mapped, locked or printed.
+ * release(). Code in this scope does not allocate, map, lock or print.
  */
 #ifndef XTOP_GUEST_H
 #define XTOP_GUEST_H
@@ -15,9 +15,9 @@
 #include "xtop/types.h"
 
 /*
- * A name is what xenstore has at /local/domain/ID/name. Xen sets no limit but that of its messages
- * (4,096 bytes: Xen 4.17 public/io/xs_wire.h, XENSTORE_PAYLOAD_MAX); console logs, whose file names
- * have it in them, 255. A longer one is cut, ends in GUEST_NAME_CUT then, and is nobody's.
+ * A name is what xenstore has at /local/domain/ID/name. xenstore's messages limit it to 4,096 bytes
+ * (Xen 4.17 public/io/xs_wire.h, XENSTORE_PAYLOAD_MAX), file names of console logs to 255. A longer
+ * name is cut and ends in GUEST_NAME_CUT; no domain is found by such a name.
  */
 #define GUEST_NAME_BYTES 256
 #define GUEST_NAME_CUT   "..."
@@ -27,7 +27,7 @@ struct guest_info {
 	char uuid[40];
 	uint32_t domid;
 	enum guest_type type;
-	unsigned n_vcpus;     /* at most GUEST_MAX_VCPUS; numbers 0 .. n_vcpus - 1, some may be offline */
+	unsigned n_vcpus; /* at most GUEST_MAX_VCPUS; 0 .. n_vcpus - 1, some may be offline */
 	uint64_t memory_kib;
 };
 
@@ -36,17 +36,21 @@ enum guest_life { GUEST_RUNS, GUEST_PAUSED_BY_OTHERS, GUEST_GONE };
 /* What is known of the guest without stopping it. */
 struct guest_look {
 	enum guest_life life;
-	enum guest_end end;                      /* of a guest that is gone */
-	uint64_t pages;                          /* it has now: changes when it balloons */
+	enum guest_end end; /* of a guest that is gone */
+	uint64_t pages;     /* that the guest has now; changes when it balloons */
 	enum vcpu_state states[GUEST_MAX_VCPUS];
 };
 
 struct guest_ops {
-	/* A look at the running guest. False: Xen would not answer; counts as gone. */
+	/*
+	 * Asks for the state of the running guest. False: Xen did not answer; the guest counts as
+	 * gone.
+	 */
 	bool (*look)(void *context, struct guest_look *look);
 	/*
-	 * Stops the guest and reads the registers of the N vCPUS, in one hypercall. user[i]: it ran
-	 * user code. False: it was not stopped, or not all could be read; then it runs again.
+	 * Stops the guest and reads the registers of the N vCPUS, in one hypercall. user[i]: vCPU i
+	 * ran user code. False: the guest runs; it could not be stopped, or not all registers could
+	 * be read.
 	 */
 	bool (*stop)(void *context, const uint16_t *vcpus, unsigned n, struct registers *regs,
 		     bool *user);
@@ -54,9 +58,9 @@ struct guest_ops {
 	void (*close)(void *context);
 };
 
-/* What maps the guest's pages. */
+/* Maps the guest's pages. */
 struct mapper {
-	/* One page, read-only; NULL: Xen would not. Outside the stop only. */
+	/* Maps one page for reading. NULL: Xen refuses. Not while the guest is stopped. */
 	void *(*map)(void *context, frame_t frame);
 	void (*unmap)(void *context, void *page);
 	void *context;
@@ -65,13 +69,13 @@ struct mapper {
 struct guest {
 	const struct guest_ops *ops;
 	void *context;
-	struct mapper mapper; /* until it is closed */
+	struct mapper mapper; /* valid until ops->close() */
 	struct guest_info info;
 };
 
 struct guest_listing {
 	struct guest_info info;
-	char state;           /* 'r' running, 'b' blocked, 'p' paused, 's' shut down, 'd' dying, '-' */
+	char state; /* 'r' running, 'b' blocked, 'p' paused, 's' shut down, 'd' dying, '-' other */
 	uint64_t cpu_time_ns;
 };
 

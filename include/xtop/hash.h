@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Hash functions, and one hash table: from a hash to the numbers of the caller's elements. The caller
- * keeps the elements and compares them. One thread at a time for each table.
+ * Hash functions, and one hash table: from a hash to the numbers of the caller's elements. The
+ * caller keeps the elements and compares them. One thread at a time for each table.
  *
- * Tables that are read for each frame or page keep a layout of their own, and say why where they are.
+ * Tables that are read for each frame or page keep a layout of their own, and say why.
  */
 #ifndef XTOP_HASH_H
 #define XTOP_HASH_H
@@ -20,11 +20,15 @@ static inline size_t hash_slot(uint64_t word, size_t n)
 	return (size_t)((word * HASH_ODD >> 32) % n);
 }
 
-/* HASH with WORD added to what it stands for. The upper half is mixed better than the lower one. */
+/*
+ * HASH with WORD added to what it stands for. Both halves of the 128-bit product count: with the
+ * lower half alone, two words could be chosen that collide under every seed.
+ */
 static inline uint64_t hash_word(uint64_t hash, uint64_t word)
 {
-	hash = (hash ^ word) * HASH_ODD;
-	return hash ^ hash >> 32;
+	unsigned __int128 product = (unsigned __int128)(hash ^ word) * HASH_ODD;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
 /* HASH with the N bytes at BYTES, and their number, added. */
@@ -34,13 +38,13 @@ uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n);
 
 #define HASH_NONE UINT32_MAX /* no element */
 
-struct hash_slot {
+struct hash_table_slot {
 	uint32_t hash, element; /* HASH_NONE: the slot is free */
 };
 
 /* Zeroed to begin with: empty. */
 struct hash_table {
-	struct hash_slot *slots;
+	struct hash_table_slot *slots;
 	size_t n, n_slots; /* n_slots: a power of two, more than half of it free */
 };
 
@@ -51,7 +55,10 @@ typedef bool hash_table_same_fn(const void *context, uint32_t element);
 /* The element with HASH that SAME accepts; HASH_NONE: none. */
 uint32_t hash_table_find(const struct hash_table *table, uint64_t hash, hash_table_same_fn *same,
 			 const void *context);
-/* ELEMENT is not in the table and is not HASH_NONE. False: out of memory; the table is as it was. */
+/*
+ * Adds ELEMENT, which is not in the table and is not HASH_NONE. False: out of memory; the table is
+ * as it was.
+ */
 bool hash_table_add(struct hash_table *table, uint64_t hash, uint32_t element);
 
 #endif

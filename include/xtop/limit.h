@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Limits of what is kept and looked at have two values: what xtop has, and a small one in the fuzzers
- * (configure --enable-fuzzers), which thereby reach them, and do not spend their time on clearing
- * tables of thousands of which an input fills three.
+ * A limit of what is kept or read has two values: the one of xtop, and a small one for the fuzzers
+ * (configure --enable-fuzzers). With the small one, fuzzers reach the limit, and do not spend their
+ * time on clearing tables of thousands of entries of which an input fills three.
  */
 #ifndef XTOP_LIMIT_H
 #define XTOP_LIMIT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the bytes of an ELF file go in memory: its PT_LOAD segments, and what follows from them for a
- * mapping of a process. Pure, but for the bytes that loads_read() reads. Resolver's thread.
+ * Where the bytes of an ELF file go in memory: its PT_LOAD segments, and what follows from them for
+ * a mapping of a process. Pure, but for the bytes that loads_read() reads. Resolver's thread.
  */
 #ifndef XTOP_LOADS_H
 #define XTOP_LOADS_H

@@ -2,8 +2,8 @@
 /*
  * ORC: how a Linux kernel for x86-64 unwinds its own code (Linux
  * Documentation/arch/x86/orc-unwinder.rst). A table of the kernel, and one of each module, says for
- * every code address where the caller's frame is. The tables become compact ones of 3 bytes an entry
- * (unwind/orc.c):
+ * every code address where the caller's frame is. The tables become compact ones of 3 bytes an
+ * entry (unwind/orc.c):
  *
  *   bytes of the guest or of a vmlinux ─► orc_create()  ─► struct orc ─► orc_step()
  *   our cache on disk                  ─► orc_unpack() ──┘
@@ -57,7 +57,7 @@ bool orc_guess_layout(const void *entries, size_t n, enum orc_version *version);
 
 /* Need not outlive orc_create(). */
 struct orc_source {
-	const void *ips;     /* N times s32: address of the code less the address of the word itself */
+	const void *ips;     /* N times s32: address of the code less the word's own address */
 	const void *entries; /* N times ORC_ENTRY_BYTES */
 	size_t n;
 	uint64_t ips_address;          /* of the first word, in the image */
@@ -82,7 +82,7 @@ struct xtop_error *orc_unpack(const void *pack, size_t size_bytes, uint64_t text
 
 enum orc_special {
 	ORC_RETPOLINES,  /* __x86_indirect_thunk_*, 32 bytes each: a call, then a ret as the jump */
-	ORC_JUMPS,       /* __x86_indirect_its_thunk_*: only a jump; the caller is on top of the stack */
+	ORC_JUMPS,       /* __x86_indirect_its_thunk_*: only a jump; the caller is on top */
 	ORC_TRAMPOLINES, /* return_to_handler and the like: put in the place of a return address */
 };
 

@@ -5,7 +5,7 @@
  * kernel and its modules is known, and for each sample the task and its address space. Of any other
  * system only the files of -k are known.
  *
- *   os_see() ─► a known system? ─► kernel's code, stack layout for the sampler ─► os_task()
+ *   os_update() ─► a known system? ─► kernel's code, stack layout for the sampler ─► os_find_task()
  *
  * Resolver's thread. Nothing here fails: os_describe() tells what could not be found.
  */
@@ -36,21 +36,22 @@ struct xtop_error *os_create(const struct os_settings *settings, struct os **osp
 void os_destroy(struct os *os); /* NULL allowed */
 
 /* Another guest takes the place of this one. Everything about its system is found anew. */
-void os_follow(struct os *os, struct memory *memory, enum guest_type type, const char *uuid);
-/* The guest has GUEST_PAGES pages now; see memory_follow(). */
-void os_follow_pages(struct os *os, uint64_t guest_pages);
+void os_switch(struct os *os, struct memory *memory, enum guest_type type, const char *uuid);
+/* The guest has GUEST_PAGES pages now; see memory_update_pages(). */
+void os_update_pages(struct os *os, uint64_t guest_pages);
 /*
  * To be called with every vCPU's sample before it is unwound. Finds the system if none is known,
  * and checks from time to time whether the known one still runs.
  */
-void os_see(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns);
+void os_update(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns);
 /* The sample was taken before the sampler knew how to copy task and stacks: it is worth nothing. */
 bool os_is_early(const struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns);
-bool os_is_linux(const struct os *os); /* a known system runs */
+bool os_is_known(const struct os *os); /* a known system runs */
 /* The code of a known system's kernel and modules. Never NULL. */
-const struct space *os_kernel(const struct os *os);
+const struct space *os_get_kernel(const struct os *os);
 /* The task of VCPU, which ran at NOW_NS. All zero when nothing is known. */
-void os_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns, struct os_task *task);
+void os_find_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns,
+		  struct os_task *task);
 /*
  * To be called often, also when the guest is idle: looks for modules that came and went, and for
  * bytes that were missing. False: it is too early to look again.

@@ -39,7 +39,7 @@ struct os_guest {
 
 /* Which task a sample belongs to. Strings are raw, and live until the next call. */
 struct os_task {
-	const char *process, *thread; /* names of the thread group's leader and of the task; NULL: none */
+	const char *process, *thread; /* names of the group's leader and of the task; NULL: none */
 	uint32_t pid, tgid;
 	bool kernel_thread;
 	bool idle;                /* the vCPU's idle task, and nothing interrupted it */
@@ -62,7 +62,7 @@ struct os_ops {
 	 * was when that is not known. NULL: the system is not there, or not yet, or memory is out.
 	 */
 	void *(*find)(const struct os_guest *guest, const struct registers *regs,
-		      struct stack_recipe *stacks);
+		      struct linux_stacks *stacks);
 	void (*destroy)(void *system); /* leaves guest->kernel as it is */
 	/* Whether the same kernel is still in memory: after a reboot it is not. */
 	bool (*is_there)(void *system);

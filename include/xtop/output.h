@@ -9,42 +9,42 @@
 #include "xtop/error.h"
 
 /*
- * A file that is written when the run ends, but opened when it begins: what cannot be
- * written is told before the guest is touched, and the rights needed are those of the start. That
- * rules out a temporary and rename(), which needs rights on the folder at the end; instead an old
- * file stays as it is until output_stream(), and a new one is empty until then.
+ * A file that is opened when the run begins, but written when the run ends. So the user hears of a
+ * file that cannot be written before the guest is touched, and xtop may have given up its rights at
+ * the end. A temporary file with rename() would need rights on the folder at the end. Instead an
+ * old file stays as it is until output_begin(), and a new file is empty until then.
  *
  *   output_open ── run fails ──► output_discard: the old file as it was, or no file
- *        └─ output_stream, write ─► output_close: the new content, whole, or (error) no content
+ *        └─ output_begin, write ─► output_close: all of the new content, or (error) no content
  */
 struct output_file;
 
 /*
- * PATH for writing, "-" is stdout. Created 0600; an existing file is taken when REPLACE and it has
- * one link and is not somebody else's in a folder all can write. Never through a symlink. With
- * REPLACE also a character device, a FIFO (waits for its reader), and /dev/stdout, /dev/fd/N: those
- * take what comes, as a pipe does.
+ * Opens PATH for writing; "-" is stdout. A new file has mode 0600. An existing file is opened only
+ * with REPLACE, if it has one link, and does not belong to another user in a folder that all can
+ * write to. A symbolic link is never followed. REPLACE also allows a character device, a FIFO (this
+ * waits for its reader), and /dev/stdout and /dev/fd/N, which are written to like a pipe.
  */
 struct xtop_error *output_open(const char *path, bool replace, struct output_file **filep);
-/* Where to write. The first call empties the file. */
-struct xtop_error *output_stream(struct output_file *file, FILE **streamp);
+/* The stream to write to. The first call empties the file. */
+struct xtop_error *output_begin(struct output_file *file, FILE **streamp);
 /*
- * Flushes, checks and closes (stdout stays open); frees FILE. After a failure nothing half-written
- * is left.
+ * Flushes, checks and closes (stdout stays open); frees FILE. After a failure no partial file is
+ * left.
  */
 struct xtop_error *output_close(struct output_file *file);
 void output_discard(struct output_file *file); /* NULL allowed */
 
 /*
- * Removes an empty file that was created by this run: by unlink(), and where the rights for that are
- * gone through REMOVE, if one was set.
+ * output_remove() removes an empty file that this run has created: by unlink(), or through REMOVE,
+ * if that is set, when this process has no rights to unlink().
  */
 void output_set_remover(void (*remove)(const char *path));
 void output_remove(const char *path);
 
 /*
- * PATH created anew, 0600, not through a symlink; an existing one is refused. The descriptor is the
- * caller's.
+ * Creates PATH with mode 0600. An existing PATH, also a symbolic link, is an error. The caller
+ * closes the descriptor.
  */
 struct xtop_error *output_create_fd(const char *path, int *fdp);
 

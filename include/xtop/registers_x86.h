@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 /*
- * CR3: bits 12 to 51 are the address of the top page table, the others are flags or a process-context
- * number (Intel SDM vol. 3A §2.5). With page-table isolation Linux has two top tables for each
- * process, side by side in 8 KiB: bit 12 is set for the one of user mode (Linux
+ * CR3: bits 12 to 51 are the address of the top page table, the others are flags or a
+ * process-context number (Intel SDM vol. 3A §2.5). With page-table isolation Linux has two top
+ * tables for each process, side by side in 8 KiB: bit 12 is set for the one of user mode (Linux
  * arch/x86/entry/calling.h, PTI_USER_PGTABLE_BIT).
  */
 #define CR3_TABLE_MASK 0x000ffffffffff000ULL

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A recording in the sampler's place: fills the ring from a file. A thread of its own. */
+/* Replay: fills the ring from a recording, in the sampler's place. Runs in its own thread. */
 #ifndef XTOP_REPLAY_H
 #define XTOP_REPLAY_H
 
@@ -10,11 +10,11 @@
 #include "xtop/ring.h"
 
 /*
- * Until the end of the recording or control_quitting(). PACED: samples come as far apart as they
- * were taken; else as fast as the resolver takes them. Waits when the ring is full: nothing of a
- * recording is lost.
+ * Returns at the end of the recording or when control_is_quitting(). PACED: samples come as far
+ * apart as they were recorded; else as fast as the resolver reads them. Waits when the ring is
+ * full, so nothing of a recording is lost.
  */
-void replay_run(struct recording *recording, struct control *control, struct ring *ring,
+void replay_run(struct recording_reader *reader, struct control *control, struct ring *ring,
 		bool paced);
 
 #endif

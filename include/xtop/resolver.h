@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The resolver: takes samples out of the ring, unwinds them, finds names, folds the stacks into the
- * profile, and hands out snapshots. One thread, which owns profile and frames.
+ * The resolver takes samples out of the ring, unwinds them, finds names, adds the stacks to the
+ * profile, and hands out snapshots. One thread, which owns the profile and the frames.
  */
 #ifndef XTOP_RESOLVER_H
 #define XTOP_RESOLVER_H
@@ -17,50 +17,51 @@
 #include "xtop/unwind.h"
 
 /*
- * Nodes of the profile of a guest. With three snapshots of it, as many names as FRAMES_MAX and the
- * history all of xtop stays below 128 MiB (tests/screens/test_soak).
+ * Nodes in the profile of one guest. With three snapshots of such a profile, FRAMES_MAX names and
+ * the history, the whole program stays below 128 MiB (tests/screens/test_soak).
  */
 #define RESOLVER_MAX_NODES (1U << 17)
 
 struct resolver;
 
-/* All that is lent outlives the resolver. */
+/* All pointers outlive the resolver. */
 struct resolver_settings {
 	struct ring *ring;
 	struct control *control;
 	struct snapshot_slot *slot;
-	const struct symbols *symbols;   /* of -k, or the recording's */
-	struct os *os;                   /* what runs inside; NULL: nobody looks */
+	const struct symbols *symbols;   /* the files of -k, or the recording's */
+	struct os *os;                   /* what runs inside the guest; NULL: nobody looks */
 	enum unwind_how how;
 	struct recording_writer *writer; /* gets every record; NULL: none */
-	struct recorded *recorded;       /* what OS looks at, of a recording; NULL: live, or it has none */
+	struct recorded_memory *recorded; /* that OS looks at; NULL: live, or none */
 	unsigned n_vcpus;
 	uint64_t half_life_ns;           /* 0: no decay */
 	size_t max_nodes;
-	bool live;                       /* samples are of now: the sampler learns from them, weights decay on */
+	bool live;                       /* samples are new: the sampler learns from them, and
+					  * weights go on decaying between them */
 };
 
 struct xtop_error *resolver_create(const struct resolver_settings *settings,
 				   struct resolver **resolverp);
-void resolver_destroy(struct resolver *resolver); /* NULL allowed; snapshots taken from it die first */
+void resolver_destroy(struct resolver *resolver); /* NULL allowed; destroy its snapshots first */
 
-/* The thread's body: until control_finishing() and the ring is drained. */
+/* The thread's body. Returns after control_is_finishing(), when the ring is empty. */
 void resolver_run(struct resolver *resolver);
 
 /*
- * One thread but the resolver's, while that runs: has CALL made on it, between records, and returns
- * when it was.
+ * Runs CALL on the resolver's thread, between two records, and returns when CALL has returned. At
+ * most one other thread at a time, while resolver_run() runs.
  */
 void resolver_call(struct resolver *resolver, void (*call)(void *context), void *context);
 /*
- * On the resolver's thread: the guest has been replaced by another, of N_VCPUS, whose samples come
- * through RING. What is left in the old ring is taken first; the profile goes on.
+ * On the resolver's thread. Another guest with N_VCPUS has taken the old guest's place; its samples
+ * come through RING. The records left in the old ring are added first. The profile goes on.
  */
-void resolver_follow(struct resolver *resolver, struct ring *ring, unsigned n_vcpus);
+void resolver_switch_guest(struct resolver *resolver, struct ring *ring, unsigned n_vcpus);
 
-/* One record, as it lies in the ring: what resolver_run() does with each. */
+/* What resolver_run() does with each record of the ring. */
 void resolver_add(struct resolver *resolver, const void *record, size_t size_bytes);
-/* A snapshot now, for callers without a thread. */
+/* A snapshot now. For callers while no thread runs resolver_run(). */
 struct xtop_error *resolver_snapshot(struct resolver *resolver, struct snapshot **snapshotp);
 
 #endif

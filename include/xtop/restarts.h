@@ -14,7 +14,10 @@ struct restarts {
 	uint64_t at_ns[RESTARTS_MAX]; /* the last ones, ascending; 0: there was none */
 };
 
-/* One more restart at NOW_NS, on any clock but never 0. False: there were too many, and it does not count. */
+/*
+ * One more restart at NOW_NS, on any clock but never 0. False: there were too many, and it does not
+ * count.
+ */
 static inline bool restarts_allow(struct restarts *restarts, uint64_t now_ns)
 {
 	if (restarts->at_ns[0] && now_ns - restarts->at_ns[0] < RESTARTS_WINDOW_NS)

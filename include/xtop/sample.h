@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A sample: what one tick took from the guest, as it lies in the ring and, byte for byte, in a
- * recording (doc/FORMATS). Little-endian, every part a multiple of 8 bytes:
+ * A sample: what one tick copied from the guest. It lies like this in the ring and, byte for byte,
+ * in a recording (doc/FORMATS). Little-endian, every part a multiple of 8 bytes:
  *
  *   struct sample            the tick
  *     struct sample_vcpu     one for each vCPU that was looked at
  *       struct sample_stack  one for each piece of stack copied, followed by its bytes, padded to 8
  *
- * The sampler writes it, the resolver and the recording read it. A reader trusts no length in it:
- * walk it with sample_check(), sample_first_vcpu(), sample_next_vcpu() and so on.
+ * The sampler writes it; resolver and recording read it. A reader trusts no length in it: call
+ * sample_check() first, then walk with sample_first_vcpu(), sample_next_vcpu() and so on.
  */
 #ifndef XTOP_SAMPLE_H
 #define XTOP_SAMPLE_H
@@ -22,7 +22,7 @@
 
 enum sample_flag {
 	SAMPLE_LATE = 1 << 0,   /* the tick began over half a period after its deadline */
-	SAMPLE_RETAKE = 1 << 1, /* taken again at once: the first try met pages not mapped yet */
+	SAMPLE_RETAKE = 1 << 1, /* another stop: the first one met pages not mapped yet */
 };
 
 struct sample {
@@ -30,40 +30,40 @@ struct sample {
 	uint16_t n_vcpus;    /* of struct sample_vcpu that follow */
 	uint16_t flags;      /* enum sample_flag */
 	uint64_t time_ns;    /* CLOCK_MONOTONIC when the guest was stopped */
-	uint32_t stopped_ns; /* from before the pause to after the unpause; 0: was not stopped */
-	uint32_t period_ns;  /* asked distance to the sample before */
+	uint32_t stopped_ns; /* from before the pause to after the unpause; 0: there was no stop */
+	uint32_t period_ns;  /* from the deadline before to this one, as asked for */
 };
 
-/* Why the copy of a stack ends where it does. Whether it matters is known when it is unwound. */
+/* Why the copy of a stack ends where it does. Only the unwinder can tell whether that matters. */
 enum sample_cut {
-	CUT_NONE,        /* nothing was to be copied */
-	CUT_LIMIT,       /* as long as was asked for: what was learned, at most SAMPLE_STACK_LIMIT_BYTES */
+	CUT_NONE,        /* there was nothing to copy */
+	CUT_LIMIT,       /* all that was learned to be live, or SAMPLE_STACK_LIMIT_BYTES */
 	CUT_NOT_PRESENT, /* the guest's page tables have no page there */
 	CUT_NOT_MAPPED,  /* Xen would not map the frame, or not in time */
-	CUT_FAULT,       /* the frame went away under the copy (ballooned out) */
-	CUT_NO_PAGING,   /* not in 64-bit mode: its addresses cannot be walked */
+	CUT_FAULT,       /* the frame went away during the copy (ballooned out) */
+	CUT_NO_PAGING,   /* not in 64-bit mode: these page tables cannot be walked */
 };
 #define N_SAMPLE_CUTS 6
 
 struct sample_vcpu {
 	uint32_t size_bytes; /* this struct and its stacks */
 	uint16_t vcpu;
-	uint8_t state;       /* enum vcpu_state; BLOCKED and OFFLINE carry no registers and no stack */
+	uint8_t state;       /* enum vcpu_state; BLOCKED and OFFLINE have no registers and stack */
 	uint8_t user;        /* 1: the vCPU ran user code */
 	uint8_t n_stacks;
-	uint8_t cut;         /* enum sample_cut: of what is followed from the stack pointer on */
-	uint8_t user_cut;    /* enum sample_cut: of the STACK_USER piece; CUT_NONE: none was to be had */
-	uint8_t code_frame[5]; /* sample_code_frame() */
+	uint8_t cut;         /* enum sample_cut of the stacks from the stack pointer on */
+	uint8_t user_cut;    /* enum sample_cut of the STACK_USER piece; CUT_NONE: there is none */
+	uint8_t code_frame[5]; /* sample_get_code_frame() */
 	uint64_t task;       /* guest-virtual address of what Linux calls current; 0: not read */
 	struct registers regs;
 };
 
 /*
- * Of user code of a Linux guest: the frame that the page at rip lies in, as a foreign mapping would take
- * it. 0: not read. Physical addresses of x86-64 have 52 bits at most (Intel SDM vol. 3A §4.1.4), so the
- * number of a frame has 40.
+ * When the vCPU ran user code of a Linux guest: the frame of the page at rip, as a foreign mapping
+ * takes it; 0: not read. Physical addresses of x86-64 have at most 52 bits (Intel SDM vol. 3A
+ * §4.1.4), so a frame number has 40.
  */
-static inline frame_t sample_code_frame(const struct sample_vcpu *vcpu)
+static inline frame_t sample_get_code_frame(const struct sample_vcpu *vcpu)
 {
 	uint64_t value = 0;
 
@@ -72,19 +72,19 @@ static inline frame_t sample_code_frame(const struct sample_vcpu *vcpu)
 	return FRAME(value);
 }
 
-static inline void sample_put_code_frame(struct sample_vcpu *vcpu, frame_t frame)
+static inline void sample_set_code_frame(struct sample_vcpu *vcpu, frame_t frame)
 {
 	for (unsigned i = 0; i < sizeof(vcpu->code_frame); i++)
 		vcpu->code_frame[i] = (uint8_t)(frame.value >> 8 * i);
 }
 
 /*
- * A vCPU's pieces, in this order: the first once at most, then up to SAMPLE_MAX_LINKS linked ones,
- * then the user stack once at most. In user mode the first is the user stack.
+ * A vCPU's pieces come in this order: at most one STACK_FIRST, at most SAMPLE_MAX_LINKS
+ * STACK_LINKED, at most one STACK_USER. In user mode STACK_FIRST is the user stack.
  */
 enum sample_stack_kind {
 	STACK_FIRST,  /* begins at the stack pointer */
-	STACK_LINKED, /* what was interrupted: begins at the stack pointer that the one before saved */
+	STACK_LINKED, /* was interrupted: begins at the stack pointer that the piece before saved */
 	STACK_USER,   /* of the user code that entered the kernel: begins at its stack pointer */
 };
 #define N_STACK_KINDS 3
@@ -96,7 +96,7 @@ struct sample_stack {
 	uint32_t kind;       /* enum sample_stack_kind */
 };
 
-/* Room the largest record of a guest with N_VCPUS can take. */
+/* Bytes of the largest record of a guest with N_VCPUS. */
 static inline size_t sample_size_max(unsigned n_vcpus)
 {
 	return sizeof(struct sample) +
@@ -105,7 +105,7 @@ static inline size_t sample_size_max(unsigned n_vcpus)
 			  SAMPLE_STACK_LIMIT_BYTES);
 }
 
-/* True when every part of the SIZE_BYTES at RECORD lies inside it; the walkers below trust that. */
+/* Every part of the SIZE_BYTES at RECORD lies inside it. The walkers below rely on this check. */
 bool sample_check(const void *record, size_t size_bytes);
 
 static inline const struct sample_vcpu *sample_first_vcpu(const struct sample *sample)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Giving up rights: after sandbox_enter() this process may read what a guest or a file made of bytes
- * without being able to do more harm than any program of an ordinary user, and less. doc/SECURITY
- * has the list. Before the first thread, after the last file that needs rights to be opened.
+ * Gives up rights. After sandbox_enter() this process can do less harm than a program of an
+ * ordinary user, so it may parse bytes from a guest or a file. doc/SECURITY has the list of what it
+ * gives up. Call it before the first thread starts, and after the last file is opened that needs
+ * rights.
  */
 #ifndef XTOP_SANDBOX_H
 #define XTOP_SANDBOX_H
@@ -10,13 +11,16 @@
 #include "xtop/error.h"
 
 /*
- * Descriptors that came through exec are closed, but for the three streams. Root becomes the user who
- * called sudo, or nobody; capabilities go; what is left of system calls is a list. None of it can be
- * undone. An error means that some of it did not work: do not go on.
- * Built with sanitizers, which could not work inside, nothing happens: sandbox_lack() says so.
+ * Closes descriptors that came through exec, except the three streams. Root becomes the user who
+ * called sudo, or nobody. All capabilities are dropped, and only the system calls of a list remain.
+ * Nothing of this can be undone. After an error some of it has failed, and the process must not go
+ * on. A build with sanitizers does nothing here, because sanitizers do not work in the sandbox.
  */
 struct xtop_error *sandbox_enter(void);
-/* What it leaves this process with, to be told before a guest is read; NULL: nothing to tell. */
-const char *sandbox_lack(void);
+/*
+ * What the user must know of rights that this process keeps, before it reads a guest. NULL:
+ * nothing.
+ */
+const char *sandbox_warning(void);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A snapshot: the profile and every counter at one moment, immutable once published. It is all
- * that the UI, batch output and exporters ever see.
+ * A snapshot: the profile and every counter at one moment. It never changes once it is published.
+ * The UI, batch output and exporters see nothing else.
  *
  * Nodes stand in pre-order: the subtree of node i is [i, nodes[i].end), its parent comes before
- * it, nodes[0] is the root. A pass from the front inherits, a pass from the back sums. Siblings
- * stand in the order in which they were first seen.
+ * it, nodes[0] is the root. A pass from the front inherits from parents, a pass from the back sums
+ * children. Siblings stand in the order in which they were first seen.
  *
- * Handed over through a snapshot_slot: the reader asks, the resolver builds and puts it there with
- * one atomic exchange, the reader takes it out with another.
+ * Snapshots go through a snapshot_slot: the reader asks, the resolver builds one and puts it there
+ * with one atomic exchange, and the reader takes it out with another.
  */
 #ifndef XTOP_SNAPSHOT_H
 #define XTOP_SNAPSHOT_H
@@ -21,54 +21,57 @@
 #include "xtop/types.h"
 #include "xtop/unwind.h"
 
-#define SNAPSHOT_MAX_DEPTH (UNWIND_MAX_FRAMES + 8) /* a stack, its process, its marks */
+#define SNAPSHOT_MAX_DEPTH (UNWIND_MAX_FRAMES + 8) /* a stack, its process and thread, its marks */
 
 struct snapshot_node {
 	uint32_t frame;  /* id in frames */
 	uint32_t parent; /* index; the root is its own */
 	uint32_t end;    /* index behind the last node of the subtree */
 	uint32_t depth;  /* root 0 */
-	double self_live, children_live;       /* samples, decayed; children includes self */
+	double self_live, children_live;       /* samples, decayed; children include self */
 	uint64_t self_total, children_total;   /* samples since start or reset */
 };
 
 /* Why nobody could name the function that an address lies in. */
 enum unknown_cause {
-	UNKNOWN_NO_SYMBOLS,  /* of its file, module or kernel there are none, or none were given */
-	UNKNOWN_BETWEEN,     /* there are, but none reaches over the address */
-	UNKNOWN_NOT_PRESENT, /* what would tell lies in pages that were not there: not read yet, or swapped out */
-	UNKNOWN_NO_PROCESS,  /* the process went before it could be read, or nobody knows whose it was */
-	UNKNOWN_NO_AREA,     /* it lies outside all areas of code that are known */
-	UNKNOWN_JIT,         /* compiled by the process itself, which wrote no names for perf */
+	UNKNOWN_NO_SYMBOLS,  /* its file, module or kernel has none, or none were given */
+	UNKNOWN_BETWEEN,     /* there are symbols, but none covers the address */
+	UNKNOWN_NOT_PRESENT, /* symbols lie in pages not in memory: not read yet, or swapped out */
+	UNKNOWN_NO_PROCESS,  /* the process ended before it could be read, or could not be found */
+	UNKNOWN_NO_AREA,     /* the address lies outside all known areas of code */
+	UNKNOWN_JIT,         /* the process compiled the code itself and wrote no names for perf */
 	UNKNOWN_NO_FRAME,    /* the stack has no frame at all */
 };
 #define N_UNKNOWN_CAUSES 7
 
-/* What the resolver saw since start or reset; a sample here is one vCPU at one tick. */
+/*
+ * What the resolver saw since start or reset; a sample here is one vCPU at one tick. A new counter
+ * is a member here and a line in the table of src/query/counters.c.
+ */
 struct resolver_counts {
 	uint64_t samples;                /* with a stack: running or runnable */
 	uint64_t states[N_VCPU_STATES];  /* vCPU ticks by state */
 	uint64_t user;                   /* samples in user code */
 	uint64_t stops[N_UNWIND_STOPS];  /* samples by how their walk ended */
-	uint64_t cuts[N_SAMPLE_CUTS];    /* samples with UNWIND_CUT, by why their stack ended */
-	uint64_t parts[N_UNWIND_PARTS];  /* samples with a part of the kernel, of user code */
-	uint64_t parts_complete[N_UNWIND_PARTS]; /* of these, with that part whole */
+	uint64_t cuts[N_SAMPLE_CUTS];    /* samples with UNWIND_CUT, by why the copy ended */
+	uint64_t parts[N_UNWIND_PARTS];  /* samples with frames in the kernel, in user code */
+	uint64_t parts_complete[N_UNWIND_PARTS]; /* those samples with that part whole */
 	uint64_t frames;                 /* frames looked up */
-	uint64_t frames_unknown;         /* of these without a name */
-	uint64_t frames_guessed;         /* of these found by a heuristic: no table covers the code */
-	uint64_t samples_unknown;        /* samples whose innermost frame has no name */
-	uint64_t samples_offset;         /* samples whose innermost frame is named by its place in a file */
-	uint64_t unknown_causes[N_UNKNOWN_CAUSES]; /* samples_unknown and samples_offset, by cause */
-	uint64_t early;                  /* samples from before the guest's kernel was known: dropped */
-	uint64_t idle;                   /* samples of a Linux guest's idle task: in states[] as blocked */
+	uint64_t frames_unknown;         /* those frames without a name */
+	uint64_t frames_guessed;         /* those found by a heuristic: no table covers the code */
+	uint64_t samples_unknown;        /* samples with an innermost frame without a name */
+	uint64_t samples_offset;         /* samples named only by a place in a file */
+	uint64_t unknown_causes[N_UNKNOWN_CAUSES]; /* both of these, by cause */
+	uint64_t early;                  /* samples dropped: the guest's kernel was not known yet */
+	uint64_t idle;                   /* samples of Linux's idle task: in states[] as blocked */
 	uint64_t bad_records;            /* failed sample_check(): never happens */
 	uint64_t evicted_nodes;
 	uint64_t frames_refused;         /* frame table full */
-	uint64_t lag_ns;                 /* from a stop to its sample's turn, the most; 0: a replay */
+	uint64_t lag_ns;                 /* longest time from stop to sample's turn; 0: replay */
 	uint64_t cpu_ns;                 /* resolver's thread */
 };
 
-/* Samples whose outermost function was not reached. */
+/* How many samples did not reach their outermost function. */
 static inline uint64_t resolver_truncated(const struct resolver_counts *counts)
 {
 	uint64_t truncated = 0;
@@ -82,19 +85,19 @@ static inline uint64_t resolver_truncated(const struct resolver_counts *counts)
 struct snapshot_vcpu {
 	uint64_t states[N_VCPU_STATES];  /* ticks by state */
 	uint64_t user;                   /* ticks running in user code */
-	uint32_t last_frame;             /* innermost function of its last sample; FRAME_ROOT: none */
+	uint32_t last_frame;             /* innermost function of the last sample, or FRAME_ROOT */
 };
 
 struct snapshot {
 	uint64_t sequence;       /* 1, 2, ... */
 	uint64_t time_ns;        /* when it was taken, on the samples' clock */
 	uint64_t started_ns;     /* first sample since start or reset; 0: none yet */
-	bool at_end;             /* the guest is gone or the recording is played: no more will come */
+	bool at_end;             /* the last one: the guest is gone or the recording is played */
 	const struct frames *frames; /* outlives the snapshot */
 	uint32_t n_frames;       /* ids below this may be used */
 	size_t n_nodes;
 	struct snapshot_node *nodes;
-	double live_weight;      /* of all samples: nodes[0].children_live */
+	double live_weight;      /* nodes[0].children_live */
 	uint64_t total_weight;   /* nodes[0].children_total */
 	struct resolver_counts resolver;
 	struct os_counts os;
@@ -104,29 +107,31 @@ struct snapshot {
 	struct snapshot_vcpu vcpus[GUEST_MAX_VCPUS];
 	size_t profile_bytes;    /* memory of the profile and the names */
 	unsigned ring_permille;  /* fill of the ring */
-	uint64_t lag_ns;         /* from a stop to its sample's turn, the most since the snapshot before; 0: a replay */
-	int recording_errno;     /* why -w writes nothing any more; 0: it does */
-	char system[96];         /* "Linux 6.1.0-37-amd64", a unikernel's file; "" if not known; clean */
-	char notes[3][96];       /* what is missing and what would help; "" behind the last; clean */
+	uint64_t lag_ns;         /* as in resolver_counts, but since the snapshot before */
+	int recording_errno;     /* why -w does not write any more; 0: it writes */
+	char system[96];         /* "Linux 6.1.0-37-amd64", a unikernel's file, or ""; clean */
+	char notes[3][96];       /* what is missing and what would help; the rest is ""; clean */
 };
 
 /* Zeroed but for n_nodes; nodes are not initialised. NULL: out of memory. */
 struct snapshot *snapshot_create(size_t n_nodes);
 void snapshot_destroy(struct snapshot *snapshot); /* NULL allowed */
-/* Room for N of them, free()d by who made it. NULL: out of memory. */
+/* Room for N nodes, which the caller frees. NULL: out of memory. */
 struct snapshot_node *snapshot_nodes_create(size_t n);
+/* The children of each of the N nodes hold its own weight; afterwards the weight of its subtree. */
+void snapshot_nodes_sum(struct snapshot_node *nodes, size_t n);
 
-/* The slot; both sides hold it. One reader, one resolver. */
+/* The slot has one reader and one resolver. */
 struct snapshot_slot;
 struct xtop_error *snapshot_slot_create(struct snapshot_slot **slotp);
-void snapshot_slot_destroy(struct snapshot_slot *slot); /* with what is in it */
-/* Reader: asks for one; asking again before it came changes nothing. */
+void snapshot_slot_destroy(struct snapshot_slot *slot); /* and the snapshot in it */
+/* Reader: asks for a snapshot. Asking again before it came changes nothing. */
 void snapshot_request(struct snapshot_slot *slot);
-/* Reader: the newest published, now the reader's to destroy; NULL if none came since. */
+/* Reader: the newest snapshot, which the reader then destroys. NULL: none since the last one. */
 struct snapshot *snapshot_take(struct snapshot_slot *slot);
-/* Resolver: whether one was asked for since the last publish. */
+/* Resolver: whether the reader asked since the last snapshot_publish(). */
 bool snapshot_wanted(const struct snapshot_slot *slot);
-/* Resolver: hands SNAPSHOT over; one that nobody took is destroyed. */
+/* Resolver: hands SNAPSHOT over, and destroys the snapshot before if nobody took it. */
 void snapshot_publish(struct snapshot_slot *slot, struct snapshot *snapshot);
 
 #endif

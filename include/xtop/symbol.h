@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names for addresses. A symtab is the compact sorted table of one image; struct symbols holds the
- * images of everything known beforehand, and the space they lie in (xtop/image.h looks up). Names are
- * built once, then read-only: any thread may look up. The bytes of symbol files are hostile: every
- * index and length is checked.
+ * Names for addresses. A symtab is the compact sorted table of one image. struct symbols holds the
+ * images of everything that is known before sampling starts, and the space that they lie in
+ * (xtop/image.h). Tables are built once and then read-only: any thread may look a name up. The
+ * bytes of symbol files are hostile: every index and length is checked.
  */
 #ifndef XTOP_SYMBOL_H
 #define XTOP_SYMBOL_H
@@ -16,9 +16,9 @@
 #include "xtop/build_id.h"
 #include "xtop/error.h"
 
-#define SYMTAB_MAX_SYMBOLS (4U << 20)  /* added to one table, bounds and aliases included */
+#define SYMTAB_MAX_SYMBOLS (4U << 20)  /* added to one table, with bounds and aliases */
 #define SYMTAB_MAX_NAME_BYTES 4096     /* a longer name is cut */
-#define SYMTAB_MAX_NAMES_BYTES (1U << 30) /* of one table, unless a smaller limit is set */
+#define SYMTAB_MAX_NAMES_BYTES (1U << 30) /* of one table, if no smaller limit is set */
 #define SYMBOLS_MAX_IMAGES 4096
 #define SYMBOL_FILE_MAX_BYTES (1U << 30) /* of symbol text, and of anything read from a pipe */
 #define DEMANGLE_MAX_BYTES 4096        /* a longer demangled name is cut */
@@ -29,77 +29,83 @@ struct symtab;
 
 struct symtab_entry {
 	uint64_t start;
-	uint64_t end;     /* first address that is not its; start < end */
+	uint64_t end;     /* first address behind it; start < end */
 	const char *name; /* raw, as the file has it, NUL-terminated; lives as long as the table */
 };
 
-/* Collect with symtab_add(), then symtab_seal() once: sorts, drops duplicates, settles ends. */
+/*
+ * Add symbols with symtab_add(). symtab_seal(), once, sorts them, drops duplicates, sets the ends.
+ */
 struct xtop_error *symtab_create(struct symtab **tabp);
 void symtab_destroy(struct symtab *tab); /* NULL allowed */
 
 /*
- * Names are copied, also one that many symbols share and one within another: what they take together
- * is bounded by this, SYMTAB_MAX_NAMES_BYTES at first. symtab_add() of one more fails.
+ * Bounds what all names of TAB take, SYMTAB_MAX_NAMES_BYTES at first. Names are copied; one that
+ * many symbols share is copied for each. symtab_add() fails at the bound.
  */
 void symtab_limit_names(struct symtab *tab, size_t names_bytes);
-bool symtab_is_full(const struct symtab *tab); /* so it has failed */
+bool symtab_is_full(const struct symtab *tab); /* symtab_add() has failed at that bound */
 
 /* How good a name is where several symbols share an address (alias.h has the whole rule). */
 enum symbol_rank { SYMBOL_LOCAL, SYMBOL_WEAK, SYMBOL_GLOBAL };
 
 /*
- * SIZE_BYTES 0: unknown, it reaches to the next symbol, at most to LIMIT (first address behind its
- * section; 0 when the source knows no sections). A symbol never reaches beyond LIMIT, nor over
- * more than 4 GiB - 1; one that starts there or has no name is left out. Fails only for the
- * limits above and memory.
+ * SIZE_BYTES 0: unknown; the symbol reaches to the next one, at most to LIMIT (first address behind
+ * its section; 0 when the source knows no sections). No symbol reaches beyond LIMIT, or covers more
+ * than 4 GiB - 1. A symbol that starts at LIMIT or behind it, or has no name, is left out. Error:
+ * the limits above, or out of memory.
  */
 struct xtop_error *symtab_add(struct symtab *tab, uint64_t start, uint64_t size_bytes,
 			      uint64_t limit, enum symbol_rank rank, const char *name,
 			      size_t name_bytes);
-/* Something without a name of its own starts at ADDRESS: what has no known size ends there. */
+/* Something without a name starts at ADDRESS: a symbol of unknown size before it ends there. */
 struct xtop_error *symtab_add_bound(struct symtab *tab, uint64_t address);
 struct xtop_error *symtab_seal(struct symtab *tab);
 
-/* After symtab_seal(). The entry that covers ADDRESS, or false; of nested ones the innermost. */
-bool symtab_lookup(const struct symtab *tab, uint64_t address, struct symtab_entry *entry);
+/* After symtab_seal(). The innermost entry that covers ADDRESS; false: there is none. */
+bool symtab_find(const struct symtab *tab, uint64_t address, struct symtab_entry *entry);
 size_t symtab_count(const struct symtab *tab);
 struct symtab_entry symtab_at(const struct symtab *tab, size_t index); /* ascending by start */
 size_t symtab_memory_bytes(const struct symtab *tab);
 
-/* --- specials.c: code that ORC tables are silent or wrong about ------------------------------- */
+/* --- specials_x86.c: code that ORC tables are silent or wrong about --------------------------- */
 
 struct orc; /* xtop/orc.h */
 
 /* Adds to ORC all special code that SYMTAB, of the same image, knows by name. */
 void symtab_add_specials(const struct symtab *symtab, struct orc *orc);
 
-/* --- readers: one format a file --------------------------------------------------------------- */
+/* --- readers: one file for each format -------------------------------------------------------- */
 
 /*
- * elf_symtab.c: functions of .symtab, or of .dynsym where .symtab has none. FD is a regular file and
- * stays the caller's. TAB is not sealed yet. PATH is for messages only. *UNREAD: its .debug_frame
- * is compressed by something else than zlib, and is not read.
+ * elf_symtab.c: functions of .symtab, or of .dynsym where .symtab has none. FD is a regular file
+ * and stays the caller's. TAB is not sealed yet. PATH is for messages only. *UNREAD: its
+ * .debug_frame is compressed by something else than zlib, and is not read.
  */
 struct xtop_error *symbol_read_elf(int fd, const char *path, struct symtab *tab,
 				   struct build_id *build_id, bool *unread);
 /*
  * nm.c: the text of nm, System.map or /proc/kallsyms ("address type name [module]"), read from FD
- * as a stream. Names of modules' symbols keep the "\t[module]" behind them; symbols.c takes them
- * apart.
+ * as a stream. The names of modules' symbols keep the "\t[module]" behind them; symbols.c splits
+ * them.
  */
 struct xtop_error *symbol_read_nm(int fd, const char *path, struct symtab *tab);
 
-/* What nm's letter for a symbol says of it, in text and in a kernel's own tables: nm.c has the letters. */
+/*
+ * What nm's letter says of a symbol, in text and in a kernel's own tables. nm.c explains the
+ * letters.
+ */
 enum symbol_kind {
 	SYMBOL_NUMBER, /* not an address */
-	SYMBOL_BOUND,  /* no name for code, but what is before it ends there */
+	SYMBOL_BOUND,  /* not a name for code; a symbol before it ends there */
 	SYMBOL_CODE,
 };
-enum symbol_kind symbol_nm_kind(char type, enum symbol_rank *rankp); /* of code its rank */
+enum symbol_kind symbol_nm_kind(char type, enum symbol_rank *rankp); /* *RANKP is set for code */
 
 /*
- * demangle.c: C++ and Rust by libiberty, without parameters and hashes; a compiler's suffix stays
- * ("f.cold"). NULL: not a mangled name, or no memory. malloc()ed. Any thread with 2 MiB of stack.
+ * demangle.c: names of C++ and Rust, by libiberty, without parameters and hashes. A compiler's
+ * suffix stays ("f.cold"). The caller frees the name. NULL: not a mangled name, or out of memory.
+ * Any thread with 2 MiB of stack.
  */
 char *symbol_demangle(const char *name);
 
@@ -113,23 +119,23 @@ struct xtop_error *symbols_create(struct symbols **symbolsp);
 void symbols_destroy(struct symbols *symbols); /* NULL allowed */
 
 /*
- * Adds PATH, an ELF or the text of nm, System.map or kallsyms; its kind is told by its content.
- * PATH may be a pipe, as of -k <(nm vmlinux). Text with kernel modules in it adds one image a
- * module. Errors name PATH: cannot be read, neither ELF nor symbol text, no functions in it.
+ * Adds PATH: an ELF file, or the text of nm, System.map or kallsyms. The content says which. PATH
+ * may be a pipe, as in -k <(nm vmlinux). Text with kernel modules in it adds one image for each
+ * module. Error: PATH cannot be read, is neither ELF nor symbol text, or has no functions in it.
  */
 struct xtop_error *symbols_add_file(struct symbols *symbols, const char *path);
-/* Adds a sealed table, taken over also on error. */
+/* Adds TAB, a sealed table, which it takes, also on error. */
 struct xtop_error *symbols_add_table(struct symbols *symbols, struct symtab *tab,
 				     const char *module, const struct build_id *build_id);
 
 size_t symbols_count(const struct symbols *symbols); /* images */
-/* The image of each, lent; where they were linked to lie, as a space that lives as long as SYMBOLS. */
-struct image *symbols_image(const struct symbols *symbols, size_t index);
+struct image *symbols_image(const struct symbols *symbols, size_t index); /* lent */
+/* The images at the addresses that they were linked for. Lives as long as SYMBOLS. */
 const struct space *symbols_space(const struct symbols *symbols);
 const struct symtab *symbols_table(const struct symbols *symbols, size_t index);
 const char *symbols_module(const struct symbols *symbols, size_t index);
 const struct build_id *symbols_build_id(const struct symbols *symbols, size_t index);
-/* What the user should know of the files; NULL: nothing. */
-const char *symbols_complaint(const struct symbols *symbols);
+/* What to warn the user of; NULL: nothing. */
+const char *symbols_warning(const struct symbols *symbols);
 
 #endif

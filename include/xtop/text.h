@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names made fit for a terminal and for a line of text. Pure functions; any thread. */
+/* Cleans names for a terminal and for a line of text. Pure functions; any thread. */
 #ifndef XTOP_TEXT_H
 #define XTOP_TEXT_H
 
@@ -8,17 +8,23 @@
 #include <stdint.h>
 
 /*
- * SOURCE of at most SIZE bytes, to its first NUL, made fit for a terminal and a folded
- * line; always NUL-terminated. C0, C1 (raw and in UTF-8), DEL, bidi and zero-width controls, line
- * separators, invalid UTF-8 (byte by byte) and ';' become '_', and so does a combining mark
- * without a base or after TEXT_MAX_MARKS others. At most CAPACITY - 1 bytes, cut between
- * characters. CAPACITY is at least 1. Returns the length.
+ * Copies SOURCE, at most SIZE bytes or up to its first NUL, to TARGET, and makes it fit for a
+ * terminal and a folded line. These become '_': C0, DEL, raw C1 bytes, ';', characters for which
+ * text_is_invisible() is true, each byte of invalid UTF-8, and a combining mark that has no base
+ * character or follows TEXT_MAX_MARKS others. The result has at most CAPACITY - 1 bytes and is cut
+ * between characters; it always ends in a NUL. CAPACITY is at least 1. Returns the length.
  */
 #define TEXT_MAX_MARKS 4
 size_t text_clean(char *target, size_t capacity, const char *source, size_t size);
-/* Such a control of those above ASCII: not seen itself, but it changes what is. */
-bool text_is_control(uint32_t character);
-/* For a terminal that knows no UTF-8: in place, a '?' for each other character or wrong byte. */
+/*
+ * CHARACTER is not seen, but may change how others are shown: controls, direction overrides,
+ * zero-width characters, line separators, tags.
+ */
+bool text_is_invisible(uint32_t character);
+/*
+ * For a terminal without UTF-8: replaces, in place, each character that is not ASCII and each wrong
+ * byte by '?'.
+ */
 void text_to_ascii(char *text);
 
 #endif

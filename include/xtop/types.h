@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The words every stage shares: guest addresses, a vCPU's registers, its state.
+ * The types that all stages share: guest addresses, registers and state of a vCPU.
  *
- * The address kinds that must not be mixed are boxed, so that the compiler tells a guest-virtual
- * address from a frame number. Past the sampler only guest-virtual addresses are left; there they
+ * Kinds of addresses that must not mix are boxed, so that the compiler can tell a guest-virtual
+ * address from a frame number. Behind the sampler there are only guest-virtual addresses, and these
  * are plain uint64_t.
  */
 #ifndef XTOP_TYPES_H
@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "xtop/vcpu_x86.h" /* struct registers, struct memory_root */
 
 #define GUEST_PAGE_SHIFT 12
 #define GUEST_PAGE_SIZE (1ULL << GUEST_PAGE_SHIFT)
@@ -23,37 +25,18 @@ typedef struct {
 
 typedef struct {
 	uint64_t value;
-} frame_t; /* what a foreign mapping takes: machine frame of a PV guest, guest frame otherwise */
-
-/* An address space: where its page tables begin. */
-struct memory_root {
-	uint64_t cr3; /* as the register: only bits 12..51 are looked at */
-	bool la57;    /* five levels */
-};
+} frame_t; /* as foreign mappings take it: machine frame of a PV guest, guest frame otherwise */
 
 #define GVA(x) ((gva_t){ (x) })
 #define FRAME(x) ((frame_t){ (x) })
-
-/*
- * General registers, numbered as x86-64 instructions and DWARF consumers expect to be told apart,
- * not in DWARF order. Fixed layout: part of the recording format (doc/FORMATS).
- */
-struct registers {
-	uint64_t rax, rbx, rcx, rdx, rsi, rdi, rbp, rsp;
-	uint64_t r8, r9, r10, r11, r12, r13, r14, r15;
-	uint64_t rip, rflags;
-	uint64_t cs, ss;
-	uint64_t fs_base, gs_base, gs_base_kernel;
-	uint64_t cr0, cr3, cr4; /* HVM, PVH: CR4.PAE is clear where CR3 leads to no 64-bit page tables */
-};
 
 #define GUEST_MAX_VCPUS 128
 
 enum guest_type { GUEST_PV, GUEST_PVH, GUEST_HVM };
 
-/* How a guest came to its end, as far as Xen said so before it forgot the domain. */
+/* How a guest ended, if Xen said so before it forgot the domain. */
 enum guest_end {
-	GUEST_END_UNKNOWN, /* destroyed, or seen too late */
+	GUEST_END_UNKNOWN, /* destroyed, or Xen had already forgotten it */
 	GUEST_END_POWEROFF,
 	GUEST_END_REBOOT,
 	GUEST_END_SUSPEND, /* saved, migrated */

@@ -44,7 +44,7 @@ struct unwind_code {
 	uint64_t bias;       /* address in the guest - address in the image */
 	const struct unwind_tables *tables; /* of the image there; NULL: no image */
 	bool mapped;         /* something is known to lie there */
-	bool possible;       /* code may lie there: it is mapped, or nothing of the space is known */
+	bool possible;       /* code may lie there: mapped, or nothing of the space is known */
 };
 
 /*
@@ -76,7 +76,7 @@ enum unwind_stop {
 	UNWIND_BAD,       /* a frame pointer, return address or table that cannot be right */
 	UNWIND_TOO_DEEP,  /* UNWIND_MAX_FRAMES */
 	UNWIND_NO_TABLES, /* nothing says how to unwind there */
-	UNWIND_REPLACED,  /* a tracer in the guest replaced the return address (fgraph, kretprobes) */
+	UNWIND_REPLACED,  /* a tracer replaced the return address (fgraph, kretprobes) */
 };
 #define N_UNWIND_STOPS 7
 

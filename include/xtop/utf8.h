@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 /*
- * The length of the character that begins the SIZE bytes at SOURCE, 0 when none does; SIZE is not
- * 0. The second byte of a sequence is where overlong forms, surrogates and what lies above U+10FFFF
- * show:
+ * Decodes the character at the beginning of the SIZE bytes at SOURCE; SIZE is not 0. Returns its
+ * length, 0 if these bytes are no valid character. The second byte tells overlong forms, surrogates
+ * and numbers above U+10FFFF from valid characters:
  *
  *	first    second   excluded by the second byte
  *	c2..df   80..bf   (c0 and c1 would be overlong)
@@ -50,7 +50,7 @@ static inline size_t utf8_decode(const char *source, size_t size, uint32_t *char
 	return length;
 }
 
-/* CHARACTER, at most U+10FFFF, as bytes without a NUL; returns how many. */
+/* Encodes CHARACTER, at most U+10FFFF, without a NUL. Returns the number of bytes. */
 static inline size_t utf8_encode(uint32_t character, char bytes[4])
 {
 	static const unsigned char firsts[] = { 0, 0, 0xc0, 0xe0, 0xf0 };

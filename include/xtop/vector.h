@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Arrays that grow: the owner keeps a pointer, a count and a capacity, and frees the array by free().
- * Any thread, one at a time for each array.
+ * Arrays that grow: the owner keeps a pointer, a count and a capacity, and frees the array with
+ * free(). Any thread, one at a time for each array.
  */
 #ifndef XTOP_VECTOR_H
 #define XTOP_VECTOR_H
@@ -14,9 +14,10 @@
 #define VECTOR_MIN_ELEMENTS 16
 
 /*
- * ARRAY with room for at least WANTED elements of SIZE_BYTES each, and *CAPACITYP what there is room
- * for. The room doubles, so that adding one element at a time costs constant time on average. NULL:
- * out of memory; ARRAY and *CAPACITYP are as they were. Called through vector_reserve().
+ * ARRAY with room for at least WANTED elements of SIZE_BYTES each; *CAPACITYP becomes the number of
+ * elements that there is room for. The room doubles, so that adding one element at a time costs
+ * constant time on average. NULL: out of memory; ARRAY and *CAPACITYP are as they were. Called
+ * through vector_reserve().
  */
 static inline void *vector_grow(void *array, size_t *capacityp, size_t wanted, size_t size_bytes)
 {

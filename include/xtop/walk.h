@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Guest-virtual address to frame, by the guest's page tables. Any thread. */
+/*
+ * Translates guest-virtual addresses to frames by the guest's page tables. Any thread. walk_x86.c
+ * has the functions; another architecture provides the same ones.
+ */
 #ifndef XTOP_WALK_H
 #define XTOP_WALK_H
 
@@ -7,37 +10,40 @@
 
 enum walk_result {
 	WALK_OK,
-	WALK_NOT_PRESENT,   /* no page there */
-	WALK_NOT_MAPPED,    /* a page-table frame could not be had: *frame says which */
-	WALK_NOT_CANONICAL, /* no address at all */
-	WALK_BAD,           /* reserved bits, or a frame no machine has */
+	WALK_NOT_PRESENT,   /* there is no page */
+	WALK_NOT_MAPPED,    /* a page-table page could not be read: *frame says which */
+	WALK_NOT_CANONICAL, /* not a valid address */
+	WALK_BAD,           /* reserved bits, or a frame that no machine has */
 };
 
-/* Gives the page-table page in FRAME: 512 entries, 8-aligned; NULL if it cannot be had. */
+/* table() gives the page-table page in FRAME: 512 entries, 8-aligned. NULL: it cannot be read. */
 struct walk_reader {
 	const volatile uint64_t *(*table)(void *context, frame_t frame);
 	void *context;
 };
 
-/* The address space of a vCPU. PV guests never have five levels, and their CR4 does not say so. */
+/*
+ * The address space that a vCPU uses. PV guests never have five levels, and their CR4 never has
+ * LA57 set.
+ */
 struct memory_root walk_root(const struct registers *regs);
 
 /*
- * ADDRESS under the tables of ROOT. WALK_OK: *frame is the 4 KiB frame that holds it, inside a
- * large page too.
+ * Translates ADDRESS by the tables of ROOT. WALK_OK: *frame is its 4 KiB frame, also in a large
+ * page.
  */
-enum walk_result walk_x86(const struct walk_reader *reader, struct memory_root root, gva_t address,
-			  frame_t *frame);
+enum walk_result walk_find_frame(const struct walk_reader *reader, struct memory_root root,
+				 gva_t address, frame_t *frame);
 
-/* What lies at an address: a page, or a hole when the result is anything but WALK_OK. */
+/* What is at an address: a page if the result is WALK_OK, otherwise a hole. */
 struct walk_span {
-	frame_t frame;       /* as walk_x86() gives it */
+	frame_t frame;       /* as walk_find_frame() gives it */
 	uint64_t rest_bytes; /* from the address to the end of the page or hole */
 	unsigned shift;      /* of a page: log2 of its size */
-	bool writable, executable; /* of a page: as the entries of all levels together allow it */
+	bool writable, executable; /* of a page: what the entries of all levels allow together */
 };
-/* As walk_x86(), for going over ranges: at + rest_bytes is where the next span begins. */
-enum walk_result walk_x86_span(const struct walk_reader *reader, struct memory_root root,
-			       gva_t address, struct walk_span *span);
+/* As walk_find_frame(), to go over a range: the next span begins at ADDRESS + rest_bytes. */
+enum walk_result walk_find_span(const struct walk_reader *reader, struct memory_root root,
+				gva_t address, struct walk_span *span);
 
 #endif

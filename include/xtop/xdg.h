@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where a user's files lie (XDG Base Directory Specification 0.8). Main's thread, at start. */
+/* The folders of a user's files (XDG Base Directory Specification 0.8). Main's thread, at start. */
 #ifndef XTOP_XDG_H
 #define XTOP_XDG_H
 
@@ -12,8 +12,9 @@
 #include <unistd.h>
 
 /*
- * xtop's folder below what the environment's VARIABLE names, or BELOW_HOME of HOME without that. What
- * is no absolute path does not count. False: nowhere, or too long.
+ * Writes to FOLDER xtop's folder below the path in the environment's VARIABLE. Without VARIABLE, it
+ * is below HOME/BELOW_HOME. A relative path counts as not set. False: neither is set, or the path
+ * is too long.
  */
 static inline bool xdg_folder(const char *variable, const char *below_home, char *folder,
 			      size_t capacity)
@@ -31,8 +32,9 @@ static inline bool xdg_folder(const char *variable, const char *below_home, char
 }
 
 /*
- * FOLDER, absolute, and what is missing above it are made, for us alone, and not in a folder of
- * somebody else than root: sudo may have kept the HOME of who called it. False: it is below one.
+ * Makes FOLDER, an absolute path, and the missing folders above it, with mode 0700. False: one of
+ * them belongs neither to root nor to this user. This happens when sudo keeps the HOME of its
+ * caller.
  */
 static inline bool xdg_make_folder(const char *folder)
 {
@@ -43,7 +45,7 @@ static inline bool xdg_make_folder(const char *folder)
 	do {
 		end = strchrnul(end + 1, '/');
 		snprintf(path, sizeof(path), "%.*s", (int)(end - folder), folder);
-		(void)!mkdir(path, 0700); /* that it is there already shows below */
+		(void)!mkdir(path, 0700); /* lstat() below tells whether the folder is there */
 		if (lstat(path, &status) || (status.st_uid && status.st_uid != geteuid()))
 			return false;
 	} while (*end);

@@ -19,8 +19,8 @@ struct xtop_error {
 static struct xtop_error error_no_memory = { .message = (char *)"out of memory" };
 
 /*
- * One line, whatever of it a guest or a recording wrote: control characters, bidi overrides and others
- * that are not seen included, and bytes that are not UTF-8 become '?'.
+ * Part of MESSAGE may come from a guest or a recording. Invisible characters, line ends among them,
+ * and bytes that are not UTF-8 become '?', so that the message is one line.
  */
 static void error_clean(char *message)
 {
@@ -30,8 +30,7 @@ static void error_clean(char *message)
 		uint32_t character = 0;
 		size_t length = utf8_decode(from, (size_t)(end - from), &character);
 
-		if (length == 0 || character < 0x20 || character == 0x7f ||
-		    text_is_control(character)) {
+		if (length == 0 || text_is_invisible(character)) {
 			*to++ = '?';
 			from += length ? length : 1;
 			continue;
@@ -110,7 +109,7 @@ struct xtop_error *error_wrap(struct xtop_error *error, const char *format, ...)
 	message = error_format(format, arguments);
 	va_end(arguments);
 	message = error_join(message, error->message);
-	if (!message) /* the old message says more than "out of memory" */
+	if (!message) /* no memory: the old message says more than "out of memory" would */
 		return error;
 	error_destroy(error);
 	return error_from(message);

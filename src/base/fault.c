@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A foreign page that the guest has given back since it was mapped answers a read with SIGBUS.
- * While armed, the handler puts a page of zeros in its place, counts, and lets the read go on: no
- * jump out of the stopped window, and the same page cannot fault twice. Unarmed, SIGBUS is what it
- * always was.
+ * Reading a foreign page raises SIGBUS if the guest has given the page back since it was mapped.
+ * While armed, the handler maps a page of zeros in its place, counts the fault, and lets the read
+ * go on. So no code jumps out of the scope in which the guest is stopped, and the same page cannot
+ * fault twice. While not armed, SIGBUS ends the process as usual.
  */
 #include "config.h"
 
@@ -18,15 +18,15 @@ static _Thread_local volatile sig_atomic_t fault_armed;
 static _Thread_local volatile sig_atomic_t fault_pages;
 /*
  * A mapping of /dev/xen/privcmd cannot be split (privcmd_may_split() of Linux v6.6.137 and others:
- * "xen/privcmd: fix double free via VMA splitting"), so a fault in the middle of one puts zeros in
- * the place of all of it.
+ * "xen/privcmd: fix double free via VMA splitting"). So a fault in the middle of a mapping replaces
+ * all of it by zeros.
  */
 static _Thread_local char *volatile fault_range;
 static _Thread_local volatile size_t fault_range_bytes;
 
 static void (*volatile fault_last_words)(void);
 
-/* What is to be replaced for a fault at ADDRESS. */
+/* The place to map zeros at after a fault at ADDRESS. */
 static void *fault_place(void *address, size_t *size_bytes)
 {
 	uintptr_t offset = (uintptr_t)address - (uintptr_t)fault_range;
@@ -46,8 +46,8 @@ static void fault_handle(int signal_number, siginfo_t *info, void *context)
 
 	(void)context;
 	/*
-	 * A signal that somebody sent (si_code <= 0) has no address. mmap() is async-signal-safe on
-	 * Linux: a bare system call.
+	 * A signal that another process has sent (si_code <= 0) has no address. On Linux mmap() is
+	 * async-signal-safe, because it is just a system call.
 	 */
 	if (fault_armed && info->si_code > 0 &&
 	    mmap(place, size_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) !=
@@ -58,7 +58,7 @@ static void fault_handle(int signal_number, siginfo_t *info, void *context)
 	if (fault_last_words)
 		fault_last_words();
 	signal(signal_number, SIG_DFL);
-	raise(signal_number); /* pending until the handler returns */
+	raise(signal_number); /* is delivered when this handler returns */
 }
 
 void fault_install(void)
@@ -69,7 +69,7 @@ void fault_install(void)
 	sigaction(SIGBUS, &action, NULL);
 }
 
-void fault_on_death(void (*last_words)(void))
+void fault_set_last_words(void (*last_words)(void))
 {
 	fault_last_words = last_words;
 }

@@ -12,15 +12,18 @@
 uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n)
 {
 	const char *at = bytes;
+	size_t left = n;
 	uint64_t word;
 
-	for (size_t left = n; left; at += sizeof(word)) {
-		size_t take = left < sizeof(word) ? left : sizeof(word);
-
-		word = 0;
-		memcpy(&word, at, take);
+	/* Of constant size, this memcpy() is one instruction. */
+	for (; left >= sizeof(word); at += sizeof(word), left -= sizeof(word)) {
+		memcpy(&word, at, sizeof(word));
 		hash = hash_word(hash, word);
-		left -= take;
+	}
+	if (left) {
+		word = 0;
+		memcpy(&word, at, left);
+		hash = hash_word(hash, word);
 	}
 	return hash_word(hash, n);
 }
@@ -39,7 +42,7 @@ uint32_t hash_table_find(const struct hash_table *table, uint64_t hash, hash_tab
 	if (!table->n_slots)
 		return HASH_NONE;
 	for (size_t i = wanted & (table->n_slots - 1);; i = (i + 1) & (table->n_slots - 1)) {
-		const struct hash_slot *slot = &table->slots[i];
+		const struct hash_table_slot *slot = &table->slots[i];
 
 		if (slot->element == HASH_NONE ||
 		    (slot->hash == wanted && same(context, slot->element)))
@@ -47,7 +50,7 @@ uint32_t hash_table_find(const struct hash_table *table, uint64_t hash, hash_tab
 	}
 }
 
-static void hash_table_put(struct hash_table *table, struct hash_slot slot)
+static void hash_table_put(struct hash_table *table, struct hash_table_slot slot)
 {
 	size_t i = slot.hash & (table->n_slots - 1);
 
@@ -77,7 +80,7 @@ bool hash_table_add(struct hash_table *table, uint64_t hash, uint32_t element)
 {
 	if (2 * (table->n + 1) >= table->n_slots && !hash_table_grow(table))
 		return false;
-	hash_table_put(table, (struct hash_slot){ (uint32_t)hash, element });
+	hash_table_put(table, (struct hash_table_slot){ (uint32_t)hash, element });
 	table->n++;
 	return true;
 }

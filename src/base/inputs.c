@@ -19,14 +19,14 @@
 struct input {
 	struct input *next;
 	const char *path; /* the command line's */
-	int fd;           /* -1: open() said errno_value */
+	int fd;           /* -1: open() failed with errno_value */
 	int errno_value;
-	bool was_pipe; /* fd is the copy of one */
+	bool was_pipe; /* fd is a copy of what came through the pipe */
 };
 
 static struct input *inputs;
 
-static int inputs_open(const char *path)
+static int inputs_open_file(const char *path)
 {
 	return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 }
@@ -49,27 +49,27 @@ struct xtop_error *inputs_add(const char *path)
 	input = malloc(sizeof(*input));
 	if (!input)
 		return error_create("out of memory");
-	*input = (struct input){ .next = inputs, .path = path, .fd = inputs_open(path) };
+	*input = (struct input){ .next = inputs, .path = path, .fd = inputs_open_file(path) };
 	if (input->fd < 0)
 		input->errno_value = errno;
 	inputs = input;
 	return NULL;
 }
 
-int inputs_take(const char *path)
+int inputs_open(const char *path)
 {
 	struct input *input = inputs_find(path);
 	int fd;
 
 	if (!input)
-		return inputs_open(path);
+		return inputs_open_file(path);
 	if (input->fd < 0) {
 		errno = input->errno_value;
 		return -1;
 	}
 	fd = fcntl(input->fd, F_DUPFD_CLOEXEC, 0);
 	if (fd >= 0)
-		lseek(fd, 0, SEEK_SET); /* a pipe has no beginning to go back to */
+		lseek(fd, 0, SEEK_SET); /* fails for a pipe, which is read once */
 	return fd;
 }
 
@@ -98,7 +98,9 @@ static struct xtop_error *inputs_copy(int from, int to, uint64_t max_bytes)
 	return lseek(to, 0, SEEK_SET) < 0 ? error_create_errno(errno, "cannot be read") : NULL;
 }
 
-/* *FDP becomes a copy of the pipe that it is; INPUT (NULL: none) keeps it for the next one. */
+/*
+ * Replaces *FDP, a pipe, by a copy. INPUT, if there is one, keeps a duplicate for the next caller.
+ */
 static struct xtop_error *inputs_copy_pipe(int *fdp, struct input *input, uint64_t max_bytes)
 {
 	_cleanup_close_ int copy = memfd_create("xtop-input", MFD_CLOEXEC);
@@ -124,10 +126,10 @@ static struct xtop_error *inputs_copy_pipe(int *fdp, struct input *input, uint64
 	return NULL;
 }
 
-struct xtop_error *inputs_take_copy(const char *path, uint64_t max_bytes, int *fdp, bool *is_pipep)
+struct xtop_error *inputs_open_copy(const char *path, uint64_t max_bytes, int *fdp, bool *is_pipep)
 {
 	struct input *input = inputs_find(path);
-	_cleanup_close_ int fd = inputs_take(path);
+	_cleanup_close_ int fd = inputs_open(path);
 	struct xtop_error *error = NULL;
 	struct stat status;
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files to write results to. xtop runs as root, often in folders it does not own: what is opened
- * here is never somebody's symlink, FIFO or hard link (open(2): O_EXCL and O_NOFOLLOW; what sysctl
- * fs.protected_* keeps away is looked at here as well, since it may be off). Main's thread.
+ * Files to write results to. xtop runs as root, often in folders that belong to others. It must not
+ * write through a symbolic link, a FIFO or a hard link that another user has put there (open(2):
+ * O_EXCL and O_NOFOLLOW). The checks that sysctl fs.protected_* would do are made here as well,
+ * because it may be off. Main's thread.
  *
- * Three kinds of target: a file, whose content is whole or not there; a FIFO or character device,
- * which takes what comes; a descriptor the user opened for us, named /dev/stdout or /dev/fd/N as
- * the shell does for >(gzip).
+ * There are three kinds of target: a file, whose content is complete or not there; a FIFO or
+ * character device, which is written to as it is; and a descriptor that the user has opened for us,
+ * under the name /dev/stdout or /dev/fd/N, as the shell names >(gzip).
  */
 #include "config.h"
-
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,12 +26,12 @@
 struct output_file {
 	FILE *stream;
 	char *path;
-	bool is_file; /* regular, opened by us: emptied before it is written, and when that fails */
-	bool created; /* by us: goes again when the run fails */
-	bool begun;   /* what was in it is gone */
+	bool is_file; /* a regular file, opened by us: emptied at the first write, and on failure */
+	bool created; /* by us: removed when the run fails */
+	bool begun;   /* the old content is gone */
 };
 
-static struct xtop_error *export_cannot(int errno_value, const char *path)
+static struct xtop_error *output_cannot_write(int errno_value, const char *path)
 {
 	switch (errno_value) {
 	case ENOENT:
@@ -52,13 +52,13 @@ struct xtop_error *output_create_fd(const char *path, int *fdp)
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0600);
 
 	if (fd < 0)
-		return export_cannot(errno, path);
+		return output_cannot_write(errno, path);
 	*fdp = fd;
 	return NULL;
 }
 
-/* Whether everybody can put files in the folder of PATH; true when that cannot be told. */
-static bool export_in_open_folder(const char *path)
+/* Everybody can put files into the folder of PATH. Also true when this cannot be found out. */
+static bool output_in_open_folder(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	_cleanup_free_ char *folder =
@@ -68,44 +68,48 @@ static bool export_in_open_folder(const char *path)
 	return !folder || stat(folder, &status) != 0 || (status.st_mode & S_IWOTH);
 }
 
-/* May what is at PATH be overwritten? */
-static struct xtop_error *export_check_old(const struct stat *status, const char *path)
+/* Refuses to overwrite a file at PATH that may be a trap. */
+static struct xtop_error *output_check_old(const struct stat *status, const char *path)
 {
 	if (S_ISLNK(status->st_mode))
-		return export_cannot(ELOOP, path);
+		return output_cannot_write(ELOOP, path);
 	if (S_ISDIR(status->st_mode))
-		return export_cannot(EISDIR, path);
+		return output_cannot_write(EISDIR, path);
 	if (!S_ISREG(status->st_mode) && !S_ISFIFO(status->st_mode) && !S_ISCHR(status->st_mode))
 		return error_create("cannot write '%s': it is a socket or block device", path);
 	if (S_ISREG(status->st_mode) && status->st_nlink > 1)
 		return error_create(
-			"cannot write '%s': it has more names (hard links); remove this one", path);
-	if (!S_ISCHR(status->st_mode) && status->st_uid != geteuid() && export_in_open_folder(path))
+			"cannot write '%s': it has other names too (hard links); remove this one",
+			path);
+	if (!S_ISCHR(status->st_mode) && status->st_uid != geteuid() && output_in_open_folder(path))
 		return error_create(
-			"cannot write '%s': it is somebody else's, in a folder open to all", path);
+			"cannot write '%s': it belongs to another user, in a folder that all can "
+			"write to",
+			path);
 	return NULL;
 }
 
 /*
- * Looked at before the open, since a FIFO is waited for until somebody reads it, and a device may
- * do something when it is opened; and after it, since it may have been exchanged in between.
+ * Checks the file before the open, because opening a FIFO waits for a reader, and opening a device
+ * may have effects. Checks again after the open, because the file may have been exchanged in
+ * between.
  */
-static struct xtop_error *export_open_old(const char *path, const struct stat *seen, int *fdp)
+static struct xtop_error *output_open_old(const char *path, const struct stat *seen, int *fdp)
 {
 	int wait = S_ISREG(seen->st_mode) ? O_NONBLOCK : 0;
 	_cleanup_close_ int fd = -1;
 	struct xtop_error *error;
 	struct stat status;
 
-	error = export_check_old(seen, path);
+	error = output_check_old(seen, path);
 	if (error)
 		return error;
 	fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | wait);
 	if (fd < 0 || fstat(fd, &status) != 0)
-		return export_cannot(errno, path);
+		return output_cannot_write(errno, path);
 	if ((status.st_mode & S_IFMT) != (seen->st_mode & S_IFMT))
-		return error_create("cannot write '%s': somebody exchanged it just now", path);
-	error = export_check_old(&status, path);
+		return error_create("cannot write '%s': somebody has replaced it just now", path);
+	error = output_check_old(&status, path);
 	if (error)
 		return error;
 	*fdp = fd;
@@ -113,8 +117,8 @@ static struct xtop_error *export_open_old(const char *path, const struct stat *s
 	return NULL;
 }
 
-/* The number of the descriptor that PATH is a name of, or -1. */
-static int export_named_fd(const char *path)
+/* The descriptor that PATH names, or -1. */
+static int output_named_fd(const char *path)
 {
 	static const char *const folders[] = { "/dev/fd/", "/proc/self/fd/" };
 
@@ -130,7 +134,7 @@ static int export_named_fd(const char *path)
 	return -1;
 }
 
-static struct xtop_error *export_open_fd(const char *path, int named, int *fdp)
+static struct xtop_error *output_open_fd(const char *path, int named, int *fdp)
 {
 	int flags = fcntl(named, F_GETFL), fd;
 
@@ -138,34 +142,34 @@ static struct xtop_error *export_open_fd(const char *path, int named, int *fdp)
 		return error_create("cannot write '%s': it is not open for writing", path);
 	fd = fcntl(named, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	if (fd < 0)
-		return export_cannot(errno, path);
+		return output_cannot_write(errno, path);
 	*fdp = fd;
 	return NULL;
 }
 
-static struct xtop_error *export_open_path(struct output_file *file, bool replace, int *fdp)
+static struct xtop_error *output_open_path(struct output_file *file, bool replace, int *fdp)
 {
-	int named = export_named_fd(file->path);
+	int named = output_named_fd(file->path);
 	struct xtop_error *error;
 	struct stat status;
 
 	if (replace && named >= 0)
-		return export_open_fd(file->path, named, fdp);
+		return output_open_fd(file->path, named, fdp);
 	if (replace && lstat(file->path, &status) == 0) {
 		file->is_file = S_ISREG(status.st_mode);
-		return export_open_old(file->path, &status, fdp);
+		return output_open_old(file->path, &status, fdp);
 	}
 	error = output_create_fd(file->path, fdp);
 	file->is_file = file->created = !error;
 	return error;
 }
 
-static struct xtop_error *export_open_stream(struct output_file *file, bool replace)
+static struct xtop_error *output_open_stream(struct output_file *file, bool replace)
 {
 	struct xtop_error *error;
 	int fd = -1;
 
-	error = export_open_path(file, replace, &fd);
+	error = output_open_path(file, replace, &fd);
 	if (error)
 		return error;
 	file->stream = fdopen(fd, "w");
@@ -187,7 +191,7 @@ struct xtop_error *output_open(const char *path, bool replace, struct output_fil
 	else if (strcmp(path, "-") == 0)
 		file->stream = stdout;
 	else
-		error = export_open_stream(file, replace);
+		error = output_open_stream(file, replace);
 	if (error) {
 		output_discard(file);
 		return error;
@@ -196,7 +200,7 @@ struct xtop_error *output_open(const char *path, bool replace, struct output_fil
 	return NULL;
 }
 
-struct xtop_error *output_stream(struct output_file *file, FILE **streamp)
+struct xtop_error *output_begin(struct output_file *file, FILE **streamp)
 {
 	if (!file->begun && !file->created && file->is_file)
 		if (ftruncate(fileno(file->stream), 0) != 0)
@@ -206,25 +210,25 @@ struct xtop_error *output_stream(struct output_file *file, FILE **streamp)
 	return NULL;
 }
 
-static void (*export_remover)(const char *path);
+static void (*output_remover)(const char *path);
 
 void output_set_remover(void (*remove)(const char *path))
 {
-	export_remover = remove;
+	output_remover = remove;
 }
 
 void output_remove(const char *path)
 {
-	if (unlink(path) < 0 && export_remover)
-		export_remover(path);
+	if (unlink(path) < 0 && output_remover)
+		output_remover(path);
 }
 
 /*
- * No content is better than half: what was written goes, and what stdio still holds must not follow
- * at fclose(). The name of a new file goes too, if we still may. Nothing here can be told better
- * than by the error that led here.
+ * No content is better than half of it. Empties the file, and keeps fclose() from writing what
+ * stdio still holds. Removes a new file if we still may. Failures here are not reported: the caller
+ * already has the error that matters.
  */
-static void export_undo(struct output_file *file)
+static void output_undo(struct output_file *file)
 {
 	if (file->stream)
 		__fpurge(file->stream);
@@ -234,7 +238,7 @@ static void export_undo(struct output_file *file)
 		output_remove(file->path);
 }
 
-static void export_free(struct output_file *file)
+static void output_free(struct output_file *file)
 {
 	if (file->stream && file->stream != stdout)
 		fclose(file->stream);
@@ -253,9 +257,9 @@ struct xtop_error *output_close(struct output_file *file)
 					   to_stdout ? "" : "'", to_stdout ? "stdout" : file->path,
 					   to_stdout ? "" : "'");
 		if (!to_stdout)
-			export_undo(file);
+			output_undo(file);
 	}
-	export_free(file);
+	output_free(file);
 	return error;
 }
 
@@ -264,6 +268,6 @@ void output_discard(struct output_file *file)
 	if (!file)
 		return;
 	if (file->stream != stdout)
-		export_undo(file);
-	export_free(file);
+		output_undo(file);
+	output_free(file);
 }

@@ -15,6 +15,7 @@ libxtop_a_SOURCES += \
 	include/xtop/text.h \
 	include/xtop/types.h \
 	include/xtop/utf8.h \
+	include/xtop/vcpu_x86.h \
 	include/xtop/vector.h \
 	include/xtop/xdg.h \
 	src/base/bytes.c \

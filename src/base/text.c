@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The one place where strings are cleaned. What a guest, a symbol file or a demangler calls a
- * thing may hold anything: escape sequences that drive the terminal, overrides that show a name
- * backwards, a ';' or line end that forges a folded stack. Whoever looks at such a guest must
- * see plain text.
+ * The one place where strings are cleaned. Names from a guest, a symbol file or a demangler may
+ * hold anything: escape sequences that control the terminal, overrides that show a name backwards,
+ * a ';' or a line end that forges a folded stack. The user must see plain text.
  *
- * What does harm becomes '_', one for each character or, in bytes that are not UTF-8, for each
- * byte. A terminal that is not in UTF-8 mode takes the bytes 0x80-0x9f as C1 controls (0x9b is
- * ESC [); they pass only inside a valid character of UTF-8, whose decoding in the terminal eats
- * them.
+ * Harmful characters become '_', one for each character or, where bytes are not UTF-8, for each
+ * byte. A terminal that is not in UTF-8 mode takes the bytes 0x80-0x9f as C1 controls (0x9b is ESC
+ * [). These bytes pass only as part of a valid character of UTF-8, which a terminal in UTF-8 mode
+ * decodes.
  *
  * Pure functions; any thread.
  */
 #include "config.h"
-
 
 #include <assert.h>
 #include <string.h>
@@ -27,15 +25,19 @@ struct text_range {
 
 #include "base/text_marks.h"
 
-/* What is not seen but changes what is: General_Category Cf, Zl and Zp of Unicode 14, and C1. */
-static const struct text_range text_controls[] = {
-	{ 0x80, 0x9f },   /* C1 */
+/*
+ * Characters that are not seen, but may change how others are shown: General_Category Cc, Cf, Zl
+ * and Zp of Unicode 14, its non-characters U+FFFE and U+FFFF, and the whole block of tags.
+ */
+static const struct text_range text_invisibles[] = {
+	{ 0, 0x1f },      /* C0 */
+	{ 0x7f, 0x9f },   /* DEL, C1 */
 	{ 0xad, 0xad },   /* soft hyphen */
 	{ 0x600, 0x605 }, /* Arabic number signs */
 	{ 0x61c, 0x61c }, /* Arabic letter mark: bidi */
 	{ 0x6dd, 0x6dd },     { 0x70f, 0x70f },     { 0x890, 0x891 },
 	{ 0x8e2, 0x8e2 },     { 0x180e, 0x180e }, /* Mongolian vowel separator */
-	{ 0x200b, 0x200f }, /* zero-width space and joiners, left-to-right and right-to-left marks */
+	{ 0x200b, 0x200f }, /* zero-width space and joiners, marks of direction */
 	{ 0x2028, 0x202e }, /* line and paragraph separators, embeddings and overrides: bidi */
 	{ 0x2060, 0x206f }, /* word joiner, invisible operators, isolates: bidi */
 	{ 0xfeff, 0xfeff }, /* byte order mark, zero-width */
@@ -43,7 +45,7 @@ static const struct text_range text_controls[] = {
 	{ 0xfffe, 0xffff }, /* not characters */
 	{ 0x110bd, 0x110bd }, { 0x110cd, 0x110cd }, { 0x13430, 0x13438 },
 	{ 0x1bca0, 0x1bca3 }, { 0x1d173, 0x1d17a }, /* invisible musical controls */
-	{ 0xe0000, 0xe00ff },                       /* tags: text that nobody sees */
+	{ 0xe0000, 0xe0fff }, /* tags, variation selectors, and what Unicode reserves for more */
 };
 
 static bool text_in_ranges(uint32_t character, const struct text_range *ranges, size_t n)
@@ -65,9 +67,9 @@ static bool text_in_ranges(uint32_t character, const struct text_range *ranges, 
 #define TEXT_IN(character, ranges)                                                                 \
 	text_in_ranges(character, ranges, sizeof(ranges) / sizeof((ranges)[0]))
 
-bool text_is_control(uint32_t character)
+bool text_is_invisible(uint32_t character)
 {
-	return TEXT_IN(character, text_controls);
+	return TEXT_IN(character, text_invisibles);
 }
 
 static bool text_is_plain(unsigned char byte)
@@ -76,9 +78,9 @@ static bool text_is_plain(unsigned char byte)
 }
 
 /*
- * Copies eight bytes at a time as long as all are plain; what it leaves is looked at one by one.
- * Each term has the high bit of some byte set when some byte is, in turn: below 0x20, at least
- * 0x7f, or ';' (the classic "has a byte less than n" of Bit Twiddling Hacks).
+ * Copies eight bytes at a time as long as all of them are plain, and returns how many bytes. The
+ * terms below have the high bit of some byte set if some byte is less than 0x20, is ';', is 0x80 or
+ * more, or is 0x7f or more (the classic "has a byte less than n" of Bit Twiddling Hacks).
  */
 static size_t text_copy_words(char *target, const char *source, size_t size)
 {
@@ -98,9 +100,9 @@ static size_t text_copy_words(char *target, const char *source, size_t size)
 }
 
 /*
- * The bytes of the next character of SOURCE that may stand as they are, 0 when it must become '_'
- * (*SKIPP bytes long then). MARKSP counts the combining marks since the last base character: a name
- * may not grow out of its line by piling them up.
+ * The length of the next character of SOURCE if it may stay, or 0 if it must become '_'. *SKIPP is
+ * its length in both cases. *MARKSP counts the combining marks since the last base character: a
+ * pile of marks must not grow out of the line.
  */
 static size_t text_next(const char *source, size_t size, unsigned *marksp, size_t *skipp)
 {
@@ -116,7 +118,7 @@ static size_t text_next(const char *source, size_t size, unsigned *marksp, size_
 		*skipp = length;
 		if (TEXT_IN(character, text_marks))
 			return (*marksp)++ < TEXT_MAX_MARKS ? length : 0;
-		if (text_is_control(character))
+		if (text_is_invisible(character))
 			length = 0;
 	}
 	*marksp = 0;

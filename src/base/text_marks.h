@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Combining marks: code points of the general categories Mn and Me of Unicode 14.0.0, first and
- * last of each run. Made from Python's unicodedata.category() over U+0300..U+10FFFF.
+ * last of each run. Made with Python's unicodedata.category() over U+0300..U+DFFFF. The marks above
+ * are variation selectors, for which text_is_invisible() is true.
  */
-#ifndef XTOP_PROFILE_TEXT_MARKS_H
-#define XTOP_PROFILE_TEXT_MARKS_H
+#ifndef BASE_TEXT_MARKS_H
+#define BASE_TEXT_MARKS_H
 
 static const struct text_range text_marks[] = {
 	{0x300, 0x36f}, {0x483, 0x489}, {0x591, 0x5bd}, {0x5bf, 0x5bf}, {0x5c1, 0x5c2},
@@ -79,7 +80,7 @@ static const struct text_range text_marks[] = {
 	{0x1da75, 0x1da75}, {0x1da84, 0x1da84}, {0x1da9b, 0x1da9f}, {0x1daa1, 0x1daaf},
 	{0x1e000, 0x1e006}, {0x1e008, 0x1e018}, {0x1e01b, 0x1e021}, {0x1e023, 0x1e024},
 	{0x1e026, 0x1e02a}, {0x1e130, 0x1e136}, {0x1e2ae, 0x1e2ae}, {0x1e2ec, 0x1e2ef},
-	{0x1e8d0, 0x1e8d6}, {0x1e944, 0x1e94a}, {0xe0100, 0xe01ef},
+	{0x1e8d0, 0x1e8d6}, {0x1e944, 0x1e94a},
 };
 
 #endif

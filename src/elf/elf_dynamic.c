@@ -5,13 +5,14 @@
  *
  *   DT_SYMTAB DT_STRTAB DT_STRSZ   where the symbols and their names are
  *   DT_HASH                        nbucket nchain ...: nchain symbols
- *   DT_GNU_HASH                    nbuckets first bloom_words shift bloom[8 * words] buckets[] chain[]:
- *                                  a bucket is the first symbol of a chain, whose last word is odd
+ *   DT_GNU_HASH                    nbuckets first bloom_words shift bloom[8 * words] buckets[]
+ *                                  chain[]: a bucket is the first symbol of a chain, and the last
+ *                                  word of a chain is odd
  *
- * The addresses are the file's, or, where the bytes are those of a running process, what glibc made
- * of them (elf/get-dynamic-info.h: it adds the load address in place, but not in the vDSO). The load
- * address is found by trying: the tables stand in the first pages, so it is a little below the lowest
- * of them; a right one finds symbol 0, which is all zeros, and the empty string 0.
+ * The addresses are the file's. In the bytes of a running process they may be what glibc made of
+ * them (elf/get-dynamic-info.h: it adds the load address in place, but not in the vDSO). The load
+ * address is found by trying. The tables stand in the first pages, so it is a little below the
+ * lowest of them. The right one finds symbol 0, which is all zeros, and the empty string 0.
  */
 #include "config.h"
 
@@ -21,7 +22,8 @@
 #include "xtop/cleanup.h"
 #include "xtop/types.h"
 
-#define DYNAMIC_MAX_TRIES 64 /* pages below the lowest table */
+#define ELF_MAX_DYNAMIC   1024 /* entries of PT_DYNAMIC */
+#define DYNAMIC_MAX_TRIES 64   /* pages below the lowest table */
 
 struct elf_tags {
 	uint64_t symbols, strings, strings_bytes, hash, gnu_hash; /* 0: not there */
@@ -115,7 +117,7 @@ static bool elf_find_bias(struct elf_file *file, const struct elf_tags *tags, ui
 	return false;
 }
 
-/* 0: not to be told. */
+/* 0: the table does not say. */
 static uint64_t elf_count_by_gnu_hash(struct elf_file *file, uint64_t address)
 {
 	uint32_t header[4], last = 0, word, buckets[256];

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The reader of ELF files on the disk of dom0, by libelf: what the user names with -k, and what lies
- * below --root. The only file that includes libelf's headers. Main's thread reads the symbols of -k
- * before sampling starts; the resolver's thread reads all else. Both are unprivileged and in the
- * sandbox (supervise/sandbox.c).
+ * The reader of ELF files on the disk of dom0, by libelf: what the user names with -k, and what
+ * lies below --root. The only file that includes libelf's headers. Main's thread reads the symbols
+ * of -k before sampling starts; the resolver's thread reads all else. Both are unprivileged and in
+ * the sandbox (supervise/sandbox.c).
  *
- * Such a file may be damaged, or come out of a guest's disk. libelf takes memory for what a file says
- * of itself, so the number of sections, and the range of each part that is read, are checked
+ * Such a file may be damaged, or come out of a guest's disk. libelf takes memory for what a file
+ * says of itself, so the number of sections, and the range of each part that is read, are checked
  * against limits and the file's size before libelf is asked (elf_file.c).
  *
  * libelf reads with ELF_C_READ, by pread() into memory of its own. It could map the file; but
- * whoever may write to a mapped file can make it shorter, and then the next access is a SIGBUS. A read
- * merely fails.
+ * whoever may write to a mapped file can make it shorter, and then the next access is a SIGBUS. A
+ * read merely fails.
  */
 #include "config.h"
 
@@ -25,15 +25,19 @@
 
 #include "elf/elf_reader.h"
 
-/* A match of 258 bytes takes two bits at least (RFC 1951 §3.2.5; zlib's "maximum expansion factor"). */
+/*
+ * A match of 258 bytes takes two bits at least (RFC 1951 §3.2.5; zlib's "maximum expansion
+ * factor").
+ */
 #define DEFLATE_MAX_RATIO 1032
 #define ZDEBUG_MAGIC      "ZLIB"
 
 /* --- bytes ------------------------------------------------------------------------------------ */
 
 /*
- * A few bytes: of headers before libelf sees the file, and of the hash tables that PT_DYNAMIC names.
- * elf_getdata_rawchunk() would keep each such piece until elf_end(), in a list that it searches.
+ * A few bytes: of headers before libelf sees the file, and of the hash tables that PT_DYNAMIC
+ * names. elf_getdata_rawchunk() would keep each such piece until elf_end(), in a list that it
+ * searches.
  */
 static size_t elf_host_read(struct elf_file *file, uint64_t offset, void *buffer, size_t size_bytes)
 {
@@ -81,8 +85,8 @@ static bool elf_host_load_section(struct elf_file *file, size_t index, struct el
 /* --- compressed sections ---------------------------------------------------------------------- */
 
 /*
- * How large the section becomes. ld and objcopy --compress-debug-sections have two ways of saying so
- * (gABI, Compressed Sections; binutils bfd/compress.c):
+ * How large the section becomes. ld and objcopy --compress-debug-sections have two ways of saying
+ * so (gABI, Compressed Sections; binutils bfd/compress.c):
  *
  *   SHF_COMPRESSED   u32 type, u32 0, u64 size, u64 alignment; then, of type 1, a zlib stream
  *   .zdebug_*        "ZLIB", u64 size, big-endian; then a zlib stream

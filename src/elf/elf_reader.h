@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the two readers of ELF files have to offer, and what they share. elf_file.c calls them. All of
- * it is the business of src/elf/ alone.
+ * What the two readers of ELF files have to offer, and what they share. elf_file.c calls them. All
+ * of it is the business of src/elf/ alone.
  */
 #ifndef XTOP_ELF_READER_H
 #define XTOP_ELF_READER_H

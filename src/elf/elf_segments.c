@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The segments of an ELF file, and the way from the place where a file is mapped to the addresses that
- * its symbols have. Resolver's thread.
+ * The segments of an ELF file, and the way from the place where a file is mapped to the addresses
+ * that its symbols have. Resolver's thread.
  *
- *   program header   PT_LOAD: p_filesz bytes at p_offset are loaded at p_vaddr; p_flags & PF_X: code
+ *   program header   PT_LOAD: p_filesz bytes at p_offset are loaded at p_vaddr; with PF_X: code
  *
  * A mapping covers whole pages, so it begins up to a page before the segment (System V gABI,
  * Program Header: p_vaddr and p_offset are congruent modulo the page size):

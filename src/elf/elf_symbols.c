@@ -23,7 +23,7 @@
 /* One symbol table, with what belongs to it. */
 struct elf_table {
 	struct elf_blob symbols, strings, indices;
-	size_t strings_end; /* behind the last NUL: a name that begins before that ends in the strings */
+	size_t strings_end; /* behind the last NUL: every name that begins before it has an end */
 	size_t n;
 };
 

@@ -14,8 +14,8 @@
 #include "xtop/frames.h"
 #include "xtop/text.h"
 
-#define BATCH_POLL_S   0.05  /* while waiting for a signal or the end */
-#define BATCH_ANSWER_S 0.001 /* for a snapshot that was asked for */
+#define BATCH_POLL_S   0.05  /* between two looks for a signal or the end */
+#define BATCH_ANSWER_S 0.001 /* between two looks for a snapshot that was asked for */
 
 static volatile sig_atomic_t batch_interrupted;
 
@@ -26,8 +26,9 @@ static void batch_interrupt(int signal_number)
 }
 
 /*
- * A reader that went away (`xtop -b | head`) is a failed write: what was seen until then is still
- * written. A second signal ends it as if it were not caught: the first is waited for.
+ * A reader that went away (`xtop -b | head`) shows as a failed write, and -o and --stats still get
+ * their files. The first signal ends the run in order. A second one ends the process at once, as if
+ * it were not caught.
  */
 static void batch_catch_signals(void)
 {
@@ -54,8 +55,8 @@ static void batch_nap(double seconds)
 }
 
 /*
- * No more samples will come of a guest. A recording's end shows in the resolver's last snapshot
- * instead: when it is read, much of it may still be in the ring.
+ * Whether no more samples will come from the guest. The end of a recording shows in the resolver's
+ * last snapshot instead: when the file has been read, much of it may still be in the ring.
  */
 static bool batch_guest_ended(const struct control *control)
 {
@@ -66,8 +67,8 @@ static bool batch_guest_ended(const struct control *control)
 }
 
 /*
- * Sleeps to DEADLINE_S, or until there is nothing more to come. A snapshot that nobody asked for is
- * the resolver's last one (at_end): the recording is played.
+ * Sleeps until DEADLINE_S, or until the end. A snapshot that nobody asked for is the resolver's
+ * last one (at_end): the recording is played.
  */
 static struct snapshot *batch_wait(const struct batch_settings *settings,
 				   struct snapshot_slot *slot, const struct control *control,
@@ -114,7 +115,7 @@ static struct xtop_error *batch_print_ascii(const struct batch_settings *setting
 	if (error)
 		return error;
 	text_to_ascii(text);
-	fputs(text, file); /* a failure shows in ferror() */
+	fputs(text, file); /* the caller looks at ferror() */
 	return NULL;
 }
 
@@ -133,8 +134,8 @@ static struct xtop_error *batch_print(const struct batch_settings *settings,
 }
 
 /*
- * When the table behind the one that was due at DUE_S is. Those that were missed, while xtop was
- * stopped or its output not read, are not made up for: they would all say the same.
+ * The time of the table after the one that was due at DUE_S. Tables that were missed while xtop was
+ * stopped, or while nobody read its output, are not printed later: they would all say the same.
  */
 static double batch_next(const struct batch_settings *settings, double due_s)
 {
@@ -164,9 +165,13 @@ struct xtop_error *batch_run(const struct batch_settings *settings, struct snaps
 		       batch_now_s() >= end_s || tables + 1 == settings->iterations;
 		if (!snapshot)
 			snapshot = batch_get(slot);
-		/* A guest is not stopped for a recording that has no room: the session says so. */
+		/*
+		 * Without room for the recording there is no use in stopping the guest any more.
+		 * The session reports the error.
+		 */
 		done |= snapshot->recording_errno != 0;
-		done |= snapshot->at_end; /* it came in place of the one asked for, and no other will */
+		/* The last snapshot came in the place of the one that was asked for. */
+		done |= snapshot->at_end;
 		error = batch_print(settings, snapshot, file);
 		snapshot_destroy(snapshot);
 	}

@@ -1,27 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Folded stacks (doc/FORMATS): "outermost;...;innermost COUNT", one line a stack, each stack once,
- * in the order of LC_ALL=C sort.
+ * Folded stacks (doc/FORMATS): "outermost;...;innermost COUNT", one line for each stack, each stack
+ * once, in the order of LC_ALL=C sort.
  *
- * Different nodes can read the same: two frames that nobody can name, static functions of one name.
- * So the tree is walked by text: a step takes all nodes whose stacks read alike, gathers their
- * children, and brings those with the same name together. Of each name there are then up to two
- * items,
+ * Different nodes can have the same text: two frames that nobody can name, static functions of one
+ * name. So the walk goes by text. A step takes all nodes with stacks of the same text, gathers
+ * their children, and puts children of the same name together. Each name then has up to two items:
  *
  *	name COUNT       the line of the stack that ends here
- *	name;...         the lines of what it called
+ *	name;...         the lines of the functions that NAME called
  *
- * and as names hold no ';', the lines of one item have no line of another between them. Sorting
+ * Names hold no ';', so the lines of one item are never mixed with the lines of another. Sorting
  * the items of each step sorts the file; note that "foo 7" < "foo(int) 7" < "foo1;a 7" < "foo;a 7".
  *
- * The walk holds the path above it and, on two stacks of its own, the siblings along that path:
- * not the lines. Its depth is that of the tree, at most SNAPSHOT_MAX_DEPTH. Names are clean
- * since xtop/frames.h.
+ * The walk keeps the path and, on two stacks of its own, the siblings along the path, but no lines.
+ * Its depth is the depth of the tree, at most SNAPSHOT_MAX_DEPTH. Names are clean (xtop/frames.h).
  */
 #include "config.h"
 
 #include "xtop/cleanup.h"
 #include "xtop/export.h"
+#include "xtop/vector.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -33,8 +32,8 @@ struct folded_node {
 
 struct folded_item {
 	const struct frame *frame;
-	char tail[24];   /* " COUNT", or ";" for what it called */
-	size_t first, n; /* its nodes, in gathered */
+	char tail[24];   /* " COUNT", or ";" for the functions it called */
+	size_t first, n; /* the nodes with that name, in gathered */
 };
 
 struct folded {
@@ -42,7 +41,7 @@ struct folded {
 	const struct snapshot_node *nodes;
 	bool addresses;
 	FILE *file;
-	struct folded_node *gathered; /* two stacks: each step pushes, and pops when it is done */
+	struct folded_node *gathered; /* two stacks: each step pushes, and pops at its end */
 	size_t n_gathered, gathered_capacity;
 	struct folded_item *items;
 	size_t n_items, items_capacity;
@@ -56,43 +55,25 @@ static const char *folded_text(const struct folded *folded, const struct frame *
 	return frame_text(frame, folded->addresses, buffer);
 }
 
-/* ARRAY with room for N things of SIZE bytes; NULL: out of memory, ARRAY is as it was. */
-static void *folded_reserve(void *array, size_t *capacity, size_t n, size_t size)
-{
-	if (n <= *capacity)
-		return array;
-	array = realloc(array, 2 * n * size);
-	if (array)
-		*capacity = 2 * n;
-	return array;
-}
-
 static bool folded_push_node(struct folded *folded, uint32_t index)
 {
-	struct folded_node *gathered = folded_reserve(folded->gathered, &folded->gathered_capacity,
-						      folded->n_gathered + 1, sizeof(*gathered));
-
-	if (!gathered)
+	if (!vector_reserve(folded->gathered, folded->gathered_capacity, folded->n_gathered + 1))
 		return false;
-	folded->gathered = gathered;
-	gathered[folded->n_gathered++] = (struct folded_node){
+	folded->gathered[folded->n_gathered++] = (struct folded_node){
 		.frame = frames_get(folded->snapshot->frames, folded->nodes[index].frame),
 		.index = index,
 	};
 	return true;
 }
 
-/* TOTAL 0: what it called. */
+/* TOTAL 0: the functions that were called. */
 static bool folded_push_item(struct folded *folded, size_t first, size_t n, uint64_t total)
 {
-	struct folded_item *items = folded_reserve(folded->items, &folded->items_capacity,
-						   folded->n_items + 1, sizeof(*items));
 	struct folded_item *item;
 
-	if (!items)
+	if (!vector_reserve(folded->items, folded->items_capacity, folded->n_items + 1))
 		return false;
-	folded->items = items;
-	item = &items[folded->n_items++];
+	item = &folded->items[folded->n_items++];
 	*item = (struct folded_item){
 		.frame = folded->gathered[first].frame, .tail = ";", .first = first, .n = n
 	};
@@ -112,7 +93,7 @@ static int folded_compare_nodes(const void *pointer_a, const void *pointer_b, vo
 		      folded_text(folded, b->frame, buffer_b));
 }
 
-/* As strcmp() of name and tail joined; no tail is empty. */
+/* As strcmp() would compare name and tail joined. No tail is empty. */
 static int folded_compare_items(const void *pointer_a, const void *pointer_b, void *folded)
 {
 	const struct folded_item *a = pointer_a, *b = pointer_b;
@@ -134,7 +115,7 @@ static int folded_compare_items(const void *pointer_a, const void *pointer_b, vo
 	}
 }
 
-/* Pushes the children that weigh of the N nodes at FIRST, names together. */
+/* Pushes the children, if they have weight, of the N nodes at FIRST; sorted by name. */
 static bool folded_gather(struct folded *folded, size_t first, size_t n)
 {
 	const struct snapshot_node *nodes = folded->nodes;
@@ -153,7 +134,7 @@ static bool folded_gather(struct folded *folded, size_t first, size_t n)
 	return true;
 }
 
-/* Pushes the items of the nodes gathered from FIRST on, sorted. */
+/* Pushes the items of the nodes gathered from FIRST on; sorted. */
 static bool folded_itemise(struct folded *folded, size_t first)
 {
 	size_t from = folded->n_items;
@@ -184,14 +165,11 @@ static bool folded_push_path(struct folded *folded, const struct frame *frame)
 	char buffer[FRAME_TEXT_BYTES];
 	const char *text = folded_text(folded, frame, buffer);
 	size_t length = strlen(text);
-	char *path = folded_reserve(folded->path, &folded->path_capacity,
-				    folded->path_bytes + length + 1, 1);
 
-	if (!path)
+	if (!vector_reserve(folded->path, folded->path_capacity, folded->path_bytes + length + 1))
 		return false;
-	folded->path = path;
-	memcpy(path + folded->path_bytes, text, length);
-	path[folded->path_bytes + length] = ';';
+	memcpy(folded->path + folded->path_bytes, text, length);
+	folded->path[folded->path_bytes + length] = ';';
 	folded->path_bytes += length + 1;
 	return true;
 }
@@ -207,7 +185,7 @@ static void folded_print(const struct folded *folded, const struct folded_item *
 	putc('\n', folded->file);
 }
 
-/* The lines below the N nodes at FIRST of what is gathered, whose stacks read as the path. */
+/* Prints the lines below the N gathered nodes at FIRST. The text of their stacks is the path. */
 static bool folded_step(struct folded *folded, size_t first, size_t n)
 {
 	size_t nodes_from = folded->n_gathered, items_from = folded->n_items,

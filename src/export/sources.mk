@@ -3,6 +3,7 @@ libxtop_a_SOURCES += \
 	include/xtop/batch.h \
 	include/xtop/export.h \
 	src/export/batch.c \
+	src/export/export.c \
 	src/export/folded.c \
 	src/export/stats.c \
 	src/export/table.c

@@ -2,16 +2,17 @@
 /*
  * The table of batch mode, on main's thread. For each interval (doc/FORMATS):
  *
- *	web01 dom 5 PVH: samples 2187, elapsed 22.1 s, rate 98.9 of 99 Hz, stopped 0.24 %, lost 0, unknown 2.10 %, truncated 0.41 %
+ *	web01 dom 5 PVH: samples 2187, elapsed 22.1 s, rate 98.9 of 99 Hz, stopped 0.24 %, ...
  *	Children    Self    Samples  Symbol                        Module
  *	   71.24    0.02       1558  [k] do_syscall_64             [kernel]
  *	   22.41   22.40        490  [k] copy_user_generic_string  [kernel]
  *
- * and an empty line. The head is the title, a colon, and "name value" parts in an order that
- * stays; a new part goes to the end. Two spaces or more part the columns, and no cell holds two
- * in a row. Columns that may be empty, module and process, come last, and stand there only if some
- * row has something in them; an empty cell with one behind it is "-". Percents: of all samples, or
- * of those that the filter lets through. UTF-8 as far as names are.
+ * and an empty line. In full, the head goes on with "lost 0, unknown 2.10 %, truncated 0.41 %". The
+ * head is the title, a colon, and "name value" parts in a fixed order; a new
+ * part goes to the end. Two spaces or more separate columns, and no cell holds two spaces in a row.
+ * Columns that may be empty, module and process, come last, and are shown only if some row has
+ * something in them. An empty cell with another cell behind it is "-". 100 % is all samples, or
+ * those that the filter lets through. Names may be UTF-8, all else is ASCII.
  */
 #include "config.h"
 
@@ -50,7 +51,7 @@ static void table_print_head(const struct snapshot *snapshot, const struct table
 	putc('\n', file);
 }
 
-/* Cells TEXT takes: characters, as far as they have a width of their own (UTF-8, clean). */
+/* How many cells TEXT takes: one for each character (clean UTF-8). */
 static size_t table_cells(const char *text)
 {
 	size_t cells = 0;
@@ -60,7 +61,7 @@ static size_t table_cells(const char *text)
 	return cells;
 }
 
-/* The cell's text with runs of spaces made one; numbers come without those before them. */
+/* The cell's text: runs of spaces become one space, and leading spaces go. */
 static void table_cell(const struct column *column, const struct column_context *context,
 		       const struct function_row *row, char cell[COLUMN_CELL_BYTES])
 {
@@ -73,8 +74,9 @@ static void table_cell(const struct column *column, const struct column_context 
 	*to = '\0';
 }
 
-/* Of each column over N_ROWS rows; 0: not shown. Longer names than TABLE_PAD push what follows. */
-#define TABLE_PAD 60
+#define TABLE_PAD 60 /* a longer cell pushes the rest of its line to the right */
+
+/* The width of COLUMN over the first N_ROWS rows; 0: not shown. */
 static size_t table_width(const struct column *column, const struct column_context *context,
 			  size_t n_rows)
 {
@@ -106,7 +108,10 @@ static void table_print_cell(const char *text, const struct column *column, size
 	*owed = 2 + (column->right ? 0 : gap);
 }
 
-/* ROW NULL: the headers. Lines do not end in spaces: nothing is owed behind the last cell. */
+/*
+ * ROW NULL: the headers. Spaces behind a cell are owed until the next cell is printed, so that
+ * lines do not end in spaces.
+ */
 static void table_print_row(const struct column_context *context, const struct function_row *row,
 			    const size_t widths[N_COLUMNS_BATCH], FILE *file)
 {
@@ -156,6 +161,6 @@ struct xtop_error *export_table(const struct snapshot *snapshot,
 	for (size_t i = 0; i < n_rows; i++)
 		table_print_row(&context, &table.rows[i], widths, file);
 	putc('\n', file);
-	functions_free(&table);
+	functions_deinit(&table);
 	return NULL;
 }

@@ -5,8 +5,8 @@
  * the processes on it.
  *
  *   registers ─► kernel/linux_attach.c ─► kernel's code, types ─┬► modules, generated code
- *                                                               ├► stack layout for the sampler
- *                                                               └► tasks, processes ─► task_finder.c
+ *                                                               ├► stack layout of samples
+ *                                                               └► tasks and processes of samples
  *
  * Resolver's thread.
  */
@@ -77,7 +77,7 @@ static struct xtop_error *linux_create_walkers(struct linux_system *system,
 }
 
 static void *linux_find(const struct os_guest *guest, const struct registers *regs,
-			struct stack_recipe *stacks)
+			struct linux_stacks *stacks)
 {
 	struct linux_system *system = calloc(1, sizeof(*system));
 	struct xtop_error *error;
@@ -151,7 +151,8 @@ static void linux_add_note(struct os_description *description, const char *note)
 static const char *linux_no_processes(const struct linux_system *system)
 {
 	if (!system->kernel.guest.has_layout)
-		return "no processes, no modules: the guest's kernel has no BTF (CONFIG_DEBUG_INFO_BTF)";
+		return "no processes, no modules: the guest's kernel has no BTF "
+		       "(CONFIG_DEBUG_INFO_BTF)";
 	if (!system->finder.tasks)
 		return "no processes: the guest's BTF lacks members of task_struct";
 	if (!system->has_stacks)
@@ -171,13 +172,13 @@ static void linux_describe(const void *context, struct os_description *descripti
 	if (note)
 		linux_add_note(description, note);
 	if (linux_names_no_data(guest) && !guest->symbols[LINUX_MODULES])
-		linux_add_note(description,
-			       "no modules: the guest's kernel names no data (CONFIG_KALLSYMS_ALL)");
+		linux_add_note(description, "no modules: the guest's kernel names no data "
+					    "(CONFIG_KALLSYMS_ALL)");
 	if (!system->kernel.image->tables.orc)
 		linux_add_note(description,
 			       "short kernel stacks: the guest's kernel has no ORC tables");
 	if (processes)
-		for (note = NULL; (note = processes_note(processes, note));)
+		for (note = NULL; (note = processes_next_note(processes, note));)
 			linux_add_note(description, note);
 }
 

@@ -21,7 +21,7 @@ libxtop_a_SOURCES += \
 	src/linux/kernel/kernel_image.h \
 	src/linux/kernel/layout.c \
 	src/linux/kernel/layout.h \
-	src/linux/kernel/linux.h \
+	src/linux/kernel/linux_guest.h \
 	src/linux/kernel/linux_attach.c \
 	src/linux/kernel/linux_attach.h \
 	src/linux/kernel/member.h \
@@ -36,30 +36,42 @@ libxtop_a_SOURCES += \
 	src/linux/kernel/stack_layout.h \
 	src/linux/kernel/stack_layout_x86.c \
 	src/linux/linux.c \
-	src/linux/process/code_frames.c \
-	src/linux/process/code_frames.h \
-	src/linux/process/file_bytes.c \
-	src/linux/process/file_bytes.h \
-	src/linux/process/files.c \
-	src/linux/process/files.h \
-	src/linux/process/former.c \
-	src/linux/process/former.h \
+	src/linux/process/backoff.h \
+	src/linux/process/code_file_reader.c \
+	src/linux/process/code_file_reader.h \
+	src/linux/process/code_files.c \
+	src/linux/process/code_files.h \
+	src/linux/process/code_pages.c \
+	src/linux/process/code_pages.h \
+	src/linux/process/guest_file.c \
+	src/linux/process/guest_file.h \
+	src/linux/process/jit_names.c \
+	src/linux/process/jit_names.h \
+	src/linux/process/memory_budget.h \
 	src/linux/process/page_cache.c \
 	src/linux/process/page_cache.h \
+	src/linux/process/past_task.c \
+	src/linux/process/past_task.h \
 	src/linux/process/path.c \
 	src/linux/process/path.h \
 	src/linux/process/perf_map.c \
 	src/linux/process/perf_map.h \
 	src/linux/process/process.c \
 	src/linux/process/process.h \
+	src/linux/process/process_arch.h \
+	src/linux/process/process_notes.c \
+	src/linux/process/process_notes.h \
+	src/linux/process/process_space.c \
+	src/linux/process/process_x86.c \
 	src/linux/process/processes.c \
 	src/linux/process/processes.h \
-	src/linux/process/room.h \
-	src/linux/process/root_files.c \
-	src/linux/process/root_files.h \
+	src/linux/process/root_file.c \
+	src/linux/process/root_file.h \
 	src/linux/process/tasks.c \
 	src/linux/process/tasks.h \
 	src/linux/process/vmas.c \
 	src/linux/process/vmas.h \
+	src/linux/process/xarray.c \
+	src/linux/process/xarray.h \
 	src/linux/task_finder.c \
 	src/linux/task_finder.h

@@ -5,7 +5,7 @@
  *
  *   current is on its own stack       current
  *   current is on another's stack     a task switch: the task of that stack
- *   its page tables are not CR3       it called exec() or ended (process/former.c), or
+ *   its page tables are not CR3       it called exec() or ended (process/past_task.c), or
  *                                     the code is told by the frame that rip lay in
  *
  * What cannot be told is "[unknown]". Resolver's thread.
@@ -32,7 +32,7 @@ static bool task_finder_is_process(const struct task_finder *finder, const struc
 {
 	struct memory_root root;
 
-	return processes_root(finder->processes, mm, &root) &&
+	return processes_get_root(finder->processes, mm, &root) &&
 	       cr3_is_same_process(root.cr3, vcpu->regs.cr3);
 }
 
@@ -47,7 +47,7 @@ static const struct space *task_finder_user(struct task_finder *finder,
 	uint64_t address = *taskp ? (*taskp)->address : 0;
 
 	for (int tries = 0; tries < 2 && *taskp && (*taskp)->mm; tries++) {
-		const struct space *space = processes_space(finder->processes, *taskp, now_ns);
+		const struct space *space = processes_find_space(finder->processes, *taskp, now_ns);
 
 		if (task_finder_is_process(finder, vcpu, (*taskp)->mm))
 			return space;
@@ -55,12 +55,12 @@ static const struct space *task_finder_user(struct task_finder *finder,
 		 * The task called exec(), or its task_struct is another task's now: read it again.
 		 */
 		memory_refresh(finder->guest->memory);
-		tasks_forget(finder->tasks, address);
+		tasks_invalidate(finder->tasks, address);
 		*taskp = tasks_find(finder->tasks, address, now_ns);
 	}
 	if (!*taskp || (*taskp)->kernel_thread)
 		return NULL;
-	return processes_former(finder->processes, vcpu->regs.cr3, (*taskp)->tgid);
+	return processes_find_past(finder->processes, vcpu->regs.cr3, (*taskp)->tgid);
 }
 
 /*
@@ -92,7 +92,7 @@ static uint64_t task_finder_address(struct task_finder *finder, const struct sam
 
 	if (!rsp || !task || !task->stack || tasks_is_on_stack(tasks, task, rsp))
 		return vcpu->task;
-	next = tasks_on_stack(tasks, rsp);
+	next = tasks_find_on_stack(tasks, rsp);
 	task = next ? tasks_find(tasks, next, now_ns) : NULL;
 	return task && tasks_is_on_stack(tasks, task, rsp) ? next : vcpu->task;
 }
@@ -108,14 +108,14 @@ static bool task_finder_former(struct task_finder *finder, const struct sample_v
 	const struct task *task = *taskp, *parent;
 	uint64_t rsp = task_finder_rsp(vcpu);
 
-	if (!former_was_there(&finder->clock, task, time_ns) ||
+	if (!start_clock_had_started(&finder->clock, task, time_ns) ||
 	    (rsp && !tasks_is_on_stack(finder->tasks, task, rsp)))
 		return false;
-	if (!former_is_copy(finder->guest, finder->tasks, task, time_ns, &parent))
+	if (!past_task_is_parent_copy(finder->guest, finder->tasks, task, time_ns, &parent))
 		return true;
-	*user = processes_space(finder->processes, parent, time_ns);
+	*user = processes_find_space(finder->processes, parent, time_ns);
 	if (!task_finder_is_process(finder, vcpu, parent->mm) &&
-	    processes_have_root(finder->processes, vcpu->regs.cr3)) {
+	    processes_has_root(finder->processes, vcpu->regs.cr3)) {
 		*user = NULL; /* the kernel is about to switch to the process of CR3 */
 		return true;
 	}
@@ -139,10 +139,10 @@ static void task_finder_task(struct task_finder *finder, const struct sample_vcp
 		return;
 	named = found;
 	/* A task that was sampled in its own memory had started by then; else it has by now. */
-	former_see(&finder->clock, found,
-		   user && task_finder_is_process(finder, vcpu, found->mm)
-			   ? now_ns
-			   : memory_now_ns(finder->guest->memory));
+	start_clock_update(&finder->clock, found,
+			   user && task_finder_is_process(finder, vcpu, found->mm)
+				   ? now_ns
+				   : memory_now_ns(finder->guest->memory));
 	if (!user && !found->kernel_thread &&
 	    !task_finder_former(finder, vcpu, now_ns, &named, &user))
 		return;
@@ -159,7 +159,7 @@ static void task_finder_task(struct task_finder *finder, const struct sample_vcp
 
 /*
  * User code outside every known area, mostly of a process that was gone too soon. The sampler noted
- * the frame that rip lay in: code_frames.c knows which file has its code there.
+ * the frame that rip lay in: code_pages.c knows which file has its code there.
  */
 static void task_finder_code(struct task_finder *finder, const struct sample_vcpu *vcpu,
 			     uint64_t now_ns, struct os_task *task)
@@ -168,8 +168,8 @@ static void task_finder_code(struct task_finder *finder, const struct sample_vcp
 
 	if (!vcpu->user || (task->user && space_find(task->user, vcpu->regs.rip)))
 		return;
-	page = processes_by_frame(finder->processes, vcpu->regs.rip, sample_code_frame(vcpu),
-				  now_ns);
+	page = processes_find_by_frame(finder->processes, vcpu->regs.rip,
+				       sample_get_code_frame(vcpu), now_ns);
 	if (page)
 		task->user = page;
 }

@@ -3,7 +3,7 @@
 #ifndef XTOP_LINUX_TASK_FINDER_H
 #define XTOP_LINUX_TASK_FINDER_H
 
-#include "linux/process/former.h"
+#include "linux/process/past_task.h"
 #include "linux/process/processes.h"
 #include "linux/process/tasks.h"
 #include "xtop/os_ops.h"
@@ -14,7 +14,7 @@ struct task_finder {
 	const struct linux_guest *guest;
 	struct tasks *tasks;
 	struct processes *processes;
-	struct former_clock clock;
+	struct start_clock clock;
 	uint64_t next_refresh_ns; /* copies of guest memory are used until then */
 };
 

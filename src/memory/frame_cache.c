@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Guest pages mapped into the sampler's process, found by frame number. Never by virtual address:
- * what a virtual address means changes with every context switch of the guest, a frame's content is
- * the frame's.
+ * Guest pages that are mapped into this process, found by frame number. They are not found by
+ * virtual address, because each context switch of the guest gives virtual addresses another
+ * meaning.
  *
- * An open-addressing hash of fixed size, linear probing, at most half full. Which frames are looked up
- * while the guest stands still is the guest's choice: its multiplier is one of 2^63, so that nobody can
- * choose frames that are all looked for in one place (Dietzfelbinger et al., "A reliable randomized
- * algorithm for the closest-pair problem", 1997: multiply-shift). A page goes away in
- * three ways: the clock hand of frame_cache_tend() finds it unused, the guest's page count changes
- * (it balloons: a guest frame may be another machine page now), or the guest is gone.
+ * The table has a fixed size, open addressing, linear probing, and is at most half full. It is not
+ * the table of xtop/hash.h, because it is read while the guest is stopped, and because the guest
+ * chooses which frames are looked up then. Its multiplier is one of 2^63 at random, so that nobody
+ * can choose frames that all have the same slot (Dietzfelbinger et al., "A reliable randomized
+ * algorithm for the closest-pair problem", 1997: multiply-shift). A page goes away in three ways:
+ * frame_cache_sweep() finds it unused, the guest's page count changes (the guest balloons, and a
+ * guest frame may be another machine page now), or the guest is gone.
  */
 #include "config.h"
 
@@ -19,13 +20,14 @@
 #include "memory/walk_x86.h"
 #include "xtop/clock.h"
 #include "xtop/frame_cache.h"
+#include "xtop/hash.h"
 
-#define CACHE_RETRY_NS 1000000000ULL /* before a frame that Xen refused is asked for again */
-#define CACHE_TEND_MAX 16            /* slots looked at in one call */
+#define CACHE_RETRY_NS   1000000000ULL /* after this time a frame that Xen refused is tried again */
+#define CACHE_MAX_VISITS 16            /* pages that one call of frame_cache_sweep() visits */
 
 struct cache_slot {
 	uint64_t frame;
-	void *page; /* NULL: Xen refused it at asked_ns */
+	void *page; /* NULL: Xen refused to map the frame at asked_ns */
 	uint64_t asked_ns;
 	bool taken, used;
 };
@@ -33,15 +35,15 @@ struct cache_slot {
 struct frame_cache {
 	struct mapper mapper;
 	uint64_t round_ns;
-	size_t n_slots; /* power of two, */
-	unsigned shift; /* 2^(64 - shift) */
-	uint64_t odd;   /* multiplier */
+	size_t n_slots; /* 2^(64 - shift) */
+	unsigned shift;
+	uint64_t odd; /* the multiplier */
 	size_t max_taken, n_taken, n_pages;
-	size_t hand;
-	uint64_t tended_ns;
+	size_t hand; /* the slot that is visited next */
+	uint64_t visited_ns; /* up to this time all visits that were due are done */
 	uint64_t guest_pages;
 	uint64_t maps;
-	/* The last table of level 1 in this stop, and what it is for; frame_cache_find_page() only. */
+	/* The last table of level 1 that a find function has used in this stop, and its key. */
 	struct {
 		uint64_t cr3, region;
 		const volatile uint64_t *table; /* NULL: none */
@@ -66,7 +68,7 @@ struct xtop_error *frame_cache_create(const struct mapper *mapper, size_t max_pa
 	cache->n_slots = n_slots;
 	cache->shift = shift;
 	if (getrandom(&cache->odd, sizeof(cache->odd), GRND_NONBLOCK) != sizeof(cache->odd))
-		cache->odd = clock_now_ns() * 0x9e3779b97f4a7c15ULL;
+		cache->odd = clock_now_ns() * HASH_ODD;
 	cache->odd |= 1;
 	cache->max_taken = max_pages;
 	*cachep = cache;
@@ -86,7 +88,7 @@ static size_t cache_home(const struct frame_cache *cache, uint64_t frame)
 	return frame * cache->odd >> cache->shift;
 }
 
-/* The slot of FRAME, or the free one where it would go. There is always one: half are free. */
+/* The slot of FRAME, or the free slot for it. There is always one: half of all slots are free. */
 static struct cache_slot *cache_probe(struct frame_cache *cache, uint64_t frame)
 {
 	size_t i = cache_home(cache, frame);
@@ -100,7 +102,7 @@ static void cache_unmap(struct frame_cache *cache, struct cache_slot *slot)
 {
 	if (!slot->page)
 		return;
-	cache->last.table = NULL; /* it may be this page */
+	cache->last.table = NULL; /* this page may be that table */
 	cache->mapper.unmap(cache->mapper.context, slot->page);
 	slot->page = NULL;
 	cache->n_pages--;
@@ -117,7 +119,7 @@ static void cache_map(struct frame_cache *cache, struct cache_slot *slot, uint64
 }
 
 /*
- * Frees slot I and moves back those behind it that probing would no longer find (Knuth 6.4,
+ * Frees slot I. Then moves back entries behind it that probing would not find any more (Knuth 6.4,
  * algorithm R).
  */
 static void cache_remove(struct frame_cache *cache, size_t i)
@@ -130,7 +132,7 @@ static void cache_remove(struct frame_cache *cache, size_t i)
 		size_t home = cache_home(cache, cache->slots[j].frame);
 
 		if (((j - home) & mask) < ((j - i) & mask))
-			continue; /* its home lies behind the gap */
+			continue; /* its home is behind the gap */
 		cache->slots[i] = cache->slots[j];
 		i = j;
 	}
@@ -138,15 +140,15 @@ static void cache_remove(struct frame_cache *cache, size_t i)
 }
 
 /*
- * One step of the clock hand. A page in use is mapped anew if REFRESH, a page not used since the
- * last visit goes.
+ * One step of the clock hand: a page that was not used since the last visit is unmapped; a page
+ * that was used is mapped again if REFRESH.
  */
 static void cache_visit(struct frame_cache *cache, uint64_t now_ns, bool refresh)
 {
 	struct cache_slot *slot = &cache->slots[cache->hand];
 
 	if (slot->taken && !slot->used) {
-		cache_remove(cache, cache->hand); /* another may have moved here: the hand stays */
+		cache_remove(cache, cache->hand); /* the hand stays: another page may move here */
 		return;
 	}
 	if (slot->taken) {
@@ -167,12 +169,12 @@ const void *frame_cache_find(struct frame_cache *cache, frame_t frame)
 	return slot->page;
 }
 
-/* A new slot for FRAME; evicts when the cache is full, which moves slots. */
+/* A new slot for FRAME. If the cache is full, this removes a page, and other slots may move. */
 static struct cache_slot *cache_add(struct frame_cache *cache, uint64_t frame, uint64_t now_ns)
 {
 	struct cache_slot *slot;
 
-	/* Terminates: a full round clears every used mark. */
+	/* This ends: after one round of the hand no page is marked as used. */
 	while (cache->n_taken >= cache->max_taken)
 		cache_visit(cache, now_ns, false);
 	slot = cache_probe(cache, frame);
@@ -202,7 +204,7 @@ void frame_cache_stop(struct frame_cache *cache)
 	cache->last.table = NULL;
 }
 
-/* For the walk in the stop. */
+/* For the walk while the guest is stopped. */
 struct cache_finder {
 	struct frame_cache *cache;
 	const volatile uint64_t *table; /* the last one found */
@@ -216,7 +218,10 @@ static inline const volatile uint64_t *cache_find_table(void *context, frame_t f
 	return finder->table;
 }
 
-/* Stacks lie close together: the page table of one is often that of the next. */
+/*
+ * Keeps the last table of level 1: stacks are close together, so the next one often has the same
+ * table.
+ */
 static inline __attribute__((always_inline)) enum walk_result
 cache_walk(struct frame_cache *cache, struct memory_root root, uint64_t address, frame_t *frame)
 {
@@ -257,7 +262,7 @@ enum walk_result frame_cache_find_page(struct frame_cache *cache, struct memory_
 	return *page ? WALK_OK : WALK_NOT_MAPPED;
 }
 
-/* For the walk outside the stop. */
+/* For the walk while the guest runs. */
 struct cache_asker {
 	struct frame_cache *cache;
 	uint64_t now_ns;
@@ -276,7 +281,7 @@ enum walk_result frame_cache_get_frame(struct frame_cache *cache, struct memory_
 	struct cache_asker asker = { .cache = cache, .now_ns = now_ns };
 	struct walk_reader reader = { .table = cache_get_table, .context = &asker };
 
-	return walk_x86(&reader, root, address, frame);
+	return walk_find_frame(&reader, root, address, frame);
 }
 
 enum walk_result frame_cache_get_page(struct frame_cache *cache, struct memory_root root,
@@ -293,7 +298,7 @@ enum walk_result frame_cache_get_page(struct frame_cache *cache, struct memory_r
 
 /* --- housekeeping ----------------------------------------------------------------------------- */
 
-void frame_cache_follow(struct frame_cache *cache, uint64_t pages)
+void frame_cache_update_pages(struct frame_cache *cache, uint64_t pages)
 {
 	if (pages == cache->guest_pages)
 		return;
@@ -301,18 +306,18 @@ void frame_cache_follow(struct frame_cache *cache, uint64_t pages)
 	cache->guest_pages = pages;
 }
 
-void frame_cache_tend(struct frame_cache *cache, uint64_t now_ns)
+void frame_cache_sweep(struct frame_cache *cache, uint64_t now_ns)
 {
 	uint64_t slot_ns = cache->round_ns / cache->n_slots;
 	unsigned visits = 0;
 
-	if (now_ns - cache->tended_ns > cache->round_ns)
-		cache->tended_ns = now_ns - cache->round_ns;
-	while (now_ns - cache->tended_ns >= slot_ns && visits < CACHE_TEND_MAX) {
+	if (now_ns - cache->visited_ns > cache->round_ns)
+		cache->visited_ns = now_ns - cache->round_ns;
+	while (now_ns - cache->visited_ns >= slot_ns && visits < CACHE_MAX_VISITS) {
 		if (cache->slots[cache->hand].taken)
 			visits++;
 		cache_visit(cache, now_ns, true);
-		cache->tended_ns += slot_ns;
+		cache->visited_ns += slot_ns;
 	}
 }
 

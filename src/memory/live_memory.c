@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The memory of a live guest for the resolver (memory.h), by foreign mappings. A batch of pages is
- * mapped, copied and unmapped at once; mappings of single pages are kept for a while (kept_pages.c).
- * Resolver's thread.
+ * The memory of a live guest for the resolver (xtop/memory.h), by foreign mappings. A batch of
+ * pages is mapped, copied and unmapped at once. Mappings of single pages are kept for a while
+ * (mapped_pages.c). Resolver's thread.
  */
 #include "config.h"
 
 #include <stdlib.h>
 
-#include "memory/kept_pages.h"
+#include "memory/mapped_pages.h"
 #include "xtop/fault.h"
 #include "xtop/foreign.h"
 #include "xtop/frame_cache.h"
@@ -18,7 +18,7 @@ _Static_assert(MEMORY_BATCH_PAGES <= FOREIGN_BATCH_PAGES, "a batch is one mappin
 
 struct live_memory {
 	struct foreign *foreign;
-	struct frame_cache *kept;
+	struct frame_cache *mapped;
 };
 
 static void live_memory_read(void *context, const frame_t *frames, size_t n, void *pages, bool *ok)
@@ -26,30 +26,33 @@ static void live_memory_read(void *context, const frame_t *frames, size_t n, voi
 	struct live_memory *live = context;
 
 	if (n == 1) {
-		ok[0] = kept_pages_copy(live->kept, frames[0], pages);
+		ok[0] = mapped_pages_copy(live->mapped, frames[0], pages);
 		return;
 	}
 	if (foreign_copy(live->foreign, frames, n, pages, ok))
 		return;
-	/* The guest balloons just now. Copy page by page, so that one lost page costs no other. */
+	/*
+	 * The guest balloons at this moment. Copy page by page, so that one lost page spoils no
+	 * other.
+	 */
 	for (size_t i = 0; i < n; i++)
 		if (!foreign_copy(live->foreign, &frames[i], 1,
 				  (char *)pages + i * GUEST_PAGE_SIZE, &ok[i]))
 			ok[i] = false;
 }
 
-static void live_memory_follow(void *context, uint64_t guest_pages)
+static void live_memory_update_pages(void *context, uint64_t guest_pages)
 {
 	struct live_memory *live = context;
 
-	kept_pages_follow(live->kept, guest_pages);
+	mapped_pages_update(live->mapped, guest_pages);
 }
 
 static void live_memory_close(void *context)
 {
 	struct live_memory *live = context;
 
-	frame_cache_destroy(live->kept);
+	frame_cache_destroy(live->mapped);
 	foreign_destroy(live->foreign);
 	free(live);
 }
@@ -57,7 +60,7 @@ static void live_memory_close(void *context)
 static const struct memory_ops live_memory_ops = {
 	.read = live_memory_read,
 	.close = live_memory_close,
-	.follow = live_memory_follow,
+	.update_pages = live_memory_update_pages,
 };
 
 struct xtop_error *memory_create_live(uint32_t domid, int fd, struct memory **memoryp)
@@ -75,7 +78,7 @@ struct xtop_error *memory_create_live(uint32_t domid, int fd, struct memory **me
 	}
 	live->foreign = foreign;
 	mapper = foreign_mapper(foreign);
-	error = kept_pages_create(&mapper, &live->kept);
+	error = mapped_pages_create(&mapper, &live->mapped);
 	if (error) {
 		live_memory_close(live);
 		return error;

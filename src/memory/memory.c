@@ -3,10 +3,11 @@
  * Reading a running guest's memory; see memory.h. Resolver's thread.
  *
  * Copies of pages are kept in a table by frame: open addressing, linear probing, at most half full.
- * A slot counts only while its generation is the table's, so that forgetting all is one addition. A
- * frame that could not be had is kept too, without a page: it is not asked for again before the
- * next memory_refresh(). When the table is full all is forgotten: what is read next is rarely what
- * was read a thousand pages ago, and page tables are soon back.
+ * It is not the table of xtop/hash.h, because all copies are forgotten again and again: a slot is
+ * valid only while its generation is that of the table, so one addition forgets all. A frame that
+ * cannot be read is kept too, without a page: nobody asks for it again before the next
+ * memory_refresh(). When the table is full, everything is forgotten: pages from a thousand reads
+ * ago are rarely read again, and page tables are soon back.
  */
 #include "config.h"
 
@@ -17,25 +18,26 @@
 
 #include "xtop/clock.h"
 #include "xtop/guest.h"
+#include "xtop/hash.h"
 #include "xtop/walk.h"
 
 #define MEMORY_SLOTS (2 * MEMORY_CACHE_PAGES)
 
 struct memory_slot {
 	uint64_t frame, generation;
-	char *page; /* NULL: it could not be had */
+	char *page; /* NULL: the frame cannot be read */
 };
 
 struct memory {
 	const struct memory_ops *ops;
 	void *context;
-	char *pages; /* MEMORY_CACHE_PAGES; those with a higher number were never touched */
-	size_t n_pages, n_taken;
-	uint64_t generation; /* from 1: a slot of zeros is free */
+	char *pages; /* room for MEMORY_CACHE_PAGES; the first n_pages are in use */
+	size_t n_pages, n_taken; /* n_taken: slots in use, also those without a page */
+	uint64_t generation; /* begins with 1, so that a slot of zeros is free */
 	struct memory_counts counts;
-	struct memory_watcher watcher; /* read is NULL: nobody watches */
+	struct memory_watcher watcher; /* read is NULL: there is no watcher */
 	struct memory_slot slots[MEMORY_SLOTS];
-	/* of the batch that is collected */
+	/* the current batch */
 	frame_t frames[MEMORY_BATCH_PAGES];
 	bool ok[MEMORY_BATCH_PAGES];
 };
@@ -75,10 +77,10 @@ void memory_refresh(struct memory *memory)
 	memory->n_pages = memory->n_taken = 0;
 }
 
-void memory_follow(struct memory *memory, uint64_t guest_pages)
+void memory_update_pages(struct memory *memory, uint64_t guest_pages)
 {
-	if (memory->ops->follow)
-		memory->ops->follow(memory->context, guest_pages);
+	if (memory->ops->update_pages)
+		memory->ops->update_pages(memory->context, guest_pages);
 }
 
 struct memory_counts memory_counts(const struct memory *memory)
@@ -86,7 +88,7 @@ struct memory_counts memory_counts(const struct memory *memory)
 	return memory->counts;
 }
 
-void memory_watch(struct memory *memory, const struct memory_watcher *watcher)
+void memory_set_watcher(struct memory *memory, const struct memory_watcher *watcher)
 {
 	memory->watcher = *watcher;
 	memory_refresh(memory);
@@ -104,7 +106,7 @@ uint64_t memory_now_ns(struct memory *memory)
 
 /* --- pages ------------------------------------------------------------------------------------ */
 
-/* N pages that lie one behind the other in the guest's frames[] and at TO; how many could be had. */
+/* Reads N pages to TO, and sets memory->ok[]. Returns how many could be read. */
 static size_t memory_fetch(struct memory *memory, const frame_t *frames, size_t n, char *to)
 {
 	size_t n_ok = 0;
@@ -120,17 +122,17 @@ static size_t memory_fetch(struct memory *memory, const frame_t *frames, size_t 
 	return n_ok;
 }
 
-/* The slot of FRAME, or the free one where it goes. There is always one: half are free. */
+/* The slot of FRAME, or the free slot for it. There is always one: half of all slots are free. */
 static struct memory_slot *memory_probe(struct memory *memory, uint64_t frame)
 {
-	size_t i = (frame * 0x9e3779b97f4a7c15ULL >> 32) % MEMORY_SLOTS; /* Fibonacci hashing */
+	size_t i = hash_slot(frame, MEMORY_SLOTS);
 
 	while (memory->slots[i].generation == memory->generation && memory->slots[i].frame != frame)
 		i = (i + 1) % MEMORY_SLOTS;
 	return &memory->slots[i];
 }
 
-/* The copy of FRAME, until the next call; NULL: it cannot be had. */
+/* The copy of FRAME, valid until the next call. NULL: the frame cannot be read. */
 static const char *memory_page(struct memory *memory, frame_t frame)
 {
 	struct memory_slot *slot = memory_probe(memory, frame.value);
@@ -163,7 +165,7 @@ bool memory_translate(struct memory *memory, struct memory_root root, uint64_t a
 	struct walk_reader reader = { .table = memory_table, .context = memory };
 	frame_t found = FRAME(0);
 
-	if (walk_x86(&reader, root, GVA(address), &found) != WALK_OK)
+	if (walk_find_frame(&reader, root, GVA(address), &found) != WALK_OK)
 		return false;
 	*frame = found;
 	return true;
@@ -171,7 +173,7 @@ bool memory_translate(struct memory *memory, struct memory_root root, uint64_t a
 
 /* --- a few bytes ------------------------------------------------------------------------------ */
 
-/* Nothing lies behind the last address. */
+/* SIZE_BYTES, or less if the address space ends before that. */
 static size_t memory_clamp(uint64_t address, size_t size_bytes)
 {
 	uint64_t behind = UINT64_MAX - address; /* bytes after the first */
@@ -179,7 +181,7 @@ static size_t memory_clamp(uint64_t address, size_t size_bytes)
 	return size_bytes && size_bytes - 1 > behind ? behind + 1 : size_bytes;
 }
 
-/* Of SIZE_BYTES at ADDRESS those in its page. */
+/* How many of SIZE_BYTES at ADDRESS are in the first page. */
 static size_t memory_piece(uint64_t address, size_t size_bytes)
 {
 	size_t in_page = GUEST_PAGE_SIZE - (address & GUEST_PAGE_MASK);
@@ -246,7 +248,7 @@ bool memory_read_string(struct memory *memory, struct memory_root root, uint64_t
 		buffer[done + got] = '\0';
 		if (memchr(buffer + done, '\0', got))
 			return true;
-		/* The last page of all is followed by nothing, not by the first. */
+		/* Page 0 does not follow the last page of the address space. */
 		if (got < piece || address + done + got < address)
 			return false;
 		done += got;
@@ -256,10 +258,10 @@ bool memory_read_string(struct memory *memory, struct memory_root root, uint64_t
 
 /* --- many pages ------------------------------------------------------------------------------- */
 
-/* Whole pages on their way into the caller's buffer, where they lie one behind the other. */
+/* Whole pages that are read at once, to neighbouring places in the caller's buffer. */
 struct memory_batch {
 	struct memory *memory;
-	char *to; /* of the first */
+	char *to; /* the place of the first page */
 	size_t n;
 	size_t there_bytes;
 };
@@ -294,7 +296,7 @@ static void batch_add_hole(struct memory_batch *batch, size_t size_bytes)
 	batch->to += size_bytes;
 }
 
-/* SIZE_BYTES at ADDRESS, both of whole pages. */
+/* Reads SIZE_BYTES at ADDRESS, both multiples of the page size. */
 static size_t bulk_pages(struct memory *memory, struct memory_root root, uint64_t address, char *to,
 			 size_t size_bytes)
 {
@@ -303,7 +305,7 @@ static size_t bulk_pages(struct memory *memory, struct memory_root root, uint64_
 
 	for (size_t done = 0; done < size_bytes;) {
 		struct walk_span span;
-		enum walk_result result = walk_x86_span(&reader, root, GVA(address + done), &span);
+		enum walk_result result = walk_find_span(&reader, root, GVA(address + done), &span);
 		size_t piece = size_bytes - done;
 
 		if (span.rest_bytes < piece)
@@ -318,7 +320,7 @@ static size_t bulk_pages(struct memory *memory, struct memory_root root, uint64_
 	return batch.there_bytes;
 }
 
-/* Part of a page; zeros if it is not there. */
+/* Reads part of a page; zeros if the page is not there. */
 static size_t bulk_edge(struct memory *memory, struct memory_root root, uint64_t address, char *to,
 			size_t size_bytes)
 {
@@ -347,7 +349,7 @@ size_t memory_read_bulk(struct memory *memory, struct memory_root root, uint64_t
 
 /* --- what is mapped --------------------------------------------------------------------------- */
 
-/* Adds [start, end) to the N RANGES, to the last if it goes on there. False: no room. */
+/* Adds [START, END) to the *N RANGES, or extends the last one. False: there is no room. */
 static bool ranges_add(struct memory_range *ranges, size_t *n, size_t max, uint64_t start,
 		       uint64_t end, const struct walk_span *span)
 {
@@ -375,10 +377,10 @@ size_t memory_ranges(struct memory *memory, struct memory_root root, uint64_t fr
 	struct walk_reader reader = { .table = memory_table, .context = memory };
 	size_t n = 0;
 
-	/* Holes count as well: a guest may be full of small ones. */
+	/* Holes count too: a guest may have very many small ones. */
 	for (size_t spans = 0; from < to && spans < MEMORY_MAX_LEAVES; spans++) {
 		struct walk_span span;
-		enum walk_result result = walk_x86_span(&reader, root, GVA(from), &span);
+		enum walk_result result = walk_find_span(&reader, root, GVA(from), &span);
 		uint64_t end = to - from > span.rest_bytes ? from + span.rest_bytes : to;
 
 		if (result == WALK_OK && !ranges_add(ranges, &n, max, from, end, &span))

@@ -4,9 +4,9 @@ libxtop_a_SOURCES += \
 	include/xtop/memory.h \
 	include/xtop/walk.h \
 	src/memory/frame_cache.c \
-	src/memory/kept_pages.c \
-	src/memory/kept_pages.h \
 	src/memory/live_memory.c \
+	src/memory/mapped_pages.c \
+	src/memory/mapped_pages.h \
 	src/memory/memory.c \
 	src/memory/walk_x86.c \
 	src/memory/walk_x86.h

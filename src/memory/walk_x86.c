@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The page-table walk of x86-64, guest-virtual address -> 4 KiB frame, for whoever has page tables
- * to give (walk.h has the format). Any thread; no state.
+ * xtop/walk.h for x86-64: translates a guest-virtual address to a 4 KiB frame. The caller reads the
+ * page tables (walk_x86.h has their format). Any thread; no state.
  */
 #include "config.h"
 
@@ -14,8 +14,8 @@ struct memory_root walk_root(const struct registers *regs)
 	return (struct memory_root){ .cr3 = regs->cr3, .la57 = regs->cr4 & CR4_LA57 };
 }
 
-enum walk_result walk_x86(const struct walk_reader *reader, struct memory_root root, gva_t address,
-			  frame_t *frame)
+enum walk_result walk_find_frame(const struct walk_reader *reader, struct memory_root root,
+				 gva_t address, frame_t *frame)
 {
 	struct walk_span span = { .frame = *frame };
 	enum walk_result result = walk(reader->table, reader->context, root, address.value, &span);
@@ -24,8 +24,8 @@ enum walk_result walk_x86(const struct walk_reader *reader, struct memory_root r
 	return result;
 }
 
-enum walk_result walk_x86_span(const struct walk_reader *reader, struct memory_root root,
-			       gva_t address, struct walk_span *span)
+enum walk_result walk_find_span(const struct walk_reader *reader, struct memory_root root,
+				gva_t address, struct walk_span *span)
 {
 	*span = (struct walk_span){ .rest_bytes = 0 };
 	return walk(reader->table, reader->context, root, address.value, span);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Private to guest/: the walk itself, to be inlined with what gives it page tables. Who asks for the
- * frame alone does not pay for the rest, and in the stop (frame_cache.c) every instruction counts.
+ * Private to memory/: the walk itself. It is inlined together with the function that reads page
+ * tables, so a caller that needs only the frame does not pay for the rest. While the guest is
+ * stopped (frame_cache.c) every instruction counts.
  *
  *   level  entry bits of the address   a leaf when PS (bit 7) is set
  *     5    48..56  (CR4.LA57)          never
@@ -13,11 +14,12 @@
  *   entry  63 62..52 51..........12 11..8 7  6..2 1         0
  *          NX  free  frame number   free PS       writable  present
  *
- * A page may be written when all levels say so, and executed when none says NX. PV guests' entries
- * and CR3 hold machine frames, all others guest frames; the walk is the same.
+ * A page is writable if the entries of all levels are, and executable if none of them has NX set.
+ * In PV guests CR3 and entries hold machine frames, in all others guest frames; the walk is the
+ * same.
  */
-#ifndef GUEST_WALK_H
-#define GUEST_WALK_H
+#ifndef MEMORY_WALK_X86_H
+#define MEMORY_WALK_X86_H
 
 #include "xtop/guest.h"
 #include "xtop/walk.h"
@@ -29,14 +31,14 @@
 #define PTE_FRAME    0x000ffffffffff000ULL
 #define PTE_NX       (1ULL << 63)
 
-/* By how much an address is shifted to be an index: 12 for level 1, then 21, 30, 39, 48. */
+/* An address shifted right by this is the index into a table of level 1, 2, 3, 4, 5. */
 #define SHIFT_PAGE 12
 #define SHIFT_2MIB 21
 #define SHIFT_1GIB 30
 #define SHIFT_TOP  39
 #define SHIFT_LA57 48
 
-/* Bits above the translated ones repeat the highest of them (SDM vol. 1 §3.3.7.1). */
+/* The bits above the translated ones repeat the highest translated bit (SDM vol. 1 §3.3.7.1). */
 static inline bool walk_is_canonical(uint64_t address, unsigned top)
 {
 	unsigned unused = 64 - (top + WALK_ENTRY_BITS);
@@ -45,8 +47,8 @@ static inline bool walk_is_canonical(uint64_t address, unsigned top)
 }
 
 /*
- * The frame of ADDRESS under leaf ENTRY; in a large page the low bits come from the address (and
- * bit 12 of the entry is PAT, not address).
+ * The frame of ADDRESS under the leaf ENTRY. In a large page the low bits come from ADDRESS, and
+ * bit 12 of the entry is PAT, not part of the frame number.
  */
 static inline uint64_t walk_leaf_frame(uint64_t entry, unsigned shift, uint64_t address)
 {
@@ -55,13 +57,13 @@ static inline uint64_t walk_leaf_frame(uint64_t entry, unsigned shift, uint64_t 
 	return ((entry & PTE_FRAME & ~inside) | (address & inside)) >> GUEST_PAGE_SHIFT;
 }
 
-/* From ADDRESS to the end of the 2^SHIFT bytes around it. */
+/* The bytes from ADDRESS to the end of its aligned block of 2^SHIFT bytes. */
 static inline uint64_t walk_rest(uint64_t address, unsigned shift)
 {
 	return (1ULL << shift) - (address & ((1ULL << shift) - 1));
 }
 
-/* The last step alone: ADDRESS, which is canonical, in a table of level 1. */
+/* Only the last step: ADDRESS, which is canonical, in a table of level 1. */
 static inline enum walk_result walk_last(const volatile uint64_t *entries, uint64_t address,
 					 frame_t *frame)
 {
@@ -73,7 +75,7 @@ static inline enum walk_result walk_last(const volatile uint64_t *entries, uint6
 	return WALK_OK;
 }
 
-/* As walk_x86_span(); TABLE and CONTEXT as in struct walk_reader. */
+/* As walk_find_span(). TABLE and CONTEXT are those of struct walk_reader. */
 static inline __attribute__((always_inline)) enum walk_result
 walk(const volatile uint64_t *(*table)(void *context, frame_t frame), void *context,
      struct memory_root root, uint64_t address, struct walk_span *span)
@@ -82,7 +84,7 @@ walk(const volatile uint64_t *(*table)(void *context, frame_t frame), void *cont
 	uint64_t entry = root.cr3, all = ~0ULL, any = 0;
 
 	if (!walk_is_canonical(address, shift)) {
-		/* Up to where the upper half begins. */
+		/* The hole ends where the upper half begins. */
 		span->rest_bytes = -(1ULL << (shift + WALK_ENTRY_BITS - 1)) - address;
 		return WALK_NOT_CANONICAL;
 	}

@@ -39,7 +39,7 @@ struct os {
 	const struct os_ops *ops; /* of the known system; NULL: none is known */
 	void *system;             /* its state */
 	bool looked;              /* a vCPU ran: without ops, the system is an unknown one */
-	bool was_known;           /* before the guest rebooted: the same system boots, most likely */
+	bool was_known;           /* before a reboot: most likely the same system boots */
 	uint64_t next_ns;         /* when to look for a system, or to check the known one */
 	uint64_t retry_ns;        /* by how much next_ns was put off last */
 	unsigned strays;          /* vCPUs in a row that seemed to run on another kernel */
@@ -58,7 +58,7 @@ static struct xtop_error *os_open_root(struct os *os, const char *root)
 	os->guest.root_fd = -1;
 	if (!root)
 		return NULL;
-	os->guest.root_fd = inputs_take(root);
+	os->guest.root_fd = inputs_open(root);
 	if (os->guest.root_fd >= 0 &&
 	    (fstat(os->guest.root_fd, &status) || !S_ISDIR(status.st_mode))) {
 		close(os->guest.root_fd);
@@ -122,13 +122,13 @@ static void os_poll_now(struct os *os, uint64_t now_ns)
 	os->ops->poll(os->system, now_ns);
 }
 
-static void os_attach(struct os *os, const struct os_ops *ops, const struct stack_recipe *stacks,
+static void os_attach(struct os *os, const struct os_ops *ops, const struct linux_stacks *stacks,
 		      uint64_t now_ns)
 {
 	bool has_stacks = stacks->current_per_cpu;
 
 	os->ops = ops;
-	control_set_recipe(os->control, has_stacks ? stacks : NULL);
+	control_set_linux_stacks(os->control, has_stacks ? stacks : NULL);
 	os->since_ns = has_stacks ? memory_now_ns(os->guest.memory) : 0;
 	os->retry_ns = 0;
 	os->next_ns = now_ns + OS_CHECK_NS;
@@ -151,7 +151,7 @@ static void os_find(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_
 	os->looked = true;
 	memory_refresh(os->guest.memory);
 	for (size_t i = 0; i < N_OS_SYSTEMS; i++) {
-		struct stack_recipe stacks = { 0 };
+		struct linux_stacks stacks = { 0 };
 
 		os->system = os_systems[i]->find(&os->guest, &vcpu->regs, &stacks);
 		if (os->system) {
@@ -165,7 +165,7 @@ static void os_find(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_
 /* Drops everything that depends on the kernel that was there. */
 static void os_forget(struct os *os)
 {
-	control_set_recipe(os->control, NULL);
+	control_set_linux_stacks(os->control, NULL);
 	os->was_known |= os->ops != NULL;
 	os_detach(os);
 	os->looked = false;
@@ -173,20 +173,20 @@ static void os_forget(struct os *os)
 	os->strays = 0;
 }
 
-void os_follow(struct os *os, struct memory *memory, enum guest_type type, const char *uuid)
+void os_switch(struct os *os, struct memory *memory, enum guest_type type, const char *uuid)
 {
 	os_forget(os);
 	os->guest.memory = memory;
 	os->guest.type = type;
 	snprintf(os->guest.uuid, sizeof(os->guest.uuid), "%s", uuid);
 	os->retry_ns = os->since_ns = 0;
-	control_wait(os->control);
+	control_set_guest_unknown(os->control);
 }
 
-void os_follow_pages(struct os *os, uint64_t guest_pages)
+void os_update_pages(struct os *os, uint64_t guest_pages)
 {
 	if (os->guest.memory)
-		memory_follow(os->guest.memory, guest_pages);
+		memory_update_pages(os->guest.memory, guest_pages);
 }
 
 /* Checks whether another kernel has been booted. */
@@ -205,7 +205,7 @@ static void os_check(struct os *os, const struct sample_vcpu *vcpu, uint64_t now
 		os_forget(os);
 }
 
-void os_see(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
+void os_update(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
 {
 	if (!os->guest.memory || now_ns < os->next_ns)
 		return;
@@ -213,7 +213,7 @@ void os_see(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
 		os_check(os, vcpu, now_ns);
 	if (!os->ops && vcpu->cut != CUT_NO_PAGING)
 		os_find(os, vcpu, now_ns);
-	control_go(os->control);
+	control_set_guest_known(os->control);
 }
 
 bool os_poll(struct os *os, uint64_t now_ns)
@@ -232,17 +232,18 @@ bool os_is_early(const struct os *os, const struct sample_vcpu *vcpu, uint64_t n
 	return os->ops && !vcpu->task && now_ns < os->since_ns;
 }
 
-bool os_is_linux(const struct os *os)
+bool os_is_known(const struct os *os)
 {
 	return os->ops;
 }
 
-const struct space *os_kernel(const struct os *os)
+const struct space *os_get_kernel(const struct os *os)
 {
 	return os->guest.kernel;
 }
 
-void os_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns, struct os_task *task)
+void os_find_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns,
+		  struct os_task *task)
 {
 	*task = (struct os_task){ 0 };
 	if (os->ops)

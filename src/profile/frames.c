@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The intern table of names; see xtop/frames.h. Frames lie in chunks, strings in blocks, and
- * neither is ever moved or freed before the table is: that is what lets other threads read them
- * without a lock. The index, which does move as it grows, is the resolver's alone.
+ * The table of names; see xtop/frames.h. Frames lie in chunks and strings in blocks. Neither is
+ * moved or freed before the table is destroyed: so other threads can read them without a lock. The
+ * index moves as it grows; only the resolver uses it.
  *
- * Everything is bounded by a named limit, because a guest chooses names, addresses and their
- * number. The hash is seeded for the same reason: who cannot know it cannot make names collide.
+ * A guest chooses names, addresses and their number, so everything is bounded by a named limit. The
+ * hash is seeded for the same reason: a guest that does not know the seed cannot aim at one slot.
  */
 #include "config.h"
 
@@ -16,22 +16,17 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "xtop/hash.h"
 #include "xtop/text.h"
 
 #define FRAMES_CHUNK            1024
 #define FRAMES_TEXT_BLOCK_BYTES (64 << 10)
-#define FRAMES_INDEX_MIN        1024
 #define FRAMES_RECENT_MODULES   64
 
 struct frames_text {
 	struct frames_text *older;
 	size_t used;
 	char bytes[FRAMES_TEXT_BLOCK_BYTES];
-};
-
-struct frames_slot {
-	uint32_t hash;
-	uint32_t id; /* FRAME_NONE: free */
 };
 
 struct frames {
@@ -41,81 +36,37 @@ struct frames {
 	uint64_t refused;
 	uint64_t seed;
 	char *(*demangle)(const char *name);
-	struct frames_slot *index; /* open addressing, at most half full */
-	uint32_t index_size;       /* a power of two */
+	struct hash_table index;   /* ids */
 	struct frames_text *texts; /* newest first */
 	size_t text_bytes;
-	const char
-		*modules[FRAMES_RECENT_MODULES]; /* few and often repeated: kept once, if by luck */
+	/*
+	 * By hash. Modules are few and often repeated. A module that is here is not stored again;
+	 * two modules with the same place drive each other out and are stored more than once.
+	 */
+	const char *modules[FRAMES_RECENT_MODULES];
 };
 
-/* What makes a frame that frame, strings clean. NAME NULL: unknown. */
+/* What tells one frame from another. Strings are clean; NAME NULL: unknown. */
 struct frames_key {
+	const struct frames *frames;
 	enum frame_kind kind;
 	uint64_t address;
 	const char *name, *module;
 	uint64_t hash;
 };
 
-static uint64_t frames_hash(uint64_t hash, const char *bytes, size_t n)
+static bool frames_is_same(const void *context, uint32_t id)
 {
-	const uint64_t odd = 0x9e3779b97f4a7c15; /* 2^64 / golden ratio */
+	const struct frames_key *key = context;
+	const struct frame *frame = frames_get(key->frames, id);
 
-	for (size_t done = 0; done < n; done += sizeof(uint64_t)) {
-		uint64_t word = 0;
-
-		memcpy(&word, bytes + done, n - done < sizeof(word) ? n - done : sizeof(word));
-		hash = (hash ^ word) * odd;
-		hash ^= hash >> 32;
-	}
-	return hash;
-}
-
-static bool frames_same(const struct frame *frame, const struct frames_key *key)
-{
 	return frame->address == key->address && frame->kind == key->kind &&
 	       frame->unknown == !key->name &&
 	       (!key->name || !strcmp(frame->raw_name, key->name)) &&
 	       !strcmp(frame->module, key->module);
 }
 
-/* The slot that holds KEY, or the free one where it would go. */
-static struct frames_slot *frames_find(const struct frames *frames, const struct frames_key *key)
-{
-	uint32_t mask = frames->index_size - 1, hash = key->hash;
-
-	for (uint32_t i = hash & mask;; i = (i + 1) & mask) {
-		struct frames_slot *slot = &frames->index[i];
-
-		if (slot->id == FRAME_NONE ||
-		    (slot->hash == hash && frames_same(frames_get(frames, slot->id), key)))
-			return slot;
-	}
-}
-
-static bool frames_index_resize(struct frames *frames, uint32_t size)
-{
-	struct frames_slot *old = frames->index, *index = malloc(size * sizeof(*index));
-
-	if (!index)
-		return false;
-	memset(index, 0xff, size * sizeof(*index)); /* FRAME_NONE */
-	for (uint32_t i = 0; i < frames->index_size; i++) {
-		uint32_t to = old[i].hash & (size - 1);
-
-		if (old[i].id == FRAME_NONE)
-			continue;
-		while (index[to].id != FRAME_NONE)
-			to = (to + 1) & (size - 1);
-		index[to] = old[i];
-	}
-	free(old);
-	frames->index = index;
-	frames->index_size = size;
-	return true;
-}
-
-/* A lasting copy of the clean TEXT, NULL when there is no room. */
+/* A copy of the clean TEXT that lasts as long as FRAMES. NULL: no room. */
 static const char *frames_keep(struct frames *frames, const char *text)
 {
 	size_t size = strlen(text) + 1;
@@ -138,7 +89,7 @@ static const char *frames_keep(struct frames *frames, const char *text)
 
 static const char *frames_keep_module(struct frames *frames, const char *module)
 {
-	uint64_t hash = frames_hash(frames->seed, module, strlen(module));
+	uint64_t hash = hash_bytes(frames->seed, module, strlen(module));
 	const char **recent = &frames->modules[hash % FRAMES_RECENT_MODULES];
 
 	if (!*module)
@@ -192,9 +143,6 @@ static struct frame *frames_next(struct frames *frames)
 
 	if (frames->n == FRAMES_MAX)
 		return NULL;
-	if (2 * (frames->n + 1) > frames->index_size &&
-	    !frames_index_resize(frames, 2 * frames->index_size))
-		return NULL;
 	if (!*chunk)
 		*chunk = malloc(FRAMES_CHUNK * sizeof(**chunk));
 	return *chunk ? *chunk + frames->n % FRAMES_CHUNK : NULL;
@@ -208,30 +156,30 @@ static uint32_t frames_add(struct frames *frames, const struct frames_key *key, 
 	if (!frame || (!key->name && frames->n_unknown >= FRAMES_MAX / 2))
 		return FRAME_NONE;
 	new.module = frames_keep_module(frames, key->module);
-	if (!new.module || !frames_name(frames, key, &new))
+	if (!new.module || !frames_name(frames, key, &new) ||
+	    !hash_table_add(&frames->index, key->hash, frames->n))
 		return FRAME_NONE;
 	new.group = group == FRAME_NONE ? frames->n : group;
 	*frame = new;
-	*frames_find(frames, key) = (struct frames_slot){ .hash = key->hash, .id = frames->n };
 	frames->n_unknown += new.unknown;
 	return frames->n++;
 }
 
-/* FRAME_NONE: no room; of an unnamed address its group then, which is what most people look at. */
+/* No room: FRAME_NONE; for an unnamed address its group, which is what most users look at. */
 static uint32_t frames_find_or_add(struct frames *frames, enum frame_kind kind, const char *name,
 				   const char *module, uint64_t address)
 {
 	struct frames_key key = {
-		.kind = kind, .address = address, .name = name, .module = module
+		.frames = frames, .kind = kind, .address = address, .name = name, .module = module
 	};
 	uint32_t id, group = FRAME_NONE;
 
-	key.hash = frames_hash(frames->seed ^ kind, (const char *)&address, sizeof(address));
-	key.hash = frames_hash(key.hash, module, strlen(module));
+	key.hash = hash_word(frames->seed ^ kind, address);
+	key.hash = hash_bytes(key.hash, module, strlen(module));
 	if (name)
-		key.hash = frames_hash(key.hash, name, strlen(name));
-	id = frames_find(frames, &key)->id;
-	if (id != FRAME_NONE)
+		key.hash = hash_bytes(key.hash, name, strlen(name));
+	id = hash_table_find(&frames->index, key.hash, frames_is_same, &key);
+	if (id != HASH_NONE)
 		return id;
 	if (!name && address) {
 		group = frames_find_or_add(frames, kind, NULL, module, 0);
@@ -251,7 +199,7 @@ uint32_t frames_intern(struct frames *frames, enum frame_kind kind, const char *
 	char clean_name[FRAME_NAME_BYTES], clean_module[FRAME_MODULE_BYTES] = "";
 	uint32_t id;
 
-	/* One character is at most 4 bytes: no more of the source than that can matter. */
+	/* A character has at most 4 bytes, so nothing behind that many bytes can matter. */
 	if (name && !*name)
 		name = NULL;
 	if (name)
@@ -280,13 +228,11 @@ struct xtop_error *frames_create(char *(*demangle)(const char *name), struct fra
 
 	if (frames) {
 		frames->demangle = demangle;
-		/* Without random bytes (before Linux 3.17) the table is as right, only not as
-		 * robust. */
+		/* Without random bytes (before Linux 3.17) a guest could guess the seed. */
 		if (getrandom(&frames->seed, sizeof(frames->seed), GRND_NONBLOCK) < 0)
 			frames->seed = (uintptr_t)frames;
 	}
-	if (!frames || !frames_index_resize(frames, FRAMES_INDEX_MIN) ||
-	    !frames_add_fixed(frames)) {
+	if (!frames || !frames_add_fixed(frames)) {
 		frames_destroy(frames);
 		return error_create("no memory for the table of names");
 	}
@@ -304,7 +250,7 @@ void frames_destroy(struct frames *frames)
 		older = text->older;
 		free(text);
 	}
-	free(frames->index);
+	hash_table_deinit(&frames->index);
 	free(frames);
 }
 
@@ -328,7 +274,7 @@ size_t frames_memory_bytes(const struct frames *frames)
 	size_t n_chunks = (frames->n + FRAMES_CHUNK - 1) / FRAMES_CHUNK;
 
 	return sizeof(*frames) + n_chunks * FRAMES_CHUNK * sizeof(struct frame) +
-	       frames->index_size * sizeof(struct frames_slot) + frames->text_bytes;
+	       frames->index.n_slots * sizeof(*frames->index.slots) + frames->text_bytes;
 }
 
 const char *frame_text(const struct frame *frame, bool addresses, char buffer[FRAME_TEXT_BYTES])

@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "xtop/hash.h"
+
 struct name_slot {
-	uint64_t generation; /* of the space; 0: it is empty, or nothing is known of a space */
+	uint64_t generation; /* of the space; 0: the slot is empty, or there is no space */
 	uint64_t address;
 	uint32_t frame;
 	uint8_t kind;    /* enum frame_kind */
@@ -16,18 +18,18 @@ struct name_slot {
 	uint8_t cause;   /* enum unknown_cause */
 };
 
-/* A frame named by its place in a file. */
+/* A frame that is named by its place in a file, and may get a better name later. */
 struct late_name {
-	uint32_t frame, now;
-	uint64_t address; /* in the image */
+	uint32_t frame, now; /* NOW: the frame with the better name, or FRAME itself */
+	uint64_t address;    /* in the image */
 	struct image_place *place;
 };
 
 struct names {
 	struct frames *frames;
-	uint32_t newest; /* frame that was ever remembered */
+	uint32_t newest; /* the highest frame that was ever remembered */
 	size_t n_late;
-	struct late_name late[NAMES_MAX_LATE]; /* ascending by frame: ids only grow */
+	struct late_name late[NAMES_MAX_LATE]; /* ascending by frame: new ids are always higher */
 	struct name_slot cache[NAMES_CACHE_SLOTS];
 };
 
@@ -51,11 +53,13 @@ void names_destroy(struct names *names)
 	free(names);
 }
 
-/* --- what has no symbol ----------------------------------------------------------------------- */
+/*
+ * --- addresses without a symbol -----------------------------------------------------------------
+ */
 
 /*
- * Each frame once: it is new exactly when its id is above all others. Of a file that was read in
- * whole nothing more will be known.
+ * Remembers FRAME, once: a frame is new if its id is higher than all others. A file that was read
+ * in whole will never have more names, so its frames are not remembered.
  */
 static void names_remember(struct names *names, uint32_t frame, const struct image *image,
 			   uint64_t address)
@@ -83,8 +87,8 @@ static uint32_t names_by_offset(struct names *names, enum frame_kind kind,
 }
 
 /*
- * BY_OFFSET: the space is one process's. An empty one is a process whose areas could not be read; of
- * the guest itself, one that nobody gave symbols of.
+ * BY_OFFSET: SPACE belongs to one process. A process's space is empty when its areas could not be
+ * read. The kernel's or the unikernel's space is empty when nobody gave symbols.
  */
 static enum unknown_cause names_cause(const struct space *space, const struct mapping *mapping,
 				      uint64_t address, bool by_offset)
@@ -130,7 +134,7 @@ static void names_fill(struct names *names, struct name_slot *slot, const struct
 	const struct mapping *mapping = NULL;
 	struct symtab_entry entry;
 
-	if (!space || !space_lookup(space, slot->address, &entry, &mapping)) {
+	if (!space || !space_find_symbol(space, slot->address, &entry, &mapping)) {
 		slot->cause = (uint8_t)names_cause(space, mapping, slot->address, by_offset);
 		names_fill_unnamed(names, slot, mapping, by_offset);
 		return;
@@ -144,9 +148,8 @@ uint32_t names_find(struct names *names, const struct space *space, uint64_t add
 		    enum frame_kind kind, bool by_offset, struct name_answer *answer)
 {
 	uint64_t generation = space ? space_generation(space) : 0;
-	uint64_t hash = (address ^ kind ^ generation << 32) * 0x9e3779b97f4a7c15ULL >>
-			32; /* Fibonacci hashing */
-	struct name_slot *slot = &names->cache[hash % NAMES_CACHE_SLOTS];
+	struct name_slot *slot =
+		&names->cache[hash_slot(address ^ kind ^ generation << 32, NAMES_CACHE_SLOTS)];
 
 	if (!generation || slot->generation != generation || slot->address != address ||
 	    slot->kind != kind) {
@@ -162,11 +165,11 @@ uint32_t names_find(struct names *names, const struct space *space, uint64_t add
 
 /* --- late names ------------------------------------------------------------------------------- */
 
-static bool names_renew_one(struct names *names, struct late_name *late, const struct image *image)
+static bool names_poll_one(struct names *names, struct late_name *late, const struct image *image)
 {
 	struct symtab_entry entry;
 
-	if (!image->symtab || !symtab_lookup(image->symtab, late->address, &entry))
+	if (!image->symtab || !symtab_find(image->symtab, late->address, &entry))
 		return false;
 	late->now = frames_intern(names->frames, FRAME_KIND_USERLAND, entry.name, image->name,
 				  entry.start);
@@ -174,28 +177,27 @@ static bool names_renew_one(struct names *names, struct late_name *late, const s
 }
 
 /*
- * What got its name last time has it; what of a file that is gone, or was read in whole meanwhile,
- * never will.
+ * A frame stays remembered while its file may still be read again. It is dropped when it got its
+ * name last time, when its file is gone, and when its file has been read in whole.
  */
-bool names_renew(struct names *names)
+bool names_poll(struct names *names)
 {
-	bool renewed = false;
+	bool any = false;
 	size_t n = 0;
 
 	for (size_t i = 0; i < names->n_late; i++) {
 		struct late_name late = names->late[i];
-		const struct image *image = image_place_now(&late.place);
-		bool found =
-			image && late.now == late.frame && names_renew_one(names, &late, image);
+		const struct image *image = image_place_get(&late.place);
+		bool found = image && late.now == late.frame && names_poll_one(names, &late, image);
 
-		renewed |= found;
+		any |= found;
 		if (found || (image && image->incomplete && late.now == late.frame))
 			names->late[n++] = late;
 		else
 			image_place_unref(late.place);
 	}
 	names->n_late = n;
-	return renewed;
+	return any;
 }
 
 uint32_t names_now(void *context, uint32_t frame)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From an address in a space to a frame of the profile. Resolver's thread.
+ * From an address in an address space to a frame of the profile. Resolver's thread.
  *
- * What has no name gets one from where it lies in its file. If some of the file was missing it is
- * remembered: when the file has been read again and more is known, names_renew() tells what is called
- * what from then on. What is remembered keeps no image alive.
+ * An address without a symbol is named by its place in its file. If a part of the file could not be
+ * read, the frame is remembered: names_poll() finds out later whether the file has been read again
+ * and now has a symbol there. Remembered frames keep no image alive.
  */
 #ifndef XTOP_PROFILE_NAMES_H
 #define XTOP_PROFILE_NAMES_H
@@ -16,13 +16,17 @@
 #include "xtop/limit.h"
 #include "xtop/snapshot.h"
 
-/* Address -> frame id, direct-mapped: most samples come from few addresses. */
+/*
+ * A cache from address to frame id. It is direct-mapped, not a hash table of xtop/hash.h: there is
+ * a look-up for each frame of each sample, most samples come from few addresses, and a miss costs
+ * only time.
+ */
 #define NAMES_CACHE_SLOTS LIMIT(16384, 256)
-#define NAMES_MAX_LATE    LIMIT(16384, 64) /* remembered for a better name, until it has one or its file is gone */
+#define NAMES_MAX_LATE    LIMIT(16384, 64) /* frames that are remembered for a better name */
 
 enum name_quality {
-	NAME_SYMBOL,  /* of a function */
-	NAME_OFFSET,  /* "libc.so.6+0x2724a", or "[jit]": code whose function nobody can name */
+	NAME_SYMBOL,  /* a function's name */
+	NAME_OFFSET,  /* "libc.so.6+0x2724a", or "[jit]": nobody can name the function */
 	NAME_UNKNOWN, /* nothing is known of the address */
 };
 
@@ -38,16 +42,17 @@ void names_destroy(struct names *names); /* NULL allowed */
 
 /*
  * The frame of ADDRESS in SPACE (NULL: nothing is known). KIND is FRAME_KIND_KERNEL or _USERLAND.
- * BY_OFFSET: what has no symbol is named by its place in the file; else it is unknown.
+ * BY_OFFSET: an address without a symbol is named by its place in the file; otherwise it is
+ * unknown.
  */
 uint32_t names_find(struct names *names, const struct space *space, uint64_t address,
 		    enum frame_kind kind, bool by_offset, struct name_answer *answer);
 
 /*
- * Looks for what had no symbol once more. True: some have one now, and names_now() says which frame
- * has become which; until the next call.
+ * Looks once more for symbols that were missing. True: some are known now, and until the next call
+ * names_now() tells which frame takes the place of which.
  */
-bool names_renew(struct names *names);
+bool names_poll(struct names *names);
 uint32_t names_now(void *names, uint32_t frame);
 
 #endif

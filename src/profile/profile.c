@@ -3,18 +3,24 @@
  * The profile; see xtop/profile.h. Resolver's thread.
  *
  * Decay. A live weight should halve with every half-life. Instead of making old weights smaller,
- * new ones are made larger: a sample at time t is stored as 2^(t / half-life), and who reads at t
- * divides by the same power. A stored number thus needs no touching while time goes by, and stored
+ * new ones are made larger: a sample at time t is stored as 2^(t / half-life), and a reader at time
+ * t divides by the same power. So a stored number does not change while time goes by, and stored
  * numbers compare as the weights do (forward decay: Cormode, Shkapenyuk, Srivastava, Xu, "Forward
- * Decay: A Practical Time Decay Model for Streaming Systems", ICDE 2009). An exponent has an
- * end, so time is cut into epochs of PROFILE_EPOCH half-lives: powers count from the start of an
- * epoch, and a node says in which epoch its number was stored. It is brought forward when it is
- * next weighed.
+ * Decay: A Practical Time Decay Model for Streaming Systems", ICDE 2009). The range of exponents is
+ * limited, so time is cut into epochs of PROFILE_EPOCH half-lives. Powers count from the start of
+ * an epoch, and a node tells in which epoch its number was stored. The number is converted to the
+ * current epoch when the node is next weighed.
  *
- * Nodes. They lie in one array in the order of creation, and only eviction removes some, closing
- * the gaps. So a parent always stands before its children, and all that must know about the tree
- * is a pass over the array: from the back to sum subtrees, from the front to place them. No node
- * keeps a list of its children. A node and its shares of hash and scratch take 44 bytes.
+ * Nodes lie in one array in the order of creation. Only eviction and renaming remove nodes, and
+ * they close the gaps. So a parent always stands before its children, and every question about the
+ * tree is a pass over the array: from the back to sum subtrees, from the front to place them. No
+ * node keeps a list of its children.
+ *
+ * The hash table of nodes is not the one of xtop/hash.h, because each frame of each sample is
+ * looked up in it and it has up to PROFILE_MAX_NODES nodes. A key is compared where its node lies,
+ * without a call; chains through the nodes take 8 to 12 bytes a node instead of 16 to 32; eviction
+ * rebuilds them in one pass. The arrays do not grow by xtop/vector.h: their capacity ends exactly
+ * at the limit. A node and its shares of heads and scratch take 44 bytes.
  */
 #include "config.h"
 
@@ -31,13 +37,13 @@
 #define PROFILE_FIRST_NODES      4096
 #define PROFILE_MIN_HALF_LIFE_NS 1000000ULL
 #define PROFILE_MAX_HALF_LIFE_NS (UINT64_MAX / PROFILE_EPOCH)
-#define PROFILE_EVICT_SHARE      8 /* a batch is that part of the table */
+#define PROFILE_EVICT_SHARE      8 /* a batch is this fraction of the nodes */
 #define NODE_NONE                UINT32_MAX
 
 struct profile_node {
 	uint32_t parent, frame;
-	uint32_t hash_next; /* in the chain of its hash head */
-	uint32_t epoch;     /* that live is stored in */
+	uint32_t hash_next; /* next node in the same hash chain */
+	uint32_t epoch;     /* the epoch in which LIVE was stored */
 	double live;        /* own weight, times 2^(half-lives since the start of its epoch) */
 	uint64_t total;     /* own weight, not decayed */
 };
@@ -47,18 +53,18 @@ struct profile {
 	uint32_t n, capacity, max;
 	uint32_t *heads;     /* of the hash chains; a power of two, at least capacity */
 	unsigned hash_shift; /* 64 - log2 of their number */
-	uint32_t *scratch;   /* two numbers a node, for copying and evicting */
-	uint64_t seed;       /* a guest cannot aim at one chain */
+	uint32_t *scratch;   /* two numbers for each node, for copying and evicting */
+	uint64_t seed;       /* so that a guest cannot aim at one chain */
 	const struct frames *frames;
 
 	uint64_t half_life_ns; /* 0: no decay */
 	uint64_t time_ns;      /* latest seen */
 	uint64_t started_ns;   /* first sample; 0: none */
-	uint32_t epoch;        /* that time_ns lies in; the first starts at time 0 */
-	double growth;         /* 2^(half-lives from its start to time_ns) */
+	uint32_t epoch;        /* of time_ns; the first epoch starts at time 0 */
+	double growth;         /* 2^(half-lives from the start of the epoch to time_ns) */
 	uint64_t evicted;
 
-	/* The stack added last: the next one often shares its outer part. */
+	/* The stack that was added last: the next stack often shares its outer part. */
 	uint32_t path_n;
 	uint32_t path_frames[SNAPSHOT_MAX_DEPTH], path_nodes[SNAPSHOT_MAX_DEPTH];
 };
@@ -140,8 +146,8 @@ static uint32_t profile_find(const struct profile *profile, uint32_t parent, uin
 	return index;
 }
 
-/* The same, made if it is not there. There must be room for one more node. */
-static uint32_t profile_child(struct profile *profile, uint32_t parent, uint32_t frame)
+/* The same, but made if there is none. There must be room for one more node. */
+static uint32_t profile_find_or_add(struct profile *profile, uint32_t parent, uint32_t frame)
 {
 	uint32_t index = profile_find(profile, parent, frame);
 
@@ -154,7 +160,7 @@ static uint32_t profile_child(struct profile *profile, uint32_t parent, uint32_t
 	return index;
 }
 
-/* On failure the arrays that did grow stay larger than capacity says: no harm. */
+/* False: out of memory. Some arrays may then be larger than CAPACITY says, which does no harm. */
 static bool profile_grow(struct profile *profile, uint32_t capacity)
 {
 	unsigned bits = 64 - __builtin_clzll(capacity - 1);
@@ -181,9 +187,9 @@ static bool profile_grow(struct profile *profile, uint32_t capacity)
 /* --- eviction --------------------------------------------------------------------------------- */
 
 /*
- * Weights of all subtrees as of now, into SUMS. Float will do: rounding is monotonic, so that a
- * parent is never lighter than its child, which is all that eviction stands on. The root and
- * [evicted] weigh infinitely much.
+ * Sums the weights of all subtrees, as of now, into SUMS. Float is precise enough: rounding is
+ * monotonic, so a parent is never lighter than its child, and eviction needs nothing else. The root
+ * and [evicted] weigh infinitely much.
  */
 static void profile_sum_subtrees(const struct profile *profile, float *sums)
 {
@@ -207,10 +213,10 @@ static uint32_t float_bits(float value)
 }
 
 /*
- * The RANK-th smallest (from 1) of N floats that are not negative; their bits are in order as the
- * numbers are. Found digit by digit, 11 + 11 + 10 bits from the top, by counting: three passes
- * whatever the guest makes the weights be. *TIESP: how many of those equal to it belong to the
- * RANK smallest.
+ * The RANK-th smallest (from 1) of N floats that are not negative. The bits of such floats are in
+ * the same order as the numbers. So counting finds the result digit by digit, 11 + 11 + 10 bits
+ * from the top, in three passes, whatever weights the guest causes. *TIESP: how many of the values
+ * equal to the result belong to the RANK smallest.
  */
 static float profile_select(const float *values, uint32_t n, uint32_t rank, uint32_t *tiesp)
 {
@@ -237,8 +243,10 @@ static float profile_select(const float *values, uint32_t n, uint32_t rank, uint
 	return value;
 }
 
-/* Of equal weights the newer goes first, and so a child before its parent. Returns who goes in
- * GONE. */
+/*
+ * Sets GONE to 1 for the N_GONE lightest nodes, to 0 for the others. Among equal weights the newer
+ * node goes first, and so a child goes before its parent.
+ */
 static void profile_mark_lightest(const struct profile *profile, uint32_t n_gone, const float *sums,
 				  uint32_t *gone)
 {
@@ -253,9 +261,9 @@ static void profile_mark_lightest(const struct profile *profile, uint32_t n_gone
 }
 
 /*
- * Throws out the N_GONE lightest nodes. A node is as heavy as its subtree, so no node goes before
- * its children, and exactly as many go as are asked for: with batches of an eighth of the table,
- * a new node pays for a few steps of these passes, however the tree is shaped.
+ * Removes exactly the N_GONE lightest nodes. A node is as heavy as its subtree, so no node goes
+ * before its children. A batch is at least an eighth of the nodes, so that each new node pays for
+ * only a few steps of these passes, whatever the shape of the tree.
  */
 static void profile_evict(struct profile *profile, uint32_t n_gone)
 {
@@ -280,10 +288,10 @@ static void profile_evict(struct profile *profile, uint32_t n_gone)
 	profile->evicted += n_gone;
 	profile->path_n = 0;
 	profile_rehash(profile);
-	profile_weigh(profile, profile_child(profile, 0, FRAME_EVICTED), stored, total);
+	profile_weigh(profile, profile_find_or_add(profile, 0, FRAME_EVICTED), stored, total);
 }
 
-/* Room for N more nodes, N at most half of the limit. */
+/* Makes room for N more nodes. N is at most half of the limit. */
 static void profile_make_room(struct profile *profile, uint32_t n)
 {
 	uint32_t capacity = profile->capacity, batch;
@@ -293,7 +301,7 @@ static void profile_make_room(struct profile *profile, uint32_t n)
 	if (capacity < profile->max &&
 	    profile_grow(profile, capacity < profile->max / 2 ? 2 * capacity : profile->max))
 		return;
-	/* One more for [evicted], which may have to be made. */
+	/* [evicted] may need a node, too. */
 	batch = profile->n + n + 1 - capacity;
 	if (batch < profile->n / PROFILE_EVICT_SHARE)
 		batch = profile->n / PROFILE_EVICT_SHARE;
@@ -302,7 +310,10 @@ static void profile_make_room(struct profile *profile, uint32_t n)
 
 /* --- renaming --------------------------------------------------------------------------------- */
 
-/* Node I under its new parent and frame: moved down to *NP, or added to the one that is there. */
+/*
+ * Gives node I its new parent and frame, and returns its new index: *NP, or the index of the equal
+ * node that is already there and gets the weight.
+ */
 static uint32_t profile_move(struct profile *profile, uint32_t i, uint32_t parent, uint32_t frame,
 			     uint32_t *np)
 {
@@ -327,7 +338,7 @@ void profile_rename(struct profile *profile, uint32_t (*now)(void *context, uint
 	uint32_t *moved = profile->scratch, old_n = profile->n, n = 1;
 
 	profile->n = 1;
-	profile_rehash(profile); /* empty: filled as nodes are moved */
+	profile_rehash(profile); /* now empty: profile_move() fills it */
 	moved[0] = 0;
 	for (uint32_t i = 1; i < old_n; i++) {
 		const struct profile_node *node = &profile->nodes[i];
@@ -339,7 +350,7 @@ void profile_rename(struct profile *profile, uint32_t (*now)(void *context, uint
 	profile->path_n = 0;
 }
 
-/* --- the outside ------------------------------------------------------------------------------ */
+/* --- the contract ----------------------------------------------------------------------------- */
 
 struct xtop_error *profile_create(size_t max_nodes, uint64_t half_life_ns,
 				  const struct frames *frames, struct profile **profilep)
@@ -413,7 +424,7 @@ void profile_add(struct profile *profile, const uint32_t *frames, size_t n, uint
 		depth++;
 	node = depth ? profile->path_nodes[depth - 1] : 0;
 	for (; depth < n; depth++) {
-		node = profile_child(profile, node, frames[depth]);
+		node = profile_find_or_add(profile, node, frames[depth]);
 		profile->path_frames[depth] = frames[depth];
 		profile->path_nodes[depth] = node;
 	}
@@ -422,19 +433,20 @@ void profile_add(struct profile *profile, const uint32_t *frames, size_t n, uint
 }
 
 /*
- * Pre-order from the order of creation: with the sizes of the subtrees known, a node's place is
- * where its parent has got to with placing children, and its children start right behind it.
+ * Turns the order of creation into pre-order. The sizes of the subtrees are computed first. NEXT is
+ * the place of a node's next child: the first child stands right behind the node, and each other
+ * child behind the subtree of the child before.
  */
 static void profile_copy_nodes(const struct profile *profile, struct snapshot_node *to)
 {
 	uint32_t *size = profile->scratch, *next = profile->scratch + profile->capacity;
-	uint32_t *place = size; /* a size is not needed any more when its node is placed */
+	uint32_t *place = size; /* shared: a size is not needed any more once its node is placed */
 
 	for (uint32_t i = 0; i < profile->n; i++)
 		size[i] = 1;
 	for (uint32_t i = profile->n - 1; i > 0; i--)
 		size[profile->nodes[i].parent] += size[i];
-	next[0] = 0; /* the root is placed as a child of itself */
+	next[0] = 0; /* the root is its own parent */
 	for (uint32_t i = 0; i < profile->n; i++) {
 		const struct profile_node *node = &profile->nodes[i];
 		uint32_t at = next[node->parent], end = at + size[i];
@@ -450,10 +462,7 @@ static void profile_copy_nodes(const struct profile *profile, struct snapshot_no
 			profile_stored(profile, node) / profile->growth;
 		to[at].self_total = to[at].children_total = node->total;
 	}
-	for (uint32_t i = profile->n - 1; i > 0; i--) {
-		to[to[i].parent].children_live += to[i].children_live;
-		to[to[i].parent].children_total += to[i].children_total;
-	}
+	snapshot_nodes_sum(to, profile->n);
 }
 
 struct xtop_error *profile_copy(struct profile *profile, uint64_t time_ns,
@@ -482,11 +491,6 @@ struct xtop_error *profile_copy(struct profile *profile, uint64_t time_ns,
 size_t profile_nodes(const struct profile *profile)
 {
 	return profile->n;
-}
-
-uint64_t profile_evicted(const struct profile *profile)
-{
-	return profile->evicted;
 }
 
 size_t profile_memory_bytes(const struct profile *profile)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Snapshots and the slot they pass through; see xtop/snapshot.h. The slot has one pointer, which
- * the resolver exchanges for its new snapshot and the reader for NULL. Whoever gets a snapshot
- * out of an exchange owns it, so none is freed twice, lost, or freed under its reader.
+ * Snapshots and the slot they pass through; see xtop/snapshot.h. The slot has one pointer. The
+ * resolver exchanges it for a new snapshot, the reader for NULL. The side that gets a snapshot out
+ * of an exchange owns it, so no snapshot is freed twice, lost, or freed while the reader uses it.
  */
 #include "config.h"
 
@@ -17,9 +17,9 @@ struct snapshot_slot {
 };
 
 /*
- * In steps: a size that comes again finds the memory of the last one at hand. Exact sizes, which
- * grow by a few nodes each second, would get fresh pages of the kernel each time: with 100,000
- * nodes these cost as much as all the work that is done on them.
+ * Sizes are rounded up to steps, so that malloc() can give out the memory of the last snapshot
+ * again. Exact sizes grow by a few nodes each second and would get fresh pages from the kernel each
+ * time: with 100,000 nodes, these pages cost as much as all the work on them.
  */
 #define SNAPSHOT_STEP_NODES 16384
 
@@ -28,6 +28,16 @@ struct snapshot_node *snapshot_nodes_create(size_t n)
 	if (n > SNAPSHOT_STEP_NODES)
 		n = (n + SNAPSHOT_STEP_NODES - 1) / SNAPSHOT_STEP_NODES * SNAPSHOT_STEP_NODES;
 	return reallocarray(NULL, n, sizeof(struct snapshot_node));
+}
+
+void snapshot_nodes_sum(struct snapshot_node *nodes, size_t n)
+{
+	for (size_t i = n; i-- > 1;) {
+		struct snapshot_node *parent = &nodes[nodes[i].parent];
+
+		parent->children_live += nodes[i].children_live;
+		parent->children_total += nodes[i].children_total;
+	}
 }
 
 struct snapshot *snapshot_create(size_t n_nodes)
@@ -68,12 +78,12 @@ void snapshot_slot_destroy(struct snapshot_slot *slot)
 {
 	if (!slot)
 		return;
-	/* Both sides are done: their threads were joined, which orders everything. */
+	/* Both sides have ended: their threads were joined, which orders all accesses. */
 	snapshot_destroy(atomic_load_explicit(&slot->published, memory_order_relaxed));
 	free(slot);
 }
 
-/* Carries no data: the resolver only learns that it is time to build one. */
+/* Relaxed: the request carries no data. */
 void snapshot_request(struct snapshot_slot *slot)
 {
 	atomic_store_explicit(&slot->wanted, true, memory_order_relaxed);
@@ -86,20 +96,20 @@ bool snapshot_wanted(const struct snapshot_slot *slot)
 
 struct snapshot *snapshot_take(struct snapshot_slot *slot)
 {
-	/* Acquire: what the resolver wrote before it published, nodes and names, is seen from
-	 * here on. */
+	/* Acquire: from here on this thread sees the nodes and names that the resolver wrote. */
 	return atomic_exchange_explicit(&slot->published, NULL, memory_order_acquire);
 }
 
 void snapshot_publish(struct snapshot_slot *slot, struct snapshot *snapshot)
 {
 	/*
-	 * First answer the request, then hand over, in this order by the release below: a reader
-	 * that has this snapshot and asks for the next cannot have that request wiped out.
+	 * First clear the request, then hand over; the release below keeps this order. So a reader
+	 * that already has this snapshot and asks for the next one does not lose that request.
 	 */
 	atomic_store_explicit(&slot->wanted, false, memory_order_relaxed);
-	/* Release: lets the reader read what was written so far. Acquire: what comes back may be
-	 * freed. */
+	/*
+	 * Release: the reader may read what was written so far. Acquire: the old one may be freed.
+	 */
 	snapshot_destroy(
 		atomic_exchange_explicit(&slot->published, snapshot, memory_order_acq_rel));
 }

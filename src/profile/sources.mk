@@ -4,6 +4,8 @@ libxtop_a_SOURCES += \
 	include/xtop/profile.h \
 	include/xtop/resolver.h \
 	include/xtop/snapshot.h \
+	src/profile/fold.c \
+	src/profile/fold.h \
 	src/profile/frames.c \
 	src/profile/names.c \
 	src/profile/names.h \

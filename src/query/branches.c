@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "xtop/vector.h"
+
 struct xtop_error *branches_init(struct branches *branches, const struct snapshot *snapshot,
 				 bool addresses, bool totals, bool inwards)
 {
@@ -23,27 +25,10 @@ void branches_deinit(struct branches *branches)
 	free(branches->slots);
 }
 
-static bool branches_reserve(void **arrayp, size_t *capacityp, size_t wanted, size_t size)
-{
-	size_t capacity = *capacityp ? *capacityp : 256;
-	void *array;
-
-	while (capacity < wanted)
-		capacity *= 2;
-	if (capacity == *capacityp)
-		return true;
-	array = reallocarray(*arrayp, capacity, size);
-	if (!array)
-		return false;
-	*arrayp = array;
-	*capacityp = capacity;
-	return true;
-}
-
 static bool branches_reserve_members(struct branches *branches, size_t more)
 {
-	return branches_reserve((void **)&branches->members, &branches->members_capacity,
-				branches->n_members + more, sizeof(*branches->members));
+	return vector_reserve(branches->members, branches->members_capacity,
+			      branches->n_members + more);
 }
 
 static double member_weight(const struct branches *branches, const struct branch_member *member)
@@ -86,7 +71,10 @@ bool branches_start_leaves(struct branches *branches)
 
 /* --- one step --------------------------------------------------------------------------------- */
 
-/* Where a member's steps lead: nodes from FIRST on, at most one unless inwards. */
+/*
+ * A step leads from MEMBER to branches_first() and the nodes that branches_next() gives after it,
+ * FRAME_NONE at the end. Outwards there is at most one node.
+ */
 static uint32_t branches_first(const struct branches *branches, const struct branch_member *member)
 {
 	const struct snapshot_node *nodes = branches->snapshot->nodes;
@@ -109,9 +97,9 @@ static uint32_t branches_next(const struct branches *branches, const struct bran
 	return nodes[at].end;
 }
 
-/* The member that MEMBER becomes by a step to the node AT. */
-static struct branch_member branches_brings(const struct branches *branches,
-					    const struct branch_member *member, uint32_t at)
+/* The member that a step from MEMBER to the node AT makes. */
+static struct branch_member branches_move(const struct branches *branches,
+					  const struct branch_member *member, uint32_t at)
 {
 	const struct snapshot_node *node = &branches->snapshot->nodes[at];
 
@@ -134,15 +122,14 @@ static void branch_weigh(const struct branches *branches, struct branch *branch,
 	branch->n++;
 }
 
-/* The branch of FRAME in this step, a new one if need be; NULL: out of memory. */
-static struct branch *branches_of(struct branches *branches, uint32_t frame)
+/* The branch of FRAME in this step, made if there is none yet. NULL: out of memory. */
+static struct branch *branches_find_or_add(struct branches *branches, uint32_t frame)
 {
 	struct branch_slot *slot = &branches->slots[frame];
 
 	if (slot->step == branches->step)
 		return &branches->list[slot->index];
-	if (!branches_reserve((void **)&branches->list, &branches->capacity, branches->n + 1,
-			      sizeof(*branches->list)))
+	if (!vector_reserve(branches->list, branches->capacity, branches->n + 1))
 		return NULL;
 	slot->step = branches->step;
 	slot->index = (uint32_t)branches->n;
@@ -150,7 +137,10 @@ static struct branch *branches_of(struct branches *branches, uint32_t frame)
 	return &branches->list[branches->n++];
 }
 
-/* Counts and weighs; the members get their places when it is known how many each branch has. */
+/*
+ * Counts the members of each branch and sums their weights. The members get their places later,
+ * when the size of each branch is known.
+ */
 static bool branches_count(struct branches *branches, uint32_t first, uint32_t n, size_t *countp)
 {
 	const struct snapshot_node *nodes = branches->snapshot->nodes;
@@ -161,12 +151,13 @@ static bool branches_count(struct branches *branches, uint32_t first, uint32_t n
 
 		for (uint32_t at = branches_first(branches, member); at != FRAME_NONE;
 		     at = branches_next(branches, member, at)) {
-			struct branch_member to = branches_brings(branches, member, at);
+			struct branch_member to = branches_move(branches, member, at);
 			struct branch *branch;
 
 			if (!(member_weight(branches, &to) > 0))
 				continue;
-			branch = branches_of(branches, branches_group(branches, nodes[at].frame));
+			branch = branches_find_or_add(branches,
+						      branches_group(branches, nodes[at].frame));
 			if (!branch)
 				return false;
 			branch_weigh(branches, branch, &to);
@@ -176,7 +167,7 @@ static bool branches_count(struct branches *branches, uint32_t first, uint32_t n
 	return true;
 }
 
-/* Each branch was made by branches_count(). */
+/* Copies the members to their branches, which branches_count() made. */
 static void branches_place(struct branches *branches, uint32_t first, uint32_t n)
 {
 	const struct snapshot_node *nodes = branches->snapshot->nodes;
@@ -186,12 +177,13 @@ static void branches_place(struct branches *branches, uint32_t first, uint32_t n
 
 		for (uint32_t at = branches_first(branches, &member); at != FRAME_NONE;
 		     at = branches_next(branches, &member, at)) {
-			struct branch_member to = branches_brings(branches, &member, at);
+			struct branch_member to = branches_move(branches, &member, at);
 			struct branch *branch;
 
 			if (!(member_weight(branches, &to) > 0))
 				continue;
-			branch = branches_of(branches, branches_group(branches, nodes[at].frame));
+			branch = branches_find_or_add(branches,
+						      branches_group(branches, nodes[at].frame));
 			branches->members[branch->first + branch->n++] = to;
 		}
 	}
@@ -223,7 +215,7 @@ bool branches_any(const struct branches *branches, uint32_t first, uint32_t n)
 
 		for (uint32_t at = branches_first(branches, member); at != FRAME_NONE;
 		     at = branches_next(branches, member, at)) {
-			struct branch_member to = branches_brings(branches, member, at);
+			struct branch_member to = branches_move(branches, member, at);
 
 			if (member_weight(branches, &to) > 0)
 				return true;
@@ -237,7 +229,7 @@ struct branches_mark branches_mark(const struct branches *branches)
 	return (struct branches_mark){ branches->n_members, branches->n };
 }
 
-void branches_back(struct branches *branches, struct branches_mark mark)
+void branches_pop(struct branches *branches, struct branches_mark mark)
 {
 	branches->n_members = mark.n_members;
 	branches->n = mark.n;

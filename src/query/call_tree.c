@@ -9,11 +9,15 @@
 
 #include "query/branches.h"
 
-#define STRAIGHT_SHARE 0.9995 /* of the line above: what is missing would not show */
+/*
+ * A branch with that share of the line above goes straight on: the missing rest would not show in
+ * percents.
+ */
+#define STRAIGHT_SHARE 0.9995
 
 /* --- folds ------------------------------------------------------------------------------------ */
 
-bool call_tree_is_open(const struct call_tree_folds *folds, uint64_t key, bool otherwise)
+static bool call_tree_is_open(const struct call_tree_folds *folds, uint64_t key, bool otherwise)
 {
 	for (size_t i = 0; folds && i < folds->n; i++)
 		if ((folds->entries[i] & ~1ULL) == (key & ~1ULL))
@@ -46,7 +50,7 @@ struct call_tree_layout {
 	const struct call_tree_settings *settings;
 	struct branches branches;
 	struct call_tree *tree;
-	double least; /* weight of a branch that has a line of its own */
+	double least; /* the smallest weight of a branch with a line of its own */
 	size_t max_lines;
 	unsigned max_forks;
 	bool failed; /* out of memory */
@@ -116,7 +120,10 @@ static int branch_compare(const void *pointer_a, const void *pointer_b, void *po
 	return (a->frame > b->frame) - (a->frame < b->frame);
 }
 
-/* The branches from FROM on that have a line, in order; the others are counted and summed. */
+/*
+ * Sorts the branches from FROM on that have a line, and returns how many there are. The others are
+ * counted in *N_LEFTP and summed in *LEFT.
+ */
 static size_t layout_sort(struct call_tree_layout *layout, size_t from, size_t *n_leftp,
 			  struct weights *left)
 {
@@ -141,7 +148,7 @@ static size_t layout_sort(struct call_tree_layout *layout, size_t from, size_t *
 
 static void layout_place(struct call_tree_layout *layout, struct call_tree_place place);
 
-/* One line a branch, each with what is below it. */
+/* One line for each branch, followed by the lines below it. */
 static void layout_fork(struct call_tree_layout *layout, struct call_tree_place place, size_t from)
 {
 	struct branches *branches = &layout->branches;
@@ -167,7 +174,7 @@ static void layout_fork(struct call_tree_layout *layout, struct call_tree_place 
 		line->more = n_left;
 }
 
-/* What is below PLACE: straight on as long as there is one branch only, then the fork. */
+/* The lines below PLACE: straight on as long as there is only one branch, then the fork. */
 static void layout_place(struct call_tree_layout *layout, struct call_tree_place place)
 {
 	struct branches *branches = &layout->branches;
@@ -199,10 +206,12 @@ static void layout_place(struct call_tree_layout *layout, struct call_tree_place
 			break;
 		place = layout_enter(layout, line, &only);
 	}
-	branches_back(branches, mark);
+	branches_pop(branches, mark);
 }
 
-/* --- where it starts -------------------------------------------------------------------------- */
+/*
+ * --- where a tree starts ------------------------------------------------------------------------
+ */
 
 static bool layout_start_callers(struct branches *branches, uint32_t frame)
 {
@@ -217,7 +226,7 @@ static bool layout_start_callers(struct branches *branches, uint32_t frame)
 		}
 		if (!branches_add(branches, i, node->children_live, node->children_total))
 			return false;
-		i = node->end; /* calls of itself are inside */
+		i = node->end; /* recursive calls are inside */
 	}
 	return true;
 }
@@ -282,14 +291,14 @@ struct xtop_error *call_tree_build(const struct snapshot *snapshot,
 	}
 	branches_deinit(&layout.branches);
 	if (layout.failed) {
-		call_tree_free(&built);
+		call_tree_deinit(&built);
 		return error_create("no memory for a call tree");
 	}
 	*tree = built;
 	return NULL;
 }
 
-void call_tree_free(struct call_tree *tree)
+void call_tree_deinit(struct call_tree *tree)
 {
 	free(tree->lines);
 	*tree = (struct call_tree){ 0 };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The table of columns; see xtop/columns.h. A new column is an entry here and a name in enum
- * column_id. */
+/*
+ * The table of columns; see xtop/columns.h. A new column is an entry in the table below and a name
+ * in enum column_id.
+ */
 #include "config.h"
 
 #include "xtop/columns.h"
@@ -57,7 +59,7 @@ static size_t self_entry(const struct column_context *context, const struct func
 	return snprintf(buffer, capacity, "%6.2f", self_percent(context, row));
 }
 
-/* Of all samples since start or reset, those that had the function in their stack. */
+/* How many samples since start or reset had the function in their stack. */
 static size_t samples_entry(const struct column_context *context __attribute__((unused)),
 			    const struct function_row *row, char *buffer, size_t capacity)
 {
@@ -98,7 +100,7 @@ static size_t symbol_entry(const struct column_context *context, const struct fu
 		snprintf(cell, sizeof(cell), "%s%s", symbol_tag(column_frame(context, row)->kind),
 			 symbol_text(context, row, address));
 
-	return text_clean(buffer, capacity, cell, length); /* clean before: this only cuts */
+	return text_clean(buffer, capacity, cell, length); /* already clean: only cuts */
 }
 
 static size_t module_entry(const struct column_context *context, const struct function_row *row,
@@ -107,7 +109,7 @@ static size_t module_entry(const struct column_context *context, const struct fu
 	return text_clean(buffer, capacity, column_frame(context, row)->module, FRAME_MODULE_BYTES);
 }
 
-/* Which process it runs in, the one that has most of it, and how many others do. */
+/* The process that has most of the function, and how many other processes have some. */
 static size_t process_entry(const struct column_context *context, const struct function_row *row,
 			    char *buffer, size_t capacity)
 {
@@ -129,7 +131,7 @@ static size_t process_entry(const struct column_context *context, const struct f
 
 #define HISTORY_MAX_CELLS 60
 
-/* Eighths of a cell by the function's percents: a scale that shows small shares, too. */
+/* The level of a bar, 0 to 7, by percents. The scale is not linear: small shares show, too. */
 static size_t history_level(float percent)
 {
 	static const float bounds[] = { 0.5, 2, 5, 10, 20, 40, 60 };
@@ -162,9 +164,9 @@ static size_t history_entry(const struct column_context *context, const struct f
 	return length;
 }
 
-/* --- against a baseline: perf diff's arithmetic ----------------------------------------------- */
+/* --- against a baseline: the arithmetic of perf diff ------------------------------------------ */
 
-/* What self is compared: children of a caller would show the same change again. */
+/* Self is compared, not children: the children of all callers would show the same change again. */
 static double base_percent(const struct column_context *context, const struct function_row *row,
 			   bool *foundp)
 {
@@ -215,7 +217,7 @@ static size_t delta_entry(const struct column_context *context, const struct fun
 	return context->base ? snprintf(buffer, capacity, "%+7.2f", column_delta(context, row)) : 0;
 }
 
-/* Of what was nothing there is no ratio. */
+/* A function without weight in the baseline has no ratio. */
 static size_t ratio_entry(const struct column_context *context, const struct function_row *row,
 			  char *buffer, size_t capacity)
 {
@@ -337,7 +339,7 @@ const struct column columns[N_COLUMNS] = {
 			   ratio_compare },
 };
 
-const struct column *column_by_name(const char *name)
+const struct column *column_find(const char *name)
 {
 	const struct column *found = NULL;
 	size_t length = strlen(name);
@@ -364,7 +366,7 @@ const char *columns_parse(const char *list, enum column_id ids[N_COLUMNS], size_
 		const struct column *column;
 
 		snprintf(word, 32, "%.*s", (int)(length < 31 ? length : 31), list);
-		column = length < 32 ? column_by_name(word) : NULL;
+		column = length < 32 ? column_find(word) : NULL;
 		if (!column)
 			return word;
 		while (i < n && ids[i] != column->id)

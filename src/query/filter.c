@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The filter: which stacks count. A stack does when one of its frames matches, so a node whose
- * frame matches lets its whole subtree through. Frames never change, so each is matched against the
- * regex once in the filter's life and remembered.
+ * The filter: which stacks count; see xtop/filter.h. A stack counts when one of its frames matches.
+ * So a node with a matching frame lets its whole subtree through. Frames never change, so each
+ * frame is matched against the regex only once in the filter's life.
  */
 #include "config.h"
 
 #include "xtop/cleanup.h"
-#include "xtop/functions.h"
+#include "xtop/filter.h"
+#include "xtop/vector.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -15,13 +16,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a frame; zero is what fresh memory holds. */
+/* What is known of a frame. */
 enum filter_verdict { FILTER_NOT_ASKED, FILTER_YES, FILTER_NO };
 
 struct filter_memory {
 	const struct frames *frames;
-	uint32_t n;
-	uint8_t *verdicts; /* enum filter_verdict by frame id */
+	size_t n, capacity;
+	uint8_t *verdicts; /* enum filter_verdict by frame id, N of them */
 };
 
 struct filter {
@@ -37,16 +38,17 @@ static bool filter_has_capital(const char *text)
 	return *text;
 }
 
-/* --- how much it repeats ---------------------------------------------------------------------- */
+/* --- how much the regex repeats --------------------------------------------------------------- */
 
 /*
- * regcomp() of glibc writes repetitions out, and calls itself for each: "a{1,255}{1,255}{1,255}" is 16
- * million of them, and the end of the process. Each text that is typed into a search comes here.
+ * regcomp() of glibc writes repetitions out, with one level of recursion for each:
+ * "a{1,255}{1,255}{1,255}" becomes 16 million copies and crashes the process. Each text that is
+ * typed into a search gets here, so such a regex is refused before.
  */
 #define FILTER_MAX_COPIES 1000
 #define FILTER_MAX_DEPTH  100
 
-/* Behind the bracket expression in which *AT is. */
+/* Moves *AT behind the bracket expression that *AT is in. */
 static void filter_skip_bracket(const char **at)
 {
 	const char *end;
@@ -58,8 +60,8 @@ static void filter_skip_bracket(const char **at)
 	*at = end ? end + 1 : *at + strlen(*at);
 }
 
-/* Of "3}", "3,}" or "3,5}", behind which *AT is then; at least 1. */
-static double filter_take_repeats(const char **at)
+/* The largest number in "3}", "3,}" or "3,5}", at least 1. Moves *AT behind it. */
+static double filter_parse_repeats(const char **at)
 {
 	double most = 1;
 
@@ -74,7 +76,10 @@ static double filter_take_repeats(const char **at)
 	return most;
 }
 
-/* Up to the group's end; one too deep is too much. */
+/*
+ * How many atoms the group at *AT has when its repetitions are written out. Moves *AT to the
+ * group's end. INFINITY: groups are nested too deep.
+ */
 static double filter_count_atoms(const char **at, unsigned depth)
 {
 	double all = 0, last = 0;
@@ -87,7 +92,7 @@ static double filter_count_atoms(const char **at, unsigned depth)
 		if (strchr("*+?|^$", character))
 			continue;
 		if (character == '{') {
-			double repeats = filter_take_repeats(at);
+			double repeats = filter_parse_repeats(at);
 
 			all += last * (repeats - 1);
 			last *= repeats;
@@ -114,12 +119,12 @@ static bool filter_is_modest(const char *regex)
 
 	while (*at) {
 		all += filter_count_atoms(&at, 0);
-		at += *at == ')'; /* of no group: regcomp() will say so */
+		at += *at == ')'; /* closes no group: regcomp() will say so */
 	}
 	return all <= FILTER_MAX_COPIES + (double)strlen(regex);
 }
 
-/* --- its life --------------------------------------------------------------------------------- */
+/* --- the filter ------------------------------------------------------------------------------- */
 
 struct xtop_error *filter_create(const char *regex, struct filter **filterp)
 {
@@ -158,7 +163,7 @@ void filter_destroy(struct filter *filter)
 	free(filter);
 }
 
-void filter_forget(struct filter *filter)
+void filter_invalidate(struct filter *filter)
 {
 	if (filter)
 		filter->memory->frames = NULL;
@@ -169,21 +174,20 @@ const char *filter_text(const struct filter *filter)
 	return filter->text;
 }
 
-/* FRAME's place in the memory, NULL when there is none for it: then it is matched each time. */
+/* What is remembered of FRAME. NULL: out of memory, so FRAME is matched each time. */
 static uint8_t *filter_recall(struct filter_memory *memory, const struct frames *frames,
 			      uint32_t frame)
 {
-	uint32_t n = memory->frames == frames ? memory->n : 0;
-	uint8_t *verdicts;
-
-	if (frame >= n) {
-		verdicts = realloc(memory->verdicts, 2 * (size_t)frame + 1024);
-		if (!verdicts)
-			return NULL;
-		memory->verdicts = verdicts;
+	if (memory->frames != frames) {
 		memory->frames = frames;
-		memory->n = 2 * frame + 1024;
-		memset(verdicts + n, FILTER_NOT_ASKED, memory->n - n);
+		memory->n = 0;
+	}
+	if (frame >= memory->n) {
+		if (!vector_reserve(memory->verdicts, memory->capacity, (size_t)frame + 1))
+			return NULL;
+		memset(memory->verdicts + memory->n, FILTER_NOT_ASKED,
+		       memory->capacity - memory->n);
+		memory->n = memory->capacity;
 	}
 	return &memory->verdicts[frame];
 }
@@ -214,13 +218,13 @@ struct xtop_error *filter_nodes(const struct filter *filter, const struct snapsh
 {
 	const struct snapshot_node *from = snapshot->nodes;
 	struct snapshot_node *to;
-	uint32_t open_until = 0; /* nodes before that have a match above them or are one */
+	uint32_t open_until = 0; /* nodes before this index match, or have a match above them */
 
 	*copyp = NULL;
 	*nodesp = from;
 	if (!filter)
 		return NULL;
-	to = malloc(snapshot->n_nodes * sizeof(*to));
+	to = snapshot_nodes_create(snapshot->n_nodes);
 	if (!to)
 		return error_create("no memory to filter %zu nodes", snapshot->n_nodes);
 	for (uint32_t i = 0; i < snapshot->n_nodes; i++) {
@@ -234,10 +238,7 @@ struct xtop_error *filter_nodes(const struct filter *filter, const struct snapsh
 		to[i].children_live = to[i].self_live;
 		to[i].children_total = to[i].self_total;
 	}
-	for (uint32_t i = snapshot->n_nodes - 1; i > 0; i--) {
-		to[to[i].parent].children_live += to[i].children_live;
-		to[to[i].parent].children_total += to[i].children_total;
-	}
+	snapshot_nodes_sum(to, snapshot->n_nodes);
 	*nodesp = *copyp = to;
 	return NULL;
 }
@@ -253,8 +254,7 @@ struct weights filter_weights(const struct filter *filter, const struct snapshot
 			i++;
 			continue;
 		}
-		sum.children_live += node->children_live;
-		sum.children_total += node->children_total;
+		weights_add_children(&sum, node);
 		i = node->end;
 	}
 	return sum;

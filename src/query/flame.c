@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The call tree as a picture of cells; see xtop/call_tree.h. Each function lies below its caller
- * and is as wide as its share. Widths are kept as fractions on the way down and rounded where a
- * cell is made, so that what lies below each other stays below each other. What is narrower than
- * half a column has no cell, and nothing below it is walked: the work is bounded by the cells there
- * can be.
+ * The call tree as a picture of cells; see xtop/flame.h. Each function lies below its caller
+ * and is as wide as its share. Widths are kept as fractions on the way down and rounded only
+ * where a cell is made, so that a cell never reaches beyond its caller's cell. A function narrower
+ * than half a column has no cell, and nothing below it is walked: the number of possible cells
+ * bounds the work.
  */
 #include "config.h"
 
-#include "xtop/call_tree.h"
+#include "xtop/flame.h"
 
 #include <stdlib.h>
 
 #include "query/branches.h"
+#include "xtop/vector.h"
 
 struct flame_layout {
 	const struct flame_settings *settings;
@@ -22,7 +23,7 @@ struct flame_layout {
 	bool failed; /* out of memory */
 };
 
-/* A place of the tree, and the columns [x, x + width) that are its share. */
+/* A place of the tree, and its share of the picture: the columns [x, x + width). */
 struct flame_place {
 	uint32_t first, n; /* members */
 	uint32_t cell;
@@ -33,26 +34,18 @@ static uint32_t flame_add(struct flame_layout *layout, uint32_t parent, uint32_t
 			  double width, const struct weights *weights)
 {
 	struct flame *flame = layout->flame;
-	const struct flame_cell *above = &flame->cells[parent];
+	const struct flame_cell *above = flame->n ? &flame->cells[parent] : NULL;
 	struct flame_cell cell = { .frame = frame,
 				   .parent = parent,
-				   .key = flame->n ? branches_key(above->key, frame) : 0,
-				   .depth = flame->n ? above->depth + 1 : 0,
+				   .key = above ? branches_key(above->key, frame) : 0,
+				   .depth = above ? above->depth + 1 : 0,
 				   .x = (int)(x + 0.5),
 				   .weights = *weights };
 
 	cell.width = (int)(x + width + 0.5) - cell.x;
-	if (flame->n == layout->capacity) {
-		size_t capacity = 2 * layout->capacity;
-		struct flame_cell *cells =
-			reallocarray(flame->cells, capacity, sizeof(*flame->cells));
-
-		if (!cells) {
-			layout->failed = true;
-			return 0;
-		}
-		flame->cells = cells;
-		layout->capacity = capacity;
+	if (!vector_reserve(flame->cells, layout->capacity, flame->n + 1)) {
+		layout->failed = true;
+		return 0;
 	}
 	flame->depth = cell.depth > flame->depth ? cell.depth : flame->depth;
 	flame->cells[flame->n] = cell;
@@ -87,10 +80,10 @@ static void flame_fill(struct flame_layout *layout, struct flame_place place)
 		}
 		x += width;
 	}
-	branches_back(branches, mark);
+	branches_pop(branches, mark);
 }
 
-/* Down the path to the place that fills the width; what lies above it fills the width, too. */
+/* Goes down the path to the place that fills the width. All places above it fill the width, too. */
 static void flame_zoom(struct flame_layout *layout, struct flame_place *place)
 {
 	struct branches *branches = &layout->branches;
@@ -122,7 +115,7 @@ struct xtop_error *flame_build(const struct snapshot *snapshot,
 			       const struct flame_settings *settings, struct flame *flame)
 {
 	struct flame built = { .zoomed = true };
-	struct flame_layout layout = { .settings = settings, .flame = &built, .capacity = 256 };
+	struct flame_layout layout = { .settings = settings, .flame = &built };
 	struct weights root = weights_of(&snapshot->nodes[0]);
 	struct flame_place place = { .width = settings->columns };
 	struct xtop_error *error = branches_init(&layout.branches, snapshot, settings->addresses,
@@ -130,28 +123,28 @@ struct xtop_error *flame_build(const struct snapshot *snapshot,
 
 	if (error)
 		return error;
-	built.cells = malloc(layout.capacity * sizeof(*built.cells));
-	layout.failed =
-		!built.cells || !(settings->inverted ? branches_start_leaves(&layout.branches)
-						     : branches_start_root(&layout.branches));
+	layout.failed = !(settings->inverted ? branches_start_leaves(&layout.branches)
+					     : branches_start_root(&layout.branches));
 	if (!layout.failed) {
 		place.n = (uint32_t)layout.branches.n_members;
 		place.weight = branches_weight(&layout.branches, &root);
 		flame_add(&layout, 0, FRAME_ROOT, 0, place.width, &root);
+	}
+	if (!layout.failed) {
 		flame_zoom(&layout, &place);
 		if (!layout.failed && built.zoomed)
 			flame_fill(&layout, place);
 	}
 	branches_deinit(&layout.branches);
 	if (layout.failed) {
-		flame_free(&built);
+		flame_deinit(&built);
 		return error_create("no memory for a flame graph");
 	}
 	*flame = built;
 	return NULL;
 }
 
-void flame_free(struct flame *flame)
+void flame_deinit(struct flame *flame)
 {
 	free(flame->cells);
 	*flame = (struct flame){ 0 };

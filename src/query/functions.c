@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The flat table of functions, in one pass over the nodes of a snapshot. Self is the sum over all
- * nodes of a function. Children is the sum over its outermost nodes only: a node below another of
- * the same function is already in that one's children (perf does the same, tools/perf/util/hist.c,
- * iter_add_next_cumulative_entry()). In pre-order a subtree is a range of indices, so "below" needs
- * no stack of open nodes: each function remembers where the subtree of its last outermost node
- * ends.
+ * The flat table of functions; see xtop/functions.h. One pass over the nodes of a snapshot. Self is
+ * the sum over all nodes of a function. Children is the sum over the function's outermost nodes
+ * only: a node below another node of the same function is already part of that node's children
+ * (perf does the same, tools/perf/util/hist.c, iter_add_next_cumulative_entry()). In pre-order a
+ * subtree is a range of indices, so "below" needs no stack of open nodes: each function remembers
+ * where the subtree of its last outermost node ends.
  */
 #include "config.h"
 
@@ -19,9 +19,9 @@
 
 /* What the pass knows of a row. */
 struct functions_seen {
-	uint32_t until;            /* nodes before that lie below an outermost one of it */
-	uint32_t process;          /* that the pass was in when it met it last */
-	uint64_t of_process, most; /* its children_total in that; in row->process */
+	uint32_t until;            /* where the subtree of the last outermost node ends */
+	uint32_t process;          /* the process in which the pass met the function last */
+	uint64_t of_process, most; /* the function's children_total in PROCESS; in row->process */
 };
 
 struct functions_pass {
@@ -29,8 +29,8 @@ struct functions_pass {
 	bool addresses;
 	struct function_table *table;
 	struct functions_seen *seen; /* by row */
-	uint32_t *rows_of;           /* by frame: row + 1, NO_ROW: it is none, 0: not asked yet */
-	uint32_t process;            /* that the pass is in */
+	uint32_t *rows_of;           /* by frame: row + 1; NO_ROW: no function; 0: not known yet */
+	uint32_t process;            /* the process that the pass is in */
 };
 
 static bool functions_is_row(const struct frame *frame)
@@ -48,7 +48,7 @@ static bool functions_is_row(const struct frame *frame)
 	return false;
 }
 
-/* The row + 1 of frame ID, NO_ROW if it has none: asked once a frame, there are far more nodes. */
+/* Computes rows_of[ID], once for each frame: there are far more nodes. */
 static uint32_t functions_find_row(struct functions_pass *pass, uint32_t id)
 {
 	const struct frame *frame = frames_get(pass->snapshot->frames, id);
@@ -59,7 +59,7 @@ static uint32_t functions_find_row(struct functions_pass *pass, uint32_t id)
 	} else if (!pass->addresses && frame->group != id) {
 		*row_of = pass->rows_of[frame->group];
 		if (!*row_of)
-			*row_of = functions_find_row(pass, frame->group); /* its own group */
+			*row_of = functions_find_row(pass, frame->group); /* a group is in itself */
 	} else {
 		pass->table->rows[pass->table->n] =
 			(struct function_row){ .frame = id, .process = FRAME_NONE };
@@ -69,8 +69,8 @@ static uint32_t functions_find_row(struct functions_pass *pass, uint32_t id)
 }
 
 /*
- * A process is one subtree of the root, so a function's samples in it come in one go. (A process
- * that was thrown out and came back would be two: it is then counted twice.)
+ * A process is one subtree of the root, so all nodes of a function in one process come in one go.
+ * (A process that was evicted and came back has two subtrees, and is counted twice.)
  */
 static void functions_add_process(struct function_row *row, struct functions_seen *seen,
 				  uint32_t process, uint64_t total)
@@ -96,13 +96,11 @@ static void functions_add_node(const struct functions_pass *pass, uint32_t at,
 	struct functions_seen *seen = &pass->seen[at];
 
 	/* clang-tidy does not see that a row is filled before its number stands in rows_of. */
-	row->weights.self_live += node->self_live; /* NOLINT(clang-analyzer-core.*) */
-	row->weights.self_total += node->self_total;
+	weights_add_self(&row->weights, node); /* NOLINT(clang-analyzer-core.*) */
 	if (index < seen->until)
 		return;
 	seen->until = node->end;
-	row->weights.children_live += node->children_live;
-	row->weights.children_total += node->children_total;
+	weights_add_children(&row->weights, node);
 	functions_add_process(row, seen, pass->process, node->children_total);
 }
 
@@ -115,7 +113,7 @@ static void functions_run(struct functions_pass *pass, const struct snapshot_nod
 		uint32_t row;
 
 		next = i + 1;
-		if (!node->children_total) { /* nor has anything below it */
+		if (!node->children_total) { /* nothing below has weight either */
 			next = node->end;
 			continue;
 		}
@@ -148,12 +146,12 @@ struct xtop_error *functions_build(const struct snapshot *snapshot, const struct
 
 	*table = (struct function_table){ 0 };
 	if (!seen || !rows_of || !built.rows) {
-		functions_free(&built);
+		functions_deinit(&built);
 		return error_create("no memory for a table of %zu functions", most);
 	}
 	error = filter_nodes(filter, snapshot, &copy, &nodes);
 	if (error) {
-		functions_free(&built);
+		functions_deinit(&built);
 		return error;
 	}
 	functions_run(&pass, nodes);
@@ -162,7 +160,7 @@ struct xtop_error *functions_build(const struct snapshot *snapshot, const struct
 	return NULL;
 }
 
-void functions_free(struct function_table *table)
+void functions_deinit(struct function_table *table)
 {
 	free(table->rows);
 	*table = (struct function_table){ 0 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Shares of processes, threads and modules; see xtop/functions.h. One pass in pre-order, as in
- * functions.c: whoever is met below himself is counted already.
+ * Shares of processes, threads and modules; see xtop/groups.h. One pass in pre-order, as in
+ * functions.c: a module below itself is already counted.
  */
 #include "config.h"
 
@@ -10,7 +10,9 @@
 #include <string.h>
 
 #include "xtop/cleanup.h"
-#include "xtop/functions.h"
+#include "xtop/groups.h"
+#include "xtop/hash.h"
+#include "xtop/vector.h"
 
 #define NO_ROW UINT32_MAX
 
@@ -24,47 +26,20 @@ static double group_self(const struct group_row *row, bool totals)
 	return totals ? (double)row->weights.self_total : row->weights.self_live;
 }
 
-/* Room for one more; NULL: out of memory. The old array stays the groups'. */
-static struct group_row *groups_add(struct groups *groups, size_t *capacityp)
-{
-	struct group_row *rows;
-
-	if (groups->n == *capacityp) {
-		size_t capacity = *capacityp ? 2 * *capacityp : 64;
-
-		rows = reallocarray(groups->rows, capacity, sizeof(*rows));
-		if (!rows)
-			return NULL;
-		groups->rows = rows;
-		*capacityp = capacity;
-	}
-	groups->rows[groups->n] = (struct group_row){ .name = "" };
-	return &groups->rows[groups->n++];
-}
-
 static void group_add_self(struct group_row *row, const struct snapshot_node *node, bool unknown)
 {
-	row->weights.self_live += node->self_live;
-	row->weights.self_total += node->self_total;
-	if (unknown) {
-		row->unknown.self_live += node->self_live;
-		row->unknown.self_total += node->self_total;
-	}
-}
-
-static void group_add_children(struct group_row *row, const struct snapshot_node *node)
-{
-	row->weights.children_live += node->children_live;
-	row->weights.children_total += node->children_total;
+	weights_add_self(&row->weights, node);
+	if (unknown)
+		weights_add_self(&row->unknown, node);
 }
 
 /* --- processes and threads -------------------------------------------------------------------- */
 
-/* A row on its way into order: threads stand below their process. */
+/* A row while rows are sorted: threads stand below their process. */
 struct process_row {
 	struct group_row row;
-	uint32_t process; /* frame */
-	double of_process;
+	uint32_t process;  /* frame */
+	double of_process; /* the weight of that process */
 };
 
 static int process_compare(const void *pointer_a, const void *pointer_b, void *pointer_totals)
@@ -86,40 +61,39 @@ static int process_compare(const void *pointer_a, const void *pointer_b, void *p
 
 struct processes_pass {
 	struct groups groups;
-	size_t capacity, n_of;
+	size_t rows_capacity, process_capacity;
 	uint32_t *rows_of;    /* by frame */
 	uint32_t *process_of; /* by row: frame */
 	uint8_t *asked;       /* by frame: enum group_known; there are far more nodes */
 };
 
-/* Whether a frame has a name; zero is what fresh memory holds. */
+/* Whether a frame has a name. */
 enum group_known { GROUP_NOT_ASKED, GROUP_KNOWN, GROUP_UNKNOWN };
 
-/* The row of the process or thread in NODE, a new one if need be; false: out of memory. */
+static bool processes_add_row(struct processes_pass *pass, uint32_t id, const struct frame *frame,
+			      uint32_t process)
+{
+	struct groups *groups = &pass->groups;
+
+	if (!vector_reserve(groups->rows, pass->rows_capacity, groups->n + 1) ||
+	    !vector_reserve(pass->process_of, pass->process_capacity, groups->n + 1))
+		return false;
+	groups->rows[groups->n] = (struct group_row){
+		.frame = id, .name = frame->name, .is_thread = frame->kind == FRAME_KIND_THREAD
+	};
+	pass->process_of[groups->n] = process;
+	pass->rows_of[id] = (uint32_t)groups->n++;
+	return true;
+}
+
+/* Adds NODE, which is a process or thread of PROCESS, to its row. False: out of memory. */
 static bool processes_add(struct processes_pass *pass, const struct snapshot_node *node,
 			  const struct frame *frame, uint32_t process)
 {
-	struct group_row *row;
-	uint32_t *more;
-
-	if (pass->rows_of[node->frame] == NO_ROW) {
-		row = groups_add(&pass->groups, &pass->capacity);
-		if (!row)
-			return false;
-		if (pass->n_of < pass->capacity) {
-			more = reallocarray(pass->process_of, pass->capacity, sizeof(*more));
-			if (!more)
-				return false;
-			pass->process_of = more;
-			pass->n_of = pass->capacity;
-		}
-		pass->rows_of[node->frame] = (uint32_t)pass->groups.n - 1;
-		pass->process_of[pass->groups.n - 1] = process;
-		row->frame = node->frame;
-		row->name = frame->name;
-		row->is_thread = frame->kind == FRAME_KIND_THREAD;
-	}
-	group_add_children(&pass->groups.rows[pass->rows_of[node->frame]], node);
+	if (pass->rows_of[node->frame] == NO_ROW &&
+	    !processes_add_row(pass, node->frame, frame, process))
+		return false;
+	weights_add_children(&pass->groups.rows[pass->rows_of[node->frame]].weights, node);
 	return true;
 }
 
@@ -132,7 +106,7 @@ static bool processes_is_unknown(struct processes_pass *pass, const struct snaps
 	return pass->asked[frame] == GROUP_UNKNOWN;
 }
 
-/* The samples that end in NODE are OWNER's. */
+/* Adds the samples that end in NODE to OWNER, a process or thread. */
 static void processes_add_self(struct processes_pass *pass, uint32_t owner,
 			       const struct snapshot_node *node, bool unknown)
 {
@@ -140,12 +114,14 @@ static void processes_add_self(struct processes_pass *pass, uint32_t owner,
 		group_add_self(&pass->groups.rows[pass->rows_of[owner]], node, unknown);
 }
 
-/* Whose the nodes are that come next. Processes are children of the root, threads of processes. */
+/*
+ * The owner of the nodes that come next. Processes are children of the root, threads of processes.
+ */
 struct processes_owner {
 	uint32_t process, thread; /* frames */
 };
 
-/* NODE is of depth 1 or 2; false: out of memory. */
+/* NODE has depth 1 or 2. False: out of memory. */
 static bool processes_enter(struct processes_pass *pass, const struct snapshot *snapshot,
 			    const struct snapshot_node *node, struct processes_owner *owner)
 {
@@ -208,8 +184,8 @@ static void processes_deinit(struct processes_pass *pass)
 	free(pass->asked);
 }
 
-struct xtop_error *groups_processes(const struct snapshot *snapshot, bool totals,
-				    struct groups *groups)
+struct xtop_error *groups_build_processes(const struct snapshot *snapshot, bool totals,
+					  struct groups *groups)
 {
 	struct processes_pass pass = { .groups.whole = weights_of(&snapshot->nodes[0]) };
 	_cleanup_free_ struct process_row *order = NULL;
@@ -225,7 +201,7 @@ struct xtop_error *groups_processes(const struct snapshot *snapshot, bool totals
 		groups_sort_processes(&pass, order, totals);
 	processes_deinit(&pass);
 	if (!order) {
-		groups_free(&pass.groups);
+		groups_deinit(&pass.groups);
 		return error_create("no memory for the table of processes");
 	}
 	*groups = pass.groups;
@@ -234,64 +210,60 @@ struct xtop_error *groups_processes(const struct snapshot *snapshot, bool totals
 
 /* --- modules ---------------------------------------------------------------------------------- */
 
-#define MODULE_SLOTS 4096 /* a power of two; a guest with more modules has the others in the last */
+#define GROUPS_MAX_MODULES 4096 /* a guest can have more; the last row has them all */
 
 /* What the pass knows of a frame. */
 struct module_frame {
-	uint32_t row; /* of its module, + 1; NO_ROW: it has none; 0: not asked yet */
+	uint32_t row; /* of the frame's module, + 1; NO_ROW: it has none; 0: not known yet */
 	bool unknown;
 };
 
 struct modules_pass {
 	struct groups groups;
-	size_t capacity;
-	uint32_t slots[MODULE_SLOTS]; /* row + 1, by hash of the name */
-	uint32_t *until;              /* by row: nodes before that lie below one of it */
-	size_t n_until;
+	size_t rows_capacity, until_capacity;
+	struct hash_table by_name;   /* rows */
+	uint32_t *until;             /* by row: where the subtree of the last outermost node ends */
 	struct module_frame *frames; /* by frame */
 };
 
-static uint32_t *modules_slot(struct modules_pass *pass, const char *name)
-{
-	uint64_t hash = 0xcbf29ce484222325ULL; /* FNV-1a */
-	size_t at;
+struct modules_key {
+	const struct groups *groups;
+	const char *name;
+};
 
-	for (const char *c = name; *c; c++)
-		hash = (hash ^ (unsigned char)*c) * 0x100000001b3ULL;
-	at = (hash ^ hash >> 32) % MODULE_SLOTS;
-	for (size_t i = 0; i < MODULE_SLOTS - 1; i++, at = (at + 1) % MODULE_SLOTS)
-		if (!pass->slots[at] || !strcmp(pass->groups.rows[pass->slots[at] - 1].name, name))
-			break;
-	return &pass->slots[at];
+static bool modules_is_same(const void *context, uint32_t row)
+{
+	const struct modules_key *key = context;
+
+	return strcmp(key->groups->rows[row].name, key->name) == 0;
 }
 
-/* The row + 1 of the module of the frame ID; 0: out of memory. */
-static uint32_t modules_row(struct modules_pass *pass, uint32_t id, const struct frame *frame)
+/* The row + 1 of FRAME's module, added if the module is new. ID: of FRAME. 0: out of memory. */
+static uint32_t modules_find_or_add(struct modules_pass *pass, uint32_t id,
+				    const struct frame *frame)
 {
-	uint32_t *slot = modules_slot(pass, frame->module);
-	struct group_row *row;
-	uint32_t *until;
+	struct groups *groups = &pass->groups;
+	struct modules_key key = { groups, frame->module };
+	/* The guest chooses names. It does not know the seed, an address of this process. */
+	uint64_t hash = hash_bytes((uintptr_t)pass, key.name, strlen(key.name));
+	uint32_t row = hash_table_find(&pass->by_name, hash, modules_is_same, &key);
 
-	if (*slot > 0)
-		return *slot;
-	row = groups_add(&pass->groups, &pass->capacity);
-	if (!row)
+	if (row != HASH_NONE)
+		return row + 1;
+	if (groups->n == GROUPS_MAX_MODULES)
+		return GROUPS_MAX_MODULES;
+	row = (uint32_t)groups->n;
+	if (!vector_reserve(groups->rows, pass->rows_capacity, groups->n + 1) ||
+	    !vector_reserve(pass->until, pass->until_capacity, groups->n + 1) ||
+	    !hash_table_add(&pass->by_name, hash, row))
 		return 0;
-	if (pass->n_until < pass->capacity) {
-		until = reallocarray(pass->until, pass->capacity, sizeof(*until));
-		if (!until)
-			return 0;
-		pass->until = until;
-		pass->n_until = pass->capacity;
-	}
-	row->frame = id;
-	row->name = frame->module;
-	pass->until[pass->groups.n - 1] = 0;
-	*slot = (uint32_t)pass->groups.n;
-	return *slot;
+	groups->rows[row] = (struct group_row){ .frame = id, .name = key.name };
+	pass->until[row] = 0;
+	groups->n++;
+	return row + 1;
 }
 
-/* "libc.so.6+0x2724a" (names.c): where in a file, of a function that nobody can name. */
+/* "libc.so.6+0x2724a" (names.c): the place in a file of a function that nobody can name. */
 static bool modules_is_place(const struct frame *frame)
 {
 	size_t n = strlen(frame->module);
@@ -299,14 +271,14 @@ static bool modules_is_place(const struct frame *frame)
 	return n && !strncmp(frame->name, frame->module, n) && !strncmp(frame->name + n, "+0x", 3);
 }
 
-/* False: out of memory. */
+/* Fills in what is known of the frame ID. False: out of memory. */
 static bool modules_ask(struct modules_pass *pass, const struct snapshot *snapshot, uint32_t id)
 {
 	const struct frame *frame = frames_get(snapshot->frames, id);
 	bool has_module = frame->kind == FRAME_KIND_KERNEL || frame->kind == FRAME_KIND_USERLAND;
 
 	pass->frames[id].unknown = frame->unknown || modules_is_place(frame);
-	pass->frames[id].row = has_module ? modules_row(pass, id, frame) : NO_ROW;
+	pass->frames[id].row = has_module ? modules_find_or_add(pass, id, frame) : NO_ROW;
 	return pass->frames[id].row;
 }
 
@@ -316,20 +288,20 @@ static bool modules_collect(const struct snapshot *snapshot, struct modules_pass
 		const struct snapshot_node *node = &snapshot->nodes[i];
 		const struct module_frame *frame = &pass->frames[node->frame];
 
-		next = node->children_total ? i + 1 : node->end; /* nor has anything below it */
+		next = node->children_total ? i + 1 : node->end; /* nothing below has weight */
 		if (!node->children_total)
 			continue;
 		if (!frame->row && !modules_ask(pass, snapshot, node->frame))
 			return false;
 		if (frame->row == NO_ROW)
 			continue;
-		assert(pass->groups.rows && pass->until); /* whoever has a row */
+		assert(pass->groups.rows && pass->until); /* there is at least this row */
 		if (node->self_total)
 			group_add_self(&pass->groups.rows[frame->row - 1], node, frame->unknown);
 		if (i < pass->until[frame->row - 1])
 			continue;
 		pass->until[frame->row - 1] = node->end;
-		group_add_children(&pass->groups.rows[frame->row - 1], node);
+		weights_add_children(&pass->groups.rows[frame->row - 1].weights, node);
 	}
 	return true;
 }
@@ -345,8 +317,8 @@ static int module_compare(const void *pointer_a, const void *pointer_b, void *po
 	return strcmp(a->name, b->name);
 }
 
-struct xtop_error *groups_modules(const struct snapshot *snapshot, bool totals,
-				  struct groups *groups)
+struct xtop_error *groups_build_modules(const struct snapshot *snapshot, bool totals,
+					struct groups *groups)
 {
 	_cleanup_free_ struct modules_pass *pass = calloc(1, sizeof(*pass));
 	bool done = false;
@@ -357,10 +329,11 @@ struct xtop_error *groups_modules(const struct snapshot *snapshot, bool totals,
 		done = pass->frames && modules_collect(snapshot, pass);
 		free(pass->frames);
 		free(pass->until);
+		hash_table_deinit(&pass->by_name);
 	}
 	if (!done) {
 		if (pass)
-			groups_free(&pass->groups);
+			groups_deinit(&pass->groups);
 		return error_create("no memory for the table of modules");
 	}
 	if (pass->groups.n)
@@ -370,7 +343,7 @@ struct xtop_error *groups_modules(const struct snapshot *snapshot, bool totals,
 	return NULL;
 }
 
-void groups_free(struct groups *groups)
+void groups_deinit(struct groups *groups)
 {
 	free(groups->rows);
 	*groups = (struct groups){ 0 };

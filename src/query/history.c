@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The last ten minutes; see xtop/history.h. A ring of moments. Of each the nodes are kept in
- * pre-order with what cannot be computed again: whose they are, what they weigh themselves.
+ * The last ten minutes; see xtop/history.h. A ring of moments. A moment keeps nodes in pre-order,
+ * and of each node only what cannot be computed again: frame, parent, and the node's own weight.
  *
- * Which nodes are kept is settled by a threshold on the weight that passes through them. Counting
- * by quarters of the powers of two finds it in one pass without sorting.
+ * A threshold on the weight that passes through a node decides which nodes are kept. Counting nodes
+ * by quarters of powers of two finds the threshold in one pass, without sorting.
  */
 #include "config.h"
 
@@ -16,6 +16,7 @@
 
 #include "xtop/cleanup.h"
 #include "xtop/functions.h"
+#include "xtop/vector.h"
 
 struct history_node {
 	uint32_t frame, parent;
@@ -38,9 +39,10 @@ struct history_moment {
 struct history {
 	size_t first, n;
 	struct history_moment moments[HISTORY_MOMENTS];
-	uint64_t *before; /* by frame: children_total at the moment before */
-	size_t n_before;
-	uint64_t whole_before, started_ns; /* since when it is counted */
+	uint64_t *before; /* by frame: children_total at the moment before, N_BEFORE of them */
+	size_t n_before, before_capacity;
+	uint64_t whole_before; /* total_weight at the moment before */
+	uint64_t started_ns;   /* of the profile that BEFORE counts */
 };
 
 struct xtop_error *history_create(struct history **historyp)
@@ -77,11 +79,11 @@ static const struct history_moment *history_moment(const struct history *history
 #define LEVELS_PER_POWER 4
 
 /*
- * An IEEE 754 double that is not negative is in order as its bits are:
+ * The bits of IEEE 754 doubles that are not negative are in the same order as the numbers:
  *
  *	63    sign, 0
  *	62-52 exponent + 1023
- *	51-0  fraction, of which the highest two bits tell the quarter
+ *	51-0  fraction; its highest two bits tell the quarter
  */
 static int level_of(double weight)
 {
@@ -101,7 +103,7 @@ static double node_weight(const struct snapshot *snapshot, size_t index)
 	return node->children_live > 0 ? node->children_live : (double)node->children_total * 1e-9;
 }
 
-/* The lowest level of which, with all above, at most MOST nodes are. */
+/* The lowest level for which at most MOST nodes have this level or a higher one. */
 static int history_threshold(const struct snapshot *snapshot, size_t most)
 {
 	size_t counts[LEVELS] = { 0 }, n = 0;
@@ -117,8 +119,8 @@ static int history_threshold(const struct snapshot *snapshot, size_t most)
 }
 
 /*
- * A subtree that goes adds its weight to the [evicted] of the node above it; there is at most one of
- * those for each node that stays, so half of the room is theirs.
+ * A subtree that is left out adds its weight to an [evicted] node below its parent. Each node that
+ * stays has at most one [evicted] below it, so half of the room is reserved for these.
  */
 struct history_copy {
 	struct history_node nodes[HISTORY_MOMENT_NODES];
@@ -130,7 +132,7 @@ static uint32_t clamp_u32(uint64_t value)
 	return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
 }
 
-/* OPEN[d]: the node kept at depth d on the way to where the pass stands. */
+/* OPEN[d]: the kept node of depth d on the path to the current node; EVICTED[d]: its [evicted]. */
 static void history_copy_nodes(const struct snapshot *snapshot, struct history_copy *copy)
 {
 	int threshold = history_threshold(snapshot, HISTORY_MOMENT_NODES / 2);
@@ -168,29 +170,25 @@ static void history_copy_nodes(const struct snapshot *snapshot, struct history_c
 
 static bool history_reserve(struct history *history, size_t n_frames)
 {
-	size_t n = n_frames + n_frames / 2;
-	uint64_t *before;
-
 	if (n_frames <= history->n_before)
 		return true;
-	before = reallocarray(history->before, n, sizeof(*before));
-	if (!before)
+	if (!vector_reserve(history->before, history->before_capacity, n_frames))
 		return false;
-	memset(before + history->n_before, 0, (n - history->n_before) * sizeof(*before));
-	history->before = before;
-	history->n_before = n;
+	memset(history->before + history->n_before, 0,
+	       (n_frames - history->n_before) * sizeof(*history->before));
+	history->n_before = n_frames;
 	return true;
 }
 
-/* The profile was reset: what was counted before is not in what is counted now. */
-static void history_begin_anew(struct history *history, uint64_t started_ns)
+/* The profile was reset, so counts start at 0 again. */
+static void history_reset_counts(struct history *history, uint64_t started_ns)
 {
 	memset(history->before, 0, history->n_before * sizeof(*history->before));
 	history->whole_before = 0;
 	history->started_ns = started_ns;
 }
 
-/* Counts go back when a branch is evicted: then all of the new value is new. */
+/* A count gets smaller when a branch was evicted. Then the whole new value counts as new. */
 static uint64_t since(uint64_t now, uint64_t before)
 {
 	return now >= before ? now - before : now;
@@ -212,9 +210,9 @@ static int share_by_frame(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* What each function had of the samples since the moment before; the largest are kept. */
-static void history_note_shares(struct history *history, const struct snapshot *snapshot,
-				struct history_moment *moment)
+/* Each function's share of the samples since the moment before. The largest shares are kept. */
+static void history_add_shares(struct history *history, const struct snapshot *snapshot,
+			       struct history_moment *moment)
 {
 	_cleanup_free_ struct history_share *shares = NULL;
 	struct function_table table;
@@ -224,7 +222,7 @@ static void history_note_shares(struct history *history, const struct snapshot *
 	if (!history_reserve(history, snapshot->n_frames))
 		return;
 	if (snapshot->started_ns != history->started_ns)
-		history_begin_anew(history, snapshot->started_ns);
+		history_reset_counts(history, snapshot->started_ns);
 	whole = (double)since(snapshot->total_weight, history->whole_before);
 	history->whole_before = snapshot->total_weight;
 	error_destroy(functions_build(snapshot, NULL, false, &table));
@@ -241,7 +239,7 @@ static void history_note_shares(struct history *history, const struct snapshot *
 				(struct history_share){ table.rows[i].frame,
 							(float)(100.0 * (double)grown / whole) };
 	}
-	functions_free(&table);
+	functions_deinit(&table);
 	if (n > HISTORY_MOMENT_SHARES) {
 		qsort(shares, n, sizeof(*shares), share_by_percent);
 		n = HISTORY_MOMENT_SHARES;
@@ -261,17 +259,17 @@ static bool history_is_due(const struct history *history, const struct snapshot 
 	if (!history->n)
 		return true;
 	last = history_moment(history, history->n - 1);
-	/* a refresh each second may come a little early */
+	/* A refresh each second may come a little early. */
 	return snapshot->time_ns >= last->head.time_ns + HISTORY_STEP_NS * 9 / 10 ||
 	       snapshot->time_ns < last->head.time_ns;
 }
 
-void history_note(struct history *history, const struct snapshot *snapshot)
+void history_add(struct history *history, const struct snapshot *snapshot)
 {
 	struct history_moment *moment;
 	struct history_copy *copy;
 
-	/* Before a recording's first sample it is no time yet: ages would be counted from 0. */
+	/* Before a recording's first sample there is no time yet: ages would be counted from 0. */
 	if (!snapshot->n_nodes || !snapshot->time_ns || !history_is_due(history, snapshot))
 		return;
 	copy = malloc(sizeof(*copy));
@@ -287,13 +285,13 @@ void history_note(struct history *history, const struct snapshot *snapshot)
 	moment->head = *snapshot;
 	moment->head.nodes = NULL;
 	history_copy_nodes(snapshot, copy);
-	assert(copy->n > 0); /* the root at least */
+	assert(copy->n > 0); /* at least the root */
 	moment->n_nodes = copy->n;
 	moment->nodes = malloc(copy->n * sizeof(*moment->nodes));
 	if (moment->nodes)
 		memcpy(moment->nodes, copy->nodes, copy->n * sizeof(*moment->nodes));
 	free(copy);
-	history_note_shares(history, snapshot, moment);
+	history_add_shares(history, snapshot, moment);
 }
 
 size_t history_count(const struct history *history)
@@ -301,7 +299,7 @@ size_t history_count(const struct history *history)
 	return history->n;
 }
 
-uint64_t history_sequence(const struct history *history, size_t moment)
+static uint64_t history_sequence(const struct history *history, size_t moment)
 {
 	return history_moment(history, moment)->head.sequence;
 }
@@ -342,10 +340,9 @@ static void history_expand(const struct history_moment *moment, struct snapshot 
 	for (uint32_t i = (uint32_t)moment->n_nodes - 1; i > 0; i--) {
 		struct snapshot_node *parent = &nodes[nodes[i].parent];
 
-		parent->children_live += nodes[i].children_live;
-		parent->children_total += nodes[i].children_total;
 		parent->end = nodes[i].end > parent->end ? nodes[i].end : parent->end;
 	}
+	snapshot_nodes_sum(nodes, moment->n_nodes);
 }
 
 struct xtop_error *history_get(const struct history *history, size_t at,
@@ -389,7 +386,7 @@ void history_shares(const struct history *history, uint64_t sequence, uint32_t f
 
 size_t history_memory_bytes(const struct history *history)
 {
-	size_t bytes = sizeof(*history) + history->n_before * sizeof(*history->before);
+	size_t bytes = sizeof(*history) + history->before_capacity * sizeof(*history->before);
 
 	for (size_t i = 0; i < HISTORY_MOMENTS; i++)
 		bytes += history->moments[i].n_nodes * sizeof(struct history_node) +

@@ -1,35 +1,37 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Callers and callees of one function, and the hottest whole chains through it; the arithmetic
- * stands in xtop/functions.h. One pass over the nodes: what is true of a node's stack is taken over
- * from its parent, which comes before it.
+ * Callers and callees of one function, and the hottest whole chains through it. xtop/neighbours.h
+ * explains the arithmetic. One pass over the nodes: a node's path starts as a copy of its parent's
+ * path, and the parent comes first.
  *
- * Stacks of named functions are different when their nodes are. Those through code that nobody can
- * name differ by addresses that are not shown: whole chains that read alike are one, found by a hash
- * of what they read.
+ * Two stacks of named functions are different when their leaves are different nodes. Stacks through
+ * unnamed code may differ only by addresses that are not shown. Such chains read alike and become
+ * one; a hash of their text finds them.
  */
 #include "config.h"
 
 #include "xtop/cleanup.h"
-#include "xtop/functions.h"
+#include "xtop/hash.h"
+#include "xtop/neighbours.h"
+#include "xtop/vector.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* What the pass knows of the stack that ends in a node. */
 struct neighbours_path {
-	uint32_t
-		callee; /* of the innermost focus: a frame, the focus when the stack ends with it */
+	uint32_t callee;      /* of the innermost focus; the focus itself if it is the leaf */
 	uint32_t occurrences; /* of the focus */
-	bool unknown;         /* a function in it has no name, others may read alike */
-	uint64_t key;         /* of what it reads; never 0 */
+	bool unknown;         /* a function in it has no name, so other stacks may read alike */
+	uint64_t key;         /* hash of the frames that the user sees */
 };
 
-/* Chains that read alike, on their way to be ranked; open addressing, at most half full. */
+/* Chains with an unnamed function, before they are ranked. Chains that read alike are one. */
 struct neighbours_alike {
-	size_t n, capacity; /* a power of two, or 0 */
-	uint64_t *keys;     /* 0: free */
+	size_t n, keys_capacity, chains_capacity;
+	uint64_t *keys; /* by chain */
 	struct chain *chains;
+	struct hash_table by_key;
 };
 
 struct neighbours_pass {
@@ -38,7 +40,7 @@ struct neighbours_pass {
 	bool addresses;
 	uint32_t focus;
 	struct neighbours *neighbours;
-	struct neighbours_path paths[SNAPSHOT_MAX_DEPTH + 1]; /* by depth, on the way to the node */
+	struct neighbours_path paths[SNAPSHOT_MAX_DEPTH + 1]; /* by depth, to this node */
 	uint32_t *caller_rows, *callee_rows;                  /* by frame: row + 1, 0: none yet */
 	struct neighbours_alike alike;
 	bool failed; /* out of memory */
@@ -60,37 +62,35 @@ static struct weights *neighbours_row(struct function_table *table, uint32_t *ro
 	return &table->rows[rows[frame] - 1].weights;
 }
 
-static void weights_add(struct weights *to, double live, uint64_t total)
+/* The samples that end in NODE, added as children: a row of callees has no self. */
+static void neighbours_add_ended(struct weights *weights, const struct snapshot_node *node)
 {
-	to->children_live += live;
-	to->children_total += total;
+	weights->children_live += node->self_live;
+	weights->children_total += node->self_total;
 }
 
-/* NODE is an outermost focus: all of its subtree was brought about by its parent. */
+/* NODE is an outermost focus: its parent is the caller of the whole subtree. */
 static void neighbours_add_caller(struct neighbours_pass *pass, const struct snapshot_node *node)
 {
 	struct neighbours *neighbours = pass->neighbours;
 	uint32_t caller = neighbours_frame(pass, node->parent);
 
-	weights_add(&neighbours->focus, node->children_live, node->children_total);
-	weights_add(neighbours_row(&neighbours->callers, pass->caller_rows, caller),
-		    node->children_live, node->children_total);
+	weights_add_children(&neighbours->focus, node);
+	weights_add_children(neighbours_row(&neighbours->callers, pass->caller_rows, caller), node);
 }
 
-/* The stacks that end in NODE, which has PATH. */
+/* Adds the stack that ends in NODE. PATH is the path to NODE. */
 static void neighbours_add_callee(struct neighbours_pass *pass, const struct snapshot_node *node,
 				  const struct neighbours_path *path)
 {
 	struct neighbours *neighbours = pass->neighbours;
 
-	weights_add(neighbours_row(&neighbours->callees, pass->callee_rows, path->callee),
-		    node->self_live, node->self_total);
-	if (path->callee == pass->focus) {
-		neighbours->focus.self_live += node->self_live;
-		neighbours->focus.self_total += node->self_total;
-	}
+	neighbours_add_ended(neighbours_row(&neighbours->callees, pass->callee_rows, path->callee),
+			     node);
+	if (path->callee == pass->focus)
+		weights_add_self(&neighbours->focus, node);
 	if (path->occurrences > 1)
-		weights_add(&neighbours->recursive, node->self_live, node->self_total);
+		neighbours_add_ended(&neighbours->recursive, node);
 }
 
 static bool chain_is_hotter(const struct chain *a, const struct chain *b)
@@ -102,7 +102,7 @@ static bool chain_is_hotter(const struct chain *a, const struct chain *b)
 	return a->node < b->node;
 }
 
-/* Into its place among the hottest; of equal ones the first in the snapshot stays ahead. */
+/* Inserts NEW among the hottest. Of equally hot chains the first in the snapshot stays ahead. */
 static void neighbours_rank_chain(struct neighbours *neighbours, struct chain new)
 {
 	struct chain *chains = neighbours->chains;
@@ -119,70 +119,42 @@ static void neighbours_rank_chain(struct neighbours *neighbours, struct chain ne
 
 /* --- chains that read alike ------------------------------------------------------------------- */
 
-#define ALIKE_FIRST_CAPACITY 256
-
-static size_t alike_slot(const struct neighbours_alike *alike, uint64_t key)
-{
-	size_t at = key & (alike->capacity - 1);
-
-	while (alike->keys[at] && alike->keys[at] != key)
-		at = (at + 1) & (alike->capacity - 1);
-	return at;
-}
-
 static void alike_deinit(struct neighbours_alike *alike)
 {
 	free(alike->keys);
 	free(alike->chains);
+	hash_table_deinit(&alike->by_key);
 }
 
-static bool alike_reserve(struct neighbours_alike *alike)
+struct alike_wanted {
+	const struct neighbours_alike *alike;
+	uint64_t key;
+};
+
+static bool alike_is_same(const void *context, uint32_t chain)
 {
-	struct neighbours_alike grown = { .n = alike->n,
-					  .capacity = alike->capacity ? 2 * alike->capacity
-								      : ALIKE_FIRST_CAPACITY };
+	const struct alike_wanted *wanted = context;
 
-	if (2 * (alike->n + 1) <= alike->capacity)
-		return true;
-	grown.keys = calloc(grown.capacity, sizeof(*grown.keys));
-	grown.chains = reallocarray(NULL, grown.capacity, sizeof(*grown.chains));
-	if (!grown.keys || !grown.chains) {
-		alike_deinit(&grown);
-		return false;
-	}
-	for (size_t i = 0; i < alike->capacity; i++) {
-		size_t at;
-
-		if (!alike->keys[i])
-			continue;
-		at = alike_slot(&grown, alike->keys[i]);
-		grown.keys[at] = alike->keys[i];
-		grown.chains[at] = alike->chains[i];
-	}
-	alike_deinit(alike);
-	*alike = grown;
-	return true;
+	return wanted->alike->keys[chain] == wanted->key;
 }
 
-static bool alike_add(struct neighbours_alike *alike, uint64_t key, const struct chain *chain)
+static bool alike_add(struct neighbours_alike *alike, uint64_t key,
+		      const struct snapshot_node *node, const struct chain *chain)
 {
-	struct weights *weights;
-	size_t at;
+	struct alike_wanted wanted = { alike, key };
+	uint32_t found = hash_table_find(&alike->by_key, key, alike_is_same, &wanted);
 
-	if (!alike_reserve(alike))
-		return false;
-	at = alike_slot(alike, key);
-	if (!alike->keys[at]) {
-		alike->keys[at] = key;
-		alike->chains[at] = *chain;
-		alike->n++;
+	if (found != HASH_NONE) {
+		weights_add_self(&alike->chains[found].weights, node);
+		weights_add_children(&alike->chains[found].weights, node);
 		return true;
 	}
-	weights = &alike->chains[at].weights;
-	weights->self_live += chain->weights.self_live;
-	weights->self_total += chain->weights.self_total;
-	weights->children_live += chain->weights.children_live;
-	weights->children_total += chain->weights.children_total;
+	if (!vector_reserve(alike->keys, alike->keys_capacity, alike->n + 1) ||
+	    !vector_reserve(alike->chains, alike->chains_capacity, alike->n + 1) ||
+	    !hash_table_add(&alike->by_key, key, (uint32_t)alike->n))
+		return false;
+	alike->keys[alike->n] = key;
+	alike->chains[alike->n++] = *chain;
 	return true;
 }
 
@@ -193,25 +165,17 @@ static void neighbours_add_chain(struct neighbours_pass *pass, const struct snap
 
 	if (!path->unknown)
 		neighbours_rank_chain(pass->neighbours, chain);
-	else if (!alike_add(&pass->alike, path->key, &chain))
+	else if (!alike_add(&pass->alike, path->key, node, &chain))
 		pass->failed = true;
 }
 
 static void neighbours_rank_alike(struct neighbours_pass *pass)
 {
-	for (size_t i = 0; i < pass->alike.capacity; i++)
-		if (pass->alike.keys[i])
-			neighbours_rank_chain(pass->neighbours, pass->alike.chains[i]);
+	for (size_t i = 0; i < pass->alike.n; i++)
+		neighbours_rank_chain(pass->neighbours, pass->alike.chains[i]);
 }
 
 /* --- the pass --------------------------------------------------------------------------------- */
-
-static uint64_t path_key(uint64_t key, uint32_t frame)
-{
-	key = (key ^ ((uint64_t)frame + 1)) * 0x9e3779b97f4a7c15ULL; /* 2^64 / golden ratio */
-	key ^= key >> 32;
-	return key ? key : 1;
-}
 
 static void neighbours_visit(struct neighbours_pass *pass, uint32_t index)
 {
@@ -221,7 +185,7 @@ static void neighbours_visit(struct neighbours_pass *pass, uint32_t index)
 	uint32_t frame = neighbours_frame(pass, index);
 
 	*path = depth ? pass->paths[depth - 1] : (struct neighbours_path){ .callee = FRAME_NONE };
-	path->key = path_key(path->key, frame);
+	path->key = hash_word(path->key, (uint64_t)frame + 1);
 	path->unknown |= !pass->addresses && frames_get(pass->snapshot->frames, frame)->unknown;
 	if (frame == pass->focus) {
 		if (node->children_total && !path->occurrences)
@@ -274,7 +238,7 @@ struct xtop_error *neighbours_build(const struct snapshot *snapshot, const struc
 	pass.focus = addresses ? frame : frames_get(snapshot->frames, frame)->group;
 	error = neighbours_pass_run(&pass);
 	if (error) {
-		neighbours_free(&built);
+		neighbours_deinit(&built);
 		return error;
 	}
 	built.whole = weights_of(&pass.nodes[0]);
@@ -283,10 +247,10 @@ struct xtop_error *neighbours_build(const struct snapshot *snapshot, const struc
 	return NULL;
 }
 
-void neighbours_free(struct neighbours *neighbours)
+void neighbours_deinit(struct neighbours *neighbours)
 {
-	functions_free(&neighbours->callers);
-	functions_free(&neighbours->callees);
+	functions_deinit(&neighbours->callers);
+	functions_deinit(&neighbours->callees);
 	free(neighbours->chains);
 	*neighbours = (struct neighbours){ 0 };
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A part of a snapshot; see xtop/selection.h. Two passes over the nodes in pre-order. The first
- * takes the weight of stacks that do not count: a condition is fulfilled in the whole subtree of a
- * node that fulfils it, so each remembers where that subtree ends. The second takes out nodes that
- * are hidden, and gives what they weigh to the nearest node above that stays.
+ * pass removes the weight of stacks that do not count. A condition that a node fulfils is fulfilled
+ * in its whole subtree, so the pass remembers for each condition where that subtree ends. The
+ * second pass takes out hidden nodes, and gives their weight to the nearest node above that stays.
  */
 #include "config.h"
 
@@ -35,9 +35,9 @@ static bool selection_hides(const struct selection *selection, const struct fram
 	       (selection->hide_user && frame->kind == FRAME_KIND_USERLAND);
 }
 
-/* Of a frame, asked once: there are far more nodes. Zero is what fresh memory holds. */
+/* What a frame fulfils. Computed once for each frame: there are far more nodes. */
 enum selection_fulfils {
-	SELECTION_ASKED = 1,
+	SELECTION_ASKED = 1, /* the others are known */
 	SELECTION_FILTER = 2,
 	SELECTION_PROCESS = 4,
 	SELECTION_MODULE = 8,
@@ -61,7 +61,7 @@ static uint8_t selection_ask(const struct selection *selection, const struct sna
 	return fulfils;
 }
 
-/* Where the subtrees end in which a condition is fulfilled. */
+/* For each condition, where the subtree ends in which it is fulfilled. */
 struct selection_open {
 	uint32_t filter, process, module;
 };
@@ -95,15 +95,15 @@ static void selection_weigh(const struct selection *selection, const struct snap
 		to[i].self_live = to[i].children_live = counts ? node->self_live : 0;
 		to[i].self_total = to[i].children_total = counts ? node->self_total : 0;
 	}
-	for (uint32_t i = (uint32_t)from->n_nodes - 1; i > 0; i--) {
-		to[to[i].parent].children_live += to[i].children_live;
-		to[to[i].parent].children_total += to[i].children_total;
-	}
+	snapshot_nodes_sum(to, from->n_nodes);
 }
 
 /* --- which functions -------------------------------------------------------------------------- */
 
-/* PLACES[i]: the new index of node i, or of the nearest one above it that stays. */
+/*
+ * PLACES[i]: the new index of node i, or of the nearest node above that stays. BEFORE[i]: how many
+ * nodes before i stay.
+ */
 static void selection_move(struct snapshot_node *nodes, uint32_t index, bool hidden,
 			   uint32_t *places, uint32_t new_index, const uint32_t *before)
 {
@@ -126,7 +126,6 @@ static void selection_move(struct snapshot_node *nodes, uint32_t index, bool hid
 static struct xtop_error *selection_hide(const uint8_t *asked, struct snapshot *to)
 {
 	size_t n = to->n_nodes;
-	/* BEFORE[i]: how many nodes in front of i stay */
 	_cleanup_free_ uint32_t *before = malloc((n + 1) * sizeof(*before));
 	_cleanup_free_ uint32_t *places = malloc(n * sizeof(*places));
 	uint32_t stay = 0;
@@ -171,7 +170,7 @@ struct xtop_error *selection_apply(const struct selection *selection, const stru
 	return error;
 }
 
-void selection_release(struct snapshot *to, const struct snapshot *from)
+void selection_deinit(struct snapshot *to, const struct snapshot *from)
 {
 	if (to->nodes != from->nodes)
 		free(to->nodes);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads recordings (layout: xtop/recording_format.h): the guest that is a file. Opened in main,
- * then read by the one thread that takes the sampler's place.
+ * Reads recordings (layout: recording/format.h). Main opens one; then the replay thread, which
+ * takes the sampler's place, reads it.
  *
- * The file is read once from front to back, chunk by chunk, so a pipe will do. Nothing is believed:
- * a chunk larger than its kind can be ends the reading, memory grows only as bytes arrive, a sample
- * is handed out only when it passed sample_check(), a note when its lengths fit. However the reading
- * ends, what was whole before has been handed out, and recording_complaint() says what was not.
+ * The file is read once from front to back, chunk by chunk, so it may be a pipe. Nothing in it is
+ * trusted. A chunk larger than its type allows ends the reading. Memory grows only as bytes arrive.
+ * A sample is returned only if it passes sample_check(), a note only if its lengths fit. However
+ * the reading ends, all that was whole before has been returned, and
+ * recording_reader_get_complaint() says what was not.
  */
 #include "config.h"
 
-#include "xtop/recording.h"
+#include "recording/format.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,132 +26,120 @@
 #include "xtop/cleanup.h"
 #include "xtop/control.h"
 #include "xtop/inputs.h"
-#include "xtop/recording_format.h"
+#include "xtop/vector.h"
 
-#define RECORDING_FIRST_BYTES (64 << 10) /* what a payload's buffer starts with */
+#define READER_FIRST_BYTES (64 << 10) /* of a payload are read first */
 
-struct recording {
+struct recording_reader {
 	FILE *file;
 	uint64_t offset; /* bytes read */
 	uint64_t whole;  /* offset behind the last whole chunk */
 	char *buffer; /* room for a note's head, then the last chunk's payload with its padding */
-	size_t capacity;
+	size_t capacity; /* of it */
 	uint32_t version;
 	struct recording_info info;
 	bool has_info;
 	size_t n_images;
-	bool is_pending; /* the first record, read by recording_open(), waits in the buffer */
+	bool is_pending; /* recording_reader_open() has left the first record in the buffer */
 	struct recording_chunk pending;
 	bool ended;
-	uint64_t n_samples;             /* SMPL chunks, refused ones too */
+	uint64_t n_samples;             /* SMPL chunks, with the refused ones */
 	struct recording_chunk_end end; /* zeros until it has come */
 	uint64_t n_bad, n_bad_notes;
-	uint64_t n_truncated;
 	char complaint[160]; /* "": none */
 };
 
-static char *recording_payload(const struct recording *recording)
+static char *reader_payload(const struct recording_reader *reader)
 {
-	return recording->buffer + sizeof(struct recording_note);
+	return reader->buffer + sizeof(struct recording_note);
 }
 
 /* --- bytes ------------------------------------------------------------------------------------ */
 
-static size_t recording_read(struct recording *recording, void *target, size_t size_bytes)
+static size_t reader_read(struct recording_reader *reader, void *target, size_t size_bytes)
 {
-	size_t n = fread(target, 1, size_bytes, recording->file);
+	size_t n = fread(target, 1, size_bytes, reader->file);
 
-	recording->offset += n;
+	reader->offset += n;
 	return n;
 }
 
-/* A regular file's length is known; of a pipe we know what we read. */
-static uint64_t recording_file_bytes(const struct recording *recording)
+/* The length of a regular file; of a pipe the bytes read so far. */
+static uint64_t reader_file_bytes(const struct recording_reader *reader)
 {
 	struct stat status;
 
-	if (fstat(fileno(recording->file), &status) == 0 && S_ISREG(status.st_mode) &&
-	    (uint64_t)status.st_size > recording->offset)
+	if (fstat(fileno(reader->file), &status) == 0 && S_ISREG(status.st_mode) &&
+	    (uint64_t)status.st_size > reader->offset)
 		return (uint64_t)status.st_size;
-	return recording->offset;
+	return reader->offset;
 }
 
-/* No chunk follows. The first complaint stays; NULL: none. */
-__attribute__((format(printf, 2, 3))) static bool recording_stop(struct recording *recording,
-								 const char *format, ...)
+/* Ends the reading with a complaint. Returns false. */
+__attribute__((format(printf, 2, 3))) static bool reader_stop(struct recording_reader *reader,
+							      const char *format, ...)
 {
 	va_list arguments;
 
-	recording->ended = true;
-	recording->n_truncated = recording_file_bytes(recording) - recording->whole;
-	if (!format)
-		return false;
+	reader->ended = true;
 	va_start(arguments, format);
-	vsnprintf(recording->complaint, sizeof(recording->complaint), format, arguments);
+	vsnprintf(reader->complaint, sizeof(reader->complaint), format, arguments);
 	va_end(arguments);
 	return false;
 }
 
-/* The file ended, or could not be read, where more should have come. */
-static bool recording_stop_short(struct recording *recording)
+/* The file ended or could not be read where more should have come. */
+static bool reader_stop_short(struct recording_reader *reader)
 {
-	uint64_t behind = recording->offset - recording->whole;
+	uint64_t behind = reader->offset - reader->whole;
 
-	if (ferror(recording->file))
-		return recording_stop(recording, "read error after %" PRIu64 " bytes: %s",
-				      recording->offset, strerror(errno));
+	if (ferror(reader->file))
+		return reader_stop(reader, "read error after %" PRIu64 " bytes: %s", reader->offset,
+				   strerror(errno));
 	if (!behind)
-		return recording_stop(recording, "cut short: it has no end mark");
-	return recording_stop(recording,
-			      "cut short: it has no end mark, and its last %" PRIu64
-			      " bytes are no whole record",
-			      behind);
+		return reader_stop(reader, "cut short: it has no end mark");
+	return reader_stop(reader,
+			   "cut short: it has no end mark, and its last %" PRIu64
+			   " bytes are no whole record",
+			   behind);
 }
 
-static bool recording_grow(struct recording *recording, size_t capacity)
+/* Room for a note's head and PAYLOAD_BYTES. */
+static bool reader_reserve(struct recording_reader *reader, size_t payload_bytes)
 {
-	char *buffer;
+	size_t wanted = sizeof(struct recording_note) + payload_bytes;
 
-	if (capacity <= recording->capacity)
-		return true;
-	buffer = realloc(recording->buffer, sizeof(struct recording_note) + capacity);
-	if (!buffer)
-		return recording_stop(recording, "out of memory for a chunk of %zu bytes",
-				      capacity);
-	recording->buffer = buffer;
-	recording->capacity = capacity;
-	return true;
+	return vector_reserve(reader->buffer, reader->capacity, wanted) ||
+	       reader_stop(reader, "out of memory for a chunk of %zu bytes", payload_bytes);
 }
 
 /* SIZE_BYTES into the buffer, which doubles as they arrive. */
-static bool recording_read_payload(struct recording *recording, size_t size_bytes)
+static bool reader_read_payload(struct recording_reader *reader, size_t size_bytes)
 {
 	size_t have = 0, want;
 
 	while (have < size_bytes) {
-		want = have ? 2 * have : RECORDING_FIRST_BYTES;
+		want = have ? 2 * have : READER_FIRST_BYTES;
 		if (want > size_bytes)
 			want = size_bytes;
-		if (!recording_grow(recording, want))
+		if (!reader_reserve(reader, want))
 			return false;
-		if (recording_read(recording, recording_payload(recording) + have, want - have) !=
-		    want - have)
-			return recording_stop_short(recording);
+		if (reader_read(reader, reader_payload(reader) + have, want - have) != want - have)
+			return reader_stop_short(reader);
 		have = want;
 	}
 	return true;
 }
 
-static bool recording_pass_over(struct recording *recording, uint64_t size_bytes)
+static bool reader_skip(struct recording_reader *reader, uint64_t size_bytes)
 {
-	if (!recording_grow(recording, RECORDING_FIRST_BYTES))
+	if (!reader_reserve(reader, READER_FIRST_BYTES))
 		return false;
 	while (size_bytes) {
-		size_t n =
-			size_bytes < recording->capacity ? (size_t)size_bytes : recording->capacity;
+		size_t n = size_bytes < reader->capacity ? (size_t)size_bytes : reader->capacity;
 
-		if (recording_read(recording, recording->buffer, n) != n)
-			return recording_stop_short(recording);
+		if (reader_read(reader, reader->buffer, n) != n)
+			return reader_stop_short(reader);
 		size_bytes -= n;
 	}
 	return true;
@@ -159,7 +148,7 @@ static bool recording_pass_over(struct recording *recording, uint64_t size_bytes
 /* --- chunks ----------------------------------------------------------------------------------- */
 
 /* The largest payload of a known type; 0: not known. */
-static uint64_t recording_limit(uint32_t type)
+static uint64_t reader_max_bytes(uint32_t type)
 {
 	switch (type) {
 	case RECORDING_INFO:
@@ -180,71 +169,69 @@ static uint64_t recording_limit(uint32_t type)
 	}
 }
 
-/* The chunk's payload: into the buffer when its type is known, passed over when not. */
-static bool recording_take_payload(struct recording *recording, const struct recording_chunk *chunk)
+/* The payload of CHUNK: into the buffer if its type is known, else skipped. */
+static bool reader_read_chunk(struct recording_reader *reader, const struct recording_chunk *chunk)
 {
-	uint64_t limit = recording_limit(chunk->type);
+	uint64_t limit = reader_max_bytes(chunk->type);
 
 	if (!limit && (chunk->flags & RECORDING_CHUNK_REQUIRED))
-		return recording_stop(recording,
-				      "it needs a newer xtop from byte %" PRIu64
-				      " on (chunk type 0x%08x)",
-				      recording->whole, chunk->type);
+		return reader_stop(reader,
+				   "it needs a newer xtop from byte %" PRIu64
+				   " on (chunk type 0x%08x)",
+				   reader->whole, chunk->type);
 	if (chunk->size_bytes > (limit ? limit : INT64_MAX))
-		return recording_stop(recording,
-				      "damaged at byte %" PRIu64 ": a chunk of %" PRIu64 " bytes",
-				      recording->whole, chunk->size_bytes);
+		return reader_stop(reader,
+				   "damaged at byte %" PRIu64 ": a chunk of %" PRIu64 " bytes",
+				   reader->whole, chunk->size_bytes);
 	if (!limit)
-		return recording_pass_over(recording, (chunk->size_bytes + 7) & ~7ULL);
-	return recording_read_payload(recording, recording_pad(chunk->size_bytes));
+		return reader_skip(reader, (chunk->size_bytes + 7) & ~7ULL);
+	return reader_read_payload(reader, recording_pad(chunk->size_bytes));
 }
 
-/* The next chunk of a known type, or false: the reading ended. */
-static bool recording_next_chunk(struct recording *recording, struct recording_chunk *chunk)
+/* The next chunk of a known type. False: the reading ended. */
+static bool reader_next_chunk(struct recording_reader *reader, struct recording_chunk *chunk)
 {
-	while (!recording->ended) {
-		if (recording_read(recording, chunk, sizeof(*chunk)) != sizeof(*chunk))
-			return recording_stop_short(recording);
-		if (!recording_take_payload(recording, chunk))
+	while (!reader->ended) {
+		if (reader_read(reader, chunk, sizeof(*chunk)) != sizeof(*chunk))
+			return reader_stop_short(reader);
+		if (!reader_read_chunk(reader, chunk))
 			return false;
-		recording->whole = recording->offset;
-		if (recording_limit(chunk->type))
+		reader->whole = reader->offset;
+		if (reader_max_bytes(chunk->type))
 			return true;
 	}
 	return false;
 }
 
-static void recording_take_end(struct recording *recording, uint64_t size_bytes)
+static void reader_decode_end(struct recording_reader *reader, uint64_t size_bytes)
 {
-	struct recording_chunk_end *end = &recording->end;
+	struct recording_chunk_end *end = &reader->end;
+	uint64_t behind = reader_file_bytes(reader) - reader->whole;
 
 	if (size_bytes < RECORDING_END_BYTES) {
-		recording_stop(recording, "its end mark is damaged");
+		reader_stop(reader, "its end mark is damaged");
 		return;
 	}
-	memcpy(end, recording_payload(recording),
-	       size_bytes < sizeof(*end) ? size_bytes : sizeof(*end));
-	if (end->n_samples != recording->n_samples)
-		recording_stop(recording,
-			       "%" PRIu64 " samples were recorded, %" PRIu64 " are in it",
-			       end->n_samples, recording->n_samples);
+	memcpy(end, reader_payload(reader), size_bytes < sizeof(*end) ? size_bytes : sizeof(*end));
+	if (end->n_samples != reader->n_samples)
+		reader_stop(reader, "%" PRIu64 " samples were recorded, %" PRIu64 " are in it",
+			    end->n_samples, reader->n_samples);
+	else if (behind)
+		reader_stop(reader, "%" PRIu64 " bytes behind its end mark", behind);
 	else
-		recording_stop(recording, NULL);
-	if (!recording->complaint[0] && recording->n_truncated)
-		recording_stop(recording, "%" PRIu64 " bytes behind its end mark",
-			       recording->n_truncated);
+		reader->ended = true;
 }
 
 /* --- INFO ------------------------------------------------------------------------------------- */
 
-static struct xtop_error *recording_take_info(struct recording *recording, uint64_t size_bytes)
+static struct xtop_error *reader_decode_info(struct recording_reader *reader, uint64_t size_bytes)
 {
-	struct recording_info *info = &recording->info;
+	struct recording_info *info = &reader->info;
 	struct recording_chunk_info chunk;
 
-	if (size_bytes < sizeof(chunk) || recording->has_info)
-		return error_create("damaged: its head is too short, or there twice");
-	memcpy(&chunk, recording_payload(recording), sizeof(chunk));
+	if (size_bytes < sizeof(chunk) || reader->has_info)
+		return error_create("damaged: its INFO is too short, or comes twice");
+	memcpy(&chunk, reader_payload(reader), sizeof(chunk));
 	if (chunk.machine != RECORDING_MACHINE_X86_64)
 		return error_create("recorded on machine type %u; this xtop reads x86-64 (62)",
 				    chunk.machine);
@@ -259,14 +246,14 @@ static struct xtop_error *recording_take_info(struct recording *recording, uint6
 					 .wallclock_s = chunk.wallclock_s };
 	memcpy(info->domain, chunk.domain, sizeof(info->domain) - 1);
 	memcpy(info->uuid, chunk.uuid, sizeof(info->uuid) - 1);
-	recording->has_info = true;
+	reader->has_info = true;
 	return NULL;
 }
 
 /* --- SYMS ------------------------------------------------------------------------------------- */
 
 /* The parts of a SYMS payload; point into the buffer. */
-struct recording_image {
+struct reader_image {
 	const struct recording_symbol *symbols;
 	size_t n_symbols;
 	const char *module;
@@ -280,8 +267,8 @@ static void cleanup_symtab(struct symtab **tabp)
 	symtab_destroy(*tabp);
 }
 
-/* The next part of SIZE_BYTES, padded, of the *LEFTP at *ATP; NULL when it is not there. */
-static const void *recording_part(const char **atp, uint64_t *leftp, uint64_t size_bytes)
+/* The next part, SIZE_BYTES and padding, of the *LEFTP bytes at *ATP; NULL: it is not all there. */
+static const void *reader_next_part(const char **atp, uint64_t *leftp, uint64_t size_bytes)
 {
 	const char *part = *atp;
 
@@ -293,7 +280,7 @@ static const void *recording_part(const char **atp, uint64_t *leftp, uint64_t si
 }
 
 /* False: the lengths do not fit together. */
-static bool recording_split_image(const char *at, uint64_t left, struct recording_image *image)
+static bool reader_decode_parts(const char *at, uint64_t left, struct reader_image *image)
 {
 	struct recording_chunk_symbols head;
 	const void *build_id;
@@ -305,15 +292,15 @@ static bool recording_split_image(const char *at, uint64_t left, struct recordin
 	if (head.head_bytes < sizeof(head) || head.head_bytes % 8 || !head.module_bytes ||
 	    head.module_bytes > RECORDING_MAX_MODULE_BYTES ||
 	    head.build_id_bytes > BUILD_ID_MAX_BYTES || head.n_symbols > SYMTAB_MAX_SYMBOLS ||
-	    !recording_part(&at, &left, head.head_bytes))
+	    !reader_next_part(&at, &left, head.head_bytes))
 		return false;
 	image->n_symbols = head.n_symbols;
 	image->symbols =
-		recording_part(&at, &left, head.n_symbols * sizeof(struct recording_symbol));
-	image->module = recording_part(&at, &left, head.module_bytes);
-	build_id = recording_part(&at, &left, head.build_id_bytes);
+		reader_next_part(&at, &left, head.n_symbols * sizeof(struct recording_symbol));
+	image->module = reader_next_part(&at, &left, head.module_bytes);
+	build_id = reader_next_part(&at, &left, head.build_id_bytes);
 	image->strings_bytes = head.strings_bytes;
-	image->strings = recording_part(&at, &left, head.strings_bytes);
+	image->strings = reader_next_part(&at, &left, head.strings_bytes);
 	if (!image->symbols || !image->module || !build_id || !image->strings ||
 	    image->module[head.module_bytes - 1] != '\0')
 		return false;
@@ -323,8 +310,7 @@ static bool recording_split_image(const char *at, uint64_t left, struct recordin
 	return true;
 }
 
-static struct xtop_error *recording_fill_table(const struct recording_image *image,
-					       struct symtab *tab)
+static struct xtop_error *reader_fill_table(const struct reader_image *image, struct symtab *tab)
 {
 	const char *name = image->strings, *end = name + image->strings_bytes;
 	struct xtop_error *error;
@@ -344,35 +330,35 @@ static struct xtop_error *recording_fill_table(const struct recording_image *ima
 	return symtab_seal(tab);
 }
 
-static struct xtop_error *recording_take_image(struct recording *recording, uint64_t size_bytes,
-					       struct symbols *symbols)
+static struct xtop_error *reader_decode_image(struct recording_reader *reader, uint64_t size_bytes,
+					      struct symbols *symbols)
 {
 	_cleanup_(cleanup_symtab) struct symtab *tab = NULL;
-	struct recording_image image;
+	struct reader_image image;
 	struct xtop_error *error;
 
 	if (!symbols)
 		return NULL;
-	if (++recording->n_images > RECORDING_MAX_IMAGES)
+	if (++reader->n_images > RECORDING_MAX_IMAGES)
 		return error_create("damaged: more than %d symbol tables", RECORDING_MAX_IMAGES);
-	if (!recording_split_image(recording_payload(recording), size_bytes, &image))
-		return error_create("damaged: symbol table %zu", recording->n_images);
+	if (!reader_decode_parts(reader_payload(reader), size_bytes, &image))
+		return error_create("damaged: symbol table %zu", reader->n_images);
 	error = symtab_create(&tab);
 	if (!error)
-		error = recording_fill_table(&image, tab);
+		error = reader_fill_table(&image, tab);
 	if (error)
-		return error_wrap(error, "symbols of its image %zu", recording->n_images);
+		return error_wrap(error, "symbols of its image %zu", reader->n_images);
 	return symbols_add_table(symbols, no_cleanup_ptr(tab), image.module, &image.build_id);
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-static struct xtop_error *recording_read_head(struct recording *recording)
+static struct xtop_error *reader_read_head(struct recording_reader *reader)
 {
 	struct recording_head head;
-	size_t n = recording_read(recording, &head, sizeof(head));
+	size_t n = reader_read(reader, &head, sizeof(head));
 
-	if (ferror(recording->file))
+	if (ferror(reader->file))
 		return error_create_errno(errno, "cannot be read");
 	if (n < sizeof(head.magic) || memcmp(head.magic, RECORDING_MAGIC, sizeof(head.magic)) != 0)
 		return error_create("not a recording: it does not begin with XTOPREC");
@@ -381,107 +367,109 @@ static struct xtop_error *recording_read_head(struct recording *recording)
 	if (head.version < 1 || head.version > RECORDING_VERSION)
 		return error_create("has version %u, this xtop reads versions 1 to %d",
 				    head.version, RECORDING_VERSION);
-	recording->version = head.version;
+	reader->version = head.version;
 	if (head.head_bytes < sizeof(head) || head.head_bytes > RECORDING_MAX_HEAD_BYTES ||
 	    head.head_bytes % 8)
 		return error_create("damaged: a head of %u bytes", head.head_bytes);
-	recording->whole = recording->offset;
-	if (!recording_pass_over(recording, head.head_bytes - sizeof(head)))
+	reader->whole = reader->offset;
+	if (!reader_skip(reader, head.head_bytes - sizeof(head)))
 		return error_create("cut short in its head: nothing to replay");
-	recording->whole = recording->offset;
+	reader->whole = reader->offset;
 	return NULL;
 }
 
-/* All up to the first sample or note, which stays in the buffer. */
-static struct xtop_error *recording_read_front(struct recording *recording, struct symbols *symbols)
+/* Reads all up to the first sample or note, which stays in the buffer. */
+static struct xtop_error *reader_read_front(struct recording_reader *reader,
+					    struct symbols *symbols)
 {
 	struct recording_chunk chunk;
 	struct xtop_error *error = NULL;
 
-	while (!error && !recording->is_pending && recording_next_chunk(recording, &chunk)) {
+	while (!error && !reader->is_pending && reader_next_chunk(reader, &chunk)) {
 		if (chunk.type == RECORDING_INFO) {
-			error = recording_take_info(recording, chunk.size_bytes);
+			error = reader_decode_info(reader, chunk.size_bytes);
 		} else if (chunk.type == RECORDING_SYMBOLS) {
-			error = recording_take_image(recording, chunk.size_bytes, symbols);
+			error = reader_decode_image(reader, chunk.size_bytes, symbols);
 		} else if (chunk.type == RECORDING_END) {
-			recording_take_end(recording, chunk.size_bytes);
+			reader_decode_end(reader, chunk.size_bytes);
 		} else {
-			recording->is_pending = true;
-			recording->pending = chunk;
+			reader->is_pending = true;
+			reader->pending = chunk;
 		}
 	}
-	if (!error && !recording->has_info)
+	if (!error && !reader->has_info)
 		error = error_create("%s: nothing to replay",
-				     recording->complaint[0] ? recording->complaint
-							     : "it does not say of what it is");
+				     reader->complaint[0]
+					     ? reader->complaint
+					     : "it does not say which guest was recorded");
 	return error;
 }
 
-struct xtop_error *recording_open(const char *path, struct symbols *symbols,
-				  struct recording **recordingp)
+struct xtop_error *recording_reader_open(const char *path, struct symbols *symbols,
+					 struct recording_reader **readerp)
 {
-	_cleanup_close_ int fd = inputs_take(path);
-	struct recording *recording;
+	_cleanup_close_ int fd = inputs_open(path);
+	struct recording_reader *reader;
 	struct xtop_error *error;
 
 	if (fd < 0)
 		return error_create_errno(errno, "cannot read recording '%s'", path);
-	recording = calloc(1, sizeof(*recording));
-	if (recording)
-		recording->file = fdopen(fd, "r");
-	if (!recording || !recording->file) {
-		recording_destroy(recording);
+	reader = calloc(1, sizeof(*reader));
+	if (reader)
+		reader->file = fdopen(fd, "r");
+	if (!reader || !reader->file) {
+		recording_reader_close(reader);
 		return error_create("out of memory");
 	}
 	fd = -1;
-	error = recording_read_head(recording);
+	error = reader_read_head(reader);
 	if (!error)
-		error = recording_read_front(recording, symbols);
+		error = reader_read_front(reader, symbols);
 	if (error) {
-		recording_destroy(recording);
+		recording_reader_close(reader);
 		return error_wrap(error, "recording '%s'", path);
 	}
-	*recordingp = recording;
+	*readerp = reader;
 	return NULL;
 }
 
-void recording_destroy(struct recording *recording)
+void recording_reader_close(struct recording_reader *reader)
 {
-	if (!recording)
+	if (!reader)
 		return;
-	if (recording->file)
-		fclose(recording->file);
-	free(recording->buffer);
-	free(recording);
+	if (reader->file)
+		fclose(reader->file);
+	free(reader->buffer);
+	free(reader);
 }
 
-const struct recording_info *recording_info(const struct recording *recording)
+const struct recording_info *recording_reader_get_info(const struct recording_reader *reader)
 {
-	return &recording->info;
+	return &reader->info;
 }
 
-bool recording_has_memory(const struct recording *recording)
+bool recording_reader_has_memory(const struct recording_reader *reader)
 {
-	return recording->version > RECORDING_VERSION_NO_MEMORY;
+	return reader->version > RECORDING_VERSION_NO_MEMORY;
 }
 
 /* --- records ---------------------------------------------------------------------------------- */
 
-/* The next chunk that is a record, in the buffer; false: the reading ended. */
-static bool recording_next_record(struct recording *recording, struct recording_chunk *chunk)
+/* The next chunk that is a sample or a note, in the buffer. False: the reading ended. */
+static bool reader_next_record(struct recording_reader *reader, struct recording_chunk *chunk)
 {
-	if (recording->is_pending) {
-		recording->is_pending = false;
-		*chunk = recording->pending;
+	if (reader->is_pending) {
+		reader->is_pending = false;
+		*chunk = reader->pending;
 		return true;
 	}
-	while (recording_next_chunk(recording, chunk)) {
+	while (reader_next_chunk(reader, chunk)) {
 		switch (chunk->type) {
 		case RECORDING_END:
-			recording_take_end(recording, chunk->size_bytes);
+			reader_decode_end(reader, chunk->size_bytes);
 			break;
 		case RECORDING_INFO:
-		case RECORDING_SYMBOLS: /* too late */
+		case RECORDING_SYMBOLS: /* they come too late */
 			break;
 		default:
 			return true;
@@ -490,51 +478,51 @@ static bool recording_next_record(struct recording *recording, struct recording_
 	return false;
 }
 
-/* No more vCPUs than INFO promised: the ring and the counters of a replay are made for those. */
-static bool recording_keeps_promise(const struct recording *recording, const struct sample *sample)
+/* Ring and counters of a replay are made for INFO's n_vcpus. */
+static bool reader_check_vcpus(const struct recording_reader *reader, const struct sample *sample)
 {
 	const struct sample_vcpu *vcpu = sample_first_vcpu(sample);
 
 	for (unsigned i = 0; i < sample->n_vcpus; i++, vcpu = sample_next_vcpu(vcpu))
-		if (vcpu->vcpu >= recording->info.n_vcpus)
+		if (vcpu->vcpu >= reader->info.n_vcpus)
 			return false;
-	return true; /* each number is there once: so many vCPUs at most */
+	return true; /* sample_check(): each number is there once, so there are at most n_vcpus */
 }
 
 /* NULL: refused. */
-static const struct sample *recording_take_sample(struct recording *recording, size_t size_bytes)
+static const struct sample *reader_check_sample(struct recording_reader *reader, size_t size_bytes)
 {
-	const struct sample *sample = (const void *)recording_payload(recording);
+	const struct sample *sample = (const void *)reader_payload(reader);
 
-	recording->n_samples++;
-	if (sample_check(sample, size_bytes) && recording_keeps_promise(recording, sample))
+	reader->n_samples++;
+	if (sample_check(sample, size_bytes) && reader_check_vcpus(reader, sample))
 		return sample;
-	recording->n_bad++;
+	reader->n_bad++;
 	return NULL;
 }
 
-static bool recording_is_note_right(const struct recording *recording,
-				    const struct recording_chunk *chunk)
+static bool reader_check_note(const struct recording_reader *reader,
+			      const struct recording_chunk *chunk)
 {
-	const struct recording_page *page = (const void *)recording_payload(recording);
+	const struct recording_page *page = (const void *)reader_payload(reader);
 
-	if (recording->version <= RECORDING_VERSION_NO_MEMORY)
+	if (reader->version <= RECORDING_VERSION_NO_MEMORY)
 		return false;
 	if (chunk->type != RECORDING_PAGE)
 		return chunk->size_bytes >= sizeof(uint64_t);
 	return chunk->size_bytes >= sizeof(*page) &&
-	       chunk->size_bytes == sizeof(*page) + pages_lines_bytes(page->lines);
+	       chunk->size_bytes == sizeof(*page) + page_lines_bytes(page->lines);
 }
 
-/* NULL: refused. *SIZE_BYTESP grows by its head. */
-static const struct recording_note *recording_take_note(struct recording *recording,
-							const struct recording_chunk *chunk,
-							size_t *size_bytesp)
+/* NULL: refused. *SIZE_BYTESP: with the note's head. */
+static const struct recording_note *reader_build_note(struct recording_reader *reader,
+						      const struct recording_chunk *chunk,
+						      size_t *size_bytesp)
 {
-	struct recording_note *note = (void *)recording->buffer;
+	struct recording_note *note = (void *)reader->buffer;
 
-	if (!recording_is_note_right(recording, chunk)) {
-		recording->n_bad_notes++;
+	if (!reader_check_note(reader, chunk)) {
+		reader->n_bad_notes++;
 		return NULL;
 	}
 	*note = (struct recording_note){ .type = chunk->type };
@@ -542,41 +530,41 @@ static const struct recording_note *recording_take_note(struct recording *record
 	return note;
 }
 
-static void recording_complain_of_refused(struct recording *recording)
+static void reader_complain_refused(struct recording_reader *reader)
 {
-	if (recording->n_bad && !recording->complaint[0])
-		snprintf(recording->complaint, sizeof(recording->complaint),
-			 "damaged: %" PRIu64 " of %" PRIu64 " samples refused", recording->n_bad,
-			 recording->n_samples);
-	if (recording->n_bad_notes && !recording->complaint[0])
-		snprintf(recording->complaint, sizeof(recording->complaint),
-			 "damaged: %" PRIu64 " pages of guest memory refused",
-			 recording->n_bad_notes);
+	if (reader->n_bad && !reader->complaint[0])
+		snprintf(reader->complaint, sizeof(reader->complaint),
+			 "damaged: %" PRIu64 " of %" PRIu64 " samples refused", reader->n_bad,
+			 reader->n_samples);
+	if (reader->n_bad_notes && !reader->complaint[0])
+		snprintf(reader->complaint, sizeof(reader->complaint),
+			 "damaged: %" PRIu64 " pages of guest memory refused", reader->n_bad_notes);
 }
 
-const void *recording_next(struct recording *recording, size_t *size_bytesp)
+const void *recording_reader_next(struct recording_reader *reader, size_t *size_bytesp)
 {
 	struct recording_chunk chunk;
 
-	while (recording_next_record(recording, &chunk)) {
+	while (reader_next_record(reader, &chunk)) {
 		size_t size_bytes = (size_t)chunk.size_bytes;
 		const void *record =
 			chunk.type == RECORDING_SAMPLE
-				? recording_take_sample(recording, size_bytes)
-				: (const void *)recording_take_note(recording, &chunk, &size_bytes);
+				? reader_check_sample(reader, size_bytes)
+				: (const void *)reader_build_note(reader, &chunk, &size_bytes);
 
 		if (record) {
 			*size_bytesp = size_bytes;
 			return record;
 		}
 	}
-	recording_complain_of_refused(recording);
+	reader_complain_refused(reader);
 	return NULL;
 }
 
-void recording_take_counts(const struct recording *recording, struct sampler_counts *counts)
+void recording_reader_get_counts(const struct recording_reader *reader,
+				 struct sampler_counts *counts)
 {
-	const struct recording_chunk_end *end = &recording->end;
+	const struct recording_chunk_end *end = &reader->end;
 
 	counts->missed = end->missed;
 	counts->skipped_budget = end->skipped_budget;
@@ -585,17 +573,7 @@ void recording_take_counts(const struct recording *recording, struct sampler_cou
 	counts->refused = end->refused;
 }
 
-const char *recording_complaint(const struct recording *recording)
+const char *recording_reader_get_complaint(const struct recording_reader *reader)
 {
-	return recording->complaint[0] ? recording->complaint : NULL;
-}
-
-uint64_t recording_truncated_bytes(const struct recording *recording)
-{
-	return recording->n_truncated;
-}
-
-uint64_t recording_bad_records(const struct recording *recording)
-{
-	return recording->n_bad + recording->n_bad_notes;
+	return reader->complaint[0] ? reader->complaint : NULL;
 }

@@ -1,56 +1,56 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A recording in the place of a guest's memory (memory.h). Its pages come through the ring, between
- * the samples, and the resolver hands them on here in their turn: what it then reads is what was
- * there when that sample was named for the first time. A page that did not come is not there.
+ * A recording in the place of a guest's memory (xtop/memory.h). Its pages come through the ring,
+ * between the samples, and the resolver hands them on here when their turn comes. So the resolver
+ * reads what was there when the sample was named during the recording. A page that did not come is
+ * not there.
  *
- * A page that was read twice for one sample, and changed between, comes twice: the second waits until
- * as many reads have been made as there were then. Times wait to be asked for, one after the other.
+ * A page that was read twice for one sample, and changed in between, comes twice. The second change
+ * waits until the resolver has read as often as it had then. Times wait until the resolver asks for
+ * them, one after the other.
  *
- * Resolver's thread; no more than RECORDING_MAX_PAGES pages, RECORDED_MAX_WAITING changes and
- * RECORDED_MAX_TIMES times that wait, whatever the file says.
+ * Resolver's thread. Whatever the file says, there are at most RECORDING_MAX_PAGES pages,
+ * RECORDED_MAX_WAITING changes that wait and RECORDED_MAX_TIMES times that wait.
  */
 #include "config.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "recording/format.h"
 #include "xtop/memory.h"
-#include "xtop/recording.h"
-#include "xtop/recording_format.h"
 
 #define RECORDED_MAX_WAITING 1024 /* 4 MiB */
-#define RECORDED_MAX_TIMES                                                                         \
-	1024 /* some for each vCPU of a sample; what is more goes over the last */
+#define RECORDED_MAX_TIMES   1024 /* some for each vCPU of a sample; one more replaces the last */
 
 struct recorded_change {
 	struct recorded_change *next;
 	struct recording_page page; /* its lines follow */
 };
 
-struct recorded {
-	struct pages *pages;
-	uint64_t now_ns;                       /* as it was said last */
+struct recorded_memory {
+	struct page_mirror *mirror;
+	uint64_t now_ns;                       /* what the clock says */
 	uint64_t times_ns[RECORDED_MAX_TIMES]; /* of this turn */
-	size_t n_times, n_told;
+	size_t n_times, n_asked;
 	uint64_t n_reads;                       /* in this turn */
 	struct recorded_change *waiting, **end; /* in the order of the file */
 	size_t n_waiting;
 };
 
-static bool recorded_change(struct recorded *recorded, const struct recording_page *page)
+static bool recorded_apply(struct recorded_memory *recorded, const struct recording_page *page)
 {
 	if (!page->lines)
-		return pages_drop(recorded->pages, FRAME(page->frame));
-	return pages_change(recorded->pages, FRAME(page->frame), page->lines, page + 1);
+		return page_mirror_remove(recorded->mirror, FRAME(page->frame));
+	return page_mirror_apply(recorded->mirror, FRAME(page->frame), page->lines, page + 1);
 }
 
-/* The first that waits is made. */
-static void recorded_make_change(struct recorded *recorded)
+/* Applies the change that has waited longest. */
+static void recorded_apply_first(struct recorded_memory *recorded)
 {
 	struct recorded_change *change = recorded->waiting;
 
-	recorded_change(recorded, &change->page);
+	recorded_apply(recorded, &change->page);
 	recorded->waiting = change->next;
 	if (!change->next)
 		recorded->end = &recorded->waiting;
@@ -58,17 +58,17 @@ static void recorded_make_change(struct recorded *recorded)
 	free(change);
 }
 
-/* --- behind struct memory --------------------------------------------------------------------- */
+/* --- the calls of struct memory --------------------------------------------------------------- */
 
 static void recorded_read(void *context, const frame_t *frames, size_t n, void *pages, bool *ok)
 {
-	struct recorded *recorded = context;
+	struct recorded_memory *recorded = context;
 
 	recorded->n_reads++;
 	while (recorded->waiting && recorded->waiting->page.read <= recorded->n_reads)
-		recorded_make_change(recorded);
+		recorded_apply_first(recorded);
 	for (size_t i = 0; i < n; i++) {
-		const char *page = pages_find(recorded->pages, frames[i]);
+		const char *page = page_mirror_find(recorded->mirror, frames[i]);
 
 		ok[i] = page;
 		if (page)
@@ -78,20 +78,20 @@ static void recorded_read(void *context, const frame_t *frames, size_t n, void *
 
 static uint64_t recorded_now_ns(void *context)
 {
-	struct recorded *recorded = context;
+	struct recorded_memory *recorded = context;
 
-	if (recorded->n_told < recorded->n_times)
-		recorded->now_ns = recorded->times_ns[recorded->n_told++];
+	if (recorded->n_asked < recorded->n_times)
+		recorded->now_ns = recorded->times_ns[recorded->n_asked++];
 	return recorded->now_ns;
 }
 
 static void recorded_close(void *context)
 {
-	struct recorded *recorded = context;
+	struct recorded_memory *recorded = context;
 
 	while (recorded->waiting)
-		recorded_make_change(recorded);
-	pages_destroy(recorded->pages);
+		recorded_apply_first(recorded);
+	page_mirror_destroy(recorded->mirror);
 	free(recorded);
 }
 
@@ -99,15 +99,15 @@ static const struct memory_ops recorded_ops = { .read = recorded_read,
 						.close = recorded_close,
 						.now_ns = recorded_now_ns };
 
-struct xtop_error *recorded_open(struct memory **memoryp, struct recorded **recordedp)
+struct xtop_error *recorded_memory_open(struct memory **memoryp, struct recorded_memory **recordedp)
 {
-	struct recorded *recorded = calloc(1, sizeof(*recorded));
+	struct recorded_memory *recorded = calloc(1, sizeof(*recorded));
 	struct xtop_error *error;
 
 	if (!recorded)
 		return error_create("out of memory");
 	recorded->end = &recorded->waiting;
-	error = pages_create(RECORDING_MAX_PAGES, &recorded->pages);
+	error = page_mirror_create(RECORDING_MAX_PAGES, &recorded->mirror);
 	if (error) {
 		recorded_close(recorded);
 		return error;
@@ -121,8 +121,8 @@ struct xtop_error *recorded_open(struct memory **memoryp, struct recorded **reco
 /* --- notes ------------------------------------------------------------------------------------ */
 
 /* False: out of memory. */
-static bool recorded_wait(struct recorded *recorded, const struct recording_page *page,
-			  size_t size_bytes)
+static bool recorded_delay(struct recorded_memory *recorded, const struct recording_page *page,
+			   size_t size_bytes)
 {
 	struct recorded_change *change = malloc(sizeof(*change) - sizeof(*page) + size_bytes);
 
@@ -133,38 +133,39 @@ static bool recorded_wait(struct recorded *recorded, const struct recording_page
 	*recorded->end = change;
 	recorded->end = &change->next;
 	if (++recorded->n_waiting > RECORDED_MAX_WAITING)
-		recorded_make_change(recorded);
+		recorded_apply_first(recorded);
 	return true;
 }
 
-static bool recorded_take_page(struct recorded *recorded, const struct recording_page *page,
-			       size_t size_bytes)
+static bool recorded_add_page(struct recorded_memory *recorded, const struct recording_page *page,
+			      size_t size_bytes)
 {
 	if (size_bytes < sizeof(*page) ||
-	    size_bytes != sizeof(*page) + pages_lines_bytes(page->lines))
+	    size_bytes != sizeof(*page) + page_lines_bytes(page->lines))
 		return false;
-	return page->read ? recorded_wait(recorded, page, size_bytes)
-			  : recorded_change(recorded, page);
+	return page->read ? recorded_delay(recorded, page, size_bytes)
+			  : recorded_apply(recorded, page);
 }
 
-void recorded_end_turn(struct recorded *recorded)
+void recorded_memory_end_turn(struct recorded_memory *recorded)
 {
 	while (recorded->waiting)
-		recorded_make_change(recorded);
+		recorded_apply_first(recorded);
 	recorded->n_reads = 0;
 	if (recorded->n_times)
 		recorded->now_ns = recorded->times_ns[recorded->n_times - 1];
-	recorded->n_times = recorded->n_told = 0;
+	recorded->n_times = recorded->n_asked = 0;
 }
 
-bool recorded_take(struct recorded *recorded, const struct recording_note *note, size_t size_bytes)
+bool recorded_memory_apply(struct recorded_memory *recorded, const struct recording_note *note,
+			   size_t size_bytes)
 {
 	if (size_bytes < sizeof(*note) + sizeof(uint64_t))
 		return false;
 	switch (note->type) {
 	case RECORDING_PAGE:
-		return recorded_take_page(recorded, (const struct recording_page *)(note + 1),
-					  size_bytes - sizeof(*note));
+		return recorded_add_page(recorded, (const struct recording_page *)(note + 1),
+					 size_bytes - sizeof(*note));
 	case RECORDING_TIME:
 		if (recorded->n_times == RECORDED_MAX_TIMES)
 			recorded->n_times--;

@@ -2,10 +2,10 @@
 /*
  * Replaying a recording; see xtop/replay.h. Counts what the sampler would have counted.
  *
- * Times in a file are as hostile as the rest of it. What is paced, counted and handed on is a clock
- * of our own: it starts with the first sample's time and goes on by what each sample is later than
- * the one before it, so that it neither goes back nor runs over. In a recording of ours it is the
- * samples' clock.
+ * Times in a file are as hostile as the rest of it. So replay has a clock of its own for pace,
+ * counters and the times of samples. It starts with the first sample's time and advances by what
+ * each sample is later than the one before, so it neither goes back nor overflows. For a recording
+ * that xtop wrote it is the same as the samples' clock.
  */
 #include "config.h"
 
@@ -22,13 +22,11 @@ struct replay {
 	struct control *control;
 	struct ring *ring;
 	bool paced;
-	uint64_t first_ns; /* time of the first sample */
-	uint64_t last_ns;  /* of the last one, as the file has it */
-	uint64_t
-		elapsed_ns; /* from the first to the last one, on the clock that does not go back */
-	uint32_t
-		period_ns; /* that the first one ends: so many samples in so much time are the rate */
-	uint64_t started_ns; /* when the first one was replayed, CLOCK_MONOTONIC */
+	uint64_t first_ns;   /* time of the first sample */
+	uint64_t last_ns;    /* time of the last sample, as the file has it */
+	uint64_t elapsed_ns; /* between these two, on the clock that does not go back */
+	uint32_t period_ns;  /* of the first sample: the time before it counts for the rate, too */
+	uint64_t started_ns; /* when the first sample was replayed, CLOCK_MONOTONIC */
 	struct sampler_counts counts;
 };
 
@@ -39,7 +37,7 @@ static void replay_nap(void)
 	nanosleep(&nap, NULL);
 }
 
-/* The first sample sets the clock, the others move it. */
+/* The first sample sets the clock, the others advance it. */
 static void replay_advance(struct replay *replay, const struct sample *sample)
 {
 	uint64_t time_ns = sample->time_ns, room_ns;
@@ -68,7 +66,7 @@ static uint64_t replay_elapsed(const struct replay *replay)
 static bool replay_wait_until_due(const struct replay *replay)
 {
 	while (replay->paced && replay->elapsed_ns > clock_now_ns() - replay->started_ns) {
-		if (control_quitting(replay->control))
+		if (control_is_quitting(replay->control))
 			return false;
 		replay_nap();
 	}
@@ -81,7 +79,7 @@ static void *replay_reserve(const struct replay *replay, size_t size_bytes)
 	void *room;
 
 	while (!(room = ring_reserve(replay->ring, size_bytes))) {
-		if (control_quitting(replay->control))
+		if (control_is_quitting(replay->control))
 			return NULL;
 		replay_nap();
 	}
@@ -89,7 +87,7 @@ static void *replay_reserve(const struct replay *replay, size_t size_bytes)
 }
 
 /* False: told to end, as below. */
-static bool replay_put_note(struct replay *replay, const void *note, size_t size_bytes)
+static bool replay_commit_note(struct replay *replay, const void *note, size_t size_bytes)
 {
 	void *room = replay_reserve(replay, size_bytes);
 
@@ -100,7 +98,8 @@ static bool replay_put_note(struct replay *replay, const void *note, size_t size
 	return true;
 }
 
-static bool replay_put(struct replay *replay, const struct sample *sample, size_t size_bytes)
+static bool replay_commit_sample(struct replay *replay, const struct sample *sample,
+				 size_t size_bytes)
 {
 	struct sample *room = replay_reserve(replay, size_bytes);
 
@@ -125,7 +124,7 @@ static void replay_count(struct replay *replay, const struct sample *sample)
 	counts->stopped_ns += sample->stopped_ns;
 	if (sample->stopped_ns) {
 		counts->stops++;
-		control_add_stopped(replay->control, sample->stopped_ns);
+		control_count_stopped(replay->control, sample->stopped_ns);
 	} else {
 		counts->idle_ticks++;
 	}
@@ -134,34 +133,35 @@ static void replay_count(struct replay *replay, const struct sample *sample)
 			(double)(counts->ticks - 1) * 1e9 / (double)replay->elapsed_ns;
 	if (counts->elapsed_ns)
 		counts->stopped_share = (double)counts->stopped_ns / (double)counts->elapsed_ns;
-	control_put_counts(replay->control, counts);
+	control_set_counts(replay->control, counts);
 }
 
 static bool replay_sample(struct replay *replay, const struct sample *sample, size_t size_bytes)
 {
 	replay_advance(replay, sample);
-	if (!replay_wait_until_due(replay) || !replay_put(replay, sample, size_bytes))
+	if (!replay_wait_until_due(replay) || !replay_commit_sample(replay, sample, size_bytes))
 		return false;
 	replay_count(replay, sample);
 	return true;
 }
 
-void replay_run(struct recording *recording, struct control *control, struct ring *ring, bool paced)
+void replay_run(struct recording_reader *reader, struct control *control, struct ring *ring,
+		bool paced)
 {
 	struct replay replay = { .control = control, .ring = ring, .paced = paced };
 	const void *record;
 	size_t size_bytes;
 	bool going = true;
 
-	replay.counts.rate_asked_hz = recording_info(recording)->freq_hz;
-	while (going && !control_quitting(control) &&
-	       (record = recording_next(recording, &size_bytes)))
-		going = recording_is_note(record) ? replay_put_note(&replay, record, size_bytes)
+	replay.counts.rate_asked_hz = recording_reader_get_info(reader)->freq_hz;
+	while (going && !control_is_quitting(control) &&
+	       (record = recording_reader_next(reader, &size_bytes)))
+		going = recording_is_note(record) ? replay_commit_note(&replay, record, size_bytes)
 						  : replay_sample(&replay, record, size_bytes);
-	if (recording_complaint(recording))
-		control_put_message(control, recording_complaint(recording));
-	recording_take_counts(recording, &replay.counts);
+	if (recording_reader_get_complaint(reader))
+		control_set_message(control, recording_reader_get_complaint(reader));
+	recording_reader_get_counts(reader, &replay.counts);
 	replay.counts.state = SAMPLER_ENDED;
-	control_put_counts(control, &replay.counts);
+	control_set_counts(control, &replay.counts);
 	control_finish(control);
 }

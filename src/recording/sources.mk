@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libxtop_a_SOURCES += \
-	include/xtop/pages.h \
 	include/xtop/recording.h \
-	include/xtop/recording_format.h \
 	include/xtop/replay.h \
-	src/recording/pages.c \
+	src/recording/format.h \
+	src/recording/page_mirror.c \
+	src/recording/page_mirror.h \
 	src/recording/reader.c \
 	src/recording/recorded_memory.c \
 	src/recording/replay.c \

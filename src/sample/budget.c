@@ -6,10 +6,7 @@
 
 void budget_init(struct budget *budget, uint64_t now_ns)
 {
-	/*
-	 * Begins with all the credit there can be: a guest that nobody has looked at has been
-	 * spared for long.
-	 */
+	/* Start with a full bucket: nobody has stopped this guest for long. */
 	*budget = (struct budget){ .refilled_ns = now_ns - BUDGET_CREDIT_NS,
 				   .window_start_ns = now_ns };
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Private to sample/: how much of the guest's time may still be taken. A token bucket: credit grows
- * with time by the budget's share and is spent by stops; while it is overdrawn no tick is taken.
- * Over any span the stopped time is thus at most share * span, plus a tenth of a second's credit, plus
- * one stop.
+ * Private to sample/: for how much longer the guest may be stopped. A token bucket: credit grows
+ * with time by the budget's share, stops spend it, and no stop begins without credit. So over any
+ * span the stopped time is at most share * span, plus the share of a tenth of a second, plus one
+ * stop.
  */
 #ifndef SAMPLE_BUDGET_H
 #define SAMPLE_BUDGET_H
@@ -24,17 +24,14 @@ struct budget {
 };
 
 void budget_init(struct budget *budget, uint64_t now_ns);
-/* What was saved up is gone: somebody before has had it. */
+/* Starts with an empty bucket: an earlier sampler may have used the credit. */
 void budget_empty(struct budget *budget, uint64_t now_ns);
-/*
- * Once a tick, also of an idle guest: closes the window when it is over, so that share and rate are
- * of now.
- */
+/* Once a tick, also for an idle guest: closes the window when it is over. */
 void budget_measure(struct budget *budget, uint64_t now_ns);
-/* Whether a stop may begin at NOW_NS with SHARE (0..1) of the guest's time as the limit. */
+/* A stop may begin at NOW_NS, with SHARE (0..1) of the guest's time as the limit. */
 bool budget_allows(struct budget *budget, double share, uint64_t now_ns);
 void budget_spend(struct budget *budget, uint64_t stopped_ns);
-/* A sample was taken, with or without a stop: for the rate. */
+/* There was one more sample, with or without a stop: for the rate. */
 void budget_count(struct budget *budget);
 
 #endif

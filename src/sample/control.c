@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The control block; see xtop/control.h. A sealed memfd, shared over fork() or handed over.
- * All fields are relaxed atomics: each stands for itself, a reader may see one counter a tick older
- * than the next. Only the message is ordered, by the state that announces it, and the recipe, whose
- * words belong together: its sequence is odd while it is written, and another afterwards.
+ *
+ * All fields are relaxed atomics: each stands for itself, and a reader may see one counter a tick
+ * older than the next. Two things are ordered. The message is there before the state that announces
+ * it. The words of struct linux_stacks belong together: their sequence number is odd while they are
+ * written, and another one afterwards.
  */
 #include "config.h"
 
@@ -16,6 +18,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "xtop/hash.h"
 
 #define CONTROL_MESSAGE_BYTES 256
 #define CONTROL_SEALS         (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
@@ -30,17 +34,17 @@
 #define STOPPED_SHIFTS  33 /* up to 2^40 ns: 18 minutes */
 #define STOPPED_BUCKETS ((STOPPED_SHIFTS + 1) * STOPPED_STEPS)
 
-/* Direct-mapped by a hash of the region; the check bits tell one region from another. */
+/* Direct-mapped by a hash of the region; part of the region's key tells one from another. */
 #define STACK_HINTS 4096
 
-#define RECIPE_WORDS (sizeof(struct stack_recipe) / sizeof(uint64_t))
-_Static_assert(sizeof(struct stack_recipe) % sizeof(uint64_t) == 0, "handed over word by word");
+#define STACKS_WORDS (sizeof(struct linux_stacks) / sizeof(uint64_t))
+_Static_assert(sizeof(struct linux_stacks) % sizeof(uint64_t) == 0, "handed over word by word");
 
 struct control {
 	/* main's */
 	atomic_int fd; /* of this memory, in main */
 	_Atomic double rate_hz, budget;
-	atomic_bool quit, finish, hold;
+	atomic_bool quit, finish, hold; /* hold: no second stop before known */
 	_Atomic uint64_t resets;
 	/* sampler's */
 	_Alignas(64) atomic_int state;
@@ -52,9 +56,9 @@ struct control {
 	_Atomic uint64_t stopped[STOPPED_BUCKETS];
 	char message[CONTROL_MESSAGE_BYTES];
 	/* resolver's */
-	_Alignas(64) _Atomic uint64_t recipe_sequence;
-	atomic_bool go;
-	_Atomic uint64_t recipe[RECIPE_WORDS];
+	_Alignas(64) _Atomic uint64_t stacks_sequence;
+	atomic_bool known;
+	_Atomic uint64_t stacks[STACKS_WORDS]; /* struct linux_stacks */
 	_Alignas(64) _Atomic uint64_t stack_tops[STACK_HINTS];
 };
 
@@ -101,7 +105,8 @@ struct xtop_error *control_adopt(int fd, struct control **controlp)
 
 	if (seals < 0 || (seals & CONTROL_SEALS) != CONTROL_SEALS || fstat(fd, &status) < 0 ||
 	    status.st_size != sizeof(struct control))
-		return error_create("what should be a control block is something else");
+		return error_create("the shared memory of the control block is not sealed "
+				    "or has a wrong size");
 	return control_map(fd, controlp);
 }
 
@@ -118,27 +123,27 @@ void control_destroy(struct control *control)
 	munmap(control, sizeof(*control));
 }
 
-void control_release(struct control *control)
+void control_close(struct control *control)
 {
 	if (control)
 		munmap(control, sizeof(*control));
 }
 
-/* Of this process, not in the shared memory: main may not be what it was. */
+/* Outside the shared memory: main, which can write there, may have been taken over. */
 static double control_budget_limit = 1;
 static bool control_credit_spent;
 
-void control_limit_budget(double share)
+void control_set_budget_limit(double share)
 {
 	control_budget_limit = share;
 }
 
-void control_spend_credit(bool spent)
+void control_set_credit_spent(bool spent)
 {
 	control_credit_spent = spent;
 }
 
-bool control_credit_is_spent(void)
+bool control_is_credit_spent(void)
 {
 	return control_credit_spent;
 }
@@ -158,62 +163,62 @@ void control_quit(struct control *control)
 	PUT(quit, true);
 }
 
-void control_start_anew(struct control *control)
+void control_restart(struct control *control)
 {
 	PUT(quit, false);
 	PUT(ending, GUEST_END_UNKNOWN);
-	control_settle(control, SAMPLER_STARTING);
+	control_set_state(control, SAMPLER_STARTING);
 }
 
-void control_hold(struct control *control)
+void control_set_hold(struct control *control)
 {
 	PUT(hold, true);
 }
 
-void control_go(struct control *control)
+void control_set_guest_known(struct control *control)
 {
-	PUT(go, true);
+	PUT(known, true);
 }
 
-void control_wait(struct control *control)
+void control_set_guest_unknown(struct control *control)
 {
-	PUT(go, false);
+	PUT(known, false);
 }
 
-bool control_holding(const struct control *control)
+bool control_is_on_hold(const struct control *control)
 {
-	return GET(hold) && !GET(go);
+	return GET(hold) && !GET(known);
 }
 
-void control_reset(struct control *control)
+void control_reset_profile(struct control *control)
 {
 	PUT(resets, GET(resets) + 1);
 }
 
 void control_finish(struct control *control)
 {
-	/* Release: what was committed to the ring before is there for who sees this. */
+	/* Release: who sees this also sees what was committed to the ring before. */
 	atomic_store_explicit(&control->finish, true, memory_order_release);
 }
 
-uint64_t control_resets(const struct control *control)
+uint64_t control_get_resets(const struct control *control)
 {
 	return GET(resets);
 }
 
-bool control_finishing(const struct control *control)
+bool control_is_finishing(const struct control *control)
 {
 	return atomic_load_explicit(&control->finish, memory_order_acquire);
 }
 
-double control_rate(const struct control *control)
+double control_get_rate(const struct control *control)
 {
 	double hz = GET(rate_hz);
 
 	return hz >= RATE_MIN_HZ && hz <= RATE_MAX_HZ ? hz : RATE_MIN_HZ;
 }
 
-double control_budget(const struct control *control)
+double control_get_budget(const struct control *control)
 {
 	double share = GET(budget);
 
@@ -222,39 +227,34 @@ double control_budget(const struct control *control)
 	return share < control_budget_limit ? share : control_budget_limit;
 }
 
-bool control_quitting(const struct control *control)
+bool control_is_quitting(const struct control *control)
 {
 	return GET(quit);
 }
 
 /* Every counter of struct sampler_counts but the state, which is ordered. */
+/* clang-format off */
 #define CONTROL_COUNTS(X)                                                                          \
-	X(rate_asked_hz)                                                                           \
-	X(rate_now_hz)                                                                             \
-	X(ticks)                                                                                   \
-	X(samples)                                                                                 \
-	X(late)                                                                                    \
-	X(missed)                                                                                  \
-	X(skipped_budget)                                                                          \
-	X(waited)                                                                                  \
-	X(idle_ticks)                                                                              \
-	X(lost)                                                                                    \
-	X(refused) X(retakes) X(stops) X(stopped_ns) X(elapsed_ns) X(guest_pages) X(mapped_pages)  \
-		X(maps) X(faults) X(cpu_ns) X(restarts) X(ending) X(stopped_share)                 \
-			X(stopped_share_max)
+	X(rate_asked_hz) X(rate_now_hz) X(ticks) X(samples) X(late) X(missed) X(skipped_budget)    \
+	X(waited) X(idle_ticks) X(lost) X(refused) X(retakes) X(stops) X(stopped_ns) X(elapsed_ns) \
+	X(guest_pages) X(mapped_pages) X(maps) X(faults) X(cpu_ns) X(restarts) X(ending)           \
+	X(stopped_share) X(stopped_share_max)
+/* clang-format on */
 
-void control_put_counts(struct control *control, const struct sampler_counts *counts)
+void control_set_counts(struct control *control, const struct sampler_counts *counts)
 {
 #define X(field) PUT(field, counts->field);
 	CONTROL_COUNTS(X)
 #undef X
-	/* Release: whoever reads this state reads these counters and, if it failed, the message. */
+	/*
+	 * Release: who reads this state also reads these counters and, if it failed, the message.
+	 */
 	atomic_store_explicit(&control->state, counts->state, memory_order_release);
 }
 
-void control_settle(struct control *control, enum sampler_state state)
+void control_set_state(struct control *control, enum sampler_state state)
 {
-	/* Release: as in control_put_counts(). */
+	/* Release: as in control_set_counts(). */
 	atomic_store_explicit(&control->state, state, memory_order_release);
 }
 
@@ -269,17 +269,17 @@ void control_get_counts(const struct control *control, struct sampler_counts *co
 		state >= SAMPLER_STARTING && state <= SAMPLER_FAILED ? state : SAMPLER_FAILED;
 }
 
-enum guest_end control_ending(const struct sampler_counts *counts)
+enum guest_end control_get_ending(const struct sampler_counts *counts)
 {
 	return counts->ending < N_GUEST_ENDS ? (enum guest_end)counts->ending : GUEST_END_UNKNOWN;
 }
 
-void control_put_message(struct control *control, const char *message)
+void control_set_message(struct control *control, const char *message)
 {
 	strncpy(control->message, message, sizeof(control->message) - 1);
 }
 
-const char *control_message(const struct control *control)
+const char *control_get_message(const struct control *control)
 {
 	int state = atomic_load_explicit(&control->state, memory_order_acquire);
 
@@ -305,10 +305,10 @@ static uint64_t stopped_value(size_t bucket)
 	return (bucket - shift * STOPPED_STEPS) << shift;
 }
 
-/* Only the sampler writes, so a plain load and store is an increment. */
+/* The sampler is the only writer, so a plain load and store is an increment. */
 #define ADD(field, value) PUT(field, GET(field) + (value))
 
-void control_add_stopped(struct control *control, uint64_t stopped_ns)
+void control_count_stopped(struct control *control, uint64_t stopped_ns)
 {
 	ADD(stopped[stopped_bucket(stopped_ns)], 1);
 	ADD(stopped_sum_ns, stopped_ns);
@@ -326,8 +326,8 @@ static uint64_t stopped_clamp(const struct stopped_summary *summary, uint64_t ns
 }
 
 /*
- * The nearest rank: the smallest value that PERCENT of all do not exceed. Those in one bucket are taken
- * to lie in it at equal distances, but none outside of what was seen.
+ * The nearest rank: the smallest value that PERCENT of all do not exceed. The values of one bucket
+ * are assumed to lie in it at equal distances, but none outside of what was seen.
  */
 static uint64_t stopped_quantile(const struct stopped_summary *summary, const uint64_t *counts,
 				 unsigned percent)
@@ -369,7 +369,7 @@ void control_get_stopped(const struct control *control, struct stopped_summary *
 }
 
 /*
- * A hint holds the top's distance above its region's start, and which region it is of:
+ * A hint holds the region's key and the distance from the region's start to the top:
  *
  *   63                              20 19                   0
  *   | region's key, low 44 bits       | bytes from its start |
@@ -396,10 +396,10 @@ static uint64_t hint_key(uint64_t cr3, uint64_t address)
 
 static size_t hint_slot(uint64_t key)
 {
-	return (key * 0x9e3779b97f4a7c15ULL >> 32) % STACK_HINTS; /* Fibonacci hashing */
+	return hash_slot(key, STACK_HINTS);
 }
 
-void control_learn_stack(struct control *control, uint64_t cr3, uint64_t address, uint64_t top)
+void control_set_stack_top(struct control *control, uint64_t cr3, uint64_t address, uint64_t top)
 {
 	uint64_t key = hint_key(cr3, address);
 	uint64_t bytes = top - hint_region(address) * STACK_REGION_BYTES;
@@ -409,7 +409,7 @@ void control_learn_stack(struct control *control, uint64_t cr3, uint64_t address
 	PUT(stack_tops[hint_slot(key)], key << HINT_BYTES_BITS | bytes);
 }
 
-uint64_t control_stack_top(const struct control *control, uint64_t cr3, uint64_t address)
+uint64_t control_get_stack_top(const struct control *control, uint64_t cr3, uint64_t address)
 {
 	uint64_t key = hint_key(cr3, address);
 	uint64_t hint = GET(stack_tops[hint_slot(key)]);
@@ -419,31 +419,33 @@ uint64_t control_stack_top(const struct control *control, uint64_t cr3, uint64_t
 	return hint_region(address) * STACK_REGION_BYTES + (hint & ((1 << HINT_BYTES_BITS) - 1));
 }
 
-/* --- the recipe ------------------------------------------------------------------------------- */
+/* --- where a Linux guest keeps its stacks ----------------------------------------------------- */
 
-void control_set_recipe(struct control *control, const struct stack_recipe *recipe)
+void control_set_linux_stacks(struct control *control, const struct linux_stacks *stacks)
 {
-	uint64_t sequence = GET(recipe_sequence), words[RECIPE_WORDS] = { 0 };
+	uint64_t sequence = GET(stacks_sequence), words[STACKS_WORDS] = { 0 };
 
-	if (recipe)
-		memcpy(words, recipe, sizeof(words));
-	PUT(recipe_sequence, sequence + 1);
-	/* Release: whoever reads one of these words reads an odd sequence, or a later one. */
-	for (size_t i = 0; i < RECIPE_WORDS; i++)
-		atomic_store_explicit(&control->recipe[i], words[i], memory_order_release);
-	atomic_store_explicit(&control->recipe_sequence, sequence + 2, memory_order_release);
+	if (stacks)
+		memcpy(words, stacks, sizeof(words));
+	PUT(stacks_sequence, sequence + 1);
+	/*
+	 * Release: a reader that sees one of these words also sees the odd number, or a later one.
+	 */
+	for (size_t i = 0; i < STACKS_WORDS; i++)
+		atomic_store_explicit(&control->stacks[i], words[i], memory_order_release);
+	atomic_store_explicit(&control->stacks_sequence, sequence + 2, memory_order_release);
 }
 
-bool control_get_recipe(const struct control *control, struct stack_recipe *recipe)
+bool control_get_linux_stacks(const struct control *control, struct linux_stacks *stacks)
 {
-	uint64_t before, words[RECIPE_WORDS];
+	uint64_t before, words[STACKS_WORDS];
 
-	before = atomic_load_explicit(&control->recipe_sequence, memory_order_acquire);
-	/* Acquire: the sequence is read again after them. */
-	for (size_t i = 0; i < RECIPE_WORDS; i++)
-		words[i] = atomic_load_explicit(&control->recipe[i], memory_order_acquire);
-	if (before & 1 || GET(recipe_sequence) != before)
+	before = atomic_load_explicit(&control->stacks_sequence, memory_order_acquire);
+	/* Acquire: the number below is read after these words. */
+	for (size_t i = 0; i < STACKS_WORDS; i++)
+		words[i] = atomic_load_explicit(&control->stacks[i], memory_order_acquire);
+	if (before & 1 || GET(stacks_sequence) != before)
 		return false;
-	memcpy(recipe, words, sizeof(words));
+	memcpy(stacks, words, sizeof(words));
 	return true;
 }

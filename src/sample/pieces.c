@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Copying pieces of stack; see pieces.h. Every page of them is translated anew at each sample,
- * through page-table pages that stay mapped: the guest may have moved any of them since. In the
- * stop only pages that are mapped already are read; the same walk outside it maps what was missing.
+ * Copying pieces of stack; see pieces.h. Every sample translates every page anew, through
+ * page-table pages that stay mapped: the guest may have moved any page since. In the stop only
+ * pages that are mapped already are read. Outside the stop the same walk maps the missing ones.
  */
 #include "config.h"
 
@@ -12,7 +12,7 @@
 #include "xtop/frame_cache.h"
 #include "xtop/walk.h"
 
-/* Field by field: what has no value yet costs the stopped guest nothing. */
+/* Field by field: the other members are not set, which saves time while the guest stands still. */
 void pieces_begin(struct pieces *pieces, struct frame_cache *cache, char *to, uint64_t now_ns)
 {
 	pieces->cache = cache;
@@ -63,7 +63,7 @@ static inline enum sample_cut pieces_page(struct pieces *pieces, struct memory_r
 		return CUT_NONE;
 	}
 	cut = pieces_walk(pieces, root, address, page);
-	if (cut == CUT_NONE && pieces->to) { /* to map a page may unmap others */
+	if (cut == CUT_NONE && pieces->to) { /* outside the stop, mapping a page may unmap others */
 		pieces->seen = *page;
 		pieces->seen_address = address;
 		pieces->seen_cr3 = root.cr3;
@@ -99,7 +99,7 @@ frame_t pieces_frame(struct pieces *pieces, struct memory_root root, uint64_t ad
 	return result == WALK_OK ? frame : FRAME(0);
 }
 
-/* Never across the end of the address space, where a guest may well put its stack pointer. */
+/* A guest may put its stack pointer near the end of the address space: never go across. */
 static size_t pieces_clamp(const struct pieces *pieces, uint64_t address, uint64_t length)
 {
 	uint64_t limit = UINT64_MAX - address;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The ring between sampler and resolver; see xtop/ring.h. Modelled on the discipline of Concurrency
- * Kit's ck_ring: state is split by who writes it, and each fence says what it lets the other side
- * do.
+ * The ring between sampler and resolver; see xtop/ring.h. It follows the discipline of Concurrency
+ * Kit's ck_ring: state is split by who writes it, and the comment at each fence says what the fence
+ * allows the other side to do.
  *
  * Layout, in one sealed memfd, shared over fork() or handed to another process:
  *
@@ -10,8 +10,8 @@
  *   page 1 ...        the bytes, mapped twice in a row
  *
  * head and tail count bytes since the start and only grow; the place in the bytes is the count
- * modulo the size. A record is a u64 length followed by its bytes, padded to 8. Records that
- * cross the end of the bytes run on into the second mapping, which is the first again.
+ * modulo the size. A record is a u64 length and its bytes, padded to 8. A record that crosses the
+ * end of the bytes runs on into the second mapping, which shows the first bytes again.
  */
 #include "config.h"
 
@@ -44,12 +44,13 @@ struct ring {
 	struct ring_shared *shared;
 	unsigned char *bytes;
 	size_t size;
-	int fd; /* of who made it; else -1 */
+	int fd; /* in the process that created the ring; else -1 */
 	/*
-	 * Each side keeps its own counter here and only publishes it: what the other side, maybe a
-	 * less trusted process, scribbles over the shared one cannot send it astray. It also
-	 * remembers the other's counter and looks again only when that seems in the way, so that
-	 * the line the other side writes stays in its cache.
+	 * Each side keeps its own counter here, in its own memory, and only publishes it. The other
+	 * side may be a less trusted process: what that writes over the shared counter must not
+	 * lead this side astray. Each side also remembers the other's counter and loads it again
+	 * only when the old value is in the way, so that the other side's cache line stays where it
+	 * is.
 	 */
 	_Alignas(RING_CACHE_LINE) uint64_t producer_head;
 	uint64_t producer_tail; /* last seen */
@@ -81,8 +82,11 @@ static void *ring_map(int fd, size_t size)
 	return base;
 }
 
-/* Of a new one both are 0. */
-void ring_take_over(struct ring *ring)
+/*
+ * Head and tail of a new ring are 0. Acquire: what the consumer released, it has finished reading;
+ * this producer may overwrite those bytes.
+ */
+void ring_adopt_producer(struct ring *ring)
 {
 	ring->producer_head =
 		atomic_load_explicit(&ring->shared->head, memory_order_relaxed) & ~(uint64_t)7;
@@ -107,7 +111,7 @@ static struct xtop_error *ring_open(int fd, size_t size, struct ring **ringp)
 		.size = size,
 		.fd = -1,
 	};
-	ring_take_over(ring);
+	ring_adopt_producer(ring);
 	*ringp = ring;
 	return NULL;
 }
@@ -139,11 +143,11 @@ struct xtop_error *ring_adopt(int fd, struct ring **ringp)
 	size_t size;
 
 	if (seals < 0 || (seals & RING_SEALS) != RING_SEALS || fstat(fd, &status) < 0)
-		return error_create("what should be a ring may change its size");
+		return error_create("the shared memory of the ring is not sealed");
 	size = (size_t)status.st_size - RING_HEAD_BYTES;
 	if (status.st_size < 2 * RING_HEAD_BYTES || status.st_size > RING_MAX_BYTES ||
 	    size & (size - 1))
-		return error_create("what should be a ring has %jd bytes",
+		return error_create("the shared memory of the ring has %jd bytes",
 				    (intmax_t)status.st_size);
 	return ring_open(fd, size, ringp);
 }
@@ -176,8 +180,8 @@ void *ring_reserve(struct ring *ring, size_t size_bytes)
 		return NULL;
 	if (end - ring->producer_tail > ring->size) {
 		/*
-		 * Acquire: what the consumer released it has finished reading, so it may be
-		 * overwritten.
+		 * Acquire, pairs with ring_release(): the consumer has finished reading what it
+		 * released, so this side may overwrite those bytes.
 		 */
 		ring->producer_tail =
 			atomic_load_explicit(&ring->shared->tail, memory_order_acquire);
@@ -191,7 +195,10 @@ void ring_commit(struct ring *ring, size_t size_bytes)
 {
 	*ring_at(ring, ring->producer_head) = size_bytes;
 	ring->producer_head += ring_record_bytes(size_bytes);
-	/* Release: the record and its length are there before the consumer can see the new head. */
+	/*
+	 * Release, pairs with ring_peek(): the record and its length are written before the new
+	 * head, so the consumer may read all bytes below the head that it sees.
+	 */
 	atomic_store_explicit(&ring->shared->head, ring->producer_head, memory_order_release);
 }
 
@@ -200,8 +207,9 @@ uint64_t ring_committed(const struct ring *ring)
 	return ring->producer_head;
 }
 
-bool ring_consumed(struct ring *ring, uint64_t count)
+bool ring_is_consumed(struct ring *ring, uint64_t count)
 {
+	/* Acquire, as in ring_reserve(), which goes by this tail next. */
 	if (ring->producer_tail < count)
 		ring->producer_tail =
 			atomic_load_explicit(&ring->shared->tail, memory_order_acquire);
@@ -211,7 +219,10 @@ bool ring_consumed(struct ring *ring, uint64_t count)
 const void *ring_peek(struct ring *ring, size_t *size_bytesp)
 {
 	if (ring->consumer_tail == ring->consumer_head) {
-		/* Acquire: pairs with the release in ring_commit(); the record may be read. */
+		/*
+		 * Acquire, pairs with ring_commit(): all bytes below this head are written, so this
+		 * side may read them.
+		 */
 		ring->consumer_head =
 			atomic_load_explicit(&ring->shared->head, memory_order_acquire);
 		if (ring->consumer_tail == ring->consumer_head)
@@ -224,19 +235,21 @@ const void *ring_peek(struct ring *ring, size_t *size_bytesp)
 void ring_release(struct ring *ring)
 {
 	ring->consumer_tail += ring_record_bytes(*ring_at(ring, ring->consumer_tail));
-	/* Release: the consumer's reads are done before the producer may write there. */
+	/*
+	 * Release, pairs with ring_reserve(): this side's reads come before the new tail, so the
+	 * producer may overwrite all bytes below the tail that it sees.
+	 */
 	atomic_store_explicit(&ring->shared->tail, ring->consumer_tail, memory_order_release);
 }
 
 size_t ring_used_bytes(const struct ring *ring)
 {
+	/* Relaxed: a number for the screen. Both sides may go on between the two loads. */
 	uint64_t tail = atomic_load_explicit(&ring->shared->tail, memory_order_relaxed);
 	uint64_t head = atomic_load_explicit(&ring->shared->head, memory_order_relaxed);
 	uint64_t used = head > tail ? head - tail : 0;
 
-	return used < ring->size
-		       ? used
-		       : ring->size; /* both sides may have gone on between the two loads */
+	return used < ring->size ? used : ring->size;
 }
 
 size_t ring_size_bytes(const struct ring *ring)

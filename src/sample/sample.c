@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The one check of a sample's shape (layout: xtop/sample.h). It stands between the bytes and every
- * walker: a recording is a file somebody sent, and its stacks were written by a guest. Any thread;
- * reads only the record.
+ * The one check of a sample's shape (layout: xtop/sample.h). Every walker relies on it, because the
+ * bytes are hostile: a recording is a file from a stranger, and a guest wrote the stacks. Any
+ * thread; reads only the record.
  *
- * A record is taken apart from the front by a cursor that owns what is left of it; each part must
- * be there whole, and at the end nothing may be left over.
+ * A cursor goes through the record from the front and holds what is left of it. Each part must be
+ * there whole, and nothing may be left over at the end.
  */
 #include "config.h"
 
@@ -17,7 +17,7 @@ struct sample_cursor {
 };
 
 /* The next SIZE_BYTES, or NULL when they are not all there. */
-static const void *sample_take(struct sample_cursor *cursor, size_t size_bytes)
+static const void *sample_next_part(struct sample_cursor *cursor, size_t size_bytes)
 {
 	const char *part = cursor->at;
 
@@ -28,13 +28,13 @@ static const void *sample_take(struct sample_cursor *cursor, size_t size_bytes)
 	return part;
 }
 
-/* What its vCPU has so far. */
+/* The pieces of one vCPU so far. */
 struct sample_pieces {
 	size_t copied_bytes;
 	unsigned n[N_STACK_KINDS];
 };
 
-/* Whether a piece of KIND may come behind those that were. */
+/* A piece of KIND may come behind the pieces so far, and is counted. */
 static bool sample_check_kind(struct sample_pieces *pieces, uint32_t kind)
 {
 	static const unsigned most[N_STACK_KINDS] = {
@@ -51,7 +51,7 @@ static bool sample_check_kind(struct sample_pieces *pieces, uint32_t kind)
 
 static bool sample_check_stack(struct sample_cursor *cursor, struct sample_pieces *pieces)
 {
-	const struct sample_stack *stack = sample_take(cursor, sizeof(*stack));
+	const struct sample_stack *stack = sample_next_part(cursor, sizeof(*stack));
 
 	if (!stack || stack->size_bytes > SAMPLE_STACK_LIMIT_BYTES - pieces->copied_bytes)
 		return false;
@@ -60,7 +60,7 @@ static bool sample_check_stack(struct sample_cursor *cursor, struct sample_piece
 	if (stack->address > UINT64_MAX - stack->size_bytes)
 		return false;
 	pieces->copied_bytes += stack->size_bytes;
-	return sample_take(cursor, (stack->size_bytes + 7) & ~7U);
+	return sample_next_part(cursor, (stack->size_bytes + 7) & ~7U);
 }
 
 static bool sample_check_fields(const struct sample_vcpu *vcpu)
@@ -74,7 +74,7 @@ static bool sample_check_fields(const struct sample_vcpu *vcpu)
 
 static bool sample_check_vcpu(struct sample_cursor *cursor, bool seen[GUEST_MAX_VCPUS])
 {
-	const struct sample_vcpu *vcpu = sample_take(cursor, sizeof(*vcpu));
+	const struct sample_vcpu *vcpu = sample_next_part(cursor, sizeof(*vcpu));
 	struct sample_cursor inside;
 	struct sample_pieces pieces = { 0 };
 
@@ -84,7 +84,7 @@ static bool sample_check_vcpu(struct sample_cursor *cursor, bool seen[GUEST_MAX_
 	if (vcpu->size_bytes < sizeof(*vcpu))
 		return false;
 	inside = (struct sample_cursor){ cursor->at, vcpu->size_bytes - sizeof(*vcpu) };
-	if (!sample_take(cursor, inside.left_bytes))
+	if (!sample_next_part(cursor, inside.left_bytes))
 		return false;
 	for (unsigned i = 0; i < vcpu->n_stacks; i++)
 		if (!sample_check_stack(&inside, &pieces))
@@ -100,7 +100,7 @@ bool sample_check(const void *record, size_t size_bytes)
 
 	if (!record || (uintptr_t)record % 8 || size_bytes % 8)
 		return false;
-	sample = sample_take(&cursor, sizeof(*sample));
+	sample = sample_next_part(&cursor, sizeof(*sample));
 	if (!sample || sample->size_bytes != size_bytes || sample->n_vcpus > GUEST_MAX_VCPUS)
 		return false;
 	for (unsigned i = 0; i < sample->n_vcpus; i++)

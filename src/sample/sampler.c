@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The sampler: at each tick stop the guest, read the registers of its vCPUs, copy the live part of
- * each stack, let it go, commit the sample. Everything that can be done while the guest runs is
- * done then: looking which vCPUs want to run, mapping pages, housekeeping, counting.
+ * The sampler: at each tick it stops the guest, reads the registers of its vCPUs, copies the live
+ * part of each stack, lets the guest go and commits the sample. Everything that can be done while
+ * the guest runs is done then: looking which vCPUs want to run, mapping pages, housekeeping,
+ * counting.
  *
- *   sleep to the deadline
- *   look            which vCPUs run or wait for a CPU; if none does the guest is not stopped at all
- *   reserve         room in the ring, and the resolver keeps up; else the tick is lost, and the guest is
- *                   not stopped for nothing
+ *   sleep until the deadline
+ *   look            which vCPUs run or wait for a CPU? If none does, the guest is not stopped
+ *   reserve         room in the ring. If there is none, or if the resolver is behind, the tick is
+ *                   lost and the guest is not stopped
  *   stop ─┐
- *   copy  │         sampler_take(): the stopped window, nothing else in it
+ *   copy  │         sampler_stop_and_copy(): the stopped window, nothing else in it
  *   release ┘
- *   if a page was not mapped yet: map it and, if the budget allows, take the sample anew, twice at most
+ *   map             pages that the copy missed. If the budget allows, stop again, at most twice
  *   commit
  *
- * Its process's only thread. Allocates nothing after start.
+ * The only thread of its process. Allocates nothing after start.
  */
 #include "config.h"
 
@@ -29,12 +30,12 @@
 #include "xtop/sampler.h"
 
 #define SAMPLER_CACHE_PAGES    16384     /* 64 MiB of guest memory mapped at most */
-#define SAMPLER_PAUSED_NS      100000000 /* between looks at a guest that somebody else has paused */
-#define SAMPLER_PAUSED_LOOKS   4 /* before a pause is taken for more than another xtop's stop */
-#define SAMPLER_PAUSED_LOOK_NS 500000    /* between these */
+#define SAMPLER_PAUSED_NS      100000000 /* between looks at a guest that others have paused */
+#define SAMPLER_PAUSED_LOOKS   4         /* a shorter pause is another xtop's stop */
+#define SAMPLER_PAUSED_LOOK_NS 500000    /* between these looks */
 #define SAMPLER_NAP_NS         100000000 /* longest sleep without a look whether to quit */
-#define SAMPLER_RETAKES        2 /* the guest may have gone on to what is not mapped either */
-#define SAMPLER_BEHIND_NS      200000000 /* that samples of a Linux guest may wait for the resolver */
+#define SAMPLER_RETAKES        2         /* the guest may run on to pages not mapped either */
+#define SAMPLER_BEHIND_NS      200000000 /* so long a sample of a Linux guest may wait */
 #define SAMPLER_RING_BYTES     (1 << 20)
 #define SAMPLER_RING_SAMPLES   4
 
@@ -47,20 +48,20 @@ struct sampler {
 	struct guest_look look;
 	unsigned n_wanted; /* vCPUs that are running or runnable */
 	uint16_t wanted[GUEST_MAX_VCPUS];
-	struct registers regs[GUEST_MAX_VCPUS]; /* of those wanted, in that order */
+	struct registers regs[GUEST_MAX_VCPUS]; /* of the wanted vCPUs, in the same order */
 	bool user[GUEST_MAX_VCPUS];
 	struct copied copied[GUEST_MAX_VCPUS];
 	/*
-	 * The record that is being written lies in memory that the resolver's process can write
-	 * too, and that one parses what the guest made: it is only written, never read back. Its
-	 * head is kept here and goes in last.
+	 * The head of the record is kept here and goes into the ring last. The resolver's process
+	 * can write to the ring, and it parses what the guest made: so the sampler never reads back
+	 * what it has put there.
 	 */
 	struct sample head;
 	bool missed_pages;               /* a stack was cut at a page not mapped yet */
-	bool stopped_once;               /* by this sampler */
-	uint64_t waiting_to, waiting_ns; /* what lay in the ring then is not consumed yet */
-	uint64_t started_ns, cpu_told_ns;
-	uint64_t earlier_cpu_ns, earlier_maps; /* of those before it */
+	bool stopped_once;               /* this sampler has stopped the guest before */
+	uint64_t waiting_to, waiting_ns; /* committed up to here, at that time */
+	uint64_t started_ns, cpu_measured_ns;
+	uint64_t earlier_cpu_ns, earlier_maps; /* of the samplers before this one */
 	struct sampler_counts counts;
 };
 
@@ -73,14 +74,19 @@ size_t sampler_ring_bytes(unsigned n_vcpus)
 
 /* --- the stopped window ----------------------------------------------------------------------- */
 
-/* The stacks of the I-th vCPU wanted, at TO, with room for its head before them. */
+/*
+ * Copies the stacks of the I-th wanted vCPU behind room for its head at TO. Returns the bytes of
+ * both.
+ */
 static size_t sampler_copy_vcpu(struct sampler *sampler, char *to, unsigned i)
 {
 	struct copied *copied = &sampler->copied[i];
 
 	copy_vcpu(&sampler->copier, &sampler->regs[i], sampler->user[i],
 		  to + sizeof(struct sample_vcpu), copied);
-	/* A page was read as zeros, by this vCPU or one before: nothing that hangs on it is true. */
+	/*
+	 * A page was read as zeros, for this vCPU or one before: what was found by it may be wrong.
+	 */
 	if (fault_count()) {
 		copied->cut = CUT_FAULT;
 		copied->user_cut = copied->user_cut == CUT_NONE ? CUT_NONE : CUT_FAULT;
@@ -90,8 +96,8 @@ static size_t sampler_copy_vcpu(struct sampler *sampler, char *to, unsigned i)
 	return sizeof(struct sample_vcpu) + copied->size_bytes;
 }
 
-/* After the release: what the stacks are of. */
-static void sampler_put_heads(struct sampler *sampler, char *room)
+/* After the release: the heads of the stacks. */
+static void sampler_build_heads(struct sampler *sampler, char *room)
 {
 	char *to = room + sizeof(struct sample);
 
@@ -111,16 +117,16 @@ static void sampler_put_heads(struct sampler *sampler, char *room)
 			.task = copied->task,
 			.regs = sampler->regs[i],
 		};
-		sample_put_code_frame(head, copied->code_frame);
+		sample_set_code_frame(head, copied->code_frame);
 		to += sizeof(struct sample_vcpu) + copied->size_bytes;
 	}
 }
 
 /*
- * Stop, copy, release. False: the guest would not stop, and what was taken before is as it was.
- * Either way *STOPPED_NS is the time from before the stop to after the release.
+ * Stop, copy, release. False: the guest could not be stopped, and what was copied before is
+ * unchanged. In both cases *STOPPED_NS is the time from before the stop to after the release.
  */
-static bool sampler_take(struct sampler *sampler, char *room, uint64_t *stopped_ns)
+static bool sampler_stop_and_copy(struct sampler *sampler, char *room, uint64_t *stopped_ns)
 {
 	struct guest *guest = sampler->guest;
 	size_t size_bytes = sizeof(struct sample);
@@ -139,7 +145,7 @@ static bool sampler_take(struct sampler *sampler, char *room, uint64_t *stopped_
 	*stopped_ns = clock_now_ns() - begin_ns;
 	if (!stopped)
 		return false;
-	sampler_put_heads(sampler, room);
+	sampler_build_heads(sampler, room);
 	sampler->head.time_ns = begin_ns;
 	sampler->head.stopped_ns = *stopped_ns < UINT32_MAX ? (uint32_t)*stopped_ns : UINT32_MAX;
 	sampler->head.n_vcpus = (uint16_t)sampler->n_wanted;
@@ -150,10 +156,10 @@ static bool sampler_take(struct sampler *sampler, char *room, uint64_t *stopped_
 /* --- around it -------------------------------------------------------------------------------- */
 
 /*
- * Xen may have stopped a guest that it then would not read: a refused stop costs budget like any
- * other.
+ * A refused stop costs budget like any other: Xen may have stopped the guest and then have failed
+ * to read its vCPUs.
  */
-static bool sampler_take_counted(struct sampler *sampler, char *room)
+static bool sampler_stop_counted(struct sampler *sampler, char *room)
 {
 	struct sampler_counts *counts = &sampler->counts;
 	uint64_t stopped_ns;
@@ -161,7 +167,7 @@ static bool sampler_take_counted(struct sampler *sampler, char *room)
 	bool taken;
 
 	fault_arm();
-	taken = sampler_take(sampler, room, &stopped_ns);
+	taken = sampler_stop_and_copy(sampler, room, &stopped_ns);
 	faults = fault_disarm();
 	budget_spend(&sampler->budget, stopped_ns);
 	counts->stopped_ns += stopped_ns;
@@ -169,7 +175,7 @@ static bool sampler_take_counted(struct sampler *sampler, char *room)
 		return false;
 	sampler->stopped_once = true;
 	counts->stops++;
-	control_add_stopped(sampler->control, stopped_ns);
+	control_count_stopped(sampler->control, stopped_ns);
 	counts->faults += faults;
 	if (faults)
 		frame_cache_drop(sampler->copier.cache);
@@ -177,10 +183,10 @@ static bool sampler_take_counted(struct sampler *sampler, char *room)
 }
 
 /*
- * Maps what the first try missed; reading page tables that may change or go away meanwhile. False:
- * there was nothing to map, or Xen would not: trying again at once gives no more.
+ * Maps the pages that the stop missed. The guest runs: its page tables may change or go away while
+ * they are read. False: nothing was mapped, so another stop at once would copy no more.
  */
-static bool sampler_prepare(struct sampler *sampler)
+static bool sampler_map_missed(struct sampler *sampler)
 {
 	struct frame_cache *cache = sampler->copier.cache;
 	uint64_t maps = frame_cache_maps(cache);
@@ -197,7 +203,7 @@ static bool sampler_prepare(struct sampler *sampler)
 	return !faults && frame_cache_maps(cache) != maps;
 }
 
-/* The vCPUs that had nothing to run; after the others, with their state alone. */
+/* The vCPUs that had nothing to run come after the others, with their state alone. */
 static void sampler_append_idle(struct sampler *sampler, char *room)
 {
 	struct sample *head = &sampler->head;
@@ -217,17 +223,18 @@ static void sampler_append_idle(struct sampler *sampler, char *room)
 
 static bool sampler_may_stop(struct sampler *sampler)
 {
-	return budget_allows(&sampler->budget, control_budget(sampler->control), clock_now_ns());
+	return budget_allows(&sampler->budget, control_get_budget(sampler->control),
+			     clock_now_ns());
 }
 
 static bool sampler_fill(struct sampler *sampler, char *room)
 {
 	sampler->missed_pages = false;
-	if (sampler->n_wanted && !sampler_take_counted(sampler, room))
+	if (sampler->n_wanted && !sampler_stop_counted(sampler, room))
 		return false;
 	for (unsigned i = 0;
-	     i < SAMPLER_RETAKES && sampler->missed_pages && sampler_prepare(sampler) &&
-	     sampler_may_stop(sampler) && sampler_take_counted(sampler, room);
+	     i < SAMPLER_RETAKES && sampler->missed_pages && sampler_map_missed(sampler) &&
+	     sampler_may_stop(sampler) && sampler_stop_counted(sampler, room);
 	     i++) {
 		sampler->counts.retakes++;
 		sampler->head.flags |= SAMPLE_RETAKE;
@@ -247,7 +254,7 @@ static void sampler_choose(struct sampler *sampler)
 		sampler->counts.idle_ticks++;
 }
 
-/* Room of the ring that was never written has no memory yet: better now than in the stop. */
+/* A page of the ring that was never written has no memory yet: fault it in before the stop. */
 static void sampler_touch(char *room, size_t size_bytes)
 {
 	for (size_t i = 0; i < size_bytes; i += GUEST_PAGE_SIZE)
@@ -256,17 +263,17 @@ static void sampler_touch(char *room, size_t size_bytes)
 }
 
 /*
- * What a sample of a Linux guest says of its process is looked up when the resolver comes to it, and that
- * process may be gone then. If something has waited for too long, nothing is added until the ring
- * is empty: a ring kept full would have every sample look at what was seconds ago. A unikernel's
- * samples do not spoil.
+ * The resolver looks up the process of a Linux guest's sample when it comes to that sample. If the
+ * sample has waited for too long the process may be gone. So once a sample has waited for
+ * SAMPLER_BEHIND_NS, nothing is added until the ring is empty: in a ring that is kept full every
+ * sample would be seconds old. Samples of a unikernel do not spoil.
  */
 static bool sampler_is_ahead(struct sampler *sampler)
 {
 	uint64_t now_ns = clock_now_ns();
-	bool spoils = sampler->copier.recipe.current_per_cpu;
+	bool spoils = sampler->copier.stacks.current_per_cpu;
 
-	if (!spoils || ring_consumed(sampler->ring, sampler->waiting_to)) {
+	if (!spoils || ring_is_consumed(sampler->ring, sampler->waiting_to)) {
 		sampler->waiting_to = ring_committed(sampler->ring);
 		sampler->waiting_ns = now_ns;
 	}
@@ -295,7 +302,7 @@ static void sampler_tick(struct sampler *sampler, uint16_t flags, uint64_t perio
 		return;
 	}
 	sampler_touch(room, size_max);
-	copy_follow(&sampler->copier);
+	copy_poll_stacks(&sampler->copier);
 	sampler->head = (struct sample){
 		.size_bytes = sizeof(struct sample),
 		.flags = flags,
@@ -311,13 +318,14 @@ static void sampler_tick(struct sampler *sampler, uint16_t flags, uint64_t perio
 	budget_count(&sampler->budget);
 }
 
-static void sampler_tell(struct sampler *sampler, enum sampler_state state, uint64_t now_ns)
+static void sampler_publish_counts(struct sampler *sampler, enum sampler_state state,
+				   uint64_t now_ns)
 {
 	struct sampler_counts *counts = &sampler->counts;
 
 	budget_measure(&sampler->budget, now_ns);
 	counts->state = state;
-	counts->rate_asked_hz = control_rate(sampler->control);
+	counts->rate_asked_hz = control_get_rate(sampler->control);
 	counts->rate_now_hz = sampler->budget.rate_hz;
 	counts->stopped_share = sampler->budget.share;
 	counts->stopped_share_max = sampler->budget.share_max;
@@ -325,11 +333,11 @@ static void sampler_tell(struct sampler *sampler, enum sampler_state state, uint
 	counts->guest_pages = sampler->look.pages;
 	counts->mapped_pages = frame_cache_pages(sampler->copier.cache);
 	counts->maps = sampler->earlier_maps + frame_cache_maps(sampler->copier.cache);
-	if (now_ns - sampler->cpu_told_ns >= BUDGET_WINDOW_NS || state != SAMPLER_RUNNING) {
+	if (now_ns - sampler->cpu_measured_ns >= BUDGET_WINDOW_NS || state != SAMPLER_RUNNING) {
 		counts->cpu_ns = sampler->earlier_cpu_ns + clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-		sampler->cpu_told_ns = now_ns;
+		sampler->cpu_measured_ns = now_ns;
 	}
-	control_put_counts(sampler->control, counts);
+	control_set_counts(sampler->control, counts);
 }
 
 /* --- ticks ------------------------------------------------------------------------------------ */
@@ -348,13 +356,14 @@ static void sampler_sleep(const struct sampler *sampler, uint64_t until_ns)
 {
 	uint64_t now_ns;
 
-	while ((now_ns = clock_now_ns()) < until_ns && !control_quitting(sampler->control))
+	while ((now_ns = clock_now_ns()) < until_ns && !control_is_quitting(sampler->control))
 		sampler_sleep_to(until_ns - now_ns < SAMPLER_NAP_NS ? until_ns
 								    : now_ns + SAMPLER_NAP_NS);
 }
 
 /*
- * The deadline after DEADLINE_NS: those that have gone by already are missed, not caught up with.
+ * The deadline after DEADLINE_NS. Deadlines that have gone by already are missed: none is caught
+ * up.
  */
 static uint64_t sampler_next_deadline(struct sampler *sampler, uint64_t deadline_ns,
 				      uint64_t period_ns)
@@ -392,19 +401,19 @@ static enum sampler_state sampler_state_of(enum guest_life life)
 }
 
 /*
- * The first stop tells the resolver where to look in the guest; what it has to know for the next
- * ones takes it a while, and the guest is not stopped for less meanwhile.
+ * The first stop tells the resolver where to look in the guest. Then the resolver takes a while to
+ * learn what the next samples need; the guest is not stopped meanwhile.
  */
-static bool sampler_waits(const struct sampler *sampler)
+static bool sampler_is_on_hold(const struct sampler *sampler)
 {
-	return control_holding(sampler->control) && sampler->stopped_once;
+	return control_is_on_hold(sampler->control) && sampler->stopped_once;
 }
 
 /*
- * The guest may be stopped just now by another xtop, for a few dozen microseconds: only who pauses it
- * for longer is an administrator. False: Xen would not answer.
+ * Another xtop stops the guest for a few dozen microseconds at a time. Only a pause that lasts
+ * longer is an administrator's. False: Xen did not answer.
  */
-static bool sampler_look(struct sampler *sampler, enum sampler_state before)
+static bool sampler_look_at_guest(struct sampler *sampler, enum sampler_state before)
 {
 	unsigned tries = before == SAMPLER_GUEST_PAUSED ? 1 : SAMPLER_PAUSED_LOOKS;
 
@@ -424,37 +433,37 @@ static enum sampler_state sampler_loop(struct sampler *sampler)
 	enum sampler_state state = SAMPLER_RUNNING;
 	uint64_t deadline_ns = clock_now_ns();
 
-	while (!control_quitting(sampler->control)) {
-		uint64_t period_ns = (uint64_t)(1e9 / control_rate(sampler->control));
+	while (!control_is_quitting(sampler->control)) {
+		uint64_t period_ns = (uint64_t)(1e9 / control_get_rate(sampler->control));
 		uint16_t flags;
 
 		if (state == SAMPLER_GUEST_PAUSED)
 			period_ns = SAMPLER_PAUSED_NS;
 		deadline_ns = sampler_next_deadline(sampler, deadline_ns, period_ns);
 		flags = sampler_meet_deadline(sampler, deadline_ns, period_ns);
-		if (!sampler_look(sampler, state))
+		if (!sampler_look_at_guest(sampler, state))
 			return SAMPLER_GUEST_AWAY;
 		state = sampler_state_of(sampler->look.life);
 		if (state == SAMPLER_GUEST_AWAY) {
 			sampler->counts.ending = sampler->look.end;
 			return state;
 		}
-		frame_cache_follow(sampler->copier.cache, sampler->look.pages);
-		if (state == SAMPLER_RUNNING && sampler_waits(sampler))
+		frame_cache_update_pages(sampler->copier.cache, sampler->look.pages);
+		if (state == SAMPLER_RUNNING && sampler_is_on_hold(sampler))
 			sampler->counts.waited++;
 		else if (state == SAMPLER_RUNNING)
 			sampler_tick(sampler, flags, period_ns);
-		frame_cache_tend(sampler->copier.cache, clock_now_ns());
-		sampler_tell(sampler, state, clock_now_ns());
+		frame_cache_sweep(sampler->copier.cache, clock_now_ns());
+		sampler_publish_counts(sampler, state, clock_now_ns());
 	}
 	return SAMPLER_ENDED;
 }
 
 /*
- * Where the sampler before this one left off, if there was one: it hung, or the guest was another.
- * These numbers are only added to and told again.
+ * Continues the counters of the sampler before this one, if there was one: it hung, or the guest
+ * was another domain. The sampler only adds to these numbers and publishes them again.
  */
-static void sampler_go_on(struct sampler *sampler)
+static void sampler_adopt_counts(struct sampler *sampler)
 {
 	struct sampler_counts *counts = &sampler->counts;
 	uint64_t now_ns = clock_now_ns();
@@ -465,7 +474,7 @@ static void sampler_go_on(struct sampler *sampler)
 	sampler->started_ns = now_ns - counts->elapsed_ns;
 	budget_init(&sampler->budget, now_ns);
 	sampler->budget.share_max = counts->stopped_share_max;
-	if (control_credit_is_spent())
+	if (control_is_credit_spent())
 		budget_empty(&sampler->budget, now_ns);
 }
 
@@ -480,15 +489,15 @@ void sampler_run(struct guest *guest, struct control *control, struct ring *ring
 	error = frame_cache_create(&guest->mapper, SAMPLER_CACHE_PAGES, FRAME_CACHE_ROUND_NS,
 				   &sampler.copier.cache);
 	if (error) {
-		control_put_message(control, error_message(error));
-		control_settle(control, SAMPLER_FAILED);
+		control_set_message(control, error_message(error));
+		control_set_state(control, SAMPLER_FAILED);
 		error_destroy(error);
 		return;
 	}
-	sampler_go_on(&sampler);
-	sampler_tell(&sampler, SAMPLER_RUNNING, clock_now_ns());
+	sampler_adopt_counts(&sampler);
+	sampler_publish_counts(&sampler, SAMPLER_RUNNING, clock_now_ns());
 	end = sampler_loop(&sampler);
-	frame_cache_drop(sampler.copier.cache); /* a mapping would keep a dead domain as a zombie */
-	sampler_tell(&sampler, end, clock_now_ns());
+	frame_cache_drop(sampler.copier.cache); /* a mapping keeps a dead domain as a zombie */
+	sampler_publish_counts(&sampler, end, clock_now_ns());
 	frame_cache_destroy(sampler.copier.cache);
 }

@@ -13,4 +13,7 @@ libxtop_a_SOURCES += \
 	src/sample/pieces.h \
 	src/sample/ring.c \
 	src/sample/sample.c \
-	src/sample/sampler.c
+	src/sample/sampler.c \
+	src/sample/stacks.h \
+	src/sample/stacks_x86.c \
+	src/sample/stacks_x86.h

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The broker's process; see xtop/broker.h and, for what it is asked, supervise/broker_wire.h. It reads
- * fixed-size requests, each checked, and what Xen and xenstore say; nothing that lies in a guest's
- * memory. Between requests it looks after its guards. One thread, no return to main's code.
+ * The broker's process; see xtop/broker.h and, for the requests, supervise/broker_wire.h. It reads
+ * requests of fixed size, checks each of them, and reads what Xen and xenstore say. It reads
+ * nothing from a guest's memory. Between requests it polls its guards. One thread; it does not
+ * return to main's code.
  */
 #include "config.h"
 
@@ -34,7 +35,7 @@
 /* A domain that main may ask about. */
 struct broker_grant {
 	struct guest_info info;
-	bool was_sampled; /* or what it has rebooted as was */
+	bool was_sampled; /* this domain, or the one that it was before a reboot */
 };
 
 /* One domain's sampling. */
@@ -48,15 +49,18 @@ struct broker_run {
 struct broker {
 	const struct broker_settings *settings;
 	int socket;
-	int folders[BROKER_MAX_FILES]; /* of settings->files, as they were at the start; -1: none */
+	int folders[BROKER_MAX_FILES]; /* of settings->files, opened at the start; -1: none */
 	struct broker_run runs[BROKER_MAX_GUARDS];
 	size_t n_grants;
 	struct broker_grant grants[BROKER_MAX_GRANTS];
 };
 
-/* --- who may be asked about ------------------------------------------------------------------- */
+/* --- which domains are allowed ---------------------------------------------------------------- */
 
-/* By the words of the command line; a domain that reboots keeps its UUID. */
+/*
+ * Those of the command line, word by word, and those with a known UUID: it stays the same in a
+ * reboot.
+ */
 static bool broker_may_find(const struct broker *broker, const char *domain)
 {
 	if (!broker->settings->n_domains)
@@ -70,7 +74,7 @@ static bool broker_may_find(const struct broker *broker, const char *domain)
 	return false;
 }
 
-static struct broker_grant *broker_granted(struct broker *broker, uint32_t domid)
+static struct broker_grant *broker_find_grant(struct broker *broker, uint32_t domid)
 {
 	for (size_t i = 0; i < broker->n_grants; i++)
 		if (broker->grants[i].info.domid == domid)
@@ -79,10 +83,10 @@ static struct broker_grant *broker_granted(struct broker *broker, uint32_t domid
 }
 
 /*
- * What is known of it may have changed: more vCPUs, another name; or it is what another domain has
- * rebooted as, which is then not asked about any more. With too many the oldest goes.
+ * Replaces what was known of this domain: it may have more vCPUs now, or another name. Also
+ * replaces the domain that it was before a reboot. If there are too many, the oldest is dropped.
  */
-static void broker_grant(struct broker *broker, const struct guest_info *info)
+static void broker_add_grant(struct broker *broker, const struct guest_info *info)
 {
 	struct broker_grant grant = { .info = *info };
 	size_t n = 0;
@@ -103,11 +107,10 @@ static void broker_grant(struct broker *broker, const struct guest_info *info)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-/* What an answer is made of. */
 struct broker_answer {
 	struct broker_reply reply;
-	int fd;                     /* sent beside it, then closed; -1: none */
-	struct guest_listing *list; /* of reply.number; follows */
+	int fd;                     /* sent with the reply, then closed; -1: none */
+	struct guest_listing *list; /* sent after the reply: reply.number of them */
 };
 
 static struct xtop_error *broker_list(struct broker_answer *answer)
@@ -129,19 +132,19 @@ static struct xtop_error *broker_find(struct broker *broker, const char *domain,
 		return error_create("domain '%s' was not asked for when xtop was started", domain);
 	error = xen_find(domain, &answer->reply.info);
 	if (!error)
-		broker_grant(broker, &answer->reply.info);
+		broker_add_grant(broker, &answer->reply.info);
 	return error;
 }
 
-static struct xtop_error *broker_registers(const struct guest_info *info, uint32_t vcpu,
-					   struct broker_answer *answer)
+static struct xtop_error *broker_get_registers(const struct guest_info *info, uint32_t vcpu,
+					       struct broker_answer *answer)
 {
-	if (!xen_registers(info, vcpu, &answer->reply.registers))
-		return error_create("Xen does not tell the registers of vCPU %u", vcpu);
+	if (!xen_get_registers(info, vcpu, &answer->reply.registers))
+		return error_create("Xen does not give the registers of vCPU %u", vcpu);
 	return NULL;
 }
 
-/* One run a domain: two would each take the budget. */
+/* A free run. Only one run for each domain: two would each use the whole budget. */
 static struct xtop_error *broker_find_run(struct broker *broker, const struct guest_info *info,
 					  struct broker_run **runp, uint32_t *number)
 {
@@ -157,33 +160,35 @@ static struct xtop_error *broker_find_run(struct broker *broker, const struct gu
 			*number = i;
 		}
 	}
+	if (!free_run)
+		return error_create("xtop samples at most %d domains at a time", BROKER_MAX_GUARDS);
 	*runp = free_run;
-	return free_run ? NULL : error_create("the broker was asked for too much");
+	return NULL;
 }
 
-/* Looks after the guards; true: there are some. */
-static bool broker_tend(struct broker *broker)
+/* True: there are guards. */
+static bool broker_poll_guards(struct broker *broker)
 {
 	bool some = false;
 
 	for (unsigned i = 0; i < BROKER_MAX_GUARDS; i++)
-		some |= broker->runs[i].guard && guard_tend(broker->runs[i].guard);
+		some |= broker->runs[i].guard && guard_poll(broker->runs[i].guard);
 	return some;
 }
 
-static void broker_tend_others(void *context)
+static void broker_poll_others(void *context)
 {
-	broker_tend(context);
+	broker_poll_guards(context);
 }
 
-static void broker_end_run(struct broker *broker, struct broker_run *run)
+static void broker_stop_run(struct broker *broker, struct broker_run *run)
 {
-	struct guard *guard = no_cleanup_ptr(run->guard); /* not one of the others any more */
+	struct guard *guard = no_cleanup_ptr(run->guard); /* broker_poll_others() leaves it out */
 
 	if (guard)
-		guard_destroy(guard, broker_tend_others, broker);
+		guard_destroy(guard, broker_poll_others, broker);
 	ring_destroy(run->ring);
-	control_release(run->control);
+	control_close(run->control);
 	*run = (struct broker_run){ 0 };
 }
 
@@ -195,13 +200,13 @@ static struct xtop_error *broker_fork_run(struct broker *broker, struct broker_r
 	if (!error)
 		error = ring_adopt(fds[1], &run->ring);
 	run->domid = grant->info.domid;
-	control_spend_credit(grant->was_sampled);
+	control_set_credit_spent(grant->was_sampled);
 	grant->was_sampled |= !error;
 	if (!error)
 		error = guard_create(&grant->info, run->control, run->ring, broker->settings->run,
 				     broker->socket, &run->guard);
 	if (error)
-		broker_end_run(broker, run);
+		broker_stop_run(broker, run);
 	return error;
 }
 
@@ -214,19 +219,19 @@ static struct xtop_error *broker_start_run(struct broker *broker, struct broker_
 	struct xtop_error *error;
 
 	if (n_fds != 2)
-		return error_create("the broker was asked for too little");
+		return error_create("the broker needs two descriptors to start a sampler");
 	error = broker_find_run(broker, &grant->info, &run, &answer->reply.number);
 	if (error)
 		return error;
-	/* A guest picked on the screen; those of -d were looked at before. */
-	error_destroy(guest_repair(grant->info.uuid, false, &note));
+	/* For a guest that was picked on the screen; main has done this for those of -d. */
+	error_destroy(guest_undo_pause(grant->info.uuid, false, &note));
 	error = broker_fork_run(broker, run, grant, fds);
 	if (!error)
 		answer->fd = fcntl(guard_pidfd(run->guard), F_DUPFD_CLOEXEC, 0);
 	return error;
 }
 
-/* Whose folder it is may put another one in its place: root's hand does not go there. */
+/* The owner of a folder may replace it later, so root keeps an O_PATH descriptor. */
 static void broker_open_folders(struct broker *broker)
 {
 	for (size_t i = 0; i < BROKER_MAX_FILES; i++) {
@@ -240,7 +245,7 @@ static void broker_open_folders(struct broker *broker)
 	}
 }
 
-/* An ended result that holds nothing: nobody else's file goes. */
+/* Removes an empty result file of ours, and no other file. */
 static struct xtop_error *broker_remove_file(const struct broker *broker, uint32_t number)
 {
 	int folder = number < BROKER_MAX_FILES ? broker->folders[number] : -1;
@@ -259,16 +264,16 @@ static struct xtop_error *broker_answer_domid(struct broker *broker,
 					      const struct broker_request *request, const int *fds,
 					      size_t n_fds, struct broker_answer *answer)
 {
-	struct broker_grant *grant = broker_granted(broker, request->domid);
+	struct broker_grant *grant = broker_find_grant(broker, request->domid);
 
 	if (!grant)
 		return error_create("domain %u was not asked for when xtop was started",
 				    request->domid);
-	if (!xen_is_still(&grant->info)) /* a number is given anew, in time */
-		return error_create("domain %u is not any more the one that was asked for",
+	if (!xen_is_same_domain(&grant->info)) /* Xen uses numbers again after a while */
+		return error_create("domain %u is no longer the one that was asked for",
 				    request->domid);
 	if (request->question == BROKER_REGISTERS)
-		return broker_registers(&grant->info, request->number, answer);
+		return broker_get_registers(&grant->info, request->number, answer);
 	if (request->question == BROKER_MEMORY)
 		return foreign_open_fd(grant->info.domid, &answer->fd);
 	return broker_start_run(broker, grant, fds, n_fds, answer);
@@ -288,18 +293,18 @@ static struct xtop_error *broker_answer(struct broker *broker, const struct brok
 		return broker_answer_domid(broker, request, fds, n_fds, answer);
 	case BROKER_STOP:
 		if (request->number < BROKER_MAX_GUARDS)
-			broker_end_run(broker, &broker->runs[request->number]);
+			broker_stop_run(broker, &broker->runs[request->number]);
 		return NULL;
 	case BROKER_REMOVE:
 		return broker_remove_file(broker, request->number);
 	default:
-		return error_create("the broker was asked for what it does not know");
+		return error_create("the broker got an unknown question");
 	}
 }
 
 /*
- * Main may not read its answers, be stopped (SIGSTOP), or not be what it was: guards are looked after
- * in any case. False: it has gone.
+ * Main may be stopped (SIGSTOP), or be under an attacker's control and not read its answers. The
+ * guards are polled all the same. False: main has gone.
  */
 static bool broker_send_packet(struct broker *broker, const void *packet, size_t size_bytes,
 			       const int *fd)
@@ -307,7 +312,7 @@ static bool broker_send_packet(struct broker *broker, const void *packet, size_t
 	while (!wire_send(broker->socket, packet, size_bytes, fd, fd ? 1 : 0)) {
 		if (errno != EAGAIN)
 			return false;
-		broker_tend(broker);
+		broker_poll_guards(broker);
 	}
 	return true;
 }
@@ -333,7 +338,7 @@ static bool broker_send(struct broker *broker, struct broker_answer *answer,
 	return sent;
 }
 
-/* False: main has gone, or is not main any more. */
+/* False: main has gone, or sends what main never sends. */
 static bool broker_serve(struct broker *broker)
 {
 	struct broker_answer answer = { .fd = -1 };
@@ -355,12 +360,12 @@ static bool broker_serve(struct broker *broker)
 
 static void broker_loop(struct broker *broker)
 {
-	const struct timespec look = { .tv_nsec = BROKER_LOOK_NS };
+	const struct timespec wait = { .tv_nsec = BROKER_POLL_NS };
 	struct pollfd asked = { .fd = broker->socket, .events = POLLIN };
 
 	for (;;) {
-		bool some = broker_tend(broker);
-		int ready = ppoll(&asked, 1, some ? &look : NULL, NULL);
+		bool some = broker_poll_guards(broker);
+		int ready = ppoll(&asked, 1, some ? &wait : NULL, NULL);
 
 		if (ready > 0 && !broker_serve(broker))
 			return;
@@ -369,7 +374,7 @@ static void broker_loop(struct broker *broker)
 
 static void broker_ignore(int signal_number)
 {
-	(void)signal_number; /* main's end is what tells */
+	(void)signal_number; /* ppoll() returns, and the guards are polled */
 }
 
 /* Ctrl-C and a closed terminal reach every process of the group; main decides what they mean. */
@@ -380,13 +385,15 @@ static void broker_set_signals(void)
 	static const int ignored[] = { SIGINT,  SIGHUP,  SIGQUIT, SIGTERM, SIGTSTP,
 				       SIGTTIN, SIGTTOU, SIGPIPE, SIGWINCH };
 
-	sigaction(SIGCHLD, &interrupt, NULL); /* a guard's end interrupts the wait */
+	sigaction(SIGCHLD, &interrupt, NULL); /* the end of a guard interrupts ppoll() */
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
 		sigaction(ignored[i], &ignore, NULL);
 }
 
-/* Nothing is read from the terminal nor written to it; a pipe of the user's ends with main. */
-static void broker_leave_streams(void)
+/*
+ * The broker does not use stdin and stdout. A pipe of the user must not stay open when main ends.
+ */
+static void broker_close_streams(void)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -398,16 +405,16 @@ static void broker_leave_streams(void)
 
 void broker_run(const struct broker_settings *settings, int socket)
 {
-	const struct timeval look = { .tv_usec = BROKER_LOOK_NS / 1000 };
+	const struct timeval wait = { .tv_usec = BROKER_POLL_NS / 1000 };
 	static struct broker broker; /* too large for a stack */
 
 	broker = (struct broker){ .settings = settings, .socket = socket };
-	setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &look, sizeof(look));
+	setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
 	broker_set_signals();
-	broker_leave_streams();
+	broker_close_streams();
 	broker_open_folders(&broker);
-	control_limit_budget(settings->budget);
+	control_set_budget_limit(settings->budget);
 	broker_loop(&broker);
 	for (unsigned i = 0; i < BROKER_MAX_GUARDS; i++)
-		broker_end_run(&broker, &broker.runs[i]);
+		broker_stop_run(&broker, &broker.runs[i]);
 }

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Private to guest/: the broker's process, between its fork and its end. */
-#ifndef GUEST_BROKER_H
-#define GUEST_BROKER_H
+/* Private to supervise/: the broker's process, from its fork to its end. */
+#ifndef SUPERVISE_BROKER_H
+#define SUPERVISE_BROKER_H
 
 #include "xtop/broker.h"
 
-/* Answers what comes over SOCKET until main closes its end; then all guards have ended. */
+/*
+ * Answers the requests that come over SOCKET. Returns when main has closed its end and all guards
+ * have ended.
+ */
 void broker_run(const struct broker_settings *settings, int socket);
 
 #endif

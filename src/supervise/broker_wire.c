@@ -35,7 +35,7 @@ bool wire_send(int socket, const void *packet, size_t size_bytes, const int *fds
 	return sent == (ssize_t)size_bytes;
 }
 
-/* The kernel gives no more than there is room for. */
+/* The kernel passes at most as many descriptors as there is room for. */
 static size_t wire_take_fds(struct msghdr *message, int *fds)
 {
 	struct cmsghdr *header = CMSG_FIRSTHDR(message);

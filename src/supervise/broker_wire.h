@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Private to guest/: what goes over the socket between main and broker. Packets of fixed size, one
- * answer for each question; descriptors go beside them (SCM_RIGHTS).
+ * Private to supervise/: the packets between main and broker. They have fixed sizes, each question
+ * has one answer, and descriptors are sent along with packets (SCM_RIGHTS).
  *
  *   question       with                     answer                         descriptors
  *   LIST                                    number, that many listings     -
  *   FIND           text: domain             info                           -
  *   REGISTERS      domid, number: vCPU      registers                      -
- *   MEMORY         domid                    -                              ◄ maps its pages
+ *   MEMORY         domid                    -                              ◄ of its memory
  *   START          domid                    number: of the guard           ► control, ring; ◄ pidfd
  *   STOP           number: of the guard     -                              -
  *   REMOVE         number: of the file      -                              -
  */
-#ifndef GUEST_BROKER_WIRE_H
-#define GUEST_BROKER_WIRE_H
+#ifndef SUPERVISE_BROKER_WIRE_H
+#define SUPERVISE_BROKER_WIRE_H
 
 #include "xtop/guest.h"
 
@@ -30,7 +30,7 @@ enum broker_question {
 
 struct broker_request {
 	uint32_t question, domid, number;
-	char text[256]; /* terminated by whoever reads it */
+	char text[256]; /* the reader terminates it */
 };
 
 struct broker_reply {
@@ -44,8 +44,9 @@ struct broker_reply {
 #define BROKER_MAX_FDS 2
 
 /*
- * One packet of SIZE_BYTES with N descriptors. False: the other side is gone. wire_receive() sets
- * *N_FDS to how many came, closes them all when the packet has another size, and waits for ever.
+ * Send and receive one packet of SIZE_BYTES with N_FDS descriptors. False: the other side is gone,
+ * or the packet has another size. wire_receive() waits without limit, and owns no descriptor after
+ * it fails.
  */
 bool wire_send(int socket, const void *packet, size_t size_bytes, const int *fds, size_t n_fds);
 bool wire_receive(int socket, void *packet, size_t size_bytes, int *fds, size_t *n_fds);

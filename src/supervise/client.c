@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Main's side of the broker: what guest.h and memory.h promise of live guests, asked over the
- * socket. Without a broker (xtop -l, benchmarks) the process asks Xen itself. Any thread, one
- * question at a time.
+ * Main's side of the broker: implements xtop/broker.h by questions over the socket. Without a
+ * broker (xtop -l, benchmarks) the process asks Xen itself. Any thread, one question at a time.
  */
 #include "config.h"
 
@@ -27,7 +26,7 @@
 #include "xtop/memory.h"
 #include "xtop/ring.h"
 
-#define CLIENT_WAIT_S   20    /* for an answer: more than a guard's end takes */
+#define CLIENT_WAIT_S   20    /* for an answer; the end of a guard takes less */
 #define CLIENT_WAIT_MS  5000  /* for a guard that ends without the broker */
 #define CLIENT_MAX_LIST 32768 /* domains; Xen has no more numbers */
 
@@ -35,7 +34,7 @@ static struct {
 	int socket; /* 0: there is no broker */
 	pid_t pid;
 	const struct broker_settings *settings;
-	bool is_gone; /* or one answer is missing: what comes next would be another's */
+	bool is_gone; /* or an answer is missing: the next one would belong to another question */
 	pthread_mutex_t lock;
 } client = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -75,12 +74,12 @@ void broker_stop(void)
 		return;
 	close(client.socket);
 	client.socket = 0;
-	/* It may be stopped (SIGSTOP), and main may not be allowed to continue it. */
+	/* The broker may be stopped (SIGSTOP), and main may not be allowed to continue it. */
 	for (unsigned i = 0; i < CLIENT_WAIT_MS && waitpid(client.pid, NULL, WNOHANG) == 0; i++)
 		nanosleep(&nap, NULL);
 }
 
-bool broker_is_there(void)
+bool broker_is_alive(void)
 {
 	bool there;
 
@@ -92,13 +91,13 @@ bool broker_is_there(void)
 
 /* --- questions -------------------------------------------------------------------------------- */
 
-static struct xtop_error *client_gone(void)
+static struct xtop_error *client_report_gone(void)
 {
 	client.is_gone = true;
 	return error_create("xtop's broker does not answer: it was killed; the guest runs");
 }
 
-/* Under the lock. FD, if wanted, is what came beside the answer, or -1. */
+/* Under the lock. *FDP, if FDP is not NULL, is the descriptor that came with the answer, or -1. */
 static struct xtop_error *client_exchange(const struct broker_request *request, const int *fds,
 					  size_t n_fds, struct broker_reply *reply, int *fdp)
 {
@@ -107,7 +106,7 @@ static struct xtop_error *client_exchange(const struct broker_request *request, 
 
 	if (client.is_gone || !wire_send(client.socket, request, sizeof(*request), fds, n_fds) ||
 	    !wire_receive(client.socket, reply, sizeof(*reply), got, &n_got))
-		return client_gone();
+		return client_report_gone();
 	for (size_t i = fdp ? 1 : 0; i < n_got; i++)
 		close(got[i]);
 	if (fdp)
@@ -134,7 +133,7 @@ static struct xtop_error *client_receive_list(struct guest_listing *list, size_t
 
 	for (size_t i = 0; i < n; i++)
 		if (!wire_receive(client.socket, &list[i], sizeof(list[i]), fds, &n_fds))
-			return client_gone();
+			return client_report_gone();
 	return NULL;
 }
 
@@ -149,7 +148,7 @@ static struct xtop_error *client_list(struct guest_listing **listp, size_t *np)
 	if (error)
 		return error;
 	if (reply.number > CLIENT_MAX_LIST)
-		return client_gone();
+		return client_report_gone();
 	list = calloc(reply.number + 1, sizeof(*list));
 	if (!list)
 		return error_create("out of memory");
@@ -190,7 +189,7 @@ struct xtop_error *guest_find(const char *domain, struct guest_info *info)
 	return error;
 }
 
-bool guest_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs)
+bool guest_get_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs)
 {
 	const struct broker_request request = { .question = BROKER_REGISTERS,
 						.domid = info->domid,
@@ -199,7 +198,7 @@ bool guest_registers(const struct guest_info *info, unsigned vcpu, struct regist
 	struct xtop_error *error;
 
 	if (!client.socket)
-		return xen_registers(info, vcpu, regs);
+		return xen_get_registers(info, vcpu, regs);
 	error = client_ask(&request, NULL, 0, &reply, NULL);
 	if (!error)
 		*regs = reply.registers;
@@ -239,7 +238,7 @@ bool guard_is_alive(const struct guest_process *process)
 {
 	struct pollfd ended = { .fd = process->pidfd, .events = POLLIN };
 
-	return poll(&ended, 1, 0) <= 0; /* a signal is no sign of death */
+	return poll(&ended, 1, 0) <= 0; /* also alive if a signal interrupts poll() */
 }
 
 void guard_stop(struct guest_process *process, struct control *control)

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The guard: a process that does nothing but wait, and lets the guest go if the sampler dies, or does
- * not go on, while it stands still.
+ * The guard: a process that only waits, and releases the guest if the sampler dies or hangs while
+ * the guest is stopped.
  *
  *   main ── broker ── fork ─► guard ── fork ─► sampler
  *
- * The sampler ends: its pidfd tells the guard, and stop_area_is_stopped() whether there is something
- * to undo. The sampler hangs: the guard looks every 8 ms, and finds the same stop again; it kills
- * the sampler, waits for its end and looks at Xen's results then, and forks another, which goes on
- * with ring and counters. The broker does the same for both, but for the other sampler (they are a
- * process group of their own), should the guard be killed or hang, too.
+ * The sampler ends: its pidfd tells the guard, and stop_area_is_stopped() tells whether the guest
+ * has to be released. The sampler hangs: the guard polls every 8 ms and finds the same stop again.
+ * It kills the sampler, waits for its end, looks at Xen's results only then, and forks another
+ * sampler, which goes on with the same ring and counters. If the guard is killed or hangs, too, the
+ * broker ends both in the same way (they are a process group of their own), but starts no other
+ * sampler.
  *
- * The guard dies: the kernel sends the sampler SIGTERM (PR_SET_PDEATHSIG), which makes it finish its
- * tick and end. The broker dies: the same happens to the guard, which then asks the sampler to quit.
- * Main dies: the broker reads the end of its socket. Neither guard nor broker parses anything that
- * comes from a guest.
+ * The guard dies: the kernel sends SIGTERM to the sampler (PR_SET_PDEATHSIG), and the sampler
+ * finishes its tick and ends. The broker dies: the kernel sends SIGTERM to the guard, and the guard
+ * asks the sampler to quit. Main dies: the broker reads the end of its socket. Neither guard nor
+ * broker parses bytes that come from a guest.
  */
 #include "config.h"
 
@@ -36,18 +37,19 @@
 #include "xtop/cleanup.h"
 #include "xtop/control.h"
 #include "xtop/fault.h"
+#include "xtop/restarts.h"
 #include "xtop/ring.h"
 
-#define GUARD_QUIT_NS 1000000000ULL /* for a sampler to end in */
+#define GUARD_QUIT_NS 1000000000ULL /* the time that a sampler has to end in */
 
-/* Both processes; set before the handler can run. */
+/* For guard and sampler. Set before the signal handler can run. */
 static struct control *guard_control;
-static volatile sig_atomic_t guard_told; /* to quit; control may be written over by main */
+static volatile sig_atomic_t guard_must_quit; /* kept here, too: main may overwrite control */
 
 static void guard_quit_handler(int signal_number)
 {
 	(void)signal_number;
-	guard_told = 1;
+	guard_must_quit = 1;
 	control_quit(guard_control); /* a relaxed atomic store */
 }
 
@@ -64,8 +66,8 @@ static void guard_set_signals(void)
 		sigaction(ignored[i], &ignore, NULL);
 }
 
-/* Quits when PARENT dies, or has died before the kernel was asked to tell. */
-static void guard_follow(pid_t parent)
+/* Makes this process quit when PARENT dies, or if PARENT is already dead. */
+static void guard_quit_with(pid_t parent)
 {
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
@@ -74,22 +76,19 @@ static void guard_follow(pid_t parent)
 
 static void guard_fail(struct control *control, struct xtop_error *error)
 {
-	control_put_message(control, error_message(error));
-	control_settle(control, SAMPLER_FAILED);
+	control_set_message(control, error_message(error));
+	control_set_state(control, SAMPLER_FAILED);
 	error_destroy(error);
 }
 
-/*
- * The guard, and the broker behind it, come first: they must get their turn also from a sampler that
- * takes all of a CPU.
- */
+/* Guard and broker have the higher priority: they must run even if a sampler takes all of a CPU. */
 enum guard_priority { PRIORITY_SAMPLER = 1, PRIORITY_GUARD };
 
 /*
- * The guest stands still while the sampler, or the guard that has to let it go, is off its CPU or
- * waits for a page: ask for neither. Pages stay once they are there; to have them all brought in
- * now takes half a second in the lab. Both may be refused (a container, a limit); then stops are
- * longer, and are shown.
+ * While the guest is stopped, sampler and guard should neither lose their CPU nor wait for a page.
+ * Pages are locked when they are first used: to bring them all in now takes half a second in the
+ * lab. Both calls may be refused (a container, a limit). Stops are longer then, and the screen
+ * shows it.
  */
 static void guard_make_prompt(enum guard_priority priority)
 {
@@ -99,20 +98,20 @@ static void guard_make_prompt(enum guard_priority priority)
 	mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);
 }
 
-static void guard_sampler(const struct guest_info *info, struct stop_area *area, pid_t guard,
-			  struct ring *ring, sampler_run_fn *run)
+static void guard_run_sampler(const struct guest_info *info, struct stop_area *area, pid_t guard,
+			      struct ring *ring, sampler_run_fn *run)
 {
 	struct xtop_error *error;
 	struct guest guest;
 
-	guard_follow(guard);
+	guard_quit_with(guard);
 	error = domctl_open(info, area, &guest);
 	if (error) {
 		guard_fail(guard_control, error);
 		return;
 	}
 	if (ring)
-		ring_take_over(ring);
+		ring_adopt_producer(ring);
 	fault_install();
 	guard_make_prompt(PRIORITY_SAMPLER);
 	run(&guest, guard_control, ring);
@@ -123,21 +122,23 @@ static void guard_sampler(const struct guest_info *info, struct stop_area *area,
 
 /* --- the guard's own process ------------------------------------------------------------------ */
 
-bool stop_watch_look(struct stop_watch *watch, const struct stop_area *area, unsigned max_looks)
+/* True: the same stop was seen again MAX_POLLS times. */
+static bool hang_detector_poll(struct hang_detector *detector, const struct stop_area *area,
+			       unsigned max_polls)
 {
 	uint64_t stops = stop_area_stops(area);
 
-	if (!stop_area_is_stopped(area) || stops != watch->stops) {
-		watch->looks = 0;
-		watch->since_ns = clock_now_ns();
+	if (!stop_area_is_stopped(area) || stops != detector->stops) {
+		detector->polls = 0;
+		detector->since_ns = clock_now_ns();
 	} else {
-		watch->looks++;
+		detector->polls++;
 	}
-	watch->stops = stops;
-	return watch->looks >= max_looks;
+	detector->stops = stops;
+	return detector->polls >= max_polls;
 }
 
-/* Whether the process behind PIDFD ends within WAIT_NS; a signal may end the wait before. */
+/* True: the process of PIDFD ends within WAIT_NS. A signal may end the wait earlier. */
 static bool guard_ends(int pidfd, uint64_t wait_ns)
 {
 	struct timespec wait = { .tv_sec = (time_t)(wait_ns / 1000000000),
@@ -147,23 +148,23 @@ static bool guard_ends(int pidfd, uint64_t wait_ns)
 	return ppoll(&ended, 1, &wait, NULL) > 0;
 }
 
-/* Why the guard made an end of its sampler. */
+/* Why the guard has killed its sampler. */
 enum guard_verdict { VERDICT_NONE, VERDICT_HANGS, VERDICT_STAYS };
 
 /*
- * Watches until the sampler should not go on. It may be stopped (SIGSTOP), traced, or waiting for
- * memory that does not come: while the guest runs that is nobody's harm, while it stands still it is
- * ours. A sampler that was told to quit gets its time for that.
+ * Waits until the sampler ends or has to be killed. A sampler may be stopped (SIGSTOP), traced, or
+ * wait for memory that does not come. This does no harm while the guest runs, but it does while the
+ * guest is stopped. A sampler that was told to quit has GUARD_QUIT_NS to end.
  */
-static enum guard_verdict guard_look_after(int pidfd, const struct stop_area *area,
-					   struct stop_watch *watch)
+static enum guard_verdict guard_watch_sampler(int pidfd, const struct stop_area *area,
+					      struct hang_detector *detector)
 {
 	uint64_t quit_ns = 0;
 
-	while (!guard_ends(pidfd, GUARD_LOOK_NS)) {
-		if (stop_watch_look(watch, area, GUARD_LOOKS))
+	while (!guard_ends(pidfd, GUARD_POLL_NS)) {
+		if (hang_detector_poll(detector, area, GUARD_MAX_POLLS))
 			return VERDICT_HANGS;
-		if (!guard_told && !control_quitting(guard_control))
+		if (!guard_must_quit && !control_is_quitting(guard_control))
 			continue;
 		if (!quit_ns)
 			quit_ns = clock_now_ns();
@@ -174,19 +175,18 @@ static enum guard_verdict guard_look_after(int pidfd, const struct stop_area *ar
 }
 
 /*
- * Kill first, wait, and only then look at Xen's results: as long as the sampler lives, it may be
- * continued at any moment and let the guest go itself, and a second release would undo somebody
- * else's pause.
+ * Waits for the end of the sampler. The caller looks at Xen's results after that, never before: a
+ * living sampler may continue at any moment and release the guest itself. A second release would
+ * then undo another program's pause.
  */
 static enum guard_verdict guard_wait(pid_t sampler, const struct stop_area *area,
-				     struct stop_watch *watch, int *status)
+				     struct hang_detector *detector, int *status)
 {
 	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, sampler, 0);
-	enum guard_verdict verdict =
-		VERDICT_STAYS; /* nothing to watch it by: rather none than that */
+	enum guard_verdict verdict = VERDICT_STAYS; /* a sampler that cannot be watched is killed */
 
 	if (pidfd >= 0)
-		verdict = guard_look_after(pidfd, area, watch);
+		verdict = guard_watch_sampler(pidfd, area, detector);
 	if (verdict != VERDICT_NONE)
 		kill(sampler, SIGKILL);
 	while (waitpid(sampler, status, 0) < 0 && errno == EINTR)
@@ -218,22 +218,10 @@ static void guard_report(struct control *control, int status, enum guard_verdict
 
 /* --- one sampler after the other -------------------------------------------------------------- */
 
-/* When samplers were started anew, the latest last; 0: was not. */
-struct guard_restarts {
-	uint64_t at_ns[GUARD_MAX_RESTARTS];
-};
-
-static bool guard_may_restart(struct guard_restarts *restarts, uint64_t now_ns)
-{
-	if (restarts->at_ns[0] && now_ns - restarts->at_ns[0] < GUARD_RESTARTS_NS)
-		return false;
-	for (unsigned i = 1; i < GUARD_MAX_RESTARTS; i++)
-		restarts->at_ns[i - 1] = restarts->at_ns[i];
-	restarts->at_ns[GUARD_MAX_RESTARTS - 1] = now_ns;
-	return true;
-}
-
-/* The sampler is dead: its counters are the guard's to write. That stop counts like any other. */
+/*
+ * The sampler is dead, so the guard may write its counters. The stop that hung counts like all
+ * others.
+ */
 static void guard_count_hang(struct control *control, uint64_t stopped_ns, unsigned restarts)
 {
 	struct sampler_counts counts;
@@ -242,39 +230,43 @@ static void guard_count_hang(struct control *control, uint64_t stopped_ns, unsig
 	counts.restarts += restarts;
 	counts.stops++;
 	counts.stopped_ns += stopped_ns;
-	control_add_stopped(control, stopped_ns);
-	control_put_counts(control, &counts);
+	control_count_stopped(control, stopped_ns);
+	control_set_counts(control, &counts);
 }
 
-/* False: there is no time for that, it is to quit. */
+/* Gives the guest its time back after a stop of STOPPED_NS. False: this process must quit. */
 static bool guard_rest(uint64_t stopped_ns)
 {
-	double rest_ns = (double)stopped_ns / control_budget(guard_control);
-	struct timespec look = { .tv_nsec = GUARD_LOOK_NS };
+	double rest_ns = (double)stopped_ns / control_get_budget(guard_control);
+	struct timespec nap = { .tv_nsec = GUARD_POLL_NS };
 	uint64_t begin_ns = clock_now_ns();
 
 	if (rest_ns > GUARD_REST_MAX_NS)
 		rest_ns = GUARD_REST_MAX_NS;
-	while (!guard_told && !control_quitting(guard_control)) {
+	while (!guard_must_quit && !control_is_quitting(guard_control)) {
 		if ((double)(clock_now_ns() - begin_ns) >= rest_ns)
 			return true;
-		nanosleep(&look, NULL);
+		nanosleep(&nap, NULL);
 	}
 	return false;
 }
 
-/* After a sampler that hung from SINCE_NS, or up to a look before that, to now. */
-static bool guard_restarts(struct guard_restarts *restarts, uint64_t since_ns)
+/*
+ * A sampler hung from SINCE_NS, or at most GUARD_POLL_NS before that, until now. Returns when
+ * another one may start. False: there is to be none.
+ */
+static bool guard_prepare_restart(struct restarts *restarts, uint64_t since_ns)
 {
 	uint64_t now_ns = clock_now_ns();
 
-	if (guard_told || control_quitting(guard_control) || !guard_may_restart(restarts, now_ns))
+	if (guard_must_quit || control_is_quitting(guard_control) ||
+	    !restarts_allow(restarts, now_ns))
 		return false;
-	guard_count_hang(guard_control, now_ns - since_ns + GUARD_LOOK_NS, 1);
-	control_spend_credit(true);
-	if (guard_rest(now_ns - since_ns + GUARD_LOOK_NS))
+	guard_count_hang(guard_control, now_ns - since_ns + GUARD_POLL_NS, 1);
+	control_set_credit_spent(true);
+	if (guard_rest(now_ns - since_ns + GUARD_POLL_NS))
 		return true;
-	control_settle(guard_control, SAMPLER_ENDED); /* for the sampler that is not there */
+	control_set_state(guard_control, SAMPLER_ENDED); /* there is no sampler that could do it */
 	return false;
 }
 
@@ -284,9 +276,9 @@ static pid_t guard_fork_sampler(const struct guest_info *info, struct stop_area 
 	pid_t self = getpid(), sampler = fork();
 
 	if (sampler == 0) {
-		/* xencall.h: all that may be done with it after fork() */
+		/* xencall.h: after fork() the child may only close the handle */
 		guest->ops->close(guest->context);
-		guard_sampler(info, area, self, ring, run);
+		guard_run_sampler(info, area, self, ring, run);
 		_exit(0);
 	}
 	if (sampler < 0)
@@ -294,12 +286,13 @@ static pid_t guard_fork_sampler(const struct guest_info *info, struct stop_area 
 	return sampler;
 }
 
-/* GUEST is the guard's own way to Xen, opened before there is anything to undo. */
-static void guard_watch(const struct guest_info *info, struct stop_area *area, struct guest *guest,
-			pid_t broker, struct ring *ring, sampler_run_fn *run)
+/* GUEST is the guard's own handle of Xen, opened before any stop. */
+static void guard_run_samplers(const struct guest_info *info, struct stop_area *area,
+			       struct guest *guest, pid_t broker, struct ring *ring,
+			       sampler_run_fn *run)
 {
-	struct guard_restarts restarts = { .at_ns = { 0 } };
-	struct stop_watch watch = { 0 };
+	struct restarts restarts = { .at_ns = { 0 } };
+	struct hang_detector detector = { 0 };
 	enum guard_verdict verdict;
 	int status = 0;
 
@@ -309,18 +302,18 @@ static void guard_watch(const struct guest_info *info, struct stop_area *area, s
 
 		if (sampler < 0)
 			return;
-		verdict = guard_wait(sampler, area, &watch, &status);
+		verdict = guard_wait(sampler, area, &detector, &status);
 		if (stop_area_is_stopped(area))
 			guest->ops->release(guest->context);
-	} while (verdict == VERDICT_HANGS && guard_restarts(&restarts, watch.since_ns));
+	} while (verdict == VERDICT_HANGS && guard_prepare_restart(&restarts, detector.since_ns));
 	if (getppid() != broker)
 		guard_fail(guard_control, error_create("the broker was killed; the guest runs"));
 	else
 		guard_report(guard_control, status, verdict);
 }
 
-static void guard_main(const struct guest_info *info, struct stop_area *area, pid_t broker,
-		       struct ring *ring, sampler_run_fn *run)
+static void guard_run(const struct guest_info *info, struct stop_area *area, pid_t broker,
+		      struct ring *ring, sampler_run_fn *run)
 {
 	struct xtop_error *error;
 	struct guest guest;
@@ -329,19 +322,19 @@ static void guard_main(const struct guest_info *info, struct stop_area *area, pi
 	if (error)
 		guard_fail(guard_control, error);
 	else
-		guard_watch(info, area, &guest, broker, ring, run);
+		guard_run_samplers(info, area, &guest, broker, ring, run);
 }
 
 /* --- the broker's side ------------------------------------------------------------------------ */
 
 struct guard {
-	pid_t pid; /* and the group that the sampler is in, too */
+	pid_t pid; /* also the process group of guard and sampler */
 	int pidfd;
 	struct stop_area *area;
-	struct guest guest; /* the broker's own way to Xen */
+	struct guest guest; /* the broker's own handle of Xen */
 	struct control *control;
 	struct pause_file file;
-	struct stop_watch watch;
+	struct hang_detector detector;
 	bool ended;
 };
 
@@ -361,11 +354,11 @@ static struct xtop_error *guard_fork(struct guard *guard, struct ring *ring, sam
 		guard->guest.ops->close(guard->guest.context);
 		setpgid(0, 0);
 		guard_set_signals();
-		guard_follow(self);
-		guard_main(&info, guard->area, self, ring, run);
+		guard_quit_with(self);
+		guard_run(&info, guard->area, self, ring, run);
 		_exit(0);
 	}
-	setpgid(guard->pid, guard->pid); /* whoever comes first */
+	setpgid(guard->pid, guard->pid); /* in both processes: either may run first */
 	guard->pidfd = (int)syscall(SYS_pidfd_open, guard->pid, 0);
 	return guard->pidfd < 0 ? error_create_errno(errno, "cannot watch the guard") : NULL;
 }
@@ -388,7 +381,8 @@ struct xtop_error *guard_create(const struct guest_info *info, struct control *c
 		error = domctl_open(info, guard->area, &guard->guest);
 	if (!error) {
 		pause_file_create(PAUSE_DIRECTORY, info, &guard->file);
-		stop_area_set_mark(guard->area, guard->file.record ? &guard->file.record->mark : NULL);
+		stop_area_set_mark(guard->area,
+				   guard->file.record ? &guard->file.record->mark : NULL);
 		error = guard_fork(guard, ring, run, socket);
 	}
 	if (error) {
@@ -404,7 +398,9 @@ int guard_pidfd(const struct guard *guard)
 	return guard->pidfd;
 }
 
-/* All of the guard's group: the guard, and the sampler that is this process's child without it. */
+/*
+ * Waits for the whole group: the guard, and the sampler, which this process has inherited by then.
+ */
 static void guard_reap(struct guard *guard)
 {
 	pid_t ended;
@@ -414,7 +410,9 @@ static void guard_reap(struct guard *guard)
 	while (ended > 0 || (ended < 0 && errno == EINTR));
 }
 
-/* The guard has ended, or is made to, and so is a sampler that outlives it. */
+/*
+ * Kills guard and sampler, if they live, waits for their end, and releases the guest if necessary.
+ */
 static void guard_end(struct guard *guard)
 {
 	kill(-guard->pid, SIGKILL);
@@ -425,8 +423,11 @@ static void guard_end(struct guard *guard)
 	pause_file_remove(&guard->file);
 }
 
-/* How, unless they said so themselves. */
-static void guard_settle(struct guard *guard, const char *what)
+/*
+ * Ends the guard, and reports WHAT has happened, unless guard or sampler have reported why they
+ * ended.
+ */
+static void guard_end_because(struct guard *guard, const char *what)
 {
 	struct sampler_counts counts;
 
@@ -436,41 +437,41 @@ static void guard_settle(struct guard *guard, const char *what)
 		guard_fail(guard->control, error_create("%s; the guest runs", what));
 }
 
-/* Whether others shall be started is main's to say. */
-static void guard_settle_hang(struct guard *guard)
+/* Main decides whether to start another guard and sampler. */
+static void guard_end_hung(struct guard *guard)
 {
 	guard_end(guard);
-	guard_count_hang(guard->control, clock_now_ns() - guard->watch.since_ns + BROKER_LOOK_NS,
+	guard_count_hang(guard->control, clock_now_ns() - guard->detector.since_ns + BROKER_POLL_NS,
 			 0);
-	control_settle(guard->control, SAMPLER_HUNG);
+	control_set_state(guard->control, SAMPLER_HUNG);
 }
 
-bool guard_tend(struct guard *guard)
+bool guard_poll(struct guard *guard)
 {
 	if (guard->ended)
 		return false;
 	if (guard_ends(guard->pidfd, 0))
-		guard_settle(guard, "the guard was killed");
-	else if (stop_watch_look(&guard->watch, guard->area, BROKER_LOOKS))
-		guard_settle_hang(guard);
+		guard_end_because(guard, "the guard was killed");
+	else if (hang_detector_poll(&guard->detector, guard->area, BROKER_MAX_POLLS))
+		guard_end_hung(guard);
 	return !guard->ended;
 }
 
-/* It may be stopped (SIGSTOP) itself: then it goes on for this. */
+/* The guard may be stopped (SIGSTOP), so it gets SIGCONT. */
 static void guard_quit(struct guard *guard, void (*meanwhile)(void *context), void *context)
 {
 	uint64_t begin_ns = clock_now_ns();
 
 	control_quit(guard->control);
-	kill(guard->pid, SIGTERM); /* for a control that somebody writes over */
+	kill(guard->pid, SIGTERM); /* in case main overwrites control */
 	kill(-guard->pid, SIGCONT);
-	while (guard_tend(guard) && clock_now_ns() - begin_ns < 2ULL * GUARD_QUIT_NS) {
+	while (guard_poll(guard) && clock_now_ns() - begin_ns < 2ULL * GUARD_QUIT_NS) {
 		if (meanwhile)
 			meanwhile(context);
-		guard_ends(guard->pidfd, BROKER_LOOK_NS);
+		guard_ends(guard->pidfd, BROKER_POLL_NS);
 	}
 	if (!guard->ended)
-		guard_settle(guard, "the guard would not end and was killed");
+		guard_end_because(guard, "the guard would not end and was killed");
 }
 
 void guard_destroy(struct guard *guard, void (*meanwhile)(void *context), void *context)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Records of who samples which guest; see supervise/pause_record.h. The broker's process, but for the
- * marks, which are the sampler's.
+ * Records of stops in files; see supervise/pause_record.h. In the broker's process, except that the
+ * sampler writes the marks.
  *
- * How a pause is known as ours: the mark says that a stop had begun and not ended, and the guest has
- * used no CPU time since the look before that stop. If an administrator let it run in between and
- * has paused it again for reasons of his own, it has.
+ * A pause was made by xtop if the mark says that a stop had begun and not ended, and if the guest
+ * has used no CPU time since the look before that stop. If an administrator has released the guest
+ * in between, and has paused it again for another reason, the guest has used some.
  */
 #include "config.h"
 
@@ -26,12 +26,14 @@
 
 #define PAUSE_MAGIC "XTOPRUN\n"
 /*
- * Of each vCPU, besides the time between look and stop: until the pause that follows the mark. More
- * than this and somebody has let the guest go since.
+ * CPU time that each vCPU may use between the mark and the pause that follows it. If a vCPU has
+ * used more, somebody has released the guest since.
  */
 #define PAUSE_SLACK_NS 100000000ULL
-#define PAUSE_MAX_NS   10000000000ULL /* between look and stop: anything longer is a damaged record */
-/* To make a file that nobody takes away before it is locked: each needs another xtop that starts. */
+#define PAUSE_MAX_NS   10000000000ULL /* from look to stop: in a damaged record it is longer */
+/*
+ * Tries to make and lock a file. Another try is needed only if another xtop starts at that moment.
+ */
 #define PAUSE_ATTEMPTS 16
 
 static int pause_open_directory(const char *path)
@@ -39,7 +41,7 @@ static int pause_open_directory(const char *path)
 	struct stat status;
 	int fd;
 
-	mkdir(path, 0700); /* that it is there already shows below */
+	mkdir(path, 0700); /* open() below tells whether it is there */
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || (fstat(fd, &status) == 0 && status.st_uid == geteuid() &&
 		       !(status.st_mode & (S_IWGRP | S_IWOTH))))
@@ -48,13 +50,16 @@ static int pause_open_directory(const char *path)
 	return -1;
 }
 
-/* "DOMID.UUID.", to be compared with the front of a name. */
+/* "DOMID.UUID.", with which the names of the domain's files begin. */
 static void pause_name_front(const struct guest_info *info, char front[64])
 {
 	snprintf(front, 64, "%u.%.36s.", info->domid, info->uuid);
 }
 
-/* Written, not only made so long: without room for it there is none, and no SIGBUS later. */
+/*
+ * Writes zeros instead of only setting the size: if the disk is full, this fails now, and not by
+ * SIGBUS later.
+ */
 static bool pause_map(struct pause_file *file)
 {
 	static const struct pause_record empty;
@@ -67,7 +72,9 @@ static bool pause_map(struct pause_file *file)
 	return file->record;
 }
 
-/* Whether the file of FD is still the one of that NAME. Who has it locked keeps it so. */
+/*
+ * NAME is still the name of the file FD. If this process has locked the file, nobody removes NAME.
+ */
 static bool pause_is_in_folder(int folder, const char *name, int fd)
 {
 	struct stat named, opened;
@@ -77,8 +84,9 @@ static bool pause_is_in_folder(int folder, const char *name, int fd)
 }
 
 /*
- * A file of NAME, locked; < 0: none. Before it is locked it looks like one that was left, and an xtop
- * that starts at that instant may have it locked to judge it, or taken away.
+ * Creates the file NAME and locks it; < 0: failed. Before the file is locked it looks like one that
+ * was left. Another xtop that starts at this moment may lock it to read it, or may already have
+ * removed it.
  */
 static int pause_open_locked(int folder, const char *name)
 {
@@ -132,9 +140,9 @@ void pause_file_remove(struct pause_file *file)
 	*file = (struct pause_file){ .fd = -1 };
 }
 
-/* --- what is left of others ------------------------------------------------------------------- */
+/* --- records of other processes --------------------------------------------------------------- */
 
-/* Whether the guest may have used so much CPU time without anybody letting it go. */
+/* The guest can have used this CPU time although nobody has released it since the mark. */
 static bool pause_is_ours(const struct pause_record *record, unsigned n_vcpus, uint64_t cpu_time_ns)
 {
 	uint64_t since_ns = record->mark.since_ns < PAUSE_MAX_NS ? record->mark.since_ns : 0;
@@ -143,11 +151,12 @@ static bool pause_is_ours(const struct pause_record *record, unsigned n_vcpus, u
 	       cpu_time_ns - record->mark.cpu_time_ns <= (since_ns + PAUSE_SLACK_NS) * n_vcpus;
 }
 
-static void pause_judge(const struct pause_record *record, const struct guest_info *info,
-			uint64_t cpu_time_ns, struct pause_leftovers *found)
+static void pause_judge_record(const struct pause_record *record, const struct guest_info *info,
+			       uint64_t cpu_time_ns, struct pause_found *found)
 {
 	found->stale++;
-	if (memcmp(record->magic, PAUSE_MAGIC, sizeof(record->magic)) != 0 || !record->mark.is_stopped)
+	if (memcmp(record->magic, PAUSE_MAGIC, sizeof(record->magic)) != 0 ||
+	    !record->mark.is_stopped)
 		return;
 	found->pid = record->pid;
 	if (pause_is_ours(record, info->n_vcpus, cpu_time_ns))
@@ -156,8 +165,8 @@ static void pause_judge(const struct pause_record *record, const struct guest_in
 		found->run++;
 }
 
-static void pause_look_at(int folder, const char *name, const struct guest_info *info,
-			  uint64_t cpu_time_ns, struct pause_leftovers *found)
+static void pause_judge_file(int folder, const char *name, const struct guest_info *info,
+			     uint64_t cpu_time_ns, struct pause_found *found)
 {
 	_cleanup_close_ int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct pause_record record = { 0 };
@@ -169,26 +178,26 @@ static void pause_look_at(int folder, const char *name, const struct guest_info 
 		return;
 	}
 	if (!pause_is_in_folder(folder, name, fd))
-		return; /* another xtop has judged it; what has its name now is somebody's, and new */
+		return; /* another xtop has removed it; a new file may have its name now */
 	if (pread(fd, &record, sizeof(record), 0) < 0)
 		return;
-	pause_judge(&record, info, cpu_time_ns, found);
+	pause_judge_record(&record, info, cpu_time_ns, found);
 	unlinkat(folder, name, 0);
 }
 
-void pause_find_leftovers(const char *directory, const struct guest_info *info,
-			  uint64_t cpu_time_ns, struct pause_leftovers *found)
+void pause_find_records(const char *directory, const struct guest_info *info,
+			uint64_t cpu_time_ns, struct pause_found *found)
 {
 	int folder = pause_open_directory(directory);
 	DIR *stream = folder < 0 ? NULL : fdopendir(folder);
 	struct dirent *entry;
 	char front[64];
 
-	*found = (struct pause_leftovers){ 0 };
+	*found = (struct pause_found){ 0 };
 	pause_name_front(info, front);
 	while (stream && (entry = readdir(stream)))
 		if (strncmp(entry->d_name, front, strlen(front)) == 0)
-			pause_look_at(folder, entry->d_name, info, cpu_time_ns, found);
+			pause_judge_file(folder, entry->d_name, info, cpu_time_ns, found);
 	if (stream)
 		closedir(stream);
 	else if (folder >= 0)

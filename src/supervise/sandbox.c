@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The walls around what reads a guest's bytes; see xtop/sandbox.h. Main's thread, before all others,
- * which inherit them.
+ * The sandbox of the process that parses a guest's bytes; see xtop/sandbox.h. Main's thread enters
+ * it before it starts other threads, which inherit it.
  *
  *   descriptors     what the caller left open beyond the three streams is closed
  *   user            not root: files, signals and processes of others are out of reach
- *   capabilities    none, and none to be had by exec (no_new_privs, which seccomp asks for as well)
- *   not dumpable    nobody's ptrace, no core file with a guest's memory in it
- *   system calls    the list below; anything else fails with EPERM. Not killed for it: what a library
- *                   tries in vain it does without.
+ *   capabilities    none, and exec gives none (no_new_privs, which seccomp needs as well)
+ *   not dumpable    nobody can ptrace the process, and no core file holds a guest's memory
+ *   system calls    the list below; all others fail with EPERM. They do not kill the process:
+ *                   libraries try calls that they can do without.
  *
  * Sources: seccomp(2), prctl(2), capabilities(7), credentials(7).
  */
@@ -35,10 +35,12 @@
 #include <unistd.h>
 
 #define SANDBOX_NOBODY 65534 /* Debian's and most others' */
-/* Xen's xen/sys/privcmd.h, which only src/guest/ includes: IOCTL_PRIVCMD_MMAPBATCH_V2. */
+/* IOCTL_PRIVCMD_MMAPBATCH_V2 of Xen's xen/sys/privcmd.h, which only src/xen/ may include. */
 #define SANDBOX_MMAPBATCH_V2 0x205004UL
-/* Linux's asm-generic/ioctls.h, for a struct termios2 of 44 bytes: what glibc 2.42 and later calls; its
- * header cannot be had beside termios.h. */
+/*
+ * Linux's asm-generic/ioctls.h, for a struct termios2 of 44 bytes. glibc 2.42 and later use these
+ * calls. Their header cannot be included together with termios.h.
+ */
 #define SANDBOX_TCGETS2  0x802c542aUL
 #define SANDBOX_TCSETS2  0x402c542bUL
 #define SANDBOX_TCSETSW2 0x402c542cUL
@@ -47,8 +49,9 @@
 /* --- descriptors ------------------------------------------------------------------------------ */
 
 /*
- * What came through exec has no FD_CLOEXEC, and all that is opened here has: files that root's shell or
- * a service had open are not main's to write to. Those named as /dev/fd/N were duplicated before.
+ * Descriptors that came through exec have no FD_CLOEXEC, and all that xtop opens have it. Main must
+ * not write to files that root's shell or a service had open. Those that the user named as
+ * /dev/fd/N were duplicated before.
  */
 static struct xtop_error *sandbox_close_inherited(void)
 {
@@ -69,7 +72,7 @@ static struct xtop_error *sandbox_close_inherited(void)
 
 /* --- the user --------------------------------------------------------------------------------- */
 
-/* A whole number of another user than root, or FALLBACK. */
+/* The id in the environment's VARIABLE, if it is a number and not root's; otherwise FALLBACK. */
 static id_t sandbox_id(const char *variable, id_t fallback)
 {
 	const char *text = getenv(variable);
@@ -122,7 +125,7 @@ static struct xtop_error *sandbox_drop_capabilities(void)
 
 /* clang-format off */
 static const int sandbox_calls[] = {
-	/* files: what may be opened is the user's matter; fcntl below */
+	/* files: the user's rights decide which; fcntl below */
 	CALL(read), CALL(readv), CALL(pread64), CALL(write), CALL(writev), CALL(pwrite64),
 	CALL(open), CALL(openat), CALL(openat2), CALL(close), CALL(close_range), CALL(lseek),
 	CALL(stat), CALL(fstat), CALL(lstat), CALL(newfstatat), CALL(statx), CALL(fstatfs),
@@ -148,12 +151,12 @@ static const int sandbox_calls[] = {
 	CALL(getpgrp), CALL(getrusage), CALL(getrandom), CALL(uname), CALL(sysinfo),
 };
 
-/* Not whom a descriptor signals when something comes, nor with what: it could be SIGKILL for another. */
+/* Without F_SETOWN and F_SETSIG: they could send SIGKILL to another process. */
 static const int sandbox_fcntls[] = {
 	F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_ADD_SEALS, F_GET_SEALS,
 };
 
-/* Of a terminal, without TIOCSTI; of the guest's memory, mapping. */
+/* Those of a terminal, without TIOCSTI, and the one that maps the guest's memory. */
 static const unsigned long sandbox_ioctls[] = {
 	TCGETS, TCSETS, TCSETSW, TCSETSF, TCFLSH, TIOCGWINSZ, TIOCGPGRP, FIONREAD,
 	SANDBOX_TCGETS2, SANDBOX_TCSETS2, SANDBOX_TCSETSW2, SANDBOX_TCSETSF2,
@@ -178,7 +181,7 @@ static void sandbox_add_conditions(scmp_filter_ctx filter, bool *failed)
 	ADD(SCMP_SYS(clone), 1, SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
 	ADD(SCMP_SYS(tgkill), 1, SCMP_A0_32(SCMP_CMP_EQ, (uint32_t)self, 0));
 	ADD(SCMP_SYS(kill), 1, SCMP_A0_32(SCMP_CMP_EQ, (uint32_t)self, 0));
-	/* Its own limits, as glibc asks for them. */
+	/* glibc reads this process's own limits. */
 	ADD(SCMP_SYS(prlimit64), 2, SCMP_A0_32(SCMP_CMP_EQ, 0, 0), SCMP_A2(SCMP_CMP_EQ, 0, 0));
 	ADD(SCMP_SYS(prctl), 1, SCMP_A0_32(SCMP_CMP_EQ, PR_SET_NAME, 0));
 }
@@ -193,7 +196,10 @@ static struct xtop_error *sandbox_filter_calls(void)
 		ADD(sandbox_calls[i], 0);
 	if (filter) {
 		sandbox_add_conditions(filter, failed);
-		/* Its flags lie in memory: glibc takes clone() instead when there is no such call. */
+		/*
+		 * A filter cannot see its flags, which are in memory. After ENOSYS glibc uses
+		 * clone().
+		 */
 		*failed |=
 			seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) < 0;
 		result = failures ? -EINVAL : seccomp_load(filter);
@@ -210,7 +216,7 @@ struct xtop_error *sandbox_enter(void)
 	return NULL;
 }
 
-const char *sandbox_lack(void)
+const char *sandbox_warning(void)
 {
 	return geteuid() == 0
 		       ? "built with sanitizers: root's rights are kept while guests are read, "
@@ -229,7 +235,7 @@ struct xtop_error *sandbox_enter(void)
 	return error ? error : sandbox_filter_calls();
 }
 
-const char *sandbox_lack(void)
+const char *sandbox_warning(void)
 {
 	return NULL;
 }

@@ -11,5 +11,5 @@ libxtop_a_SOURCES += \
 	src/supervise/guard.h \
 	src/supervise/pause_record.c \
 	src/supervise/pause_record.h \
-	src/supervise/repair.c \
-	src/supervise/sandbox.c
+	src/supervise/sandbox.c \
+	src/supervise/unpause.c

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Several symbols at one address; see alias.h for the rule. Any thread. */
+/* Which of several symbols at one address is shown; alias.h has the rule. Any thread. */
 #include "config.h"
 
 #include "symbol/alias.h"
@@ -29,8 +29,8 @@ static bool alias_is_one_of(const char *name, const char *const *list, size_t n)
 }
 
 /*
- * Marks are told by their names, which is a heuristic: a function may be called `__start_tty`. It
- * loses nothing by it but a draw against an alias.
+ * The name says what is a mark. This is a heuristic: a function may be called `__start_tty`. Such a
+ * function only loses against an alias that would be equal otherwise.
  *
  *   __start_X, __stop_X    ld, for each section that is named like a C identifier
  *   _text, _stext, ...     Linux arch/x86/kernel/vmlinux.lds.S, include/asm-generic/sections.h
@@ -41,7 +41,7 @@ static bool alias_is_one_of(const char *name, const char *const *list, size_t n)
 static bool alias_is_mark(const char *name)
 {
 	static const char *const marks[] = { "_text", "_stext", "_sinittext" };
-	/* Linux include/linux/module.h: what a module's own functions are called besides */
+	/* Linux include/linux/module.h: second names of a module's own functions */
 	static const char *const entries[] = { "init_module", "cleanup_module" };
 	static const char *const prefixes[] = {
 		"__start_", "__stop_", "__end_", "__pi_", "__pfx_", "__cfi_",
@@ -63,7 +63,10 @@ bool symbol_is_end_mark(const char *name)
 	static const char *const ends[] = { "etext",      "_etext",     "__etext",
 					    "_einittext", "__init_end", "__indirect_thunk_end" };
 
-	/* Asked for every symbol of a kernel: nearly all are told by the first or the last character. */
+	/*
+	 * Called for every symbol of a kernel: the first or last character decides nearly all of
+	 * them.
+	 */
 	if (name[0] != '_' && name[0] != 'e')
 		return false;
 	if (!strchr("td", name[strlen(name) - 1]))

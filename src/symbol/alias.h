@@ -2,11 +2,11 @@
 /*
  * Several symbols at one address: which of them is shown. Pure functions of the names.
  *
- * The first of these that tells two aliases apart decides:
+ * The first line that distinguishes two aliases decides:
  *
  *   1. a known size        `static work()` (sized) before `_stext` (a label of the linker script)
  *   2. no mark of a        `srso_alias_untrain_ret` before `_stext`, `_text` and `__pi__text`, also
- *      linker script       in text that knows no sizes; `f` before `__pfx_f`
+ *      linker script       in text without sizes; `f` before `__pfx_f`
  *   3. rank                global, weak, local: `__memcpy` (T) before its weak alias `memcpy`, as
  *                          the kernel's own kallsyms and its stack traces have it
  *   4. fewer leading `_`   `ksys_read` before `__do_sys_read`
@@ -26,11 +26,11 @@
 
 struct symbol_alias {
 	const char *name;
-	bool sized;
+	bool sized; /* its size is known */
 	enum symbol_rank rank;
 };
 
-/* Whether A is to be shown rather than B. */
+/* Whether A is shown, not B. */
 bool symbol_alias_better(const struct symbol_alias *a, const struct symbol_alias *b);
 /* A name that only says that code ends here: `_etext`, `__entry_text_end`. */
 bool symbol_is_end_mark(const char *name);

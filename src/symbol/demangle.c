@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * C++ and Rust names for people, by libiberty. The resolver's thread, once for each new frame.
+ * Readable names of C++ and Rust functions, by libiberty. The resolver's thread, once for each new
+ * frame.
  *
  *   _ZN2ns3Foo3barEi                     ns::Foo::bar       Itanium C++ ABI 5.1
  *   _ZN4core5write17h0123456789abcdefE    core::write        Rust, legacy: the same with a hash
  *   _RNvCs1234_7mycrate3foo               mycrate::foo       Rust, v0: RFC 2603
  *   _ZL4slowv.part.0.cold                 slow.part.0.cold   clones keep GCC's suffix, as in C
  *
- * Parameters are left out as perf does (Linux 6.1 tools/perf/util/symbol-elf.c demangle_sym()
- * passes DMGL_NO_OPTS unless -v): one name is one function almost always.
+ * Parameters are left out, as perf does (Linux 6.1 tools/perf/util/symbol-elf.c demangle_sym()
+ * passes DMGL_NO_OPTS unless -v): one name is almost always one function.
  *
- * A short mangled name can stand for a very long one: substitutions (S_) and back references double
- * it again and again, 100 bytes stand for more than fit in memory. So the interface with a callback
- * is used, which hands the text out piece by piece, and left by longjmp() once DEMANGLE_MAX_BYTES
- * are there. libiberty limits its own recursion (DMGL_NO_RECURSE_LIMIT is not set), and refuses C++
- * names above 1,024 bytes.
+ * A short mangled name can stand for a very long one. Substitutions (S_) and back references double
+ * it again and again; 100 bytes can stand for more than fits in memory. So we use libiberty's
+ * interface with a callback, which hands the text out piece by piece, and leave it by longjmp()
+ * once there are DEMANGLE_MAX_BYTES. libiberty limits its own recursion (DMGL_NO_RECURSE_LIMIT is
+ * not set), and refuses C++ names above 1,024 bytes.
  */
 #include "config.h"
 
@@ -37,10 +38,10 @@ typedef int demangle_function(const char *mangled, int options, demangle_callbac
 			      void *opaque);
 
 /*
- * Where the callback may be left by longjmp() without a leak. The C++ demangler allocates nothing.
- * The Rust one holds memory while it prints an identifier in Punycode, and then only; such a piece
- * has letters, digits or bytes above 0x7f in it. Any name that doubles prints "<", ", " and the
- * like.
+ * Whether the callback may be left by longjmp() here without a leak. The C++ demangler allocates
+ * nothing. The Rust one holds memory only while it prints an identifier in Punycode; such a piece
+ * has letters, digits or bytes above 0x7f in it. Every name that doubles also prints "<", ", " and
+ * the like.
  */
 static bool demangle_may_leave(const struct demangle_output *output, const char *text, size_t bytes)
 {
@@ -52,13 +53,13 @@ static bool demangle_may_leave(const struct demangle_output *output, const char 
 	return bytes > 0;
 }
 
-static void demangle_take(const char *text, size_t bytes, void *opaque)
+static void demangle_append(const char *text, size_t bytes, void *opaque)
 {
 	struct demangle_output *output = opaque;
 	size_t room = sizeof(output->text) - 1 - output->used;
 	size_t taken = bytes < room ? bytes : room;
 
-	if (taken) /* libiberty also hands out empty pieces, some at NULL */
+	if (taken) /* libiberty hands out empty pieces, too, some at NULL */
 		memcpy(output->text + output->used, text, taken);
 	output->used += taken;
 	if (output->used == sizeof(output->text) - 1 && demangle_may_leave(output, text, bytes))
@@ -72,13 +73,13 @@ static bool demangle_run(demangle_function *demangle, const char *name,
 	output->only_at_punctuation = demangle == rust_demangle_callback;
 	if (setjmp(output->full))
 		return true; /* cut */
-	return demangle(name, DMGL_NO_OPTS, demangle_take, output) && output->used;
+	return demangle(name, DMGL_NO_OPTS, demangle_append, output) && output->used;
 }
 
 /*
- * Where the mangled name ends and a compiler's suffix (.cold, .isra.0, .llvm.123) starts. Neither
- * C++ nor Rust v0 has a '.' in it. Legacy Rust has ("alloc..vec"), but always ends in 17h, 16
- * digits, E.
+ * The length of the mangled name, without a compiler's suffix (.cold, .isra.0, .llvm.123). Names of
+ * C++ and Rust v0 have no '.'. Those of legacy Rust may have one ("alloc..vec"), but always end in
+ * 17h, 16 digits, E.
  */
 static size_t demangle_core_bytes(const char *name)
 {
@@ -94,10 +95,10 @@ static size_t demangle_core_bytes(const char *name)
 }
 
 /*
- * Rust v0: where a function's type ("F") or a dyn trait ("D") begins, "G", digits in base 62 and "_" say
- * how many lifetimes are bound there: for<'a, 'b>. libiberty goes through all of them, up to 2^64,
- * and in an impl's path without a callback. Real types bind a handful; what has three digits is no name,
- * and an identifier that happens to read like that stays mangled.
+ * Rust v0: where a function's type ("F") or a dyn trait ("D") begins, "G", digits in base 62 and
+ * "_" say how many lifetimes are bound there: for<'a, 'b>. libiberty goes through all of them, up
+ * to 2^64, and in an impl's path it does so without a callback. Real types bind a handful. A name
+ * with three digits there is refused; an identifier that happens to read like that stays mangled.
  */
 static bool demangle_is_endless(const char *name)
 {
@@ -110,7 +111,7 @@ static bool demangle_is_endless(const char *name)
 			continue;
 		n = strspn(at + 1, digits);
 		if (at[1 + n] != '_')
-			at += n; /* nor is another one up to there */
+			at += n; /* no other "G" up to there begins one, either */
 		else if (n > 2)
 			return true;
 	}

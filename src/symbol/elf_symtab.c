@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The functions of an ELF file: which of its symbols name code (xtop/elf.h hands out all of them;
- * x86-64 psABI 4.2). Main's thread for a file given by -k, else the resolver's.
+ * psABI for x86-64 4.2). Main's thread for a file given by -k, else the resolver's.
  */
 #include "config.h"
 

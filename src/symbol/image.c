@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is known of one file's code; see xtop/image.h. Shared by reference between the spaces that
- * map it. Whoever fills it in is alone with it until the first space has it. Resolver's thread.
+ * What is known of one file's code; see xtop/image.h. The spaces that map an image share it by
+ * reference. Its creator fills it in before the first space has it. Resolver's thread.
  */
 #include "config.h"
 
@@ -12,7 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Places lead to those of later images of the same file, the last to an image, while it is there. */
+/*
+ * A chain of places: each leads to the place of a later image of the same file, the last one to the
+ * image.
+ */
 struct image_place {
 	const struct image *image;  /* NULL: destroyed */
 	struct image_place *behind; /* a reference */
@@ -95,13 +98,13 @@ void image_place_unref(struct image_place *place)
 	}
 }
 
-void image_succeed(struct image *image, struct image *by)
+void image_set_successor(struct image *image, struct image *by)
 {
 	assert(image != by && !image->place->behind && !by->place->behind); /* so no circle */
 	image->place->behind = image_place_ref(by);
 }
 
-const struct image *image_place_now(struct image_place **placep)
+const struct image *image_place_get(struct image_place **placep)
 {
 	struct image_place *place = *placep;
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An image out of an ELF file: its functions and its unwind tables. The resolver's thread. Where the
- * file is a guest's, or lies below --root, the limits here bound what it can cost: at most 64 MiB of
- * names and 32 MiB of unwind tables are read, and what is kept is smaller.
+ * An image out of an ELF file: its functions and its unwind tables. The resolver's thread. Where
+ * the file is a guest's, or lies below --root, the limits here bound what it can cost: at most 64
+ * MiB of names and 32 MiB of unwind tables are read, and what is kept is smaller.
  *
- * Nothing that is wrong behind a good header is an error: an image without symbols still unwinds, and
- * one without tables still has names.
+ * Nothing that is wrong behind a good header is an error: an image without symbols still unwinds,
+ * and one without tables still has names.
  */
 #include "config.h"
 
@@ -28,7 +28,9 @@ static const struct elf_limits image_limits = {
 	.lenient = true,
 };
 
-/* A file below --root, which may be a guest's, too. Its section headers must be right for libelf. */
+/*
+ * A file below --root, which may be a guest's, too. Its section headers must be right for libelf.
+ */
 static const struct elf_limits image_root_limits = {
 	.symbols = 1 << 20,
 	.names_bytes = IMAGE_MAX_NAMES_BYTES,
@@ -132,15 +134,17 @@ struct xtop_error *image_read_tables(struct image *image, int fd)
 	return NULL;
 }
 
-void image_read_tables_later(struct image *image, int fd)
+void image_adopt_tables_file(struct image *image, int fd)
 {
 	if (image->tables_fd >= 0)
 		close(image->tables_fd);
 	image->tables_fd = fd;
 }
 
-/* Without memory, or when the file is no ELF any more, there are no tables: frame pointers are left. */
-void image_need_tables(struct image *image)
+/*
+ * Without memory, or when the file is not ELF any more, there are no tables. Frame pointers remain.
+ */
+void image_build_tables(struct image *image)
 {
 	_cleanup_close_ int fd = image->tables_fd;
 

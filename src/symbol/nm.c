@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Symbols from text. Runs before sampling starts, on main's thread. One pass over a stream, which
- * may be a pipe; the memory taken is that of the table.
+ * Symbols out of text. Main's thread, before sampling starts. One pass over a stream, which may be
+ * a pipe; only the table takes memory.
  *
  * A line is what nm prints, and the kernel's build and /proc/kallsyms after it (binutils nm(1);
  * Linux 6.1 scripts/mksysmap, kernel/kallsyms.c s_show()):
@@ -13,15 +13,15 @@
  *   nm, undefined                            U printf
  *   kallsyms                ffffffffc0a01000 t nf_hook<tab>[nf_tables]
  *
- *   T t  code             functions
+ *   T t  code             a function
  *   W w  weak             a function or data; with an address it is taken for a function
  *   i    GNU ifunc        a function
- *   A a  absolute         a number, not an address: nothing
- *   else data             not a name for code, but where it starts, what is before it ends
+ *   A a  absolute         a number, not an address: left out
+ *   else data             not a name for code; a function before it ends there
  *
- * So a function without size ends at the next symbol of any kind, and `_etext` ends the last one.
- * kallsyms also lists modules: their names are kept with "\t[module]" behind them, because the
- * ends can only be settled with all of them in one table.
+ * So we determine the end of a function without size by the next symbol of any kind; `_etext` ends
+ * the last one. kallsyms lists modules, too. Their names keep "\t[module]" behind them, because
+ * ends can only be determined with all symbols in one table.
  */
 #include "config.h"
 
@@ -35,7 +35,7 @@
 #include "xtop/cleanup.h"
 
 #define NM_BUFFER_BYTES (64U << 10)
-#define NM_MIN_DIGITS   8 /* of an address, as nm pads them: tells symbols from other text */
+#define NM_MIN_DIGITS   8 /* of an address, as nm pads it: other text has no such numbers */
 #define NM_MAX_DIGITS   16
 
 struct nm_line {
@@ -49,7 +49,7 @@ struct nm_line {
 struct nm_reader {
 	const char *path;
 	struct symtab *tab;
-	uint64_t lines, bad_lines; /* that parse, that do not; empty ones are neither */
+	uint64_t lines, bad_lines; /* an empty line is neither */
 	uint64_t functions, nonzero;
 	uint64_t bytes;
 };
@@ -82,7 +82,10 @@ static bool nm_parse_hex(const char **cursorp, const char *end, uint64_t *valuep
 	return true;
 }
 
-/* Up to a tab; behind it only a module belongs to the name, nm -l puts the source line there. */
+/*
+ * The name ends at a tab. Behind that, a module belongs to the name; the source line of nm -l does
+ * not.
+ */
 static size_t nm_name_bytes(const char *name, const char *end)
 {
 	const char *tab = memchr(name, '\t', end - name);
@@ -158,8 +161,8 @@ static struct xtop_error *nm_add(struct nm_reader *reader, const struct nm_line 
 			  line->name_bytes);
 }
 
-/* A line without its end. */
-static struct xtop_error *nm_take_line(struct nm_reader *reader, const char *text, const char *end)
+/* TEXT to END is a line without its newline. */
+static struct xtop_error *nm_add_line(struct nm_reader *reader, const char *text, const char *end)
 {
 	struct nm_line line;
 
@@ -193,11 +196,11 @@ static struct xtop_error *nm_fill(struct nm_reader *reader, int fd, char *buffer
 }
 
 /*
- * Takes the whole lines out of BUFFER, of which *USEDP bytes are filled. A line longer than the
- * buffer is taken for what fits, which is more than any name's limit; *SKIP then says that the rest
- * of it is still to come.
+ * Adds the whole lines in BUFFER, which has *USEDP bytes, and moves the rest to its beginning. A
+ * line longer than the buffer is cut, far behind the limit of any name; *SKIP then says that the
+ * rest of that line is still to come.
  */
-static struct xtop_error *nm_take_lines(struct nm_reader *reader, char *buffer, size_t *usedp,
+static struct xtop_error *nm_add_lines(struct nm_reader *reader, char *buffer, size_t *usedp,
 					bool *skip)
 {
 	char *text = buffer, *end = buffer + *usedp, *line_end;
@@ -205,13 +208,13 @@ static struct xtop_error *nm_take_lines(struct nm_reader *reader, char *buffer, 
 
 	while (!error && (line_end = memchr(text, '\n', end - text))) {
 		if (!*skip)
-			error = nm_take_line(reader, text, line_end);
+			error = nm_add_line(reader, text, line_end);
 		*skip = false;
 		text = line_end + 1;
 	}
 	if (!error && (*skip || (text == buffer && *usedp == NM_BUFFER_BYTES))) {
 		if (!*skip)
-			error = nm_take_line(reader, text, end);
+			error = nm_add_line(reader, text, end);
 		*skip = true;
 		text = end;
 	}
@@ -232,10 +235,10 @@ static struct xtop_error *nm_read(struct nm_reader *reader, int fd)
 	while (!error && !end) {
 		error = nm_fill(reader, fd, buffer, &used, &end);
 		if (!error)
-			error = nm_take_lines(reader, buffer, &used, &skip);
+			error = nm_add_lines(reader, buffer, &used, &skip);
 	}
 	if (!error && used) /* the last line has no end */
-		error = nm_take_line(reader, buffer, buffer + used);
+		error = nm_add_line(reader, buffer, buffer + used);
 	return error;
 }
 

@@ -14,6 +14,6 @@ libxtop_a_SOURCES += \
 	src/symbol/image_elf.c \
 	src/symbol/nm.c \
 	src/symbol/space.c \
-	src/symbol/specials.c \
+	src/symbol/specials_x86.c \
 	src/symbol/symbols.c \
 	src/symbol/symtab.c

@@ -2,17 +2,17 @@
 /*
  * One address space: which image lies where; see xtop/image.h. Resolver's thread.
  *
- * Mappings may overlap (a module's pages are reused, a file is given twice). Which one answers
- * stands in cells, a step function over all addresses: cell i reaches from its start to that of
- * cell i + 1 and names the mapping added last of those that reach over it, or none. A look-up is
- * one binary search, however many there are and however they lie.
+ * Mappings may overlap: a module's pages are reused, or a file is given twice. The cells say which
+ * mapping answers. They are a step function over all addresses: cell i reaches from its start to
+ * the start of cell i + 1, and names the latest one of the mappings that cover it, or none. A
+ * look-up is one binary search, however many mappings there are and however they lie.
  *
  *   mappings, in the order added    0 |---------------|
  *                                   1       |----|
  *   cells                           | 0     | 1  | 0  | none ...
  *
- * Each mapping knows the latest one before it that it hides a part of: where it has no name for an
- * address, those are asked that may have one.
+ * Each mapping knows the latest one of the earlier mappings that it hides a part of. Where a
+ * mapping has no name for an address, that one and those before it are asked.
  */
 #include "config.h"
 
@@ -21,9 +21,9 @@
 #include <string.h>
 
 #include "xtop/image.h"
+#include "xtop/vector.h"
 
-#define NO_MAPPING           UINT32_MAX
-#define SPACE_FIRST_MAPPINGS 16
+#define NO_MAPPING UINT32_MAX
 
 struct space_mapping {
 	struct mapping mapping;
@@ -38,13 +38,16 @@ struct space_cell {
 struct space {
 	struct unwind_space unwind; /* first: space_find_code() is given a pointer to it */
 	struct space_mapping *mappings;
-	size_t n_mappings, capacity;
-	struct space_cell *cells; /* room for 2 * capacity + 1; the first starts at 0 */
-	size_t n_cells;
+	size_t n_mappings, mappings_capacity;
+	struct space_cell *cells; /* room for 2 * mappings + 1; the first starts at 0 */
+	size_t n_cells, cells_capacity;
 	uint64_t generation;
 };
 
-/* Of all spaces, so that one that is created where another was is told from it; each guest has a resolver. */
+/*
+ * One counter for all spaces: a space that is created where another one was has other numbers.
+ * Atomic, because each guest has a resolver.
+ */
 static uint64_t space_next_generation(void)
 {
 	static _Atomic uint64_t generation;
@@ -60,28 +63,144 @@ static void space_empty(struct space *space)
 	space->generation = space_next_generation();
 }
 
-/* Room for one mapping more, and the two cells it may take. */
+/*
+ * Makes room for one more mapping and for its cells. There may be few cells now, because mappings
+ * cover others. When these are removed, there are up to two for each mapping, and one more.
+ */
 static struct xtop_error *space_reserve(struct space *space)
 {
-	size_t capacity = space->capacity ? 2 * space->capacity : SPACE_FIRST_MAPPINGS;
-	struct space_mapping *mappings;
-	struct space_cell *cells;
-
 	if (space->n_mappings == SPACE_MAX_MAPPINGS)
 		return error_create("more than %u mappings in an address space",
 				    SPACE_MAX_MAPPINGS);
-	if (space->n_mappings < space->capacity)
-		return NULL;
-	mappings = realloc(space->mappings, capacity * sizeof(*mappings));
-	if (mappings)
-		space->mappings = mappings;
-	cells = realloc(space->cells, (2 * capacity + 1) * sizeof(*cells));
-	if (cells)
-		space->cells = cells;
-	if (!mappings || !cells)
+	if (!vector_reserve(space->mappings, space->mappings_capacity, space->n_mappings + 1) ||
+	    !vector_reserve(space->cells, space->cells_capacity, 2 * space->n_mappings + 3))
 		return error_create("out of memory for an address space");
-	space->capacity = capacity;
 	return NULL;
+}
+
+/* --- cells ------------------------------------------------------------------------------------ */
+
+/* Index of the cell that holds ADDRESS. */
+static size_t space_cell(const struct space *space, uint64_t address)
+{
+	size_t low = 0, high = space->n_cells;
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (space->cells[middle].start <= address)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Index of the cell that starts at ADDRESS. Splits the cell there if it starts before. */
+static size_t space_split_cell(struct space *space, uint64_t address)
+{
+	size_t i = space_cell(space, address);
+	struct space_cell *cell = &space->cells[i];
+
+	if (cell->start == address)
+		return i;
+	memmove(cell + 2, cell + 1, (space->n_cells - i - 1) * sizeof(*cell));
+	space->n_cells++;
+	cell[1] = (struct space_cell){ address, cell->mapping };
+	return i + 1;
+}
+
+/*
+ * Gives [start, end) to mapping INDEX. The latest mapping that it hides is on top somewhere in
+ * there: all mappings that were added after that one lie elsewhere.
+ */
+static void space_cover(struct space *space, uint32_t index)
+{
+	struct space_mapping *added = &space->mappings[index];
+	size_t first = space_split_cell(space, added->mapping.start);
+	size_t behind = space_split_cell(space, added->mapping.end);
+	struct space_cell *cells = space->cells;
+
+	added->hides = NO_MAPPING;
+	for (size_t i = first; i < behind; i++)
+		if (cells[i].mapping != NO_MAPPING &&
+		    (added->hides == NO_MAPPING || cells[i].mapping > added->hides))
+			added->hides = cells[i].mapping;
+	cells[first].mapping = index;
+	memmove(&cells[first + 1], &cells[behind], (space->n_cells - behind) * sizeof(*cells));
+	space->n_cells -= behind - first - 1;
+}
+
+/* --- looking up ------------------------------------------------------------------------------- */
+
+static const struct space_mapping *space_top(const struct space *space, uint64_t address)
+{
+	uint32_t index = space->cells[space_cell(space, address)].mapping;
+
+	return index == NO_MAPPING ? NULL : &space->mappings[index];
+}
+
+const struct mapping *space_find(const struct space *space, uint64_t address)
+{
+	const struct space_mapping *top = space_top(space, address);
+
+	return top ? &top->mapping : NULL;
+}
+
+uint64_t space_generation(const struct space *space)
+{
+	return space->generation;
+}
+
+static bool mapping_find_symbol(const struct mapping *mapping, uint64_t address,
+			   struct symtab_entry *entry)
+{
+	if (address < mapping->start || address >= mapping->end || !mapping->image ||
+	    !mapping->image->symtab ||
+	    !symtab_find(mapping->image->symtab, address - mapping->bias, entry))
+		return false;
+	entry->start += mapping->bias;
+	entry->end += mapping->bias;
+	return true;
+}
+
+bool space_find_symbol(const struct space *space, uint64_t address, struct symtab_entry *entry,
+		       const struct mapping **mapping)
+{
+	const struct space_mapping *top = space_top(space, address);
+
+	*mapping = top ? &top->mapping : NULL;
+	if (!top)
+		return false;
+	if (mapping_find_symbol(&top->mapping, address, entry))
+		return true;
+	if (top->hides == NO_MAPPING)
+		return false;
+	for (size_t i = top->hides + 1U; i-- > 0;)
+		if (mapping_find_symbol(&space->mappings[i].mapping, address, entry)) {
+			*mapping = &space->mappings[i].mapping;
+			return true;
+		}
+	return false;
+}
+
+bool space_may_be_code(const struct space *space, uint64_t address)
+{
+	return !space->n_mappings || space_top(space, address);
+}
+
+/* --- for unwinding ---------------------------------------------------------------------------- */
+
+/* The mapping at ADDRESS, and the range of addresses that have the same answer. */
+static const struct mapping *space_find_range(const struct space *space, uint64_t address,
+					      uint64_t *start, uint64_t *end)
+{
+	size_t i = space_cell(space, address);
+	const struct space_cell *cell = &space->cells[i];
+
+	*start = cell->start;
+	*end = i + 1 < space->n_cells ? cell[1].start : UINT64_MAX;
+	return cell->mapping == NO_MAPPING ? NULL : &space->mappings[cell->mapping].mapping;
 }
 
 static void space_find_code(const struct unwind_space *unwind, uint64_t address,
@@ -100,7 +219,7 @@ static void space_find_code(const struct unwind_space *unwind, uint64_t address,
 	if (!mapping->image)
 		return;
 	if (tables_needed)
-		image_need_tables(mapping->image);
+		image_build_tables(mapping->image);
 	code->tables = &mapping->image->tables;
 }
 
@@ -110,7 +229,7 @@ static bool space_find_function(const struct unwind_space *unwind, uint64_t addr
 	const struct mapping *mapping;
 	struct symtab_entry entry;
 
-	if (!space_lookup((const struct space *)unwind, address, &entry, &mapping))
+	if (!space_find_symbol((const struct space *)unwind, address, &entry, &mapping))
 		return false;
 	*start = entry.start;
 	return true;
@@ -120,6 +239,8 @@ const struct unwind_space *space_for_unwind(const struct space *space)
 {
 	return space ? &space->unwind : NULL;
 }
+
+/* --- creating --------------------------------------------------------------------------------- */
 
 struct xtop_error *space_create(struct space **spacep)
 {
@@ -148,59 +269,6 @@ void space_destroy(struct space *space)
 	free(space->mappings);
 	free(space->cells);
 	free(space);
-}
-
-/* --- cells ------------------------------------------------------------------------------------ */
-
-/* Index of the cell that holds ADDRESS. */
-static size_t space_cell(const struct space *space, uint64_t address)
-{
-	size_t low = 0, high = space->n_cells;
-
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (space->cells[middle].start <= address)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/* Index of the cell that starts at ADDRESS, made if there is none. */
-static size_t space_split_cell(struct space *space, uint64_t address)
-{
-	size_t i = space_cell(space, address);
-	struct space_cell *cell = &space->cells[i];
-
-	if (cell->start == address)
-		return i;
-	memmove(cell + 2, cell + 1, (space->n_cells - i - 1) * sizeof(*cell));
-	space->n_cells++;
-	cell[1] = (struct space_cell){ address, cell->mapping };
-	return i + 1;
-}
-
-/*
- * [start, end) belongs to mapping INDEX now, whoever had it before. The latest it hides is on top
- * somewhere in there: all that was added after that one lies elsewhere.
- */
-static void space_cover(struct space *space, uint32_t index)
-{
-	struct space_mapping *added = &space->mappings[index];
-	size_t first = space_split_cell(space, added->mapping.start);
-	size_t behind = space_split_cell(space, added->mapping.end);
-	struct space_cell *cells = space->cells;
-
-	added->hides = NO_MAPPING;
-	for (size_t i = first; i < behind; i++)
-		if (cells[i].mapping != NO_MAPPING &&
-		    (added->hides == NO_MAPPING || cells[i].mapping > added->hides))
-			added->hides = cells[i].mapping;
-	cells[first].mapping = index;
-	memmove(&cells[first + 1], &cells[behind], (space->n_cells - behind) * sizeof(*cells));
-	space->n_cells -= behind - first - 1;
 }
 
 /* --- changing --------------------------------------------------------------------------------- */
@@ -245,91 +313,4 @@ void space_remove_if(struct space *space,
 		space->mappings[space->n_mappings] = *kept;
 		space_cover(space, (uint32_t)space->n_mappings++);
 	}
-}
-
-struct space_extent {
-	uint64_t start, end;
-};
-
-static bool space_is_inside(void *context, const struct mapping *mapping)
-{
-	const struct space_extent *extent = context;
-
-	return mapping->start >= extent->start && mapping->end <= extent->end;
-}
-
-void space_remove(struct space *space, uint64_t start, uint64_t end)
-{
-	struct space_extent extent = { start, end };
-
-	space_remove_if(space, space_is_inside, &extent);
-}
-
-/* --- looking up ------------------------------------------------------------------------------- */
-
-static const struct space_mapping *space_top(const struct space *space, uint64_t address)
-{
-	uint32_t index = space->cells[space_cell(space, address)].mapping;
-
-	return index == NO_MAPPING ? NULL : &space->mappings[index];
-}
-
-const struct mapping *space_find(const struct space *space, uint64_t address)
-{
-	const struct space_mapping *top = space_top(space, address);
-
-	return top ? &top->mapping : NULL;
-}
-
-const struct mapping *space_find_range(const struct space *space, uint64_t address, uint64_t *start,
-				       uint64_t *end)
-{
-	size_t i = space_cell(space, address);
-	const struct space_cell *cell = &space->cells[i];
-
-	*start = cell->start;
-	*end = i + 1 < space->n_cells ? cell[1].start : UINT64_MAX;
-	return cell->mapping == NO_MAPPING ? NULL : &space->mappings[cell->mapping].mapping;
-}
-
-uint64_t space_generation(const struct space *space)
-{
-	return space->generation;
-}
-
-static bool mapping_lookup(const struct mapping *mapping, uint64_t address,
-			   struct symtab_entry *entry)
-{
-	if (address < mapping->start || address >= mapping->end || !mapping->image ||
-	    !mapping->image->symtab ||
-	    !symtab_lookup(mapping->image->symtab, address - mapping->bias, entry))
-		return false;
-	entry->start += mapping->bias;
-	entry->end += mapping->bias;
-	return true;
-}
-
-bool space_lookup(const struct space *space, uint64_t address, struct symtab_entry *entry,
-		  const struct mapping **mapping)
-{
-	const struct space_mapping *top = space_top(space, address);
-
-	*mapping = top ? &top->mapping : NULL;
-	if (!top)
-		return false;
-	if (mapping_lookup(&top->mapping, address, entry))
-		return true;
-	if (top->hides == NO_MAPPING)
-		return false;
-	for (size_t i = top->hides + 1U; i-- > 0;)
-		if (mapping_lookup(&space->mappings[i].mapping, address, entry)) {
-			*mapping = &space->mappings[i].mapping;
-			return true;
-		}
-	return false;
-}
-
-bool space_may_be_code(const struct space *space, uint64_t address)
-{
-	return !space->n_mappings || space_top(space, address);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Everything known about names: one image a file, kernel module or recorded table. Filled before
- * sampling starts, on main's thread; read-only then, but for the unwind tables of files, which the
- * resolver reads when it first needs them.
+ * Everything known about names: one image for each file, kernel module or recorded table. Main's
+ * thread fills it before sampling starts. It is read-only after that, but for the unwind tables of
+ * files, which the resolver reads when it first needs them.
  *
- * The images lie in one space where they were linked to lie. A table that is empty is an image
- * without a place there.
+ * The images lie in one space, at the addresses that they were linked for. An empty table is an
+ * image that has no place there.
  */
 #include "config.h"
 
@@ -19,14 +19,17 @@
 
 #include "xtop/cleanup.h"
 #include "xtop/elf.h"
-#include "xtop/inputs.h"
 #include "xtop/image.h"
+#include "xtop/inputs.h"
+#include "xtop/vector.h"
+
+#define SYMBOLS_LINUX_ENTRY "x86_64_start_kernel" /* x86-64 */
 
 struct symbols {
 	struct image **images;
-	size_t n_images;
+	size_t n_images, images_capacity;
 	struct space *space;
-	char *complaint; /* of the first file that gave one */
+	char *warning; /* of the first file with something to warn of */
 };
 
 static void cleanup_symtab(struct symtab **tab)
@@ -58,7 +61,7 @@ void symbols_destroy(struct symbols *symbols)
 	for (size_t i = 0; i < symbols->n_images; i++)
 		image_unref(symbols->images[i]);
 	free(symbols->images);
-	free(symbols->complaint);
+	free(symbols->warning);
 	free(symbols);
 }
 
@@ -66,15 +69,11 @@ void symbols_destroy(struct symbols *symbols)
 
 static struct xtop_error *symbols_reserve(struct symbols *symbols)
 {
-	struct image **images;
-
 	if (symbols->n_images == SYMBOLS_MAX_IMAGES)
 		return error_create("more than %u files and modules with symbols",
 				    SYMBOLS_MAX_IMAGES);
-	images = realloc(symbols->images, (symbols->n_images + 1) * sizeof(struct image *));
-	if (!images)
+	if (!vector_reserve(symbols->images, symbols->images_capacity, symbols->n_images + 1))
 		return error_create("out of memory for symbols");
-	symbols->images = images;
 	return NULL;
 }
 
@@ -156,12 +155,12 @@ const struct build_id *symbols_build_id(const struct symbols *symbols, size_t in
 	return &symbols_image(symbols, index)->build_id;
 }
 
-const char *symbols_complaint(const struct symbols *symbols)
+const char *symbols_warning(const struct symbols *symbols)
 {
-	return symbols->complaint;
+	return symbols->warning;
 }
 
-/* --- kallsyms: one image a module ------------------------------------------------------------- */
+/* --- kallsyms: one image for each module ------------------------------------------------------ */
 
 struct part {
 	const char *name; /* "[nf_tables]", in the table that is split */
@@ -171,7 +170,7 @@ struct part {
 /* Sorted by name; the first is "", the image itself. */
 struct parts {
 	struct part *list;
-	size_t n;
+	size_t n, capacity;
 };
 
 static void parts_deinit(struct parts *parts)
@@ -183,26 +182,25 @@ static void parts_deinit(struct parts *parts)
 
 static struct xtop_error *parts_insert(struct parts *parts, size_t at, const char *name)
 {
-	struct part *list = parts->list, part = { .name = name };
+	struct part part = { .name = name };
 	struct xtop_error *error;
 
 	if (parts->n == SYMBOLS_MAX_IMAGES)
 		return error_create("symbols of more than %u kernel modules", SYMBOLS_MAX_IMAGES);
-	list = realloc(list, (parts->n + 1) * sizeof(*list));
-	if (!list)
+	if (!vector_reserve(parts->list, parts->capacity, parts->n + 1))
 		return error_create("out of memory for symbols");
-	parts->list = list;
 	error = symtab_create(&part.tab);
 	if (error)
 		return error;
-	memmove(&list[at + 1], &list[at], (parts->n - at) * sizeof(*list));
-	list[at] = part;
+	memmove(&parts->list[at + 1], &parts->list[at], (parts->n - at) * sizeof(part));
+	parts->list[at] = part;
 	parts->n++;
 	return NULL;
 }
 
-/* The table of module NAME, made if it is the first time that it is seen. */
-static struct xtop_error *parts_get(struct parts *parts, const char *name, struct symtab **tabp)
+/* The table of module NAME; the first time, the table is added. */
+static struct xtop_error *parts_find_or_add(struct parts *parts, const char *name,
+					    struct symtab **tabp)
 {
 	size_t low = 0, high = parts->n;
 	struct xtop_error *error;
@@ -235,7 +233,7 @@ static struct xtop_error *parts_split(struct parts *parts, const struct symtab *
 		const char *behind = strchrnul(entry.name, '\t');
 		struct symtab *target = NULL;
 
-		error = parts_get(parts, *behind ? behind + 1 : "", &target);
+		error = parts_find_or_add(parts, *behind ? behind + 1 : "", &target);
 		if (!error)
 			error = symtab_add(target, entry.start, entry.end - entry.start, 0,
 					   SYMBOL_GLOBAL, entry.name, behind - entry.name);
@@ -256,8 +254,8 @@ static bool symbols_has_modules(const struct symtab *tab)
 /* --- files ------------------------------------------------------------------------------------ */
 
 /*
- * A Linux kernel for x86-64 has these two functions (init/main.c, arch/x86/kernel/head64.c), and
- * nothing else has both. They are __init, but kallsyms lists them for ever.
+ * A Linux kernel has these two functions (init/main.c, arch/x86/kernel/head64.c), and nothing else
+ * has both. They are __init, but kallsyms lists them for ever.
  */
 static bool symbols_is_linux(const struct symtab *tab)
 {
@@ -267,14 +265,14 @@ static bool symbols_is_linux(const struct symtab *tab)
 		const char *name = symtab_at(tab, i).name;
 
 		found += strcmp(name, "start_kernel") == 0 ||
-			 strcmp(name, "x86_64_start_kernel") == 0;
+			 strcmp(name, SYMBOLS_LINUX_ENTRY) == 0;
 	}
 	return found >= 2;
 }
 
 /*
- * TAB, taken over, as one image or, with modules in it, as one each. FILE_NAME is for what has no
- * better name.
+ * Adds TAB, which it takes, as one image; with modules in it, as one image for each. FILE_NAME is
+ * the name of an image that has no better one.
  */
 static struct xtop_error *symbols_add_image(struct symbols *symbols, struct symtab *tab,
 					    const char *file_name, const struct build_id *build_id)
@@ -307,7 +305,7 @@ static struct xtop_error *symbols_open(const char *path, int *fdp, bool *is_pipe
 	struct xtop_error *error;
 	struct stat status;
 
-	error = inputs_take_copy(path, SYMBOL_FILE_MAX_BYTES, &fd, is_pipe);
+	error = inputs_open_copy(path, SYMBOL_FILE_MAX_BYTES, &fd, is_pipe);
 	if (error)
 		return error_wrap(error, "%s", path);
 	if (fstat(fd, &status) < 0)
@@ -320,7 +318,7 @@ static struct xtop_error *symbols_open(const char *path, int *fdp, bool *is_pipe
 	return NULL;
 }
 
-/* By its content: ELF, or else symbol text. */
+/* The content says which kind of file it is: ELF, or else symbol text. */
 static struct xtop_error *symbols_read(int fd, const char *path, struct symtab *tab,
 				       struct build_id *build_id, bool *is_elf, bool *unread)
 {
@@ -338,16 +336,16 @@ static struct xtop_error *symbols_read(int fd, const char *path, struct symtab *
 	return error ? error : error_wrap(symtab_seal(tab), "%s", path);
 }
 
-/* Without memory nobody hears of it. */
-static void symbols_complain(struct symbols *symbols, const char *name)
+/* Best effort: skipped when allocation fails. */
+static void symbols_set_warning(struct symbols *symbols, const char *name)
 {
-	if (symbols->complaint)
+	if (symbols->warning)
 		return;
-	if (asprintf(&symbols->complaint,
+	if (asprintf(&symbols->warning,
 		     "%s: .debug_frame is not compressed by zlib, and not read: "
 		     "objcopy --decompress-debug-sections helps",
 		     name) < 0)
-		symbols->complaint = NULL;
+		symbols->warning = NULL;
 }
 
 struct xtop_error *symbols_add_file(struct symbols *symbols, const char *path)
@@ -371,10 +369,10 @@ struct xtop_error *symbols_add_file(struct symbols *symbols, const char *path)
 	error = symbols_add_image(symbols, no_cleanup_ptr(tab), is_pipe ? "[symbols]" : name,
 				  &build_id);
 	if (!error && is_elf) {
-		image_read_tables_later(symbols->images[symbols->n_images - 1], fd);
+		image_adopt_tables_file(symbols->images[symbols->n_images - 1], fd);
 		fd = -1;
 	}
 	if (!error && unread)
-		symbols_complain(symbols, name);
+		symbols_set_warning(symbols, name);
 	return error_wrap(error, "%s", path);
 }

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The table of one image: readers add symbols in any order, seal sorts them into the compact form,
- * look-ups read that. Whoever builds it is alone with it; once sealed it never changes and any
+ * The table of one image. Readers add symbols in any order; symtab_seal() sorts them into the
+ * compact form that look-ups read. One thread builds a table. A sealed table never changes, so any
  * thread may read it.
  *
- * Sealed, a table is three arrays that share an index, ascending by start, one entry an address:
+ * A sealed table is three arrays that share an index. They ascend by start, with one entry for each
+ * start:
  *
- *   starts   u32 offsets from the first start; u64 addresses when the table spans over 4 GiB
+ *   starts   u32 offsets from the first start; u64 addresses when the table spans more than 4 GiB
  *   sizes    u32
  *   names    u32 offsets into one arena of NUL-terminated names, in the order of the entries
  *
- * The search reads starts alone: of a Linux kernel 640 KiB, which stay in the second-level cache.
+ * The search reads the starts alone. Those of a Linux kernel take 640 KiB, which stay in the
+ * second-level cache.
  *
- * Nested symbols: the greatest start that covers the address wins, so an inner function hides the
- * outer one until the inner one ends, then the outer one goes on. A label without size inside a
+ * Nested symbols: the greatest start that covers the address wins. An inner function hides the
+ * outer one until the inner one ends; then the outer one goes on. A label without size inside a
  * sized function (SYM_INNER_LABEL of Linux, `entry_SYSCALL_64_after_hwframe`) has no end of its
- * own: it takes what is left of the outer function, up to the next symbol. Where an outer symbol
- * goes on is rare and stands in a small array of its own, resumes:
+ * own: it takes what is left of the outer function, up to the next symbol. Few outer symbols go on
+ * behind an inner one. Where they do stands in a small array of its own, the resumes:
  *
  *   outer  |------------------------------|       entries  outer 0..100, inner 20..30
  *   inner         |---|                           resumes  30: outer
@@ -30,15 +32,14 @@
 
 #include "symbol/alias.h"
 #include "xtop/cleanup.h"
+#include "xtop/vector.h"
 
-#define PAGE_BYTES               4096ULL
-#define SYMTAB_FIRST_ITEMS       1024
-#define SYMTAB_FIRST_NAMES_BYTES (16 << 10)
+#define PAGE_BYTES 4096ULL
 
 enum symtab_kind {
-	SYMTAB_SIZED,   /* end is its end */
-	SYMTAB_UNSIZED, /* end is the most it can be */
-	SYMTAB_BOUND,   /* only ends others; has no name */
+	SYMTAB_SIZED,   /* `end` is the end */
+	SYMTAB_UNSIZED, /* `end` is the largest that the end can be */
+	SYMTAB_BOUND,   /* ends the symbol before it; has no name */
 };
 
 /* A symbol as it was added. */
@@ -50,7 +51,7 @@ struct symtab_item {
 	uint8_t rank;  /* enum symbol_rank */
 };
 
-/* From ADDRESS on the entry covers again, after one inside it has ended. */
+/* From `address` on, `entry` covers the code again: the inner one has ended. */
 struct symtab_resume {
 	uint64_t address;
 	uint32_t entry;
@@ -63,10 +64,10 @@ struct symtab {
 	struct symtab_item *items;
 	size_t n_items, items_capacity;
 	size_t names_capacity, max_names_bytes;
-	bool full;      /* a name did not fit in that */
-	bool ascending; /* items came sorted, as of nm -n and kallsyms */
+	bool full;      /* a name did not fit in max_names_bytes */
+	bool ascending; /* items were added in order, as nm -n and kallsyms have them */
 
-	/* From the start; sealing packs it. */
+	/* Always; sealing packs it. */
 	char *names;
 	size_t names_bytes;
 
@@ -121,42 +122,25 @@ void symtab_destroy(struct symtab *tab)
 
 static struct xtop_error *symtab_reserve_item(struct symtab *tab)
 {
-	size_t capacity = tab->items_capacity ? 2 * tab->items_capacity : SYMTAB_FIRST_ITEMS;
-	struct symtab_item *items;
-
 	if (tab->n_items == SYMTAB_MAX_SYMBOLS)
 		return error_create(
 			"more than %u symbols: give a file of fewer (nm FILE | grep -i ' t ')",
 			SYMTAB_MAX_SYMBOLS);
-	if (tab->n_items < tab->items_capacity)
-		return NULL;
-	items = realloc(tab->items, capacity * sizeof(*items));
-	if (!items)
-		return error_create("out of memory for %zu symbols", capacity);
-	tab->items = items;
-	tab->items_capacity = capacity;
+	if (!vector_reserve(tab->items, tab->items_capacity, tab->n_items + 1))
+		return error_create("out of memory for %zu symbols", tab->n_items);
 	return NULL;
 }
 
 static struct xtop_error *symtab_reserve_name(struct symtab *tab, size_t bytes)
 {
-	size_t capacity = tab->names_capacity ? tab->names_capacity : SYMTAB_FIRST_NAMES_BYTES;
-	char *names;
-
 	if (bytes > tab->max_names_bytes - tab->names_bytes) {
 		tab->full = true;
 		return error_create("more than %zu KiB of symbol names",
 				    tab->max_names_bytes >> 10);
 	}
-	if (tab->names && bytes <= tab->names_capacity - tab->names_bytes)
-		return NULL;
-	while (capacity - tab->names_bytes < bytes)
-		capacity *= 2;
-	names = realloc(tab->names, capacity);
-	if (!names)
-		return error_create("out of memory for %zu bytes of symbol names", capacity);
-	tab->names = names;
-	tab->names_capacity = capacity;
+	if (!vector_reserve(tab->names, tab->names_capacity, tab->names_bytes + bytes))
+		return error_create("out of memory for %zu bytes of symbol names",
+				    tab->names_bytes);
 	return NULL;
 }
 
@@ -184,7 +168,7 @@ static uint64_t symtab_clamp_end(uint64_t start, uint64_t end)
 	return end - start > UINT32_MAX ? start + UINT32_MAX : end;
 }
 
-/* First address behind what starts at START; LIMIT 0: none. Never wraps. */
+/* First address behind the symbol at START; LIMIT 0: there is none. Never wraps. */
 static uint64_t symtab_end(uint64_t start, uint64_t size_bytes, uint64_t limit)
 {
 	uint64_t end;
@@ -245,8 +229,8 @@ static bool symtab_better(const struct symtab *tab, const struct symtab_item *a,
 }
 
 /*
- * One item an address. The name is the best one; the end is the furthest of those of its kind,
- * for all of them name the code that starts here.
+ * Leaves one item for each start, with the best name. The end is the furthest one of the items of
+ * the same kind, because all of them name the code that starts here.
  */
 static void symtab_merge_aliases(struct symtab *tab)
 {
@@ -269,11 +253,11 @@ static void symtab_merge_aliases(struct symtab *tab)
 }
 
 /*
- * Unsized items end where the next one starts. The last one, if not even a section's end is known,
- * ends with the page behind its own, as perf has it (Linux 6.1 tools/perf/util/symbol.c,
- * symbols__fixup_end()). Bounds have done their work then and are dropped.
+ * We determine the end of unsized items by the start of the next one. When not even a section's end
+ * is known, the last one ends with the page behind its own, as perf has it (Linux 6.1
+ * tools/perf/util/symbol.c, symbols__fixup_end()). Bounds are not needed after that, and go.
  */
-static void symtab_settle_unsized(struct symtab *tab)
+static void symtab_end_unsized(struct symtab *tab)
 {
 	struct symtab_item *items = tab->items;
 	size_t n = 0;
@@ -297,17 +281,17 @@ static void symtab_settle_unsized(struct symtab *tab)
 }
 
 /*
- * One pass over the sorted items with a stack of those that cover the current address. Ends fall
- * towards the top: what ends no later than an item that starts after it is never seen again and is
- * taken out. So each item is pushed and popped once, and resumes come out sorted, at most one an
- * item.
+ * One pass over the sorted items, with a stack of those that cover the current address. Ends fall
+ * towards the top: an item that ends no later than one that starts after it is never seen again,
+ * and is popped. So each item is pushed and popped once. The resumes come out sorted, at most one
+ * for each item.
  */
 struct symtab_nest {
 	uint32_t *open;
 	size_t depth;
 };
 
-/* Items that end up to ADDRESS are closed; what they were in goes on. */
+/* Closes the items that end at ADDRESS or before; the items around them go on. */
 static void symtab_close_until(struct symtab *tab, struct symtab_nest *nest, uint64_t address)
 {
 	while (nest->depth) {
@@ -375,7 +359,7 @@ static struct xtop_error *symtab_allocate(struct symtab *tab, size_t names_bytes
 	return NULL;
 }
 
-/* Items into the arrays, and their names, no others, into an arena of the right size. */
+/* Copies the items into the arrays, and their names, no others, into an arena of the right size. */
 static struct xtop_error *symtab_pack(struct symtab *tab)
 {
 	size_t names_bytes = 0, used = 0;
@@ -416,7 +400,7 @@ struct xtop_error *symtab_seal(struct symtab *tab)
 	if (!tab->ascending)
 		qsort(tab->items, tab->n_items, sizeof(*tab->items), symtab_compare_items);
 	symtab_merge_aliases(tab);
-	symtab_settle_unsized(tab);
+	symtab_end_unsized(tab);
 	error = symtab_find_resumes(tab);
 	if (!error)
 		error = symtab_pack(tab);
@@ -431,9 +415,9 @@ struct xtop_error *symtab_seal(struct symtab *tab)
 /* --- look-up ---------------------------------------------------------------------------------- */
 
 /*
- * Index of the last start that is not above KEY; the first is not. The condition moves the base by
- * a conditional move, not by a jump that would be predicted wrong every other time, and both
- * places the next step may read are asked for before it is known which it will be.
+ * Index of the last start that is not above KEY. The caller has checked that the first one is not.
+ * The base is moved by a conditional move: a jump would be predicted wrong every other time. Both
+ * places that the next step may read are prefetched before it is known which one it will be.
  */
 static size_t symtab_search_offsets(const uint32_t *offsets, size_t n, uint32_t key)
 {
@@ -448,7 +432,7 @@ static size_t symtab_search_offsets(const uint32_t *offsets, size_t n, uint32_t 
 	return base - offsets;
 }
 
-/* The same, for tables that span over 4 GiB. */
+/* The same for tables that span more than 4 GiB. */
 static size_t symtab_search_starts(const uint64_t *starts, size_t n, uint64_t key)
 {
 	const uint64_t *base = starts;
@@ -475,8 +459,9 @@ static uint64_t symtab_start(const struct symtab *tab, size_t index)
 	return tab->offsets ? tab->base + tab->offsets[index] : tab->starts[index];
 }
 
-/* The outer entry that goes on at ADDRESS, which lies behind entry INDEX; INDEX itself if none
- * does. */
+/*
+ * ADDRESS lies behind entry INDEX: the outer entry that goes on there, or INDEX if there is none.
+ */
 static size_t symtab_resumed(const struct symtab *tab, size_t index, uint64_t address)
 {
 	size_t low = 0, high = tab->n_resumes;
@@ -503,7 +488,7 @@ struct symtab_entry symtab_at(const struct symtab *tab, size_t index)
 				      .name = tab->names + tab->name_offsets[index] };
 }
 
-bool symtab_lookup(const struct symtab *tab, uint64_t address, struct symtab_entry *entry)
+bool symtab_find(const struct symtab *tab, uint64_t address, struct symtab_entry *entry)
 {
 	size_t index;
 

@@ -49,7 +49,7 @@ struct xtop_error *guest_screen_create(const struct ui_pipeline *pipeline, bool 
 static void guest_screen_unselect(struct guest_screen *guest)
 {
 	if (guest->has_selected)
-		selection_release(&guest->selected, guest_screen_shown(guest));
+		selection_deinit(&guest->selected, guest_screen_shown(guest));
 	guest->has_selected = false;
 }
 
@@ -110,7 +110,7 @@ bool guest_screen_put(struct guest_screen *guest, struct snapshot *snapshot, uin
 {
 	guest_screen_update_names(guest);
 	recent_note(&guest->recent, snapshot);
-	history_note(guest->history, snapshot);
+	history_add(guest->history, snapshot);
 	if (!guest->still)
 		guest_screen_unselect(guest);
 	snapshot_destroy(guest->live);

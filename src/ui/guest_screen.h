@@ -14,7 +14,7 @@
 /*
  *   live       the newest snapshot; NULL: none came yet
  *   still      a frozen picture, or one of the history; shown instead of live; NULL: none
- *   selected   what filter and restriction leave of the one shown; its nodes may be that one's
+ *   selected   what the selection leaves of the one shown; may share the nodes of the one shown
  */
 struct guest_screen {
 	const struct ui_pipeline *pipeline;
@@ -25,8 +25,8 @@ struct guest_screen {
 	bool has_selected;
 	struct history *history;
 	struct recent recent, still_recent; /* up to live, up to still */
-	uint32_t process;   /* shown alone: a frame; FRAME_NONE: all are shown */
-	const char *module; /* the same: a frame's; NULL */
+	uint32_t process;   /* the frame of the only one shown; FRAME_NONE: all are shown */
+	const char *module; /* of the only one shown, a frame's; NULL: all are shown */
 	struct view_stack views; /* the first one is VIEW_TOP */
 	bool waiting;       /* a snapshot is requested and did not come yet */
 	uint64_t taken_ns, still_ns, baseline_ns; /* when these pictures were the newest */
@@ -43,7 +43,7 @@ struct snapshot *guest_screen_shown(const struct guest_screen *guest);
 const struct recent *guest_screen_recent(const struct guest_screen *guest);
 /* What runs inside, "" if not known. Clean. */
 const char *guest_screen_system(const struct guest_screen *guest);
-/* Computes guest->selected anew from the picture shown; without has_selected on error. */
+/* Computes guest->selected from the picture shown. Without has_selected on error. */
 struct xtop_error *guest_screen_select(struct guest_screen *guest,
 				       const struct selection *selection);
 
@@ -54,7 +54,7 @@ bool guest_screen_put(struct guest_screen *guest, struct snapshot *snapshot, uin
  * requests. True: what the guest screen shows has changed.
  */
 bool guest_screen_tick(struct guest_screen *guest, uint64_t now_ns, uint64_t interval_ns);
-/* How long it has nothing to do, in ns. */
+/* How long there is nothing to do, in ns. */
 uint64_t guest_screen_wait_ns(const struct guest_screen *guest, uint64_t now_ns);
 
 /* Freezes the picture, or goes back to the newest. There must be a picture. */

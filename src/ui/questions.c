@@ -166,7 +166,7 @@ static struct xtop_error *question_write_to(const struct ui *ui, const char *pat
 
 	if (error)
 		return error;
-	error = output_stream(file, &stream);
+	error = output_begin(file, &stream);
 	if (!error)
 		error = export_folded(ui->model.snapshot, NULL, ui->model.addresses, stream);
 	if (!error)

@@ -157,7 +157,7 @@ static bool rc_columns(const char *value, struct ui_rc *rc)
 
 static bool rc_sort(const char *value, struct ui_rc *rc)
 {
-	const struct column *column = column_by_name(value);
+	const struct column *column = column_find(value);
 
 	if (!column || column->id > COLUMN_HISTORY)
 		return false;

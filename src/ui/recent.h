@@ -9,15 +9,18 @@
 #include "xtop/snapshot.h"
 
 struct recent {
-	uint64_t sequence;                            /* of the last snapshot; 0: there was none */
-	uint64_t taken, skipped, elapsed_ns;          /* its ticks taken, ticks skipped for the
-						       * budget, and time since start */
-	struct snapshot_vcpu counts[GUEST_MAX_VCPUS]; /* its ticks */
-	double rate_hz;                               /* reached between the last two snapshots */
-	bool lowered;                                 /* because the budget was used up */
-	struct snapshot_vcpu vcpus[GUEST_MAX_VCPUS]; /* ticks between the last two snapshots */
+	/* of the last snapshot */
+	uint64_t sequence;                             /* 0: there was none */
+	uint64_t taken, skipped; /* ticks taken, ticks skipped for the budget */
+	uint64_t elapsed_ns;                           /* since start */
+	struct snapshot_vcpu counts[GUEST_MAX_VCPUS]; /* ticks */
+	/* between the last two */
+	double rate_hz;                                /* reached */
+	bool lowered;                                  /* because the budget was used up */
+	struct snapshot_vcpu vcpus[GUEST_MAX_VCPUS];  /* ticks */
 };
 
+/* Does nothing if SNAPSHOT is the last one again. */
 void recent_note(struct recent *recent, const struct snapshot *snapshot);
 
 /* Where the time of a vCPU went; 0..1 each. */

@@ -231,9 +231,9 @@ static void request_totals(struct ui *ui)
 
 static void request_percents(struct ui *ui)
 {
-	ui->of_filtered = !ui->of_filtered;
+	ui->model.of_filtered = !ui->model.of_filtered;
 	ui_message(ui, STYLE_NOTICE, "percents are of %s",
-		   ui->of_filtered ? "what the filter lets through" : "all");
+		   ui->model.of_filtered ? "what the filter lets through" : "all");
 	ui_reselect(ui);
 }
 

@@ -68,7 +68,6 @@ static void ui_set_model(struct ui *ui)
 	ui->selection.module = guest ? guest->module : NULL;
 	model->all = guest ? guest_screen_shown(guest) : NULL;
 	model->snapshot = NULL;
-	model->of_filtered = ui->of_filtered;
 	model->baseline = guest ? guest->baseline : NULL;
 	model->history = guest ? guest->history : NULL;
 	model->recent = guest ? guest_screen_recent(guest) : NULL;
@@ -87,8 +86,8 @@ static void ui_select(struct ui *ui)
 		return;
 	}
 	ui->model.snapshot = &guest->selected;
-	ui->model.whole =
-		weights_of(ui->of_filtered ? &guest->selected.nodes[0] : &ui->model.all->nodes[0]);
+	ui->model.whole = weights_of(ui->model.of_filtered ? &guest->selected.nodes[0]
+							   : &ui->model.all->nodes[0]);
 }
 
 void ui_reselect(struct ui *ui)
@@ -213,8 +212,8 @@ void ui_remove_guest(struct ui *ui, struct guest_screen *guest)
 		ui_note_inside(entry, guest);
 	if (ui->guest == guest)
 		ui_enter_guest(ui, NULL);
-	filter_forget(ui->filter);
-	filter_forget(ui->search);
+	filter_invalidate(ui->filter);
+	filter_invalidate(ui->search);
 	guest_screen_destroy(guest);
 	if (picked && ui->source->close)
 		ui->source->close(ui->source->context, pipeline);

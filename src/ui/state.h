@@ -51,12 +51,11 @@ struct ui {
 	enum style message_style;
 	struct hint hint;
 	bool quitting, redraw;
-	bool of_filtered;            /* percents are of what the filter lets through */
 	bool no_header;
 	uint64_t now_ns;             /* CLOCK_MONOTONIC, or the test's */
 	time_t wall_s;
 	uint64_t started_ns;
-	int rows, columns;           /* of the screen when it was drawn last */
+	int rows;                    /* of the screen when it was drawn last */
 };
 
 /* A message for the bottom line. */

@@ -173,7 +173,7 @@ static void ui_click(struct ui *ui, int row, int column)
 		ui_carry_out(ui, view_stack_click(ui_views(ui), &ui->model, row, column));
 		return;
 	}
-	for (size_t i = 0; keys_bottom(ui_view(ui), ui->columns, i, &place); i++) {
+	for (size_t i = 0; keys_bottom(ui_view(ui), ui->model.columns, i, &place); i++) {
 		if (column >= place.column && column < place.column + place.width) {
 			ui_press(ui, place.key->codes[0]);
 			return;
@@ -231,7 +231,7 @@ void ui_draw(struct ui *ui, struct canvas *canvas)
 	struct ui_model *model = &ui->model;
 
 	ui->rows = area.rows;
-	ui->columns = model->columns = area.columns;
+	model->columns = area.columns;
 	model->now_ns = ui->now_ns;
 	model->typing_search = ui->question == QUESTION_SEARCH;
 	canvas_clear(canvas);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One step by the compiled table. The psABI (§3.2.1) has a function preserve rbx, rbp and r12..r15;
- * of the other registers the caller's values are lost. rsp is the CFA (§3.7).
+ * One step by the compiled table. By the psABI (§3.2.1) a function preserves rbx, rbp and r12..r15;
+ * the caller's values of the other registers are lost. The caller's rsp is the CFA (§3.7).
  */
 #include "config.h"
 
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* STEP_CALLER: *cfap is there. */
+/* STEP_CALLER: *CFAP is set. */
 static enum unwind_step cfi_find_cfa(const struct cfi_rule *rule, struct cursor *cursor,
 				     uint64_t *cfap)
 {
@@ -60,7 +60,7 @@ static enum unwind_step cfi_apply(const struct cfi_rule *rule, struct cursor *cu
 		uint64_t saved =
 			(uint64_t)(rule->slot[i] / CFI_RULE_WORDS) - 1; /* all ones, or 0 */
 
-		*reg ^= (*reg ^ word) & saved; /* no branch: nothing foretells it */
+		*reg ^= (*reg ^ word) & saved; /* no branch: it cannot be predicted */
 	}
 	cursor->regs[REG_SP] = cfa;
 	cursor->known = (cursor->known & rule->kept) | rule->saved;

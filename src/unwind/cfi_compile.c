@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The FDEs of an image, in the order of their code, run and written down as rows. Most rows are like
- * others (a vmlinux has some 300,000 rows and 2,000 rules), so a row is an address and the number of
- * a rule.
+ * Compiling call-frame information: runs the FDEs of an image in the order of their code and writes
+ * their rows down. Many rows are the same (a vmlinux has some 300,000 rows and 2,000 rules), so a
+ * row is an address and the number of a rule.
  *
- * Two FDEs for one address: the one that begins nearer to it wins. What fits no rule, because of an
- * expression or a register saved in another one, is left to libunwind when it may be trusted with it.
+ * When two FDEs cover an address, the FDE that begins nearer to the address wins. A row that fits
+ * no rule, because of an expression or a register saved in another register, is left to libunwind
+ * if the row is safe for libunwind. Resolver's thread.
  */
 #include "config.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "unwind/cfi_program.h"
 #include "unwind/cfi_table.h"
 #include "xtop/cleanup.h"
+#include "xtop/hash.h"
+#include "xtop/vector.h"
 
 /* --- a row's rule ----------------------------------------------------------------------------- */
 
-/* breg OFFSET deref. It is looked at for each row: a number of 64 bits has 10 bytes at most. */
+/* breg OFFSET deref. This is tried for each row: a number of 64 bits has 10 bytes at most. */
 #define CFI_MAX_DEREF_BYTES 12
 
 static bool cfi_match_deref(const uint8_t *expression, int64_t size_bytes, struct cfi_rule *rule)
@@ -62,7 +64,7 @@ static bool cfi_rule_of_cfa(const struct cfi_state *state, struct cfi_rule *rule
 	return false;
 }
 
-/* All that is saved must be words within one stretch of CFI_RULE_WORDS. */
+/* All saved registers must be words within one stretch of CFI_RULE_WORDS. */
 static bool cfi_rule_of_words(const struct cfi_state *state, struct cfi_rule *rule)
 {
 	int64_t low = INT64_MAX, high = INT64_MIN;
@@ -82,7 +84,7 @@ static bool cfi_rule_of_words(const struct cfi_state *state, struct cfi_rule *ru
 	return high - low < CFI_RULE_WORDS;
 }
 
-/* Every register but those kept and rsp, which is the CFA by default. */
+/* Whether no rule of another register matters; rsp is the CFA by default. */
 static bool cfi_others_are_plain(const struct cfi_state *state, bool signal)
 {
 	const struct cfi_place *rsp = &state->registers[CFI_DWARF_RSP];
@@ -95,7 +97,7 @@ static bool cfi_others_are_plain(const struct cfi_state *state, bool signal)
 	return true;
 }
 
-/* False: only libunwind can say. */
+/* False: no rule can say it. */
 static bool cfi_rule_of_state(const struct cfi_state *state, bool signal, struct cfi_rule *rule)
 {
 	if (state->registers[CFI_DWARF_RETURN].where != WHERE_OFFSET ||
@@ -142,92 +144,76 @@ static struct cfi_rule cfi_make_rule(const struct cfi_state *state, bool signal)
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-#define HASH_BITS 12
-
+/* A table under construction. */
 struct cfi_builder {
 	struct cfi *cfi;
-	size_t capacity, rules_capacity;
+	size_t addresses_capacity, row_rules_capacity, rules_capacity;
+	struct hash_table numbers; /* of rules */
 	struct cfi_program *program;
 	size_t left_bytes; /* of programs that may still be run */
 	bool no_memory;
-	int32_t *next; /* [rules_capacity] of the same hash; -1: none */
-	int32_t heads[1 << HASH_BITS];
 };
 
 static void cfi_builder_deinit(struct cfi_builder *builder)
 {
 	cfi_destroy(builder->cfi);
 	free(builder->program);
-	free(builder->next);
+	hash_table_deinit(&builder->numbers);
 }
 
-static unsigned cfi_hash(const struct cfi_rule *rule)
+/* Three words: done for each row, so it is not left to hash_bytes(). */
+static uint64_t cfi_hash(const struct cfi_rule *rule)
 {
-	uint64_t parts[sizeof(*rule) / sizeof(uint64_t)];
+	uint64_t parts[3];
 
+	_Static_assert(sizeof(parts) == sizeof(*rule), "a rule is three words");
 	memcpy(parts, rule, sizeof(parts));
-	return ((parts[0] ^ parts[1] * 31 ^ parts[2] * 961) * 0x9e3779b97f4a7c15ULL) >>
-	       (64 - HASH_BITS);
+	return hash_word(hash_word(parts[0], parts[1]), parts[2]);
 }
 
-static bool cfi_grow_rules(struct cfi_builder *builder)
+struct cfi_wanted {
+	const struct cfi *cfi;
+	const struct cfi_rule *rule;
+};
+
+static bool cfi_is_same_rule(const void *context, uint32_t number)
 {
-	size_t capacity = builder->rules_capacity ? 2 * builder->rules_capacity : 64;
-	void *rules = realloc(builder->cfi->rules, capacity * sizeof(*builder->cfi->rules));
-	void *next;
+	const struct cfi_wanted *wanted = context;
 
-	if (!rules)
-		return false;
-	builder->cfi->rules = rules;
-	next = realloc(builder->next, capacity * sizeof(*builder->next));
-	if (!next)
-		return false;
-	builder->next = next;
-	builder->rules_capacity = capacity;
-	return true;
+	return memcmp(&wanted->cfi->rules[number], wanted->rule, sizeof(*wanted->rule)) == 0;
 }
 
-/* Its number; beyond CFI_MAX_RULES what is new becomes RULE_NONE, number 0. */
+/* The number of RULE. When there are CFI_MAX_RULES, a new one becomes RULE_NONE, number 0. */
 static uint32_t cfi_intern(struct cfi_builder *builder, const struct cfi_rule *rule)
 {
 	struct cfi *cfi = builder->cfi;
-	unsigned hash = cfi_hash(rule);
+	const struct cfi_wanted wanted = { cfi, rule };
+	uint64_t hash = cfi_hash(rule);
+	uint32_t number = hash_table_find(&builder->numbers, hash, cfi_is_same_rule, &wanted);
 
-	for (int32_t i = builder->heads[hash]; i >= 0; i = builder->next[i]) {
-		assert(cfi->rules);
-		if (memcmp(&cfi->rules[i], rule, sizeof(*rule)) == 0)
-			return i;
-	}
+	if (number != HASH_NONE)
+		return number;
 	if (cfi->n_rules == CFI_MAX_RULES)
 		return 0;
-	if (cfi->n_rules == builder->rules_capacity && !cfi_grow_rules(builder)) {
+	if (!vector_reserve(cfi->rules, builder->rules_capacity, cfi->n_rules + 1U) ||
+	    !hash_table_add(&builder->numbers, hash, cfi->n_rules)) {
 		builder->no_memory = true;
 		return 0;
 	}
 	cfi->rules[cfi->n_rules] = *rule;
-	builder->next[cfi->n_rules] = builder->heads[hash];
-	builder->heads[hash] = cfi->n_rules;
 	return cfi->n_rules++;
 }
 
-static bool cfi_grow_rows(struct cfi_builder *builder)
+static bool cfi_reserve_row(struct cfi_builder *builder)
 {
-	size_t capacity = builder->capacity ? 2 * builder->capacity : 1024;
 	struct cfi *cfi = builder->cfi;
-	void *addresses = realloc(cfi->addresses, capacity * sizeof(*cfi->addresses)), *rules;
+	size_t wanted = cfi->n_rows + 1U;
 
-	if (!addresses)
-		return false;
-	cfi->addresses = addresses;
-	rules = realloc(cfi->row_rules, capacity * sizeof(*cfi->row_rules));
-	if (!rules)
-		return false;
-	cfi->row_rules = rules;
-	builder->capacity = capacity;
-	return true;
+	return vector_reserve(cfi->addresses, builder->addresses_capacity, wanted) &&
+	       vector_reserve(cfi->row_rules, builder->row_rules_capacity, wanted);
 }
 
-/* From ADDRESS on holds RULE. Ascending; a row at the address of the last replaces it. */
+/* RULE holds from ADDRESS on. Addresses ascend; a row at the last row's address replaces it. */
 static void cfi_add_row(struct cfi_builder *builder, uint64_t address, const struct cfi_rule *rule)
 {
 	struct cfi *cfi = builder->cfi;
@@ -237,7 +223,7 @@ static void cfi_add_row(struct cfi_builder *builder, uint64_t address, const str
 		cfi->n_rows--;
 	if (cfi->n_rows && cfi->row_rules[cfi->n_rows - 1] == number)
 		return;
-	if (cfi->n_rows == builder->capacity && !cfi_grow_rows(builder)) {
+	if (!cfi_reserve_row(builder)) {
 		builder->no_memory = true;
 		return;
 	}
@@ -248,7 +234,7 @@ static void cfi_add_row(struct cfi_builder *builder, uint64_t address, const str
 
 static const struct cfi_rule nothing = { .kind = RULE_NONE };
 
-/* The rows of FDE below END, and that nothing is known behind them. */
+/* Adds the rows of FDE below END, and a row that says that nothing is known behind them. */
 static void cfi_add_fde(struct cfi_builder *builder, const struct cfi_fde *fde, uint64_t end)
 {
 	struct cfi_program *program = builder->program;
@@ -300,7 +286,7 @@ static void cfi_add_list(struct cfi_builder *builder, const struct cfi_sections 
 	}
 }
 
-/* About four rows a block; the last entry closes the last block. */
+/* A block has about four rows. The last entry closes the last block. */
 static bool cfi_build_blocks(struct cfi *cfi)
 {
 	uint32_t row = 0;
@@ -348,7 +334,6 @@ struct xtop_error *cfi_compile(const struct cfi_sections *sections, struct cfi *
 		*cfip = NULL;
 		return NULL;
 	}
-	memset(builder.heads, 0xff, sizeof(builder.heads));
 	builder.cfi = calloc(1, sizeof(*builder.cfi));
 	builder.program = malloc(sizeof(*builder.program));
 	if (builder.cfi && builder.program)

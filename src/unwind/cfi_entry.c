@@ -13,14 +13,16 @@
  *   FDE      start (by R's encoding)  length (same format)  with "z": uleb length, data
  *            program
  *
- * Pointer encodings (LSB §10.5): low 4 bits format, next 3 what it is relative to, 80 indirect. On
- * x86-64 code is found by pcrel or absolute ones; what another base would need is refused.
+ * Pointer encodings (LSB §10.5): the low 4 bits are the format, the next 3 say what the pointer is
+ * relative to, 80 is indirect. Code on x86-64 has pcrel or absolute pointers; other bases are
+ * refused.
  *
- * .eh_frame_hdr, where the linker made one, has a table of all FDEs, start and place; with bytes
- * missing in .eh_frame it is what finds the entries behind the gap. Only the one encoding linkers
- * write is read (1b 03 3b); without it the section is read from its front.
+ * .eh_frame_hdr, where the linker made one, has a table of all FDEs: start of the code, and place.
+ * When bytes of .eh_frame are missing, this table finds the entries behind the gap. Only the
+ * encoding that linkers write is read (1b 03 3b). Without the table .eh_frame is read from its
+ * front.
  *
- * The bytes are a guest's: all is read through a reader that knows its end.
+ * The bytes are a guest's: everything is read through a reader that knows its end.
  */
 #include "config.h"
 
@@ -30,10 +32,11 @@
 #include <string.h>
 
 #include "xtop/cleanup.h"
+#include "xtop/vector.h"
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-const uint8_t *cfi_take(struct cfi_reader *reader, uint64_t size_bytes)
+const uint8_t *cfi_read_bytes(struct cfi_reader *reader, uint64_t size_bytes)
 {
 	const uint8_t *at = reader->at;
 
@@ -47,7 +50,7 @@ const uint8_t *cfi_take(struct cfi_reader *reader, uint64_t size_bytes)
 
 uint64_t cfi_read(struct cfi_reader *reader, unsigned size_bytes)
 {
-	const uint8_t *at = cfi_take(reader, size_bytes);
+	const uint8_t *at = cfi_read_bytes(reader, size_bytes);
 	uint64_t value = 0; /* little-endian, as the host is */
 
 	if (at)
@@ -55,7 +58,7 @@ uint64_t cfi_read(struct cfi_reader *reader, unsigned size_bytes)
 	return value;
 }
 
-int64_t cfi_read_signed(struct cfi_reader *reader, unsigned size_bytes)
+static int64_t cfi_read_signed(struct cfi_reader *reader, unsigned size_bytes)
 {
 	unsigned unused_bits = 64 - 8 * size_bytes;
 
@@ -140,7 +143,7 @@ uint64_t cfi_read_pointer(struct cfi_reader *reader, uint8_t encoding, uint64_t 
 	case ENCODING_PCREL:
 		return address + cfi_read_format(reader, encoding);
 	case ENCODING_ALIGNED:
-		cfi_take(reader, -address & 7);
+		cfi_read_bytes(reader, -address & 7);
 		return cfi_read(reader, 8);
 	default:
 		reader->bad = true;
@@ -162,7 +165,7 @@ static bool cfi_in_gap(const struct cfi_section *section, size_t start, size_t e
 	return bytes_gaps_touch(section->gaps, section->n_gaps, start, end);
 }
 
-/* False: no entry can be there. Length and id only. */
+/* Reads length and id only. False: no entry can be there. */
 static bool cfi_read_entry(const struct cfi_section *section, bool debug_frame, size_t offset,
 			   struct cfi_entry *entry)
 {
@@ -178,7 +181,7 @@ static bool cfi_read_entry(const struct cfi_section *section, bool debug_frame, 
 		id_bytes = 8;
 	}
 	body = reader.at;
-	if (!cfi_take(&reader, length))
+	if (!cfi_read_bytes(&reader, length))
 		return false;
 	entry->next = reader.at - section->bytes;
 	entry->end = !length;
@@ -191,7 +194,7 @@ static bool cfi_read_entry(const struct cfi_section *section, bool debug_frame, 
 	return !entry->reader.bad;
 }
 
-/* The letters behind "z". An unknown one is refused: it may change what the program means. */
+/* The letters behind "z". An unknown letter is refused: it may change what the program means. */
 static bool cfi_read_augmentation(struct cfi_reader *reader, const char *letters,
 				  uint64_t address_of_end, struct cfi_cie *cie)
 {
@@ -210,7 +213,7 @@ static bool cfi_read_augmentation(struct cfi_reader *reader, const char *letters
 		case 'S':
 			cie->signal = true;
 			break;
-		case 'P': /* indirect as a rule, and not needed: only its size matters */
+		case 'P': /* mostly indirect, and not needed: only its size matters */
 			encoding = cfi_read(&data, 1);
 			if ((encoding & ENCODING_BASE_MASK) == ENCODING_ALIGNED)
 				cfi_read_pointer(&data, encoding,
@@ -245,7 +248,7 @@ static bool cfi_read_cie(const struct cfi_section *section, bool debug_frame, si
 	letters = (const char *)reader->at;
 	if (!memchr(letters, '\0', reader->end - reader->at))
 		return false;
-	cfi_take(reader, strlen(letters) + 1);
+	cfi_read_bytes(reader, strlen(letters) + 1);
 	if (version == 4 && cfi_read(reader, 2) != 8) /* 8-byte addresses, no segments */
 		return false;
 	cie->code_align = cfi_read_uleb(reader);
@@ -257,7 +260,7 @@ static bool cfi_read_cie(const struct cfi_section *section, bool debug_frame, si
 		data.end = NULL;
 		data.bad = false;
 		version = cfi_read_uleb(reader);
-		data.at = cfi_take(reader, version);
+		data.at = cfi_read_bytes(reader, version);
 		if (!data.at)
 			return false;
 		data.end = data.at + version;
@@ -272,7 +275,7 @@ static bool cfi_read_cie(const struct cfi_section *section, bool debug_frame, si
 	return !reader->bad;
 }
 
-/* Start and end; the reader is left behind them. */
+/* Start and end of the code. READER is behind them afterwards. */
 static bool cfi_read_range(const struct cfi_section *section, struct cfi_reader *reader,
 			   const struct cfi_cie *cie, struct cfi_fde *fde)
 {
@@ -294,7 +297,7 @@ static bool cfi_parse_fde(const struct cfi_section *section, struct cfi_entry *e
 	    !cfi_read_range(section, reader, cie, fde))
 		return false;
 	if (cie->has_data)
-		cfi_take(reader, cfi_read_uleb(reader));
+		cfi_read_bytes(reader, cfi_read_uleb(reader));
 	fde->program = reader->at;
 	fde->program_bytes = reader->end - reader->at;
 	fde->program_address = section->address + (reader->at - section->bytes);
@@ -323,20 +326,12 @@ bool cfi_read_fde(const struct cfi_sections *sections, const struct cfi_fde_plac
 
 static struct xtop_error *cfi_list_add(struct cfi_list *list, const struct cfi_fde_place *place)
 {
-	struct cfi_fde_place *places;
-	size_t capacity = list->capacity ? 2 * list->capacity : 256;
-
 	if (list->n == CFI_MAX_FDES) {
 		list->refused++;
 		return NULL;
 	}
-	if (list->n == list->capacity) {
-		places = realloc(list->places, capacity * sizeof(*places));
-		if (!places)
-			return error_create("out of memory for %zu unwind entries", capacity);
-		list->places = places;
-		list->capacity = capacity;
-	}
+	if (!vector_reserve(list->places, list->capacity, list->n + 1))
+		return error_create("out of memory for %zu unwind entries", list->n + 1);
 	list->places[list->n++] = *place;
 	return NULL;
 }
@@ -360,11 +355,11 @@ static struct xtop_error *cfi_list_try(const struct cfi_sections *sections, bool
 		return NULL;
 	}
 	place.start = fde.start;
-	/* The linker leaves FDEs of functions it dropped: at 0 (.debug_frame), or of no size. */
+	/* FDEs of functions that the linker dropped are at 0 (.debug_frame) or without size. */
 	return fde.start ? cfi_list_add(list, &place) : NULL;
 }
 
-/* From the front; a damaged or missing length ends it: nothing says where the next entry is. */
+/* Reads from the front. A damaged or missing length ends it: the next entry cannot be found. */
 static struct xtop_error *cfi_list_scan(const struct cfi_sections *sections, bool debug_frame,
 					struct cfi_list *list)
 {
@@ -432,7 +427,7 @@ static int cfi_compare_offsets(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-/* Where in .eh_frame the table says that FDEs are, ascending; returns how many. */
+/* Offsets of the FDEs in .eh_frame, by the table, ascending. Returns how many there are. */
 static size_t cfi_hdr_offsets(const struct cfi_sections *sections, size_t n, uint32_t *offsets,
 			      struct cfi_list *list)
 {
@@ -456,7 +451,7 @@ static size_t cfi_hdr_offsets(const struct cfi_sections *sections, size_t n, uin
 	return n_offsets;
 }
 
-/* What begins within another was put there to be read again and again. */
+/* Skips overlapping FDEs: they are crafted to be read again and again. */
 static struct xtop_error *cfi_list_by_hdr(const struct cfi_sections *sections,
 					  struct cfi_list *list)
 {

@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The entries of .eh_frame and .debug_frame: which functions they describe and where their programs
- * lie. Shared by what compiles them (cfi_compile.c) and what hands them to libunwind (dwarf.c).
+ * The entries of .eh_frame and .debug_frame: which functions they describe, and where their
+ * programs lie. cfi_compile.c compiles the entries, dwarf.c hands some of them to libunwind.
  */
 #ifndef XTOP_UNWIND_CFI_ENTRY_H
 #define XTOP_UNWIND_CFI_ENTRY_H
 
 #include "unwind/cfi_table.h"
 
-/* What is left of some bytes; reading beyond their end gives 0 and sets `bad`, for good. */
+/* Bytes that are left to read. Reading beyond their end gives 0 and sets `bad`, for good. */
 struct cfi_reader {
 	const uint8_t *at, *end;
 	bool bad;
 };
 
-const uint8_t *cfi_take(struct cfi_reader *reader, uint64_t size_bytes); /* NULL: not there */
+const uint8_t *cfi_read_bytes(struct cfi_reader *reader, uint64_t size_bytes); /* NULL: too few */
 uint64_t cfi_read(struct cfi_reader *reader, unsigned size_bytes);       /* 1, 2, 4 or 8 */
-int64_t cfi_read_signed(struct cfi_reader *reader, unsigned size_bytes);
 uint64_t cfi_read_uleb(struct cfi_reader *reader);
 int64_t cfi_read_sleb(struct cfi_reader *reader);
-/* ADDRESS is that of reader->at. What needs more than it to be known (textrel, indirect) is bad. */
+/* ADDRESS: of reader->at. A pointer that needs more than that (textrel, indirect) sets `bad`. */
 uint64_t cfi_read_pointer(struct cfi_reader *reader, uint8_t encoding, uint64_t address);
 
 struct cfi_cie {
@@ -27,10 +26,10 @@ struct cfi_cie {
 	int64_t data_align;
 	uint8_t encoding; /* of its FDEs' pointers, DW_EH_PE_* */
 	bool has_data;    /* "z": FDEs have augmentation data */
-	bool signal;      /* "S": its frames are what a signal or an interrupt left */
+	bool signal;      /* "S": its frames are those that a signal or an interrupt leaves */
 	const uint8_t *program;
 	size_t program_bytes;
-	size_t size_bytes; /* all of it; 0: there is none */
+	size_t size_bytes; /* of the whole CIE; 0: there is none */
 };
 
 struct cfi_fde {
@@ -41,7 +40,7 @@ struct cfi_fde {
 	uint64_t program_address; /* in the image: DW_CFA_set_loc may be relative to it */
 };
 
-/* One FDE to be read when its turn comes. */
+/* Where an FDE is; cfi_read_fde() reads it. */
 struct cfi_fde_place {
 	uint64_t start;
 	uint32_t offset; /* in its section */
@@ -49,15 +48,16 @@ struct cfi_fde_place {
 };
 
 struct cfi_list {
-	struct cfi_fde_place *places; /* ascending by start, each start once; .eh_frame goes first */
+	/* ascending by start, each start once; .eh_frame wins over .debug_frame */
+	struct cfi_fde_place *places;
 	size_t n, capacity;
 	size_t refused;
-	size_t cies_bytes; /* of the section, read so far, again for each FDE */
+	size_t cies_bytes; /* read so far in the section: a CIE counts for each FDE that uses it */
 };
 
 struct xtop_error *cfi_list_init(const struct cfi_sections *sections, struct cfi_list *list);
 void cfi_list_deinit(struct cfi_list *list);
-/* False: it cannot be read; then it was not in a list either. */
+/* False: it cannot be read. That does not happen with a place from a list. */
 bool cfi_read_fde(const struct cfi_sections *sections, const struct cfi_fde_place *place,
 		  struct cfi_fde *fde);
 

@@ -3,10 +3,11 @@
  * Call-frame instructions (DWARF 5 §6.4.2, §7.24). The high 2 bits of the first byte:
  *
  *   01 advance_loc (low 6 bits)   10 offset (register, uleb)   11 restore (register)
- *   00 the low 6 bits are the opcode, operands follow; the GNU ones of LSB Core 5.0 §10.5 with them
+ *   00 the low 6 bits are the opcode, operands follow; with the GNU opcodes of LSB Core 5.0 §10.5
  *
- * The CIE's program sets up what `restore` goes back to, then the FDE's runs; each advance ends a
- * row. A program is straight: it costs no more than its bytes. What cannot be read ends it.
+ * The CIE's program sets up the state that `restore` goes back to. Then the FDE's program runs, and
+ * each advance ends a row. A program has no jumps: it costs no more than its bytes. An instruction
+ * that cannot be read ends it.
  */
 #include "config.h"
 
@@ -50,8 +51,8 @@ enum cfi_opcode {
 /* --- expressions ------------------------------------------------------------------------------ */
 
 /*
- * DWARF 5 §7.7.1. libunwind evaluates them without a limit on steps, and divides: only what ends by
- * itself and cannot trap is let through.
+ * DWARF 5 §7.7.1. libunwind evaluates expressions without a limit on steps, and divides. So only
+ * expressions that end by themselves and cannot trap are let through.
  *
  *   06 deref  08..11 constants  12..14 dup drop over  15 pick  16 swap  17 rot  19 abs  1a and
  *   1c minus  1e..22 mul neg not or plus  23 plus_uconst  24..27 shl shr shra xor
@@ -77,16 +78,16 @@ static bool cfi_skip_operand(struct cfi_reader *reader, uint8_t operation)
 	case 0x09:
 	case 0x15:
 	case 0x94:
-		return cfi_take(reader, 1);
+		return cfi_read_bytes(reader, 1);
 	case 0x0a:
 	case 0x0b:
-		return cfi_take(reader, 2);
+		return cfi_read_bytes(reader, 2);
 	case 0x0c:
 	case 0x0d:
-		return cfi_take(reader, 4);
+		return cfi_read_bytes(reader, 4);
 	case 0x0e:
 	case 0x0f:
-		return cfi_take(reader, 8);
+		return cfi_read_bytes(reader, 8);
 	case 0x10:
 	case 0x11:
 	case 0x23:
@@ -102,7 +103,7 @@ static bool cfi_skip_operand(struct cfi_reader *reader, uint8_t operation)
 
 #define CFI_MAX_EXPRESSION_BYTES 256
 
-/* Known operations only, no loops, no division. */
+/* Whether it has known operations only, no loops and no division. */
 static bool cfi_expression_is_safe(const uint8_t *expression, size_t size_bytes)
 {
 	struct cfi_reader reader;
@@ -116,9 +117,9 @@ static bool cfi_expression_is_safe(const uint8_t *expression, size_t size_bytes)
 	return !reader.bad;
 }
 
-/* --- instructions ------------------------------------------------------------------------------ */
+/* --- instructions ----------------------------------------------------------------------------- */
 
-/* Of a register that is not followed (vector registers, flags) the rule is read and dropped. */
+/* The rule of a register that has no place here (vector registers, flags) is read and dropped. */
 static void cfi_set(struct cfi_program *program, uint64_t number, struct cfi_place place)
 {
 	if (number < CFI_N_REGISTERS)
@@ -140,7 +141,7 @@ static void cfi_restore(struct cfi_program *program, uint64_t number)
 static void cfi_set_expression(struct cfi_program *program, uint64_t number, enum cfi_where where)
 {
 	uint64_t length = cfi_read_uleb(&program->reader);
-	const uint8_t *expression = cfi_take(&program->reader, length);
+	const uint8_t *expression = cfi_read_bytes(&program->reader, length);
 
 	cfi_set(program, number,
 		(struct cfi_place){ .where = where,
@@ -149,7 +150,7 @@ static void cfi_set_expression(struct cfi_program *program, uint64_t number, enu
 				    .safe = cfi_expression_is_safe(expression, length) });
 }
 
-/* GCC and GAS only ever name registers that are followed; another has no value to start from. */
+/* GCC and GAS name only registers that have a place here; the value of another is not known. */
 static void cfi_set_cfa_register(struct cfi_program *program, uint64_t number)
 {
 	program->state.cfa = number < CFI_DWARF_RETURN ? CFA_REGISTER : CFA_UNSAID;
@@ -162,7 +163,7 @@ static void cfi_set_cfa_expression(struct cfi_program *program)
 
 	program->state.cfa = CFA_EXPRESSION;
 	program->state.cfa_offset = length;
-	program->state.cfa_expression = cfi_take(&program->reader, length);
+	program->state.cfa_expression = cfi_read_bytes(&program->reader, length);
 	program->state.cfa_safe = cfi_expression_is_safe(program->state.cfa_expression, length);
 }
 
@@ -203,7 +204,7 @@ static void cfi_recall(struct cfi_program *program)
 		program->state = program->remembered[--program->n_remembered];
 }
 
-/* Rules of one register: its number is the first operand. */
+/* Rules of one register. The register's number is the first operand. */
 static void cfi_run_register_rule(struct cfi_program *program, enum cfi_opcode opcode)
 {
 	struct cfi_reader *reader = &program->reader;
@@ -246,7 +247,7 @@ static void cfi_run_register_rule(struct cfi_program *program, enum cfi_opcode o
 	case CFA_VAL_EXPRESSION:
 		cfi_set_expression(program, number, WHERE_VAL_EXPRESSION);
 		break;
-	default: /* not an instruction we know: its length is not known either */
+	default: /* an unknown instruction: its length is not known either */
 		reader->bad = true;
 	}
 }
@@ -372,9 +373,8 @@ bool cfi_program_next(struct cfi_program *program)
 	return program->row_start < program->row_end;
 }
 
-/* --- what libunwind may have ------------------------------------------------------------------- */
+/* --- what libunwind may have ------------------------------------------------------------------ */
 
-/* Whether a row may go to libunwind, which trusts it: it asserts that there is a CFA. */
 bool cfi_state_is_safe(const struct cfi_state *state)
 {
 	if (state->cfa == CFA_UNSAID || (state->cfa == CFA_EXPRESSION && !state->cfa_safe))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Compiled call-frame information: the .eh_frame or .debug_frame of one image becomes a sorted table
- * once (code address -> how to find the caller), so that a step is a search and one read of the
- * stack. Rows that the table cannot express, with DWARF expressions and other rare things, are left
- * to libunwind (dwarf.h). Addresses are the image's own. Resolver's thread.
+ * Compiled call-frame information: the .eh_frame or .debug_frame of one image becomes a sorted
+ * table once (code address -> how to find the caller), so that a step is a search and one read of
+ * the stack. Rows that the table cannot express, with DWARF expressions and other rare things, are
+ * left to libunwind (dwarf.h). Addresses are the image's own. Resolver's thread.
  *
  *   bytes ─► cfi_entry.c ─► cfi_program.c ─► cfi_compile.c ─► struct cfi ─► cfi_step()
  *            CIE, FDE       instructions     rows, rules      table         cfi.c
@@ -81,7 +81,7 @@ struct cfi {
 	size_t n_fdes;
 	size_t n_refused; /* entries left out: damaged, beyond a limit, or of an unknown kind */
 	size_t n_asks;    /* rows for libunwind */
-	struct cfi_hit cache[1 << CFI_CACHE_BITS]; /* the last look-ups: most frames are seen again */
+	struct cfi_hit cache[1 << CFI_CACHE_BITS]; /* last look-ups: most frames are seen again */
 };
 
 /* --- cfi_compile.c ---------------------------------------------------------------------------- */

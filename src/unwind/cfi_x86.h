@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What of call-frame information only holds for x86-64: DWARF's register numbers (psABI table 3.36),
- * the registers that a function preserves (psABI §3.2.1), and the linkers' PLT. Another architecture
- * gives the same names other values.
+ * What of call-frame information only holds for x86-64: DWARF's register numbers (psABI table
+ * 3.36), the registers that a function preserves (psABI §3.2.1), and the linkers' PLT. Another
+ * architecture gives the same names other values.
  */
 #ifndef XTOP_UNWIND_CFI_X86_H
 #define XTOP_UNWIND_CFI_X86_H
@@ -61,7 +61,7 @@ static const uint8_t cfi_kept_numbers[N_CFI_KEPT] = {
  * + 8 before and rsp + 16 behind that. The expression for it is always
  *
  *   77 08 breg7 (rsp) 8   80 00 breg16 (rip) 0   3f lit15  1a and  3N litN  2a ge  33 lit3  24 shl
- *   22 plus                                      (binutils bfd/elfxx-x86.h, lld ELF/Arch/X86_64.cpp)
+ *   22 plus                                     (binutils bfd/elfxx-x86.h, lld ELF/Arch/X86_64.cpp)
  */
 bool cfi_match_plt(const uint8_t *expression, int64_t size_bytes, int32_t *literal);
 

@@ -63,8 +63,8 @@ static inline bool cursor_piece_has(const struct cursor *cursor, uint64_t addres
 }
 
 /*
- * The bytes in place, not aligned; raises cursor->reached. NULL: not all were copied. Inline: a frame
- * makes two or three of these calls, nearly always in the piece of the call before.
+ * The bytes in place, not aligned; raises cursor->reached. NULL: not all were copied. Inline: a
+ * frame makes two or three of these calls, nearly always in the piece of the call before.
  */
 static inline const void *cursor_bytes(struct cursor *cursor, uint64_t address, size_t size_bytes)
 {
@@ -90,8 +90,8 @@ static inline bool cursor_read(struct cursor *cursor, uint64_t address, uint64_t
 }
 
 /*
- * A step function that does not return STEP_CALLER or STEP_USER leaves registers, known, interrupted
- * and user as they are, since another mechanism may be tried.
+ * A step function that does not return STEP_CALLER or STEP_USER leaves registers, known,
+ * interrupted and user as they are, since another mechanism may be tried.
  */
 
 /* The address to look up in a table. */

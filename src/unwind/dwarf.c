@@ -1,31 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Steps by libunwind (1.6): a remote address space whose accessors answer from the cursor's registers,
- * the copied stack and the functions kept here. The guest's own tables never reach libunwind: each
- * function that was read and found safe (cfi_program_is_safe(): there always is a CFA, which
- * libunwind asserts; expressions without loops and divisions, which it does not bound) is written
- * anew as the plainest .eh_frame there is, a *document*:
+ * Steps by libunwind (1.6), for the few functions with rows that the compiled table cannot express.
+ * libunwind sees a remote address space. Its accessors answer from the cursor's registers, the
+ * copied stack and the functions that are kept here. libunwind never gets the guest's own tables:
+ * each function that is safe for libunwind (cfi_program_is_safe()) is written again as the plainest
+ * .eh_frame there is, a *document*:
  *
  *   0  { start, FDE } as in .eh_frame_hdr's table, for libunwind's search of one entry
- *   8  CIE "zR" or "zRS", absolute pointers, program as it was
- *   .. FDE program as it was
+ *   8  CIE "zR" or "zRS", absolute pointers, program unchanged
+ *   .. FDE program unchanged
  *
- * So .debug_frame and every pointer encoding are one case, and nothing is kept but what is needed:
- * two functions of a libc.
+ * So .debug_frame and all pointer encodings become one case. Only needed functions are kept: two of
+ * a libc.
  *
- * libunwind caches by instruction pointer, and keeps addresses of expressions, so these must stay
- * the same for as long as the image lives and be of one image only. It is told addresses that no
- * guest has (bits 62..48 of a canonical address are equal), made of the function's number:
+ * libunwind caches by instruction pointer, and keeps addresses of expressions. So these addresses
+ * must stay the same while the image lives, and must belong to one image only. libunwind is given
+ * addresses that no guest has (bits 62..48 of a canonical address are equal), made from the
+ * function's number:
  *
  *   63..60   59..32   31..0
- *      2     number   0: document   DWARF_CODE: its code, with the low 12 bits that it has
+ *      2     number   0: document   DWARF_CODE: its code; the low 12 bits are those of the guest
  *
- * One address space an image, made when it is first needed: libunwind's cache of 128 rows is some
- * 60 KiB, and an image that goes away takes its entries with it.
+ * Each image has its own address space, created with the first step that needs it: libunwind's
+ * cache of 128 rows is some 60 KiB. An image that goes away takes its cache entries with it.
+ * Resolver's thread.
  */
 #include "config.h"
 
-/* libunwind.h brings <sys/ucontext.h>, whose GNU names for registers are those of cursor.h. */
+/* libunwind.h includes <sys/ucontext.h>. Its GNU names for registers are those of cursor_x86.h. */
 #undef _GNU_SOURCE
 #define _DEFAULT_SOURCE 1
 
@@ -37,10 +39,12 @@
 #include <string.h>
 
 #include "unwind/cfi_program.h"
+#include "unwind/dwarf_x86.h"
 #include "unwind/unw_none.h"
 #include "xtop/cleanup.h"
+#include "xtop/vector.h"
 
-/* Exported by libunwind, used by perf, but in no header of it. */
+/* libunwind exports this function, and perf uses it, but no header of libunwind declares it. */
 extern int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t space, unw_word_t ip,
 					      unw_dyn_info_t *table, unw_proc_info_t *info,
 					      int need_unwind_info, void *argument);
@@ -49,7 +53,7 @@ extern int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t space, unw_word_t
 #define DWARF_ZONE_MASK      0xf000000000000000ULL
 #define DWARF_NUMBER_SHIFT   32
 #define DWARF_CODE           0x80000000ULL
-#define DWARF_BASE           0x40000000ULL /* offsets in the table are signed 32-bit ones from here */
+#define DWARF_BASE           0x40000000ULL /* offsets in the table are signed, 32 bits, from here */
 #define DWARF_MAX_CODE_BYTES (DWARF_BASE / 2)
 #define DWARF_TABLE_BYTES    8
 #define DWARF_SPACE_BYTES    (60U << 10)
@@ -63,19 +67,19 @@ struct dwarf_function {
 };
 
 struct dwarf {
-	struct dwarf_function *functions; /* ascending */
+	struct dwarf_function *functions; /* ascending by start */
 	size_t n, capacity;
 	uint8_t *documents;
 	size_t documents_bytes, documents_capacity;
-	unw_addr_space_t space; /* NULL: not needed yet */
+	unw_addr_space_t space; /* NULL: no step has needed it yet */
 };
 
-/* Of one step: the argument of the accessors. */
+/* The argument of the accessors, for one step. */
 struct dwarf_access {
 	const struct dwarf *dwarf;
 	struct cursor *cursor;
-	unw_word_t rip;
-	bool cut;
+	unw_word_t pc; /* as libunwind is given it */
+	bool cut; /* stack bytes were asked for that were not copied */
 };
 
 /* --- documents -------------------------------------------------------------------------------- */
@@ -119,7 +123,7 @@ static void dwarf_put_uleb(struct dwarf_writer *writer, uint64_t value)
 	} while (value);
 }
 
-/* Pads with DW_CFA_nop and enters the length. */
+/* Pads with DW_CFA_nop, and sets the length. */
 static void dwarf_close_entry(struct dwarf_writer *writer, uint8_t *entry)
 {
 	uint32_t length;
@@ -164,7 +168,7 @@ static uint64_t dwarf_document_address(size_t number)
 	return DWARF_ZONE | (uint64_t)number << DWARF_NUMBER_SHIFT;
 }
 
-/* The address libunwind is told for PC. */
+/* The address that libunwind is given for PC. */
 static uint64_t dwarf_code_address(size_t number, const struct dwarf_function *function,
 				   uint64_t pc)
 {
@@ -198,23 +202,11 @@ static void dwarf_write(struct dwarf *dwarf, const struct cfi_fde *fde)
 static struct xtop_error *dwarf_reserve(struct dwarf *dwarf, size_t document_bytes)
 {
 	size_t wanted = dwarf->documents_bytes + document_bytes;
-	void *grown;
 
-	if (dwarf->n == dwarf->capacity) {
-		dwarf->capacity = dwarf->capacity ? 2 * dwarf->capacity : 8;
-		grown = realloc(dwarf->functions, dwarf->capacity * sizeof(*dwarf->functions));
-		if (!grown)
-			return error_create("out of memory for %zu functions to unwind", dwarf->n);
-		dwarf->functions = grown;
-	}
-	if (wanted > dwarf->documents_capacity) {
-		dwarf->documents_capacity = wanted + wanted / 2;
-		grown = realloc(dwarf->documents, dwarf->documents_capacity);
-		if (!grown)
-			return error_create("out of memory for %zu bytes of unwind entries",
-					    wanted);
-		dwarf->documents = grown;
-	}
+	if (!vector_reserve(dwarf->functions, dwarf->capacity, dwarf->n + 1))
+		return error_create("out of memory for %zu functions to unwind", dwarf->n + 1);
+	if (!vector_reserve(dwarf->documents, dwarf->documents_capacity, wanted))
+		return error_create("out of memory for %zu bytes of unwind entries", wanted);
 	return NULL;
 }
 
@@ -226,7 +218,7 @@ static struct xtop_error *dwarf_add(struct dwarf *dwarf, const struct cfi_fde *f
 
 	if (dwarf->n == DWARF_MAX_FUNCTIONS || dwarf->documents_bytes + bytes > DWARF_MAX_BYTES ||
 	    fde->end - fde->start > DWARF_MAX_CODE_BYTES || !cfi_program_is_safe(program, fde) ||
-	    program->set_location) /* to where it was: nobody writes that instruction */
+	    program->set_location) /* its operand would have to move, and no compiler writes it */
 		return NULL;
 	error = dwarf_reserve(dwarf, bytes);
 	if (!error)
@@ -234,7 +226,7 @@ static struct xtop_error *dwarf_add(struct dwarf *dwarf, const struct cfi_fde *f
 	return error;
 }
 
-/* Running it costs as much whether it is kept or not. */
+/* Running a program costs the same whether its function is kept or not. */
 static bool dwarf_may_run(const struct cfi_fde *fde, size_t *left_bytes)
 {
 	size_t bytes = fde->program_bytes + fde->cie.program_bytes;
@@ -258,7 +250,7 @@ static struct xtop_error *dwarf_add_list(struct dwarf *dwarf, const struct cfi_s
 		uint64_t next = i + 1 < list->n ? list->places[i + 1].start : UINT64_MAX;
 		struct cfi_fde fde;
 
-		/* its rows end where the next begins: each row is looked at once */
+		/* rows end where the next function begins: so each row is checked once */
 		if (!cfi_read_fde(sections, &list->places[i], &fde) ||
 		    (cfi && !cfi_asks(cfi, fde.start, fde.end < next ? fde.end : next)) ||
 		    !dwarf_may_run(&fde, &left_bytes))
@@ -354,16 +346,6 @@ static int dwarf_access_mem(unw_addr_space_t space, unw_word_t address, unw_word
 	return -UNW_EINVAL;
 }
 
-static const enum unwind_register dwarf_registers[] = {
-	[UNW_X86_64_RAX] = REG_RAX, [UNW_X86_64_RDX] = REG_RDX, [UNW_X86_64_RCX] = REG_RCX,
-	[UNW_X86_64_RBX] = REG_RBX, [UNW_X86_64_RSI] = REG_RSI, [UNW_X86_64_RDI] = REG_RDI,
-	[UNW_X86_64_RBP] = REG_RBP, [UNW_X86_64_RSP] = REG_RSP, [UNW_X86_64_R8] = REG_R8,
-	[UNW_X86_64_R9] = REG_R9,   [UNW_X86_64_R10] = REG_R10, [UNW_X86_64_R11] = REG_R11,
-	[UNW_X86_64_R12] = REG_R12, [UNW_X86_64_R13] = REG_R13, [UNW_X86_64_R14] = REG_R14,
-	[UNW_X86_64_R15] = REG_R15,
-};
-#define N_DWARF_REGISTERS ((int)(sizeof(dwarf_registers) / sizeof(dwarf_registers[0])))
-
 static int dwarf_access_reg(unw_addr_space_t space, unw_regnum_t number, unw_word_t *value,
 			    int write, void *argument)
 {
@@ -372,8 +354,8 @@ static int dwarf_access_reg(unw_addr_space_t space, unw_regnum_t number, unw_wor
 	(void)space;
 	if (write || number < 0)
 		return -UNW_EBADREG;
-	if (number == UNW_X86_64_RIP) {
-		*value = access->rip;
+	if (number == DWARF_PC) {
+		*value = access->pc;
 		return 0;
 	}
 	if (number >= N_DWARF_REGISTERS || !(access->cursor->known >> dwarf_registers[number] & 1))
@@ -410,7 +392,7 @@ static bool dwarf_find(const struct dwarf *dwarf, uint64_t address, size_t *numb
 {
 	size_t low = 0, high = dwarf->n;
 
-	while (low < high) { /* first that begins behind ADDRESS */
+	while (low < high) { /* find the first that begins behind ADDRESS */
 		size_t middle = low + (high - low) / 2;
 
 		if (dwarf->functions[middle].start <= address)
@@ -425,29 +407,21 @@ static bool dwarf_find(const struct dwarf *dwarf, uint64_t address, size_t *numb
 }
 
 /*
- * What a function preserves (cfi.c) is the caller's; behind a signal frame everything is. A register
- * whose place is not known or not copied is not known.
+ * Registers that a function preserves (cfi.c) are the caller's afterwards; behind a signal frame
+ * all are. A register is not known when its place is not known or was not copied. Returns a bit for
+ * each known one.
  */
 static uint32_t dwarf_get_registers(unw_cursor_t *unwound, bool all, uint64_t *regs)
 {
 	uint32_t known = 0;
 
 	for (int i = 0; i < N_DWARF_REGISTERS; i++) {
+		enum unwind_register reg = dwarf_registers[i];
 		unw_word_t value;
 
-		switch (i) {
-		case UNW_X86_64_RBX:
-		case UNW_X86_64_RBP:
-		case UNW_X86_64_RSP:
-		case UNW_X86_64_R12 ... UNW_X86_64_R15:
-			break;
-		default:
-			if (!all)
-				continue;
-		}
-		if (unw_get_reg(unwound, i, &value) == 0) {
-			regs[dwarf_registers[i]] = value;
-			known |= 1U << dwarf_registers[i];
+		if ((all || CFI_KEPT_MASK >> reg & 1) && unw_get_reg(unwound, i, &value) == 0) {
+			regs[reg] = value;
+			known |= 1U << reg;
 		}
 	}
 	return known;
@@ -458,14 +432,14 @@ static enum unwind_step dwarf_apply(struct dwarf_access *access, unw_cursor_t *u
 	struct cursor *cursor = access->cursor;
 	uint64_t regs[N_UNWIND_REGISTERS];
 	uint32_t known = dwarf_get_registers(unwound, signal, regs);
-	unw_word_t rip;
+	unw_word_t pc;
 
-	if (unw_get_reg(unwound, UNW_REG_IP, &rip) != 0 || !(known >> REG_RSP & 1))
+	if (unw_get_reg(unwound, UNW_REG_IP, &pc) != 0 || !(known >> REG_SP & 1))
 		return STEP_BAD;
-	if (!rip)
+	if (!pc)
 		return STEP_OUTERMOST;
-	regs[REG_RIP] = rip;
-	known |= 1U << REG_RIP;
+	regs[REG_PC] = pc;
+	known |= 1U << REG_PC;
 	for (unsigned i = 0; i < N_UNWIND_REGISTERS; i++)
 		if (known >> i & 1)
 			cursor->regs[i] = regs[i];
@@ -484,7 +458,7 @@ enum unwind_step dwarf_step(struct dwarf *dwarf, uint64_t bias, struct cursor *c
 
 	if (!dwarf_find(dwarf, pc, &number) || !dwarf_open(dwarf))
 		return STEP_NOT_COVERED;
-	access.rip = dwarf_code_address(number, &dwarf->functions[number], pc);
+	access.pc = dwarf_code_address(number, &dwarf->functions[number], pc);
 	if (unw_init_remote(&unwound, dwarf->space, &access) != 0)
 		return STEP_BAD;
 	result = unw_step(&unwound);

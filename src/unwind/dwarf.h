@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * libunwind's view of one image's call-frame information: for the rows that cfi.h has no rule for,
- * and in the tests for all, to check the compiled table against. Resolver's thread.
+ * libunwind's view of one image's call-frame information: for the rows that the compiled table
+ * (cfi_table.h) has no rule for. The tests use it for all rows, to check the compiled table against
+ * libunwind. Resolver's thread.
  */
 #ifndef XTOP_UNWIND_DWARF_H
 #define XTOP_UNWIND_DWARF_H
@@ -14,8 +15,8 @@
 struct dwarf;
 
 /*
- * Of the functions in SECTIONS those that CFI leaves rows of to libunwind; CFI NULL: all that are
- * safe to give to it. *DWARFP is NULL when there are none. Keeps what it needs of the bytes.
+ * Keeps the functions in SECTIONS with rows that CFI leaves to libunwind; CFI NULL: all functions
+ * that are safe for libunwind. *DWARFP is NULL when there are none. SECTIONS need not live longer.
  */
 struct xtop_error *dwarf_create(const struct cfi_sections *sections, const struct cfi *cfi,
 				struct dwarf **dwarfp);
@@ -24,6 +25,6 @@ void dwarf_destroy(struct dwarf *dwarf); /* NULL allowed */
 /* BIAS as for cfi_step(). The cursor is unchanged unless it returns STEP_CALLER. */
 enum unwind_step dwarf_step(struct dwarf *dwarf, uint64_t bias, struct cursor *cursor);
 
-size_t dwarf_memory_bytes(const struct dwarf *dwarf); /* libunwind's own as if it was needed */
+size_t dwarf_memory_bytes(const struct dwarf *dwarf); /* with libunwind's, as if it was used */
 
 #endif

@@ -2,25 +2,25 @@
 /*
  * The user code's registers, where the kernel's own chain does not lead to them.
  *
- * Where the kernel was entered from user code, the task's stack begins with the registers of that,
- * struct pt_regs (Linux arch/x86/include/asm/ptrace.h); with CONFIG_X86_FRED 16 bytes lie above:
+ * When user code enters the kernel, its registers become the first words of the task's stack, as
+ * struct pt_regs (Linux arch/x86/include/asm/ptrace.h). With CONFIG_X86_FRED 16 bytes lie above:
  *
  *   r15 r14 r13 r12 bp bx r11 r10 r9 r8 ax cx dx si di orig_ax | ip cs flags sp ss |
  *
- * The last five are what the processor saves and takes back (iret). The code around has no ORC
- * entries but END: a few instructions in which the general registers are the user's still, or
- * again (arch/x86/entry/entry_64.S):
+ * The processor saves the last five, and takes them back by iret. The code that enters and leaves
+ * the kernel has ORC entries of type END only: a few instructions in which the general registers
+ * are still, or again, the user's (arch/x86/entry/entry_64.S):
  *
  *   system call   rcx and r11 are the user's rip and rflags: the processor put them there, or will
- *                 take them from there; rsp is the user's until the stack is changed
- *   the rest      iret's five words are on the stack, below an error code at most; in a PV guest Xen
- *                 puts rcx and r11 upon that, which the first two instructions take (xen-asm.S;
- *                 Xen arch/x86/x86_64/entry.S, create_bounce_frame)
+ *                 take them from there. rsp is the user's until the kernel changes the stack.
+ *   the rest      The five words of iret are on the stack, at most below an error code. In a PV
+ *                 guest Xen pushes rcx and r11 on top, and the first two instructions pop them
+ *                 (xen-asm.S; Xen arch/x86/x86_64/entry.S, create_bounce_frame).
  *
- * In execve() they stay those of the program before until the new one starts, though its memory has
- * gone: no user code is in such a sample.
+ * During execve() the registers stay those of the old program until the new one starts, though the
+ * old program's memory is gone. Such a sample has no user code.
  *
- * All of it is believed only if the user's stack was copied. Resolver's thread; pure functions.
+ * Registers are believed only if the user's stack was copied. Resolver's thread; pure functions.
  */
 #include "config.h"
 
@@ -52,7 +52,7 @@ static bool entry_is_user_selector(uint64_t selector)
 	return (selector & CS_PRIVILEGE) == CS_PRIVILEGE && selector < 1 << 16;
 }
 
-/* Whether these are a user's whose stack was copied, too. */
+/* Whether these are user code's words, and the user stack was copied, too. */
 static bool entry_is_user(const struct cursor *cursor, const uint64_t iret[N_IRET])
 {
 	return entry_is_user_selector(iret[IRET_CS]) && entry_is_user_selector(iret[IRET_SS]) &&
@@ -60,15 +60,15 @@ static bool entry_is_user(const struct cursor *cursor, const uint64_t iret[N_IRE
 	       iret[IRET_RFLAGS] & RFLAGS_ONE && !(iret[IRET_RFLAGS] >> RFLAGS_BITS);
 }
 
-/* The registers that are not set here are the user's already. */
-static void entry_go(struct cursor *cursor, uint64_t rip, uint64_t rsp)
+/* All registers that are not set here are the user's already. */
+static void entry_set_user(struct cursor *cursor, uint64_t rip, uint64_t rsp)
 {
 	cursor->regs[REG_RIP] = rip;
 	cursor->regs[REG_RSP] = rsp;
 	cursor->interrupted = cursor->user = true;
 }
 
-/* Looking is not using: what was reached counts only if WORDS turn out to be a user's registers. */
+/* Bytes count as reached only if WORDS turn out to be a user's registers. */
 static bool entry_read(struct cursor *cursor, uint64_t address, uint64_t *words, size_t n,
 		       size_t iret)
 {
@@ -81,7 +81,7 @@ static bool entry_read(struct cursor *cursor, uint64_t address, uint64_t *words,
 	return false;
 }
 
-static bool entry_take_regs(struct cursor *cursor, uint64_t top)
+static bool entry_set_regs(struct cursor *cursor, uint64_t top)
 {
 	uint64_t saved[N_PT_REGS];
 
@@ -100,13 +100,13 @@ bool entry_find_regs(struct cursor *cursor)
 		uint64_t top = piece->address + piece->size_bytes;
 
 		if (entry_is_kernel(piece->address) &&
-		    (entry_take_regs(cursor, top) || entry_take_regs(cursor, top - FRED_BYTES)))
+		    (entry_set_regs(cursor, top) || entry_set_regs(cursor, top - FRED_BYTES)))
 			return true;
 	}
 	return false;
 }
 
-/* orig_ax below TOP: the system call's number. */
+/* Whether the struct pt_regs below TOP is of execve() or execveat(): by orig_ax, its number. */
 static bool entry_is_exec_call(struct cursor *cursor, uint64_t top)
 {
 	uint64_t saved[N_PT_REGS], reached[SAMPLE_MAX_STACKS];
@@ -116,8 +116,8 @@ static bool entry_is_exec_call(struct cursor *cursor, uint64_t top)
 	found = cursor_read(cursor, top - sizeof(saved), saved, N_PT_REGS) &&
 		entry_is_user_selector(saved[PT_REGS_CS]);
 	memcpy(cursor->reached, reached, sizeof(reached));
-	return found &&
-	       (saved[PT_REGS_ORIG_RAX] == LINUX_EXECVE || saved[PT_REGS_ORIG_RAX] == LINUX_EXECVEAT);
+	return found && (saved[PT_REGS_ORIG_RAX] == LINUX_EXECVE ||
+			 saved[PT_REGS_ORIG_RAX] == LINUX_EXECVEAT);
 }
 
 bool entry_is_new_program(struct cursor *cursor)
@@ -137,17 +137,17 @@ bool entry_is_new_program(struct cursor *cursor)
 	return false;
 }
 
-static bool entry_take_iret(struct cursor *cursor, uint64_t address)
+static bool entry_set_iret(struct cursor *cursor, uint64_t address)
 {
 	uint64_t iret[N_IRET];
 
 	if (!entry_read(cursor, address, iret, N_IRET, 0))
 		return false;
-	entry_go(cursor, iret[IRET_RIP], iret[IRET_RSP]);
+	entry_set_user(cursor, iret[IRET_RIP], iret[IRET_RSP]);
 	return true;
 }
 
-/* Where the user's stack begins; 0: it was not copied. */
+/* The user's stack pointer; 0: the user's stack was not copied. */
 static uint64_t entry_user_rsp(const struct cursor *cursor)
 {
 	const struct sample_stack *piece = sample_first_stack(cursor->vcpu);
@@ -158,6 +158,7 @@ static uint64_t entry_user_rsp(const struct cursor *cursor)
 	return entry_is_kernel(cursor->regs[REG_RSP]) ? 0 : cursor->regs[REG_RSP];
 }
 
+/* Whether rcx and r11 can be the user's rip and rflags. */
 static bool entry_is_system_call(const struct unwind_space *user, const struct cursor *cursor)
 {
 	uint64_t rip = cursor->regs[REG_RCX], rflags = cursor->regs[REG_R11];
@@ -175,10 +176,10 @@ bool entry_leave(const struct unwind_space *user, struct cursor *cursor)
 	uint64_t rsp = cursor->regs[REG_RSP], user_rsp = entry_user_rsp(cursor);
 
 	for (unsigned above = 0; entry_is_kernel(rsp) && above <= ENTRY_WORDS_ABOVE; above++)
-		if (entry_take_iret(cursor, rsp + above * sizeof(rsp)))
+		if (entry_set_iret(cursor, rsp + above * sizeof(rsp)))
 			return true;
 	if (!user_rsp || !entry_is_system_call(user, cursor))
 		return false;
-	entry_go(cursor, cursor->regs[REG_RCX], user_rsp);
+	entry_set_user(cursor, cursor->regs[REG_RCX], user_rsp);
 	return true;
 }

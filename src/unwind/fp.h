@@ -7,9 +7,9 @@
 #include "xtop/unwind.h"
 
 /*
- * SPACE may be NULL; with it a vCPU caught on the first byte of a function still gets its caller.
- * STEP_NOT_COVERED: the frame's rbp is not known. Whether there is code where it leads is for the
- * caller to see.
+ * SPACE may be NULL. With a space, a vCPU that was sampled in the first bytes of a function gets
+ * its caller, too. STEP_NOT_COVERED: the frame pointer is not known. The caller of this function
+ * checks whether there is code at the address that was found.
  */
 enum unwind_step fp_step(const struct unwind_space *space, struct cursor *cursor);
 

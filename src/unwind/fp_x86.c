@@ -5,30 +5,30 @@
  *        rbp ──►  caller's rbp ──► its caller's ...  0 in the outermost function
  *        rbp + 8  return address
  *
- * (System V ABI AMD64 §3.2.2). A frame is further out than the one before, so rbp only grows: that
- * alone bounds the walk and catches loops. Resolver's thread; a pure function of its input.
+ * (System V ABI AMD64 §3.2.2). Each frame is further out than the one before, so rbp only grows.
+ * This bounds the walk and catches loops. Resolver's thread; a pure function of its input.
  */
 #include "config.h"
 
 #include "unwind/fp.h"
 
-/* A frame pointer further from the stack pointer than any stack is long is not one. */
+/* No stack is longer: a word that is further from the stack pointer is no frame pointer. */
 #define FP_STACK_MAX_BYTES (1 << 20)
 
 /*
- * A function that has just been entered has not linked its frame in yet, and rbp is still the
+ * A function that has just been entered has not linked its frame yet, and rbp is still the
  * caller's:
  *
  *   endbr64           only with CET, 4 bytes
- *   push %rbp         before it the return address is on top of the stack
- *   mov %rsp, %rbp    before it the word on top is the caller's rbp, the return address is behind it
+ *   push %rbp         before this the return address is on top of the stack
+ *   mov %rsp, %rbp    before this the caller's rbp is on top, and the return address behind it
  *
- * Which of the two is told by the distance from the function's start and by the word itself.
+ * The distance from the function's start and the word on top tell which case it is.
  */
 #define FP_ENDBR_BYTES 4
 #define FP_PUSH_BYTES  1
 
-/* Where on the stack the return address is; false: the frame is linked in. */
+/* *PLACE: where on the stack the return address is. False: the frame is linked. */
 static bool fp_entry_return(struct cursor *cursor, uint64_t offset, uint64_t *place)
 {
 	uint64_t rsp = cursor->regs[REG_RSP], top;
@@ -70,7 +70,7 @@ static enum unwind_step fp_step_frame(struct cursor *cursor)
 		return STEP_LOOP;
 	if (!cursor_read(cursor, rbp, words, 2))
 		return rbp - rsp < FP_STACK_MAX_BYTES ? STEP_CUT : STEP_BAD;
-	if (!words[1]) /* the outermost frame: start-up code pushed nothing but zeros */
+	if (!words[1]) /* the outermost frame: start-up code pushed zeros */
 		return STEP_OUTERMOST;
 	cursor->regs[REG_RBP] = words[0];
 	cursor->regs[REG_RIP] = words[1];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The table of unwinding mechanisms, in the order in which each frame tries them. A new mechanism is
- * one file, one line here, and its member in struct unwind_tables (xtop/unwind.h):
+ * The table of unwinding mechanisms, in the order in which each frame tries them. A new mechanism
+ * is one file, one line here, and its member in struct unwind_tables (xtop/unwind.h):
  *
  *   MECHANISM(NAME, WAYS)   NAME: the member of struct unwind_tables
  *                           WAYS: bit enum unwind_how: the ways that use it

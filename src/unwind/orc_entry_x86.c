@@ -52,9 +52,9 @@ static int16_t orc_s16(const uint8_t *bytes)
 }
 
 /*
- * In all layouts calls with a frame by the stack pointer are by far the most frequent (87 % of the
- * entries of Debian's 6.1 and 6.12). V1 and V2 differ in what bit 10 is: with REGS it is the end
- * mark in V1, where it is never set with a register, and the signal mark in V2, mostly set.
+ * In all layouts most entries are calls with a frame by the stack pointer (87 % of the entries of
+ * Debian's 6.1 and 6.12). V1 and V2 differ in bit 10. In V1 it is the end mark, which no entry of
+ * type REGS with a register has. In V2 it is the signal mark, which most entries of type REGS have.
  */
 bool orc_guess_layout(const void *entries, size_t n, enum orc_version *version)
 {
@@ -91,11 +91,11 @@ static uint8_t orc_register(unsigned number, bool renumbered)
 					       ORC_SP_INDIRECT, ORC_BP_INDIRECT };
 
 	if (number >= N_ORC_REGISTERS)
-		return N_ORC_REGISTERS; /* a step says that it cannot be right */
+		return N_ORC_REGISTERS; /* orc_step() returns STEP_BAD */
 	return renumbered ? renumbering[number] : (uint8_t)number;
 }
 
-/* With two bits there is no type for it: no register for the stack, and the end mark. */
+/* Types of two bits have none for END and NOTHING: there sp_reg is 0, and the end mark tells. */
 static uint8_t orc_type(uint16_t flags, const struct orc_layout *layout)
 {
 	static const uint8_t types[] = { ORC_CALL, ORC_REGS, ORC_PARTIAL, N_ORC_TYPES };

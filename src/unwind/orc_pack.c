@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Tables as one piece of bytes, to be kept and had again without building them: what orc.c builds,
- * array after array, relative to the code. Resolver's thread.
+ * A compact ORC table as one piece of bytes, so that a cache can keep it: the arrays of orc.c one
+ * after the other, relative to the start of the code. Resolver's thread.
  *
  *   struct pack_head   how many of what
  *   specials           struct pack_special[n_specials]
  *   rows, blocks, entries
  *
- * Bytes come from a file of ours: a wrong one gives wrong rows, but leads nowhere outside.
+ * The bytes come from a file of ours. A damaged file gives wrong rows, but no access outside of the
+ * arrays.
  */
 #include "config.h"
 
@@ -91,7 +92,7 @@ static bool pack_head_is_sane(const struct pack_head *head, uint64_t text_bytes)
 	       head->n_specials <= ORC_MAX_SPECIALS && head->n_blocks == orc_blocks(text_bytes);
 }
 
-/* The ids of entries FIRST up to END, a block's, are of rows. */
+/* Whether all ids of a block, entries FIRST up to END, are those of rows. */
 static bool pack_block_is_closed(const struct orc *orc, uint32_t first, uint32_t end)
 {
 	const uint8_t *ids = orc->entries + (size_t)ORC_KEPT_BYTES * first + (end - first);
@@ -105,7 +106,7 @@ static bool pack_block_is_closed(const struct orc *orc, uint32_t first, uint32_t
 	return true;
 }
 
-/* Blocks lie one behind the other, rows that are meant are there. */
+/* Whether blocks follow each other, and all ids are those of rows. */
 static bool pack_is_closed(const struct orc *orc)
 {
 	if (orc->blocks[0] || orc->blocks[orc->n_blocks] != orc->n)
@@ -117,7 +118,7 @@ static bool pack_is_closed(const struct orc *orc)
 	return true;
 }
 
-static void pack_take_specials(struct orc *orc, const char *from, size_t n)
+static void pack_read_specials(struct orc *orc, const char *from, size_t n)
 {
 	struct pack_special special;
 
@@ -129,13 +130,13 @@ static void pack_take_specials(struct orc *orc, const char *from, size_t n)
 	}
 }
 
-/* Into arrays that are as large as HEAD says. */
-static bool pack_take(struct orc *orc, const struct pack_head *head, const char *bytes)
+/* Fills the arrays, which have the sizes that HEAD says. */
+static bool pack_read(struct orc *orc, const struct pack_head *head, const char *bytes)
 {
 	struct pack_array arrays[PACK_ARRAYS];
 	const char *from = bytes + sizeof(*head);
 
-	pack_take_specials(orc, from, head->n_specials);
+	pack_read_specials(orc, from, head->n_specials);
 	from += head->n_specials * sizeof(struct pack_special);
 	pack_arrays(orc, arrays);
 	for (size_t i = 0; i < PACK_ARRAYS; i++) {
@@ -145,7 +146,7 @@ static bool pack_take(struct orc *orc, const struct pack_head *head, const char 
 	return pack_is_closed(orc);
 }
 
-static void pack_drop(struct orc **orcp)
+static void pack_cleanup(struct orc **orcp)
 {
 	orc_destroy(*orcp);
 }
@@ -153,7 +154,7 @@ static void pack_drop(struct orc **orcp)
 struct xtop_error *orc_unpack(const void *pack, size_t size_bytes, uint64_t text_start,
 			      uint64_t text_end, struct orc **orcp)
 {
-	_cleanup_(pack_drop) struct orc *orc = NULL;
+	_cleanup_(pack_cleanup) struct orc *orc = NULL;
 	struct pack_head head;
 
 	if (size_bytes < sizeof(head))
@@ -176,7 +177,7 @@ struct xtop_error *orc_unpack(const void *pack, size_t size_bytes, uint64_t text
 	orc->entries = malloc(orc_entries_bytes(orc->n));
 	if (!orc->rows || !orc->blocks || !orc->entries)
 		return error_create("out of memory");
-	if (!pack_take(orc, &head, pack))
+	if (!pack_read(orc, &head, pack))
 		return error_create("ORC tables that cannot be right");
 	*orcp = no_cleanup_ptr(orc);
 	return NULL;

@@ -3,18 +3,21 @@
  * One step by ORC: from a frame of a Linux kernel to its caller's (Linux arch/x86/kernel/
  * unwind_orc.c does the same on the live stack). Resolver's thread; a pure function.
  *
- * An entry says where the caller's frame is (called sp here), what lies there, and where rbp is:
+ * An entry says where the caller's frame is (called sp here), what lies there, and where the
+ * caller's rbp is:
  *
  *   CALL      return address at sp - 8; the caller's stack pointer is sp
- *   REGS      all registers of what was interrupted, as the entry code saved them (struct pt_regs)
- *   PARTIAL   only what the processor saved: rip cs rflags rsp ss
+ *   REGS      all registers of the interrupted code, as the entry code saved them (struct pt_regs)
+ *   PARTIAL   only the words that the processor saved: rip cs rflags rsp ss
  *
- *   sp is    SP, BP: register + offset;  BP_INDIRECT: the word at rbp + offset;
- *            R10, R13, DX, DI, AX: that register, as long as it is this frame's
- *            SP_INDIRECT: the word at rsp, + offset, where a function switches stacks (from 5.12 on,
- *            CALL); before, hand-written entry code alone had it, and it is the word at rsp + offset
+ *   sp is     SP, BP: register + offset;  BP_INDIRECT: the word at rbp + offset
+ *             R10, R13, DX, DI, AX: that register, as long as it is known for this frame
+ *             SP_INDIRECT with CALL (from 5.12 on, where a function switches stacks): the word at
+ *             rsp, plus offset
+ *             SP_INDIRECT otherwise (before 5.12, hand-written entry code only): the word at
+ *             rsp + offset
  *
- * Saved registers with user privilege end the kernel's part: they are the user code's. Under Xen PV
+ * Saved registers with user privilege are the user code's, and end the kernel's part. Under Xen PV
  * the kernel's own frames have privilege 0, too (Xen clears it, x86_64/entry.S).
  */
 #include "config.h"
@@ -25,10 +28,10 @@
 /*
  * A retpoline (Linux arch/x86/lib/retpoline.S), and what alternatives make of it:
  *
- *    0  call inner    5 bytes; until then the caller is on top        0  lfence
- *    5  a trap that is never run, of 1 byte or, before 6.2, of 7      3  jmp *%reg
+ *    0  call inner    5 bytes; before it the caller is on top         0  lfence
+ *    5  a trap that never runs: 1 byte, or 7 before 6.2               3  jmp *%reg
  *       inner: mov %reg, (%rsp)
- *       ret           the caller is below what is returned to
+ *       ret           the caller is one word below the top
  */
 #define RETPOLINE_BYTES 32
 #define RETPOLINE_TRAP  5
@@ -71,7 +74,7 @@ bool orc_find_special(const struct orc *orc, uint64_t address, enum orc_special 
 	return false;
 }
 
-/* The caller is on top of the stack, SKIP words down. */
+/* The return address is SKIP words below the top of the stack. */
 static enum unwind_step orc_step_leaf(struct cursor *cursor, unsigned skip)
 {
 	uint64_t place = cursor->regs[REG_RSP] + 8 * skip, address;
@@ -84,8 +87,10 @@ static enum unwind_step orc_step_leaf(struct cursor *cursor, unsigned skip)
 	return STEP_CALLER;
 }
 
-/* STEP_NOT_COVERED: nothing special after all. A trampoline is found by its first byte: what
- * returns there has not been called from before it. */
+/*
+ * STEP_NOT_COVERED: ordinary code. A trampoline is found by the address itself and not by the byte
+ * before it: code that returns there was not called from the code before it.
+ */
 static enum unwind_step orc_step_special(const struct orc *orc, uint64_t bias,
 					 struct cursor *cursor)
 {
@@ -116,7 +121,7 @@ static enum unwind_step orc_register_value(const struct cursor *cursor, enum unw
 	return cursor->known >> reg & 1 ? STEP_CALLER : STEP_BAD;
 }
 
-/* STEP_CALLER: *sp is it. */
+/* STEP_CALLER: *SP is set. */
 static enum unwind_step orc_find_sp(const struct orc_row *row, struct cursor *cursor, uint64_t *sp)
 {
 	uint64_t offset = (uint64_t)(int64_t)row->sp_offset;
@@ -215,7 +220,7 @@ static enum unwind_step orc_step_partial(struct cursor *cursor, uint64_t sp, uin
 	return orc_resume(cursor, saved[IRET_CS]);
 }
 
-/* The stack of a kernel is in the upper half, and words are aligned on it. */
+/* A kernel's stack is in the upper half of the addresses, and its words are aligned. */
 static bool orc_is_stack(uint64_t address)
 {
 	return address >> 63 && address % 8 == 0;

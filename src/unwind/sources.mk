@@ -18,6 +18,7 @@ libxtop_a_SOURCES += \
 	src/unwind/cursor_x86.h \
 	src/unwind/dwarf.c \
 	src/unwind/dwarf.h \
+	src/unwind/dwarf_x86.h \
 	src/unwind/entry.h \
 	src/unwind/entry_x86.c \
 	src/unwind/fp.h \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What libunwind asks of an address space that has none of it: tables made at run time, registers of
- * floating point, names, a way to go on from a frame. Any thread; see libunwind's
- * unw_create_addr_space(3). <libunwind.h> as dwarf.c includes it.
+ * Accessors of libunwind for what our address spaces do not have: tables made at run time,
+ * floating-point registers, names, resuming a frame. See libunwind's unw_create_addr_space(3). Any
+ * thread. <libunwind.h> as dwarf.c includes it.
  */
 #ifndef XTOP_UNWIND_UNW_NONE_H
 #define XTOP_UNWIND_UNW_NONE_H

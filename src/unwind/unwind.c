@@ -8,11 +8,12 @@
  *   unwind_push()     the caller is a frame
  *
  *      kernel part  ──── STEP_USER: the user code's registers were met ────►  user part
- *                   ─ ─  it ends early, but they lie where the kernel puts them  ─ ─►
+ *                   ─ ─  it ends early, but the registers lie where the kernel puts them  ─ ─►
  *
- * A chain goes outwards. Linux has several stacks, so the stack pointer may also go to another piece
- * of the sample, a few times: an interrupt came in on the task's stack, a machine check upon that.
- * Resolver's thread; nothing but the input is read, and the tables of a -k file when first needed.
+ * A chain goes outwards: the stack pointer grows with each frame. Linux has several stacks, so the
+ * stack pointer may also move to another piece of the sample, a few times: an interrupt came in on
+ * the task's stack, and a machine check during the interrupt. Resolver's thread. Only the input is
+ * read, and the tables of a -k file when they are first needed.
  */
 #include "config.h"
 
@@ -24,7 +25,9 @@
 #include "unwind/fp.h"
 #include "unwind/mechanisms.h"
 
-/* NMI upon machine check upon exception upon interrupt upon task; of user code signal stacks. */
+/*
+ * NMI during machine check during exception during interrupt of a task; user code: signal stacks.
+ */
 #define UNWIND_MAX_SWITCHES 4
 
 struct walk {
@@ -35,10 +38,10 @@ struct walk {
 	const struct unwind_space *space; /* of the part that is walked; NULL: nothing known */
 	struct unwind_code code; /* at cursor_pc(), and for a range around; empty: not looked up */
 	unsigned n_switches;
-	bool guess; /* the last step was one */
+	bool guess; /* the last step was a guess */
 };
 
-/* --- what is there ---------------------------------------------------------------------------- */
+/* --- the code at the cursor ------------------------------------------------------------------- */
 
 /* Looks up the code at the cursor. Most frames lie in the same range as the frame before. */
 static void unwind_find(struct walk *walk)
@@ -108,8 +111,9 @@ static bool unwind_is_guess(const struct walk *walk)
 }
 
 /*
- * Frame pointers, where nothing covers the address. A guess may find a frame; that a chain ends it
- * proves only if it was followed to there.
+ * Frame pointers, where no table covers the address. A guess may find a frame. A guess that finds
+ * the end of the chain is believed only when the frame before was a guess, too: then the chain of
+ * frame pointers was followed to its end.
  */
 static enum unwind_step unwind_by_fp(struct walk *walk)
 {
@@ -153,18 +157,18 @@ static void unwind_push(struct walk *walk, uint32_t flags)
 }
 
 /*
- * From RSP, a frame further in, to the cursor's. Only the innermost function may have nothing on the
- * stack, its return address in a register (vfork() keeps it there).
+ * Whether the step from stack pointer SP to the cursor's leads outwards. Both may only be equal for
+ * the innermost function, when it keeps its return address in a register, as vfork() does.
  */
-static bool unwind_goes_out(struct walk *walk, uint64_t rsp)
+static bool unwind_goes_out(struct walk *walk, uint64_t sp)
 {
 	const struct cursor *cursor = &walk->cursor;
 
-	if (cursor->regs[REG_SP] > rsp)
+	if (cursor->regs[REG_SP] > sp)
 		return true;
-	if (cursor->regs[REG_SP] == rsp && walk->stack->n_frames == 1 && !cursor->interrupted)
+	if (cursor->regs[REG_SP] == sp && walk->stack->n_frames == 1 && !cursor->interrupted)
 		return true;
-	return cursor_piece(cursor, cursor->regs[REG_SP]) != cursor_piece(cursor, rsp) &&
+	return cursor_piece(cursor, cursor->regs[REG_SP]) != cursor_piece(cursor, sp) &&
 	       ++walk->n_switches <= UNWIND_MAX_SWITCHES;
 }
 
@@ -184,10 +188,10 @@ static enum unwind_stop unwind_stop_of(enum unwind_step step)
 	return stops[step];
 }
 
-/* What keeps the walk from going on to where the step led; UNWIND_COMPLETE: nothing. */
-static enum unwind_stop unwind_check(struct walk *walk, uint64_t rsp)
+/* Why the walk cannot go on from the frame that the step led to; UNWIND_COMPLETE: it can. */
+static enum unwind_stop unwind_check(struct walk *walk, uint64_t sp)
 {
-	if (!unwind_goes_out(walk, rsp))
+	if (!unwind_goes_out(walk, sp))
 		return walk->guess ? UNWIND_NO_TABLES : UNWIND_LOOP;
 	unwind_find(walk);
 	if (!unwind_is_code(walk))
@@ -195,21 +199,21 @@ static enum unwind_stop unwind_check(struct walk *walk, uint64_t rsp)
 	return walk->stack->n_frames == UNWIND_MAX_FRAMES ? UNWIND_TOO_DEEP : UNWIND_COMPLETE;
 }
 
-/* From the frame pushed last on; *stop is why it ended with the step that is returned. */
+/* Goes on from the frame that was pushed last. *STOP: why the walk ended with the returned step. */
 static enum unwind_step unwind_frames(struct walk *walk, enum unwind_stop *stop)
 {
 	for (;;) {
-		uint64_t rsp = walk->cursor.regs[REG_SP];
+		uint64_t sp = walk->cursor.regs[REG_SP];
 		enum unwind_step step = unwind_choose(walk);
 
-		*stop = step == STEP_CALLER ? unwind_check(walk, rsp) : unwind_stop_of(step);
+		*stop = step == STEP_CALLER ? unwind_check(walk, sp) : unwind_stop_of(step);
 		if (step != STEP_CALLER || *stop != UNWIND_COMPLETE)
 			return step;
 		unwind_push(walk, 0);
 	}
 }
 
-/* The part that the cursor is in; FLAGS are of its first frame. */
+/* Walks the part that the cursor is in. Its first frame gets FLAGS. */
 static enum unwind_step unwind_part(struct walk *walk, uint32_t flags)
 {
 	enum unwind_part part = walk->cursor.user ? UNWIND_USER : UNWIND_KERNEL;
@@ -235,7 +239,7 @@ static enum unwind_step unwind_part(struct walk *walk, uint32_t flags)
 
 /* --- both parts ------------------------------------------------------------------------------- */
 
-/* A user stack that was not copied is cut, whatever its registers seem to say. */
+/* When the user stack was not copied, the part is cut, whatever its registers seem to say. */
 static void unwind_user_part(struct walk *walk, uint32_t flags)
 {
 	struct unwind_part_end *end = &walk->stack->parts[UNWIND_USER];
@@ -263,8 +267,8 @@ static enum unwind_stop unwind_verdict(const struct sample_vcpu *vcpu, struct un
 		if (!end->walked)
 			continue;
 		end->cut = unwind_cut_of(vcpu, (enum unwind_part)i);
-		if (end->stop == UNWIND_COMPLETE &&
-		    end->cut == CUT_FAULT) /* its zeros are not the guest's */
+		/* the zeros after a fault are not the guest's */
+		if (end->stop == UNWIND_COMPLETE && end->cut == CUT_FAULT)
 			end->stop = UNWIND_CUT;
 		if (verdict == UNWIND_COMPLETE)
 			verdict = end->stop;
@@ -272,7 +276,9 @@ static enum unwind_stop unwind_verdict(const struct sample_vcpu *vcpu, struct un
 	return verdict;
 }
 
-/* The kernel's part has ended with STEP: is there a user part, and what is its first frame's flag? */
+/*
+ * The kernel's part ended with STEP. Whether a user part follows, and the flags of its first frame.
+ */
 static bool unwind_find_user(struct walk *walk, enum unwind_step step, uint32_t *flags)
 {
 	*flags = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which domains there are, and which one is meant. The broker, or main while it is privileged;
- * nothing here is quick or in the stopped window, so libxenctrl and libxenstore do the work.
+ * Lists domains, and finds the one that the user means. In the broker's process, or in main's while
+ * main has its rights. No guest is stopped here and nothing has to be quick, so libxenctrl and
+ * libxenstore do the work.
  */
 #include "config.h"
 
@@ -14,15 +15,17 @@
 #include <string.h>
 #include <time.h>
 
-#include "xtop/domctl.h"
-#include "xtop/xen.h"
+#include "xen/guest_x86.h"
 #include "xen/xen_log.h"
 #include "xtop/cleanup.h"
+#include "xtop/domctl.h"
+#include "xtop/vector.h"
+#include "xtop/xen.h"
 
 #define XEN_MAX_DOMAINS 32768 /* DOMID_FIRST_RESERVED is 0x7ff0 */
 #define XEN_LIST_STEP   256
 
-/* Tells the usual reasons apart before any library gets to say "Could not obtain handle". */
+/* Finds the usual reasons for failure; the libraries would only say "Could not obtain handle". */
 static struct xtop_error *xen_check(void)
 {
 	_cleanup_close_ int fd = open("/dev/xen/privcmd", O_RDWR | O_CLOEXEC);
@@ -31,21 +34,10 @@ static struct xtop_error *xen_check(void)
 		return error_create("not allowed to open /dev/xen/privcmd: run xtop as root");
 	if (fd < 0)
 		return error_create(
-			"no Xen here (/dev/xen/privcmd: %s): run xtop in the dom0 of a Xen host, or "
-			"replay a recording with -r",
+			"no Xen here (/dev/xen/privcmd: %s): run xtop in the dom0 of a Xen host, "
+			"or replay a recording with -r",
 			strerror(errno));
 	return domctl_check_interface();
-}
-
-/*
- * PVH is HVM without emulated devices but the local APIC (Xen 4.17 public/arch-x86/xen.h,
- * XEN_X86_EMU_*).
- */
-static enum guest_type xen_type(const xc_domaininfo_t *domain)
-{
-	if (!(domain->flags & XEN_DOMINF_hvm_guest))
-		return GUEST_PV;
-	return domain->arch_config.emulation_flags & XEN_X86_EMU_IOAPIC ? GUEST_HVM : GUEST_PVH;
 }
 
 static char xen_state(const xc_domaininfo_t *domain)
@@ -93,7 +85,7 @@ static void xen_describe(const xc_domaininfo_t *domain, struct xs_handle *store,
 	*listing = (struct guest_listing){
 		.info = {
 			.domid = domain->domain,
-			.type = xen_type(domain),
+			.type = domain_type(domain),
 			.n_vcpus = n_vcpus,
 			.memory_kib = domain->tot_pages << (GUEST_PAGE_SHIFT - 10),
 		},
@@ -104,23 +96,21 @@ static void xen_describe(const xc_domaininfo_t *domain, struct xs_handle *store,
 	xen_read_name(store, domain->domain, listing->info.name);
 }
 
-/* All domains as Xen has them, XEN_LIST_STEP at a time. */
+/* Asks Xen for all domains, XEN_LIST_STEP at a time. */
 static struct xtop_error *xen_get_domains(xc_domaininfo_t **domainsp, size_t *np)
 {
 	xc_interface *xc = xc_interface_open(xen_log_quiet(), xen_log_quiet(), 0);
 	_cleanup_free_ xc_domaininfo_t *domains = NULL;
-	size_t n = 0;
+	size_t n = 0, capacity = 0;
 	int got = -1;
 
 	if (!xc)
 		return error_create_errno(errno, "cannot open Xen's control interface");
 	do {
-		xc_domaininfo_t *more = realloc(domains, (n + XEN_LIST_STEP) * sizeof(*domains));
 		uint32_t first;
 
-		if (!more)
+		if (!vector_reserve(domains, capacity, n + XEN_LIST_STEP))
 			break;
-		domains = more;
 		first = n ? domains[n - 1].domain + 1U : 0;
 		got = xc_domain_getinfolist(xc, first, XEN_LIST_STEP, domains + n);
 		n += got > 0 ? (size_t)got : 0;
@@ -149,7 +139,7 @@ struct xtop_error *xen_list(struct guest_listing **listp, size_t *np)
 	list = calloc(n + 1, sizeof(*list));
 	if (!list)
 		return error_create("out of memory");
-	store = xs_open(0); /* without it domains have no names, but still numbers */
+	store = xs_open(0); /* without xenstore, domains have no names, only numbers */
 	for (size_t i = 0; i < n; i++)
 		xen_describe(&domains[i], store, &list[i]);
 	if (store)
@@ -159,7 +149,10 @@ struct xtop_error *xen_list(struct guest_listing **listp, size_t *np)
 	return NULL;
 }
 
-/* "5" is a domid even if some domain is named so; a UUID in any case. */
+/*
+ * A number is always a domid, even if some domain has that name. UUIDs may be in upper or lower
+ * case.
+ */
 static bool xen_is_meant(const struct guest_info *info, const char *domain)
 {
 	char *end;
@@ -171,8 +164,8 @@ static bool xen_is_meant(const struct guest_info *info, const char *domain)
 }
 
 /*
- * A 32-bit PV kernel's registers and tables have another layout; a 32-bit HVM guest cannot be told
- * from here.
+ * xtop does not know the layout of registers and page tables of a 32-bit PV kernel. For an HVM
+ * guest this function cannot tell whether its kernel has 32 bits.
  */
 static bool xen_is_32bit(uint32_t domid)
 {
@@ -187,12 +180,13 @@ static bool xen_is_32bit(uint32_t domid)
 	return width == 4;
 }
 
-/* What keeps this domain from being profiled. */
+/* NULL if this domain can be profiled. */
 static struct xtop_error *xen_check_domain(const struct guest_listing *found, const char *domain)
 {
 	if (found->info.domid == 0)
 		return error_create(
-			"'%s' is dom0, which runs xtop itself and cannot be stopped: use perf there",
+			"'%s' is dom0, which runs xtop itself and cannot be stopped: use perf "
+			"there",
 			domain);
 	if (found->state == 'd' || found->state == 's')
 		return error_create("domain '%s' has shut down", domain);
@@ -207,7 +201,7 @@ static struct xtop_error *xen_check_domain(const struct guest_listing *found, co
 	return NULL;
 }
 
-/* Two may have one UUID, while the one makes room for what it reboots or migrates as. */
+/* While a domain reboots or migrates, the old and the new domain may have the same UUID. */
 static bool xen_has_ended(const struct guest_listing *listing)
 {
 	return listing->state == 'd' || listing->state == 's';
@@ -234,17 +228,17 @@ struct xtop_error *xen_find(const char *domain, struct guest_info *info)
 	return error;
 }
 
-/* --- what a killed xtop left ------------------------------------------------------------------ */
+/* --- a pause that a killed xtop left ---------------------------------------------------------- */
 
-#define XEN_PAUSE_LOOKS 20
-#define XEN_PAUSE_NS    1000000
+#define XEN_PAUSE_POLLS 20
+#define XEN_PAUSE_NS    1000000 /* between polls */
 
-static bool xen_get(xc_interface *xc, uint32_t domid, xc_domaininfo_t *domain)
+static bool xen_get_domain(xc_interface *xc, uint32_t domid, xc_domaininfo_t *domain)
 {
 	return xc_domain_getinfolist(xc, domid, 1, domain) == 1 && domain->domain == domid;
 }
 
-bool xen_is_still(const struct guest_info *info)
+bool xen_is_same_domain(const struct guest_info *info)
 {
 	xc_interface *xc = xc_interface_open(xen_log_quiet(), xen_log_quiet(), 0);
 	xc_domaininfo_t domain;
@@ -252,7 +246,7 @@ bool xen_is_still(const struct guest_info *info)
 
 	if (!xc)
 		return false;
-	if (xen_get(xc, info->domid, &domain))
+	if (xen_get_domain(xc, info->domid, &domain))
 		xen_format_uuid(domain.handle, uuid);
 	xc_interface_close(xc);
 	return strcmp(uuid, info->uuid) == 0;
@@ -265,8 +259,9 @@ bool xen_is_paused(const struct guest_info *info, uint64_t *cpu_time_nsp)
 	xc_domaininfo_t domain = { 0 };
 	bool paused = xc != NULL;
 
-	for (unsigned i = 0; i < XEN_PAUSE_LOOKS && paused; i++) {
-		paused = xen_get(xc, info->domid, &domain) && domain.flags & XEN_DOMINF_paused;
+	for (unsigned i = 0; i < XEN_PAUSE_POLLS && paused; i++) {
+		paused = xen_get_domain(xc, info->domid, &domain) &&
+			 domain.flags & XEN_DOMINF_paused;
 		if (paused)
 			nanosleep(&nap, NULL);
 	}

@@ -1,27 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Stopping a Xen guest, reading its registers and letting it go: raw domctls through libxencall,
- * all in preallocated hypercall memory. Sampler's process; the guard shares the memory.
+ * Stops a Xen guest, reads its registers and releases it: raw domctls through libxencall, in
+ * preallocated hypercall memory. In the sampler's process; guard and broker share the memory.
  *
  *   look     multicall [ getdomaininfo, getvcpuinfo of every vCPU ]    the guest runs
  *   stop     multicall [ pausedomain, getvcpucontext of those wanted ]
  *   release  multicall [ unpausedomain ]
  *   ask      multicall [ gethvmcontext_partial of one vCPU ]           the guest runs, seldom
  *
- * Everything is a multicall, also the single release, because Xen stores each call's result into
- * multicall_entry.result itself. A process can be killed only between hypercalls, so what stands
- * there is the truth at whatever instruction it died: the guest is stopped on our account exactly
- * when the pause has succeeded and the release has no result yet.
+ * Every call is a multicall, even the single release, because then Xen itself stores the result, in
+ * multicall_entry.result. A process can be killed only between hypercalls, so these results are
+ * true at whatever instruction the process dies. They say: xtop has stopped the guest if and only
+ * if the pause has succeeded and the release has no result yet.
  *
  * Sources: Xen 4.17 public/domctl.h, public/xen.h (multicall), xen/common/multicall.c,
- * xen/arch/x86/domctl.c (arch_get_info_guest).
+ * xen/arch/x86/domctl.c (arch_get_info_guest). What depends on the architecture is in guest_x86.h.
  */
 #include "config.h"
 
 #include <xenctrl.h> /* first: it sets __XEN_TOOLS__ for the public headers */
 #include <xencall.h>
 #include <xenforeignmemory.h>
-#include <xen/hvm/save.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,19 +31,16 @@
 
 #include "xtop/domctl.h"
 #include "xtop/xen.h"
+#include "xen/guest_x86.h"
 #include "xen/xen_log.h"
 #include "xtop/clock.h"
 #include "xtop/cleanup.h"
 
-#define RESULT_PENDING 1 /* no domctl returns it: they give 0 or a negative errno */
-/* A second or so: what keeps Xen from reading a page lasts microseconds. */
+#define RESULT_PENDING 1 /* no domctl has this result: they return 0 or a negative errno */
+/* About a second. The page that Xen cannot read is away for microseconds only. */
 #define RELEASE_TRIES 1000000
 
-/* Intel SDM vol. 3A §4.1.1: paging, of 64-bit entries, of four levels or five */
-#define CR0_PG      (1ULL << 31)
-#define CR4_PAE     (1ULL << 5)
-#define EFER_LMA    (1ULL << 10)
-#define MODE_ASK_NS 10000000000ULL /* what Xen said of a vCPU's mode holds that long */
+#define MODE_ASK_NS 10000000000ULL /* how long Xen's answer about a vCPU's mode is used */
 
 /* One multicall: entries for Xen, and the domctls they point to. */
 struct domctl_batch {
@@ -56,17 +52,10 @@ struct stop_area {
 	size_t size_bytes;
 	unsigned n_vcpus;
 	struct domctl_batch look, stop, release, ask;
-	struct hvm_hw_cpu *cpu;         /* what is asked for */
+	struct vcpu_answer *answer;
 	vcpu_guest_context_t *contexts; /* by vCPU */
-	volatile uint64_t *stops;       /* begun so far: tells one stop from the next */
+	volatile uint64_t *stops;       /* number of stops begun: tells one stop from the next */
 	struct pause_mark *mark;        /* outlives all processes of xtop; NULL: none */
-};
-
-/* Whether a vCPU is in 64-bit mode, where its registers do not tell. */
-struct domctl_mode {
-	bool wanted;       /* by the last stop */
-	bool is_short;     /* it is not */
-	uint64_t asked_ns; /* 0: not yet */
 };
 
 struct domctl_guest {
@@ -75,18 +64,18 @@ struct domctl_guest {
 	struct stop_area *area;
 	uint64_t looked_ns;
 	domid_t domid;
-	xen_domain_handle_t uuid; /* a number may be another domain's by now */
+	xen_domain_handle_t uuid; /* another domain may get the same domid later */
 	bool is_pv;
 	unsigned n_vcpus;
-	struct domctl_mode modes[GUEST_MAX_VCPUS];
+	struct vcpu_mode modes[GUEST_MAX_VCPUS];
 };
 
 /* --- the area --------------------------------------------------------------------------------- */
 
 /*
- * Pages Xen can read and write at any time, shared over fork(): those of /dev/xen/hypercall are
- * kernel pages that never move (Linux commit c51b3c639e01 ("xen: add new hypercall buffer mapping
- * device") (in v4.18)); older kernels get locked shared memory.
+ * Maps pages that Xen can read and write at any time, and that fork() shares. /dev/xen/hypercall
+ * gives kernel pages, which never move (Linux commit c51b3c639e01 ("xen: add new hypercall buffer
+ * mapping device") (in v4.18)). Older kernels do not have it; there it is locked shared memory.
  */
 static void *area_map(size_t size_bytes)
 {
@@ -106,7 +95,7 @@ static size_t area_batch_bytes(unsigned n)
 	return n * (sizeof(multicall_entry_t) + sizeof(struct xen_domctl));
 }
 
-/* Carves a batch of N calls out of the memory at *NEXT. */
+/* Takes a batch of N calls from the memory at *NEXT. */
 static struct domctl_batch area_carve_batch(char **next, unsigned n)
 {
 	struct domctl_batch batch = { .entries = (void *)*next };
@@ -143,7 +132,7 @@ static void area_fill(struct stop_area *area, domid_t domid)
 		set_xen_guest_handle_raw(area->stop.domctls[1 + i].u.vcpucontext.ctxt,
 					 &area->contexts[i]);
 	}
-	batch_set(&area->ask, 0, XEN_DOMCTL_gethvmcontext_partial, domid);
+	batch_set(&area->ask, 0, VCPU_ASK_COMMAND, domid);
 	area->stop.entries[0].result = RESULT_PENDING;
 }
 
@@ -152,7 +141,7 @@ struct xtop_error *stop_area_create(const struct guest_info *info, struct stop_a
 	unsigned n = info->n_vcpus;
 	size_t size_bytes = 2 * area_batch_bytes(1 + n) + 2 * area_batch_bytes(1) +
 			    n * sizeof(vcpu_guest_context_t) + sizeof(uint64_t) +
-			    sizeof(struct hvm_hw_cpu);
+			    sizeof(struct vcpu_answer);
 	struct stop_area *area = calloc(1, sizeof(*area));
 	char *next;
 
@@ -173,7 +162,7 @@ struct xtop_error *stop_area_create(const struct guest_info *info, struct stop_a
 	area->ask = area_carve_batch(&next, 1);
 	area->contexts = (void *)next;
 	area->stops = (void *)(next + n * sizeof(vcpu_guest_context_t));
-	area->cpu = (void *)(area->stops + 1);
+	area->answer = (void *)(area->stops + 1);
 	area_fill(area, (domid_t)info->domid);
 	*areap = area;
 	return NULL;
@@ -193,10 +182,6 @@ bool stop_area_is_stopped(const struct stop_area *area)
 	       area->release.entries[0].result == RESULT_PENDING;
 }
 
-/*
- * Of the stop that is on, if one is: counted before the two results are set to pending, so that
- * whoever finds the same count twice has looked at the same stop.
- */
 uint64_t stop_area_stops(const struct stop_area *area)
 {
 	return *area->stops;
@@ -228,7 +213,7 @@ static enum vcpu_state domctl_vcpu_state(const multicall_entry_t *entry,
 }
 
 /* Xen 4.17 public/sched.h, SHUTDOWN_*. */
-static enum guest_end domctl_end(uint32_t flags)
+static enum guest_end domctl_decode_end(uint32_t flags)
 {
 	if (!(flags & XEN_DOMINF_shutdown))
 		return GUEST_END_UNKNOWN;
@@ -248,58 +233,29 @@ static enum guest_end domctl_end(uint32_t flags)
 	}
 }
 
-/* --- 64-bit mode ------------------------------------------------------------------------------ */
+/* --- 64-bit mode, see guest_x86.h ------------------------------------------------------------- */
 
-/*
- * A vCPU with PAE paging may have page tables of three levels: a 32-bit kernel's. What
- * arch_get_info_guest() gives of an HVM vCPU has neither EFER nor what CS says. A kernel above 4 GiB,
- * and any Linux, is in 64-bit mode: its instruction pointer or GS base tells. For the others, a
- * 32-bit kernel or a unikernel at low addresses, Xen is asked, which pauses the vCPU for a moment
- * (Xen 4.17 xen/common/hvm/save.c, hvm_save_one()).
- */
-static bool domctl_tells_mode(const struct registers *regs)
-{
-	return !(regs->cr0 & CR0_PG) || !(regs->cr4 & CR4_PAE) || regs->rip >> 32 ||
-	       regs->gs_base_kernel >> 32;
-}
-
-/* A Xen that does not say leaves it at what most guests are, and so does not having asked yet. */
+/* Assume 64-bit mode until Xen answers. */
 static void domctl_ask_mode(struct domctl_guest *guest, unsigned vcpu, uint64_t now_ns)
 {
 	struct domctl_batch *ask = &guest->area->ask;
-	struct xen_domctl_hvmcontext_partial *partial = &ask->domctls[0].u.hvmcontext_partial;
-	struct domctl_mode *mode = &guest->modes[vcpu];
+	struct vcpu_mode *mode = &guest->modes[vcpu];
 
-	*partial = (struct xen_domctl_hvmcontext_partial){ .type = HVM_SAVE_CODE(CPU),
-							   .instance = vcpu,
-							   .bufsz = HVM_SAVE_LENGTH(CPU) };
-	set_xen_guest_handle_raw(partial->buffer, (uint8_t *)guest->area->cpu);
-	*mode = (struct domctl_mode){ .asked_ns = now_ns };
+	vcpu_ask_mode(&ask->domctls[0], vcpu, guest->area->answer);
+	*mode = (struct vcpu_mode){ .asked_ns = now_ns };
 	if (domctl_multicall(guest, ask, 1) && !ask->entries[0].result)
-		mode->is_short = !(guest->area->cpu->msr_efer & EFER_LMA);
+		mode->is_short = vcpu_answer_is_short(guest->area->answer);
 }
 
-/* Those that the last stop wanted. */
+/* For the vCPUs of which the last stop wanted to know the mode. */
 static void domctl_ask_modes(struct domctl_guest *guest, uint64_t now_ns)
 {
 	for (unsigned i = 0; i < guest->n_vcpus; i++) {
-		const struct domctl_mode *mode = &guest->modes[i];
+		const struct vcpu_mode *mode = &guest->modes[i];
 
 		if (mode->wanted && (!mode->asked_ns || now_ns - mode->asked_ns > MODE_ASK_NS))
 			domctl_ask_mode(guest, i, now_ns);
 	}
-}
-
-/* Registers of what is not in 64-bit mode say that there is no such paging. */
-static void domctl_settle_mode(struct domctl_guest *guest, unsigned vcpu, struct registers *regs)
-{
-	struct domctl_mode *mode = &guest->modes[vcpu];
-
-	if (guest->is_pv)
-		return;
-	mode->wanted = !domctl_tells_mode(regs);
-	if (mode->wanted && mode->is_short)
-		regs->cr4 &= ~CR4_PAE;
 }
 
 /* --- look, stop, release ---------------------------------------------------------------------- */
@@ -310,7 +266,7 @@ static bool domctl_look(void *context, struct guest_look *look)
 	struct domctl_batch *batch = &guest->area->look;
 	const struct xen_domctl_getdomaininfo *info = &batch->domctls[0].u.getdomaininfo;
 
-	/* Xen echoes here the domain that it describes: the next one if this is gone. */
+	/* Xen writes here which domain it describes: if ours is gone, the next one. */
 	batch->domctls[0].domain = guest->domid;
 	guest->looked_ns = clock_now_ns();
 	if (!domctl_multicall(guest, batch, 1 + guest->n_vcpus))
@@ -323,7 +279,7 @@ static bool domctl_look(void *context, struct guest_look *look)
 		look->life = GUEST_GONE;
 	} else if (info->flags & (XEN_DOMINF_dying | XEN_DOMINF_shutdown)) {
 		look->life = GUEST_GONE;
-		look->end = domctl_end(info->flags);
+		look->end = domctl_decode_end(info->flags);
 	} else if (info->flags & XEN_DOMINF_paused) {
 		look->life = GUEST_PAUSED_BY_OTHERS;
 	}
@@ -333,34 +289,10 @@ static bool domctl_look(void *context, struct guest_look *look)
 	return true;
 }
 
-static void domctl_to_registers(const vcpu_guest_context_t *context, struct registers *regs)
-{
-	const struct cpu_user_regs *from = &context->user_regs;
-
-	/* clang-format off */
-	*regs = (struct registers){
-		.rax = from->rax, .rbx = from->rbx, .rcx = from->rcx, .rdx = from->rdx,
-		.rsi = from->rsi, .rdi = from->rdi, .rbp = from->rbp, .rsp = from->rsp,
-		.r8 = from->r8, .r9 = from->r9, .r10 = from->r10, .r11 = from->r11,
-		.r12 = from->r12, .r13 = from->r13, .r14 = from->r14, .r15 = from->r15,
-		.rip = from->rip, .rflags = from->rflags, .cs = from->cs, .ss = from->ss,
-		.fs_base = context->fs_base, .gs_base = context->gs_base_user,
-		.gs_base_kernel = context->gs_base_kernel,
-		.cr0 = context->ctrlreg[0], .cr3 = context->ctrlreg[3], .cr4 = context->ctrlreg[4],
-	};
-	/* clang-format on */
-}
-
-/* A PV guest's kernel does not run at ring 0, and Xen says in the flags which half runs. */
-static bool domctl_is_user(const struct domctl_guest *guest, const vcpu_guest_context_t *context)
-{
-	return guest->is_pv ? !(context->flags & VGCF_in_kernel) : (context->user_regs.cs & 3) == 3;
-}
-
 /*
- * Until Xen has said what became of it. A multicall fails as a whole, with nothing done, when Xen
- * cannot read its entries: memory of area_map()'s second kind may be on the move just then. Giving
- * up would leave the guest stopped, and the next look would take that for an administrator's pause.
+ * Tries until there is a result. A multicall does nothing at all if Xen cannot read its entries:
+ * memory of area_map()'s second kind may be moving at that moment. Without another try the guest
+ * would stay stopped, and the next look would take this for an administrator's pause.
  */
 static void domctl_release(void *context)
 {
@@ -372,7 +304,9 @@ static void domctl_release(void *context)
 	pause_mark_end(guest->area->mark);
 }
 
-/* Behind the pause, entry after entry points to the domctl of the next vCPU that is wanted. */
+/*
+ * The first entry pauses the guest. The others point to the domctls of the vCPUs that are wanted.
+ */
 static bool domctl_stop(void *context, const uint16_t *vcpus, unsigned n, struct registers *regs,
 			bool *user)
 {
@@ -385,10 +319,10 @@ static bool domctl_stop(void *context, const uint16_t *vcpus, unsigned n, struct
 	for (unsigned i = 0; i < n; i++)
 		batch->entries[1 + i].args[0] = (unsigned long)&batch->domctls[1 + vcpus[i]];
 	pause_mark_begin(guest->area->mark,
-			   guest->area->look.domctls[0].u.getdomaininfo.cpu_time,
-			   clock_now_ns() - guest->looked_ns);
+			 guest->area->look.domctls[0].u.getdomaininfo.cpu_time,
+			 clock_now_ns() - guest->looked_ns);
 	++*guest->area->stops;
-	*paused = RESULT_PENDING; /* in this order: see stop_area_is_stopped() */
+	*paused = RESULT_PENDING; /* the order matters: see stop_area_is_stopped() */
 	*released = RESULT_PENDING;
 	failed = !domctl_multicall(guest, batch, 1 + n);
 	if (*paused != 0) {
@@ -399,9 +333,10 @@ static bool domctl_stop(void *context, const uint16_t *vcpus, unsigned n, struct
 		const vcpu_guest_context_t *from = &guest->area->contexts[vcpus[i]];
 
 		failed |= batch->entries[1 + i].result != 0;
-		domctl_to_registers(from, &regs[i]);
-		domctl_settle_mode(guest, vcpus[i], &regs[i]);
-		user[i] = domctl_is_user(guest, from);
+		vcpu_get_registers(from, &regs[i]);
+		if (!guest->is_pv)
+			vcpu_apply_mode(&guest->modes[vcpus[i]], &regs[i]);
+		user[i] = vcpu_is_user(from, guest->is_pv);
 	}
 	if (failed)
 		domctl_release(guest);
@@ -449,7 +384,7 @@ static const struct guest_ops domctl_ops = {
 	.close = domctl_close,
 };
 
-/* As xen.c writes it; without the hyphens two digits a byte. */
+/* As xen_format_uuid() writes it: two digits for each byte, and hyphens. */
 static void domctl_parse_uuid(const char *text, xen_domain_handle_t uuid)
 {
 	memset(uuid, 0, sizeof(xen_domain_handle_t));
@@ -489,9 +424,9 @@ struct xtop_error *domctl_open(const struct guest_info *info, struct stop_area *
 	return NULL;
 }
 
-/* --- a guest that runs ------------------------------------------------------------------------ */
+/* --- registers of a guest that runs ----------------------------------------------------------- */
 
-static bool domctl_registers(struct guest *guest, unsigned vcpu, struct registers *regs)
+static bool domctl_get_registers(struct guest *guest, unsigned vcpu, struct registers *regs)
 {
 	struct domctl_guest *domctl = guest->context;
 	struct domctl_batch *batch = &domctl->area->stop;
@@ -499,14 +434,16 @@ static bool domctl_registers(struct guest *guest, unsigned vcpu, struct register
 
 	if (!domctl_multicall(domctl, &one, 1) || one.entries->result)
 		return false;
-	domctl_to_registers(&domctl->area->contexts[vcpu], regs);
-	if (!domctl->is_pv && !domctl_tells_mode(regs))
+	vcpu_get_registers(&domctl->area->contexts[vcpu], regs);
+	if (domctl->is_pv)
+		return true;
+	if (!vcpu_shows_mode(regs))
 		domctl_ask_mode(domctl, vcpu, clock_now_ns());
-	domctl_settle_mode(domctl, vcpu, regs);
+	vcpu_apply_mode(&domctl->modes[vcpu], regs);
 	return true;
 }
 
-bool xen_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs)
+bool xen_get_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs)
 {
 	struct stop_area *area = NULL;
 	struct xtop_error *error;
@@ -519,7 +456,7 @@ bool xen_registers(const struct guest_info *info, unsigned vcpu, struct register
 	if (!error)
 		error = domctl_open(info, area, &guest);
 	if (!error) {
-		done = domctl_registers(&guest, vcpu, regs);
+		done = domctl_get_registers(&guest, vcpu, regs);
 		guest.ops->close(guest.context);
 	}
 	error_destroy(error);
@@ -530,8 +467,8 @@ bool xen_registers(const struct guest_info *info, unsigned vcpu, struct register
 /* --- which Xen -------------------------------------------------------------------------------- */
 
 /*
- * One harmless domctl under interface VERSION: 0, or the errno; EACCES is Xen's answer to another
- * version.
+ * Tries one harmless domctl under interface VERSION. Returns 0 or the errno; EACCES if Xen has
+ * another version.
  */
 static int domctl_try_version(xencall_handle *call, struct xen_domctl *domctl, uint32_t version)
 {
@@ -543,7 +480,7 @@ static int domctl_try_version(xencall_handle *call, struct xen_domctl *domctl, u
 	return xencall1(call, __HYPERVISOR_domctl, (unsigned long)domctl) < 0 ? errno : 0;
 }
 
-/* The interface version Xen does take, looked for near ours; 0: none. */
+/* Searches for the interface version that Xen takes, up to a little above ours. 0: none. */
 static uint32_t domctl_find_version(xencall_handle *call, struct xen_domctl *domctl)
 {
 	for (uint32_t version = 1; version < XEN_DOMCTL_INTERFACE_VERSION + 32; version++)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Foreign mappings of one guest's pages: a handle of /dev/xen/privcmd that may map this guest's pages and
- * do nothing else, neither hypercalls nor other domains' pages (IOCTL_PRIVCMD_RESTRICT, in Linux
- * v4.14). The broker opens the handle and hands it to main; the resolver's thread uses it.
+ * Foreign mappings of one guest's pages, by a handle of /dev/xen/privcmd that can map this guest's
+ * pages and do nothing else: no hypercalls, no pages of other domains (IOCTL_PRIVCMD_RESTRICT, in
+ * Linux v4.14). The broker opens the handle and sends it to main. The resolver's thread uses it.
  *
- * Bare ioctls instead of libxenforeignmemory: its map function asks again and again, sleeping, for as
- * long as a frame is paged out. Here that frame is refused.
+ * The calls are plain ioctls, without libxenforeignmemory. While a frame is paged out, the map
+ * function of that library sleeps and tries again, without end. Here such a frame counts as
+ * missing.
  */
 #include "config.h"
 
@@ -34,7 +35,7 @@ struct foreign {
 _Static_assert(IOCTL_PRIVCMD_MMAPBATCH_V2 == 0x205004, "as src/supervise/sandbox.c allows it");
 _Static_assert(sizeof(frame_t) == sizeof(xen_pfn_t), "frames are handed to Xen as they are");
 
-/* The N FRAMES one behind the other; foreign->errors says which are not there. NULL: none is. */
+/* Maps the N FRAMES in one range; foreign->errors says which are missing. NULL: all are. */
 static char *foreign_map(struct foreign *foreign, const frame_t *frames, size_t n)
 {
 	char *map = mmap(NULL, n * GUEST_PAGE_SIZE, PROT_READ, MAP_SHARED, foreign->fd, 0);
@@ -48,7 +49,7 @@ static char *foreign_map(struct foreign *foreign, const frame_t *frames, size_t 
 
 	if (map == MAP_FAILED)
 		return NULL;
-	/* ENOENT: all was tried, and some are paged out. */
+	/* ENOENT: all frames were tried, and some are paged out. */
 	if (ioctl(foreign->fd, IOCTL_PRIVCMD_MMAPBATCH_V2, &batch) < 0 && errno != ENOENT) {
 		munmap(map, n * GUEST_PAGE_SIZE);
 		return NULL;
@@ -78,8 +79,8 @@ bool foreign_copy(struct foreign *foreign, const frame_t *frames, size_t n, char
 }
 
 /*
- * Read-only, so that nothing can be mapped for writing through it. The restriction is the open
- * file's: whoever gets the descriptor cannot lift it.
+ * The device is opened for reading only, so no page can be mapped for writing. The restriction
+ * belongs to the open file: a process that gets the descriptor cannot remove it.
  */
 struct xtop_error *foreign_open_fd(uint32_t domid, int *fdp)
 {
@@ -93,7 +94,7 @@ struct xtop_error *foreign_open_fd(uint32_t domid, int *fdp)
 	return NULL;
 }
 
-/* One page; NULL: Xen would not map it. */
+/* Maps one page. NULL: Xen refuses. */
 static void *foreign_map_one(void *context, frame_t frame)
 {
 	struct foreign *foreign = context;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * In place of everything that needs Xen's libraries, for ./configure --without-xen: only
- * recordings.
+ * Replaces all files of xen/ for ./configure --without-xen. Such an xtop needs none of Xen's
+ * libraries, and can only replay recordings.
  */
 #include "config.h"
 
@@ -26,13 +26,13 @@ struct xtop_error *xen_list(struct guest_listing **listp, size_t *np)
 	return no_xen();
 }
 
-bool xen_is_still(const struct guest_info *info)
+bool xen_is_same_domain(const struct guest_info *info)
 {
 	(void)info;
 	return false;
 }
 
-bool xen_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs)
+bool xen_get_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs)
 {
 	(void)info, (void)vcpu, (void)regs;
 	return false;

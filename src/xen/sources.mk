@@ -9,6 +9,8 @@ libxtop_a_SOURCES += \
 	src/xen/domains.c \
 	src/xen/domctl.c \
 	src/xen/foreign.c \
+	src/xen/guest_x86.c \
+	src/xen/guest_x86.h \
 	src/xen/xen_log.c \
 	src/xen/xen_log.h
 else

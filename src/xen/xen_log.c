@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Keeps Xen's libraries from writing to stderr; see xen_log.h. Any process, any thread: it has no
- * state.
- */
+/* Keeps Xen's libraries from writing to stderr; see xen_log.h. Any process and thread; no state. */
 #include "config.h"
 
 #include <xentoollog.h>

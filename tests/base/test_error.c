@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Errors: what they say is one line that drives no terminal, whoever wrote parts of it. */
+/*
+ * Errors: a message is one line without control characters, even if a guest has written parts of
+ * it.
+ */
 #include "config.h"
 
 #include "tests/support/tap.h"
@@ -47,7 +50,7 @@ static void test_wrap(void)
 
 	error = error_wrap(error, "guest %s", "\n");
 	check_string(error_message(error), "guest ?: cannot read 'a?b': No such file or directory",
-		     "each layer is cleaned");
+		     "the text of each layer is cleaned");
 	error_destroy(error);
 	check(error_wrap(NULL, "nothing") == NULL, "success stays success");
 }

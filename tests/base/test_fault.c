@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Pages that go away under a read: zeros and a count while armed, the end of the process
- * otherwise. */
+/* Pages that go away during a read: zeros and a count while armed, otherwise the process ends. */
 #include "config.h"
 
 #include <signal.h>
@@ -42,20 +41,22 @@ static void test_armed(void)
 	memory_guest_revoke(memory, 1);
 	fault_arm();
 	check_u64(fault_count(), 0, "armed, nothing read");
-	check_u64(pages[0][4095], 0, "last byte of a page that is gone");
-	check_u64(fault_count(), 1, "counted at once");
-	check_u64(pages[0][0], 0, "its first byte");
+	check_u64(pages[0][4095], 0, "the last byte of a page that is gone");
+	check_u64(fault_count(), 1, "the fault is counted at once");
+	check_u64(pages[0][0], 0, "the first byte of this page");
 	check_u64(fault_count(), 1, "the same page counts once");
 	check_u64(pages[1][77], 0, "another page that is gone");
 	check_u64(pages[2][77], 0x11, "a page that is there");
 	check_u64(fault_disarm(), 2, "pages that went away");
 	fault_arm();
-	check_u64(pages[0][1], 0, "stays zeros");
-	check_u64(fault_disarm(), 0, "a new count");
+	check_u64(pages[0][1], 0, "the page stays zeros");
+	check_u64(fault_disarm(), 0, "the count begins again");
 	unmap_pages();
 }
 
-/* A mapping of several pages: one that is gone takes the others along, those outside not. */
+/*
+ * A mapping of several pages: if one page is gone, all of them are replaced, but no page outside.
+ */
 static void test_range(void)
 {
 	char path[] = "/tmp/test_fault.XXXXXX";
@@ -67,22 +68,22 @@ static void test_range(void)
 	memory_guest_revoke(memory, 1);
 	check(ftruncate(fd, 3 * GUEST_PAGE_SIZE) == 0 && pwrite(fd, "x", 1, 0) == 1, "a file");
 	range = mmap(NULL, 3 * GUEST_PAGE_SIZE, PROT_READ, MAP_SHARED, fd, 0);
-	check(ftruncate(fd, GUEST_PAGE_SIZE) == 0, "of which two pages go away");
+	check(ftruncate(fd, GUEST_PAGE_SIZE) == 0, "two of its three pages go away");
 	fault_arm_range((void *)(uintptr_t)range, 3 * GUEST_PAGE_SIZE);
 	check_u64(range[0], 'x', "the first page");
 	check_u64(range[GUEST_PAGE_SIZE], 0, "the second, gone");
-	check_u64(range[0], 0, "all of it is replaced");
+	check_u64(range[0], 0, "the first is replaced, too");
 	check_u64(range[2 * GUEST_PAGE_SIZE + 5], 0, "the third");
-	check_u64(fault_count(), 1, "by one fault");
-	check_u64(pages[1][5], 0, "a page elsewhere");
-	check_u64(pages[2][5], 0x11, "is alone");
+	check_u64(fault_count(), 1, "this was one fault");
+	check_u64(pages[1][5], 0, "a page elsewhere that is gone");
+	check_u64(pages[2][5], 0x11, "its neighbour is not replaced");
 	check_u64(fault_disarm(), 2, "faults");
 	munmap((void *)(uintptr_t)range, 3 * GUEST_PAGE_SIZE);
 	close(fd);
 	unmap_pages();
 }
 
-/* How a child that does WHAT ends; no core file. */
+/* The wait status of a child that calls WHAT. It leaves no core file. */
 static int status_of(void (*what)(void))
 {
 	struct rlimit none = { 0 };
@@ -133,10 +134,10 @@ static void test_unarmed(void)
 	unmap_pages();
 }
 
-/* SI_USER carries no address: what stands in si_addr's place is the sender's pid. */
+/* SI_USER has no address: in place of si_addr there is the pid of the sender. */
 static void test_sent(void)
 {
-	check_dies(be_killed, "a SIGBUS somebody sent, though armed,");
+	check_dies(be_killed, "a SIGBUS from another process, while armed,");
 }
 
 static void say_last_words(void)
@@ -144,10 +145,10 @@ static void say_last_words(void)
 	_exit(42);
 }
 
-/* Only where it ends the process. */
+/* Last words are called only for the SIGBUS that ends the process. */
 static void fault_and_be_killed(void)
 {
-	fault_on_death(say_last_words);
+	fault_set_last_words(say_last_words);
 	fault_arm();
 	if (pages[0][0] != 0 || fault_disarm() != 1)
 		_exit(1);
@@ -162,7 +163,9 @@ static void test_last_words(void)
 	memory_guest_revoke(memory, 0);
 	status = status_of(fault_and_be_killed);
 	check(WIFEXITED(status) && WEXITSTATUS(status) == 42,
-	      "a page that goes away is no crash, a SIGBUS after that is: status %#x", status);
+	      "a page that goes away does not end the process, but a SIGBUS after that does: "
+	      "status %#x",
+	      status);
 	unmap_pages();
 }
 

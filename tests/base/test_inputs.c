@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files opened at start are there when nobody could open them any more, each time they are asked for,
- * and so are their errors.
+ * Files that were opened at start can be read later, even if they cannot be opened any more, and as
+ * often as they are needed. Errors are kept, too.
  */
 #include "config.h"
 
@@ -32,27 +32,27 @@ static void test_file(void)
 	close(fd);
 	check(!inputs_add(path) && !inputs_add(path) && !inputs_add("/nonexistent"), "added");
 	unlink(path);
-	fd = inputs_take(path);
-	check(fd >= 0 && first_byte(fd) == 'a', "read after it went");
-	second = inputs_take(path);
+	fd = inputs_open(path);
+	check(fd >= 0 && first_byte(fd) == 'a', "read after the file was removed");
+	second = inputs_open(path);
 	check(second >= 0 && second != fd && first_byte(second) == 'a',
-	      "taken again: from its beginning");
+	      "opened again: at the beginning");
 	close(fd);
-	check(first_byte(second) == 'b', "each has a descriptor of its own");
+	check(first_byte(second) == 'b', "each call gives its own descriptor");
 	close(second);
 	for (int i = 0; i < 2; i++) {
 		errno = 0;
-		check(inputs_take("/nonexistent") < 0 && errno == ENOENT, "the error is kept");
+		check(inputs_open("/nonexistent") < 0 && errno == ENOENT, "the error is kept");
 	}
-	fd = inputs_take("/dev/null");
-	check(fd >= 0, "what was not added is opened");
+	fd = inputs_open("/dev/null");
+	check(fd >= 0, "a file that was not added is opened");
 	close(fd);
 	inputs_close();
 	errno = 0;
-	check(inputs_take(path) < 0 && errno == ENOENT, "closed: no more of them");
+	check(inputs_open(path) < 0 && errno == ENOENT, "after inputs_close() it is gone");
 }
 
-/* What came out of the pipe is there for each who asks; its other end was closed long ago. */
+/* The bytes of the pipe can be read several times. The other end was closed before. */
 static void test_pipe(bool added)
 {
 	char name[32], text[8];
@@ -65,10 +65,10 @@ static void test_pipe(bool added)
 	snprintf(name, sizeof(name), "/dev/fd/%d", ends[0]);
 	check(!added || !inputs_add(name), "a pipe is added");
 	for (int i = 0; i < (added ? 2 : 1); i++) {
-		struct xtop_error *error = inputs_take_copy(name, 5, &fd, &is_pipe);
+		struct xtop_error *error = inputs_open_copy(name, 5, &fd, &is_pipe);
 
 		check(!error && is_pipe && pread(fd, text, 8, 0) == 5 && !memcmp(text, "names", 5),
-		      "all of it, time %d", i + 1);
+		      "all bytes, time %d", i + 1);
 		error_destroy(error);
 		close(fd);
 	}
@@ -87,9 +87,9 @@ static void test_long_pipe(void)
 		abort();
 	close(ends[1]);
 	snprintf(name, sizeof(name), "/dev/fd/%d", ends[0]);
-	error = inputs_take_copy(name, 4, &fd, &is_pipe);
+	error = inputs_open_copy(name, 4, &fd, &is_pipe);
 	check(error && fd == -1 && strstr(error_message(error), "from a pipe: give a file"),
-	      "more than is allowed");
+	      "more bytes than allowed");
 	error_destroy(error);
 	close(ends[0]);
 }
@@ -103,9 +103,9 @@ int main(void)
 	test_pipe(true);
 	test_pipe(false);
 	test_long_pipe();
-	check(!inputs_take_copy("/dev/null", 1, &fd, &is_pipe) && !is_pipe, "no pipe, no copy");
+	check(!inputs_open_copy("/dev/null", 1, &fd, &is_pipe) && !is_pipe, "a file is not copied");
 	close(fd);
-	check(!inputs_add("/dev/zero"), "added and not taken");
+	check(!inputs_add("/dev/zero"), "added and never opened");
 	inputs_close();
 	return tap_done();
 }

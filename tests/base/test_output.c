@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files for results: what is refused at the start, and that at no point half a file is left. Runs
- * as root and as anybody; where root may do more, it says so.
+ * Files for results: which are refused at the start, and that half a file is never left. Runs as
+ * root and as another user; some tests depend on which.
  */
 #include "xtop/export.h"
 
@@ -67,7 +67,7 @@ static void write_text(struct output_file *file, const char *text)
 {
 	FILE *stream;
 
-	if (output_stream(file, &stream))
+	if (output_begin(file, &stream))
 		abort();
 	fputs(text, stream);
 }
@@ -88,18 +88,18 @@ static void test_new(void)
 	struct output_file *file = open_or_die(path, true);
 	struct stat status;
 
-	check(stat(path, &status) == 0 && status.st_size == 0, "there from the start, empty");
+	check(stat(path, &status) == 0 && status.st_size == 0, "the file is there, and empty");
 	check((status.st_mode & 07777) == 0600, "mode 0600");
 	write_text(file, "a;b 1\n");
 	check(!output_close(file), "closed");
 	check(strcmp(content(path), "a;b 1\n") == 0, "content");
 	unlink(path);
 	output_discard(open_or_die(path, true));
-	check(access(path, F_OK) != 0, "a new file goes when the run fails");
+	check(access(path, F_OK) != 0, "a new file is removed when the run fails");
 	file = open_or_die(path, true);
 	write_text(file, "half a li");
 	output_discard(file);
-	check(access(path, F_OK) != 0, "also when half was written");
+	check(access(path, F_OK) != 0, "also when half of it was written");
 	output_discard(NULL);
 }
 
@@ -114,10 +114,10 @@ static void test_replace(void)
 	refuse(path, false, "it exists");
 	output_discard(open_or_die(path, true));
 	check_string(content(path), "the old content, longer than the new",
-		     "untouched when the run fails");
+		     "an old file is untouched when the run fails");
 	file = open_or_die(path, true);
 	check_string(content(path), "the old content, longer than the new",
-		     "untouched until there is something");
+		     "an old file is untouched until something is written");
 	write_text(file, "new");
 	write_text(file, "er");
 	check(!output_close(file), "closed");
@@ -126,7 +126,7 @@ static void test_replace(void)
 	file = open_or_die(path, true);
 	write_text(file, "half a li");
 	output_discard(file);
-	check_string(content(path), "", "nothing rather than half");
+	check_string(content(path), "", "empty instead of half a file");
 	unlink(path);
 }
 
@@ -147,7 +147,7 @@ static void test_refused(void)
 	refuse(in_folder("link"), true, "symbolic link");
 	refuse(in_folder("link"), false, "it exists");
 	refuse(in_folder("dangling"), true, "symbolic link");
-	check(access(in_folder("nowhere"), F_OK) != 0, "nothing made behind a dangling link");
+	check(access(in_folder("nowhere"), F_OK) != 0, "no file is made through a dangling link");
 	refuse(in_folder("hard"), true, "hard links");
 	refuse(in_folder("fifo"), false, "it exists");
 	refuse("/dev/fd/999999", true, "Bad file descriptor");
@@ -159,7 +159,7 @@ static void test_refused(void)
 }
 
 /*
- * Root may write anywhere, so others' rights are tried by whoever is not root, and owners by root.
+ * Root may write everywhere, so only another user can test rights. Only root can test other owners.
  */
 static void test_rights(void)
 {
@@ -169,9 +169,9 @@ static void test_rights(void)
 		if (chown(path, 12345, 12345) != 0)
 			abort();
 		output_discard(open_or_die(path, true));
-		check(true, "root may replace another's file in a closed folder");
+		check(true, "root may replace another user's file in a closed folder");
 		chmod(folder, 01777);
-		refuse(path, true, "somebody else's, in a folder open to all");
+		refuse(path, true, "another user, in a folder that all can write to");
 		chmod(folder, 0700);
 	} else {
 		chmod(path, 0400);
@@ -195,7 +195,7 @@ static void put_into(const char *path, const char *text)
 	error_destroy(error);
 }
 
-/* What takes bytes without being a file: opened for writing, never emptied, never removed. */
+/* Targets that are no regular files: opened for writing, never emptied, never removed. */
 static void test_streams(void)
 {
 	const char *fifo = in_folder("fifo"), *path = in_folder("shell");
@@ -221,7 +221,7 @@ static void test_streams(void)
 	put_into(name, "after");
 	check(fcntl(fd, F_GETFD) >= 0, "the user's descriptor is still open");
 	output_discard(open_or_die(name, true));
-	check_string(content(path), "before after", "appended, not emptied");
+	check_string(content(path), "before after", "the text is appended");
 	close(fd);
 	fd = open(path, O_RDONLY);
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
@@ -232,8 +232,8 @@ static void test_streams(void)
 }
 
 /*
- * Another's FIFO in /tmp would hold us, or hand our results to somebody. Needs root to be somebody
- * else.
+ * Another user's FIFO in /tmp could make us wait, or pass our results to that user. Only root can
+ * make such a FIFO.
  */
 static void test_foreign_fifo(void)
 {
@@ -244,12 +244,12 @@ static void test_foreign_fifo(void)
 	if (mkfifo(fifo, 0666) || chown(fifo, 12345, 12345))
 		abort();
 	chmod(folder, 01777);
-	refuse(fifo, true, "somebody else's, in a folder open to all");
+	refuse(fifo, true, "another user, in a folder that all can write to");
 	chmod(folder, 0700);
 	unlink(fifo);
 }
 
-/* As on a full disk: the error is told, and no half file stays. */
+/* As on a full disk: the error is reported, and no half of a file stays. */
 static void test_full(void)
 {
 	struct rlimit limit = { .rlim_cur = 4096, .rlim_max = RLIM_INFINITY };
@@ -268,7 +268,7 @@ static void test_full(void)
 	check(error && strstr(error_message(error), path), "full: %s",
 	      error ? error_message(error) : "(no error)");
 	error_destroy(error);
-	check(access(path, F_OK) != 0, "nothing left");
+	check(access(path, F_OK) != 0, "no file is left");
 }
 
 static void test_stdout(void)
@@ -277,7 +277,7 @@ static void test_stdout(void)
 
 	write_text(file, "# to stdout\n");
 	check(!output_close(file), "stdout closed");
-	check(fcntl(STDOUT_FILENO, F_GETFD) >= 0, "and still open");
+	check(fcntl(STDOUT_FILENO, F_GETFD) >= 0, "the descriptor is still open");
 }
 
 int main(void)

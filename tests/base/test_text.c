@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Cleaning strings: nothing that drives a terminal, misleads the eye or forges a line gets
- * through. */
+/* Cleaning strings: removes what controls a terminal, misleads the eye or forges a line. */
 #include "config.h"
 
 #include "tests/support/tap.h"
@@ -40,6 +39,8 @@ static const struct {
 	{ "byte order mark", "\ufeffmain", "_main" },
 	{ "line and paragraph separator", "a\u2028b\u2029c", "a_b_c" },
 	{ "Arabic letter mark, soft hyphen, tag", "\u061c\u00ad\U000e0041", "___" },
+	{ "ends of the block of tags", "a\U000e0000\U000e0100\U000e0fff\U000e1000",
+	  "a___\U000e1000" },
 	{ "letters of two, three and four bytes", "\u00fc\u20ac\u6f22\U0001f600",
 	  "\u00fc\u20ac\u6f22\U0001f600" },
 	{ "first and last of each length", "\u07ff\u0800\uffef\U00010000\U0010ffff",
@@ -76,14 +77,14 @@ static void test_cases(void)
 	}
 }
 
-/* At each capacity: whole characters, the most that go in, nothing written behind. */
+/* For each capacity: as many whole characters as fit, and nothing is written behind them. */
 static void test_cut(void)
 {
 	const char source[] = "ab\u20acd\u00fc\nx"; /* a b eee d uu _ x */
 	static const size_t lengths[] = { 0, 0, 1, 2, 2, 2, 5, 6, 6, 8, 9, 10, 10 };
 
 	for (size_t capacity = 1; capacity < sizeof(lengths) / sizeof(lengths[0]); capacity++) {
-		char *clean = malloc(capacity); /* an overflow is AddressSanitizer's to find */
+		char *clean = malloc(capacity); /* AddressSanitizer finds an overflow */
 		size_t length = text_clean(clean, capacity, source, strlen(source));
 
 		check(length == lengths[capacity] && strlen(clean) == length,
@@ -118,7 +119,7 @@ static void test_long(void)
 	      "a flood of marks is broken up");
 }
 
-/* Any bytes give UTF-8 that a second cleaning leaves alone. */
+/* Random bytes become UTF-8 that a second cleaning does not change. */
 static void test_random(void)
 {
 	char source[64], once[256], twice[256];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* UTF-8: every character there and back, and what is none. */
+/* UTF-8: every character is encoded and decoded, and wrong bytes are refused. */
 #include "config.h"
 
 #include "tests/support/tap.h"
@@ -20,10 +20,10 @@ static void test_all_characters(void)
 			bad += m != n || back != character;
 		bad += n > 1 && utf8_decode(bytes, n - 1, &back) != 0;
 	}
-	check_u64(bad, 0, "characters that do not come back, or come back cut short");
+	check_u64(bad, 0, "characters that are decoded wrongly, or although they are cut");
 }
 
-/* RFC 3629 and Markus Kuhn's list of what decoders get wrong. */
+/* From RFC 3629, and from Markus Kuhn's list of typical errors of decoders. */
 static void test_none(void)
 {
 	static const char *const none[] = { "\x80",
@@ -47,7 +47,7 @@ static void test_none(void)
 		uint32_t character = 7;
 
 		check(!utf8_decode(none[i], strlen(none[i]), &character) && character == 7,
-		      "number %zu is none, and nothing is written", i);
+		      "number %zu is no character, and nothing is written", i);
 	}
 }
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What it takes to find out what runs inside a domain, a Linux kernel or none: the resolver's way,
- * again and again, without a cache. One JSON line of CPU time and of pages read.
+ * Measures how long xtop takes to find the Linux kernel in a domain, or to find that there is none.
+ * It does so again and again as the resolver does, but without a cache. Prints one line of JSON:
+ * CPU time, and pages read.
  *
  *   attach DOMAIN [ROUNDS]
  *
- * The domain may be paused; then, in the deterministic lab, none of what is counted is its own.
+ * The domain may be paused. Then, in the deterministic lab, no instructions of the domain are
+ * counted.
  */
 #include "config.h"
 
@@ -13,19 +15,12 @@
 #include <stdlib.h>
 
 #include "linux/kernel/linux_attach.h"
+#include "tests/support/must.h"
 #include "xtop/broker.h"
 #include "xtop/clock.h"
 #include "xtop/guest.h"
 
 #define MAX_ROUNDS 1000
-
-static void must(struct xtop_error *error)
-{
-	if (!error)
-		return;
-	fprintf(stderr, "attach: %s\n", error_message(error));
-	exit(1);
-}
 
 static int compare(const void *a, const void *b)
 {
@@ -34,7 +29,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* CPU time of one round. */
+/* Returns the CPU time of one round. */
 static uint64_t attach_once(struct memory *memory, const struct guest_info *info, bool *is_linux)
 {
 	const struct os_guest guest = { .memory = memory, .type = info->type };
@@ -42,7 +37,7 @@ static uint64_t attach_once(struct memory *memory, const struct guest_info *info
 	struct registers regs;
 	uint64_t before_ns;
 
-	if (!guest_registers(info, 0, &regs)) {
+	if (!guest_get_registers(info, 0, &regs)) {
 		fprintf(stderr, "attach: no registers\n");
 		exit(1);
 	}
@@ -68,8 +63,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: attach DOMAIN [ROUNDS]\n");
 		return 2;
 	}
-	must(guest_find(argv[1], &info));
-	must(guest_open_memory(info.domid, &memory));
+	must_or_die(guest_find(argv[1], &info));
+	must_or_die(guest_open_memory(info.domid, &memory));
 	for (int i = 0; i < rounds; i++)
 		spent_ns[i] = attach_once(memory, &info, &is_linux);
 	counts = memory_counts(memory);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What copying the stacks of one vCPU adds to the stopped window, all pages mapped: for a unikernel
- * and for a Linux guest, by the recipe. Each copies 1 KiB at the stack pointer; what Linux needs
- * besides is the difference. On the guest in memory of the tests; in the lab with --deterministic,
- * where ns are instructions, tests/lab/numbers.test reads the figures.
+ * What copying the stacks of one vCPU adds to the stopped window, with all pages mapped, for a
+ * unikernel and for a Linux guest. Each copies 1 KiB at the stack pointer; the difference is what
+ * Linux needs besides. Runs on the guest in memory of the tests. In the lab with --deterministic a
+ * ns is an instruction, and tests/lab/numbers.test reads the figures. Elsewhere, instructions a
+ * copy:
+ *
+ *   valgrind --tool=callgrind --dump-after=measure tests/bench/bench_copy
  */
 #include "config.h"
 
@@ -69,15 +72,15 @@ static void make_guest(void)
 	put(IRQ + 0x4000 - 8, STACK + 0x4000 - KIB);
 	put(STACK + 0x4000 - 168 + 136, 0x33);
 	put(STACK + 0x4000 - 168 + 152, USER + 0x100);
-	control_learn_stack(control, memory->regs[0].cr3, USER, USER + 0x100 + KIB);
-	control_learn_stack(control, memory->regs[0].cr3, STACK, STACK + 0x4000);
+	control_set_stack_top(control, memory->regs[0].cr3, USER, USER + 0x100 + KIB);
+	control_set_stack_top(control, memory->regs[0].cr3, STACK, STACK + 0x4000);
 	memory->regs[0].gs_base_kernel = PER_CPU;
 	memory->regs[0].rip = CODE;
 }
 
-static void use_recipe(void)
+static void use_stacks(void)
 {
-	const struct stack_recipe recipe = {
+	const struct linux_stacks stacks = {
 		.kernel_cr3 = memory->regs[0].cr3,
 		.current_per_cpu = 0x40,
 		.top_per_cpu = 0x48,
@@ -90,8 +93,8 @@ static void use_recipe(void)
 		.mm_start_stack = 0x178,
 	};
 
-	control_set_recipe(control, &recipe);
-	copy_follow(&copier);
+	control_set_linux_stacks(control, &stacks);
+	copy_poll_stacks(&copier);
 }
 
 static uint64_t now_ns(void)
@@ -102,7 +105,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Of all rounds together, so that the clock costs nothing. */
+/* Measures all rounds together, so that reading the clock costs nothing. */
 static void measure(const char *name, uint64_t rsp, bool user)
 {
 	struct registers regs = memory->regs[0];
@@ -126,11 +129,11 @@ int main(void)
 {
 	make_guest();
 	measure("unikernel", STACK + 0x4000 - KIB, false);
-	use_recipe();
+	use_stacks();
 	measure("linux_user", USER + 0x100, true);
 	measure("linux_system_call", STACK + 0x4000 - KIB, false);
 	measure("linux_interrupt", IRQ + 0x4000 - KIB, false);
-	control_learn_stack(control, memory->regs[0].cr3, USER, USER); /* that is: not known */
+	control_set_stack_top(control, memory->regs[0].cr3, USER, USER); /* forget the end */
 	measure("linux_user_new", USER + 0x100, true);
 	measure("linux_system_call_new", STACK + 0x4000 - KIB, false);
 	frame_cache_destroy(copier.cache);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the profile costs: stacks folded per second, a snapshot and the table of functions at
- * 100,000 nodes, memory at a million. Prints numbers; compares nothing.
+ * What the profile costs: stacks added per second, a snapshot and the table of functions at 100,000
+ * nodes, memory at a million. Prints numbers; compares nothing.
  *
  *	make && tests/bench/bench_profile
  */
@@ -13,7 +13,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "tests/support/must.h"
 #include "xtop/export.h"
+#include "xtop/neighbours.h"
 #include "xtop/profile.h"
 
 #define DEPTH       16
@@ -30,14 +32,6 @@ static uint64_t cpu_ns(void)
 	return now.tv_sec * 1000000000ULL + now.tv_nsec;
 }
 
-static void must(struct xtop_error *error)
-{
-	if (!error)
-		return;
-	fprintf(stderr, "%s\n", error_message(error));
-	exit(1);
-}
-
 static uint64_t random_next(uint64_t *state) /* xorshift64 */
 {
 	*state ^= *state << 13;
@@ -49,7 +43,7 @@ static struct frames *make_frames(void)
 {
 	struct frames *frames;
 
-	must(frames_create(NULL, &frames));
+	must_or_die(frames_create(NULL, &frames));
 	for (unsigned i = 0; i < N_FUNCTIONS; i++) {
 		char name[64];
 
@@ -91,18 +85,22 @@ static void bench_add(const struct frames *frames, const char *what, unsigned n_
 	const unsigned n = 2000000;
 	uint32_t(*stacks)[DEPTH] = malloc(n_stacks * sizeof(*stacks));
 	struct profile *profile;
+	struct snapshot *snapshot;
 	uint64_t state = 88172645463325252, start;
 
 	for (unsigned i = 0; i < n_stacks; i++)
 		make_stack(stacks[i], &state, fan);
-	must(profile_create(PROFILE_MAX_NODES, 10000 * MS, frames, &profile));
+	must_or_die(profile_create(PROFILE_MAX_NODES, 10000 * MS, frames, &profile));
 	start = cpu_ns();
 	for (unsigned i = 0; i < n; i++)
 		profile_add(profile, stacks[i % n_stacks], DEPTH, MS * (i + 1), 1);
+	start = cpu_ns() - start;
+	must(profile_copy(profile, 0, &snapshot));
 	printf("profile_add, %-22s %8.2f M stacks/s (%u stacks of %d, %zu nodes, %" PRIu64
 	       " evicted)\n",
-	       what, n * 1e3 / (cpu_ns() - start), n_stacks, DEPTH, profile_nodes(profile),
-	       profile_evicted(profile));
+	       what, n * 1e3 / start, n_stacks, DEPTH, snapshot->n_nodes,
+	       snapshot->resolver.evicted_nodes);
+	snapshot_destroy(snapshot);
 	profile_destroy(profile);
 	free(stacks);
 }
@@ -113,7 +111,7 @@ static struct profile *fill(const struct frames *frames, size_t n_nodes)
 	uint64_t state = 1234567, time_ns = 0;
 	uint32_t stack[DEPTH];
 
-	must(profile_create(PROFILE_MAX_NODES, 10000 * MS, frames, &profile));
+	must_or_die(profile_create(PROFILE_MAX_NODES, 10000 * MS, frames, &profile));
 	while (profile_nodes(profile) + DEPTH < n_nodes) {
 		make_stack(stack, &state, 40);
 		profile_add(profile, stack, DEPTH, time_ns += MS, 1);
@@ -147,16 +145,16 @@ static void bench_questions(const struct frames *frames, size_t n_nodes)
 		struct neighbours neighbours;
 
 		start = cpu_ns();
-		must(profile_copy(profile, 0, &snapshot));
+		must_or_die(profile_copy(profile, 0, &snapshot));
 		copy[round] = cpu_ns() - start;
 		start = cpu_ns();
-		must(functions_build(snapshot, NULL, false, &table));
+		must_or_die(functions_build(snapshot, NULL, false, &table));
 		build[round] = cpu_ns() - start;
 		start = cpu_ns();
-		must(neighbours_build(snapshot, NULL, false, functions[131 * 9], &neighbours));
+		must_or_die(neighbours_build(snapshot, NULL, false, functions[131 * 9], &neighbours));
 		neighbours_times[round] = cpu_ns() - start;
-		functions_free(&table);
-		neighbours_free(&neighbours);
+		functions_deinit(&table);
+		neighbours_deinit(&neighbours);
 		snapshot_destroy(snapshot);
 	}
 	print_median("profile_copy", profile_nodes(profile), copy);
@@ -175,9 +173,9 @@ static void bench_million(const struct frames *frames)
 	printf("%7zu nodes: memory                 %8.1f MiB, %.1f bytes a node\n",
 	       profile_nodes(profile), profile_memory_bytes(profile) / 1048576.0,
 	       (double)profile_memory_bytes(profile) / profile_nodes(profile));
-	must(profile_copy(profile, 0, &snapshot));
+	must_or_die(profile_copy(profile, 0, &snapshot));
 	start = cpu_ns();
-	must(export_folded(snapshot, NULL, false, null));
+	must_or_die(export_folded(snapshot, NULL, false, null));
 	printf("%7zu nodes: export_folded          %8.0f ms\n", snapshot->n_nodes,
 	       (cpu_ns() - start) / 1e6);
 	fclose(null);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a stack costs from the ring to the profile: sample_check(), unwinding, look-up of every frame,
- * folding, live weights that decay. Made stacks of 16 frames in 5,000 functions go by frame pointers;
- * those of a recording by what it and ELF, as of -k, bring. Prints numbers; compares nothing.
+ * What a stack costs from the ring to the profile: sample_check(), unwinding, names of all frames,
+ * the profile with live weights that decay. The made-up stacks have 16 frames in 5,000 functions
+ * and are unwound by frame pointers. The stacks of RECORDING are unwound by what the recording and
+ * ELF (as with -k) contain. Prints numbers; compares nothing.
  *
  *	bench_resolver [N [RECORDING [ELF]]]
  *	make bench
@@ -17,7 +18,7 @@
 #include "xtop/resolver.h"
 
 #define DEPTH     16
-#define N_RECORDS 4096 /* made beforehand, added in turn */
+#define N_RECORDS 4096 /* made before the clock runs, added in turn */
 
 static uint64_t cpu_ns(void)
 {
@@ -28,8 +29,8 @@ static uint64_t cpu_ns(void)
 }
 
 /*
- * FAN functions to choose from at each level of the inner half, two at each of the outer half; the
- * instruction in each is one of SPREAD. As addresses, INNERMOST first.
+ * Each level of the inner half has FAN functions to choose from, each level of the outer half two.
+ * The instruction is one of SPREAD in the function. Addresses come INNERMOST first.
  */
 static void make_stack(uint64_t addresses[DEPTH], uint64_t *state, unsigned fan, unsigned spread)
 {
@@ -55,7 +56,7 @@ static void add_record(struct records *records, const void *bytes, size_t size_b
 	memcpy(records->samples[records->n++], bytes, size_bytes);
 }
 
-/* All of them N times in all, and forgotten. */
+/* Adds the records in turn, N times in all, and frees them. */
 static void bench(const struct symbols *symbols, const char *what, unsigned n, unsigned n_vcpus,
 		  struct records *records)
 {
@@ -104,22 +105,22 @@ static void bench_made(const struct symbols *symbols, const char *what, unsigned
 static void bench_recorded(const char *path, const char *elf, unsigned n)
 {
 	static struct records records;
-	struct recording *recording;
+	struct recording_reader *reader;
 	const struct sample *sample;
 	struct symbols *symbols;
 	size_t size_bytes;
 	unsigned n_vcpus;
 
 	guest_must(symbols_create(&symbols));
-	guest_must(recording_open(path, symbols, &recording));
+	guest_must(recording_reader_open(path, symbols, &reader));
 	if (elf)
 		guest_must(symbols_add_file(symbols, elf));
-	n_vcpus = recording_info(recording)->n_vcpus;
-	while (records.n < N_RECORDS && (sample = recording_next(recording, &size_bytes)))
+	n_vcpus = recording_reader_get_info(reader)->n_vcpus;
+	while (records.n < N_RECORDS && (sample = recording_reader_next(reader, &size_bytes)))
 		add_record(&records, sample, size_bytes);
 	if (records.n)
 		bench(symbols, "recorded", n, n_vcpus, &records);
-	recording_destroy(recording);
+	recording_reader_close(reader);
 	symbols_destroy(symbols);
 }
 

@@ -54,8 +54,8 @@ static void fill(void)
 {
 	char name[128];
 
-	must(frames_create(NULL, &frames));
-	must(profile_create(PROFILE_MAX_NODES, 10 * NS_PER_S, frames, &profile));
+	must_or_die(frames_create(NULL, &frames));
+	must_or_die(profile_create(PROFILE_MAX_NODES, 10 * NS_PER_S, frames, &profile));
 	for (unsigned i = 0; i < 8; i++) {
 		snprintf(name, sizeof(name), "process%u", i);
 		processes[i] = frames_intern(frames, FRAME_KIND_PROCESS, name, "", 0);
@@ -74,7 +74,7 @@ static struct snapshot *snapshot_now(void)
 {
 	struct snapshot *snapshot;
 
-	must(profile_copy(profile, (100 + sequence) * NS_PER_S, &snapshot));
+	must_or_die(profile_copy(profile, (100 + sequence) * NS_PER_S, &snapshot));
 	snapshot->sequence = ++sequence;
 	snapshot->resolver.samples = snapshot->total_weight;
 	snapshot->n_vcpus = 2;
@@ -134,12 +134,12 @@ static void bench_history(void)
 	struct history *history;
 	uint64_t times[ROUNDS];
 
-	must(history_create(&history));
+	must_or_die(history_create(&history));
 	for (int round = 0; round < ROUNDS; round++) {
 		struct snapshot *snapshot = snapshot_now();
 		uint64_t start = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
-		history_note(history, snapshot);
+		history_add(history, snapshot);
 		times[round] = clock_ns(CLOCK_THREAD_CPUTIME_ID) - start;
 		snapshot_destroy(snapshot);
 	}
@@ -210,10 +210,10 @@ int main(int argc, char **argv)
 
 	only = argc > 1 ? argv[1] : NULL;
 	setlocale(LC_CTYPE, "C.UTF-8");
-	must(snapshot_slot_create(&slot));
+	must_or_die(snapshot_slot_create(&slot));
 	pipeline.slot = slot;
 	fill();
-	must(ui_create(&settings, &source, &ui));
+	must_or_die(ui_create(&settings, &source, &ui));
 	ui->now_ns = NS_PER_S;
 	ui_show(ui, snapshot_now());
 	bench_view(ui, canvas, "", "top");

@@ -40,17 +40,17 @@ static struct symtab *bench_make_kernel(void)
 	uint64_t state = 42, address = 0xffffffff81000000;
 	struct symtab *tab;
 
-	must(symtab_create(&tab));
+	must_or_die(symtab_create(&tab));
 	for (unsigned i = 0; i < N_SYMBOLS; i++) {
 		uint64_t size_bytes = 16 + bench_random(&state) % 200;
 		char name[64];
 		int bytes = snprintf(name, sizeof(name), "function_%06u_%.*s", i, (int)(i % 14),
 				     "abcdefghijklmn");
 
-		must(symtab_add(tab, address, size_bytes, 0, SYMBOL_GLOBAL, name, bytes));
+		must_or_die(symtab_add(tab, address, size_bytes, 0, SYMBOL_GLOBAL, name, bytes));
 		address += (size_bytes + 15) & ~15ULL;
 	}
-	must(symtab_seal(tab));
+	must_or_die(symtab_seal(tab));
 	return tab;
 }
 
@@ -76,7 +76,8 @@ static double bench_lookups(const struct space *space, const uint64_t *addresses
 	const struct mapping *mapping;
 
 	for (unsigned i = 0; i < N_LOOKUPS; i++) {
-		found += space_lookup(space, addresses[(i + shift) % N_LOOKUPS], &symbol, &mapping);
+		found += space_find_symbol(space, addresses[(i + shift) % N_LOOKUPS], &symbol,
+					   &mapping);
 		if (chained)
 			shift = symbol.start & 1;
 	}
@@ -100,7 +101,7 @@ static double bench_evicting(const struct space *space, const uint64_t *addresse
 			sum += other[at]++;
 		started_ns = clock_now_ns();
 		for (unsigned j = 0; j < 16; j++)
-			sum += space_lookup(space, addresses[i + j], &symbol, &mapping);
+			sum += space_find_symbol(space, addresses[i + j], &symbol, &mapping);
 		spent_ns += clock_now_ns() - started_ns;
 	}
 	free(other);
@@ -138,8 +139,8 @@ static void bench_made_up(void)
 	struct symbols *symbols;
 
 	load_ns = clock_now_ns() - started_ns;
-	must(symbols_create(&symbols));
-	must(symbols_add_table(symbols, tab, "[kernel]", NULL));
+	must_or_die(symbols_create(&symbols));
+	must_or_die(symbols_add_table(symbols, tab, "[kernel]", NULL));
 	bench_print("made-up kernel", symbols, load_ns);
 	symbols_destroy(symbols);
 }
@@ -152,8 +153,8 @@ int main(int argc, char **argv)
 		uint64_t started_ns = clock_now_ns();
 		struct symbols *symbols;
 
-		must(symbols_create(&symbols));
-		must(symbols_add_file(symbols, argv[i]));
+		must_or_die(symbols_create(&symbols));
+		must_or_die(symbols_add_file(symbols, argv[i]));
 		bench_print(argv[i], symbols, clock_now_ns() - started_ns);
 		symbols_destroy(symbols);
 	}

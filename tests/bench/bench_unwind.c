@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What unwinding costs: ORC tables of a kernel's size are built, then stacks of 16 frames over some
- * of its code are unwound by ORC and by frame pointers. The kernel is made up after Debian's 6.12:
- * 440,000 entries over 16 MiB, 10 a function, with some thousand different rows. Prints numbers;
- * compares nothing.
+ * What unwinding costs. ORC tables of a kernel's size are built, and stacks of 16 frames in some of
+ * the kernel's code are unwound by ORC and by frame pointers. The kernel is modelled after Debian's
+ * 6.12: 440,000 entries over 16 MiB, 10 for each function, with some thousand different rows.
+ * Prints numbers and compares nothing.
  *
  *	make bench
  */
@@ -15,6 +15,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "tests/support/must.h"
 #include "unwind/orc_table.h"
 #include "xtop/image.h"
 #include "xtop/unwind.h"
@@ -25,7 +26,7 @@
 #define N_FUNCTIONS    44000
 #define FUNCTION_BYTES 384
 #define N_ENTRIES      (10 * N_FUNCTIONS)
-#define BODY           0x40 /* where the whole frame is there */
+#define BODY           0x40 /* here the whole frame is pushed */
 #define DEPTH          16
 #define N_STACKS       1024
 #define STACK_BYTES    4096
@@ -38,16 +39,8 @@ struct record {
 
 static int32_t ips[N_ENTRIES];
 static uint8_t entries[N_ENTRIES][ORC_ENTRY_BYTES];
-static uint8_t frame_words[N_FUNCTIONS]; /* of a function's frame, return address included */
+static uint8_t frame_words[N_FUNCTIONS]; /* of each function's frame, with the return address */
 static struct record by_orc[N_STACKS], by_fp[N_STACKS];
-
-static void must(struct xtop_error *error)
-{
-	if (!error)
-		return;
-	fprintf(stderr, "%s\n", error_message(error));
-	exit(1);
-}
 
 static uint64_t cpu_ns(void)
 {
@@ -67,7 +60,9 @@ static uint32_t next_random(void)
 
 /* --- the kernel ------------------------------------------------------------------------------- */
 
-/* Pushes in the first 64 bytes, pops in the last: sp + 8, + 16, ... up to the whole frame. */
+/*
+ * A function pushes in its first 64 bytes and pops in its last: sp + 8, + 16, ... the whole frame.
+ */
 static void make_function(size_t function)
 {
 	static const unsigned offsets[10] = { 0, 5, 7, 9, BODY, 340, 342, 344, 350, 360 };
@@ -87,7 +82,7 @@ static void make_function(size_t function)
 		entries[n][4] = i == 4 ? 0x15 : 0x05; /* SP, and rbp by PREV_SP */
 		entries[n][5] = 0x02;                 /* CALL */
 	}
-	if (!function) { /* nobody called it */
+	if (!function) { /* it has no caller */
 		memset(entries, 0, sizeof(entries[0]) * 10);
 		for (size_t i = 0; i < 10; i++)
 			entries[i][5] = 0x01;
@@ -111,21 +106,21 @@ static struct space *make_kernel(void)
 
 	for (size_t i = 0; i < N_FUNCTIONS; i++)
 		make_function(i);
-	must(image_create("[kernel]", &mapping.image));
+	must_or_die(image_create("[kernel]", &mapping.image));
 	start = cpu_ns();
-	must(orc_create(&source, &layout, &mapping.image->tables.orc));
+	must_or_die(orc_create(&source, &layout, &mapping.image->tables.orc));
 	printf("orc_create, %d entries           %8.1f ms, %.2f MiB kept\n", N_ENTRIES,
 	       (double)(cpu_ns() - start) / 1e6,
 	       (double)orc_memory_bytes(mapping.image->tables.orc) / 1048576);
-	must(space_create(&space));
-	must(space_add(space, &mapping));
+	must_or_die(space_create(&space));
+	must_or_die(space_add(space, &mapping));
 	image_unref(mapping.image);
 	return space;
 }
 
 /* --- stacks ----------------------------------------------------------------------------------- */
 
-/* One of four places where it calls. */
+/* A return address: each function calls from four places. */
 static uint64_t code(size_t function)
 {
 	return TEXT + FUNCTION_BYTES * function + BODY + 5 + 60 * (next_random() % 4);
@@ -140,7 +135,7 @@ static void begin(struct record *record)
 	record->piece = (struct sample_stack){ .address = STACK, .size_bytes = STACK_BYTES };
 }
 
-/* The same chain twice: with ORC's frames, and with linked ones of two words. */
+/* The same chain twice: with frames of ORC's sizes, and with linked frames of two words. */
 static void make_stack(size_t i, unsigned n_choices)
 {
 	size_t function = next_random() % n_choices + 1, word = 0;

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Compiled CFI against libunwind over the same recorded stacks, side by side: nanoseconds a frame of
+ * Compiled CFI against libunwind over the same recorded stacks, side by side: nanoseconds a frame
+ * of
  *
- *   cfi_step()    and libunwind only for the rows it is asked for
+ *   cfi_step()    with libunwind only for the rows that the table leaves to it
  *   unw_step()    libunwind as it is usually used: one address space over all images, .eh_frame_hdr
- *                 read in place, cache on, one unw_init_remote() a stack
- *   dwarf_step()  our wrapper for single frames, for all of them
+ *                 read in place, cache on, one unw_init_remote() for each stack
+ *   dwarf_step()  our wrapper for single frames, used for all frames
  *
- * and what it costs to compile the tables of libc, of xtop and of a vmlinux:
+ * and the time to compile the tables of libc, of xtop and of a vmlinux:
  *
  *   bench_unwind_cfi [FILE...]
  */
 #include "config.h"
 
-/* As in src/unwind/dwarf.c; then on with GNU's, which <link.h> needs. */
+/* As in src/unwind/dwarf.c. <link.h> needs GNU's names again. */
 #undef _GNU_SOURCE
 #define _DEFAULT_SOURCE 1
 
@@ -172,7 +173,7 @@ static unw_accessors_t accessors = {
 
 struct figure {
 	double ns;
-	uint64_t frames, check; /* sum of all return addresses: both must have the same */
+	uint64_t frames, check; /* sum of all return addresses: it must be the same for all */
 };
 
 static void by_libunwind(const struct stacks *stacks, struct space *own, unw_addr_space_t space,
@@ -217,7 +218,7 @@ static void by_step(const struct stacks *stacks, const struct process_images *pr
 	figure->ns += now_ns() - start;
 }
 
-/* Of all rounds the one with the least noise. */
+/* The round with the least noise. */
 static void keep_best(struct figure *best, const struct figure *figure)
 {
 	if (!best->frames || figure->ns < best->ns)

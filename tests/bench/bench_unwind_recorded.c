@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a frame costs, on real stacks: those of recordings made in the lab, unwound by each mechanism
- * from the same bytes, in turn. Nanoseconds of CPU time, median over the rounds.
+ * What a frame costs on real stacks: the stacks of recordings made in the lab are unwound by each
+ * mechanism in turn, from the same bytes. Nanoseconds of CPU time, median over the rounds.
  *
  *	bench_unwind_recorded [RECORDING ELF]...	(the tiny guest's, tests/unwind/recorded)
  *
- *   orc_step()      of a kernel: its ORC tables, with their look-up
+ *   orc_step()      for a kernel: its ORC tables, with their look-up
  *   cfi_step()      compiled CFI
  *   unw_step()      libunwind as it is usually used: a remote address space over the copied bytes,
- *                   .eh_frame_hdr's table, cache on, one unw_init_remote() a chain
- *   unwind_stack()  all of it as the resolver does it, with choice and checks
+ *                   .eh_frame_hdr's table, cache on, one unw_init_remote() for each chain
+ *   unwind_stack()  everything, as the resolver does it, with choice and checks
  *
- * A kernel as it is shipped has no CFI: there it is made of its ORC tables (orc_as_cfi.h). An
- * interrupt ends a chain, and what was interrupted begins the next, so that all have the same frames;
- * the sum of their return addresses must be equal. Exits with 1 if it is not.
+ * Shipped kernels have no CFI: here it is made from the kernel's ORC tables (orc_as_cfi.h). An
+ * interrupt ends a chain, and the interrupted code begins the next chain, so that all mechanisms
+ * see the same frames. The sums of their return addresses must be equal: if not, exits with 1.
  */
 #include "config.h"
 
-/* As in src/unwind/dwarf.c; then on with GNU's. */
+/* As in src/unwind/dwarf.c; afterwards GNU's names again. */
 #undef _GNU_SOURCE
 #define _DEFAULT_SOURCE 1
 
@@ -35,6 +35,7 @@
 #include "unw_cursor.h"
 #include "tests/unwind/recorded.h"
 #include "orc_as_cfi.h"
+#include "tests/support/must.h"
 #include "symbol/elf_frames.h"
 #include "unwind/cfi_table.h"
 #include "unwind/orc_table.h"
@@ -47,15 +48,7 @@ extern int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t space, unw_word_t
 
 #define TINY         "/tests/unwind/recorded/tiny-nofp"
 #define N_ROUNDS     21
-#define ROUND_FRAMES 200000 /* at least, of each mechanism in a round */
-
-static void must(struct xtop_error *error)
-{
-	if (!error)
-		return;
-	printf("%s\n", error_message(error));
-	exit(1);
-}
+#define ROUND_FRAMES 200000 /* at least, for each mechanism in a round */
 
 static uint64_t cpu_ns(void)
 {
@@ -65,7 +58,7 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* --- what is unwound, and with what ------------------------------------------------------------ */
+/* --- what is unwound, and with what ----------------------------------------------------------- */
 
 struct chain {
 	struct cursor cursor; /* where it begins: interrupted */
@@ -77,7 +70,7 @@ struct bench {
 	struct elf_file file;
 	struct elf_frames frames;
 	struct as_cfi made;
-	const struct cfi_sections *sections; /* of the file, or made of its ORC tables */
+	const struct cfi_sections *sections; /* of the file, or made from its ORC tables */
 	struct orc *orc;                     /* NULL: no kernel */
 	struct cfi *cfi;
 	struct chain *chains;
@@ -96,7 +89,7 @@ static void bench_read_elf(struct bench *bench, const char *path)
 		printf("%s: cannot be opened\n", path);
 		exit(1);
 	}
-	must(elf_file_init_host(&bench->file, fd, path, &limits));
+	must_or_die(elf_file_init_host(&bench->file, fd, path, &limits));
 	elf_read_frames(&bench->file, &bench->frames);
 	bench->orc = elf_read_orc(&bench->file);
 	bench->sections = &bench->frames.sections;
@@ -104,7 +97,7 @@ static void bench_read_elf(struct bench *bench, const char *path)
 		as_cfi_make(bench->orc, &bench->made);
 		bench->sections = &bench->made.sections;
 	}
-	must(cfi_compile(bench->sections, &bench->cfi));
+	must_or_die(cfi_compile(bench->sections, &bench->cfi));
 	close(fd);
 	if (!bench->cfi) {
 		printf("%s: no unwind tables\n", path);
@@ -120,7 +113,7 @@ static void bench_add_chain(struct bench *bench, const struct cursor *cursor)
 		bench->chains = realloc(bench->chains, (n ? 2 * n : 1) * sizeof(*bench->chains));
 	bench->chains[n] = (struct chain){ .cursor = *cursor };
 	bench->chains[n].cursor.regs[REG_RIP] = cursor_pc(cursor);
-	bench->chains[n].cursor.interrupted = true; /* as unw_init_remote() has it */
+	bench->chains[n].cursor.interrupted = true; /* unw_init_remote() begins so, too */
 	bench->n_chains++;
 }
 
@@ -129,7 +122,7 @@ static bool bench_is_plain(const struct bench *bench, const struct cursor *curso
 	return as_cfi_is_plain(orc_find(bench->orc, cursor_pc(cursor)));
 }
 
-/* Another chain begins behind each frame that is no call. */
+/* Another chain begins behind each frame that is not a call. */
 static void bench_split_kernel(struct bench *bench, const struct sample_vcpu *vcpu)
 {
 	enum unwind_step step = STEP_CALLER;
@@ -160,7 +153,7 @@ static void bench_split(struct bench *bench)
 	}
 }
 
-/* --- the ways ---------------------------------------------------------------------------------- */
+/* --- the ways --------------------------------------------------------------------------------- */
 
 struct figure {
 	uint64_t ns[N_ROUNDS], frames, check; /* of a round; the sum of all callers' addresses */
@@ -223,7 +216,7 @@ static void by_all(struct bench *bench, struct figure *figure)
 	}
 }
 
-/* --- libunwind's questions --------------------------------------------------------------------- */
+/* --- libunwind's questions -------------------------------------------------------------------- */
 
 static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t *info, int need,
 			  void *argument)
@@ -238,7 +231,7 @@ static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t
 	return UNW_OBJ(dwarf_search_unwind_table)(space, ip, &table, info, need, argument);
 }
 
-/* Whole words are asked for: the last may reach beyond the section. */
+/* libunwind asks for whole words: the last one may reach beyond the section. */
 static bool read_section(const struct cfi_section *section, uint64_t address, unw_word_t *value)
 {
 	uint64_t offset = address - section->address, left;
@@ -283,7 +276,7 @@ static unw_accessors_t accessors = {
 	.access_fpreg = unw_none_access_fpreg,
 };
 
-/* --- rounds ------------------------------------------------------------------------------------ */
+/* --- rounds ----------------------------------------------------------------------------------- */
 
 enum way { BY_ORC, BY_CFI, BY_LIBUNWIND, BY_ALL, N_WAYS };
 
@@ -309,7 +302,7 @@ static void bench_round(struct bench *bench, enum way way, unsigned round, struc
 	uint64_t start;
 
 	figure->frames = figure->check = 0;
-	ways[way].run(bench, figure); /* warms the caches, and tells how much there is */
+	ways[way].run(bench, figure); /* warms the caches, and tells how many frames there are */
 	if (!figure->frames)
 		return;
 	unsigned times = (unsigned)(ROUND_FRAMES / figure->frames) + 1;
@@ -327,7 +320,7 @@ static double median(struct figure *figure)
 	return figure->frames ? (double)figure->ns[N_ROUNDS / 2] / (double)figure->frames : 0;
 }
 
-/* False: the ways differ. */
+/* False: the ways gave different results. */
 static bool bench_ways(struct bench *bench)
 {
 	static struct figure figures[N_WAYS];
@@ -354,11 +347,11 @@ static void bench_make_space(struct bench *bench)
 {
 	struct mapping mapping = { .start = UINT64_C(0xffffffff80000000), .end = AS_CFI_ADDRESS };
 
-	must(image_create("[kernel]", &mapping.image));
+	must_or_die(image_create("[kernel]", &mapping.image));
 	mapping.image->tables.orc = bench->orc;
 	mapping.image->tables.cfi = bench->orc ? NULL : bench->cfi;
-	must(space_create(&bench->space));
-	must(space_add(bench->space, &mapping));
+	must_or_die(space_create(&bench->space));
+	must_or_die(space_add(bench->space, &mapping));
 	image_unref(mapping.image);
 }
 
@@ -378,7 +371,7 @@ static void bench_deinit(struct bench *bench)
 	unw_destroy_addr_space(bench->libunwind);
 	space_destroy(bench->space);
 	if (bench->orc)
-		cfi_destroy(bench->cfi); /* the space's image has the other one */
+		cfi_destroy(bench->cfi); /* without ORC the space's image owns it */
 	elf_frames_deinit(&bench->frames);
 	elf_file_deinit(&bench->file);
 	free(bench->made.bytes);

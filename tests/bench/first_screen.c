@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How long a program takes from exec() to the first screen that has TEXT on it, on the clock and of
- * the CPU: runs it on a pseudo-terminal of 80x24, reads what it draws, prints one JSON line, presses
- * q.
+ * Measures the time and the CPU time that a program takes from exec() to the first screen with
+ * TEXT. Runs the program on a pseudo-terminal of 80x24, reads what it draws, prints one line of
+ * JSON, and presses q.
  *
  *   first_screen TEXT COMMAND [ARG...]
  *
- * TEXT has to come in one piece: a word the program draws in one go. The CPU time is that of all
- * processes of its session, which have not ended by then.
+ * The program must draw TEXT in one piece, so use a single word. The CPU time is that of all
+ * processes of the program's session that have not ended by then.
  *
- * In the deterministic lab clocks count instructions, those of guests too, which have their turns
- * on the one CPU there is: of a guest that is busy meanwhile half of either figure may be. One with
- * little to do, or allowed little, leaves both to dom0.
+ * In the deterministic lab clocks count instructions, also those of guests, which share the only
+ * CPU with dom0. If a guest is busy, half of each figure may belong to it. Use a guest that has
+ * little to do, or that may use little CPU.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -37,7 +37,10 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Its session, and that of its children: the sixth field, behind a name that may hold anything. */
+/*
+ * The session of a process: the sixth field of its stat file. The name before it may hold any
+ * character.
+ */
 static pid_t session_of(const char *pid)
 {
 	char path[32], stat[512] = "", *name_end;
@@ -55,7 +58,7 @@ static pid_t session_of(const char *pid)
 	return name_end && sscanf(name_end + 1, " %*c %*d %*d %d", &session) == 1 ? session : -1;
 }
 
-/* Of all processes of SESSION. */
+/* The CPU time of all processes of SESSION. */
 static uint64_t cpu_ns(pid_t session, unsigned *processesp)
 {
 	DIR *proc = opendir("/proc");
@@ -99,8 +102,7 @@ static pid_t start(int fd, char **command)
 	if (child)
 		return child;
 	setsid();
-	slave = open(ptsname(fd),
-		     O_RDWR); /* the first one opened becomes the controlling terminal */
+	slave = open(ptsname(fd), O_RDWR); /* becomes the controlling terminal */
 	dup2(slave, 0);
 	dup2(slave, 1);
 	dup2(slave, 2);
@@ -108,7 +110,7 @@ static pid_t start(int fd, char **command)
 	_exit(127);
 }
 
-/* Reads on until the bytes so far have TEXT. False: the end, or too late. */
+/* Reads until TEXT has come. 0: the program has ended, or it took too long. */
 static int read_until(int fd, const char *text, char *screen)
 {
 	struct pollfd readable = { .fd = fd, .events = POLLIN };
@@ -151,7 +153,7 @@ int main(int argc, char **argv)
 		       argv[1], (double)(seen_ns - started_ns) / 1e6, (double)spent_ns / 1e6,
 		       processes);
 	else
-		printf("first_screen: no \"%s\" in what it drew\n", argv[1]);
+		printf("first_screen: the program has not drawn \"%s\"\n", argv[1]);
 	if (write(fd, "q", 1) != 1)
 		kill(child, SIGTERM);
 	close(fd);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The floor: for how long a guest must stand still, at the least, so that dom0 can read the
- * registers of all its vCPUs. xtop's stopped time per sample is compared with this.
+ * Measures the floor: the shortest time for which a guest has to be stopped so that dom0 can read
+ * the registers of all its vCPUs. xtop's stopped time per sample is compared with it.
  *
  *   floor DOMID N [MICROSECONDS [WHAT]]
  *
@@ -12,15 +12,15 @@
  *
  *   stop    that (default)
  *   pause   the same without any context
- *   one     multicall[pause, contexts, unpause]: no stack could be read
+ *   one     multicall[pause, contexts, unpause], which leaves no time to read a stack
  *   null    a hypercall that does nothing (xen_version)
  *
- * The guest runs again whatever happens: between pause and unpause there is no exit, signals
- * only set a flag, and a multicall that failed halfway is undone by what its results say.
+ * The guest always runs again: there is no exit between pause and unpause, signals only set a flag,
+ * and after a multicall that has failed halfway, its results say whether to unpause.
  *
  * Sources: Xen 4.17 public/domctl.h, public/xen.h (struct multicall_entry).
  */
-#define __XEN_TOOLS__		/* the public headers then have domctls */
+#define __XEN_TOOLS__		/* so that the public headers declare domctls */
 #include <errno.h>
 #include <signal.h>
 #include <stdint.h>
@@ -105,7 +105,7 @@ static void add_call(struct xen_domctl *op)
 	nr_calls++;
 }
 
-/* One call per vCPU that has ever been started; the others have no context (ENODATA). */
+/* One call for each vCPU that was ever started. The others have no context (ENODATA). */
 static void prepare(domid_t domid)
 {
 	unsigned int vcpu, nr_vcpus = count_vcpu_ids(domid);
@@ -146,15 +146,15 @@ static uint64_t now_ns(void)
 	return now.tv_sec * 1000000000ULL + now.tv_nsec;
 }
 
-/* Whatever a multicall has left undone: the guest must run. */
-static int let_go(void)
+/* Unpauses the guest, unless the multicall has not paused it or has unpaused it itself. */
+static int release(void)
 {
 	if (calls[0].result != 0 || (what == ONE && calls[nr_calls - 1].result == 0))
 		return 0;
 	return domctl(unpause_op);
 }
 
-/* Stops the guest, reads, lets it go; the time that took, or 0 and errno. */
+/* Stops the guest, reads, and releases it. Returns the time that this took, or 0 and sets errno. */
 static uint64_t sample(void)
 {
 	uint64_t begin, end;
@@ -166,7 +166,7 @@ static uint64_t sample(void)
 
 	begin = now_ns();
 	status = xencall2(xen, __HYPERVISOR_multicall, (uintptr_t)calls, nr_calls);
-	undone = let_go();
+	undone = release();
 	end = now_ns();
 
 	if (status < 0 || undone < 0)
@@ -231,7 +231,7 @@ static void handle_signals(void)
 		sigaction(signals[i], &action, NULL);
 }
 
-/* The smallest value that at least `percent` of all are not above. */
+/* The smallest value such that at least `percent` of all values are not above it. */
 static uint64_t percentile(const uint64_t *sorted, unsigned long n, unsigned int percent)
 {
 	return sorted[(n * percent + 99) / 100 - 1];

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a tick of the sampler costs dom0: the sampler itself, on a live guest, in this process, with the
- * priority that the guard gives it and with our own clock_nanosleep() under it.
+ * Measures what a tick of the sampler costs dom0. The real sampler runs on a live guest in this
+ * process, with the priority that the guard gives it. This file replaces clock_nanosleep() to take
+ * the times.
  *
  *   tick DOMAIN N [HZ]
  *
  * Prints one line of JSON, medians:
  *
  *   tick_ns    from waking to the next sleep
- *   wake_ns    from the deadline to waking. With a guest that sleeps this is what waking costs: timer
- *              interrupt, Xen, dom0's kernel. With a busy one that has the only CPU it is when Xen lets
- *              dom0 have it, which is nobody's cost
+ *   wake_ns    from the deadline to waking. If the guest sleeps, this is the cost of waking: timer
+ *              interrupt, Xen, dom0's kernel. If the guest is busy on the only CPU, it is the time
+ *              until Xen gives the CPU to dom0, which costs nobody anything
  *
- * In the lab with --deterministic these are instructions. Xen's own account of dom0's CPU time is of no
- * use there: it gets the emulator's jumps over idle time as well. Each record is taken out of the ring
- * again, outside "tick_ns"; nobody teaches the sampler how deep stacks are, so that it copies more than
- * in use.
+ * In the lab with --deterministic these are instructions. Xen's own figure of dom0's CPU time is of
+ * no use there, because it includes the emulator's jumps over idle time. Each record is released
+ * from the ring at once; tick_ns does not include that. Nobody tells the sampler how deep stacks
+ * are, so it copies more than in real use.
  */
 #include "config.h"
 
@@ -26,9 +27,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/support/must.h"
 #include "xtop/broker.h"
-#include "xtop/domctl.h"
 #include "xtop/clock.h"
+#include "xtop/domctl.h"
 #include "xtop/fault.h"
 #include "xtop/sampler.h"
 
@@ -39,7 +41,7 @@ static struct ring *ring;
 static uint64_t ticks[MAX_TICKS], wakes[MAX_TICKS], woke_ns;
 static unsigned n, n_wanted;
 
-/* The sampler's, in the place of libc's. */
+/* Replaces libc's, for the sampler. */
 int clock_nanosleep(clockid_t clock, int flags, const struct timespec *until, struct timespec *left)
 {
 	uint64_t slept_ns = clock_now_ns();
@@ -58,14 +60,6 @@ int clock_nanosleep(clockid_t clock, int flags, const struct timespec *until, st
 	else
 		control_quit(control);
 	return status;
-}
-
-static void must(struct xtop_error *error)
-{
-	if (!error)
-		return;
-	fprintf(stderr, "tick: %s\n", error_message(error));
-	exit(1);
 }
 
 static int compare(const void *a, const void *b)
@@ -91,17 +85,17 @@ int main(int argc, char **argv)
 
 	n_wanted = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
 	if (!n_wanted || n_wanted > MAX_TICKS)
-		must(error_create("usage: tick DOMAIN N [HZ], N at most %u", MAX_TICKS));
-	must(guest_find(argv[1], &info));
-	must(stop_area_create(&info, &area));
-	must(domctl_open(&info, area, &guest));
-	must(control_create(&control));
-	must(ring_create(sampler_ring_bytes(info.n_vcpus), &ring));
+		must_or_die(error_create("usage: tick DOMAIN N [HZ], N at most %u", MAX_TICKS));
+	must_or_die(guest_find(argv[1], &info));
+	must_or_die(stop_area_create(&info, &area));
+	must_or_die(domctl_open(&info, area, &guest));
+	must_or_die(control_create(&control));
+	must_or_die(ring_create(sampler_ring_bytes(info.n_vcpus), &ring));
 	control_set_rate(control, argc > 3 ? atof(argv[3]) : 1000);
 	control_set_budget(control, 1);
 	fault_install();
 	if (sched_setscheduler(0, SCHED_FIFO, &fifo) < 0)
-		must(error_create("not allowed the sampler's priority"));
+		must_or_die(error_create("not allowed the sampler's priority"));
 
 	sampler_run(&guest, control, ring);
 	guest.ops->close(guest.context);

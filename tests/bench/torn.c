@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whether a stack may be copied after the guest was let go: how often such a copy is another than
- * the one made in the stop, and whether registers read again afterwards tell.
+ * May a stack be copied after the guest was released? Measures how often such a copy differs from
+ * one that was made during the stop, and whether registers that are read afterwards show it.
  *
  *   torn DOMAIN N [MICROSECONDS]
  *
- * Each of N rounds stops the guest, copies the stack of its vCPU 0, lets it go, copies the same
- * addresses again, and stops it once more for the registers. Where rsp and rip are what they were,
- * a sampler would have to take the second copy for good. Prints one line of JSON:
+ * Each of N rounds stops the guest, copies the stack of vCPU 0, releases the guest, copies the same
+ * addresses again, and stops the guest once more to read registers. If rsp and rip are unchanged, a
+ * sampler would have to trust the second copy. Prints one line of JSON:
  *
  *   torn      second copies that differ from the first
  *   same      rounds with the same rsp afterwards;      same_torn  of these, torn
  *   equal     rounds with the same rsp and rip;         equal_torn of these, torn
  *
- * For tests/lab without --deterministic: there the guest does not run while dom0 does.
+ * Run it in tests/lab without --deterministic, because with it the guest does not run while dom0
+ * runs.
  */
 #include "config.h"
 
@@ -22,6 +23,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "tests/support/must.h"
 #include "xtop/broker.h"
 #include "xtop/domctl.h"
 #include "xtop/fault.h"
@@ -38,14 +40,6 @@ static char first[SAMPLE_STACK_LIMIT_BYTES + 4096], second[sizeof(first)];
 static struct tally {
 	unsigned n, torn, same, same_torn, equal, equal_torn, skipped;
 } tally;
-
-static void must(struct xtop_error *error)
-{
-	if (!error)
-		return;
-	fprintf(stderr, "torn: %s\n", error_message(error));
-	exit(1);
-}
 
 static bool stop(struct registers *regs, bool *user)
 {
@@ -88,13 +82,13 @@ static void compare(const struct registers *regs, bool user)
 	count(torn, same, same && then.rip == regs->rip);
 }
 
-static void follow_pages(void)
+static void update_pages(void)
 {
 	static struct guest_look look;
 
 	if (!guest.ops->look(guest.context, &look) || look.life == GUEST_GONE)
-		must(error_create("the guest is gone"));
-	frame_cache_follow(copier.cache, look.pages);
+		must_or_die(error_create("the guest is gone"));
+	frame_cache_update_pages(copier.cache, look.pages);
 }
 
 int main(int argc, char **argv)
@@ -108,18 +102,19 @@ int main(int argc, char **argv)
 	bool user;
 
 	if (!n)
-		must(error_create("usage: torn DOMAIN N [MICROSECONDS]"));
-	must(guest_find(argv[1], &info));
-	must(stop_area_create(&info, &area));
-	must(domctl_open(&info, area, &guest));
-	must(control_create(&control));
+		must_or_die(error_create("usage: torn DOMAIN N [MICROSECONDS]"));
+	must_or_die(guest_find(argv[1], &info));
+	must_or_die(stop_area_create(&info, &area));
+	must_or_die(domctl_open(&info, area, &guest));
+	must_or_die(control_create(&control));
 	copier = (struct copier){ .guest = &info, .control = control };
-	must(frame_cache_create(&guest.mapper, CACHE_PAGES, FRAME_CACHE_ROUND_NS, &copier.cache));
+	must_or_die(frame_cache_create(&guest.mapper, CACHE_PAGES, FRAME_CACHE_ROUND_NS,
+				       &copier.cache));
 	fault_install();
 	fault_arm();
 	for (unsigned i = 0; i < n; i++) {
 		nanosleep(&nap, NULL);
-		follow_pages();
+		update_pages();
 		if (stop(&regs, &user))
 			compare(&regs, user);
 	}

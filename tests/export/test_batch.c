@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Batch mode where its output goes away, or to a terminal without UTF-8. */
+/* Batch mode when nobody reads its output any more, and on a terminal without UTF-8. */
 #include "config.h"
 
 #include "xtop/batch.h"
@@ -14,8 +14,8 @@
 #include "xtop/profile.h"
 
 /*
- * `xtop -b | head -1`: an error for the session to tell, not a signal that ends it with its files
- * unwritten.
+ * `xtop -b | head -1`: an error that the session reports, not a signal that ends xtop before it
+ * has written its files.
  */
 static void test_reader_gone(void)
 {
@@ -40,7 +40,7 @@ static void test_reader_gone(void)
 	snapshot->at_end = true;
 	snapshot_publish(slot, snapshot);
 	error = batch_run(&settings, slot, control, file);
-	check(error && strstr(error_message(error), "cannot write the table"), "told: %s",
+	check(error && strstr(error_message(error), "cannot write the table"), "the error: %s",
 	      error ? error_message(error) : "nothing");
 	error_destroy(error);
 	fclose(file);
@@ -50,7 +50,7 @@ static void test_reader_gone(void)
 	frames_destroy(frames);
 }
 
-/* In the place of the resolver. */
+/* Takes the resolver's place. */
 struct publisher {
 	struct snapshot_slot *slot;
 	struct profile *profile;
@@ -64,7 +64,7 @@ static void *publish(void *context)
 	struct publisher *publisher = context;
 	struct snapshot *snapshot;
 
-	while (!control_quitting(publisher->control)) {
+	while (!control_is_quitting(publisher->control)) {
 		usleep(1000);
 		if (!snapshot_wanted(publisher->slot))
 			continue;
@@ -77,7 +77,7 @@ static void *publish(void *context)
 	return NULL;
 }
 
-/* How many snapshots were asked for in a run. */
+/* How many snapshots a run asked for. */
 static unsigned run(const struct batch_settings *settings, int recording_errno)
 {
 	struct publisher publisher = { .recording_errno = recording_errno };
@@ -99,7 +99,7 @@ static unsigned run(const struct batch_settings *settings, int recording_errno)
 	return publisher.n;
 }
 
-/* `xtop -b -q -w FILE` on a full disk: there is nothing more to come of the run. */
+/* `xtop -b -q -w FILE` on a full disk: the run ends, as it can write nothing more. */
 static void test_disk_full(void)
 {
 	const struct batch_settings settings = { .interval_s = 0.01, .time_s = 3, .quiet = true };
@@ -108,7 +108,10 @@ static void test_disk_full(void)
 		  "ends with the first snapshot that says that nothing is recorded");
 }
 
-/* -i 0.01: it is the interval that is waited for, not the answer. The best of some, on a busy machine. */
+/*
+ * -i 0.01: the interval decides when a table comes, not the time that an answer takes. The best of
+ * some runs counts, as the machine may be busy.
+ */
 static void test_interval(void)
 {
 	const struct batch_settings settings = { .interval_s = 0.01,
@@ -135,7 +138,7 @@ static void stand_still(void *context)
 	*stood = true;
 }
 
-/* Ctrl-Z, half a second later fg: tables go on from there, they do not come all at once. */
+/* Ctrl-Z, and fg half a second later: tables go on from there, the missed ones do not come. */
 static void test_stopped(void)
 {
 	bool stood = false;

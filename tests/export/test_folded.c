@@ -45,17 +45,19 @@ static void test_format(void)
 		stacks, NULL, false,
 		"gzip;[unknown] 5\nhttpd;[truncated];x 2\nhttpd;main;read 3\nmain 1\nmain;read 7\n",
 		"format");
-	check_folded(
-		stacks, NULL, true,
-		"gzip;0x10 1\ngzip;0x20 4\nhttpd;[truncated];x 2\nhttpd;main;read 3\nmain 1\nmain;read 7\n",
-		"with addresses");
+	check_folded(stacks, NULL, true,
+		     "gzip;0x10 1\ngzip;0x20 4\nhttpd;[truncated];x 2\n"
+		     "httpd;main;read 3\nmain 1\nmain;read 7\n",
+		     "with addresses");
 	check_folded(stacks, "^gzip$|^main$", false,
 		     "gzip;[unknown] 5\nhttpd;main;read 3\nmain 1\nmain;read 7\n", "filtered");
 	check_folded(stacks, "nothing", false, "", "nothing");
 }
 
-/* Nodes that read the same are one, children included: [unknown] over two addresses, kernel and
- * user f. */
+/*
+ * Nodes with the same text are one, and so are their children: [unknown] at two addresses, f of the
+ * kernel and of a program.
+ */
 static void test_merge(void)
 {
 	static const char *const stacks[] = { "?10;f;g 1",   "?20;f;g 2",    "?20;.f;g 4",
@@ -64,18 +66,17 @@ static void test_merge(void)
 	check_folded(stacks, NULL, false, "[unknown];f;[unknown] 24\n[unknown];f;g 7\n", "merged");
 }
 
-/* ' ' < '(' < '1' < ';' < 'a': a stack's own line, longer names and its callees stand as bytes
- * do. */
+/* ' ' < '(' < '1' < ';' < 'a': lines are sorted as bytes, not stack by stack. */
 static void test_order(void)
 {
 	static const char *const stacks[] = { "foo;x 1",      "foo 5",  "foo1;x 1",  "foo1 2",
 					      "foo(int);x 1", "fooa 1", "foo (a) 3", "fo 1",
 					      "a 10 3",       "a 9",    NULL };
 
-	check_folded(
-		stacks, NULL, false,
-		"a 10 3\na 9\nfo 1\nfoo (a) 3\nfoo 5\nfoo(int);x 1\nfoo1 2\nfoo1;x 1\nfoo;x 1\nfooa 1\n",
-		"order");
+	check_folded(stacks, NULL, false,
+		     "a 10 3\na 9\nfo 1\nfoo (a) 3\nfoo 5\nfoo(int);x 1\nfoo1 2\n"
+		     "foo1;x 1\nfoo;x 1\nfooa 1\n",
+		     "order");
 }
 
 static size_t stack_bytes(const char *line)
@@ -83,8 +84,7 @@ static size_t stack_bytes(const char *line)
 	return strrchr(line, ' ') - line;
 }
 
-/* Random trees of names that are hard to order: the lines are in order, each stack once, none
- * lost. */
+/* Random trees of names that are hard to sort: lines are sorted, each stack stands there once. */
 static void test_random(void)
 {
 	static const char *const names[] = { "f",  "f ", "f 1", "f 12", "f(", "f!",
@@ -140,7 +140,7 @@ static void test_evicted(void)
 	profile_destroy(profile);
 }
 
-/* As deep as stacks may be, of the longest names: two megabytes a line. */
+/* The deepest stack with the longest names: a line of two megabytes. */
 static void test_deep(void)
 {
 	uint32_t stack[SNAPSHOT_MAX_DEPTH];
@@ -162,7 +162,7 @@ static void test_deep(void)
 	profile_destroy(profile);
 }
 
-/* Names made to look like other stacks, other counts, other lines: one line a stack stays. */
+/* Names that look like other stacks, counts or lines: each stack still has exactly one line. */
 static void test_forged(void)
 {
 	static const char *const names[] = {
@@ -206,19 +206,29 @@ static void test_forged(void)
 			if ((unsigned char)*at < ' ' || *at == 0x7f)
 				check(false, "control byte in: %s", line);
 		}
-		check_u64(semicolons, 3, "frames apart");
+		check_u64(semicolons, 3, "the frames are separate");
 		check_string(strrchr(line, ' '), " 1000", "the count comes last");
 		lines++;
 	}
-	check_u64(lines, n, "one line a stack");
+	check_u64(lines, n, "one line for each stack");
 	free(text);
 	snapshot_destroy(snapshot);
 	profile_destroy(profile);
 }
 
+static void test_formats(void)
+{
+	const struct export_format *format = export_find_format("folded");
+
+	check(format && format->write == export_folded, "--format=folded");
+	check_string(format ? format->ending : NULL, ".folded", "the ending of its files");
+	check(!export_find_format("fold") && !export_find_format(""), "no abbreviations");
+}
+
 int main(void)
 {
 	must(frames_create(NULL, &frames));
+	test_formats();
 	test_format();
 	test_merge();
 	test_order();

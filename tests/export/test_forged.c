@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names that would forge what is written of them: lines, frames, counts, columns, strings of JSON. A
- * reader that splits lines and frames as flamegraph.pl does must find what was put in, no more.
+ * Names that would forge output: lines, frames, counts, columns, JSON strings. A reader that splits
+ * lines and frames as flamegraph.pl does must find exactly the stacks that were put in.
  */
 #include "config.h"
 
@@ -61,7 +61,7 @@ static struct snapshot *forged_snapshot(struct frames *frames)
 	return snapshot;
 }
 
-/* Valid UTF-8 and, but for ends of lines, nothing that a terminal or a reader of lines acts on. */
+/* Valid UTF-8 and, except for line ends, nothing that a terminal or a reader of lines acts on. */
 static bool is_text(const char *text)
 {
 	for (int length; *text; text += length) {
@@ -78,7 +78,7 @@ static bool is_text(const char *text)
 	return true;
 }
 
-/* Frames of a folded line; 0: it is none. */
+/* The number of frames in a folded line; 0: it is not a folded line. */
 static unsigned folded_frames(const char *line, uint64_t *count)
 {
 	const char *space = strrchr(line, ' ');
@@ -110,7 +110,7 @@ static void check_folded(const struct snapshot *snapshot, bool addresses)
 		odd += folded_frames(line, &count) != DEPTH || count % EACH;
 		lines++;
 	}
-	check_u64(odd, 0, "folded: lines that are not a stack that was put in");
+	check_u64(odd, 0, "folded: lines that are none of the stacks");
 	check(lines > N / 2 && lines <= N, "folded: %u lines of %zu stacks", lines, N);
 	free(text);
 }
@@ -136,7 +136,7 @@ static void check_table(const struct snapshot *snapshot)
 		rows++;
 		odd += children > 100 || samples > N * EACH || samples % EACH;
 	}
-	check_u64(odd, 0, "table: rows with numbers that nothing has");
+	check_u64(odd, 0, "table: rows with numbers that no function has");
 	check(rows > N && rows <= 5 * N, "table: %u rows", rows);
 	free(text);
 }

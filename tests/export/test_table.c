@@ -41,7 +41,8 @@ static void test_table(void)
 						     .lost = 7 };
 	check_table(
 		snapshot, options,
-		"web01 dom 5 PVH: samples 16, elapsed 2.5 s, rate 98.0 of 99 Hz, stopped 0.24 %, lost 7, unknown 25.00 %, truncated 0.00 %\n"
+		"web01 dom 5 PVH: samples 16, elapsed 2.5 s, rate 98.0 of 99 Hz, stopped 0.24 %, "
+		"lost 7, unknown 25.00 %, truncated 0.00 %\n"
 		"Children    Self    Samples  Symbol          Module\n"
 		"   93.75    0.00         15  [k] main        [kernel]\n"
 		"   75.00   75.00         12  [k] read        [kernel]\n"
@@ -53,14 +54,16 @@ static void test_table(void)
 	options.max_rows = 1;
 	check_table(
 		snapshot, options,
-		"web01 dom 5 PVH: samples 16, elapsed 2.5 s, rate 98.0 of 99 Hz, stopped 0.24 %, lost 7, unknown 25.00 %, truncated 0.00 %\n"
+		"web01 dom 5 PVH: samples 16, elapsed 2.5 s, rate 98.0 of 99 Hz, stopped 0.24 %, "
+		"lost 7, unknown 25.00 %, truncated 0.00 %\n"
 		"Children    Self    Samples  Symbol    Module\n"
 		"   75.00   75.00         12  [k] read  [kernel]\n\n",
 		"one row by self");
 	must(filter_create("truncated", (struct filter **)&options.filter));
 	check_table(
 		snapshot, options,
-		"web01 dom 5 PVH: samples 16, elapsed 2.5 s, rate 98.0 of 99 Hz, stopped 0.24 %, lost 7, unknown 25.00 %, truncated 0.00 %, filter truncated\n"
+		"web01 dom 5 PVH: samples 16, elapsed 2.5 s, rate 98.0 of 99 Hz, stopped 0.24 %, "
+		"lost 7, unknown 25.00 %, truncated 0.00 %, filter truncated\n"
 		"Children    Self    Samples  Symbol    Module\n"
 		"  100.00  100.00          1  [k] \u00fcber  [kernel]\n\n",
 		"filtered");
@@ -76,13 +79,14 @@ static void test_empty(void)
 
 	check_table(
 		snapshot, options,
-		"web01 dom 5 PVH: samples 0, elapsed 0.0 s, rate 0.0 of 0 Hz, stopped 0.00 %, lost 0, unknown 0.00 %, truncated 0.00 %\n"
+		"web01 dom 5 PVH: samples 0, elapsed 0.0 s, rate 0.0 of 0 Hz, stopped 0.00 %, "
+		"lost 0, unknown 0.00 %, truncated 0.00 %\n"
 		"Children    Self    Samples  Symbol\n\n",
 		"nothing yet");
 	snapshot_destroy(snapshot);
 }
 
-/* A guest with processes: one column more, and a cell without text before it is "-". */
+/* A guest with processes has one more column. An empty cell before it is "-". */
 static void test_processes(void)
 {
 	const uint32_t httpd = frames_intern(frames, FRAME_KIND_PROCESS, "httpd", "", 0),
@@ -98,7 +102,8 @@ static void test_processes(void)
 	must(profile_copy(profile, SECOND, &snapshot));
 	check_table(
 		snapshot, options,
-		"web01 dom 5 PVH: samples 0, elapsed 0.0 s, rate 0.0 of 0 Hz, stopped 0.00 %, lost 0, unknown 0.00 %, truncated 0.00 %\n"
+		"web01 dom 5 PVH: samples 0, elapsed 0.0 s, rate 0.0 of 0 Hz, stopped 0.00 %, "
+		"lost 0, unknown 0.00 %, truncated 0.00 %\n"
 		"Children    Self    Samples  Symbol       Module    Process\n"
 		"  100.00  100.00          8  [k] serve    [kernel]  httpd +1\n"
 		"   75.00    0.00          6  [truncated]  -         httpd\n\n",
@@ -107,7 +112,8 @@ static void test_processes(void)
 	must(filter_create("a  b", (struct filter **)&options.filter));
 	check_table(
 		snapshot, options,
-		"web01 dom 5 PVH: samples 0, elapsed 0.0 s, rate 0.0 of 0 Hz, stopped 0.00 %, lost 0, unknown 0.00 %, truncated 0.00 %, filter a  b\n"
+		"web01 dom 5 PVH: samples 0, elapsed 0.0 s, rate 0.0 of 0 Hz, stopped 0.00 %, "
+		"lost 0, unknown 0.00 %, truncated 0.00 %, filter a  b\n"
 		"Children    Self    Samples  Symbol     Module    Process\n"
 		"  100.00  100.00          2  [k] serve  [kernel]  a b\n\n",
 		"no two blanks in a cell");
@@ -116,7 +122,7 @@ static void test_processes(void)
 	profile_destroy(profile);
 }
 
-/* Longer than is padded: pushes what follows, and stays one line. */
+/* A cell longer than TABLE_PAD pushes the next cells to the right, in the same line. */
 static void test_long(void)
 {
 	char line[300];
@@ -133,7 +139,7 @@ static void test_long(void)
 	options.title = "t";
 	must(export_table(snapshot, &options, file));
 	fclose(file);
-	check(strstr(text, "xxx  [kernel]\n"), "long symbol, then module");
+	check(strstr(text, "xxx  [kernel]\n"), "a long symbol, then the module");
 	free(text);
 	snapshot_destroy(snapshot);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Large blocks for the fuzzers, kept from input to input. AddressSanitizer maps a block of more than
- * 128 KiB anew each time it is asked for one and gives it back to the kernel when it is freed
- * (compiler-rt, LargeMmapAllocator): most of what a fuzzer did was then page faults. The linker sends
- * malloc() and its kin here (-Wl,--wrap, Makefile.am). A freed block waits, poisoned, for the next
- * one of its class; what is behind the size asked for is poisoned as well, so that a read or write
- * beyond the end, and one after free() until then, is found as before.
+ * Large blocks for the fuzzers, kept from input to input. AddressSanitizer maps each block of more
+ * than 128 KiB anew and returns it to the kernel when it is freed (compiler-rt,
+ * LargeMmapAllocator): fuzzers then spent most of their time in page faults. The linker sends
+ * malloc() and its relatives here (-Wl,--wrap, tests/fuzz/fuzz.mk). A freed block waits, poisoned,
+ * for the next request of its size class. The bytes behind the requested size are poisoned, too. So
+ * accesses beyond the end, and after free() until the block is used again, are found as before.
  */
 #include "config.h"
 
@@ -36,7 +36,7 @@ void *__wrap_aligned_alloc(size_t alignment, size_t size_bytes);
 void __wrap_free(void *at);
 
 static struct block {
-	uintptr_t hidden; /* ~address: what is only pointed to from here is a leak */
+	uintptr_t hidden; /* ~address: a block that only this points to is a leak */
 	void *kept;       /* the address, while it is free */
 	size_t capacity, size_bytes;
 } blocks[BLOCKS];
@@ -58,7 +58,7 @@ static size_t block_class(size_t size_bytes)
 	return (size_bytes + step - 1) / step * step;
 }
 
-/* The block in use at AT, or NULL. */
+/* The block in use at AT; NULL: there is none. */
 static struct block *block_of(const void *at)
 {
 	if ((uintptr_t)at % BLOCK_ALIGNMENT)
@@ -83,7 +83,7 @@ static struct block *block_new(size_t capacity)
 	return &blocks[n_blocks++];
 }
 
-/* NULL: there are too many already. */
+/* NULL: there are too many blocks. */
 static void *block_take(size_t size_bytes)
 {
 	size_t capacity = block_class(size_bytes);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the fuzzers share: taking numbers off the front of their input, and bytes with holes. A
- * target is one file with LLVMFuzzerTestOneInput(); libFuzzer calls it with ever-new inputs, and the
- * sanitizers end the program when something is wrong. tests/fuzz/run starts them.
+ * What the fuzzers share: reading numbers from the front of their input, and bytes with holes. A
+ * target is one file with LLVMFuzzerTestOneInput(). libFuzzer calls it with ever-new inputs, and
+ * the sanitizers end the program when something is wrong. tests/fuzz/run starts the targets.
  */
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H
@@ -17,7 +17,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes);
 
-/* What is left of the input; behind its end all is zero. */
+/* The rest of the input; behind its end all bytes are zero. */
 struct fuzz {
 	const uint8_t *at;
 	size_t left_bytes;
@@ -72,7 +72,7 @@ static inline uint64_t fuzz_u64(struct fuzz *fuzz)
 	return value;
 }
 
-/* A copy of just the SIZE_BYTES next, for free(): a read beyond them is seen. */
+/* A copy of the next SIZE_BYTES, for free(): the sanitizer sees a read beyond them. */
 static inline void *fuzz_copy(struct fuzz *fuzz, size_t size_bytes)
 {
 	void *copy = malloc(size_bytes ? size_bytes : 1);
@@ -83,7 +83,7 @@ static inline void *fuzz_copy(struct fuzz *fuzz, size_t size_bytes)
 	return copy;
 }
 
-/* What must hold whatever the input. */
+/* A condition that must hold for every input. */
 static inline void fuzz_must(int holds, const char *what)
 {
 	if (holds)
@@ -92,7 +92,7 @@ static inline void fuzz_must(int holds, const char *what)
 	abort();
 }
 
-/* What only lack of memory could make fail. */
+/* A call that only lack of memory could make fail. */
 static inline void fuzz_succeed(struct xtop_error *error)
 {
 	if (!error)
@@ -101,11 +101,11 @@ static inline void fuzz_succeed(struct xtop_error *error)
 	abort();
 }
 
-/* --- changes to what is right ----------------------------------------------------------------- */
+/* --- changes to valid bytes ------------------------------------------------------------------- */
 
 /*
- * BYTES are whole and right; the input says what to change in them, again and again: where (3
- * bytes), how many (1 byte, mod 8, plus 1), what.
+ * BYTES are whole and valid. The input says again and again what to change in them: where (3
+ * bytes), how many bytes (1 byte, mod 8, plus 1), and the new bytes.
  */
 static inline void fuzz_patch(struct fuzz *fuzz, uint8_t *bytes, size_t size_bytes)
 {
@@ -123,7 +123,7 @@ static inline void fuzz_patch(struct fuzz *fuzz, uint8_t *bytes, size_t size_byt
 struct fuzz_file {
 	const uint8_t *bytes;
 	size_t size_bytes;
-	size_t hole_start, hole_end; /* nothing there can be read now */
+	size_t hole_start, hole_end; /* cannot be read now */
 };
 
 static inline size_t fuzz_file_read(void *context, uint64_t offset, void *buffer, size_t size_bytes)

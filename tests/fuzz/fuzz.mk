@@ -4,8 +4,9 @@
 
 fuzz_names = $(patsubst $(srcdir)/%.c,%,$(wildcard $(srcdir)/tests/fuzz/fuzz_*.c))
 
-# libfuzz.a has what fuzzers share. libmade.a makes correct tables, which fuzzers then damage; it is
-# built without instrumentation, so it is fast.
+# What fuzzers share, and what makes right tables for them to spoil. The latter is not looked at by
+# the fuzzer, and therefore fast. libfuzz.a comes a second time, behind libxtop.a: a target that has
+# no large block itself gets blocks.c through libxtop.a.
 EXTRA_LIBRARIES = tests/fuzz/libfuzz.a tests/fuzz/libmade.a
 tests_fuzz_libfuzz_a_SOURCES = tests/fuzz/blocks.c tests/fuzz/guest.c
 tests_fuzz_libmade_a_SOURCES = $(tests_support_libsupport_a_SOURCES)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The types of a kernel: the input is a blob, or, when its first byte is odd, changes to a right one.
- * Every question is asked of every type, and the table of offsets is made.
+ * The types of a kernel. The input is a blob, or, if its first byte is odd, it changes a valid
+ * blob. Every function of btf.h is called for every type, and the layout is read.
  */
 #include "config.h"
 
@@ -55,9 +55,9 @@ static void read_blob(const uint8_t *blob, size_t size_bytes)
 		btf_deinit(&btf);
 	}
 	if (!wants[0].found && !wants[1].found)
-		return; /* the layout has nothing then, and takes long */
+		return; /* then the layout is empty, and reading it takes long */
 	layout_from_btf(blob, size_bytes, &layout);
-	fuzz_must(layout_check(&layout), "a layout is one");
+	fuzz_must(layout_check(&layout), "the layout is valid");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)

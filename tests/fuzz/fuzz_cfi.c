@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Call-frame information: compiled, given to libunwind as far as it is safe to, and stepped by. The
- * input is the sizes of .eh_frame and .debug_frame, a gap in both, their bytes, a vCPU, then size and
- * bytes of .eh_frame_hdr, which leads over a gap.
+ * Call-frame information: it is compiled, given to libunwind as far as it is safe, and used for
+ * steps. The input: sizes of .eh_frame and .debug_frame, a gap in both, their bytes, a vCPU, then
+ * size and bytes of .eh_frame_hdr, which leads over a gap.
  */
 #include "config.h"
 

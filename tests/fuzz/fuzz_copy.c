@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the sampler follows in a stopped guest: stacks, and by the recipe the task and what was
- * interrupted. The memory, the registers and the recipe are the input's; what comes out must be a
- * record that every reader takes.
+ * What the sampler copies out of a stopped guest: all stacks of a Linux guest, and its current
+ * task. The memory, the registers and struct linux_stacks come from the input. The result must be a
+ * record that passes sample_check().
  */
 #include "config.h"
 
@@ -39,10 +39,10 @@ static void guest_unmap(void *context, void *page)
 
 static const struct mapper mapper = { .map = guest_map, .unmap = guest_unmap };
 
-/* Numbers that mostly can be. */
-static void take_recipe(struct fuzz *fuzz, struct control *control)
+/* Mostly plausible numbers. */
+static void take_stacks(struct fuzz *fuzz, struct control *control)
 {
-	struct stack_recipe recipe = {
+	struct linux_stacks stacks = {
 		.current_per_cpu = fuzz_u16(fuzz),
 		.top_per_cpu = fuzz_u16(fuzz),
 		.irq_stack_per_cpu = fuzz_u16(fuzz),
@@ -55,8 +55,8 @@ static void take_recipe(struct fuzz *fuzz, struct control *control)
 	};
 
 	if (fuzz_u8(fuzz) & 1)
-		fuzz_take(fuzz, &recipe, sizeof(recipe));
-	control_set_recipe(control, &recipe);
+		fuzz_take(fuzz, &stacks, sizeof(stacks));
+	control_set_linux_stacks(control, &stacks);
 }
 
 static void take_regs(struct fuzz *fuzz, struct registers *regs)
@@ -88,8 +88,8 @@ static void copy(struct copier *copier, const struct registers *regs, bool user)
 	record.vcpu.n_stacks = (uint8_t)copied.n_stacks;
 	record.vcpu.cut = (uint8_t)copied.cut;
 	record.vcpu.user_cut = (uint8_t)copied.user_cut;
-	sample_put_code_frame(&record.vcpu, copied.code_frame);
-	fuzz_must(sample_code_frame(&record.vcpu).value == copied.code_frame.value,
+	sample_set_code_frame(&record.vcpu, copied.code_frame);
+	fuzz_must(sample_get_code_frame(&record.vcpu).value == copied.code_frame.value,
 		  "a frame has 40 bits");
 	record.vcpu.size_bytes = (uint32_t)(sizeof(record.vcpu) + copied.size_bytes);
 	record.sample = (struct sample){ .n_vcpus = 1 };
@@ -112,14 +112,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 		fault_install();
 		fuzz_succeed(control_create(&control));
 	}
-	take_recipe(&fuzz, control);
+	take_stacks(&fuzz, control);
 	take_regs(&fuzz, &regs);
-	control_learn_stack(control, regs.cr3, regs.rsp, regs.rsp + fuzz_u16(&fuzz));
+	control_set_stack_top(control, regs.cr3, regs.rsp, regs.rsp + fuzz_u16(&fuzz));
 	fuzz_guest_fill(memory, &fuzz);
 	copier.control = control;
 	fuzz_succeed(frame_cache_create(&mapper, flags & 2 ? 4 : 64, FRAME_CACHE_ROUND_NS,
 					&copier.cache));
-	copy_follow(&copier);
+	copy_poll_stacks(&copier);
 	frame_cache_stop(copier.cache);
 	fault_arm();
 	copy(&copier, &regs, flags & 1);

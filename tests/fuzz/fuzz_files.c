@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A right process of a Linux guest in one of three layouts, with its files in the page cache, in which
- * the input changes words: its space with names and tables, and the names that a JIT compiler wrote.
- * fuzz_process has what is not right to begin with.
+ * A right process of a Linux guest in one of three layouts, with its files in the page cache, in
+ * which the input changes words: its space with names and tables, and the names that a JIT compiler
+ * wrote. fuzz_process has what is not right to begin with.
  */
 #include "config.h"
 
@@ -120,12 +120,12 @@ static void look(const struct world *world, struct processes *processes, struct 
 {
 	static const uint64_t places[] = { BASE + 0x100, LIB + 0x100, JIT + 0x14 };
 	const struct task *task = tasks_find(tasks, world->task, now_ns);
-	const struct space *space = task ? processes_space(processes, task, now_ns) : NULL;
+	const struct space *space = task ? processes_find_space(processes, task, now_ns) : NULL;
 	const struct mapping *mapping;
 	struct symtab_entry entry;
 
 	for (unsigned i = 0; space && i < sizeof(places) / sizeof(places[0]); i++)
-		space_lookup(space, places[i], &entry, &mapping);
+		space_find_symbol(space, places[i], &entry, &mapping);
 	processes_poll(processes, now_ns + 1);
 }
 
@@ -142,13 +142,13 @@ static unsigned use(const struct world *world, struct fuzz *fuzz, struct change 
 	fuzz_succeed(processes_create(&world->made->guest, &settings, &processes));
 	error_destroy(tasks_create(&world->made->guest, &tasks));
 	for (unsigned i = 0; tasks && i < 2; i++) {
-		look(world, processes, tasks, (1 + i) * FILE_RETRY_NS);
+		look(world, processes, tasks, (1 + i) * CODE_FILE_RETRY_NS);
 		n += fuzz->left_bytes && change_one(fuzz, world, &changes[n]);
 		memory_refresh(world->made->guest.memory);
 	}
-	for (unsigned i = 0; i < 16 && (note = processes_note(processes, note)); i++)
+	for (unsigned i = 0; i < 16 && (note = processes_next_note(processes, note)); i++)
 		;
-	path_of_file(&world->made->guest, world->file, &name);
+	path_read(&world->made->guest, world->file, &name);
 	tasks_destroy(tasks);
 	processes_destroy(processes);
 	return n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The search for kernel symbols and their decoding, in tables of every layout there was, changed by
- * the input, and read from the guest piece by piece.
+ * The search for kernel symbols and their decoding, in tables of every layout. The input changes
+ * the tables, and they are copied from the guest piece by piece.
  */
 #include "config.h"
 
@@ -11,7 +11,7 @@
 
 #define MAX_LAYOUTS 32
 #define FUNCTIONS   260  /* the search wants 2 groups of 256 */
-#define MARGIN      1024 /* of what else is there, before and behind */
+#define MARGIN      1024 /* bytes of other data before and behind the tables */
 
 static struct made_kallsyms made[MAX_LAYOUTS];
 

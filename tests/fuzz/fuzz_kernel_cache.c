@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A file of the kernel cache: a right one, changed by the input, with the checksum that it then has;
- * what comes out of it is used on a guest.
+ * A file of the kernel cache. The input changes a valid file, which then gets the right checksum.
+ * What is loaded from it is used with a guest.
  */
 #include "config.h"
 
@@ -12,7 +12,7 @@
 #include "linux/kernel/orc_tables.h"
 #include "tests/unwind/orc_rows.h"
 
-/* The checksum is its own affair. The library's copy is not linked then. */
+/* Included for its static functions. So the library's copy is not linked. */
 #include "linux/kernel/kernel_cache.c"
 
 #define TEXT FUZZ_GUEST_BASE
@@ -34,7 +34,7 @@ static void make_kernel(struct linux_kernel *kernel, struct fuzz_guest *guest)
 	kernel->guest.text_end = TEXT + 0x10000;
 	for (int i = 0; i < N_LINUX_SYMBOLS; i++)
 		kernel->guest.symbols[i] = TEXT + 0x100 * i;
-	kernel->guest.has_layout = false; /* 1 KiB that is checked as a whole, and hides the rest */
+	kernel->guest.has_layout = false; /* checked as a whole: it would hide other changes */
 	kernel->guest.orc_layout = orc_layout_of(ORC_V3);
 	snprintf(kernel->release, sizeof(kernel->release), "6.1.0");
 	fuzz_succeed(image_create("[kernel]", &image));
@@ -56,7 +56,7 @@ static void start(struct fuzz_guest *guest)
 	struct linux_kernel kernel = { 0 };
 
 	make_kernel(&kernel, guest);
-	fuzz_must(cache_fill_head(UUID, &kernel, &right_head), "the head can be made");
+	fuzz_must(cache_fill_head(UUID, &kernel, &right_head), "the head can be built");
 	right_body = cache_build_body(&kernel, &right_head);
 	linux_detach(&kernel);
 	for (unsigned slot = 0; slot < KERNEL_CACHE_SLOTS; slot++)
@@ -88,7 +88,7 @@ static void use(struct linux_kernel *kernel, struct fuzz *fuzz)
 {
 	struct symtab_entry entry;
 
-	symtab_lookup(kernel->image->symtab, TEXT + fuzz_u16(fuzz), &entry);
+	symtab_find(kernel->image->symtab, TEXT + fuzz_u16(fuzz), &entry);
 	if (kernel->image->tables.orc)
 		orc_find(kernel->image->tables.orc, TEXT + fuzz_u16(fuzz));
 	if (kernel->guest.has_layout)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The kernel of a Linux guest: its tasks, modules with their symbols and unwind tables, the code it
- * made, what the sampler is told. All structures are the input's, or right ones that it changes; and
- * they change once more between two looks.
+ * The kernel of a Linux guest: tasks, modules with symbols and unwind tables, generated code, and
+ * the stack layout for the sampler. The structures come from the input, or are valid ones that the
+ * input changes. They change once more between two polls.
  */
 #include "config.h"
 
@@ -12,8 +12,9 @@
 #include "linux/kernel/orc_tables.h"
 #include "linux/kernel/stack_layout.h"
 #include "linux/process/tasks.h"
+#include "unwind/orc_table.h"
 
-/* Where things are in the guest's memory when they are right. */
+/* Where things are in a valid guest's memory. */
 #define SYMBOLS      0x0000 /* one every SYMBOL_BYTES */
 #define SYMBOL_BYTES 0x80
 #define MODULE       0x2000
@@ -27,7 +28,7 @@
 #define CODE         0x8000
 #define N_ORC        32
 
-#define MAX_ORC_IP_BYTES 0x800 /* fuzz_orc has long ones: most of the time went there */
+#define MAX_ORC_IP_BYTES 0x800 /* long tables take most of the time, and fuzz_orc has them */
 
 static void put(struct fuzz_guest *guest, uint64_t object, enum layout_member member,
 		uint64_t value)
@@ -37,7 +38,7 @@ static void put(struct fuzz_guest *guest, uint64_t object, enum layout_member me
 	guest->pool[object % FUZZ_GUEST_BYTES / 8] = value;
 }
 
-/* A list of the one whose link MEMBER is. */
+/* A list of one element, OBJECT, that is linked by MEMBER. */
 static void put_list(struct fuzz_guest *guest, enum linux_symbol head, uint64_t object,
 		     enum layout_member member)
 {
@@ -112,7 +113,7 @@ static void put_kernel(struct fuzz_guest *guest)
 	guest->linux_guest.symbols[LINUX_ORC_START] = base + ORC;
 }
 
-/* Words of a right kernel: which, and what. */
+/* Changes words of a valid kernel. The input tells which, and to what. */
 static void spoil(struct fuzz_guest *guest, struct fuzz *fuzz)
 {
 	unsigned n = fuzz_u8(fuzz) % 32;

@@ -16,7 +16,7 @@ static void check_table(const struct symtab *tab)
 	for (size_t i = 0; i < symtab_count(tab); i++) {
 		entry = symtab_at(tab, i);
 		fuzz_must(entry.start < entry.end && entry.name[0], "a symbol is one");
-		fuzz_must(symtab_lookup(tab, entry.start, &entry), "it is found");
+		fuzz_must(symtab_find(tab, entry.start, &entry), "it is found");
 	}
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The command line, its arguments ended by NUL. */
+/* The command line. In the input each argument ends in a NUL. */
 #include "config.h"
 
 #include "fuzz.h"
@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	}
 	error = options_parse(argc, argv, &options);
 	error_destroy(error);
-	options_free(&options);
+	options_deinit(&options);
 	free(text);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* ORC tables of any bytes, and of rows that mostly can be; steps by them. */
+/* ORC tables from any bytes, and from rows that are mostly valid; steps by these tables. */
 #include "config.h"
 
 #include "tests/unwind/orc_rows.h"
@@ -8,7 +8,7 @@
 
 #define MAX_ENTRIES 256
 
-/* As bytes of the guest: addresses, entries, and where their bits are. */
+/* From bytes of the guest: addresses, entries, and the layout of the entries. */
 static struct orc *create(struct fuzz *fuzz, size_t n)
 {
 	struct orc_layout layout = orc_layout_of(ORC_V1 + fuzz_u8(fuzz) % 4);
@@ -21,13 +21,13 @@ static struct orc *create(struct fuzz *fuzz, size_t n)
 	enum orc_version version;
 	struct orc *orc = NULL;
 
-	for (size_t i = 0; i < n; i++) /* most of them into the code */
+	for (size_t i = 0; i < n; i++) /* most addresses are in the code */
 		if (ips[i] & 1)
 			ips[i] = ips[i] % 0x10000;
 	if (orc_guess_layout(entries, n, &version) && fuzz_u8(fuzz) & 1)
 		layout = orc_layout_of(version);
 	if (fuzz_u8(fuzz) & 1)
-		fuzz_take(fuzz, &layout, sizeof(layout) - 1); /* as BTF says */
+		fuzz_take(fuzz, &layout, sizeof(layout) - 1); /* any layout, as BTF may give it */
 	source.ips = ips;
 	source.entries = entries;
 	error_destroy(orc_create(&source, &layout, &orc));
@@ -48,7 +48,7 @@ static struct orc *create_rows(struct fuzz *fuzz, size_t n)
 		address += fuzz_u8(fuzz);
 		entries[i].address = address;
 		fuzz_take(fuzz, &entries[i].row, sizeof(entries[i].row));
-		if (fuzz_u8(fuzz) & 1) { /* mostly what can be */
+		if (fuzz_u8(fuzz) & 1) { /* mostly valid rows */
 			entries[i].row.sp_reg %= N_ORC_REGISTERS;
 			entries[i].row.bp_reg %= N_ORC_REGISTERS;
 			entries[i].row.type %= N_ORC_TYPES;
@@ -61,7 +61,7 @@ static struct orc *create_rows(struct fuzz *fuzz, size_t n)
 	return orc;
 }
 
-/* What a look-up goes by. */
+/* The blocks that a look-up relies on. */
 static void check_blocks(const struct orc *orc)
 {
 	for (size_t block = 0; block < orc->n_blocks; block++) {

@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A process of a Linux guest: its areas, in a list and in a tree, the names of its files, what the
- * page cache has of them. All structures are the input's.
+ * A process of a Linux guest: its areas, in a list and in a tree, the paths of its files, the page
+ * cache of the files. The input has all of these structures.
  */
 #include "config.h"
 
 #include "guest.h"
-#include "linux/process/file_bytes.h"
+#include "linux/process/guest_file.h"
 #include "xtop/loads.h"
 #include "linux/process/path.h"
 #include "linux/process/perf_map.h"
 #include "linux/process/processes.h"
 
-#define MAX_VISITS 8 /* areas whose file is looked at */
-#define MAX_MAP_BYTES                                                                              \
-	0x10000 /* of a JIT compiler's names: a large file costs as much as a thousand inputs */
+#define MAX_VISITS    8       /* areas with a file that is read */
+#define MAX_MAP_BYTES 0x10000 /* of a map: a large map costs as much as a thousand inputs */
 
 struct visit {
 	struct fuzz_guest *guest;
 	uint64_t end;
 	unsigned n;
-	struct file_bytes file;
+	struct guest_file file;
 };
 
 static void read_file(struct visit *visit, uint64_t inode)
@@ -40,19 +39,19 @@ static void read_file(struct visit *visit, uint64_t inode)
 		for (unsigned i = 0; i < 8; i++)
 			fuzz_must(bytes.read(bytes.context, i * 0x1000ULL << 3 * i, buffer,
 					     sizeof(buffer)) <= sizeof(buffer),
-				  "no more than asked for");
+				  "no more bytes than asked for");
 		if (bytes.size_bytes > MAX_MAP_BYTES)
 			bytes.size_bytes = MAX_MAP_BYTES;
 		fuzz_succeed(perf_map_read(&bytes, &tab));
 		symtab_destroy(tab);
 	}
-	bytes = file_bytes(&visit->file, UINT64_MAX);
+	bytes = guest_file_bytes(&visit->file, UINT64_MAX);
 	loads_read(&bytes, &loads);
 	bytes.read(bytes.context, 4000, buffer, sizeof(buffer));
 	visit->file.cache = NULL;
 }
 
-static bool see(void *context, const struct vma *vma)
+static bool visit_area(void *context, const struct vma *vma)
 {
 	static struct path_name name;
 	struct visit *visit = context;
@@ -62,9 +61,9 @@ static bool see(void *context, const struct vma *vma)
 	visit->end = vma->end;
 	if (visit->n++ >= MAX_VISITS)
 		return true;
-	file_bytes_add(&visit->file, vma);
+	guest_file_add_mapping(&visit->file, vma);
 	if (vma->file) {
-		path_of_file(&visit->guest->linux_guest, vma->file, &name);
+		path_read(&visit->guest->linux_guest, vma->file, &name);
 		fuzz_must(memchr(name.path, 0, sizeof(name.path)) != NULL, "a name ends");
 		if (linux_read_u64(&visit->guest->linux_guest, vma->file, &inode))
 			read_file(visit, inode);
@@ -72,7 +71,7 @@ static bool see(void *context, const struct vma *vma)
 	return true;
 }
 
-/* All of it together, as for a sample, and again a little later. */
+/* Everything together, as for a sample, and again a little later. */
 static void find_space(struct fuzz_guest *guest, uint64_t address, uint64_t mm)
 {
 	const struct task task = { .address = address, .pid = 1, .tgid = 1, .mm = mm };
@@ -83,15 +82,15 @@ static void find_space(struct fuzz_guest *guest, uint64_t address, uint64_t mm)
 
 	fuzz_succeed(processes_create(&guest->linux_guest, &settings, &processes));
 	for (unsigned i = 0; i < 2; i++) {
-		space = processes_space(processes, &task, i * 2 * FILE_RETRY_NS);
+		space = processes_find_space(processes, &task, i * 2 * CODE_FILE_RETRY_NS);
 		if (space)
 			space_find(space, 0x1000);
-		processes_root(processes, mm, &root);
+		processes_get_root(processes, mm, &root);
 		for (uint64_t frame = 0; frame < 16; frame++)
-			processes_by_frame(processes, 0x1000, FRAME(frame), UINT64_MAX / 2);
-		processes_poll(processes, (i * 2 + 1) * FILE_RETRY_NS);
+			processes_find_by_frame(processes, 0x1000, FRAME(frame), UINT64_MAX / 2);
+		processes_poll(processes, (i * 2 + 1) * CODE_FILE_RETRY_NS);
 	}
-	processes_note(processes, NULL);
+	processes_next_note(processes, NULL);
 	processes_destroy(processes);
 }
 
@@ -108,12 +107,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	fuzz_guest_layout(guest, &fuzz);
 	fuzz_guest_fill(guest, &fuzz);
 	if (vmas_read_key(&guest->linux_guest, mm, &key))
-		fuzz_must(vmas_same(&key, &key), "a key is its own");
-	vmas_walk(&guest->linux_guest, mm, see, &visit);
+		fuzz_must(vmas_key_equal(&key, &key), "a key equals itself");
+	vmas_walk(&guest->linux_guest, mm, visit_area, &visit);
 	read_file(&visit, mm);
 	if (path_find_file(&guest->linux_guest, task, "tmp", "perf-1.map", &inode))
 		read_file(&visit, inode);
-	if (key.mm == mm && task & 1) /* much is made for it */
+	if (key.mm == mm && task & 1) /* half of the inputs: find_space() is slow */
 		find_space(guest, task, mm);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The file of settings: read, written, and read again, which must then be the same. */
+/* xtoprc: read, written and read again. The second reading must give the same settings. */
 #include "config.h"
 
 #include <fcntl.h>

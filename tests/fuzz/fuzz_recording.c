@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A recording and all that comes of it: symbols, guest memory and what is looked for in it, samples,
- * unwound and named, the profile, the folded file and the tables. The input is a file, or, when its
- * first byte is odd, changes to a right one: two samples, a page of page tables that lead to itself
- * and changes to it, one of which comes late.
+ * A recording and all stages behind it: symbols, guest memory, the search for a kernel, samples,
+ * unwinding, names, the profile, the folded file and the tables. If the first byte of the input is
+ * odd, the rest are changes to a valid file: two samples, a page of page tables that lead to
+ * itself, and changes of that page, one of which comes late. Otherwise the rest is a file.
  */
 #include "config.h"
 
@@ -28,7 +28,7 @@ static struct ring *ring;
 static struct control *control;
 static struct snapshot_slot *slot;
 
-/* Every frame: page-table entries on the way to the kernel that lead to frames 0 and up. */
+/* Every frame: page-table entries on the way to the kernel lead to frames from 0 on. */
 static uint64_t table[GUEST_PAGE_SIZE / 8];
 
 static void read_table(void *context, const frame_t *frames, size_t n, void *pages, bool *ok)
@@ -67,21 +67,21 @@ static void write_right(const char *name)
 	struct symbols *symbols = guest_symbols();
 	struct recording_writer *writer;
 
-	fuzz_succeed(recording_create(name, &writer));
-	recording_begin(writer, &info, symbols);
+	fuzz_succeed(recording_writer_open(name, &writer));
+	recording_writer_begin(writer, &info, symbols);
 	table[0] = table[8] = table[510] = table[511] = 3;
 	fuzz_succeed(memory_create(&ops, NULL, &memory));
-	recording_watch(writer, memory);
+	recording_writer_watch(writer, memory);
 	for (unsigned i = 0; i < 2; i++) {
 		read_twice(memory);
 		guest_begin(&record, 1000000ULL * i, 1000);
 		guest_add_chain(&record, 0, "start_kernel;serve;hash;copy");
 		guest_add_chain(&record, 1, "_start;main;loop;0x12345");
-		recording_write(writer, record.words, record.size_bytes);
-		recording_write_poll(writer, 1000000ULL * i);
+		recording_writer_write(writer, record.words, record.size_bytes);
+		recording_writer_write_poll(writer, 1000000ULL * i);
 	}
 	memory_destroy(memory);
-	fuzz_succeed(recording_close(writer));
+	fuzz_succeed(recording_writer_close(writer));
 	symbols_destroy(symbols);
 }
 
@@ -114,7 +114,7 @@ static void start(void)
 	fuzz_succeed(snapshot_slot_create(&slot));
 }
 
-/* Each line "frames count", with nothing in it that no name may have. */
+/* Each line is "frames count" and has no character that a name must not have. */
 static void check_folded(const char *text, size_t size_bytes)
 {
 	for (size_t i = 0; i < size_bytes; i++)
@@ -138,28 +138,28 @@ static void export_all(const struct snapshot *snapshot)
 	free(text);
 }
 
-static void create_os(const struct recording *recording, const struct symbols *symbols,
+static void create_os(const struct recording_reader *reader, const struct symbols *symbols,
 		      struct memory **memoryp, struct resolver_settings *settings)
 {
-	struct os_settings os_settings = { .type = recording_info(recording)->type,
+	struct os_settings os_settings = { .type = recording_reader_get_info(reader)->type,
 					   .control = control,
 					   .symbols = (struct symbols *)symbols };
 
-	if (!recording_has_memory(recording))
+	if (!recording_reader_has_memory(reader))
 		return;
-	fuzz_succeed(recorded_open(memoryp, &settings->recorded));
+	fuzz_succeed(recorded_memory_open(memoryp, &settings->recorded));
 	os_settings.memory = *memoryp;
 	fuzz_succeed(os_create(&os_settings, &settings->os));
 }
 
-static void play(struct recording *recording, const struct symbols *symbols, uint8_t flags)
+static void play(struct recording_reader *reader, const struct symbols *symbols, uint8_t flags)
 {
 	struct resolver_settings settings = { .ring = ring,
 					      .control = control,
 					      .slot = slot,
 					      .symbols = symbols,
 					      .how = flags % 4,
-					      .n_vcpus = recording_info(recording)->n_vcpus,
+					      .n_vcpus = recording_reader_get_info(reader)->n_vcpus,
 					      .max_nodes = flags & 4 ? 16 : 4096 };
 	struct memory *memory = NULL;
 	struct snapshot *snapshot;
@@ -167,17 +167,17 @@ static void play(struct recording *recording, const struct symbols *symbols, uin
 	const void *record;
 	size_t size_bytes;
 
-	if (flags & 8) /* looks for a kernel through all of its addresses: slow */
-		create_os(recording, symbols, &memory, &settings);
+	if (flags & 8) /* the search for a kernel goes through all addresses: slow */
+		create_os(reader, symbols, &memory, &settings);
 	fuzz_succeed(resolver_create(&settings, &resolver));
 	for (unsigned i = 0; i < MAX_RECORDS; i++) {
-		record = recording_next(recording, &size_bytes);
+		record = recording_reader_next(reader, &size_bytes);
 		if (!record)
 			break;
 		fuzz_must(size_bytes <= sample_size_max(settings.n_vcpus), "a record fits");
 		resolver_add(resolver, record, size_bytes);
 	}
-	recording_complaint(recording);
+	recording_reader_get_complaint(reader);
 	fuzz_succeed(resolver_snapshot(resolver, &snapshot));
 	export_all(snapshot);
 	snapshot_destroy(snapshot);
@@ -188,7 +188,7 @@ static void play(struct recording *recording, const struct symbols *symbols, uin
 
 static void replay(const uint8_t *bytes, size_t size_bytes, uint8_t flags)
 {
-	struct recording *recording;
+	struct recording_reader *reader;
 	struct symbols *symbols;
 	struct xtop_error *error;
 
@@ -196,10 +196,10 @@ static void replay(const uint8_t *bytes, size_t size_bytes, uint8_t flags)
 	    ftruncate(fd, (off_t)size_bytes))
 		abort();
 	fuzz_succeed(symbols_create(&symbols));
-	error = recording_open(path, symbols, &recording);
+	error = recording_reader_open(path, symbols, &reader);
 	if (!error) {
-		play(recording, symbols, flags);
-		recording_destroy(recording);
+		play(reader, symbols, flags);
+		recording_reader_close(reader);
 	}
 	error_destroy(error);
 	symbols_destroy(symbols);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a kernel without symbols of its data is searched for: in memory that is the input's, or in a
- * small image in which all is found, and that the input changes.
+ * The search in a kernel without symbols of its data: memory comes from the input, or is a small
+ * image in which everything is found and that the input changes.
  */
 #include "config.h"
 
 #include "guest.h"
 #include "linux/kernel/search.h"
 
-/* Where things are in the image when they are right. */
+/* Where things are in a valid image. */
 #define TEXT      0x0000 /* the functions, one every FUNCTION_BYTES */
 #define RODATA    0x1000
 #define BANNER    0x1010
@@ -115,15 +115,15 @@ static void check_found(const uint64_t *symbols)
 	fuzz_must(is_within(symbols[LINUX_BTF_START], symbols[LINUX_BTF_STOP], RODATA, DATA),
 		  "BTF is constant data");
 	fuzz_must(is_within(symbols[LINUX_NOTES_START], symbols[LINUX_NOTES_STOP], RODATA, DATA),
-		  "so is a note");
+		  "a note is constant data");
 	fuzz_must(is_within(symbols[LINUX_ORC_IP_START], symbols[LINUX_ORC_STOP], DATA, END),
 		  "ORC is in the image");
 	fuzz_must(symbols[LINUX_ORC_START] == symbols[LINUX_ORC_IP_STOP] &&
 			  symbols[LINUX_ORC_STOP] == symbols[LINUX_ORC_START] + n * ORC_ENTRY_BYTES,
-		  "an entry an address");
+		  "ORC has as many entries as addresses");
 }
 
-/* Nothing else would show that the image is one in which there is something to find. */
+/* Without this check nobody would see that nothing can be found in the image. */
 static void check_right(struct fuzz_guest *guest)
 {
 	static const enum linux_symbol all[] = {
@@ -135,10 +135,10 @@ static void check_right(struct fuzz_guest *guest)
 	struct linux_guest found = search_all(guest);
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		fuzz_must(found.symbols[all[i]] != 0, "all of a right image is found");
+		fuzz_must(found.symbols[all[i]] != 0, "everything in a valid image is found");
 }
 
-/* Words of it: where, how, what. */
+/* Changes words of the image. The input tells which, how, and to what. */
 static void spoil(struct fuzz_guest *guest, struct fuzz *fuzz)
 {
 	while (fuzz->left_bytes) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whole call chains: any registers and stacks, through kernel code with ORC and user code with CFI
- * out of the input, and code that nobody knows, in each of the ways.
+ * Whole call chains, in each way of unwinding: any registers and stacks, kernel code with ORC
+ * tables and user code with CFI from the input, and unknown code.
  */
 #include "config.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The page walk and what reads through it, on page tables that the input writes entry by entry: loops,
- * large pages at every level, frames that are not there. walk_x86() and walk_x86_span() must agree.
+ * The page walk, and reads that use it. The input writes page tables entry by entry: loops, large
+ * pages at every level, missing frames. walk_find_frame() and walk_find_span() must agree.
  */
 #include "config.h"
 
@@ -38,7 +38,7 @@ static const volatile uint64_t *guest_table(void *context, frame_t frame)
 	return frame.value < FRAMES ? pages[frame.value] : NULL;
 }
 
-/* Entries are short in the input: flags, NX and a frame that mostly exists. */
+/* In the input entries are short: flags, NX and a frame that mostly exists. RAW: all 64 bits. */
 static void put_entry(struct fuzz *fuzz, bool raw)
 {
 	unsigned frame = fuzz_u8(fuzz) % FRAMES, index = fuzz_u16(fuzz) % 512;
@@ -60,10 +60,10 @@ static void check_walk(struct memory_root root, uint64_t address)
 	struct walk_reader reader = { .table = guest_table };
 	frame_t frame = FRAME(0);
 	struct walk_span span;
-	enum walk_result result = walk_x86(&reader, root, GVA(address), &frame);
+	enum walk_result result = walk_find_frame(&reader, root, GVA(address), &frame);
 
-	fuzz_must(walk_x86_span(&reader, root, GVA(address), &span) == result, "one result");
-	fuzz_must(span.rest_bytes > 0, "there is a rest");
+	fuzz_must(walk_find_span(&reader, root, GVA(address), &span) == result, "one result");
+	fuzz_must(span.rest_bytes > 0, "a span is not empty");
 	if (result == WALK_OK)
 		fuzz_must(frame.value == span.frame.value && !(frame.value >> 40), "one frame");
 }
@@ -135,7 +135,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	memory_refresh(memory);
 	regs.cr4 = fuzz_u8(&fuzz) & 1 ? 1U << 12 : 0;
 	regs.cr3 = fuzz_u16(&fuzz);
-	/* so that something is there at once: frames 1 to 5 as tables of one another */
+	/* Some tables to begin with: frames 1 to 5 point to one another. */
 	for (unsigned i = 1; i < 5; i++)
 		pages[i][0] = pages[i][511] = (i + 1) << GUEST_PAGE_SHIFT | 3;
 	run(&fuzz, memory, walk_root(&regs));

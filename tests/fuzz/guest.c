@@ -6,7 +6,7 @@
 
 #define TABLE_FRAME  1 /* of the level 1 table; the others follow */
 #define POOL_FRAME   0x100
-#define ABSENT_FRAME 0x200 /* there is none */
+#define ABSENT_FRAME 0x200 /* cannot be read */
 #define POOL_PAGES   (FUZZ_GUEST_BYTES / GUEST_PAGE_SIZE)
 #define ENTRY_FLAGS  3 /* present, writable */
 
@@ -73,7 +73,7 @@ void fuzz_guest_fill(struct fuzz_guest *guest, struct fuzz *fuzz)
 		(struct memory_root){ .cr3 = (TABLE_FRAME + 3) << GUEST_PAGE_SHIFT };
 }
 
-/* By the member's name: what kind of number it is. */
+/* The value of MEMBER: an offset at *NEXT, which grows, or a count, a size or a bit number. */
 static int32_t layout_value(enum layout_member member, int32_t *next)
 {
 	int32_t offset = *next;
@@ -104,7 +104,7 @@ static int32_t layout_value(enum layout_member member, int32_t *next)
 	}
 }
 
-/* Behind the last member of the same struct. */
+/* The offset behind the last member of the same struct. */
 static int32_t layout_next(const struct layout *layout, int member)
 {
 	int32_t next = 0, unused;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A vCPU's record with registers and pieces of stack out of the input. Words that the input gives as
- * small numbers point into the stacks and the code, so that chains hold together now and then.
+ * A vCPU's record with registers and pieces of stack from the input. Small numbers in the input
+ * become addresses in the stacks and the code, so some chains hold together.
  */
 #ifndef TESTS_FUZZ_VCPU_H
 #define TESTS_FUZZ_VCPU_H
@@ -33,7 +33,7 @@ static inline uint64_t fuzz_word(struct fuzz *fuzz)
 	return bases[kind % 5] + fuzz_u16(fuzz);
 }
 
-/* A record that sample_check() takes. */
+/* A record that passes sample_check(). */
 static inline void fuzz_vcpu(struct fuzz *fuzz, struct fuzz_vcpu *vcpu)
 {
 	static const uint64_t bases[] = { VCPU_KERNEL_STACK, VCPU_KERNEL_STACK + 4096,

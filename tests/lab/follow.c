@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Follows a Linux guest as the resolver does and tells how soon a module that comes or goes is seen.
+ * Polls a Linux guest as the resolver does, and measures how soon it sees that a module is loaded
+ * or unloaded.
  *
  *   follow DOMAIN MODULE CONSOLE COUNT
  *
- * The guest tells it on its CONSOLE, "workload: MODULE loaded" and "... unloaded". For each of COUNT
- * changes one line; negative: seen before it was told.
+ * The guest writes "workload: MODULE loaded" and "... unloaded" to its CONSOLE. This program prints
+ * one line for each of COUNT changes. SECONDS is the time from the console's line until xtop sees
+ * the change; it is negative if xtop sees the change before.
  *
  *   MODULE loaded|unloaded SECONDS
  */
@@ -16,6 +18,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "tests/support/must.h"
 #include "xtop/broker.h"
 #include "xtop/clock.h"
 #include "xtop/control.h"
@@ -32,7 +35,7 @@ struct follow {
 	struct os *os;
 	const char *module;
 	FILE *console;
-	uint64_t generation; /* of the space when it was looked at */
+	uint64_t generation; /* of the space at the last poll */
 	bool is_seen, is_told;
 	uint64_t seen_ns, told_ns; /* of the last change */
 };
@@ -48,15 +51,9 @@ static __attribute__((format(printf, 1, 2), noreturn)) void die(const char *form
 	exit(1);
 }
 
-static void must(struct xtop_error *error)
-{
-	if (error)
-		die("%s", error_message(error));
-}
-
 static bool follow_has(const struct follow *follow)
 {
-	const struct space *space = os_kernel(follow->os);
+	const struct space *space = os_get_kernel(follow->os);
 	const struct mapping *mapping;
 	char name[72];
 
@@ -69,20 +66,20 @@ static bool follow_has(const struct follow *follow)
 	return false;
 }
 
-static void follow_look(struct follow *follow, uint64_t now_ns)
+static void follow_poll_modules(struct follow *follow, uint64_t now_ns)
 {
 	bool is_seen;
 
-	if (space_generation(os_kernel(follow->os)) == follow->generation)
+	if (space_generation(os_get_kernel(follow->os)) == follow->generation)
 		return;
-	follow->generation = space_generation(os_kernel(follow->os));
+	follow->generation = space_generation(os_get_kernel(follow->os));
 	is_seen = follow_has(follow);
 	if (is_seen != follow->is_seen)
 		follow->seen_ns = now_ns;
 	follow->is_seen = is_seen;
 }
 
-static void follow_listen(struct follow *follow, uint64_t now_ns)
+static void follow_read_console(struct follow *follow, uint64_t now_ns)
 {
 	char line[512], loaded[96], unloaded[96];
 
@@ -105,14 +102,14 @@ static uint64_t follow_step(struct follow *follow)
 
 	nanosleep(&(struct timespec){ .tv_nsec = FOLLOW_NAP_NS }, NULL);
 	now_ns = clock_now_ns();
-	follow_listen(follow, now_ns);
+	follow_read_console(follow, now_ns);
 	os_poll(follow->os, now_ns);
-	follow_look(follow, now_ns);
+	follow_poll_modules(follow, now_ns);
 	return now_ns;
 }
 
-/* So that no change is told before, and seen after, the first one that counts. */
-static void follow_settle(struct follow *follow)
+/* Waits until no change is under way, so that the first one that counts is seen as a whole. */
+static void follow_wait_quiet(struct follow *follow)
 {
 	uint64_t begin_ns = clock_now_ns(), now_ns;
 
@@ -123,8 +120,8 @@ static void follow_settle(struct follow *follow)
 	       now_ns - follow->seen_ns < FOLLOW_QUIET_NS);
 }
 
-/* Waits until one change was both told and seen. */
-static void follow_change(struct follow *follow)
+/* Waits until one change was both written to the console and seen. */
+static void follow_measure_change(struct follow *follow)
 {
 	uint64_t begin_ns = clock_now_ns(), now_ns;
 
@@ -140,16 +137,16 @@ static void follow_change(struct follow *follow)
 	       ((double)follow->seen_ns - (double)follow->told_ns) / 1e9);
 }
 
-/* A vCPU may be where no kernel is to be seen: looked at again and again. */
+/* Tries again and again, because a vCPU may be at a place that does not show the kernel. */
 static void follow_attach(struct follow *follow, const struct guest_info *info)
 {
 	const struct timespec nap = { .tv_nsec = FOLLOW_NAP_NS };
 	struct sample_vcpu vcpu = { .vcpu = 0 };
 	uint64_t begin_ns = clock_now_ns();
 
-	while (!os_is_linux(follow->os)) {
-		if (guest_registers(info, 0, &vcpu.regs))
-			os_see(follow->os, &vcpu, clock_now_ns());
+	while (!os_is_known(follow->os)) {
+		if (guest_get_registers(info, 0, &vcpu.regs))
+			os_update(follow->os, &vcpu, clock_now_ns());
 		if (clock_now_ns() - begin_ns > FOLLOW_LIMIT_NS)
 			die("no Linux there");
 		nanosleep(&nap, NULL);
@@ -164,19 +161,19 @@ int main(int argc, char **argv)
 
 	if (argc != 5)
 		die("usage: follow DOMAIN MODULE CONSOLE COUNT");
-	must(guest_find(argv[1], &info));
+	must_or_die(guest_find(argv[1], &info));
 	settings.type = info.type;
-	must(guest_open_memory(info.domid, &settings.memory));
-	must(control_create(&settings.control));
-	must(os_create(&settings, &follow.os));
+	must_or_die(guest_open_memory(info.domid, &settings.memory));
+	must_or_die(control_create(&settings.control));
+	must_or_die(os_create(&settings, &follow.os));
 	follow.module = argv[2];
 	follow.console = fopen(argv[3], "r");
 	if (!follow.console)
 		die("cannot open %s", argv[3]);
 	follow_attach(&follow, &info);
-	follow_settle(&follow);
+	follow_wait_quiet(&follow);
 	for (int i = 0; i < atoi(argv[4]); i++)
-		follow_change(&follow);
+		follow_measure_change(&follow);
 	fclose(follow.console);
 	os_destroy(follow.os);
 	control_destroy(settings.control);

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What xtop sees inside a Linux guest, as text to be compared with what the guest says of itself
- * (tests/guests/workload/tell.c). Goes the resolver's way: registers, linux_attach(), modules,
- * tasks, processes.
+ * Prints what xtop sees inside a Linux guest, so that tests can compare it with what the guest says
+ * about itself (tests/guests/workload/tell.c). Works as the resolver does: registers,
+ * linux_attach(), modules, tasks, processes.
  *
  *   inside DOMAIN WHAT...
  *   inside --dump MEMORY REGISTERS WHAT...   guest-physical memory, QEMU's "info registers -a"
  *
- * Every line begins with its WHAT; lines of one WHAT are sorted by strcmp.
+ * Every line begins with its WHAT. Lines of one WHAT are sorted by strcmp().
  *
- *   kernel     ADDRESS NAME            the kernel's symbols: all of its tables, data too
+ *   kernel     ADDRESS NAME            the kernel's symbols: all of its tables, also data
  *   text       ADDRESS NAME            of these, types t T w W
- *   modules    ADDRESS NAME [MODULE]   the same of modules, read here, not by modules.c
- *   misnamed   ADDRESS NAME SEEN       functions in the two that xtop would call something else
- *   functions  COUNT                   that this was tried for
- *   module     NAME START              what xtop has mapped as modules or generated code
+ *   modules    ADDRESS NAME [MODULE]   symbols of modules, read by this program, not by modules.c
+ *   misnamed   ADDRESS NAME SEEN       functions of the two above that xtop names differently
+ *   functions  COUNT                   how many functions "misnamed" has tried
+ *   module     NAME START              modules and generated code that xtop has mapped
  *   code       START END NAME [OF]     BPF programs and ftrace's trampolines
  *   build-id   WHAT HEX                kernel, a module in [ ], files that are executed
  *   task       TGID PID COMM           every thread on the kernel's lists
- *   maps       PID LINE                as /proc/PID/maps has it, but without device and inode
- *   frames     PID used N told N wrong N   pages of code, every eighth: told by the frame it lies in
- *   search     NAME FOUND TOLD         what a kernel without CONFIG_KALLSYMS_ALL would be searched for
+ *   maps       PID LINE                a line of /proc/PID/maps without device and inode
+ *   frames     PID used N told N wrong N   every eighth page of code, found by its frame
+ *   search     NAME FOUND TOLD         addresses that linux_search() finds without names of data
  *   cost       of attaching, and of all: pages, batches, CPU, memory
  */
 #include "config.h"
@@ -43,6 +43,7 @@
 #include "linux/process/processes.h"
 #include "linux/process/vmas.h"
 #include "tests/support/dump_memory.h"
+#include "tests/support/must.h"
 #include "xtop/broker.h"
 #include "xtop/os.h"
 #include "xtop/cleanup.h"
@@ -55,7 +56,7 @@
 #define VMA_MAYSHARE 0x80 /* Linux include/linux/mm.h: "s" */
 #define ATTACH_TRIES 100
 #define TASK_LEADER  true
-#define EVERY_PAGES  8 /* looking at each frame anew takes a while */
+#define EVERY_PAGES  8 /* not every page, because each takes a while */
 
 struct lines {
 	char **line;
@@ -106,12 +107,6 @@ static __attribute__((format(printf, 1, 2), noreturn)) void die(const char *form
 	vfprintf(stderr, format, arguments);
 	fputs("\n", stderr);
 	exit(1);
-}
-
-static void must(struct xtop_error *error)
-{
-	if (error)
-		die("inside: %s", error_message(error));
 }
 
 static __attribute__((format(printf, 2, 3))) void add(struct inside *inside, const char *format,
@@ -169,7 +164,7 @@ static void add_kernel(struct inside *inside, bool text_only)
 	free(at);
 }
 
-/* --- modules' symbols, by another way than modules.c ------------------------------------------ */
+/* --- symbols of modules, read in another way than modules.c does ------------------------------ */
 
 /* Elf64_Sym (System V gABI, chapter 4). */
 struct symbol_words {
@@ -233,9 +228,9 @@ static void add_module_symbol(struct inside *inside, const char *module, uint64_
 	add(inside, "%016" PRIx64 " %s [%s]", address, name, module);
 }
 
-/* --- the names xtop gives --------------------------------------------------------------------- */
+/* --- the names that xtop gives ---------------------------------------------------------------- */
 
-/* Functions of the space, and those of the guest's lists, as "ADDRESS NAME". */
+/* Symbols of kernel and modules, as "ADDRESS NAME", sorted. */
 static struct lines known;
 static size_t n_functions;
 
@@ -247,14 +242,14 @@ static bool is_known(uint64_t address, const char *name)
 	return bsearch(&key, known.line, known.n, sizeof(*known.line), compare_lines);
 }
 
-/* The symbol's own name, or another one that the guest has for just that address. */
+/* xtop may give the symbol's name, or another name that the guest has for the same address. */
 static void try_name(struct inside *inside, uint64_t address, const char *name)
 {
 	const struct mapping *mapping;
 	struct symtab_entry entry = { 0 };
 
 	n_functions++;
-	if (space_lookup(inside->space, address, &entry, &mapping) &&
+	if (space_find_symbol(inside->space, address, &entry, &mapping) &&
 	    entry.start + mapping->bias == address &&
 	    (strcmp(entry.name, name) == 0 || is_known(address, entry.name)))
 		return;
@@ -279,7 +274,9 @@ static void learn_module_symbol(struct inside *inside, const char *module, uint6
 	add(inside, "%016" PRIx64 " %s", address, name);
 }
 
-/* Functions from _text to _etext and of modules' text; init text, which is freed, names nothing. */
+/*
+ * Functions from _text to _etext and of modules' text. Init text is left out, because it is freed.
+ */
 static void add_misnamed(struct inside *inside)
 {
 	const struct linux_guest *guest = &inside->kernel.guest;
@@ -329,14 +326,14 @@ static void add_module(struct inside *inside, const struct mapping *mapping)
 	add(inside, "%s 0x%016" PRIx64, mapping->image->name, mapping->start);
 }
 
-/* Removes nothing: this is the way to see all mappings. */
+/* For space_remove_if(), which visits all mappings. Removes none. */
 static bool add_code(void *context, const struct mapping *mapping)
 {
 	const char *of = mapping->image->name;
 	struct symtab_entry entry;
 
 	if ((strcmp(of, "[bpf]") == 0 || strcmp(of, "[ftrace]") == 0) &&
-	    symtab_lookup(mapping->image->symtab, mapping->start - mapping->bias, &entry))
+	    symtab_find(mapping->image->symtab, mapping->start - mapping->bias, &entry))
 		add(context, "%016" PRIx64 " %016" PRIx64 " %s %s", mapping->start, mapping->end,
 		    entry.name, of);
 	return false;
@@ -369,7 +366,7 @@ static void visit_task(struct inside *inside, uint64_t address, task_fn *found)
 		found(inside, task);
 }
 
-/* From a list_head in another struct: first, then from member to member until it is met again. */
+/* The list's head is in another struct. Goes from member to member until the head comes again. */
 static void each_thread(struct inside *inside, uint64_t leader, task_fn *found)
 {
 	const struct linux_guest *guest = &inside->kernel.guest;
@@ -416,7 +413,7 @@ static bool add_area(void *context, const struct vma *vma)
 	struct inside *inside = context;
 	struct path_name name = { .path = "" };
 
-	if (vma->file && !path_of_file(&inside->kernel.guest, vma->file, &name))
+	if (vma->file && !path_read(&inside->kernel.guest, vma->file, &name))
 		strcpy(name.path, "?");
 	add(inside, "%u %08" PRIx64 "-%08" PRIx64 " %c%c%c%c %08" PRIx64 "%s%s%s", inside->pid,
 	    vma->start, vma->end, vma->flags & VMA_READ ? 'r' : '-',
@@ -445,7 +442,7 @@ static bool add_file_build_id(void *context, const struct vma *vma)
 	struct path_name name;
 
 	if (vma->file && vma->flags & VMA_EXEC && mapping && mapping->image &&
-	    path_of_file(&inside->kernel.guest, vma->file, &name))
+	    path_read(&inside->kernel.guest, vma->file, &name))
 		add_build_id(inside, name.path, &mapping->image->build_id);
 	return true;
 }
@@ -454,12 +451,12 @@ static void add_file_build_ids(struct inside *inside, const struct task *task)
 {
 	uint64_t mm = task->mm;
 
-	user_space = mm ? processes_space(inside->processes, task, clock_now_ns()) : NULL;
+	user_space = mm ? processes_find_space(inside->processes, task, clock_now_ns()) : NULL;
 	if (user_space)
 		vmas_walk(&inside->kernel.guest, mm, add_file_build_id, inside);
 }
 
-/* Of one process's pages of code: told by their frames, and otherwise than by its areas. */
+/* Pages of code of one process: in use, found by their frames, found but not as its areas say. */
 static struct {
 	struct memory_root root;
 	unsigned used, told, wrong;
@@ -474,8 +471,8 @@ static void count_page(struct inside *inside, uint64_t address)
 	if (!area || !memory_translate(inside->memory, by_frame.root, address, &frame))
 		return;
 	by_frame.used++;
-	space = processes_by_frame(inside->processes, address, frame,
-				   memory_now_ns(inside->memory));
+	space = processes_find_by_frame(inside->processes, address, frame,
+					memory_now_ns(inside->memory));
 	page = space ? space_find(space, address) : NULL;
 	by_frame.told += page != NULL;
 	by_frame.wrong += page && (page->image != area->image || page->bias != area->bias);
@@ -495,15 +492,15 @@ static void add_frames(struct inside *inside, const struct task *task)
 	uint32_t pid = task->pid;
 
 	memset(&by_frame, 0, sizeof(by_frame));
-	user_space = mm ? processes_space(inside->processes, task, clock_now_ns()) : NULL;
-	if (!user_space || !processes_root(inside->processes, mm, &by_frame.root))
+	user_space = mm ? processes_find_space(inside->processes, task, clock_now_ns()) : NULL;
+	if (!user_space || !processes_get_root(inside->processes, mm, &by_frame.root))
 		return;
 	vmas_walk(&inside->kernel.guest, mm, count_pages, inside);
 	add(inside, "%u used %u told %u wrong %u", pid, by_frame.used, by_frame.told,
 	    by_frame.wrong);
 }
 
-/* A file is told of once, whoever maps it. */
+/* Several processes may map one file. Its line is printed once. */
 static void drop_doubles(struct lines *lines)
 {
 	size_t kept = 0;
@@ -528,7 +525,7 @@ static void add_build_ids(struct inside *inside)
 	drop_doubles(&inside->lines);
 }
 
-/* --- without names of data -------------------------------------------------------------------- */
+/* --- linux_search(), as for a kernel without CONFIG_KALLSYMS_ALL ------------------------------ */
 
 static const struct {
 	enum linux_symbol symbol;
@@ -554,7 +551,7 @@ static const struct {
 	{ LINUX_BPF_KALLSYMS, "bpf_kallsyms" },
 };
 
-/* What the symbols tell, and BTF where some are members of pcpu_hot. */
+/* The address by the symbols, and by BTF for those that are members of pcpu_hot. */
 static uint64_t searched_told(const struct linux_guest *guest, enum linux_symbol symbol)
 {
 	enum layout_member hot = symbol == LINUX_CURRENT_TASK    ? PCPU_HOT_CURRENT
@@ -569,7 +566,7 @@ static uint64_t searched_told(const struct linux_guest *guest, enum linux_symbol
 
 static void add_searched(struct inside *inside)
 {
-	struct kernel_image *image = kernel_image_locate(inside->memory, &inside->regs);
+	struct kernel_image *image = kernel_image_find(inside->memory, &inside->regs);
 	const struct linux_guest *told = &inside->kernel.guest;
 	struct linux_guest found = *told;
 	const struct memory_range *ranges;
@@ -590,7 +587,7 @@ static void add_searched(struct inside *inside)
 	kernel_image_destroy(image);
 }
 
-/* --- what it cost ----------------------------------------------------------------------------- */
+/* --- cost ------------------------------------------------------------------------------------- */
 
 static double cpu_s(void)
 {
@@ -619,12 +616,12 @@ static void add_cost(struct inside *inside)
 
 static void open_domain(struct inside *inside, const char *domain, struct guest_info *info)
 {
-	must(guest_find(domain, info));
+	must_or_die(guest_find(domain, info));
 	inside->type = info->type;
-	must(guest_open_memory(info->domid, &inside->memory));
+	must_or_die(guest_open_memory(info->domid, &inside->memory));
 }
 
-/* CPU 0 in QEMU's "info registers -a". */
+/* Reads CPU 0 of QEMU's "info registers -a". */
 static void open_dump(struct inside *inside, const char *memory, const char *registers)
 {
 	_cleanup_fclose_ FILE *file = fopen(registers, "r");
@@ -649,17 +646,17 @@ static void open_dump(struct inside *inside, const char *memory, const char *reg
 			regs->gs_base = strtoull(line + 9, NULL, 16);
 	}
 	inside->type = GUEST_HVM;
-	must(dump_open(memory, &inside->memory));
+	must_or_die(dump_open(memory, &inside->memory));
 }
 
-/* A vCPU of INFO may be where no kernel is to be seen: looked at again and again. */
+/* Tries again and again, because a vCPU of INFO may be at a place that does not show the kernel. */
 static bool attach(struct inside *inside, const struct guest_info *info)
 {
 	const struct os_guest guest = { .memory = inside->memory, .type = inside->type };
 
 	for (int i = 0; i < (info ? ATTACH_TRIES : 1); i++) {
 		memory_refresh(inside->memory);
-		if (info && !guest_registers(info, (unsigned)i % info->n_vcpus, &inside->regs))
+		if (info && !guest_get_registers(info, (unsigned)i % info->n_vcpus, &inside->regs))
 			continue;
 		if (linux_attach(&guest, &inside->regs, &inside->kernel))
 			return true;
@@ -667,10 +664,10 @@ static bool attach(struct inside *inside, const struct guest_info *info)
 	return false;
 }
 
-/* All of kallsyms, which linux_attach() has read but not kept. */
+/* Reads all of kallsyms again; linux_attach() does not keep it. */
 static void read_kallsyms(struct inside *inside)
 {
-	struct kernel_image *image = kernel_image_locate(inside->memory, &inside->regs);
+	struct kernel_image *image = kernel_image_find(inside->memory, &inside->regs);
 
 	if (!image || !kernel_image_find_kallsyms(image, &inside->kallsyms))
 		die("inside: no kallsyms");
@@ -717,26 +714,26 @@ static void read_own_members(struct inside *inside)
 	btf_deinit(&btf);
 }
 
-static void look(struct inside *inside)
+static void read_guest(struct inside *inside)
 {
 	const struct linux_guest *guest = &inside->kernel.guest;
 	static const struct processes_settings settings;
 
-	must(space_create(&inside->space));
-	must(space_add(inside->space, &(struct mapping){ .start = guest->text_start,
-							 .end = guest->text_end,
-							 .image = inside->kernel.image }));
-	must(modules_create(guest, inside->space, &inside->modules));
+	must_or_die(space_create(&inside->space));
+	must_or_die(space_add(inside->space, &(struct mapping){ .start = guest->text_start,
+								.end = guest->text_end,
+								.image = inside->kernel.image }));
+	must_or_die(modules_create(guest, inside->space, &inside->modules));
 	modules_poll(inside->modules);
-	must(generated_code_create(guest, inside->space, &inside->generated));
+	must_or_die(generated_code_create(guest, inside->space, &inside->generated));
 	generated_code_poll(inside->generated);
 	inside->attached = memory_counts(inside->memory);
 	inside->attached_s = cpu_s();
 	if (!guest->has_layout)
 		die("inside: the kernel has no BTF");
 	read_own_members(inside);
-	must(tasks_create(guest, &inside->tasks));
-	must(processes_create(guest, &settings, &inside->processes));
+	must_or_die(tasks_create(guest, &inside->tasks));
+	must_or_die(processes_create(guest, &settings, &inside->processes));
 }
 
 static void put_what(struct inside *inside, const char *what)
@@ -769,7 +766,7 @@ static void put_what(struct inside *inside, const char *what)
 	else if (strcmp(what, "cost") == 0)
 		add_cost(inside);
 	else
-		die("inside: what is '%s'?", what);
+		die("inside: unknown WHAT '%s'", what);
 	put(inside, what);
 }
 
@@ -799,7 +796,7 @@ int main(int argc, char **argv)
 		open_domain(&inside, argv[1], &info);
 	if (!attach(&inside, dump ? NULL : &info))
 		die("inside: no Linux there");
-	look(&inside);
+	read_guest(&inside);
 	printf("release %s\n", inside.kernel.release);
 	read_kallsyms(&inside);
 	for (int i = dump ? 4 : 2; i < argc; i++)

@@ -1,27 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Kills xtop again and again, at random moments, and looks from outside whether the guest goes on.
+ * Kills xtop again and again, at random moments, and checks from outside that the guest goes on.
  *
  *   kills DOMAIN KERNEL N [OPTION...]
  *   kills DOMAIN KERNEL all [OPTION...]
  *
- * The second kills all of one xtop in one and the same stop, and leaves the guest as it then is.
+ * The second form kills all processes of one xtop during one stop, and leaves the guest as it is
+ * then.
  *
- * N times each of xtop's four processes: starts xtop with the OPTIONs on DOMAIN, waits for its first
- * stop, lets it sample for up to MOMENT_US more, sends SIGKILL to that process (and a fourth as often
- * SIGSTOP to the sampler, and SIGKILL to guard and sampler at once), and waits until Xen
- * says that the domain is not paused, that its counters go on (`heartbeat` of the ELF file KERNEL,
- * which it runs), and that nothing of xtop is left. One time in five it kills in that first stop,
- * and one in five it does not wait for it: starting has its moments too. TAP on stdout.
+ * The first form does the following N times for each of xtop's four processes. It starts xtop with
+ * the OPTIONs on DOMAIN, waits for its first stop, lets it sample for up to MOMENT_US more, and
+ * sends SIGKILL to the process. In one round of RARE it also sends SIGSTOP to the sampler, and
+ * SIGKILL to guard and sampler at once. Then it waits until the domain is not paused, until its
+ * counters go on (`heartbeat` of the ELF file KERNEL, which the domain runs), and until no process
+ * of xtop is left. One time in five it kills during the first stop, and one time in five it does
+ * not wait for a stop, to kill xtop while it starts. TAP on stdout.
  *
- * xtop is what main() calls, in a forked process: to execute and link the program anew takes most
- * of a second in the lab.
+ * xtop runs in a forked process, which calls the same function as main(): to execute and link the
+ * program again would take most of a second in the lab.
  *
- * Runs at a higher real-time priority than the sampler: on the one CPU of the lab's dom0 it would
- * else never get its turn while the guest is stopped. A look just before the kill tells whether it
- * was: how many were is told too, and must not be none.
+ * This program has a higher real-time priority than the sampler. Otherwise it would never run while
+ * the guest is stopped, because the lab's dom0 has only one CPU. Just before each kill it looks
+ * whether the guest is stopped. It prints how often it was, and this must not be 0.
  */
-#define _GNU_SOURCE
+#include "config.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
@@ -36,33 +39,34 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "options.h"
+#include "session.h"
+#include "tests/support/must.h"
 #include "xtop/broker.h"
 #include "xtop/domctl.h"
 #include "xtop/memory.h"
-#include "options.h"
-#include "session.h"
 #include "xtop/walk.h"
 
 #define MOMENT_US 20000
-#define START_US  100000 /* from the fork to the first samples, about */
-#define LIMIT_S   20     /* for anything to happen, on a machine however loaded */
-#define LOOK_US   500    /* between looks whether the guest runs again */
-/* Within 50 ms, and of guard and sampler at once 100; in looks, so that a machine that stalls fails nobody. */
-#define PROMPT_LOOKS      100
-#define PROMPT_LOOKS_BOTH 200
-#define TELL_EVERY        100 /* rounds */
-#define RARE              4   /* rounds: so often come the two that kill no single process */
-#define MAX_VCPUS         4   /* as tests/guests/tiny/tiny.h */
+#define START_US  100000 /* about the time from the fork to the first samples */
+#define LIMIT_S   20     /* the longest wait for anything, also on a loaded machine */
+#define POLL_US   500    /* between polls whether the guest runs again */
+/*
+ * 50 ms, and 100 ms when guard and sampler are killed at once. Counted in polls, so that no test
+ * fails because the machine stalls.
+ */
+#define PROMPT_POLLS      100
+#define PROMPT_POLLS_BOTH 200
+#define PRINT_EVERY       100 /* rounds */
+#define RARE              4   /* in one of so many rounds, HANG and BOTH are tried */
+#define MAX_VCPUS         4   /* as in tests/guests/tiny/tiny.h */
 
-enum moment {
-	IN_A_STOP,
-	SAMPLING,
-	SAMPLING_TOO,
-	SAMPLING_MORE,
-	STARTING,
-	N_MOMENTS
-}; /* coprime to N_PROCESSES and to the kills of RARE rounds, so that each role meets each */
-/* Who is killed; the last two: the sampler hangs (SIGSTOP), guard and sampler are killed at once. */
+/*
+ * N_MOMENTS is coprime to N_PROCESSES, and to the number of kills in a round with HANG and BOTH, so
+ * that each role is killed at each moment.
+ */
+enum moment { IN_A_STOP, SAMPLING, SAMPLING_TOO, SAMPLING_MORE, STARTING, N_MOMENTS };
+/* The process that is killed. HANG: SIGSTOP for the sampler. BOTH: guard and sampler at once. */
 enum role { SAMPLER, GUARD, BROKER, MAIN, HANG, BOTH, N_ROLES };
 #define N_PROCESSES HANG
 
@@ -79,19 +83,13 @@ static struct options options;
 static struct tally {
 	unsigned kills, stopped, late;
 	uint64_t longest_ns;
-	unsigned most_looks;
+	unsigned most_polls;
 } tallies[N_ROLES];
 
 static void die(const char *what)
 {
 	printf("Bail out! kills: %s\n", what);
 	exit(1);
-}
-
-static void must(struct xtop_error *error)
-{
-	if (error)
-		die(error_message(error));
 }
 
 static uint64_t now_ns(void)
@@ -120,7 +118,7 @@ static bool is_stopped(void)
 	return look.life == GUEST_PAUSED_BY_OTHERS;
 }
 
-/* Rounds of all vCPUs together. */
+/* The sum of the counters of all vCPUs. */
 static uint64_t read_heartbeat(void)
 {
 	uint64_t rounds[MAX_VCPUS], sum = 0;
@@ -128,7 +126,7 @@ static uint64_t read_heartbeat(void)
 	struct registers regs;
 
 	memory_refresh(memory);
-	if (info.n_vcpus > MAX_VCPUS || !guest_registers(&info, 0, &regs) ||
+	if (info.n_vcpus > MAX_VCPUS || !guest_get_registers(&info, 0, &regs) ||
 	    memory_read(memory, walk_root(&regs), heartbeat_address, rounds, size) != size)
 		die("cannot read the guest's counters");
 	for (unsigned i = 0; i < info.n_vcpus; i++)
@@ -206,13 +204,13 @@ static pid_t start(void)
 	if (pid == 0) {
 		struct xtop_error *error = session_run(&options, NULL);
 
-		error_destroy(error); /* what a kill makes of it is not the question */
+		error_destroy(error); /* the result of a killed xtop does not matter */
 		_exit(error != NULL);
 	}
 	return pid;
 }
 
-/* All of them, orphans too: this process is the one that inherits them. */
+/* Waits for all processes, also for orphans, which this process inherits. */
 static void wait_for_end(void)
 {
 	uint64_t limit_ns = now_ns() + LIMIT_S * 1000000000ULL;
@@ -228,27 +226,27 @@ static void wait_for_end(void)
 
 /* --- one kill --------------------------------------------------------------------------------- */
 
-static unsigned prompt_looks(enum role role)
+static unsigned prompt_polls(enum role role)
 {
-	return role == BOTH ? PROMPT_LOOKS_BOTH : PROMPT_LOOKS;
+	return role == BOTH ? PROMPT_POLLS_BOTH : PROMPT_POLLS;
 }
 
 static void wait_for_release(enum role role)
 {
 	struct tally *tally = &tallies[role];
 	uint64_t begin_ns = now_ns(), took_ns;
-	unsigned looks = 0;
+	unsigned polls = 0;
 
 	while (is_stopped()) {
 		if (now_ns() - begin_ns > LIMIT_S * 1000000000ULL)
 			die("the guest is left stopped");
-		nap_us(LOOK_US);
-		looks++;
+		nap_us(POLL_US);
+		polls++;
 	}
 	took_ns = now_ns() - begin_ns;
-	tally->late += looks > prompt_looks(role);
-	if (looks > tally->most_looks)
-		tally->most_looks = looks;
+	tally->late += polls > prompt_polls(role);
+	if (polls > tally->most_polls)
+		tally->most_polls = polls;
 	if (took_ns > tally->longest_ns)
 		tally->longest_ns = took_ns;
 }
@@ -308,14 +306,14 @@ static void kill_one(enum role role, enum moment moment)
 	tally->kills++;
 	wait_for_release(role);
 	wait_for_heartbeat(read_heartbeat());
-	if (role == HANG) /* xtop goes on: with another sampler, or with this one left as it is */
+	if (role == HANG) /* xtop goes on: with another sampler, or with the stopped one */
 		kill(pids[MAIN], SIGKILL);
 	wait_for_end();
 	if (is_stopped())
 		die("the guest is stopped although nothing of xtop is left");
 }
 
-/* Of higher priority than they are, on their one CPU: none of them runs between these kills. */
+/* None of them runs between these kills: this process has a higher priority on the only CPU. */
 static void kill_all(void)
 {
 	pid_t pids[N_PROCESSES];
@@ -330,23 +328,24 @@ static void kill_all(void)
 	       is_stopped() ? "ok" : "not ok");
 }
 
-static void tell(enum role role)
+static void print_tally(enum role role)
 {
 	const struct tally *tally = &tallies[role];
 
-	printf("# %s: %u kills, %u of them while the guest was stopped; it ran again after %.1f ms, %u looks at most\n",
+	printf("# %s: %u kills, %u of them while the guest was stopped; it ran again after %.1f ms "
+	       "and %u polls at most\n",
 	       role_names[role], tally->kills, tally->stopped, (double)tally->longest_ns / 1e6,
-	       tally->most_looks);
+	       tally->most_polls);
 }
 
 static void report(enum role role)
 {
 	const struct tally *tally = &tallies[role];
 
-	tell(role);
+	print_tally(role);
 	printf("%s SIGKILL of the %s %u times: the guest runs within %u ms\n",
 	       tally->late ? "not ok" : "ok", role_names[role], tally->kills,
-	       prompt_looks(role) * LOOK_US / 1000);
+	       prompt_polls(role) * POLL_US / 1000);
 	printf("%s SIGKILL of the %s while the guest was stopped\n",
 	       tally->stopped ? "ok" : "not ok", role_names[role]);
 }
@@ -380,9 +379,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	prepare(argv[1], argv[2]);
-	argv[2] = (char[]){
-		"-d"
-	}; /* with it begins xtop's own command line: -d DOMAIN [OPTION...] */
+	argv[2] = (char[]){ "-d" }; /* xtop's own command line begins: -d DOMAIN [OPTION...] */
 	argv[3] = argv[1];
 	must(options_parse(argc - 1, argv + 1, &options));
 	if (all) {
@@ -392,9 +389,9 @@ int main(int argc, char **argv)
 	for (unsigned round = 0, kills = 0; round < n; round++) {
 		for (enum role role = 0; role < (round % RARE ? N_PROCESSES : N_ROLES); role++)
 			kill_one(role, kills++ % N_MOMENTS);
-		for (enum role role = 0; role < N_ROLES && round % TELL_EVERY == TELL_EVERY - 1;
+		for (enum role role = 0; role < N_ROLES && round % PRINT_EVERY == PRINT_EVERY - 1;
 		     role++)
-			tell(role); /* should there be no time for all of them */
+			print_tally(role); /* in case there is no time for all rounds */
 	}
 	for (enum role role = 0; role < N_ROLES; role++)
 		report(role);

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The walls around main that only a Xen host has: with the descriptor that the broker hands out, and
- * behind the sandbox, tries hypercalls and pages that are not its guest's.
+ * Tests the part of the sandbox that needs a Xen host. With the descriptor that the broker gives to
+ * main, it tries hypercalls, and pages that do not belong to main's guest.
  *
  *   walls DOMAIN OTHER        both running PVH guests
  *
- * Each attempt is made twice where two walls stand: without the list of system calls, so that the
- * restriction of the descriptor is seen to hold by itself, and behind it. TAP on stdout.
+ * Where two walls protect, each attempt is made twice: in the sandbox, and without the list of
+ * system calls, which shows that the restriction of the descriptor alone is enough. TAP on stdout.
  */
+#include "config.h"
+
 #include <xenctrl.h> /* first: it has the types of privcmd.h */
 #include <xen/sys/privcmd.h>
 
@@ -19,10 +21,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "xtop/foreign.h"
-#include "xtop/xen.h"
+#include "tests/support/must.h"
 #include "tests/support/tap.h"
+#include "xtop/foreign.h"
 #include "xtop/sandbox.h"
+#include "xtop/xen.h"
 
 #define SOME_FRAME 0x200 /* 2 MiB: memory in any guest */
 
@@ -104,7 +107,7 @@ static int open_xenstore(void)
 	return open("/dev/xen/xenbus", O_RDWR) < 0 ? errno : 0;
 }
 
-/* In a child; behind the sandbox or not. */
+/* Makes an attempt in a child, inside the sandbox or not. */
 static int attempt(int (*what)(void), bool inside)
 {
 	pid_t child = fork();
@@ -116,14 +119,6 @@ static int attempt(int (*what)(void), bool inside)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
 }
 
-static void must(struct xtop_error *error)
-{
-	if (!error)
-		return;
-	printf("Bail out! %s\n", error_message(error));
-	exit(1);
-}
-
 static bool refused(int errno_value)
 {
 	return errno_value == EPERM || errno_value == EACCES;
@@ -133,7 +128,7 @@ int main(int argc, char **argv)
 {
 	static const struct {
 		int (*what)(void);
-		bool alone; /* refused without the sandbox, too */
+		bool alone; /* refused also without the sandbox */
 		const char *name;
 	} walls[] = {
 		{ map_own_to_write, true, "a page of its guest, to write" },

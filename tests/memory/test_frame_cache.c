@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The cache of mapped frames: hits, refusals, eviction, housekeeping, and a long random run
- * against a model. */
+/*
+ * The cache of mapped frames: hits, refusals, eviction, refreshing, and many random steps against a
+ * model.
+ */
 #include "config.h"
 
 #include <stdlib.h>
@@ -12,7 +14,7 @@
 #include "xtop/walk.h"
 
 #define SECOND 1000000000ULL
-#define ROUND  (10 * SECOND) /* the hand comes by every page once in that time */
+#define ROUND  (10 * SECOND) /* in this time the hand visits each page once */
 
 static struct memory_guest *memory;
 static struct frame_cache *cache;
@@ -23,7 +25,7 @@ static void begin(size_t max_pages, uint64_t n_frames)
 	for (uint64_t i = 0; i < n_frames; i++)
 		*(uint64_t *)memory_guest_page(memory, i) = i;
 	error_destroy(frame_cache_create(&memory->guest.mapper, max_pages, ROUND, &cache));
-	frame_cache_follow(cache, 1000);
+	frame_cache_update_pages(cache, 1000);
 }
 
 static void end(const char *what)
@@ -34,7 +36,7 @@ static void end(const char *what)
 	memory_guest_destroy(memory);
 }
 
-/* Whether FRAME is found, with its own content. */
+/* FRAME is found, with its own content. */
 static bool has(uint64_t frame)
 {
 	const uint64_t *page = frame_cache_find(cache, FRAME(frame));
@@ -54,9 +56,9 @@ static void test_find_and_get(void)
 	begin(16, 20);
 	check(!has(3), "empty");
 	check(get(3, 1), "mapped by get");
-	check(has(3) && get(3, 2), "there");
+	check(has(3) && get(3, 2), "then it is found");
 	check_u64(memory->maps, 1, "mapped once");
-	check(!has(4), "another is not");
+	check(!has(4), "another frame is not found");
 	check(get(0, 3), "frame 0");
 	check_u64(frame_cache_pages(cache), 2, "pages");
 	check_u64(frame_cache_maps(cache), 2, "maps");
@@ -70,15 +72,15 @@ static void test_find_and_get(void)
 static void test_refused(void)
 {
 	begin(16, 20);
-	check(!get(99, 5 * SECOND), "a frame that is not there");
-	check(!has(99), "is not found");
-	check(!get(99, 6 * SECOND - 1), "nor asked for again within a second");
-	check_u64(memory->refused_maps, 1, "asked");
-	check(!get(99, 6 * SECOND), "but after one");
-	check_u64(memory->refused_maps, 2, "asked");
+	check(!get(99, 5 * SECOND), "Xen refuses a frame that is not there");
+	check(!has(99), "it is not found");
+	check(!get(99, 6 * SECOND - 1), "it is missing within a second");
+	check_u64(memory->refused_maps, 1, "Xen was asked once");
+	check(!get(99, 6 * SECOND), "it is missing after a second");
+	check_u64(memory->refused_maps, 2, "Xen was asked again");
 	*(uint64_t *)memory_guest_page(memory, 99) = 99;
-	check(!get(99, 7 * SECOND - 1), "not yet");
-	check(get(99, 7 * SECOND), "when it comes it is had");
+	check(!get(99, 7 * SECOND - 1), "the frame appears: not asked again within a second");
+	check(get(99, 7 * SECOND), "after a second it is mapped");
 	check_u64(frame_cache_pages(cache), 1, "pages");
 	end("refused");
 }
@@ -89,16 +91,16 @@ static void test_bounded(void)
 	for (uint64_t i = 0; i < 100; i++)
 		if (!get(i, i) || frame_cache_pages(cache) > 8)
 			check(false, "frame %" PRIu64 " of %zu pages", i, frame_cache_pages(cache));
-	check_u64(frame_cache_pages(cache), 8, "never more than allowed");
-	check(has(99), "the last one is there");
+	check_u64(frame_cache_pages(cache), 8, "never more pages than allowed");
+	check(has(99), "the last page is found");
 	for (uint64_t i = 1000; i < 1100; i++)
 		get(i, i);
 	check(frame_cache_pages(cache) == 0 && memory->refused_maps == 100,
-	      "refused frames take room, bounded too");
+	      "refused frames take slots too, and evict pages");
 	end("bounded");
 }
 
-/* What is there already is handed out as it is, full or not. */
+/* In a full cache, pages that are mapped are found without mapping or evicting any. */
 static void test_full_and_hit(void)
 {
 	unsigned maps;
@@ -110,12 +112,12 @@ static void test_full_and_hit(void)
 	for (unsigned round = 0; round < 5; round++)
 		for (uint64_t i = 0; i < 8; i++)
 			get(i, 2);
-	check_u64(memory->maps - maps, 0, "hits of a full cache that map");
-	check_u64(memory->unmaps, 0, "or evict");
+	check_u64(memory->maps - maps, 0, "pages mapped by hits of a full cache");
+	check_u64(memory->unmaps, 0, "pages unmapped by them");
 	end("full and hit");
 }
 
-/* The hand passes over what was used since its last visit and takes what was not. */
+/* The hand evicts a page that was not used since its last visit, and no other page. */
 static void test_eviction_spares_used(void)
 {
 	unsigned kept = 0;
@@ -123,7 +125,7 @@ static void test_eviction_spares_used(void)
 	begin(8, 100);
 	for (uint64_t i = 0; i < 8; i++)
 		get(i, 1);
-	get(50, 2); /* clears all marks, takes one of them */
+	get(50, 2); /* clears all marks, and evicts one page */
 	for (uint64_t i = 0; i < 8; i++)
 		if (i % 2)
 			has(i);
@@ -131,60 +133,60 @@ static void test_eviction_spares_used(void)
 		get(i, 3);
 	for (uint64_t i = 1; i < 8; i += 2)
 		kept += has(i);
-	check(kept >= 3, "%u of the four that were used are kept", kept);
-	check(has(61), "the newest is there");
+	check(kept >= 3, "%u of the four pages that were used stay", kept);
+	check(has(61), "the newest page is found");
 	end("eviction");
 }
 
-static void test_tend(void)
+static void test_sweep(void)
 {
-	const uint64_t settled = 2 * ROUND + ROUND / 8; /* what goes holds the hand up */
+	const uint64_t settled = 2 * ROUND + ROUND / 8; /* removing pages delays the hand */
 	unsigned maps;
 
 	begin(8, 20);
 	for (uint64_t i = 0; i < 8; i++)
 		get(i, 0);
 	for (uint64_t now = 0; now <= settled; now += SECOND / 10) {
-		frame_cache_tend(cache, now);
+		frame_cache_sweep(cache, now);
 		for (uint64_t i = 0; i < 4; i++)
 			has(i);
 	}
-	check_u64(frame_cache_pages(cache), 4, "what is not used for a round goes");
-	check(has(0) && has(1) && has(2) && has(3), "what is used stays");
+	check_u64(frame_cache_pages(cache), 4, "pages that are not used for a round are unmapped");
+	check(has(0) && has(1) && has(2) && has(3), "pages that are used stay");
 
 	memory_guest_exchange(memory, 2);
 	check(*(const uint64_t *)frame_cache_find(cache, FRAME(2)) == 2,
 	      "an exchanged frame still reads the old page");
 	maps = memory->maps;
 	for (uint64_t now = settled; now <= settled + ROUND; now += SECOND / 10) {
-		frame_cache_tend(cache, now);
+		frame_cache_sweep(cache, now);
 		for (uint64_t i = 0; i < 4; i++)
 			frame_cache_find(cache, FRAME(i));
 	}
 	check(memory->maps - maps >= 4 && memory->maps - maps <= 8,
-	      "a round maps each anew: %u times", memory->maps - maps);
-	check(*(const uint64_t *)frame_cache_find(cache, FRAME(2)) == 0, "and reads the new one");
-	end("tend");
+	      "a round maps each page again: %u times", memory->maps - maps);
+	check(*(const uint64_t *)frame_cache_find(cache, FRAME(2)) == 0, "then it is the new page");
+	end("sweep");
 }
 
-static void test_tend_meets_refusal(void)
+static void test_sweep_meets_refusal(void)
 {
 	begin(8, 20);
 	get(1, 0);
 	memory->refuse_map = true;
 	for (uint64_t now = 0; now <= ROUND; now += SECOND / 10) {
-		frame_cache_tend(cache, now);
+		frame_cache_sweep(cache, now);
 		frame_cache_find(cache, FRAME(1));
 	}
-	check(!has(1), "a page Xen does not map anew is not read any more");
+	check(!has(1), "a page that Xen does not map again is not found any more");
 	check_u64(frame_cache_pages(cache), 0, "pages");
 	memory->refuse_map = false;
-	check(get(1, 2 * ROUND), "it may come back");
-	end("tend meets refusal");
+	check(get(1, 2 * ROUND), "later it is mapped again");
+	end("sweep meets refusal");
 }
 
-/* However late it is called, one call is bounded. */
-static void test_tend_is_bounded(void)
+/* One call visits a limited number of pages, even if it comes very late. */
+static void test_sweep_is_bounded(void)
 {
 	unsigned before;
 
@@ -192,10 +194,10 @@ static void test_tend_is_bounded(void)
 	for (uint64_t i = 0; i < 256; i++)
 		get(i, 0);
 	before = memory->maps + memory->unmaps;
-	frame_cache_tend(cache, 1000000 * SECOND);
-	check(memory->maps + memory->unmaps - before <= 32, "one call did %u operations",
+	frame_cache_sweep(cache, 1000000 * SECOND);
+	check(memory->maps + memory->unmaps - before <= 32, "one call made %u calls of Xen",
 	      memory->maps + memory->unmaps - before);
-	end("tend is bounded");
+	end("sweep is bounded");
 }
 
 static void test_page_count(void)
@@ -203,20 +205,18 @@ static void test_page_count(void)
 	begin(8, 20);
 	get(1, 0);
 	memory_guest_exchange(memory, 1);
-	frame_cache_follow(cache, 1000);
+	frame_cache_update_pages(cache, 1000);
 	check(has(1), "the same count drops nothing");
-	frame_cache_follow(cache, 999);
+	frame_cache_update_pages(cache, 999);
 	check_u64(frame_cache_pages(cache), 0, "another count drops all");
-	check(*(const uint64_t *)frame_cache_get(cache, FRAME(1), 1) == 0,
-	      "and the new page is read");
+	check(*(const uint64_t *)frame_cache_get(cache, FRAME(1), 1) == 0, "the new page is read");
 	end("page count");
 }
 
 /*
- * Random operations against the simplest model: of each frame whether it may be in the cache.
- * Whatever the cache evicts, a page found is the frame's own, a page that was dropped is not found,
- * get() always gives one that exists, and probing never loses a page: what is found over all frames
- * is what is counted.
+ * Random operations against the simplest model: for each frame, may it be in the cache? A page that
+ * is found must be the page of its frame. A page that was dropped must not be found. get() must
+ * give every page that exists. Probing must not lose pages: as many are found as are counted.
  */
 #define FUZZ_FRAMES   300
 #define FUZZ_EXISTING 250
@@ -230,7 +230,7 @@ static uint64_t fuzz_random(uint64_t below)
 	return (fuzz_state >> 33) % below;
 }
 
-/* Sparse numbers, in clumps: neighbours share their probe runs. */
+/* Numbers with gaps and clusters. */
 static uint64_t fuzz_frame(uint64_t i)
 {
 	return i % 3 ? i : i << 20;
@@ -262,14 +262,14 @@ static bool fuzz_step(bool *possible, uint64_t *now_ns)
 		return true;
 	}
 	if (what < 150) {
-		frame_cache_tend(cache, *now_ns);
+		frame_cache_sweep(cache, *now_ns);
 		return frame_cache_pages(cache) <= 64;
 	}
 	if (what < 500) {
 		bool there = has(fuzz_frame(i));
 
 		return !there || possible[i] ||
-		       check(false, "found frame %" PRIu64 " from nowhere", i);
+		       check(false, "found frame %" PRIu64 ", which was never mapped", i);
 	}
 	possible[i] = i < FUZZ_EXISTING;
 	return get(fuzz_frame(i), *now_ns) == possible[i] ||
@@ -292,7 +292,8 @@ static void test_random(void)
 			break;
 	}
 	check_u64(steps, FUZZ_STEPS, "random steps");
-	check(memory->maps - memory->unmaps == frame_cache_pages(cache), "mapped now");
+	check(memory->maps - memory->unmaps == frame_cache_pages(cache),
+	      "as many pages are mapped as are counted");
 	end("random");
 }
 
@@ -307,7 +308,7 @@ static void check_page(enum walk_result got, enum walk_result result, const void
 	      "%s: result %d (expected %d)", what, got, result);
 }
 
-/* In one stop the last table is looked for once; in the next it may be another. */
+/* During one stop the last table is kept. In the next stop it may be another table. */
 static void test_pages_by_address(void)
 {
 	struct memory_root root, other;
@@ -324,36 +325,36 @@ static void test_pages_by_address(void)
 	memory_guest_map(memory, other.cr3, ADDRESS, 20);
 	memset(memory_guest_page(memory, 20), 3, GUEST_PAGE_SIZE);
 	check_page(frame_cache_find_page(cache, root, GVA(ADDRESS), &page), WALK_NOT_MAPPED, &page,
-		   0, "nothing mapped yet");
+		   0, "nothing is mapped yet");
 	check_page(frame_cache_get_page(cache, root, GVA(ADDRESS), 0, &page), WALK_OK, &page, 1,
-		   "mapped on the way");
+		   "get maps tables and page");
 	check_page(frame_cache_get_page(cache, root, GVA(ADDRESS + 0x1000), 0, &page), WALK_OK,
-		   &page, 2, "and the next");
+		   &page, 2, "get maps the next page");
 	check_page(frame_cache_get_page(cache, other, GVA(ADDRESS), 0, &page), WALK_OK, &page, 3,
-		   "and another's");
+		   "get maps a page of another root");
 	frame_cache_stop(cache);
 	check_page(frame_cache_find_page(cache, root, GVA(ADDRESS), &page), WALK_OK, &page, 1,
 		   "found");
 	check_page(frame_cache_find_page(cache, root, GVA(ADDRESS + 0x1000), &page), WALK_OK, &page,
-		   2, "and the next, by the same table");
+		   2, "the next page is found by the same table");
 	check_page(frame_cache_find_page(cache, other, GVA(ADDRESS), &page), WALK_OK, &page, 3,
-		   "another's, by its own");
+		   "the page of the other root is found by its own table");
 	check_page(frame_cache_find_page(cache, root, GVA(ADDRESS + 0x2000), &page),
 		   WALK_NOT_PRESENT, &page, 0, "a hole");
 	entry = memory_guest_entry(memory, root.cr3, 4, 2, ADDRESS);
 	*entry = 0;
 	frame_cache_stop(cache);
 	check_page(frame_cache_find_page(cache, root, GVA(ADDRESS), &page), WALK_NOT_PRESENT, &page,
-		   0, "a table that is gone in the next stop");
+		   0, "the table is gone in the next stop");
 	memory_guest_map(memory, root.cr3, ADDRESS, 20);
 	*memory_guest_entry(memory, root.cr3, 4, 2, ADDRESS) = 20ULL << 12 | PTE_PS | PTE_P;
 	frame_cache_stop(cache);
 	check_page(frame_cache_find_page(cache, root, GVA(ADDRESS), &page), WALK_NOT_MAPPED, &page,
-		   0, "now a large page, not mapped");
+		   0, "now it is a large page, which is not mapped");
 	end("pages by address");
 }
 
-/* The least of some, in which nobody else had the CPU. */
+/* The shortest of 20 runs: in this one no other process had the CPU. */
 static uint64_t find_ns(uint64_t frame)
 {
 	uint64_t least_ns = UINT64_MAX;
@@ -371,8 +372,8 @@ static uint64_t find_ns(uint64_t frame)
 }
 
 /*
- * A guest says in its page tables which frames are looked up while it stands still, and xtop's
- * source says where a cache could have them: here all in one place, if it were Fibonacci hashing's.
+ * A hostile guest chooses in its page tables which frames are looked up while it is stopped, and
+ * knows xtop's source. With plain Fibonacci hashing all these frames would have the same slot.
  */
 static void test_chosen_frames(void)
 {
@@ -385,7 +386,7 @@ static void test_chosen_frames(void)
 	apart_ns = find_ns(3);
 	while (n < 4000)
 		if ((++frame * golden >> 32 & mask) == 7) {
-			get(frame, 1); /* Xen refuses it: that is remembered */
+			get(frame, 1); /* Xen refuses it, and the cache remembers that */
 			n++;
 		}
 	chosen_ns = find_ns(frame);
@@ -395,7 +396,7 @@ static void test_chosen_frames(void)
 	end("chosen frames");
 }
 
-/* The page itself is neither mapped nor needed. */
+/* The page itself is not mapped, only the tables. */
 static void test_frame_by_address(void)
 {
 	struct memory_root root;
@@ -410,8 +411,8 @@ static void test_frame_by_address(void)
 	      "no page table is mapped yet");
 	check(frame_cache_get_frame(cache, root, GVA(ADDRESS), 0, &frame) == WALK_OK &&
 		      frame.value == 10,
-	      "mapped on the way");
-	check_u64(frame_cache_pages(cache), 4, "four tables, no more");
+	      "get maps the tables");
+	check_u64(frame_cache_pages(cache), 4, "four tables, and no page");
 	frame = FRAME(0);
 	check(frame_cache_find_frame(cache, root, GVA(ADDRESS + 5), &frame) == WALK_OK &&
 		      frame.value == 10,
@@ -429,9 +430,9 @@ int main(void)
 	test_bounded();
 	test_full_and_hit();
 	test_eviction_spares_used();
-	test_tend();
-	test_tend_meets_refusal();
-	test_tend_is_bounded();
+	test_sweep();
+	test_sweep_meets_refusal();
+	test_sweep_is_bounded();
 	test_page_count();
 	test_random();
 	test_pages_by_address();

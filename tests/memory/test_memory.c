@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reading guest memory: across pages, up to holes, in bulk, as ranges; how often the frames behind
- * it are asked for; and tables that a hostile guest might make. Also the made memory itself, and
- * that of a file.
+ * Reading guest memory: across pages, up to holes, in bulk, as ranges; how often frames are read;
+ * and page tables that a hostile guest might make. Also tests made_memory.c and dump_memory.c.
  */
 #include "config.h"
 
@@ -43,7 +42,7 @@ static void end(void)
 	made_destroy(made);
 }
 
-/* The first N bytes read are those wanted, the next was not touched. */
+/* The first N bytes are as expected, and the next byte was not touched. */
 static bool has(const unsigned char *expected, size_t n)
 {
 	return memcmp(bytes, expected, n) == 0 && (n == sizeof(bytes) || bytes[n] == 0xee);
@@ -59,22 +58,22 @@ static void test_read(void)
 	begin();
 	made_put(made, root, DATA + 0x800, want, 0x2000);
 	check(memory_read(memory, root, DATA + 0x800, bytes, 0x2000) == 0x2000 && has(want, 0x2000),
-	      "over three pages");
+	      "bytes across three pages");
 	memset(bytes, 0xee, sizeof(bytes));
 	check_u64(memory_read(memory, root, DATA + 0x2ff0, bytes, 0x100), 0x10,
-		  "up to the page that is not there");
-	check_u64(memory_read(memory, root, DATA + 0x3000, bytes, 1), 0, "and none from it");
-	check_u64(memory_read(memory, root, DATA, bytes, 0), 0, "nothing asked");
+		  "bytes before a missing page");
+	check_u64(memory_read(memory, root, DATA + 0x3000, bytes, 1), 0, "bytes of a missing page");
+	check_u64(memory_read(memory, root, DATA, bytes, 0), 0, "a read of no bytes");
 	made_put_u64(made, root, DATA + 0x1ffc, 0x1122334455667788);
 	memory_refresh(memory);
 	check(memory_read_u64(memory, root, DATA + 0x1ffc, &value) && value == 0x1122334455667788,
-	      "a word over two pages: %#" PRIx64, value);
+	      "a word across two pages: %#" PRIx64, value);
 	check(memory_read_u32(memory, root, DATA + 0x1ffe, &half) && half == 0x33445566,
 	      "half a word: %#" PRIx32, half);
 	check(!memory_read_u64(memory, root, DATA + 0x2ffc, &value) && value == 0x1122334455667788,
-	      "half a word is none");
+	      "a word of which half is missing");
 	check(!memory_read_u32(memory, root, DATA + 0x2ffe, &half) && half == 0x33445566,
-	      "nor a quarter half");
+	      "half a word of which half is missing");
 	end();
 }
 
@@ -85,14 +84,15 @@ static void test_end_of_addresses(void)
 	made_put(made, root, 0, want, GUEST_PAGE_SIZE);
 	check(memory_read(memory, root, LAST + 0xff0, bytes, 0x100) == 0x10 &&
 		      has(want + 0xff0, 0x10),
-	      "nothing lies behind the last address");
+	      "a read ends at the last address");
 	memset(bytes, 0xee, sizeof(bytes));
 	check(memory_read_bulk(memory, root, LAST + 0x800, bytes, 0x2000) == 0x800 &&
 		      memcmp(bytes, want + 0x800, 0x800) == 0 && bytes[0x800] == 0 &&
 		      bytes[0x1fff] == 0 && bytes[0x2000] == 0xee,
-	      "nor in bulk");
-	check_u64(memory_read(memory, root, 0x0000800000000000, bytes, 1), 0, "not canonical");
-	check_u64(memory_read(memory, root, 0, bytes, 0x1000), 0x1000, "address 0 is an address");
+	      "so does a bulk read");
+	check_u64(memory_read(memory, root, 0x0000800000000000, bytes, 1), 0,
+		  "an address that is not canonical");
+	check_u64(memory_read(memory, root, 0, bytes, 0x1000), 0x1000, "address 0 can be read");
 	end();
 }
 
@@ -103,26 +103,27 @@ static void test_strings(void)
 	begin();
 	made_put_string(made, root, DATA + 0xffa, "hello, world");
 	check(memory_read_string(memory, root, DATA + 0xffa, string, sizeof(string)),
-	      "over two pages");
+	      "a string across two pages");
 	check_string(string, "hello, world", "text");
-	check(memory_read_string(memory, root, DATA + 0xffa, string, 6), "cut");
+	check(memory_read_string(memory, root, DATA + 0xffa, string, 6), "a string that is cut");
 	check_string(string, "hello", "cut text");
 	made_put(made, root, DATA + 0x1ffc, "abcd", 4);
 	memory_refresh(memory);
 	check(!memory_read_string(memory, root, DATA + 0x1ffc, string, sizeof(string)),
-	      "no end before a page that is not there");
-	check_string(string, "abcd", "what there was");
-	check(memory_read_string(memory, root, DATA + 0x1ffc, string, 5), "but if it just fits");
+	      "no NUL before a missing page");
+	check_string(string, "abcd", "the text before it");
+	check(memory_read_string(memory, root, DATA + 0x1ffc, string, 5),
+	      "no error if the text just fills the buffer");
 	check(!memory_read_string(memory, root, DATA + 0x5000, string, sizeof(string)),
-	      "not there");
-	check_string(string, "", "empty then");
-	check(!memory_read_string(memory, root, DATA, string, 0), "no room");
+	      "a string in a missing page");
+	check_string(string, "", "its text is empty");
+	check(!memory_read_string(memory, root, DATA, string, 0), "a buffer of no bytes");
 	check(memory_read_string(memory, root, DATA, string, 1) && !string[0],
-	      "room for the end alone");
+	      "a buffer for the NUL only");
 	made_put(made, root, LAST + 0xffe, "xy", 2);
 	made_put_string(made, root, 0, "z");
 	check(!memory_read_string(memory, root, LAST + 0xffe, string, sizeof(string)),
-	      "the last address is followed by none");
+	      "a string does not go on behind the last address");
 	end();
 }
 
@@ -137,18 +138,19 @@ static void test_copies(void)
 	made_put_u64(made, root, DATA, 1);
 	memory_read_u64(memory, root, DATA, &value);
 	before = memory_counts(memory);
-	check_u64(before.pages, 5, "pages for the first word: four tables and its own");
-	check_u64(before.batches, 5, "one by one");
+	check_u64(before.pages, 5, "pages read for the first word: four tables and its own page");
+	check_u64(before.batches, 5, "each by its own call");
 	made_put_u64(made, root, DATA, 2);
 	for (unsigned i = 0; i < 100; i++)
 		memory_read_u64(memory, root, DATA + 8 * i % 4096, &value);
 	memory_read_u64(memory, root, DATA, &value);
 	after = memory_counts(memory);
-	check(value == 1 && after.pages == before.pages, "a copy is a copy: %" PRIu64, value);
+	check(value == 1 && after.pages == before.pages, "the copy is read: %" PRIu64, value);
 	memory_refresh(memory);
 	memory_read_u64(memory, root, DATA, &value);
 	after = memory_counts(memory);
-	check(value == 2 && after.pages == 2 * before.pages, "and is forgotten: %" PRIu64, value);
+	check(value == 2 && after.pages == 2 * before.pages,
+	      "after a refresh the page is read again: %" PRIu64, value);
 	end();
 }
 
@@ -161,25 +163,25 @@ static void test_refused(void)
 	made_put(made, root, DATA, want, 0x3000);
 	made_refuse(made, root, DATA + 0x1000, true);
 	check_u64(memory_read(memory, root, DATA, bytes, 0x3000), 0x1000,
-		  "up to the page that cannot be had");
+		  "bytes before a page that cannot be read");
 	check(!memory_read_u64(memory, root, DATA + 0x1000, &value) &&
 		      !memory_read_u64(memory, root, DATA + 0x1008, &value),
-	      "not there");
-	check_u64(memory_counts(memory).refused, 1, "asked for once");
+	      "words of that page");
+	check_u64(memory_counts(memory).refused, 1, "it was tried once");
 	check(memory_translate(memory, root, DATA + 0x1000, &frame) &&
 		      frame.value == made_frame(made, root, DATA + 0x1000).value,
-	      "it has a frame all the same");
+	      "its frame is known");
 	made_refuse(made, root, DATA + 0x1000, false);
-	check(!memory_read_u64(memory, root, DATA + 0x1000, &value), "not asked for again");
+	check(!memory_read_u64(memory, root, DATA + 0x1000, &value), "it is not tried again");
 	memory_refresh(memory);
-	check(memory_read_u64(memory, root, DATA + 0x1000, &value), "but after a refresh");
+	check(memory_read_u64(memory, root, DATA + 0x1000, &value), "it is after a refresh");
 	frame = FRAME(77);
 	check(!memory_translate(memory, root, DATA + 0x3000, &frame) && frame.value == 77,
-	      "no frame: untouched");
+	      "a missing page has no frame, and *FRAME is untouched");
 	end();
 }
 
-/* More pages than copies are kept: every one is right, also while the tables come and go. */
+/* Reads more pages than copies are kept. All words are right, although tables are forgotten too. */
 static void test_many_pages(void)
 {
 	const unsigned n = 3 * MEMORY_CACHE_PAGES + 7;
@@ -220,7 +222,7 @@ static void test_bulk(void)
 	check_bulk(DATA, 8 * GUEST_PAGE_SIZE, 8 * GUEST_PAGE_SIZE, "whole pages");
 	check_bulk(DATA + 0x123, 0x4000, 0x4000, "from the middle to the middle");
 	check_bulk(DATA + 0x123, 0x10, 0x10, "inside a page");
-	check_bulk(DATA + 0xff8, 0x10, 0x10, "over an edge");
+	check_bulk(DATA + 0xff8, 0x10, 0x10, "across the end of a page");
 	check_bulk(DATA + 0x1000, 0x1001, 0x1001, "a page and a byte");
 	check_bulk(DATA, 0, 0, "nothing");
 	made_unmap(made, root, DATA + 0x2000, 0x1000);
@@ -229,13 +231,13 @@ static void test_bulk(void)
 	memset(want + 0x4000, 0, 0x1000);
 	memory_refresh(memory);
 	check_bulk(DATA + 0x800, 0x7000, 0x5000, "with two pages missing");
-	check_bulk(DATA + 0x2100, 0x100, 0, "in a hole");
-	check_bulk(DATA + 0x1f00, 0x200, 0x100, "into a hole");
-	check_bulk(DATA + 0x2f00, 0x200, 0x100, "out of a hole");
+	check_bulk(DATA + 0x2100, 0x100, 0, "inside a hole");
+	check_bulk(DATA + 0x1f00, 0x200, 0x100, "ends in a hole");
+	check_bulk(DATA + 0x2f00, 0x200, 0x100, "begins in a hole");
 	end();
 }
 
-/* Of large pages, and as many at once as may be. */
+/* Large pages, and the largest batches. */
 static void test_bulk_batches(void)
 {
 	const size_t size = 2 * MADE_LARGE + 5 * GUEST_PAGE_SIZE;
@@ -247,7 +249,7 @@ static void test_bulk_batches(void)
 	for (size_t i = 0; i < size; i++)
 		expected[i] = (unsigned char)(i >> 12 ^ i >> 3);
 	made_put(made, root, DATA, expected, size);
-	memory_read(memory, root, DATA + size - 1, large, 1); /* the tables are there then */
+	memory_read(memory, root, DATA + size - 1, large, 1); /* so that the tables are copied */
 	before = memory_counts(memory);
 	check(memory_read_bulk(memory, root, DATA, large, size) == size &&
 		      memcmp(large, expected, size) == 0,
@@ -256,9 +258,9 @@ static void test_bulk_batches(void)
 	check_u64(after.pages - before.pages, 1024 + 5, "pages");
 	check_u64(after.batches - before.batches, 3, "batches");
 	check_u64(memory_read_bulk(memory, root, DATA - 0x1000, large, size), size - 0x1000,
-		  "a hole first");
+		  "a hole before them");
 	check(memcmp(large + 0x1000, expected, size - 0x1000) == 0 && !large[0] && !large[0xfff],
-	      "the rest lies behind it");
+	      "zeros for the hole, then the bytes");
 	free(large);
 	free(expected);
 	end();
@@ -281,7 +283,7 @@ static void check_ranges(uint64_t from, uint64_t to, const struct memory_range *
 		      got[i].end, got[i].writable, got[i].executable);
 }
 
-/* As a kernel maps its image: large pages, small ones at the edges, a hole. */
+/* Maps an image as a kernel does: large pages, small pages at the edges, a hole. */
 static void make_image(void)
 {
 	made_map(made, root, TEXT, 4 * MADE_LARGE, MADE_EXECUTE | MADE_PAGE_2M);
@@ -312,19 +314,19 @@ static void test_ranges(void)
 	check_ranges(TEXT + 0x5000, TEXT + 0x7000, part, 1, "a part of it");
 	check_ranges(TEXT, TEXT, NULL, 0, "nothing");
 	check_ranges(DATA, TEXT, NULL, 0, "backwards");
-	check_u64(memory_ranges(memory, root, TEXT, UINT64_MAX, &one, 1), 1, "no more than asked");
-	check(one.end == image[0].end, "the first of them");
+	check_u64(memory_ranges(memory, root, TEXT, UINT64_MAX, &one, 1), 1, "at most one range");
+	check(one.end == image[0].end, "it is the first one");
 	made_map(made, root, USER, 0x1000, MADE_WRITE);
 	made_map(made, root, LAST, 0x1000, MADE_WRITE);
 	memory_refresh(memory);
 	check_ranges(0, 0x0000800000000000, low, 1, "the lower half");
 	check_ranges(LAST - 0x1000, UINT64_MAX, top, 1, "up to the end");
 	check_u64(memory_ranges(memory, root, 0, UINT64_MAX, &one, 1), 1,
-		  "over what is not canonical");
+		  "across addresses that are not canonical");
 	end();
 }
 
-/* What one level forbids no other allows. */
+/* If one level forbids something, the page forbids it. */
 static void test_flags_of_levels(void)
 {
 	const struct memory_range readable[] = { { TEXT, TEXT + 0x1000, false, false } };
@@ -340,7 +342,9 @@ static void test_flags_of_levels(void)
 	end();
 }
 
-/* Every table is the top one: the walk ends after its levels, the ranges after their limit. */
+/*
+ * Every entry points to the top table. The walk ends after its levels, the ranges at their limit.
+ */
 static void test_tables_of_themselves(void)
 {
 	static struct memory_range ranges[8];
@@ -358,8 +362,8 @@ static void test_tables_of_themselves(void)
 	n = memory_ranges(memory, root, 0, UINT64_MAX, ranges, 8);
 	check(n == 1 && ranges[0].end - ranges[0].start == (uint64_t)MEMORY_MAX_LEAVES
 								   << GUEST_PAGE_SHIFT,
-	      "the leaves have a limit: %" PRIx64, ranges[0].end - ranges[0].start);
-	check_u64(memory_counts(memory).pages, 2, "and all come from one page, read twice");
+	      "the number of leaves has a limit: %" PRIx64, ranges[0].end - ranges[0].start);
+	check_u64(memory_counts(memory).pages, 2, "pages read: the top table, twice");
 	end();
 }
 
@@ -371,8 +375,8 @@ static void test_missing_tables(void)
 	begin();
 	made_map(made, root, TEXT, 0x1000, MADE_EXECUTE);
 	made_map(made, root, DATA, 0x1000, MADE_WRITE);
-	*made_entry(made, root, TEXT, 2) = 0xffffffULL << 12 | PTE_P; /* a frame nobody has */
-	check_ranges(0xffffffff80000000, 0xffffffffc0000000, rest, 1, "one table cannot be had");
+	*made_entry(made, root, TEXT, 2) = 0xffffffULL << 12 | PTE_P; /* there is no such frame */
+	check_ranges(0xffffffff80000000, 0xffffffffc0000000, rest, 1, "one table cannot be read");
 	check(!memory_read_u64(memory, root, TEXT, &value), "nothing is read through it");
 	*made_entry(made, root, TEXT, 4) |= PTE_PS;
 	memory_refresh(memory);
@@ -393,27 +397,34 @@ static void test_roots(void)
 	made_share_kernel(made, process, root);
 	made_put_u64(made, process, USER, 2);
 	made_put_u64(made, root, DATA + 0x1000, 3);
-	check(memory_read_u64(memory, process, DATA, &value) && value == 1, "the kernel's, shared");
-	check(memory_read_u64(memory, process, DATA + 0x1000, &value) && value == 3, "later too");
-	check(memory_read_u64(memory, process, USER, &value) && value == 2, "its own");
-	check(!memory_read_u64(memory, root, USER, &value), "not the other's");
+	check(memory_read_u64(memory, process, DATA, &value) && value == 1,
+	      "a page of the kernel is shared");
+	check(memory_read_u64(memory, process, DATA + 0x1000, &value) && value == 3,
+	      "so is one that was mapped later");
+	check(memory_read_u64(memory, process, USER, &value) && value == 2,
+	      "a page of the process itself");
+	check(!memory_read_u64(memory, root, USER, &value), "the other root does not have it");
 	process.cr3 |= 0xfff;
-	check(memory_read_u64(memory, process, USER, &value) && value == 2, "PCID and flags");
+	check(memory_read_u64(memory, process, USER, &value) && value == 2,
+	      "PCID and flags in CR3 do not matter");
 	made_alias(made, process, USER + 0x5000, root, DATA, MADE_READ);
 	memory_refresh(memory);
 	check(memory_read_u64(memory, process, USER + 0x5000, &value) && value == 1,
-	      "another view of a page");
+	      "a page with two addresses");
 	la57 = made_root_la57(made);
 	made_put_u64(made, la57, 0xff11000012345678, 4);
 	check(memory_read_u64(memory, la57, 0xff11000012345678, &value) && value == 4,
 	      "five levels");
-	check(!memory_read_u64(memory, root, 0xff11000012345678, &value), "no address with four");
+	check(!memory_read_u64(memory, root, 0xff11000012345678, &value),
+	      "with four levels this is no address");
 	end();
 }
 
 /* --- a file ----------------------------------------------------------------------------------- */
 
-/* Frame 1: a top table whose last entry is itself; so the last address's page is frame 1 too. */
+/*
+ * Frame 1 is a top table whose last entry points to itself, so the last address is in frame 1, too.
+ */
 static void test_dump(void)
 {
 	char path[] = "/tmp/test_memory.XXXXXX";
@@ -427,10 +438,10 @@ static void test_dump(void)
 	check(write(fd, tables, sizeof(tables)) == sizeof(tables), "a file is written");
 	close(fd);
 	error = dump_open(path, &dump);
-	check(!error && dump, "and opened");
+	check(!error && dump, "the file is opened");
 	check(memory_read_u64(dump, top, LAST + 0xff8, &value) && value == tables[1023],
-	      "a word of it");
-	check(!memory_read_u64(dump, top, 3ULL << 39, &value), "a frame behind its end");
+	      "a word of the file");
+	check(!memory_read_u64(dump, top, 3ULL << 39, &value), "a frame behind the file's end");
 	memory_destroy(dump);
 	unlink(path);
 	error = dump_open(path, &dump);

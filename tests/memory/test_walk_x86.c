@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The page-table walk over tables built in memory: every size, both depths, good and corrupt. */
+/*
+ * The page-table walk over tables in memory: all sizes, four and five levels, good and corrupt
+ * tables.
+ */
 #include "config.h"
 
 #include "tests/support/memory_guest.h"
@@ -13,7 +16,7 @@
 
 static const uint64_t frame_untouched = 0xdead;
 
-/* Frames that cannot be had stand for page-table pages not mapped yet. */
+/* A missing frame stands for a page-table page that is not mapped yet. */
 static const volatile uint64_t *table_of(void *context, frame_t frame)
 {
 	struct memory_guest *guest = context;
@@ -34,7 +37,7 @@ static enum walk_result walk(struct memory_guest *guest, unsigned levels, uint64
 
 	if (levels == 5)
 		regs.cr4 |= CR4_LA57_BIT;
-	result = walk_x86(&reader, walk_root(&regs), GVA(address), &found);
+	result = walk_find_frame(&reader, walk_root(&regs), GVA(address), &found);
 	*frame = found.value;
 	return result;
 }
@@ -51,7 +54,7 @@ static void check_walk(struct memory_guest *guest, unsigned levels, uint64_t add
 	      what, address, levels, got, got_frame, result, frame);
 }
 
-/* The leaf ENTRY for ADDRESS at LEVEL in a fresh guest. */
+/* Puts the leaf ENTRY for ADDRESS at LEVEL into a new guest, and checks the walk. */
 static void check_leaf(unsigned levels, unsigned level, uint64_t address, uint64_t entry,
 		       enum walk_result result, uint64_t frame, const char *what)
 {
@@ -63,7 +66,7 @@ static void check_leaf(unsigned levels, unsigned level, uint64_t address, uint64
 }
 
 /*
- * Where a large page begins comes from the entry, which 4 KiB page in it from the address:
+ * The entry says where a large page begins, and the address says which 4 KiB page in it is meant:
  *
  *   KERNEL  0xffffffff81234567   in 4 KiB: 0x567   in 2 MiB: page 0x34   in 1 GiB: page 0x1234
  */
@@ -137,7 +140,7 @@ static void test_canonical(void)
 	memory_guest_destroy(guest);
 }
 
-/* An entry without its present bit ends the walk whatever else is in it. */
+/* An entry without the present bit ends the walk, whatever its other bits are. */
 static void test_not_present(void)
 {
 	for (unsigned levels = 4; levels <= 5; levels++)
@@ -174,7 +177,7 @@ static void test_tables_not_mapped(void)
 	memory_guest_destroy(guest);
 }
 
-/* The self-map of an operating system: entry 510 of the top table is the table itself. */
+/* The self-map of an operating system: entry 510 of the top table points to this table. */
 static void test_tables_of_themselves(void)
 {
 	struct memory_guest *guest = memory_guest_create(1);
@@ -189,7 +192,7 @@ static void test_tables_of_themselves(void)
 		table[i] = i == 510 ? root << 12 | PTE_P : 0;
 	check_walk(guest, 4, 0xffffff7fbfdfe000ULL, WALK_OK, root, "self-map, 510 four times");
 	check_walk(guest, 4, 0xffffff7fbfdfd000ULL, WALK_NOT_PRESENT, frame_untouched,
-		   "self-map, 510 but for the last");
+		   "self-map, 510 three times, then 509");
 	memory_guest_destroy(guest);
 }
 
@@ -200,14 +203,14 @@ static void check_span(struct memory_guest *guest, struct memory_root root, uint
 {
 	struct walk_reader reader = { .table = table_of, .context = guest };
 	struct walk_span span;
-	enum walk_result got = walk_x86_span(&reader, root, GVA(address), &span);
+	enum walk_result got = walk_find_span(&reader, root, GVA(address), &span);
 
 	check(got == result && span.rest_bytes == rest_bytes,
 	      "%s: result %d, %#" PRIx64 " bytes to its end (expected %d, %#" PRIx64 ")", what, got,
 	      span.rest_bytes, result, rest_bytes);
 }
 
-/* Where a page ends, and a hole: that of the level it is met at. */
+/* The end of a page or hole depends on the level at which the walk ends. */
 static void test_spans(void)
 {
 	struct memory_guest *guest = memory_guest_create(1);
@@ -225,7 +228,7 @@ static void test_spans(void)
 	check_span(guest, root, KERNEL + (2 << 20), WALK_NOT_PRESENT, 0x200000 - 0x34567,
 		   "no table");
 	check_span(guest, root, KERNEL + (6 << 20), WALK_NOT_MAPPED, 0x200000 - 0x34567,
-		   "a table that cannot be had");
+		   "a table that cannot be read");
 	check_span(guest, root, 0, WALK_NOT_PRESENT, 1ULL << 39, "no entry at the top");
 	check_span(guest, root, 0x0000900000000000, WALK_NOT_CANONICAL,
 		   0xffff800000000000 - 0x0000900000000000, "not canonical");

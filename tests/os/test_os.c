@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whose a sample is and whose code it ran, through os_task(): of a process that is there, and of one
- * that was gone before it could be looked at. What finds a kernel is taken for done: the guest's
- * structures are made by hand (tests/support/made_linux.h).
+ * The task of a sample and its code, as os_find_task() finds them: of a process that is there, and of
+ * one that had gone before it could be read. linux_attach() is replaced: the guest's structures are
+ * made by hand (tests/support/made_linux.h).
  */
 #include "config.h"
 
@@ -78,7 +78,7 @@ static struct sample_vcpu sample_of(uint64_t task, uint64_t cr3, uint64_t rip)
 				     .regs = { .rip = rip, .cr3 = cr3 } };
 }
 
-/* One process, of which there was a sample, with a program and a library that are known then. */
+/* One process that was sampled once: its program and its library are known. */
 static void begin(void)
 {
 	struct vma areas[] = {
@@ -101,10 +101,10 @@ static void begin(void)
 	settings.control = control;
 	must(os_create(&settings, &os));
 	vcpu = sample_of(task_address, made_mm_root(made, mm).cr3, BASE + FUNCTION);
-	os_see(os, &vcpu, clock_now_ns());
-	if (!os_is_linux(os))
+	os_update(os, &vcpu, clock_now_ns());
+	if (!os_is_known(os))
 		exit(99);
-	os_task(os, &vcpu, clock_now_ns(), &task);
+	os_find_task(os, &vcpu, clock_now_ns(), &task);
 }
 
 static void end(void)
@@ -121,12 +121,12 @@ static frame_t frame_of(uint64_t file)
 
 	memory_refresh(made->guest.memory);
 	if (!page_cache_init(&cache, &made->guest, made_inode_of(made, file)) ||
-	    !page_cache_frame(&cache, 1, &frame))
+	    !page_cache_find_frame(&cache, 1, &frame))
 		exit(99);
 	return frame;
 }
 
-/* The process, and the function at rip. */
+/* Process and function of a sample. */
 static const char *says(const struct sample_vcpu *vcpu)
 {
 	static char text[64];
@@ -134,10 +134,11 @@ static const char *says(const struct sample_vcpu *vcpu)
 	struct symtab_entry entry;
 	struct os_task task;
 
-	os_task(os, vcpu, clock_now_ns(), &task);
+	os_find_task(os, vcpu, clock_now_ns(), &task);
 	snprintf(text, sizeof(text), "%s %s", task.process,
-		 task.user && space_lookup(task.user, vcpu->regs.rip, &entry, &mapping) ? entry.name
-											: "-");
+		 task.user && space_find_symbol(task.user, vcpu->regs.rip, &entry, &mapping)
+			 ? entry.name
+			 : "-");
 	return text;
 }
 
@@ -147,18 +148,18 @@ static void test_there(void)
 
 	begin();
 	vcpu = sample_of(task_address, made_mm_root(made, mm).cr3, BASE + FUNCTION);
-	check_string(says(&vcpu), "server serve", "by its areas");
-	sample_put_code_frame(&vcpu, frame_of(exe));
-	check_string(says(&vcpu), "server serve", "and its frame");
+	check_string(says(&vcpu), "server serve", "code found by areas");
+	sample_set_code_frame(&vcpu, frame_of(exe));
+	check_string(says(&vcpu), "server serve", "code found by areas, frame known");
 	vcpu.regs.rip = ELSEWHERE + FUNCTION;
-	sample_put_code_frame(&vcpu, FRAME(0));
-	check_string(says(&vcpu), "server -", "where it has no area that is known");
-	sample_put_code_frame(&vcpu, frame_of(lib));
-	check_string(says(&vcpu), "server helper", "what it has mapped there just now");
+	sample_set_code_frame(&vcpu, FRAME(0));
+	check_string(says(&vcpu), "server -", "no known area, no frame");
+	sample_set_code_frame(&vcpu, frame_of(lib));
+	check_string(says(&vcpu), "server helper", "no known area, code found by its frame");
 	end();
 }
 
-/* Its task_struct is not there any more. */
+/* The task_struct is gone. */
 static void test_gone(void)
 {
 	struct sample_vcpu vcpu;
@@ -167,25 +168,25 @@ static void test_gone(void)
 
 	begin();
 	vcpu = sample_of(GONE, 0x7777000, ELSEWHERE + FUNCTION);
-	check_string(says(&vcpu), "[unknown] -", "of a recording of before");
-	sample_put_code_frame(&vcpu, frame_of(exe));
-	check_string(says(&vcpu), "[unknown] serve", "by its frame");
+	check_string(says(&vcpu), "[unknown] -", "without a frame, as in old recordings");
+	sample_set_code_frame(&vcpu, frame_of(exe));
+	check_string(says(&vcpu), "[unknown] serve", "code found by its frame");
 	os_get_counts(os, &counts);
-	check_u64(counts.code_by_frame, 1, "counted");
+	check_u64(counts.code_by_frame, 1, "the sample is counted");
 	vcpu.user = 0;
-	check_string(says(&vcpu), "[unknown] -", "of kernel code there is none");
+	check_string(says(&vcpu), "[unknown] -", "kernel code has no such frame");
 	vcpu.user = 1;
 	vcpu.task = 0;
-	check_string(says(&vcpu), "[unknown] serve", "though nobody knows the task");
+	check_string(says(&vcpu), "[unknown] serve", "the task is not known, the code is");
 	made_cache_entry(made, made_inode_of(made, exe), 1, 0);
-	check_string(says(&vcpu), "[unknown] -", "no stale name: the page went");
+	check_string(says(&vcpu), "[unknown] -", "the page has left the page cache: no stale name");
 	folio = made_folio(made, 1, 1, &memory);
 	made_cache_entry(made, made_inode_of(made, exe), 1, folio);
-	check_string(says(&vcpu), "[unknown] -", "nor when it is back in another frame");
+	check_string(says(&vcpu), "[unknown] -", "the page is back in another frame: no name");
 	end();
 }
 
-/* A task on its way out, which had started by then, has no mm any more. */
+/* A task that is ending has no mm any more. It had started before the sample. */
 static void test_ending(void)
 {
 	struct sample_vcpu vcpu;
@@ -196,9 +197,9 @@ static void test_ending(void)
 	made_set_u32(made, other, TASK_FLAGS, 0x400004);
 	vcpu = sample_of(other, 0x7777000, BASE + FUNCTION);
 	check_string(says(&vcpu), "md5sum -",
-		     "a known program's address in another's memory says nothing");
-	sample_put_code_frame(&vcpu, frame_of(lib));
-	check_string(says(&vcpu), "md5sum helper", "the frame does");
+		     "an address of a known program in other memory proves nothing");
+	sample_set_code_frame(&vcpu, frame_of(lib));
+	check_string(says(&vcpu), "md5sum helper", "the frame proves it");
 	end();
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The intern table: same thing, same id; different thing, different id; all strings clean;
- * bounded. */
+/*
+ * The table of names: equal frames have one id, others have another. Strings are clean, memory is
+ * bounded.
+ */
 #include "config.h"
 
 #include "tests/support/profile_stacks.h"
@@ -55,7 +57,8 @@ static void test_unknown(struct frames *frames)
 		frames_get(frames, frames_intern(frames, FRAME_KIND_KERNEL, NULL, "n", 0x20));
 	char buffer[FRAME_TEXT_BYTES];
 
-	check(a != b && a->group == b->group && a->group != c->group, "one group a module");
+	check(a != b && a->group == b->group && a->group != c->group,
+	      "each module has its own group");
 	check_string(frame_text(a, false, buffer), "[unknown]", "without addresses");
 	check_string(frame_text(a, true, buffer), "0xffffffff81000010", "with addresses");
 	check_string(frame_text(frames_get(frames, a->group), true, buffer), "[unknown]",
@@ -73,7 +76,7 @@ static void test_clean(struct frames *frames)
 	check_u64(frames_intern(frames, FRAME_KIND_KERNEL, "a;b\033c", "mod\nule", 1), id,
 		  "found by its raw name");
 	frame = frames_get(frames, frames_intern(frames, FRAME_KIND_KERNEL, "_Z1fv", NULL, 1));
-	check_string(frame->name, "f()_[m", "what the demangler says is cleaned");
+	check_string(frame->name, "f()_[m", "the demangled name is cleaned, too");
 	check_string(frame->raw_name, "_Z1fv", "raw name");
 	frame = frames_get(frames, frames_intern(frames, FRAME_KIND_PROCESS, "_Z1fv", NULL, 0));
 	check_string(frame->name, "_Z1fv", "a process is not demangled");
@@ -86,8 +89,8 @@ static void test_clean(struct frames *frames)
 }
 
 /*
- * Pointers stay while the table grows; full it counts and says FRAME_UNKNOWN or the group; old
- * names are still found.
+ * Pointers stay valid while the table grows. A full table counts each name that it refuses and
+ * returns FRAME_UNKNOWN or the group. Old names are still found.
  */
 static void test_full(struct frames *frames)
 {
@@ -98,7 +101,7 @@ static void test_full(struct frames *frames)
 	group = frames_intern(frames, FRAME_KIND_USERLAND, NULL, "jit", 0);
 	for (uint64_t address = 1; !frames_refused(frames); address++)
 		id = frames_intern(frames, FRAME_KIND_USERLAND, NULL, "jit", address);
-	check_u64(id, group, "an unnamed address without room is its kind's and module's");
+	check_u64(id, group, "an unnamed address without room becomes its group");
 	check(frames_count(frames) <= FRAMES_MAX / 2 + 1000,
 	      "%u frames: addresses take half at most", frames_count(frames));
 	do {
@@ -110,7 +113,7 @@ static void test_full(struct frames *frames)
 	check_u64(last, FRAMES_MAX - 1, "last id");
 	check_u64(frames_intern(frames, FRAME_KIND_KERNEL, "first", "m", 0), first,
 		  "old names are found");
-	check(frames_get(frames, first) == before, "and have not moved");
+	check(frames_get(frames, first) == before, "an old entry has not moved");
 }
 
 static void test_text_full(void)

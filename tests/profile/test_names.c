@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names for addresses: of symbols, places in files and compiled code; and late names, from a page of
- * a file that comes into the guest's page cache to the samples that were counted before.
+ * Names for addresses: symbols, places in files, compiled code. Late names: a page of a file comes
+ * into the guest's page cache, and samples that were counted before get names.
  */
 #include "config.h"
 
@@ -35,7 +35,7 @@ static void end(void)
 	frames_destroy(frames);
 }
 
-/* An image with "serve" at PROGRAM_FUNCTION; FUNCTION NULL: without. */
+/* An image with "serve" at PROGRAM_FUNCTION; FUNCTION NULL: no symbol. */
 static struct image *make_image(const char *function, bool incomplete)
 {
 	struct image *image;
@@ -90,24 +90,24 @@ static void test_names(void)
 	frame = names_find(names, space, FUNCTION + 8, FRAME_KIND_USERLAND, true, &answer);
 	check_string(text_of(frame), "serve", "a symbol");
 	check(answer.quality == NAME_SYMBOL, "by its symbol");
-	check(find(space, FUNCTION) == frame, "one frame, wherever in the function");
+	check(find(space, FUNCTION) == frame, "one frame for all addresses in the function");
 	frame = names_find(names, space, CODE, FRAME_KIND_USERLAND, true, &answer);
 	check_string(text_of(frame), "libx.so+0x1000", "no symbol: the place in the file");
 	check(answer.quality == NAME_OFFSET, "by its place");
 	frame = names_find(names, space, CODE, FRAME_KIND_KERNEL, false, &answer);
-	check(answer.quality == NAME_UNKNOWN, "not by its place where that is not wanted");
+	check(answer.quality == NAME_UNKNOWN, "not by its place if the caller does not want that");
 	check_string(text_of(find(space, 0x1800)), "[jit]", "compiled code");
 	names_find(names, space, 0x5000, FRAME_KIND_USERLAND, true, &answer);
 	check(answer.quality == NAME_UNKNOWN, "nothing is mapped there");
 	names_find(names, NULL, CODE, FRAME_KIND_USERLAND, true, &answer);
 	check(answer.quality == NAME_UNKNOWN, "nothing is known");
-	check(!names_renew(names), "nothing to be renewed");
+	check(!names_poll(names), "nothing is known that was missing");
 	end();
 	space_destroy(space);
 	image_unref(image);
 }
 
-/* Only who has a space keeps an image's tables; names have a place, which holds none. */
+/* A space keeps the tables of its images. Names refer to a place, which keeps no tables. */
 static void test_late(void)
 {
 	struct image *first = make_image(NULL, true), *second = make_image(NULL, true),
@@ -118,18 +118,19 @@ static void test_late(void)
 	begin();
 	frame = find(space, FUNCTION);
 	check_string(text_of(frame), "libx.so+0x1100", "no symbol yet");
-	check_u64(first->n_references, 2, "references to its image: the space's and ours");
-	check(!names_renew(names), "nothing came");
-	image_succeed(first, second);
-	check(!names_renew(names), "read again, and nothing came");
+	check_u64(first->n_references, 2, "the space and the test refer to the image");
+	check(!names_poll(names), "nothing is new");
+	image_set_successor(first, second);
+	check(!names_poll(names), "the file was read again, and nothing is new");
 	space_destroy(space);
 	image_unref(first);
-	image_succeed(second, third);
+	image_set_successor(second, third);
 	image_unref(second);
-	check(names_renew(names), "read again, with symbols, when none has the first one any more");
-	check_string(text_of(names_now(names, frame)), "serve", "has become its function");
-	check_u64(names_now(names, frame + 1), frame + 1, "and no other has");
-	check(!names_renew(names), "that is all");
+	check(names_poll(names), "the file has symbols now; nobody refers to the first image");
+	check_string(text_of(names_now(names, frame)), "serve",
+		     "the frame has become its function");
+	check_u64(names_now(names, frame + 1), frame + 1, "and no other frame has");
+	check(!names_poll(names), "then nothing is new");
 	image_unref(third);
 	end();
 }
@@ -152,12 +153,12 @@ static void test_room(void)
 		frame = find(space, FUNCTION);
 		space_destroy(space);
 		if (i == n_files)
-			image_succeed(image, later);
+			image_set_successor(image, later);
 		image_unref(image);
 		if (i < n_files)
-			check(!names_renew(names), "file %u is gone", i);
+			check(!names_poll(names), "file %u is gone", i);
 		else
-			check(names_renew(names) &&
+			check(names_poll(names) &&
 				      strcmp(text_of(names_now(names, frame)), "serve") == 0,
 			      "the last one gets its names");
 		image_unref(later);
@@ -191,7 +192,7 @@ static void check_folded(struct profile *profile, const char *want, const char *
 	snapshot_destroy(snapshot);
 }
 
-/* The page of .symtab is not in the page cache, then it is. */
+/* The page with .symtab comes into the page cache later. */
 static void test_page_comes(void)
 {
 	static const struct processes_settings settings = { .root_fd = -1 };
@@ -214,7 +215,7 @@ static void test_page_comes(void)
 	area = (struct vma){ CODE, CODE + PAGE, VMA_READ | VMA_EXEC, 1, file };
 	task.mm = made_mm(made, &area, 1);
 	task.tgid = 50;
-	space = processes_space(processes, &task, 0);
+	space = processes_find_space(processes, &task, 0);
 	for (unsigned i = 0; i < 3; i++)
 		add(profile, space, FUNCTION + 4);
 	add(profile, space, FUNCTION + 16);
@@ -225,11 +226,11 @@ static void test_page_comes(void)
 	made_put(made->memory, made->guest.root, memory, program.bytes + 0x2000, PAGE);
 	made_cache_entry(made, inode, 2, folio);
 	processes_poll(processes, 1 * S);
-	check(names_renew(names), "when it is, names are found");
+	check(names_poll(names), "names are found when it comes");
 	profile_rename(profile, names_now, names);
-	check_folded(profile, "libx.so+0x1004 1|serve 4|", "for what was counted, too");
-	add(profile, processes_space(processes, &task, 1 * S), FUNCTION + 16);
-	check_folded(profile, "libx.so+0x1004 1|serve 5|", "and what is counted from then on");
+	check_folded(profile, "libx.so+0x1004 1|serve 4|", "samples counted before have the names");
+	add(profile, processes_find_space(processes, &task, 1 * S), FUNCTION + 16);
+	check_folded(profile, "libx.so+0x1004 1|serve 5|", "and so have new samples");
 	profile_destroy(profile);
 	processes_destroy(processes);
 	end();

@@ -15,9 +15,20 @@ static struct snapshot *copy(struct profile *profile, uint64_t time_ns)
 
 	must(profile_copy(profile, time_ns, &snapshot));
 	broken = stacks_broken(snapshot);
-	check(!broken, "snapshot of %zu nodes keeps its promises: %s", snapshot->n_nodes,
+	check(!broken, "snapshot of %zu nodes is sound: %s", snapshot->n_nodes,
 	      broken ? broken : "yes");
 	return snapshot;
+}
+
+static uint64_t evicted(struct profile *profile)
+{
+	struct snapshot *snapshot;
+	uint64_t n;
+
+	must(profile_copy(profile, 0, &snapshot));
+	n = snapshot->resolver.evicted_nodes;
+	snapshot_destroy(snapshot);
+	return n;
 }
 
 static void check_tree(struct profile *profile, const char *expected, const char *what)
@@ -39,8 +50,8 @@ static double live_of(const struct snapshot *snapshot, const char *name)
 }
 
 /*
- *	main 0/10          Equal stacks fold; siblings stand in the order in which they came, each with
- *	├─ f 4/7           its whole subtree behind it, however their stacks were mixed.
+ *	main 0/10          Equal stacks are one. Siblings stand in the order in which they came,
+ *	├─ f 4/7           each followed by its whole subtree, however their stacks were mixed.
  *	│  └─ g 3/3
  *	└─ h 1/3           self / children
  *	   └─ f 2/2
@@ -104,12 +115,12 @@ static void test_half_life(void)
 	}
 	stacks_add(profile, frames, 1, "f 1"); /* time does not go back */
 	last = copy(profile, 0);
-	check(live_of(last, "f") == 2, "a late sample counts as of now");
+	check(live_of(last, "f") == 2, "a late sample counts as if it came now");
 	snapshot_destroy(last);
 	profile_destroy(profile);
 }
 
-/* A plain model that halves everything at each step says the same, over some 3000 half-lives. */
+/* A plain model that halves all weights at each step gives the same, over some 3000 half-lives. */
 static void test_lazy_is_eager(void)
 {
 	static const char *const names[] = { "a", "b", "c", "d" };
@@ -156,14 +167,14 @@ static void test_no_decay(void)
 	stacks_add(profile, frames, 1, "f 3");
 	stacks_add(profile, frames, 1000 * HALF_LIFE, "f 4");
 	snapshot = copy(profile, 9000 * HALF_LIFE);
-	check(live_of(snapshot, "f") == 7, "half-life 0 keeps all");
+	check(live_of(snapshot, "f") == 7, "half-life 0 means no decay");
 	snapshot_destroy(snapshot);
 	profile_destroy(profile);
 }
 
 /*
- * 16 nodes: all, and 15 leaves of weights 1 .. 15. For the 16th leaf at least two must go, for
- * it and [evicted]: the lightest, 1 and 2.
+ * 16 nodes: all, and 15 leaves of weights 1 .. 15. The 16th leaf and [evicted] need room, so two
+ * nodes must go: the lightest, 1 and 2.
  */
 static void test_evict_lightest(void)
 {
@@ -176,10 +187,9 @@ static void test_evict_lightest(void)
 		snprintf(line, sizeof(line), "leaf%u %u", i * 7 % 16, i * 7 % 16);
 		stacks_add(profile, frames, i, line);
 	}
-	check_u64(profile_evicted(profile), 0, "it just fits");
+	check_u64(evicted(profile), 0, "it just fits");
 	stacks_add(profile, frames, 16, "leaf16 16");
 	snapshot = copy(profile, 16);
-	check_u64(profile_evicted(profile), 2, "evicted");
 	check(isnan(live_of(snapshot, "leaf1")) && isnan(live_of(snapshot, "leaf2")),
 	      "the lightest are gone");
 	for (unsigned i = 3; i <= 16; i++) {
@@ -189,20 +199,20 @@ static void test_evict_lightest(void)
 	check(fabs(live_of(snapshot, "[evicted]") - 3) < 1e-6, "[evicted] %g",
 	      live_of(snapshot, "[evicted]"));
 	check_u64(snapshot->total_weight, 136, "total");
-	check_u64(snapshot->resolver.evicted_nodes, 2, "told in the snapshot");
+	check_u64(snapshot->resolver.evicted_nodes, 2, "evicted");
 	snapshot_destroy(snapshot);
 	profile_destroy(profile);
 }
 
 /*
- * Live weight decides, not the total: old was sampled often, long ago. And a chain goes from its
- * leaf up, as far as room is needed:
+ * Live weight decides, not the total: "old" was sampled often, but long ago. A chain is evicted
+ * from its leaf up, as far as room is needed:
  *
  *	all ─┬─ old 100 (20 half-lives ago)
  *	     ├─ a 0 ── b 0 ── c 1
  *	     └─ h 9 ── i1 9, i2 9, ... i6 9
  *
- * 12 nodes of 16; five more and perhaps [evicted] need two: old, by now 0.0001, and c.
+ * 12 of 16 nodes are used. Five more and [evicted] need two nodes: old, by now 0.0001, and c.
  */
 static void test_evict_old_chain(void)
 {
@@ -218,16 +228,16 @@ static void test_evict_old_chain(void)
 	}
 	check_u64(profile_nodes(profile), 12, "nodes before");
 	stacks_add(profile, frames, 20 * HALF_LIFE, "x;y;z;u;v 9");
-	check_u64(profile_evicted(profile), 2, "as many as needed, and no more");
-	check_tree(
-		profile,
-		"all 0/173\n a 0/0\n  b 0/0\n h 9/63\n  i1 9/9\n  i2 9/9\n  i3 9/9\n  i4 9/9\n  i5 9/9\n  i6 9/9\n"
-		" [evicted] 101/101\n x 0/9\n  y 0/9\n   z 0/9\n    u 0/9\n     v 9/9\n",
-		"old and the leaf of the light chain");
+	check_u64(evicted(profile), 2, "as many as needed, and no more");
+	check_tree(profile,
+		   "all 0/173\n a 0/0\n  b 0/0\n h 9/63\n"
+		   "  i1 9/9\n  i2 9/9\n  i3 9/9\n  i4 9/9\n  i5 9/9\n  i6 9/9\n"
+		   " [evicted] 101/101\n x 0/9\n  y 0/9\n   z 0/9\n    u 0/9\n     v 9/9\n",
+		   "old and the leaf of the light chain are evicted");
 	profile_destroy(profile);
 }
 
-/* Whatever comes, in whatever shape: bounded, whole, and no sample lost. */
+/* Trees of all shapes stay bounded and whole, and no sample is lost. */
 static void test_evict_random(size_t max_nodes, uint64_t half_life_ns, unsigned fan, unsigned depth)
 {
 	struct profile *profile;
@@ -259,8 +269,8 @@ static void test_evict_random(size_t max_nodes, uint64_t half_life_ns, unsigned 
 	}
 	check(bounded && whole,
 	      "%zu nodes, fan %u, depth %u: bounded %d, whole %d, %" PRIu64 " evicted", max_nodes,
-	      fan, depth, bounded, whole, profile_evicted(profile));
-	check(profile_evicted(profile) > 0, "it did evict");
+	      fan, depth, bounded, whole, evicted(profile));
+	check(evicted(profile) > 0, "some nodes were evicted");
 	profile_destroy(profile);
 }
 
@@ -279,11 +289,11 @@ static void test_million(void)
 	}
 	check(profile_memory_bytes(profile) <= 64 << 20, "%zu nodes in %zu bytes",
 	      profile_nodes(profile), profile_memory_bytes(profile));
-	check_u64(profile_evicted(profile), 0, "none evicted");
+	check_u64(evicted(profile), 0, "none evicted");
 	profile_destroy(profile);
 }
 
-/* Deeper than may be: cut at the innermost end, the sample still counts. */
+/* A stack that is too deep loses its innermost frames, and its sample still counts. */
 static void test_depth(void)
 {
 	struct profile *profile;
@@ -301,7 +311,7 @@ static void test_depth(void)
 	profile_destroy(profile);
 }
 
-/* "u..." was unknown and is what follows the u now. */
+/* The name of a frame "u..." was unknown, and is now what follows the u. */
 static uint32_t rename_u(void *context, uint32_t id)
 {
 	const struct frame *frame = frames_get(frames, id);

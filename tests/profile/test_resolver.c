@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The resolver: samples of the made-up guest (tests/recordings/guest.h) go in, by call or through
- * the ring to its thread; folded stacks, counts and what the sampler is taught come out.
+ * The resolver. Samples of the made-up guest (tests/recordings/guest.h) go in, by call or through
+ * the ring. Folded stacks and counts come out, and what the sampler learns.
  */
 #include "config.h"
 
@@ -20,11 +20,11 @@
 #include "xtop/export.h"
 #include "xtop/memory.h"
 #include "xtop/os.h"
-#include "xtop/recording_format.h"
+#include "recording/format.h"
 #include "xtop/resolver.h"
 
 #define RING_BYTES (16 << 20) /* some 40,000 records: the resolver is busy for a while */
-#define WAIT_S     60         /* for what must come: a slow machine is no failure */
+#define WAIT_S     60         /* how long to wait: a slow machine is no failure */
 
 struct stage {
 	struct symbols *symbols;
@@ -35,7 +35,7 @@ struct stage {
 	pthread_t thread;
 };
 
-/* WITH what is none of the stage. */
+/* SETTINGS has what the stage itself does not fill in. */
 static void stage_open_settings(struct stage *stage, struct resolver_settings settings)
 {
 	settings.n_vcpus = 2;
@@ -88,6 +88,12 @@ static void stage_add_chain(struct stage *stage, const char *chain)
 	stage_add(stage, &record);
 }
 
+static void make_record(struct guest_record *record, const char *chain)
+{
+	guest_begin(record, 1000, 1);
+	guest_add_chain(record, 0, chain);
+}
+
 static struct snapshot *stage_snapshot(struct stage *stage)
 {
 	struct snapshot *snapshot;
@@ -96,7 +102,7 @@ static struct snapshot *stage_snapshot(struct stage *stage)
 	return snapshot;
 }
 
-/* What the profile is, folded; the caller's to free. */
+/* The profile as folded stacks; the caller frees it. */
 static char *folded(const struct snapshot *snapshot, bool addresses)
 {
 	char *text;
@@ -138,10 +144,10 @@ static void test_folds(void)
 		&stage, false,
 		"_start;main;loop 1|start_kernel;disk::Queue::push 1|start_kernel;serve;compress 1|"
 		"start_kernel;serve;hash 3|start_kernel;walk;walk;walk 1|",
-		"equal stacks fold, names are demangled");
+		"equal stacks are one, names are demangled");
 	snapshot = stage_snapshot(&stage);
 	check_u64(snapshot->resolver.samples, 7, "samples");
-	check_u64(snapshot->resolver.user, 1, "of these in user code");
+	check_u64(snapshot->resolver.user, 1, "samples in user code");
 	check_u64(snapshot->resolver.frames, 3 * 4 + 4 + 2 + 3, "frames");
 	check_u64(snapshot->resolver.stops[UNWIND_COMPLETE], 7, "complete");
 	check_u64(snapshot->total_weight, 7, "weight");
@@ -175,8 +181,8 @@ static void test_kinds(void)
 }
 
 /*
- * A function that calls one that never returns may end with that call: what follows is another
- * function.
+ * A function may end with a call of a function that never returns. Then the return address belongs
+ * to the next function.
  */
 static void test_return_addresses(void)
 {
@@ -185,11 +191,11 @@ static void test_return_addresses(void)
 	stage_open(&stage);
 	stage_add_chain(&stage, "start_kernel;compress!;panic");
 	check_folded(&stage, false, "start_kernel;compress;panic 1|",
-		     "a call that never returns is in the caller");
+		     "a call that never returns belongs to the caller");
 	stage_add_chain(&stage, "start_kernel;copy");
 	stage_add_chain(&stage, "start_kernel;compress!");
 	check_folded(&stage, false, "start_kernel;compress;panic 1|start_kernel;copy 2|",
-		     "the instruction that runs is where it is");
+		     "the innermost frame is looked up by its own address");
 	stage_close(&stage);
 }
 
@@ -210,7 +216,7 @@ static void test_unknown(void)
 	check_u64(snapshot->resolver.frames_unknown, 4, "unknown frames");
 	check_u64(snapshot->resolver.samples_unknown, 2, "samples in unknown code");
 	check_u64(snapshot->resolver.unknown_causes[UNKNOWN_NO_SYMBOLS], 2,
-		  "of which no symbols were given");
+		  "no symbols were given");
 	snapshot_destroy(snapshot);
 	stage_close(&stage);
 	stage_open(&stage);
@@ -229,7 +235,7 @@ static void test_unknown(void)
 	stage_close(&stage);
 }
 
-/* Addresses that differ in one bit only, or in who runs there, are not the same place. */
+/* Addresses that differ in only one bit, or in kernel and user code, are different places. */
 static void test_near_addresses(void)
 {
 	static const uint64_t addresses[] = { GUEST_KERNEL + 0x510,
@@ -263,28 +269,24 @@ static void test_truncated(void)
 	char *text;
 
 	stage_open(&stage);
-	guest_begin(record, 1000, 1);
-	guest_add_chain(record, 0, "start_kernel;serve;hash;copy");
+	make_record(record, "start_kernel;serve;hash;copy");
 	guest_cut(record, 2 * 48, CUT_LIMIT);
 	stage_add(&stage, record);
 	check_folded(&stage, false, "[truncated];serve;hash;copy 1|", "cut short");
-	guest_begin(record, 1000, 1);
-	guest_add_chain(record, 0, "start_kernel;serve;hash;copy");
+	make_record(record, "start_kernel;serve;hash;copy");
 	guest_cut(record, 48, CUT_NOT_PRESENT);
 	stage_add(&stage, record);
-	guest_begin(record, 1000, 1);
-	guest_add_chain(record, 0, "start_kernel;serve;parse");
+	make_record(record, "start_kernel;serve;parse");
 	*guest_stack_word(record, 10) = GUEST_STACK + 32; /* serve's link leads back to parse */
 	stage_add(&stage, record);
-	guest_begin(record, 1000, 1);
-	guest_add_chain(record, 0, "start_kernel;entry;compress");
+	make_record(record, "start_kernel;entry;compress");
 	*guest_stack_word(record, 11) = 0x1234567; /* no code there */
 	stage_add(&stage, record);
-	check_folded(
-		&stage, false,
-		"[truncated];entry;compress 1|[truncated];hash;copy 1|[truncated];serve;hash;copy 1|"
-		"[truncated];start_kernel;serve;parse 1|",
-		"cut, loop, bad return address");
+	check_folded(&stage, false,
+		     "[truncated];entry;compress 1|[truncated];hash;copy 1|"
+		     "[truncated];serve;hash;copy 1|"
+		     "[truncated];start_kernel;serve;parse 1|",
+		     "cut, loop, bad return address");
 	for (int i = 0; i < UNWIND_MAX_FRAMES + 10; i++)
 		strcat(deep, ";walk");
 	stage_add_chain(&stage, deep);
@@ -313,8 +315,7 @@ static void test_states(void)
 
 	stage_open(&stage);
 	for (int state = VCPU_OFFLINE; state <= VCPU_BLOCKED; state++) {
-		guest_begin(record, 1000, 1);
-		guest_add_chain(record, 0, "start_kernel;hash");
+		make_record(record, "start_kernel;hash");
 		guest_add_vcpu(record, 1, (enum vcpu_state)state);
 		stage_add(&stage, record);
 	}
@@ -322,7 +323,7 @@ static void test_states(void)
 	guest_add_chain(record, 1, "start_kernel;copy")->state = VCPU_RUNNABLE;
 	stage_add(&stage, record);
 	check_folded(&stage, false, "start_kernel;copy 1|start_kernel;hash 2|",
-		     "only who runs or wants to is folded");
+		     "only vCPUs that run or want to run are folded");
 	snapshot = stage_snapshot(&stage);
 	check_u64(snapshot->resolver.samples, 3, "samples");
 	check_u64(snapshot->resolver.states[VCPU_OFFLINE], 1, "offline");
@@ -343,15 +344,14 @@ static void test_bad_records(void)
 	struct stage stage;
 
 	stage_open(&stage);
-	guest_begin(record, 1000, 1);
-	guest_add_chain(record, 0, "start_kernel;hash");
+	make_record(record, "start_kernel;hash");
 	resolver_add(stage.resolver, record->words, record->size_bytes - 8);
 	((struct sample_stack *)(record->vcpu + 1))->size_bytes += 8;
 	stage_add(&stage, record);
 	resolver_add(stage.resolver, record->words, 0);
 	snapshot = stage_snapshot(&stage);
 	check_u64(snapshot->resolver.bad_records, 3, "refused");
-	check_u64(snapshot->resolver.samples, 0, "samples of them");
+	check_u64(snapshot->resolver.samples, 0, "none of them gave a sample");
 	check_u64(snapshot->n_nodes, 1, "nodes: the root");
 	snapshot_destroy(snapshot);
 	stage_close(&stage);
@@ -368,7 +368,7 @@ struct note {
 		uint64_t time_ns;
 		struct {
 			struct recording_page page;
-			uint64_t words[PAGES_LINE_BYTES / 8];
+			uint64_t words[PAGE_LINE_BYTES / 8];
 		} line;
 	};
 };
@@ -404,7 +404,7 @@ static void add_notes(struct stage *stage)
 	stage_add_note(stage, &(struct note){ .note.type = RECORDING_POLL, .time_ns = 78 });
 }
 
-/* Notes go to the memory they are of; without one they are no records. */
+/* Notes go to the recorded memory. Without such a memory they are bad records. */
 static void test_notes(void)
 {
 	struct memory_root root = { .cr3 = NOTE_ROOT };
@@ -418,28 +418,29 @@ static void test_notes(void)
 
 	stage.symbols = os_settings.symbols = guest_symbols();
 	guest_must(control_create(&os_settings.control));
-	guest_must(recorded_open(&os_settings.memory, &with.recorded));
+	guest_must(recorded_memory_open(&os_settings.memory, &with.recorded));
 	guest_must(os_create(&os_settings, &with.os));
 	stage_open_settings(&stage, with);
 	add_notes(&stage);
-	check_u64(bad_records(&stage), 0, "all taken");
-	check_u64(memory_now_ns(os_settings.memory), 77, "the time is");
-	check(!memory_translate(os_settings.memory, root, 0, &frame), "page tables, but for one");
-	check_u64(memory_counts(os_settings.memory).pages, 1, "which is there");
+	check_u64(bad_records(&stage), 0, "all notes were taken");
+	check_u64(memory_now_ns(os_settings.memory), 77, "the recorded time");
+	check(!memory_translate(os_settings.memory, root, 0, &frame), "one page table is missing");
+	check_u64(memory_counts(os_settings.memory).pages, 1, "one page was read");
 	stage_add_note(&stage, &late);
 	memory_refresh(os_settings.memory);
 	check(!memory_read_u64(os_settings.memory, root, 0, &word) &&
 		      memory_counts(os_settings.memory).refused == 2,
-	      "what comes late is not there yet");
+	      "a page that comes later is not there yet");
 	stage_add_chain(&stage, "start_kernel;serve;hash");
-	check_folded(&stage, false, "start_kernel;serve;hash 1|", "a sample is a sample");
+	check_folded(&stage, false, "start_kernel;serve;hash 1|", "a sample is still a sample");
 	memory_refresh(os_settings.memory);
 	refused = memory_counts(os_settings.memory).refused;
 	memory_translate(os_settings.memory, root, 0, &frame);
-	check_u64(memory_counts(os_settings.memory).refused, refused, "after the sample it is");
+	check_u64(memory_counts(os_settings.memory).refused, refused,
+		  "the page is there after the sample");
 	late.line.page.lines = 3;
 	stage_add_note(&stage, &late);
-	check_u64(bad_records(&stage), 1, "one whose lengths do not fit");
+	check_u64(bad_records(&stage), 1, "a note with lengths that do not fit");
 	stage_close(&stage);
 	os_destroy(with.os);
 	memory_destroy(os_settings.memory);
@@ -447,11 +448,11 @@ static void test_notes(void)
 
 	stage_open(&stage);
 	add_notes(&stage);
-	check_u64(bad_records(&stage), 3, "without a memory");
+	check_u64(bad_records(&stage), 3, "notes without a memory");
 	stage_close(&stage);
 }
 
-/* How long a sample has waited when its turn comes. */
+/* The lag is how long a sample has waited when its turn comes. */
 static void test_lag(void)
 {
 	struct guest_record *record = malloc(sizeof(*record));
@@ -469,15 +470,15 @@ static void test_lag(void)
 	      "the longest of three: %" PRIu64 " ns", snapshot->lag_ns);
 	snapshot_destroy(snapshot);
 	guest_must(resolver_snapshot(stage.resolver, &snapshot));
-	check_u64(snapshot->lag_ns, 0, "of those since the snapshot before");
-	check(snapshot->resolver.lag_ns >= 30000000, "of all: %" PRIu64 " ns",
+	check_u64(snapshot->lag_ns, 0, "no sample since the snapshot before");
+	check(snapshot->resolver.lag_ns >= 30000000, "the longest of all: %" PRIu64 " ns",
 	      snapshot->resolver.lag_ns);
 	snapshot_destroy(snapshot);
 	stage_close(&stage);
 	free(record);
 }
 
-/* --- what the sampler is taught --------------------------------------------------------------- */
+/* --- what the sampler learns ------------------------------------------------------------------ */
 
 static void test_learning(void)
 {
@@ -485,29 +486,27 @@ static void test_learning(void)
 	struct stage stage;
 
 	stage_open_with(&stage, true, true);
-	check_u64(control_stack_top(stage.control, 0, GUEST_STACK), 0, "nothing known yet");
-	guest_begin(record, 1000, 1);
-	guest_add_chain(record, 0, "start_kernel;serve;hash");
+	check_u64(control_get_stack_top(stage.control, 0, GUEST_STACK), 0, "nothing known yet");
+	make_record(record, "start_kernel;serve;hash");
 	stage_add(&stage, record);
-	check_u64(control_stack_top(stage.control, 0, GUEST_STACK), GUEST_STACK + 3 * 48,
-		  "complete: where it ends");
-	guest_begin(record, 1000, 1);
-	guest_add_chain(record, 0, "start_kernel;serve;hash;copy;copy");
+	check_u64(control_get_stack_top(stage.control, 0, GUEST_STACK), GUEST_STACK + 3 * 48,
+		  "complete: the end of the stack");
+	make_record(record, "start_kernel;serve;hash;copy;copy");
 	guest_cut(record, 3 * 48, CUT_LIMIT);
 	stage_add(&stage, record);
-	check_u64(control_stack_top(stage.control, 0, GUEST_STACK), GUEST_STACK + 6 * 48 + 4096,
+	check_u64(control_get_stack_top(stage.control, 0, GUEST_STACK), GUEST_STACK + 6 * 48 + 4096,
 		  "cut short: twice as much and a page");
 	guest_begin(record, 1000, 1);
 	guest_add_chain(record, 1, "start_kernel;serve;hash");
 	guest_cut(record, 48, CUT_NOT_PRESENT);
 	stage_add(&stage, record);
-	check_u64(control_stack_top(stage.control, 0, GUEST_STACK + GUEST_STACK_STEP), 0,
-		  "no more is there: nothing");
+	check_u64(control_get_stack_top(stage.control, 0, GUEST_STACK + GUEST_STACK_STEP), 0,
+		  "nothing more to copy: nothing is learned");
 	stage_close(&stage);
 	stage_open(&stage);
 	stage_add_chain(&stage, "start_kernel;serve;hash");
-	check_u64(control_stack_top(stage.control, 0, GUEST_STACK), 0,
-		  "a replay has nobody to teach");
+	check_u64(control_get_stack_top(stage.control, 0, GUEST_STACK), 0,
+		  "in a replay nobody learns");
 	stage_close(&stage);
 	free(record);
 }
@@ -537,7 +536,7 @@ static void nap(void)
 	nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 }
 
-/* NULL: none came within WAIT_S. Does not sleep, so as to meet the resolver at work. */
+/* NULL: none came within WAIT_S. Does not sleep, so that the resolver is still at work then. */
 static struct snapshot *wait_snapshot(struct snapshot_slot *slot)
 {
 	struct snapshot *snapshot = snapshot_take(slot);
@@ -562,8 +561,8 @@ static bool put(struct ring *ring, const struct guest_record *record)
 }
 
 /*
- * What is in the ring when the end is announced is resolved; more than the ring holds, so the
- * thread runs meanwhile.
+ * All records that are in the ring when the end is announced are resolved. There are more records
+ * than the ring holds, so the thread runs meanwhile.
  */
 static void test_finish_drains(void)
 {
@@ -573,19 +572,18 @@ static void test_finish_drains(void)
 	struct stage stage;
 
 	stage_open(&stage);
-	guest_begin(record, 1000, 1);
-	guest_add_chain(record, 0, "start_kernel;serve;hash");
+	make_record(record, "start_kernel;serve;hash");
 	stage_start(&stage);
 	for (unsigned i = 0; i < n; i++)
 		while (!put(stage.ring, record))
 			nap();
 	stage_finish(&stage);
 	snapshot = snapshot_take(stage.slot);
-	if (check(snapshot, "a last snapshot without being asked")) {
-		check(snapshot->at_end, "it says that it is the last");
+	if (check(snapshot, "a last snapshot comes without a request")) {
+		check(snapshot->at_end, "it is marked as the last");
 		check_u64(snapshot->resolver.samples, n, "samples");
 		check_u64(snapshot->ring_permille, 0, "left in the ring");
-		check_u64(snapshot->lag_ns, 0, "no lag of what is not live");
+		check_u64(snapshot->lag_ns, 0, "samples that are not live have no lag");
 		check_u64(snapshot->resolver.lag_ns, 0, "in all");
 	}
 	snapshot_destroy(snapshot);
@@ -593,7 +591,7 @@ static void test_finish_drains(void)
 	free(record);
 }
 
-/* On a full disk; what main shows of it comes with a snapshot. */
+/* A full disk: the error reaches main through a snapshot. */
 static void test_recording_fails(void)
 {
 	const struct recording_info info = { .domain = "web01", .n_vcpus = 2 };
@@ -608,12 +606,11 @@ static void test_recording_fails(void)
 	if (!mkdtemp(folder) || setrlimit(RLIMIT_FSIZE, &limit))
 		abort();
 	snprintf(path, sizeof(path), "%s/recording", folder);
-	guest_must(recording_create(path, &writer));
-	recording_begin(writer, &info, NULL);
-	guest_begin(record, 1000, 1);
-	guest_add_chain(record, 0, "start_kernel;serve;hash");
-	for (unsigned i = 0; i < 10000 && !recording_failed(writer); i++)
-		recording_write(writer, record->words, record->size_bytes);
+	guest_must(recording_writer_open(path, &writer));
+	recording_writer_begin(writer, &info, NULL);
+	make_record(record, "start_kernel;serve;hash");
+	for (unsigned i = 0; i < 10000 && !recording_writer_get_errno(writer); i++)
+		recording_writer_write(writer, record->words, record->size_bytes);
 	limit.rlim_cur = RLIM_INFINITY;
 	setrlimit(RLIMIT_FSIZE, &limit);
 	stage.symbols = guest_symbols();
@@ -621,10 +618,11 @@ static void test_recording_fails(void)
 	stage_start(&stage);
 	snapshot_request(stage.slot);
 	snapshot = wait_snapshot(stage.slot);
-	check(snapshot && snapshot->recording_errno == EFBIG, "a recording that fails is told of");
+	check(snapshot && snapshot->recording_errno == EFBIG,
+	      "the snapshot has the error of the recording");
 	snapshot_destroy(snapshot);
 	stage_finish(&stage);
-	error_destroy(recording_close(writer));
+	error_destroy(recording_writer_close(writer));
 	stage_close(&stage);
 	free(record);
 	unlink(path);
@@ -641,14 +639,14 @@ static void *run_producer(void *context)
 {
 	struct producer *producer = context;
 
-	while (!control_quitting(producer->control))
+	while (!control_is_quitting(producer->control))
 		put(producer->ring, &producer->record);
 	return NULL;
 }
 
 /*
- * Samples come faster than they can be resolved: who asks for a snapshot must not wait for an empty
- * ring.
+ * Samples come faster than they can be resolved: a request for a snapshot must not wait for an
+ * empty ring.
  */
 static void test_snapshot_under_load(void)
 {
@@ -676,7 +674,7 @@ static void test_snapshot_under_load(void)
 			sequence = snapshot->sequence;
 		snapshot_destroy(snapshot);
 	}
-	check(came, "five snapshots while the ring never is empty (%" PRIu64 ")", sequence);
+	check(came, "five snapshots while the ring is never empty (%" PRIu64 ")", sequence);
 	control_quit(stage.control);
 	pthread_join(thread, NULL);
 	stage_finish(&stage);
@@ -684,7 +682,7 @@ static void test_snapshot_under_load(void)
 	free(producer);
 }
 
-/* Calls the resolver twice: before it begins with a full ring, and at once again. */
+/* Makes two calls: one before the resolver begins with a full ring, and another at once. */
 struct caller {
 	struct stage stage;
 	pthread_t thread;
@@ -726,16 +724,16 @@ static bool call_comes_between(const struct guest_record *record)
 }
 
 /*
- * Nor must who wants something done on its thread: the follower, whom main waits for before it ends
- * the sampler. A busy machine may bring the call too late to be seen.
+ * A call must not wait for an empty ring either: main waits for the follower, which makes the
+ * calls, before it ends the sampler. On a busy machine the call may come too late, so it is tried
+ * again.
  */
 static void test_call_under_load(void)
 {
 	struct guest_record *record = malloc(sizeof(*record));
 	unsigned tries = 0;
 
-	guest_begin(record, 1000, 1);
-	guest_add_chain(record, 0, "start_kernel;serve;hash");
+	make_record(record, "start_kernel;serve;hash");
 	while (tries++ < 10 && !call_comes_between(record))
 		;
 	check(tries <= 10, "a call between two records of a full ring");
@@ -743,8 +741,8 @@ static void test_call_under_load(void)
 }
 
 /*
- * The resolver is at work on a full ring when the user resets and looks: what came before is not in
- * the picture.
+ * The user resets and asks for a snapshot while the resolver works on a full ring: the snapshot has
+ * no sample from before the reset.
  */
 static void test_reset_while_running(void)
 {
@@ -754,8 +752,7 @@ static void test_reset_while_running(void)
 	struct stage stage;
 
 	stage_open(&stage);
-	guest_begin(record, 1000, 1);
-	guest_add_chain(record, 0, "start_kernel;serve;hash");
+	make_record(record, "start_kernel;serve;hash");
 	while (put(stage.ring, record))
 		n++;
 	stage_start(&stage);
@@ -767,7 +764,7 @@ static void test_reset_while_running(void)
 		before = snapshot->resolver.samples;
 		snapshot_destroy(snapshot);
 	}
-	control_reset(stage.control); /* at once: it is still at work */
+	control_reset_profile(stage.control); /* at once: the resolver is still at work */
 	snapshot_request(stage.slot);
 	snapshot = wait_snapshot(stage.slot);
 	check(before > n / 2 && before <= n, "resolved %" PRIu64 " of %" PRIu64, before, n);
@@ -783,13 +780,13 @@ static void test_reset_while_running(void)
 	stage_finish(&stage);
 	snapshot = snapshot_take(stage.slot);
 	check(snapshot && snapshot->at_end && snapshot->resolver.samples <= n - before,
-	      "nor has the last one");
+	      "the last snapshot has no older ones either");
 	snapshot_destroy(snapshot);
 	stage_close(&stage);
 	free(record);
 }
 
-/* Asked for at the very end: what is written has nothing of before. */
+/* A reset at the very end: the last snapshot has nothing from before. */
 static void test_reset_at_end(void)
 {
 	struct guest_record *record = malloc(sizeof(*record));
@@ -797,10 +794,9 @@ static void test_reset_at_end(void)
 	struct stage stage;
 
 	stage_open(&stage);
-	guest_begin(record, 1000, 1);
-	guest_add_chain(record, 0, "start_kernel;serve;hash");
+	make_record(record, "start_kernel;serve;hash");
 	stage_add(&stage, record);
-	control_reset(stage.control);
+	control_reset_profile(stage.control);
 	control_finish(stage.control);
 	resolver_run(stage.resolver);
 	snapshot = snapshot_take(stage.slot);
@@ -811,7 +807,7 @@ static void test_reset_at_end(void)
 	free(record);
 }
 
-/* Another ring comes in the place of the first; what was left in that is not lost. */
+/* Another ring replaces the first one. The records left in the first ring are not lost. */
 struct switch_over {
 	struct stage *stage;
 	struct ring *ring;
@@ -829,7 +825,7 @@ static void switch_over(void *context)
 	guest_begin(record, 2000, 1);
 	guest_add_chain(record, 0, "start_kernel;copy");
 	put(over->stage->ring, record);
-	resolver_follow(over->stage->resolver, over->ring, 1);
+	resolver_switch_guest(over->stage->resolver, over->ring, 1);
 	free(record);
 }
 
@@ -844,12 +840,11 @@ static void test_follow(void)
 	over.stage = &stage;
 	guest_must(ring_create(RING_BYTES, &over.ring));
 	stage_start(&stage);
-	guest_begin(record, 1000, 1);
-	guest_add_chain(record, 0, "start_kernel;hash");
+	make_record(record, "start_kernel;hash");
 	put(stage.ring, record);
 	resolver_call(stage.resolver, switch_over, &over);
 	check(over.called && pthread_equal(over.thread, stage.thread),
-	      "called on the resolver's thread");
+	      "the call ran on the resolver's thread");
 	put(over.ring, record);
 	stage_finish(&stage);
 	snapshot = wait_snapshot(stage.slot);
@@ -883,22 +878,24 @@ static void note_pages(void *context, uint64_t guest_pages)
 
 static const struct memory_ops noting_ops = { .read = refuse_read,
 					      .close = ignore_close,
-					      .follow = note_pages };
+					      .update_pages = note_pages };
 
-/* The sampler tells of STATE and 1,000 pages; whether the memory is told of GUEST_PAGES then. */
+/*
+ * The sampler is in STATE and the guest has 1,000 pages. True: the memory hears GUEST_PAGES then.
+ */
 static bool memory_hears(struct stage *stage, enum sampler_state state,
 			 const _Atomic uint64_t *heard, uint64_t guest_pages)
 {
 	time_t end = time(NULL) + WAIT_S;
 
-	control_put_counts(stage->control,
+	control_set_counts(stage->control,
 			   &(struct sampler_counts){ .state = state, .guest_pages = 1000 });
 	while (atomic_load(heard) != guest_pages && time(NULL) < end)
 		nap();
 	return atomic_load(heard) == guest_pages;
 }
 
-/* Mappings of a guest that nobody sees alive would keep it as a zombie. */
+/* Mappings of a dead guest's memory would keep the guest as a zombie. */
 static void test_follow_pages(void)
 {
 	_Atomic uint64_t heard = 1;
@@ -911,12 +908,13 @@ static void test_follow_pages(void)
 			     &os));
 	stage_open_settings(&stage, (struct resolver_settings){ .live = true, .os = os });
 	stage_start(&stage);
-	check(memory_hears(&stage, SAMPLER_STARTING, &heard, 0), "nobody has seen it yet");
-	check(memory_hears(&stage, SAMPLER_RUNNING, &heard, 1000), "it runs");
-	check(memory_hears(&stage, SAMPLER_GUEST_AWAY, &heard, 0), "it is away");
-	check(memory_hears(&stage, SAMPLER_GUEST_PAUSED, &heard, 1000), "it is back, paused");
+	check(memory_hears(&stage, SAMPLER_STARTING, &heard, 0), "nobody has seen the guest yet");
+	check(memory_hears(&stage, SAMPLER_RUNNING, &heard, 1000), "the guest runs");
+	check(memory_hears(&stage, SAMPLER_GUEST_AWAY, &heard, 0), "the guest is away");
+	check(memory_hears(&stage, SAMPLER_GUEST_PAUSED, &heard, 1000),
+	      "the guest is back, paused");
 	check(memory_hears(&stage, SAMPLER_HUNG, &heard, 0), "the sampler hangs");
-	check(memory_hears(&stage, SAMPLER_RUNNING, &heard, 1000), "and no more");
+	check(memory_hears(&stage, SAMPLER_RUNNING, &heard, 1000), "the sampler works again");
 	stage_finish(&stage);
 	check_u64(atomic_load(&heard), 0, "nobody looks any more");
 	stage_close(&stage);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The slot under two threads: what is taken is whole and can be named, requests are answered. */
+/* The slot with two threads: snapshots are whole, names can be read, requests are answered. */
 #include "config.h"
 
 #include "tests/support/profile_stacks.h"
@@ -34,8 +34,8 @@ static void test_slot(void)
 	check(!snapshot_wanted(slot), "answered");
 	snapshot_publish(slot, numbered(2));
 	taken = snapshot_take(slot);
-	check_u64(taken->sequence, 2, "the newest");
-	check(!snapshot_take(slot), "once only");
+	check_u64(taken->sequence, 2, "the newest one");
+	check(!snapshot_take(slot), "it can be taken only once");
 	snapshot_publish(slot, numbered(3));
 	snapshot_slot_destroy(slot); /* leaks are AddressSanitizer's to find */
 	snapshot_destroy(taken);
@@ -46,7 +46,7 @@ struct race {
 	struct frames *frames;
 };
 
-/* The next snapshot, with a frame that did not exist before it, called as its number. */
+/* The next snapshot. It has a new frame, named by the snapshot's number. */
 static struct snapshot *named(struct race *race, uint64_t sequence)
 {
 	struct snapshot *snapshot = numbered(sequence);
@@ -59,7 +59,7 @@ static struct snapshot *named(struct race *race, uint64_t sequence)
 	return snapshot;
 }
 
-/* Every other one is published unasked, so that both sides of each exchange are met. */
+/* Every other snapshot is published without a request, so that some replace an untaken one. */
 static void *publisher(void *context)
 {
 	struct race *race = context;
@@ -110,8 +110,9 @@ static void test_race(void)
 	pthread_join(thread, NULL);
 	snapshot_slot_destroy(race.slot);
 	frames_destroy(race.frames);
-	check(whole, "%" PRIu64 " of %d taken, all whole, the newest name in each", n, N_PUBLISHED);
-	check(forward, "never an older one");
+	check(whole, "%" PRIu64 " of %d taken, all whole, each with its newest name", n,
+	      N_PUBLISHED);
+	check(forward, "never an older one after a newer one");
 }
 
 int main(void)

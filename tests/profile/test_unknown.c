@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names for addresses by what is known of a space: why some have none. test_names.c: of processes. */
+/*
+ * Why some addresses have no name, by what is known of their space. Processes: test_names.c.
+ */
 #include "config.h"
 
 #include "tests/support/must.h"
@@ -17,7 +19,7 @@ static struct space *make_space(void)
 	return space;
 }
 
-/* FUNCTION, if not NULL, has 16 bytes at 0x100 of the image. */
+/* An image with FUNCTION, of 16 bytes, at 0x100. FUNCTION NULL: without. */
 static struct image *make_image(const char *name, const char *function)
 {
 	struct image *image;
@@ -31,7 +33,7 @@ static struct image *make_image(const char *name, const char *function)
 	return image;
 }
 
-/* 4 KiB at START, of the image from its byte 0 on. */
+/* Maps the first 4 KiB of the image at START. */
 static void add(struct space *space, struct image *image, uint64_t start)
 {
 	const struct mapping mapping = { .start = start,
@@ -91,14 +93,14 @@ static void test_causes(void)
 	add(space, bare, 0x20000);
 	add(space, torn, 0x30000);
 	add(space, NULL, 0x40000);
-	check_cause(NULL, 0x10100, false, UNKNOWN_NO_PROCESS, "of nobody known");
+	check_cause(NULL, 0x10100, false, UNKNOWN_NO_PROCESS, "nobody knows the process");
 	check_cause(empty, 0x10100, true, UNKNOWN_NOT_PRESENT, "a process that was not read");
 	check_cause(empty, 0x10110, false, UNKNOWN_NO_SYMBOLS, "a guest without -k");
 	check_cause(space, 0x10200, true, UNKNOWN_BETWEEN, "between functions");
 	check_cause(space, 0x20100, true, UNKNOWN_NO_SYMBOLS, "a stripped file");
-	check_cause(space, 0x30100, true, UNKNOWN_NOT_PRESENT, "a file of which pages are missing");
+	check_cause(space, 0x30100, true, UNKNOWN_NOT_PRESENT, "a file with missing pages");
 	check_cause(space, 0x40100, true, UNKNOWN_JIT, "compiled code");
-	check_cause(space, 0x50100, true, UNKNOWN_NO_AREA, "where nothing is");
+	check_cause(space, 0x50100, true, UNKNOWN_NO_AREA, "outside all areas");
 	image_unref(named);
 	image_unref(bare);
 	image_unref(torn);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The call tree as lines and as cells, without a screen: what is merged, straight, left over, open;
- * and guests that make it very wide or very deep.
+ * The call tree as lines, without a screen: merged functions, straight lines, the rest below the
+ * threshold, open and closed lines; and guests that make the tree very wide or very deep.
  */
 #include "config.h"
 
@@ -12,13 +12,13 @@
 #include "xtop/call_tree.h"
 
 #define MANY_CALLERS 100000
-#define MANY_MAX_S   5 /* of CPU; takes some 10 ms, and 8 s when callers are looked for in a list */
+#define MANY_MAX_S   5 /* of CPU: takes some 10 ms; took 8 s when callers were found in a list */
 
 static struct frames *frames;
 
 /*
- * The tree as text, a line a line: forks as "  ", "=" when straight, "+" when closed, name, self and
- * children in totals; "* 2 more" for what is left over.
+ * The tree as text, one line for each line: forks as "  ", "=" if straight, "+" if closed, name,
+ * self and children in totals; "* 2 more" for the branches below the threshold.
  */
 static char *tree_text(const struct call_tree *tree)
 {
@@ -59,7 +59,7 @@ static void check_tree(const char *const *stacks, struct call_tree_settings sett
 	text = tree_text(&tree);
 	check_string(text, expected, what);
 	free(text);
-	call_tree_free(&tree);
+	call_tree_deinit(&tree);
 	snapshot_destroy(snapshot);
 }
 
@@ -104,7 +104,7 @@ static void test_inverted(void)
 		   "from the innermost outwards");
 }
 
-/* f;f;g and f;g: all of it through the outermost f, once. */
+/* f;f;g and f;g: each stack counts once, from its outermost f. */
 static void test_callers(void)
 {
 	static const char *const stacks[] = { "a;f;f;g 700", "b;f;g 298", "c;f 2", "a;g 5000",
@@ -127,13 +127,13 @@ static void test_folds(void)
 	struct call_tree_settings settings = { .kind = CALL_TREE_DOWN, .folds = folds };
 	struct call_tree tree;
 
-	check_tree(usual, settings, "  + web 0/95\n  + sh 0/5\n", "all is closed");
+	check_tree(usual, settings, "  + web 0/95\n  + sh 0/5\n", "all lines are closed");
 	settings.totals = true;
 	settings.max_lines = 10;
 	settings.max_forks = 10;
 	must(call_tree_build(snapshot, &settings, &tree));
 	call_tree_set_open(folds, tree.lines[0].key, true);
-	call_tree_free(&tree);
+	call_tree_deinit(&tree);
 	check_tree(usual, settings,
 		   "  web 0/95\n"
 		   "  = main 0/95\n"
@@ -144,7 +144,7 @@ static void test_folds(void)
 	call_tree_set_all(folds, true);
 	must(call_tree_build(snapshot, &settings, &tree));
 	call_tree_set_open(folds, tree.lines[1].key, false);
-	call_tree_free(&tree);
+	call_tree_deinit(&tree);
 	check_tree(usual, settings,
 		   "  web 0/95\n"
 		   "  = + main 0/95\n"
@@ -168,7 +168,7 @@ static void test_bounds(void)
 		   "  web 0/95\n  = main 0/95\n  sh 0/5\n  = main 1/5\n", "one fork");
 }
 
-/* Frame pointers are the guest's to write: each of its functions may seem to call the same one. */
+/* A guest writes its own frame pointers: all its functions may seem to call the same one. */
 static void test_wide(void)
 {
 	struct call_tree_settings settings = { .kind = CALL_TREE_CALLERS,
@@ -200,128 +200,26 @@ static void test_wide(void)
 		      tree.lines[0].weights.children_total == MANY_CALLERS,
 	      "the hot one first, with half");
 	check_u64(tree.lines[1].more, MANY_CALLERS, "the others in one line");
-	call_tree_free(&tree);
+	call_tree_deinit(&tree);
 	snapshot_destroy(snapshot);
 	profile_destroy(profile);
 }
 
-/* As deep as stacks get, forking at each function. */
+/* The deepest stacks there can be, with a fork at each function. */
 static void test_deep(void)
 {
 	struct call_tree_settings settings = { .kind = CALL_TREE_DOWN,
 					       .totals = true,
 					       .max_lines = CALL_TREE_MAX_LINES,
 					       .max_forks = CALL_TREE_MAX_FORKS };
-	struct flame_settings flame_settings = { .totals = true, .columns = 80, .max_depth = 1000 };
-	uint32_t stack[SNAPSHOT_MAX_DEPTH];
-	struct profile *profile;
 	struct snapshot *snapshot;
 	struct call_tree tree;
-	struct flame flame;
-	char name[32];
 
-	must(profile_create(PROFILE_MAX_NODES, HALF_LIFE, frames, &profile));
-	for (unsigned i = 0; i < SNAPSHOT_MAX_DEPTH - 1; i++) {
-		snprintf(name, sizeof(name), "deep_%u", i);
-		stack[i] = stacks_frame(frames, name);
-		profile_add(profile, stack, i + 1, 1, 1);
-		stack[i + 1] = stacks_frame(frames, "leaf");
-		profile_add(profile, stack, i + 2, 1, 1);
-	}
-	must(profile_copy(profile, 1, &snapshot));
+	snapshot = stacks_deepest(frames);
 	must(call_tree_build(snapshot, &settings, &tree));
 	check(tree.n > CALL_TREE_MAX_FORKS && tree.n <= CALL_TREE_MAX_LINES, "%zu lines", tree.n);
-	must(flame_build(snapshot, &flame_settings, &flame));
-	check(flame.depth > 100, "a flame of %d rows, %zu cells", flame.depth, flame.n);
-	flame_free(&flame);
-	call_tree_free(&tree);
+	call_tree_deinit(&tree);
 	snapshot_destroy(snapshot);
-	profile_destroy(profile);
-}
-
-/* --- flame ------------------------------------------------------------------------------------ */
-
-static char *flame_text(const struct flame *flame)
-{
-	char *text;
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
-
-	for (size_t i = 0; i < flame->n; i++) {
-		const struct flame_cell *cell = &flame->cells[i];
-
-		fprintf(file, "%*s%s %d+%d\n", cell->depth, "",
-			frames_get(frames, cell->frame)->name, cell->x, cell->width);
-	}
-	fclose(file);
-	return text;
-}
-
-static void check_flame(struct flame_settings settings, const char *expected, bool zoomed,
-			const char *what)
-{
-	struct snapshot *snapshot = stacks_snapshot(frames, usual);
-	struct flame flame;
-	char *text;
-
-	settings.totals = true;
-	settings.columns = 100;
-	must(flame_build(snapshot, &settings, &flame));
-	text = flame_text(&flame);
-	check_string(text, expected, what);
-	check(flame.zoomed == zoomed, "zoomed: %d", flame.zoomed);
-	for (size_t i = 1; i < flame.n; i++) {
-		const struct flame_cell *cell = &flame.cells[i],
-					*above = &flame.cells[cell->parent];
-
-		if (cell->parent >= i || cell->depth != above->depth + 1 || cell->x < above->x ||
-		    cell->x + cell->width > above->x + above->width)
-			check(false, "cell %zu does not lie below its caller", i);
-	}
-	free(text);
-	flame_free(&flame);
-	snapshot_destroy(snapshot);
-}
-
-static void test_flame(void)
-{
-	uint32_t zoom[] = { stacks_frame(frames, "@web"), stacks_frame(frames, "main"),
-			    stacks_frame(frames, "write") };
-
-	check_flame((struct flame_settings){ .max_depth = 10 },
-		    "all 0+100\n"
-		    " web 0+95\n"
-		    "  main 0+95\n"
-		    "   read 0+70\n"
-		    "    copy 0+60\n"
-		    "   write 70+25\n"
-		    "    copy 70+25\n"
-		    " sh 95+5\n"
-		    "  main 95+5\n"
-		    "   loop 95+4\n",
-		    true, "widths are shares");
-	check_flame((struct flame_settings){ .max_depth = 10, .n_zoom = 3, .zoom = zoom },
-		    "all 0+100\n"
-		    " web 0+100\n"
-		    "  main 0+100\n"
-		    "   write 0+100\n"
-		    "    copy 0+100\n",
-		    true, "zoomed");
-	zoom[2] = stacks_frame(frames, "nowhere");
-	check_flame((struct flame_settings){ .max_depth = 10, .n_zoom = 3, .zoom = zoom },
-		    "all 0+100\n web 0+100\n  main 0+100\n", false, "what is not there");
-	check_flame((struct flame_settings){ .max_depth = 3, .inverted = true },
-		    "all 0+100\n"
-		    " read 0+10\n" /* the first node with a self */
-		    "  main 0+10\n"
-		    " copy 10+85\n"
-		    "  read 10+60\n"
-		    "  write 70+25\n"
-		    " main 95+1\n"
-		    "  sh 95+1\n"
-		    " loop 96+4\n"
-		    "  main 96+4\n",
-		    true, "inverted, two rows");
 }
 
 int main(void)
@@ -334,7 +232,6 @@ int main(void)
 	test_bounds();
 	test_wide();
 	test_deep();
-	test_flame();
 	frames_destroy(frames);
 	return tap_done();
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The columns: their names, what their cells say, and an order that is always the same. */
+/* The columns: their names, their cells, and an order that is always the same. */
 #include "config.h"
 
 #include "tests/support/profile_stacks.h"
@@ -17,14 +17,13 @@ static void test_names(void)
 {
 	for (size_t i = 0; i < N_COLUMNS; i++) {
 		check(columns[i].id == i, "%s stands at its id", columns[i].name);
-		check(column_by_name(columns[i].name) == &columns[i], "%s is found",
-		      columns[i].name);
+		check(column_find(columns[i].name) == &columns[i], "%s is found", columns[i].name);
 	}
-	check(column_by_name("c") == &columns[COLUMN_CHILDREN], "unique prefix");
-	check(column_by_name("SYM") == &columns[COLUMN_SYMBOL], "any case");
-	check(!column_by_name("s"), "ambiguous prefix");
-	check(!column_by_name(""), "empty");
-	check(!column_by_name("selfish"), "longer than any");
+	check(column_find("c") == &columns[COLUMN_CHILDREN], "unique prefix");
+	check(column_find("SYM") == &columns[COLUMN_SYMBOL], "any case");
+	check(!column_find("s"), "ambiguous prefix");
+	check(!column_find(""), "empty");
+	check(!column_find("selfish"), "longer than any name");
 }
 
 static void check_cell(const struct column_context *context, enum column_id id,
@@ -62,11 +61,11 @@ static void test_cells(void)
 	check_u64(columns[COLUMN_SYMBOL].entry(&context, &table.rows[0], cell, sizeof(cell)), 7,
 		  "cut");
 	check_string(cell, "[k] mai", "cut");
-	functions_free(&table);
+	functions_deinit(&table);
 	snapshot_destroy(snapshot);
 }
 
-/* What most stacks have in common, but is no function, is not the first thing to see. */
+/* [truncated] is in most stacks but is no function: it must not be the first line. */
 static void test_truncated_last(void)
 {
 	static const char *const stacks[] = { "%t;main;read 9", "main;read 1", "%t;zoo 1", NULL };
@@ -85,8 +84,8 @@ static void test_truncated_last(void)
 	}
 	context.truncated_last = false;
 	columns_sort(&context, &columns[COLUMN_CHILDREN], table.rows, table.n);
-	check_u64(table.rows[1].frame, FRAME_TRUNCATED, "as a caller it has its place");
-	functions_free(&table);
+	check_u64(table.rows[1].frame, FRAME_TRUNCATED, "as a caller it is sorted in");
+	functions_deinit(&table);
 	snapshot_destroy(snapshot);
 }
 
@@ -113,12 +112,12 @@ static void test_totals(void)
 	check_cell(&context, COLUMN_SELF, &table.rows[0], " 96.97");
 	context.totals = true;
 	check_cell(&context, COLUMN_SELF, &table.rows[0], " 50.00");
-	functions_free(&table);
+	functions_deinit(&table);
 	snapshot_destroy(snapshot);
 	profile_destroy(profile);
 }
 
-/* Rows shuffled in every way come out the same, ties by name, then by address. */
+/* Rows in any order are sorted the same way: ties by name, then by address. */
 static void test_order(void)
 {
 	static const char *const stacks[] = { "b 1", "a 1", "?20 1", "?10 1", "c 2", NULL };
@@ -143,7 +142,7 @@ static void test_order(void)
 		for (size_t i = 0; i < table.n; i++)
 			check_cell(&context, COLUMN_SYMBOL, &table.rows[i], expected[i]);
 	}
-	functions_free(&table);
+	functions_deinit(&table);
 	snapshot_destroy(snapshot);
 }
 

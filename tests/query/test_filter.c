@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The filter: what matches, and that a filtered tree is a tree. (Tables under a filter:
- * test_functions.) */
+/*
+ * The filter: what matches, and that a filtered tree is sound. Filtered tables: test_functions.c.
+ */
 #include "config.h"
 
 #include "tests/support/profile_stacks.h"
 
-#include "xtop/functions.h"
+#include "xtop/filter.h"
 
 static struct frames *frames;
 
@@ -23,7 +24,7 @@ static bool matches(const char *regex, uint32_t frame)
 	check_string(filter_text(filter), regex, "text");
 	first = filter_matches(filter, frames, frame);
 	second = filter_matches(filter, frames, frame);
-	check(first == second, "the same when remembered");
+	check(first == second, "the same answer from memory");
 	filter_destroy(filter);
 	return first;
 }
@@ -34,9 +35,9 @@ static void test_match(void)
 
 	check(matches("work\\(", f), "demangled name");
 	check(matches("^_Z4", f), "raw name");
-	check(matches("libwork", f), "module; no capitals: case is folded");
-	check(matches("libWork", f), "capitals as they are");
-	check(!matches("LibWork", f), "capitals as they are not");
+	check(matches("libwork", f), "module; without capitals upper and lower case are the same");
+	check(matches("libWork", f), "capitals that are there");
+	check(!matches("LibWork", f), "capitals that are not there");
 	check(matches("nothing|so$", f), "extended regular expression");
 	check(!matches("all", FRAME_ROOT), "not the root");
 	check(matches("truncated", FRAME_TRUNCATED), "a mark");
@@ -49,11 +50,11 @@ static void test_bad(void)
 
 	check(error && strstr(error_message(error), "\"a(b\""), "says what is wrong: %s",
 	      error_message(error));
-	check(!filter, "untouched on failure");
+	check(!filter, "the out-parameter is untouched");
 	error_destroy(error);
 }
 
-/* regcomp() itself would end the process, or take seconds and gigabytes. */
+/* With these, regcomp() itself would crash the process, or take seconds and gigabytes. */
 static void test_greedy(void)
 {
 	static const struct {
@@ -101,9 +102,9 @@ static void test_greedy(void)
 }
 
 /*
- *	             all    "g"            The same nodes at the same places; what does not match weighs
- *	all         0/11    0/5            nothing, g's subtree weighs what it did, above it the sums are new.
- *	 main       1/11    0/5
+ *	             all    "g"       The same nodes at the same places. Stacks that do not match
+ *	all         0/11    0/5       weigh nothing, subtrees of g weigh as before, and the sums
+ *	 main       1/11    0/5       above them are new.
  *	  f          5/8    0/3
  *	   g         2/3    2/3
  *	    h        1/1    1/1
@@ -127,7 +128,7 @@ static void test_nodes(void)
 	tree = stacks_tree(snapshot);
 	check_string(tree, "all 0/5\n main 0/5\n  f 0/3\n   g 2/3\n    h 1/1\n  g 2/2\n",
 		     "filtered");
-	check(!stacks_broken(snapshot), "it is a tree");
+	check(!stacks_broken(snapshot), "the tree is sound");
 	snapshot->nodes = kept;
 	free(tree);
 	free(copy);
@@ -135,7 +136,7 @@ static void test_nodes(void)
 	snapshot_destroy(snapshot);
 }
 
-/* What it remembers grows with the table. */
+/* The memory of the filter grows with the table of names. */
 static void test_many(void)
 {
 	struct filter *filter;
@@ -153,6 +154,18 @@ static void test_many(void)
 	filter_destroy(NULL);
 }
 
+static void test_weights(void)
+{
+	static const char *const stacks[] = { "a;f;f 4", "b;f 3", "c 2", NULL };
+	struct snapshot *snapshot = stacks_snapshot(frames, stacks);
+	struct filter *filter;
+
+	must(filter_create("^f$", &filter));
+	check_u64(filter_weights(filter, snapshot).children_total, 7, "each stack once");
+	filter_destroy(filter);
+	snapshot_destroy(snapshot);
+}
+
 int main(void)
 {
 	must(frames_create(demangle, &frames));
@@ -161,6 +174,7 @@ int main(void)
 	test_greedy();
 	test_nodes();
 	test_many();
+	test_weights();
 	frames_destroy(frames);
 	return tap_done();
 }

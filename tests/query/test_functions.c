@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The flat table: self and children, recursion once a stack, unnamed frames together or apart. */
+/*
+ * The flat table: self and children, recursion counted once, unnamed frames together or apart, the
+ * process of a function, a joined baseline.
+ */
 #include "config.h"
 
 #include "tests/support/profile_stacks.h"
@@ -50,7 +53,7 @@ static void check_table(const char *const *stacks, const char *regex, bool addre
 		check(row->weights.self_live == expected[i].self, "live self %g",
 		      row->weights.self_live);
 	}
-	functions_free(&table);
+	functions_deinit(&table);
 	filter_destroy(filter);
 	snapshot_destroy(snapshot);
 }
@@ -76,7 +79,7 @@ static void test_plain(void)
 
 /*
  *	4  main;fib;fib;fib   children  self
- *	2  main;fib      fib         6     6    once a stack, not 4 * 3 + 2
+ *	2  main;fib      fib         6     6    each stack once, not 4 * 3 + 2
  *	3  main;a;b;a    a           8     8    through another function too
  *	5  main;a        b           3     0
  *	1  fib           main       14     0    fib: 7, 7
@@ -92,7 +95,9 @@ static void test_recursion(void)
 	CHECK_TABLE(stacks, NULL, false, 15, expected);
 }
 
-/* The root and processes are no rows; marks are. [unknown] is one row, or one an address. */
+/*
+ * The root and processes have no rows, marks have. [unknown] is one row, or one for each address.
+ */
 static void test_kinds(void)
 {
 	static const char *const stacks[] = { "@httpd;%t;.work;?10 1", "@httpd;.work;?20;?10 2",
@@ -134,6 +139,49 @@ static void test_filter(void)
 	check_table(stacks, "nothing", false, 0, NULL, 0);
 }
 
+static void test_process_of_function(void)
+{
+	static const char *const stacks[] = { "@web;.main;copy 4", "@sh;.main;copy 5",
+					      "@web;copy 2", "idle 9", NULL };
+	struct snapshot *snapshot = stacks_snapshot(frames, stacks);
+	struct function_table table;
+
+	must(functions_build(snapshot, NULL, false, &table));
+	check(find(&table, "copy", false)->process == stacks_frame(frames, "@web") &&
+		      find(&table, "copy", false)->n_processes == 2,
+	      "copy is mostly web's, of 2");
+	check(find(&table, "main", false)->process == stacks_frame(frames, "@sh"),
+	      "main is mostly sh's");
+	check(find(&table, "idle", false)->process == FRAME_NONE, "idle belongs to no process");
+	functions_deinit(&table);
+	snapshot_destroy(snapshot);
+}
+
+static void test_join(void)
+{
+	static const char *const then[] = { "main;old 4", "main;both 4", NULL }, *const now[] = {
+		"main;both 2", "main;new 6", NULL
+	};
+	struct snapshot *before = stacks_snapshot(frames, then),
+			*after = stacks_snapshot(frames, now);
+	struct function_table table, base;
+
+	must(functions_build(before, NULL, false, &base));
+	must(functions_build(after, NULL, false, &table));
+	must(functions_join(&table, &base));
+	check_u64(table.n, 4, "main, old, both, new");
+	check(find(&table, "old", false) && find(&table, "old", false)->weights.self_total == 0,
+	      "what is gone has a row, without weight");
+	check(find(&table, "both", false)->base &&
+		      base.rows[find(&table, "both", false)->base - 1].weights.self_total == 4,
+	      "what was is found");
+	check(!find(&table, "new", false)->base, "a new function has no row in the baseline");
+	functions_deinit(&table);
+	functions_deinit(&base);
+	snapshot_destroy(before);
+	snapshot_destroy(after);
+}
+
 int main(void)
 {
 	must(frames_create(NULL, &frames));
@@ -141,6 +189,8 @@ int main(void)
 	test_recursion();
 	test_kinds();
 	test_filter();
+	test_process_of_function();
+	test_join();
 	frames_destroy(frames);
 	return tap_done();
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Shares of processes, threads and modules; the process of a function; a table against another. */
+/* Shares of processes, threads and modules. */
 #include "config.h"
 
 #include "tests/support/profile_stacks.h"
 
-#include "xtop/functions.h"
+#include "xtop/groups.h"
 
 static struct frames *frames;
 
@@ -38,18 +38,18 @@ static void test_processes(void)
 	profile_add(profile, of_thread, 3, 1, 7);
 	profile_add(profile, of_main, 2, 1, 3);
 	must(profile_copy(profile, 1, &snapshot));
-	must(groups_processes(snapshot, true, &groups));
+	must(groups_build_processes(snapshot, true, &groups));
 	text = groups_text(&groups);
 	check_string(text, "web 10/10\n worker 7/7\nsh 5/5\n",
 		     "hottest first, threads below; what is of no process is none");
 	check_u64(groups.whole.children_total, 115, "100 %");
 	free(text);
-	groups_free(&groups);
+	groups_deinit(&groups);
 	snapshot_destroy(snapshot);
 	profile_destroy(profile);
 }
 
-/* A stack counts once for a module, however often it goes through it. */
+/* A stack counts once for a module, however many of its functions are in the module. */
 static void test_modules(void)
 {
 	static const char *const stacks[] = { ".main;write;.callback;copy 4",
@@ -62,13 +62,13 @@ static void test_modules(void)
 	struct groups groups;
 	char *text;
 
-	must(groups_modules(snapshot, true, &groups));
+	must(groups_build_modules(snapshot, true, &groups));
 	text = groups_text(&groups);
 	check_string(text, "prog 10/14\n[kernel] 5/5\n", "hottest by self first");
-	check_u64(groups.rows[1].unknown.self_total, 1, "what nobody can name");
-	check_u64(groups.rows[0].unknown.self_total, 3, "nor what is told by its place in a file");
+	check_u64(groups.rows[1].unknown.self_total, 1, "samples that nobody can name");
+	check_u64(groups.rows[0].unknown.self_total, 3, "samples with only a place in a file");
 	free(text);
-	groups_free(&groups);
+	groups_deinit(&groups);
 	snapshot_destroy(snapshot);
 }
 
@@ -88,74 +88,11 @@ static void test_many_modules(void)
 		profile_add(profile, &id, 1, 1, 1);
 	}
 	must(profile_copy(profile, 1, &snapshot));
-	must(groups_modules(snapshot, true, &groups));
-	check(groups.n >= 4000 && groups.n <= 4096, "bounded: %zu rows", groups.n);
-	groups_free(&groups);
+	must(groups_build_modules(snapshot, true, &groups));
+	check_u64(groups.n, 4096, "the number of rows is bounded");
+	groups_deinit(&groups);
 	snapshot_destroy(snapshot);
 	profile_destroy(profile);
-}
-
-static const struct function_row *row_of(const struct function_table *table, const char *name)
-{
-	for (size_t i = 0; i < table->n; i++)
-		if (table->rows[i].frame == stacks_frame(frames, name))
-			return &table->rows[i];
-	return NULL;
-}
-
-static void test_process_of_function(void)
-{
-	static const char *const stacks[] = { "@web;.main;copy 4", "@sh;.main;copy 5",
-					      "@web;copy 2", "idle 9", NULL };
-	struct snapshot *snapshot = stacks_snapshot(frames, stacks);
-	struct function_table table;
-
-	must(functions_build(snapshot, NULL, false, &table));
-	check(row_of(&table, "copy")->process == stacks_frame(frames, "@web") &&
-		      row_of(&table, "copy")->n_processes == 2,
-	      "copy is mostly web's, of 2");
-	check(row_of(&table, ".main")->process == stacks_frame(frames, "@sh"),
-	      "main is mostly sh's");
-	check(row_of(&table, "idle")->process == FRAME_NONE, "idle is nobody's");
-	functions_free(&table);
-	snapshot_destroy(snapshot);
-}
-
-static void test_join(void)
-{
-	static const char *const then[] = { "main;old 4", "main;both 4", NULL }, *const now[] = {
-		"main;both 2", "main;new 6", NULL
-	};
-	struct snapshot *before = stacks_snapshot(frames, then),
-			*after = stacks_snapshot(frames, now);
-	struct function_table table, base;
-
-	must(functions_build(before, NULL, false, &base));
-	must(functions_build(after, NULL, false, &table));
-	must(functions_join(&table, &base));
-	check_u64(table.n, 4, "main, old, both, new");
-	check(row_of(&table, "old") && row_of(&table, "old")->weights.self_total == 0,
-	      "what is gone has a row, without weight");
-	check(row_of(&table, "both")->base &&
-		      base.rows[row_of(&table, "both")->base - 1].weights.self_total == 4,
-	      "what was is found");
-	check(!row_of(&table, "new")->base, "what is new was not");
-	functions_free(&table);
-	functions_free(&base);
-	snapshot_destroy(before);
-	snapshot_destroy(after);
-}
-
-static void test_filter_weights(void)
-{
-	static const char *const stacks[] = { "a;f;f 4", "b;f 3", "c 2", NULL };
-	struct snapshot *snapshot = stacks_snapshot(frames, stacks);
-	struct filter *filter;
-
-	must(filter_create("^f$", &filter));
-	check_u64(filter_weights(filter, snapshot).children_total, 7, "each stack once");
-	filter_destroy(filter);
-	snapshot_destroy(snapshot);
 }
 
 int main(void)
@@ -163,9 +100,6 @@ int main(void)
 	must(frames_create(NULL, &frames));
 	test_processes();
 	test_modules();
-	test_process_of_function();
-	test_join();
-	test_filter_weights();
 	test_many_modules();
 	frames_destroy(frames);
 	return tap_done();

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The last ten minutes: what comes back, what is evicted, shares between moments, bounded memory. */
+/*
+ * The last ten minutes: moments as snapshots, evicted subtrees, shares, bounded memory.
+ */
 #include "config.h"
 
 #include "tests/support/profile_stacks.h"
@@ -22,7 +24,7 @@ static void note(struct history *history, struct profile *profile, uint64_t sequ
 {
 	struct snapshot *snapshot = snapshot_at(profile, sequence, time_ns);
 
-	history_note(history, snapshot);
+	history_add(history, snapshot);
 	snapshot_destroy(snapshot);
 }
 
@@ -36,26 +38,28 @@ static void test_moments(void)
 	must(history_create(&history));
 	must(profile_create(4096, 0, frames, &profile));
 	note(history, profile, 6, 0);
-	check_u64(history_count(history), 0, "no time yet, as before a recording begins");
+	check_u64(history_count(history), 0,
+		  "no moment without a time, as before a recording begins");
 	stacks_add(profile, frames, SECOND, "main;read;copy 6");
 	stacks_add(profile, frames, SECOND, "main;read 3");
 	before = snapshot_at(profile, 7, SECOND);
-	history_note(history, before);
+	history_add(history, before);
 	note(history, profile, 8, SECOND + SECOND / 2);
-	check_u64(history_count(history), 1, "half a second later: left out");
+	check_u64(history_count(history), 1, "a snapshot half a second later is left out");
 	stacks_add(profile, frames, 2 * SECOND, "main;write 90");
 	note(history, profile, 9, 2 * SECOND);
 	note(history, profile, 10, 3 * SECOND);
-	check_u64(history_count(history), 3, "one a second");
+	check_u64(history_count(history), 3, "one moment for each second");
 	check_u64(history_age_ns(history, 0), 2 * SECOND, "age of the oldest");
-	check_u64(history_find(history, 8), 1, "the first that is not before");
+	check_u64(history_find(history, 8), 1,
+		  "the first moment with that sequence number or a later one");
 	check_u64(history_find(history, 11), 3, "none");
 	must(history_get(history, 0, &back));
 	was = stacks_tree(before);
 	is = stacks_tree(back);
-	check_string(is, was, "what was seen is seen again");
+	check_string(is, was, "the snapshot is the same again");
 	check(!stacks_broken(back), "it is a tree");
-	check_u64(back->sequence, 7, "with its counters");
+	check_u64(back->sequence, 7, "and so are its counters");
 	free(was);
 	free(is);
 	snapshot_destroy(before);
@@ -90,20 +94,22 @@ static void test_shares(void)
 	stacks_add(profile, frames, SECOND, "main;read 2");
 	note(history, profile, 4, 4 * SECOND);
 	history_shares(history, 4, stacks_frame(frames, "read"), 1, percents);
-	check(percents[0] == 100, "after a reset all is new: %g", percents[0]);
+	check(percents[0] == 100, "after a reset all samples are new: %g", percents[0]);
 	profile_reset(profile);
 	stacks_add(profile, frames, 5 * SECOND, "main;read 1");
 	stacks_add(profile, frames, 5 * SECOND, "main;write 3");
 	note(history, profile, 5, 5 * SECOND);
 	history_shares(history, 5, stacks_frame(frames, "read"), 1, percents);
-	check(percents[0] == 25, "also when it is more than there was before: %g", percents[0]);
+	check(percents[0] == 25, "also if there are more than before the reset: %g", percents[0]);
 	history_shares(history, 5, stacks_frame(frames, "write"), 1, percents);
-	check(percents[0] == 75, "all of it: %g", percents[0]);
+	check(percents[0] == 75, "all of them: %g", percents[0]);
 	history_destroy(history);
 	profile_destroy(profile);
 }
 
-/* 100,000 nodes a moment, for longer than the history goes back: what stays, and how much it takes. */
+/*
+ * Moments of 100,000 nodes, for longer than the history goes back: what stays, and its memory.
+ */
 static void test_large(void)
 {
 	enum { STACKS = 20000 };
@@ -125,7 +131,7 @@ static void test_large(void)
 	for (uint64_t i = 1; i <= HISTORY_MOMENTS + 100; i++) {
 		snapshot->sequence = i;
 		snapshot->time_ns = i * SECOND;
-		history_note(history, snapshot);
+		history_add(history, snapshot);
 		if (i == HISTORY_MOMENTS)
 			full = history_memory_bytes(history);
 	}
@@ -134,7 +140,7 @@ static void test_large(void)
 	      "it does not grow when it goes round: %zu, %zu", history_memory_bytes(history), full);
 	check(full < (40 << 20), "%.1f MiB", (double)full / 1048576);
 	must(history_get(history, 0, &back));
-	check_u64(back->sequence, 101, "the oldest");
+	check_u64(back->sequence, 101, "the oldest moment");
 	check(back->n_nodes <= HISTORY_MOMENT_NODES, "%zu of %zu nodes", back->n_nodes,
 	      snapshot->n_nodes);
 	check(!stacks_broken(back), "it is a tree: %s",

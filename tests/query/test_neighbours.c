@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Callers and callees: shares that sum to the focus, with recursion too; the hottest chains. */
+/* Callers and callees: shares sum to the focus, also with recursion; the hottest chains. */
 #include "config.h"
 
 #include "tests/support/profile_stacks.h"
 
-#include "xtop/functions.h"
+#include "xtop/neighbours.h"
 
 static struct frames *frames;
 
@@ -19,7 +19,8 @@ static void check_rows(const struct function_table *table, const char *expected,
 
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s %" PRIu64 ", ",
 			 frames_get(frames, row->frame)->name, row->weights.children_total);
-		check(row->weights.children_live == row->weights.children_total, "live as total");
+		check(row->weights.children_live == row->weights.children_total,
+		      "live weights are the same");
 		sum += row->weights.children_total;
 	}
 	check_string(text, expected, what);
@@ -58,15 +59,15 @@ static void test_plain(void)
 	check_u64(n.focus.self_total, 5, "self");
 	check_u64(n.recursive.children_total, 0, "not recursive");
 	check_u64(n.whole.children_total, 19, "whole");
-	neighbours_free(&n);
+	neighbours_deinit(&n);
 
 	n = build(stacks, NULL, "main");
 	check_rows(&n.callers, "all 17, ", "the outermost is called by the root");
 	check_rows(&n.callees, "f 8, g 9, ", "callees of main");
-	neighbours_free(&n);
+	neighbours_deinit(&n);
 }
 
-/* The table in xtop/functions.h. */
+/* The table in xtop/neighbours.h. */
 static void test_recursion(void)
 {
 	static const char *const stacks[] = { "main;f 5",       "main;f;f;g 3", "main;f;g;f 2",
@@ -78,7 +79,7 @@ static void test_recursion(void)
 	check_u64(n.focus.children_total, 12, "children");
 	check_u64(n.focus.self_total, 7, "self");
 	check_u64(n.recursive.children_total, 6, "recursive");
-	neighbours_free(&n);
+	neighbours_deinit(&n);
 }
 
 static void test_filter(void)
@@ -90,13 +91,13 @@ static void test_filter(void)
 	check_rows(&n.callees, "g 3, f 1, ", "callees in process b");
 	check_u64(n.whole.children_total, 4, "whole");
 	check_u64(n.n_chains, 2, "chains");
-	neighbours_free(&n);
+	neighbours_deinit(&n);
 	n = build(stacks, NULL, "nowhere");
 	check_u64(n.callers.n + n.callees.n + n.n_chains, 0, "in no stack");
-	neighbours_free(&n);
+	neighbours_deinit(&n);
 }
 
-/* 200 chains of weights 1 .. 200, mixed, and one hotter that does not go through f. */
+/* 200 chains of weights 1 .. 200, mixed, and a hotter one that does not go through f. */
 static void test_chains(void)
 {
 	char lines[200][32];
@@ -113,7 +114,7 @@ static void test_chains(void)
 	for (unsigned i = 0; i < n.n_chains; i++)
 		sorted = sorted && n.chains[i].weights.self_total == 200 - i;
 	check(sorted, "the hottest, hottest first");
-	neighbours_free(&n);
+	neighbours_deinit(&n);
 }
 
 /*
@@ -131,19 +132,19 @@ static void test_alike(void)
 	struct snapshot *snapshot = stacks_snapshot(frames, stacks);
 	struct neighbours n = build(stacks, NULL, "f");
 
-	check_u64(n.n_chains, 3, "what reads alike is one");
+	check_u64(n.n_chains, 3, "chains that read alike are one");
 	for (size_t i = 0; i < n.n_chains && i < 3; i++)
 		check_u64(n.chains[i].weights.self_total, merged[i], "samples of a chain");
-	neighbours_free(&n);
+	neighbours_deinit(&n);
 	must(neighbours_build(snapshot, NULL, true, stacks_frame(frames, "f"), &n));
-	check_u64(n.n_chains, 5, "by addresses nothing reads alike");
+	check_u64(n.n_chains, 5, "with addresses no chains read alike");
 	for (size_t i = 0; i < n.n_chains && i < 5; i++)
-		check_u64(n.chains[i].weights.self_total, apart[i], "samples by addresses");
-	neighbours_free(&n);
+		check_u64(n.chains[i].weights.self_total, apart[i], "samples with addresses");
+	neighbours_deinit(&n);
 	snapshot_destroy(snapshot);
 }
 
-/* Thousands that nobody can name, of which pairs read alike. */
+/* Thousands of unnamed chains; always two read alike. */
 static void test_many_alike(void)
 {
 	struct profile *profile;
@@ -167,8 +168,8 @@ static void test_many_alike(void)
 	check_u64(n.n_chains, NEIGHBOURS_MAX_CHAINS, "as many as are kept");
 	for (size_t i = 0; i < n.n_chains; i++)
 		sum += n.chains[i].weights.self_total != 2 * (1000 - i);
-	check_u64(sum, 0, "each the sum of its two");
-	neighbours_free(&n);
+	check_u64(sum, 0, "each chain is the sum of two");
+	neighbours_deinit(&n);
 	snapshot_destroy(snapshot);
 	profile_destroy(profile);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A part of a snapshot: what stays, what it weighs, and that it is a snapshot. */
+/* A part of a snapshot: which nodes stay, their weights, and that the result is sound. */
 #include "config.h"
 
 #include "tests/support/profile_stacks.h"
@@ -24,12 +24,12 @@ static void check_selection(struct selection selection, const char *expected, co
 
 	must(selection_apply(&selection, snapshot, &selected));
 	broken = stacks_broken(&selected);
-	check(!broken, "%s is a tree: %s", what, broken ? broken : "yes");
+	check(!broken, "%s is sound: %s", what, broken ? broken : "yes");
 	check(selected.total_weight == selected.nodes[0].children_total, "total weight");
 	text = stacks_tree(&selected);
 	check_string(text, expected, what);
 	free(text);
-	selection_release(&selected, snapshot);
+	selection_deinit(&selected, snapshot);
 	snapshot_destroy(snapshot);
 }
 
@@ -41,8 +41,8 @@ static void test_all(void)
 
 	check(selection_is_all(&all), "nothing is left out");
 	must(selection_apply(&all, snapshot, &selected));
-	check(selected.nodes == snapshot->nodes, "and nothing copied");
-	selection_release(&selected, snapshot);
+	check(selected.nodes == snapshot->nodes, "and nothing was copied");
+	selection_deinit(&selected, snapshot);
 	snapshot_destroy(snapshot);
 }
 
@@ -98,7 +98,7 @@ static void test_stacks(void)
 			"nothing");
 }
 
-/* What is hidden is its caller's. */
+/* The weight of a hidden function goes to its caller. */
 static void test_hidden(void)
 {
 	check_selection((struct selection){ .process = FRAME_NONE, .hide_kernel = true },

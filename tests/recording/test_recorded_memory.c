@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Guest memory in a recording: what the resolver read of a made guest is there again when the
- * recording is played, at each sample as it was at that sample; what it did not read is not there.
+ * Guest memory in a recording: what the resolver read of a made-up guest is there again in a
+ * replay, at each sample as it was then. What the resolver did not read is not there.
  */
 #include "config.h"
 
@@ -12,7 +12,7 @@
 #include "tests/recordings/guest.h"
 #include "tests/support/tap.h"
 #include "xtop/recording.h"
-#include "xtop/recording_format.h"
+#include "recording/format.h"
 
 #define DATA  0xffffffff82000000ULL
 #define TABLE 0xffffffff83000000ULL
@@ -32,8 +32,8 @@ static struct recording_writer *record_begin(void)
 	unlink(path);
 	made = made_create();
 	root = made_root(made);
-	guest_must(recording_create(path, &writer));
-	recording_begin(writer, &info, NULL);
+	guest_must(recording_writer_open(path, &writer));
+	recording_writer_begin(writer, &info, NULL);
 	return writer;
 }
 
@@ -43,12 +43,12 @@ static void record_sample(struct recording_writer *writer, uint64_t time_ns)
 
 	guest_begin(&record, time_ns, 1000);
 	guest_add_vcpu(&record, 0, VCPU_BLOCKED);
-	recording_write(writer, record.words, record.size_bytes);
+	recording_writer_write(writer, record.words, record.size_bytes);
 }
 
 static void record_end(struct recording_writer *writer)
 {
-	guest_must(recording_close(writer));
+	guest_must(recording_writer_close(writer));
 	made_destroy(made);
 }
 
@@ -60,41 +60,41 @@ static uint64_t word_at(struct memory *memory, uint64_t address)
 	return memory_read_u64(memory, root, address, &value) ? value : UINT64_MAX;
 }
 
-/* --- played again ----------------------------------------------------------------------------- */
+/* --- the replay ------------------------------------------------------------------------------- */
 
 struct play {
-	struct recording *recording;
+	struct recording_reader *reader;
 	struct memory *memory;
-	struct recorded *recorded;
+	struct recorded_memory *recorded;
 };
 
 static void play_begin(struct play *play)
 {
-	guest_must(recording_open(path, NULL, &play->recording));
-	guest_must(recorded_open(&play->memory, &play->recorded));
+	guest_must(recording_reader_open(path, NULL, &play->reader));
+	guest_must(recorded_memory_open(&play->memory, &play->recorded));
 }
 
 static void play_end(struct play *play)
 {
-	recording_destroy(play->recording);
+	recording_reader_close(play->reader);
 	memory_destroy(play->memory);
 }
 
-/* Up to the next sample or POLL: its time; 0 at the end. */
+/* Goes on to the next sample or POLL and returns its time; 0: the end. */
 static uint64_t play_next(struct play *play)
 {
 	const struct recording_note *note;
 	const void *record;
 	size_t size_bytes;
 
-	recorded_end_turn(play->recorded);
-	while ((record = recording_next(play->recording, &size_bytes))) {
+	recorded_memory_end_turn(play->recorded);
+	while ((record = recording_reader_next(play->reader, &size_bytes))) {
 		note = record;
 		if (!recording_is_note(record))
 			return ((const struct sample *)record)->time_ns;
 		if (note->type == RECORDING_POLL)
 			return recording_note_time(note);
-		if (!recorded_take(play->recorded, note, size_bytes))
+		if (!recorded_memory_apply(play->recorded, note, size_bytes))
 			check(false, "a note of our own is taken");
 	}
 	return 0;
@@ -102,7 +102,7 @@ static uint64_t play_next(struct play *play)
 
 /* --- tests ------------------------------------------------------------------------------------ */
 
-/* One word that changes: sample 1 reads it, 2 does not, 3 does, a POLL reads another page. */
+/* One word that changes: sample 1 reads it, 2 does not, 3 does; a POLL reads another page. */
 static void test_versions(void)
 {
 	struct recording_writer *writer = record_begin();
@@ -111,7 +111,7 @@ static void test_versions(void)
 
 	made_put_u64(made, root, DATA, 1);
 	made_put_u64(made, root, DATA + 0x1000, 77);
-	recording_watch(writer, memory);
+	recording_writer_watch(writer, memory);
 	check_u64(word_at(memory, DATA), 1, "read for sample 1");
 	record_sample(writer, 10);
 	made_put_u64(made, root, DATA, 2);
@@ -120,7 +120,7 @@ static void test_versions(void)
 	check_u64(word_at(memory, DATA), 3, "read for sample 3");
 	record_sample(writer, 30);
 	check_u64(word_at(memory, DATA + 0x1000), 77, "read for the poll");
-	recording_write_poll(writer, 40);
+	recording_writer_write_poll(writer, 40);
 	record_end(writer);
 
 	play_begin(&play);
@@ -135,12 +135,15 @@ static void test_versions(void)
 	check_u64(play_next(&play), 40, "the poll");
 	check_u64(word_at(play.memory, DATA + 0x1000), 77, "what it read");
 	check_u64(play_next(&play), 0, "the end");
-	check(!recording_complaint(play.recording), "no complaint: %s",
-	      recording_complaint(play.recording));
+	check(!recording_reader_get_complaint(play.reader), "no complaint: %s",
+	      recording_reader_get_complaint(play.reader));
 	play_end(&play);
 }
 
-/* For one sample: a word is read, and read again when it has changed, and once more when it is gone. */
+/*
+ * For one sample a word is read, read again when it has changed, and read once more when its page
+ * is gone.
+ */
 static void record_twice(struct recording_writer *writer, struct memory *memory)
 {
 	made_put_u64(made, root, DATA, 1);
@@ -162,7 +165,7 @@ static void test_changes_meanwhile(void)
 	struct recording_writer *writer = record_begin();
 	struct play play;
 
-	recording_watch(writer, made_memory(made));
+	recording_writer_watch(writer, made_memory(made));
 	record_twice(writer, made_memory(made));
 	made_put_u64(made, root, DATA, 5);
 	check_u64(word_at(made_memory(made), DATA), 5, "for the next sample");
@@ -180,7 +183,7 @@ static void test_changes_meanwhile(void)
 	check_u64(word_at(play.memory, DATA), 5, "its word");
 	play_end(&play);
 
-	/* Who asks less often sees at the next sample what was there in the end. */
+	/* A replay that reads less often sees the last change at the next sample. */
 	play_begin(&play);
 	play_next(&play);
 	check_u64(word_at(play.memory, DATA), 1, "once");
@@ -190,7 +193,7 @@ static void test_changes_meanwhile(void)
 	play_end(&play);
 }
 
-/* A frame that Xen refuses, gives, refuses again. */
+/* A frame that Xen refuses, maps, and refuses again. */
 static void test_refused(void)
 {
 	struct recording_writer *writer = record_begin();
@@ -198,7 +201,7 @@ static void test_refused(void)
 	struct play play;
 
 	made_put_u64(made, root, DATA, 5);
-	recording_watch(writer, memory);
+	recording_writer_watch(writer, memory);
 	for (uint64_t time_ns = 1; time_ns <= 4; time_ns++) {
 		made_refuse(made, root, DATA, time_ns != 2);
 		word_at(memory, DATA);
@@ -229,7 +232,7 @@ static void test_bulk(void)
 		live[i] = (char)(i * 31 + (i >> 9));
 	made_put(made, root, TABLE, live, size_bytes);
 	made_unmap(made, root, TABLE + 0x5000, 0x3000);
-	recording_watch(writer, made_memory(made));
+	recording_writer_watch(writer, made_memory(made));
 	there = memory_read_bulk(made_memory(made), root, TABLE + 8, live, size_bytes - 16);
 	check_u64(there, size_bytes - 16 - 0x3000, "live");
 	record_sample(writer, 1);
@@ -245,7 +248,7 @@ static void test_bulk(void)
 	free(again);
 }
 
-/* What was copied before somebody watched is read once more. */
+/* A page that was copied before the recording began is read once more. */
 static void test_read_before(void)
 {
 	struct recording_writer *writer = record_begin();
@@ -255,7 +258,7 @@ static void test_read_before(void)
 
 	made_put_u64(made, root, DATA, 9);
 	word_at(memory, DATA);
-	recording_watch(writer, memory);
+	recording_writer_watch(writer, memory);
 	check(memory_read_u64(memory, root, DATA, &value), "read again");
 	record_sample(writer, 1);
 	record_end(writer);
@@ -265,7 +268,7 @@ static void test_read_before(void)
 	play_end(&play);
 }
 
-/* Asked twice for one sample, and not for the next. */
+/* The time is asked for twice for one sample, and not for the next. */
 static void test_time(void)
 {
 	struct recording_writer *writer = record_begin();
@@ -274,7 +277,7 @@ static void test_time(void)
 	struct play play;
 
 	check(before_ns > 0, "a memory of now has the time of now");
-	recording_watch(writer, memory);
+	recording_writer_watch(writer, memory);
 	times_ns[0] = memory_now_ns(memory);
 	do
 		times_ns[1] = memory_now_ns(memory);
@@ -293,33 +296,33 @@ static void test_time(void)
 	play_end(&play);
 }
 
-/* What changes in a page that is read again and again costs its lines, not the page. */
+/* A page that is read again and again costs the lines that changed, not the whole page. */
 static void test_size(void)
 {
 	struct recording_writer *writer = record_begin();
 	struct memory *memory = made_memory(made);
-	struct recording *recording;
+	struct recording_reader *reader;
 	size_t size_bytes, all = 0, pages = 0;
 	const void *record;
 
 	made_put(made, root, DATA, "0123456789", 10);
-	recording_watch(writer, memory);
+	recording_writer_watch(writer, memory);
 	for (uint64_t i = 0; i < 100; i++) {
 		made_put_u64(made, root, DATA + 0x800, i / 2);
 		word_at(memory, DATA + 0x800);
 		record_sample(writer, i + 1);
 	}
 	record_end(writer);
-	guest_must(recording_open(path, NULL, &recording));
-	while ((record = recording_next(recording, &size_bytes)))
+	guest_must(recording_reader_open(path, NULL, &reader));
+	while ((record = recording_reader_next(reader, &size_bytes)))
 		if (recording_is_note(record)) {
 			pages++;
 			all += size_bytes;
 		}
-	/* four levels of tables and the page, one line each; 49 times a line: 0 is there already */
+	/* four levels of tables and the page, one line each; then 49 lines: the word begins as 0 */
 	check_u64(pages, 4 + 1 + 49, "pages and changes");
 	check_u64(all, 54 * (8 + 24 + 64), "bytes");
-	recording_destroy(recording);
+	recording_reader_close(reader);
 }
 
 /* --- hostile ---------------------------------------------------------------------------------- */
@@ -328,7 +331,7 @@ static void test_size(void)
 
 static uint64_t record_page_read;
 
-static bool take(struct recorded *recorded, uint32_t type, uint64_t frame, uint64_t lines,
+static bool take(struct recorded_memory *recorded, uint32_t type, uint64_t frame, uint64_t lines,
 		 size_t payload_bytes)
 {
 	static struct {
@@ -340,16 +343,16 @@ static bool take(struct recorded *recorded, uint32_t type, uint64_t frame, uint6
 	record.note.type = type;
 	record.page =
 		(struct recording_page){ .frame = frame, .lines = lines, .read = record_page_read };
-	return recorded_take(recorded, &record.note, sizeof(record.note) + payload_bytes);
+	return recorded_memory_apply(recorded, &record.note, sizeof(record.note) + payload_bytes);
 }
 
 static void test_hostile(void)
 {
-	struct recorded *recorded;
+	struct recorded_memory *recorded;
 	struct memory *memory;
 	bool ok = true;
 
-	guest_must(recorded_open(&memory, &recorded));
+	guest_must(recorded_memory_open(&memory, &recorded));
 	check(!take(recorded, RECORDING_PAGE, 1, 1, 24), "a line that is not there");
 	check(!take(recorded, RECORDING_PAGE, 1, 1, 24 + 128), "two in the place of one");
 	check(!take(recorded, RECORDING_PAGE, 1, UINT64_MAX, 24 + 64), "one in the place of all");
@@ -360,7 +363,7 @@ static void test_hostile(void)
 	for (uint64_t i = 0; i < 5000; i++)
 		ok &= take(recorded, RECORDING_TIME, i, 0, 8);
 	check(ok && memory_now_ns(memory) == 0, "any number of times");
-	recorded_end_turn(recorded);
+	recorded_memory_end_turn(recorded);
 	check_u64(memory_now_ns(memory), 4999, "the last");
 	for (uint64_t i = 0; i < RECORDING_MAX_PAGES; i++)
 		ok &= take(recorded, RECORDING_PAGE, i << 40, 1, 24 + 64);
@@ -370,12 +373,12 @@ static void test_hostile(void)
 	for (uint64_t i = 0; i < 10000; i++)
 		ok &= take(recorded, RECORDING_PAGE, i << 40, 2, 24 + 64);
 	check(ok, "any number that wait");
-	recorded_end_turn(recorded);
+	recorded_memory_end_turn(recorded);
 	record_page_read = 0;
 	check(take(recorded, RECORDING_PAGE, 7ULL << 40, 0, 24) &&
 		      take(recorded, RECORDING_PAGE, 12345, 1, 24 + 64),
 	      "but for one that goes");
-	recorded_end_turn(recorded);
+	recorded_memory_end_turn(recorded);
 	record_page_read = 1000;
 	ok = take(recorded, RECORDING_PAGE, 8ULL << 40, 0, 24);
 	for (unsigned i = 1; i < CHANGES_THAT_WAIT; i++)

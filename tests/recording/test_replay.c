@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Replaying: recordings written by recording_create() come back through ring and resolver as what
- * they were, with the sampler's counts, in the recording's time or at once. Times of a file may be
- * anything.
+ * Replaying: a recording comes back through ring and resolver with the same samples and the
+ * sampler's counts, at its own pace or as fast as possible. Times in a file may be anything.
  */
 #include "config.h"
 
@@ -17,14 +16,14 @@
 #include "xtop/resolver.h"
 
 #define MS     1000000ULL
-#define WAIT_S 60 /* for what must come: a slow machine is no failure */
+#define WAIT_S 60 /* the longest wait: a slow machine is no failure */
 
 static char folder[] = "/tmp/xtop-test-replay-XXXXXX";
 static char path[64];
 
 struct stage {
 	struct symbols *symbols;
-	struct recording *recording;
+	struct recording_reader *reader;
 	struct ring *ring;
 	struct control *control;
 	struct snapshot_slot *slot;
@@ -43,8 +42,8 @@ static struct recording_writer *record_begin(void)
 	struct recording_writer *writer;
 
 	unlink(path);
-	guest_must(recording_create(path, &writer));
-	recording_begin(writer, &info, symbols);
+	guest_must(recording_writer_open(path, &writer));
+	recording_writer_begin(writer, &info, symbols);
 	symbols_destroy(symbols);
 	return writer;
 }
@@ -55,7 +54,7 @@ static void record_tick(struct recording_writer *writer, uint64_t time_ns, const
 
 	guest_begin(&record, time_ns, 20000);
 	guest_add_chain(&record, 0, chain);
-	recording_write(writer, record.words, record.size_bytes);
+	recording_writer_write(writer, record.words, record.size_bytes);
 }
 
 /* N ticks at these times. */
@@ -65,7 +64,7 @@ static void record_times(const uint64_t *times_ns, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		record_tick(writer, times_ns[i], "start_kernel;serve;hash");
-	guest_must(recording_close(writer));
+	guest_must(recording_writer_close(writer));
 }
 
 /* --- the stages ------------------------------------------------------------------------------- */
@@ -76,7 +75,7 @@ static void stage_open(struct stage *stage, size_t ring_bytes)
 
 	stage->paced = false;
 	guest_must(symbols_create(&stage->symbols));
-	guest_must(recording_open(path, stage->symbols, &stage->recording));
+	guest_must(recording_reader_open(path, stage->symbols, &stage->reader));
 	guest_must(ring_create(ring_bytes, &stage->ring));
 	guest_must(control_create(&stage->control));
 	guest_must(snapshot_slot_create(&stage->slot));
@@ -93,7 +92,7 @@ static void stage_close(struct stage *stage)
 	resolver_destroy(stage->resolver);
 	control_destroy(stage->control);
 	ring_destroy(stage->ring);
-	recording_destroy(stage->recording);
+	recording_reader_close(stage->reader);
 	symbols_destroy(stage->symbols);
 }
 
@@ -101,7 +100,7 @@ static void *run_replay(void *context)
 {
 	struct stage *stage = context;
 
-	replay_run(stage->recording, stage->control, stage->ring, stage->paced);
+	replay_run(stage->reader, stage->control, stage->ring, stage->paced);
 	return NULL;
 }
 
@@ -114,7 +113,7 @@ static pthread_t stage_start(struct stage *stage)
 	return thread;
 }
 
-/* Both stages to the end; the last snapshot, the caller's. */
+/* Runs both stages to the end. Returns the last snapshot, which the caller destroys. */
 static struct snapshot *stage_play(struct stage *stage)
 {
 	pthread_t thread = stage_start(stage);
@@ -145,7 +144,7 @@ static uint64_t counted_ticks(struct stage *stage)
 	return counts.ticks;
 }
 
-/* Until N samples are in the ring or beyond; false: not within WAIT_S. */
+/* Waits until N samples have gone into the ring. False: not within WAIT_S. */
 static bool wait_ticks(struct stage *stage, uint64_t n)
 {
 	time_t end = time(NULL) + WAIT_S;
@@ -160,7 +159,7 @@ static bool wait_ticks(struct stage *stage, uint64_t n)
 
 /* --- tests ------------------------------------------------------------------------------------ */
 
-/* 200 ticks at 100 Hz: 3 of 4 in hash; every tenth idle, one late, one taken again. */
+/* 200 ticks at 100 Hz: 3 of 4 in hash, every tenth idle, one late, one with a retake. */
 static void record_whole(void)
 {
 	struct recording_writer *writer = record_begin();
@@ -180,13 +179,13 @@ static void record_whole(void)
 					i % 4 ? "start_kernel;serve;hash"
 					      : "start_kernel;serve;compress");
 		guest_add_vcpu(record, 1, VCPU_BLOCKED);
-		recording_write(writer, record->words, record->size_bytes);
+		recording_writer_write(writer, record->words, record->size_bytes);
 	}
-	recording_count(
+	recording_writer_set_counts(
 		writer,
 		&(struct sampler_counts){
 			.missed = 1, .skipped_budget = 2, .waited = 3, .lost = 4, .refused = 5 });
-	guest_must(recording_close(writer));
+	guest_must(recording_writer_close(writer));
 	free(record);
 }
 
@@ -200,7 +199,7 @@ static uint64_t weight_of(const struct snapshot *snapshot, const char *name)
 	return weight;
 }
 
-/* A ring smaller than the recording: it is filled many times over, and nothing is lost. */
+/* A ring smaller than the recording is filled many times, and nothing is lost. */
 static void test_whole(void)
 {
 	struct snapshot *snapshot;
@@ -275,8 +274,8 @@ static void test_paced(void)
 }
 
 /*
- * An hour from sample to sample: as fast as possible that is nothing, paced it is waited for and
- * given up.
+ * Samples are an hour apart: as fast as possible that takes no time; a paced replay waits, and ends
+ * when it is told to.
  */
 static void test_fast_and_quit(void)
 {
@@ -305,7 +304,7 @@ static void test_fast_and_quit(void)
 	stage_close(&stage);
 }
 
-/* Nobody empties the ring. What it took is counted, what it did not take is not. */
+/* Nobody empties the ring. Only samples that went into the ring are counted. */
 static void test_quit_ring_full(void)
 {
 	struct sampler_counts counts;
@@ -334,7 +333,7 @@ static void test_quit_ring_full(void)
 	stage_close(&stage);
 }
 
-/* Of a file: they go back, jump, go back again, jump to the end of time and back. */
+/* Times in a file that go back, jump, go back again, jump to the end of time and back. */
 static void test_wild_times(void)
 {
 	static const uint64_t back[] = { 1000 * MS, 1010 * MS, 400 * MS, 420 * MS, 0, 5 * MS };
@@ -344,7 +343,7 @@ static void test_wild_times(void)
 
 	record_times(back, 6);
 	stage_open(&stage, 4096);
-	stage.paced = true; /* 35 ms: with times taken as they are, 584 years */
+	stage.paced = true; /* takes 35 ms; with the times of the file it would take 584 years */
 	snapshot = stage_play(&stage);
 	check_u64(snapshot->total_weight, 6, "times go back: samples");
 	check_u64(snapshot->sampler.elapsed_ns, 35 * MS, "elapsed: what went forward");
@@ -364,7 +363,9 @@ static void test_wild_times(void)
 	stage_close(&stage);
 }
 
-/* What was read of the guest for a sample is in the ring before it, paced or not; no tick of its own. */
+/*
+ * Memory that was read for a sample comes before it in the ring, paced or not, and is no tick.
+ */
 static void test_notes(void)
 {
 	struct made_memory *made = made_create();
@@ -376,14 +377,14 @@ static void test_notes(void)
 	size_t size_bytes;
 	pthread_t thread;
 
-	recording_watch(writer, made_memory(made));
+	recording_writer_watch(writer, made_memory(made));
 	record_tick(writer, 100 * MS, "start_kernel;serve;hash");
 	memory_ranges(made_memory(made), root, 0, 1, &(struct memory_range){ 0 }, 1);
 	memory_now_ns(made_memory(made));
 	record_tick(writer, 110 * MS, "start_kernel;serve;hash");
-	recording_write_poll(writer, 115 * MS);
+	recording_writer_write_poll(writer, 115 * MS);
 	record_tick(writer, 120 * MS, "start_kernel;serve;hash");
-	guest_must(recording_close(writer));
+	guest_must(recording_writer_close(writer));
 	made_destroy(made);
 
 	stage_open(&stage, 1 << 16);

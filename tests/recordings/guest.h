@@ -5,7 +5,7 @@
  * text, outermost first: "start_kernel;serve;hash". A name stands for a place in the middle of its
  * function;
  *
- *	name!    behind the function's last byte: as a return address, of a call that never returns
+ *	name!    behind the function's last byte, like the return address of a call of noreturn
  *	0x1234   that address
  *
  * The stack of N frames, from the stack pointer upwards; rbp points at the innermost link:
@@ -26,16 +26,16 @@
 #include "xtop/symbol.h"
 #include "xtop/unwind.h"
 
-#define GUEST_KERNEL 0xffffffff81000000ULL
-#define GUEST_PROGRAM 0x401000ULL
-#define GUEST_STACK 0xffffc90000010000ULL /* of vCPU 0; those of the others above it */
-#define GUEST_STACK_STEP (64ULL << 10)
+#define GUEST_KERNEL         0xffffffff81000000ULL
+#define GUEST_PROGRAM        0x401000ULL
+#define GUEST_STACK          0xffffc90000010000ULL /* of vCPU 0; the others have theirs above it */
+#define GUEST_STACK_STEP     (64ULL << 10)
 #define GUEST_FUNCTION_BYTES 0x100
-#define GUEST_FRAME_WORDS 6 /* four locals, link, return address */
+#define GUEST_FRAME_WORDS    6 /* four locals, link, return address */
 
 static const char *const guest_kernel[] = {
-	"start_kernel", "idle", "entry", "serve", "parse", "hash", "compress", "copy", "walk", "panic", "timer",
-	"_ZN4disk5Queue4pushEv",
+	"start_kernel", "idle", "entry", "serve", "parse", "hash",
+	"compress",     "copy", "walk",  "panic", "timer", "_ZN4disk5Queue4pushEv",
 };
 static const char *const guest_program[] = { "_start", "main", "loop", "sum" };
 
@@ -57,26 +57,31 @@ static inline void guest_must(struct xtop_error *error)
 }
 
 static inline void guest_add_image(struct symbols *symbols, const char *module, uint64_t start,
-				   const char *const *names, size_t n, const struct build_id *build_id)
+				   const char *const *names, size_t n,
+				   const struct build_id *build_id)
 {
 	struct symtab *tab;
 
 	guest_must(symtab_create(&tab));
 	for (size_t i = 0; i < n; i++)
-		guest_must(symtab_add(tab, start + i * GUEST_FUNCTION_BYTES, GUEST_FUNCTION_BYTES, 0, SYMBOL_GLOBAL,
-				      names[i], strlen(names[i])));
+		guest_must(symtab_add(tab, start + i * GUEST_FUNCTION_BYTES, GUEST_FUNCTION_BYTES,
+				      0, SYMBOL_GLOBAL, names[i], strlen(names[i])));
 	guest_must(symtab_seal(tab));
 	guest_must(symbols_add_table(symbols, tab, module, build_id));
 }
 
 static inline struct symbols *guest_symbols(void)
 {
-	static const struct build_id build_id = { .size_bytes = 20, .bytes = "a build of its own.", .address = 0 };
+	static const struct build_id build_id = { .size_bytes = 20,
+						  .bytes = "a build of its own.",
+						  .address = 0 };
 	struct symbols *symbols;
 
 	guest_must(symbols_create(&symbols));
-	guest_add_image(symbols, "[kernel]", GUEST_KERNEL, guest_kernel, GUEST_COUNT(guest_kernel), NULL);
-	guest_add_image(symbols, "httpd", GUEST_PROGRAM, guest_program, GUEST_COUNT(guest_program), &build_id);
+	guest_add_image(symbols, "[kernel]", GUEST_KERNEL, guest_kernel, GUEST_COUNT(guest_kernel),
+			NULL);
+	guest_add_image(symbols, "httpd", GUEST_PROGRAM, guest_program, GUEST_COUNT(guest_program),
+			&build_id);
 	return symbols;
 }
 
@@ -92,7 +97,7 @@ static inline uint64_t guest_find_function(const char *name, size_t length)
 	exit(1);
 }
 
-/* The address one name of a chain stands for. */
+/* The address for one name of a chain. */
 static inline uint64_t guest_address(const char *name)
 {
 	size_t length = strlen(name);
@@ -106,7 +111,7 @@ static inline uint64_t guest_address(const char *name)
 
 /* --- building --------------------------------------------------------------------------------- */
 
-/* Lengths say what was built so far: a record is whole after every step. */
+/* All lengths are kept up to date: the record is whole after every step. */
 static inline void *guest_append(struct guest_record *record, size_t size_bytes)
 {
 	struct sample *sample = (struct sample *)record->words;
@@ -122,7 +127,8 @@ static inline void *guest_append(struct guest_record *record, size_t size_bytes)
 	return at;
 }
 
-static inline struct sample *guest_begin(struct guest_record *record, uint64_t time_ns, uint32_t stopped_ns)
+static inline struct sample *guest_begin(struct guest_record *record, uint64_t time_ns,
+					 uint32_t stopped_ns)
 {
 	struct sample *sample;
 
@@ -134,7 +140,8 @@ static inline struct sample *guest_begin(struct guest_record *record, uint64_t t
 	return sample;
 }
 
-static inline struct sample_vcpu *guest_add_vcpu(struct guest_record *record, unsigned number, enum vcpu_state state)
+static inline struct sample_vcpu *guest_add_vcpu(struct guest_record *record, unsigned number,
+						 enum vcpu_state state)
 {
 	struct sample_vcpu *vcpu;
 
@@ -149,8 +156,8 @@ static inline struct sample_vcpu *guest_add_vcpu(struct guest_record *record, un
 }
 
 /*
- * A running vCPU in the chain of addresses, INNERMOST first; the first is where it is, the rest are
- * returns.
+ * A running vCPU with the chain of addresses, INNERMOST first: the first is rip, the others are
+ * return addresses.
  */
 static inline struct sample_vcpu *guest_add_addresses(struct guest_record *record, unsigned number,
 						      const uint64_t *addresses, size_t n)
@@ -180,15 +187,16 @@ static inline struct sample_vcpu *guest_add_addresses(struct guest_record *recor
 	return vcpu;
 }
 
-/* The same, of a chain in text. */
-static inline struct sample_vcpu *guest_add_chain(struct guest_record *record, unsigned number, const char *chain)
+/* The same for a chain as text. */
+static inline struct sample_vcpu *guest_add_chain(struct guest_record *record, unsigned number,
+						  const char *chain)
 {
 	uint64_t addresses[UNWIND_MAX_FRAMES + 64];
 	char *copy = strdup(chain), *at = copy + strlen(copy);
 	struct sample_vcpu *vcpu;
 	size_t n = 0;
 
-	for (;;) { /* from the back */
+	for (;;) { /* from the end */
 		while (at > copy && at[-1] != ';')
 			at--;
 		addresses[n++] = guest_address(at);
@@ -201,13 +209,13 @@ static inline struct sample_vcpu *guest_add_chain(struct guest_record *record, u
 	return vcpu;
 }
 
-/* The word INDEX of the last vCPU's stack, from the stack pointer. */
+/* Word INDEX of the last vCPU's stack, counted from the stack pointer. */
 static inline uint64_t *guest_stack_word(struct guest_record *record, size_t index)
 {
 	return (uint64_t *)((struct sample_stack *)(record->vcpu + 1) + 1) + index;
 }
 
-/* The last vCPU's copy ends after SIZE_BYTES, a multiple of 8, because of CUT. */
+/* Cuts the last vCPU's stack after SIZE_BYTES, a multiple of 8; the reason is CUT. */
 static inline void guest_cut(struct guest_record *record, uint32_t size_bytes, enum sample_cut cut)
 {
 	struct sample_stack *stack = (struct sample_stack *)(record->vcpu + 1);

@@ -4,7 +4,7 @@
  *
  *	tests/recordings/record FILE [GAP_MS]
  *
- * 2 vCPUs, 400 ticks of 10 ms, or GAP_MS apart. Of every 20 ticks
+ * 2 vCPUs, 400 ticks, 10 ms or GAP_MS apart. In every 20 ticks:
  *
  *	vCPU 0  running  start_kernel;serve;hash;copy            6   kernel
  *	                 start_kernel;serve;hash                 2
@@ -19,8 +19,8 @@
  *	        runnable start_kernel;entry;timer                2
  *	        blocked                                          8
  *
- * A tick in which both are blocked did not stop the guest: 2 of 20. The others took 12 to 16 µs,
- * one 40 µs. Tick 100 was late, tick 200 taken twice.
+ * In 2 of 20 ticks both are blocked and the guest was not stopped. The other stops took 12 to 16
+ * µs, one took 40 µs. Tick 100 was late, tick 200 has a retake.
  */
 #include "config.h"
 
@@ -110,13 +110,13 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	symbols = guest_symbols();
-	guest_must(recording_create(argv[1], &writer));
-	recording_begin(writer, &info, symbols);
+	guest_must(recording_writer_open(argv[1], &writer));
+	recording_writer_begin(writer, &info, symbols);
 	for (unsigned tick = 0; tick < N_TICKS; tick++) {
 		make_tick(&record, tick, gap_ns);
-		recording_write(writer, record.words, record.size_bytes);
+		recording_writer_write(writer, record.words, record.size_bytes);
 	}
-	guest_must(recording_close(writer));
+	guest_must(recording_writer_close(writer));
 	symbols_destroy(symbols);
 	return 0;
 }

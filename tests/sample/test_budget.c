@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The budget over simulated minutes: what it lets through, and that it never lets through more. */
+/* The budget over simulated minutes: how many stops it allows, and that it never allows more. */
 #include "config.h"
 
 #include "sample/budget.h"
@@ -23,8 +23,8 @@ struct outcome {
 };
 
 /*
- * SPAN of ticks at PERIOD, each stop lasting up to TWICE_STOP. Of all spans that end now the worst
- * is the one that began where stopped - share * time was lowest.
+ * SPAN of ticks at PERIOD; each stop lasts up to TWICE_STOP. Among all spans that end now, the one
+ * with the largest excess began where stopped - share * time was lowest.
  */
 static struct outcome simulate(struct budget *budget, double share, uint64_t *now_ns,
 			       uint64_t span_ns, uint64_t period_ns, uint64_t twice_stop_ns)
@@ -59,7 +59,7 @@ static void check_bound(const struct outcome *outcome, double share, const char 
 {
 	double bound_ns = share * BUDGET_CREDIT_NS + (double)outcome->stop_max_ns;
 
-	/* A period's credit is the grain of the reckoning above. */
+	/* The calculation above is exact to the credit of one period. */
 	check(outcome->worst_ns <= bound_ns * 1.001 + 1000,
 	      "%s: no span exceeds the share by more than %.0f ns: %.0f", what, bound_ns,
 	      outcome->worst_ns);
@@ -105,7 +105,7 @@ static void test_binding(void)
 	}
 }
 
-/* The sampler before has had what was saved up. */
+/* The sampler before this one has used the saved-up credit. */
 static void test_emptied(void)
 {
 	struct budget budget;
@@ -169,7 +169,7 @@ static void test_share_max(void)
 	      "the share of now is %f, the most was %f", budget.share, budget.share_max);
 }
 
-/* A guest that falls idle asks for nothing: its share and rate must fall without. */
+/* An idle guest is not stopped: share and rate must fall all the same. */
 static void test_idle(void)
 {
 	struct budget budget;

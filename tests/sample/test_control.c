@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The control block: quantiles against a sorted array, hints of stacks, and values nobody should
- * send. */
+/*
+ * The control block: quantiles against a sorted array, hints of stacks, and values that nobody
+ * should send.
+ */
 #include "config.h"
 
 #include <math.h>
@@ -46,7 +48,7 @@ static int compare_u64(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Nearest rank, the textbook's way. */
+/* The nearest rank, as a textbook defines it. */
 static uint64_t sorted_quantile(const uint64_t *values, size_t n, double quantile)
 {
 	size_t rank = (size_t)ceil(quantile * (double)n - 1e-9);
@@ -72,7 +74,7 @@ static void check_summary(uint64_t *values, size_t n, double percent, const char
 
 	begin();
 	for (size_t i = 0; i < n; i++) {
-		control_add_stopped(control, values[i]);
+		control_count_stopped(control, values[i]);
 		sum += (double)values[i];
 	}
 	control_get_stopped(control, &summary);
@@ -135,13 +137,13 @@ static void test_extremes(void)
 	check(summary.n == 0 && summary.min_ns == 0 && summary.max_ns == 0 && summary.p99_ns == 0 &&
 		      summary.mean_ns == 0,
 	      "nothing stopped: all zero");
-	control_add_stopped(control, 0);
+	control_count_stopped(control, 0);
 	control_get_stopped(control, &summary);
 	check(summary.n == 1 && summary.min_ns == 0 && summary.max_ns == 0 && summary.p50_ns == 0,
 	      "zero");
 	check_u64(summary.log2[0], 1, "zero in the powers of two");
-	control_add_stopped(control, UINT64_MAX);
-	control_add_stopped(control, 1ULL << 41);
+	control_count_stopped(control, UINT64_MAX);
+	control_count_stopped(control, 1ULL << 41);
 	control_get_stopped(control, &summary);
 	check_u64(summary.max_ns, UINT64_MAX, "max");
 	check_u64(summary.p99_ns, UINT64_MAX, "beyond the histogram p99 is the max");
@@ -157,18 +159,19 @@ static void test_extremes(void)
 static void test_stack_hints(void)
 {
 	begin();
-	check_u64(control_stack_top(control, CR3, STACK), 0, "nothing learned");
-	check_u64(control_stack_top(control, CR3, 0), 0, "nor of address 0");
-	control_learn_stack(control, CR3, STACK + 0x3000, STACK + 0x3f58);
-	check_u64(control_stack_top(control, CR3, STACK + 0x3000), STACK + 0x3f58, "learned");
-	check_u64(control_stack_top(control, CR3, STACK), STACK + 0x3f58, "for all of its region");
-	check_u64(control_stack_top(control, CR3, STACK + STACK_REGION_BYTES), 0,
+	check_u64(control_get_stack_top(control, CR3, STACK), 0, "nothing learned");
+	check_u64(control_get_stack_top(control, CR3, 0), 0, "nor of address 0");
+	control_set_stack_top(control, CR3, STACK + 0x3000, STACK + 0x3f58);
+	check_u64(control_get_stack_top(control, CR3, STACK + 0x3000), STACK + 0x3f58, "learned");
+	check_u64(control_get_stack_top(control, CR3, STACK), STACK + 0x3f58,
+		  "for all of its region");
+	check_u64(control_get_stack_top(control, CR3, STACK + STACK_REGION_BYTES), 0,
 		  "not for the next");
-	check_u64(control_stack_top(control, CR3, STACK - 1), 0, "nor the one before");
-	control_learn_stack(control, CR3, STACK, STACK + 0x100);
-	check_u64(control_stack_top(control, CR3, STACK), STACK + 0x100, "learned anew");
-	control_learn_stack(control, CR3, STACK, STACK + STACK_REGION_BYTES + 64);
-	check_u64(control_stack_top(control, CR3, STACK), STACK + STACK_REGION_BYTES + 64,
+	check_u64(control_get_stack_top(control, CR3, STACK - 1), 0, "nor the one before");
+	control_set_stack_top(control, CR3, STACK, STACK + 0x100);
+	check_u64(control_get_stack_top(control, CR3, STACK), STACK + 0x100, "learned anew");
+	control_set_stack_top(control, CR3, STACK, STACK + STACK_REGION_BYTES + 64);
+	check_u64(control_get_stack_top(control, CR3, STACK), STACK + STACK_REGION_BYTES + 64,
 		  "a stack longer than its region");
 	end();
 }
@@ -185,18 +188,19 @@ static void test_hostile_hints(void)
 
 	begin();
 	for (size_t i = 0; i < sizeof(tops) / sizeof(tops[0]); i++) {
-		control_learn_stack(control, CR3, STACK, tops[i]);
-		check_u64(control_stack_top(control, CR3, STACK), 0,
+		control_set_stack_top(control, CR3, STACK, tops[i]);
+		check_u64(control_get_stack_top(control, CR3, STACK), 0,
 			  "a top that cannot be is not learned");
 	}
-	control_learn_stack(control, CR3, UINT64_MAX - 8, UINT64_MAX);
-	check_u64(control_stack_top(control, CR3, UINT64_MAX - 100), UINT64_MAX, "the last region");
-	control_learn_stack(control, CR3, 0, 0);
-	check_u64(control_stack_top(control, CR3, 0), 0, "address 0");
+	control_set_stack_top(control, CR3, UINT64_MAX - 8, UINT64_MAX);
+	check_u64(control_get_stack_top(control, CR3, UINT64_MAX - 100), UINT64_MAX,
+		  "the last region");
+	control_set_stack_top(control, CR3, 0, 0);
+	check_u64(control_get_stack_top(control, CR3, 0), 0, "address 0");
 	end();
 }
 
-/* Far more regions than room: an answer is the region's own, or none. */
+/* Far more regions than hints: each answer is the region's own hint, or none. */
 static void test_hint_collisions(void)
 {
 	static const uint64_t bases[] = { 0, 0x7f0000000000, 0xffff888000000000, 0xffffc90000000000,
@@ -208,11 +212,11 @@ static void test_hint_collisions(void)
 	for (unsigned i = 0; i < n_regions; i++) {
 		uint64_t address = bases[i % 5] + (uint64_t)i * STACK_REGION_BYTES;
 
-		control_learn_stack(control, CR3, address, address + 8 + i % 1000 * 8);
+		control_set_stack_top(control, CR3, address, address + 8 + i % 1000 * 8);
 	}
 	for (unsigned i = 0; i < n_regions; i++) {
 		uint64_t address = bases[i % 5] + (uint64_t)i * STACK_REGION_BYTES;
-		uint64_t top = control_stack_top(control, CR3, address);
+		uint64_t top = control_get_stack_top(control, CR3, address);
 
 		known += top != 0;
 		wrong += top && top != address + 8 + i % 1000 * 8;
@@ -222,25 +226,25 @@ static void test_hint_collisions(void)
 	end();
 }
 
-/* Processes share addresses, but not stacks; what lies in the upper half they share. */
+/* Processes use the same addresses for different stacks. Only the upper half is the same in all. */
 static void test_hint_spaces(void)
 {
 	const uint64_t user = 0x7ffc12345000;
 	unsigned known = 0, wrong = 0;
 
 	begin();
-	control_learn_stack(control, CR3, user, user + 0x100);
-	check_u64(control_stack_top(control, CR3, user), user + 0x100, "of a process");
-	check_u64(control_stack_top(control, CR3 + 0x2000, user), 0, "not of another");
-	check_u64(control_stack_top(control, CR3 | 0x1fff, user), user + 0x100,
+	control_set_stack_top(control, CR3, user, user + 0x100);
+	check_u64(control_get_stack_top(control, CR3, user), user + 0x100, "of a process");
+	check_u64(control_get_stack_top(control, CR3 + 0x2000, user), 0, "not of another");
+	check_u64(control_get_stack_top(control, CR3 | 0x1fff, user), user + 0x100,
 		  "of its other table, with flags");
-	control_learn_stack(control, CR3, STACK, STACK + 0x100);
-	check_u64(control_stack_top(control, CR3 + 0x2000, STACK), STACK + 0x100,
+	control_set_stack_top(control, CR3, STACK, STACK + 0x100);
+	check_u64(control_get_stack_top(control, CR3 + 0x2000, STACK), STACK + 0x100,
 		  "of the kernel, for all");
 	for (uint64_t i = 0; i < 1000; i++)
-		control_learn_stack(control, i << 13, user, user + 8 * (i + 1));
+		control_set_stack_top(control, i << 13, user, user + 8 * (i + 1));
 	for (uint64_t i = 0; i < 1000; i++) {
-		uint64_t top = control_stack_top(control, i << 13, user);
+		uint64_t top = control_get_stack_top(control, i << 13, user);
 
 		known += top != 0;
 		wrong += top && top != user + 8 * (i + 1);
@@ -249,12 +253,12 @@ static void test_hint_spaces(void)
 	end();
 }
 
-/* --- the recipe ------------------------------------------------------------------------------- */
+/* --- where a Linux guest keeps its stacks ----------------------------------------------------- */
 
-/* Whose every number is made of SEED, so that a mixture shows. */
-static struct stack_recipe some_recipe(uint32_t seed)
+/* Every number is made of SEED, so that a mixture of two shows. */
+static struct linux_stacks some_stacks(uint32_t seed)
 {
-	return (struct stack_recipe){
+	return (struct linux_stacks){
 		.kernel_cr3 = seed * 0x100000001ULL,
 		.current_per_cpu = seed + 1ULL,
 		.top_per_cpu = seed + 2ULL,
@@ -268,66 +272,70 @@ static struct stack_recipe some_recipe(uint32_t seed)
 	};
 }
 
-static bool is_recipe(const struct stack_recipe *recipe, uint32_t seed)
+static bool is_stacks(const struct linux_stacks *stacks, uint32_t seed)
 {
-	struct stack_recipe expected = some_recipe(seed);
+	struct linux_stacks expected = some_stacks(seed);
 
-	return memcmp(recipe, &expected, sizeof(expected)) == 0;
+	return memcmp(stacks, &expected, sizeof(expected)) == 0;
 }
 
-static void test_recipe(void)
+static void test_stacks(void)
 {
-	struct stack_recipe recipe = some_recipe(7), other = some_recipe(9);
+	struct linux_stacks stacks = some_stacks(7), other = some_stacks(9);
 
 	begin();
-	check(control_get_recipe(control, &recipe) && !recipe.current_per_cpu && !recipe.kernel_cr3,
+	check(control_get_linux_stacks(control, &stacks) && !stacks.current_per_cpu &&
+		      !stacks.kernel_cr3,
 	      "none at first");
-	control_set_recipe(control, &other);
-	check(control_get_recipe(control, &recipe) && is_recipe(&recipe, 9), "one");
-	other = some_recipe(UINT32_MAX - 9);
-	control_set_recipe(control, &other);
-	check(control_get_recipe(control, &recipe) && is_recipe(&recipe, UINT32_MAX - 9),
+	control_set_linux_stacks(control, &other);
+	check(control_get_linux_stacks(control, &stacks) && is_stacks(&stacks, 9), "one");
+	other = some_stacks(UINT32_MAX - 9);
+	control_set_linux_stacks(control, &other);
+	check(control_get_linux_stacks(control, &stacks) && is_stacks(&stacks, UINT32_MAX - 9),
 	      "another");
-	control_set_recipe(control, NULL);
-	check(control_get_recipe(control, &recipe) && !recipe.current_per_cpu && !recipe.irq_above,
+	control_set_linux_stacks(control, NULL);
+	check(control_get_linux_stacks(control, &stacks) && !stacks.current_per_cpu &&
+		      !stacks.irq_above,
 	      "none again");
 	end();
 }
 
-#define RECIPE_WRITES 200000
+#define STACKS_WRITES 200000
 
-static void *write_recipes(void *unused)
+static void *write_stacks(void *unused)
 {
-	for (uint32_t i = 1; i <= RECIPE_WRITES; i++) {
-		struct stack_recipe recipe = some_recipe(i);
+	for (uint32_t i = 1; i <= STACKS_WRITES; i++) {
+		struct linux_stacks stacks = some_stacks(i);
 
-		control_set_recipe(control, &recipe);
+		control_set_linux_stacks(control, &stacks);
 	}
 	return unused;
 }
 
-/* While it is written anew all the time, what is read is one recipe, and never an older one. */
-static void test_recipe_race(void)
+/*
+ * One thread writes all the time. What is read is whole, and never older than what was read before.
+ */
+static void test_stacks_race(void)
 {
-	struct stack_recipe recipe = { 0 };
+	struct linux_stacks stacks = { 0 };
 	unsigned reads = 0, mixed = 0, older = 0;
 	uint64_t latest = 0;
 	pthread_t writer;
 
 	begin();
-	if (pthread_create(&writer, NULL, write_recipes, NULL) != 0)
+	if (pthread_create(&writer, NULL, write_stacks, NULL) != 0)
 		exit(99);
-	while (latest < RECIPE_WRITES) {
-		if (!control_get_recipe(control, &recipe) || !recipe.current_per_cpu)
+	while (latest < STACKS_WRITES) {
+		if (!control_get_linux_stacks(control, &stacks) || !stacks.current_per_cpu)
 			continue;
 		reads++;
-		mixed += !is_recipe(&recipe, (uint32_t)(recipe.current_per_cpu - 1));
-		older += recipe.current_per_cpu - 1 < latest;
-		latest = recipe.current_per_cpu - 1;
+		mixed += !is_stacks(&stacks, (uint32_t)(stacks.current_per_cpu - 1));
+		older += stacks.current_per_cpu - 1 < latest;
+		latest = stacks.current_per_cpu - 1;
 	}
 	pthread_join(writer, NULL);
-	check(!mixed && !older, "of %u recipes read %u are mixed, %u older than the one before",
-	      reads, mixed, older);
+	check(!mixed && !older, "%u reads: %u mixed, %u older than the read before", reads, mixed,
+	      older);
 	end();
 }
 
@@ -339,23 +347,24 @@ static void test_rate_and_budget(void)
 				      NAN, 1e300, 1e-300,    RATE_MAX_HZ + 1 };
 
 	begin();
-	check(control_rate(control) == RATE_MIN_HZ, "rate before it is set");
-	check(control_budget(control) == 0.01, "budget before it is set");
+	check(control_get_rate(control) == RATE_MIN_HZ, "rate before it is set");
+	check(control_get_budget(control) == 0.01, "budget before it is set");
 	control_set_rate(control, 99);
 	control_set_budget(control, 0.5);
-	check(control_rate(control) == 99 && control_budget(control) == 0.5, "as set");
+	check(control_get_rate(control) == 99 && control_get_budget(control) == 0.5, "as set");
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		control_set_rate(control, bad[i]);
-		check(control_rate(control) >= RATE_MIN_HZ && control_rate(control) <= RATE_MAX_HZ,
-		      "rate %g gives %g", bad[i], control_rate(control));
+		check(control_get_rate(control) >= RATE_MIN_HZ &&
+			      control_get_rate(control) <= RATE_MAX_HZ,
+		      "rate %g gives %g", bad[i], control_get_rate(control));
 		control_set_budget(control, i == 6 ? -0.0 : bad[i]);
-		check(control_budget(control) == 0.01, "budget %g gives %g", bad[i],
-		      control_budget(control));
+		check(control_get_budget(control) == 0.01, "budget %g gives %g", bad[i],
+		      control_get_budget(control));
 	}
 	end();
 }
 
-/* A counter that the list in control.c lacks would be whatever the reader had there. */
+/* A counter missing in the list of control.c would keep what the reader had there before. */
 static void test_all_counts(void)
 {
 	struct sampler_counts put, got;
@@ -366,7 +375,7 @@ static void test_all_counts(void)
 	for (size_t i = 0; i < sizeof(put); i++)
 		bytes[i] = (unsigned char)(i % 100 + 1);
 	put.state = SAMPLER_RUNNING;
-	control_put_counts(control, &put);
+	control_set_counts(control, &put);
 	control_get_counts(control, &got);
 	for (size_t i = offsetof(struct sampler_counts, rate_asked_hz); i < sizeof(put); i++)
 		if (bytes[i] != ((unsigned char *)&got)[i])
@@ -385,56 +394,57 @@ static void test_signals(void)
 	char text[1000];
 
 	begin();
-	check(!control_quitting(control) && !control_finishing(control) &&
-		      control_resets(control) == 0,
+	check(!control_is_quitting(control) && !control_is_finishing(control) &&
+		      control_get_resets(control) == 0,
 	      "at first");
 	control_quit(control);
 	control_finish(control);
-	control_reset(control);
-	control_reset(control);
-	check(control_quitting(control) && control_finishing(control) &&
-		      control_resets(control) == 2,
+	control_reset_profile(control);
+	control_reset_profile(control);
+	check(control_is_quitting(control) && control_is_finishing(control) &&
+		      control_get_resets(control) == 2,
 	      "then");
-	control_put_counts(control, &counts);
+	control_set_counts(control, &counts);
 	control_get_counts(control, &got);
 	check(got.state == SAMPLER_GUEST_PAUSED && got.ticks == 5 && got.refused == 7 &&
 		      got.stopped_share == 0.25,
 	      "counts");
 	memset(text, 'x', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
-	control_put_message(control, text);
-	check_string(control_message(control), "", "no message before the failure");
+	control_set_message(control, text);
+	check_string(control_get_message(control), "", "no message before the failure");
 	counts.state = SAMPLER_ENDED;
-	control_put_counts(control, &counts);
-	check_u64(strlen(control_message(control)), 255, "one at the end of a damaged recording");
+	control_set_counts(control, &counts);
+	check_u64(strlen(control_get_message(control)), 255,
+		  "a message at the end of a damaged recording");
 	counts.state = SAMPLER_FAILED;
-	control_put_counts(control, &counts);
-	check_u64(strlen(control_message(control)), 255, "then one, cut");
+	control_set_counts(control, &counts);
+	check_u64(strlen(control_get_message(control)), 255, "then the message, cut to its room");
 	counts.ending = GUEST_END_REBOOT;
-	control_put_counts(control, &counts);
+	control_set_counts(control, &counts);
 	control_get_counts(control, &got);
-	check(control_ending(&got) == GUEST_END_REBOOT, "how the guest ended");
+	check(control_get_ending(&got) == GUEST_END_REBOOT, "how the guest ended");
 	got.ending = UINT64_MAX;
-	check(control_ending(&got) == GUEST_END_UNKNOWN, "not by a number out of nowhere");
-	control_start_anew(control);
+	check(control_get_ending(&got) == GUEST_END_UNKNOWN, "a number that is no such end");
+	control_restart(control);
 	control_get_counts(control, &got);
-	check(!control_quitting(control) && got.state == SAMPLER_STARTING && got.ticks == 5 &&
+	check(!control_is_quitting(control) && got.state == SAMPLER_STARTING && got.ticks == 5 &&
 		      got.ending == GUEST_END_UNKNOWN,
-	      "anew: counters stay");
-	control_settle(control, SAMPLER_GUEST_GONE);
+	      "restarted: counters stay");
+	control_set_state(control, SAMPLER_GUEST_GONE);
 	control_get_counts(control, &got);
-	check(got.state == SAMPLER_GUEST_GONE && got.ticks == 5, "settled");
-	control_settle(control, (enum sampler_state)(SAMPLER_FAILED + 1));
+	check(got.state == SAMPLER_GUEST_GONE && got.ticks == 5, "the state that was set");
+	control_set_state(control, (enum sampler_state)(SAMPLER_FAILED + 1));
 	control_get_counts(control, &got);
-	check_u64(got.state, SAMPLER_FAILED, "a state there is none of");
-	control_settle(control, (enum sampler_state) - 1);
+	check_u64(got.state, SAMPLER_FAILED, "a state beyond the last one is a failure");
+	control_set_state(control, (enum sampler_state) - 1);
 	control_get_counts(control, &got);
-	check_u64(got.state, SAMPLER_FAILED, "nor before the first");
-	control_hold(control);
-	control_go(control);
-	check(!control_holding(control), "goes");
-	control_wait(control);
-	check(control_holding(control), "waits again");
+	check_u64(got.state, SAMPLER_FAILED, "and so is one before the first");
+	control_set_hold(control);
+	control_set_guest_known(control);
+	check(!control_is_on_hold(control), "no hold once the guest is known");
+	control_set_guest_unknown(control);
+	check(control_is_on_hold(control), "on hold again when it is not known any more");
 	end();
 }
 
@@ -447,8 +457,8 @@ int main(void)
 	test_hostile_hints();
 	test_hint_collisions();
 	test_hint_spaces();
-	test_recipe();
-	test_recipe_race();
+	test_stacks();
+	test_stacks_race();
 	test_rate_and_budget();
 	test_all_counts();
 	test_signals();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Copying one stack out of a guest in memory: where it begins and ends, through which frames, and
- * why it is cut. Every copy runs as in the sampler: first within the stop with what is mapped,
- * then, after preparing, again.
+ * Copying one stack out of a guest in memory: where the copy begins and ends, through which frames,
+ * and why it is cut. Every copy runs as in the sampler: first in the stop with what is mapped, then
+ * again after copy_prepare().
  */
 #include "config.h"
 
@@ -30,7 +30,7 @@ static unsigned char *const bytes = record.bytes; /* of the first piece */
 static struct copied copied;
 static size_t size_bytes;
 
-/* The frames lie in no order. */
+/* Neighbouring pages have frames that are not neighbours. */
 static uint64_t frame_of(uint64_t address)
 {
 	return 1000 - (address >> 12) % 64 * 7;
@@ -85,7 +85,7 @@ static enum sample_cut copy_prepared(void)
 	return copy();
 }
 
-/* Byte by byte: those copied are the guest's, those behind were not touched. */
+/* Compares byte by byte: the copied bytes are the guest's, the bytes behind were not touched. */
 static bool right_bytes(void)
 {
 	for (size_t i = 0; i < sizeof(record.bytes); i++) {
@@ -140,42 +140,43 @@ static void test_learned_top(void)
 {
 	begin();
 	regs->rsp = STACK + 0x800;
-	control_learn_stack(control, regs->cr3, STACK, STACK + 0x840);
+	control_set_stack_top(control, regs->cr3, STACK, STACK + 0x840);
 	check_copy(copy_prepared(), CUT_LIMIT, 0x40, "a short stack");
-	control_learn_stack(control, regs->cr3, STACK, STACK + 0x3008);
+	control_set_stack_top(control, regs->cr3, STACK, STACK + 0x3008);
 	check_copy(copy_prepared(), CUT_LIMIT, 0x2808, "over pages");
-	control_learn_stack(control, regs->cr3, STACK, STACK_END);
+	control_set_stack_top(control, regs->cr3, STACK, STACK_END);
 	check_copy(copy_prepared(), CUT_LIMIT, 0x3800, "to the end of the stack");
-	control_learn_stack(control, regs->cr3, STACK, STACK_END + 0x1000);
+	control_set_stack_top(control, regs->cr3, STACK, STACK_END + 0x1000);
 	check_copy(copy_prepared(), CUT_NOT_PRESENT, 0x3800, "and no further");
-	control_learn_stack(control, regs->cr3, STACK, STACK + 0x400);
+	control_set_stack_top(control, regs->cr3, STACK, STACK + 0x400);
 	check_copy(copy_prepared(), CUT_LIMIT, COPY_UNKNOWN_BYTES,
 		   "a top below the stack pointer is none");
-	control_learn_stack(control, regs->cr3, STACK, STACK + 0x800);
+	control_set_stack_top(control, regs->cr3, STACK, STACK + 0x800);
 	check_copy(copy_prepared(), CUT_LIMIT, COPY_UNKNOWN_BYTES, "nor one at it");
 	end();
 }
 
-/* What was learned comes from guest bytes: it may be anything the hints can hold. */
+/* Hints are learned from guest bytes: they may have any value that fits. */
 static void test_wrong_top(void)
 {
 	begin();
 	for (uint64_t address = STACK_END; address < STACK + 0x20000; address += GUEST_PAGE_SIZE)
 		add_page(address);
 	regs->rsp = STACK + 0x10;
-	control_learn_stack(control, regs->cr3, STACK, STACK + (1 << 20) - 1);
+	control_set_stack_top(control, regs->cr3, STACK, STACK + (1 << 20) - 1);
 	check_copy(copy_prepared(), CUT_LIMIT, SAMPLE_STACK_LIMIT_BYTES,
 		   "a top a megabyte away is cut to 64 KiB");
-	control_learn_stack(control, regs->cr3, STACK, STACK + 0x10 + SAMPLE_STACK_LIMIT_BYTES);
+	control_set_stack_top(control, regs->cr3, STACK, STACK + 0x10 + SAMPLE_STACK_LIMIT_BYTES);
 	check_copy(copy_prepared(), CUT_LIMIT, SAMPLE_STACK_LIMIT_BYTES, "just 64 KiB");
-	control_learn_stack(control, regs->cr3, STACK, STACK + 0x10 + SAMPLE_STACK_LIMIT_BYTES - 1);
+	control_set_stack_top(control, regs->cr3, STACK,
+			      STACK + 0x10 + SAMPLE_STACK_LIMIT_BYTES - 1);
 	check_copy(copy_prepared(), CUT_LIMIT, SAMPLE_STACK_LIMIT_BYTES - 1, "one byte less");
 	end();
 }
 
 /*
- * At the end of the address space the copy must not go on at address 0; a record whose piece does
- * would not pass sample_check() either.
+ * At the end of the address space the copy must not go on at address 0. sample_check() would refuse
+ * such a piece, too.
  */
 static void test_end_of_addresses(void)
 {
@@ -265,7 +266,7 @@ static void test_large_pages(void)
 	for (uint64_t frame = 0x40010; frame < 0x40013; frame++)
 		memset(memory_guest_page(memory, frame), (int)frame, GUEST_PAGE_SIZE);
 	regs->rsp = 0xffff888000010800;
-	control_learn_stack(control, regs->cr3, regs->rsp, 0xffff888000012800);
+	control_set_stack_top(control, regs->cr3, regs->rsp, 0xffff888000012800);
 	check(copy_prepared() == CUT_LIMIT && size_bytes == 0x2000 && bytes[0] == 0x10 &&
 		      bytes[0x800] == 0x11 && bytes[0x1800] == 0x12,
 	      "through a page of 1 GiB");

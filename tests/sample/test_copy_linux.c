@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which pieces are copied of a Linux guest's vCPU, by the recipe: one that runs as Linux does, with
- * and without page-table isolation, and one whose every word is a lie. Each copy runs as in the
- * sampler: in the stop, with what is mapped, into a record that then must pass sample_check().
+ * Which pieces of stack are copied for the vCPU of a Linux guest: a guest that works like Linux,
+ * with and without page-table isolation, and a guest in which every word is a lie. Each copy runs
+ * as in the sampler: in the stop, with what is mapped, into a record that must then pass
+ * sample_check().
  */
 #include "config.h"
 
@@ -13,7 +14,7 @@
 #include "tests/support/tap.h"
 #include "xtop/frame_cache.h"
 
-/* The guest. What lies in the upper half has a table of its own, as with page-table isolation. */
+/* The guest. The upper half has its own page table, as with page-table isolation. */
 #define PER_CPU       0xffff888003a00000ULL
 #define CURRENT       0x1ac40 /* per-cpu, as are the next two; in one page */
 #define TOP           0x1ac48
@@ -38,7 +39,7 @@ static struct memory_guest *memory;
 static struct control *control;
 static struct copier copier;
 static struct registers *regs;
-static struct stack_recipe recipe;
+static struct linux_stacks stacks;
 static uint64_t kernel_cr3, next_frame;
 static struct {
 	struct sample sample;
@@ -106,7 +107,7 @@ static void begin(void)
 	*word_at(TASK + TASK_STACK) = STACK;
 	*word_at(TASK + TASK_MM) = MM;
 	put_regs(STACK_TOP, 0x33, USER + 0x8000);
-	recipe = (struct stack_recipe){
+	stacks = (struct linux_stacks){
 		.kernel_cr3 = kernel_cr3,
 		.current_per_cpu = CURRENT,
 		.top_per_cpu = TOP,
@@ -186,8 +187,8 @@ static void copy_now(void)
 
 static void copy_prepared(void)
 {
-	control_set_recipe(control, &recipe);
-	copy_follow(&copier);
+	control_set_linux_stacks(control, &stacks);
+	copy_poll_stacks(&copier);
 	copier.now_ns += 2000000000; /* what was refused is asked for again */
 	copy_prepare(&copier, regs, memory->user[0]);
 	copy_now();
@@ -199,7 +200,7 @@ static void copy(void)
 	check(!copied.missed, "one look maps all that is needed");
 }
 
-/* One piece wanted: kind, first byte, first byte behind. */
+/* A piece that is expected: kind, first byte, first byte behind. */
 struct want {
 	enum sample_stack_kind kind;
 	uint64_t address, end;
@@ -252,8 +253,8 @@ static void test_system_call(void)
 	check_pieces(want, 2, "a system call");
 	check_cuts(CUT_LIMIT, CUT_LIMIT);
 	check(copied.task == TASK, "its task is %" PRIx64, copied.task);
-	control_learn_stack(control, regs->cr3, USER + 0x8000, USER + 0x8abc);
-	control_learn_stack(control, regs->cr3, STACK, STACK + 0x3d00);
+	control_set_stack_top(control, regs->cr3, USER + 0x8000, USER + 0x8abc);
+	control_set_stack_top(control, regs->cr3, STACK, STACK + 0x3d00);
 	copy();
 	check_pieces(learned, 2, "the user stack as learned, the task's whole");
 	end();
@@ -264,14 +265,14 @@ static void test_task_stack_by_task(void)
 	const struct want want[] = { { STACK_FIRST, STACK + 0x3c00, STACK_TOP - 16 }, user_piece };
 
 	begin();
-	recipe.top_per_cpu = 0;
-	recipe.top_padding = 16;
+	stacks.top_per_cpu = 0;
+	stacks.top_padding = 16;
 	put_regs(STACK_TOP, 0, 0);
 	put_regs(STACK_TOP - 16, 0x33, USER + 0x8000);
 	copy();
 	check_pieces(want, 2, "top by task->stack, less the padding");
 	*word_at(PER_CPU + TOP) = STACK_TOP - 16;
-	recipe.top_per_cpu = TOP;
+	stacks.top_per_cpu = TOP;
 	copy();
 	check_pieces(want, 2, "the same by the per-cpu top");
 	end();
@@ -282,12 +283,12 @@ static void test_one_table(void)
 	const struct want want[] = { { STACK_FIRST, STACK + 0x3c00, STACK_TOP } };
 
 	begin();
-	recipe.kernel_cr3 = 0;
+	stacks.kernel_cr3 = 0;
 	regs->cr3 = kernel_cr3;
 	copy();
 	check_pieces(want, 1, "the vCPU's own table for the kernel");
 	check_cuts(CUT_LIMIT, CUT_NOT_PRESENT);
-	check(copied.task == TASK, "and for its task");
+	check(copied.task == TASK, "and nothing was mapped for its task");
 	end();
 }
 
@@ -303,14 +304,14 @@ static void test_user_mode(void)
 	check_pieces(want, 1, "user code");
 	check_cuts(CUT_LIMIT, CUT_NONE);
 	check(copied.task == TASK, "its task is read through the kernel's table");
-	recipe.kernel_cr3 = 0;
+	stacks.kernel_cr3 = 0;
 	copy();
 	check_pieces(want, 1, "user code, no table for the kernel");
 	check(copied.task == 0, "no task then");
 	end();
 }
 
-/* The page that user code ran in: not read, nor mapped, only its frame. */
+/* Only the frame of the page that user code ran in is wanted: it is neither read nor mapped. */
 static void test_code_frame(void)
 {
 	const uint64_t code = 0x0000555555554000ULL;
@@ -319,7 +320,7 @@ static void test_code_frame(void)
 	add_pages(code, 0x1000);
 	regs->rip = code + 0x123;
 	copy();
-	check_u64(copied.code_frame.value, 0, "of kernel code none");
+	check_u64(copied.code_frame.value, 0, "no code frame for kernel code");
 	memory->user[0] = true;
 	regs->rsp = USER + 0x120;
 	copy_now();
@@ -340,9 +341,9 @@ static void test_code_frame(void)
 	*memory_guest_entry(memory, regs->cr3, 4, 1, code) = 0x000ffffffffff000ULL | PTE_P;
 	copy();
 	check_u64(copied.code_frame.value, 0xffffffffffULL, "the last frame there can be");
-	recipe.current_per_cpu = 0;
+	stacks.current_per_cpu = 0;
 	copy();
-	check_u64(copied.code_frame.value, 0, "not of what is no Linux");
+	check_u64(copied.code_frame.value, 0, "no code frame for a guest that is no Linux");
 	end();
 }
 
@@ -354,7 +355,7 @@ static void check_user_bytes(uint64_t bytes, const char *what)
 	check_pieces(&want, 1, what);
 }
 
-/* Of a stack that was never seen, as far as whoever made it says. */
+/* A stack that was never seen is copied as far as its creator says. */
 static void test_new_stack(void)
 {
 	begin();
@@ -364,7 +365,7 @@ static void test_new_stack(void)
 	check_user_bytes(0x4ee0, "a program's, to start_stack");
 	regs->fs_base = USER + 0x2000;
 	check_user_bytes(0x1ee0, "a thread's, to its thread pointer");
-	control_learn_stack(control, regs->cr3, regs->rsp, USER + 0x1000);
+	control_set_stack_top(control, regs->cr3, regs->rsp, USER + 0x1000);
 	check_user_bytes(0xee0, "what was learned is better");
 	regs->fs_base = 0;
 	*word_at(MM + START_STACK) = USER + 0x4120;
@@ -385,7 +386,7 @@ static void test_new_stack(void)
 	*word_at(TASK + TASK_MM) = 0;
 	check_user_bytes(COPY_UNKNOWN_BYTES, "a task without memory");
 	*word_at(TASK + TASK_MM) = MM;
-	recipe.mm_start_stack = 0;
+	stacks.mm_start_stack = 0;
 	check_user_bytes(COPY_UNKNOWN_BYTES, "a kernel whose start_stack nobody knows");
 	end();
 }
@@ -404,7 +405,9 @@ static void test_new_stack_in_kernel(void)
 	end();
 }
 
-/* The first instructions of a system call run on the user's stack; pt_regs are the last one's. */
+/*
+ * The first instructions of a system call run on the user's stack; pt_regs are of the call before.
+ */
 static void test_entry(void)
 {
 	const struct want want[] = { { STACK_FIRST, USER + 0x9008,
@@ -435,13 +438,13 @@ static void test_interrupt(void)
 	copy();
 	check_pieces(last, 3, "about to leave it");
 	regs->rsp = IRQ_END - 0x208;
-	recipe.irq_stack_per_cpu = 0;
+	stacks.irq_stack_per_cpu = 0;
 	copy();
 	check_pieces(want, 3, "whose end is told by the hole behind it");
 	add_pages(IRQ_END, 0x4000);
 	copy();
-	check_u64(copied.n_stacks, 2, "whose end nobody knows: no link");
-	control_learn_stack(control, regs->cr3, regs->rsp, IRQ_END);
+	check_u64(copied.n_stacks, 2, "no link onto a stack whose end is not known");
+	control_set_stack_top(control, regs->cr3, regs->rsp, IRQ_END);
 	copy();
 	check_pieces(want, 3, "whose end was learned");
 	end();
@@ -469,7 +472,7 @@ static void test_exception(void)
 	copy();
 	check_pieces(both, 4, "an exception in an interrupt");
 	add_pages(EXCEPTION_END, 0x1000);
-	control_learn_stack(control, regs->cr3, regs->rsp, EXCEPTION_END);
+	control_set_stack_top(control, regs->cr3, regs->rsp, EXCEPTION_END);
 	copy();
 	check_pieces(both, 4, "without a hole, but learned");
 	end();
@@ -488,7 +491,7 @@ static void test_kernel_thread(void)
 	end();
 }
 
-/* An interrupt's first instructions: the task's stack has the registers of an entry before. */
+/* In an interrupt's first instructions the task's stack has the registers of the entry before. */
 static void test_interrupt_entry(void)
 {
 	const uint64_t top = ENTRY_AREA + 0x1000;
@@ -529,21 +532,21 @@ static void test_system_call_entry(void)
 
 	begin();
 	add_pages(PER_CPU + TSS, 0x100);
-	recipe.tss_per_cpu = TSS;
+	stacks.tss_per_cpu = TSS;
 	*word_at(PER_CPU + TSS + 16) = sp << 32 | 0x12345678;
 	*word_at(PER_CPU + TSS + 24) = 0x12345678ULL << 32 | sp >> 32;
 	regs->rsp = regs->cr3 | 1ULL << 63 | 0x1003;
 	copy();
 	check_pieces(want, 1, "rsp is CR3 with flags");
 	check_cuts(CUT_NONE, CUT_LIMIT);
-	recipe.tss_per_cpu = 0;
+	stacks.tss_per_cpu = 0;
 	copy();
-	check_u64(copied.n_stacks, 1, "nobody knows the TSS: as the task's stack has it");
+	check_u64(copied.n_stacks, 1, "the TSS is not known: the user stack by the task's stack");
 	check_user_piece(USER + 0x8000, "that is, of the last entry");
 	end();
 }
 
-/* current is the last task still, the stack is the next one's. */
+/* current is still the last task; the stack is the next task's already. */
 static void test_switch(void)
 {
 	const uint64_t next = STACK + 0x8000;
@@ -561,7 +564,7 @@ static void test_switch(void)
 	put_regs(next + 0x4000, 0x10, USER + 0x4000);
 	copy();
 	check(copied.n_stacks == 2 && sample_first_stack(&record.vcpu)->kind == STACK_FIRST,
-	      "a kernel thread's proves nothing");
+	      "the stack of a kernel thread has no proof");
 	check_user_piece(USER + 0x8000, "so the user code is current's");
 	end();
 	begin();
@@ -573,7 +576,9 @@ static void test_switch(void)
 	end();
 }
 
-/* CR0 and CR4 are Xen's, kernel and user code both run in ring 3, and Xen tells the kernel by cs. */
+/*
+ * CR0 and CR4 are Xen's, kernel and user code both run in ring 3, and Xen tells the kernel by cs.
+ */
 static void test_pv(void)
 {
 	const struct want want[] = { { STACK_FIRST, STACK + 0x3c00, STACK_TOP }, user_piece };
@@ -603,8 +608,8 @@ static void test_retake(void)
 	begin();
 	regs->rsp = IRQ_END - 0x208;
 	*word_at(IRQ_END - 8) = STACK + 0x3a40;
-	control_set_recipe(control, &recipe);
-	copy_follow(&copier);
+	control_set_linux_stacks(control, &stacks);
+	copy_poll_stacks(&copier);
 	copy_now();
 	check(copied.missed && !copied.n_stacks && !copied.task, "at first nothing is mapped");
 	check_cuts(CUT_NOT_MAPPED, CUT_NONE);
@@ -623,7 +628,7 @@ static void test_retake(void)
 
 /* --- lies ------------------------------------------------------------------------------------- */
 
-/* Places nobody can have a stack or a task at. */
+/* Addresses where no stack and no task can be. */
 static const uint64_t bad_pointers[] = { 0,
 					 8,
 					 1ULL << 63,
@@ -654,7 +659,7 @@ static void test_bad_pointers(void)
 		check(copied.n_stacks >= 1 && copied.task == TASK,
 		      "a top at %" PRIx64 ": %u pieces", bad_pointers[i], copied.n_stacks);
 	}
-	recipe.top_per_cpu = 0;
+	stacks.top_per_cpu = 0;
 	for (size_t i = 0; i < COUNT(bad_pointers); i++) {
 		*word_at(TASK + TASK_STACK) = bad_pointers[i];
 		copy();
@@ -676,7 +681,7 @@ static void test_bad_registers(void)
 	}
 	regs->gs_base_kernel = PER_CPU;
 	for (size_t i = 0; i < COUNT(bad_pointers); i++) {
-		if (bad_pointers[i] == USER + 0x100) /* that one can */
+		if (bad_pointers[i] == USER + 0x100) /* a stack can be there */
 			continue;
 		put_regs(STACK_TOP, 0x33, bad_pointers[i]);
 		copy();
@@ -691,7 +696,7 @@ static void test_bad_registers(void)
 	end();
 }
 
-/* Nothing may be followed round and round, nor copied twice. */
+/* No circle of links is followed for ever, and nothing is copied twice. */
 static void test_cycles(void)
 {
 	begin();
@@ -701,7 +706,7 @@ static void test_cycles(void)
 	check_u64(copied.n_stacks, 2, "an interrupt stack that interrupted itself");
 	*word_at(IRQ_END - 8) = EXCEPTION_END - 0x100;
 	*word_at(EXCEPTION_END - 8) = IRQ_END - 0x180;
-	control_learn_stack(control, regs->cr3, EXCEPTION, EXCEPTION_END);
+	control_set_stack_top(control, regs->cr3, EXCEPTION, EXCEPTION_END);
 	copy();
 	check_u64(copied.n_stacks, 3, "two that interrupted each other");
 	*word_at(EXCEPTION_END - 8) = IRQ_END - 0x280; /* below what was copied of it */
@@ -710,7 +715,7 @@ static void test_cycles(void)
 	end();
 }
 
-/* Stacks whose ends were learned, each of which points to the next. */
+/* Stacks with learned ends; each points to the next. */
 static void test_many_links(void)
 {
 	const uint64_t first = 0xffffc90001000000, step = 0x10000;
@@ -720,7 +725,7 @@ static void test_many_links(void)
 	for (uint64_t at = first; at < first + 6 * step; at += step) {
 		add_pages(at, 0x1000);
 		*word_at(at + 0xff8) = at + step + 0xf00;
-		control_learn_stack(control, regs->cr3, at, at + 0x1000);
+		control_set_stack_top(control, regs->cr3, at, at + 0x1000);
 	}
 	regs->rsp = first + 0xe00;
 	copy();
@@ -733,17 +738,17 @@ static void test_many_links(void)
 	end();
 }
 
-/* However long each wants to be, together they stay below the limit. */
+/* However long each stack claims to be, all together stay below the limit. */
 static void test_limit(void)
 {
 	const struct sample_stack *piece;
 	size_t sum = 0;
 
 	begin();
-	recipe.stack_bytes = SAMPLE_STACK_LIMIT_BYTES;
+	stacks.stack_bytes = SAMPLE_STACK_LIMIT_BYTES;
 	add_pages(STACK_TOP - 0x10000, 0xc000);
 	regs->rsp = STACK_TOP - 0xc000;
-	control_learn_stack(control, regs->cr3, USER + 0x8000, USER + 0x10000);
+	control_set_stack_top(control, regs->cr3, USER + 0x8000, USER + 0x10000);
 	copy();
 	piece = sample_first_stack(&record.vcpu);
 	for (unsigned i = 0; i < copied.n_stacks; i++, piece = sample_next_stack(piece))
@@ -757,40 +762,40 @@ static void test_limit(void)
 	end();
 }
 
-static void test_bad_recipes(void)
+static void test_bad_stacks(void)
 {
 	const struct want unikernel[] = { { STACK_FIRST, STACK + 0x3000,
 					    STACK + 0x3000 + COPY_UNKNOWN_BYTES } };
-	struct stack_recipe good;
-	uint32_t *numbers[] = { &recipe.stack_bytes,    &recipe.top_padding,
-				&recipe.regs_below_top, &recipe.irq_stack_bytes,
-				&recipe.irq_above,      &recipe.task_mm,
-				&recipe.mm_start_stack };
+	struct linux_stacks good;
+	uint32_t *numbers[] = { &stacks.stack_bytes,    &stacks.top_padding,
+				&stacks.regs_below_top, &stacks.irq_stack_bytes,
+				&stacks.irq_above,      &stacks.task_mm,
+				&stacks.mm_start_stack };
 
 	begin();
-	good = recipe;
+	good = stacks;
 	regs->cr3 = kernel_cr3;
 	regs->rsp = STACK + 0x3000;
 	for (size_t i = 0; i < COUNT(numbers); i++)
 		for (unsigned j = 0; j < 3; j++) {
-			recipe = good;
+			stacks = good;
 			*numbers[i] = j == 0   ? 4
 				      : j == 1 ? UINT32_MAX
 					       : SAMPLE_STACK_LIMIT_BYTES + 8;
 			copy();
-			check_pieces(unikernel, 1, "a recipe that cannot be is none");
+			check_pieces(unikernel, 1, "a stacks that cannot be is none");
 			check(copied.task == 0, "number %zu is %" PRIu32, i, *numbers[i]);
 		}
-	recipe = good;
-	recipe.irq_stack_per_cpu = recipe.irq_stack_bytes = 0;
+	stacks = good;
+	stacks.irq_stack_per_cpu = stacks.irq_stack_bytes = 0;
 	copy();
 	check(copied.task == TASK, "without an interrupt stack it is one");
-	recipe.task_stack = UINT32_MAX;
-	recipe.top_per_cpu = 0;
+	stacks.task_stack = UINT32_MAX;
+	stacks.top_per_cpu = 0;
 	copy();
 	check(copied.task == TASK && copied.n_stacks == 1, "an offset may be anything");
-	recipe = good;
-	recipe.kernel_cr3 = UINT64_MAX;
+	stacks = good;
+	stacks.kernel_cr3 = UINT64_MAX;
 	copy_prepared();
 	check(copied.missed && copied.task == 0 && copied.n_stacks == 0, "a table that nobody has");
 	check_cuts(CUT_NOT_MAPPED, CUT_NONE);
@@ -820,6 +825,6 @@ int main(void)
 	test_cycles();
 	test_many_links();
 	test_limit();
-	test_bad_recipes();
+	test_bad_stacks();
 	return tap_done();
 }

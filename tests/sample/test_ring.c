@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The ring: empty, full and wrapped at every place, then two threads and two processes at full
- * speed with a checksum in every record.
+ * The ring: empty, full, and wrapped at every place. Then two threads and two processes at full
+ * speed, with a checksum in every record.
  *
- * Under ThreadSanitizer: it tells memory apart by address, and the second mapping has other
- * addresses than the first. So it sees every race on records that do not cross the end, and on head
- * and tail; of a record that does cross, the part in the second mapping is watched against other
- * such parts only. The checksums see both.
+ * ThreadSanitizer tells memory apart by its address, and the second mapping has other addresses
+ * than the first. So it sees every race on head and tail and on records that do not cross the end.
+ * When a record crosses the end, it compares the part in the second mapping with other such
+ * parts only. The checksums cover both.
  */
 #include "config.h"
 
@@ -53,7 +53,7 @@ static bool put(struct ring *ring, size_t record, size_t size_bytes)
 	return true;
 }
 
-/* Whether the oldest record is RECORD of SIZE_BYTES; releases it. */
+/* Checks that the oldest record is RECORD of SIZE_BYTES, and releases it. */
 static bool take(struct ring *ring, size_t record, size_t size_bytes)
 {
 	size_t got_bytes = SIZE_MAX;
@@ -94,7 +94,7 @@ static void test_empty_and_full(void)
 	struct ring *ring = create(RING_BYTES);
 	size_t n = 0;
 
-	check(is_empty(ring), "new ring is empty");
+	check(is_empty(ring), "a new ring is empty");
 	check(!ring_reserve(ring, RING_BYTES), "its size does not fit: a record has a head");
 	check(!ring_reserve(ring, RING_BYTES - RECORD_HEAD + 1), "one byte too many");
 	check(!ring_reserve(ring, SIZE_MAX) && !ring_reserve(ring, SIZE_MAX - 6), "absurd sizes");
@@ -139,22 +139,21 @@ static void test_consumed(void)
 	struct ring *ring = create(RING_BYTES);
 	uint64_t first;
 
-	check(ring_committed(ring) == 0 && ring_consumed(ring, 0), "nothing to consume");
+	check(ring_committed(ring) == 0 && ring_is_consumed(ring, 0), "nothing to consume");
 	put(ring, 1, 24);
 	first = ring_committed(ring);
 	put(ring, 2, 24);
 	check_u64(first, 32, "head and bytes");
-	check(!ring_consumed(ring, first), "not yet");
+	check(!ring_is_consumed(ring, first), "not yet");
 	take(ring, 1, 24);
-	check(ring_consumed(ring, first) && !ring_consumed(ring, ring_committed(ring)),
+	check(ring_is_consumed(ring, first) && !ring_is_consumed(ring, ring_committed(ring)),
 	      "the first is, the second is not");
 	take(ring, 2, 24);
-	check(ring_consumed(ring, ring_committed(ring)), "all is");
+	check(ring_is_consumed(ring, ring_committed(ring)), "all is");
 	ring_destroy(ring);
 }
 
-/* Every size from every place: the start moves on by 8 each round, so that each record wraps
- * somewhere. */
+/* Every size at every place: the start advances by 8 each round, so each record wraps somewhere. */
 static void test_wrap(void)
 {
 	static const size_t sizes[] = { 0, 1, 7, 8, 9, 63, 64, 1000, 2048, 4080, 4081, 4087, 4088 };
@@ -177,7 +176,7 @@ static void test_wrap(void)
 
 /* --- two sides at once ------------------------------------------------------------------------ */
 
-/* Each time the ring is full or empty costs a turn of the scheduler on a machine that is busy. */
+/* On a busy machine a full or empty ring costs a turn of the scheduler each time. */
 #define STRESS_RING_BYTES (16 << 10)
 #define STRESS_RECORDS    20000
 #define STRESS_MAX_BYTES  600
@@ -202,7 +201,7 @@ static void *produce(void *ring)
 	return NULL;
 }
 
-/* Records that were not what was sent, or a use beyond the size. */
+/* Records that differ from what was sent, or a fill beyond the size. */
 static size_t consume(struct ring *ring)
 {
 	uint64_t state = 1;
@@ -245,7 +244,7 @@ static void test_processes(void)
 	ring_destroy(ring);
 }
 
-/* A third party may look at the fill at any time; both counters move under it. */
+/* A third thread may ask for the fill at any time, while both counters change. */
 static _Atomic bool watch_ends;
 
 static void *watch(void *context)
@@ -266,7 +265,7 @@ static void *produce_small(void *ring)
 	return NULL;
 }
 
-/* Records of a producer that died, and one that it had not committed, then its successor's. */
+/* Records of a producer that died, one that it had not committed, then those of its successor. */
 static void test_take_over(void)
 {
 	struct ring *ring = create(RING_BYTES);
@@ -281,7 +280,7 @@ static void test_take_over(void)
 	waitpid(pid, NULL, 0);
 	pid = fork();
 	if (pid == 0) {
-		ring_take_over(ring);
+		ring_adopt_producer(ring);
 		_exit(!put(ring, 3, 300));
 	}
 	waitpid(pid, NULL, 0);
@@ -309,11 +308,11 @@ static void test_fill(void)
 	ring_destroy(ring);
 }
 
-/* --- the other side is not to be trusted ------------------------------------------------------ */
+/* --- the other side is not trusted ------------------------------------------------------------ */
 
 /*
- * head and tail stand on the page before the bytes (ring.c). Whatever the consumer's process writes
- * there, the producer is given room inside the ring or none.
+ * head and tail are on the page before the bytes (ring.c). Whatever the consumer's process writes
+ * there, the producer gets room inside the ring or none.
  */
 static void test_hostile_consumer(void)
 {

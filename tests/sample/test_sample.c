@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sample_check(): a good record passes, each rule broken alone fails, and no damage makes it or the
- * walkers read outside the record (AddressSanitizer watches: records are malloc()ed to size).
+ * sample_check(): a good record passes, and a record that breaks one rule fails. Whatever the
+ * damage, neither the check nor the walkers read outside the record: AddressSanitizer would see
+ * that, since records are malloc()ed to size.
  *
  *   good record      offset
  *     sample            0   3 vCPUs
@@ -60,7 +61,7 @@ static char *good_record(void)
 	return record;
 }
 
-/* As a reader does: touches every byte of every part. */
+/* Reads every byte of every part, as a reader may. */
 static unsigned walk(const void *record)
 {
 	const struct sample *sample = record;
@@ -160,14 +161,14 @@ static void test_code_frame(void)
 {
 	struct sample_vcpu vcpu = { .user_cut = 3, .task = 7 };
 
-	check_u64(sample_code_frame(&vcpu).value, 0, "of a record of before: not read");
-	sample_put_code_frame(&vcpu, FRAME(0x123456789aULL));
-	check_u64(sample_code_frame(&vcpu).value, 0x123456789aULL, "a frame of 40 bits");
+	check_u64(sample_get_code_frame(&vcpu).value, 0, "of a record of before: not read");
+	sample_set_code_frame(&vcpu, FRAME(0x123456789aULL));
+	check_u64(sample_get_code_frame(&vcpu).value, 0x123456789aULL, "a frame of 40 bits");
 	check(vcpu.code_frame[0] == 0x9a && vcpu.code_frame[4] == 0x12, "little-endian");
 	check(vcpu.user_cut == 3 && vcpu.task == 7, "what lies beside it stays");
 }
 
-/* All that there can be, and one linked piece more. */
+/* As many pieces as there can be, and one linked piece more. */
 static void test_links(void)
 {
 	enum { PIECES = SAMPLE_MAX_LINKS + 3, BYTES = 24 + HEAD + PIECES * 16 };
@@ -189,7 +190,7 @@ static void test_links(void)
 	free(record);
 }
 
-/* Stacks of one vCPU together may not pass the limit; each for itself does not. */
+/* Each stack is below the limit; all stacks of one vCPU together are above. */
 static void test_limit(void)
 {
 	size_t half = SAMPLE_STACK_LIMIT_BYTES / 2, size = 24 + HEAD + 2 * 16 + 2 * half + 8;
@@ -210,7 +211,7 @@ static void test_limit(void)
 	free(record);
 }
 
-/* Every bit flipped, then 200,000 random damages: what passes can be walked. */
+/* Flips every bit, then damages 200,000 times at random: a record that passes can be walked. */
 static void test_damage(void)
 {
 	unsigned sum = 0, passed = 0;

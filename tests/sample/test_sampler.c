@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The sampler on a guest in memory. It runs on the test's own thread: each look at the guest, once
- * a tick, calls the scene, which changes what it likes and ends the run after the last tick; then
- * the ring is read. So nothing hangs on the clock but that ticks come. One run at the end has a
- * process and a time of its own.
+ * The sampler on a guest in memory. It runs on the test's own thread. Each look at the guest, once
+ * a tick, calls the scene; the scene changes the guest and ends the run after the last tick. Then
+ * the test reads the ring. So the tests depend on the clock only in that ticks come. The last test
+ * runs the sampler in its own process and in real time.
  */
 #include "config.h"
 
@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "tests/support/memory_guest.h"
+#include "tests/support/must.h"
 #include "tests/support/tap.h"
 #include "xtop/cleanup.h"
 #include "xtop/fault.h"
@@ -19,7 +20,7 @@
 #include "xtop/sampler.h"
 
 #define RATE_HZ 10000
-/* Of vCPU i: two pages at STACK + i * STACK_STEP, the stack pointer in the middle of the first. */
+/* vCPU i has two pages at STACK + i * STACK_STEP; rsp is in the middle of the first. */
 #define STACK           0xffffc90000100000ULL
 #define STACK_STEP      0x10000ULL
 #define STACK_BYTES     0x2000
@@ -27,7 +28,7 @@
 #define TAKEN_MAX       256
 #define PROCESS_SAMPLES 300
 
-/* What is kept of a sample that was read from the ring. */
+/* A sample that was read from the ring. */
 struct taken {
 	struct sample head;
 	struct {
@@ -51,7 +52,7 @@ static void (*scene)(unsigned tick); /* from 1 */
 
 static uint64_t stack_frame(unsigned vcpu, unsigned page)
 {
-	return STACK_FRAME + vcpu * 2 + (1 - page); /* the frames lie the other way round */
+	return STACK_FRAME + vcpu * 2 + (1 - page); /* the frames are in reverse order */
 }
 
 /* Every word of a page is VALUE. */
@@ -82,14 +83,6 @@ static void on_look(struct memory_guest *guest)
 		control_quit(control);
 	else if (scene)
 		scene(guest->looks);
-}
-
-static void must(struct xtop_error *error)
-{
-	if (!error)
-		return;
-	printf("Bail out! %s\n", error_message(error));
-	exit(99);
 }
 
 static void begin(unsigned n_vcpus)
@@ -126,7 +119,7 @@ static void keep_vcpu(struct taken *to, const struct sample_vcpu *vcpu)
 	to->vcpus[vcpu->vcpu].cut = vcpu->cut;
 	to->vcpus[vcpu->vcpu].user_cut = vcpu->user_cut;
 	to->vcpus[vcpu->vcpu].task = vcpu->task;
-	to->vcpus[vcpu->vcpu].code_frame = sample_code_frame(vcpu).value;
+	to->vcpus[vcpu->vcpu].code_frame = sample_get_code_frame(vcpu).value;
 	to->vcpus[vcpu->vcpu].user = vcpu->user;
 	to->vcpus[vcpu->vcpu].cr3 = vcpu->regs.cr3;
 	to->vcpus[vcpu->vcpu].n_stacks = vcpu->n_stacks;
@@ -227,13 +220,13 @@ static void test_counts(void)
 static void learn(unsigned tick)
 {
 	if (tick == 3)
-		control_learn_stack(control, memory->regs[0].cr3, STACK, STACK + 0x820);
+		control_set_stack_top(control, memory->regs[0].cr3, STACK, STACK + 0x820);
 	if (tick == 6)
-		control_learn_stack(control, memory->regs[0].cr3, STACK, STACK + STACK_BYTES);
+		control_set_stack_top(control, memory->regs[0].cr3, STACK, STACK + STACK_BYTES);
 	if (tick == 9)
-		control_learn_stack(control, memory->regs[0].cr3, STACK, STACK + 0x100);
+		control_set_stack_top(control, memory->regs[0].cr3, STACK, STACK + 0x100);
 	if (tick == 12)
-		control_learn_stack(control, memory->regs[0].cr3, STACK, STACK + 0xfffff);
+		control_set_stack_top(control, memory->regs[0].cr3, STACK, STACK + 0xfffff);
 }
 
 static void test_learned(void)
@@ -337,8 +330,10 @@ static void test_revoked(void)
 	end();
 }
 
-/* A page table gone reads as "nothing there": for all who share it, and that is not what the
- * guest says. */
+/*
+ * A page table that has gone away reads as zeros, "not present", for all vCPUs that share it. That
+ * is not what the guest's tables say.
+ */
 static void vanish_table(struct memory_guest *guest)
 {
 	if (guest->looks == 5 && guest->n_frames)
@@ -377,7 +372,7 @@ static void test_end_of_addresses(void)
 
 /* --- what goes wrong -------------------------------------------------------------------------- */
 
-/* A page Xen never maps must not cost the guest a second stop at each tick. */
+/* A page that Xen never maps must not cost the guest a second stop at each tick. */
 static void test_never_mapped(void)
 {
 	begin(1);
@@ -388,7 +383,7 @@ static void test_never_mapped(void)
 	end();
 }
 
-/* Looks 3 to 6 are one tick's, which does not believe the first; 7 is the next tick's. */
+/* Looks 3 to 6 belong to one tick, which looks again before it believes a pause; 7 to the next. */
 static void pause_and_go(unsigned look)
 {
 	memory->look.life = look >= 3 && look <= 7 ? GUEST_PAUSED_BY_OTHERS : GUEST_RUNS;
@@ -415,7 +410,7 @@ static void stop_by_another(unsigned look)
 	memory->look.life = look % 5 == 3 || look % 5 == 4 ? GUEST_PAUSED_BY_OTHERS : GUEST_RUNS;
 	control_get_counts(control, &counts);
 	if (look > 1 && counts.state != SAMPLER_RUNNING)
-		check(false, "taken for paused at look %u", look);
+		check(false, "the state is paused from look %u on", look);
 }
 
 static void test_another_xtop(void)
@@ -450,7 +445,7 @@ static void test_gone(void (*how)(unsigned), const char *what)
 	end();
 }
 
-/* Another sampler on the same control and ring: after one that hung, or for what the guest rebooted as. */
+/* Another sampler with the same control and ring: the first one hung, or the guest rebooted. */
 static void test_goes_on(void)
 {
 	struct sampler_counts before;
@@ -459,19 +454,19 @@ static void test_goes_on(void)
 	begin(1);
 	scene = go_away;
 	run(1000);
-	check_u64(control_ending(&counts), GUEST_END_REBOOT, "why it went away");
+	check_u64(control_get_ending(&counts), GUEST_END_REBOOT, "why it went away");
 	before = counts;
 	before.restarts = 2; /* the guard's */
-	control_put_counts(control, &before);
-	control_start_anew(control);
-	control_hold(control);
-	control_wait(control);
+	control_set_counts(control, &before);
+	control_restart(control);
+	control_set_hold(control);
+	control_set_guest_unknown(control);
 	memory->look.life = GUEST_RUNS;
 	memory->looks = 0;
 	scene = NULL;
 	stops = memory->stops;
 	run(20);
-	check(memory->stops - stops <= 2, "holds again after the first: %u stops",
+	check(memory->stops - stops <= 2, "on hold again after the first stop: %u stops",
 	      memory->stops - stops);
 	check(counts.samples > before.samples && counts.ticks > before.ticks + 15 &&
 		      counts.stops > before.stops && counts.maps > before.maps &&
@@ -487,17 +482,17 @@ static void last_2_ms(struct memory_guest *guest)
 	usleep(2000);
 }
 
-/* A tenth of a second's share of 20 % is 20 ms: ten such stops, if it was saved up. */
+/* The share of a tenth of a second at 20 % is 20 ms: credit for ten such stops. */
 static unsigned stops_within_credit(bool spent)
 {
 	unsigned stops;
 
 	begin(1);
 	control_set_budget(control, 0.2);
-	control_spend_credit(spent);
+	control_set_credit_spent(spent);
 	memory->on_stop = last_2_ms;
 	run(10);
-	control_spend_credit(false);
+	control_set_credit_spent(false);
 	stops = memory->stops;
 	end();
 	return stops;
@@ -507,7 +502,7 @@ static void test_spent_credit(void)
 {
 	unsigned saved = stops_within_credit(false), spent = stops_within_credit(true);
 
-	check(saved >= 4, "%u stops with what was saved up", saved);
+	check(saved >= 4, "%u stops with saved-up credit", saved);
 	check(spent >= 1 && 2 * spent <= saved, "%u after another sampler of this guest", spent);
 }
 
@@ -526,7 +521,7 @@ static void test_stop_refused(void)
 	end();
 }
 
-/* As Xen: the guest was stopped for a while, then a register could not be read. */
+/* Like Xen: the guest was stopped for a while, then its registers could not be read. */
 static bool refuse_late(void *context, const uint16_t *vcpus, unsigned n, struct registers *regs,
 			bool *user)
 {
@@ -568,7 +563,7 @@ static void allow(unsigned tick)
 		memory->refuse_stop = false;
 }
 
-/* What the first try took is whole, and worth something. */
+/* The first stop of the tick has given a whole sample: it is kept. */
 static void test_retake_refused(void)
 {
 	begin(1);
@@ -594,7 +589,7 @@ static void go_on(struct memory_guest *guest)
 	memory_guest_map(guest, guest->regs[0].cr3, STACK, frame);
 }
 
-/* A guest that goes on to another page while one is mapped; twice it is asked again, no more. */
+/* The guest changes the page while the old one is being mapped: two more stops, then no more. */
 static void test_retake_again(void)
 {
 	n_moves = 2;
@@ -623,12 +618,12 @@ static void test_ring_full(void)
 	begin(1);
 	ring_destroy(ring);
 	must(ring_create(2 * sample_size_max(1), &ring));
-	control_learn_stack(control, memory->regs[0].cr3, STACK, STACK + STACK_BYTES);
+	control_set_stack_top(control, memory->regs[0].cr3, STACK, STACK + STACK_BYTES);
 	run(200);
 	fits = n_taken;
 	check(fits > 3 && fits < 200, "%" PRIu64 " samples fit", fits);
 	check_u64(counts.lost, counts.ticks - fits, "lost");
-	check_u64(memory->stops, fits + 1, "not stopped for nothing");
+	check_u64(memory->stops, fits + 1, "the guest is not stopped for nothing");
 	end();
 }
 
@@ -640,8 +635,7 @@ static void linger(struct memory_guest *guest)
 	nanosleep(&nap, NULL);
 }
 
-/* 2 ms at a ten-thousandth take 20 s to earn: the first stop is the only one, the retake
- * included. */
+/* At a share of 0.01 %, 2 ms take 20 s to earn: after the first stop there is not even a retake. */
 static void test_budget(void)
 {
 	begin(1);
@@ -654,7 +648,7 @@ static void test_budget(void)
 	end();
 }
 
-/* The first COSTLY_STOPS take long: the rate gives way until they have been paid for. */
+/* The first COSTLY_STOPS take long. The rate falls until the budget has paid for them. */
 #define COSTLY_STOPS 60
 #define CHEAP_STOPS  200
 
@@ -682,9 +676,9 @@ static void watch_skips(unsigned tick)
 }
 
 /*
- * 5 ms each at half the time: what is saved up pays for some of them, after that one in 10 ms, where
- * 500 Hz were asked for. When they cost next to nothing again every tick is taken; one that a loaded
- * machine draws out is paid by what is saved up, 50 ms.
+ * Stops of 5 ms with a budget of 50 %, at 500 Hz. Saved-up credit pays for some of them, then one
+ * in 10 ms is allowed. When stops cost next to nothing again, every tick has its stop; saved-up
+ * credit of 50 ms pays for a stop that a loaded machine makes longer.
  */
 static void test_budget_binds_and_lets_go(void)
 {
@@ -693,8 +687,8 @@ static void test_budget_binds_and_lets_go(void)
 	scene = watch_skips;
 	control_set_rate(control, 500);
 	control_set_budget(control, 0.5);
-	control_learn_stack(control, memory->regs[0].cr3, STACK,
-			    STACK + 0x820); /* all fit in the ring */
+	control_set_stack_top(control, memory->regs[0].cr3, STACK,
+			      STACK + 0x820); /* all fit in the ring */
 	run(5000);
 	check_u64(counts.lost, 0, "lost");
 	check(costly.skipped_budget > 0, "%" PRIu64 " ticks skipped while stops are costly",
@@ -714,10 +708,10 @@ static void test_budget_binds_and_lets_go(void)
 #define TASK    0xffff888000020000ULL
 #define USER    0x00007ffc00000000ULL
 
-/* By the recipe that comes at tick 3: the first samples are those of any guest. */
-static void give_recipe(unsigned tick)
+/* The description of the stacks comes at tick 3: samples before are those of any guest. */
+static void give_stacks(unsigned tick)
 {
-	const struct stack_recipe recipe = {
+	const struct linux_stacks stacks = {
 		.current_per_cpu = 8,
 		.top_per_cpu = 16,
 		.stack_bytes = STACK_BYTES,
@@ -725,10 +719,10 @@ static void give_recipe(unsigned tick)
 	};
 
 	if (tick == 3)
-		control_set_recipe(control, &recipe);
+		control_set_linux_stacks(control, &stacks);
 }
 
-static void test_recipe(void)
+static void test_stacks(void)
 {
 	uint64_t *page;
 
@@ -743,9 +737,10 @@ static void test_recipe(void)
 	page[(0x1000 - 168 + 136) / 8] = 0x33;
 	page[(0x1000 - 168 + 152) / 8] = USER + 0x800;
 	memory->regs[0].gs_base_kernel = PER_CPU;
-	scene = give_recipe;
+	scene = give_stacks;
 	run(10);
-	check(taken[1].vcpus[0].n_stacks == 1 && taken[1].vcpus[0].task == 0, "without a recipe");
+	check(taken[1].vcpus[0].n_stacks == 1 && taken[1].vcpus[0].task == 0,
+	      "before the stacks are described");
 	for (unsigned i = 2; i < 10; i++)
 		check(taken[i].vcpus[0].n_stacks == 2 && taken[i].vcpus[0].task == TASK &&
 			      taken[i].vcpus[0].stack_bytes == STACK_BYTES - 0x800 &&
@@ -757,7 +752,7 @@ static void test_recipe(void)
 
 #define CODE 0x0000555555554000ULL
 
-/* The table that has the code alone goes away: what was read of it is not the guest's. */
+/* The page table of the code goes away: what was read of it is not what the guest has there. */
 static void vanish_code_table(struct memory_guest *guest)
 {
 	if (guest->looks == 6)
@@ -778,9 +773,9 @@ static void test_code_frame(void)
 	memory->regs[0].rsp = USER + 0x800;
 	memory->regs[0].rip = CODE + 0x10;
 	memory->on_stop = vanish_code_table;
-	scene = give_recipe;
+	scene = give_stacks;
 	run(8);
-	check_u64(taken[1].vcpus[0].code_frame, 0, "without a recipe");
+	check_u64(taken[1].vcpus[0].code_frame, 0, "before the stacks are described");
 	for (unsigned i = 2; i < 5; i++)
 		check_u64(taken[i].vcpus[0].code_frame, 0x602, "the frame of its code");
 	check_u64(taken[5].vcpus[0].code_frame, 0, "a page table that goes away under the walk");
@@ -795,13 +790,15 @@ static void test_code_frame(void)
 static unsigned n_taken_late;
 static uint64_t read_ns;
 
-/* The resolver sees nothing for 0.8 s, and then all at once. */
+/* The resolver reads nothing for 0.8 s, then all at once, then after each tick. */
 static void read_late(unsigned tick)
 {
-	give_recipe(tick);
-	if (tick != READ_TICK)
+	give_stacks(tick);
+	if (tick < READ_TICK)
 		return;
 	read_ring();
+	if (tick > READ_TICK)
+		return;
 	n_taken_late = n_taken;
 	read_ns = taken[n_taken - 1].head.time_ns;
 }
@@ -814,7 +811,9 @@ static void run_unread(void (*how)(unsigned tick))
 	run(120);
 }
 
-/* Whom a sample was of is looked up later: samples of a Linux guest do not wait for long. */
+/*
+ * The process of a sample is looked up later, so samples of a Linux guest must not wait for long.
+ */
 static void test_behind(void)
 {
 	uint64_t waited_ns;
@@ -831,13 +830,13 @@ static void test_behind(void)
 	      counts.stops, n_taken);
 	end();
 	run_unread(NULL);
-	check_u64(counts.lost, 0, "those of a unikernel wait as long as there is room");
+	check_u64(counts.lost, 0, "samples of a unikernel wait as long as there is room");
 	end();
 }
 
 /*
- * The resolver's process, which parses what the guest made, can write to the ring. Here it does so
- * at the worst moment, just after the copy. The sampler goes by what it knows itself.
+ * The resolver's process parses what the guest made, and it can write to the ring. Here it does so
+ * at the worst moment, just after the copy. The sampler relies on its own memory only.
  */
 static void scribble(struct memory_guest *guest)
 {
@@ -880,7 +879,7 @@ static void nap_ms(long ms)
 	nanosleep(&nap, NULL);
 }
 
-/* Samples in the ring; bad ones are none, and will be missing. */
+/* Samples in the ring. Bad records do not count, so their samples are missed. */
 static unsigned count_ring(void)
 {
 	const void *record;
@@ -953,7 +952,7 @@ int main(void)
 	test_ring_full();
 	test_budget();
 	test_budget_binds_and_lets_go();
-	test_recipe();
+	test_stacks();
 	test_code_frame();
 	test_behind();
 	test_hostile_reader();

@@ -19,7 +19,7 @@
 
 struct run {
 	struct symbols *symbols;
-	struct recording *recording;
+	struct recording_reader *reader;
 	struct ring *ring;
 	struct control *control;
 	struct resolver *resolver;
@@ -64,7 +64,7 @@ static void run_open(struct run *run, const char *path)
 		.source = { .n_pipelines = 1, .pipelines = run->pipelines },
 	};
 	must(symbols_create(&run->symbols));
-	must(recording_open(path, run->symbols, &run->recording));
+	must(recording_reader_open(path, run->symbols, &run->reader));
 	must(ring_create(sample_size_max(2), &run->ring));
 	must(control_create(&run->control));
 	must(snapshot_slot_create(&run->pipeline.slot));
@@ -75,7 +75,7 @@ static void run_open(struct run *run, const char *path)
 	must(resolver_create(&settings, &run->resolver));
 	if (pthread_create(&thread, NULL, run_resolver, run->resolver) != 0)
 		abort();
-	replay_run(run->recording, run->control, run->ring, false);
+	replay_run(run->reader, run->control, run->ring, false);
 	pthread_join(thread, NULL);
 	must(ui_create(&run->settings, &run->source, &run->ui));
 }
@@ -87,7 +87,7 @@ static void run_close(struct run *run)
 	resolver_destroy(run->resolver);
 	control_destroy(run->control);
 	ring_destroy(run->ring);
-	recording_destroy(run->recording);
+	recording_reader_close(run->reader);
 	symbols_destroy(run->symbols);
 }
 

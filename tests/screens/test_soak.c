@@ -119,7 +119,7 @@ void os_destroy(struct os *os)
 	space_destroy(os->program);
 }
 
-void os_see(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
+void os_update(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
 {
 	(void)vcpu;
 	(void)now_ns;
@@ -138,18 +138,19 @@ bool os_is_early(const struct os *os, const struct sample_vcpu *vcpu, uint64_t n
 	return false;
 }
 
-bool os_is_linux(const struct os *os)
+bool os_is_known(const struct os *os)
 {
 	(void)os;
 	return true;
 }
 
-const struct space *os_kernel(const struct os *os)
+const struct space *os_get_kernel(const struct os *os)
 {
 	return os->kernel;
 }
 
-void os_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns, struct os_task *task)
+void os_find_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns,
+		  struct os_task *task)
 {
 	(void)vcpu;
 	(void)now_ns;
@@ -167,13 +168,13 @@ bool os_poll(struct os *os, uint64_t now_ns)
 	return false;
 }
 
-void os_follow_pages(struct os *unused, uint64_t guest_pages)
+void os_update_pages(struct os *unused, uint64_t guest_pages)
 {
 	(void)unused;
 	(void)guest_pages;
 }
 
-void os_follow(struct os *os, struct memory *memory, enum guest_type type, const char *uuid)
+void os_switch(struct os *os, struct memory *memory, enum guest_type type, const char *uuid)
 {
 	(void)os;
 	(void)memory;

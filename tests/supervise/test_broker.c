@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Main and its broker as real processes, over the socket, with a made-up Xen and guard: what xen.c,
- * foreign.c, domctl.c and guard.c have is defined here. And the broker alone, with a main that is
- * not itself any more and sends what it likes.
+ * Main and its broker as real processes, over the socket. A made-up Xen and a made-up guard replace
+ * domains.c, foreign.c, domctl.c and guard.c. Other tests run the broker alone, with a main that an
+ * attacker controls: it sends anything.
  */
 #include "config.h"
 
@@ -33,20 +33,20 @@
 /* Shared by main and broker. */
 static struct seen {
 	uint32_t memory_of; /* the last domid whose memory was opened */
-	unsigned started, ended, tended;
-	unsigned meanwhile; /* others were tended while one was ended */
+	unsigned started, ended, polled;
+	unsigned meanwhile; /* polls of other guards while one was ended */
 	uint32_t started_domid;
-	char repaired[40]; /* the domain whose leftover pauses were looked for last */
+	char repaired[40]; /* the last domain that guest_undo_pause() was called for */
 	double budget;
-	bool spent;      /* what a sampler may have saved up */
+	bool spent;      /* the sampler begins without credit */
 	bool aligned;    /* the first record of the ring */
-	uint32_t reused; /* the domid that another domain has by now */
+	uint32_t reused; /* the domid that another domain has now */
 } * seen;
 
 static char folder[] = "/tmp/xtop-test-XXXXXX";
 static char output[64], others[64];
 
-/* --- in the place of those files -------------------------------------------------------------- */
+/* --- replaces those files --------------------------------------------------------------------- */
 
 struct xtop_error *xen_list(struct guest_listing **listp, size_t *np)
 {
@@ -57,7 +57,7 @@ struct xtop_error *xen_list(struct guest_listing **listp, size_t *np)
 	return NULL;
 }
 
-/* web01 is domain 5, and 6 once it has rebooted (its UUID is asked for); other7 is domain 107. */
+/* web01 is domain 5. By its UUID it is domain 6, as if it had rebooted. other7 is domain 107. */
 struct xtop_error *xen_find(const char *domain, struct guest_info *info)
 {
 	unsigned number;
@@ -80,18 +80,18 @@ struct xtop_error *xen_find(const char *domain, struct guest_info *info)
 	return NULL;
 }
 
-bool xen_is_still(const struct guest_info *info)
+bool xen_is_same_domain(const struct guest_info *info)
 {
 	return info->domid != seen->reused;
 }
 
-bool xen_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs)
+bool xen_get_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs)
 {
 	*regs = (struct registers){ .rip = info->domid * 100 + vcpu };
 	return vcpu < info->n_vcpus;
 }
 
-struct xtop_error *guest_repair(const char *domain, bool asked, char **notep)
+struct xtop_error *guest_undo_pause(const char *domain, bool asked, char **notep)
 {
 	snprintf(seen->repaired, sizeof(seen->repaired), "%s", asked ? "" : domain);
 	*notep = NULL;
@@ -125,8 +125,8 @@ struct xtop_error *guard_create(const struct guest_info *info, struct control *c
 	(void)run, (void)socket;
 	seen->started++;
 	seen->started_domid = info->domid;
-	seen->budget = control_budget(control);
-	seen->spent = control_credit_is_spent();
+	seen->budget = control_get_budget(control);
+	seen->spent = control_is_credit_spent();
 	seen->aligned = (uintptr_t)room % 8 == 0;
 	if (room)
 		memcpy(room, "from far", 8);
@@ -142,18 +142,18 @@ int guard_pidfd(const struct guard *guard)
 	return (int)syscall(SYS_pidfd_open, getpid(), 0);
 }
 
-bool guard_tend(struct guard *guard)
+bool guard_poll(struct guard *guard)
 {
-	seen->tended++;
-	return !control_quitting(guard->control);
+	seen->polled++;
+	return !control_is_quitting(guard->control);
 }
 
 void guard_destroy(struct guard *guard, void (*meanwhile)(void *context), void *context)
 {
-	unsigned before = seen->tended;
+	unsigned before = seen->polled;
 
 	meanwhile(context);
-	seen->meanwhile = seen->tended - before;
+	seen->meanwhile = seen->polled - before;
 	seen->ended++;
 	free(guard);
 }
@@ -184,26 +184,28 @@ static void test_domains(void)
 	struct registers regs;
 	size_t n;
 
-	check(says(guest_open_memory(5, &memory), "was not asked for"), "memory of one not found yet");
-	check(says(guest_find("u-web01", &info), "was not asked for"), "a UUID not known yet");
+	check(says(guest_open_memory(5, &memory), "was not asked for"),
+	      "memory before the domain was found");
+	check(says(guest_find("u-web01", &info), "was not asked for"), "a UUID not yet known");
 	check(!guest_find("web01", &info) && info.domid == 5, "found: %u", info.domid);
 	check(says(guest_find("secret", &other), "was not asked for"), "another domain");
 	check(says(guest_open_memory(9, &memory), "was not asked for"), "its memory");
-	check(!guest_registers(&other, 0, &regs), "its registers");
+	check(!guest_get_registers(&other, 0, &regs), "its registers");
 	check(says(guest_open_memory(5, &memory), "adopted 5") && seen->memory_of == 5, "memory");
-	check(guest_registers(&info, 1, &regs) && regs.rip == 501, "registers");
-	check(!guest_registers(&info, 2, &regs), "registers of a vCPU that is not there");
+	check(guest_get_registers(&info, 1, &regs) && regs.rip == 501, "registers");
+	check(!guest_get_registers(&info, 2, &regs), "registers of a vCPU that is not there");
 	check(!guest_find("u-web01", &info) && info.domid == 6, "rebooted, by its UUID");
 	check(says(guest_open_memory(6, &memory), "adopted 6"), "its memory");
 	check(says(guest_open_memory(5, &memory), "was not asked for"),
-	      "not any more what it was before");
+	      "no longer the memory of the domain before the reboot");
 	seen->reused = 6;
-	check(says(guest_open_memory(6, &memory), "is not any more the one"), "a number given anew");
-	check(!guest_registers(&info, 0, &regs), "nor its registers");
+	check(says(guest_open_memory(6, &memory), "is no longer the one"),
+	      "another domain has the domid now: no memory");
+	check(!guest_get_registers(&info, 0, &regs), "and no registers");
 	seen->reused = 0;
 	check(!guest_list(&list, &n) && n == N_DOMAINS && list[299].info.domid == 299, "a list");
 	free(list);
-	check(!guest_find("web01", &info), "and the next question has its own answer");
+	check(!guest_find("web01", &info), "the next question gets its own answer");
 }
 
 static void test_long_name(void)
@@ -242,28 +244,29 @@ static void test_sampling(void)
 	check(says(guard_start(&secret, control, ring, &process), "was not asked for"),
 	      "another domain is not sampled");
 	check(!guard_start(&info, control, ring, &process), "started");
-	check_string(seen->repaired, "u-web01", "after a look for pauses that were left");
-	check(seen->started == 1 && seen->started_domid == 5, "once, for that domain");
-	check(seen->budget == 0.25, "the budget is the one at start: %g", seen->budget);
+	check_string(seen->repaired, "u-web01", "before that, a pause that was left is undone");
+	check(seen->started == 1 && seen->started_domid == 5, "one guard, for that domain");
+	check(seen->budget == 0.25, "with the budget of the command line: %g", seen->budget);
 	record = ring_peek(ring, &size);
-	check(record && size == 8 && memcmp(record, "from far", 8) == 0, "over main's own ring");
+	check(record && size == 8 && memcmp(record, "from far", 8) == 0, "with main's own ring");
 	check(guard_is_alive(&process), "alive");
 	usleep(100000);
-	check(seen->tended >= 2, "tended %u times in 0.1 s", seen->tended);
+	check(seen->polled >= 2, "polled %u times in 0.1 s", seen->polled);
 	check(says(guard_start(&info, control, ring, &second), "is sampled already"),
-	      "not twice: each would take the budget");
+	      "no second one: each would use the whole budget");
 	for (unsigned i = 1; i < 8; i++)
 		check(!guard_start(other(i), control, ring, &second) && !seen->spent,
-		      "started beside it, for another");
-	check(says(guard_start(other(8), control, ring, &second), "too much"), "eight at most");
+		      "another one, for another domain");
+	check(says(guard_start(other(8), control, ring, &second), "at most 8"), "at most eight");
 	guard_stop(&process, control);
 	check_u64(seen->ended, 1, "ended");
-	check_u64(seen->meanwhile, 7, "and the seven others looked after meanwhile");
+	check_u64(seen->meanwhile, 7, "the seven others are polled meanwhile");
 	check(!guard_start(&info, control, ring, &process) && seen->spent,
-	      "the next of a domain begins with no credit");
+	      "the next sampler of the same domain begins without credit");
 	check(!guest_find("u-web01", &info) && info.domid == 6, "rebooted");
 	guard_stop(&process, control);
-	check(!guard_start(&info, control, ring, &process) && seen->spent, "nor does what it was");
+	check(!guard_start(&info, control, ring, &process) && seen->spent,
+	      "so does the one after a reboot");
 	ring_destroy(ring);
 	control_destroy(control);
 }
@@ -281,7 +284,10 @@ static void put(const char *path, const char *text)
 	fclose(file);
 }
 
-/* Its owner has put a link in the folder's place, to where another file has that name. */
+/*
+ * The owner of the folder replaces it by a link to a folder in which another file has the same
+ * name.
+ */
 static void test_folder_moved(void)
 {
 	const char *name = strrchr(output, '/') + 1;
@@ -294,9 +300,9 @@ static void test_folder_moved(void)
 		abort();
 	put(output, "");
 	broker_remove(output);
-	check(there(output), "what is called so now stays");
+	check(there(output), "the other file stays");
 	snprintf(path, sizeof(path), "%s/%s", moved, name);
-	check(!there(path), "the result goes");
+	check(!there(path), "the result is removed");
 	unlink(output);
 	if (unlink(folder) || rmdir(bait) || rename(moved, folder))
 		abort();
@@ -307,26 +313,26 @@ static void test_remove(void)
 	put(output, "");
 	put(others, "");
 	broker_remove(others);
-	check(there(others), "a file the command line does not name stays");
+	check(there(others), "a file that the command line does not name stays");
 	broker_remove(output);
-	check(!there(output), "an empty result goes");
+	check(!there(output), "an empty result is removed");
 	put(output, "something");
 	broker_remove(output);
-	check(there(output), "one that holds something stays");
+	check(there(output), "a file that is not empty stays");
 	unlink(output);
-	check(symlink(others, output) == 0, "a symlink");
+	check(symlink(others, output) == 0, "made a symlink");
 	broker_remove(output);
-	check(there(output), "stays");
+	check(there(output), "a symlink stays");
 	unlink(output);
-	check(link(others, output) == 0, "a second name");
+	check(link(others, output) == 0, "made a hard link");
 	broker_remove(output);
-	check(there(output), "stays");
+	check(there(output), "a hard link stays");
 	unlink(output);
 	unlink(others);
 	put(output, "");
 	if (geteuid() == 0 && chown(output, 65534, 65534) == 0) {
 		broker_remove(output);
-		check(there(output), "somebody else's stays");
+		check(there(output), "another user's file stays");
 	}
 	unlink(output);
 	test_folder_moved();
@@ -343,8 +349,8 @@ static void test_main_and_broker(void)
 	test_sampling();
 	test_remove();
 	broker_stop();
-	check_u64(seen->ended, 10, "guards that had not ended do when main goes");
-	check(!guest_find("secret", &info) && info.domid == 9, "without a broker Xen is asked");
+	check_u64(seen->ended, 10, "guards that still live end when main ends");
+	check(!guest_find("secret", &info) && info.domid == 9, "without a broker, main asks Xen");
 }
 
 static void test_killed(void)
@@ -355,17 +361,17 @@ static void test_killed(void)
 
 	if (broker_start(&settings))
 		abort();
-	check(!guest_find("web01", &info) && broker_is_there(), "a second broker");
+	check(!guest_find("web01", &info) && broker_is_alive(), "a second broker");
 	snprintf(command, sizeof(command), "kill -9 $(cat /proc/%d/task/%d/children)", self, self);
 	if (system(command) < 0)
 		abort();
-	check(says(guest_find("web01", &info), "it was killed"), "killed: said");
-	check(says(guest_find("web01", &info), "it was killed"), "and again");
-	check(!broker_is_there(), "and known");
+	check(says(guest_find("web01", &info), "it was killed"), "a killed broker is reported");
+	check(says(guest_find("web01", &info), "it was killed"), "reported again");
+	check(!broker_is_alive(), "it is known to be gone");
 	broker_stop();
 }
 
-/* --- a main that is not itself ---------------------------------------------------------------- */
+/* --- a main that an attacker controls --------------------------------------------------------- */
 
 static int start_bare(pid_t *pid)
 {
@@ -397,7 +403,7 @@ static bool ask(int socket, struct broker_request request, const int *fds, size_
 	return !reply.failed;
 }
 
-/* Of SIZE_BYTES, with SEALS. */
+/* A memory file of SIZE_BYTES with SEALS. */
 static int make_memory(off_t size_bytes, int seals)
 {
 	int fd = memfd_create("made", MFD_ALLOW_SEALING);
@@ -415,7 +421,7 @@ static void refuses(int socket, int control, int ring, const char *what)
 	check(!ask(socket, start, fds, 2), "%s", what);
 }
 
-/* As large as the right ones: that is not what they are refused for. */
+/* These have the right sizes, so the size is not why the broker refuses them. */
 static void test_seals(int socket, struct control *control, struct ring *ring)
 {
 	const int all = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
@@ -430,15 +436,15 @@ static void test_seals(int socket, struct control *control, struct ring *ring)
 	made[3] = make_memory(2 * 4096, F_SEAL_GROW | F_SEAL_SEAL);
 	made[4] = make_memory(4 * 4096, all);
 	refuses(socket, made[0], ring_fd(ring), "a control block without seals");
-	refuses(socket, made[1], ring_fd(ring), "one that may shrink");
+	refuses(socket, made[1], ring_fd(ring), "a control block that may shrink");
 	refuses(socket, control_fd(control), made[2], "a ring without seals");
-	refuses(socket, control_fd(control), made[3], "one that may shrink");
+	refuses(socket, control_fd(control), made[3], "a ring that may shrink");
 	refuses(socket, control_fd(control), made[4], "a ring of three pages");
 	for (int i = 0; i < 5; i++)
 		close(made[i]);
 }
 
-/* Main's side of the ring writes over the other's. */
+/* Main overwrites the position that belongs to the other side of the ring. */
 static void scribble_head(struct ring *ring)
 {
 	uint64_t *head = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, ring_fd(ring), 0);
@@ -449,7 +455,9 @@ static void scribble_head(struct ring *ring)
 	munmap(head, 4096);
 }
 
-/* Memory that could shrink while the sampler writes to it would kill it in a stop. */
+/*
+ * If memory could shrink while the sampler writes to it, the sampler would be killed during a stop.
+ */
 static void test_memory(int socket)
 {
 	struct broker_request start = { .question = BROKER_START, .domid = 5 };
@@ -479,10 +487,10 @@ static void test_memory(int socket)
 	test_seals(socket, control, ring);
 	fds[0] = control_fd(control);
 	scribble_head(ring);
-	check(ask(socket, start, fds, 2), "the right ones");
-	check(seen->aligned, "a record where the ring says 13 is aligned");
+	check(ask(socket, start, fds, 2), "a right ring and a right control block");
+	check(seen->aligned, "a record is aligned although the ring's position is 13");
 	check(ask(socket, (struct broker_request){ .question = BROKER_MEMORY, .domid = 5 }, fds, 2),
-	      "descriptors nobody asked for do no harm");
+	      "descriptors that are not needed do no harm");
 	ring_destroy(ring);
 	control_destroy(control);
 	close(plain);
@@ -490,7 +498,7 @@ static void test_memory(int socket)
 	close(file);
 }
 
-/* A main that asks and does not read what it is told. */
+/* A main that asks and does not read the answers. */
 static void test_unread(void)
 {
 	const struct broker_request list = { .question = BROKER_LIST };
@@ -498,7 +506,7 @@ static void test_unread(void)
 			      start = { .question = BROKER_START, .domid = 5 };
 	struct control *control;
 	struct ring *ring;
-	unsigned tended;
+	unsigned polled;
 	int fds[2], status;
 	pid_t pid;
 	int socket = start_bare(&pid);
@@ -509,15 +517,15 @@ static void test_unread(void)
 	fds[1] = ring_fd(ring);
 	check(ask(socket, find, NULL, 0) && ask(socket, start, fds, 2), "a guard");
 	for (unsigned i = 0; i < 8; i++)
-		check(wire_send(socket, &list, sizeof(list), NULL, 0), "300 answers asked for");
+		check(wire_send(socket, &list, sizeof(list), NULL, 0), "a list of 300 is wanted");
 	usleep(200000);
-	tended = seen->tended;
+	polled = seen->polled;
 	usleep(200000);
-	check(seen->tended >= tended + 2, "nobody reads them: %u looks after the guard meanwhile",
-	      seen->tended - tended);
+	check(seen->polled >= polled + 2, "nobody reads it: the guard is polled %u times meanwhile",
+	      seen->polled - polled);
 	close(socket);
 	check(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status),
-	      "main's end is the end");
+	      "the broker ends when main ends");
 	ring_destroy(ring);
 	control_destroy(control);
 }
@@ -537,7 +545,7 @@ static unsigned n_descriptors(pid_t pid)
 	return n;
 }
 
-/* What came with a question may be closed after its answer: by the answer to the next it is. */
+/* A descriptor may be closed after the answer was sent, but before the next answer is sent. */
 static void test_leaks(int socket, pid_t pid)
 {
 	const struct broker_request stop = { .question = BROKER_STOP, .number = 7 };
@@ -549,10 +557,10 @@ static void test_leaks(int socket, pid_t pid)
 	for (unsigned i = 0; i < 10; i++)
 		ask(socket, stop, fds, 2);
 	ask(socket, stop, NULL, 0);
-	check_u64(n_descriptors(pid), before, "descriptors nobody asked for are closed");
+	check_u64(n_descriptors(pid), before, "descriptors that are not needed are closed");
 }
 
-/* A packet is as it should be, or the end of it. */
+/* A wrong packet ends the broker. */
 static void test_packet(size_t size_bytes, size_t n_fds, const char *what)
 {
 	struct broker_request packet[2] = { { .question = BROKER_FIND, .text = "web01" } };
@@ -574,12 +582,12 @@ static void test_packet(size_t size_bytes, size_t n_fds, const char *what)
 	shutdown(socket, SHUT_WR);
 	check(recv(socket, packet, sizeof(packet), 0) <= 0, "%s: no answer", what);
 	check(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status),
-	      "%s: the end", what);
+	      "%s: the broker ends", what);
 	free(control);
 	close(socket);
 }
 
-/* Any may be asked for: of 300 the first are forgotten. */
+/* All domains are allowed. Of 300 that were found, the first ones are forgotten. */
 static void test_many(void)
 {
 	const struct broker_settings before = settings;
@@ -598,11 +606,11 @@ static void test_many(void)
 	}
 	check(found, "300 are found");
 	memory.domid = 100 + 299;
-	check(ask(socket, memory, NULL, 0), "memory of the last");
+	check(ask(socket, memory, NULL, 0), "memory of the last one");
 	memory.domid = 100 + 44;
-	check(ask(socket, memory, NULL, 0), "and of 256 in all");
+	check(ask(socket, memory, NULL, 0), "memory of the last 256");
 	memory.domid = 100 + 43;
-	check(!ask(socket, memory, NULL, 0), "not of the one before");
+	check(!ask(socket, memory, NULL, 0), "no memory of the one before these");
 	close(socket);
 	waitpid(pid, NULL, 0);
 }
@@ -616,7 +624,7 @@ static void test_questions(void)
 
 	check(ask(socket, find, NULL, 0), "a broker without its main");
 	memset(full.text, 'w', sizeof(full.text));
-	check(!ask(socket, full, NULL, 0), "a name without an end");
+	check(!ask(socket, full, NULL, 0), "a name without a NUL");
 	for (uint32_t question = N_BROKER_QUESTIONS; question; question *= 2)
 		check(!ask(socket, (struct broker_request){ .question = question }, NULL, 0),
 		      "question %u", question);
@@ -627,18 +635,18 @@ static void test_questions(void)
 	check(!ask(socket,
 		   (struct broker_request){ .question = BROKER_REMOVE, .number = UINT32_MAX }, NULL,
 		   0),
-	      "a file of no number");
+	      "a file number that does not exist");
 	check(!ask(socket,
 		   (struct broker_request){
 			   .question = BROKER_REGISTERS, .domid = 5, .number = UINT32_MAX },
 		   NULL, 0),
-	      "a vCPU of no number");
+	      "a vCPU number that does not exist");
 	test_memory(socket);
 	test_leaks(socket, pid);
-	check(ask(socket, find, NULL, 0), "it still answers");
-	check(wire_send(socket, "short", 5, NULL, 0), "a packet of another size");
+	check(ask(socket, find, NULL, 0), "the broker still answers");
+	check(wire_send(socket, "short", 5, NULL, 0), "sent a packet of another size");
 	check(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status),
-	      "is the end");
+	      "the broker ends");
 	close(socket);
 }
 

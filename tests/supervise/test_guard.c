@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The guard and its sampler as real processes, on a made-up Xen in shared memory: what domctl.c has
- * is defined here. However the sampler comes to an end, or to none, with the guest stopped or not:
- * the guest's pause count is what it was before, in time, and the control block says what happened.
+ * The guard and its sampler as real processes, on a made-up Xen in shared memory that replaces
+ * domctl.c. The sampler ends or hangs in many ways, while the guest is stopped and while it runs.
+ * Each time the guest's pause count must soon be what it was before, and the control block must say
+ * what happened.
  */
 #include "config.h"
 
@@ -21,18 +22,19 @@
 #include "tests/support/needs.h"
 #include "tests/support/tap.h"
 #include "xtop/control.h"
+#include "xtop/restarts.h"
 
-#define LIMIT_NS   50000000ULL /* what issue and manual promise for one process */
-#define MACHINE_NS 30000000ULL /* a loaded machine's part in what is measured here */
+#define LIMIT_NS   50000000ULL /* doc/xtop.1: the longest stop when one process dies */
+#define MACHINE_NS 30000000ULL /* added for a loaded machine */
 
-/* Xen, and what the sampler does in a scene. */
+/* Xen, and what a test sees of the sampler. */
 static struct xen {
 	struct made_stops made;
 	atomic_ullong begin_ns, end_ns; /* of the last stop */
 	atomic_int sampler, guard;      /* pids */
-	atomic_int samplers;            /* so far */
-	atomic_ullong started_ns;       /* the last of them */
-	atomic_bool spent;              /* what that one may have saved up */
+	atomic_int samplers;            /* started so far */
+	atomic_ullong started_ns;       /* of the last sampler */
+	atomic_bool spent;              /* the last sampler began without credit */
 } * xen;
 
 static enum { SAMPLES, HANGS, HANGS_ONCE, SPINS, DIES, DIES_FREE, RETURNS, STAYS, FORGETS } manner;
@@ -53,7 +55,7 @@ static void nap_ms(long ms)
 		;
 }
 
-/* --- in the place of domctl.c ----------------------------------------------------------------- */
+/* --- replaces domctl.c ------------------------------------------------------------------------ */
 
 struct xtop_error *stop_area_create(const struct guest_info *info, struct stop_area **areap)
 {
@@ -112,21 +114,21 @@ static void run(struct guest *guest, struct control *control, struct ring *ring)
 	xen->sampler = getpid();
 	xen->samplers++;
 	xen->started_ns = now_ns();
-	xen->spent = control_credit_is_spent();
+	xen->spent = control_is_credit_spent();
 	control_get_counts(control, &counts);
 	counts.state = SAMPLER_RUNNING;
-	control_put_counts(control, &counts);
+	control_set_counts(control, &counts);
 	if (manner == DIES_FREE)
 		raise(SIGKILL);
 	if (manner == RETURNS)
 		return;
 	while (manner == STAYS)
 		nap_ms(10);
-	while (manner == FORGETS) { /* as a main that writes over what all share */
-		control_start_anew(control);
+	while (manner == FORGETS) { /* as if main overwrote the shared control block */
+		control_restart(control);
 		nap_ms(1);
 	}
-	while (!control_quitting(control)) {
+	while (!control_is_quitting(control)) {
 		stop_guest(guest);
 		if (manner == HANGS || (manner == HANGS_ONCE && xen->samplers == 1))
 			raise(SIGSTOP);
@@ -137,16 +139,16 @@ static void run(struct guest *guest, struct control *control, struct ring *ring)
 		guest->ops->release(guest->context);
 		nap_ms(1);
 	}
-	control_settle(control, SAMPLER_ENDED);
+	control_set_state(control, SAMPLER_ENDED);
 }
 
 /* --- scenes ----------------------------------------------------------------------------------- */
 
 static struct control *control;
 static struct guard *guard;
-static double budget = 1; /* of all the time: a stop has not to be waited off */
+static double budget = 1; /* of all time: after a hang, the next sampler need not wait */
 
-/* PAUSES are an administrator's. */
+/* PAUSES: how often an administrator has paused the guest. */
 static void begin(int how, int pauses)
 {
 	const struct guest_info info = { .name = "made-up", .uuid = "u", .domid = 7, .n_vcpus = 1 };
@@ -158,7 +160,7 @@ static void begin(int how, int pauses)
 	must(control_create(&control));
 	control_set_budget(control, budget);
 	must(guard_create(&info, control, NULL, run, -1, &guard));
-	while (!xen->sampler && guard_tend(guard))
+	while (!xen->sampler && guard_poll(guard))
 		nap_ms(1);
 }
 
@@ -167,27 +169,27 @@ static bool is_gone(pid_t pid)
 	return kill(pid, 0) < 0 && errno == ESRCH;
 }
 
-static unsigned looks;
+static unsigned polls;
 
-static void count_looks(void *context)
+static void count_polls(void *context)
 {
 	(void)context;
-	looks++;
+	polls++;
 }
 
 static void end(int pauses, const char *what)
 {
-	guard_destroy(guard, count_looks, NULL);
+	guard_destroy(guard, count_polls, NULL);
 	check_u64((uint64_t)made_stops->pauses, (uint64_t)pauses, what);
 	check(is_gone(xen->sampler) && is_gone(xen->guard), "%s: no process is left", what);
 	control_destroy(control);
 }
 
-/* As the broker does it, until the guard has ended or TRIES looks have been taken. */
-static void tend(unsigned tries)
+/* Polls as the broker does, until the guard has ended, at most TRIES times. */
+static void poll_guard(unsigned tries)
 {
-	while (tries-- && guard_tend(guard))
-		nap_ms(BROKER_LOOK_NS / 1000000);
+	while (tries-- && guard_poll(guard))
+		nap_ms(BROKER_POLL_NS / 1000000);
 }
 
 static void wait_for_stop(void)
@@ -201,8 +203,8 @@ static void says(const char *text, const char *what)
 	struct sampler_counts counts;
 
 	control_get_counts(control, &counts);
-	check(counts.state == SAMPLER_FAILED && strstr(control_message(control), text),
-	      "%s: state %d, \"%s\"", what, counts.state, control_message(control));
+	check(counts.state == SAMPLER_FAILED && strstr(control_get_message(control), text),
+	      "%s: state %d, \"%s\"", what, counts.state, control_get_message(control));
 }
 
 static void stood_still(uint64_t limit_ns, const char *what)
@@ -216,17 +218,17 @@ static void stood_still(uint64_t limit_ns, const char *what)
 static void test_quits(void)
 {
 	begin(SAMPLES, 0);
-	nap_ms(100); /* hundred stops, none of them long */
+	nap_ms(100); /* a hundred stops, all of them short */
 	check(made_stops->stops > 20, "%llu stops", (unsigned long long)made_stops->stops);
-	check(guard_tend(guard), "it goes on");
+	check(guard_poll(guard), "sampling goes on");
 	end(0, "quit");
 }
 
-/* MANNER ends the sampler in its stop; nobody but its guard does anything. */
+/* The sampler ends or hangs during a stop, and only the guard acts. */
 static void test_sampler(int how, int pauses, const char *text, const char *what)
 {
 	begin(how, pauses);
-	tend(50);
+	poll_guard(50);
 	stood_still(LIMIT_NS + MACHINE_NS, what);
 	says(text, what);
 	end(pauses, what);
@@ -235,7 +237,7 @@ static void test_sampler(int how, int pauses, const char *text, const char *what
 static void test_sampler_free(int how, const char *text, const char *what)
 {
 	begin(how, 1);
-	tend(50);
+	poll_guard(50);
 	says(text, what);
 	end(1, what);
 }
@@ -248,7 +250,7 @@ static struct sampler_counts counts_now(void)
 	return counts;
 }
 
-/* Another sampler goes on, once the guest has had its time back. */
+/* The guest gets its time back, and then another sampler goes on. */
 static void test_hangs_once(void)
 {
 	struct sampler_counts counts;
@@ -259,7 +261,7 @@ static void test_hangs_once(void)
 	begin(HANGS_ONCE, 1);
 	while (!xen->end_ns)
 		nap_ms(1);
-	check(!xen->spent, "hangs once: the first has a second's credit");
+	check(!xen->spent, "hangs once: the first sampler has the credit of one second");
 	released_ns = xen->end_ns;
 	while (xen->samplers < 2)
 		nap_ms(1);
@@ -268,21 +270,21 @@ static void test_hangs_once(void)
 	nap_ms(100);
 	counts = counts_now();
 	control_get_stopped(control, &stopped);
-	check(guard_tend(guard) && counts.state == SAMPLER_RUNNING && counts.restarts == 1,
+	check(guard_poll(guard) && counts.state == SAMPLER_RUNNING && counts.restarts == 1,
 	      "hangs once: state %d, %llu restarts", counts.state,
 	      (unsigned long long)counts.restarts);
 	check(made_stops->stops > stops + 20, "hangs once: %llu stops after it",
 	      (unsigned long long)(made_stops->stops - stops));
 	check(stopped.n == 1 && stopped.max_ns >= 30000000 && counts.stopped_ns >= 30000000,
-	      "hangs once: that stop is counted, %.1f ms", (double)stopped.max_ns / 1e6);
-	check(xen->spent, "hangs once: the next has none");
-	check(rest_ns >= 9 * stopped.max_ns, "hangs once: the guest has %.0f ms for itself first",
+	      "hangs once: the stop that hung is counted, %.1f ms", (double)stopped.max_ns / 1e6);
+	check(xen->spent, "hangs once: the next sampler has no credit");
+	check(rest_ns >= 9 * stopped.max_ns, "hangs once: before that the guest runs for %.0f ms",
 	      (double)rest_ns / 1e6);
 	end(1, "hangs once");
 	budget = 1;
 }
 
-/* It is to quit while it waits for that. */
+/* The guard is told to quit while it gives the guest its time back. */
 static void test_hangs_and_quits(void)
 {
 	uint64_t begin_ns;
@@ -293,7 +295,7 @@ static void test_hangs_and_quits(void)
 		nap_ms(1);
 	begin_ns = now_ns();
 	control_quit(control);
-	tend(50);
+	poll_guard(50);
 	check(now_ns() - begin_ns < 1000000000 && counts_now().state == SAMPLER_ENDED,
 	      "hangs, then is to quit: state %d after %.0f ms", counts_now().state,
 	      (double)(now_ns() - begin_ns) / 1e6);
@@ -304,9 +306,9 @@ static void test_hangs_and_quits(void)
 static void test_hangs_always(void)
 {
 	begin(HANGS, 1);
-	tend(100);
-	check_u64(counts_now().restarts, GUARD_MAX_RESTARTS, "hangs always: restarts");
-	check_u64((uint64_t)xen->samplers, 1 + GUARD_MAX_RESTARTS, "hangs always: samplers");
+	poll_guard(100);
+	check_u64(counts_now().restarts, RESTARTS_MAX, "hangs always: restarts");
+	check_u64((uint64_t)xen->samplers, 1 + RESTARTS_MAX, "hangs always: samplers");
 	says("the sampler hung while the guest stood still", "hangs always");
 	end(1, "hangs always");
 }
@@ -316,17 +318,17 @@ static void test_guard_killed(void)
 	begin(SAMPLES, 0);
 	wait_for_stop();
 	kill(xen->guard, SIGKILL);
-	tend(50);
+	poll_guard(50);
 	says("killed; the guest runs", "guard killed");
 	end(0, "guard killed");
 }
 
-/* The sampler hangs in its stop, and the guard is killed or stopped before it could do anything. */
+/* The sampler hangs during a stop, and the guard is killed or stopped before it can act. */
 static void test_both(int signal_number, const char *text, const char *what)
 {
 	begin(HANGS, 1);
 	kill(xen->guard, signal_number);
-	tend(50);
+	poll_guard(50);
 	stood_still(2 * LIMIT_NS + MACHINE_NS, what);
 	if (text)
 		says(text, what);
@@ -343,11 +345,11 @@ static void test_stays(void)
 
 	begin(STAYS, 0);
 	begin_ns = now_ns();
-	looks = 0;
-	end(0, "a sampler that will not end");
-	check(now_ns() - begin_ns < 3000000000ULL, "is killed after %.1f s",
+	polls = 0;
+	end(0, "a sampler that does not end");
+	check(now_ns() - begin_ns < 3000000000ULL, "it is killed after %.1f s",
 	      (double)(now_ns() - begin_ns) / 1e9);
-	check(looks >= 10, "the broker looks after others %u times meanwhile", looks);
+	check(polls >= 10, "meanwhile the broker polls other guards %u times", polls);
 }
 
 static void test_guard_stopped(void)
@@ -357,7 +359,7 @@ static void test_guard_stopped(void)
 	end(0, "a guard that is stopped");
 }
 
-/* The broker dies: the guard ends with its sampler. */
+/* The broker dies: guard and sampler end. */
 static void test_broker_killed(int how, const char *what)
 {
 	pid_t broker;
@@ -374,7 +376,7 @@ static void test_broker_killed(int how, const char *what)
 	waitpid(broker, NULL, 0);
 	for (unsigned i = 0; i < 300 && !(is_gone(xen->guard) && is_gone(xen->sampler)); i++) {
 		nap_ms(10);
-		waitpid(-1, NULL, WNOHANG); /* orphans come here */
+		waitpid(-1, NULL, WNOHANG); /* this process inherits orphans */
 	}
 	check(is_gone(xen->guard) && is_gone(xen->sampler), "%s: no process is left", what);
 	check_u64((uint64_t)made_stops->pauses, 1, what);
@@ -391,9 +393,12 @@ int main(void)
 		     "SIGSTOP in a stop of a guest that others have paused");
 	test_sampler(SPINS, 1, "the sampler hung while the guest stood still", "a loop in a stop");
 	test_sampler(DIES, 0, "the sampler was killed by signal 9", "SIGKILL in a stop");
-	test_sampler(DIES, 1, "the sampler was killed by signal 9", "SIGKILL in a stop, paused");
-	test_sampler_free(DIES_FREE, "the sampler was killed by signal 9", "SIGKILL out of a stop");
-	test_sampler_free(RETURNS, "the sampler ended before its time", "an end nobody asked for");
+	test_sampler(DIES, 1, "the sampler was killed by signal 9",
+		     "SIGKILL in a stop of a guest that others have paused");
+	test_sampler_free(DIES_FREE, "the sampler was killed by signal 9",
+			  "SIGKILL while the guest runs");
+	test_sampler_free(RETURNS, "the sampler ended before its time",
+			  "a sampler that ends although nobody told it to");
 	test_hangs_once();
 	test_hangs_and_quits();
 	test_hangs_always();
@@ -403,6 +408,6 @@ int main(void)
 	test_stays();
 	test_guard_stopped();
 	test_broker_killed(SAMPLES, "broker killed");
-	test_broker_killed(FORGETS, "broker killed, nobody may be told to quit");
+	test_broker_killed(FORGETS, "broker killed, and the control block is overwritten");
 	return tap_done();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a killed xtop leaves, and what the next one makes of it: only a record whose processes are all
- * gone, that says "stopped", of a guest that has not run since, is a pause of ours.
+ * What a killed xtop leaves, and how the next one reads it. A pause is ours only if all processes
+ * of the record are gone, the record says "stopped", and the guest has not run since.
  */
 #include "config.h"
 
@@ -23,26 +23,26 @@
 
 static char folder[] = "/tmp/xtop-test-XXXXXX";
 static char records[64];
-static struct pause_leftovers found;
+static struct pause_found found;
 static struct guest_info info = {
 	.name = "web01", .uuid = "11111111-2222-3333-4444-555555555555", .domid = 7, .n_vcpus = 2
 };
 
 /*
- * In the place of libc's: at that instant the file is open and not locked yet. Another xtop that
- * starts takes away what is in the folder, or has it locked, so many times; or has done so, and a third
- * has made its own of that name.
+ * flock() replaces libc's, because at that moment the file is open and not yet locked. It plays
+ * another xtop that starts at this moment, and removes the file, or has it locked, so many times.
+ * With is_replaced, a third xtop then makes a file of the same name.
  */
-static unsigned n_taken_away, n_locked;
-static bool is_made_anew;
+static unsigned n_removed, n_locked;
+static bool is_replaced;
 
-static void take_away(void)
+static void remove_file(void)
 {
 	char path[200];
 
 	snprintf(path, sizeof(path), "%s/%u.%s.%d", records, info.domid, info.uuid, getpid());
 	unlink(path);
-	if (is_made_anew)
+	if (is_replaced)
 		close(open(path, O_WRONLY | O_CREAT | O_EXCL, 0600));
 }
 
@@ -53,9 +53,9 @@ int flock(int fd, int operation)
 		errno = EWOULDBLOCK;
 		return -1;
 	}
-	if (n_taken_away) {
-		n_taken_away--;
-		take_away();
+	if (n_removed) {
+		n_removed--;
+		remove_file();
 	}
 	return (int)syscall(SYS_flock, fd, operation);
 }
@@ -73,7 +73,10 @@ static unsigned n_files(void)
 	return n;
 }
 
-/* An xtop that is killed: STOPPED, with the guest's clock at CPU_TIME_NS, SINCE_NS ago. */
+/*
+ * Leaves the record of a killed xtop: STOPPED, with the guest's CPU time CPU_TIME_NS, SINCE_NS
+ * before.
+ */
 static void leave_since(bool stopped, uint64_t cpu_time_ns, uint64_t since_ns)
 {
 	pid_t child = fork();
@@ -99,7 +102,7 @@ static void leave(bool stopped, uint64_t cpu_time_ns)
 
 static void look(uint64_t cpu_time_ns)
 {
-	pause_find_leftovers(records, &info, cpu_time_ns, &found);
+	pause_find_records(records, &info, cpu_time_ns, &found);
 }
 
 static void test_ends_well(void)
@@ -108,7 +111,7 @@ static void test_ends_well(void)
 	struct stat status;
 
 	look(0);
-	check(!found.live && !found.stale, "nothing there yet");
+	check(!found.live && !found.stale, "at first there is no record");
 	pause_file_create(records, &info, &file);
 	check(file.record && n_files() == 1, "a record: %s", file.path ? file.path : "none");
 	check(stat(records, &status) == 0 && (status.st_mode & 07777) == 0700, "folder: 0700");
@@ -116,7 +119,8 @@ static void test_ends_well(void)
 	      "file: 0600");
 	pause_mark_begin(&file.record->mark, 5, 0);
 	look(5);
-	check(found.live == 1 && !found.stale && n_files() == 1, "it is locked: live, and stays");
+	check(found.live == 1 && !found.stale && n_files() == 1,
+	      "a locked record is live, and stays");
 	pause_mark_end(&file.record->mark);
 	pause_file_remove(&file);
 	check(!file.record && n_files() == 0, "removed");
@@ -124,31 +128,31 @@ static void test_ends_well(void)
 	pause_mark_end(NULL);
 }
 
-/* Another xtop starts just then: the record is in the folder, or there is none. */
+/* Another xtop starts at the same moment: the record is in the folder, or there is none. */
 static void test_starts_together(void)
 {
 	struct pause_file file;
 
-	n_taken_away = 3;
+	n_removed = 3;
 	pause_file_create(records, &info, &file);
-	check(file.record && n_files() == 1, "taken away before it was locked: made again");
+	check(file.record && n_files() == 1, "removed before it was locked: made again");
 	look(0);
-	check_u64(found.live, 1, "and the next one sees it");
+	check_u64(found.live, 1, "another xtop sees it");
 	pause_file_remove(&file);
 	check_u64(n_files(), 0, "removed");
 	n_locked = 3;
 	pause_file_create(records, &info, &file);
-	check(file.record && n_files() == 1, "while another judges it: made again");
+	check(file.record && n_files() == 1, "locked by another xtop: made again");
 	pause_file_remove(&file);
-	n_taken_away = 1000;
+	n_removed = 1000;
 	pause_file_create(records, &info, &file);
-	check(!file.record && file.fd < 0 && !file.path && n_taken_away > 900,
-	      "always taken away: none, after %u", 1000 - n_taken_away);
+	check(!file.record && file.fd < 0 && !file.path && n_removed > 900,
+	      "always removed: no record, after %u tries", 1000 - n_removed);
 	pause_file_remove(&file);
-	n_taken_away = 0;
+	n_removed = 0;
 }
 
-/* It was there when it was opened; when it is locked, another of its name is. */
+/* When the file is opened it is there. When it is locked, another file has its name. */
 static void test_judged_meanwhile(void)
 {
 	struct pause_file file;
@@ -156,16 +160,16 @@ static void test_judged_meanwhile(void)
 	pause_file_create(records, &info, &file);
 	munmap(file.record, sizeof(*file.record));
 	close(file.fd);
-	n_taken_away = 1;
-	is_made_anew = true;
+	n_removed = 1;
+	is_replaced = true;
 	look(0);
-	is_made_anew = false;
-	check(!found.stale && n_files() == 1, "a new one in its place is not taken for it");
+	is_replaced = false;
+	check(!found.stale && n_files() == 1, "a new file of the same name is not removed");
 	file = (struct pause_file){ .path = file.path, .fd = -1 };
 	pause_file_remove(&file);
 }
 
-/* The lock is of the open file: a child that has it keeps it. */
+/* The lock belongs to the open file: a child that has the file open holds the lock. */
 static void test_survivor(void)
 {
 	struct pause_file file;
@@ -182,15 +186,15 @@ static void test_survivor(void)
 		_exit(read(pipe_fds[0], &byte, 1) != 0);
 	}
 	close(pipe_fds[0]);
-	munmap(file.record, sizeof(*file.record)); /* a mapping is of the open file, too */
+	munmap(file.record, sizeof(*file.record)); /* a mapping holds the file open, too */
 	file.record = NULL;
 	close(file.fd);
 	look(0);
-	check_u64(found.live, 1, "live while a child of it lives");
+	check_u64(found.live, 1, "live while a child lives");
 	close(pipe_fds[1]);
 	waitpid(child, NULL, 0);
 	look(0);
-	check(!found.live && found.stale == 1 && n_files() == 0, "stale after it, and removed");
+	check(!found.live && found.stale == 1 && n_files() == 0, "then stale, and removed");
 	file.fd = -1;
 	pause_file_remove(&file);
 }
@@ -201,35 +205,35 @@ static void test_left(void)
 	look(1000000000);
 	check(found.stale == 1 && found.stopped == 1 && !found.run && found.pid, "stopped: ours");
 	look(1000000000);
-	check(!found.stale, "told once only");
+	check(!found.stale, "found only once");
 	leave(true, 1000000000);
 	look(1200000000);
-	check_u64(found.stopped, 1, "0.1 s a vCPU may pass between look and stop");
+	check_u64(found.stopped, 1, "each vCPU may use 0.1 s between mark and stop");
 	leave(true, 1000000000);
 	look(1200000001);
-	check(!found.stopped && found.run == 1, "it has run since: somebody else's");
+	check(!found.stopped && found.run == 1, "with more, the guest has run: not our pause");
 	leave_since(true, 1000000000, 300000000);
 	look(1800000000);
-	check_u64(found.stopped, 1, "and what passed between them");
+	check_u64(found.stopped, 1, "and the time from look to mark");
 	leave_since(true, 1000000000, 300000000);
 	look(1800000001);
-	check_u64(found.run, 1, "but no more");
+	check_u64(found.run, 1, "but not more");
 	leave_since(true, 1000000000, UINT64_MAX);
 	look(1200000001);
-	check_u64(found.run, 1, "a damaged time between them counts for none");
+	check_u64(found.run, 1, "a time that is damaged counts as 0");
 	leave_since(true, 1000000000, 10000000000);
 	look(1200000001);
-	check_u64(found.run, 1, "nor does one of ten seconds");
+	check_u64(found.run, 1, "and so does one of ten seconds");
 	leave(true, 1000000000);
 	look(999999999);
-	check(!found.stopped && found.run == 1, "a clock that went back: somebody else's");
+	check(!found.stopped && found.run == 1, "less CPU time than before: not our pause");
 	leave(false, 1000000000);
 	look(1000000000);
 	check(found.stale == 1 && !found.stopped && !found.run, "killed while the guest ran");
 	leave(true, 1);
 	leave(true, 1);
 	look(1);
-	check_u64(found.stopped, 2, "two xtops, both killed in a stop");
+	check_u64(found.stopped, 2, "two xtops, both killed during a stop");
 }
 
 static void test_others(void)
@@ -241,10 +245,10 @@ static void test_others(void)
 	info.domid = 7;
 	info.uuid[0] = '9';
 	look(1);
-	check(!found.stale && n_files() == 1, "another domain of that number");
+	check(!found.stale && n_files() == 1, "another domain with the same domid");
 	info.uuid[0] = '1';
 	look(1);
-	check(found.stopped == 1 && n_files() == 0, "its own");
+	check(found.stopped == 1 && n_files() == 0, "the domain itself");
 }
 
 static void put(const char *name, const char *bytes)
@@ -258,7 +262,7 @@ static void put(const char *name, const char *bytes)
 	fclose(file);
 }
 
-/* All of a record but its first bytes. */
+/* A record with wrong first bytes. */
 static void test_damaged_magic(void)
 {
 	struct pause_file file;
@@ -270,11 +274,11 @@ static void test_damaged_magic(void)
 	close(file.fd);
 	file = (struct pause_file){ .path = file.path, .fd = -1 };
 	look(0);
-	check(found.stale == 1 && !found.stopped, "one with another magic is no record");
+	check(found.stale == 1 && !found.stopped, "a file with another magic is no record");
 	pause_file_remove(&file);
 }
 
-/* At the name that this process would take. */
+/* A link with the name that this process uses. */
 static void test_link_made_before(void)
 {
 	struct pause_file file;
@@ -282,9 +286,9 @@ static void test_link_made_before(void)
 
 	snprintf(path, sizeof(path), "%s/%u.%s.%d", records, info.domid, info.uuid, getpid());
 	snprintf(target, sizeof(target), "%s/target", folder);
-	check(symlink(target, path) == 0, "a symlink in a record's place");
+	check(symlink(target, path) == 0, "a symlink with a record's name");
 	pause_file_create(records, &info, &file);
-	check(!file.record && access(target, F_OK) < 0, "is not written through");
+	check(!file.record && access(target, F_OK) < 0, "nothing is written through it");
 	pause_file_remove(&file);
 	unlink(path);
 	unlink(target);
@@ -304,13 +308,13 @@ static void test_damaged(void)
 	snprintf(path, sizeof(path), "%s/%u.%s.4", records, info.domid, info.uuid);
 	check(symlink("/etc/passwd", path) == 0, "a symlink");
 	look(0);
-	check(!found.stale && n_files() == 1, "is not followed");
+	check(!found.stale && n_files() == 1, "it is not followed");
 	unlink(path);
 	test_damaged_magic();
 	test_link_made_before();
 }
 
-/* A folder others can write to holds nothing to be believed. */
+/* A folder that others can write to is not trusted. */
 static void test_open_folder(void)
 {
 	struct pause_file file;
@@ -320,24 +324,24 @@ static void test_open_folder(void)
 	look(1);
 	check(!found.stale, "an open folder is not read");
 	pause_file_create(records, &info, &file);
-	check(!file.record && file.fd < 0, "nor written to");
+	check(!file.record && file.fd < 0, "an open folder is not written to");
 	pause_file_remove(&file);
 	chmod(records, 0700);
 	if (geteuid() == 0 && chown(records, 65534, 65534) == 0) {
 		look(1);
-		check(!found.stale, "nor is somebody else's");
+		check(!found.stale, "another user's folder is not read");
 		if (chown(records, 0, 0))
 			abort();
 	}
 	look(1);
-	check_u64(found.stopped, 1, "closed again");
+	check_u64(found.stopped, 1, "our own closed folder is read");
 	pause_file_create("/nonexistent/x", &info, &file);
 	check(!file.record, "no folder: no record");
 }
 
 #define NO_MOUNT 2
 
-/* In a child: a file system of one page, which another file has. */
+/* In a child: a file system of one page, which another file uses. */
 static int create_where_full(void)
 {
 	static const char page[4096];
@@ -361,7 +365,7 @@ static int create_where_full(void)
 	return n_files() == 1 ? 0 : 1;
 }
 
-/* Who cannot keep a record goes on without, and is not killed by one that has no room. */
+/* With a full disk, xtop goes on without a record, and gets no SIGBUS. */
 static void test_full(void)
 {
 	pid_t child = fork();
@@ -371,7 +375,7 @@ static void test_full(void)
 		_exit(create_where_full());
 	waitpid(child, &status, 0);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == NO_MOUNT)
-		printf("# SKIP a full file system: nothing may be mounted here\n");
+		printf("# SKIP a full file system: mount() is not allowed here\n");
 	else
 		check(WIFEXITED(status) && !WEXITSTATUS(status),
 		      "a full file system: no record, status %x", status);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The walls, from inside: a child enters the sandbox as xtop does and tries what must not work, and
- * what must. Each attempt is a child of its own, which exits with the errno it got.
+ * The sandbox from inside: a child enters it as xtop does, and tries what must fail and what must
+ * work. Each attempt is a child of its own, which exits with the errno.
  */
 #include "config.h"
 
@@ -34,7 +34,7 @@
 
 static bool was_root;
 
-/* What ATTEMPT comes to behind the walls: 0 or an errno. */
+/* The result of ATTEMPT in the sandbox: 0 or an errno. */
 static int inside(int (*attempt)(void))
 {
 	pid_t child = fork();
@@ -104,7 +104,10 @@ static int kill_all(void)
 	return result(kill(-1, SIGCONT));
 }
 
-/* What a pipe or the terminal sends when something comes, and to whom (fcntl(2), F_SETOWN, F_SETSIG). */
+/*
+ * The signal that a descriptor sends when input comes, and who gets it (fcntl(2), F_SETOWN,
+ * F_SETSIG).
+ */
 static int send_by_descriptor(void)
 {
 	return result(fcntl(STDIN_FILENO, F_SETOWN, getppid()));
@@ -163,13 +166,13 @@ static int queue_calls(void)
 	return result(syscall(SYS_io_uring_setup, 4, NULL));
 }
 
-/* Puts a character into the terminal's input, for the shell to read. */
+/* Puts a character into the terminal's input, which the shell would read. */
 static int type_ahead(void)
 {
 	return result(ioctl(STDIN_FILENO, TIOCSTI, "x"));
 }
 
-/* IOCTL_PRIVCMD_HYPERCALL of Xen's xen/sys/privcmd.h, on whatever descriptor. */
+/* IOCTL_PRIVCMD_HYPERCALL of Xen's xen/sys/privcmd.h, on any descriptor. */
 static int hypercall(void)
 {
 	uint64_t call[6] = { 17 };
@@ -189,7 +192,7 @@ static int dump_again(void)
 	return result(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0));
 }
 
-/* What the caller had open, as a shell or a service hands it on; and one of our own. */
+/* A descriptor that came through exec, from a shell or a service; and one that xtop has opened. */
 static int inherited, own;
 
 static int write_inherited(void)
@@ -216,8 +219,8 @@ static const struct {
 	{ kill_parents_thread, "signal a thread of the parent" },
 	{ kill_all, "signal everybody" },
 	{ send_by_descriptor, "have a descriptor signal the parent" },
-	{ choose_signal, "choose with what" },
-	{ send_on_input, "and when" },
+	{ choose_signal, "choose the signal of a descriptor" },
+	{ send_on_input, "have a descriptor send signals" },
 	{ become_root, "become root" },
 	{ map_code, "map executable memory" },
 	{ make_code, "make memory executable" },
@@ -236,10 +239,10 @@ static void test_walls(void)
 	for (size_t i = 0; i < sizeof(walls) / sizeof(walls[0]); i++)
 		check_u64((uint64_t)inside(walls[i].attempt), EPERM, walls[i].what);
 	check_u64((uint64_t)inside(read_shadow), EACCES, "open /etc/shadow");
-	check_u64((uint64_t)inside(write_inherited), EBADF, "write to what the caller had open");
+	check_u64((uint64_t)inside(write_inherited), EBADF, "write to a descriptor of the caller");
 }
 
-/* --- what must go on working ------------------------------------------------------------------ */
+/* --- what must still work --------------------------------------------------------------------- */
 
 static void *add_one(void *number)
 {
@@ -301,7 +304,7 @@ static int is_closed(void)
 	uid_t real, effective, saved;
 
 	if (getresuid(&real, &effective, &saved) == 0)
-		return 1; /* not on the list: nobody asks */
+		return 1; /* getresuid() is not on the list */
 	if (was_root && (getuid() == 0 || geteuid() == 0 || getgid() == 0))
 		return 2;
 	return DONE;
@@ -309,7 +312,7 @@ static int is_closed(void)
 
 static void test_life(void)
 {
-	check_u64((uint64_t)inside(write_own), DONE, "write to what was opened here");
+	check_u64((uint64_t)inside(write_own), DONE, "write to a descriptor of our own");
 	check_u64((uint64_t)inside(start_thread), DONE, "threads");
 	check_u64((uint64_t)inside(use_memory), DONE, "memory");
 	check_u64((uint64_t)inside(read_file), DONE, "files that all may read");
@@ -319,7 +322,7 @@ static void test_life(void)
 	check_u64((uint64_t)inside(is_closed), DONE, "another user");
 }
 
-/* Of the status file, while the child waits. */
+/* LINE is in /proc/PID/status, while the child waits. */
 static bool status_says(pid_t pid, const char *line)
 {
 	char path[64], text[256];
@@ -335,7 +338,9 @@ static bool status_says(pid_t pid, const char *line)
 	return found;
 }
 
-/* What of a process that is dumpable is its own, of another is root's: proc(5). */
+/*
+ * Files in /proc/PID belong to root if the process is not dumpable, otherwise to its user: proc(5).
+ */
 static bool is_roots(pid_t pid)
 {
 	struct stat status;
@@ -345,7 +350,7 @@ static bool is_roots(pid_t pid)
 	return stat(path, &status) == 0 && status.st_uid == 0;
 }
 
-/* As the kernel has it; SUDO_UID, when it is a user's, is who one becomes. */
+/* The kernel's view of the process. SUDO_UID is the user to become, if it is the id of a user. */
 static void test_status(const char *sudo_uid, const char *uid_line)
 {
 	int ready[2], go[2];
@@ -368,14 +373,14 @@ static void test_status(const char *sudo_uid, const char *uid_line)
 	check(read(ready[0], &byte, 1) == 1, "entered with SUDO_UID=%s", sudo_uid);
 	check(status_says(child, "CapEff:\t0000000000000000"), "no capability");
 	check(is_roots(child), "not dumpable");
-	check(status_says(child, "CapPrm:\t0000000000000000"), "none to be had");
+	check(status_says(child, "CapPrm:\t0000000000000000"), "no permitted capability");
 	check(status_says(child, "NoNewPrivs:\t1"), "no new privileges");
 	check(status_says(child, "Seccomp:\t2"), "a filter of system calls");
 	if (was_root) {
 		check(status_says(child, "CapBnd:\t0000000000000000"), "an empty bounding set");
 		check(status_says(child, uid_line), "%s", uid_line);
 		check(status_says(child, "Groups:\t \n") || status_says(child, "Groups:\t\n"),
-		      "no further groups");
+		      "no other groups");
 	}
 	close(go[1]);
 	close(ready[0]);
@@ -384,15 +389,15 @@ static void test_status(const char *sudo_uid, const char *uid_line)
 
 int main(void)
 {
-#ifdef SANITIZED /* which do not work behind the walls */
+#ifdef SANITIZED /* sanitizers do not work in the sandbox */
 	(void)test_walls, (void)test_life, (void)test_status;
-	check(!sandbox_enter() && !sandbox_lack() == (geteuid() != 0), "root is told: %s",
-	      sandbox_lack() ? sandbox_lack() : "nothing");
+	check(!sandbox_enter() && !sandbox_warning() == (geteuid() != 0), "root is told: %s",
+	      sandbox_warning() ? sandbox_warning() : "nothing");
 	return tap_done();
 #else
 	const gid_t group = 1234;
 
-	check(!sandbox_lack(), "nothing is told of");
+	check(!sandbox_warning(), "there is nothing to tell");
 	was_root = geteuid() == 0;
 	if (was_root && setgroups(1, &group))
 		abort();

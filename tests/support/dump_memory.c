@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Guest memory out of a file; see dump_memory.h. */
+/* Guest memory from a file; see dump_memory.h. */
 #include "config.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A file of guest-physical memory, frame after frame from 0, in the place of a live guest: for
- * trying walkers on a real kernel's memory without Xen. Such files are too large for the tree.
+ * The memory of a guest from a file that has all frames from number 0. With such a file, code that
+ * reads a real kernel's memory can be tried without Xen. These files are too large for the tree.
  */
 #ifndef TESTS_DUMP_MEMORY_H
 #define TESTS_DUMP_MEMORY_H

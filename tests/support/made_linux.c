@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Kernel structures by hand; see made_linux.h. */
+/* A Linux kernel's structures, made by hand; see made_linux.h. */
 #include "config.h"
 
 #include <stdio.h>
@@ -8,8 +8,9 @@
 
 #include "made_linux.h"
 #include "linux/kernel/member.h"
+#include "linux/process/page_cache.h"
 
-#define OBJECT_BYTES          512 /* of any struct here but tasks and nodes */
+#define OBJECT_BYTES          512 /* any struct here except tasks and nodes */
 #define TASK_BYTES            4096
 #define VFSMOUNT(made, mount) ((mount) + made_offset(made, MOUNT_MNT))
 
@@ -220,7 +221,7 @@ uint64_t made_inode(struct made_linux *made, uint64_t size_bytes)
 	return inode;
 }
 
-/* Links OBJECT at the front of the list that begins at HEAD. */
+/* Puts LINK at the front of the list that begins at HEAD. */
 static void made_link(struct made_linux *made, uint64_t head, uint64_t link, bool circular)
 {
 	uint64_t next = made_get(made, head);
@@ -273,7 +274,7 @@ uint64_t made_file_at(struct made_linux *made, uint64_t mount, uint64_t dentry, 
 	return file;
 }
 
-/* Of a directory below PARENT that is there, or made. */
+/* The dentry of directory NAME below PARENT; made if there is none. */
 static uint64_t made_directory(struct made_linux *made, uint64_t parent, const char *name)
 {
 	bool hlist = layout_has(&made->guest.layout, DENTRY_CHILDREN);
@@ -317,7 +318,7 @@ uint64_t made_folio(struct made_linux *made, uint64_t index, unsigned n, uint64_
 {
 	uint64_t pfn = made->next_page, folio = MADE_VMEMMAP + pfn * MADE_PAGE_BYTES;
 
-	made->next_page += n + 1; /* not side by side with the next one */
+	made->next_page += n + 1; /* a gap, so that folios do not lie side by side */
 	*memory = MADE_DIRECT_MAP + (pfn << GUEST_PAGE_SHIFT);
 	made_map(made->memory, made->guest.root, *memory, n * GUEST_PAGE_SIZE, MADE_WRITE);
 	made_map(made->memory, made->guest.root, folio, MADE_PAGE_BYTES, MADE_WRITE);
@@ -360,7 +361,7 @@ void made_cache_entry(struct made_linux *made, uint64_t inode, uint64_t index, u
 
 	while (index >> shift >= 64)
 		shift += 6;
-	if (!index && (node & 3) != 2) { /* the head itself */
+	if (!index && (node & 3) != 2) { /* the head is the entry */
 		made_write(made, place, entry);
 		return;
 	}
@@ -382,7 +383,7 @@ void made_cache_entry(struct made_linux *made, uint64_t inode, uint64_t index, u
 	made_write(made, place, entry);
 }
 
-/* The last page first: its place gives the tree its height. */
+/* Begins with the last page, as its index determines the height of the tree. */
 void made_cache(struct made_linux *made, uint64_t inode, const void *bytes, size_t size_bytes)
 {
 	size_t n = (size_bytes + GUEST_PAGE_MASK) >> GUEST_PAGE_SHIFT;
@@ -395,6 +396,18 @@ void made_cache(struct made_linux *made, uint64_t inode, const void *bytes, size
 			 left < GUEST_PAGE_SIZE ? left : GUEST_PAGE_SIZE);
 		made_cache_entry(made, inode, i, folio);
 	}
+}
+
+frame_t made_cache_frame(struct made_linux *made, uint64_t inode, uint64_t index)
+{
+	struct page_cache cache;
+	frame_t frame;
+
+	memory_refresh(made->guest.memory);
+	if (!page_cache_init(&cache, &made->guest, inode) ||
+	    !page_cache_find_frame(&cache, index, &frame))
+		exit(99);
+	return frame;
 }
 
 /* --- address spaces --------------------------------------------------------------------------- */
@@ -416,7 +429,6 @@ uint64_t made_maple_node(struct made_linux *made, unsigned type)
 	return made_object(made, 256, 256) | type << 3 | 4;
 }
 
-/* PIVOT 0 leaves it; the last slot has none. */
 void made_maple_set(struct made_linux *made, uint64_t node, unsigned i, uint64_t pivot,
 		    uint64_t slot)
 {
@@ -433,7 +445,7 @@ void made_maple_set(struct made_linux *made, uint64_t node, unsigned i, uint64_t
 		   slot);
 }
 
-/* A leaf with areas and the gaps between them; behind the last one slot there is no more. */
+/* A leaf with areas and the gaps between them. */
 static uint64_t made_leaf(struct made_linux *made, const struct vma *areas, size_t n, uint64_t min,
 			  uint64_t max)
 {
@@ -517,7 +529,7 @@ uint64_t made_mm(struct made_linux *made, const struct vma *areas, size_t n)
 	uint64_t mm = made_object(made, 1024, 64), pgd;
 	struct memory_root root = made_root(made->memory);
 
-	/* its page table is one more page of the direct map */
+	/* The top page table is one more page of the direct map. */
 	pgd = MADE_DIRECT_MAP + (made->next_page++ << GUEST_PAGE_SHIFT);
 	*made_entry(made->memory, made->guest.root, pgd, 1) = (root.cr3 & ~GUEST_PAGE_MASK) | 3;
 	made_set(made, mm, MM_PGD, pgd);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A linux_guest over made memory, for tests of what walks a kernel's lists: nothing is in it but
- * what a test puts there. Structs get the offsets that made_linux_set() gives their members.
+ * A linux_guest with made memory, for tests of code that walks a kernel's lists. The memory has
+ * only what a test puts there. made_linux_set() gives members their offsets.
  */
 #ifndef TESTS_MADE_LINUX_H
 #define TESTS_MADE_LINUX_H
 
 #include "made_memory.h"
-#include "linux/kernel/linux.h"
+#include "linux/kernel/linux_guest.h"
 
 struct made_linux {
 	struct made_memory *made;

@@ -110,7 +110,7 @@ static unsigned made_index(uint64_t address, unsigned level)
 	return address >> (GUEST_PAGE_SHIFT + 9 * (level - 1)) & 511;
 }
 
-/* The entry for ADDRESS at LEVEL, or the large one above it that ends the walk. */
+/* The entry for ADDRESS at LEVEL, or the entry of a large page above it, where the walk ends. */
 uint64_t *made_entry(struct made_memory *made, struct memory_root root, uint64_t address,
 		     unsigned level)
 {
@@ -175,7 +175,7 @@ static void made_map_page(struct made_memory *made, struct memory_root root, uin
 	*entry = made_leaf(large ? made_new_large(made) : made_new_frame(made), flags);
 }
 
-/* By the number of pages: an end at the last address of all would be 0. */
+/* The number of pages; the end address would be 0 behind the last page of the address space. */
 static uint64_t made_n_pages(uint64_t address, uint64_t size_bytes, uint64_t page_bytes)
 {
 	return ((address & (page_bytes - 1)) + size_bytes + page_bytes - 1) / page_bytes;

@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A guest's memory for tests of what walks it: bytes are put at virtual addresses, the page tables
- * are built underneath. It comes as a struct memory, with the cache and the walk of the real one.
+ * A guest's memory for tests of code that reads it. A test puts bytes at virtual addresses, and the
+ * page tables are built on the way. The result is a struct memory with the real cache and the real
+ * walk.
  *
  *   struct made_memory *made = made_create();
  *   struct memory_root root = made_root(made);
  *   made_put_u64(made, root, 0xffffffff82000000, 42);      // a writable, not executable page
  *   memory_read_u64(made_memory(made), root, 0xffffffff82000000, &value);
  *
- * After a change to what was read already: memory_refresh(). Address spaces share what
- * made_share() says; frames are in no relation to addresses. Dies of what a test cannot have.
+ * Call memory_refresh() after a change to bytes that were read before. Address spaces share nothing
+ * but what made_share_kernel() and made_alias() share. Frame numbers have no relation to addresses.
+ * If something is missing that a test needs, the process ends with status 99.
  */
 #ifndef TESTS_MADE_MEMORY_H
 #define TESTS_MADE_MEMORY_H
 
 #include "xtop/memory.h"
 
-#define MADE_FRAME    0x1000 /* the first frame's number */
-#define MADE_LARGE    (2ULL << 20)
+#define MADE_FRAME     0x1000 /* the number of the first frame */
+#define MADE_LARGE     (2ULL << 20)
 #define MADE_MAX_PAGES 65536
 
 enum made_flags {
 	MADE_READ = 0,
 	MADE_WRITE = 1 << 0,
 	MADE_EXECUTE = 1 << 1,
-	MADE_PAGE_2M = 1 << 2,  /* made_map(): pages of 2 MiB; address and size are multiples */
+	MADE_PAGE_2M = 1 << 2, /* made_map(): pages of 2 MiB; address and size are multiples */
 };
 
 struct made_memory;
@@ -36,22 +38,34 @@ struct memory *made_memory(struct made_memory *made);
 /* A new, empty address space. */
 struct memory_root made_root(struct made_memory *made);
 struct memory_root made_root_la57(struct made_memory *made);
-/* ROOT's upper half (what the kernel has in every process) becomes that of FROM; later changes too. */
+/*
+ * ROOT shares the upper half of FROM, which the kernel has in every process. Later changes show in
+ * both.
+ */
 void made_share_kernel(struct made_memory *made, struct memory_root root, struct memory_root from);
 
-/* Maps [address, address + size_bytes), rounded to pages, to fresh frames of zeros. Pages that are there stay. */
+/*
+ * Maps the pages of [address, address + size_bytes) to new frames of zeros. Existing pages stay as
+ * they are.
+ */
 void made_map(struct made_memory *made, struct memory_root root, uint64_t address,
 	      uint64_t size_bytes, unsigned flags);
-/* Maps the page at ADDRESS to the frame that holds OTHER under OTHER_ROOT: two views of one page. */
+/*
+ * Maps the page at ADDRESS to the frame of OTHER under OTHER_ROOT, so that one page has two
+ * addresses.
+ */
 void made_alias(struct made_memory *made, struct memory_root root, uint64_t address,
 		struct memory_root other_root, uint64_t other, unsigned flags);
-/* Not mapped any more; inside pages of 2 MiB: those whole. */
+/* Unmaps pages. A page of 2 MiB that is touched is unmapped as a whole. */
 void made_unmap(struct made_memory *made, struct memory_root root, uint64_t address,
 		uint64_t size_bytes);
-/* The frame at ADDRESS cannot be had (Xen refuses it), or can again. */
+/*
+ * REFUSE: the frame at ADDRESS cannot be read any more, as if Xen refused it. Otherwise it can
+ * again.
+ */
 void made_refuse(struct made_memory *made, struct memory_root root, uint64_t address, bool refuse);
 
-/* Bytes; pages that are missing are mapped writable, not executable. */
+/* Puts bytes at ADDRESS. Missing pages are mapped, writable and not executable. */
 void made_put(struct made_memory *made, struct memory_root root, uint64_t address,
 	      const void *bytes, size_t size_bytes);
 void made_put_u64(struct made_memory *made, struct memory_root root, uint64_t address,
@@ -65,9 +79,11 @@ void made_put_u8(struct made_memory *made, struct memory_root root, uint64_t add
 void made_put_string(struct made_memory *made, struct memory_root root, uint64_t address,
 		     const char *string); /* with its NUL */
 
-/* The frame of ADDRESS, which is mapped. */
+/* The frame of ADDRESS, which must be mapped. */
 frame_t made_frame(struct made_memory *made, struct memory_root root, uint64_t address);
-/* The leaf entry of the 4 KiB page at ADDRESS; tables on the way are made. For tests that break it. */
+/*
+ * The entry for ADDRESS at LEVEL; missing tables above it are made. For tests that damage entries.
+ */
 uint64_t *made_entry(struct made_memory *made, struct memory_root root, uint64_t address,
 		     unsigned level);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The stop area of a made-up Xen, for tests whose guard and sampler are real processes: what
- * domctl.c has of it is defined here, and a stop and a release are what these two call. One .c file
- * of a test includes it, has the struct in memory that its processes share, and makes the area.
+ * The stop area of a made-up Xen, for tests that run guard and sampler as real processes. It
+ * replaces functions of domctl.c; made_stop() and made_release() take the place of Xen's calls. One
+ * .c file of a test includes it, puts struct made_stops into memory that its processes share, and
+ * defines stop_area_create().
  */
 #ifndef TESTS_MADE_STOPS_H
 #define TESTS_MADE_STOPS_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Makes BTF: types and strings are two growing buffers, put together at the end. The text form is
- * read by recursive descent; members are gathered before their struct is written, because types
- * nested in it have to stand in the blob on their own.
+ * Makes BTF. Types and strings are two growing buffers that are joined at the end. The text form is
+ * parsed by recursive descent. The members of a struct are parsed before the struct is written,
+ * because types that are nested in it have to be types of their own.
  */
 #include "config.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * BTF blobs for tests, right ones and, by what a test then does to the bytes, wrong ones. Failures
- * of the maker itself end the program: a test that builds nonsense by mistake proves nothing.
+ * Makes valid BTF blobs for tests; a test may then break the bytes. A mistake in the text that is
+ * given ends the program, since a test of nonsense proves nothing.
  */
 #ifndef TESTS_MAKE_BTF_H
 #define TESTS_MAKE_BTF_H
@@ -38,10 +38,10 @@ void make_btf_destroy(struct make_btf *make);
 
 /* Offset of NAME in the strings; NULL is the empty name. */
 uint32_t make_btf_name(struct make_btf *make, const char *name);
-/* A type of any kind with its 12 bytes only; all of these return the type's number. */
+/* A type of any kind, its first 12 bytes. This and the next functions return the type's number. */
 uint32_t make_btf_type(struct make_btf *make, const char *name, unsigned kind, unsigned members,
 		       uint32_t size);
-/* What follows them: N words. */
+/* N words that follow the 12 bytes. */
 void make_btf_words(struct make_btf *make, unsigned n, ...);
 uint32_t make_btf_int(struct make_btf *make, const char *name, uint32_t bytes, unsigned bits,
 		      unsigned offset_bits);
@@ -50,8 +50,8 @@ uint32_t make_btf_array(struct make_btf *make, uint32_t element, uint32_t count)
 void make_btf_every_kind(struct make_btf *make);
 
 /*
- * Structs and unions as text, offsets and sizes in bytes, widths in bits. A struct known already is
- * a type by its name; u8 u16 u32 u64 ptr are known from the start.
+ * Structs and unions as text: offsets and sizes in bytes, widths in bits. The name of a struct that
+ * was made before is a type; so are u8, u16, u32, u64 and ptr.
  *
  *	struct qstr 16 { union 8 { struct 8 { u32 hash @0; u32 len @4; } @0; u64 hash_len @0; } @0;
  *			 ptr name @8; }
@@ -60,7 +60,7 @@ void make_btf_every_kind(struct make_btf *make);
 void make_btf_text(struct make_btf *make, const char *text);
 uint32_t make_btf_find(struct make_btf *make, const char *name); /* 0: there is none */
 
-/* The blob, for free(); exactly as long as its allocation. */
+/* The blob, to be freed by free(). Its allocation has exactly its size. */
 uint8_t *make_btf_blob(struct make_btf *make, size_t *bytes);
 
 void make_btf_put(uint8_t *at, uint32_t value);

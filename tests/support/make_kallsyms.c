@@ -11,7 +11,7 @@
 #define FILLER_BYTES 70000
 #define MAX_BYTES    (8U << 20)
 
-/* What a version had: Linux scripts/kallsyms.c of these versions. */
+/* The layouts of versions, by their Linux scripts/kallsyms.c. */
 const struct made_layout made_layouts[] = {
 	{ "4.14, absolute", true, true, KALLSYMS_ABSOLUTE, false, 0, false, 5000, NULL, false },
 	{ "4.14, one CPU", true, true, KALLSYMS_RELATIVE, false, 0, false, 5001, NULL, false },
@@ -69,8 +69,9 @@ static void make_symbol(struct made_kallsyms *made, uint64_t address, char type,
 }
 
 /*
- * Mostly short; the others have up to 245 tokens: over 127 they show how lengths are written. Before
- * that was said in two bytes no kernel had them (Linux up to 6.0, KSYM_NAME_LEN).
+ * Most names are short. The others have up to 245 tokens: from 128 on they show how lengths are
+ * written. Kernels that write lengths in one byte have no such names (Linux up to 6.0,
+ * KSYM_NAME_LEN).
  */
 static void make_function_name(const struct made_layout *layout, uint64_t *state, unsigned index,
 			       char *name, size_t capacity)
@@ -145,7 +146,7 @@ static bool make_is_literal(unsigned character)
 	       (character >= 'A' && character <= 'Z') || character == '_' || character == '.';
 }
 
-/* Characters of names stand for themselves, all other codes for pieces of two letters and more. */
+/* Characters of names stand for themselves; all other codes for two letters or more. */
 static void make_tokens(char tokens[256][20])
 {
 	static const char *const pieces[] = { "read_",        "write_",           "alloc_",
@@ -267,7 +268,7 @@ static void make_names(const struct made_layout *layout, struct made_kallsyms *m
 		make_put(made, markers[i], made->marker_bytes);
 }
 
-/* Which name is which does not matter here: numbers that look like the real ones, as they do. */
+/* Nobody reads seqs: any numbers do that look like the real ones. */
 static void make_seqs(const struct made_layout *layout, struct made_kallsyms *made, uint64_t *state)
 {
 	if (!layout->seq_bytes)
@@ -299,8 +300,8 @@ static void make_token_tables(struct made_kallsyms *made, char tokens[256][20])
 }
 
 /*
- * What else a kernel has among its constants, with all that looks a little like the tables: digits
- * of a hexdump, ascending tables of 16 and of 32 bits that begin with 0.
+ * Other constants of a kernel, with things that look a little like the tables: digits of a hexdump,
+ * ascending tables of 16 and of 32 bits that begin with 0.
  */
 static void make_filler(struct made_kallsyms *made, uint64_t *state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Makes the read-only data of a Linux kernel with its symbol tables in it, in every layout from 4.14
- * to 7.x, and tells where each table is, so that tests can break them one by one.
+ * Makes the read-only data of a Linux kernel with its symbol tables, in every layout from 4.14 to
+ * 7.x. Tells where each table is, so that tests can break the tables one by one.
  */
 #ifndef TESTS_OS_MAKE_KALLSYMS_H
 #define TESTS_OS_MAKE_KALLSYMS_H
@@ -12,7 +12,7 @@
 
 #include "linux/kernel/kallsyms.h"
 
-#define MADE_TEXT         0xffffffff9ac00000ULL /* _text, as a kernel's that KASLR has moved */
+#define MADE_TEXT         0xffffffff9ac00000ULL /* _text of a kernel that KASLR has moved */
 #define MADE_TEXT_BYTES   0x01000000ULL
 #define MADE_RODATA       (MADE_TEXT + MADE_TEXT_BYTES)
 #define MADE_NAME_BYTES   320
@@ -26,7 +26,7 @@ struct made_layout {
 	unsigned seq_bytes;  /* of seqs_of_names; 0: there is none */
 	bool text_only;      /* without CONFIG_KALLSYMS_ALL */
 	unsigned n_functions;
-	const char *left_out; /* a symbol there is not; NULL: none */
+	const char *left_out; /* a symbol that the kernel lacks; NULL: none */
 	bool aligned_4;       /* tables are at multiples of 4 only */
 };
 
@@ -48,7 +48,7 @@ struct made_kallsyms {
 	size_t addresses, base, num, names, names_end, markers, seqs, token_table, token_index, end;
 };
 
-/* Every layout there was. */
+/* Every layout that Linux has had. */
 extern const struct made_layout made_layouts[];
 extern const unsigned n_made_layouts;
 

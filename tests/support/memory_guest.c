@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A guest in memory; see memory_guest.h. What a test cannot have it dies of, loudly. */
+/*
+ * A guest in memory; see memory_guest.h. Without memory or files the process ends with status 99.
+ */
 #include "config.h"
 
 #include <stdio.h>

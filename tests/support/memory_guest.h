@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A guest in memory, behind struct guest_ops: frames that tests fill, page tables that they build,
- * vCPUs that they set, switches that make things go wrong. It also watches its caller: whatever
- * must not happen while the guest is stopped is counted in misuses.
+ * A guest in memory, behind struct guest_ops. Tests fill its frames, build its page tables, set the
+ * registers of its vCPUs, and make operations fail. It counts in misuses what its caller must not
+ * do while the guest is stopped.
  *
- * Each frame is a file of one page, mapped as Xen would: a page that is revoked (the file
- * truncated) answers with a real SIGBUS, a frame that is exchanged leaves old mappings on the old
- * page. Not thread-safe: change it on the thread that runs the code under test, from the hooks.
+ * Each frame is a file of one page, and mappings behave as Xen's do: after a page is revoked (the
+ * file is truncated), reading it raises a real SIGBUS; after a frame is exchanged, old mappings
+ * stay on the old page. Not thread-safe: tests change the guest only from the hooks, on the thread
+ * of the tested code.
  */
 #ifndef TESTS_MEMORY_GUEST_H
 #define TESTS_MEMORY_GUEST_H
@@ -40,7 +41,7 @@ struct memory_guest {
 
 	struct registers regs[GUEST_MAX_VCPUS];
 	bool user[GUEST_MAX_VCPUS];
-	struct guest_look look; /* what look() answers */
+	struct guest_look look; /* the answer of look() */
 	bool refuse_look, refuse_stop, refuse_map;
 
 	/* Called at the end of the operation, with the context below. */
@@ -50,8 +51,8 @@ struct memory_guest {
 	void *context;
 
 	unsigned looks, stops, releases, maps, unmaps, refused_stops, refused_maps;
-	unsigned
-		misuses; /* mapped or looked while stopped, stopped twice, released while running */
+	/* It was mapped or looked at while stopped, stopped twice, or released while it ran. */
+	unsigned misuses;
 	unsigned n_stopped_vcpus; /* of the last stop */
 	uint16_t stopped_vcpus[GUEST_MAX_VCPUS];
 	bool stopped;
@@ -61,17 +62,16 @@ struct memory_guest {
 struct memory_guest *memory_guest_create(unsigned n_vcpus);
 void memory_guest_destroy(struct memory_guest *guest);
 
-/* The guest's view of FRAME, which is made if it is not there. */
+/* The guest's view of FRAME. A missing frame is made. */
 void *memory_guest_page(struct memory_guest *guest, uint64_t frame);
-/* Takes FRAME away under all mappings: reading them is a SIGBUS. */
+/* Takes FRAME away: reading any mapping of it raises SIGBUS. */
 void memory_guest_revoke(struct memory_guest *guest, uint64_t frame);
-/* Gives FRAME another page, of zeros; old mappings keep the old one. */
+/* Gives FRAME another page, of zeros. Old mappings stay on the old page. */
 void memory_guest_exchange(struct memory_guest *guest, uint64_t frame);
 
-/* A fresh page-table frame; a CR3 value for it is the frame << 12. */
+/* A new frame for a page table. CR3 for it is the frame << 12. */
 uint64_t memory_guest_new_table(struct memory_guest *guest);
-/* The entry for ADDRESS at LEVEL under the tables of CR3 with LEVELS; tables on the way are
- * made. */
+/* The entry for ADDRESS at LEVEL under CR3, which has LEVELS. Missing tables above it are made. */
 uint64_t *memory_guest_entry(struct memory_guest *guest, uint64_t cr3, unsigned levels,
 			     unsigned level, uint64_t address);
 /* Maps the 4 KiB page at ADDRESS to FRAME, with four levels. */

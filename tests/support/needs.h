@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * System calls that a test cannot do without, and that may be missing: in kernels older than 5.6, and
- * under valgrind 3.19, which has neither pidfd_open() nor openat2(). What is left out is told in TAP.
+ * Checks for system calls that a test needs. Kernels older than 5.6 do not have all of them, and
+ * valgrind 3.19 has neither pidfd_open() nor openat2(). A skipped test says so in TAP.
  */
 #ifndef TESTS_NEEDS_H
 #define TESTS_NEEDS_H
@@ -13,13 +13,13 @@
 
 #include "tap.h"
 
-/* With arguments that no call takes. */
+/* Tries the call with arguments that every call refuses. */
 static inline bool needs_call(long number)
 {
 	return syscall(number, -1, NULL, NULL, 0) >= 0 || errno != ENOSYS;
 }
 
-/* The whole program. */
+/* Skips the whole program. */
 static inline void needs_call_or_skip(long number, const char *name)
 {
 	if (needs_call(number))

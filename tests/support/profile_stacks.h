@@ -50,7 +50,7 @@ static inline void stacks_add(struct profile *profile, struct frames *frames, ui
 	free(copy);
 }
 
-/* Of LINES, NULL-terminated, all at time 1. */
+/* A snapshot of LINES, NULL-terminated, all at time 1. */
 static inline struct snapshot *stacks_snapshot(struct frames *frames, const char *const *lines)
 {
 	struct profile *profile;
@@ -64,8 +64,30 @@ static inline struct snapshot *stacks_snapshot(struct frames *frames, const char
 	return snapshot;
 }
 
-/* "all 0/6\n main 1/6\n  f 5/5\n": indented by depth, self/children in totals. The caller's to
- * free. */
+/* The deepest stacks there can be, with a fork at each function. */
+static inline struct snapshot *stacks_deepest(struct frames *frames)
+{
+	uint32_t stack[SNAPSHOT_MAX_DEPTH];
+	struct profile *profile;
+	struct snapshot *snapshot;
+	char name[32];
+
+	must(profile_create(PROFILE_MAX_NODES, HALF_LIFE, frames, &profile));
+	for (unsigned i = 0; i < SNAPSHOT_MAX_DEPTH - 1; i++) {
+		snprintf(name, sizeof(name), "deep_%u", i);
+		stack[i] = stacks_frame(frames, name);
+		profile_add(profile, stack, i + 1, 1, 1);
+		stack[i + 1] = stacks_frame(frames, "leaf");
+		profile_add(profile, stack, i + 2, 1, 1);
+	}
+	must(profile_copy(profile, 1, &snapshot));
+	profile_destroy(profile);
+	return snapshot;
+}
+
+/*
+ * "all 0/6\n main 1/6\n  f 5/5\n": indented by depth, self/children in totals. The caller frees it.
+ */
 static inline char *stacks_tree(const struct snapshot *snapshot)
 {
 	char *text;
@@ -83,7 +105,7 @@ static inline char *stacks_tree(const struct snapshot *snapshot)
 	return text;
 }
 
-/* What xtop/snapshot.h promises of the nodes; NULL when it holds, else what does not. */
+/* NULL if the nodes are as xtop/snapshot.h promises; otherwise the broken promise. */
 static inline const char *stacks_broken(const struct snapshot *snapshot)
 {
 	const struct snapshot_node *nodes = snapshot->nodes;

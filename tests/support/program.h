@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An ELF program of three pages as a linker lays it out, for tests that map it: headers and build-id
- * in the first page, code in the second, symbols in the third.
+ * An ELF program of three pages, laid out as by a linker, for tests that map it. The first page has
+ * the headers and the build-id, the second the code, the third the symbols.
  *
  *   file offset  0x0000  headers, .note.gnu.build-id      PT_LOAD R
  *                0x1000  code                             PT_LOAD R X, at ADDRESS + 0x2000
  *                0x2000  .symtab, .strtab, section headers
  *
- * The code's address is one page more than its offset: a bias is not a load address.
+ * The code's address is one page more than its offset, so a bias differs from a load address.
  */
-#ifndef TESTS_PROCESS_PROGRAM_H
-#define TESTS_PROCESS_PROGRAM_H
+#ifndef TESTS_PROGRAM_H
+#define TESTS_PROGRAM_H
 
 #include <elf.h>
 #include <stdlib.h>
@@ -18,8 +18,8 @@
 
 #define PROGRAM_BYTES       0x3000
 #define PROGRAM_TEXT_OFFSET 0x1000
-#define PROGRAM_TEXT        0x2000 /* from ADDRESS */
-#define PROGRAM_FUNCTION    0x2100 /* 0x80 bytes */
+#define PROGRAM_TEXT        0x2000 /* the code, from ADDRESS on */
+#define PROGRAM_FUNCTION    0x2100 /* its function, from ADDRESS on: 0x80 bytes */
 
 struct program {
 	unsigned char bytes[PROGRAM_BYTES];
@@ -31,7 +31,10 @@ struct program_note {
 	unsigned char id[8];
 };
 
-/* FUNCTION NULL: stripped. ID 0: no build-id. */
+/*
+ * ADDRESS 0: a shared object. FUNCTION: the name of the function; NULL: stripped. ID: each of the 8
+ * bytes of the build-id; 0: no build-id.
+ */
 static inline void program_make(struct program *program, uint64_t address, const char *function,
 				unsigned char id)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Unit tests print TAP: every check() is a test point with its place and text. A program ends with
- * return tap_done();. Values that matter go in the message, so that a failure can be read from the
- * log alone.
+ * Unit tests print TAP. Every check() is a test point; a failure prints its file and line. A
+ * program ends with `return tap_done();`. Put values that matter into the message, so that the log
+ * alone explains a failure.
  */
 #ifndef TESTS_TAP_H
 #define TESTS_TAP_H
@@ -15,8 +15,8 @@
 
 static unsigned tap_points, tap_failures;
 
-__attribute__((format(printf, 4, 5))) static inline bool tap_check(bool ok, const char *file, int line,
-								   const char *format, ...)
+__attribute__((format(printf, 4, 5))) static inline bool
+tap_check(bool ok, const char *file, int line, const char *format, ...)
 {
 	va_list arguments;
 

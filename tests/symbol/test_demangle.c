@@ -120,7 +120,9 @@ static void test_rust_bomb(void)
 		   "a::b::<(i32, i32, i32), ((i32, i32, i32), (i32, i32, i32)), ");
 }
 
-/* How many lifetimes a function's type binds, in the path of an impl, of which nothing is printed. */
+/*
+ * How many lifetimes a function's type binds, in the path of an impl, of which nothing is printed.
+ */
 static void test_rust_endless(void)
 {
 	static const char *const endless[] = {

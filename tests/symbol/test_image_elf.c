@@ -107,7 +107,7 @@ static const char *name_at(const struct image *image, uint64_t address)
 {
 	struct symtab_entry entry;
 
-	return image && image->symtab && symtab_lookup(image->symtab, address, &entry) &&
+	return image && image->symtab && symtab_find(image->symtab, address, &entry) &&
 			       entry.start == address
 		       ? entry.name
 		       : "none";
@@ -140,24 +140,27 @@ static void test_own(void)
 	address = (uint64_t)(uintptr_t)own_function - own_bias;
 	check(copy_file(&copy, "/proc/self/exe"), "this program");
 	image = read_copy(&copy);
-	check(image != NULL, "is read: %s", message);
+	check(image != NULL, "this program is read: %s", message);
 	check_string(name_at(image, address), "own_function", "a static function");
 	check(image && image->tables.cfi && image->tables.cfi->n_fdes > 20, "unwind table");
-	check(image && !image->incomplete, "nothing is missing");
+	check(image && !image->incomplete, "no bytes are missing");
 	check(image && image->build_id.size_bytes == 20, "build-id");
 	image_unref(image);
 
 	copy.gone[header_of(&copy)->e_shoff / 4096] = true;
 	image = read_copy(&copy);
-	check(image && image->incomplete, "section headers are not there now");
-	check(image && image->tables.cfi && image->tables.cfi->n_fdes > 20, "unwind table all the same");
-	check(image && image->build_id.size_bytes == 20, "build-id all the same");
+	check(image && image->incomplete, "section headers are missing now");
+	check(image && image->tables.cfi && image->tables.cfi->n_fdes > 20,
+	      "there is an unwind table all the same");
+	check(image && image->build_id.size_bytes == 20, "there is a build-id all the same");
 	memset(copy.gone, 0, sizeof(copy.gone));
 	if (image) { /* the same image, when the page is there */
 		struct bytes bytes = { copy_read, &copy, copy.size_bytes };
 
-		check(!image_read_elf(image, &bytes) && !image->incomplete, "read again: whole");
-		check_string(name_at(image, address), "own_function", "and the static function");
+		check(!image_read_elf(image, &bytes) && !image->incomplete,
+		      "it is read again, and is whole");
+		check_string(name_at(image, address), "own_function",
+			     "the static function is there again");
 	}
 	image_unref(image);
 	free(copy.bytes);
@@ -239,14 +242,16 @@ static void test_libc(void)
 		return;
 	n_symbols = symtab_count(image->symtab);
 	n_fdes = image->tables.cfi->n_fdes;
-	check(n_symbols > 1000 && n_fdes > 1000 && image->tables.dwarf, "%zu symbols, %zu functions",
-	      n_symbols, n_fdes);
+	check(n_symbols > 1000 && n_fdes > 1000 && image->tables.dwarf,
+	      "%zu symbols, %zu functions", n_symbols, n_fdes);
 	image_unref(image);
 
 	strip_section_headers(&copy);
 	image = read_copy(&copy);
 	check_string(name_at(image, libc.address), "gnu_get_libc_version", "no section headers");
-	/* symbols end at their segment's end then, not at their section's: other ends, same starts */
+	/*
+	 * symbols end at their segment's end then, not at their section's: other ends, same starts
+	 */
 	n_symbols = image && image->symtab ? symtab_count(image->symtab) : 0;
 	check(n_symbols > 1000, "no section headers: %zu symbols", n_symbols);
 	image_unref(image);
@@ -261,10 +266,10 @@ static void test_libc(void)
 	hole = (hdr->p_offset + hdr->p_filesz) / 4096 + 3;
 	copy.gone[hole] = true;
 	image = read_copy(&copy);
-	check(image && image->incomplete, "a page of .eh_frame is not there");
+	check(image && image->incomplete, "a page of .eh_frame is missing");
 	check(image && image->tables.cfi && image->tables.cfi->n_fdes < n_fdes &&
 		      image->tables.cfi->n_fdes > n_fdes / 2,
-	      "the functions before it and behind it are: %zu of %zu",
+	      "functions before and behind that page: %zu of %zu",
 	      image && image->tables.cfi ? image->tables.cfi->n_fdes : 0, n_fdes);
 	image_unref(image);
 	free(copy.bytes);
@@ -336,8 +341,8 @@ static void test_damage(void)
 }
 
 /*
- * Code, symbols, their names, and N_TABLES section headers that are all of these symbols and names; after
- * each one more of type BEHIND, of BEHIND_BYTES, that belongs to it, unless BEHIND is 0.
+ * Code, symbols, their names, and N_TABLES section headers that are all of these symbols and names;
+ * after each one more of type BEHIND, of BEHIND_BYTES, that belongs to it, unless BEHIND is 0.
  */
 static Elf64_Sym *make_tables(struct copy *copy, unsigned n_symbols, uint64_t strings_bytes,
 			      unsigned n_tables, unsigned behind, uint64_t behind_bytes)
@@ -378,7 +383,10 @@ static Elf64_Sym *make_tables(struct copy *copy, unsigned n_symbols, uint64_t st
 	return (Elf64_Sym *)(copy->bytes + symbols_at);
 }
 
-/* Reads it and frees it: no more than MOST times its own size is read, and nothing is cut unless CUT. */
+/*
+ * Reads it and frees it: no more than MOST times its own size is read, and nothing is cut unless
+ * CUT.
+ */
 static void check_read(struct copy *copy, bool cut, unsigned most, const char *what)
 {
 	struct image *image = read_copy(copy);
@@ -398,10 +406,10 @@ static void test_many_tables(void)
 	make_tables(&copy, 200000, 1000, 100, 0, 0);
 	check_read(&copy, true, 8, "a hundred tables over each other");
 	make_tables(&copy, 10, 60 << 20, 20, 0, 0);
-	check_read(&copy, true, 2, "and their names");
+	check_read(&copy, true, 2, "twenty tables with the same names");
 	make_tables(&copy, 10, 2 << 20, 100, SHT_SYMTAB_SHNDX, 2 << 20);
 	header_of(&copy)->e_shnum -= 80 * 2; /* the names of 20 are within their limit */
-	check_read(&copy, false, 25, "indices of ten symbols");
+	check_read(&copy, false, 25, "large tables of section numbers");
 }
 
 /*
@@ -431,7 +439,7 @@ static void test_endless_name(void)
 	image_unref(image);
 	copy.bytes[copy.size_bytes - 1] = 'a';
 	image = read_copy(&copy);
-	check(image && image->cut && !image->symtab, "and one that does not end");
+	check(image && image->cut && !image->symtab, "a name that does not end");
 	image_unref(image);
 	free(copy.bytes);
 }
@@ -499,7 +507,7 @@ static void test_shared_names(bool within)
 	bytes = image && image->symtab ? symtab_memory_bytes(image->symtab) : 0;
 	check(bytes > 0 && bytes <= 65 << 20, "%s: %zu KiB are kept",
 	      within ? "names within a name" : "one name", bytes >> 10);
-	check(image && image->cut, "the others are left out, and it is said");
+	check(image && image->cut, "symbols are left out, and the image says so");
 	check_string(name_at(image, 0x400010) != NULL && image && image->symtab &&
 				     symtab_count(image->symtab) > 10000
 			     ? "most"

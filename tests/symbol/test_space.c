@@ -31,13 +31,28 @@ static void add(struct space *space, struct image *image, uint64_t start, uint64
 	must(space_add(space, &mapping));
 }
 
+static bool is_inside(void *context, const struct mapping *mapping)
+{
+	const struct mapping *range = context;
+
+	return mapping->start >= range->start && mapping->end <= range->end;
+}
+
+/* Those that lie in [start, end) whole. */
+static void remove_mappings(struct space *space, uint64_t start, uint64_t end)
+{
+	struct mapping range = { .start = start, .end = end };
+
+	space_remove_if(space, is_inside, &range);
+}
+
 /* What is at ADDRESS: "mapping name start"; "-" for what is not there. */
 static void check_at(const struct space *space, uint64_t address, const char *wanted)
 {
 	const struct mapping *mapping;
 	struct symtab_entry entry;
 	char text[128];
-	bool named = space_lookup(space, address, &entry, &mapping);
+	bool named = space_find_symbol(space, address, &entry, &mapping);
 	const char *name = !mapping ? "-" : mapping->image ? mapping->image->name : "[jit]";
 
 	if (named)
@@ -47,16 +62,40 @@ static void check_at(const struct space *space, uint64_t address, const char *wa
 	check_string(text, wanted, "what is there");
 }
 
+static bool is_wide(void *context, const struct mapping *mapping)
+{
+	(void)context;
+	return mapping->end - mapping->start > 0x1000;
+}
+
+/* Wide mappings cover all that was there before; when they go, many small ones come to light. */
+static void test_uncovered(void)
+{
+	struct space *space;
+	unsigned found = 0;
+
+	must(space_create(&space));
+	for (uint64_t i = 0; i < 200; i++) {
+		add(space, NULL, 0x2000 * i, 0x2000 * i + 0x1000);
+		add(space, NULL, 0, 0x400000);
+	}
+	space_remove_if(space, is_wide, NULL);
+	for (uint64_t i = 0; i < 200; i++)
+		found += space_find(space, 0x2000 * i) && !space_find(space, 0x2000 * i + 0x1000);
+	check_u64(found, 200, "mappings that were covered");
+	space_destroy(space);
+}
+
 static void test_empty(void)
 {
 	struct space *space;
 
 	must(space_create(&space));
 	check(!space_find(space, 0) && !space_find(space, UINT64_MAX), "nothing is known");
-	check(space_may_be_code(space, 0x1000), "and anything may be code");
+	check(space_may_be_code(space, 0x1000), "anything may be code then");
 	add(space, NULL, 0x1000, 0x2000);
 	check(space_may_be_code(space, 0x1fff) && !space_may_be_code(space, 0x2000),
-	      "then what is mapped");
+	      "only what is mapped may be code");
 	check_at(space, 0x1800, "[jit] -");
 	space_destroy(space);
 	space_destroy(NULL);
@@ -97,15 +136,15 @@ static void test_overlap(void)
 	check_at(space, 0x17ff, "old old 1100");
 	check_at(space, 0x1904, "new new 1900");
 	check_at(space, 0x1910, "old old 1100");
-	check(space_find(space, 0x1910)->image == new, "the newest answers for the place");
+	check(space_find(space, 0x1910)->image == new, "the newest mapping is there");
 	check_at(space, 0x2000, "old old 1100");
 	check_at(space, 0x4100, "apart apart 4100");
-	space_remove(space, 0x1800, 0x2000);
+	remove_mappings(space, 0x1800, 0x2000);
 	check_at(space, 0x1904, "old old 1100");
 	add(space, new, 0x0800, 0x1800);
 	check_at(space, 0x0904, "new new 900");
 	check_at(space, 0x1104, "old old 1100");
-	check(space_find(space, 0x1104)->image == new, "it reaches into the old one");
+	check(space_find(space, 0x1104)->image == new, "the new mapping reaches into the old one");
 	check_at(space, 0x1800, "old old 1100");
 	space_destroy(space);
 	image_unref(old);
@@ -126,15 +165,15 @@ static void test_changes(void)
 	generations[1] = space_generation(space);
 	add(space, image, 0x3000, 0x4000);
 	check_u64(image->n_references, 3, "a reference for each mapping");
-	space_remove(space, 0x1000, 0x3fff);
+	remove_mappings(space, 0x1000, 0x3fff);
 	check_at(space, 0x1100, "- -");
 	check_at(space, 0x3100, "f f 3100"); /* not whole in it */
-	check_u64(image->n_references, 2, "one is given back");
+	check_u64(image->n_references, 2, "one reference is given back");
 	generations[2] = space_generation(space);
 	space_clear(space);
 	check_at(space, 0x3100, "- -");
-	check(space_may_be_code(space, 0x3100), "cleared, nothing is known");
-	check_u64(image->n_references, 1, "and so are all");
+	check(space_may_be_code(space, 0x3100), "nothing is known after space_clear()");
+	check_u64(image->n_references, 1, "all references are given back");
 	generations[3] = space_generation(space);
 	space_destroy(space);
 	must(space_create(&other));
@@ -143,7 +182,7 @@ static void test_changes(void)
 	generations[5] = space_generation(other);
 	for (size_t i = 1; i < 6; i++)
 		rising &= generations[i] > generations[i - 1];
-	check(rising && generations[0], "each change has its number, in another space too");
+	check(rising && generations[0], "every change has another number, also in another space");
 	space_destroy(other);
 	check_u64(image->n_references, 1, "references after the space");
 	image_unref(image);
@@ -203,10 +242,12 @@ static size_t remove_inside(struct mapping *list, size_t n, uint64_t start, uint
 static void test_random(void)
 {
 	struct mapping list[ROUND_MAPPINGS];
+	const struct unwind_space *unwind;
 	struct space *space;
 	unsigned wrong = 0;
 
 	must(space_create(&space));
+	unwind = space_for_unwind(space);
 	for (int round = 0; round < 300; round++) {
 		size_t n = 0;
 
@@ -216,7 +257,7 @@ static void test_random(void)
 			uint64_t end = start + 1 + next_random() % 60;
 
 			if (next_random() % 8 == 0) {
-				space_remove(space, start, end);
+				remove_mappings(space, start, end);
 				n = remove_inside(list, n, start, end);
 				continue;
 			}
@@ -229,22 +270,23 @@ static void test_random(void)
 		for (uint64_t address = 0; address < 270; address++) {
 			const struct mapping *got = space_find(space, address);
 			const struct mapping *want = newest(list, n, address);
-			uint64_t start, end;
+			struct unwind_code code;
 
-			wrong += space_find_range(space, address, &start, &end) != got ||
-				 start > address || end <= address ||
-				 space_find(space, start) != got ||
-				 space_find(space, end - 1) != got;
+			unwind->find(unwind, address, false, &code);
+			wrong += code.mapped != (got != NULL) || code.start > address ||
+				 code.end <= address || space_find(space, code.start) != got ||
+				 space_find(space, code.end - 1) != got;
 			wrong += !got != !want || (got && got->file_offset != want->file_offset);
 		}
 	}
 	space_destroy(space);
-	check_u64(wrong, 0, "random spaces that answer wrongly");
+	check_u64(wrong, 0, "wrong answers of random spaces");
 }
 
 int main(void)
 {
 	test_empty();
+	test_uncovered();
 	test_bias();
 	test_overlap();
 	test_changes();

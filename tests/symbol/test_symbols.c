@@ -31,7 +31,7 @@ static const char *at(const struct symbols *symbols, uint64_t address)
 	struct symtab_entry entry;
 	static char text[512];
 
-	if (!space_lookup(symbols_space(symbols), address, &entry, &mapping))
+	if (!space_find_symbol(symbols_space(symbols), address, &entry, &mapping))
 		return "(none)";
 	snprintf(text, sizeof(text), "%s %s %" PRIx64, mapping->image->name, entry.name,
 		 entry.start);
@@ -71,7 +71,7 @@ static void test_none(void)
 	check_at(symbols, 0x1000, "(none)");
 	add_table(symbols, "empty", "", 0, 0, 0);
 	check_at(symbols, 0x1000, "(none)");
-	check_u64(symbols_count(symbols), 1, "a table that is empty is an image");
+	check_u64(symbols_count(symbols), 1, "an empty table is an image");
 	symbols_destroy(symbols);
 }
 
@@ -183,7 +183,7 @@ static void test_limit(void)
 			exit(99);
 		error = symbols_add_table(symbols, tab, "m", NULL);
 	}
-	check_u64(n, SYMBOLS_MAX_IMAGES + 1, "images until the limit");
+	check_u64(n, SYMBOLS_MAX_IMAGES + 1, "images up to the limit");
 	check_string(error ? error_message(error) : NULL,
 		     "more than 4096 files and modules with symbols", "error");
 	error_destroy(error);
@@ -222,7 +222,7 @@ static void check_refused(const char *path, const char *wanted)
 
 	check(error && strncmp(got, path, strlen(path)) == 0 && strstr(got, wanted),
 	      "\"%s\" (expected \"%s: ...%s\")", got, path, wanted);
-	check_u64(symbols_count(symbols), 0, "images then");
+	check_u64(symbols_count(symbols), 0, "no image is added");
 	error_destroy(error);
 	symbols_destroy(symbols);
 }
@@ -420,12 +420,14 @@ static void test_tables(void)
 	image = symbols_image(symbols, 0);
 	address = main_address(symbols);
 	vcpu = make_vcpu(address, address + 1);
-	check(space_find(symbols_space(symbols), address)->image == image, "its place");
-	check(image->tables_fd >= 0 && !image->tables.cfi, "no tables yet");
+	check(space_find(symbols_space(symbols), address)->image == image,
+	      "it lies where it was linked to lie");
+	check(image->tables_fd >= 0 && !image->tables.cfi, "its unwind tables are not built yet");
 	unwind_stack(vcpu, &spaces, UNWIND_FP, &stack);
-	check(image->tables_fd >= 0 && !image->tables.cfi, "frame pointers need none");
+	check(image->tables_fd >= 0 && !image->tables.cfi, "frame pointers do not need them");
 	unwind_stack(vcpu, &spaces, UNWIND_DWARF, &stack);
-	check(image->tables_fd < 0 && image->tables.cfi, "with the first frame they are there");
+	check(image->tables_fd < 0 && image->tables.cfi,
+	      "the first frame that needs them builds them");
 	check(stack.n_frames >= 2 && stack.frames[1].address == address + 1,
 	      "and it is unwound by them: %u frames", stack.n_frames);
 	symbols_destroy(symbols);

@@ -223,7 +223,7 @@ static void check_case(const struct test_case *test, bool backwards)
 	for (int i = 0; i < MAX_WANTED && (i == 0 || test->wanted[i].address); i++) {
 		const struct wanted *wanted = &test->wanted[i];
 		struct symtab_entry entry = { .name = "(none)" };
-		bool found = symtab_lookup(tab, wanted->address, &entry);
+		bool found = symtab_find(tab, wanted->address, &entry);
 
 		check(wanted->name ? found && strcmp(entry.name, wanted->name) == 0 : !found,
 		      "%s%s: %#" PRIx64 " is %s (expected %s)", test->what,
@@ -253,7 +253,7 @@ static void test_entries(void)
 
 	tab = make_tab();
 	seal(tab);
-	check(!symtab_lookup(tab, 0, &entry) && symtab_count(tab) == 0,
+	check(!symtab_find(tab, 0, &entry) && symtab_count(tab) == 0,
 	      "an empty table knows nothing");
 	symtab_destroy(tab);
 }
@@ -283,7 +283,7 @@ static void test_limit(void)
 	for (; !error && added <= SYMTAB_MAX_SYMBOLS; added++)
 		error = added % 2 ? symtab_add_bound(tab, added)
 				  : symtab_add(tab, added, 0, 0, L, "f", 1);
-	check_u64(added, SYMTAB_MAX_SYMBOLS + 1ULL, "symbols until the limit");
+	check_u64(added, SYMTAB_MAX_SYMBOLS + 1ULL, "symbols up to the limit");
 	check(error && strstr(error_message(error), "4194304 symbols"), "the error names it: %s",
 	      error ? error_message(error) : "none");
 	error_destroy(error);
@@ -301,7 +301,7 @@ static void test_names_limit(void)
 	check(!symtab_is_full(tab), "not full at first");
 	for (; !error && added <= 1001; added++)
 		error = symtab_add(tab, 16 * added, 16, 0, G, "abc", 3);
-	check_u64(added, 1001, "names until the limit, and the one that fails");
+	check_u64(added, 1001, "names up to the limit, and the one that fails");
 	check(error && strstr(error_message(error), "symbol names"), "the error says so: %s",
 	      error ? error_message(error) : "none");
 	check(symtab_is_full(tab), "full");
@@ -330,7 +330,7 @@ static void test_million_at_one_address(void)
 	check_u64(symtab_count(tab), 1, "a million aliases are one entry");
 	check(symtab_memory_bytes(tab) < 1024, "and weigh next to nothing: %zu",
 	      symtab_memory_bytes(tab));
-	check(symtab_lookup(tab, 0x1000 + 98, &entry) && !symtab_lookup(tab, 0x1000 + 99, &entry),
+	check(symtab_find(tab, 0x1000 + 98, &entry) && !symtab_find(tab, 0x1000 + 99, &entry),
 	      "the furthest end counts");
 	symtab_destroy(tab);
 }
@@ -349,7 +349,7 @@ static void test_million_nested(void)
 	seal(tab);
 	/* i covers [0x1000 + i, 0x1000 + 4000000 - i): from the back the outer ones come again. */
 	for (uint64_t i = 0; i < 1000000; i++)
-		wrong += !symtab_lookup(tab, 0x1000 + 4000000 - i - 1, &entry) ||
+		wrong += !symtab_find(tab, 0x1000 + 4000000 - i - 1, &entry) ||
 			 entry.start != 0x1000 + i;
 	printf("# a million nested: %.0f ms\n", (clock() - started) * 1e3 / CLOCKS_PER_SEC);
 	check_u64(wrong, 0, "nested a million deep, wrong answers");
@@ -406,7 +406,7 @@ static unsigned count_wrong(uint64_t scale)
 		uint64_t address = 0x1000 + i * scale;
 		const struct given *wanted = covers(list, address);
 		struct symtab_entry entry;
-		bool found = symtab_lookup(tab, address, &entry);
+		bool found = symtab_find(tab, address, &entry);
 
 		wrong += found != (wanted != NULL) ||
 			 (found && strcmp(entry.name, wanted->name) != 0);

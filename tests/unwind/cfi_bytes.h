@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Call-frame information made byte by byte, right or wrong, and its rules as text. */
+/* Call-frame information made byte by byte, correct or damaged, and its rules as text. */
 #ifndef TESTS_UNWIND_CFI_BYTES_H
 #define TESTS_UNWIND_CFI_BYTES_H
 
@@ -14,7 +14,7 @@ struct cfi_bytes {
 	uint8_t bytes[8192];
 	size_t n;
 	bool debug_frame;
-	size_t cie, entry; /* where the last CIE began, and what is open */
+	size_t cie, entry; /* where the last CIE begins, and the entry that is being written */
 };
 
 static inline void bytes_put(struct cfi_bytes *made, uint64_t value, unsigned size_bytes)
@@ -40,7 +40,7 @@ static inline void bytes_close(struct cfi_bytes *made)
 	memcpy(made->bytes + made->entry, &length, 4);
 }
 
-/* Of version 1, code in bytes, data in -8; DATA is what augmentation "z..." wants. */
+/* A CIE of version 1, code_align 1, data_align -8. DATA: what the augmentation "z..." needs. */
 static inline void bytes_cie(struct cfi_bytes *made, const char *augmentation, const void *data,
 			     size_t data_bytes, const void *program, size_t program_bytes)
 {
@@ -60,7 +60,7 @@ static inline void bytes_cie(struct cfi_bytes *made, const char *augmentation, c
 	bytes_close(made);
 }
 
-/* POINTERS: start and length as the CIE's encoding has them, with augmentation length if "z". */
+/* POINTERS: start and length in the CIE's encoding, and with "z" the augmentation length. */
 static inline void bytes_fde(struct cfi_bytes *made, const void *pointers, size_t pointers_bytes,
 			     const void *program, size_t program_bytes)
 {
@@ -100,7 +100,7 @@ static inline struct cfi *bytes_compile(const struct cfi_bytes *made)
 	return cfi;
 }
 
-/* "rsp+16 ret-8 rbp-16": the rule at ADDRESS; "S " before it in a signal frame. */
+/* The rule at ADDRESS as text: "rsp+16 ret-8 rbp-16", with "S " in front for a signal frame. */
 static inline const char *rule_text(const struct cfi *cfi, uint64_t address)
 {
 	static const char *const registers[] = { "rax", "rbx", "rcx", "rdx", "rsi", "rdi",

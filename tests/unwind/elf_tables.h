@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The unwind tables of a file or of memory, both ways: compiled, and all of it by libunwind. */
+/* The unwind tables of a file or of memory, twice: compiled, and for libunwind alone. */
 #ifndef TESTS_UNWIND_ELF_TABLES_H
 #define TESTS_UNWIND_ELF_TABLES_H
 
@@ -94,7 +94,7 @@ static inline void elf_tables_close(struct elf_tables *tables)
 	dwarf_destroy(tables->all);
 }
 
-/* As unwind.c does it. */
+/* One step with the mechanisms in the order of unwind/mechanisms.h. */
 static inline enum unwind_step elf_tables_step(const struct elf_tables *tables, uint64_t bias,
 					       struct cursor *cursor)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* ORC tables row by row: written as bytes of a kernel, in layout ORC_V3, whose numbers are ours. */
+/* ORC tables row by row, written as a kernel has them in layout ORC_V3, which numbers as we do. */
 #ifndef TESTS_UNWIND_ORC_ROWS_H
 #define TESTS_UNWIND_ORC_ROWS_H
 
@@ -23,7 +23,7 @@ static inline void orc_put_entry(const struct orc_row *row, uint8_t bytes[ORC_EN
 		bytes[i] = (uint8_t)(words[i / 2] >> 8 * (i % 2));
 }
 
-/* As orc_create(): addresses from TEXT_START on, 2 GiB at most behind it. */
+/* Like orc_create(). Addresses begin at TEXT_START and reach 2 GiB at most behind it. */
 static inline struct xtop_error *orc_create_rows(const struct orc_entry *entries, size_t n,
 						 uint64_t text_start, uint64_t text_end,
 						 struct orc **orcp)

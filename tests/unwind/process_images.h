@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The images of this very process: its files' tables, and the vDSO's out of memory. */
+/* The unwind tables of this process: those of its files, and the vDSO's from memory. */
 #ifndef TESTS_UNWIND_PROCESS_IMAGES_H
 #define TESTS_UNWIND_PROCESS_IMAGES_H
 

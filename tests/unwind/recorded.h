@@ -10,7 +10,7 @@
 #include "xtop/recording.h"
 
 struct recorded {
-	struct sample_vcpu **vcpus; /* each a copy of its own, its pieces behind it */
+	struct sample_vcpu **vcpus; /* each a copy, with its pieces behind it */
 	size_t n;
 };
 
@@ -25,12 +25,12 @@ static inline void recorded_add(struct recorded *recorded, const struct sample_v
 	recorded->n++;
 }
 
-/* False: it is no recording. */
+/* False: the file is no recording. */
 static inline bool recorded_read(struct recorded *recorded, const char *path)
 {
-	struct recording *recording;
+	struct recording_reader *reader;
 	const struct sample *sample;
-	struct xtop_error *error = recording_open(path, NULL, &recording);
+	struct xtop_error *error = recording_reader_open(path, NULL, &reader);
 	size_t size_bytes;
 
 	*recorded = (struct recorded){ 0 };
@@ -39,7 +39,7 @@ static inline bool recorded_read(struct recorded *recorded, const char *path)
 		error_destroy(error);
 		return false;
 	}
-	while ((sample = recording_next(recording, &size_bytes))) {
+	while ((sample = recording_reader_next(reader, &size_bytes))) {
 		const struct sample_vcpu *vcpu = sample_first_vcpu(sample);
 
 		if (recording_is_note(sample))
@@ -48,7 +48,7 @@ static inline bool recorded_read(struct recorded *recorded, const char *path)
 			if (vcpu->n_stacks)
 				recorded_add(recorded, vcpu);
 	}
-	recording_destroy(recording);
+	recording_reader_close(reader);
 	return true;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A vCPU's record made by hand: registers, and pieces of stack whose words are put by their
- * address in the guest. And rows of ORC tables.
+ * A vCPU's record made by hand: registers, and pieces of stack. Words are put into the pieces by
+ * their addresses in the guest. And rows of ORC tables.
  */
 #ifndef TESTS_UNWIND_STACK_H
 #define TESTS_UNWIND_STACK_H
@@ -31,7 +31,7 @@ static inline void record_begin(uint64_t rip, uint64_t rsp)
 	};
 }
 
-/* A piece of N_WORDS zeros at ADDRESS. */
+/* Adds a piece of N_WORDS zeros at ADDRESS. */
 static inline void record_piece(uint64_t address, size_t n_words)
 {
 	struct sample_stack *piece = (struct sample_stack *)(record.bytes + record.vcpu.size_bytes);
@@ -47,7 +47,7 @@ static inline void record_piece(uint64_t address, size_t n_words)
 	}
 }
 
-/* WORD at ADDRESS, which lies in one of the pieces. */
+/* Puts WORD at ADDRESS, which lies in one of the pieces. */
 static inline void put(uint64_t address, uint64_t word)
 {
 	struct sample_stack *piece = (struct sample_stack *)(&record.vcpu + 1);
@@ -70,7 +70,7 @@ static inline void put(uint64_t address, uint64_t word)
 #define USER_CS   0x33
 #define USER_SS   0x2b
 
-/* rip cs rflags rsp ss */
+/* Puts the words of iret: rip cs rflags rsp ss. */
 static inline void put_iret(uint64_t address, uint64_t rip, uint64_t cs, uint64_t rsp)
 {
 	const uint64_t words[] = { rip, cs, 0x246, rsp, cs == USER_CS ? USER_SS : 0x18 };
@@ -79,7 +79,9 @@ static inline void put_iret(uint64_t address, uint64_t rip, uint64_t cs, uint64_
 		put(address + 8 * i, words[i]);
 }
 
-/* struct pt_regs: r15 is 115, r14 114, ... rax 100, in the order of enum unwind_register; rbp RBP. */
+/*
+ * Puts a struct pt_regs. Register i of enum unwind_register is 100 + i (rax 100, r15 115), rbp RBP.
+ */
 static inline void put_regs(uint64_t address, uint64_t rip, uint64_t cs, uint64_t rsp, uint64_t rbp)
 {
 	static const uint8_t order[] = { 15, 14, 13, 12, 6, 1, 11, 10, 9, 8, 0, 2, 3, 4, 5 };

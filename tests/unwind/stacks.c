@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The processor's trap flag gives a SIGTRAP before every instruction; its handler runs on a stack of
- * its own and copies what it interrupted. Instrumented code of a sanitizer is stepped through too.
+ * With the processor's trap flag set, every instruction raises a SIGTRAP first. The signal's
+ * handler runs on its own stack, and copies registers and stack of the interrupted code. It also
+ * steps through the code that a sanitizer adds.
  */
 #include "config.h"
 
@@ -44,7 +45,7 @@ static void stacks_copy_registers(const greg_t *from, struct registers *to)
 	};
 }
 
-/* From below the stack pointer, where a leaf function may keep things, to the thread's first frame. */
+/* Copies from below the stack pointer, where leaf functions may keep data, to the first frame. */
 #define RED_ZONE_BYTES 128
 
 __attribute__((no_sanitize("address", "undefined"))) static void
@@ -78,7 +79,7 @@ stacks_on_trap(int number, siginfo_t *info, void *context)
 	recording->n++;
 }
 
-/* Functions of their own, so that the CFI around what they push is right. */
+/* Separate functions, so that the CFI around what they push is right. */
 void stacks_stop(void);
 __asm__(".text\n"
 	".globl stacks_go_on, stacks_stop\n"

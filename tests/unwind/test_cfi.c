@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Call-frame information made here, byte by byte (DWARF 5 §6.4, LSB Core 5.0 §10.6): every
- * instruction, every pointer encoding, entries that are damaged in every byte; and steps by the
- * compiled table over a stack made here.
+ * Call-frame information that is made here, byte by byte (DWARF 5 §6.4, LSB Core 5.0 §10.6): every
+ * instruction, every pointer encoding, and entries that are damaged in every byte. Then steps by
+ * the compiled table over a stack that is made here, too.
  */
 #include "config.h"
 
@@ -62,7 +62,7 @@ static void test_instructions(void)
 	check_program("undefined return address", "outermost", 0x07, 16);
 	check_program("same_value", "rsp+8 ret-8", 0x86, 2, 0x08, 6);
 	check_program("register", "ask", 0x09, 16, 1);
-	check_program("register of one that is not followed", "rsp+8 ret-8", 0x09, 40, 1);
+	check_program("a rule of a register without a place here", "rsp+8 ret-8", 0x09, 40, 1);
 	check_program("remember and restore", "rsp+8 ret-8 rbp-16", 0x86, 2, 0x0a, 0x0e, 64, 0xc6,
 		      0x0b);
 	check_program("expression of the CFA", "ask", 0x0f, 3, 0x77, 16, 0x96);
@@ -82,7 +82,7 @@ static void test_instructions(void)
 	check_program("saved far away", "ask", 0x86, 100);
 }
 
-/* As long as it may be, and one byte more. */
+/* An expression as long as it may be, and one byte longer. */
 static void check_long_expression(void)
 {
 	for (unsigned bytes = 256; bytes <= 257; bytes++) {
@@ -94,18 +94,19 @@ static void check_long_expression(void)
 		program[5] = 0;
 		cfi = compile_program(program, 4 + bytes);
 		check_string(rule_text(cfi, MADE_CODE + 16), bytes == 256 ? "ask" : "none",
-			     bytes == 256 ? "an expression as long as may be" : "a longer one");
+			     bytes == 256 ? "the longest expression"
+					   : "a longer expression");
 		cfi_destroy(cfi);
 	}
 }
 
-/* What cannot be read or may not be trusted leaves nothing. */
+/* An instruction that cannot be read, or that is not safe, leaves no rule. */
 static void test_bad_instructions(void)
 {
 	check_program("an unknown opcode", "none", 0x1f);
 	check_program("def_cfa cut short", "none", 0x0c);
 	check_program("an expression cut short", "none", 0x0f, 200, 0x77);
-	check_program("restore_state of nothing", "none", 0x0b);
+	check_program("restore_state without remember_state", "none", 0x0b);
 	check_program("def_cfa_offset of an expression", "none", 0x0f, 2, 0x77, 8, 0x0e, 16);
 	check_program("CFA by a register that is not one", "none", 0x0c, 16, 8);
 	check_program("an expression that loops", "none", 0x0f, 4, 0x30, 0x28, 0xfc, 0xff);
@@ -113,8 +114,10 @@ static void test_bad_instructions(void)
 	check_program("an expression that divides", "none", 0x0f, 3, 0x31, 0x30, 0x1b);
 	check_program("an expression of an unknown operation", "none", 0x0f, 2, 0x77, 0xf0);
 	check_program("an empty expression", "none", 0x0f, 0);
-	check_program("a register's that loops", "none", 0x16, 6, 4, 0x30, 0x28, 0xfc, 0xff);
-	check_program("a saved register's that divides", "none", 0x10, 6, 3, 0x31, 0x30, 0x1b);
+	check_program("a register's expression that loops", "none",
+		      0x16, 6, 4, 0x30, 0x28, 0xfc, 0xff);
+	check_program("a saved register's expression that divides", "none",
+		      0x10, 6, 3, 0x31, 0x30, 0x1b);
 	check_long_expression();
 }
 
@@ -143,7 +146,7 @@ static void test_advances(void)
 	cfi_destroy(cfi);
 }
 
-/* What follows a broken instruction is not known; what was before is. */
+/* Rows before a broken instruction are kept, rows after it are not known. */
 static void test_broken_later(void)
 {
 	static const uint8_t program[] = { 0x41, 0x0e, 16, 0x41, 0x1f, 0x41, 0x0e, 24 };
@@ -153,8 +156,9 @@ static void test_broken_later(void)
 	};
 	struct cfi *cfi = compile_program(program, sizeof(program));
 
-	check_string(rule_text(cfi, MADE_CODE + 1), "rsp+16 ret-8", "before it breaks");
-	check_string(rule_text(cfi, MADE_CODE + 2), "none", "where it breaks");
+	check_string(rule_text(cfi, MADE_CODE + 1), "rsp+16 ret-8",
+		     "before the broken instruction");
+	check_string(rule_text(cfi, MADE_CODE + 2), "none", "at the broken instruction");
 	check_u64(cfi->n_refused, 1, "counted as refused");
 	cfi_destroy(cfi);
 	cfi = compile_program(beyond, sizeof(beyond));
@@ -184,7 +188,7 @@ static void test_states(void)
 
 /* --- entries ---------------------------------------------------------------------------------- */
 
-/* A function at MADE_CODE of 0x100 bytes, its pointers in ENCODING. */
+/* A function of 0x100 bytes at MADE_CODE, with pointers in ENCODING. */
 static void check_encoding(const char *what, uint8_t encoding, const void *start,
 			   size_t start_bytes, const void *length, size_t length_bytes,
 			   const char *wanted)
@@ -210,7 +214,7 @@ static void test_encodings(void)
 {
 	struct cfi_bytes made = { 0 };
 	uint64_t start = MADE_CODE, length = 0x100, relative, zero = 0;
-	uint8_t aligned[12] = { 0 }; /* the FDE's first field stands at 4 modulo 8 */
+	uint8_t aligned[12] = { 0 }; /* the FDE's first field is at 4 modulo 8 */
 	static const uint8_t uleb[] = { 0x80, 0xa0, 0x80, 0x02 },
 			     sleb[] = { 0x80, 0xa0, 0x80, 0x02 }, uleb_length[] = { 0x80, 0x02 };
 
@@ -234,8 +238,8 @@ static void test_encodings(void)
 	check_encoding("funcrel", 0x43, &start, 4, &length, 4, "none");
 	check_encoding("indirect", 0x9b, &start, 4, &length, 4, "none");
 	check_encoding("omit", 0xff, &start, 8, &length, 8, "none");
-	check_encoding("a format that is none", 0x05, &start, 8, &length, 8, "none");
-	check_encoding("no length", 0x00, &start, 8, &zero, 8, "none");
+	check_encoding("an unknown format", 0x05, &start, 8, &length, 8, "none");
+	check_encoding("a length of 0", 0x00, &start, 8, &zero, 8, "none");
 	length = UINT64_MAX;
 	check_encoding("around the end of the address space", 0x00, &start, 8, &length, 8, "none");
 }
@@ -262,8 +266,8 @@ static void test_augmentations(void)
 	check_cie("zRS", "zRS", absolute, 1, "S rsp+8 ret-8");
 	check_cie("zPLR", "zPLR", personality, sizeof(personality), "rsp+8 ret-8");
 	check_cie("zR without the encoding", "zR", NULL, 0, "none");
-	check_cie("a letter that is unknown", "zRX", absolute, 1, "none");
-	check_cie("not z", "eh", NULL, 0, "none");
+	check_cie("an unknown letter", "zRX", absolute, 1, "none");
+	check_cie("letters without z", "eh", NULL, 0, "none");
 }
 
 static void test_debug_frame(void)
@@ -294,7 +298,7 @@ static void test_debug_frame(void)
 	cfi_destroy(cfi);
 }
 
-/* One function within another, as hand-written ones are now and then. */
+/* One function within another, as hand-written code sometimes has it. */
 static void test_overlap(void)
 {
 	static const uint8_t deeper[] = { 0x0e, 16 };
@@ -306,13 +310,13 @@ static void test_overlap(void)
 	bytes_fde(&made, &inner, sizeof(inner), deeper, sizeof(deeper));
 	bytes_fde(&made, &plain, sizeof(plain), NULL, 0);
 	cfi = bytes_compile(&made);
-	check_string(rule_text(cfi, MADE_CODE + 0x3f), "rsp+8 ret-8", "before the inner one");
-	check_string(rule_text(cfi, MADE_CODE + 0x40), "rsp+16 ret-8", "the inner one");
-	check_string(rule_text(cfi, MADE_CODE + 0x50), "none", "behind it");
+	check_string(rule_text(cfi, MADE_CODE + 0x3f), "rsp+8 ret-8", "before the inner function");
+	check_string(rule_text(cfi, MADE_CODE + 0x40), "rsp+16 ret-8", "the inner function");
+	check_string(rule_text(cfi, MADE_CODE + 0x50), "none", "behind the inner function");
 	cfi_destroy(cfi);
 }
 
-/* With a page of .eh_frame missing, .eh_frame_hdr leads to what is behind it. */
+/* When a page of .eh_frame is missing, .eh_frame_hdr leads to the entries behind the gap. */
 static void test_gap(void)
 {
 	struct {
@@ -351,7 +355,7 @@ static void test_gap(void)
 	cfi_destroy(cfi);
 }
 
-/* Behind the last byte of .eh_frame, which ends where its memory does. */
+/* An FDE behind the last byte of .eh_frame, which ends where its memory ends. */
 static void test_hdr_outside(void)
 {
 	struct {
@@ -387,7 +391,7 @@ static void test_hdr_outside(void)
 	free(bytes);
 }
 
-/* The letters of a CIE, the last of its section, go on to its end. */
+/* The letters of a section's last CIE have no end before the section's. */
 static void test_endless_letters(void)
 {
 	struct cfi_bytes made = { .debug_frame = true };
@@ -417,8 +421,8 @@ static void test_endless_letters(void)
 }
 
 /*
- * With a gap FDEs are where .eh_frame_hdr says, also one within another: what was read once is not
- * read again. The second one lies among the operands of the first, as its DW_CFA_GNU_args_size.
+ * With a gap, FDEs are where .eh_frame_hdr says, also one within another: no bytes are read twice.
+ * The second FDE lies in an operand of the first, a DW_CFA_GNU_args_size.
  */
 static void test_gap_overlap(void)
 {
@@ -456,20 +460,21 @@ static void test_gap_overlap(void)
 						      .size_bytes = sizeof(hdr),
 						      .address = hdr_address };
 	check(!cfi_compile(&sections, &cfi), "an FDE within another");
-	check_string(rule_text(cfi, MADE_CODE), "rsp+8 ret-8", "the first is taken");
-	check_string(rule_text(cfi, MADE_CODE + 0x200), "none", "the one within it is not");
-	check(cfi && cfi->n_refused == 1, "and is counted");
+	check_string(rule_text(cfi, MADE_CODE), "rsp+8 ret-8", "the first FDE is used");
+	check_string(rule_text(cfi, MADE_CODE + 0x200), "none",
+		     "the FDE within the first is not used");
+	check(cfi && cfi->n_refused == 1, "the FDE within the first is counted");
 	cfi_destroy(cfi);
 	cfi = NULL;
 	hdr.entries[0][1] = hdr.entries[1][1];
-	check(!cfi_compile(&sections, &cfi), "that one alone");
+	check(!cfi_compile(&sections, &cfi), "the inner FDE alone is used");
 	check_string(rule_text(cfi, MADE_CODE + 0x200), "rsp+8 ret-8", "is one");
 	cfi_destroy(cfi);
 }
 
 /*
- * Each FDE has its CIE read, which may be 1 KiB of letters: 100 MiB of them here, out of 2.8 MB. So
- * they are limited to twice the section. A linker has one CIE of 24 bytes for thousands.
+ * For each FDE its CIE is read, which may have 1 KiB of letters: here 100 MiB from 2.8 MB. So CIEs
+ * are limited to twice the section. A linker writes one CIE of 24 bytes for thousands of FDEs.
  */
 static void test_many_cies(void)
 {
@@ -516,8 +521,8 @@ static void test_many_cies(void)
 }
 
 /*
- * FDEs as large as they may be: rules that take FRONT_BYTES of each, of 200 bytes an expression, and
- * behind these a row each byte. What a row costs must not grow with what stands in front of it.
+ * FDEs as large as they may be. Rules with expressions of 200 bytes take FRONT_BYTES of each FDE; a
+ * row for each byte follows. The cost of a row must not grow with the rules before it.
  */
 #define LARGE_FDES  8
 #define LARGE_BYTES 60000
@@ -626,14 +631,14 @@ static void test_steps(void)
 	check_u64(cursor.regs[REG_RIP], 0xa05, "return address");
 	check_u64(cursor.regs[REG_RBP], 0xa04, "rbp");
 	check_u64(cursor.regs[REG_RBX], 0xa02, "rbx");
-	check_u64(cursor.regs[REG_R12], 0x1212, "r12 as it was");
+	check_u64(cursor.regs[REG_R12], 0x1212, "r12 is unchanged");
 	check(!cursor.interrupted, "a return address");
 	check(cursor.known == CFI_KEPT_MASK, "known: %#x (expected %#x)", cursor.known,
 	      CFI_KEPT_MASK);
 	check_u64(cursor.reached[0], 0x7030, "reached");
 
 	start_at(&cursor, 0x11, 0x7010);
-	cursor.interrupted = false; /* behind a call: row at 0x10, not yet outermost at 0xf + 1 */
+	cursor.interrupted = false; /* a return address: rip - 1 is looked up */
 	check(step_program(frame, sizeof(frame), &cursor) == STEP_OUTERMOST, "rip - 1 is 0x10");
 	start_at(&cursor, 0x10, 0x7010);
 	cursor.interrupted = false;
@@ -641,7 +646,7 @@ static void test_steps(void)
 
 	start_at(&cursor, 4, 0x7070);
 	check(step_program(frame, sizeof(frame), &cursor) == STEP_CUT, "the stack is cut");
-	check_u64(cursor.regs[REG_RSP], 0x7070, "and the cursor as it was");
+	check_u64(cursor.regs[REG_RSP], 0x7070, "the cursor is unchanged");
 	start_at(&cursor, 0x100, 0x7010);
 	check(step_program(frame, sizeof(frame), &cursor) == STEP_NOT_COVERED,
 	      "behind the function");
@@ -655,7 +660,8 @@ static void test_steps(void)
 	check_u64(cursor.regs[REG_RSP], 0x7050, "its CFA");
 	start_at(&cursor, 4, 0x7010);
 	cursor.known &= ~(1U << REG_R10);
-	check(step_program(by_r10, sizeof(by_r10), &cursor) == STEP_BAD, "r10, which is not known");
+	check(step_program(by_r10, sizeof(by_r10), &cursor) == STEP_BAD,
+	      "CFA by r10, which is not known");
 
 	made_stack.words[5] = 0;
 	start_at(&cursor, 4, 0x7010);
@@ -663,7 +669,7 @@ static void test_steps(void)
 	      "a return address of 0");
 }
 
-/* The stub pushes its number at 6 and jumps at 11. */
+/* The PLT stub pushes its number at 6 and jumps at 11. */
 static void test_plt(void)
 {
 	static const uint8_t plt[] = { 0x0f, 11,   0x77, 8,    0x80, 0,   0x3f,

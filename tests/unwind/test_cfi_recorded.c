@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Compiled CFI against libunwind, on the stacks of a recording: each is unwound step by step both
- * ways, with the same registers after each, and reaches its outermost function.
+ * Compiled CFI against libunwind, on the stacks of a recording. Each stack is unwound step by step
+ * both ways. After each step the registers are the same, and each stack reaches its outermost
+ * function.
  *
  *	test_cfi_recorded [RECORDING ELF]
  *
- * By default those in recorded/: the tiny guest without frame pointers, sampled in the lab (xtop -w),
- * of which each chain of addresses was kept once, and the unwind sections of its file.
+ * By default the files in recorded/: the tiny guest without frame pointers, sampled in the lab
+ * (xtop -w), with each chain of addresses kept once, and the unwind sections of the guest's file.
  */
 #include "config.h"
 
@@ -79,7 +80,7 @@ int main(int argc, char **argv)
 	      "as many)",
 	      recorded.n, tally.frames);
 	check_u64(tally.different, 0, "stacks that the two unwind differently");
-	/* One in 200 may stand where the table has nothing: an entry point's first instructions. */
+	/* One in 200 may be where the table has nothing: an entry point's first instructions. */
 	check(tally.incomplete * 200 <= recorded.n, "%" PRIu64 " of %zu end early",
 	      tally.incomplete, recorded.n);
 	elf_tables_close(&tables);

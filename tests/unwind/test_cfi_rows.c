@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Compiled CFI against libunwind, on every row of real programs: at the first, the last and a middle
- * address of each, from registers and a stack full of different words, both must find the same
- * caller. CFI_ROWS_FILES names more files.
+ * Compiled CFI against libunwind, on every row of real programs. At the first, the last and a
+ * middle address of each row both must find the same caller. Registers and stack are full of
+ * different words. CFI_ROWS_FILES names more files.
  */
 #include "config.h"
 
@@ -22,7 +22,7 @@ static struct {
 	uint64_t words[STACK_BYTES / 8];
 } made;
 
-/* Every register points into the lower half of the stack, every word of it is of its own. */
+/* Every register points into the lower half of the stack, and all words of the stack differ. */
 static void make_vcpu(void)
 {
 	uint64_t *regs = (uint64_t *)&made.vcpu.regs;
@@ -34,7 +34,7 @@ static void make_vcpu(void)
 		regs[i] = STACK + 4096 + 512 * i;
 	made.stack = (struct sample_stack){ .address = STACK, .size_bytes = STACK_BYTES };
 	for (unsigned i = 0; i < STACK_BYTES / 8; i++)
-		made.words[i] = STACK + 8 * (i * 77 % (STACK_BYTES / 8)); /* readable too */
+		made.words[i] = STACK + 8 * (i * 77 % (STACK_BYTES / 8)); /* can be read, too */
 }
 
 struct tally {
@@ -127,7 +127,7 @@ static void compare_file(const char *path)
 	elf_tables_close(&tables);
 }
 
-/* The libraries this very process has, whatever the system calls their folder. */
+/* The libraries of this process, whatever the system calls their folder. */
 static void compare_libraries(void)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");

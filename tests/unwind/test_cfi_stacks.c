@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Real stacks, recorded before every instruction of some work with all there is: library calls
- * through the PLT, callbacks, a signal handler, tail calls, realigned frames, the vDSO. Each is
- * unwound by the compiled table and by libunwind alone, step by step, with the same results, and the
- * chain of a leaf is the one that was called, through every kind of frame.
+ * Real stacks, recorded before every instruction of some work that has every kind of frame: library
+ * calls through the PLT, callbacks, a signal handler, tail calls, realigned frames, the vDSO. Each
+ * stack is unwound by the compiled table and by libunwind alone, step by step, with the same
+ * results. The chain of each leaf is the one that was called.
  */
 #include "config.h"
 
@@ -26,7 +26,7 @@ static volatile unsigned sink;
 
 /* --- the work --------------------------------------------------------------------------------- */
 
-/* Names for addresses of ours: what the tests expect are chains of these. */
+/* Names for this program's addresses. The tests expect chains of these names. */
 __attribute__((noinline)) static void leaf(void)
 {
 	sink = sink * 3 + 1;
@@ -133,7 +133,7 @@ static bool cursors_agree(const struct cursor *a, const struct cursor *b)
 	return true;
 }
 
-/* False: the two ways differ. */
+/* False: the two ways gave different results. */
 static bool unwind_both(const struct process_images *process, const struct sample_vcpu *vcpu,
 			struct chain *chain)
 {
@@ -184,7 +184,7 @@ static const char *name_of(uint64_t pc)
 {
 	struct symtab_entry entry;
 
-	if (!symtab_lookup(own_symbols, pc - own_bias, &entry))
+	if (!symtab_find(own_symbols, pc - own_bias, &entry))
 		return NULL;
 	for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++)
 		if ((uint64_t)(uintptr_t)named[i].function - own_bias == entry.start)
@@ -192,7 +192,7 @@ static const char *name_of(uint64_t pc)
 	return NULL;
 }
 
-/* "leaf by_x work": names that are ours, up to work. */
+/* "leaf by_x work": the names above, up to work. */
 static const char *chain_text(const struct chain *chain)
 {
 	static char text[1024];
@@ -246,7 +246,7 @@ static void read_own_symbols(void)
 	close(fd);
 }
 
-/* What of ours has no CFI may end a chain; nothing else may. */
+/* Only code of this program that has no CFI may end a chain. */
 static bool ends_well(const struct process_images *process, const struct chain *chain)
 {
 	uint64_t last = chain->pcs[chain->n - 1];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Steps by libunwind of what the compiled table leaves to it: expressions, registers in registers, a
- * signal frame with all registers; what is not safe is not given to it.
+ * Steps by libunwind for the rows that the compiled table leaves to it: expressions, registers in
+ * registers, a signal frame with all registers. Rows that are not safe never reach libunwind.
  */
 #include "config.h"
 
@@ -47,7 +47,7 @@ static void start_at(struct cursor *cursor, uint64_t offset)
 	cursor->regs[REG_RDX] = 0xdddd;
 }
 
-/* Of a function with PROGRAM; twice, the second time out of libunwind's cache. */
+/* Makes a step in a function with PROGRAM twice: the second answer is from libunwind's cache. */
 static enum unwind_step step(const char *augmentation, const void *program, size_t bytes,
 			     struct cursor *cursor)
 {
@@ -111,10 +111,10 @@ static void test_registers(void)
 	start_at(&cursor, 4);
 	cursor.known &= ~(1U << REG_RDX);
 	check(step("zR", rdx, sizeof(rdx), &cursor) == STEP_BAD, "rdx is not known");
-	check_u64(cursor.regs[REG_RSP], 0x7010, "the cursor is as it was");
+	check_u64(cursor.regs[REG_RSP], 0x7010, "the cursor is unchanged");
 }
 
-/* As glibc's __restore_rt, in short: everything saved, also rsp. */
+/* Like glibc's __restore_rt, but shorter: all registers are saved, also rsp. */
 static void test_signal(void)
 {
 	static const uint8_t program[] = { 0x0f, 4,  0x77, 0xf0, 0,    0x06, /* CFA: *(rsp + 112) */
@@ -153,7 +153,7 @@ static void test_ends(void)
 	check(step("zR", cfa, sizeof(cfa), &cursor) == STEP_NOT_COVERED, "behind the function");
 }
 
-/* Rows that are not safe keep the whole function away; others stay. */
+/* A row that is not safe keeps its whole function from libunwind, but no other function. */
 static void test_unsafe(void)
 {
 	static const uint8_t loops[] = { 0x0f, 5, 0x77, 8, 0x2f, 0xfb, 0xff };
@@ -168,7 +168,7 @@ static void test_unsafe(void)
 	bytes_fde(&made, &plain, sizeof(plain), loops, sizeof(loops));
 	bytes_fde(&made, &second, sizeof(second), NULL, 0);
 	bytes_cie(&made, "zR", absolute, 1, no_cfa,
-		  1); /* libunwind 1.6 asserts that there is one */
+		  1); /* libunwind 1.6 asserts that there is a CFA */
 	bytes_fde(&made, &third, sizeof(third), no_cfa, 1);
 	dwarf = create(&made, true);
 	start_at(&cursor, 4);
@@ -180,7 +180,7 @@ static void test_unsafe(void)
 	dwarf_destroy(dwarf);
 }
 
-/* Only what has rows for libunwind is given to it, whatever lies within a function. */
+/* Only functions with rows for libunwind are given to it, also when one lies within another. */
 static void test_within(void)
 {
 	static const uint8_t cfa[] = { 0x0f, 4, 0x77, 8, 0x23, 24 };
@@ -197,13 +197,13 @@ static void test_within(void)
 	check(dwarf_step(dwarf, BIAS, &cursor) == STEP_CALLER, "the inner function");
 	start_at(&cursor, 4);
 	check(dwarf_step(dwarf, BIAS, &cursor) == STEP_NOT_COVERED,
-	      "the outer one has no such row");
+	      "the outer function has no such row");
 	dwarf_destroy(dwarf);
 }
 
 /*
- * Programs that are not safe are run and nothing of them is kept: that is bounded, too. 300 of 63
- * KiB are more than the limit; what comes behind it is left out.
+ * Programs that are not safe are run, but not kept. Running is limited, too: 300 programs of 63 KiB
+ * exceed the limit, and functions behind them are left out.
  */
 static void test_work(void)
 {
@@ -216,7 +216,7 @@ static void test_work(void)
 	uint8_t *bytes, *at;
 
 	bytes_cie(&made, "zR", absolute, 1, usual, sizeof(usual));
-	bytes_fde(&made, &plain, sizeof(plain), NULL, 0); /* the first: there is time for it */
+	bytes_fde(&made, &plain, sizeof(plain), NULL, 0); /* the first one: within the limit */
 	bytes = calloc(1, made.n + (n + 2) * (8 + sizeof(plain) + program_bytes));
 	memcpy(bytes, made.bytes, made.n);
 	at = bytes + made.n;
@@ -237,14 +237,15 @@ static void test_work(void)
 						  .address = MADE_FRAME };
 	check(!dwarf_create(&sections, NULL, &dwarf), "%u programs that are not safe", n);
 	start_at(&cursor, 4);
-	check(dwarf && dwarf_step(dwarf, BIAS, &cursor) == STEP_CALLER, "what came before them");
+	check(dwarf && dwarf_step(dwarf, BIAS, &cursor) == STEP_CALLER, "the function before them");
 	start_at(&cursor, 0x104);
-	check(dwarf && dwarf_step(dwarf, BIAS, &cursor) == STEP_NOT_COVERED, "none of them");
+	check(dwarf && dwarf_step(dwarf, BIAS, &cursor) == STEP_NOT_COVERED, "no unsafe function");
 	start_at(&cursor, 0x100 * (n + 1) + 4);
 	check(dwarf && dwarf_step(dwarf, BIAS, &cursor) == STEP_NOT_COVERED,
-	      "a safe one behind them, for which there is no time left");
+	      "a safe function behind them, beyond the limit");
 	start_at(&cursor, 0x100 * (n + 2) + 4);
-	check(dwarf && dwarf_step(dwarf, BIAS, &cursor) == STEP_CALLER, "but for a short one");
+	check(dwarf && dwarf_step(dwarf, BIAS, &cursor) == STEP_CALLER,
+	      "a short function that is within the limit");
 	dwarf_destroy(dwarf);
 	free(bytes);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Frame pointers over stacks made by hand. The stack begins at STACK, where rsp points unless said
- * otherwise; a frame at word i is { caller's rbp, return address }.
+ * Frame pointers over stacks made by hand. The stack begins at STACK, and rsp points there unless a
+ * test says otherwise. A frame at word i is { caller's rbp, return address }.
  */
 #include "config.h"
 
@@ -71,7 +71,7 @@ static void run(const struct symbols *symbols)
 	unwind_stack(&record.vcpu, &spaces, UNWIND_FP, &stack);
 }
 
-/* The outermost byte used of any piece. */
+/* The address just past the outermost byte used of any piece. */
 static uint64_t reached(void)
 {
 	uint64_t most = 0;
@@ -81,7 +81,7 @@ static uint64_t reached(void)
 	return most;
 }
 
-/* Of the first N_WORDS of the stack. */
+/* Unwinds with the first N_WORDS of the stack copied. */
 static void unwind(const struct symbols *symbols, size_t n_words)
 {
 	add_piece(STACK, words, (uint32_t)(8 * n_words));
@@ -125,23 +125,24 @@ static void test_normal(void)
 	chain();
 	begin(H + 16, at(2));
 	unwind(NULL, 64);
-	check_stack(UNWIND_COMPLETE, CHAIN(H + 16, F + 8, G + 8, MAIN_FN + 8), at(12), "to rbp 0");
+	check_stack(UNWIND_COMPLETE, CHAIN(H + 16, F + 8, G + 8, MAIN_FN + 8), at(12),
+		    "up to rbp 0");
 
 	frame(10, at(20), MAIN_FN + 8);
-	frame(20, at(30), 0); /* start-up code calls nothing back */
+	frame(20, at(30), 0); /* start-up code has no caller */
 	begin(H + 16, at(2));
 	unwind(NULL, 64);
 	check_stack(UNWIND_COMPLETE, CHAIN(H + 16, F + 8, G + 8, MAIN_FN + 8), at(22),
-		    "to return address 0");
+		    "up to return address 0");
 
 	begin(H + 16, 0);
 	unwind(NULL, 64);
-	check_stack(UNWIND_COMPLETE, CHAIN(H + 16), 0, "rbp 0 at once");
+	check_stack(UNWIND_COMPLETE, CHAIN(H + 16), 0, "rbp is 0 in the first frame");
 	begin(H + 16, STACK);
 	frame(0, 0, F + 8);
 	unwind(NULL, 2);
 	check_stack(UNWIND_COMPLETE, CHAIN(H + 16, F + 8), at(2),
-		    "rbp at rsp, the two words all there is");
+		    "rbp is rsp, and only two words were copied");
 }
 
 static void test_user(void)
@@ -152,17 +153,17 @@ static void test_user(void)
 	unwind(NULL, 64);
 	check(stack.n_frames == 4 && stack.frames[0].flags == FRAME_USER &&
 		      stack.frames[3].flags == (FRAME_USER | FRAME_RETURN),
-	      "user code is marked");
+	      "frames of user code are marked");
 }
 
-/* Frames only go outwards: a ladder that climbs down, stays, or overlaps ends there. */
+/* Frames only go outwards: the walk ends at a frame that goes inwards, stays, or overlaps. */
 static void test_loops(void)
 {
 	chain();
 	frame(6, at(2), G + 8);
 	begin(H + 16, at(2));
 	unwind(NULL, 64);
-	check_stack(UNWIND_LOOP, CHAIN(H + 16, F + 8, G + 8), at(8), "6 points back to 2");
+	check_stack(UNWIND_LOOP, CHAIN(H + 16, F + 8, G + 8), at(8), "6 points back to word 2");
 
 	chain();
 	frame(6, at(6), G + 8);
@@ -174,7 +175,7 @@ static void test_loops(void)
 	frame(6, at(7), G + 8);
 	begin(H + 16, at(2));
 	unwind(NULL, 64);
-	check_stack(UNWIND_LOOP, CHAIN(H + 16, F + 8, G + 8), at(8), "6 points into itself");
+	check_stack(UNWIND_LOOP, CHAIN(H + 16, F + 8, G + 8), at(8), "6 points into its frame");
 
 	chain();
 	begin(H + 16, STACK - 8);
@@ -196,18 +197,19 @@ static void test_bad(void)
 	frame(6, at(10) + 1, G + 8);
 	begin(H + 16, at(2));
 	unwind(NULL, 64);
-	check_stack(UNWIND_BAD, CHAIN(H + 16, F + 8, G + 8), at(8), "unaligned further out");
+	check_stack(UNWIND_BAD, CHAIN(H + 16, F + 8, G + 8), at(8), "an unaligned rbp further out");
 
 	chain();
 	frame(6, at(10), 0x1234567812345678);
 	begin(H + 16, at(2));
 	unwind(NULL, 64);
-	check_stack(UNWIND_BAD, CHAIN(H + 16, F + 8), at(8), "a return address that is none");
+	check_stack(UNWIND_BAD, CHAIN(H + 16, F + 8), at(8),
+		    "a return address that is not canonical");
 
 	chain();
 	begin(H + 16, STACK + (2 << 20));
 	unwind(NULL, 64);
-	check_stack(UNWIND_BAD, CHAIN(H + 16), 0, "rbp 2 MiB away");
+	check_stack(UNWIND_BAD, CHAIN(H + 16), 0, "rbp 2 MiB away from rsp");
 	begin(H + 16, UINT64_MAX - 7);
 	unwind(NULL, 64);
 	check_stack(UNWIND_BAD, CHAIN(H + 16), 0, "rbp at the end of the address space");
@@ -219,17 +221,18 @@ static void test_cut(void)
 	chain();
 	begin(H + 16, at(2));
 	unwind(NULL, 11);
-	check_stack(UNWIND_CUT, CHAIN(H + 16, F + 8, G + 8), at(8), "half a frame is none");
+	check_stack(UNWIND_CUT, CHAIN(H + 16, F + 8, G + 8), at(8), "half of the frame was copied");
 	begin(H + 16, at(2));
 	unwind(NULL, 10);
-	check_stack(UNWIND_CUT, CHAIN(H + 16, F + 8, G + 8), at(8), "no frame");
+	check_stack(UNWIND_CUT, CHAIN(H + 16, F + 8, G + 8), at(8),
+		    "nothing of the frame was copied");
 	begin(H + 16, at(2));
 	memset(&stack, 0, sizeof(stack));
 	run(NULL);
-	check_stack(UNWIND_CUT, CHAIN(H + 16), 0, "no stack at all");
+	check_stack(UNWIND_CUT, CHAIN(H + 16), 0, "nothing was copied");
 }
 
-/* Zeros that stand for a page gone away look like an outermost frame, and are none. */
+/* Zeros in the place of a page that is gone look like an outermost frame, but are not one. */
 static void test_faulted(void)
 {
 	chain();
@@ -237,7 +240,8 @@ static void test_faulted(void)
 	begin(H + 16, at(2));
 	record.vcpu.cut = CUT_FAULT;
 	unwind(NULL, 64);
-	check_stack(UNWIND_CUT, CHAIN(H + 16, F + 8, G + 8), at(12), "an end in a faulted copy");
+	check_stack(UNWIND_CUT, CHAIN(H + 16, F + 8, G + 8), at(12),
+		    "an end in a copy with a fault");
 }
 
 static void test_pieces(void)
@@ -260,7 +264,7 @@ static void test_depth(void)
 	unwind(NULL, 2002);
 	check(stack.n_frames == UNWIND_MAX_FRAMES && stack.stop == UNWIND_TOO_DEEP,
 	      "deep: %u frames, stop %d", stack.n_frames, stack.stop);
-	check(stack.frames[511].address == F + 511, "the last one that fits");
+	check(stack.frames[511].address == F + 511, "the last frame that fits");
 
 	frame(2 * 510, 0, F + 511);
 	begin(H + 16, at(0));
@@ -288,7 +292,7 @@ static struct symbols *create_symbols(void)
 }
 
 /*
- * On the first byte of H its caller is on top of the stack and rbp is still the caller's:
+ * At the first byte of H the caller is on top of the stack, and rbp is still the caller's:
  *
  *  word 0  F + 8                  H called by F
  *       2  { ──► 6, G + 8 }       rbp: F called by G
@@ -308,10 +312,11 @@ static void test_entry(const struct symbols *symbols)
 	begin(H, at(2));
 	unwind(NULL, 64);
 	check_stack(UNWIND_COMPLETE, CHAIN(H, G + 8, MAIN_FN + 8), at(8),
-		    "without symbols nobody knows");
+		    "without symbols the caller is missed");
 	begin(H + 1, at(2));
 	unwind(symbols, 64);
-	check_stack(UNWIND_COMPLETE, CHAIN(H + 1, G + 8, MAIN_FN + 8), at(8), "its second byte");
+	check_stack(UNWIND_COMPLETE, CHAIN(H + 1, G + 8, MAIN_FN + 8), at(8),
+		    "second byte of a function");
 	begin(H + 4, at(2));
 	unwind(symbols, 64);
 	check_stack(UNWIND_COMPLETE, CHAIN(H + 4, F + 8, G + 8, MAIN_FN + 8), at(8),
@@ -320,9 +325,9 @@ static void test_entry(const struct symbols *symbols)
 	begin(H, at(2));
 	unwind(symbols, 64);
 	check_stack(UNWIND_COMPLETE, CHAIN(H, G + 8, MAIN_FN + 8), at(8),
-		    "what is on top is no code");
+		    "the word on top is no code address");
 
-	words[0] = MAIN_FN + 0x100; /* main ends with the call: the address behind it is f's */
+	words[0] = MAIN_FN + 0x100; /* main ends with the call: the next byte is f's */
 	begin(H, 0);
 	unwind(symbols, 1);
 	check_stack(UNWIND_COMPLETE, CHAIN(H, MAIN_FN + 0x100), at(1),
@@ -330,7 +335,7 @@ static void test_entry(const struct symbols *symbols)
 }
 
 /*
- * Once rbp is pushed, and before it is set:
+ * After rbp is pushed, and before rbp is set:
  *
  *  word 0  { ──► 2, F + 8 }       H called by F; rbp is still F's
  *       2  { 0, MAIN + 8 }        F called by main
@@ -346,15 +351,16 @@ static void test_entry_pushed(const struct symbols *symbols)
 		begin(H + offsets[i], at(2));
 		unwind(symbols, 64);
 		check_stack(UNWIND_COMPLETE, CHAIN(H + offsets[i], F + 8, MAIN_FN + 8), at(4),
-			    "rbp pushed");
+			    "rbp is pushed");
 	}
-	begin(H + 4, at(0)); /* rbp pushed and set, no endbr64: what is on top is no code */
+	begin(H + 4, at(0)); /* rbp is set, no endbr64: the word on top is no code address */
 	unwind(symbols, 64);
-	check_stack(UNWIND_COMPLETE, CHAIN(H + 4, F + 8, MAIN_FN + 8), at(4), "frame linked in");
+	check_stack(UNWIND_COMPLETE, CHAIN(H + 4, F + 8, MAIN_FN + 8), at(4),
+		    "the frame is linked");
 	frame(0, 0, F + 8);
 	begin(H + 1, 0);
 	unwind(symbols, 2);
-	check_stack(UNWIND_COMPLETE, CHAIN(H + 1, F + 8), at(2), "rbp 0 pushed");
+	check_stack(UNWIND_COMPLETE, CHAIN(H + 1, F + 8), at(2), "rbp is pushed, and is 0");
 }
 
 static void test_known_code(const struct symbols *symbols)
@@ -362,7 +368,8 @@ static void test_known_code(const struct symbols *symbols)
 	chain();
 	begin(H + 16, at(2));
 	unwind(symbols, 64);
-	check_stack(UNWIND_COMPLETE, CHAIN(H + 16, F + 8, G + 8, MAIN_FN + 8), at(12), "all known");
+	check_stack(UNWIND_COMPLETE, CHAIN(H + 16, F + 8, G + 8, MAIN_FN + 8), at(12),
+		    "all code is known");
 	frame(6, at(10), CODE + 0x401);
 	begin(H + 16, at(2));
 	unwind(symbols, 64);
@@ -372,7 +379,7 @@ static void test_known_code(const struct symbols *symbols)
 	begin(H + 16, at(2));
 	unwind(symbols, 64);
 	check_stack(UNWIND_COMPLETE, CHAIN(H + 16, F + 8, CODE + 0x400, MAIN_FN + 8), at(12),
-		    "behind the last call of all");
+		    "a return address behind the last function");
 }
 
 /* --- anything --------------------------------------------------------------------------------- */
@@ -385,8 +392,8 @@ static uint64_t next_random(void)
 	return state >> 16;
 }
 
-/* Half of the words look like frames. Whatever comes out is bounded and inside the stack (ASan
- * watches the reads). */
+/* Half of the words look like frames. The result is bounded and lies inside the stack; ASan watches
+ * the reads. */
 static void test_random(const struct symbols *symbols)
 {
 	size_t bad = 0;

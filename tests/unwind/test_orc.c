@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ORC tables from bytes: every layout, any order, and bytes that are no table. Tables are written
- * here as the kernel has them: words relative to their own place, entries of 6 bytes.
+ * ORC tables from bytes: every layout, any order, and bytes that are no table. The tables are
+ * written as a kernel has them: words relative to their own address, and entries of 6 bytes.
  */
 #include "config.h"
 
@@ -57,7 +57,8 @@ static void check_row(const struct orc *orc, uint64_t address, const struct orc_
 }
 
 /*
- * The same five entries in each layout's bits. Flags by hand, from the kernel's struct orc_entry:
+ * The same entries in the bits of each layout. Flags are made by hand, from the kernel's struct
+ * orc_entry:
  *
  *                     V1      V2      V3      V4
  *   call, sp + 16     0x0015  0x0015  0x0215  0x0283   bp at sp - 16 (PREV_SP 1; V4 8)
@@ -114,15 +115,15 @@ static void test_guess(void)
 		n = 0;
 		for (size_t i = 0; i < 100; i++)
 			add_entry(TEXT + i, 8, 0, i % 10 ? call[version - 1] : regs[version - 1]);
-		if (check(orc_guess_layout(entries, n, &guess), "V%d is a layout", version))
-			check_u64(guess, version, "guessed");
+		if (check(orc_guess_layout(entries, n, &guess), "V%d is recognized", version))
+			check_u64(guess, version, "the guess is right");
 	}
 	memset(entries, 0xff, sizeof(entries));
-	check(!orc_guess_layout(entries, MAX_N, &(enum orc_version){ 0 }), "no layout at all");
-	check(!orc_guess_layout(entries, 0, &(enum orc_version){ 0 }), "nor of nothing");
+	check(!orc_guess_layout(entries, MAX_N, &(enum orc_version){ 0 }), "no layout fits");
+	check(!orc_guess_layout(entries, 0, &(enum orc_version){ 0 }), "no guess without entries");
 }
 
-/* Blocks without an entry, several in one, before the first, behind the last. */
+/* Blocks without an entry and with several; before the first entry, and behind the last. */
 static void test_places(void)
 {
 	static const uint64_t places[] = { 0x10, 0x11, 0x3ff, 0x400, 0x2800, 0xffff };
@@ -132,7 +133,7 @@ static void test_places(void)
 	for (size_t i = 0; i < 6; i++)
 		add_entry(TEXT + places[i], (int16_t)(8 * i + 8), 0, 0x0205);
 	must(create(ORC_V3, &orc));
-	check(!orc_find(orc, TEXT) && !orc_find(orc, TEXT + 0xf), "before the first");
+	check(!orc_find(orc, TEXT) && !orc_find(orc, TEXT + 0xf), "before the first entry");
 	for (size_t i = 0; i < 6; i++) {
 		uint64_t last = i < 5 ? places[i + 1] - 1 : TEXT_BYTES - 1;
 
@@ -142,12 +143,15 @@ static void test_places(void)
 	}
 	check(!orc_find(orc, TEXT + TEXT_BYTES) && !orc_find(orc, TEXT - 1) && !orc_find(orc, 0) &&
 		      !orc_find(orc, UINT64_MAX),
-	      "outside of the code");
+	      "outside the code");
 	orc_destroy(orc);
 }
 
-/* Kernels before 5.6 sort at boot: their files are not in order. Of one address the last counts, but
- * the end of a section says nothing about what starts there. */
+/*
+ * Kernels before 5.6 sort at boot, so entries in their files are in any order. Of several entries
+ * for one address the last counts; but the end of a section says nothing about the code that starts
+ * there.
+ */
 static void test_order(void)
 {
 	struct orc *orc;
@@ -168,14 +172,15 @@ static void test_order(void)
 	add_entry(TEXT + 0x100, 16, 0, 0x0005);
 	add_entry(TEXT + 0x200, 16, 0, 0x0005);
 	must(create(ORC_V1, &orc));
-	check_u64((uint64_t)orc_find(orc, TEXT + 0x100)->sp_offset, 16, "the last of an address");
-	check_u64(orc->n, 1, "what says the same again is not kept");
+	check_u64((uint64_t)orc_find(orc, TEXT + 0x100)->sp_offset, 16,
+		  "the last entry of an address");
+	check_u64(orc->n, 1, "an entry that repeats the one before is not kept");
 	orc_destroy(orc);
 }
 
 static void check_refused(struct xtop_error *error, struct orc *orc, const char *name)
 {
-	check(error && !orc, "%s: %s", name, error ? error_message(error) : "taken");
+	check(error && !orc, "%s: %s", name, error ? error_message(error) : "accepted");
 	error_destroy(error);
 	orc_destroy(orc);
 }
@@ -191,10 +196,10 @@ static void test_refused(void)
 	n = 0;
 	add_entry(TEXT - 1, 8, 0, 0x0205);
 	add_entry(TEXT + TEXT_BYTES, 8, 0, 0x0205);
-	check_refused(create(ORC_V3, &orc), orc, "only entries outside of the code");
+	check_refused(create(ORC_V3, &orc), orc, "only entries outside the code");
 	n = 0;
 	check_refused(create(ORC_V3, &orc), orc, "no entries");
-	add_entry(TEXT + 16, 8, 0, 0x0205); /* a good one, but */
+	add_entry(TEXT + 16, 8, 0, 0x0205); /* a good entry */
 	source.text_end = TEXT;
 	check_refused(orc_create(&source, &layout, &orc), orc, "no code");
 	source.text_end = TEXT + ORC_MAX_TEXT_BYTES + 1;
@@ -218,7 +223,7 @@ static uint32_t next_random(void)
 	return state >> 8;
 }
 
-/* Random tables against a search through all of their entries; then random bytes. */
+/* Random tables, compared with a search through all entries. Then random bytes. */
 static void test_random(void)
 {
 	static const unsigned distances[] = { 2, 20, 200, 2000 };
@@ -269,7 +274,7 @@ static void test_random(void)
 		orc_destroy(orc);
 	}
 	check(taken > 300, "%u tables of random bytes", taken);
-	check_u64(wrong, 0, "rows that no step knows");
+	check_u64(wrong, 0, "rows with an unknown register or type");
 }
 
 /* 65,536 different rows: ids have 16 bits. */
@@ -295,7 +300,7 @@ static void test_many_rows(void)
 	source.text_end = TEXT + many;
 	source.n = ORC_MAX_ROWS;
 	must(orc_create(&source, &layout, &orc));
-	check_u64(orc_find(orc, TEXT + 65534)->sp_offset & 0xffff, 65534, "the last row there is");
+	check_u64(orc_find(orc, TEXT + 65534)->sp_offset & 0xffff, 65534, "the last row that fits");
 	orc_destroy(orc);
 	orc = NULL;
 	source.n = many;

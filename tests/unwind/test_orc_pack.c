@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ORC tables in one piece: what comes back says the same of every address, also of code that lies
- * elsewhere then; and pieces that are cut or changed.
+ * ORC tables in one piece. The unpacked table says the same for every address, also when the code
+ * lies elsewhere by then. Pieces that are cut or changed lead nowhere outside.
  */
 #include "config.h"
 
@@ -12,7 +12,7 @@
 #include "unwind/orc_table.h"
 
 #define TEXT       UINT64_C(0xffffffff81000000)
-#define SLID       UINT64_C(0xffffffff9a200000) /* the same kernel, where it lies next time */
+#define SLID       UINT64_C(0xffffffff9a200000) /* where the same kernel lies after a reboot */
 #define TEXT_BYTES 0x10000
 #define N          1000
 
@@ -49,9 +49,9 @@ static void test_whole(const struct orc *orc, const char *pack, size_t size_byte
 	must(orc_unpack(pack, size_bytes, SLID, SLID + TEXT_BYTES, &again));
 	for (uint64_t i = 0; i < TEXT_BYTES + 16; i++)
 		wrong += !same_row(orc_find(orc, TEXT - 8 + i), orc_find(again, SLID - 8 + i));
-	check_u64(wrong, 0, "addresses that read otherwise");
+	check_u64(wrong, 0, "addresses with another answer");
 	check(orc_find(again, SLID + 0x1000) && !orc_find(again, TEXT + 0x1000),
-	      "where the code lies now");
+	      "the table covers the new addresses only");
 	check(orc_find_special(again, SLID + 0x8f0, &kind, &start) && kind == ORC_RETPOLINES &&
 		      start == SLID + 0x800,
 	      "retpolines");
@@ -67,26 +67,26 @@ static void test_cut(const char *pack, size_t size_bytes)
 	unsigned taken = 0;
 
 	for (size_t i = 0; i < size_bytes; i++) {
-		char *part = malloc(i); /* as long as it says, for the sanitizer */
+		char *part = malloc(i); /* of exactly that size, for the sanitizer */
 
 		memcpy(part, pack, i);
 		error_destroy(orc_unpack(part, i, TEXT, TEXT + TEXT_BYTES, &orc));
 		taken += orc != NULL;
 		free(part);
 	}
-	check_u64(taken, 0, "cut pieces that are taken");
+	check_u64(taken, 0, "cut pieces that are accepted");
 	error_destroy(orc_unpack(pack, size_bytes, TEXT, TEXT + 2 * TEXT_BYTES, &orc));
-	check(!orc, "tables of less code are refused");
+	check(!orc, "a table for less code is refused");
 	error_destroy(orc_unpack(pack, size_bytes, TEXT, TEXT, &orc));
-	check(!orc, "and of no code");
+	check(!orc, "a table for no code is refused");
 }
 
-/* Every byte changed: what is taken can be asked for every address. */
+/* Each byte changed in turn: a table that is accepted can be asked for every address. */
 static void test_changed(const char *pack, size_t size_bytes)
 {
 	char *changed = malloc(size_bytes);
 	unsigned taken = 0, found = 0;
-	uint64_t sum = 0; /* of what is read of the rows, for the sanitizer */
+	uint64_t sum = 0; /* of all rows read, for the sanitizer */
 
 	memcpy(changed, pack, size_bytes);
 	for (size_t i = 0; i < size_bytes; i++) {
@@ -107,7 +107,8 @@ static void test_changed(const char *pack, size_t size_bytes)
 		orc_destroy(orc);
 	}
 	check(taken > 0 && taken < size_bytes && found > 0 && sum > 0,
-	      "of %zu with a byte changed %u are taken, and lead nowhere outside", size_bytes,
+	      "of %zu pieces with one byte changed %u are accepted, and lead nowhere outside",
+	      size_bytes,
 	      taken);
 	free(changed);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whole chains over stacks made by hand: a small kernel with one ORC row a function, its task,
- * interrupt and exception stacks, user code behind it, and everything that can be wrong with them.
+ * Whole chains over stacks made by hand: a small kernel with one ORC row for each function, its
+ * task, interrupt and exception stacks, the user code, and everything that can be wrong with them.
  */
 #include "config.h"
 
 #include "orc_rows.h"
 #include "stack.h"
 
-/* Functions of 0x100 bytes; where they are linked, and where they run. */
+/* Functions of 0x100 bytes: where they are linked, and where they run. */
 #define TEXT                 UINT64_C(0xffffffff81000000)
 #define BIAS                 UINT64_C(0x2c600000)
 #define AT(function, offset) (TEXT + BIAS + 0x100 * (function) + (offset))
@@ -17,17 +17,17 @@ enum function {
 	LEAF,       /* sp + 8 */
 	FRAME,      /* sp + 24, rbp in the word before the return address */
 	BY_BP,      /* rbp + 16, same */
-	KTHREAD,    /* nobody called it */
+	KTHREAD,    /* it has no caller */
 	INTERRUPT,  /* struct pt_regs at sp */
 	SWITCH,     /* another stack pointer on top of the stack */
 	NMI,        /* what the processor saved at sp */
 	NORETURN,   /* sp + 8; its last instruction is a call */
-	NOTHING,    /* the table says that it says nothing */
+	NOTHING,    /* the table has an entry that says nothing */
 	BY_R10,     /* r10 is the caller's stack pointer */
-	WRONG,      /* a register that there is not */
+	WRONG,      /* a register that does not exist */
 	ODD,        /* sp + 12 */
-	OLD_IRQ,    /* the stack pointer is in the third word, pt_regs there: before 5.12 */
-	THUNKS,     /* __x86_indirect_thunk_*: END says the table, as Linux 6.1 has it */
+	OLD_IRQ,    /* the third word is the address of pt_regs: before 5.12 */
+	THUNKS,     /* __x86_indirect_thunk_*: the table says END, as in Linux 6.1 */
 	ITS,        /* __x86_indirect_its_thunk_* */
 	TRAMPOLINE, /* return_to_handler */
 	AFTER,      /* sp + 8; follows a trampoline */
@@ -103,14 +103,15 @@ static void make_kernel(void)
 		entries[i] = (struct orc_entry){ TEXT + 0x100 * i, rows[i] };
 	}
 	must(symtab_seal(image->symtab));
-	must(orc_create_rows(entries, N_FUNCTIONS, TEXT, TEXT + 0x100 * N_FUNCTIONS, &image->tables.orc));
+	must(orc_create_rows(entries, N_FUNCTIONS, TEXT, TEXT + 0x100 * N_FUNCTIONS,
+			     &image->tables.orc));
 	symtab_add_specials(image->symtab, image->tables.orc);
 	must(space_create(&kernel));
 	must(space_add(kernel, &mapping));
 	image_unref(image);
 }
 
-/* A program without tables, so frame pointers it is. */
+/* A program without tables: frame pointers are left. */
 static void make_user(void)
 {
 	struct image *image = make_image("program");
@@ -205,16 +206,16 @@ static void test_calls(void)
 	check_part(UNWIND_USER, false, UNWIND_COMPLETE, 0, 0);
 	check_u64(stack.reached[0], TASK + 88, "reached");
 
-	/* A function may end with a call that never returns: the address behind it is the next one's. */
+	/* A function may end with a call that never returns: the next function starts behind it. */
 	begin_task(LEAF, 4);
 	put(TASK, AT(NORETURN, 0x100)); /* NOTHING's first byte */
 	put(TASK + 8, AT(KTHREAD, 4));
 	unwind_as(UNWIND_AUTO);
 	check_chain(UNWIND_COMPLETE,
 		    CHAIN({ AT(LEAF, 4), 0 }, { AT(NORETURN, 0x100), R }, { AT(KTHREAD, 4), R }),
-		    "behind a call that never returns");
+		    "the return address of a call that never returns");
 
-	/* One that jumped to LEAF is not on the stack; the same bytes as if it had been called from AFTER. */
+	/* A function that jumped to LEAF is not on the stack. The bytes are as above. */
 	begin_task(LEAF, 0);
 	put(TASK, AT(KTHREAD, 4));
 	unwind_as(UNWIND_AUTO);
@@ -230,7 +231,7 @@ static void test_calls(void)
 	unwind_as(UNWIND_AUTO);
 	check_chain(UNWIND_COMPLETE,
 		    CHAIN({ AT(KEEPS_BP, 4), 0 }, { AT(BP_POINTS, 4), R }, { AT(KTHREAD, 9), R }),
-		    "rbp kept on the stack by rbp, and the caller's stack pointer, too");
+		    "rbp and the caller's stack pointer, both found through rbp");
 }
 
 static void test_modes(void)
@@ -240,12 +241,12 @@ static void test_modes(void)
 	unwind_as(UNWIND_ORC);
 	check_u64(stack.n_frames, 5, "-u orc");
 	unwind_as(UNWIND_DWARF);
-	check_chain(UNWIND_NO_TABLES, CHAIN({ AT(LEAF, 4), 0 }), "-u dwarf takes no ORC");
+	check_chain(UNWIND_NO_TABLES, CHAIN({ AT(LEAF, 4), 0 }), "-u dwarf does not use ORC");
 	record.vcpu.regs.rbp = TASK + 72;
 	record.vcpu.regs.rip = AT(LEAF, 8);
 	unwind_as(UNWIND_FP);
 	check_chain(UNWIND_BAD, CHAIN({ AT(LEAF, 8), 0 }, { AT(KTHREAD, 4), R }),
-		    "-u fp goes by rbp only"); /* to rbp 77 */
+		    "-u fp uses rbp only"); /* up to rbp 77 */
 }
 
 /* --- interrupts ------------------------------------------------------------------------------- */
@@ -253,8 +254,8 @@ static void test_modes(void)
 #define SYSCALL (TASK + 8 * N_TASK - REGS_BYTES) /* pt_regs at the top of the task's stack */
 
 /*
- * irq:  LEAF <- SWITCH, which stands on the interrupt stack's last word
- * task: ... SWITCH's caller INTERRUPT, pt_regs <- LEAF + 0 <- FRAME <- INTERRUPT (system call), user
+ * irq:  LEAF <- SWITCH, at the interrupt stack's last word task: ... SWITCH's caller INTERRUPT,
+ * pt_regs <- LEAF + 0 <- FRAME <- INTERRUPT (system call), user
  */
 static void put_interrupt(uint64_t cs)
 {
@@ -269,7 +270,7 @@ static void put_interrupt(uint64_t cs)
 		put(at, 0);
 }
 
-/* FRAME's stack pointer after the return: pt_regs follow at once. */
+/* FRAME's stack pointer after the return. pt_regs follow directly. */
 #define SYSCALL_REGS (TASK + 8 + REGS_BYTES + 32)
 
 static void check_interrupt(const char *what)
@@ -307,7 +308,7 @@ static void test_interrupt(void)
 		check(stack.reached[0] == IRQ + 16 &&
 			      stack.reached[1] == SYSCALL_REGS + REGS_BYTES &&
 			      stack.reached[2] == USER + 16,
-		      "reached in each piece");
+		      "reached, for each piece");
 	}
 
 	/* Before 5.12: the entry code itself is on the interrupt stack. */
@@ -344,7 +345,10 @@ static void test_exceptions(void)
 			  { AT(LEAF, 1), 0 }, { AT(KTHREAD, 9), R }),
 		    "nested NMI, exception stack to task stack");
 
-	/* In the entry code, right after the exception: rbp and the others are the user's already. */
+	/*
+	 * In the entry code, right after the exception: rbp and other registers are still the
+	 * user's.
+	 */
 	record_begin(AT(NMI, 2), EXC);
 	record.vcpu.regs.rbp = USER;
 	record_piece(EXC, 16);
@@ -354,10 +358,10 @@ static void test_exceptions(void)
 	unwind_as(UNWIND_AUTO);
 	check_chain(UNWIND_COMPLETE,
 		    CHAIN({ AT(NMI, 2), 0 }, { PROGRAM + 0x10, U }, { PROGRAM + 0x20, U | R }),
-		    "user code interrupted, its registers not saved yet");
+		    "user code was interrupted, its registers are not saved yet");
 }
 
-/* A register serves as long as it is the frame's: after an interrupt, not after a call. */
+/* A register is used only while it is known for the frame: after an interrupt, not after a call. */
 static void test_registers(void)
 {
 	begin_task(INTERRUPT, 4);
@@ -367,7 +371,7 @@ static void test_registers(void)
 	unwind_as(UNWIND_AUTO);
 	check_chain(UNWIND_COMPLETE,
 		    CHAIN({ AT(INTERRUPT, 4), 0 }, { AT(BY_R10, 1), 0 }, { AT(KTHREAD, 9), R }),
-		    "r10 of what was interrupted");
+		    "r10 of the interrupted code");
 	begin_task(LEAF, 4);
 	record.vcpu.regs.r10 = TASK + 512;
 	put(TASK, AT(BY_R10, 1));
@@ -382,10 +386,10 @@ static void test_registers(void)
 /*
  * A retpoline (arch/x86/lib/retpoline.S), 32 bytes a register:
  *          6.1   6.17
- *            0   0   call     before it the caller is on top; so it is at 3, the jump without one
+ *            0   0   call     before it the caller is on top; also at 3, the jump without a call
  *            5   5   a trap
  *           12   6   mov %reg, (%rsp)    the inner call's return address is on top
- *           16  10   ret                 now it is where the jump goes
+ *           16  10   ret                 now the target of the jump is on top
  */
 static void test_retpolines(void)
 {
@@ -428,14 +432,14 @@ static void test_trampolines(void)
 	check_chain(UNWIND_REPLACED,
 		    CHAIN({ AT(LEAF, 4), 0 }, { AT(TRAMPOLINE, 0), R },
 			  { PROGRAM + 0x10, U | FRAME_BROKEN }, { PROGRAM + 0x20, U | R }),
-		    "and the user code it serves");
+		    "a tracer's return address, and the user code below");
 	check_part(UNWIND_KERNEL, true, UNWIND_REPLACED, 1, 0);
 	check_part(UNWIND_USER, true, UNWIND_COMPLETE, 2, 1);
 }
 
-/* --- to the user code ------------------------------------------------------------------------- */
+/* --- from the kernel to user code ------------------------------------------------------------- */
 
-/* The kernel's part ends early at AFTER; the user's registers are SLACK bytes before the top. */
+/* The kernel's part ends early at AFTER. The user's registers end SLACK bytes before the top. */
 static void begin_broken(uint64_t slack)
 {
 	begin_task(LEAF, 4);
@@ -457,32 +461,33 @@ static void test_user_regs(void)
 	check_chain(UNWIND_BAD, whole, "user registers at the stack's top");
 	begin_broken(16);
 	unwind_as(UNWIND_AUTO);
-	check_chain(UNWIND_BAD, whole, "16 bytes before it");
+	check_chain(UNWIND_BAD, whole, "user registers 16 bytes before the top");
 	begin_broken(0);
 	put(SYSCALL + 8 * 17, KERNEL_CS);
 	unwind_as(UNWIND_AUTO);
-	check_chain(UNWIND_BAD, half, "kernel registers there");
+	check_chain(UNWIND_BAD, half, "kernel registers at the top");
 	begin_broken(0);
 	put(SYSCALL + 8 * 19, USER + 0x10000);
 	unwind_as(UNWIND_AUTO);
-	check_chain(UNWIND_BAD, half, "of another user stack");
-	check_u64(stack.reached[0], TASK + 8, "what was only looked at was not used");
+	check_chain(UNWIND_BAD, half, "registers with another user stack");
+	check_u64(stack.reached[0], TASK + 8,
+		  "bytes that were only looked at do not count as reached");
 	check_part(UNWIND_USER, false, UNWIND_COMPLETE, 0, 0);
 }
 
-/* No user stack was copied: the frame is known, its callers are not, even if rbp is 0. */
+/* No user stack was copied: the frame is known, but its callers are not, even if rbp is 0. */
 static void test_user_cut(void)
 {
 	begin_task(INTERRUPT, 4);
 	put_regs(TASK, PROGRAM + 0x10, USER_CS, USER, 0);
 	unwind_as(UNWIND_AUTO);
 	check_chain(UNWIND_CUT, CHAIN({ AT(INTERRUPT, 4), 0 }, { PROGRAM + 0x10, U }),
-		    "no user stack");
+		    "the user stack was not copied");
 	check_part(UNWIND_KERNEL, true, UNWIND_COMPLETE, 1, -1);
 	check_part(UNWIND_USER, true, UNWIND_CUT, 0, -1);
 }
 
-/* What execve() works in is the new program's memory: the registers are the old one's. */
+/* In execve() the memory is the new program's, but the registers are the old program's. */
 static void test_exec(void)
 {
 	const struct expected *whole = CHAIN({ AT(INTERRUPT, 4), 0 });
@@ -501,7 +506,7 @@ static void test_exec(void)
 	}
 	record.vcpu.user_cut = CUT_NOT_MAPPED;
 	unwind_as(UNWIND_AUTO);
-	check_chain(UNWIND_CUT, cut, "its stack may still be there");
+	check_chain(UNWIND_CUT, cut, "execve(): the old stack may still be there");
 	record.vcpu.user_cut = CUT_NOT_PRESENT;
 	put(SYSCALL + 8 * 15, 60);
 	unwind_as(UNWIND_AUTO);
@@ -532,39 +537,40 @@ static void test_entry(void)
 	check_chain(UNWIND_COMPLETE, whole, "sysret: rcx is the user's rip");
 	begin_entry(USER);
 	unwind_as(UNWIND_AUTO);
-	check_chain(UNWIND_COMPLETE, whole, "syscall, still on the user's stack");
+	check_chain(UNWIND_COMPLETE, whole, "syscall: still on the user's stack");
 	begin_entry(TASK);
-	record.vcpu.regs.rsp = 0x4666000; /* CR3, while page tables are changed */
+	record.vcpu.regs.rsp = 0x4666000; /* CR3, while the kernel switches page tables */
 	unwind_as(UNWIND_AUTO);
-	check_chain(UNWIND_COMPLETE, whole, "syscall, its stack pointer put aside");
+	check_chain(UNWIND_COMPLETE, whole, "syscall: the user's stack pointer is not in rsp");
 	begin_entry(TASK);
 	record.vcpu.regs.r11 = 0x100000246;
 	unwind_as(UNWIND_AUTO);
-	check_chain(UNWIND_COMPLETE, half, "r11 has no flags");
+	check_chain(UNWIND_COMPLETE, half, "r11 cannot be rflags");
 	put_iret(TASK, PROGRAM + 0x10, USER_CS, USER);
 	unwind_as(UNWIND_AUTO);
 	check_chain(UNWIND_COMPLETE, whole, "iret: the words are on top");
 	begin_entry(TASK);
 	record.vcpu.regs.rcx = PROGRAM + 0x1010;
 	unwind_as(UNWIND_AUTO);
-	check_chain(UNWIND_COMPLETE, half, "rcx points to no code");
+	check_chain(UNWIND_COMPLETE, half, "rcx is no address of code");
 	put_iret(TASK + 8, PROGRAM + 0x10, USER_CS, USER);
 	unwind_as(UNWIND_AUTO);
-	check_chain(UNWIND_COMPLETE, whole, "or one word below");
+	check_chain(UNWIND_COMPLETE, whole, "iret: one word below the top");
 	for (unsigned above = 16; above <= 24; above += 8) {
 		begin_entry(TASK);
 		record.vcpu.regs.rcx = 0;
 		put_iret(TASK + above, PROGRAM + 0x10, USER_CS, USER);
 		unwind_as(UNWIND_AUTO);
-		check_chain(UNWIND_COMPLETE, whole, "Xen's rcx and r11 above, and an error code");
+		check_chain(UNWIND_COMPLETE, whole,
+			    "iret: below Xen's rcx and r11, and an error code");
 	}
 	put_iret(TASK + 24, PROGRAM + 0x10, KERNEL_CS, USER);
 	put_iret(TASK + 32, PROGRAM + 0x10, USER_CS, USER);
 	unwind_as(UNWIND_AUTO);
-	check_chain(UNWIND_COMPLETE, half, "no further");
+	check_chain(UNWIND_COMPLETE, half, "iret: four words below the top is too far");
 	put_iret(TASK + 8, PROGRAM + 0x10, KERNEL_CS, USER);
 	unwind_as(UNWIND_AUTO);
-	check_chain(UNWIND_COMPLETE, half, "back to the kernel");
+	check_chain(UNWIND_COMPLETE, half, "iret: back to the kernel");
 	begin_task(LEAF, 4);
 	put(TASK, AT(KTHREAD, 4));
 	record.vcpu.regs.rcx = PROGRAM + 0x10;
@@ -572,7 +578,7 @@ static void test_entry(void)
 	record_piece(USER, 16);
 	unwind_as(UNWIND_AUTO);
 	check_chain(UNWIND_COMPLETE, CHAIN({ AT(LEAF, 4), 0 }, { AT(KTHREAD, 4), R }),
-		    "nothing of that for a thread that was called from there");
+		    "a kernel thread whose caller is such code has no user part");
 }
 
 static void test_user_code(void)
@@ -582,7 +588,7 @@ static void test_user_code(void)
 	record_piece(USER, 16);
 	put_regs(TASK, PROGRAM + 0x10, USER_CS, USER, USER);
 	put(USER, 0);
-	put(USER + 8, PROGRAM + 0x1234); /* behind the program */
+	put(USER + 8, PROGRAM + 0x1234); /* no code of the program */
 	unwind_as(UNWIND_AUTO);
 	check_chain(UNWIND_NO_TABLES, CHAIN({ AT(INTERRUPT, 4), 0 }, { PROGRAM + 0x10, U }),
 		    "a return address where the process has no code");
@@ -592,16 +598,16 @@ static void test_user_code(void)
 	check_chain(UNWIND_COMPLETE,
 		    CHAIN({ AT(INTERRUPT, 4), 0 }, { PROGRAM + 0x10, U },
 			  { PROGRAM + 0x20, U | R | FRAME_GUESS }),
-		    "a program without tables: a frame is a guess, a chain that ends is one");
+		    "a program without tables: frames are guesses, and so is the end");
 	put_regs(TASK, PROGRAM + 0x10, USER_CS, USER, 0);
 	unwind_as(UNWIND_AUTO);
 	check_chain(UNWIND_NO_TABLES, CHAIN({ AT(INTERRUPT, 4), 0 }, { PROGRAM + 0x10, U }),
-		    "rbp 0 without a chain is none");
+		    "rbp 0 without a frame before proves nothing");
 	put_regs(TASK, PROGRAM + 0x10, USER_CS, USER, USER);
 	put(USER + 8, PROGRAM + 0x1234);
 	spaces.user_whole = false;
 	unwind_as(UNWIND_AUTO);
-	check_u64(stack.n_frames, 3, "unless not all of its code is known: frames");
+	check_u64(stack.n_frames, 3, "when not all code is known, it is no guess: frames");
 
 	record_begin(PROGRAM + 0x10, USER);
 	record.vcpu.user = 1;
@@ -622,7 +628,8 @@ static void test_bad(void)
 	static const struct {
 		enum function function;
 		const char *what;
-	} tables[] = { { WRONG, "a register that there is not" }, { ODD, "a stack off by four" } };
+	} tables[] = { { WRONG, "a register that does not exist" },
+		       { ODD, "a stack pointer that is not aligned" } };
 
 	for (size_t i = 0; i < 2; i++) {
 		begin_task(tables[i].function, 4);
@@ -641,18 +648,19 @@ static void test_bad(void)
 	begin_task(LEAF, 4);
 	put(TASK, 0x1234567812345678);
 	unwind_as(UNWIND_AUTO);
-	check_chain(UNWIND_BAD, CHAIN({ AT(LEAF, 4), 0 }), "a return address that is none");
+	check_chain(UNWIND_BAD, CHAIN({ AT(LEAF, 4), 0 }),
+		    "a return address that is not canonical");
 	begin_task(LEAF, 4);
 	record.vcpu.regs.rsp = TASK + 8 * N_TASK;
 	unwind_as(UNWIND_AUTO);
-	check_chain(UNWIND_CUT, CHAIN({ AT(LEAF, 4), 0 }), "nothing was copied there");
+	check_chain(UNWIND_CUT, CHAIN({ AT(LEAF, 4), 0 }), "the stack bytes were not copied");
 	begin_task(KTHREAD, 9);
 	record.vcpu.cut = CUT_FAULT;
 	unwind_as(UNWIND_AUTO);
-	check_chain(UNWIND_CUT, CHAIN({ AT(KTHREAD, 9), 0 }), "an end in a faulted copy");
+	check_chain(UNWIND_CUT, CHAIN({ AT(KTHREAD, 9), 0 }), "an end in a copy with a fault");
 }
 
-/* Outwards on one stack; to another stack a few times. */
+/* The walk goes outwards on one stack, and to another stack a few times only. */
 static void test_loops(void)
 {
 	unsigned n_frames;
@@ -694,7 +702,7 @@ static void test_deep(void)
 
 /* --- where nothing is known ------------------------------------------------------------------- */
 
-/* Code the table is silent about, with and without a frame that looks like one. */
+/* Code that the table says nothing about, with and without words that look like a frame. */
 static void test_guess(void)
 {
 	begin_task(NOTHING, 4);
@@ -706,16 +714,23 @@ static void test_guess(void)
 		    CHAIN({ AT(NOTHING, 4), 0 }, { AT(KTHREAD, 9), R | FRAME_GUESS }),
 		    "rbp leads to code with a table");
 	unwind_as(UNWIND_ORC);
-	check_chain(UNWIND_NO_TABLES, CHAIN({ AT(NOTHING, 4), 0 }), "by tables alone it ends");
+	check_chain(UNWIND_NO_TABLES, CHAIN({ AT(NOTHING, 4), 0 }),
+		    "with tables alone the walk ends");
 	put(TASK + 24, 0x1234);
 	unwind_as(UNWIND_AUTO);
-	check_chain(UNWIND_NO_TABLES, CHAIN({ AT(NOTHING, 4), 0 }), "rbp leads nowhere");
+	check_chain(UNWIND_NO_TABLES, CHAIN({ AT(NOTHING, 4), 0 }), "rbp leads to no code");
 	record.vcpu.regs.rbp = 0;
 	unwind_as(UNWIND_AUTO);
 	check_chain(UNWIND_NO_TABLES, CHAIN({ AT(NOTHING, 4), 0 }), "rbp 0 proves nothing");
 }
 
-/* Code of a JIT: frame pointers, and back to code that is known. */
+static bool is_jit(void *context, const struct mapping *mapping)
+{
+	(void)context;
+	return mapping->kind == MAPPING_ANONYMOUS;
+}
+
+/* Code of a JIT: frame pointers, and then known code again. */
 static void test_jit(void)
 {
 	const uint64_t jit = 0xffffffffc0100000;
@@ -726,14 +741,14 @@ static void test_jit(void)
 	put(TASK, jit + 0x10);
 	put(TASK + 40, AT(KTHREAD, 9));
 	unwind_as(UNWIND_AUTO);
-	check_chain(UNWIND_BAD, CHAIN({ AT(LEAF, 4), 0 }), "not mapped yet");
+	check_chain(UNWIND_BAD, CHAIN({ AT(LEAF, 4), 0 }), "the JIT's code is not mapped yet");
 	must(space_add(kernel, &mapping));
 	unwind_as(UNWIND_AUTO);
 	check_chain(
 		UNWIND_COMPLETE,
 		CHAIN({ AT(LEAF, 4), 0 }, { jit + 0x10, R }, { AT(KTHREAD, 9), R | FRAME_GUESS }),
-		"mapped since");
-	space_remove(kernel, jit, jit + 0x1000);
+		"the JIT's code is mapped");
+	space_remove_if(kernel, is_jit, NULL);
 }
 
 static void test_nothing_known(void)
@@ -746,9 +761,10 @@ static void test_nothing_known(void)
 	put(TASK + 24, AT(BY_BP, 9));
 	unwind_as(UNWIND_AUTO);
 	check_chain(UNWIND_COMPLETE, CHAIN({ AT(LEAF, 4), 0 }, { AT(BY_BP, 9), R }),
-		    "without any space it goes by frame pointers");
+		    "without any space frame pointers are used");
 	unwind_as(UNWIND_ORC);
-	check_chain(UNWIND_NO_TABLES, CHAIN({ AT(LEAF, 4), 0 }), "and not by tables");
+	check_chain(UNWIND_NO_TABLES, CHAIN({ AT(LEAF, 4), 0 }),
+		    "without any space there are no tables");
 	spaces = kept;
 }
 
@@ -778,7 +794,7 @@ static uint64_t random_word(void)
 	}
 }
 
-/* Whatever comes out is bounded, and all that is read was copied (ASan watches). */
+/* The result is bounded, and only copied bytes are read; ASan watches the reads. */
 static void test_random(void)
 {
 	unsigned bad = 0, frames = 0;
@@ -803,7 +819,7 @@ static void test_random(void)
 		       stack.reached[2] > USER + 512;
 	}
 	check_u64(bad, 0, "random stacks");
-	check(frames > 32000, "%u frames in them", frames);
+	check(frames > 32000, "%u frames in random stacks", frames);
 }
 
 int main(void)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Stopping and releasing through a made-up Xen: the functions of libxencall and libxenforeignmemory
- * that domctl.c calls are defined here and take the libraries' place. Whatever fails on the way, a
- * guest that was not handed over as stopped must run.
+ * Stopping and releasing with a made-up Xen: this file replaces the functions of libxencall and
+ * libxenforeignmemory that domctl.c calls. Whatever fails, a guest must run unless the caller was
+ * told that it is stopped.
  */
 #include "config.h"
 
@@ -21,24 +21,23 @@
 #define DOMID   7
 #define N_VCPUS 3
 
-/* The guest as Xen has it, and what is to go wrong. */
+/* The guest as Xen sees it, and what is to fail. */
 static struct {
-	uint32_t version; /* of the domctl interface; 0: what we were built for */
+	uint32_t version; /* of the domctl interface; 0: the one that we were built for */
 	unsigned pauses;
 	unsigned refused_vcpu; /* + 1; 0: none */
-	unsigned
-		fail_after; /* of the next multicall, entries done before it fails; + 1; 0: it works */
-	unsigned fail_releases; /* so many releases fail with nothing done */
+	unsigned fail_after; /* entries that the next multicall does before it fails, + 1; 0: all */
+	unsigned fail_releases; /* so many releases fail and do nothing */
 	unsigned calls;
 	uint32_t flags;     /* of the domain */
-	uint32_t described; /* which one Xen describes, if not the one asked for */
+	uint32_t described; /* the domain that Xen describes, if it is not the right one */
 	uint8_t uuid;       /* its last byte */
-	unsigned asks;      /* of a vCPU's mode */
+	unsigned asks;      /* questions about a vCPU's mode */
 	bool low;           /* the guest's code is below 4 GiB */
 	uint64_t cr0, cr4, efer;
-	bool mute; /* it does not tell modes */
-	bool asked_in_stop;
-	bool early; /* the guard would have taken it for stopped before Xen was asked to */
+	bool mute;          /* Xen does not answer these questions */
+	bool asked_in_stop; /* there was such a question while the guest was stopped */
+	bool early;         /* stop_area_is_stopped() was true before the pause */
 } xen;
 
 static struct stop_area *area;
@@ -47,7 +46,7 @@ static struct guest guest;
 static const uint8_t xen_uuid[16] = { 0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77,
 				      0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee };
 
-static int handle; /* for both libraries */
+static int handle; /* of both libraries */
 
 xencall_handle *xencall_open(struct xentoollog_logger *logger, unsigned flags)
 {
@@ -208,9 +207,9 @@ static void test_stop_and_release(void)
 	struct registers regs[N_VCPUS];
 	bool user[N_VCPUS];
 
-	check(!stop_area_is_stopped(area), "before the first stop the guard sees nothing to undo");
+	check(!stop_area_is_stopped(area), "before the first stop the guard sees no stop");
 	check(stop(regs, user) && xen.pauses == 1, "stopped once");
-	check(stop_area_is_stopped(area), "the guard sees it");
+	check(stop_area_is_stopped(area), "the guard sees the stop");
 	check_u64(regs[2].rip, 0xffffffff81000002, "registers of vCPU 2");
 	check(!user[0] && user[1] && !user[2], "vCPU 1 runs user code");
 	guest.ops->release(guest.context);
@@ -223,12 +222,12 @@ static void test_vcpu_refused(void)
 	bool user[N_VCPUS];
 
 	xen.refused_vcpu = 2;
-	check(!stop(regs, user), "a vCPU that cannot be read: no stop");
+	check(!stop(regs, user), "no stop if a vCPU cannot be read");
 	xen.refused_vcpu = 0;
 	check_runs("vCPU refused");
 }
 
-/* Xen did the pause, then could not read the next entry. */
+/* Xen has done some entries, and cannot read the next one. */
 static void test_stop_fails_half_way(void)
 {
 	struct registers regs[N_VCPUS];
@@ -238,8 +237,8 @@ static void test_stop_fails_half_way(void)
 		char when[64];
 
 		xen.fail_after = done + 1;
-		check(!stop(regs, user), "a multicall that fails behind %u calls: no stop", done);
-		snprintf(when, sizeof(when), "failed behind %u calls", done);
+		check(!stop(regs, user), "no stop if the multicall fails after %u calls", done);
+		snprintf(when, sizeof(when), "failed after %u calls", done);
 		check_runs(when);
 	}
 }
@@ -255,7 +254,7 @@ static void test_release_fails(void)
 	check_runs("a release that fails three times");
 	xen.fail_releases = 0;
 	check(stop(regs, user), "stopped");
-	xen.pauses = 0; /* an administrator has let it go meanwhile */
+	xen.pauses = 0; /* an administrator has released the guest meanwhile */
 	xen.calls = 0;
 	guest.ops->release(guest.context);
 	check_u64(xen.calls, 1, "a release that Xen refuses is not repeated");
@@ -284,19 +283,20 @@ static void test_looks(void)
 	looks(shut_down | 1U << 16, GUEST_GONE, GUEST_END_REBOOT, "reboots");
 	looks(shut_down | 2U << 16, GUEST_GONE, GUEST_END_SUSPEND, "suspended");
 	looks(shut_down | 3U << 16, GUEST_GONE, GUEST_END_CRASH, "crashed");
-	looks(shut_down | 4U << 16, GUEST_GONE, GUEST_END_CRASH, "by its watchdog");
+	looks(shut_down | 4U << 16, GUEST_GONE, GUEST_END_CRASH, "shut down by its watchdog");
 	looks(shut_down | 5U << 16, GUEST_GONE, GUEST_END_REBOOT, "reset");
-	looks(shut_down | 99U << 16, GUEST_GONE, GUEST_END_UNKNOWN, "for another reason");
+	looks(shut_down | 99U << 16, GUEST_GONE, GUEST_END_UNKNOWN, "shut down for another reason");
 	looks(dying, GUEST_GONE, GUEST_END_UNKNOWN, "destroyed");
 	xen.described = DOMID + 1;
-	looks(shut_down | 1U << 16, GUEST_GONE, GUEST_END_UNKNOWN, "forgotten, the next described");
+	looks(shut_down | 1U << 16, GUEST_GONE, GUEST_END_UNKNOWN,
+	      "gone, Xen describes the next domain");
 	xen.described = 0;
 	xen.uuid = 1;
-	looks(0, GUEST_GONE, GUEST_END_UNKNOWN, "gone, another has its number");
+	looks(0, GUEST_GONE, GUEST_END_UNKNOWN, "gone, another domain has its number");
 	xen.uuid = 0;
 }
 
-/* The guard may look at any instruction; what outlives all of them is marked as long as a stop is on. */
+/* The guard may look between any two instructions. The mark outlives all processes. */
 static void test_marks(void)
 {
 	struct pause_mark mark = { .is_stopped = 0 };
@@ -305,16 +305,16 @@ static void test_marks(void)
 
 	stop_area_set_mark(area, &mark);
 	for (unsigned i = 0; i < 3; i++) {
-		check(stop(regs, user) && mark.is_stopped, "marked while it stands still");
+		check(stop(regs, user) && mark.is_stopped, "marked while the guest is stopped");
 		guest.ops->release(guest.context);
-		check(!mark.is_stopped, "and not any more when it runs");
+		check(!mark.is_stopped, "not marked when the guest runs again");
 	}
-	check(!xen.early, "a stop is not taken for one before it is");
+	check(!xen.early, "the guard sees no stop before Xen has paused the guest");
 	xen.refused_vcpu = 2;
-	check(!stop(regs, user) && !mark.is_stopped, "nor when a vCPU could not be read");
+	check(!stop(regs, user) && !mark.is_stopped, "not marked if a vCPU could not be read");
 	xen.refused_vcpu = 0;
 	xen.fail_after = 1;
-	check(!stop(regs, user) && !mark.is_stopped, "nor when it could not be stopped");
+	check(!stop(regs, user) && !mark.is_stopped, "not marked if Xen did not stop the guest");
 	check_runs("marks");
 	stop_area_set_mark(area, NULL);
 }
@@ -325,7 +325,7 @@ static void test_interface(void)
 	struct xtop_error *error = domctl_check_interface();
 	const char *message;
 
-	check(!error, "the interface we were built for");
+	check(!error, "the interface that we were built for");
 	error_destroy(error);
 	snprintf(ours, sizeof(ours), "%#x", XEN_DOMCTL_INTERFACE_VERSION);
 	xen.version = XEN_DOMCTL_INTERFACE_VERSION + 3;
@@ -335,7 +335,7 @@ static void test_interface(void)
 		      strstr(message, "was built for"),
 	      "another one: %s", message);
 	snprintf(ours, sizeof(ours), "domctl interface %#x,", xen.version);
-	check(strstr(message, ours), "with its version");
+	check(strstr(message, ours), "the message has its version");
 	error_destroy(error);
 	xen.version = 0;
 }
@@ -347,7 +347,7 @@ static void test_interface(void)
 #define LONG    0xd01 /* EFER: SCE, LME, LMA, NXE */
 #define SHORT   0x801 /* no LME, no LMA */
 
-/* What a stop says of all vCPUs: 'y' with PAE, 'n' without. As many LOOKS before it. */
+/* After LOOKS looks: CR4.PAE in the registers of a stop, 'y' or 'n' for each vCPU. */
 static const char *stop_modes(unsigned looks)
 {
 	static char text[N_VCPUS + 1];
@@ -378,39 +378,39 @@ static void test_modes(void)
 	xen.cr0 = CR0_PG;
 	xen.cr4 = CR4_PAE;
 	xen.efer = LONG;
-	check_string(stop_modes(1), "yyy", "a kernel at the top");
-	check_string(stop_modes(3), "yyy", "again");
-	check_u64(xen.asks, 0, "nobody had to ask");
+	check_string(stop_modes(1), "yyy", "a kernel at high addresses");
+	check_string(stop_modes(3), "yyy", "the same later");
+	check_u64(xen.asks, 0, "Xen was not asked");
 
 	reopen();
 	xen.low = true;
 	xen.efer = SHORT;
-	check_string(stop_modes(1), "yyy", "32 bits: not known at first");
-	check_u64(xen.asks, 0, "not asked before a stop wanted it");
-	check_string(stop_modes(1), "nnn", "asked for: not in 64-bit mode");
-	check_string(stop_modes(20), "nnn", "as before");
-	check_u64(xen.asks, N_VCPUS, "each asked once");
+	check_string(stop_modes(1), "yyy", "a 32-bit kernel: the mode is not known at first");
+	check_u64(xen.asks, 0, "Xen is not asked before a stop wants the mode");
+	check_string(stop_modes(1), "nnn", "Xen was asked: not in 64-bit mode");
+	check_string(stop_modes(20), "nnn", "the same later");
+	check_u64(xen.asks, N_VCPUS, "Xen was asked once for each vCPU");
 	xen.low = false;
-	check_string(stop_modes(0), "yyy", "a 64-bit kernel has been booted: no need to ask");
+	check_string(stop_modes(0), "yyy", "then a 64-bit kernel boots: no need to ask");
 
 	reopen();
 	xen.low = true;
 	xen.efer = LONG;
-	check_string(stop_modes(1), "yyy", "a unikernel: as most guests");
-	check_string(stop_modes(20), "yyy", "asked for: in 64-bit mode");
-	check_u64(xen.asks, N_VCPUS, "each asked once");
+	check_string(stop_modes(1), "yyy", "a 64-bit unikernel at low addresses");
+	check_string(stop_modes(20), "yyy", "Xen was asked: in 64-bit mode");
+	check_u64(xen.asks, N_VCPUS, "Xen was asked once for each vCPU");
 
 	reopen();
 	xen.mute = true;
 	stop_modes(1);
-	check_string(stop_modes(20), "yyy", "a Xen that does not tell: as most guests are");
+	check_string(stop_modes(20), "yyy", "Xen does not answer: 64-bit mode is assumed");
 	xen.mute = false;
 
 	reopen();
 	xen.cr4 = 0;
 	check_string(stop_modes(3), "nnn", "no PAE");
-	check_u64(xen.asks, 0, "nothing to ask");
-	check(!xen.asked_in_stop, "and never in a stop");
+	check_u64(xen.asks, 0, "without PAE Xen is not asked");
+	check(!xen.asked_in_stop, "Xen is never asked during a stop");
 	xen.low = false;
 }
 

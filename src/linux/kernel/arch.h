@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What depends on the processor in a Linux kernel's memory. Here is all that another architecture
- * has to implement, with search_arch.h, stack_layout.h and orc_tables.h; each has its x86-64 code
- * in *_x86.c.
+ * What depends on the processor in a Linux kernel's memory. Another architecture has to implement
+ * this header, search_arch.h, stack_layout.h, orc_tables.h and process/process_arch.h. The code for
+ * x86-64 is in *_x86.c.
  */
 #ifndef XTOP_LINUX_KERNEL_ARCH_H
 #define XTOP_LINUX_KERNEL_ARCH_H
 
-#include "linux/kernel/linux.h"
+#include "linux/kernel/linux_guest.h"
 
 struct arch_addresses {
-	uint64_t image_start, image_end; /* the kernel's image lies here, wherever it was moved to */
+	uint64_t image_start, image_end; /* the kernel's image lies here, wherever it is moved */
 	uint64_t page_offset, vmemmap;   /* where a kernel has these that does not randomise them */
 };
 extern const struct arch_addresses arch_addresses;

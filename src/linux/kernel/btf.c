@@ -21,8 +21,9 @@
  *    8 TYPEDEF   9 VOLATILE    -                             18 TYPE_TAG           -
  *   10 CONST    11 RESTRICT    -                             19 ENUM64             12 each
  *
- *   A member's offset is in bits. In a struct with the flag, the offset's upper 8 bits are the width
- *   of a bitfield. Without the flag, a bitfield is a member of an INT with fewer bits than its size.
+ *   A member's offset is in bits. In a struct with the flag, the offset's upper 8 bits are the
+ *   width of a bitfield. Without the flag, a bitfield is a member of an INT that has fewer bits
+ *   than its size.
  *
  * Sources: Linux Documentation/bpf/btf.rst and include/uapi/linux/btf.h. The layout section has
  * four bytes for each kind (u8 fixed part, u8 each element, u16 flags), so that kinds above 19 can

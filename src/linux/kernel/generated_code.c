@@ -2,14 +2,13 @@
 /*
  * BPF programs and ftrace trampolines. The kernel keeps a list of each:
  *
- *   bpf_kallsyms                ─► struct bpf_ksym .lnode    start, end, name   "[bpf]"
- *   ftrace_ops_trampoline_list  ─► struct ftrace_ops .list   trampoline, trampoline_size  "[ftrace]"
+ *   bpf_kallsyms                ─► struct bpf_ksym .lnode   start, end, name              "[bpf]"
+ *   ftrace_ops_trampoline_list  ─► struct ftrace_ops .list  trampoline, trampoline_size  "[ftrace]"
  *
  * (Linux include/linux/bpf.h, from 5.7; include/linux/ftrace.h, from 5.10). A BPF program of
- * several functions has its parts on the list as bpf_prog_TAG_F, its first one under its own name,
- * too (seen in 5.10; kernel/bpf/verifier.c jit_subprogs()). A list whose links have changed is read
- * anew as a whole. Its length is limited, and a pointer that leads astray ends it. Resolver's
- * thread.
+ * several functions has its parts on the list as bpf_prog_TAG_F, and its first part under its own
+ * name, too (seen in 5.10; kernel/bpf/verifier.c jit_subprogs()). A list that has changed is read
+ * again as a whole. The length of a list is limited, and a bad pointer ends it. Resolver's thread.
  */
 #include "config.h"
 
@@ -23,18 +22,18 @@
 
 #define CODE_MAX_PIECES      LIMIT(16384, 64) /* of one list */
 #define CODE_MAX_PIECE_BYTES (16U << 20)
-#define CODE_NAME_BYTES      128                /* KSYM_NAME_LEN before 6.1; longer ones are cut */
-#define CODE_HASH_SEED       1 /* so that an empty list has a hash, too: 0 is "not read yet" */
-#define CODE_HASHED_BYTES    48 /* of it: bpf_prog_, tag and a program's own name of up to 15 */
+#define CODE_NAME_BYTES      128 /* KSYM_NAME_LEN before 6.1; longer names are cut */
+#define CODE_HASH_SEED       1   /* the hash of an empty list: 0 is "not read yet" */
+#define CODE_HASHED_BYTES    48  /* of a name: bpf_prog_, tag, a program's own name of up to 15 */
 
 struct code_piece {
 	uint64_t start, end;
 };
 
 struct code_list {
-	uint64_t hash; /* as it was last read; 0: not yet */
+	uint64_t hash; /* of the list when it was last read; 0: not yet */
 	size_t n;
-	struct code_piece *pieces; /* mapped now; CODE_MAX_PIECES of room */
+	struct code_piece *pieces; /* mapped now; room for CODE_MAX_PIECES */
 	struct image *image;       /* a reference; NULL: nothing is mapped */
 };
 
@@ -50,8 +49,8 @@ static const struct {
 	enum linux_symbol head;
 	enum layout_member link, start, end;
 	bool end_is_size;
-	enum layout_member name; /* LAYOUT_NONE: what they are called is fixed */
-	const char *fixed_name;
+	enum layout_member name;
+	const char *fixed_name; /* NULL: each piece has a name of its own */
 	const char *image;
 } code_kinds[N_CODE_KINDS] = {
 	[CODE_BPF] = { LINUX_BPF_KALLSYMS, BPF_KSYM_LIST, BPF_KSYM_START, BPF_KSYM_END, false,
@@ -87,7 +86,7 @@ void generated_code_destroy(struct generated_code *code)
 
 /* --- one piece -------------------------------------------------------------------------------- */
 
-/* 0 where nothing can be read, or what is no kernel's pointer. */
+/* 0: nothing can be read, or it is no kernel pointer. */
 static uint64_t code_next(const struct generated_code *code, uint64_t link)
 {
 	uint64_t next;
@@ -127,7 +126,7 @@ static void code_read_name(const struct generated_code *code, enum code_kind kin
 				   name, CODE_NAME_BYTES);
 }
 
-/* The name of a whole program goes before that of its part. */
+/* At an address with two names, the name of the whole program counts, not that of a part. */
 static enum symbol_rank code_rank(const char *name)
 {
 	size_t bytes = strlen(name);
@@ -155,7 +154,7 @@ static uint64_t code_hash_piece(const struct generated_code *code, enum code_kin
 	return hash;
 }
 
-/* Tells whether anything came or went, also where something else was before. */
+/* Changes with every piece that came or went, also when a new piece lies where an old one was. */
 static uint64_t code_hash(const struct generated_code *code, enum code_kind kind)
 {
 	uint64_t head = code->guest->symbols[code_kinds[kind].head], link = code_next(code, head);
@@ -201,7 +200,7 @@ static bool code_is_of(void *image, const struct mapping *mapping)
 	return mapping->image == image;
 }
 
-/* At once: one after the other, thousands of them would take minutes. */
+/* Unmaps all pieces at once: one after the other, thousands of them would take minutes. */
 static void code_unmap(struct generated_code *code, struct code_list *list)
 {
 	if (list->image)
@@ -229,7 +228,7 @@ static struct xtop_error *code_map(struct generated_code *code, enum code_kind k
 	return error;
 }
 
-static void code_follow(struct generated_code *code, enum code_kind kind)
+static void code_reload(struct generated_code *code, enum code_kind kind)
 {
 	struct code_list *list = &code->lists[kind];
 	struct xtop_error *error;
@@ -262,6 +261,6 @@ void generated_code_poll(struct generated_code *code)
 		if (hash == code->lists[kind].hash)
 			continue;
 		code->lists[kind].hash = hash;
-		code_follow(code, kind);
+		code_reload(code, kind);
 	}
 }

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Code that a Linux kernel made while it ran, under the names the kernel itself has for it. */
-#ifndef XTOP_OS_GENERATED_CODE_H
-#define XTOP_OS_GENERATED_CODE_H
+/*
+ * Code that a Linux kernel generated while it ran, under the kernel's own names. Resolver's thread.
+ */
+#ifndef XTOP_LINUX_KERNEL_GENERATED_CODE_H
+#define XTOP_LINUX_KERNEL_GENERATED_CODE_H
 
-#include "linux/kernel/linux.h"
+#include "linux/kernel/linux_guest.h"
 #include "xtop/image.h"
 
 struct generated_code;
 
-/* Both are lent: the space it is put into and taken out of. */
+/* GUEST and SPACE are borrowed. Code is added to SPACE and removed from it. */
 struct xtop_error *generated_code_create(const struct linux_guest *guest, struct space *space,
 					 struct generated_code **codep);
-void generated_code_destroy(struct generated_code *code); /* leaves the space as it is; NULL allowed */
+/* Leaves SPACE as it is. NULL allowed. */
+void generated_code_destroy(struct generated_code *code);
+/* Reads the lists that changed since the last poll. */
 void generated_code_poll(struct generated_code *code);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Kernel symbols out of the tables that kallsyms_find() has found, copied and checked: functions
- * into the symbol table, addresses of the variables the other readers of the guest ask for by name.
- * Resolver's thread. kallsyms_find.c teaches the format; every length and index was checked there.
+ * Decodes the tables that kallsyms_find() has found, copied and checked: functions go to the symbol
+ * table, and names that other readers of the guest want get their addresses. kallsyms_find.c
+ * describes the format, and has checked every length and index. Resolver's thread.
  */
 #include "config.h"
 
@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "xtop/cleanup.h"
+#include "xtop/hash.h"
 
 void kallsyms_destroy(struct kallsyms *kallsyms)
 {
@@ -37,8 +38,8 @@ void kallsyms_first(struct kallsyms_cursor *cursor)
 }
 
 /*
- * Tokens are copied in whole 16 bytes, most are shorter: what is behind is overwritten by the next
- * one, and the tokens' text and the buffer have room for it.
+ * Copies tokens in pieces of 16 bytes. Most tokens are shorter: the next token overwrites the rest,
+ * and the tokens' text and the buffer have room for it.
  */
 static size_t kallsyms_expand(const struct kallsyms *kallsyms, const uint8_t *tokens,
 			      unsigned n_tokens, char *text)
@@ -59,7 +60,7 @@ static size_t kallsyms_expand(const struct kallsyms *kallsyms, const uint8_t *to
 	return end - text;
 }
 
-/* The buffer begins with 8 bytes of nothing, so that 8 bytes before a name's end can be read. */
+/* The buffer begins with 8 unused bytes: 8 bytes before a name's end can always be read. */
 bool kallsyms_next(const struct kallsyms *kallsyms, struct kallsyms_cursor *cursor)
 {
 	const uint8_t *names = kallsyms->names;
@@ -78,11 +79,13 @@ bool kallsyms_next(const struct kallsyms *kallsyms, struct kallsyms_cursor *curs
 	return true;
 }
 
-/* --- names that are wanted ------------------------------------------------------------------ */
+/* --- wanted names --------------------------------------------------------------------------- */
 
 /*
- * A bitmap of hashes keeps all but about one in a hundred of the other symbols from being compared.
- * The hash is of both ends and the length: names of a kernel begin alike.
+ * A bitmap of hashes: only about one in a hundred of the other symbols is compared with the wanted
+ * names. The hash is of both ends and the length, because many names of a kernel begin alike. It is
+ * none of xtop/hash.h: it is computed for each of 150,000 symbols, and reads two words, whatever
+ * the length.
  */
 #define FILTER_BITS 12
 
@@ -92,7 +95,7 @@ struct kallsyms_filter {
 	uint64_t bits[(1 << FILTER_BITS) / 64];
 };
 
-/* Of a name with 8 bytes to read before its end, and KALLSYMS_TOKEN_PADDING behind. */
+/* 8 bytes before the end of NAME can be read, and KALLSYMS_TOKEN_PADDING bytes behind it. */
 static unsigned filter_hash(const char *name, size_t bytes)
 {
 	uint64_t front, back;
@@ -103,7 +106,7 @@ static unsigned filter_hash(const char *name, size_t bytes)
 		front &= (1ULL << 8 * bytes) - 1;
 		back = 0;
 	}
-	return ((front * 3 ^ back) + bytes) * 0x9e3779b97f4a7c15ULL >> (64 - FILTER_BITS);
+	return ((front * 3 ^ back) + bytes) * HASH_ODD >> (64 - FILTER_BITS);
 }
 
 static void filter_init(struct kallsyms_filter *filter, struct kallsyms_wanted *wanted,
@@ -125,7 +128,7 @@ static void filter_init(struct kallsyms_filter *filter, struct kallsyms_wanted *
 	}
 }
 
-static void filter_take(struct kallsyms_filter *filter, const struct kallsyms_cursor *cursor)
+static void filter_update(struct kallsyms_filter *filter, const struct kallsyms_cursor *cursor)
 {
 	unsigned hash = filter_hash(cursor->name, cursor->name_bytes);
 
@@ -147,15 +150,15 @@ static void filter_take(struct kallsyms_filter *filter, const struct kallsyms_cu
 /* --- functions ------------------------------------------------------------------------------ */
 
 /*
- * Ends are not known, a function reaches to the next one; but not over the padding of up to 2 MiB
- * that separates sections. The largest function of Debian's 6.12 has 14 KiB.
+ * The tables have no sizes: a function reaches to the next symbol. But it does not reach over the
+ * padding of up to 2 MiB between sections. The largest function of Debian's 6.12 has 14 KiB.
  */
 #define MAX_FUNCTION_BYTES (256U << 10)
 
-/* Where code of the running kernel is; init is freed. */
+/* Where the code of the running kernel lies. Linux has freed the code of init. */
 struct kallsyms_code {
 	uint64_t start, end;           /* end 0: not known */
-	uint64_t init_start, init_end; /* equal: none */
+	uint64_t init_start, init_end; /* equal: there is none */
 };
 
 static struct kallsyms_code kallsyms_code(const struct kallsyms *kallsyms)
@@ -172,7 +175,7 @@ static struct kallsyms_code kallsyms_code(const struct kallsyms *kallsyms)
 	return code;
 }
 
-/* What is freed, and data, only ends what is before it. */
+/* Data and freed code are not added, but end the function before them. */
 static struct xtop_error *kallsyms_add(struct symtab *tab, const struct kallsyms_code *code,
 				       const struct kallsyms_cursor *cursor)
 {
@@ -205,7 +208,7 @@ struct xtop_error *kallsyms_decode(const struct kallsyms *kallsyms, struct symta
 	filter_init(&filter, wanted, n_wanted);
 	kallsyms_first(&cursor);
 	while (!error && kallsyms_next(kallsyms, &cursor)) {
-		filter_take(&filter, &cursor);
+		filter_update(&filter, &cursor);
 		if (cursor.address >= code.start && (!code.end || cursor.address < code.end))
 			error = kallsyms_add(tab, &code, &cursor);
 	}

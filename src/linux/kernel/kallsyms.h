@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The symbols of a Linux kernel, out of the tables every kernel with CONFIG_KALLSYMS carries in its
- * read-only data. kallsyms_find.c finds the tables by nothing but their own consistency, whatever
- * the version, with kallsyms_addresses.c; kallsyms_probe.c saves it most of what is before them;
- * kallsyms.c decodes them. Pure: bytes in, symbols out. Resolver's thread.
+ * The symbols of a Linux kernel, from the tables that every kernel with CONFIG_KALLSYMS has in its
+ * read-only data. Bytes in, symbols out. Resolver's thread.
  *
- * All bytes are a guest's: what kallsyms_find() returns has been checked in whole and is a copy.
+ *   kallsyms_probe.c       a guess where names begin, so that less has to be read
+ *   kallsyms_find.c        finds the tables of any version, by their own consistency alone
+ *   kallsyms_addresses.c   finds the addresses
+ *   kallsyms.c             decodes the tables
+ *
+ * All bytes are a guest's. What kallsyms_find() returns is a copy and has been checked as a whole.
  */
-#ifndef OS_KALLSYMS_H
-#define OS_KALLSYMS_H
+#ifndef XTOP_LINUX_KERNEL_KALLSYMS_H
+#define XTOP_LINUX_KERNEL_KALLSYMS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,43 +26,45 @@
 #define KALLSYMS_MAX_TOKEN_TABLE_BYTES (64U << 10) /* token_index has 16 bits */
 
 /*
- * Checks made besides the one word compared every 8 bytes: what bounds the search in bytes that
- * were made to look like tables. Linux 6.18 with 187,000 symbols needs 3.2 million.
+ * Checks that a search may make besides the comparison of one word every 8 bytes. This bounds the
+ * search in bytes that were crafted to look like tables. Linux 6.18 with 187,000 symbols needs 3.2
+ * million.
  */
 #define KALLSYMS_MAX_STEPS (16U << 20)
 
-/* The kernel's read-only data, copied from its front as far as was needed. */
+/* The kernel's read-only data, copied from the front as far as it was needed. */
 struct kallsyms_input {
 	uint64_t address; /* guest-virtual, of bytes[0]; page-aligned */
 	const uint8_t *bytes;
 	size_t size_bytes;    /* of the whole range */
 	size_t present_bytes; /* copied so far */
 	/*
-	 * Copies more: at least UP_TO bytes are present then, absent pages as zeros. May move
-	 * bytes. False: no more. NULL: everything is present.
+	 * Copies more. Then at least the first UP_TO bytes are present, with zeros for missing
+	 * pages; BYTES may have moved. False: there is no more. NULL: everything is present.
 	 */
 	bool (*more)(struct kallsyms_input *input, size_t up_to);
 	/*
-	 * The first of these are zeros, and not searched: kallsyms_probe() saw no names there.
-	 * front() copies those from FROM on, and lowers the number; tables that stand before the
-	 * names are read by it. 0, NULL: nothing is left out.
+	 * So many bytes at the front were not copied, are zeros, and are not searched, since
+	 * kallsyms_probe() saw no names there. Tables may stand there, before the names: front()
+	 * copies the bytes from FROM on and lowers the number. 0 and NULL: nothing was left out.
 	 */
 	size_t absent_bytes;
 	bool (*front)(struct kallsyms_input *input, size_t from);
 	void *context;
 	uint64_t text_start, text_end; /* the executable range below; 0: not known */
-	uint64_t steps;                /* out: checks made; up to a table's more than KALLSYMS_MAX_STEPS */
+	/* Out: checks made. May exceed KALLSYMS_MAX_STEPS by the checks of one table. */
+	uint64_t steps;
 };
 
 /* How addresses are stored; kallsyms_find.c has the layouts. */
 enum kallsyms_encoding {
 	KALLSYMS_ABSOLUTE,       /* u64 each */
-	KALLSYMS_PERCPU,         /* s32: not negative, a per-cpu value; else base - 1 - it */
+	KALLSYMS_PERCPU,         /* s32: a per-cpu value, or if negative, base - 1 - s32 */
 	KALLSYMS_RELATIVE,       /* u32 from base */
 	KALLSYMS_PLACE_RELATIVE, /* s32 from its own place */
 };
 
-/* Symbols the search itself looks up: they tell code from data. */
+/* Symbols that the search itself needs, to tell code from data. */
 enum kallsyms_mark {
 	KALLSYMS_TEXT,
 	KALLSYMS_STEXT,
@@ -69,48 +74,49 @@ enum kallsyms_mark {
 	KALLSYMS_N_MARKS,
 };
 
-/* Tables found and checked. Written by the search alone. */
+/* Tables that were found and checked. Only the search writes them. */
 struct kallsyms {
 	uint32_t n;
 	enum kallsyms_encoding encoding;
 	bool tables_before; /* addresses before the names, up to 6.3 */
-	bool long_lengths;  /* name lengths are ULEB128, not one byte */
+	bool long_lengths;  /* lengths of names are ULEB128, not one byte */
 
 	uint64_t *addresses; /* n, ascending */
 	uint8_t *names;      /* n compressed names */
 	size_t names_bytes;
 
-	char *tokens; /* the strings, and KALLSYMS_TOKEN_PADDING bytes */
+	char *tokens; /* the strings, and KALLSYMS_TOKEN_PADDING bytes behind */
 	uint16_t token_offsets[256];
 	uint16_t token_bytes[256];
 
 	uint64_t marks[KALLSYMS_N_MARKS]; /* addresses; 0: no such symbol */
-	uint64_t text_end;                /* of the executable range, as it was given; 0: not known */
+	uint64_t text_end;                /* as in struct kallsyms_input */
 };
 
-#define KALLSYMS_TOKEN_PADDING 16 /* a token is copied 16 bytes at once */
+#define KALLSYMS_TOKEN_PADDING 16 /* tokens are copied in pieces of 16 bytes */
 
 /*
- * Finds the tables, reading no more of INPUT than up to their end. *KALLSYMSP is NULL when there
- * are none, which is no error; errors are lack of memory alone.
+ * Finds the tables, and reads INPUT no further than up to their end. *KALLSYMSP becomes NULL when
+ * there are none, which is no error. Error: out of memory.
  */
 struct xtop_error *kallsyms_find(struct kallsyms_input *input, struct kallsyms **kallsymsp);
 void kallsyms_destroy(struct kallsyms *kallsyms); /* NULL allowed */
 
-/* Single pages of a range, for a look beforehand. */
+/* Reads single pages of a range, before the range is copied. */
 struct kallsyms_probe {
 	size_t size_bytes; /* of the range, from an address that is page-aligned */
-	bool (*read)(void *context, size_t at, uint8_t *page); /* the page at AT; false: not there */
+	/* Reads the page at offset AT. False: the page is missing. */
+	bool (*read)(void *context, size_t at, uint8_t *page);
 	void *context;
 };
 
 /*
- * *BEFOREP bytes at the front, whole pages, in which no names begin; a guess. False: no names are
- * seen.
+ * *BEFOREP: bytes at the front, in whole pages, where no names begin. This is a guess. False: no
+ * names were seen.
  */
 bool kallsyms_probe(const struct kallsyms_probe *probe, size_t *beforep);
 
-/* Address of _text, as it is in the guest: what a cached table is relative to. Never 0. */
+/* The address of _text in the guest. Never 0. */
 uint64_t kallsyms_text(const struct kallsyms *kallsyms);
 
 /* --- one symbol after the other ------------------------------------------------------------- */
@@ -126,22 +132,22 @@ struct kallsyms_cursor {
 };
 
 void kallsyms_first(struct kallsyms_cursor *cursor);
-/* False behind the last one. Every symbol of the tables, data and per-cpu values too. */
+/* Steps to the next symbol: functions, data and per-cpu values. False: there are no more. */
 bool kallsyms_next(const struct kallsyms *kallsyms, struct kallsyms_cursor *cursor);
 
 /* --- all of them ---------------------------------------------------------------------------- */
 
 struct kallsyms_wanted {
 	const char *name;
-	/* Out. Of several of that name a global one, else the first. */
+	/* Out: of the global symbol of that name, else of the first one. */
 	uint64_t address; /* or a per-cpu value, which may be 0 */
 	char type;        /* '\0': no such symbol */
 };
 
 /*
- * Functions to TAB, which is not sealed yet; addresses of the N_WANTED names, of data too.
- * Functions lie in [_text, _etext), or up to the end of the executable range; those of [_sinittext,
- * _einittext), which Linux frees, and absolute and per-cpu values never are.
+ * Adds functions to TAB, which is not sealed yet, and finds the addresses of the N_WANTED names, of
+ * data, too. Functions lie in [_text, _etext), or up to the end of the executable range. Symbols in
+ * [_sinittext, _einittext), which Linux frees, and absolute and per-cpu values are no functions.
  */
 struct xtop_error *kallsyms_decode(const struct kallsyms *kallsyms, struct symtab *tab,
 				   struct kallsyms_wanted *wanted, size_t n_wanted);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The last step of the search for a kernel's symbols: where their addresses are, and how they are
- * stored, is told by trying. Resolver's thread. kallsyms_find.c has the layouts, kallsyms.h the
- * encodings.
+ * The last step of the search for a kernel's symbols: finds where the addresses are and how they
+ * are stored, by trying each place and each encoding. kallsyms_find.c has the layouts, kallsyms.h
+ * the encodings. Resolver's thread.
  *
- * Right is the place and encoding that ascends from the first symbol to the last, as nm -n has
- * sorted them, and that has _text where the code is. A wrong one is out of order after a few of
- * them, or has _text elsewhere. Addresses are those of the running kernel: relocation has moved
- * base and absolute addresses, the others are relative to what has moved.
+ * The right addresses ascend from the first symbol to the last, as nm -n has sorted them, and have
+ * _text where the code is. Wrong ones are out of order after a few symbols, or have _text
+ * elsewhere. The addresses are those of the running kernel: relocation has changed the base and the
+ * absolute addresses, and the others are relative to what was moved.
  */
 #include "config.h"
 
 #include "linux/kernel/arch.h"
 #include "linux/kernel/kallsyms_finder.h"
 
-/* The image begins where its code does, after at most a large page of something else. */
+/* The image begins with its code, after at most one large page of something else. */
 #define TEXT_SLACK_BYTES (2ULL << 20)
 
 static uint64_t finder_address(const struct kallsyms_finder *finder, size_t at, uint32_t index,
@@ -48,7 +48,7 @@ static bool finder_is_text_start(const struct kallsyms_finder *finder, uint64_t 
 	return address >= input->text_start && address - input->text_start < TEXT_SLACK_BYTES;
 }
 
-/* The addresses at AT, stored in ENCODING: ascending, and _text in its place. */
+/* Reads the addresses at AT in ENCODING. False: they do not ascend, or _text is elsewhere. */
 static bool finder_read_addresses(struct kallsyms_finder *finder, size_t at,
 				  enum kallsyms_encoding encoding, uint64_t base)
 {
@@ -82,8 +82,8 @@ static bool finder_read_offsets(struct kallsyms_finder *finder, size_t at, size_
 }
 
 /*
- * num_syms stands before the names; before it, up to 6.3, base and offsets, or the addresses.
- * Either way the word before it is an address of the kernel.
+ * num_syms stands before the names. Up to 6.3, offsets and base or the addresses stand before
+ * num_syms: so the word before it is a kernel address.
  */
 static bool finder_addresses_before(struct kallsyms_finder *finder)
 {
@@ -102,7 +102,7 @@ static bool finder_addresses_before(struct kallsyms_finder *finder)
 	       finder_read_addresses(finder, num - 8 * (size_t)finder->n, KALLSYMS_ABSOLUTE, 0);
 }
 
-/* A base and places of their own are both tried: only one of them ascends from _text. */
+/* Offsets from a base and from their own places are tried: only one kind ascends from _text. */
 static bool finder_addresses_behind(struct kallsyms_finder *finder)
 {
 	size_t at = finder->token_index + TOKEN_INDEX_BYTES;

@@ -1,45 +1,47 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where a Linux kernel has its symbols: bytes of its read-only data in, checked tables out.
- * Resolver's thread. No version is asked for, stable kernels carry layouts of later ones: each
- * table is found by what the others say, and accepted when everything agrees.
+ * Finds the tables of a Linux kernel's symbols: bytes of its read-only data in, checked tables out.
+ * The version does not matter, since stable kernels have layouts of later ones. Each table is found
+ * by what the others tell, and accepted when everything agrees. Resolver's thread.
  *
- * Linux scripts/kallsyms.c writes them, each at a multiple of 8, or of 4 in kernels that have no
- * pointers in them any more (seen in 7.2 and 7.3), one after the other:
+ * Linux scripts/kallsyms.c writes the tables one after the other. Each is aligned to 8, or to 4 in
+ * kernels whose tables have no pointers any more (seen in 7.2 and 7.3):
  *
  *   up to 6.3    addresses | offsets base    num names markers [seqs] token_table token_index
  *   from 6.4                                 num names markers token_table token_index
  *                                                          addresses | offsets [base] [seqs]
  *
- *   num          u32 n; u64 up to 4.19 (where tables are aligned to 8 padding makes that the same)
- *   names        n times: length, then that many tokens of one byte; the first character of what
- *                they stand for is the type. The length is one byte, or ULEB128 of up to two bytes
- *                from 6.1 (73bbb94466fd), which differ from 128 on
- *   markers      u32 where in names each 256th begins; u64 up to 4.19 (80ffbaa5b1bd)
- *   seqs         n times 3 bytes, for a while 4: indices by name. From 6.2, and in stable kernels of
- *                6.1. Not needed
- *   token_table  256 strings with their NULs; characters that names have stand for themselves,
- *                digits always
- *   token_index  256 u16, where in token_table each begins
- *   addresses    one of enum kallsyms_encoding: absolute (gone in 6.11, 64e166099b69), per-cpu (gone
- *                in 6.15, 01157ddc58dc), relative to base, relative to its place (7.0, a081b5789255:
- *                there is no base then)
+ *   num          u32 n; u64 up to 4.19 (where tables are aligned to 8, padding makes both the same)
+ *   names        n times: a length, then that many tokens of one byte. The first character that
+ *                the tokens stand for is the type. The length is one byte, or from 6.1
+ *                (73bbb94466fd) ULEB128 of up to two bytes, which differs from 128 on
+ *   markers      u32 where in names each 256th name begins; u64 up to 4.19 (80ffbaa5b1bd)
+ *   seqs         n times 3 bytes, for a while 4: indices by name. From 6.2, and in stable kernels
+ *                of 6.1. Not needed
+ *   token_table  256 strings with their NULs. Characters that occur in names stand for
+ *                themselves; digits always do
+ *   token_index  256 u16: where in token_table each string begins
+ *   addresses    as enum kallsyms_encoding has them: absolute (gone in 6.11, 64e166099b69), per-cpu
+ *                (gone in 6.15, 01157ddc58dc), relative to base, relative to their own places
+ *                (7.0, a081b5789255: then there is no base)
  *
- * The order changed by Linux commit 404bad70fcf7 ("kallsyms: change the output order") (in v6.4).
+ * The order changed with Linux commit 404bad70fcf7 ("kallsyms: change the output order") (in v6.4).
  *
  * The search:
  *
- *   1. token_index: its digits' entries differ by 2, so two neighbouring words differ by a
- *      constant. That comparison is all that most of the range costs.
- *   2. token_table must end right before it; all 256 strings must be where the index has them.
- *   3. markers: the nearest run before the table of 0 and ascending steps that names may have.
- *   4. names: n stands before them, and has as many markers; walking all n must meet every marker
- *      and end where the markers begin.
- *   5. addresses: of each place and encoding, the sequence must ascend in whole, and _text lie where
- *      the code does.
+ *   1. token_index: the entries of digits differ by 2, so two neighbouring words differ by a
+ *      constant. This comparison is all that most of the range costs.
+ *   2. token_table must end right before token_index; all 256 strings must be where the index has
+ *      them.
+ *   3. markers: the nearest run before the table that begins with 0 and ascends in steps that names
+ *      may have.
+ *   4. names: n stands before them, and fits the number of markers. A walk over all n names must
+ *      meet every marker and end where the markers begin.
+ *   5. addresses: for one of the places and encodings, all of them must ascend, and _text must lie
+ *      where the code does.
  *
- * A guest may make all of it up. Everything but 1. counts its steps, and at KALLSYMS_MAX_STEPS
- * there are no symbols: it hides its own names only.
+ * A guest may make up all of this. Every step but the first is counted, and at KALLSYMS_MAX_STEPS
+ * the search ends without symbols: such a guest hides only its own names.
  */
 #include "config.h"
 
@@ -51,13 +53,13 @@
 #include "xtop/cleanup.h"
 #include "xtop/limit.h"
 
-#define GROUP           256         /* names a marker */
+#define GROUP           256         /* names for each marker */
 #define MIN_MARKERS     LIMIT(8, 2) /* the smallest kernels have 5,000 symbols */
 #define MAX_MARKERS     (KALLSYMS_MAX_SYMBOLS / GROUP)
 #define MIN_GROUP_BYTES (GROUP * 2) /* a length and a token each */
 #define MAX_GROUP_BYTES (GROUP * (2 + KALLSYMS_MAX_NAME_BYTES))
 #define MAX_SEQ_BYTES   4
-#define READ_BYTES      (256U << 10) /* asked for at once */
+#define READ_BYTES      (256U << 10) /* copied at once */
 
 /* --- tokens --------------------------------------------------------------------------------- */
 
@@ -76,7 +78,7 @@ static bool finder_check_token(const struct kallsyms_finder *finder, unsigned to
 	return token < '0' || token > '9' || (bytes == 1 && string[0] == token);
 }
 
-/* The offsets ascend, no string is empty; the last one's length the index does not tell. */
+/* Offsets must ascend, and no string may be empty. The index does not tell the last length. */
 static bool finder_read_token_index(struct kallsyms_finder *finder)
 {
 	struct kallsyms *out = finder->out;
@@ -95,7 +97,7 @@ static bool finder_read_token_index(struct kallsyms_finder *finder)
 	return finder_spend(finder, N_TOKENS);
 }
 
-/* The table ends, but for the padding, where the index begins. */
+/* The table must end where the index begins, but for padding. */
 static bool finder_check_token_table(struct kallsyms_finder *finder)
 {
 	const uint8_t *bytes = finder->input->bytes;
@@ -126,9 +128,9 @@ static bool finder_check_token_table(struct kallsyms_finder *finder)
 
 /* --- names ---------------------------------------------------------------------------------- */
 
-/* The name at AT is type and name of one of the marks: these have 6, 7 or 11 characters. */
-static void finder_note_mark(struct kallsyms_finder *finder, uint32_t index, const uint8_t *tokens,
-			     unsigned n_tokens)
+/* Sets the mark that the name with INDEX is, if it is one. It has 6, 7 or 11 characters. */
+static void finder_update_marks(struct kallsyms_finder *finder, uint32_t index,
+				const uint8_t *tokens, unsigned n_tokens)
 {
 	static const char *const names[KALLSYMS_N_MARKS] = {
 		[KALLSYMS_TEXT] = "_text",           [KALLSYMS_STEXT] = "_stext",
@@ -151,7 +153,7 @@ static void finder_note_mark(struct kallsyms_finder *finder, uint32_t index, con
 			finder->mark_indices[mark] = index;
 }
 
-/* The length at *ATP, which moves behind it. 0: no name can begin there. */
+/* Reads the length at *ATP, and moves *ATP behind it. 0: no name can begin there. */
 static unsigned finder_name_length(const struct kallsyms_finder *finder, size_t *atp)
 {
 	const uint8_t *bytes = finder->input->bytes;
@@ -165,7 +167,7 @@ static unsigned finder_name_length(const struct kallsyms_finder *finder, size_t 
 	return length > KALLSYMS_MAX_NAME_BYTES || length > finder->markers - *atp ? 0 : length;
 }
 
-/* Walks all names: they meet every marker and end at the markers. */
+/* Walks all names. False: they miss a marker or do not end at the markers. */
 static bool finder_walk_names(struct kallsyms_finder *finder)
 {
 	const uint8_t *bytes = finder->input->bytes;
@@ -191,7 +193,7 @@ static bool finder_walk_names(struct kallsyms_finder *finder)
 		if (expanded < 2 || expanded > KALLSYMS_MAX_NAME_BYTES)
 			return false;
 		if (expanded == 6 || expanded == 7 || expanded == 11)
-			finder_note_mark(finder, i, bytes + at, length);
+			finder_update_marks(finder, i, bytes + at, length);
 		expanded_total += expanded;
 		at += length;
 	}
@@ -214,7 +216,7 @@ static struct xtop_error *finder_read_all_addresses(struct kallsyms_finder *find
 	return NULL;
 }
 
-/* Names that end at the markers: each place before them where a fitting n precedes. */
+/* Tries each place for names that end at the markers, where a fitting n stands before it. */
 static struct xtop_error *finder_try_names(struct kallsyms_finder *finder, bool *foundp)
 {
 	uint64_t last = finder_load(
@@ -243,7 +245,7 @@ static struct xtop_error *finder_try_names(struct kallsyms_finder *finder, bool 
 	return error;
 }
 
-/* How many markers there are from AT on, LIMIT is behind them. */
+/* The number of markers from AT on, which end before LIMIT. */
 static unsigned finder_count_markers(struct kallsyms_finder *finder, size_t at, unsigned bytes,
 				     size_t limit)
 {
@@ -262,7 +264,7 @@ static unsigned finder_count_markers(struct kallsyms_finder *finder, size_t at, 
 }
 
 /*
- * From *ATP down, the next aligned place where a 0 stands, as the first marker is; not below
+ * Moves *ATP down to the next aligned 0, which the first marker is. False: there is none down to
  * LOWEST.
  */
 static bool finder_next_zero(struct kallsyms_finder *finder, size_t *atp, size_t lowest)
@@ -280,7 +282,7 @@ static bool finder_next_zero(struct kallsyms_finder *finder, size_t *atp, size_t
 	return !word && !finder_spent(finder);
 }
 
-/* Markers: from the token table down, over as many bytes as seqs_of_names may lie between. */
+/* Tries markers from the token table down; as many bytes as seqs may have lie between. */
 static struct xtop_error *finder_try_markers(struct kallsyms_finder *finder, bool *foundp)
 {
 	size_t most = KALLSYMS_MAX_SYMBOLS * (size_t)MAX_SEQ_BYTES + MAX_MARKERS * 8 + 8;
@@ -312,8 +314,8 @@ static struct xtop_error *finder_try_token_index(struct kallsyms_finder *finder,
 }
 
 /*
- * In token_index the words at '0' and at '4' differ by 8 in each quarter. From *ATP on, the next
- * place where an index with such words may begin, or the end of what is present.
+ * In token_index the words at '0' and at '4' differ by 8 in each quarter. Moves *ATP to the next
+ * place where an index with such words may begin. False: there is none in what is present.
  */
 static bool finder_next_token_index(const struct kallsyms_finder *finder, size_t *atp)
 {
@@ -359,7 +361,7 @@ static struct xtop_error *finder_search(struct kallsyms_finder *finder, bool *fo
 	return error;
 }
 
-/* Copies what the decoder needs. */
+/* Copies the tables that the decoder needs. */
 static struct xtop_error *finder_copy(const struct kallsyms_finder *finder)
 {
 	const struct kallsyms_input *input = finder->input;

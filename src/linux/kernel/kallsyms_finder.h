@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the search for a kernel's symbols has found so far. kallsyms_find.c finds the tables and has
- * the format, kallsyms_addresses.c finds what they say of addresses. Resolver's thread.
+ * State of the search for a kernel's symbols. kallsyms_find.c describes the format and finds the
+ * tables, kallsyms_addresses.c finds the addresses. Resolver's thread.
  */
-#ifndef OS_KALLSYMS_FINDER_H
-#define OS_KALLSYMS_FINDER_H
+#ifndef XTOP_LINUX_KERNEL_KALLSYMS_FINDER_H
+#define XTOP_LINUX_KERNEL_KALLSYMS_FINDER_H
 
 #include <string.h>
 
@@ -13,11 +13,11 @@
 #define N_TOKENS 256
 #define TOKEN_INDEX_BYTES (N_TOKENS * 2)
 
-/* Places are offsets into the input's bytes, which may move. */
+/* Places are offsets in the input's bytes, since the bytes may move. */
 struct kallsyms_finder {
 	struct kallsyms_input *input;
-	struct kallsyms *out; /* tokens' places, encoding, flags and marks are written there */
-	size_t align; /* of every table: 8, or 4 */
+	struct kallsyms *out; /* gets tokens' places, encoding, flags and marks */
+	size_t align; /* of every table: 8 or 4 */
 	size_t token_index, token_table;
 	size_t markers;
 	unsigned n_markers, marker_bytes;
@@ -42,7 +42,7 @@ static inline uint64_t finder_load(const struct kallsyms_finder *finder, size_t 
 	if (at > finder->input->present_bytes || bytes > finder->input->present_bytes - at)
 		return 0;
 	from = finder->input->bytes + at;
-	switch (bytes) { /* a length that the compiler knows is a load, another one a call */
+	switch (bytes) { /* memcpy() of a constant length is a load, else a call */
 	case 2:
 		memcpy(&u16, from, sizeof(u16));
 		return u16;
@@ -55,7 +55,7 @@ static inline uint64_t finder_load(const struct kallsyms_finder *finder, size_t 
 	}
 }
 
-/* Whether the first UP_TO bytes are there, or can be had. */
+/* Whether the first UP_TO bytes are present, or can be copied. */
 static inline bool finder_need(struct kallsyms_finder *finder, size_t up_to)
 {
 	struct kallsyms_input *input = finder->input;
@@ -67,7 +67,7 @@ static inline bool finder_need(struct kallsyms_finder *finder, size_t up_to)
 	return input->more(input, up_to) && up_to <= input->present_bytes;
 }
 
-/* Whether the bytes from FROM on are there, or can be had. */
+/* Whether the bytes from FROM on are present, or can be copied. */
 static inline bool finder_need_from(struct kallsyms_finder *finder, size_t from)
 {
 	struct kallsyms_input *input = finder->input;
@@ -82,14 +82,14 @@ static inline bool finder_spent(const struct kallsyms_finder *finder)
 	return finder->input->steps >= KALLSYMS_MAX_STEPS;
 }
 
-/* Counts STEPS; false: there have been too many. */
+/* Counts STEPS. False: there were too many. */
 static inline bool finder_spend(struct kallsyms_finder *finder, uint64_t steps)
 {
 	finder->input->steps += steps;
 	return !finder_spent(finder);
 }
 
-/* kallsyms_addresses.c: reads the addresses of all names into out; false: they are nowhere. */
+/* kallsyms_addresses.c: reads the addresses of all names. False: they are nowhere. */
 bool finder_find_addresses(struct kallsyms_finder *finder);
 
 #endif

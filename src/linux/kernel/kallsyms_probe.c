@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where in a kernel's read-only data the names of its symbols may begin, before that is copied: a
- * guess from a few single pages. What lies before the names is a seventh to a third of all that
- * getting to know a kernel reads. Resolver's thread.
+ * Guesses from a few single pages where in a kernel's read-only data the names of its symbols
+ * begin, before the data is copied. The bytes before the names are a seventh to a third of
+ * everything that is read to get to know a kernel. Resolver's thread.
  *
- * Compressed names (kallsyms_find.c has the format) are one entry after the other, a length and
- * that many bytes: from the right place in a page the lengths lead to its end, and mostly it is
- * among the first 128 bytes. Elsewhere they soon lead to a NUL, or to what is no length. Of the
- * 1,712 pages before the names of Debian's 5.10, 6.1, 6.12 and 7.3 four pass for names, of the
- * 2,004 pages of names nine do not.
+ * Compressed names (kallsyms_find.c has the format) are one entry after the other: a length, and
+ * that many bytes. From the right place in a page the lengths lead to the page's end, and mostly
+ * the right place is among the first 128 bytes. From elsewhere they soon lead to a NUL, or to
+ * something that is no length. In Debian's 5.10, 6.1, 6.12 and 7.3, four of the 1,712 pages before
+ * the names pass for names, and nine of the 2,004 pages of names do not.
  *
- * Where names are seen that are none, what is not found behind them is looked for in all. Where
- * none are seen there is no Linux: that is known before a guest's memory is read in whole.
+ * If pages pass for names that are none, and the tables are not behind them, the caller searches
+ * everything. If no page passes, the guest is no Linux: this is known before its memory is read.
  */
 #include "config.h"
 
@@ -19,14 +19,14 @@
 #include "xtop/types.h"
 
 #define PROBE_STEP_BYTES                                                                           \
-	(256U << 10) /* between pages looked at: Debian's names have 1.3 MB and more */
+	(256U << 10) /* between pages that are read: Debian's names have 1.3 MB and more */
 #define PROBE_FINE_BYTES  (32U << 10) /* the same for small kernels: 5,000 names have 50 KB */
-#define PROBE_FINE_END    (4U << 20)  /* whose data is as small */
+#define PROBE_FINE_END    (4U << 20)  /* the data of small kernels ends before */
 #define PROBE_MAX_START   128
-#define PROBE_MIN_LENGTH  2  /* a type and a character, unless they are one token */
-#define PROBE_MIN_ENTRIES 80 /* of a page, which has about 400 */
+#define PROBE_MIN_LENGTH  2  /* a type and a character, unless one token stands for both */
+#define PROBE_MIN_ENTRIES 80 /* in a page, which has about 400 */
 
-/* Of the entry at AT, 0: none can be there. A length of over 127 takes two bytes. */
+/* Bytes of the entry at AT. 0: there can be none. A length of over 127 takes two bytes. */
 static size_t probe_entry_bytes(const uint8_t *page, size_t at)
 {
 	unsigned length = page[at], high;
@@ -38,7 +38,7 @@ static size_t probe_entry_bytes(const uint8_t *page, size_t at)
 	return !high || length > KALLSYMS_MAX_NAME_BYTES ? 0 : 2 + length;
 }
 
-/* Whether lengths lead from AT to the end of PAGE. */
+/* Whether the lengths lead from AT to the end of PAGE. */
 static bool probe_walk(const uint8_t *page, size_t at)
 {
 	unsigned entries = 0;
@@ -65,8 +65,8 @@ static enum probe_result probe_look(const struct kallsyms_probe *probe, size_t a
 }
 
 /*
- * The first page with names, of one every STEP_BYTES up to END. False as well where a page is
- * absent: all of a kernel's are there.
+ * Finds the first page with names, looking at one page every STEP_BYTES up to END. False also when
+ * a page is missing: a kernel has all of its pages.
  */
 static bool probe_find(const struct kallsyms_probe *probe, size_t step_bytes, size_t end,
 		       size_t *atp)
@@ -100,6 +100,6 @@ bool kallsyms_probe(const struct kallsyms_probe *probe, size_t *beforep)
 		else
 			before = middle;
 	}
-	*beforep = before; /* the first name begins in the page before the first full of them */
+	*beforep = before; /* the page before the first one full of names has the first name */
 	return true;
 }

@@ -7,8 +7,8 @@
  *   orc_bytes                          what orc_pack() makes
  *   char names[names_bytes]            of the symbols, in their order, each with its NUL
  *
- * The head is written last. So the checksum is wrong in a file that is cut short or that another xtop
- * is just writing. Little-endian, like everything that xtop runs on.
+ * The head is written last. So the checksum is wrong in a file that is cut short or that another
+ * xtop is just writing. Little-endian, like everything that xtop runs on.
  */
 #include "config.h"
 

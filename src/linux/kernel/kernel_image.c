@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Looks for a Linux kernel in a guest. Linux maps its image within one window of addresses (arch.h),
- * wherever randomisation moves it:
+ * Looks for a Linux kernel in a guest. Linux maps its image within one window of addresses
+ * (arch.h), wherever randomisation moves it:
  *
  *     text    r-x
  *     rodata  r--   the largest piece that is neither writable nor executable; it has kallsyms
  *     data    rw-   with holes where boot code was
  *
- * So the page tables alone tell where to look, and the search in kallsyms.c, which checks itself, tells
- * whether it is Linux. A kernel that boots or runs with rodata=off has not sealed its image: all of
- * the image is one writable and executable range (seen in 5.10 to 7.3). That range begins with the
- * text, and is searched in the place of rodata. Under page-table isolation a vCPU in user mode runs
- * on tables that lack the kernel: then the kernel's tables of the same process are taken.
+ * So the page tables alone tell where to look, and the search in kallsyms.c, which checks itself,
+ * tells whether it is Linux. A kernel that boots or runs with rodata=off has not sealed its image:
+ * all of the image is one writable and executable range (seen in 5.10 to 7.3). That range begins
+ * with the text, and is searched in the place of rodata. Under page-table isolation a vCPU in user
+ * mode runs on tables that lack the kernel: then the kernel's tables of the same process are taken.
  *
  * Resolver's thread.
  */
@@ -185,8 +185,8 @@ static bool image_is(struct kernel_image *image, bool unsealed)
 }
 
 /*
- * Tables of user mode have a little of an unsealed image, too. So the kernel's tables are tried before
- * these are taken for an unsealed image's.
+ * Tables of user mode have a little of an unsealed image, too. So the kernel's tables are tried
+ * before these are taken for an unsealed image's.
  */
 static bool image_look_everywhere(struct kernel_image *image, struct memory_root root)
 {
@@ -202,7 +202,7 @@ static bool image_look_everywhere(struct kernel_image *image, struct memory_root
 	return image_is(image, true);
 }
 
-struct kernel_image *kernel_image_locate(struct memory *memory, const struct registers *regs)
+struct kernel_image *kernel_image_find(struct memory *memory, const struct registers *regs)
 {
 	struct kernel_image *image = malloc(sizeof(*image));
 

@@ -13,7 +13,7 @@ struct kernel_image;
  * Finds what is mapped where kernels lie, under one of the page tables that REGS can mean. NULL:
  * nothing there can be a Linux kernel, or memory is out.
  */
-struct kernel_image *kernel_image_locate(struct memory *memory, const struct registers *regs);
+struct kernel_image *kernel_image_find(struct memory *memory, const struct registers *regs);
 void kernel_image_destroy(struct kernel_image *image); /* NULL allowed */
 struct memory_root kernel_image_root(const struct kernel_image *image);
 uint64_t kernel_image_text(const struct kernel_image *image); /* where code starts: _text */

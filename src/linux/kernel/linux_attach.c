@@ -135,13 +135,14 @@ static uint8_t *linux_read_between(const struct linux_guest *guest, enum linux_s
 static void linux_read_build_id(struct linux_kernel *kernel)
 {
 	_cleanup_free_ uint8_t *notes = NULL;
-	size_t size_bytes;
+	struct elf_blob blob;
+	size_t size_bytes = 0;
 
 	notes = linux_read_between(&kernel->guest, LINUX_NOTES_START, LINUX_NOTES_STOP,
 				   LINUX_NOTES_MAX_BYTES, &size_bytes);
+	blob = (struct elf_blob){ .bytes = notes, .size_bytes = size_bytes };
 	if (notes)
-		elf_find_build_id_note(&(struct elf_blob){ .bytes = notes, .size_bytes = size_bytes },
-				       4, kernel->guest.symbols[LINUX_NOTES_START],
+		elf_find_build_id_note(&blob, 4, kernel->guest.symbols[LINUX_NOTES_START],
 				       &kernel->image->build_id);
 }
 
@@ -158,7 +159,8 @@ static void linux_read_types(struct linux_guest *guest)
 	_cleanup_free_ uint8_t *blob = NULL;
 	size_t size_bytes;
 
-	blob = linux_read_between(guest, LINUX_BTF_START, LINUX_BTF_STOP, BTF_MAX_BYTES, &size_bytes);
+	blob = linux_read_between(guest, LINUX_BTF_START, LINUX_BTF_STOP, BTF_MAX_BYTES,
+				  &size_bytes);
 	guest->has_layout =
 		blob && linux_is_layout(layout_from_btf(blob, size_bytes, &guest->layout));
 }
@@ -278,7 +280,7 @@ static bool linux_fill(struct linux_kernel *kernel, struct kernel_image *image,
 bool linux_attach(const struct os_guest *guest, const struct registers *regs,
 		  struct linux_kernel *kernel)
 {
-	struct kernel_image *image = kernel_image_locate(guest->memory, regs);
+	struct kernel_image *image = kernel_image_find(guest->memory, regs);
 	struct xtop_error *error;
 	bool filled;
 

@@ -3,7 +3,7 @@
 #ifndef XTOP_LINUX_KERNEL_LINUX_ATTACH_H
 #define XTOP_LINUX_KERNEL_LINUX_ATTACH_H
 
-#include "linux/kernel/linux.h"
+#include "linux/kernel/linux_guest.h"
 #include "xtop/image.h"
 #include "xtop/os_ops.h"
 #include "xtop/sample.h"
@@ -13,7 +13,7 @@ struct linux_kernel {
 	struct linux_guest guest;
 	struct image *image; /* "[kernel]": symbols, ORC; its addresses are the guest's */
 	char release[64];    /* "6.1.0-37-amd64"; not clean */
-	char banner[256];    /* "Linux version 6.1.0-37-amd64 (...": who built it, when; not clean */
+	char banner[256];    /* "Linux version 6.1.0-37-amd64 (..."; not clean */
 };
 
 /*

@@ -6,7 +6,7 @@
 #ifndef XTOP_LINUX_KERNEL_MEMBER_H
 #define XTOP_LINUX_KERNEL_MEMBER_H
 
-#include "linux/kernel/linux.h"
+#include "linux/kernel/linux_guest.h"
 
 static inline bool member_read(const struct linux_guest *linux_guest, uint64_t object,
 			       enum layout_member member, void *buffer, size_t size_bytes)

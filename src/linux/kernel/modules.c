@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Following the kernel's list of modules (Linux include/linux/module.h):
+ * Reads the kernel's list of modules (Linux include/linux/module.h):
  *
  *   modules ─► struct module .list ─► ...      name, memory, kallsyms, ORC tables
  *
- *   its memory   up to 6.3: core_layout { base, size, text_size }
+ *   memory       up to 6.3: core_layout { base, size, text_size }
  *                from 6.4:  mem[n types] { base, size }, [0] is the text
- *   its symbols  kallsyms ─► mod_kallsyms { symtab: Elf64_Sym[num_symtab], strtab, typetab }
+ *   symbols      kallsyms ─► mod_kallsyms { symtab: Elf64_Sym[num_symtab], strtab, typetab }
  *
- * A module is read once, when it is first seen with what makes it that module: its address, name,
- * memory and number of symbols. The list is the guest's: its length is limited, and a pointer that
- * leads astray ends the walk. Resolver's thread.
+ * A module is read once. Later it is recognised by its address, name, memory and number of symbols.
+ * The list is the guest's: its length is limited, and a bad pointer ends the walk. Resolver's
+ * thread.
  */
 #include "config.h"
 
@@ -26,19 +26,19 @@
 #define MODULES_NAME_BYTES 64 /* MODULE_NAME_LEN is 56 */
 #define MODULES_MAX_SYMBOLS                                                                        \
 	LIMIT(1U << 20, 1U << 10) /* of all modules; a small guest of Debian 6.12 has 7,320 */
-#define MODULES_MAX_ORCS        (4U << 20)                  /* entries of unwind tables, the same */
-#define MODULES_MAX_NAMES_BYTES LIMIT(16U << 20, 64U << 10) /* read of one */
+#define MODULES_MAX_ORCS        (4U << 20) /* entries of unwind tables of all modules */
+#define MODULES_MAX_NAMES_BYTES LIMIT(16U << 20, 64U << 10) /* read of one module */
 #define MODULES_NAMES_EACH      512                         /* bytes a symbol: KSYM_NAME_LEN */
 #define MODULES_MAX_TEXT_BYTES                                                                     \
-	(512ULL << 20)     /* of one, and of all with unwind tables: 1/64 of it is kept */
+	(512ULL << 20) /* of one module, and of all with unwind tables; 1/64 of it is kept */
 #define MODULES_UNFORMED 3 /* MODULE_STATE_UNFORMED */
 
 struct module {
 	uint64_t address;           /* of struct module */
 	uint64_t start, end;        /* of its code */
-	uint32_t n_symbols, n_orcs; /* 0 of what is beyond the limit of all */
-	size_t kept_bytes;          /* its symbols, while it is mapped */
-	bool cut;                   /* some of all that was left out */
+	uint32_t n_symbols, n_orcs; /* 0: none, or the modules together have too many */
+	size_t kept_bytes;          /* of its symbols, while it is mapped */
+	bool cut;                   /* symbols or tables were left out */
 	bool known;                 /* it was there at the last poll */
 	char name[MODULES_NAME_BYTES];
 };
@@ -48,7 +48,7 @@ struct modules {
 	struct space *space;
 	size_t n;
 	struct module *list;
-	size_t kept_bytes; /* the sum of theirs */
+	size_t kept_bytes; /* of all of them */
 };
 
 struct xtop_error *modules_create(const struct linux_guest *guest, struct space *space,
@@ -81,6 +81,7 @@ struct modules_counts modules_counts(const struct modules *modules)
 	return counts;
 }
 
+/* 0 where nothing can be read. */
 static uint64_t modules_word(const struct modules *modules, uint64_t address)
 {
 	uint64_t value;
@@ -127,7 +128,7 @@ static bool module_read_extent(const struct modules *modules, struct module *mod
 	       linux_is_kernel(module->end);
 }
 
-/* False: none there that is ready. */
+/* False: there is no module at ADDRESS, or one that is not set up yet. */
 static bool module_read(const struct modules *modules, uint64_t address, struct module *module)
 {
 	const struct linux_guest *guest = modules->guest;
@@ -157,7 +158,7 @@ static bool module_same(const struct module *a, const struct module *b)
 	       strcmp(a->name, b->name) == 0;
 }
 
-/* The names all SYMBOLS point into; NULL: none. Not terminated. */
+/* The names that all SYMBOLS point to, without a last NUL. NULL: there are none. */
 static char *module_read_names(const struct modules *modules, uint64_t address,
 			       const void *symbols, uint32_t n, size_t *size_bytesp)
 {
@@ -172,7 +173,7 @@ static char *module_read_names(const struct modules *modules, uint64_t address,
 		if (offset >= size_bytes && offset < max_bytes)
 			size_bytes = offset + 1;
 	}
-	size_bytes += SYMTAB_MAX_NAME_BYTES; /* of the last one */
+	size_bytes += SYMTAB_MAX_NAME_BYTES; /* the last name */
 	names = linux_is_kernel(address) ? malloc(size_bytes) : NULL;
 	if (names)
 		memory_read_bulk(modules->guest->memory, modules->guest->root, address, names,
@@ -187,7 +188,7 @@ static struct xtop_error *module_add_symbols(const struct module *module, struct
 {
 	struct xtop_error *error = NULL;
 
-	for (uint32_t i = 1; i < n && !error; i++) { /* the first is none: gABI */
+	for (uint32_t i = 1; i < n && !error; i++) { /* the first one is empty: gABI */
 		struct elf_symbol symbol = elf_decode_symbol(symbols, i, names, names_bytes);
 
 		if (symbol.address < module->start || symbol.address >= module->end ||
@@ -225,7 +226,10 @@ static struct xtop_error *module_read_symbols(const struct modules *modules,
 	return module_add_symbols(module, tab, symbols, module->n_symbols, names, names_bytes);
 }
 
-/* Those that there is room for: symbols may share a name, and each keeps a copy of it. */
+/*
+ * Reads the symbols that there is room for. Symbols may share a name, but each keeps a copy of it:
+ * that is why names are limited here.
+ */
 static struct xtop_error *module_fill_symbols(struct modules *modules, struct module *module,
 					      struct image *image)
 {
@@ -276,13 +280,13 @@ static struct xtop_error *module_map(struct modules *modules, struct module *mod
 	error = module_fill(modules, module, mapping.image);
 	if (!error)
 		error = space_add(modules->space, &mapping);
-	image_unref(mapping.image); /* the space has its own reference */
+	image_unref(mapping.image); /* the space has a reference of its own */
 	return error;
 }
 
 /* --- the list --------------------------------------------------------------------------------- */
 
-/* What a hostile guest's modules cost all together stays within that of one large one. */
+/* Limits what all modules of a hostile guest cost together to the cost of one large module. */
 static void modules_limit(struct module *list, size_t n)
 {
 	uint32_t symbols_left = MODULES_MAX_SYMBOLS, orcs_left = MODULES_MAX_ORCS;
@@ -306,7 +310,10 @@ static void modules_limit(struct module *list, size_t n)
 	}
 }
 
-/* What is loaded now, into LIST of MODULES_MAX. False: the list could not be walked to its end. */
+/*
+ * The modules that are loaded now, in LIST of MODULES_MAX. False: the list has no end or is
+ * damaged.
+ */
 static bool modules_walk(const struct modules *modules, struct module *list, size_t *np)
 {
 	const struct layout *layout = &modules->guest->layout;
@@ -327,7 +334,7 @@ static bool modules_walk(const struct modules *modules, struct module *list, siz
 	return false;
 }
 
-/* NULL: not among them. */
+/* NULL: MODULE is not in LIST from FROM on. */
 static const struct module *modules_find(const struct module *list, size_t from, size_t n,
 					 const struct module *module)
 {
@@ -337,7 +344,7 @@ static const struct module *modules_find(const struct module *list, size_t from,
 	return NULL;
 }
 
-/* Modules that are there no more. */
+/* Modules that were unloaded. */
 struct modules_gone {
 	size_t n;
 	struct module *list;
@@ -353,7 +360,11 @@ static bool modules_is_gone(void *context, const struct mapping *mapping)
 	return false;
 }
 
-static void modules_follow(struct modules *modules, struct module *list, size_t n)
+/*
+ * Makes LIST the known modules: unmaps the modules that are not in it, and maps the new ones.
+ * Takes LIST.
+ */
+static void modules_update(struct modules *modules, struct module *list, size_t n)
 {
 	struct modules_gone gone = { .list = modules->list };
 
@@ -366,7 +377,7 @@ static void modules_follow(struct modules *modules, struct module *list, size_t 
 		}
 	if (gone.n)
 		space_remove_if(modules->space, modules_is_gone, &gone);
-	/* what is left of the old list begins behind them */
+	/* The unloaded ones stand first in the old list now. */
 	modules->kept_bytes = 0;
 	for (size_t i = 0; i < n; i++) {
 		const struct module *known =
@@ -385,7 +396,10 @@ static void modules_follow(struct modules *modules, struct module *list, size_t 
 	modules->n = n;
 }
 
-/* And where the code is, in one of two shapes; what else there is, is asked for. */
+/*
+ * Besides these, the memory of a module is needed, in one of two forms (module_read_extent()). All
+ * other members may be missing.
+ */
 static const enum layout_member modules_needed[] = {
 	MODULE_LIST,         MODULE_STATE,        MODULE_NAME,
 	MODULE_KALLSYMS,     MOD_KALLSYMS_SYMTAB, MOD_KALLSYMS_SYMTAB_COUNT,
@@ -406,7 +420,7 @@ void modules_poll(struct modules *modules)
 	if (!list)
 		return;
 	if (modules_walk(modules, list, &n))
-		modules_follow(modules, list, n);
+		modules_update(modules, list, n);
 	else
 		free(list);
 }

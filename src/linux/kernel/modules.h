@@ -3,7 +3,7 @@
 #ifndef XTOP_LINUX_KERNEL_MODULES_H
 #define XTOP_LINUX_KERNEL_MODULES_H
 
-#include "linux/kernel/linux.h"
+#include "linux/kernel/linux_guest.h"
 #include "xtop/image.h"
 #include "xtop/limit.h"
 
@@ -22,7 +22,9 @@ struct modules_counts {
 struct xtop_error *modules_create(const struct linux_guest *guest, struct space *space,
 				  struct modules **modulesp);
 void modules_destroy(struct modules *modules); /* leaves SPACE as it is; NULL allowed */
-/* Reads the kernel's list, and adds and removes what changed. Without a whole list nothing changes. */
+/*
+ * Reads the kernel's list, and adds and removes what changed. Without a whole list nothing changes.
+ */
 void modules_poll(struct modules *modules);
 struct modules_counts modules_counts(const struct modules *modules);
 

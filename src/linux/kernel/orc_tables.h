@@ -6,7 +6,7 @@
 #ifndef XTOP_LINUX_KERNEL_ORC_TABLES_H
 #define XTOP_LINUX_KERNEL_ORC_TABLES_H
 
-#include "linux/kernel/linux.h"
+#include "linux/kernel/linux_guest.h"
 #include "xtop/symbol.h"
 
 /*

@@ -7,8 +7,8 @@
  *   BTF            its header, and sections of the sizes that the header tells
  *   notes          the last build-id before BTF: the linker puts it there
  *                  (include/asm-generic/vmlinux.lds.h)
- *   page tables, unwind tables, current task, stacks, direct map, lists of modules and BPF programs:
- *                  search_x86.c
+ *   page tables, unwind tables, current task, stacks, direct map, lists of modules and of BPF
+ *                  programs: search_x86.c
  *
  * All of these are guesses. Their readers validate them as they validate symbols. Resolver's
  * thread.

@@ -3,7 +3,7 @@
 #ifndef XTOP_LINUX_KERNEL_SEARCH_H
 #define XTOP_LINUX_KERNEL_SEARCH_H
 
-#include "linux/kernel/linux.h"
+#include "linux/kernel/linux_guest.h"
 
 /*
  * Fills in symbols[] of GUEST that are 0, as far as they are found: LINUX_END, LINUX_BANNER,

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "linux/kernel/linux.h"
+#include "linux/kernel/linux_guest.h"
 
 struct search {
 	struct linux_guest *guest;

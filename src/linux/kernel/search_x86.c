@@ -2,15 +2,15 @@
 /*
  * The search in a kernel of x86-64 for what has no symbol; see search.c.
  *
- *   page tables    swapper_pg_dir: a page of the image. Its text, and the page itself, are where the
- *                  vCPU's tables have them, and the user's half is empty
+ *   page tables    swapper_pg_dir: a page of the image. The kernel's text and the page itself are
+ *                  where the vCPU's tables have them, and the user's half is empty
  *   ORC            the longest run of words of which each, added to its own address, ascends
  *                  through the image; the entries follow (arch/x86/include/asm/orc_types.h)
  *   current        what getpid() reads first of its CPU's area
  *   top of stack   what the entry of a system call loads into RSP
  *   irq stack      what the timer's entry loads to switch stacks
- *   direct map     what __get_free_pages() subtracts from a page's address, vmemmap_base, and what it
- *                  then adds, page_offset_base
+ *   direct map     what __get_free_pages() subtracts from a page's address is vmemmap_base, and
+ *                  what it then adds is page_offset_base
  *   lists          of modules and BPF programs: the first list that their readers read
  *
  * Resolver's thread.

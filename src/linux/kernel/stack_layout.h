@@ -3,14 +3,14 @@
 #ifndef XTOP_LINUX_KERNEL_STACK_LAYOUT_H
 #define XTOP_LINUX_KERNEL_STACK_LAYOUT_H
 
-#include "linux/kernel/linux.h"
+#include "linux/kernel/linux_guest.h"
 #include "xtop/control.h"
 
 /*
  * REGS is of any vCPU: its per-cpu area is read. All zero for a kernel of which types are not
  * known. stack_layout_x86.c.
  */
-struct stack_recipe stack_layout_build(const struct linux_guest *guest,
+struct linux_stacks stack_layout_build(const struct linux_guest *guest,
 				       const struct registers *regs);
 
 #endif

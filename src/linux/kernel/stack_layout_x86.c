@@ -62,15 +62,15 @@ static uint64_t stack_layout_per_cpu_base(const struct registers *regs)
 	return linux_is_kernel(regs->gs_base_kernel) ? regs->gs_base_kernel : regs->gs_base;
 }
 
-struct stack_recipe stack_layout_build(const struct linux_guest *guest,
+struct linux_stacks stack_layout_build(const struct linux_guest *guest,
 				       const struct registers *regs)
 {
 	const struct layout *layout = &guest->layout;
-	struct stack_recipe stacks = { 0 };
+	struct linux_stacks stacks = { 0 };
 
 	if (!guest->has_layout || !layout_has(layout, TASK_STACK))
 		return stacks;
-	stacks = (struct stack_recipe){
+	stacks = (struct linux_stacks){
 		.kernel_cr3 = guest->root.cr3,
 		.current_per_cpu =
 			stack_layout_per_cpu(guest, LINUX_CURRENT_TASK, PCPU_HOT_CURRENT),

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The guest's directory entries, walked up for the name of a file and down for a file of a name.
- * Resolver's thread; read while the guest runs, so every walk has a bound and what it yields may
- * be a mixture of before and after a rename().
+ * Walks the guest's directory entries: up for the name of a file, down for the file of a name; see
+ * path.h. Resolver's thread. The guest runs meanwhile, so every walk has a bound, and the result
+ * may mix what was before a rename() with what came after.
  *
- * Up, as d_path() of the kernel (Linux fs/d_path.c):
+ * Up, as the kernel's d_path() does (Linux fs/d_path.c):
  *
  *   file.f_path    { mnt, dentry }
  *   dentry         d_name, d_parent; the root of a file system is its own parent
- *   vfsmount       mnt_root: the dentry that is mounted; it is a member of ..
- *   mount          mnt_parent, mnt_mountpoint: where; the first mount of all is its own parent
+ *   vfsmount       mnt_root: the dentry that is mounted; the vfsmount is a member of ..
+ *   mount          mnt_parent, mnt_mountpoint: where it is mounted; the first is its own parent
  *
  * At a dentry that is the mount's root the walk goes on at the mount point, in the parent mount. A
- * dentry that is its own parent but not its mount's root has no place in a tree: memfd, SysV
- * shared memory; its name is all there is. Unhashed (d_hash.pprev is NULL): the file was deleted.
+ * dentry that is its own parent but not its mount's root has no place in a tree (memfd, SysV shared
+ * memory): its name is the whole path. An unhashed dentry (d_hash.pprev is NULL) is a deleted file.
  *
- * A file of overlayfs that is mapped is the one below, of a file system whose mount nobody sees.
- * From 6.5 it is a struct backing_file, told by FMODE_BACKING, and has the path the user knows
- * behind it (Linux commit def3ae83da02 ("fs: store real path instead of fake path in backing file
- * f_path") (in v6.6)); before, f_path was the user's.
+ * A mapped file of overlayfs is the file below, of a file system with a mount that no user sees.
+ * From 6.5 such a file is a struct backing_file, marked by FMODE_BACKING, and has the path that the
+ * user knows behind the struct file (Linux commit def3ae83da02 ("fs: store real path instead of
+ * fake path in backing file f_path") (in v6.6)). Before that f_path was the user's.
  *
  * Down: a dentry's children hang in a list, by hlist_node d_sib from d_children, or to Linux 6.7 by
  * list_head d_child from d_subdirs (Linux commit da549bdd15c2 ("dentry: switch the lists of
- * children to hlist") (in v6.8)); only those that were looked up lately are in memory. Child mounts
- * hang in mount.mnt_mounts by mnt_child.
+ * children to hlist") (in v6.8)). Memory has only the children that were looked up lately. Child
+ * mounts hang in mount.mnt_mounts by mnt_child.
  */
 #include "config.h"
 
@@ -44,7 +44,7 @@ struct path_place {
 /* A path that is written from its end to its front. */
 struct path_writer {
 	char *buffer;
-	size_t start; /* of what is written */
+	size_t start; /* index of the first byte written */
 };
 
 static bool path_prepend(struct path_writer *writer, const char *bytes, size_t n)
@@ -56,7 +56,7 @@ static bool path_prepend(struct path_writer *writer, const char *bytes, size_t n
 	return true;
 }
 
-/* N: without the NUL, of which there is none. */
+/* The N bytes of the name, at most PATH_MAX_NAME_BYTES, without a NUL. */
 static bool path_read_name(const struct linux_guest *linux_guest, uint64_t dentry, char *name,
 			   size_t *n)
 {
@@ -83,8 +83,9 @@ static bool path_prepend_dentry(const struct linux_guest *linux_guest, uint64_t 
 	       path_prepend(writer, "/", 1);
 }
 
-/* From the root of a mount to where it is mounted. False in *more: it is mounted nowhere. */
-static bool path_cross(const struct linux_guest *linux_guest, struct path_place *place, bool *more)
+/* From the root of a mount to its mount point. *MORE is false: it is mounted nowhere. */
+static bool path_leave_mount(const struct linux_guest *linux_guest, struct path_place *place,
+			     bool *more)
 {
 	uint64_t mount, parent;
 
@@ -100,7 +101,7 @@ static bool path_cross(const struct linux_guest *linux_guest, struct path_place 
 	return member_read_pointer(linux_guest, mount, MOUNT_MOUNTPOINT, &place->dentry);
 }
 
-/* One component, or one mount. */
+/* Goes up by one component, or by one mount. *MORE is false: there is nothing above. */
 static bool path_step_up(const struct linux_guest *linux_guest, struct path_place *place,
 			 struct path_writer *writer, bool *more)
 {
@@ -110,7 +111,7 @@ static bool path_step_up(const struct linux_guest *linux_guest, struct path_plac
 	    !member_read_pointer(linux_guest, place->dentry, DENTRY_PARENT, &parent))
 		return false;
 	if (place->dentry == root)
-		return path_cross(linux_guest, place, more);
+		return path_leave_mount(linux_guest, place, more);
 	if (!path_prepend_dentry(linux_guest, place->dentry, writer))
 		return false;
 	*more = parent != place->dentry;
@@ -145,11 +146,11 @@ static bool path_is_deleted(const struct linux_guest *linux_guest, uint64_t dent
 
 	if (!member_read_u64(linux_guest, dentry, DENTRY_HASH_PPREV, &hashed) || hashed)
 		return false;
-	/* roots are not hashed either */
+	/* Roots are not hashed either. */
 	return member_read_u64(linux_guest, dentry, DENTRY_PARENT, &parent) && parent != dentry;
 }
 
-bool path_of_file(const struct linux_guest *linux_guest, uint64_t file, struct path_name *name)
+bool path_read(const struct linux_guest *linux_guest, uint64_t file, struct path_name *name)
 {
 	struct path_writer writer = { .buffer = name->path, .start = sizeof(name->path) - 1 };
 	struct path_place place;
@@ -182,75 +183,95 @@ static bool path_has_name(const struct linux_guest *linux_guest, uint64_t dentry
 	       memcmp(read, name, n) == 0;
 }
 
-/* Where the list of children begins, what ends it, and where a child has its link. */
+/*
+ * A list of the kernel that is walked: a struct list_head ends at its head, a struct hlist_head at
+ * NULL. Objects have their links at OFFSET.
+ */
 struct path_list {
-	uint64_t head;
-	bool circular; /* list_head: it ends at its head. Else hlist: at NULL */
-	enum layout_member link;
+	const struct linux_guest *linux_guest;
+	uint64_t head, link; /* link: of the current object; the head before the first */
+	unsigned offset, n_left;
 };
 
-static bool path_children(const struct linux_guest *linux_guest, uint64_t dentry,
-			  struct path_list *list)
+static bool path_list_begin(struct path_list *list, const struct linux_guest *linux_guest,
+			    uint64_t head, enum layout_member link_member)
+{
+	*list = (struct path_list){ .linux_guest = linux_guest,
+				    .head = head,
+				    .link = head,
+				    .offset = layout_offset(&linux_guest->layout, link_member),
+				    .n_left = PATH_MAX_ENTRIES };
+	return linux_is_kernel(head);
+}
+
+/* False: the list ends, cannot be read, or is longer than PATH_MAX_ENTRIES. */
+static bool path_list_next(struct path_list *list, uint64_t *object)
+{
+	if (!list->n_left-- || !linux_read_u64(list->linux_guest, list->link, &list->link) ||
+	    !linux_is_kernel(list->link) || list->link == list->head)
+		return false;
+	*object = list->link - list->offset;
+	return true;
+}
+
+static bool path_list_children(struct path_list *list, const struct linux_guest *linux_guest,
+			       uint64_t dentry)
 {
 	const struct layout *layout = &linux_guest->layout;
-	bool hlist = layout_has(layout, DENTRY_CHILDREN) && layout_has(layout, DENTRY_SIB);
 
-	if (!hlist && (!layout_has(layout, DENTRY_SUBDIRS) || !layout_has(layout, DENTRY_CHILD)))
-		return false;
-	list->circular = !hlist;
-	list->link = hlist ? DENTRY_SIB : DENTRY_CHILD;
-	list->head = dentry + layout_offset(layout, hlist ? DENTRY_CHILDREN : DENTRY_SUBDIRS);
-	return true;
+	if (layout_has(layout, DENTRY_CHILDREN) && layout_has(layout, DENTRY_SIB))
+		return path_list_begin(list, linux_guest,
+				       dentry + layout_offset(layout, DENTRY_CHILDREN), DENTRY_SIB);
+	return layout_has(layout, DENTRY_SUBDIRS) && layout_has(layout, DENTRY_CHILD) &&
+	       path_list_begin(list, linux_guest, dentry + layout_offset(layout, DENTRY_SUBDIRS),
+			       DENTRY_CHILD);
+}
+
+static bool path_list_mounts(struct path_list *list, const struct linux_guest *linux_guest,
+			     uint64_t vfsmount)
+{
+	const struct layout *layout = &linux_guest->layout;
+
+	return layout_has(layout, MOUNT_MNT) && layout_has(layout, MOUNT_MOUNTS) &&
+	       layout_has(layout, MOUNT_CHILD) &&
+	       path_list_begin(list, linux_guest,
+			       vfsmount - layout_offset(layout, MOUNT_MNT) +
+				       layout_offset(layout, MOUNT_MOUNTS),
+			       MOUNT_CHILD);
 }
 
 static bool path_find_child(const struct linux_guest *linux_guest, uint64_t dentry,
 			    const char *name, uint64_t *childp)
 {
 	struct path_list list;
-	uint64_t link;
+	uint64_t child;
 
-	if (!path_children(linux_guest, dentry, &list) ||
-	    !linux_read_u64(linux_guest, list.head, &link))
+	if (!path_list_children(&list, linux_guest, dentry))
 		return false;
-	for (unsigned i = 0; i < PATH_MAX_ENTRIES && linux_is_kernel(link) && link != list.head;
-	     i++) {
-		uint64_t child = link - layout_offset(&linux_guest->layout, list.link);
-
+	while (path_list_next(&list, &child))
 		if (path_has_name(linux_guest, child, name)) {
 			*childp = child;
 			return true;
 		}
-		if (!linux_read_u64(linux_guest, link, &link))
-			return false;
-	}
 	return false;
 }
 
-/* What is mounted on PLACE, if something is; of several the one that hides the others. */
+/* Enters what is mounted on PLACE, if something is. The mount that hides the others is first. */
 static void path_enter_mount(const struct linux_guest *linux_guest, struct path_place *place)
 {
-	const struct layout *layout = &linux_guest->layout;
-	uint64_t mount, head, link, child, mountpoint, root;
+	struct path_list list;
+	uint64_t mount, vfsmount, mountpoint, root;
 
-	if (!layout_has(layout, MOUNT_MNT) || !layout_has(layout, MOUNT_MOUNTS) ||
-	    !layout_has(layout, MOUNT_CHILD))
+	if (!path_list_mounts(&list, linux_guest, place->vfsmount))
 		return;
-	mount = place->vfsmount - layout_offset(layout, MOUNT_MNT);
-	head = mount + layout_offset(layout, MOUNT_MOUNTS);
-	if (!linux_is_kernel(mount) || !linux_read_u64(linux_guest, head, &link))
-		return;
-	for (unsigned i = 0; i < PATH_MAX_ENTRIES && linux_is_kernel(link) && link != head; i++) {
-		child = link - layout_offset(layout, MOUNT_CHILD);
-		if (member_read_u64(linux_guest, child, MOUNT_MOUNTPOINT, &mountpoint) &&
+	while (path_list_next(&list, &mount)) {
+		vfsmount = mount + layout_offset(&linux_guest->layout, MOUNT_MNT);
+		if (member_read_u64(linux_guest, mount, MOUNT_MOUNTPOINT, &mountpoint) &&
 		    mountpoint == place->dentry &&
-		    member_read_pointer(linux_guest, child + layout_offset(layout, MOUNT_MNT),
-					VFSMOUNT_ROOT, &root)) {
-			*place = (struct path_place){ child + layout_offset(layout, MOUNT_MNT),
-						      root };
+		    member_read_pointer(linux_guest, vfsmount, VFSMOUNT_ROOT, &root)) {
+			*place = (struct path_place){ vfsmount, root };
 			return;
 		}
-		if (!linux_read_u64(linux_guest, link, &link))
-			return;
 	}
 }
 
@@ -267,5 +288,5 @@ bool path_find_file(const struct linux_guest *linux_guest, uint64_t task, const 
 		return false;
 	path_enter_mount(linux_guest, &place);
 	return path_find_child(linux_guest, place.dentry, name, &dentry) &&
-	       member_read_pointer(linux_guest, dentry, DENTRY_INODE, inode); /* NULL: negative */
+	       member_read_pointer(linux_guest, dentry, DENTRY_INODE, inode); /* NULL: none */
 }

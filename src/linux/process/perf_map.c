@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * /tmp/perf-PID.map as symbols. Resolver's thread.
+ * The text of /tmp/perf-PID.map as symbols; see perf_map.h. Resolver's thread.
  *
- * A line a function (Linux tools/perf/Documentation/jit-interface.txt):
+ * Each line is a function (Linux tools/perf/Documentation/jit-interface.txt):
  *
  *   START SIZE name, which may have blanks
  *
- * START and SIZE are hexadecimal, without or with 0x. Lines are appended while the program runs:
- * code memory is used again, and then the last line that says what begins at an address is right.
- * Pages that are not there are zeros in the copy; lines with a zero in them are left out, and so is
- * a last line without its end.
+ * START and SIZE are hexadecimal, with or without 0x. Lines are appended while the program runs.
+ * Code memory is used again, so the last line for an address is the right one. A page that is
+ * missing becomes zeros in the copy. Lines that contain a zero are left out, and so is a last line
+ * without a newline.
  */
 #include "config.h"
 
@@ -20,10 +20,11 @@
 
 #include "xtop/cleanup.h"
 #include "xtop/types.h"
+#include "xtop/vector.h"
 
 struct perf_map_entry {
 	uint64_t start, size_bytes;
-	uint32_t name, name_bytes; /* in the text */
+	uint32_t name, name_bytes; /* offset in the text, and length */
 };
 
 struct perf_map {
@@ -39,7 +40,7 @@ static void perf_map_deinit(struct perf_map *map)
 	free(map->entries);
 }
 
-/* Pages that cannot be had stay zeros. */
+/* Pages that cannot be read stay zeros. False: out of memory. */
 static bool perf_map_copy(const struct bytes *bytes, struct perf_map *map)
 {
 	size_t size =
@@ -51,15 +52,15 @@ static bool perf_map_copy(const struct bytes *bytes, struct perf_map *map)
 		return false;
 	while (at < size) {
 		at += bytes->read(bytes->context, at, map->text + at, size - at);
-		if (at < size) /* to the page behind the one that is missing */
+		if (at < size) /* go on at the page behind the one that is missing */
 			at = (at & ~(size_t)GUEST_PAGE_MASK) + GUEST_PAGE_SIZE;
 	}
 	map->text_bytes = size;
 	return true;
 }
 
-/* One hexadecimal number and the blank behind it. */
-static bool perf_map_number(const char **at, const char *end, uint64_t *value)
+/* Parses one hexadecimal number and the blank behind it. */
+static bool perf_map_parse_number(const char **at, const char *end, uint64_t *value)
 {
 	const char *p = *at;
 	uint64_t number = 0;
@@ -83,32 +84,17 @@ static bool perf_map_number(const char **at, const char *end, uint64_t *value)
 	return true;
 }
 
-static bool perf_map_reserve(struct perf_map *map)
-{
-	size_t capacity = map->capacity ? 2 * map->capacity : 1024;
-	struct perf_map_entry *entries;
-
-	if (map->n < map->capacity)
-		return true;
-	entries = realloc(map->entries, capacity * sizeof(*entries));
-	if (!entries)
-		return false;
-	map->entries = entries;
-	map->capacity = capacity;
-	return true;
-}
-
-/* False: out of memory. */
+/* Adds the function of one line, if the line is well-formed. False: out of memory. */
 static bool perf_map_add_line(struct perf_map *map, const char *line, const char *end)
 {
 	struct perf_map_entry entry;
 
 	if (memchr(line, '\0', (size_t)(end - line)) ||
-	    !perf_map_number(&line, end, &entry.start) ||
-	    !perf_map_number(&line, end, &entry.size_bytes) || line == end || !entry.size_bytes ||
-	    entry.start + entry.size_bytes < entry.start)
+	    !perf_map_parse_number(&line, end, &entry.start) ||
+	    !perf_map_parse_number(&line, end, &entry.size_bytes) || line == end ||
+	    !entry.size_bytes || entry.start + entry.size_bytes < entry.start)
 		return true;
-	if (!perf_map_reserve(map))
+	if (!vector_reserve(map->entries, map->capacity, map->n + 1))
 		return false;
 	entry.name = (uint32_t)(line - map->text);
 	entry.name_bytes = (uint32_t)(end - line);
@@ -116,6 +102,7 @@ static bool perf_map_add_line(struct perf_map *map, const char *line, const char
 	return true;
 }
 
+/* False: out of memory. */
 static bool perf_map_parse(struct perf_map *map)
 {
 	const char *line = map->text, *behind = map->text + map->text_bytes, *end;
@@ -130,7 +117,7 @@ static bool perf_map_parse(struct perf_map *map)
 	return true;
 }
 
-/* By start, and of the same start the last line first. */
+/* By ascending start; among equal starts the last line comes first. */
 static int perf_map_compare(const void *a, const void *b)
 {
 	const struct perf_map_entry *x = a, *y = b;

@@ -1,78 +1,70 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One process's code: what it has mapped, turned into a space. Used by processes.c alone, which says
- * when. Resolver's thread.
+ * The code of one process: what the process has mapped, turned into a space. Only processes.c uses
+ * this, and decides when. Resolver's thread.
  */
 #ifndef XTOP_PROCESS_PROCESS_H
 #define XTOP_PROCESS_PROCESS_H
 
+#include "linux/process/code_files.h"
+#include "linux/process/jit_names.h"
 #include "linux/process/tasks.h"
-#include "linux/process/files.h"
 #include "linux/process/vmas.h"
 #include "xtop/limit.h"
 
-#define PROCESS_MAX_AREAS  LIMIT(8192, 64) /* of a process that have code, or parts of files with code */
-#define PROCESS_AREA_BYTES 320  /* what one takes at most: its area, its mapping, twice in the space */
+#define PROCESS_MAX_AREAS  LIMIT(8192, 64) /* with code, or parts of files with code */
+#define PROCESS_AREA_BYTES 320 /* an area takes at most: itself, its mapping, twice in the space */
 
+/* A mapping of the process that has code. */
 struct process_area {
 	struct vma vma;
-	struct code_file *file; /* NULL: not a file's; a reference */
-	bool code;              /* of a file or vDSO; else compiled by the process */
-};
-
-/* Names from /tmp/perf-PID.map. */
-struct process_jit {
-	struct image *image; /* NULL: no names */
-	size_t kept_bytes;   /* of the room */
-	struct file_identity identity;
-	uint64_t due_ns, retry_ns;
+	struct code_file *file; /* open; NULL: no file, or it could not be read */
+	bool is_file;           /* of a file or the vDSO; else the process compiled it */
 };
 
 struct process {
-	uint64_t mm; /* 0: free */
+	uint64_t mm; /* address of the mm_struct; 0: free */
 	uint32_t tgid;
-	char comm[TASK_NAME_BYTES]; /* of the task that was sampled last */
-	struct vmas_key key;
+	struct vmas_key key;        /* of the areas */
 	struct memory_root root;
-	struct process_area *areas; /* with code */
+	struct process_area *areas;
 	size_t n_areas;
 	struct space *space;
-	struct mapping *mappings; /* that the space has */
+	struct mapping *mappings;   /* that the space has */
 	size_t n_mappings;
-	size_t kept_bytes;        /* of the room, for areas, mappings and space */
-	struct process_jit jit;
-	bool torn;                /* the areas changed while they were read, or one was not there */
-	bool has_jit;
-	uint64_t changes;         /* files_changes() when the space was filled */
-	/* processes.c's */
-	uint64_t checked_ns, walked_ns, used_ns, due_ns, retry_ns;
+	size_t charged_bytes;       /* to the budget, for areas, mappings and space */
+	struct jit_names jit;
+	bool torn;                  /* some areas changed while they were read, or were not there */
+	bool has_jit;               /* some code has no file */
+	uint64_t changes;           /* code_files_changes() when the space was filled */
+	/* The rest belongs to processes.c. */
+	uint64_t checked_ns, walked_ns, used_ns, due_ns, retry_delay_ns;
 };
 
-/* What reading needs besides the process; one for all. */
+/* What all processes share. */
 struct process_reader {
 	const struct linux_guest *linux_guest;
-	struct room *room;
-	struct files *files;
-	struct vma *vmas; /* PROCESS_MAX_AREAS */
+	struct memory_budget *budget;
+	struct code_files *files;
+	struct vma *vmas;   /* PROCESS_MAX_AREAS; those of the current walk */
 	size_t n_vmas, n_visited;
-	/* since the start */
-	uint64_t left_out; /* areas beyond the limit, or without room */
-	uint64_t no_room;  /* times names of compiled code were not read for want of it */
+	/* Since the start: */
+	uint64_t left_out;  /* areas beyond PROCESS_MAX_AREAS, or without budget */
+	uint64_t no_room;   /* times names of compiled code were not read as the budget was full */
 };
 
-/* Empty, but for its space. */
+/* Empty, but for its space. Error: out of memory. */
 struct xtop_error *process_init(struct process *process);
 void process_deinit(struct process_reader *reader, struct process *process);
-void process_forget_jit(struct process_reader *reader, struct process *process);
 /*
- * Walks the areas, process->key was just read. Reads files that are new, or whose time has come.
- * False: out of memory; what was there stays.
+ * Walks the areas of the mm_struct at process->mm, whose key is process->key. Reads files that are
+ * new, or whose time has come. False: out of memory; the process is as it was.
  */
 bool process_read_areas(struct process_reader *reader, struct process *process, uint64_t now_ns);
-/* Looks for names of compiled code, if there is such code and it is time. TASK is one of its. */
-void process_read_jit(struct process_reader *reader, struct process *process,
+/* Looks for names of compiled code, if the process has such code. TASK is one of its threads. */
+void process_poll_jit(struct process_reader *reader, struct process *process,
 		      const struct task *task, uint64_t now_ns);
-/* Makes the space what areas and images are now. Its generation rises if that is a change. */
+/* Makes the space what areas and images are now. A change raises the space's generation. */
 void process_fill_space(struct process_reader *reader, struct process *process);
 
 #endif

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Threads and processes by the address of their task_struct. Resolver's thread.
+ * Threads and processes by the address of their task_struct; see tasks.h. Resolver's thread.
  *
- * The sampler brings the address of `current`; what it points to is read later, while the guest
- * runs, so it may have ended meanwhile, or its memory may be another task's by now. Therefore
- * nothing is taken over from an earlier look: all of a task's members that are wanted lie within
- * one to three KiB, are copied in one read and parsed from the copy. A kept task saves this read
- * for TASKS_FRESH_NS only, and the leader's name costs another one of the same kind.
+ * The sampler brings the address of `current`. The task_struct there is read later, while the guest
+ * runs, so the task may have ended meanwhile, or the memory may belong to another task. Therefore
+ * nothing of an earlier read is used: all members that are needed lie within one to three KiB, are
+ * copied in one read and parsed from the copy. A task that is kept saves this read for
+ * TASKS_FRESH_NS only. The name of the group leader costs another read of the same kind.
  *
  *   task_struct  flags  ..  mm  ..  pid tgid  ..  group_leader  ..  start_time  ..  comm[16]
- *                PF_KTHREAD |       the leader's is the process's name, its pid the tgid of all
+ *                PF_KTHREAD |       the leader's comm names the process, its pid is the tgid
  *
  * What is read is believed if it can be true: pids within the kernel's limit, pointers into the
  * kernel's half, a name that ends.
  *
- * Tasks are kept in a hash of sets: TASKS_WAYS places for each hash, of which the one unused for
- * longest makes room. A guest that forks without end fills these places and no more.
+ * Tasks are kept in a hash table of sets. Each set has TASKS_WAYS places, and the least recently
+ * used task of the set makes room. The size is fixed, unlike that of xtop/hash.h: a guest that
+ * forks without end fills these places and no more.
  */
 #include "config.h"
 
@@ -25,33 +26,36 @@
 #include <string.h>
 
 #include "linux/kernel/member.h"
+#include "linux/process/process_arch.h"
+#include "xtop/hash.h"
 
-#define TASKS_WAYS       4
-#define TASK_PID_MAX     (4U << 20)  /* Linux PID_MAX_LIMIT, include/linux/threads.h */
-#define TASK_PF_KTHREAD  0x00200000U /* Linux include/linux/sched.h, since v2.6.27 */
-#define TASK_STACK_BYTES 16384       /* unless BTF knows better */
-#define TASK_SPAN_BYTES  (16U << 10) /* of members wanted; task_struct of 6.12 has 9.5 KiB */
+#define TASKS_WAYS      4
+#define TASKS_SETS      (TASKS_MAX / TASKS_WAYS)
+#define TASK_PID_MAX    (4U << 20)  /* Linux PID_MAX_LIMIT, include/linux/threads.h */
+#define TASK_PF_KTHREAD 0x00200000U /* Linux include/linux/sched.h, since v2.6.27 */
+#define TASK_SPAN_BYTES (16U << 10) /* from the first to the last member; 6.12 has 9.5 KiB in all */
 
 struct tasks_slot {
 	struct task task; /* address 0: empty */
-	uint64_t read_ns, used;
+	uint64_t read_ns;
+	uint64_t used; /* tasks.clock when the task was found last */
 };
 
 struct tasks {
 	const struct linux_guest *linux_guest;
-	uint32_t span_start, span_bytes; /* of the members, in a task_struct */
-	uint32_t stack_bytes;            /* of each kernel stack */
-	uint64_t clock;                  /* counts finds: who was used last */
+	uint32_t span_start, span_bytes; /* where a task_struct has the members that are read */
+	uint32_t stack_bytes;            /* size of each kernel stack */
+	uint64_t clock;                  /* counts calls of tasks_find() */
 	struct tasks_counts counts;
 	struct tasks_slot slots[TASKS_MAX];
 	unsigned char span[TASK_SPAN_BYTES];
 };
 
-/* What is read of a task, in any order; those that may be missing have `needed` false. */
+/* The members that are read at once, in any order. */
 static const struct {
 	enum layout_member member;
 	uint32_t size_bytes;
-	bool needed;
+	bool needed; /* false: a kernel may lack it */
 } task_members[] = {
 	{ TASK_COMM, TASK_NAME_BYTES, true },
 	{ TASK_PID, 4, true },
@@ -61,8 +65,11 @@ static const struct {
 	{ TASK_START_TIME, 8, false },
 };
 
-/* The smallest range of a task_struct that has them all. `flags` lies apart, at its front. */
-static struct xtop_error *tasks_measure(struct tasks *tasks)
+/*
+ * Finds the smallest range of a task_struct that has all of task_members. `flags` lies apart, at
+ * the front of the task_struct.
+ */
+static struct xtop_error *tasks_find_span(struct tasks *tasks)
 {
 	const struct layout *layout = &tasks->linux_guest->layout;
 	uint32_t start = UINT32_MAX, end = 0;
@@ -97,10 +104,8 @@ struct xtop_error *tasks_create(const struct linux_guest *linux_guest, struct ta
 	if (!tasks)
 		return error_create("out of memory for the guest's tasks");
 	tasks->linux_guest = linux_guest;
-	tasks->stack_bytes = layout_has(&linux_guest->layout, IRQ_STACK_SIZEOF)
-				     ? layout_offset(&linux_guest->layout, IRQ_STACK_SIZEOF)
-				     : TASK_STACK_BYTES; /* as recipe.c has it */
-	error = tasks_measure(tasks);
+	tasks->stack_bytes = process_arch_stack_bytes(&linux_guest->layout);
+	error = tasks_find_span(tasks);
 	if (error) {
 		free(tasks);
 		return error;
@@ -121,9 +126,9 @@ struct tasks_counts tasks_counts(const struct tasks *tasks)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Out of the span that tasks_read_span() copied. */
-static void tasks_member(const struct tasks *tasks, enum layout_member member, void *buffer,
-			 size_t size_bytes)
+/* Copies a member out of tasks->span. */
+static void tasks_get_member(const struct tasks *tasks, enum layout_member member, void *buffer,
+			     size_t size_bytes)
 {
 	uint32_t offset = layout_offset(&tasks->linux_guest->layout, member);
 
@@ -137,29 +142,38 @@ static bool tasks_is_plausible(const struct task *task, uint64_t leader)
 	       (!task->mm || linux_is_kernel(task->mm));
 }
 
-/* All but the process's name. */
+/* Copies the guest's task_struct at ADDRESS to tasks->span, and the flags. */
+static bool tasks_read_span(struct tasks *tasks, uint64_t address, uint32_t *flags)
+{
+	const struct linux_guest *linux_guest = tasks->linux_guest;
+
+	*flags = 0;
+	return memory_read(linux_guest->memory, linux_guest->root, address + tasks->span_start,
+			   tasks->span, tasks->span_bytes) == tasks->span_bytes &&
+	       (!layout_has(&linux_guest->layout, TASK_FLAGS) ||
+		member_read_u32(linux_guest, address, TASK_FLAGS, flags));
+}
+
+/* Reads all of a task but the process's name. */
 static bool tasks_read_one(struct tasks *tasks, uint64_t address, struct task *task,
 			   uint64_t *leaderp)
 {
 	const struct linux_guest *linux_guest = tasks->linux_guest;
 	struct task read = { .address = address };
-	uint32_t flags = 0;
+	uint32_t flags;
 
 	tasks->counts.reads++;
-	if (memory_read(linux_guest->memory, linux_guest->root, address + tasks->span_start,
-			tasks->span, tasks->span_bytes) != tasks->span_bytes ||
-	    (layout_has(&linux_guest->layout, TASK_FLAGS) &&
-	     !member_read_u32(linux_guest, address, TASK_FLAGS, &flags))) {
+	if (!tasks_read_span(tasks, address, &flags)) {
 		tasks->counts.unreadable++;
 		return false;
 	}
-	tasks_member(tasks, TASK_COMM, read.comm, sizeof(read.comm));
-	tasks_member(tasks, TASK_PID, &read.pid, sizeof(read.pid));
-	tasks_member(tasks, TASK_TGID, &read.tgid, sizeof(read.tgid));
-	tasks_member(tasks, TASK_MM, &read.mm, sizeof(read.mm));
-	tasks_member(tasks, TASK_GROUP_LEADER, leaderp, sizeof(*leaderp));
+	tasks_get_member(tasks, TASK_COMM, read.comm, sizeof(read.comm));
+	tasks_get_member(tasks, TASK_PID, &read.pid, sizeof(read.pid));
+	tasks_get_member(tasks, TASK_TGID, &read.tgid, sizeof(read.tgid));
+	tasks_get_member(tasks, TASK_MM, &read.mm, sizeof(read.mm));
+	tasks_get_member(tasks, TASK_GROUP_LEADER, leaderp, sizeof(*leaderp));
 	if (layout_has(&linux_guest->layout, TASK_START_TIME))
-		tasks_member(tasks, TASK_START_TIME, &read.start_time, sizeof(read.start_time));
+		tasks_get_member(tasks, TASK_START_TIME, &read.start_time, sizeof(read.start_time));
 	if (!tasks_is_plausible(&read, *leaderp)) {
 		tasks->counts.refused++;
 		return false;
@@ -167,7 +181,7 @@ static bool tasks_read_one(struct tasks *tasks, uint64_t address, struct task *t
 	read.idle = !read.pid;
 	read.kernel_thread = flags & TASK_PF_KTHREAD || read.idle;
 	if (read.kernel_thread)
-		read.mm = 0; /* one that works for a process for a while (kthread_use_mm()) */
+		read.mm = 0; /* a kernel thread may borrow a process's mm: kthread_use_mm() */
 	if (!member_read_pointer(linux_guest, address, TASK_STACK, &read.stack))
 		read.stack = 0;
 	*task = read;
@@ -176,11 +190,11 @@ static bool tasks_read_one(struct tasks *tasks, uint64_t address, struct task *t
 
 /* --- keeping ---------------------------------------------------------------------------------- */
 
-/* The place of ADDRESS, or where it can go. Never NULL. */
-static struct tasks_slot *tasks_slot(struct tasks *tasks, uint64_t address)
+/* The place of ADDRESS, or else the place that ADDRESS can take. Never NULL. */
+static struct tasks_slot *tasks_find_slot(struct tasks *tasks, uint64_t address)
 {
-	/* task_structs lie at multiples of 64 at least; the multiplier is 2^64 / golden ratio */
-	size_t set = ((address >> 6) * 0x9e3779b97f4a7c15ULL >> 32) % (TASKS_MAX / TASKS_WAYS);
+	/* task_structs lie at multiples of 64 at least */
+	size_t set = hash_slot(address >> 6, TASKS_SETS);
 	struct tasks_slot *slots = &tasks->slots[set * TASKS_WAYS], *oldest = slots;
 
 	for (unsigned i = 0; i < TASKS_WAYS; i++) {
@@ -198,8 +212,11 @@ static void tasks_drop(struct tasks *tasks, struct tasks_slot *slot)
 	*slot = (struct tasks_slot){ 0 };
 }
 
-/* The leader of a group whose first thread has ended stays until the last one has. */
-static void tasks_name_process(struct tasks *tasks, uint64_t leader, struct task *task)
+/*
+ * Sets the process's name: the comm of the group leader. The leader's task_struct stays until the
+ * last thread of the group has ended.
+ */
+static void tasks_set_process_name(struct tasks *tasks, uint64_t leader, struct task *task)
 {
 	struct task other;
 	uint64_t unused;
@@ -212,11 +229,10 @@ static void tasks_name_process(struct tasks *tasks, uint64_t leader, struct task
 
 const struct task *tasks_find(struct tasks *tasks, uint64_t address, uint64_t now_ns)
 {
-	struct tasks_slot *slot = tasks_slot(tasks, address);
+	struct tasks_slot *slot = tasks_find_slot(tasks, address);
 	bool found = slot->task.address == address;
 	uint64_t leader;
 
-	tasks->counts.finds++;
 	if (!linux_is_kernel(address)) {
 		tasks->counts.refused++;
 		return NULL;
@@ -229,7 +245,7 @@ const struct task *tasks_find(struct tasks *tasks, uint64_t address, uint64_t no
 	tasks_drop(tasks, slot);
 	if (!tasks_read_one(tasks, address, &slot->task, &leader))
 		return NULL;
-	tasks_name_process(tasks, leader, &slot->task);
+	tasks_set_process_name(tasks, leader, &slot->task);
 	slot->read_ns = now_ns;
 	slot->used = tasks->clock;
 	tasks->counts.kept++;
@@ -241,7 +257,7 @@ bool tasks_is_on_stack(const struct tasks *tasks, const struct task *task, uint6
 	return task->stack && rsp - task->stack < tasks->stack_bytes;
 }
 
-uint64_t tasks_on_stack(const struct tasks *tasks, uint64_t rsp)
+uint64_t tasks_find_on_stack(const struct tasks *tasks, uint64_t rsp)
 {
 	const struct tasks_slot *last = NULL;
 
@@ -255,9 +271,9 @@ uint64_t tasks_on_stack(const struct tasks *tasks, uint64_t rsp)
 	return last ? last->task.address : 0;
 }
 
-void tasks_forget(struct tasks *tasks, uint64_t address)
+void tasks_invalidate(struct tasks *tasks, uint64_t address)
 {
-	struct tasks_slot *slot = tasks_slot(tasks, address);
+	struct tasks_slot *slot = tasks_find_slot(tasks, address);
 
 	if (slot->task.address == address)
 		tasks_drop(tasks, slot);

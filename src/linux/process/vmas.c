@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The mappings of a process. Resolver's thread; everything is read while the guest runs, so a list
- * or tree may change under the walk. What keeps that harmless: each VMA must begin where the one
- * before it ended or later, so no cycle goes on; depth and number are bounded.
+ * The mappings of a process; see vmas.h. Resolver's thread. The guest runs meanwhile, so a list or
+ * a tree may change under the walk. This does no harm: each VMA must begin where the one before it
+ * ended or later, so a cycle ends the walk, and depth and number are bounded.
  *
- * To Linux 6.0 the VMAs are a list, mm_struct.mmap and vm_area_struct.vm_next. From 6.1 they are the
- * leaves of a maple tree, mm_struct.mm_mt (Linux commit d4af56c5c7c6 ("mm: start tracking VMAs with
- * maple tree") (in v6.1); lib/maple_tree.c, include/linux/maple_tree.h):
+ * To Linux 6.0 the VMAs are a list, mm_struct.mmap and vm_area_struct.vm_next. From 6.1 they are
+ * the leaves of a maple tree, mm_struct.mm_mt (Linux commit d4af56c5c7c6 ("mm: start tracking VMAs
+ * with maple tree") (in v6.1); lib/maple_tree.c, include/linux/maple_tree.h):
  *
- *   maple_tree.ma_root    bits 1:0 = 10 and above 4096: a node; else it is the only entry
+ *   maple_tree.ma_root    encoded as an XArray's entry (xarray.h): a node, or else the only entry
  *   node, encoded         address of 256 bytes, aligned so | type << 3 | other bits
  *
  *     type 0  dense     slot[31]               one index each
@@ -16,11 +16,11 @@
  *     type 2  range     pivot[15] slot[16]     nodes
  *     type 3  arange    pivot[9]  slot[10]     nodes, gap[10]
  *
- *   slot[i] covers all up to and including pivot[i]. The last slot has no pivot, it reaches to the
- *   node's own end; so does a slot i > 0 whose pivot is 0: it is the last one in use, and in place
- *   of the slot behind it may stand other things.
- *   An entry of a leaf is a vm_area_struct, or NULL: nothing mapped, or an internal value (bits 1:0
- *   = 10): a place that fork() keeps (XA_ZERO_ENTRY).
+ *   slot[i] covers all indices up to and including pivot[i]. The last slot has no pivot and reaches
+ *   to the node's own end. A slot i > 0 with pivot 0 is the last one in use and reaches to the
+ *   node's end, too; the words behind it may hold other things.
+ *   An entry of a leaf is a vm_area_struct, or NULL: nothing mapped, or an internal value: a place
+ *   that fork() keeps (XA_ZERO_ENTRY).
  */
 #include "config.h"
 
@@ -29,13 +29,13 @@
 #include <string.h>
 
 #include "linux/kernel/member.h"
+#include "linux/process/xarray.h"
 
-#define VMAS_MAX_DEPTH      10 /* Linux MAPLE_HEIGHT_MAX is 31; 10^10 VMAs do not fit */
-#define VMAS_MAX_NODES      (VMAS_MAX / 4)
-#define VMAS_MAX_ADDRESS    (1ULL << 56) /* of user space, five levels */
-#define MAPLE_NODE_BYTES    256
-#define MAPLE_MAX_SLOTS     31
-#define MAPLE_FIRST_POINTER 4096 /* entries below are internal values: Linux xa_is_node() */
+#define VMAS_MAX_DEPTH   10 /* Linux MAPLE_HEIGHT_MAX is 31; 10^10 VMAs do not fit */
+#define VMAS_MAX_NODES   (VMAS_MAX / 4)
+#define VMAS_MAX_ADDRESS (1ULL << 56) /* the largest user space: x86-64 with five levels */
+#define MAPLE_NODE_BYTES 256
+#define MAPLE_MAX_SLOTS  31
 
 enum maple_type { MAPLE_DENSE, MAPLE_LEAF, MAPLE_RANGE, MAPLE_ARANGE };
 
@@ -43,7 +43,7 @@ struct vmas_walk {
 	const struct linux_guest *linux_guest;
 	vmas_visitor *visit;
 	void *context;
-	uint64_t end; /* of the VMA visited last */
+	uint64_t end; /* of the VMA that was visited last */
 	uint32_t n, n_nodes;
 };
 
@@ -100,7 +100,7 @@ struct maple_shape {
 	unsigned n_slots;       /* one more than pivots */
 };
 
-/* Of a node with pivots. False: the BTF lacks it, or it does not fit into a node. */
+/* The shape of a node with pivots. False: BTF lacks it, or the shape does not fit into a node. */
 static bool maple_shape(const struct layout *layout, enum maple_type type,
 			struct maple_shape *shape)
 {
@@ -133,13 +133,22 @@ static enum vmas_result maple_walk_entry(struct vmas_walk *walk, uint64_t entry,
 					 bool leaf, unsigned depth)
 {
 	if (leaf)
-		return !entry || (entry & 3) == 2 ? VMAS_DONE : vmas_visit(walk, entry);
+		return !entry || xarray_is_internal(entry) ? VMAS_DONE : vmas_visit(walk, entry);
 	if (!entry)
-		return VMAS_DONE; /* only a tree that is being changed has this */
+		return VMAS_DONE; /* happens only while the guest changes the tree */
 	return maple_walk_node(walk, entry, max, depth + 1);
 }
 
-/* One page at most, as the node is aligned to its size. MAX: the last index it covers. */
+/* False: no node that may hold VMAs, or a limit is reached. */
+static bool maple_is_node(const struct vmas_walk *walk, uint64_t address, enum maple_type type,
+			  unsigned depth)
+{
+	/* A slot of a dense node covers one address: no VMA is that small. */
+	return depth < VMAS_MAX_DEPTH && walk->n_nodes <= VMAS_MAX_NODES && type >= MAPLE_LEAF &&
+	       type <= MAPLE_ARANGE && linux_is_kernel(address);
+}
+
+/* ENTRY encodes the node, MAX is the last index that the node covers. */
 static enum vmas_result maple_walk_node(struct vmas_walk *walk, uint64_t entry, uint64_t max,
 					unsigned depth)
 {
@@ -151,11 +160,11 @@ static enum vmas_result maple_walk_node(struct vmas_walk *walk, uint64_t entry, 
 	struct maple_shape shape;
 	uint64_t last;
 
-	/* a dense node covers single addresses: no VMA has so few */
-	if (depth == VMAS_MAX_DEPTH || ++walk->n_nodes > VMAS_MAX_NODES || type < MAPLE_LEAF ||
-	    type > MAPLE_ARANGE || !linux_is_kernel(address) ||
+	walk->n_nodes++;
+	if (!maple_is_node(walk, address, type, depth) ||
 	    !maple_shape(&linux_guest->layout, type, &shape))
 		return VMAS_DAMAGED;
+	/* One page at most, as a node is aligned to its size. */
 	if (memory_read(linux_guest->memory, linux_guest->root, address, node, sizeof(node)) !=
 	    sizeof(node))
 		return VMAS_UNREADABLE;
@@ -175,24 +184,24 @@ static enum vmas_result vmas_walk_tree(struct vmas_walk *walk, uint64_t root)
 {
 	if (!root)
 		return VMAS_DONE;
-	if ((root & 3) == 2 && root > MAPLE_FIRST_POINTER)
+	if (xarray_is_node(root))
 		return maple_walk_node(walk, root, UINT64_MAX, 0);
 	return vmas_visit(walk, root);
 }
 
 /* --- either ----------------------------------------------------------------------------------- */
 
-/* What the walk begins with. */
+/* The word that the walk begins with: the tree's root, or the list's first VMA. */
 static bool vmas_read_root(const struct linux_guest *linux_guest, uint64_t mm, uint64_t *root)
 {
 	const struct layout *layout = &linux_guest->layout;
 
 	if (!layout_has(layout, MM_MT) || !layout_has(layout, MAPLE_ROOT))
 		return member_read_u64(linux_guest, mm, MM_MMAP, root);
-	return linux_is_kernel(mm) && memory_read_u64(linux_guest->memory, linux_guest->root,
-						      mm + layout_offset(layout, MM_MT) +
-							      layout_offset(layout, MAPLE_ROOT),
-						      root);
+	return linux_is_kernel(mm) &&
+	       linux_read_u64(linux_guest,
+			      mm + layout_offset(layout, MM_MT) + layout_offset(layout, MAPLE_ROOT),
+			      root);
 }
 
 enum vmas_result vmas_walk(const struct linux_guest *linux_guest, uint64_t mm, vmas_visitor *visit,
@@ -218,7 +227,7 @@ bool vmas_read_key(const struct linux_guest *linux_guest, uint64_t mm, struct vm
 	    !member_read_u32(linux_guest, mm, MM_MAP_COUNT, &read.map_count) ||
 	    read.map_count > VMAS_MAX)
 		return false;
-	/* zeros where the kernel has none */
+	/* These stay 0 if the kernel has no such members. */
 	member_read_u32(linux_guest, mm, MM_LOCK_SEQ, &read.lock_seq);
 	member_read_u64(linux_guest, mm, MM_START_BRK, &read.start_brk);
 	member_read_u64(linux_guest, mm, MM_START_STACK, &read.start_stack);
@@ -227,7 +236,7 @@ bool vmas_read_key(const struct linux_guest *linux_guest, uint64_t mm, struct vm
 	return true;
 }
 
-bool vmas_same(const struct vmas_key *a, const struct vmas_key *b)
+bool vmas_key_equal(const struct vmas_key *a, const struct vmas_key *b)
 {
 	return a->mm == b->mm && a->pgd == b->pgd && a->root == b->root &&
 	       a->total_vm == b->total_vm && a->start_brk == b->start_brk &&

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "xtop/groups.h"
+
 #define MIN_PERCENT 10 /* of samples without a name */
 
 /* The module in which most samples have no name; NULL: there is none. */
@@ -26,7 +28,7 @@ static void hint_set_unknown(struct hint *hint, const struct snapshot *snapshot)
 	const struct group_row *worst;
 	struct groups groups = { 0 };
 
-	error_destroy(groups_modules(snapshot, true, &groups));
+	error_destroy(groups_build_modules(snapshot, true, &groups));
 	worst = hint_worst_module(&groups);
 	if (worst) {
 		double percent = percent_of((double)worst->unknown.self_total,
@@ -42,7 +44,7 @@ static void hint_set_unknown(struct hint *hint, const struct snapshot *snapshot)
 				 "give the guest's symbols with -k",
 				 percent);
 	}
-	groups_free(&groups);
+	groups_deinit(&groups);
 }
 
 static void hint_set(struct hint *hint, const struct snapshot *snapshot)

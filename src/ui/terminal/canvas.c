@@ -16,6 +16,7 @@
 #include <string.h>
 #include <wchar.h>
 
+#include "xtop/text.h"
 #include "xtop/utf8.h"
 
 #define REPLACEMENT '?'
@@ -38,20 +39,12 @@ static uint32_t character_next(const char **text)
 	return character;
 }
 
-/* Characters without a width that change how others are shown. No cell gets one. */
-static bool character_is_format(uint32_t c)
-{
-	return c == 0xad || c == 0x61c || c == 0x180e || (c >= 0x200b && c <= 0x200f) ||
-	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c == 0xfeff ||
-	       (c >= 0xfff9 && c <= 0xfffb) || (c >= 0xe0000 && c <= 0xe0fff);
-}
-
 /* Cells that C takes. 0: a combining mark. -1: a character that must not be shown. */
 static int character_width(uint32_t c)
 {
-	if (c < 0x7f)
-		return c < 0x20 ? -1 : 1;
-	return c < 0xa0 || character_is_format(c) ? -1 : wcwidth((wchar_t)c);
+	if (c >= 0x20 && c < 0x7f)
+		return 1;
+	return text_is_invisible(c) ? -1 : wcwidth((wchar_t)c);
 }
 
 /* For terminals that lack our ornaments. console 0: console fonts have the character itself. */

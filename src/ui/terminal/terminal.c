@@ -150,7 +150,7 @@ static void terminal_set_handlers(void)
 	for (size_t i = 0; i < N_CRASH_SIGNALS; i++)
 		sigaction(crash_signals[i], &action, NULL);
 	fault_install();
-	fault_on_death(terminal_give_back);
+	fault_set_last_words(terminal_give_back);
 }
 
 static void terminal_restore_handlers(void)
@@ -163,7 +163,7 @@ static void terminal_restore_handlers(void)
 	sigaction(SIGTSTP, &terminal.old_tstp, NULL);
 	for (size_t i = 0; i < N_CRASH_SIGNALS; i++)
 		sigaction(crash_signals[i], &terminal.old_crash[i], NULL);
-	fault_on_death(NULL);
+	fault_set_last_words(NULL);
 	sigaltstack(&none, NULL);
 	free(terminal.crash_stack);
 	terminal.crash_stack = NULL;

@@ -51,7 +51,7 @@ static struct xtop_error *baseline_build_base(struct view_baseline *baseline,
 	error = functions_build(&selected, NULL, model->addresses, &baseline->base);
 	if (!error && !model->of_filtered) /* 100 % is all of the baseline */
 		baseline->base.whole = weights_of(&model->baseline->nodes[0]);
-	selection_release(&selected, model->baseline);
+	selection_deinit(&selected, model->baseline);
 	return error;
 }
 
@@ -76,8 +76,8 @@ static struct xtop_error *baseline_update(struct view *view, const struct ui_mod
 	struct column_context context = baseline_context(baseline, model);
 	struct xtop_error *error;
 
-	functions_free(&baseline->now);
-	functions_free(&baseline->base);
+	functions_deinit(&baseline->now);
+	functions_deinit(&baseline->base);
 	baseline->current = false;
 	if (!model->baseline)
 		return NULL;
@@ -193,8 +193,8 @@ static void baseline_deinit(struct view *view)
 {
 	struct view_baseline *baseline = view_baseline(view);
 
-	functions_free(&baseline->now);
-	functions_free(&baseline->base);
+	functions_deinit(&baseline->now);
+	functions_deinit(&baseline->base);
 }
 
 const struct view_ops baseline_ops = {

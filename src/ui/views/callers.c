@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "ui/view.h"
+#include "xtop/neighbours.h"
 
 #define CALLERS_MAX_TRAIL    64 /* beyond that the oldest focus is forgotten */
 #define CALLERS_SIDE_BY_SIDE 64 /* screens with so many columns show both lists */
@@ -57,7 +58,7 @@ static struct xtop_error *callers_update(struct view *view, const struct ui_mode
 	struct xtop_error *error;
 
 	if (callers->current)
-		neighbours_free(&callers->neighbours);
+		neighbours_deinit(&callers->neighbours);
 	memset(&callers->neighbours, 0, sizeof(callers->neighbours));
 	error = neighbours_build(model->snapshot, NULL, model->addresses,
 				 callers_focus(callers)->frame, &callers->neighbours);
@@ -442,7 +443,7 @@ static void callers_deinit(struct view *view)
 	struct view_callers *callers = view_callers(view);
 
 	if (callers->current)
-		neighbours_free(&callers->neighbours);
+		neighbours_deinit(&callers->neighbours);
 }
 
 const struct view_ops callers_ops = {

@@ -16,7 +16,7 @@
 
 #include "ui/figures.h"
 #include "ui/view.h"
-#include "xtop/call_tree.h"
+#include "xtop/flame.h"
 
 struct view_flame {
 	struct view view;
@@ -53,7 +53,7 @@ static struct xtop_error *flame_rebuild(struct view_flame *flame, const struct u
 					   .zoom = flame->zoom };
 	struct xtop_error *error;
 
-	flame_free(&flame->flame);
+	flame_deinit(&flame->flame);
 	flame->current = false;
 	error = flame_build(model->snapshot, &settings, &flame->flame);
 	if (error)
@@ -417,9 +417,9 @@ static struct request flame_click(struct view *view, const struct ui_model *mode
 	return request_of(REQUEST_NONE);
 }
 
-static void flame_deinit(struct view *view)
+static void flame_view_deinit(struct view *view)
 {
-	flame_free(&view_flame(view)->flame);
+	flame_deinit(&view_flame(view)->flame);
 }
 
 const struct view_ops flame_ops = {
@@ -430,5 +430,5 @@ const struct view_ops flame_ops = {
 	.draw = flame_draw,
 	.handle = flame_handle,
 	.click = flame_click,
-	.deinit = flame_deinit,
+	.deinit = flame_view_deinit,
 };

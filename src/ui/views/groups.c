@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "ui/view.h"
+#include "xtop/groups.h"
 
 #define GROUPS_SIDE_BY_SIDE 76 /* screens with so many columns show both lists */
 
@@ -47,11 +48,11 @@ static struct xtop_error *groups_update(struct view *view, const struct ui_model
 	struct view_groups *groups = view_groups(view);
 	struct xtop_error *error;
 
-	groups_free(&groups->groups[0]);
-	groups_free(&groups->groups[1]);
-	error = groups_processes(model->snapshot, model->totals, &groups->groups[0]);
+	groups_deinit(&groups->groups[0]);
+	groups_deinit(&groups->groups[1]);
+	error = groups_build_processes(model->snapshot, model->totals, &groups->groups[0]);
 	if (!error)
-		error = groups_modules(model->snapshot, model->totals, &groups->groups[1]);
+		error = groups_build_modules(model->snapshot, model->totals, &groups->groups[1]);
 	groups_settle(groups, GROUPS_PROCESSES);
 	groups_settle(groups, GROUPS_MODULES);
 	if (!groups->chosen) /* a unikernel has no processes */
@@ -204,12 +205,12 @@ static struct request groups_click(struct view *view, const struct ui_model *mod
 							      : request_of(REQUEST_NONE);
 }
 
-static void groups_deinit(struct view *view)
+static void groups_view_deinit(struct view *view)
 {
 	struct view_groups *groups = view_groups(view);
 
-	groups_free(&groups->groups[0]);
-	groups_free(&groups->groups[1]);
+	groups_deinit(&groups->groups[0]);
+	groups_deinit(&groups->groups[1]);
 }
 
 const struct view_ops groups_ops = {
@@ -220,5 +221,5 @@ const struct view_ops groups_ops = {
 	.draw = groups_draw,
 	.handle = groups_handle,
 	.click = groups_click,
-	.deinit = groups_deinit,
+	.deinit = groups_view_deinit,
 };

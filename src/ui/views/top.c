@@ -83,7 +83,7 @@ static int32_t top_find_unfolded(const struct view_top *top, uint32_t frame)
 static void top_free_lines(struct view_top *top)
 {
 	for (size_t i = 0; i < TOP_MAX_UNFOLDED; i++)
-		call_tree_free(&top->unfoldings[i]);
+		call_tree_deinit(&top->unfoldings[i]);
 	free(top->lines);
 	top->lines = NULL;
 	top->n_lines = 0;
@@ -138,7 +138,7 @@ static struct xtop_error *top_update(struct view *view, const struct ui_model *m
 	struct xtop_error *error;
 
 	top_free_lines(top);
-	functions_free(&top->functions);
+	functions_deinit(&top->functions);
 	memset(&top->functions, 0, sizeof(top->functions));
 	error = functions_build(model->snapshot, NULL, model->addresses, &top->functions);
 	if (!error) {
@@ -364,7 +364,7 @@ static void top_deinit(struct view *view)
 	struct view_top *top = view_top(view);
 
 	top_free_lines(top);
-	functions_free(&top->functions);
+	functions_deinit(&top->functions);
 }
 
 const struct view_ops top_ops = {

@@ -53,7 +53,7 @@ static struct xtop_error *tree_update(struct view *view, const struct ui_model *
 	struct call_tree_settings settings = tree_settings(tree, model);
 	struct xtop_error *error;
 
-	call_tree_free(&tree->tree);
+	call_tree_deinit(&tree->tree);
 	error = call_tree_build(model->snapshot, &settings, &tree->tree);
 	tree->current = !error;
 	list_settle(&tree->list, tree->tree.n, tree_key, &tree->tree);
@@ -213,7 +213,7 @@ static bool tree_search_closed(struct view_tree *tree, const struct ui_model *mo
 		for (size_t at = found, up; (up = tree_parent(&all, at)) != at; at = up)
 			call_tree_set_open(&tree->folds[tree->inverted], all.lines[up].key, true);
 	}
-	call_tree_free(&all);
+	call_tree_deinit(&all);
 	return any;
 }
 
@@ -278,7 +278,7 @@ static struct request tree_click(struct view *view, const struct ui_model *model
 
 static void tree_deinit(struct view *view)
 {
-	call_tree_free(&view_tree(view)->tree);
+	call_tree_deinit(&view_tree(view)->tree);
 }
 
 const struct view_ops tree_ops = {

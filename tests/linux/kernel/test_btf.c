@@ -24,7 +24,7 @@ static const char *result_name(enum btf_result result)
 	return names[result];
 }
 
-/* Takes MAKE over; looks for structs called "wanted". */
+/* Takes MAKE. Looks for structs called "wanted". */
 static void open_made(struct opened *opened, struct make_btf *make)
 {
 	opened->blob = make_btf_blob(make, &opened->bytes);
@@ -47,7 +47,7 @@ static void open_text(struct opened *opened, const char *text)
 	open_made(opened, make);
 }
 
-/* The member as "offset in bits", "offset:width" of a bitfield, or "none". */
+/* A member as "offset in bits", a bitfield as "offset:width", or "none". */
 static const char *where(struct opened *opened, uint32_t type, const char *path)
 {
 	static char text[64];
@@ -169,7 +169,7 @@ static void test_sizes(void)
 	close_made(&opened);
 }
 
-/* Every way to go round in circles ends. */
+/* Every cycle of types ends. */
 static void test_cycles(void)
 {
 	struct make_btf *make = make_btf_create();
@@ -186,7 +186,7 @@ static void test_cycles(void)
 	array = make_btf_array(make, deep + 2, 2);
 	alone = make_btf_array(make, array, 2) + 1;
 	make_btf_array(make, alone, 1);
-	/* Each holds itself twice, without a name: 2^32 paths of 32 steps. */
+	/* The struct has itself twice as anonymous members: 2^32 paths of 32 steps. */
 	nest = make_btf_type(make, "wanted", MAKE_STRUCT, 2, 8);
 	make_btf_words(make, 6, (uint32_t)0, nest, (uint32_t)0, (uint32_t)0, nest, (uint32_t)0);
 	open_made(&opened, make);
@@ -200,8 +200,8 @@ static void test_cycles(void)
 	check(!btf_size(&opened.btf, array, &bytes), "arrays of each other");
 	check(!btf_size(&opened.btf, alone, &bytes), "an array of itself, once");
 	check_string(where(&opened, nest, "x"), "none", "a struct that holds itself twice");
-	check(opened.btf.damaged, "... and that is told");
-	check_u64(opened.btf.steps, 0, "... after the steps allowed");
+	check(opened.btf.damaged, "it counts as damage");
+	check_u64(opened.btf.steps, 0, "the steps are used up");
 	close_made(&opened);
 }
 
@@ -221,7 +221,7 @@ static void test_same_names(void)
 	close_made(&opened);
 }
 
-/* A header with one word changed, by its offset. */
+/* Reads a blob of which one word of the header is changed, the one at AT. */
 static void check_header(const char *what, unsigned at, uint32_t value, const char *wanted)
 {
 	struct opened opened;
@@ -271,7 +271,7 @@ static void test_header(void)
 	check_header("strings end in a name", 20, strings - 1, "none");
 }
 
-/* A longer header is skipped; one with a layout of kinds makes unknown kinds known. */
+/* A longer header is skipped. A layout of kinds makes unknown kinds known. */
 static void test_longer_header(void)
 {
 	struct make_btf *make = make_btf_create();
@@ -286,7 +286,7 @@ static void test_longer_header(void)
 	make_btf_text(make, "struct wanted 8 { u32 a @4; }");
 	blob = make_btf_blob(make, &bytes);
 	make_btf_destroy(make);
-	result = btf_init(&btf, blob, bytes, &want, 1); /* before its count is looked at */
+	result = btf_init(&btf, blob, bytes, &want, 1); /* before btf.count is read */
 	check(result == BTF_DAMAGED && btf.count == 5 && !want.found,
 	      "an unknown kind ends the walk: %" PRIu32 " types", btf.count);
 	btf_deinit(&btf);
@@ -298,13 +298,13 @@ static void test_longer_header(void)
 	memcpy(longer + 32, blob + 24, bytes - 24);
 	make_btf_put(longer + 4, 32);
 	check(btf_init(&btf, longer, bytes + 8, &want, 1) == BTF_DAMAGED && btf.count == 5,
-	      "a longer header without them");
+	      "a longer header without a layout");
 	btf_deinit(&btf);
 	make_btf_put(longer + 24, bytes - 24);
 	make_btf_put(longer + 28, 84);
 	longer[bytes + 8 + 80] = longer[bytes + 8 + 81] = 4;
 	check(btf_init(&btf, longer, bytes + 8 + 84, &want, 1) == BTF_OK && want.found == 1,
-	      "the layout tells how long they are");
+	      "the layout tells the sizes of kinds");
 	btf_deinit(&btf);
 	make_btf_put(longer + 28, 83);
 	check(btf_init(&btf, longer, bytes + 8 + 84, &want, 1) == BTF_DAMAGED,
@@ -327,7 +327,8 @@ static void test_broken_types(void)
 	open_made(&opened, make);
 	check(opened.result == BTF_DAMAGED && opened.want.found == 1,
 	      "2^24-1 members: %s, %u found", result_name(opened.result), opened.want.found);
-	check_string(where(&opened, opened.want.ids[0], "a"), "32", "what stands before is there");
+	check_string(where(&opened, opened.want.ids[0], "a"), "32",
+		     "the types before it are there");
 	close_made(&opened);
 
 	make = make_btf_create();
@@ -357,7 +358,7 @@ static void test_broken_types(void)
 	close_made(&opened);
 }
 
-/* Every prefix of a blob, in an allocation of its own; and every byte of it changed. */
+/* Every prefix of a blob, in an allocation of its own; then every byte changed. */
 static void test_truncated(void)
 {
 	static const uint8_t changes[] = { 0x00, 0x01, 0x7f, 0x80, 0xff };
@@ -401,7 +402,7 @@ static void test_truncated(void)
 		blob[at / sizeof(changes)] = old;
 	}
 	check(changed > 10000, "every byte changed: %u answers", changed);
-	check_string(where(&opened, opened.want.ids[0], "a"), "32", "and as it was");
+	check_string(where(&opened, opened.want.ids[0], "a"), "32", "the unchanged blob");
 	close_made(&opened);
 }
 

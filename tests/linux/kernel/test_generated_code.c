@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * BPF programs and ftrace's trampolines: named as the kernel names them, followed as they come and
- * go, and lists that a hostile guest might make.
+ * BPF programs and ftrace's trampolines: they have the kernel's names, come and go; and lists that
+ * a hostile guest might make.
  */
 #include "config.h"
 
@@ -54,7 +54,7 @@ static uint64_t code_of(unsigned i)
 	return CODE + i * 64;
 }
 
-/* Programs FIRST to LAST are on the list, in that order. */
+/* Puts programs FIRST to LAST on the list, in that order. */
 static void put_list(unsigned first, unsigned last)
 {
 	char name[24];
@@ -76,8 +76,8 @@ static bool is_named(uint64_t address, const char *name, const char *image)
 	const struct mapping *mapping;
 	struct symtab_entry entry;
 
-	return space_lookup(space, address, &entry, &mapping) && strcmp(entry.name, name) == 0 &&
-	       strcmp(mapping->image->name, image) == 0;
+	return space_find_symbol(space, address, &entry, &mapping) &&
+	       strcmp(entry.name, name) == 0 && strcmp(mapping->image->name, image) == 0;
 }
 
 static void test_lists(void)
@@ -93,7 +93,8 @@ static void test_lists(void)
 	made_linux_string(&guest, place(2) + 32, "bpf_prog_7");
 	memory_refresh(guest.guest.memory);
 	generated_code_poll(code);
-	check(is_named(code_of(2), "bpf_prog_7", "[bpf]"), "another in the place of one that went");
+	check(is_named(code_of(2), "bpf_prog_7", "[bpf]"),
+	      "another program in the place of one that has gone");
 	made_linux_u64(&guest, place(2) + 16, code_of(7));
 	made_linux_u64(&guest, place(2) + 24, code_of(7) + 32);
 	memory_refresh(guest.guest.memory);
@@ -120,16 +121,17 @@ static void test_lists(void)
 	end();
 }
 
-/* Took minutes: each of them was taken out by itself. */
+/* This took minutes once: programs were removed one by one. */
 static void test_many(void)
 {
 	begin();
 	for (unsigned i = 0; i < 4; i++)
 		put_list(i, MANY);
-	check(is_named(code_of(MANY), "bpf_prog_4096", "[bpf]"), "thousands, four times anew");
-	check(space_find(space, code_of(2)) == NULL, "what is off the list has gone");
+	check(is_named(code_of(MANY), "bpf_prog_4096", "[bpf]"),
+	      "thousands of programs, replaced four times");
+	check(space_find(space, code_of(2)) == NULL, "a program that is off the list has gone");
 	put_list(MANY, MANY);
-	check(space_find(space, code_of(4)) == NULL, "thousands go at once");
+	check(space_find(space, code_of(4)) == NULL, "thousands are removed at once");
 	end();
 }
 
@@ -137,7 +139,7 @@ static void test_hostile(void)
 {
 	begin();
 	put_list(0, 1);
-	made_linux_u64(&guest, place(1), place(0)); /* never ends */
+	made_linux_u64(&guest, place(1), place(0)); /* a list without an end */
 	memory_refresh(guest.guest.memory);
 	generated_code_poll(code);
 	check(is_named(code_of(0), "bpf_prog_0", "[bpf]"), "a list that never ends");
@@ -146,7 +148,7 @@ static void test_hostile(void)
 	memory_refresh(guest.guest.memory);
 	generated_code_poll(code);
 	check(space_find(space, code_of(0)) == NULL, "a program as large as memory");
-	check(is_named(code_of(1), "bpf_prog_1", "[bpf]"), "the other is there");
+	check(is_named(code_of(1), "bpf_prog_1", "[bpf]"), "the other program is there");
 	end();
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Kernel symbols from tables of every layout, whole, cut at every place and broken in every table;
- * and from bytes that were made to be searched long.
+ * Kernel symbols from tables of every layout: whole, cut at every place, and broken in every table;
+ * and bytes that were crafted to make the search long.
  */
 #include "config.h"
 
@@ -15,14 +15,14 @@
 
 #define HOSTILE_BYTES (64U << 20)
 
-/* --- a range that is read bit by bit -------------------------------------------------------- */
+/* --- a range that is copied piece by piece --------------------------------------------------- */
 
 struct reader {
 	const uint8_t *all;
 	uint8_t *copy;
 };
 
-/* Every time to another place, so that a kept pointer is seen by the sanitizer. */
+/* Copies to another place each time, so that the sanitizer sees an old pointer. */
 static bool reader_more(struct kallsyms_input *input, size_t up_to)
 {
 	struct reader *reader = input->context;
@@ -38,7 +38,7 @@ static bool reader_more(struct kallsyms_input *input, size_t up_to)
 	return true;
 }
 
-/* Tables in the first SIZE_BYTES of the range, read bit by bit; *READ_BYTESP may be NULL. */
+/* Searches the first SIZE_BYTES, which are copied piece by piece. READ_BYTESP may be NULL. */
 static struct kallsyms *find_in(const uint8_t *bytes, size_t size_bytes, uint64_t text_start,
 				size_t *read_bytesp)
 {
@@ -63,7 +63,7 @@ static struct kallsyms *find_in(const uint8_t *bytes, size_t size_bytes, uint64_
 
 /* --- whole tables --------------------------------------------------------------------------- */
 
-/* Index of the first symbol that is not as it was made; n when all are. */
+/* Index of the first symbol that is not as it was made. n: all are right. */
 static unsigned compare(const struct kallsyms *kallsyms, const struct made_kallsyms *made)
 {
 	struct kallsyms_cursor cursor;
@@ -113,13 +113,15 @@ static void test_layout(const struct made_layout *layout)
 	made_kallsyms_deinit(&made);
 }
 
-/* --- tables whose front is left out at first --------------------------------------------------- */
+/*
+ * --- tables whose front is left out at first ---------------------------------------------------
+ */
 
 struct left_out {
 	const uint8_t *all;
 	uint8_t *bytes;
 	unsigned asked;
-	size_t lowest; /* asked for */
+	size_t lowest; /* that was asked for */
 };
 
 static bool left_out_front(struct kallsyms_input *input, size_t from)
@@ -135,7 +137,7 @@ static bool left_out_front(struct kallsyms_input *input, size_t from)
 	return true;
 }
 
-/* Nothing before the page in which num_syms stands is there, and it is not asked for without need. */
+/* Nothing is present before the page of num_syms, and nothing is asked for without need. */
 static void test_left_out(const struct made_layout *layout)
 {
 	struct made_kallsyms made;
@@ -161,23 +163,24 @@ static void test_left_out(const struct made_layout *layout)
 	       made.size_bytes - input.absent_bytes);
 	if (kallsyms_find(&input, &kallsyms))
 		exit(99);
-	check(kallsyms && compare(kallsyms, &made) == made.n, "%s: found without what is before",
+	check(kallsyms && compare(kallsyms, &made) == made.n, "%s: found without the bytes before",
 	      layout->what);
 	if (layout->before)
-		check_u64(left_out.lowest, made.addresses, "asked for: where addresses begin");
+		check_u64(left_out.lowest, made.addresses, "asked for: the addresses");
 	else
 		check(!left_out.asked || left_out.lowest == made.num - 8,
 		      "nothing but the word before is asked for");
 	kallsyms_destroy(kallsyms);
 	kallsyms = NULL;
 
-	/* Nobody gives them. */
+	/* Without front(). */
 	memset(left_out.bytes, 0, made.num & ~(size_t)4095);
 	input.absent_bytes = made.num & ~(size_t)4095;
 	input.front = NULL;
 	if (kallsyms_find(&input, &kallsyms))
 		exit(99);
-	check(!layout->before == !!kallsyms, "%s: what is missing is missing", layout->what);
+	check(!layout->before == !!kallsyms,
+	      "%s: found only if addresses are present", layout->what);
 	kallsyms_destroy(kallsyms);
 	free(left_out.bytes);
 	made_kallsyms_deinit(&made);
@@ -189,7 +192,7 @@ static const char *name_at(const struct symtab *tab, uint64_t address)
 {
 	struct symtab_entry entry;
 
-	return symtab_lookup(tab, address, &entry) ? entry.name : "none";
+	return symtab_find(tab, address, &entry) ? entry.name : "none";
 }
 
 static struct symtab *decode(const struct kallsyms *kallsyms, struct kallsyms_wanted *wanted,
@@ -203,7 +206,7 @@ static struct symtab *decode(const struct kallsyms *kallsyms, struct kallsyms_wa
 	return tab;
 }
 
-/* Functions that were made: of several at one address the one that is expected. */
+/* The functions as they were made; of several at one address, the expected one. */
 static unsigned count_functions(const struct made_kallsyms *made, const struct symtab *tab)
 {
 	unsigned n = 0;
@@ -238,28 +241,28 @@ static void test_decode(const struct made_layout *layout)
 		if (strcmp(made.symbols[i].name, "_etext") == 0)
 			etext = made.symbols[i].address;
 	check_u64(count_functions(&made, tab), layout->n_functions, "functions have their names");
-	check_u64(symtab_count(tab), layout->n_functions + 3, "and nothing else is in the table");
+	check_u64(symtab_count(tab), layout->n_functions + 3, "the table has nothing else");
 	check_string(name_at(tab, MADE_TEXT), "startup_64", "no label of the linker script");
 	check_string(name_at(tab, MADE_TEXT + 0x44), "__x64_sys_getpid", "a system call's alias");
 	check_string(name_at(tab, MADE_TEXT + 0x84), "__memcpy", "not the weak alias");
-	check_string(name_at(tab, etext), "none", "nothing behind _etext");
+	check_string(name_at(tab, etext), "none", "no function behind _etext");
 	check_string(name_at(tab, MADE_RODATA + 0x2000100), "none", "init code has no names");
-	check_string(name_at(tab, 0x1fb40), "none", "nor has a per-cpu value");
-	check_string(name_at(tab, 0x1fc00), "none", "of whatever type");
-	check_string(name_at(tab, MADE_RODATA + 0xb00000), "none", "nor code that is data here");
+	check_string(name_at(tab, 0x1fb40), "none", "a per-cpu value has no name");
+	check_string(name_at(tab, 0x1fc00), "none", "a per-cpu value of another type");
+	check_string(name_at(tab, MADE_RODATA + 0xb00000), "none", "code outside of the text");
 	check(wanted[0].address == MADE_RODATA + 0xa00040 && wanted[0].type == 'D', "init_task");
 	check(wanted[1].address == MADE_RODATA + 0xa00000, "the global one of two modules");
 	check(wanted[2].address == 0x1fb40 && wanted[2].type == 'A', "a per-cpu value");
-	check(wanted[3].address == 0 && wanted[3].type == 'A', "one that is 0");
-	check(wanted[4].address == 0 && !wanted[4].type, "one that is not there");
+	check(wanted[3].address == 0 && wanted[3].type == 'A', "a per-cpu value that is 0");
+	check(wanted[4].address == 0 && !wanted[4].type, "a symbol that does not exist");
 	check(wanted[5].address == MADE_TEXT && wanted[5].type == 'T', "_text");
-	check(!wanted[6].type, "a name of nothing");
+	check(!wanted[6].type, "the empty name");
 	symtab_destroy(tab);
 	kallsyms_destroy(kallsyms);
 	made_kallsyms_deinit(&made);
 }
 
-/* Without _etext the executable range ends the functions; without _text _stext is where they start. */
+/* Functions end with the executable range without _etext, and start at _stext without _text. */
 static void test_missing_marks(struct made_layout layout)
 {
 	struct made_kallsyms made;
@@ -275,7 +278,7 @@ static void test_missing_marks(struct made_layout layout)
 	tab = decode(kallsyms, NULL, 0);
 	check_u64(count_functions(&made, tab), layout.n_functions, "functions have their names");
 	last = symtab_at(tab, symtab_count(tab) - 1);
-	check_u64(last.end - last.start, 256 << 10, "the last one ends somewhere");
+	check_u64(last.end - last.start, 256 << 10, "the last function has a limited size");
 	check_string(name_at(tab, MADE_RODATA + 0x2000100), "none", "init code has no names");
 	symtab_destroy(tab);
 	kallsyms_destroy(kallsyms);
@@ -307,7 +310,7 @@ static bool found(const struct made_kallsyms *made)
 	return there;
 }
 
-/* Changes BYTES bytes at AT to VALUE for one search. */
+/* Searches once with VALUE in the BYTES bytes at AT. */
 static void check_broken(struct made_kallsyms *made, const char *what, size_t at, uint64_t value,
 			 unsigned bytes)
 {
@@ -354,7 +357,7 @@ static void break_markers(struct made_kallsyms *made)
 	check_broken(made, "last marker", last, 0, made->marker_bytes);
 }
 
-/* Each Q of the long names becomes a token of 17 characters, where the whole would be too long. */
+/* Each Q of the long names becomes a token of 17 characters: the names become too long. */
 static void break_long_names(struct made_kallsyms *made)
 {
 	size_t bytes = made->names_end - made->names;
@@ -429,7 +432,7 @@ static void test_broken(const struct made_layout *layout)
 	break_names(&made);
 	break_tokens(&made);
 	break_addresses(&made, layout->encoding == KALLSYMS_ABSOLUTE ? 8 : 4);
-	check(found(&made), "%s: whole again, and found", layout->what);
+	check(found(&made), "%s: repaired and found", layout->what);
 	for (size_t size = 0; size < made.end; size += made.end / 97) {
 		struct kallsyms *kallsyms = find_in(made.bytes, size, MADE_TEXT, NULL);
 
@@ -440,7 +443,7 @@ static void test_broken(const struct made_layout *layout)
 	made_kallsyms_deinit(&made);
 }
 
-/* Bytes changed at random anywhere: whatever is accepted must decode. */
+/* Changes random bytes: tables that are accepted must decode. */
 static void test_random(const struct made_layout *layout)
 {
 	uint64_t state = 1;
@@ -476,7 +479,7 @@ static void test_random(const struct made_layout *layout)
 	made_kallsyms_deinit(&made);
 }
 
-/* --- bytes made to be searched long --------------------------------------------------------- */
+/* --- bytes that make the search long -------------------------------------------------------- */
 
 static void check_hostile(const char *what, const uint8_t *bytes)
 {
@@ -498,7 +501,7 @@ static void check_hostile(const char *what, const uint8_t *bytes)
 	kallsyms_destroy(kallsyms);
 }
 
-/* Repeats the first BYTES bytes over all. */
+/* Repeats the first BYTES bytes up to the end. */
 static void repeat(uint8_t *all, size_t bytes)
 {
 	for (size_t at = bytes; at < HOSTILE_BYTES; at++)
@@ -524,7 +527,7 @@ static void test_hostile(void)
 		((uint16_t *)all)[i] = 2 * i;
 	for (size_t i = 8; i < HOSTILE_BYTES / 2; i++)
 		((uint16_t *)all)[i] = ((uint16_t *)all)[i - 4] + 8;
-	check_hostile("words that are two more each", all);
+	check_hostile("words that ascend by two", all);
 
 	make_kallsyms(&made_layouts[n_made_layouts - 4], &made);
 	bytes = made.token_index + 512 - made.token_table;
@@ -550,7 +553,7 @@ static void test_hostile(void)
 	bytes = (bytes + 7) & ~(size_t)7;
 	memcpy(all, made.bytes + made.num, bytes);
 	repeat(all, bytes);
-	check_hostile("whole tables with addresses that are not", all);
+	check_hostile("whole tables with impossible addresses", all);
 	made_kallsyms_deinit(&made);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where names seem to begin in a kernel's read-only data: wherever they begin, whatever is before
- * them, and in as few pages as it takes; and ranges without any.
+ * Guessing where names begin in a kernel's read-only data: anywhere, behind all kinds of other
+ * data, by few pages; and ranges without names.
  */
 #include "config.h"
 
@@ -17,7 +17,7 @@
 
 struct range {
 	uint8_t *bytes;
-	size_t refused; /* a page that cannot be had; of what is no page's start: none */
+	size_t refused; /* a page that cannot be read; an offset that is no page's: none */
 	unsigned reads;
 };
 
@@ -43,7 +43,7 @@ static size_t probe(struct range *range, size_t size_bytes)
 	return kallsyms_probe(&probe, &before) ? before : NONE;
 }
 
-/* What a kernel has before its names: structures of small numbers, text, random bytes. */
+/* Fills in what a kernel has before its names: small numbers, text, random bytes. */
 static void fill_other(uint8_t *bytes, size_t size_bytes)
 {
 	uint64_t state = 7;
@@ -64,7 +64,7 @@ static void fill_other(uint8_t *bytes, size_t size_bytes)
 	}
 }
 
-/* The names of MADE again and again, from AT on. */
+/* Repeats the names of MADE from AT on. */
 static void put_names(uint8_t *bytes, size_t at, const struct made_kallsyms *made)
 {
 	size_t names_bytes = made->names_end - made->names, end = at + NAMES_BYTES;
@@ -73,7 +73,7 @@ static void put_names(uint8_t *bytes, size_t at, const struct made_kallsyms *mad
 		memcpy(bytes + at, made->bytes + made->names, names_bytes);
 }
 
-/* In the page of the first name, or the one before when that one is not full of them. */
+/* The guess is the page of the first name, or the page before if that one is not full. */
 static void test_places(struct range *range, const struct made_kallsyms *made)
 {
 	static const size_t places[] = { 0x1000, 0x1ff0, 0x40000, 0x5f123, 0x1961e8, 0x3e857c };
@@ -88,18 +88,18 @@ static void test_places(struct range *range, const struct made_kallsyms *made)
 		check(seen == page || seen == page - GUEST_PAGE_SIZE,
 		      "names at %#zx: everything before %#zx can be left out, seen in %u pages",
 		      places[i], seen, range->reads);
-		check(range->reads <= places[i] / (256 << 10) + 8, "which are few");
+		check(range->reads <= places[i] / (256 << 10) + 8, "after few pages");
 	}
 }
 
 static void test_none(struct range *range, const struct made_kallsyms *made)
 {
 	memset(range->bytes, 0, RANGE_BYTES);
-	check_u64(probe(range, RANGE_BYTES), NONE, "nothing but zeros: no names");
+	check_u64(probe(range, RANGE_BYTES), NONE, "zeros: no names");
 	check_u64(range->reads, RANGE_BYTES / (256 << 10) + (4 << 20) / (32 << 10),
 		  "pages looked at");
 	fill_other(range->bytes, RANGE_BYTES);
-	check_u64(probe(range, RANGE_BYTES), NONE, "other things: no names");
+	check_u64(probe(range, RANGE_BYTES), NONE, "other data: no names");
 	put_names(range->bytes, 0, made);
 	check_u64(probe(range, RANGE_BYTES), 0, "names from the first byte on");
 	check_u64(probe(range, 0), NONE, "an empty range");
@@ -113,18 +113,18 @@ static void test_none(struct range *range, const struct made_kallsyms *made)
 	check_u64(probe(range, RANGE_BYTES), NONE, "lengths of 127 only");
 }
 
-/* All of a kernel is there: where it is not, none is. */
+/* A kernel has all of its pages: where one is missing there is no kernel. */
 static void test_refused(struct range *range, const struct made_kallsyms *made)
 {
 	fill_other(range->bytes, RANGE_BYTES);
 	put_names(range->bytes, 0x81000, made);
 	range->refused = 0x40000;
-	check_u64(probe(range, RANGE_BYTES), NONE, "a page is not there: no names");
-	check(range->reads < 16, "and nobody looks on");
+	check_u64(probe(range, RANGE_BYTES), NONE, "a page is missing: no names");
+	check(range->reads < 16, "the search ends there");
 	range->refused = 1;
 }
 
-/* The last byte of a page says that the length goes on in the next. */
+/* The last byte of a page is the first byte of a length that goes on in the next page. */
 static void test_page_end(struct range *range)
 {
 	memset(range->bytes, 15, GUEST_PAGE_SIZE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Kernels met before: found again for the domain that showed them, and for no other. */
+/* The cache of kernels: a kernel is found again for the domain that showed it, and no other. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 static struct made_linux made;
 static char folder[] = "/tmp/xtop-cache-XXXXXX";
 
-/* A kernel of three functions, whose build-id is in guest memory. */
+/* A kernel of three functions. Its build-id is in guest memory. */
 static void fill(struct linux_kernel *kernel)
 {
 	static const char *const names[] = { "start", "middle", "end" };
@@ -61,21 +61,22 @@ static void test_whose(struct kernel_cache *cache)
 	struct linux_kernel kernel;
 	struct symtab_entry entry;
 
-	check(!load(cache, "a", &kernel), "nothing is known at first");
+	check(!load(cache, "a", &kernel), "the cache is empty at first");
 	linux_detach(&kernel);
 	store(cache, "a");
-	check(load(cache, "a", &kernel), "known again");
-	check(kernel.image->symtab && symtab_lookup(kernel.image->symtab, TEXT + 0x110, &entry) &&
+	check(load(cache, "a", &kernel), "the kernel is found again");
+	check(kernel.image->symtab && symtab_find(kernel.image->symtab, TEXT + 0x110, &entry) &&
 		      !strcmp(entry.name, "middle"),
 	      "with its symbols");
-	check_string(kernel.release, "6.1.0", "its release");
+	check_string(kernel.release, "6.1.0", "with its release");
 	linux_detach(&kernel);
-	check(!load(cache, "b", &kernel), "not for another domain, whatever build-id that shows");
+	check(!load(cache, "b", &kernel),
+	      "not for another domain, whatever build-id that domain shows");
 	linux_detach(&kernel);
 	store(cache, "b");
-	check(load(cache, "b", &kernel), "which has one of its own");
+	check(load(cache, "b", &kernel), "the other domain has a file of its own");
 	linux_detach(&kernel);
-	check(load(cache, "a", &kernel), "beside the first");
+	check(load(cache, "a", &kernel), "beside the file of the first");
 	linux_detach(&kernel);
 }
 
@@ -89,7 +90,7 @@ static void test_other_kernel(struct kernel_cache *cache)
 	linux_detach(&kernel);
 }
 
-/* The folder is made, and what others can write is not used. */
+/* The folder is created. A folder that others can write to is not used. */
 static void test_folder(void)
 {
 	struct kernel_cache *cache;
@@ -99,7 +100,7 @@ static void test_folder(void)
 	snprintf(path, sizeof(path), "%s/some/where/xtop", folder);
 	cache = kernel_cache_open(path);
 	check(cache && stat(path, &status) == 0 && (status.st_mode & 0777) == 0700,
-	      "made with its parents, for its owner alone");
+	      "created with its parents, for its owner alone");
 	made_linux_string(&made, TEXT + 0x800, BUILD_ID);
 	memory_refresh(made.guest.memory);
 	test_whose(cache);

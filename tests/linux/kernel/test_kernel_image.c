@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where a kernel lies: sealed, not yet or never sealed (rodata=off), behind the page tables of user
- * mode; how much is read of it; and guests that are no Linux.
+ * Finding a kernel: one that is sealed, not yet sealed or never sealed (rodata=off), and seen from
+ * the page tables of user mode; how much of it is read; and guests that are no Linux.
  */
 #include "config.h"
 
@@ -15,9 +15,9 @@
 
 #define FRONT_BYTES     (4U << 20) /* of rodata before its tables */
 #define BACK_BYTES      (2U << 20)
-#define ENTRY_BYTES     (2U << 20) /* of text that user mode's tables have, too */
+#define ENTRY_BYTES     (2U << 20) /* of text; user mode's tables have it, too */
 #define CR3_PAIR        0x1000
-#define FEW             5000 /* functions of the smallest kernels, which have less of all */
+#define FEW             5000 /* functions: the smallest kernels have so many */
 #define FEW_FRONT_BYTES (2U << 20)
 #define MANY            40000
 
@@ -25,7 +25,7 @@ static struct made_memory *made;
 static struct memory_root kernel;
 static struct made_kallsyms tables;
 
-/* So many names that they are seen among the rest; before them, read-only data begins earlier. */
+/* Enough names to be seen. Read-only data begins FRONT_BYTES before them. */
 static void begin(const struct made_layout *layout, unsigned n_functions, unsigned text,
 		  unsigned rodata)
 {
@@ -48,11 +48,11 @@ static void end(void)
 	made_kallsyms_deinit(&tables);
 }
 
-/* The symbols found by what CR3 points to; 0: none. */
+/* The number of symbols found by the page tables at CR3. */
 static uint32_t symbols(uint64_t cr3, uint64_t *textp, uint64_t *rootp)
 {
 	struct registers regs = { .cr3 = cr3, .cr4 = 0x20 };
-	struct kernel_image *image = kernel_image_locate(made_memory(made), &regs);
+	struct kernel_image *image = kernel_image_find(made_memory(made), &regs);
 	struct kallsyms *kallsyms = NULL;
 	uint32_t n = 0;
 
@@ -75,7 +75,7 @@ static void check_found(uint64_t cr3, uint64_t root, const char *what)
 	check(text_found == MADE_TEXT && root_found == root, "%s: its text and its tables", what);
 }
 
-/* Pages of the tables, and of what had to be looked at besides. */
+/* Pages of the tables, and of what has to be read besides. */
 static size_t pages_allowed(const struct made_layout *layout)
 {
 	return (tables.end - (layout->before ? tables.addresses : tables.num)) / GUEST_PAGE_SIZE +
@@ -103,7 +103,7 @@ static void test_unsealed(void)
 	check_found(kernel.cr3, kernel.cr3, "not sealed");
 	end();
 
-	/* The kernel's tables, then the user's, in a pair of frames. */
+	/* A pair of frames: the kernel's tables, then the user's. */
 	begin(&made_layouts[12], MANY, MADE_EXECUTE | MADE_WRITE, MADE_EXECUTE | MADE_WRITE);
 	elsewhere = kernel;
 	for (kernel = made_root(made); kernel.cr3 & CR3_PAIR; kernel = made_root(made))
@@ -128,10 +128,10 @@ static void test_none(void)
 	made_map(made, kernel, 0, 16 << 20, MADE_EXECUTE | MADE_WRITE | MADE_PAGE_2M);
 	check_u64(symbols(kernel.cr3, &text, &root), 0, "a unikernel at the bottom");
 	made_map(made, kernel, MADE_TEXT, 2 << 20, MADE_EXECUTE | MADE_WRITE | MADE_PAGE_2M);
-	check_u64(symbols(kernel.cr3, &text, &root), 0, "one where Linux would be");
+	check_u64(symbols(kernel.cr3, &text, &root), 0, "a unikernel where Linux would be");
 	made_map(made, kernel, large, 4 << 20, MADE_READ);
-	check_u64(symbols(kernel.cr3, &text, &root), 0, "constants, but no code that is constant");
-	check(memory_counts(made_memory(made)).pages < 2100, "each of it was read once at most");
+	check_u64(symbols(kernel.cr3, &text, &root), 0, "constant data, but no constant code");
+	check(memory_counts(made_memory(made)).pages < 2100, "every page was read at most once");
 	made_destroy(made);
 }
 

@@ -63,10 +63,10 @@ static void test_5_2(void)
 	CHECK_LAYOUT(
 		"5.2",
 		LIST LAYOUT_OLD_MODULE
-		"struct task_struct 4000 { u64 state @16; ptr stack @24; ptr mm @1000; u32 pid @1200;"
-		"  u32 self_exec_id @1500; u8 comm[16] @1600; list_head tasks @900; }"
-		"struct mm_struct 1100 { struct 1096 { ptr mmap @0; ptr pgd @80; u32 map_count @100; }"
-		"  @0; u64 cpu_bitmap[0] @1096; }"
+		"struct task_struct 4000 { u64 state @16; ptr stack @24; ptr mm @1000;"
+		"  u32 pid @1200; u32 self_exec_id @1500; u8 comm[16] @1600; }"
+		"struct mm_struct 1100 { struct 1096 { ptr mmap @0; ptr pgd @80;"
+		"  u32 map_count @100; } @0; u64 cpu_bitmap[0] @1096; }"
 		"struct vm_area_struct 200 { u64 vm_start @0; u64 vm_end @8; ptr vm_next @16;"
 		"  u64 vm_flags @80; }"
 		"struct module 900 { u32 state @0; list_head list @8; u8 name[56] @24;"
@@ -98,13 +98,14 @@ static void test_5_10(void)
 		     { PAGE_INDEX, 32 }, { FOLIO_INDEX, -1 });
 }
 
-#define LAYOUT_MAPLE                                                                                 \
-	"struct maple_tree 16 { union 4 { u32 ma_lock @0; } @0; u32 ma_flags @4; ptr ma_root @8; }"  \
-	"struct maple_range_64 256 { ptr parent @0; u64 pivot[15] @8;"                               \
-	"  union 128 { ptr slot[16] @0; struct 128 { ptr pad[15] @0; u16 meta @120; } @0; } @128; }" \
-	"struct maple_arange_64 240 { ptr parent @0; u64 pivot[9] @8; ptr slot[10] @80;"             \
-	"  u64 gap[10] @160; }"                                                                      \
-	"struct maple_node 256 { union 256 { struct 256 { ptr parent @0; ptr slot[31] @8; } @0;"     \
+#define LAYOUT_MAPLE                                                                               \
+	"struct maple_tree 16 { union 4 { u32 ma_lock @0; } @0; u32 ma_flags @4;"                  \
+	"  ptr ma_root @8; }"                                                                      \
+	"struct maple_range_64 256 { ptr parent @0; u64 pivot[15] @8; union 128 {"                 \
+	"  ptr slot[16] @0; struct 128 { ptr pad[15] @0; u16 meta @120; } @0; } @128; }"           \
+	"struct maple_arange_64 240 { ptr parent @0; u64 pivot[9] @8; ptr slot[10] @80;"           \
+	"  u64 gap[10] @160; }"                                                                    \
+	"struct maple_node 256 { union 256 { struct 256 { ptr parent @0; ptr slot[31] @8; } @0;"   \
 	"  maple_range_64 mr64 @0; maple_arange_64 ma64 @0; } @0; }"
 
 static void test_6_1(void)
@@ -164,8 +165,8 @@ static void test_6_12(void)
 	CHECK_LAYOUT("6.7 and 6.12",
 		     "struct path 16 { ptr mnt @0; ptr dentry @8; }"
 		     "struct file 184 { u32 f_mode @12; path f_path @64; ptr f_mapping @24; }"
-		     "struct backing_file 200 { file file @0; union 16 { path user_path @0; ptr p @0; }"
-		     "  @184; }"
+		     "struct backing_file 200 { file file @0;"
+		     "  union 16 { path user_path @0; ptr p @0; } @184; }"
 		     "struct inode 600 { u64 i_mtime_sec @104; u64 i_ctime_sec @112;"
 		     "  u32 i_mtime_nsec @124; u32 i_ctime_nsec @128; }",
 		     { FILE_PATH, 64 }, { FILE_MODE, 12 }, { BACKING_FILE_USER_PATH, 184 },
@@ -201,8 +202,8 @@ static void test_7(void)
 	CHECK_LAYOUT(
 		"7.x",
 		"struct vma_flags_t 8 { u64 __vma_flags[1] @0; }"
-		"struct vm_area_struct 256 { union 16 { struct 16 { u64 vm_start @0; u64 vm_end @8; }"
-		"  @0; ptr vm_freeptr @0; } @0; union 8 { const u64 vm_flags @0;"
+		"struct vm_area_struct 256 { union 16 { struct 16 { u64 vm_start @0;"
+		"  u64 vm_end @8; } @0; ptr vm_freeptr @0; } @0; union 8 { const u64 vm_flags @0;"
 		"  vma_flags_t flags @0; } @32; }"
 		"struct module_memory 72 { ptr base @0; u8 is_rox @8; u32 size @12; }"
 		"struct module 1100 { module_memory mem[7] @320; }",
@@ -236,9 +237,10 @@ static void test_same_names(void)
 {
 	CHECK_LAYOUT(
 		"same names",
-		"struct path 8 { u32 x @0; ptr mnt @40; } struct path 16 { ptr mnt @0; ptr dentry @8; }"
-		"struct path 4 { u32 dentry @0; } struct pid 16 { u32 level @4; u8 numbers[16] @8; }"
-		"struct pid 4 { u32 level @0; }",
+		"struct path 8 { u32 x @0; ptr mnt @40; }"
+		"struct path 16 { ptr mnt @0; ptr dentry @8; }"
+		"struct path 4 { u32 dentry @0; }"
+		"struct pid 16 { u32 level @4; u8 numbers[16] @8; } struct pid 4 { u32 level @0; }",
 		{ PATH_MNT, 0 }, { PATH_DENTRY, 8 }, { PID_LEVEL, 4 }, { PID_NUMBERS, 8 });
 	CHECK_LAYOUT("of equal ones, the first",
 		     "struct path 16 { ptr mnt @8; ptr dentry @16; }"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whether the kernel that was met is the one that runs: another build of the same release is not,
- * nor is one that lies in memory as it was left, while vCPUs run on tables of its successor. How a
- * kernel is met is tested with its parts, and by the lab.
+ * Whether the kernel that was found is the one that runs. Another build of the same release is not,
+ * nor is a kernel that is left in memory while vCPUs run on the tables of its successor. The parts
+ * that find a kernel have their own tests, and the lab tests the whole.
  */
 #include "config.h"
 
@@ -46,7 +46,7 @@ static const char *runs(struct memory_root tables, bool user)
 	return names[linux_runs_on(&kernel, &vcpu)];
 }
 
-/* Page tables whose address has the bit of user mode, or has it not. */
+/* Page tables at an address with or without the bit of user mode. */
 static struct memory_root tables(bool user)
 {
 	struct memory_root made_tables;
@@ -59,15 +59,15 @@ static struct memory_root tables(bool user)
 
 static void test_banner(void)
 {
-	check(is_there(), "as it was");
+	check(is_there(), "the same banner");
 	made_put_string(made, root, BANNER, OTHER);
 	check(!is_there(), "another build of the release");
 	made_put_string(made, root, BANNER, "Linux version 6.1.0-38-amd64 (d) #1\n");
 	check(!is_there(), "another release");
-	made_put_string(made, root, BANNER, "nothing that one knows");
+	made_put_string(made, root, BANNER, "no such text");
 	check(!is_there(), "no banner");
 	made_put_string(made, root, BANNER, ONE);
-	check(is_there(), "as it was again");
+	check(is_there(), "the first banner again");
 }
 
 static void test_tables(void)
@@ -80,12 +80,13 @@ static void test_tables(void)
 	made_put_string(made, successor, BANNER, ONE);
 	check_string(runs(process, false), "yes", "in a process's system call");
 	check_string(runs(process, true), "yes", "in a process");
-	check_string(runs(successor, false), "no", "kexec: the same banner, of another copy of it");
-	check_string(runs(successor, true), "no", "kexec: and in its user mode");
-	check_string(runs(empty, false), "no", "kexec: nothing where the banner was");
-	check_string(runs(empty, true), "not known", "user mode that has no kernel");
+	check_string(runs(successor, false), "no", "kexec: the same banner in another copy");
+	check_string(runs(successor, true), "no", "kexec: in user mode");
+	check_string(runs(empty, false), "no", "kexec: no page where the banner was");
+	check_string(runs(empty, true), "not known", "user mode without a kernel");
 	check_string(runs(isolated, true), "not known", "under isolation");
-	check_string(runs(isolated, false), "not known", "on the way in from there");
+	check_string(runs(isolated, false), "not known",
+		     "under isolation, on the way into the kernel");
 	vcpu.cut = CUT_NO_PAGING;
 	check(linux_runs_on(&kernel, &vcpu) == OS_RUNS_UNKNOWN, "without paging");
 	vcpu = on((struct memory_root){ .cr3 = 0 }, false);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Following the list of modules: both shapes of struct module, what comes, goes and is replaced, and
- * lists a hostile guest might make.
+ * Reading the list of modules: both forms of struct module; modules that come, go and are replaced;
+ * lists that a hostile guest might make.
  */
 #include "config.h"
 
@@ -15,7 +15,7 @@
 #define CODE       0xffffffffc0100000ULL /* its code at CODE + i * 0x10000 */
 #define TEXT_BYTES 0x2000
 
-/* Members' offsets, as no kernel has them. */
+/* Offsets of members; no kernel has these. */
 enum {
 	OFF_STATE = 4,
 	OFF_LIST = 8,
@@ -107,7 +107,7 @@ static void put_module(unsigned i, const char *name)
 	made_linux_string(&guest, strtab + 33, symbol);
 }
 
-/* The list has these, in this order. */
+/* Puts these modules on the list, in this order. */
 static void put_list(const unsigned *list, size_t n)
 {
 	uint64_t at = HEAD;
@@ -125,8 +125,8 @@ static bool is_named(uint64_t address, const char *name, const char *module)
 	const struct mapping *mapping;
 	struct symtab_entry entry;
 
-	return space_lookup(space, address, &entry, &mapping) && strcmp(entry.name, name) == 0 &&
-	       strcmp(mapping->image->name, module) == 0;
+	return space_find_symbol(space, address, &entry, &mapping) &&
+	       strcmp(entry.name, name) == 0 && strcmp(mapping->image->name, module) == 0;
 }
 
 static void test_list(bool old)
@@ -157,7 +157,7 @@ static void test_changes(void)
 	generation = space_generation(space);
 	memory_refresh(guest.guest.memory);
 	modules_poll(modules);
-	check(space_generation(space) == generation, "nothing changed, nothing is read again");
+	check(space_generation(space) == generation, "nothing changed: nothing is read again");
 
 	put_list((unsigned[]){ 1 }, 1);
 	modules_poll(modules);
@@ -167,7 +167,7 @@ static void test_changes(void)
 	put_module(0, "three");
 	put_list((unsigned[]){ 0, 1 }, 2);
 	modules_poll(modules);
-	check(is_named(code(0), "three_a", "[three]"), "another one in its place");
+	check(is_named(code(0), "three_a", "[three]"), "another module in its place");
 
 	put_module(0, "four"); /* replaced between two polls */
 	memory_refresh(guest.guest.memory);
@@ -177,11 +177,11 @@ static void test_changes(void)
 	made_linux_u32(&guest, place(1) + OFF_STATE, 3); /* MODULE_STATE_UNFORMED */
 	memory_refresh(guest.guest.memory);
 	modules_poll(modules);
-	check_u64(modules_counts(modules).n, 1, "one that is not set up yet is passed over");
+	check_u64(modules_counts(modules).n, 1, "a module that is not set up yet is left out");
 	end();
 }
 
-/* Each must end, and leave what was known. */
+/* The walk must end each time, and leave the known modules as they are. */
 static void test_hostile(void)
 {
 	begin(false);
@@ -216,7 +216,7 @@ static void test_hostile(void)
 	made_linux_u32(&guest, place(5) + 0x2000 + 24, UINT32_MAX);
 	put_list((unsigned[]){ 0, 1, 2, 3, 4, 5 }, 6);
 	modules_poll(modules);
-	check_u64(modules_counts(modules).n, 3, "those that cannot be are left out");
+	check_u64(modules_counts(modules).n, 3, "impossible modules are left out");
 	check(space_find(space, code(1)) != NULL && !is_named(code(1), "count_a", "[count]"),
 	      "4 G symbols: the module has none");
 	check(is_named(code(5) + 0x41, "names_b", "[names]") &&
@@ -225,7 +225,7 @@ static void test_hostile(void)
 	end();
 }
 
-/* Each of them could have so many, all together may not. */
+/* Each module could have so many symbols; all modules together may not. */
 static void test_many_symbols(void)
 {
 	begin(false);
@@ -239,15 +239,25 @@ static void test_many_symbols(void)
 	check_u64(modules_counts(modules).n, 4, "modules of 393,216 symbols each");
 	check(is_named(code(0), "huge_a", "[huge]") && is_named(code(1), "huge_a", "[huge]"),
 	      "the first two have theirs");
-	check(!is_named(code(2), "huge_a", "[huge]"), "there is no room for those of the third");
-	check(is_named(code(3), "small_a", "[small]"), "but for a small one's behind it");
+	check(!is_named(code(2), "huge_a", "[huge]"),
+	      "there is no room for the symbols of the third");
+	check(is_named(code(3), "small_a", "[small]"),
+	      "but there is room for those of a small module behind it");
 	check_u64(modules_counts(modules).cut, 1, "counted");
 	end();
 }
 
+static void check_kept(void)
+{
+	size_t kept_bytes = modules_counts(modules).kept_bytes;
+
+	check(kept_bytes <= MODULES_MAX_KEPT_BYTES + (1 << 20), "%zu KiB are kept",
+	      kept_bytes >> 10);
+}
+
 /*
- * Symbols that all have the same long name. Each keeps a copy, but all modules together have room
- * for 32 MiB; what goes away makes room again.
+ * Symbols that all have the same long name. Each symbol keeps a copy, but all modules together have
+ * room for 32 MiB. A module that goes away makes room again.
  */
 static void test_shared_names(void)
 {
@@ -271,29 +281,27 @@ static void test_shared_names(void)
 	}
 	put_list((unsigned[]){ 0 }, 1);
 	modules_poll(modules);
-	check(is_named(code(0) + 1, name, "[long]"), "48 MB of names: the first are there");
-	check(modules_counts(modules).kept_bytes <= MODULES_MAX_KEPT_BYTES + (1 << 20), "%zu KiB are kept",
-	      modules_counts(modules).kept_bytes >> 10);
-	check_u64(modules_counts(modules).cut, 1, "and it is counted");
+	check(is_named(code(0) + 1, name, "[long]"), "48 MB of names: the first ones are there");
+	check_kept();
+	check_u64(modules_counts(modules).cut, 1, "the module is counted as cut");
 	put_list((unsigned[]){ 0, 1 }, 2);
 	modules_poll(modules);
-	check_u64(modules_counts(modules).cut, 2, "another one");
+	check_u64(modules_counts(modules).cut, 2, "another module is cut");
 	check(space_find(space, code(1)) && !is_named(code(1) + 1, name, "[late]"),
-	      "no room for another's, which is there without");
-	check(modules_counts(modules).kept_bytes <= MODULES_MAX_KEPT_BYTES + (1 << 20), "%zu KiB are kept",
-	      modules_counts(modules).kept_bytes >> 10);
+	      "there is no room for its names, but its code is known");
+	check_kept();
 	put_list((unsigned[]){ 1 }, 1);
 	modules_poll(modules);
-	made_linux_u32(&guest, place(1) + 0x1000 + OFF_COUNT, n - 1); /* it is read anew */
+	made_linux_u32(&guest, place(1) + 0x1000 + OFF_COUNT, n - 1); /* the module is read again */
 	memory_refresh(guest.guest.memory);
 	modules_poll(modules);
-	check(is_named(code(1) + 1, name, "[late]"), "room again when the first has gone");
+	check(is_named(code(1) + 1, name, "[late]"), "when the first has gone there is room again");
 	end();
 }
 
 /*
- * An unwind table costs 1/64 of its code, whatever is in it: one entry, or none for most. Modules
- * with tables have 512 MiB of code together; Linux has 1.5 GiB for all of them.
+ * An unwind table costs 1/64 of its code, however few entries it has. So all modules with tables
+ * may have 512 MiB of code together; Linux has 1.5 GiB for all modules.
  */
 static void test_much_code(void)
 {
@@ -322,13 +330,13 @@ static void test_much_code(void)
 		const struct mapping *mapping =
 			space_find(space, 0xffffffffc0000000ULL + (i << 28));
 
-		check(mapping && !mapping->image->tables.orc == (i == 2), "module %u has %s table", i,
-		      i == 2 ? "no" : "a");
+		check(mapping && !mapping->image->tables.orc == (i == 2),
+		      "module %u has %s table", i, i == 2 ? "no" : "a");
 	}
 	end();
 }
 
-/* A kernel without one of them, or without BTF and so without any, has no modules that are seen. */
+/* Modules of a kernel are not seen without one of these members, or without BTF. */
 static void test_missing_members(void)
 {
 	static const enum layout_member members[] = {
@@ -354,7 +362,7 @@ static void test_missing_members(void)
 	}
 }
 
-/* What the kernel's symbols say of its unwind tables: no memory is taken for what cannot be. */
+/* Sizes of unwind tables that the kernel's symbols tell: none is allocated that cannot be right. */
 static void test_endless_kernel_table(void)
 {
 	const uint64_t table = 0xffffffff82b00000ULL;
@@ -367,9 +375,9 @@ static void test_endless_kernel_table(void)
 	symbols[LINUX_ORC_IP_STOP] = table + 0x50000000;
 	check(!orc_read_kernel(&guest.guest, NULL), "a table of a gigabyte");
 	symbols[LINUX_ORC_IP_START] = 0x1000;
-	check(!orc_read_kernel(&guest.guest, NULL), "one of all addresses");
+	check(!orc_read_kernel(&guest.guest, NULL), "a table as large as the address space");
 	symbols[LINUX_ORC_IP_STOP] = 0;
-	check(!orc_read_kernel(&guest.guest, NULL), "one that ends before it begins");
+	check(!orc_read_kernel(&guest.guest, NULL), "a table that ends before it begins");
 	end();
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a kernel has no symbols for is found by what it looks like, among things that look nearly
- * like it; and what is not there is not found.
+ * The search for what a kernel has no symbols for, among things that look nearly right; and what is
+ * not there is not found.
  */
 #include "config.h"
 
@@ -49,7 +49,7 @@ static void put_code(uint64_t address, const char *code, size_t size_bytes)
 	made_put(made, root, address, code, size_bytes);
 }
 
-/* The distance at AT, which ends its instruction. */
+/* Puts the distance to TARGET at AT, where it ends its instruction. */
 static void put_distance(uint64_t at, uint64_t target)
 {
 	made_put_u32(made, root, at, (uint32_t)(target - at - 4));
@@ -77,7 +77,7 @@ static void put_orc(uint64_t address, uint32_t n)
 	made_put_u32(made, root, address + 4 * n, 8); /* the first entry: not in the text */
 }
 
-/* At ADDRESS a page that leads where the root's table leads. */
+/* Puts a page at ADDRESS that leads to where the root's table leads. */
 static void put_tables(uint64_t address)
 {
 	made_put_u64(made, root, address + 511 * 8, *made_entry(made, root, TEXT, 4));
@@ -144,7 +144,7 @@ static void begin(unsigned text, unsigned rodata)
 static void search(void)
 {
 	struct registers regs = { .cr3 = root.cr3, .cr4 = 0x20 };
-	struct kernel_image *image = kernel_image_locate(guest.memory, &regs);
+	struct kernel_image *image = kernel_image_find(guest.memory, &regs);
 	const struct memory_range *ranges;
 	size_t n;
 
@@ -160,23 +160,24 @@ static void check_all(void)
 	const uint64_t *symbols = guest.symbols;
 
 	check_u64(symbols[LINUX_END], END, "the image's end");
-	check_u64(symbols[LINUX_BANNER], BANNER, "the banner, not its format");
+	check_u64(symbols[LINUX_BANNER], BANNER, "the banner, not the format of one");
 	check_u64(symbols[LINUX_NOTES_START], NOTE, "the note before BTF, not the vDSO's");
 	check_u64(symbols[LINUX_NOTES_STOP], NOTE + 36, "its end");
-	check_u64(symbols[LINUX_BTF_START], BTF, "BTF, not a module's small one");
+	check_u64(symbols[LINUX_BTF_START], BTF, "the kernel's BTF, not a small one");
 	check_u64(symbols[LINUX_BTF_STOP], BTF + 24 + BTF_MIN + 100, "its end");
-	check_u64(symbols[LINUX_PAGE_TABLES], TABLES, "page tables that lead where the vCPU's do");
+	check_u64(symbols[LINUX_PAGE_TABLES], TABLES,
+		  "page tables that lead to where the vCPU's do");
 	check_u64(symbols[LINUX_ORC_IP_START], ORC, "the longest table of code");
 	check_u64(symbols[LINUX_ORC_IP_STOP], ORC + 4 * ORC_N, "its end");
 	check_u64(symbols[LINUX_ORC_START], ORC + 4 * ORC_N, "its entries");
 	check_u64(symbols[LINUX_ORC_STOP], ORC + 10 * ORC_N, "their end");
 	check_u64(symbols[LINUX_CURRENT_TASK], 0x1fbc0, "current");
-	check_u64(symbols[LINUX_TOP_OF_STACK], 0x6004, "the top of its stack");
+	check_u64(symbols[LINUX_TOP_OF_STACK], 0x6004, "the top of the task's stack");
 	check_u64(symbols[LINUX_HARDIRQ_STACK], 0x6010, "the interrupt stack");
 	check_u64(symbols[LINUX_PAGE_OFFSET], OFFSET, "page_offset_base");
 	check_u64(symbols[LINUX_VMEMMAP], OFFSET + 8, "vmemmap_base");
 	check_u64(symbols[LINUX_MODULES], MODULES, "the list of modules");
-	check_u64(symbols[LINUX_BPF_KALLSYMS], 0, "what is no list is none");
+	check_u64(symbols[LINUX_BPF_KALLSYMS], 0, "a variable that is no list is not taken");
 }
 
 static void test_found(void)
@@ -195,7 +196,7 @@ static void test_found(void)
 	made_destroy(made);
 }
 
-/* What has a symbol keeps it. */
+/* A symbol that the kernel has stays. */
 static void test_known(void)
 {
 	begin(MADE_EXECUTE, MADE_READ);
@@ -218,7 +219,7 @@ static void test_none(void)
 	search();
 	for (int i = LINUX_BANNER; i < LINUX_FIRST_FUNCTION; i++)
 		found += guest.symbols[i] != 0;
-	check_u64(found, 0, "of an empty image nothing is found");
+	check_u64(found, 0, "nothing is found in an empty image");
 	made_destroy(made);
 
 	begin(MADE_EXECUTE, MADE_READ);
@@ -232,11 +233,11 @@ static void test_none(void)
 	check(!guest.symbols[LINUX_BTF_START] && !guest.symbols[LINUX_BANNER] &&
 		      !guest.symbols[LINUX_ORC_START] && !guest.symbols[LINUX_CURRENT_TASK] &&
 		      !guest.symbols[LINUX_MODULES],
-	      "nor what goes beyond its end");
+	      "nor anything that reaches beyond the image");
 	made_destroy(made);
 }
 
-/* What is looked for begins where a range, or what was read of a function, ends. */
+/* Things that begin where a range ends, or the part of a function that is read. */
 static void test_ends(void)
 {
 	begin(MADE_EXECUTE, MADE_READ);
@@ -248,7 +249,7 @@ static void test_ends(void)
 	search();
 	check(!guest.symbols[LINUX_BANNER] && !guest.symbols[LINUX_ORC_START] &&
 		      !guest.symbols[LINUX_CURRENT_TASK],
-	      "a banner, a table and an instruction that end with it");
+	      "a banner, a table and an instruction at the end");
 	made_destroy(made);
 
 	begin(MADE_EXECUTE, MADE_READ);
@@ -256,11 +257,11 @@ static void test_ends(void)
 	made_put_u32(made, root, DATA - 4, 0x0001eb9f);
 	search();
 	check(guest.symbols[LINUX_NOTES_START] == DATA - 36 && !guest.symbols[LINUX_BTF_START],
-	      "a note that ends with it, and BTF that would begin there");
+	      "a note at the end is found; BTF that begins there is not");
 	made_destroy(made);
 }
 
-/* No memory is taken for it, and the others are looked at. */
+/* Such a range is left out, and the others are searched. */
 static void test_endless_range(void)
 {
 	const struct memory_range ranges[] = { { .start = 0x1000, .end = 1ULL << 50 },
@@ -269,7 +270,7 @@ static void test_endless_range(void)
 	begin(MADE_EXECUTE, MADE_READ);
 	made_put_string(made, root, BANNER, "Linux version 6.1.0-9-amd64 (x)");
 	search_symbols(&guest, ranges, 2);
-	check_u64(guest.symbols[LINUX_BANNER], BANNER, "behind a range of a petabyte");
+	check_u64(guest.symbols[LINUX_BANNER], BANNER, "found behind a range of a petabyte");
 	made_destroy(made);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Files out of the page cache: all heights of its tree, large folios, holes, and what is no tree. */
+/* Files out of the page cache: all heights of the tree, large folios, holes, damaged trees. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static void begin(void)
 		content[i] = (unsigned char)(i * 31 + (i >> 12) * 7 + 1);
 }
 
-/* Bytes read of [offset, offset + n), all of them right. */
+/* How many bytes of [offset, offset + n) are read. Checks that they are right. */
 static size_t read_at(uint64_t offset, size_t n)
 {
 	struct bytes bytes = page_cache_bytes(&cache);
@@ -30,9 +30,9 @@ static size_t read_at(uint64_t offset, size_t n)
 	memset(buffer, 0xee, sizeof(buffer));
 	got = bytes.read(bytes.context, offset, buffer, n);
 	if (got && memcmp(buffer, content + offset, got) != 0)
-		check(false, "bytes at %#" PRIx64, offset);
+		check(false, "wrong bytes at %#" PRIx64, offset);
 	if (got < sizeof(buffer) && buffer[got] != 0xee)
-		check(false, "a byte behind those that were read");
+		check(false, "a byte was written behind those that were read");
 	return got;
 }
 
@@ -41,7 +41,7 @@ static uint64_t open_inode(size_t size)
 	uint64_t inode = made_inode(made, size);
 
 	if (!page_cache_init(&cache, &made->guest, inode))
-		check(false, "an inode that can be read");
+		check(false, "the inode cannot be read");
 	return inode;
 }
 
@@ -53,18 +53,18 @@ static void test_sizes(void)
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		made_cache(made, open_inode(sizes[i]), content, sizes[i]);
 		check_u64(page_cache_bytes(&cache).size_bytes, sizes[i], "the file's size");
-		check_u64(read_at(0, sizes[i]), sizes[i], "all of it");
-		check_u64(read_at(0, sizes[i] + 1), sizes[i], "and no more");
-		check_u64(read_at(sizes[i] - 1, 50), 1, "its last byte");
-		check_u64(read_at(sizes[i], 1), 0, "none behind it");
+		check_u64(read_at(0, sizes[i]), sizes[i], "the whole file");
+		check_u64(read_at(0, sizes[i] + 1), sizes[i], "no byte behind the file");
+		check_u64(read_at(sizes[i] - 1, 50), 1, "the last byte");
+		check_u64(read_at(sizes[i], 1), 0, "nothing at the end of the file");
 	}
-	check_u64(read_at(PAGE - 3, 7), 7, "over a page's end");
-	check_u64(read_at(255 * PAGE + 9, 10 * PAGE), 10 * PAGE, "over a node's end");
-	check(cache.n_absent == 0 && cache.n_refused == 0, "nothing was missing");
+	check_u64(read_at(PAGE - 3, 7), 7, "over the end of a page");
+	check_u64(read_at(255 * PAGE + 9, 10 * PAGE), 10 * PAGE, "over the end of a node");
+	check(cache.n_absent == 0 && cache.n_refused == 0, "no page was missing");
 	made_linux_destroy(made);
 }
 
-/* A tree higher than any file here needs. */
+/* A tree of the greatest height. */
 static void test_high(void)
 {
 	uint64_t inode, node, memory, folio;
@@ -97,7 +97,7 @@ static void test_folios(bool pages)
 	uint64_t inode, top, leaf, memory, folio;
 
 	begin();
-	if (pages) /* before 5.16 */
+	if (pages) /* before Linux 5.16 */
 		made_without(made, FOLIO_INDEX);
 	inode = open_inode(300 * PAGE);
 	top = made_xa_node(made, 6);
@@ -110,18 +110,18 @@ static void test_folios(bool pages)
 	for (unsigned i = 9; i < 12; i++)
 		made_xa_slot(made, leaf, i, 8 << 2 | 2);
 	check_u64(read_at(8 * PAGE, 4 * PAGE), 4 * PAGE, "a folio of four pages");
-	check_u64(read_at(10 * PAGE + 5, 100), 100, "within it");
+	check_u64(read_at(10 * PAGE + 5, 100), 100, "within the folio");
 
-	/* 128 pages: an entry of the node above, and a sibling */
+	/* A folio of 128 pages: an entry of the node above, and a sibling. */
 	folio = made_folio(made, 128, 128, &memory);
 	put_folio(memory, 128, 128);
 	made_xa_slot(made, top, 2, folio);
 	made_xa_slot(made, top, 3, 2 << 2 | 2);
 	check_u64(read_at(128 * PAGE, 128 * PAGE), 128 * PAGE, "a folio of 128 pages");
-	check_u64(read_at(200 * PAGE + 1, 1), 1, "in the sibling's half");
-	check_u64(cache.n_refused, 0, "nothing refused");
-	check_u64(read_at(127 * PAGE, 2 * PAGE), 0, "a hole before it");
-	check_u64(read_at(255 * PAGE, 2 * PAGE), PAGE, "a hole behind it");
+	check_u64(read_at(200 * PAGE + 1, 1), 1, "in the half of the sibling");
+	check_u64(cache.n_refused, 0, "nothing is refused");
+	check_u64(read_at(127 * PAGE, 2 * PAGE), 0, "a hole before the folio");
+	check_u64(read_at(255 * PAGE, 2 * PAGE), PAGE, "a hole behind the folio");
 	made_linux_destroy(made);
 }
 
@@ -133,28 +133,28 @@ static void test_holes(void)
 	inode = open_inode(70 * PAGE);
 	made_cache(made, inode, content, 70 * PAGE);
 	made_cache_entry(made, inode, 3, 0);
-	check_u64(read_at(2 * PAGE, 3 * PAGE), PAGE, "up to a page that was never read");
-	check_u64(cache.n_absent, 1, "counted");
-	check_u64(read_at(4 * PAGE, 2 * PAGE), 2 * PAGE, "behind it");
+	check_u64(read_at(2 * PAGE, 3 * PAGE), PAGE, "up to a page that the guest never read");
+	check_u64(cache.n_absent, 1, "the absent page is counted");
+	check_u64(read_at(4 * PAGE, 2 * PAGE), 2 * PAGE, "behind the absent page");
 	made_cache_entry(made, inode, 3, 0x12345 << 1 | 1);
-	check_u64(read_at(3 * PAGE, 1), 0, "one that was evicted");
-	check_u64(cache.n_evicted, 1, "counted");
+	check_u64(read_at(3 * PAGE, 1), 0, "an evicted page");
+	check_u64(cache.n_evicted, 1, "the evicted page is counted");
 	for (uint64_t entry = 256; entry <= 257; entry++) {
 		made_cache_entry(made, inode, 3, entry << 2 | 2);
-		check_u64(read_at(3 * PAGE, 1), 0, "one that is being changed");
+		check_u64(read_at(3 * PAGE, 1), 0, "an entry that is being changed");
 	}
-	check_u64(cache.n_absent, 3, "counted");
-	check_u64(cache.n_refused, 0, "none of them refused");
+	check_u64(cache.n_absent, 3, "both entries count as absent");
+	check_u64(cache.n_refused, 0, "none of them is refused");
 
 	made_xa_head(made, inode, 0);
-	check_u64(read_at(0, 1), 0, "nothing at all");
-	check_u64(read_at(69 * PAGE, 1), 0, "nor at its end");
+	check_u64(read_at(0, 1), 0, "an empty tree");
+	check_u64(read_at(69 * PAGE, 1), 0, "the end of an empty tree");
 	made_cache(made, inode, content, PAGE);
-	check_u64(read_at(0, PAGE), PAGE, "a single page is the head itself");
-	check_u64(read_at(PAGE, 1), 0, "and the only one");
+	check_u64(read_at(0, PAGE), PAGE, "the head is the entry of a single page");
+	check_u64(read_at(PAGE, 1), 0, "no page behind a single page");
 	made_linux_destroy(made);
 
-	begin(); /* pages that lie side by side are read together */
+	begin(); /* Pages that lie side by side are read together. */
 	inode = open_inode(64 * PAGE);
 	{
 		uint64_t memory, folio = made_folio(made, 0, 64, &memory);
@@ -172,77 +172,103 @@ static void test_holes(void)
 	made_linux_destroy(made);
 }
 
-static void refused(const char *what, uint64_t offset)
+/* One byte at OFFSET cannot be read, and is counted as refused. */
+static void check_refused(const char *what, uint64_t offset)
 {
 	uint64_t before = cache.n_refused;
 
 	check(read_at(offset, 1) == 0 && cache.n_refused == before + 1, "%s", what);
 }
 
-static void test_hostile(void)
+static void test_damaged_nodes(void)
 {
-	uint64_t inode, node, below, memory, folio;
+	uint64_t inode, node, below;
 
 	begin();
 	inode = open_inode(300 * PAGE);
 	node = made_xa_node(made, 6);
 	made_xa_head(made, inode, made_xa_entry(node));
 	made_xa_slot(made, node, 0, made_xa_entry(node));
-	refused("a node below itself", 0);
+	check_refused("a node below itself", 0);
 	below = made_xa_node(made, 12);
 	made_xa_slot(made, node, 0, made_xa_entry(below));
-	refused("a higher one below a lower one", 0);
+	check_refused("a higher node below a lower one", 0);
 	below = made_xa_node(made, 3);
 	made_xa_slot(made, node, 0, made_xa_entry(below));
-	refused("a shift that is no multiple of 6", 0);
+	check_refused("a shift that is no multiple of 6", 0);
 	made_xa_head(made, inode, made_xa_entry(made_xa_node(made, 66)));
-	refused("a shift beyond the index", 0);
+	check_refused("a shift beyond the index", 0);
 	made_xa_head(made, inode, made_xa_entry(made_xa_node(made, 255)));
-	refused("the largest shift", 0);
+	check_refused("the largest shift", 0);
 	made_xa_head(made, inode, 0x7f0000001000 | 2);
-	refused("a node outside the kernel", 0);
+	check_refused("a node outside the kernel", 0);
 	made_xa_head(made, inode, 0xffffffffc0000000 | 2);
-	refused("a node that is not there", 0);
+	check_refused("a node that cannot be read", 0);
+	made_linux_destroy(made);
+}
 
+static void test_damaged_siblings(void)
+{
+	uint64_t inode, node;
+
+	begin();
+	inode = open_inode(300 * PAGE);
 	node = made_xa_node(made, 0);
 	made_xa_head(made, inode, made_xa_entry(node));
 	made_xa_slot(made, node, 5, 5 << 2 | 2);
-	refused("a sibling of itself", 5 * PAGE);
+	check_refused("a sibling of itself", 5 * PAGE);
 	made_xa_slot(made, node, 5, 9 << 2 | 2);
-	refused("a sibling of one behind it", 5 * PAGE);
+	check_refused("a sibling of a slot behind it", 5 * PAGE);
 	made_xa_slot(made, node, 4, 3 << 2 | 2);
 	made_xa_slot(made, node, 5, 4 << 2 | 2);
-	refused("a sibling of a sibling", 5 * PAGE);
+	check_refused("a sibling of a sibling", 5 * PAGE);
+	made_linux_destroy(made);
+}
 
+static void test_damaged_folios(void)
+{
+	uint64_t inode, node, memory, folio;
+
+	begin();
+	inode = open_inode(300 * PAGE);
+	node = made_xa_node(made, 0);
+	made_xa_head(made, inode, made_xa_entry(node));
 	folio = made_folio(made, 2, 1, &memory);
 	made_xa_slot(made, node, 2, folio + 4);
-	refused("between two struct pages", 2 * PAGE);
+	check_refused("a pointer between two struct pages", 2 * PAGE);
 	made_xa_slot(made, node, 2, MADE_VMEMMAP - 64);
-	refused("before all struct pages", 2 * PAGE);
+	check_refused("a pointer before all struct pages", 2 * PAGE);
 	made_xa_slot(made, node, 2, 0x1000);
-	refused("a folio outside the kernel", 2 * PAGE);
+	check_refused("a folio outside the kernel", 2 * PAGE);
 	made_xa_slot(made, node, 2, folio);
 	made_set(made, folio, FOLIO_INDEX, 3);
-	refused("a folio of pages behind this one", 2 * PAGE);
+	check_refused("a folio of pages behind this one", 2 * PAGE);
 	made_set(made, folio, FOLIO_INDEX, 1ULL << 63);
-	refused("far behind", 2 * PAGE);
+	check_refused("a folio of pages far behind this one", 2 * PAGE);
 	made_xa_slot(made, node, 2, MADE_VMEMMAP + (1ULL << 40) * 64);
-	refused("more memory than there can be", 2 * PAGE);
+	check_refused("a frame number beyond all memory", 2 * PAGE);
 	made_set(made, folio, FOLIO_INDEX, 2);
 	made_xa_slot(made, node, 2, folio);
 	made_unmap(made->memory, made->guest.root, memory, PAGE);
 	memory_refresh(made->guest.memory);
-	refused("memory that was given back", 2 * PAGE);
+	check_refused("memory that the guest gave back", 2 * PAGE);
+	made_linux_destroy(made);
+}
 
+static void test_damaged_inode(void)
+{
+	uint64_t inode;
+
+	begin();
+	inode = open_inode(300 * PAGE);
 	cache.size_bytes = UINT64_MAX;
-	made_set(made, folio, FOLIO_INDEX, 0);
 	made_xa_head(made, inode, made_xa_entry(made_xa_node(made, 60)));
-	check_u64(read_at(0, 1), 0, "an empty tree of the greatest height");
+	check_u64(read_at(0, 1), 0, "a file of the largest size with an empty tree");
 	check(!page_cache_init(&cache, &made->guest, 0x1000), "an inode outside the kernel");
 	made_set(made, inode, INODE_SIZE, UINT64_MAX);
 	check(!page_cache_init(&cache, &made->guest, inode), "a negative size");
 	made_set(made, inode, INODE_SIZE, 5);
-	check(page_cache_init(&cache, &made->guest, inode), "a right one");
+	check(page_cache_init(&cache, &made->guest, inode), "an inode with a sensible size");
 	made->guest.layout.values[PAGE_SIZEOF] = 0;
 	check(!page_cache_init(&cache, &made->guest, inode), "struct page of no bytes");
 	made->guest.layout.values[PAGE_SIZEOF] = 64;
@@ -251,7 +277,7 @@ static void test_hostile(void)
 	made_linux_destroy(made);
 }
 
-/* An index so large that a folio's pages do not reach it. */
+/* An index that is farther from the start of the folio than the largest folio has pages. */
 static void test_far_folio(void)
 {
 	uint64_t inode, node, memory, folio;
@@ -262,7 +288,7 @@ static void test_far_folio(void)
 	made_xa_head(made, inode, made_xa_entry(node));
 	folio = made_folio(made, 0, 1, &memory);
 	made_xa_slot(made, node, 2, folio);
-	refused("a page beyond the largest folio", 2ULL << 18 << 12);
+	check_refused("a page beyond the largest folio", 2ULL << 18 << 12);
 	made_linux_destroy(made);
 }
 
@@ -270,7 +296,7 @@ static bool is_frame(uint64_t index, uint64_t memory)
 {
 	frame_t frame;
 
-	return page_cache_frame(&cache, index, &frame) &&
+	return page_cache_find_frame(&cache, index, &frame) &&
 	       frame.value == made_frame(made->memory, made->guest.root, memory).value;
 }
 
@@ -287,11 +313,11 @@ static void test_frames(void)
 	made_xa_slot(made, node, 2, folio);
 	made_xa_slot(made, node, 3, 2 << 2 | 2);
 	check(is_frame(2, memory) && is_frame(3, memory + PAGE), "both pages of a folio");
-	check(!page_cache_frame(&cache, 1, &frame), "what is not there");
-	check(!page_cache_frame(&cache, 1ULL << 52, &frame), "nor behind the last");
+	check(!page_cache_find_frame(&cache, 1, &frame), "a page that is not there");
+	check(!page_cache_find_frame(&cache, 1ULL << 52, &frame), "a page behind the last index");
 	made_unmap(made->memory, made->guest.root, memory, PAGE);
 	memory_refresh(made->guest.memory);
-	check(!page_cache_frame(&cache, 2, &frame) && is_frame(3, memory + PAGE),
+	check(!page_cache_find_frame(&cache, 2, &frame) && is_frame(3, memory + PAGE),
 	      "memory that the guest gave back");
 	made_linux_destroy(made);
 }
@@ -304,7 +330,10 @@ int main(void)
 	test_folios(false);
 	test_folios(true);
 	test_holes();
-	test_hostile();
+	test_damaged_nodes();
+	test_damaged_siblings();
+	test_damaged_folios();
+	test_damaged_inode();
 	test_far_folio();
 	return tap_done();
 }

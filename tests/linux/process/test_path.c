@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of files through directories and mounts, and files by name; rings, depths, odd names. */
+/* Paths of files through directories and mounts, and files by name; rings, depths, odd names. */
 #include "config.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@ static struct path_name name;
 
 static void check_path(uint64_t file, const char *path, bool deleted)
 {
-	check(path_of_file(&made->guest, file, &name), "%s can be told", path);
+	check(path_read(&made->guest, file, &name), "%s can be read", path);
 	check_string(name.path, path, "path");
 	check(name.deleted == deleted, "deleted: %d", name.deleted);
 }
@@ -27,9 +27,9 @@ static void test_names(void)
 	check_path(made_file(made, "/init", "", 0), "/init", false);
 	check_path(made_file(made, "/lib/x86_64-linux-gnu/libc.so.6", "", 0),
 		   "/lib/x86_64-linux-gnu/libc.so.6", false);
-	check(path_of_file(&made->guest, made_file(made, "/lib/a b\n\033[2J", "", 0), &name) &&
+	check(path_read(&made->guest, made_file(made, "/lib/a b\n\033[2J", "", 0), &name) &&
 		      strcmp(name.path, "/lib/a b\n\033[2J") == 0,
-	      "bytes that a terminal would obey are as they are");
+	      "control bytes of a name stay as they are");
 	check_path(made_file_at(made, made->root_mount, made->root_dentry, made_inode(made, 0)),
 		   "/", false);
 
@@ -40,7 +40,10 @@ static void test_names(void)
 	dentry = made_dentry(made, 0, "memfd:code", inode);
 	check_path(made_file_at(made, made->root_mount, dentry, inode), "/memfd:code", false);
 
-	/* overlayfs: the file below, and the path that the user knows behind it */
+	/*
+	 * overlayfs: the struct file has the path below, and behind it the path that the user
+	 * knows.
+	 */
 	file = made_file_at(made, made->root_mount,
 			    made_dentry(made, made->root_dentry, "below", inode), inode);
 	dentry = made_dentry(made, made->root_dentry, "above", inode);
@@ -68,145 +71,177 @@ static void test_mounts(void)
 	file = made_file_at(made, inner, made_dentry(made, inner_root, "prog", inode), inode);
 	check_path(file, "/opt/data/prog", false);
 	check_path(made_file_at(made, inner, inner_root, inode), "/opt/data", false);
-	/* a bind mount: the root of the mount is a directory further down */
+	/* A bind mount: the root of the mount is a directory further down. */
 	made_set(made, inner + made_offset(made, MOUNT_MNT), VFSMOUNT_ROOT, below);
 	file = made_file_at(made, inner, made_dentry(made, below, "bound", inode), inode);
 	check_path(file, "/opt/data/bound", false);
 	made_linux_destroy(made);
 }
 
-static void test_limits(void)
+static uint64_t file_of(uint64_t dentry)
 {
-	uint64_t dentry, file, inode, mount, other, root;
-	char long_name[300], want[PATH_MAX_BYTES + 10] = "";
+	return made_file_at(made, made->root_mount, dentry, made_inode(made, 0));
+}
+
+static void check_no_path(uint64_t file, const char *what)
+{
+	check(!path_read(&made->guest, file, &name), "%s", what);
+	check_string(name.path, "", "the path is empty");
+}
+
+static void test_components(void)
+{
+	char want[PATH_MAX_BYTES] = "";
+	uint64_t dentry;
 
 	made = made_linux_create(MADE_TREE);
-	inode = made_inode(made, 0);
-	check(!path_of_file(&made->guest, 0, &name), "no file");
-	check(!path_of_file(&made->guest, 0xffffffffc0000000, &name), "a file that is not there");
-	check_string(name.path, "", "no path");
-
+	check_no_path(0, "address 0");
+	check_no_path(0xffffffffc0000000, "a struct file that cannot be read");
 	dentry = made->root_dentry;
 	for (int i = 0; i < PATH_MAX_COMPONENTS - 1; i++) {
-		dentry = made_dentry(made, dentry, "d", inode);
+		dentry = made_dentry(made, dentry, "d", 0);
 		strcat(want, "/d");
 	}
-	check_path(made_file_at(made, made->root_mount, dentry, inode), want, false);
-	dentry = made_dentry(made, dentry, "d", inode);
-	check(!path_of_file(&made->guest, made_file_at(made, made->root_mount, dentry, inode),
-			    &name),
-	      "one component too many");
+	check_path(file_of(dentry), want, false);
+	check_no_path(file_of(made_dentry(made, dentry, "d", 0)), "one component too many");
+	made_linux_destroy(made);
+}
 
-	memset(long_name, 'n', sizeof(long_name));
-	long_name[255] = '\0';
-	want[0] = '\0';
+static void test_lengths(void)
+{
+	char long_name[256] = "", want[PATH_MAX_BYTES + 10] = "";
+	uint64_t dentry;
+
+	made = made_linux_create(MADE_TREE);
+	memset(long_name, 'n', sizeof(long_name) - 1);
 	dentry = made->root_dentry;
-	for (int i = 0; i < 15; i++) {
-		dentry = made_dentry(made, dentry, long_name, inode);
-		snprintf(want + strlen(want), sizeof(want) - strlen(want), "/%s", long_name);
-	}
-	dentry = made_dentry(made, dentry, long_name + 1, inode);
-	snprintf(want + strlen(want), sizeof(want) - strlen(want), "/%s", long_name + 1);
-	check_u64(strlen(want), PATH_MAX_BYTES - 1, "the longest path");
-	check_path(made_file_at(made, made->root_mount, dentry, inode), want, false);
-	made_set_u32(made, dentry, DENTRY_NAME_LEN, 255);
-	check(!path_of_file(&made->guest, made_file_at(made, made->root_mount, dentry, inode),
-			    &name),
-	      "a NUL in a name");
-	made_set_u32(made, dentry, DENTRY_NAME_LEN, 254);
-	dentry = made_dentry(made, dentry, "x", inode);
-	made_set_u32(made, dentry, DENTRY_NAME_LEN, 1);
-	check(!path_of_file(&made->guest, made_file_at(made, made->root_mount, dentry, inode),
-			    &name),
-	      "a path that is too long");
-	dentry = made_dentry(made, made->root_dentry, "x", inode);
-	made_set_u32(made, dentry, DENTRY_NAME_LEN, 2);
-	check(!path_of_file(&made->guest, made_file_at(made, made->root_mount, dentry, inode),
-			    &name),
-	      "a NUL in a short one");
+	for (int i = 0; i < 16; i++) {
+		const char *component = long_name + (i == 15);
 
-	dentry = made_dentry(made, made->root_dentry, "ring", inode);
-	other = made_dentry(made, dentry, "other", inode);
+		dentry = made_dentry(made, dentry, component, 0);
+		snprintf(want + strlen(want), sizeof(want) - strlen(want), "/%s", component);
+	}
+	check_u64(strlen(want), PATH_MAX_BYTES - 1, "the longest path");
+	check_path(file_of(dentry), want, false);
+	made_set_u32(made, dentry, DENTRY_NAME_LEN, 255);
+	check_no_path(file_of(dentry), "a NUL in a name");
+	made_set_u32(made, dentry, DENTRY_NAME_LEN, 254);
+	check_no_path(file_of(made_dentry(made, dentry, "x", 0)), "a path longer than the limit");
+	dentry = made_dentry(made, made->root_dentry, "x", 0);
+	made_set_u32(made, dentry, DENTRY_NAME_LEN, 2);
+	check_no_path(file_of(dentry), "a NUL in a short name");
+	made_linux_destroy(made);
+}
+
+static void test_damaged(void)
+{
+	uint64_t dentry, other, file, mount, root;
+
+	made = made_linux_create(MADE_TREE);
+	dentry = made_dentry(made, made->root_dentry, "ring", 0);
+	other = made_dentry(made, dentry, "other", 0);
+	file = file_of(dentry);
 	made_set(made, dentry, DENTRY_PARENT, other);
-	file = made_file_at(made, made->root_mount, dentry, inode);
-	check(!path_of_file(&made->guest, file, &name), "directories in a ring");
+	check_no_path(file, "directories in a ring");
 	made_set(made, dentry, DENTRY_PARENT, made->root_dentry);
 	check_path(file, "/ring", false);
 	made_set_u32(made, dentry, DENTRY_NAME_LEN, 256);
-	check(!path_of_file(&made->guest, file, &name), "a name too long");
+	check_no_path(file, "a name longer than the limit");
 	made_set_u32(made, dentry, DENTRY_NAME_LEN, 0);
-	check(!path_of_file(&made->guest, file, &name), "no name");
+	check_no_path(file, "an empty name");
 	made_set_u32(made, dentry, DENTRY_NAME_LEN, 4);
 	made_set(made, dentry, DENTRY_NAME, 0x1000);
-	check(!path_of_file(&made->guest, file, &name), "a name outside the kernel");
+	check_no_path(file, "a name outside the kernel");
 
 	mount = made_mount(made, made->root_mount, made->root_dentry, &root);
 	made_set(made, mount, MOUNT_PARENT, mount + 8);
 	made_set(made, mount + 8, MOUNT_PARENT, mount);
 	made_set(made, mount, MOUNT_MOUNTPOINT, root);
-	file = made_file_at(made, mount, made_dentry(made, root, "f", inode), inode);
-	path_of_file(&made->guest, file, &name);
-	check(true, "mounts in a ring come to an end");
+	file = made_file_at(made, mount, made_dentry(made, root, "f", 0), made_inode(made, 0));
+	path_read(&made->guest, file, &name);
+	check(true, "the walk over a ring of mounts ends");
 	made_linux_destroy(made);
+}
+
+/* A kernel with hlists of children, or with those to Linux 6.7. */
+static void begin_find(bool hlist)
+{
+	made = made_linux_create(MADE_TREE);
+	if (hlist)
+		return;
+	made_without(made, DENTRY_CHILDREN);
+	made_without(made, DENTRY_SIB);
+	made->guest.layout.values[DENTRY_SUBDIRS] = 0x90;
+	made->guest.layout.values[DENTRY_CHILD] = 0x80;
 }
 
 static void test_find(bool hlist)
 {
-	uint64_t file, task, inode = 0, tmp, mount, root, map, head, dentry;
+	uint64_t file, task, inode = 0, directory;
 
-	made = made_linux_create(MADE_TREE);
-	if (!hlist) {
-		made_without(made, DENTRY_CHILDREN);
-		made_without(made, DENTRY_SIB);
-		made->guest.layout.values[DENTRY_SUBDIRS] = 0x90;
-		made->guest.layout.values[DENTRY_CHILD] = 0x80;
-	}
+	begin_find(hlist);
 	task = made_task(made, 7, 7, "java", MADE_OBJECTS + 0x100000, 0);
 	check(!path_find_file(&made->guest, task, "tmp", "perf-7.map", &inode),
-	      "no such directory");
+	      "a directory that does not exist");
 	file = made_file(made, "/tmp/perf-7.map", "x", 1);
 	made_file(made, "/tmp/perf-77.map", "x", 1);
 	made_file(made, "/tmp/perf-6.map", "x", 1);
 	check(path_find_file(&made->guest, task, "tmp", "perf-7.map", &inode) &&
 		      inode == made_inode_of(made, file),
-	      "among others");
-	check(!path_find_file(&made->guest, task, "tmp", "perf-8.map", &inode), "no such file");
-	made_file(made, "/etc/a", "x", 1);
-	tmp = made_dentry(made, made->root_dentry, "neg", 0);
-	made_dentry(made, tmp, "perf-7.map", 0);
+	      "a file among others");
+	check(!path_find_file(&made->guest, task, "tmp", "perf-8.map", &inode),
+	      "a file that does not exist");
+	directory = made_dentry(made, made->root_dentry, "neg", 0);
+	made_dentry(made, directory, "perf-7.map", 0);
 	check(!path_find_file(&made->guest, task, "neg", "perf-7.map", &inode),
-	      "an entry that says that there is none");
-	check(inode == made_inode_of(made, file), "untouched");
+	      "a negative dentry: the file does not exist");
+	check(inode == made_inode_of(made, file), "a failure leaves the result untouched");
+	made_linux_destroy(made);
+}
 
-	/* tmpfs on /tmp */
-	tmp = made_dentry(made, made->root_dentry, "scratch", made_inode(made, 0));
-	mount = made_mount(made, made->root_mount, tmp, &root);
-	made_mount(made, made->root_mount, made_dentry(made, made->root_dentry, "proc", 0), &head);
+/* A mount on the directory, as tmpfs on /tmp. */
+static void test_find_mounted(bool hlist)
+{
+	uint64_t task, inode = 0, directory, mount, root, other, map;
+
+	begin_find(hlist);
+	task = made_task(made, 7, 7, "java", MADE_OBJECTS + 0x100000, 0);
+	directory = made_dentry(made, made->root_dentry, "tmp", made_inode(made, 0));
+	mount = made_mount(made, made->root_mount, directory, &root);
+	made_mount(made, made->root_mount, made_dentry(made, made->root_dentry, "proc", 0), &other);
 	map = made_inode(made, 5);
 	made_dentry(made, root, "perf-7.map", map);
-	check(path_find_file(&made->guest, task, "scratch", "perf-7.map", &inode) && inode == map,
-	      "in what is mounted there");
+	check(path_find_file(&made->guest, task, "tmp", "perf-7.map", &inode) && inode == map,
+	      "a file in what is mounted on the directory");
 	made_set(made, mount, MOUNT_CHILD, mount + made_offset(made, MOUNT_CHILD));
 	made_set(made, made->root_mount, MOUNT_MOUNTS, mount + made_offset(made, MOUNT_CHILD));
 	made_set(made, mount, MOUNT_MOUNTPOINT, made->root_dentry);
-	check(!path_find_file(&made->guest, task, "scratch", "perf-7.map", &inode),
-	      "a ring of mounts ends");
+	check(!path_find_file(&made->guest, task, "tmp", "perf-7.map", &inode),
+	      "the walk over a ring of mounts ends");
 	made_set(made, made->root_mount, MOUNT_MOUNTS, 0x1234);
-	check(!path_find_file(&made->guest, task, "scratch", "perf-7.map", &inode),
-	      "no list of mounts: what is below it");
+	check(!path_find_file(&made->guest, task, "tmp", "perf-7.map", &inode),
+	      "no list of mounts: the directory below is used");
+	made_linux_destroy(made);
+}
 
-	/* a ring of children without the one that is wanted */
-	tmp = made_dentry(made, made->root_dentry, "ring", made_inode(made, 0));
-	dentry = made_dentry(made, tmp, "a", map);
-	made_set(made, dentry, hlist ? DENTRY_SIB : DENTRY_CHILD,
-		 dentry + made_offset(made, hlist ? DENTRY_SIB : DENTRY_CHILD));
-	check(!path_find_file(&made->guest, task, "ring", "perf-7.map", &inode), "a ring ends");
+static void test_find_limits(bool hlist)
+{
+	uint64_t task, inode = 0, directory, dentry, map;
+	enum layout_member link = hlist ? DENTRY_SIB : DENTRY_CHILD;
+
+	begin_find(hlist);
+	task = made_task(made, 7, 7, "java", MADE_OBJECTS + 0x100000, 0);
+	map = made_inode(made, 5);
+	directory = made_dentry(made, made->root_dentry, "ring", made_inode(made, 0));
+	dentry = made_dentry(made, directory, "a", map);
+	made_set(made, dentry, link, dentry + made_offset(made, link));
+	check(!path_find_file(&made->guest, task, "ring", "perf-7.map", &inode),
+	      "the walk over a ring of children ends");
 	for (int i = 0; i < PATH_MAX_ENTRIES; i++)
-		dentry = made_dentry(made, tmp, "n", map);
+		made_dentry(made, directory, "n", map);
 	check(!path_find_file(&made->guest, task, "ring", "a", &inode),
-	      "behind more entries than are looked at");
-	check(path_find_file(&made->guest, task, "ring", "n", &inode), "not behind them");
-	(void)mount;
+	      "an entry behind more than are looked at");
+	check(path_find_file(&made->guest, task, "ring", "n", &inode), "an entry before them");
 	made_linux_destroy(made);
 }
 
@@ -214,8 +249,13 @@ int main(void)
 {
 	test_names();
 	test_mounts();
-	test_limits();
-	test_find(true);
-	test_find(false);
+	test_components();
+	test_lengths();
+	test_damaged();
+	for (int hlist = 0; hlist < 2; hlist++) {
+		test_find(hlist);
+		test_find_mounted(hlist);
+		test_find_limits(hlist);
+	}
 	return tap_done();
 }

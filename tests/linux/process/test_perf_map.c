@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The text a JIT compiler writes: lines of all kinds, code that was replaced, pages that are missing. */
+/* The text of a JIT compiler: lines of all kinds, code that was replaced, missing pages, limits. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 struct text {
 	char *bytes;
-	uint64_t hole; /* of a page; UINT64_MAX: none */
+	uint64_t hole; /* offset of a page that is missing; UINT64_MAX: none */
 };
 
 static size_t text_read(void *context, uint64_t offset, void *buffer, size_t size_bytes)
@@ -55,14 +55,14 @@ static void check_names(const char *what, const char *bytes, const char *want)
 
 static void test_lines(void)
 {
-	check_names("nothing", "", "");
-	check_names("lines", "7f00001000 40 LazyCompile:*f /a.js:1\n7F00002000 0x20 g\n",
+	check_names("an empty map", "", "");
+	check_names("two lines", "7f00001000 40 LazyCompile:*f /a.js:1\n7F00002000 0x20 g\n",
 		    "7f00001000-7f00001040 LazyCompile:*f /a.js:1;7f00002000-7f00002020 g;");
 	check_names("code that was compiled again", "1000 40 old\n2000 10 x\n1000 80 new\n",
 		    "1000-1080 new;2000-2010 x;");
 	check_names("a line that is being written", "1000 40 f\n2000 40 half of a na",
 		    "1000-1040 f;");
-	check_names("lines that say nothing",
+	check_names("lines that are not well-formed",
 		    "\n \n1000\n1000 \n1000 40\n1000 40 \nxyz 40 f\n1000 zz f\n1000 0 f\n"
 		    "11112222333344445 10 f\nffffffffffffffff 10 f\n-1 10 f\n2000 10 good\n",
 		    "2000-2010 good;");
@@ -79,20 +79,20 @@ static void test_hole(void)
 	for (size_t at = 0; at + 16 <= size; at += 16)
 		snprintf(bytes + at, 17, "%08x 8 ffff\n", 0x1000U + 16U * lines++);
 	tab = read_text(bytes, size, UINT64_MAX);
-	check(tab && symtab_count(tab) == lines, "all lines");
+	check(tab && symtab_count(tab) == lines, "a map without holes: all lines");
 	symtab_destroy(tab);
 	tab = read_text(bytes, size, GUEST_PAGE_SIZE);
-	/* nor the line behind it, which may have begun in it */
-	check(tab && symtab_count(tab) == lines / 3U * 2 - 1,
-	      "without the page that is missing: %zu", tab ? symtab_count(tab) : 0);
-	check(tab && symtab_lookup(tab, 0x1000, &entry) &&
-		      symtab_lookup(tab, 0x1000 + 16 * (lines - 1), &entry),
-	      "before and behind it");
+	/* The line behind the hole is missing, too: it may have begun in the hole. */
+	check(tab && symtab_count(tab) == lines / 3U * 2 - 1, "a map with a hole: %zu lines",
+	      tab ? symtab_count(tab) : 0);
+	check(tab && symtab_find(tab, 0x1000, &entry) &&
+		      symtab_find(tab, 0x1000 + 16 * (lines - 1), &entry),
+	      "the lines before and behind the hole");
 	symtab_destroy(tab);
 	free(bytes);
 }
 
-/* More lines and more bytes than are taken. */
+/* More lines and more bytes than are read. */
 static void test_limits(void)
 {
 	size_t n = PERF_MAP_MAX_SYMBOLS + 1000, size = n * 16;
@@ -102,12 +102,12 @@ static void test_limits(void)
 	for (size_t i = 0; i < n; i++)
 		snprintf(bytes + 16 * i, 17, "%08zx 8 ffff\n", 0x1000 + 16 * i);
 	tab = read_text(bytes, size, UINT64_MAX);
-	check(tab && symtab_count(tab) == PERF_MAP_MAX_SYMBOLS, "as many names as are allowed");
+	check(tab && symtab_count(tab) == PERF_MAP_MAX_SYMBOLS, "as many names as are kept");
 	symtab_destroy(tab);
 	memset(bytes, 'x', PERF_MAP_MAX_BYTES);
 	memcpy(bytes + PERF_MAP_MAX_BYTES, "\n1000 10 f\n", 12);
 	tab = read_text(bytes, PERF_MAP_MAX_BYTES + 12, UINT64_MAX);
-	check(!tab, "what is behind the limit is not read");
+	check(!tab, "a line behind the limit of bytes is not read");
 	free(bytes);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Spaces of processes: names of all kinds of code, what is done when a process maps, execs, ends or
- * is another one, what is shared, tried again, and how many are kept.
+ * Spaces of processes: names of all kinds of code; processes that map, call exec(), end, or get
+ * another process's mm_struct; what is shared, what is tried again, and how much is kept.
  */
 #include "config.h"
 
@@ -10,13 +10,14 @@
 #include "linux/process/process.h"
 #include "linux/process/processes.h"
 #include "tests/support/made_linux.h"
+#include "tests/support/must.h"
 #include "tests/support/program.h"
 #include "tests/support/tap.h"
 
 #define MS   1000000ULL
 #define S    (1000 * MS)
 #define PAGE GUEST_PAGE_SIZE
-#define BASE 0x55d000000000ULL /* of the program's code */
+#define BASE 0x55d000000000ULL /* the program's code */
 #define LIB  0x7f1000000000ULL
 #define VDSO 0x7fff00001000ULL
 #define JIT  0x7e0000000000ULL
@@ -33,8 +34,8 @@ static void begin(enum made_areas kind)
 	static const struct processes_settings none = { .root_fd = -1 };
 
 	made = made_linux_create(kind);
-	if (processes_create(&made->guest, &none, &processes) || tasks_create(&made->guest, &tasks))
-		exit(99);
+	must(processes_create(&made->guest, &none, &processes));
+	must(tasks_create(&made->guest, &tasks));
 	program_make(&program, 0, "serve", 1);
 	exe = made_file(made, "/bin/server", program.bytes, PROGRAM_BYTES);
 	program_make(&program, 0, "helper", 2);
@@ -77,7 +78,7 @@ static const struct space *space_at(uint64_t task, uint64_t now_ns)
 {
 	const struct task *found = tasks_find(tasks, task, now_ns);
 
-	return found ? processes_space(processes, found, now_ns) : NULL;
+	return found ? processes_find_space(processes, found, now_ns) : NULL;
 }
 
 /* The name at ADDRESS, or "module+offset". */
@@ -89,7 +90,7 @@ static const char *name_at(const struct space *space, uint64_t address)
 
 	if (!space)
 		return "no space";
-	if (space_lookup(space, address, &entry, &mapping))
+	if (space_find_symbol(space, address, &entry, &mapping))
 		return entry.name;
 	if (!mapping)
 		return "nothing";
@@ -110,22 +111,23 @@ static void test_names(void)
 	begin(MADE_TREE);
 	make_process();
 	space = space_at(task_address, 0);
-	check_string(name_at(space, BASE + FUNCTION), "serve", "the program");
-	check_string(name_at(space, LIB + FUNCTION + 5), "helper", "a library");
+	check_string(name_at(space, BASE + FUNCTION), "serve", "a function of the program");
+	check_string(name_at(space, LIB + FUNCTION + 5), "helper", "a function of a library");
 	check_string(name_at(space, LIB + 8), "libhelp.so+0x1008",
-		     "between symbols: file and offset");
-	check_string(name_at(space, BASE + PAGE), "nothing", "data");
+		     "between symbols: the file and an offset");
+	check_string(name_at(space, BASE + PAGE), "nothing", "data has no mapping");
 	mapping = space ? space_find(space, BASE) : NULL;
 	check(mapping && mapping->bias == BASE - PROGRAM_TEXT && mapping->kind == MAPPING_CODE,
-	      "the bias");
-	check(processes_root(processes, mm, &root) && root.cr3 == made_mm_root(made, mm).cr3,
-	      "its page tables");
-	check(!processes_root(processes, mm + 8, &root), "of no other");
-	check(processes_have_root(processes, root.cr3 | 0x1007) &&
-		      !processes_have_root(processes, root.cr3 + 0x2000),
-	      "it is one that is known, and no other");
+	      "the bias of the program's code");
+	check(processes_get_root(processes, mm, &root) && root.cr3 == made_mm_root(made, mm).cr3,
+	      "the page tables of the process");
+	check(!processes_get_root(processes, mm + 8, &root),
+	      "no page tables of an mm that is not kept");
+	check(processes_has_root(processes, root.cr3 | 0x1007),
+	      "the pair of page tables with flags is known");
+	check(!processes_has_root(processes, root.cr3 + 0x2000), "other page tables are not known");
 	kernel_task = made_task(made, 2, 2, "kthreadd", 0, 0);
-	check(!space_at(kernel_task, 0), "a kernel thread has none");
+	check(!space_at(kernel_task, 0), "a kernel thread has no space");
 	end();
 }
 
@@ -136,6 +138,7 @@ static void test_vdso_jit(void)
 	const struct space *space;
 	const struct mapping *mapping;
 	uint64_t generation, map, inode;
+	const char *note;
 	const char text[] = "7e0000000100 80 Function:~main\n";
 
 	begin(MADE_TREE);
@@ -155,37 +158,40 @@ static void test_vdso_jit(void)
 	mapping = space ? space_find(space, VDSO) : NULL;
 	check(mapping && mapping->image && strcmp(mapping->image->name, "[vdso]") == 0 &&
 		      mapping->image->symtab,
-	      "the vDSO, out of the process's memory");
+	      "the vDSO is read out of the process's memory");
 	mapping = space ? space_find(space, JIT) : NULL;
-	check(mapping && mapping->kind == MAPPING_ANONYMOUS && !mapping->image, "compiled code");
+	check(mapping && mapping->kind == MAPPING_ANONYMOUS && !mapping->image,
+	      "compiled code has a mapping without an image");
 	check(processes_counts(processes).jit == 1 && processes_counts(processes).named_jit == 0,
-	      "counted");
-	check(processes_note(processes, NULL) &&
-		      strstr(processes_note(processes, NULL), "perf-PID.map"),
-	      "noted");
+	      "the process with compiled code is counted");
+	note = processes_next_note(processes, NULL);
+	check(note && strstr(note, "perf-PID.map"), "the missing map is noted");
 	generation = space ? space_generation(space) : 0;
 
 	map = made_file(made, "/tmp/perf-50.map", text, sizeof(text) - 1);
 	inode = made_inode_of(made, map);
 	space = space_at(task_address, 500 * MS);
-	check(space && space_generation(space) == generation, "not looked for yet");
+	check(space && space_generation(space) == generation,
+	      "the map is not looked for again yet");
 	space = space_at(task_address, 1 * S);
-	check_string(name_at(space, JIT + 0x110), "Function:~main", "by its map");
+	check_string(name_at(space, JIT + 0x110), "Function:~main", "the map names compiled code");
 	mapping = space ? space_find(space, JIT + 8) : NULL;
-	check(mapping && mapping->kind == MAPPING_ANONYMOUS, "what the map has not: [jit]");
-	check(space && space_generation(space) != generation, "another generation");
-	check(!processes_note(processes, NULL), "nothing to note");
+	check(mapping && mapping->kind == MAPPING_ANONYMOUS,
+	      "an address that the map does not have: [jit]");
+	check(space && space_generation(space) != generation, "the space has another generation");
+	check(!processes_next_note(processes, NULL), "nothing is missing");
 	generation = space_generation(space);
 	space = space_at(task_address, 3 * S);
-	check(space && space_generation(space) == generation, "the same map: nothing changes");
+	check(space && space_generation(space) == generation,
+	      "the map did not change: the space stays");
 	made_set(made, inode, INODE_SIZE, 0);
 	space = space_at(task_address, 5 * S);
 	check_string(name_at(space, JIT + 0x110), "Function:~main",
-		     "an emptied map takes no names");
+		     "a map that was emptied removes no names");
 	end();
 }
 
-/* The kernel's copy, of a process that has not used its vDSO yet. */
+/* A process that has not used its vDSO yet: the kernel's own copy has the bytes. */
 static void test_vdso_image(void)
 {
 	struct vma area = { VDSO, VDSO + 3 * PAGE, VMA_READ | VMA_EXEC, 0, 0 };
@@ -203,14 +209,14 @@ static void test_vdso_image(void)
 	made_set(made, mm, MM_VDSO_IMAGE, image);
 	task_address = made_task(made, 50, 50, "server", mm, 0);
 	check_string(name_at(space_at(task_address, 0), VDSO + PROGRAM_FUNCTION), "__vdso_time",
-		     "the kernel's copy of the vDSO");
-	check_u64(processes_counts(processes).torn, 0, "nothing is missing");
+		     "a function of the kernel's copy of the vDSO");
+	check_u64(processes_counts(processes).torn, 0, "no process is torn");
 	made_set(made, image, VDSO_IMAGE_SIZE, 1ULL << 40);
 	made_areas(made, mm, &area, 1);
 	check_string(
 		name_at(space_at(task_address, 2 * PROCESSES_FRESH_NS), VDSO + PROGRAM_FUNCTION),
-		"nothing", "a vDSO of a terabyte is none");
-	check_u64(processes_counts(processes).torn, 1, "to be tried again");
+		"nothing", "a vDSO of a terabyte is refused");
+	check_u64(processes_counts(processes).torn, 1, "the process is tried again");
 	end();
 }
 
@@ -230,7 +236,7 @@ static void test_containers_pid(void)
 	made_file(made, "/tmp/perf-5000.map", "7e0000000100 80 outside\n", 24);
 	made_file(made, "/tmp/perf-7.map", text, sizeof(text) - 1);
 	check_string(name_at(space_at(task_address, 0), JIT + 0x100), "inside",
-		     "a process in a pid namespace");
+		     "the map has the pid of the process's own namespace");
 	end();
 }
 
@@ -245,31 +251,33 @@ static void test_mmap(enum made_areas kind, uint64_t after)
 	space = space_at(task_address, 0);
 	generation = space ? space_generation(space) : 0;
 	walks = processes_counts(processes).walks;
-	check_u64(walks, 1, "read once");
+	check_u64(walks, 1, "the areas are read once");
 	for (int i = 1; i <= 50; i++)
 		space_at(task_address, i * 11 * MS);
-	check_u64(processes_counts(processes).walks, 1, "not again while nothing changes");
+	check_u64(processes_counts(processes).walks, 1,
+		  "they are not read again while nothing changes");
 
-	usual_areas(areas); /* the library elsewhere: counts and sizes are the same */
+	usual_areas(areas); /* the library is elsewhere: counts and sizes are the same */
 	areas[3].start += 16 * PAGE, areas[3].end += 16 * PAGE;
 	areas[4].start += 16 * PAGE, areas[4].end += 16 * PAGE;
 	made_areas(made, mm, areas, N_USUAL);
 	space = space_at(task_address, 550 * MS + PROCESSES_FRESH_NS + after);
-	check_string(name_at(space, LIB + FUNCTION), "nothing", "unmapped");
-	check_string(name_at(space, LIB + 16 * PAGE + FUNCTION), "helper", "mapped");
-	check(space && space_generation(space) != generation, "another generation");
+	check_string(name_at(space, LIB + FUNCTION), "nothing", "the old address of the library");
+	check_string(name_at(space, LIB + 16 * PAGE + FUNCTION), "helper",
+		     "the new address of the library");
+	check(space && space_generation(space) != generation, "the space has another generation");
 	generation = space_generation(space);
-	areas[2].end += PAGE; /* data grows */
+	areas[2].end += PAGE; /* the data grows */
 	made_areas(made, mm, areas, N_USUAL);
 	space = space_at(task_address, 800 * MS + 2 * after);
 	check(processes_counts(processes).walks > 2 && space &&
 		      space_generation(space) == generation,
-	      "a change of data is none of code");
+	      "the data grew: the areas are read, and the space stays");
 	check_u64(processes_counts(processes).files.reads, 2, "no file was read again");
 	end();
 }
 
-/* The mm_struct of a process that ended is another's at once: same counts, sizes and tree. */
+/* Another process gets the mm_struct of one that ended, with the same counts, sizes and tree. */
 static void test_reuse(void)
 {
 	struct vma areas[N_USUAL];
@@ -284,28 +292,23 @@ static void test_reuse(void)
 	made_areas(made, mm, areas, N_USUAL);
 	made_set(made, mm, MM_START_STACK, 0x7ffd00002000);
 	space = space_at(task_address, 2 * PROCESSES_FRESH_NS);
-	check_string(name_at(space, BASE + FUNCTION), "helper", "another program, noticed at once");
+	check_string(name_at(space, BASE + FUNCTION), "helper",
+		     "the other program is noticed at once");
 	made_unmap(made->memory, made->guest.root, mm, 1024);
 	memory_refresh(made->guest.memory);
-	check(!space_at(task_address, 4 * PROCESSES_FRESH_NS), "its page is gone");
-	check_u64(processes_counts(processes).kept, 0, "and so is what was kept");
-	check_u64(processes_counts(processes).unreadable, 1, "counted");
+	check(!space_at(task_address, 4 * PROCESSES_FRESH_NS),
+	      "the memory of the mm_struct is gone: no space");
+	check_u64(processes_counts(processes).kept, 0, "the process is dropped");
+	check_u64(processes_counts(processes).unreadable, 1, "the unreadable mm_struct is counted");
 	end();
 }
 
 static frame_t frame_of(uint64_t file, uint64_t page)
 {
-	struct page_cache cache;
-	frame_t frame = FRAME(0);
-
-	memory_refresh(made->guest.memory);
-	if (!page_cache_init(&cache, &made->guest, made_inode_of(made, file)) ||
-	    !page_cache_frame(&cache, page, &frame))
-		check(false, "page %" PRIu64 " has a frame", page);
-	return frame;
+	return made_cache_frame(made, made_inode_of(made, file), page);
 }
 
-/* Code of a process that was gone before it could be read. */
+/* Code of a process that ended before it could be read. */
 static void test_by_frame(void)
 {
 	const uint64_t elsewhere = BASE + 0x12345000;
@@ -318,24 +321,28 @@ static void test_by_frame(void)
 	make_process();
 	frame = frame_of(exe, 1);
 	now_ns = memory_now_ns(made->guest.memory);
-	check(!processes_by_frame(processes, elsewhere, frame, now_ns), "of a file nobody has met");
+	check(!processes_find_by_frame(processes, elsewhere, frame, now_ns),
+	      "a frame of a file that no process has mapped yet");
 	space_at(task_address, 0);
 	now_ns = memory_now_ns(made->guest.memory);
-	space = processes_by_frame(processes, elsewhere + FUNCTION, frame, now_ns);
-	check_string(name_at(space, elsewhere + FUNCTION), "serve", "wherever it was mapped");
-	check_string(name_at(space, elsewhere + 8), "server+0x1008", "between symbols");
+	space = processes_find_by_frame(processes, elsewhere + FUNCTION, frame, now_ns);
+	check_string(name_at(space, elsewhere + FUNCTION), "serve",
+		     "a function by its frame, wherever the page was mapped");
+	check_string(name_at(space, elsewhere + 8), "server+0x1008",
+		     "between symbols: the file and an offset");
 	mapping = space ? space_find(space, elsewhere) : NULL;
 	check(mapping && mapping->start == elsewhere && mapping->end == elsewhere + PAGE,
-	      "that page, and no more");
-	again = processes_by_frame(processes, LIB + FUNCTION, frame_of(lib, 1), now_ns);
-	check_string(name_at(again, LIB + FUNCTION), "helper", "another file's");
-	check_string(name_at(again, elsewhere + FUNCTION), "nothing", "only the one asked for");
-	check(!processes_by_frame(processes, elsewhere, frame_of(exe, 0), now_ns),
-	      "a page of a program that is no code");
-	check(!processes_by_frame(processes, elsewhere, FRAME(0), now_ns), "no frame");
+	      "the space has that page only");
+	again = processes_find_by_frame(processes, LIB + FUNCTION, frame_of(lib, 1), now_ns);
+	check_string(name_at(again, LIB + FUNCTION), "helper", "a function of another file");
+	check_string(name_at(again, elsewhere + FUNCTION), "nothing",
+		     "the page that was asked for before is gone");
+	check(!processes_find_by_frame(processes, elsewhere, frame_of(exe, 0), now_ns),
+	      "a page of a program without code");
+	check(!processes_find_by_frame(processes, elsewhere, FRAME(0), now_ns), "frame 0 is none");
 	made_cache_entry(made, made_inode_of(made, exe), 1, 0);
-	check(!processes_by_frame(processes, elsewhere + FUNCTION, frame, now_ns),
-	      "a page that may be another's now");
+	check(!processes_find_by_frame(processes, elsewhere + FUNCTION, frame, now_ns),
+	      "a frame that may have another page now");
 	end();
 }
 
@@ -356,8 +363,8 @@ static void test_shared(void)
 	a = space_at(task_address, 0);
 	b = space_at(other, 0);
 	check(a && b && space_find(a, BASE)->image == space_find(b, BASE + 0x100000)->image,
-	      "two processes, one image");
-	check_u64(processes_counts(processes).files.reads, 2, "two files, read once");
+	      "two processes share the image of a file");
+	check_u64(processes_counts(processes).files.reads, 2, "each of the two files is read once");
 	end();
 }
 
@@ -365,31 +372,36 @@ static void test_retry(void)
 {
 	uint64_t inode, memory, folio, generation;
 	const struct space *space;
+	const char *note;
 
 	begin(MADE_TREE);
 	make_process();
 	inode = made_inode_of(made, lib);
 	made_cache_entry(made, inode, 2, 0);
 	space = space_at(task_address, 0);
-	check_string(name_at(space, LIB + FUNCTION), "libhelp.so+0x1100", "no symbols yet");
-	check(processes_note(processes, NULL) && strstr(processes_note(processes, NULL), "--root"),
-	      "noted");
+	check_string(name_at(space, LIB + FUNCTION), "libhelp.so+0x1100",
+		     "the page with the symbols is missing");
+	note = processes_next_note(processes, NULL);
+	check(note && strstr(note, "--root"), "the missing page is noted");
 	generation = space ? space_generation(space) : 0;
 	folio = made_folio(made, 2, 1, &memory);
 	program_make(&program, 0, "helper", 2);
 	made_put(made->memory, made->guest.root, memory, program.bytes + 0x2000, 0x1000);
 	made_cache_entry(made, inode, 2, folio);
 	processes_poll(processes, 999 * MS);
-	check_string(name_at(space, LIB + FUNCTION), "libhelp.so+0x1100", "not before its time");
+	check_string(name_at(space, LIB + FUNCTION), "libhelp.so+0x1100",
+		     "the file is not read before its time");
 	processes_poll(processes, 1 * S);
-	check_string(name_at(space, LIB + FUNCTION), "helper", "after a second");
-	check(space && space_generation(space) != generation, "another generation");
+	check_string(name_at(space, LIB + FUNCTION), "helper",
+		     "after a second the file is read again");
+	check(space && space_generation(space) != generation, "the space has another generation");
 	check_u64(processes_counts(processes).retries, 1, "one retry");
 	processes_poll(processes, 100 * S);
-	check_u64(processes_counts(processes).retries, 1, "and no more");
+	check_u64(processes_counts(processes).retries, 1, "a whole file is not retried");
 	end();
 
-	begin(MADE_TREE); /* a file that never comes: seldom, and not for one that nobody asks for */
+	/* A page that never comes: few retries, and none for a process that nobody asks for. */
+	begin(MADE_TREE);
 	make_process();
 	made_cache_entry(made, made_inode_of(made, lib), 2, 0);
 	space_at(task_address, 0);
@@ -407,7 +419,7 @@ static void test_retry(void)
 	end();
 }
 
-/* Of two processes with the file that was missing, the other's space is filled too. */
+/* Two processes map a file that was incomplete: one retry fills both spaces. */
 static void test_retry_shared(void)
 {
 	uint64_t inode, memory, folio, other;
@@ -426,13 +438,15 @@ static void test_retry_shared(void)
 	made_put(made->memory, made->guest.root, memory, program.bytes + 0x2000, 0x1000);
 	made_cache_entry(made, inode, 2, folio);
 	processes_poll(processes, 1 * S);
-	check_string(name_at(a, LIB + FUNCTION), "helper", "the one");
-	check_string(name_at(b, LIB + FUNCTION), "helper", "the other");
-	check_u64(processes_counts(processes).files.retries, 1, "read once");
+	check_string(name_at(a, LIB + FUNCTION), "helper", "the space of the first process");
+	check_string(name_at(b, LIB + FUNCTION), "helper", "the space of the second process");
+	check_u64(processes_counts(processes).files.retries, 1, "the file is read once");
 	end();
 }
 
-/* One file a walk here: the others follow, as who has many must not keep all others waiting. */
+/*
+ * One file is read in each walk: a process with many files must not keep all other samples waiting.
+ */
 static void test_put_off(void)
 {
 	const struct processes_settings settings = { .root_fd = -1, .walk_bytes = 1 };
@@ -440,18 +454,18 @@ static void test_put_off(void)
 
 	begin(MADE_TREE);
 	processes_destroy(processes);
-	if (processes_create(&made->guest, &settings, &processes))
-		exit(99);
+	must(processes_create(&made->guest, &settings, &processes));
 	make_process();
 	space = space_at(task_address, 0);
-	check_string(name_at(space, BASE + FUNCTION), "serve", "the first file");
-	check_string(name_at(space, LIB + FUNCTION), "nothing", "not the second");
+	check_string(name_at(space, BASE + FUNCTION), "serve", "the first file is read");
+	check_string(name_at(space, LIB + FUNCTION), "nothing", "the second file is not");
 	check(processes_counts(processes).files.put_off == 1 &&
 		      processes_counts(processes).files.reads == 1,
-	      "it was put off");
+	      "the second file was put off");
 	processes_poll(processes, PROCESSES_RETRY_NS);
-	check_string(name_at(space, LIB + FUNCTION), "helper", "but not for long");
-	check_u64(processes_counts(processes).torn, 0, "nothing is missing");
+	check_string(name_at(space, LIB + FUNCTION), "helper",
+		     "the next poll reads the second file");
+	check_u64(processes_counts(processes).torn, 0, "no process is torn");
 	end();
 }
 
@@ -463,12 +477,12 @@ static void test_torn(void)
 	make_process();
 	made_set_u32(made, mm, MM_MAP_COUNT, N_USUAL + 1);
 	space = space_at(task_address, 0);
-	check_string(name_at(space, BASE + FUNCTION), "serve", "what could be read");
-	check_u64(processes_counts(processes).torn, 1, "torn");
+	check_string(name_at(space, BASE + FUNCTION), "serve", "the areas that could be read");
+	check_u64(processes_counts(processes).torn, 1, "the process is torn");
 	made_set_u32(made, mm, MM_MAP_COUNT, N_USUAL);
 	processes_poll(processes, PROCESSES_RETRY_NS);
-	check_u64(processes_counts(processes).torn, 0, "read again");
-	check_u64(processes_counts(processes).walks, 2, "once");
+	check_u64(processes_counts(processes).torn, 0, "the areas are read again");
+	check_u64(processes_counts(processes).walks, 2, "one more walk");
 	end();
 }
 
@@ -487,15 +501,15 @@ static void test_bound(void)
 		if (!space_at(task, i * MS))
 			check(false, "process %u", i);
 	}
-	check_u64(processes_counts(processes).kept, PROCESSES_MAX, "as many as are kept");
-	check_u64(processes_counts(processes).evicted, 200, "the others made room");
-	check_u64(processes_counts(processes).files.kept, 2, "of two files");
+	check_u64(processes_counts(processes).kept, PROCESSES_MAX, "as many processes as are kept");
+	check_u64(processes_counts(processes).evicted, 200, "the other processes made room");
+	check_u64(processes_counts(processes).files.kept, 2, "two files are kept for all of them");
 	check_string(name_at(space_at(first, 5000 * MS), BASE + FUNCTION), "serve",
-		     "one that made room is read again");
+		     "a process that made room is read again");
 	end();
 }
 
-/* More areas with code than are kept of one process. */
+/* A process with more areas than are kept of one. */
 static void test_areas_bound(void)
 {
 	size_t n = PROCESS_MAX_AREAS + 100;
@@ -510,19 +524,19 @@ static void test_areas_bound(void)
 	task_address = made_task(made, 9, 9, "many", mm, 0);
 	space = space_at(task_address, 0);
 	check(space && space_find(space, JIT) && !space_find(space, areas[n - 1].start),
-	      "the first of them");
-	check_u64(processes_counts(processes).left_out, 100, "the others are counted");
+	      "the first areas are kept");
+	check_u64(processes_counts(processes).left_out, 100, "the areas left out are counted");
 	free(areas);
 	end();
 }
 
 /*
- * All that is kept has one bound: what nobody asked for in a minute makes way, what is in use does
- * not, and what there is no room for is counted.
+ * One budget for everything that is kept: a process that nobody asked for in a minute makes way,
+ * one that is in use does not, and areas without budget are counted.
  */
-static void test_room(void)
+static void test_budget(void)
 {
-	const struct processes_settings settings = { .root_fd = -1, .room_bytes = 60000 };
+	const struct processes_settings settings = { .root_fd = -1, .budget_bytes = 60000 };
 	const uint64_t later = PROCESSES_IDLE_NS + 2 * S;
 	struct vma areas[200];
 	const struct space *space;
@@ -530,8 +544,7 @@ static void test_room(void)
 
 	begin(MADE_TREE);
 	processes_destroy(processes);
-	if (processes_create(&made->guest, &settings, &processes))
-		exit(99);
+	must(processes_create(&made->guest, &settings, &processes));
 	for (size_t i = 0; i < 200; i++)
 		areas[i] = (struct vma){ JIT + 2 * i * PAGE, JIT + (2 * i + 1) * PAGE, VMA_EXEC, 0,
 					 0 };
@@ -539,27 +552,30 @@ static void test_room(void)
 	task_address = made_task(made, 50, 50, "one", mm, 0);
 	other = made_task(made, 51, 51, "two", made_mm(made, areas, 200), 0);
 	space = space_at(task_address, 0);
-	check(space && space_find(space, JIT), "the first process");
+	check(space && space_find(space, JIT), "the first process has its areas");
 	check_u64(processes_counts(processes).room_bytes, 200 * PROCESS_AREA_BYTES,
-		  "takes more than there is");
+		  "it exceeds the budget");
 	space = space_at(other, S);
-	check(space && !space_find(space, JIT), "another one, while the first is in use");
-	check_u64(processes_counts(processes).left_out, 200, "counted");
-	check(processes_counts(processes).torn == 1, "to be tried again");
+	check(space && !space_find(space, JIT),
+	      "the second process has no areas while the first is in use");
+	check_u64(processes_counts(processes).left_out, 200, "the areas are counted");
+	check(processes_counts(processes).torn == 1, "the second process is tried again");
 	space = space_at(other, later);
 	processes_poll(processes, later);
-	check(space && space_find(space, JIT), "when the first has not been asked for");
+	check(space && space_find(space, JIT),
+	      "the first process is idle: the second has its areas");
 	check(processes_counts(processes).made_room == 1 && processes_counts(processes).kept == 1,
-	      "that one is gone");
-	check_u64(processes_counts(processes).room_bytes, 200 * PROCESS_AREA_BYTES, "and its room");
+	      "the first process is dropped");
+	check_u64(processes_counts(processes).room_bytes, 200 * PROCESS_AREA_BYTES,
+		  "its budget is free");
 	third = made_task(made, 52, 52, "node", made_mm(made, areas, 1), 0);
 	space = space_at(third, later + S);
-	check(space && !space_find(space, JIT), "nothing for a third one");
-	check_u64(processes_counts(processes).left_out, 201, "counted");
+	check(space && !space_find(space, JIT), "a third process has no areas");
+	check_u64(processes_counts(processes).left_out, 201, "the third process's area is counted");
 	end();
 }
 
-/* Not code that somebody compiled: nobody could write names for it. */
+/* A 32-bit program is not compiled code: no map could name it. */
 static void test_elf32(void)
 {
 	Elf64_Ehdr *header = (Elf64_Ehdr *)program.bytes;
@@ -577,19 +593,19 @@ static void test_elf32(void)
 	mm = made_mm(made, &area, 1);
 	task_address = made_task(made, 50, 50, "old", mm, 0);
 	space = space_at(task_address, 0);
-	check_string(name_at(space, 0x8048000 + 0x10), "old+0x1010", "its place in the file");
+	check_string(name_at(space, 0x8048000 + 0x10), "old+0x1010", "the file and an offset");
 	check(processes_counts(processes).jit == 0 && processes_counts(processes).files.elf32 == 1,
 	      "a 32-bit program, and no compiled code");
-	note = processes_note(processes, NULL);
-	check(note && strstr(note, "32-bit") && !processes_note(processes, note),
-	      "said so, and nothing else: %s", note ? note : "no note");
+	note = processes_next_note(processes, NULL);
+	check(note && strstr(note, "32-bit") && !processes_next_note(processes, note),
+	      "the only note: %s", note ? note : "no note");
 	end();
 }
 
 int main(void)
 {
 	test_elf32();
-	test_room();
+	test_budget();
 	test_names();
 	test_vdso_jit();
 	test_vdso_image();

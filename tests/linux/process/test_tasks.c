@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Threads and processes of task_structs: what they are called, when they are read, what is refused. */
+/* Threads and processes by task_struct: their names, when they are read, what is refused. */
 #include "config.h"
-
-#include <stdlib.h>
 
 #include "linux/process/tasks.h"
 #include "tests/support/made_linux.h"
+#include "tests/support/must.h"
 #include "tests/support/tap.h"
 
 #define MS 1000000ULL
@@ -16,8 +15,7 @@ static struct tasks *tasks;
 static void begin(void)
 {
 	made = made_linux_create(MADE_TREE);
-	if (tasks_create(&made->guest, &tasks))
-		exit(99);
+	must(tasks_create(&made->guest, &tasks));
 }
 
 static void end(void)
@@ -41,32 +39,34 @@ static void test_kinds(void)
 	task = tasks_find(tasks, leader, 0);
 	check(task && task->pid == 100 && task->tgid == 100 && task->mm == mm &&
 		      task->address == leader && task->start_time == 1000100,
-	      "a process: pid, tgid, mm, start");
-	check_string(task ? task->comm : NULL, "server", "its thread");
-	check_string(task ? task->process : NULL, "server", "itself");
-	check(task && !task->kernel_thread && !task->idle, "neither kernel thread nor idle");
+	      "a process: pid, tgid, mm, start time");
+	check_string(task ? task->comm : NULL, "server", "the name of its thread");
+	check_string(task ? task->process : NULL, "server", "the name of the process");
+	check(task && !task->kernel_thread && !task->idle,
+	      "a process is neither a kernel thread nor idle");
 
 	task = tasks_find(tasks, thread, 0);
 	check(task && task->pid == 103 && task->tgid == 100, "a thread: pid, tgid");
 	check_string(task ? task->comm : NULL, "worker-2", "the thread's name");
-	check_string(task ? task->process : NULL, "server", "the process's");
+	check_string(task ? task->process : NULL, "server", "the name of the thread's process");
 
 	task = tasks_find(tasks, kernel, 0);
 	check(task && task->kernel_thread && !task->idle && !task->mm, "a kernel thread");
 	made_set(made, kernel, TASK_MM, mm);
 	task = tasks_find(tasks, kernel, 2 * TASKS_FRESH_NS);
 	check(task && task->kernel_thread && !task->mm,
-	      "with a process's mm for a while: still one");
+	      "a kernel thread that borrows a process's mm");
 	task = tasks_find(tasks, idle, 0);
-	check(task && task->idle && task->kernel_thread, "idle");
+	check(task && task->idle && task->kernel_thread, "the idle task");
 
 	made_set(made, leader, TASK_MM, 0);
 	task = tasks_find(tasks, leader, 2 * TASKS_FRESH_NS);
-	check(task && !task->mm && !task->kernel_thread, "about to end: no mm, no kernel thread");
+	check(task && !task->mm && !task->kernel_thread,
+	      "a process about to end: no mm, but no kernel thread");
 	end();
 }
 
-/* The leader's comm is another's when its task_struct is: the tgid tells. */
+/* Another task may have the leader's task_struct: the leader's pid must be the tgid. */
 static void test_leader(void)
 {
 	uint64_t mm = MADE_OBJECTS + 0x100000, leader, thread;
@@ -77,13 +77,13 @@ static void test_leader(void)
 	thread = made_task(made, 103, 100, "worker", mm, leader);
 	made_set_u32(made, leader, TASK_PID, 999);
 	task = tasks_find(tasks, thread, 0);
-	check_string(task ? task->process : NULL, "worker", "not the name of another process");
+	check_string(task ? task->process : NULL, "worker",
+		     "the leader's task_struct has another task");
 	made_set(made, thread, TASK_GROUP_LEADER, 0xffffffffdead0000);
 	task = tasks_find(tasks, thread, 2 * TASKS_FRESH_NS);
 	check_string(task ? task->process : NULL, "worker", "a leader that cannot be read");
 	made_set(made, thread, TASK_GROUP_LEADER, 0x1234);
-	check(!tasks_find(tasks, thread, 4 * TASKS_FRESH_NS),
-	      "a leader that is no pointer of the kernel");
+	check(!tasks_find(tasks, thread, 4 * TASKS_FRESH_NS), "a leader that is no kernel pointer");
 	end();
 }
 
@@ -96,28 +96,30 @@ static void test_changes(void)
 	begin();
 	address = made_task(made, 100, 100, "before", mm, 0);
 	tasks_find(tasks, address, 1 * MS);
-	check_u64(tasks_counts(tasks).reads, 1, "one read");
+	check_u64(tasks_counts(tasks).reads, 1, "the task is read once");
 	made_put(made->memory, made->guest.root, address + made_offset(made, TASK_COMM), name,
 		 sizeof(name));
 	made_set(made, address, TASK_MM, mm + 0x400);
 	task = tasks_find(tasks, address, 1 * MS + TASKS_FRESH_NS - 1);
-	check_string(task ? task->comm : NULL, "before", "fresh");
-	check_u64(tasks_counts(tasks).reads, 1, "without a read");
+	check_string(task ? task->comm : NULL, "before",
+		     "a task that was just read is not read again");
+	check_u64(tasks_counts(tasks).reads, 1, "still one read");
 	task = tasks_find(tasks, address, 1 * MS + TASKS_FRESH_NS);
-	check_string(task ? task->comm : NULL, "after", "after exec()");
-	check(task && task->mm == mm + 0x400, "another mm");
-	check_u64(tasks_counts(tasks).reads, 2, "one read more");
+	check_string(task ? task->comm : NULL, "after", "the name after an exec()");
+	check(task && task->mm == mm + 0x400, "the mm after an exec()");
+	check_u64(tasks_counts(tasks).reads, 2, "one more read");
 
 	made_set_u32(made, address, TASK_PID, 4444);
 	made_set_u32(made, address, TASK_TGID, 4444);
 	task = tasks_find(tasks, address, 300 * MS);
 	check(task && task->pid == 4444, "another task in the same task_struct");
 	task = tasks_find(tasks, address, 290 * MS);
-	check(task && tasks_counts(tasks).reads == 4, "a clock that goes backwards: read again");
+	check(task && tasks_counts(tasks).reads == 4,
+	      "the clock goes backwards: the task is read again");
 	end();
 }
 
-/* By the kernel's stack: while it switches, current is not yet the one that runs. */
+/* Tasks by their kernel stacks: during a switch, current is not yet the task that runs. */
 static void test_stacks(void)
 {
 	const uint64_t stack = 0xffffc90000200000ULL;
@@ -129,26 +131,27 @@ static void test_stacks(void)
 	second = made_task(made, 101, 101, "second", mm, 0);
 	made_set(made, first, TASK_STACK, stack);
 	made_set(made, second, TASK_STACK, stack + 0x4000);
-	check_u64(tasks_on_stack(tasks, stack + 0x100), 0, "nobody found yet");
+	check_u64(tasks_find_on_stack(tasks, stack + 0x100), 0, "no task was found yet");
 	tasks_find(tasks, first, 0);
 	task = tasks_find(tasks, second, 0);
 	check(task && tasks_is_on_stack(tasks, task, stack + 0x4000) &&
 		      tasks_is_on_stack(tasks, task, stack + 0x7fff) &&
 		      !tasks_is_on_stack(tasks, task, stack + 0x3fff) &&
 		      !tasks_is_on_stack(tasks, task, stack + 0x8000),
-	      "16 KiB from its stack's first byte");
-	check_u64(tasks_on_stack(tasks, stack + 0x100), first, "the first one's");
-	check_u64(tasks_on_stack(tasks, stack + 0x4100), second, "the second's");
-	check_u64(tasks_on_stack(tasks, stack + 0x8000), 0, "nobody's");
+	      "a stack has 16 KiB from its first byte on");
+	check_u64(tasks_find_on_stack(tasks, stack + 0x100), first, "the first task's stack");
+	check_u64(tasks_find_on_stack(tasks, stack + 0x4100), second, "the second task's stack");
+	check_u64(tasks_find_on_stack(tasks, stack + 0x8000), 0, "no task's stack");
 	made_set(made, second, TASK_STACK, stack);
 	tasks_find(tasks, second, 2 * TASKS_FRESH_NS);
-	check_u64(tasks_on_stack(tasks, stack + 0x100), second, "of two the one found last");
+	check_u64(tasks_find_on_stack(tasks, stack + 0x100), second,
+		  "two tasks with one stack: the one found last");
 	tasks_find(tasks, first, 2 * TASKS_FRESH_NS);
-	check_u64(tasks_on_stack(tasks, stack + 0x100), first, "that is the other one now");
+	check_u64(tasks_find_on_stack(tasks, stack + 0x100), first, "the other one was found last");
 	made_set(made, first, TASK_STACK, 0x1000);
 	task = tasks_find(tasks, first, 4 * TASKS_FRESH_NS);
 	check(task && !task->stack && !tasks_is_on_stack(tasks, task, 0x1100),
-	      "a stack that is no pointer of the kernel is none");
+	      "a stack that is no kernel pointer");
 	end();
 }
 
@@ -159,27 +162,27 @@ static void test_refused(void)
 
 	begin();
 	address = made_task(made, 100, 100, "name", mm, 0);
-	check(!tasks_find(tasks, 0, 0), "NULL");
-	check(!tasks_find(tasks, 0x7f0000001000, 0), "an address of a process");
-	check_u64(tasks_counts(tasks).refused, 2, "both refused");
+	check(!tasks_find(tasks, 0, 0), "address 0");
+	check(!tasks_find(tasks, 0x7f0000001000, 0), "a user address");
+	check_u64(tasks_counts(tasks).refused, 2, "both are refused");
 	check(!tasks_find(tasks, 0xffffffffa0000000, 0), "a page that is not there");
-	check(!tasks_find(tasks, UINT64_MAX - 7, 0), "the end of all addresses");
-	check_u64(tasks_counts(tasks).unreadable, 2, "both unreadable");
+	check(!tasks_find(tasks, UINT64_MAX - 7, 0), "the end of the address space");
+	check_u64(tasks_counts(tasks).unreadable, 2, "both are unreadable");
 	made_set_u32(made, address, TASK_PID, (4U << 20) + 1);
 	check(!tasks_find(tasks, address, 0), "a pid beyond the kernel's limit");
 	made_set_u32(made, address, TASK_PID, 100);
 	made_set_u32(made, address, TASK_TGID, UINT32_MAX);
-	check(!tasks_find(tasks, address, 0), "a tgid beyond it");
+	check(!tasks_find(tasks, address, 0), "a tgid beyond the kernel's limit");
 	made_set_u32(made, address, TASK_TGID, 100);
 	made_set(made, address, TASK_MM, 0x5555);
-	check(!tasks_find(tasks, address, 0), "an mm that is no pointer of the kernel");
+	check(!tasks_find(tasks, address, 0), "an mm that is no kernel pointer");
 	made_set(made, address, TASK_MM, mm);
 	made_put(made->memory, made->guest.root, address + made_offset(made, TASK_COMM),
 		 unterminated, 16);
 	memory_refresh(made->guest.memory);
 	check(!tasks_find(tasks, address, 0), "a name that does not end");
-	check_u64(tasks_counts(tasks).refused, 6, "all refused");
-	check_u64(tasks_counts(tasks).kept, 0, "and none kept");
+	check_u64(tasks_counts(tasks).refused, 6, "all are refused");
+	check_u64(tasks_counts(tasks).kept, 0, "no task is kept");
 	end();
 }
 
@@ -200,10 +203,11 @@ static void test_bound(void)
 			check(false, "task %u", pid);
 	}
 	counts = tasks_counts(tasks);
-	check(counts.kept <= TASKS_MAX && counts.kept > TASKS_MAX / 2, "kept: %u", counts.kept);
-	check_u64(counts.evicted, 4999 - counts.kept, "the others made room");
+	check(counts.kept <= TASKS_MAX && counts.kept > TASKS_MAX / 2, "tasks kept: %u",
+	      counts.kept);
+	check_u64(counts.evicted, 4999 - counts.kept, "the other tasks made room");
 	task = tasks_find(tasks, first, 6000 * MS);
-	check(task && task->pid == 1, "any of them can be read again");
+	check(task && task->pid == 1, "a task that made room is read again");
 	end();
 }
 
@@ -214,16 +218,16 @@ static void test_layout(void)
 	made = made_linux_create(MADE_TREE);
 	made_without(made, TASK_START_TIME);
 	error = tasks_create(&made->guest, &tasks);
-	check(!error, "start_time is not needed");
+	check(!error, "a kernel without start_time");
 	tasks_destroy(tasks);
 	made_without(made, TASK_COMM);
 	tasks = NULL;
 	error = tasks_create(&made->guest, &tasks);
-	check(error && !tasks, "comm is");
+	check(error && !tasks, "a kernel without comm is refused");
 	error_destroy(error);
 	made->guest.layout.values[TASK_COMM] = LAYOUT_MAX - 1;
 	error = tasks_create(&made->guest, &tasks);
-	check(error && !tasks, "a task_struct of 64 KiB is none");
+	check(error && !tasks, "a task_struct of 64 KiB is refused");
 	error_destroy(error);
 	made_linux_destroy(made);
 }

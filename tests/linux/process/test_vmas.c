@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Areas of a process: as a list, as trees of every shape, damaged, endless; and what tells changes. */
+/*
+ * Areas of a process: in a list, in trees of every shape, damaged, endless; and the key of changes.
+ */
 #include "config.h"
 
 #include <stdlib.h>
@@ -35,7 +37,7 @@ static bool same_area(const struct vma *a, const struct vma *b)
 	       a->page_offset == b->page_offset && a->file == b->file;
 }
 
-/* N areas, every third beside the one before it. */
+/* N areas; every third begins where the one before it ends. */
 static struct vma *areas_of(size_t n)
 {
 	struct vma *areas = calloc(n + 1, sizeof(*areas));
@@ -60,10 +62,10 @@ static void check_areas(const char *what, size_t n)
 	size_t wrong = 0;
 
 	check_u64(walk(mm), VMAS_DONE, what);
-	check_u64(n_seen, n, "areas");
+	check_u64(n_seen, n, "areas visited");
 	for (size_t i = 0; i < n && i < n_seen; i++)
 		wrong += !same_area(&areas[i], &seen[i]);
-	check_u64(wrong, 0, "of them wrong");
+	check_u64(wrong, 0, "wrong areas");
 	free(areas);
 }
 
@@ -74,12 +76,12 @@ static void test_list(void)
 				{ BASE + PAGE, BASE + 2 * PAGE, 5, 0, 0 } };
 
 	made = made_linux_create(MADE_LIST);
-	check_areas("a list of none", 0);
-	check_areas("a list of one", 1);
-	check_areas("a list of 300", 300);
+	check_areas("an empty list", 0);
+	check_areas("a list of one area", 1);
+	check_areas("a list of 300 areas", 300);
 	mm = made_mm(made, areas, 2);
 	stop_after = 1;
-	check_u64(walk(mm), VMAS_STOPPED, "stopped by the visitor");
+	check_u64(walk(mm), VMAS_STOPPED, "the visitor stops the walk");
 	stop_after = 0;
 
 	first = made_vma(made, &areas[0]);
@@ -87,21 +89,21 @@ static void test_list(void)
 	made_set(made, mm, MM_MMAP, first);
 	made_set(made, first, VMA_NEXT, second);
 	made_set(made, second, VMA_NEXT, first);
-	check_u64(walk(mm), VMAS_DAMAGED, "a ring");
-	check_u64(n_seen, 2, "once around");
+	check_u64(walk(mm), VMAS_DAMAGED, "a ring of areas");
+	check_u64(n_seen, 2, "each area of the ring is visited once");
 	made_set(made, second, VMA_NEXT, second);
-	check_u64(walk(mm), VMAS_DAMAGED, "one that follows itself");
+	check_u64(walk(mm), VMAS_DAMAGED, "an area that follows itself");
 	made_set(made, second, VMA_NEXT, 0x1234);
-	check_u64(walk(mm), VMAS_DAMAGED, "followed by no pointer of the kernel");
+	check_u64(walk(mm), VMAS_DAMAGED, "an area followed by no kernel pointer");
 	made_set(made, second, VMA_NEXT, 0xffffffffc0000000);
-	check_u64(walk(mm), VMAS_UNREADABLE, "followed by what is not there");
-	check_u64(n_seen, 2, "those before it are seen");
-	check_u64(walk(0xffffffffc0000000), VMAS_UNREADABLE, "an mm_struct that is not there");
-	check_u64(walk(0x1000), VMAS_UNREADABLE, "one that is no pointer of the kernel");
+	check_u64(walk(mm), VMAS_UNREADABLE, "an area followed by one that cannot be read");
+	check_u64(n_seen, 2, "the areas before it are visited");
+	check_u64(walk(0xffffffffc0000000), VMAS_UNREADABLE, "an mm_struct that cannot be read");
+	check_u64(walk(0x1000), VMAS_UNREADABLE, "an mm_struct that is no kernel pointer");
 	made_linux_destroy(made);
 }
 
-/* More areas than the limit, linked in a row without end: one page of memory that is mapped for each. */
+/* More areas in a row than the limit. */
 static void test_endless(void)
 {
 	uint64_t mm, before = 0;
@@ -126,16 +128,16 @@ static void test_endless(void)
 		before = vma;
 	}
 	memory_refresh(made->guest.memory);
-	check_u64(walk(mm), VMAS_DAMAGED, "more areas than Linux allows");
-	check_u64(n_seen, VMAS_MAX, "as many as are allowed");
+	check_u64(walk(mm), VMAS_DAMAGED, "a list with more areas than Linux allows");
+	check_u64(n_seen, VMAS_MAX, "as many areas as are allowed");
 	made_linux_destroy(made);
 }
 
 static void test_tree(void)
 {
 	made = made_linux_create(MADE_TREE);
-	check_areas("no tree", 0);
-	check_areas("a leaf of one", 1);
+	check_areas("an empty tree", 0);
+	check_areas("a leaf with one area", 1);
 	check_areas("a full leaf", 7);
 	check_areas("one level above the leaves", 8);
 	check_areas("a full level", 70);
@@ -158,7 +160,7 @@ static uint64_t root_of(uint64_t mm, uint64_t root)
 
 #define ROOT(node) (((node) & ~7ULL) | 2)
 
-/* Nodes of every type, with what may stand in them, set by hand. */
+/* Nodes of every type, with everything that they may hold, set by hand. */
 static void test_nodes(void)
 {
 	const struct vma areas[3] = { { BASE, BASE + PAGE, 5, 1, 0 },
@@ -172,37 +174,38 @@ static void test_nodes(void)
 		vmas[i] = made_vma(made, &areas[i]);
 
 	check_u64(walk(root_of(mm, vmas[0])), VMAS_DONE, "a root that is the only area");
-	check(n_seen == 1 && same_area(&seen[0], &areas[0]), "it");
+	check(n_seen == 1 && same_area(&seen[0], &areas[0]), "the only area is visited");
 
 	leaf = made_maple_node(made, 1);
 	made_maple_set(made, leaf, 0, BASE - 1, 0);
 	made_maple_set(made, leaf, 1, BASE + PAGE - 1, vmas[0]);
 	made_maple_set(made, leaf, 2, BASE + 2 * PAGE - 1, 257 << 2 | 2);
-	made_maple_set(made, leaf, 3, 0, vmas[1]);             /* the last in use */
-	made_maple_set(made, leaf, 4, 0, vmas[2]);             /* left from before */
+	made_maple_set(made, leaf, 3, 0, vmas[1]);             /* the last slot in use */
+	made_maple_set(made, leaf, 4, 0, vmas[2]);             /* a leftover */
 	made_maple_set(made, leaf, 15, 0, 0x0000000000000304); /* metadata */
 	check_u64(walk(root_of(mm, ROOT(leaf))), VMAS_DONE,
 		  "gaps, a place fork() keeps, leftovers");
-	check(n_seen == 2 && same_area(&seen[1], &areas[1]), "two areas, not %zu", n_seen);
+	check(n_seen == 2 && same_area(&seen[1], &areas[1]), "two areas are visited: %zu", n_seen);
 
-	leaf = made_maple_node(made, 1); /* all 16 slots in use */
+	leaf = made_maple_node(made, 1); /* all 16 slots are in use */
 	for (unsigned i = 0; i < 15; i++)
 		made_maple_set(made, leaf, i, BASE + PAGE - 15 + i, i == 14 ? vmas[0] : 0);
 	made_maple_set(made, leaf, 15, 0, vmas[1]);
 	check_u64(walk(root_of(mm, ROOT(leaf))), VMAS_DONE, "a leaf with 16 slots");
-	check(n_seen == 2 && same_area(&seen[1], &areas[1]), "the last one counts: %zu", n_seen);
+	check(n_seen == 2 && same_area(&seen[1], &areas[1]),
+	      "the area of the last slot is visited: %zu", n_seen);
 
 	range = made_maple_node(made, 2);
 	made_maple_set(made, range, 0, BASE + 3 * PAGE - 1, leaf);
 	leaf = made_maple_node(made, 1);
 	made_maple_set(made, leaf, 0, UINT64_MAX, vmas[2]);
 	made_maple_set(made, range, 1, UINT64_MAX, leaf);
-	check_u64(walk(root_of(mm, ROOT(range))), VMAS_DONE, "a range above leaves");
-	check_u64(n_seen, 3, "areas");
+	check_u64(walk(root_of(mm, ROOT(range))), VMAS_DONE, "a range node above leaves");
+	check_u64(n_seen, 3, "areas visited");
 	arange = made_maple_node(made, 3);
 	made_maple_set(made, arange, 0, UINT64_MAX, range);
-	check_u64(walk(root_of(mm, ROOT(arange))), VMAS_DONE, "an arange above ranges");
-	check_u64(n_seen, 3, "areas");
+	check_u64(walk(root_of(mm, ROOT(arange))), VMAS_DONE, "an arange node above range nodes");
+	check_u64(n_seen, 3, "areas visited");
 	made_linux_destroy(made);
 }
 
@@ -222,46 +225,46 @@ static void test_damaged(void)
 	check_u64(walk(root_of(mm, ROOT(node))), VMAS_DAMAGED, "a node below itself");
 	for (unsigned i = 0; i < 10; i++)
 		made_maple_set(made, node, i, i < 9 ? i + 1 : 0, node);
-	check_u64(walk(root_of(mm, ROOT(node))), VMAS_DAMAGED, "ten times");
+	check_u64(walk(root_of(mm, ROOT(node))), VMAS_DAMAGED, "a node below itself ten times");
 	for (unsigned type = 0; type < 16; type++) {
 		uint64_t other = (leaf & ~255ULL) | type << 3;
 
 		if (type == 0 || type > 3)
 			check_u64(walk(root_of(mm, other | 2)), VMAS_DAMAGED,
-				  "a node of no such type");
+				  "a node of a type that does not exist");
 	}
 	made_maple_set(made, node, 0, UINT64_MAX, 0x7f00000000000010);
 	check_u64(walk(root_of(mm, ROOT(node))), VMAS_DAMAGED, "a node outside the kernel");
 	made_maple_set(made, node, 0, UINT64_MAX, 0xffffffffc0000000 | 1 << 3);
-	check_u64(walk(root_of(mm, ROOT(node))), VMAS_UNREADABLE, "a node that is not there");
+	check_u64(walk(root_of(mm, ROOT(node))), VMAS_UNREADABLE, "a node that cannot be read");
 	made_maple_set(made, leaf, 0, UINT64_MAX, vma | 1);
 	check_u64(walk(root_of(mm, ROOT(leaf))), VMAS_DAMAGED, "an area at an odd address");
 	made_maple_set(made, leaf, 0, BASE, vma);
 	made_maple_set(made, leaf, 1, UINT64_MAX, vma);
 	check_u64(walk(root_of(mm, ROOT(leaf))), VMAS_DAMAGED, "the same area twice");
-	check_u64(n_seen, 1, "seen once");
+	check_u64(n_seen, 1, "it is visited once");
 	made_maple_set(made, leaf, 0, UINT64_MAX, vma);
-	check_u64(walk(root_of(mm, ROOT(leaf))), VMAS_DONE, "as it was");
+	check_u64(walk(root_of(mm, ROOT(leaf))), VMAS_DONE, "the undamaged tree");
 	made_set(made, vma, VMA_END, BASE);
 	check_u64(walk(mm), VMAS_DAMAGED, "an empty area");
 	made_set(made, vma, VMA_END, BASE + 1);
-	check_u64(walk(mm), VMAS_DAMAGED, "half a page");
+	check_u64(walk(mm), VMAS_DAMAGED, "an area with half a page");
 	made_set(made, vma, VMA_END, (1ULL << 56) + PAGE);
-	check_u64(walk(mm), VMAS_DAMAGED, "an area into the kernel");
+	check_u64(walk(mm), VMAS_DAMAGED, "an area that reaches into the kernel");
 	made_set(made, vma, VMA_END, BASE + PAGE);
 	made_set(made, vma, VMA_FILE, 0x1234);
 	check_u64(walk(mm), VMAS_DAMAGED, "a file outside the kernel");
 	made_set(made, vma, VMA_FILE, 0);
 	made->guest.layout.values[MAPLE_R64_SLOT] = 250;
-	check_u64(walk(mm), VMAS_DAMAGED, "slots beyond the node");
+	check_u64(walk(mm), VMAS_DAMAGED, "slots beyond the end of the node");
 	made->guest.layout.values[MAPLE_R64_SLOT] = 8;
-	check_u64(walk(mm), VMAS_DAMAGED, "slots in place of pivots");
+	check_u64(walk(mm), VMAS_DAMAGED, "slots in the place of pivots");
 	made_without(made, MAPLE_R64_SLOT);
-	check_u64(walk(mm), VMAS_DAMAGED, "no slots at all");
+	check_u64(walk(mm), VMAS_DAMAGED, "a node without slots");
 	made_linux_destroy(made);
 }
 
-/* The same node under every slot, nine levels of it: 10^9 visits if nothing stopped it. */
+/* Nine levels, each with the same node in every slot: 10^9 visits without a limit. */
 static void test_wide(void)
 {
 	uint64_t mm, node, below;
@@ -269,7 +272,8 @@ static void test_wide(void)
 
 	made = made_linux_create(MADE_TREE);
 	mm = made_mm(made, NULL, 0);
-	below = made_maple_node(made, 1); /* without areas: nothing that ascends */
+	below = made_maple_node(made,
+				1); /* without areas, as the same area twice would end the walk */
 	made_maple_set(made, below, 0, UINT64_MAX, 0);
 	for (int level = 0; level < 9; level++) {
 		node = made_maple_node(made, 3);
@@ -280,7 +284,7 @@ static void test_wide(void)
 	root_of(mm, ROOT(node));
 	pages = memory_counts(made->guest.memory).pages;
 	check_u64(walk(mm), VMAS_DAMAGED, "a tree of 10^9 nodes");
-	check(memory_counts(made->guest.memory).pages - pages < 100, "read once each");
+	check(memory_counts(made->guest.memory).pages - pages < 100, "each node is read once");
 	made_linux_destroy(made);
 }
 
@@ -295,31 +299,33 @@ static void test_key(enum made_areas kind)
 	made = made_linux_create(kind);
 	mm = made_mm(made, areas, 2);
 	check(vmas_read_key(&made->guest, mm, &key) && vmas_read_key(&made->guest, mm, &other) &&
-		      vmas_same(&key, &other),
-	      "nothing changed");
-	check(key.map_count == 2 && key.total_vm == 2, "its counts");
+		      vmas_key_equal(&key, &other),
+	      "equal keys while nothing changes");
+	check(key.map_count == 2 && key.total_vm == 2, "the counts in the key");
 	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
 		made_set(made, mm, members[i], 0x7777);
-		check(vmas_read_key(&made->guest, mm, &other) && !vmas_same(&key, &other),
-		      "member %zu of the list is in it", i);
+		check(vmas_read_key(&made->guest, mm, &other) && !vmas_key_equal(&key, &other),
+		      "member %zu of the list is in the key", i);
 		key = other;
 	}
 	made_areas(made, mm, areas, 1);
-	check(vmas_read_key(&made->guest, mm, &other) && !vmas_same(&key, &other), "munmap()");
+	check(vmas_read_key(&made->guest, mm, &other) && !vmas_key_equal(&key, &other),
+	      "another key after munmap()");
 	if (kind == MADE_TREE) {
 		key = other;
 		made_set_u32(made, mm, MM_LOCK_SEQ, 99);
-		check(vmas_read_key(&made->guest, mm, &other) && !vmas_same(&key, &other),
-		      "mm_lock_seq");
+		check(vmas_read_key(&made->guest, mm, &other) && !vmas_key_equal(&key, &other),
+		      "mm_lock_seq is in the key");
 	}
 	key = other;
 	made_set_u32(made, mm, MM_MAP_COUNT, VMAS_MAX + 1);
-	check(!vmas_read_key(&made->guest, mm, &other), "more areas than there can be");
+	check(!vmas_read_key(&made->guest, mm, &other), "more areas than Linux allows");
 	made_set_u32(made, mm, MM_MAP_COUNT, 1);
 	made_set(made, mm, MM_PGD, 0x1000);
-	check(!vmas_read_key(&made->guest, mm, &other), "page tables outside the kernel");
-	check(!vmas_read_key(&made->guest, 0xffffffffc0000000, &other), "not there");
-	check(vmas_same(&key, &other), "untouched");
+	check(!vmas_read_key(&made->guest, mm, &other), "page tables that are no kernel pointer");
+	check(!vmas_read_key(&made->guest, 0xffffffffc0000000, &other),
+	      "an mm_struct that cannot be read");
+	check(vmas_key_equal(&key, &other), "a failure leaves the key untouched");
 	made_linux_destroy(made);
 }
 

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The counters of a snapshot, one table for all who show them. A new counter is a member of its
+ * struct (resolver_counts, os_counts, sampler_counts) and a line in the table of counters.c.
+ *
+ * Functions of their arguments alone; any thread.
+ */
+#ifndef XTOP_COUNTERS_H
+#define XTOP_COUNTERS_H
+
+#include "xtop/snapshot.h"
+
+/* The part of xtop that counts. */
+enum counter_group {
+	COUNTERS_STOPPED,  /* struct stopped_summary */
+	COUNTERS_SAMPLER,  /* struct sampler_counts */
+	COUNTERS_RESOLVER, /* struct resolver_counts */
+	COUNTERS_OS,       /* struct os_counts */
+};
+
+enum counter_kind {
+	COUNTER_U64,
+	COUNTER_DOUBLE,
+	COUNTER_ARRAY, /* of uint64_t */
+};
+
+struct counter {
+	enum counter_group group;
+	enum counter_kind kind;
+	const char *name;              /* in --stats and doc/FORMATS; never changes */
+	size_t offset;                 /* in struct snapshot */
+	const char *const *elements;   /* COUNTER_ARRAY: the names of its elements */
+	size_t n;                      /* COUNTER_ARRAY: how many */
+};
+
+/* In the order of --stats. */
+extern const struct counter counters[];
+extern const size_t n_counters;
+
+/* What a vCPU was doing, by enum vcpu_state. */
+extern const char *const counter_vcpu_states[N_VCPU_STATES];
+
+/* The number, or the first number of an array. */
+const void *counter_value(const struct counter *counter, const struct snapshot *snapshot);
+
+#endif

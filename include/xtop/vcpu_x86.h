@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The registers of an x86-64 vCPU, and the page tables that it uses. xtop/types.h includes this
+ * header. Stages that hold for all architectures copy these structures and do not look into them.
+ */
+#ifndef XTOP_VCPU_X86_H
+#define XTOP_VCPU_X86_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * General registers, numbered as x86-64 instructions and DWARF consumers expect to be told apart,
+ * not in DWARF order. Fixed layout: part of the recording format (doc/FORMATS).
+ */
+struct registers {
+	uint64_t rax, rbx, rcx, rdx, rsi, rdi, rbp, rsp;
+	uint64_t r8, r9, r10, r11, r12, r13, r14, r15;
+	uint64_t rip, rflags;
+	uint64_t cs, ss;
+	uint64_t fs_base, gs_base, gs_base_kernel;
+	uint64_t cr0, cr3;
+	uint64_t cr4; /* PVH, HVM: CR4.PAE is clear where CR3 leads to no 64-bit page tables */
+};
+
+/* An address space: where its page tables begin. */
+struct memory_root {
+	uint64_t cr3; /* as the register: only bits 12..51 are looked at */
+	bool la57;    /* five levels */
+};
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How many samples something has: what every answer to a question about a snapshot is made of. */
+#ifndef XTOP_WEIGHTS_H
+#define XTOP_WEIGHTS_H
+
+#include "xtop/snapshot.h"
+
+/* Self: samples that ended there. Children: those and the samples that went through it. */
+struct weights {
+	double self_live, children_live;       /* decayed */
+	uint64_t self_total, children_total;   /* since start or reset */
+};
+
+static inline struct weights weights_of(const struct snapshot_node *node)
+{
+	return (struct weights){ .self_live = node->self_live,
+				 .children_live = node->children_live,
+				 .self_total = node->self_total,
+				 .children_total = node->children_total };
+}
+
+/* Adds NODE's own samples to WEIGHTS. */
+static inline void weights_add_self(struct weights *weights, const struct snapshot_node *node)
+{
+	weights->self_live += node->self_live;
+	weights->self_total += node->self_total;
+}
+
+/* Adds the samples of NODE's whole subtree to WEIGHTS. */
+static inline void weights_add_children(struct weights *weights, const struct snapshot_node *node)
+{
+	weights->children_live += node->children_live;
+	weights->children_total += node->children_total;
+}
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A Linux guest as far as it is known: what the readers of its data structures start from.
+ * linux_attach.c fills it in; all of linux/ reads it. Resolver's thread.
+ */
+#ifndef XTOP_LINUX_KERNEL_LINUX_GUEST_H
+#define XTOP_LINUX_KERNEL_LINUX_GUEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "linux/kernel/layout.h"
+#include "xtop/memory.h"
+#include "xtop/orc.h"
+#include "xtop/types.h"
+
+/*
+ * Kernel symbols of which an address is needed. linux_attach.c has their names; arch_x86.c has the
+ * names that only x86 kernels have.
+ */
+enum linux_symbol {
+	LINUX_TEXT,          /* _text */
+	LINUX_END,           /* _end */
+	LINUX_BANNER,        /* linux_banner */
+	LINUX_PAGE_TABLES,   /* swapper_pg_dir: page tables with every kernel address */
+	LINUX_CURRENT_TASK,  /* per-cpu offset (an address from 6.15 on): current_task */
+	LINUX_PCPU_HOT,      /* the same from 6.2 to 6.14 */
+	LINUX_TOP_OF_STACK,  /* per-cpu: cpu_current_top_of_stack */
+	LINUX_HARDIRQ_STACK, /* per-cpu: hardirq_stack_ptr */
+	LINUX_TSS,           /* per-cpu: cpu_tss_rw */
+	LINUX_MODULES,
+	LINUX_BPF_KALLSYMS,
+	LINUX_FTRACE_OPS,  /* ftrace_ops_trampoline_list */
+	LINUX_PAGE_OFFSET, /* variable page_offset_base */
+	LINUX_VMEMMAP,     /* variable vmemmap_base */
+	LINUX_BTF_START,
+	LINUX_BTF_STOP,
+	LINUX_ORC_IP_START,
+	LINUX_ORC_IP_STOP,
+	LINUX_ORC_START,
+	LINUX_ORC_STOP,
+	LINUX_INIT_TASK,
+	LINUX_FRED,        /* asm_fred_entrypoint_user: the kernel was built for FRED */
+	LINUX_NOTES_START, /* __start_notes: build-id */
+	LINUX_NOTES_STOP,
+	/* Functions that search_x86.c reads. */
+	LINUX_GETPID,    /* __x64_sys_getpid */
+	LINUX_ENTRY,     /* entry_SYSCALL_64 */
+	LINUX_GET_PAGES, /* __get_free_pages */
+	LINUX_PRINT_MODULES,
+	LINUX_GET_BPF, /* bpf_get_kallsym */
+	LINUX_TIMER,   /* sysvec_apic_timer_interrupt */
+	LINUX_FIRST_FUNCTION = LINUX_GETPID,
+	N_LINUX_SYMBOLS = LINUX_TIMER + 1
+};
+
+struct linux_guest {
+	struct memory *memory;
+	enum guest_type type;
+	struct memory_root root;           /* swapper_pg_dir: reads every kernel address */
+	uint64_t symbols[N_LINUX_SYMBOLS]; /* 0: the kernel has no such symbol */
+	struct layout layout;
+	bool has_layout;              /* the kernel has BTF */
+	struct orc_layout orc_layout; /* type_bits 0: not known */
+	uint64_t page_offset;         /* start of the direct map */
+	uint64_t vmemmap;             /* start of the array of struct page */
+	uint64_t text_start, text_end;
+};
+
+static inline bool linux_read_u64(const struct linux_guest *linux_guest, uint64_t address,
+				  uint64_t *value)
+{
+	return memory_read_u64(linux_guest->memory, linux_guest->root, address, value);
+}
+
+/* Kernel pointers point to the upper half of the address space, in every paging mode. */
+static inline bool linux_is_kernel(uint64_t address)
+{
+	return address >> 56 == 0xff;
+}
+
+#endif

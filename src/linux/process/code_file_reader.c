@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From one file of the guest to an image; see code_file_reader.h. Resolver's thread.
+ *
+ * The bytes come from these places, in this order:
+ *
+ *   the guest's page cache, or a process's mapping     guest_file.c
+ *   a file of -k, if its build-id is the same          the user who gives -k wants it used
+ *   the same path below --root                         if the guest's file is not whole. The
+ *                                                      build-ids must be equal, or one of them is
+ *                                                      not known and the sizes are equal
+ */
+#include "config.h"
+
+#include "linux/process/code_file_reader.h"
+
+#include <string.h>
+
+#include "linux/process/root_file.h"
+#include "xtop/cleanup.h"
+
+/* The last component of the path. A file without a path is named after its kind. */
+static const char *code_file_find_name(struct code_file_reader *reader,
+				       const struct guest_file *file, bool *no_path)
+{
+	const char *slash;
+
+	*no_path = false;
+	if (!file->file)
+		return "[vdso]";
+	if (!path_read(reader->linux_guest, file->file, &reader->path)) {
+		*no_path = true;
+		return "[file]";
+	}
+	slash = strrchr(reader->path.path, '/');
+	return slash && slash[1] ? slash + 1 : reader->path.path;
+}
+
+static enum code_file_state code_file_state_of(enum loads_result result)
+{
+	switch (result) {
+	case LOADS_NO_ELF:
+		return CODE_FILE_NO_ELF;
+	case LOADS_ELF32:
+		return CODE_FILE_ELF32;
+	case LOADS_READ:
+	case LOADS_MISSING:
+		break;
+	}
+	return CODE_FILE_INCOMPLETE;
+}
+
+/* A file that is no ELF file of this machine gets a name only. */
+static void code_file_read_bytes(const struct bytes *bytes, const char *name,
+				 struct code_file_reading *reading)
+{
+	enum loads_result result = loads_read(bytes, &reading->loads);
+	struct xtop_error *error = image_create(name, &reading->image);
+
+	reading->state = code_file_state_of(result);
+	if (!error && result == LOADS_READ) {
+		error = image_read_elf(reading->image, bytes);
+		/* loads_read() has seen the ELF header: what fails now are missing bytes. */
+		if (!error && !reading->image->incomplete)
+			reading->state = CODE_FILE_WHOLE;
+	}
+	if (reading->image)
+		reading->kept_bytes = image_memory_bytes(reading->image);
+	error_destroy(error);
+}
+
+/* The same for FD, a file on dom0's disk. */
+static void code_file_read_host(int fd, const char *name, struct code_file_reading *reading)
+{
+	struct xtop_error *error = image_create(name, &reading->image);
+
+	if (!error)
+		error = image_read_host_elf(reading->image, fd, &reading->loads);
+	if (!error && reading->loads.n && !reading->image->incomplete)
+		reading->state = CODE_FILE_WHOLE;
+	else
+		reading->state = CODE_FILE_INCOMPLETE;
+	if (reading->image)
+		reading->kept_bytes = image_memory_bytes(reading->image);
+	error_destroy(error);
+}
+
+static void code_file_read_guest(struct code_file_reader *reader, struct guest_file *file,
+				 const char *name, struct code_file_reading *reading)
+{
+	struct page_cache cache = { 0 };
+	struct bytes bytes;
+
+	file->linux_guest = reader->linux_guest;
+	file->left_bytes = CODE_FILE_MAX_READ_BYTES;
+	if (file->inode && page_cache_init(&cache, reader->linux_guest, file->inode))
+		file->cache = &cache;
+	bytes = guest_file_bytes(file, file->identity.size_bytes);
+	code_file_read_bytes(&bytes, name, reading);
+	file->cache = NULL;
+	reading->got_bytes = file->got_bytes;
+	reading->exhausted = file->exhausted;
+	reader->absent_pages += cache.n_absent;
+	reader->evicted_pages += cache.n_evicted;
+}
+
+/* True: a file of -k has the same build-id, and its image is used. */
+static bool code_file_use_symbols(struct code_file_reader *reader,
+				  struct code_file_reading *reading)
+{
+	const struct symbols *symbols = reader->symbols;
+
+	for (size_t i = 0; symbols && i < symbols_count(symbols); i++) {
+		struct image *given = symbols_image(symbols, i);
+
+		if (!build_id_equal(&given->build_id, &reading->image->build_id))
+			continue;
+		image_unref(reading->image);
+		reading->image = image_ref(given);
+		reading->kept_bytes = 0;
+		reading->state = CODE_FILE_WHOLE;
+		return true;
+	}
+	return false;
+}
+
+/* Whether the file below --root is the one that the guest has. */
+static bool code_file_is_same(const struct code_file_reader *reader, const struct guest_file *file,
+			      const struct code_file_reading *reading, const struct image *other,
+			      uint64_t size_bytes)
+{
+	if (reading->image->build_id.size_bytes && other->build_id.size_bytes)
+		return build_id_equal(&reading->image->build_id, &other->build_id);
+	return !reader->path.deleted && file->identity.size_bytes == size_bytes;
+}
+
+/* Uses the file below --root, if that file is there, whole and the same. */
+static void code_file_use_root(struct code_file_reader *reader, const struct guest_file *file,
+			       const char *name, struct code_file_reading *reading)
+{
+	_cleanup_(root_file_close) struct root_file root_file = { .fd = -1 };
+	struct code_file_reading other = { 0 };
+
+	if (!file->file || !root_file_open(reader->root_fd, reader->path.path, &root_file))
+		return;
+	code_file_read_host(root_file.fd, name, &other);
+	if (!other.image || other.state != CODE_FILE_WHOLE ||
+	    !code_file_is_same(reader, file, reading, other.image, root_file.size_bytes)) {
+		image_unref(other.image);
+		return;
+	}
+	image_unref(reading->image);
+	reading->image = other.image;
+	reading->kept_bytes = other.kept_bytes;
+	reading->loads = other.loads;
+	reading->state = CODE_FILE_WHOLE;
+}
+
+void code_file_read(struct code_file_reader *reader, struct guest_file *file,
+		    struct code_file_reading *reading)
+{
+	const char *name;
+
+	*reading = (struct code_file_reading){ 0 };
+	name = code_file_find_name(reader, file, &reading->no_path);
+	code_file_read_guest(reader, file, name, reading);
+	if (!reading->image || reading->state == CODE_FILE_NO_ELF ||
+	    reading->state == CODE_FILE_ELF32 || code_file_use_symbols(reader, reading))
+		return;
+	if (reading->state == CODE_FILE_INCOMPLETE && !reading->no_path)
+		code_file_use_root(reader, file, name, reading);
+	if (reading->state == CODE_FILE_INCOMPLETE && reading->exhausted)
+		reading->state = CODE_FILE_TOO_LARGE; /* the next reading would be cut off, too */
+}

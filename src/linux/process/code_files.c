@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The table of the guest's files with code; see code_files.h. Resolver's thread.
+ *
+ * If bytes of a file were missing, the file is read again when code_files_open() asks for it and
+ * its time has come: after 1 s, 2 s, 4 s .. 60 s. The new image replaces the old one if more bytes
+ * could be read. A struct image that spaces have never changes; another image takes its place.
+ *
+ * Files that no process maps are kept, as the next process may start the same program, until
+ * another file needs the place or the memory budget.
+ */
+#include "config.h"
+
+#include "linux/process/code_files.h"
+
+#include <stdlib.h>
+
+#include "linux/process/backoff.h"
+#include "linux/process/code_pages.h"
+
+struct code_files {
+	struct code_files_settings settings;
+	struct code_file_reader reader;
+	uint64_t clock, changes;
+	uint64_t walk_bytes; /* read in the current walk */
+	uint64_t walk_pages; /* looked for in page caches in the current walk */
+	struct code_files_counts counts;
+	struct code_file files[CODE_FILES_MAX]; /* image NULL: free */
+	uint64_t n_added;
+	struct code_pages *pages;
+};
+
+struct xtop_error *code_files_create(const struct linux_guest *linux_guest,
+				     const struct code_files_settings *settings,
+				     struct code_files **filesp)
+{
+	struct code_files *files = calloc(1, sizeof(*files));
+	struct xtop_error *error;
+
+	if (!files)
+		return error_create("out of memory for the guest's files");
+	error = code_pages_create(&files->pages);
+	if (error) {
+		free(files);
+		return error;
+	}
+	files->reader.linux_guest = linux_guest;
+	files->reader.symbols = settings->symbols;
+	files->reader.root_fd = settings->root_fd;
+	files->settings = *settings;
+	if (!settings->walk_bytes)
+		files->settings.walk_bytes = CODE_FILES_MAX_WALK_BYTES;
+	*filesp = files;
+	return NULL;
+}
+
+static void code_files_drop(struct code_files *files, struct code_file *file)
+{
+	memory_budget_charge(files->settings.budget, &file->charged_bytes, 0);
+	image_unref(file->image);
+	*file = (struct code_file){ 0 };
+}
+
+void code_files_destroy(struct code_files *files)
+{
+	if (!files)
+		return;
+	for (size_t i = 0; i < CODE_FILES_MAX; i++)
+		if (files->files[i].image)
+			code_files_drop(files, &files->files[i]);
+	code_pages_destroy(files->pages);
+	free(files);
+}
+
+uint64_t code_files_changes(const struct code_files *files)
+{
+	return files->changes;
+}
+
+struct code_files_counts code_files_counts(const struct code_files *files)
+{
+	struct code_files_counts counts = files->counts;
+
+	counts.absent_pages = files->reader.absent_pages;
+	counts.evicted_pages = files->reader.evicted_pages;
+	for (size_t i = 0; i < CODE_FILES_MAX; i++) {
+		const struct code_file *file = &files->files[i];
+
+		if (!file->image)
+			continue;
+		counts.kept++;
+		counts.incomplete += file->state == CODE_FILE_INCOMPLETE;
+		counts.elf32 += file->state == CODE_FILE_ELF32;
+		counts.too_large += file->state == CODE_FILE_TOO_LARGE;
+		counts.cut += file->image->cut;
+		counts.no_symbols += file->state == CODE_FILE_WHOLE && !file->image->symtab;
+	}
+	return counts;
+}
+
+/* --- places and memory ------------------------------------------------------------------------ */
+
+static struct code_file *code_files_find(struct code_files *files,
+					 const struct file_identity *identity)
+{
+	for (size_t i = 0; i < CODE_FILES_MAX; i++)
+		if (files->files[i].image &&
+		    file_identity_equal(&files->files[i].identity, identity))
+			return &files->files[i];
+	return NULL;
+}
+
+/* The least recently used file that nobody has open. NULL: all are open. */
+static struct code_file *code_files_find_unused(struct code_files *files)
+{
+	struct code_file *oldest = NULL;
+
+	for (size_t i = 0; i < CODE_FILES_MAX; i++) {
+		struct code_file *file = &files->files[i];
+
+		if (file->image && !file->n_users && (!oldest || file->used < oldest->used))
+			oldest = file;
+	}
+	return oldest;
+}
+
+bool code_files_drop_unused(struct code_files *files)
+{
+	struct code_file *unused = code_files_find_unused(files);
+
+	if (unused)
+		code_files_drop(files, unused);
+	return unused;
+}
+
+/* False: open files and processes take the whole budget. */
+static bool code_files_make_room(struct code_files *files)
+{
+	while (memory_budget_is_full(files->settings.budget))
+		if (!code_files_drop_unused(files))
+			return false;
+	return true;
+}
+
+static struct code_file *code_files_find_free_place(struct code_files *files)
+{
+	for (size_t i = 0; i < CODE_FILES_MAX; i++)
+		if (!files->files[i].image)
+			return &files->files[i];
+	return NULL;
+}
+
+/* A free place for one more file, and budget to fill it. NULL: no room. */
+static struct code_file *code_files_make_place(struct code_files *files)
+{
+	struct code_file *place;
+
+	if (!code_files_make_room(files))
+		return NULL;
+	place = code_files_find_free_place(files);
+	return place || !code_files_drop_unused(files) ? place : code_files_find_free_place(files);
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+static void code_files_read(struct code_files *files, struct guest_file *source,
+			    struct code_file *file, struct code_file_reading *reading)
+{
+	code_file_read(&files->reader, source, reading);
+	files->counts.reads++;
+	files->walk_bytes += reading->got_bytes;
+	file->no_path = reading->no_path;
+}
+
+/* FILE becomes what READING has; the image's reference moves to FILE. */
+static void code_files_set_reading(struct code_files *files, struct code_file *file,
+				   const struct code_file_reading *reading)
+{
+	if (file->image)
+		image_set_successor(file->image, reading->image);
+	image_unref(file->image);
+	file->image = reading->image;
+	file->loads = reading->loads;
+	file->state = reading->state;
+	file->got_bytes = reading->got_bytes;
+	file->scan_delay_ns = file->scan_due_ns = 0;
+	memory_budget_charge(files->settings.budget, &file->charged_bytes, reading->kept_bytes);
+}
+
+static void code_files_schedule(struct code_file *file, uint64_t now_ns)
+{
+	if (file->state != CODE_FILE_INCOMPLETE) {
+		file->due_ns = UINT64_MAX;
+		return;
+	}
+	file->retry_delay_ns =
+		backoff_next_ns(file->retry_delay_ns, CODE_FILE_RETRY_NS, CODE_FILE_MAX_RETRY_NS);
+	file->due_ns = now_ns + file->retry_delay_ns;
+}
+
+static struct code_file *code_files_add(struct code_files *files, struct guest_file *source,
+					uint64_t now_ns)
+{
+	struct code_file_reading reading;
+	struct code_file *file;
+
+	if (files->walk_bytes >= files->settings.walk_bytes) {
+		files->counts.put_off++;
+		return NULL;
+	}
+	file = code_files_make_place(files);
+	if (!file) {
+		files->counts.no_room++;
+		return NULL;
+	}
+	code_files_read(files, source, file, &reading);
+	if (!reading.image)
+		return NULL;
+	file->identity = source->identity;
+	file->inode = source->inode;
+	file->number = files->n_added++ * CODE_FILES_MAX + (uint64_t)(file - files->files);
+	code_files_set_reading(files, file, &reading);
+	code_files_schedule(file, now_ns);
+	return file;
+}
+
+static void code_files_retry(struct code_files *files, struct code_file *file,
+			     struct guest_file *source, uint64_t now_ns)
+{
+	struct code_file_reading reading;
+
+	if (!code_files_make_room(files)) {
+		files->counts.no_room++;
+		code_files_schedule(file, now_ns);
+		return;
+	}
+	files->counts.retries++;
+	code_files_read(files, source, file, &reading);
+	if (reading.image &&
+	    (reading.state != CODE_FILE_INCOMPLETE || reading.got_bytes > file->got_bytes)) {
+		code_files_set_reading(files, file, &reading);
+		files->changes++;
+	} else {
+		image_unref(reading.image);
+	}
+	code_files_schedule(file, now_ns);
+}
+
+/* --- pages of code ---------------------------------------------------------------------------- */
+
+/* False: the inode belongs to another file now, or it has no page cache. */
+static bool code_files_find_cache(const struct code_files *files, const struct code_file *file,
+				  struct page_cache *cache)
+{
+	const struct linux_guest *linux_guest = files->reader.linux_guest;
+	struct file_identity identity;
+
+	return file->inode && file_identity_read(linux_guest, file->inode, &identity) &&
+	       file_identity_equal(&identity, &file->identity) &&
+	       page_cache_init(cache, linux_guest, file->inode);
+}
+
+static void code_files_scan(struct code_files *files, struct code_file *file, uint64_t now_ns)
+{
+	struct page_cache cache;
+
+	file->scan_delay_ns =
+		backoff_next_ns(file->scan_delay_ns, CODE_FILE_RETRY_NS, CODE_FILE_MAX_RETRY_NS);
+	file->scan_due_ns = now_ns + file->scan_delay_ns;
+	if (file->loads.n && code_files_find_cache(files, file, &cache))
+		files->walk_pages +=
+			code_pages_scan(files->pages, file->number, &file->loads, &cache);
+}
+
+const struct code_file *code_files_find_by_frame(struct code_files *files, frame_t frame,
+						 uint64_t time_ns, uint64_t *file_offset)
+{
+	const struct code_page *seen = code_pages_find(files->pages, frame);
+	const struct code_file *file = seen ? &files->files[seen->file % CODE_FILES_MAX] : NULL;
+	struct page_cache cache;
+	frame_t now;
+
+	if (!file || !file->image || file->number != seen->file ||
+	    (int64_t)(time_ns - seen->since_ns) < 0)
+		return NULL;
+	memory_refresh(files->reader.linux_guest->memory);
+	if (!code_files_find_cache(files, file, &cache) ||
+	    !page_cache_find_frame(&cache, seen->page, &now) || now.value != frame.value)
+		return NULL;
+	files->counts.by_frame++;
+	*file_offset = seen->page << GUEST_PAGE_SHIFT;
+	return file;
+}
+
+/* --- walks ------------------------------------------------------------------------------------ */
+
+void code_files_begin_walk(struct code_files *files)
+{
+	files->walk_bytes = files->walk_pages = 0;
+}
+
+struct code_file *code_files_open(struct code_files *files, struct guest_file *source,
+				  uint64_t now_ns)
+{
+	struct code_file *file = code_files_find(files, &source->identity);
+
+	if (!file)
+		file = code_files_add(files, source, now_ns);
+	if (!file)
+		return NULL;
+	file->n_users++; /* an open file is not dropped to make room for its own retry */
+	file->used = ++files->clock;
+	if (now_ns >= file->due_ns && files->walk_bytes < files->settings.walk_bytes)
+		code_files_retry(files, file, source, now_ns);
+	if (now_ns >= file->scan_due_ns && files->walk_pages < CODE_FILES_MAX_WALK_PAGES)
+		code_files_scan(files, file, now_ns);
+	return file;
+}
+
+void code_file_close(struct code_file *file)
+{
+	file->n_users--;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reads one file of the guest from several places; see guest_file.h. Resolver's thread.
+ *
+ * The page cache has every page of a file that any process has mapped, and more. It does not have
+ * the pages of a vDSO, nor those of a file that is not made of ordinary pages (DAX, hugetlbfs).
+ * There the process's own mapping helps, as far as its page tables have the page.
+ */
+#include "config.h"
+
+#include "linux/process/guest_file.h"
+
+#include "linux/kernel/member.h"
+
+/*
+ * A program that is written anew keeps its inode but not its mtime. The inode number of a deleted
+ * file comes back with another generation.
+ */
+bool file_identity_read(const struct linux_guest *linux_guest, uint64_t inode,
+			struct file_identity *identityp)
+{
+	struct file_identity identity = { 0 };
+
+	if (!member_read_pointer(linux_guest, inode, INODE_SB, &identity.super_block) ||
+	    !member_read_u64(linux_guest, inode, INODE_INO, &identity.inode_number) ||
+	    !member_read_u64(linux_guest, inode, INODE_SIZE, &identity.size_bytes))
+		return false;
+	/* These stay 0 if the kernel has no such members. */
+	member_read_u64(linux_guest, inode, INODE_MTIME_SEC, &identity.mtime_sec);
+	member_read_u32(linux_guest, inode, INODE_MTIME_NSEC, &identity.mtime_nsec);
+	member_read_u32(linux_guest, inode, INODE_GENERATION, &identity.generation);
+	*identityp = identity;
+	return true;
+}
+
+bool file_identity_equal(const struct file_identity *a, const struct file_identity *b)
+{
+	return a->super_block == b->super_block && a->inode_number == b->inode_number &&
+	       a->size_bytes == b->size_bytes && a->mtime_sec == b->mtime_sec &&
+	       a->mtime_nsec == b->mtime_nsec && a->generation == b->generation;
+}
+
+bool guest_file_find_inode(const struct linux_guest *linux_guest, uint64_t file,
+			   struct guest_file *guest_file)
+{
+	uint64_t inode;
+
+	if (!member_read_pointer(linux_guest, file, FILE_INODE, &inode) ||
+	    !file_identity_read(linux_guest, inode, &guest_file->identity))
+		return false;
+	guest_file->inode = inode;
+	guest_file->file = file;
+	return true;
+}
+
+void guest_file_add_mapping(struct guest_file *guest_file, const struct vma *vma)
+{
+	if (vma->flags & VMA_WRITE || guest_file->n_pieces == GUEST_FILE_MAX_PIECES ||
+	    vma->page_offset > UINT64_MAX >> GUEST_PAGE_SHIFT)
+		return;
+	guest_file->pieces[guest_file->n_pieces++] =
+		(struct guest_file_piece){ .offset = vma->page_offset << GUEST_PAGE_SHIFT,
+					   .address = vma->start,
+					   .size_bytes = vma->end - vma->start };
+}
+
+/* Bytes read from the front of what the process has mapped at OFFSET. */
+static size_t guest_file_read_mapping(struct guest_file *guest_file, uint64_t offset, void *buffer,
+				      size_t size_bytes)
+{
+	for (unsigned i = 0; i < guest_file->n_pieces; i++) {
+		const struct guest_file_piece *piece = &guest_file->pieces[i];
+		uint64_t in_piece = offset - piece->offset, left;
+
+		if (offset < piece->offset || in_piece >= piece->size_bytes)
+			continue;
+		left = piece->size_bytes - in_piece;
+		return memory_read(guest_file->linux_guest->memory, guest_file->root,
+				   piece->address + in_piece, buffer,
+				   left < size_bytes ? left : size_bytes);
+	}
+	return 0;
+}
+
+/* SIZE_BYTES, but at most to the end of the page: the page cache may have the next page again. */
+static size_t guest_file_limit_to_page(uint64_t offset, size_t size_bytes)
+{
+	uint64_t left = GUEST_PAGE_SIZE - (offset & GUEST_PAGE_MASK);
+
+	return left < size_bytes ? left : size_bytes;
+}
+
+static size_t guest_file_read_cache(struct guest_file *guest_file, uint64_t offset, void *buffer,
+				    size_t size_bytes)
+{
+	struct bytes bytes;
+
+	if (!guest_file->cache)
+		return 0;
+	bytes = page_cache_bytes(guest_file->cache);
+	return bytes.read(bytes.context, offset, buffer, size_bytes);
+}
+
+static size_t guest_file_read(void *context, uint64_t offset, void *buffer, size_t size_bytes)
+{
+	struct guest_file *guest_file = context;
+	size_t done = 0, got = 1;
+
+	if (size_bytes > guest_file->left_bytes) {
+		guest_file->exhausted = true;
+		return 0;
+	}
+	while (done < size_bytes && got) {
+		uint64_t at = offset + done;
+		size_t left = size_bytes - done;
+		char *to = (char *)buffer + done;
+
+		got = guest_file_read_cache(guest_file, at, to, left);
+		if (!got)
+			got = guest_file_read_mapping(guest_file, at, to,
+						      guest_file_limit_to_page(at, left));
+		done += got;
+	}
+	guest_file->left_bytes -= done;
+	guest_file->got_bytes += done;
+	return done;
+}
+
+struct bytes guest_file_bytes(struct guest_file *guest_file, uint64_t size_bytes)
+{
+	return (struct bytes){ .read = guest_file_read,
+			       .context = guest_file,
+			       .size_bytes = size_bytes };
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Finds and reads /tmp/perf-PID.map, where JIT compilers write names when asked to; see
+ * jit_names.h. The file is looked up in the directory entries that the kernel has in memory, below
+ * the process's own root directory, as the tools that know this file do. Resolver's thread; the
+ * guest runs meanwhile.
+ */
+#include "config.h"
+
+#include "linux/process/jit_names.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "linux/kernel/member.h"
+#include "linux/process/backoff.h"
+#include "linux/process/path.h"
+#include "linux/process/perf_map.h"
+
+#define JIT_NAMES_RETRY_NS     1000000000ULL /* to the next look at a map, or the first for one */
+#define JIT_NAMES_MAX_RETRY_NS (16 * JIT_NAMES_RETRY_NS) /* between looks for a map */
+#define PID_MAX_LEVEL          32                        /* Linux MAX_PID_NS_LEVEL */
+
+void jit_names_deinit(struct jit_names *names, struct memory_budget *budget)
+{
+	image_unref(names->image);
+	memory_budget_charge(budget, &names->charged_bytes, 0);
+	*names = (struct jit_names){ 0 };
+}
+
+/* The process's pid in its own pid namespace: the compiler knows no other. */
+static uint32_t jit_names_read_pid(const struct linux_guest *linux_guest, const struct task *task)
+{
+	const struct layout *layout = &linux_guest->layout;
+	uint64_t leader, pid;
+	uint32_t level, number;
+
+	if (!layout_has(layout, PID_NUMBERS) || !layout_has(layout, UPID_NR) ||
+	    !layout_has(layout, UPID_SIZEOF) ||
+	    !member_read_pointer(linux_guest, task->address, TASK_GROUP_LEADER, &leader) ||
+	    !member_read_pointer(linux_guest, leader, TASK_THREAD_PID, &pid) ||
+	    !member_read_u32(linux_guest, pid, PID_LEVEL, &level) || level > PID_MAX_LEVEL ||
+	    !memory_read_u32(linux_guest->memory, linux_guest->root,
+			     pid + layout_offset(layout, PID_NUMBERS) +
+				     level * layout_offset(layout, UPID_SIZEOF) +
+				     layout_offset(layout, UPID_NR),
+			     &number))
+		return task->tgid;
+	return number;
+}
+
+/* The map's page cache and identity. The map may have grown, or be another file. */
+static bool jit_names_find_map(const struct linux_guest *linux_guest, const struct task *task,
+			       struct page_cache *cache, struct file_identity *identity)
+{
+	char name[32];
+	uint64_t inode;
+
+	snprintf(name, sizeof(name), "perf-%" PRIu32 ".map", jit_names_read_pid(linux_guest, task));
+	return path_find_file(linux_guest, task->address, "tmp", name, &inode) &&
+	       page_cache_init(cache, linux_guest, inode) &&
+	       file_identity_read(linux_guest, inode, identity);
+}
+
+/* *IMAGEP is untouched if the map has no names. */
+static struct xtop_error *jit_names_read(struct page_cache *cache, struct image **imagep)
+{
+	struct bytes bytes = page_cache_bytes(cache);
+	struct symtab *tab = NULL;
+	struct xtop_error *error = perf_map_read(&bytes, &tab);
+
+	if (error || !tab)
+		return error;
+	error = image_create("[jit]", imagep);
+	if (error)
+		symtab_destroy(tab);
+	else
+		(*imagep)->symtab = tab;
+	return error;
+}
+
+/* A map without names, or without memory for them, leaves the names as they are. */
+static void jit_names_replace(struct jit_names *names, struct memory_budget *budget,
+			      struct page_cache *cache)
+{
+	struct image *image = NULL;
+
+	error_destroy(jit_names_read(cache, &image));
+	if (!image)
+		return;
+	image_unref(names->image);
+	names->image = image;
+	memory_budget_charge(budget, &names->charged_bytes, image_memory_bytes(image));
+}
+
+bool jit_names_poll(struct jit_names *names, const struct linux_guest *linux_guest,
+		    struct memory_budget *budget, const struct task *task, uint64_t now_ns)
+{
+	struct file_identity identity;
+	struct page_cache cache;
+	bool found, has_budget;
+
+	if (now_ns < names->due_ns)
+		return true;
+	found = jit_names_find_map(linux_guest, task, &cache, &identity);
+	names->retry_delay_ns = found ? JIT_NAMES_RETRY_NS
+				      : backoff_next_ns(names->retry_delay_ns, JIT_NAMES_RETRY_NS,
+							JIT_NAMES_MAX_RETRY_NS);
+	names->due_ns = now_ns + names->retry_delay_ns;
+	if (!found || file_identity_equal(&identity, &names->identity))
+		return true;
+	names->identity = identity;
+	has_budget = !memory_budget_is_full(budget);
+	if (has_budget)
+		jit_names_replace(names, budget, &cache);
+	return has_budget;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Tasks that changed between a sample and the time when they are read; see past_task.h. The
+ * children of a shell live for milliseconds, and run as copies of the shell at first. A later read
+ * shows what they became.
+ *
+ * The start time of a task, on a clock of the guest, tells whether the task_struct still belongs to
+ * the same task. No task can be read before it has started, so
+ *
+ *     gap = our clock when a task was read - its start time
+ *
+ * is never less than the guest's clock is behind ours, and little more for a task that had just
+ * started. With the smallest gap of the last seconds, start time + gap is no earlier than the true
+ * start: a sample taken after that belongs to this task. The gap is estimated anew every
+ * START_CLOCK_SPAN_NS, as the guest's clock may be set back relative to ours (a guest that was
+ * suspended).
+ *
+ * The number of a task's exec() calls tells which program it ran. fork() copies this number (Linux
+ * fs/exec.c begin_new_exec(), kernel/fork.c dup_task_struct()). A task that has ended with the same
+ * number as its parent ran the parent's program. A task that is alive with one more has called
+ * exec() since the fork(), and a sample in a memory that is not its own now is from before that
+ * call. Resolver's thread.
+ */
+#include "config.h"
+
+#include "linux/process/past_task.h"
+
+#include "linux/kernel/member.h"
+
+#define START_CLOCK_SPAN_NS 10000000000ULL
+
+void start_clock_update(struct start_clock *clock, const struct task *task, uint64_t now_ns)
+{
+	uint64_t gap_ns = now_ns - task->start_time;
+
+	if (!task->start_time)
+		return;
+	if (!clock->since_ns) {
+		*clock = (struct start_clock){ now_ns, gap_ns, gap_ns };
+	} else if (now_ns - clock->since_ns >= START_CLOCK_SPAN_NS) {
+		clock->previous_gap_ns = clock->gap_ns;
+		clock->gap_ns = gap_ns;
+		clock->since_ns = now_ns;
+	}
+	/* The guest's clock may be ahead of ours: gaps compare by the sign of their difference. */
+	if ((int64_t)(gap_ns - clock->gap_ns) < 0)
+		clock->gap_ns = gap_ns;
+}
+
+bool start_clock_had_started(const struct start_clock *clock, const struct task *task,
+			     uint64_t time_ns)
+{
+	uint64_t gap_ns = clock->gap_ns;
+
+	if (!task->start_time || !clock->since_ns)
+		return false;
+	if ((int64_t)(clock->previous_gap_ns - gap_ns) < 0)
+		gap_ns = clock->previous_gap_ns;
+	return (int64_t)(time_ns - (task->start_time + gap_ns)) >= 0;
+}
+
+static bool past_task_read_exec_id(const struct linux_guest *linux_guest, uint64_t task,
+				   uint32_t *id)
+{
+	return member_read_u32(linux_guest, task, TASK_SELF_EXEC_ID, id);
+}
+
+bool past_task_is_parent_copy(const struct linux_guest *linux_guest, struct tasks *tasks,
+			      const struct task *task, uint64_t now_ns, const struct task **parentp)
+{
+	const struct task *parent;
+	uint32_t own, parents;
+	uint64_t address;
+
+	if (!member_read_pointer(linux_guest, task->address, TASK_REAL_PARENT, &address) ||
+	    !past_task_read_exec_id(linux_guest, task->address, &own) ||
+	    !past_task_read_exec_id(linux_guest, address, &parents) ||
+	    own - parents != (task->mm != 0))
+		return false;
+	parent = tasks_find(tasks, address, now_ns);
+	if (!parent || !parent->mm)
+		return false;
+	*parentp = parent;
+	return true;
+}

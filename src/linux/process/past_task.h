@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What can be said of a task that has changed since a sample was taken: exec() gave the task
+ * another program, or its task_struct belongs to another task now. Resolver's thread.
+ */
+#ifndef XTOP_PROCESS_PAST_TASK_H
+#define XTOP_PROCESS_PAST_TASK_H
+
+#include "linux/process/tasks.h"
+
+/*
+ * How far the guest's clock of start times is behind our clock, estimated from tasks that were
+ * read. Zeroed to begin with.
+ */
+struct start_clock {
+	uint64_t since_ns;        /* our clock when the span began; 0: no task was read yet */
+	uint64_t gap_ns;          /* the smallest gap of the span */
+	uint64_t previous_gap_ns; /* the smallest gap of the span before it */
+};
+
+/* TASK was read at NOW_NS, on our clock. */
+void start_clock_update(struct start_clock *clock, const struct task *task, uint64_t now_ns);
+/*
+ * True: TASK certainly had started by TIME_NS, on our clock, so the task_struct belonged to the
+ * same task then. False: it had not, or that is not certain.
+ */
+bool start_clock_had_started(const struct start_clock *clock, const struct task *task,
+			     uint64_t time_ns);
+
+/*
+ * TASK was sampled in a memory that is no longer its own. True: that memory was a copy of its
+ * parent's, as fork() makes it, and the parent still runs the program that both ran then. *PARENT
+ * is valid as long as what tasks_find() returns. False: *PARENT is untouched.
+ */
+bool past_task_is_parent_copy(const struct linux_guest *linux_guest, struct tasks *tasks,
+			      const struct task *task, uint64_t now_ns, const struct task **parent);
+
+#endif

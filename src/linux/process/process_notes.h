@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Short lines for the user: what is missing of the guest's processes, and what would help. Depends
+ * on the counts only. Resolver's thread.
+ */
+#ifndef XTOP_PROCESS_PROCESS_NOTES_H
+#define XTOP_PROCESS_PROCESS_NOTES_H
+
+#include "linux/process/code_files.h"
+
+#define PROCESS_NOTES_MAX 4
+#define PROCESS_NOTE_BYTES 96
+
+struct process_notes {
+	char text[PROCESS_NOTES_MAX][PROCESS_NOTE_BYTES];
+	unsigned n;
+};
+
+/* UNNAMED_JIT: how many processes have compiled code without names. */
+void process_notes_build(struct process_notes *notes, const struct code_files_counts *files,
+			 unsigned unnamed_jit);
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From the areas of a process to its space; see process.h. A file's image is relocated by the
+ * file's PT_LOADs. The space is filled anew only if a mapping has changed: each filling raises the
+ * space's generation, and everything that was looked up in the space is looked up again. Resolver's
+ * thread.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "linux/process/process.h"
+
+static struct mapping process_map_compiled(const struct process *process, struct mapping mapping)
+{
+	mapping.kind = MAPPING_ANONYMOUS;
+	mapping.image = process->jit.image; /* its addresses are the process's own: no bias */
+	return mapping;
+}
+
+/* False: the area's file is not known. */
+static bool process_map_area(const struct process *process, const struct process_area *area,
+			     struct mapping *mappingp)
+{
+	const struct vma *vma = &area->vma;
+	const struct code_file *file = area->file;
+	struct mapping mapping = { .start = vma->start,
+				   .end = vma->end,
+				   .file_offset = vma->page_offset << GUEST_PAGE_SHIFT,
+				   .kind = MAPPING_CODE };
+
+	if (area->is_file && !file)
+		return false;
+	if (!area->is_file || (file->state == CODE_FILE_NO_ELF && process->jit.image)) {
+		*mappingp = process_map_compiled(process, mapping);
+		return true;
+	}
+	mapping.image = file->image;
+	if (!file->loads.n)
+		mapping.bias = mapping.start - mapping.file_offset; /* no addresses are known */
+	else if (!loads_bias(&file->loads, mapping.start, mapping.file_offset, &mapping.bias)) {
+		mapping.image = NULL; /* bytes of the file that belong to no segment */
+		mapping.kind = MAPPING_ANONYMOUS;
+	}
+	*mappingp = mapping;
+	return true;
+}
+
+static bool process_is_same_mapping(const struct mapping *a, const struct mapping *b)
+{
+	return a->start == b->start && a->end == b->end && a->bias == b->bias &&
+	       a->file_offset == b->file_offset && a->image == b->image && a->kind == b->kind;
+}
+
+/*
+ * Images are compared by their addresses. This is safe: the space has references to the images of
+ * its mappings, so no new image can have the address of an old one.
+ */
+static bool process_has_mappings(const struct process *process, const struct mapping *mappings,
+				 size_t n)
+{
+	if (n != process->n_mappings)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (!process_is_same_mapping(&process->mappings[i], &mappings[i]))
+			return false;
+	return true;
+}
+
+void process_fill_space(struct process_reader *reader, struct process *process)
+{
+	struct mapping *mappings = calloc(process->n_areas + 1, sizeof(*mappings));
+	struct xtop_error *error = NULL;
+	size_t n = 0;
+
+	if (!mappings)
+		return;
+	for (size_t i = 0; i < process->n_areas; i++)
+		n += process_map_area(process, &process->areas[i], &mappings[n]);
+	process->changes = code_files_changes(reader->files);
+	if (process_has_mappings(process, mappings, n)) {
+		free(mappings);
+		return;
+	}
+	free(process->mappings);
+	process->mappings = mappings;
+	process->n_mappings = n;
+	space_clear(process->space);
+	for (size_t i = 0; !error && i < n; i++)
+		error = space_add(process->space, &mappings[i]);
+	error_destroy(error); /* out of memory: the space has the first mappings only */
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Page tables, vDSO and kernel stacks of a process on x86-64; see process_arch.h. Resolver's
+ * thread.
+ *
+ * A process has page tables of four or five levels, as many as the kernel has. With page-table
+ * isolation each process has a pair of top tables: pgd is the one of kernel mode (registers_x86.h).
+ */
+#include "config.h"
+
+#include "linux/process/process_arch.h"
+
+#include "linux/kernel/member.h"
+#include "xtop/registers_x86.h"
+
+#define VDSO_MAX_BYTES (64U << 10) /* 8 KiB to 6.18 */
+#define STACK_BYTES    16384       /* THREAD_SIZE, unless BTF tells IRQ_STACK_SIZE */
+
+bool process_arch_read_root(const struct linux_guest *linux_guest, uint64_t pgd,
+			    struct memory_root *root)
+{
+	frame_t frame;
+
+	if (!memory_translate(linux_guest->memory, linux_guest->root, pgd, &frame))
+		return false;
+	*root = (struct memory_root){ .cr3 = frame.value << GUEST_PAGE_SHIFT,
+				      .la57 = linux_guest->root.la57 };
+	return true;
+}
+
+bool process_arch_is_root(struct memory_root root, uint64_t cr3)
+{
+	return cr3_is_same_process(root.cr3, cr3);
+}
+
+/*
+ * mm_context_t has the address of the vDSO's struct vdso_image (Linux arch/x86/include/asm/vdso.h,
+ * from v3.17).
+ */
+bool process_arch_find_vdso(const struct linux_guest *linux_guest, uint64_t mm, uint64_t *address,
+			    uint64_t *size_bytes)
+{
+	uint64_t image, data, size;
+
+	if (!member_read_pointer(linux_guest, mm, MM_VDSO_IMAGE, &image) ||
+	    !member_read_pointer(linux_guest, image, VDSO_IMAGE_DATA, &data) ||
+	    !member_read_u64(linux_guest, image, VDSO_IMAGE_SIZE, &size) || size > VDSO_MAX_BYTES)
+		return false;
+	*address = data;
+	*size_bytes = size;
+	return true;
+}
+
+uint32_t process_arch_stack_bytes(const struct layout *layout)
+{
+	return layout_has(layout, IRQ_STACK_SIZEOF) ? layout_offset(layout, IRQ_STACK_SIZEOF)
+						    : STACK_BYTES;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Linux's XArray: from an index to an entry (Linux include/linux/xarray.h, lib/xarray.c, from
+ * v4.20). The maple tree uses the same encoding of entries. Resolver's thread; the guest runs
+ * meanwhile.
+ *
+ *   entry    NULL                       nothing
+ *            bits 1:0 = 10, > 4096      node, at entry - 2
+ *            bits 1:0 = 10, <= 62 << 2  sibling: stands for the entry in slot (entry >> 2)
+ *            bits 1:0 = 10, others      retry or zero: nothing now
+ *            bit 0 = 1                  value, an integer
+ *            else                       pointer to the user's object
+ *   node     shift; slots[64]: the entry of an index is in slot (index >> shift) & 63
+ */
+#ifndef XTOP_PROCESS_XARRAY_H
+#define XTOP_PROCESS_XARRAY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "linux/kernel/linux_guest.h"
+
+#define XARRAY_MAX_INTERNAL 4096 /* internal entries above are nodes: Linux xa_is_node() */
+
+static inline bool xarray_is_internal(uint64_t entry)
+{
+	return (entry & 3) == 2;
+}
+
+static inline bool xarray_is_node(uint64_t entry)
+{
+	return xarray_is_internal(entry) && entry > XARRAY_MAX_INTERNAL;
+}
+
+static inline bool xarray_is_value(uint64_t entry)
+{
+	return entry & 1;
+}
+
+/* BTF has the members that xarray_find() needs. */
+bool xarray_has_layout(const struct layout *layout);
+/*
+ * The entry of INDEX in the struct xarray at ADDRESS. 0 or an internal entry: nothing is there now.
+ * False: a node cannot be read, or is none; *entry is untouched.
+ */
+bool xarray_find(const struct linux_guest *linux_guest, uint64_t address, uint64_t index,
+		 uint64_t *entry);
+
+#endif

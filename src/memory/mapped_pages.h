@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Copies single guest pages, and keeps their mappings: to map and unmap a page costs several times
+ * as much as to copy it (doc/DESIGN §6). Resolver's thread.
+ */
+#ifndef MEMORY_MAPPED_PAGES_H
+#define MEMORY_MAPPED_PAGES_H
+
+#include "xtop/frame_cache.h"
+#include "xtop/limit.h"
+
+#define MAPPED_PAGES_MAX LIMIT(2048, 64) /* mapped at a time: 8 MiB of the guest */
+
+/*
+ * MAPPER's context outlives the cache. frame_cache_destroy() unmaps all pages and frees the cache.
+ */
+struct xtop_error *mapped_pages_create(const struct mapper *mapper, struct frame_cache **mappedp);
+
+/*
+ * Copies FRAME as it is now to PAGE. False: it cannot be read. A frame that Xen has refused is
+ * tried again after a second.
+ */
+bool mapped_pages_copy(struct frame_cache *pages, frame_t frame, void *page);
+/*
+ * GUEST_PAGES is the guest's page count now. It is 0 when the guest is gone: then all pages are
+ * unmapped, because a mapping would keep the domain as a zombie. Call it every few milliseconds.
+ */
+void mapped_pages_update(struct frame_cache *pages, uint64_t guest_pages);
+
+#endif

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The pipelines of a session; see pipelines.h. */
+#include "config.h"
+
+#include "pipelines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "xtop/broker.h"
+#include "xtop/cleanup.h"
+#include "xtop/guest.h"
+
+struct pipelines_guest {
+	struct pipeline *pipeline;
+	char domain[GUEST_NAME_BYTES]; /* as the user named it; "": a recording */
+	char kind[64];
+	bool stopped;
+	struct ui_pipeline ui;
+};
+
+const char *pipelines_type_name(enum guest_type type)
+{
+	static const char *const names[] = {
+		[GUEST_PV] = "PV", [GUEST_PVH] = "PVH", [GUEST_HVM] = "HVM"
+	};
+
+	return names[type];
+}
+
+void pipelines_describe(const struct pipeline *pipeline, const char *separator, char *text,
+			size_t capacity)
+{
+	const struct guest_info *info = pipeline_guest(pipeline);
+	const char *type = pipelines_type_name(info->type);
+
+	if (pipeline_is_recording(pipeline))
+		snprintf(text, capacity, "recording%s%s", separator, type);
+	else
+		snprintf(text, capacity, "dom %u%s%s", info->domid, separator, type);
+}
+
+/* --- one guest -------------------------------------------------------------------------------- */
+
+static void pipelines_reset_guest(void *context)
+{
+	struct pipelines_guest *guest = context;
+
+	control_reset_profile(pipeline_control(guest->pipeline));
+}
+
+static const char *pipelines_get_message(void *context)
+{
+	struct pipelines_guest *guest = context;
+	const char *message = pipeline_get_message(guest->pipeline);
+
+	pipelines_describe(guest->pipeline, " · ", guest->kind, sizeof(guest->kind));
+	guest->ui.guest.n_vcpus = pipeline_guest(guest->pipeline)->n_vcpus;
+	guest->ui.guest.id = pipeline_guest(guest->pipeline)->domid;
+	return message;
+}
+
+/* After the start, when all is known that the screen shows. */
+static void pipelines_fill_ui(struct pipelines_guest *guest)
+{
+	pipelines_describe(guest->pipeline, " · ", guest->kind, sizeof(guest->kind));
+	guest->ui = (struct ui_pipeline){
+		.context = guest,
+		.slot = pipeline_slot(guest->pipeline),
+		.guest = {
+			.name = pipeline_guest(guest->pipeline)->name,
+			.kind = guest->kind,
+			.system = pipeline_system(guest->pipeline),
+			.n_vcpus = pipeline_guest(guest->pipeline)->n_vcpus,
+			.id = pipeline_guest(guest->pipeline)->domid,
+		},
+		.reset = pipelines_reset_guest,
+		.message = pipelines_get_message,
+	};
+}
+
+static struct xtop_error *pipelines_start_guest(struct pipelines_guest *guest)
+{
+	struct xtop_error *error = pipeline_start(guest->pipeline);
+
+	if (!error)
+		pipelines_fill_ui(guest);
+	return error;
+}
+
+static struct xtop_error *pipelines_stop_guest(struct pipelines_guest *guest)
+{
+	if (guest->stopped)
+		return NULL;
+	guest->stopped = true;
+	return pipeline_stop(guest->pipeline);
+}
+
+static void pipelines_destroy_guest(struct pipelines_guest *guest)
+{
+	if (!guest)
+		return;
+	pipeline_destroy(guest->pipeline);
+	free(guest);
+}
+
+/* --- all guests ------------------------------------------------------------------------------- */
+
+static struct pipelines_guest **pipelines_find_free(struct pipelines *pipelines)
+{
+	for (size_t i = 0; i < UI_MAX_GUESTS; i++)
+		if (!pipelines->guests[i])
+			return &pipelines->guests[i];
+	return NULL;
+}
+
+/* One guest, named twice, would be stopped by two samplers, each as often as the budget allows. */
+static struct xtop_error *pipelines_check_new(const struct pipelines *pipelines,
+					      const struct pipelines_guest *guest)
+{
+	const struct guest_info *info = pipeline_guest(guest->pipeline);
+
+	for (size_t i = 0; i < UI_MAX_GUESTS && guest->domain[0]; i++) {
+		const struct pipelines_guest *other = pipelines->guests[i];
+
+		if (other && pipeline_guest(other->pipeline)->domid == info->domid)
+			return error_create("-d %s and -d %s are one guest: name it once",
+					    other->domain, guest->domain);
+	}
+	return NULL;
+}
+
+struct xtop_error *pipelines_add(struct pipelines *pipelines, const char *domain)
+{
+	struct pipelines_guest **place = pipelines_find_free(pipelines), *guest;
+	struct xtop_error *error;
+
+	if (!place)
+		return error_create("at most %d domains at a time", UI_MAX_GUESTS);
+	guest = calloc(1, sizeof(*guest));
+	if (!guest)
+		return error_create("out of memory");
+	snprintf(guest->domain, sizeof(guest->domain), "%s", domain ? domain : "");
+	error = pipeline_create(pipelines->options, domain ? guest->domain : NULL, pipelines->cache,
+				&guest->pipeline);
+	if (error) {
+		free(guest);
+		return error;
+	}
+	error = pipelines_check_new(pipelines, guest);
+	if (error) {
+		pipelines_destroy_guest(guest);
+		return error;
+	}
+	*place = guest;
+	return NULL;
+}
+
+struct xtop_error *pipelines_start(struct pipelines *pipelines)
+{
+	struct xtop_error *error = NULL;
+
+	for (size_t i = 0; i < UI_MAX_GUESTS && !error; i++)
+		if (pipelines->guests[i])
+			error = pipelines_start_guest(pipelines->guests[i]);
+	return error;
+}
+
+struct xtop_error *pipelines_stop(struct pipelines *pipelines)
+{
+	struct xtop_error *first = NULL;
+
+	for (size_t i = 0; i < UI_MAX_GUESTS; i++) {
+		struct xtop_error *error =
+			pipelines->guests[i] ? pipelines_stop_guest(pipelines->guests[i]) : NULL;
+
+		if (first)
+			error_destroy(error);
+		else
+			first = error;
+	}
+	return first;
+}
+
+void pipelines_deinit(struct pipelines *pipelines)
+{
+	for (size_t i = 0; i < UI_MAX_GUESTS; i++)
+		pipelines_destroy_guest(pipelines->guests[i]);
+}
+
+struct pipeline *pipelines_first(const struct pipelines *pipelines)
+{
+	return pipelines->guests[0] ? pipelines->guests[0]->pipeline : NULL;
+}
+
+/* --- the list of domains ---------------------------------------------------------------------- */
+
+static const char *pipelines_domain_state(char state)
+{
+	switch (state) {
+	case 'r':
+		return "running";
+	case 'b':
+		return "blocked";
+	case 'p':
+		return "paused";
+	case 's':
+		return "shutdown";
+	case 'd':
+		return "dying";
+	}
+	return "-";
+}
+
+static const char *pipelines_domain_obstacle(const struct guest_listing *listing)
+{
+	if (listing->info.domid == 0)
+		return "xtop runs here";
+	if (listing->state == 's' || listing->state == 'd')
+		return "it has ended";
+	return NULL;
+}
+
+static void pipelines_fill_domain(const struct guest_listing *listing, struct ui_domain *domain)
+{
+	const struct guest_info *info = &listing->info;
+
+	*domain = (struct ui_domain){
+		.id = info->domid,
+		.n_vcpus = info->n_vcpus,
+		.cpu_ns = listing->cpu_time_ns,
+		.memory_kib = info->memory_kib,
+		.obstacle = pipelines_domain_obstacle(listing),
+	};
+	snprintf(domain->name, sizeof(domain->name), "%s", info->name);
+	snprintf(domain->type, sizeof(domain->type), "%s", pipelines_type_name(info->type));
+	snprintf(domain->state, sizeof(domain->state), "%s",
+		 pipelines_domain_state(listing->state));
+}
+
+static struct xtop_error *pipelines_list(void *context, struct ui_domain **domainsp, size_t *np)
+{
+	_cleanup_free_ struct guest_listing *list = NULL;
+	struct ui_domain *domains;
+	struct xtop_error *error;
+	size_t n;
+
+	(void)context;
+	error = guest_list(&list, &n);
+	if (error)
+		return error;
+	domains = calloc(n + 1, sizeof(*domains));
+	if (!domains)
+		return error_create("out of memory");
+	for (size_t i = 0; i < n; i++)
+		pipelines_fill_domain(&list[i], &domains[i]);
+	*domainsp = domains;
+	*np = n;
+	return NULL;
+}
+
+static void pipelines_remove(struct pipelines *pipelines, struct pipelines_guest *guest)
+{
+	for (size_t i = 0; i < UI_MAX_GUESTS; i++)
+		if (pipelines->guests[i] == guest)
+			pipelines->guests[i] = NULL;
+	error_destroy(pipelines_stop_guest(guest));
+	pipelines_destroy_guest(guest);
+}
+
+static struct xtop_error *pipelines_open(void *context, const struct ui_domain *domain,
+					 const struct ui_pipeline **pipelinep)
+{
+	struct pipelines *pipelines = context;
+	struct pipelines_guest **place = pipelines_find_free(pipelines), *guest;
+	struct xtop_error *error;
+	char id[16];
+
+	snprintf(id, sizeof(id), "%u", domain->id);
+	error = pipelines_add(pipelines, id);
+	if (error)
+		return error;
+	guest = *place; /* pipelines_add() took this free place */
+	error = pipelines_start_guest(guest);
+	if (error) {
+		pipelines_remove(pipelines, guest);
+		return error;
+	}
+	*pipelinep = &guest->ui;
+	return NULL;
+}
+
+static void pipelines_close(void *context, const struct ui_pipeline *pipeline)
+{
+	pipelines_remove(context, pipeline->context);
+}
+
+/* --- the screen ------------------------------------------------------------------------------- */
+
+struct xtop_error *pipelines_show(struct pipelines *pipelines, const struct ui_settings *settings)
+{
+	const struct ui_pipeline *shown[UI_MAX_GUESTS];
+	struct ui_source source = { .context = pipelines, .pipelines = shown };
+
+	for (size_t i = 0; i < UI_MAX_GUESTS; i++)
+		if (pipelines->guests[i])
+			shown[source.n_pipelines++] = &pipelines->guests[i]->ui;
+	if (!pipelines->options->replay && pipelines->options->n_domains == 0) {
+		source.list = pipelines_list;
+		source.open = pipelines_open;
+		source.close = pipelines_close;
+	}
+	return ui_run(settings, &source);
+}

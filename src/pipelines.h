@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The pipelines of a session, one for each guest: of the command line, or picked from the list of
+ * domains. Also what the screen needs to show them. Main's thread.
+ */
+#ifndef XTOP_PIPELINES_H
+#define XTOP_PIPELINES_H
+
+#include "options.h"
+#include "pipeline.h"
+#include "xtop/ui.h"
+
+struct pipelines {
+	const struct options *options;
+	struct kernel_cache *cache; /* NULL: none */
+	struct pipelines_guest *guests[UI_MAX_GUESTS]; /* NULL: a free place */
+};
+
+/* Adds DOMAIN, or the recording of OPTIONS when it is NULL, and does not start it. Needs rights. */
+struct xtop_error *pipelines_add(struct pipelines *pipelines, const char *domain);
+struct xtop_error *pipelines_start(struct pipelines *pipelines);
+/* Stops all and returns the first error. What was sampled stays. */
+struct xtop_error *pipelines_stop(struct pipelines *pipelines);
+void pipelines_deinit(struct pipelines *pipelines);
+/* The first one of the command line, for batch mode and files; NULL: none was named. */
+struct pipeline *pipelines_first(const struct pipelines *pipelines);
+
+/* "dom 5 PVH", with SEPARATOR before the type. */
+void pipelines_describe(const struct pipeline *pipeline, const char *separator, char *text,
+			size_t capacity);
+const char *pipelines_type_name(enum guest_type type);
+
+/* Runs the screen with all of them. If there are none, the list of domains comes first. */
+struct xtop_error *pipelines_show(struct pipelines *pipelines, const struct ui_settings *settings);
+
+#endif

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Samples become stacks of the profile; see fold.h. */
+#include "config.h"
+
+#include "profile/fold.h"
+
+#include <string.h>
+
+/* --- whose code the sample ran ---------------------------------------------------------------- */
+
+/*
+ * Without a look inside the guest, and in a guest that is no Linux, the files of -k name all code:
+ * the kernel's and that of the only program.
+ */
+static void fold_find_spaces(struct fold *fold, const struct sample_vcpu *vcpu, uint64_t time_ns)
+{
+	const struct space *given = symbols_space(fold->settings.symbols);
+	struct os *os = fold->settings.os;
+
+	fold->kernel = fold->user = given;
+	fold->user_whole = false;
+	fold->task = (struct os_task){ 0 };
+	if (!os)
+		return;
+	os_update(os, vcpu, time_ns);
+	if (!os_is_known(os))
+		return;
+	os_find_task(os, vcpu, time_ns, &fold->task);
+	fold->kernel = os_get_kernel(os);
+	fold->user = fold->task.user;
+	fold->user_whole = fold->task.user;
+}
+
+/*
+ * Whether the idle task ran. If something interrupted it, a frame further out is not a caller, and
+ * the vCPU was not idle.
+ */
+static bool fold_is_idle(const struct fold *fold)
+{
+	const struct unwind_stack *stack = &fold->stack;
+
+	if (!fold->task.idle)
+		return false;
+	for (unsigned i = 1; i < stack->n_frames; i++)
+		if (!(stack->frames[i].flags & FRAME_RETURN))
+			return false;
+	return true;
+}
+
+/* --- what the sampler learns ------------------------------------------------------------------ */
+
+/*
+ * The piece that was too short when the walk of a part ended in UNWIND_CUT: the piece that it ended
+ * in. If the next frame lies beyond all copied bytes (a frame with a large array does), the
+ * outermost piece that was used. -1: none.
+ */
+static int fold_cut_piece(const struct unwind_part_end *end)
+{
+	if (end->stop != UNWIND_CUT)
+		return -1;
+	if (end->last_piece >= 0)
+		return end->last_piece;
+	return end->pieces ? 31 - __builtin_clz(end->pieces) : -1;
+}
+
+/*
+ * A complete part tells where each of its stacks ends. A part that was cut short needs twice as
+ * much of one stack, and a page more: without the page, a stack pointer close to a wrong end would
+ * creep up to the true end.
+ */
+static void fold_learn_part(const struct fold *fold, const struct sample_vcpu *vcpu,
+			    const struct unwind_part_end *end)
+{
+	const struct sample_stack *piece = sample_first_stack(vcpu);
+	struct control *control = fold->settings.control;
+
+	for (int i = 0; i < vcpu->n_stacks; i++, piece = sample_next_stack(piece)) {
+		uint8_t cut = piece->kind == STACK_USER ? vcpu->user_cut : vcpu->cut;
+
+		if (end->stop == UNWIND_COMPLETE && end->pieces >> i & 1)
+			control_set_stack_top(control, vcpu->regs.cr3, piece->address,
+					      fold->stack.reached[i]);
+		else if (cut == CUT_LIMIT && fold_cut_piece(end) == i)
+			control_set_stack_top(control, vcpu->regs.cr3, piece->address,
+					      piece->address + 2 * (uint64_t)piece->size_bytes +
+						      GUEST_PAGE_SIZE);
+	}
+}
+
+static void fold_learn(const struct fold *fold, const struct sample_vcpu *vcpu)
+{
+	if (!fold->settings.control)
+		return;
+	for (unsigned i = 0; i < N_UNWIND_PARTS; i++)
+		if (fold->stack.parts[i].walked)
+			fold_learn_part(fold, vcpu, &fold->stack.parts[i]);
+}
+
+/* --- counts ----------------------------------------------------------------------------------- */
+
+static void fold_count_state(struct fold *fold, struct snapshot_vcpu *states, enum vcpu_state state)
+{
+	fold->counts.states[state]++;
+	states->states[state]++;
+}
+
+static void fold_count_stack(struct fold *fold)
+{
+	const struct unwind_stack *stack = &fold->stack;
+	struct resolver_counts *counts = &fold->counts;
+	bool cut = false;
+
+	counts->stops[stack->stop]++;
+	for (unsigned i = 0; i < N_UNWIND_PARTS; i++) {
+		const struct unwind_part_end *end = &stack->parts[i];
+
+		if (!end->walked)
+			continue;
+		counts->parts[i]++;
+		counts->parts_complete[i] += end->stop == UNWIND_COMPLETE;
+		if (end->stop == UNWIND_CUT && !cut)
+			counts->cuts[end->cut]++;
+		cut |= end->stop != UNWIND_COMPLETE; /* the sample's stop is its first */
+	}
+}
+
+static void fold_count_name(struct fold *fold, const struct name_answer *innermost)
+{
+	struct resolver_counts *counts = &fold->counts;
+
+	counts->samples_unknown += innermost->quality == NAME_UNKNOWN;
+	counts->samples_offset += innermost->quality == NAME_OFFSET;
+	if (innermost->quality != NAME_SYMBOL)
+		counts->unknown_causes[innermost->cause]++;
+}
+
+/* --- frames ----------------------------------------------------------------------------------- */
+
+/*
+ * The frame id of one entry of a stack. A caller is looked up by the last byte of its call
+ * instruction, not by the return address: when the called function never returns, the return
+ * address may belong to the next function.
+ */
+static uint32_t fold_frame(struct fold *fold, const struct unwind_frame *frame,
+			   struct name_answer *answer)
+{
+	uint64_t address = frame->address - !!(frame->flags & FRAME_RETURN);
+	bool user = frame->flags & FRAME_USER;
+	uint32_t id;
+
+	id = names_find(fold->settings.names, user ? fold->user : fold->kernel,
+			address, user ? FRAME_KIND_USERLAND : FRAME_KIND_KERNEL,
+			user && fold->user_whole, answer);
+	fold->counts.frames++;
+	fold->counts.frames_unknown += answer->quality == NAME_UNKNOWN;
+	fold->counts.frames_guessed += !!(frame->flags & FRAME_GUESS);
+	return id;
+}
+
+/* Whether the outermost function was reached, no matter what is missing further in. */
+static bool fold_is_rooted(const struct unwind_stack *stack)
+{
+	enum unwind_part outer = stack->parts[UNWIND_USER].walked ? UNWIND_USER : UNWIND_KERNEL;
+
+	return stack->parts[outer].stop == UNWIND_COMPLETE;
+}
+
+/* The process, and below it the thread if the thread has another name. Returns how many. */
+static size_t fold_push_task(struct fold *fold)
+{
+	const struct os_task *task = &fold->task;
+	struct frames *frames = fold->settings.frames;
+	size_t n = 0;
+
+	if (task->process)
+		fold->frames[n++] =
+			frames_intern(frames, FRAME_KIND_PROCESS, task->process, NULL, 0);
+	if (task->process && task->thread && strcmp(task->process, task->thread) != 0)
+		fold->frames[n++] =
+			frames_intern(frames, FRAME_KIND_THREAD, task->thread, task->process, 0);
+	return n;
+}
+
+/*
+ * Adds the stack to the profile, outermost frame first. The stack stands below [truncated] if the
+ * outermost function was not reached. [truncated] also stands wherever frames in between are
+ * missing.
+ */
+static void fold_add_stack(struct fold *fold, struct snapshot_vcpu *states, uint64_t time_ns)
+{
+	const struct unwind_stack *stack = &fold->stack;
+	struct name_answer answer = { NAME_UNKNOWN, UNKNOWN_NO_FRAME };
+	size_t n = fold_push_task(fold);
+
+	if (!fold_is_rooted(stack))
+		fold->frames[n++] = FRAME_TRUNCATED;
+	for (unsigned i = stack->n_frames; i > 0; i--) {
+		fold->frames[n++] = fold_frame(fold, &stack->frames[i - 1], &answer);
+		if (stack->frames[i - 1].flags & FRAME_BROKEN)
+			fold->frames[n++] = FRAME_TRUNCATED;
+	}
+	fold_count_name(fold, &answer); /* the last answer is the innermost frame's */
+	states->last_frame = n > 0 ? fold->frames[n - 1] : FRAME_ROOT;
+	profile_add(fold->settings.profile, fold->frames, n, time_ns, 1);
+}
+
+/* --- samples ---------------------------------------------------------------------------------- */
+
+static void fold_unwind(struct fold *fold, const struct sample_vcpu *vcpu)
+{
+	const struct unwind_spaces spaces = { .kernel = space_for_unwind(fold->kernel),
+					      .user = space_for_unwind(fold->user),
+					      .user_whole = fold->user_whole };
+
+	unwind_stack(vcpu, &spaces, fold->settings.how, &fold->stack);
+}
+
+/* A vCPU that ran, or wanted to run. */
+static void fold_add_busy(struct fold *fold, const struct sample_vcpu *vcpu, uint64_t time_ns)
+{
+	struct snapshot_vcpu *states = &fold->vcpus[vcpu->vcpu];
+	struct resolver_counts *counts = &fold->counts;
+
+	fold_find_spaces(fold, vcpu, time_ns);
+	if (fold->settings.os && os_is_early(fold->settings.os, vcpu, time_ns)) {
+		counts->early++;
+		return;
+	}
+	fold_unwind(fold, vcpu);
+	fold_learn(fold, vcpu);
+	if (fold_is_idle(fold)) {
+		counts->idle++;
+		fold_count_state(fold, states, VCPU_BLOCKED);
+		return;
+	}
+	fold_count_state(fold, states, vcpu->state);
+	counts->samples++;
+	counts->user += vcpu->user;
+	states->user += vcpu->user && vcpu->state == VCPU_RUNNING;
+	fold_count_stack(fold);
+	fold_add_stack(fold, states, time_ns);
+}
+
+void fold_add(struct fold *fold, const struct sample_vcpu *vcpu, uint64_t time_ns)
+{
+	if (vcpu->state < VCPU_RUNNABLE)
+		fold_count_state(fold, &fold->vcpus[vcpu->vcpu], vcpu->state);
+	else
+		fold_add_busy(fold, vcpu, time_ns);
+}
+
+void fold_reset(struct fold *fold)
+{
+	fold->counts = (struct resolver_counts){ 0 };
+	memset(fold->vcpus, 0, sizeof(fold->vcpus));
+}

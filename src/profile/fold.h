@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From one vCPU of a sample to one stack of the profile:
+ *
+ *   address spaces ─► unwind ─► frame ids (names, cached by address) ─► profile_add
+ *                       └► how far up the stack was live ─► control, for the sampler's next copy
+ *
+ * Resolver's thread.
+ */
+#ifndef PROFILE_FOLD_H
+#define PROFILE_FOLD_H
+
+#include "profile/names.h"
+#include "xtop/control.h"
+#include "xtop/os.h"
+#include "xtop/profile.h"
+#include "xtop/sample.h"
+#include "xtop/symbol.h"
+#include "xtop/unwind.h"
+
+/* All pointers outlive the fold. */
+struct fold_settings {
+	struct frames *frames;
+	struct names *names;
+	struct profile *profile;
+	const struct symbols *symbols; /* the files of -k, or the recording's symbols */
+	struct os *os;                 /* what runs inside the guest; NULL: nobody looks */
+	enum unwind_how how;
+	struct control *control;       /* gets what was learned of stacks; NULL: nobody samples */
+};
+
+struct fold {
+	struct fold_settings settings;
+	struct resolver_counts counts;
+	struct snapshot_vcpu vcpus[GUEST_MAX_VCPUS];
+	/* The current sample. */
+	const struct space *kernel, *user;
+	bool user_whole; /* `user` has all code that there is */
+	struct os_task task;
+	struct unwind_stack stack;
+	uint32_t frames[SNAPSHOT_MAX_DEPTH];
+};
+
+/* TIME_NS: when the sample was taken. */
+void fold_add(struct fold *fold, const struct sample_vcpu *vcpu, uint64_t time_ns);
+/* Forgets all counts. */
+void fold_reset(struct fold *fold);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The table of counters; see xtop/counters.h. Order and names are those of --stats (doc/FORMATS): a
+ * new counter stands behind the others of its group, and no name ever changes.
+ *
+ * Not in the table: the sampler's state, which is a word in --stats; the histogram of stopped
+ * times; and what --stats shows in other places or not at all (tests/query/test_counters.c lists
+ * these).
+ */
+#include "config.h"
+
+#include "xtop/counters.h"
+
+#include <stddef.h>
+
+/* --- the names of elements, by their enum ----------------------------------------------------- */
+
+const char *const counter_vcpu_states[N_VCPU_STATES] = {
+	[VCPU_OFFLINE] = "offline",
+	[VCPU_BLOCKED] = "blocked",
+	[VCPU_RUNNABLE] = "runnable",
+	[VCPU_RUNNING] = "running",
+};
+
+static const char *const counter_stops[N_UNWIND_STOPS] = {
+	[UNWIND_COMPLETE] = "complete",
+	[UNWIND_CUT] = "cut",
+	[UNWIND_LOOP] = "loop",
+	[UNWIND_BAD] = "bad",
+	[UNWIND_TOO_DEEP] = "too_deep",
+	[UNWIND_NO_TABLES] = "no_tables",
+	[UNWIND_REPLACED] = "replaced",
+};
+
+static const char *const counter_parts[N_UNWIND_PARTS] = {
+	[UNWIND_KERNEL] = "kernel",
+	[UNWIND_USER] = "user",
+};
+
+static const char *const counter_cuts[N_SAMPLE_CUTS] = {
+	[CUT_NONE] = "none",
+	[CUT_LIMIT] = "limit",
+	[CUT_NOT_PRESENT] = "not_present",
+	[CUT_NOT_MAPPED] = "not_mapped",
+	[CUT_FAULT] = "fault",
+	[CUT_NO_PAGING] = "no_paging",
+};
+
+static const char *const counter_unknown_causes[N_UNKNOWN_CAUSES] = {
+	[UNKNOWN_NO_SYMBOLS] = "no_symbols",
+	[UNKNOWN_BETWEEN] = "between",
+	[UNKNOWN_NOT_PRESENT] = "not_present",
+	[UNKNOWN_NO_PROCESS] = "no_process",
+	[UNKNOWN_NO_AREA] = "no_area",
+	[UNKNOWN_JIT] = "jit",
+	[UNKNOWN_NO_FRAME] = "no_frame",
+};
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+/* clang-format off: a table */
+#define AT(member) offsetof(struct snapshot, member)
+#define STOPPED(name, kind, member) { COUNTERS_STOPPED, kind, name, AT(stopped.member), NULL, 0 }
+#define SAMPLER(name)  { COUNTERS_SAMPLER, COUNTER_U64, #name, AT(sampler.name), NULL, 0 }
+#define SAMPLER_DOUBLE(name) \
+	{ COUNTERS_SAMPLER, COUNTER_DOUBLE, #name, AT(sampler.name), NULL, 0 }
+#define RESOLVER(name) { COUNTERS_RESOLVER, COUNTER_U64, #name, AT(resolver.name), NULL, 0 }
+#define BY(name, elements, n) \
+	{ COUNTERS_RESOLVER, COUNTER_ARRAY, #name, AT(resolver.name), elements, n }
+#define OS(name)       { COUNTERS_OS, COUNTER_U64, #name, AT(os.name), NULL, 0 }
+
+const struct counter counters[] = {
+	STOPPED("n",    COUNTER_U64,    n),
+	STOPPED("min",  COUNTER_U64,    min_ns),
+	STOPPED("p50",  COUNTER_U64,    p50_ns),
+	STOPPED("p90",  COUNTER_U64,    p90_ns),
+	STOPPED("p99",  COUNTER_U64,    p99_ns),
+	STOPPED("max",  COUNTER_U64,    max_ns),
+	STOPPED("mean", COUNTER_DOUBLE, mean_ns),
+
+	SAMPLER_DOUBLE(rate_asked_hz),
+	SAMPLER_DOUBLE(rate_now_hz),
+	SAMPLER(ticks),
+	SAMPLER(samples),
+	SAMPLER(late),
+	SAMPLER(missed),
+	SAMPLER(skipped_budget),
+	SAMPLER(waited),
+	SAMPLER(idle_ticks),
+	SAMPLER(lost),
+	SAMPLER(refused),
+	SAMPLER(retakes),
+	SAMPLER(stops),
+	SAMPLER(stopped_ns),
+	SAMPLER(elapsed_ns),
+	SAMPLER(mapped_pages),
+	SAMPLER(maps),
+	SAMPLER(faults),
+	SAMPLER(cpu_ns),
+	SAMPLER(restarts),
+	SAMPLER_DOUBLE(stopped_share),
+	SAMPLER_DOUBLE(stopped_share_max),
+
+	RESOLVER(samples),
+	RESOLVER(user),
+	RESOLVER(frames),
+	RESOLVER(frames_unknown),
+	RESOLVER(frames_guessed),
+	RESOLVER(samples_unknown),
+	RESOLVER(samples_offset),
+	RESOLVER(early),
+	RESOLVER(idle),
+	RESOLVER(bad_records),
+	RESOLVER(evicted_nodes),
+	RESOLVER(frames_refused),
+	RESOLVER(cpu_ns),
+	BY(states,         counter_vcpu_states,    N_VCPU_STATES),
+	BY(stops,          counter_stops,          N_UNWIND_STOPS),
+	BY(parts,          counter_parts,          N_UNWIND_PARTS),
+	BY(parts_complete, counter_parts,          N_UNWIND_PARTS),
+	BY(cuts,           counter_cuts,           N_SAMPLE_CUTS),
+	BY(unknown_causes, counter_unknown_causes, N_UNKNOWN_CAUSES),
+
+	OS(areas_left_out),
+	OS(files_no_room),
+	OS(files_cut),
+	OS(files_too_large),
+	OS(jit_no_room),
+	OS(processes_evicted),
+	OS(tasks_evicted),
+	OS(tasks_refused),
+	OS(modules_cut),
+	OS(code_by_frame),
+	OS(room_bytes),
+};
+/* clang-format on */
+const size_t n_counters = sizeof(counters) / sizeof(counters[0]);
+
+const void *counter_value(const struct counter *counter, const struct snapshot *snapshot)
+{
+	return (const char *)snapshot + counter->offset;
+}

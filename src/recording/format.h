@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Private to recording/: the bytes of a recording, version 2, as writer.c writes and reader.c reads
+ * them. doc/FORMATS describes the format for people. Little-endian; everything starts at a multiple
+ * of 8.
+ *
+ *   file head              "XTOPREC\n", version, size of this head
+ *   chunk head, payload    padded with zeros to 8
+ *   chunk head, payload
+ *   ...
+ *
+ *   INFO  struct recording_chunk_info     once, before the first SMPL
+ *   SYMS  struct recording_chunk_symbols  one for each image, before the first SMPL
+ *   PAGE  struct recording_page, lines    a page of guest memory, as the next SMPL or POLL reads it
+ *   TIME  u64 ns                          what the clock said for the next SMPL or POLL
+ *   POLL  u64 ns                          the resolver called os_poll() at that time
+ *   SMPL  one record of the ring, byte for byte (xtop/sample.h)
+ *   END   struct recording_chunk_end      last: without it the file was cut
+ *
+ * The format can grow without a new version. A reader skips chunks of a type that it does not know,
+ * unless RECORDING_CHUNK_REQUIRED says that the samples mean nothing without them. It accepts INFO,
+ * SYMS and END heads that are longer than it knows. Version 1 had no PAGE, TIME and POLL; it is
+ * still read, with the names of SYMS alone.
+ *
+ * A reader does what the resolver did, in the same order: it applies PAGE and TIME, then has the
+ * sample named, or polls, and finds in memory what was there then.
+ */
+#ifndef RECORDING_FORMAT_H
+#define RECORDING_FORMAT_H
+
+#include "recording/page_mirror.h"
+#include "xtop/limit.h"
+#include "xtop/recording.h"
+#include "xtop/sample.h"
+#include "xtop/symbol.h"
+
+#define RECORDING_MAGIC "XTOPREC\n" /* 8 bytes, no NUL; the line end tells a text-mode copy */
+#define RECORDING_VERSION 2
+#define RECORDING_VERSION_NO_MEMORY 1 /* the last without PAGE */
+#define RECORDING_MACHINE_X86_64 62 /* EM_X86_64 of ELF: whose struct registers the samples carry */
+
+/* Types of chunks besides the notes of xtop/recording.h. */
+#define RECORDING_INFO RECORDING_TYPE('I', 'N', 'F', 'O')
+#define RECORDING_SYMBOLS RECORDING_TYPE('S', 'Y', 'M', 'S')
+#define RECORDING_SAMPLE RECORDING_TYPE('S', 'M', 'P', 'L')
+#define RECORDING_END RECORDING_TYPE('E', 'N', 'D', ' ')
+
+/* The most that a reader accepts. */
+#define RECORDING_MAX_HEAD_BYTES 4096
+#define RECORDING_MAX_INFO_BYTES 65536
+#define RECORDING_MAX_MODULE_BYTES 4096
+#define RECORDING_MAX_IMAGES SYMBOLS_MAX_IMAGES
+#define RECORDING_MAX_SAMPLE_BYTES (sample_size_max(GUEST_MAX_VCPUS))
+#define RECORDING_MAX_END_BYTES 4096
+#define RECORDING_MAX_PAGE_BYTES (sizeof(struct recording_page) + GUEST_PAGE_SIZE)
+#define RECORDING_MAX_TIME_BYTES 64
+/* Pages of guest memory at a time: 64 MiB. Page_mirror makes room for one more. */
+#define RECORDING_MAX_PAGES LIMIT(16384, 64)
+/* The largest SYMS: every symbol's start and end, and all names. */
+#define RECORDING_MAX_SYMBOLS_BYTES (SYMTAB_MAX_SYMBOLS * 16ULL + SYMTAB_MAX_NAMES_BYTES + 65536)
+
+struct recording_head {
+	char magic[8];
+	uint32_t version;
+	uint32_t head_bytes; /* where the first chunk starts; a multiple of 8 */
+};
+
+enum recording_chunk_flag {
+	RECORDING_CHUNK_REQUIRED = 1 << 0, /* a reader that does not know the type must stop */
+};
+
+struct recording_chunk {
+	uint32_t type;
+	uint32_t flags;      /* enum recording_chunk_flag; other bits are 0, and ignored */
+	uint64_t size_bytes; /* of the payload, before padding */
+};
+
+struct recording_chunk_info {
+	char domain[64]; /* NUL-terminated */
+	char uuid[40];
+	uint32_t domid;
+	uint32_t guest_type; /* enum guest_type */
+	uint32_t n_vcpus;    /* 1 .. GUEST_MAX_VCPUS */
+	uint32_t machine;    /* RECORDING_MACHINE_... */
+	double freq_hz;      /* IEEE 754 binary64 */
+	uint64_t wallclock_s;
+};
+
+/*
+ * An image's functions, in this order, each part padded to 8:
+ *
+ *   struct recording_symbol symbols[n_symbols]   ascending by start
+ *   char module[module_bytes]
+ *   u8 build_id[build_id_bytes]
+ *   char strings[strings_bytes]                  their names in the same order, each with its NUL
+ */
+struct recording_symbol {
+	uint64_t start;
+	uint64_t end; /* first address behind; above start */
+};
+
+struct recording_chunk_symbols {
+	uint32_t head_bytes; /* of this struct; what follows starts behind it */
+	uint32_t n_symbols;
+	uint32_t module_bytes; /* with its NUL */
+	uint32_t build_id_bytes;
+	uint64_t strings_bytes;
+	uint64_t build_id_address; /* where the loaded image has it; 0: nowhere */
+};
+
+/*
+ * The lines of a page that are new follow, PAGE_LINE_BYTES each, in ascending order. The other
+ * lines are unchanged, or zeros when the page was not there. A page without lines is not there any
+ * more.
+ *
+ * The guest runs while its memory is read, so a page that is read twice for one sample may have
+ * changed in between. The change that the second reading found, and all changes behind it for that
+ * sample, hold from the READ-th read on.
+ */
+struct recording_page {
+	uint64_t frame;
+	uint64_t lines; /* bit i: bytes [64 i, 64 i + 64) */
+	uint64_t read;  /* number of memory_ops.read() since the last SMPL or POLL; 0: at once */
+};
+
+struct recording_chunk_end {
+	uint64_t n_samples; /* SMPL chunks in the file */
+	/* Ticks without a sample, as in struct sampler_counts. Older files end earlier: 0. */
+	uint64_t missed, skipped_budget, waited, lost, refused;
+};
+#define RECORDING_END_BYTES 8 /* of the first version */
+
+static inline size_t recording_pad(size_t size_bytes)
+{
+	return (size_bytes + 7) & ~(size_t)7;
+}
+
+/* These sizes are the format: to change one takes a new version. */
+_Static_assert(sizeof(struct recording_head) == 16, "file head");
+_Static_assert(sizeof(struct recording_chunk) == 16, "chunk head");
+_Static_assert(sizeof(struct recording_chunk_info) == 136, "INFO");
+_Static_assert(sizeof(struct recording_chunk_symbols) == 32, "SYMS");
+_Static_assert(sizeof(struct recording_symbol) == 16, "symbol");
+_Static_assert(sizeof(struct recording_chunk_end) == 48, "END");
+_Static_assert(sizeof(struct recording_page) == 24, "PAGE");
+_Static_assert(sizeof(struct registers) == 26 * 8, "registers");
+_Static_assert(sizeof(struct sample) == 24, "sample");
+_Static_assert(sizeof(struct sample_vcpu) == 24 + sizeof(struct registers), "vCPU");
+_Static_assert(sizeof(struct sample_stack) == 16, "stack");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "written and read as it lies in memory");
+
+#endif

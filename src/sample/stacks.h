@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Private to sample/: the stacks of one vCPU that are to be copied. What holds for Linux on every
+ * processor is here and in copy.c. stacks_x86.h and stacks_x86.c know the registers and the entry
+ * code of x86-64; another architecture has two files like them. Sampler's thread.
+ *
+ * All of this may run while the guest stands still. Functions are inline because a call more is a
+ * measurable part of a stop (tests/bench/bench_copy).
+ */
+#ifndef SAMPLE_STACKS_H
+#define SAMPLE_STACKS_H
+
+#include "sample/copy.h"
+#include "sample/pieces.h"
+
+/* From the first byte to the first byte behind. */
+struct stack_extent {
+	uint64_t start, end; /* end 0: not known */
+};
+
+struct copy {
+	const struct copier *copier;
+	const struct registers *regs;
+	struct memory_root own; /* page tables of the vCPU */
+	struct pieces pieces;
+	struct copied *copied;
+	/* set by stacks_copy_linux(): */
+	struct memory_root kernel;     /* page tables that have all kernel addresses */
+	struct stack_extent task, irq; /* the kernel's stacks */
+	uint64_t user_regs;            /* address of the saved user registers; 0: not known */
+};
+
+/* Kernels have the upper half of the address space. */
+static inline bool address_is_kernel(uint64_t address)
+{
+	return address >> 63;
+}
+
+/* Aligned, and in the kernel's half. */
+static inline bool address_is_kernel_pointer(uint64_t word)
+{
+	return address_is_kernel(word) && word % sizeof(uint64_t) == 0;
+}
+
+static inline bool stack_extent_has(struct stack_extent extent, uint64_t address)
+{
+	return address >= extent.start && address < extent.end;
+}
+
+/*
+ * Bytes above ADDRESS up to the end that the resolver learned for this stack; 0: it learned none.
+ */
+static inline uint64_t stacks_learned_bytes(const struct copy *copy, uint64_t address)
+{
+	uint64_t top = control_get_stack_top(copy->copier->control, copy->own.cr3, address);
+
+	return top > address ? top - address : 0;
+}
+
+/*
+ * Where a user stack ends of which the resolver has learned nothing. A program's first stack begins
+ * below its arguments, at mm->start_stack (Linux fs/binfmt_elf.c). A thread's stack begins below
+ * what its thread pointer points to: the C libraries put that at the end of the stack (glibc
+ * nptl/allocatestack.c, musl src/thread/pthread_create.c).
+ *
+ *     stack mapping of a thread                  of the program
+ *   ┌──────────────────────────────────┐       ┌───────────────────────────────────────┐
+ *   │   sp ► live   │ TLS │ its struct │       │   sp ► live   │ argv, envp, auxv ...   │
+ *   └─────────────────────┴────────────┘       └───────────────┴───────────────────────┘
+ *                         ▲ thread pointer                     ▲ mm->start_stack
+ *
+ * If both lie below the stack pointer or too far above it, this is some other stack (a signal's, a
+ * coroutine's).
+ */
+static inline bool stacks_may_end(uint64_t address, uint64_t end)
+{
+	return end > address && end - address <= SAMPLE_STACK_LIMIT_BYTES;
+}
+
+/* mm->start_stack of the running task; 0: not known. */
+static inline uint64_t stacks_read_start_stack(struct copy *copy)
+{
+	const struct linux_stacks *stacks = &copy->copier->stacks;
+	uint64_t mm, start;
+
+	if (!stacks->mm_start_stack || !copy->copied->task ||
+	    pieces_read(&copy->pieces, copy->kernel, copy->copied->task + stacks->task_mm, &mm) !=
+		    CUT_NONE ||
+	    !address_is_kernel_pointer(mm) ||
+	    pieces_read(&copy->pieces, copy->kernel, mm + stacks->mm_start_stack, &start) !=
+		    CUT_NONE)
+		return 0;
+	return start;
+}
+
+/* Bytes to copy of the user stack above ADDRESS. */
+static inline uint64_t stacks_user_bytes(struct copy *copy, uint64_t address,
+					 uint64_t thread_pointer)
+{
+	uint64_t bytes = stacks_learned_bytes(copy, address), end = thread_pointer;
+
+	if (bytes)
+		return bytes;
+	if (!stacks_may_end(address, end))
+		end = stacks_read_start_stack(copy);
+	return stacks_may_end(address, end) ? end - address : COPY_UNKNOWN_BYTES;
+}
+
+#endif

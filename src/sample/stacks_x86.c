@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which pieces of stack led a vCPU to where it is: Linux on x86-64; see stacks.h.
+ *
+ *   user code      its stack, at rsp
+ *   kernel code    the stack at rsp. While that is not the task's own stack: the stack that it
+ *                  interrupted, which its end tells. Then the stack of the user code, which the
+ *                  registers at the top of the task's stack tell.
+ *
+ *      exception stack            interrupt stack           task's stack            user stack
+ *   rsp ► ┌───────────┐       ┌► ┌───────────┐         ┌► ┌───────────┐        ┌► ┌──────────┐
+ *         │           │       │  │           │         │  │           │        │  │          │
+ *         │ iret frame┼───────┘  │ saved rsp ┼─────────┘  │pt_regs.rsp┼────────┘  │          │
+ *         └───────────┘          └───────────┘            └───────────┘           └──────────┘
+ *           its rsp is the         last word            by struct linux_stacks       as learned
+ *           last word but one
+ *
+ * (Linux arch/x86/include/asm/irq_stack.h; Intel SDM vol. 3A §6.14.) At most SAMPLE_MAX_LINKS links
+ * are followed, and only onto stacks whose end is known.
+ */
+#include "config.h"
+
+#include "sample/stacks_x86.h"
+
+#define PT_REGS_AT(word) (8 * (word)) /* byte offset in struct pt_regs */
+
+/*
+ * The processor saves the last five words of struct pt_regs of what it interrupts (Intel SDM
+ * vol. 3A §6.14.2).
+ */
+#define IRET_BYTES     (8 * (N_PT_REGS - PT_REGS_PROCESSOR))
+#define IRET_AT(word)  (PT_REGS_AT(word) - PT_REGS_AT(PT_REGS_PROCESSOR))
+#define SELECTOR_INDEX 0xfffcULL
+
+#define TSS_SP2 20 /* stack pointer of ring 2 (Intel SDM vol. 3A §8.7) */
+
+/* One entry of the top-level page table, from 0xfffffe0000000000 on. */
+#define CPU_ENTRY_AREA_SHIFT 39
+#define CPU_ENTRY_AREA       0x1fffffcULL
+
+static bool stacks_is_user_selector(uint64_t selector)
+{
+	return (selector & 3) == 3;
+}
+
+/* --- the kernel's stacks ---------------------------------------------------------------------- */
+
+/*
+ * Where the kernel's per-cpu variables are. Xen tells the two GS bases apart by the ring. In the
+ * kernel's first and last instructions (Linux arch/x86/entry/entry_64.S, swapgs) the two are the
+ * other way round.
+ */
+static uint64_t stacks_per_cpu_base(const struct registers *regs)
+{
+	return address_is_kernel(regs->gs_base_kernel) ? regs->gs_base_kernel : regs->gs_base;
+}
+
+/* The kernel pointer in this CPU's variable at OFFSET; 0: there is none. */
+static uint64_t stacks_read_per_cpu(struct copy *copy, uint64_t offset)
+{
+	uint64_t pointer;
+
+	if (pieces_read(&copy->pieces, copy->kernel, stacks_per_cpu_base(copy->regs) + offset,
+			&pointer) != CUT_NONE ||
+	    !address_is_kernel_pointer(pointer))
+		return 0;
+	return pointer;
+}
+
+static uint64_t stacks_task_top(struct copy *copy)
+{
+	const struct linux_stacks *stacks = &copy->copier->stacks;
+	uint64_t stack;
+
+	if (stacks->top_per_cpu)
+		return stacks_read_per_cpu(copy, stacks->top_per_cpu);
+	if (!copy->copied->task ||
+	    pieces_read(&copy->pieces, copy->kernel, copy->copied->task + stacks->task_stack,
+			&stack) != CUT_NONE ||
+	    !address_is_kernel_pointer(stack) || stack > UINT64_MAX - stacks->stack_bytes)
+		return 0;
+	return stack + stacks->stack_bytes - stacks->top_padding;
+}
+
+static void stacks_find_task(struct copy *copy)
+{
+	const struct linux_stacks *stacks = &copy->copier->stacks;
+	uint64_t top = stacks_task_top(copy);
+
+	/*
+	 * No subtraction below wraps: a kernel address is larger than any number of the
+	 * description.
+	 */
+	if (!top)
+		return;
+	copy->task.start = top + stacks->top_padding - stacks->stack_bytes;
+	copy->task.end = top;
+	copy->user_regs = top - stacks->regs_below_top;
+}
+
+/*
+ * While the kernel switches tasks, rsp is on the next task's stack already when current still is
+ * the last task (Linux arch/x86/entry/entry_64.S __switch_to_asm, kernel/process_64.c __switch_to).
+ * Task stacks lie at multiples of their size; none lies where the processor's own stacks are (Linux
+ * Documentation/arch/x86/x86_64/mm.rst). Only a program's stack is found this way: the registers of
+ * its user code, at the top, prove that it is one.
+ */
+static void stacks_find_next_task(struct copy *copy)
+{
+	const struct linux_stacks *stacks = &copy->copier->stacks;
+	uint64_t rsp = copy->regs->rsp, start = rsp - rsp % stacks->stack_bytes;
+	uint64_t top = start + stacks->stack_bytes - stacks->top_padding, cs, sp;
+	uint64_t user_regs = top - stacks->regs_below_top;
+
+	if (rsp >> CPU_ENTRY_AREA_SHIFT == CPU_ENTRY_AREA || !top || rsp >= user_regs ||
+	    pieces_read(&copy->pieces, copy->kernel, user_regs + PT_REGS_AT(PT_REGS_CS), &cs) !=
+		    CUT_NONE ||
+	    pieces_read(&copy->pieces, copy->kernel, user_regs + PT_REGS_AT(PT_REGS_RSP), &sp) !=
+		    CUT_NONE ||
+	    !stacks_is_user_selector(cs) || address_is_kernel(sp))
+		return;
+	copy->task.start = start;
+	copy->task.end = top;
+	copy->user_regs = user_regs;
+}
+
+static void stacks_find_irq(struct copy *copy)
+{
+	const struct linux_stacks *stacks = &copy->copier->stacks;
+	uint64_t pointer = 0;
+
+	if (stacks->irq_stack_per_cpu)
+		pointer = stacks_read_per_cpu(copy, stacks->irq_stack_per_cpu);
+	if (!pointer || pointer > UINT64_MAX - stacks->irq_above)
+		return;
+	copy->irq.end = pointer + stacks->irq_above;
+	copy->irq.start = copy->irq.end - stacks->irq_stack_bytes;
+}
+
+/* First byte behind the stack that ADDRESS is on; 0: not known. */
+static uint64_t stacks_end(const struct copy *copy, uint64_t address)
+{
+	uint64_t top;
+
+	if (stack_extent_has(copy->task, address))
+		return copy->task.end;
+	if (stack_extent_has(copy->irq, address))
+		return copy->irq.end;
+	top = control_get_stack_top(copy->copier->control, copy->regs->cr3, address);
+	return top > address ? top : 0;
+}
+
+/* WORD may be the stack pointer of what was interrupted. */
+static bool stacks_is_link(const struct copy *copy, uint64_t word)
+{
+	return address_is_kernel_pointer(word) && stacks_end(copy, word) &&
+	       !pieces_have(&copy->pieces, word);
+}
+
+/* The stack pointer saved on the stack that ends at END and was copied from START on. */
+static bool stacks_find_link(struct copy *copy, uint64_t start, uint64_t end, uint64_t *address)
+{
+	for (unsigned words = 1; words <= 2 && words * sizeof(uint64_t) <= end - start; words++) {
+		uint64_t at = end - words * sizeof(uint64_t);
+		uint64_t word;
+
+		if (pieces_read(&copy->pieces, copy->kernel, at, &word) != CUT_NONE)
+			return false;
+		if (stacks_is_link(copy, word)) {
+			*address = word;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The stack at rsp, and the stacks that were interrupted, up to the top of the task's. */
+static enum sample_cut stacks_copy_kernel(struct copy *copy)
+{
+	enum sample_stack_kind kind = STACK_FIRST;
+	uint64_t address = copy->regs->rsp;
+
+	for (unsigned links = 0;; links++, kind = STACK_LINKED) {
+		uint64_t known = stacks_end(copy, address), end;
+		enum sample_cut cut =
+			pieces_add(&copy->pieces, kind, copy->kernel, address,
+				   known ? known - address : COPY_UNKNOWN_BYTES, &end);
+
+		if (stack_extent_has(copy->task, address) || links == SAMPLE_MAX_LINKS)
+			return cut;
+		/*
+		 * All of the stack is there: up to its known end, or up to the hole that guards it.
+		 */
+		if ((end != known && cut != CUT_NOT_PRESENT) ||
+		    !stacks_find_link(copy, address, end, &address))
+			return cut;
+	}
+}
+
+/* --- the user's stack ------------------------------------------------------------------------- */
+
+static enum sample_cut stacks_copy_user(struct copy *copy, enum sample_stack_kind kind,
+					uint64_t address)
+{
+	uint64_t bytes = stacks_user_bytes(copy, address, copy->regs->fs_base), end;
+
+	return pieces_add(&copy->pieces, kind, copy->own, address, bytes, &end);
+}
+
+/* The stack of the user code that entered the kernel with the stack pointer SP. */
+static enum sample_cut stacks_copy_entered(struct copy *copy, uint64_t sp)
+{
+	return address_is_kernel(sp) ? CUT_NOT_PRESENT : stacks_copy_user(copy, STACK_USER, sp);
+}
+
+/* By the registers on the task's stack. CUT_NONE: a kernel thread has no user stack. */
+static enum sample_cut stacks_copy_saved_user(struct copy *copy)
+{
+	enum sample_cut cut;
+	uint64_t cs, sp;
+
+	if (!copy->user_regs)
+		return CUT_NONE;
+	cut = pieces_read(&copy->pieces, copy->kernel, copy->user_regs + PT_REGS_AT(PT_REGS_CS),
+			  &cs);
+	if (cut == CUT_NONE)
+		cut = pieces_read(&copy->pieces, copy->kernel,
+				  copy->user_regs + PT_REGS_AT(PT_REGS_RSP), &sp);
+	if (cut != CUT_NONE)
+		return cut;
+	/* Xen clears the ring in what it saves of a PV guest's kernel. */
+	return stacks_is_user_selector(cs) ? stacks_copy_entered(copy, sp) : CUT_NONE;
+}
+
+/* --- entering the kernel ---------------------------------------------------------------------- */
+
+/*
+ * The registers at the top of the task's stack are those of the last entry, until the kernel runs
+ * on that stack. Before (Linux arch/x86/entry/entry_64.S, calling.h) the user's stack pointer is
+ * here:
+ *
+ *   interrupts, exceptions   in what the processor has saved, at the top of one of its own stacks
+ *   system calls             in rsp. With isolated page tables rsp then holds CR3 for a while, and
+ *                            the user's stack pointer is in the TSS, in sp2, which has no other use
+ */
+static bool stacks_find_entry(struct copy *copy, uint64_t *top, uint64_t *sp)
+{
+	uint64_t end = (copy->regs->rsp | GUEST_PAGE_MASK) + 1, iret = end - IRET_BYTES, cs, ss;
+
+	if (copy->regs->rsp >> CPU_ENTRY_AREA_SHIFT != CPU_ENTRY_AREA ||
+	    end - copy->regs->rsp < IRET_BYTES ||
+	    pieces_read(&copy->pieces, copy->kernel, iret + IRET_AT(PT_REGS_CS), &cs) != CUT_NONE ||
+	    pieces_read(&copy->pieces, copy->kernel, iret + IRET_AT(PT_REGS_SS), &ss) != CUT_NONE ||
+	    pieces_read(&copy->pieces, copy->kernel, iret + IRET_AT(PT_REGS_RSP), sp) != CUT_NONE)
+		return false;
+	*top = end;
+	return (cs & ~SELECTOR_INDEX) == 3 && (ss & ~SELECTOR_INDEX) == 3 &&
+	       !address_is_kernel(*sp);
+}
+
+static void stacks_copy_interrupted(struct copy *copy, uint64_t top, uint64_t sp)
+{
+	uint64_t end;
+
+	copy->copied->cut = pieces_add(&copy->pieces, STACK_FIRST, copy->kernel, copy->regs->rsp,
+				       top - copy->regs->rsp, &end);
+	copy->copied->user_cut = stacks_copy_entered(copy, sp);
+}
+
+/* rsp holds CR3: the code that enters the kernel is switching page tables. */
+static bool stacks_is_entering(const struct copy *copy)
+{
+	return copy->copier->stacks.tss_per_cpu &&
+	       cr3_is_same_process(copy->regs->rsp, copy->regs->cr3);
+}
+
+static enum sample_cut stacks_copy_entering(struct copy *copy)
+{
+	uint64_t tss = stacks_per_cpu_base(copy->regs) + copy->copier->stacks.tss_per_cpu;
+	uint64_t low, high;
+	enum sample_cut cut;
+
+	/* Intel SDM vol. 3A §8.7: not aligned */
+	cut = pieces_read(&copy->pieces, copy->kernel, tss + TSS_SP2 - 4, &low);
+	if (cut == CUT_NONE)
+		cut = pieces_read(&copy->pieces, copy->kernel, tss + TSS_SP2 + 4, &high);
+	return cut == CUT_NONE ? stacks_copy_entered(copy, low >> 32 | high << 32) : cut;
+}
+
+/* --- all of it -------------------------------------------------------------------------------- */
+
+static void stacks_begin(struct copy *copy)
+{
+	const struct linux_stacks *stacks = &copy->copier->stacks;
+
+	copy->kernel = copy->own;
+	if (stacks->kernel_cr3)
+		copy->kernel.cr3 = stacks->kernel_cr3;
+	copy->task = copy->irq = (struct stack_extent){ .end = 0 };
+	copy->user_regs = 0;
+	copy->copied->task = stacks_read_per_cpu(copy, stacks->current_per_cpu);
+}
+
+/* rsp is on a stack of the kernel's. */
+static void stacks_copy_from_kernel(struct copy *copy)
+{
+	uint64_t top, sp;
+
+	if (stacks_find_entry(copy, &top, &sp)) {
+		stacks_copy_interrupted(copy, top, sp);
+		return;
+	}
+	stacks_find_task(copy);
+	if (!stack_extent_has(copy->task, copy->regs->rsp))
+		stacks_find_irq(copy);
+	if (!stack_extent_has(copy->task, copy->regs->rsp) &&
+	    !stack_extent_has(copy->irq, copy->regs->rsp))
+		stacks_find_next_task(copy);
+	copy->copied->cut = stacks_copy_kernel(copy);
+	copy->copied->user_cut = stacks_copy_saved_user(copy);
+}
+
+static void stacks_copy_all(struct copy *copy, bool user)
+{
+	if (!user && stacks_is_entering(copy))
+		copy->copied->user_cut = stacks_copy_entering(copy);
+	else if (!address_is_kernel(copy->regs->rsp))
+		/* Also when the kernel has just been entered and has not changed stacks yet. */
+		copy->copied->cut = stacks_copy_user(copy, STACK_FIRST, copy->regs->rsp);
+	else if (user)
+		copy->copied->cut = CUT_NOT_PRESENT; /* a program may set rsp to what it likes */
+	else
+		stacks_copy_from_kernel(copy);
+}
+
+/*
+ * The frame of the user code that ran, for the resolver: the process may be gone when the resolver
+ * looks for its areas. No byte of the page is read. This comes last, since the stacks share page
+ * tables with each other.
+ */
+static frame_t stacks_code_frame(struct copy *copy)
+{
+	uint64_t rip = copy->regs->rip;
+
+	return address_is_kernel(rip) ? FRAME(0) : pieces_frame(&copy->pieces, copy->own, rip);
+}
+
+void stacks_copy_linux(struct copy *copy, bool user)
+{
+	stacks_begin(copy);
+	stacks_copy_all(copy, user);
+	if (user)
+		copy->copied->code_frame = stacks_code_frame(copy);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Private to sample/: what copying stacks has to know of x86-64. Another architecture has a header
+ * with the same functions. Sampler's thread, also while the guest stands still.
+ */
+#ifndef SAMPLE_STACKS_X86_H
+#define SAMPLE_STACKS_X86_H
+
+#include "sample/stacks.h"
+#include "xtop/registers_x86.h"
+
+#define CR0_PG  (1ULL << 31)
+#define CR4_PAE (1ULL << 5)
+
+/* Bytes of the registers that Linux saves when user code enters the kernel. */
+#define STACKS_SAVED_REGISTERS_BYTES PT_REGS_BYTES
+
+/*
+ * The page tables of the vCPU can be walked. A PV guest's control registers are Xen's idea of them;
+ * a PV guest always runs in 64-bit mode here. For other guests CR4.PAE is clear when they are not
+ * in 64-bit mode (xen/domctl.c).
+ */
+static inline bool stacks_can_walk(const struct guest_info *guest, const struct registers *regs)
+{
+	return guest->type == GUEST_PV || (regs->cr0 & CR0_PG && regs->cr4 & CR4_PAE);
+}
+
+static inline uint64_t stacks_pointer(const struct registers *regs)
+{
+	return regs->rsp;
+}
+
+/*
+ * Copies all pieces of stack that led a Linux guest's vCPU to where it is, and fills in
+ * COPY->copied but for its sizes. USER: the vCPU ran user code.
+ */
+void stacks_copy_linux(struct copy *copy, bool user);
+
+#endif

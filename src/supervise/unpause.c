@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Undoes the pause that an xtop left when all of its processes were killed at once, and no other
+ * pause. In main's process before main gives up its rights, and in the broker's.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "supervise/pause_record.h"
+#include "xtop/broker.h"
+#include "xtop/text.h"
+#include "xtop/xen.h"
+
+static char *unpause_note(const char *format, const struct guest_info *info, uint32_t pid)
+{
+	char name[sizeof(info->name)], *note;
+
+	text_clean(name, sizeof(name), info->name, strlen(info->name));
+	return asprintf(&note, format, name, pid) < 0 ? NULL : note;
+}
+
+struct xtop_error *guest_undo_pause(const char *domain, bool asked, char **notep)
+{
+	struct guest_info info;
+	struct xtop_error *error = xen_find(domain, &info);
+	struct pause_found found;
+	uint64_t cpu_time_ns = 0;
+	bool paused;
+
+	*notep = NULL;
+	if (error)
+		return error;
+	paused = xen_is_paused(&info, &cpu_time_ns);
+	pause_find_records(PAUSE_DIRECTORY, &info, cpu_time_ns, &found);
+	/*
+	 * One unpause for each stop that was left. Another one would undo an administrator's pause.
+	 */
+	if (paused && found.stopped && xen_unpause(&info, found.stopped)) {
+		*notep = unpause_note(
+			xen_is_paused(&info, &cpu_time_ns)
+				? "domain '%s': undid the pause that an xtop (process %u) "
+				  "left when it was killed; somebody else's pause remains"
+				: "domain '%s' stood still since an xtop (process %u) was "
+				  "killed: it runs again",
+			&info, found.pid);
+	} else if (paused && found.run) {
+		*notep = unpause_note("domain '%s' is paused, but it has run since an xtop "
+				      "(process %u) was killed: that pause is somebody else's and "
+				      "stays",
+				      &info, found.pid);
+	} else if (asked && paused) {
+		*notep = unpause_note("domain '%s' is paused, but not by xtop: nothing done; "
+				      "xl unpause lets it go",
+				      &info, 0);
+	} else if (asked) {
+		*notep = unpause_note("domain '%s' is not paused: nothing to do", &info, 0);
+	}
+	return NULL;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What Xen says of an x86-64 guest, as far as it is not needed in a stop; see guest_x86.h. */
+#include "config.h"
+
+#include "xen/guest_x86.h"
+
+#define EFER_LMA (1ULL << 10) /* 64-bit mode is on; Intel SDM vol. 3A §4.1.1 */
+
+void vcpu_ask_mode(struct xen_domctl *domctl, unsigned vcpu, struct vcpu_answer *answer)
+{
+	struct xen_domctl_hvmcontext_partial *partial = &domctl->u.hvmcontext_partial;
+
+	*partial = (struct xen_domctl_hvmcontext_partial){ .type = HVM_SAVE_CODE(CPU),
+							   .instance = vcpu,
+							   .bufsz = HVM_SAVE_LENGTH(CPU) };
+	set_xen_guest_handle_raw(partial->buffer, (uint8_t *)&answer->cpu);
+}
+
+bool vcpu_answer_is_short(const struct vcpu_answer *answer)
+{
+	return !(answer->cpu.msr_efer & EFER_LMA);
+}
+
+/*
+ * PVH is HVM without emulated devices but the local APIC (Xen 4.17 public/arch-x86/xen.h,
+ * XEN_X86_EMU_*).
+ */
+enum guest_type domain_type(const xc_domaininfo_t *domain)
+{
+	if (!(domain->flags & XEN_DOMINF_hvm_guest))
+		return GUEST_PV;
+	return domain->arch_config.emulation_flags & XEN_X86_EMU_IOAPIC ? GUEST_HVM : GUEST_PVH;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Private to xen/: what domctl.c and domains.c need to know of an x86-64 guest. A port to another
+ * architecture provides these names, and includes its header instead of this one.
+ *
+ * What runs while the guest is stopped is inline: domctl_stop() calls it once for each vCPU.
+ */
+#ifndef XEN_GUEST_X86_H
+#define XEN_GUEST_X86_H
+
+#include <xenctrl.h> /* first: it sets __XEN_TOOLS__ for the public headers */
+#include <xen/hvm/save.h>
+
+#include "xtop/types.h"
+
+/* Intel SDM vol. 3A §4.1.1: paging, of 64-bit entries, of four levels or five. */
+#define CR0_PG  (1ULL << 31)
+#define CR4_PAE (1ULL << 5)
+
+static inline void vcpu_get_registers(const vcpu_guest_context_t *context, struct registers *regs)
+{
+	const struct cpu_user_regs *from = &context->user_regs;
+
+	/* clang-format off */
+	*regs = (struct registers){
+		.rax = from->rax, .rbx = from->rbx, .rcx = from->rcx, .rdx = from->rdx,
+		.rsi = from->rsi, .rdi = from->rdi, .rbp = from->rbp, .rsp = from->rsp,
+		.r8 = from->r8, .r9 = from->r9, .r10 = from->r10, .r11 = from->r11,
+		.r12 = from->r12, .r13 = from->r13, .r14 = from->r14, .r15 = from->r15,
+		.rip = from->rip, .rflags = from->rflags, .cs = from->cs, .ss = from->ss,
+		.fs_base = context->fs_base, .gs_base = context->gs_base_user,
+		.gs_base_kernel = context->gs_base_kernel,
+		.cr0 = context->ctrlreg[0], .cr3 = context->ctrlreg[3], .cr4 = context->ctrlreg[4],
+	};
+	/* clang-format on */
+}
+
+/* A PV guest's kernel does not run in ring 0, but Xen has a flag for it. */
+static inline bool vcpu_is_user(const vcpu_guest_context_t *context, bool is_pv)
+{
+	return is_pv ? !(context->flags & VGCF_in_kernel) : (context->user_regs.cs & 3) == 3;
+}
+
+/* --- 64-bit mode ------------------------------------------------------------------------------ */
+
+/*
+ * A vCPU with PAE paging may have page tables of three levels: those of a 32-bit kernel. Xen's
+ * arch_get_info_guest() gives for an HVM vCPU neither EFER nor the attributes of CS. The
+ * instruction pointer or the GS base shows 64-bit mode for a kernel above 4 GiB, and for any Linux.
+ * For all others, a 32-bit kernel or a unikernel at low addresses, Xen has to be asked. This pauses
+ * the vCPU for a moment (Xen 4.17 xen/common/hvm/save.c, hvm_save_one()), so it is done while the
+ * guest runs.
+ */
+struct vcpu_mode {
+	bool wanted;       /* the registers of the last stop did not show the mode */
+	bool is_short;     /* Xen said: not in 64-bit mode. False until Xen has answered */
+	uint64_t asked_ns; /* 0: never */
+};
+
+/* The mode shows in REGS, or the vCPU has no PAE paging. */
+static inline bool vcpu_shows_mode(const struct registers *regs)
+{
+	return !(regs->cr0 & CR0_PG) || !(regs->cr4 & CR4_PAE) || regs->rip >> 32 ||
+	       regs->gs_base_kernel >> 32;
+}
+
+/* Clears CR4.PAE in REGS of a vCPU that is not in 64-bit mode. Not for PV guests. */
+static inline void vcpu_apply_mode(struct vcpu_mode *mode, struct registers *regs)
+{
+	mode->wanted = !vcpu_shows_mode(regs);
+	if (mode->wanted && mode->is_short)
+		regs->cr4 &= ~CR4_PAE;
+}
+
+/* The question: a domctl COMMAND, and a buffer for the answer that Xen can write to. */
+#define VCPU_ASK_COMMAND XEN_DOMCTL_gethvmcontext_partial
+struct vcpu_answer {
+	struct hvm_hw_cpu cpu;
+};
+void vcpu_ask_mode(struct xen_domctl *domctl, unsigned vcpu, struct vcpu_answer *answer);
+bool vcpu_answer_is_short(const struct vcpu_answer *answer);
+
+/* --- the domain ------------------------------------------------------------------------------- */
+
+enum guest_type domain_type(const xc_domaininfo_t *domain);
+
+#endif

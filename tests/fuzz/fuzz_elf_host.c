@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * An ELF file on dom0's disk, which libelf reads: below --root, and named by -k. The input is the
+ * file. libelf itself is not built with the sanitizers, but its blocks of memory are checked.
+ */
+#include "config.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "fuzz.h"
+#include "xtop/image.h"
+#include "xtop/loads.h"
+
+/* The tables of a file that -k names have ORC and compressed sections, too. */
+static void read_image(int fd)
+{
+	struct loads loads = { .n = 0 };
+	struct image *image;
+
+	fuzz_succeed(image_create("file", &image));
+	error_destroy(image_read_host_elf(image, fd, &loads));
+	error_destroy(image_read_tables(image, fd));
+	fuzz_must(loads.n <= LOADS_MAX, "segments fit");
+	fuzz_must(image->build_id.size_bytes <= BUILD_ID_MAX_BYTES, "a build-id fits");
+	image_unref(image);
+}
+
+static void read_symbols(int fd)
+{
+	struct build_id build_id = { 0 };
+	struct symtab *tab;
+	struct xtop_error *error;
+	bool unread;
+
+	fuzz_succeed(symtab_create(&tab));
+	error = symbol_read_elf(fd, "file", tab, &build_id, &unread);
+	if (!error)
+		error = symtab_seal(tab);
+	error_destroy(error);
+	symtab_destroy(tab);
+}
+
+/* The same descriptor for all inputs: a file on disk costs more than the reading of it. */
+static int make_file(const uint8_t *bytes, size_t size_bytes)
+{
+	static int fd = -1;
+
+	if (fd < 0)
+		fd = memfd_create("fuzz", MFD_CLOEXEC);
+	if (pwrite(fd, bytes, size_bytes, 0) != (ssize_t)size_bytes ||
+	    ftruncate(fd, (off_t)size_bytes))
+		abort();
+	return fd;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size_bytes)
+{
+	int fd = make_file(input, size_bytes);
+
+	read_image(fd);
+	read_symbols(fd);
+	return 0;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Notes about what is missing: none, one thing, several things, all notes with large numbers. */
+#include "config.h"
+
+#include "linux/process/process_notes.h"
+#include "tests/support/tap.h"
+
+static struct process_notes notes;
+
+static void build(struct code_files_counts files, unsigned unnamed_jit)
+{
+	process_notes_build(&notes, &files, unnamed_jit);
+}
+
+int main(void)
+{
+	const unsigned many = UINT32_MAX;
+
+	build((struct code_files_counts){ .kept = 7 }, 0);
+	check_u64(notes.n, 0, "notes if nothing is missing");
+	build((struct code_files_counts){ .incomplete = 1 }, 0);
+	check_u64(notes.n, 1, "notes about one file");
+	check_string(notes.text[0],
+		     "1 program file is not in the guest's memory in whole: --root DIR has it",
+		     "one file");
+	build((struct code_files_counts){ .no_symbols = 2 }, 1);
+	check_u64(notes.n, 2, "notes about two kinds");
+	check_string(notes.text[0],
+		     "2 program files have no symbols (stripped): -k FILE, by build-id",
+		     "two files");
+	check_string(notes.text[1],
+		     "1 process has compiled code without names: no /tmp/perf-PID.map",
+		     "one process");
+	build((struct code_files_counts){ .incomplete = many, .no_symbols = many, .elf32 = many },
+	      many);
+	check_u64(notes.n, PROCESS_NOTES_MAX, "notes at most");
+	for (unsigned i = 0; i < notes.n; i++)
+		check(strlen(notes.text[i]) < PROCESS_NOTE_BYTES - 1, "a note fits: %s",
+		      notes.text[i]);
+	return tap_done();
+}

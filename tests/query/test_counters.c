@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The table of counters has every counter, once, and doc/FORMATS has its name. */
+#include "config.h"
+
+#include "xtop/counters.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/tap.h"
+
+/* --- every member ----------------------------------------------------------------------------- */
+
+/* Members of the structs that are not in the table, and why. */
+static const struct {
+	size_t offset, size_bytes;
+} not_in_the_table[] = {
+#define NOT(member)                                                                                \
+	{                                                                                          \
+		offsetof(struct snapshot, member), sizeof(((struct snapshot *)NULL)->member)       \
+	}
+	NOT(stopped.log2),        /* an array without names */
+	NOT(sampler.state),       /* a word */
+	NOT(sampler.guest_pages), /* for the resolver */
+	NOT(sampler.ending),      /* for the screen */
+	NOT(resolver.lag_ns),     /* stands in "profile" */
+};
+
+static size_t counter_bytes(const struct counter *counter)
+{
+	return counter->kind == COUNTER_ARRAY ? counter->n * sizeof(uint64_t) : sizeof(uint64_t);
+}
+
+static void add(unsigned char *times, size_t offset, size_t size_bytes)
+{
+	for (size_t i = 0; i < size_bytes; i++)
+		times[offset + i]++;
+}
+
+/*
+ * Between START and START + SIZE_BYTES each byte is counted once; PADDING bytes are never counted.
+ */
+static void check_struct(const unsigned char *times, const char *what, size_t start,
+			 size_t size_bytes, size_t padding)
+{
+	size_t never = 0, often = 0;
+
+	for (size_t i = start; i < start + size_bytes; i++) {
+		never += times[i] == 0;
+		often += times[i] > 1;
+	}
+	check(never == padding, "%s: %zu bytes without a counter", what, never - padding);
+	check(often == 0, "%s: %zu bytes with several counters", what, often);
+}
+
+static void test_every_member(void)
+{
+	unsigned char *times = calloc(1, sizeof(struct snapshot));
+
+	for (size_t i = 0; i < n_counters; i++)
+		add(times, counters[i].offset, counter_bytes(&counters[i]));
+	for (size_t i = 0; i < sizeof(not_in_the_table) / sizeof(not_in_the_table[0]); i++)
+		add(times, not_in_the_table[i].offset, not_in_the_table[i].size_bytes);
+#define CHECK(member, padding)                                                                     \
+	check_struct(times, #member, offsetof(struct snapshot, member),                            \
+		     sizeof(((struct snapshot *)NULL)->member), padding)
+	CHECK(stopped, 0);
+	CHECK(sampler, sizeof(uint64_t) - sizeof(enum sampler_state)); /* behind the state */
+	CHECK(resolver, 0);
+	CHECK(os, 0);
+	free(times);
+}
+
+/* --- every name ------------------------------------------------------------------------------- */
+
+static char *formats_text(void)
+{
+	const char *top = getenv("top_srcdir");
+	char path[4096], *text = calloc(1, 1 << 20);
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/doc/FORMATS", top ? top : ".");
+	file = fopen(path, "r");
+	check(file && fread(text, 1, (1 << 20) - 1, file) > 0, "doc/FORMATS can be read");
+	if (file)
+		fclose(file);
+	return text;
+}
+
+static bool is_letter(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+static bool has_word(const char *text, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *at = strstr(text, word); at; at = strstr(at + 1, word))
+		if ((at == text || !is_letter(at[-1])) && !is_letter(at[n]))
+			return true;
+	return false;
+}
+
+static void test_every_name(void)
+{
+	char *text = formats_text();
+
+	for (size_t i = 0; i < n_counters; i++) {
+		const struct counter *counter = &counters[i];
+		unsigned missing = !has_word(text, counter->name);
+
+		for (size_t j = 0; j < counter->n; j++)
+			missing += !has_word(text, counter->elements[j]);
+		check(!missing, "%s: %u names missing in doc/FORMATS", counter->name, missing);
+	}
+	free(text);
+}
+
+int main(void)
+{
+	test_every_member();
+	test_every_name();
+	return tap_done();
+}
