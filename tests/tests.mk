@@ -46,6 +46,7 @@ check_PROGRAMS = \
 	tests/sample/test_sample \
 	tests/sample/test_sampler \
 	tests/supervise/test_sandbox \
+	tests/supervise/test_unpause \
 	tests/elf/test_elf_compressed \
 	tests/elf/test_elf_host \
 	tests/elf/test_elf_segments \

@@ -28,10 +28,10 @@ enum sampler_state {
 	SAMPLER_STARTING,
 	SAMPLER_RUNNING,
 	SAMPLER_GUEST_PAUSED, /* by an administrator: nothing runs, nothing is sampled */
-	SAMPLER_HUNG,         /* and its guard; both killed, the guest runs; others can start */
-	SAMPLER_GUEST_AWAY,   /* shut down, crashed or destroyed; may come back */
-	SAMPLER_GUEST_GONE,   /* the same, and nobody waits for the guest any more */
-	SAMPLER_ENDED,        /* was told to; control_get_message() may complain of a recording */
+	SAMPLER_HUNG,         /* and its guard. Both were killed; the guest runs; more can start */
+	SAMPLER_GUEST_AWAY,   /* shut down, crashed or destroyed; it may come back */
+	SAMPLER_GUEST_GONE,   /* as GUEST_AWAY, and nobody waits for the guest any more */
+	SAMPLER_ENDED,        /* as told; control_get_message() may complain of a recording */
 	SAMPLER_FAILED,       /* control_get_message() says why */
 };
 
@@ -60,7 +60,7 @@ struct sampler_counts {
 	uint64_t cpu_ns;           /* of the sampler's process */
 	uint64_t restarts;         /* of the sampler, after it hung in a stop and was killed */
 	uint64_t ending;           /* enum guest_end, once the guest is away */
-	double stopped_share;      /* of the last seconds, 0..1 */
+	double stopped_share;      /* of the last second, 0..1 */
 	double stopped_share_max;  /* the most that was ever seen over such a span */
 };
 
@@ -78,8 +78,8 @@ struct xtop_error *control_create(struct control **controlp); /* shared over for
 void control_destroy(struct control *control);
 int control_fd(const struct control *control); /* in the process that created it */
 /*
- * The same memory in another process. FD is control_fd()'s, handed over; the caller keeps it. An FD
- * that is not sealed is refused.
+ * The same memory in another process, by FD, which comes from control_fd(). The caller keeps FD.
+ * An FD that is not sealed is refused.
  */
 struct xtop_error *control_adopt(int fd, struct control **controlp);
 void control_close(struct control *control); /* undoes control_adopt() */
@@ -111,7 +111,10 @@ void control_restart(struct control *control);
 /* How often control_reset_profile() was called. */
 uint64_t control_get_resets(const struct control *control);
 bool control_is_finishing(const struct control *control);
-/* It knows what it needs to know of the guest; it does not any more, the guest is another. */
+/*
+ * The resolver knows what it needs to know of the guest. Or it does not any more: the guest is
+ * another one after a reboot.
+ */
 void control_set_guest_known(struct control *control);
 void control_set_guest_unknown(struct control *control);
 
@@ -123,20 +126,22 @@ bool control_is_quitting(const struct control *control);
 bool control_is_on_hold(const struct control *control);
 void control_set_counts(struct control *control, const struct sampler_counts *counts);
 void control_count_stopped(struct control *control, uint64_t stopped_ns);
-/* Once, before the state becomes FAILED or ENDED. */
+/* Call it at most once, before the state becomes FAILED or ENDED. */
 void control_set_message(struct control *control, const char *message);
 
 /* Any reader. */
 void control_get_counts(const struct control *control, struct sampler_counts *counts);
 void control_get_stopped(const struct control *control, struct stopped_summary *summary);
-const char *control_get_message(const struct control *control); /* "": none; else never changes */
-enum guest_end control_get_ending(const struct sampler_counts *counts); /* checked */
+/* "": there is none. Otherwise it never changes. */
+const char *control_get_message(const struct control *control);
+/* How the guest ended. COUNTS may hold any number. */
+enum guest_end control_get_ending(const struct sampler_counts *counts);
 
 /*
  * The live part of stacks, by region of STACK_REGION_BYTES. The resolver stores the address up to
- * which the stack at ADDRESS was used; the sampler asks for it before it copies. CR3, the vCPU's,
- * tells the address space; addresses of the upper half mean the same in all of them. The hints are
- * a hash of limited size: another region may overwrite one, which makes a copy shorter or longer.
+ * which the stack at ADDRESS was used; the sampler asks for it before it copies. CR3 of the vCPU
+ * tells the address space; addresses of the upper half mean the same in all of them. The hints lie
+ * in a small hash table: another region may overwrite one, which makes a copy shorter or longer.
  */
 #define STACK_REGION_BYTES (16 << 10)
 void control_set_stack_top(struct control *control, uint64_t cr3, uint64_t address, uint64_t top);
@@ -171,8 +176,8 @@ struct linux_stacks {
 	uint32_t mm_start_stack;    /* offset of `start_stack` in the mm; 0: not known */
 };
 /* Resolver; NULL: nothing is known any more. */
-void control_set_linux_stacks(struct control *control, const struct linux_stacks *recipe);
-/* Sampler. False: the resolver is writing it just now; what was read before still holds. */
-bool control_get_linux_stacks(const struct control *control, struct linux_stacks *recipe);
+void control_set_linux_stacks(struct control *control, const struct linux_stacks *stacks);
+/* Sampler. False: the resolver is writing just now. What was read before still holds. */
+bool control_get_linux_stacks(const struct control *control, struct linux_stacks *stacks);
 
 #endif

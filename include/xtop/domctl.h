@@ -25,8 +25,8 @@ struct xtop_error *domctl_open(const struct guest_info *info, struct stop_area *
 bool stop_area_is_stopped(const struct stop_area *area);
 
 /*
- * The number of stops begun. Xen's results are reset after this number is raised: whoever finds the
- * same number twice has seen the same stop.
+ * The number of stops begun. Xen's results are reset after this number is raised: if two calls
+ * return the same number, they have seen the same stop.
  */
 uint64_t stop_area_stops(const struct stop_area *area);
 

@@ -21,8 +21,8 @@ static inline size_t hash_slot(uint64_t word, size_t n)
 }
 
 /*
- * HASH with WORD added to what it stands for. Both halves of the 128-bit product count: with the
- * lower half alone, two words could be chosen that collide under every seed.
+ * The hash of what HASH stands for, and then WORD. Both halves of the 128-bit product count: with
+ * the lower half alone, two words could be chosen that collide under every seed.
  */
 static inline uint64_t hash_word(uint64_t hash, uint64_t word)
 {
@@ -31,7 +31,7 @@ static inline uint64_t hash_word(uint64_t hash, uint64_t word)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* HASH with the N bytes at BYTES, and their number, added. */
+/* The same for the N bytes at BYTES, and then N. */
 uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n);
 
 /* --- the table -------------------------------------------------------------------------------- */
@@ -39,7 +39,7 @@ uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n);
 #define HASH_NONE UINT32_MAX /* no element */
 
 struct hash_table_slot {
-	uint32_t hash, element; /* HASH_NONE: the slot is free */
+	uint32_t hash, element; /* element is HASH_NONE: the slot is free */
 };
 
 /* Zeroed to begin with: empty. */

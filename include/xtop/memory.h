@@ -54,7 +54,7 @@ size_t memory_read(struct memory *memory, struct memory_root root, uint64_t addr
  */
 size_t memory_read_bulk(struct memory *memory, struct memory_root root, uint64_t address,
 			void *buffer, size_t size_bytes);
-/* All of it or nothing. */
+/* False: not all bytes can be read; *VALUE is untouched. */
 bool memory_read_u64(struct memory *memory, struct memory_root root, uint64_t address,
 		     uint64_t *value);
 bool memory_read_u32(struct memory *memory, struct memory_root root, uint64_t address,
@@ -65,6 +65,7 @@ bool memory_read_u32(struct memory *memory, struct memory_root root, uint64_t ad
  */
 bool memory_read_string(struct memory *memory, struct memory_root root, uint64_t address,
 			char *buffer, size_t capacity);
+/* *FRAME becomes the frame that holds ADDRESS. False: no page there, or no page tables. */
 bool memory_translate(struct memory *memory, struct memory_root root, uint64_t address,
 		      frame_t *frame);
 
@@ -91,9 +92,9 @@ void memory_refresh(struct memory *memory);
 void memory_update_pages(struct memory *memory, uint64_t guest_pages);
 
 /*
- * The time at which the memory is as it is read, on the clock of the samples. Decisions that depend
- * on the present, and not on the time of a sample, use this function: a recording answers with the
- * time that it was then.
+ * The time of the memory that is read, on the clock of the samples: now, or, for a recording, the
+ * time at which the recorded memory was read. Decisions that depend on the present, and not on the
+ * time of a sample, use this function.
  */
 uint64_t memory_now_ns(struct memory *memory);
 

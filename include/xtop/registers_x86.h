@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What several stages know of x86-64's registers: CR3, and how Linux saves all of them. */
+/* What several stages know of x86-64's registers: paging, and how Linux saves all registers. */
 #ifndef XTOP_REGISTERS_X86_H
 #define XTOP_REGISTERS_X86_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* Intel SDM vol. 3A §4.1.1: paging is on; entries have 64 bits; page tables have five levels. */
+#define CR0_PG   (1ULL << 31)
+#define CR4_PAE  (1ULL << 5)
+#define CR4_LA57 (1ULL << 12)
 
 /*
  * CR3: bits 12 to 51 are the address of the top page table, the others are flags or a

@@ -15,8 +15,8 @@ struct restarts {
 };
 
 /*
- * One more restart at NOW_NS, on any clock but never 0. False: there were too many, and it does not
- * count.
+ * Counts one more restart at NOW_NS, a time on any clock but never 0. False: there were too many.
+ * The restart must not be done then, and does not count.
  */
 static inline bool restarts_allow(struct restarts *restarts, uint64_t now_ns)
 {

@@ -21,12 +21,12 @@ struct ring;
 /* SIZE_BYTES is rounded up to a power of two of at least a page. */
 struct xtop_error *ring_create(size_t size_bytes, struct ring **ringp);
 /*
- * The same ring in another process, which becomes its producer. FD is ring_fd()'s, handed over; the
- * caller keeps it. An FD that is not sealed is refused: its memory could shrink under the producer.
+ * The same ring in another process, which becomes its producer. FD comes from ring_fd(); the
+ * caller keeps FD. An FD that is not sealed is refused: its memory could shrink under the producer.
  */
 struct xtop_error *ring_adopt(int fd, struct ring **ringp);
 int ring_fd(const struct ring *ring); /* in the process that created it; else -1 */
-/* In a process that becomes the producer: goes on where the producer before left off. */
+/* In a process that becomes the producer: goes on where the last producer stopped. */
 void ring_adopt_producer(struct ring *ring);
 void ring_destroy(struct ring *ring); /* unmaps this process's view */
 

@@ -17,7 +17,7 @@
 
 #include "xtop/types.h"
 
-#define SAMPLE_MAX_STACKS 8                 /* pieces a vCPU: kernel, interrupt, user, ... */
+#define SAMPLE_MAX_STACKS 8                 /* for each vCPU: kernel, interrupt, user, ... */
 #define SAMPLE_STACK_LIMIT_BYTES (64 << 10) /* of a vCPU, all pieces together */
 
 enum sample_flag {

@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 /*
- * General registers, numbered as x86-64 instructions and DWARF consumers expect to be told apart,
- * not in DWARF order. Fixed layout: part of the recording format (doc/FORMATS).
+ * All registers that xtop reads. The order is xtop's own, neither DWARF's nor that of instruction
+ * codes, and never changes: it is part of the recording format (doc/FORMATS).
  */
 struct registers {
 	uint64_t rax, rbx, rcx, rdx, rsi, rdi, rbp, rsp;
@@ -20,12 +20,12 @@ struct registers {
 	uint64_t cs, ss;
 	uint64_t fs_base, gs_base, gs_base_kernel;
 	uint64_t cr0, cr3;
-	uint64_t cr4; /* PVH, HVM: CR4.PAE is clear where CR3 leads to no 64-bit page tables */
+	uint64_t cr4; /* PVH, HVM: CR4.PAE is clear if CR3 leads to no 64-bit page tables */
 };
 
 /* An address space: where its page tables begin. */
 struct memory_root {
-	uint64_t cr3; /* as the register: only bits 12..51 are looked at */
+	uint64_t cr3; /* as in the register; only bits 12..51 are used */
 	bool la57;    /* five levels */
 };
 

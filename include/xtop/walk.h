@@ -13,7 +13,7 @@ enum walk_result {
 	WALK_NOT_PRESENT,   /* there is no page */
 	WALK_NOT_MAPPED,    /* a page-table page could not be read: *frame says which */
 	WALK_NOT_CANONICAL, /* not a valid address */
-	WALK_BAD,           /* reserved bits, or a frame that no machine has */
+	WALK_BAD,           /* a reserved bit: a large page above level 3 */
 };
 
 /* table() gives the page-table page in FRAME: 512 entries, 8-aligned. NULL: it cannot be read. */
@@ -29,8 +29,8 @@ struct walk_reader {
 struct memory_root walk_root(const struct registers *regs);
 
 /*
- * Translates ADDRESS by the tables of ROOT. WALK_OK: *frame is its 4 KiB frame, also in a large
- * page.
+ * Translates ADDRESS by the tables of ROOT. WALK_OK: *frame is the 4 KiB frame that holds ADDRESS,
+ * also inside a large page.
  */
 enum walk_result walk_find_frame(const struct walk_reader *reader, struct memory_root root,
 				 gva_t address, frame_t *frame);

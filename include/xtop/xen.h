@@ -15,12 +15,16 @@ struct xtop_error *xen_find(const char *domain, struct guest_info *info);
 bool xen_is_same_domain(const struct guest_info *info);
 bool xen_get_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs);
 
+/* libxenctrl's xc_interface: the handle with which the two functions below ask Xen. */
+struct xc_interface_core;
+struct xtop_error *xen_open_control(struct xc_interface_core **controlp);
+void xen_close_control(struct xc_interface_core *control);
 /*
  * The domain is paused, and stays so for longer than a stop of xtop takes (20 ms). *CPU_TIME_NSP:
- * the CPU time that the domain has used.
+ * the CPU time that the domain has used; untouched if it is not paused.
  */
-bool xen_is_paused(const struct guest_info *info, uint64_t *cpu_time_nsp);
+bool xen_is_paused(struct xc_interface_core *control, uint32_t domid, uint64_t *cpu_time_nsp);
 /* Undoes N pauses of the domain. Returns how many Xen has undone. */
-unsigned xen_unpause(const struct guest_info *info, unsigned n);
+unsigned xen_unpause(struct xc_interface_core *control, uint32_t domid, unsigned n);
 
 #endif

@@ -15,7 +15,7 @@ uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n)
 	size_t left = n;
 	uint64_t word;
 
-	/* Of constant size, this memcpy() is one instruction. */
+	/* This memcpy() has a constant size, so it is one instruction. */
 	for (; left >= sizeof(word); at += sizeof(word), left -= sizeof(word)) {
 		memcpy(&word, at, sizeof(word));
 		hash = hash_word(hash, word);

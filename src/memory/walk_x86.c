@@ -6,8 +6,7 @@
 #include "config.h"
 
 #include "memory/walk_x86.h"
-
-#define CR4_LA57 (1ULL << 12)
+#include "xtop/registers_x86.h"
 
 struct memory_root walk_root(const struct registers *regs)
 {

@@ -11,15 +11,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define BUDGET_CREDIT_NS 100000000ULL  /* time whose share may be saved up */
-#define BUDGET_WINDOW_NS 1000000000ULL /* over which shares and rates are measured */
+#define BUDGET_CREDIT_NS 100000000ULL  /* the budget's share of this time may be saved up */
+#define BUDGET_WINDOW_NS 1000000000ULL /* shares and rates are measured over this time */
 
 struct budget {
 	double credit_ns;
 	uint64_t refilled_ns;
 	/* the window that is being measured */
 	uint64_t window_start_ns, window_stopped_ns, window_samples;
-	/* of the last whole one */
+	/* of the last whole window */
 	double share, share_max, rate_hz;
 };
 

@@ -41,12 +41,12 @@
 _Static_assert(sizeof(struct linux_stacks) % sizeof(uint64_t) == 0, "handed over word by word");
 
 struct control {
-	/* main's */
+	/* written by main */
 	atomic_int fd; /* of this memory, in main */
 	_Atomic double rate_hz, budget;
 	atomic_bool quit, finish, hold; /* hold: no second stop before known */
 	_Atomic uint64_t resets;
-	/* sampler's */
+	/* written by the sampler */
 	_Alignas(64) atomic_int state;
 	_Atomic double rate_asked_hz, rate_now_hz, stopped_share, stopped_share_max;
 	_Atomic uint64_t ticks, samples, late, missed, skipped_budget, waited, idle_ticks, lost,
@@ -55,7 +55,7 @@ struct control {
 	_Atomic uint64_t stopped_min_ns, stopped_max_ns, stopped_sum_ns;
 	_Atomic uint64_t stopped[STOPPED_BUCKETS];
 	char message[CONTROL_MESSAGE_BYTES];
-	/* resolver's */
+	/* written by the resolver */
 	_Alignas(64) _Atomic uint64_t stacks_sequence;
 	atomic_bool known;
 	_Atomic uint64_t stacks[STACKS_WORDS]; /* struct linux_stacks */
@@ -197,7 +197,7 @@ void control_reset_profile(struct control *control)
 
 void control_finish(struct control *control)
 {
-	/* Release: who sees this also sees what was committed to the ring before. */
+	/* Release: a reader that sees this also sees what was committed to the ring before. */
 	atomic_store_explicit(&control->finish, true, memory_order_release);
 }
 
@@ -247,7 +247,8 @@ void control_set_counts(struct control *control, const struct sampler_counts *co
 	CONTROL_COUNTS(X)
 #undef X
 	/*
-	 * Release: who reads this state also reads these counters and, if it failed, the message.
+	 * Release: a reader of this state also gets these counters and, after a failure, the
+	 * message.
 	 */
 	atomic_store_explicit(&control->state, counts->state, memory_order_release);
 }
@@ -327,7 +328,8 @@ static uint64_t stopped_clamp(const struct stopped_summary *summary, uint64_t ns
 
 /*
  * The nearest rank: the smallest value that PERCENT of all do not exceed. The values of one bucket
- * are assumed to lie in it at equal distances, but none outside of what was seen.
+ * are assumed to lie in it at equal distances. The result is never below the smallest value that
+ * was seen, nor above the largest.
  */
 static uint64_t stopped_quantile(const struct stopped_summary *summary, const uint64_t *counts,
 				 unsigned percent)

@@ -7,7 +7,7 @@
 #include "xtop/guest.h"
 #include "xtop/sample.h"
 
-#define COPY_UNKNOWN_BYTES 4096 /* of a stack whose end nothing tells */
+#define COPY_UNKNOWN_BYTES 4096 /* copied of a stack if nothing tells its end */
 
 struct copier {
 	const struct guest_info *guest;
@@ -41,7 +41,7 @@ void copy_poll_stacks(struct copier *copier);
 void copy_vcpu(struct copier *copier, const struct registers *regs, bool user, char *to,
 	       struct copied *copied);
 
-/* Outside the stop: maps what copy_vcpu() would need for REGS now. */
+/* Outside the stop: maps the pages that copy_vcpu() would need for REGS now. */
 void copy_prepare(struct copier *copier, const struct registers *regs, bool user);
 
 #endif

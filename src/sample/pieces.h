@@ -29,9 +29,9 @@ struct pieces {
 void pieces_begin(struct pieces *pieces, struct frame_cache *cache, char *to, uint64_t now_ns);
 
 /*
- * Copies LENGTH bytes from ADDRESS on, as far as they can be read, as the next piece; no piece when
- * not one byte can. Returns why the piece ends; CUT_LIMIT: it has LENGTH bytes, or as many as
- * SAMPLE_STACK_LIMIT_BYTES allows. *END is the first address behind it.
+ * Copies LENGTH bytes from ADDRESS on, as far as they can be read, as the next piece. If not even
+ * one byte can be read, there is no piece. Returns why the piece ends; CUT_LIMIT: it has LENGTH
+ * bytes, or as many as SAMPLE_STACK_LIMIT_BYTES allows. *END is the first address behind it.
  */
 enum sample_cut pieces_add(struct pieces *pieces, enum sample_stack_kind kind,
 			   struct memory_root root, uint64_t address, uint64_t length,

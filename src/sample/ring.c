@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The ring between sampler and resolver; see xtop/ring.h. It follows the discipline of Concurrency
- * Kit's ck_ring: state is split by who writes it, and the comment at each fence says what the fence
+ * Kit's ck_ring: state is split by its writer, and the comment at each fence says what the fence
  * allows the other side to do.
  *
  * Layout, in one sealed memfd, shared over fork() or handed to another process:
@@ -48,9 +48,9 @@ struct ring {
 	/*
 	 * Each side keeps its own counter here, in its own memory, and only publishes it. The other
 	 * side may be a less trusted process: what that writes over the shared counter must not
-	 * lead this side astray. Each side also remembers the other's counter and loads it again
-	 * only when the old value is in the way, so that the other side's cache line stays where it
-	 * is.
+	 * lead this side astray. Each side also remembers the other's counter, and loads it again
+	 * only when the old value is in the way. So the cache line with that counter mostly stays
+	 * on the other side's CPU.
 	 */
 	_Alignas(RING_CACHE_LINE) uint64_t producer_head;
 	uint64_t producer_tail; /* last seen */

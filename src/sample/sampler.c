@@ -2,8 +2,8 @@
 /*
  * The sampler: at each tick it stops the guest, reads the registers of its vCPUs, copies the live
  * part of each stack, lets the guest go and commits the sample. Everything that can be done while
- * the guest runs is done then: looking which vCPUs want to run, mapping pages, housekeeping,
- * counting.
+ * the guest runs is done then: to look which vCPUs want to run, to map pages, to clean up, to
+ * count.
  *
  *   sleep until the deadline
  *   look            which vCPUs run or wait for a CPU? If none does, the guest is not stopped
@@ -33,9 +33,9 @@
 #define SAMPLER_PAUSED_NS      100000000 /* between looks at a guest that others have paused */
 #define SAMPLER_PAUSED_LOOKS   4         /* a shorter pause is another xtop's stop */
 #define SAMPLER_PAUSED_LOOK_NS 500000    /* between these looks */
-#define SAMPLER_NAP_NS         100000000 /* longest sleep without a look whether to quit */
+#define SAMPLER_NAP_NS         100000000 /* longest sleep; then look whether to quit */
 #define SAMPLER_RETAKES        2         /* the guest may run on to pages not mapped either */
-#define SAMPLER_BEHIND_NS      200000000 /* so long a sample of a Linux guest may wait */
+#define SAMPLER_BEHIND_NS      200000000 /* a sample of a Linux guest may wait this long */
 #define SAMPLER_RING_BYTES     (1 << 20)
 #define SAMPLER_RING_SAMPLES   4
 
@@ -96,7 +96,7 @@ static size_t sampler_copy_vcpu(struct sampler *sampler, char *to, unsigned i)
 	return sizeof(struct sample_vcpu) + copied->size_bytes;
 }
 
-/* After the release: the heads of the stacks. */
+/* After the release: writes the head of each vCPU to ROOM. */
 static void sampler_build_heads(struct sampler *sampler, char *room)
 {
 	char *to = room + sizeof(struct sample);

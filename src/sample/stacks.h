@@ -58,7 +58,7 @@ static inline uint64_t stacks_learned_bytes(const struct copy *copy, uint64_t ad
 }
 
 /*
- * Where a user stack ends of which the resolver has learned nothing. A program's first stack begins
+ * Where a user stack ends if the resolver has learned nothing of it. A program's first stack begins
  * below its arguments, at mm->start_stack (Linux fs/binfmt_elf.c). A thread's stack begins below
  * what its thread pointer points to: the C libraries put that at the end of the stack (glibc
  * nptl/allocatestack.c, musl src/thread/pthread_create.c).

@@ -3,9 +3,9 @@
  * Which pieces of stack led a vCPU to where it is: Linux on x86-64; see stacks.h.
  *
  *   user code      its stack, at rsp
- *   kernel code    the stack at rsp. While that is not the task's own stack: the stack that it
- *                  interrupted, which its end tells. Then the stack of the user code, which the
- *                  registers at the top of the task's stack tell.
+ *   kernel code    the stack at rsp. While that is not the task's own stack, the words at its end
+ *                  lead to the stack that was interrupted. Last, the stack of the user code: the
+ *                  registers at the top of the task's stack lead there.
  *
  *      exception stack            interrupt stack           task's stack            user stack
  *   rsp ► ┌───────────┐       ┌► ┌───────────┐         ┌► ┌───────────┐        ┌► ┌──────────┐
@@ -87,10 +87,7 @@ static void stacks_find_task(struct copy *copy)
 	const struct linux_stacks *stacks = &copy->copier->stacks;
 	uint64_t top = stacks_task_top(copy);
 
-	/*
-	 * No subtraction below wraps: a kernel address is larger than any number of the
-	 * description.
-	 */
+	/* No subtraction below wraps: a kernel address is larger than any number of STACKS. */
 	if (!top)
 		return;
 	copy->task.start = top + stacks->top_padding - stacks->stack_bytes;
@@ -213,7 +210,10 @@ static enum sample_cut stacks_copy_entered(struct copy *copy, uint64_t sp)
 	return address_is_kernel(sp) ? CUT_NOT_PRESENT : stacks_copy_user(copy, STACK_USER, sp);
 }
 
-/* By the registers on the task's stack. CUT_NONE: a kernel thread has no user stack. */
+/*
+ * Copies the user stack to which the registers on the task's stack lead. CUT_NONE: there is none,
+ * as for a kernel thread.
+ */
 static enum sample_cut stacks_copy_saved_user(struct copy *copy)
 {
 	enum sample_cut cut;
@@ -301,7 +301,7 @@ static void stacks_begin(struct copy *copy)
 	copy->copied->task = stacks_read_per_cpu(copy, stacks->current_per_cpu);
 }
 
-/* rsp is on a stack of the kernel's. */
+/* For kernel code with rsp in the kernel's half. */
 static void stacks_copy_from_kernel(struct copy *copy)
 {
 	uint64_t top, sp;

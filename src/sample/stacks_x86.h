@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Private to sample/: what copying stacks has to know of x86-64. Another architecture has a header
+ * Private to sample/: what copies of stacks depend on in x86-64. Another architecture has a header
  * with the same functions. Sampler's thread, also while the guest stands still.
  */
 #ifndef SAMPLE_STACKS_X86_H
@@ -8,9 +8,6 @@
 
 #include "sample/stacks.h"
 #include "xtop/registers_x86.h"
-
-#define CR0_PG  (1ULL << 31)
-#define CR4_PAE (1ULL << 5)
 
 /* Bytes of the registers that Linux saves when user code enters the kernel. */
 #define STACKS_SAVED_REGISTERS_BYTES PT_REGS_BYTES
@@ -25,6 +22,7 @@ static inline bool stacks_can_walk(const struct guest_info *guest, const struct 
 	return guest->type == GUEST_PV || (regs->cr0 & CR0_PG && regs->cr4 & CR4_PAE);
 }
 
+/* The stack pointer. */
 static inline uint64_t stacks_pointer(const struct registers *regs)
 {
 	return regs->rsp;

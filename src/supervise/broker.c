@@ -23,11 +23,11 @@
 #include "supervise/broker.h"
 #include "supervise/broker_wire.h"
 #include "supervise/guard.h"
-#include "xtop/foreign.h"
-#include "xtop/xen.h"
 #include "xtop/cleanup.h"
 #include "xtop/control.h"
+#include "xtop/foreign.h"
 #include "xtop/ring.h"
+#include "xtop/xen.h"
 
 #define BROKER_MAX_GUARDS 8
 #define BROKER_MAX_GRANTS 256
@@ -58,8 +58,8 @@ struct broker {
 /* --- which domains are allowed ---------------------------------------------------------------- */
 
 /*
- * Those of the command line, word by word, and those with a known UUID: it stays the same in a
- * reboot.
+ * Main may ask for a domain exactly as the command line names it, and for the UUID of a domain that
+ * was found before: the UUID stays the same in a reboot.
  */
 static bool broker_may_find(const struct broker *broker, const char *domain)
 {
@@ -144,7 +144,7 @@ static struct xtop_error *broker_get_registers(const struct guest_info *info, ui
 	return NULL;
 }
 
-/* A free run. Only one run for each domain: two would each use the whole budget. */
+/* Finds a free run. A domain has one run at most: each of two would use the whole budget. */
 static struct xtop_error *broker_find_run(struct broker *broker, const struct guest_info *info,
 					  struct broker_run **runp, uint32_t *number)
 {

@@ -19,26 +19,27 @@
 
 #include "supervise/broker.h"
 #include "supervise/broker_wire.h"
-#include "xtop/foreign.h"
-#include "xtop/xen.h"
 #include "xtop/cleanup.h"
 #include "xtop/control.h"
+#include "xtop/foreign.h"
 #include "xtop/memory.h"
 #include "xtop/ring.h"
+#include "xtop/xen.h"
 
 #define CLIENT_WAIT_S   20    /* for an answer; the end of a guard takes less */
 #define CLIENT_WAIT_MS  5000  /* for a guard that ends without the broker */
-#define CLIENT_MAX_LIST 32768 /* domains; Xen has no more numbers */
+#define CLIENT_MAX_LIST 32768 /* domains: Xen has no more numbers */
 
 static struct {
 	int socket; /* 0: there is no broker */
 	pid_t pid;
 	const struct broker_settings *settings;
-	bool is_gone; /* or an answer is missing: the next one would belong to another question */
+	/* Also if an answer did not come: it would be taken for the answer to the next question. */
+	bool is_gone;
 	pthread_mutex_t lock;
 } client = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* --- its life --------------------------------------------------------------------------------- */
+/* --- start and end ---------------------------------------------------------------------------- */
 
 struct xtop_error *broker_start(const struct broker_settings *settings)
 {

@@ -34,7 +34,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-#define SANDBOX_NOBODY 65534 /* Debian's and most others' */
+#define SANDBOX_NOBODY 65534 /* nobody's ids on Debian and most other systems */
 /* IOCTL_PRIVCMD_MMAPBATCH_V2 of Xen's xen/sys/privcmd.h, which only src/xen/ may include. */
 #define SANDBOX_MMAPBATCH_V2 0x205004UL
 /*
@@ -49,9 +49,9 @@
 /* --- descriptors ------------------------------------------------------------------------------ */
 
 /*
- * Descriptors that came through exec have no FD_CLOEXEC, and all that xtop opens have it. Main must
- * not write to files that root's shell or a service had open. Those that the user named as
- * /dev/fd/N were duplicated before.
+ * Descriptors that came through exec have no FD_CLOEXEC; all that xtop opens have it. Main must not
+ * write to files that root's shell or a service had open. A descriptor that the user named as
+ * /dev/fd/N was duplicated before.
  */
 static struct xtop_error *sandbox_close_inherited(void)
 {
@@ -146,7 +146,7 @@ static const int sandbox_calls[] = {
 	CALL(poll), CALL(ppoll), CALL(select), CALL(pselect6), CALL(sendmsg), CALL(recvmsg),
 	CALL(wait4), CALL(rt_sigaction), CALL(rt_sigprocmask), CALL(rt_sigreturn),
 	CALL(rt_sigpending), CALL(rt_sigsuspend), CALL(rt_sigtimedwait), CALL(sigaltstack),
-	/* about itself */
+	/* about the process itself */
 	CALL(getpid), CALL(getppid), CALL(getuid), CALL(geteuid), CALL(getgid), CALL(getegid),
 	CALL(getpgrp), CALL(getrusage), CALL(getrandom), CALL(uname), CALL(sysinfo),
 };
@@ -156,7 +156,7 @@ static const int sandbox_fcntls[] = {
 	F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_ADD_SEALS, F_GET_SEALS,
 };
 
-/* Those of a terminal, without TIOCSTI, and the one that maps the guest's memory. */
+/* The terminal's calls, without TIOCSTI, and the call that maps the guest's memory. */
 static const unsigned long sandbox_ioctls[] = {
 	TCGETS, TCSETS, TCSETSW, TCSETSF, TCFLSH, TIOCGWINSZ, TIOCGPGRP, FIONREAD,
 	SANDBOX_TCGETS2, SANDBOX_TCSETS2, SANDBOX_TCSETSW2, SANDBOX_TCSETSF2,
@@ -177,7 +177,7 @@ static void sandbox_add_conditions(scmp_filter_ctx filter, bool *failed)
 		ADD(SCMP_SYS(fcntl), 1, SCMP_A1_32(SCMP_CMP_EQ, (uint32_t)sandbox_fcntls[i], 0));
 	ADD(SCMP_SYS(mmap), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
 	ADD(SCMP_SYS(mprotect), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
-	/* Threads, not processes. */
+	/* New threads, but no new processes. */
 	ADD(SCMP_SYS(clone), 1, SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
 	ADD(SCMP_SYS(tgkill), 1, SCMP_A0_32(SCMP_CMP_EQ, (uint32_t)self, 0));
 	ADD(SCMP_SYS(kill), 1, SCMP_A0_32(SCMP_CMP_EQ, (uint32_t)self, 0));
@@ -197,8 +197,8 @@ static struct xtop_error *sandbox_filter_calls(void)
 	if (filter) {
 		sandbox_add_conditions(filter, failed);
 		/*
-		 * A filter cannot see its flags, which are in memory. After ENOSYS glibc uses
-		 * clone().
+		 * A filter cannot see the flags of clone3(), which are in memory. After ENOSYS
+		 * glibc uses clone().
 		 */
 		*failed |=
 			seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) < 0;

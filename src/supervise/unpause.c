@@ -21,41 +21,54 @@ static char *unpause_note(const char *format, const struct guest_info *info, uin
 	return asprintf(&note, format, name, pid) < 0 ? NULL : note;
 }
 
-struct xtop_error *guest_undo_pause(const char *domain, bool asked, char **notep)
+/* *NOTEP: what was found and done; NULL: nothing to say. */
+static void unpause_domain(struct xc_interface_core *control, const struct guest_info *info,
+			   bool asked, char **notep)
 {
-	struct guest_info info;
-	struct xtop_error *error = xen_find(domain, &info);
 	struct pause_found found;
 	uint64_t cpu_time_ns = 0;
-	bool paused;
+	bool paused, still_paused;
 
-	*notep = NULL;
-	if (error)
-		return error;
-	paused = xen_is_paused(&info, &cpu_time_ns);
-	pause_find_records(PAUSE_DIRECTORY, &info, cpu_time_ns, &found);
+	paused = xen_is_paused(control, info->domid, &cpu_time_ns);
+	pause_find_records(PAUSE_DIRECTORY, info, cpu_time_ns, &found);
 	/*
 	 * One unpause for each stop that was left. Another one would undo an administrator's pause.
 	 */
-	if (paused && found.stopped && xen_unpause(&info, found.stopped)) {
+	if (paused && found.stopped && xen_unpause(control, info->domid, found.stopped)) {
+		still_paused = xen_is_paused(control, info->domid, &cpu_time_ns);
 		*notep = unpause_note(
-			xen_is_paused(&info, &cpu_time_ns)
-				? "domain '%s': undid the pause that an xtop (process %u) "
-				  "left when it was killed; somebody else's pause remains"
-				: "domain '%s' stood still since an xtop (process %u) was "
-				  "killed: it runs again",
-			&info, found.pid);
+			still_paused ? "domain '%s': undid the pause that an xtop (process %u) "
+				       "left when it was killed; somebody else's pause remains"
+				     : "domain '%s' stood still since an xtop (process %u) was "
+				       "killed: it runs again",
+			info, found.pid);
 	} else if (paused && found.run) {
 		*notep = unpause_note("domain '%s' is paused, but it has run since an xtop "
 				      "(process %u) was killed: that pause is somebody else's and "
 				      "stays",
-				      &info, found.pid);
+				      info, found.pid);
 	} else if (asked && paused) {
 		*notep = unpause_note("domain '%s' is paused, but not by xtop: nothing done; "
 				      "xl unpause lets it go",
-				      &info, 0);
+				      info, 0);
 	} else if (asked) {
-		*notep = unpause_note("domain '%s' is not paused: nothing to do", &info, 0);
+		*notep = unpause_note("domain '%s' is not paused: nothing to do", info, 0);
 	}
+}
+
+/* Opens the handle first: records are removed when they are read, and may be read only once. */
+struct xtop_error *guest_undo_pause(const char *domain, bool asked, char **notep)
+{
+	struct guest_info info;
+	struct xtop_error *error = xen_find(domain, &info);
+	struct xc_interface_core *control;
+
+	*notep = NULL;
+	if (!error)
+		error = xen_open_control(&control);
+	if (error)
+		return error;
+	unpause_domain(control, &info, asked, notep);
+	xen_close_control(control);
 	return NULL;
 }

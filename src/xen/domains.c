@@ -252,32 +252,41 @@ bool xen_is_same_domain(const struct guest_info *info)
 	return strcmp(uuid, info->uuid) == 0;
 }
 
-bool xen_is_paused(const struct guest_info *info, uint64_t *cpu_time_nsp)
+struct xtop_error *xen_open_control(struct xc_interface_core **controlp)
 {
 	xc_interface *xc = xc_interface_open(xen_log_quiet(), xen_log_quiet(), 0);
-	const struct timespec nap = { .tv_nsec = XEN_PAUSE_NS };
-	xc_domaininfo_t domain = { 0 };
-	bool paused = xc != NULL;
 
-	for (unsigned i = 0; i < XEN_PAUSE_POLLS && paused; i++) {
-		paused = xen_get_domain(xc, info->domid, &domain) &&
-			 domain.flags & XEN_DOMINF_paused;
-		if (paused)
-			nanosleep(&nap, NULL);
-	}
-	xc_interface_close(xc);
-	if (paused)
-		*cpu_time_nsp = domain.cpu_time;
-	return paused;
+	if (!xc)
+		return error_create_errno(errno, "cannot open Xen's control interface");
+	*controlp = xc;
+	return NULL;
 }
 
-unsigned xen_unpause(const struct guest_info *info, unsigned n)
+void xen_close_control(struct xc_interface_core *control)
 {
-	xc_interface *xc = xc_interface_open(xen_log_quiet(), xen_log_quiet(), 0);
+	xc_interface_close(control);
+}
+
+bool xen_is_paused(struct xc_interface_core *control, uint32_t domid, uint64_t *cpu_time_nsp)
+{
+	const struct timespec nap = { .tv_nsec = XEN_PAUSE_NS };
+	xc_domaininfo_t domain;
+
+	for (unsigned i = 0; i < XEN_PAUSE_POLLS; i++) {
+		if (!xen_get_domain(control, domid, &domain) ||
+		    !(domain.flags & XEN_DOMINF_paused))
+			return false;
+		nanosleep(&nap, NULL);
+	}
+	*cpu_time_nsp = domain.cpu_time;
+	return true;
+}
+
+unsigned xen_unpause(struct xc_interface_core *control, uint32_t domid, unsigned n)
+{
 	unsigned undone = 0;
 
-	while (xc && undone < n && xc_domain_unpause(xc, info->domid) == 0)
+	while (undone < n && xc_domain_unpause(control, domid) == 0)
 		undone++;
-	xc_interface_close(xc);
 	return undone;
 }

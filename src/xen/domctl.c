@@ -29,12 +29,12 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "xtop/domctl.h"
-#include "xtop/xen.h"
 #include "xen/guest_x86.h"
 #include "xen/xen_log.h"
-#include "xtop/clock.h"
 #include "xtop/cleanup.h"
+#include "xtop/clock.h"
+#include "xtop/domctl.h"
+#include "xtop/xen.h"
 
 #define RESULT_PENDING 1 /* no domctl has this result: they return 0 or a negative errno */
 /* About a second. The page that Xen cannot read is away for microseconds only. */
@@ -247,7 +247,7 @@ static void domctl_ask_mode(struct domctl_guest *guest, unsigned vcpu, uint64_t 
 		mode->is_short = vcpu_answer_is_short(guest->area->answer);
 }
 
-/* For the vCPUs of which the last stop wanted to know the mode. */
+/* Asks for the mode of each vCPU that did not show its mode in the last stop. */
 static void domctl_ask_modes(struct domctl_guest *guest, uint64_t now_ns)
 {
 	for (unsigned i = 0; i < guest->n_vcpus; i++) {

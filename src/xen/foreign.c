@@ -59,10 +59,11 @@ static char *foreign_map(struct foreign *foreign, const frame_t *frames, size_t 
 
 bool foreign_copy(struct foreign *foreign, const frame_t *frames, size_t n, char *pages, bool *ok)
 {
-	char *map = foreign_map(foreign, frames, n);
 	unsigned faults;
+	char *map;
 
 	assert(n <= FOREIGN_BATCH_PAGES);
+	map = foreign_map(foreign, frames, n);
 	memset(ok, 0, n * sizeof(ok[0]));
 	if (!map)
 		return true;

@@ -3,7 +3,7 @@
  * Private to xen/: what domctl.c and domains.c need to know of an x86-64 guest. A port to another
  * architecture provides these names, and includes its header instead of this one.
  *
- * What runs while the guest is stopped is inline: domctl_stop() calls it once for each vCPU.
+ * Functions that run while the guest is stopped are inline: domctl_stop() calls them for each vCPU.
  */
 #ifndef XEN_GUEST_X86_H
 #define XEN_GUEST_X86_H
@@ -11,11 +11,8 @@
 #include <xenctrl.h> /* first: it sets __XEN_TOOLS__ for the public headers */
 #include <xen/hvm/save.h>
 
+#include "xtop/registers_x86.h"
 #include "xtop/types.h"
-
-/* Intel SDM vol. 3A §4.1.1: paging, of 64-bit entries, of four levels or five. */
-#define CR0_PG  (1ULL << 31)
-#define CR4_PAE (1ULL << 5)
 
 static inline void vcpu_get_registers(const vcpu_guest_context_t *context, struct registers *regs)
 {
@@ -72,7 +69,10 @@ static inline void vcpu_apply_mode(struct vcpu_mode *mode, struct registers *reg
 		regs->cr4 &= ~CR4_PAE;
 }
 
-/* The question: a domctl COMMAND, and a buffer for the answer that Xen can write to. */
+/*
+ * The question about the mode of VCPU: a domctl with VCPU_ASK_COMMAND. Xen writes to ANSWER, which
+ * lies in hypercall memory.
+ */
 #define VCPU_ASK_COMMAND XEN_DOMCTL_gethvmcontext_partial
 struct vcpu_answer {
 	struct hvm_hw_cpu cpu;

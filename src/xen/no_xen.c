@@ -5,9 +5,9 @@
  */
 #include "config.h"
 
-#include "xtop/xen.h"
 #include "xtop/domctl.h"
 #include "xtop/foreign.h"
+#include "xtop/xen.h"
 
 static struct xtop_error *no_xen(void)
 {
@@ -38,15 +38,26 @@ bool xen_get_registers(const struct guest_info *info, unsigned vcpu, struct regi
 	return false;
 }
 
-bool xen_is_paused(const struct guest_info *info, uint64_t *cpu_time_nsp)
+struct xtop_error *xen_open_control(struct xc_interface_core **controlp)
 {
-	(void)info, (void)cpu_time_nsp;
+	(void)controlp;
+	return no_xen();
+}
+
+void xen_close_control(struct xc_interface_core *control)
+{
+	(void)control;
+}
+
+bool xen_is_paused(struct xc_interface_core *control, uint32_t domid, uint64_t *cpu_time_nsp)
+{
+	(void)control, (void)domid, (void)cpu_time_nsp;
 	return false;
 }
 
-unsigned xen_unpause(const struct guest_info *info, unsigned n)
+unsigned xen_unpause(struct xc_interface_core *control, uint32_t domid, unsigned n)
 {
-	(void)info, (void)n;
+	(void)control, (void)domid, (void)n;
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include "tests/support/memory_guest.h"
 #include "tests/support/tap.h"
+#include "xtop/registers_x86.h"
 #include "xtop/walk.h"
 
 #define KERNEL    0xffffffff81234567ULL
@@ -36,7 +37,7 @@ static enum walk_result walk(struct memory_guest *guest, unsigned levels, uint64
 	enum walk_result result;
 
 	if (levels == 5)
-		regs.cr4 |= CR4_LA57_BIT;
+		regs.cr4 |= CR4_LA57;
 	result = walk_find_frame(&reader, walk_root(&regs), GVA(address), &found);
 	*frame = found.value;
 	return result;

@@ -387,12 +387,6 @@ static void test_all_counts(void)
 
 static void test_signals(void)
 {
-	struct sampler_counts counts = {
-		.state = SAMPLER_GUEST_PAUSED, .ticks = 5, .refused = 7, .stopped_share = 0.25
-	};
-	struct sampler_counts got;
-	char text[1000];
-
 	begin();
 	check(!control_is_quitting(control) && !control_is_finishing(control) &&
 		      control_get_resets(control) == 0,
@@ -404,6 +398,23 @@ static void test_signals(void)
 	check(control_is_quitting(control) && control_is_finishing(control) &&
 		      control_get_resets(control) == 2,
 	      "then");
+	control_set_hold(control);
+	control_set_guest_known(control);
+	check(!control_is_on_hold(control), "no hold once the guest is known");
+	control_set_guest_unknown(control);
+	check(control_is_on_hold(control), "on hold again when it is not known any more");
+	end();
+}
+
+static void test_message(void)
+{
+	struct sampler_counts counts = {
+		.state = SAMPLER_GUEST_PAUSED, .ticks = 5, .refused = 7, .stopped_share = 0.25
+	};
+	struct sampler_counts got;
+	char text[1000];
+
+	begin();
 	control_set_counts(control, &counts);
 	control_get_counts(control, &got);
 	check(got.state == SAMPLER_GUEST_PAUSED && got.ticks == 5 && got.refused == 7 &&
@@ -420,7 +431,19 @@ static void test_signals(void)
 	counts.state = SAMPLER_FAILED;
 	control_set_counts(control, &counts);
 	check_u64(strlen(control_get_message(control)), 255, "then the message, cut to its room");
-	counts.ending = GUEST_END_REBOOT;
+	end();
+}
+
+/* The state and the end may be set alone: the counters stay. Main may write any number. */
+static void test_states(void)
+{
+	struct sampler_counts counts = {
+		.state = SAMPLER_FAILED, .ticks = 5, .ending = GUEST_END_REBOOT
+	};
+	struct sampler_counts got;
+
+	begin();
+	control_quit(control);
 	control_set_counts(control, &counts);
 	control_get_counts(control, &got);
 	check(control_get_ending(&got) == GUEST_END_REBOOT, "how the guest ended");
@@ -440,11 +463,6 @@ static void test_signals(void)
 	control_set_state(control, (enum sampler_state) - 1);
 	control_get_counts(control, &got);
 	check_u64(got.state, SAMPLER_FAILED, "and so is one before the first");
-	control_set_hold(control);
-	control_set_guest_known(control);
-	check(!control_is_on_hold(control), "no hold once the guest is known");
-	control_set_guest_unknown(control);
-	check(control_is_on_hold(control), "on hold again when it is not known any more");
 	end();
 }
 
@@ -462,5 +480,7 @@ int main(void)
 	test_rate_and_budget();
 	test_all_counts();
 	test_signals();
+	test_message();
+	test_states();
 	return tap_done();
 }

@@ -13,6 +13,7 @@
 #include "tests/support/tap.h"
 #include "xtop/fault.h"
 #include "xtop/frame_cache.h"
+#include "xtop/registers_x86.h"
 
 #define STACK     0xffffc90000104000ULL /* of four pages, in one region of hints */
 #define STACK_END (STACK + 0x4000)
@@ -195,7 +196,7 @@ static void test_no_paging(void)
 	begin();
 	regs->cr0 = 0;
 	check_copy(copy_prepared(), CUT_NO_PAGING, 0, "CR0.PG clear");
-	regs->cr0 = CR0_PG_BIT;
+	regs->cr0 = CR0_PG;
 	regs->cr4 = 0;
 	check_copy(copy_prepared(), CUT_NO_PAGING, 0, "CR4.PAE clear");
 	check_u64(memory->maps, 0, "nothing was mapped for it");

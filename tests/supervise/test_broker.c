@@ -36,7 +36,7 @@ static struct seen {
 	unsigned started, ended, polled;
 	unsigned meanwhile; /* polls of other guards while one was ended */
 	uint32_t started_domid;
-	char repaired[40]; /* the last domain that guest_undo_pause() was called for */
+	char unpaused[40]; /* the last domain that guest_undo_pause() was called for */
 	double budget;
 	bool spent;      /* the sampler begins without credit */
 	bool aligned;    /* the first record of the ring */
@@ -93,7 +93,7 @@ bool xen_get_registers(const struct guest_info *info, unsigned vcpu, struct regi
 
 struct xtop_error *guest_undo_pause(const char *domain, bool asked, char **notep)
 {
-	snprintf(seen->repaired, sizeof(seen->repaired), "%s", asked ? "" : domain);
+	snprintf(seen->unpaused, sizeof(seen->unpaused), "%s", asked ? "" : domain);
 	*notep = NULL;
 	return NULL;
 }
@@ -244,7 +244,7 @@ static void test_sampling(void)
 	check(says(guard_start(&secret, control, ring, &process), "was not asked for"),
 	      "another domain is not sampled");
 	check(!guard_start(&info, control, ring, &process), "started");
-	check_string(seen->repaired, "u-web01", "before that, a pause that was left is undone");
+	check_string(seen->unpaused, "u-web01", "before that, a pause that was left is undone");
 	check(seen->started == 1 && seen->started_domid == 5, "one guard, for that domain");
 	check(seen->budget == 0.25, "with the budget of the command line: %g", seen->budget);
 	record = ring_peek(ring, &size);

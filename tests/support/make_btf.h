@@ -38,7 +38,7 @@ void make_btf_destroy(struct make_btf *make);
 
 /* Offset of NAME in the strings; NULL is the empty name. */
 uint32_t make_btf_name(struct make_btf *make, const char *name);
-/* A type of any kind, its first 12 bytes. This and the next functions return the type's number. */
+/* The first 12 bytes of a type of any kind. This and the next functions return its number. */
 uint32_t make_btf_type(struct make_btf *make, const char *name, unsigned kind, unsigned members,
 		       uint32_t size);
 /* N words that follow the 12 bytes. */

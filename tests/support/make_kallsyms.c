@@ -11,7 +11,7 @@
 #define FILLER_BYTES 70000
 #define MAX_BYTES    (8U << 20)
 
-/* The layouts of versions, by their Linux scripts/kallsyms.c. */
+/* The layouts of Linux's versions, by scripts/kallsyms.c of each. */
 const struct made_layout made_layouts[] = {
 	{ "4.14, absolute", true, true, KALLSYMS_ABSOLUTE, false, 0, false, 5000, NULL, false },
 	{ "4.14, one CPU", true, true, KALLSYMS_RELATIVE, false, 0, false, 5001, NULL, false },

@@ -10,7 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "memory_guest.h"
+#include "tests/support/memory_guest.h"
+#include "xtop/registers_x86.h"
 
 static void memory_guest_die(const char *what)
 {
@@ -138,7 +139,7 @@ struct memory_guest *memory_guest_create(unsigned n_vcpus)
 	for (unsigned i = 0; i < n_vcpus; i++) {
 		guest->look.states[i] = VCPU_RUNNING;
 		guest->regs[i] =
-			(struct registers){ .cr0 = CR0_PG_BIT, .cr3 = cr3, .cr4 = CR4_PAE_BIT };
+			(struct registers){ .cr0 = CR0_PG, .cr3 = cr3, .cr4 = CR4_PAE };
 	}
 	return guest;
 }

@@ -17,15 +17,11 @@
 #define MEMORY_GUEST_FRAMES 512
 #define MEMORY_GUEST_TABLES 0x100000 /* frames from here on are handed out as page tables */
 
-/* Of page-table entries. */
+/* Bits of page-table entries. */
 #define PTE_P         (1ULL << 0)
 #define PTE_PS        (1ULL << 7)
 #define PTE_PAT_LARGE (1ULL << 12)
 #define PTE_NX        (1ULL << 63)
-
-#define CR0_PG_BIT   (1ULL << 31)
-#define CR4_PAE_BIT  (1ULL << 5)
-#define CR4_LA57_BIT (1ULL << 12)
 
 struct memory_frame {
 	uint64_t number;

@@ -14,9 +14,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "xtop/domctl.h"
 #include "supervise/pause_record.h"
 #include "tests/support/tap.h"
+#include "xtop/domctl.h"
+#include "xtop/registers_x86.h"
 
 #define DOMID   7
 #define N_VCPUS 3
@@ -342,8 +343,6 @@ static void test_interface(void)
 
 /* --- 64-bit mode ------------------------------------------------------------------------------ */
 
-#define CR0_PG  (1ULL << 31)
-#define CR4_PAE (1ULL << 5)
 #define LONG    0xd01 /* EFER: SCE, LME, LMA, NXE */
 #define SHORT   0x801 /* no LME, no LMA */
 
