@@ -7,10 +7,11 @@
  *
  * Such a file may be damaged, or come out of a guest's disk. libelf takes memory for what a file
  * says of itself, so the number of sections, and the range of each part that is read, are checked
- * against limits and the file's size before libelf is asked (elf_file.c). libelf keeps what it read
- * until elf_end(). So it is asked for headers, for whole sections, of which callers read a few, and
- * for one compressed section. Other parts are read here, into memory that goes with the blob: a
- * file may name one megabyte as the notes of 100,000 sections.
+ * against limits and the file's size before libelf is asked (elf_file.c).
+ *
+ * libelf keeps what it read until elf_end(). So libelf is asked for headers, for the few whole
+ * sections that callers read, and for one compressed section. Other parts are read here, into
+ * memory of the blob: 100,000 sections of a file may all name the same megabyte as their notes.
  *
  * libelf reads with ELF_C_READ, by pread() into memory of its own. It could map the file; but
  * whoever may write to a mapped file can make it shorter, and then the next access is a SIGBUS. A
@@ -164,7 +165,10 @@ static const struct elf_reader elf_host_reader = {
 
 /* --- headers ---------------------------------------------------------------------------------- */
 
-/* libelf reads all of them at once: 65,534 at most, if section 0 is not to be asked how many. */
+/*
+ * libelf reads all of them at once. e_phnum says 65,534 at most. With PN_XNUM section 0 would say
+ * how many there are; such a file has no segments for us.
+ */
 static void elf_host_read_segments(struct elf_file *file)
 {
 	const Elf64_Ehdr *header = &file->header;

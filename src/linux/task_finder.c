@@ -102,9 +102,9 @@ static uint64_t task_finder_address(struct task_finder *finder, const struct sam
  * *TASKP has ended since, or runs another program: sets *TASKP and *USER to what they were at
  * TIME_NS. False: nobody can tell whose the sample is.
  */
-static bool task_finder_former(struct task_finder *finder, const struct sample_vcpu *vcpu,
-			       uint64_t time_ns, const struct task **taskp,
-			       const struct space **user)
+static bool task_finder_find_past(struct task_finder *finder, const struct sample_vcpu *vcpu,
+				  uint64_t time_ns, const struct task **taskp,
+				  const struct space **user)
 {
 	const struct task *task = *taskp, *parent;
 	uint64_t sp = task_finder_sp(vcpu);
@@ -145,7 +145,7 @@ static void task_finder_task(struct task_finder *finder, const struct sample_vcp
 				   ? now_ns
 				   : memory_now_ns(finder->guest->memory));
 	if (!user && !found->kernel_thread &&
-	    !task_finder_former(finder, vcpu, now_ns, &named, &user))
+	    !task_finder_find_past(finder, vcpu, now_ns, &named, &user))
 		return;
 	*task = (struct os_task){
 		.process = named->process,

@@ -437,7 +437,7 @@ static void test_shorter(void)
 	elf_file_deinit(&file);
 }
 
-/* --- files that would cost much ---------------------------------------------------------------- */
+/* --- files that would cost much --------------------------------------------------------------- */
 
 #define MIB            ((size_t)1 << 20)
 #define N_REPEATED     400
