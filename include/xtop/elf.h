@@ -24,7 +24,7 @@
 
 #define ELF_MAX_SECTIONS    (1U << 17) /* libelf takes some 400 bytes for each: 50 MiB */
 #define ELF_MAX_SEGMENTS    128        /* Linux refuses more than 64 KiB of them: 1,170 */
-#define ELF_MAX_NOTES_BYTES (1U << 20) /* of a section or segment; Linux's .notes has 500 bytes */
+#define ELF_MAX_NOTES_BYTES (1U << 20) /* that are read of a file; Linux's .notes has 500 bytes */
 #define ELF_MAX_NAMES_BYTES (1U << 20) /* of the sections' names */
 #define ELF_MAX_NAME_BYTES  4096       /* of a symbol's name; the rest is cut off */
 
@@ -70,6 +70,7 @@ struct elf_file {
 	const struct bytes *bytes; /* elf_guest.c's */
 	struct Elf *host;          /* elf_host.c's: libelf's handle */
 	int fd;                    /* the same; the caller's */
+	bool inflated;             /* the same; libelf was asked to inflate a section */
 };
 
 /* Error: not an executable or shared object for the guest's machine. BYTES must outlive FILE. */
@@ -95,7 +96,8 @@ bool elf_load(struct elf_file *file, uint64_t offset, uint64_t size_bytes, struc
 bool elf_load_section(struct elf_file *file, size_t index, struct elf_blob *blob);
 /*
  * The same of section INDEX, which is compressed by zlib; ZDEBUG: in the older way. False also when
- * the section would be larger than limits.inflated_bytes, and for every file of the guest.
+ * the section would be larger than limits.inflated_bytes, when one has been tried before, and for
+ * every file of the guest.
  */
 bool elf_inflate_section(struct elf_file *file, size_t index, bool zdebug, struct elf_blob *blob);
 void elf_blob_deinit(struct elf_blob *blob);

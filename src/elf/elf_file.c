@@ -189,11 +189,18 @@ void elf_set_section(struct elf_section *section, const Elf64_Shdr *header)
 	section->code = header->sh_flags & SHF_EXECINSTR;
 }
 
+/* Leaves out what follows the last NUL, so that every name that begins before it has an end. */
 void elf_load_names(struct elf_file *file, size_t index)
 {
-	if (index < file->n_sections &&
-	    file->sections[index].header.sh_size <= ELF_MAX_NAMES_BYTES)
-		elf_load_section(file, index, &file->names);
+	struct elf_blob *names = &file->names;
+	const uint8_t *last;
+
+	if (index >= file->n_sections ||
+	    file->sections[index].header.sh_size > ELF_MAX_NAMES_BYTES ||
+	    !elf_load_section(file, index, names))
+		return;
+	last = memrchr(names->bytes, '\0', names->size_bytes);
+	names->size_bytes = last ? (size_t)(last + 1 - names->bytes) : 0;
 }
 
 const char *elf_section_name(const struct elf_file *file, const struct elf_section *section)
@@ -201,10 +208,7 @@ const char *elf_section_name(const struct elf_file *file, const struct elf_secti
 	const struct elf_blob *names = &file->names;
 	size_t offset = section->header.sh_name;
 
-	if (offset >= names->size_bytes ||
-	    !memchr(names->bytes + offset, '\0', names->size_bytes - offset))
-		return "";
-	return (const char *)names->bytes + offset;
+	return offset < names->size_bytes ? (const char *)names->bytes + offset : "";
 }
 
 void elf_file_deinit(struct elf_file *file)

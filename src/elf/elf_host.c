@@ -9,6 +9,10 @@
  * says of itself, so the number of sections, and the range of each part that is read, are checked
  * against limits and the file's size before libelf is asked (elf_file.c).
  *
+ * libelf keeps what it read until elf_end(). So libelf is asked for headers, for the few whole
+ * sections that callers read, and for one compressed section. Other parts are read here, into
+ * memory of the blob: 100,000 sections of a file may all name the same megabyte as their notes.
+ *
  * libelf reads with ELF_C_READ, by pread() into memory of its own. It could map the file; but
  * whoever may write to a mapped file can make it shorter, and then the next access is a SIGBUS. A
  * read merely fails.
@@ -19,6 +23,7 @@
 #include <errno.h>
 #include <gelf.h>
 #include <libelf.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -35,9 +40,7 @@
 /* --- bytes ------------------------------------------------------------------------------------ */
 
 /*
- * A few bytes: of headers before libelf sees the file, and of the hash tables that PT_DYNAMIC
- * names. elf_getdata_rawchunk() would keep each such piece until elf_end(), in a list that it
- * searches.
+ * elf_getdata_rawchunk() would keep each such piece until elf_end(), in a list that it searches.
  */
 static size_t elf_host_read(struct elf_file *file, uint64_t offset, void *buffer, size_t size_bytes)
 {
@@ -56,30 +59,32 @@ static size_t elf_host_read(struct elf_file *file, uint64_t offset, void *buffer
 	return done;
 }
 
-/* DATA is libelf's until elf_end(). NULL: the file cannot be read, or it is shorter now. */
-static bool elf_set_blob(struct elf_file *file, const Elf_Data *data, struct elf_blob *blob)
-{
-	if (!data || !data->d_buf || !data->d_size) {
-		file->incomplete = true;
-		return false;
-	}
-	blob->bytes = data->d_buf;
-	blob->size_bytes = data->d_size;
-	return true;
-}
-
 static bool elf_host_load(struct elf_file *file, uint64_t offset, uint64_t size_bytes,
 			  struct elf_blob *blob)
 {
-	return elf_set_blob(file,
-			     elf_getdata_rawchunk(file->host, (int64_t)offset, size_bytes,
-						  ELF_T_BYTE),
-			     blob);
+	blob->bytes = blob->owned = malloc(size_bytes);
+	blob->size_bytes = size_bytes;
+	if (blob->owned && elf_host_read(file, offset, blob->owned, size_bytes) == size_bytes)
+		return true;
+	file->incomplete = true;
+	elf_blob_deinit(blob);
+	return false;
 }
 
+/*
+ * libelf refuses a section that is no whole number of what its type says it has, and one without a
+ * type. Of those the bytes are read, as elf_guest.c reads them: callers check what they use.
+ */
 static bool elf_host_load_section(struct elf_file *file, size_t index, struct elf_blob *blob)
 {
-	return elf_set_blob(file, elf_rawdata(elf_getscn(file->host, index), NULL), blob);
+	const Elf64_Shdr *header = &file->sections[index].header;
+	const Elf_Data *data = elf_rawdata(elf_getscn(file->host, index), NULL);
+
+	if (!data || !data->d_buf)
+		return elf_host_load(file, header->sh_offset, header->sh_size, blob);
+	blob->bytes = data->d_buf; /* libelf's until elf_end() */
+	blob->size_bytes = data->d_size;
+	return true;
 }
 
 /* --- compressed sections ---------------------------------------------------------------------- */
@@ -119,21 +124,29 @@ static bool elf_read_inflated_bytes(struct elf_file *file, const Elf64_Shdr *hea
 	return true;
 }
 
+/* libelf keeps the section's bytes, also when it cannot inflate them: it is asked once. */
 static bool elf_host_inflate(struct elf_file *file, size_t index, bool zdebug,
 			     struct elf_blob *blob)
 {
 	const Elf64_Shdr *header = &file->sections[index].header;
 	Elf_Scn *section = elf_getscn(file->host, index);
+	const Elf_Data *data;
 	uint64_t size_bytes;
 
-	if (!section || !elf_read_inflated_bytes(file, header, zdebug, &size_bytes) ||
-	    !size_bytes || size_bytes > file->limits.inflated_bytes ||
+	if (!section || file->inflated ||
+	    !elf_read_inflated_bytes(file, header, zdebug, &size_bytes) || !size_bytes ||
+	    size_bytes > file->limits.inflated_bytes ||
 	    size_bytes / DEFLATE_MAX_RATIO > header->sh_size)
 		return false;
+	file->inflated = true;
 	if ((zdebug ? elf_compress_gnu(section, 0, 0) : elf_compress(section, 0, 0)) != 1)
 		return false;
-	return elf_set_blob(file, elf_rawdata(section, NULL), blob) &&
-	       blob->size_bytes == size_bytes;
+	data = elf_rawdata(section, NULL);
+	if (!data || data->d_size != size_bytes)
+		return false;
+	blob->bytes = data->d_buf;
+	blob->size_bytes = size_bytes;
+	return true;
 }
 
 static void elf_host_close(struct elf_file *file)
@@ -152,7 +165,10 @@ static const struct elf_reader elf_host_reader = {
 
 /* --- headers ---------------------------------------------------------------------------------- */
 
-/* libelf reads all of them at once: 65,534 at most, if section 0 is not to be asked how many. */
+/*
+ * libelf reads all of them at once. e_phnum says 65,534 at most. With PN_XNUM section 0 would say
+ * how many there are; such a file has no segments for us.
+ */
 static void elf_host_read_segments(struct elf_file *file)
 {
 	const Elf64_Ehdr *header = &file->header;

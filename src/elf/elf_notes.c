@@ -51,15 +51,18 @@ bool elf_find_build_id_note(const struct elf_blob *notes, size_t alignment, uint
 	return false;
 }
 
+/* LEFT_BYTES: of ELF_MAX_NOTES_BYTES. Many sections may name the same bytes. */
 static bool elf_try_notes(struct elf_file *file, uint64_t offset, uint64_t size_bytes,
-			  uint64_t alignment, uint64_t address, struct build_id *build_id)
+			  uint64_t alignment, uint64_t address, uint64_t *left_bytes,
+			  struct build_id *build_id)
 {
 	_cleanup_(elf_blob_deinit) struct elf_blob notes = { 0 };
-	uint64_t found, left_bytes;
+	uint64_t found, loaded_bytes;
 
-	if (size_bytes > ELF_MAX_NOTES_BYTES || !elf_load(file, offset, size_bytes, &notes))
+	if (size_bytes > *left_bytes || !elf_load(file, offset, size_bytes, &notes))
 		return false;
-	if (!elf_find_offset(file, address, &found, &left_bytes) || left_bytes < size_bytes)
+	*left_bytes -= size_bytes;
+	if (!elf_find_offset(file, address, &found, &loaded_bytes) || loaded_bytes < size_bytes)
 		address = 0; /* not loaded */
 	return elf_find_build_id_note(&notes, alignment == 8 ? 8 : 4, address, build_id);
 }
@@ -67,13 +70,15 @@ static bool elf_try_notes(struct elf_file *file, uint64_t offset, uint64_t size_
 /* Linux has the segment, too. Files made by hand or by objcopy may only have the section. */
 void elf_find_build_id(struct elf_file *file, struct build_id *build_id)
 {
+	uint64_t left_bytes = ELF_MAX_NOTES_BYTES;
+
 	*build_id = (struct build_id){ 0 };
 	for (size_t i = 0; i < file->n_segments; i++) {
 		const Elf64_Phdr *segment = &file->segments[i];
 
 		if (segment->p_type == PT_NOTE &&
 		    elf_try_notes(file, segment->p_offset, segment->p_filesz, segment->p_align,
-				  segment->p_vaddr, build_id))
+				  segment->p_vaddr, &left_bytes, build_id))
 			return;
 	}
 	for (size_t i = 1; i < file->n_sections; i++) {
@@ -81,7 +86,7 @@ void elf_find_build_id(struct elf_file *file, struct build_id *build_id)
 
 		if (header->sh_type == SHT_NOTE && !(header->sh_flags & SHF_COMPRESSED) &&
 		    elf_try_notes(file, header->sh_offset, header->sh_size, header->sh_addralign,
-				  header->sh_addr, build_id))
+				  header->sh_addr, &left_bytes, build_id))
 			return;
 	}
 }

@@ -20,6 +20,9 @@
 #include "elf/elf_reader.h"
 #include "xtop/cleanup.h"
 
+/* Of a type. Each one costs a look at all sections (elf_load_indices()). */
+#define ELF_MAX_TABLES 64
+
 /* One symbol table, with what belongs to it. */
 struct elf_table {
 	struct elf_blob symbols, strings, indices;
@@ -30,6 +33,7 @@ struct elf_table {
 /* Tables may lie over each other in the file: all of a type have together what one may have. */
 struct elf_total {
 	uint64_t symbols, strings_bytes; /* within the limits */
+	unsigned tables;
 };
 
 static void elf_table_deinit(struct elf_table *table)
@@ -137,6 +141,8 @@ static struct xtop_error *elf_hand_out(const struct elf_file *file, const struct
 static struct xtop_error *elf_check_table(const struct elf_file *file, uint64_t n,
 					  uint64_t strings_bytes, struct elf_total *total)
 {
+	if (++total->tables > ELF_MAX_TABLES)
+		return elf_damaged(file, "too many symbol tables");
 	if (n > file->limits.symbols - total->symbols)
 		return error_create("%s: more than %zu symbols", file->path, file->limits.symbols);
 	if (strings_bytes > file->limits.names_bytes - total->strings_bytes)

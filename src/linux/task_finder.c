@@ -5,8 +5,8 @@
  *
  *   current is on its own stack       current
  *   current is on another's stack     a task switch: the task of that stack
- *   its page tables are not CR3       it called exec() or ended (process/past_task.c), or
- *                                     the code is told by the frame that rip lay in
+ *   its page tables are others        it called exec() or ended (process/past_task.c), or
+ *                                     the frame of the sampled code tells what it ran
  *
  * What cannot be told is "[unknown]". Resolver's thread.
  */
@@ -14,7 +14,8 @@
 
 #include "linux/task_finder.h"
 
-#include "xtop/registers_x86.h"
+#include "linux/kernel/arch.h"
+#include "xtop/walk.h"
 
 #define TASK_FINDER_REFRESH_NS 50000000ULL /* older copies of guest memory are read again */
 
@@ -33,7 +34,7 @@ static bool task_finder_is_process(const struct task_finder *finder, const struc
 	struct memory_root root;
 
 	return processes_get_root(finder->processes, mm, &root) &&
-	       cr3_is_same_process(root.cr3, vcpu->regs.cr3);
+	       arch_is_same_process(root, walk_root(&vcpu->regs));
 }
 
 /*
@@ -60,23 +61,23 @@ static const struct space *task_finder_user(struct task_finder *finder,
 	}
 	if (!*taskp || (*taskp)->kernel_thread)
 		return NULL;
-	return processes_find_past(finder->processes, vcpu->regs.cr3, (*taskp)->tgid);
+	return processes_find_past(finder->processes, walk_root(&vcpu->regs), (*taskp)->tgid);
 }
 
 /*
  * A stack pointer on the stack of the task itself, not on an interrupt stack. 0: the sample has
  * none of that stack.
  */
-static uint64_t task_finder_rsp(const struct sample_vcpu *vcpu)
+static uint64_t task_finder_sp(const struct sample_vcpu *vcpu)
 {
 	const struct sample_stack *piece = sample_first_stack(vcpu);
-	uint64_t rsp = 0;
+	uint64_t sp = 0;
 
 	for (unsigned i = 0; !vcpu->user && i < vcpu->n_stacks;
 	     i++, piece = sample_next_stack(piece))
 		if (piece->kind != STACK_USER && piece->address >> 63)
-			rsp = piece->address;
-	return rsp;
+			sp = piece->address;
+	return sp;
 }
 
 /*
@@ -88,35 +89,35 @@ static uint64_t task_finder_address(struct task_finder *finder, const struct sam
 {
 	struct tasks *tasks = finder->tasks;
 	const struct task *task = tasks_find(tasks, vcpu->task, now_ns);
-	uint64_t rsp = task_finder_rsp(vcpu), next;
+	uint64_t sp = task_finder_sp(vcpu), next;
 
-	if (!rsp || !task || !task->stack || tasks_is_on_stack(tasks, task, rsp))
+	if (!sp || !task || !task->stack || tasks_is_on_stack(tasks, task, sp))
 		return vcpu->task;
-	next = tasks_find_on_stack(tasks, rsp);
+	next = tasks_find_on_stack(tasks, sp);
 	task = next ? tasks_find(tasks, next, now_ns) : NULL;
-	return task && tasks_is_on_stack(tasks, task, rsp) ? next : vcpu->task;
+	return task && tasks_is_on_stack(tasks, task, sp) ? next : vcpu->task;
 }
 
 /*
  * *TASKP has ended since, or runs another program: sets *TASKP and *USER to what they were at
  * TIME_NS. False: nobody can tell whose the sample is.
  */
-static bool task_finder_former(struct task_finder *finder, const struct sample_vcpu *vcpu,
-			       uint64_t time_ns, const struct task **taskp,
-			       const struct space **user)
+static bool task_finder_find_past(struct task_finder *finder, const struct sample_vcpu *vcpu,
+				  uint64_t time_ns, const struct task **taskp,
+				  const struct space **user)
 {
 	const struct task *task = *taskp, *parent;
-	uint64_t rsp = task_finder_rsp(vcpu);
+	uint64_t sp = task_finder_sp(vcpu);
 
 	if (!start_clock_had_started(&finder->clock, task, time_ns) ||
-	    (rsp && !tasks_is_on_stack(finder->tasks, task, rsp)))
+	    (sp && !tasks_is_on_stack(finder->tasks, task, sp)))
 		return false;
 	if (!past_task_is_parent_copy(finder->guest, finder->tasks, task, time_ns, &parent))
 		return true;
 	*user = processes_find_space(finder->processes, parent, time_ns);
 	if (!task_finder_is_process(finder, vcpu, parent->mm) &&
-	    processes_has_root(finder->processes, vcpu->regs.cr3)) {
-		*user = NULL; /* the kernel is about to switch to the process of CR3 */
+	    processes_has_root(finder->processes, walk_root(&vcpu->regs))) {
+		*user = NULL; /* the kernel is about to switch to the process of these tables */
 		return true;
 	}
 	*taskp = parent;
@@ -144,7 +145,7 @@ static void task_finder_task(struct task_finder *finder, const struct sample_vcp
 				   ? now_ns
 				   : memory_now_ns(finder->guest->memory));
 	if (!user && !found->kernel_thread &&
-	    !task_finder_former(finder, vcpu, now_ns, &named, &user))
+	    !task_finder_find_past(finder, vcpu, now_ns, &named, &user))
 		return;
 	*task = (struct os_task){
 		.process = named->process,
@@ -159,7 +160,7 @@ static void task_finder_task(struct task_finder *finder, const struct sample_vcp
 
 /*
  * User code outside every known area, mostly of a process that was gone too soon. The sampler noted
- * the frame that rip lay in: code_pages.c knows which file has its code there.
+ * the frame of the sampled code: code_pages.c knows which file has its code there.
  */
 static void task_finder_code(struct task_finder *finder, const struct sample_vcpu *vcpu,
 			     uint64_t now_ns, struct os_task *task)

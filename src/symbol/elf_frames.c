@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The unwind sections of an ELF file: .eh_frame, .eh_frame_hdr and .debug_frame by their names, or
- * the first two by PT_GNU_EH_FRAME, which covers .eh_frame_hdr; that begins (LSB Core 5.0 §10.6.2)
+ * the first two by PT_GNU_EH_FRAME. This segment covers .eh_frame_hdr, which begins with (LSB Core
+ * 5.0 §10.6.2)
  *
  *   version 1, encoding of the pointer, of the count, of the table, pointer to .eh_frame
  *
- * Nobody says then how long .eh_frame is. It is read up to the end of its segment; a length of zero
- * ends the entries. A .debug_frame may be compressed; in the older way the section is called
- * .zdebug_frame then.
+ * The segment does not say how long .eh_frame is. .eh_frame is read up to the end of its own
+ * segment; an entry of length zero ends the entries. A .debug_frame may be compressed; in the older
+ * way the section is called .zdebug_frame then.
  */
 #include "config.h"
 

@@ -26,7 +26,7 @@ struct elf_adding {
 };
 
 /*
- * Names that no function has: what is left of an assembler's local labels (.L, .Ltmp) and mapping
+ * Names that no function has: an assembler's local labels that were left in (.L, .Ltmp) and mapping
  * symbols ($x, $d: AAELF64 and the RISC-V psABI; x86-64 has none, but tools that were ported do).
  */
 static bool elf_is_local_label(const char *name)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One step by the compiled table. By the psABI (§3.2.1) a function preserves rbx, rbp and r12..r15;
- * the caller's values of the other registers are lost. The caller's rsp is the CFA (§3.7).
+ * the caller's values of the other registers are lost. The CFA is the caller's stack pointer
+ * (§3.7).
  */
 #include "config.h"
 

@@ -84,12 +84,12 @@ static bool cfi_rule_of_words(const struct cfi_state *state, struct cfi_rule *ru
 	return high - low < CFI_RULE_WORDS;
 }
 
-/* Whether no rule of another register matters; rsp is the CFA by default. */
+/* Whether no rule of another register matters; the stack pointer is the CFA by default. */
 static bool cfi_others_are_plain(const struct cfi_state *state, bool signal)
 {
-	const struct cfi_place *rsp = &state->registers[CFI_DWARF_RSP];
+	const struct cfi_place *sp = &state->registers[CFI_DWARF_SP];
 
-	if (rsp->where != WHERE_UNSAID && !(rsp->where == WHERE_VAL_OFFSET && !rsp->value))
+	if (sp->where != WHERE_UNSAID && !(sp->where == WHERE_VAL_OFFSET && !sp->value))
 		return false;
 	for (unsigned i = 0; signal && i < CFI_DWARF_RETURN; i++)
 		if (state->registers[i].where != WHERE_UNSAID)

@@ -31,6 +31,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unwind/cfi_x86.h"
 #include "xtop/cleanup.h"
 #include "xtop/vector.h"
 
@@ -253,7 +254,8 @@ static bool cfi_read_cie(const struct cfi_section *section, bool debug_frame, si
 		return false;
 	cie->code_align = cfi_read_uleb(reader);
 	cie->data_align = cfi_read_sleb(reader);
-	if ((version == 1 ? cfi_read(reader, 1) : cfi_read_uleb(reader)) != 16) /* psABI: rip */
+	if ((version == 1 ? cfi_read(reader, 1) : cfi_read_uleb(reader)) !=
+	    CFI_DWARF_RETURN)
 		return false;
 	if (*letters == 'z') {
 		cie->has_data = true;

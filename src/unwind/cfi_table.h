@@ -32,7 +32,7 @@ enum cfi_rule_kind {
 	RULE_NONE,      /* nothing is known of the code there; rule 0 */
 	RULE_CFA,       /* CFA = register + offset */
 	RULE_CFA_DEREF, /* CFA = the word at register + offset: gcc's realigned frames */
-	RULE_CFA_PLT,   /* CFA = register + cfi_plt_bytes(rip, offset) */
+	RULE_CFA_PLT,   /* CFA = register + cfi_plt_bytes(pc, offset) */
 	RULE_OUTERMOST, /* the return address is undefined */
 	RULE_ASK,       /* libunwind */
 };

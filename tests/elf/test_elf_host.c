@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <link.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "symbol/elf_frames.h"
 #include "symbol/elf_symtab.h"
@@ -378,6 +379,9 @@ static void test_refused(void)
 	check_refused("a symbol table at the end of all numbers", &image,
 		      "damaged ELF file: symbol table");
 	image = good;
+	image.sections[5].sh_size -= 4;
+	check_refused("a symbol table with a part of a symbol", &image, "");
+	image = good;
 	image.sections[5].sh_size = 1ULL << 62;
 	check_refused("a symbol table of exabytes", &image, "more than 4194304 symbols");
 	image = good;
@@ -431,6 +435,90 @@ static void test_shorter(void)
 	check(!elf_load(&file, sizeof(Elf64_Ehdr), 16, &blob) && file.incomplete,
 	      "a range that went away is not read");
 	elf_file_deinit(&file);
+}
+
+/* --- files that would cost much --------------------------------------------------------------- */
+
+#define MIB            ((size_t)1 << 20)
+#define N_REPEATED     400
+#define REPEATED_NAMES "\0.debug_frame"
+
+/* N_REPEATED sections like SECTION, each a page behind the one before it; HEAD begins each. */
+static int make_repeated(Elf64_Shdr section, const void *head, size_t head_bytes)
+{
+	static Elf64_Shdr sections[2 + N_REPEATED];
+	struct elf_image image;
+	int fd;
+
+	elf_image_init(&image);
+	image.header.e_shnum = 2 + N_REPEATED;
+	image.header.e_shstrndx = 1;
+	image.header.e_shoff = MIB;
+	sections[1] = (Elf64_Shdr){ .sh_type = SHT_STRTAB,
+				    .sh_offset = sizeof(image.header),
+				    .sh_size = sizeof(REPEATED_NAMES) };
+	for (size_t i = 0; i < N_REPEATED; i++) {
+		sections[2 + i] = section;
+		sections[2 + i].sh_offset = 2 * MIB + 4096 * i;
+	}
+	fd = elf_image_bytes_fd(&image.header, sizeof(image.header));
+	if (pwrite(fd, REPEATED_NAMES, sizeof(REPEATED_NAMES), sizeof(image.header)) < 0 ||
+	    pwrite(fd, sections, sizeof(sections), MIB) != sizeof(sections) ||
+	    ftruncate(fd, 8 * MIB))
+		fatal(error_create("cannot be written"));
+	for (size_t i = 0; i < N_REPEATED; i++)
+		if (pwrite(fd, head, head_bytes, (off_t)sections[2 + i].sh_offset) < 0)
+			fatal(error_create("cannot be written"));
+	return fd;
+}
+
+/* peak_bytes() is the most memory in use from now on (proc(5), clear_refs). */
+static void peak_restart(void)
+{
+	_cleanup_close_ int fd = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, "5", 1) != 1)
+		printf("# the peak is that since the program's start\n");
+}
+
+static size_t peak_bytes(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return (size_t)usage.ru_maxrss << 10;
+}
+
+/* Sections that lie over each other: all of them have N_REPEATED MiB, the file has 8. */
+static void check_repeated(const char *what, Elf64_Shdr section, const void *head,
+			   size_t head_bytes)
+{
+	_cleanup_close_ int fd = make_repeated(section, head, head_bytes);
+	struct contents host;
+	size_t before;
+
+	peak_restart();
+	before = peak_bytes();
+	read_host(&host, fd);
+	check(peak_bytes() - before < 64 * MIB, "%s: %zu MiB", what,
+	      (peak_bytes() - before) / MIB);
+	check(!host.build_id.size_bytes && !host.tables.cfi, "%s: nothing found", what);
+	contents_deinit(&host);
+}
+
+static void test_repeated(void)
+{
+	const Elf64_Chdr damaged = { .ch_type = ELFCOMPRESS_ZLIB, .ch_size = 4 * MIB };
+	const Elf64_Nhdr note = { .n_descsz = MIB - sizeof(note) };
+
+	check_repeated("many notes", (Elf64_Shdr){ .sh_type = SHT_NOTE, .sh_size = MIB }, &note,
+		       sizeof(note));
+	check_repeated("many compressed sections",
+		       (Elf64_Shdr){ .sh_name = 1,
+				     .sh_type = SHT_PROGBITS,
+				     .sh_flags = SHF_COMPRESSED,
+				     .sh_size = MIB },
+		       &damaged, sizeof(damaged));
 }
 
 /* --- damage ----------------------------------------------------------------------------------- */
@@ -491,6 +579,7 @@ int main(int argc, char **argv)
 	test_refused();
 	test_many_sections();
 	test_shorter();
+	test_repeated();
 	test_damage();
 	return tap_done();
 }

@@ -458,25 +458,38 @@ static void test_damaged_executable(void)
 	check(damage_refused > 0, "damaged executables are refused");
 }
 
-/* A section's name begins wherever its header says. */
+/* A section's name begins wherever its header says. CONTENTS are all names. */
+static void check_section_name(const char *contents, size_t size_bytes, uint32_t at,
+			       const char *wanted, const char *what)
+{
+	const struct elf_limits limits = { .sections = 16 };
+	struct elf_section section = { .header.sh_name = at };
+	struct elf_file file = { 0 };
+	struct elf_image image;
+	_cleanup_close_ int fd = -1;
+	struct bytes bytes;
+
+	elf_image_init(&image);
+	image.header.e_shstrndx = (Elf64_Half)elf_image_section(
+		&image, (Elf64_Shdr){ .sh_type = SHT_STRTAB, .sh_size = size_bytes }, contents);
+	fd = elf_image_fd(&image);
+	bytes = elf_image_file_bytes(&fd);
+	/* The copy of the names is as long as they are, for the sanitizer. */
+	if (elf_file_init_guest(&file, &bytes, "file", &limits))
+		exit(99);
+	check_string(elf_section_name(&file, &section), wanted, what);
+	elf_file_deinit(&file);
+}
+
 static void test_section_names(void)
 {
-	uint8_t *bytes = malloc(6); /* as long as it says, for the sanitizer */
-	struct elf_file file = {
-		.names = { .bytes = memcpy(bytes, "\0.got.", 6), .size_bytes = 6 }
-	};
 	const uint32_t outside[] = { 6, 7, 4096, UINT32_MAX };
-	struct elf_section section = { 0 };
 
-	for (size_t i = 0; i < sizeof(outside) / sizeof(outside[0]); i++) {
-		section.header.sh_name = outside[i];
-		check_string(elf_section_name(&file, &section), "", "a name behind the names");
-	}
-	section.header.sh_name = 1;
-	check_string(elf_section_name(&file, &section), "", "a name without an end");
-	bytes[5] = '\0';
-	check_string(elf_section_name(&file, &section), ".got", "a name");
-	free(bytes);
+	for (size_t i = 0; i < sizeof(outside) / sizeof(outside[0]); i++)
+		check_section_name("\0.got.", 6, outside[i], "", "a name behind the names");
+	check_section_name("\0.got.", 6, 1, "", "a name without an end");
+	check_section_name("\0.got\0", 6, 1, ".got", "a name");
+	check_section_name(".got.", 5, 0, "", "names without a NUL");
 }
 
 int main(void)

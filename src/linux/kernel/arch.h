@@ -10,6 +10,7 @@
 #include "linux/kernel/linux_guest.h"
 
 struct arch_addresses {
+	uint64_t user_end;               /* no user address is above */
 	uint64_t image_start, image_end; /* the kernel's image lies here, wherever it is moved */
 	uint64_t page_offset, vmemmap;   /* where a kernel has these that does not randomise them */
 };
@@ -27,5 +28,13 @@ extern const size_t n_arch_names;
 bool arch_is_user_tables(struct memory_root root);
 /* The tables of the same process that have the kernel: ROOT itself without isolation. */
 struct memory_root arch_kernel_tables(struct memory_root root);
+/*
+ * The root of the page tables whose top table the kernel has at ADDRESS, a variable of the kernel
+ * or mm_struct.pgd. False: ADDRESS is not mapped; *ROOT is untouched.
+ */
+bool arch_read_root(const struct linux_guest *linux_guest, uint64_t address,
+		    struct memory_root *root);
+/* Whether both are of one process: with page-table isolation it has two. */
+bool arch_is_same_process(struct memory_root a, struct memory_root b);
 
 #endif

@@ -12,6 +12,7 @@
  * 4-level paging without randomisation; kernels that have variables for them do not need these.
  */
 const struct arch_addresses arch_addresses = {
+	.user_end = 1ULL << 56, /* with five levels */
 	.image_start = 0xffffffff80000000,
 	.image_end = 0xffffffffc0000000,
 	.page_offset = 0xffff888000000000,
@@ -52,4 +53,22 @@ struct memory_root arch_kernel_tables(struct memory_root root)
 {
 	root.cr3 &= ~CR3_USER_TABLE;
 	return root;
+}
+
+/* All page tables have as many levels as those of the kernel: four or five. */
+bool arch_read_root(const struct linux_guest *linux_guest, uint64_t address,
+		    struct memory_root *root)
+{
+	frame_t frame;
+
+	if (!memory_translate(linux_guest->memory, linux_guest->root, address, &frame))
+		return false;
+	*root = (struct memory_root){ .cr3 = frame.value << GUEST_PAGE_SHIFT,
+				      .la57 = linux_guest->root.la57 };
+	return true;
+}
+
+bool arch_is_same_process(struct memory_root a, struct memory_root b)
+{
+	return cr3_is_same_process(a.cr3, b.cr3);
 }

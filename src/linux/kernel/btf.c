@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads a BTF blob: the types of a kernel, without which nothing else of it can be understood. Runs
- * on the resolver's thread, once for each kernel.
+ * Reads a BTF blob, a kernel's own description of its types. Without it xtop can read no other data
+ * of the kernel. Resolver's thread, once for each kernel.
  *
  *   header   0 u16 magic eb9f   2 u8 version 1   3 u8 flags 0   4 u32 header's length
  *            8 u32 type_off  12 type_len  16 str_off  20 str_len  [24 layout_off  28 layout_len]

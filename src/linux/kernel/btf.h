@@ -5,7 +5,7 @@
  * more work than the limits below, and none reads beyond the blob.
  *
  * A type is known by its number: 1 and up, 0 is void. False means that something was not found or
- * is broken. Whether the blob is broken is told by btf_init() and btf->damaged.
+ * is broken. btf_init() and btf->damaged say whether the blob is broken.
  */
 #ifndef XTOP_LINUX_KERNEL_BTF_H
 #define XTOP_LINUX_KERNEL_BTF_H

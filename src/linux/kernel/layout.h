@@ -165,7 +165,7 @@ struct layout {
  */
 enum btf_result layout_from_btf(const uint8_t *blob, size_t bytes, struct layout *layout);
 bool layout_check(const struct layout *layout);
-/* The layout of a kernel of which nothing is known: it has no member. */
+/* A layout without members, before anything is known of the kernel. */
 void layout_init(struct layout *layout);
 
 static inline bool layout_has(const struct layout *layout, enum layout_member member)

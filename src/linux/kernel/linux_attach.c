@@ -173,14 +173,9 @@ static void linux_read_types(struct linux_guest *guest)
  */
 static bool linux_find_root(struct linux_guest *guest)
 {
-	frame_t frame;
+	uint64_t tables = guest->symbols[LINUX_PAGE_TABLES];
 
-	if (!guest->symbols[LINUX_PAGE_TABLES] ||
-	    !memory_translate(guest->memory, guest->root, guest->symbols[LINUX_PAGE_TABLES],
-			      &frame))
-		return false;
-	guest->root.cr3 = frame.value << GUEST_PAGE_SHIFT;
-	return true;
+	return tables && arch_read_root(guest, tables, &guest->root);
 }
 
 /* The kernel address in a variable; OTHERWISE when there is none. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From nothing but registers to a kernel of which symbols, types and unwind tables are known. */
+/* From a vCPU's registers to the symbols, types and unwind tables of the kernel. */
 #ifndef XTOP_LINUX_KERNEL_LINUX_ATTACH_H
 #define XTOP_LINUX_KERNEL_LINUX_ATTACH_H
 

@@ -14,7 +14,7 @@ struct modules;
 
 struct modules_counts {
 	size_t n;
-	size_t cut;        /* modules of which symbols or tables were left out */
+	size_t cut;        /* modules with symbols or tables left out */
 	size_t kept_bytes; /* symbols of all of them */
 };
 

@@ -7,7 +7,7 @@
 #include "xtop/control.h"
 
 /*
- * REGS is of any vCPU: its per-cpu area is read. All zero for a kernel of which types are not
+ * REGS are those of any vCPU: its per-cpu area is read. All zero when the kernel's types are not
  * known. stack_layout_x86.c.
  */
 struct linux_stacks stack_layout_build(const struct linux_guest *guest,

@@ -13,6 +13,7 @@
 
 #include <stdlib.h>
 
+#include "linux/kernel/arch.h"
 #include "linux/process/process_arch.h"
 
 struct xtop_error *process_init(struct process *process)
@@ -176,7 +177,7 @@ bool process_read_areas(struct process_reader *reader, struct process *process, 
 	process->torn = result != VMAS_DONE || reader->n_visited != process->key.map_count;
 	process->has_jit = false;
 	process_limit_areas(reader, process);
-	if (!process_arch_read_root(reader->linux_guest, process->key.pgd, &process->root)) {
+	if (!arch_read_root(reader->linux_guest, process->key.pgd, &process->root)) {
 		process->torn = true;
 		reader->n_vmas = 0;
 	}

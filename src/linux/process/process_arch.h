@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What depends on the processor when a process's memory is read: its page tables, its vDSO, the
- * size of its kernel stacks. One file for each architecture, process_x86.c so far. Resolver's
- * thread.
+ * What depends on the processor when a process's memory is read, besides its page tables
+ * (kernel/arch.h): its vDSO, the size of its kernel stacks. One file for each architecture,
+ * process_x86.c so far. Resolver's thread.
  */
 #ifndef XTOP_PROCESS_PROCESS_ARCH_H
 #define XTOP_PROCESS_PROCESS_ARCH_H
@@ -12,17 +12,6 @@
 
 #include "linux/kernel/linux_guest.h"
 
-/*
- * The root of the page tables whose top table the kernel has at PGD (mm_struct.pgd). False: PGD is
- * not mapped; *root is untouched.
- */
-bool process_arch_read_root(const struct linux_guest *linux_guest, uint64_t pgd,
-			    struct memory_root *root);
-/*
- * Whether a vCPU with CR3, its register of page tables, runs on ROOT. Both tables of a process with
- * isolated page tables count as the same root.
- */
-bool process_arch_is_root(struct memory_root root, uint64_t cr3);
 /*
  * The kernel's own copy of the vDSO that the process of the mm_struct at MM has: the whole ELF
  * file, SIZE_BYTES at the kernel's ADDRESS. False: not known; the results are untouched.

@@ -1,37 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Page tables, vDSO and kernel stacks of a process on x86-64; see process_arch.h. Resolver's
- * thread.
- *
- * A process has page tables of four or five levels, as many as the kernel has. With page-table
- * isolation each process has a pair of top tables: pgd is the one of kernel mode (registers_x86.h).
- */
+/* vDSO and kernel stacks of a process on x86-64; see process_arch.h. Resolver's thread. */
 #include "config.h"
 
 #include "linux/process/process_arch.h"
 
 #include "linux/kernel/member.h"
-#include "xtop/registers_x86.h"
 
 #define VDSO_MAX_BYTES (64U << 10) /* 8 KiB to 6.18 */
 #define STACK_BYTES    16384       /* THREAD_SIZE, unless BTF tells IRQ_STACK_SIZE */
-
-bool process_arch_read_root(const struct linux_guest *linux_guest, uint64_t pgd,
-			    struct memory_root *root)
-{
-	frame_t frame;
-
-	if (!memory_translate(linux_guest->memory, linux_guest->root, pgd, &frame))
-		return false;
-	*root = (struct memory_root){ .cr3 = frame.value << GUEST_PAGE_SHIFT,
-				      .la57 = linux_guest->root.la57 };
-	return true;
-}
-
-bool process_arch_is_root(struct memory_root root, uint64_t cr3)
-{
-	return cr3_is_same_process(root.cr3, cr3);
-}
 
 /*
  * mm_context_t has the address of the vDSO's struct vdso_image (Linux arch/x86/include/asm/vdso.h,

@@ -20,6 +20,7 @@
 
 #include <stdlib.h>
 
+#include "linux/kernel/arch.h"
 #include "linux/process/backoff.h"
 #include "linux/process/process.h"
 #include "linux/process/process_notes.h"
@@ -114,19 +115,20 @@ bool processes_get_root(struct processes *processes, uint64_t mm, struct memory_
 	return process;
 }
 
-bool processes_has_root(const struct processes *processes, uint64_t cr3)
+bool processes_has_root(const struct processes *processes, struct memory_root root)
 {
 	for (size_t i = 0; i < PROCESSES_MAX; i++)
-		if (processes->mms[i] && process_arch_is_root(processes->processes[i].root, cr3))
+		if (processes->mms[i] && arch_is_same_process(processes->processes[i].root, root))
 			return true;
 	return false;
 }
 
-const struct space *processes_find_past(struct processes *processes, uint64_t cr3, uint32_t tgid)
+const struct space *processes_find_past(struct processes *processes, struct memory_root root,
+					uint32_t tgid)
 {
 	for (size_t i = 0; i < PROCESSES_MAX; i++)
 		if (processes->mms[i] && processes->processes[i].tgid == tgid &&
-		    process_arch_is_root(processes->processes[i].root, cr3))
+		    arch_is_same_process(processes->processes[i].root, root))
 			return processes->processes[i].space;
 	return NULL;
 }

@@ -65,18 +65,19 @@ const struct space *processes_find_space(struct processes *processes, const stru
 					 uint64_t now_ns);
 /*
  * The page tables of the process with the mm_struct at MM, if processes_find_space() has met it.
- * False: the process is not kept; *root is untouched. A sample with another CR3, by
- * process_arch_is_root(), was taken before an exec().
+ * False: the process is not kept; *root is untouched. A sample with page tables of
+ * another process, by arch_is_same_process(), was taken before an exec().
  */
 bool processes_get_root(struct processes *processes, uint64_t mm, struct memory_root *root);
-/* Whether a process that is kept has CR3, a vCPU's. */
-bool processes_has_root(const struct processes *processes, uint64_t cr3);
+/* Whether a process that is kept has the page tables ROOT, a vCPU's. */
+bool processes_has_root(const struct processes *processes, struct memory_root root);
 /*
- * The space of the process that had the page tables CR3 when a task of the process TGID was
+ * The space of the process that had the page tables ROOT when a task of the process TGID was
  * sampled; the task has no mm now, or another one. NULL: no such process is kept. Valid as
  * processes_find_space().
  */
-const struct space *processes_find_past(struct processes *processes, uint64_t cr3, uint32_t tgid);
+const struct space *processes_find_past(struct processes *processes, struct memory_root root,
+					uint32_t tgid);
 /*
  * For user code whose process cannot be read any more: a space of the one page at ADDRESS, which
  * lay in FRAME at TIME_NS. NULL: the page belongs to no file that is known

@@ -252,19 +252,19 @@ const struct task *tasks_find(struct tasks *tasks, uint64_t address, uint64_t no
 	return &slot->task;
 }
 
-bool tasks_is_on_stack(const struct tasks *tasks, const struct task *task, uint64_t rsp)
+bool tasks_is_on_stack(const struct tasks *tasks, const struct task *task, uint64_t sp)
 {
-	return task->stack && rsp - task->stack < tasks->stack_bytes;
+	return task->stack && sp - task->stack < tasks->stack_bytes;
 }
 
-uint64_t tasks_find_on_stack(const struct tasks *tasks, uint64_t rsp)
+uint64_t tasks_find_on_stack(const struct tasks *tasks, uint64_t sp)
 {
 	const struct tasks_slot *last = NULL;
 
 	for (size_t i = 0; i < TASKS_MAX; i++) {
 		const struct tasks_slot *slot = &tasks->slots[i];
 
-		if (tasks_is_on_stack(tasks, &slot->task, rsp) &&
+		if (tasks_is_on_stack(tasks, &slot->task, sp) &&
 		    (!last || slot->used > last->used))
 			last = slot;
 	}

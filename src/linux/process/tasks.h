@@ -49,13 +49,13 @@ void tasks_destroy(struct tasks *tasks); /* NULL allowed */
  */
 const struct task *tasks_find(struct tasks *tasks, uint64_t address, uint64_t now_ns);
 /*
- * The address of the task that has the address RSP on its kernel stack, among the tasks that are
+ * The address of the task that has the address SP on its kernel stack, among the tasks that are
  * kept; of several the one that was found last. 0: none. That task may have ended since, and its
  * stack may belong to another task.
  */
-uint64_t tasks_find_on_stack(const struct tasks *tasks, uint64_t rsp);
-/* Whether the address RSP lies on TASK's kernel stack. */
-bool tasks_is_on_stack(const struct tasks *tasks, const struct task *task, uint64_t rsp);
+uint64_t tasks_find_on_stack(const struct tasks *tasks, uint64_t sp);
+/* Whether the address SP lies on TASK's kernel stack. */
+bool tasks_is_on_stack(const struct tasks *tasks, const struct task *task, uint64_t sp);
 /* The task at ADDRESS has changed: the next tasks_find() reads it. */
 void tasks_invalidate(struct tasks *tasks, uint64_t address);
 struct tasks_counts tasks_counts(const struct tasks *tasks);

@@ -28,12 +28,12 @@
 
 #include <string.h>
 
+#include "linux/kernel/arch.h"
 #include "linux/kernel/member.h"
 #include "linux/process/xarray.h"
 
 #define VMAS_MAX_DEPTH   10 /* Linux MAPLE_HEIGHT_MAX is 31; 10^10 VMAs do not fit */
 #define VMAS_MAX_NODES   (VMAS_MAX / 4)
-#define VMAS_MAX_ADDRESS (1ULL << 56) /* the largest user space: x86-64 with five levels */
 #define MAPLE_NODE_BYTES 256
 #define MAPLE_MAX_SLOTS  31
 
@@ -66,7 +66,7 @@ static enum vmas_result vmas_visit(struct vmas_walk *walk, uint64_t address)
 		return VMAS_DAMAGED;
 	if (!vmas_read_vma(walk->linux_guest, address, &vma))
 		return VMAS_UNREADABLE;
-	if (vma.start < walk->end || vma.start >= vma.end || vma.end > VMAS_MAX_ADDRESS ||
+	if (vma.start < walk->end || vma.start >= vma.end || vma.end > arch_addresses.user_end ||
 	    (vma.start | vma.end) & GUEST_PAGE_MASK || (vma.file && !linux_is_kernel(vma.file)))
 		return VMAS_DAMAGED;
 	walk->end = vma.end;

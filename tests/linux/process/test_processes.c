@@ -123,9 +123,10 @@ static void test_names(void)
 	      "the page tables of the process");
 	check(!processes_get_root(processes, mm + 8, &root),
 	      "no page tables of an mm that is not kept");
-	check(processes_has_root(processes, root.cr3 | 0x1007),
+	check(processes_has_root(processes, (struct memory_root){ .cr3 = root.cr3 | 0x1007 }),
 	      "the pair of page tables with flags is known");
-	check(!processes_has_root(processes, root.cr3 + 0x2000), "other page tables are not known");
+	check(!processes_has_root(processes, (struct memory_root){ .cr3 = root.cr3 + 0x2000 }),
+	      "other page tables are not known");
 	kernel_task = made_task(made, 2, 2, "kthreadd", 0, 0);
 	check(!space_at(kernel_task, 0), "a kernel thread has no space");
 	end();
