@@ -253,8 +253,8 @@ static double session_batch_interval(const struct session *session)
 						: OPTIONS_INTERVAL_BATCH_S;
 }
 
-/* Before each table: reports what happened to the guest, and brings the title up to date. */
-static void session_update_title(void *context)
+/* Several times a second: reports what happened to the guest, and updates the tables' title. */
+static void session_poll(void *context)
 {
 	struct session *session = context;
 	struct pipeline *pipeline = pipelines_first(&session->pipelines);
@@ -294,13 +294,13 @@ static struct xtop_error *session_batch(struct session *session)
 		.time_s = options->time_s,
 		.quiet = options->quiet,
 		.ascii = isatty(STDOUT_FILENO) && strcmp(nl_langinfo(CODESET), "UTF-8") != 0,
-		.look = session_update_title,
+		.poll = session_poll,
 		.context = session,
 	};
 
 	if (complaint && session->report)
 		session->report(complaint);
-	session_update_title(session);
+	session_poll(session);
 	return batch_run(&settings, pipeline_slot(pipelines_first(&session->pipelines)),
 			 pipeline_control(pipelines_first(&session->pipelines)), stdout);
 }

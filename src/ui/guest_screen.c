@@ -106,7 +106,7 @@ static void guest_screen_update_names(struct guest_screen *guest)
 	guest_screen_set_names(guest, &pipeline->guest);
 }
 
-bool guest_screen_put(struct guest_screen *guest, struct snapshot *snapshot, uint64_t now_ns)
+bool guest_screen_set_live(struct guest_screen *guest, struct snapshot *snapshot, uint64_t now_ns)
 {
 	guest_screen_update_names(guest);
 	recent_update(&guest->recent, snapshot);
@@ -142,7 +142,7 @@ bool guest_screen_tick(struct guest_screen *guest, uint64_t now_ns, uint64_t int
 
 	if (snapshot) {
 		guest->waiting = false;
-		changed = guest_screen_put(guest, snapshot, now_ns);
+		changed = guest_screen_set_live(guest, snapshot, now_ns);
 	}
 	if (now_ns < guest->due_ns)
 		return changed;
