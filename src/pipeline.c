@@ -28,8 +28,8 @@ struct pipeline {
 	const struct options *options;
 	const char *domain;      /* as the user named it; NULL: a recording */
 	struct guest_info guest; /* as main knows it */
-	struct attached_guest
-		source; /* a recording has its ring, and the memory that it recorded */
+	/* The live guest. In a replay: the ring, and the memory out of the recording. */
+	struct attached_guest source;
 	struct recorded_memory *recorded; /* that memory; NULL: live, or none was recorded */
 	struct symbols *symbols;
 	struct kernel_cache *cache; /* the session's; NULL: none */
@@ -209,7 +209,6 @@ static struct xtop_error *pipeline_create_os(struct pipeline *pipeline)
 
 	if (!pipeline->domain)
 		return NULL;
-	settings.memory = pipeline->source.memory;
 	/* What the cache knows would not be read from the guest, and not be in the recording. */
 	settings.kernel_cache = pipeline->options->record ? NULL : pipeline->cache;
 	memcpy(settings.uuid, pipeline->guest.uuid, sizeof(settings.uuid));

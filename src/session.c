@@ -35,8 +35,8 @@
 #include "xtop/xdg.h"
 
 struct session {
-	const struct options *options; /* SETTLED */
-	struct options settled;        /* the command line, completed from xtoprc */
+	const struct options *options; /* == &completed */
+	struct options completed;      /* the command line, and what xtoprc adds */
 	struct ui_rc rc;
 	struct xtop_error *rc_error; /* why xtoprc is not used */
 	struct filter *filter;
@@ -183,16 +183,16 @@ static struct xtop_error *session_open_inputs(struct session *session)
 /* Options win over settings in xtoprc. Both are known before a guest is sampled. */
 static void session_read_settings(struct session *session)
 {
-	struct options *settled = &session->settled;
+	struct options *completed = &session->completed;
 
 	if (!session->rc_error)
 		session->rc_error = ui_rc_read(&session->rc);
-	if (!settled->interval_given && session->rc.interval_s > 0)
-		settled->interval_s = session->rc.interval_s;
-	if (!settled->half_life_given && session->rc.half_life_s >= 0)
-		settled->half_life_s = session->rc.half_life_s;
-	if (!settled->sort && session->rc.sort)
-		settled->sort = session->rc.sort->name;
+	if (!completed->interval_given && session->rc.interval_s > 0)
+		completed->interval_s = session->rc.interval_s;
+	if (!completed->half_life_given && session->rc.half_life_s >= 0)
+		completed->half_life_s = session->rc.half_life_s;
+	if (!completed->sort && session->rc.sort)
+		completed->sort = session->rc.sort->name;
 }
 
 static struct xtop_error *session_add_guests(struct session *session)
@@ -253,8 +253,8 @@ static double session_batch_interval(const struct session *session)
 						: OPTIONS_INTERVAL_BATCH_S;
 }
 
-/* Before each table: reports what happened to the guest, and brings the title up to date. */
-static void session_update_title(void *context)
+/* Several times a second: reports what happened to the guest, and updates the tables' title. */
+static void session_poll(void *context)
 {
 	struct session *session = context;
 	struct pipeline *pipeline = pipelines_first(&session->pipelines);
@@ -294,13 +294,13 @@ static struct xtop_error *session_batch(struct session *session)
 		.time_s = options->time_s,
 		.quiet = options->quiet,
 		.ascii = isatty(STDOUT_FILENO) && strcmp(nl_langinfo(CODESET), "UTF-8") != 0,
-		.look = session_update_title,
+		.poll = session_poll,
 		.context = session,
 	};
 
 	if (complaint && session->report)
 		session->report(complaint);
-	session_update_title(session);
+	session_poll(session);
 	return batch_run(&settings, pipeline_slot(pipelines_first(&session->pipelines)),
 			 pipeline_control(pipelines_first(&session->pipelines)), stdout);
 }
@@ -461,8 +461,8 @@ static void session_ignore_signals(void)
 
 struct xtop_error *session_run(const struct options *options, session_report_fn *report)
 {
-	struct session session = { .options = &session.settled,
-				   .settled = *options,
+	struct session session = { .options = &session.completed,
+				   .completed = *options,
 				   .rc = { .half_life_s = -1, .fd = -1 },
 				   .report = report };
 	struct xtop_error *error;
@@ -470,7 +470,7 @@ struct xtop_error *session_run(const struct options *options, session_report_fn 
 
 	session_ignore_signals();
 	setlocale(LC_CTYPE, ""); /* for the terminal; numbers stay in the C locale */
-	session.settled.batch = !session_has_screen(options);
+	session.completed.batch = !session_has_screen(options);
 	error = session_start(&session);
 	started = !error;
 	if (started)

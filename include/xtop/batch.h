@@ -13,7 +13,7 @@ struct batch_settings {
 	bool quiet;               /* no tables */
 	bool ascii;               /* for a terminal that knows no UTF-8 */
 	/* Called several times a second. May change the title of the next table. NULL: none. */
-	void (*look)(void *context);
+	void (*poll)(void *context);
 	void *context;
 };
 

@@ -78,8 +78,8 @@ static struct snapshot *batch_wait(const struct batch_settings *settings,
 	double left_s;
 
 	while (!batch_interrupted && !last && !batch_guest_ended(control)) {
-		if (settings->look)
-			settings->look(settings->context);
+		if (settings->poll)
+			settings->poll(settings->context);
 		left_s = deadline_s - batch_now_s();
 		if (left_s <= 0)
 			break;

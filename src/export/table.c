@@ -8,11 +8,11 @@
  *	   22.41   22.40        490  [k] copy_user_generic_string  [kernel]
  *
  * and an empty line. In full, the head goes on with "lost 0, unknown 2.10 %, truncated 0.41 %". The
- * head is the title, a colon, and "name value" parts in a fixed order; a new
- * part goes to the end. Two spaces or more separate columns, and no cell holds two spaces in a row.
- * Columns that may be empty, module and process, come last, and are shown only if some row has
- * something in them. An empty cell with another cell behind it is "-". 100 % is all samples, or
- * those that the filter lets through. Names may be UTF-8, all else is ASCII.
+ * head is the title, a colon, and "name value" parts in a fixed order; a new part goes to the end.
+ * Two spaces or more separate columns, and no cell holds two spaces in a row. Columns that may be
+ * empty, module and process, come last, and are shown only if some row has something in them. An
+ * empty cell with another cell behind it is "-". 100 % is all samples, or those that the filter
+ * lets through. Names may be UTF-8, all else is ASCII.
  */
 #include "config.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Copies single guest pages, and keeps their mappings: to map and unmap a page costs several times
- * as much as to copy it (doc/DESIGN §6). Resolver's thread.
+ * as much as to copy it (doc/DESIGN §4). Resolver's thread.
  */
 #ifndef MEMORY_MAPPED_PAGES_H
 #define MEMORY_MAPPED_PAGES_H

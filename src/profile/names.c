@@ -53,9 +53,7 @@ void names_destroy(struct names *names)
 	free(names);
 }
 
-/*
- * --- addresses without a symbol -----------------------------------------------------------------
- */
+/* --- addresses without a symbol --------------------------------------------------------------- */
 
 /*
  * Remembers FRAME, once: a frame is new if its id is higher than all others. A file that was read

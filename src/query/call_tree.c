@@ -209,9 +209,7 @@ static void layout_place(struct call_tree_layout *layout, struct call_tree_place
 	branches_pop(branches, mark);
 }
 
-/*
- * --- where a tree starts ------------------------------------------------------------------------
- */
+/* --- where a tree starts ---------------------------------------------------------------------- */
 
 static bool layout_start_callers(struct branches *branches, uint32_t frame)
 {

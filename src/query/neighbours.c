@@ -102,7 +102,7 @@ static bool chain_is_hotter(const struct chain *a, const struct chain *b)
 	return a->node < b->node;
 }
 
-/* Inserts NEW among the hottest. Of equally hot chains the first in the snapshot stays ahead. */
+/* Inserts NEW among the hottest. Among equally hot chains the first in the snapshot stays ahead. */
 static void neighbours_rank_chain(struct neighbours *neighbours, struct chain new)
 {
 	struct chain *chains = neighbours->chains;

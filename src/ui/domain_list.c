@@ -24,14 +24,14 @@ static void domain_entry_init(struct domain_entry *entry, const struct ui_domain
 			      const struct domain_entry *before, uint64_t ns)
 {
 	*entry = (struct domain_entry){ .domain = *domain,
-					.inside_told = domain->inside[0] != '\0',
+					.inside_from_source = domain->inside[0] != '\0',
 					.cpu_percent = -1 };
 	if (!before)
 		return;
 	if (ns && domain->cpu_ns >= before->domain.cpu_ns)
 		entry->cpu_percent =
 			100.0 * (double)(domain->cpu_ns - before->domain.cpu_ns) / (double)ns;
-	if (!entry->inside_told)
+	if (!entry->inside_from_source)
 		memcpy(entry->domain.inside, before->domain.inside, sizeof(entry->domain.inside));
 }
 

@@ -8,9 +8,9 @@
 struct domain_entry {
 	/* As the source gave it, for open(); INSIDE may come from profiling. Not clean. */
 	struct ui_domain domain;
-	bool inside_told;   /* INSIDE is the source's */
+	bool inside_from_source; /* INSIDE is the source's */
 	double cpu_percent; /* of one physical CPU since the list was read before; < 0: unknown */
-	bool profiled;      /* now; kept by the core */
+	bool profiled;           /* now; the core sets it */
 };
 
 /* Begins zeroed. */

@@ -106,10 +106,10 @@ static void guest_screen_update_names(struct guest_screen *guest)
 	guest_screen_set_names(guest, &pipeline->guest);
 }
 
-bool guest_screen_put(struct guest_screen *guest, struct snapshot *snapshot, uint64_t now_ns)
+bool guest_screen_set_live(struct guest_screen *guest, struct snapshot *snapshot, uint64_t now_ns)
 {
 	guest_screen_update_names(guest);
-	recent_note(&guest->recent, snapshot);
+	recent_update(&guest->recent, snapshot);
 	history_add(guest->history, snapshot);
 	if (!guest->still)
 		guest_screen_unselect(guest);
@@ -142,7 +142,7 @@ bool guest_screen_tick(struct guest_screen *guest, uint64_t now_ns, uint64_t int
 
 	if (snapshot) {
 		guest->waiting = false;
-		changed = guest_screen_put(guest, snapshot, now_ns);
+		changed = guest_screen_set_live(guest, snapshot, now_ns);
 	}
 	if (now_ns < guest->due_ns)
 		return changed;
@@ -213,8 +213,8 @@ static struct xtop_error *guest_screen_show_moment(struct guest_screen *guest, s
 	if (moment)
 		error_destroy(history_get(guest->history, moment - 1, &before));
 	if (before)
-		recent_note(&guest->still_recent, before);
-	recent_note(&guest->still_recent, still);
+		recent_update(&guest->still_recent, before);
+	recent_update(&guest->still_recent, still);
 	snapshot_destroy(before);
 	guest->still_ns = guest->taken_ns - history_age_ns(guest->history, moment);
 	guest_screen_set_still(guest, still);

@@ -48,7 +48,7 @@ struct xtop_error *guest_screen_select(struct guest_screen *guest,
 				       const struct selection *selection);
 
 /* SNAPSHOT is the newest, and the guest screen's. True: it is the one shown. */
-bool guest_screen_put(struct guest_screen *guest, struct snapshot *snapshot, uint64_t now_ns);
+bool guest_screen_set_live(struct guest_screen *guest, struct snapshot *snapshot, uint64_t now_ns);
 /*
  * It is NOW_NS: takes a snapshot that has come, requests one when it is due. INTERVAL_NS: between
  * requests. True: what the guest screen shows has changed.

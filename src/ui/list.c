@@ -37,7 +37,7 @@ static size_t list_find_key(const struct list *list)
 	return row;
 }
 
-void list_settle(struct list *list, size_t n, list_key *key_of, const void *context)
+void list_update(struct list *list, size_t n, list_key *key_of, const void *context)
 {
 	size_t line = list->selected - list->top, row = 0;
 
@@ -67,7 +67,7 @@ void list_show(struct list *list, size_t page)
 
 void list_scroll(struct list *list, size_t n, size_t page)
 {
-	list_settle(list, n > page ? n - page + 1 : 1, NULL, NULL);
+	list_update(list, n > page ? n - page + 1 : 1, NULL, NULL);
 	list->top = list->selected;
 	list->page = page;
 }

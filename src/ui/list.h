@@ -33,7 +33,7 @@ struct list {
  * keeps. The cursor follows the row with the key of the selected one. If that row is gone the
  * cursor keeps its number.
  */
-void list_settle(struct list *list, size_t n, list_key *key_of, const void *context);
+void list_update(struct list *list, size_t n, list_key *key_of, const void *context);
 /* PAGE lines are to be drawn: scrolls so that the selected row is among them. */
 void list_show(struct list *list, size_t page);
 /* True: CODE moves the cursor, and the cursor has moved. */

@@ -232,7 +232,7 @@ static void question_ask_figure(struct ui *ui, enum question question, const cha
 }
 
 /* True: the user gave a number from LEAST to MOST. After another number the question stays. */
-static bool question_take_figure(struct ui *ui, enum prompt_result result, double least,
+static bool question_parse_figure(struct ui *ui, enum prompt_result result, double least,
 				 double most, double *figurep)
 {
 	char *end;
@@ -255,7 +255,7 @@ static bool question_take_figure(struct ui *ui, enum prompt_result result, doubl
 
 static void question_answer_interval(struct ui *ui, enum prompt_result result)
 {
-	if (!question_take_figure(ui, result, UI_MIN_INTERVAL_S, UI_MAX_INTERVAL_S,
+	if (!question_parse_figure(ui, result, UI_MIN_INTERVAL_S, UI_MAX_INTERVAL_S,
 				  &ui->settings.interval_s))
 		return;
 	for (size_t i = 0; i < ui->n_guests; i++)
@@ -264,7 +264,7 @@ static void question_answer_interval(struct ui *ui, enum prompt_result result)
 
 static void question_answer_threshold(struct ui *ui, enum prompt_result result)
 {
-	if (question_take_figure(ui, result, 0, 100, &ui->model.threshold))
+	if (question_parse_figure(ui, result, 0, 100, &ui->model.threshold))
 		ui_update(ui);
 }
 

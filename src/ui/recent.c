@@ -10,7 +10,7 @@ static uint64_t increase(uint64_t now, uint64_t before)
 	return now >= before ? now - before : now;
 }
 
-static void recent_note_vcpu(const struct snapshot_vcpu *now, struct snapshot_vcpu *before,
+static void recent_update_vcpu(const struct snapshot_vcpu *now, struct snapshot_vcpu *before,
 			     struct snapshot_vcpu *between)
 {
 	bool was_reset = now->states[VCPU_BLOCKED] < before->states[VCPU_BLOCKED] ||
@@ -23,7 +23,7 @@ static void recent_note_vcpu(const struct snapshot_vcpu *now, struct snapshot_vc
 	*before = *now;
 }
 
-void recent_note(struct recent *recent, const struct snapshot *snapshot)
+void recent_update(struct recent *recent, const struct snapshot *snapshot)
 {
 	const struct sampler_counts *sampler = &snapshot->sampler;
 	uint64_t ns = increase(sampler->elapsed_ns, recent->elapsed_ns);
@@ -41,7 +41,7 @@ void recent_note(struct recent *recent, const struct snapshot *snapshot)
 	recent->elapsed_ns = sampler->elapsed_ns;
 	recent->sequence = snapshot->sequence;
 	for (unsigned i = 0; i < snapshot->n_vcpus && i < GUEST_MAX_VCPUS; i++)
-		recent_note_vcpu(&snapshot->vcpus[i], &recent->counts[i], &recent->vcpus[i]);
+		recent_update_vcpu(&snapshot->vcpus[i], &recent->counts[i], &recent->vcpus[i]);
 }
 
 struct vcpu_shares vcpu_shares_of(const struct snapshot_vcpu *vcpu)

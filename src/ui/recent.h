@@ -21,7 +21,7 @@ struct recent {
 };
 
 /* Does nothing if SNAPSHOT is the last one again. */
-void recent_note(struct recent *recent, const struct snapshot *snapshot);
+void recent_update(struct recent *recent, const struct snapshot *snapshot);
 
 /* Where the time of a vCPU went; 0..1 each. */
 struct vcpu_shares {

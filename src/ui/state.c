@@ -36,11 +36,11 @@ void ui_update(struct ui *ui)
 }
 
 /* Profiling tells what runs inside a domain; the list keeps it when profiling ends. */
-static void ui_note_inside(struct domain_entry *entry, const struct guest_screen *guest)
+static void ui_set_inside(struct domain_entry *entry, const struct guest_screen *guest)
 {
 	const char *system = guest_screen_system(guest);
 
-	if (!entry->inside_told && system[0])
+	if (!entry->inside_from_source && system[0])
 		snprintf(entry->domain.inside, sizeof(entry->domain.inside), "%.95s", system);
 }
 
@@ -53,7 +53,7 @@ void ui_read_domains(struct ui *ui)
 
 		entry->profiled = guest != NULL;
 		if (guest)
-			ui_note_inside(entry, guest);
+			ui_set_inside(entry, guest);
 	}
 }
 
@@ -209,7 +209,7 @@ void ui_remove_guest(struct ui *ui, struct guest_screen *guest)
 	ui->n_guests--;
 	memmove(&ui->guests[at], &ui->guests[at + 1], (ui->n_guests - at) * sizeof(ui->guests[0]));
 	if (entry)
-		ui_note_inside(entry, guest);
+		ui_set_inside(entry, guest);
 	if (ui->guest == guest)
 		ui_enter_guest(ui, NULL);
 	filter_invalidate(ui->filter);

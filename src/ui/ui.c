@@ -150,7 +150,7 @@ uint64_t ui_tick(struct ui *ui, uint64_t now_ns, time_t wall_s, bool *changedp)
 
 void ui_show(struct ui *ui, struct snapshot *snapshot)
 {
-	if (guest_screen_put(ui->guest, snapshot, ui->now_ns))
+	if (guest_screen_set_live(ui->guest, snapshot, ui->now_ns))
 		ui_reselect(ui);
 }
 

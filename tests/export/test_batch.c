@@ -145,7 +145,7 @@ static void test_stopped(void)
 	const struct batch_settings settings = { .interval_s = 0.02,
 						 .time_s = 0.7,
 						 .quiet = true,
-						 .look = stand_still,
+						 .poll = stand_still,
 						 .context = &stood };
 	unsigned n = run(&settings, 0);
 

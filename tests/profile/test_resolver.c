@@ -724,9 +724,9 @@ static bool call_comes_between(const struct guest_record *record)
 }
 
 /*
- * A call must not wait for an empty ring either: main waits for the follower, which makes the
- * calls, before it ends the sampler. On a busy machine the call may come too late, so it is tried
- * again.
+ * A call must not wait for an empty ring either: the reattacher makes the calls, and main waits for
+ * the reattacher before it ends the sampler. On a busy machine the call may come too late, so it is
+ * tried again.
  */
 static void test_call_under_load(void)
 {
@@ -829,7 +829,7 @@ static void switch_over(void *context)
 	free(record);
 }
 
-static void test_follow(void)
+static void test_switch_guest(void)
 {
 	struct guest_record *record = malloc(sizeof(*record));
 	struct switch_over over = { .called = false };
@@ -896,7 +896,7 @@ static bool memory_hears(struct stage *stage, enum sampler_state state,
 }
 
 /* Mappings of a dead guest's memory would keep the guest as a zombie. */
-static void test_follow_pages(void)
+static void test_update_pages(void)
 {
 	_Atomic uint64_t heard = 1;
 	struct stage stage = { .symbols = guest_symbols() };
@@ -942,7 +942,7 @@ int main(void)
 	for (int i = 0; i < 10; i++) /* it is a race: met one time in five where it was lost */
 		test_reset_while_running();
 	test_reset_at_end();
-	test_follow();
-	test_follow_pages();
+	test_switch_guest();
+	test_update_pages();
 	return tap_done();
 }

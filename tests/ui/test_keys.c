@@ -92,7 +92,7 @@ static size_t line_after_move(size_t n, size_t to, size_t page)
 	struct list list = { .n = n, .selected = 5, .top = 3, .moved = true, .key = SELECTED };
 
 	list_show(&list, page);
-	list_settle(&list, n, row_key, &to);
+	list_update(&list, n, row_key, &to);
 	list_show(&list, page);
 	check(list.selected == to, "the cursor follows the row to %zu", to);
 	return list.selected - list.top;
@@ -108,13 +108,13 @@ static void test_list(void)
 		  "it is drawn higher when there are too few rows above");
 	check_u64(line_after_move(100, 99, 10), 9,
 		  "it is drawn lower when there are too few rows below");
-	list_settle(&list, 0, NULL, NULL);
+	list_update(&list, 0, NULL, NULL);
 	list_show(&list, 10);
 	for (enum request_code request = REQUEST_UP; request <= REQUEST_END; request++)
 		list_request(&list, request);
 	check_u64(list.selected, 0, "the cursor stays at 0 in an empty list");
 	list = (struct list){ .n = 0 };
-	list_settle(&list, 100, NULL, NULL);
+	list_update(&list, 100, NULL, NULL);
 	list_show(&list, 10);
 	list_request(&list, REQUEST_PAGE_DOWN);
 	list_show(&list, 10);
@@ -124,12 +124,12 @@ static void test_list(void)
 	list_show(&list, 10);
 	check(list.selected == 99 && list.top == 90, "the end: %zu, top %zu", list.selected,
 	      list.top);
-	list_settle(&list, 5, NULL, NULL);
+	list_update(&list, 5, NULL, NULL);
 	list_show(&list, 10);
 	check(list.selected == 4 && list.top == 0,
 	      "the cursor stays in the list when rows go: %zu, top %zu", list.selected, list.top);
 	list_request(&list, REQUEST_HOME);
-	list_settle(&list, 100, NULL, NULL);
+	list_update(&list, 100, NULL, NULL);
 	check_u64(list.selected, 0, "after Home the cursor stays on the first row");
 }
 

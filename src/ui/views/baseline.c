@@ -92,7 +92,7 @@ static struct xtop_error *baseline_update(struct view *view, const struct ui_mod
 		columns_sort(&context, baseline->sort, baseline->now.rows, baseline->now.n);
 		baseline->current = true;
 	}
-	list_settle(&baseline->list, baseline->now.n, view_function_key, &baseline->now);
+	list_update(&baseline->list, baseline->now.n, view_function_key, &baseline->now);
 	return error;
 }
 

@@ -70,7 +70,7 @@ static struct xtop_error *callers_update(struct view *view, const struct ui_mode
 						  .totals = model->totals };
 
 		columns_sort(&context, &columns[COLUMN_CHILDREN], table->rows, table->n);
-		list_settle(&callers_focus(callers)->lists[side], table->n, view_function_key,
+		list_update(&callers_focus(callers)->lists[side], table->n, view_function_key,
 			    table);
 	}
 	return error;

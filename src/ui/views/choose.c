@@ -42,15 +42,6 @@ static const struct key *choose_key(size_t index)
 	return NULL;
 }
 
-static void choose_settle(struct view_choose *choose)
-{
-	size_t n = 0;
-
-	while (choose_key(n))
-		n++;
-	list_settle(&choose->list, n, NULL, NULL);
-}
-
 static void choose_draw(struct view *view, const struct ui_model *model, struct canvas *canvas,
 			struct area area)
 {
@@ -105,9 +96,13 @@ static struct request choose_click(struct view *view, const struct ui_model *mod
 
 static void choose_init(struct view *view, const struct view *below, uint32_t frame)
 {
+	size_t n = 0;
+
 	(void)below;
 	(void)frame;
-	choose_settle(view_choose(view));
+	while (choose_key(n))
+		n++;
+	list_update(&view_choose(view)->list, n, NULL, NULL);
 }
 
 const struct view_ops choose_ops = {

@@ -100,14 +100,14 @@ static size_t domains_home(const struct view_domains *domains, uint64_t key)
 }
 
 /* The rows are new, or the column to sort by is. Until the user moves the cursor, it stays home. */
-static void domains_settle(struct view_domains *domains)
+static void domains_arrange(struct view_domains *domains)
 {
 	uint64_t key = domains->list.key;
 
 	if (domains->n)
 		qsort_r(domains->rows, domains->n, sizeof(domains->rows[0]), domain_compare,
 			&domains->sort);
-	list_settle(&domains->list, domains->n, domains_key, domains);
+	list_update(&domains->list, domains->n, domains_key, domains);
 	if (!domains->list.moved)
 		list_place(&domains->list, domains_home(domains, key));
 }
@@ -126,7 +126,7 @@ static struct xtop_error *domains_update(struct view *view, const struct ui_mode
 	free(domains->rows);
 	domains->rows = rows;
 	domains->n = model->domains->n;
-	domains_settle(domains);
+	domains_arrange(domains);
 	return NULL;
 }
 
@@ -254,7 +254,7 @@ static void domains_draw(struct view *view, const struct ui_model *model, struct
 static void domains_set_sort(struct view_domains *domains, enum domains_sort sort)
 {
 	domains->sort = sort;
-	domains_settle(domains);
+	domains_arrange(domains);
 }
 
 static struct request domains_next_sort(struct view_domains *domains, int step)

@@ -36,11 +36,11 @@ static uint64_t groups_key(const void *context, size_t row)
 	return row < groups->n ? groups->rows[row].frame : FRAME_NONE;
 }
 
-static void groups_settle(struct view_groups *view, enum groups_side side)
+static void groups_update_list(struct view_groups *view, enum groups_side side)
 {
 	const struct groups *groups = &view->groups[side];
 
-	list_settle(&view->lists[side], groups->n, groups_key, groups);
+	list_update(&view->lists[side], groups->n, groups_key, groups);
 }
 
 static struct xtop_error *groups_update(struct view *view, const struct ui_model *model)
@@ -53,8 +53,8 @@ static struct xtop_error *groups_update(struct view *view, const struct ui_model
 	error = groups_build_processes(model->snapshot, model->totals, &groups->groups[0]);
 	if (!error)
 		error = groups_build_modules(model->snapshot, model->totals, &groups->groups[1]);
-	groups_settle(groups, GROUPS_PROCESSES);
-	groups_settle(groups, GROUPS_MODULES);
+	groups_update_list(groups, GROUPS_PROCESSES);
+	groups_update_list(groups, GROUPS_MODULES);
 	if (!groups->chosen) /* a unikernel has no processes */
 		groups->side = groups->groups[0].n ? GROUPS_PROCESSES : GROUPS_MODULES;
 	return error;

@@ -147,7 +147,7 @@ static struct xtop_error *top_update(struct view *view, const struct ui_model *m
 		error = top_build_lines(top, model);
 	}
 	top->current = !error;
-	list_settle(&top->list, top->n_lines, top_key, top);
+	list_update(&top->list, top->n_lines, top_key, top);
 	return error;
 }
 
@@ -274,7 +274,7 @@ static struct request top_unfold(struct view_top *top, const struct ui_model *mo
 	top->unfolded[top->n_unfolded++] = top->functions.rows[line->row].frame;
 	list_select(&top->list, top->list.selected);
 	error = top_build_lines(top, model);
-	list_settle(&top->list, top->n_lines, top_key, top);
+	list_update(&top->list, top->n_lines, top_key, top);
 	if (error) {
 		error_destroy(error);
 		return request_of(REQUEST_UPDATE); /* fails again, and tells why */

@@ -56,7 +56,7 @@ static struct xtop_error *tree_update(struct view *view, const struct ui_model *
 	call_tree_deinit(&tree->tree);
 	error = call_tree_build(model->snapshot, &settings, &tree->tree);
 	tree->current = !error;
-	list_settle(&tree->list, tree->tree.n, tree_key, &tree->tree);
+	list_update(&tree->list, tree->tree.n, tree_key, &tree->tree);
 	return error;
 }
 

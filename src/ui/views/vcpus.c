@@ -26,7 +26,7 @@ static struct xtop_error *vcpus_update(struct view *view, const struct ui_model 
 	struct view_vcpus *vcpus = view_vcpus(view);
 	size_t n = model->all->n_vcpus < GUEST_MAX_VCPUS ? model->all->n_vcpus : GUEST_MAX_VCPUS;
 
-	list_settle(&vcpus->list, n, NULL, NULL);
+	list_update(&vcpus->list, n, NULL, NULL);
 	return NULL;
 }
 
