@@ -165,18 +165,10 @@ static const struct elf_reader elf_host_reader = {
 
 /* --- headers ---------------------------------------------------------------------------------- */
 
-/*
- * libelf reads all of them at once. e_phnum says 65,534 at most. With PN_XNUM section 0 would say
- * how many there are; such a file has no segments for us.
- */
 static void elf_host_read_segments(struct elf_file *file)
 {
-	const Elf64_Ehdr *header = &file->header;
-	size_t n = header->e_phnum < ELF_MAX_SEGMENTS ? header->e_phnum : ELF_MAX_SEGMENTS;
+	size_t n = elf_count_segments(file);
 
-	if (header->e_phentsize != sizeof(Elf64_Phdr) || header->e_phnum == PN_XNUM ||
-	    !elf_is_inside(file, header->e_phoff, header->e_phnum * sizeof(Elf64_Phdr)))
-		return;
 	for (size_t i = 0; i < n; i++)
 		if (!gelf_getphdr(file->host, (int)i, &file->segments[i]))
 			return;

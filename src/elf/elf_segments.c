@@ -27,16 +27,21 @@
 
 /* --- of a file -------------------------------------------------------------------------------- */
 
-void elf_read_segments(struct elf_file *file)
+size_t elf_count_segments(const struct elf_file *file)
 {
 	const Elf64_Ehdr *header = &file->header;
-	size_t n = header->e_phnum < ELF_MAX_SEGMENTS ? header->e_phnum : ELF_MAX_SEGMENTS;
-	size_t size_bytes = n * sizeof(Elf64_Phdr);
 
-	if (!n || header->e_phentsize != sizeof(Elf64_Phdr) ||
-	    !elf_is_inside(file, header->e_phoff, size_bytes))
-		return;
-	if (elf_read(file, header->e_phoff, file->segments, size_bytes) == size_bytes)
+	if (header->e_phentsize != sizeof(Elf64_Phdr) || header->e_phnum == PN_XNUM ||
+	    !elf_is_inside(file, header->e_phoff, header->e_phnum * sizeof(Elf64_Phdr)))
+		return 0;
+	return header->e_phnum < ELF_MAX_SEGMENTS ? header->e_phnum : ELF_MAX_SEGMENTS;
+}
+
+void elf_read_segments(struct elf_file *file)
+{
+	size_t n = elf_count_segments(file), size_bytes = n * sizeof(file->segments[0]);
+
+	if (elf_read(file, file->header.e_phoff, file->segments, size_bytes) == size_bytes)
 		file->n_segments = n;
 	else
 		file->incomplete = true;

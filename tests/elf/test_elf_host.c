@@ -569,6 +569,29 @@ static void test_damage(void)
 	check_u64(different, 0, "read differently");
 }
 
+/* More program headers than there is room for: both readers see none. */
+static void test_many_segments(void)
+{
+	_cleanup_close_ int own = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), fd = -1;
+	size_t size = (size_t)lseek(own, 0, SEEK_END);
+	_cleanup_free_ unsigned char *bytes = malloc(size);
+	struct contents guest, host;
+	Elf64_Ehdr *header = (Elf64_Ehdr *)bytes;
+
+	if (!bytes || pread(own, bytes, size, 0) != (ssize_t)size)
+		exit(99);
+	header->e_phnum = 23052;
+	header->e_shnum = 0;
+	header->e_shoff = 0;
+	fd = elf_image_bytes_fd(bytes, size);
+	read_guest(&guest, &fd);
+	read_host(&host, fd);
+	check(!guest.tables.cfi && !host.tables.cfi && same_tables(&guest.tables, &host.tables),
+	      "too many segments: neither reader finds unwind tables");
+	contents_deinit(&guest);
+	contents_deinit(&host);
+}
+
 int main(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++)
@@ -580,6 +603,7 @@ int main(int argc, char **argv)
 	test_many_sections();
 	test_shorter();
 	test_repeated();
+	test_many_segments();
 	test_damage();
 	return tap_done();
 }
