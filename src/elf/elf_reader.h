@@ -48,9 +48,9 @@ bool elf_is_inside(const struct elf_file *file, uint64_t offset, uint64_t size_b
 /* --- elf_segments.c --------------------------------------------------------------------------- */
 
 /*
- * How many program headers are read, at most ELF_MAX_SEGMENTS. 0: none, or their table is not inside
- * the file; libelf refuses such a table, too. With PN_XNUM section 0 would have the number; such a
- * file has no segments here.
+ * How many program headers are read, at most ELF_MAX_SEGMENTS. 0: none, or their table is not
+ * inside the file; libelf refuses such a table, too. With PN_XNUM section 0 would have the number;
+ * such a file has no segments here.
  */
 size_t elf_count_segments(const struct elf_file *file);
 /* Best effort: where program headers are damaged or missing, there are no segments. */
