@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What runs inside the guest. The resolver finds the operating system by the first registers it
- * sees, and keeps what is known of it up to date. Of a system that os.c knows, the code of the
- * kernel and its modules is known, and for each sample the task and its address space. Of any other
- * system only the files of -k are known.
+ * sees, and keeps what is known of it up to date. If os.c knows the system, it knows the code of
+ * the kernel and its modules, and for each sample the task and its address space. For any other
+ * system it knows only the files of -k.
  *
  *   os_update() ─► a known system? ─► kernel's code, stack layout for the sampler ─► os_find_task()
  *

@@ -73,7 +73,7 @@ static bool elf_host_load(struct elf_file *file, uint64_t offset, uint64_t size_
 
 /*
  * libelf refuses a section that is no whole number of what its type says it has, and one without a
- * type. Of those the bytes are read, as elf_guest.c reads them: callers check what they use.
+ * type. xtop then reads the plain bytes, as elf_guest.c does: callers check what they use.
  */
 static bool elf_host_load_section(struct elf_file *file, size_t index, struct elf_blob *blob)
 {

@@ -20,7 +20,7 @@
 #include "elf/elf_reader.h"
 #include "xtop/cleanup.h"
 
-/* Of a type. Each one costs a look at all sections (elf_load_indices()). */
+/* Sections of one type. Each one costs a look at all sections (elf_load_indices()). */
 #define ELF_MAX_TABLES 64
 
 /* One symbol table, with what belongs to it. */

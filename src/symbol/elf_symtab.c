@@ -9,7 +9,7 @@
 #include "symbol/elf_symtab.h"
 #include "xtop/cleanup.h"
 
-/* Of a file given by -k: the user named it, so only what would not fit is refused. */
+/* The user named the file with -k, so xtop refuses only what would not fit. */
 static const struct elf_limits elf_own_limits = {
 	.symbols = SYMTAB_MAX_SYMBOLS,
 	.names_bytes = SYMTAB_MAX_NAMES_BYTES,

@@ -130,7 +130,7 @@ static struct xtop_error *orc_intern(struct orc_builder *builder, const struct o
 	return error;
 }
 
-/* Entries come in ascending order. Of several for one address the last counts. */
+/* Entries come in ascending order. The last entry for an address counts. */
 static struct xtop_error *orc_add(struct orc_builder *builder, uint64_t offset,
 				  const struct orc_row *row)
 {

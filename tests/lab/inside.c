@@ -20,7 +20,7 @@
  *   task       TGID PID COMM           every thread on the kernel's lists
  *   maps       PID LINE                a line of /proc/PID/maps without device and inode
  *   frames     PID used N told N wrong N   every eighth page of code, found by its frame
- *   search     NAME FOUND TOLD         addresses that linux_search() finds without names of data
+ *   search     NAME FOUND TOLD         addresses that search_symbols() finds without names of data
  *   cost       of attaching, and of all: pages, batches, CPU, memory
  */
 #include "config.h"

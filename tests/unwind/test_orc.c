@@ -148,8 +148,8 @@ static void test_places(void)
 }
 
 /*
- * Kernels before 5.6 sort at boot, so entries in their files are in any order. Of several entries
- * for one address the last counts; but the end of a section says nothing about the code that starts
+ * Kernels before 5.6 sort at boot, so entries in their files are in any order. The last entry for
+ * an address counts; but the end of a section says nothing about the code that starts
  * there.
  */
 static void test_order(void)

@@ -20,7 +20,7 @@ struct arch_name {
 	enum linux_symbol symbol;
 	const char *name;
 };
-/* Names that only kernels of this architecture have. Of several found, the last one counts. */
+/* Names that only kernels of this architecture have. If several are found, the last one counts. */
 extern const struct arch_name arch_names[];
 extern const size_t n_arch_names;
 

@@ -292,7 +292,7 @@ static unsigned layout_fill(struct btf *btf, const uint8_t *structs, size_t numb
 	return found;
 }
 
-/* Of several structs of one name, the one with most members; the first of equal ones. */
+/* Chooses among structs of one name: the one with most members, or the first of equal ones. */
 static void layout_fill_best(struct btf *btf, const struct btf_want *want, const uint8_t *structs,
 			     size_t number, int32_t *values)
 {

@@ -232,7 +232,7 @@ static void test_refused(void)
 		{ PAGE_SIZEOF, -1 }, { XARRAY_HEAD, -1 });
 }
 
-/* Of several structs with one name, the struct with most of the members is taken. */
+/* Among structs with one name, the layout uses the struct with most of the members. */
 static void test_same_names(void)
 {
 	CHECK_LAYOUT(
