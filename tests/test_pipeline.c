@@ -15,7 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "supervise/guard.h"
 #include "xtop/foreign.h"
 #include "xtop/xen.h"
 #include "tests/support/made_stops.h"
@@ -38,7 +37,7 @@ static struct xen {
 	struct made_stops made;
 	atomic_ullong looks;
 	atomic_int hangs; /* the next stop hangs */
-	atomic_int sampler, guard, broker;
+	atomic_int sampler, guard, keeper;
 	atomic_int memory_of; /* the last domid whose memory was opened */
 } * xen;
 
@@ -53,6 +52,12 @@ struct xtop_error *xen_list(struct guest_listing **listp, size_t *np)
 {
 	(void)listp, (void)np;
 	return error_create("nobody asks");
+}
+
+struct xtop_error *xen_find_unnamed(const char *domain, struct guest_info *info)
+{
+	(void)info;
+	return error_create("no domain '%s'", domain);
 }
 
 struct xtop_error *xen_find(const char *domain, struct guest_info *info)
@@ -119,15 +124,15 @@ struct xtop_error *memory_create_live(uint32_t domid, int fd, struct memory **me
 struct xtop_error *stop_area_create(const struct guest_info *info, struct stop_area **areap)
 {
 	(void)info;
-	xen->broker = getpid();
-	made_stops->paused = made_stops->released = PENDING;
+	xen->keeper = getpid();
+	stop_area_arm(&made_area);
 	*areap = &made_area;
 	return NULL;
 }
 
 static bool xen_look(void *context, struct guest_look *look)
 {
-	const int *domid = context;
+	const int *domid = context; /* the first member of struct opened */
 
 	xen->looks++;
 	*look = (struct guest_look){ .life = GUEST_RUNS };
@@ -146,7 +151,8 @@ static bool xen_stop(void *context, const uint16_t *vcpus, unsigned n, struct re
 	(void)context, (void)vcpus;
 	memset(regs, 0, n * sizeof(*regs));
 	memset(user, 0, n * sizeof(*user));
-	made_stop();
+	if (!made_stop())
+		return false;
 	if (xen->hangs) {
 		xen->hangs--;
 		raise(SIGSTOP);
@@ -154,10 +160,15 @@ static bool xen_stop(void *context, const uint16_t *vcpus, unsigned n, struct re
 	return true;
 }
 
+/* A guest as domctl_open() gives it. */
+struct opened {
+	int domid;
+	enum stop_user user;
+};
+
 static void xen_release(void *context)
 {
-	(void)context;
-	made_release();
+	made_release(((struct opened *)context)->user);
 }
 
 static void xen_close(void *context)
@@ -176,14 +187,14 @@ static const struct guest_ops xen_ops = {
 };
 
 struct xtop_error *domctl_open(const struct guest_info *info, struct stop_area *area,
-			       struct guest *guest)
+			       enum stop_user user, struct guest *guest)
 {
-	int *domid = malloc(sizeof(*domid));
+	struct opened *opened = malloc(sizeof(*opened));
 
 	(void)area;
-	*domid = (int)info->domid;
+	*opened = (struct opened){ .domid = (int)info->domid, .user = user };
 	*guest = (struct guest){
-		.ops = &xen_ops, .context = domid, .mapper = { .map = xen_map }, .info = *info
+		.ops = &xen_ops, .context = opened, .mapper = { .map = xen_map }, .info = *info
 	};
 	return NULL;
 }
@@ -355,11 +366,11 @@ static void test_killed(void)
 	 * the death or start another process. A stopped sampler continues when its guard dies
 	 * (setpgid(2), orphaned process groups).
 	 */
-	kill(xen->broker, SIGSTOP);
+	kill(xen->keeper, SIGSTOP);
 	kill(xen->guard, SIGSTOP);
 	kill(xen->sampler, SIGKILL);
 	kill(xen->guard, SIGKILL);
-	kill(xen->broker, SIGKILL);
+	kill(xen->keeper, SIGKILL);
 	check(becomes(SAMPLER_FAILED), "killed: noticed");
 	check(tells("other processes were killed"), "killed: told");
 	stop();
@@ -367,7 +378,7 @@ static void test_killed(void)
 	check(verdict != NULL, "killed: not well");
 	error_destroy(verdict);
 	if (stop_area_is_stopped(NULL)) /* the one case that is left */
-		xen_release(NULL);
+		made_release(STOP_KEEPER);
 	end("killed: pauses");
 }
 

@@ -8,6 +8,10 @@
 
 #include "xtop/guest.h"
 
+/* The processes that may release the guest. Each watches the one before it. */
+enum stop_user { STOP_SAMPLER, STOP_GUARD, STOP_KEEPER };
+#define N_STOP_USERS 3
+
 /*
  * Memory from which Xen reads calls, and to which Xen writes results. It is made before the sampler
  * is forked, and shared: when the sampler dies, the guard reads from Xen's own results whether the
@@ -17,12 +21,24 @@ struct stop_area;
 struct xtop_error *stop_area_create(const struct guest_info *info, struct stop_area **areap);
 void stop_area_destroy(struct stop_area *area);
 
-/* Opens hypercall and mapping handles for this process. AREA outlives GUEST. */
+/*
+ * Opens hypercall and mapping handles for this process, which uses the release of USER. AREA
+ * outlives GUEST.
+ */
 struct xtop_error *domctl_open(const struct guest_info *info, struct stop_area *area,
-			       struct guest *guest);
+			       enum stop_user user, struct guest *guest);
 
-/* The last stop was done, and its release was not. The guard asks this when the sampler is dead. */
+/* The last stop was done, and no release was. The guard asks this when the sampler is disarmed. */
 bool stop_area_is_stopped(const struct stop_area *area);
+
+/*
+ * From now on Xen refuses each stop, and the releases of the users before USER. Their processes
+ * have been killed. One of them may not be dead yet, and may be on its way into Xen: whatever its
+ * call asks for, it has no effect.
+ */
+void stop_area_disarm(struct stop_area *area, enum stop_user user);
+/* Undoes that, for another sampler. The processes that were disarmed are dead. */
+void stop_area_arm(struct stop_area *area);
 
 /*
  * The number of stops begun. Xen's results are reset after this number is raised: if two calls

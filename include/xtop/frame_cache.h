@@ -25,8 +25,14 @@ void frame_cache_destroy(struct frame_cache *cache); /* unmaps all */
 /* The page if it is already mapped, or NULL. Allowed while the guest is stopped. */
 const void *frame_cache_find(struct frame_cache *cache, frame_t frame);
 /*
- * The page; maps it if necessary. NULL: Xen refuses, or has refused less than a second ago. Not
- * while the guest is stopped.
+ * From now on frame_cache_get() and those below it map at most MAPS_PER_S pages a second, and as
+ * many at once after a second without any. A guest decides which pages its page tables lead to, and
+ * may change them all the time. frame_cache_sweep() is bounded by itself.
+ */
+void frame_cache_set_limit(struct frame_cache *cache, uint64_t maps_per_s, uint64_t now_ns);
+/*
+ * The page; maps it if necessary. NULL: Xen refuses, or has refused less than a second ago, or the
+ * limit is reached. Not while the guest is stopped.
  */
 const void *frame_cache_get(struct frame_cache *cache, frame_t frame, uint64_t now_ns);
 /* Call this when the guest has been stopped: its page tables do not change until the next call. */

@@ -9,8 +9,14 @@
 
 #include "xtop/guest.h"
 
+/*
+ * Both also ask xenstore, for names. xenstore may be slow, or not answer at all: the processes that
+ * watch a guest must not wait for it (supervise/ask.h).
+ */
 struct xtop_error *xen_list(struct guest_listing **listp, size_t *np);
 struct xtop_error *xen_find(const char *domain, struct guest_info *info);
+/* Finds DOMAIN by domid or UUID only, and gives no name: it does not ask xenstore. */
+struct xtop_error *xen_find_unnamed(const char *domain, struct guest_info *info);
 /* The domain with this number still has this UUID. */
 bool xen_is_same_domain(const struct guest_info *info);
 bool xen_get_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs);

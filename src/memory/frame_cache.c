@@ -23,6 +23,7 @@
 #include "xtop/hash.h"
 
 #define CACHE_RETRY_NS   1000000000ULL /* after this time a frame that Xen refused is tried again */
+#define CACHE_CREDIT_NS  1000000000ULL /* the credit of frame_cache_set_limit() is for a second */
 #define CACHE_MAX_VISITS 16            /* pages that one call of frame_cache_sweep() visits */
 
 struct cache_slot {
@@ -43,6 +44,9 @@ struct frame_cache {
 	uint64_t visited_ns; /* up to this time all visits that were due are done */
 	uint64_t guest_pages;
 	uint64_t maps;
+	/* Mapping calls that frame_cache_get() may make now; CREDIT_NS: up to when they are earned. */
+	uint64_t max_per_s; /* 0: without limit */
+	uint64_t credit, credit_ns;
 	/* The last table of level 1 that a find function has used in this stop, and its key. */
 	struct {
 		uint64_t cr3, region;
@@ -169,6 +173,26 @@ const void *frame_cache_find(struct frame_cache *cache, frame_t frame)
 	return slot->page;
 }
 
+/* One call of the mapper. False: there were too many in the last second. */
+static bool cache_take_credit(struct frame_cache *cache, uint64_t now_ns)
+{
+	uint64_t earned;
+
+	if (!cache->max_per_s)
+		return true;
+	if (now_ns - cache->credit_ns > CACHE_CREDIT_NS)
+		cache->credit_ns = now_ns - CACHE_CREDIT_NS;
+	earned = (now_ns - cache->credit_ns) * cache->max_per_s / CACHE_CREDIT_NS;
+	cache->credit_ns += earned * CACHE_CREDIT_NS / cache->max_per_s;
+	cache->credit += earned;
+	if (cache->credit > cache->max_per_s)
+		cache->credit = cache->max_per_s;
+	if (!cache->credit)
+		return false;
+	cache->credit--;
+	return true;
+}
+
 /* A new slot for FRAME. If the cache is full, this removes a page, and other slots may move. */
 static struct cache_slot *cache_add(struct frame_cache *cache, uint64_t frame, uint64_t now_ns)
 {
@@ -188,9 +212,12 @@ const void *frame_cache_get(struct frame_cache *cache, frame_t frame, uint64_t n
 	struct cache_slot *slot = cache_probe(cache, frame.value);
 
 	if (!slot->taken) {
+		if (!cache_take_credit(cache, now_ns))
+			return NULL;
 		slot = cache_add(cache, frame.value, now_ns);
 		cache_map(cache, slot, now_ns);
-	} else if (!slot->page && now_ns - slot->asked_ns >= CACHE_RETRY_NS) {
+	} else if (!slot->page && now_ns - slot->asked_ns >= CACHE_RETRY_NS &&
+		   cache_take_credit(cache, now_ns)) {
 		cache_map(cache, slot, now_ns);
 	}
 	slot->used = true;
@@ -319,6 +346,12 @@ void frame_cache_sweep(struct frame_cache *cache, uint64_t now_ns)
 		cache_visit(cache, now_ns, true);
 		cache->visited_ns += slot_ns;
 	}
+}
+
+void frame_cache_set_limit(struct frame_cache *cache, uint64_t maps_per_s, uint64_t now_ns)
+{
+	cache->max_per_s = cache->credit = maps_per_s;
+	cache->credit_ns = now_ns;
 }
 
 void frame_cache_drop(struct frame_cache *cache)

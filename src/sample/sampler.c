@@ -30,6 +30,11 @@
 #include "xtop/sampler.h"
 
 #define SAMPLER_CACHE_PAGES    16384     /* 64 MiB of guest memory mapped at most */
+/*
+ * In the lab a mapping and its end cost 33,000 instructions: 165 million a second. 99 samples a
+ * second of 8 vCPUs may need five new pages each.
+ */
+#define SAMPLER_MAPS_PER_S     5000
 #define SAMPLER_PAUSED_NS      100000000 /* between looks at a guest that others have paused */
 #define SAMPLER_PAUSED_LOOKS   4         /* a shorter pause is another xtop's stop */
 #define SAMPLER_PAUSED_LOOK_NS 500000    /* between these looks */
@@ -494,6 +499,7 @@ void sampler_run(struct guest *guest, struct control *control, struct ring *ring
 		error_destroy(error);
 		return;
 	}
+	frame_cache_set_limit(sampler.copier.cache, SAMPLER_MAPS_PER_S, clock_now_ns());
 	sampler_adopt_counts(&sampler);
 	sampler_publish_counts(&sampler, SAMPLER_RUNNING, clock_now_ns());
 	end = sampler_loop(&sampler);

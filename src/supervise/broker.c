@@ -2,8 +2,8 @@
 /*
  * The broker's process; see xtop/broker.h and, for the requests, supervise/broker_wire.h. It reads
  * requests of fixed size, checks each of them, and reads what Xen and xenstore say. It reads
- * nothing from a guest's memory. Between requests it polls its guards. One thread; it does not
- * return to main's code.
+ * nothing from a guest's memory. It runs at normal priority and watches no guest: keepers do that,
+ * which it forks. One thread; it does not return to main's code.
  */
 #include "config.h"
 
@@ -11,25 +11,24 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 #include <unistd.h>
 
+#include "supervise/ask.h"
 #include "supervise/broker.h"
 #include "supervise/broker_wire.h"
-#include "supervise/guard.h"
+#include "supervise/keeper.h"
 #include "xtop/cleanup.h"
 #include "xtop/control.h"
 #include "xtop/foreign.h"
 #include "xtop/ring.h"
 #include "xtop/xen.h"
 
-#define BROKER_MAX_GUARDS 8
+#define BROKER_MAX_RUNS 8
 #define BROKER_MAX_GRANTS 256
 
 /* A domain that main may ask about. */
@@ -40,7 +39,7 @@ struct broker_grant {
 
 /* One domain's sampling. */
 struct broker_run {
-	struct guard *guard; /* NULL: free */
+	struct keeper keeper; /* pid 0: free */
 	uint32_t domid;
 	struct control *control;
 	struct ring *ring;
@@ -50,7 +49,7 @@ struct broker {
 	const struct broker_settings *settings;
 	int socket;
 	int folders[BROKER_MAX_FILES]; /* of settings->files, opened at the start; -1: none */
-	struct broker_run runs[BROKER_MAX_GUARDS];
+	struct broker_run runs[BROKER_MAX_RUNS];
 	size_t n_grants;
 	struct broker_grant grants[BROKER_MAX_GRANTS];
 };
@@ -113,10 +112,10 @@ struct broker_answer {
 	struct guest_listing *list; /* sent after the reply: reply.number of them */
 };
 
-static struct xtop_error *broker_list(struct broker_answer *answer)
+static struct xtop_error *broker_list(const struct broker *broker, struct broker_answer *answer)
 {
 	size_t n;
-	struct xtop_error *error = xen_list(&answer->list, &n);
+	struct xtop_error *error = ask_list(broker->socket, &answer->list, &n);
 
 	if (!error)
 		answer->reply.number = (uint32_t)n;
@@ -130,7 +129,7 @@ static struct xtop_error *broker_find(struct broker *broker, const char *domain,
 
 	if (!broker_may_find(broker, domain))
 		return error_create("domain '%s' was not asked for when xtop was started", domain);
-	error = xen_find(domain, &answer->reply.info);
+	error = ask_find(broker->socket, domain, &answer->reply.info);
 	if (!error)
 		broker_add_grant(broker, &answer->reply.info);
 	return error;
@@ -150,51 +149,47 @@ static struct xtop_error *broker_find_run(struct broker *broker, const struct gu
 {
 	struct broker_run *free_run = NULL;
 
-	for (uint32_t i = BROKER_MAX_GUARDS; i-- > 0;) {
+	for (uint32_t i = BROKER_MAX_RUNS; i-- > 0;) {
 		struct broker_run *run = &broker->runs[i];
 
-		if (run->guard && run->domid == info->domid)
+		if (run->keeper.pid && run->domid == info->domid)
 			return error_create("domain '%s' is sampled already", info->name);
-		if (!run->guard) {
+		if (!run->keeper.pid) {
 			free_run = run;
 			*number = i;
 		}
 	}
 	if (!free_run)
-		return error_create("xtop samples at most %d domains at a time", BROKER_MAX_GUARDS);
+		return error_create("xtop samples at most %d domains at a time", BROKER_MAX_RUNS);
 	*runp = free_run;
 	return NULL;
 }
 
-/* True: there are guards. */
-static bool broker_poll_guards(struct broker *broker)
+static void broker_stop_run(struct broker_run *run)
 {
-	bool some = false;
-
-	for (unsigned i = 0; i < BROKER_MAX_GUARDS; i++)
-		some |= broker->runs[i].guard && guard_poll(broker->runs[i].guard);
-	return some;
-}
-
-static void broker_poll_others(void *context)
-{
-	broker_poll_guards(context);
-}
-
-static void broker_stop_run(struct broker *broker, struct broker_run *run)
-{
-	struct guard *guard = no_cleanup_ptr(run->guard); /* broker_poll_others() leaves it out */
-
-	if (guard)
-		guard_destroy(guard, broker_poll_others, broker);
+	if (run->keeper.pid) {
+		keeper_quit(&run->keeper);
+		keeper_end(&run->keeper);
+	}
 	ring_destroy(run->ring);
 	control_close(run->control);
 	*run = (struct broker_run){ 0 };
 }
 
+/* All quit at the same time. */
+static void broker_stop_runs(struct broker *broker)
+{
+	for (unsigned i = 0; i < BROKER_MAX_RUNS; i++)
+		if (broker->runs[i].keeper.pid)
+			keeper_quit(&broker->runs[i].keeper);
+	for (unsigned i = 0; i < BROKER_MAX_RUNS; i++)
+		broker_stop_run(&broker->runs[i]);
+}
+
 static struct xtop_error *broker_fork_run(struct broker *broker, struct broker_run *run,
 					  struct broker_grant *grant, const int *fds)
 {
+	struct sampling sampling = { .info = grant->info, .run = broker->settings->run };
 	struct xtop_error *error = control_adopt(fds[0], &run->control);
 
 	if (!error)
@@ -202,11 +197,12 @@ static struct xtop_error *broker_fork_run(struct broker *broker, struct broker_r
 	run->domid = grant->info.domid;
 	control_set_credit_spent(grant->was_sampled);
 	grant->was_sampled |= !error;
+	sampling.control = run->control;
+	sampling.ring = run->ring;
 	if (!error)
-		error = guard_create(&grant->info, run->control, run->ring, broker->settings->run,
-				     broker->socket, &run->guard);
+		error = keeper_start(&sampling, broker->socket, &run->keeper);
 	if (error)
-		broker_stop_run(broker, run);
+		broker_stop_run(run);
 	return error;
 }
 
@@ -227,7 +223,7 @@ static struct xtop_error *broker_start_run(struct broker *broker, struct broker_
 	error_destroy(guest_undo_pause(grant->info.uuid, false, &note));
 	error = broker_fork_run(broker, run, grant, fds);
 	if (!error)
-		answer->fd = fcntl(guard_pidfd(run->guard), F_DUPFD_CLOEXEC, 0);
+		answer->fd = fcntl(run->keeper.pidfd, F_DUPFD_CLOEXEC, 0);
 	return error;
 }
 
@@ -284,7 +280,7 @@ static struct xtop_error *broker_answer(struct broker *broker, const struct brok
 {
 	switch (request->question) {
 	case BROKER_LIST:
-		return broker_list(answer);
+		return broker_list(broker, answer);
 	case BROKER_FIND:
 		return broker_find(broker, request->text, answer);
 	case BROKER_REGISTERS:
@@ -292,8 +288,8 @@ static struct xtop_error *broker_answer(struct broker *broker, const struct brok
 	case BROKER_START:
 		return broker_answer_domid(broker, request, fds, n_fds, answer);
 	case BROKER_STOP:
-		if (request->number < BROKER_MAX_GUARDS)
-			broker_stop_run(broker, &broker->runs[request->number]);
+		if (request->number < BROKER_MAX_RUNS)
+			broker_stop_run(&broker->runs[request->number]);
 		return NULL;
 	case BROKER_REMOVE:
 		return broker_remove_file(broker, request->number);
@@ -302,22 +298,8 @@ static struct xtop_error *broker_answer(struct broker *broker, const struct brok
 	}
 }
 
-/*
- * Main may be stopped (SIGSTOP), or be under an attacker's control and not read its answers. The
- * guards are polled all the same. False: main has gone.
- */
-static bool broker_send_packet(struct broker *broker, const void *packet, size_t size_bytes,
-			       const int *fd)
-{
-	while (!wire_send(broker->socket, packet, size_bytes, fd, fd ? 1 : 0)) {
-		if (errno != EAGAIN)
-			return false;
-		broker_poll_guards(broker);
-	}
-	return true;
-}
-
-static bool broker_send(struct broker *broker, struct broker_answer *answer,
+/* Waits if main does not read its answers. False: main has gone. */
+static bool broker_send(const struct broker *broker, struct broker_answer *answer,
 			struct xtop_error *error)
 {
 	bool sent;
@@ -328,10 +310,10 @@ static bool broker_send(struct broker *broker, struct broker_answer *answer,
 			sizeof(answer->reply.message) - 1);
 		error_destroy(error);
 	}
-	sent = broker_send_packet(broker, &answer->reply, sizeof(answer->reply),
-				  answer->fd >= 0 ? &answer->fd : NULL);
+	sent = wire_send(broker->socket, &answer->reply, sizeof(answer->reply), &answer->fd,
+			 answer->fd >= 0 ? 1 : 0);
 	for (uint32_t i = 0; sent && answer->list && i < answer->reply.number; i++)
-		sent = broker_send_packet(broker, &answer->list[i], sizeof(answer->list[i]), NULL);
+		sent = wire_send(broker->socket, &answer->list[i], sizeof(answer->list[i]), NULL, 0);
 	if (answer->fd >= 0)
 		close(answer->fd);
 	free(answer->list);
@@ -358,34 +340,13 @@ static bool broker_serve(struct broker *broker)
 
 /* --- the process ------------------------------------------------------------------------------ */
 
-static void broker_loop(struct broker *broker)
-{
-	const struct timespec wait = { .tv_nsec = BROKER_POLL_NS };
-	struct pollfd asked = { .fd = broker->socket, .events = POLLIN };
-
-	for (;;) {
-		bool some = broker_poll_guards(broker);
-		int ready = ppoll(&asked, 1, some ? &wait : NULL, NULL);
-
-		if (ready > 0 && !broker_serve(broker))
-			return;
-	}
-}
-
-static void broker_ignore(int signal_number)
-{
-	(void)signal_number; /* ppoll() returns, and the guards are polled */
-}
-
 /* Ctrl-C and a closed terminal reach every process of the group; main decides what they mean. */
 static void broker_set_signals(void)
 {
-	struct sigaction interrupt = { .sa_handler = broker_ignore };
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
 	static const int ignored[] = { SIGINT,  SIGHUP,  SIGQUIT, SIGTERM, SIGTSTP,
 				       SIGTTIN, SIGTTOU, SIGPIPE, SIGWINCH };
 
-	sigaction(SIGCHLD, &interrupt, NULL); /* the end of a guard interrupts ppoll() */
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
 		sigaction(ignored[i], &ignore, NULL);
 }
@@ -405,16 +366,14 @@ static void broker_close_streams(void)
 
 void broker_run(const struct broker_settings *settings, int socket)
 {
-	const struct timeval wait = { .tv_usec = BROKER_POLL_NS / 1000 };
 	static struct broker broker; /* too large for a stack */
 
 	broker = (struct broker){ .settings = settings, .socket = socket };
-	setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
 	broker_set_signals();
 	broker_close_streams();
 	broker_open_folders(&broker);
 	control_set_budget_limit(settings->budget);
-	broker_loop(&broker);
-	for (unsigned i = 0; i < BROKER_MAX_GUARDS; i++)
-		broker_stop_run(&broker, &broker.runs[i]);
+	while (broker_serve(&broker))
+		;
+	broker_stop_runs(&broker);
 }

@@ -6,7 +6,7 @@
 #include "xtop/broker.h"
 
 /*
- * Answers the requests that come over SOCKET. Returns when main has closed its end and all guards
+ * Answers the requests that come over SOCKET. Returns when main has closed its end and all samplers
  * have ended.
  */
 void broker_run(const struct broker_settings *settings, int socket);

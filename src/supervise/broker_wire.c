@@ -67,5 +67,7 @@ bool wire_receive(int socket, void *packet, size_t size_bytes, int *fds, size_t 
 	for (size_t i = 0; i < *n_fds; i++)
 		close(fds[i]);
 	*n_fds = 0;
+	if (got >= 0)
+		errno = EPIPE;
 	return false;
 }

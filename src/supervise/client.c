@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "supervise/ask.h"
 #include "supervise/broker.h"
 #include "supervise/broker_wire.h"
 #include "xtop/cleanup.h"
@@ -26,16 +27,19 @@
 #include "xtop/ring.h"
 #include "xtop/xen.h"
 
-#define CLIENT_WAIT_S   20    /* for an answer; the end of a guard takes less */
-#define CLIENT_WAIT_MS  5000  /* for a guard that ends without the broker */
+#define CLIENT_WAIT_S   10    /* for an answer; xenstore, or the end of a sampler, takes less */
+#define CLIENT_WAIT_MS  5000  /* for a keeper that ends without the broker */
 #define CLIENT_MAX_LIST 32768 /* domains: Xen has no more numbers */
 
 static struct {
 	int socket; /* 0: there is no broker */
 	pid_t pid;
 	const struct broker_settings *settings;
-	/* Also if an answer did not come: it would be taken for the answer to the next question. */
-	bool is_gone;
+	/*
+	 * Why the broker is not asked any more; NULL: it is. Also if an answer did not come in time:
+	 * it would be taken for the answer to the next question.
+	 */
+	const char *gone;
 	pthread_mutex_t lock;
 } client = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -63,6 +67,7 @@ struct xtop_error *broker_start(const struct broker_settings *settings)
 		_exit(0);
 	}
 	client.socket = sockets[0];
+	client.gone = NULL;
 	client.settings = settings;
 	return NULL;
 }
@@ -85,17 +90,21 @@ bool broker_is_alive(void)
 	bool there;
 
 	pthread_mutex_lock(&client.lock);
-	there = client.socket && !client.is_gone;
+	there = client.socket && !client.gone;
 	pthread_mutex_unlock(&client.lock);
 	return there;
 }
 
 /* --- questions -------------------------------------------------------------------------------- */
 
-static struct xtop_error *client_report_gone(void)
+/* After a question that failed with ERRNO_VALUE. Only a broker that is gone was killed. */
+static struct xtop_error *client_report_gone(int errno_value)
 {
-	client.is_gone = true;
-	return error_create("xtop's broker does not answer: it was killed; the guest runs");
+	if (!client.gone)
+		client.gone = errno_value == EAGAIN
+				      ? "xtop's broker does not answer (is it stopped?)"
+				      : "xtop's broker was killed; the guest runs";
+	return error_create("%s", client.gone);
 }
 
 /* Under the lock. *FDP, if FDP is not NULL, is the descriptor that came with the answer, or -1. */
@@ -105,9 +114,9 @@ static struct xtop_error *client_exchange(const struct broker_request *request, 
 	int got[BROKER_MAX_FDS];
 	size_t n_got;
 
-	if (client.is_gone || !wire_send(client.socket, request, sizeof(*request), fds, n_fds) ||
+	if (client.gone || !wire_send(client.socket, request, sizeof(*request), fds, n_fds) ||
 	    !wire_receive(client.socket, reply, sizeof(*reply), got, &n_got))
-		return client_report_gone();
+		return client_report_gone(errno);
 	for (size_t i = fdp ? 1 : 0; i < n_got; i++)
 		close(got[i]);
 	if (fdp)
@@ -134,7 +143,7 @@ static struct xtop_error *client_receive_list(struct guest_listing *list, size_t
 
 	for (size_t i = 0; i < n; i++)
 		if (!wire_receive(client.socket, &list[i], sizeof(list[i]), fds, &n_fds))
-			return client_report_gone();
+			return client_report_gone(errno);
 	return NULL;
 }
 
@@ -149,7 +158,7 @@ static struct xtop_error *client_list(struct guest_listing **listp, size_t *np)
 	if (error)
 		return error;
 	if (reply.number > CLIENT_MAX_LIST)
-		return client_report_gone();
+		return client_report_gone(EPIPE);
 	list = calloc(reply.number + 1, sizeof(*list));
 	if (!list)
 		return error_create("out of memory");
@@ -166,7 +175,7 @@ struct xtop_error *guest_list(struct guest_listing **listp, size_t *np)
 	struct xtop_error *error;
 
 	if (!client.socket)
-		return xen_list(listp, np);
+		return ask_list(-1, listp, np);
 	pthread_mutex_lock(&client.lock);
 	error = client_list(listp, np);
 	pthread_mutex_unlock(&client.lock);
@@ -180,7 +189,7 @@ struct xtop_error *guest_find(const char *domain, struct guest_info *info)
 	struct xtop_error *error;
 
 	if (!client.socket)
-		return xen_find(domain, info);
+		return ask_find(-1, domain, info);
 	if (strlen(domain) >= sizeof(request.text))
 		return error_create("no domain '%s' on this host: xtop -l lists them", domain);
 	memcpy(request.text, domain, strlen(domain));

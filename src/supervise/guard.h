@@ -1,20 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Private to supervise/: the guard as the broker sees it. See guard.c. */
+/* Private to supervise/: the guard's process, from its fork to its end. See guard.c. */
 #ifndef SUPERVISE_GUARD_H
 #define SUPERVISE_GUARD_H
 
-#include "xtop/domctl.h"
-#include "xtop/broker.h"
-
-/*
- * The guard polls every GUARD_POLL_NS. When it has seen the same stop GUARD_MAX_POLLS times again,
- * after 24 to 32 ms, it decides that the sampler hangs. The broker, which supervises the guard,
- * waits longer.
- */
-#define GUARD_POLL_NS    8000000
-#define GUARD_MAX_POLLS      3
-#define BROKER_POLL_NS   20000000
-#define BROKER_MAX_POLLS     3
+#include "supervise/watch.h"
 
 /*
  * A sampler that hung in a stop is started again, as often as xtop/restarts.h allows. Before that
@@ -23,33 +12,11 @@
  */
 #define GUARD_REST_MAX_NS 10000000000ULL
 
-/* Finds out whether one stop lasts too long. */
-struct hang_detector {
-	uint64_t stops;    /* number of the stop at the last poll */
-	uint64_t since_ns; /* the time of the poll that saw this stop first */
-	unsigned polls;    /* how many polls have seen it again */
-};
-
-struct guard;
 /*
- * Forks the guard, which forks the sampler, which calls RUN. CONTROL and RING are shared memory,
- * and outlive the guard. SOCKET belongs to the broker: guard and sampler close it. This process
- * becomes the subreaper, the one that inherits orphans.
+ * Forks the sampler, which calls sampling->run, and watches it. Returns when the sampler has ended
+ * and no other one is to start. The guest runs then, and control says why. Ends when KEEPER, the
+ * parent of this process, dies.
  */
-struct xtop_error *guard_create(const struct guest_info *info, struct control *control,
-				struct ring *ring, sampler_run_fn *run, int socket,
-				struct guard **guardp);
-int guard_pidfd(const struct guard *guard); /* readable when it has ended */
-/*
- * Call it every BROKER_POLL_NS. Does the guard's work if the guard was killed or hangs. False: the
- * guard has ended, the guest runs, and control says why.
- */
-bool guard_poll(struct guard *guard);
-/*
- * Asks guard and sampler to quit, and kills them if they do not. The guest runs afterwards. This
- * may take two seconds, and other guests have guards too: MEANWHILE, which may be NULL, is called
- * every BROKER_POLL_NS.
- */
-void guard_destroy(struct guard *guard, void (*meanwhile)(void *context), void *context);
+void guard_run(const struct sampling *sampling, pid_t keeper);
 
 #endif

@@ -154,7 +154,6 @@ static bool pause_is_ours(const struct pause_record *record, unsigned n_vcpus, u
 static void pause_judge_record(const struct pause_record *record, const struct guest_info *info,
 			       uint64_t cpu_time_ns, struct pause_found *found)
 {
-	found->stale++;
 	if (memcmp(record->magic, PAUSE_MAGIC, sizeof(record->magic)) != 0 ||
 	    !record->mark.is_stopped)
 		return;
@@ -165,10 +164,19 @@ static void pause_judge_record(const struct pause_record *record, const struct g
 		found->run++;
 }
 
-static void pause_judge_file(int folder, const char *name, const struct guest_info *info,
+/* Keeps the descriptor, and with it the lock. */
+static void pause_keep_file(struct pause_found *found, const char *name, int *fd)
+{
+	memcpy(found->files[found->stale].name, name, strlen(name) + 1);
+	found->files[found->stale++].fd = *fd;
+	*fd = -1;
+}
+
+static void pause_judge_file(const char *name, const struct guest_info *info,
 			     uint64_t cpu_time_ns, struct pause_found *found)
 {
-	_cleanup_close_ int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	_cleanup_close_ int fd =
+		openat(found->folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct pause_record record = { 0 };
 
 	if (fd < 0)
@@ -177,29 +185,41 @@ static void pause_judge_file(int folder, const char *name, const struct guest_in
 		found->live++;
 		return;
 	}
-	if (!pause_is_in_folder(folder, name, fd))
+	if (!pause_is_in_folder(found->folder, name, fd))
 		return; /* another xtop has removed it; a new file may have its name now */
 	if (pread(fd, &record, sizeof(record), 0) < 0)
 		return;
 	pause_judge_record(&record, info, cpu_time_ns, found);
-	unlinkat(folder, name, 0);
+	pause_keep_file(found, name, &fd);
 }
 
 void pause_find_records(const char *directory, const struct guest_info *info,
 			uint64_t cpu_time_ns, struct pause_found *found)
 {
-	int folder = pause_open_directory(directory);
-	DIR *stream = folder < 0 ? NULL : fdopendir(folder);
 	struct dirent *entry;
 	char front[64];
+	DIR *stream;
 
-	*found = (struct pause_found){ 0 };
+	*found = (struct pause_found){ .folder = pause_open_directory(directory) };
+	stream = found->folder < 0 ? NULL : fdopendir(dup(found->folder));
 	pause_name_front(info, front);
-	while (stream && (entry = readdir(stream)))
-		if (strncmp(entry->d_name, front, strlen(front)) == 0)
-			pause_judge_file(folder, entry->d_name, info, cpu_time_ns, found);
+	while (stream && found->stale < PAUSE_MAX_FOUND && (entry = readdir(stream)))
+		if (strncmp(entry->d_name, front, strlen(front)) == 0 &&
+		    strlen(entry->d_name) < sizeof(found->files[0].name))
+			pause_judge_file(entry->d_name, info, cpu_time_ns, found);
 	if (stream)
 		closedir(stream);
-	else if (folder >= 0)
-		close(folder);
+}
+
+void pause_close_records(struct pause_found *found, bool remove)
+{
+	for (unsigned i = 0; i < found->stale; i++) {
+		if (remove)
+			unlinkat(found->folder, found->files[i].name, 0);
+		close(found->files[i].fd);
+	}
+	if (found->folder >= 0)
+		close(found->folder);
+	found->stale = 0;
+	found->folder = -1;
 }

@@ -43,20 +43,30 @@ void pause_file_create(const char *directory, const struct guest_info *info,
 		       struct pause_file *file);
 void pause_file_remove(struct pause_file *file); /* after the release */
 
-/* How many records of a domain were found. */
+#define PAUSE_MAX_FOUND 16
+
+/* The records of a domain that were found. */
 struct pause_found {
-	unsigned live;    /* of an xtop that still samples the domain */
-	unsigned stale;   /* of an xtop that is dead; these are removed */
+	unsigned live;    /* of an xtop that still samples the domain, or that looks at them */
+	unsigned stale;   /* of an xtop that is dead; at most PAUSE_MAX_FOUND */
 	unsigned stopped; /* stale, marked as stopped, and the guest has not run since */
 	unsigned run;     /* stale, marked as stopped, but the guest has run since */
 	uint32_t pid;     /* of the last xtop that counts in stopped or run */
+	int folder;
+	struct {
+		char name[80];
+		int fd; /* holds the lock, so that no other xtop judges the record */
+	} files[PAUSE_MAX_FOUND]; /* the stale ones */
 };
 
 /*
- * Finds the records of the domain of INFO, which has used CPU_TIME_NS until now, and removes those
- * of dead processes.
+ * Finds the records of the domain of INFO, which has used CPU_TIME_NS until now. Stale records stay
+ * where they are, locked, until pause_close_records(): this process may be killed before it has
+ * released the guest, and then the next xtop must find them again.
  */
 void pause_find_records(const char *directory, const struct guest_info *info,
 			uint64_t cpu_time_ns, struct pause_found *found);
+/* REMOVE: the stale records are removed, since no pause is left that they tell of. */
+void pause_close_records(struct pause_found *found, bool remove);
 
 #endif

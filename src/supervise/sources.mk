@@ -2,6 +2,8 @@
 libxtop_a_SOURCES += \
 	include/xtop/broker.h \
 	include/xtop/sandbox.h \
+	src/supervise/ask.c \
+	src/supervise/ask.h \
 	src/supervise/broker.c \
 	src/supervise/broker.h \
 	src/supervise/broker_wire.c \
@@ -9,7 +11,11 @@ libxtop_a_SOURCES += \
 	src/supervise/client.c \
 	src/supervise/guard.c \
 	src/supervise/guard.h \
+	src/supervise/keeper.c \
+	src/supervise/keeper.h \
 	src/supervise/pause_record.c \
 	src/supervise/pause_record.h \
 	src/supervise/sandbox.c \
-	src/supervise/unpause.c
+	src/supervise/unpause.c \
+	src/supervise/watch.c \
+	src/supervise/watch.h

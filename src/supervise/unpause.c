@@ -8,59 +8,77 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "supervise/ask.h"
 #include "supervise/pause_record.h"
 #include "xtop/broker.h"
 #include "xtop/text.h"
 #include "xtop/xen.h"
 
-static char *unpause_note(const char *format, const struct guest_info *info, uint32_t pid)
+static char *unpause_note(const char *format, const char *domain, uint32_t pid)
 {
-	char name[sizeof(info->name)], *note;
+	char name[GUEST_NAME_BYTES], *note;
 
-	text_clean(name, sizeof(name), info->name, strlen(info->name));
+	text_clean(name, sizeof(name), domain, strlen(domain));
 	return asprintf(&note, format, name, pid) < 0 ? NULL : note;
 }
 
-/* *NOTEP: what was found and done; NULL: nothing to say. */
+/* *NOTEP: what was found and done; NULL: nothing to say. DOMAIN: as the user names it. */
 static void unpause_domain(struct xc_interface_core *control, const struct guest_info *info,
-			   bool asked, char **notep)
+			   const char *domain, bool asked, char **notep)
 {
 	struct pause_found found;
 	uint64_t cpu_time_ns = 0;
-	bool paused, still_paused;
+	bool paused, still_paused, undone;
 
 	paused = xen_is_paused(control, info->domid, &cpu_time_ns);
 	pause_find_records(PAUSE_DIRECTORY, info, cpu_time_ns, &found);
 	/*
 	 * One unpause for each stop that was left. Another one would undo an administrator's pause.
 	 */
-	if (paused && found.stopped && xen_unpause(control, info->domid, found.stopped)) {
+	undone = paused && found.stopped && xen_unpause(control, info->domid, found.stopped);
+	if (undone) {
 		still_paused = xen_is_paused(control, info->domid, &cpu_time_ns);
 		*notep = unpause_note(
 			still_paused ? "domain '%s': undid the pause that an xtop (process %u) "
 				       "left when it was killed; somebody else's pause remains"
 				     : "domain '%s' stood still since an xtop (process %u) was "
 				       "killed: it runs again",
-			info, found.pid);
+			domain, found.pid);
+	} else if (paused && found.stopped) {
+		*notep = unpause_note("domain '%s' stands still since an xtop (process %u) was "
+				      "killed, but Xen refuses to release it",
+				      domain, found.pid);
 	} else if (paused && found.run) {
 		*notep = unpause_note("domain '%s' is paused, but it has run since an xtop "
 				      "(process %u) was killed: that pause is somebody else's and "
 				      "stays",
-				      info, found.pid);
+				      domain, found.pid);
 	} else if (asked && paused) {
 		*notep = unpause_note("domain '%s' is paused, but not by xtop: nothing done; "
 				      "xl unpause lets it go",
-				      info, 0);
+				      domain, 0);
 	} else if (asked) {
-		*notep = unpause_note("domain '%s' is not paused: nothing to do", info, 0);
+		*notep = unpause_note("domain '%s' is not paused: nothing to do", domain, 0);
 	}
+	pause_close_records(&found, undone || !paused || !found.stopped);
 }
 
-/* Opens the handle first: records are removed when they are read, and may be read only once. */
+/* A domid or a UUID is enough to release a guest: xenstore need not answer then. */
+static struct xtop_error *unpause_find(const char *domain, struct guest_info *info)
+{
+	struct xtop_error *error = xen_find_unnamed(domain, info);
+
+	if (!error)
+		return NULL;
+	error_destroy(error);
+	return ask_find(-1, domain, info);
+}
+
+/* Opens the handle first, so that no record is judged that nobody could act on. */
 struct xtop_error *guest_undo_pause(const char *domain, bool asked, char **notep)
 {
 	struct guest_info info;
-	struct xtop_error *error = xen_find(domain, &info);
+	struct xtop_error *error = unpause_find(domain, &info);
 	struct xc_interface_core *control;
 
 	*notep = NULL;
@@ -68,7 +86,7 @@ struct xtop_error *guest_undo_pause(const char *domain, bool asked, char **notep
 		error = xen_open_control(&control);
 	if (error)
 		return error;
-	unpause_domain(control, &info, asked, notep);
+	unpause_domain(control, &info, domain, asked, notep);
 	xen_close_control(control);
 	return NULL;
 }

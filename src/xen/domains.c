@@ -123,7 +123,8 @@ static struct xtop_error *xen_get_domains(xc_domaininfo_t **domainsp, size_t *np
 	return NULL;
 }
 
-struct xtop_error *xen_list(struct guest_listing **listp, size_t *np)
+/* Without NAMED no domain has a name, and xenstore is not asked. */
+static struct xtop_error *xen_list_domains(bool named, struct guest_listing **listp, size_t *np)
 {
 	_cleanup_free_ xc_domaininfo_t *domains = NULL;
 	struct guest_listing *list;
@@ -139,7 +140,7 @@ struct xtop_error *xen_list(struct guest_listing **listp, size_t *np)
 	list = calloc(n + 1, sizeof(*list));
 	if (!list)
 		return error_create("out of memory");
-	store = xs_open(0); /* without xenstore, domains have no names, only numbers */
+	store = named ? xs_open(0) : NULL; /* without xenstore, domains have only numbers */
 	for (size_t i = 0; i < n; i++)
 		xen_describe(&domains[i], store, &list[i]);
 	if (store)
@@ -147,6 +148,11 @@ struct xtop_error *xen_list(struct guest_listing **listp, size_t *np)
 	*listp = list;
 	*np = n;
 	return NULL;
+}
+
+struct xtop_error *xen_list(struct guest_listing **listp, size_t *np)
+{
+	return xen_list_domains(true, listp, np);
 }
 
 /*
@@ -160,7 +166,7 @@ static bool xen_is_meant(const struct guest_info *info, const char *domain)
 
 	if (*domain >= '0' && *domain <= '9' && !*end)
 		return info->domid == domid;
-	return strcmp(info->name, domain) == 0 || strcasecmp(info->uuid, domain) == 0;
+	return (*domain && strcmp(info->name, domain) == 0) || strcasecmp(info->uuid, domain) == 0;
 }
 
 /*
@@ -207,14 +213,14 @@ static bool xen_has_ended(const struct guest_listing *listing)
 	return listing->state == 'd' || listing->state == 's';
 }
 
-struct xtop_error *xen_find(const char *domain, struct guest_info *info)
+static struct xtop_error *xen_find_domain(bool named, const char *domain, struct guest_info *info)
 {
 	_cleanup_free_ struct guest_listing *list = NULL;
 	const struct guest_listing *found = NULL;
 	struct xtop_error *error;
 	size_t n;
 
-	error = xen_list(&list, &n);
+	error = xen_list_domains(named, &list, &n);
 	if (error)
 		return error;
 	for (size_t i = 0; i < n; i++)
@@ -226,6 +232,16 @@ struct xtop_error *xen_find(const char *domain, struct guest_info *info)
 	if (!error)
 		*info = found->info;
 	return error;
+}
+
+struct xtop_error *xen_find(const char *domain, struct guest_info *info)
+{
+	return xen_find_domain(true, domain, info);
+}
+
+struct xtop_error *xen_find_unnamed(const char *domain, struct guest_info *info)
+{
+	return xen_find_domain(false, domain, info);
 }
 
 /* --- a pause that a killed xtop left ---------------------------------------------------------- */

@@ -11,7 +11,13 @@
  * Every call is a multicall, even the single release, because then Xen itself stores the result, in
  * multicall_entry.result. A process can be killed only between hypercalls, so these results are
  * true at whatever instruction the process dies. They say: xtop has stopped the guest if and only
- * if the pause has succeeded and the release has no result yet.
+ * if the pause has succeeded and no release has a result yet.
+ *
+ * Sampler, guard and keeper have a release each. Before the guard releases the guest in the place
+ * of a sampler that it has killed, it disarms the sampler's calls: Xen compares the version of the
+ * interface in a domctl with its own before it does anything else, and refuses a domctl of version
+ * 0. So a hypercall that the killed process makes as late as it likes (a freezer or a debugger may
+ * hold the process in the kernel) neither stops nor releases the guest.
  *
  * Sources: Xen 4.17 public/domctl.h, public/xen.h (multicall), xen/common/multicall.c,
  * xen/arch/x86/domctl.c (arch_get_info_guest). What depends on the architecture is in guest_x86.h.
@@ -37,6 +43,8 @@
 #include "xtop/xen.h"
 
 #define RESULT_PENDING 1 /* no domctl has this result: they return 0 or a negative errno */
+#define RESULT_REFUSED ((xen_ulong_t)-EACCES) /* of a domctl with another interface version */
+#define NO_VERSION     0 /* no Xen has this interface version */
 /* About a second. The page that Xen cannot read is away for microseconds only. */
 #define RELEASE_TRIES 1000000
 
@@ -51,7 +59,8 @@ struct domctl_batch {
 struct stop_area {
 	size_t size_bytes;
 	unsigned n_vcpus;
-	struct domctl_batch look, stop, release, ask;
+	struct domctl_batch look, stop, ask;
+	struct domctl_batch releases[N_STOP_USERS];
 	struct vcpu_answer *answer;
 	vcpu_guest_context_t *contexts; /* by vCPU */
 	volatile uint64_t *stops;       /* number of stops begun: tells one stop from the next */
@@ -62,6 +71,7 @@ struct domctl_guest {
 	xencall_handle *call;
 	xenforeignmemory_handle *memory;
 	struct stop_area *area;
+	const struct domctl_batch *release;
 	uint64_t looked_ns;
 	domid_t domid;
 	xen_domain_handle_t uuid; /* another domain may get the same domid later */
@@ -119,11 +129,41 @@ static void batch_set(struct domctl_batch *batch, unsigned i, uint32_t command, 
 	};
 }
 
+static void batch_set_result(struct domctl_batch *batch, xen_ulong_t result)
+{
+	*(volatile xen_ulong_t *)&batch->entries[0].result = result;
+}
+
+/* One store: a process that Xen serves at this moment has the old version or the new one. */
+static void batch_set_version(struct domctl_batch *batch, uint32_t version)
+{
+	*(volatile uint32_t *)&batch->domctls[0].interface_version = version;
+}
+
+/* The order matters: at no moment stop_area_is_stopped() may be true. */
+void stop_area_arm(struct stop_area *area)
+{
+	batch_set_result(&area->stop, RESULT_PENDING);
+	for (unsigned i = 0; i < N_STOP_USERS; i++) {
+		batch_set_result(&area->releases[i], RESULT_PENDING);
+		batch_set_version(&area->releases[i], XEN_DOMCTL_INTERFACE_VERSION);
+	}
+	batch_set_version(&area->stop, XEN_DOMCTL_INTERFACE_VERSION);
+}
+
+void stop_area_disarm(struct stop_area *area, enum stop_user user)
+{
+	batch_set_version(&area->stop, NO_VERSION);
+	for (unsigned i = 0; i < user; i++)
+		batch_set_version(&area->releases[i], NO_VERSION);
+}
+
 static void area_fill(struct stop_area *area, domid_t domid)
 {
 	batch_set(&area->look, 0, XEN_DOMCTL_getdomaininfo, domid);
 	batch_set(&area->stop, 0, XEN_DOMCTL_pausedomain, domid);
-	batch_set(&area->release, 0, XEN_DOMCTL_unpausedomain, domid);
+	for (unsigned i = 0; i < N_STOP_USERS; i++)
+		batch_set(&area->releases[i], 0, XEN_DOMCTL_unpausedomain, domid);
 	for (unsigned i = 0; i < area->n_vcpus; i++) {
 		batch_set(&area->look, 1 + i, XEN_DOMCTL_getvcpuinfo, domid);
 		area->look.domctls[1 + i].u.getvcpuinfo.vcpu = i;
@@ -133,13 +173,14 @@ static void area_fill(struct stop_area *area, domid_t domid)
 					 &area->contexts[i]);
 	}
 	batch_set(&area->ask, 0, VCPU_ASK_COMMAND, domid);
-	area->stop.entries[0].result = RESULT_PENDING;
+	stop_area_arm(area);
 }
 
 struct xtop_error *stop_area_create(const struct guest_info *info, struct stop_area **areap)
 {
 	unsigned n = info->n_vcpus;
-	size_t size_bytes = 2 * area_batch_bytes(1 + n) + 2 * area_batch_bytes(1) +
+	size_t size_bytes = 2 * area_batch_bytes(1 + n) +
+			    (1 + N_STOP_USERS) * area_batch_bytes(1) +
 			    n * sizeof(vcpu_guest_context_t) + sizeof(uint64_t) +
 			    sizeof(struct vcpu_answer);
 	struct stop_area *area = calloc(1, sizeof(*area));
@@ -158,7 +199,8 @@ struct xtop_error *stop_area_create(const struct guest_info *info, struct stop_a
 	area->n_vcpus = n;
 	area->look = area_carve_batch(&next, 1 + n);
 	area->stop = area_carve_batch(&next, 1 + n);
-	area->release = area_carve_batch(&next, 1);
+	for (unsigned i = 0; i < N_STOP_USERS; i++)
+		area->releases[i] = area_carve_batch(&next, 1);
 	area->ask = area_carve_batch(&next, 1);
 	area->contexts = (void *)next;
 	area->stops = (void *)(next + n * sizeof(vcpu_guest_context_t));
@@ -176,10 +218,21 @@ void stop_area_destroy(struct stop_area *area)
 	free(area);
 }
 
+/* The call has reached Xen, and was not disarmed before. */
+static bool batch_is_done(const struct domctl_batch *batch)
+{
+	xen_ulong_t result = batch->entries[0].result;
+
+	return result != RESULT_PENDING && result != RESULT_REFUSED;
+}
+
 bool stop_area_is_stopped(const struct stop_area *area)
 {
-	return area->stop.entries[0].result == 0 &&
-	       area->release.entries[0].result == RESULT_PENDING;
+	bool released = false;
+
+	for (unsigned i = 0; i < N_STOP_USERS; i++)
+		released |= batch_is_done(&area->releases[i]);
+	return area->stop.entries[0].result == 0 && !released;
 }
 
 uint64_t stop_area_stops(const struct stop_area *area)
@@ -297,10 +350,10 @@ static bool domctl_look(void *context, struct guest_look *look)
 static void domctl_release(void *context)
 {
 	struct domctl_guest *guest = context;
-	volatile xen_ulong_t *released = &guest->area->release.entries[0].result;
+	volatile xen_ulong_t *released = &guest->release->entries[0].result;
 
 	for (unsigned i = 0; i < RELEASE_TRIES && *released == RESULT_PENDING; i++)
-		domctl_multicall(guest, &guest->area->release, 1);
+		domctl_multicall(guest, guest->release, 1);
 	pause_mark_end(guest->area->mark);
 }
 
@@ -313,7 +366,7 @@ static bool domctl_stop(void *context, const uint16_t *vcpus, unsigned n, struct
 	struct domctl_guest *guest = context;
 	struct domctl_batch *batch = &guest->area->stop;
 	volatile xen_ulong_t *paused = &batch->entries[0].result;
-	volatile xen_ulong_t *released = &guest->area->release.entries[0].result;
+	volatile xen_ulong_t *released = &guest->release->entries[0].result;
 	bool failed;
 
 	for (unsigned i = 0; i < n; i++)
@@ -396,13 +449,14 @@ static void domctl_parse_uuid(const char *text, xen_domain_handle_t uuid)
 }
 
 struct xtop_error *domctl_open(const struct guest_info *info, struct stop_area *area,
-			       struct guest *guest)
+			       enum stop_user user, struct guest *guest)
 {
 	struct domctl_guest *domctl = calloc(1, sizeof(*domctl));
 
 	if (!domctl)
 		return error_create("out of memory");
 	domctl->area = area;
+	domctl->release = &area->releases[user];
 	domctl->domid = (domid_t)info->domid;
 	domctl_parse_uuid(info->uuid, domctl->uuid);
 	domctl->is_pv = info->type == GUEST_PV;
@@ -454,7 +508,7 @@ bool xen_get_registers(const struct guest_info *info, unsigned vcpu, struct regi
 		return false;
 	error = stop_area_create(info, &area);
 	if (!error)
-		error = domctl_open(info, area, &guest);
+		error = domctl_open(info, area, STOP_SAMPLER, &guest);
 	if (!error) {
 		done = domctl_get_registers(&guest, vcpu, regs);
 		guest.ops->close(guest.context);

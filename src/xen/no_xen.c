@@ -20,6 +20,12 @@ struct xtop_error *xen_find(const char *domain, struct guest_info *info)
 	return no_xen();
 }
 
+struct xtop_error *xen_find_unnamed(const char *domain, struct guest_info *info)
+{
+	(void)domain, (void)info;
+	return no_xen();
+}
+
 struct xtop_error *xen_list(struct guest_listing **listp, size_t *np)
 {
 	(void)listp, (void)np;
@@ -117,9 +123,19 @@ void stop_area_set_mark(struct stop_area *area, struct pause_mark *mark)
 	(void)area, (void)mark;
 }
 
-struct xtop_error *domctl_open(const struct guest_info *info, struct stop_area *area,
-			       struct guest *guest)
+void stop_area_arm(struct stop_area *area)
 {
-	(void)info, (void)area, (void)guest;
+	(void)area;
+}
+
+void stop_area_disarm(struct stop_area *area, enum stop_user user)
+{
+	(void)area, (void)user;
+}
+
+struct xtop_error *domctl_open(const struct guest_info *info, struct stop_area *area,
+			       enum stop_user user, struct guest *guest)
+{
+	(void)info, (void)area, (void)user, (void)guest;
 	return no_xen();
 }

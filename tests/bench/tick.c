@@ -88,7 +88,7 @@ int main(int argc, char **argv)
 		must_or_die(error_create("usage: tick DOMAIN N [HZ], N at most %u", MAX_TICKS));
 	must_or_die(guest_find(argv[1], &info));
 	must_or_die(stop_area_create(&info, &area));
-	must_or_die(domctl_open(&info, area, &guest));
+	must_or_die(domctl_open(&info, area, STOP_SAMPLER, &guest));
 	must_or_die(control_create(&control));
 	must_or_die(ring_create(sampler_ring_bytes(info.n_vcpus), &ring));
 	control_set_rate(control, argc > 3 ? atof(argv[3]) : 1000);

@@ -105,7 +105,7 @@ int main(int argc, char **argv)
 		must_or_die(error_create("usage: torn DOMAIN N [MICROSECONDS]"));
 	must_or_die(guest_find(argv[1], &info));
 	must_or_die(stop_area_create(&info, &area));
-	must_or_die(domctl_open(&info, area, &guest));
+	must_or_die(domctl_open(&info, area, STOP_SAMPLER, &guest));
 	must_or_die(control_create(&control));
 	copier = (struct copier){ .guest = &info, .control = control };
 	must_or_die(frame_cache_create(&guest.mapper, CACHE_PAGES, FRAME_CACHE_ROUND_NS,

@@ -8,13 +8,13 @@
  * The second form kills all processes of one xtop during one stop, and leaves the guest as it is
  * then.
  *
- * The first form does the following N times for each of xtop's four processes. It starts xtop with
+ * The first form does the following N times for each of xtop's five processes. It starts xtop with
  * the OPTIONs on DOMAIN, waits for its first stop, lets it sample for up to MOMENT_US more, and
- * sends SIGKILL to the process. In one round of RARE it also sends SIGSTOP to the sampler, and
- * SIGKILL to guard and sampler at once. Then it waits until the domain is not paused, until its
- * counters go on (`heartbeat` of the ELF file KERNEL, which the domain runs), and until no process
- * of xtop is left. One time in five it kills during the first stop, and one time in five it does
- * not wait for a stop, to kill xtop while it starts. TAP on stdout.
+ * sends SIGKILL to the process. In one round of RARE it also does other things to the sampler (see
+ * enum role), and sends SIGKILL to guard and sampler at once. Then it waits until the domain is not
+ * paused, until its counters go on (`heartbeat` of the ELF file KERNEL, which the domain runs), and
+ * until no process of xtop is left. Two times in seven it kills during the first stop, and one time
+ * in seven it does not wait for a stop, to kill xtop while it starts. TAP on stdout.
  *
  * xtop runs in a forked process, which calls the same function as main(): to execute and link the
  * program again would take most of a second in the lab.
@@ -34,7 +34,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -58,20 +61,67 @@
 #define PROMPT_POLLS      100
 #define PROMPT_POLLS_BOTH 200
 #define PRINT_EVERY       100 /* rounds */
-#define RARE              4   /* in one of so many rounds, HANG and BOTH are tried */
+#define RARE              4   /* in one of so many rounds, HANG and what follows are tried */
+#define FROZEN_US         2000000 /* a freezer thaws before or after the rest of xtop has ended */
 #define MAX_VCPUS         4   /* as in tests/guests/tiny/tiny.h */
 
 /*
- * N_MOMENTS is coprime to N_PROCESSES, and to the number of kills in a round with HANG and BOTH, so
+ * N_MOMENTS is coprime to N_PROCESSES, and to the number of kills in a round with all roles, so
  * that each role is killed at each moment.
  */
-enum moment { IN_A_STOP, SAMPLING, SAMPLING_TOO, SAMPLING_MORE, STARTING, N_MOMENTS };
-/* The process that is killed. HANG: SIGSTOP for the sampler. BOTH: guard and sampler at once. */
-enum role { SAMPLER, GUARD, BROKER, MAIN, HANG, BOTH, N_ROLES };
+enum moment {
+	IN_A_STOP,
+	IN_A_STOP_TOO,
+	SAMPLING,
+	SAMPLING_TOO,
+	SAMPLING_MORE,
+	SAMPLING_LONG,
+	STARTING,
+	N_MOMENTS
+};
+
+/*
+ * The process that is killed, or what is done to the sampler. A traced sampler is stopped by a
+ * debugger that does nothing more, and that stops it again while it ends: as strace does whose
+ * terminal is stopped (Ctrl-S). A frozen sampler is in a frozen cgroup. The freezer of version 2 lets
+ * a killed process end, that of version 1 does not.
+ */
+enum role {
+	SAMPLER,
+	GUARD,
+	KEEPER,
+	BROKER,
+	MAIN,
+	HANG, /* SIGSTOP for the sampler */
+	TRACED,
+	FROZEN_1,
+	FROZEN_2,
+	BOTH, /* guard and sampler at once */
+	N_ROLES
+};
 #define N_PROCESSES HANG
 
-static const char *const role_names[N_ROLES] = {
-	"sampler", "guard", "broker", "main", "sampler by SIGSTOP", "guard and sampler"
+static const char *const deeds[N_ROLES] = {
+	"SIGKILL of the sampler",
+	"SIGKILL of the guard",
+	"SIGKILL of the keeper",
+	"SIGKILL of the broker",
+	"SIGKILL of main",
+	"SIGSTOP of the sampler",
+	"a debugger that stops the sampler",
+	"a freezer (cgroups, version 1) that stops the sampler",
+	"a freezer (cgroups, version 2) that stops the sampler",
+	"SIGKILL of guard and sampler",
+};
+
+/* A cgroup for each freezer. */
+static const struct freezer {
+	const char *type, *options, *mounted, *processes, *state, *freeze, *thaw;
+} freezers[] = {
+	{ "cgroup", "freezer", "/tmp/freezer1", "/tmp/freezer1/x/cgroup.procs",
+	  "/tmp/freezer1/x/freezer.state", "FROZEN", "THAWED" },
+	{ "cgroup2", NULL, "/tmp/freezer2", "/tmp/freezer2/x/cgroup.procs",
+	  "/tmp/freezer2/x/cgroup.freeze", "1", "0" },
 };
 
 static struct guest_info info;
@@ -189,10 +239,12 @@ static void find_processes(pid_t pids[N_PROCESSES])
 {
 	uint64_t limit_ns = now_ns() + LIMIT_S * 1000000000ULL;
 
-	while (!(pids[BROKER] = child_of(pids[MAIN])) || !(pids[GUARD] = child_of(pids[BROKER])) ||
+	while (!(pids[BROKER] = child_of(pids[MAIN])) ||
+	       !(pids[KEEPER] = child_of(pids[BROKER])) ||
+	       !(pids[GUARD] = child_of(pids[KEEPER])) ||
 	       !(pids[SAMPLER] = child_of(pids[GUARD]))) {
 		if (now_ns() > limit_ns)
-			die("xtop has not started a broker, a guard and a sampler");
+			die("xtop has not started a broker, a keeper, a guard and a sampler");
 		nap_us(500);
 	}
 }
@@ -210,18 +262,62 @@ static pid_t start(void)
 	return pid;
 }
 
-/* Waits for all processes, also for orphans, which this process inherits. */
+/* A process that this one traces has stopped while it ends: it goes on. */
+static void let_go(pid_t pid, int status)
+{
+	if (pid > 0 && WIFSTOPPED(status))
+		ptrace(PTRACE_DETACH, pid, NULL, NULL);
+}
+
+/* Waits for all processes, also for orphans, which this process inherits, and for traced ones. */
 static void wait_for_end(void)
 {
 	uint64_t limit_ns = now_ns() + LIMIT_S * 1000000000ULL;
+	int status = 0;
 	pid_t ended;
 
-	while ((ended = waitpid(-1, NULL, WNOHANG)) >= 0) {
+	while ((ended = waitpid(-1, &status, WNOHANG)) >= 0) {
 		if (now_ns() > limit_ns)
 			die("a process of xtop does not end");
+		let_go(ended, status);
 		if (ended == 0)
 			nap_us(500);
 	}
+}
+
+/* --- freezers --------------------------------------------------------------------------------- */
+
+static const struct freezer *freezer_of(enum role role)
+{
+	return role == FROZEN_1 || role == FROZEN_2 ? &freezers[role - FROZEN_1] : NULL;
+}
+
+static void write_file(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	if (!file || fputs(text, file) < 0 || fclose(file) == EOF)
+		die(path);
+}
+
+static void mount_freezer(const struct freezer *freezer)
+{
+	char folder[64];
+
+	snprintf(folder, sizeof(folder), "%s/x", freezer->mounted);
+	mkdir(freezer->mounted, 0700);
+	if ((mount("none", freezer->mounted, freezer->type, 0, freezer->options) < 0 &&
+	     errno != EBUSY) ||
+	    (mkdir(folder, 0700) < 0 && errno != EEXIST))
+		die("no freezer");
+}
+
+static void put_into_freezer(const struct freezer *freezer, pid_t pid)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", pid);
+	write_file(freezer->processes, text);
 }
 
 /* --- one kill --------------------------------------------------------------------------------- */
@@ -277,7 +373,7 @@ static void wait_for_moment(enum moment moment)
 {
 	if (moment != STARTING)
 		wait_for_stop();
-	if (moment != IN_A_STOP)
+	if (moment > IN_A_STOP_TOO)
 		nap_us(random() % (moment == STARTING ? START_US : MOMENT_US));
 }
 
@@ -288,6 +384,11 @@ static void strike(const pid_t pids[N_PROCESSES], enum role role)
 		kill(pids[SAMPLER], SIGKILL);
 	} else if (role == HANG) {
 		kill(pids[SAMPLER], SIGSTOP);
+	} else if (role == TRACED) {
+		ptrace(PTRACE_SEIZE, pids[SAMPLER], NULL, PTRACE_O_TRACEEXIT);
+		ptrace(PTRACE_INTERRUPT, pids[SAMPLER], NULL, NULL);
+	} else if (freezer_of(role)) {
+		write_file(freezer_of(role)->state, freezer_of(role)->freeze);
 	} else {
 		kill(pids[role], SIGKILL);
 	}
@@ -300,14 +401,20 @@ static void kill_one(enum role role, enum moment moment)
 
 	pids[MAIN] = start();
 	find_processes(pids);
+	if (freezer_of(role))
+		put_into_freezer(freezer_of(role), pids[SAMPLER]);
 	wait_for_moment(moment);
 	tally->stopped += is_stopped();
 	strike(pids, role);
 	tally->kills++;
 	wait_for_release(role);
 	wait_for_heartbeat(read_heartbeat());
-	if (role == HANG) /* xtop goes on: with another sampler, or with the stopped one */
+	if (role >= HANG) /* xtop may go on: with another sampler, or with the stopped one */
 		kill(pids[MAIN], SIGKILL);
+	if (freezer_of(role)) {
+		nap_us(random() % FROZEN_US);
+		write_file(freezer_of(role)->state, freezer_of(role)->thaw);
+	}
 	wait_for_end();
 	if (is_stopped())
 		die("the guest is stopped although nothing of xtop is left");
@@ -332,9 +439,9 @@ static void print_tally(enum role role)
 {
 	const struct tally *tally = &tallies[role];
 
-	printf("# %s: %u kills, %u of them while the guest was stopped; it ran again after %.1f ms "
+	printf("# %s: %u times, %u of them while the guest was stopped; it ran again after %.1f ms "
 	       "and %u polls at most\n",
-	       role_names[role], tally->kills, tally->stopped, (double)tally->longest_ns / 1e6,
+	       deeds[role], tally->kills, tally->stopped, (double)tally->longest_ns / 1e6,
 	       tally->most_polls);
 }
 
@@ -343,11 +450,10 @@ static void report(enum role role)
 	const struct tally *tally = &tallies[role];
 
 	print_tally(role);
-	printf("%s SIGKILL of the %s %u times: the guest runs within %u ms\n",
-	       tally->late ? "not ok" : "ok", role_names[role], tally->kills,
-	       prompt_polls(role) * POLL_US / 1000);
-	printf("%s SIGKILL of the %s while the guest was stopped\n",
-	       tally->stopped ? "ok" : "not ok", role_names[role]);
+	printf("%s %s, %u times: the guest runs within %u ms\n", tally->late ? "not ok" : "ok",
+	       deeds[role], tally->kills, prompt_polls(role) * POLL_US / 1000);
+	printf("%s %s while the guest was stopped\n", tally->stopped ? "ok" : "not ok",
+	       deeds[role]);
 }
 
 static void prepare(const char *domain, const char *kernel)
@@ -360,10 +466,12 @@ static void prepare(const char *domain, const char *kernel)
 	srandom(seed);
 	must(guest_find(domain, &info));
 	must(stop_area_create(&info, &area));
-	must(domctl_open(&info, area, &guest));
+	must(domctl_open(&info, area, STOP_SAMPLER, &guest));
 	must(guest_open_memory(info.domid, &memory));
 	heartbeat_address = find_symbol(kernel, "heartbeat");
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	for (size_t i = 0; i < sizeof(freezers) / sizeof(freezers[0]); i++)
+		mount_freezer(&freezers[i]);
 	if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param) < 0)
 		die("no real-time priority");
 }

@@ -101,6 +101,33 @@ static void test_bounded(void)
 }
 
 /* In a full cache, pages that are mapped are found without mapping or evicting any. */
+/* Gets so many frames, from FIRST on; returns how many of them are mapped. */
+static unsigned get_some(uint64_t first, unsigned n, uint64_t now_ns)
+{
+	unsigned mapped = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		mapped += get(first + i, now_ns);
+	return mapped;
+}
+
+static void test_limit(void)
+{
+	begin(400, 400);
+	frame_cache_set_limit(cache, 50, 5 * SECOND);
+	check_u64(get_some(0, 100, 5 * SECOND), 50, "limit: a second's worth at once");
+	check(has(49) && get(49, 5 * SECOND), "limit: what is mapped is found and got");
+	check_u64(get_some(100, 10, 5 * SECOND), 0, "limit: no more");
+	check_u64(get_some(100, 10, 5 * SECOND + SECOND / 50 - 1), 0, "limit: not yet");
+	check_u64(get_some(100, 10, 5 * SECOND + SECOND / 50), 1, "limit: one more in time");
+	check_u64(get_some(200, 100, 5 * SECOND + SECOND / 2), 24, "limit: half a second later");
+	check_u64(get_some(300, 100, 100 * SECOND), 50, "limit: much later, a second's worth");
+	memory->refuse_map = true;
+	get_some(0, 400, 200 * SECOND);
+	check_u64(memory->refused_maps, 50, "limit: what Xen refuses counts, too");
+	end("limit");
+}
+
 static void test_full_and_hit(void)
 {
 	unsigned maps;
@@ -428,6 +455,7 @@ int main(void)
 	test_find_and_get();
 	test_refused();
 	test_bounded();
+	test_limit();
 	test_full_and_hit();
 	test_eviction_spares_used();
 	test_sweep();

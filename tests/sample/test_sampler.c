@@ -15,6 +15,7 @@
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
 #include "xtop/cleanup.h"
+#include "xtop/clock.h"
 #include "xtop/fault.h"
 #include "xtop/sample.h"
 #include "xtop/sampler.h"
@@ -27,6 +28,8 @@
 #define STACK_FRAME     0x300
 #define TAKEN_MAX       256
 #define PROCESS_SAMPLES 300
+
+#define MAPS_PER_S 5000 /* doc/SECURITY */
 
 /* A sample that was read from the ring. */
 struct taken {
@@ -850,6 +853,31 @@ static void mix(unsigned tick)
 	memory->look.states[2] = VCPU_BLOCKED;
 }
 
+/* The guest balloons all the time, so that every page has to be mapped anew in each tick. */
+static void balloon(unsigned tick)
+{
+	size_t size_bytes;
+
+	memory->look.pages = 1000 + tick;
+	while (ring_peek(ring, &size_bytes))
+		ring_release(ring);
+}
+
+static void test_maps_are_bounded(void)
+{
+	uint64_t begin_ns = clock_now_ns(), most;
+
+	begin(4);
+	control_set_rate(control, 2000);
+	scene = balloon;
+	run(1500);
+	most = MAPS_PER_S + MAPS_PER_S * (clock_now_ns() - begin_ns) / 1000000000;
+	check(memory->maps <= most, "%u pages mapped by a guest that balloons, at most %" PRIu64,
+	      memory->maps, most);
+	check(memory->maps > MAPS_PER_S, "that bound was reached");
+	end();
+}
+
 static void test_hostile_reader(void)
 {
 	const void *record;
@@ -955,6 +983,7 @@ int main(void)
 	test_stacks();
 	test_code_frame();
 	test_behind();
+	test_maps_are_bounded();
 	test_hostile_reader();
 	test_process();
 	return tap_done();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Main and its broker as real processes, over the socket. A made-up Xen and a made-up guard replace
- * domains.c, foreign.c, domctl.c and guard.c. Other tests run the broker alone, with a main that an
+ * Main and its broker as real processes, over the socket. A made-up Xen and a made-up keeper replace
+ * domains.c, foreign.c, domctl.c and keeper.c. Other tests run the broker alone, with a main that an
  * attacker controls: it sends anything.
  */
 #include "config.h"
@@ -20,7 +20,7 @@
 
 #include "supervise/broker.h"
 #include "supervise/broker_wire.h"
-#include "supervise/guard.h"
+#include "supervise/keeper.h"
 #include "xtop/foreign.h"
 #include "xtop/xen.h"
 #include "tests/support/tap.h"
@@ -33,8 +33,8 @@
 /* Shared by main and broker. */
 static struct seen {
 	uint32_t memory_of; /* the last domid whose memory was opened */
-	unsigned started, ended, polled;
-	unsigned meanwhile; /* polls of other guards while one was ended */
+	unsigned started, asked, ended;
+	bool slow; /* xenstore does not answer */
 	uint32_t started_domid;
 	char unpaused[40]; /* the last domain that guest_undo_pause() was called for */
 	double budget;
@@ -50,6 +50,8 @@ static char output[64], others[64];
 
 struct xtop_error *xen_list(struct guest_listing **listp, size_t *np)
 {
+	while (seen->slow)
+		pause();
 	*listp = calloc(N_DOMAINS, sizeof(**listp));
 	for (uint32_t i = 0; i < N_DOMAINS; i++)
 		(*listp)[i].info.domid = i;
@@ -62,6 +64,8 @@ struct xtop_error *xen_find(const char *domain, struct guest_info *info)
 {
 	unsigned number;
 
+	while (seen->slow)
+		pause();
 	if (sscanf(domain, "other%u", &number) == 1) {
 		*info = (struct guest_info){ .domid = 100 + number, .n_vcpus = 1 };
 		snprintf(info->uuid, sizeof(info->uuid), "u-other%u", number);
@@ -112,50 +116,36 @@ struct xtop_error *memory_create_live(uint32_t domid, int fd, struct memory **me
 	return error_create("adopted %u", domid);
 }
 
-struct guard {
-	struct control *control;
-};
-
-struct xtop_error *guard_create(const struct guest_info *info, struct control *control,
-				struct ring *ring, sampler_run_fn *run, int socket,
-				struct guard **guardp)
+struct xtop_error *keeper_start(const struct sampling *sampling, int socket,
+				struct keeper *keeper)
 {
-	char *room = ring_reserve(ring, 8);
+	struct control *control = sampling->control;
+	char *room = ring_reserve(sampling->ring, 8);
 
-	(void)run, (void)socket;
+	(void)socket;
 	seen->started++;
-	seen->started_domid = info->domid;
+	seen->started_domid = sampling->info.domid;
 	seen->budget = control_get_budget(control);
 	seen->spent = control_is_credit_spent();
 	seen->aligned = (uintptr_t)room % 8 == 0;
 	if (room)
 		memcpy(room, "from far", 8);
-	ring_commit(ring, 8);
-	*guardp = malloc(sizeof(**guardp));
-	(*guardp)->control = control;
+	ring_commit(sampling->ring, 8);
+	*keeper = (struct keeper){ .pid = getpid(), .control = control };
+	keeper->pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
 	return NULL;
 }
 
-int guard_pidfd(const struct guard *guard)
+void keeper_quit(const struct keeper *keeper)
 {
-	(void)guard;
-	return (int)syscall(SYS_pidfd_open, getpid(), 0);
+	(void)keeper;
+	seen->asked++;
 }
 
-bool guard_poll(struct guard *guard)
+void keeper_end(struct keeper *keeper)
 {
-	seen->polled++;
-	return !control_is_quitting(guard->control);
-}
-
-void guard_destroy(struct guard *guard, void (*meanwhile)(void *context), void *context)
-{
-	unsigned before = seen->polled;
-
-	meanwhile(context);
-	seen->meanwhile = seen->polled - before;
+	close(keeper->pidfd);
 	seen->ended++;
-	free(guard);
 }
 
 /* --- main and its broker ---------------------------------------------------------------------- */
@@ -250,8 +240,6 @@ static void test_sampling(void)
 	record = ring_peek(ring, &size);
 	check(record && size == 8 && memcmp(record, "from far", 8) == 0, "with main's own ring");
 	check(guard_is_alive(&process), "alive");
-	usleep(100000);
-	check(seen->polled >= 2, "polled %u times in 0.1 s", seen->polled);
 	check(says(guard_start(&info, control, ring, &second), "is sampled already"),
 	      "no second one: each would use the whole budget");
 	for (unsigned i = 1; i < 8; i++)
@@ -259,8 +247,7 @@ static void test_sampling(void)
 		      "another one, for another domain");
 	check(says(guard_start(other(8), control, ring, &second), "at most 8"), "at most eight");
 	guard_stop(&process, control);
-	check_u64(seen->ended, 1, "ended");
-	check_u64(seen->meanwhile, 7, "the seven others are polled meanwhile");
+	check(seen->ended == 1 && seen->asked == 1, "asked to quit, and ended");
 	check(!guard_start(&info, control, ring, &process) && seen->spent,
 	      "the next sampler of the same domain begins without credit");
 	check(!guest_find("u-web01", &info) && info.domid == 6, "rebooted");
@@ -353,25 +340,27 @@ static void test_main_and_broker(void)
 	check(!guest_find("secret", &info) && info.domid == 9, "without a broker, main asks Xen");
 }
 
-static void test_killed(void)
+/* xenstore does not answer: the broker does, and says why. The next answer belongs to its question. */
+static void test_slow(void)
 {
-	struct guest_info info;
-	pid_t self = getpid();
-	char command[64];
+	struct guest_info info = { .domid = 77 };
+	struct guest_listing *list;
+	size_t n;
 
 	if (broker_start(&settings))
 		abort();
-	check(!guest_find("web01", &info) && broker_is_alive(), "a second broker");
-	snprintf(command, sizeof(command), "kill -9 $(cat /proc/%d/task/%d/children)", self, self);
-	if (system(command) < 0)
-		abort();
-	check(says(guest_find("web01", &info), "it was killed"), "a killed broker is reported");
-	check(says(guest_find("web01", &info), "it was killed"), "reported again");
-	check(!broker_is_alive(), "it is known to be gone");
+	seen->slow = true;
+	check(says(guest_find("web01", &info), "xenstore does not answer"), "slow: find");
+	check(says(guest_list(&list, &n), "xenstore does not answer"), "slow: list");
+	check(broker_is_alive(), "slow: the broker is alive");
+	seen->slow = false;
+	check(!guest_find("web01", &info) && info.domid == 5, "no longer slow: found");
+	seen->slow = true;
 	broker_stop();
+	check(says(guest_find("web01", &info), "xenstore does not answer"),
+	      "slow: the same without a broker");
+	seen->slow = false;
 }
-
-/* --- a main that an attacker controls --------------------------------------------------------- */
 
 static int start_bare(pid_t *pid)
 {
@@ -388,6 +377,73 @@ static int start_bare(pid_t *pid)
 	close(sockets[1]);
 	return sockets[0];
 }
+
+/* The broker notices the end of main also while xenstore does not answer. */
+static void test_slow_end(void)
+{
+	const struct broker_request list = { .question = BROKER_LIST };
+	unsigned waited_ms = 0;
+	int socket, status;
+	pid_t pid;
+
+	seen->slow = true;
+	socket = start_bare(&pid);
+	check(wire_send(socket, &list, sizeof(list), NULL, 0), "slow: a list is wanted");
+	usleep(100000);
+	close(socket);
+	for (; waited_ms < 5000 && waitpid(pid, &status, WNOHANG) == 0; waited_ms += 10)
+		usleep(10000);
+	check(waited_ms < 1000, "slow: the broker ends %u ms after main", waited_ms);
+	seen->slow = false;
+}
+
+/* The only child of this process. */
+static pid_t broker_pid(void)
+{
+	char path[64];
+	FILE *file;
+	int pid = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", getpid(), getpid());
+	file = fopen(path, "r");
+	if (!file || fscanf(file, "%d", &pid) != 1)
+		abort();
+	fclose(file);
+	return pid;
+}
+
+/* A stopped broker was not killed. */
+static void test_stopped(void)
+{
+	struct guest_info info;
+	pid_t pid;
+
+	if (broker_start(&settings))
+		abort();
+	pid = broker_pid();
+	check(!guest_find("web01", &info), "a third broker");
+	kill(pid, SIGSTOP);
+	check(says(guest_find("web01", &info), "does not answer"), "a stopped broker is reported");
+	check(says(guest_find("web01", &info), "does not answer"), "reported again");
+	kill(pid, SIGCONT);
+	broker_stop();
+}
+
+static void test_killed(void)
+{
+	struct guest_info info;
+
+	if (broker_start(&settings))
+		abort();
+	check(!guest_find("web01", &info) && broker_is_alive(), "a second broker");
+	kill(broker_pid(), SIGKILL);
+	check(says(guest_find("web01", &info), "was killed"), "a killed broker is reported");
+	check(says(guest_find("web01", &info), "was killed"), "reported again");
+	check(!broker_is_alive(), "it is known to be gone");
+	broker_stop();
+}
+
+/* --- a main that an attacker controls --------------------------------------------------------- */
 
 static bool ask(int socket, struct broker_request request, const int *fds, size_t n_fds)
 {
@@ -506,7 +562,6 @@ static void test_unread(void)
 			      start = { .question = BROKER_START, .domid = 5 };
 	struct control *control;
 	struct ring *ring;
-	unsigned polled;
 	int fds[2], status;
 	pid_t pid;
 	int socket = start_bare(&pid);
@@ -518,11 +573,7 @@ static void test_unread(void)
 	check(ask(socket, find, NULL, 0) && ask(socket, start, fds, 2), "a guard");
 	for (unsigned i = 0; i < 8; i++)
 		check(wire_send(socket, &list, sizeof(list), NULL, 0), "a list of 300 is wanted");
-	usleep(200000);
-	polled = seen->polled;
-	usleep(200000);
-	check(seen->polled >= polled + 2, "nobody reads it: the guard is polled %u times meanwhile",
-	      seen->polled - polled);
+	usleep(200000); /* the broker waits in send() */
 	close(socket);
 	check(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status),
 	      "the broker ends when main ends");
@@ -660,6 +711,9 @@ int main(void)
 	settings.files[1] = output;
 	test_main_and_broker();
 	test_killed();
+	test_slow();
+	test_slow_end();
+	test_stopped();
 	test_questions();
 	test_unread();
 	test_packet(sizeof(struct broker_request) + 1, 0, "a packet that is too long");

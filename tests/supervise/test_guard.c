@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The guard and its sampler as real processes, on a made-up Xen in shared memory that replaces
+ * Keeper, guard and sampler as real processes, on a made-up Xen in shared memory that replaces
  * domctl.c. The sampler ends or hangs in many ways, while the guest is stopped and while it runs.
  * Each time the guest's pause count must soon be what it was before, and the control block must say
  * what happened.
@@ -12,11 +12,13 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "supervise/guard.h"
+#include "supervise/keeper.h"
 #include "tests/support/made_stops.h"
 #include "tests/support/must.h"
 #include "tests/support/needs.h"
@@ -35,9 +37,24 @@ static struct xen {
 	atomic_int samplers;            /* started so far */
 	atomic_ullong started_ns;       /* of the last sampler */
 	atomic_bool spent;              /* the last sampler began without credit */
+	atomic_int n_tracers, tracers[8];
+	atomic_int attached; /* 1 when the last tracer has attached, -1 if it may not */
 } * xen;
 
-static enum { SAMPLES, HANGS, HANGS_ONCE, SPINS, DIES, DIES_FREE, RETURNS, STAYS, FORGETS } manner;
+static enum {
+	SAMPLES,
+	HANGS,
+	HANGS_ONCE,
+	SPINS,
+	DIES,
+	DIES_FREE,
+	RETURNS,
+	STAYS,
+	FORGETS,
+	TRACED,      /* hangs; a debugger keeps its zombie */
+	TRACED_EXIT, /* hangs; a debugger stops it while it ends, as strace does on a stopped terminal */
+	TRACED_DIES, /* is killed; a debugger keeps its zombie */
+} manner;
 
 static uint64_t now_ns(void)
 {
@@ -69,15 +86,13 @@ static bool xen_stop(void *context, const uint16_t *vcpus, unsigned n, struct re
 {
 	(void)context, (void)vcpus, (void)n, (void)regs, (void)user;
 	xen->begin_ns = now_ns();
-	made_stop();
-	return true;
+	return made_stop();
 }
 
 static void xen_release(void *context)
 {
-	(void)context;
 	xen->end_ns = now_ns();
-	made_release();
+	made_release(*(const enum stop_user *)context);
 }
 
 static void xen_close(void *context)
@@ -90,10 +105,12 @@ static const struct guest_ops xen_ops = { .stop = xen_stop,
 					  .close = xen_close };
 
 struct xtop_error *domctl_open(const struct guest_info *info, struct stop_area *area,
-			       struct guest *guest)
+			       enum stop_user user, struct guest *guest)
 {
+	static enum stop_user users[] = { STOP_SAMPLER, STOP_GUARD, STOP_KEEPER };
+
 	(void)area;
-	*guest = (struct guest){ .ops = &xen_ops, .info = *info };
+	*guest = (struct guest){ .ops = &xen_ops, .context = &users[user], .info = *info };
 	return NULL;
 }
 
@@ -102,6 +119,35 @@ struct xtop_error *domctl_open(const struct guest_info *info, struct stop_area *
 static void stop_guest(struct guest *guest)
 {
 	guest->ops->stop(guest->context, NULL, 0, NULL, NULL);
+}
+
+/*
+ * The tracer: it attaches to the sampler, and never waits for it. It belongs to another process group
+ * and lives until the test kills it.
+ */
+static void be_tracer(pid_t sampler)
+{
+	long options = manner == TRACED_EXIT ? PTRACE_O_TRACEEXIT : 0;
+
+	setpgid(0, 0);
+	signal(SIGTERM, SIG_DFL);
+	xen->attached = ptrace(PTRACE_SEIZE, sampler, NULL, options) < 0 ? -1 : 1;
+	for (;;)
+		pause();
+}
+
+static void be_traced(void)
+{
+	pid_t self = getpid(), tracer;
+
+	xen->attached = 0;
+	tracer = fork();
+	if (tracer == 0)
+		be_tracer(self);
+	prctl(PR_SET_PTRACER, tracer);
+	xen->tracers[xen->n_tracers++] = tracer;
+	while (!xen->attached)
+		nap_ms(1);
 }
 
 static void run(struct guest *guest, struct control *control, struct ring *ring)
@@ -118,6 +164,8 @@ static void run(struct guest *guest, struct control *control, struct ring *ring)
 	control_get_counts(control, &counts);
 	counts.state = SAMPLER_RUNNING;
 	control_set_counts(control, &counts);
+	if (manner >= TRACED)
+		be_traced();
 	if (manner == DIES_FREE)
 		raise(SIGKILL);
 	if (manner == RETURNS)
@@ -130,11 +178,12 @@ static void run(struct guest *guest, struct control *control, struct ring *ring)
 	}
 	while (!control_is_quitting(control)) {
 		stop_guest(guest);
-		if (manner == HANGS || (manner == HANGS_ONCE && xen->samplers == 1))
+		if (manner == HANGS || (manner == HANGS_ONCE && xen->samplers == 1) ||
+		    manner == TRACED || manner == TRACED_EXIT)
 			raise(SIGSTOP);
 		while (manner == SPINS)
 			;
-		if (manner == DIES)
+		if (manner == DIES || manner == TRACED_DIES)
 			raise(SIGKILL);
 		guest->ops->release(guest->context);
 		nap_ms(1);
@@ -145,13 +194,16 @@ static void run(struct guest *guest, struct control *control, struct ring *ring)
 /* --- scenes ----------------------------------------------------------------------------------- */
 
 static struct control *control;
-static struct guard *guard;
+static struct keeper keeper;
 static double budget = 1; /* of all time: after a hang, the next sampler need not wait */
 
 /* PAUSES: how often an administrator has paused the guest. */
 static void begin(int how, int pauses)
 {
-	const struct guest_info info = { .name = "made-up", .uuid = "u", .domid = 7, .n_vcpus = 1 };
+	struct sampling sampling = {
+		.info = { .name = "made-up", .uuid = "u", .domid = 7, .n_vcpus = 1 },
+		.run = run,
+	};
 
 	manner = how;
 	memset(xen, 0, sizeof(*xen));
@@ -159,37 +211,48 @@ static void begin(int how, int pauses)
 	made_stops->paused = made_stops->released = PENDING;
 	must(control_create(&control));
 	control_set_budget(control, budget);
-	must(guard_create(&info, control, NULL, run, -1, &guard));
-	while (!xen->sampler && guard_poll(guard))
+	sampling.control = control;
+	must(keeper_start(&sampling, -1, &keeper));
+	while (!xen->sampler && !watch_ends(keeper.pidfd, 0))
 		nap_ms(1);
 }
 
 static bool is_gone(pid_t pid)
 {
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		; /* this process inherits orphans */
 	return kill(pid, 0) < 0 && errno == ESRCH;
 }
 
-static unsigned polls;
-
-static void count_polls(void *context)
+static bool both_are_gone(void)
 {
-	(void)context;
-	polls++;
+	bool gone = is_gone(xen->sampler) && is_gone(xen->guard);
+
+	for (unsigned i = 0; i < 300 && !gone; i++) {
+		nap_ms(10);
+		gone = is_gone(xen->sampler) && is_gone(xen->guard);
+	}
+	return gone;
 }
 
 static void end(int pauses, const char *what)
 {
-	guard_destroy(guard, count_polls, NULL);
+	keeper_quit(&keeper);
+	keeper_end(&keeper);
 	check_u64((uint64_t)made_stops->pauses, (uint64_t)pauses, what);
 	check(is_gone(xen->sampler) && is_gone(xen->guard), "%s: no process is left", what);
 	control_destroy(control);
 }
 
-/* Polls as the broker does, until the guard has ended, at most TRIES times. */
-static void poll_guard(unsigned tries)
+static bool goes_on(void)
 {
-	while (tries-- && guard_poll(guard))
-		nap_ms(BROKER_POLL_NS / 1000000);
+	return !watch_ends(keeper.pidfd, 0);
+}
+
+/* Waits until the keeper has ended, at most for MS. */
+static void wait_for_end(uint64_t ms)
+{
+	watch_ends(keeper.pidfd, ms * 1000000);
 }
 
 static void wait_for_stop(void)
@@ -220,7 +283,7 @@ static void test_quits(void)
 	begin(SAMPLES, 0);
 	nap_ms(100); /* a hundred stops, all of them short */
 	check(made_stops->stops > 20, "%llu stops", (unsigned long long)made_stops->stops);
-	check(guard_poll(guard), "sampling goes on");
+	check(goes_on(), "sampling goes on");
 	end(0, "quit");
 }
 
@@ -228,16 +291,46 @@ static void test_quits(void)
 static void test_sampler(int how, int pauses, const char *text, const char *what)
 {
 	begin(how, pauses);
-	poll_guard(50);
+	wait_for_end(1000);
 	stood_still(LIMIT_NS + MACHINE_NS, what);
 	says(text, what);
 	end(pauses, what);
 }
 
+/*
+ * A debugger holds the sampler, so that nobody can reap it, or so that it does not even end. The
+ * guest runs all the same, and nobody waits for the debugger.
+ */
+static void test_traced(int how, const char *text, const char *what)
+{
+	uint64_t begin_ns;
+
+	begin(how, 1);
+	while (!xen->attached)
+		nap_ms(1);
+	if (xen->attached < 0) {
+		printf("# SKIP %s: ptrace() is not allowed here\n", what);
+	} else {
+		wait_for_end(8000);
+		stood_still(LIMIT_NS + MACHINE_NS, what);
+		says(text, what);
+	}
+	begin_ns = now_ns();
+	keeper_quit(&keeper);
+	keeper_end(&keeper);
+	check(now_ns() - begin_ns < 3000000000ULL, "%s: ends after %.1f s", what,
+	      (double)(now_ns() - begin_ns) / 1e9);
+	check_u64((uint64_t)made_stops->pauses, 1, what);
+	for (int i = 0; i < xen->n_tracers; i++)
+		kill(xen->tracers[i], SIGKILL);
+	check(both_are_gone(), "%s: without the debugger no process is left", what);
+	control_destroy(control);
+}
+
 static void test_sampler_free(int how, const char *text, const char *what)
 {
 	begin(how, 1);
-	poll_guard(50);
+	wait_for_end(1000);
 	says(text, what);
 	end(1, what);
 }
@@ -270,7 +363,7 @@ static void test_hangs_once(void)
 	nap_ms(100);
 	counts = counts_now();
 	control_get_stopped(control, &stopped);
-	check(guard_poll(guard) && counts.state == SAMPLER_RUNNING && counts.restarts == 1,
+	check(goes_on() && counts.state == SAMPLER_RUNNING && counts.restarts == 1,
 	      "hangs once: state %d, %llu restarts", counts.state,
 	      (unsigned long long)counts.restarts);
 	check(made_stops->stops > stops + 20, "hangs once: %llu stops after it",
@@ -295,7 +388,7 @@ static void test_hangs_and_quits(void)
 		nap_ms(1);
 	begin_ns = now_ns();
 	control_quit(control);
-	poll_guard(50);
+	wait_for_end(1000);
 	check(now_ns() - begin_ns < 1000000000 && counts_now().state == SAMPLER_ENDED,
 	      "hangs, then is to quit: state %d after %.0f ms", counts_now().state,
 	      (double)(now_ns() - begin_ns) / 1e6);
@@ -306,7 +399,7 @@ static void test_hangs_and_quits(void)
 static void test_hangs_always(void)
 {
 	begin(HANGS, 1);
-	poll_guard(100);
+	wait_for_end(2000);
 	check_u64(counts_now().restarts, RESTARTS_MAX, "hangs always: restarts");
 	check_u64((uint64_t)xen->samplers, 1 + RESTARTS_MAX, "hangs always: samplers");
 	says("the sampler hung while the guest stood still", "hangs always");
@@ -318,7 +411,7 @@ static void test_guard_killed(void)
 	begin(SAMPLES, 0);
 	wait_for_stop();
 	kill(xen->guard, SIGKILL);
-	poll_guard(50);
+	wait_for_end(1000);
 	says("killed; the guest runs", "guard killed");
 	end(0, "guard killed");
 }
@@ -328,7 +421,7 @@ static void test_both(int signal_number, const char *text, const char *what)
 {
 	begin(HANGS, 1);
 	kill(xen->guard, signal_number);
-	poll_guard(50);
+	wait_for_end(1000);
 	stood_still(2 * LIMIT_NS + MACHINE_NS, what);
 	if (text)
 		says(text, what);
@@ -345,18 +438,54 @@ static void test_stays(void)
 
 	begin(STAYS, 0);
 	begin_ns = now_ns();
-	polls = 0;
 	end(0, "a sampler that does not end");
 	check(now_ns() - begin_ns < 3000000000ULL, "it is killed after %.1f s",
 	      (double)(now_ns() - begin_ns) / 1e9);
-	check(polls >= 10, "meanwhile the broker polls other guards %u times", polls);
 }
 
-static void test_guard_stopped(void)
+static void test_stopped(bool is_keeper, const char *what)
 {
 	begin(SAMPLES, 0);
-	kill(xen->guard, SIGSTOP);
-	end(0, "a guard that is stopped");
+	kill(is_keeper ? keeper.pid : xen->guard, SIGSTOP);
+	end(0, what);
+}
+
+/* The keeper dies: guard and sampler end. */
+static void test_keeper_killed(void)
+{
+	begin(SAMPLES, 1);
+	kill(keeper.pid, SIGKILL);
+	wait_for_end(1000);
+	check(both_are_gone(), "keeper killed: no process is left");
+	says("the keeper was killed", "keeper killed");
+	end(1, "keeper killed");
+}
+
+/* Nobody waits without end for a keeper that a debugger holds. */
+static void test_keeper_traced(void)
+{
+	uint64_t begin_ns;
+	pid_t tracer;
+
+	begin(SAMPLES, 0);
+	tracer = fork();
+	if (tracer == 0) {
+		if (ptrace(PTRACE_SEIZE, keeper.pid, NULL, PTRACE_O_TRACEEXIT) < 0)
+			_exit(1);
+		ptrace(PTRACE_INTERRUPT, keeper.pid, NULL, NULL);
+		for (;;)
+			pause();
+	}
+	nap_ms(100);
+	begin_ns = now_ns();
+	keeper_quit(&keeper);
+	keeper_end(&keeper);
+	check(now_ns() - begin_ns < 5000000000ULL, "a traced keeper is left after %.1f s",
+	      (double)(now_ns() - begin_ns) / 1e9);
+	kill(tracer, SIGKILL);
+	check(both_are_gone(), "a traced keeper: no process is left");
+	check_u64((uint64_t)made_stops->pauses, 0, "a traced keeper");
+	control_destroy(control);
 }
 
 /* The broker dies: guard and sampler end. */
@@ -374,11 +503,7 @@ static void test_broker_killed(int how, const char *what)
 		nap_ms(1);
 	kill(broker, SIGKILL);
 	waitpid(broker, NULL, 0);
-	for (unsigned i = 0; i < 300 && !(is_gone(xen->guard) && is_gone(xen->sampler)); i++) {
-		nap_ms(10);
-		waitpid(-1, NULL, WNOHANG); /* this process inherits orphans */
-	}
-	check(is_gone(xen->guard) && is_gone(xen->sampler), "%s: no process is left", what);
+	check(both_are_gone(), "%s: no process is left", what);
 	check_u64((uint64_t)made_stops->pauses, 1, what);
 }
 
@@ -387,6 +512,7 @@ int main(void)
 	needs_call_or_skip(SYS_pidfd_open, "pidfd_open");
 	xen = mmap(NULL, sizeof(*xen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	made_stops = &xen->made;
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	test_quits();
 	test_sampler(HANGS, 0, "the sampler hung while the guest stood still", "SIGSTOP in a stop");
 	test_sampler(HANGS, 2, "the sampler hung while the guest stood still",
@@ -395,6 +521,12 @@ int main(void)
 	test_sampler(DIES, 0, "the sampler was killed by signal 9", "SIGKILL in a stop");
 	test_sampler(DIES, 1, "the sampler was killed by signal 9",
 		     "SIGKILL in a stop of a guest that others have paused");
+	test_traced(TRACED, "the sampler hung while the guest stood still and was killed",
+		    "a traced sampler that nobody can reap");
+	test_traced(TRACED_EXIT, "does not end although it was killed",
+		    "a sampler that a debugger stops while it ends");
+	test_traced(TRACED_DIES, "the sampler ended before its time",
+		    "SIGKILL of a traced sampler");
 	test_sampler_free(DIES_FREE, "the sampler was killed by signal 9",
 			  "SIGKILL while the guest runs");
 	test_sampler_free(RETURNS, "the sampler ended before its time",
@@ -406,7 +538,10 @@ int main(void)
 	test_both(SIGKILL, "the guard was killed", "guard killed, sampler hangs");
 	test_both(SIGSTOP, NULL, "both hang");
 	test_stays();
-	test_guard_stopped();
+	test_stopped(false, "a guard that is stopped");
+	test_stopped(true, "a keeper that is stopped");
+	test_keeper_killed();
+	test_keeper_traced();
 	test_broker_killed(SAMPLES, "broker killed");
 	test_broker_killed(FORGETS, "broker killed, and the control block is overwritten");
 	return tap_done();

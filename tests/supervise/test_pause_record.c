@@ -100,9 +100,15 @@ static void leave(bool stopped, uint64_t cpu_time_ns)
 	leave_since(stopped, cpu_time_ns, 0);
 }
 
+/* Finds records and removes the stale ones, as after a release. */
 static void look(uint64_t cpu_time_ns)
 {
+	unsigned stale;
+
 	pause_find_records(records, &info, cpu_time_ns, &found);
+	stale = found.stale;
+	pause_close_records(&found, true);
+	found.stale = stale;
 }
 
 static void test_ends_well(void)
@@ -234,6 +240,29 @@ static void test_left(void)
 	leave(true, 1);
 	look(1);
 	check_u64(found.stopped, 2, "two xtops, both killed during a stop");
+}
+
+/* xtop may be killed before it has released the guest, or while it does that. */
+static void test_found_and_killed(void)
+{
+	struct pause_found second;
+
+	leave(true, 1);
+	pause_find_records(records, &info, 1, &found);
+	check(found.stopped == 1 && n_files() == 1, "found, and not yet removed");
+	pause_find_records(records, &info, 1, &second);
+	check(!second.stopped && second.live == 1, "another xtop does not find it meanwhile");
+	pause_close_records(&second, true);
+	pause_close_records(&found, false);
+	check_u64(n_files(), 1, "killed before the release: the record stays");
+	look(1);
+	check(found.stopped == 1 && n_files() == 0, "the next xtop finds it");
+	for (unsigned i = 0; i <= PAUSE_MAX_FOUND; i++)
+		leave(true, 1);
+	look(1);
+	check(found.stopped == PAUSE_MAX_FOUND && n_files() == 1, "one more than can be kept");
+	look(1);
+	check(found.stopped == 1 && n_files() == 0, "the next xtop finds that one");
 }
 
 static void test_others(void)
@@ -391,6 +420,7 @@ int main(void)
 	test_judged_meanwhile();
 	test_survivor();
 	test_left();
+	test_found_and_killed();
 	test_others();
 	test_damaged();
 	test_open_folder();

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "supervise/ask.h"
 #include "supervise/pause_record.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
@@ -17,19 +18,35 @@
 
 /* The domain as Xen sees it, what a test makes fail, and what was called. */
 static struct {
-	unsigned pauses;
-	bool refuse_find, refuse_open, refuse_unpause;
+	unsigned pauses, begun; /* now, and at the start */
+	bool refuse_find, refuse_open, refuse_unpause, refuse_name;
 	struct pause_found found;
 	unsigned opened, closed, judged;
 	uint64_t judged_cpu_ns; /* the CPU time with which records were judged */
+	unsigned asked_xenstore;
+	bool early; /* a record was removed while the guest was still stopped */
+	bool removed, kept;
 } xen;
 
-struct xtop_error *xen_find(const char *domain, struct guest_info *info)
+static struct xtop_error *find(const char *domain, struct guest_info *info)
 {
 	if (xen.refuse_find)
 		return error_create("no domain '%s'", domain);
-	*info = (struct guest_info){ .domid = DOMID, .name = "web\x1b" };
+	*info = (struct guest_info){ .domid = DOMID };
 	return NULL;
+}
+
+struct xtop_error *xen_find_unnamed(const char *domain, struct guest_info *info)
+{
+	return xen.refuse_name ? error_create("no domain '%s'", domain) : find(domain, info);
+}
+
+/* Replaces ask.c. */
+struct xtop_error *ask_find(int socket, const char *domain, struct guest_info *info)
+{
+	(void)socket;
+	xen.asked_xenstore++;
+	return find(domain, info);
 }
 
 struct xtop_error *xen_open_control(struct xc_interface_core **controlp)
@@ -72,7 +89,13 @@ void pause_find_records(const char *directory, const struct guest_info *info, ui
 	*found = xen.found;
 	xen.judged++;
 	xen.judged_cpu_ns = cpu_time_ns;
-	xen.found = (struct pause_found){ 0 }; /* as files are removed */
+}
+
+void pause_close_records(struct pause_found *found, bool remove)
+{
+	xen.removed |= remove;
+	xen.kept |= !remove;
+	xen.early |= remove && found->stopped && xen.pauses >= xen.begun;
 }
 
 /* --- tests ------------------------------------------------------------------------------------ */
@@ -80,7 +103,7 @@ void pause_find_records(const char *directory, const struct guest_info *info, ui
 static void begin(unsigned pauses, struct pause_found found)
 {
 	memset(&xen, 0, sizeof(xen));
-	xen.pauses = pauses;
+	xen.pauses = xen.begun = pauses;
 	xen.found = found;
 }
 
@@ -89,10 +112,12 @@ static void check_undo(bool asked, const char *want, unsigned pauses)
 {
 	char *note;
 
-	must(guest_undo_pause("web", asked, &note));
+	must(guest_undo_pause("web\x1b", asked, &note));
 	check_string(note ? note : "(none)", want, "the note");
 	check_u64(xen.pauses, pauses, "pauses left");
 	check_u64(xen.closed, xen.opened, "handles closed");
+	check(!xen.asked_xenstore || xen.refuse_name, "xenstore is not asked without need");
+	check(!xen.early || !pauses, "no record is removed before its pause is undone");
 	free(note);
 }
 
@@ -111,8 +136,21 @@ static void test_ours(void)
 	begin(1, (struct pause_found){ .stale = 1, .stopped = 1, .pid = 42 });
 	xen.refuse_unpause = true;
 	check_undo(true,
-		   "domain 'web_' is paused, but not by xtop: nothing done; xl unpause lets it go",
+		   "domain 'web_' stands still since an xtop (process 42) was killed, but Xen "
+		   "refuses to release it",
 		   1);
+	check(xen.kept && !xen.removed, "its record stays, for the next xtop");
+}
+
+/* By its name the domain is not known without xenstore. */
+static void test_by_name(void)
+{
+	begin(1, (struct pause_found){ .stale = 1, .stopped = 1, .pid = 42 });
+	xen.refuse_name = true;
+	check_undo(false,
+		   "domain 'web_' stood still since an xtop (process 42) was killed: it runs again",
+		   0);
+	check_u64(xen.asked_xenstore, 1, "xenstore knows the name");
 }
 
 static void test_others(void)
@@ -134,7 +172,7 @@ static void test_not_paused(void)
 {
 	begin(0, (struct pause_found){ .stale = 1, .stopped = 1, .pid = 42 });
 	check_undo(true, "domain 'web_' is not paused: nothing to do", 0);
-	check_u64(xen.judged, 1, "records of dead processes are removed all the same");
+	check(xen.judged == 1 && xen.removed, "records of dead processes are removed all the same");
 	begin(0, (struct pause_found){ 0 });
 	check_undo(false, "(none)", 0);
 }
@@ -161,6 +199,7 @@ static void test_errors(void)
 int main(void)
 {
 	test_ours();
+	test_by_name();
 	test_others();
 	test_not_paused();
 	test_errors();

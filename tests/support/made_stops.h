@@ -19,6 +19,7 @@ struct made_stops {
 	atomic_int pauses;           /* the domain's pause count */
 	atomic_int paused, released; /* results, as in the stop area */
 	atomic_ullong stops;
+	atomic_int disarmed; /* the first enum stop_user that Xen obeys */
 };
 static struct made_stops *made_stops;
 
@@ -49,17 +50,37 @@ void stop_area_set_mark(struct stop_area *area, struct pause_mark *mark)
 	(void)area, (void)mark;
 }
 
-static void made_stop(void)
+void stop_area_arm(struct stop_area *area)
+{
+	(void)area;
+	made_stops->paused = PENDING;
+	made_stops->released = PENDING;
+	made_stops->disarmed = 0;
+}
+
+void stop_area_disarm(struct stop_area *area, enum stop_user user)
+{
+	(void)area;
+	made_stops->disarmed = (int)user;
+}
+
+/* False: Xen refuses. */
+static bool made_stop(void)
 {
 	made_stops->stops++;
 	made_stops->paused = PENDING;
 	made_stops->released = PENDING;
+	if (made_stops->disarmed)
+		return false;
 	made_stops->pauses++;
 	made_stops->paused = 0;
+	return true;
 }
 
-static void made_release(void)
+static void made_release(enum stop_user user)
 {
+	if ((int)user < made_stops->disarmed)
+		return;
 	made_stops->pauses--;
 	made_stops->released = 0;
 }

@@ -184,7 +184,7 @@ static void open_guest(void)
 	struct xtop_error *error = stop_area_create(&info, &area);
 
 	if (!error)
-		error = domctl_open(&info, area, &guest);
+		error = domctl_open(&info, area, STOP_SAMPLER, &guest);
 	if (!check(!error, "opened%s%s", error ? ": " : "", error ? error_message(error) : ""))
 		exit(tap_done());
 }
@@ -260,6 +260,49 @@ static void test_release_fails(void)
 	guest.ops->release(guest.context);
 	check_u64(xen.calls, 1, "a release that Xen refuses is not repeated");
 	check_runs("refused release");
+}
+
+/*
+ * The guard has killed the sampler, and the sampler is not dead yet: what it was about to ask Xen
+ * for comes late. An administrator has paused the guest, too; his pause must stay.
+ */
+static void test_disarmed(void)
+{
+	const struct guest_info info = guest.info;
+	struct registers regs[N_VCPUS];
+	struct guest guard, keeper;
+	bool user[N_VCPUS];
+
+	if (domctl_open(&info, area, STOP_GUARD, &guard) ||
+	    domctl_open(&info, area, STOP_KEEPER, &keeper))
+		exit(tap_done());
+	xen.pauses = 1;
+	check(stop(regs, user) && xen.pauses == 2, "stopped, while others have paused it");
+	stop_area_disarm(area, STOP_GUARD);
+	guest.ops->release(guest.context);
+	check(xen.pauses == 2 && stop_area_is_stopped(area),
+	      "disarmed: a late release does nothing, and the guard sees that");
+	guard.ops->release(guard.context);
+	check(xen.pauses == 1 && !stop_area_is_stopped(area), "the guard releases the guest");
+	guest.ops->release(guest.context);
+	check(!stop(regs, user) && xen.pauses == 1, "no late stop either");
+	check_u64(xen.pauses, 1, "the pause of others stays");
+
+	stop_area_arm(area);
+	check(!stop_area_is_stopped(area), "armed again: the guest runs");
+	check(stop(regs, user) && stop_area_is_stopped(area), "the next sampler stops it");
+	stop_area_disarm(area, STOP_KEEPER);
+	guard.ops->release(guard.context);
+	check(xen.pauses == 2 && stop_area_is_stopped(area), "guard and sampler disarmed");
+	keeper.ops->release(keeper.context);
+	check(xen.pauses == 1 && !stop_area_is_stopped(area), "the keeper releases the guest");
+	xen.pauses = 0;
+	stop_area_arm(area);
+	check(stop(regs, user) && xen.pauses == 1, "armed again");
+	guest.ops->release(guest.context);
+	check_runs("after all this");
+	guard.ops->close(guard.context);
+	keeper.ops->close(keeper.context);
 }
 
 static void looks(uint32_t flags, enum guest_life life, enum guest_end end, const char *what)
@@ -423,6 +466,7 @@ int main(void)
 	test_vcpu_refused();
 	test_stop_fails_half_way();
 	test_release_fails();
+	test_disarmed();
 	test_modes();
 	guest.ops->close(guest.context);
 	stop_area_destroy(area);

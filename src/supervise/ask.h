@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Private to supervise/: questions to Xen and xenstore that end in time. xenstore may not answer at
+ * all: xenstored may have died or be busy, and its library waits without end.
+ */
+#ifndef SUPERVISE_ASK_H
+#define SUPERVISE_ASK_H
+
+#include "xtop/guest.h"
+
+#define ASK_WAIT_NS 5000000000ULL
+
+/*
+ * xen_list() and xen_find() (xtop/xen.h), with an error if there is no answer within ASK_WAIT_NS.
+ * They also return when the other side of SOCKET is closed, since nobody wants to know any more.
+ * SOCKET -1: there is none.
+ */
+struct xtop_error *ask_list(int socket, struct guest_listing **listp, size_t *np);
+struct xtop_error *ask_find(int socket, const char *domain, struct guest_info *info);
+
+#endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The keeper: a process that is to the guard what the guard is to the sampler. Each domain that is
+ * sampled has one.
+ *
+ *   broker ── fork ─► keeper ── fork ─► guard ── fork ─► sampler
+ *
+ * The guard ends: its pidfd tells the keeper. The guard hangs together with its sampler: the keeper
+ * polls every 20 ms and finds the same stop again. In both cases it kills and disarms both (they
+ * are a process group of their own), waits a little for their end, and releases the guest if
+ * necessary. It starts no other guard: main decides that.
+ *
+ * The keeper is not the broker: a broker that serves a question runs at normal priority, may wait
+ * for xenstore, and may be asked as often as main likes. The keeper asks nobody but Xen, and for
+ * nothing but the release. The broker dies: the kernel sends SIGTERM to the keeper, which asks guard
+ * and sampler to quit. The keeper dies: the kernel does the same to the guard.
+ */
+#include "config.h"
+
+#include "supervise/keeper.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "supervise/guard.h"
+#include "supervise/pause_record.h"
+#include "xtop/clock.h"
+#include "xtop/control.h"
+
+#define KEEPER_NAP_NS 1000000 /* between looks whether a killed process can be reaped */
+
+/* What the keeper's process has. */
+struct kept {
+	struct sampling sampling;
+	struct guest guest; /* the keeper's own handle of Xen */
+	struct pause_file file;
+	struct hang_detector detector;
+	pid_t guard; /* also the process group of guard and sampler */
+	int pidfd;   /* the guard's */
+};
+
+/* --- the end of guard and sampler ------------------------------------------------------------- */
+
+/*
+ * Waits for the whole group: the guard, and the sampler, which this process inherits from the guard
+ * (PR_SET_CHILD_SUBREAPER). A debugger may hold one of them. Then init reaps it in the end.
+ */
+static void keeper_reap(const struct kept *kept)
+{
+	const struct timespec nap = { .tv_nsec = KEEPER_NAP_NS };
+	uint64_t until_ns = clock_now_ns() + WATCH_DEATH_NS;
+	pid_t ended;
+
+	while ((ended = waitpid(-kept->guard, NULL, WNOHANG)) >= 0 && clock_now_ns() < until_ns)
+		if (!ended)
+			nanosleep(&nap, NULL);
+}
+
+/* Afterwards the guest runs. The record is the last net, and goes last. */
+static void keeper_end_guard(struct kept *kept)
+{
+	kill(-kept->guard, SIGKILL);
+	stop_area_disarm(kept->sampling.area, STOP_KEEPER);
+	keeper_reap(kept);
+	if (stop_area_is_stopped(kept->sampling.area))
+		kept->guest.ops->release(kept->guest.context);
+	pause_file_remove(&kept->file);
+}
+
+/*
+ * Ends the guard, and reports WHAT has happened, unless guard or sampler have reported why they
+ * ended.
+ */
+static void keeper_end_because(struct kept *kept, const char *what)
+{
+	struct sampler_counts counts;
+
+	keeper_end_guard(kept);
+	control_get_counts(kept->sampling.control, &counts);
+	if (counts.state <= SAMPLER_GUEST_PAUSED)
+		watch_fail(error_create("%s; the guest runs", what));
+}
+
+/* Main decides whether to start another keeper, guard and sampler. */
+static void keeper_end_hung(struct kept *kept)
+{
+	keeper_end_guard(kept);
+	watch_count_hang(clock_now_ns() - kept->detector.since_ns + KEEPER_POLL_NS, 0);
+	control_set_state(kept->sampling.control, SAMPLER_HUNG);
+}
+
+static void keeper_ask_to_quit(const struct kept *kept)
+{
+	control_quit(kept->sampling.control);
+	kill(kept->guard, SIGTERM); /* in case main overwrites control */
+	kill(-kept->guard, SIGCONT);
+}
+
+/* Returns when the guard has ended, by itself or by the keeper. */
+static void keeper_watch(struct kept *kept)
+{
+	uint64_t quit_ns = 0;
+
+	while (!watch_ends(kept->pidfd, KEEPER_POLL_NS)) {
+		if (hang_detector_poll(&kept->detector, kept->sampling.area, KEEPER_MAX_POLLS)) {
+			keeper_end_hung(kept);
+			return;
+		}
+		if (!watch_must_quit())
+			continue;
+		if (!quit_ns) {
+			quit_ns = clock_now_ns();
+			keeper_ask_to_quit(kept);
+		}
+		if (clock_now_ns() - quit_ns > 2 * WATCH_QUIT_NS) {
+			keeper_end_because(kept, "the guard would not end and was killed");
+			return;
+		}
+	}
+	keeper_end_because(kept, "the guard was killed");
+}
+
+/* --- the keeper's process --------------------------------------------------------------------- */
+
+static struct xtop_error *keeper_fork_guard(struct kept *kept)
+{
+	pid_t self = getpid();
+
+	kept->guard = fork();
+	if (kept->guard < 0)
+		return error_create_errno(errno, "cannot start the guard");
+	if (kept->guard == 0) {
+		setpgid(0, 0);
+		kept->guest.ops->close(kept->guest.context);
+		guard_run(&kept->sampling, self);
+		_exit(0);
+	}
+	setpgid(kept->guard, kept->guard); /* in both processes: either may run first */
+	kept->pidfd = (int)syscall(SYS_pidfd_open, kept->guard, 0);
+	if (kept->pidfd >= 0)
+		return NULL;
+	keeper_end_guard(kept);
+	return error_create_errno(errno, "cannot watch the guard");
+}
+
+/* The record's file is open in guard and sampler, too: its lock lasts as long as any of them. */
+static struct xtop_error *keeper_open(struct kept *kept)
+{
+	struct sampling *sampling = &kept->sampling;
+	struct xtop_error *error = stop_area_create(&sampling->info, &sampling->area);
+
+	if (!error)
+		error = domctl_open(&sampling->info, sampling->area, STOP_KEEPER, &kept->guest);
+	if (error)
+		return error;
+	pause_file_create(PAUSE_DIRECTORY, &sampling->info, &kept->file);
+	stop_area_set_mark(sampling->area, kept->file.record ? &kept->file.record->mark : NULL);
+	return keeper_fork_guard(kept);
+}
+
+/* What the process holds it gives back by its end. */
+static void keeper_run(const struct sampling *sampling, pid_t broker)
+{
+	struct kept kept = { .sampling = *sampling, .file = { .fd = -1 } };
+	struct xtop_error *error;
+
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	watch_set_signals(sampling->control);
+	watch_quit_with(broker);
+	watch_make_prompt(PRIORITY_WATCH);
+	error = keeper_open(&kept);
+	if (error) {
+		pause_file_remove(&kept.file);
+		watch_fail(error);
+		return;
+	}
+	keeper_watch(&kept);
+	if (getppid() != broker)
+		watch_fail(error_create("the broker was killed; the guest runs"));
+}
+
+/* --- the broker's side ------------------------------------------------------------------------ */
+
+struct xtop_error *keeper_start(const struct sampling *sampling, int socket,
+				struct keeper *keeper)
+{
+	pid_t self = getpid(), pid = fork();
+	int pidfd;
+
+	if (pid < 0)
+		return error_create_errno(errno, "cannot start the keeper");
+	if (pid == 0) {
+		close(socket);
+		keeper_run(sampling, self);
+		_exit(0);
+	}
+	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	*keeper = (struct keeper){ .pid = pid, .pidfd = pidfd, .control = sampling->control };
+	if (pidfd >= 0)
+		return NULL;
+	keeper_quit(keeper);
+	keeper_end(keeper);
+	return error_create_errno(errno, "cannot watch the keeper");
+}
+
+void keeper_quit(const struct keeper *keeper)
+{
+	control_quit(keeper->control);
+	kill(keeper->pid, SIGTERM); /* in case main overwrites control */
+	kill(keeper->pid, SIGCONT);
+}
+
+void keeper_end(struct keeper *keeper)
+{
+	if (!watch_ends(keeper->pidfd, KEEPER_END_NS)) {
+		kill(keeper->pid, SIGKILL);
+		watch_ends(keeper->pidfd, WATCH_QUIT_NS);
+	}
+	waitpid(keeper->pid, NULL, WNOHANG); /* if a debugger holds it, init reaps it later */
+	if (keeper->pidfd >= 0)
+		close(keeper->pidfd);
+	*keeper = (struct keeper){ .pidfd = -1 };
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What guard and keeper have in common; see supervise/watch.h. In both processes. */
+#include "config.h"
+
+#include "supervise/watch.h"
+
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "xtop/clock.h"
+#include "xtop/control.h"
+
+/* For keeper, guard and sampler. Set before the signal handler can run. */
+static struct control *watch_control;
+static volatile sig_atomic_t watch_quits; /* kept here, too: main may overwrite control */
+
+static void watch_quit_handler(int signal_number)
+{
+	(void)signal_number;
+	watch_quits = 1;
+	control_quit(watch_control); /* a relaxed atomic store */
+}
+
+void watch_set_signals(struct control *control)
+{
+	struct sigaction quit = { .sa_handler = watch_quit_handler };
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+	static const int ignored[] = { SIGINT,  SIGHUP,  SIGQUIT, SIGTSTP,
+				       SIGTTIN, SIGTTOU, SIGPIPE, SIGWINCH };
+
+	watch_control = control;
+	sigaction(SIGTERM, &quit, NULL);
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
+		sigaction(ignored[i], &ignore, NULL);
+}
+
+void watch_quit_with(pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		watch_quit_handler(SIGTERM);
+}
+
+bool watch_must_quit(void)
+{
+	return watch_quits || control_is_quitting(watch_control);
+}
+
+/* Pages are locked when they are first used: to bring them all in takes half a second in the lab. */
+void watch_make_prompt(enum watch_priority priority)
+{
+	struct sched_param param = { .sched_priority = (int)priority };
+
+	sched_setscheduler(0, SCHED_FIFO, &param);
+	mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);
+}
+
+void watch_fail(struct xtop_error *error)
+{
+	struct sampler_counts counts;
+
+	control_get_counts(watch_control, &counts);
+	if (counts.state != SAMPLER_FAILED) {
+		control_set_message(watch_control, error_message(error));
+		control_set_state(watch_control, SAMPLER_FAILED);
+	}
+	error_destroy(error);
+}
+
+/* A signal ends ppoll() early, but not the wait: callers count how often they have waited. */
+bool watch_ends(int pidfd, uint64_t wait_ns)
+{
+	struct pollfd ended = { .fd = pidfd, .events = POLLIN };
+	uint64_t until_ns = clock_now_ns() + wait_ns, now_ns;
+	int ready;
+
+	do {
+		struct timespec wait;
+
+		now_ns = clock_now_ns();
+		wait_ns = now_ns < until_ns ? until_ns - now_ns : 0;
+		wait = (struct timespec){ .tv_sec = (time_t)(wait_ns / 1000000000),
+					  .tv_nsec = (long)(wait_ns % 1000000000) };
+		ready = ppoll(&ended, 1, &wait, NULL);
+	} while (ready <= 0 && now_ns < until_ns);
+	return ready > 0;
+}
+
+bool hang_detector_poll(struct hang_detector *detector, const struct stop_area *area,
+			unsigned max_polls)
+{
+	uint64_t stops = stop_area_stops(area);
+
+	if (!stop_area_is_stopped(area) || stops != detector->stops) {
+		detector->polls = 0;
+		detector->since_ns = clock_now_ns();
+	} else {
+		detector->polls++;
+	}
+	detector->stops = stops;
+	return detector->polls >= max_polls;
+}
+
+void watch_count_hang(uint64_t stopped_ns, unsigned restarts)
+{
+	struct sampler_counts counts;
+
+	control_get_counts(watch_control, &counts);
+	counts.restarts += restarts;
+	counts.stops++;
+	counts.stopped_ns += stopped_ns;
+	control_count_stopped(watch_control, stopped_ns);
+	control_set_counts(watch_control, &counts);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Private to supervise/: what guard and keeper have in common. Each is a process that watches
+ * another one, kills it if it hangs while the guest stands still, and releases the guest in its
+ * place.
+ */
+#ifndef SUPERVISE_WATCH_H
+#define SUPERVISE_WATCH_H
+
+#include <sys/types.h>
+
+#include "xtop/broker.h"
+#include "xtop/domctl.h"
+
+/*
+ * The guard polls every GUARD_POLL_NS. When it has seen the same stop GUARD_MAX_POLLS times again,
+ * after 24 to 32 ms, it decides that the sampler hangs. The keeper, which watches the guard, waits
+ * longer.
+ */
+#define GUARD_POLL_NS    8000000
+#define GUARD_MAX_POLLS  3
+#define KEEPER_POLL_NS   20000000
+#define KEEPER_MAX_POLLS 3
+#define WATCH_QUIT_NS    1000000000ULL /* the time that a sampler has to end in */
+/*
+ * How long to wait for the end of a process that was killed and disarmed, before the guest is
+ * released without it. A hypercall that Xen had begun to do before is done by then: that takes
+ * microseconds. The end itself may take longer: 64 MiB of mappings have to go.
+ */
+#define WATCH_DEATH_NS 4000000ULL
+
+/* One domain's sampling, as keeper, guard and sampler know it. */
+struct sampling {
+	struct guest_info info;
+	struct control *control; /* shared memory, as the ring; both outlive the processes */
+	struct ring *ring;
+	sampler_run_fn *run;
+	struct stop_area *area;
+};
+
+/* Keeper and guard have the higher priority: they must run even if a sampler takes all of a CPU. */
+enum watch_priority { PRIORITY_SAMPLER = 1, PRIORITY_WATCH };
+
+/*
+ * While the guest is stopped, the process should neither lose its CPU nor wait for a page. Both may
+ * be refused (a container, a limit). Stops are longer then, and the screen shows it.
+ */
+void watch_make_prompt(enum watch_priority priority);
+
+/*
+ * From now on SIGTERM asks this process, and those that it forks, to quit. Signals of the terminal
+ * reach every process of the group and are ignored: main decides what they mean.
+ */
+void watch_set_signals(struct control *control);
+/* This process is asked to quit when PARENT dies. */
+void watch_quit_with(pid_t parent);
+bool watch_must_quit(void);
+
+/* Puts ERROR into control, unless a failure is there already. */
+void watch_fail(struct xtop_error *error);
+
+/* True: the process of PIDFD ends within WAIT_NS, or has ended. */
+bool watch_ends(int pidfd, uint64_t wait_ns);
+
+/* Finds out whether one stop lasts too long. */
+struct hang_detector {
+	uint64_t stops;    /* number of the stop at the last poll */
+	uint64_t since_ns; /* the time of the poll that saw this stop first */
+	unsigned polls;    /* how many polls have seen it again */
+};
+/* True: the same stop was seen again MAX_POLLS times. */
+bool hang_detector_poll(struct hang_detector *detector, const struct stop_area *area,
+			unsigned max_polls);
+
+/*
+ * A stop of STOPPED_NS hung, and was ended by RESTARTS of the sampler, 0 or 1. It counts like all
+ * others. The sampler was killed: this process writes its counters.
+ */
+void watch_count_hang(uint64_t stopped_ns, unsigned restarts);
+
+#endif
