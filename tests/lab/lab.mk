@@ -12,7 +12,8 @@ include $(srcdir)/tests/guests/tiny/tiny.mk
 include $(srcdir)/tests/guests/hostile/hostile.mk
 include $(srcdir)/tests/guests/workload/workload.mk
 
-noinst_PROGRAMS += tests/lab/follow tests/lab/inside tests/lab/kills tests/lab/walls
+noinst_PROGRAMS += tests/lab/flood tests/lab/follow tests/lab/inside tests/lab/kills \
+	tests/lab/walls
 
 # For LD_PRELOAD. Built without $(CFLAGS), because any build may load it.
 tests/lab/other_xen.so: tests/lab/other_xen.c
