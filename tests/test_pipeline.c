@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,7 @@ static struct xen {
 	atomic_ullong looks;
 	atomic_int hangs; /* the next stop hangs */
 	atomic_int sampler, guard, keeper;
+	atomic_int lists;     /* questions for the list of domains */
 	atomic_int memory_of; /* the last domid whose memory was opened */
 } * xen;
 
@@ -48,10 +50,13 @@ static void nap(void)
 
 /* --- in the place of domains.c, domctl.c, foreign.c ------------------------------------------- */
 
+/* xenstore never answers. */
 struct xtop_error *xen_list(struct guest_listing **listp, size_t *np)
 {
 	(void)listp, (void)np;
-	return error_create("nobody asks");
+	xen->lists++;
+	for (;;)
+		pause();
 }
 
 struct xtop_error *xen_find_unnamed(const char *domain, struct guest_info *info)
@@ -356,6 +361,44 @@ static void test_hangs(void)
 	end("hangs: pauses");
 }
 
+static void *ask_for_list(void *context)
+{
+	struct guest_listing *list;
+	size_t n;
+
+	(void)context;
+	error_destroy(guest_list(&list, &n));
+	return NULL;
+}
+
+/*
+ * The broker waits for xenstore. Meanwhile the sampler hangs in a stop, and the guard is killed:
+ * the guest is released all the same.
+ */
+static void test_killed_while_xenstore_is_slow(void)
+{
+	unsigned waited = 0;
+	pthread_t thread;
+
+	begin();
+	if (pthread_create(&thread, NULL, ask_for_list, NULL))
+		abort();
+	while (!xen->lists)
+		nap();
+	kill(xen->guard, SIGSTOP);
+	xen->hangs = 1;
+	while (xen->hangs)
+		nap();
+	kill(xen->guard, SIGKILL);
+	for (; stop_area_is_stopped(NULL) && waited < 500; waited++)
+		nap();
+	check(waited < 50, "slow xenstore, guard killed: the guest stood still for %u ms",
+	      waited * 10);
+	pthread_join(thread, NULL);
+	stop();
+	end("slow xenstore, guard killed: pauses");
+}
+
 static void test_killed(void)
 {
 	struct xtop_error *verdict;
@@ -390,6 +433,7 @@ int main(void)
 	test_reboot();
 	test_away_at_the_end();
 	test_hangs();
+	test_killed_while_xenstore_is_slow();
 	test_killed();
 	return tap_done();
 }

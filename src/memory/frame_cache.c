@@ -44,9 +44,9 @@ struct frame_cache {
 	uint64_t visited_ns; /* up to this time all visits that were due are done */
 	uint64_t guest_pages;
 	uint64_t maps;
-	/* Mapping calls that frame_cache_get() may make now; CREDIT_NS: up to when they are earned. */
-	uint64_t max_per_s; /* 0: without limit */
-	uint64_t credit, credit_ns;
+	uint64_t max_per_s; /* calls of the mapper; 0: without limit */
+	uint64_t credit;    /* calls that frame_cache_get() may make now */
+	uint64_t credit_ns; /* up to this time they are counted */
 	/* The last table of level 1 that a find function has used in this stop, and its key. */
 	struct {
 		uint64_t cr3, region;

@@ -313,7 +313,8 @@ static bool broker_send(const struct broker *broker, struct broker_answer *answe
 	sent = wire_send(broker->socket, &answer->reply, sizeof(answer->reply), &answer->fd,
 			 answer->fd >= 0 ? 1 : 0);
 	for (uint32_t i = 0; sent && answer->list && i < answer->reply.number; i++)
-		sent = wire_send(broker->socket, &answer->list[i], sizeof(answer->list[i]), NULL, 0);
+		sent = wire_send(broker->socket, &answer->list[i], sizeof(answer->list[i]), NULL,
+				 0);
 	if (answer->fd >= 0)
 		close(answer->fd);
 	free(answer->list);

@@ -45,9 +45,9 @@ struct broker_reply {
 
 /*
  * Send and receive one packet of SIZE_BYTES with N_FDS descriptors. False: the other side is gone,
- * or the packet has another size. Both wait as long as the socket's time limits say, without limit if
- * there is none; errno is EAGAIN if that time is over, and not otherwise. wire_receive() owns no
- * descriptor after it fails.
+ * or the packet has another size. Both wait as long as the socket's time limits say, without
+ * end if it has none. errno is EAGAIN if that time is over, and not otherwise. wire_receive() owns
+ * no descriptor after it fails.
  */
 bool wire_send(int socket, const void *packet, size_t size_bytes, const int *fds, size_t n_fds);
 bool wire_receive(int socket, void *packet, size_t size_bytes, int *fds, size_t *n_fds);

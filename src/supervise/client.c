@@ -27,7 +27,7 @@
 #include "xtop/ring.h"
 #include "xtop/xen.h"
 
-#define CLIENT_WAIT_S   10    /* for an answer; xenstore, or the end of a sampler, takes less */
+#define CLIENT_WAIT_S   10    /* for an answer; xenstore or the end of a sampler takes less */
 #define CLIENT_WAIT_MS  5000  /* for a keeper that ends without the broker */
 #define CLIENT_MAX_LIST 32768 /* domains: Xen has no more numbers */
 
@@ -36,8 +36,8 @@ static struct {
 	pid_t pid;
 	const struct broker_settings *settings;
 	/*
-	 * Why the broker is not asked any more; NULL: it is. Also if an answer did not come in time:
-	 * it would be taken for the answer to the next question.
+	 * Why the broker is not asked any more; NULL: it is. An answer that comes too late would be
+	 * taken for the answer to the next question.
 	 */
 	const char *gone;
 	pthread_mutex_t lock;

@@ -12,8 +12,8 @@
  *
  * The keeper is not the broker: a broker that serves a question runs at normal priority, may wait
  * for xenstore, and may be asked as often as main likes. The keeper asks nobody but Xen, and for
- * nothing but the release. The broker dies: the kernel sends SIGTERM to the keeper, which asks guard
- * and sampler to quit. The keeper dies: the kernel does the same to the guard.
+ * nothing but the release. The broker dies: the kernel sends SIGTERM to the keeper, which asks
+ * guard and sampler to quit. The keeper dies: the kernel does the same to the guard.
  */
 #include "config.h"
 

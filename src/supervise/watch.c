@@ -51,7 +51,7 @@ bool watch_must_quit(void)
 	return watch_quits || control_is_quitting(watch_control);
 }
 
-/* Pages are locked when they are first used: to bring them all in takes half a second in the lab. */
+/* Pages are locked when they are first used: to bring all of them in takes half a second. */
 void watch_make_prompt(enum watch_priority priority)
 {
 	struct sched_param param = { .sched_priority = (int)priority };
