@@ -267,10 +267,11 @@ static struct xtop_error *pipeline_start_guard(struct pipeline *pipeline)
 		nanosleep(&nap, NULL);
 		control_get_counts(pipeline->control, &counts);
 	} while (counts.state == SAMPLER_STARTING && guard_is_alive(&pipeline->source.process));
+	control_get_counts(pipeline->control, &counts); /* again: it may have failed, and ended */
 	if (counts.state == SAMPLER_FAILED)
 		return error_create("%s", control_get_message(pipeline->control));
 	return counts.state == SAMPLER_STARTING
-		       ? error_create("the guard was killed; the guest runs")
+		       ? error_create("the keeper was killed; the guest runs")
 		       : NULL;
 }
 

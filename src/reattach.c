@@ -19,7 +19,7 @@
 #include "xtop/sampler.h"
 #include "xtop/text.h"
 
-/* Guard, sampler or broker may still write how they ended: looks so often, at this distance. */
+/* Guard, sampler or keeper may still write how they ended: looks so often, at this distance. */
 #define REATTACH_STATE_NS    100000000ULL
 #define REATTACH_STATE_TRIES 10
 #define REATTACH_START_NS    10000000ULL /* between looks whether the sampler has started */
@@ -112,7 +112,7 @@ static void reattach_fail(struct reattacher *reattacher, const char *message)
 }
 
 /*
- * Waits until guard, sampler or broker have written how they ended. If none of them is left to do
+ * Waits until guard, sampler or keeper have written how they ended. If none of them is left to do
  * so, all were killed, and this thread writes it in their place. False: the thread is to quit.
  */
 static bool reattach_wait_state(struct reattacher *reattacher)
@@ -155,7 +155,7 @@ static void reattach_check(struct reattacher *reattacher)
 	error_destroy(check.error);
 }
 
-/* Sleeps until the guard has ended. False: the thread is to quit, or a check has failed. */
+/* Sleeps until the keeper has ended. False: the thread is to quit, or a check has failed. */
 static bool reattach_wait_guard(struct reattacher *reattacher)
 {
 	struct pollfd fds[] = {
@@ -371,7 +371,7 @@ static bool reattach_wait_guest(struct reattacher *reattacher)
 				 reattach_interval_ns(clock_now_ns() - reattacher->away_ns)))
 			break;
 		if (!broker_is_alive()) {
-			reattach_fail(reattacher, "xtop's broker was killed");
+			reattach_fail(reattacher, "xtop's broker was killed, or does not answer");
 			return false;
 		}
 		if (reattach_find_whole(reattacher, &info) && reattach_switch(reattacher, &info))

@@ -4,9 +4,9 @@
  * bytes that a guest has written. The broker is forked first of all, parses no bytes of a guest,
  * and answers a few requests of fixed size over a socket:
  *
- *   main ─┬─ list, find, registers    what Xen says of domains
+ *   main ─┬─ list, find, registers    what Xen and xenstore say of domains
  *         ├─ memory                   a descriptor that maps this one domain's pages, nothing else
- *         ├─ start, stop              guard and sampler of a domain, with main's ring and control
+ *         ├─ start, stop              sampler, guard and keeper of a domain, with main's ring
  *         └─ remove                   an empty result file that this run has created
  *
  * The broker answers only for the domains that the command line names, and for the domains that
@@ -40,9 +40,9 @@ struct broker_settings {
 
 /* Call it before the first thread starts. SETTINGS, and what it points to, outlive the run. */
 struct xtop_error *broker_start(const struct broker_settings *settings);
-/* Ends samplers, guards and the broker. Without a broker it does nothing. */
+/* Ends samplers, guards, keepers and the broker. Without a broker it does nothing. */
 void broker_stop(void);
-/* False after the broker has failed to answer. Any thread. */
+/* False if the broker was killed, or has left a question unanswered for seconds. Any thread. */
 bool broker_is_alive(void);
 /* Removes PATH, if it is one of the settings' files and an empty file of ours. */
 void broker_remove(const char *path);
@@ -51,11 +51,11 @@ void broker_remove(const char *path);
 
 /*
  * DOMAIN: name, domid or UUID. Errors: no Xen here, not root, Xen has another interface, no such
- * domain, the domain is dom0 or cannot be profiled.
+ * domain, the domain is dom0 or cannot be profiled, xenstore does not answer within 5 s.
  */
 struct xtop_error *guest_find(const char *domain, struct guest_info *info);
 
-/* All domains, also dom0, ascending by domid. The caller frees *LISTP. */
+/* All domains, also dom0, ascending by domid. The caller frees *LISTP. Xenstore as above. */
 struct xtop_error *guest_list(struct guest_listing **listp, size_t *np);
 
 /* The registers of VCPU while it runs: good enough to find its page tables. False: Xen refuses. */
@@ -64,7 +64,8 @@ bool guest_get_registers(const struct guest_info *info, unsigned vcpu, struct re
 /*
  * If an xtop that was killed has left DOMAIN paused, undoes this pause, and no other one. *NOTEP
  * says what was found and done; the caller frees it. *NOTEP is NULL if there was nothing to undo,
- * unless the user has ASKED for it. Main calls it first of all, with root's rights.
+ * unless the user has ASKED for it. Main calls it first of all, with root's rights. By domid or
+ * UUID it does not ask xenstore.
  */
 struct xtop_error *guest_undo_pause(const char *domain, bool asked, char **notep);
 
@@ -73,15 +74,18 @@ struct xtop_error *guest_open_memory(uint32_t domid, struct memory **memoryp);
 
 /* --- the processes of one guest: the sampler stops it, the guard releases it (guard.c) -------- */
 
-/* The broker starts guard and sampler of a guest. Both end when main or the broker dies. */
+/*
+ * The broker starts sampler and guard of a guest, and the keeper that watches both. All of them end
+ * when main or the broker dies.
+ */
 struct guest_process {
 	uint32_t id;
-	int pidfd; /* the guard's: readable when it has ended */
+	int pidfd; /* the keeper's: readable when all three have ended */
 };
 struct xtop_error *guard_start(const struct guest_info *info, struct control *control,
 			       struct ring *ring, struct guest_process *process);
 bool guard_is_alive(const struct guest_process *process);
-/* Asks guard and sampler to quit, and waits for their end. The guest runs afterwards. */
+/* Asks all three to quit, and waits for their end. The guest runs afterwards. */
 void guard_stop(struct guest_process *process, struct control *control);
 
 #endif

@@ -8,8 +8,8 @@
  *   written by resolver  how far up each stack region is live, and where a Linux guest keeps its
  *                        other stacks
  *   written by sampler   its counters, the histogram of stopped times, how it ended. When the
- *                        sampler is dead the guard writes these, or the broker, or main: the first
- *                        of them that is left
+ *                        sampler is killed the guard writes these, or the keeper, or main: the
+ *                        first of them that is left
  */
 #ifndef XTOP_CONTROL_H
 #define XTOP_CONTROL_H
@@ -102,7 +102,7 @@ void control_set_hold(struct control *control);
 /* The sampler has ended. The resolver is to empty the ring and to end. */
 void control_finish(struct control *control);
 /*
- * When sampler, guard and broker are dead: how sampling ended, or that another sampler will start.
+ * When sampler, guard and keeper are dead: how sampling ended, or that another sampler will start.
  */
 void control_set_state(struct control *control, enum sampler_state state);
 void control_restart(struct control *control);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Stops a Xen guest, reads its registers and releases it: raw domctls through libxencall, in
- * preallocated hypercall memory. In the sampler's process; guard and broker share the memory.
+ * preallocated hypercall memory. In the sampler's process; guard and keeper share the memory.
  *
  *   look     multicall [ getdomaininfo, getvcpuinfo of every vCPU ]    the guest runs
  *   stop     multicall [ pausedomain, getvcpucontext of those wanted ]
