@@ -28,7 +28,7 @@
 #include "xtop/ring.h"
 #include "xtop/xen.h"
 
-#define BROKER_MAX_RUNS 8
+#define BROKER_MAX_RUNS   8
 #define BROKER_MAX_GRANTS 256
 
 /* A domain that main may ask about. */

@@ -186,8 +186,7 @@ static void keeper_run(const struct sampling *sampling, pid_t broker)
 
 /* --- the broker's side ------------------------------------------------------------------------ */
 
-struct xtop_error *keeper_start(const struct sampling *sampling, int socket,
-				struct keeper *keeper)
+struct xtop_error *keeper_start(const struct sampling *sampling, int socket, struct keeper *keeper)
 {
 	pid_t self = getpid(), pid = fork();
 	int pidfd;

@@ -16,8 +16,7 @@ struct keeper {
  * sampling->area is not used: the keeper makes it. SOCKET belongs to the broker: the others close
  * it. What fails in the keeper is reported through control.
  */
-struct xtop_error *keeper_start(const struct sampling *sampling, int socket,
-				struct keeper *keeper);
+struct xtop_error *keeper_start(const struct sampling *sampling, int socket, struct keeper *keeper);
 /* Asks keeper, guard and sampler to quit. They may be stopped (SIGSTOP), so they get SIGCONT. */
 void keeper_quit(const struct keeper *keeper);
 /*

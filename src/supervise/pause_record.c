@@ -172,8 +172,8 @@ static void pause_keep_file(struct pause_found *found, const char *name, int *fd
 	*fd = -1;
 }
 
-static void pause_judge_file(const char *name, const struct guest_info *info,
-			     uint64_t cpu_time_ns, struct pause_found *found)
+static void pause_judge_file(const char *name, const struct guest_info *info, uint64_t cpu_time_ns,
+			     struct pause_found *found)
 {
 	_cleanup_close_ int fd =
 		openat(found->folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -193,8 +193,8 @@ static void pause_judge_file(const char *name, const struct guest_info *info,
 	pause_keep_file(found, name, &fd);
 }
 
-void pause_find_records(const char *directory, const struct guest_info *info,
-			uint64_t cpu_time_ns, struct pause_found *found)
+void pause_find_records(const char *directory, const struct guest_info *info, uint64_t cpu_time_ns,
+			struct pause_found *found)
 {
 	struct dirent *entry;
 	char front[64];

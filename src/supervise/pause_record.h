@@ -55,7 +55,7 @@ struct pause_found {
 	int folder;
 	struct {
 		char name[80];
-		int fd; /* holds the lock, so that no other xtop judges the record */
+		int fd;           /* holds the lock, so that no other xtop judges the record */
 	} files[PAUSE_MAX_FOUND]; /* the stale ones */
 };
 
@@ -64,8 +64,8 @@ struct pause_found {
  * where they are, locked, until pause_close_records(): this process may be killed before it has
  * released the guest, and then the next xtop must find them again.
  */
-void pause_find_records(const char *directory, const struct guest_info *info,
-			uint64_t cpu_time_ns, struct pause_found *found);
+void pause_find_records(const char *directory, const struct guest_info *info, uint64_t cpu_time_ns,
+			struct pause_found *found);
 /* REMOVE: the stale records are removed, since no pause is left that they tell of. */
 void pause_close_records(struct pause_found *found, bool remove);
 
