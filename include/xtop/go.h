@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The table of functions in every Go program (.gopclntab): which functions there are, and how far
- * the stack pointer has moved at each instruction. Go's runtime unwinds with it, so stripping leaves
- * it. The bytes are hostile. Resolver's thread.
+ * the stack pointer has moved at each instruction. Go's runtime unwinds with it, so stripping
+ * leaves it in. The bytes are hostile. Resolver's thread.
  */
 #ifndef XTOP_GO_H
 #define XTOP_GO_H
