@@ -149,39 +149,42 @@ static struct xtop_error *keeper_fork_guard(struct kept *kept)
 }
 
 /* The record's file is open in guard and sampler, too: its lock lasts as long as any of them. */
-static struct xtop_error *keeper_open(struct kept *kept)
+static void keeper_keep(struct kept *kept, pid_t broker)
 {
-	struct sampling *sampling = &kept->sampling;
-	struct xtop_error *error = stop_area_create(&sampling->info, &sampling->area);
-
-	if (!error)
-		error = domctl_open(&sampling->info, sampling->area, STOP_KEEPER, &kept->guest);
-	if (error)
-		return error;
-	pause_file_create(PAUSE_DIRECTORY, &sampling->info, &kept->file);
-	stop_area_set_mark(sampling->area, kept->file.record ? &kept->file.record->mark : NULL);
-	return keeper_fork_guard(kept);
-}
-
-/* What the process holds it gives back by its end. */
-static void keeper_run(const struct sampling *sampling, pid_t broker)
-{
-	struct kept kept = { .sampling = *sampling, .file = { .fd = -1 } };
 	struct xtop_error *error;
 
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	watch_set_signals(sampling->control);
-	watch_quit_with(broker);
-	watch_make_prompt(PRIORITY_WATCH);
-	error = keeper_open(&kept);
+	pause_file_create(PAUSE_DIRECTORY, &kept->sampling.info, &kept->file);
+	stop_area_set_mark(kept->sampling.area,
+			   kept->file.record ? &kept->file.record->mark : NULL);
+	error = keeper_fork_guard(kept);
 	if (error) {
-		pause_file_remove(&kept.file);
+		pause_file_remove(&kept->file);
 		watch_fail(error);
 		return;
 	}
-	keeper_watch(&kept);
+	keeper_watch(kept);
 	if (getppid() != broker)
 		watch_fail(error_create("the broker was killed; the guest runs"));
+}
+
+/* What the process holds it gives back by its end. */
+static void keeper_run(struct sampling sampling, pid_t broker)
+{
+	struct xtop_error *error;
+	struct guest guest;
+
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	watch_set_signals(sampling.control);
+	watch_quit_with(broker);
+	watch_make_prompt(PRIORITY_WATCH);
+	error = stop_area_create(&sampling.info, &sampling.area);
+	if (!error)
+		error = domctl_open(&sampling.info, sampling.area, STOP_KEEPER, &guest);
+	if (error) {
+		watch_fail(error);
+		return;
+	}
+	keeper_keep(&(struct kept){ .sampling = sampling, .guest = guest }, broker);
 }
 
 /* --- the broker's side ------------------------------------------------------------------------ */
@@ -195,7 +198,7 @@ struct xtop_error *keeper_start(const struct sampling *sampling, int socket, str
 		return error_create_errno(errno, "cannot start the keeper");
 	if (pid == 0) {
 		close(socket);
-		keeper_run(sampling, self);
+		keeper_run(*sampling, self);
 		_exit(0);
 	}
 	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
