@@ -76,6 +76,7 @@ check_PROGRAMS = \
 	tests/recording/test_replay \
 	tests/linux/kernel/test_btf \
 	tests/linux/kernel/test_generated_code \
+	tests/linux/kernel/test_hypercalls \
 	tests/linux/kernel/test_kallsyms \
 	tests/linux/kernel/test_kallsyms_probe \
 	tests/linux/kernel/test_kernel_cache \

@@ -82,9 +82,11 @@ struct xtop_error *orc_unpack(const void *pack, size_t size_bytes, uint64_t text
 
 enum orc_special {
 	ORC_RETPOLINES,  /* __x86_indirect_thunk_*, 32 bytes each: a call, then a ret as the jump */
-	ORC_JUMPS,       /* __x86_indirect_its_thunk_*: only a jump; the caller is on top */
+	ORC_LEAVES,      /* never moves the stack pointer: the return address is on top */
 	ORC_TRAMPOLINES, /* return_to_handler and the like: put in the place of a return address */
+	ORC_HYPERCALLS,  /* the stubs of a Xen PV guest, 32 bytes each, which push rcx and r11 */
 };
+#define N_ORC_SPECIALS 4
 
 /* Neighbours of a kind merge. What comes after ORC_MAX_SPECIALS ranges is dropped. */
 void orc_add_special(struct orc *orc, enum orc_special kind, uint64_t start, uint64_t end);

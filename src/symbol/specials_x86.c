@@ -17,7 +17,7 @@ void symtab_add_specials(const struct symtab *symtab, struct orc *orc)
 		enum orc_special kind;
 	} names[] = {
 		{ "__x86_indirect_thunk_", ORC_RETPOLINES },
-		{ "__x86_indirect_its_thunk_", ORC_JUMPS },
+		{ "__x86_indirect_its_thunk_", ORC_LEAVES },
 		{ "return_to_handler", ORC_TRAMPOLINES },
 		{ "arch_rethook_trampoline", ORC_TRAMPOLINES },
 		{ "__kretprobe_trampoline", ORC_TRAMPOLINES },

@@ -124,7 +124,7 @@ static void pack_read_specials(struct orc *orc, const char *from, size_t n)
 
 	for (size_t i = 0; i < n; i++, from += sizeof(special)) {
 		memcpy(&special, from, sizeof(special));
-		if (special.start < special.end && special.kind <= ORC_TRAMPOLINES)
+		if (special.start < special.end && special.kind < N_ORC_SPECIALS)
 			orc_add_special(orc, special.kind, orc->start + special.start,
 					orc->start + special.end);
 	}

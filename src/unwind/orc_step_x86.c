@@ -25,90 +25,6 @@
 #include "unwind/orc_table.h"
 #include "xtop/registers_x86.h"
 
-/*
- * A retpoline (Linux arch/x86/lib/retpoline.S), and what alternatives make of it:
- *
- *    0  call inner    5 bytes; before it the caller is on top         0  lfence
- *    5  a trap that never runs: 1 byte, or 7 before 6.2               3  jmp *%reg
- *       inner: mov %reg, (%rsp)
- *       ret           the caller is one word below the top
- */
-#define RETPOLINE_BYTES 32
-#define RETPOLINE_TRAP  5
-
-/* --- special code ----------------------------------------------------------------------------- */
-
-void orc_add_special(struct orc *orc, enum orc_special kind, uint64_t start, uint64_t end)
-{
-	struct orc_special_range *last = &orc->specials[orc->n_specials];
-
-	if (start >= end)
-		return;
-	if (orc->n_specials && last[-1].kind == kind && start >= last[-1].start &&
-	    start <= last[-1].end + RETPOLINE_BYTES) {
-		if (end > last[-1].end)
-			last[-1].end = end;
-	} else if (orc->n_specials < ORC_MAX_SPECIALS) {
-		*last = (struct orc_special_range){ start, end, kind };
-		orc->n_specials++;
-	} else {
-		return;
-	}
-	if (orc->specials_start == orc->specials_end || start < orc->specials_start)
-		orc->specials_start = start;
-	if (end > orc->specials_end)
-		orc->specials_end = end;
-}
-
-bool orc_find_special(const struct orc *orc, uint64_t address, enum orc_special *kind,
-		      uint64_t *start)
-{
-	if (address - orc->specials_start >= orc->specials_end - orc->specials_start)
-		return false;
-	for (size_t i = 0; i < orc->n_specials; i++)
-		if (address >= orc->specials[i].start && address < orc->specials[i].end) {
-			*kind = orc->specials[i].kind;
-			*start = orc->specials[i].start;
-			return true;
-		}
-	return false;
-}
-
-/* The return address is SKIP words below the top of the stack. */
-static enum unwind_step orc_step_leaf(struct cursor *cursor, unsigned skip)
-{
-	uint64_t place = cursor->regs[REG_RSP] + 8 * skip, address;
-
-	if (!cursor_read(cursor, place, &address, 1))
-		return STEP_CUT;
-	cursor->regs[REG_RIP] = address;
-	cursor->regs[REG_RSP] = place + 8;
-	cursor->interrupted = false;
-	return STEP_CALLER;
-}
-
-/*
- * STEP_NOT_COVERED: ordinary code. A trampoline is found by the address itself and not by the byte
- * before it: code that returns there was not called from the code before it.
- */
-static enum unwind_step orc_step_special(const struct orc *orc, uint64_t bias,
-					 struct cursor *cursor)
-{
-	uint64_t address = cursor->regs[REG_RIP] - bias, start;
-	enum orc_special kind;
-
-	if (!orc_find_special(orc, address, &kind, &start))
-		return STEP_NOT_COVERED;
-	if (kind == ORC_TRAMPOLINES)
-		return STEP_REPLACED;
-	if (!cursor->interrupted)
-		return STEP_NOT_COVERED;
-	return orc_step_leaf(cursor, kind == ORC_RETPOLINES &&
-					     (address - start) % RETPOLINE_BYTES >= RETPOLINE_TRAP);
-}
-
-/* --- ordinary code ---------------------------------------------------------------------------- */
-
 static enum unwind_step orc_read_word(struct cursor *cursor, uint64_t address, uint64_t *word)
 {
 	return cursor_read(cursor, address, word, 1) ? STEP_CALLER : STEP_CUT;
@@ -208,7 +124,7 @@ static enum unwind_step orc_step_regs(const struct orc_row *row, struct cursor *
 	return orc_resume(cursor, saved[PT_REGS_CS]);
 }
 
-static enum unwind_step orc_step_partial(struct cursor *cursor, uint64_t sp, uint64_t bp)
+enum unwind_step orc_step_partial(struct cursor *cursor, uint64_t sp, uint64_t bp)
 {
 	uint64_t saved[N_IRET];
 

@@ -62,6 +62,13 @@ struct orc_row orc_decode(const void *entries, size_t i, const struct orc_layout
 
 /* BIAS: address in the guest - address in the image. */
 enum unwind_step orc_step(const struct orc *orc, uint64_t bias, struct cursor *cursor);
+/* To the code that the processor interrupted. It saved its words at SP; BP is the code's rbp. */
+enum unwind_step orc_step_partial(struct cursor *cursor, uint64_t sp, uint64_t bp);
+
+/* --- orc_special_x86.c ------------------------------------------------------------------------ */
+
+/* STEP_NOT_COVERED: ordinary code. */
+enum unwind_step orc_step_special(const struct orc *orc, uint64_t bias, struct cursor *cursor);
 /* False: ADDRESS is ordinary code. */
 bool orc_find_special(const struct orc *orc, uint64_t address, enum orc_special *kind,
 		      uint64_t *start);

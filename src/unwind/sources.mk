@@ -33,6 +33,7 @@ libxtop_a_SOURCES += \
 	src/unwind/orc.c \
 	src/unwind/orc_entry_x86.c \
 	src/unwind/orc_pack.c \
+	src/unwind/orc_special_x86.c \
 	src/unwind/orc_step_x86.c \
 	src/unwind/orc_table.h \
 	src/unwind/tables.c \

@@ -8,6 +8,7 @@
 
 #include "guest.h"
 #include "linux/kernel/generated_code.h"
+#include "linux/kernel/hypercalls.h"
 #include "linux/kernel/modules.h"
 #include "linux/kernel/orc_tables.h"
 #include "linux/kernel/stack_layout.h"
@@ -152,8 +153,10 @@ static void find_orc(struct fuzz_guest *guest)
 	fuzz_succeed(symtab_create(&tab));
 	fuzz_succeed(symtab_seal(tab));
 	orc = orc_read_kernel(&guest->linux_guest, tab);
-	if (orc)
+	if (orc) {
+		hypercalls_add(&guest->linux_guest, orc);
 		orc_find(orc, guest->linux_guest.text_start);
+	}
 	orc_destroy(orc);
 	symtab_destroy(tab);
 }
@@ -164,6 +167,7 @@ static void put_symbols(struct fuzz_guest *guest, struct fuzz *fuzz)
 
 	for (int i = 0; i < N_LINUX_SYMBOLS; i++)
 		linux_guest->symbols[i] = FUZZ_GUEST_BASE + SYMBOLS + i * SYMBOL_BYTES;
+	linux_guest->symbols[LINUX_HYPERCALLS] = FUZZ_GUEST_BASE + CODE;
 	linux_guest->symbols[fuzz_u8(fuzz) % N_LINUX_SYMBOLS] = fuzz_u64(fuzz);
 	linux_guest->symbols[LINUX_ORC_IP_STOP] =
 		linux_guest->symbols[LINUX_ORC_IP_START] + fuzz_u16(fuzz) % MAX_ORC_IP_BYTES;

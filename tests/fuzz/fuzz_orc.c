@@ -79,7 +79,7 @@ static void use(struct fuzz *fuzz, struct orc *orc)
 	struct cursor cursor;
 
 	check_blocks(orc);
-	orc_add_special(orc, fuzz_u8(fuzz) % 3, VCPU_KERNEL_CODE + fuzz_u16(fuzz),
+	orc_add_special(orc, fuzz_u8(fuzz) % N_ORC_SPECIALS, VCPU_KERNEL_CODE + fuzz_u16(fuzz),
 			VCPU_KERNEL_CODE + fuzz_u16(fuzz));
 	fuzz_vcpu(fuzz, &vcpu);
 	cursor_init(&cursor, &vcpu.vcpu);

@@ -111,8 +111,6 @@ static void make_functions(const struct made_layout *layout, struct made_kallsym
 static void make_symbols(const struct made_layout *layout, struct made_kallsyms *made,
 			 uint64_t *state)
 {
-	uint64_t init = MADE_RODATA + 0x2000000;
-
 	made->symbols = calloc(layout->n_functions + 64, sizeof(*made->symbols));
 	if (!made->symbols)
 		abort();
@@ -132,10 +130,10 @@ static void make_symbols(const struct made_layout *layout, struct made_kallsyms 
 		make_symbol(made, MADE_RODATA + 0xa00040, 'D', "init_task");
 		make_symbol(made, MADE_RODATA + 0xb00000, 'T', "copied_code");
 	}
-	make_symbol(made, init, 'T', "_sinittext");
-	make_symbol(made, init, 't', "start_it");
-	make_symbol(made, init + 0x100, 'T', "start_kernel");
-	make_symbol(made, init + 0x200, 'T', "_einittext");
+	make_symbol(made, MADE_INIT, 'T', "_sinittext");
+	make_symbol(made, MADE_INIT, 't', "start_it");
+	make_symbol(made, MADE_INIT + 0x100, 'T', "start_kernel");
+	make_symbol(made, MADE_INIT + 0x200, 'T', "_einittext");
 }
 
 /* --- tokens --------------------------------------------------------------------------------- */

@@ -15,6 +15,7 @@
 #define MADE_TEXT         0xffffffff9ac00000ULL /* _text of a kernel that KASLR has moved */
 #define MADE_TEXT_BYTES   0x01000000ULL
 #define MADE_RODATA       (MADE_TEXT + MADE_TEXT_BYTES)
+#define MADE_INIT         (MADE_RODATA + 0x02000000ULL) /* _sinittext */
 #define MADE_NAME_BYTES   320
 
 struct made_layout {

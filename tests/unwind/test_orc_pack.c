@@ -31,6 +31,7 @@ static struct orc *make_tables(void)
 	must(orc_create_rows(entries, N, TEXT, TEXT + TEXT_BYTES, &orc));
 	orc_add_special(orc, ORC_RETPOLINES, TEXT + 0x800, TEXT + 0x900);
 	orc_add_special(orc, ORC_TRAMPOLINES, TEXT + 0xa00, TEXT + 0xa40);
+	orc_add_special(orc, ORC_HYPERCALLS, TEXT + 0xb00, TEXT + 0xb20);
 	return orc;
 }
 
@@ -42,7 +43,7 @@ static bool same_row(const struct orc_row *a, const struct orc_row *b)
 static void test_whole(const struct orc *orc, const char *pack, size_t size_bytes)
 {
 	struct orc *again = NULL;
-	enum orc_special kind = ORC_JUMPS;
+	enum orc_special kind = ORC_LEAVES;
 	unsigned wrong = 0;
 	uint64_t start;
 
@@ -57,6 +58,8 @@ static void test_whole(const struct orc *orc, const char *pack, size_t size_byte
 	      "retpolines");
 	check(orc_find_special(again, SLID + 0xa00, &kind, &start) && kind == ORC_TRAMPOLINES,
 	      "trampolines");
+	check(orc_find_special(again, SLID + 0xb1f, &kind, &start) && kind == ORC_HYPERCALLS,
+	      "hypercalls, the last kind");
 	check(!orc_find_special(again, SLID + 0x900, &kind, &start), "ordinary code");
 	orc_destroy(again);
 }

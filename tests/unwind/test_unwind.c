@@ -33,7 +33,9 @@ enum function {
 	AFTER,      /* sp + 8; follows a trampoline */
 	KEEPS_BP,   /* sp + 8, rbp at rbp + 0 */
 	BP_POINTS,  /* the word at rbp + 8 is the caller's stack pointer */
-	N_FUNCTIONS
+	LEAVES,     /* hypercall stubs of a PVH guest: the table says nothing */
+	PV_PAGE,    /* hypercall stubs of a PV guest, 24 of them: the table says END */
+	N_FUNCTIONS = PV_PAGE + 3
 };
 
 static const struct orc_row rows[N_FUNCTIONS] = {
@@ -60,6 +62,8 @@ static const struct orc_row rows[N_FUNCTIONS] = {
 	[AFTER] = CALL(8),
 	[KEEPS_BP] = { .sp_offset = 8, .sp_reg = ORC_SP, .type = ORC_CALL, .bp_reg = ORC_BP },
 	[BP_POINTS] = ROW(ORC_CALL, ORC_BP_INDIRECT, 8),
+	[LEAVES] = { .type = ORC_NOTHING },
+	[PV_PAGE] = { .type = ORC_END },
 };
 
 #define TASK    UINT64_C(0xffffc90000100000)
@@ -106,6 +110,10 @@ static void make_kernel(void)
 	must(orc_create_rows(entries, N_FUNCTIONS, TEXT, TEXT + 0x100 * N_FUNCTIONS,
 			     &image->tables.orc));
 	symtab_add_specials(image->symtab, image->tables.orc);
+	orc_add_special(image->tables.orc, ORC_LEAVES, TEXT + 0x100 * LEAVES,
+			TEXT + 0x100 * PV_PAGE);
+	orc_add_special(image->tables.orc, ORC_HYPERCALLS, TEXT + 0x100 * PV_PAGE,
+			TEXT + 0x100 * N_FUNCTIONS);
 	must(space_create(&kernel));
 	must(space_add(kernel, &mapping));
 	image_unref(image);
@@ -414,6 +422,80 @@ static void test_retpolines(void)
 	unwind_as(UNWIND_AUTO);
 	check_chain(UNWIND_COMPLETE, CHAIN({ AT(ITS, 16), 0 }, { AT(KTHREAD, 9), R }),
 		    "a thunk that only jumps");
+}
+
+/* A PVH guest's stub never moves the stack pointer. A PV guest's has pushed WORDS. */
+static void test_hypercalls(void)
+{
+	static const struct {
+		enum function page;
+		unsigned offset, words;
+	} places[] = {
+		/* mov $n, %eax; vmcall; ret */
+		{ LEAVES, 0, 0 }, { LEAVES, 5, 0 }, { LEAVES, 8, 0 }, { LEAVES, 64 + 8, 0 },
+		/* push %rcx; push %r11; mov $n, %eax; syscall; pop %r11; pop %rcx; ret */
+		{ PV_PAGE, 0, 0 }, { PV_PAGE, 1, 1 }, { PV_PAGE, 3, 2 }, { PV_PAGE, 8, 2 },
+		{ PV_PAGE, 10, 2 }, { PV_PAGE, 12, 1 }, { PV_PAGE, 13, 0 },
+		{ PV_PAGE, 32, 0 }, { PV_PAGE, 22 * 32 + 10, 2 },
+	};
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		uint64_t at = AT(places[i].page, places[i].offset);
+		uint64_t top = TASK + 8 * places[i].words;
+
+		begin_task(places[i].page, places[i].offset);
+		for (uint64_t pushed = TASK; pushed < top; pushed += 8)
+			put(pushed, AT(LEAF, 9)); /* rcx and r11 may look like anything */
+		put(top, AT(FRAME, 8));
+		put(top + 24, AT(KTHREAD, 9));
+		unwind_as(UNWIND_AUTO);
+		check_chain(UNWIND_COMPLETE,
+			    CHAIN({ at, 0 }, { AT(FRAME, 8), R }, { AT(KTHREAD, 9), R }),
+			    "hypercall");
+	}
+
+	/* Events are delivered when a hypercall ends: the upcall's registers are in the stub. */
+	begin_task(INTERRUPT, 4);
+	put_regs(TASK, AT(PV_PAGE, 10), PV_CS, TASK + REGS_BYTES, 5);
+	put(TASK + REGS_BYTES + 16, AT(FRAME, 8));
+	put(TASK + REGS_BYTES + 40, AT(KTHREAD, 9));
+	unwind_as(UNWIND_AUTO);
+	check_chain(UNWIND_COMPLETE,
+		    CHAIN({ AT(INTERRUPT, 4), 0 }, { AT(PV_PAGE, 10), 0 }, { AT(FRAME, 8), R },
+			  { AT(KTHREAD, 9), R }),
+		    "an upcall in a hypercall");
+}
+
+/*
+ * A PV guest's stub of iret: it pushes rcx, r11 and rax, and Xen takes flags and the words of iret.
+ */
+static void test_hypercall_iret(void)
+{
+	static const struct {
+		unsigned offset, words;
+	} places[] = { { 0, 0 }, { 1, 1 }, { 3, 2 }, { 4, 3 }, { 9, 3 } };
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		uint64_t at = AT(PV_PAGE, 23 * 32 + places[i].offset);
+		uint64_t iret = TASK + 8 * (places[i].words + 1);
+
+		record_begin(at, TASK);
+		record.vcpu.regs.rbp = USER;
+		record_piece(TASK, N_TASK);
+		record_piece(USER, 16);
+		put_iret(iret, PROGRAM + 0x10, USER_CS, USER);
+		put_user_stack();
+		unwind_as(UNWIND_AUTO);
+		check_chain(UNWIND_COMPLETE,
+			    CHAIN({ at, 0 }, { PROGRAM + 0x10, U }, { PROGRAM + 0x20, U | R }),
+			    "back to user code");
+		put_iret(iret, AT(LEAF, 3), PV_CS, TASK + 80);
+		put(TASK + 80, AT(KTHREAD, 9));
+		unwind_as(UNWIND_AUTO);
+		check_chain(UNWIND_COMPLETE,
+			    CHAIN({ at, 0 }, { AT(LEAF, 3), 0 }, { AT(KTHREAD, 9), R }),
+			    "back to interrupted kernel code");
+	}
 }
 
 static void test_trampolines(void)
@@ -834,6 +916,8 @@ int main(void)
 	test_exceptions();
 	test_registers();
 	test_retpolines();
+	test_hypercalls();
+	test_hypercall_iret();
 	test_trampolines();
 	test_user_regs();
 	test_user_cut();

@@ -32,6 +32,7 @@ const struct arch_name arch_names[] = {
 	{ LINUX_ORC_IP_STOP, "__stop_orc_unwind_ip" },
 	{ LINUX_ORC_START, "__start_orc_unwind" },
 	{ LINUX_ORC_STOP, "__stop_orc_unwind" },
+	{ LINUX_HYPERCALLS, "hypercall_page" },
 	{ LINUX_FRED, "asm_fred_entrypoint_user" },
 	{ LINUX_GETPID, "__x64_sys_getpid" },
 	{ LINUX_GETPID, "sys_getpid" }, /* up to 4.16 */

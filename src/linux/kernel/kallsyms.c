@@ -155,7 +155,12 @@ static void filter_update(struct kallsyms_filter *filter, const struct kallsyms_
  */
 #define MAX_FUNCTION_BYTES (256U << 10)
 
-/* Where the code of the running kernel lies. Linux has freed the code of init. */
+/*
+ * Where a kernel's code lies. Linux frees the code of init after the boot. But start_kernel() never
+ * returns: it becomes CPU 0's idle task, and the outermost frames of this task are in the freed
+ * code. Their names stay right. Linux gives the memory away under other addresses only, and nothing
+ * else comes to these (arch/x86/mm/init.c, free_kernel_image_pages()).
+ */
 struct kallsyms_code {
 	uint64_t start, end;           /* end 0: not known */
 	uint64_t init_start, init_end; /* equal: there is none */
@@ -175,17 +180,30 @@ static struct kallsyms_code kallsyms_code(const struct kallsyms *kallsyms)
 	return code;
 }
 
-/* Data and freed code are not added, but end the function before them. */
-static struct xtop_error *kallsyms_add(struct symtab *tab, const struct kallsyms_code *code,
+static bool kallsyms_is_init(const struct kallsyms_code *code, uint64_t address)
+{
+	return address - code->init_start < code->init_end - code->init_start;
+}
+
+/* Where a function at ADDRESS ends at the latest. 0: no function begins there. */
+static uint64_t kallsyms_limit(const struct kallsyms_code *code, uint64_t address)
+{
+	bool init = kallsyms_is_init(code, address);
+	uint64_t limit = init ? code->init_end : code->end;
+
+	if (!init && (address < code->start || (code->end && address >= code->end)))
+		return 0;
+	if (!limit || limit - address > MAX_FUNCTION_BYTES)
+		limit = address + MAX_FUNCTION_BYTES;
+	return limit;
+}
+
+/* Data is not added, but ends the function before it. */
+static struct xtop_error *kallsyms_add(struct symtab *tab, uint64_t limit,
 				       const struct kallsyms_cursor *cursor)
 {
-	uint64_t limit = code->end;
 	enum symbol_rank rank;
 
-	if (!limit || limit - cursor->address > MAX_FUNCTION_BYTES)
-		limit = cursor->address + MAX_FUNCTION_BYTES;
-	if (cursor->address - code->init_start < code->init_end - code->init_start)
-		return symtab_add_bound(tab, cursor->address);
 	switch (symbol_nm_kind(cursor->type, &rank)) {
 	case SYMBOL_NUMBER:
 		return NULL;
@@ -208,9 +226,11 @@ struct xtop_error *kallsyms_decode(const struct kallsyms *kallsyms, struct symta
 	filter_init(&filter, wanted, n_wanted);
 	kallsyms_first(&cursor);
 	while (!error && kallsyms_next(kallsyms, &cursor)) {
+		uint64_t limit = kallsyms_limit(&code, cursor.address);
+
 		filter_update(&filter, &cursor);
-		if (cursor.address >= code.start && (!code.end || cursor.address < code.end))
-			error = kallsyms_add(tab, &code, &cursor);
+		if (limit)
+			error = kallsyms_add(tab, limit, &cursor);
 	}
 	return error;
 }

@@ -146,8 +146,8 @@ struct kallsyms_wanted {
 
 /*
  * Adds functions to TAB, which is not sealed yet, and finds the addresses of the N_WANTED names, of
- * data, too. Functions lie in [_text, _etext), or up to the end of the executable range. Symbols in
- * [_sinittext, _einittext), which Linux frees, and absolute and per-cpu values are no functions.
+ * data, too. Functions lie in [_text, _etext), or up to the end of the executable range, and in
+ * [_sinittext, _einittext). Absolute and per-cpu values are no functions.
  */
 struct xtop_error *kallsyms_decode(const struct kallsyms *kallsyms, struct symtab *tab,
 				   struct kallsyms_wanted *wanted, size_t n_wanted);

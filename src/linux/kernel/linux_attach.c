@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "linux/kernel/arch.h"
+#include "linux/kernel/hypercalls.h"
 #include "linux/kernel/kernel_cache.h"
 #include "linux/kernel/kernel_image.h"
 #include "linux/kernel/orc_tables.h"
@@ -287,6 +288,8 @@ bool linux_attach(const struct os_guest *guest, const struct registers *regs,
 	kernel->guest.root = kernel_image_root(image);
 	error = image_create("[kernel]", &kernel->image);
 	filled = !error && linux_fill(kernel, image, guest->kernel_cache, guest->uuid);
+	if (filled && kernel->image->tables.orc)
+		hypercalls_add(&kernel->guest, kernel->image->tables.orc);
 	error_destroy(error);
 	kernel_image_destroy(image);
 	if (!filled)

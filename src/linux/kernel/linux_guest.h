@@ -39,6 +39,7 @@ enum linux_symbol {
 	LINUX_ORC_IP_STOP,
 	LINUX_ORC_START,
 	LINUX_ORC_STOP,
+	LINUX_HYPERCALLS, /* hypercall_page: code that Xen writes */
 	LINUX_INIT_TASK,
 	LINUX_FRED,        /* asm_fred_entrypoint_user: the kernel was built for FRED */
 	LINUX_NOTES_START, /* __start_notes: build-id */

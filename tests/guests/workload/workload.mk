@@ -12,6 +12,7 @@ workload_configs = \
 	$(workload_dir)/workload-pv.cfg $(workload_dir)/workload-pv4.cfg \
 	$(workload_dir)/workload-pvh-6.12.cfg $(workload_dir)/workload-pvh4-6.12.cfg \
 	$(workload_dir)/workload-pv-6.12.cfg $(workload_dir)/workload-pv4-6.12.cfg \
+	$(workload_dir)/workload-pvh-5.10.cfg $(workload_dir)/workload-pv-5.10.cfg \
 	$(workload_dir)/workload-pvh-pti.cfg $(workload_dir)/workload-pvh-6.12-pti.cfg \
 	$(workload_dir)/workload-hvm.cfg $(workload_dir)/workload-hvm4.cfg \
 	$(workload_dir)/workload-hvm-pti.cfg $(workload_dir)/workload-hvm-6.12-pti.cfg \
@@ -22,7 +23,8 @@ $(workload_configs): $(workload_dir)/workload.cfg.in $(srcdir)/$(workload_dir)/w
 	name=`basename $@ .cfg`; type=pv vcpus=1 folder= words= needs=workload kernel=vmlinux; \
 	case $$name in workload-pvh*) type=pvh ;; workload-hvm*) type=hvm kernel=vmlinuz ;; esac; \
 	case $$name in *v4*|*h4*|*m4*) vcpus=4 ;; esac; \
-	case $$name in *-6.12*) folder=6.12/ needs="workload kernel-6.12" ;; esac; \
+	case $$name in *-6.12*) version=6.12 ;; *-5.10*) version=5.10 ;; *) version= ;; esac; \
+	if [ -n "$$version" ]; then folder=$$version/ needs="workload kernel-$$version"; fi; \
 	case $$name in *-pti) words=" pti=on" ;; *-jit) words=" jit" ;; esac; \
 	sed -e "s|@name@|$$name|" -e "s|@type@|$$type|" -e "s|@vcpus@|$$vcpus|" \
 		-e "s|@needs@|$$needs|" -e "s|@words@|$$words|" -e "s|@kernel@|$$folder$$kernel|" \

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Code of a Linux kernel that its ORC tables are silent or wrong about: retpolines, hypercall
+ * stubs, trampolines. Whoever knows where such code lies adds it to the kernel's table (xtop/orc.h,
+ * enum orc_special). orc_step_x86.c asks here first. Resolver's thread; steps are pure functions.
+ */
+#include "config.h"
+
+#include "unwind/orc_table.h"
+
+/*
+ * A retpoline (Linux arch/x86/lib/retpoline.S), and what alternatives make of it:
+ *
+ *    0  call inner    5 bytes; before it the caller is on top         0  lfence
+ *    5  a trap that never runs: 1 byte, or 7 before 6.2               3  jmp *%reg
+ *       inner: mov %reg, (%rsp)
+ *       ret           the caller is one word below the top
+ */
+#define RETPOLINE_BYTES 32
+#define RETPOLINE_TRAP  5
+
+/*
+ * A stub of a PV guest's hypercall page (Xen 4.17 arch/x86/pv/hypercall.c,
+ * pv_ring3_init_hypercall_page()). A vCPU stands at 10 when its hypercall has ended, at 8 when
+ * Xen will go on with it. The stub of iret pushes rax, too, and never returns: behind the pushed
+ * words are a word of flags and what the processor takes back by iret (Xen 4.17
+ * public/arch-x86/xen-x86_64.h, struct iret_context).
+ *
+ *    0  push %rcx               0  push %rcx
+ *    1  push %r11               1  push %r11
+ *    3  mov $n, %eax            3  push %rax
+ *    8  syscall                 4  mov $23, %eax
+ *   10  pop %r11                9  syscall
+ *   12  pop %rcx
+ *   13  ret
+ */
+#define HYPERCALL_BYTES     32
+#define HYPERCALL_IRET      23
+#define HYPERCALL_PUSH_R11  1
+#define HYPERCALL_PUSHED    3
+#define HYPERCALL_IRET_RAX  4
+#define HYPERCALL_POP_R11   10
+#define HYPERCALL_POP_RCX   12
+
+void orc_add_special(struct orc *orc, enum orc_special kind, uint64_t start, uint64_t end)
+{
+	struct orc_special_range *last = &orc->specials[orc->n_specials];
+
+	if (start >= end)
+		return;
+	if (orc->n_specials && last[-1].kind == kind && start >= last[-1].start &&
+	    start <= last[-1].end + RETPOLINE_BYTES) {
+		if (end > last[-1].end)
+			last[-1].end = end;
+	} else if (orc->n_specials < ORC_MAX_SPECIALS) {
+		*last = (struct orc_special_range){ start, end, kind };
+		orc->n_specials++;
+	} else {
+		return;
+	}
+	if (orc->specials_start == orc->specials_end || start < orc->specials_start)
+		orc->specials_start = start;
+	if (end > orc->specials_end)
+		orc->specials_end = end;
+}
+
+bool orc_find_special(const struct orc *orc, uint64_t address, enum orc_special *kind,
+		      uint64_t *start)
+{
+	if (address - orc->specials_start >= orc->specials_end - orc->specials_start)
+		return false;
+	for (size_t i = 0; i < orc->n_specials; i++)
+		if (address >= orc->specials[i].start && address < orc->specials[i].end) {
+			*kind = orc->specials[i].kind;
+			*start = orc->specials[i].start;
+			return true;
+		}
+	return false;
+}
+
+/* The return address is SKIP words below the top of the stack. */
+static enum unwind_step orc_step_leaf(struct cursor *cursor, unsigned skip)
+{
+	uint64_t place = cursor->regs[REG_RSP] + 8 * skip, address;
+
+	if (!cursor_read(cursor, place, &address, 1))
+		return STEP_CUT;
+	cursor->regs[REG_RIP] = address;
+	cursor->regs[REG_RSP] = place + 8;
+	cursor->interrupted = false;
+	return STEP_CALLER;
+}
+
+static bool orc_is_retpoline_inner(uint64_t offset)
+{
+	return offset % RETPOLINE_BYTES >= RETPOLINE_TRAP;
+}
+
+/* Words that a PV hypercall's stub has on the stack, OFFSET bytes behind its start. */
+static unsigned orc_hypercall_words(unsigned offset, bool iret)
+{
+	if (offset < HYPERCALL_PUSH_R11)
+		return 0;
+	if (offset < HYPERCALL_PUSHED)
+		return 1;
+	if (iret)
+		return offset < HYPERCALL_IRET_RAX ? 2 : 3;
+	if (offset <= HYPERCALL_POP_R11)
+		return 2;
+	return offset <= HYPERCALL_POP_RCX ? 1 : 0;
+}
+
+static enum unwind_step orc_step_hypercall(struct cursor *cursor, uint64_t offset)
+{
+	bool iret = offset / HYPERCALL_BYTES == HYPERCALL_IRET;
+	unsigned words = orc_hypercall_words(offset % HYPERCALL_BYTES, iret);
+
+	if (!iret)
+		return orc_step_leaf(cursor, words);
+	return orc_step_partial(cursor, cursor->regs[REG_RSP] + 8 * (words + 1),
+				cursor->regs[REG_RBP]);
+}
+
+/*
+ * A trampoline is found by the address itself and not by the byte before it: code that returns
+ * there was not called from the code before it.
+ */
+enum unwind_step orc_step_special(const struct orc *orc, uint64_t bias, struct cursor *cursor)
+{
+	uint64_t address = cursor->regs[REG_RIP] - bias, start;
+	enum orc_special kind;
+
+	if (!orc_find_special(orc, address, &kind, &start))
+		return STEP_NOT_COVERED;
+	if (kind == ORC_TRAMPOLINES)
+		return STEP_REPLACED;
+	if (!cursor->interrupted)
+		return STEP_NOT_COVERED;
+	if (kind == ORC_HYPERCALLS)
+		return orc_step_hypercall(cursor, address - start);
+	return orc_step_leaf(cursor,
+			     kind == ORC_RETPOLINES && orc_is_retpoline_inner(address - start));
+}
