@@ -274,12 +274,19 @@ static void learn_module_symbol(struct inside *inside, const char *module, uint6
 	add(inside, "%016" PRIx64 " %s", address, name);
 }
 
-/*
- * Functions from _text to _etext and of modules' text. Init text is left out, because it is freed.
- */
+/* From _text to _etext, or in the code of init. */
+static bool is_kernel_text(const struct inside *inside, uint64_t address)
+{
+	const uint64_t *marks = inside->kallsyms->marks;
+
+	return (address >= inside->kernel.guest.symbols[LINUX_TEXT] &&
+		address < marks[KALLSYMS_ETEXT]) ||
+	       (address >= marks[KALLSYMS_SINITTEXT] && address < marks[KALLSYMS_EINITTEXT]);
+}
+
+/* Functions of the kernel's and of modules' text. */
 static void add_misnamed(struct inside *inside)
 {
-	const struct linux_guest *guest = &inside->kernel.guest;
 	struct kallsyms_cursor *at = malloc(sizeof(*at));
 	char name[KALLSYMS_MAX_NAME_BYTES + 1];
 
@@ -290,8 +297,7 @@ static void add_misnamed(struct inside *inside)
 	qsort(known.line, known.n, sizeof(*known.line), compare_lines);
 	kallsyms_first(at);
 	while (kallsyms_next(inside->kallsyms, at)) {
-		if (!is_text(at->type) || at->address < guest->symbols[LINUX_TEXT] ||
-		    at->address >= inside->kallsyms->marks[KALLSYMS_ETEXT])
+		if (!is_text(at->type) || !is_kernel_text(inside, at->address))
 			continue;
 		snprintf(name, sizeof(name), "%.*s", (int)at->name_bytes, at->name);
 		try_name(inside, at->address, name);

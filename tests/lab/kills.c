@@ -136,8 +136,11 @@ static struct tally {
 	unsigned most_polls;
 } tallies[N_ROLES];
 
+static const char *deed = "the start"; /* what is being done, for the messages */
+
 static void die(const char *what)
 {
+	printf("# after %s:\n", deed);
 	printf("Bail out! kills: %s\n", what);
 	exit(1);
 }
@@ -269,16 +272,42 @@ static void let_go(pid_t pid, int status)
 		ptrace(PTRACE_DETACH, pid, NULL, NULL);
 }
 
+/* A line of /proc/PID/status, or the only line of another file. */
+static void print_line(pid_t pid, const char *name, const char *begin)
+{
+	char path[64], line[256];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	file = fopen(path, "r");
+	while (file && fgets(line, sizeof(line), file))
+		if (strncmp(line, begin, strlen(begin)) == 0)
+			printf("#   %d %s: %.*s\n", pid, name, (int)strcspn(line, "\n"), line);
+	if (file)
+		fclose(file);
+}
+
+static void print_processes(const pid_t pids[N_PROCESSES])
+{
+	for (enum role role = 0; role < N_PROCESSES; role++) {
+		print_line(pids[role], "stat", "");
+		print_line(pids[role], "wchan", "");
+		print_line(pids[role], "stack", "");
+	}
+}
+
 /* Waits for all processes, also for orphans, which this process inherits, and for traced ones. */
-static void wait_for_end(void)
+static void wait_for_end(const pid_t pids[N_PROCESSES])
 {
 	uint64_t limit_ns = now_ns() + LIMIT_S * 1000000000ULL;
 	int status = 0;
 	pid_t ended;
 
 	while ((ended = waitpid(-1, &status, WNOHANG)) >= 0) {
-		if (now_ns() > limit_ns)
+		if (now_ns() > limit_ns) {
+			print_processes(pids);
 			die("a process of xtop does not end");
+		}
 		let_go(ended, status);
 		if (ended == 0)
 			nap_us(500);
@@ -399,6 +428,7 @@ static void kill_one(enum role role, enum moment moment)
 	struct tally *tally = &tallies[role];
 	pid_t pids[N_PROCESSES];
 
+	deed = deeds[role];
 	pids[MAIN] = start();
 	find_processes(pids);
 	if (freezer_of(role))
@@ -409,13 +439,17 @@ static void kill_one(enum role role, enum moment moment)
 	tally->kills++;
 	wait_for_release(role);
 	wait_for_heartbeat(read_heartbeat());
-	if (role >= HANG) /* xtop may go on: with another sampler, or with the stopped one */
+	/*
+	 * xtop may go on with another sampler, or with the stopped one. A sampler that was killed
+	 * counts as one that hangs if the kernel needs long for its end.
+	 */
+	if (role == SAMPLER || role >= HANG)
 		kill(pids[MAIN], SIGKILL);
 	if (freezer_of(role)) {
 		nap_us(random() % FROZEN_US);
 		write_file(freezer_of(role)->state, freezer_of(role)->thaw);
 	}
-	wait_for_end();
+	wait_for_end(pids);
 	if (is_stopped())
 		die("the guest is stopped although nothing of xtop is left");
 }
@@ -430,7 +464,7 @@ static void kill_all(void)
 	wait_for_stop();
 	for (enum role role = 0; role < N_PROCESSES; role++)
 		kill(pids[role], SIGKILL);
-	wait_for_end();
+	wait_for_end(pids);
 	printf("%s SIGKILL of all processes in a stop: the guest stands still\n",
 	       is_stopped() ? "ok" : "not ok");
 }
