@@ -42,6 +42,7 @@ check_PROGRAMS = \
 	tests/sample/test_control \
 	tests/sample/test_copy \
 	tests/sample/test_copy_linux \
+	tests/sample/test_deadline \
 	tests/sample/test_ring \
 	tests/sample/test_sample \
 	tests/sample/test_sampler \

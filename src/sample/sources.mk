@@ -9,6 +9,8 @@ libxtop_a_SOURCES += \
 	src/sample/control.c \
 	src/sample/copy.c \
 	src/sample/copy.h \
+	src/sample/deadline.c \
+	src/sample/deadline.h \
 	src/sample/pieces.c \
 	src/sample/pieces.h \
 	src/sample/ring.c \
