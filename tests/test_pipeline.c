@@ -69,9 +69,11 @@ struct xtop_error *xen_find(const char *domain, struct guest_info *info)
 	return NULL;
 }
 
-bool xen_get_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs)
+bool xen_get_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs,
+		       uint64_t *paused_nsp)
 {
 	(void)info, (void)vcpu, (void)regs;
+	*paused_nsp = 0;
 	return false;
 }
 
@@ -254,7 +256,7 @@ static void begin(void)
 {
 	static const char *const domains[] = { "web01" };
 	static const struct broker_settings settings = {
-		.run = run, .domains = domains, .n_domains = 1, .budget = 1
+		.run = run, .domains = domains, .n_domains = 1, .budget = 1, .shared = true
 	};
 	static const char *const arguments[] = { "xtop", "-d",       "web01", "-F",
 						 "200",  "--budget", "100" };

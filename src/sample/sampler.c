@@ -22,9 +22,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "sample/budget.h"
 #include "sample/copy.h"
 #include "sample/deadline.h"
+#include "xtop/budget.h"
 #include "xtop/clock.h"
 #include "xtop/fault.h"
 #include "xtop/frame_cache.h"
@@ -157,9 +157,18 @@ static bool sampler_stop_and_copy(struct sampler *sampler, char *room, uint64_t 
 
 /* --- around it -------------------------------------------------------------------------------- */
 
+/* Whatever made the guest, or one of its vCPUs, stand still: budget, header and percentiles. */
+static void sampler_count_stop(struct sampler *sampler, uint64_t stopped_ns)
+{
+	budget_spend(&sampler->budget, stopped_ns);
+	sampler->counts.stops++;
+	sampler->counts.stopped_ns += stopped_ns;
+	control_count_stopped(sampler->control, stopped_ns);
+}
+
 /*
- * A refused stop costs budget like any other: Xen may have stopped the guest and then have failed
- * to read its vCPUs.
+ * A refused stop counts like any other: Xen may have stopped the guest and then have failed to read
+ * its vCPUs.
  */
 static bool sampler_stop_counted(struct sampler *sampler, char *room)
 {
@@ -171,13 +180,10 @@ static bool sampler_stop_counted(struct sampler *sampler, char *room)
 	fault_arm();
 	taken = sampler_stop_and_copy(sampler, room, &stopped_ns);
 	faults = fault_disarm();
-	budget_spend(&sampler->budget, stopped_ns);
-	counts->stopped_ns += stopped_ns;
+	sampler_count_stop(sampler, stopped_ns);
 	if (!taken)
 		return false;
 	sampler->stopped_once = true;
-	counts->stops++;
-	control_count_stopped(sampler->control, stopped_ns);
 	counts->faults += faults;
 	if (faults)
 		frame_cache_drop(sampler->copier.cache);
@@ -411,6 +417,8 @@ static bool sampler_look_at_guest(struct sampler *sampler, enum sampler_state be
 			sampler_sleep_to(clock_now_ns() + SAMPLER_PAUSED_LOOK_NS);
 		if (!sampler->guest->ops->look(sampler->guest->context, &sampler->look))
 			return false;
+		if (sampler->look.paused_ns)
+			sampler_count_stop(sampler, sampler->look.paused_ns);
 		if (sampler->look.life != GUEST_PAUSED_BY_OTHERS)
 			break;
 	}

@@ -364,8 +364,8 @@ static struct xtop_error *guard_fork(struct guard *guard, struct ring *ring, sam
 }
 
 struct xtop_error *guard_create(const struct guest_info *info, struct control *control,
-				struct ring *ring, sampler_run_fn *run, int socket,
-				struct guard **guardp)
+				struct ring *ring, const struct broker_settings *settings,
+				int socket, struct guard **guardp)
 {
 	struct guard *guard = calloc(1, sizeof(*guard));
 	struct xtop_error *error;
@@ -379,11 +379,14 @@ struct xtop_error *guard_create(const struct guest_info *info, struct control *c
 	error = stop_area_create(info, &guard->area);
 	if (!error)
 		error = domctl_open(info, guard->area, &guard->guest);
+	/* Main is the process that a user knows, and can end. */
+	if (!error)
+		error = pause_file_create(PAUSE_DIRECTORY, info, (uint32_t)getppid(),
+					  settings->shared, &guard->file);
 	if (!error) {
-		pause_file_create(PAUSE_DIRECTORY, info, &guard->file);
 		stop_area_set_mark(guard->area,
 				   guard->file.record ? &guard->file.record->mark : NULL);
-		error = guard_fork(guard, ring, run, socket);
+		error = guard_fork(guard, ring, settings->run, socket);
 	}
 	if (error) {
 		guard_destroy(guard, NULL, NULL);
@@ -391,6 +394,11 @@ struct xtop_error *guard_create(const struct guest_info *info, struct control *c
 	}
 	*guardp = guard;
 	return NULL;
+}
+
+void guard_add_pause(struct guard *guard, uint64_t paused_ns)
+{
+	stop_area_add_pause(guard->area, paused_ns);
 }
 
 int guard_pidfd(const struct guard *guard)

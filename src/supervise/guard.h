@@ -32,13 +32,15 @@ struct hang_detector {
 
 struct guard;
 /*
- * Forks the guard, which forks the sampler, which calls RUN. CONTROL and RING are shared memory,
+ * Forks the guard, which forks the sampler, which calls SETTINGS->run. CONTROL and RING are shared memory,
  * and outlive the guard. SOCKET belongs to the broker: guard and sampler close it. This process
  * becomes the subreaper, the one that inherits orphans.
  */
 struct xtop_error *guard_create(const struct guest_info *info, struct control *control,
-				struct ring *ring, sampler_run_fn *run, int socket,
-				struct guard **guardp);
+				struct ring *ring, const struct broker_settings *settings,
+				int socket, struct guard **guardp);
+/* Xen has paused one of the guest's vCPUs for the broker: the sampler counts this as a stop. */
+void guard_add_pause(struct guard *guard, uint64_t paused_ns);
 int guard_pidfd(const struct guard *guard); /* readable when it has ended */
 /*
  * Call it every BROKER_POLL_NS. Does the guard's work if the guard was killed or hangs. False: the

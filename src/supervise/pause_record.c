@@ -20,6 +20,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "xtop/cleanup.h"
@@ -35,6 +36,7 @@
  * Tries to make and lock a file. Another try is needed only if another xtop starts at that moment.
  */
 #define PAUSE_ATTEMPTS 16
+#define PAUSE_LOCK_MS  200 /* to wait for an xtop that starts at this moment */
 
 static int pause_open_directory(const char *path)
 {
@@ -54,6 +56,26 @@ static int pause_open_directory(const char *path)
 static void pause_name_front(const struct guest_info *info, char front[64])
 {
 	snprintf(front, 64, "%u.%.36s.", info->domid, info->uuid);
+}
+
+/* Calls VISIT for each file in DIRECTORY that is named after the domain of INFO. */
+static void pause_visit_records(const char *directory, const struct guest_info *info,
+				void (*visit)(int folder, const char *name, void *context),
+				void *context)
+{
+	int folder = pause_open_directory(directory);
+	DIR *stream = folder < 0 ? NULL : fdopendir(folder);
+	struct dirent *entry;
+	char front[64];
+
+	pause_name_front(info, front);
+	while (stream && (entry = readdir(stream)))
+		if (strncmp(entry->d_name, front, strlen(front)) == 0)
+			visit(folder, entry->d_name, context);
+	if (stream)
+		closedir(stream);
+	else if (folder >= 0)
+		close(folder);
 }
 
 /*
@@ -103,15 +125,32 @@ static int pause_open_locked(int folder, const char *name)
 	return -1;
 }
 
-void pause_file_create(const char *directory, const struct guest_info *info,
-		       struct pause_file *file)
+/* The process of NAME's record, if an xtop that lives has it locked; otherwise 0. */
+static uint32_t pause_get_owner(int folder, const char *name)
 {
-	_cleanup_close_ int folder = pause_open_directory(directory);
+	_cleanup_close_ int fd =
+		openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct pause_record record;
+
+	if (fd < 0 || flock(fd, LOCK_SH | LOCK_NB) == 0 ||
+	    pread(fd, &record, sizeof(record), 0) != sizeof(record))
+		return 0;
+	return record.pid;
+}
+
+static void pause_update_owner(int folder, const char *name, void *context)
+{
+	uint32_t *pid = context;
+
+	if (!*pid)
+		*pid = pause_get_owner(folder, name);
+}
+
+static void pause_create_in(int folder, const char *directory, const struct guest_info *info,
+			    uint32_t pid, struct pause_file *file)
+{
 	char front[64], name[80];
 
-	*file = (struct pause_file){ .fd = -1 };
-	if (folder < 0)
-		return;
 	pause_name_front(info, front);
 	snprintf(name, sizeof(name), "%s%d", front, getpid());
 	file->fd = pause_open_locked(folder, name);
@@ -120,12 +159,42 @@ void pause_file_create(const char *directory, const struct guest_info *info,
 		pause_file_remove(file);
 		return;
 	}
-	*file->record = (struct pause_record){
-		.domid = info->domid,
-		.pid = (uint32_t)getpid(),
-	};
+	*file->record = (struct pause_record){ .domid = info->domid, .pid = pid };
 	memcpy(file->record->uuid, info->uuid, sizeof(file->record->uuid));
 	memcpy(file->record->magic, PAUSE_MAGIC, sizeof(file->record->magic));
+}
+
+/*
+ * Between the look for other records and the making of our own nobody else may do the same. The
+ * lock ends when FOLDER is closed. An xtop that is stopped (SIGSTOP) while it holds the lock must
+ * not stop others: they go on without it.
+ */
+static void pause_lock_directory(int folder)
+{
+	const struct timespec nap = { .tv_nsec = 1000000 };
+
+	for (unsigned i = 0; i < PAUSE_LOCK_MS && flock(folder, LOCK_EX | LOCK_NB) < 0; i++)
+		nanosleep(&nap, NULL);
+}
+
+struct xtop_error *pause_file_create(const char *directory, const struct guest_info *info,
+				     uint32_t pid, bool shared, struct pause_file *file)
+{
+	_cleanup_close_ int folder = pause_open_directory(directory);
+	uint32_t other = 0;
+
+	*file = (struct pause_file){ .fd = -1 };
+	if (folder < 0)
+		return NULL;
+	pause_lock_directory(folder);
+	if (!shared)
+		pause_visit_records(directory, info, pause_update_owner, &other);
+	if (other)
+		return error_create("domain '%s' is being profiled already, by the xtop that is "
+				    "process %u: --shared profiles it as well",
+				    info->name, other);
+	pause_create_in(folder, directory, info, pid, file);
+	return NULL;
 }
 
 void pause_file_remove(struct pause_file *file)
@@ -165,41 +234,38 @@ static void pause_judge_record(const struct pause_record *record, const struct g
 		found->run++;
 }
 
-static void pause_judge_file(int folder, const char *name, const struct guest_info *info,
-			     uint64_t cpu_time_ns, struct pause_found *found)
+/* What pause_judge_file() needs to know. */
+struct pause_judgement {
+	const struct guest_info *info;
+	uint64_t cpu_time_ns;
+	struct pause_found *found;
+};
+
+static void pause_judge_file(int folder, const char *name, void *context)
 {
+	const struct pause_judgement *judgement = context;
 	_cleanup_close_ int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct pause_record record = { 0 };
 
 	if (fd < 0)
 		return;
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-		found->live++;
+		judgement->found->live++;
 		return;
 	}
 	if (!pause_is_in_folder(folder, name, fd))
 		return; /* another xtop has removed it; a new file may have its name now */
 	if (pread(fd, &record, sizeof(record), 0) < 0)
 		return;
-	pause_judge_record(&record, info, cpu_time_ns, found);
+	pause_judge_record(&record, judgement->info, judgement->cpu_time_ns, judgement->found);
 	unlinkat(folder, name, 0);
 }
 
 void pause_find_records(const char *directory, const struct guest_info *info,
 			uint64_t cpu_time_ns, struct pause_found *found)
 {
-	int folder = pause_open_directory(directory);
-	DIR *stream = folder < 0 ? NULL : fdopendir(folder);
-	struct dirent *entry;
-	char front[64];
+	struct pause_judgement judgement = { info, cpu_time_ns, found };
 
 	*found = (struct pause_found){ 0 };
-	pause_name_front(info, front);
-	while (stream && (entry = readdir(stream)))
-		if (strncmp(entry->d_name, front, strlen(front)) == 0)
-			pause_judge_file(folder, entry->d_name, info, cpu_time_ns, found);
-	if (stream)
-		closedir(stream);
-	else if (folder >= 0)
-		close(folder);
+	pause_visit_records(directory, info, pause_judge_file, &judgement);
 }

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 
 #include "xtop/domctl.h"
+#include "xtop/error.h"
 
 #define PAUSE_DIRECTORY "/run/xtop"
 
@@ -35,12 +36,15 @@ struct pause_file {
 };
 
 /*
- * Makes a file in DIRECTORY. DIRECTORY is made if its parent is there, and used only if nobody else
- * can write to it. Best effort: without a file sampling goes on, since the file is only the last of
- * several safety nets.
+ * Makes a file in DIRECTORY, in the name of the process PID. DIRECTORY is made if its parent is
+ * there, and used only if nobody else can write to it. Best effort: without a file sampling goes
+ * on, since the file is only the last of several safety nets.
+ *
+ * The one error: another xtop samples the domain, and SHARED is false. Two that start at the same
+ * moment do not miss each other: one of them makes its file first.
  */
-void pause_file_create(const char *directory, const struct guest_info *info,
-		       struct pause_file *file);
+struct xtop_error *pause_file_create(const char *directory, const struct guest_info *info,
+				     uint32_t pid, bool shared, struct pause_file *file);
 void pause_file_remove(struct pause_file *file); /* after the release */
 
 /* How many records of a domain were found. */

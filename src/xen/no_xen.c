@@ -32,9 +32,11 @@ bool xen_is_same_domain(const struct guest_info *info)
 	return false;
 }
 
-bool xen_get_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs)
+bool xen_get_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs,
+		       uint64_t *paused_nsp)
 {
 	(void)info, (void)vcpu, (void)regs;
+	*paused_nsp = 0;
 	return false;
 }
 

@@ -65,7 +65,8 @@ static void test_deviation(double hz, unsigned span_s, double bound, double with
 	unsigned hits = 0;
 
 	for (unsigned seed = 1; seed <= N_RUNS; seed++) {
-		double off = sample_guest(hz, seed, span_s * SECOND, (double)seed / N_RUNS) - 100 * SHARE;
+		double phase = (double)seed / N_RUNS;
+		double off = sample_guest(hz, seed, span_s * SECOND, phase) - 100 * SHARE;
 
 		squares += off * off;
 		hits += fabs(off) <= 3;

@@ -146,6 +146,8 @@ static void run(struct guest *guest, struct control *control, struct ring *ring)
 
 static struct control *control;
 static struct guard *guard;
+/* shared: the record lies in /run/xtop, where another run of this test may have one, too. */
+static const struct broker_settings settings = { .run = run, .shared = true };
 static double budget = 1; /* of all time: after a hang, the next sampler need not wait */
 
 /* PAUSES: how often an administrator has paused the guest. */
@@ -159,7 +161,7 @@ static void begin(int how, int pauses)
 	made_stops->paused = made_stops->released = PENDING;
 	must(control_create(&control));
 	control_set_budget(control, budget);
-	must(guard_create(&info, control, NULL, run, -1, &guard));
+	must(guard_create(&info, control, NULL, &settings, -1, &guard));
 	while (!xen->sampler && guard_poll(guard))
 		nap_ms(1);
 }
