@@ -119,12 +119,14 @@ check_PROGRAMS = \
 	tests/ui/test_canvas \
 	tests/ui/test_keys \
 	tests/ui/test_rc \
+	tests/ui/test_recent \
 	tests/ui/test_terminal \
 	tests/screens/test_day \
 	tests/screens/test_hostile \
 	tests/screens/test_replayed \
 	tests/screens/test_screens \
 	tests/screens/test_soak \
+	tests/screens/test_throttled \
 	tests/screens/test_views \
 	tests/screens/test_ways \
 	tests/test_reattach \
