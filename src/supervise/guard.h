@@ -32,9 +32,10 @@ struct hang_detector {
 
 struct guard;
 /*
- * Forks the guard, which forks the sampler, which calls SETTINGS->run. CONTROL and RING are shared memory,
- * and outlive the guard. SOCKET belongs to the broker: guard and sampler close it. This process
- * becomes the subreaper, the one that inherits orphans.
+ * Forks the guard, which forks the sampler, which calls SETTINGS->run. CONTROL and RING are shared
+ * memory, and outlive the guard. SOCKET belongs to the broker: guard and sampler close it. This
+ * process becomes the subreaper, the one that inherits orphans. Without SETTINGS->shared this fails
+ * if another xtop samples the guest.
  */
 struct xtop_error *guard_create(const struct guest_info *info, struct control *control,
 				struct ring *ring, const struct broker_settings *settings,

@@ -43,9 +43,8 @@ static void recent_update_vcpu(const struct snapshot_vcpu *now, struct snapshot_
 	if (was_reset)
 		*before = *sum = (struct snapshot_vcpu){ .user = 0 };
 	for (int state = 0; state < N_VCPU_STATES; state++)
-		sum->states[state] =
-			recent_add_ticks(sum->states[state], decay,
-					 now->states[state] - before->states[state]);
+		sum->states[state] = recent_add_ticks(sum->states[state], decay,
+						      now->states[state] - before->states[state]);
 	sum->user = recent_add_ticks(sum->user, decay, now->user - before->user);
 	*before = *now;
 }
