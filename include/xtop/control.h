@@ -50,7 +50,7 @@ struct sampler_counts {
 	uint64_t lost;             /* ticks without a stop, because the resolver was behind */
 	uint64_t refused;          /* ticks when Xen did not stop the guest or not read its vCPUs */
 	uint64_t retakes;          /* another stop at once, after mapping what was missed */
-	uint64_t stops;            /* times the guest, or one vCPU, was stopped; refused ones, too */
+	uint64_t stops;            /* times the guest or one vCPU was stopped; refused ones, too */
 	uint64_t stopped_ns;       /* in all */
 	uint64_t elapsed_ns;       /* since sampling started */
 	uint64_t guest_pages;      /* of the guest, by Xen's count; while RUNNING or GUEST_PAUSED */
