@@ -114,6 +114,11 @@ uint64_t stop_area_stops(const struct stop_area *area)
 	return 0;
 }
 
+void stop_area_add_pause(struct stop_area *area, uint64_t paused_ns)
+{
+	(void)area, (void)paused_ns;
+}
+
 void stop_area_set_mark(struct stop_area *area, struct pause_mark *mark)
 {
 	(void)area, (void)mark;
