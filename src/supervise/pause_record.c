@@ -12,6 +12,7 @@
 #include "supervise/pause_record.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
@@ -166,15 +167,19 @@ static void pause_create_in(int folder, const char *directory, const struct gues
 
 /*
  * Between the look for other records and the making of our own nobody else may do the same. The
- * lock ends when FOLDER is closed. An xtop that is stopped (SIGSTOP) while it holds the lock must
- * not stop others: they go on without it.
+ * lock ends when FOLDER is closed. False: another xtop holds the lock. Somebody may have stopped it
+ * (SIGSTOP), and the broker must not wait for long.
  */
-static void pause_lock_directory(int folder)
+static bool pause_lock_directory(int folder)
 {
 	const struct timespec nap = { .tv_nsec = 1000000 };
 
-	for (unsigned i = 0; i < PAUSE_LOCK_MS && flock(folder, LOCK_EX | LOCK_NB) < 0; i++)
+	for (unsigned i = 0; i < PAUSE_LOCK_MS; i++) {
+		if (flock(folder, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+			return true;
 		nanosleep(&nap, NULL);
+	}
+	return false;
 }
 
 struct xtop_error *pause_file_create(const char *directory, const struct guest_info *info,
@@ -186,7 +191,8 @@ struct xtop_error *pause_file_create(const char *directory, const struct guest_i
 	*file = (struct pause_file){ .fd = -1 };
 	if (folder < 0)
 		return NULL;
-	pause_lock_directory(folder);
+	if (!pause_lock_directory(folder) && !shared)
+		return error_create("another xtop is starting at this moment: start this one again");
 	if (!shared)
 		pause_visit_records(directory, info, pause_update_owner, &other);
 	if (other)

@@ -40,8 +40,9 @@ struct pause_file {
  * there, and used only if nobody else can write to it. Best effort: without a file sampling goes
  * on, since the file is only the last of several safety nets.
  *
- * The one error: another xtop samples the domain, and SHARED is false. Two that start at the same
- * moment do not miss each other: one of them makes its file first.
+ * The errors: SHARED is false, and another xtop samples the domain, or starts at this moment and
+ * takes long. Two that start at the same moment do not miss each other: one of them makes its file
+ * first.
  */
 struct xtop_error *pause_file_create(const char *directory, const struct guest_info *info,
 				     uint32_t pid, bool shared, struct pause_file *file);

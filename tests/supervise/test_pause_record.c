@@ -364,6 +364,21 @@ static void test_race(void)
 	look(0);
 }
 
+/* Another xtop holds the folder's lock, and is stopped. */
+static void test_stuck(void)
+{
+	int folder_fd = open(records, O_RDONLY | O_DIRECTORY);
+
+	if (flock(folder_fd, LOCK_EX))
+		abort();
+	check_string(create_second(false),
+		     "another xtop is starting at this moment: start this one again",
+		     "the lock is not given back");
+	check_string(create_second(true), "", "--shared does without the lock");
+	close(folder_fd);
+	check_string(create_second(false), "", "given back");
+}
+
 static void put(const char *name, const char *bytes)
 {
 	char path[200];
@@ -507,6 +522,7 @@ int main(void)
 	test_others();
 	test_second();
 	test_race();
+	test_stuck();
 	test_damaged();
 	test_open_folder();
 	test_full();
