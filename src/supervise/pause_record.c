@@ -192,7 +192,8 @@ struct xtop_error *pause_file_create(const char *directory, const struct guest_i
 	if (folder < 0)
 		return NULL;
 	if (!pause_lock_directory(folder) && !shared)
-		return error_create("another xtop is starting at this moment: start this one again");
+		return error_create("another xtop is starting at this moment: "
+				    "start this one again");
 	if (!shared)
 		pause_visit_records(directory, info, pause_update_owner, &other);
 	if (other)
