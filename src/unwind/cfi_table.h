@@ -88,6 +88,9 @@ struct cfi {
 
 /* *CFIP is NULL when there is nothing in the sections. Error: out of memory. */
 struct xtop_error *cfi_compile(const struct cfi_sections *sections, struct cfi **cfip);
+
+/* --- cfi_builder.c ---------------------------------------------------------------------------- */
+
 void cfi_destroy(struct cfi *cfi); /* NULL allowed */
 size_t cfi_memory_bytes(const struct cfi *cfi);
 

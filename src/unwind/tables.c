@@ -41,3 +41,16 @@ struct xtop_error *unwind_tables_build_cfi(struct unwind_tables *tables,
 	tables->dwarf = dwarf;
 	return NULL;
 }
+
+struct xtop_error *unwind_tables_build_go(struct unwind_tables *tables,
+					  const struct go_table *table)
+{
+	struct go *go;
+	struct xtop_error *error = go_compile(table, &go);
+
+	if (error)
+		return error;
+	go_destroy(tables->go);
+	tables->go = go;
+	return NULL;
+}
