@@ -197,8 +197,8 @@ struct xtop_error *pause_file_create(const char *directory, const struct guest_i
 	if (!shared)
 		pause_visit_records(directory, info, pause_update_owner, &other);
 	if (other)
-		return error_create("domain '%s' is being profiled already, by the xtop that is "
-				    "process %u: --shared profiles it as well",
+		return error_create("domain '%s' is already profiled by process %u (xtop): "
+				    "--shared allows both",
 				    info->name, other);
 	pause_create_in(folder, directory, info, pid, file);
 	return NULL;

@@ -170,6 +170,7 @@ struct xtop_error *stop_area_create(const struct guest_info *info, struct stop_a
 	area->stops = (void *)(next + n * sizeof(vcpu_guest_context_t));
 	area->asked_ns = area->stops + 1;
 	area->reported_ns = area->stops + 2;
+	*area->asked_ns = *area->reported_ns = 0;
 	area->answer = (void *)(area->stops + 3);
 	area_fill(area, (domid_t)info->domid);
 	*areap = area;

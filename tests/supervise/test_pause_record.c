@@ -309,8 +309,8 @@ static void test_second(void)
 	pid_t another = start_another();
 
 	check_string(create_second(false),
-		     "domain 'web01' is being profiled already, by the xtop that is process 4321: "
-		     "--shared profiles it as well",
+		     "domain 'web01' is already profiled by process 4321 (xtop): "
+		     "--shared allows both",
 		     "a second xtop");
 	check_u64(n_files(), 1, "records, of the first");
 	check_string(create_second(true), "", "a second xtop that may");
