@@ -50,6 +50,7 @@ struct option_spec {
 
 enum {
 	KEY_BUDGET = 256,
+	KEY_SHARED,
 	KEY_HALF_LIFE,
 	KEY_FORMAT,
 	KEY_PACED,
@@ -70,6 +71,7 @@ static const struct option_spec option_specs[] = {
 	{ "unwind", 'u', OPTION_UNWIND, AT(unwind), 0, 0, "auto, fp, orc or dwarf" },
 	{ "budget", KEY_BUDGET, OPTION_NUMBER, AT(budget), BUDGET_MIN_PERCENT, 100,
 	  "more than 0, at most 100 percent" },
+	{ "shared", KEY_SHARED, OPTION_FLAG, AT(shared), 0, 0, NULL },
 	{ "interval", 'i', OPTION_NUMBER, AT(interval_s), INTERVAL_MIN_S, SECONDS_MAX,
 	  "seconds, 0.01 to 31622400" },
 	{ "iterations", 'n', OPTION_WHOLE, AT(iterations), 1, ITERATIONS_MAX,
@@ -112,6 +114,8 @@ const char *options_help(void)
 	       "  -u, --unwind=HOW      how to walk stacks: auto (default), fp, orc or dwarf\n"
 	       "      --budget=PERCENT  share of its time that the guest may be stopped\n"
 	       "                        (default 1)\n"
+	       "      --shared          profile a guest that another xtop profiles already,\n"
+	       "                        with a budget of its own\n"
 	       "  -i, --interval=SECS   time between refreshes (default 1, in batch mode 2)\n"
 	       "  -n, --iterations=N    batch mode: stop after N tables\n"
 	       "  -T, --time=SECS       stop after SECS seconds\n"

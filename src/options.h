@@ -26,6 +26,7 @@ struct options {
 	enum unwind_how unwind;
 	double freq_hz;              /* RATE_MIN_HZ .. RATE_MAX_HZ; default 99 */
 	double budget;               /* share of the guest's time, 0..1; default 0.01 */
+	bool shared;                 /* --shared: another xtop may sample the guest, too */
 	double interval_s;           /* between refreshes; the default depends on BATCH */
 	bool interval_given;         /* else a session without a screen has the default of BATCH */
 	unsigned long iterations;    /* tables in batch; 0: no limit */

@@ -149,6 +149,7 @@ static struct xtop_error *session_start_broker(struct session *session)
 		.n_domains = options->n_domains,
 		.files = { options->output, options->stats, options->record },
 		.budget = options->budget,
+		.shared = options->shared,
 	};
 	if (options->replay && geteuid() != 0)
 		return NULL;

@@ -79,9 +79,11 @@ struct xtop_error *xen_find(const char *domain, struct guest_info *info)
 	return NULL;
 }
 
-bool xen_get_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs)
+bool xen_get_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs,
+		       uint64_t *paused_nsp)
 {
 	(void)info, (void)vcpu, (void)regs;
+	*paused_nsp = 0;
 	return false;
 }
 
@@ -129,7 +131,6 @@ struct xtop_error *memory_create_live(uint32_t domid, int fd, struct memory **me
 struct xtop_error *stop_area_create(const struct guest_info *info, struct stop_area **areap)
 {
 	(void)info;
-	xen->keeper = getpid();
 	stop_area_arm(&made_area);
 	*areap = &made_area;
 	return NULL;
@@ -197,6 +198,8 @@ struct xtop_error *domctl_open(const struct guest_info *info, struct stop_area *
 	struct opened *opened = malloc(sizeof(*opened));
 
 	(void)area;
+	if (user == STOP_KEEPER)
+		xen->keeper = getpid();
 	*opened = (struct opened){ .domid = (int)info->domid, .user = user };
 	*guest = (struct guest){
 		.ops = &xen_ops, .context = opened, .mapper = { .map = xen_map }, .info = *info
@@ -270,7 +273,7 @@ static void begin(void)
 {
 	static const char *const domains[] = { "web01" };
 	static const struct broker_settings settings = {
-		.run = run, .domains = domains, .n_domains = 1, .budget = 1
+		.run = run, .domains = domains, .n_domains = 1, .budget = 1, .shared = true
 	};
 	static const char *const arguments[] = { "xtop", "-d",       "web01", "-F",
 						 "200",  "--budget", "100" };

@@ -43,6 +43,7 @@ check_PROGRAMS = \
 	tests/sample/test_control \
 	tests/sample/test_copy \
 	tests/sample/test_copy_linux \
+	tests/sample/test_deadline \
 	tests/sample/test_ring \
 	tests/sample/test_sample \
 	tests/sample/test_sampler \
@@ -122,12 +123,14 @@ check_PROGRAMS = \
 	tests/ui/test_canvas \
 	tests/ui/test_keys \
 	tests/ui/test_rc \
+	tests/ui/test_recent \
 	tests/ui/test_terminal \
 	tests/screens/test_day \
 	tests/screens/test_hostile \
 	tests/screens/test_replayed \
 	tests/screens/test_screens \
 	tests/screens/test_soak \
+	tests/screens/test_throttled \
 	tests/screens/test_views \
 	tests/screens/test_ways \
 	tests/test_reattach \

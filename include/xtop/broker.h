@@ -36,6 +36,7 @@ struct broker_settings {
 	size_t n_domains;           /* 0: all domains are allowed */
 	const char *files[BROKER_MAX_FILES]; /* results that main may ask to remove; NULL: none */
 	double budget; /* the most that a sampler may take, even if control says more */
+	bool shared;   /* sample domains that another xtop samples, too */
 };
 
 /* Call it before the first thread starts. SETTINGS, and what it points to, outlive the run. */
@@ -58,7 +59,10 @@ struct xtop_error *guest_find(const char *domain, struct guest_info *info);
 /* All domains, also dom0, ascending by domid. The caller frees *LISTP. Xenstore as above. */
 struct xtop_error *guest_list(struct guest_listing **listp, size_t *np);
 
-/* The registers of VCPU while it runs: good enough to find its page tables. False: Xen refuses. */
+/*
+ * The registers of VCPU while it runs: good enough to find its page tables. Xen pauses the vCPU to
+ * read them, so this waits for up to 2 s until the budget allows it. False: Xen refuses.
+ */
 bool guest_get_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs);
 
 /*

@@ -50,7 +50,7 @@ struct sampler_counts {
 	uint64_t lost;             /* ticks without a stop, because the resolver was behind */
 	uint64_t refused;          /* ticks when Xen did not stop the guest or not read its vCPUs */
 	uint64_t retakes;          /* another stop at once, after mapping what was missed */
-	uint64_t stops;            /* times the guest was stopped */
+	uint64_t stops;            /* times the guest or one vCPU was stopped; refused ones, too */
 	uint64_t stopped_ns;       /* in all */
 	uint64_t elapsed_ns;       /* since sampling started */
 	uint64_t guest_pages;      /* of the guest, by Xen's count; while RUNNING or GUEST_PAUSED */
@@ -64,7 +64,7 @@ struct sampler_counts {
 	double stopped_share_max;  /* the most that was ever seen over such a span */
 };
 
-/* The stopped time per sample; quantiles are exact to better than 1 %. */
+/* The stopped time per stop; quantiles are exact to better than 1 %. */
 struct stopped_summary {
 	uint64_t n, min_ns, p50_ns, p90_ns, p99_ns, max_ns;
 	double mean_ns;

@@ -47,6 +47,12 @@ void stop_area_arm(struct stop_area *area);
 uint64_t stop_area_stops(const struct stop_area *area);
 
 /*
+ * The broker has asked Xen for registers, and Xen has paused a vCPU for PAUSED_NS meanwhile. The
+ * sampler's next look reports it. One process calls this.
+ */
+void stop_area_add_pause(struct stop_area *area, uint64_t paused_ns);
+
+/*
  * A note of the current stop, in memory that outlives all processes of xtop: part of a file. It is
  * read when no process is left that knows the area.
  */

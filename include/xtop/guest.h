@@ -38,6 +38,11 @@ struct guest_look {
 	enum guest_life life;
 	enum guest_end end; /* of a guest that is gone */
 	uint64_t pages;     /* that the guest has now; changes when it balloons */
+	/*
+	 * For so long Xen has paused vCPUs since the look before, because it answers some questions
+	 * about a vCPU while that vCPU stands still.
+	 */
+	uint64_t paused_ns;
 	enum vcpu_state states[GUEST_MAX_VCPUS];
 };
 

@@ -19,7 +19,9 @@ struct xtop_error *xen_find(const char *domain, struct guest_info *info);
 struct xtop_error *xen_find_unnamed(const char *domain, struct guest_info *info);
 /* The domain with this number still has this UUID. */
 bool xen_is_same_domain(const struct guest_info *info);
-bool xen_get_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs);
+/* *PAUSED_NSP: for how long Xen has paused the vCPU to answer, also if it did not answer. */
+bool xen_get_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs,
+		       uint64_t *paused_nsp);
 
 /* libxenctrl's xc_interface: the handle with which the two functions below ask Xen. */
 struct xc_interface_core;

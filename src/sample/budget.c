@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The budget governor; see budget.h. Sampler's thread. */
+/* The budget governor; see xtop/budget.h. */
 #include "config.h"
 
-#include "sample/budget.h"
+#include "xtop/budget.h"
 
 void budget_init(struct budget *budget, uint64_t now_ns)
 {

@@ -22,8 +22,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "sample/budget.h"
 #include "sample/copy.h"
+#include "sample/deadline.h"
+#include "xtop/budget.h"
 #include "xtop/clock.h"
 #include "xtop/fault.h"
 #include "xtop/frame_cache.h"
@@ -50,6 +51,7 @@ struct sampler {
 	struct ring *ring;
 	struct copier copier;
 	struct budget budget;
+	struct deadline deadline;
 	struct guest_look look;
 	unsigned n_wanted; /* vCPUs that are running or runnable */
 	uint16_t wanted[GUEST_MAX_VCPUS];
@@ -160,9 +162,18 @@ static bool sampler_stop_and_copy(struct sampler *sampler, char *room, uint64_t 
 
 /* --- around it -------------------------------------------------------------------------------- */
 
+/* Whatever made the guest, or one of its vCPUs, stand still: budget, header and percentiles. */
+static void sampler_count_stop(struct sampler *sampler, uint64_t stopped_ns)
+{
+	budget_spend(&sampler->budget, stopped_ns);
+	sampler->counts.stops++;
+	sampler->counts.stopped_ns += stopped_ns;
+	control_count_stopped(sampler->control, stopped_ns);
+}
+
 /*
- * A refused stop costs budget like any other: Xen may have stopped the guest and then have failed
- * to read its vCPUs.
+ * A refused stop counts like any other: Xen may have stopped the guest and then have failed to read
+ * its vCPUs.
  */
 static bool sampler_stop_counted(struct sampler *sampler, char *room)
 {
@@ -174,13 +185,10 @@ static bool sampler_stop_counted(struct sampler *sampler, char *room)
 	fault_arm();
 	taken = sampler_stop_and_copy(sampler, room, &stopped_ns);
 	faults = fault_disarm();
-	budget_spend(&sampler->budget, stopped_ns);
-	counts->stopped_ns += stopped_ns;
+	sampler_count_stop(sampler, stopped_ns);
 	if (!taken)
 		return false;
 	sampler->stopped_once = true;
-	counts->stops++;
-	control_count_stopped(sampler->control, stopped_ns);
 	counts->faults += faults;
 	if (faults)
 		frame_cache_drop(sampler->copier.cache);
@@ -366,27 +374,14 @@ static void sampler_sleep(const struct sampler *sampler, uint64_t until_ns)
 								    : now_ns + SAMPLER_NAP_NS);
 }
 
-/*
- * The deadline after DEADLINE_NS. Deadlines that have gone by already are missed: none is caught
- * up.
- */
-static uint64_t sampler_next_deadline(struct sampler *sampler, uint64_t deadline_ns,
-				      uint64_t period_ns)
+static uint16_t sampler_meet_deadline(struct sampler *sampler, uint64_t period_ns)
 {
-	uint64_t now_ns = clock_now_ns();
-	uint64_t passed = now_ns > deadline_ns + period_ns ? (now_ns - deadline_ns) / period_ns : 0;
-
-	sampler->counts.missed += passed;
-	return deadline_ns + (1 + passed) * period_ns;
-}
-
-static uint16_t sampler_meet_deadline(struct sampler *sampler, uint64_t deadline_ns,
-				      uint64_t period_ns)
-{
+	struct deadline *deadline = &sampler->deadline;
 	bool late;
 
-	sampler_sleep(sampler, deadline_ns);
-	late = clock_now_ns() > deadline_ns + period_ns / 2;
+	sampler->counts.missed += deadline_next(deadline, period_ns, clock_now_ns());
+	sampler_sleep(sampler, deadline->at_ns);
+	late = clock_now_ns() > deadline->at_ns + period_ns / 2;
 	sampler->counts.ticks++;
 	sampler->counts.late += late;
 	return late ? SAMPLE_LATE : 0;
@@ -427,6 +422,8 @@ static bool sampler_look_at_guest(struct sampler *sampler, enum sampler_state be
 			sampler_sleep_to(clock_now_ns() + SAMPLER_PAUSED_LOOK_NS);
 		if (!sampler->guest->ops->look(sampler->guest->context, &sampler->look))
 			return false;
+		if (sampler->look.paused_ns)
+			sampler_count_stop(sampler, sampler->look.paused_ns);
 		if (sampler->look.life != GUEST_PAUSED_BY_OTHERS)
 			break;
 	}
@@ -436,7 +433,6 @@ static bool sampler_look_at_guest(struct sampler *sampler, enum sampler_state be
 static enum sampler_state sampler_loop(struct sampler *sampler)
 {
 	enum sampler_state state = SAMPLER_RUNNING;
-	uint64_t deadline_ns = clock_now_ns();
 
 	while (!control_is_quitting(sampler->control)) {
 		uint64_t period_ns = (uint64_t)(1e9 / control_get_rate(sampler->control));
@@ -444,8 +440,7 @@ static enum sampler_state sampler_loop(struct sampler *sampler)
 
 		if (state == SAMPLER_GUEST_PAUSED)
 			period_ns = SAMPLER_PAUSED_NS;
-		deadline_ns = sampler_next_deadline(sampler, deadline_ns, period_ns);
-		flags = sampler_meet_deadline(sampler, deadline_ns, period_ns);
+		flags = sampler_meet_deadline(sampler, period_ns);
 		if (!sampler_look_at_guest(sampler, state))
 			return SAMPLER_GUEST_AWAY;
 		state = sampler_state_of(sampler->look.life);
@@ -501,6 +496,7 @@ void sampler_run(struct guest *guest, struct control *control, struct ring *ring
 	}
 	frame_cache_set_limit(sampler.copier.cache, SAMPLER_MAPS_PER_S, clock_now_ns());
 	sampler_adopt_counts(&sampler);
+	deadline_init(&sampler.deadline, deadline_draw_seed());
 	sampler_publish_counts(&sampler, SAMPLER_RUNNING, clock_now_ns());
 	end = sampler_loop(&sampler);
 	frame_cache_drop(sampler.copier.cache); /* a mapping keeps a dead domain as a zombie */

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libxtop_a_SOURCES += \
+	include/xtop/budget.h \
 	include/xtop/control.h \
 	include/xtop/ring.h \
 	include/xtop/sample.h \
 	include/xtop/sampler.h \
 	src/sample/budget.c \
-	src/sample/budget.h \
 	src/sample/control.c \
 	src/sample/copy.c \
 	src/sample/copy.h \
+	src/sample/deadline.c \
+	src/sample/deadline.h \
 	src/sample/pieces.c \
 	src/sample/pieces.h \
 	src/sample/ring.c \

@@ -22,7 +22,9 @@
 #include "supervise/broker.h"
 #include "supervise/broker_wire.h"
 #include "supervise/keeper.h"
+#include "xtop/budget.h"
 #include "xtop/cleanup.h"
+#include "xtop/clock.h"
 #include "xtop/control.h"
 #include "xtop/foreign.h"
 #include "xtop/ring.h"
@@ -35,6 +37,13 @@
 struct broker_grant {
 	struct guest_info info;
 	bool was_sampled; /* this domain, or the one that it was before a reboot */
+	/*
+	 * For reading registers, which pauses a vCPU. The sampler counts these pauses in its own
+	 * budget as well, and stops the guest less for them. This bucket bounds a main that asks
+	 * again and again, or while there is no sampler.
+	 */
+	struct budget budget;
+	uint64_t paused_ns; /* before there was a sampler that could count it */
 };
 
 /* One domain's sampling. */
@@ -90,13 +99,18 @@ static void broker_add_grant(struct broker *broker, const struct guest_info *inf
 	struct broker_grant grant = { .info = *info };
 	size_t n = 0;
 
+	budget_init(&grant.budget, clock_now_ns());
 	for (size_t i = 0; i < broker->n_grants; i++) {
 		const struct broker_grant *before = &broker->grants[i];
 
-		if (before->info.domid == info->domid || strcmp(before->info.uuid, info->uuid) == 0)
-			grant.was_sampled |= before->was_sampled;
-		else
+		if (before->info.domid != info->domid &&
+		    strcmp(before->info.uuid, info->uuid) != 0) {
 			broker->grants[n++] = *before;
+			continue;
+		}
+		grant.was_sampled |= before->was_sampled;
+		grant.budget = before->budget;
+		grant.paused_ns = before->paused_ns;
 	}
 	if (n == BROKER_MAX_GRANTS)
 		memmove(broker->grants, broker->grants + 1, --n * sizeof(broker->grants[0]));
@@ -135,12 +149,40 @@ static struct xtop_error *broker_find(struct broker *broker, const char *domain,
 	return error;
 }
 
-static struct xtop_error *broker_get_registers(const struct guest_info *info, uint32_t vcpu,
-					       struct broker_answer *answer)
+/* NULL: the domain is not sampled. */
+static struct stop_area *broker_find_area(struct broker *broker, uint32_t domid)
 {
-	if (!xen_get_registers(info, vcpu, &answer->reply.registers))
-		return error_create("Xen does not give the registers of vCPU %u", vcpu);
+	for (unsigned i = 0; i < BROKER_MAX_RUNS; i++)
+		if (broker->runs[i].keeper.pid && broker->runs[i].domid == domid)
+			return broker->runs[i].keeper.area;
 	return NULL;
+}
+
+static void broker_count_pause(struct broker *broker, struct broker_grant *grant,
+			       uint64_t paused_ns)
+{
+	struct stop_area *area = broker_find_area(broker, grant->info.domid);
+
+	budget_spend(&grant->budget, paused_ns);
+	if (area)
+		stop_area_add_pause(area, paused_ns);
+	else
+		grant->paused_ns += paused_ns;
+}
+
+static struct xtop_error *broker_get_registers(struct broker *broker, struct broker_grant *grant,
+					       uint32_t vcpu, struct broker_answer *answer)
+{
+	uint64_t paused_ns = 0;
+	bool done;
+
+	if (!budget_allows(&grant->budget, broker->settings->budget, clock_now_ns())) {
+		answer->reply.later = true;
+		return error_create("the budget does not allow to read registers now");
+	}
+	done = xen_get_registers(&grant->info, vcpu, &answer->reply.registers, &paused_ns);
+	broker_count_pause(broker, grant, paused_ns);
+	return done ? NULL : error_create("Xen does not give the registers of vCPU %u", vcpu);
 }
 
 /* Finds a free run. A domain has one run at most: each of two would use the whole budget. */
@@ -200,10 +242,15 @@ static struct xtop_error *broker_fork_run(struct broker *broker, struct broker_r
 	sampling.control = run->control;
 	sampling.ring = run->ring;
 	if (!error)
-		error = keeper_start(&sampling, broker->socket, &run->keeper);
-	if (error)
+		error = keeper_start(&sampling, broker->settings->shared, broker->socket,
+				     &run->keeper);
+	if (error) {
 		broker_stop_run(run);
-	return error;
+		return error;
+	}
+	stop_area_add_pause(run->keeper.area, grant->paused_ns);
+	grant->paused_ns = 0;
+	return NULL;
 }
 
 static struct xtop_error *broker_start_run(struct broker *broker, struct broker_grant *grant,
@@ -269,7 +316,7 @@ static struct xtop_error *broker_answer_domid(struct broker *broker,
 		return error_create("domain %u is no longer the one that was asked for",
 				    request->domid);
 	if (request->question == BROKER_REGISTERS)
-		return broker_get_registers(&grant->info, request->number, answer);
+		return broker_get_registers(broker, grant, request->number, answer);
 	if (request->question == BROKER_MEMORY)
 		return foreign_open_fd(grant->info.domid, &answer->fd);
 	return broker_start_run(broker, grant, fds, n_fds, answer);

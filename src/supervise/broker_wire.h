@@ -35,6 +35,7 @@ struct broker_request {
 
 struct broker_reply {
 	bool failed;
+	bool later;        /* failed, but the same question may succeed later */
 	char message[512]; /* if it failed */
 	uint32_t number;
 	struct guest_info info;

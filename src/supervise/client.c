@@ -30,6 +30,9 @@
 #define CLIENT_WAIT_S   10    /* for an answer; xenstore or the end of a sampler takes less */
 #define CLIENT_WAIT_MS  5000  /* for a keeper that ends without the broker */
 #define CLIENT_MAX_LIST 32768 /* domains: Xen has no more numbers */
+/* For registers: the budget of 0.01 % pays for 0.2 ms in these 2 s. */
+#define CLIENT_LATER_NS    20000000
+#define CLIENT_LATER_TRIES 100
 
 static struct {
 	int socket; /* 0: there is no broker */
@@ -204,12 +207,20 @@ bool guest_get_registers(const struct guest_info *info, unsigned vcpu, struct re
 	const struct broker_request request = { .question = BROKER_REGISTERS,
 						.domid = info->domid,
 						.number = vcpu };
-	struct broker_reply reply;
+	const struct timespec nap = { .tv_nsec = CLIENT_LATER_NS };
+	struct broker_reply reply = { .failed = false };
 	struct xtop_error *error;
+	uint64_t paused_ns;
 
 	if (!client.socket)
-		return xen_get_registers(info, vcpu, regs);
+		return xen_get_registers(info, vcpu, regs, &paused_ns);
 	error = client_ask(&request, NULL, 0, &reply, NULL);
+	for (unsigned i = 0; error && reply.later && i < CLIENT_LATER_TRIES; i++) {
+		error_destroy(error);
+		nanosleep(&nap, NULL);
+		reply.later = false;
+		error = client_ask(&request, NULL, 0, &reply, NULL);
+	}
 	if (!error)
 		*regs = reply.registers;
 	error_destroy(error);

@@ -153,7 +153,6 @@ static void keeper_keep(struct kept *kept, pid_t broker)
 {
 	struct xtop_error *error;
 
-	pause_file_create(PAUSE_DIRECTORY, &kept->sampling.info, &kept->file);
 	stop_area_set_mark(kept->sampling.area,
 			   kept->file.record ? &kept->file.record->mark : NULL);
 	error = keeper_fork_guard(kept);
@@ -168,41 +167,70 @@ static void keeper_keep(struct kept *kept, pid_t broker)
 }
 
 /* What the process holds it gives back by its end. */
-static void keeper_run(struct sampling sampling, pid_t broker)
+static void keeper_run(const struct sampling *sampling, struct pause_file file, pid_t broker)
 {
+	struct kept kept = { .sampling = *sampling, .file = file };
 	struct xtop_error *error;
-	struct guest guest;
 
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	watch_set_signals(sampling.control);
+	watch_set_signals(sampling->control);
 	watch_quit_with(broker);
 	watch_make_prompt(PRIORITY_WATCH);
-	error = stop_area_create(&sampling.info, &sampling.area);
-	if (!error)
-		error = domctl_open(&sampling.info, sampling.area, STOP_KEEPER, &guest);
+	error = domctl_open(&sampling->info, sampling->area, STOP_KEEPER, &kept.guest);
 	if (error) {
+		pause_file_remove(&kept.file);
 		watch_fail(error);
 		return;
 	}
-	keeper_keep(&(struct kept){ .sampling = sampling, .guest = guest }, broker);
+	keeper_keep(&kept, broker);
 }
 
 /* --- the broker's side ------------------------------------------------------------------------ */
 
-struct xtop_error *keeper_start(const struct sampling *sampling, int socket, struct keeper *keeper)
+/* What the broker and the keeper share: the area, which the broker counts in, and the record. */
+static struct xtop_error *keeper_prepare(struct sampling *sampling, bool shared,
+					 struct pause_file *file)
 {
-	pid_t self = getpid(), pid = fork();
+	struct xtop_error *error = stop_area_create(&sampling->info, &sampling->area);
+
+	if (error)
+		return error;
+	/* The broker's parent is main: the process that a user knows, and can end. */
+	error = pause_file_create(PAUSE_DIRECTORY, &sampling->info, (uint32_t)getppid(), shared,
+				  file);
+	if (error)
+		stop_area_destroy(sampling->area);
+	return error;
+}
+
+struct xtop_error *keeper_start(const struct sampling *sampling, bool shared, int socket,
+				struct keeper *keeper)
+{
+	struct sampling own = *sampling;
+	struct pause_file file;
+	struct xtop_error *error = keeper_prepare(&own, shared, &file);
+	pid_t self = getpid(), pid;
 	int pidfd;
 
-	if (pid < 0)
-		return error_create_errno(errno, "cannot start the keeper");
+	if (error)
+		return error;
+	pid = fork();
+	if (pid < 0) {
+		error = error_create_errno(errno, "cannot start the keeper");
+		pause_file_remove(&file);
+		stop_area_destroy(own.area);
+		return error;
+	}
 	if (pid == 0) {
 		close(socket);
-		keeper_run(*sampling, self);
+		keeper_run(&own, file, self);
 		_exit(0);
 	}
+	pause_file_close(&file);
 	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	*keeper = (struct keeper){ .pid = pid, .pidfd = pidfd, .control = sampling->control };
+	*keeper = (struct keeper){
+		.pid = pid, .pidfd = pidfd, .control = own.control, .area = own.area
+	};
 	if (pidfd >= 0)
 		return NULL;
 	keeper_quit(keeper);
@@ -226,5 +254,6 @@ void keeper_end(struct keeper *keeper)
 	waitpid(keeper->pid, NULL, WNOHANG); /* if a debugger holds it, init reaps it later */
 	if (keeper->pidfd >= 0)
 		close(keeper->pidfd);
+	stop_area_destroy(keeper->area);
 	*keeper = (struct keeper){ .pidfd = -1 };
 }

@@ -9,14 +9,17 @@ struct keeper {
 	pid_t pid;
 	int pidfd; /* readable when keeper, guard and sampler have ended */
 	struct control *control;
+	struct stop_area *area; /* shared memory: the broker counts pauses of its own in it */
 };
 
 /*
  * Forks the keeper, which forks the guard, which forks the sampler, which calls sampling->run.
- * sampling->area is not used: the keeper makes it. SOCKET belongs to the broker: the others close
- * it. What fails in the keeper is reported through control.
+ * sampling->area is not used: the area is made here. SOCKET belongs to the broker: the others close
+ * it. What fails in the keeper is reported through control. Without SHARED this fails if another
+ * xtop samples the guest.
  */
-struct xtop_error *keeper_start(const struct sampling *sampling, int socket, struct keeper *keeper);
+struct xtop_error *keeper_start(const struct sampling *sampling, bool shared, int socket,
+				struct keeper *keeper);
 /* Asks keeper, guard and sampler to quit. They may be stopped (SIGSTOP), so they get SIGCONT. */
 void keeper_quit(const struct keeper *keeper);
 /*

@@ -12,14 +12,17 @@
 #include "supervise/pause_record.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "xtop/cleanup.h"
@@ -35,6 +38,7 @@
  * Tries to make and lock a file. Another try is needed only if another xtop starts at that moment.
  */
 #define PAUSE_ATTEMPTS 16
+#define PAUSE_LOCK_MS  200 /* to wait for an xtop that starts at this moment */
 
 static int pause_open_directory(const char *path)
 {
@@ -54,6 +58,24 @@ static int pause_open_directory(const char *path)
 static void pause_name_front(const struct guest_info *info, char front[64])
 {
 	snprintf(front, 64, "%u.%.36s.", info->domid, info->uuid);
+}
+
+/* Calls VISIT for each file in FOLDER that is named after the domain of INFO. */
+static void pause_visit_records(int folder, const struct guest_info *info,
+				void (*visit)(int folder, const char *name, void *context),
+				void *context)
+{
+	DIR *stream = folder < 0 ? NULL : fdopendir(openat(folder, ".", O_RDONLY | O_CLOEXEC));
+	struct dirent *entry;
+	char front[64];
+
+	pause_name_front(info, front);
+	while (stream && (entry = readdir(stream)))
+		if (strncmp(entry->d_name, front, strlen(front)) == 0 &&
+		    strlen(entry->d_name) < PAUSE_NAME_BYTES)
+			visit(folder, entry->d_name, context);
+	if (stream)
+		closedir(stream);
 }
 
 /*
@@ -103,15 +125,36 @@ static int pause_open_locked(int folder, const char *name)
 	return -1;
 }
 
-void pause_file_create(const char *directory, const struct guest_info *info,
-		       struct pause_file *file)
+/*
+ * The process of NAME's record, if an xtop that lives has it locked; otherwise 0. An xtop that
+ * judges a record which was left has it locked, too: then the process is dead.
+ */
+static uint32_t pause_get_owner(int folder, const char *name)
 {
-	_cleanup_close_ int folder = pause_open_directory(directory);
+	_cleanup_close_ int fd =
+		openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct pause_record record;
+
+	if (fd < 0 || flock(fd, LOCK_SH | LOCK_NB) == 0 ||
+	    pread(fd, &record, sizeof(record), 0) != sizeof(record) ||
+	    (kill((pid_t)record.pid, 0) < 0 && errno == ESRCH))
+		return 0;
+	return record.pid;
+}
+
+static void pause_update_owner(int folder, const char *name, void *context)
+{
+	uint32_t *pid = context;
+
+	if (!*pid)
+		*pid = pause_get_owner(folder, name);
+}
+
+static void pause_create_in(int folder, const char *directory, const struct guest_info *info,
+			    uint32_t pid, struct pause_file *file)
+{
 	char front[64], name[80];
 
-	*file = (struct pause_file){ .fd = -1 };
-	if (folder < 0)
-		return;
 	pause_name_front(info, front);
 	snprintf(name, sizeof(name), "%s%d", front, getpid());
 	file->fd = pause_open_locked(folder, name);
@@ -120,18 +163,59 @@ void pause_file_create(const char *directory, const struct guest_info *info,
 		pause_file_remove(file);
 		return;
 	}
-	*file->record = (struct pause_record){
-		.domid = info->domid,
-		.pid = (uint32_t)getpid(),
-	};
+	*file->record = (struct pause_record){ .domid = info->domid, .pid = pid };
 	memcpy(file->record->uuid, info->uuid, sizeof(file->record->uuid));
 	memcpy(file->record->magic, PAUSE_MAGIC, sizeof(file->record->magic));
+}
+
+/*
+ * Between the look for other records and the making of our own nobody else may do the same. The
+ * lock ends when FOLDER is closed. False: another xtop holds the lock. Somebody may have stopped it
+ * (SIGSTOP), and the broker must not wait for long.
+ */
+static bool pause_lock_directory(int folder)
+{
+	const struct timespec nap = { .tv_nsec = 1000000 };
+
+	for (unsigned i = 0; i < PAUSE_LOCK_MS; i++) {
+		if (flock(folder, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+			return true;
+		nanosleep(&nap, NULL);
+	}
+	return false;
+}
+
+struct xtop_error *pause_file_create(const char *directory, const struct guest_info *info,
+				     uint32_t pid, bool shared, struct pause_file *file)
+{
+	_cleanup_close_ int folder = pause_open_directory(directory);
+	uint32_t other = 0;
+
+	*file = (struct pause_file){ .fd = -1 };
+	if (folder < 0)
+		return NULL;
+	if (!pause_lock_directory(folder) && !shared)
+		return error_create("another xtop is starting at this moment: "
+				    "start this one again");
+	if (!shared)
+		pause_visit_records(folder, info, pause_update_owner, &other);
+	if (other)
+		return error_create("domain '%s' is already profiled by process %u (xtop): "
+				    "--shared allows both",
+				    info->name, other);
+	pause_create_in(folder, directory, info, pid, file);
+	return NULL;
 }
 
 void pause_file_remove(struct pause_file *file)
 {
 	if (file->path)
 		unlink(file->path);
+	pause_file_close(file);
+}
+
+void pause_file_close(struct pause_file *file)
+{
 	if (file->record)
 		munmap(file->record, sizeof(*file->record));
 	if (file->fd >= 0)
@@ -172,43 +256,41 @@ static void pause_keep_file(struct pause_found *found, const char *name, int *fd
 	*fd = -1;
 }
 
-static void pause_judge_file(const char *name, const struct guest_info *info, uint64_t cpu_time_ns,
-			     struct pause_found *found)
+/* What pause_judge_file() needs to know. */
+struct pause_judgement {
+	const struct guest_info *info;
+	uint64_t cpu_time_ns;
+	struct pause_found *found;
+};
+
+static void pause_judge_file(int folder, const char *name, void *context)
 {
-	_cleanup_close_ int fd =
-		openat(found->folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	const struct pause_judgement *judgement = context;
+	struct pause_found *found = judgement->found;
+	_cleanup_close_ int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct pause_record record = { 0 };
 
-	if (fd < 0)
+	if (fd < 0 || found->stale == PAUSE_MAX_FOUND)
 		return;
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
 		found->live++;
 		return;
 	}
-	if (!pause_is_in_folder(found->folder, name, fd))
+	if (!pause_is_in_folder(folder, name, fd))
 		return; /* another xtop has removed it; a new file may have its name now */
 	if (pread(fd, &record, sizeof(record), 0) < 0)
 		return;
-	pause_judge_record(&record, info, cpu_time_ns, found);
+	pause_judge_record(&record, judgement->info, judgement->cpu_time_ns, found);
 	pause_keep_file(found, name, &fd);
 }
 
 void pause_find_records(const char *directory, const struct guest_info *info, uint64_t cpu_time_ns,
 			struct pause_found *found)
 {
-	struct dirent *entry;
-	char front[64];
-	DIR *stream;
+	struct pause_judgement judgement = { info, cpu_time_ns, found };
 
 	*found = (struct pause_found){ .folder = pause_open_directory(directory) };
-	stream = found->folder < 0 ? NULL : fdopendir(dup(found->folder));
-	pause_name_front(info, front);
-	while (stream && found->stale < PAUSE_MAX_FOUND && (entry = readdir(stream)))
-		if (strncmp(entry->d_name, front, strlen(front)) == 0 &&
-		    strlen(entry->d_name) < sizeof(found->files[0].name))
-			pause_judge_file(entry->d_name, info, cpu_time_ns, found);
-	if (stream)
-		closedir(stream);
+	pause_visit_records(found->folder, info, pause_judge_file, &judgement);
 }
 
 void pause_close_records(struct pause_found *found, bool remove)

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 
 #include "xtop/domctl.h"
+#include "xtop/error.h"
 
 #define PAUSE_DIRECTORY "/run/xtop"
 
@@ -35,15 +36,26 @@ struct pause_file {
 };
 
 /*
- * Makes a file in DIRECTORY. DIRECTORY is made if its parent is there, and used only if nobody else
- * can write to it. Best effort: without a file sampling goes on, since the file is only the last of
- * several safety nets.
+ * Makes a file in DIRECTORY, in the name of the process PID. DIRECTORY is made if its parent is
+ * there, and used only if nobody else can write to it. Best effort: without a file sampling goes
+ * on, since the file is only the last of several safety nets.
+ *
+ * The errors: SHARED is false, and another xtop samples the domain, or starts at this moment and
+ * takes long. Two that start at the same moment do not miss each other: one of them makes its file
+ * first.
  */
-void pause_file_create(const char *directory, const struct guest_info *info,
-		       struct pause_file *file);
+struct xtop_error *pause_file_create(const char *directory, const struct guest_info *info,
+				     uint32_t pid, bool shared, struct pause_file *file);
 void pause_file_remove(struct pause_file *file); /* after the release */
 
-#define PAUSE_MAX_FOUND 16
+/*
+ * Forgets the record without removing it: another process has it, too, and removes it. Its lock
+ * lasts until no process has it open.
+ */
+void pause_file_close(struct pause_file *file);
+
+#define PAUSE_MAX_FOUND  16
+#define PAUSE_NAME_BYTES 80
 
 /* The records of a domain that were found. */
 struct pause_found {
@@ -54,7 +66,7 @@ struct pause_found {
 	uint32_t pid;     /* of the last xtop that counts in stopped or run */
 	int folder;
 	struct {
-		char name[80];
+		char name[PAUSE_NAME_BYTES];
 		int fd;           /* holds the lock, so that no other xtop judges the record */
 	} files[PAUSE_MAX_FOUND]; /* the stale ones */
 };

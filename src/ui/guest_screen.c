@@ -10,6 +10,7 @@
 
 #define NS_PER_S         1000000000ULL
 #define FIRST_SAMPLES_NS (20 * 1000000ULL) /* interval until there are samples */
+#define RECENT_PICTURES  80 /* eight half-lives of 10 s: what is older counts nothing */
 #define ANSWER_NS        (10 * 1000000ULL) /* interval of looking for a requested snapshot */
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -23,7 +24,7 @@ static void guest_screen_set_names(struct guest_screen *guest, const struct ui_g
 }
 
 struct xtop_error *guest_screen_create(const struct ui_pipeline *pipeline, bool picked,
-				       struct guest_screen **guestp)
+				       double half_life_s, struct guest_screen **guestp)
 {
 	struct guest_screen *guest = calloc(1, sizeof(*guest));
 	struct xtop_error *error;
@@ -33,6 +34,7 @@ struct xtop_error *guest_screen_create(const struct ui_pipeline *pipeline, bool 
 	guest->pipeline = pipeline;
 	guest->picked = picked;
 	guest->process = FRAME_NONE;
+	recent_init(&guest->recent, half_life_s);
 	guest_screen_set_names(guest, &pipeline->guest);
 	error = history_create(&guest->history);
 	if (!error && !view_stack_push(&guest->views, VIEW_TOP, FRAME_NONE))
@@ -201,21 +203,39 @@ struct xtop_error *guest_screen_freeze(struct guest_screen *guest, uint64_t now_
 	return NULL;
 }
 
-/* The header shows what was new in the picture at MOMENT since the one before it. */
+/* What was recent at MOMENT: the live window is put together from the pictures before it. */
+static struct xtop_error *guest_screen_read_recent(struct guest_screen *guest, size_t moment)
+{
+	size_t first = moment > RECENT_PICTURES ? moment - RECENT_PICTURES : 0;
+	struct recent *recent = &guest->still_recent;
+	struct xtop_error *error = NULL;
+
+	recent_init(recent, guest->recent.half_life_s);
+	for (size_t i = first; i <= moment && !error; i++) {
+		struct snapshot *snapshot = NULL;
+
+		error = history_get(guest->history, i, &snapshot);
+		if (!error && i == first && i < moment)
+			recent_begin(recent, snapshot);
+		else if (!error)
+			recent_update(recent, snapshot);
+		snapshot_destroy(snapshot);
+	}
+	return error;
+}
+
 static struct xtop_error *guest_screen_show_moment(struct guest_screen *guest, size_t moment)
 {
-	struct snapshot *before = NULL, *still;
+	struct snapshot *still;
 	struct xtop_error *error = history_get(guest->history, moment, &still);
 
 	if (error)
 		return error;
-	guest->still_recent = (struct recent){ 0 };
-	if (moment)
-		error_destroy(history_get(guest->history, moment - 1, &before));
-	if (before)
-		recent_update(&guest->still_recent, before);
-	recent_update(&guest->still_recent, still);
-	snapshot_destroy(before);
+	error = guest_screen_read_recent(guest, moment);
+	if (error) {
+		snapshot_destroy(still);
+		return error;
+	}
 	guest->still_ns = guest->taken_ns - history_age_ns(guest->history, moment);
 	guest_screen_set_still(guest, still);
 	return NULL;

@@ -35,7 +35,7 @@ struct guest_screen {
 };
 
 struct xtop_error *guest_screen_create(const struct ui_pipeline *pipeline, bool picked,
-				       struct guest_screen **guestp);
+				       double half_life_s, struct guest_screen **guestp);
 void guest_screen_destroy(struct guest_screen *guest); /* NULL allowed */
 
 /* The picture that is shown; NULL: none came yet. */

@@ -1,8 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What happened between the last two pictures; see recent.h. */
+/* The rate and the vCPUs' time over the live window; see recent.h. */
 #include "config.h"
 
 #include "ui/recent.h"
+
+#include <math.h>
+
+#define VCPU_TICK        1000 /* in recent.vcpus */
+#define LOWERED_SHARE    0.05 /* of the ticks are skipped: less does not show in the rate */
+#define THROTTLED_NS     10000000000ULL
+#define THROTTLED_END_NS 3000000000ULL
+
+void recent_init(struct recent *recent, double half_life_s)
+{
+	*recent = (struct recent){ .half_life_s = half_life_s };
+}
 
 /* A reset sets counters back to 0: then all of the new value is new. */
 static uint64_t increase(uint64_t now, uint64_t before)
@@ -10,38 +22,104 @@ static uint64_t increase(uint64_t now, uint64_t before)
 	return now >= before ? now - before : now;
 }
 
+/* What is left of a sum after NS. */
+static double recent_decay(const struct recent *recent, uint64_t ns)
+{
+	return recent->half_life_s > 0 ? exp2(-(double)ns / 1e9 / recent->half_life_s) : 1;
+}
+
+static uint64_t recent_add_ticks(uint64_t sum, double decay, uint64_t ticks)
+{
+	return (uint64_t)((double)sum * decay + 0.5) + VCPU_TICK * ticks;
+}
+
+/* After a reset of the profile the sums begin anew. */
 static void recent_update_vcpu(const struct snapshot_vcpu *now, struct snapshot_vcpu *before,
-			     struct snapshot_vcpu *between)
+			       double decay, struct snapshot_vcpu *sum)
 {
 	bool was_reset = now->states[VCPU_BLOCKED] < before->states[VCPU_BLOCKED] ||
 			 now->states[VCPU_RUNNING] < before->states[VCPU_RUNNING];
 
+	if (was_reset)
+		*before = *sum = (struct snapshot_vcpu){ .user = 0 };
 	for (int state = 0; state < N_VCPU_STATES; state++)
-		between->states[state] =
-			now->states[state] - (was_reset ? 0 : before->states[state]);
-	between->user = now->user - (was_reset ? 0 : before->user);
+		sum->states[state] = recent_add_ticks(sum->states[state], decay,
+						      now->states[state] - before->states[state]);
+	sum->user = recent_add_ticks(sum->user, decay, now->user - before->user);
 	*before = *now;
+}
+
+static void recent_forget(struct recent *recent)
+{
+	recent->window_ns = recent->window_taken = recent->window_skipped = 0;
+	recent->rate_hz = 0;
+	recent->lowered = false;
+}
+
+/* SKIPPED ticks in the last NS. */
+static void recent_watch_budget(struct recent *recent, uint64_t ns, uint64_t skipped)
+{
+	double ticks = recent->window_taken + recent->window_skipped;
+
+	recent->lowered = recent->window_skipped > LOWERED_SHARE * ticks;
+	recent->lowered_ns = recent->lowered ? recent->lowered_ns + ns : 0;
+	recent->full_ns = skipped ? 0 : recent->full_ns + ns;
+}
+
+/*
+ * Time in which nothing was to be sampled says nothing of the rate: the guest was paused or away,
+ * or the resolver still learned what runs in it.
+ */
+static void recent_update_rate(struct recent *recent, const struct sampler_counts *sampler,
+			       uint64_t ns, double decay)
+{
+	uint64_t skipped = increase(sampler->skipped_budget, recent->skipped);
+
+	if (sampler->waited > recent->waited)
+		recent_forget(recent);
+	if (!recent->runs || !ns || sampler->waited > recent->waited)
+		return;
+	recent->window_ns = recent->window_ns * decay + (double)ns;
+	recent->window_taken =
+		recent->window_taken * decay + (double)increase(sampler->samples, recent->taken);
+	recent->window_skipped = recent->window_skipped * decay + (double)skipped;
+	recent->rate_hz = recent->window_taken * 1e9 / recent->window_ns;
+	recent_watch_budget(recent, ns, skipped);
 }
 
 void recent_update(struct recent *recent, const struct snapshot *snapshot)
 {
 	const struct sampler_counts *sampler = &snapshot->sampler;
 	uint64_t ns = increase(sampler->elapsed_ns, recent->elapsed_ns);
+	double decay = recent_decay(recent, ns);
 
 	if (snapshot->sequence == recent->sequence)
 		return;
-	if (ns) {
-		uint64_t taken = increase(sampler->samples, recent->taken);
-
-		recent->rate_hz = (double)taken * 1e9 / (double)ns;
-		recent->lowered = sampler->skipped_budget > recent->skipped;
-	}
+	if (!recent->sequence)
+		recent->runs = true;
+	recent_update_rate(recent, sampler, ns, decay);
+	recent->runs = sampler->state == SAMPLER_RUNNING;
 	recent->taken = sampler->samples;
 	recent->skipped = sampler->skipped_budget;
+	recent->waited = sampler->waited;
 	recent->elapsed_ns = sampler->elapsed_ns;
 	recent->sequence = snapshot->sequence;
 	for (unsigned i = 0; i < snapshot->n_vcpus && i < GUEST_MAX_VCPUS; i++)
-		recent_update_vcpu(&snapshot->vcpus[i], &recent->counts[i], &recent->vcpus[i]);
+		recent_update_vcpu(&snapshot->vcpus[i], &recent->counts[i], decay,
+				   &recent->vcpus[i]);
+}
+
+void recent_begin(struct recent *recent, const struct snapshot *snapshot)
+{
+	recent_update(recent, snapshot);
+	recent_forget(recent);
+	for (unsigned i = 0; i < GUEST_MAX_VCPUS; i++)
+		recent->vcpus[i] = (struct snapshot_vcpu){ .user = 0 };
+}
+
+bool recent_is_throttled(const struct recent *recent)
+{
+	return recent->lowered_ns >= THROTTLED_NS && recent->full_ns < THROTTLED_END_NS;
 }
 
 struct vcpu_shares vcpu_shares_of(const struct snapshot_vcpu *vcpu)

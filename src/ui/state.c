@@ -160,7 +160,8 @@ struct xtop_error *ui_add_guest(struct ui *ui, const struct ui_pipeline *pipelin
 	if (ui->n_guests == UI_MAX_GUESTS)
 		return error_create("%d guests are profiled already: leave one first (q)",
 				    UI_MAX_GUESTS);
-	error = guest_screen_create(pipeline, picked, &ui->guests[ui->n_guests]);
+	error = guest_screen_create(pipeline, picked, ui->settings.half_life_s,
+				    &ui->guests[ui->n_guests]);
 	if (!error)
 		ui->n_guests++;
 	return error;

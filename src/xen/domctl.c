@@ -64,6 +64,11 @@ struct stop_area {
 	struct vcpu_answer *answer;
 	vcpu_guest_context_t *contexts; /* by vCPU */
 	volatile uint64_t *stops;       /* number of stops begun: tells one stop from the next */
+	/*
+	 * How long Xen has paused vCPUs to answer the broker, and how much of that a look has
+	 * reported. The broker writes the first, the sampler the second.
+	 */
+	volatile uint64_t *asked_ns, *reported_ns;
 	struct pause_mark *mark;        /* outlives all processes of xtop; NULL: none */
 };
 
@@ -73,6 +78,7 @@ struct domctl_guest {
 	struct stop_area *area;
 	const struct domctl_batch *release;
 	uint64_t looked_ns;
+	uint64_t paused_ns; /* by our own questions, since the last look reported it */
 	domid_t domid;
 	xen_domain_handle_t uuid; /* another domain may get the same domid later */
 	bool is_pv;
@@ -181,7 +187,7 @@ struct xtop_error *stop_area_create(const struct guest_info *info, struct stop_a
 	unsigned n = info->n_vcpus;
 	size_t size_bytes = 2 * area_batch_bytes(1 + n) +
 			    (1 + N_STOP_USERS) * area_batch_bytes(1) +
-			    n * sizeof(vcpu_guest_context_t) + sizeof(uint64_t) +
+			    n * sizeof(vcpu_guest_context_t) + 3 * sizeof(uint64_t) +
 			    sizeof(struct vcpu_answer);
 	struct stop_area *area = calloc(1, sizeof(*area));
 	char *next;
@@ -204,7 +210,10 @@ struct xtop_error *stop_area_create(const struct guest_info *info, struct stop_a
 	area->ask = area_carve_batch(&next, 1);
 	area->contexts = (void *)next;
 	area->stops = (void *)(next + n * sizeof(vcpu_guest_context_t));
-	area->answer = (void *)(area->stops + 1);
+	area->asked_ns = area->stops + 1;
+	area->reported_ns = area->stops + 2;
+	*area->asked_ns = *area->reported_ns = 0;
+	area->answer = (void *)(area->stops + 3);
 	area_fill(area, (domid_t)info->domid);
 	*areap = area;
 	return NULL;
@@ -238,6 +247,11 @@ bool stop_area_is_stopped(const struct stop_area *area)
 uint64_t stop_area_stops(const struct stop_area *area)
 {
 	return *area->stops;
+}
+
+void stop_area_add_pause(struct stop_area *area, uint64_t paused_ns)
+{
+	*area->asked_ns += paused_ns;
 }
 
 void stop_area_set_mark(struct stop_area *area, struct pause_mark *mark)
@@ -288,6 +302,16 @@ static enum guest_end domctl_decode_end(uint32_t flags)
 
 /* --- 64-bit mode, see guest_x86.h ------------------------------------------------------------- */
 
+/* A question for which Xen pauses the vCPU. The time of the call is an upper bound of the pause. */
+static bool domctl_ask(struct domctl_guest *guest, const struct domctl_batch *batch)
+{
+	uint64_t begin_ns = clock_now_ns();
+	bool answered = domctl_multicall(guest, batch, 1);
+
+	guest->paused_ns += clock_now_ns() - begin_ns;
+	return answered;
+}
+
 /* Assume 64-bit mode until Xen answers. */
 static void domctl_ask_mode(struct domctl_guest *guest, unsigned vcpu, uint64_t now_ns)
 {
@@ -296,7 +320,7 @@ static void domctl_ask_mode(struct domctl_guest *guest, unsigned vcpu, uint64_t 
 
 	vcpu_ask_mode(&ask->domctls[0], vcpu, guest->area->answer);
 	*mode = (struct vcpu_mode){ .asked_ns = now_ns };
-	if (domctl_multicall(guest, ask, 1) && !ask->entries[0].result)
+	if (domctl_ask(guest, ask) && !ask->entries[0].result)
 		mode->is_short = vcpu_answer_is_short(guest->area->answer);
 }
 
@@ -313,6 +337,18 @@ static void domctl_ask_modes(struct domctl_guest *guest, uint64_t now_ns)
 
 /* --- look, stop, release ---------------------------------------------------------------------- */
 
+/* The pauses that no look has reported yet: those of this process and those of the broker. */
+static uint64_t domctl_take_pauses(struct domctl_guest *guest)
+{
+	struct stop_area *area = guest->area;
+	uint64_t asked_ns = *area->asked_ns;
+	uint64_t paused_ns = guest->paused_ns + asked_ns - *area->reported_ns;
+
+	*area->reported_ns = asked_ns;
+	guest->paused_ns = 0;
+	return paused_ns;
+}
+
 static bool domctl_look(void *context, struct guest_look *look)
 {
 	struct domctl_guest *guest = context;
@@ -325,6 +361,7 @@ static bool domctl_look(void *context, struct guest_look *look)
 	if (!domctl_multicall(guest, batch, 1 + guest->n_vcpus))
 		return false;
 	domctl_ask_modes(guest, guest->looked_ns);
+	look->paused_ns = domctl_take_pauses(guest);
 	look->life = GUEST_RUNS;
 	look->end = GUEST_END_UNKNOWN;
 	if (batch->entries[0].result || info->domain != guest->domid ||
@@ -486,7 +523,7 @@ static bool domctl_get_registers(struct guest *guest, unsigned vcpu, struct regi
 	struct domctl_batch *batch = &domctl->area->stop;
 	struct domctl_batch one = { .entries = &batch->entries[1 + vcpu] };
 
-	if (!domctl_multicall(domctl, &one, 1) || one.entries->result)
+	if (!domctl_ask(domctl, &one) || one.entries->result)
 		return false;
 	vcpu_get_registers(&domctl->area->contexts[vcpu], regs);
 	if (domctl->is_pv)
@@ -497,13 +534,15 @@ static bool domctl_get_registers(struct guest *guest, unsigned vcpu, struct regi
 	return true;
 }
 
-bool xen_get_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs)
+bool xen_get_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs,
+		       uint64_t *paused_nsp)
 {
 	struct stop_area *area = NULL;
 	struct xtop_error *error;
 	struct guest guest;
 	bool done = false;
 
+	*paused_nsp = 0;
 	if (vcpu >= info->n_vcpus)
 		return false;
 	error = stop_area_create(info, &area);
@@ -511,6 +550,7 @@ bool xen_get_registers(const struct guest_info *info, unsigned vcpu, struct regi
 		error = domctl_open(info, area, STOP_SAMPLER, &guest);
 	if (!error) {
 		done = domctl_get_registers(&guest, vcpu, regs);
+		*paused_nsp = domctl_take_pauses(guest.context);
 		guest.ops->close(guest.context);
 	}
 	error_destroy(error);

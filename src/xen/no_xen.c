@@ -38,9 +38,11 @@ bool xen_is_same_domain(const struct guest_info *info)
 	return false;
 }
 
-bool xen_get_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs)
+bool xen_get_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs,
+		       uint64_t *paused_nsp)
 {
 	(void)info, (void)vcpu, (void)regs;
+	*paused_nsp = 0;
 	return false;
 }
 
@@ -116,6 +118,11 @@ uint64_t stop_area_stops(const struct stop_area *area)
 {
 	(void)area;
 	return 0;
+}
+
+void stop_area_add_pause(struct stop_area *area, uint64_t paused_ns)
+{
+	(void)area, (void)paused_ns;
 }
 
 void stop_area_set_mark(struct stop_area *area, struct pause_mark *mark)

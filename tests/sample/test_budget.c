@@ -2,8 +2,8 @@
 /* The budget over simulated minutes: how many stops it allows, and that it never allows more. */
 #include "config.h"
 
-#include "sample/budget.h"
 #include "tests/support/tap.h"
+#include "xtop/budget.h"
 
 #define SECOND 1000000000ULL
 #define START  (123456 * SECOND)

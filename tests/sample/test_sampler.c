@@ -540,6 +540,7 @@ static bool refuse_late(void *context, const uint16_t *vcpus, unsigned n, struct
 /* 2 ms are 20 s of a budget of 0.01 %. */
 static void test_refused_stop_costs(void)
 {
+	struct stopped_summary summary;
 	struct guest_ops ops;
 
 	begin(1);
@@ -551,8 +552,37 @@ static void test_refused_stop_costs(void)
 	check_u64(memory->refused_stops, 1, "a refused stop is paid for before the next");
 	check(counts.refused == 1 && counts.skipped_budget == counts.ticks - 1,
 	      "%" PRIu64 " of %" PRIu64 " ticks skipped", counts.skipped_budget, counts.ticks);
-	check(counts.stopped_ns >= 2000000 && !counts.stops, "it counts: %" PRIu64 " ns",
+	control_get_stopped(control, &summary);
+	check(counts.stopped_ns >= 2000000 && counts.stops == 1, "it counts: %" PRIu64 " ns",
 	      counts.stopped_ns);
+	check(summary.n == 1 && summary.p50_ns >= 2000000, "among the percentiles, too: %" PRIu64,
+	      summary.p50_ns);
+	end();
+}
+
+/* Xen has paused vCPUs to answer questions. */
+static void pause_at_third(unsigned tick)
+{
+	memory->look.paused_ns = tick == 3 ? 20000000 : 0;
+}
+
+static void test_pause_counts(void)
+{
+	struct stopped_summary summary;
+
+	begin(1);
+	scene = pause_at_third;
+	control_set_budget(control, 0.001); /* 20 ms are 20 s */
+	control_set_rate(control, 100);
+	run(20);
+	control_get_stopped(control, &summary);
+	check(counts.skipped_budget >= counts.ticks - 3 && memory->stops <= 3,
+	      "paid for: %" PRIu64 " of %" PRIu64 " ticks skipped", counts.skipped_budget,
+	      counts.ticks);
+	check(counts.stopped_ns >= 20000000 && counts.stops == memory->stops + 1,
+	      "counted: %" PRIu64 " ns", counts.stopped_ns);
+	check(summary.n == counts.stops && summary.max_ns >= 20000000,
+	      "among the percentiles: at most %" PRIu64 " ns", summary.max_ns);
 	end();
 }
 
@@ -977,6 +1007,7 @@ int main(void)
 	test_spent_credit();
 	test_stop_refused();
 	test_refused_stop_costs();
+	test_pause_counts();
 	test_retake_refused();
 	test_retake_again();
 	test_ring_full();

@@ -277,12 +277,6 @@ static void test_states(void)
 	scene.message = NULL;
 
 	snapshot = fixture_snapshot(&scene.fixture, 2);
-	snapshot->sampler.skipped_budget = 99 - 41;
-	snapshot->sampler.samples -= 99 - 41;
-	ui_show(scene.ui, snapshot);
-	screen_contains(&scene, 80, 24, "41 of 99 Hz (budget)", true);
-
-	snapshot = fixture_snapshot(&scene.fixture, 2);
 	snapshot->sampler.refused = 7;
 	ui_show(scene.ui, snapshot);
 	screen_contains(&scene, 80, 24, "refused 7", true);

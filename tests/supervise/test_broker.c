@@ -24,6 +24,7 @@
 #include "xtop/foreign.h"
 #include "xtop/xen.h"
 #include "tests/support/tap.h"
+#include "xtop/clock.h"
 #include "xtop/control.h"
 #include "xtop/memory.h"
 #include "xtop/ring.h"
@@ -39,6 +40,10 @@ static struct seen {
 	char unpaused[40]; /* the last domain that guest_undo_pause() was called for */
 	double budget;
 	bool spent;      /* the sampler begins without credit */
+	bool shared;
+	uint64_t pause_ns;  /* for so long Xen pauses a vCPU whose registers are read */
+	unsigned read;      /* for registers */
+	uint64_t paused_ns; /* the guard was told */
 	bool aligned;    /* the first record of the ring */
 	uint32_t reused; /* the domid that another domain has now */
 } * seen;
@@ -89,8 +94,11 @@ bool xen_is_same_domain(const struct guest_info *info)
 	return info->domid != seen->reused;
 }
 
-bool xen_get_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs)
+bool xen_get_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs,
+		       uint64_t *paused_nsp)
 {
+	seen->read++;
+	*paused_nsp = seen->pause_ns;
 	*regs = (struct registers){ .rip = info->domid * 100 + vcpu };
 	return vcpu < info->n_vcpus;
 }
@@ -116,13 +124,14 @@ struct xtop_error *memory_create_live(uint32_t domid, int fd, struct memory **me
 	return error_create("adopted %u", domid);
 }
 
-struct xtop_error *keeper_start(const struct sampling *sampling, int socket,
+struct xtop_error *keeper_start(const struct sampling *sampling, bool shared, int socket,
 				struct keeper *keeper)
 {
 	struct control *control = sampling->control;
 	char *room = ring_reserve(sampling->ring, 8);
 
 	(void)socket;
+	seen->shared = shared;
 	seen->started++;
 	seen->started_domid = sampling->info.domid;
 	seen->budget = control_get_budget(control);
@@ -131,9 +140,17 @@ struct xtop_error *keeper_start(const struct sampling *sampling, int socket,
 	if (room)
 		memcpy(room, "from far", 8);
 	ring_commit(sampling->ring, 8);
-	*keeper = (struct keeper){ .pid = getpid(), .control = control };
+	*keeper = (struct keeper){
+		.pid = getpid(), .control = control, .area = (struct stop_area *)seen
+	};
 	keeper->pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
 	return NULL;
+}
+
+void stop_area_add_pause(struct stop_area *area, uint64_t paused_ns)
+{
+	(void)area;
+	seen->paused_ns += paused_ns;
 }
 
 void keeper_quit(const struct keeper *keeper)
@@ -258,6 +275,56 @@ static void test_sampling(void)
 	control_destroy(control);
 }
 
+/* --- registers, for which a vCPU is paused ---------------------------------------------------- */
+
+/* Before the sampler is there and after. */
+static void test_registers_count(void)
+{
+	struct guest_info info;
+	struct guest_process process;
+	struct control *control;
+	struct registers regs;
+	struct ring *ring;
+
+	if (control_create(&control) || ring_create(4096, &ring) || guest_find("web01", &info))
+		abort();
+	seen->pause_ns = 1000;
+	seen->paused_ns = 0;
+	check(guest_get_registers(&info, 0, &regs) && guest_get_registers(&info, 1, &regs),
+	      "registers before there is a sampler");
+	check_u64(seen->paused_ns, 0, "nobody counts yet");
+	check(!guard_start(&info, control, ring, &process), "started");
+	guest_get_registers(&info, 2, &regs); /* an answer: the guard was told of those before */
+	check_u64(seen->paused_ns, 3000, "all are counted, also a refused one");
+	guard_stop(&process, control);
+	ring_destroy(ring);
+	control_destroy(control);
+	seen->pause_ns = 0;
+}
+
+/* A quarter of the time, and credit for 25 ms. Main waits until the broker may ask again. */
+static void test_registers_budget(void)
+{
+	struct guest_info info;
+	struct registers regs;
+	uint64_t begin_ns, took_ns;
+	unsigned n = 0;
+
+	if (guest_find("web01", &info))
+		abort();
+	seen->pause_ns = 10000000;
+	seen->read = 0;
+	begin_ns = clock_now_ns();
+	for (; n < 10 && guest_get_registers(&info, 0, &regs); n++)
+		if (guest_find("web01", &info)) /* another grant of the same domain */
+			abort();
+	took_ns = clock_now_ns() - begin_ns;
+	seen->pause_ns = 0;
+	check(n == 10 && seen->read == 10, "%u of 10, Xen was asked %u times", n, seen->read);
+	check(took_ns >= 260000000, "100 ms of pauses take %" PRIu64 " ms",
+	      took_ns / 1000000); /* 4 * (100 - 25 - 10) */
+}
+
 static bool there(const char *path)
 {
 	return access(path, F_OK) == 0;
@@ -338,6 +405,15 @@ static void test_main_and_broker(void)
 	broker_stop();
 	check_u64(seen->ended, 10, "guards that still live end when main ends");
 	check(!guest_find("secret", &info) && info.domid == 9, "without a broker, main asks Xen");
+}
+
+static void test_registers(void)
+{
+	if (broker_start(&settings))
+		abort();
+	test_registers_count();
+	test_registers_budget();
+	broker_stop();
 }
 
 /* xenstore does not answer: the broker does, and says why. The next answer belongs to its question. */
@@ -710,6 +786,7 @@ int main(void)
 	snprintf(others, sizeof(others), "%s/others", folder);
 	settings.files[1] = output;
 	test_main_and_broker();
+	test_registers();
 	test_killed();
 	test_slow();
 	test_slow_end();

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -48,6 +49,10 @@ static void remove_file(void)
 
 int flock(int fd, int operation)
 {
+	struct stat status;
+
+	if (fstat(fd, &status) || !S_ISREG(status.st_mode)) /* the folder */
+		return (int)syscall(SYS_flock, fd, operation);
 	if (n_locked) {
 		n_locked--;
 		errno = EWOULDBLOCK;
@@ -73,6 +78,14 @@ static unsigned n_files(void)
 	return n;
 }
 
+#define OWNER ((uint32_t)getpid()) /* the process that the records name: it lives */
+
+static void make_file(struct pause_file *file)
+{
+	if (pause_file_create(records, &info, OWNER, true, file))
+		abort();
+}
+
 /*
  * Leaves the record of a killed xtop: STOPPED, with the guest's CPU time CPU_TIME_NS, SINCE_NS
  * before.
@@ -84,7 +97,7 @@ static void leave_since(bool stopped, uint64_t cpu_time_ns, uint64_t since_ns)
 	if (child == 0) {
 		struct pause_file file;
 
-		pause_file_create(records, &info, &file);
+		make_file(&file);
 		if (!file.record)
 			_exit(1);
 		pause_mark_begin(&file.record->mark, cpu_time_ns, since_ns);
@@ -118,7 +131,7 @@ static void test_ends_well(void)
 
 	look(0);
 	check(!found.live && !found.stale, "at first there is no record");
-	pause_file_create(records, &info, &file);
+	make_file(&file);
 	check(file.record && n_files() == 1, "a record: %s", file.path ? file.path : "none");
 	check(stat(records, &status) == 0 && (status.st_mode & 07777) == 0700, "folder: 0700");
 	check(file.path && stat(file.path, &status) == 0 && (status.st_mode & 07777) == 0600,
@@ -140,18 +153,18 @@ static void test_starts_together(void)
 	struct pause_file file;
 
 	n_removed = 3;
-	pause_file_create(records, &info, &file);
+	make_file(&file);
 	check(file.record && n_files() == 1, "removed before it was locked: made again");
 	look(0);
 	check_u64(found.live, 1, "another xtop sees it");
 	pause_file_remove(&file);
 	check_u64(n_files(), 0, "removed");
 	n_locked = 3;
-	pause_file_create(records, &info, &file);
+	make_file(&file);
 	check(file.record && n_files() == 1, "locked by another xtop: made again");
 	pause_file_remove(&file);
 	n_removed = 1000;
-	pause_file_create(records, &info, &file);
+	make_file(&file);
 	check(!file.record && file.fd < 0 && !file.path && n_removed > 900,
 	      "always removed: no record, after %u tries", 1000 - n_removed);
 	pause_file_remove(&file);
@@ -163,7 +176,7 @@ static void test_judged_meanwhile(void)
 {
 	struct pause_file file;
 
-	pause_file_create(records, &info, &file);
+	make_file(&file);
 	munmap(file.record, sizeof(*file.record));
 	close(file.fd);
 	n_removed = 1;
@@ -185,7 +198,7 @@ static void test_survivor(void)
 
 	if (pipe(pipe_fds))
 		abort();
-	pause_file_create(records, &info, &file);
+	make_file(&file);
 	child = fork();
 	if (child == 0) {
 		close(pipe_fds[1]);
@@ -280,6 +293,122 @@ static void test_others(void)
 	check(found.stopped == 1 && n_files() == 0, "the domain itself");
 }
 
+/* --- two at a time ---------------------------------------------------------------------------- */
+
+/* An xtop that samples the domain until it is killed. Returns when its record is there. */
+static pid_t start_another(void)
+{
+	struct pause_file file;
+	int ready[2];
+	char byte;
+	pid_t child;
+
+	if (pipe(ready))
+		abort();
+	child = fork();
+	if (child == 0) {
+		make_file(&file);
+		close(ready[1]);
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	if (read(ready[0], &byte, 1)) /* end of file */
+		abort();
+	close(ready[0]);
+	return child;
+}
+
+/* A domain that another xtop samples: create a record of our own. Returns the error. */
+static const char *create_second(bool shared)
+{
+	static char message[200];
+	struct pause_file file;
+	struct xtop_error *error = pause_file_create(records, &info, 1, shared, &file);
+
+	snprintf(message, sizeof(message), "%s", error ? error_message(error) : "");
+	check(!error == !!file.record, "either a record or an error");
+	error_destroy(error);
+	pause_file_remove(&file);
+	return message;
+}
+
+static void test_second(void)
+{
+	pid_t another = start_another();
+	char wanted[128];
+
+	snprintf(wanted, sizeof(wanted),
+		 "domain 'web01' is already profiled by process %d (xtop): --shared allows both",
+		 another);
+	check_string(create_second(false), wanted, "a second xtop");
+	check_u64(n_files(), 1, "records, of the first");
+	check_string(create_second(true), "", "a second xtop that may");
+	info.domid = 8;
+	check_string(create_second(false), "", "another domain");
+	info.domid = 7;
+	kill(another, SIGKILL);
+	waitpid(another, NULL, 0);
+	check_string(create_second(false), "", "after the first one was killed");
+	look(0);
+}
+
+/* Until BARRIER ends, then create a record, and keep it until HOLD ends. */
+static int create_at(int barrier, int hold)
+{
+	struct pause_file file;
+	char byte;
+
+	if (read(barrier, &byte, 1) || pause_file_create(records, &info, OWNER, false, &file))
+		return 1;
+	return read(hold, &byte, 1) != 0;
+}
+
+/* Eight at the same moment: one of them gets the guest. */
+static void test_race(void)
+{
+	unsigned winners = 0;
+	int barrier[2], hold[2], status;
+	pid_t children[8];
+
+	if (pipe(barrier) || pipe(hold))
+		abort();
+	for (unsigned i = 0; i < 8; i++) {
+		children[i] = fork();
+		if (children[i])
+			continue;
+		close(barrier[1]);
+		close(hold[1]);
+		_exit(create_at(barrier[0], hold[0]));
+	}
+	close(barrier[1]);
+	for (unsigned refused = 0; refused < 7; refused++) /* the others have ended */
+		if (waitpid(-1, &status, 0) < 0 || !WIFEXITED(status) || !WEXITSTATUS(status))
+			abort();
+	close(hold[1]);
+	if (waitpid(-1, &status, 0) > 0)
+		winners += WIFEXITED(status) && !WEXITSTATUS(status);
+	check_u64(winners, 1, "of eight that start together, so many sample");
+	close(barrier[0]);
+	close(hold[0]);
+	look(0);
+}
+
+/* Another xtop holds the folder's lock, and is stopped. */
+static void test_stuck(void)
+{
+	int folder_fd = open(records, O_RDONLY | O_DIRECTORY);
+
+	if (flock(folder_fd, LOCK_EX))
+		abort();
+	check_string(create_second(false),
+		     "another xtop is starting at this moment: start this one again",
+		     "the lock is not given back");
+	check_string(create_second(true), "", "--shared does without the lock");
+	close(folder_fd);
+	check_string(create_second(false), "", "given back");
+}
+
 static void put(const char *name, const char *bytes)
 {
 	char path[200];
@@ -296,7 +425,7 @@ static void test_damaged_magic(void)
 {
 	struct pause_file file;
 
-	pause_file_create(records, &info, &file);
+	make_file(&file);
 	pause_mark_begin(&file.record->mark, 0, 0);
 	file.record->magic[0]++;
 	munmap(file.record, sizeof(*file.record));
@@ -316,7 +445,7 @@ static void test_link_made_before(void)
 	snprintf(path, sizeof(path), "%s/%u.%s.%d", records, info.domid, info.uuid, getpid());
 	snprintf(target, sizeof(target), "%s/target", folder);
 	check(symlink(target, path) == 0, "a symlink with a record's name");
-	pause_file_create(records, &info, &file);
+	make_file(&file);
 	check(!file.record && access(target, F_OK) < 0, "nothing is written through it");
 	pause_file_remove(&file);
 	unlink(path);
@@ -352,7 +481,7 @@ static void test_open_folder(void)
 	chmod(records, 0777);
 	look(1);
 	check(!found.stale, "an open folder is not read");
-	pause_file_create(records, &info, &file);
+	make_file(&file);
 	check(!file.record && file.fd < 0, "an open folder is not written to");
 	pause_file_remove(&file);
 	chmod(records, 0700);
@@ -364,8 +493,8 @@ static void test_open_folder(void)
 	}
 	look(1);
 	check_u64(found.stopped, 1, "our own closed folder is read");
-	pause_file_create("/nonexistent/x", &info, &file);
-	check(!file.record, "no folder: no record");
+	check(!pause_file_create("/nonexistent/x", &info, OWNER, false, &file) && !file.record,
+	      "no folder: no record, and no error");
 }
 
 #define NO_MOUNT 2
@@ -387,7 +516,7 @@ static int create_where_full(void)
 	fd = open(path, O_WRONLY | O_CREAT, 0600);
 	if (write(fd, page, sizeof(page)) != sizeof(page))
 		return NO_MOUNT;
-	pause_file_create(records, &info, &file);
+	make_file(&file);
 	if (file.record || file.fd >= 0)
 		return 1;
 	pause_file_remove(&file);
@@ -422,6 +551,9 @@ int main(void)
 	test_left();
 	test_found_and_killed();
 	test_others();
+	test_second();
+	test_race();
+	test_stuck();
 	test_damaged();
 	test_open_folder();
 	test_full();

@@ -18,6 +18,7 @@
 #include "tests/support/tap.h"
 #include "xtop/domctl.h"
 #include "xtop/registers_x86.h"
+#include "xtop/xen.h"
 
 #define DOMID   7
 #define N_VCPUS 3
@@ -456,6 +457,49 @@ static void test_modes(void)
 	xen.low = false;
 }
 
+/* --- pauses of single vCPUs ------------------------------------------------------------------- */
+
+static uint64_t look_pause(void)
+{
+	struct guest_look look = { .paused_ns = 1 };
+
+	return guest.ops->look(guest.context, &look) ? look.paused_ns : 0;
+}
+
+static void test_pauses(void)
+{
+	const struct guest_info info = { .domid = DOMID, .type = GUEST_PVH, .n_vcpus = N_VCPUS };
+	struct registers regs;
+	uint64_t paused_ns = 0;
+
+	reopen();
+	check_u64(look_pause(), 0, "a look pauses nothing");
+	xen.low = true;
+	xen.cr4 = CR4_PAE;
+	stop_modes(1);
+	check(look_pause() > 0 && xen.asks == N_VCPUS, "the questions about the mode do");
+	check_u64(look_pause(), 0, "reported once");
+	stop_area_add_pause(area, 500);
+	stop_area_add_pause(area, 700);
+	check_u64(look_pause(), 1200, "what the broker has asked");
+	check_u64(look_pause(), 0, "reported once, too");
+	stop_area_add_pause(area, 300);
+	guest.ops->close(guest.context);
+	if (domctl_open(&info, area, STOP_SAMPLER, &guest))
+		abort();
+	check_u64(look_pause(), 300, "a sampler that takes over reports what is left");
+	check(xen_get_registers(&info, 1, &regs, &paused_ns) && paused_ns > 0,
+	      "registers pause the vCPU for %" PRIu64 " ns", paused_ns);
+	xen.refused_vcpu = 2;
+	paused_ns = 0;
+	check(!xen_get_registers(&info, 1, &regs, &paused_ns) && paused_ns > 0,
+	      "also if Xen does not give them");
+	check(!xen_get_registers(&info, N_VCPUS, &regs, &paused_ns) && !paused_ns,
+	      "a vCPU that does not exist is not paused");
+	xen.refused_vcpu = 0;
+	xen.low = false;
+}
+
 int main(void)
 {
 	test_interface();
@@ -468,6 +512,7 @@ int main(void)
 	test_release_fails();
 	test_disarmed();
 	test_modes();
+	test_pauses();
 	guest.ops->close(guest.context);
 	stop_area_destroy(area);
 	return tap_done();

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The line above the bottom line; see hint.h. */
+/* The lines above the bottom line; see hint.h. */
 #include "config.h"
 
 #include "ui/header/hint.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "ui/figures.h"
 #include "xtop/groups.h"
+
+/* --- names ------------------------------------------------------------------------------------ */
 
 #define MIN_PERCENT 10 /* of samples without a name */
 
@@ -47,6 +51,59 @@ static void hint_set_unknown(struct hint *hint, const struct snapshot *snapshot)
 	groups_deinit(&groups);
 }
 
+/* --- the budget ------------------------------------------------------------------------------- */
+
+/* What the mean stop costs at the rate that was asked for is more than the budget. */
+static void hint_set_dear_stops(struct hint *hint, const struct ui_model *model, double needed)
+{
+	double mean_ns = model->all->stopped.mean_ns, asked = model->all->sampler.rate_asked_hz;
+	double other = needed < 1 ? needed : 1;
+	char time[32];
+
+	snprintf(hint->budget, sizeof(hint->budget),
+		 "stops take %s: %.3g Hz with the budget of %.3g %%, %.3g Hz with --budget=%.3g",
+		 format_time(mean_ns, time), model->budget * 1e9 / mean_ns, 100 * model->budget,
+		 fmin(other * 1e9 / mean_ns, asked), 100 * other);
+}
+
+/* Most stops are cheap. A long one is paid back. */
+static void hint_set_long_stop(struct hint *hint, const struct ui_model *model)
+{
+	double max_ns = (double)model->all->stopped.max_ns;
+	double other = fmin(5 * model->budget, 1);
+	char time[3][32];
+
+	snprintf(hint->budget, sizeof(hint->budget),
+		 "a stop of %s takes %s of the budget of %.3g %%, %s of --budget=%.3g",
+		 format_time(max_ns, time[0]), format_time(max_ns / model->budget, time[1]),
+		 100 * model->budget, format_time(max_ns / other, time[2]), 100 * other);
+}
+
+/* Rounded up to two digits, and a little more than is needed. */
+static double hint_round_up(double share)
+{
+	double unit = pow(10, floor(log10(share)) - 1);
+
+	return ceil(1.05 * share / unit) * unit;
+}
+
+static void hint_set_budget(struct hint *hint, const struct ui_model *model)
+{
+	const struct snapshot *all = model->all;
+	double needed = all->stopped.mean_ns * all->sampler.rate_asked_hz / 1e9;
+
+	hint->budget[0] = '\0';
+	if (!(model->budget > 0) || !(all->stopped.mean_ns > 0) ||
+	    !recent_is_throttled(model->recent))
+		return;
+	if (needed > model->budget)
+		hint_set_dear_stops(hint, model, hint_round_up(needed));
+	else
+		hint_set_long_stop(hint, model);
+}
+
+/* --- both ------------------------------------------------------------------------------------- */
+
 static void hint_set(struct hint *hint, const struct snapshot *snapshot)
 {
 	const struct resolver_counts *counts = &snapshot->resolver;
@@ -63,14 +120,23 @@ static void hint_set(struct hint *hint, const struct snapshot *snapshot)
 			 strerror(snapshot->recording_errno));
 }
 
+static int hint_put(const char *text, struct canvas *canvas, int row)
+{
+	if (text[0])
+		canvas_put_name(canvas, row, 1, canvas_columns(canvas) - 2, STYLE_NOTICE, text);
+	return text[0] != '\0';
+}
+
 int hint_draw(struct hint *hint, const struct ui_model *model, struct canvas *canvas, int row)
 {
+	int rows;
+
 	if (!model->all)
 		return 0;
-	if (hint->sequence != model->all->sequence)
+	if (hint->sequence != model->all->sequence) {
 		hint_set(hint, model->all);
-	if (!hint->text[0])
-		return 0;
-	canvas_put_name(canvas, row, 1, canvas_columns(canvas) - 2, STYLE_NOTICE, hint->text);
-	return 1;
+		hint_set_budget(hint, model);
+	}
+	rows = hint_put(hint->text, canvas, row);
+	return rows + hint_put(hint->budget, canvas, row - rows);
 }

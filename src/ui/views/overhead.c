@@ -91,10 +91,10 @@ static void overhead_stopped(struct overhead_page *page)
 	char text[7][32];
 
 	if (!stopped->n) {
-		overhead_line(page, "per sample", STYLE_NORMAL, "the guest was not stopped yet");
+		overhead_line(page, "per stop", STYLE_NORMAL, "the guest was not stopped yet");
 		return;
 	}
-	overhead_line(page, "per sample", STYLE_NORMAL,
+	overhead_line(page, "per stop", STYLE_NORMAL,
 		      "n %s   min %s   mean %s   p50 %s   p90 %s   p99 %s   max %s",
 		      format_count(stopped->n, text[0]),
 		      format_time((double)stopped->min_ns, text[1]),

@@ -6,6 +6,7 @@
  *   depth=N    main -> dive -> dive ... N times (at most 1000) instead of the graph
  *   idle       after each round, sleep about as long as the round took
  *   rounds=N   power off after N rounds of vCPU 0
+ *   beat=HZ    40 % of each 1/HZ s of Xen's clock in on_beat() instead of the graph
  */
 #include <stddef.h>
 
@@ -44,6 +45,8 @@ static void parse_word(const char *word)
 		options.depth = number_of(value) < MAX_DEPTH ? number_of(value) : MAX_DEPTH;
 	else if ((value = option_value(word, "rounds=")))
 		options.rounds = number_of(value);
+	else if ((value = option_value(word, "beat=")) && xen_present())
+		options.beat_hz = number_of(value);
 	else if (option_value(word, "idle"))
 		options.idle = xen_present();
 }

@@ -164,6 +164,31 @@ WORK void dive(unsigned int depth, unsigned long grains)
 		spin(ITERATIONS(100, grains));
 }
 
+/* beat=HZ: in step with Xen's clock. The first 40 % of each 1/HZ s belong to on_beat(). */
+#define BEAT_SHARE(ns) ((ns) / 5 * 2)
+
+WORK void on_beat(unsigned int vcpu, uint64_t until_ns)
+{
+	while (xen_time_ns(vcpu) < until_ns)
+		spin(10);
+}
+
+WORK void off_beat(unsigned int vcpu, uint64_t until_ns)
+{
+	while (xen_time_ns(vcpu) < until_ns)
+		spin(10);
+}
+
+WORK void beat(unsigned int vcpu)
+{
+	uint64_t cycle = xen_time_ns(vcpu) * options.beat_hz / 1000000000;
+	uint64_t start_ns = cycle * 1000000000 / options.beat_hz;
+	uint64_t end_ns = (cycle + 1) * 1000000000 / options.beat_hz;
+
+	on_beat(vcpu, start_ns + BEAT_SHARE(end_ns - start_ns));
+	off_beat(vcpu, end_ns);
+}
+
 WORK void sleep_as_long(unsigned int vcpu, uint64_t started_ns)
 {
 	uint64_t now = xen_time_ns(vcpu);
@@ -207,6 +232,8 @@ void main(unsigned int vcpu)
 	uint64_t started_ns = 0;
 	struct round round = { .vcpu = vcpu };
 
+	while (options.beat_hz)
+		beat(vcpu);
 	for (;;) {
 		if (options.idle)
 			started_ns = xen_time_ns(vcpu);

@@ -17,7 +17,7 @@ tiny_configs = \
 	$(tiny_dir)/tiny-pv4.cfg $(tiny_dir)/tiny-pv4-nofp.cfg \
 	$(tiny_dir)/tiny-pvh-deep.cfg $(tiny_dir)/tiny-pv-deep.cfg \
 	$(tiny_dir)/tiny-pvh-idle.cfg $(tiny_dir)/tiny-pv-idle.cfg \
-	$(tiny_dir)/tiny-pvh-brief.cfg
+	$(tiny_dir)/tiny-pvh-brief.cfg $(tiny_dir)/tiny-pvh-beat.cfg
 
 tiny_cflags = -std=gnu11 -O2 -g -Wall -Wextra -ffreestanding \
 	-fno-pic -mcmodel=kernel -mno-red-zone -mgeneral-regs-only \
@@ -48,7 +48,8 @@ $(tiny_configs): $(tiny_dir)/tiny.cfg.in $(srcdir)/$(tiny_dir)/tiny.mk
 	case $$name in tiny-pvh*) type=pvh ;; esac; \
 	case $$name in *4*) vcpus=4 ;; esac; \
 	case $$name in *-nofp) kernel=tiny-nofp ;; *-deep) extra=depth=200 ;; \
-		*-idle) extra=idle ;; *-brief) extra=rounds=10000 ;; esac; \
+		*-idle) extra=idle ;; *-brief) extra=rounds=10000 ;; \
+		*-beat) extra=beat=99 ;; esac; \
 	sed -e "s|@name@|$$name|" -e "s|@type@|$$type|" -e "s|@vcpus@|$$vcpus|" \
 		-e "s|@kernel@|$(abs_builddir)/$(tiny_dir)/$$kernel|" -e "s|@extra@|$$extra|" \
 		$(srcdir)/$(tiny_dir)/tiny.cfg.in >$@

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Private to sample/: for how much longer the guest may be stopped. A token bucket: credit grows
+ * For how much longer the guest may be stopped. A token bucket: credit grows
  * with time by the budget's share, stops spend it, and no stop begins without credit. So over any
  * span the stopped time is at most share * span, plus the share of a tenth of a second, plus one
  * stop.
  */
-#ifndef SAMPLE_BUDGET_H
-#define SAMPLE_BUDGET_H
+#ifndef XTOP_BUDGET_H
+#define XTOP_BUDGET_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Screens of a guest whose budget is used up: for a moment, by one long stop, and all the time. The
+ * rate, the meters and the view of vCPUs stay calm, and after a while a line says what is going on.
+ */
+#include "config.h"
+
+#include <locale.h>
+
+#include "scene.h"
+
+struct throttle {
+	struct scene scene;
+	uint64_t skipped;
+	struct snapshot_vcpu vcpus[2]; /* of the last picture */
+	double mean_ns;
+	uint64_t max_ns;
+};
+
+/* A second in which TAKEN of 99 ticks gave a sample. */
+static void throttle_show(struct throttle *throttle, unsigned taken)
+{
+	struct snapshot *snapshot = fixture_snapshot(&throttle->scene.fixture, 2);
+
+	throttle->skipped += 99 - taken;
+	snapshot->sampler.skipped_budget = throttle->skipped;
+	snapshot->sampler.samples -= throttle->skipped;
+	snapshot->stopped.mean_ns = throttle->mean_ns;
+	snapshot->stopped.max_ns = throttle->max_ns;
+	for (unsigned i = 0; i < 2; i++) {
+		throttle->vcpus[i].states[VCPU_RUNNING] += taken * (60 - 12 * i);
+		throttle->vcpus[i].states[VCPU_RUNNABLE] += taken * 5;
+		throttle->vcpus[i].states[VCPU_BLOCKED] += taken * (35 + 12 * i);
+		throttle->vcpus[i].user += taken * (48 - 10 * i);
+		snapshot->vcpus[i] = throttle->vcpus[i];
+		snapshot->vcpus[i].last_frame =
+			fixture_frame(&throttle->scene.fixture, "deflate_slow");
+	}
+	ui_show(throttle->scene.ui, snapshot);
+}
+
+static void throttle_open(struct throttle *throttle)
+{
+	*throttle = (struct throttle){ .mean_ns = 12100, .max_ns = 88000 };
+	scene_open_filled(&throttle->scene);
+	for (unsigned i = 0; i < 30; i++)
+		throttle_show(throttle, 99);
+}
+
+/*
+ * A stop of 50 ms: for 5 s the budget of 1 % allows no other. The seconds before that count less the
+ * older they are: by a half-life of 10 s, 31 s of 99 Hz and then 5 s without a sample are 67.4 Hz.
+ */
+static void test_one_long_stop(void)
+{
+	struct throttle throttle;
+
+	throttle_open(&throttle);
+	throttle.max_ns = 50000000;
+	for (unsigned i = 0; i < 5; i++) {
+		throttle_show(&throttle, 0);
+		screen_contains(&throttle.scene, 80, 24, " 0 of 99 Hz", false);
+		screen_contains(&throttle.scene, 80, 24, "  65   vCPU1", true);
+	}
+	screen_contains(&throttle.scene, 80, 24, "67.4 of 99 Hz (budget)", true);
+	screen_check(&throttle.scene, "throttled-moment-80x24", 80, 24);
+	scene_keys(&throttle.scene, 80, 24, "v");
+	screen_check(&throttle.scene, "throttled-moment-vcpus-80x24", 80, 24);
+	scene_close(&throttle.scene);
+}
+
+/* Stops of 1.1 ms, always. */
+static void test_dear_stops(void)
+{
+	struct throttle throttle;
+
+	throttle_open(&throttle);
+	throttle.mean_ns = 1100000;
+	throttle.max_ns = 3300000;
+	for (unsigned i = 0; i < 8; i++)
+		throttle_show(&throttle, 9);
+	screen_contains(&throttle.scene, 80, 24, "--budget", false);
+	for (unsigned i = 0; i < 40; i++)
+		throttle_show(&throttle, 9);
+	screen_check(&throttle.scene, "throttled-80x24", 80, 24);
+	screen_contains(&throttle.scene, 120, 30,
+			"stops take 1.1 ms: 9.09 Hz with the budget of 1 %, "
+			"99 Hz with --budget=12",
+			true);
+	scene_keys(&throttle.scene, 80, 24, "[");
+	screen_contains(&throttle.scene, 80, 24, "12 of 99 Hz (budget)", true);
+	screen_contains(&throttle.scene, 80, 24, "with --budget=12", true);
+	for (unsigned i = 0; i < 5; i++)
+		throttle_show(&throttle, 99);
+	scene_keys(&throttle.scene, 80, 24, "Z");
+	screen_contains(&throttle.scene, 80, 24, "--budget", false);
+	throttle.mean_ns = 40000000;
+	for (unsigned i = 0; i < 20; i++)
+		throttle_show(&throttle, 1);
+	screen_contains(&throttle.scene, 80, 24,
+			"0.25 Hz with the budget of 1 %, 25 Hz with --budget=100", true);
+	scene_close(&throttle.scene);
+}
+
+/* A stop of 0.3 s takes half a minute to pay back. */
+static void test_paid_back(void)
+{
+	struct throttle throttle;
+
+	throttle_open(&throttle);
+	throttle.max_ns = 300000000;
+	for (unsigned i = 0; i < 15; i++)
+		throttle_show(&throttle, 0);
+	screen_contains(&throttle.scene, 80, 24,
+			"a stop of 300 ms takes 30.0 s of the budget of 1 %, 6.0 s of --budget=5",
+			true);
+	scene_close(&throttle.scene);
+}
+
+int main(void)
+{
+	if (!setlocale(LC_CTYPE, "C.UTF-8"))
+		abort();
+	setenv("TZ", "UTC", 1);
+	test_one_long_stop();
+	test_dear_stops();
+	test_paid_back();
+	return tap_done();
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The rate and the vCPUs' time over the live window, from counters made up second by second. */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "tests/support/tap.h"
+#include "ui/recent.h"
+
+#define SECOND 1000000000ULL
+
+static struct recent recent;
+static struct snapshot *snapshot; /* the counters go on from picture to picture */
+
+static void begin(double half_life_s)
+{
+	recent_init(&recent, half_life_s);
+	snapshot_destroy(snapshot);
+	snapshot = snapshot_create(0);
+	if (!snapshot)
+		abort();
+	snapshot->n_vcpus = 1;
+	snapshot->sampler.state = SAMPLER_RUNNING;
+	snapshot->sampler.rate_asked_hz = 100;
+}
+
+/* NS later: TAKEN samples, of which RUNNING found the vCPU running, and SKIPPED ticks. */
+static void pass(uint64_t ns, unsigned taken, unsigned running, unsigned skipped)
+{
+	snapshot->sequence++;
+	snapshot->sampler.elapsed_ns += ns;
+	snapshot->sampler.samples += taken;
+	snapshot->sampler.skipped_budget += skipped;
+	snapshot->vcpus[0].states[VCPU_RUNNING] += running;
+	snapshot->vcpus[0].states[VCPU_BLOCKED] += taken - running;
+	recent_update(&recent, snapshot);
+}
+
+static double kernel(void)
+{
+	return vcpu_shares_of(&recent.vcpus[0]).kernel;
+}
+
+static void test_one_long_stop(void)
+{
+	double lowest = 1000, share = 0;
+
+	begin(10);
+	for (unsigned i = 0; i < 60; i++)
+		pass(SECOND, 100, 60, 0);
+	check(fabs(recent.rate_hz - 100) < 0.01 && !recent.lowered, "%g Hz", recent.rate_hz);
+	for (unsigned i = 0; i < 5; i++) {
+		pass(SECOND, 0, 0, 100);
+		lowest = fmin(lowest, recent.rate_hz);
+		share = kernel();
+		check(!recent_is_throttled(&recent), "%u s without samples do not last", i + 1);
+	}
+	/* Half a half-life: what was before counts 0.71 of what it did. */
+	check(fabs(lowest - 100 * exp2(-0.5)) < 1, "5 s without samples: %g Hz", lowest);
+	check(fabs(share - 0.6) < 0.001, "the vCPU's share stays: %g", share);
+	check(recent.lowered, "the rate is lower, because of the budget");
+	for (unsigned i = 0; i < 60; i++) {
+		pass(SECOND, 100, 60, 0);
+		if (recent_is_throttled(&recent))
+			check(false, "throttled %u s after that", i);
+	}
+	check(recent.rate_hz > 99 && !recent.lowered, "a minute later: %g Hz", recent.rate_hz);
+}
+
+static void test_half_life(void)
+{
+	begin(2);
+	for (unsigned i = 0; i < 600; i++)
+		pass(SECOND / 10, 10, 10, 0);
+	for (unsigned i = 0; i < 20; i++)
+		pass(SECOND / 10, 10, 0, 0);
+	check(fabs(kernel() - 0.5) < 0.02, "what is one half-life old counts half: %g", kernel());
+	begin(0);
+	for (unsigned i = 0; i < 40; i++)
+		pass(SECOND, 100, i < 10 ? 100 : 0, 0);
+	check(fabs(kernel() - 0.25) < 0.001, "without a half-life all counts: %g", kernel());
+}
+
+static void test_throttled(void)
+{
+	unsigned said = 0;
+
+	begin(10);
+	for (unsigned i = 1; i <= 30 && !said; i++) {
+		pass(SECOND, 10, 10, 90);
+		said = recent_is_throttled(&recent) ? i : 0;
+	}
+	check(said >= 8 && said <= 12, "told after %u s", said);
+	check(fabs(recent.rate_hz - 10) < 0.01 && recent.lowered, "%g Hz", recent.rate_hz);
+	pass(SECOND, 100, 10, 0);
+	check(recent_is_throttled(&recent), "one good second is not the end");
+	for (unsigned i = 0; i < 3; i++)
+		pass(SECOND, 100, 10, 0);
+	check(!recent_is_throttled(&recent), "four are");
+	begin(10);
+	for (unsigned i = 0; i < 60; i++)
+		pass(SECOND, 97, 10, 3);
+	check(!recent.lowered && !recent_is_throttled(&recent), "3 %% of the ticks do not matter");
+}
+
+/* Time in which nothing was to be sampled does not lower the rate. */
+static void test_not_sampled(void)
+{
+	begin(10);
+	snapshot->sampler.waited = 60;
+	pass(SECOND, 40, 40, 0);
+	check(recent.rate_hz == 0, "on hold: not known");
+	pass(SECOND, 100, 40, 0);
+	check(fabs(recent.rate_hz - 100) < 0.01, "after the hold: %g Hz", recent.rate_hz);
+	snapshot->sampler.state = SAMPLER_GUEST_PAUSED;
+	pass(SECOND / 2, 50, 40, 0);
+	for (unsigned i = 0; i < 20; i++)
+		pass(SECOND, 0, 0, 0);
+	check(fabs(recent.rate_hz - 100) < 0.01, "paused by an administrator: %g Hz",
+	      recent.rate_hz);
+	snapshot->sampler.state = SAMPLER_RUNNING;
+	pass(SECOND, 30, 0, 0);
+	pass(SECOND, 100, 0, 0);
+	check(fabs(recent.rate_hz - 100) < 0.01, "and after that: %g Hz", recent.rate_hz);
+}
+
+static void test_reset(void)
+{
+	begin(10);
+	for (unsigned i = 0; i < 10; i++)
+		pass(SECOND, 100, 100, 0);
+	snapshot->vcpus[0] = (struct snapshot_vcpu){ .user = 0 };
+	pass(SECOND, 10, 0, 0);
+	check(kernel() == 0, "after a reset only what is new counts: %g", kernel());
+}
+
+/* A picture of the history: the window begins with the picture before it. */
+static void test_begin(void)
+{
+	begin(10);
+	pass(100 * SECOND, 100, 100, 9900);
+	recent_init(&recent, 10);
+	recent_begin(&recent, snapshot);
+	check(recent.rate_hz == 0 && !recent.lowered && kernel() == 0, "empty at first");
+	pass(SECOND, 50, 25, 0);
+	check(fabs(recent.rate_hz - 50) < 0.01 && fabs(kernel() - 0.5) < 0.001, "%g Hz, %g",
+	      recent.rate_hz, kernel());
+}
+
+int main(void)
+{
+	test_one_long_stop();
+	test_half_life();
+	test_throttled();
+	test_not_sampled();
+	test_reset();
+	test_begin();
+	snapshot_destroy(snapshot);
+	return tap_done();
+}
