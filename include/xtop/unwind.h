@@ -33,6 +33,12 @@ struct unwind_tables {
 void unwind_tables_deinit(struct unwind_tables *tables); /* leaves it without tables */
 size_t unwind_tables_memory_bytes(const struct unwind_tables *tables);
 /*
+ * Where the function that has ADDRESS begins and ends, by the tables: for code without symbols.
+ * False: no table tells. All three are addresses in the image.
+ */
+bool unwind_tables_find_function(const struct unwind_tables *tables, uint64_t address,
+				 uint64_t *start, uint64_t *end);
+/*
  * Replaces `cfi` and `dwarf` by what SECTIONS say; NULL where they say nothing. Error: out of
  * memory; TABLES are as they were.
  */

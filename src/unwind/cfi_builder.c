@@ -106,6 +106,21 @@ void cfi_builder_add(struct cfi_builder *builder, uint64_t address, const struct
 	cfi->n_asks += rule->kind == RULE_ASK;
 }
 
+void cfi_builder_add_function(struct cfi_builder *builder, uint64_t start, uint64_t end)
+{
+	struct cfi *cfi = builder->cfi;
+
+	if (start >= end)
+		return;
+	if (!vector_reserve(cfi->functions, cfi->functions_capacity, cfi->n_functions + 1)) {
+		builder->no_memory = true;
+		return;
+	}
+	cfi->functions[cfi->n_functions++] = (struct cfi_function){
+		.start = (uint32_t)(start - cfi->base), .end = (uint32_t)(end - cfi->base)
+	};
+}
+
 /* --- the finished table ----------------------------------------------------------------------- */
 
 /* A block has about four rows. The last entry closes the last block. */
@@ -160,11 +175,13 @@ void cfi_destroy(struct cfi *cfi)
 	free(cfi->row_rules);
 	free(cfi->rules);
 	free(cfi->blocks);
+	free(cfi->functions);
 	free(cfi);
 }
 
 size_t cfi_memory_bytes(const struct cfi *cfi)
 {
 	return sizeof(*cfi) + cfi->n_rows * (sizeof(*cfi->addresses) + sizeof(*cfi->row_rules)) +
-	       cfi->n_rules * sizeof(*cfi->rules) + cfi->n_blocks * sizeof(*cfi->blocks);
+	       cfi->n_rules * sizeof(*cfi->rules) + cfi->n_blocks * sizeof(*cfi->blocks) +
+	       cfi->functions_capacity * sizeof(*cfi->functions);
 }

@@ -27,6 +27,8 @@ uint32_t cfi_builder_number(struct cfi_builder *builder, const struct cfi_rule *
  * ADDRESS - base < UINT32_MAX. Out of memory sets no_memory.
  */
 void cfi_builder_add(struct cfi_builder *builder, uint64_t address, const struct cfi_rule *rule);
+/* A function of the code, for cfi_find_function(). They come in the order of their addresses. */
+void cfi_builder_add_function(struct cfi_builder *builder, uint64_t start, uint64_t end);
 /* The table, which ends at the last row's address. NULL: out of memory, or there are no rows. */
 struct cfi *cfi_builder_finish(struct cfi_builder *builder);
 

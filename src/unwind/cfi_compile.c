@@ -170,6 +170,7 @@ static void cfi_add_fde(struct cfi_compiler *compiler, const struct cfi_fde *fde
 	}
 	if (program->bad)
 		rows->cfi->n_refused++;
+	cfi_builder_add_function(rows, fde->start, end);
 	cfi_builder_add(rows, reached < end ? reached : end, &nothing);
 	rows->cfi->n_fdes++;
 }
