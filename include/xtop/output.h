@@ -36,6 +36,14 @@ struct xtop_error *output_close(struct output_file *file);
 void output_discard(struct output_file *file); /* NULL allowed */
 
 /*
+ * Writes what STREAM holds, and asks the file system for errors that it reports only when a file is
+ * closed: NFS, 9p, FUSE and quotas do (close(2)). For this a duplicate of the descriptor is closed,
+ * so that the caller can still empty the file. False: something was not written; errno says why, or
+ * is 0.
+ */
+bool output_flush(FILE *stream);
+
+/*
  * output_remove() removes an empty file that this run has created: by unlink(), or through REMOVE,
  * if that is set, when this process has no rights to unlink().
  */

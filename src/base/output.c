@@ -246,13 +246,23 @@ static void output_free(struct output_file *file)
 	free(file);
 }
 
+bool output_flush(FILE *stream)
+{
+	int copy;
+
+	errno = 0;
+	if (fflush(stream) != 0 || ferror(stream))
+		return false;
+	copy = fcntl(fileno(stream), F_DUPFD_CLOEXEC, 0);
+	return copy >= 0 && close(copy) == 0;
+}
+
 struct xtop_error *output_close(struct output_file *file)
 {
 	bool to_stdout = file->stream == stdout;
 	struct xtop_error *error = NULL;
 
-	errno = 0;
-	if (fflush(file->stream) != 0 || ferror(file->stream)) {
+	if (!output_flush(file->stream)) {
 		error = error_create_errno(errno ? errno : EIO, "cannot write %s%s%s",
 					   to_stdout ? "" : "'", to_stdout ? "stdout" : file->path,
 					   to_stdout ? "" : "'");
