@@ -459,11 +459,18 @@ static void pipeline_record_counts(const struct pipeline *pipeline, struct recor
 		recording_writer_set_counts(writer, &counts);
 }
 
+void pipeline_hurry(struct pipeline *pipeline)
+{
+	if (pipeline->control)
+		control_hurry(pipeline->control);
+}
+
 /* In this order: no more samples come, none is left in the ring, none is unwritten. */
 struct xtop_error *pipeline_stop(struct pipeline *pipeline)
 {
 	struct recording_writer *writer = no_cleanup_ptr(pipeline->writer);
 
+	pipeline_hurry(pipeline);
 	pipeline_stop_reattacher(pipeline); /* first: it starts guards */
 	if (pipeline->control)
 		control_quit(pipeline->control);

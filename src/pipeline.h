@@ -30,6 +30,8 @@ struct xtop_error *pipeline_create(const struct options *options, const char *do
 				   struct kernel_cache *cache, struct pipeline **pipelinep);
 void pipeline_destroy(struct pipeline *pipeline); /* stopped or never started; NULL allowed */
 struct xtop_error *pipeline_start(struct pipeline *pipeline);
+/* Somebody waits for pipeline_stop(): see control_hurry(). */
+void pipeline_hurry(struct pipeline *pipeline);
 /* Ends sampling, empties the ring and closes the recording of -w, which the error is about. */
 struct xtop_error *pipeline_stop(struct pipeline *pipeline);
 

@@ -170,6 +170,9 @@ struct xtop_error *pipelines_stop(struct pipelines *pipelines)
 {
 	struct xtop_error *first = NULL;
 
+	for (size_t i = 0; i < UI_MAX_GUESTS; i++)
+		if (pipelines->guests[i])
+			pipeline_hurry(pipelines->guests[i]->pipeline);
 	for (size_t i = 0; i < UI_MAX_GUESTS; i++) {
 		struct xtop_error *error =
 			pipelines->guests[i] ? pipelines_stop_guest(pipelines->guests[i]) : NULL;

@@ -17,6 +17,7 @@ libxtop_a_SOURCES += \
 	include/xtop/utf8.h \
 	include/xtop/vcpu_x86.h \
 	include/xtop/vector.h \
+	include/xtop/work.h \
 	include/xtop/xdg.h \
 	src/base/bytes.c \
 	src/base/error.c \
@@ -25,4 +26,5 @@ libxtop_a_SOURCES += \
 	src/base/inputs.c \
 	src/base/output.c \
 	src/base/text.c \
-	src/base/text_marks.h
+	src/base/text_marks.h \
+	src/base/work.c

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "xtop/inputs.h"
+#include "xtop/work.h"
 
 #define OS_POLL_NS      800000000ULL   /* the user sees within a second what came or went */
 #define OS_RETRY_NS     1000000000ULL  /* until the next look at an unknown system */
@@ -201,7 +202,7 @@ static void os_check(struct os *os, const struct sample_vcpu *vcpu, uint64_t now
 		os->strays = runs == OS_RUNS_NOT ? os->strays + 1 : 0;
 	if (os->strays)
 		os->next_ns = now_ns + OS_STRAY_NS;
-	if (os->strays == OS_MAX_STRAYS || !os->ops->is_there(os->system))
+	if ((os->strays == OS_MAX_STRAYS || !os->ops->is_there(os->system)) && !work_is_over())
 		os_forget(os);
 }
 

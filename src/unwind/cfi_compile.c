@@ -18,6 +18,7 @@
 #include "xtop/cleanup.h"
 #include "xtop/hash.h"
 #include "xtop/vector.h"
+#include "xtop/work.h"
 
 /* --- a row's rule ----------------------------------------------------------------------------- */
 
@@ -273,7 +274,7 @@ static void cfi_add_list(struct cfi_builder *builder, const struct cfi_sections 
 	memset(cfi->cache, 0xff, sizeof(cfi->cache));
 	cfi->base = list->places[0].start;
 	cfi_intern(builder, &nothing);
-	for (size_t i = 0; i < list->n && !builder->no_memory; i++) {
+	for (size_t i = 0; i < list->n && !builder->no_memory && !work_is_over(); i++) {
 		uint64_t next = i + 1 < list->n ? list->places[i + 1].start : UINT64_MAX;
 		struct cfi_fde fde;
 

@@ -83,7 +83,9 @@ static int root_walk_reopen(int fd)
 	return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 }
 
-/* True: the walk goes on. False: it has ended, and *FILE may be open. Closes FD if it is not kept. */
+/*
+ * True: the walk goes on. False: it has ended, and *FILE may be open. Closes FD if it is not kept.
+ */
 static bool root_walk_enter(struct root_walk *walk, int fd, struct root_file *file)
 {
 	struct stat status;
