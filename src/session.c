@@ -48,6 +48,7 @@ struct session {
 	session_report_fn *report;
 	char title[128];    /* of the tables */
 	char reported[160]; /* the last note that was reported */
+	const char *write_folder; /* for files that are named on the screen; NULL: this one */
 };
 
 static double session_clock(clockid_t clock)
@@ -137,7 +138,8 @@ static struct xtop_error *session_open_files(struct session *session)
 }
 
 /*
- * The broker keeps the rights that this process gives up: to guests, and to remove its own files.
+ * The broker keeps the rights that this process gives up: to guests, to remove its own files, and
+ * to open files for the user.
  */
 static struct xtop_error *session_start_broker(struct session *session)
 {
@@ -149,10 +151,10 @@ static struct xtop_error *session_start_broker(struct session *session)
 		.n_domains = options->n_domains,
 		.files = { options->output, options->stats, options->record },
 		.budget = options->budget,
+		.no_domains = options->replay,
 	};
-	if (options->replay && geteuid() != 0)
-		return NULL;
 	output_set_remover(broker_remove);
+	output_set_opener(broker_open_output);
 	return broker_start(&session->broker);
 }
 
@@ -210,13 +212,22 @@ static struct xtop_error *session_add_guests(struct session *session)
 }
 
 /* Only with a live guest the user hears what the sandbox lacks: a guest may be a stranger's. */
-static struct xtop_error *session_give_up_rights(const struct session *session)
+static struct xtop_error *session_give_up_rights(struct session *session)
 {
+	const struct options *options = session->options;
 	const char *lack = sandbox_warning();
+	struct xtop_error *error;
+	int root;
 
-	if (lack && !session->options->replay && session->report)
+	if (!caller_may_write(".") && caller_may_write("/tmp/"))
+		session->write_folder = "/tmp/";
+	if (lack && !options->replay && session->report)
 		session->report(lack);
-	return sandbox_enter();
+	root = options->root ? inputs_open(options->root) : -1;
+	error = sandbox_enter(root);
+	if (root >= 0)
+		close(root);
+	return error;
 }
 
 static struct xtop_error *session_start(struct session *session)
@@ -343,6 +354,7 @@ static struct xtop_error *session_screen(struct session *session)
 		.sort = session->sort,
 		.filter = options->filter,
 		.addresses = options->addresses,
+		.write_folder = session->write_folder,
 	};
 
 	session_read_host(host, sizeof(host));

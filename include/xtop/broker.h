@@ -7,7 +7,8 @@
  *   main ─┬─ list, find, registers    what Xen says of domains
  *         ├─ memory                   a descriptor that maps this one domain's pages, nothing else
  *         ├─ start, stop              guard and sampler of a domain, with main's ring and control
- *         └─ remove                   an empty result file that this run has created
+ *         ├─ remove                   an empty result file that this run has created
+ *         └─ open                     a file that the user names on the screen, as that user
  *
  * The broker answers only for the domains that the command line names, and for the domains that
  * these reboot as. So main cannot reach other domains, even if an attacker has taken it over.
@@ -35,6 +36,7 @@ struct broker_settings {
 	const char *const *domains; /* as the command line names them */
 	size_t n_domains;           /* 0: all domains are allowed */
 	const char *files[BROKER_MAX_FILES]; /* results that main may ask to remove; NULL: none */
+	bool no_domains;            /* none at all: a recording is played */
 	double budget; /* the most that a sampler may take, even if control says more */
 };
 
@@ -44,8 +46,10 @@ struct xtop_error *broker_start(const struct broker_settings *settings);
 void broker_stop(void);
 /* False after the broker has failed to answer. Any thread. */
 bool broker_is_alive(void);
-/* Removes PATH, if it is one of the settings' files and an empty file of ours. */
+/* Removes PATH, if it is an empty file: one of the settings' files, or of broker_open_output(). */
 void broker_remove(const char *path);
+/* An output_opener_fn (xtop/output.h). */
+struct xtop_error *broker_open_output(const char *path, bool replace, int *fdp, bool *existsp);
 
 /* --- questions about a domain. Without a broker, this process asks Xen itself. ---------------- */
 

@@ -24,8 +24,8 @@
 
 /*
  * After control_hurry() the resolver works so long and no longer: then it stops reading the guest,
- * and counts what is left in the ring. The user is to wait for 200 ms at most: the rest of it is for
- * the sampler's end, and for what the resolver cannot interrupt.
+ * and counts what is left in the ring. The user is to wait for 200 ms at most. The rest of them is
+ * for the sampler's end, and for what the resolver cannot interrupt.
  */
 #define RESOLVER_HURRY_NS 50000000
 

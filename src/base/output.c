@@ -200,6 +200,57 @@ struct xtop_error *output_open(const char *path, bool replace, struct output_fil
 	return NULL;
 }
 
+static output_opener_fn *output_opener;
+
+void output_set_opener(output_opener_fn *opener)
+{
+	output_opener = opener;
+}
+
+static struct xtop_error *output_adopt(struct output_file *file, int fd, bool created)
+{
+	file->is_file = true;
+	file->created = created;
+	file->stream = fdopen(fd, "w");
+	if (file->stream)
+		return NULL;
+	close(fd);
+	return error_create("out of memory");
+}
+
+struct xtop_error *output_open_named(const char *path, bool replace, bool *existsp,
+				     struct output_file **filep)
+{
+	struct output_file *file = calloc(1, sizeof(*file));
+	struct xtop_error *error = NULL;
+	int fd = -1;
+
+	*existsp = false;
+	if (file)
+		file->path = strdup(path);
+	if (!file || !file->path)
+		error = error_create("out of memory");
+	if (!error)
+		error = (output_opener ? output_opener : output_open_named_fd)(path, replace, &fd,
+									       existsp);
+	if (!error)
+		error = output_adopt(file, fd, !replace);
+	if (error) {
+		output_discard(file);
+		return error;
+	}
+	*filep = file;
+	return NULL;
+}
+
+uint64_t output_size(const struct output_file *file)
+{
+	struct stat status;
+
+	fflush(file->stream);
+	return fstat(fileno(file->stream), &status) < 0 ? 0 : (uint64_t)status.st_size;
+}
+
 struct xtop_error *output_begin(struct output_file *file, FILE **streamp)
 {
 	if (!file->begun && !file->created && file->is_file)

@@ -25,6 +25,7 @@ libxtop_a_SOURCES += \
 	src/base/hash.c \
 	src/base/inputs.c \
 	src/base/output.c \
+	src/base/output_named.c \
 	src/base/text.c \
 	src/base/text_marks.h \
 	src/base/work.c

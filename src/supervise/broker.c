@@ -23,6 +23,7 @@
 #include "supervise/broker.h"
 #include "supervise/broker_wire.h"
 #include "supervise/guard.h"
+#include "supervise/opener.h"
 #include "xtop/cleanup.h"
 #include "xtop/control.h"
 #include "xtop/foreign.h"
@@ -49,6 +50,7 @@ struct broker_run {
 struct broker {
 	const struct broker_settings *settings;
 	int socket;
+	struct opener opener;
 	int folders[BROKER_MAX_FILES]; /* of settings->files, opened at the start; -1: none */
 	struct broker_run runs[BROKER_MAX_GUARDS];
 	size_t n_grants;
@@ -63,6 +65,8 @@ struct broker {
  */
 static bool broker_may_find(const struct broker *broker, const char *domain)
 {
+	if (broker->settings->no_domains)
+		return false;
 	if (!broker->settings->n_domains)
 		return true;
 	for (size_t i = 0; i < broker->settings->n_domains; i++)
@@ -284,7 +288,8 @@ static struct xtop_error *broker_answer(struct broker *broker, const struct brok
 {
 	switch (request->question) {
 	case BROKER_LIST:
-		return broker_list(answer);
+		return broker->settings->no_domains ? error_create("a recording is played")
+						    : broker_list(answer);
 	case BROKER_FIND:
 		return broker_find(broker, request->text, answer);
 	case BROKER_REGISTERS:
@@ -350,9 +355,13 @@ static bool broker_serve(struct broker *broker)
 	if (!wire_receive(broker->socket, &request, sizeof(request), fds, &n_fds))
 		return false;
 	request.text[sizeof(request.text) - 1] = '\0';
-	error = broker_answer(broker, &request, fds, n_fds, &answer);
+	error = request.question == BROKER_OPEN
+			? opener_start(&broker->opener, &request, broker->socket)
+			: broker_answer(broker, &request, fds, n_fds, &answer);
 	for (size_t i = 0; i < n_fds; i++)
 		close(fds[i]);
+	if (request.question == BROKER_OPEN && !error)
+		return true; /* the opener answers */
 	return broker_send(broker, &answer, error);
 }
 
@@ -365,7 +374,10 @@ static void broker_loop(struct broker *broker)
 
 	for (;;) {
 		bool some = broker_poll_guards(broker);
-		int ready = ppoll(&asked, 1, some ? &wait : NULL, NULL);
+		int ready;
+
+		opener_poll(&broker->opener);
+		ready = ppoll(&asked, 1, some ? &wait : NULL, NULL);
 
 		if (ready > 0 && !broker_serve(broker))
 			return;
@@ -413,6 +425,7 @@ void broker_run(const struct broker_settings *settings, int socket)
 	broker_set_signals();
 	broker_close_streams();
 	broker_open_folders(&broker);
+	opener_init(&broker.opener);
 	control_set_budget_limit(settings->budget);
 	broker_loop(&broker);
 	for (unsigned i = 0; i < BROKER_MAX_GUARDS; i++)

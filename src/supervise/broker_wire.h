@@ -11,6 +11,9 @@
  *   START          domid                    number: of the guard           ► control, ring; ◄ pidfd
  *   STOP           number: of the guard     -                              -
  *   REMOVE         number: of the file      -                              -
+ *   OPEN           text: path, number       number: it exists              ◄ to write to
+ *
+ * The number of OPEN is an enum opener_act (opener.h).
  */
 #ifndef SUPERVISE_BROKER_WIRE_H
 #define SUPERVISE_BROKER_WIRE_H
@@ -25,12 +28,13 @@ enum broker_question {
 	BROKER_START,
 	BROKER_STOP,
 	BROKER_REMOVE,
+	BROKER_OPEN,
 };
-#define N_BROKER_QUESTIONS 7
+#define N_BROKER_QUESTIONS 8
 
 struct broker_request {
 	uint32_t question, domid, number;
-	char text[256]; /* the reader terminates it */
+	char text[1024]; /* the reader terminates it */
 };
 
 struct broker_reply {

@@ -19,16 +19,19 @@
 
 #include "supervise/broker.h"
 #include "supervise/broker_wire.h"
+#include "supervise/opener.h"
 #include "xtop/cleanup.h"
 #include "xtop/control.h"
 #include "xtop/foreign.h"
 #include "xtop/memory.h"
+#include "xtop/output.h"
 #include "xtop/ring.h"
 #include "xtop/xen.h"
 
 #define CLIENT_WAIT_S   20    /* for an answer; the end of a guard takes less */
 #define CLIENT_WAIT_MS  5000  /* for a guard that ends without the broker */
 #define CLIENT_MAX_LIST 32768 /* domains: Xen has no more numbers */
+#define CLIENT_MAX_NAME 256   /* bytes of a domain's name or UUID */
 
 static struct {
 	int socket; /* 0: there is no broker */
@@ -181,7 +184,7 @@ struct xtop_error *guest_find(const char *domain, struct guest_info *info)
 
 	if (!client.socket)
 		return xen_find(domain, info);
-	if (strlen(domain) >= sizeof(request.text))
+	if (strlen(domain) >= CLIENT_MAX_NAME)
 		return error_create("no domain '%s' on this host: xtop -l lists them", domain);
 	memcpy(request.text, domain, strlen(domain));
 	error = client_ask(&request, NULL, 0, &reply, NULL);
@@ -259,6 +262,36 @@ void guard_stop(struct guest_process *process, struct control *control)
 	process->pidfd = -1;
 }
 
+/* *FDP is -1 if no descriptor comes. */
+static struct xtop_error *client_open(const char *path, enum opener_act act,
+				      struct broker_reply *reply, int *fdp)
+{
+	struct broker_request request = { .question = BROKER_OPEN, .number = act };
+
+	if (strlen(path) >= sizeof(request.text))
+		return error_create("cannot write '%s': the path is too long", path);
+	memcpy(request.text, path, strlen(path));
+	return client_ask(&request, NULL, 0, reply, fdp);
+}
+
+struct xtop_error *broker_open_output(const char *path, bool replace, int *fdp, bool *existsp)
+{
+	struct broker_reply reply = { 0 };
+	struct xtop_error *error;
+	int fd = -1;
+
+	if (!client.socket)
+		return output_open_named_fd(path, replace, fdp, existsp);
+	error = client_open(path, replace ? OPENER_REPLACE : OPENER_CREATE, &reply, &fd);
+	*existsp = error && reply.number;
+	if (error)
+		return error;
+	if (fd < 0)
+		return error_create("cannot write '%s': no descriptor came", path);
+	*fdp = fd;
+	return NULL;
+}
+
 void broker_remove(const char *path)
 {
 	struct broker_request request = { .question = BROKER_REMOVE };
@@ -268,7 +301,10 @@ void broker_remove(const char *path)
 		return;
 	for (uint32_t i = 0; i < BROKER_MAX_FILES; i++) {
 		request.number = i;
-		if (client.settings->files[i] && strcmp(path, client.settings->files[i]) == 0)
+		if (client.settings->files[i] && strcmp(path, client.settings->files[i]) == 0) {
 			error_destroy(client_ask(&request, NULL, 0, &reply, NULL));
+			return;
+		}
 	}
+	error_destroy(client_open(path, OPENER_REMOVE, &reply, NULL));
 }
