@@ -18,16 +18,15 @@
 #include "xtop/guest.h"
 #include "xtop/snapshot.h"
 
-struct kernel_cache; /* xtop/kernel_cache.h */
 struct pipeline;
 
 /*
  * Finds DOMAIN (NULL: the recording of OPTIONS) and does all that needs rights. pipeline_start()
- * then reads what strangers made, such as the files that inputs.h holds open. OPTIONS and CACHE
+ * then reads what strangers made, such as the files that inputs.h holds open. OPTIONS
  * outlive the pipeline.
  */
 struct xtop_error *pipeline_create(const struct options *options, const char *domain,
-				   struct kernel_cache *cache, struct pipeline **pipelinep);
+				   struct pipeline **pipelinep);
 void pipeline_destroy(struct pipeline *pipeline); /* stopped or never started; NULL allowed */
 struct xtop_error *pipeline_start(struct pipeline *pipeline);
 /* Somebody waits for pipeline_stop(): see control_hurry(). */

@@ -141,7 +141,7 @@ struct xtop_error *pipelines_add(struct pipelines *pipelines, const char *domain
 	if (!guest)
 		return error_create("out of memory");
 	snprintf(guest->domain, sizeof(guest->domain), "%s", domain ? domain : "");
-	error = pipeline_create(pipelines->options, domain ? guest->domain : NULL, pipelines->cache,
+	error = pipeline_create(pipelines->options, domain ? guest->domain : NULL,
 				&guest->pipeline);
 	if (error) {
 		free(guest);

@@ -26,7 +26,6 @@
 #include "xtop/clock.h"
 #include "xtop/guest.h"
 #include "xtop/inputs.h"
-#include "xtop/kernel_cache.h"
 #include "xtop/output.h"
 #include "xtop/sampler.h"
 #include "xtop/sandbox.h"
@@ -44,6 +43,7 @@ struct session {
 	struct pipelines pipelines;
 	struct output_file *output, *stats;
 	struct broker_settings broker;
+	char cache[PATH_MAX]; /* the folder of kernels seen before */
 	double started_s;
 	session_report_fn *report;
 	char title[128];    /* of the tables */
@@ -144,6 +144,8 @@ static struct xtop_error *session_open_files(struct session *session)
 static struct xtop_error *session_start_broker(struct session *session)
 {
 	const struct options *options = session->options;
+	bool has_cache = !options->replay && xdg_folder("XDG_CACHE_HOME", ".cache", session->cache,
+							sizeof(session->cache));
 
 	session->broker = (struct broker_settings){
 		.run = sampler_run,
@@ -152,19 +154,11 @@ static struct xtop_error *session_start_broker(struct session *session)
 		.files = { options->output, options->stats, options->record },
 		.budget = options->budget,
 		.no_domains = options->replay,
+		.cache = has_cache ? session->cache : NULL,
 	};
 	output_set_remover(broker_remove);
 	output_set_opener(broker_open_output);
 	return broker_start(&session->broker);
-}
-
-/* Keeps for the next run what was found of a kernel; NULL: there is no place for it. */
-static struct kernel_cache *session_open_cache(void)
-{
-	char path[PATH_MAX];
-
-	return xdg_folder("XDG_CACHE_HOME", ".cache", path, sizeof(path)) ? kernel_cache_open(path)
-									  : NULL;
 }
 
 /* Opens files while that is allowed. They are read later, when it is not. */
@@ -203,7 +197,6 @@ static struct xtop_error *session_add_guests(struct session *session)
 	struct xtop_error *error = NULL;
 
 	session->pipelines.options = options;
-	session->pipelines.cache = options->replay ? NULL : session_open_cache();
 	if (options->replay)
 		return pipelines_add(&session->pipelines, NULL);
 	for (size_t i = 0; i < options->n_domains && !error; i++)
@@ -452,7 +445,6 @@ static void session_free(struct session *session)
 	output_discard(session->stats);
 	filter_destroy(session->filter);
 	pipelines_deinit(&session->pipelines);
-	kernel_cache_close(session->pipelines.cache);
 	inputs_close();
 	ui_rc_close(&session->rc);
 	error_destroy(session->rc_error);

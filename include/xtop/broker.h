@@ -6,6 +6,7 @@
  *
  *   main ─┬─ list, find, registers    what Xen says of domains
  *         ├─ memory                   a descriptor that maps this one domain's pages, nothing else
+ *         ├─ cache                    the file in which that domain's kernel is kept
  *         ├─ start, stop              guard and sampler of a domain, with main's ring and control
  *         ├─ remove                   an empty result file that this run has created
  *         └─ open                     a file that the user names on the screen, as that user
@@ -36,6 +37,7 @@ struct broker_settings {
 	const char *const *domains; /* as the command line names them */
 	size_t n_domains;           /* 0: all domains are allowed */
 	const char *files[BROKER_MAX_FILES]; /* results that main may ask to remove; NULL: none */
+	const char *cache;          /* folder of such files; NULL: none */
 	bool no_domains;            /* none at all: a recording is played */
 	double budget; /* the most that a sampler may take, even if control says more */
 };
@@ -74,6 +76,9 @@ struct xtop_error *guest_undo_pause(const char *domain, bool asked, char **notep
 
 /* The memory of DOMID, and of no other domain. */
 struct xtop_error *guest_open_memory(uint32_t domid, struct memory **memoryp);
+
+/* The file in which DOMID's kernel is kept (xtop/cache_folder.h). -1: nothing is kept. */
+int guest_open_cache(uint32_t domid);
 
 /* --- the processes of one guest: the sampler stops it, the guard releases it (guard.c) -------- */
 

@@ -2,6 +2,7 @@
 libxtop_a_SOURCES += \
 	include/xtop/build_id.h \
 	include/xtop/bytes.h \
+	include/xtop/cache_folder.h \
 	include/xtop/cleanup.h \
 	include/xtop/clock.h \
 	include/xtop/error.h \
@@ -20,6 +21,7 @@ libxtop_a_SOURCES += \
 	include/xtop/work.h \
 	include/xtop/xdg.h \
 	src/base/bytes.c \
+	src/base/cache_folder.c \
 	src/base/error.c \
 	src/base/fault.c \
 	src/base/hash.c \

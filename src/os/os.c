@@ -179,6 +179,8 @@ void os_switch(struct os *os, struct memory *memory, enum guest_type type, const
 	os_forget(os);
 	os->guest.memory = memory;
 	os->guest.type = type;
+	if (strcmp(os->guest.uuid, uuid) != 0)
+		os->guest.kernel_cache = NULL; /* it is the other domain's */
 	snprintf(os->guest.uuid, sizeof(os->guest.uuid), "%s", uuid);
 	os->retry_ns = os->since_ns = 0;
 	control_set_guest_unknown(os->control);

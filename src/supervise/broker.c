@@ -24,6 +24,7 @@
 #include "supervise/broker_wire.h"
 #include "supervise/guard.h"
 #include "supervise/opener.h"
+#include "xtop/cache_folder.h"
 #include "xtop/cleanup.h"
 #include "xtop/control.h"
 #include "xtop/foreign.h"
@@ -51,6 +52,7 @@ struct broker {
 	const struct broker_settings *settings;
 	int socket;
 	struct opener opener;
+	int cache_folder; /* -1: none */
 	int folders[BROKER_MAX_FILES]; /* of settings->files, opened at the start; -1: none */
 	struct broker_run runs[BROKER_MAX_GUARDS];
 	size_t n_grants;
@@ -280,6 +282,10 @@ static struct xtop_error *broker_answer_domid(struct broker *broker,
 		return broker_get_registers(&grant->info, request->number, answer);
 	if (request->question == BROKER_MEMORY)
 		return foreign_open_fd(grant->info.domid, &answer->fd);
+	if (request->question == BROKER_CACHE) {
+		answer->fd = cache_folder_open_file(broker->cache_folder, grant->info.uuid);
+		return NULL;
+	}
 	return broker_start_run(broker, grant, fds, n_fds, answer);
 }
 
@@ -294,6 +300,7 @@ static struct xtop_error *broker_answer(struct broker *broker, const struct brok
 		return broker_find(broker, request->text, answer);
 	case BROKER_REGISTERS:
 	case BROKER_MEMORY:
+	case BROKER_CACHE:
 	case BROKER_START:
 		return broker_answer_domid(broker, request, fds, n_fds, answer);
 	case BROKER_STOP:
@@ -426,6 +433,7 @@ void broker_run(const struct broker_settings *settings, int socket)
 	broker_close_streams();
 	broker_open_folders(&broker);
 	opener_init(&broker.opener);
+	broker.cache_folder = settings->cache ? cache_folder_open(settings->cache) : -1;
 	control_set_budget_limit(settings->budget);
 	broker_loop(&broker);
 	for (unsigned i = 0; i < BROKER_MAX_GUARDS; i++)

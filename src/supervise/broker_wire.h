@@ -8,6 +8,7 @@
  *   FIND           text: domain             info                           -
  *   REGISTERS      domid, number: vCPU      registers                      -
  *   MEMORY         domid                    -                              ◄ of its memory
+ *   CACHE          domid                    -                              ◄ of its file, if any
  *   START          domid                    number: of the guard           ► control, ring; ◄ pidfd
  *   STOP           number: of the guard     -                              -
  *   REMOVE         number: of the file      -                              -
@@ -29,8 +30,9 @@ enum broker_question {
 	BROKER_STOP,
 	BROKER_REMOVE,
 	BROKER_OPEN,
+	BROKER_CACHE,
 };
-#define N_BROKER_QUESTIONS 8
+#define N_BROKER_QUESTIONS 9
 
 struct broker_request {
 	uint32_t question, domid, number;

@@ -222,6 +222,17 @@ struct xtop_error *guest_open_memory(uint32_t domid, struct memory **memoryp)
 	return error ? error : memory_create_live(domid, fd, memoryp);
 }
 
+int guest_open_cache(uint32_t domid)
+{
+	const struct broker_request request = { .question = BROKER_CACHE, .domid = domid };
+	struct broker_reply reply;
+	int fd = -1;
+
+	if (client.socket)
+		error_destroy(client_ask(&request, NULL, 0, &reply, &fd));
+	return fd;
+}
+
 struct xtop_error *guard_start(const struct guest_info *info, struct control *control,
 			       struct ring *ring, struct guest_process *process)
 {
