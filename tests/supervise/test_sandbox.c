@@ -28,6 +28,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "supervise/caller.h"
 #include "tests/support/tap.h"
 
 #define NOT_ENTERED 255
@@ -583,9 +584,20 @@ static void remove_folder(void)
 	root_folder = -1;
 }
 
-/* Where the user for whom root runs xtop may make files. */
+/* The user for whom root runs xtop, if SUDO_UID is the id of a user, and where it may make files. */
 static void test_caller(void)
 {
+	static const char *const ids[] = { "0", "12x", "-5", "", "4294967295", " 7" };
+
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+		setenv("SUDO_UID", ids[i], 1);
+		setenv("SUDO_GID", ids[i], 1);
+		check(caller_find().uid == 65534 && caller_find().gid == 65534,
+		      "SUDO_UID=%s: nobody", ids[i]);
+	}
+	setenv("SUDO_UID", "1234", 1);
+	setenv("SUDO_GID", "100", 1);
+	check(caller_find().uid == 1234 && caller_find().gid == 100, "who called sudo");
 	check(caller_may_write("/tmp"), "anybody may write in /tmp");
 	check(!caller_may_write("/proc"), "nobody may write in /proc");
 	if (was_root)
