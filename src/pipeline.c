@@ -15,6 +15,7 @@
 #include "reattach.h"
 #include "xtop/build_id.h"
 #include "xtop/cleanup.h"
+#include "xtop/kernel_cache.h"
 #include "xtop/memory.h"
 #include "xtop/os.h"
 #include "xtop/replay.h"
@@ -32,7 +33,7 @@ struct pipeline {
 	struct attached_guest source;
 	struct recorded_memory *recorded; /* that memory; NULL: live, or none was recorded */
 	struct symbols *symbols;
-	struct kernel_cache *cache; /* the session's; NULL: none */
+	struct kernel_cache *cache; /* NULL: none */
 	struct os *os;
 	struct recording_reader *reader; /* NULL: live */
 	struct control *control;
@@ -210,7 +211,10 @@ static struct xtop_error *pipeline_create_os(struct pipeline *pipeline)
 	if (!pipeline->domain)
 		return NULL;
 	/* What the cache knows would not be read from the guest, and not be in the recording. */
-	settings.kernel_cache = pipeline->options->record ? NULL : pipeline->cache;
+	if (!pipeline->options->record)
+		pipeline->cache =
+			kernel_cache_adopt(guest_open_cache(pipeline->guest.domid));
+	settings.kernel_cache = pipeline->cache;
 	memcpy(settings.uuid, pipeline->guest.uuid, sizeof(settings.uuid));
 	control_set_hold(pipeline->control);
 	return os_create(&settings, &pipeline->os);
@@ -396,7 +400,7 @@ static struct xtop_error *pipeline_run_steps(struct pipeline *pipeline,
 
 /* These steps need rights and read nothing that strangers made. */
 struct xtop_error *pipeline_create(const struct options *options, const char *domain,
-				   struct kernel_cache *cache, struct pipeline **pipelinep)
+				   struct pipeline **pipelinep)
 {
 	static pipeline_step_fn *const steps[] = { pipeline_open_guest, pipeline_create_writer,
 						   pipeline_create_os };
@@ -407,7 +411,6 @@ struct xtop_error *pipeline_create(const struct options *options, const char *do
 		return error_create("out of memory");
 	pipeline->options = options;
 	pipeline->domain = domain;
-	pipeline->cache = cache;
 	error = symbols_create(&pipeline->symbols);
 	if (!error)
 		error = pipeline_run_steps(pipeline, steps, sizeof(steps) / sizeof(steps[0]));
@@ -460,11 +463,18 @@ static void pipeline_record_counts(const struct pipeline *pipeline, struct recor
 		recording_writer_set_counts(writer, &counts);
 }
 
+void pipeline_hurry(struct pipeline *pipeline)
+{
+	if (pipeline->control)
+		control_hurry(pipeline->control);
+}
+
 /* In this order: no more samples come, none is left in the ring, none is unwritten. */
 struct xtop_error *pipeline_stop(struct pipeline *pipeline)
 {
 	struct recording_writer *writer = no_cleanup_ptr(pipeline->writer);
 
+	pipeline_hurry(pipeline);
 	pipeline_stop_reattacher(pipeline); /* first: it starts guards */
 	if (pipeline->control)
 		control_quit(pipeline->control);
@@ -490,6 +500,7 @@ void pipeline_destroy(struct pipeline *pipeline)
 	snapshot_slot_destroy(pipeline->slot);
 	resolver_destroy(pipeline->resolver);
 	os_destroy(pipeline->os);
+	kernel_cache_close(pipeline->cache);
 	ring_destroy(pipeline->source.ring);
 	control_destroy(pipeline->control);
 	recording_reader_close(pipeline->reader);

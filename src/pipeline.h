@@ -18,18 +18,19 @@
 #include "xtop/guest.h"
 #include "xtop/snapshot.h"
 
-struct kernel_cache; /* xtop/kernel_cache.h */
 struct pipeline;
 
 /*
  * Finds DOMAIN (NULL: the recording of OPTIONS) and does all that needs rights. pipeline_start()
- * then reads what strangers made, such as the files that inputs.h holds open. OPTIONS and CACHE
+ * then reads what strangers made, such as the files that inputs.h holds open. OPTIONS
  * outlive the pipeline.
  */
 struct xtop_error *pipeline_create(const struct options *options, const char *domain,
-				   struct kernel_cache *cache, struct pipeline **pipelinep);
+				   struct pipeline **pipelinep);
 void pipeline_destroy(struct pipeline *pipeline); /* stopped or never started; NULL allowed */
 struct xtop_error *pipeline_start(struct pipeline *pipeline);
+/* Somebody waits for pipeline_stop(): see control_hurry(). */
+void pipeline_hurry(struct pipeline *pipeline);
 /* Ends sampling, empties the ring and closes the recording of -w, which the error is about. */
 struct xtop_error *pipeline_stop(struct pipeline *pipeline);
 

@@ -141,7 +141,7 @@ struct xtop_error *pipelines_add(struct pipelines *pipelines, const char *domain
 	if (!guest)
 		return error_create("out of memory");
 	snprintf(guest->domain, sizeof(guest->domain), "%s", domain ? domain : "");
-	error = pipeline_create(pipelines->options, domain ? guest->domain : NULL, pipelines->cache,
+	error = pipeline_create(pipelines->options, domain ? guest->domain : NULL,
 				&guest->pipeline);
 	if (error) {
 		free(guest);
@@ -170,6 +170,9 @@ struct xtop_error *pipelines_stop(struct pipelines *pipelines)
 {
 	struct xtop_error *first = NULL;
 
+	for (size_t i = 0; i < UI_MAX_GUESTS; i++)
+		if (pipelines->guests[i])
+			pipeline_hurry(pipelines->guests[i]->pipeline);
 	for (size_t i = 0; i < UI_MAX_GUESTS; i++) {
 		struct xtop_error *error =
 			pipelines->guests[i] ? pipelines_stop_guest(pipelines->guests[i]) : NULL;

@@ -12,7 +12,6 @@
 
 struct pipelines {
 	const struct options *options;
-	struct kernel_cache *cache; /* NULL: none */
 	struct pipelines_guest *guests[UI_MAX_GUESTS]; /* NULL: a free place */
 };
 

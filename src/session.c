@@ -26,7 +26,6 @@
 #include "xtop/clock.h"
 #include "xtop/guest.h"
 #include "xtop/inputs.h"
-#include "xtop/kernel_cache.h"
 #include "xtop/output.h"
 #include "xtop/sampler.h"
 #include "xtop/sandbox.h"
@@ -44,10 +43,12 @@ struct session {
 	struct pipelines pipelines;
 	struct output_file *output, *stats;
 	struct broker_settings broker;
+	char cache[PATH_MAX]; /* the folder of kernels seen before */
 	double started_s;
 	session_report_fn *report;
 	char title[128];    /* of the tables */
 	char reported[160]; /* the last note that was reported */
+	const char *write_folder; /* for files that are named on the screen; NULL: this one */
 };
 
 static double session_clock(clockid_t clock)
@@ -137,11 +138,14 @@ static struct xtop_error *session_open_files(struct session *session)
 }
 
 /*
- * The broker keeps the rights that this process gives up: to guests, and to remove its own files.
+ * The broker keeps the rights that this process gives up: to guests, to remove its own files, and
+ * to open files for the user.
  */
 static struct xtop_error *session_start_broker(struct session *session)
 {
 	const struct options *options = session->options;
+	bool has_cache = !options->replay && xdg_folder("XDG_CACHE_HOME", ".cache", session->cache,
+							sizeof(session->cache));
 
 	session->broker = (struct broker_settings){
 		.run = sampler_run,
@@ -150,20 +154,12 @@ static struct xtop_error *session_start_broker(struct session *session)
 		.files = { options->output, options->stats, options->record },
 		.budget = options->budget,
 		.shared = options->shared,
+		.no_domains = options->replay,
+		.cache = has_cache ? session->cache : NULL,
 	};
-	if (options->replay && geteuid() != 0)
-		return NULL;
 	output_set_remover(broker_remove);
+	output_set_opener(broker_open_output);
 	return broker_start(&session->broker);
-}
-
-/* Keeps for the next run what was found of a kernel; NULL: there is no place for it. */
-static struct kernel_cache *session_open_cache(void)
-{
-	char path[PATH_MAX];
-
-	return xdg_folder("XDG_CACHE_HOME", ".cache", path, sizeof(path)) ? kernel_cache_open(path)
-									  : NULL;
 }
 
 /* Opens files while that is allowed. They are read later, when it is not. */
@@ -202,7 +198,6 @@ static struct xtop_error *session_add_guests(struct session *session)
 	struct xtop_error *error = NULL;
 
 	session->pipelines.options = options;
-	session->pipelines.cache = options->replay ? NULL : session_open_cache();
 	if (options->replay)
 		return pipelines_add(&session->pipelines, NULL);
 	for (size_t i = 0; i < options->n_domains && !error; i++)
@@ -211,13 +206,22 @@ static struct xtop_error *session_add_guests(struct session *session)
 }
 
 /* Only with a live guest the user hears what the sandbox lacks: a guest may be a stranger's. */
-static struct xtop_error *session_give_up_rights(const struct session *session)
+static struct xtop_error *session_give_up_rights(struct session *session)
 {
+	const struct options *options = session->options;
 	const char *lack = sandbox_warning();
+	struct xtop_error *error;
+	int root;
 
-	if (lack && !session->options->replay && session->report)
+	if (!caller_may_write(".") && caller_may_write("/tmp/"))
+		session->write_folder = "/tmp/";
+	if (lack && !options->replay && session->report)
 		session->report(lack);
-	return sandbox_enter();
+	root = options->root ? inputs_open(options->root) : -1;
+	error = sandbox_enter(root);
+	if (root >= 0)
+		close(root);
+	return error;
 }
 
 static struct xtop_error *session_start(struct session *session)
@@ -344,6 +348,7 @@ static struct xtop_error *session_screen(struct session *session)
 		.sort = session->sort,
 		.filter = options->filter,
 		.addresses = options->addresses,
+		.write_folder = session->write_folder,
 	};
 
 	session_read_host(host, sizeof(host));
@@ -441,7 +446,6 @@ static void session_free(struct session *session)
 	output_discard(session->stats);
 	filter_destroy(session->filter);
 	pipelines_deinit(&session->pipelines);
-	kernel_cache_close(session->pipelines.cache);
 	inputs_close();
 	ui_rc_close(&session->rc);
 	error_destroy(session->rc_error);

@@ -285,7 +285,7 @@ static void begin(void)
 	must(options_parse(sizeof(arguments) / sizeof(arguments[0]), (char **)(uintptr_t)arguments,
 			   &options));
 	must(broker_start(&settings));
-	must(pipeline_create(&options, "web01", NULL, &pipeline));
+	must(pipeline_create(&options, "web01", &pipeline));
 	must(pipeline_start(pipeline));
 	check(more_samples_than(10), "samples are taken");
 }

@@ -28,6 +28,7 @@ EXTRA_DIST += tests/demo tests/check tests/analyze tests/rules \
 noinst_PROGRAMS += tests/recordings/record
 
 check_PROGRAMS = \
+	tests/base/test_cache_folder \
 	tests/base/test_error \
 	tests/base/test_fault \
 	tests/base/test_hash \

@@ -22,6 +22,6 @@ struct batch_settings {
  * until the end of the guest or recording, and then one last table. Error: FILE cannot be written.
  */
 struct xtop_error *batch_run(const struct batch_settings *settings, struct snapshot_slot *slot,
-			     const struct control *control, FILE *file);
+			     struct control *control, FILE *file);
 
 #endif

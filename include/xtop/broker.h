@@ -6,8 +6,10 @@
  *
  *   main ─┬─ list, find, registers    what Xen and xenstore say of domains
  *         ├─ memory                   a descriptor that maps this one domain's pages, nothing else
+ *         ├─ cache                    the file in which that domain's kernel is kept
  *         ├─ start, stop              sampler, guard and keeper of a domain, with main's ring
- *         └─ remove                   an empty result file that this run has created
+ *         ├─ remove                   an empty result file that this run has created
+ *         └─ open                     a file that the user names on the screen, as that user
  *
  * The broker answers only for the domains that the command line names, and for the domains that
  * these reboot as. So main cannot reach other domains, even if an attacker has taken it over.
@@ -35,6 +37,8 @@ struct broker_settings {
 	const char *const *domains; /* as the command line names them */
 	size_t n_domains;           /* 0: all domains are allowed */
 	const char *files[BROKER_MAX_FILES]; /* results that main may ask to remove; NULL: none */
+	const char *cache;          /* folder of such files; NULL: none */
+	bool no_domains;            /* none at all: a recording is played */
 	double budget; /* the most that a sampler may take, even if control says more */
 	bool shared;   /* sample domains that another xtop samples, too */
 };
@@ -45,8 +49,10 @@ struct xtop_error *broker_start(const struct broker_settings *settings);
 void broker_stop(void);
 /* False if the broker was killed, or has left a question unanswered for seconds. Any thread. */
 bool broker_is_alive(void);
-/* Removes PATH, if it is one of the settings' files and an empty file of ours. */
+/* Removes PATH, if it is an empty file: one of the settings' files, or of broker_open_output(). */
 void broker_remove(const char *path);
+/* An output_opener_fn (xtop/output.h). */
+struct xtop_error *broker_open_output(const char *path, bool replace, int *fdp, bool *existsp);
 
 /* --- questions about a domain. Without a broker, this process asks Xen itself. ---------------- */
 
@@ -75,6 +81,9 @@ struct xtop_error *guest_undo_pause(const char *domain, bool asked, char **notep
 
 /* The memory of DOMID, and of no other domain. */
 struct xtop_error *guest_open_memory(uint32_t domid, struct memory **memoryp);
+
+/* The file in which DOMID's kernel is kept (xtop/cache_folder.h). -1: nothing is kept. */
+int guest_open_cache(uint32_t domid);
 
 /* --- the processes of one guest: the sampler stops it, the guard releases it (guard.c) -------- */
 

@@ -11,7 +11,10 @@
 #include <stdint.h>
 
 struct bytes {
-	/* How many of [offset, offset + size_bytes) could be read, from the front. */
+	/*
+	 * How many of [offset, offset + size_bytes) could be read, from the front. What BUFFER has
+	 * behind them is undefined.
+	 */
 	size_t (*read)(void *context, uint64_t offset, void *buffer, size_t size_bytes);
 	void *context;
 	uint64_t size_bytes; /* of the file; UINT64_MAX: not known */

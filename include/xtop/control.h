@@ -99,6 +99,11 @@ void control_quit(struct control *control);  /* the sampler is to end */
 void control_reset_profile(struct control *control); /* the resolver is to forget the profile */
 /* The sampler is to stop the guest once, then not again until control_set_guest_known(). */
 void control_set_hold(struct control *control);
+/*
+ * The user waits for the end, so the resolver is to come to an end soon (RESOLVER_HURRY_NS). The
+ * first call counts.
+ */
+void control_hurry(struct control *control);
 /* The sampler has ended. The resolver is to empty the ring and to end. */
 void control_finish(struct control *control);
 /*
@@ -111,6 +116,7 @@ void control_restart(struct control *control);
 /* How often control_reset_profile() was called. */
 uint64_t control_get_resets(const struct control *control);
 bool control_is_finishing(const struct control *control);
+uint64_t control_get_hurry_ns(const struct control *control); /* when it was asked for; 0: never */
 /*
  * The resolver knows what it needs to know of the guest. Or it does not any more: the guest is
  * another one after a reboot.

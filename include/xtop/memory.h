@@ -8,7 +8,8 @@
  *   memory_read() ─► walk under a root (memory/walk_x86.c) ─► page copies ─► memory_ops.read()
  *                                                             kept until memory_refresh()
  *
- * Resolver's thread only. A page that cannot be read is not an error: the read ends before it.
+ * Resolver's thread only. A page that cannot be read is not an error: the read ends before it. No
+ * page can be read any more when the thread's work is over (xtop/work.h).
  */
 #ifndef XTOP_MEMORY_H
 #define XTOP_MEMORY_H
@@ -54,6 +55,13 @@ size_t memory_read(struct memory *memory, struct memory_root root, uint64_t addr
  */
 size_t memory_read_bulk(struct memory *memory, struct memory_root root, uint64_t address,
 			void *buffer, size_t size_bytes);
+/*
+ * Reads N whole pages at ADDRESS, at most MEMORY_BATCH_PAGES, in one batch, and keeps no copies.
+ * Returns how many pages were there before the first missing one. What PAGES has behind them is
+ * undefined.
+ */
+size_t memory_read_pages(struct memory *memory, struct memory_root root, uint64_t address,
+			 void *pages, size_t n);
 /* False: not all bytes can be read; *VALUE is untouched. */
 bool memory_read_u64(struct memory *memory, struct memory_root root, uint64_t address,
 		     uint64_t *value);

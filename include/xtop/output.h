@@ -4,6 +4,7 @@
 #define XTOP_OUTPUT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "xtop/error.h"
@@ -34,6 +35,15 @@ struct xtop_error *output_begin(struct output_file *file, FILE **streamp);
  */
 struct xtop_error *output_close(struct output_file *file);
 void output_discard(struct output_file *file); /* NULL allowed */
+uint64_t output_size(const struct output_file *file); /* in bytes, of what was written */
+
+/*
+ * Writes what STREAM holds, and asks the file system for errors that it reports only when a file is
+ * closed: NFS, 9p, FUSE and quotas do (close(2)). For this a duplicate of the descriptor is closed,
+ * so that the caller can still empty the file. False: something was not written; errno says why, or
+ * is 0.
+ */
+bool output_flush(FILE *stream);
 
 /*
  * output_remove() removes an empty file that this run has created: by unlink(), or through REMOVE,
@@ -41,6 +51,31 @@ void output_discard(struct output_file *file); /* NULL allowed */
  */
 void output_set_remover(void (*remove)(const char *path));
 void output_remove(const char *path);
+
+/* --- files that are named while xtop runs ----------------------------------------------------- */
+
+/*
+ * By then this process may have no right to open files for writing. Another one opens them for it,
+ * and does not trust it: these files are new, or end in OUTPUT_ENDING and are replaced. No part of
+ * their path begins with a dot, as do the files that shells and desktops run.
+ */
+#define OUTPUT_ENDING ".folded"
+
+/*
+ * Opens PATH in the process that has the rights. REPLACE: PATH is there already. *EXISTSP: that is
+ * why it cannot be opened, and with REPLACE it could be.
+ */
+struct xtop_error *output_open_named_fd(const char *path, bool replace, int *fdp, bool *existsp);
+/* Removes what output_open_named_fd() has created, if it is empty. */
+void output_remove_named(const char *path);
+
+typedef struct xtop_error *output_opener_fn(const char *path, bool replace, int *fdp,
+					    bool *existsp);
+/* How to ask that process. NULL: this one does it itself. */
+void output_set_opener(output_opener_fn *opener);
+/* As output_open(), for such a file. */
+struct xtop_error *output_open_named(const char *path, bool replace, bool *existsp,
+				     struct output_file **filep);
 
 /*
  * Creates PATH with mode 0600. An existing PATH, also a symbolic link, is an error. The caller

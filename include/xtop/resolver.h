@@ -22,6 +22,13 @@
  */
 #define RESOLVER_MAX_NODES (1U << 17)
 
+/*
+ * After control_hurry() the resolver works so long and no longer: then it stops reading the guest,
+ * and counts what is left in the ring. The user is to wait for 200 ms at most. The rest of them is
+ * for the sampler's end, and for what the resolver cannot interrupt.
+ */
+#define RESOLVER_HURRY_NS 50000000
+
 struct resolver;
 
 /* All pointers outlive the resolver. */
@@ -45,7 +52,10 @@ struct xtop_error *resolver_create(const struct resolver_settings *settings,
 				   struct resolver **resolverp);
 void resolver_destroy(struct resolver *resolver); /* NULL allowed; destroy its snapshots first */
 
-/* The thread's body. Returns after control_is_finishing(), when the ring is empty. */
+/*
+ * The thread's body. Returns after control_is_finishing(), when the ring is empty; see also
+ * RESOLVER_HURRY_NS.
+ */
 void resolver_run(struct resolver *resolver);
 
 /*

@@ -8,15 +8,24 @@
 #ifndef XTOP_SANDBOX_H
 #define XTOP_SANDBOX_H
 
+#include <stdbool.h>
+
 #include "xtop/error.h"
 
 /*
- * Closes descriptors that came through exec, except the three streams. Root becomes the user who
- * called sudo, or nobody. All capabilities are dropped, and only the system calls of a list remain.
- * Nothing of this can be undone. After an error some of it has failed, and the process must not go
- * on. A build with sanitizers does nothing here, because sanitizers do not work in the sandbox.
+ * Closes descriptors that came through exec, except the three streams. Root becomes a user of which
+ * there is nothing else. All capabilities are dropped, only the system calls of a list remain, and
+ * files are opened to read only; where the kernel has Landlock, only a few of the system's and
+ * those below FOLDER (a descriptor; -1: none). Nothing of this can be undone. After an error some
+ * of it has failed, and the process must not go on. A build with sanitizers does nothing here,
+ * because sanitizers do not work in the sandbox.
  */
-struct xtop_error *sandbox_enter(void);
+struct xtop_error *sandbox_enter(int folder);
+/*
+ * Whether the user who called sudo, or else nobody, may make files in FOLDER. This user writes the
+ * files that are named later (xtop/output.h). Before sandbox_enter(), and before other threads.
+ */
+bool caller_may_write(const char *folder);
 /*
  * What the user must know of rights that this process keeps, before it reads a guest. NULL:
  * nothing.

@@ -68,6 +68,7 @@ struct resolver_counts {
 	uint64_t bad_records;            /* failed sample_check(): never happens */
 	uint64_t evicted_nodes;
 	uint64_t frames_refused;         /* frame table full */
+	uint64_t unresolved; /* left in the ring when the user had waited long enough for the end */
 	uint64_t lag_ns;                 /* longest time from stop to sample's turn; 0: replay */
 	uint64_t cpu_ns;                 /* resolver's thread */
 };

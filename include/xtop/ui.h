@@ -96,6 +96,7 @@ struct ui_settings {
 	const char *filter; /* NULL: none */
 	const char *notice; /* the first message; NULL: nothing */
 	const char *host;   /* "Xen 4.17.7 · 2 CPUs", above the list of domains; may be NULL */
+	const char *write_folder; /* proposed for files, with its slash; NULL: where xtop started */
 	bool addresses;
 	struct ui_rc rc; /* as read; saved again by the user */
 };

@@ -200,6 +200,57 @@ struct xtop_error *output_open(const char *path, bool replace, struct output_fil
 	return NULL;
 }
 
+static output_opener_fn *output_opener;
+
+void output_set_opener(output_opener_fn *opener)
+{
+	output_opener = opener;
+}
+
+static struct xtop_error *output_adopt(struct output_file *file, int fd, bool created)
+{
+	file->is_file = true;
+	file->created = created;
+	file->stream = fdopen(fd, "w");
+	if (file->stream)
+		return NULL;
+	close(fd);
+	return error_create("out of memory");
+}
+
+struct xtop_error *output_open_named(const char *path, bool replace, bool *existsp,
+				     struct output_file **filep)
+{
+	struct output_file *file = calloc(1, sizeof(*file));
+	struct xtop_error *error = NULL;
+	int fd = -1;
+
+	*existsp = false;
+	if (file)
+		file->path = strdup(path);
+	if (!file || !file->path)
+		error = error_create("out of memory");
+	if (!error)
+		error = (output_opener ? output_opener : output_open_named_fd)(path, replace, &fd,
+									       existsp);
+	if (!error)
+		error = output_adopt(file, fd, !replace);
+	if (error) {
+		output_discard(file);
+		return error;
+	}
+	*filep = file;
+	return NULL;
+}
+
+uint64_t output_size(const struct output_file *file)
+{
+	struct stat status;
+
+	fflush(file->stream);
+	return fstat(fileno(file->stream), &status) < 0 ? 0 : (uint64_t)status.st_size;
+}
+
 struct xtop_error *output_begin(struct output_file *file, FILE **streamp)
 {
 	if (!file->begun && !file->created && file->is_file)
@@ -246,13 +297,23 @@ static void output_free(struct output_file *file)
 	free(file);
 }
 
+bool output_flush(FILE *stream)
+{
+	int copy;
+
+	errno = 0;
+	if (fflush(stream) != 0 || ferror(stream))
+		return false;
+	copy = fcntl(fileno(stream), F_DUPFD_CLOEXEC, 0);
+	return copy >= 0 && close(copy) == 0;
+}
+
 struct xtop_error *output_close(struct output_file *file)
 {
 	bool to_stdout = file->stream == stdout;
 	struct xtop_error *error = NULL;
 
-	errno = 0;
-	if (fflush(file->stream) != 0 || ferror(file->stream)) {
+	if (!output_flush(file->stream)) {
 		error = error_create_errno(errno ? errno : EIO, "cannot write %s%s%s",
 					   to_stdout ? "" : "'", to_stdout ? "stdout" : file->path,
 					   to_stdout ? "" : "'");

@@ -2,6 +2,7 @@
 libxtop_a_SOURCES += \
 	include/xtop/build_id.h \
 	include/xtop/bytes.h \
+	include/xtop/cache_folder.h \
 	include/xtop/cleanup.h \
 	include/xtop/clock.h \
 	include/xtop/error.h \
@@ -17,12 +18,16 @@ libxtop_a_SOURCES += \
 	include/xtop/utf8.h \
 	include/xtop/vcpu_x86.h \
 	include/xtop/vector.h \
+	include/xtop/work.h \
 	include/xtop/xdg.h \
 	src/base/bytes.c \
+	src/base/cache_folder.c \
 	src/base/error.c \
 	src/base/fault.c \
 	src/base/hash.c \
 	src/base/inputs.c \
 	src/base/output.c \
+	src/base/output_named.c \
 	src/base/text.c \
-	src/base/text_marks.h
+	src/base/text_marks.h \
+	src/base/work.c

@@ -89,13 +89,17 @@ static struct snapshot *batch_wait(const struct batch_settings *settings,
 	return last;
 }
 
-static struct snapshot *batch_get(struct snapshot_slot *slot)
+/* From END_S on, and after a signal, the resolver has to hurry. */
+static struct snapshot *batch_get(struct snapshot_slot *slot, struct control *control, double end_s)
 {
 	struct snapshot *snapshot;
 
 	snapshot_request(slot);
-	while (!(snapshot = snapshot_take(slot)))
+	while (!(snapshot = snapshot_take(slot))) {
+		if (batch_interrupted || batch_now_s() >= end_s)
+			control_hurry(control);
 		batch_nap(BATCH_ANSWER_S);
+	}
 	return snapshot;
 }
 
@@ -148,7 +152,7 @@ static double batch_next(const struct batch_settings *settings, double due_s)
 }
 
 struct xtop_error *batch_run(const struct batch_settings *settings, struct snapshot_slot *slot,
-			     const struct control *control, FILE *file)
+			     struct control *control, FILE *file)
 {
 	double due_s = batch_now_s();
 	double end_s = settings->time_s > 0 ? due_s + settings->time_s : INFINITY;
@@ -164,7 +168,7 @@ struct xtop_error *batch_run(const struct batch_settings *settings, struct snaps
 		done = snapshot || batch_interrupted || batch_guest_ended(control) ||
 		       batch_now_s() >= end_s || tables + 1 == settings->iterations;
 		if (!snapshot)
-			snapshot = batch_get(slot);
+			snapshot = batch_get(slot, control, end_s);
 		/*
 		 * Without room for the recording there is no use in stopping the guest any more.
 		 * The session reports the error.

@@ -13,6 +13,7 @@
 
 #include "xtop/memory.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@
 #include "xtop/guest.h"
 #include "xtop/hash.h"
 #include "xtop/walk.h"
+#include "xtop/work.h"
 
 #define MEMORY_SLOTS (2 * MEMORY_CACHE_PAGES)
 
@@ -111,6 +113,10 @@ static size_t memory_fetch(struct memory *memory, const frame_t *frames, size_t 
 {
 	size_t n_ok = 0;
 
+	if (work_is_over()) {
+		memset(memory->ok, 0, n * sizeof(memory->ok[0]));
+		return 0;
+	}
 	memory->ops->read(memory->context, frames, n, to, memory->ok);
 	if (memory->watcher.read)
 		memory->watcher.read(memory->watcher.context, frames, n, to, memory->ok);
@@ -266,18 +272,22 @@ struct memory_batch {
 	size_t there_bytes;
 };
 
-static void batch_flush(struct memory_batch *batch)
+/* Reads the pages. Returns how many of them were there before the first that was not. */
+static size_t batch_flush(struct memory_batch *batch)
 {
-	size_t n_ok = 0;
+	size_t n_ok = 0, n_front = 0;
 
 	if (batch->n)
 		n_ok = memory_fetch(batch->memory, batch->memory->frames, batch->n, batch->to);
-	for (size_t i = 0; i < batch->n; i++)
+	while (n_front < batch->n && batch->memory->ok[n_front])
+		n_front++;
+	for (size_t i = n_front; i < batch->n; i++)
 		if (!batch->memory->ok[i])
 			memset(batch->to + i * GUEST_PAGE_SIZE, 0, GUEST_PAGE_SIZE);
 	batch->there_bytes += n_ok * GUEST_PAGE_SIZE;
 	batch->to += batch->n * GUEST_PAGE_SIZE;
 	batch->n = 0;
+	return n_front;
 }
 
 static void batch_add(struct memory_batch *batch, uint64_t frame, size_t n_pages)
@@ -345,6 +355,25 @@ size_t memory_read_bulk(struct memory *memory, struct memory_root root, uint64_t
 	there += bulk_pages(memory, root, address + front, to + front, pages);
 	return there + bulk_edge(memory, root, address + front + pages, to + front + pages,
 				 clamped - front - pages);
+}
+
+size_t memory_read_pages(struct memory *memory, struct memory_root root, uint64_t address,
+			 void *pages, size_t n)
+{
+	struct walk_reader reader = { .table = memory_table, .context = memory };
+	struct memory_batch batch = { .memory = memory, .to = pages };
+
+	assert(n <= MEMORY_BATCH_PAGES && !(address & GUEST_PAGE_MASK));
+	while (batch.n < n) {
+		uint64_t at = address + batch.n * GUEST_PAGE_SIZE, in_span;
+		struct walk_span span;
+
+		if (at < address || walk_find_span(&reader, root, GVA(at), &span) != WALK_OK)
+			break;
+		in_span = span.rest_bytes >> GUEST_PAGE_SHIFT;
+		batch_add(&batch, span.frame.value, in_span < n - batch.n ? in_span : n - batch.n);
+	}
+	return batch_flush(&batch);
 }
 
 /* --- what is mapped --------------------------------------------------------------------------- */

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "xtop/inputs.h"
+#include "xtop/work.h"
 
 #define OS_POLL_NS      800000000ULL   /* the user sees within a second what came or went */
 #define OS_RETRY_NS     1000000000ULL  /* until the next look at an unknown system */
@@ -178,6 +179,8 @@ void os_switch(struct os *os, struct memory *memory, enum guest_type type, const
 	os_forget(os);
 	os->guest.memory = memory;
 	os->guest.type = type;
+	if (strcmp(os->guest.uuid, uuid) != 0)
+		os->guest.kernel_cache = NULL; /* it is the other domain's */
 	snprintf(os->guest.uuid, sizeof(os->guest.uuid), "%s", uuid);
 	os->retry_ns = os->since_ns = 0;
 	control_set_guest_unknown(os->control);
@@ -201,7 +204,7 @@ static void os_check(struct os *os, const struct sample_vcpu *vcpu, uint64_t now
 		os->strays = runs == OS_RUNS_NOT ? os->strays + 1 : 0;
 	if (os->strays)
 		os->next_ns = now_ns + OS_STRAY_NS;
-	if (os->strays == OS_MAX_STRAYS || !os->ops->is_there(os->system))
+	if ((os->strays == OS_MAX_STRAYS || !os->ops->is_there(os->system)) && !work_is_over())
 		os_forget(os);
 }
 

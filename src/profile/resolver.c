@@ -19,6 +19,7 @@
 #include "profile/names.h"
 #include "xtop/clock.h"
 #include "xtop/text.h"
+#include "xtop/work.h"
 
 #define RESOLVER_NAP_NS   5000000 /* the longest sleep between two looks at an empty ring */
 #define RESOLVER_AT_ONCE  64      /* records */
@@ -35,6 +36,9 @@ struct resolver {
 	uint64_t period_ns;    /* asked for between that sample and the next */
 	uint64_t lag_ns;       /* the longest since the last snapshot */
 	uint64_t next_poll_ns; /* for missing names */
+	/* After control_hurry(): */
+	uint64_t hurried_ns;   /* worked, in the turns before this one */
+	uint64_t turn_ns;      /* when this turn began */
 	struct fold fold;      /* has the counts */
 	/* What another thread wants to be done on this thread; CALL NULL: nothing. */
 	pthread_mutex_t lock;
@@ -42,6 +46,42 @@ struct resolver {
 	void (*call)(void *context);
 	void *call_context;
 };
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+/*
+ * Somebody waits for the end, and this thread has worked for RESOLVER_HURRY_NS since. From now on
+ * the guest's memory cannot be read, and what is in the ring is counted. Time in which the thread
+ * slept does not count: samples that still come are resolved if they come one by one.
+ */
+static bool resolver_is_over(void *context)
+{
+	const struct resolver *resolver = context;
+	uint64_t since_ns = control_get_hurry_ns(resolver->settings.control);
+
+	if (!since_ns)
+		return false;
+	if (since_ns < resolver->turn_ns)
+		since_ns = resolver->turn_ns;
+	return resolver->hurried_ns + (clock_now_ns() - since_ns) > RESOLVER_HURRY_NS;
+}
+
+static void resolver_begin_turn(struct resolver *resolver)
+{
+	resolver->turn_ns = clock_now_ns();
+}
+
+static void resolver_end_turn(struct resolver *resolver)
+{
+	uint64_t since_ns = control_get_hurry_ns(resolver->settings.control);
+
+	if (since_ns)
+		resolver->hurried_ns += clock_now_ns() - (since_ns < resolver->turn_ns
+								  ? resolver->turn_ns
+								  : since_ns);
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
 
 struct xtop_error *resolver_create(const struct resolver_settings *settings,
 				   struct resolver **resolverp)
@@ -142,8 +182,22 @@ static void resolver_add_sample(struct resolver *resolver, const struct sample *
 		fold_add(&resolver->fold, vcpu, sample->time_ns);
 }
 
+/* Only counts the record, but a recording gets it. */
+static void resolver_leave(struct resolver *resolver, const void *record, size_t size_bytes)
+{
+	if (!sample_check(record, size_bytes))
+		return;
+	resolver->fold.counts.unresolved++;
+	if (resolver->settings.writer)
+		recording_writer_write(resolver->settings.writer, record, size_bytes);
+}
+
 void resolver_add(struct resolver *resolver, const void *record, size_t size_bytes)
 {
+	if (work_is_over()) {
+		resolver_leave(resolver, record, size_bytes);
+		return;
+	}
 	if (resolver->settings.recorded && size_bytes >= sizeof(struct recording_note) &&
 	    recording_is_note(record)) {
 		resolver_replay_note(resolver, record, size_bytes);
@@ -337,22 +391,25 @@ void resolver_run(struct resolver *resolver)
 	size_t size_bytes;
 	bool finishing;
 
+	work_set_end(resolver_is_over, resolver);
 	for (;;) {
 		/* First of all: what came before the end was announced is in the ring by now. */
 		finishing = control_is_finishing(resolver->settings.control);
+		resolver_begin_turn(resolver);
 		resolver_answer(resolver);
 		resolver_reset(resolver);
 		if (resolver->settings.os)
 			resolver_update_pages(resolver);
 		resolver_drain(resolver);
 		/* A recording says itself when that happened. */
-		if (resolver->settings.os && !resolver->settings.recorded)
+		if (resolver->settings.os && !resolver->settings.recorded && !work_is_over())
 			resolver_poll(resolver, clock_now_ns());
 		if (snapshot_wanted(resolver->settings.slot)) {
 			/* A reset that was asked for before the snapshot must show in it. */
 			resolver_reset(resolver);
 			resolver_publish(resolver, false);
 		}
+		resolver_end_turn(resolver);
 		if (ring_peek(resolver->settings.ring, &size_bytes))
 			continue;
 		if (finishing)
@@ -363,4 +420,5 @@ void resolver_run(struct resolver *resolver)
 	if (resolver->settings.os)
 		os_update_pages(resolver->settings.os, 0);
 	resolver_publish(resolver, true);
+	work_set_end(NULL, NULL);
 }

@@ -121,6 +121,7 @@ const struct counter counters[] = {
 	BY(parts_complete, counter_parts,          N_UNWIND_PARTS),
 	BY(cuts,           counter_cuts,           N_SAMPLE_CUTS),
 	BY(unknown_causes, counter_unknown_causes, N_UNKNOWN_CAUSES),
+	RESOLVER(unresolved),
 
 	OS(areas_left_out),
 	OS(files_no_room),

@@ -362,8 +362,8 @@ struct xtop_error *recording_writer_close(struct recording_writer *writer)
 		return NULL;
 	writer_write_chunk(writer, RECORDING_END, sizeof(writer->end));
 	writer_write_padded(writer, &writer->end, sizeof(writer->end));
-	if (!writer->failed_errno && fflush(writer->file) != 0)
-		writer->failed_errno = errno;
+	if (!writer->failed_errno && !output_flush(writer->file))
+		writer->failed_errno = errno ? errno : EIO;
 	error = writer->failed_errno ? writer_create_error(writer) : NULL;
 	writer_free(writer);
 	return error;

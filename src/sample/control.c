@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "xtop/clock.h"
 #include "xtop/hash.h"
 
 #define CONTROL_MESSAGE_BYTES 256
@@ -45,7 +46,7 @@ struct control {
 	atomic_int fd; /* of this memory, in main */
 	_Atomic double rate_hz, budget;
 	atomic_bool quit, finish, hold; /* hold: no second stop before known */
-	_Atomic uint64_t resets;
+	_Atomic uint64_t resets, hurry_ns;
 	/* written by the sampler */
 	_Alignas(64) atomic_int state;
 	_Atomic double rate_asked_hz, rate_now_hz, stopped_share, stopped_share_max;
@@ -193,6 +194,17 @@ bool control_is_on_hold(const struct control *control)
 void control_reset_profile(struct control *control)
 {
 	PUT(resets, GET(resets) + 1);
+}
+
+void control_hurry(struct control *control)
+{
+	if (!GET(hurry_ns))
+		PUT(hurry_ns, clock_now_ns());
+}
+
+uint64_t control_get_hurry_ns(const struct control *control)
+{
+	return GET(hurry_ns);
 }
 
 void control_finish(struct control *control)

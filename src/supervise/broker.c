@@ -22,7 +22,9 @@
 #include "supervise/broker.h"
 #include "supervise/broker_wire.h"
 #include "supervise/keeper.h"
+#include "supervise/opener.h"
 #include "xtop/budget.h"
+#include "xtop/cache_folder.h"
 #include "xtop/cleanup.h"
 #include "xtop/clock.h"
 #include "xtop/control.h"
@@ -57,6 +59,8 @@ struct broker_run {
 struct broker {
 	const struct broker_settings *settings;
 	int socket;
+	struct opener opener;
+	int cache_folder; /* -1: none */
 	int folders[BROKER_MAX_FILES]; /* of settings->files, opened at the start; -1: none */
 	struct broker_run runs[BROKER_MAX_RUNS];
 	size_t n_grants;
@@ -71,6 +75,8 @@ struct broker {
  */
 static bool broker_may_find(const struct broker *broker, const char *domain)
 {
+	if (broker->settings->no_domains)
+		return false;
 	if (!broker->settings->n_domains)
 		return true;
 	for (size_t i = 0; i < broker->settings->n_domains; i++)
@@ -319,6 +325,10 @@ static struct xtop_error *broker_answer_domid(struct broker *broker,
 		return broker_get_registers(broker, grant, request->number, answer);
 	if (request->question == BROKER_MEMORY)
 		return foreign_open_fd(grant->info.domid, &answer->fd);
+	if (request->question == BROKER_CACHE) {
+		answer->fd = cache_folder_open_file(broker->cache_folder, grant->info.uuid);
+		return NULL;
+	}
 	return broker_start_run(broker, grant, fds, n_fds, answer);
 }
 
@@ -327,11 +337,13 @@ static struct xtop_error *broker_answer(struct broker *broker, const struct brok
 {
 	switch (request->question) {
 	case BROKER_LIST:
-		return broker_list(broker, answer);
+		return broker->settings->no_domains ? error_create("a recording is played")
+						    : broker_list(broker, answer);
 	case BROKER_FIND:
 		return broker_find(broker, request->text, answer);
 	case BROKER_REGISTERS:
 	case BROKER_MEMORY:
+	case BROKER_CACHE:
 	case BROKER_START:
 		return broker_answer_domid(broker, request, fds, n_fds, answer);
 	case BROKER_STOP:
@@ -380,9 +392,13 @@ static bool broker_serve(struct broker *broker)
 	if (!wire_receive(broker->socket, &request, sizeof(request), fds, &n_fds))
 		return false;
 	request.text[sizeof(request.text) - 1] = '\0';
-	error = broker_answer(broker, &request, fds, n_fds, &answer);
+	error = request.question == BROKER_OPEN
+			? opener_start(&broker->opener, &request, broker->socket)
+			: broker_answer(broker, &request, fds, n_fds, &answer);
 	for (size_t i = 0; i < n_fds; i++)
 		close(fds[i]);
+	if (request.question == BROKER_OPEN && !error)
+		return true; /* the opener answers */
 	return broker_send(broker, &answer, error);
 }
 
@@ -420,6 +436,8 @@ void broker_run(const struct broker_settings *settings, int socket)
 	broker_set_signals();
 	broker_close_streams();
 	broker_open_folders(&broker);
+	opener_init(&broker.opener);
+	broker.cache_folder = settings->cache ? cache_folder_open(settings->cache) : -1;
 	control_set_budget_limit(settings->budget);
 	while (broker_serve(&broker))
 		;

@@ -8,9 +8,13 @@
  *   FIND           text: domain             info                           -
  *   REGISTERS      domid, number: vCPU      registers                      -
  *   MEMORY         domid                    -                              ◄ of its memory
+ *   CACHE          domid                    -                              ◄ of its file, if any
  *   START          domid                    number: of the sampling        ► control, ring; ◄ pidfd
  *   STOP           number: of the sampling  -                              -
  *   REMOVE         number: of the file      -                              -
+ *   OPEN           text: path, number       number: it exists              ◄ to write to
+ *
+ * The number of OPEN is an enum opener_act (opener.h).
  */
 #ifndef SUPERVISE_BROKER_WIRE_H
 #define SUPERVISE_BROKER_WIRE_H
@@ -25,12 +29,14 @@ enum broker_question {
 	BROKER_START,
 	BROKER_STOP,
 	BROKER_REMOVE,
+	BROKER_OPEN,
+	BROKER_CACHE,
 };
-#define N_BROKER_QUESTIONS 7
+#define N_BROKER_QUESTIONS 9
 
 struct broker_request {
 	uint32_t question, domid, number;
-	char text[256]; /* the reader terminates it */
+	char text[1024]; /* the reader terminates it */
 };
 
 struct broker_reply {

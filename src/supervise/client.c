@@ -20,10 +20,12 @@
 #include "supervise/ask.h"
 #include "supervise/broker.h"
 #include "supervise/broker_wire.h"
+#include "supervise/opener.h"
 #include "xtop/cleanup.h"
 #include "xtop/control.h"
 #include "xtop/foreign.h"
 #include "xtop/memory.h"
+#include "xtop/output.h"
 #include "xtop/ring.h"
 #include "xtop/xen.h"
 
@@ -33,6 +35,7 @@
 /* For registers: the budget of 0.01 % pays for 0.2 ms in these 2 s. */
 #define CLIENT_LATER_NS    20000000
 #define CLIENT_LATER_TRIES 100
+#define CLIENT_MAX_NAME 256   /* bytes of a domain's name or UUID */
 
 static struct {
 	int socket; /* 0: there is no broker */
@@ -193,7 +196,7 @@ struct xtop_error *guest_find(const char *domain, struct guest_info *info)
 
 	if (!client.socket)
 		return ask_find(-1, domain, info);
-	if (strlen(domain) >= sizeof(request.text))
+	if (strlen(domain) >= CLIENT_MAX_NAME)
 		return error_create("no domain '%s' on this host: xtop -l lists them", domain);
 	memcpy(request.text, domain, strlen(domain));
 	error = client_ask(&request, NULL, 0, &reply, NULL);
@@ -239,6 +242,17 @@ struct xtop_error *guest_open_memory(uint32_t domid, struct memory **memoryp)
 	return error ? error : memory_create_live(domid, fd, memoryp);
 }
 
+int guest_open_cache(uint32_t domid)
+{
+	const struct broker_request request = { .question = BROKER_CACHE, .domid = domid };
+	struct broker_reply reply;
+	int fd = -1;
+
+	if (client.socket)
+		error_destroy(client_ask(&request, NULL, 0, &reply, &fd));
+	return fd;
+}
+
 struct xtop_error *guard_start(const struct guest_info *info, struct control *control,
 			       struct ring *ring, struct guest_process *process)
 {
@@ -279,6 +293,36 @@ void guard_stop(struct guest_process *process, struct control *control)
 	process->pidfd = -1;
 }
 
+/* *FDP is -1 if no descriptor comes. */
+static struct xtop_error *client_open(const char *path, enum opener_act act,
+				      struct broker_reply *reply, int *fdp)
+{
+	struct broker_request request = { .question = BROKER_OPEN, .number = act };
+
+	if (strlen(path) >= sizeof(request.text))
+		return error_create("cannot write '%s': the path is too long", path);
+	memcpy(request.text, path, strlen(path));
+	return client_ask(&request, NULL, 0, reply, fdp);
+}
+
+struct xtop_error *broker_open_output(const char *path, bool replace, int *fdp, bool *existsp)
+{
+	struct broker_reply reply = { 0 };
+	struct xtop_error *error;
+	int fd = -1;
+
+	if (!client.socket)
+		return output_open_named_fd(path, replace, fdp, existsp);
+	error = client_open(path, replace ? OPENER_REPLACE : OPENER_CREATE, &reply, &fd);
+	*existsp = error && reply.number;
+	if (error)
+		return error;
+	if (fd < 0)
+		return error_create("cannot write '%s': no descriptor came", path);
+	*fdp = fd;
+	return NULL;
+}
+
 void broker_remove(const char *path)
 {
 	struct broker_request request = { .question = BROKER_REMOVE };
@@ -288,7 +332,10 @@ void broker_remove(const char *path)
 		return;
 	for (uint32_t i = 0; i < BROKER_MAX_FILES; i++) {
 		request.number = i;
-		if (client.settings->files[i] && strcmp(path, client.settings->files[i]) == 0)
+		if (client.settings->files[i] && strcmp(path, client.settings->files[i]) == 0) {
 			error_destroy(client_ask(&request, NULL, 0, &reply, NULL));
+			return;
+		}
 	}
+	error_destroy(client_open(path, OPENER_REMOVE, &reply, NULL));
 }

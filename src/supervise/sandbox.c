@@ -4,11 +4,17 @@
  * it before it starts other threads, which inherit it.
  *
  *   descriptors     what the caller left open beyond the three streams is closed
- *   user            not root: files, signals and processes of others are out of reach
+ *   user            root becomes a user of which there is no other process and no file
  *   capabilities    none, and exec gives none (no_new_privs, which seccomp needs as well)
  *   not dumpable    nobody can ptrace the process, and no core file holds a guest's memory
+ *   paths           where the kernel has Landlock: a few folders, to read (landlock.c)
  *   system calls    the list below; all others fail with EPERM. They do not kill the process:
- *                   libraries try calls that they can do without.
+ *                   libraries try calls that they can do without. Files are opened to read only.
+ *
+ * Why a user of its own: whoever has the same user as other processes may read and write their
+ * memory through /proc/PID/mem, and before Landlock nothing else forbids that. The filter of system
+ * calls cannot look at paths. Opening files to read only also keeps /proc/self/mem closed, through
+ * which the process could write code where it may not map any.
  *
  * Sources: seccomp(2), prctl(2), capabilities(7), credentials(7).
  */
@@ -19,13 +25,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <linux/sched.h>
-#include <pwd.h>
 #include <seccomp.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -34,7 +40,10 @@
 #include <termios.h>
 #include <unistd.h>
 
-#define SANDBOX_NOBODY 65534 /* nobody's ids on Debian and most other systems */
+#include "supervise/caller.h"
+#include "supervise/landlock.h"
+
+#define SANDBOX_FIRST_ID 0x70000000U /* Linux has 2^22 process numbers at most: PID_MAX_LIMIT */
 /* IOCTL_PRIVCMD_MMAPBATCH_V2 of Xen's xen/sys/privcmd.h, which only src/xen/ may include. */
 #define SANDBOX_MMAPBATCH_V2 0x205004UL
 /*
@@ -72,38 +81,26 @@ static struct xtop_error *sandbox_close_inherited(void)
 
 /* --- the user --------------------------------------------------------------------------------- */
 
-/* The id in the environment's VARIABLE, if it is a number and not root's; otherwise FALLBACK. */
-static id_t sandbox_id(const char *variable, id_t fallback)
+/*
+ * A user for each run, by its process number. No distribution gives these numbers to users, and
+ * systemd leaves them alone (systemd docs/UIDS-GIDS.md: from 1879048192 to 2147483647 unused).
+ */
+static struct caller sandbox_user(void)
 {
-	const char *text = getenv(variable);
-	char *end;
-	unsigned long id;
+	uid_t id = SANDBOX_FIRST_ID + (uid_t)getpid();
 
-	if (!text || *text < '0' || *text > '9')
-		return fallback;
-	errno = 0;
-	id = strtoul(text, &end, 10);
-	return *end || errno || id == 0 || id >= UINT32_MAX ? fallback : (id_t)id;
+	return (struct caller){ .uid = id, .gid = id };
 }
 
+/* In a user namespace the number may not exist. There root is not the host's root. */
 static struct xtop_error *sandbox_leave_root(void)
 {
-	const struct passwd *nobody;
-	uid_t uid;
-	gid_t gid;
+	struct xtop_error *error = caller_become(sandbox_user());
 
-	if (geteuid() != 0 && getuid() != 0)
-		return NULL;
-	nobody = getpwnam("nobody");
-	uid = sandbox_id("SUDO_UID", nobody ? nobody->pw_uid : SANDBOX_NOBODY);
-	gid = sandbox_id("SUDO_GID", nobody ? nobody->pw_gid : SANDBOX_NOBODY);
-	for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++)
-		prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
-	if (setgroups(0, NULL) < 0 || setresgid(gid, gid, gid) < 0 || setresuid(uid, uid, uid) < 0)
-		return error_create_errno(errno, "cannot become user %u", (unsigned)uid);
-	if (setuid(0) == 0)
-		return error_create("cannot give up root");
-	return NULL;
+	if (!error || geteuid() != 0)
+		return error;
+	error_destroy(error);
+	return caller_become(caller_find());
 }
 
 static struct xtop_error *sandbox_drop_capabilities(void)
@@ -119,19 +116,38 @@ static struct xtop_error *sandbox_drop_capabilities(void)
 	return NULL;
 }
 
+/* --- paths ------------------------------------------------------------------------------------ */
+
+/*
+ * What libraries read later: descriptions of terminals. Besides, what xtop itself tells of its
+ * memory and of Xen.
+ */
+static struct xtop_error *sandbox_limit_paths(int folder)
+{
+	const char *home = getenv("HOME"), *terminfo = getenv("TERMINFO");
+	char of_user[PATH_MAX] = "/usr/share/terminfo";
+	const char *paths[] = { "/usr/share",    "/usr/lib",   "/lib",
+				"/etc/terminfo", "/proc/self", "/sys/hypervisor",
+				terminfo ? terminfo : "/etc/terminfo", of_user };
+
+	if (home)
+		snprintf(of_user, sizeof(of_user), "%s/.terminfo", home);
+	return landlock_enter(paths, sizeof(paths) / sizeof(paths[0]), folder);
+}
+
 /* --- system calls ----------------------------------------------------------------------------- */
 
 #define CALL(name) SCMP_SYS(name)
 
 /* clang-format off */
 static const int sandbox_calls[] = {
-	/* files: the user's rights decide which; fcntl below */
+	/* files: the user's rights decide which; open, openat and fcntl below */
 	CALL(read), CALL(readv), CALL(pread64), CALL(write), CALL(writev), CALL(pwrite64),
-	CALL(open), CALL(openat), CALL(openat2), CALL(close), CALL(close_range), CALL(lseek),
+	CALL(close), CALL(close_range), CALL(lseek),
 	CALL(stat), CALL(fstat), CALL(lstat), CALL(newfstatat), CALL(statx), CALL(fstatfs),
 	CALL(access), CALL(faccessat), CALL(faccessat2), CALL(readlink), CALL(readlinkat),
-	CALL(getcwd), CALL(getdents64), CALL(ftruncate), CALL(unlink), CALL(unlinkat),
-	CALL(rename), CALL(flock), CALL(fsync), CALL(fdatasync), CALL(fadvise64),
+	CALL(getcwd), CALL(getdents64), CALL(ftruncate),
+	CALL(flock), CALL(fsync), CALL(fdatasync), CALL(fadvise64),
 	CALL(dup), CALL(dup2), CALL(dup3), CALL(pipe2), CALL(memfd_create), CALL(umask),
 	/* memory; mmap and mprotect below */
 	CALL(munmap), CALL(mremap), CALL(madvise), CALL(brk), CALL(mincore),
@@ -169,8 +185,12 @@ static const unsigned long sandbox_ioctls[] = {
 /* Calls whose arguments matter. */
 static void sandbox_add_conditions(scmp_filter_ctx filter, bool *failed)
 {
+	const scmp_datum_t changes = O_ACCMODE | O_CREAT | O_TRUNC; /* O_TMPFILE needs O_RDWR */
 	scmp_datum_t self = (scmp_datum_t)getpid();
 
+	/* To read only. Not openat2(), which has its flags in memory. */
+	ADD(SCMP_SYS(open), 1, SCMP_A1(SCMP_CMP_MASKED_EQ, changes, 0));
+	ADD(SCMP_SYS(openat), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, changes, 0));
 	for (size_t i = 0; i < sizeof(sandbox_ioctls) / sizeof(sandbox_ioctls[0]); i++)
 		ADD(SCMP_SYS(ioctl), 1, SCMP_A1_32(SCMP_CMP_EQ, (uint32_t)sandbox_ioctls[i], 0));
 	for (size_t i = 0; i < sizeof(sandbox_fcntls) / sizeof(sandbox_fcntls[0]); i++)
@@ -209,9 +229,10 @@ static struct xtop_error *sandbox_filter_calls(void)
 }
 
 #ifdef SANITIZED
-struct xtop_error *sandbox_enter(void)
+struct xtop_error *sandbox_enter(int folder)
 {
-	(void)sandbox_close_inherited, (void)sandbox_leave_root, (void)sandbox_drop_capabilities,
+	(void)folder, (void)sandbox_close_inherited, (void)sandbox_leave_root,
+		(void)sandbox_drop_capabilities, (void)sandbox_limit_paths,
 		(void)sandbox_filter_calls;
 	return NULL;
 }
@@ -224,7 +245,7 @@ const char *sandbox_warning(void)
 		       : NULL;
 }
 #else
-struct xtop_error *sandbox_enter(void)
+struct xtop_error *sandbox_enter(int folder)
 {
 	struct xtop_error *error = sandbox_close_inherited();
 
@@ -232,6 +253,8 @@ struct xtop_error *sandbox_enter(void)
 		error = sandbox_leave_root();
 	if (!error)
 		error = sandbox_drop_capabilities();
+	if (!error)
+		error = sandbox_limit_paths(folder);
 	return error ? error : sandbox_filter_calls();
 }
 

@@ -8,11 +8,17 @@ libxtop_a_SOURCES += \
 	src/supervise/broker.h \
 	src/supervise/broker_wire.c \
 	src/supervise/broker_wire.h \
+	src/supervise/caller.c \
+	src/supervise/caller.h \
 	src/supervise/client.c \
 	src/supervise/guard.c \
 	src/supervise/guard.h \
 	src/supervise/keeper.c \
 	src/supervise/keeper.h \
+	src/supervise/landlock.c \
+	src/supervise/landlock.h \
+	src/supervise/opener.c \
+	src/supervise/opener.h \
 	src/supervise/pause_record.c \
 	src/supervise/pause_record.h \
 	src/supervise/sandbox.c \

@@ -33,6 +33,7 @@
 #include "symbol/alias.h"
 #include "xtop/cleanup.h"
 #include "xtop/vector.h"
+#include "xtop/work.h"
 
 #define PAGE_BYTES 4096ULL
 
@@ -189,6 +190,8 @@ struct xtop_error *symtab_add(struct symtab *tab, uint64_t start, uint64_t size_
 	struct xtop_error *error;
 
 	assert(!tab->sealed);
+	if (work_is_over())
+		return NULL;
 	name_bytes = strnlen(name, name_bytes < SYMTAB_MAX_NAME_BYTES ? name_bytes
 								      : SYMTAB_MAX_NAME_BYTES);
 	if (!name_bytes || item.end <= start)
@@ -397,6 +400,8 @@ struct xtop_error *symtab_seal(struct symtab *tab)
 	struct xtop_error *error;
 
 	assert(!tab->sealed);
+	if (work_is_over())
+		tab->n_items = 0; /* to sort and pack a million symbols takes too long */
 	if (!tab->ascending)
 		qsort(tab->items, tab->n_items, sizeof(*tab->items), symtab_compare_items);
 	symtab_merge_aliases(tab);

@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "ui/figures.h"
 #include "xtop/export.h"
@@ -126,14 +124,12 @@ static void question_answer_filter(struct ui *ui, enum prompt_result result)
 /* --- writing a folded file -------------------------------------------------------------------- */
 
 /*
- * The folder for new files is the one that xtop was started in. After giving up root's rights, xtop
- * may have no right to write there; then it is the folder where everybody may write.
+ * The folder for new files is the one that xtop was started in, unless the session knows that the
+ * user may not write there.
  */
-static const char *question_write_folder(void)
+static const char *question_write_folder(const struct ui *ui)
 {
-	static const char tmp[] = "/tmp/";
-
-	return eaccess(".", W_OK | X_OK) && !eaccess(tmp, W_OK | X_OK) ? tmp : "";
+	return ui->settings.write_folder ? ui->settings.write_folder : "";
 }
 
 /* Proposes DOMAIN-YYYYmmdd-HHMMSS.folded. '_' replaces characters that are awkward in a name. */
@@ -154,14 +150,15 @@ static void question_ask_write(struct ui *ui)
 		if (strchr("/ \\*?'\"$&|<>", name[i]) || (i == 0 && strchr(".-", name[i])))
 			name[i] = '_';
 	snprintf(name + n, sizeof(name) - n, "-%s.folded", stamp);
-	snprintf(path, sizeof(path), "%s%s", question_write_folder(), name);
+	snprintf(path, sizeof(path), "%s%s", question_write_folder(ui), name);
 	question_start(ui, QUESTION_WRITE, " Write to:", path);
 }
 
-static struct xtop_error *question_write_to(const struct ui *ui, const char *path, bool replace)
+static struct xtop_error *question_write_to(const struct ui *ui, const char *path, bool replace,
+					    bool *existsp, uint64_t *bytesp)
 {
 	struct output_file *file;
-	struct xtop_error *error = output_open(path, replace, &file);
+	struct xtop_error *error = output_open_named(path, replace, existsp, &file);
 	FILE *stream;
 
 	if (error)
@@ -169,31 +166,40 @@ static struct xtop_error *question_write_to(const struct ui *ui, const char *pat
 	error = output_begin(file, &stream);
 	if (!error)
 		error = export_folded(ui->model.snapshot, NULL, ui->model.addresses, stream);
-	if (!error)
+	if (!error) {
+		*bytesp = output_size(file);
 		return output_close(file);
+	}
 	output_discard(file);
 	return error;
 }
 
+/* A file that exists is replaced only after a yes. */
 static void question_write(struct ui *ui, const char *path, bool replace)
 {
-	struct xtop_error *error = question_write_to(ui, path, replace);
-	struct stat status;
+	uint64_t bytes = 0;
+	bool exists;
+	struct xtop_error *error = question_write_to(ui, path, replace, &exists, &bytes);
 	char size[32];
 
+	if (error && exists && !replace) {
+		error_destroy(error);
+		snprintf(ui->path, sizeof(ui->path), "%s", path);
+		question_start(ui, QUESTION_REPLACE, " It exists; replace it (y/n)?", "");
+		return;
+	}
 	if (error) {
 		ui_error(ui, error);
 		return;
 	}
-	format_count(stat(path, &status) ? 0 : (uint64_t)status.st_size, size);
+	format_count(bytes, size);
 	ui_message(ui, STYLE_NOTICE, "wrote %s, %s bytes%s", path, size,
 		   ui->filter ? ", filtered" : "");
 }
 
-/* A file that exists is replaced only after a yes. "-" is a file's name: stdout is the screen. */
+/* "-" is a file's name: stdout is the screen. */
 static void question_answer_write(struct ui *ui, enum prompt_result result)
 {
-	struct stat status;
 	char path[PROMPT_MAX_BYTES];
 
 	if (result == PROMPT_GOES_ON || result == PROMPT_CHANGED)
@@ -203,12 +209,7 @@ static void question_answer_write(struct ui *ui, enum prompt_result result)
 		return;
 	snprintf(path, sizeof(path), "%s%.1000s", strcmp(ui->prompt.text, "-") ? "" : "./",
 		 ui->prompt.text);
-	if (lstat(path, &status) || !S_ISREG(status.st_mode)) {
-		question_write(ui, path, false);
-		return;
-	}
-	memcpy(ui->path, path, sizeof(ui->path));
-	question_start(ui, QUESTION_REPLACE, " It exists; replace it (y/n)?", "");
+	question_write(ui, path, false);
 }
 
 static void question_answer_replace(struct ui *ui, uint32_t code)

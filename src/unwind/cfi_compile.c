@@ -15,6 +15,7 @@
 #include "unwind/cfi_builder.h"
 #include "unwind/cfi_program.h"
 #include "xtop/cleanup.h"
+#include "xtop/work.h"
 
 /* --- a row's rule ----------------------------------------------------------------------------- */
 
@@ -193,7 +194,7 @@ static void cfi_add_list(struct cfi_compiler *compiler, const struct cfi_section
 	struct cfi *cfi = compiler->rows.cfi;
 
 	cfi->n_refused = list->refused;
-	for (size_t i = 0; i < list->n && !compiler->rows.no_memory; i++) {
+	for (size_t i = 0; i < list->n && !compiler->rows.no_memory && !work_is_over(); i++) {
 		uint64_t next = i + 1 < list->n ? list->places[i + 1].start : UINT64_MAX;
 		struct cfi_fde fde;
 

@@ -34,6 +34,7 @@
 #include "unwind/cfi_x86.h"
 #include "xtop/cleanup.h"
 #include "xtop/vector.h"
+#include "xtop/work.h"
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
@@ -369,7 +370,8 @@ static struct xtop_error *cfi_list_scan(const struct cfi_sections *sections, boo
 	struct xtop_error *error = NULL;
 	struct cfi_entry entry;
 
-	for (size_t offset = 0; !error && offset + 4 <= section->size_bytes; offset = entry.next) {
+	for (size_t offset = 0; !error && offset + 4 <= section->size_bytes && !work_is_over();
+	     offset = entry.next) {
 		if (offset > UINT32_MAX || cfi_in_gap(section, offset, offset + 4) ||
 		    !cfi_read_entry(section, debug_frame, offset, &entry)) {
 			list->refused++;
@@ -471,7 +473,7 @@ static struct xtop_error *cfi_list_by_hdr(const struct cfi_sections *sections,
 	if (!offsets)
 		return error_create("out of memory for %zu unwind entries", n);
 	n = cfi_hdr_offsets(sections, n, offsets, list);
-	for (size_t i = 0; !error && i < n; i++) {
+	for (size_t i = 0; !error && i < n && !work_is_over(); i++) {
 		size_t n_before = list->n;
 
 		if (offsets[i] < behind) {
@@ -500,6 +502,8 @@ static void cfi_list_sort(struct cfi_list *list)
 {
 	size_t kept = 0;
 
+	if (work_is_over())
+		list->n = 0; /* sorting takes too long, too */
 	if (!list->n)
 		return;
 	qsort(list->places, list->n, sizeof(*list->places), cfi_compare_places);

@@ -43,6 +43,7 @@
 #include "unwind/unw_none.h"
 #include "xtop/cleanup.h"
 #include "xtop/vector.h"
+#include "xtop/work.h"
 
 /* libunwind exports this function, and perf uses it, but no header of libunwind declares it. */
 extern int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t space, unw_word_t ip,
@@ -246,7 +247,7 @@ static struct xtop_error *dwarf_add_list(struct dwarf *dwarf, const struct cfi_s
 
 	if (!program)
 		return error_create("out of memory for an unwind program");
-	for (size_t i = 0; !error && i < list->n; i++) {
+	for (size_t i = 0; !error && i < list->n && !work_is_over(); i++) {
 		uint64_t next = i + 1 < list->n ? list->places[i + 1].start : UINT64_MAX;
 		struct cfi_fde fde;
 

@@ -24,6 +24,7 @@
 
 #include "unwind/cfi_builder.h"
 #include "xtop/cleanup.h"
+#include "xtop/work.h"
 
 struct go {
 	struct cfi *rows;
@@ -170,7 +171,7 @@ static void go_add_functions(struct cfi_builder *rows, const struct go_table *ta
 {
 	uint64_t reached = rows->cfi->base;
 
-	for (size_t i = 0; i < table->n_functions && !rows->no_memory; i++) {
+	for (size_t i = 0; i < table->n_functions && !rows->no_memory && !work_is_over(); i++) {
 		struct go_function function;
 
 		if (!go_table_read(table, i, &function) || function.start < reached ||

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "xtop/output.h"
@@ -271,6 +272,39 @@ static void test_full(void)
 	check(access(path, F_OK) != 0, "no file is left");
 }
 
+/*
+ * A file system that reports a failed write only when a file is closed, as NFS, 9p and quotas do.
+ * The libraries call this close().
+ */
+static int close_errno;
+
+int close(int fd)
+{
+	int result = (int)syscall(SYS_close, fd);
+
+	if (!close_errno || result)
+		return result;
+	errno = close_errno;
+	return -1;
+}
+
+static void test_full_at_close(void)
+{
+	const char *path = in_folder("late");
+	struct output_file *file = open_or_die(path, true);
+	struct xtop_error *error;
+
+	write_text(file, "main;work 12\n");
+	close_errno = EDQUOT;
+	error = output_close(file);
+	close_errno = 0;
+	check(error && strstr(error_message(error), "quota"), "an error at the close: %s",
+	      error ? error_message(error) : "(no error)");
+	error_destroy(error);
+	check(access(path, F_OK) != 0, "no file is left");
+	unlink(path);
+}
+
 static void test_stdout(void)
 {
 	struct output_file *file = open_or_die("-", false);
@@ -291,6 +325,7 @@ int main(void)
 	test_streams();
 	test_foreign_fifo();
 	test_full();
+	test_full_at_close();
 	test_stdout();
 	rmdir(folder);
 	return tap_done();

@@ -6,7 +6,9 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "tests/support/tap.h"
@@ -57,6 +59,7 @@ struct publisher {
 	struct control *control; /* told to quit through it */
 	int recording_errno;
 	unsigned n;
+	bool busy; /* answers when it has to hurry, and otherwise not at all */
 };
 
 static void *publish(void *context)
@@ -66,7 +69,8 @@ static void *publish(void *context)
 
 	while (!control_is_quitting(publisher->control)) {
 		usleep(1000);
-		if (!snapshot_wanted(publisher->slot))
+		if (!snapshot_wanted(publisher->slot) ||
+		    (publisher->busy && !control_get_hurry_ns(publisher->control)))
 			continue;
 		if (profile_copy(publisher->profile, 1, &snapshot))
 			abort();
@@ -77,10 +81,15 @@ static void *publish(void *context)
 	return NULL;
 }
 
-/* How many snapshots a run asked for. */
-static unsigned run(const struct batch_settings *settings, int recording_errno)
+static void interrupt(int number)
 {
-	struct publisher publisher = { .recording_errno = recording_errno };
+	(void)number;
+	raise(SIGINT); /* batch_run() has a handler by then */
+}
+
+/* How many snapshots a run asked for. */
+static unsigned run_with(const struct batch_settings *settings, struct publisher publisher)
+{
 	struct frames *frames;
 	pthread_t thread;
 
@@ -97,6 +106,29 @@ static unsigned run(const struct batch_settings *settings, int recording_errno)
 	profile_destroy(publisher.profile);
 	frames_destroy(frames);
 	return publisher.n;
+}
+
+static unsigned run(const struct batch_settings *settings, int recording_errno)
+{
+	return run_with(settings, (struct publisher){ .recording_errno = recording_errno });
+}
+
+/* -T and signals end the run although the resolver is at work and does not answer. */
+static void test_busy(void)
+{
+	struct batch_settings settings = { .interval_s = 0.01, .time_s = 0.3, .quiet = true };
+	const struct itimerval soon = { .it_value = { .tv_usec = 300000 } };
+	uint64_t before_ns = clock_now_ns();
+
+	alarm(20); /* this test ends by SIGALRM if batch_run() does not return */
+	run_with(&settings, (struct publisher){ .busy = true });
+	check(clock_now_ns() - before_ns >= 300000000, "-T ends the run, and not before its time");
+	settings.time_s = 0;
+	signal(SIGALRM, interrupt);
+	before_ns = clock_now_ns();
+	setitimer(ITIMER_REAL, &soon, NULL);
+	run_with(&settings, (struct publisher){ .busy = true });
+	check(clock_now_ns() - before_ns >= 300000000, "so does a signal");
 }
 
 /* `xtop -b -q -w FILE` on a full disk: the run ends, as it can write nothing more. */
@@ -187,6 +219,7 @@ static void test_ascii(bool ascii, const char *wanted)
 int main(void)
 {
 	test_reader_gone();
+	test_busy();
 	test_disk_full();
 	test_interval();
 	test_stopped();

@@ -59,9 +59,7 @@ static void start(struct fuzz_guest *guest)
 	fuzz_must(cache_fill_head(UUID, &kernel, &right_head), "the head can be built");
 	right_body = cache_build_body(&kernel, &right_head);
 	linux_detach(&kernel);
-	for (unsigned slot = 0; slot < KERNEL_CACHE_SLOTS; slot++)
-		cache.slots[slot] = -1;
-	cache.slots[3] = memfd_create("fuzz", MFD_CLOEXEC);
+	cache.fd = memfd_create("fuzz", MFD_CLOEXEC);
 }
 
 static void write_file(struct fuzz *fuzz)
@@ -79,8 +77,8 @@ static void write_file(struct fuzz *fuzz)
 	now_bytes = cache_body_bytes(&file.head);
 	if (!keeps_sum && now_bytes <= sizeof(file.body))
 		file.head.checksum = cache_checksum(&file.head, file.body, now_bytes);
-	if (pwrite(cache.slots[3], &file, sizeof(file), 0) != (ssize_t)sizeof(file) ||
-	    ftruncate(cache.slots[3], sizeof(file)))
+	if (pwrite(cache.fd, &file, sizeof(file), 0) != (ssize_t)sizeof(file) ||
+	    ftruncate(cache.fd, sizeof(file)))
 		abort();
 }
 

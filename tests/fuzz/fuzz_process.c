@@ -30,7 +30,7 @@ static void read_file(struct visit *visit, uint64_t inode)
 	struct bytes bytes;
 	char buffer[512];
 
-	visit->file.left_bytes = 1 << 20;
+	visit->file.max_bytes = 1 << 20;
 	visit->file.linux_guest = &visit->guest->linux_guest;
 	visit->file.root = visit->guest->linux_guest.root;
 	if (page_cache_init(&cache, &visit->guest->linux_guest, inode)) {

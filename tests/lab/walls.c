@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Tests the part of the sandbox that needs a Xen host. With the descriptor that the broker gives to
- * main, it tries hypercalls, and pages that do not belong to main's guest.
+ * main, it tries hypercalls, and pages that do not belong to main's guest. It also tries the memory
+ * of other processes, on dom0's kernel as it is and as if this kernel had no Landlock.
  *
  *   walls DOMAIN OTHER        both running PVH guests
  *
@@ -15,9 +16,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
+#include <seccomp.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -107,14 +113,81 @@ static int open_xenstore(void)
 	return open("/dev/xen/xenbus", O_RDWR) < 0 ? errno : 0;
 }
 
+/* --- the memory of a process of the user for whom root runs xtop ------------------------------ */
+
+#define USER 1234
+
+static pid_t victim;
+static int secret = 12345;
+
+static void start_victim(void)
+{
+	victim = fork();
+	if (victim)
+		return;
+	if (setgroups(0, NULL) || setresgid(USER, USER, USER) || setresuid(USER, USER, USER))
+		_exit(1);
+	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* as after exec */
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	for (;;)
+		pause();
+}
+
+static int open_victim(int flags)
+{
+	char path[64];
+	int fd, seen = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", victim);
+	fd = open(path, flags);
+	if (fd < 0)
+		return errno;
+	if (flags == O_RDONLY)
+		return pread(fd, &seen, sizeof(seen), (off_t)(uintptr_t)&secret) == sizeof(seen)
+			       ? 0
+			       : 200;
+	return pwrite(fd, &seen, sizeof(seen), (off_t)(uintptr_t)&secret) < 0 ? errno : 0;
+}
+
+static int read_victim(void)
+{
+	return open_victim(O_RDONLY);
+}
+
+static int write_victim(void)
+{
+	return open_victim(O_RDWR);
+}
+
+static int create_file(void)
+{
+	return open("/tmp/walls-created", O_WRONLY | O_CREAT, 0600) < 0 ? errno : 0;
+}
+
+/* As on a kernel before 5.13: a filter makes Landlock's system calls fail. */
+static void hide_landlock(void)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+
+	for (int number = 444; number <= 446; number++)
+		if (seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), number, 0) < 0)
+			_exit(255);
+	if (seccomp_load(filter) < 0)
+		_exit(255);
+}
+
+static bool without_landlock;
+
 /* Makes an attempt in a child, inside the sandbox or not. */
 static int attempt(int (*what)(void), bool inside)
 {
 	pid_t child = fork();
 	int status;
 
+	if (child == 0 && without_landlock)
+		hide_landlock();
 	if (child == 0)
-		_exit(inside && sandbox_enter() ? 255 : what());
+		_exit(inside && sandbox_enter(-1) ? 255 : what());
 	waitpid(child, &status, 0);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
 }
@@ -124,7 +197,7 @@ static bool refused(int errno_value)
 	return errno_value == EPERM || errno_value == EACCES;
 }
 
-int main(int argc, char **argv)
+static void test_walls(void)
 {
 	static const struct {
 		int (*what)(void);
@@ -140,13 +213,11 @@ int main(int argc, char **argv)
 		{ open_privcmd, false, "/dev/xen/privcmd" },
 		{ open_hypercall, false, "/dev/xen/hypercall" },
 		{ open_xenstore, false, "/dev/xen/xenbus" },
+		{ read_victim, false, "to read the memory of the user's processes" },
+		{ write_victim, false, "to write the memory of the user's processes" },
+		{ create_file, false, "to create a file" },
 	};
 
-	if (argc != 3)
-		return 2;
-	must(xen_find(argv[1], &own));
-	must(xen_find(argv[2], &other));
-	must(foreign_open_fd(own.domid, &memory_fd));
 	check_u64((uint64_t)attempt(map_own, true), 0, "inside: a page of its guest");
 	for (size_t i = 0; i < sizeof(walls) / sizeof(walls[0]); i++) {
 		int alone = walls[i].alone ? attempt(walls[i].what, false) : EPERM;
@@ -155,5 +226,23 @@ int main(int argc, char **argv)
 		check(refused(alone) && refused(inside), "refused: %s (%d, inside %d)",
 		      walls[i].name, alone, inside);
 	}
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 3)
+		return 2;
+	must(xen_find(argv[1], &own));
+	must(xen_find(argv[2], &other));
+	must(foreign_open_fd(own.domid, &memory_fd));
+	setenv("SUDO_UID", "1234", 1);
+	setenv("SUDO_GID", "1234", 1);
+	start_victim();
+	printf("# Landlock's version here: %ld (-1: none)\n", syscall(444, NULL, 0, 1));
+	test_walls();
+	without_landlock = true;
+	printf("# without Landlock\n");
+	test_walls();
+	kill(victim, SIGKILL);
 	return tap_done();
 }

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -658,6 +659,41 @@ static void test_full_disk(void)
 }
 
 /*
+ * A file system that reports a failed write only when a file is closed, as NFS, 9p and quotas do.
+ * The libraries call this close().
+ */
+static int close_errno;
+
+int close(int fd)
+{
+	int result = (int)syscall(SYS_close, fd);
+
+	if (!close_errno || result)
+		return result;
+	errno = close_errno;
+	return -1;
+}
+
+static void test_full_at_close(void)
+{
+	struct recording_info info = some_info();
+	struct recording_writer *writer;
+	struct xtop_error *error;
+
+	unlink(path_damaged);
+	if (recording_writer_open(path_damaged, &writer))
+		abort();
+	recording_writer_begin(writer, &info, NULL);
+	close_errno = EDQUOT;
+	error = recording_writer_close(writer);
+	close_errno = 0;
+	check(error && strstr(error_message(error), "quota"), "an error at the close: %s",
+	      error ? error_message(error) : "no error");
+	error_destroy(error);
+	unlink(path_damaged);
+}
+
+/*
  * Nothing was sampled: no empty file stays behind, and the next run can use the name.
  */
 static void test_discard(void)
@@ -693,6 +729,7 @@ int main(void)
 	test_version_1();
 	test_no_file();
 	test_full_disk();
+	test_full_at_close();
 	test_discard();
 	unlink(path_whole);
 	unlink(path_damaged);

@@ -27,6 +27,7 @@
 #include "xtop/clock.h"
 #include "xtop/control.h"
 #include "xtop/memory.h"
+#include "xtop/output.h"
 #include "xtop/ring.h"
 
 #define N_DOMAINS 300
@@ -392,6 +393,91 @@ static void test_remove(void)
 	test_folder_moved();
 }
 
+/* The user for whom root runs xtop may write there. */
+static void make_users_folder(char *users, size_t capacity)
+{
+	snprintf(users, capacity, "%s/users", folder);
+	if (mkdir(users, 0700) || (geteuid() == 0 && chown(users, 65534, 65534)) ||
+	    chmod(folder, 0755))
+		abort();
+}
+
+/* Opens and closes; the words of the error, or "" for none. */
+static const char *open_named(const char *path, bool replace, bool *existsp)
+{
+	static char words[256];
+	struct xtop_error *error;
+	int fd = -1;
+
+	error = broker_open_output(path, replace, &fd, existsp);
+	snprintf(words, sizeof(words), "%s", error ? error_message(error) : "");
+	if (!error && write(fd, "main;work 1\n", 12) != 12)
+		abort();
+	close(fd);
+	error_destroy(error);
+	return words;
+}
+
+static bool is_of_user(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && (status.st_mode & 07777) == 0600 &&
+	       status.st_uid == (geteuid() ? geteuid() : 65534) && status.st_size == 12;
+}
+
+/* Files that are named while xtop runs: main cannot open them. */
+static void test_open(void)
+{
+	char users[96], path[128], other[128];
+	struct output_file *file;
+	bool exists;
+
+	unsetenv("SUDO_UID");
+	make_users_folder(users, sizeof(users));
+	snprintf(path, sizeof(path), "%s/./a.folded", users);
+	snprintf(other, sizeof(other), "%s/plain", users);
+	check_string(open_named(path, false, &exists), "", "a new file");
+	check(is_of_user(path), "it belongs to the user, with mode 0600");
+	check(strstr(open_named(path, false, &exists), "it exists") && exists, "it may be replaced");
+	check_string(open_named(path, true, &exists), "", "it is replaced");
+	check_string(open_named(other, false, &exists), "", "a file of another kind");
+	check(strstr(open_named(other, false, &exists), "it exists") && !exists,
+	      "may not be replaced");
+	check(strstr(open_named(other, true, &exists), "it exists"), "and is not");
+	unlink(path);
+	if (symlink(other, path))
+		abort();
+	check(strstr(open_named(path, false, &exists), "it exists") && !exists, "a link");
+	check(strstr(open_named(path, true, &exists), "it exists"), "is not followed");
+	unlink(path);
+	if (link(other, path))
+		abort();
+	check(*open_named(path, true, &exists), "nor a file that has another name");
+	unlink(path);
+	snprintf(path, sizeof(path), "%s/.profile", users);
+	check(strstr(open_named(path, false, &exists), "begin with a dot"), "no hidden file");
+	snprintf(path, sizeof(path), "%s/.ssh/x.folded", users);
+	check(strstr(open_named(path, false, &exists), "begin with a dot"), "no hidden folder");
+	snprintf(path, sizeof(path), "%s/../roots.folded", users);
+	if (geteuid() == 0)
+		check(*open_named(path, false, &exists) && !there(path),
+		      "not where the user may not write");
+	snprintf(path, sizeof(path), "%s/b.folded", users);
+	output_set_opener(broker_open_output);
+	output_set_remover(broker_remove);
+	if (output_open_named(path, false, &exists, &file))
+		abort();
+	check(there(path), "made by the broker for main");
+	output_discard(file);
+	check(!there(path), "and removed when nothing was written");
+	output_set_opener(NULL);
+	output_set_remover(NULL);
+	unlink(other);
+	if (rmdir(users))
+		check(false, "%s is empty", users);
+}
+
 static void test_main_and_broker(void)
 {
 	struct guest_info info;
@@ -402,6 +488,7 @@ static void test_main_and_broker(void)
 	test_long_name();
 	test_sampling();
 	test_remove();
+	test_open();
 	broker_stop();
 	check_u64(seen->ended, 10, "guards that still live end when main ends");
 	check(!guest_find("secret", &info) && info.domid == 9, "without a broker, main asks Xen");
@@ -742,6 +829,25 @@ static void test_many(void)
 	waitpid(pid, NULL, 0);
 }
 
+/* Main reads a recording that an attacker has made. */
+static void test_no_domains(void)
+{
+	struct broker_request find = { .question = BROKER_FIND, .text = "web01" };
+	const struct broker_settings before = settings;
+	int socket;
+	pid_t pid;
+
+	settings.n_domains = 0;
+	settings.no_domains = true;
+	socket = start_bare(&pid);
+	settings = before;
+	check(!ask(socket, find, NULL, 0), "no domain while a recording is played");
+	check(!ask(socket, (struct broker_request){ .question = BROKER_LIST }, NULL, 0),
+	      "and no list of domains");
+	close(socket);
+	waitpid(pid, NULL, 0);
+}
+
 static void test_questions(void)
 {
 	struct broker_request find = { .question = BROKER_FIND, .text = "web01" };
@@ -796,6 +902,7 @@ int main(void)
 	test_packet(sizeof(struct broker_request) + 1, 0, "a packet that is too long");
 	test_packet(sizeof(struct broker_request), 3, "three descriptors");
 	test_many();
+	test_no_domains();
 	rmdir(folder);
 	return tap_done();
 }

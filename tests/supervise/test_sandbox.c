@@ -13,6 +13,7 @@
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
+#include <seccomp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -27,6 +28,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "supervise/caller.h"
 #include "tests/support/tap.h"
 
 #define NOT_ENTERED 255
@@ -34,14 +36,34 @@
 
 static bool was_root;
 
+/* A folder as --root has it; -1: none. */
+static int root_folder = -1;
+
+/* With this filter the process is on a kernel before 5.13, which has no Landlock. */
+static bool without_landlock;
+
+static void hide_landlock(void)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+
+	for (int number = 444; number <= 446; number++)
+		if (seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), number, 0) < 0)
+			_exit(NOT_ENTERED);
+	if (seccomp_load(filter) < 0)
+		_exit(NOT_ENTERED);
+}
+
 /* The result of ATTEMPT in the sandbox: 0 or an errno. */
 static int inside(int (*attempt)(void))
 {
 	pid_t child = fork();
 	int status;
 
-	if (child == 0)
-		_exit(sandbox_enter() ? NOT_ENTERED : attempt());
+	if (child == 0) {
+		if (without_landlock)
+			hide_landlock();
+		_exit(sandbox_enter(root_folder) ? NOT_ENTERED : attempt());
+	}
 	waitpid(child, &status, 0);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
 }
@@ -205,10 +227,109 @@ static int write_own(void)
 	return result(write(own, "x", 1));
 }
 
+/* --- files, and the memory of other processes ------------------------------------------------- */
+
+/* Runs as the user who calls sudo, or who plays a recording: a shell, an agent with keys. */
+static pid_t victim;
+static int secret = 12345;
+
+static void start_victim(void)
+{
+	victim = fork();
+	if (victim)
+		return;
+	if (was_root && (setgroups(0, NULL) || setresgid(1234, 1234, 1234) ||
+			 setresuid(1234, 1234, 1234)))
+		_exit(1);
+	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* as after exec */
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	for (;;)
+		pause();
+}
+
+/* 0: the victim's memory was read, or else written. */
+static int touch_victim(int flags)
+{
+	char path[64];
+	int fd, seen = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", victim);
+	fd = open(path, flags);
+	if (fd < 0)
+		return errno;
+	if (flags == O_RDONLY)
+		return pread(fd, &seen, sizeof(seen), (off_t)(uintptr_t)&secret) == sizeof(seen) &&
+				       seen == secret
+			       ? DONE
+			       : 200;
+	return result(pwrite(fd, &seen, sizeof(seen), (off_t)(uintptr_t)&secret));
+}
+
+static int write_victim(void)
+{
+	return touch_victim(O_RDWR);
+}
+
+static int read_victim(void)
+{
+	return touch_victim(O_RDONLY);
+}
+
+/* Through /proc/self/mem the process could write code where it may not map any. */
+static int write_own_memory(void)
+{
+	return result(open("/proc/self/mem", O_RDWR));
+}
+
+static int create_file(void)
+{
+	return result(open("/tmp/xtop-test-sandbox", O_WRONLY | O_CREAT | O_EXCL, 0600));
+}
+
+static int create_unnamed(void)
+{
+	return result(open("/tmp", O_TMPFILE | O_RDWR, 0600));
+}
+
+static int truncate_file(void)
+{
+	return result(open("/dev/null", O_RDONLY | O_TRUNC));
+}
+
+static int open_to_write(void)
+{
+	return result(open("/dev/null", O_WRONLY));
+}
+
+static int open_at_to_write(void)
+{
+	return result(openat(AT_FDCWD, "/dev/null", O_RDWR));
+}
+
+static int open_by_openat2(void)
+{
+	uint64_t how[3] = { O_RDWR };
+
+	return result(syscall(SYS_openat2, AT_FDCWD, "/dev/null", how, sizeof(how)));
+}
+
+static int remove_file(void)
+{
+	return result(unlink("/tmp/xtop-test-sandbox-none"));
+}
+
 static const struct {
 	int (*attempt)(void);
 	const char *what;
 } walls[] = {
+	{ write_own_memory, "open its own memory to write" },
+	{ create_file, "create a file" },
+	{ create_unnamed, "create a file without a name" },
+	{ truncate_file, "empty a file" },
+	{ open_to_write, "open a device to write" },
+	{ open_at_to_write, "the same by openat()" },
+	{ open_by_openat2, "the same by openat2()" },
+	{ remove_file, "remove a file" },
 	{ run_program, "run a program" },
 	{ fork_process, "start a process" },
 	{ trace_parent, "trace the parent" },
@@ -233,6 +354,33 @@ static const struct {
 	{ set_limit, "set a limit" },
 	{ dump_again, "become dumpable again" },
 };
+
+static bool is_refused(int errno_value)
+{
+	return errno_value == EPERM || errno_value == EACCES;
+}
+
+/*
+ * The memory of a process of the user for whom xtop runs. A user's own replay has that user, and
+ * can read it where there is no Landlock: doc/SECURITY §3.
+ */
+static void test_victim(void)
+{
+	int got;
+
+	setenv("SUDO_UID", "1234", 1);
+	setenv("SUDO_GID", "1234", 1);
+	start_victim();
+	got = inside(read_victim);
+	if (was_root || !without_landlock)
+		check(is_refused(got), "read the memory of the user's processes: %d", got);
+	got = inside(write_victim);
+	check(is_refused(got), "write the memory of the user's processes: %d", got);
+	kill(victim, SIGKILL);
+	waitpid(victim, NULL, 0);
+	unsetenv("SUDO_UID");
+	unsetenv("SUDO_GID");
+}
 
 static void test_walls(void)
 {
@@ -277,6 +425,22 @@ static int read_file(void)
 	return result(open("/etc/passwd", O_RDONLY));
 }
 
+/* As files below --root are opened. */
+static int read_below(void)
+{
+	char path[64];
+	int fd = openat(root_folder, "file", O_PATH | O_NOFOLLOW);
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return result(fd < 0 ? fd : open(path, O_RDONLY));
+}
+
+static int read_terminfo(void)
+{
+	return result(open("/usr/share", O_RDONLY | O_DIRECTORY)) ? errno
+								  : result(open("/proc/self/statm", 0));
+}
+
 static int share_memory(void)
 {
 	int fd = memfd_create("shared", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -315,7 +479,10 @@ static void test_life(void)
 	check_u64((uint64_t)inside(write_own), DONE, "write to a descriptor of our own");
 	check_u64((uint64_t)inside(start_thread), DONE, "threads");
 	check_u64((uint64_t)inside(use_memory), DONE, "memory");
-	check_u64((uint64_t)inside(read_file), DONE, "files that all may read");
+	check(!without_landlock ? is_refused(inside(read_file)) : inside(read_file) == DONE,
+	      "files that all may read: only without Landlock");
+	check_u64((uint64_t)inside(read_terminfo), DONE, "what libraries and the screen read");
+	check_u64((uint64_t)inside(read_below), DONE, "files below --root");
 	check_u64((uint64_t)inside(share_memory), DONE, "sealed memory, for a guest picked later");
 	check_u64((uint64_t)inside(copy_stream), DONE, "a copy of a descriptor, as a stream");
 	check_u64((uint64_t)inside(raise_signal), DONE, "signals to itself");
@@ -350,9 +517,14 @@ static bool is_roots(pid_t pid)
 	return stat(path, &status) == 0 && status.st_uid == 0;
 }
 
-/* The kernel's view of the process. SUDO_UID is the user to become, if it is the id of a user. */
-static void test_status(const char *sudo_uid, const char *uid_line)
+/* A user of which there is nothing else, whoever called sudo. */
+#define USER_OF(pid) (0x70000000U + (unsigned)(pid))
+
+/* The kernel's view of the process. */
+static void test_status(const char *sudo_uid)
 {
+	char uid_line[64];
+
 	int ready[2], go[2];
 	char byte;
 	pid_t child;
@@ -363,11 +535,13 @@ static void test_status(const char *sudo_uid, const char *uid_line)
 	if (child == 0) {
 		setenv("SUDO_UID", sudo_uid, 1);
 		setenv("SUDO_GID", sudo_uid, 1);
-		if (sandbox_enter() || write(ready[1], "x", 1) != 1)
+		if (sandbox_enter(-1) || write(ready[1], "x", 1) != 1)
 			_exit(1);
 		close(go[1]);
 		_exit(read(go[0], &byte, 1) != 0);
 	}
+	snprintf(uid_line, sizeof(uid_line), "Uid:\t%u\t%u\t%u\t%u\n", USER_OF(child),
+		 USER_OF(child), USER_OF(child), USER_OF(child));
 	close(ready[1]);
 	close(go[0]);
 	check(read(ready[0], &byte, 1) == 1, "entered with SUDO_UID=%s", sudo_uid);
@@ -387,11 +561,56 @@ static void test_status(const char *sudo_uid, const char *uid_line)
 	waitpid(child, NULL, 0);
 }
 
+static char folder[] = "/tmp/xtop-test-sandbox-XXXXXX";
+
+static void make_folder(void)
+{
+	int file;
+
+	if (!mkdtemp(folder) || chmod(folder, 0755))
+		abort();
+	root_folder = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	file = openat(root_folder, "file", O_WRONLY | O_CREAT, 0644);
+	if (file < 0)
+		abort();
+	close(file);
+}
+
+static void remove_folder(void)
+{
+	unlinkat(root_folder, "file", 0);
+	rmdir(folder);
+	close(root_folder);
+	root_folder = -1;
+}
+
+/* The user for whom root runs xtop, if SUDO_UID is the id of a user, and where it may make files. */
+static void test_caller(void)
+{
+	static const char *const ids[] = { "0", "12x", "-5", "", "4294967295", " 7" };
+
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+		setenv("SUDO_UID", ids[i], 1);
+		setenv("SUDO_GID", ids[i], 1);
+		check(caller_find().uid == 65534 && caller_find().gid == 65534,
+		      "SUDO_UID=%s: nobody", ids[i]);
+	}
+	setenv("SUDO_UID", "1234", 1);
+	setenv("SUDO_GID", "100", 1);
+	check(caller_find().uid == 1234 && caller_find().gid == 100, "who called sudo");
+	check(caller_may_write("/tmp"), "anybody may write in /tmp");
+	check(!caller_may_write("/proc"), "nobody may write in /proc");
+	if (was_root)
+		check(!caller_may_write("/root"), "not in root's folder");
+	check(geteuid() == 0 || !was_root, "still root");
+}
+
 int main(void)
 {
 #ifdef SANITIZED /* sanitizers do not work in the sandbox */
-	(void)test_walls, (void)test_life, (void)test_status;
-	check(!sandbox_enter() && !sandbox_warning() == (geteuid() != 0), "root is told: %s",
+	(void)test_walls, (void)test_life, (void)test_status, (void)test_victim, (void)test_caller,
+		(void)make_folder, (void)remove_folder;
+	check(!sandbox_enter(-1) && !sandbox_warning() == (geteuid() != 0), "root is told: %s",
 	      sandbox_warning() ? sandbox_warning() : "nothing");
 	return tap_done();
 #else
@@ -405,12 +624,18 @@ int main(void)
 	unsetenv("SUDO_GID");
 	inherited = open("/dev/null", O_WRONLY);
 	own = open("/dev/null", O_WRONLY | O_CLOEXEC);
-	test_walls();
-	test_life();
-	test_status("1234", "Uid:\t1234\t1234\t1234\t1234");
-	test_status("0", "Uid:\t65534\t65534\t65534\t65534");
-	test_status("12x", "Uid:\t65534\t65534\t65534\t65534");
-	test_status("-5", "Uid:\t65534\t65534\t65534\t65534");
+	make_folder();
+	for (int i = 0; i < 2; i++, without_landlock = true) {
+		printf("# %s Landlock\n", without_landlock ? "without" : "with");
+		test_walls();
+		test_victim();
+		test_life();
+	}
+	remove_folder();
+	test_status("1234");
+	test_status("0");
+	test_status("12x");
+	test_caller();
 	return tap_done();
 #endif
 }

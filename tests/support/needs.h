@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Checks for system calls that a test needs. Kernels older than 5.6 do not have all of them, and
- * valgrind 3.19 has neither pidfd_open() nor openat2(). A skipped test says so in TAP.
+ * Checks for system calls that a test needs. Kernels older than 5.3 and valgrind 3.19 have no
+ * pidfd_open(). A skipped test says so in TAP.
  */
 #ifndef TESTS_NEEDS_H
 #define TESTS_NEEDS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The files of the kernel cache; see kernel_cache.h. All addresses in one are relative to _text.
+ * The file of the kernel cache; see kernel_cache.h. All addresses in one are relative to _text.
  *
  *   struct cache_head                  which kernel it is, checksum, sizes of the rest
  *   struct cache_symbol[n_symbols]     ascending
@@ -15,23 +15,20 @@
 #include "linux/kernel/kernel_cache.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include "xtop/build_id.h"
+#include "xtop/cache_folder.h"
 #include "xtop/cleanup.h"
 #include "xtop/hash.h"
 #include "xtop/orc.h"
-#include "xtop/xdg.h"
 
 #define CACHE_MAGIC          "XTOPKRN\n"
 #define CACHE_VERSION        5
-#define CACHE_MAX_BYTES      (96U << 20)
+#define CACHE_MAX_BYTES      (CACHE_FOLDER_FILE_BYTES - sizeof(struct cache_head)) /* of the body */
 #define CACHE_MAX_TEXT_BYTES (1U << 30) /* of a kernel image: Linux KERNEL_IMAGE_SIZE */
 
 struct cache_symbol {
@@ -58,56 +55,17 @@ struct cache_head {
 };
 
 struct kernel_cache {
-	int slots[KERNEL_CACHE_SLOTS]; /* descriptors; -1: the file cannot be used */
-	pthread_mutex_t storing;       /* several guests have a resolver each */
+	int fd;
 };
 
-/* --- slots ------------------------------------------------------------------------------------ */
-
-static bool cache_is_ours(int fd)
+struct kernel_cache *kernel_cache_adopt(int fd)
 {
-	struct stat status;
+	struct kernel_cache *cache = fd < 0 ? NULL : malloc(sizeof(*cache));
 
-	return fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
-	       !(status.st_mode & (S_IWGRP | S_IWOTH)) && status.st_nlink == 1;
-}
-
-static int cache_open_slot(int directory, unsigned slot)
-{
-	char name[16];
-	int fd;
-
-	snprintf(name, sizeof(name), "kernel.%u", slot);
-	fd = openat(directory, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
-	if (fd < 0 || cache_is_ours(fd))
-		return fd;
-	close(fd);
-	return -1;
-}
-
-static bool cache_is_our_directory(int fd)
-{
-	struct stat status;
-
-	return fstat(fd, &status) == 0 && status.st_uid == geteuid() &&
-	       !(status.st_mode & (S_IWGRP | S_IWOTH));
-}
-
-struct kernel_cache *kernel_cache_open(const char *path)
-{
-	_cleanup_close_ int directory = -1;
-	struct kernel_cache *cache;
-
-	xdg_make_folder(path);
-	directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (directory < 0 || !cache_is_our_directory(directory))
-		return NULL;
-	cache = malloc(sizeof(*cache));
-	if (!cache)
-		return NULL;
-	pthread_mutex_init(&cache->storing, NULL);
-	for (unsigned slot = 0; slot < KERNEL_CACHE_SLOTS; slot++)
-		cache->slots[slot] = cache_open_slot(directory, slot);
+	if (cache)
+		cache->fd = fd;
+	else if (fd >= 0)
+		close(fd);
 	return cache;
 }
 
@@ -115,10 +73,7 @@ void kernel_cache_close(struct kernel_cache *cache)
 {
 	if (!cache)
 		return;
-	for (unsigned slot = 0; slot < KERNEL_CACHE_SLOTS; slot++)
-		if (cache->slots[slot] >= 0)
-			close(cache->slots[slot]);
-	pthread_mutex_destroy(&cache->storing);
+	close(cache->fd);
 	free(cache);
 }
 
@@ -257,8 +212,7 @@ static bool cache_restore(const struct cache_head *head, const char *body, uint6
 	return true;
 }
 
-static bool cache_load_slot(int fd, const char *uuid, struct linux_kernel *kernel,
-			    uint64_t text_start)
+static bool cache_load(int fd, const char *uuid, struct linux_kernel *kernel, uint64_t text_start)
 {
 	_cleanup_free_ struct cache_head *head = malloc(sizeof(*head));
 	_cleanup_free_ char *body = NULL;
@@ -277,11 +231,7 @@ static bool cache_load_slot(int fd, const char *uuid, struct linux_kernel *kerne
 bool kernel_cache_load(struct kernel_cache *cache, const char *uuid, struct linux_kernel *kernel,
 		       uint64_t text_start)
 {
-	for (unsigned slot = 0; cache && slot < KERNEL_CACHE_SLOTS; slot++)
-		if (cache->slots[slot] >= 0 &&
-		    cache_load_slot(cache->slots[slot], uuid, kernel, text_start))
-			return true;
-	return false;
+	return cache && cache_load(cache->fd, uuid, kernel, text_start);
 }
 
 /* --- storing ---------------------------------------------------------------------------------- */
@@ -359,35 +309,9 @@ static char *cache_build_body(const struct linux_kernel *kernel, const struct ca
 	return body;
 }
 
-/* An empty slot, or the slot that was written longest ago. -1: no slot can be used. */
-static int cache_choose(const struct kernel_cache *cache)
+static void cache_store(int fd, const struct cache_head *head, const char *body)
 {
-	struct timespec oldest = { 0 };
-	int chosen = -1;
-
-	for (unsigned slot = 0; slot < KERNEL_CACHE_SLOTS; slot++) {
-		struct stat status;
-
-		if (cache->slots[slot] < 0 || fstat(cache->slots[slot], &status) < 0)
-			continue;
-		if (status.st_size == 0)
-			return cache->slots[slot];
-		if (chosen < 0 || status.st_mtim.tv_sec < oldest.tv_sec ||
-		    (status.st_mtim.tv_sec == oldest.tv_sec &&
-		     status.st_mtim.tv_nsec < oldest.tv_nsec)) {
-			chosen = cache->slots[slot];
-			oldest = status.st_mtim;
-		}
-	}
-	return chosen;
-}
-
-static void cache_store(const struct kernel_cache *cache, const struct cache_head *head,
-			const char *body)
-{
-	int fd = cache_choose(cache);
-
-	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0) /* another xtop is writing there */
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0) /* another xtop is writing there */
 		return;
 	if (ftruncate(fd, 0) == 0 && cache_write(fd, body, cache_body_bytes(head), sizeof(*head)))
 		cache_write(fd, head, sizeof(*head), 0);
@@ -406,7 +330,5 @@ void kernel_cache_store(struct kernel_cache *cache, const char *uuid,
 	if (!body)
 		return;
 	head->checksum = cache_checksum(head, body, cache_body_bytes(head));
-	pthread_mutex_lock(&cache->storing);
-	cache_store(cache, head, body);
-	pthread_mutex_unlock(&cache->storing);
+	cache_store(cache->fd, head, body);
 }

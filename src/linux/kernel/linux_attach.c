@@ -27,6 +27,7 @@
 #include "xtop/cleanup.h"
 #include "xtop/elf.h"
 #include "xtop/walk.h"
+#include "xtop/work.h"
 
 #define LINUX_NOTES_MAX_BYTES 65536
 #define LINUX_MAX_NAMES       48 /* of symbols that are looked for, arch.h's with them */
@@ -268,7 +269,7 @@ static bool linux_fill(struct linux_kernel *kernel, struct kernel_image *image,
 		return linux_find_memory(&kernel->guest) && linux_is_release(kernel);
 	if (!linux_read_all(kernel, image))
 		return false;
-	if (linux_is_whole(kernel))
+	if (linux_is_whole(kernel) && !work_is_over())
 		kernel_cache_store(cache, uuid, kernel);
 	return true;
 }

@@ -92,13 +92,14 @@ static void code_file_read_guest(struct code_file_reader *reader, struct guest_f
 	struct bytes bytes;
 
 	file->linux_guest = reader->linux_guest;
-	file->left_bytes = CODE_FILE_MAX_READ_BYTES;
+	file->max_bytes = CODE_FILE_MAX_READ_BYTES;
 	if (file->inode && page_cache_init(&cache, reader->linux_guest, file->inode))
 		file->cache = &cache;
 	bytes = guest_file_bytes(file, file->identity.size_bytes);
 	code_file_read_bytes(&bytes, name, reading);
 	file->cache = NULL;
 	reading->got_bytes = file->got_bytes;
+	reading->wasted_bytes = file->wasted_bytes;
 	reading->exhausted = file->exhausted;
 	reader->absent_pages += cache.n_absent;
 	reader->evicted_pages += cache.n_evicted;

@@ -8,7 +8,8 @@
 #include "xtop/image.h"
 #include "xtop/loads.h"
 
-#define CODE_FILE_MAX_READ_BYTES (64U << 20) /* of one file, in one reading */
+/* Read of one file in one reading; what is looked for in vain counts, too. */
+#define CODE_FILE_MAX_READ_BYTES (64U << 20)
 
 enum code_file_state {
 	CODE_FILE_WHOLE,
@@ -35,6 +36,7 @@ struct code_file_reading {
 	struct loads loads;  /* n is 0: not known */
 	enum code_file_state state;
 	uint64_t got_bytes;  /* read from the guest */
+	uint64_t wasted_bytes; /* looked for or copied in vain */
 	size_t kept_bytes;   /* memory that the image takes; 0: -k's image, which is there anyway */
 	bool no_path;        /* the image's name is made up */
 	bool exhausted;      /* CODE_FILE_MAX_READ_BYTES were not enough */

@@ -22,7 +22,7 @@ struct code_files {
 	struct code_files_settings settings;
 	struct code_file_reader reader;
 	uint64_t clock, changes;
-	uint64_t walk_bytes; /* read in the current walk */
+	uint64_t walk_bytes; /* read or looked for in the current walk */
 	uint64_t walk_pages; /* looked for in page caches in the current walk */
 	struct code_files_counts counts;
 	struct code_file files[CODE_FILES_MAX]; /* image NULL: free */
@@ -168,7 +168,7 @@ static void code_files_read(struct code_files *files, struct guest_file *source,
 {
 	code_file_read(&files->reader, source, reading);
 	files->counts.reads++;
-	files->walk_bytes += reading->got_bytes;
+	files->walk_bytes += reading->got_bytes + reading->wasted_bytes;
 	file->no_path = reading->no_path;
 }
 

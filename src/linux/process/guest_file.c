@@ -94,11 +94,30 @@ static size_t guest_file_read_cache(struct guest_file *guest_file, uint64_t offs
 				    size_t size_bytes)
 {
 	struct bytes bytes;
+	uint64_t before;
+	size_t got;
 
 	if (!guest_file->cache)
 		return 0;
 	bytes = page_cache_bytes(guest_file->cache);
-	return bytes.read(bytes.context, offset, buffer, size_bytes);
+	before = guest_file->cache->wasted_bytes;
+	got = bytes.read(bytes.context, offset, buffer, size_bytes);
+	guest_file->wasted_bytes += guest_file->cache->wasted_bytes - before;
+	return got;
+}
+
+/*
+ * Whether the limit still allows SIZE_BYTES. A file whose bytes are all there and too many is
+ * exhausted for good. After other files, another reading may find more.
+ */
+static bool guest_file_may_read(struct guest_file *guest_file, size_t size_bytes)
+{
+	uint64_t max_bytes = guest_file->max_bytes, got_bytes = guest_file->got_bytes;
+	uint64_t wasted_bytes = guest_file->wasted_bytes;
+
+	guest_file->exhausted |= got_bytes > max_bytes || size_bytes > max_bytes - got_bytes;
+	return !guest_file->exhausted && wasted_bytes <= max_bytes - got_bytes &&
+	       size_bytes <= max_bytes - got_bytes - wasted_bytes;
 }
 
 static size_t guest_file_read(void *context, uint64_t offset, void *buffer, size_t size_bytes)
@@ -106,11 +125,7 @@ static size_t guest_file_read(void *context, uint64_t offset, void *buffer, size
 	struct guest_file *guest_file = context;
 	size_t done = 0, got = 1;
 
-	if (size_bytes > guest_file->left_bytes) {
-		guest_file->exhausted = true;
-		return 0;
-	}
-	while (done < size_bytes && got) {
+	while (done < size_bytes && got && guest_file_may_read(guest_file, size_bytes - done)) {
 		uint64_t at = offset + done;
 		size_t left = size_bytes - done;
 		char *to = (char *)buffer + done;
@@ -119,10 +134,11 @@ static size_t guest_file_read(void *context, uint64_t offset, void *buffer, size
 		if (!got)
 			got = guest_file_read_mapping(guest_file, at, to,
 						      guest_file_limit_to_page(at, left));
+		if (!got)
+			guest_file->wasted_bytes += GUEST_PAGE_SIZE;
+		guest_file->got_bytes += got;
 		done += got;
 	}
-	guest_file->left_bytes -= done;
-	guest_file->got_bytes += done;
 	return done;
 }
 

@@ -34,9 +34,10 @@ struct guest_file {
 	struct memory_root root;  /* page tables that the pieces' addresses belong to */
 	struct guest_file_piece pieces[GUEST_FILE_MAX_PIECES];
 	unsigned n_pieces;
-	uint64_t left_bytes;      /* may still be read; a larger read yields nothing */
+	uint64_t max_bytes;       /* may be read or looked for; a larger read yields nothing */
 	uint64_t got_bytes;       /* were read */
-	bool exhausted;           /* left_bytes was too small for a read */
+	uint64_t wasted_bytes;    /* were looked for or copied in vain */
+	bool exhausted;           /* max_bytes was too small for a read */
 };
 
 /* INODE is the address of a struct inode. False: it cannot be read; *identity is untouched. */

@@ -93,8 +93,20 @@ static void jit_names_replace(struct jit_names *names, struct memory_budget *bud
 	memory_budget_charge(budget, &names->charged_bytes, image_memory_bytes(image));
 }
 
+/* True: SIZE_BYTES are charged, and may be looked for. */
+static bool jit_names_charge(struct jit_allowance *allowance, uint64_t size_bytes, uint64_t now_ns)
+{
+	if (now_ns - allowance->since_ns >= JIT_NAMES_RETRY_NS)
+		*allowance = (struct jit_allowance){ .since_ns = now_ns };
+	if (allowance->bytes >= JIT_NAMES_MAX_BYTES)
+		return false;
+	allowance->bytes += size_bytes < PERF_MAP_MAX_BYTES ? size_bytes : PERF_MAP_MAX_BYTES;
+	return true;
+}
+
 bool jit_names_poll(struct jit_names *names, const struct linux_guest *linux_guest,
-		    struct memory_budget *budget, const struct task *task, uint64_t now_ns)
+		    struct memory_budget *budget, struct jit_allowance *allowance,
+		    const struct task *task, uint64_t now_ns)
 {
 	struct file_identity identity;
 	struct page_cache cache;
@@ -107,7 +119,8 @@ bool jit_names_poll(struct jit_names *names, const struct linux_guest *linux_gue
 				      : backoff_next_ns(names->retry_delay_ns, JIT_NAMES_RETRY_NS,
 							JIT_NAMES_MAX_RETRY_NS);
 	names->due_ns = now_ns + names->retry_delay_ns;
-	if (!found || file_identity_equal(&identity, &names->identity))
+	if (!found || file_identity_equal(&identity, &names->identity) ||
+	    !jit_names_charge(allowance, identity.size_bytes, now_ns))
 		return true;
 	names->identity = identity;
 	has_budget = !memory_budget_is_full(budget);

@@ -19,6 +19,15 @@ struct jit_names {
 	uint64_t due_ns, retry_delay_ns;
 };
 
+/*
+ * What is read of maps, of all processes together: after JIT_NAMES_MAX_BYTES in a second, the other
+ * maps wait for the next. The last one may exceed it. Zeroed to begin with.
+ */
+#define JIT_NAMES_MAX_BYTES (32U << 20)
+struct jit_allowance {
+	uint64_t since_ns, bytes; /* used since then */
+};
+
 void jit_names_deinit(struct jit_names *names, struct memory_budget *budget);
 /*
  * Looks for new names, if it is time. TASK is a thread of the process. names->image is another
@@ -26,6 +35,7 @@ void jit_names_deinit(struct jit_names *names, struct memory_budget *budget);
  * is full.
  */
 bool jit_names_poll(struct jit_names *names, const struct linux_guest *linux_guest,
-		    struct memory_budget *budget, const struct task *task, uint64_t now_ns);
+		    struct memory_budget *budget, struct jit_allowance *allowance,
+		    const struct task *task, uint64_t now_ns);
 
 #endif

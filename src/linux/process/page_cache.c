@@ -20,7 +20,9 @@
  * another order.
  *
  * Pages are looked up one by one, but pages that lie side by side are read together, as each call
- * of memory_read_bulk() may cost a mapping.
+ * of memory_read_pages() may cost a mapping. How many are looked up and read together grows with
+ * each success within a read: after a hole the caller begins anew behind it. So a file of holes
+ * costs a fixed multiple of its pages, and never reads the same rest once for each hole.
  */
 #include "config.h"
 
@@ -33,6 +35,7 @@
 #define PAGE_MAX_BYTES  256          /* sizeof(struct page); 64 except with rare options */
 #define PFN_MAX         (1ULL << 40)
 #define FILE_MAX_BYTES  (1ULL << 62)
+#define BURST_PAGES     4            /* read together at first; four times as many each time */
 
 static bool page_cache_has_layout(const struct layout *layout)
 {
@@ -127,45 +130,74 @@ static size_t page_cache_run(struct page_cache *cache, uint64_t index, size_t ma
 	return n;
 }
 
-/* Small reads use the copies of pages that memory.c keeps; large ones are read at once. */
-static size_t page_cache_copy(const struct linux_guest *linux_guest, uint64_t address, void *buffer,
+/*
+ * Reads SIZE_BYTES at ADDRESS, up to the first page that cannot be read. Small reads and parts of
+ * pages use the copies that memory.c keeps.
+ */
+static size_t page_cache_copy(const struct linux_guest *linux_guest, uint64_t address, char *buffer,
 			      size_t size_bytes)
 {
+	size_t front = -address & GUEST_PAGE_MASK, pages, got;
+
 	if (size_bytes <= 2 * GUEST_PAGE_SIZE)
 		return memory_read(linux_guest->memory, linux_guest->root, address, buffer,
 				   size_bytes);
-	return memory_read_bulk(linux_guest->memory, linux_guest->root, address, buffer,
-				size_bytes);
+	got = memory_read(linux_guest->memory, linux_guest->root, address, buffer, front);
+	if (got < front)
+		return got;
+	pages = (size_bytes - front) >> GUEST_PAGE_SHIFT;
+	got += memory_read_pages(linux_guest->memory, linux_guest->root, address + front,
+				 buffer + front, pages) *
+	       GUEST_PAGE_SIZE;
+	if (got < front + pages * GUEST_PAGE_SIZE)
+		return got;
+	return got + memory_read(linux_guest->memory, linux_guest->root, address + got,
+				 buffer + got, size_bytes - got);
+}
+
+/*
+ * Reads from the front of SIZE_BYTES at OFFSET what lies side by side, at most MAX_PAGES. *HOLE:
+ * the page behind it is missing.
+ */
+static size_t page_cache_read_run(struct page_cache *cache, uint64_t offset, char *buffer,
+				  size_t size_bytes, size_t max_pages, bool *hole)
+{
+	uint64_t address, in_page = offset & GUEST_PAGE_MASK;
+	size_t n = (in_page + size_bytes + GUEST_PAGE_MASK) >> GUEST_PAGE_SHIFT, got;
+
+	n = page_cache_run(cache, offset >> GUEST_PAGE_SHIFT, n < max_pages ? n : max_pages,
+			   &address);
+	if (!n) {
+		cache->wasted_bytes += GUEST_PAGE_SIZE;
+		*hole = true;
+		return 0;
+	}
+	n = n * GUEST_PAGE_SIZE - in_page;
+	if (n > size_bytes)
+		n = size_bytes;
+	got = page_cache_copy(cache->linux_guest, address + in_page, buffer, n);
+	*hole = got != n;
+	if (*hole) { /* the guest has given the memory back */
+		cache->n_refused++;
+		cache->wasted_bytes += n - got;
+	}
+	return got;
 }
 
 static size_t page_cache_read(void *context, uint64_t offset, void *buffer, size_t size_bytes)
 {
 	struct page_cache *cache = context;
-	size_t done = 0;
+	size_t done = 0, burst = BURST_PAGES;
+	bool hole = false;
 
 	if (offset >= cache->size_bytes)
 		return 0;
 	if (size_bytes > cache->size_bytes - offset)
 		size_bytes = cache->size_bytes - offset;
-	while (done < size_bytes) {
-		uint64_t at = offset + done, address, in_page = at & GUEST_PAGE_MASK;
-		size_t left = size_bytes - done, n, got;
-
-		n = page_cache_run(cache, at >> GUEST_PAGE_SHIFT,
-				   (in_page + left + GUEST_PAGE_MASK) >> GUEST_PAGE_SHIFT,
-				   &address);
-		if (!n)
-			break;
-		n = n * GUEST_PAGE_SIZE - in_page;
-		if (n > left)
-			n = left;
-		got = page_cache_copy(cache->linux_guest, address + in_page, (char *)buffer + done,
-				      n);
-		if (got != n) { /* the guest has given the memory back */
-			cache->n_refused++;
-			break;
-		}
-		done += n;
+	while (done < size_bytes && !hole) {
+		done += page_cache_read_run(cache, offset + done, (char *)buffer + done,
+					    size_bytes - done, burst, &hole);
+		burst = burst * 4 < MEMORY_BATCH_PAGES ? burst * 4 : MEMORY_BATCH_PAGES;
 	}
 	return done;
 }

@@ -18,6 +18,7 @@ struct page_cache {
 	uint64_t n_absent;   /* never read by the guest, or dropped without a trace */
 	uint64_t n_evicted;  /* was there once: a shadow entry, or swapped out */
 	uint64_t n_refused;  /* the guest's structures are damaged, or memory cannot be read */
+	uint64_t wasted_bytes; /* pages that were looked for or copied, and are not in any result */
 };
 
 /*

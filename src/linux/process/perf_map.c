@@ -40,7 +40,7 @@ static void perf_map_deinit(struct perf_map *map)
 	free(map->entries);
 }
 
-/* Pages that cannot be read stay zeros. False: out of memory. */
+/* Pages that cannot be read become zeros. False: out of memory. */
 static bool perf_map_copy(const struct bytes *bytes, struct perf_map *map)
 {
 	size_t size =
@@ -51,9 +51,12 @@ static bool perf_map_copy(const struct bytes *bytes, struct perf_map *map)
 	if (!map->text)
 		return false;
 	while (at < size) {
-		at += bytes->read(bytes->context, at, map->text + at, size - at);
-		if (at < size) /* go on at the page behind the one that is missing */
-			at = (at & ~(size_t)GUEST_PAGE_MASK) + GUEST_PAGE_SIZE;
+		size_t hole = at + bytes->read(bytes->context, at, map->text + at, size - at);
+
+		if (hole >= size)
+			break;
+		at = (hole & ~(size_t)GUEST_PAGE_MASK) + GUEST_PAGE_SIZE; /* behind the hole */
+		memset(map->text + hole, 0, (at < size ? at : size) - hole);
 	}
 	map->text_bytes = size;
 	return true;

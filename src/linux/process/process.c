@@ -43,8 +43,8 @@ void process_deinit(struct process_reader *reader, struct process *process)
 void process_poll_jit(struct process_reader *reader, struct process *process,
 		      const struct task *task, uint64_t now_ns)
 {
-	if (process->has_jit &&
-	    !jit_names_poll(&process->jit, reader->linux_guest, reader->budget, task, now_ns))
+	if (process->has_jit && !jit_names_poll(&process->jit, reader->linux_guest, reader->budget,
+						&reader->allowance, task, now_ns))
 		reader->no_room++;
 }
 

@@ -48,6 +48,7 @@ struct process_reader {
 	struct code_files *files;
 	struct vma *vmas;   /* PROCESS_MAX_AREAS; those of the current walk */
 	size_t n_vmas, n_visited;
+	struct jit_allowance allowance;
 	/* Since the start: */
 	uint64_t left_out;  /* areas beyond PROCESS_MAX_AREAS, or without budget */
 	uint64_t no_room;   /* times names of compiled code were not read as the budget was full */

@@ -2,6 +2,7 @@
 /* The cache of kernels: a kernel is found again for the domain that showed it, and no other. */
 #include "config.h"
 
+#include <dirent.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,7 +11,9 @@
 #include "linux/kernel/kernel_cache.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
+#include "xtop/cache_folder.h"
 #include "xtop/orc.h"
+#include "xtop/work.h"
 
 #define TEXT     UINT64_C(0xffffffff81000000)
 #define BUILD_ID "01234567890123456789"
@@ -40,74 +43,129 @@ static void fill(struct linux_kernel *kernel)
 	kernel->image = image;
 }
 
-static bool load(struct kernel_cache *cache, const char *uuid, struct linux_kernel *kernel)
+/* The folder's file of the domain UUID. */
+static struct kernel_cache *cache_of(int directory, const char *uuid)
 {
-	*kernel = (struct linux_kernel){ .guest = made.guest };
-	must(image_create("[kernel]", &kernel->image));
-	return kernel_cache_load(cache, uuid, kernel, TEXT);
+	struct kernel_cache *cache = kernel_cache_adopt(cache_folder_open_file(directory, uuid));
+
+	if (!cache)
+		exit(99);
+	return cache;
 }
 
-static void store(struct kernel_cache *cache, const char *uuid)
+/* CACHE_UUID: whose file; UUID: which domain shows the kernel. */
+static bool load(int directory, const char *cache_uuid, const char *uuid,
+		 struct linux_kernel *kernel)
 {
+	struct kernel_cache *cache = cache_of(directory, cache_uuid);
+	bool loaded;
+
+	*kernel = (struct linux_kernel){ .guest = made.guest };
+	must(image_create("[kernel]", &kernel->image));
+	loaded = kernel_cache_load(cache, uuid, kernel, TEXT);
+	kernel_cache_close(cache);
+	return loaded;
+}
+
+static bool loads(int directory, const char *cache_uuid, const char *uuid)
+{
+	struct linux_kernel kernel;
+	bool loaded = load(directory, cache_uuid, uuid, &kernel);
+
+	linux_detach(&kernel);
+	return loaded;
+}
+
+static void store(int directory, const char *uuid)
+{
+	struct kernel_cache *cache = cache_of(directory, uuid);
 	struct linux_kernel kernel;
 
 	fill(&kernel);
 	kernel_cache_store(cache, uuid, &kernel);
 	linux_detach(&kernel);
+	kernel_cache_close(cache);
 }
 
-static void test_whose(struct kernel_cache *cache)
+static void test_whose(int directory)
 {
 	struct linux_kernel kernel;
 	struct symtab_entry entry;
 
-	check(!load(cache, "a", &kernel), "the cache is empty at first");
-	linux_detach(&kernel);
-	store(cache, "a");
-	check(load(cache, "a", &kernel), "the kernel is found again");
+	check(!loads(directory, "a", "a"), "the file is empty at first");
+	store(directory, "a");
+	check(load(directory, "a", "a", &kernel), "the kernel is found again");
 	check(kernel.image->symtab && symtab_find(kernel.image->symtab, TEXT + 0x110, &entry) &&
 		      !strcmp(entry.name, "middle"),
 	      "with its symbols");
 	check_string(kernel.release, "6.1.0", "with its release");
 	linux_detach(&kernel);
-	check(!load(cache, "b", &kernel),
+	check(!loads(directory, "a", "b"),
 	      "not for another domain, whatever build-id that domain shows");
-	linux_detach(&kernel);
-	store(cache, "b");
-	check(load(cache, "b", &kernel), "the other domain has a file of its own");
-	linux_detach(&kernel);
-	check(load(cache, "a", &kernel), "beside the file of the first");
-	linux_detach(&kernel);
+	check(!loads(directory, "b", "b"), "the other domain has a file of its own");
+	store(directory, "b");
+	check(loads(directory, "b", "b") && loads(directory, "a", "a"), "both are found");
 }
 
-static void test_other_kernel(struct kernel_cache *cache)
+static unsigned count_files(const char *path)
 {
-	struct linux_kernel kernel;
+	DIR *stream = opendir(path);
+	struct dirent *entry;
+	unsigned n = 0;
 
+	while (stream && (entry = readdir(stream)))
+		n += entry->d_name[0] != '.';
+	if (stream)
+		closedir(stream);
+	return n;
+}
+
+/* The domain boots another kernel: the new one takes the place of the old one. */
+static void test_other_kernel(int directory, const char *path)
+{
+	check_u64(count_files(path), 2, "two domains, two files");
 	made_linux_string(&made, TEXT + 0x800, "another build-id 123");
 	memory_refresh(made.guest.memory);
-	check(!load(cache, "a", &kernel), "not when the guest runs another kernel");
-	linux_detach(&kernel);
+	check(!loads(directory, "a", "a"), "not when the guest runs another kernel");
+	store(directory, "a"); /* with the old build-id: not found either */
+	check_u64(count_files(path), 2, "still two files");
 }
 
-/* The folder is created. A folder that others can write to is not used. */
-static void test_folder(void)
+/* What was built when the user had waited long enough is not whole. */
+static bool at_once(void *context)
 {
-	struct kernel_cache *cache;
-	struct stat status;
-	char path[64];
+	(void)context;
+	return true;
+}
 
-	snprintf(path, sizeof(path), "%s/some/where/xtop", folder);
-	cache = kernel_cache_open(path);
-	check(cache && stat(path, &status) == 0 && (status.st_mode & 0777) == 0700,
-	      "created with its parents, for its owner alone");
+static void test_over(int directory)
+{
 	made_linux_string(&made, TEXT + 0x800, BUILD_ID);
 	memory_refresh(made.guest.memory);
-	test_whose(cache);
-	test_other_kernel(cache);
-	kernel_cache_close(cache);
-	chmod(path, 0777);
-	check(!kernel_cache_open(path), "not used once others can write to it");
+	check(loads(directory, "a", "a"), "the kernel is in the cache");
+	work_set_end(at_once, NULL);
+	memory_refresh(made.guest.memory);
+	check(!loads(directory, "a", "a"), "nothing is read any more when the work is over");
+	work_set_end(NULL, NULL);
+	memory_refresh(made.guest.memory);
+	check(loads(directory, "a", "a"), "it is still there for the next start");
+}
+
+static void test_cache(void)
+{
+	char path[64];
+	int directory;
+
+	snprintf(path, sizeof(path), "%s/some/where/xtop", folder);
+	directory = cache_folder_open(path);
+	made_linux_string(&made, TEXT + 0x800, BUILD_ID);
+	memory_refresh(made.guest.memory);
+	test_whose(directory);
+	test_other_kernel(directory, path);
+	test_over(directory);
+	check(!kernel_cache_adopt(-1), "without a file there is no cache");
+	check(!kernel_cache_load(NULL, "a", NULL, TEXT), "and nothing in it");
+	close(directory);
 }
 
 int main(void)
@@ -117,7 +175,7 @@ int main(void)
 	if (!mkdtemp(folder))
 		return 99;
 	made_linux_init(&made);
-	test_folder();
+	test_cache();
 	made_linux_deinit(&made);
 	snprintf(command, sizeof(command), "rm -r %s", folder);
 	return system(command) ? 99 : tap_done();

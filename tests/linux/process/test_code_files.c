@@ -13,7 +13,6 @@
 #include "linux/process/code_files.h"
 #include "tests/support/made_linux.h"
 #include "tests/support/must.h"
-#include "tests/support/needs.h"
 #include "tests/support/program.h"
 #include "tests/support/tap.h"
 
@@ -255,10 +254,6 @@ static void test_root(void)
 {
 	char command[64];
 
-	if (!needs_call(SYS_openat2)) {
-		printf("ok %u - --root # SKIP no openat2() here\n", ++tap_points);
-		return;
-	}
 	if (!mkdtemp(directory))
 		exit(99);
 	check_root("the guest has the whole file", -1, false, 1, 1, "from_guest");

@@ -46,7 +46,7 @@ static void begin(void)
 	file = (struct guest_file){ .linux_guest = &made->guest,
 				    .root = made_root(made->memory),
 				    .cache = &cache,
-				    .left_bytes = UINT64_MAX };
+				    .max_bytes = UINT64_MAX };
 }
 
 /*
@@ -90,11 +90,20 @@ static void test_limits(void)
 	for (int i = 0; i < 100; i++)
 		guest_file_add_mapping(&file, &(struct vma){ .start = USER, .end = USER + PAGE });
 	check_u64(file.n_pieces, GUEST_FILE_MAX_PIECES, "as many mappings as are kept");
-	file.left_bytes = 3 * PAGE;
+	file.max_bytes = 3 * PAGE;
 	check_u64(read_at(&file, 0, 2 * PAGE), 2 * PAGE, "within the limit of bytes");
 	check_u64(read_at(&file, 0, 2 * PAGE), 0, "beyond the limit of bytes");
-	check(file.exhausted && file.got_bytes == 2 * PAGE && file.left_bytes == PAGE,
+	check(file.exhausted && file.got_bytes == 2 * PAGE && !file.wasted_bytes,
 	      "the bytes that were read are counted");
+	file.exhausted = false;
+	file.got_bytes = 0;
+	file.n_pieces = 0;
+	for (int i = 0; i < 100; i++)
+		read_at(&file, 2 * PAGE, 1);
+	check(!file.got_bytes && file.wasted_bytes >= 3 * PAGE && file.wasted_bytes <= 5 * PAGE &&
+		      !file.exhausted,
+	      "what was looked for in vain counts up to the limit: %" PRIu64, file.wasted_bytes);
+	file.max_bytes = UINT64_MAX;
 	file.cache = NULL;
 	file.n_pieces = 0;
 	check_u64(read_at(&file, 0, 1), 0, "neither page cache nor mapping");

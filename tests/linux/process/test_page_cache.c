@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "linux/process/page_cache.h"
+#include "linux/process/perf_map.h"
 #include "tests/support/made_linux.h"
 #include "tests/support/tap.h"
 
@@ -31,8 +32,8 @@ static size_t read_at(uint64_t offset, size_t n)
 	got = bytes.read(bytes.context, offset, buffer, n);
 	if (got && memcmp(buffer, content + offset, got) != 0)
 		check(false, "wrong bytes at %#" PRIx64, offset);
-	if (got < sizeof(buffer) && buffer[got] != 0xee)
-		check(false, "a byte was written behind those that were read");
+	if (n < sizeof(buffer) && buffer[n] != 0xee)
+		check(false, "a byte was written behind those that were asked for");
 	return got;
 }
 
@@ -322,8 +323,60 @@ static void test_frames(void)
 	made_linux_destroy(made);
 }
 
+/* --- what holes cost -------------------------------------------------------------------------- */
+
+#define LARGE_PAGES 4096 /* 16 MiB, side by side */
+
+/* How often a page was copied, or could not be. */
+static uint64_t count_copies(void)
+{
+	struct memory_counts counts = memory_counts(made->guest.memory);
+
+	return counts.pages + counts.refused;
+}
+
+/*
+ * A caller who goes on behind each hole, as all do, copies no page again and again. Of every STEP
+ * pages the last one cannot be read: the guest has given it back.
+ */
+static void check_cost(unsigned step, const char *what)
+{
+	uint64_t inode, memory, folio, before;
+	struct symtab *tab = NULL;
+	struct bytes bytes;
+
+	begin();
+	inode = open_inode(LARGE_PAGES * PAGE);
+	made_xa_head(made, inode, made_xa_entry(made_xa_node(made, 12)));
+	folio = made_folio(made, 0, LARGE_PAGES, &memory);
+	made_map(made->memory, made->guest.root, memory, LARGE_PAGES * PAGE, MADE_WRITE);
+	for (unsigned i = 0; i < LARGE_PAGES; i++) {
+		made_cache_entry(made, inode, i, folio);
+		if (i % step == step - 1)
+			made_refuse(made->memory, made->guest.root, memory + i * PAGE, true);
+	}
+	memory_refresh(made->guest.memory);
+	bytes = page_cache_bytes(&cache);
+	before = count_copies();
+	if (perf_map_read(&bytes, &tab))
+		exit(99);
+	check(count_copies() - before <= 8 * LARGE_PAGES,
+	      "%s: 16 MiB in %" PRIu64 " copies of pages", what, count_copies() - before);
+	symtab_destroy(tab);
+	made_linux_destroy(made);
+}
+
+static void test_cost(void)
+{
+	check_cost(LARGE_PAGES, "the last page is a hole");
+	check_cost(2, "every other page is a hole");
+	check_cost(1, "every page is a hole");
+	check_cost(100, "one of a hundred pages is a hole");
+}
+
 int main(void)
 {
+	test_cost();
 	test_frames();
 	test_sizes();
 	test_high();

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which files may be named while xtop runs; see xtop/output.h. In the broker's child, or in main
+ * where there is no broker. The path may come from a main that an attacker controls.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "xtop/cleanup.h"
+#include "xtop/output.h"
+
+/* A component of PATH begins with a dot, and is neither "." nor "..". */
+static bool output_is_hidden(const char *path)
+{
+	while (*path) {
+		size_t length = strcspn(path, "/");
+
+		if (path[0] == '.' && length > 1 + (size_t)(path[1] == '.'))
+			return true;
+		path += length + (path[length] == '/');
+	}
+	return false;
+}
+
+static bool output_has_ending(const char *path)
+{
+	size_t length = strlen(path), ending = strlen(OUTPUT_ENDING);
+
+	return length > ending && strcmp(path + length - ending, OUTPUT_ENDING) == 0;
+}
+
+/* The file at PATH is opened first and then checked: it cannot be exchanged in between. */
+static struct xtop_error *output_replace_named(const char *path, int *fdp)
+{
+	_cleanup_close_ int fd =
+		open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	struct stat status;
+
+	if (fd < 0 || fstat(fd, &status) < 0)
+		return error_create_errno(errno, "cannot write '%s'", path);
+	if (!S_ISREG(status.st_mode) || status.st_nlink != 1 || status.st_uid != geteuid())
+		return error_create("cannot write '%s': it exists, and is not a file of your own "
+				    "with this one name",
+				    path);
+	*fdp = fd;
+	fd = -1;
+	return NULL;
+}
+
+/* Before an open, which has effects on a device. */
+static bool output_is_replaceable(const char *path)
+{
+	struct stat status;
+
+	return output_has_ending(path) && lstat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+struct xtop_error *output_open_named_fd(const char *path, bool replace, int *fdp, bool *existsp)
+{
+	struct xtop_error *error;
+
+	*existsp = false;
+	if (output_is_hidden(path))
+		return error_create("cannot write '%s': no part of the path may begin with a dot",
+				    path);
+	if (replace && output_is_replaceable(path))
+		return output_replace_named(path, fdp);
+	error = output_create_fd(path, fdp);
+	*existsp = error && output_is_replaceable(path);
+	return error;
+}
+
+void output_remove_named(const char *path)
+{
+	struct stat status;
+
+	if (!output_is_hidden(path) && lstat(path, &status) == 0 && S_ISREG(status.st_mode) &&
+	    !status.st_size && status.st_nlink == 1 && status.st_uid == geteuid())
+		unlink(path);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The user for whom root runs xtop; see caller.h and xtop/sandbox.h. */
+#include "config.h"
+
+#include "supervise/caller.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "xtop/sandbox.h"
+
+#define CALLER_NOBODY 65534 /* nobody's ids on Debian and most other systems */
+
+/* The id in the environment's VARIABLE, if it is a number and not root's; otherwise FALLBACK. */
+static id_t caller_id(const char *variable, id_t fallback)
+{
+	const char *text = getenv(variable);
+	char *end;
+	unsigned long id;
+
+	if (!text || *text < '0' || *text > '9')
+		return fallback;
+	errno = 0;
+	id = strtoul(text, &end, 10);
+	return *end || errno || id == 0 || id >= UINT32_MAX ? fallback : (id_t)id;
+}
+
+struct caller caller_find(void)
+{
+	const struct passwd *nobody = getpwnam("nobody");
+
+	return (struct caller){
+		.uid = caller_id("SUDO_UID", nobody ? nobody->pw_uid : CALLER_NOBODY),
+		.gid = caller_id("SUDO_GID", nobody ? nobody->pw_gid : CALLER_NOBODY),
+	};
+}
+
+struct xtop_error *caller_become(struct caller caller)
+{
+	if (geteuid() != 0 && getuid() != 0)
+		return NULL;
+	for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++)
+		prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
+	if (setgroups(0, NULL) < 0 || setresgid(caller.gid, caller.gid, caller.gid) < 0 ||
+	    setresuid(caller.uid, caller.uid, caller.uid) < 0)
+		return error_create_errno(errno, "cannot become user %u", (unsigned)caller.uid);
+	if (setuid(0) == 0)
+		return error_create("cannot give up root");
+	return NULL;
+}
+
+/* In a child, which can become the caller for good. */
+bool caller_may_write(const char *folder)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		struct xtop_error *error = caller_become(caller_find());
+
+		_exit(error || eaccess(folder, W_OK | X_OK) < 0);
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return false;
+	return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Private to supervise/: the user for whom root runs xtop. Files that are named while xtop runs are
+ * written with this user's rights.
+ */
+#ifndef SUPERVISE_CALLER_H
+#define SUPERVISE_CALLER_H
+
+#include <sys/types.h>
+
+#include "xtop/error.h"
+
+struct caller {
+	uid_t uid;
+	gid_t gid;
+};
+
+/* Who called sudo, else nobody. Call it as root, before other threads start. */
+struct caller caller_find(void);
+/*
+ * This process, root's, becomes CALLER for good: without other groups and without capabilities. A
+ * process of another user is left as it is.
+ */
+struct xtop_error *caller_become(struct caller caller);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Landlock; see landlock.h. Main's thread, before other threads start: they inherit it.
+ *
+ * The numbers stand here and not in a header of the system, so that xtop can be built where the
+ * header is older than the kernel that xtop runs on. They are those of Linux
+ * include/uapi/linux/landlock.h, and the same for every architecture:
+ *
+ *   ABI   Linux   rights of files
+ *    1    5.13    bits 0 to 12, from EXECUTE to MAKE_SYM
+ *    2    5.19    13, REFER
+ *    3    6.2     14, TRUNCATE
+ *    5    6.10    15, IOCTL_DEV
+ *
+ * A process in a Landlock domain may trace only processes of the same domain (Linux
+ * security/landlock/ptrace.c, later task.c). Opening /proc/PID/mem counts as tracing.
+ */
+#include "config.h"
+
+#include "supervise/landlock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "xtop/cleanup.h"
+
+#define LANDLOCK_CREATE_RULESET  444
+#define LANDLOCK_ADD_RULE        445
+#define LANDLOCK_RESTRICT_SELF   446
+#define LANDLOCK_GET_VERSION     1 /* flag of LANDLOCK_CREATE_RULESET */
+#define LANDLOCK_RULE_BENEATH    1 /* type of a rule */
+#define LANDLOCK_READ            (1ULL << 2 | 1ULL << 3) /* READ_FILE, READ_DIR */
+
+struct landlock_ruleset {
+	uint64_t handled_fs;
+};
+
+struct landlock_beneath {
+	uint64_t allowed;
+	int32_t folder;
+} __attribute__((packed));
+
+/* All rights that the kernel's Landlock knows. 0: it has none. */
+static uint64_t landlock_rights(void)
+{
+	long abi = syscall(LANDLOCK_CREATE_RULESET, NULL, 0, LANDLOCK_GET_VERSION);
+
+	if (abi < 1)
+		return 0;
+	return (1ULL << 13) - 1 + (abi >= 2 ? 1ULL << 13 : 0) + (abi >= 3 ? 1ULL << 14 : 0) +
+	       (abi >= 5 ? 1ULL << 15 : 0);
+}
+
+static bool landlock_allow(int ruleset, int folder)
+{
+	struct landlock_beneath beneath = { .allowed = LANDLOCK_READ, .folder = folder };
+
+	return syscall(LANDLOCK_ADD_RULE, ruleset, LANDLOCK_RULE_BENEATH, &beneath, 0) == 0;
+}
+
+struct xtop_error *landlock_enter(const char *const *paths, size_t n, int folder)
+{
+	struct landlock_ruleset rights = { .handled_fs = landlock_rights() };
+	_cleanup_close_ int ruleset = -1;
+
+	if (!rights.handled_fs)
+		return NULL;
+	ruleset = (int)syscall(LANDLOCK_CREATE_RULESET, &rights, sizeof(rights), 0);
+	if (ruleset < 0)
+		return error_create_errno(errno, "cannot limit the files");
+	for (size_t i = 0; i < n; i++) {
+		_cleanup_close_ int fd = open(paths[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+		if (fd >= 0 && !landlock_allow(ruleset, fd))
+			return error_create_errno(errno, "cannot limit the files to %s", paths[i]);
+	}
+	if (folder >= 0)
+		landlock_allow(ruleset, folder); /* fails if it is no folder, which others report */
+	if (syscall(LANDLOCK_RESTRICT_SELF, ruleset, 0) < 0)
+		return error_create_errno(errno, "cannot limit the files");
+	return NULL;
+}

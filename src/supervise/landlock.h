@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Private to supervise/: the wall around paths, where the kernel has Landlock (Linux 5.13). */
+#ifndef SUPERVISE_LANDLOCK_H
+#define SUPERVISE_LANDLOCK_H
+
+#include <stddef.h>
+
+#include "xtop/error.h"
+
+/*
+ * From now on this process opens files for reading only, and only below the N paths PATHS, those of
+ * which do not exist being left out, and below the folder FOLDER (-1: none). It cannot trace
+ * processes any more, nor open their /proc/PID/mem, whoever they belong to. Call it after
+ * no_new_privs is set. Without Landlock nothing happens, and that is no error.
+ */
+struct xtop_error *landlock_enter(const char *const *paths, size_t n, int folder);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Private to supervise/: opens the files that are named while xtop runs, in a child of the broker,
+ * with the rights of the user who called sudo, or else of nobody (caller.h). Main cannot do it: it
+ * has no user, and opens files to read only. The broker itself must not do it: it has all rights,
+ * and an open may wait, for a file server for example, while the broker looks after guests.
+ */
+#ifndef SUPERVISE_OPENER_H
+#define SUPERVISE_OPENER_H
+
+#include <sys/types.h>
+
+#include "supervise/broker_wire.h"
+#include "supervise/caller.h"
+#include "xtop/error.h"
+
+enum opener_act {
+	OPENER_CREATE,  /* a file that is not there yet */
+	OPENER_REPLACE,
+	OPENER_REMOVE,  /* what was created last, if it is empty; yields no descriptor */
+};
+
+/* A few may wait for file servers. Others have answered and not ended yet. */
+#define OPENER_MAX_CHILDREN 8
+
+struct opener {
+	struct caller caller;
+	pid_t children[OPENER_MAX_CHILDREN]; /* at work, or about to end; 0: none */
+	char created[sizeof(((struct broker_request *)0)->text)]; /* asked for last; "": nothing */
+};
+
+void opener_init(struct opener *opener);
+/*
+ * A child sends the answer to REQUEST over SOCKET, and ends. Error: there is no child, and the
+ * caller answers.
+ */
+struct xtop_error *opener_start(struct opener *opener, const struct broker_request *request,
+				int socket);
+/* Takes leave of children that have ended. Call it now and then. */
+void opener_poll(struct opener *opener);
+
+#endif
