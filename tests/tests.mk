@@ -43,6 +43,7 @@ check_PROGRAMS = \
 	tests/sample/test_copy \
 	tests/sample/test_copy_linux \
 	tests/sample/test_ring \
+	tests/sample/test_run_time \
 	tests/sample/test_sample \
 	tests/sample/test_sampler \
 	tests/supervise/test_sandbox \

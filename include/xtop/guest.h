@@ -38,7 +38,10 @@ struct guest_look {
 	enum guest_life life;
 	enum guest_end end; /* of a guest that is gone */
 	uint64_t pages;     /* that the guest has now; changes when it balloons */
+	uint64_t time_ns;   /* of this look, CLOCK_MONOTONIC */
+	/* At this moment, by Xen's flags. Xen never says VCPU_LOCK_WAIT. */
 	enum vcpu_state states[GUEST_MAX_VCPUS];
+	uint64_t cpu_ns[GUEST_MAX_VCPUS]; /* that each vCPU has run since it was created */
 };
 
 struct guest_ops {

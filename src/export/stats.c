@@ -216,6 +216,12 @@ static void stats_put_counters(struct json *json, const struct snapshot *snapsho
 	json_close(json, '}');
 }
 
+/* Not a number, which becomes null, if the vCPU was never looked at. */
+static double stats_steal_percent(const struct snapshot_vcpu *vcpu)
+{
+	return 100 * (double)vcpu->states[VCPU_RUNNABLE] / (double)snapshot_vcpu_ticks(vcpu);
+}
+
 static void stats_put_vcpus(struct json *json, const struct snapshot *snapshot)
 {
 	json_open(json, "vcpus", '[');
@@ -224,6 +230,7 @@ static void stats_put_vcpus(struct json *json, const struct snapshot *snapshot)
 		stats_put_elements(json, snapshot->vcpus[i].states, counter_vcpu_states,
 				   N_VCPU_STATES);
 		json_u64(json, "user", snapshot->vcpus[i].user);
+		json_double(json, "steal_percent", stats_steal_percent(&snapshot->vcpus[i]));
 		json_close(json, '}');
 	}
 	json_close(json, ']');

@@ -6,7 +6,8 @@
  * count.
  *
  *   sleep until the deadline
- *   look            which vCPUs run or wait for a CPU? If none does, the guest is not stopped
+ *   look            which vCPUs run or wait for a CPU or a spinlock? If none does, the guest is not
+ *                   stopped
  *   reserve         room in the ring. If there is none, or if the resolver is behind, the tick is
  *                   lost and the guest is not stopped
  *   stop ─┐
@@ -24,6 +25,8 @@
 
 #include "sample/budget.h"
 #include "sample/copy.h"
+#include "sample/lock_wait.h"
+#include "sample/run_time.h"
 #include "xtop/clock.h"
 #include "xtop/fault.h"
 #include "xtop/frame_cache.h"
@@ -46,7 +49,9 @@ struct sampler {
 	struct copier copier;
 	struct budget budget;
 	struct guest_look look;
-	unsigned n_wanted; /* vCPUs that are running or runnable */
+	struct run_time run_time;
+	struct lock_waits lock_waits;
+	unsigned n_wanted; /* vCPUs that run, or wait for a physical CPU or a spinlock */
 	uint16_t wanted[GUEST_MAX_VCPUS];
 	struct registers regs[GUEST_MAX_VCPUS]; /* of the wanted vCPUs, in the same order */
 	bool user[GUEST_MAX_VCPUS];
@@ -145,6 +150,8 @@ static bool sampler_stop_and_copy(struct sampler *sampler, char *room, uint64_t 
 	*stopped_ns = clock_now_ns() - begin_ns;
 	if (!stopped)
 		return false;
+	for (unsigned i = 0; i < sampler->n_wanted; i++)
+		lock_wait_learn(&sampler->lock_waits, sampler->wanted[i], &sampler->regs[i]);
 	sampler_build_heads(sampler, room);
 	sampler->head.time_ns = begin_ns;
 	sampler->head.stopped_ns = *stopped_ns < UINT32_MAX ? (uint32_t)*stopped_ns : UINT32_MAX;
@@ -182,28 +189,48 @@ static bool sampler_stop_counted(struct sampler *sampler, char *room)
 	return true;
 }
 
+/* The guest runs: what is read from here on may change or go away meanwhile. */
+static void sampler_begin_reading(struct sampler *sampler)
+{
+	fault_arm();
+	sampler->copier.now_ns = clock_now_ns();
+}
+
+/* False: a page went away. */
+static bool sampler_end_reading(struct sampler *sampler)
+{
+	unsigned faults = fault_disarm();
+
+	sampler->counts.faults += faults;
+	if (faults)
+		frame_cache_drop(sampler->copier.cache);
+	return !faults;
+}
+
 /*
- * Maps the pages that the stop missed. The guest runs: its page tables may change or go away while
- * they are read. False: nothing was mapped, so another stop at once would copy no more.
+ * Maps the pages that the stop missed. False: nothing was mapped, so another stop at once would
+ * copy no more.
  */
 static bool sampler_map_missed(struct sampler *sampler)
 {
 	struct frame_cache *cache = sampler->copier.cache;
 	uint64_t maps = frame_cache_maps(cache);
-	unsigned faults;
 
-	fault_arm();
-	sampler->copier.now_ns = clock_now_ns();
+	sampler_begin_reading(sampler);
 	for (unsigned i = 0; i < sampler->n_wanted; i++)
 		copy_prepare(&sampler->copier, &sampler->regs[i], sampler->user[i]);
-	faults = fault_disarm();
-	sampler->counts.faults += faults;
-	if (faults)
-		frame_cache_drop(cache);
-	return !faults && frame_cache_maps(cache) != maps;
+	return sampler_end_reading(sampler) && frame_cache_maps(cache) != maps;
 }
 
-/* The vCPUs that had nothing to run come after the others, with their state alone. */
+static void sampler_find_lock_waits(struct sampler *sampler)
+{
+	sampler_begin_reading(sampler);
+	lock_wait_find(&sampler->lock_waits, &sampler->copier, sampler->guest->info.n_vcpus,
+		       &sampler->look);
+	sampler_end_reading(sampler);
+}
+
+/* The idle vCPUs come after the others, with their state alone. */
 static void sampler_append_idle(struct sampler *sampler, char *room)
 {
 	struct sample *head = &sampler->head;
@@ -289,6 +316,7 @@ static void sampler_tick(struct sampler *sampler, uint16_t flags, uint64_t perio
 	size_t size_max;
 	char *room;
 
+	sampler_find_lock_waits(sampler);
 	sampler_choose(sampler);
 	size_max = sample_size_max(sampler->n_wanted) +
 		   sampler->guest->info.n_vcpus * sizeof(struct sample_vcpu);
@@ -302,6 +330,7 @@ static void sampler_tick(struct sampler *sampler, uint16_t flags, uint64_t perio
 		return;
 	}
 	sampler_touch(room, size_max);
+	run_time_update(&sampler->run_time, sampler->guest->info.n_vcpus, &sampler->look);
 	copy_poll_stacks(&sampler->copier);
 	sampler->head = (struct sample){
 		.size_bytes = sizeof(struct sample),

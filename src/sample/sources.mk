@@ -9,9 +9,13 @@ libxtop_a_SOURCES += \
 	src/sample/control.c \
 	src/sample/copy.c \
 	src/sample/copy.h \
+	src/sample/lock_wait.c \
+	src/sample/lock_wait.h \
 	src/sample/pieces.c \
 	src/sample/pieces.h \
 	src/sample/ring.c \
+	src/sample/run_time.c \
+	src/sample/run_time.h \
 	src/sample/sample.c \
 	src/sample/sampler.c \
 	src/sample/stacks.h \

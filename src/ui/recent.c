@@ -46,16 +46,16 @@ void recent_update(struct recent *recent, const struct snapshot *snapshot)
 
 struct vcpu_shares vcpu_shares_of(const struct snapshot_vcpu *vcpu)
 {
-	double ticks = 0, running = (double)vcpu->states[VCPU_RUNNING], user = (double)vcpu->user;
+	double running = (double)vcpu->states[VCPU_RUNNING], user = (double)vcpu->user;
+	double ticks = (double)snapshot_vcpu_ticks(vcpu);
 
-	for (int state = 0; state < N_VCPU_STATES; state++)
-		ticks += (double)vcpu->states[state];
 	if (!(ticks > 0))
 		return (struct vcpu_shares){ .idle = 0 };
 	return (struct vcpu_shares){
 		.user = user / ticks,
 		.kernel = (running > user ? running - user : 0) / ticks,
 		.steal = (double)vcpu->states[VCPU_RUNNABLE] / ticks,
+		.lock = (double)vcpu->states[VCPU_LOCK_WAIT] / ticks,
 		.idle = (double)(vcpu->states[VCPU_BLOCKED] + vcpu->states[VCPU_OFFLINE]) / ticks,
 	};
 }

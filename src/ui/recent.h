@@ -25,7 +25,7 @@ void recent_update(struct recent *recent, const struct snapshot *snapshot);
 
 /* Where the time of a vCPU went; 0..1 each. */
 struct vcpu_shares {
-	double user, kernel, steal, idle;
+	double user, kernel, steal, lock, idle;
 };
 struct vcpu_shares vcpu_shares_of(const struct snapshot_vcpu *vcpu);
 

@@ -322,10 +322,15 @@ static void test_states(void)
 	guest_begin(record, 1000, 1);
 	guest_add_chain(record, 1, "start_kernel;copy")->state = VCPU_RUNNABLE;
 	stage_add(&stage, record);
-	check_folded(&stage, false, "start_kernel;copy 1|start_kernel;hash 2|",
-		     "only vCPUs that run or want to run are folded");
+	guest_begin(record, 1000, 1);
+	guest_add_chain(record, 1, "start_kernel;walk")->state = VCPU_LOCK_WAIT;
+	stage_add(&stage, record);
+	check_folded(&stage, false, "start_kernel;copy 1|start_kernel;hash 2|start_kernel;walk 1|",
+		     "only vCPUs that run, want to run or wait for a lock are folded");
 	snapshot = stage_snapshot(&stage);
-	check_u64(snapshot->resolver.samples, 3, "samples");
+	check_u64(snapshot->resolver.samples, 4, "samples");
+	check_u64(snapshot->resolver.states[VCPU_LOCK_WAIT], 1, "waits for a lock");
+	check_u64(snapshot->vcpus[1].states[VCPU_LOCK_WAIT], 1, "waits for a lock, vCPU 1");
 	check_u64(snapshot->resolver.states[VCPU_OFFLINE], 1, "offline");
 	check_u64(snapshot->resolver.states[VCPU_BLOCKED], 1, "blocked");
 	check_u64(snapshot->resolver.states[VCPU_RUNNABLE], 1, "runnable");

@@ -30,7 +30,7 @@
 #include "xtop/xdg.h"
 
 #define CACHE_MAGIC          "XTOPKRN\n"
-#define CACHE_VERSION        4
+#define CACHE_VERSION        5
 #define CACHE_MAX_BYTES      (96U << 20)
 #define CACHE_MAX_TEXT_BYTES (1U << 30) /* of a kernel image: Linux KERNEL_IMAGE_SIZE */
 
