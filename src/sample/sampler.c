@@ -478,6 +478,8 @@ static enum sampler_state sampler_loop(struct sampler *sampler)
 			return state;
 		}
 		frame_cache_update_pages(sampler->copier.cache, sampler->look.pages);
+		if (state != SAMPLER_RUNNING)
+			run_time_reset(&sampler->run_time);
 		if (state == SAMPLER_RUNNING && sampler_is_on_hold(sampler))
 			sampler->counts.waited++;
 		else if (state == SAMPLER_RUNNING)
