@@ -85,6 +85,7 @@ static inline uint64_t resolver_truncated(const struct resolver_counts *counts)
 struct snapshot_vcpu {
 	uint64_t states[N_VCPU_STATES];  /* ticks by state */
 	uint64_t user;                   /* ticks running in user code */
+	struct vcpu_times times;         /* since start or reset */
 	uint32_t last_frame;             /* innermost function of the last sample, or FRAME_ROOT */
 };
 

@@ -216,9 +216,11 @@ static void stats_put_counters(struct json *json, const struct snapshot *snapsho
 	json_close(json, '}');
 }
 
-/* Not a number, which becomes null, if the vCPU was never looked at. */
+/* A recording has no times. Not a number, which becomes null, if the vCPU was never looked at. */
 static double stats_steal_percent(const struct snapshot_vcpu *vcpu)
 {
+	if (vcpu->times.span_ns)
+		return 100 * (double)vcpu->times.waited_ns / (double)vcpu->times.span_ns;
 	return 100 * (double)vcpu->states[VCPU_RUNNABLE] / (double)snapshot_vcpu_ticks(vcpu);
 }
 

@@ -13,29 +13,18 @@
  * interrupt came, and its handler waits for another lock.) In a kernel without that variable, or
  * without its symbol (CONFIG_KALLSYMS_ALL), such a vCPU counts as idle.
  *
- * The guest writes the variable. One that lies gets idle vCPUs sampled, at the cost of its own
- * budget.
+ * A guest that lies gets idle vCPUs sampled, at the cost of its own budget.
  */
 #ifndef SAMPLE_LOCK_WAIT_H
 #define SAMPLE_LOCK_WAIT_H
 
-#include "sample/copy.h"
+#include "sample/per_cpu.h"
 
-/* Where each vCPU has its per-CPU variables: an address, and the page tables to read it by. */
-struct lock_waits {
-	struct {
-		uint64_t per_cpu; /* 0: not known, the vCPU was never sampled */
-		struct memory_root root;
-	} vcpus[GUEST_MAX_VCPUS];
-};
-
-/* Call this with the registers of every vCPU that was sampled. */
-void lock_wait_learn(struct lock_waits *waits, unsigned vcpu, const struct registers *regs);
 /*
  * In LOOK, blocked vCPUs that wait for a lock become VCPU_LOCK_WAIT. Reads one word of each blocked
- * vCPU, by COPIER's stacks and cache; pages are mapped if necessary.
+ * vCPU.
  */
-void lock_wait_find(const struct lock_waits *waits, const struct copier *copier, unsigned n_vcpus,
+void lock_wait_find(const struct per_cpus *cpus, const struct copier *copier, unsigned n_vcpus,
 		    struct guest_look *look);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Accounts of the time that vCPUs have run; see run_time.h. */
+/* How long vCPUs ran and waited; see run_time.h. */
 #include "config.h"
 
 #include "sample/run_time.h"
@@ -12,6 +12,19 @@
  */
 #define RUN_TIME_SAMPLES 32
 
+#define RUNSTATE_RUNNABLE_AT 24 /* offset of time[RUNSTATE_runnable] */
+
+void run_time_read(struct run_time *run_time, const struct per_cpus *cpus,
+		   const struct copier *copier, unsigned n_vcpus)
+{
+	uint64_t offset = copier->stacks.runstate_per_cpu;
+
+	for (unsigned i = 0; i < n_vcpus; i++)
+		run_time->vcpus[i].is_told =
+			offset && per_cpu_read_u64(cpus, copier, i, offset + RUNSTATE_RUNNABLE_AT,
+						   &run_time->vcpus[i].new_told_ns);
+}
+
 static int64_t run_time_clamp(int64_t account_ns, int64_t limit_ns)
 {
 	if (account_ns > limit_ns)
@@ -19,21 +32,66 @@ static int64_t run_time_clamp(int64_t account_ns, int64_t limit_ns)
 	return account_ns < -limit_ns ? -limit_ns : account_ns;
 }
 
+static enum vcpu_state run_time_state(struct run_time *run_time, unsigned vcpu,
+				      enum vcpu_state state, int64_t ran_ns, int64_t span_ns)
+{
+	int64_t *account_ns = &run_time->vcpus[vcpu].account_ns;
+
+	if (run_time->vcpus[vcpu].state == VCPU_RUNNING)
+		ran_ns -= span_ns;
+	*account_ns = run_time_clamp(*account_ns + ran_ns, RUN_TIME_SAMPLES * span_ns);
+	return state == VCPU_RUNNABLE && *account_ns >= 0 ? VCPU_RUNNING : state;
+}
+
+/* How long the vCPU has waited since the last sample. A number that goes back tells nothing. */
+static uint64_t run_time_waited(const struct run_time *run_time, unsigned vcpu, uint64_t span_ns)
+{
+	bool is_told = run_time->vcpus[vcpu].is_told && run_time->vcpus[vcpu].was_told;
+	uint64_t now_ns = run_time->vcpus[vcpu].new_told_ns;
+	uint64_t before_ns = run_time->vcpus[vcpu].told_ns;
+
+	if (!span_ns)
+		return 0;
+	if (is_told && now_ns >= before_ns)
+		return now_ns - before_ns;
+	return run_time->vcpus[vcpu].state == VCPU_RUNNABLE ? span_ns : 0;
+}
+
+/*
+ * A vCPU cannot have waited while it ran. This holds for the sums: a look takes a while, so one
+ * difference may be too large and the next too small.
+ */
+static void run_time_add(struct vcpu_times *times, uint64_t span_ns, uint64_t ran_ns,
+			 uint64_t waited_ns)
+{
+	uint64_t rest_ns;
+
+	times->span_ns += span_ns;
+	times->ran_ns += ran_ns;
+	rest_ns = times->span_ns > times->ran_ns ? times->span_ns - times->ran_ns : 0;
+	times->waited_ns += waited_ns < rest_ns ? waited_ns : rest_ns;
+	if (times->waited_ns > rest_ns)
+		times->waited_ns = rest_ns;
+}
+
 void run_time_update(struct run_time *run_time, unsigned n_vcpus, struct guest_look *look)
 {
-	int64_t span_ns = run_time->time_ns ? (int64_t)(look->time_ns - run_time->time_ns) : 0;
+	bool is_first = !run_time->time_ns || look->time_ns <= run_time->time_ns;
+	uint64_t span_ns = is_first ? 0 : look->time_ns - run_time->time_ns;
 
 	for (unsigned i = 0; i < n_vcpus; i++) {
-		int64_t ran_ns = (int64_t)(look->cpu_ns[i] - run_time->vcpus[i].cpu_ns);
-		int64_t *account_ns = &run_time->vcpus[i].account_ns;
+		uint64_t before_ns = run_time->vcpus[i].cpu_ns, ran_ns = 0;
 
-		if (span_ns > 0)
-			*account_ns += ran_ns - (run_time->vcpus[i].is_running ? span_ns : 0);
-		*account_ns = run_time_clamp(*account_ns, RUN_TIME_SAMPLES * span_ns);
-		if (look->states[i] == VCPU_RUNNABLE && *account_ns >= 0)
-			look->states[i] = VCPU_RUNNING;
-		run_time->vcpus[i].is_running = look->states[i] == VCPU_RUNNING;
+		if (!is_first && look->cpu_ns[i] > before_ns)
+			ran_ns = look->cpu_ns[i] - before_ns;
+		run_time_add(&run_time->times[i], span_ns, ran_ns,
+			     run_time_waited(run_time, i, span_ns));
+		look->states[i] = run_time_state(run_time, i, look->states[i], (int64_t)ran_ns,
+						 (int64_t)span_ns);
 		run_time->vcpus[i].cpu_ns = look->cpu_ns[i];
+		run_time->vcpus[i].told_ns = run_time->vcpus[i].new_told_ns;
+		run_time->vcpus[i].was_told = run_time->vcpus[i].is_told;
+		run_time->vcpus[i].state = look->states[i];
 	}
 	run_time->time_ns = look->time_ns;
 }

@@ -50,7 +50,7 @@ struct sampler {
 	struct budget budget;
 	struct guest_look look;
 	struct run_time run_time;
-	struct lock_waits lock_waits;
+	struct per_cpus per_cpus;
 	unsigned n_wanted; /* vCPUs that run, or wait for a physical CPU or a spinlock */
 	uint16_t wanted[GUEST_MAX_VCPUS];
 	struct registers regs[GUEST_MAX_VCPUS]; /* of the wanted vCPUs, in the same order */
@@ -151,7 +151,7 @@ static bool sampler_stop_and_copy(struct sampler *sampler, char *room, uint64_t 
 	if (!stopped)
 		return false;
 	for (unsigned i = 0; i < sampler->n_wanted; i++)
-		lock_wait_learn(&sampler->lock_waits, sampler->wanted[i], &sampler->regs[i]);
+		per_cpu_learn(&sampler->per_cpus, sampler->wanted[i], &sampler->regs[i]);
 	sampler_build_heads(sampler, room);
 	sampler->head.time_ns = begin_ns;
 	sampler->head.stopped_ns = *stopped_ns < UINT32_MAX ? (uint32_t)*stopped_ns : UINT32_MAX;
@@ -222,11 +222,14 @@ static bool sampler_map_missed(struct sampler *sampler)
 	return sampler_end_reading(sampler) && frame_cache_maps(cache) != maps;
 }
 
-static void sampler_find_lock_waits(struct sampler *sampler)
+/* What a look at the guest's own variables adds to the look. */
+static void sampler_look_inside(struct sampler *sampler)
 {
+	unsigned n_vcpus = sampler->guest->info.n_vcpus;
+
 	sampler_begin_reading(sampler);
-	lock_wait_find(&sampler->lock_waits, &sampler->copier, sampler->guest->info.n_vcpus,
-		       &sampler->look);
+	lock_wait_find(&sampler->per_cpus, &sampler->copier, n_vcpus, &sampler->look);
+	run_time_read(&sampler->run_time, &sampler->per_cpus, &sampler->copier, n_vcpus);
 	sampler_end_reading(sampler);
 }
 
@@ -316,7 +319,7 @@ static void sampler_tick(struct sampler *sampler, uint16_t flags, uint64_t perio
 	size_t size_max;
 	char *room;
 
-	sampler_find_lock_waits(sampler);
+	sampler_look_inside(sampler);
 	sampler_choose(sampler);
 	size_max = sample_size_max(sampler->n_wanted) +
 		   sampler->guest->info.n_vcpus * sizeof(struct sample_vcpu);
@@ -366,6 +369,8 @@ static void sampler_publish_counts(struct sampler *sampler, enum sampler_state s
 		counts->cpu_ns = sampler->earlier_cpu_ns + clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 		sampler->cpu_measured_ns = now_ns;
 	}
+	control_set_times(sampler->control, sampler->run_time.times,
+			  sampler->guest->info.n_vcpus);
 	control_set_counts(sampler->control, counts);
 }
 
@@ -500,6 +505,8 @@ static void sampler_adopt_counts(struct sampler *sampler)
 	uint64_t now_ns = clock_now_ns();
 
 	control_get_counts(sampler->control, counts);
+	control_get_times(sampler->control, sampler->run_time.times,
+			  sampler->guest->info.n_vcpus);
 	sampler->earlier_cpu_ns = counts->cpu_ns;
 	sampler->earlier_maps = counts->maps;
 	sampler->started_ns = now_ns - counts->elapsed_ns;

@@ -11,6 +11,8 @@ libxtop_a_SOURCES += \
 	src/sample/copy.h \
 	src/sample/lock_wait.c \
 	src/sample/lock_wait.h \
+	src/sample/per_cpu.c \
+	src/sample/per_cpu.h \
 	src/sample/pieces.c \
 	src/sample/pieces.h \
 	src/sample/ring.c \

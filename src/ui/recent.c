@@ -20,6 +20,12 @@ static void recent_update_vcpu(const struct snapshot_vcpu *now, struct snapshot_
 		between->states[state] =
 			now->states[state] - (was_reset ? 0 : before->states[state]);
 	between->user = now->user - (was_reset ? 0 : before->user);
+	between->times = now->times;
+	if (!was_reset) {
+		between->times.span_ns -= before->times.span_ns;
+		between->times.ran_ns -= before->times.ran_ns;
+		between->times.waited_ns -= before->times.waited_ns;
+	}
 	*before = *now;
 }
 
@@ -44,18 +50,52 @@ void recent_update(struct recent *recent, const struct snapshot *snapshot)
 		recent_update_vcpu(&snapshot->vcpus[i], &recent->counts[i], &recent->vcpus[i]);
 }
 
-struct vcpu_shares vcpu_shares_of(const struct snapshot_vcpu *vcpu)
+/* Of the time that the vCPU ran, the share in user code. */
+static double vcpu_user_share(const struct snapshot_vcpu *vcpu)
 {
 	double running = (double)vcpu->states[VCPU_RUNNING], user = (double)vcpu->user;
-	double ticks = (double)snapshot_vcpu_ticks(vcpu);
 
-	if (!(ticks > 0))
+	return running > user ? user / running : running > 0;
+}
+
+/* Of the time that the vCPU neither ran nor wanted to, the share in which it waited for a lock. */
+static double vcpu_lock_share(const struct snapshot_vcpu *vcpu)
+{
+	double lock = (double)vcpu->states[VCPU_LOCK_WAIT];
+	double rest = lock + (double)vcpu->states[VCPU_BLOCKED] + (double)vcpu->states[VCPU_OFFLINE];
+
+	return rest > 0 ? lock / rest : 0;
+}
+
+/* How much of its time the vCPU ran, and how much it waited for a physical CPU. */
+static void vcpu_run_shares(const struct snapshot_vcpu *vcpu, double *running, double *steal)
+{
+	const struct vcpu_times *times = &vcpu->times;
+	double ticks = (double)snapshot_vcpu_ticks(vcpu), span_ns = (double)times->span_ns;
+
+	if (span_ns > 0) {
+		*running = (double)times->ran_ns / span_ns;
+		*steal = (double)times->waited_ns / span_ns;
+	} else {
+		*running = (double)vcpu->states[VCPU_RUNNING] / ticks;
+		*steal = (double)vcpu->states[VCPU_RUNNABLE] / ticks;
+	}
+	*running = *running < 1 ? *running : 1;
+	*steal = *steal < 1 - *running ? *steal : 1 - *running;
+}
+
+struct vcpu_shares vcpu_shares_of(const struct snapshot_vcpu *vcpu)
+{
+	double running, steal, user, lock;
+
+	if (!snapshot_vcpu_ticks(vcpu))
 		return (struct vcpu_shares){ .idle = 0 };
-	return (struct vcpu_shares){
-		.user = user / ticks,
-		.kernel = (running > user ? running - user : 0) / ticks,
-		.steal = (double)vcpu->states[VCPU_RUNNABLE] / ticks,
-		.lock = (double)vcpu->states[VCPU_LOCK_WAIT] / ticks,
-		.idle = (double)(vcpu->states[VCPU_BLOCKED] + vcpu->states[VCPU_OFFLINE]) / ticks,
-	};
+	vcpu_run_shares(vcpu, &running, &steal);
+	user = running * vcpu_user_share(vcpu);
+	lock = (1 - running - steal) * vcpu_lock_share(vcpu);
+	return (struct vcpu_shares){ .user = user,
+				     .kernel = running - user,
+				     .steal = steal,
+				     .lock = lock,
+				     .idle = 1 - running - steal - lock };
 }

@@ -293,6 +293,10 @@ static void test_numbers(void)
 	snapshot.sampler.stopped_share = 1e-300;
 	snapshot.sampler.state = (enum sampler_state)77;
 	snapshot.n_vcpus = 1;
+	snapshot.vcpus[0].times = (struct vcpu_times){ 1000, 300, 125 };
+	text = stats_text(&snapshot, "x");
+	check_has(text, "\"steal_percent\": 12.5");
+	free(text);
 	snapshot.vcpus[0] = (struct snapshot_vcpu){ .user = 0 };
 	text = stats_text(&snapshot, "x");
 	check_has(text, "\"steal_percent\": null");

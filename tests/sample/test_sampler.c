@@ -839,6 +839,47 @@ static void test_lock_wait(void)
 	end();
 }
 
+#define RUNSTATE 0x900 /* in the per-CPU page */
+
+/* vCPU 1 is found asleep at each look, but it was told that it waited for 4 of each 10 ms. */
+static void tell_waiting(unsigned tick)
+{
+	const struct linux_stacks stacks = {
+		.kernel_cr3 = memory->regs[0].cr3,
+		.current_per_cpu = 8,
+		.top_per_cpu = 16,
+		.stack_bytes = STACK_BYTES,
+		.regs_below_top = 168,
+		.runstate_per_cpu = RUNSTATE,
+	};
+	uint64_t *runstate = (uint64_t *)memory_guest_page(memory, 0x601) + RUNSTATE / 8;
+
+	control_set_linux_stacks(control, &stacks);
+	memory->look.time_ns = tick * 10000000ULL;
+	memory->look.cpu_ns[0] = memory->look.time_ns;
+	memory->look.cpu_ns[1] = memory->look.time_ns / 2;
+	memory->look.states[1] = tick < 3 ? VCPU_RUNNING : VCPU_BLOCKED;
+	runstate[2] = 111; /* running */
+	runstate[3] = tick * 4000000ULL;
+}
+
+static void test_runstate(void)
+{
+	struct vcpu_times times[3];
+
+	begin(3);
+	add_per_cpu();
+	scene = tell_waiting;
+	run(50);
+	control_get_times(control, times, 3);
+	check(times[0].span_ns == 490000000 && times[0].ran_ns == 490000000 && !times[0].waited_ns,
+	      "vCPU 0 ran all the time");
+	check_u64(times[1].ran_ns, 245000000, "vCPU 1 ran half of the time");
+	check(times[1].waited_ns >= 46 * 4000000 && times[1].waited_ns <= 49 * 4000000,
+	      "and waited %" PRIu64 " ns", times[1].waited_ns);
+	end();
+}
+
 /* The page of the counter goes away while nobody looks. */
 static void lose_counter(unsigned tick)
 {
@@ -1068,6 +1109,7 @@ int main(void)
 	test_stacks();
 	test_lock_wait();
 	test_lock_wait_lost();
+	test_runstate();
 	test_code_frame();
 	test_behind();
 	test_hostile_reader();

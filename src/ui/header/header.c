@@ -105,6 +105,9 @@ static void header_draw_meters(const struct ui_model *model, struct canvas *canv
 		for (int state = 0; state < N_VCPU_STATES; state++)
 			all.states[state] += vcpus[i].states[state];
 		all.user += vcpus[i].user;
+		all.times.span_ns += vcpus[i].times.span_ns;
+		all.times.ran_ns += vcpus[i].times.ran_ns;
+		all.times.waited_ns += vcpus[i].times.waited_ns;
 	}
 	snprintf(name, sizeof(name), "%u vCPUs", n);
 	meter_draw(&all, name, locks, canvas, row, 1, room);
