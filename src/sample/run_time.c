@@ -6,9 +6,9 @@
 
 /*
  * How many samples an account holds. A vCPU that sometimes sleeps is found awake more or less often
- * than it ran, by chance, and the account evens that out. Of a vCPU that sleeps half of the time, an
- * account of N samples takes chance for steal in 1 of 8 N samples: 1/2 % with 32. An account without
- * a bound would hide steal that begins after a long time without.
+ * than it ran, by chance, and the account evens that out. Of a vCPU that sleeps half of the time,
+ * an account of N samples takes chance for steal in 1 of 8 N samples: 1/2 % with 32. An account
+ * without a bound would hide steal that begins after a long time without.
  */
 #define RUN_TIME_SAMPLES 32
 

@@ -62,9 +62,9 @@ static double vcpu_user_share(const struct snapshot_vcpu *vcpu)
 static double vcpu_lock_share(const struct snapshot_vcpu *vcpu)
 {
 	double lock = (double)vcpu->states[VCPU_LOCK_WAIT];
-	double rest = lock + (double)vcpu->states[VCPU_BLOCKED] + (double)vcpu->states[VCPU_OFFLINE];
+	double idle = (double)(vcpu->states[VCPU_BLOCKED] + vcpu->states[VCPU_OFFLINE]);
 
-	return rest > 0 ? lock / rest : 0;
+	return lock > 0 ? lock / (lock + idle) : 0;
 }
 
 /* How much of its time the vCPU ran, and how much it waited for a physical CPU. */
