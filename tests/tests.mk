@@ -119,6 +119,7 @@ check_PROGRAMS = \
 	tests/ui/test_canvas \
 	tests/ui/test_keys \
 	tests/ui/test_rc \
+	tests/ui/test_shares \
 	tests/ui/test_terminal \
 	tests/screens/test_day \
 	tests/screens/test_hostile \

@@ -342,6 +342,24 @@ static void test_states(void)
 	free(record);
 }
 
+/* Times of vCPUs come from the sampler. */
+static void test_times(void)
+{
+	struct vcpu_times times[2] = { { 1000, 600, 100 }, { 1000, 0, 0 } };
+	struct snapshot *snapshot;
+	struct stage stage;
+
+	stage_open(&stage);
+	control_set_times(stage.control, times, 2);
+	snapshot = stage_snapshot(&stage);
+	check(snapshot->vcpus[0].times.span_ns == 1000 && snapshot->vcpus[0].times.ran_ns == 600 &&
+		      snapshot->vcpus[0].times.waited_ns == 100 &&
+		      snapshot->vcpus[1].times.span_ns == 1000,
+	      "times since the start");
+	snapshot_destroy(snapshot);
+	stage_close(&stage);
+}
+
 static void test_bad_records(void)
 {
 	struct guest_record *record = malloc(sizeof(*record));
@@ -801,11 +819,13 @@ static void test_reset_at_end(void)
 	stage_open(&stage);
 	make_record(record, "start_kernel;serve;hash");
 	stage_add(&stage, record);
+	control_set_times(stage.control, &(struct vcpu_times){ 1000, 600, 100 }, 1);
 	control_reset_profile(stage.control);
 	control_finish(stage.control);
 	resolver_run(stage.resolver);
 	snapshot = snapshot_take(stage.slot);
-	check(snapshot && snapshot->resolver.samples == 0 && snapshot->n_nodes == 1,
+	check(snapshot && snapshot->resolver.samples == 0 && snapshot->n_nodes == 1 &&
+		      !snapshot->vcpus[0].times.span_ns && !snapshot->vcpus[0].times.waited_ns,
 	      "a reset just before the end");
 	snapshot_destroy(snapshot);
 	stage_close(&stage);
@@ -937,6 +957,7 @@ int main(void)
 	test_near_addresses();
 	test_truncated();
 	test_states();
+	test_times();
 	test_bad_records();
 	test_notes();
 	test_learning();
