@@ -43,35 +43,55 @@ static enum vcpu_state run_time_state(struct run_time *run_time, unsigned vcpu,
 	return state == VCPU_RUNNABLE && *account_ns >= 0 ? VCPU_RUNNING : state;
 }
 
-/* How long the vCPU has waited since the last sample. A number that goes back tells nothing. */
-static uint64_t run_time_waited(const struct run_time *run_time, unsigned vcpu, uint64_t span_ns)
+/*
+ * The guest was told how long the vCPU has waited since the last sample. A number that goes back
+ * tells nothing.
+ */
+static bool run_time_is_told(const struct run_time *run_time, unsigned vcpu)
 {
-	bool is_told = run_time->vcpus[vcpu].is_told && run_time->vcpus[vcpu].was_told;
-	uint64_t now_ns = run_time->vcpus[vcpu].new_told_ns;
-	uint64_t before_ns = run_time->vcpus[vcpu].told_ns;
+	return run_time->vcpus[vcpu].is_told && run_time->vcpus[vcpu].was_told &&
+	       run_time->vcpus[vcpu].new_told_ns >= run_time->vcpus[vcpu].told_ns;
+}
 
-	if (!span_ns)
-		return 0;
-	if (is_told && now_ns >= before_ns)
-		return now_ns - before_ns;
-	return run_time->vcpus[vcpu].state == VCPU_RUNNABLE ? span_ns : 0;
+/* Of the time that the vCPU does not run, the share in which it waits, by the last samples. */
+static double run_time_wait_share(struct run_time *run_time, unsigned vcpu, enum vcpu_state state)
+{
+	double *waits = &run_time->vcpus[vcpu].waits, *sleeps = &run_time->vcpus[vcpu].sleeps;
+
+	*waits = *waits * (1 - 1.0 / RUN_TIME_SAMPLES) + (state == VCPU_RUNNABLE);
+	*sleeps = *sleeps * (1 - 1.0 / RUN_TIME_SAMPLES) +
+		  (state != VCPU_RUNNABLE && state != VCPU_RUNNING);
+	return *waits > 0 ? *waits / (*waits + *sleeps) : 0;
 }
 
 /*
  * A vCPU cannot have waited while it ran. This holds for the sums: a look takes a while, so one
  * difference may be too large and the next too small.
  */
-static void run_time_add(struct vcpu_times *times, uint64_t span_ns, uint64_t ran_ns,
-			 uint64_t waited_ns)
+static void run_time_add_waited(struct vcpu_times *times, double waited_ns)
 {
-	uint64_t rest_ns;
+	double rest_ns = (double)times->span_ns - (double)times->ran_ns;
+	double sum_ns = (double)times->waited_ns + waited_ns;
 
-	times->span_ns += span_ns;
-	times->ran_ns += ran_ns;
-	rest_ns = times->span_ns > times->ran_ns ? times->span_ns - times->ran_ns : 0;
-	times->waited_ns += waited_ns < rest_ns ? waited_ns : rest_ns;
-	if (times->waited_ns > rest_ns)
-		times->waited_ns = rest_ns;
+	if (sum_ns > rest_ns)
+		sum_ns = rest_ns;
+	times->waited_ns = sum_ns > 0 ? (uint64_t)sum_ns : 0;
+}
+
+static void run_time_add(struct run_time *run_time, unsigned vcpu, uint64_t span_ns,
+			 uint64_t ran_ns)
+{
+	double rest_ns = (double)span_ns - (double)ran_ns;
+	double share = run_time_wait_share(run_time, vcpu, run_time->vcpus[vcpu].state);
+
+	run_time->times[vcpu].span_ns += span_ns;
+	run_time->times[vcpu].ran_ns += ran_ns;
+	if (run_time_is_told(run_time, vcpu))
+		run_time_add_waited(&run_time->times[vcpu],
+				    (double)(run_time->vcpus[vcpu].new_told_ns -
+					     run_time->vcpus[vcpu].told_ns));
+	else
+		run_time_add_waited(&run_time->times[vcpu], share * rest_ns);
 }
 
 void run_time_update(struct run_time *run_time, unsigned n_vcpus, struct guest_look *look)
@@ -84,8 +104,8 @@ void run_time_update(struct run_time *run_time, unsigned n_vcpus, struct guest_l
 
 		if (!is_first && look->cpu_ns[i] > before_ns)
 			ran_ns = look->cpu_ns[i] - before_ns;
-		run_time_add(&run_time->times[i], span_ns, ran_ns,
-			     run_time_waited(run_time, i, span_ns));
+		if (!is_first)
+			run_time_add(run_time, i, span_ns, ran_ns);
 		look->states[i] = run_time_state(run_time, i, look->states[i], (int64_t)ran_ns,
 						 (int64_t)span_ns);
 		run_time->vcpus[i].cpu_ns = look->cpu_ns[i];

@@ -28,7 +28,7 @@
  *
  * Xen updates it when it takes the vCPU from its physical CPU, or gives it one. The guest can write
  * there, too, so the time of waiting is at most what the time of running leaves. Without that
- * variable, in unikernels, samples found waiting tell.
+ * variable, in unikernels, the samples tell which part of the rest is waiting and which is sleep.
  */
 #ifndef SAMPLE_RUN_TIME_H
 #define SAMPLE_RUN_TIME_H
@@ -44,6 +44,7 @@ struct run_time {
 		bool is_told, was_told; /* at this look, at the last sample */
 		uint64_t new_told_ns;   /* at this look */
 		int64_t account_ns;
+		double waits, sleeps;   /* samples in these states, the last ones */
 		enum vcpu_state state;  /* of the last sample */
 	} vcpus[GUEST_MAX_VCPUS];
 };
@@ -53,7 +54,7 @@ void run_time_read(struct run_time *run_time, const struct per_cpus *cpus,
 		   const struct copier *copier, unsigned n_vcpus);
 /* Corrects the states in LOOK for a sample of the N_VCPUS, and brings the times up to date. */
 void run_time_update(struct run_time *run_time, unsigned n_vcpus, struct guest_look *look);
-/* The guest did not run for a while: that time belongs to no sample. */
+/* The guest was paused, or nobody wanted samples of it: that time belongs to no sample. */
 void run_time_reset(struct run_time *run_time);
 
 #endif

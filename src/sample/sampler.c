@@ -483,7 +483,7 @@ static enum sampler_state sampler_loop(struct sampler *sampler)
 			return state;
 		}
 		frame_cache_update_pages(sampler->copier.cache, sampler->look.pages);
-		if (state != SAMPLER_RUNNING)
+		if (state != SAMPLER_RUNNING || sampler_is_on_hold(sampler))
 			run_time_reset(&sampler->run_time);
 		if (state == SAMPLER_RUNNING && sampler_is_on_hold(sampler))
 			sampler->counts.waited++;
