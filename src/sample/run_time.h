@@ -26,9 +26,9 @@
  *	  8   8   when it began
  *	  16  32  time in each state, in ns: running, runnable, blocked, offline
  *
- * Xen updates it when it takes the vCPU from its physical CPU, or gives it one. The guest can write
- * there, too, so the time of waiting is at most what the time of running leaves. Without that
- * variable, in unikernels, the samples tell which part of the rest is waiting and which is sleep.
+ * Xen updates it when it gives the vCPU a physical CPU: a wait is there once it is over. The guest
+ * can write there, too, so the time of waiting is at most what the time of running leaves. Without
+ * that variable, in unikernels, the samples tell which part of the rest is waiting and which sleep.
  */
 #ifndef SAMPLE_RUN_TIME_H
 #define SAMPLE_RUN_TIME_H
