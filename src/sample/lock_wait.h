@@ -9,9 +9,9 @@
  *
  *	arch/x86/xen/spinlock.c, xen_qlock_wait()     xen_qlock_wait_nest > 0
  *
- * (From Linux 4.20 on. More than 1: an interrupt came, and its handler waits for another lock.) In a
- * kernel without that variable, or without its symbol (CONFIG_KALLSYMS_ALL), such a vCPU counts as
- * idle.
+ * (From Linux 4.20 on. More than 1: an interrupt came, and its handler waits for another lock.) In
+ * a kernel without that variable, or without its symbol (CONFIG_KALLSYMS_ALL), such a vCPU counts
+ * as idle.
  *
  * A guest that lies gets idle vCPUs sampled, at the cost of its own budget.
  */
