@@ -46,6 +46,7 @@ check_PROGRAMS = \
 	tests/sample/test_copy_linux \
 	tests/sample/test_deadline \
 	tests/sample/test_ring \
+	tests/sample/test_run_time \
 	tests/sample/test_sample \
 	tests/sample/test_sampler \
 	tests/supervise/test_sandbox \
@@ -125,6 +126,7 @@ check_PROGRAMS = \
 	tests/ui/test_keys \
 	tests/ui/test_rc \
 	tests/ui/test_recent \
+	tests/ui/test_shares \
 	tests/ui/test_terminal \
 	tests/screens/test_day \
 	tests/screens/test_hostile \

@@ -7,9 +7,9 @@
  *   written by main      rate, budget, quit, resets, and that no more samples will come
  *   written by resolver  how far up each stack region is live, and where a Linux guest keeps its
  *                        other stacks
- *   written by sampler   its counters, the histogram of stopped times, how it ended. When the
- *                        sampler is killed the guard writes these, or the keeper, or main: the
- *                        first of them that is left
+ *   written by sampler   its counters, times of vCPUs and stops, how it ended. When the sampler is
+ *                        killed the guard writes these, or the keeper, or main: the first of them
+ *                        that is left
  */
 #ifndef XTOP_CONTROL_H
 #define XTOP_CONTROL_H
@@ -62,6 +62,13 @@ struct sampler_counts {
 	uint64_t ending;           /* enum guest_end, once the guest is away */
 	double stopped_share;      /* of the last second, 0..1 */
 	double stopped_share_max;  /* the most that was ever seen over such a span */
+};
+
+/* Where the time of a vCPU went since the sampler started, or over all samplers of this guest. */
+struct vcpu_times {
+	uint64_t span_ns;   /* all of it; 0: nothing is known, as in a recording */
+	uint64_t ran_ns;    /* by Xen's count */
+	uint64_t waited_ns; /* for a physical CPU: steal */
 };
 
 /* The stopped time per stop; quantiles are exact to better than 1 %. */
@@ -132,12 +139,15 @@ bool control_is_quitting(const struct control *control);
 bool control_is_on_hold(const struct control *control);
 void control_set_counts(struct control *control, const struct sampler_counts *counts);
 void control_count_stopped(struct control *control, uint64_t stopped_ns);
+/* TIMES of the N vCPUs, at most GUEST_MAX_VCPUS. */
+void control_set_times(struct control *control, const struct vcpu_times *times, unsigned n);
 /* Call it at most once, before the state becomes FAILED or ENDED. */
 void control_set_message(struct control *control, const char *message);
 
 /* Any reader. */
 void control_get_counts(const struct control *control, struct sampler_counts *counts);
 void control_get_stopped(const struct control *control, struct stopped_summary *summary);
+void control_get_times(const struct control *control, struct vcpu_times *times, unsigned n);
 /* "": there is none. Otherwise it never changes. */
 const char *control_get_message(const struct control *control);
 /* How the guest ended. COUNTS may hold any number. */
@@ -172,6 +182,8 @@ struct linux_stacks {
 	uint64_t top_per_cpu;       /* `top`, e.g. cpu_current_top_of_stack; 0: by task->stack */
 	uint64_t irq_stack_per_cpu; /* pointer to it, e.g. hardirq_stack_ptr; 0: not known */
 	uint64_t tss_per_cpu;       /* cpu_tss_rw; 0: not known */
+	uint64_t lock_wait_per_cpu; /* xen_qlock_wait_nest, 32 bits; 0: not known */
+	uint64_t runstate_per_cpu;  /* xen_runstate; 0: not known */
 	uint32_t task_stack;        /* offset of `stack` in the task */
 	uint32_t stack_bytes;       /* THREAD_SIZE */
 	uint32_t top_padding;       /* TOP_OF_KERNEL_STACK_PADDING: 0, or 16 with FRED */

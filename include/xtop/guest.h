@@ -43,7 +43,10 @@ struct guest_look {
 	 * about a vCPU while that vCPU stands still.
 	 */
 	uint64_t paused_ns;
+	uint64_t time_ns;   /* of this look, CLOCK_MONOTONIC */
+	/* At this moment, by Xen's flags. Xen never says VCPU_LOCK_WAIT. */
 	enum vcpu_state states[GUEST_MAX_VCPUS];
+	uint64_t cpu_ns[GUEST_MAX_VCPUS]; /* that each vCPU has run since it was created */
 };
 
 struct guest_ops {

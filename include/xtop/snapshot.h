@@ -49,7 +49,7 @@ enum unknown_cause {
  * is a member here and a line in the table of src/query/counters.c.
  */
 struct resolver_counts {
-	uint64_t samples;                /* with a stack: running or runnable */
+	uint64_t samples;                /* with a stack: not idle */
 	uint64_t states[N_VCPU_STATES];  /* vCPU ticks by state */
 	uint64_t user;                   /* samples in user code */
 	uint64_t stops[N_UNWIND_STOPS];  /* samples by how their walk ended */
@@ -87,8 +87,19 @@ static inline uint64_t resolver_truncated(const struct resolver_counts *counts)
 struct snapshot_vcpu {
 	uint64_t states[N_VCPU_STATES];  /* ticks by state */
 	uint64_t user;                   /* ticks running in user code */
+	struct vcpu_times times;         /* since start or reset */
 	uint32_t last_frame;             /* innermost function of the last sample, or FRAME_ROOT */
 };
+
+/* The ticks in all states. */
+static inline uint64_t snapshot_vcpu_ticks(const struct snapshot_vcpu *vcpu)
+{
+	uint64_t ticks = 0;
+
+	for (int state = 0; state < N_VCPU_STATES; state++)
+		ticks += vcpu->states[state];
+	return ticks;
+}
 
 struct snapshot {
 	uint64_t sequence;       /* 1, 2, ... */

@@ -46,11 +46,12 @@ enum guest_end {
 
 /* What a vCPU was doing just before the guest was stopped. */
 enum vcpu_state {
-	VCPU_OFFLINE,  /* never started, or unplugged */
-	VCPU_BLOCKED,  /* waits for an event: idle */
-	VCPU_RUNNABLE, /* wants a physical CPU and has none: steal */
+	VCPU_OFFLINE,   /* never started, or unplugged */
+	VCPU_BLOCKED,   /* waits for an event: idle */
+	VCPU_RUNNABLE,  /* wants a physical CPU and has none: steal */
 	VCPU_RUNNING,
+	VCPU_LOCK_WAIT, /* Xen calls it blocked, but its kernel waits for a spinlock */
 };
-#define N_VCPU_STATES 4
+#define N_VCPU_STATES 5
 
 #endif

@@ -216,6 +216,14 @@ static void stats_put_counters(struct json *json, const struct snapshot *snapsho
 	json_close(json, '}');
 }
 
+/* A recording has no times. Not a number, which becomes null, if the vCPU was never looked at. */
+static double stats_steal_percent(const struct snapshot_vcpu *vcpu)
+{
+	if (vcpu->times.span_ns)
+		return 100 * (double)vcpu->times.waited_ns / (double)vcpu->times.span_ns;
+	return 100 * (double)vcpu->states[VCPU_RUNNABLE] / (double)snapshot_vcpu_ticks(vcpu);
+}
+
 static void stats_put_vcpus(struct json *json, const struct snapshot *snapshot)
 {
 	json_open(json, "vcpus", '[');
@@ -224,6 +232,7 @@ static void stats_put_vcpus(struct json *json, const struct snapshot *snapshot)
 		stats_put_elements(json, snapshot->vcpus[i].states, counter_vcpu_states,
 				   N_VCPU_STATES);
 		json_u64(json, "user", snapshot->vcpus[i].user);
+		json_double(json, "steal_percent", stats_steal_percent(&snapshot->vcpus[i]));
 		json_close(json, '}');
 	}
 	json_close(json, ']');

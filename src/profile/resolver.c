@@ -32,6 +32,7 @@ struct resolver {
 	struct names *names;
 	struct profile *profile;
 	uint64_t sequence, resets;
+	struct vcpu_times forgotten[GUEST_MAX_VCPUS]; /* until the last reset */
 	uint64_t latest_ns;    /* time of the latest sample, on the samples' clock */
 	uint64_t period_ns;    /* asked for between that sample and the next */
 	uint64_t lag_ns;       /* the longest since the last snapshot */
@@ -236,6 +237,23 @@ static void resolver_describe(const struct resolver *resolver, struct snapshot *
 			       description.notes[i]);
 }
 
+/* The times since start or reset. */
+static void resolver_get_times(const struct resolver *resolver, struct snapshot *snapshot)
+{
+	struct vcpu_times times[GUEST_MAX_VCPUS];
+
+	control_get_times(resolver->settings.control, times, snapshot->n_vcpus);
+	for (unsigned i = 0; i < snapshot->n_vcpus; i++) {
+		const struct vcpu_times *forgotten = &resolver->forgotten[i];
+
+		snapshot->vcpus[i].times = (struct vcpu_times){
+			.span_ns = times[i].span_ns - forgotten->span_ns,
+			.ran_ns = times[i].ran_ns - forgotten->ran_ns,
+			.waited_ns = times[i].waited_ns - forgotten->waited_ns,
+		};
+	}
+}
+
 /* Fills in what profile_copy() could not know. */
 static void resolver_complete(struct resolver *resolver, struct snapshot *snapshot)
 {
@@ -252,6 +270,7 @@ static void resolver_complete(struct resolver *resolver, struct snapshot *snapsh
 	snapshot->n_vcpus = settings->n_vcpus;
 	memcpy(snapshot->vcpus, resolver->fold.vcpus,
 	       settings->n_vcpus * sizeof(snapshot->vcpus[0]));
+	resolver_get_times(resolver, snapshot);
 	resolver_describe(resolver, snapshot);
 	snapshot->lag_ns = resolver->lag_ns;
 	resolver->lag_ns = 0;
@@ -333,6 +352,7 @@ static void resolver_reset(struct resolver *resolver)
 	resolver->resets = resets;
 	profile_reset(resolver->profile);
 	fold_reset(&resolver->fold);
+	control_get_times(resolver->settings.control, resolver->forgotten, GUEST_MAX_VCPUS);
 }
 
 /*

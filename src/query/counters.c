@@ -20,6 +20,7 @@ const char *const counter_vcpu_states[N_VCPU_STATES] = {
 	[VCPU_BLOCKED] = "blocked",
 	[VCPU_RUNNABLE] = "runnable",
 	[VCPU_RUNNING] = "running",
+	[VCPU_LOCK_WAIT] = "lock_wait",
 };
 
 static const char *const counter_stops[N_UNWIND_STOPS] = {

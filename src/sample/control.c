@@ -55,6 +55,8 @@ struct control {
 		faults, cpu_ns, restarts, ending;
 	_Atomic uint64_t stopped_min_ns, stopped_max_ns, stopped_sum_ns;
 	_Atomic uint64_t stopped[STOPPED_BUCKETS];
+	_Atomic uint64_t span_ns[GUEST_MAX_VCPUS], ran_ns[GUEST_MAX_VCPUS],
+		waited_ns[GUEST_MAX_VCPUS];
 	char message[CONTROL_MESSAGE_BYTES];
 	/* written by the resolver */
 	_Alignas(64) _Atomic uint64_t stacks_sequence;
@@ -380,6 +382,23 @@ void control_get_stopped(const struct control *control, struct stopped_summary *
 	summary->p50_ns = stopped_quantile(summary, counts, 50);
 	summary->p90_ns = stopped_quantile(summary, counts, 90);
 	summary->p99_ns = stopped_quantile(summary, counts, 99);
+}
+
+void control_set_times(struct control *control, const struct vcpu_times *times, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		PUT(span_ns[i], times[i].span_ns);
+		PUT(ran_ns[i], times[i].ran_ns);
+		PUT(waited_ns[i], times[i].waited_ns);
+	}
+}
+
+void control_get_times(const struct control *control, struct vcpu_times *times, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		times[i] = (struct vcpu_times){ .span_ns = GET(span_ns[i]),
+						.ran_ns = GET(ran_ns[i]),
+						.waited_ns = GET(waited_ns[i]) };
 }
 
 /*

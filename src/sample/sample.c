@@ -65,7 +65,7 @@ static bool sample_check_stack(struct sample_cursor *cursor, struct sample_piece
 
 static bool sample_check_fields(const struct sample_vcpu *vcpu)
 {
-	bool has_stack = vcpu->state == VCPU_RUNNABLE || vcpu->state == VCPU_RUNNING;
+	bool has_stack = vcpu->state > VCPU_BLOCKED;
 
 	return vcpu->vcpu < GUEST_MAX_VCPUS && vcpu->state < N_VCPU_STATES && vcpu->user <= 1 &&
 	       vcpu->cut < N_SAMPLE_CUTS && vcpu->user_cut < N_SAMPLE_CUTS &&

@@ -6,7 +6,8 @@
  * count.
  *
  *   sleep until the deadline
- *   look            which vCPUs run or wait for a CPU? If none does, the guest is not stopped
+ *   look            which vCPUs run or wait for a CPU or a spinlock? If none does, the guest is not
+ *                   stopped
  *   reserve         room in the ring. If there is none, or if the resolver is behind, the tick is
  *                   lost and the guest is not stopped
  *   stop ─┐
@@ -24,6 +25,8 @@
 
 #include "sample/copy.h"
 #include "sample/deadline.h"
+#include "sample/lock_wait.h"
+#include "sample/run_time.h"
 #include "xtop/budget.h"
 #include "xtop/clock.h"
 #include "xtop/fault.h"
@@ -53,7 +56,9 @@ struct sampler {
 	struct budget budget;
 	struct deadline deadline;
 	struct guest_look look;
-	unsigned n_wanted; /* vCPUs that are running or runnable */
+	struct run_time run_time;
+	struct per_cpus per_cpus;
+	unsigned n_wanted; /* vCPUs that run, or wait for a physical CPU or a spinlock */
 	uint16_t wanted[GUEST_MAX_VCPUS];
 	struct registers regs[GUEST_MAX_VCPUS]; /* of the wanted vCPUs, in the same order */
 	bool user[GUEST_MAX_VCPUS];
@@ -152,6 +157,8 @@ static bool sampler_stop_and_copy(struct sampler *sampler, char *room, uint64_t 
 	*stopped_ns = clock_now_ns() - begin_ns;
 	if (!stopped)
 		return false;
+	for (unsigned i = 0; i < sampler->n_wanted; i++)
+		per_cpu_learn(&sampler->per_cpus, sampler->wanted[i], &sampler->regs[i]);
 	sampler_build_heads(sampler, room);
 	sampler->head.time_ns = begin_ns;
 	sampler->head.stopped_ns = *stopped_ns < UINT32_MAX ? (uint32_t)*stopped_ns : UINT32_MAX;
@@ -195,28 +202,51 @@ static bool sampler_stop_counted(struct sampler *sampler, char *room)
 	return true;
 }
 
+/* The guest runs: what is read from here on may change or go away meanwhile. */
+static void sampler_begin_reading(struct sampler *sampler)
+{
+	fault_arm();
+	sampler->copier.now_ns = clock_now_ns();
+}
+
+/* False: a page went away. */
+static bool sampler_end_reading(struct sampler *sampler)
+{
+	unsigned faults = fault_disarm();
+
+	sampler->counts.faults += faults;
+	if (faults)
+		frame_cache_drop(sampler->copier.cache);
+	return !faults;
+}
+
 /*
- * Maps the pages that the stop missed. The guest runs: its page tables may change or go away while
- * they are read. False: nothing was mapped, so another stop at once would copy no more.
+ * Maps the pages that the stop missed. False: nothing was mapped, so another stop at once would
+ * copy no more.
  */
 static bool sampler_map_missed(struct sampler *sampler)
 {
 	struct frame_cache *cache = sampler->copier.cache;
 	uint64_t maps = frame_cache_maps(cache);
-	unsigned faults;
 
-	fault_arm();
-	sampler->copier.now_ns = clock_now_ns();
+	sampler_begin_reading(sampler);
 	for (unsigned i = 0; i < sampler->n_wanted; i++)
 		copy_prepare(&sampler->copier, &sampler->regs[i], sampler->user[i]);
-	faults = fault_disarm();
-	sampler->counts.faults += faults;
-	if (faults)
-		frame_cache_drop(cache);
-	return !faults && frame_cache_maps(cache) != maps;
+	return sampler_end_reading(sampler) && frame_cache_maps(cache) != maps;
 }
 
-/* The vCPUs that had nothing to run come after the others, with their state alone. */
+/* What a look at the guest's own variables adds to the look. */
+static void sampler_look_inside(struct sampler *sampler)
+{
+	unsigned n_vcpus = sampler->guest->info.n_vcpus;
+
+	sampler_begin_reading(sampler);
+	lock_wait_find(&sampler->per_cpus, &sampler->copier, n_vcpus, &sampler->look);
+	run_time_read(&sampler->run_time, &sampler->per_cpus, &sampler->copier, n_vcpus);
+	sampler_end_reading(sampler);
+}
+
+/* The idle vCPUs come after the others, with their state alone. */
 static void sampler_append_idle(struct sampler *sampler, char *room)
 {
 	struct sample *head = &sampler->head;
@@ -302,6 +332,7 @@ static void sampler_tick(struct sampler *sampler, uint16_t flags, uint64_t perio
 	size_t size_max;
 	char *room;
 
+	sampler_look_inside(sampler);
 	sampler_choose(sampler);
 	size_max = sample_size_max(sampler->n_wanted) +
 		   sampler->guest->info.n_vcpus * sizeof(struct sample_vcpu);
@@ -315,6 +346,7 @@ static void sampler_tick(struct sampler *sampler, uint16_t flags, uint64_t perio
 		return;
 	}
 	sampler_touch(room, size_max);
+	run_time_update(&sampler->run_time, sampler->guest->info.n_vcpus, &sampler->look);
 	copy_poll_stacks(&sampler->copier);
 	sampler->head = (struct sample){
 		.size_bytes = sizeof(struct sample),
@@ -350,6 +382,8 @@ static void sampler_publish_counts(struct sampler *sampler, enum sampler_state s
 		counts->cpu_ns = sampler->earlier_cpu_ns + clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 		sampler->cpu_measured_ns = now_ns;
 	}
+	control_set_times(sampler->control, sampler->run_time.times,
+			  sampler->guest->info.n_vcpus);
 	control_set_counts(sampler->control, counts);
 }
 
@@ -449,6 +483,8 @@ static enum sampler_state sampler_loop(struct sampler *sampler)
 			return state;
 		}
 		frame_cache_update_pages(sampler->copier.cache, sampler->look.pages);
+		if (state != SAMPLER_RUNNING || sampler_is_on_hold(sampler))
+			run_time_reset(&sampler->run_time);
 		if (state == SAMPLER_RUNNING && sampler_is_on_hold(sampler))
 			sampler->counts.waited++;
 		else if (state == SAMPLER_RUNNING)
@@ -469,6 +505,8 @@ static void sampler_adopt_counts(struct sampler *sampler)
 	uint64_t now_ns = clock_now_ns();
 
 	control_get_counts(sampler->control, counts);
+	control_get_times(sampler->control, sampler->run_time.times,
+			  sampler->guest->info.n_vcpus);
 	sampler->earlier_cpu_ns = counts->cpu_ns;
 	sampler->earlier_maps = counts->maps;
 	sampler->started_ns = now_ns - counts->elapsed_ns;

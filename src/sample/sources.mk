@@ -11,9 +11,15 @@ libxtop_a_SOURCES += \
 	src/sample/copy.h \
 	src/sample/deadline.c \
 	src/sample/deadline.h \
+	src/sample/lock_wait.c \
+	src/sample/lock_wait.h \
+	src/sample/per_cpu.c \
+	src/sample/per_cpu.h \
 	src/sample/pieces.c \
 	src/sample/pieces.h \
 	src/sample/ring.c \
+	src/sample/run_time.c \
+	src/sample/run_time.h \
 	src/sample/sample.c \
 	src/sample/sampler.c \
 	src/sample/stacks.h \

@@ -45,16 +45,6 @@ static bool stacks_is_user_selector(uint64_t selector)
 
 /* --- the kernel's stacks ---------------------------------------------------------------------- */
 
-/*
- * Where the kernel's per-cpu variables are. Xen tells the two GS bases apart by the ring. In the
- * kernel's first and last instructions (Linux arch/x86/entry/entry_64.S, swapgs) the two are the
- * other way round.
- */
-static uint64_t stacks_per_cpu_base(const struct registers *regs)
-{
-	return address_is_kernel(regs->gs_base_kernel) ? regs->gs_base_kernel : regs->gs_base;
-}
-
 /* The kernel pointer in this CPU's variable at OFFSET; 0: there is none. */
 static uint64_t stacks_read_per_cpu(struct copy *copy, uint64_t offset)
 {

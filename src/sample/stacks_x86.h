@@ -29,6 +29,16 @@ static inline uint64_t stacks_pointer(const struct registers *regs)
 }
 
 /*
+ * Where the kernel's per-cpu variables are. Xen tells the two GS bases apart by the ring. In the
+ * kernel's first and last instructions (Linux arch/x86/entry/entry_64.S, swapgs) the two are the
+ * other way round.
+ */
+static inline uint64_t stacks_per_cpu_base(const struct registers *regs)
+{
+	return address_is_kernel(regs->gs_base_kernel) ? regs->gs_base_kernel : regs->gs_base;
+}
+
+/*
  * Copies all pieces of stack that led a Linux guest's vCPU to where it is, and fills in
  * COPY->copied but for its sizes. USER: the vCPU ran user code.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A bar of a vCPU's time: user, kernel and steal from left to right. */
+/* A bar of a vCPU's time: user, kernel, steal and waits for locks from left to right. */
 #ifndef UI_METER_H
 #define UI_METER_H
 
@@ -10,8 +10,11 @@
 
 void meter_draw_bar(struct canvas *canvas, int row, int column, int cells,
 		    const struct vcpu_shares *shares);
-/* "vCPU0 ▕████  ▏ 66 user 12 kernel 49 steal 5", without the words where WIDTH is small. */
-void meter_draw(const struct snapshot_vcpu *vcpu, const char *name, struct canvas *canvas, int row,
-		int column, int width);
+/*
+ * "vCPU0 ▕████  ▏ 66 user 12 kernel 49 steal 5", without the words where WIDTH is small. LOCKS: the
+ * words have a place for waits for locks.
+ */
+void meter_draw(const struct snapshot_vcpu *vcpu, const char *name, bool locks,
+		struct canvas *canvas, int row, int column, int width);
 
 #endif

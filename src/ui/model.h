@@ -49,6 +49,12 @@ struct ui_model {
 	size_t n_guests;
 };
 
+/* A vCPU has waited for a spinlock since start or reset: the screen has a place for such waits. */
+static inline bool model_has_lock_waits(const struct ui_model *model)
+{
+	return model->all->resolver.states[VCPU_LOCK_WAIT];
+}
+
 static inline double weights_children(const struct ui_model *model, const struct weights *weights)
 {
 	return model->totals ? (double)weights->children_total : weights->children_live;

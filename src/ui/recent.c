@@ -46,6 +46,12 @@ static void recent_update_vcpu(const struct snapshot_vcpu *now, struct snapshot_
 		sum->states[state] = recent_add_ticks(sum->states[state], decay,
 						      now->states[state] - before->states[state]);
 	sum->user = recent_add_ticks(sum->user, decay, now->user - before->user);
+	sum->times.span_ns = recent_add_ticks(sum->times.span_ns, decay,
+					      now->times.span_ns - before->times.span_ns);
+	sum->times.ran_ns = recent_add_ticks(sum->times.ran_ns, decay,
+					     now->times.ran_ns - before->times.ran_ns);
+	sum->times.waited_ns = recent_add_ticks(sum->times.waited_ns, decay,
+						now->times.waited_ns - before->times.waited_ns);
 	*before = *now;
 }
 
@@ -122,18 +128,52 @@ bool recent_is_throttled(const struct recent *recent)
 	return recent->lowered_ns >= THROTTLED_NS && recent->full_ns < THROTTLED_END_NS;
 }
 
+/* Of the time that the vCPU ran, the share in user code. */
+static double vcpu_user_share(const struct snapshot_vcpu *vcpu)
+{
+	double running = (double)vcpu->states[VCPU_RUNNING], user = (double)vcpu->user;
+
+	return running > user ? user / running : running > 0;
+}
+
+/* Of the time that the vCPU neither ran nor wanted to, the share in which it waited for a lock. */
+static double vcpu_lock_share(const struct snapshot_vcpu *vcpu)
+{
+	double lock = (double)vcpu->states[VCPU_LOCK_WAIT];
+	double idle = (double)(vcpu->states[VCPU_BLOCKED] + vcpu->states[VCPU_OFFLINE]);
+
+	return lock > 0 ? lock / (lock + idle) : 0;
+}
+
+/* How much of its time the vCPU ran, and how much it waited for a physical CPU. */
+static void vcpu_run_shares(const struct snapshot_vcpu *vcpu, double *running, double *steal)
+{
+	const struct vcpu_times *times = &vcpu->times;
+	double ticks = (double)snapshot_vcpu_ticks(vcpu), span_ns = (double)times->span_ns;
+
+	if (span_ns > 0) {
+		*running = (double)times->ran_ns / span_ns;
+		*steal = (double)times->waited_ns / span_ns;
+	} else {
+		*running = (double)vcpu->states[VCPU_RUNNING] / ticks;
+		*steal = (double)vcpu->states[VCPU_RUNNABLE] / ticks;
+	}
+	*running = *running < 1 ? *running : 1;
+	*steal = *steal < 1 - *running ? *steal : 1 - *running;
+}
+
 struct vcpu_shares vcpu_shares_of(const struct snapshot_vcpu *vcpu)
 {
-	double ticks = 0, running = (double)vcpu->states[VCPU_RUNNING], user = (double)vcpu->user;
+	double running, steal, user, lock;
 
-	for (int state = 0; state < N_VCPU_STATES; state++)
-		ticks += (double)vcpu->states[state];
-	if (!(ticks > 0))
+	if (!snapshot_vcpu_ticks(vcpu))
 		return (struct vcpu_shares){ .idle = 0 };
-	return (struct vcpu_shares){
-		.user = user / ticks,
-		.kernel = (running > user ? running - user : 0) / ticks,
-		.steal = (double)vcpu->states[VCPU_RUNNABLE] / ticks,
-		.idle = (double)(vcpu->states[VCPU_BLOCKED] + vcpu->states[VCPU_OFFLINE]) / ticks,
-	};
+	vcpu_run_shares(vcpu, &running, &steal);
+	user = running * vcpu_user_share(vcpu);
+	lock = (1 - running - steal) * vcpu_lock_share(vcpu);
+	return (struct vcpu_shares){ .user = user,
+				     .kernel = running - user,
+				     .steal = steal,
+				     .lock = lock,
+				     .idle = 1 - running - steal - lock };
 }

@@ -38,7 +38,7 @@ bool recent_is_throttled(const struct recent *recent);
 
 /* Where the time of a vCPU went; 0..1 each. */
 struct vcpu_shares {
-	double user, kernel, steal, idle;
+	double user, kernel, steal, lock, idle;
 };
 struct vcpu_shares vcpu_shares_of(const struct snapshot_vcpu *vcpu);
 

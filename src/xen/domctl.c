@@ -374,8 +374,11 @@ static bool domctl_look(void *context, struct guest_look *look)
 		look->life = GUEST_PAUSED_BY_OTHERS;
 	}
 	look->pages = info->tot_pages;
-	for (unsigned i = 0; i < guest->n_vcpus; i++)
+	look->time_ns = guest->looked_ns;
+	for (unsigned i = 0; i < guest->n_vcpus; i++) {
 		look->states[i] = domctl_vcpu_state(&batch->entries[1 + i], &batch->domctls[1 + i]);
+		look->cpu_ns[i] = batch->domctls[1 + i].u.getvcpuinfo.cpu_time;
+	}
 	return true;
 }
 

@@ -191,7 +191,7 @@ static struct snapshot some_snapshot(void)
 			     .mean_ns = 2.5 },
 		.n_vcpus = 2,
 		.vcpus = { { .states = { 1, 2, 3, 4 }, .user = 5 },
-			   { .states = { 6, 7, 8, 9 }, .user = 10 } },
+			   { .states = { 6, 7, 8, 9, 2 }, .user = 10 } },
 		.profile_bytes = 65536,
 		.ring_permille = 38,
 	};
@@ -242,7 +242,8 @@ static void test_members(void)
 		  "      \"not_present\": 33,\n      \"no_process\": 34,\n      \"no_area\": 35,\n"
 		  "      \"jit\": 36,\n      \"no_frame\": 37\n    }");
 	check_has(text, "{\n      \"offline\": 6,\n      \"blocked\": 7,\n      \"runnable\": 8,\n"
-			"      \"running\": 9,\n      \"user\": 10\n    }");
+			"      \"running\": 9,\n      \"lock_wait\": 2,\n      \"user\": 10,\n"
+			"      \"steal_percent\": 25\n    }");
 	check_has(
 		text,
 		"\"cpu_s\": {\n    \"sampler\": 3.7,\n    \"resolver\": 2.4,\n"
@@ -291,6 +292,15 @@ static void test_numbers(void)
 	snapshot.live_weight = INFINITY;
 	snapshot.sampler.stopped_share = 1e-300;
 	snapshot.sampler.state = (enum sampler_state)77;
+	snapshot.n_vcpus = 1;
+	snapshot.vcpus[0].times = (struct vcpu_times){ 1000, 300, 125 };
+	text = stats_text(&snapshot, "x");
+	check_has(text, "\"steal_percent\": 12.5");
+	free(text);
+	snapshot.vcpus[0] = (struct snapshot_vcpu){ .user = 0 };
+	text = stats_text(&snapshot, "x");
+	check_has(text, "\"steal_percent\": null");
+	free(text);
 	snapshot.n_vcpus = 0;
 	text = stats_text(&snapshot, "x");
 	check(is_json(text), "JSON in spite of nan, inf and an unknown state");

@@ -9,6 +9,7 @@ EXTRA_DIST += tests/lab/README tests/lab/lab tests/lab/packages tests/lab/image 
 
 if WITH_XEN
 include $(srcdir)/tests/guests/tiny/tiny.mk
+include $(srcdir)/tests/guests/busy/busy.mk
 include $(srcdir)/tests/guests/hostile/hostile.mk
 include $(srcdir)/tests/guests/workload/workload.mk
 

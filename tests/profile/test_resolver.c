@@ -322,10 +322,15 @@ static void test_states(void)
 	guest_begin(record, 1000, 1);
 	guest_add_chain(record, 1, "start_kernel;copy")->state = VCPU_RUNNABLE;
 	stage_add(&stage, record);
-	check_folded(&stage, false, "start_kernel;copy 1|start_kernel;hash 2|",
-		     "only vCPUs that run or want to run are folded");
+	guest_begin(record, 1000, 1);
+	guest_add_chain(record, 1, "start_kernel;walk")->state = VCPU_LOCK_WAIT;
+	stage_add(&stage, record);
+	check_folded(&stage, false, "start_kernel;copy 1|start_kernel;hash 2|start_kernel;walk 1|",
+		     "only vCPUs that run, want to run or wait for a lock are folded");
 	snapshot = stage_snapshot(&stage);
-	check_u64(snapshot->resolver.samples, 3, "samples");
+	check_u64(snapshot->resolver.samples, 4, "samples");
+	check_u64(snapshot->resolver.states[VCPU_LOCK_WAIT], 1, "waits for a lock");
+	check_u64(snapshot->vcpus[1].states[VCPU_LOCK_WAIT], 1, "waits for a lock, vCPU 1");
 	check_u64(snapshot->resolver.states[VCPU_OFFLINE], 1, "offline");
 	check_u64(snapshot->resolver.states[VCPU_BLOCKED], 1, "blocked");
 	check_u64(snapshot->resolver.states[VCPU_RUNNABLE], 1, "runnable");
@@ -335,6 +340,24 @@ static void test_states(void)
 	snapshot_destroy(snapshot);
 	stage_close(&stage);
 	free(record);
+}
+
+/* Times of vCPUs come from the sampler. */
+static void test_times(void)
+{
+	struct vcpu_times times[2] = { { 1000, 600, 100 }, { 1000, 0, 0 } };
+	struct snapshot *snapshot;
+	struct stage stage;
+
+	stage_open(&stage);
+	control_set_times(stage.control, times, 2);
+	snapshot = stage_snapshot(&stage);
+	check(snapshot->vcpus[0].times.span_ns == 1000 && snapshot->vcpus[0].times.ran_ns == 600 &&
+		      snapshot->vcpus[0].times.waited_ns == 100 &&
+		      snapshot->vcpus[1].times.span_ns == 1000,
+	      "times since the start");
+	snapshot_destroy(snapshot);
+	stage_close(&stage);
 }
 
 static void test_bad_records(void)
@@ -796,11 +819,13 @@ static void test_reset_at_end(void)
 	stage_open(&stage);
 	make_record(record, "start_kernel;serve;hash");
 	stage_add(&stage, record);
+	control_set_times(stage.control, &(struct vcpu_times){ 1000, 600, 100 }, 1);
 	control_reset_profile(stage.control);
 	control_finish(stage.control);
 	resolver_run(stage.resolver);
 	snapshot = snapshot_take(stage.slot);
-	check(snapshot && snapshot->resolver.samples == 0 && snapshot->n_nodes == 1,
+	check(snapshot && snapshot->resolver.samples == 0 && snapshot->n_nodes == 1 &&
+		      !snapshot->vcpus[0].times.span_ns && !snapshot->vcpus[0].times.waited_ns,
 	      "a reset just before the end");
 	snapshot_destroy(snapshot);
 	stage_close(&stage);
@@ -1037,6 +1062,7 @@ int main(void)
 	test_near_addresses();
 	test_truncated();
 	test_states();
+	test_times();
 	test_bad_records();
 	test_notes();
 	test_learning();

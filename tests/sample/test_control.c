@@ -434,6 +434,25 @@ static void test_message(void)
 	end();
 }
 
+static void test_times(void)
+{
+	struct vcpu_times set[GUEST_MAX_VCPUS], got[GUEST_MAX_VCPUS];
+	bool same = true;
+
+	begin();
+	control_get_times(control, got, GUEST_MAX_VCPUS);
+	check(!got[0].span_ns && !got[GUEST_MAX_VCPUS - 1].waited_ns, "no times at first");
+	for (unsigned i = 0; i < GUEST_MAX_VCPUS; i++)
+		set[i] = (struct vcpu_times){ 100 + i, 200 + i, 300 + i };
+	control_set_times(control, set, GUEST_MAX_VCPUS);
+	control_get_times(control, got, GUEST_MAX_VCPUS);
+	for (unsigned i = 0; i < GUEST_MAX_VCPUS; i++)
+		same &= got[i].span_ns == 100 + i && got[i].ran_ns == 200 + i &&
+			got[i].waited_ns == 300 + i;
+	check(same, "times of every vCPU");
+	end();
+}
+
 /* The state and the end may be set alone: the counters stay. Main may write any number. */
 static void test_states(void)
 {
@@ -481,6 +500,7 @@ int main(void)
 	test_all_counts();
 	test_signals();
 	test_message();
+	test_times();
 	test_states();
 	return tap_done();
 }

@@ -103,6 +103,16 @@ static void test_good(void)
 		free(record);                                                                      \
 	} while (0)
 
+/* As a running one, it has registers and stacks. */
+static void test_lock_wait(void)
+{
+	char *record = good_record();
+
+	vcpu_at(record, VCPU0)->state = VCPU_LOCK_WAIT;
+	check(sample_check(record, SIZE), "a vCPU that waits for a lock has stacks");
+	free(record);
+}
+
 static void test_rules(void)
 {
 	refuse("size of the record too small", sample->size_bytes -= 8);
@@ -236,6 +246,7 @@ static void test_damage(void)
 int main(void)
 {
 	test_good();
+	test_lock_wait();
 	test_rules();
 	test_extent();
 	test_code_frame();

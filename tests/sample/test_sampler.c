@@ -252,6 +252,7 @@ static void test_learned(void)
 
 static void block(unsigned tick)
 {
+	memory->look.time_ns = tick * 10000000ULL; /* and no vCPU runs, by Xen's count */
 	memory->look.states[0] = tick > 5 ? VCPU_BLOCKED : VCPU_RUNNING;
 	memory->look.states[1] = VCPU_BLOCKED;
 	memory->look.states[2] = tick > 5 ? VCPU_OFFLINE : VCPU_RUNNABLE;
@@ -280,6 +281,40 @@ static void test_blocked(void)
 	check(taken[7].head.n_vcpus == 4 && taken[7].head.stopped_ns == 0 && taken[7].head.time_ns,
 	      "idle sample");
 	check(counts.stops == 6, "nobody wants to run: not stopped");
+	end();
+}
+
+/*
+ * As on dom0's own physical CPU: each look finds the vCPU waiting. From tick 11 on, vCPU 0 runs for
+ * three quarters of the time, vCPU 1 not at all.
+ */
+static void share_a_cpu(unsigned tick)
+{
+	memory->look.time_ns = tick * 10000000ULL;
+	memory->look.states[0] = memory->look.states[1] = VCPU_RUNNABLE;
+	memory->look.cpu_ns[0] += tick > 10 ? 7500000 : 10000000;
+	memory->look.cpu_ns[1] += tick > 10 ? 0 : 10000000;
+}
+
+static unsigned count_running(unsigned vcpu, unsigned from, unsigned to)
+{
+	unsigned n = 0;
+
+	for (unsigned i = from; i < to; i++)
+		n += taken[i].vcpus[vcpu].state == VCPU_RUNNING;
+	return n;
+}
+
+static void test_run_time(void)
+{
+	begin(2);
+	scene = share_a_cpu;
+	run(50);
+	check_u64(count_running(0, 0, 10), 10, "it ran all the time");
+	check_u64(count_running(0, 10, 50), 30, "it ran three quarters of the time");
+	check_u64(count_running(1, 10, 50), 0, "it did not run");
+	check(taken[20].vcpus[1].n_stacks == 1 && taken[20].vcpus[0].n_stacks == 1,
+	      "both have a stack");
 	end();
 }
 
@@ -784,6 +819,124 @@ static void test_stacks(void)
 	end();
 }
 
+#define LOCK_WAIT 0x804 /* in the per-CPU page; not a multiple of 8 */
+
+/*
+ * vCPU 1 sleeps from tick 5 on. Its kernel says that it waits for a lock at ticks 8 to 11. vCPU 2
+ * was never awake, so nobody knows where its per-CPU variables are.
+ */
+static void wait_for_lock(unsigned tick)
+{
+	uint32_t *page = memory_guest_page(memory, 0x601);
+	const struct linux_stacks stacks = {
+		.kernel_cr3 = memory->regs[0].cr3,
+		.current_per_cpu = 8,
+		.top_per_cpu = 16,
+		.stack_bytes = STACK_BYTES,
+		.regs_below_top = 168,
+		.lock_wait_per_cpu = LOCK_WAIT,
+	};
+
+	control_set_linux_stacks(control, &stacks);
+	memory->look.states[1] = tick < 5 ? VCPU_RUNNING : VCPU_BLOCKED;
+	memory->look.states[2] = VCPU_BLOCKED;
+	page[LOCK_WAIT / 4] = tick >= 8 && tick < 12;
+	page[LOCK_WAIT / 4 - 1] = 77;
+}
+
+static void add_per_cpu(void)
+{
+	for (unsigned i = 0; i < 3; i++) {
+		memory_guest_map(memory, memory->regs[0].cr3, PER_CPU + i * 0x1000, 0x600 + i);
+		memory_guest_page(memory, 0x600 + i);
+		memory->regs[i].gs_base_kernel = PER_CPU + i * 0x1000;
+	}
+}
+
+static void test_lock_wait(void)
+{
+	begin(3);
+	add_per_cpu();
+	memory->regs[1].cr3 = memory_guest_new_table(memory) << 12; /* a process's, which may end */
+	scene = wait_for_lock;
+	run(13);
+	check_u64(taken[3].vcpus[1].state, VCPU_RUNNING, "it runs");
+	check(taken[5].vcpus[1].state == VCPU_BLOCKED && taken[5].vcpus[1].n_stacks == 0,
+	      "it is idle");
+	for (unsigned i = 7; i < 11; i++)
+		check(taken[i].vcpus[1].state == VCPU_LOCK_WAIT && taken[i].vcpus[1].cr3,
+		      "sample %u: it waits for a lock, and has registers", i);
+	check(taken[11].vcpus[1].state == VCPU_BLOCKED && taken[11].vcpus[1].cr3 == 0,
+	      "it is idle again");
+	for (unsigned i = 0; i < n_taken; i++)
+		check_u64(taken[i].vcpus[2].state, VCPU_BLOCKED, "never seen awake");
+	end();
+}
+
+#define RUNSTATE 0x900 /* in the per-CPU page */
+
+/* vCPU 1 is found asleep at each look, but it was told that it waited for 4 of each 10 ms. */
+static void tell_waiting(unsigned tick)
+{
+	const struct linux_stacks stacks = {
+		.kernel_cr3 = memory->regs[0].cr3,
+		.current_per_cpu = 8,
+		.top_per_cpu = 16,
+		.stack_bytes = STACK_BYTES,
+		.regs_below_top = 168,
+		.runstate_per_cpu = RUNSTATE,
+	};
+	uint64_t *runstate = (uint64_t *)memory_guest_page(memory, 0x601) + RUNSTATE / 8;
+
+	control_set_linux_stacks(control, &stacks);
+	memory->look.time_ns = tick * 10000000ULL;
+	memory->look.cpu_ns[0] = memory->look.time_ns;
+	memory->look.cpu_ns[1] = memory->look.time_ns / 2;
+	memory->look.states[1] = tick < 3 ? VCPU_RUNNING : VCPU_BLOCKED;
+	runstate[2] = 111; /* running */
+	runstate[3] = tick * 4000000ULL;
+}
+
+static void test_runstate(void)
+{
+	struct vcpu_times times[3];
+
+	begin(3);
+	add_per_cpu();
+	scene = tell_waiting;
+	run(50);
+	control_get_times(control, times, 3);
+	check(times[0].span_ns == 490000000 && times[0].ran_ns == 490000000 && !times[0].waited_ns,
+	      "vCPU 0 ran all the time");
+	check_u64(times[1].ran_ns, 245000000, "vCPU 1 ran half of the time");
+	check(times[1].waited_ns >= 46 * 4000000 && times[1].waited_ns <= 49 * 4000000,
+	      "and waited %" PRIu64 " ns", times[1].waited_ns);
+	end();
+}
+
+/* The page of the counter goes away while nobody looks. */
+static void lose_counter(unsigned tick)
+{
+	if (tick <= 13)
+		wait_for_lock(tick == 13 ? 8 : tick);
+	if (tick == 13)
+		memory_guest_revoke(memory, 0x601);
+}
+
+static void test_lock_wait_lost(void)
+{
+	begin(3);
+	add_per_cpu();
+	scene = lose_counter;
+	run(16);
+	check(taken[11].vcpus[1].state == VCPU_BLOCKED && taken[10].vcpus[1].state == VCPU_LOCK_WAIT,
+	      "before");
+	check_u64(counts.faults, 1, "faults");
+	check_u64(taken[12].vcpus[1].state, VCPU_BLOCKED, "what cannot be read does not wait");
+	check_u64(counts.state, SAMPLER_ENDED, "and sampling goes on");
+	end();
+}
+
 #define CODE 0x0000555555554000ULL
 
 /* The page table of the code goes away: what was read of it is not what the guest has there. */
@@ -994,6 +1147,7 @@ int main(void)
 	test_counts();
 	test_learned();
 	test_blocked();
+	test_run_time();
 	test_tables_change();
 	test_revoked();
 	test_revoked_table();
@@ -1014,6 +1168,9 @@ int main(void)
 	test_budget();
 	test_budget_binds_and_lets_go();
 	test_stacks();
+	test_lock_wait();
+	test_lock_wait_lost();
+	test_runstate();
 	test_code_frame();
 	test_behind();
 	test_maps_are_bounded();

@@ -95,6 +95,34 @@ static void test_baseline(void)
 	scene_close(&scene);
 }
 
+/*
+ * vCPU 0 waits for spinlocks most of its time, vCPU 1 seldom. After a refresh without such waits,
+ * their places stay.
+ */
+static void test_lock_waits(void)
+{
+	struct scene scene;
+	struct snapshot *snapshot;
+
+	scene_open_lively(&scene);
+	scene_keys(&scene, 80, 24, "v");
+	snapshot = fixture_snapshot(&scene.fixture, 2);
+	snapshot->vcpus[0].states[VCPU_LOCK_WAIT] = 150;
+	snapshot->vcpus[1].states[VCPU_LOCK_WAIT] = 3;
+	snapshot->resolver.states[VCPU_LOCK_WAIT] = 153;
+	scene.ui->now_ns += SECOND;
+	ui_show(scene.ui, snapshot);
+	views_check(&scene, "lock-waits");
+	snapshot = fixture_snapshot(&scene.fixture, 2);
+	snapshot->vcpus[0].states[VCPU_LOCK_WAIT] = 150;
+	snapshot->vcpus[1].states[VCPU_LOCK_WAIT] = 3;
+	snapshot->resolver.states[VCPU_LOCK_WAIT] = 153;
+	scene.ui->now_ns += SECOND;
+	ui_show(scene.ui, snapshot);
+	views_check(&scene, "lock-waits-over");
+	scene_close(&scene);
+}
+
 int main(void)
 {
 	if (!setlocale(LC_CTYPE, "C.UTF-8"))
@@ -102,5 +130,6 @@ int main(void)
 	setenv("TZ", "UTC", 1);
 	test_views();
 	test_baseline();
+	test_lock_waits();
 	return tap_done();
 }

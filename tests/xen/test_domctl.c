@@ -16,12 +16,18 @@
 
 #include "supervise/pause_record.h"
 #include "tests/support/tap.h"
+#include "xtop/clock.h"
 #include "xtop/domctl.h"
 #include "xtop/registers_x86.h"
 #include "xtop/xen.h"
 
 #define DOMID   7
 #define N_VCPUS 3
+
+/* Flags of the vCPUs. */
+#define VCPU_IS_DOWN    1
+#define VCPU_IS_BLOCKED 2
+#define VCPU_IS_RUNNING 4
 
 /* The guest as Xen sees it, and what is to fail. */
 static struct {
@@ -32,6 +38,7 @@ static struct {
 	unsigned fail_releases; /* so many releases fail and do nothing */
 	unsigned calls;
 	uint32_t flags;     /* of the domain */
+	unsigned vcpus;     /* VCPU_IS_..., of each vCPU */
 	uint32_t described; /* the domain that Xen describes, if it is not the right one */
 	uint8_t uuid;       /* its last byte */
 	unsigned asks;      /* questions about a vCPU's mode */
@@ -89,6 +96,14 @@ static long xen_domctl(struct xen_domctl *domctl)
 		domctl->u.getdomaininfo.flags = xen.flags;
 		memcpy(domctl->u.getdomaininfo.handle, xen_uuid, sizeof(xen_uuid));
 		domctl->u.getdomaininfo.handle[15] = xen.uuid;
+		return 0;
+	case XEN_DOMCTL_getvcpuinfo:
+		if (domctl->u.getvcpuinfo.vcpu >= N_VCPUS)
+			return -ESRCH;
+		domctl->u.getvcpuinfo.online = !(xen.vcpus & VCPU_IS_DOWN);
+		domctl->u.getvcpuinfo.blocked = !!(xen.vcpus & VCPU_IS_BLOCKED);
+		domctl->u.getvcpuinfo.running = !!(xen.vcpus & VCPU_IS_RUNNING);
+		domctl->u.getvcpuinfo.cpu_time = 1000 + domctl->u.getvcpuinfo.vcpu;
 		return 0;
 	case XEN_DOMCTL_pausedomain:
 		xen.early |= stop_area_is_stopped(area);
@@ -341,6 +356,28 @@ static void test_looks(void)
 	xen.uuid = 0;
 }
 
+static void looks_vcpus(unsigned flags, enum vcpu_state state, const char *what)
+{
+	struct guest_look look;
+	uint64_t before_ns = clock_now_ns();
+
+	xen.vcpus = flags;
+	check(guest.ops->look(guest.context, &look) && look.states[1] == state, "vCPU: %s", what);
+	check(look.cpu_ns[0] == 1000 && look.cpu_ns[1] == 1001 && look.time_ns >= before_ns &&
+		      look.time_ns <= clock_now_ns(),
+	      "how long it ran, and the time of the look");
+	xen.vcpus = 0;
+}
+
+static void test_vcpus(void)
+{
+	looks_vcpus(VCPU_IS_RUNNING, VCPU_RUNNING, "running");
+	looks_vcpus(VCPU_IS_RUNNING | VCPU_IS_BLOCKED, VCPU_RUNNING, "running, about to block");
+	looks_vcpus(VCPU_IS_BLOCKED, VCPU_BLOCKED, "blocked");
+	looks_vcpus(0, VCPU_RUNNABLE, "runnable");
+	looks_vcpus(VCPU_IS_DOWN | VCPU_IS_BLOCKED, VCPU_OFFLINE, "offline");
+}
+
 /* The guard may look between any two instructions. The mark outlives all processes. */
 static void test_marks(void)
 {
@@ -506,6 +543,7 @@ int main(void)
 	open_guest();
 	test_marks();
 	test_looks();
+	test_vcpus();
 	test_stop_and_release();
 	test_vcpu_refused();
 	test_stop_fails_half_way();

@@ -26,6 +26,8 @@ const struct arch_name arch_names[] = {
 	{ LINUX_TOP_OF_STACK, "cpu_current_top_of_stack" },
 	{ LINUX_HARDIRQ_STACK, "hardirq_stack_ptr" },
 	{ LINUX_TSS, "cpu_tss_rw" },
+	{ LINUX_LOCK_WAIT, "xen_qlock_wait_nest" },
+	{ LINUX_RUNSTATE, "xen_runstate" },
 	{ LINUX_PAGE_OFFSET, "page_offset_base" },
 	{ LINUX_VMEMMAP, "vmemmap_base" },
 	{ LINUX_ORC_IP_START, "__start_orc_unwind_ip" },

@@ -28,6 +28,8 @@ enum linux_symbol {
 	LINUX_TOP_OF_STACK,  /* per-cpu: cpu_current_top_of_stack */
 	LINUX_HARDIRQ_STACK, /* per-cpu: hardirq_stack_ptr */
 	LINUX_TSS,           /* per-cpu: cpu_tss_rw */
+	LINUX_LOCK_WAIT,     /* per-cpu: xen_qlock_wait_nest */
+	LINUX_RUNSTATE,      /* per-cpu: xen_runstate */
 	LINUX_MODULES,
 	LINUX_BPF_KALLSYMS,
 	LINUX_FTRACE_OPS,  /* ftrace_ops_trampoline_list */

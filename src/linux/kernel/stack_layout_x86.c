@@ -79,6 +79,8 @@ struct linux_stacks stack_layout_build(const struct linux_guest *guest,
 		.irq_stack_per_cpu =
 			stack_layout_per_cpu(guest, LINUX_HARDIRQ_STACK, PCPU_HOT_HARDIRQ_STACK),
 		.tss_per_cpu = guest->symbols[LINUX_TSS],
+		.lock_wait_per_cpu = guest->symbols[LINUX_LOCK_WAIT],
+		.runstate_per_cpu = guest->symbols[LINUX_RUNSTATE],
 		.task_stack = layout_offset(layout, TASK_STACK),
 		.stack_bytes = stack_layout_number(guest, IRQ_STACK_SIZEOF, STACK_LAYOUT_BYTES),
 		.top_padding = guest->symbols[LINUX_FRED] ? STACK_LAYOUT_FRED_PADDING : 0,

@@ -90,12 +90,14 @@ static void header_draw_meters(const struct ui_model *model, struct canvas *canv
 	const struct snapshot_vcpu *vcpus = model->recent->vcpus;
 	int room = canvas_columns(canvas) - 2, width = room / (int)n;
 	struct snapshot_vcpu all = { .user = 0 };
+	bool locks = model_has_lock_waits(model);
 	char name[32];
 
 	if (width >= 6 + 1 + METER_MIN_CELLS + 7) {
 		for (unsigned i = 0; i < n; i++) {
 			snprintf(name, sizeof(name), "vCPU%u", i);
-			meter_draw(&vcpus[i], name, canvas, row, 1 + (int)i * width, width - 2);
+			meter_draw(&vcpus[i], name, locks, canvas, row, 1 + (int)i * width,
+				   width - 2);
 		}
 		return;
 	}
@@ -103,9 +105,12 @@ static void header_draw_meters(const struct ui_model *model, struct canvas *canv
 		for (int state = 0; state < N_VCPU_STATES; state++)
 			all.states[state] += vcpus[i].states[state];
 		all.user += vcpus[i].user;
+		all.times.span_ns += vcpus[i].times.span_ns;
+		all.times.ran_ns += vcpus[i].times.ran_ns;
+		all.times.waited_ns += vcpus[i].times.waited_ns;
 	}
 	snprintf(name, sizeof(name), "%u vCPUs", n);
-	meter_draw(&all, name, canvas, row, 1, room);
+	meter_draw(&all, name, locks, canvas, row, 1, room);
 }
 
 /* --- line 3: what picture this is ------------------------------------------------------------- */

@@ -38,8 +38,9 @@ enum style {
 	STYLE_FLAME_LIBRARY,
 	STYLE_FLAME_UNKNOWN,
 	STYLE_FLAME_OTHER, /* the root, processes, marks */
+	STYLE_BAR_LOCK,
 };
-#define N_STYLES 23
+#define N_STYLES 24
 
 #define CELL_MAX_CHARACTERS 3 /* the character and two combining marks; more marks are dropped */
 

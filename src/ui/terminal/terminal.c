@@ -206,6 +206,7 @@ static const struct look looks[N_STYLES] = {
 	[STYLE_FLAME_LIBRARY] = { A_REVERSE, A_NORMAL, COLOR_BLACK, COLOR_CYAN, 117 },
 	[STYLE_FLAME_UNKNOWN] = { A_NORMAL, A_NORMAL, COLOR_BLACK, COLOR_MAGENTA, 182 },
 	[STYLE_FLAME_OTHER] = { A_REVERSE, A_NORMAL, COLOR_BLACK, COLOR_WHITE, 252 },
+	[STYLE_BAR_LOCK] = { A_NORMAL, A_NORMAL, COLOR_MAGENTA, -1, 0 },
 };
 
 /* How many colours to use; 0: none. NO_COLOR counts if it is not empty (https://no-color.org). */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The virtual CPUs: where the time of each one went between the last two pictures, and in which
- * function its last sample was. Steal: the vCPU wanted to run, but had no physical CPU.
+ * function its last sample was. Steal: the vCPU wanted to run, but had no physical CPU. Lock: its
+ * kernel had it halted to wait for a spinlock. That column is there once a vCPU has waited so.
  */
 #include "config.h"
 
@@ -33,22 +34,30 @@ static struct xtop_error *vcpus_update(struct view *view, const struct ui_model 
 /* What the vCPU did most of the time. */
 static const char *vcpu_state_name(const struct vcpu_shares *shares)
 {
-	double running = shares->user + shares->kernel;
+	double running = shares->user + shares->kernel, most = running;
+	const char *name = "running";
 
-	if (running + shares->steal + shares->idle <= 0)
+	if (running + shares->steal + shares->lock + shares->idle <= 0)
 		return "-";
-	if (running >= shares->steal && running >= shares->idle)
-		return "running";
-	return shares->steal > shares->idle ? "waiting" : "blocked";
+	if (shares->idle > most) {
+		most = shares->idle;
+		name = "blocked";
+	}
+	if (shares->steal > most) {
+		most = shares->steal;
+		name = "waiting";
+	}
+	return shares->lock > most ? "lock" : name;
 }
 
-static void vcpus_draw_header(struct canvas *canvas, struct area area)
+static void vcpus_draw_header(const struct ui_model *model, struct canvas *canvas, struct area area)
 {
-	bool narrow = area.columns < NARROW;
+	bool narrow = area.columns < NARROW, locks = model->all && model_has_lock_waits(model);
 
 	canvas_fill(canvas, area.row, 0, area.columns, STYLE_HEADER);
-	canvas_printf(canvas, area.row, 1, STYLE_HEADER, "%-5s%s %6s %6s %6s %6s%s", "vCPU",
-		      narrow ? "" : "Mostly  ", "User", "Kernel", "Steal", "Idle",
+	canvas_printf(canvas, area.row, 1, STYLE_HEADER, "%-*s%s %6s %6s %6s%s %6s%s",
+		      narrow && locks ? 4 : 5, "vCPU", narrow ? "" : "Mostly  ", "User", "Kernel",
+		      "Steal", locks ? "   Lock" : "", "Idle",
 		      narrow ? "" : "  Busy               In last");
 }
 
@@ -57,7 +66,8 @@ static void vcpus_draw_row(const struct ui_model *model, struct canvas *canvas, 
 {
 	struct vcpu_shares shares = vcpu_shares_of(&model->recent->vcpus[index]);
 	uint32_t last = model->all->vcpus[index].last_frame;
-	int columns_ = canvas_columns(canvas), at = 6;
+	bool locks = model_has_lock_waits(model);
+	int columns_ = canvas_columns(canvas), at = locks && columns_ < NARROW ? 5 : 6;
 	char buffer[FRAME_TEXT_BYTES];
 
 	canvas_printf(canvas, row, 1, STYLE_NORMAL, "%zu", index);
@@ -68,6 +78,10 @@ static void vcpus_draw_row(const struct ui_model *model, struct canvas *canvas, 
 			    100 * shares.kernel);
 	at += canvas_printf(canvas, row, at, shares.steal >= 0.05 ? STYLE_NOTICE : STYLE_NORMAL,
 			    " %6.1f", 100 * shares.steal);
+	if (locks)
+		at += canvas_printf(canvas, row, at,
+				    shares.lock >= 0.05 ? STYLE_NOTICE : STYLE_NORMAL, " %6.1f",
+				    100 * shares.lock);
 	at += canvas_printf(canvas, row, at, STYLE_DIM, " %6.1f", 100 * shares.idle);
 	if (columns_ >= NARROW) {
 		meter_draw_bar(canvas, row, at + 2, 15, &shares);
@@ -83,7 +97,7 @@ static void vcpus_draw_row(const struct ui_model *model, struct canvas *canvas, 
 }
 
 /* What the characters of the bars mean. */
-static void vcpus_draw_legend(struct canvas *canvas, int row)
+static void vcpus_draw_legend(const struct ui_model *model, struct canvas *canvas, int row)
 {
 	int column = 1;
 
@@ -92,8 +106,14 @@ static void vcpus_draw_legend(struct canvas *canvas, int row)
 	column += canvas_put(canvas, row, column, 1, STYLE_BAR_KERNEL, "▓");
 	column += canvas_put(canvas, row, column, 30, STYLE_DIM, " kernel  ");
 	column += canvas_put(canvas, row, column, 1, STYLE_BAR_STEAL, "░");
+	column += canvas_put(canvas, row, column, canvas_columns(canvas) - column, STYLE_DIM,
+			     " steal: it waits for a physical CPU");
+	if (!model_has_lock_waits(model))
+		return;
+	column += 2;
+	column += canvas_put(canvas, row, column, 1, STYLE_BAR_LOCK, "▒");
 	canvas_put(canvas, row, column, canvas_columns(canvas) - column, STYLE_DIM,
-		   " steal: it waits for a physical CPU");
+		   " lock: for a spinlock");
 }
 
 static void vcpus_draw(struct view *view, const struct ui_model *model, struct canvas *canvas,
@@ -104,7 +124,7 @@ static void vcpus_draw(struct view *view, const struct ui_model *model, struct c
 	size_t shown = 0;
 
 	vcpus->first_row = area.row + 1;
-	vcpus_draw_header(canvas, area);
+	vcpus_draw_header(model, canvas, area);
 	if (!model->snapshot)
 		return;
 	list_show(&vcpus->list, page);
@@ -113,7 +133,7 @@ static void vcpus_draw(struct view *view, const struct ui_model *model, struct c
 			       vcpus->list.top + shown,
 			       vcpus->list.top + shown == vcpus->list.selected);
 	if (page)
-		vcpus_draw_legend(canvas, vcpus->first_row + (int)shown + 1);
+		vcpus_draw_legend(model, canvas, vcpus->first_row + (int)shown + 1);
 }
 
 static struct request vcpus_handle(struct view *view, const struct ui_model *model,

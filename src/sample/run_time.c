@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How long vCPUs ran and waited; see run_time.h. */
+#include "config.h"
+
+#include "sample/run_time.h"
+
+/*
+ * How many samples an account holds. A vCPU that sometimes sleeps is found awake more or less often
+ * than it ran, by chance, and the account evens that out. Of a vCPU that sleeps half of the time,
+ * an account of N samples takes chance for steal in 1 of 8 N samples: 1/2 % with 32. An account
+ * without a bound would hide steal that begins after a long time without.
+ */
+#define RUN_TIME_SAMPLES 32
+
+#define RUNSTATE_RUNNABLE_AT 24 /* offset of time[RUNSTATE_runnable] */
+
+void run_time_read(struct run_time *run_time, const struct per_cpus *cpus,
+		   const struct copier *copier, unsigned n_vcpus)
+{
+	uint64_t offset = copier->stacks.runstate_per_cpu;
+
+	for (unsigned i = 0; i < n_vcpus; i++)
+		run_time->vcpus[i].is_told =
+			offset && per_cpu_read_u64(cpus, copier, i, offset + RUNSTATE_RUNNABLE_AT,
+						   &run_time->vcpus[i].new_told_ns);
+}
+
+static int64_t run_time_clamp(int64_t account_ns, int64_t limit_ns)
+{
+	if (account_ns > limit_ns)
+		return limit_ns;
+	return account_ns < -limit_ns ? -limit_ns : account_ns;
+}
+
+static enum vcpu_state run_time_state(struct run_time *run_time, unsigned vcpu,
+				      enum vcpu_state state, int64_t ran_ns, int64_t span_ns)
+{
+	int64_t *account_ns = &run_time->vcpus[vcpu].account_ns;
+
+	if (run_time->vcpus[vcpu].state == VCPU_RUNNING)
+		ran_ns -= span_ns;
+	*account_ns = run_time_clamp(*account_ns + ran_ns, RUN_TIME_SAMPLES * span_ns);
+	return state == VCPU_RUNNABLE && *account_ns >= 0 ? VCPU_RUNNING : state;
+}
+
+/*
+ * The guest was told how long the vCPU has waited since the last sample. A number that goes back
+ * tells nothing.
+ */
+static bool run_time_is_told(const struct run_time *run_time, unsigned vcpu)
+{
+	return run_time->vcpus[vcpu].is_told && run_time->vcpus[vcpu].was_told &&
+	       run_time->vcpus[vcpu].new_told_ns >= run_time->vcpus[vcpu].told_ns;
+}
+
+/* Of the time that the vCPU does not run, the share in which it waits, by the last samples. */
+static double run_time_wait_share(struct run_time *run_time, unsigned vcpu, enum vcpu_state state)
+{
+	double *waits = &run_time->vcpus[vcpu].waits, *sleeps = &run_time->vcpus[vcpu].sleeps;
+
+	*waits = *waits * (1 - 1.0 / RUN_TIME_SAMPLES) + (state == VCPU_RUNNABLE);
+	*sleeps = *sleeps * (1 - 1.0 / RUN_TIME_SAMPLES) +
+		  (state != VCPU_RUNNABLE && state != VCPU_RUNNING);
+	return *waits > 0 ? *waits / (*waits + *sleeps) : 0;
+}
+
+/*
+ * A vCPU cannot have waited while it ran. This holds for the sums: a look takes a while, so one
+ * difference may be too large and the next too small.
+ */
+static void run_time_add_waited(struct vcpu_times *times, double waited_ns)
+{
+	double rest_ns = (double)times->span_ns - (double)times->ran_ns;
+	double sum_ns = (double)times->waited_ns + waited_ns;
+
+	if (sum_ns > rest_ns)
+		sum_ns = rest_ns;
+	times->waited_ns = sum_ns > 0 ? (uint64_t)sum_ns : 0;
+}
+
+static void run_time_add(struct run_time *run_time, unsigned vcpu, uint64_t span_ns,
+			 uint64_t ran_ns)
+{
+	double rest_ns = (double)span_ns - (double)ran_ns;
+	double share = run_time_wait_share(run_time, vcpu, run_time->vcpus[vcpu].state);
+
+	run_time->times[vcpu].span_ns += span_ns;
+	run_time->times[vcpu].ran_ns += ran_ns;
+	if (run_time_is_told(run_time, vcpu))
+		run_time_add_waited(&run_time->times[vcpu],
+				    (double)(run_time->vcpus[vcpu].new_told_ns -
+					     run_time->vcpus[vcpu].told_ns));
+	else
+		run_time_add_waited(&run_time->times[vcpu], share * rest_ns);
+}
+
+void run_time_update(struct run_time *run_time, unsigned n_vcpus, struct guest_look *look)
+{
+	bool is_first = !run_time->time_ns || look->time_ns <= run_time->time_ns;
+	uint64_t span_ns = is_first ? 0 : look->time_ns - run_time->time_ns;
+
+	for (unsigned i = 0; i < n_vcpus; i++) {
+		uint64_t before_ns = run_time->vcpus[i].cpu_ns, ran_ns = 0;
+
+		if (!is_first && look->cpu_ns[i] > before_ns)
+			ran_ns = look->cpu_ns[i] - before_ns;
+		if (!is_first)
+			run_time_add(run_time, i, span_ns, ran_ns);
+		look->states[i] = run_time_state(run_time, i, look->states[i], (int64_t)ran_ns,
+						 (int64_t)span_ns);
+		run_time->vcpus[i].cpu_ns = look->cpu_ns[i];
+		run_time->vcpus[i].told_ns = run_time->vcpus[i].new_told_ns;
+		run_time->vcpus[i].was_told = run_time->vcpus[i].is_told;
+		run_time->vcpus[i].state = look->states[i];
+	}
+	run_time->time_ns = look->time_ns;
+}
+
+void run_time_reset(struct run_time *run_time)
+{
+	run_time->time_ns = 0;
+}
