@@ -213,7 +213,7 @@ static struct xtop_error *session_give_up_rights(struct session *session)
 	struct xtop_error *error;
 	int root;
 
-	if (!caller_may_write(".") && caller_may_write("/tmp/"))
+	if (!options->batch && !caller_may_write(".") && caller_may_write("/tmp/"))
 		session->write_folder = "/tmp/";
 	if (lack && !options->replay && session->report)
 		session->report(lack);
