@@ -136,10 +136,22 @@ static struct tally {
 	unsigned most_polls;
 } tallies[N_ROLES];
 
+static void print_tally(enum role role)
+{
+	const struct tally *tally = &tallies[role];
+
+	printf("# %s: %u times, %u of them while the guest was stopped; it ran again after %.1f ms "
+	       "and %u polls at most\n",
+	       deeds[role], tally->kills, tally->stopped, (double)tally->longest_ns / 1e6,
+	       tally->most_polls);
+}
+
 static const char *deed = "the start"; /* what is being done, for the messages */
 
 static void die(const char *what)
 {
+	for (enum role role = 0; role < N_ROLES; role++)
+		print_tally(role);
 	printf("# after %s:\n", deed);
 	printf("Bail out! kills: %s\n", what);
 	exit(1);
@@ -467,16 +479,6 @@ static void kill_all(void)
 	wait_for_end(pids);
 	printf("%s SIGKILL of all processes in a stop: the guest stands still\n",
 	       is_stopped() ? "ok" : "not ok");
-}
-
-static void print_tally(enum role role)
-{
-	const struct tally *tally = &tallies[role];
-
-	printf("# %s: %u times, %u of them while the guest was stopped; it ran again after %.1f ms "
-	       "and %u polls at most\n",
-	       deeds[role], tally->kills, tally->stopped, (double)tally->longest_ns / 1e6,
-	       tally->most_polls);
 }
 
 static void report(enum role role)
