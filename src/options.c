@@ -405,7 +405,7 @@ static struct xtop_error *options_check(const struct options *options)
 		return error_create(
 			"--replay and --record do not go together: the recording is there already");
 	if (options->bare && options->replay)
-		return error_create("--bare is for live guests: a recording has its stacks already");
+		return error_create("--bare is for live guests: a recording has its stacks");
 	if (options->paced && !options->replay)
 		return error_create("--paced is for --replay only");
 	if (options->quiet && !options->batch && !options->output && !options->record &&
