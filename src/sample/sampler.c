@@ -413,8 +413,8 @@ static bool sampler_is_on_hold(const struct sampler *sampler)
 }
 
 /*
- * Another xtop stops the guest for a few dozen microseconds at a time. Only a pause that lasts
- * longer is an administrator's. False: Xen did not answer.
+ * Another xtop stops the guest for one sample at a time. Only a pause that lasts longer is an
+ * administrator's. False: Xen did not answer.
  */
 static bool sampler_look_at_guest(struct sampler *sampler, enum sampler_state before)
 {
