@@ -14,6 +14,7 @@ tests_support_libsupport_a_SOURCES = \
 	tests/support/made_linux.c \
 	tests/support/made_memory.c \
 	tests/support/make_btf.c \
+	tests/support/make_go.c \
 	tests/support/make_kallsyms.c \
 	tests/support/memory_guest.c
 
@@ -55,6 +56,7 @@ check_PROGRAMS = \
 	tests/unwind/test_cfi_stacks \
 	tests/unwind/test_dwarf \
 	tests/unwind/test_fp \
+	tests/unwind/test_go \
 	tests/unwind/test_orc \
 	tests/unwind/test_orc_pack \
 	tests/unwind/test_unwind \
@@ -62,6 +64,7 @@ check_PROGRAMS = \
 	tests/symbol/test_demangle \
 	tests/symbol/test_elf_orc_x86 \
 	tests/symbol/test_elf_symtab \
+	tests/symbol/test_go_program \
 	tests/symbol/test_image_elf \
 	tests/symbol/test_nm \
 	tests/symbol/test_space \

@@ -127,6 +127,8 @@ void elf_find_build_id(struct elf_file *file, struct build_id *build_id);
  */
 bool elf_find_build_id_note(const struct elf_blob *notes, size_t alignment, uint64_t address,
 			    struct build_id *build_id);
+/* Whether a segment of notes begins with the one by which Go's linker marks its files. */
+bool elf_has_go_note(struct elf_file *file);
 
 /* --- elf_symbols.c ---------------------------------------------------------------------------- */
 

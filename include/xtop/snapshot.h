@@ -60,6 +60,7 @@ struct resolver_counts {
 	uint64_t frames_unknown;         /* those frames without a name */
 	uint64_t frames_guessed;         /* those found by a heuristic: no table covers the code */
 	uint64_t samples_unknown;        /* samples with an innermost frame without a name */
+	uint64_t samples_function;       /* samples named by where the function begins */
 	uint64_t samples_offset;         /* samples named only by a place in a file */
 	uint64_t unknown_causes[N_UNKNOWN_CAUSES]; /* both of these, by cause */
 	uint64_t early;                  /* samples dropped: the guest's kernel was not known yet */

@@ -18,23 +18,35 @@
 struct orc;
 struct cfi;
 struct dwarf;
+struct go;
 struct cfi_sections; /* xtop/cfi.h */
+struct go_table;     /* xtop/go.h */
 
 /* One table for each mechanism that needs one; NULL: there is none. Addresses are the image's. */
 struct unwind_tables {
 	struct orc *orc;     /* xtop/orc.h: a Linux kernel's own format */
 	struct cfi *cfi;     /* compiled call-frame information */
 	struct dwarf *dwarf; /* the functions with rows that only libunwind can evaluate */
+	struct go *go;       /* Go's own table */
 };
 
 void unwind_tables_deinit(struct unwind_tables *tables); /* leaves it without tables */
 size_t unwind_tables_memory_bytes(const struct unwind_tables *tables);
+/*
+ * Where the function that has ADDRESS begins and ends, by the tables: for code without symbols.
+ * False: no table tells. All three are addresses in the image.
+ */
+bool unwind_tables_find_function(const struct unwind_tables *tables, uint64_t address,
+				 uint64_t *start, uint64_t *end);
 /*
  * Replaces `cfi` and `dwarf` by what SECTIONS say; NULL where they say nothing. Error: out of
  * memory; TABLES are as they were.
  */
 struct xtop_error *unwind_tables_build_cfi(struct unwind_tables *tables,
 					   const struct cfi_sections *sections);
+/* The same for `go` and TABLE. */
+struct xtop_error *unwind_tables_build_go(struct unwind_tables *tables,
+					  const struct go_table *table);
 
 /* --- an address space, as unwinding sees it --------------------------------------------------- */
 
@@ -114,9 +126,9 @@ struct unwind_stack {
 };
 
 /*
- * UNWIND_AUTO takes for each frame the first mechanism that covers its address: ORC, compiled CFI,
- * libunwind, and frame pointers where none does. Any other way uses its own mechanism only. VCPU
- * must have passed sample_check().
+ * UNWIND_AUTO takes for each frame the first mechanism that covers its address: ORC, Go's table,
+ * compiled CFI, libunwind, and frame pointers where none does. Any other way uses its own mechanism
+ * only. VCPU must have passed sample_check().
  *
  * When the kernel's part ends early but the user registers are known, the user part goes on from
  * those registers, and its first frame is FRAME_BROKEN. In the first and last instructions of the

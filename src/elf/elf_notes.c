@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The build-id of an ELF file, out of its notes (System V gABI, chapter 5, Note Section):
+ * What the notes of an ELF file say (System V gABI, chapter 5, Note Section): its build-id, and
+ * whether Go's linker made it.
  *
- *   note             namesz descsz type name desc; NT_GNU_BUILD_ID of "GNU" holds the build-id
+ *   note             namesz descsz type name desc; NT_GNU_BUILD_ID of "GNU" holds the build-id,
+ *                    type 4 of "Go" that of Go (Go src/cmd/link/internal/ld/elf.go)
  *
  * Name and desc are padded to 4 bytes, or to 8 where the segment or section is aligned to 8.
  */
@@ -89,4 +91,28 @@ void elf_find_build_id(struct elf_file *file, struct build_id *build_id)
 				  header->sh_addr, &left_bytes, build_id))
 			return;
 	}
+}
+
+/* --- Go --------------------------------------------------------------------------------------- */
+
+#define NT_GO_BUILD_ID 4
+
+bool elf_has_go_note(struct elf_file *file)
+{
+	static const char name[4] = "Go";
+
+	for (size_t i = 0; i < file->n_segments; i++) {
+		const Elf64_Phdr *segment = &file->segments[i];
+		struct {
+			Elf64_Nhdr note;
+			char name[sizeof(name)];
+		} first;
+
+		if (segment->p_type == PT_NOTE &&
+		    elf_read(file, segment->p_offset, &first, sizeof(first)) == sizeof(first) &&
+		    first.note.n_type == NT_GO_BUILD_ID && first.note.n_namesz == sizeof(name) &&
+		    memcmp(first.name, name, sizeof(name)) == 0)
+			return true;
+	}
+	return false;
 }

@@ -129,6 +129,7 @@ static void fold_count_name(struct fold *fold, const struct name_answer *innermo
 	struct resolver_counts *counts = &fold->counts;
 
 	counts->samples_unknown += innermost->quality == NAME_UNKNOWN;
+	counts->samples_function += innermost->quality == NAME_FUNCTION;
 	counts->samples_offset += innermost->quality == NAME_OFFSET;
 	if (innermost->quality != NAME_SYMBOL)
 		counts->unknown_causes[innermost->cause]++;

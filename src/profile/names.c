@@ -70,18 +70,24 @@ static void names_remember(struct names *names, uint32_t frame, const struct ima
 	};
 }
 
-/* "libc.so.6+0x2724a": the same place in every process. */
-static uint32_t names_by_offset(struct names *names, enum frame_kind kind,
-				const struct mapping *mapping, uint64_t address)
+/*
+ * "libc.so.6+0x27240": the same place in every process. The place is where the function begins; all
+ * addresses in it are one frame. Where nothing tells that, it is the address itself.
+ */
+static void names_fill_offset(struct names *names, struct name_slot *slot,
+			      const struct mapping *mapping)
 {
-	uint64_t offset = address - mapping->start + mapping->file_offset;
+	const struct image *image = mapping->image;
+	uint64_t address = slot->address - mapping->bias, start = address, end, offset;
 	char name[FRAME_MODULE_BYTES + 20];
-	uint32_t frame;
 
-	snprintf(name, sizeof(name), "%s+0x%llx", mapping->image->name, (unsigned long long)offset);
-	frame = frames_intern(names->frames, kind, name, mapping->image->name, offset);
-	names_remember(names, frame, mapping->image, address - mapping->bias);
-	return frame;
+	slot->quality = unwind_tables_find_function(&image->tables, address, &start, &end)
+				? NAME_FUNCTION
+				: NAME_OFFSET;
+	offset = start + mapping->bias - mapping->start + mapping->file_offset;
+	snprintf(name, sizeof(name), "%s+0x%llx", image->name, (unsigned long long)offset);
+	slot->frame = frames_intern(names->frames, slot->kind, name, image->name, offset);
+	names_remember(names, slot->frame, image, address);
 }
 
 /*
@@ -115,8 +121,7 @@ static void names_fill_unnamed(struct names *names, struct name_slot *slot,
 		slot->quality = NAME_OFFSET;
 		slot->frame = frames_intern(names->frames, kind, "[jit]", "", 0);
 	} else if (mapping && mapping->image && by_offset) {
-		slot->quality = NAME_OFFSET;
-		slot->frame = names_by_offset(names, kind, mapping, slot->address);
+		names_fill_offset(names, slot, mapping);
 	} else {
 		slot->frame = frames_intern(names->frames, kind, NULL,
 					    mapping && mapping->image ? mapping->image->name : "",

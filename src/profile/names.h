@@ -2,9 +2,10 @@
 /*
  * From an address in an address space to a frame of the profile. Resolver's thread.
  *
- * An address without a symbol is named by its place in its file. If a part of the file could not be
- * read, the frame is remembered: names_poll() finds out later whether the file has been read again
- * and now has a symbol there. Remembered frames keep no image alive.
+ * An address without a symbol is named by where its function begins in its file, if unwind tables
+ * tell that; else by its own place in the file. If a part of the file could not be read, the frame
+ * is remembered: names_poll() finds out later whether the file has been read again and now has a
+ * symbol there. Remembered frames keep no image alive.
  */
 #ifndef XTOP_PROFILE_NAMES_H
 #define XTOP_PROFILE_NAMES_H
@@ -26,7 +27,8 @@
 
 enum name_quality {
 	NAME_SYMBOL,  /* a function's name */
-	NAME_OFFSET,  /* "libc.so.6+0x2724a", or "[jit]": nobody can name the function */
+	NAME_FUNCTION, /* "libc.so.6+0x27240", where a function without a name begins */
+	NAME_OFFSET,  /* "libc.so.6+0x2724a", or "[jit]": not even its function is known */
 	NAME_UNKNOWN, /* nothing is known of the address */
 };
 

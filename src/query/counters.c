@@ -107,6 +107,7 @@ const struct counter counters[] = {
 	RESOLVER(frames_unknown),
 	RESOLVER(frames_guessed),
 	RESOLVER(samples_unknown),
+	RESOLVER(samples_function),
 	RESOLVER(samples_offset),
 	RESOLVER(early),
 	RESOLVER(idle),

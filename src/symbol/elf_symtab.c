@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "symbol/elf_frames.h"
+#include "symbol/elf_go.h"
 #include "symbol/elf_symtab.h"
 #include "xtop/cleanup.h"
 
@@ -95,11 +96,16 @@ struct xtop_error *symbol_read_elf(int fd, const char *path, struct symtab *tab,
 				   struct build_id *build_id, bool *unread)
 {
 	_cleanup_(elf_file_deinit) struct elf_file file = { 0 };
+	_cleanup_(elf_go_deinit) struct elf_go go = { 0 };
 	struct xtop_error *error = elf_file_init_host(&file, fd, path, &elf_own_limits);
 	size_t n_added;
 
+	if (error)
+		return error;
+	elf_read_go(&file, &go);
+	error = elf_read_symbols(&file, tab, &n_added);
 	if (!error)
-		error = elf_read_symbols(&file, tab, &n_added);
+		error = elf_go_add_symbols(&go, tab, &n_added);
 	if (error)
 		return error;
 	if (file.incomplete)

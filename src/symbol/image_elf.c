@@ -10,6 +10,7 @@
 #include "config.h"
 
 #include "symbol/elf_frames.h"
+#include "symbol/elf_go.h"
 #include "symbol/elf_symtab.h"
 #include "xtop/cleanup.h"
 #include "xtop/image.h"
@@ -46,7 +47,8 @@ static const struct elf_limits image_own_limits = {
 };
 
 /* *TABP NULL: none. What comes before damage, or a limit, is kept. */
-static struct xtop_error *image_read_symbols(struct elf_file *file, struct symtab **tabp, bool *cut)
+static struct xtop_error *image_read_symbols(struct elf_file *file, const struct elf_go *go,
+					     struct symtab **tabp, bool *cut)
 {
 	struct symtab *tab;
 	struct xtop_error *error = symtab_create(&tab), *damage;
@@ -56,6 +58,8 @@ static struct xtop_error *image_read_symbols(struct elf_file *file, struct symta
 		return error;
 	symtab_limit_names(tab, IMAGE_MAX_NAMES_BYTES);
 	damage = elf_read_symbols(file, tab, &n_added);
+	if (!damage)
+		damage = elf_go_add_symbols(go, tab, &n_added);
 	*cut = damage;
 	error_destroy(damage);
 	if (n_added)
@@ -68,23 +72,31 @@ static struct xtop_error *image_read_symbols(struct elf_file *file, struct symta
 	return error;
 }
 
-static struct xtop_error *image_read_frames(struct elf_file *file, struct unwind_tables *tables)
+static struct xtop_error *image_read_frames(struct elf_file *file, const struct elf_go *go,
+					    struct unwind_tables *tables)
 {
 	_cleanup_(elf_frames_deinit) struct elf_frames frames;
+	struct xtop_error *error;
 
 	elf_read_frames(file, &frames);
-	return unwind_tables_build_cfi(tables, &frames.sections);
+	error = unwind_tables_build_cfi(tables, &frames.sections);
+	if (!error && go->found)
+		error = unwind_tables_build_go(tables, &go->table);
+	return error;
 }
 
 /* All but ORC, which no file of a process has. */
 static struct xtop_error *image_read_file(struct image *image, struct elf_file *file)
 {
+	_cleanup_(elf_go_deinit) struct elf_go go;
 	struct symtab *tab = NULL;
 	bool cut = false;
-	struct xtop_error *error = image_read_symbols(file, &tab, &cut);
+	struct xtop_error *error;
 
+	elf_read_go(file, &go);
+	error = image_read_symbols(file, &go, &tab, &cut);
 	if (!error)
-		error = image_read_frames(file, &image->tables);
+		error = image_read_frames(file, &go, &image->tables);
 	if (error) {
 		symtab_destroy(tab);
 		return error;
@@ -120,11 +132,14 @@ struct xtop_error *image_read_host_elf(struct image *image, int fd, struct loads
 struct xtop_error *image_read_tables(struct image *image, int fd)
 {
 	_cleanup_(elf_file_deinit) struct elf_file file = { 0 };
+	_cleanup_(elf_go_deinit) struct elf_go go = { 0 };
 	struct unwind_tables *tables = &image->tables;
 	struct xtop_error *error = elf_file_init_host(&file, fd, image->name, &image_own_limits);
 
-	if (!error)
-		error = image_read_frames(&file, tables);
+	if (error)
+		return error;
+	elf_read_go(&file, &go);
+	error = image_read_frames(&file, &go, tables);
 	if (error)
 		return error;
 	orc_destroy(tables->orc);

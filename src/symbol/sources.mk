@@ -7,6 +7,8 @@ libxtop_a_SOURCES += \
 	src/symbol/demangle.c \
 	src/symbol/elf_frames.c \
 	src/symbol/elf_frames.h \
+	src/symbol/elf_go.c \
+	src/symbol/elf_go.h \
 	src/symbol/elf_orc_x86.c \
 	src/symbol/elf_symtab.c \
 	src/symbol/elf_symtab.h \

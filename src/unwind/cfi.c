@@ -101,6 +101,26 @@ enum unwind_step cfi_step(struct cfi *cfi, uint64_t bias, struct cursor *cursor)
 	}
 }
 
+bool cfi_find_function(const struct cfi *cfi, uint64_t address, uint64_t *start, uint64_t *end)
+{
+	uint64_t offset = address - cfi->base;
+	size_t low = 0, high = cfi->n_functions;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (cfi->functions[middle].start <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || offset >= cfi->functions[low - 1].end)
+		return false;
+	*start = cfi->base + cfi->functions[low - 1].start;
+	*end = cfi->base + cfi->functions[low - 1].end;
+	return true;
+}
+
 bool cfi_asks(const struct cfi *cfi, uint64_t start, uint64_t end)
 {
 	uint64_t first = start - cfi->base, last = end - cfi->base;

@@ -56,6 +56,11 @@ struct cfi_rule {
 };
 _Static_assert(sizeof(struct cfi_rule) == 24, "rules are compared as bytes");
 
+/* The code of one FDE, as far as no FDE behind it has it: offsets from the table's base. */
+struct cfi_function {
+	uint32_t start, end;
+};
+
 /* The rule that was found for an offset. */
 struct cfi_hit {
 	uint32_t offset; /* UINT32_MAX: none */
@@ -70,6 +75,8 @@ struct cfi_hit {
  */
 struct cfi {
 	uint64_t base;
+	struct cfi_function *functions; /* ascending; they do not overlap */
+	size_t n_functions, functions_capacity;
 	uint32_t span; /* bytes of code from base; the last row, RULE_NONE, is there */
 	uint32_t n_rows, n_rules;
 	uint32_t *addresses;
@@ -88,6 +95,9 @@ struct cfi {
 
 /* *CFIP is NULL when there is nothing in the sections. Error: out of memory. */
 struct xtop_error *cfi_compile(const struct cfi_sections *sections, struct cfi **cfip);
+
+/* --- cfi_builder.c ---------------------------------------------------------------------------- */
+
 void cfi_destroy(struct cfi *cfi); /* NULL allowed */
 size_t cfi_memory_bytes(const struct cfi *cfi);
 
@@ -98,6 +108,9 @@ size_t cfi_memory_bytes(const struct cfi *cfi);
  * row for libunwind.
  */
 enum unwind_step cfi_step(struct cfi *cfi, uint64_t bias, struct cursor *cursor);
+
+/* The bounds in the image of the function that ADDRESS, in the image, lies in. False: no FDE. */
+bool cfi_find_function(const struct cfi *cfi, uint64_t address, uint64_t *start, uint64_t *end);
 
 /* Whether a row within [start, end) is left to libunwind. */
 bool cfi_asks(const struct cfi *cfi, uint64_t start, uint64_t end);

@@ -10,6 +10,9 @@
  *   void NAME_destroy(struct NAME *table);
  *   size_t NAME_memory_bytes(const struct NAME *table);
  *
+ * Go stands before CFI: where a Go program has CFI, it is a .debug_frame that knows neither the end
+ * of a goroutine nor the functions that change stacks.
+ *
  * This is a macro and not an array of function pointers, so that a step stays a direct call: one
  * takes some 20 ns (bench_unwind_recorded, doc/HACKING §5). Frame pointers need no table: unwind.c
  * tries them when no mechanism here covers the address.
@@ -19,11 +22,13 @@
 
 #include "unwind/cfi_table.h"
 #include "unwind/dwarf.h"
+#include "unwind/go.h"
 #include "unwind/orc_table.h"
 #include "xtop/unwind.h"
 
 #define UNWIND_MECHANISMS(MECHANISM)                                                              \
 	MECHANISM(orc, 1U << UNWIND_AUTO | 1U << UNWIND_ORC)                                      \
+	MECHANISM(go, 1U << UNWIND_AUTO)                                                          \
 	MECHANISM(cfi, 1U << UNWIND_AUTO | 1U << UNWIND_DWARF)                                    \
 	MECHANISM(dwarf, 1U << UNWIND_AUTO | 1U << UNWIND_DWARF)
 

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libxtop_a_SOURCES += \
 	include/xtop/cfi.h \
+	include/xtop/go.h \
 	include/xtop/orc.h \
 	include/xtop/unwind.h \
 	src/unwind/cfi.c \
+	src/unwind/cfi_builder.c \
+	src/unwind/cfi_builder.h \
 	src/unwind/cfi_compile.c \
 	src/unwind/cfi_entry.c \
 	src/unwind/cfi_entry.h \
@@ -23,6 +26,9 @@ libxtop_a_SOURCES += \
 	src/unwind/entry_x86.c \
 	src/unwind/fp.h \
 	src/unwind/fp_x86.c \
+	src/unwind/go.h \
+	src/unwind/go_table.c \
+	src/unwind/go_x86.c \
 	src/unwind/mechanisms.h \
 	src/unwind/orc.c \
 	src/unwind/orc_entry_x86.c \

@@ -22,6 +22,12 @@ size_t unwind_tables_memory_bytes(const struct unwind_tables *tables)
 	return bytes;
 }
 
+bool unwind_tables_find_function(const struct unwind_tables *tables, uint64_t address,
+				 uint64_t *start, uint64_t *end)
+{
+	return tables->cfi && cfi_find_function(tables->cfi, address, start, end);
+}
+
 struct xtop_error *unwind_tables_build_cfi(struct unwind_tables *tables,
 					   const struct cfi_sections *sections)
 {
@@ -39,5 +45,18 @@ struct xtop_error *unwind_tables_build_cfi(struct unwind_tables *tables,
 	dwarf_destroy(tables->dwarf);
 	tables->cfi = cfi;
 	tables->dwarf = dwarf;
+	return NULL;
+}
+
+struct xtop_error *unwind_tables_build_go(struct unwind_tables *tables,
+					  const struct go_table *table)
+{
+	struct go *go;
+	struct xtop_error *error = go_compile(table, &go);
+
+	if (error)
+		return error;
+	go_destroy(tables->go);
+	tables->go = go;
 	return NULL;
 }

@@ -3,7 +3,7 @@
  * Unwinding: a vCPU's registers and copied stack bytes become its call chain. For each frame the
  * first mechanism that covers its address makes the step to the caller:
  *
- *   unwind_choose()   ORC, compiled CFI, libunwind, frame pointers
+ *   unwind_choose()   ORC, Go's table, compiled CFI, libunwind, frame pointers
  *   unwind_check()    is the caller further out, and is there code?
  *   unwind_push()     the caller is a frame
  *

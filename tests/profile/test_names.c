@@ -11,6 +11,7 @@
 #include "tests/support/made_linux.h"
 #include "tests/support/program.h"
 #include "tests/support/tap.h"
+#include "tests/unwind/cfi_bytes.h"
 #include "xtop/export.h"
 #include "xtop/profile.h"
 
@@ -102,6 +103,47 @@ static void test_names(void)
 	names_find(names, NULL, CODE, FRAME_KIND_USERLAND, true, &answer);
 	check(answer.quality == NAME_UNKNOWN, "nothing is known");
 	check(!names_poll(names), "nothing is known that was missing");
+	end();
+	space_destroy(space);
+	image_unref(image);
+}
+
+/*
+ * Two functions of 0x40 bytes, with code that has no entry between them: all addresses of one have
+ * one name. PROGRAM_TEXT is at PROGRAM_TEXT_OFFSET in the file.
+ */
+static void test_functions(void)
+{
+	static const uint64_t ranges[][2] = { { PROGRAM_TEXT + 0x100, 0x40 },
+					      { PROGRAM_TEXT + 0x180, 0x40 } };
+	static const uint8_t usual[] = { 0x0c, 7, 8, 0x80 | 16, 1 }, absolute[] = { 0x04 };
+	struct cfi_bytes made = { 0 };
+	struct cfi_sections sections;
+	struct image *image = make_image(NULL, false);
+	struct space *space;
+	struct name_answer answer;
+	uint32_t frame;
+
+	begin();
+	bytes_cie(&made, "zR", absolute, sizeof(absolute), usual, sizeof(usual));
+	for (unsigned i = 0; i < 2; i++) {
+		uint8_t pointers[17] = { 0 };
+
+		memcpy(pointers, ranges[i], 16);
+		bytes_fde(&made, pointers, sizeof(pointers), NULL, 0);
+	}
+	sections = bytes_sections(&made);
+	must(unwind_tables_build_cfi(&image->tables, &sections));
+	space = make_space(image);
+	frame = names_find(names, space, CODE + 0x13f, FRAME_KIND_USERLAND, true, &answer);
+	check_string(text_of(frame), "libx.so+0x1100", "the place where the function begins");
+	check(answer.quality == NAME_FUNCTION, "a function without a name");
+	check(find(space, CODE + 0x100) == frame && find(space, CODE + 0x120) == frame,
+	      "one frame for all addresses in it");
+	check_string(text_of(find(space, CODE + 0x1bf)), "libx.so+0x1180", "the other function");
+	frame = names_find(names, space, CODE + 0x140, FRAME_KIND_USERLAND, true, &answer);
+	check_string(text_of(frame), "libx.so+0x1140", "behind a function: the address itself");
+	check(answer.quality == NAME_OFFSET, "no function is known there");
 	end();
 	space_destroy(space);
 	image_unref(image);
@@ -240,6 +282,7 @@ static void test_page_comes(void)
 int main(void)
 {
 	test_names();
+	test_functions();
 	test_late();
 	test_room();
 	test_page_comes();

@@ -130,6 +130,33 @@ static int take_bias(struct dl_phdr_info *info, size_t size, void *context)
 	return 1; /* the first is the program */
 }
 
+/*
+ * Functions by .eh_frame against those by .symtab: whatever address of a function is asked for, the
+ * answer is where the symbol begins. Code that a compiler has split off has a symbol, too.
+ */
+static void test_own_functions(const struct image *image)
+{
+	unsigned n = 0, different = 0;
+
+	for (size_t i = 0; image && i < symtab_count(image->symtab); i++) {
+		struct symtab_entry entry = symtab_at(image->symtab, i);
+		uint64_t middle = entry.start + (entry.end - entry.start) / 2, start, end;
+
+		if (!unwind_tables_find_function(&image->tables, entry.start, &start, &end))
+			continue;
+		n++;
+		if (start == entry.start && end == entry.end &&
+		    unwind_tables_find_function(&image->tables, middle, &start, &end) &&
+		    start == entry.start)
+			continue;
+		different++;
+		printf("# %s: %" PRIx64 " to %" PRIx64 ", not to %" PRIx64 "\n", entry.name, start,
+		       end, entry.end);
+	}
+	check(n > 100 && !different, "%u functions have the bounds of their symbols, %u do not", n,
+	      different);
+}
+
 static void test_own(void)
 {
 	uint64_t address;
@@ -145,6 +172,7 @@ static void test_own(void)
 	check(image && image->tables.cfi && image->tables.cfi->n_fdes > 20, "unwind table");
 	check(image && !image->incomplete, "no bytes are missing");
 	check(image && image->build_id.size_bytes == 20, "build-id");
+	test_own_functions(image);
 	image_unref(image);
 
 	copy.gone[header_of(&copy)->e_shoff / 4096] = true;

@@ -8,7 +8,7 @@
 #include "unwind/cfi_table.h"
 
 #define MADE_CODE  0x401000ULL
-#define MADE_FRAME 0x500000ULL /* where .eh_frame is loaded */
+#define MADE_EH_FRAME 0x500000ULL /* where .eh_frame is loaded */
 
 struct cfi_bytes {
 	uint8_t bytes[8192];
@@ -77,7 +77,7 @@ static inline struct cfi_sections bytes_sections(const struct cfi_bytes *made)
 	struct cfi_sections sections = { 0 };
 	struct cfi_section section = { .bytes = made->bytes,
 				       .size_bytes = made->n,
-				       .address = made->debug_frame ? 0 : MADE_FRAME };
+				       .address = made->debug_frame ? 0 : MADE_EH_FRAME };
 
 	if (made->debug_frame)
 		sections.debug_frame = section;

@@ -219,7 +219,7 @@ static void test_encodings(void)
 			     sleb[] = { 0x80, 0xa0, 0x80, 0x02 }, uleb_length[] = { 0x80, 0x02 };
 
 	bytes_cie(&made, "zR", absolute, 1, usual, sizeof(usual));
-	relative = MADE_CODE - (MADE_FRAME + made.n + 8); /* from the FDE's first field */
+	relative = MADE_CODE - (MADE_EH_FRAME + made.n + 8); /* from the FDE's first field */
 	check_encoding("absptr", 0x00, &start, 8, &length, 8, "rsp+8 ret-8");
 	check_encoding("udata4", 0x03, &start, 4, &length, 4, "rsp+8 ret-8");
 	check_encoding("udata8", 0x04, &start, 8, &length, 8, "rsp+8 ret-8");
@@ -325,7 +325,7 @@ static void test_gap(void)
 		uint32_t n;
 		int32_t entries[3][2];
 	} hdr = { { 1, 0x1b, 0x03, 0x3b }, 0, 3, { { 0 } } };
-	const uint64_t hdr_address = MADE_FRAME - 0x1000;
+	const uint64_t hdr_address = MADE_EH_FRAME - 0x1000;
 	struct cfi_bytes made = { 0 };
 	struct cfi_sections sections;
 	struct bytes_gap gap = { 0 };
@@ -336,7 +336,7 @@ static void test_gap(void)
 		__typeof__(plain) function = { MADE_CODE + 0x100 * i, 0x100, 0 };
 
 		hdr.entries[i][0] = function.start - hdr_address;
-		hdr.entries[i][1] = MADE_FRAME + made.n - hdr_address;
+		hdr.entries[i][1] = MADE_EH_FRAME + made.n - hdr_address;
 		if (i == 1)
 			gap = (struct bytes_gap){ made.n + 2, made.n + 10 };
 		bytes_fde(&made, &function, sizeof(function), NULL, 0);
@@ -364,7 +364,7 @@ static void test_hdr_outside(void)
 		uint32_t n;
 		int32_t entries[3][2];
 	} hdr = { { 1, 0x1b, 0x03, 0x3b }, 0, UINT32_MAX, { { 0 } } };
-	const uint64_t hdr_address = MADE_FRAME - 0x1000;
+	const uint64_t hdr_address = MADE_EH_FRAME - 0x1000;
 	struct bytes_gap gap = { 4, 5 };
 	struct cfi_bytes made = { 0 };
 	struct cfi_sections sections;
@@ -379,9 +379,9 @@ static void test_hdr_outside(void)
 	sections.eh_frame.bytes = bytes;
 	sections.eh_frame.gaps = &gap;
 	sections.eh_frame.n_gaps = 1;
-	hdr.entries[0][1] = MADE_FRAME + made.n - hdr_address;
-	hdr.entries[1][1] = MADE_FRAME + made.n + 8 - hdr_address;
-	hdr.entries[2][1] = MADE_FRAME - 8 - hdr_address;
+	hdr.entries[0][1] = MADE_EH_FRAME + made.n - hdr_address;
+	hdr.entries[1][1] = MADE_EH_FRAME + made.n + 8 - hdr_address;
+	hdr.entries[2][1] = MADE_EH_FRAME - 8 - hdr_address;
 	sections.eh_frame_hdr = (struct cfi_section){ .bytes = (const uint8_t *)&hdr,
 						      .size_bytes = sizeof(hdr),
 						      .address = hdr_address };
@@ -432,7 +432,7 @@ static void test_gap_overlap(void)
 		uint32_t n;
 		int32_t entries[2][2];
 	} hdr = { { 1, 0x1b, 0x03, 0x3b }, 0, 2, { { 0 } } };
-	const uint64_t hdr_address = MADE_FRAME - 0x1000;
+	const uint64_t hdr_address = MADE_EH_FRAME - 0x1000;
 	struct cfi_bytes made = { 0 };
 	struct cfi_sections sections;
 	struct bytes_gap gap;
@@ -449,8 +449,8 @@ static void test_gap_overlap(void)
 	length = within + 4 - made.cie;
 	memcpy(made.bytes + within + 4, &length, sizeof(length));
 	memcpy(made.bytes + within + 8, &inner, sizeof(inner));
-	hdr.entries[0][1] = MADE_FRAME + outer - hdr_address;
-	hdr.entries[1][1] = MADE_FRAME + within - hdr_address;
+	hdr.entries[0][1] = MADE_EH_FRAME + outer - hdr_address;
+	hdr.entries[1][1] = MADE_EH_FRAME + within - hdr_address;
 	gap = (struct bytes_gap){ made.n, made.n + 8 };
 	bytes_put(&made, 0, 8);
 	sections = bytes_sections(&made);
@@ -512,7 +512,7 @@ static void test_many_cies(void)
 	}
 	sections.eh_frame = (struct cfi_section){ .bytes = bytes,
 						  .size_bytes = at - bytes,
-						  .address = MADE_FRAME };
+						  .address = MADE_EH_FRAME };
 	check(!cfi_list_init(&sections, &list), "100,000 FDEs with a large CIE");
 	check(list.n > 5000 && list.n <= 6000, "%zu of them are read", list.n);
 	check_u64(list.n + list.refused, n, "the others are counted");
@@ -554,7 +554,7 @@ static double compile_rows(const uint8_t *front, size_t front_bytes, uint64_t *r
 	}
 	sections.eh_frame = (struct cfi_section){ .bytes = bytes,
 						  .size_bytes = (size_t)(at - bytes),
-						  .address = MADE_FRAME };
+						  .address = MADE_EH_FRAME };
 	start = clock();
 	check(!cfi_compile(&sections, &cfi) && cfi && cfi->n_fdes == LARGE_FDES,
 	      "%zu bytes in front of many rows", front_bytes);

@@ -234,7 +234,7 @@ static void test_work(void)
 	}
 	sections.eh_frame = (struct cfi_section){ .bytes = bytes,
 						  .size_bytes = at - bytes,
-						  .address = MADE_FRAME };
+						  .address = MADE_EH_FRAME };
 	check(!dwarf_create(&sections, NULL, &dwarf), "%u programs that are not safe", n);
 	start_at(&cursor, 4);
 	check(dwarf && dwarf_step(dwarf, BIAS, &cursor) == STEP_CALLER, "the function before them");

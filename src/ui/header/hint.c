@@ -50,8 +50,9 @@ static void hint_set_unknown(struct hint *hint, const struct snapshot *snapshot)
 static void hint_set(struct hint *hint, const struct snapshot *snapshot)
 {
 	const struct resolver_counts *counts = &snapshot->resolver;
-	double unknown = percent_of((double)(counts->samples_unknown + counts->samples_offset),
-				    (double)counts->samples);
+	uint64_t unnamed = counts->samples_unknown + counts->samples_function +
+			   counts->samples_offset;
+	double unknown = percent_of((double)unnamed, (double)counts->samples);
 
 	hint->sequence = snapshot->sequence;
 	snprintf(hint->text, sizeof(hint->text), "%s", snapshot->notes[0]);

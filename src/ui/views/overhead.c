@@ -310,13 +310,15 @@ static void overhead_names(struct overhead_page *page)
 		      format_count(counts->frames, text[0]),
 		      format_count(counts->frames_unknown, text[1]),
 		      percent_of((double)counts->frames_unknown, (double)counts->frames));
-	if (counts->samples_offset || counts->frames_guessed || counts->early)
-		overhead_line(
-			page, NULL, STYLE_NORMAL,
-			"by place in a file %s samples   guessed %s frames   early %s samples",
-			format_count(counts->samples_offset, text[0]),
-			format_count(counts->frames_guessed, text[1]),
-			format_count(counts->early, text[2]));
+	if (counts->samples_function || counts->samples_offset)
+		overhead_line(page, NULL, STYLE_NORMAL,
+			      "by their function's place in a file %s samples   by their own %s",
+			      format_count(counts->samples_function, text[0]),
+			      format_count(counts->samples_offset, text[1]));
+	if (counts->frames_guessed || counts->early)
+		overhead_line(page, NULL, STYLE_NORMAL, "guessed %s frames   early %s samples",
+			      format_count(counts->frames_guessed, text[0]),
+			      format_count(counts->early, text[1]));
 	if (counts->frames_refused || counts->evicted_nodes || counts->bad_records)
 		overhead_line(page, NULL, STYLE_NOTICE,
 			      "names lost %s   evicted nodes %s   bad records %s",

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A struct cfi under construction: cfi_compile.c fills it from call-frame information, go.c from
+ * Go's own tables. Resolver's thread.
+ */
+#ifndef XTOP_UNWIND_CFI_BUILDER_H
+#define XTOP_UNWIND_CFI_BUILDER_H
+
+#include "unwind/cfi_table.h"
+#include "xtop/hash.h"
+
+struct cfi_builder {
+	struct cfi *cfi;
+	size_t addresses_capacity, row_rules_capacity, rules_capacity;
+	struct hash_table numbers; /* of rules */
+	bool no_memory;
+};
+
+/* BASE: the first address of the table. Rule 0 is RULE_NONE. False: out of memory. */
+bool cfi_builder_init(struct cfi_builder *builder, uint64_t base);
+void cfi_builder_deinit(struct cfi_builder *builder); /* also after cfi_builder_finish() */
+
+/* The number of RULE. When there are CFI_MAX_RULES, a new one becomes RULE_NONE, number 0. */
+uint32_t cfi_builder_number(struct cfi_builder *builder, const struct cfi_rule *rule);
+/*
+ * RULE holds from ADDRESS on. Addresses ascend; a row at the last row's address replaces it.
+ * ADDRESS - base < UINT32_MAX. Out of memory sets no_memory.
+ */
+void cfi_builder_add(struct cfi_builder *builder, uint64_t address, const struct cfi_rule *rule);
+/* A function of the code, for cfi_find_function(). They come in the order of their addresses. */
+void cfi_builder_add_function(struct cfi_builder *builder, uint64_t start, uint64_t end);
+/* The table, which ends at the last row's address. NULL: out of memory, or there are no rows. */
+struct cfi *cfi_builder_finish(struct cfi_builder *builder);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Unwinding Go's code by Go's own tables (xtop/go.h): exact at every instruction, without
+ * .eh_frame. The depths of all functions become the rows of a struct cfi once, so a step costs what
+ * a CFI step costs. Resolver's thread; a step is a pure function of its input.
+ */
+#ifndef XTOP_UNWIND_GO_H
+#define XTOP_UNWIND_GO_H
+
+#include "unwind/cursor.h"
+#include "xtop/error.h"
+#include "xtop/go.h"
+
+struct go;
+
+/* *GOP is NULL when the table has no function. Error: out of memory. */
+struct xtop_error *go_compile(const struct go_table *table, struct go **gop);
+void go_destroy(struct go *go); /* NULL allowed */
+size_t go_memory_bytes(const struct go *go);
+
+/* BIAS: address in the guest - address in the image. */
+enum unwind_step go_step(struct go *go, uint64_t bias, struct cursor *cursor);
+
+#endif

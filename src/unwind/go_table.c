@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reads Go's table of functions (.gopclntab), in the four layouts of Go 1.2 to 1.27:
+ *
+ *   0xfffffffb  1.2   words: n_functions; the list of functions; offsets count from the table
+ *   0xfffffffa  1.16  words: n_functions, n_files, and where names, units, files, depths and the
+ *                     list of functions lie
+ *   0xfffffff0  1.18  the same with the address of the code behind n_files. Functions are relative
+ *                     to that address, and the list has words of 4 bytes
+ *   0xfffffff1  1.20  the same; since 1.26 the address is 0
+ *
+ *   list of functions   address, offset of the function's record; at last the end of the code
+ *   record              address, offset of the name, ..., offset of the depths, ..., flags
+ *   depths              pairs of varints: zigzag change of the depth, bytes of code that have it;
+ *                       the depth begins at -1, a change of 0 ends the pairs
+ *
+ * (Go src/debug/gosym/pclntab.go, src/runtime/symtab.go: pcHeader, step(); src/runtime/runtime2.go:
+ * _func.) Resolver's thread.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "xtop/go.h"
+#include "xtop/limit.h"
+
+#define GO_MAGIC_1_2  0xfffffffbU
+#define GO_MAGIC_1_16 0xfffffffaU
+#define GO_MAGIC_1_18 0xfffffff0U
+#define GO_MAGIC_1_20 0xfffffff1U
+
+/*
+ * What the record of a function has where: bytes from its start. Flags 0: there are none, or they
+ * do not mark assembly yet.
+ */
+struct go_record {
+	uint8_t name, depths, flags;
+};
+
+/* What follows the name at GO_HEAD_BYTES, in words of 8 bytes. */
+enum { GO_WORD_FUNCTIONS, GO_WORD_FILES, GO_WORD_OFFSETS };
+enum { GO_OFFSET_NAMES = 0, GO_OFFSET_DEPTHS = 3, GO_OFFSET_FUNCTIONS = 4, GO_N_OFFSETS = 5 };
+
+/* --- bytes ------------------------------------------------------------------------------------ */
+
+static bool go_has(const struct go_table *table, uint64_t offset, uint64_t size_bytes)
+{
+	return offset <= table->size_bytes && size_bytes <= table->size_bytes - offset &&
+	       !bytes_gaps_touch(table->gaps, table->n_gaps, offset, offset + size_bytes);
+}
+
+static bool go_read(const struct go_table *table, uint64_t offset, void *value, size_t size_bytes)
+{
+	if (!go_has(table, offset, size_bytes))
+		return false;
+	memcpy(value, table->bytes + offset, size_bytes);
+	return true;
+}
+
+static bool go_read_32(const struct go_table *table, uint64_t offset, uint32_t *value)
+{
+	return go_read(table, offset, value, sizeof(*value));
+}
+
+/* --- the head --------------------------------------------------------------------------------- */
+
+static bool go_is_relative(const struct go_table *table)
+{
+	return table->magic == GO_MAGIC_1_18 || table->magic == GO_MAGIC_1_20;
+}
+
+/* magic, two zeros, the smallest instruction's size, the size of a pointer */
+bool go_is_head(const uint8_t *head)
+{
+	static const uint8_t rest[] = { 0, 0, 1, 8 };
+	uint32_t magic;
+
+	memcpy(&magic, head, sizeof(magic));
+	return (magic == GO_MAGIC_1_2 || magic == GO_MAGIC_1_16 || magic == GO_MAGIC_1_18 ||
+		magic == GO_MAGIC_1_20) &&
+	       memcmp(head + sizeof(magic), rest, sizeof(rest)) == 0;
+}
+
+static bool go_read_word(const struct go_table *table, unsigned index, uint64_t *value)
+{
+	return go_read(table, GO_HEAD_BYTES + sizeof(*value) * index, value, sizeof(*value));
+}
+
+static bool go_init_places(struct go_table *table)
+{
+	unsigned first = GO_WORD_OFFSETS + go_is_relative(table);
+
+	if (table->magic == GO_MAGIC_1_2) {
+		table->functions = GO_HEAD_BYTES + sizeof(uint64_t);
+		return true;
+	}
+	if (go_is_relative(table) && !go_read_word(table, GO_WORD_OFFSETS, &table->text))
+		return false;
+	return go_read_word(table, first + GO_OFFSET_NAMES, &table->names) &&
+	       go_read_word(table, first + GO_OFFSET_DEPTHS, &table->depths) &&
+	       go_read_word(table, first + GO_OFFSET_FUNCTIONS, &table->functions) &&
+	       table->names <= table->size_bytes && table->depths <= table->size_bytes &&
+	       table->functions <= table->size_bytes;
+}
+
+/* --- functions -------------------------------------------------------------------------------- */
+
+/* The address of function INDEX; with INDEX n_functions: the end of the code. */
+static bool go_read_start(const struct go_table *table, size_t index, uint64_t *start)
+{
+	uint32_t offset;
+
+	if (!go_is_relative(table))
+		return go_read(table, table->functions + 2 * sizeof(*start) * index, start,
+			       sizeof(*start));
+	if (!go_read_32(table, table->functions + 2 * sizeof(offset) * index, &offset))
+		return false;
+	*start = table->text + offset;
+	return true;
+}
+
+/* Where the record of function INDEX lies. */
+static bool go_find_record(const struct go_table *table, size_t index, uint64_t *record)
+{
+	uint32_t offset;
+
+	if (go_is_relative(table)) {
+		if (!go_read_32(table, table->functions + (2 * index + 1) * sizeof(offset),
+				&offset))
+			return false;
+		*record = offset;
+	} else if (!go_read(table, table->functions + (2 * index + 1) * sizeof(*record), record,
+			    sizeof(*record)) ||
+		   *record > table->size_bytes) {
+		return false;
+	}
+	if (table->magic != GO_MAGIC_1_2)
+		*record += table->functions;
+	return true;
+}
+
+static struct go_record go_record_of(const struct go_table *table)
+{
+	switch (table->magic) {
+	case GO_MAGIC_1_2:
+	case GO_MAGIC_1_16:
+		return (struct go_record){ .name = 8, .depths = 20 };
+	case GO_MAGIC_1_18:
+		return (struct go_record){ .name = 4, .depths = 16, .flags = 37 };
+	default:
+		return (struct go_record){ .name = 4, .depths = 16, .flags = 41 };
+	}
+}
+
+static bool go_read_name(const struct go_table *table, uint32_t offset,
+			 struct go_function *function)
+{
+	uint64_t start = table->names + offset, left_bytes;
+	const uint8_t *name, *end;
+
+	if (start >= table->size_bytes)
+		return false;
+	left_bytes = table->size_bytes - start;
+	name = table->bytes + start;
+	end = memchr(name, '\0', left_bytes < GO_MAX_NAME_BYTES ? left_bytes : GO_MAX_NAME_BYTES);
+	if (!end || end == name || !go_has(table, start, end - name))
+		return false;
+	function->name = (const char *)name;
+	function->name_bytes = end - name;
+	return true;
+}
+
+bool go_table_read(const struct go_table *table, size_t index, struct go_function *function)
+{
+	struct go_record places = go_record_of(table);
+	struct go_function found = { 0 };
+	uint32_t name, depths;
+	uint8_t flags = 0;
+	uint64_t record;
+
+	if (!go_read_start(table, index, &found.start) ||
+	    !go_read_start(table, index + 1, &found.end) || found.start >= found.end ||
+	    !go_find_record(table, index, &record) ||
+	    !go_read_32(table, record + places.name, &name) ||
+	    !go_read_32(table, record + places.depths, &depths) ||
+	    (places.flags && !go_read(table, record + places.flags, &flags, sizeof(flags))) ||
+	    !go_read_name(table, name, &found))
+		return false;
+	found.depths = depths ? table->depths + depths : 0;
+	found.flags = go_is_relative(table) ? flags : GO_UNMARKED;
+	*function = found;
+	return true;
+}
+
+/* --- where the code is ------------------------------------------------------------------------ */
+
+static bool go_is_entry(const struct go_function *function)
+{
+	static const char name[] = "_rt0_amd64_linux";
+
+	return function->name_bytes == sizeof(name) - 1 &&
+	       memcmp(function->name, name, function->name_bytes) == 0;
+}
+
+/* The table does not tell the address of the code: the file's entry point is a known function. */
+static bool go_find_text(struct go_table *table)
+{
+	for (size_t i = 0; i < table->n_functions; i++) {
+		struct go_function function;
+
+		if (!go_table_read(table, i, &function) || !go_is_entry(&function))
+			continue;
+		table->text = table->entry - function.start;
+		return true;
+	}
+	return false;
+}
+
+bool go_table_init(struct go_table *table)
+{
+	uint64_t n, entry_bytes;
+
+	if (!go_has(table, 0, GO_HEAD_BYTES) || !go_is_head(table->bytes))
+		return false;
+	memcpy(&table->magic, table->bytes, sizeof(table->magic));
+	if (!go_read_word(table, GO_WORD_FUNCTIONS, &n) || !go_init_places(table) || !n ||
+	    n > LIMIT(GO_MAX_FUNCTIONS, 4096))
+		return false;
+	entry_bytes = 2 * (go_is_relative(table) ? sizeof(uint32_t) : sizeof(uint64_t));
+	if (entry_bytes * n > table->size_bytes - table->functions)
+		return false;
+	table->n_functions = n;
+	return !go_is_relative(table) || table->text || go_find_text(table);
+}
+
+/* --- depths ----------------------------------------------------------------------------------- */
+
+/* Little-endian groups of 7 bits; the top bit says that more follow. */
+static bool go_read_varint(struct go_depths *depths, uint32_t *value)
+{
+	*value = 0;
+	for (unsigned shift = 0; shift < 35; shift += 7) {
+		uint8_t byte;
+
+		if (!go_read(depths->table, depths->at, &byte, sizeof(byte)))
+			return false;
+		depths->at++;
+		*value |= (uint32_t)(byte & 0x7f) << shift;
+		if (!(byte & 0x80))
+			return true;
+	}
+	return false;
+}
+
+void go_depths_start(struct go_depths *depths, const struct go_table *table,
+		     const struct go_function *function)
+{
+	*depths = (struct go_depths){ .table = table,
+				      .at = function->depths,
+				      .end = function->depths ? function->end : function->start,
+				      .row_end = function->start,
+				      .depth = -1 };
+}
+
+bool go_depths_next(struct go_depths *depths)
+{
+	uint32_t change, size_bytes;
+
+	if (depths->row_end >= depths->end || !go_read_varint(depths, &change) ||
+	    (!change && depths->started) || !go_read_varint(depths, &size_bytes) || !size_bytes)
+		return false;
+	depths->started = true;
+	depths->depth += (int32_t)(change >> 1 ^ -(change & 1));
+	depths->row_start = depths->row_end;
+	depths->row_end += size_bytes;
+	if (depths->row_end > depths->end)
+		depths->row_end = depths->end;
+	return true;
+}

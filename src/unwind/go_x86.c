@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Go's code on x86-64; see go.h. A function's frame (Go src/cmd/internal/obj/x86/obj6.go, src/cmd/
+ * compile/abi-internal.md):
+ *
+ *   rsp + depth + 8   the caller's stack pointer
+ *   rsp + depth       the return address
+ *   rsp + depth - 8   the caller's rbp, in every function of Go that has a frame
+ *
+ * No other register survives a call. Functions in assembly follow the same rules, except those that
+ * set the stack pointer themselves:
+ *
+ *   goexit, mstart, rt0_go, mcall ...   nothing called them, or nothing is returned to: outermost
+ *   nanotime1, walltime, time.now       call the vDSO on the thread's own stack; r12 keeps the
+ *                                       goroutine's stack pointer (src/runtime/sys_linux_amd64.s)
+ *   others with GO_SP_WRITE             no row
+ */
+#include "config.h"
+
+#include "unwind/go.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "unwind/cfi_builder.h"
+#include "xtop/cleanup.h"
+
+struct go {
+	struct cfi *rows;
+};
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+#define GO_IS_ONE_OF(function, names) go_is_one_of(function, names, sizeof(names) / sizeof(*names))
+static bool go_is_one_of(const struct go_function *function, const char *const *names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strlen(names[i]) == function->name_bytes &&
+		    memcmp(names[i], function->name, function->name_bytes) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * mcall() and morestack() switch to the thread's stack and do not come back (Go src/runtime/
+ * traceback.go); neither does gogo(), which starts a goroutine.
+ */
+static bool go_is_outermost(const struct go_function *function)
+{
+	static const char *const unmarked[] = { "runtime.goexit", "runtime.mstart",
+						"runtime.rt0_go" };
+	static const char *const names[] = { "runtime.mcall", "runtime.morestack", "runtime.gogo",
+					     "gogo" };
+
+	if (function->flags & (GO_TOP | GO_UNMARKED))
+		return function->flags & GO_TOP || GO_IS_ONE_OF(function, unmarked) ||
+		       GO_IS_ONE_OF(function, names);
+	return function->flags & GO_ASSEMBLY && GO_IS_ONE_OF(function, names);
+}
+
+static bool go_keeps_sp_in_r12(const struct go_function *function)
+{
+	static const char *const names[] = { "runtime.nanotime1", "runtime.walltime",
+					     "runtime.walltime1", "time.now" };
+
+	return function->flags & (GO_ASSEMBLY | GO_UNMARKED) && GO_IS_ONE_OF(function, names);
+}
+
+static bool go_sets_sp(const struct go_function *function)
+{
+	static const char *const unmarked[] = { "runtime.systemstack", "runtime.asmcgocall",
+						"runtime.cgocallback",
+						"runtime.cgocallback_gofunc" };
+
+	return function->flags & GO_SP_WRITE ||
+	       (function->flags & GO_UNMARKED && GO_IS_ONE_OF(function, unmarked));
+}
+
+/* No function written in Go has a name without a dot. */
+static bool go_is_assembly(const struct go_function *function)
+{
+	return function->flags & GO_ASSEMBLY ||
+	       (function->flags & GO_UNMARKED &&
+		!memchr(function->name, '.', function->name_bytes));
+}
+
+/* --- rules ------------------------------------------------------------------------------------ */
+
+#define GO_MAX_DEPTH (1 << 30)
+
+/* DEPTH from register REG to the return address. RBP_SAVED: the caller's rbp lies below it. */
+static struct cfi_rule go_make_rule(unsigned reg, int64_t depth, bool rbp_saved)
+{
+	struct cfi_rule rule = { .kind = RULE_CFA,
+				 .reg = (uint8_t)reg,
+				 .low = rbp_saved ? -2 : -1,
+				 .n_words = rbp_saved ? 2 : 1,
+				 .saved = 1U << REG_RIP,
+				 .kept = 1U << REG_RIP | 1U << REG_RSP | 1U << REG_RBP,
+				 .offset = (int32_t)depth + 8 };
+
+	memset(rule.slot, CFI_RULE_WORDS, sizeof(rule.slot));
+	rule.slot[KEPT_RETURN] = rule.n_words - 1;
+	if (rbp_saved) {
+		rule.slot[KEPT_RBP] = 0;
+		rule.saved |= 1U << REG_RBP;
+	}
+	return rule;
+}
+
+/*
+ * Assembly may push what it likes. An odd depth happens in assembly only, too. Rows deeper than the
+ * first frame of FRAME bytes are those on the other stack.
+ */
+static struct cfi_rule go_rule_at(const struct go_function *function, int64_t depth, int64_t frame)
+{
+	bool assembly = go_is_assembly(function), rbp_saved = depth >= 8 && !assembly;
+	struct cfi_rule rule;
+
+	if (depth < 0 || depth > GO_MAX_DEPTH)
+		return (struct cfi_rule){ .kind = RULE_NONE };
+	if (go_keeps_sp_in_r12(function) && depth > frame)
+		return go_make_rule(REG_R12, frame, true);
+	rule = go_make_rule(REG_RSP, depth, rbp_saved);
+	if (depth && assembly)
+		rule.kept &= ~(1U << REG_RBP);
+	return rule;
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+static const struct cfi_rule go_nothing = { .kind = RULE_NONE };
+
+static void go_add_depths(struct cfi_builder *rows, const struct go_table *table,
+			  const struct go_function *function)
+{
+	uint64_t reached = function->start;
+	struct go_depths depths;
+	int64_t frame = 0;
+
+	go_depths_start(&depths, table, function);
+	while (go_depths_next(&depths) && rows->cfi->n_rows + 2 < CFI_MAX_ROWS) {
+		struct cfi_rule rule;
+
+		if (!frame)
+			frame = depths.depth;
+		rule = go_rule_at(function, depths.depth, frame);
+		cfi_builder_add(rows, depths.row_start, &rule);
+		reached = depths.row_end;
+	}
+	cfi_builder_add(rows, reached, &go_nothing);
+}
+
+static void go_add_function(struct cfi_builder *rows, const struct go_table *table,
+			    const struct go_function *function)
+{
+	static const struct cfi_rule outermost = { .kind = RULE_OUTERMOST };
+
+	rows->cfi->n_fdes++;
+	if (go_is_outermost(function)) {
+		cfi_builder_add(rows, function->start, &outermost);
+		cfi_builder_add(rows, function->end, &go_nothing);
+	} else if (!go_sets_sp(function) || go_keeps_sp_in_r12(function)) {
+		go_add_depths(rows, table, function);
+	}
+}
+
+/* Functions come in the order of their addresses. What does not is left out, and counted. */
+static void go_add_functions(struct cfi_builder *rows, const struct go_table *table)
+{
+	uint64_t reached = rows->cfi->base;
+
+	for (size_t i = 0; i < table->n_functions && !rows->no_memory; i++) {
+		struct go_function function;
+
+		if (!go_table_read(table, i, &function) || function.start < reached ||
+		    function.end - rows->cfi->base >= UINT32_MAX ||
+		    rows->cfi->n_rows + 2 >= CFI_MAX_ROWS) {
+			rows->cfi->n_refused++;
+			continue;
+		}
+		go_add_function(rows, table, &function);
+		reached = function.end;
+	}
+}
+
+static bool go_find_base(const struct go_table *table, uint64_t *base)
+{
+	struct go_function function;
+
+	for (size_t i = 0; i < table->n_functions; i++)
+		if (go_table_read(table, i, &function)) {
+			*base = function.start;
+			return true;
+		}
+	return false;
+}
+
+struct xtop_error *go_compile(const struct go_table *table, struct go **gop)
+{
+	_cleanup_(cfi_builder_deinit) struct cfi_builder rows = { 0 };
+	struct go *go;
+	uint64_t base;
+
+	*gop = NULL;
+	if (!go_find_base(table, &base))
+		return NULL;
+	go = calloc(1, sizeof(*go));
+	if (go && cfi_builder_init(&rows, base)) {
+		go_add_functions(&rows, table);
+		go->rows = cfi_builder_finish(&rows);
+	}
+	if (!go || !go->rows) {
+		free(go);
+		return error_create("out of memory for Go's table of %zu functions",
+				    table->n_functions);
+	}
+	*gop = go;
+	return NULL;
+}
+
+void go_destroy(struct go *go)
+{
+	if (!go)
+		return;
+	cfi_destroy(go->rows);
+	free(go);
+}
+
+size_t go_memory_bytes(const struct go *go)
+{
+	return sizeof(*go) + cfi_memory_bytes(go->rows);
+}
+
+/* --- a step ----------------------------------------------------------------------------------- */
+
+enum unwind_step go_step(struct go *go, uint64_t bias, struct cursor *cursor)
+{
+	return cfi_step(go->rows, bias, cursor);
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A program that Go's compiler builds here: the stripped file, also without section headers and
+ * position-independent, gives the functions that `go tool nm` tells of the whole one. At every byte
+ * of code the unwind rows agree with the .debug_frame of the whole one. Needs Go.
+ */
+#include "config.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "symbol/elf_frames.h"
+#include "symbol/elf_go.h"
+#include "tests/support/must.h"
+#include "tests/support/tap.h"
+#include "unwind/cfi_table.h"
+#include "unwind/go.h"
+#include "xtop/image.h"
+
+static const char source[] =
+	"package main\n"
+	"import (\"fmt\"; \"hash/fnv\"; \"os\"; \"time\")\n"
+	"type worker[T any] struct { n T }\n"
+	"//go:noinline\n"
+	"func (w *worker[T]) loop(k int) uint64 {\n"
+	"	h := fnv.New64a()\n"
+	"	for i := 0; i < k; i++ { fmt.Fprint(h, i, w.n, time.Now()) }\n"
+	"	return h.Sum64()\n"
+	"}\n"
+	"func main() {\n"
+	"	w := &worker[uint64]{7}\n"
+	"	go func() { w.n = w.loop(len(os.Args)) }()\n"
+	"	fmt.Println(w.loop(1000))\n"
+	"}\n";
+
+static char folder[] = "/tmp/test_go_program.XXXXXX";
+
+static int run(const char *format, ...)
+{
+	char command[1024], line[1200];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(command, sizeof(command), format, arguments);
+	va_end(arguments);
+	snprintf(line, sizeof(line), "cd %s && export HOME=%s GO111MODULE=off GOFLAGS= CGO_ENABLED=0 "
+		 "PATH=\"$PATH:/usr/lib/go-1.19/bin\" && %s", folder, folder, command);
+	return system(line);
+}
+
+static char *path_of(const char *name)
+{
+	static char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	return path;
+}
+
+static bool build(void)
+{
+	FILE *file = fopen(path_of("main.go"), "w");
+
+	fputs(source, file);
+	fclose(file);
+	return run("go build -o whole main.go") == 0 &&
+	       run("go build -ldflags='-s -w' -o stripped main.go") == 0 &&
+	       run("go build -ldflags='-s -w' -buildmode=pie -o pie main.go") == 0 &&
+	       run("go tool nm -n whole >whole.nm") == 0 && run("go build -buildmode=pie -o whole-pie "
+		   "main.go && go tool nm -n whole-pie >pie.nm") == 0;
+}
+
+/* --- images ----------------------------------------------------------------------------------- */
+
+static struct image *read_host(const char *name)
+{
+	struct image *image;
+	struct loads loads = { 0 };
+	int fd = open(path_of(name), O_RDONLY | O_CLOEXEC);
+
+	must(image_create(name, &image));
+	must(image_read_host_elf(image, fd, &loads));
+	close(fd);
+	return image;
+}
+
+struct copy {
+	uint8_t *bytes;
+	size_t n;
+};
+
+static size_t read_copy(void *context, uint64_t offset, void *buffer, size_t size_bytes)
+{
+	const struct copy *copy = context;
+
+	if (offset > copy->n)
+		return 0;
+	if (size_bytes > copy->n - offset)
+		size_bytes = copy->n - offset;
+	memcpy(buffer, copy->bytes + offset, size_bytes);
+	return size_bytes;
+}
+
+/* As a guest's file whose section headers are not in memory. */
+static struct image *read_without_sections(const char *name)
+{
+	int fd = open(path_of(name), O_RDONLY | O_CLOEXEC);
+	struct copy copy = { 0 };
+	struct bytes bytes = { .read = read_copy, .context = &copy };
+	struct image *image;
+	struct stat stat;
+
+	fstat(fd, &stat);
+	copy.bytes = malloc(stat.st_size);
+	copy.n = bytes.size_bytes = read(fd, copy.bytes, stat.st_size);
+	close(fd);
+	((Elf64_Ehdr *)copy.bytes)->e_shoff = 0;
+	((Elf64_Ehdr *)copy.bytes)->e_shnum = 0;
+	must(image_create(name, &image));
+	must(image_read_elf(image, &bytes));
+	free(copy.bytes);
+	return image;
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+/*
+ * nm names a function of assembly with the calling convention behind it. The table has "..." for
+ * what stands in brackets (Go src/cmd/link/internal/ld/pcln.go, nameOff()).
+ */
+static const char *short_name(const char *name)
+{
+	static char result[4096];
+	const char *open = strchr(name, '['), *close = strrchr(name, ']');
+	char *end;
+
+	if (open && close > open)
+		snprintf(result, sizeof(result), "%.*s[...%s", (int)(open - name), name, close);
+	else
+		snprintf(result, sizeof(result), "%s", name);
+	end = strstr(result, ".abi0");
+	if (end)
+		*end = '\0';
+	return result;
+}
+
+/* Functions of nm's list that IMAGE does not name so; *N counts all. */
+static unsigned different_names(const struct image *image, const char *list, unsigned *n)
+{
+	FILE *file = fopen(path_of(list), "r");
+	unsigned different = 0;
+	char line[4096], wanted[4096];
+
+	*n = 0;
+	while (fgets(line, sizeof(line), file)) {
+		struct symtab_entry entry = { 0 };
+		unsigned long address;
+		char type, name[3000];
+
+		if (sscanf(line, "%lx %c %2999[^\n]", &address, &type, name) != 3 ||
+		    (type != 'T' && type != 't') || strncmp(name, "runtime.text", 12) == 0 ||
+		    strncmp(name, "runtime.etext", 13) == 0)
+			continue;
+		++*n;
+		snprintf(wanted, sizeof(wanted), "%s", short_name(name));
+		if (symtab_find(image->symtab, address, &entry) && entry.start == address &&
+		    strcmp(short_name(entry.name), wanted) == 0)
+			continue;
+		if (++different <= 5)
+			printf("# %lx: %s, not %s\n", address, entry.name ? entry.name : "none",
+			       name);
+	}
+	fclose(file);
+	return different;
+}
+
+static void test_names(struct image *image, const char *what, const char *list)
+{
+	unsigned n = 0, different;
+
+	if (!check(image->symtab && image->tables.go, "%s: has functions and rows", what))
+		return;
+	different = different_names(image, list, &n);
+	check(n > 1000 && !different, "%s: %u of %u names differ from go tool nm", what, different,
+	      n);
+	image_unref(image);
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+static struct cursor cursor_at(uint64_t address)
+{
+	static struct {
+		struct sample_vcpu vcpu;
+		struct sample_stack stack;
+		uint64_t words[8192];
+	} stopped = { .vcpu = { .n_stacks = 1 } };
+	struct cursor cursor;
+
+	stopped.vcpu.size_bytes = sizeof(stopped);
+	stopped.stack = (struct sample_stack){ .address = 0xc000000000,
+					       .size_bytes = sizeof(stopped.words) };
+	for (unsigned i = 0; !stopped.words[0] && i < 8192; i++)
+		stopped.words[8191 - i] = 0x400000 + i;
+	cursor_init(&cursor, &stopped.vcpu);
+	cursor.regs[REG_RIP] = address;
+	cursor.regs[REG_RSP] = cursor.regs[REG_R12] = 0xc000000000;
+	return cursor;
+}
+
+struct tally {
+	unsigned same, different, outermost, uncovered;
+};
+
+static void compare_at(struct go *go, struct cfi *cfi, uint64_t address, struct tally *tally)
+{
+	struct cursor got = cursor_at(address), wanted = got;
+	enum unwind_step step = go_step(go, 0, &got), wanted_step = cfi_step(cfi, 0, &wanted);
+
+	if (wanted_step == STEP_NOT_COVERED || wanted_step == STEP_CUT) {
+		return;
+	} else if (step == STEP_OUTERMOST) {
+		tally->outermost++;
+	} else if (step == STEP_NOT_COVERED) {
+		if (!tally->uncovered++)
+			printf("# %" PRIx64 ": no row\n", address);
+	} else if (step == wanted_step && got.regs[REG_RIP] == wanted.regs[REG_RIP] &&
+		   got.regs[REG_RSP] == wanted.regs[REG_RSP]) {
+		tally->same++;
+	} else if (++tally->different < 5) {
+		printf("# %" PRIx64 ": rsp %" PRIx64 ", not %" PRIx64 "\n", address,
+		       got.regs[REG_RSP], wanted.regs[REG_RSP]);
+	}
+}
+
+/* Leaves out the functions that switch to the thread's stack: .debug_frame is wrong about them. */
+static bool switches_stacks(const struct go_function *function)
+{
+	return function->flags & GO_SP_WRITE;
+}
+
+static void test_rows(void)
+{
+	static const struct elf_limits limits = { .symbols = 1 << 20,
+						  .names_bytes = 1 << 28,
+						  .sections = 4096,
+						  .frames_bytes = 1 << 28,
+						  .inflated_bytes = 1 << 28 };
+	int fd = open(path_of("whole"), O_RDONLY | O_CLOEXEC);
+	struct tally tally = { 0 };
+	struct elf_frames frames;
+	struct elf_file file;
+	struct elf_go table;
+	struct cfi *cfi;
+	struct go *go;
+
+	must(elf_file_init_host(&file, fd, "whole", &limits));
+	elf_read_go(&file, &table);
+	elf_read_frames(&file, &frames);
+	must(cfi_compile(&frames.sections, &cfi));
+	must(go_compile(&table.table, &go));
+	for (size_t i = 0; i < table.table.n_functions; i++) {
+		struct go_function function;
+
+		if (!go_table_read(&table.table, i, &function) || switches_stacks(&function))
+			continue;
+		for (uint64_t address = function.start; address < function.end; address++)
+			compare_at(go, cfi, address, &tally);
+	}
+	check(tally.same > 300000 && !tally.different && !tally.uncovered,
+	      "rows at %u addresses as .debug_frame has them; %u different, %u without a row, %u in "
+	      "outermost functions",
+	      tally.same, tally.different, tally.uncovered, tally.outermost);
+	go_destroy(go);
+	cfi_destroy(cfi);
+	elf_frames_deinit(&frames);
+	elf_go_deinit(&table);
+	elf_file_deinit(&file);
+	close(fd);
+}
+
+int main(void)
+{
+	if (!mkdtemp(folder) || run("go version >/dev/null 2>&1")) {
+		printf("1..0 # SKIP no Go here\n");
+		return 0;
+	}
+	if (!check(build(), "go builds the program"))
+		return tap_done();
+	test_names(read_host("stripped"), "stripped", "whole.nm");
+	test_names(read_host("pie"), "stripped, position-independent", "pie.nm");
+	test_names(read_without_sections("stripped"), "without section headers", "whole.nm");
+	test_names(read_without_sections("pie"), "position-independent, without them", "pie.nm");
+	test_names(read_host("whole"), "not stripped", "whole.nm");
+	test_rows();
+	run("chmod -R u+w . && rm -rf %s", folder);
+	return tap_done();
+}
