@@ -94,6 +94,7 @@ static void use(struct linux_kernel *kernel, struct fuzz *fuzz)
 	if (kernel->guest.has_layout)
 		orc_destroy(orc_read_module(&kernel->guest, TEXT, 64, TEXT, TEXT + 0x1000));
 	fuzz_must(memchr(kernel->release, 0, sizeof(kernel->release)) != NULL, "a release ends");
+	kernel->guest.text_start = TEXT;
 	kernel->guest.text_end = TEXT + right_head.text_bytes;
 	kernel_cache_store(&cache, UUID, kernel);
 }
