@@ -1,23 +1,45 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Facts on which this depends: libFuzzer comes with clang. -fsanitize=fuzzer links it; the rest of a
 # program is compiled with -fsanitize=fuzzer-no-link. On Debian the runtime library is in
-# libclang-rt-VERSION-dev.
+# libclang-rt-VERSION-dev. MemorySanitizer excludes AddressSanitizer. It takes what a library writes
+# that was not compiled with it for uninitialised: tests/fuzz/border.c stands between. clang counts
+# which lines run under -fprofile-instr-generate -fcoverage-mapping.
 
 # Call this before AC_PROG_CC: only clang has libFuzzer.
 AC_DEFUN([XTOP_FUZZERS_COMPILER], [
   AC_ARG_ENABLE([fuzzers],
-    [AS_HELP_STRING([--enable-fuzzers],
-      [build for `make fuzzers': with clang, libFuzzer and sanitizers])],
+    [AS_HELP_STRING([--enable-fuzzers=KIND],
+      [build for `make fuzzers', with clang and libFuzzer. KIND: address (default), with
+       AddressSanitizer and UBSan; memory, with MemorySanitizer; coverage, for
+       tests/fuzz/coverage])],
     [], [enable_fuzzers=no])
+  AS_IF([test "x$enable_fuzzers" = xyes], [enable_fuzzers=address])
   AS_IF([test "x$enable_fuzzers" != xno && test "x$CC" = x], [CC=clang])])
+
+# XTOP_WRAP(FUNCTION...): calls of these functions go to __wrap_FUNCTION().
+AC_DEFUN([XTOP_WRAP], [
+  for xtop_function in $1; do
+    FUZZER_LIBS="$FUZZER_LIBS -Wl,--wrap=$xtop_function"
+  done])
 
 AC_DEFUN([XTOP_FUZZERS], [
   FUZZER_LIBS=
+  AS_CASE([$enable_fuzzers],
+    [no], [],
+    [address], [xtop_kind="-fsanitize=address,undefined"
+      XTOP_WRAP([malloc calloc realloc reallocarray aligned_alloc free])], dnl tests/fuzz/blocks.c
+    [memory], [xtop_kind="-fsanitize=memory -fsanitize-memory-track-origins"
+      dnl tests/fuzz/border.c
+      XTOP_WRAP([gelf_getphdr gelf_getshdr elf_getshdrstrndx elf_rawdata])
+      XTOP_WRAP([rust_demangle_callback cplus_demangle_v3_callback])
+      XTOP_WRAP([_Ux86_64_create_addr_space _Ux86_64_get_reg])],
+    [coverage], [xtop_kind="-fprofile-instr-generate -fcoverage-mapping"],
+    [AC_MSG_ERROR([--enable-fuzzers: '$enable_fuzzers' is not address, memory or coverage])])
   AS_IF([test "x$enable_fuzzers" != xno], [
-    FUZZER_LIBS="-fsanitize=fuzzer"
+    FUZZER_LIBS="$FUZZER_LIBS -fsanitize=fuzzer"
     xtop_saved_cflags=$CFLAGS
-    CFLAGS="$CFLAGS -fsanitize=fuzzer,address,undefined"
-    AC_MSG_CHECKING([whether $CC has libFuzzer])
+    CFLAGS="$CFLAGS -fsanitize=fuzzer $xtop_kind"
+    AC_MSG_CHECKING([whether $CC has libFuzzer and $xtop_kind])
     AC_LINK_IFELSE([AC_LANG_SOURCE([[
         #include <stddef.h>
         int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t size)
@@ -30,13 +52,10 @@ AC_DEFUN([XTOP_FUZZERS], [
        AC_MSG_ERROR([--enable-fuzzers needs clang with libFuzzer: dnl
 on Debian, apt-get install clang libclang-rt-$xtop_clang-dev])])
     CFLAGS=$xtop_saved_cflags
-    # tests/fuzz/blocks.c
-    for xtop_function in malloc calloc realloc reallocarray aligned_alloc free; do
-      FUZZER_LIBS="$FUZZER_LIBS -Wl,--wrap=$xtop_function"
-    done
     XTOP_CPPFLAGS=-DXTOP_SMALL_LIMITS # include/xtop/limit.h
-    XTOP_CFLAGS="$XTOP_CFLAGS -fsanitize=fuzzer-no-link,address,undefined"
+    XTOP_CFLAGS="$XTOP_CFLAGS -fsanitize=fuzzer-no-link $xtop_kind"
     XTOP_CFLAGS="$XTOP_CFLAGS -fno-omit-frame-pointer -fno-sanitize-recover=all"
-    XTOP_LDFLAGS="$XTOP_LDFLAGS -fsanitize=address,undefined"])
+    XTOP_LDFLAGS="$XTOP_LDFLAGS $xtop_kind"])
   AM_CONDITIONAL([WITH_FUZZERS], [test "x$enable_fuzzers" != xno])
+  AM_CONDITIONAL([FUZZ_MEMORY], [test "x$enable_fuzzers" = xmemory])
   AC_SUBST([FUZZER_LIBS])])

@@ -56,6 +56,7 @@ enum {
 	KEY_PACED,
 	KEY_STATS,
 	KEY_ADDRESSES,
+	KEY_BARE,
 	KEY_UNPAUSE,
 	KEY_ROOT
 };
@@ -89,6 +90,7 @@ static const struct option_spec option_specs[] = {
 	{ "paced", KEY_PACED, OPTION_FLAG, AT(paced), 0, 0, NULL },
 	{ "stats", KEY_STATS, OPTION_STRING, AT(stats), 0, 0, "a file, or - for stdout" },
 	{ "addresses", KEY_ADDRESSES, OPTION_FLAG, AT(addresses), 0, 0, NULL },
+	{ "bare", KEY_BARE, OPTION_FLAG, AT(bare), 0, 0, NULL },
 	{ "batch", 'b', OPTION_FLAG, AT(batch), 0, 0, NULL },
 	{ "quiet", 'q', OPTION_FLAG, AT(quiet), 0, 0, NULL },
 	{ "unpause", KEY_UNPAUSE, OPTION_STRING, AT(unpause), 0, 0,
@@ -130,6 +132,7 @@ const char *options_help(void)
 	       "  -w, --record=FILE     write the raw samples to a new file, a recording\n"
 	       "  -r, --replay=FILE     read a recording instead of sampling a guest\n"
 	       "      --paced           replay at the speed of the recording\n"
+	       "      --bare            copy no stacks: shows what the stops themselves cost\n"
 	       "      --stats=FILE      write counters and costs at exit, one JSON object\n"
 	       "      --addresses       show unnamed functions as 0xADDR\n"
 	       "  -b, --batch           print tables instead of showing the screen; the default\n"
@@ -405,6 +408,8 @@ static struct xtop_error *options_check(const struct options *options)
 	if (options->replay && options->record)
 		return error_create(
 			"--replay and --record do not go together: the recording is there already");
+	if (options->bare && options->replay)
+		return error_create("--bare is for live guests: a recording has its stacks");
 	if (options->paced && !options->replay)
 		return error_create("--paced is for --replay only");
 	if (options->quiet && !options->batch && !options->output && !options->record &&

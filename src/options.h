@@ -42,6 +42,7 @@ struct options {
 	bool paced;                  /* --paced: replay at the speed of the recording */
 	const char *stats;           /* NULL: none */
 	const char *unpause;         /* --unpause: a domain; NULL: no */
+	bool bare;                   /* --bare: stops that copy no stack */
 	bool addresses;              /* --addresses: unnamed frames as 0xADDR */
 	bool batch, quiet;           /* -n, -q imply batch; -o - and --stats=- imply quiet */
 };

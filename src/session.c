@@ -148,7 +148,7 @@ static struct xtop_error *session_start_broker(struct session *session)
 							sizeof(session->cache));
 
 	session->broker = (struct broker_settings){
-		.run = sampler_run,
+		.run = options->bare ? sampler_run_bare : sampler_run,
 		.domains = options->domains,
 		.n_domains = options->n_domains,
 		.files = { options->output, options->stats, options->record },
@@ -529,7 +529,7 @@ struct xtop_error *session_list(void)
 		char name[sizeof(info->name)];
 
 		text_clean(name, sizeof(name), info->name, strlen(info->name));
-		printf("%-24s %5u  %-4s  %-5c  %4u  %11.1f  %10.1f\n", name, info->domid,
+		printf("%-24s %5u  %-4s  %-5c  %4u  %11.1f  %10.3f\n", name, info->domid,
 		       pipelines_type_name(info->type), list[i].state, info->n_vcpus,
 		       (double)info->memory_kib / 1024, (double)list[i].cpu_time_ns / 1e9);
 	}

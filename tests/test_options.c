@@ -72,7 +72,7 @@ static void test_long(void)
 		accept("--domain=web01 --freq=200 --symbols=a --unwind=orc --budget=2.5 "
 		       "--interval=0.5 --iterations=3 --time=10 --half-life=0 --sort=self "
 		       "--filter=^x --output=o --format=folded --record=w --stats=st "
-		       "--addresses --batch --quiet --shared");
+		       "--addresses --bare --batch --quiet --shared");
 
 	check_string(options.domains[0], "web01", "--domain");
 	check(options.freq_hz == 200 && options.budget == 0.025 && options.interval_s == 0.5,
@@ -88,7 +88,9 @@ static void test_long(void)
 	check_string(options.output, "o", "--output");
 	check_string(options.record, "w", "--record");
 	check_string(options.stats, "st", "--stats");
-	check(options.addresses && options.batch && options.quiet && options.shared, "flags");
+	check(options.addresses && options.bare && options.batch && options.quiet &&
+		      options.shared,
+	      "flags");
 	options_deinit(&options);
 	options = accept("--replay r --paced");
 	check(options.paced && strcmp(options.replay, "r") == 0, "--replay, --paced");

@@ -4,7 +4,7 @@
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 AM_TESTS_ENVIRONMENT = top_srcdir='$(top_srcdir)' top_builddir='$(top_builddir)'; \
 	export top_srcdir top_builddir;
-TESTS = $(check_PROGRAMS) tests/rules tests/cli/errors tests/cli/replay
+TESTS = $(check_PROGRAMS) tests/rules tests/cli/errors tests/cli/replay tests/cli/rights
 LDADD = tests/support/libsupport.a libxtop.a $(XTOP_LIBS)
 
 # Made-up guests, memory and tables. The lab's programs use some of them, too.
@@ -19,9 +19,9 @@ tests_support_libsupport_a_SOURCES = \
 	tests/support/memory_guest.c
 
 # Files for the archive of `make dist`, besides the sources of programs.
-EXTRA_DIST += tests/demo tests/check tests/analyze tests/rules \
+EXTRA_DIST += tests/demo tests/check tests/analyze tests/hardware tests/rules \
 	$(wildcard $(srcdir)/tests/*/*.h $(srcdir)/tests/*/*.golden $(srcdir)/tests/*/*/*.golden) \
-	tests/cli/tap.sh tests/cli/errors tests/cli/replay \
+	tests/cli/tap.sh tests/cli/errors tests/cli/replay tests/cli/rights \
 	tests/unwind/recorded/tiny-nofp.rec tests/unwind/recorded/tiny-nofp.elf
 
 # This program writes the recording of a made-up guest. tests/cli runs xtop on it.

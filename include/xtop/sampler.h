@@ -14,5 +14,10 @@ size_t sampler_ring_bytes(unsigned n_vcpus);
 
 /* Samples GUEST into RING until control_is_quitting() or until the guest is gone. */
 void sampler_run(struct guest *guest, struct control *control, struct ring *ring);
+/*
+ * The same, but copies no stack: each stop is the hypercalls alone. The samples have registers, and
+ * stacks that were cut at once (CUT_LIMIT).
+ */
+void sampler_run_bare(struct guest *guest, struct control *control, struct ring *ring);
 
 #endif

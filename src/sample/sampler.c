@@ -63,6 +63,7 @@ struct sampler {
 	struct registers regs[GUEST_MAX_VCPUS]; /* of the wanted vCPUs, in the same order */
 	bool user[GUEST_MAX_VCPUS];
 	struct copied copied[GUEST_MAX_VCPUS];
+	bool bare; /* copies no stacks */
 	/*
 	 * The head of the record is kept here and goes into the ring last. The resolver's process
 	 * can write to the ring, and it parses what the guest made: so the sampler never reads back
@@ -94,6 +95,8 @@ static size_t sampler_copy_vcpu(struct sampler *sampler, char *to, unsigned i)
 {
 	struct copied *copied = &sampler->copied[i];
 
+	if (sampler->bare)
+		return sizeof(struct sample_vcpu);
 	copy_vcpu(&sampler->copier, &sampler->regs[i], sampler->user[i],
 		  to + sizeof(struct sample_vcpu), copied);
 	/*
@@ -444,8 +447,8 @@ static bool sampler_is_on_hold(const struct sampler *sampler)
 }
 
 /*
- * Another xtop stops the guest for a few dozen microseconds at a time. Only a pause that lasts
- * longer is an administrator's. False: Xen did not answer.
+ * Another xtop stops the guest for one sample at a time. Only a pause that lasts longer is an
+ * administrator's. False: Xen did not answer.
  */
 static bool sampler_look_at_guest(struct sampler *sampler, enum sampler_state before)
 {
@@ -516,7 +519,8 @@ static void sampler_adopt_counts(struct sampler *sampler)
 		budget_empty(&sampler->budget, now_ns);
 }
 
-void sampler_run(struct guest *guest, struct control *control, struct ring *ring)
+static void sampler_sample(struct guest *guest, struct control *control, struct ring *ring,
+			   bool bare)
 {
 	static struct sampler sampler; /* too large for a stack */
 	struct xtop_error *error;
@@ -524,6 +528,9 @@ void sampler_run(struct guest *guest, struct control *control, struct ring *ring
 
 	sampler = (struct sampler){ .guest = guest, .control = control, .ring = ring };
 	sampler.copier = (struct copier){ .guest = &guest->info, .control = control };
+	sampler.bare = bare;
+	for (unsigned i = 0; bare && i < GUEST_MAX_VCPUS; i++)
+		sampler.copied[i].cut = CUT_LIMIT;
 	error = frame_cache_create(&guest->mapper, SAMPLER_CACHE_PAGES, FRAME_CACHE_ROUND_NS,
 				   &sampler.copier.cache);
 	if (error) {
@@ -540,4 +547,14 @@ void sampler_run(struct guest *guest, struct control *control, struct ring *ring
 	frame_cache_drop(sampler.copier.cache); /* a mapping keeps a dead domain as a zombie */
 	sampler_publish_counts(&sampler, end, clock_now_ns());
 	frame_cache_destroy(sampler.copier.cache);
+}
+
+void sampler_run(struct guest *guest, struct control *control, struct ring *ring)
+{
+	sampler_sample(guest, control, ring, false);
+}
+
+void sampler_run_bare(struct guest *guest, struct control *control, struct ring *ring)
+{
+	sampler_sample(guest, control, ring, true);
 }

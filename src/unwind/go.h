@@ -13,7 +13,7 @@
 
 struct go;
 
-/* *GOP is NULL when the table has no function. Error: out of memory. */
+/* *GOP is NULL when the table has no function, or no rows of one. Error: out of memory. */
 struct xtop_error *go_compile(const struct go_table *table, struct go **gop);
 void go_destroy(struct go *go); /* NULL allowed */
 size_t go_memory_bytes(const struct go *go);

@@ -209,6 +209,10 @@ struct xtop_error *go_compile(const struct go_table *table, struct go **gop)
 	go = calloc(1, sizeof(*go));
 	if (go && cfi_builder_init(&rows, base)) {
 		go_add_functions(&rows, table);
+		if (!rows.no_memory && !rows.cfi->n_rows) { /* none tells its depths */
+			free(go);
+			return NULL;
+		}
 		go->rows = cfi_builder_finish(&rows);
 	}
 	if (!go || !go->rows) {

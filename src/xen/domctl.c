@@ -45,7 +45,10 @@
 #define RESULT_PENDING 1 /* no domctl has this result: they return 0 or a negative errno */
 #define RESULT_REFUSED ((xen_ulong_t)-EACCES) /* of a domctl with another interface version */
 #define NO_VERSION     0 /* no Xen has this interface version */
-/* About a second. The page that Xen cannot read is away for microseconds only. */
+/*
+ * Over a second: a hypercall takes 1.7 thousand instructions (doc/DESIGN §4). The page that Xen
+ * cannot read is away only while Linux moves it.
+ */
 #define RELEASE_TRIES 1000000
 
 #define MODE_ASK_NS 10000000000ULL /* how long Xen's answer about a vCPU's mode is used */

@@ -5,12 +5,18 @@
 fuzz_names = $(patsubst $(srcdir)/%.c,%,$(wildcard $(srcdir)/tests/fuzz/fuzz_*.c))
 
 # What fuzzers share, and what makes right tables for them to spoil. The latter is not looked at by
-# the fuzzer, and therefore fast. libfuzz.a comes a second time, behind libxtop.a: a target that has
+# the fuzzer, and therefore fast; MemorySanitizer has to see what it writes. libfuzz.a comes a second time, behind libxtop.a: a target that has
 # no large block itself gets blocks.c through libxtop.a.
 EXTRA_LIBRARIES = tests/fuzz/libfuzz.a tests/fuzz/libmade.a
-tests_fuzz_libfuzz_a_SOURCES = tests/fuzz/blocks.c tests/fuzz/guest.c
+tests_fuzz_libfuzz_a_SOURCES = tests/fuzz/guest.c
 tests_fuzz_libmade_a_SOURCES = $(tests_support_libsupport_a_SOURCES)
+if FUZZ_MEMORY
+tests_fuzz_libfuzz_a_SOURCES += tests/fuzz/border.c
+tests_fuzz_libmade_a_CFLAGS = $(AM_CFLAGS) -fno-sanitize=fuzzer-no-link
+else
+tests_fuzz_libfuzz_a_SOURCES += tests/fuzz/blocks.c
 tests_fuzz_libmade_a_CFLAGS = $(AM_CFLAGS) -fno-sanitize=all
+endif
 
 # libfuzz.a is named twice, because it replaces malloc() and free() for the other libraries, too.
 $(fuzz_names): %: $(srcdir)/%.c tests/fuzz/libfuzz.a tests/fuzz/libmade.a libxtop.a
@@ -26,4 +32,4 @@ if !WITH_FUZZERS
 endif
 .PHONY: fuzzers
 CLEANFILES += $(fuzz_names)
-EXTRA_DIST += tests/fuzz/run tests/fuzz/corpus $(wildcard $(srcdir)/tests/fuzz/*.c)
+EXTRA_DIST += tests/fuzz/run tests/fuzz/coverage tests/fuzz/corpora tests/fuzz/corpus $(wildcard $(srcdir)/tests/fuzz/*.c)

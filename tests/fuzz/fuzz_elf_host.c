@@ -41,6 +41,26 @@ static void read_symbols(int fd)
 	symtab_destroy(tab);
 }
 
+/* As -k adds it, which takes what is no ELF for the text of nm. */
+static void add_file(int fd)
+{
+	struct symbols *symbols;
+	struct image *image;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	fuzz_succeed(symbols_create(&symbols));
+	error_destroy(symbols_add_file(symbols, path));
+	for (size_t i = 0; i < symbols_count(symbols); i++) {
+		image = symbols_image(symbols, i);
+		fuzz_must(image->symtab == symbols_table(symbols, i), "an image has its table");
+		if (symtab_count(image->symtab))
+			space_find(symbols_space(symbols), symtab_at(image->symtab, 0).start);
+	}
+	symbols_warning(symbols);
+	symbols_destroy(symbols);
+}
+
 /* The same descriptor for all inputs: a file on disk costs more than the reading of it. */
 static int make_file(const uint8_t *bytes, size_t size_bytes)
 {
@@ -60,5 +80,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size_bytes)
 
 	read_image(fd);
 	read_symbols(fd);
+	add_file(fd);
 	return 0;
 }

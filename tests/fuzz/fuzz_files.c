@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A right process of a Linux guest in one of three layouts, with its files in the page cache, in
- * which the input changes words: its space with names and tables, and the names that a JIT compiler
- * wrote. fuzz_process has what is not right to begin with.
+ * which the input changes words: its space with names and tables, the names that a JIT compiler
+ * wrote, and which task a sample belongs to. fuzz_process has what is not right to begin with.
  */
 #include "config.h"
 
@@ -10,6 +10,7 @@
 #include "linux/process/tasks.h"
 #include "linux/process/path.h"
 #include "linux/process/processes.h"
+#include "linux/task_finder.h"
 #include "tests/support/made_linux.h"
 #include "tests/support/program.h"
 
@@ -23,7 +24,9 @@
 struct world {
 	struct made_linux *made;
 	struct layout layout; /* as it was made */
+	struct memory_root root; /* of MM */
 	uint64_t task, mm, file;
+	uint64_t tasks[4]; /* TASK; children of it: with the same memory, with none; a kernel thread */
 };
 
 struct change {
@@ -46,6 +49,19 @@ static void make_files(struct world *world, struct vma *areas)
 	made_file(world->made, "/tmp/perf-50.map", jit, sizeof(jit) - 1);
 }
 
+static void make_tasks(struct world *world)
+{
+	world->root = made_mm_root(world->made, world->mm);
+	world->tasks[0] = world->task;
+	world->tasks[1] = made_task(world->made, 51, 51, "child", world->mm, 0);
+	world->tasks[2] = made_task(world->made, 52, 52, "ended", 0, 0);
+	world->tasks[3] = made_task(world->made, 53, 53, "kthread", 0, 0);
+	for (unsigned i = 0; i < 4; i++) {
+		made_set(world->made, world->tasks[i], TASK_START_TIME, 1000 * (i + 1));
+		made_set(world->made, world->tasks[i], TASK_REAL_PARENT, world->task);
+	}
+}
+
 static struct world *world_of(unsigned kind)
 {
 	struct world *world = &worlds[kind % N_KINDS];
@@ -63,6 +79,7 @@ static struct world *world_of(unsigned kind)
 	make_files(world, areas);
 	world->mm = made_mm(world->made, areas, sizeof(areas) / sizeof(areas[0]));
 	world->task = made_task(world->made, 50, 50, "server", world->mm, 0);
+	make_tasks(world);
 	world->layout = world->made->guest.layout;
 	return world;
 }
@@ -129,6 +146,39 @@ static void look(const struct world *world, struct processes *processes, struct 
 	processes_poll(processes, now_ns + 1);
 }
 
+/*
+ * Samples of a task in user mode and in the kernel, on its own page tables or on others, at times
+ * before and after it was read first.
+ */
+static void find_tasks(const struct world *world, struct fuzz *fuzz, struct task_finder *finder)
+{
+	struct {
+		struct sample_vcpu head;
+		struct sample_stack stack;
+		uint64_t words[2];
+	} sample;
+
+	for (unsigned i = 0; i < 6; i++) {
+		uint8_t how = fuzz_u8(fuzz);
+		struct os_task task = { 0 };
+
+		sample.head = (struct sample_vcpu){
+			.size_bytes = sizeof(sample),
+			.user = how & 1,
+			.n_stacks = how >> 1 & 1,
+			.task = world->tasks[how >> 2 & 3],
+			.regs = { .rip = BASE + 0x100,
+				  .cr0 = 1U << 31,
+				  .cr3 = how & 16 ? world->root.cr3 : world->made->guest.root.cr3,
+				  .cr4 = 0x20 },
+		};
+		sample.stack = (struct sample_stack){ .address = MADE_OBJECTS + fuzz_u16(fuzz) * 16,
+						      .size_bytes = 16 };
+		task_finder_find(finder, &sample.head, (uint64_t)(how >> 5) * 100000000, &task);
+		fuzz_must(!task.process || strnlen(task.process, 64) < 64, "a name ends");
+	}
+}
+
 /* What changes between two looks is put into CHANGES, too. */
 static unsigned use(const struct world *world, struct fuzz *fuzz, struct change *changes,
 		    unsigned n)
@@ -149,6 +199,11 @@ static unsigned use(const struct world *world, struct fuzz *fuzz, struct change 
 	for (unsigned i = 0; i < 16 && (note = processes_next_note(processes, note)); i++)
 		;
 	path_read(&world->made->guest, world->file, &name);
+	if (tasks)
+		find_tasks(world, fuzz,
+			   &(struct task_finder){ .guest = &world->made->guest,
+						  .tasks = tasks,
+						  .processes = processes });
 	tasks_destroy(tasks);
 	processes_destroy(processes);
 	return n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A file of the kernel cache. The input changes a valid file, which then gets the right checksum.
- * What is loaded from it is used with a guest.
+ * What is loaded from it is used with a guest, and stored again.
  */
 #include "config.h"
 
@@ -92,6 +92,9 @@ static void use(struct linux_kernel *kernel, struct fuzz *fuzz)
 	if (kernel->guest.has_layout)
 		orc_destroy(orc_read_module(&kernel->guest, TEXT, 64, TEXT, TEXT + 0x1000));
 	fuzz_must(memchr(kernel->release, 0, sizeof(kernel->release)) != NULL, "a release ends");
+	kernel->guest.text_start = TEXT;
+	kernel->guest.text_end = TEXT + right_head.text_bytes;
+	kernel_cache_store(&cache, UUID, kernel);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)

@@ -248,6 +248,27 @@ static void test_learned(void)
 	end();
 }
 
+static void test_bare(void)
+{
+	begin(2);
+	memory->look.states[1] = VCPU_BLOCKED;
+	memory->user[0] = true;
+	n_ticks = 10;
+	sampler_run_bare(&memory->guest, control, ring);
+	control_get_counts(control, &counts);
+	read_ring();
+	check(counts.stops == n_taken && n_taken == 11 && counts.retakes == 0,
+	      "a stop a tick: %" PRIu64 " for %u samples", counts.stops, n_taken);
+	check_u64(memory->maps, 0, "pages mapped");
+	check(taken[3].head.stopped_ns && taken[3].vcpus[0].cr3 == memory->regs[0].cr3 &&
+		      taken[3].vcpus[0].user == 1,
+	      "registers are there");
+	check(taken[3].vcpus[0].n_stacks == 0 && taken[3].vcpus[0].cut == CUT_LIMIT,
+	      "the stack was cut at once");
+	check(taken[3].vcpus[1].state == VCPU_BLOCKED, "the idle vCPU is in the sample");
+	end();
+}
+
 /* --- what the guest does ---------------------------------------------------------------------- */
 
 static void block(unsigned tick)
@@ -1146,6 +1167,7 @@ int main(void)
 	test_plain();
 	test_counts();
 	test_learned();
+	test_bare();
 	test_blocked();
 	test_run_time();
 	test_tables_change();

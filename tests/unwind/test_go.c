@@ -265,6 +265,22 @@ static void test_no_text(void)
 	check(!go_table_init(&table), "no entry point: the table is of no use");
 }
 
+/* The only function sets the stack pointer, so its depths say nothing. */
+static void test_no_rows(void)
+{
+	struct go_table table = { .bytes = bytes };
+	struct xtop_error *error;
+	struct go *go;
+
+	memset(bytes, 0, sizeof(bytes));
+	table.size_bytes = make_go(MAKE_GO_1_20, TEXT, true, &functions[SYSTEMSTACK], 1, bytes,
+				   sizeof(bytes));
+	check(go_table_init(&table) && table.n_functions == 1, "a table of one function");
+	error = go_compile(&table, &go);
+	check(!error && !go, "no rows, and no error: %s", error ? error_message(error) : "");
+	error_destroy(error);
+}
+
 int main(void)
 {
 	for (unsigned layout = 0; layout < N_MAKE_GO; layout++) {
@@ -276,6 +292,7 @@ int main(void)
 	test_functions(MAKE_GO_1_18, false);
 	test_functions(MAKE_GO_1_20, false);
 	test_no_text();
+	test_no_rows();
 	test_gap();
 	return tap_done();
 }

@@ -263,18 +263,17 @@ static bool cache_fill_head(const char *uuid, const struct linux_kernel *kernel,
 
 	if (!image->build_id.size_bytes || text_bytes == 0 || text_bytes > CACHE_MAX_TEXT_BYTES)
 		return false;
-	*head = (struct cache_head){
-		.magic = CACHE_MAGIC,
-		.version = CACHE_VERSION,
-		.head_bytes = sizeof(*head),
-		.build_id = image->build_id,
-		.has_layout = guest->has_layout,
-		.layout = guest->layout,
-		.orc_layout = guest->orc_layout,
-		.text_bytes = (uint32_t)text_bytes,
-		.n_symbols = (uint32_t)symtab_count(image->symtab),
-		.orc_bytes = image->tables.orc ? orc_pack_bytes(image->tables.orc) : 0,
-	};
+	memset(head, 0, sizeof(*head)); /* the padding as well: all of it is written, and summed */
+	memcpy(head->magic, CACHE_MAGIC, sizeof(head->magic));
+	head->version = CACHE_VERSION;
+	head->head_bytes = sizeof(*head);
+	head->build_id = image->build_id;
+	head->has_layout = guest->has_layout;
+	head->layout = guest->layout;
+	head->orc_layout = guest->orc_layout;
+	head->text_bytes = (uint32_t)text_bytes;
+	head->n_symbols = (uint32_t)symtab_count(image->symtab);
+	head->orc_bytes = image->tables.orc ? orc_pack_bytes(image->tables.orc) : 0;
 	snprintf(head->uuid, sizeof(head->uuid), "%s", uuid);
 	head->build_id.address -= guest->text_start;
 	memcpy(head->release, kernel->release, sizeof(head->release));

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The border between code that MemorySanitizer watches and libraries that were compiled without it:
+ * libelf, libunwind, libiberty. MemorySanitizer does not see what such a library writes, and would
+ * take all of it for uninitialised. The linker sends the calls through this file (-Wl,--wrap,
+ * m4/xtop_fuzzers.m4), which marks the results as written.
+ *
+ * Functions of ours that a library calls get their arguments through functions that are not
+ * watched: these pass every argument on as written.
+ */
+#include "config.h"
+
+#include <gelf.h>
+#include <libelf.h>
+#include <libiberty/demangle.h>
+#include <libunwind.h>
+#include <sanitizer/msan_interface.h>
+
+#define UNWATCHED __attribute__((no_sanitize("memory")))
+#define REAL_(name) __real_##name
+#define WRAP_(name) __wrap_##name
+#define REAL(name)  REAL_(name)
+#define WRAP(name)  WRAP_(name)
+
+/* --- libelf ----------------------------------------------------------------------------------- */
+
+GElf_Phdr *__real_gelf_getphdr(Elf *elf, int index, GElf_Phdr *to);
+GElf_Shdr *__real_gelf_getshdr(Elf_Scn *section, GElf_Shdr *to);
+int __real_elf_getshdrstrndx(Elf *elf, size_t *to);
+Elf_Data *__real_elf_rawdata(Elf_Scn *section, Elf_Data *data);
+
+GElf_Phdr *__wrap_gelf_getphdr(Elf *elf, int index, GElf_Phdr *to);
+GElf_Shdr *__wrap_gelf_getshdr(Elf_Scn *section, GElf_Shdr *to);
+int __wrap_elf_getshdrstrndx(Elf *elf, size_t *to);
+Elf_Data *__wrap_elf_rawdata(Elf_Scn *section, Elf_Data *data);
+
+GElf_Phdr *__wrap_gelf_getphdr(Elf *elf, int index, GElf_Phdr *to)
+{
+	GElf_Phdr *header = __real_gelf_getphdr(elf, index, to);
+
+	if (header)
+		__msan_unpoison(to, sizeof(*to));
+	return header;
+}
+
+GElf_Shdr *__wrap_gelf_getshdr(Elf_Scn *section, GElf_Shdr *to)
+{
+	GElf_Shdr *header = __real_gelf_getshdr(section, to);
+
+	if (header)
+		__msan_unpoison(to, sizeof(*to));
+	return header;
+}
+
+int __wrap_elf_getshdrstrndx(Elf *elf, size_t *to)
+{
+	int result = __real_elf_getshdrstrndx(elf, to);
+
+	if (result == 0)
+		__msan_unpoison(to, sizeof(*to));
+	return result;
+}
+
+Elf_Data *__wrap_elf_rawdata(Elf_Scn *section, Elf_Data *data)
+{
+	Elf_Data *raw = __real_elf_rawdata(section, data);
+
+	if (raw) {
+		__msan_unpoison(raw, sizeof(*raw));
+		__msan_unpoison(raw->d_buf, raw->d_buf ? raw->d_size : 0);
+	}
+	return raw;
+}
+
+/* --- libiberty -------------------------------------------------------------------------------- */
+
+typedef int demangle_function(const char *mangled, int options, demangle_callbackref callback,
+			      void *opaque);
+demangle_function __real_rust_demangle_callback, __real_cplus_demangle_v3_callback;
+demangle_function __wrap_rust_demangle_callback, __wrap_cplus_demangle_v3_callback;
+
+static demangle_callbackref border_demangled;
+
+static UNWATCHED void border_append(const char *text, size_t bytes, void *opaque)
+{
+	__msan_unpoison(text, bytes);
+	border_demangled(text, bytes, opaque);
+}
+
+int __wrap_rust_demangle_callback(const char *mangled, int options, demangle_callbackref callback,
+				  void *opaque)
+{
+	border_demangled = callback;
+	return __real_rust_demangle_callback(mangled, options, border_append, opaque);
+}
+
+int __wrap_cplus_demangle_v3_callback(const char *mangled, int options,
+				      demangle_callbackref callback, void *opaque)
+{
+	border_demangled = callback;
+	return __real_cplus_demangle_v3_callback(mangled, options, border_append, opaque);
+}
+
+/* --- libunwind -------------------------------------------------------------------------------- */
+
+/* libunwind.h gives its functions names of the architecture by macros. */
+unw_addr_space_t REAL(unw_create_addr_space)(unw_accessors_t *accessors, int order);
+unw_addr_space_t WRAP(unw_create_addr_space)(unw_accessors_t *accessors, int order);
+int REAL(unw_get_reg)(unw_cursor_t *cursor, int reg, unw_word_t *value);
+int WRAP(unw_get_reg)(unw_cursor_t *cursor, int reg, unw_word_t *value);
+
+static unw_accessors_t border_ours;
+
+static UNWATCHED int border_find_proc_info(unw_addr_space_t space, unw_word_t ip,
+					   unw_proc_info_t *info, int need, void *argument)
+{
+	return border_ours.find_proc_info(space, ip, info, need, argument);
+}
+
+static UNWATCHED void border_put_unwind_info(unw_addr_space_t space, unw_proc_info_t *info,
+					     void *argument)
+{
+	border_ours.put_unwind_info(space, info, argument);
+}
+
+static UNWATCHED int border_access_mem(unw_addr_space_t space, unw_word_t address,
+				       unw_word_t *value, int write, void *argument)
+{
+	return border_ours.access_mem(space, address, value, write, argument);
+}
+
+static UNWATCHED int border_access_reg(unw_addr_space_t space, unw_regnum_t number,
+				       unw_word_t *value, int write, void *argument)
+{
+	return border_ours.access_reg(space, number, value, write, argument);
+}
+
+unw_addr_space_t WRAP(unw_create_addr_space)(unw_accessors_t *accessors, int order)
+{
+	static unw_accessors_t replaced;
+
+	border_ours = replaced = *accessors;
+	replaced.find_proc_info = border_find_proc_info;
+	replaced.put_unwind_info = border_put_unwind_info;
+	replaced.access_mem = border_access_mem;
+	replaced.access_reg = border_access_reg;
+	return REAL(unw_create_addr_space)(&replaced, order);
+}
+
+int WRAP(unw_get_reg)(unw_cursor_t *cursor, int reg, unw_word_t *value)
+{
+	int result = REAL(unw_get_reg)(cursor, reg, value);
+
+	if (result == 0)
+		__msan_unpoison(value, sizeof(*value));
+	return result;
+}
