@@ -11,6 +11,8 @@ libxtop_a_SOURCES += \
 	src/sample/copy.h \
 	src/sample/pieces.c \
 	src/sample/pieces.h \
+	src/sample/plan.c \
+	src/sample/plan.h \
 	src/sample/ring.c \
 	src/sample/sample.c \
 	src/sample/sampler.c \

@@ -3,7 +3,8 @@
  * Stops a Xen guest, reads its registers and releases it: raw domctls through libxencall, in
  * preallocated hypercall memory. In the sampler's process; guard and broker share the memory.
  *
- *   look     multicall [ getdomaininfo, getvcpuinfo of every vCPU ]    the guest runs
+ *   look     multicall [ getdomaininfo, getvcpuinfo of every vCPU ]    the guest runs; of its life
+ *            alone the first call alone
  *   stop     multicall [ pausedomain, getvcpucontext of those wanted ]
  *   release  multicall [ unpausedomain ]
  *   ask      multicall [ gethvmcontext_partial of one vCPU ]           the guest runs, seldom
@@ -260,18 +261,17 @@ static void domctl_ask_modes(struct domctl_guest *guest, uint64_t now_ns)
 
 /* --- look, stop, release ---------------------------------------------------------------------- */
 
-static bool domctl_look(void *context, struct guest_look *look)
+/* The first N calls of the look: what Xen says of the domain, then of its first N - 1 vCPUs. */
+static bool domctl_look_calls(struct domctl_guest *guest, unsigned n, struct guest_look *look)
 {
-	struct domctl_guest *guest = context;
 	struct domctl_batch *batch = &guest->area->look;
 	const struct xen_domctl_getdomaininfo *info = &batch->domctls[0].u.getdomaininfo;
 
 	/* Xen writes here which domain it describes: if ours is gone, the next one. */
 	batch->domctls[0].domain = guest->domid;
 	guest->looked_ns = clock_now_ns();
-	if (!domctl_multicall(guest, batch, 1 + guest->n_vcpus))
+	if (!domctl_multicall(guest, batch, n))
 		return false;
-	domctl_ask_modes(guest, guest->looked_ns);
 	look->life = GUEST_RUNS;
 	look->end = GUEST_END_UNKNOWN;
 	if (batch->entries[0].result || info->domain != guest->domid ||
@@ -284,6 +284,22 @@ static bool domctl_look(void *context, struct guest_look *look)
 		look->life = GUEST_PAUSED_BY_OTHERS;
 	}
 	look->pages = info->tot_pages;
+	return true;
+}
+
+static bool domctl_look_life(void *context, struct guest_look *look)
+{
+	return domctl_look_calls(context, 1, look);
+}
+
+static bool domctl_look(void *context, struct guest_look *look)
+{
+	struct domctl_guest *guest = context;
+	const struct domctl_batch *batch = &guest->area->look;
+
+	if (!domctl_look_calls(guest, 1 + guest->n_vcpus, look))
+		return false;
+	domctl_ask_modes(guest, guest->looked_ns);
 	for (unsigned i = 0; i < guest->n_vcpus; i++)
 		look->states[i] = domctl_vcpu_state(&batch->entries[1 + i], &batch->domctls[1 + i]);
 	return true;
@@ -379,6 +395,7 @@ static void domctl_close(void *context)
 
 static const struct guest_ops domctl_ops = {
 	.look = domctl_look,
+	.look_life = domctl_look_life,
 	.stop = domctl_stop,
 	.release = domctl_release,
 	.close = domctl_close,
