@@ -189,7 +189,7 @@ static void *xen_map(void *context, frame_t frame)
 }
 
 static const struct guest_ops xen_ops = {
-	.look = xen_look, .stop = xen_stop, .release = xen_release, .close = xen_close
+	.look = xen_look, .look_life = xen_look, .stop = xen_stop, .release = xen_release, .close = xen_close
 };
 
 struct xtop_error *domctl_open(const struct guest_info *info, struct stop_area *area,

@@ -49,6 +49,7 @@ check_PROGRAMS = \
 	tests/sample/test_run_time \
 	tests/sample/test_sample \
 	tests/sample/test_sampler \
+	tests/sample/test_weights \
 	tests/supervise/test_sandbox \
 	tests/supervise/test_unpause \
 	tests/elf/test_elf_compressed \
@@ -117,6 +118,7 @@ check_PROGRAMS = \
 	tests/query/test_history \
 	tests/query/test_neighbours \
 	tests/query/test_selection \
+	tests/query/test_weighted \
 	tests/export/test_batch \
 	tests/export/test_folded \
 	tests/export/test_forged \

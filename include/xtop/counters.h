@@ -22,6 +22,7 @@ enum counter_kind {
 	COUNTER_U64,
 	COUNTER_DOUBLE,
 	COUNTER_ARRAY, /* of uint64_t */
+	COUNTER_TICKS, /* an array of double; whole numbers are shown */
 };
 
 struct counter {
@@ -29,8 +30,8 @@ struct counter {
 	enum counter_kind kind;
 	const char *name;              /* in --stats and doc/FORMATS; never changes */
 	size_t offset;                 /* in struct snapshot */
-	const char *const *elements;   /* COUNTER_ARRAY: the names of its elements */
-	size_t n;                      /* COUNTER_ARRAY: how many */
+	const char *const *elements;   /* arrays: the names of its elements */
+	size_t n;                      /* arrays: how many */
 };
 
 /* In the order of --stats. */

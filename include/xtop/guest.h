@@ -55,6 +55,8 @@ struct guest_ops {
 	 * gone.
 	 */
 	bool (*look)(void *context, struct guest_look *look);
+	/* The same without the states of the vCPUs: one call to Xen, however many there are. */
+	bool (*look_life)(void *context, struct guest_look *look);
 	/*
 	 * Stops the guest and reads the registers of the N vCPUS, in one hypercall. user[i]: vCPU i
 	 * ran user code. False: the guest runs; it could not be stopped, or not all registers could

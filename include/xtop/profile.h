@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The profile: a call tree of all samples since start or reset, kept as a hash table of nodes
- * (parent, frame). A node has its own weight twice: live, decaying with a half-life, and total, the
- * plain count. Decay costs nothing until somebody reads: adding a sample costs its depth, and no
- * pass over the table makes weights smaller.
+ * (parent, frame). A node has its own weight in ticks twice: live, decaying with a half-life, and
+ * total. It also counts its samples. Decay costs nothing until somebody reads: adding a sample
+ * costs its depth, and no pass over the table makes weights smaller.
  *
  * A sample is added to the leaf of its stack only. The weight that passes through a node is summed
  * when a snapshot is taken. Memory is bounded: when no node is free, the lightest subtrees are
@@ -36,12 +36,13 @@ struct xtop_error *profile_create(size_t max_nodes, uint64_t half_life_ns,
 void profile_destroy(struct profile *profile); /* NULL allowed */
 
 /*
- * Adds COUNT samples of one stack of N frame ids, OUTERMOST FIRST. TIME_NS should not go back; if
- * it does, the latest time seen counts instead. N 0 means a stack of FRAME_UNKNOWN. A stack deeper
- * than SNAPSHOT_MAX_DEPTH, or than half of MAX_NODES, loses its innermost frames.
+ * Adds COUNT samples of one stack of N frame ids, OUTERMOST FIRST. Together they stand for TICKS, a
+ * multiple of 1 / SAMPLE_WEIGHT_TICK. TIME_NS should not go back; if it does, the latest time seen
+ * counts instead. N 0 means a stack of FRAME_UNKNOWN. A stack deeper than SNAPSHOT_MAX_DEPTH, or
+ * than half of MAX_NODES, loses its innermost frames.
  */
 void profile_add(struct profile *profile, const uint32_t *frames, size_t n, uint64_t time_ns,
-		 uint32_t count);
+		 uint32_t count, double ticks);
 void profile_reset(struct profile *profile); /* forgets all nodes and totals */
 
 /*

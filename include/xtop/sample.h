@@ -19,6 +19,7 @@
 
 #define SAMPLE_MAX_STACKS 8                 /* for each vCPU: kernel, interrupt, user, ... */
 #define SAMPLE_STACK_LIMIT_BYTES (64 << 10) /* of a vCPU, all pieces together */
+#define SAMPLE_WEIGHT_TICK 1024             /* the weight of a sample that stands for one tick */
 
 enum sample_flag {
 	SAMPLE_LATE = 1 << 0,   /* the tick began over half a period after its deadline */
@@ -32,6 +33,8 @@ struct sample {
 	uint64_t time_ns;    /* CLOCK_MONOTONIC when the guest was stopped */
 	uint32_t stopped_ns; /* from before the pause to after the unpause; 0: there was no stop */
 	uint32_t period_ns;  /* from the deadline before to this one, as asked for */
+	uint32_t weight;     /* ticks that it stands for, times SAMPLE_WEIGHT_TICK; never 0 */
+	uint32_t unused;     /* 0 */
 };
 
 /* Why the copy of a stack ends where it does. Only the unwinder can tell whether that matters. */

@@ -28,8 +28,13 @@ struct snapshot_node {
 	uint32_t parent; /* index; the root is its own */
 	uint32_t end;    /* index behind the last node of the subtree */
 	uint32_t depth;  /* root 0 */
-	double self_live, children_live;       /* samples, decayed; children include self */
-	uint64_t self_total, children_total;   /* samples since start or reset */
+	/*
+	 * What its samples weigh, in ticks; children include self. Live: decayed. Ticks: since
+	 * start or reset, a multiple of 1 / SAMPLE_WEIGHT_TICK. Sums are exact up to 2^43 ticks.
+	 */
+	double self_live, children_live;
+	double self_ticks, children_ticks;
+	uint64_t self_total, children_total;   /* how many samples since start or reset */
 };
 
 /* Why nobody could name the function that an address lies in. */
@@ -50,7 +55,7 @@ enum unknown_cause {
  */
 struct resolver_counts {
 	uint64_t samples;                /* with a stack: not idle */
-	uint64_t states[N_VCPU_STATES];  /* vCPU ticks by state */
+	double states[N_VCPU_STATES];    /* vCPU ticks by state: weights, whole ones when shown */
 	uint64_t user;                   /* samples in user code */
 	uint64_t stops[N_UNWIND_STOPS];  /* samples by how their walk ended */
 	uint64_t cuts[N_SAMPLE_CUTS];    /* samples with UNWIND_CUT, by why the copy ended */
@@ -71,6 +76,8 @@ struct resolver_counts {
 	uint64_t unresolved; /* left in the ring when the user had waited long enough for the end */
 	uint64_t lag_ns;                 /* longest time from stop to sample's turn; 0: replay */
 	uint64_t cpu_ns;                 /* resolver's thread */
+	/* Ticks: of all samples, of the three kinds above without a symbol, of those cut short. */
+	double weight, weight_unknown, weight_function, weight_offset, weight_truncated;
 };
 
 /* How many samples did not reach their outermost function. */
@@ -85,8 +92,8 @@ static inline uint64_t resolver_truncated(const struct resolver_counts *counts)
 }
 
 struct snapshot_vcpu {
-	uint64_t states[N_VCPU_STATES];  /* ticks by state */
-	uint64_t user;                   /* ticks running in user code */
+	double states[N_VCPU_STATES];    /* ticks by state, as weights */
+	double user;                     /* ticks running in user code */
 	struct vcpu_times times;         /* since start or reset */
 	uint32_t last_frame;             /* innermost function of the last sample, or FRAME_ROOT */
 };
@@ -111,7 +118,7 @@ struct snapshot {
 	size_t n_nodes;
 	struct snapshot_node *nodes;
 	double live_weight;      /* nodes[0].children_live */
-	uint64_t total_weight;   /* nodes[0].children_total */
+	double total_weight;     /* nodes[0].children_ticks */
 	struct resolver_counts resolver;
 	struct os_counts os;
 	struct sampler_counts sampler;

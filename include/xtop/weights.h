@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How many samples something has: what every answer to a question about a snapshot is made of. */
+/* How much of the samples something has: what every answer about a snapshot is made of. */
 #ifndef XTOP_WEIGHTS_H
 #define XTOP_WEIGHTS_H
 
@@ -7,14 +7,17 @@
 
 /* Self: samples that ended there. Children: those and the samples that went through it. */
 struct weights {
-	double self_live, children_live;       /* decayed */
-	uint64_t self_total, children_total;   /* since start or reset */
+	double self_live, children_live;       /* ticks, decayed */
+	double self_ticks, children_ticks;     /* ticks since start or reset */
+	uint64_t self_total, children_total;   /* how many samples since start or reset */
 };
 
 static inline struct weights weights_of(const struct snapshot_node *node)
 {
 	return (struct weights){ .self_live = node->self_live,
 				 .children_live = node->children_live,
+				 .self_ticks = node->self_ticks,
+				 .children_ticks = node->children_ticks,
 				 .self_total = node->self_total,
 				 .children_total = node->children_total };
 }
@@ -23,6 +26,7 @@ static inline struct weights weights_of(const struct snapshot_node *node)
 static inline void weights_add_self(struct weights *weights, const struct snapshot_node *node)
 {
 	weights->self_live += node->self_live;
+	weights->self_ticks += node->self_ticks;
 	weights->self_total += node->self_total;
 }
 
@@ -30,6 +34,7 @@ static inline void weights_add_self(struct weights *weights, const struct snapsh
 static inline void weights_add_children(struct weights *weights, const struct snapshot_node *node)
 {
 	weights->children_live += node->children_live;
+	weights->children_ticks += node->children_ticks;
 	weights->children_total += node->children_total;
 }
 

@@ -23,6 +23,7 @@
 #include "xtop/vector.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 struct folded_node {
@@ -41,6 +42,7 @@ struct folded {
 	const struct snapshot_node *nodes;
 	bool addresses;
 	FILE *file;
+	double left; /* ticks that no line has yet; at most half a tick, also below 0 */
 	struct folded_node *gathered; /* two stacks: each step pushes, and pops at its end */
 	size_t n_gathered, gathered_capacity;
 	struct folded_item *items;
@@ -66,8 +68,8 @@ static bool folded_push_node(struct folded *folded, uint32_t index)
 	return true;
 }
 
-/* TOTAL 0: the functions that were called. */
-static bool folded_push_item(struct folded *folded, size_t first, size_t n, uint64_t total)
+/* COUNT 0: the functions that were called. */
+static bool folded_push_item(struct folded *folded, size_t first, size_t n, uint64_t count)
 {
 	struct folded_item *item;
 
@@ -77,9 +79,25 @@ static bool folded_push_item(struct folded *folded, size_t first, size_t n, uint
 	*item = (struct folded_item){
 		.frame = folded->gathered[first].frame, .tail = ";", .first = first, .n = n
 	};
-	if (total)
-		snprintf(item->tail, sizeof(item->tail), " %" PRIu64, total);
+	if (count)
+		snprintf(item->tail, sizeof(item->tail), " %" PRIu64, count);
 	return true;
+}
+
+/*
+ * TICKS as a whole number, which may be 0. What is rounded off goes into the next line, so that the
+ * sum of all lines is right.
+ */
+static uint64_t folded_round(struct folded *folded, double ticks)
+{
+	double count;
+
+	folded->left += ticks;
+	count = floor(folded->left + 0.5);
+	if (!(count > 0))
+		return 0;
+	folded->left -= count;
+	return (uint64_t)count;
 }
 
 static int folded_compare_nodes(const void *pointer_a, const void *pointer_b, void *folded)
@@ -141,15 +159,17 @@ static bool folded_itemise(struct folded *folded, size_t first)
 
 	for (size_t next; first < folded->n_gathered; first = next) {
 		const struct folded_node *gathered = folded->gathered;
-		uint64_t self = 0, children = 0;
+		double self = 0, children = 0;
+		uint64_t count;
 
 		for (next = first; next < folded->n_gathered &&
 				   !folded_compare_nodes(&gathered[first], &gathered[next], folded);
 		     next++) {
-			self += folded->nodes[gathered[next].index].self_total;
-			children += folded->nodes[gathered[next].index].children_total;
+			self += folded->nodes[gathered[next].index].self_ticks;
+			children += folded->nodes[gathered[next].index].children_ticks;
 		}
-		if (self && !folded_push_item(folded, first, next - first, self))
+		count = folded_round(folded, self);
+		if (count && !folded_push_item(folded, first, next - first, count))
 			return false;
 		if (children > self && !folded_push_item(folded, first, next - first, 0))
 			return false;

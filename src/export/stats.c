@@ -117,6 +117,13 @@ static void stats_put_elements(struct json *json, const uint64_t *counts, const 
 		json_u64(json, names[i], counts[i]);
 }
 
+static void stats_put_ticks(struct json *json, const double *ticks, const char *const *names,
+			    size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		json_u64(json, names[i], (uint64_t)(ticks[i] + 0.5));
+}
+
 static void stats_put_counter(struct json *json, const struct counter *counter,
 			      const struct snapshot *snapshot)
 {
@@ -132,6 +139,11 @@ static void stats_put_counter(struct json *json, const struct counter *counter,
 	case COUNTER_ARRAY:
 		json_open(json, counter->name, '{');
 		stats_put_elements(json, value, counter->elements, counter->n);
+		json_close(json, '}');
+		break;
+	case COUNTER_TICKS:
+		json_open(json, counter->name, '{');
+		stats_put_ticks(json, value, counter->elements, counter->n);
 		json_close(json, '}');
 		break;
 	}
@@ -229,9 +241,9 @@ static void stats_put_vcpus(struct json *json, const struct snapshot *snapshot)
 	json_open(json, "vcpus", '[');
 	for (unsigned i = 0; i < snapshot->n_vcpus && i < GUEST_MAX_VCPUS; i++) {
 		json_open(json, NULL, '{');
-		stats_put_elements(json, snapshot->vcpus[i].states, counter_vcpu_states,
-				   N_VCPU_STATES);
-		json_u64(json, "user", snapshot->vcpus[i].user);
+		stats_put_ticks(json, snapshot->vcpus[i].states, counter_vcpu_states,
+				N_VCPU_STATES);
+		json_u64(json, "user", (uint64_t)(snapshot->vcpus[i].user + 0.5));
 		json_double(json, "steal_percent", stats_steal_percent(&snapshot->vcpus[i]));
 		json_close(json, '}');
 	}
@@ -245,7 +257,7 @@ static void stats_put_costs(struct json *json, const struct snapshot *snapshot,
 	json_u64(json, "nodes", snapshot->n_nodes);
 	json_u64(json, "frames", snapshot->n_frames);
 	json_double(json, "live_weight", snapshot->live_weight);
-	json_u64(json, "total_weight", snapshot->total_weight);
+	json_u64(json, "total_weight", (uint64_t)(snapshot->total_weight + 0.5));
 	json_u64(json, "ring_permille", snapshot->ring_permille);
 	json_u64(json, "lag_ns", snapshot->resolver.lag_ns);
 	json_close(json, '}');

@@ -41,9 +41,9 @@ static void table_print_head(const struct snapshot *snapshot, const struct table
 		options->title, resolver->samples, elapsed_ns / 1e9,
 		table_ratio(sampler->samples * 1e9, sampler->elapsed_ns), sampler->rate_asked_hz,
 		100 * sampler->stopped_share, sampler->lost,
-		100 * table_ratio(resolver->samples_unknown, resolver->samples));
+		100 * table_ratio(resolver->weight_unknown, resolver->weight));
 	fprintf(file, ", truncated %.2f %%",
-		100 * table_ratio((double)resolver_truncated(resolver), resolver->samples));
+		100 * table_ratio(resolver->weight_truncated, resolver->weight));
 	if (sampler->refused)
 		fprintf(file, ", refused %" PRIu64, sampler->refused);
 	if (options->filter)

@@ -12,7 +12,7 @@
  * Without a look inside the guest, and in a guest that is no Linux, the files of -k name all code:
  * the kernel's and that of the only program.
  */
-static void fold_find_spaces(struct fold *fold, const struct sample_vcpu *vcpu, uint64_t time_ns)
+static void fold_find_spaces(struct fold *fold, const struct sample_vcpu *vcpu)
 {
 	const struct space *given = symbols_space(fold->settings.symbols);
 	struct os *os = fold->settings.os;
@@ -22,10 +22,10 @@ static void fold_find_spaces(struct fold *fold, const struct sample_vcpu *vcpu, 
 	fold->task = (struct os_task){ 0 };
 	if (!os)
 		return;
-	os_update(os, vcpu, time_ns);
+	os_update(os, vcpu, fold->time_ns);
 	if (!os_is_known(os))
 		return;
-	os_find_task(os, vcpu, time_ns, &fold->task);
+	os_find_task(os, vcpu, fold->time_ns, &fold->task);
 	fold->kernel = os_get_kernel(os);
 	fold->user = fold->task.user;
 	fold->user_whole = fold->task.user;
@@ -100,8 +100,8 @@ static void fold_learn(const struct fold *fold, const struct sample_vcpu *vcpu)
 
 static void fold_count_state(struct fold *fold, struct snapshot_vcpu *states, enum vcpu_state state)
 {
-	fold->counts.states[state]++;
-	states->states[state]++;
+	fold->counts.states[state] += fold->ticks;
+	states->states[state] += fold->ticks;
 }
 
 static void fold_count_stack(struct fold *fold)
@@ -111,6 +111,8 @@ static void fold_count_stack(struct fold *fold)
 	bool cut = false;
 
 	counts->stops[stack->stop]++;
+	if (stack->stop != UNWIND_COMPLETE)
+		counts->weight_truncated += fold->ticks;
 	for (unsigned i = 0; i < N_UNWIND_PARTS; i++) {
 		const struct unwind_part_end *end = &stack->parts[i];
 
@@ -128,11 +130,23 @@ static void fold_count_name(struct fold *fold, const struct name_answer *innermo
 {
 	struct resolver_counts *counts = &fold->counts;
 
-	counts->samples_unknown += innermost->quality == NAME_UNKNOWN;
-	counts->samples_function += innermost->quality == NAME_FUNCTION;
-	counts->samples_offset += innermost->quality == NAME_OFFSET;
-	if (innermost->quality != NAME_SYMBOL)
-		counts->unknown_causes[innermost->cause]++;
+	switch (innermost->quality) {
+	case NAME_SYMBOL:
+		return;
+	case NAME_FUNCTION:
+		counts->samples_function++;
+		counts->weight_function += fold->ticks;
+		break;
+	case NAME_UNKNOWN:
+		counts->samples_unknown++;
+		counts->weight_unknown += fold->ticks;
+		break;
+	case NAME_OFFSET:
+		counts->samples_offset++;
+		counts->weight_offset += fold->ticks;
+		break;
+	}
+	counts->unknown_causes[innermost->cause]++;
 }
 
 /* --- frames ----------------------------------------------------------------------------------- */
@@ -187,7 +201,7 @@ static size_t fold_push_task(struct fold *fold)
  * outermost function was not reached. [truncated] also stands wherever frames in between are
  * missing.
  */
-static void fold_add_stack(struct fold *fold, struct snapshot_vcpu *states, uint64_t time_ns)
+static void fold_add_stack(struct fold *fold, struct snapshot_vcpu *states)
 {
 	const struct unwind_stack *stack = &fold->stack;
 	struct name_answer answer = { NAME_UNKNOWN, UNKNOWN_NO_FRAME };
@@ -202,7 +216,7 @@ static void fold_add_stack(struct fold *fold, struct snapshot_vcpu *states, uint
 	}
 	fold_count_name(fold, &answer); /* the last answer is the innermost frame's */
 	states->last_frame = n > 0 ? fold->frames[n - 1] : FRAME_ROOT;
-	profile_add(fold->settings.profile, fold->frames, n, time_ns, 1);
+	profile_add(fold->settings.profile, fold->frames, n, fold->time_ns, 1, fold->ticks);
 }
 
 /* --- samples ---------------------------------------------------------------------------------- */
@@ -217,13 +231,13 @@ static void fold_unwind(struct fold *fold, const struct sample_vcpu *vcpu)
 }
 
 /* A vCPU that ran, or wanted to run. */
-static void fold_add_busy(struct fold *fold, const struct sample_vcpu *vcpu, uint64_t time_ns)
+static void fold_add_busy(struct fold *fold, const struct sample_vcpu *vcpu)
 {
 	struct snapshot_vcpu *states = &fold->vcpus[vcpu->vcpu];
 	struct resolver_counts *counts = &fold->counts;
 
-	fold_find_spaces(fold, vcpu, time_ns);
-	if (fold->settings.os && os_is_early(fold->settings.os, vcpu, time_ns)) {
+	fold_find_spaces(fold, vcpu);
+	if (fold->settings.os && os_is_early(fold->settings.os, vcpu, fold->time_ns)) {
 		counts->early++;
 		return;
 	}
@@ -236,18 +250,22 @@ static void fold_add_busy(struct fold *fold, const struct sample_vcpu *vcpu, uin
 	}
 	fold_count_state(fold, states, vcpu->state);
 	counts->samples++;
+	counts->weight += fold->ticks;
 	counts->user += vcpu->user;
-	states->user += vcpu->user && vcpu->state == VCPU_RUNNING;
+	if (vcpu->user && vcpu->state == VCPU_RUNNING)
+		states->user += fold->ticks;
 	fold_count_stack(fold);
-	fold_add_stack(fold, states, time_ns);
+	fold_add_stack(fold, states);
 }
 
-void fold_add(struct fold *fold, const struct sample_vcpu *vcpu, uint64_t time_ns)
+void fold_add(struct fold *fold, const struct sample *sample, const struct sample_vcpu *vcpu)
 {
+	fold->time_ns = sample->time_ns;
+	fold->ticks = (double)sample->weight / SAMPLE_WEIGHT_TICK;
 	if (vcpu->state < VCPU_RUNNABLE)
 		fold_count_state(fold, &fold->vcpus[vcpu->vcpu], vcpu->state);
 	else
-		fold_add_busy(fold, vcpu, time_ns);
+		fold_add_busy(fold, vcpu);
 }
 
 void fold_reset(struct fold *fold)

@@ -34,6 +34,8 @@ struct fold {
 	struct resolver_counts counts;
 	struct snapshot_vcpu vcpus[GUEST_MAX_VCPUS];
 	/* The current sample. */
+	uint64_t time_ns;
+	double ticks; /* that it stands for */
 	const struct space *kernel, *user;
 	bool user_whole; /* `user` has all code that there is */
 	struct os_task task;
@@ -41,8 +43,8 @@ struct fold {
 	uint32_t frames[SNAPSHOT_MAX_DEPTH];
 };
 
-/* TIME_NS: when the sample was taken. */
-void fold_add(struct fold *fold, const struct sample_vcpu *vcpu, uint64_t time_ns);
+/* VCPU is of SAMPLE. */
+void fold_add(struct fold *fold, const struct sample *sample, const struct sample_vcpu *vcpu);
 /* Forgets all counts. */
 void fold_reset(struct fold *fold);
 

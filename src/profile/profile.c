@@ -20,7 +20,7 @@
  * looked up in it and it has up to PROFILE_MAX_NODES nodes. A key is compared where its node lies,
  * without a call; chains through the nodes take 8 to 12 bytes a node instead of 16 to 32; eviction
  * rebuilds them in one pass. The arrays do not grow by xtop/vector.h: their capacity ends exactly
- * at the limit. A node and its shares of heads and scratch take 44 bytes.
+ * at the limit. A node and its shares of heads and scratch take 52 bytes.
  */
 #include "config.h"
 
@@ -45,7 +45,8 @@ struct profile_node {
 	uint32_t hash_next; /* next node in the same hash chain */
 	uint32_t epoch;     /* the epoch in which LIVE was stored */
 	double live;        /* own weight, times 2^(half-lives since the start of its epoch) */
-	uint64_t total;     /* own weight, not decayed */
+	double ticks;       /* own weight, not decayed */
+	uint64_t total;     /* own samples */
 };
 
 struct profile {
@@ -95,12 +96,14 @@ static double profile_stored(const struct profile *profile, const struct profile
 	return ldexp(node->live, -PROFILE_EPOCH * (int)(epochs < 4 ? epochs : 4));
 }
 
-static void profile_weigh(struct profile *profile, uint32_t index, double stored, uint64_t total)
+static void profile_weigh(struct profile *profile, uint32_t index, double stored, double ticks,
+			  uint64_t total)
 {
 	struct profile_node *node = &profile->nodes[index];
 
 	node->live = profile_stored(profile, node) + stored;
 	node->epoch = profile->epoch;
+	node->ticks += ticks;
 	node->total += total;
 }
 
@@ -269,7 +272,7 @@ static void profile_evict(struct profile *profile, uint32_t n_gone)
 {
 	uint32_t *moved = profile->scratch + profile->capacity, n = 0;
 	struct profile_node *nodes = profile->nodes;
-	double stored = 0;
+	double stored = 0, ticks = 0;
 	uint64_t total = 0;
 
 	profile_sum_subtrees(profile, (float *)profile->scratch);
@@ -277,6 +280,7 @@ static void profile_evict(struct profile *profile, uint32_t n_gone)
 	for (uint32_t i = 0; i < profile->n; i++) {
 		if (moved[i]) {
 			stored += profile_stored(profile, &nodes[i]);
+			ticks += nodes[i].ticks;
 			total += nodes[i].total;
 			continue;
 		}
@@ -288,7 +292,8 @@ static void profile_evict(struct profile *profile, uint32_t n_gone)
 	profile->evicted += n_gone;
 	profile->path_n = 0;
 	profile_rehash(profile);
-	profile_weigh(profile, profile_find_or_add(profile, 0, FRAME_EVICTED), stored, total);
+	profile_weigh(profile, profile_find_or_add(profile, 0, FRAME_EVICTED), stored, ticks,
+		      total);
 }
 
 /* Makes room for N more nodes. N is at most half of the limit. */
@@ -321,7 +326,8 @@ static uint32_t profile_move(struct profile *profile, uint32_t i, uint32_t paren
 	uint32_t index = profile_find(profile, parent, frame);
 
 	if (index != NODE_NONE) {
-		profile_weigh(profile, index, profile_stored(profile, &node), node.total);
+		profile_weigh(profile, index, profile_stored(profile, &node), node.ticks,
+			      node.total);
 		return index;
 	}
 	node.parent = parent;
@@ -401,7 +407,7 @@ void profile_reset(struct profile *profile)
 }
 
 void profile_add(struct profile *profile, const uint32_t *frames, size_t n, uint64_t time_ns,
-		 uint32_t count)
+		 uint32_t count, double ticks)
 {
 	static const uint32_t unknown = FRAME_UNKNOWN;
 	uint32_t limit =
@@ -429,7 +435,7 @@ void profile_add(struct profile *profile, const uint32_t *frames, size_t n, uint
 		profile->path_nodes[depth] = node;
 	}
 	profile->path_n = n;
-	profile_weigh(profile, node, count * profile->growth, count);
+	profile_weigh(profile, node, ticks * profile->growth, ticks, count);
 }
 
 /*
@@ -460,6 +466,7 @@ static void profile_copy_nodes(const struct profile *profile, struct snapshot_no
 		to[at].depth = i ? to[to[at].parent].depth + 1 : 0;
 		to[at].self_live = to[at].children_live =
 			profile_stored(profile, node) / profile->growth;
+		to[at].self_ticks = to[at].children_ticks = node->ticks;
 		to[at].self_total = to[at].children_total = node->total;
 	}
 	snapshot_nodes_sum(to, profile->n);
@@ -479,7 +486,7 @@ struct xtop_error *profile_copy(struct profile *profile, uint64_t time_ns,
 	snapshot->frames = profile->frames;
 	snapshot->n_frames = frames_count(profile->frames);
 	snapshot->live_weight = snapshot->nodes[0].children_live;
-	snapshot->total_weight = snapshot->nodes[0].children_total;
+	snapshot->total_weight = snapshot->nodes[0].children_ticks;
 	snapshot->profile_bytes =
 		profile_memory_bytes(profile) + frames_memory_bytes(profile->frames);
 	snapshot->resolver.evicted_nodes = profile->evicted;

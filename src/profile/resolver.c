@@ -180,7 +180,7 @@ static void resolver_add_sample(struct resolver *resolver, const struct sample *
 	resolver->period_ns = sample->period_ns;
 	vcpu = sample_first_vcpu(sample);
 	for (unsigned i = 0; i < sample->n_vcpus; i++, vcpu = sample_next_vcpu(vcpu))
-		fold_add(&resolver->fold, vcpu, sample->time_ns);
+		fold_add(&resolver->fold, sample, vcpu);
 }
 
 /* Only counts the record, but a recording gets it. */

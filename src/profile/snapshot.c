@@ -36,6 +36,7 @@ void snapshot_nodes_sum(struct snapshot_node *nodes, size_t n)
 		struct snapshot_node *parent = &nodes[nodes[i].parent];
 
 		parent->children_live += nodes[i].children_live;
+		parent->children_ticks += nodes[i].children_ticks;
 		parent->children_total += nodes[i].children_total;
 	}
 }

@@ -33,26 +33,31 @@ static bool branches_reserve_members(struct branches *branches, size_t more)
 
 static double member_weight(const struct branches *branches, const struct branch_member *member)
 {
-	return branches->totals ? (double)member->total : member->live;
+	return branches->totals ? member->ticks : member->live;
 }
 
-bool branches_add(struct branches *branches, uint32_t node, double live, uint64_t total)
+bool branches_add(struct branches *branches, const struct branch_member *member)
 {
-	struct branch_member member = { node, live, total };
-
-	if (!(member_weight(branches, &member) > 0))
+	if (!(member_weight(branches, member) > 0))
 		return true;
 	if (!branches_reserve_members(branches, 1))
 		return false;
-	branches->members[branches->n_members++] = member;
+	branches->members[branches->n_members++] = *member;
 	return true;
+}
+
+bool branches_add_subtree(struct branches *branches, uint32_t at)
+{
+	const struct snapshot_node *node = &branches->snapshot->nodes[at];
+
+	return branches_add(branches,
+			    &(struct branch_member){ at, node->children_live, node->children_ticks,
+						     node->children_total });
 }
 
 bool branches_start_root(struct branches *branches)
 {
-	const struct snapshot_node *root = branches->snapshot->nodes;
-
-	return branches_add(branches, 0, root->children_live, root->children_total);
+	return branches_add_subtree(branches, 0);
 }
 
 bool branches_start_leaves(struct branches *branches)
@@ -63,7 +68,9 @@ bool branches_start_leaves(struct branches *branches)
 	for (uint32_t i = 1; i < snapshot->n_nodes; i++) {
 		const struct snapshot_node *node = &snapshot->nodes[i];
 
-		if (!branches_add(branches, i, node->self_live, node->self_total))
+		if (!branches_add(branches,
+				  &(struct branch_member){ i, node->self_live, node->self_ticks,
+							   node->self_total }))
 			return false;
 	}
 	return true;
@@ -104,8 +111,9 @@ static struct branch_member branches_move(const struct branches *branches,
 	const struct snapshot_node *node = &branches->snapshot->nodes[at];
 
 	return branches->inwards
-		       ? (struct branch_member){ at, node->children_live, node->children_total }
-		       : (struct branch_member){ at, member->live, member->total };
+		       ? (struct branch_member){ at, node->children_live, node->children_ticks,
+						 node->children_total }
+		       : (struct branch_member){ at, member->live, member->ticks, member->total };
 }
 
 static void branch_weigh(const struct branches *branches, struct branch *branch,
@@ -114,9 +122,11 @@ static void branch_weigh(const struct branches *branches, struct branch *branch,
 	const struct snapshot_node *node = &branches->snapshot->nodes[member->node];
 
 	branch->weights.children_live += member->live;
+	branch->weights.children_ticks += member->ticks;
 	branch->weights.children_total += member->total;
 	if (branches->inwards) {
 		branch->weights.self_live += node->self_live;
+		branch->weights.self_ticks += node->self_ticks;
 		branch->weights.self_total += node->self_total;
 	}
 	branch->n++;

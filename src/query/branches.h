@@ -19,7 +19,8 @@
 struct branch_member {
 	uint32_t node;
 	double live;    /* the weight it brings; inwards the weight of the node */
-	uint64_t total; /* the same, not decayed */
+	double ticks;   /* the same, not decayed */
+	uint64_t total; /* samples */
 };
 
 struct branch {
@@ -53,7 +54,9 @@ struct xtop_error *branches_init(struct branches *branches, const struct snapsho
 				 bool addresses, bool totals, bool inwards);
 void branches_deinit(struct branches *branches);
 /* Adds a member to the place to start from, unless its weight is 0. False: out of memory. */
-bool branches_add(struct branches *branches, uint32_t node, double live, uint64_t total);
+bool branches_add(struct branches *branches, const struct branch_member *member);
+/* The same with the node AT and its whole subtree. */
+bool branches_add_subtree(struct branches *branches, uint32_t at);
 /* Starts at the root. False: out of memory. */
 bool branches_start_root(struct branches *branches);
 /* Starts where samples ended; the first step makes each function there a branch. */
@@ -70,7 +73,7 @@ void branches_pop(struct branches *branches, struct branches_mark mark);
 
 static inline double branches_weight(const struct branches *branches, const struct weights *weights)
 {
-	return branches->totals ? (double)weights->children_total : weights->children_live;
+	return branches->totals ? weights->children_ticks : weights->children_live;
 }
 
 /* The function that FRAME counts for. Looked up once for each frame: there are far more nodes. */

@@ -83,6 +83,7 @@ static struct call_tree_line *layout_add(struct call_tree_layout *layout,
 					 .bars = place->bars };
 	if (layout->settings->kind != CALL_TREE_DOWN) {
 		line->weights.self_live = 0;
+		line->weights.self_ticks = 0;
 		line->weights.self_total = 0;
 	}
 	return line;
@@ -139,6 +140,7 @@ static size_t layout_sort(struct call_tree_layout *layout, size_t from, size_t *
 			continue;
 		}
 		left->children_live += branch.weights.children_live;
+		left->children_ticks += branch.weights.children_ticks;
 		left->children_total += branch.weights.children_total;
 	}
 	*n_leftp = total - n;
@@ -222,7 +224,7 @@ static bool layout_start_callers(struct branches *branches, uint32_t frame)
 			i++;
 			continue;
 		}
-		if (!branches_add(branches, i, node->children_live, node->children_total))
+		if (!branches_add_subtree(branches, i))
 			return false;
 		i = node->end; /* recursive calls are inside */
 	}
@@ -251,6 +253,7 @@ static struct weights layout_whole(const struct call_tree_layout *layout)
 
 	for (size_t i = 0; i < branches->n_members; i++) {
 		whole.children_live += branches->members[i].live;
+		whole.children_ticks += branches->members[i].ticks;
 		whole.children_total += branches->members[i].total;
 	}
 	return whole;

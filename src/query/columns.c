@@ -32,7 +32,7 @@ static double children_percent(const struct column_context *context, const struc
 	const struct weights *whole = &context->table->whole;
 
 	if (context->totals)
-		return percent(row->weights.children_total, whole->children_total);
+		return percent(row->weights.children_ticks, whole->children_ticks);
 	return percent(row->weights.children_live, whole->children_live);
 }
 
@@ -41,7 +41,7 @@ static double self_percent(const struct column_context *context, const struct fu
 	const struct weights *whole = &context->table->whole;
 
 	if (context->totals)
-		return percent(row->weights.self_total, whole->children_total);
+		return percent(row->weights.self_ticks, whole->children_ticks);
 	return percent(row->weights.self_live, whole->children_live);
 }
 
@@ -178,7 +178,7 @@ static double base_percent(const struct column_context *context, const struct fu
 		return 0;
 	base = &context->base->rows[row->base - 1];
 	if (context->totals)
-		return percent(base->weights.self_total, whole->children_total);
+		return percent(base->weights.self_ticks, whole->children_ticks);
 	return percent(base->weights.self_live, whole->children_live);
 }
 

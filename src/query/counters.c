@@ -68,6 +68,10 @@ static const char *const counter_unknown_causes[N_UNKNOWN_CAUSES] = {
 #define RESOLVER(name) { COUNTERS_RESOLVER, COUNTER_U64, #name, AT(resolver.name), NULL, 0 }
 #define BY(name, elements, n) \
 	{ COUNTERS_RESOLVER, COUNTER_ARRAY, #name, AT(resolver.name), elements, n }
+#define TICKS_BY(name, elements, n) \
+	{ COUNTERS_RESOLVER, COUNTER_TICKS, #name, AT(resolver.name), elements, n }
+#define RESOLVER_DOUBLE(name) \
+	{ COUNTERS_RESOLVER, COUNTER_DOUBLE, #name, AT(resolver.name), NULL, 0 }
 #define OS(name)       { COUNTERS_OS, COUNTER_U64, #name, AT(os.name), NULL, 0 }
 
 const struct counter counters[] = {
@@ -116,13 +120,18 @@ const struct counter counters[] = {
 	RESOLVER(evicted_nodes),
 	RESOLVER(frames_refused),
 	RESOLVER(cpu_ns),
-	BY(states,         counter_vcpu_states,    N_VCPU_STATES),
+	TICKS_BY(states,   counter_vcpu_states,    N_VCPU_STATES),
 	BY(stops,          counter_stops,          N_UNWIND_STOPS),
 	BY(parts,          counter_parts,          N_UNWIND_PARTS),
 	BY(parts_complete, counter_parts,          N_UNWIND_PARTS),
 	BY(cuts,           counter_cuts,           N_SAMPLE_CUTS),
 	BY(unknown_causes, counter_unknown_causes, N_UNKNOWN_CAUSES),
 	RESOLVER(unresolved),
+	RESOLVER_DOUBLE(weight),
+	RESOLVER_DOUBLE(weight_unknown),
+	RESOLVER_DOUBLE(weight_function),
+	RESOLVER_DOUBLE(weight_offset),
+	RESOLVER_DOUBLE(weight_truncated),
 
 	OS(areas_left_out),
 	OS(files_no_room),

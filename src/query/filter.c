@@ -233,9 +233,11 @@ struct xtop_error *filter_nodes(const struct filter *filter, const struct snapsh
 			open_until = from[i].end;
 		if (i >= open_until) {
 			to[i].self_live = 0;
+			to[i].self_ticks = 0;
 			to[i].self_total = 0;
 		}
 		to[i].children_live = to[i].self_live;
+		to[i].children_ticks = to[i].self_ticks;
 		to[i].children_total = to[i].self_total;
 	}
 	snapshot_nodes_sum(to, snapshot->n_nodes);

@@ -21,7 +21,7 @@
 struct functions_seen {
 	uint32_t until;            /* where the subtree of the last outermost node ends */
 	uint32_t process;          /* the process in which the pass met the function last */
-	uint64_t of_process, most; /* the function's children_total in PROCESS; in row->process */
+	double of_process, most;   /* the function's children_ticks in PROCESS; in row->process */
 };
 
 struct functions_pass {
@@ -73,7 +73,7 @@ static uint32_t functions_find_row(struct functions_pass *pass, uint32_t id)
  * (A process that was evicted and came back has two subtrees, and is counted twice.)
  */
 static void functions_add_process(struct function_row *row, struct functions_seen *seen,
-				  uint32_t process, uint64_t total)
+				  uint32_t process, double ticks)
 {
 	if (process == FRAME_NONE)
 		return;
@@ -82,7 +82,7 @@ static void functions_add_process(struct function_row *row, struct functions_see
 		seen->of_process = 0;
 		row->n_processes++;
 	}
-	seen->of_process += total;
+	seen->of_process += ticks;
 	if (seen->of_process > seen->most) {
 		seen->most = seen->of_process;
 		row->process = process;
@@ -101,7 +101,7 @@ static void functions_add_node(const struct functions_pass *pass, uint32_t at,
 		return;
 	seen->until = node->end;
 	weights_add_children(&row->weights, node);
-	functions_add_process(row, seen, pass->process, node->children_total);
+	functions_add_process(row, seen, pass->process, node->children_ticks);
 }
 
 static void functions_run(struct functions_pass *pass, const struct snapshot_node *nodes)

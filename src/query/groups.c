@@ -18,12 +18,12 @@
 
 static double group_weight(const struct group_row *row, bool totals)
 {
-	return totals ? (double)row->weights.children_total : row->weights.children_live;
+	return totals ? row->weights.children_ticks : row->weights.children_live;
 }
 
 static double group_self(const struct group_row *row, bool totals)
 {
-	return totals ? (double)row->weights.self_total : row->weights.self_live;
+	return totals ? row->weights.self_ticks : row->weights.self_live;
 }
 
 static void group_add_self(struct group_row *row, const struct snapshot_node *node, bool unknown)

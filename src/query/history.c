@@ -20,7 +20,7 @@
 
 struct history_node {
 	uint32_t frame, parent;
-	float self_live;
+	float self_live, self_ticks;
 	uint32_t self_total;
 };
 
@@ -39,9 +39,9 @@ struct history_moment {
 struct history {
 	size_t first, n;
 	struct history_moment moments[HISTORY_MOMENTS];
-	uint64_t *before; /* by frame: children_total at the moment before, N_BEFORE of them */
+	double *before; /* by frame: children_ticks at the moment before, N_BEFORE of them */
 	size_t n_before, before_capacity;
-	uint64_t whole_before; /* total_weight at the moment before */
+	double whole_before;   /* total_weight at the moment before */
 	uint64_t started_ns;   /* of the profile that BEFORE counts */
 };
 
@@ -100,7 +100,7 @@ static double node_weight(const struct snapshot *snapshot, size_t index)
 {
 	const struct snapshot_node *node = &snapshot->nodes[index];
 
-	return node->children_live > 0 ? node->children_live : (double)node->children_total * 1e-9;
+	return node->children_live > 0 ? node->children_live : node->children_ticks * 1e-9;
 }
 
 /* The lowest level for which at most MOST nodes have this level or a higher one. */
@@ -150,6 +150,7 @@ static void history_copy_nodes(const struct snapshot *snapshot, struct history_c
 			evicted[depth] = 0;
 			copy->nodes[copy->n++] =
 				(struct history_node){ node->frame, parent, (float)node->self_live,
+						       (float)node->self_ticks,
 						       clamp_u32(node->self_total) };
 			i++;
 			continue;
@@ -157,9 +158,10 @@ static void history_copy_nodes(const struct snapshot *snapshot, struct history_c
 		if (!*at) {
 			*at = (uint32_t)copy->n;
 			copy->nodes[copy->n++] =
-				(struct history_node){ FRAME_EVICTED, parent, 0, 0 };
+				(struct history_node){ FRAME_EVICTED, parent, 0, 0, 0 };
 		}
 		copy->nodes[*at].self_live += (float)node->children_live;
+		copy->nodes[*at].self_ticks += (float)node->children_ticks;
 		copy->nodes[*at].self_total =
 			clamp_u32(copy->nodes[*at].self_total + node->children_total);
 		i = node->end;
@@ -188,8 +190,8 @@ static void history_reset_counts(struct history *history, uint64_t started_ns)
 	history->started_ns = started_ns;
 }
 
-/* A count gets smaller when a branch was evicted. Then the whole new value counts as new. */
-static uint64_t since(uint64_t now, uint64_t before)
+/* A weight gets smaller when a branch was evicted. Then the whole new value counts as new. */
+static double since(double now, double before)
 {
 	return now >= before ? now - before : now;
 }
@@ -223,21 +225,21 @@ static void history_add_shares(struct history *history, const struct snapshot *s
 		return;
 	if (snapshot->started_ns != history->started_ns)
 		history_reset_counts(history, snapshot->started_ns);
-	whole = (double)since(snapshot->total_weight, history->whole_before);
+	whole = since(snapshot->total_weight, history->whole_before);
 	history->whole_before = snapshot->total_weight;
 	error_destroy(functions_build(snapshot, NULL, false, &table));
 	if (!table.rows)
 		return;
 	shares = malloc((table.n + 1) * sizeof(*shares));
 	for (size_t i = 0; i < table.n; i++) {
-		uint64_t *before = &history->before[table.rows[i].frame],
-			 now = table.rows[i].weights.children_total, grown = since(now, *before);
+		double *before = &history->before[table.rows[i].frame],
+		       now = table.rows[i].weights.children_ticks, grown = since(now, *before);
 
 		*before = now;
-		if (shares && grown && whole > 0)
+		if (shares && grown > 0 && whole > 0)
 			shares[n++] =
 				(struct history_share){ table.rows[i].frame,
-							(float)(100.0 * (double)grown / whole) };
+							(float)(100.0 * grown / whole) };
 	}
 	functions_deinit(&table);
 	if (n > HISTORY_MOMENT_SHARES) {
@@ -334,6 +336,8 @@ static void history_expand(const struct history_moment *moment, struct snapshot 
 						   .depth = i ? nodes[from->parent].depth + 1 : 0,
 						   .self_live = from->self_live,
 						   .children_live = from->self_live,
+						   .self_ticks = from->self_ticks,
+						   .children_ticks = from->self_ticks,
 						   .self_total = from->self_total,
 						   .children_total = from->self_total };
 	}

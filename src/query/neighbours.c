@@ -66,6 +66,7 @@ static struct weights *neighbours_row(struct function_table *table, uint32_t *ro
 static void neighbours_add_ended(struct weights *weights, const struct snapshot_node *node)
 {
 	weights->children_live += node->self_live;
+	weights->children_ticks += node->self_ticks;
 	weights->children_total += node->self_total;
 }
 
@@ -97,8 +98,8 @@ static bool chain_is_hotter(const struct chain *a, const struct chain *b)
 {
 	if (a->weights.self_live != b->weights.self_live)
 		return a->weights.self_live > b->weights.self_live;
-	if (a->weights.self_total != b->weights.self_total)
-		return a->weights.self_total > b->weights.self_total;
+	if (a->weights.self_ticks != b->weights.self_ticks)
+		return a->weights.self_ticks > b->weights.self_ticks;
 	return a->node < b->node;
 }
 

@@ -93,6 +93,7 @@ static void selection_weigh(const struct selection *selection, const struct snap
 		counts = selection_counts(*fulfils, i, node->end, &open);
 		to[i] = *node;
 		to[i].self_live = to[i].children_live = counts ? node->self_live : 0;
+		to[i].self_ticks = to[i].children_ticks = counts ? node->self_ticks : 0;
 		to[i].self_total = to[i].children_total = counts ? node->self_total : 0;
 	}
 	snapshot_nodes_sum(to, from->n_nodes);
@@ -112,6 +113,7 @@ static void selection_move(struct snapshot_node *nodes, uint32_t index, bool hid
 
 	if (hidden) {
 		nodes[parent].self_live += node.self_live;
+		nodes[parent].self_ticks += node.self_ticks;
 		nodes[parent].self_total += node.self_total;
 		places[index] = parent;
 		return;
@@ -162,7 +164,7 @@ struct xtop_error *selection_apply(const struct selection *selection, const stru
 	if (selection->hide_kernel || selection->hide_user)
 		error = selection_hide(asked, &made);
 	made.live_weight = made.nodes[0].children_live;
-	made.total_weight = made.nodes[0].children_total;
+	made.total_weight = made.nodes[0].children_ticks;
 	if (error)
 		free(made.nodes);
 	else

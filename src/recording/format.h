@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Private to recording/: the bytes of a recording, version 2, as writer.c writes and reader.c reads
+ * Private to recording/: the bytes of a recording, version 3, as writer.c writes and reader.c reads
  * them. doc/FORMATS describes the format for people. Little-endian; everything starts at a multiple
  * of 8.
  *
@@ -19,14 +19,16 @@
  *
  * The format can grow without a new version. A reader skips chunks of a type that it does not know,
  * unless RECORDING_CHUNK_REQUIRED says that the samples mean nothing without them. It accepts INFO,
- * SYMS and END heads that are longer than it knows. Version 1 had no PAGE, TIME and POLL; it is
- * still read, with the names of SYMS alone.
+ * SYMS and END heads that are longer than it knows. Version 2 had no weights: each sample counts as
+ * one tick. Version 1 also had no PAGE, TIME and POLL: names come from SYMS alone. Both are read.
  *
  * A reader does what the resolver did, in the same order: it applies PAGE and TIME, then has the
  * sample named, or polls, and finds in memory what was there then.
  */
 #ifndef RECORDING_FORMAT_H
 #define RECORDING_FORMAT_H
+
+#include <stddef.h>
 
 #include "recording/page_mirror.h"
 #include "xtop/limit.h"
@@ -35,7 +37,8 @@
 #include "xtop/symbol.h"
 
 #define RECORDING_MAGIC "XTOPREC\n" /* 8 bytes, no NUL; the line end tells a text-mode copy */
-#define RECORDING_VERSION 2
+#define RECORDING_VERSION 3
+#define RECORDING_VERSION_NO_WEIGHT 2 /* the last without sample.weight */
 #define RECORDING_VERSION_NO_MEMORY 1 /* the last without PAGE */
 #define RECORDING_MACHINE_X86_64 62 /* EM_X86_64 of ELF: whose struct registers the samples carry */
 
@@ -123,6 +126,9 @@ struct recording_page {
 	uint64_t read;  /* number of memory_ops.read() since the last SMPL or POLL; 0: at once */
 };
 
+/* The head of a sample up to RECORDING_VERSION_NO_WEIGHT: struct sample without its end. */
+#define RECORDING_OLD_SAMPLE_BYTES offsetof(struct sample, weight)
+
 struct recording_chunk_end {
 	uint64_t n_samples; /* SMPL chunks in the file */
 	/* Ticks without a sample, as in struct sampler_counts. Older files end earlier: 0. */
@@ -144,7 +150,8 @@ _Static_assert(sizeof(struct recording_symbol) == 16, "symbol");
 _Static_assert(sizeof(struct recording_chunk_end) == 48, "END");
 _Static_assert(sizeof(struct recording_page) == 24, "PAGE");
 _Static_assert(sizeof(struct registers) == 26 * 8, "registers");
-_Static_assert(sizeof(struct sample) == 24, "sample");
+_Static_assert(sizeof(struct sample) == 32, "sample");
+_Static_assert(RECORDING_OLD_SAMPLE_BYTES == 24, "sample of version 2");
 _Static_assert(sizeof(struct sample_vcpu) == 24 + sizeof(struct registers), "vCPU");
 _Static_assert(sizeof(struct sample_stack) == 16, "stack");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "written and read as it lies in memory");

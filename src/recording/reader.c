@@ -489,13 +489,37 @@ static bool reader_check_vcpus(const struct recording_reader *reader, const stru
 	return true; /* sample_check(): each number is there once, so there are at most n_vcpus */
 }
 
-/* NULL: refused. */
-static const struct sample *reader_check_sample(struct recording_reader *reader, size_t size_bytes)
+/*
+ * A sample of a version without weights gets a weight of one tick. Its head becomes longer at the
+ * front, where there is room for a note's head.
+ */
+static const struct sample *reader_weigh_sample(struct recording_reader *reader,
+						size_t *size_bytesp)
 {
-	const struct sample *sample = (const void *)reader_payload(reader);
+	struct sample *sample = (void *)reader->buffer, head = { .weight = SAMPLE_WEIGHT_TICK };
+
+	_Static_assert(sizeof(struct recording_note) ==
+			       sizeof(struct sample) - RECORDING_OLD_SAMPLE_BYTES,
+		       "room for the rest of the head");
+	if (*size_bytesp < RECORDING_OLD_SAMPLE_BYTES)
+		return NULL;
+	memcpy(&head, reader_payload(reader), RECORDING_OLD_SAMPLE_BYTES);
+	head.size_bytes += sizeof(struct recording_note);
+	*size_bytesp += sizeof(struct recording_note);
+	*sample = head;
+	return sample;
+}
+
+/* NULL: refused. *SIZE_BYTESP: of the chunk's payload; afterwards of the sample. */
+static const struct sample *reader_check_sample(struct recording_reader *reader,
+						size_t *size_bytesp)
+{
+	const struct sample *sample = reader->version > RECORDING_VERSION_NO_WEIGHT
+					      ? (const void *)reader_payload(reader)
+					      : reader_weigh_sample(reader, size_bytesp);
 
 	reader->n_samples++;
-	if (sample_check(sample, size_bytes) && reader_check_vcpus(reader, sample))
+	if (sample_check(sample, *size_bytesp) && reader_check_vcpus(reader, sample))
 		return sample;
 	reader->n_bad++;
 	return NULL;
@@ -549,8 +573,8 @@ const void *recording_reader_next(struct recording_reader *reader, size_t *size_
 		size_t size_bytes = (size_t)chunk.size_bytes;
 		const void *record =
 			chunk.type == RECORDING_SAMPLE
-				? reader_check_sample(reader, size_bytes)
-				: (const void *)reader_build_note(reader, &chunk, &size_bytes);
+				? (const void *)reader_check_sample(reader, &size_bytes)
+				: reader_build_note(reader, &chunk, &size_bytes);
 
 		if (record) {
 			*size_bytesp = size_bytes;

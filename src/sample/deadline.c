@@ -69,3 +69,8 @@ uint64_t deadline_next(struct deadline *deadline, uint64_t period_ns, uint64_t n
 	deadline->at_ns = deadline->slot_ns + deadline_step_ns(deadline);
 	return missed + 1;
 }
+
+void deadline_skip(struct deadline *deadline, uint64_t n)
+{
+	deadline->slot_ns += n * deadline->period_ns;
+}

@@ -44,5 +44,7 @@ uint64_t deadline_draw_seed(void);
  * one have gone by unmet: none is caught up. With another PERIOD_NS than before, a slot begins now.
  */
 uint64_t deadline_next(struct deadline *deadline, uint64_t period_ns, uint64_t now_ns);
+/* The next N deadlines will not be met. */
+void deadline_skip(struct deadline *deadline, uint64_t n);
 
 #endif

@@ -101,7 +101,8 @@ bool sample_check(const void *record, size_t size_bytes)
 	if (!record || (uintptr_t)record % 8 || size_bytes % 8)
 		return false;
 	sample = sample_next_part(&cursor, sizeof(*sample));
-	if (!sample || sample->size_bytes != size_bytes || sample->n_vcpus > GUEST_MAX_VCPUS)
+	if (!sample || sample->size_bytes != size_bytes || sample->n_vcpus > GUEST_MAX_VCPUS ||
+	    !sample->weight)
 		return false;
 	for (unsigned i = 0; i < sample->n_vcpus; i++)
 		if (!sample_check_vcpu(&cursor, seen))

@@ -6,26 +6,32 @@
  * count.
  *
  *   sleep until the deadline
- *   look            which vCPUs run or wait for a CPU or a spinlock? If none does, the guest is not
- *                   stopped
+ *   plan, budget    is it time for a sample? If not, the tick is skipped
  *   reserve         room in the ring. If there is none, or if the resolver is behind, the tick is
- *                   lost and the guest is not stopped
+ *                   lost
+ *   look            which vCPUs run or wait for a CPU? If none does, the guest is not stopped
  *   stop ─┐
  *   copy  │         sampler_stop_and_copy(): the stopped window, nothing else in it
  *   release ┘
  *   map             pages that the copy missed. If the budget allows, stop again, at most twice
- *   commit
+ *   weigh, commit
+ *
+ * What the guest does now has no part in the decision to take the tick: that is made before the
+ * look. A tick that is not taken costs nothing. There is only a look at the guest's life every
+ * SAMPLER_LOOK_NS.
  *
  * The only thread of its process. Allocates nothing after start.
  */
 #include "config.h"
 
+#include <math.h>
 #include <string.h>
 #include <time.h>
 
 #include "sample/copy.h"
 #include "sample/deadline.h"
 #include "sample/lock_wait.h"
+#include "sample/plan.h"
 #include "sample/run_time.h"
 #include "xtop/budget.h"
 #include "xtop/clock.h"
@@ -42,6 +48,7 @@
 #define SAMPLER_PAUSED_NS      100000000 /* between looks at a guest that others have paused */
 #define SAMPLER_PAUSED_LOOKS   4         /* a shorter pause is another xtop's stop */
 #define SAMPLER_PAUSED_LOOK_NS 500000    /* between these looks */
+#define SAMPLER_LOOK_NS        100000000 /* between looks at the guest's life without samples */
 #define SAMPLER_NAP_NS         100000000 /* longest sleep; then look whether to quit */
 #define SAMPLER_RETAKES        2         /* the guest may run on to pages not mapped either */
 #define SAMPLER_BEHIND_NS      200000000 /* a sample of a Linux guest may wait this long */
@@ -55,7 +62,10 @@ struct sampler {
 	struct copier copier;
 	struct budget budget;
 	struct deadline deadline;
+	struct plan plan;
+	double earned_ns; /* stopped time that the budget allows for each tick */
 	struct guest_look look;
+	uint64_t looked_ns;
 	struct run_time run_time;
 	struct per_cpus per_cpus;
 	unsigned n_wanted; /* vCPUs that run, or wait for a physical CPU or a spinlock */
@@ -73,7 +83,7 @@ struct sampler {
 	bool missed_pages;               /* a stack was cut at a page not mapped yet */
 	bool stopped_once;               /* this sampler has stopped the guest before */
 	uint64_t waiting_to, waiting_ns; /* committed up to here, at that time */
-	uint64_t started_ns, cpu_measured_ns;
+	uint64_t started_ns, cpu_measured_ns, published_ns;
 	uint64_t earlier_cpu_ns, earlier_maps; /* of the samplers before this one */
 	struct sampler_counts counts;
 };
@@ -286,7 +296,6 @@ static bool sampler_fill(struct sampler *sampler, char *room)
 		sampler->head.flags |= SAMPLE_RETAKE;
 	}
 	sampler_append_idle(sampler, room);
-	*(struct sample *)room = sampler->head;
 	return true;
 }
 
@@ -298,6 +307,12 @@ static void sampler_choose(struct sampler *sampler)
 			sampler->wanted[sampler->n_wanted++] = (uint16_t)vcpu;
 	if (!sampler->n_wanted)
 		sampler->counts.idle_ticks++;
+}
+
+/* Room for a sample with stacks of N vCPUs and the states of all. */
+static size_t sampler_room_bytes(const struct sampler *sampler, unsigned n)
+{
+	return sample_size_max(n) + sampler->guest->info.n_vcpus * sizeof(struct sample_vcpu);
 }
 
 /* A page of the ring that was never written has no memory yet: fault it in before the stop. */
@@ -329,26 +344,28 @@ static bool sampler_is_ahead(struct sampler *sampler)
 	return true;
 }
 
-/* One tick of a guest that runs. */
-static void sampler_tick(struct sampler *sampler, uint16_t flags, uint64_t period_ns)
+/*
+ * The next sample cannot come before that many ticks: the budget has to earn what was overdrawn,
+ * and deadlines have gone by already since the last one.
+ */
+static double sampler_least_ticks(const struct sampler *sampler, uint64_t period_ns)
 {
-	size_t size_max;
-	char *room;
+	double overdrawn_ns = -sampler->budget.credit_ns, now_ns = (double)clock_now_ns();
+	double passed = (now_ns - (double)sampler->deadline.at_ns) / (double)period_ns, ticks = 1;
+
+	if (overdrawn_ns >= 0 && sampler->earned_ns > 0)
+		ticks = floor(overdrawn_ns / sampler->earned_ns) + 1;
+	return passed > ticks ? ceil(passed) : ticks;
+}
+
+/* A tick of a guest that runs. ROOM is in the ring, for a sample of all vCPUs. */
+static void sampler_tick(struct sampler *sampler, char *room, uint16_t flags, uint64_t period_ns)
+{
+	uint64_t stopped_ns = sampler->counts.stopped_ns;
 
 	sampler_look_inside(sampler);
 	sampler_choose(sampler);
-	size_max = sample_size_max(sampler->n_wanted) +
-		   sampler->guest->info.n_vcpus * sizeof(struct sample_vcpu);
-	if (sampler->n_wanted && !sampler_may_stop(sampler)) {
-		sampler->counts.skipped_budget++;
-		return;
-	}
-	room = sampler_is_ahead(sampler) ? NULL : ring_reserve(sampler->ring, size_max);
-	if (!room) {
-		sampler->counts.lost++;
-		return;
-	}
-	sampler_touch(room, size_max);
+	sampler_touch(room, sampler_room_bytes(sampler, sampler->n_wanted));
 	run_time_update(&sampler->run_time, sampler->guest->info.n_vcpus, &sampler->look);
 	copy_poll_stacks(&sampler->copier);
 	sampler->head = (struct sample){
@@ -361,6 +378,11 @@ static void sampler_tick(struct sampler *sampler, uint16_t flags, uint64_t perio
 		sampler->counts.refused++;
 		return;
 	}
+	sampler->head.weight =
+		plan_weigh(&sampler->plan, sampler->n_wanted,
+			   sampler->counts.stopped_ns - stopped_ns, sampler->earned_ns,
+			   sampler_least_ticks(sampler, period_ns));
+	*(struct sample *)room = sampler->head;
 	ring_commit(sampler->ring, sampler->head.size_bytes);
 	sampler->counts.samples++;
 	budget_count(&sampler->budget);
@@ -372,6 +394,7 @@ static void sampler_publish_counts(struct sampler *sampler, enum sampler_state s
 	struct sampler_counts *counts = &sampler->counts;
 
 	budget_measure(&sampler->budget, now_ns);
+	sampler->published_ns = now_ns;
 	counts->state = state;
 	counts->rate_asked_hz = control_get_rate(sampler->control);
 	counts->rate_now_hz = sampler->budget.rate_hz;
@@ -448,52 +471,134 @@ static bool sampler_is_on_hold(const struct sampler *sampler)
 
 /*
  * Another xtop stops the guest for one sample at a time. Only a pause that lasts longer is an
- * administrator's. False: Xen did not answer.
+ * administrator's. STATES: those of the vCPUs are wanted. False: Xen did not answer.
  */
-static bool sampler_look_at_guest(struct sampler *sampler, enum sampler_state before)
+static bool sampler_look_at_guest(struct sampler *sampler, enum sampler_state before, bool states)
 {
 	unsigned tries = before == SAMPLER_GUEST_PAUSED ? 1 : SAMPLER_PAUSED_LOOKS;
+	const struct guest_ops *ops = sampler->guest->ops;
+	void *context = sampler->guest->context;
 
 	for (unsigned i = 0; i < tries; i++) {
 		if (i)
 			sampler_sleep_to(clock_now_ns() + SAMPLER_PAUSED_LOOK_NS);
-		if (!sampler->guest->ops->look(sampler->guest->context, &sampler->look))
+		if (!(states ? ops->look : ops->look_life)(context, &sampler->look))
 			return false;
 		if (sampler->look.paused_ns)
 			sampler_count_stop(sampler, sampler->look.paused_ns);
 		if (sampler->look.life != GUEST_PAUSED_BY_OTHERS)
 			break;
 	}
+	sampler->looked_ns = clock_now_ns();
 	return true;
+}
+
+/* Room in the ring for a sample of this tick. NULL: none will come, and the reason is counted. */
+static char *sampler_reserve(struct sampler *sampler)
+{
+	char *room;
+
+	if (sampler_is_on_hold(sampler)) {
+		sampler->counts.waited++;
+		return NULL;
+	}
+	if (!plan_is_due(&sampler->plan, sampler->earned_ns) || !sampler_may_stop(sampler)) {
+		sampler->counts.skipped_budget++;
+		return NULL;
+	}
+	room = sampler_is_ahead(sampler)
+		       ? NULL
+		       : ring_reserve(sampler->ring,
+				      sampler_room_bytes(sampler, sampler->guest->info.n_vcpus));
+	sampler->counts.lost += !room;
+	return room;
+}
+
+/* The guest's state after a look, which is taken if there is ROOM for a sample or if it is time. */
+static enum sampler_state sampler_look(struct sampler *sampler, enum sampler_state before,
+				       const char *room)
+{
+	enum sampler_state state;
+
+	if (!room && before == SAMPLER_RUNNING &&
+	    clock_now_ns() - sampler->looked_ns < SAMPLER_LOOK_NS)
+		return before;
+	if (!sampler_look_at_guest(sampler, before, room))
+		return SAMPLER_GUEST_AWAY;
+	state = sampler_state_of(sampler->look.life);
+	if (state == SAMPLER_GUEST_AWAY)
+		sampler->counts.ending = sampler->look.end;
+	else
+		frame_cache_update_pages(sampler->copier.cache, sampler->look.pages);
+	return state;
+}
+
+/* After the tick. If there was no sample, who reads the counters can wait a little. */
+static void sampler_clean_up(struct sampler *sampler, enum sampler_state before,
+			     enum sampler_state state, const char *room)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	if (!room && state == before && now_ns - sampler->published_ns < SAMPLER_LOOK_NS)
+		return;
+	frame_cache_sweep(sampler->copier.cache, now_ns);
+	sampler_publish_counts(sampler, state, clock_now_ns());
+}
+
+/*
+ * Ticks that are known to give no sample are not waited for one by one, but all at once, for
+ * SAMPLER_LOOK_NS at most.
+ */
+static void sampler_skip(struct sampler *sampler, uint64_t period_ns)
+{
+	double ahead = plan_ticks(&sampler->plan, sampler->earned_ns) - 1;
+	double overdrawn_ns = -sampler->budget.credit_ns;
+	uint64_t most = SAMPLER_LOOK_NS / period_ns, n;
+
+	if (sampler_is_on_hold(sampler))
+		return;
+	if (overdrawn_ns > 0 && sampler->earned_ns > 0)
+		ahead = fmax(ahead, floor(overdrawn_ns / sampler->earned_ns) - 1);
+	n = ahead < (double)most ? (uint64_t)ahead : most;
+	plan_count(&sampler->plan, n, sampler->earned_ns);
+	sampler->counts.ticks += n;
+	sampler->counts.skipped_budget += n;
+	deadline_skip(&sampler->deadline, n);
 }
 
 static enum sampler_state sampler_loop(struct sampler *sampler)
 {
-	enum sampler_state state = SAMPLER_RUNNING;
+	enum sampler_state state = SAMPLER_RUNNING, before;
+	uint64_t missed;
 
 	while (!control_is_quitting(sampler->control)) {
 		uint64_t period_ns = (uint64_t)(1e9 / control_get_rate(sampler->control));
+		char *room = NULL;
 		uint16_t flags;
 
+		before = state;
 		if (state == SAMPLER_GUEST_PAUSED)
 			period_ns = SAMPLER_PAUSED_NS;
+		else
+			sampler_skip(sampler, period_ns);
+		missed = sampler->counts.missed;
 		flags = sampler_meet_deadline(sampler, period_ns);
-		if (!sampler_look_at_guest(sampler, state))
-			return SAMPLER_GUEST_AWAY;
-		state = sampler_state_of(sampler->look.life);
-		if (state == SAMPLER_GUEST_AWAY) {
-			sampler->counts.ending = sampler->look.end;
-			return state;
+		if (state == SAMPLER_RUNNING) {
+			sampler->earned_ns =
+				control_get_budget(sampler->control) * (double)period_ns;
+			if (!sampler_is_on_hold(sampler))
+				plan_count(&sampler->plan, 1 + sampler->counts.missed - missed,
+					   sampler->earned_ns);
+			room = sampler_reserve(sampler);
 		}
-		frame_cache_update_pages(sampler->copier.cache, sampler->look.pages);
+		state = sampler_look(sampler, before, room);
+		if (state == SAMPLER_GUEST_AWAY)
+			return state;
 		if (state != SAMPLER_RUNNING || sampler_is_on_hold(sampler))
 			run_time_reset(&sampler->run_time);
-		if (state == SAMPLER_RUNNING && sampler_is_on_hold(sampler))
-			sampler->counts.waited++;
-		else if (state == SAMPLER_RUNNING)
-			sampler_tick(sampler, flags, period_ns);
-		frame_cache_sweep(sampler->copier.cache, clock_now_ns());
-		sampler_publish_counts(sampler, state, clock_now_ns());
+		if (state == SAMPLER_RUNNING && room)
+			sampler_tick(sampler, room, flags, period_ns);
+		sampler_clean_up(sampler, before, state, room);
 	}
 	return SAMPLER_ENDED;
 }
@@ -540,6 +645,7 @@ static void sampler_sample(struct guest *guest, struct control *control, struct 
 		return;
 	}
 	frame_cache_set_limit(sampler.copier.cache, SAMPLER_MAPS_PER_S, clock_now_ns());
+	plan_init(&sampler.plan, guest->info.n_vcpus, clock_now_ns());
 	sampler_adopt_counts(&sampler);
 	deadline_init(&sampler.deadline, deadline_draw_seed());
 	sampler_publish_counts(&sampler, SAMPLER_RUNNING, clock_now_ns());

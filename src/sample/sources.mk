@@ -17,6 +17,8 @@ libxtop_a_SOURCES += \
 	src/sample/per_cpu.h \
 	src/sample/pieces.c \
 	src/sample/pieces.h \
+	src/sample/plan.c \
+	src/sample/plan.h \
 	src/sample/ring.c \
 	src/sample/run_time.c \
 	src/sample/run_time.h \

@@ -57,12 +57,12 @@ static inline bool model_has_lock_waits(const struct ui_model *model)
 
 static inline double weights_children(const struct ui_model *model, const struct weights *weights)
 {
-	return model->totals ? (double)weights->children_total : weights->children_live;
+	return model->totals ? weights->children_ticks : weights->children_live;
 }
 
 static inline double weights_self(const struct ui_model *model, const struct weights *weights)
 {
-	return model->totals ? (double)weights->self_total : weights->self_live;
+	return model->totals ? weights->self_ticks : weights->self_live;
 }
 
 /* A traffic light for the share of its time that the guest was stopped. */

@@ -6,7 +6,6 @@
 
 #include <math.h>
 
-#define VCPU_TICK        1000 /* in recent.vcpus */
 #define LOWERED_SHARE    0.05 /* of the ticks are skipped: less does not show in the rate */
 #define THROTTLED_NS     10000000000ULL
 #define THROTTLED_END_NS 3000000000ULL
@@ -28,9 +27,9 @@ static double recent_decay(const struct recent *recent, uint64_t ns)
 	return recent->half_life_s > 0 ? exp2(-(double)ns / 1e9 / recent->half_life_s) : 1;
 }
 
-static uint64_t recent_add_ticks(uint64_t sum, double decay, uint64_t ticks)
+static uint64_t recent_add(uint64_t sum_ns, double decay, uint64_t ns)
 {
-	return (uint64_t)((double)sum * decay + 0.5) + VCPU_TICK * ticks;
+	return (uint64_t)((double)sum_ns * decay + 0.5) + ns;
 }
 
 /* After a reset of the profile the sums begin anew. */
@@ -43,15 +42,15 @@ static void recent_update_vcpu(const struct snapshot_vcpu *now, struct snapshot_
 	if (was_reset)
 		*before = *sum = (struct snapshot_vcpu){ .user = 0 };
 	for (int state = 0; state < N_VCPU_STATES; state++)
-		sum->states[state] = recent_add_ticks(sum->states[state], decay,
-						      now->states[state] - before->states[state]);
-	sum->user = recent_add_ticks(sum->user, decay, now->user - before->user);
-	sum->times.span_ns = recent_add_ticks(sum->times.span_ns, decay,
-					      now->times.span_ns - before->times.span_ns);
-	sum->times.ran_ns = recent_add_ticks(sum->times.ran_ns, decay,
-					     now->times.ran_ns - before->times.ran_ns);
-	sum->times.waited_ns = recent_add_ticks(sum->times.waited_ns, decay,
-						now->times.waited_ns - before->times.waited_ns);
+		sum->states[state] = sum->states[state] * decay + now->states[state] -
+				     before->states[state];
+	sum->user = sum->user * decay + now->user - before->user;
+	sum->times.span_ns = recent_add(sum->times.span_ns, decay,
+					now->times.span_ns - before->times.span_ns);
+	sum->times.ran_ns = recent_add(sum->times.ran_ns, decay,
+				       now->times.ran_ns - before->times.ran_ns);
+	sum->times.waited_ns = recent_add(sum->times.waited_ns, decay,
+					  now->times.waited_ns - before->times.waited_ns);
 	*before = *now;
 }
 

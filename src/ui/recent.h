@@ -20,7 +20,7 @@ struct recent {
 	struct snapshot_vcpu counts[GUEST_MAX_VCPUS]; /* ticks */
 	/* sums over the live window */
 	double window_ns, window_taken, window_skipped;
-	struct snapshot_vcpu vcpus[GUEST_MAX_VCPUS]; /* thousandths of ticks */
+	struct snapshot_vcpu vcpus[GUEST_MAX_VCPUS];
 	/* what follows from them */
 	double rate_hz;      /* reached; 0: not known */
 	bool lowered;        /* because the budget was used up */

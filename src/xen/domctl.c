@@ -3,7 +3,8 @@
  * Stops a Xen guest, reads its registers and releases it: raw domctls through libxencall, in
  * preallocated hypercall memory. In the sampler's process; guard and keeper share the memory.
  *
- *   look     multicall [ getdomaininfo, getvcpuinfo of every vCPU ]    the guest runs
+ *   look     multicall [ getdomaininfo, getvcpuinfo of every vCPU ]    the guest runs; of its life
+ *            alone the first call alone
  *   stop     multicall [ pausedomain, getvcpucontext of those wanted ]
  *   release  multicall [ unpausedomain ]
  *   ask      multicall [ gethvmcontext_partial of one vCPU ]           the guest runs, seldom
@@ -352,18 +353,17 @@ static uint64_t domctl_take_pauses(struct domctl_guest *guest)
 	return paused_ns;
 }
 
-static bool domctl_look(void *context, struct guest_look *look)
+/* The first N calls of the look: what Xen says of the domain, then of its first N - 1 vCPUs. */
+static bool domctl_look_calls(struct domctl_guest *guest, unsigned n, struct guest_look *look)
 {
-	struct domctl_guest *guest = context;
 	struct domctl_batch *batch = &guest->area->look;
 	const struct xen_domctl_getdomaininfo *info = &batch->domctls[0].u.getdomaininfo;
 
 	/* Xen writes here which domain it describes: if ours is gone, the next one. */
 	batch->domctls[0].domain = guest->domid;
 	guest->looked_ns = clock_now_ns();
-	if (!domctl_multicall(guest, batch, 1 + guest->n_vcpus))
+	if (!domctl_multicall(guest, batch, n))
 		return false;
-	domctl_ask_modes(guest, guest->looked_ns);
 	look->paused_ns = domctl_take_pauses(guest);
 	look->life = GUEST_RUNS;
 	look->end = GUEST_END_UNKNOWN;
@@ -378,6 +378,23 @@ static bool domctl_look(void *context, struct guest_look *look)
 	}
 	look->pages = info->tot_pages;
 	look->time_ns = guest->looked_ns;
+	return true;
+}
+
+static bool domctl_look_life(void *context, struct guest_look *look)
+{
+	return domctl_look_calls(context, 1, look);
+}
+
+static bool domctl_look(void *context, struct guest_look *look)
+{
+	struct domctl_guest *guest = context;
+	const struct domctl_batch *batch = &guest->area->look;
+
+	if (!domctl_look_calls(guest, 1 + guest->n_vcpus, look))
+		return false;
+	domctl_ask_modes(guest, guest->looked_ns);
+	look->paused_ns += domctl_take_pauses(guest);
 	for (unsigned i = 0; i < guest->n_vcpus; i++) {
 		look->states[i] = domctl_vcpu_state(&batch->entries[1 + i], &batch->domctls[1 + i]);
 		look->cpu_ns[i] = batch->domctls[1 + i].u.getvcpuinfo.cpu_time;
@@ -475,6 +492,7 @@ static void domctl_close(void *context)
 
 static const struct guest_ops domctl_ops = {
 	.look = domctl_look,
+	.look_life = domctl_look_life,
 	.stop = domctl_stop,
 	.release = domctl_release,
 	.close = domctl_close,

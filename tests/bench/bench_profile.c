@@ -93,7 +93,7 @@ static void bench_add(const struct frames *frames, const char *what, unsigned n_
 	must_or_die(profile_create(PROFILE_MAX_NODES, 10000 * MS, frames, &profile));
 	start = cpu_ns();
 	for (unsigned i = 0; i < n; i++)
-		profile_add(profile, stacks[i % n_stacks], DEPTH, MS * (i + 1), 1);
+		profile_add(profile, stacks[i % n_stacks], DEPTH, MS * (i + 1), 1, 1);
 	start = cpu_ns() - start;
 	must(profile_copy(profile, 0, &snapshot));
 	printf("profile_add, %-22s %8.2f M stacks/s (%u stacks of %d, %zu nodes, %" PRIu64
@@ -114,7 +114,7 @@ static struct profile *fill(const struct frames *frames, size_t n_nodes)
 	must_or_die(profile_create(PROFILE_MAX_NODES, 10000 * MS, frames, &profile));
 	while (profile_nodes(profile) + DEPTH < n_nodes) {
 		make_stack(stack, &state, 40);
-		profile_add(profile, stack, DEPTH, time_ns += MS, 1);
+		profile_add(profile, stack, DEPTH, time_ns += MS, 1, 1);
 	}
 	return profile;
 }

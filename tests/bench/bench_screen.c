@@ -47,7 +47,7 @@ static void add_stack(uint64_t time_ns)
 	for (unsigned i = 1; i <= DEPTH; i++)
 		stack[i] = functions[(i * 131 + random_next() % (i < DEPTH / 2 ? 2 : 40)) %
 				     N_FUNCTIONS];
-	profile_add(profile, stack, DEPTH + 1, time_ns, 1);
+	profile_add(profile, stack, DEPTH + 1, time_ns, 1, 1);
 }
 
 static void fill(void)
@@ -76,7 +76,8 @@ static struct snapshot *snapshot_now(void)
 
 	must_or_die(profile_copy(profile, (100 + sequence) * NS_PER_S, &snapshot));
 	snapshot->sequence = ++sequence;
-	snapshot->resolver.samples = snapshot->total_weight;
+	snapshot->resolver.samples = snapshot->nodes[0].children_total;
+	snapshot->resolver.weight = snapshot->total_weight;
 	snapshot->n_vcpus = 2;
 	return snapshot;
 }

@@ -66,6 +66,16 @@ static void test_merge(void)
 	check_folded(stacks, NULL, false, "[unknown];f;[unknown] 24\n[unknown];f;g 7\n", "merged");
 }
 
+/* Weights are rounded, and the sum of the lines is the sum of the weights: here 7.5, then 4.75. */
+static void test_weights(void)
+{
+	static const char *const stacks[] = { "a 1*2.5", "b 2*1", "c 1*3", NULL };
+	static const char *const small[] = { "a 1*0.25", "b 1*0.25", "c 1*0.25", "d 1*4", NULL };
+
+	check_folded(stacks, NULL, false, "a 3\nb 2\nc 3\n", "weights, not samples");
+	check_folded(small, NULL, false, "b 1\nd 4\n", "what is left goes to the next line");
+}
+
 /* ' ' < '(' < '1' < ';' < 'a': lines are sorted as bytes, not stack by stack. */
 static void test_order(void)
 {
@@ -153,7 +163,7 @@ static void test_deep(void)
 	for (unsigned i = 0; i < SNAPSHOT_MAX_DEPTH; i++)
 		stack[i] = stacks_frame(frames, name);
 	must(profile_create(4096, HALF_LIFE, frames, &profile));
-	profile_add(profile, stack, SNAPSHOT_MAX_DEPTH, 1, 1);
+	profile_add(profile, stack, SNAPSHOT_MAX_DEPTH, 1, 1, 1);
 	must(profile_copy(profile, 1, &snapshot));
 	text = folded(snapshot, NULL, false);
 	check_u64(strlen(text), SNAPSHOT_MAX_DEPTH * FRAME_NAME_BYTES + 2, "length");
@@ -194,7 +204,7 @@ static void test_forged(void)
 		for (size_t j = 0; j < 4; j++)
 			stack[j] = frames_intern(frames, kinds[j], names[(i + j) % n],
 						 names[(i + 2 * j) % n], 0);
-		profile_add(profile, stack, 4, 1, 1000);
+		profile_add(profile, stack, 4, 1, 1000, 1000);
 	}
 	must(profile_copy(profile, 1, &snapshot));
 	rest = text = folded(snapshot, NULL, false);
@@ -231,6 +241,7 @@ int main(void)
 	test_formats();
 	test_format();
 	test_merge();
+	test_weights();
 	test_order();
 	test_random();
 	test_evicted();

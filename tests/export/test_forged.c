@@ -54,7 +54,7 @@ static struct snapshot *forged_snapshot(struct frames *frames)
 			frames_intern(frames, FRAME_KIND_USERLAND, NULL, names[i], i + 1),
 		};
 
-		profile_add(profile, stack, DEPTH, SECOND, EACH);
+		profile_add(profile, stack, DEPTH, SECOND, EACH, EACH);
 	}
 	must(profile_copy(profile, SECOND, &snapshot));
 	profile_destroy(profile);

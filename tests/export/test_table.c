@@ -31,6 +31,8 @@ static void test_table(void)
 
 	snapshot->resolver.samples = 16;
 	snapshot->resolver.samples_unknown = 4;
+	snapshot->resolver.weight = 16;
+	snapshot->resolver.weight_unknown = 4;
 	snapshot->started_ns = 5 * SECOND;
 	snapshot->time_ns = 7 * SECOND + SECOND / 2;
 	snapshot->sampler = (struct sampler_counts){ .rate_asked_hz = 99,
@@ -97,8 +99,8 @@ static void test_processes(void)
 	struct table_options options = { .sort = &columns[COLUMN_CHILDREN] };
 
 	must(profile_create(PROFILE_MIN_NODES, 0, frames, &profile));
-	profile_add(profile, (const uint32_t[]){ httpd, FRAME_TRUNCATED, serve }, 3, SECOND, 6);
-	profile_add(profile, (const uint32_t[]){ blank, serve }, 2, SECOND, 2);
+	profile_add(profile, (const uint32_t[]){ httpd, FRAME_TRUNCATED, serve }, 3, SECOND, 6, 6);
+	profile_add(profile, (const uint32_t[]){ blank, serve }, 2, SECOND, 2, 2);
 	must(profile_copy(profile, SECOND, &snapshot));
 	check_table(
 		snapshot, options,

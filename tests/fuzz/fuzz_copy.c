@@ -92,7 +92,7 @@ static void copy(struct copier *copier, const struct registers *regs, bool user)
 	fuzz_must(sample_get_code_frame(&record.vcpu).value == copied.code_frame.value,
 		  "a frame has 40 bits");
 	record.vcpu.size_bytes = (uint32_t)(sizeof(record.vcpu) + copied.size_bytes);
-	record.sample = (struct sample){ .n_vcpus = 1 };
+	record.sample = (struct sample){ .n_vcpus = 1, .weight = SAMPLE_WEIGHT_TICK };
 	record.sample.size_bytes = (uint32_t)sizeof(record.sample) + record.vcpu.size_bytes;
 	fuzz_must(record.sample.size_bytes <= sample_size_max(1), "a record fits");
 	fuzz_must(sample_check(&record, record.sample.size_bytes), "a record is right");

@@ -41,7 +41,7 @@ static inline void fuzz_vcpu(struct fuzz *fuzz, struct fuzz_vcpu *vcpu)
 	unsigned n = fuzz_u8(fuzz) % 5, left = VCPU_MAX_WORDS;
 	uint64_t *regs = (uint64_t *)&vcpu->vcpu.regs, *to = vcpu->rest;
 
-	vcpu->sample = (struct sample){ .n_vcpus = 1 };
+	vcpu->sample = (struct sample){ .n_vcpus = 1, .weight = SAMPLE_WEIGHT_TICK };
 	vcpu->vcpu = (struct sample_vcpu){ .state = VCPU_RUNNING, .cut = CUT_LIMIT };
 	vcpu->vcpu.user = fuzz_u8(fuzz) & 1;
 	for (size_t i = 0; i < 17; i++)

@@ -214,7 +214,7 @@ static void add(struct profile *profile, const struct space *space, uint64_t add
 {
 	uint32_t frame = find(space, address);
 
-	profile_add(profile, &frame, 1, S, 1);
+	profile_add(profile, &frame, 1, S, 1, 1);
 }
 
 static void check_folded(struct profile *profile, const char *want, const char *what)

@@ -77,7 +77,7 @@ static void test_fold(void)
 	profile_reset(profile);
 	check_tree(profile, "all 0/0\n", "reset");
 	stacks_add(profile, frames, 1, "main;f 1");
-	profile_add(profile, NULL, 0, 1, 2);
+	profile_add(profile, NULL, 0, 1, 2, 2);
 	check_tree(profile, "all 0/3\n main 0/1\n  f 1/1\n [unknown] 2/2\n",
 		   "after reset; an empty stack");
 	profile_destroy(profile);
@@ -258,7 +258,7 @@ static void test_evict_random(size_t max_nodes, uint64_t half_life_ns, unsigned 
 
 		for (unsigned i = 0; i < n; i++)
 			stack[i] = names[rand() % fan];
-		profile_add(profile, stack, n, round * SECOND, count);
+		profile_add(profile, stack, n, round * SECOND, count, count);
 		total += count;
 		bounded = bounded && profile_nodes(profile) <= max_nodes;
 		if (round % 50)
@@ -285,7 +285,7 @@ static void test_million(void)
 		stack[0] = i % 100;
 		stack[1] = i / 100 % 100;
 		stack[2] = i / 10000;
-		profile_add(profile, stack, 3, i, 1);
+		profile_add(profile, stack, 3, i, 1, 1);
 	}
 	check(profile_memory_bytes(profile) <= 64 << 20, "%zu nodes in %zu bytes",
 	      profile_nodes(profile), profile_memory_bytes(profile));
@@ -303,7 +303,7 @@ static void test_depth(void)
 	for (unsigned i = 0; i < SNAPSHOT_MAX_DEPTH + 100; i++)
 		stack[i] = FRAME_UNKNOWN;
 	must(profile_create(4096, HALF_LIFE, frames, &profile));
-	profile_add(profile, stack, SNAPSHOT_MAX_DEPTH + 100, 1, 1);
+	profile_add(profile, stack, SNAPSHOT_MAX_DEPTH + 100, 1, 1, 1);
 	snapshot = copy(profile, 1);
 	check_u64(snapshot->n_nodes, SNAPSHOT_MAX_DEPTH + 1, "nodes");
 	check_u64(snapshot->nodes[SNAPSHOT_MAX_DEPTH].self_total, 1, "weight of the last");

@@ -157,6 +157,44 @@ static void test_folds(void)
 	stage_close(&stage);
 }
 
+static void stage_add_weight(struct stage *stage, uint32_t weight, enum vcpu_state other,
+			     const char *chain)
+{
+	static struct guest_record record;
+
+	guest_begin(&record, 1000000, 1)->weight = weight;
+	guest_add_chain(&record, 0, chain);
+	guest_add_vcpu(&record, 1, other);
+	stage_add(stage, &record);
+}
+
+/* A sample stands for as many ticks as it says: in shares, in files, in the times of vCPUs. */
+static void test_weights(void)
+{
+	struct stage stage;
+	struct snapshot *snapshot;
+
+	stage_open(&stage);
+	stage_add_weight(&stage, 29 * SAMPLE_WEIGHT_TICK / 2, VCPU_BLOCKED,
+			 "start_kernel;serve;hash");
+	stage_add_weight(&stage, 11 * SAMPLE_WEIGHT_TICK / 2, VCPU_BLOCKED,
+			 "start_kernel;serve;hash");
+	stage_add_weight(&stage, SAMPLE_WEIGHT_TICK, VCPU_OFFLINE, "_start;main;loop");
+	check_folded(&stage, false, "_start;main;loop 1|start_kernel;serve;hash 20|", "ticks");
+	snapshot = stage_snapshot(&stage);
+	check_u64(snapshot->resolver.samples, 3, "samples");
+	check_u64(snapshot->resolver.user, 1, "samples in user code");
+	check(snapshot->resolver.weight == 21 && snapshot->total_weight == 21, "%g ticks",
+	      snapshot->resolver.weight);
+	check(snapshot->nodes[0].children_total == 3, "the tree counts samples, too");
+	check_u64(snapshot->vcpus[0].states[VCPU_RUNNING], 21, "vCPU 0 ran");
+	check_u64(snapshot->vcpus[0].user, 1, "in user code");
+	check_u64(snapshot->vcpus[1].states[VCPU_BLOCKED], 20, "vCPU 1 was blocked");
+	check_u64(snapshot->resolver.states[VCPU_OFFLINE], 1, "and offline");
+	snapshot_destroy(snapshot);
+	stage_close(&stage);
+}
+
 static void test_kinds(void)
 {
 	struct stage stage;
@@ -1055,6 +1093,7 @@ int main(void)
 {
 	test_hurry();
 	test_folds();
+	test_weights();
 	test_kinds();
 	test_return_addresses();
 	test_lag();

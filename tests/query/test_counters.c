@@ -29,7 +29,7 @@ static const struct {
 
 static size_t counter_bytes(const struct counter *counter)
 {
-	return counter->kind == COUNTER_ARRAY ? counter->n * sizeof(uint64_t) : sizeof(uint64_t);
+	return counter->n ? counter->n * sizeof(uint64_t) : sizeof(uint64_t);
 }
 
 static void add(unsigned char *times, size_t offset, size_t size_bytes)

@@ -35,8 +35,8 @@ static void test_processes(void)
 	must(profile_create(4096, HALF_LIFE, frames, &profile));
 	stacks_add(profile, frames, 1, "@sh;.main;write 5");
 	stacks_add(profile, frames, 1, "idle 100");
-	profile_add(profile, of_thread, 3, 1, 7);
-	profile_add(profile, of_main, 2, 1, 3);
+	profile_add(profile, of_thread, 3, 1, 7, 7);
+	profile_add(profile, of_main, 2, 1, 3, 3);
 	must(profile_copy(profile, 1, &snapshot));
 	must(groups_build_processes(snapshot, true, &groups));
 	text = groups_text(&groups);
@@ -85,7 +85,7 @@ static void test_many_modules(void)
 
 		snprintf(module, sizeof(module), "lib%u.so", i);
 		id = frames_intern(frames, FRAME_KIND_USERLAND, "f", module, i);
-		profile_add(profile, &id, 1, 1, 1);
+		profile_add(profile, &id, 1, 1, 1, 1);
 	}
 	must(profile_copy(profile, 1, &snapshot));
 	must(groups_build_modules(snapshot, true, &groups));

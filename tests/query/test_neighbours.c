@@ -161,7 +161,7 @@ static void test_many_alike(void)
 			    (const uint32_t[]){ stacks_frame(frames, name), f,
 						frames_intern(frames, FRAME_KIND_KERNEL, NULL,
 							      "[kernel]", 0x5000 + i) },
-			    3, SECOND, 1 + i / 2);
+			    3, SECOND, 1 + i / 2, 1 + i / 2);
 	}
 	must(profile_copy(profile, SECOND, &snapshot));
 	must(neighbours_build(snapshot, NULL, false, f, &n));

@@ -58,7 +58,8 @@ static struct tick some_tick(unsigned i)
 		.sample = { .size_bytes = sizeof(struct tick),
 			    .n_vcpus = 1,
 			    .time_ns = 1000000 * i,
-			    .stopped_ns = 17000 + i },
+			    .stopped_ns = 17000 + i,
+			    .weight = (i + 1) * SAMPLE_WEIGHT_TICK },
 		.vcpu = { .size_bytes = sizeof(struct tick) - sizeof(struct sample),
 			  .vcpu = 1,
 			  .state = VCPU_RUNNING,
@@ -523,8 +524,8 @@ static void test_fields(void)
 	size_t symbols = find_chunk(RECORDING_SYMBOLS);
 
 	check_field("magic", 0, 1, 'Y', "does not begin with XTOPREC");
-	check_field("version", IN(recording_head, version), 3,
-		    "has version 3, this xtop reads versions 1 to 2");
+	check_field("version", IN(recording_head, version), 4,
+		    "has version 4, this xtop reads versions 1 to 3");
 	check_field("head size", IN(recording_head, head_bytes), 8, "a head of 8 bytes");
 	check_field("large head", IN(recording_head, head_bytes), UINT32_MAX - 7, "a head of");
 	check_field("machine", IN_CHUNK(RECORDING_INFO, recording_chunk_info, machine), 183,
@@ -545,6 +546,8 @@ static void test_fields(void)
 	check_field("vCPU beyond those of INFO", sample + 16 + sizeof(struct sample) + 4, 2, 2,
 		    "1 of 3 samples refused");
 	check_field("bad sample", sample + 16, 4, 8, "1 of 3 samples refused");
+	check_field("no weight", sample + 16 + offsetof(struct sample, weight), 4, 0,
+		    "1 of 3 samples refused");
 	check_field("more lines than there are", IN_CHUNK(RECORDING_PAGE, recording_page, lines), 7,
 		    "1 pages of guest memory refused");
 	check_field("fewer", IN_CHUNK(RECORDING_PAGE, recording_page, lines), 8,
@@ -595,17 +598,98 @@ static void test_symbol_fields(void)
 	check_field("symbol without bytes", first + 8, 8, 0x1000, "damaged: symbol 0 of 3");
 }
 
+/*
+ * The whole file as VERSION had it: heads of samples ended before the weight. Returns its bytes.
+ */
+static size_t make_older(char older[FILE_MAX_BYTES], uint32_t version)
+{
+	struct recording_chunk chunk;
+	size_t at = sizeof(struct recording_head), to = at;
+
+	memcpy(older, whole, at);
+	memcpy(older + offsetof(struct recording_head, version), &version, sizeof(version));
+	for (size_t end; at < whole_bytes; at = end) {
+		uint32_t size_bytes;
+
+		memcpy(&chunk, whole + at, sizeof(chunk));
+		end = at + sizeof(chunk) + recording_pad(chunk.size_bytes);
+		if (chunk.type != RECORDING_SAMPLE) {
+			memcpy(older + to, whole + at, end - at);
+			to += end - at;
+			continue;
+		}
+		chunk.size_bytes -= 8;
+		size_bytes = (uint32_t)chunk.size_bytes;
+		memcpy(older + to, &chunk, sizeof(chunk));
+		to += sizeof(chunk);
+		at += sizeof(chunk);
+		memcpy(older + to, whole + at, 24);
+		memcpy(older + to, &size_bytes, sizeof(size_bytes));
+		memcpy(older + to + 24, whole + at + 32, size_bytes - 24);
+		to += size_bytes;
+	}
+	return to;
+}
+
+/* Version 2 had no weights: a sample is one tick, and all else is as it was. */
+static void test_version_2(void)
+{
+	char older[FILE_MAX_BYTES];
+	struct recording_reader *reader;
+	struct outcome outcome = read_bytes(older, make_older(older, 2));
+	const struct tick *read;
+	size_t size_bytes;
+	unsigned i = 0;
+
+	check(outcome.opened && outcome.n_samples == N_SAMPLES && outcome.n_notes == N_NOTES &&
+		      !outcome.message[0],
+	      "version 2: %u samples, %u notes %s", outcome.n_samples, outcome.n_notes,
+	      outcome.message);
+	if (recording_reader_open(path_damaged, NULL, &reader))
+		abort();
+	while ((read = recording_reader_next(reader, &size_bytes))) {
+		struct tick want = some_tick(i);
+
+		if (recording_is_note(read))
+			continue;
+		want.sample.weight = SAMPLE_WEIGHT_TICK;
+		check(size_bytes == sizeof(want) && memcmp(read, &want, sizeof(want)) == 0,
+		      "sample %u with a weight of one tick", i);
+		i++;
+	}
+	recording_reader_close(reader);
+}
+
+/* A sample of version 2 that is cut off in its head, or lies about its size. */
+static void test_version_2_damaged(void)
+{
+	char older[FILE_MAX_BYTES];
+	size_t n = make_older(older, 2), at = find_chunk(RECORDING_SAMPLE) + 16;
+	uint32_t lie = UINT32_MAX - 7;
+	struct outcome outcome;
+
+	for (size_t size_bytes = 0; size_bytes <= 24; size_bytes += 8) {
+		char cut[FILE_MAX_BYTES];
+		uint64_t payload = size_bytes;
+
+		memcpy(cut, older, at + size_bytes);
+		memcpy(cut + at - 8, &payload, sizeof(payload));
+		outcome = read_bytes(cut, at + size_bytes);
+		check(outcome.opened && !outcome.n_samples, "a sample of %zu bytes: %s", size_bytes,
+		      outcome.message);
+	}
+	memcpy(older + at, &lie, sizeof(lie));
+	outcome = read_bytes(older, n);
+	check(outcome.n_samples == N_SAMPLES - 1, "a size that wraps around: %s", outcome.message);
+}
+
 /* xtop 0.1 wrote recordings without memory. Pages in such a file are refused. */
 static void test_version_1(void)
 {
 	char older[FILE_MAX_BYTES];
 	struct recording_reader *reader;
-	struct outcome outcome;
-	uint32_t version = 1;
+	struct outcome outcome = read_bytes(older, make_older(older, 1));
 
-	memcpy(older, whole, whole_bytes);
-	memcpy(older + offsetof(struct recording_head, version), &version, sizeof(version));
-	outcome = read_bytes(older, whole_bytes);
 	check(outcome.opened && outcome.n_samples == N_SAMPLES && outcome.n_notes == 0,
 	      "version 1: %u samples, %u notes", outcome.n_samples, outcome.n_notes);
 	if (recording_reader_open(path_damaged, NULL, &reader))
@@ -727,6 +811,8 @@ int main(void)
 	test_short_notes();
 	test_symbol_fields();
 	test_version_1();
+	test_version_2();
+	test_version_2_damaged();
 	test_no_file();
 	test_full_disk();
 	test_full_at_close();

@@ -137,6 +137,7 @@ static inline struct sample *guest_begin(struct guest_record *record, uint64_t t
 	sample = guest_append(record, sizeof(*sample));
 	sample->time_ns = time_ns;
 	sample->stopped_ns = stopped_ns;
+	sample->weight = SAMPLE_WEIGHT_TICK;
 	return sample;
 }
 

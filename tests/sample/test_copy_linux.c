@@ -166,6 +166,7 @@ static void check_record(void)
 	record.sample = (struct sample){
 		.size_bytes = (uint32_t)sizeof(record.sample) + record.vcpu.size_bytes,
 		.n_vcpus = 1,
+		.weight = SAMPLE_WEIGHT_TICK,
 	};
 	if (!check(sample_check(&record, record.sample.size_bytes), "the record is one"))
 		return;

@@ -18,7 +18,8 @@
 
 enum {
 	HEAD = sizeof(struct sample_vcpu),
-	VCPU0 = 24,
+	TICK = sizeof(struct sample),
+	VCPU0 = TICK,
 	STACK0 = VCPU0 + HEAD,
 	STACK1 = STACK0 + 16 + 16,
 	VCPU7 = STACK1 + 16 + 8,
@@ -42,7 +43,7 @@ static char *good_record(void)
 	char *record = calloc(1, SIZE);
 
 	*(struct sample *)record =
-		(struct sample){ .size_bytes = SIZE, .n_vcpus = 3, .time_ns = 1 };
+		(struct sample){ .size_bytes = SIZE, .n_vcpus = 3, .time_ns = 1, .weight = 1 };
 	*vcpu_at(record, VCPU0) = (struct sample_vcpu){ .size_bytes = VCPU7 - VCPU0,
 							.vcpu = 0,
 							.state = VCPU_RUNNING,
@@ -84,9 +85,9 @@ static void test_good(void)
 
 	check(sample_check(record, SIZE), "good record");
 	check_u64(walk(record), 0, "walk of a good record");
-	memset(record + 8, 0, 16);
-	*(struct sample *)record = (struct sample){ .size_bytes = 24 };
-	check(sample_check(record, 24), "a tick without vCPUs");
+	memset(record + 8, 0, TICK - 8);
+	*(struct sample *)record = (struct sample){ .size_bytes = TICK, .weight = UINT32_MAX };
+	check(sample_check(record, TICK), "a tick without vCPUs");
 	free(record);
 }
 
@@ -117,6 +118,7 @@ static void test_rules(void)
 {
 	refuse("size of the record too small", sample->size_bytes -= 8);
 	refuse("size of the record too large", sample->size_bytes += 8);
+	refuse("no weight", sample->weight = 0);
 	refuse("a vCPU too few: bytes left over", sample->n_vcpus--);
 	refuse("a vCPU too many", sample->n_vcpus++);
 	refuse("more vCPUs than there can be", sample->n_vcpus = GUEST_MAX_VCPUS + 1);
@@ -181,19 +183,19 @@ static void test_code_frame(void)
 /* As many pieces as there can be, and one linked piece more. */
 static void test_links(void)
 {
-	enum { PIECES = SAMPLE_MAX_LINKS + 3, BYTES = 24 + HEAD + PIECES * 16 };
+	enum { PIECES = SAMPLE_MAX_LINKS + 3, BYTES = TICK + HEAD + PIECES * 16 };
 	char *record = calloc(1, BYTES);
 
 	for (unsigned n = PIECES - 1; n <= PIECES; n++) {
 		size_t size = BYTES - (PIECES - n) * 16;
 
 		*(struct sample *)record =
-			(struct sample){ .size_bytes = (uint32_t)size, .n_vcpus = 1 };
-		*vcpu_at(record, 24) = (struct sample_vcpu){ .size_bytes = (uint32_t)size - 24,
+			(struct sample){ .size_bytes = (uint32_t)size, .n_vcpus = 1, .weight = 1 };
+		*vcpu_at(record, TICK) = (struct sample_vcpu){ .size_bytes = (uint32_t)size - TICK,
 							     .state = VCPU_RUNNING,
 							     .n_stacks = (uint8_t)n };
 		for (unsigned i = 1; i < n; i++)
-			stack_at(record, 24 + HEAD + i * 16)->kind =
+			stack_at(record, TICK + HEAD + i * 16)->kind =
 				i == n - 1 ? STACK_USER : STACK_LINKED;
 		check(sample_check(record, size) == (n < PIECES), "%u linked pieces", n - 2);
 	}
@@ -203,20 +205,21 @@ static void test_links(void)
 /* Each stack is below the limit; all stacks of one vCPU together are above. */
 static void test_limit(void)
 {
-	size_t half = SAMPLE_STACK_LIMIT_BYTES / 2, size = 24 + HEAD + 2 * 16 + 2 * half + 8;
+	size_t half = SAMPLE_STACK_LIMIT_BYTES / 2, size = TICK + HEAD + 2 * 16 + 2 * half + 8;
 	char *record = calloc(1, size);
 
-	*(struct sample *)record = (struct sample){ .size_bytes = size - 8, .n_vcpus = 1 };
-	*vcpu_at(record, 24) = (struct sample_vcpu){ .size_bytes = size - 8 - 24,
+	*(struct sample *)record =
+		(struct sample){ .size_bytes = size - 8, .n_vcpus = 1, .weight = 1 };
+	*vcpu_at(record, TICK) = (struct sample_vcpu){ .size_bytes = size - 8 - TICK,
 						     .state = VCPU_RUNNING,
 						     .n_stacks = 2 };
-	stack_at(record, 24 + HEAD)->size_bytes = half;
-	stack_at(record, 24 + HEAD + 16 + half)->size_bytes = half;
-	stack_at(record, 24 + HEAD + 16 + half)->kind = STACK_LINKED;
+	stack_at(record, TICK + HEAD)->size_bytes = half;
+	stack_at(record, TICK + HEAD + 16 + half)->size_bytes = half;
+	stack_at(record, TICK + HEAD + 16 + half)->kind = STACK_LINKED;
 	check(sample_check(record, size - 8), "stacks of exactly the limit");
 	((struct sample *)record)->size_bytes += 8;
-	vcpu_at(record, 24)->size_bytes += 8;
-	stack_at(record, 24 + HEAD + 16 + half)->size_bytes += 1;
+	vcpu_at(record, TICK)->size_bytes += 8;
+	stack_at(record, TICK + HEAD + 16 + half)->size_bytes += 1;
 	check(!sample_check(record, size), "refused: stacks one byte over the limit");
 	free(record);
 }

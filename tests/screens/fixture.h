@@ -96,7 +96,7 @@ static inline void fixture_add(struct fixture *fixture, const char *stack, uint3
 			ids[n++] = frames_intern(fixture->frames, FRAME_KIND_USERLAND, word,
 						 fixture_module(word), 0x1000);
 	}
-	profile_add(fixture->profile, ids, n, fixture->time_ns, count);
+	profile_add(fixture->profile, ids, n, fixture->time_ns, count, count);
 	fixture->samples += count;
 	free(copy);
 }
@@ -159,6 +159,7 @@ static inline void fixture_overhead(struct snapshot *snapshot)
 	snapshot->resolver.stops[UNWIND_COMPLETE] = snapshot->resolver.samples - 131;
 	snapshot->resolver.stops[UNWIND_CUT] = 120;
 	snapshot->resolver.stops[UNWIND_BAD] = 11;
+	snapshot->resolver.weight_truncated = 131;
 	snapshot->resolver.cuts[CUT_NOT_PRESENT] = 120;
 	snapshot->resolver.frames = 90000;
 	snapshot->resolver.frames_unknown = 450;
@@ -180,6 +181,8 @@ static inline struct snapshot *fixture_snapshot(struct fixture *fixture, unsigne
 	snapshot->time_ns = FIXTURE_NS + 220 * FIXTURE_NS + fixture->sequence * FIXTURE_NS;
 	snapshot->resolver.samples = fixture->samples;
 	snapshot->resolver.samples_unknown = fixture->samples ? 450 : 0;
+	snapshot->resolver.weight = (double)fixture->samples;
+	snapshot->resolver.weight_unknown = fixture->samples ? 450 : 0;
 	snapshot->resolver.unknown_causes[UNKNOWN_NO_SYMBOLS] = fixture->samples ? 400 : 0;
 	snapshot->resolver.unknown_causes[UNKNOWN_NOT_PRESENT] = fixture->samples ? 50 : 0;
 	snapshot->sampler = (struct sampler_counts){ .state = SAMPLER_RUNNING,

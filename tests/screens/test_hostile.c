@@ -58,7 +58,7 @@ static struct snapshot *hostile_snapshot(struct scene *scene)
 			frames_intern(fixture->frames, FRAME_KIND_USERLAND, NULL, hostile[i], i),
 		};
 
-		profile_add(fixture->profile, stack, 5 - i % 2, fixture->time_ns, 100);
+		profile_add(fixture->profile, stack, 5 - i % 2, fixture->time_ns, 100, 100);
 		fixture->samples += 100;
 	}
 	snapshot = fixture_snapshot(fixture, 2);

@@ -82,7 +82,7 @@ static void test_callers_module(void)
 	scene_open(&scene);
 	ids[0] = frames_intern(scene.fixture.frames, FRAME_KIND_PROCESS, "app", "", 0);
 	ids[1] = frames_intern(scene.fixture.frames, FRAME_KIND_USERLAND, "parse_line", module, 0);
-	profile_add(scene.fixture.profile, ids, 2, scene.fixture.time_ns, 100);
+	profile_add(scene.fixture.profile, ids, 2, scene.fixture.time_ns, 100, 100);
 	scene.fixture.samples = 100;
 	ui_show(scene.ui, fixture_snapshot(&scene.fixture, 2));
 	scene_keys(&scene, 80, 24, "<Enter>");
@@ -351,6 +351,7 @@ static void test_hint(void)
 	fixture_add(&scene.fixture, "app _start #7f3a12345678", 1500);
 	snapshot = fixture_snapshot(&scene.fixture, 2);
 	snapshot->resolver.samples_unknown = 1950;
+	snapshot->resolver.weight_unknown = 1950;
 	ui_show(scene.ui, snapshot);
 	screen_check(&scene, "hint-80x24", 80, 24);
 	snapshot = fixture_snapshot(&scene.fixture, 2);
@@ -362,6 +363,7 @@ static void test_hint(void)
 	fixture_add(&scene.fixture, "app _start app+0x2724a", 5000);
 	snapshot = fixture_snapshot(&scene.fixture, 2);
 	snapshot->resolver.samples_offset = 5000;
+	snapshot->resolver.weight_offset = 5000;
 	snprintf(snapshot->notes[0], sizeof(snapshot->notes[0]), "2 program files have no symbols");
 	ui_show(scene.ui, snapshot);
 	screen_contains(&scene, 80, 24, "of samples in app have no names: give its file with -k",

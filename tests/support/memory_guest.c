@@ -43,6 +43,19 @@ static bool memory_guest_look(void *context, struct guest_look *look)
 	return true;
 }
 
+static bool memory_guest_look_life(void *context, struct guest_look *look)
+{
+	struct memory_guest *guest = context;
+	struct guest_look seen;
+
+	guest->life_looks++;
+	if (!memory_guest_look(context, &seen))
+		return false;
+	memcpy(seen.states, look->states, sizeof(seen.states));
+	*look = seen;
+	return true;
+}
+
 static bool memory_guest_stop(void *context, const uint16_t *vcpus, unsigned n,
 			      struct registers *regs, bool *user)
 {
@@ -111,6 +124,7 @@ static void memory_guest_close(void *context)
 
 static const struct guest_ops memory_guest_ops = {
 	.look = memory_guest_look,
+	.look_life = memory_guest_look_life,
 	.stop = memory_guest_stop,
 	.release = memory_guest_release,
 	.close = memory_guest_close,

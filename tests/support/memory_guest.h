@@ -46,7 +46,8 @@ struct memory_guest {
 	void (*on_release)(struct memory_guest *guest); /* it is running again */
 	void *context;
 
-	unsigned looks, stops, releases, maps, unmaps, refused_stops, refused_maps;
+	unsigned looks, life_looks; /* all looks; those of them that asked for no states */
+	unsigned stops, releases, maps, unmaps, refused_stops, refused_maps;
 	/* It was mapped or looked at while stopped, stopped twice, or released while it ran. */
 	unsigned misuses;
 	unsigned n_stopped_vcpus; /* of the last stop */

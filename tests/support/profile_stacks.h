@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Profiles for tests, written as folded stacks: "main;f;g 3" adds 3 samples. Names stand for
+ * Profiles for tests, written as folded stacks: "main;f;g 3" adds 3 samples of one tick each,
+ * "main;f;g 3*2.5" samples that stand for 2.5 ticks each. Names stand for
  *
  *	name   kernel function of [kernel]       @name  process
  *	.name  user function of prog             ?10    nobody can name the address 0x10
@@ -41,12 +42,14 @@ static inline void stacks_add(struct profile *profile, struct frames *frames, ui
 {
 	uint32_t ids[64];
 	size_t n = 0;
-	char *copy = strdup(line), *count = strrchr(copy, ' '), *state;
+	char *copy = strdup(line), *count = strrchr(copy, ' '), *state, *end;
+	uint32_t samples = (uint32_t)strtoul(count + 1, &end, 10);
 
 	*count = '\0';
 	for (char *name = strtok_r(copy, ";", &state); name; name = strtok_r(NULL, ";", &state))
 		ids[n++] = stacks_frame(frames, name);
-	profile_add(profile, ids, n, time_ns, strtoul(count + 1, NULL, 10));
+	profile_add(profile, ids, n, time_ns, samples,
+		    *end == '*' ? samples * strtod(end + 1, NULL) : samples);
 	free(copy);
 }
 
@@ -76,9 +79,9 @@ static inline struct snapshot *stacks_deepest(struct frames *frames)
 	for (unsigned i = 0; i < SNAPSHOT_MAX_DEPTH - 1; i++) {
 		snprintf(name, sizeof(name), "deep_%u", i);
 		stack[i] = stacks_frame(frames, name);
-		profile_add(profile, stack, i + 1, 1, 1);
+		profile_add(profile, stack, i + 1, 1, 1, 1);
 		stack[i + 1] = stacks_frame(frames, "leaf");
-		profile_add(profile, stack, i + 2, 1, 1);
+		profile_add(profile, stack, i + 2, 1, 1, 1);
 	}
 	must(profile_copy(profile, 1, &snapshot));
 	profile_destroy(profile);

@@ -187,11 +187,9 @@ static void header_add_picture(const struct ui_model *model, struct line *line)
 
 static void header_add_truncated(const struct resolver_counts *counts, struct line *line)
 {
-	uint64_t truncated = resolver_truncated(counts);
-
-	if (truncated)
+	if (resolver_truncated(counts))
 		line_add(line, true, 5, STYLE_NORMAL, "truncated %.1f %%",
-			 percent_of((double)truncated, (double)counts->samples));
+			 percent_of(counts->weight_truncated, counts->weight));
 }
 
 /* What the picture leaves out, what it is compared with, what is searched for. */
@@ -228,8 +226,7 @@ static void header_draw_picture(const struct ui_model *model, struct canvas *can
 
 	if (snapshot) {
 		const struct resolver_counts *counts = &snapshot->resolver;
-		double unknown =
-			percent_of((double)counts->samples_unknown, (double)counts->samples);
+		double unknown = percent_of(counts->weight_unknown, counts->weight);
 
 		header_add_picture(model, &line);
 		header_add_truncated(counts, &line);

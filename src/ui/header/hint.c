@@ -21,9 +21,9 @@ static const struct group_row *hint_worst_module(const struct groups *groups)
 	const struct group_row *worst = NULL;
 
 	for (size_t i = 0; i < groups->n; i++)
-		if (!worst || groups->rows[i].unknown.self_total > worst->unknown.self_total)
+		if (!worst || groups->rows[i].unknown.self_ticks > worst->unknown.self_ticks)
 			worst = &groups->rows[i];
-	return worst && worst->unknown.self_total ? worst : NULL;
+	return worst && worst->unknown.self_ticks > 0 ? worst : NULL;
 }
 
 /* Names the worst module. If that is none, what the resolver had to say is left as it is. */
@@ -35,8 +35,8 @@ static void hint_set_unknown(struct hint *hint, const struct snapshot *snapshot)
 	error_destroy(groups_build_modules(snapshot, true, &groups));
 	worst = hint_worst_module(&groups);
 	if (worst) {
-		double percent = percent_of((double)worst->unknown.self_total,
-					    (double)groups.whole.children_total);
+		double percent =
+			percent_of(worst->unknown.self_ticks, groups.whole.children_ticks);
 
 		if (worst->name[0])
 			snprintf(hint->text, sizeof(hint->text),
@@ -107,9 +107,9 @@ static void hint_set_budget(struct hint *hint, const struct ui_model *model)
 static void hint_set(struct hint *hint, const struct snapshot *snapshot)
 {
 	const struct resolver_counts *counts = &snapshot->resolver;
-	uint64_t unnamed = counts->samples_unknown + counts->samples_function +
-			   counts->samples_offset;
-	double unknown = percent_of((double)unnamed, (double)counts->samples);
+	double unnamed =
+		counts->weight_unknown + counts->weight_function + counts->weight_offset;
+	double unknown = percent_of(unnamed, counts->weight);
 
 	hint->sequence = snapshot->sequence;
 	snprintf(hint->text, sizeof(hint->text), "%s", snapshot->notes[0]);

@@ -269,15 +269,14 @@ static double overhead_whole(const struct resolver_counts *counts, enum unwind_p
 static void overhead_samples(struct overhead_page *page)
 {
 	const struct resolver_counts *counts = &page->model->all->resolver;
-	double samples = (double)counts->samples;
 	char stops[256] = "", cuts[256] = "", number[32];
 
 	overhead_line(page, "samples", STYLE_NORMAL,
 		      "%s   whole %.1f %%   truncated %.1f %%   unknown %.1f %%",
 		      format_count(counts->samples, number),
-		      percent_of((double)counts->stops[UNWIND_COMPLETE], samples),
-		      percent_of((double)resolver_truncated(counts), samples),
-		      percent_of((double)counts->samples_unknown, samples));
+		      percent_of(counts->weight - counts->weight_truncated, counts->weight),
+		      percent_of(counts->weight_truncated, counts->weight),
+		      percent_of(counts->weight_unknown, counts->weight));
 	if (counts->parts[UNWIND_KERNEL] && counts->parts[UNWIND_USER])
 		overhead_line(page, NULL, STYLE_NORMAL,
 			      "kernel part whole %.1f %%   user part whole %.1f %%",

@@ -60,6 +60,12 @@ WORK void spin(unsigned long iterations)
 }
 
 /* Uses one write() for a line, so that lines of several programs do not mix. */
+void run_print(const char *line, int length)
+{
+	if (write(console, line, length) < 0)
+		exit(1);
+}
+
 WORK static void print_heartbeat(const struct work *work)
 {
 	char line[512];
@@ -70,8 +76,7 @@ WORK static void print_heartbeat(const struct work *work)
 		length += snprintf(line + length, sizeof(line) - length, " %s %ju", phase->name,
 				   (uintmax_t)phase->spent_ns);
 	line[length++] = '\n';
-	if (write(console, line, length) < 0)
-		exit(1);
+	run_print(line, length);
 }
 
 WORK static void run_phase(struct phase *phase)

@@ -10,6 +10,8 @@
  *   work.c      main() of the C programs
  *   jit.c       a separate program that generates code; it runs only with the word jit on the
  *               kernel's command line
+ *   phases.c    a separate program that runs alone, with the word phases: equal times on all CPUs
+ *               and on one
  *   tell.c      not a workload: prints what the guest knows about itself
  *
  * Every phase is a function phase_NAME. run_phase() calls it again and again until it has used its
@@ -53,6 +55,7 @@ struct work {
 void run_init(const char *program);
 void run_ready(const char *program);	/* creates /run/PROGRAM: the program is ready */
 void run_round(struct work *work);
+void run_print(const char *line, int length);	/* on the console */
 void spin(unsigned long iterations);	/* about 3 ns each */
 
 /* user.c, kernel.c: prepare the first round. A failure ends the program. */

@@ -4,7 +4,7 @@
 
 workload_dir = tests/guests/workload
 
-# A name has the type, 4 for four vCPUs, then what is special. PVH and PV guests start at the
+# A name has the type, 4 or 8 for so many vCPUs, then what is special. PVH and PV guests start at the
 # kernel's own entry. An HVM guest runs the kernel's decompressor, which chooses random addresses
 # (KASLR).
 workload_configs = \
@@ -16,16 +16,18 @@ workload_configs = \
 	$(workload_dir)/workload-pvh-pti.cfg $(workload_dir)/workload-pvh-6.12-pti.cfg \
 	$(workload_dir)/workload-hvm.cfg $(workload_dir)/workload-hvm4.cfg \
 	$(workload_dir)/workload-hvm-pti.cfg $(workload_dir)/workload-hvm-6.12-pti.cfg \
-	$(workload_dir)/workload-pvh-jit.cfg
+	$(workload_dir)/workload-pvh-jit.cfg $(workload_dir)/workload-pvh4-phases.cfg \
+	$(workload_dir)/workload-pvh8-phases.cfg
 
 $(workload_configs): $(workload_dir)/workload.cfg.in $(srcdir)/$(workload_dir)/workload.mk
 	$(AM_V_GEN)$(MKDIR_P) $(workload_dir); \
 	name=`basename $@ .cfg`; type=pv vcpus=1 folder= words= needs=workload kernel=vmlinux; \
 	case $$name in workload-pvh*) type=pvh ;; workload-hvm*) type=hvm kernel=vmlinuz ;; esac; \
-	case $$name in *v4*|*h4*|*m4*) vcpus=4 ;; esac; \
+	case $$name in *v4*|*h4*|*m4*) vcpus=4 ;; *h8*) vcpus=8 ;; esac; \
 	case $$name in *-6.12*) version=6.12 ;; *-5.10*) version=5.10 ;; *) version= ;; esac; \
 	if [ -n "$$version" ]; then folder=$$version/ needs="workload kernel-$$version"; fi; \
-	case $$name in *-pti) words=" pti=on" ;; *-jit) words=" jit" ;; esac; \
+	case $$name in *-pti) words=" pti=on" ;; *-jit) words=" jit" ;; \
+		*-phases) words=" phases" ;; esac; \
 	sed -e "s|@name@|$$name|" -e "s|@type@|$$type|" -e "s|@vcpus@|$$vcpus|" \
 		-e "s|@needs@|$$needs|" -e "s|@words@|$$words|" -e "s|@kernel@|$$folder$$kernel|" \
 		-e "s|@ramdisk@|$${folder}workload/initrd|" \
@@ -33,6 +35,7 @@ $(workload_configs): $(workload_dir)/workload.cfg.in $(srcdir)/$(workload_dir)/w
 	case $$type in hvm) printf '%s\n' '# limit: 480' \
 		'# No display; the device model is needed only for the boot.' \
 		'vga = "none"' 'vnc = 0' 'nographic = 1' >>$@.new ;; esac && \
+	case $$vcpus in 8) echo '# limit: 480' >>$@.new ;; esac && \
 	mv $@.new $@
 
 noinst_DATA += $(workload_configs)
@@ -41,4 +44,5 @@ EXTRA_DIST += $(workload_dir)/workload.cfg.in $(workload_dir)/workload.mk \
 	$(workload_dir)/image $(workload_dir)/init $(workload_dir)/work.h $(workload_dir)/run.c \
 	$(workload_dir)/user.c $(workload_dir)/kernel.c $(workload_dir)/shared.c \
 	$(workload_dir)/work.c $(workload_dir)/names.cc $(workload_dir)/jit.c \
+	$(workload_dir)/phases.c \
 	$(workload_dir)/tell.c

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which ticks give a sample, and what it weighs; see plan.h. Sampler's thread. */
+#include "config.h"
+
+#include "sample/plan.h"
+
+#include <math.h>
+
+#include "xtop/sample.h"
+
+/*
+ * Work on all n vCPUs that has as much CPU time as work on one of them has one tick of n + 1. It is
+ * remembered for this many times n + 1 samples, and at most for twice as many.
+ */
+#define PLAN_ROUNDS 6
+/* The share of a new stop in what is known of stops that are as dear. */
+#define PLAN_LEARN 0.25
+/* A stop counts as at most this many times what was expected. */
+#define PLAN_OUTLIER 2
+#define PLAN_JITTER  0.25
+
+void plan_init(struct plan *plan, unsigned n_vcpus, uint64_t seed)
+{
+	*plan = (struct plan){ .window = PLAN_ROUNDS * (n_vcpus + 1),
+			       .owed_ticks = -0.5, /* half of the first tick was before the start */
+			       .random = seed | 1 };
+}
+
+/* Uniform in [0, 1). Marsaglia, "Xorshift RNGs", Journal of Statistical Software 8 (2003). */
+static double plan_random(struct plan *plan)
+{
+	plan->random ^= plan->random << 13;
+	plan->random ^= plan->random >> 7;
+	plan->random ^= plan->random << 17;
+	return (double)(plan->random >> 11) * 0x1p-53;
+}
+
+static unsigned plan_most(const struct plan *plan)
+{
+	return plan->most_now > plan->most_before ? plan->most_now : plan->most_before;
+}
+
+static void plan_remember(struct plan *plan, unsigned n)
+{
+	if (n > plan->most_now)
+		plan->most_now = n;
+	if (++plan->n_window < plan->window)
+		return;
+	plan->most_before = plan->most_now;
+	plan->most_now = 0;
+	plan->n_window = 0;
+}
+
+/*
+ * The plan depends on the dearest stops. A stop that is much cheaper, with few vCPUs, says little
+ * about these, however many there are of it: so it counts by the square.
+ */
+static void plan_learn(struct plan *plan, unsigned n, uint64_t stopped_ns)
+{
+	double vcpu_ns = (double)stopped_ns / (n + 1), part = (double)n / plan_most(plan);
+
+	if (plan->vcpu_ns > 0 && vcpu_ns > PLAN_OUTLIER * plan->vcpu_ns)
+		vcpu_ns = PLAN_OUTLIER * plan->vcpu_ns;
+	if (plan->vcpu_ns > 0)
+		vcpu_ns = plan->vcpu_ns + PLAN_LEARN * part * part * (vcpu_ns - plan->vcpu_ns);
+	plan->vcpu_ns = vcpu_ns;
+}
+
+void plan_count(struct plan *plan, uint64_t n, double earned_ns)
+{
+	plan->owed_ticks += (double)n;
+	plan->wait_ns -= (double)n * earned_ns;
+}
+
+bool plan_is_due(const struct plan *plan, double earned_ns)
+{
+	return plan->wait_ns < earned_ns / 2;
+}
+
+double plan_ticks(const struct plan *plan, double earned_ns)
+{
+	double ticks = 1;
+
+	if (earned_ns > 0)
+		ticks = floor((plan->wait_ns - earned_ns / 2) / earned_ns) + 1;
+	return ticks > 1 ? ticks : 1;
+}
+
+/*
+ * Sets the wait until the next sample. What the last wait was too long or too short for whole ticks
+ * is kept.
+ */
+static void plan_wait(struct plan *plan, double earned_ns)
+{
+	double cost_ns = plan->vcpu_ns * (plan_most(plan) + 1), left_ns = plan->wait_ns;
+
+	left_ns = fmax(left_ns, -earned_ns / 2);
+	if (cost_ns > earned_ns)
+		cost_ns *= 1 - PLAN_JITTER + 2 * PLAN_JITTER * plan_random(plan);
+	plan->wait_ns = left_ns + cost_ns;
+}
+
+uint32_t plan_weigh(struct plan *plan, unsigned n, uint64_t stopped_ns, double earned_ns,
+		    double least)
+{
+	double next, weight;
+
+	plan_remember(plan, n);
+	if (n)
+		plan_learn(plan, n, stopped_ns);
+	plan_wait(plan, earned_ns);
+	next = fmax(plan_ticks(plan, earned_ns), least);
+	weight = (fmax(plan->owed_ticks, 0) + next / 2) * SAMPLE_WEIGHT_TICK;
+	weight = weight < UINT32_MAX ? floor(weight + 0.5) : UINT32_MAX;
+	plan->owed_ticks -= weight / SAMPLE_WEIGHT_TICK;
+	return (uint32_t)weight;
+}

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the shares of a profile are worth: the whole sampler on a made-up guest, in made-up time.
+ *
+ * The guest spends half of its CPU time in parallel(), on all vCPUs, and half in serial(), on one.
+ * A stop takes what doc/DESIGN §4 measured. The sampler has no thread of its own here and sees no
+ * other clock than this one, which goes on when the sampler sleeps, looks and stops the guest. So
+ * minutes of a guest take milliseconds, and each run is the same.
+ *
+ *	parallel()  ▐██▌          ▐██▌             all vCPUs, n times as short
+ *	serial()        ▐________▌    ▐________▌   one vCPU
+ *
+ * The share of parallel() is computed as the profile does: each vCPU of a sample adds the weight of
+ * the sample.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "tests/support/must.h"
+#include "tests/support/tap.h"
+#include "xtop/fault.h"
+#include "xtop/guest.h"
+#include "xtop/ring.h"
+#include "xtop/sample.h"
+#include "xtop/sampler.h"
+
+#define SECOND    1000000000ULL
+#define MS        1000000ULL
+#define STOP_NS   8770  /* doc/DESIGN §4: 19,151 with one vCPU, 50,296 with four */
+#define VCPU_NS   10381 /* for each vCPU that runs */
+#define LOOK_NS   2000
+#define WAKEUP_NS 60000 /* at most, uniform: how late a sleep ends */
+
+/* --- time ------------------------------------------------------------------------------------- */
+
+static uint64_t now_ns, random_state;
+
+static double random_next(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return (double)(random_state >> 11) * 0x1p-53;
+}
+
+/* In the place of libc's. */
+int clock_gettime(clockid_t clock, struct timespec *time)
+{
+	(void)clock;
+	*time = (struct timespec){ .tv_sec = (time_t)(now_ns / SECOND),
+				   .tv_nsec = (long)(now_ns % SECOND) };
+	return 0;
+}
+
+int clock_nanosleep(clockid_t clock, int flags, const struct timespec *until,
+		    struct timespec *left)
+{
+	uint64_t until_ns = (uint64_t)until->tv_sec * SECOND + (uint64_t)until->tv_nsec;
+
+	(void)clock, (void)flags, (void)left;
+	if (until_ns > now_ns)
+		now_ns = until_ns + (uint64_t)(WAKEUP_NS * random_next());
+	return 0;
+}
+
+/* --- the guest -------------------------------------------------------------------------------- */
+
+struct made {
+	struct guest guest;
+	struct control *control;
+	struct ring *ring;
+	double phase_s;    /* of parallel(), in the mean: each takes 0.5 to 1.5 times as long */
+	uint64_t until_ns; /* the end of this phase */
+	uint64_t end_ns;   /* of the run */
+	bool parallel;
+	double spent_ns[2]; /* CPU time of serial(), parallel() */
+	uint64_t spent_to_ns;
+	uint64_t longest_ns; /* longest time between two looks */
+	uint64_t looked_ns;
+	uint64_t read_every_ns, read_ns; /* how often the ring is read; 0: at each look */
+	unsigned looks, life_looks;
+	uint64_t pause_ns, go_on_ns, away_ns; /* an administrator pauses it, lets it go; it dies */
+	uint64_t paused_seen_ns, running_seen_ns;
+	/* what the samples say */
+	double weights[2], ticks;
+	unsigned n[2], n_one; /* n_one: of those, that stand for exactly one tick */
+};
+
+static unsigned made_running(const struct made *made)
+{
+	return made->parallel ? made->guest.info.n_vcpus : 1;
+}
+
+/* Brings phases and CPU times up to this moment. */
+static void made_advance(struct made *made)
+{
+	while (made->spent_to_ns < now_ns) {
+		uint64_t to_ns = made->until_ns < now_ns ? made->until_ns : now_ns;
+
+		made->spent_ns[made->parallel] +=
+			(double)(to_ns - made->spent_to_ns) * made_running(made);
+		made->spent_to_ns = to_ns;
+		if (to_ns < made->until_ns)
+			return;
+		made->parallel = !made->parallel;
+		made->until_ns += (uint64_t)((0.5 + random_next()) * made->phase_s * 1e9 *
+					     (made->parallel ? 1 : made->guest.info.n_vcpus));
+	}
+}
+
+static void made_read(struct made *made)
+{
+	const struct sample *sample;
+	size_t size_bytes;
+
+	while ((sample = ring_peek(made->ring, &size_bytes))) {
+		const struct sample_vcpu *vcpu = sample_first_vcpu(sample);
+		double weight = (double)sample->weight / SAMPLE_WEIGHT_TICK;
+		unsigned running = 0;
+
+		for (unsigned i = 0; i < sample->n_vcpus; i++, vcpu = sample_next_vcpu(vcpu))
+			running += vcpu->state == VCPU_RUNNING;
+		made->weights[running > 1 || made->guest.info.n_vcpus == 1 ? made->parallel : 0] +=
+			weight * running;
+		made->ticks += weight;
+		made->n_one += sample->weight == SAMPLE_WEIGHT_TICK;
+		made->n[made->parallel]++;
+		ring_release(made->ring);
+	}
+}
+
+/* What the screen sees of the pause, as of the tick before. */
+static void made_notice(struct made *made)
+{
+	struct sampler_counts counts;
+
+	control_get_counts(made->control, &counts);
+	if (counts.state == SAMPLER_GUEST_PAUSED && !made->paused_seen_ns)
+		made->paused_seen_ns = now_ns;
+	if (counts.state == SAMPLER_RUNNING && made->paused_seen_ns && !made->running_seen_ns)
+		made->running_seen_ns = now_ns;
+}
+
+static bool made_look_life(void *context, struct guest_look *look)
+{
+	struct made *made = context;
+
+	made->life_looks++;
+	if (now_ns - made->read_ns >= made->read_every_ns) {
+		made->read_ns = now_ns;
+		made_read(made); /* before the phase changes */
+	}
+	if (now_ns - made->looked_ns > made->longest_ns && made->looked_ns)
+		made->longest_ns = now_ns - made->looked_ns;
+	made->looked_ns = now_ns;
+	now_ns += LOOK_NS;
+	made_advance(made);
+	if (now_ns > made->end_ns)
+		control_quit(made->control);
+	look->life = now_ns >= made->pause_ns && now_ns < made->go_on_ns ? GUEST_PAUSED_BY_OTHERS
+									  : GUEST_RUNS;
+	if (made->away_ns && now_ns >= made->away_ns)
+		look->life = GUEST_GONE;
+	look->pages = 1000;
+	made_notice(made);
+	return true;
+}
+
+static bool made_look(void *context, struct guest_look *look)
+{
+	struct made *made = context;
+
+	made_look_life(context, look);
+	made->looks++;
+	made->life_looks--;
+	for (unsigned i = 0; i < made->guest.info.n_vcpus; i++)
+		look->states[i] = i < made_running(made) ? VCPU_RUNNING : VCPU_BLOCKED;
+	return true;
+}
+
+static bool made_stop(void *context, const uint16_t *vcpus, unsigned n, struct registers *regs,
+		      bool *user)
+{
+	(void)context, (void)vcpus;
+	for (unsigned i = 0; i < n; i++) {
+		regs[i] = (struct registers){ .rsp = 0 };
+		user[i] = false;
+	}
+	now_ns += STOP_NS + n * VCPU_NS;
+	return true;
+}
+
+static void made_release(void *context)
+{
+	(void)context;
+}
+
+static void *made_map(void *context, frame_t frame)
+{
+	(void)context, (void)frame;
+	return NULL;
+}
+
+static const struct guest_ops made_ops = {
+	.look = made_look, .look_life = made_look_life, .stop = made_stop, .release = made_release
+};
+
+/* --- runs ------------------------------------------------------------------------------------- */
+
+static struct sampler_counts counts;
+
+static struct made next; /* how the next run differs */
+
+static void run_read(struct made *made, unsigned n_vcpus, double phase_s, double hz, double budget,
+		     double seconds, uint64_t read_every_ns)
+{
+	random_state = 88172645463325252ULL;
+	now_ns = 1000 * SECOND;
+	*made = (struct made){ .phase_s = phase_s,
+			       .read_every_ns = read_every_ns,
+			       .pause_ns = next.pause_ns,
+			       .go_on_ns = next.go_on_ns,
+			       .away_ns = next.away_ns,
+			       .until_ns = now_ns,
+			       .spent_to_ns = now_ns,
+			       .end_ns = now_ns + (uint64_t)(seconds * 1e9) };
+	made->guest = (struct guest){ .ops = &made_ops,
+				      .context = made,
+				      .mapper = { .map = made_map, .context = made },
+				      .info.n_vcpus = n_vcpus };
+	must(control_create(&made->control));
+	must(ring_create(sampler_ring_bytes(n_vcpus), &made->ring));
+	control_set_rate(made->control, hz);
+	control_set_budget(made->control, budget);
+	sampler_run(&made->guest, made->control, made->ring);
+	made_read(made);
+	control_get_counts(made->control, &counts);
+	control_destroy(made->control);
+	ring_destroy(made->ring);
+}
+
+static void run(struct made *made, unsigned n_vcpus, double phase_s, double hz, double budget,
+		double seconds)
+{
+	run_read(made, n_vcpus, phase_s, hz, budget, seconds, 0);
+}
+
+static double share(const double values[2])
+{
+	return 100 * values[1] / (values[0] + values[1]);
+}
+
+static void check_share(unsigned n_vcpus, double phase_s, double hz, double budget)
+{
+	/* Long enough for some 2,000 samples of parallel(): a standard deviation of 0.6 points. */
+	double gap_s = fmax((STOP_NS + n_vcpus * VCPU_NS) / budget / 1e9, 1 / hz);
+	double seconds = fmax(2000 * gap_s, 20 * phase_s) * (n_vcpus + 1);
+	struct made made;
+	double error;
+
+	run(&made, n_vcpus, phase_s, hz, budget, seconds);
+	error = share(made.weights) - share(made.spent_ns);
+	check(fabs(error) <= 2,
+	      "%3u vCPUs, phases of %5g s, %4g Hz, budget %4g %%: %+5.2f points; %.1f Hz, "
+	      "samples %u %u",
+	      n_vcpus, phase_s, hz, 100 * budget, error, (double)counts.samples / seconds,
+	      made.n[0], made.n[1]);
+	check(fabs(made.ticks - (double)(counts.ticks + counts.missed)) <=
+		      2 + (double)counts.ticks * 1e-3,
+	      "weights are ticks: %.1f of %" PRIu64, made.ticks, counts.ticks + counts.missed);
+	check((double)counts.stopped_ns <= budget * ((double)counts.elapsed_ns + 1e8) + 2e6,
+	      "within the budget");
+}
+
+/* A budget that never binds is tried once for each number of vCPUs. */
+static void check_budgets(unsigned n_vcpus, double phase_s)
+{
+	static const double budgets[] = { 0.001, 0.01, 0.1, 0.5 };
+	double hz = 99;
+
+	for (unsigned i = 0; i < sizeof(budgets) / sizeof(budgets[0]); i++) {
+		check_share(n_vcpus, phase_s, hz, budgets[i]);
+		if ((STOP_NS + n_vcpus * VCPU_NS) * hz / 1e9 < budgets[i])
+			return;
+	}
+}
+
+/* A run without any skip counts as it always did: each sample is one tick. */
+static void check_full_rate(void)
+{
+	struct made made;
+
+	run(&made, 8, 0.3, 99, 0.01, 100);
+	check(counts.samples == counts.ticks && made.n_one == counts.samples,
+	      "nothing skipped: %u of %" PRIu64 " samples stand for exactly one tick", made.n_one,
+	      counts.samples);
+}
+
+/* Nobody reads the ring for a while. The next sample stands for the ticks that were lost. */
+static void check_lost(void)
+{
+	struct made made;
+
+	run_read(&made, 4, 0.3, 99, 0.5, 200, 60 * SECOND);
+	check(counts.lost > 5000, "%" PRIu64 " ticks lost", counts.lost);
+	check(fabs(made.ticks - (double)counts.ticks) <= 6000,
+	      "weights are ticks, but for the last 60 s: %.1f of %" PRIu64, made.ticks,
+	      counts.ticks);
+}
+
+/* A guest that is seldom stopped is looked at all the same: it may go away. */
+static void check_looks(double budget)
+{
+	struct made made;
+
+	run(&made, 128, 3, 99, budget, 100);
+	check(made.longest_ns <= 111 * MS,
+	      "budget %g %%: it is seen every %.0f ms at least, with %.1f samples a second",
+	      100 * budget, (double)made.longest_ns / MS, (double)counts.samples / 100);
+	check(made.looks == counts.samples && made.life_looks <= 1001,
+	      "%u looks at the vCPUs for %" PRIu64 " samples of %" PRIu64 " ticks, %u at its life",
+	      made.looks, counts.samples, counts.ticks, made.life_looks);
+}
+
+/* At 0.001 % a stop of 1.3 ms is paid for in two minutes. What others do is seen all the same. */
+static void check_life(void)
+{
+	struct made made;
+
+	next = (struct made){ .pause_ns = 1010 * SECOND,
+			      .go_on_ns = 1020 * SECOND,
+			      .away_ns = 1030 * SECOND };
+	run(&made, 128, 3, 99, 0.00001, 100);
+	next = (struct made){ .pause_ns = 0 };
+	check(counts.samples <= 2, "%" PRIu64 " samples", counts.samples);
+	check(made.paused_seen_ns - made.pause_ns < 250 * MS, "a pause is seen after %.0f ms",
+	      (double)(made.paused_seen_ns - made.pause_ns) / MS);
+	check(made.running_seen_ns - made.go_on_ns < 350 * MS, "its end after %.0f ms",
+	      (double)(made.running_seen_ns - made.go_on_ns) / MS);
+	check(counts.state == SAMPLER_GUEST_AWAY && now_ns - made.away_ns < 150 * MS,
+	      "its death after %.0f ms", (double)(now_ns - made.away_ns) / MS);
+}
+
+int main(void)
+{
+	static const unsigned n_vcpus[] = { 1, 2, 4, 8, 16, 32, 64 };
+	static const double phases_s[] = { 0.02, 0.05, 0.3, 1, 3 };
+	/* The work grows with the square of the vCPUs. */
+	static const size_t n_phases[] = { 5, 5, 5, 5, 5, 4, 1 };
+
+	fault_install();
+	for (unsigned v = 0; v < sizeof(n_vcpus) / sizeof(n_vcpus[0]); v++)
+		for (size_t p = 0; p < n_phases[v]; p++)
+			check_budgets(n_vcpus[v], phases_s[p]);
+	check_share(128, 0.02, 99, 0.01);
+	check_share(128, 1, 99, 0.01);
+	check_full_rate();
+	check_life();
+	check_lost();
+	check_looks(0.001);
+	check_looks(0.0001);
+	return tap_done();
+}
