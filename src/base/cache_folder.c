@@ -58,14 +58,17 @@ static bool cache_is_older(const struct timespec *a, const struct timespec *b)
 /* Counts a file of ours, which is not KEPT. */
 static void cache_count(int folder, const char *name, const char *kept, struct cache_usage *usage)
 {
+	struct timespec used = { 0 };
 	struct stat status;
 
 	if (strncmp(name, CACHE_PREFIX, strlen(CACHE_PREFIX)) != 0 || strcmp(name, kept) == 0 ||
 	    fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(status.st_mode))
 		return;
-	if (!usage->files++ || cache_is_older(&status.st_mtim, &usage->oldest_time)) {
+	if (status.st_size) /* a guest that is not Linux has an empty file, which goes first */
+		used = status.st_mtim;
+	if (!usage->files++ || cache_is_older(&used, &usage->oldest_time)) {
 		snprintf(usage->oldest, sizeof(usage->oldest), "%s", name);
-		usage->oldest_time = status.st_mtim;
+		usage->oldest_time = used;
 	}
 	usage->bytes += (uint64_t)status.st_size;
 }

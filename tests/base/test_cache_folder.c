@@ -108,6 +108,14 @@ static void test_limits(int folder)
 {
 	char uuid[16], name[32];
 
+	for (unsigned i = 1; i < CACHE_FOLDER_MAX_FILES; i++) {
+		snprintf(uuid, sizeof(uuid), "n%u", i);
+		fill(folder, uuid, 100, 1000 + i);
+	}
+	fill(folder, "empty", 0, 5000);
+	fill(folder, "n0", 100, 1000);
+	check(!has(folder, "kernel.empty") && has(folder, "kernel.n1"),
+	      "an empty file, of a guest that is not Linux, goes first");
 	for (unsigned i = 0; i < CACHE_FOLDER_MAX_FILES; i++) {
 		snprintf(uuid, sizeof(uuid), "n%u", i);
 		fill(folder, uuid, 100, 1000 + i);

@@ -710,9 +710,9 @@ static void test_ring_full(void)
 	ring_destroy(ring);
 	must(ring_create(2 * sample_size_max(1), &ring));
 	control_set_stack_top(control, memory->regs[0].cr3, STACK, STACK + STACK_BYTES);
-	run(200);
+	run(60);
 	fits = n_taken;
-	check(fits > 3 && fits < 200, "%" PRIu64 " samples fit", fits);
+	check(fits > 3 && fits < 60, "%" PRIu64 " samples fit", fits);
 	check_u64(counts.lost, counts.ticks - fits, "lost");
 	check_u64(memory->stops, fits + 1, "the guest is not stopped for nothing");
 	end();
