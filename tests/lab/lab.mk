@@ -12,7 +12,7 @@ if WITH_XEN
 include $(srcdir)/tests/guests/tiny/tiny.mk
 include $(srcdir)/tests/guests/hostile/hostile.mk
 include $(srcdir)/tests/guests/upcall/upcall.mk
-include $(srcdir)/tests/guests/busy/busy.mk
+include $(srcdir)/tests/guests/forks/forks.mk
 include $(srcdir)/tests/guests/workload/workload.mk
 
 noinst_PROGRAMS += tests/lab/follow tests/lab/inside tests/lab/kills tests/lab/walls
