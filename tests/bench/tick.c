@@ -4,7 +4,10 @@
  * process, with the priority that the guard gives it. This file replaces clock_nanosleep() to take
  * the times.
  *
- *   tick DOMAIN N [HZ]
+ *   tick DOMAIN N [HZ [BUDGET]]
+ *
+ * BUDGET is the share of its time that the guest may be stopped, 0 to 1 (1). With 0.000001 nearly
+ * every tick is one that is not taken to keep within the budget.
  *
  * Prints one line of JSON, medians:
  *
@@ -85,14 +88,14 @@ int main(int argc, char **argv)
 
 	n_wanted = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
 	if (!n_wanted || n_wanted > MAX_TICKS)
-		must_or_die(error_create("usage: tick DOMAIN N [HZ], N at most %u", MAX_TICKS));
+		must_or_die(error_create("usage: tick DOMAIN N [HZ [BUDGET]], N at most %u", MAX_TICKS));
 	must_or_die(guest_find(argv[1], &info));
 	must_or_die(stop_area_create(&info, &area));
 	must_or_die(domctl_open(&info, area, STOP_SAMPLER, &guest));
 	must_or_die(control_create(&control));
 	must_or_die(ring_create(sampler_ring_bytes(info.n_vcpus), &ring));
 	control_set_rate(control, argc > 3 ? atof(argv[3]) : 1000);
-	control_set_budget(control, 1);
+	control_set_budget(control, argc > 4 ? atof(argv[4]) : 1);
 	fault_install();
 	if (sched_setscheduler(0, SCHED_FIFO, &fifo) < 0)
 		must_or_die(error_create("not allowed the sampler's priority"));

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The lab: its scripts, the programs that run in its dom0, and its guests.
 
-EXTRA_DIST += tests/lab/README tests/lab/lab tests/lab/packages tests/lab/image tests/lab/boot \
-	tests/lab/setup tests/lab/dom0-init tests/lab/dom0-tests tests/lab/checks tests/lab/live \
-	tests/lab/linux-checks tests/lab/views tests/lab/other_xen.c \
+EXTRA_DIST += tests/lab/README tests/lab/lab tests/lab/packages tests/lab/image \
+	tests/lab/qemu tests/lab/boot tests/lab/setup tests/lab/dom0-init tests/lab/dom0-tests \
+	tests/lab/checks tests/lab/live tests/lab/linux-checks tests/lab/vcpus-numbers \
+	tests/lab/views tests/lab/other_xen.c \
 	$(wildcard $(srcdir)/tests/lab/*.test $(srcdir)/tests/lab/*.awk) \
 	$(wildcard $(srcdir)/tests/guests/web01/*)
 
@@ -11,6 +12,8 @@ if WITH_XEN
 include $(srcdir)/tests/guests/tiny/tiny.mk
 include $(srcdir)/tests/guests/busy/busy.mk
 include $(srcdir)/tests/guests/hostile/hostile.mk
+include $(srcdir)/tests/guests/upcall/upcall.mk
+include $(srcdir)/tests/guests/forks/forks.mk
 include $(srcdir)/tests/guests/workload/workload.mk
 
 noinst_PROGRAMS += tests/lab/flood tests/lab/follow tests/lab/inside tests/lab/kills \

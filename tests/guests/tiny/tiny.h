@@ -23,8 +23,8 @@
 #define TINY_VIRT_BASE		0xffffffff80000000
 #define TINY_FIX_BASE		0xffffffffc0000000
 
-#define TINY_MAX_VCPUS		8
-#define TINY_STACK_PAGES	16	/* per vCPU: 64 KiB hold depth=1000 */
+#define TINY_MAX_VCPUS		32
+#define TINY_STACK_PAGES	15	/* per vCPU: 60 KiB hold depth=1000 */
 #define TINY_FIX_CONSOLE	511	/* last 4 KiB page of the fixed window */
 
 /* The flavours; start.S passes one of them to boot(). */
@@ -68,6 +68,7 @@ extern unsigned int nr_vcpus;
  */
 void xen_init(int flavour, const void *start_info);
 bool xen_present(void);
+long hypercall(unsigned long number, unsigned long a, unsigned long b, unsigned long c);
 const char *xen_cmdline(void);
 struct xencons_interface *xen_console_ring(void);
 void xen_console_kick(void);

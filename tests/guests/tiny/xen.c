@@ -33,8 +33,8 @@ static evtchn_port_t console_port;
 
 /* Number in rax, arguments in rdi, rsi, rdx, result in rax. syscall itself overwrites rcx and r11
    (hypercall-abi.rst). Not inlined, so that a sleeping vCPU is always in this function. */
-static __attribute__((noinline)) long hypercall(unsigned long number, unsigned long a,
-						unsigned long b, unsigned long c)
+__attribute__((noinline)) long hypercall(unsigned long number, unsigned long a, unsigned long b,
+					unsigned long c)
 {
 	long result = -XEN_ENOSYS;
 
