@@ -99,9 +99,9 @@ struct snapshot_vcpu {
 };
 
 /* The ticks in all states. */
-static inline uint64_t snapshot_vcpu_ticks(const struct snapshot_vcpu *vcpu)
+static inline double snapshot_vcpu_ticks(const struct snapshot_vcpu *vcpu)
 {
-	uint64_t ticks = 0;
+	double ticks = 0;
 
 	for (int state = 0; state < N_VCPU_STATES; state++)
 		ticks += vcpu->states[state];

@@ -521,7 +521,7 @@ static enum sampler_state sampler_look(struct sampler *sampler, enum sampler_sta
 	enum sampler_state state;
 
 	if (!room && before == SAMPLER_RUNNING &&
-	    clock_now_ns() - sampler->looked_ns < SAMPLER_LOOK_NS)
+	    clock_now_ns() - sampler->looked_ns < SAMPLER_LOOK_NS / 2)
 		return before;
 	if (!sampler_look_at_guest(sampler, before, room))
 		return SAMPLER_GUEST_AWAY;
@@ -546,8 +546,8 @@ static void sampler_clean_up(struct sampler *sampler, enum sampler_state before,
 }
 
 /*
- * Ticks that are known to give no sample are not waited for one by one, but all at once, for
- * SAMPLER_LOOK_NS at most.
+ * Ticks that are known to give no sample are not waited for one by one, but all at once, for about
+ * SAMPLER_LOOK_NS at most. The deadline behind them may lie anywhere in its slot.
  */
 static void sampler_skip(struct sampler *sampler, uint64_t period_ns)
 {

@@ -130,7 +130,7 @@ bool recent_is_throttled(const struct recent *recent)
 /* Of the time that the vCPU ran, the share in user code. */
 static double vcpu_user_share(const struct snapshot_vcpu *vcpu)
 {
-	double running = (double)vcpu->states[VCPU_RUNNING], user = (double)vcpu->user;
+	double running = vcpu->states[VCPU_RUNNING], user = (double)vcpu->user;
 
 	return running > user ? user / running : running > 0;
 }
@@ -148,14 +148,14 @@ static double vcpu_lock_share(const struct snapshot_vcpu *vcpu)
 static void vcpu_run_shares(const struct snapshot_vcpu *vcpu, double *running, double *steal)
 {
 	const struct vcpu_times *times = &vcpu->times;
-	double ticks = (double)snapshot_vcpu_ticks(vcpu), span_ns = (double)times->span_ns;
+	double ticks = snapshot_vcpu_ticks(vcpu), span_ns = (double)times->span_ns;
 
 	if (span_ns > 0) {
 		*running = (double)times->ran_ns / span_ns;
 		*steal = (double)times->waited_ns / span_ns;
 	} else {
-		*running = (double)vcpu->states[VCPU_RUNNING] / ticks;
-		*steal = (double)vcpu->states[VCPU_RUNNABLE] / ticks;
+		*running = vcpu->states[VCPU_RUNNING] / ticks;
+		*steal = vcpu->states[VCPU_RUNNABLE] / ticks;
 	}
 	*running = *running < 1 ? *running : 1;
 	*steal = *steal < 1 - *running ? *steal : 1 - *running;
@@ -165,7 +165,7 @@ struct vcpu_shares vcpu_shares_of(const struct snapshot_vcpu *vcpu)
 {
 	double running, steal, user, lock;
 
-	if (!snapshot_vcpu_ticks(vcpu))
+	if (!(snapshot_vcpu_ticks(vcpu) > 0))
 		return (struct vcpu_shares){ .idle = 0 };
 	vcpu_run_shares(vcpu, &running, &steal);
 	user = running * vcpu_user_share(vcpu);

@@ -633,9 +633,10 @@ static void test_pause_counts(void)
 	control_set_rate(control, 100);
 	run(20);
 	control_get_stopped(control, &summary);
-	check(counts.skipped_budget >= counts.ticks - 3 && memory->stops <= 3,
-	      "paid for: %" PRIu64 " of %" PRIu64 " ticks skipped", counts.skipped_budget,
-	      counts.ticks);
+	/* The third look reports the pause. Its tick was decided before; the first one has a retake. */
+	check(counts.skipped_budget >= counts.ticks - 3 && memory->stops <= 4,
+	      "paid for: %" PRIu64 " of %" PRIu64 " ticks skipped, %u stops", counts.skipped_budget,
+	      counts.ticks, memory->stops);
 	check(counts.stopped_ns >= 20000000 && counts.stops == memory->stops + 1,
 	      "counted: %" PRIu64 " ns", counts.stopped_ns);
 	check(summary.n == counts.stops && summary.max_ns >= 20000000,
