@@ -20,7 +20,7 @@ struct maker {
 
 static void put(struct maker *maker, uint64_t value, unsigned size_bytes)
 {
-	assert(maker->at + size_bytes <= maker->capacity);
+	assert(size_bytes <= sizeof(value) && maker->at + size_bytes <= maker->capacity);
 	memcpy(maker->bytes + maker->at, &value, size_bytes);
 	maker->at += size_bytes;
 }
@@ -67,7 +67,8 @@ static void put_record(struct maker *maker, enum make_go_layout layout, uint64_t
 	put(maker, name, 4);
 	put(maker, 0, 8); /* arguments, deferreturn */
 	put(maker, depths, 4);
-	put(maker, 0, 12); /* files, lines, other tables */
+	put(maker, 0, 8); /* files, lines */
+	put(maker, 0, 4); /* number of other tables */
 	if (layout >= MAKE_GO_1_16)
 		put(maker, 0, 4); /* unit */
 	if (layout == MAKE_GO_1_20)
