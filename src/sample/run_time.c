@@ -53,7 +53,11 @@ static bool run_time_is_told(const struct run_time *run_time, unsigned vcpu)
 	       run_time->vcpus[vcpu].new_told_ns >= run_time->vcpus[vcpu].told_ns;
 }
 
-/* Of the time that the vCPU does not run, the share in which it waits, by the last samples. */
+/*
+ * Of the time that the vCPU does not run, the share in which it waits, by the last samples. A vCPU
+ * that no sample found asleep does not sleep, although samples may find it running whenever they
+ * look.
+ */
 static double run_time_wait_share(struct run_time *run_time, unsigned vcpu, enum vcpu_state state)
 {
 	double *waits = &run_time->vcpus[vcpu].waits, *sleeps = &run_time->vcpus[vcpu].sleeps;
@@ -61,7 +65,7 @@ static double run_time_wait_share(struct run_time *run_time, unsigned vcpu, enum
 	*waits = *waits * (1 - 1.0 / RUN_TIME_SAMPLES) + (state == VCPU_RUNNABLE);
 	*sleeps = *sleeps * (1 - 1.0 / RUN_TIME_SAMPLES) +
 		  (state != VCPU_RUNNABLE && state != VCPU_RUNNING);
-	return *waits > 0 ? *waits / (*waits + *sleeps) : 0;
+	return *sleeps > 0 ? *waits / (*waits + *sleeps) : 1;
 }
 
 /*

@@ -241,6 +241,18 @@ static void test_edges(void)
 }
 
 /* The guest's own memory: it may say anything, and it may not be readable. */
+/* Another guest has the CPU in between, and each look finds the vCPU running. */
+static void test_found_running(void)
+{
+	struct run_time run_time = { .time_ns = 0 };
+
+	for (unsigned i = 1; i <= 20; i++)
+		look_once(&run_time, 1000 * MS + 100 * MS * i, 50 * MS * i, VCPU_RUNNING);
+	check(run_time.times[0].waited_ns == 950 * MS && run_time.times[0].ran_ns == 950 * MS,
+	      "never found waiting, it ran half of the time: it waited %.0f ms of %.0f",
+	      (double)run_time.times[0].waited_ns / MS, (double)run_time.times[0].span_ns / MS);
+}
+
 static void tell(struct run_time *run_time, uint64_t time_ns, uint64_t cpu_ns, bool is_told,
 		 uint64_t told_ns)
 {
@@ -281,6 +293,7 @@ int main(void)
 	test_onset();
 	test_edges();
 	test_told();
+	test_found_running();
 	test_lies();
 	return tap_done();
 }
