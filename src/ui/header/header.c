@@ -19,7 +19,10 @@ static void header_add_rate(const struct recent *recent, const struct sampler_co
 {
 	double reached = recent->rate_hz, asked = sampler->rate_asked_hz;
 
-	if (recent->lowered)
+	if (recent->lowered && !(reached > 0)) /* no sample yet in the time that was watched */
+		line_add(line, true, 3, STYLE_NOTICE, "<%.2g of %.4g Hz (budget)",
+			 1e9 / recent->window_ns, asked);
+	else if (recent->lowered)
 		line_add(line, true, 3, STYLE_NOTICE, "%.3g of %.4g Hz (budget)", reached, asked);
 	else if (asked > 0 && (reached < 0.95 * asked || reached > 1.05 * asked) && reached > 0)
 		line_add(line, true, 3, STYLE_NORMAL, "%.3g of %.4g Hz", reached, asked);
