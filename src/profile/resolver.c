@@ -183,14 +183,14 @@ static void resolver_add_sample(struct resolver *resolver, const struct sample *
 		fold_add(&resolver->fold, sample, vcpu);
 }
 
-/* Only counts the record, but a recording gets it. */
+/*
+ * Only counts the record. A recording does not get it either: the guest memory that its names need
+ * has not been read, and a replay shows what the run showed.
+ */
 static void resolver_leave(struct resolver *resolver, const void *record, size_t size_bytes)
 {
-	if (!sample_check(record, size_bytes))
-		return;
-	resolver->fold.counts.unresolved++;
-	if (resolver->settings.writer)
-		recording_writer_write(resolver->settings.writer, record, size_bytes);
+	if (sample_check(record, size_bytes))
+		resolver->fold.counts.unresolved++;
 }
 
 void resolver_add(struct resolver *resolver, const void *record, size_t size_bytes)
