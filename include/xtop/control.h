@@ -107,8 +107,8 @@ void control_reset_profile(struct control *control); /* the resolver is to forge
 /* The sampler is to stop the guest once, then not again until control_set_guest_known(). */
 void control_set_hold(struct control *control);
 /*
- * The user waits for the end, so the resolver is to come to an end soon (RESOLVER_HURRY_NS). The
- * first call counts.
+ * The user waits for the end, so the resolver is to come to an end soon (RESOLVER_HURRY_NS). This
+ * cannot be taken back.
  */
 void control_hurry(struct control *control);
 /* The sampler has ended. The resolver is to empty the ring and to end. */
@@ -123,7 +123,7 @@ void control_restart(struct control *control);
 /* How often control_reset_profile() was called. */
 uint64_t control_get_resets(const struct control *control);
 bool control_is_finishing(const struct control *control);
-uint64_t control_get_hurry_ns(const struct control *control); /* when it was asked for; 0: never */
+bool control_is_hurrying(const struct control *control);
 /*
  * The resolver knows what it needs to know of the guest. Or it does not any more: the guest is
  * another one after a reboot.

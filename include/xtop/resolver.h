@@ -23,9 +23,10 @@
 #define RESOLVER_MAX_NODES (1U << 17)
 
 /*
- * After control_hurry() the resolver works so long and no longer: then it stops reading the guest,
- * and counts what is left in the ring. The user is to wait for 200 ms at most. The rest of them is
- * for the sampler's end, and for what the resolver cannot interrupt.
+ * After control_hurry() the resolver uses so much CPU time and no more, and no turn of it lasts for
+ * twice as long: then it stops reading the guest, and counts what is left in the ring. The user is
+ * to wait for 200 ms at most. The rest of them is for the sampler's end, and for what the resolver
+ * cannot interrupt.
  */
 #define RESOLVER_HURRY_NS 50000000
 

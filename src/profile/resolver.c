@@ -37,9 +37,9 @@ struct resolver {
 	uint64_t period_ns;    /* asked for between that sample and the next */
 	uint64_t lag_ns;       /* the longest since the last snapshot */
 	uint64_t next_poll_ns; /* for missing names */
-	/* After control_hurry(): */
-	uint64_t hurried_ns;   /* worked, in the turns before this one */
-	uint64_t turn_ns;      /* when this turn began */
+	/* After control_hurry(), 0 before: */
+	uint64_t hurry_turn_ns; /* when the thread first knew of it in this turn */
+	uint64_t hurry_cpu_ns;  /* the thread's CPU time when it first knew of it */
 	struct fold fold;      /* has the counts */
 	/* What another thread wants to be done on this thread; CALL NULL: nothing. */
 	pthread_mutex_t lock;
@@ -51,35 +51,26 @@ struct resolver {
 /* --- the end ---------------------------------------------------------------------------------- */
 
 /*
- * Somebody waits for the end, and this thread has worked for RESOLVER_HURRY_NS since. From now on
- * the guest's memory cannot be read, and what is in the ring is counted. Time in which the thread
- * slept does not count: samples that still come are resolved if they come one by one.
+ * Somebody waits for the end, and this thread has used RESOLVER_HURRY_NS of CPU time since, or this
+ * turn has lasted for twice as long. From now on the guest's memory cannot be read, and what is in
+ * the ring is counted. The sum of the turns' time does not count: on a busy machine other processes
+ * take most of it, and samples that still come one by one are to be resolved.
  */
 static bool resolver_is_over(void *context)
 {
-	const struct resolver *resolver = context;
-	uint64_t since_ns = control_get_hurry_ns(resolver->settings.control);
+	struct resolver *resolver = context;
+	uint64_t now_ns, cpu_ns;
 
-	if (!since_ns)
+	if (!control_is_hurrying(resolver->settings.control))
 		return false;
-	if (since_ns < resolver->turn_ns)
-		since_ns = resolver->turn_ns;
-	return resolver->hurried_ns + (clock_now_ns() - since_ns) > RESOLVER_HURRY_NS;
-}
-
-static void resolver_begin_turn(struct resolver *resolver)
-{
-	resolver->turn_ns = clock_now_ns();
-}
-
-static void resolver_end_turn(struct resolver *resolver)
-{
-	uint64_t since_ns = control_get_hurry_ns(resolver->settings.control);
-
-	if (since_ns)
-		resolver->hurried_ns += clock_now_ns() - (since_ns < resolver->turn_ns
-								  ? resolver->turn_ns
-								  : since_ns);
+	now_ns = clock_now_ns();
+	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	if (!resolver->hurry_cpu_ns)
+		resolver->hurry_cpu_ns = cpu_ns;
+	if (!resolver->hurry_turn_ns)
+		resolver->hurry_turn_ns = now_ns;
+	return cpu_ns - resolver->hurry_cpu_ns > RESOLVER_HURRY_NS ||
+	       now_ns - resolver->hurry_turn_ns > 2 * RESOLVER_HURRY_NS;
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -415,7 +406,7 @@ void resolver_run(struct resolver *resolver)
 	for (;;) {
 		/* First of all: what came before the end was announced is in the ring by now. */
 		finishing = control_is_finishing(resolver->settings.control);
-		resolver_begin_turn(resolver);
+		resolver->hurry_turn_ns = 0;
 		resolver_answer(resolver);
 		resolver_reset(resolver);
 		if (resolver->settings.os)
@@ -429,7 +420,6 @@ void resolver_run(struct resolver *resolver)
 			resolver_reset(resolver);
 			resolver_publish(resolver, false);
 		}
-		resolver_end_turn(resolver);
 		if (ring_peek(resolver->settings.ring, &size_bytes))
 			continue;
 		if (finishing)

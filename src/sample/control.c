@@ -45,8 +45,8 @@ struct control {
 	/* written by main */
 	atomic_int fd; /* of this memory, in main */
 	_Atomic double rate_hz, budget;
-	atomic_bool quit, finish, hold; /* hold: no second stop before known */
-	_Atomic uint64_t resets, hurry_ns;
+	atomic_bool quit, hurry, finish, hold; /* hold: no second stop before known */
+	_Atomic uint64_t resets;
 	/* written by the sampler */
 	_Alignas(64) atomic_int state;
 	_Atomic double rate_asked_hz, rate_now_hz, stopped_share, stopped_share_max;
@@ -200,13 +200,12 @@ void control_reset_profile(struct control *control)
 
 void control_hurry(struct control *control)
 {
-	if (!GET(hurry_ns))
-		PUT(hurry_ns, clock_now_ns());
+	PUT(hurry, true);
 }
 
-uint64_t control_get_hurry_ns(const struct control *control)
+bool control_is_hurrying(const struct control *control)
 {
-	return GET(hurry_ns);
+	return GET(hurry);
 }
 
 void control_finish(struct control *control)

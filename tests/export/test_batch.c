@@ -70,7 +70,7 @@ static void *publish(void *context)
 	while (!control_is_quitting(publisher->control)) {
 		usleep(1000);
 		if (!snapshot_wanted(publisher->slot) ||
-		    (publisher->busy && !control_get_hurry_ns(publisher->control)))
+		    (publisher->busy && !control_is_hurrying(publisher->control)))
 			continue;
 		if (profile_copy(publisher->profile, 1, &snapshot))
 			abort();

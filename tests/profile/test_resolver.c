@@ -1089,9 +1089,40 @@ static void test_hurry(void)
 	check(hurry.complete, "samples and those that are not resolved are all");
 }
 
+static void sleep_ms(void *context)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = *(const long *)context * 1000000 }, NULL);
+}
+
+/* A busy machine lets the resolver wait for a CPU. That is no reason to leave samples out. */
+static void test_hurry_without_cpu(void)
+{
+	struct guest_record *record = malloc(sizeof(*record));
+	struct snapshot *snapshot;
+	struct stage stage;
+	long ms = 30;
+
+	stage_open(&stage);
+	make_record(record, "start_kernel;serve;hash");
+	stage_start(&stage);
+	control_hurry(stage.control);
+	for (int i = 0; i < 4; i++) {
+		resolver_call(stage.resolver, sleep_ms, &ms);
+		put(stage.ring, record);
+	}
+	stage_finish(&stage);
+	snapshot = stage_snapshot(&stage);
+	check_u64(snapshot->resolver.samples, 4, "samples of four turns, each of which waited");
+	check_u64(snapshot->resolver.unresolved, 0, "none is left out");
+	snapshot_destroy(snapshot);
+	stage_close(&stage);
+	free(record);
+}
+
 int main(void)
 {
 	test_hurry();
+	test_hurry_without_cpu();
 	test_folds();
 	test_weights();
 	test_kinds();
