@@ -11,7 +11,10 @@
 
 #include <stdbool.h>
 
-/* Of the calling thread. Without a call, and after one with NULL, its work is never over. */
+/*
+ * Says when the work of the calling thread is over. Without a call, and after one with NULL, it
+ * never is.
+ */
 void work_set_end(bool (*is_over)(void *context), void *context);
 bool work_is_over(void);
 

@@ -6,8 +6,8 @@
 
 /*
  * How many samples an account holds. A vCPU that sometimes sleeps is found awake more or less often
- * than it ran, by chance, and the account evens that out. Of a vCPU that sleeps half of the time,
- * an account of N samples takes chance for steal in 1 of 8 N samples: 1/2 % with 32. An account
+ * than it ran, by chance, and the account evens that out. If a vCPU sleeps half of the time, an
+ * account of N samples takes chance for steal in 1 of 8 N samples: 1/2 % with 32. An account
  * without a bound would hide steal that begins after a long time without.
  */
 #define RUN_TIME_SAMPLES 32
@@ -54,7 +54,7 @@ static bool run_time_is_told(const struct run_time *run_time, unsigned vcpu)
 }
 
 /*
- * Of the time that the vCPU does not run, the share in which it waits, by the last samples. A vCPU
+ * Which part of the time that the vCPU does not run it waits, by the last samples. A vCPU
  * that no sample found asleep does not sleep, although samples may find it running whenever they
  * look.
  */

@@ -127,7 +127,7 @@ bool recent_is_throttled(const struct recent *recent)
 	return recent->lowered_ns >= THROTTLED_NS && recent->full_ns < THROTTLED_END_NS;
 }
 
-/* Of the time that the vCPU ran, the share in user code. */
+/* Which part of its running time the vCPU spent in user code. */
 static double vcpu_user_share(const struct snapshot_vcpu *vcpu)
 {
 	double running = vcpu->states[VCPU_RUNNING], user = (double)vcpu->user;
@@ -135,7 +135,7 @@ static double vcpu_user_share(const struct snapshot_vcpu *vcpu)
 	return running > user ? user / running : running > 0;
 }
 
-/* Of the time that the vCPU neither ran nor wanted to, the share in which it waited for a lock. */
+/* Which part of the time in which the vCPU neither ran nor wanted to it waited for a lock. */
 static double vcpu_lock_share(const struct snapshot_vcpu *vcpu)
 {
 	double lock = (double)vcpu->states[VCPU_LOCK_WAIT];

@@ -16,6 +16,7 @@
 
 #include "xtop/output.h"
 
+#include "tests/support/late_error.h"
 #include "tests/support/tap.h"
 
 static char folder[] = "/tmp/xtop-test-file-XXXXXX";
@@ -270,22 +271,6 @@ static void test_full(void)
 	      error ? error_message(error) : "(no error)");
 	error_destroy(error);
 	check(access(path, F_OK) != 0, "no file is left");
-}
-
-/*
- * A file system that reports a failed write only when a file is closed, as NFS, 9p and quotas do.
- * The libraries call this close().
- */
-static int close_errno;
-
-int close(int fd)
-{
-	int result = (int)syscall(SYS_close, fd);
-
-	if (!close_errno || result)
-		return result;
-	errno = close_errno;
-	return -1;
 }
 
 static void test_full_at_close(void)

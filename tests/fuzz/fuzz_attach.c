@@ -9,6 +9,7 @@
 
 #include "fuzz.h"
 #include "linux/kernel/linux_guest.h"
+#include "tests/fuzz/change.h"
 #include "tests/support/made_memory.h"
 #include "tests/support/make_btf.h"
 #include "tests/support/make_kallsyms.h"
@@ -155,24 +156,15 @@ static uint64_t take_address(struct fuzz *fuzz, const struct world *world)
 
 static bool change_one(struct fuzz *fuzz, const struct world *world, struct change *change)
 {
+	enum change_kind kind;
 	uint64_t word;
 
 	change->address = take_address(fuzz, world) & ~7ULL;
 	if (!memory_read_u64(made_memory(world->made), world->root, change->address, &change->was))
 		return false;
-	switch (fuzz_u8(fuzz) % 4) {
-	case 0:
-		word = fuzz_u64(fuzz);
-		break;
-	case 1:
-		word = take_address(fuzz, world);
-		break;
-	case 2:
-		word = change->was ^ 1ULL << fuzz_u8(fuzz) % 64;
-		break;
-	default:
-		word = change->was + (int8_t)fuzz_u8(fuzz);
-	}
+	kind = fuzz_change_kind(fuzz);
+	word = kind == CHANGE_ADDRESS ? take_address(fuzz, world)
+				      : fuzz_change(fuzz, kind, change->was);
 	made_put_u64(world->made, world->root, change->address, word);
 	return true;
 }

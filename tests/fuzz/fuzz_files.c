@@ -11,6 +11,7 @@
 #include "linux/process/path.h"
 #include "linux/process/processes.h"
 #include "linux/task_finder.h"
+#include "tests/fuzz/change.h"
 #include "tests/support/made_linux.h"
 #include "tests/support/program.h"
 
@@ -102,24 +103,15 @@ static uint64_t take_address(struct fuzz *fuzz, const struct world *world)
 static bool change_one(struct fuzz *fuzz, const struct world *world, struct change *change)
 {
 	struct linux_guest *guest = &world->made->guest;
+	enum change_kind kind;
 	uint64_t word;
 
 	change->address = take_address(fuzz, world);
 	if (!linux_read_u64(guest, change->address, &change->was))
 		return false;
-	switch (fuzz_u8(fuzz) % 4) {
-	case 0:
-		word = fuzz_u64(fuzz);
-		break;
-	case 1:
-		word = take_address(fuzz, world);
-		break;
-	case 2:
-		word = change->was ^ 1ULL << fuzz_u8(fuzz) % 64;
-		break;
-	default:
-		word = change->was + (int8_t)fuzz_u8(fuzz);
-	}
+	kind = fuzz_change_kind(fuzz);
+	word = kind == CHANGE_ADDRESS ? take_address(fuzz, world)
+				      : fuzz_change(fuzz, kind, change->was);
 	made_put_u64(world->made->memory, guest->root, change->address, word);
 	return true;
 }

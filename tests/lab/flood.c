@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/support/children.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
 #include "xtop/broker.h"
@@ -36,21 +37,6 @@ struct measured {
 	struct stopped_summary stopped;
 	double late_percent; /* of the ticks */
 };
-
-static pid_t child_of(pid_t parent)
-{
-	char path[64];
-	int child = 0;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", parent, parent);
-	file = fopen(path, "r");
-	if (file && fscanf(file, "%d", &child) != 1)
-		child = 0;
-	if (file)
-		fclose(file);
-	return child;
-}
 
 /* Each process is the child of the one before. The broker has the priority of main, no real-time one. */
 static void check_priorities(void)

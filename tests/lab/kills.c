@@ -44,6 +44,7 @@
 
 #include "options.h"
 #include "session.h"
+#include "tests/support/children.h"
 #include "tests/support/must.h"
 #include "xtop/broker.h"
 #include "xtop/domctl.h"
@@ -235,21 +236,6 @@ static uint64_t find_symbol(const char *path, const char *name)
 /* --- xtop's processes ------------------------------------------------------------------------- */
 
 /* The child of PARENT, or 0. */
-static pid_t child_of(pid_t parent)
-{
-	char path[64];
-	pid_t child = 0;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", parent, parent);
-	file = fopen(path, "r");
-	if (file && fscanf(file, "%d", &child) != 1)
-		child = 0;
-	if (file)
-		fclose(file);
-	return child;
-}
-
 static void find_processes(pid_t pids[N_PROCESSES])
 {
 	uint64_t limit_ns = now_ns() + LIMIT_S * 1000000000ULL;

@@ -29,6 +29,7 @@
 
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
+#include "tests/support/victim.h"
 #include "xtop/foreign.h"
 #include "xtop/sandbox.h"
 #include "xtop/xen.h"
@@ -117,48 +118,6 @@ static int open_xenstore(void)
 
 #define USER 1234
 
-static pid_t victim;
-static int secret = 12345;
-
-static void start_victim(void)
-{
-	victim = fork();
-	if (victim)
-		return;
-	if (setgroups(0, NULL) || setresgid(USER, USER, USER) || setresuid(USER, USER, USER))
-		_exit(1);
-	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* as after exec */
-	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	for (;;)
-		pause();
-}
-
-static int open_victim(int flags)
-{
-	char path[64];
-	int fd, seen = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/mem", victim);
-	fd = open(path, flags);
-	if (fd < 0)
-		return errno;
-	if (flags == O_RDONLY)
-		return pread(fd, &seen, sizeof(seen), (off_t)(uintptr_t)&secret) == sizeof(seen)
-			       ? 0
-			       : 200;
-	return pwrite(fd, &seen, sizeof(seen), (off_t)(uintptr_t)&secret) < 0 ? errno : 0;
-}
-
-static int read_victim(void)
-{
-	return open_victim(O_RDONLY);
-}
-
-static int write_victim(void)
-{
-	return open_victim(O_RDWR);
-}
-
 static int create_file(void)
 {
 	return open("/tmp/walls-created", O_WRONLY | O_CREAT, 0600) < 0 ? errno : 0;
@@ -213,8 +172,8 @@ static void test_walls(void)
 		{ open_privcmd, false, "/dev/xen/privcmd" },
 		{ open_hypercall, false, "/dev/xen/hypercall" },
 		{ open_xenstore, false, "/dev/xen/xenbus" },
-		{ read_victim, false, "to read the memory of the user's processes" },
-		{ write_victim, false, "to write the memory of the user's processes" },
+		{ victim_read, false, "to read the memory of the user's processes" },
+		{ victim_write, false, "to write the memory of the user's processes" },
 		{ create_file, false, "to create a file" },
 	};
 
@@ -237,12 +196,12 @@ int main(int argc, char **argv)
 	must(foreign_open_fd(own.domid, &memory_fd));
 	setenv("SUDO_UID", "1234", 1);
 	setenv("SUDO_GID", "1234", 1);
-	start_victim();
+	victim_start(USER);
 	printf("# Landlock's version here: %ld (-1: none)\n", syscall(444, NULL, 0, 1));
 	test_walls();
 	without_landlock = true;
 	printf("# without Landlock\n");
 	test_walls();
-	kill(victim, SIGKILL);
+	victim_stop();
 	return tap_done();
 }

@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/support/late_error.h"
 #include "tests/support/tap.h"
 #include "xtop/image.h"
 
@@ -740,22 +741,6 @@ static void test_full_disk(void)
 	outcome = read_back(path_damaged);
 	check(outcome.opened && outcome.n_samples > 5 && outcome.message[0],
 	      "what fitted is read: %u samples, %s", outcome.n_samples, outcome.message);
-}
-
-/*
- * A file system that reports a failed write only when a file is closed, as NFS, 9p and quotas do.
- * The libraries call this close().
- */
-static int close_errno;
-
-int close(int fd)
-{
-	int result = (int)syscall(SYS_close, fd);
-
-	if (!close_errno || result)
-		return result;
-	errno = close_errno;
-	return -1;
 }
 
 static void test_full_at_close(void)

@@ -5,7 +5,6 @@
  */
 #include "config.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -20,6 +19,7 @@
 #include <unistd.h>
 
 #include "supervise/pause_record.h"
+#include "tests/support/folder.h"
 #include "tests/support/tap.h"
 
 static char folder[] = "/tmp/xtop-test-XXXXXX";
@@ -63,19 +63,6 @@ int flock(int fd, int operation)
 		remove_file();
 	}
 	return (int)syscall(SYS_flock, fd, operation);
-}
-
-static unsigned n_files(void)
-{
-	DIR *stream = opendir(records);
-	struct dirent *entry;
-	unsigned n = 0;
-
-	while (stream && (entry = readdir(stream)))
-		n += entry->d_name[0] != '.';
-	if (stream)
-		closedir(stream);
-	return n;
 }
 
 #define OWNER ((uint32_t)getpid()) /* the process that the records name: it lives */
@@ -132,17 +119,17 @@ static void test_ends_well(void)
 	look(0);
 	check(!found.live && !found.stale, "at first there is no record");
 	make_file(&file);
-	check(file.record && n_files() == 1, "a record: %s", file.path ? file.path : "none");
+	check(file.record && count_files(records) == 1, "a record: %s", file.path ? file.path : "none");
 	check(stat(records, &status) == 0 && (status.st_mode & 07777) == 0700, "folder: 0700");
 	check(file.path && stat(file.path, &status) == 0 && (status.st_mode & 07777) == 0600,
 	      "file: 0600");
 	pause_mark_begin(&file.record->mark, 5, 0);
 	look(5);
-	check(found.live == 1 && !found.stale && n_files() == 1,
+	check(found.live == 1 && !found.stale && count_files(records) == 1,
 	      "a locked record is live, and stays");
 	pause_mark_end(&file.record->mark);
 	pause_file_remove(&file);
-	check(!file.record && n_files() == 0, "removed");
+	check(!file.record && count_files(records) == 0, "removed");
 	pause_mark_begin(NULL, 1, 1);
 	pause_mark_end(NULL);
 }
@@ -154,14 +141,14 @@ static void test_starts_together(void)
 
 	n_removed = 3;
 	make_file(&file);
-	check(file.record && n_files() == 1, "removed before it was locked: made again");
+	check(file.record && count_files(records) == 1, "removed before it was locked: made again");
 	look(0);
 	check_u64(found.live, 1, "another xtop sees it");
 	pause_file_remove(&file);
-	check_u64(n_files(), 0, "removed");
+	check_u64(count_files(records), 0, "removed");
 	n_locked = 3;
 	make_file(&file);
-	check(file.record && n_files() == 1, "locked by another xtop: made again");
+	check(file.record && count_files(records) == 1, "locked by another xtop: made again");
 	pause_file_remove(&file);
 	n_removed = 1000;
 	make_file(&file);
@@ -183,7 +170,7 @@ static void test_judged_meanwhile(void)
 	is_replaced = true;
 	look(0);
 	is_replaced = false;
-	check(!found.stale && n_files() == 1, "a new file of the same name is not removed");
+	check(!found.stale && count_files(records) == 1, "a new file of the same name is not removed");
 	file = (struct pause_file){ .path = file.path, .fd = -1 };
 	pause_file_remove(&file);
 }
@@ -213,7 +200,7 @@ static void test_survivor(void)
 	close(pipe_fds[1]);
 	waitpid(child, NULL, 0);
 	look(0);
-	check(!found.live && found.stale == 1 && n_files() == 0, "then stale, and removed");
+	check(!found.live && found.stale == 1 && count_files(records) == 0, "then stale, and removed");
 	file.fd = -1;
 	pause_file_remove(&file);
 }
@@ -262,20 +249,20 @@ static void test_found_and_killed(void)
 
 	leave(true, 1);
 	pause_find_records(records, &info, 1, &found);
-	check(found.stopped == 1 && n_files() == 1, "found, and not yet removed");
+	check(found.stopped == 1 && count_files(records) == 1, "found, and not yet removed");
 	pause_find_records(records, &info, 1, &second);
 	check(!second.stopped && second.live == 1, "another xtop does not find it meanwhile");
 	pause_close_records(&second, true);
 	pause_close_records(&found, false);
-	check_u64(n_files(), 1, "killed before the release: the record stays");
+	check_u64(count_files(records), 1, "killed before the release: the record stays");
 	look(1);
-	check(found.stopped == 1 && n_files() == 0, "the next xtop finds it");
+	check(found.stopped == 1 && count_files(records) == 0, "the next xtop finds it");
 	for (unsigned i = 0; i <= PAUSE_MAX_FOUND; i++)
 		leave(true, 1);
 	look(1);
-	check(found.stopped == PAUSE_MAX_FOUND && n_files() == 1, "one more than can be kept");
+	check(found.stopped == PAUSE_MAX_FOUND && count_files(records) == 1, "one more than can be kept");
 	look(1);
-	check(found.stopped == 1 && n_files() == 0, "the next xtop finds that one");
+	check(found.stopped == 1 && count_files(records) == 0, "the next xtop finds that one");
 }
 
 static void test_others(void)
@@ -283,14 +270,14 @@ static void test_others(void)
 	leave(true, 1);
 	info.domid = 8;
 	look(1);
-	check(!found.stale && n_files() == 1, "another domid");
+	check(!found.stale && count_files(records) == 1, "another domid");
 	info.domid = 7;
 	info.uuid[0] = '9';
 	look(1);
-	check(!found.stale && n_files() == 1, "another domain with the same domid");
+	check(!found.stale && count_files(records) == 1, "another domain with the same domid");
 	info.uuid[0] = '1';
 	look(1);
-	check(found.stopped == 1 && n_files() == 0, "the domain itself");
+	check(found.stopped == 1 && count_files(records) == 0, "the domain itself");
 }
 
 /* --- two at a time ---------------------------------------------------------------------------- */
@@ -342,7 +329,7 @@ static void test_second(void)
 		 "domain 'web01' is already profiled by process %d (xtop): --shared allows both",
 		 another);
 	check_string(create_second(false), wanted, "a second xtop");
-	check_u64(n_files(), 1, "records, of the first");
+	check_u64(count_files(records), 1, "records, of the first");
 	check_string(create_second(true), "", "a second xtop that may");
 	info.domid = 8;
 	check_string(create_second(false), "", "another domain");
@@ -461,12 +448,12 @@ static void test_damaged(void)
 	put("3", "something else of a good length, which is neither a record nor anything that one "
 		 "could take for a record, were it not for its name");
 	look(0);
-	check(found.stale == 3 && !found.stopped && n_files() == 0, "damaged ones: %u",
+	check(found.stale == 3 && !found.stopped && count_files(records) == 0, "damaged ones: %u",
 	      found.stale);
 	snprintf(path, sizeof(path), "%s/%u.%s.4", records, info.domid, info.uuid);
 	check(symlink("/etc/passwd", path) == 0, "a symlink");
 	look(0);
-	check(!found.stale && n_files() == 1, "it is not followed");
+	check(!found.stale && count_files(records) == 1, "it is not followed");
 	unlink(path);
 	test_damaged_magic();
 	test_link_made_before();
@@ -520,7 +507,7 @@ static int create_where_full(void)
 	if (file.record || file.fd >= 0)
 		return 1;
 	pause_file_remove(&file);
-	return n_files() == 1 ? 0 : 1;
+	return count_files(records) == 1 ? 0 : 1;
 }
 
 /* With a full disk, xtop goes on without a record, and gets no SIGBUS. */

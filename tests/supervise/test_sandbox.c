@@ -30,6 +30,7 @@
 
 #include "supervise/caller.h"
 #include "tests/support/tap.h"
+#include "tests/support/victim.h"
 
 #define NOT_ENTERED 255
 #define DONE        0
@@ -229,52 +230,6 @@ static int write_own(void)
 
 /* --- files, and the memory of other processes ------------------------------------------------- */
 
-/* Runs as the user who calls sudo, or who plays a recording: a shell, an agent with keys. */
-static pid_t victim;
-static int secret = 12345;
-
-static void start_victim(void)
-{
-	victim = fork();
-	if (victim)
-		return;
-	if (was_root && (setgroups(0, NULL) || setresgid(1234, 1234, 1234) ||
-			 setresuid(1234, 1234, 1234)))
-		_exit(1);
-	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* as after exec */
-	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	for (;;)
-		pause();
-}
-
-/* 0: the victim's memory was read, or else written. */
-static int touch_victim(int flags)
-{
-	char path[64];
-	int fd, seen = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/mem", victim);
-	fd = open(path, flags);
-	if (fd < 0)
-		return errno;
-	if (flags == O_RDONLY)
-		return pread(fd, &seen, sizeof(seen), (off_t)(uintptr_t)&secret) == sizeof(seen) &&
-				       seen == secret
-			       ? DONE
-			       : 200;
-	return result(pwrite(fd, &seen, sizeof(seen), (off_t)(uintptr_t)&secret));
-}
-
-static int write_victim(void)
-{
-	return touch_victim(O_RDWR);
-}
-
-static int read_victim(void)
-{
-	return touch_victim(O_RDONLY);
-}
-
 /* Through /proc/self/mem the process could write code where it may not map any. */
 static int write_own_memory(void)
 {
@@ -370,14 +325,13 @@ static void test_victim(void)
 
 	setenv("SUDO_UID", "1234", 1);
 	setenv("SUDO_GID", "1234", 1);
-	start_victim();
-	got = inside(read_victim);
+	victim_start(was_root ? 1234 : 0);
+	got = inside(victim_read);
 	if (was_root || !without_landlock)
 		check(is_refused(got), "read the memory of the user's processes: %d", got);
-	got = inside(write_victim);
+	got = inside(victim_write);
 	check(is_refused(got), "write the memory of the user's processes: %d", got);
-	kill(victim, SIGKILL);
-	waitpid(victim, NULL, 0);
+	victim_stop();
 	unsetenv("SUDO_UID");
 	unsetenv("SUDO_GID");
 }

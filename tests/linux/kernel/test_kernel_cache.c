@@ -2,11 +2,11 @@
 /* The cache of kernels: a kernel is found again for the domain that showed it, and no other. */
 #include "config.h"
 
-#include <dirent.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/support/folder.h"
 #include "tests/support/made_lists.h"
 #include "linux/kernel/kernel_cache.h"
 #include "tests/support/must.h"
@@ -105,19 +105,6 @@ static void test_whose(int directory)
 	check(!loads(directory, "b", "b"), "the other domain has a file of its own");
 	store(directory, "b");
 	check(loads(directory, "b", "b") && loads(directory, "a", "a"), "both are found");
-}
-
-static unsigned count_files(const char *path)
-{
-	DIR *stream = opendir(path);
-	struct dirent *entry;
-	unsigned n = 0;
-
-	while (stream && (entry = readdir(stream)))
-		n += entry->d_name[0] != '.';
-	if (stream)
-		closedir(stream);
-	return n;
 }
 
 /* The domain boots another kernel: the new one takes the place of the old one. */

@@ -336,8 +336,8 @@ static uint64_t count_copies(void)
 }
 
 /*
- * A caller who goes on behind each hole, as all do, copies no page again and again. Of every STEP
- * pages the last one cannot be read: the guest has given it back.
+ * All callers go on behind each hole. They copy no page again and again. The last one of every STEP
+ * pages cannot be read: the guest has given it back.
  */
 static void check_cost(unsigned step, const char *what)
 {
