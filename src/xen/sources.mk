@@ -11,6 +11,8 @@ libxtop_a_SOURCES += \
 	src/xen/foreign.c \
 	src/xen/guest_x86.c \
 	src/xen/guest_x86.h \
+	src/xen/stop_area.c \
+	src/xen/stop_area.h \
 	src/xen/xen_log.c \
 	src/xen/xen_log.h
 else

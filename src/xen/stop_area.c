@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The memory of the calls that stop a guest; see stop_area.h.
+ *
+ * Every call is a multicall, even the single release, because then Xen itself stores the result, in
+ * multicall_entry.result. A process can be killed only between hypercalls, so these results are
+ * true at whatever instruction the process dies. They say: xtop has stopped the guest if and only
+ * if the pause has succeeded and no release has a result yet.
+ *
+ * Sampler, guard and keeper have a release each. Before the guard releases the guest in the place
+ * of a sampler that it has killed, it disarms the sampler's calls: Xen compares the version of the
+ * interface in a domctl with its own before it does anything else, and refuses a domctl of version
+ * 0. So a hypercall that the killed process makes as late as it likes (a freezer or a debugger may
+ * hold the process in the kernel) neither stops nor releases the guest.
+ *
+ * Sources: Xen 4.17 public/domctl.h, public/xen.h (multicall), xen/common/multicall.c.
+ */
+#include "config.h"
+
+#include "xen/stop_area.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "xtop/cleanup.h"
+
+#define RESULT_REFUSED ((xen_ulong_t)-EACCES) /* of a domctl with another interface version */
+#define NO_VERSION     0 /* no Xen has this interface version */
+
+/*
+ * Maps pages that Xen can read and write at any time, and that fork() shares. /dev/xen/hypercall
+ * gives kernel pages, which never move (Linux commit c51b3c639e01 ("xen: add new hypercall buffer
+ * mapping device") (in v4.18)). Older kernels do not have it; there it is locked shared memory.
+ */
+static void *area_map(size_t size_bytes)
+{
+	_cleanup_close_ int fd = open("/dev/xen/hypercall", O_RDWR | O_CLOEXEC);
+	void *memory = MAP_FAILED;
+
+	if (fd >= 0)
+		memory = mmap(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (memory == MAP_FAILED)
+		memory = mmap(NULL, size_bytes, PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_ANONYMOUS | MAP_LOCKED | MAP_POPULATE, -1, 0);
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+static size_t area_batch_bytes(unsigned n)
+{
+	return n * (sizeof(multicall_entry_t) + sizeof(struct xen_domctl));
+}
+
+/* Takes a batch of N calls from the memory at *NEXT. */
+static struct domctl_batch area_carve_batch(char **next, unsigned n)
+{
+	struct domctl_batch batch = { .entries = (void *)*next };
+
+	*next += n * sizeof(multicall_entry_t);
+	batch.domctls = (void *)*next;
+	*next += n * sizeof(struct xen_domctl);
+	return batch;
+}
+
+static void batch_set(struct domctl_batch *batch, unsigned i, uint32_t command, domid_t domid)
+{
+	batch->domctls[i] = (struct xen_domctl){
+		.cmd = command,
+		.interface_version = XEN_DOMCTL_INTERFACE_VERSION,
+		.domain = domid,
+	};
+	batch->entries[i] = (multicall_entry_t){
+		.op = __HYPERVISOR_domctl,
+		.args[0] = (unsigned long)&batch->domctls[i],
+	};
+}
+
+static void batch_set_result(struct domctl_batch *batch, xen_ulong_t result)
+{
+	*(volatile xen_ulong_t *)&batch->entries[0].result = result;
+}
+
+/* One store: a process that Xen serves at this moment has the old version or the new one. */
+static void batch_set_version(struct domctl_batch *batch, uint32_t version)
+{
+	*(volatile uint32_t *)&batch->domctls[0].interface_version = version;
+}
+
+/* The order matters: at no moment stop_area_is_stopped() may be true. */
+void stop_area_arm(struct stop_area *area)
+{
+	batch_set_result(&area->stop, RESULT_PENDING);
+	for (unsigned i = 0; i < N_STOP_USERS; i++) {
+		batch_set_result(&area->releases[i], RESULT_PENDING);
+		batch_set_version(&area->releases[i], XEN_DOMCTL_INTERFACE_VERSION);
+	}
+	batch_set_version(&area->stop, XEN_DOMCTL_INTERFACE_VERSION);
+}
+
+void stop_area_disarm(struct stop_area *area, enum stop_user user)
+{
+	batch_set_version(&area->stop, NO_VERSION);
+	for (unsigned i = 0; i < user; i++)
+		batch_set_version(&area->releases[i], NO_VERSION);
+}
+
+static void area_fill(struct stop_area *area, domid_t domid)
+{
+	batch_set(&area->look, 0, XEN_DOMCTL_getdomaininfo, domid);
+	batch_set(&area->stop, 0, XEN_DOMCTL_pausedomain, domid);
+	for (unsigned i = 0; i < N_STOP_USERS; i++)
+		batch_set(&area->releases[i], 0, XEN_DOMCTL_unpausedomain, domid);
+	for (unsigned i = 0; i < area->n_vcpus; i++) {
+		batch_set(&area->look, 1 + i, XEN_DOMCTL_getvcpuinfo, domid);
+		area->look.domctls[1 + i].u.getvcpuinfo.vcpu = i;
+		batch_set(&area->stop, 1 + i, XEN_DOMCTL_getvcpucontext, domid);
+		area->stop.domctls[1 + i].u.vcpucontext.vcpu = i;
+		set_xen_guest_handle_raw(area->stop.domctls[1 + i].u.vcpucontext.ctxt,
+					 &area->contexts[i]);
+	}
+	batch_set(&area->ask, 0, VCPU_ASK_COMMAND, domid);
+	stop_area_arm(area);
+}
+
+struct xtop_error *stop_area_create(const struct guest_info *info, struct stop_area **areap)
+{
+	unsigned n = info->n_vcpus;
+	size_t size_bytes = 2 * area_batch_bytes(1 + n) +
+			    (1 + N_STOP_USERS) * area_batch_bytes(1) +
+			    n * sizeof(vcpu_guest_context_t) + 3 * sizeof(uint64_t) +
+			    sizeof(struct vcpu_answer);
+	struct stop_area *area = calloc(1, sizeof(*area));
+	char *next;
+
+	size_bytes = (size_bytes + GUEST_PAGE_MASK) & ~GUEST_PAGE_MASK;
+	if (!area)
+		return error_create("out of memory");
+	next = area_map(size_bytes);
+	if (!next) {
+		free(area);
+		return error_create_errno(errno, "cannot get %zu bytes of hypercall memory",
+					  size_bytes);
+	}
+	area->size_bytes = size_bytes;
+	area->n_vcpus = n;
+	area->look = area_carve_batch(&next, 1 + n);
+	area->stop = area_carve_batch(&next, 1 + n);
+	for (unsigned i = 0; i < N_STOP_USERS; i++)
+		area->releases[i] = area_carve_batch(&next, 1);
+	area->ask = area_carve_batch(&next, 1);
+	area->contexts = (void *)next;
+	area->stops = (void *)(next + n * sizeof(vcpu_guest_context_t));
+	area->asked_ns = area->stops + 1;
+	area->reported_ns = area->stops + 2;
+	*area->asked_ns = *area->reported_ns = 0;
+	area->answer = (void *)(area->stops + 3);
+	area_fill(area, (domid_t)info->domid);
+	*areap = area;
+	return NULL;
+}
+
+void stop_area_destroy(struct stop_area *area)
+{
+	if (!area)
+		return;
+	munmap(area->look.entries, area->size_bytes);
+	free(area);
+}
+
+/* The call has reached Xen, and was not disarmed before. */
+static bool batch_is_done(const struct domctl_batch *batch)
+{
+	xen_ulong_t result = batch->entries[0].result;
+
+	return result != RESULT_PENDING && result != RESULT_REFUSED;
+}
+
+bool stop_area_is_stopped(const struct stop_area *area)
+{
+	bool released = false;
+
+	for (unsigned i = 0; i < N_STOP_USERS; i++)
+		released |= batch_is_done(&area->releases[i]);
+	return area->stop.entries[0].result == 0 && !released;
+}
+
+uint64_t stop_area_stops(const struct stop_area *area)
+{
+	return *area->stops;
+}
+
+void stop_area_add_pause(struct stop_area *area, uint64_t paused_ns)
+{
+	*area->asked_ns += paused_ns;
+}
+
+void stop_area_set_mark(struct stop_area *area, struct pause_mark *mark)
+{
+	area->mark = mark;
+}
