@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Facts on which this depends: the pkg-config names of libraries on Debian 12, and the package that
-# contains each. libiberty has no pkg-config file. The name of libxenctrl is "xencontrol".
+# Facts on which this depends: the pkg-config names of libraries on Debian 12 and 13, and the package
+# that contains each. libiberty and Zydis have no pkg-config file. The name of libxenctrl is
+# "xencontrol". The headers of nanopb are in /usr/include on Debian 12, in /usr/include/nanopb on 13.
 
 # XTOP_LIBRARY(VARIABLE, MODULE, DEBIAN-PACKAGE)
 AC_DEFUN([XTOP_LIBRARY], [
@@ -22,9 +23,23 @@ AC_DEFUN([XTOP_LIBRARIES], [
   XTOP_LIBRARY([NCURSESW], [ncursesw], [libncurses-dev])
   XTOP_LIBRARY([LIBUNWIND], [libunwind-generic], [libunwind-dev])
   XTOP_LIBRARY([LIBELF], [libelf], [libelf-dev])
+  XTOP_LIBRARY([LIBLZMA], [liblzma], [liblzma-dev])
   XTOP_LIBRARY([LIBSECCOMP], [libseccomp], [libseccomp-dev])
+  XTOP_LIBRARY([ZLIB], [zlib], [zlib1g-dev])
+  AC_CHECK_HEADER([nanopb/pb_encode.h],
+    [AC_DEFINE([HAVE_NANOPB_FOLDER], [1], [Whether the headers of nanopb are in <nanopb/>])],
+    [AC_CHECK_HEADER([pb_encode.h], [],
+      [AC_MSG_ERROR([pb_encode.h is missing: on Debian, apt-get install libnanopb-dev])])])
+  AC_CHECK_LIB([protobuf-nanopb], [pb_encode_varint], [NANOPB_LIBS=-lprotobuf-nanopb],
+    [AC_MSG_ERROR([libprotobuf-nanopb is missing: on Debian, apt-get install libnanopb-dev])])
+  AC_SUBST([NANOPB_LIBS])
   AC_CHECK_HEADER([libiberty/demangle.h], [],
     [AC_MSG_ERROR([libiberty/demangle.h is missing: on Debian, apt-get install libiberty-dev])])
   AC_CHECK_LIB([iberty], [cplus_demangle], [IBERTY_LIBS=-liberty],
     [AC_MSG_ERROR([libiberty is missing: on Debian, apt-get install libiberty-dev])])
-  AC_SUBST([IBERTY_LIBS])])
+  AC_SUBST([IBERTY_LIBS])
+  AC_CHECK_HEADER([Zydis/Zydis.h], [],
+    [AC_MSG_ERROR([Zydis/Zydis.h is missing: on Debian, apt-get install libzydis-dev])])
+  AC_CHECK_LIB([Zydis], [ZydisDecoderDecodeOperands], [ZYDIS_LIBS=-lZydis],
+    [AC_MSG_ERROR([Zydis 4 is missing: on Debian, apt-get install libzydis-dev])])
+  AC_SUBST([ZYDIS_LIBS])])

@@ -63,8 +63,14 @@ static void main_report(const char *line)
 
 static enum exit_status main_profile(const struct options *options)
 {
-	struct xtop_error *error = session_check(options);
+	struct xtop_error *error = session_check_xen(options);
 
+	if (error) {
+		main_fail(error, STATUS_FAILED);
+		main_report("to look at a profile without Xen: xtop --example, or xtop -r FILE");
+		return STATUS_FAILED;
+	}
+	error = session_check(options);
 	if (error)
 		return main_fail(error, STATUS_USAGE);
 	error = session_repair(options, main_report);

@@ -34,8 +34,9 @@ enum option_kind {
 	OPTION_NUMBER, /* double, MIN .. MAX */
 	OPTION_WHOLE,  /* unsigned long, MIN .. MAX */
 	OPTION_UNWIND, /* enum unwind_how, one of ALLOWED */
-	OPTION_FORMAT, /* const char *, one of ALLOWED */
+	OPTION_FORMAT, /* const char *, an export format */
 	OPTION_COLUMN, /* const char *, a column */
+	OPTION_GROUP,  /* bool: by cgroup, one of ALLOWED */
 	OPTION_ACTION, /* enum options_action MIN */
 };
 
@@ -53,12 +54,21 @@ enum {
 	KEY_SHARED,
 	KEY_HALF_LIFE,
 	KEY_FORMAT,
+	KEY_GROUP,
 	KEY_PACED,
 	KEY_STATS,
+	KEY_JSON,
+	KEY_DIFF,
+	KEY_BASELINE,
+	KEY_ALL_ROWS,
+	KEY_FAIL_OVER,
+	KEY_EXAMPLE,
 	KEY_ADDRESSES,
 	KEY_BARE,
 	KEY_UNPAUSE,
-	KEY_ROOT
+	KEY_ROOT,
+	KEY_DEBUG_DIR,
+	KEY_DEBUGINFOD
 };
 
 #define AT(field) offsetof(struct options, field)
@@ -69,6 +79,8 @@ static const struct option_spec option_specs[] = {
 	  "1 to 20000 samples per second" },
 	{ "symbols", 'k', OPTION_LIST, AT(symbols), 0, 0, "a file" },
 	{ "root", KEY_ROOT, OPTION_STRING, AT(root), 0, 0, "a directory" },
+	{ "debug-dir", KEY_DEBUG_DIR, OPTION_LIST, AT(debug_dirs), 0, 0, "a directory" },
+	{ "debuginfod", KEY_DEBUGINFOD, OPTION_FLAG, AT(debuginfod), 0, 0, NULL },
 	{ "unwind", 'u', OPTION_UNWIND, AT(unwind), 0, 0, "auto, fp, orc or dwarf" },
 	{ "budget", KEY_BUDGET, OPTION_NUMBER, AT(budget), BUDGET_MIN_PERCENT, 100,
 	  "more than 0, at most 100 percent" },
@@ -84,13 +96,21 @@ static const struct option_spec option_specs[] = {
 	{ "sort", 's', OPTION_COLUMN, AT(sort), 0, 0, "a column" },
 	{ "filter", 'e', OPTION_STRING, AT(filter), 0, 0, "a regular expression" },
 	{ "output", 'o', OPTION_STRING, AT(output), 0, 0, "a file, or - for stdout" },
-	{ "format", KEY_FORMAT, OPTION_FORMAT, AT(format), 0, 0, "folded" },
+	{ "format", KEY_FORMAT, OPTION_FORMAT, AT(format), 0, 0, "a format" },
+	{ "group", KEY_GROUP, OPTION_GROUP, AT(by_cgroup), 0, 0, "process or cgroup" },
 	{ "record", 'w', OPTION_STRING, AT(record), 0, 0, "a file" },
 	{ "replay", 'r', OPTION_STRING, AT(replay), 0, 0, "a file" },
+	{ "example", KEY_EXAMPLE, OPTION_FLAG, AT(example), 0, 0, NULL },
 	{ "paced", KEY_PACED, OPTION_FLAG, AT(paced), 0, 0, NULL },
 	{ "stats", KEY_STATS, OPTION_STRING, AT(stats), 0, 0, "a file, or - for stdout" },
 	{ "addresses", KEY_ADDRESSES, OPTION_FLAG, AT(addresses), 0, 0, NULL },
 	{ "bare", KEY_BARE, OPTION_FLAG, AT(bare), 0, 0, NULL },
+	{ "diff", KEY_DIFF, OPTION_FLAG, AT(diff), 0, 0, NULL },
+	{ "baseline", KEY_BASELINE, OPTION_STRING, AT(baseline), 0, 0, "a file" },
+	{ "all-rows", KEY_ALL_ROWS, OPTION_FLAG, AT(all_rows), 0, 0, NULL },
+	{ "fail-over", KEY_FAIL_OVER, OPTION_NUMBER, AT(fail_over), 0, 100,
+	  "percentage points, 0 to 100" },
+	{ "json", KEY_JSON, OPTION_FLAG, AT(json), 0, 0, NULL },
 	{ "batch", 'b', OPTION_FLAG, AT(batch), 0, 0, NULL },
 	{ "quiet", 'q', OPTION_FLAG, AT(quiet), 0, 0, NULL },
 	{ "unpause", KEY_UNPAUSE, OPTION_STRING, AT(unpause), 0, 0,
@@ -104,7 +124,7 @@ static const struct option_spec option_specs[] = {
 const char *options_help(void)
 {
 	return "Usage: xtop -d DOMAIN [OPTION]...\n"
-	       "       xtop -r RECORDING [OPTION]...\n"
+	       "       xtop -r FILE [OPTION]...\n"
 	       "Shows which functions a Xen guest spends its time in, and who calls them.\n"
 	       "\n"
 	       "  -d, --domain=DOM      the guest: name, domid or UUID; may be repeated\n"
@@ -113,6 +133,9 @@ const char *options_help(void)
 	       "                        System.map or /proc/kallsyms; may be repeated\n"
 	       "      --root=DIR        a copy or mount of a Linux guest's root file system,\n"
 	       "                        for names of files that are not in its memory\n"
+	       "      --debug-dir=DIR   debug files of stripped programs, by build-id (default\n"
+	       "                        /usr/lib/debug); may be repeated\n"
+	       "      --debuginfod      fetch debug files from the servers of DEBUGINFOD_URLS\n"
 	       "  -u, --unwind=HOW      how to walk stacks: auto (default), fp, orc or dwarf\n"
 	       "      --budget=PERCENT  share of its time that the guest may be stopped\n"
 	       "                        (default 1)\n"
@@ -125,18 +148,31 @@ const char *options_help(void)
 	       "                        (default 10)\n"
 	       "  -s, --sort=COLUMN     children (default), self, samples, symbol, module\n"
 	       "                        or process\n"
-	       "  -e, --filter=REGEX    only stacks with a function, module or process that\n"
-	       "                        matches\n"
+	       "  -e, --filter=REGEX    only stacks with a function, module, process, container\n"
+	       "                        or unit (cgroup) that matches\n"
 	       "  -o, --output=FILE     write the profile at exit; - is stdout\n"
-	       "      --format=FORMAT   of the output: folded (default)\n"
+	       "      --format=FORMAT   of the output: folded, pprof, speedscope, perf, svg or\n"
+	       "                        html; default: by its ending, .folded, .pb.gz, .json,\n"
+	       "                        .perf, .svg or .html; else folded\n"
+	       "      --group=HOW       by process (default) or cgroup: folded stacks begin\n"
+	       "                        with container or unit; view p shows them\n"
 	       "  -w, --record=FILE     write the raw samples to a new file, a recording\n"
-	       "  -r, --replay=FILE     read a recording instead of sampling a guest\n"
+	       "  -r, --replay=FILE     read a recording, or a profile (folded stacks, pprof),\n"
+	       "                        instead of sampling a guest\n"
+	       "      --example         open the profile that is installed with xtop\n"
 	       "      --paced           replay at the speed of the recording\n"
 	       "      --bare            copy no stacks: shows what the stops themselves cost\n"
 	       "      --stats=FILE      write counters and costs at exit, one JSON object\n"
 	       "      --addresses       show unnamed functions as 0xADDR\n"
+	       "      --baseline=FILE   a recording or profile to compare the screen with\n"
+	       "      --diff OLD NEW    compare two recordings or profiles: print which\n"
+	       "                        functions take another share now, and how sure that is\n"
+	       "      --all-rows        with --diff: also functions that may be the same\n"
+	       "      --fail-over=POINTS  with --diff: exit with 1 if a function surely grew by\n"
+	       "                        more percentage points\n"
 	       "  -b, --batch           print tables instead of showing the screen; the default\n"
 	       "                        when stdout is not a terminal\n"
+	       "      --json            each table as one JSON object on a line; implies --batch\n"
 	       "  -q, --quiet           print no tables\n"
 	       "      --unpause=DOMAIN  let a guest run that a killed xtop left stopped; exit\n"
 	       "  -l, --list            list the guests and exit\n"
@@ -214,6 +250,16 @@ static struct xtop_error *options_parse_unwind(const struct option_spec *spec, c
 	return options_bad_value(spec, text);
 }
 
+static struct xtop_error *options_parse_group(const struct option_spec *spec, const char *text,
+					      bool *by_cgroup)
+{
+	assert(text);
+	if (strcmp(text, "process") != 0 && strcmp(text, "cgroup") != 0)
+		return options_bad_value(spec, text);
+	*by_cgroup = text[0] == 'c';
+	return NULL;
+}
+
 /* A column of the function table, which every output has. */
 static bool options_can_sort(const char *text)
 {
@@ -234,13 +280,23 @@ static struct xtop_error *options_bad_column(const struct option_spec *spec, con
 	return error_create("--%s: '%s' is not allowed: one of %s", spec->name, text, names);
 }
 
+static struct xtop_error *options_bad_format(const struct option_spec *spec, const char *text)
+{
+	char names[128];
+
+	export_list_formats(names, sizeof(names));
+	return error_create("--%s: '%s' is not allowed: one of %s", spec->name, text, names);
+}
+
 /* options_init() has made room for as many values as there are arguments. */
 static void options_append(struct options *options, int key, const char *text)
 {
 	if (key == 'd')
 		options->domains[options->n_domains++] = text;
-	else
+	else if (key == 'k')
 		options->symbols[options->n_symbols++] = text;
+	else
+		options->debug_dirs[options->n_debug_dirs++] = text;
 }
 
 static struct xtop_error *options_parse_value(struct options *options,
@@ -267,10 +323,12 @@ static struct xtop_error *options_parse_value(struct options *options,
 		return options_parse_whole(spec, text, field);
 	case OPTION_UNWIND:
 		return options_parse_unwind(spec, text, field);
+	case OPTION_GROUP:
+		return options_parse_group(spec, text, field);
 	case OPTION_FORMAT:
 		assert(text);
 		if (!export_find_format(text))
-			return options_bad_value(spec, text);
+			return options_bad_format(spec, text);
 		break;
 	case OPTION_COLUMN:
 		if (!options_can_sort(text))
@@ -345,6 +403,19 @@ static struct xtop_error *options_parse_option(struct options *options, char **a
 	return options_parse_value(options, spec, optarg);
 }
 
+/* The operands of --diff: OLD and NEW. */
+static struct xtop_error *options_take_files(struct options *options, int n, char **operands)
+{
+	if (n != 2)
+		return error_create("--diff compares two files: give OLD and NEW");
+	if (options->replay || options->n_domains || options->example || options->baseline)
+		return error_create("--diff names its files itself: leave out --replay, --domain, "
+				    "--example and --baseline");
+	options->baseline = operands[0];
+	options->replay = operands[1];
+	return NULL;
+}
+
 /* Keeps the first error and reads on: a --help behind it wins. */
 static struct xtop_error *options_parse_all(struct options *options, int argc, char **argv)
 {
@@ -363,6 +434,8 @@ static struct xtop_error *options_parse_all(struct options *options, int argc, c
 		else
 			first = error;
 	}
+	if (!first && options->diff)
+		return options_take_files(options, argc - optind, argv + optind);
 	if (!first && optind < argc)
 		first = error_create("unexpected argument '%s': a guest is named with -d %s",
 				     argv[optind], argv[optind]);
@@ -400,8 +473,21 @@ static struct xtop_error *options_check_files(const struct options *options)
 	return NULL;
 }
 
+static bool options_sorts_shares(const char *sort)
+{
+	enum column_id id = column_find(sort)->id;
+
+	return id == COLUMN_SELF || id == COLUMN_CHILDREN;
+}
+
 static struct xtop_error *options_check(const struct options *options)
 {
+	if (options->example && (options->replay || options->n_domains))
+		return error_create("--example shows a profile of its own: leave out --replay and "
+				    "--domain");
+	if (options->example && options->record)
+		return error_create("--example and --record do not go together: "
+				    "there are no samples to record");
 	if (options->replay && options->n_domains)
 		return error_create("--replay and --domain do not go together: "
 				    "a recording takes the guest's place");
@@ -410,10 +496,24 @@ static struct xtop_error *options_check(const struct options *options)
 			"--replay and --record do not go together: the recording is there already");
 	if (options->bare && options->replay)
 		return error_create("--bare is for live guests: a recording has its stacks");
+	if (options->diff && (options->output || options->stats || options->record))
+		return error_create("--diff prints a table only: leave out --output, --stats and "
+				    "--record");
+	if (options->diff && options->sort && !options_sorts_shares(options->sort))
+		return error_create("--diff compares self or children: --sort takes one of these");
+	if (!options->diff && (options->all_rows || options->fail_over >= 0))
+		return error_create("--all-rows and --fail-over are for --diff");
+	if (options->diff && options->json)
+		return error_create("--json is for tables of one run, not for --diff");
+	if (options->json && options->quiet)
+		return error_create("--json and --quiet do not go together: "
+				    "there would be no table to print");
 	if (options->paced && !options->replay)
 		return error_create("--paced is for --replay only");
+	if (options->n_debug_dirs > OPTIONS_MAX_DEBUG_DIRS)
+		return error_create("--debug-dir: at most %d directories", OPTIONS_MAX_DEBUG_DIRS);
 	if (options->quiet && !options->batch && !options->output && !options->record &&
-	    !options->stats)
+	    !options->stats && options->fail_over < 0)
 		return error_create(
 			"--quiet shows nothing: give --output, --record or --stats as well");
 	return options_check_files(options);
@@ -426,8 +526,10 @@ static void options_complete(struct options *options)
 		options->action = ACTION_UNPAUSE;
 	if (options_is_stdout(options->output) || options_is_stdout(options->stats))
 		options->quiet = true;
-	if (options->quiet || options->iterations)
+	if (options->quiet || options->iterations || options->json || options->diff)
 		options->batch = true;
+	if (options->example)
+		options->replay = XTOP_DATA_FOLDER "/example.folded";
 	options->interval_given = options->interval_s > 0;
 	if (!options->interval_given)
 		options->interval_s =
@@ -435,6 +537,11 @@ static void options_complete(struct options *options)
 	options->half_life_given = options->half_life_s >= 0;
 	if (!options->half_life_given)
 		options->half_life_s = OPTIONS_HALF_LIFE_S;
+	options->debug_dirs_given = options->n_debug_dirs;
+	if (!options->debug_dirs_given)
+		options->debug_dirs[options->n_debug_dirs++] = OPTIONS_DEBUG_DIR;
+	if (!options->format)
+		options->format = export_find_ending(options->output ? options->output : "")->name;
 	options->budget /= 100;
 }
 
@@ -445,11 +552,12 @@ static struct xtop_error *options_init(struct options *options, int argc)
 		.freq_hz = 99,
 		.budget = 1,       /* percent, until options_complete() */
 		.half_life_s = -1, /* not given, until options_complete() */
-		.format = "folded",
+		.fail_over = -1,   /* not given */
 	};
 	options->domains = calloc((size_t)argc + 1, sizeof(*options->domains));
 	options->symbols = calloc((size_t)argc + 1, sizeof(*options->symbols));
-	if (!options->domains || !options->symbols)
+	options->debug_dirs = calloc((size_t)argc + 1, sizeof(*options->debug_dirs));
+	if (!options->domains || !options->symbols || !options->debug_dirs)
 		return error_create("out of memory");
 	return NULL;
 }
@@ -475,7 +583,9 @@ void options_deinit(struct options *options)
 {
 	free(options->domains);
 	free(options->symbols);
+	free(options->debug_dirs);
 	options->domains = NULL;
 	options->symbols = NULL;
-	options->n_domains = options->n_symbols = 0;
+	options->debug_dirs = NULL;
+	options->n_domains = options->n_symbols = options->n_debug_dirs = 0;
 }

@@ -12,6 +12,8 @@
 #define OPTIONS_INTERVAL_SCREEN_S 1.0
 #define OPTIONS_INTERVAL_BATCH_S 2.0
 #define OPTIONS_HALF_LIFE_S 10.0
+#define OPTIONS_DEBUG_DIR "/usr/lib/debug"
+#define OPTIONS_MAX_DEBUG_DIRS 8
 
 enum options_action { ACTION_PROFILE, ACTION_LIST, ACTION_UNPAUSE, ACTION_HELP, ACTION_VERSION };
 
@@ -23,6 +25,10 @@ struct options {
 	size_t n_symbols;
 	const char **symbols;        /* paths */
 	const char *root;            /* --root: the guest's root file system; NULL: none */
+	size_t n_debug_dirs;
+	const char **debug_dirs;     /* --debug-dir: folders of debug files; at least the default */
+	bool debug_dirs_given;       /* else the default need not exist */
+	bool debuginfod;             /* --debuginfod: ask servers for debug files */
 	enum unwind_how unwind;
 	double freq_hz;              /* RATE_MIN_HZ .. RATE_MAX_HZ; default 99 */
 	double budget;               /* share of the guest's time, 0..1; default 0.01 */
@@ -36,15 +42,23 @@ struct options {
 	const char *sort;            /* column name; NULL: children */
 	const char *filter;          /* NULL: none */
 	const char *output;          /* profile at exit; "-" stdout; NULL: none */
-	const char *format;          /* "folded" */
+	const char *format;          /* of OUTPUT: given, or by its ending */
 	const char *record;          /* new file for raw samples; NULL: none */
 	const char *replay;          /* NULL: live */
+	bool example;                /* --example: REPLAY is the file that is installed with xtop */
 	bool paced;                  /* --paced: replay at the speed of the recording */
 	const char *stats;           /* NULL: none */
 	const char *unpause;         /* --unpause: a domain; NULL: no */
 	bool bare;                   /* --bare: stops that copy no stack */
+	bool by_cgroup;              /* --group=cgroup: instead of by process alone */
 	bool addresses;              /* --addresses: unnamed frames as 0xADDR */
-	bool batch, quiet;           /* -n, -q imply batch; -o - and --stats=- imply quiet */
+	bool diff;                   /* --diff: BASELINE and REPLAY are compared */
+	const char *baseline;        /* the older file; NULL: none */
+	bool all_rows;               /* --all-rows */
+	double fail_over;            /* --fail-over, in points; negative: not given */
+	bool json;                   /* --json: tables are JSON */
+	/* -n, -q, --json imply batch; -o - and --stats=- imply quiet */
+	bool batch, quiet;
 };
 
 /*

@@ -13,8 +13,10 @@
 #include <time.h>
 
 #include "reattach.h"
+#include "replayed.h"
 #include "xtop/build_id.h"
 #include "xtop/cleanup.h"
+#include "xtop/clock.h"
 #include "xtop/kernel_cache.h"
 #include "xtop/memory.h"
 #include "xtop/os.h"
@@ -35,10 +37,13 @@ struct pipeline {
 	struct symbols *symbols;
 	struct kernel_cache *cache; /* NULL: none */
 	struct os *os;
-	struct recording_reader *reader; /* NULL: live */
+	const struct snapshot *given_baseline; /* until pipeline_start() has ended; NULL: none */
+	struct replayed replayed;        /* what -r names */
+	struct recording_reader *reader; /* its recording; NULL: live, or a profile */
 	struct control *control;
 	struct snapshot_slot *slot;
 	struct resolver *resolver;
+	struct sample_log *log; /* NULL: nobody wants each sample */
 	struct recording_writer *writer;
 	struct reattacher reattacher;
 	char name[GUEST_NAME_BYTES];    /* of the guest, at the start */
@@ -58,24 +63,41 @@ static struct xtop_error *pipeline_create_shared(struct pipeline *pipeline)
 		return error;
 	control_set_rate(pipeline->control, pipeline->options->freq_hz);
 	control_set_budget(pipeline->control, pipeline->options->budget);
-	error = ring_create(sampler_ring_bytes(pipeline->guest.n_vcpus), &pipeline->source.ring);
+	return snapshot_slot_create(&pipeline->slot);
+}
+
+static struct xtop_error *pipeline_create_ring(struct pipeline *pipeline)
+{
+	return ring_create(sampler_ring_bytes(pipeline->guest.n_vcpus), &pipeline->source.ring);
+}
+
+/* A profile is read, and is all there ever is: one snapshot. */
+static struct xtop_error *pipeline_publish_profile(struct pipeline *pipeline)
+{
+	struct sampler_counts counts = { .state = SAMPLER_ENDED };
+	const char *path = pipeline->options->replay, *name = strrchr(path, '/');
+	struct snapshot *snapshot;
+	struct xtop_error *error;
+
+	if (pipeline->options->n_symbols)
+		return error_create("'%s' is a profile and has its names already: leave out -k",
+				    path);
+	error = pipeline_create_shared(pipeline);
 	if (!error)
-		error = snapshot_slot_create(&pipeline->slot);
-	return error;
+		error = import_snapshot(pipeline->replayed.import, &snapshot);
+	if (error)
+		return error;
+	snprintf(pipeline->guest.name, sizeof(pipeline->guest.name), "%s", name ? name + 1 : path);
+	control_set_counts(pipeline->control, &counts);
+	snapshot_publish(pipeline->slot, snapshot);
+	return NULL;
 }
 
 static struct xtop_error *pipeline_open_recording(struct pipeline *pipeline)
 {
-	const struct recording_info *info;
+	const struct recording_info *info = recording_reader_get_info(pipeline->reader);
 	struct xtop_error *error;
 
-	if (pipeline->domain)
-		return NULL;
-	error = recording_reader_open(pipeline->options->replay, pipeline->symbols,
-				      &pipeline->reader);
-	if (error)
-		return error;
-	info = recording_reader_get_info(pipeline->reader);
 	pipeline->guest = (struct guest_info){
 		.domid = info->domid,
 		.type = info->type,
@@ -83,7 +105,23 @@ static struct xtop_error *pipeline_open_recording(struct pipeline *pipeline)
 	};
 	snprintf(pipeline->guest.name, sizeof(pipeline->guest.name), "%s", info->domain);
 	memcpy(pipeline->guest.uuid, info->uuid, sizeof(pipeline->guest.uuid));
-	return pipeline_create_shared(pipeline);
+	error = pipeline_create_shared(pipeline);
+	return error ? error : pipeline_create_ring(pipeline);
+}
+
+static struct xtop_error *pipeline_open_replayed(struct pipeline *pipeline)
+{
+	struct xtop_error *error;
+
+	if (pipeline->domain)
+		return NULL;
+	error = replayed_open(pipeline->options->replay, pipeline->symbols,
+			      pipeline->given_baseline, &pipeline->replayed);
+	if (error)
+		return error;
+	pipeline->reader = pipeline->replayed.reader;
+	return pipeline->reader ? pipeline_open_recording(pipeline)
+				: pipeline_publish_profile(pipeline);
 }
 
 static struct xtop_error *pipeline_open_guest(struct pipeline *pipeline)
@@ -97,7 +135,9 @@ static struct xtop_error *pipeline_open_guest(struct pipeline *pipeline)
 		error = guest_open_memory(pipeline->guest.domid, &pipeline->source.memory);
 	pipeline->source.info = pipeline->guest;
 	memcpy(pipeline->name, pipeline->guest.name, sizeof(pipeline->name));
-	return error ? error : pipeline_create_shared(pipeline);
+	if (!error)
+		error = pipeline_create_shared(pipeline);
+	return error ? error : pipeline_create_ring(pipeline);
 }
 
 static struct xtop_error *pipeline_create_writer(struct pipeline *pipeline)
@@ -201,6 +241,9 @@ static struct os_settings pipeline_os_settings(const struct pipeline *pipeline)
 		.control = pipeline->control,
 		.symbols = pipeline->symbols,
 		.root = pipeline->options->root,
+		.debug_dirs = pipeline->options->debug_dirs,
+		.n_debug_dirs = pipeline->options->n_debug_dirs,
+		.debug_dirs_given = pipeline->options->debug_dirs_given,
 	};
 }
 
@@ -233,6 +276,16 @@ static struct xtop_error *pipeline_create_recorded_os(struct pipeline *pipeline)
 	return error ? error : os_create(&settings, &pipeline->os);
 }
 
+/* One format has each sample. A live guest has no end, so its samples are not kept. */
+static struct xtop_error *pipeline_create_log(struct pipeline *pipeline)
+{
+	const struct options *options = pipeline->options;
+
+	if (!pipeline->reader || !options->output || strcmp(options->format, "perf") != 0)
+		return NULL;
+	return sample_log_create(&pipeline->log);
+}
+
 static struct xtop_error *pipeline_create_resolver(struct pipeline *pipeline)
 {
 	const struct resolver_settings settings = {
@@ -244,9 +297,12 @@ static struct xtop_error *pipeline_create_resolver(struct pipeline *pipeline)
 		.how = pipeline->options->unwind,
 		.writer = pipeline->writer,
 		.recorded = pipeline->recorded,
+		.log = pipeline->log,
 		.n_vcpus = pipeline->guest.n_vcpus,
 		.half_life_ns = (uint64_t)(pipeline->options->half_life_s * 1e9),
 		.max_nodes = RESOLVER_MAX_NODES,
+		.compared = pipeline->options->baseline,
+		.baseline = pipeline->given_baseline,
 		.live = !pipeline->reader,
 	};
 
@@ -423,14 +479,28 @@ struct xtop_error *pipeline_create(const struct options *options, const char *do
 	return NULL;
 }
 
+void pipeline_set_baseline(struct pipeline *pipeline, const struct snapshot *baseline)
+{
+	pipeline->given_baseline = baseline;
+}
+
+const struct snapshot *pipeline_baseline(const struct pipeline *pipeline)
+{
+	return pipeline_is_profile(pipeline) ? pipeline->replayed.baseline
+					     : resolver_get_baseline(pipeline->resolver);
+}
+
 struct xtop_error *pipeline_start(struct pipeline *pipeline)
 {
 	static pipeline_step_fn *const steps[] = {
-		pipeline_open_recording,     pipeline_read_symbols,    pipeline_begin_writer,
-		pipeline_create_recorded_os, pipeline_create_resolver, pipeline_start_guard,
+		pipeline_read_symbols, pipeline_begin_writer,    pipeline_create_recorded_os,
+		pipeline_create_log,   pipeline_create_resolver, pipeline_start_guard,
 		pipeline_start_threads,
 	};
+	struct xtop_error *error = pipeline_open_replayed(pipeline);
 
+	if (error || pipeline_is_profile(pipeline))
+		return error;
 	return pipeline_run_steps(pipeline, steps, sizeof(steps) / sizeof(steps[0]));
 }
 
@@ -499,11 +569,12 @@ void pipeline_destroy(struct pipeline *pipeline)
 		return;
 	snapshot_slot_destroy(pipeline->slot);
 	resolver_destroy(pipeline->resolver);
+	sample_log_destroy(pipeline->log);
 	os_destroy(pipeline->os);
 	kernel_cache_close(pipeline->cache);
 	ring_destroy(pipeline->source.ring);
 	control_destroy(pipeline->control);
-	recording_reader_close(pipeline->reader);
+	replayed_close(&pipeline->replayed);
 	symbols_destroy(pipeline->symbols);
 	memory_destroy(pipeline->source.memory);
 	free(pipeline);
@@ -516,9 +587,34 @@ const struct guest_info *pipeline_guest(const struct pipeline *pipeline)
 	return &pipeline->guest;
 }
 
+const struct sample_log *pipeline_samples(const struct pipeline *pipeline)
+{
+	return pipeline->log;
+}
+
+/* A recording tells when it began, which is just before its first sample. */
+uint64_t pipeline_wall_ns(const struct pipeline *pipeline, uint64_t time_ns)
+{
+	if (!time_ns)
+		return 0;
+	if (pipeline->reader)
+		return recording_reader_get_info(pipeline->reader)->wallclock_s * 1000000000;
+	return clock_ns(CLOCK_REALTIME) - (clock_now_ns() - time_ns);
+}
+
 bool pipeline_is_recording(const struct pipeline *pipeline)
 {
 	return pipeline->reader;
+}
+
+bool pipeline_is_profile(const struct pipeline *pipeline)
+{
+	return pipeline->replayed.import;
+}
+
+const char *pipeline_format(const struct pipeline *pipeline)
+{
+	return import_get_format(pipeline->replayed.import);
 }
 
 const char *pipeline_get_note(struct pipeline *pipeline)
@@ -556,7 +652,22 @@ struct snapshot_slot *pipeline_slot(const struct pipeline *pipeline)
 
 struct xtop_error *pipeline_snapshot(struct pipeline *pipeline, struct snapshot **snapshotp)
 {
+	if (pipeline_is_profile(pipeline))
+		return import_snapshot(pipeline->replayed.import, snapshotp);
 	return resolver_snapshot(pipeline->resolver, snapshotp); /* the thread has ended */
+}
+
+const struct batches *pipeline_batches(const struct pipeline *pipeline, bool children)
+{
+	return pipeline->resolver ? resolver_get_batches(pipeline->resolver, children) : NULL;
+}
+
+double pipeline_hz(const struct pipeline *pipeline)
+{
+	if (pipeline_is_profile(pipeline))
+		return 0;
+	return pipeline->reader ? recording_reader_get_info(pipeline->reader)->freq_hz
+				: pipeline->options->freq_hz;
 }
 
 struct xtop_error *pipeline_get_failure(const struct pipeline *pipeline)

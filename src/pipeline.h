@@ -28,6 +28,8 @@ struct pipeline;
 struct xtop_error *pipeline_create(const struct options *options, const char *domain,
 				   struct pipeline **pipelinep);
 void pipeline_destroy(struct pipeline *pipeline); /* stopped or never started; NULL allowed */
+/* Before pipeline_start(): the run that it is compared with, which lives until pipeline_start(). */
+void pipeline_set_baseline(struct pipeline *pipeline, const struct snapshot *baseline);
 struct xtop_error *pipeline_start(struct pipeline *pipeline);
 /* Somebody waits for pipeline_stop(): see control_hurry(). */
 void pipeline_hurry(struct pipeline *pipeline);
@@ -36,7 +38,12 @@ struct xtop_error *pipeline_stop(struct pipeline *pipeline);
 
 /* As of the last call of pipeline_get_note() or pipeline_get_message(): a reboot changes it. */
 const struct guest_info *pipeline_guest(const struct pipeline *pipeline);
+/* After pipeline_stop(): the samples of the recording; NULL: they were not asked for. */
+const struct sample_log *pipeline_samples(const struct pipeline *pipeline);
+/* Neither: it is live. Both are known after pipeline_start(). */
 bool pipeline_is_recording(const struct pipeline *pipeline);
+bool pipeline_is_profile(const struct pipeline *pipeline);
+const char *pipeline_format(const struct pipeline *pipeline); /* of a profile: "folded" */
 /*
  * To be called now and then. What happened to the guest, clean: it reboots, it is back; "":
  * nothing.
@@ -48,8 +55,16 @@ const char *pipeline_get_complaint(const struct pipeline *pipeline); /* as symbo
 const char *pipeline_system(const struct pipeline *pipeline); /* the first file of -k; "" none */
 struct control *pipeline_control(const struct pipeline *pipeline);
 struct snapshot_slot *pipeline_slot(const struct pipeline *pipeline);
+/* When TIME_NS of the samples' clock was, in ns since 1970. 0: not known. */
+uint64_t pipeline_wall_ns(const struct pipeline *pipeline, uint64_t time_ns);
 /* After pipeline_stop(). */
 struct xtop_error *pipeline_snapshot(struct pipeline *pipeline, struct snapshot **snapshotp);
+/* The baseline with the frames of the pipeline's snapshots; NULL: none. */
+const struct snapshot *pipeline_baseline(const struct pipeline *pipeline);
+/* After pipeline_stop(). How much shares vary (--diff); NULL: a profile does not say. */
+const struct batches *pipeline_batches(const struct pipeline *pipeline, bool children);
+/* Ticks of a vCPU in a second; 0: not known. */
+double pipeline_hz(const struct pipeline *pipeline);
 /* Why sampling or the replay ended early; NULL: it did not. The snapshot has all until then. */
 struct xtop_error *pipeline_get_failure(const struct pipeline *pipeline);
 

@@ -34,7 +34,9 @@ void pipelines_describe(const struct pipeline *pipeline, const char *separator, 
 	const struct guest_info *info = pipeline_guest(pipeline);
 	const char *type = pipelines_type_name(info->type);
 
-	if (pipeline_is_recording(pipeline))
+	if (pipeline_is_profile(pipeline))
+		snprintf(text, capacity, "%s profile", pipeline_format(pipeline));
+	else if (pipeline_is_recording(pipeline))
 		snprintf(text, capacity, "recording%s%s", separator, type);
 	else
 		snprintf(text, capacity, "dom %u%s%s", info->domid, separator, type);
@@ -74,14 +76,19 @@ static void pipelines_fill_ui(struct pipelines_guest *guest)
 			.n_vcpus = pipeline_guest(guest->pipeline)->n_vcpus,
 			.id = pipeline_guest(guest->pipeline)->domid,
 		},
+		.baseline = pipeline_baseline(guest->pipeline),
 		.reset = pipelines_reset_guest,
 		.message = pipelines_get_message,
 	};
 }
 
-static struct xtop_error *pipelines_start_guest(struct pipelines_guest *guest)
+static struct xtop_error *pipelines_start_guest(const struct pipelines *pipelines,
+						struct pipelines_guest *guest)
 {
-	struct xtop_error *error = pipeline_start(guest->pipeline);
+	struct xtop_error *error;
+
+	pipeline_set_baseline(guest->pipeline, pipelines->baseline);
+	error = pipeline_start(guest->pipeline);
 
 	if (!error)
 		pipelines_fill_ui(guest);
@@ -162,7 +169,7 @@ struct xtop_error *pipelines_start(struct pipelines *pipelines)
 
 	for (size_t i = 0; i < UI_MAX_GUESTS && !error; i++)
 		if (pipelines->guests[i])
-			error = pipelines_start_guest(pipelines->guests[i]);
+			error = pipelines_start_guest(pipelines, pipelines->guests[i]);
 	return error;
 }
 
@@ -284,7 +291,7 @@ static struct xtop_error *pipelines_open(void *context, const struct ui_domain *
 	if (error)
 		return error;
 	guest = *place; /* pipelines_add() took this free place */
-	error = pipelines_start_guest(guest);
+	error = pipelines_start_guest(pipelines, guest);
 	if (error) {
 		pipelines_remove(pipelines, guest);
 		return error;

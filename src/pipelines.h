@@ -12,6 +12,7 @@
 
 struct pipelines {
 	const struct options *options;
+	const struct snapshot *baseline; /* of all guests that are started; NULL: none */
 	struct pipelines_guest *guests[UI_MAX_GUESTS]; /* NULL: a free place */
 };
 

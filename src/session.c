@@ -19,11 +19,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "comparison.h"
 #include "pipelines.h"
 #include "xtop/batch.h"
 #include "xtop/broker.h"
 #include "xtop/cleanup.h"
 #include "xtop/clock.h"
+#include "xtop/fetch.h"
 #include "xtop/guest.h"
 #include "xtop/inputs.h"
 #include "xtop/output.h"
@@ -41,6 +43,11 @@ struct session {
 	struct filter *filter;
 	const struct column *sort;
 	struct pipelines pipelines;
+	struct options base_options; /* of BASE */
+	struct pipeline *base;       /* the file that is compared with; NULL: none */
+	struct snapshot *baseline;   /* of BASE, for the screen; NULL: none */
+	bool base_read, base_stopped; /* READ: to its end */
+	struct xtop_error *base_error; /* what is wrong with it, for the screen */
 	struct output_file *output, *stats;
 	struct broker_settings broker;
 	char cache[PATH_MAX]; /* the folder of kernels seen before */
@@ -56,6 +63,15 @@ static double session_clock(clockid_t clock)
 	return (double)clock_ns(clock) / 1e9;
 }
 
+/* The first of several errors explains the others. */
+static struct xtop_error *session_first(struct xtop_error *first, struct xtop_error *second)
+{
+	if (!first)
+		return second;
+	error_destroy(second);
+	return first;
+}
+
 /* --- starting --------------------------------------------------------------------------------- */
 
 static bool session_has_screen(const struct options *options)
@@ -68,6 +84,16 @@ static bool session_has_files(const struct options *options)
 	return options->output || options->stats || options->record;
 }
 
+struct xtop_error *session_check_xen(const struct options *options)
+{
+	_cleanup_free_ struct guest_listing *list = NULL;
+	size_t n;
+
+	if (options->n_domains || options->replay || options->batch || session_has_files(options))
+		return NULL;
+	return guest_list(&list, &n);
+}
+
 struct xtop_error *session_check(const struct options *options)
 {
 	struct filter *filter = NULL;
@@ -77,6 +103,9 @@ struct xtop_error *session_check(const struct options *options)
 	    (!session_has_screen(options) || session_has_files(options)))
 		return error_create(
 			"which domain? Give -d NAME, domid or UUID; xtop -l lists them");
+	if (options->baseline && !options->diff && !session_has_screen(options))
+		return error_create("--baseline is for the screen: for a table give --diff %s NEW",
+				    options->baseline);
 	if (options->n_domains > UI_MAX_GUESTS)
 		return error_create("at most %d domains at a time", UI_MAX_GUESTS);
 	if (options->n_domains > 1 && (!session_has_screen(options) || session_has_files(options)))
@@ -162,16 +191,31 @@ static struct xtop_error *session_start_broker(struct session *session)
 	return broker_start(&session->broker);
 }
 
+/* First of all: that process gets nothing of what is opened later. */
+static struct xtop_error *session_start_fetching(const struct session *session)
+{
+	char cache[PATH_MAX];
+
+	if (!session->options->debuginfod)
+		return NULL;
+	return fetch_start(xdg_folder("XDG_CACHE_HOME", ".cache", cache, sizeof(cache)) ? cache
+											: NULL);
+}
+
 /* Opens files while that is allowed. They are read later, when it is not. */
 static struct xtop_error *session_open_inputs(struct session *session)
 {
 	const struct options *options = session->options;
 	struct xtop_error *error = options->replay ? inputs_add(options->replay) : NULL;
 
+	if (!error && options->baseline)
+		error = inputs_add(options->baseline);
 	for (size_t i = 0; i < options->n_symbols && !error; i++)
 		error = inputs_add(options->symbols[i]);
 	if (!error && options->root)
 		error = inputs_add(options->root);
+	for (size_t i = 0; i < options->n_debug_dirs && !error; i++)
+		error = inputs_add(options->debug_dirs[i]);
 	if (!options->batch)
 		session->rc_error = ui_rc_open(&session->rc);
 	return error;
@@ -192,10 +236,29 @@ static void session_read_settings(struct session *session)
 		completed->sort = session->rc.sort->name;
 }
 
+/* The file that is compared with has a pipeline of its own. All of it counts, nothing decays. */
+static struct xtop_error *session_add_base(struct session *session)
+{
+	struct options *options = &session->base_options;
+
+	if (!session->options->baseline)
+		return NULL;
+	*options = session->completed;
+	options->replay = options->baseline;
+	options->record = NULL;
+	options->half_life_s = 0;
+	options->paced = false;
+	options->n_symbols = 0;
+	return pipeline_create(options, NULL, &session->base);
+}
+
 static struct xtop_error *session_add_guests(struct session *session)
 {
 	const struct options *options = session->options;
-	struct xtop_error *error = NULL;
+	struct xtop_error *error = session_add_base(session);
+
+	if (error)
+		return error;
 
 	session->pipelines.options = options;
 	if (options->replay)
@@ -210,17 +273,53 @@ static struct xtop_error *session_give_up_rights(struct session *session)
 {
 	const struct options *options = session->options;
 	const char *lack = sandbox_warning();
+	int folders[1 + OPTIONS_MAX_DEBUG_DIRS];
 	struct xtop_error *error;
-	int root;
+	size_t n = 0;
 
 	if (!options->batch && !caller_may_write(".") && caller_may_write("/tmp/"))
 		session->write_folder = "/tmp/";
 	if (lack && !options->replay && session->report)
 		session->report(lack);
-	root = options->root ? inputs_open(options->root) : -1;
-	error = sandbox_enter(root);
-	if (root >= 0)
-		close(root);
+	if (options->root)
+		folders[n++] = inputs_open(options->root);
+	for (size_t i = 0; i < options->n_debug_dirs; i++)
+		folders[n++] = inputs_open(options->debug_dirs[i]);
+	error = sandbox_enter(folders, n);
+	while (n > 0)
+		if (folders[--n] >= 0)
+			close(folders[n]);
+	return error;
+}
+
+static struct xtop_error *session_stop_base(struct session *session)
+{
+	if (!session->base || session->base_stopped)
+		return NULL;
+	session->base_stopped = true;
+	return pipeline_stop(session->base);
+}
+
+/*
+ * The screen's baseline is read before the screen opens. --diff reads both files at the same time,
+ * unless they are one: then both would share its offset (xtop/inputs.h).
+ */
+static struct xtop_error *session_start_base(struct session *session)
+{
+	const struct options *options = session->options;
+	struct xtop_error *error = pipeline_start(session->base);
+
+	if (error || (options->diff && strcmp(options->baseline, options->replay) != 0))
+		return error;
+	comparison_wait(session->base);
+	session->base_read = true;
+	if (options->diff)
+		return NULL;
+	error = session_stop_base(session);
+	session->base_error = pipeline_get_failure(session->base);
+	if (!error)
+		error = pipeline_snapshot(session->base, &session->baseline);
+	session->pipelines.baseline = session->baseline;
 	return error;
 }
 
@@ -228,7 +327,9 @@ static struct xtop_error *session_start(struct session *session)
 {
 	struct xtop_error *error;
 
-	error = session_start_broker(session);
+	error = session_start_fetching(session);
+	if (!error)
+		error = session_start_broker(session);
 	if (!error)
 		error = session_open_inputs(session);
 	if (!error)
@@ -241,6 +342,8 @@ static struct xtop_error *session_start(struct session *session)
 		session_read_settings(session);
 		error = session_create_view(session);
 	}
+	if (!error && session->base)
+		error = session_start_base(session);
 	if (!error)
 		error = pipelines_start(&session->pipelines);
 	session->started_s = session_clock(CLOCK_MONOTONIC);
@@ -252,7 +355,10 @@ static struct xtop_error *session_start(struct session *session)
 /* A recording that is played as fast as possible has no time between its tables. */
 static double session_batch_interval(const struct session *session)
 {
-	if (pipeline_is_recording(pipelines_first(&session->pipelines)) && !session->options->paced)
+	const struct pipeline *pipeline = pipelines_first(&session->pipelines);
+
+	if (pipeline_is_profile(pipeline) ||
+	    (pipeline_is_recording(pipeline) && !session->options->paced))
 		return 0;
 	return session->options->interval_given ? session->options->interval_s
 						: OPTIONS_INTERVAL_BATCH_S;
@@ -298,6 +404,7 @@ static struct xtop_error *session_batch(struct session *session)
 		.iterations = options->iterations,
 		.time_s = options->time_s,
 		.quiet = options->quiet,
+		.json = options->json,
 		.ascii = isatty(STDOUT_FILENO) && strcmp(nl_langinfo(CODESET), "UTF-8") != 0,
 		.poll = session_poll,
 		.context = session,
@@ -335,19 +442,24 @@ static void session_read_host(char *host, size_t capacity)
 static struct xtop_error *session_screen(struct session *session)
 {
 	const struct options *options = session->options;
+	const struct pipeline *pipeline = pipelines_first(&session->pipelines);
+	bool decays = !pipeline || !pipeline_is_profile(pipeline);
 	char host[48];
 	const struct ui_settings settings = {
 		.rc = session->rc,
-		.notice = session->rc_error ? error_message(session->rc_error)
-					    : session_complaint(session),
+		.baseline = options->baseline,
+		.notice = session->rc_error     ? error_message(session->rc_error)
+			  : session->base_error ? error_message(session->base_error)
+						: session_complaint(session),
 		.host = host,
 		.interval_s = options->interval_s,
-		.half_life_s = options->half_life_s,
+		.half_life_s = decays ? options->half_life_s : 0,
 		.time_s = options->time_s,
 		.budget = options->replay ? 0 : options->budget,
 		.sort = session->sort,
 		.filter = options->filter,
 		.addresses = options->addresses,
+		.by_cgroup = options->by_cgroup,
 		.write_folder = session->write_folder,
 	};
 
@@ -355,30 +467,47 @@ static struct xtop_error *session_screen(struct session *session)
 	return pipelines_show(&session->pipelines, &settings);
 }
 
+/* Both files are read at the same time. */
+static struct xtop_error *session_compare(struct session *session)
+{
+	struct pipeline *now = pipelines_first(&session->pipelines);
+	struct xtop_error *error;
+
+	comparison_wait(now);
+	if (!session->base_read)
+		comparison_wait(session->base);
+	error = session_first(pipelines_stop(&session->pipelines), session_stop_base(session));
+	if (!error)
+		error = comparison_print(now, session->base, session->options, stdout);
+	return session_first(error, pipeline_get_failure(session->base));
+}
+
 static struct xtop_error *session_show(struct session *session)
 {
+	if (session->options->diff)
+		return session_compare(session);
 	return session_has_screen(session->options) ? session_screen(session)
 						    : session_batch(session);
 }
 
 /* --- stopping --------------------------------------------------------------------------------- */
 
-/* The first of several errors explains the others. */
-static struct xtop_error *session_first(struct xtop_error *first, struct xtop_error *second)
-{
-	if (!first)
-		return second;
-	error_destroy(second);
-	return first;
-}
-
 static struct xtop_error *session_put_profile(struct session *session,
 					      const struct snapshot *snapshot, FILE *stream)
 {
 	const struct options *options = session->options;
+	const struct pipeline *pipeline = pipelines_first(&session->pipelines);
+	const struct export_settings settings = {
+		.filter = session->filter,
+		.addresses = options->addresses,
+		.by_cgroup = options->by_cgroup,
+		.domain = pipeline_guest(pipeline)->name,
+		.type = pipelines_type_name(pipeline_guest(pipeline)->type),
+		.wall_ns = pipeline_wall_ns(pipeline, snapshot->started_ns),
+		.samples = pipeline_samples(pipeline),
+	};
 
-	return export_find_format(options->format)
-		->write(snapshot, session->filter, options->addresses, stream);
+	return export_find_format(options->format)->write(snapshot, &settings, stream);
 }
 
 static struct xtop_error *session_put_stats(struct session *session,
@@ -387,12 +516,13 @@ static struct xtop_error *session_put_stats(struct session *session,
 	static const char *const types[] = {
 		[GUEST_PV] = "pv", [GUEST_PVH] = "pvh", [GUEST_HVM] = "hvm"
 	};
+	const struct pipeline *pipeline = pipelines_first(&session->pipelines);
 	struct rusage usage = { 0 };
 	struct stats_info info = {
-		.domain = pipeline_guest(pipelines_first(&session->pipelines))->name,
-		.type = pipeline_is_recording(pipelines_first(&session->pipelines))
-				? "recording"
-				: types[pipeline_guest(pipelines_first(&session->pipelines))->type],
+		.domain = pipeline_guest(pipeline)->name,
+		.type = pipeline_is_profile(pipeline)     ? "profile"
+			: pipeline_is_recording(pipeline) ? "recording"
+							  : types[pipeline_guest(pipeline)->type],
 		.wall_s = session_clock(CLOCK_MONOTONIC) - session->started_s,
 		.ui_cpu_s = session_clock(CLOCK_THREAD_CPUTIME_ID),
 	};
@@ -446,10 +576,15 @@ static void session_free(struct session *session)
 	output_discard(session->stats);
 	filter_destroy(session->filter);
 	pipelines_deinit(&session->pipelines);
+	error_destroy(session_stop_base(session));
+	error_destroy(session->base_error);
+	snapshot_destroy(session->baseline);
+	pipeline_destroy(session->base);
 	inputs_close();
 	ui_rc_close(&session->rc);
 	error_destroy(session->rc_error);
 	broker_stop();
+	fetch_stop();
 }
 
 /*

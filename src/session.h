@@ -5,6 +5,10 @@
 
 #include "options.h"
 
+/*
+ * An error if no guest and no file is named and there is no Xen to list guests of; NULL: go on.
+ */
+struct xtop_error *session_check_xen(const struct options *options);
 /* Usage errors in OPTIONS that options_parse() cannot see. */
 struct xtop_error *session_check(const struct options *options);
 /* Reports one clean line, without its end, to the user: what happened to the guest. */

@@ -54,10 +54,12 @@ static void test_defaults(void)
 	check(options.freq_hz == 99 && options.budget == 0.01 && options.half_life_s == 10,
 	      "rate, budget, half-life");
 	check(!options.half_life_given, "no half-life given");
+	check(options.n_debug_dirs == 1 && !options.debug_dirs_given, "no --debug-dir given");
+	check_string(options.debug_dirs[0], "/usr/lib/debug", "the default of --debug-dir");
 	check(options.interval_s == 1 && !options.interval_given && options.time_s == 0,
 	      "interval, time");
 	check(options.unwind == UNWIND_AUTO && !options.batch && !options.quiet &&
-		      !options.addresses && !options.shared,
+		      !options.addresses && !options.shared && !options.by_cgroup,
 	      "the rest");
 	check_string(options.format, "folded", "format");
 	check(!options.sort && !options.filter && !options.output && !options.record &&
@@ -66,13 +68,34 @@ static void test_defaults(void)
 	options_deinit(&options);
 }
 
+static void test_example(void)
+{
+	struct options options = accept("--example");
+
+	check(options.replay && strstr(options.replay, "/xtop/example.folded"), "--example: %s",
+	      options.replay ? options.replay : "no file");
+	options_deinit(&options);
+	refuse("--example -r x", "--example shows a profile of its own");
+	refuse("--example -d x", "--example shows a profile of its own");
+	refuse("--example -w x", "--example and --record");
+}
+
+static void test_json(void)
+{
+	struct options options = accept("-d x --json");
+
+	check(options.json && options.batch && options.interval_s == 2, "--json implies --batch");
+	options_deinit(&options);
+	refuse("-d x --json -q", "--json and --quiet");
+}
+
 static void test_long(void)
 {
 	struct options options =
 		accept("--domain=web01 --freq=200 --symbols=a --unwind=orc --budget=2.5 "
 		       "--interval=0.5 --iterations=3 --time=10 --half-life=0 --sort=self "
 		       "--filter=^x --output=o --format=folded --record=w --stats=st "
-		       "--addresses --bare --batch --quiet --shared");
+		       "--group=cgroup --addresses --bare --batch --quiet --shared");
 
 	check_string(options.domains[0], "web01", "--domain");
 	check(options.freq_hz == 200 && options.budget == 0.025 && options.interval_s == 0.5,
@@ -88,12 +111,16 @@ static void test_long(void)
 	check_string(options.output, "o", "--output");
 	check_string(options.record, "w", "--record");
 	check_string(options.stats, "st", "--stats");
+	check(options.by_cgroup, "--group");
 	check(options.addresses && options.bare && options.batch && options.quiet &&
 		      options.shared,
 	      "flags");
 	options_deinit(&options);
 	options = accept("--replay r --paced");
 	check(options.paced && strcmp(options.replay, "r") == 0, "--replay, --paced");
+	options_deinit(&options);
+	options = accept("--group=cgroup --group=process");
+	check(!options.by_cgroup, "--group=process");
 	options_deinit(&options);
 }
 
@@ -200,7 +227,8 @@ static void test_values(void)
 	refuse("-n 99999999999999999999", "--iterations");
 	refuse("-T 0", "--time");
 	refuse("-u ORC", "--unwind: 'ORC' is not allowed: auto, fp, orc or dwarf");
-	refuse("--format=svg", "--format: 'svg' is not allowed: folded");
+	refuse("--format=gif", "--format: 'gif' is not allowed: one of folded, pprof");
+	refuse("--group=c", "--group: 'c' is not allowed: process or cgroup");
 	refuse("-s delta", "--sort: 'delta' is not allowed: one of children, self, samples,");
 	refuse("-s history", "--sort: 'history' is not allowed: one of children, self, samples,");
 	refuse("-s nothing", "--sort: 'nothing' is not allowed: one of children, self, samples,");
@@ -248,7 +276,8 @@ static void test_help(void)
 		"--interval=", "--iterations=", "--time=",     "--half-life=", "--sort=",
 		"--filter=",   "--output=",     "--format=",   "--record=",    "--replay=",
 		"--paced",     "--stats=",      "--addresses", "--batch",      "--quiet",
-		"--list",      "--unpause",     "--help",      "--version",    "--shared"
+		"--list",      "--unpause",     "--help",      "--version",    "--shared",
+		"--group="
 	};
 	const char *at = options_help();
 
@@ -265,6 +294,8 @@ static void test_help(void)
 int main(void)
 {
 	test_defaults();
+	test_example();
+	test_json();
 	test_long();
 	test_short();
 	test_implied();

@@ -4,28 +4,33 @@
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 AM_TESTS_ENVIRONMENT = top_srcdir='$(top_srcdir)' top_builddir='$(top_builddir)'; \
 	export top_srcdir top_builddir;
-TESTS = $(check_PROGRAMS) tests/rules tests/cli/errors tests/cli/replay tests/cli/rights
+TESTS = $(check_PROGRAMS) tests/rules tests/cli/completion tests/cli/diff tests/cli/errors tests/cli/json tests/cli/profile tests/cli/replay tests/cli/rights
 LDADD = tests/support/libsupport.a libxtop.a $(XTOP_LIBS)
 
 # Made-up guests, memory and tables. The lab's programs use some of them, too.
 noinst_LIBRARIES += tests/support/libsupport.a
 tests_support_libsupport_a_SOURCES = \
 	tests/support/dump_memory.c \
+	tests/support/made_go_thread.c \
 	tests/support/made_linux.c \
 	tests/support/made_memory.c \
 	tests/support/make_btf.c \
 	tests/support/make_go.c \
 	tests/support/make_kallsyms.c \
-	tests/support/memory_guest.c
+	tests/support/memory_guest.c \
+	tests/support/vt.c
 
 # Files for the archive of `make dist`, besides the sources of programs.
-EXTRA_DIST += tests/demo tests/check tests/analyze tests/hardware tests/rules \
+EXTRA_DIST += tests/recordings/sizes tests/demo tests/check tests/analyze tests/hardware tests/packaging tests/examples tests/rules \
 	$(wildcard $(srcdir)/tests/*/*.h $(srcdir)/tests/*/*.golden $(srcdir)/tests/*/*/*.golden) \
-	tests/cli/tap.sh tests/cli/errors tests/cli/replay tests/cli/rights \
+	tests/readers/run tests/readers/work.go $(wildcard $(srcdir)/tests/readers/*.js) \
+	tests/cli/tap.sh tests/cli/completion tests/cli/diff tests/cli/errors tests/cli/json tests/cli/profile \
+	tests/cli/replay tests/cli/rights \
 	tests/unwind/recorded/tiny-nofp.rec tests/unwind/recorded/tiny-nofp.elf
 
-# This program writes the recording of a made-up guest. tests/cli runs xtop on it.
-noinst_PROGRAMS += tests/recordings/record
+# The first two write recordings of made-up guests, on which tests/cli runs xtop; the third a profile
+# in each format, which tests/readers opens with the programs that read them.
+noinst_PROGRAMS += tests/recordings/record tests/recordings/workload tests/readers/profiles
 
 check_PROGRAMS = \
 	tests/base/test_cache_folder \
@@ -43,6 +48,7 @@ check_PROGRAMS = \
 	tests/sample/test_budget \
 	tests/sample/test_control \
 	tests/sample/test_copy \
+	tests/sample/test_copy_go \
 	tests/sample/test_copy_linux \
 	tests/sample/test_deadline \
 	tests/sample/test_ring \
@@ -54,13 +60,19 @@ check_PROGRAMS = \
 	tests/supervise/test_unpause \
 	tests/elf/test_elf_compressed \
 	tests/elf/test_elf_host \
+	tests/elf/test_elf_package \
 	tests/elf/test_elf_segments \
 	tests/unwind/test_cfi \
 	tests/unwind/test_cfi_rows \
 	tests/unwind/test_cfi_stacks \
+	tests/unwind/test_call_targets \
+	tests/unwind/test_computed \
+	tests/unwind/test_computed_rows \
+	tests/unwind/test_instruction \
 	tests/unwind/test_dwarf \
 	tests/unwind/test_fp \
 	tests/unwind/test_go \
+	tests/unwind/test_go_switch \
 	tests/unwind/test_orc \
 	tests/unwind/test_orc_pack \
 	tests/unwind/test_unwind \
@@ -68,7 +80,10 @@ check_PROGRAMS = \
 	tests/symbol/test_demangle \
 	tests/symbol/test_elf_orc_x86 \
 	tests/symbol/test_elf_symtab \
+	tests/symbol/test_elf_tables \
 	tests/symbol/test_go_program \
+	tests/symbol/test_go_threads \
+	tests/symbol/test_debugdata \
 	tests/symbol/test_image_elf \
 	tests/symbol/test_nm \
 	tests/symbol/test_space \
@@ -78,6 +93,7 @@ check_PROGRAMS = \
 	tests/recording/test_recorded_memory \
 	tests/recording/test_recording \
 	tests/recording/test_replay \
+	tests/recording/test_tables \
 	tests/linux/kernel/test_btf \
 	tests/linux/kernel/test_generated_code \
 	tests/linux/kernel/test_hypercalls \
@@ -90,7 +106,10 @@ check_PROGRAMS = \
 	tests/linux/kernel/test_search \
 	tests/linux/kernel/test_modules \
 	tests/linux/process/test_code_pages \
+	tests/linux/process/test_debug_files \
+	tests/linux/process/test_guest_code \
 	tests/linux/process/test_guest_file \
+	tests/linux/process/test_cgroup \
 	tests/linux/process/test_code_files \
 	tests/linux/process/test_past_task \
 	tests/linux/process/test_page_cache \
@@ -102,12 +121,16 @@ check_PROGRAMS = \
 	tests/linux/process/test_tasks \
 	tests/linux/process/test_vmas \
 	tests/os/test_os \
+	tests/profile/test_batches \
 	tests/profile/test_frames \
 	tests/profile/test_names \
 	tests/profile/test_profile \
 	tests/profile/test_resolver \
+	tests/profile/test_sample_log \
 	tests/profile/test_snapshot \
 	tests/profile/test_unknown \
+	tests/import/test_import \
+	tests/import/test_large \
 	tests/query/test_call_tree \
 	tests/query/test_columns \
 	tests/query/test_counters \
@@ -116,11 +139,17 @@ check_PROGRAMS = \
 	tests/query/test_functions \
 	tests/query/test_groups \
 	tests/query/test_history \
+	tests/query/test_interval \
 	tests/query/test_neighbours \
+	tests/query/test_pass_through \
 	tests/query/test_selection \
 	tests/query/test_weighted \
 	tests/export/test_batch \
 	tests/export/test_folded \
+	tests/export/test_perf \
+	tests/export/test_picture \
+	tests/export/test_pprof \
+	tests/export/test_speedscope \
 	tests/export/test_forged \
 	tests/export/test_stats \
 	tests/export/test_table \
@@ -131,7 +160,11 @@ check_PROGRAMS = \
 	tests/ui/test_shares \
 	tests/ui/test_terminal \
 	tests/screens/test_day \
+	tests/screens/test_folded \
 	tests/screens/test_hostile \
+	tests/screens/test_pair \
+	tests/screens/test_range \
+	tests/screens/test_profile \
 	tests/screens/test_replayed \
 	tests/screens/test_screens \
 	tests/screens/test_soak \
@@ -145,6 +178,7 @@ if WITH_XEN
 check_PROGRAMS += \
 	tests/xen/test_domctl \
 	tests/supervise/test_broker \
+	tests/supervise/test_fetch \
 	tests/supervise/test_guard \
 	tests/supervise/test_pause_record \
 	tests/test_pipeline
@@ -155,4 +189,5 @@ noinst_PROGRAMS += tests/unwind/test_cfi_recorded
 TESTS += tests/unwind/test_cfi_recorded
 
 STACKS = tests/unwind/stacks.c
+tests_unwind_test_computed_SOURCES = tests/unwind/test_computed.c $(STACKS)
 tests_unwind_test_cfi_stacks_SOURCES = tests/unwind/test_cfi_stacks.c tests/unwind/work.S $(STACKS)

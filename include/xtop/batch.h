@@ -11,6 +11,7 @@ struct batch_settings {
 	unsigned long iterations; /* how many tables; 0: no limit */
 	double time_s;            /* 0: no limit */
 	bool quiet;               /* no tables */
+	bool json;                /* tables as JSON */
 	bool ascii;               /* for a terminal that knows no UTF-8 */
 	/* Called several times a second. May change the title of the next table. NULL: none. */
 	void (*poll)(void *context);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define BUILD_ID_MAX_BYTES 64
+#define BUILD_ID_TEXT_BYTES (2 * BUILD_ID_MAX_BYTES + 1)
 
 struct build_id {
 	size_t size_bytes; /* 0: none */
@@ -21,6 +22,19 @@ static inline bool build_id_equal(const struct build_id *a, const struct build_i
 {
 	return a->size_bytes && a->size_bytes == b->size_bytes &&
 	       memcmp(a->bytes, b->bytes, a->size_bytes) == 0;
+}
+
+/* The build-id in hexadecimal, as readelf prints it; "" if it is not known, or BUILD is NULL. */
+static inline void build_id_to_text(const struct build_id *build, char text[BUILD_ID_TEXT_BYTES])
+{
+	static const char digits[] = "0123456789abcdef";
+	size_t n = build ? build->size_bytes : 0;
+
+	for (size_t i = 0; i < n; i++) {
+		text[2 * i] = digits[build->bytes[i] >> 4];
+		text[2 * i + 1] = digits[build->bytes[i] & 15];
+	}
+	text[2 * n] = '\0';
 }
 
 #endif

@@ -42,6 +42,7 @@ void call_tree_set_all(struct call_tree_folds *folds, bool open);
 struct call_tree_settings {
 	enum call_tree_kind kind;
 	uint32_t frame;                      /* CALL_TREE_CALLERS: the function */
+	const struct snapshot *base;         /* to compare with, of the same frames; NULL: none */
 	bool totals, addresses;
 	double threshold;                    /* 0..1 of the tree's weight */
 	const struct call_tree_folds *folds; /* NULL: all lines are open */
@@ -53,6 +54,7 @@ struct call_tree_line {
 	uint32_t frame;         /* FRAME_NONE: the branches below the threshold */
 	uint64_t key;           /* names this path, also in the next snapshot */
 	struct weights weights; /* self: of this place, only in CALL_TREE_DOWN */
+	struct weights base;    /* children only, of this place in settings.base */
 	size_t more;            /* FRAME_NONE: how many branches */
 	unsigned forks;         /* how many forks the line is inside */
 	uint64_t bars;          /* bit i: more branches of fork i follow below */

@@ -20,6 +20,7 @@ struct cfi_section {
 /* Need not outlive the call that they are given to. */
 struct cfi_sections {
 	struct cfi_section eh_frame, eh_frame_hdr, debug_frame;
+	uint64_t entry; /* where a program begins to run; in no section's code: not known */
 };
 
 /*

@@ -25,8 +25,9 @@ enum column_id {
 	COLUMN_NOW,
 	COLUMN_DELTA,
 	COLUMN_RATIO,
+	COLUMN_INTERVAL,
 };
-#define N_COLUMNS 11
+#define N_COLUMNS 12
 #define N_COLUMNS_BATCH 6 /* the first columns */
 
 /* No cell is longer: the longest name, its tag, a NUL. */
@@ -40,6 +41,7 @@ struct column_context {
 	bool raw_names;
 	bool truncated_last; /* [truncated] is no function; among callers it is sorted in */
 	const struct function_table *base; /* TABLE was joined with it; NULL: no baseline */
+	const struct snapshot *base_snapshot;
 	const struct history *history;     /* NULL: none */
 	size_t history_cells;              /* width of the history column */
 };
@@ -75,6 +77,8 @@ const char *columns_parse(const char *list, enum column_id ids[N_COLUMNS], size_
 			  char word[32]);
 /* The difference to the baseline, in percentage points. */
 double column_delta(const struct column_context *context, const struct function_row *row);
+/* Whether that difference may be nothing: its interval is known and has 0 in it. */
+bool column_delta_is_open(const struct column_context *context, const struct function_row *row);
 /* Breaks ties by children, self, name, address and frame: the order is always the same. */
 void columns_sort(const struct column_context *context, const struct column *column,
 		  struct function_row *rows, size_t n);

@@ -6,7 +6,7 @@
  *
  *   written by main      rate, budget, quit, resets, and that no more samples will come
  *   written by resolver  how far up each stack region is live, and where a Linux guest keeps its
- *                        other stacks
+ *                        other stacks; which processes run Go
  *   written by sampler   its counters, times of vCPUs and stops, how it ended. When the sampler is
  *                        killed the guard writes these, or the keeper, or main: the first of them
  *                        that is left
@@ -163,6 +163,20 @@ enum guest_end control_get_ending(const struct sampler_counts *counts);
 void control_set_stack_top(struct control *control, uint64_t cr3, uint64_t address, uint64_t top);
 /* 0: not known. */
 uint64_t control_get_stack_top(const struct control *control, uint64_t cr3, uint64_t address);
+
+/*
+ * Processes that run Go, by CR3, in a small hash table as above: where their threads find their
+ * stacks. CALLBACKS: C has called Go in that process.
+ */
+struct go_stacks; /* xtop/go_stacks.h */
+/* Resolver. STACKS NULL, or with g 0: the process runs no Go. CALLBACKS holds on. */
+void control_set_go_stacks(struct control *control, uint64_t cr3, const struct go_stacks *stacks,
+			   bool callbacks);
+/* Sampler. False: nothing is known of any process, so there is no need to ask for one. */
+bool control_has_go(const struct control *control);
+/* False: the process is not known to run Go. */
+bool control_get_go_stacks(const struct control *control, uint64_t cr3, struct go_stacks *stacks,
+			   bool *callbacks);
 
 /*
  * Where a Linux guest keeps what belongs to a sample besides the stack at rsp. "Per-cpu" is an

@@ -41,6 +41,11 @@ extern const size_t n_counters;
 /* What a vCPU was doing, by enum vcpu_state. */
 extern const char *const counter_vcpu_states[N_VCPU_STATES];
 
+/*
+ * What only grows since start, of resolver and sampler, becomes what came after BEFORE. After a
+ * reset of the profile in between it stays.
+ */
+void counters_subtract(struct snapshot *snapshot, const struct snapshot *before);
 /* The number, or the first number of an array. */
 const void *counter_value(const struct counter *counter, const struct snapshot *snapshot);
 

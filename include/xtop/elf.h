@@ -5,7 +5,7 @@
  *
  *   elf_guest.c   a file of the guest, out of its memory. The bytes are hostile, and some may be
  *                 missing now. Our own code, bounded at every step.
- *   elf_host.c    a file on the disk of dom0 (-k, --root), through libelf.
+ *   elf_host.c    a file on the disk of dom0 (-k, --root, --debug-dir), through libelf.
  *
  * One thread at a time for each file.
  */
@@ -35,6 +35,7 @@ struct elf_limits {
 	size_t sections;
 	size_t frames_bytes;  /* of one unwind section */
 	size_t inflated_bytes; /* of a compressed one; 0: compressed sections are left out */
+	size_t unpacked_bytes; /* of .gnu_debugdata; 0: it is left out */
 	bool lenient;         /* damaged section headers are taken for none */
 };
 
@@ -108,6 +109,8 @@ size_t elf_read(struct elf_file *file, uint64_t offset, void *buffer, size_t siz
 
 /* "" when the names, or this one, cannot be read. Lives as long as FILE. */
 const char *elf_section_name(const struct elf_file *file, const struct elf_section *section);
+/* The number of the first section NAME. 0: there is none, or names cannot be read. */
+size_t elf_find_section(const struct elf_file *file, const char *name);
 
 /* --- elf_segments.c --------------------------------------------------------------------------- */
 
@@ -127,8 +130,38 @@ void elf_find_build_id(struct elf_file *file, struct build_id *build_id);
  */
 bool elf_find_build_id_note(const struct elf_blob *notes, size_t alignment, uint64_t address,
 			    struct build_id *build_id);
+/* What the file says of its package, raw: "systemd", "252.38-1~deb12u1", "deb"; "": nothing. */
+#define ELF_PACKAGE_TEXT_BYTES 96
+struct elf_package {
+	char name[ELF_PACKAGE_TEXT_BYTES];
+	char version[ELF_PACKAGE_TEXT_BYTES];
+	char type[ELF_PACKAGE_TEXT_BYTES];
+};
+/* False: nothing. */
+bool elf_find_package(struct elf_file *file, struct elf_package *package);
 /* Whether a segment of notes begins with the one by which Go's linker marks its files. */
 bool elf_has_go_note(struct elf_file *file);
+
+/* --- elf_debug.c ------------------------------------------------------------------------------ */
+
+#define ELF_DEBUG_LINK_MAX_BYTES 4096 /* of the section; the name is one component of a path */
+
+/* .gnu_debuglink: the name of the file with the symbols, and the CRC-32 of all of it. */
+struct elf_debug_link {
+	char name[256]; /* without a slash */
+	uint32_t crc;
+};
+/* False: there is none, or it cannot be read now; *LINK is undefined. */
+bool elf_find_debug_link(struct elf_file *file, struct elf_debug_link *link);
+/* Whether CRC is the CRC-32 of the whole file. No for a file of more than MAX_BYTES. */
+bool elf_has_crc(struct elf_file *file, uint32_t crc, uint64_t max_bytes);
+
+/*
+ * .gnu_debugdata, unpacked: a small ELF file with the functions that .dynsym lacks (GDB manual,
+ * MiniDebugInfo). *BLOB is empty if there is none, or not all of it can be read now. Error: it is
+ * damaged, or becomes as large as limits.unpacked_bytes.
+ */
+struct xtop_error *elf_unpack_debugdata(struct elf_file *file, struct elf_blob *blob);
 
 /* --- elf_symbols.c ---------------------------------------------------------------------------- */
 

@@ -10,13 +10,27 @@
 #include <stdio.h>
 
 #include "xtop/columns.h"
+#include "xtop/diff.h"
 #include "xtop/snapshot.h"
 
 /* --- export.c: the formats of a profile ------------------------------------------------------- */
 
-/* FILTER NULL: all stacks. ADDRESSES: unnamed frames as 0xADDR. */
+struct sample_log;
+
+/* What a profile is of, besides the snapshot. Texts may be any bytes. */
+struct export_settings {
+	const struct filter *filter; /* NULL: all stacks */
+	bool addresses;              /* unnamed functions as 0xADDR */
+	bool by_cgroup;              /* folded stacks begin with their process's control group */
+	const char *part;            /* what of the guest is in the snapshot; NULL: all */
+	const char *domain;          /* the guest's name; NULL: not known */
+	const char *type;            /* "PVH"; NULL: not known */
+	uint64_t wall_ns;            /* since 1970, of the first sample; 0: not known */
+	const struct sample_log *samples; /* of a replay, for perf; NULL: not kept */
+};
+
 typedef struct xtop_error *export_write_fn(const struct snapshot *snapshot,
-					   const struct filter *filter, bool addresses, FILE *file);
+					   const struct export_settings *settings, FILE *file);
 
 struct export_format {
 	const char *name;   /* for --format */
@@ -26,9 +40,21 @@ struct export_format {
 
 /* NULL: no format has that name. */
 const struct export_format *export_find_format(const char *name);
+/* The format that the ending of PATH asks for; folded stacks if it asks for none. */
+const struct export_format *export_find_ending(const char *path);
+/* "folded, pprof, ...", for messages. */
+void export_list_formats(char *text, size_t capacity);
 
-/* folded.c: lines sorted as LC_ALL=C sort does; whole samples since start or reset. */
+/*
+ * All of them have the weights since start or reset. Folded stacks have whole ticks; lines are
+ * sorted as LC_ALL=C sort does.
+ */
 export_write_fn export_folded;
+export_write_fn export_pprof;
+export_write_fn export_speedscope;
+export_write_fn export_perf;
+export_write_fn export_svg;
+export_write_fn export_html;
 
 /* --- table.c: what batch mode prints at each interval ----------------------------------------- */
 
@@ -43,6 +69,20 @@ struct table_options {
 /* A short head, then the table of functions. */
 struct xtop_error *export_table(const struct snapshot *snapshot,
 				const struct table_options *options, FILE *file);
+
+/* table_json.c: the same as one JSON object on one line (doc/FORMATS). */
+struct xtop_error *export_table_json(const struct snapshot *snapshot,
+				     const struct table_options *options, FILE *file);
+
+/* --- diff_table.c: the table of --diff (doc/FORMATS) ------------------------------------------ */
+
+struct diff_table_options {
+	const char *base_name, *now_name; /* clean */
+	bool children; /* that is what was compared */
+	bool all_rows; /* not only the significant ones */
+};
+void export_diff(const struct diff_side *now, const struct diff_side *base, const struct diff *diff,
+		 const struct diff_table_options *options, FILE *file);
 
 /* --- stats.c: one JSON object (doc/FORMATS) --------------------------------------------------- */
 

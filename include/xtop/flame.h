@@ -12,6 +12,7 @@
 #define FLAME_MAX_DEPTH SNAPSHOT_MAX_DEPTH
 
 struct flame_settings {
+	const struct snapshot *base; /* to compare with, of the same frames; NULL: none */
 	bool totals, addresses, inverted;
 	int columns;
 	int max_depth;          /* rows */
@@ -25,6 +26,7 @@ struct flame_cell {
 	uint64_t key;           /* names this path, also in the next snapshot */
 	int depth, x, width;    /* depth: the root has 0; x and width in columns */
 	struct weights weights;
+	struct weights base;    /* children only, of this place in settings.base */
 };
 
 /* In pre-order; the root is cells[0]. Siblings stand in the order in which they were first seen. */

@@ -23,14 +23,19 @@
 #define FRAMES_MAX_TEXT_BYTES (24U << 20) /* all names together: a guest can have long names */
 #define FRAME_NAME_BYTES 4096              /* one name with its NUL; as SYMTAB_MAX_NAME_BYTES */
 #define FRAME_MODULE_BYTES 256             /* Linux: NAME_MAX and the NUL */
+#define FRAMES_MAX_BUILDS 4096             /* build-ids of files; those that come later are lost */
 
 enum frame_kind {
 	FRAME_KIND_ROOT,     /* the whole guest */
-	FRAME_KIND_PROCESS,  /* name: comm */
-	/* Below its process, if the thread has another name. Name: comm; module: the process. */
+	FRAME_KIND_PROCESS,  /* name: comm; module: its control group */
+	/*
+	 * Below its process, if the thread has another name. Name: comm; module: the process's
+	 * name; address: the process's id, as processes of two control groups may have one name.
+	 */
 	FRAME_KIND_THREAD,
 	FRAME_KIND_KERNEL,   /* "[k]" */
 	FRAME_KIND_USERLAND, /* "[.]" */
+	FRAME_KIND_FUNCTION, /* a profile file's, which does not say whether it is the kernel's */
 	FRAME_KIND_MARK,     /* ours: those in enum frame_id */
 };
 
@@ -44,25 +49,55 @@ enum frame_id {
 };
 #define FRAME_NONE UINT32_MAX /* no frame; never an id */
 
+/* The file in which a function without a symbol lies. Strings are clean; "": not known. */
+struct frame_file {
+	const char *path;     /* in the guest */
+	const char *build_id; /* in hexadecimal */
+	const char *package;  /* "systemd 252.38-1 (deb)" */
+	bool incomplete;      /* some of it was not in the guest's memory, or is not */
+};
+#define FRAMES_MAX_FILES 1024
+
 struct frame {
 	const char *name;     /* demangled, clean; "[unknown]" if nobody can name it */
 	const char *raw_name; /* clean, not demangled; often the same pointer as name */
-	const char *module;   /* "[kernel]", a file's name; "" if none */
+	const char *module;   /* "[kernel]", a file's name, see also the kinds; "" if none */
 	uint64_t address;     /* start of the function; if unknown, the address itself */
 	enum frame_kind kind;
+	const struct frame_file *file; /* NULL: the frame has a name, or no file is known */
 	/*
 	 * Where addresses are not shown, one frame stands for all unnamed frames of its kind and
 	 * module: this is its id. A named frame has its own id here.
 	 */
 	uint32_t group;
+	uint16_t build;       /* for frames_get_build() */
 	bool unknown;         /* nobody can name it */
 };
 
+/* Some code, not a process or a mark. */
+static inline bool frame_is_function(const struct frame *frame)
+{
+	return frame->kind == FRAME_KIND_KERNEL || frame->kind == FRAME_KIND_USERLAND ||
+	       frame->kind == FRAME_KIND_FUNCTION;
+}
+
+struct build_id;
 struct frames;
 
 /* DEMANGLE (symbol_demangle(), or NULL) returns malloc()ed text, or NULL if NAME is not mangled. */
 struct xtop_error *frames_create(char *(*demangle)(const char *name), struct frames **framesp);
 void frames_destroy(struct frames *frames); /* NULL allowed */
+/*
+ * What tells named functions apart, to be said before the first one is interned. Functions of two
+ * runs have other addresses, and a profile file knows less of them. Unnamed ones always differ by
+ * their addresses.
+ */
+enum frames_identity {
+	FRAMES_BY_ADDRESS, /* kind, name, module and address: the default */
+	FRAMES_BY_MODULE,  /* kind, name and module */
+	FRAMES_BY_NAME,    /* the name alone. Kind and module are those of the first one */
+};
+void frames_set_identity(struct frames *frames, enum frames_identity identity);
 
 /*
  * The id of the frame with that kind, raw name, module and address; added if new. NAME NULL or
@@ -72,12 +107,28 @@ void frames_destroy(struct frames *frames); /* NULL allowed */
  */
 uint32_t frames_intern(struct frames *frames, enum frame_kind kind, const char *name,
 		       const char *module, uint64_t address);
+/*
+ * The same for code in a file with BUILD (NULL, or of no bytes: not known). BUILD does not tell one
+ * frame from another: the frame keeps the first one that it was interned with.
+ */
+uint32_t frames_intern_code(struct frames *frames, enum frame_kind kind, const char *name,
+			    const char *module, uint64_t address, const struct build_id *build);
+/*
+ * The same for a place in the file RAW, which is kept with a frame that is new. NULL: it is not
+ * known. RAW's strings need not be clean.
+ */
+uint32_t frames_intern_place(struct frames *frames, enum frame_kind kind, const char *name,
+			     const char *module, uint64_t address, const struct build_id *build,
+			     const struct frame_file *raw);
 uint32_t frames_count(const struct frames *frames);         /* resolver */
 uint64_t frames_refused(const struct frames *frames);       /* resolver: times the table was full */
 size_t frames_memory_bytes(const struct frames *frames);    /* resolver */
 
 /* Any thread, for ids below the n_frames of a snapshot that it took. */
 const struct frame *frames_get(const struct frames *frames, uint32_t id);
+
+/* The build-id of the file that FRAME's code lies in; NULL: not known. Lives as long as FRAMES. */
+const struct build_id *frames_get_build(const struct frames *frames, const struct frame *frame);
 
 /* The text for FRAME. With ADDRESSES an unknown frame is 0xADDR, written into BUFFER. */
 #define FRAME_TEXT_BYTES 20

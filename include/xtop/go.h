@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "xtop/bytes.h"
+#include "xtop/go_stacks.h"
 
 #define GO_MAX_FUNCTIONS  (1U << 20) /* kubelet, a large program, has some 100,000 */
 #define GO_MAX_NAME_BYTES 4096       /* names of instantiated generic functions are long */
@@ -24,6 +25,7 @@ struct go_table {
 	const struct bytes_gap *gaps; /* ascending */
 	size_t n_gaps;
 	uint64_t entry; /* of the ELF header; finds `text` where the table does not tell it */
+	struct go_stacks stacks; /* by go_stacks_decode() */
 	/* set by go_table_init() */
 	uint32_t magic;     /* which layout it is */
 	uint64_t text;      /* functions are relative to this address of the image */
@@ -50,6 +52,15 @@ bool go_is_head(const uint8_t *head);
 bool go_table_init(struct go_table *table);
 /* False: the function cannot be read. INDEX < table->n_functions. */
 bool go_table_read(const struct go_table *table, size_t index, struct go_function *function);
+
+/*
+ * Where threads keep their stacks, by the code of runtime.systemstack(): the BYTES, some
+ * GO_STACKS_CODE_BYTES. False: the code is of a kind that is not known; *STACKS is as it was.
+ */
+bool go_stacks_decode(const uint8_t *bytes, size_t n, struct go_stacks *stacks);
+#define GO_STACKS_FUNCTION   "runtime.systemstack"
+#define GO_STACKS_CODE_BYTES 128
+#define GO_MAX_M_OFFSET      1024 /* it was 192 up to Go 1.24 */
 
 /* The depths of one function: go_depths_next() goes from one stretch of code to the next. */
 struct go_depths {

@@ -58,13 +58,19 @@ struct guest_ops {
 	/* The same without the states of the vCPUs: one call to Xen, however many there are. */
 	bool (*look_life)(void *context, struct guest_look *look);
 	/*
-	 * Stops the guest and reads the registers of the N vCPUS, in one hypercall. user[i]: vCPU i
-	 * ran user code. False: the guest runs; it could not be stopped, or not all registers could
-	 * be read.
+	 * Stops the guest and reads the registers of the N vCPUS, in one hypercall; of REGS at
+	 * least those that lead to the stacks. user[i]: vCPU i ran user code. False: the guest
+	 * runs; it could not be stopped, or not all registers could be read.
 	 */
 	bool (*stop)(void *context, const uint16_t *vcpus, unsigned n, struct registers *regs,
 		     bool *user);
 	void (*release)(void *context);
+	/*
+	 * After release(), with the same arguments as stop(): the registers that stop() left out.
+	 * NULL: it leaves none out.
+	 */
+	void (*read_registers)(void *context, const uint16_t *vcpus, unsigned n,
+			       struct registers *regs);
 	void (*close)(void *context);
 };
 

@@ -4,8 +4,9 @@
  * snapshot for any view or exporter. The history also tells how a function's share changed from
  * moment to moment.
  *
- * Memory is bounded: HISTORY_MOMENTS moments of at most HISTORY_MOMENT_NODES nodes. In a larger
- * call tree the lightest subtrees become one [evicted] below the function that called them.
+ * Memory is bounded: HISTORY_MOMENTS moments of at most HISTORY_MOMENT_NODES nodes, and of
+ * HISTORY_GROWN_NODES for what came since the moment before. In a larger call tree the lightest
+ * subtrees become one [evicted] below the function that called them.
  *
  * The UI's thread. Frames outlive the history.
  */
@@ -17,6 +18,7 @@
 #define HISTORY_MOMENTS 600
 #define HISTORY_STEP_NS 1000000000ULL
 #define HISTORY_MOMENT_NODES 3000
+#define HISTORY_GROWN_NODES 1000  /* what came since the moment before */
 #define HISTORY_MOMENT_SHARES 400 /* functions that have their share kept */
 
 struct history;
@@ -38,6 +40,15 @@ uint64_t history_age_ns(const struct history *history, size_t moment);
 size_t history_find(const struct history *history, uint64_t sequence);
 struct xtop_error *history_get(const struct history *history, size_t moment,
 			       struct snapshot **snapshotp);
+/*
+ * The profile of what came after moment FIRST, up to moment LAST > FIRST. Each weight is the same
+ * live and since start. Counters that only grow tell what came in between; others, and the lengths
+ * of stops, are those of LAST.
+ */
+struct xtop_error *history_get_range(const struct history *history, size_t first, size_t last,
+				     struct snapshot **snapshotp);
+/* The counters of a moment, without nodes. Lives until the next history_add(). */
+const struct snapshot *history_head(const struct history *history, size_t moment);
 /*
  * The share of FRAME, a group (struct frame), in percent of the samples between two moments: N
  * numbers, oldest first, of which the last is for the moment of SEQUENCE. Negative: no moment.

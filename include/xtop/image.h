@@ -23,18 +23,32 @@
 
 struct image_place;
 
+/* What .gnu_debuglink says of the debug file. */
+struct image_debug_link {
+	uint32_t crc;
+	char name[]; /* one component of a path; not clean */
+};
+
 struct image {
 	char *name;                /* the frames' module: "[kernel]", "libc.so.6"; not clean */
 	struct build_id build_id;
 	struct symtab *symtab;     /* sealed; NULL: none */
 	struct unwind_tables tables;
 	bool incomplete;           /* some of the file was missing: worth reading again later */
+	bool stripped;             /* only a debug file has all of its functions */
+	bool awaits_names;         /* somebody may find that file later (linux/process/) */
+	bool wants_names;          /* a function without a symbol was met in it */
+	size_t unpacked_bytes;     /* of .gnu_debugdata, for names; not kept */
+	char *path, *package;      /* not clean; NULL: not known; "systemd 252.38-1 (deb)" */
+	struct image_debug_link *link; /* to that file; NULL: none */
 	int tables_fd;             /* for image_build_tables(); -1: none, or they have been built */
 	bool cut;                  /* symbols were left out: beyond a limit, or behind damage */
 	struct image_place *place;
 	unsigned n_references;
 };
 
+/* Best effort: skipped when allocation fails. */
+void image_set_path(struct image *image, const char *path);
 /* The caller has the only reference. */
 struct xtop_error *image_create(const char *name, struct image **imagep);
 struct image *image_ref(struct image *image);
@@ -55,8 +69,9 @@ const struct image *image_place_get(struct image_place **placep);
 
 /*
  * image_elf.c: symbols, build-id and unwind tables of an ELF file, as far as they are there:
- * .symtab or .dynsym, .eh_frame (found by its section or by PT_GNU_EH_FRAME), .debug_frame. What is
- * missing leaves `incomplete` set. Error: no ELF file for the guest's machine.
+ * .symtab, or .dynsym and .gnu_debugdata; .eh_frame (found by its section or by
+ * PT_GNU_EH_FRAME), .debug_frame. What is missing leaves `incomplete` set. Error: no ELF file for
+ * the guest's machine.
  */
 struct xtop_error *image_read_elf(struct image *image, const struct bytes *bytes); /* the guest's */
 /*
@@ -64,6 +79,15 @@ struct xtop_error *image_read_elf(struct image *image, const struct bytes *bytes
  * loaded.
  */
 struct xtop_error *image_read_host_elf(struct image *image, int fd, struct loads *loads);
+
+/*
+ * Names out of FD, a file of dom0's disk that may be IMAGE's debug file: what has been stripped
+ * off. True: it is, by its build-id, and IMAGE has all of its functions now. BY_LINK: where one of
+ * the two has no build-id, the CRC of IMAGE's link decides. If spaces have IMAGE, which is the one
+ * change that an image sees then, they must be filled anew: what was looked up in them is not true
+ * any more.
+ */
+bool image_read_debug_file(struct image *image, int fd, bool by_link);
 
 /* The unwind tables alone, with ORC, of FD, a file of dom0 that -k names. */
 struct xtop_error *image_read_tables(struct image *image, int fd);
@@ -75,6 +99,12 @@ struct xtop_error *image_read_tables(struct image *image, int fd);
  */
 void image_adopt_tables_file(struct image *image, int fd);
 void image_build_tables(struct image *image); /* does nothing when there is no such file */
+/*
+ * *FDP: a file in memory, the caller's, which gives image_adopt_tables_file() the same tables as
+ * the file that IMAGE has adopted; -1: it has none, or has built its tables. Error: that file
+ * cannot be read, or out of memory.
+ */
+struct xtop_error *image_copy_tables(const struct image *image, int *fdp);
 
 /* --- space.c ---------------------------------------------------------------------------------- */
 

@@ -22,6 +22,7 @@ struct load {
 struct loads {
 	struct load loads[LOADS_MAX];
 	unsigned n;
+	uint64_t entry; /* e_entry: where the program begins */
 };
 
 enum loads_result {

@@ -27,6 +27,9 @@ struct os_settings {
 	struct control *control;
 	struct symbols *symbols;    /* of -k; borrowed */
 	const char *root;           /* --root, or NULL */
+	const char *const *debug_dirs; /* --debug-dir */
+	size_t n_debug_dirs;
+	bool debug_dirs_given;      /* else they are the default, and need not exist */
 	struct kernel_cache *kernel_cache; /* of kernels seen before; borrowed; NULL: none */
 };
 

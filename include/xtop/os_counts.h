@@ -19,6 +19,7 @@ struct os_counts {
 	uint64_t processes_evicted; /* to make room for others; they are read again when they run */
 	uint64_t tasks_evicted;     /* the same for tasks */
 	uint64_t tasks_refused;     /* there was no task any more: mostly it had ended */
+	uint64_t cgroups_unreadable; /* control groups of tasks: mostly the group had gone */
 	uint64_t modules_cut;       /* now: modules of which symbols or tables were left out */
 	uint64_t code_by_frame;     /* samples of ended processes: code was found by its frame */
 	uint64_t room_bytes;        /* now: memory of files, areas and names of compiled code */

@@ -26,6 +26,14 @@ struct symbols;
 #define OS_NOTES      3
 #define OS_NOTE_BYTES 96
 
+#define OS_MAX_FOLDERS 8
+
+/* Folders of dom0, open. */
+struct os_folders {
+	int fds[OS_MAX_FOLDERS];
+	unsigned n;
+};
+
 /* What a system is looked for in. Everything is borrowed and outlives what find() returns. */
 struct os_guest {
 	struct memory *memory;
@@ -34,12 +42,14 @@ struct os_guest {
 	struct kernel_cache *kernel_cache; /* NULL: nothing is kept for the next start */
 	const struct symbols *symbols;     /* of -k */
 	int root_fd;                       /* of --root; -1: none */
+	struct os_folders debug_folders;   /* of --debug-dir */
 	struct space *kernel;              /* find() and poll() map the kernel's code here */
 };
 
 /* Which task a sample belongs to. Strings are raw, and live until the next call. */
 struct os_task {
 	const char *process, *thread; /* names of the group's leader and of the task; NULL: none */
+	const char *cgroup;           /* of the container or unit that it is in; NULL or "": none */
 	uint32_t pid, tgid;
 	bool kernel_thread;
 	bool idle;                /* the vCPU's idle task, and nothing interrupted it */

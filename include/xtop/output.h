@@ -56,10 +56,12 @@ void output_remove(const char *path);
 
 /*
  * By then this process may have no right to open files for writing. Another one opens them for it,
- * and does not trust it: these files are new, or end in OUTPUT_ENDING and are replaced. No part of
- * their path begins with a dot, as do the files that shells and desktops run.
+ * and does not trust it: these files are new, or have an ending of OUTPUT_ENDINGS and are replaced.
+ * Such endings belong to profiles: x.json or x.html may be any file of the user's. No part of the
+ * path begins with a dot, as do the files that shells and desktops run.
  */
-#define OUTPUT_ENDING ".folded"
+#define OUTPUT_ENDINGS                                                                             \
+	{ ".folded", ".pb.gz", ".perf", ".speedscope.json", ".flame.html", ".flame.svg" }
 
 /*
  * Opens PATH in the process that has the rights. REPLACE: PATH is there already. *EXISTSP: that is

@@ -42,7 +42,7 @@ void profile_destroy(struct profile *profile); /* NULL allowed */
  * than half of MAX_NODES, loses its innermost frames.
  */
 void profile_add(struct profile *profile, const uint32_t *frames, size_t n, uint64_t time_ns,
-		 uint32_t count, double ticks);
+		 uint64_t count, double ticks);
 void profile_reset(struct profile *profile); /* forgets all nodes and totals */
 
 /*

@@ -12,6 +12,7 @@
 #define XTOP_RECORDING_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "xtop/error.h"
 #include "xtop/memory.h"
@@ -37,13 +38,17 @@ struct recording_writer;
 
 /* Creates PATH: mode 0600, not through a symlink. A file that exists is refused. */
 struct xtop_error *recording_writer_open(const char *path, struct recording_writer **writerp);
-/* Writes INFO and the tables of SYMBOLS (NULL: none) with their build-ids. Once, before samples. */
+/*
+ * Writes INFO, the names of SYMBOLS (NULL: none) with their build-ids, and the unwind tables of
+ * the files that they come from. Once, before samples.
+ */
 void recording_writer_begin(struct recording_writer *writer, const struct recording_info *info,
 			    const struct symbols *symbols);
 /* From now on all that is read of MEMORY is written before its sample. WRITER outlives MEMORY. */
 void recording_writer_watch(struct recording_writer *writer, struct memory *memory);
 /*
- * Writes one record of the ring, unchanged, after the resolver has dealt with it. Buffered, not
+ * Writes one record of the ring, or what recording_trim_end() left of it, after the resolver has
+ * dealt with it. Buffered, not
  * synced. After the first failure nothing more is written and the file stays readable up to there;
  * recording_writer_close() returns that failure.
  */
@@ -63,15 +68,44 @@ struct xtop_error *recording_writer_close(struct recording_writer *writer);
  */
 void recording_writer_discard(struct recording_writer *writer);
 
+/* --- what a sample needs: recording/trim.c ---------------------------------------------------- */
+
+struct recording_trim {
+	char *bytes;
+	size_t size_bytes, capacity;
+};
+
+/* A copy of SAMPLE, which passed sample_check(), without its vCPUs. False: out of memory. */
+bool recording_trim_begin(struct recording_trim *trim, const struct sample *sample);
+/*
+ * Adds VCPU, the next one of that sample. REACHED: for each of its stacks the address just past the
+ * outermost byte that is needed; NULL: all is needed.
+ */
+void recording_trim_add(struct recording_trim *trim, const struct sample_vcpu *vcpu,
+			const uint64_t *reached);
+/* All vCPUs were added. The copy lives until the next recording_trim_begin(). */
+const void *recording_trim_end(struct recording_trim *trim, size_t *size_bytesp);
+void recording_trim_deinit(struct recording_trim *trim);
+
 /* --- reader: recording/reader.c --------------------------------------------------------------- */
 
 struct recording_reader;
 
 /*
- * Checks magic and version and reads all up to the first sample: INFO, and symbols, which are added
- * to SYMBOLS (NULL: skipped). PATH may be a pipe. Errors: not a recording, a version or machine
- * that this xtop does not know, cut short before INFO is whole, damaged tables.
+ * Checks magic and version and reads all up to the first sample: INFO, and symbols with their
+ * unwind tables, which are added to SYMBOLS (NULL: skipped). PATH may be a pipe. Errors: not a
+ * recording, a version or machine that this xtop does not know, cut short before INFO is whole,
+ * damaged tables.
  */
+/* Whether the N bytes at HEAD, the first of a file, begin a recording: 8 are needed. */
+bool recording_is_head(const void *head, size_t n);
+/*
+ * As recording_reader_open(), for FILE, of which the first N_HEAD bytes, at most 8, were read
+ * before and stand in HEAD. FILE is closed with the reader, or by a failure. Errors do not name it.
+ */
+struct xtop_error *recording_reader_adopt(FILE *file, const void *head, size_t n_head,
+					  struct symbols *symbols,
+					  struct recording_reader **readerp);
 struct xtop_error *recording_reader_open(const char *path, struct symbols *symbols,
 					 struct recording_reader **readerp);
 void recording_reader_close(struct recording_reader *reader); /* NULL allowed */

@@ -13,6 +13,7 @@
 #include "xtop/profile.h"
 #include "xtop/recording.h"
 #include "xtop/ring.h"
+#include "xtop/sample_log.h"
 #include "xtop/symbol.h"
 #include "xtop/unwind.h"
 
@@ -42,9 +43,13 @@ struct resolver_settings {
 	enum unwind_how how;
 	struct recording_writer *writer; /* gets every record; NULL: none */
 	struct recorded_memory *recorded; /* that OS looks at; NULL: live, or none */
+	struct sample_log *log;          /* keeps each sample; NULL: none */
 	unsigned n_vcpus;
 	uint64_t half_life_ns;           /* 0: no decay */
 	size_t max_nodes;
+	/* With another run: functions differ by module, not by address; children are measured. */
+	bool compared;
+	const struct snapshot *baseline; /* that run, if it is over: resolver_get_baseline() */
 	bool live;                       /* samples are new: the sampler learns from them, and
 					  * weights go on decaying between them */
 };
@@ -72,6 +77,12 @@ void resolver_switch_guest(struct resolver *resolver, struct ring *ring, unsigne
 
 /* What resolver_run() does with each record of the ring. */
 void resolver_add(struct resolver *resolver, const void *record, size_t size_bytes);
+/* The baseline with the resolver's frames, and as long as the resolver lives; NULL: none. */
+const struct snapshot *resolver_get_baseline(const struct resolver *resolver);
+/*
+ * How much shares vary: of self, or of children. For callers while no thread runs resolver_run().
+ */
+const struct batches *resolver_get_batches(const struct resolver *resolver, bool children);
 /* A snapshot now. For callers while no thread runs resolver_run(). */
 struct xtop_error *resolver_snapshot(struct resolver *resolver, struct snapshot **snapshotp);
 

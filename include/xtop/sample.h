@@ -83,14 +83,18 @@ static inline void sample_set_code_frame(struct sample_vcpu *vcpu, frame_t frame
 
 /*
  * A vCPU's pieces come in this order: at most one STACK_FIRST, at most SAMPLE_MAX_LINKS
- * STACK_LINKED, at most one STACK_USER. In user mode STACK_FIRST is the user stack.
+ * STACK_LINKED, at most one of each other kind. In user mode STACK_FIRST is the user stack. A
+ * thread of Go has more stacks than the one it is on (xtop/go_stacks.h).
  */
 enum sample_stack_kind {
 	STACK_FIRST,  /* begins at the stack pointer */
 	STACK_LINKED, /* was interrupted: begins at the stack pointer that the piece before saved */
 	STACK_USER,   /* of the user code that entered the kernel: begins at its stack pointer */
+	STACK_GO_OUTER,  /* further out than the one before, after a signal or a call of the vDSO */
+	STACK_GOROUTINE, /* the goroutine's, left for g0's: begins a word below its stack pointer */
+	STACK_G0,        /* g0's, left for the goroutine's: the same */
 };
-#define N_STACK_KINDS 3
+#define N_STACK_KINDS 6
 #define SAMPLE_MAX_LINKS 3
 
 struct sample_stack {

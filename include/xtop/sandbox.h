@@ -9,6 +9,7 @@
 #define XTOP_SANDBOX_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "xtop/error.h"
 
@@ -16,11 +17,11 @@
  * Closes descriptors that came through exec, except the three streams. Root becomes a user of which
  * there is nothing else. All capabilities are dropped, only the system calls of a list remain, and
  * files are opened to read only; where the kernel has Landlock, only a few of the system's and
- * those below FOLDER (a descriptor; -1: none). Nothing of this can be undone. After an error some
- * of it has failed, and the process must not go on. A build with sanitizers does nothing here,
+ * those below the N FOLDERS (descriptors; -1: none). Nothing of this can be undone. After an error
+ * some of it has failed, and the process must not go on. A build with sanitizers does nothing here,
  * because sanitizers do not work in the sandbox.
  */
-struct xtop_error *sandbox_enter(int folder);
+struct xtop_error *sandbox_enter(const int *folders, size_t n);
 /*
  * Whether the user who called sudo, or else nobody, may make files in FOLDER. This user writes the
  * files that are named later (xtop/output.h). Before sandbox_enter(), and before other threads.

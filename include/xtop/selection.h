@@ -13,6 +13,7 @@
 struct selection {
 	const struct filter *filter; /* the stack has a matching frame; NULL: any stack */
 	uint32_t process;            /* frame of the stack's process or thread; FRAME_NONE: any */
+	const char *cgroup;          /* of the stack's process, "": none; NULL: any */
 	const char *module;          /* the stack has a function of this module; NULL: any */
 	/*
 	 * Functions of that kind are taken out of the stacks. Their callers get their weight, so

@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 
+#include "xtop/batches.h"
 #include "xtop/control.h"
 #include "xtop/frames.h"
 #include "xtop/os_counts.h"
@@ -63,7 +64,7 @@ struct resolver_counts {
 	uint64_t parts_complete[N_UNWIND_PARTS]; /* those samples with that part whole */
 	uint64_t frames;                 /* frames looked up */
 	uint64_t frames_unknown;         /* those frames without a name */
-	uint64_t frames_guessed;         /* those found by a heuristic: no table covers the code */
+	uint64_t frames_by[N_UNWIND_BYS]; /* all frames, by what told where they are */
 	uint64_t samples_unknown;        /* samples with an innermost frame without a name */
 	uint64_t samples_function;       /* samples named by where the function begins */
 	uint64_t samples_offset;         /* samples named only by a place in a file */
@@ -108,17 +109,35 @@ static inline double snapshot_vcpu_ticks(const struct snapshot_vcpu *vcpu)
 	return ticks;
 }
 
+/*
+ * Where the samples of a function without a symbol are: the address that most of them had, as a
+ * distance from the function's start.
+ */
+struct snapshot_place {
+	uint32_t frame, distance_bytes;
+};
+#define SNAPSHOT_MAX_PLACES 256 /* of the functions that have most samples */
+
+/* The design effects (xtop/batches.h) of a function's self shares; 1 or more. */
+struct snapshot_effect {
+	float live, total;
+};
+
 struct snapshot {
 	uint64_t sequence;       /* 1, 2, ... */
 	uint64_t time_ns;        /* when it was taken, on the samples' clock */
 	uint64_t started_ns;     /* first sample since start or reset; 0: none yet */
 	bool at_end;             /* the last one: the guest is gone or the recording is played */
+	bool sums_only;          /* of a profile file: no vCPUs, no ticks, nothing of the sampler */
 	const struct frames *frames; /* outlives the snapshot */
 	uint32_t n_frames;       /* ids below this may be used */
 	size_t n_nodes;
 	struct snapshot_node *nodes;
 	double live_weight;      /* nodes[0].children_live */
 	double total_weight;     /* nodes[0].children_ticks */
+	/* By frame, n_frames of them; NULL: nothing is known, as of a profile file. */
+	struct snapshot_effect *effects;
+	struct batches_worth worth_live, worth_total;
 	struct resolver_counts resolver;
 	struct os_counts os;
 	struct sampler_counts sampler;
@@ -129,6 +148,8 @@ struct snapshot {
 	unsigned ring_permille;  /* fill of the ring */
 	uint64_t lag_ns;         /* as in resolver_counts, but since the snapshot before */
 	int recording_errno;     /* why -w does not write any more; 0: it writes */
+	unsigned n_places;
+	struct snapshot_place places[SNAPSHOT_MAX_PLACES]; /* ascending by frame */
 	char system[96];         /* "Linux 6.1.0-37-amd64", a unikernel's file, or ""; clean */
 	char notes[3][96];       /* what is missing and what would help; the rest is ""; clean */
 };
@@ -136,8 +157,27 @@ struct snapshot {
 /* Zeroed but for n_nodes; nodes are not initialised. NULL: out of memory. */
 struct snapshot *snapshot_create(size_t n_nodes);
 void snapshot_destroy(struct snapshot *snapshot); /* NULL allowed */
+/*
+ * The frame's raw name. "python3.11+0x27fae0 (0x27fb3f)" if the function has no symbol: its start,
+ * and where most of its samples are. The text may be in BUFFER.
+ */
+#define SNAPSHOT_NAME_BYTES (FRAME_MODULE_BYTES + 64)
+const char *snapshot_raw_name(const struct snapshot *snapshot, uint32_t frame,
+			      char buffer[SNAPSHOT_NAME_BYTES]);
+/*
+ * translate.c: a copy of FROM whose nodes have ids of FRAMES, which gets the frames that are new.
+ * To be called by the writer of FRAMES.
+ */
+struct xtop_error *snapshot_translate(const struct snapshot *from, struct frames *frames,
+				      struct snapshot **top);
+/* Some functions have no kind and module: a folded file. To be compared by name. */
+bool snapshot_is_plain(const struct snapshot *snapshot);
+/* NULL: out of memory. */
+struct snapshot *snapshot_copy(const struct snapshot *snapshot);
 /* Room for N nodes, which the caller frees. NULL: out of memory. */
 struct snapshot_node *snapshot_nodes_create(size_t n);
+/* The end of each of the N nodes is behind the node; afterwards it is behind the node's subtree. */
+void snapshot_nodes_close(struct snapshot_node *nodes, size_t n);
 /* The children of each of the N nodes hold its own weight; afterwards the weight of its subtree. */
 void snapshot_nodes_sum(struct snapshot_node *nodes, size_t n);
 

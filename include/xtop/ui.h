@@ -23,6 +23,7 @@ struct ui_pipeline {
 	void *context;
 	struct snapshot_slot *slot;
 	struct ui_guest guest;
+	const struct snapshot *baseline; /* to begin with, with the slot's frames; NULL: none */
 	void (*reset)(void *context); /* forgets the profile; returns at once */
 	/*
 	 * Why sampling failed, what is wrong with the recording that ended, or what became of the
@@ -70,6 +71,7 @@ struct ui_rc {
 	double interval_s;         /* 0: not given */
 	double half_life_s;        /* negative: not given */
 	enum ui_colors colors;
+	bool fold;                 /* pass-through functions away */
 	int fd; /* the file, for ui_rc_read() and ui_rc_save(); -1: none */
 };
 
@@ -95,9 +97,11 @@ struct ui_settings {
 	const struct column *sort;
 	const char *filter; /* NULL: none */
 	const char *notice; /* the first message; NULL: nothing */
+	const char *baseline; /* the file's name; NULL: none is given */
 	const char *host;   /* "Xen 4.17.7 · 2 CPUs", above the list of domains; may be NULL */
 	const char *write_folder; /* proposed for files, with its slash; NULL: where xtop started */
 	bool addresses;
+	bool by_cgroup; /* processes and the files written, until the user chooses */
 	struct ui_rc rc; /* as read; saved again by the user */
 };
 

@@ -21,6 +21,9 @@ struct dwarf;
 struct go;
 struct cfi_sections; /* xtop/cfi.h */
 struct go_table;     /* xtop/go.h */
+struct go_stacks;    /* xtop/go_stacks.h */
+struct computed;
+struct code_source;  /* xtop/code.h */
 
 /* One table for each mechanism that needs one; NULL: there is none. Addresses are the image's. */
 struct unwind_tables {
@@ -28,6 +31,7 @@ struct unwind_tables {
 	struct cfi *cfi;     /* compiled call-frame information */
 	struct dwarf *dwarf; /* the functions with rows that only libunwind can evaluate */
 	struct go *go;       /* Go's own table */
+	struct computed *computed; /* what instructions tell where no table does */
 };
 
 void unwind_tables_deinit(struct unwind_tables *tables); /* leaves it without tables */
@@ -39,6 +43,12 @@ size_t unwind_tables_memory_bytes(const struct unwind_tables *tables);
 bool unwind_tables_find_function(const struct unwind_tables *tables, uint64_t address,
 				 uint64_t *start, uint64_t *end);
 /*
+ * The gap between two FDEs that ADDRESS lies in: a function in assembly, or some. False: there are
+ * no FDEs on both sides.
+ */
+bool unwind_tables_find_gap(const struct unwind_tables *tables, uint64_t address, uint64_t *start,
+			    uint64_t *end);
+/*
  * Replaces `cfi` and `dwarf` by what SECTIONS say; NULL where they say nothing. Error: out of
  * memory; TABLES are as they were.
  */
@@ -47,6 +57,14 @@ struct xtop_error *unwind_tables_build_cfi(struct unwind_tables *tables,
 /* The same for `go` and TABLE. */
 struct xtop_error *unwind_tables_build_go(struct unwind_tables *tables,
 					  const struct go_table *table);
+
+/*
+ * The same for `computed` and the code of SOURCE in [start, end), which is closed with the tables,
+ * and also after an error.
+ */
+struct xtop_error *unwind_tables_build_computed(struct unwind_tables *tables,
+						const struct code_source *source, uint64_t start,
+						uint64_t end);
 
 /* --- an address space, as unwinding sees it --------------------------------------------------- */
 
@@ -94,14 +112,26 @@ enum unwind_stop {
 
 enum unwind_frame_flag {
 	FRAME_RETURN = 1 << 0, /* a return address: the call is at address - 1 */
-	FRAME_GUESS = 1 << 1,  /* found by a heuristic */
-	FRAME_USER = 1 << 2,   /* user code */
-	FRAME_BROKEN = 1 << 3, /* frames between this one and the one before were not found */
+	FRAME_USER = 1 << 1,   /* user code */
+	FRAME_BROKEN = 1 << 2, /* frames between this one and the one before were not found */
 };
+
+/* What told where a frame is, the most trusted first. */
+enum unwind_by {
+	UNWIND_BY_REGISTERS, /* the vCPU's, or those that an interrupt or a system call has saved */
+	UNWIND_BY_ORC,
+	UNWIND_BY_GO,
+	UNWIND_BY_CFI,
+	UNWIND_BY_COMPUTED, /* instructions */
+	UNWIND_BY_FP,       /* frame pointers, in code that is known to keep them */
+	UNWIND_BY_GUESS,    /* frame pointers, in other code */
+};
+#define N_UNWIND_BYS 7
 
 struct unwind_frame {
 	uint64_t address;
 	uint32_t flags; /* enum unwind_frame_flag */
+	enum unwind_by by;
 };
 
 /* A stack has two parts: the kernel's, and that of the user code it serves. Each may be missing. */
@@ -122,13 +152,16 @@ struct unwind_stack {
 	struct unwind_part_end parts[N_UNWIND_PARTS];
 	/* for each piece: the address just past the outermost byte that was used; 0: none was */
 	uint64_t reached[SAMPLE_MAX_STACKS];
+	/* of the program of Go that has user frames; NULL: none. Lives as long as its tables. */
+	const struct go_stacks *go_stacks;
+	bool go_callback; /* C has called Go, and the frames of C were not found */
 	struct unwind_frame frames[UNWIND_MAX_FRAMES];
 };
 
 /*
  * UNWIND_AUTO takes for each frame the first mechanism that covers its address: ORC, Go's table,
- * compiled CFI, libunwind, and frame pointers where none does. Any other way uses its own mechanism
- * only. VCPU must have passed sample_check().
+ * compiled CFI, libunwind, what its instructions tell, and frame pointers where none does. Any
+ * other way uses its own mechanism only. VCPU must have passed sample_check().
  *
  * When the kernel's part ends early but the user registers are known, the user part goes on from
  * those registers, and its first frame is FRAME_BROKEN. In the first and last instructions of the

@@ -38,4 +38,15 @@ static inline void weights_add_children(struct weights *weights, const struct sn
 	weights->children_total += node->children_total;
 }
 
+/* Adds MORE to WEIGHTS. */
+static inline void weights_add(struct weights *weights, const struct weights *more)
+{
+	weights->self_live += more->self_live;
+	weights->children_live += more->children_live;
+	weights->self_ticks += more->self_ticks;
+	weights->children_ticks += more->children_ticks;
+	weights->self_total += more->self_total;
+	weights->children_total += more->children_total;
+}
+
 #endif

@@ -29,9 +29,16 @@ static bool output_is_hidden(const char *path)
 
 static bool output_has_ending(const char *path)
 {
-	size_t length = strlen(path), ending = strlen(OUTPUT_ENDING);
+	static const char *const endings[] = OUTPUT_ENDINGS;
+	size_t length = strlen(path);
 
-	return length > ending && strcmp(path + length - ending, OUTPUT_ENDING) == 0;
+	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+		size_t ending = strlen(endings[i]);
+
+		if (length > ending && strcmp(path + length - ending, endings[i]) == 0)
+			return true;
+	}
+	return false;
 }
 
 /* The file at PATH is opened first and then checked: it cannot be exchanged in between. */

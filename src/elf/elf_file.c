@@ -211,6 +211,14 @@ const char *elf_section_name(const struct elf_file *file, const struct elf_secti
 	return offset < names->size_bytes ? (const char *)names->bytes + offset : "";
 }
 
+size_t elf_find_section(const struct elf_file *file, const char *name)
+{
+	for (size_t i = 1; i < file->n_sections; i++)
+		if (strcmp(elf_section_name(file, &file->sections[i]), name) == 0)
+			return i;
+	return 0;
+}
+
 void elf_file_deinit(struct elf_file *file)
 {
 	elf_blob_deinit(&file->names);

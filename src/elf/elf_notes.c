@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the notes of an ELF file say (System V gABI, chapter 5, Note Section): its build-id, and
- * whether Go's linker made it.
+ * What the notes of an ELF file say (System V gABI, chapter 5, Note Section): its build-id, which
+ * package it comes from, and whether Go's linker made it.
  *
  *   note             namesz descsz type name desc; NT_GNU_BUILD_ID of "GNU" holds the build-id,
- *                    type 4 of "Go" that of Go (Go src/cmd/link/internal/ld/elf.go)
+ *                    type 4 of "Go" that of Go (Go src/cmd/link/internal/ld/elf.go), type
+ *                    0xcafe1a7e of "FDO" a JSON object (systemd.io, Package Metadata for
+ *                    Executable Files; `ld --package-metadata`)
  *
  * Name and desc are padded to 4 bytes, or to 8 where the segment or section is aligned to 8.
  */
@@ -20,15 +22,28 @@ static size_t elf_align(size_t offset, size_t alignment)
 	return (offset + alignment - 1) & ~(alignment - 1);
 }
 
-static bool elf_is_build_id(const Elf64_Nhdr *note, const uint8_t *name)
+/* A kind of note, and how long its desc is at most. */
+struct elf_note_kind {
+	uint32_t type;
+	const char *name;
+	size_t max_bytes;
+};
+
+/* Where the desc is in the blob. */
+struct elf_desc {
+	size_t offset, size_bytes;
+};
+
+static bool elf_is_note(const struct elf_note_kind *kind, const Elf64_Nhdr *note,
+			const uint8_t *name)
 {
-	return note->n_type == NT_GNU_BUILD_ID && note->n_namesz == sizeof("GNU") &&
-	       memcmp(name, "GNU", sizeof("GNU")) == 0 && note->n_descsz &&
-	       note->n_descsz <= BUILD_ID_MAX_BYTES;
+	return note->n_type == kind->type && note->n_namesz == strlen(kind->name) + 1 &&
+	       memcmp(name, kind->name, note->n_namesz) == 0 && note->n_descsz &&
+	       note->n_descsz <= kind->max_bytes;
 }
 
-bool elf_find_build_id_note(const struct elf_blob *notes, size_t alignment, uint64_t address,
-			    struct build_id *build_id)
+static bool elf_find_note(const struct elf_blob *notes, size_t alignment,
+			  const struct elf_note_kind *kind, struct elf_desc *found)
 {
 	size_t offset = 0;
 
@@ -43,44 +58,51 @@ bool elf_find_build_id_note(const struct elf_blob *notes, size_t alignment, uint
 		    !elf_blob_has(notes, desc, note.n_descsz))
 			return false;
 		offset = elf_align(desc + note.n_descsz, alignment);
-		if (!elf_is_build_id(&note, notes->bytes + name))
+		if (!elf_is_note(kind, &note, notes->bytes + name))
 			continue;
-		build_id->size_bytes = note.n_descsz;
-		memcpy(build_id->bytes, notes->bytes + desc, note.n_descsz);
-		build_id->address = address ? address + desc : 0;
+		*found = (struct elf_desc){ desc, note.n_descsz };
 		return true;
 	}
 	return false;
 }
 
-/* LEFT_BYTES: of ELF_MAX_NOTES_BYTES. Many sections may name the same bytes. */
+/* --- notes of a file -------------------------------------------------------------------------- */
+
+/* ADDRESS: where the notes are loaded; 0: they are not. True: CONTEXT has what was looked for. */
+typedef bool elf_notes_fn(void *context, const struct elf_blob *notes, size_t alignment,
+			  uint64_t address);
+
+struct elf_notes_search {
+	elf_notes_fn *fn;
+	void *context;
+	uint64_t left_bytes; /* of ELF_MAX_NOTES_BYTES: many sections may name the same bytes */
+};
+
 static bool elf_try_notes(struct elf_file *file, uint64_t offset, uint64_t size_bytes,
-			  uint64_t alignment, uint64_t address, uint64_t *left_bytes,
-			  struct build_id *build_id)
+			  uint64_t alignment, uint64_t address, struct elf_notes_search *search)
 {
 	_cleanup_(elf_blob_deinit) struct elf_blob notes = { 0 };
 	uint64_t found, loaded_bytes;
 
-	if (size_bytes > *left_bytes || !elf_load(file, offset, size_bytes, &notes))
+	if (size_bytes > search->left_bytes || !elf_load(file, offset, size_bytes, &notes))
 		return false;
-	*left_bytes -= size_bytes;
+	search->left_bytes -= size_bytes;
 	if (!elf_find_offset(file, address, &found, &loaded_bytes) || loaded_bytes < size_bytes)
 		address = 0; /* not loaded */
-	return elf_find_build_id_note(&notes, alignment == 8 ? 8 : 4, address, build_id);
+	return search->fn(search->context, &notes, alignment == 8 ? 8 : 4, address);
 }
 
 /* Linux has the segment, too. Files made by hand or by objcopy may only have the section. */
-void elf_find_build_id(struct elf_file *file, struct build_id *build_id)
+static void elf_search_notes(struct elf_file *file, elf_notes_fn *fn, void *context)
 {
-	uint64_t left_bytes = ELF_MAX_NOTES_BYTES;
+	struct elf_notes_search search = { fn, context, ELF_MAX_NOTES_BYTES };
 
-	*build_id = (struct build_id){ 0 };
 	for (size_t i = 0; i < file->n_segments; i++) {
 		const Elf64_Phdr *segment = &file->segments[i];
 
 		if (segment->p_type == PT_NOTE &&
 		    elf_try_notes(file, segment->p_offset, segment->p_filesz, segment->p_align,
-				  segment->p_vaddr, &left_bytes, build_id))
+				  segment->p_vaddr, &search))
 			return;
 	}
 	for (size_t i = 1; i < file->n_sections; i++) {
@@ -88,9 +110,113 @@ void elf_find_build_id(struct elf_file *file, struct build_id *build_id)
 
 		if (header->sh_type == SHT_NOTE && !(header->sh_flags & SHF_COMPRESSED) &&
 		    elf_try_notes(file, header->sh_offset, header->sh_size, header->sh_addralign,
-				  header->sh_addr, &left_bytes, build_id))
+				  header->sh_addr, &search))
 			return;
 	}
+}
+
+/* --- the build-id ----------------------------------------------------------------------------- */
+
+bool elf_find_build_id_note(const struct elf_blob *notes, size_t alignment, uint64_t address,
+			    struct build_id *build_id)
+{
+	static const struct elf_note_kind kind = { NT_GNU_BUILD_ID, "GNU", BUILD_ID_MAX_BYTES };
+	struct elf_desc desc;
+
+	if (!elf_find_note(notes, alignment, &kind, &desc))
+		return false;
+	build_id->size_bytes = desc.size_bytes;
+	memcpy(build_id->bytes, notes->bytes + desc.offset, desc.size_bytes);
+	build_id->address = address ? address + desc.offset : 0;
+	return true;
+}
+
+static bool elf_find_build_id_here(void *context, const struct elf_blob *notes, size_t alignment,
+				   uint64_t address)
+{
+	return elf_find_build_id_note(notes, alignment, address, context);
+}
+
+void elf_find_build_id(struct elf_file *file, struct build_id *build_id)
+{
+	*build_id = (struct build_id){ 0 };
+	elf_search_notes(file, elf_find_build_id_here, build_id);
+}
+
+/* --- the package ------------------------------------------------------------------------------ */
+
+#define NT_PACKAGE          0xcafe1a7e
+#define PACKAGE_MAX_BYTES   4096
+#define PACKAGE_VALUE_BYTES 96
+
+/* A JSON string from *AT on, its quotes left off, cut to CAPACITY. False: there is none. */
+static bool package_read_string(const char **at, const char *end, char *to, size_t capacity)
+{
+	size_t n = 0;
+
+	if (*at == end || **at != '"')
+		return false;
+	for (++*at; *at < end && **at && **at != '"'; ++*at) {
+		bool escaped = **at == '\\' && *at + 1 < end;
+
+		*at += escaped;
+		if (n + 1 < capacity)
+			to[n++] = escaped && !strchr("\"\\/", **at) ? '?' : **at;
+	}
+	to[n] = '\0';
+	return *at < end && *(*at)++ == '"';
+}
+
+static bool package_skip(const char **at, const char *end, char mark)
+{
+	while (*at < end && **at && strchr(" \t\r\n", **at))
+		++*at;
+	if (*at == end || **at != mark)
+		return false;
+	for (++*at; *at < end && **at && strchr(" \t\r\n", **at);)
+		++*at;
+	return true;
+}
+
+/* { "type":"deb", "name":"systemd", ... }: all values that the specification has are strings. */
+static void package_parse(const char *at, const char *end, struct elf_package *package)
+{
+	char key[PACKAGE_VALUE_BYTES], value[ELF_PACKAGE_TEXT_BYTES];
+	bool more = package_skip(&at, end, '{');
+
+	while (more && package_read_string(&at, end, key, sizeof(key)) &&
+	       package_skip(&at, end, ':') && package_read_string(&at, end, value, sizeof(value))) {
+		if (strcmp(key, "name") == 0)
+			memcpy(package->name, value, sizeof(value));
+		else if (strcmp(key, "version") == 0)
+			memcpy(package->version, value, sizeof(value));
+		else if (strcmp(key, "type") == 0)
+			memcpy(package->type, value, sizeof(value));
+		more = package_skip(&at, end, ',');
+	}
+}
+
+static bool elf_find_package_here(void *context, const struct elf_blob *notes, size_t alignment,
+				  uint64_t address)
+{
+	static const struct elf_note_kind kind = { NT_PACKAGE, "FDO", PACKAGE_MAX_BYTES };
+	struct elf_package *package = context;
+	struct elf_desc desc;
+	const char *text;
+
+	(void)address;
+	if (!elf_find_note(notes, alignment, &kind, &desc))
+		return false;
+	text = (const char *)notes->bytes + desc.offset;
+	package_parse(text, text + desc.size_bytes, package);
+	return package->name[0];
+}
+
+bool elf_find_package(struct elf_file *file, struct elf_package *package)
+{
+	*package = (struct elf_package){ 0 };
+	elf_search_notes(file, elf_find_package_here, package);
+	return package->name[0];
 }
 
 /* --- Go --------------------------------------------------------------------------------------- */

@@ -66,4 +66,14 @@ struct elf_dynamic {
 /* What PT_DYNAMIC says of .dynsym, for files without section headers. */
 bool elf_find_dynamic(struct elf_file *file, struct elf_dynamic *dynamic);
 
+/* --- elf_xz.c --------------------------------------------------------------------------------- */
+
+/* The CRC-32 of what BEFORE is the CRC-32 of, and N bytes more. 0 is that of nothing. */
+uint32_t elf_crc32(const uint8_t *bytes, size_t n, uint32_t before);
+/*
+ * PACKED is an .xz file. False: it is not, or not whole, or becomes as large as MAX_BYTES, or
+ * memory is out.
+ */
+bool elf_unpack_xz(const struct elf_blob *packed, size_t max_bytes, struct elf_blob *blob);
+
 #endif

@@ -66,9 +66,10 @@ bool elf_find_offset(const struct elf_file *file, uint64_t address, uint64_t *of
 
 /* --- loads ------------------------------------------------------------------------------------ */
 
-static bool loads_of_segments(const Elf64_Phdr *segments, size_t n, struct loads *loads)
+static bool loads_of_segments(const Elf64_Phdr *segments, size_t n, uint64_t entry,
+			      struct loads *loads)
 {
-	struct loads found = { .n = 0 };
+	struct loads found = { .entry = entry };
 
 	for (size_t i = 0; i < n && found.n < LOADS_MAX; i++)
 		if (segments[i].p_type == PT_LOAD && segments[i].p_filesz)
@@ -84,7 +85,7 @@ static bool loads_of_segments(const Elf64_Phdr *segments, size_t n, struct loads
 
 bool elf_get_loads(const struct elf_file *file, struct loads *loads)
 {
-	return loads_of_segments(file->segments, file->n_segments, loads);
+	return loads_of_segments(file->segments, file->n_segments, file->header.e_entry, loads);
 }
 
 enum loads_result loads_read(const struct bytes *bytes, struct loads *loads)
@@ -105,7 +106,8 @@ enum loads_result loads_read(const struct bytes *bytes, struct loads *loads)
 		return LOADS_NO_ELF;
 	if (!bytes_read(bytes, header.e_phoff, segments, header.e_phnum * sizeof(segments[0])))
 		return LOADS_MISSING;
-	return loads_of_segments(segments, header.e_phnum, loads) ? LOADS_READ : LOADS_NO_ELF;
+	return loads_of_segments(segments, header.e_phnum, header.e_entry, loads) ? LOADS_READ
+										  : LOADS_NO_ELF;
 }
 
 /* Whether a mapping of LOAD, which is of whole pages, covers FILE_OFFSET. */

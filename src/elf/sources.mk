@@ -2,6 +2,7 @@
 libxtop_a_SOURCES += \
 	include/xtop/elf.h \
 	include/xtop/loads.h \
+	src/elf/elf_debug.c \
 	src/elf/elf_dynamic.c \
 	src/elf/elf_file.c \
 	src/elf/elf_guest.c \
@@ -10,4 +11,5 @@ libxtop_a_SOURCES += \
 	src/elf/elf_notes.c \
 	src/elf/elf_reader.h \
 	src/elf/elf_segments.c \
-	src/elf/elf_symbols.c
+	src/elf/elf_symbols.c \
+	src/elf/elf_xz.c

@@ -130,8 +130,9 @@ static struct xtop_error *batch_print(const struct batch_settings *settings,
 
 	if (settings->quiet)
 		return NULL;
-	error = settings->ascii ? batch_print_ascii(settings, snapshot, file)
-				: export_table(snapshot, &settings->table, file);
+	error = settings->json    ? export_table_json(snapshot, &settings->table, file)
+		: settings->ascii ? batch_print_ascii(settings, snapshot, file)
+				  : export_table(snapshot, &settings->table, file);
 	if (!error && (fflush(file) == EOF || ferror(file)))
 		error = error_create_errno(errno, "cannot write the table");
 	return error;

@@ -6,15 +6,49 @@
 
 #include <string.h>
 
-/* A new format is a file beside folded.c, its prototype in xtop/export.h, and a line here. */
+/*
+ * A new format is a file beside folded.c, its prototype in xtop/export.h, and a line here. The
+ * first one is the default.
+ */
 static const struct export_format export_formats[] = {
 	{ "folded", ".folded", export_folded },
+	{ "pprof", ".pb.gz", export_pprof },
+	{ "speedscope", ".json", export_speedscope },
+	{ "perf", ".perf", export_perf },
+	{ "svg", ".svg", export_svg },
+	{ "html", ".html", export_html },
 };
+#define N_FORMATS (sizeof(export_formats) / sizeof(export_formats[0]))
 
 const struct export_format *export_find_format(const char *name)
 {
-	for (size_t i = 0; i < sizeof(export_formats) / sizeof(export_formats[0]); i++)
+	for (size_t i = 0; i < N_FORMATS; i++)
 		if (strcmp(export_formats[i].name, name) == 0)
 			return &export_formats[i];
 	return NULL;
+}
+
+static bool export_has_ending(const char *path, const char *ending)
+{
+	size_t length = strlen(path), of_ending = strlen(ending);
+
+	return length > of_ending && strcmp(path + length - of_ending, ending) == 0;
+}
+
+const struct export_format *export_find_ending(const char *path)
+{
+	for (size_t i = 0; i < N_FORMATS; i++)
+		if (export_has_ending(path, export_formats[i].ending))
+			return &export_formats[i];
+	return &export_formats[0];
+}
+
+void export_list_formats(char *text, size_t capacity)
+{
+	size_t length = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < N_FORMATS && length < capacity; i++)
+		length += (size_t)snprintf(text + length, capacity - length, "%s%s", i ? ", " : "",
+					   export_formats[i].name);
 }

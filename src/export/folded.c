@@ -180,10 +180,8 @@ static bool folded_itemise(struct folded *folded, size_t first)
 	return true;
 }
 
-static bool folded_push_path(struct folded *folded, const struct frame *frame)
+static bool folded_push_path(struct folded *folded, const char *text)
 {
-	char buffer[FRAME_TEXT_BYTES];
-	const char *text = folded_text(folded, frame, buffer);
 	size_t length = strlen(text);
 
 	if (!vector_reserve(folded->path, folded->path_capacity, folded->path_bytes + length + 1))
@@ -205,40 +203,104 @@ static void folded_print(const struct folded *folded, const struct folded_item *
 	putc('\n', folded->file);
 }
 
-/* Prints the lines below the N gathered nodes at FIRST. The text of their stacks is the path. */
-static bool folded_step(struct folded *folded, size_t first, size_t n)
+static bool folded_step(struct folded *folded, size_t first, size_t n);
+
+/* Prints the lines of the nodes gathered from FIRST on, sorted. Their callers are the path. */
+static bool folded_print_gathered(struct folded *folded, size_t first)
 {
-	size_t nodes_from = folded->n_gathered, items_from = folded->n_items,
-	       path_bytes = folded->path_bytes;
-	bool ok = folded_gather(folded, first, n) && folded_itemise(folded, nodes_from);
+	size_t items_from = folded->n_items, path_bytes = folded->path_bytes;
+	bool ok = folded_itemise(folded, first);
 
 	for (size_t i = items_from, end = folded->n_items; ok && i < end; i++) {
 		const struct folded_item item = folded->items[i]; /* the array moves as it grows */
+		char buffer[FRAME_TEXT_BYTES];
 
 		if (item.tail[0] != ';') {
 			folded_print(folded, &item);
 			continue;
 		}
-		ok = folded_push_path(folded, item.frame) &&
+		ok = folded_push_path(folded, folded_text(folded, item.frame, buffer)) &&
 		     folded_step(folded, item.first, item.n);
 		folded->path_bytes = path_bytes;
 	}
-	folded->n_gathered = nodes_from;
 	folded->n_items = items_from;
 	return ok;
 }
 
-struct xtop_error *export_folded(const struct snapshot *snapshot, const struct filter *filter,
-				 bool addresses, FILE *file)
+/* Prints the lines below the N gathered nodes at FIRST. The text of their stacks is the path. */
+static bool folded_step(struct folded *folded, size_t first, size_t n)
+{
+	size_t nodes_from = folded->n_gathered;
+	bool ok = folded_gather(folded, first, n) && folded_print_gathered(folded, nodes_from);
+
+	folded->n_gathered = nodes_from;
+	return ok;
+}
+
+/* --- by control group ------------------------------------------------------------------------- */
+
+static const char *folded_cgroup(const struct frame *frame)
+{
+	return frame->kind == FRAME_KIND_PROCESS && frame->module[0] ? frame->module
+								     : "[no cgroup]";
+}
+
+/* As strcmp() would compare the groups' names with ';' behind them; then by the frames' names. */
+static int folded_compare_cgroups(const void *pointer_a, const void *pointer_b, void *folded)
+{
+	const struct folded_node *a = pointer_a, *b = pointer_b;
+	const char *text_a = folded_cgroup(a->frame), *text_b = folded_cgroup(b->frame);
+
+	while (*text_a && *text_a == *text_b) {
+		text_a++;
+		text_b++;
+	}
+	if (*text_a == *text_b)
+		return folded_compare_nodes(a, b, folded);
+	return (unsigned char)(*text_a ? *text_a : ';') - (unsigned char)(*text_b ? *text_b : ';');
+}
+
+/* Prints all lines. The children of the root, which is gathered, are gathered group by group. */
+static bool folded_step_by_cgroup(struct folded *folded)
+{
+	size_t first = folded->n_gathered, end, next;
+	bool ok = folded_gather(folded, 0, 1);
+
+	end = folded->n_gathered;
+	if (end > first)
+		qsort_r(folded->gathered + first, end - first, sizeof(*folded->gathered),
+			folded_compare_cgroups, folded);
+	for (; ok && first < end; first = next) {
+		const char *cgroup = folded_cgroup(folded->gathered[first].frame);
+
+		for (next = first; next < end && ok; next++) {
+			const struct folded_node node = folded->gathered[next];
+
+			if (strcmp(folded_cgroup(node.frame), cgroup) != 0)
+				break;
+			ok = folded_push_node(folded, node.index);
+		}
+		ok = ok && folded_push_path(folded, cgroup) && folded_print_gathered(folded, end);
+		folded->path_bytes = 0;
+		folded->n_gathered = end;
+	}
+	return ok;
+}
+
+struct xtop_error *export_folded(const struct snapshot *snapshot,
+				 const struct export_settings *settings, FILE *file)
 {
 	_cleanup_free_ struct snapshot_node *copy = NULL;
-	struct folded folded = { .snapshot = snapshot, .addresses = addresses, .file = file };
-	struct xtop_error *error = filter_nodes(filter, snapshot, &copy, &folded.nodes);
+	struct folded folded = {
+		.snapshot = snapshot, .addresses = settings->addresses, .file = file
+	};
+	struct xtop_error *error = filter_nodes(settings->filter, snapshot, &copy, &folded.nodes);
 	bool ok;
 
 	if (error)
 		return error;
-	ok = folded_push_node(&folded, 0) && folded_step(&folded, 0, 1);
+	ok = folded_push_node(&folded, 0) &&
+	     (settings->by_cgroup ? folded_step_by_cgroup(&folded) : folded_step(&folded, 0, 1));
 	free(folded.gathered);
 	free(folded.items);
 	free(folded.path);

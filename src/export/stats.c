@@ -3,110 +3,18 @@
  * Statistics as one JSON object (RFC 8259). doc/FORMATS lists the members, in this order; the
  * counters come from the table of xtop/counters.h. Main's thread, once, at the end.
  *
- * The output is plain ASCII, whatever the names in it are: all other characters are escaped.
  * Numbers do not depend on the locale, and a number that is not finite is null.
  */
 #include "config.h"
 
 #include "xtop/export.h"
 
-#include <inttypes.h>
 #include <locale.h>
-#include <math.h>
-#include <string.h>
 
+#include "export/json.h"
 #include "xtop/counters.h"
-#include "xtop/utf8.h"
 
-#define STATS_VERSION          1
-#define STATS_MAX_STRING_BYTES 4096
-
-/* --- JSON ------------------------------------------------------------------------------------- */
-
-struct json {
-	FILE *file;
-	unsigned depth;
-	bool comma; /* the next value at this depth needs a comma before it */
-};
-
-static void json_indent(struct json *json)
-{
-	fprintf(json->file, "%s%*s", json->depth ? "\n" : "", (int)(2 * json->depth), "");
-}
-
-/*
- * Writes what stands before a value: a comma if needed, and the NAME (NULL in arrays). Names are
- * constants of ours, so they are not escaped.
- */
-static void json_begin(struct json *json, const char *name)
-{
-	if (json->comma)
-		fputc(',', json->file);
-	json_indent(json);
-	if (name)
-		fprintf(json->file, "\"%s\": ", name);
-	json->comma = true;
-}
-
-static void json_open(struct json *json, const char *name, char bracket)
-{
-	json_begin(json, name);
-	fputc(bracket, json->file);
-	json->depth++;
-	json->comma = false;
-}
-
-static void json_close(struct json *json, char bracket)
-{
-	json->depth--;
-	fputc('\n', json->file);
-	fprintf(json->file, "%*s%c", (int)(2 * json->depth), "", bracket);
-	json->comma = true;
-}
-
-static void json_u64(struct json *json, const char *name, uint64_t value)
-{
-	json_begin(json, name);
-	fprintf(json->file, "%" PRIu64, value);
-}
-
-static void json_double(struct json *json, const char *name, double value)
-{
-	json_begin(json, name);
-	if (isfinite(value))
-		fprintf(json->file, "%.9g", value);
-	else
-		fputs("null", json->file);
-}
-
-static void json_put_character(FILE *file, uint32_t code)
-{
-	if (code == '"' || code == '\\')
-		fprintf(file, "\\%c", (int)code);
-	else if (code >= 0x20 && code < 0x7f)
-		fputc((int)code, file);
-	else if (code < 0x10000)
-		fprintf(file, "\\u%04" PRIx32, code);
-	else /* a pair of surrogates: RFC 8259 §7 */
-		fprintf(file, "\\u%04" PRIx32 "\\u%04" PRIx32, 0xd800 + ((code - 0x10000) >> 10),
-			0xdc00 + ((code - 0x10000) & 0x3ff));
-}
-
-static void json_string(struct json *json, const char *name, const char *value)
-{
-	size_t left = value ? strnlen(value, STATS_MAX_STRING_BYTES) : 0, length;
-
-	json_begin(json, name);
-	fputc('"', json->file);
-	for (const char *at = value; left; at += length, left -= length) {
-		uint32_t code = 0xfffd; /* replaces a byte that is not UTF-8 */
-
-		length = utf8_decode(at, left, &code);
-		length = length ? length : 1;
-		json_put_character(json->file, code);
-	}
-	fputc('"', json->file);
-}
+#define STATS_VERSION 1
 
 /* --- counters --------------------------------------------------------------------------------- */
 

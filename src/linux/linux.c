@@ -60,6 +60,7 @@ static struct xtop_error *linux_create_walkers(struct linux_system *system,
 	struct linux_guest *guest = &system->kernel.guest;
 	const struct processes_settings settings = {
 		.root_fd = os_guest->root_fd,
+		.debug_folders = &os_guest->debug_folders,
 		.symbols = os_guest->symbols,
 	};
 	struct xtop_error *error;
@@ -192,6 +193,7 @@ static void linux_get_counts(const void *context, struct os_counts *counts)
 
 		counts->tasks_evicted = tasks.evicted;
 		counts->tasks_refused = tasks.refused;
+		counts->cgroups_unreadable = tasks.cgroups_unreadable;
 	}
 	if (system->finder.processes) {
 		struct processes_counts processes = processes_counts(system->finder.processes);

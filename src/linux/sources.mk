@@ -39,12 +39,18 @@ libxtop_a_SOURCES += \
 	src/linux/kernel/stack_layout_x86.c \
 	src/linux/linux.c \
 	src/linux/process/backoff.h \
+	src/linux/process/cgroup.c \
+	src/linux/process/cgroup.h \
 	src/linux/process/code_file_reader.c \
 	src/linux/process/code_file_reader.h \
 	src/linux/process/code_files.c \
 	src/linux/process/code_files.h \
 	src/linux/process/code_pages.c \
 	src/linux/process/code_pages.h \
+	src/linux/process/debug_files.c \
+	src/linux/process/debug_files.h \
+	src/linux/process/guest_code.c \
+	src/linux/process/guest_code.h \
 	src/linux/process/guest_file.c \
 	src/linux/process/guest_file.h \
 	src/linux/process/jit_names.c \

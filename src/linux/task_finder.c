@@ -150,6 +150,7 @@ static void task_finder_task(struct task_finder *finder, const struct sample_vcp
 	*task = (struct os_task){
 		.process = named->process,
 		.thread = named->comm,
+		.cgroup = named->cgroup,
 		.pid = found->pid,
 		.tgid = found->tgid,
 		.kernel_thread = found->kernel_thread,

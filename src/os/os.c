@@ -52,22 +52,44 @@ struct os {
 	uint64_t since_ns;
 };
 
-static struct xtop_error *os_open_root(struct os *os, const char *root)
+/* OPTION names PATH, a folder. *FDP is -1 after an error. */
+static struct xtop_error *os_open_folder(const char *option, const char *path, int *fdp)
 {
 	struct stat status;
 
-	os->guest.root_fd = -1;
-	if (!root)
-		return NULL;
-	os->guest.root_fd = inputs_open(root);
-	if (os->guest.root_fd >= 0 &&
-	    (fstat(os->guest.root_fd, &status) || !S_ISDIR(status.st_mode))) {
-		close(os->guest.root_fd);
-		os->guest.root_fd = -1;
+	*fdp = inputs_open(path);
+	if (*fdp >= 0 && (fstat(*fdp, &status) || !S_ISDIR(status.st_mode))) {
+		close(*fdp);
+		*fdp = -1;
 		errno = ENOTDIR;
 	}
-	return os->guest.root_fd < 0 ? error_create_errno(errno, "cannot open --root %s", root)
-				     : NULL;
+	return *fdp < 0 ? error_create_errno(errno, "cannot open %s %s", option, path) : NULL;
+}
+
+static struct xtop_error *os_open_debug_dirs(struct os *os, const struct os_settings *settings)
+{
+	struct os_folders *folders = &os->guest.debug_folders;
+
+	for (size_t i = 0; i < settings->n_debug_dirs && folders->n < OS_MAX_FOLDERS; i++) {
+		struct xtop_error *error = os_open_folder("--debug-dir", settings->debug_dirs[i],
+							  &folders->fds[folders->n]);
+
+		if (error && settings->debug_dirs_given)
+			return error;
+		folders->n += !error;
+		error_destroy(error);
+	}
+	return NULL;
+}
+
+static struct xtop_error *os_open_folders(struct os *os, const struct os_settings *settings)
+{
+	struct xtop_error *error = NULL;
+
+	os->guest.root_fd = -1;
+	if (settings->root)
+		error = os_open_folder("--root", settings->root, &os->guest.root_fd);
+	return error ? error : os_open_debug_dirs(os, settings);
 }
 
 struct xtop_error *os_create(const struct os_settings *settings, struct os **osp)
@@ -85,7 +107,7 @@ struct xtop_error *os_create(const struct os_settings *settings, struct os **osp
 		.symbols = settings->symbols,
 	};
 	memcpy(os->guest.uuid, settings->uuid, sizeof(os->guest.uuid));
-	error = os_open_root(os, settings->root);
+	error = os_open_folders(os, settings);
 	if (!error)
 		error = space_create(&os->guest.kernel);
 	if (error) {
@@ -112,6 +134,8 @@ void os_destroy(struct os *os)
 	space_destroy(os->guest.kernel);
 	if (os->guest.root_fd >= 0)
 		close(os->guest.root_fd);
+	for (unsigned i = 0; i < os->guest.debug_folders.n; i++)
+		close(os->guest.debug_folders.fds[i]);
 	free(os);
 }
 

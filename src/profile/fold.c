@@ -87,10 +87,24 @@ static void fold_learn_part(const struct fold *fold, const struct sample_vcpu *v
 	}
 }
 
+/*
+ * Which processes run Go. A process without it may have the page tables of one that has ended.
+ */
+static void fold_learn_go(const struct fold *fold, const struct sample_vcpu *vcpu)
+{
+	const struct unwind_stack *stack = &fold->stack;
+	const struct unwind_part_end *user = &stack->parts[UNWIND_USER];
+
+	if (user->walked && (stack->go_stacks || user->stop == UNWIND_COMPLETE))
+		control_set_go_stacks(fold->settings.control, vcpu->regs.cr3, stack->go_stacks,
+				      stack->go_callback);
+}
+
 static void fold_learn(const struct fold *fold, const struct sample_vcpu *vcpu)
 {
 	if (!fold->settings.control)
 		return;
+	fold_learn_go(fold, vcpu);
 	for (unsigned i = 0; i < N_UNWIND_PARTS; i++)
 		if (fold->stack.parts[i].walked)
 			fold_learn_part(fold, vcpu, &fold->stack.parts[i]);
@@ -168,7 +182,7 @@ static uint32_t fold_frame(struct fold *fold, const struct unwind_frame *frame,
 			user && fold->user_whole, answer);
 	fold->counts.frames++;
 	fold->counts.frames_unknown += answer->quality == NAME_UNKNOWN;
-	fold->counts.frames_guessed += !!(frame->flags & FRAME_GUESS);
+	fold->counts.frames_by[frame->by]++;
 	return id;
 }
 
@@ -185,15 +199,49 @@ static size_t fold_push_task(struct fold *fold)
 {
 	const struct os_task *task = &fold->task;
 	struct frames *frames = fold->settings.frames;
-	size_t n = 0;
+	uint32_t process;
 
-	if (task->process)
-		fold->frames[n++] =
-			frames_intern(frames, FRAME_KIND_PROCESS, task->process, NULL, 0);
-	if (task->process && task->thread && strcmp(task->process, task->thread) != 0)
-		fold->frames[n++] =
-			frames_intern(frames, FRAME_KIND_THREAD, task->thread, task->process, 0);
-	return n;
+	if (!task->process)
+		return 0;
+	process = frames_intern(frames, FRAME_KIND_PROCESS, task->process, task->cgroup, 0);
+	fold->frames[0] = process;
+	if (!task->thread || strcmp(task->process, task->thread) == 0)
+		return 1;
+	fold->frames[1] = frames_intern(frames, FRAME_KIND_THREAD, task->thread, task->process,
+					task->thread[0] ? process : 0);
+	return 2;
+}
+
+/* The first N frames are the sample's. */
+static void fold_log(struct fold *fold, const struct sample_vcpu *vcpu, size_t n)
+{
+	struct logged_sample sample = { .time_ns = fold->time_ns,
+					.ticks = fold->ticks,
+					.pid = fold->task.tgid,
+					.tid = fold->task.pid,
+					.vcpu = vcpu->vcpu };
+
+	sample_log_add(fold->settings.log, &sample, fold->frames, n);
+}
+
+/* Unnamed functions of one module are one, as in a table. */
+static uint32_t fold_group(const struct fold *fold, uint32_t frame)
+{
+	return frames_get(fold->settings.frames, frame)->group;
+}
+
+/* Tells how much the share of each function varies. N is not 0. */
+static void fold_measure(const struct fold *fold, size_t n)
+{
+	struct batches *self = fold->settings.self, *children = fold->settings.children;
+
+	batches_begin(self, fold->time_ns, fold->ticks);
+	batches_count(self, fold_group(fold, fold->frames[n - 1]));
+	if (!children)
+		return;
+	batches_begin(children, fold->time_ns, fold->ticks);
+	for (size_t i = 0; i < n; i++)
+		batches_count(children, fold_group(fold, fold->frames[i]));
 }
 
 /*
@@ -201,7 +249,8 @@ static size_t fold_push_task(struct fold *fold)
  * outermost function was not reached. [truncated] also stands wherever frames in between are
  * missing.
  */
-static void fold_add_stack(struct fold *fold, struct snapshot_vcpu *states)
+static void fold_add_stack(struct fold *fold, const struct sample_vcpu *vcpu,
+			   struct snapshot_vcpu *states)
 {
 	const struct unwind_stack *stack = &fold->stack;
 	struct name_answer answer = { NAME_UNKNOWN, UNKNOWN_NO_FRAME };
@@ -217,6 +266,10 @@ static void fold_add_stack(struct fold *fold, struct snapshot_vcpu *states)
 	fold_count_name(fold, &answer); /* the last answer is the innermost frame's */
 	states->last_frame = n > 0 ? fold->frames[n - 1] : FRAME_ROOT;
 	profile_add(fold->settings.profile, fold->frames, n, fold->time_ns, 1, fold->ticks);
+	if (fold->settings.log)
+		fold_log(fold, vcpu, n);
+	if (n)
+		fold_measure(fold, n);
 }
 
 /* --- samples ---------------------------------------------------------------------------------- */
@@ -228,6 +281,25 @@ static void fold_unwind(struct fold *fold, const struct sample_vcpu *vcpu)
 					      .user_whole = fold->user_whole };
 
 	unwind_stack(vcpu, &spaces, fold->settings.how, &fold->stack);
+}
+
+/*
+ * A Linux guest's stacks are also looked at for the task that runs there. A walk that guessed may
+ * be repeated with better tables.
+ */
+static bool fold_is_walked_whole(const struct fold *fold)
+{
+	const struct unwind_stack *stack = &fold->stack;
+	const struct os *os = fold->settings.os;
+
+	if (stack->stop != UNWIND_COMPLETE || !symbols_count(fold->settings.symbols) ||
+	    (os && os_is_known(os)))
+		return false;
+	for (unsigned i = 0; i < stack->n_frames; i++)
+		if (stack->frames[i].by == UNWIND_BY_GUESS ||
+		    stack->frames[i].flags & FRAME_BROKEN)
+			return false;
+	return true;
 }
 
 /* A vCPU that ran, or wanted to run. */
@@ -242,6 +314,7 @@ static void fold_add_busy(struct fold *fold, const struct sample_vcpu *vcpu)
 		return;
 	}
 	fold_unwind(fold, vcpu);
+	fold->walked_whole = fold_is_walked_whole(fold);
 	fold_learn(fold, vcpu);
 	if (fold_is_idle(fold)) {
 		counts->idle++;
@@ -255,17 +328,23 @@ static void fold_add_busy(struct fold *fold, const struct sample_vcpu *vcpu)
 	if (vcpu->user && vcpu->state == VCPU_RUNNING)
 		states->user += fold->ticks;
 	fold_count_stack(fold);
-	fold_add_stack(fold, states);
+	fold_add_stack(fold, vcpu, states);
 }
 
 void fold_add(struct fold *fold, const struct sample *sample, const struct sample_vcpu *vcpu)
 {
+	fold->walked_whole = false;
 	fold->time_ns = sample->time_ns;
 	fold->ticks = (double)sample->weight / SAMPLE_WEIGHT_TICK;
 	if (vcpu->state < VCPU_RUNNABLE)
 		fold_count_state(fold, &fold->vcpus[vcpu->vcpu], vcpu->state);
 	else
 		fold_add_busy(fold, vcpu);
+}
+
+const uint64_t *fold_get_reached(const struct fold *fold)
+{
+	return fold->walked_whole ? fold->stack.reached : NULL;
 }
 
 void fold_reset(struct fold *fold)

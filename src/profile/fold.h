@@ -11,10 +11,12 @@
 #define PROFILE_FOLD_H
 
 #include "profile/names.h"
+#include "xtop/batches.h"
 #include "xtop/control.h"
 #include "xtop/os.h"
 #include "xtop/profile.h"
 #include "xtop/sample.h"
+#include "xtop/sample_log.h"
 #include "xtop/symbol.h"
 #include "xtop/unwind.h"
 
@@ -26,7 +28,10 @@ struct fold_settings {
 	const struct symbols *symbols; /* the files of -k, or the recording's symbols */
 	struct os *os;                 /* what runs inside the guest; NULL: nobody looks */
 	enum unwind_how how;
+	struct batches *self;          /* innermost functions */
+	struct batches *children;      /* all functions of a stack; NULL: nobody asks */
 	struct control *control;       /* gets what was learned of stacks; NULL: nobody samples */
+	struct sample_log *log;        /* keeps each sample; NULL: nobody wants them */
 };
 
 struct fold {
@@ -40,11 +45,18 @@ struct fold {
 	bool user_whole; /* `user` has all code that there is */
 	struct os_task task;
 	struct unwind_stack stack;
+	bool walked_whole; /* see fold_get_reached() */
 	uint32_t frames[SNAPSHOT_MAX_DEPTH];
 };
 
 /* VCPU is of SAMPLE. */
 void fold_add(struct fold *fold, const struct sample *sample, const struct sample_vcpu *vcpu);
+/*
+ * How far the walk of the vCPU that was added last has read each of its stacks, as in struct
+ * unwind_stack. NULL: another walk may need more. That is so unless the walk reached the outermost
+ * function of a guest that has no operating system to be known, and the files of -k were there.
+ */
+const uint64_t *fold_get_reached(const struct fold *fold);
 /* Forgets all counts. */
 void fold_reset(struct fold *fold);
 

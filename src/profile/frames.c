@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "xtop/build_id.h"
 #include "xtop/hash.h"
 #include "xtop/text.h"
 
@@ -35,15 +36,21 @@ struct frames {
 	uint32_t n_unknown;
 	uint64_t refused;
 	uint64_t seed;
+	enum frames_identity identity;
 	char *(*demangle)(const char *name);
 	struct hash_table index;   /* ids */
 	struct frames_text *texts; /* newest first */
 	size_t text_bytes;
+	struct frame_file *files[FRAMES_MAX_FILES];
+	size_t n_files;
 	/*
 	 * By hash. Modules are few and often repeated. A module that is here is not stored again;
 	 * two modules with the same place drive each other out and are stored more than once.
 	 */
 	const char *modules[FRAMES_RECENT_MODULES];
+	uint16_t n_builds;
+	struct build_id *builds[FRAMES_MAX_BUILDS]; /* frame.build - 1 */
+	struct hash_table build_index;
 };
 
 /* What tells one frame from another. Strings are clean; NAME NULL: unknown. */
@@ -52,15 +59,30 @@ struct frames_key {
 	enum frame_kind kind;
 	uint64_t address;
 	const char *name, *module;
+	const struct frame_file *file; /* raw; no part of what tells frames apart; NULL: none */
 	uint64_t hash;
+	uint16_t build; /* for a new frame only */
 };
+
+/* A named function of which kind and module do not matter. */
+static bool frames_is_by_name(const struct frames *frames, enum frame_kind kind, const char *name)
+{
+	const struct frame frame = { .kind = kind };
+
+	return frames->identity == FRAMES_BY_NAME && name && frame_is_function(&frame);
+}
 
 static bool frames_is_same(const void *context, uint32_t id)
 {
 	const struct frames_key *key = context;
 	const struct frame *frame = frames_get(key->frames, id);
 
-	return frame->address == key->address && frame->kind == key->kind &&
+	if (frames_is_by_name(key->frames, key->kind, key->name))
+		return frame_is_function(frame) && !frame->unknown &&
+		       !strcmp(frame->raw_name, key->name);
+	return (frame->address == key->address ||
+		(key->name && key->frames->identity == FRAMES_BY_MODULE)) &&
+	       frame->kind == key->kind &&
 	       frame->unknown == !key->name &&
 	       (!key->name || !strcmp(frame->raw_name, key->name)) &&
 	       !strcmp(frame->module, key->module);
@@ -124,6 +146,7 @@ static bool frames_name(struct frames *frames, const struct frames_key *key, str
 	switch (key->kind) {
 	case FRAME_KIND_KERNEL:
 	case FRAME_KIND_USERLAND:
+	case FRAME_KIND_FUNCTION:
 		frame->name = frames_keep_demangled(frames, frame->raw_name);
 		break;
 	case FRAME_KIND_ROOT:
@@ -134,6 +157,51 @@ static bool frames_name(struct frames *frames, const struct frames_key *key, str
 		break;
 	}
 	return frame->name != NULL;
+}
+
+/* A clean copy of the raw TEXT. NULL: no room. */
+static const char *frames_keep_raw(struct frames *frames, const char *text)
+{
+	char clean[FRAME_NAME_BYTES];
+
+	text_clean(clean, sizeof(clean), text, 4 * sizeof(clean));
+	return *clean ? frames_keep(frames, clean) : "";
+}
+
+/* RAW, once it is clean, is KEPT. Build-ids and packages are clean already, or a little less. */
+static bool frames_is_same_file(const struct frame_file *kept, const char *clean_path,
+				const struct frame_file *raw)
+{
+	return !strcmp(kept->path, clean_path) && !strcmp(kept->build_id, raw->build_id) &&
+	       kept->incomplete == raw->incomplete;
+}
+
+/* NULL: no room, or no file. A frame does without. */
+static const struct frame_file *frames_keep_file(struct frames *frames,
+						 const struct frame_file *raw)
+{
+	_cleanup_free_ struct frame_file *file = NULL;
+	char path[FRAME_NAME_BYTES];
+
+	if (!raw)
+		return NULL;
+	text_clean(path, sizeof(path), raw->path, 4 * sizeof(path));
+	for (size_t i = 0; i < frames->n_files; i++)
+		if (frames_is_same_file(frames->files[i], path, raw))
+			return frames->files[i];
+	if (frames->n_files == FRAMES_MAX_FILES)
+		return NULL;
+	file = malloc(sizeof(*file));
+	if (!file)
+		return NULL;
+	*file = (struct frame_file){ .path = frames_keep(frames, path),
+				     .build_id = frames_keep_raw(frames, raw->build_id),
+				     .package = frames_keep_raw(frames, raw->package),
+				     .incomplete = raw->incomplete };
+	if (!file->path || !file->build_id || !file->package)
+		return NULL;
+	frames->files[frames->n_files] = no_cleanup_ptr(file);
+	return frames->files[frames->n_files++];
 }
 
 /* Room for the frame with the next id; NULL when there is none. */
@@ -151,7 +219,7 @@ static struct frame *frames_next(struct frames *frames)
 static uint32_t frames_add(struct frames *frames, const struct frames_key *key, uint32_t group)
 {
 	struct frame *frame = frames_next(frames);
-	struct frame new = { .address = key->address, .kind = key->kind };
+	struct frame new = { .address = key->address, .kind = key->kind, .build = key->build };
 
 	if (!frame || (!key->name && frames->n_unknown >= FRAMES_MAX / 2))
 		return FRAME_NONE;
@@ -160,6 +228,7 @@ static uint32_t frames_add(struct frames *frames, const struct frames_key *key, 
 	    !hash_table_add(&frames->index, key->hash, frames->n))
 		return FRAME_NONE;
 	new.group = group == FRAME_NONE ? frames->n : group;
+	new.file = frames_keep_file(frames, key->file);
 	*frame = new;
 	frames->n_unknown += new.unknown;
 	return frames->n++;
@@ -167,22 +236,33 @@ static uint32_t frames_add(struct frames *frames, const struct frames_key *key, 
 
 /* No room: FRAME_NONE; for an unnamed address its group, which is what most users look at. */
 static uint32_t frames_find_or_add(struct frames *frames, enum frame_kind kind, const char *name,
-				   const char *module, uint64_t address)
+				   const char *module, uint64_t address, uint16_t build,
+				   const struct frame_file *file)
 {
-	struct frames_key key = {
-		.frames = frames, .kind = kind, .address = address, .name = name, .module = module
-	};
+	struct frames_key key = { .frames = frames,
+				  .kind = kind,
+				  .address = address,
+				  .name = name,
+				  .module = module,
+				  .build = build,
+				  .file = file };
 	uint32_t id, group = FRAME_NONE;
 
-	key.hash = hash_word(frames->seed ^ kind, address);
-	key.hash = hash_bytes(key.hash, module, strlen(module));
+	if (frames_is_by_name(frames, kind, name)) {
+		key.hash = frames->seed;
+	} else {
+		bool by_address = !name || frames->identity == FRAMES_BY_ADDRESS;
+
+		key.hash = hash_word(frames->seed ^ kind, by_address ? address : 0);
+		key.hash = hash_bytes(key.hash, module, strlen(module));
+	}
 	if (name)
 		key.hash = hash_bytes(key.hash, name, strlen(name));
 	id = hash_table_find(&frames->index, key.hash, frames_is_same, &key);
 	if (id != HASH_NONE)
 		return id;
 	if (!name && address) {
-		group = frames_find_or_add(frames, kind, NULL, module, 0);
+		group = frames_find_or_add(frames, kind, NULL, module, 0, build, NULL);
 		if (group == FRAME_NONE)
 			return FRAME_NONE;
 	}
@@ -193,8 +273,68 @@ static uint32_t frames_find_or_add(struct frames *frames, enum frame_kind kind, 
 	return group;
 }
 
+/* --- build-ids -------------------------------------------------------------------------------- */
+
+struct frames_build_key {
+	const struct frames *frames;
+	const struct build_id *build;
+};
+
+static bool frames_is_build(const void *context, uint32_t index)
+{
+	const struct frames_build_key *key = context;
+
+	return build_id_equal(key->frames->builds[index], key->build);
+}
+
+/* The number for frame.build. 0: BUILD is not known, or there is no room. */
+static uint16_t frames_keep_build(struct frames *frames, const struct build_id *build)
+{
+	const struct frames_build_key key = { frames, build };
+	struct build_id *copy;
+	uint64_t hash;
+	uint32_t index;
+
+	if (!build || !build->size_bytes)
+		return 0;
+	hash = hash_bytes(frames->seed, build->bytes, build->size_bytes);
+	index = hash_table_find(&frames->build_index, hash, frames_is_build, &key);
+	if (index != HASH_NONE)
+		return (uint16_t)(index + 1);
+	if (frames->n_builds == FRAMES_MAX_BUILDS)
+		return 0;
+	copy = malloc(sizeof(*copy));
+	if (!copy || !hash_table_add(&frames->build_index, hash, frames->n_builds)) {
+		free(copy);
+		return 0;
+	}
+	*copy = *build;
+	frames->builds[frames->n_builds++] = copy;
+	return frames->n_builds;
+}
+
+const struct build_id *frames_get_build(const struct frames *frames, const struct frame *frame)
+{
+	return frame->build ? frames->builds[frame->build - 1] : NULL;
+}
+
+/* --- interning -------------------------------------------------------------------------------- */
+
 uint32_t frames_intern(struct frames *frames, enum frame_kind kind, const char *name,
 		       const char *module, uint64_t address)
+{
+	return frames_intern_place(frames, kind, name, module, address, NULL, NULL);
+}
+
+uint32_t frames_intern_code(struct frames *frames, enum frame_kind kind, const char *name,
+			    const char *module, uint64_t address, const struct build_id *build)
+{
+	return frames_intern_place(frames, kind, name, module, address, build, NULL);
+}
+
+uint32_t frames_intern_place(struct frames *frames, enum frame_kind kind, const char *name,
+			     const char *module, uint64_t address, const struct build_id *build,
+			     const struct frame_file *file)
 {
 	char clean_name[FRAME_NAME_BYTES], clean_module[FRAME_MODULE_BYTES] = "";
 	uint32_t id;
@@ -206,7 +346,8 @@ uint32_t frames_intern(struct frames *frames, enum frame_kind kind, const char *
 		text_clean(clean_name, sizeof(clean_name), name, 4 * sizeof(clean_name));
 	if (module)
 		text_clean(clean_module, sizeof(clean_module), module, 4 * sizeof(clean_module));
-	id = frames_find_or_add(frames, kind, name ? clean_name : NULL, clean_module, address);
+	id = frames_find_or_add(frames, kind, name ? clean_name : NULL, clean_module, address,
+				frames_keep_build(frames, build), file);
 	if (id != FRAME_NONE)
 		return id;
 	frames->refused++;
@@ -215,11 +356,12 @@ uint32_t frames_intern(struct frames *frames, enum frame_kind kind, const char *
 
 static bool frames_add_fixed(struct frames *frames)
 {
-	return frames_find_or_add(frames, FRAME_KIND_ROOT, "all", "", 0) == FRAME_ROOT &&
-	       frames_find_or_add(frames, FRAME_KIND_MARK, "[evicted]", "", 0) == FRAME_EVICTED &&
-	       frames_find_or_add(frames, FRAME_KIND_MARK, "[truncated]", "", 0) ==
+	return frames_find_or_add(frames, FRAME_KIND_ROOT, "all", "", 0, 0, NULL) == FRAME_ROOT &&
+	       frames_find_or_add(frames, FRAME_KIND_MARK, "[evicted]", "", 0, 0, NULL) ==
+		       FRAME_EVICTED &&
+	       frames_find_or_add(frames, FRAME_KIND_MARK, "[truncated]", "", 0, 0, NULL) ==
 		       FRAME_TRUNCATED &&
-	       frames_find_or_add(frames, FRAME_KIND_MARK, NULL, "", 0) == FRAME_UNKNOWN;
+	       frames_find_or_add(frames, FRAME_KIND_MARK, NULL, "", 0, 0, NULL) == FRAME_UNKNOWN;
 }
 
 struct xtop_error *frames_create(char *(*demangle)(const char *name), struct frames **framesp)
@@ -240,16 +382,26 @@ struct xtop_error *frames_create(char *(*demangle)(const char *name), struct fra
 	return NULL;
 }
 
+void frames_set_identity(struct frames *frames, enum frames_identity identity)
+{
+	frames->identity = identity;
+}
+
 void frames_destroy(struct frames *frames)
 {
 	if (!frames)
 		return;
 	for (size_t i = 0; i < FRAMES_MAX / FRAMES_CHUNK; i++)
 		free(frames->chunks[i]);
+	for (size_t i = 0; i < frames->n_files; i++)
+		free(frames->files[i]);
 	for (struct frames_text *text = frames->texts, *older; text; text = older) {
 		older = text->older;
 		free(text);
 	}
+	for (uint16_t i = 0; i < frames->n_builds; i++)
+		free(frames->builds[i]);
+	hash_table_deinit(&frames->build_index);
 	hash_table_deinit(&frames->index);
 	free(frames);
 }
@@ -273,8 +425,10 @@ size_t frames_memory_bytes(const struct frames *frames)
 {
 	size_t n_chunks = (frames->n + FRAMES_CHUNK - 1) / FRAMES_CHUNK;
 
-	return sizeof(*frames) + n_chunks * FRAMES_CHUNK * sizeof(struct frame) +
-	       frames->index.n_slots * sizeof(*frames->index.slots) + frames->text_bytes;
+	return sizeof(*frames) + frames->n_files * sizeof(struct frame_file) +
+	       n_chunks * FRAMES_CHUNK * sizeof(struct frame) +
+	       frames->index.n_slots * sizeof(*frames->index.slots) + frames->text_bytes +
+	       frames->n_builds * sizeof(struct build_id);
 }
 
 const char *frame_text(const struct frame *frame, bool addresses, char buffer[FRAME_TEXT_BYTES])

@@ -9,10 +9,26 @@
 
 #include "xtop/hash.h"
 
+/*
+ * The addresses that a function without a symbol was met at. When there are more, the one that was
+ * met least often gives its place and its count to the newest one: what most samples have stays
+ * (Metwally, Agrawal and El Abbadi, "Efficient Computation of Frequent and Top-k Elements in Data
+ * Streams", 2005).
+ */
+#define NAME_PLACES 4
+
+struct name_places {
+	uint32_t frame;
+	uint32_t distances[NAME_PLACES]; /* from the function's start */
+	uint32_t counts[NAME_PLACES];    /* 0: free */
+};
+
 struct name_slot {
 	uint64_t generation; /* of the space; 0: the slot is empty, or there is no space */
 	uint64_t address;
 	uint32_t frame;
+	uint32_t distance;   /* from the start of a function without a symbol */
+	uint32_t places;     /* index of the function's places + 1; 0: none */
 	uint8_t kind;    /* enum frame_kind */
 	uint8_t quality; /* enum name_quality */
 	uint8_t cause;   /* enum unknown_cause */
@@ -30,6 +46,8 @@ struct names {
 	uint32_t newest; /* the highest frame that was ever remembered */
 	size_t n_late;
 	struct late_name late[NAMES_MAX_LATE]; /* ascending by frame: new ids are always higher */
+	size_t n_places;
+	struct name_places places[NAMES_MAX_PLACES]; /* ascending by frame, as LATE */
 	struct name_slot cache[NAMES_CACHE_SLOTS];
 };
 
@@ -57,18 +75,131 @@ void names_destroy(struct names *names)
 
 /*
  * Remembers FRAME, once: a frame is new if its id is higher than all others. A file that was read
- * in whole will never have more names, so its frames are not remembered.
+ * in whole, and whose debug file nobody fetches, will never have more names: its frames are not
+ * remembered.
  */
 static void names_remember(struct names *names, uint32_t frame, const struct image *image,
 			   uint64_t address)
 {
-	if (!image->incomplete || names->n_late == NAMES_MAX_LATE || frame <= names->newest)
+	if (!(image->incomplete || image->awaits_names) || names->n_late == NAMES_MAX_LATE ||
+	    frame <= names->newest)
 		return;
 	names->newest = frame;
 	names->late[names->n_late++] = (struct late_name){
 		.frame = frame, .now = frame, .address = address, .place = image_place_ref(image)
 	};
 }
+
+/* --- places in functions ---------------------------------------------------------------------- */
+
+/*
+ * Index + 1 of the places of FRAME. 0: there is no room. Frames come in ascending order, as new ids
+ * are always higher: so one that is not found and not the highest was met when there was no room.
+ */
+static uint32_t names_find_places(struct names *names, uint32_t frame)
+{
+	size_t from = 0, to = names->n_places;
+
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+
+		if (names->places[middle].frame < frame)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	if (from < names->n_places)
+		return names->places[from].frame == frame ? (uint32_t)from + 1 : 0;
+	if (names->n_places == NAMES_MAX_PLACES)
+		return 0;
+	names->places[names->n_places] = (struct name_places){ .frame = frame };
+	return (uint32_t)++names->n_places;
+}
+
+static void names_count_place(struct name_places *places, uint32_t distance)
+{
+	unsigned least = 0;
+
+	for (unsigned i = 0; i < NAME_PLACES; i++) {
+		if (places->counts[i] && places->distances[i] == distance) {
+			least = i;
+			break;
+		}
+		if (places->counts[i] < places->counts[least])
+			least = i;
+	}
+	places->distances[least] = distance;
+	places->counts[least] += places->counts[least] < UINT32_MAX;
+}
+
+static unsigned name_places_best(const struct name_places *places)
+{
+	unsigned best = 0;
+
+	for (unsigned i = 1; i < NAME_PLACES; i++)
+		if (places->counts[i] > places->counts[best])
+			best = i;
+	return best;
+}
+
+/* How often the function was met; counts that were taken over are right in sum. */
+static uint64_t name_places_sum(const struct name_places *places)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < NAME_PLACES; i++)
+		sum += places->counts[i];
+	return sum;
+}
+
+/* The count that SNAPSHOT_MAX_PLACES functions reach, and no more; 1 if there are fewer. */
+static uint64_t names_find_least(const struct names *names)
+{
+	uint64_t low = 1, high = UINT64_C(1) << 34;
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+		size_t n = 0;
+
+		for (size_t i = 0; i < names->n_places; i++)
+			n += name_places_sum(&names->places[i]) >= middle;
+		if (n > SNAPSHOT_MAX_PLACES)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+void names_get_places(const struct names *names, struct snapshot *snapshot)
+{
+	uint64_t least = names_find_least(names);
+
+	snapshot->n_places = 0;
+	for (size_t i = 0; i < names->n_places; i++) {
+		const struct name_places *places = &names->places[i];
+
+		if (name_places_sum(places) >= least)
+			snapshot->places[snapshot->n_places++] = (struct snapshot_place){
+				places->frame, places->distances[name_places_best(places)]
+			};
+	}
+}
+
+void names_reset_places(struct names *names)
+{
+	for (size_t i = 0; i < names->n_places; i++)
+		memset(names->places[i].counts, 0, sizeof(names->places[i].counts));
+}
+
+static void names_print_build_id(const struct build_id *id, char *text)
+{
+	*text = '\0';
+	for (size_t i = 0; i < id->size_bytes; i++)
+		snprintf(text + 2 * i, 3, "%02x", id->bytes[i]);
+}
+
+/* --- names without a symbol ------------------------------------------------------------------- */
 
 /*
  * "libc.so.6+0x27240": the same place in every process. The place is where the function begins; all
@@ -77,16 +208,27 @@ static void names_remember(struct names *names, uint32_t frame, const struct ima
 static void names_fill_offset(struct names *names, struct name_slot *slot,
 			      const struct mapping *mapping)
 {
-	const struct image *image = mapping->image;
+	struct image *image = mapping->image;
 	uint64_t address = slot->address - mapping->bias, start = address, end, offset;
-	char name[FRAME_MODULE_BYTES + 20];
+	char name[FRAME_MODULE_BYTES + 20], build_id[2 * BUILD_ID_MAX_BYTES + 1];
+	const struct frame_file file = { .path = image->path ? image->path : "",
+					 .build_id = build_id,
+					 .package = image->package ? image->package : "",
+					 .incomplete = image->incomplete };
 
 	slot->quality = unwind_tables_find_function(&image->tables, address, &start, &end)
 				? NAME_FUNCTION
 				: NAME_OFFSET;
 	offset = start + mapping->bias - mapping->start + mapping->file_offset;
 	snprintf(name, sizeof(name), "%s+0x%llx", image->name, (unsigned long long)offset);
-	slot->frame = frames_intern(names->frames, slot->kind, name, image->name, offset);
+	names_print_build_id(&image->build_id, build_id);
+	image->wants_names = true;
+	slot->frame = frames_intern_place(names->frames, slot->kind, name, image->name, offset,
+					  &image->build_id, &file);
+	if (slot->quality == NAME_FUNCTION && slot->frame >= N_FRAME_IDS) {
+		slot->places = names_find_places(names, slot->frame);
+		slot->distance = (uint32_t)(address - start);
+	}
 	names_remember(names, slot->frame, image, address);
 }
 
@@ -123,9 +265,11 @@ static void names_fill_unnamed(struct names *names, struct name_slot *slot,
 	} else if (mapping && mapping->image && by_offset) {
 		names_fill_offset(names, slot, mapping);
 	} else {
-		slot->frame = frames_intern(names->frames, kind, NULL,
-					    mapping && mapping->image ? mapping->image->name : "",
-					    slot->address);
+		const struct image *image = mapping ? mapping->image : NULL;
+
+		slot->frame = frames_intern_code(names->frames, kind, NULL,
+						 image ? image->name : "", slot->address,
+						 image ? &image->build_id : NULL);
 	}
 }
 
@@ -143,8 +287,9 @@ static void names_fill(struct names *names, struct name_slot *slot, const struct
 		return;
 	}
 	slot->quality = NAME_SYMBOL;
-	slot->frame = frames_intern(names->frames, slot->kind, entry.name, mapping->image->name,
-				    entry.start - mapping->bias);
+	slot->frame = frames_intern_code(names->frames, slot->kind, entry.name,
+					 mapping->image->name, entry.start - mapping->bias,
+					 &mapping->image->build_id);
 }
 
 uint32_t names_find(struct names *names, const struct space *space, uint64_t address,
@@ -159,8 +304,11 @@ uint32_t names_find(struct names *names, const struct space *space, uint64_t add
 		slot->generation = generation;
 		slot->address = address;
 		slot->kind = kind;
+		slot->places = 0;
 		names_fill(names, slot, space, by_offset);
 	}
+	if (slot->places)
+		names_count_place(&names->places[slot->places - 1], slot->distance);
 	answer->quality = slot->quality;
 	answer->cause = slot->cause;
 	return slot->frame;
@@ -174,8 +322,8 @@ static bool names_poll_one(struct names *names, struct late_name *late, const st
 
 	if (!image->symtab || !symtab_find(image->symtab, late->address, &entry))
 		return false;
-	late->now = frames_intern(names->frames, FRAME_KIND_USERLAND, entry.name, image->name,
-				  entry.start);
+	late->now = frames_intern_code(names->frames, FRAME_KIND_USERLAND, entry.name, image->name,
+				       entry.start, &image->build_id);
 	return true;
 }
 
@@ -194,7 +342,8 @@ bool names_poll(struct names *names)
 		bool found = image && late.now == late.frame && names_poll_one(names, &late, image);
 
 		any |= found;
-		if (found || (image && image->incomplete && late.now == late.frame))
+		if (found || (image && (image->incomplete || image->awaits_names) &&
+			      late.now == late.frame))
 			names->late[n++] = late;
 		else
 			image_place_unref(late.place);

@@ -24,6 +24,7 @@
  */
 #define NAMES_CACHE_SLOTS LIMIT(16384, 256)
 #define NAMES_MAX_LATE    LIMIT(16384, 64) /* frames that are remembered for a better name */
+#define NAMES_MAX_PLACES  LIMIT(4096, 64)  /* functions without a symbol whose samples are placed */
 
 enum name_quality {
 	NAME_SYMBOL,  /* a function's name */
@@ -56,5 +57,9 @@ uint32_t names_find(struct names *names, const struct space *space, uint64_t add
  */
 bool names_poll(struct names *names);
 uint32_t names_now(void *names, uint32_t frame);
+
+/* Fills in the places, which are counted since the last names_reset_places(). */
+void names_get_places(const struct names *names, struct snapshot *snapshot);
+void names_reset_places(struct names *names);
 
 #endif

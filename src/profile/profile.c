@@ -407,7 +407,7 @@ void profile_reset(struct profile *profile)
 }
 
 void profile_add(struct profile *profile, const uint32_t *frames, size_t n, uint64_t time_ns,
-		 uint32_t count, double ticks)
+		 uint64_t count, double ticks)
 {
 	static const uint32_t unknown = FRAME_UNKNOWN;
 	uint32_t limit =

@@ -31,6 +31,8 @@ struct resolver {
 	struct frames *frames;
 	struct names *names;
 	struct profile *profile;
+	struct snapshot *baseline; /* NULL: none */
+	struct batches *self, *children; /* CHILDREN NULL: nobody asks */
 	uint64_t sequence, resets;
 	struct vcpu_times forgotten[GUEST_MAX_VCPUS]; /* until the last reset */
 	uint64_t latest_ns;    /* time of the latest sample, on the samples' clock */
@@ -41,6 +43,7 @@ struct resolver {
 	uint64_t hurry_turn_ns; /* when the thread first knew of it in this turn */
 	uint64_t hurry_cpu_ns;  /* the thread's CPU time when it first knew of it */
 	struct fold fold;      /* has the counts */
+	struct recording_trim trim; /* the current sample, if it is recorded */
 	/* What another thread wants to be done on this thread; CALL NULL: nothing. */
 	pthread_mutex_t lock;
 	pthread_cond_t called;
@@ -75,6 +78,20 @@ static bool resolver_is_over(void *context)
 
 /* --- life ------------------------------------------------------------------------------------- */
 
+/* The frames of the baseline come first. Equal ones of the run are the same frames then. */
+static struct xtop_error *resolver_take_baseline(struct resolver *resolver)
+{
+	const struct snapshot *baseline = resolver->settings.baseline;
+
+	if (resolver->settings.compared)
+		frames_set_identity(resolver->frames, baseline && snapshot_is_plain(baseline)
+							      ? FRAMES_BY_NAME
+							      : FRAMES_BY_MODULE);
+	if (!baseline)
+		return NULL;
+	return snapshot_translate(baseline, resolver->frames, &resolver->baseline);
+}
+
 struct xtop_error *resolver_create(const struct resolver_settings *settings,
 				   struct resolver **resolverp)
 {
@@ -88,10 +105,16 @@ struct xtop_error *resolver_create(const struct resolver_settings *settings,
 	pthread_cond_init(&resolver->called, NULL);
 	error = frames_create(symbol_demangle, &resolver->frames);
 	if (!error)
+		error = resolver_take_baseline(resolver);
+	if (!error)
 		error = names_create(resolver->frames, &resolver->names);
 	if (!error)
 		error = profile_create(settings->max_nodes, settings->half_life_ns,
 				       resolver->frames, &resolver->profile);
+	if (!error)
+		error = batches_create(settings->half_life_ns, &resolver->self);
+	if (!error && settings->compared)
+		error = batches_create(0, &resolver->children);
 	if (error) {
 		resolver_destroy(resolver);
 		return error;
@@ -100,10 +123,13 @@ struct xtop_error *resolver_create(const struct resolver_settings *settings,
 		.frames = resolver->frames,
 		.names = resolver->names,
 		.profile = resolver->profile,
+		.self = resolver->self,
+		.children = resolver->children,
 		.symbols = settings->symbols,
 		.os = settings->os,
 		.how = settings->how,
 		.control = settings->live ? settings->control : NULL,
+		.log = settings->log,
 	};
 	*resolverp = resolver;
 	return NULL;
@@ -113,6 +139,10 @@ void resolver_destroy(struct resolver *resolver)
 {
 	if (!resolver)
 		return;
+	recording_trim_deinit(&resolver->trim);
+	snapshot_destroy(resolver->baseline);
+	batches_destroy(resolver->self);
+	batches_destroy(resolver->children);
 	profile_destroy(resolver->profile);
 	names_destroy(resolver->names);
 	frames_destroy(resolver->frames);
@@ -122,6 +152,13 @@ void resolver_destroy(struct resolver *resolver)
 }
 
 /* --- records ---------------------------------------------------------------------------------- */
+
+static void resolver_rename(struct resolver *resolver)
+{
+	profile_rename(resolver->profile, names_now, resolver->names);
+	if (resolver->settings.log)
+		sample_log_rename(resolver->settings.log, names_now, resolver->names);
+}
 
 /* Looks for modules and for missing names, if it is time for that. */
 static void resolver_poll(struct resolver *resolver, uint64_t now_ns)
@@ -133,7 +170,7 @@ static void resolver_poll(struct resolver *resolver, uint64_t now_ns)
 	if (now_ns >= resolver->next_poll_ns) {
 		resolver->next_poll_ns = now_ns + RESOLVER_POLL_NS;
 		if (names_poll(resolver->names))
-			profile_rename(resolver->profile, names_now, resolver->names);
+			resolver_rename(resolver);
 	}
 	if (resolver->settings.writer)
 		recording_writer_write_poll(resolver->settings.writer, now_ns);
@@ -161,17 +198,33 @@ static void resolver_measure_lag(struct resolver *resolver, uint64_t time_ns)
 		resolver->fold.counts.lag_ns = lag_ns;
 }
 
+/*
+ * In a recording a sample stands behind the guest memory that was read for it, and has the stack
+ * bytes that were needed. Without memory for that it has all.
+ */
 static void resolver_add_sample(struct resolver *resolver, const struct sample *sample)
 {
+	struct recording_writer *writer = resolver->settings.writer;
+	const void *record = sample;
+	size_t size_bytes = sample->size_bytes;
 	const struct sample_vcpu *vcpu;
+	bool trims = writer && recording_trim_begin(&resolver->trim, sample);
 
 	if (resolver->settings.live)
 		resolver_measure_lag(resolver, sample->time_ns);
 	resolver->latest_ns = sample->time_ns;
 	resolver->period_ns = sample->period_ns;
 	vcpu = sample_first_vcpu(sample);
-	for (unsigned i = 0; i < sample->n_vcpus; i++, vcpu = sample_next_vcpu(vcpu))
+	for (unsigned i = 0; i < sample->n_vcpus; i++, vcpu = sample_next_vcpu(vcpu)) {
 		fold_add(&resolver->fold, sample, vcpu);
+		if (trims)
+			recording_trim_add(&resolver->trim, vcpu,
+					   fold_get_reached(&resolver->fold));
+	}
+	if (trims)
+		record = recording_trim_end(&resolver->trim, &size_bytes);
+	if (writer)
+		recording_writer_write(writer, record, size_bytes);
 }
 
 /*
@@ -200,9 +253,6 @@ void resolver_add(struct resolver *resolver, const void *record, size_t size_byt
 		return;
 	}
 	resolver_add_sample(resolver, record);
-	/* In a recording a sample stands behind the guest memory that was read for it. */
-	if (resolver->settings.writer)
-		recording_writer_write(resolver->settings.writer, record, size_bytes);
 	if (resolver->settings.recorded)
 		recorded_memory_end_turn(resolver->settings.recorded);
 }
@@ -245,6 +295,32 @@ static void resolver_get_times(const struct resolver *resolver, struct snapshot 
 	}
 }
 
+/* Best effort: without memory nothing is known of how shares vary. */
+static void resolver_get_effects(const struct resolver *resolver, struct snapshot *snapshot)
+{
+	struct snapshot_effect *effects =
+		reallocarray(NULL, snapshot->n_frames, sizeof(*effects));
+
+	snapshot->worth_live = batches_get_worth(resolver->self, true);
+	snapshot->worth_total = batches_get_worth(resolver->self, false);
+	for (uint32_t i = 0; effects && i < snapshot->n_frames; i++)
+		effects[i] = (struct snapshot_effect){
+			.live = (float)batches_get_effect(resolver->self, i, true),
+			.total = (float)batches_get_effect(resolver->self, i, false),
+		};
+	snapshot->effects = effects;
+}
+
+const struct snapshot *resolver_get_baseline(const struct resolver *resolver)
+{
+	return resolver->baseline;
+}
+
+const struct batches *resolver_get_batches(const struct resolver *resolver, bool children)
+{
+	return children ? resolver->children : resolver->self;
+}
+
 /* Fills in what profile_copy() could not know. */
 static void resolver_complete(struct resolver *resolver, struct snapshot *snapshot)
 {
@@ -262,6 +338,8 @@ static void resolver_complete(struct resolver *resolver, struct snapshot *snapsh
 	memcpy(snapshot->vcpus, resolver->fold.vcpus,
 	       settings->n_vcpus * sizeof(snapshot->vcpus[0]));
 	resolver_get_times(resolver, snapshot);
+	names_get_places(resolver->names, snapshot);
+	resolver_get_effects(resolver, snapshot);
 	resolver_describe(resolver, snapshot);
 	snapshot->lag_ns = resolver->lag_ns;
 	resolver->lag_ns = 0;
@@ -342,7 +420,13 @@ static void resolver_reset(struct resolver *resolver)
 		return;
 	resolver->resets = resets;
 	profile_reset(resolver->profile);
+	if (resolver->settings.log)
+		sample_log_clear(resolver->settings.log);
+	batches_reset(resolver->self);
+	if (resolver->children)
+		batches_reset(resolver->children);
 	fold_reset(&resolver->fold);
+	names_reset_places(resolver->names);
 	control_get_times(resolver->settings.control, resolver->forgotten, GUEST_MAX_VCPUS);
 }
 

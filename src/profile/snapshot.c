@@ -8,8 +8,11 @@
 
 #include "xtop/snapshot.h"
 
+#include <inttypes.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct snapshot_slot {
 	_Atomic(struct snapshot *) published;
@@ -28,6 +31,15 @@ struct snapshot_node *snapshot_nodes_create(size_t n)
 	if (n > SNAPSHOT_STEP_NODES)
 		n = (n + SNAPSHOT_STEP_NODES - 1) / SNAPSHOT_STEP_NODES * SNAPSHOT_STEP_NODES;
 	return reallocarray(NULL, n, sizeof(struct snapshot_node));
+}
+
+void snapshot_nodes_close(struct snapshot_node *nodes, size_t n)
+{
+	for (size_t i = n; i-- > 1;) {
+		struct snapshot_node *parent = &nodes[nodes[i].parent];
+
+		parent->end = nodes[i].end > parent->end ? nodes[i].end : parent->end;
+	}
 }
 
 void snapshot_nodes_sum(struct snapshot_node *nodes, size_t n)
@@ -60,7 +72,52 @@ void snapshot_destroy(struct snapshot *snapshot)
 	if (!snapshot)
 		return;
 	free(snapshot->nodes);
+	free(snapshot->effects);
 	free(snapshot);
+}
+
+static int snapshot_compare_places(const void *a, const void *b)
+{
+	const struct snapshot_place *x = a, *y = b;
+
+	return (x->frame > y->frame) - (x->frame < y->frame);
+}
+
+const char *snapshot_raw_name(const struct snapshot *snapshot, uint32_t id,
+			      char buffer[SNAPSHOT_NAME_BYTES])
+{
+	const struct frame *frame = frames_get(snapshot->frames, id);
+	const struct snapshot_place key = { .frame = id }, *place;
+
+	place = bsearch(&key, snapshot->places, snapshot->n_places, sizeof(key),
+			snapshot_compare_places);
+	if (!place || (size_t)snprintf(buffer, SNAPSHOT_NAME_BYTES, "%s (0x%" PRIx64 ")",
+				       frame->raw_name, frame->address + place->distance_bytes) >=
+			      SNAPSHOT_NAME_BYTES)
+		return frame->raw_name;
+	return buffer;
+}
+
+struct snapshot *snapshot_copy(const struct snapshot *from)
+{
+	struct snapshot *to = snapshot_create(from->n_nodes);
+	struct snapshot_node *nodes;
+
+	if (!to)
+		return NULL;
+	nodes = to->nodes;
+	*to = *from;
+	to->nodes = nodes;
+	memcpy(nodes, from->nodes, from->n_nodes * sizeof(*nodes));
+	if (!from->effects)
+		return to;
+	to->effects = reallocarray(NULL, from->n_frames, sizeof(*to->effects));
+	if (!to->effects) {
+		snapshot_destroy(to);
+		return NULL;
+	}
+	memcpy(to->effects, from->effects, from->n_frames * sizeof(*to->effects));
+	return to;
 }
 
 struct xtop_error *snapshot_slot_create(struct snapshot_slot **slotp)

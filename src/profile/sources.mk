@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libxtop_a_SOURCES += \
+	include/xtop/batches.h \
 	include/xtop/frames.h \
 	include/xtop/profile.h \
 	include/xtop/resolver.h \
+	include/xtop/sample_log.h \
 	include/xtop/snapshot.h \
+	src/profile/batches.c \
 	src/profile/fold.c \
 	src/profile/fold.h \
 	src/profile/frames.c \
@@ -11,4 +14,6 @@ libxtop_a_SOURCES += \
 	src/profile/names.h \
 	src/profile/profile.c \
 	src/profile/resolver.c \
-	src/profile/snapshot.c
+	src/profile/sample_log.c \
+	src/profile/snapshot.c \
+	src/profile/translate.c

@@ -218,6 +218,28 @@ bool branches_step(struct branches *branches, uint32_t first, uint32_t n, size_t
 	return true;
 }
 
+bool branches_match(struct branches *now, size_t from, struct branches *base, uint32_t base_first,
+		    uint32_t base_n)
+{
+	size_t base_from;
+
+	if (!branches_step(base, base_first, base_n, &base_from))
+		return false;
+	for (size_t i = from; i < now->n; i++) {
+		struct branch *branch = &now->list[i];
+		const struct branch_slot *slot = branch->frame < base->snapshot->n_frames
+							 ? &base->slots[branch->frame]
+							 : NULL;
+
+		if (!slot || slot->step != base->step)
+			continue;
+		branch->base_first = base->list[slot->index].first;
+		branch->base_n = base->list[slot->index].n;
+		branch->base = base->list[slot->index].weights;
+	}
+	return true;
+}
+
 bool branches_any(const struct branches *branches, uint32_t first, uint32_t n)
 {
 	for (uint32_t i = first; i < first + n; i++) {

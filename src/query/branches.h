@@ -27,6 +27,9 @@ struct branch {
 	uint32_t frame;
 	uint32_t first, n; /* members */
 	struct weights weights;
+	/* branches_match(): the same branch of another run. */
+	uint32_t base_first, base_n;
+	struct weights base;
 };
 
 /* What is known of a frame. */
@@ -66,6 +69,12 @@ bool branches_start_leaves(struct branches *branches);
  * which they were first seen. False: out of memory.
  */
 bool branches_step(struct branches *branches, uint32_t first, uint32_t n, size_t *fromp);
+/*
+ * NOW has stepped: its branches from FROM on get what BASE has for the same functions, one step
+ * from BASE's members. Both runs have the same frames. False: out of memory.
+ */
+bool branches_match(struct branches *now, size_t from, struct branches *base, uint32_t base_first,
+		    uint32_t base_n);
 /* Whether a step from there would find a branch. */
 bool branches_any(const struct branches *branches, uint32_t first, uint32_t n);
 struct branches_mark branches_mark(const struct branches *branches);

@@ -49,6 +49,7 @@ void call_tree_set_all(struct call_tree_folds *folds, bool open)
 struct call_tree_layout {
 	const struct call_tree_settings *settings;
 	struct branches branches;
+	struct branches base; /* of settings.base, if there is one */
 	struct call_tree *tree;
 	double least; /* the smallest weight of a branch with a line of its own */
 	size_t max_lines;
@@ -62,11 +63,13 @@ struct call_tree_place {
 	double weight;
 	uint64_t key, bars;
 	unsigned forks;
+	uint32_t base_first, base_n; /* members of BASE */
 };
 
 static struct call_tree_line *layout_add(struct call_tree_layout *layout,
 					 const struct call_tree_place *place, uint32_t frame,
-					 const struct weights *weights)
+					 const struct weights *weights,
+					 const struct weights *base)
 {
 	struct call_tree *tree = layout->tree;
 	struct call_tree_line *line;
@@ -79,6 +82,7 @@ static struct call_tree_line *layout_add(struct call_tree_layout *layout,
 	*line = (struct call_tree_line){ .frame = frame,
 					 .key = branches_key(place->key, frame),
 					 .weights = *weights,
+					 .base = *base,
 					 .forks = place->forks,
 					 .bars = place->bars };
 	if (layout->settings->kind != CALL_TREE_DOWN) {
@@ -106,7 +110,7 @@ static struct call_tree_place layout_enter(const struct call_tree_layout *layout
 {
 	return (struct call_tree_place){
 		branch->first, branch->n,  branches_weight(&layout->branches, &branch->weights),
-		line->key,     line->bars, line->forks
+		line->key,     line->bars, line->forks, branch->base_first, branch->base_n
 	};
 }
 
@@ -126,12 +130,12 @@ static int branch_compare(const void *pointer_a, const void *pointer_b, void *po
  * counted in *N_LEFTP and summed in *LEFT.
  */
 static size_t layout_sort(struct call_tree_layout *layout, size_t from, size_t *n_leftp,
-			  struct weights *left)
+			  struct weights *left, struct weights *left_base)
 {
 	struct branches *branches = &layout->branches;
 	size_t n = 0, total = branches->n - from;
 
-	*left = (struct weights){ 0 };
+	*left = *left_base = (struct weights){ 0 };
 	for (size_t i = 0; i < total; i++) {
 		struct branch branch = branches->list[from + i];
 
@@ -142,6 +146,8 @@ static size_t layout_sort(struct call_tree_layout *layout, size_t from, size_t *
 		left->children_live += branch.weights.children_live;
 		left->children_ticks += branch.weights.children_ticks;
 		left->children_total += branch.weights.children_total;
+		left_base->children_live += branch.base.children_live;
+		left_base->children_ticks += branch.base.children_ticks;
 	}
 	*n_leftp = total - n;
 	qsort_r(&branches->list[from], n, sizeof(*branches->list), branch_compare, branches);
@@ -156,22 +162,22 @@ static void layout_fork(struct call_tree_layout *layout, struct call_tree_place 
 	struct branches *branches = &layout->branches;
 	uint64_t bars = place.bars, bar = 1ULL << place.forks;
 	struct call_tree_line *line;
-	struct weights left;
-	size_t n_left, n = layout_sort(layout, from, &n_left, &left);
+	struct weights left, left_base;
+	size_t n_left, n = layout_sort(layout, from, &n_left, &left, &left_base);
 
 	place.forks++;
 	for (size_t i = 0; i < n && !layout->failed; i++) {
 		struct branch branch = branches->list[from + i];
 
 		place.bars = i + 1 < n || n_left ? bars | bar : bars;
-		line = layout_add(layout, &place, branch.frame, &branch.weights);
+		line = layout_add(layout, &place, branch.frame, &branch.weights, &branch.base);
 		if (!line)
 			return;
 		if (layout_opens(layout, line, &branch, false))
 			layout_place(layout, layout_enter(layout, line, &branch));
 	}
 	place.bars = bars;
-	line = n_left ? layout_add(layout, &place, FRAME_NONE, &left) : NULL;
+	line = n_left ? layout_add(layout, &place, FRAME_NONE, &left, &left_base) : NULL;
 	if (line)
 		line->more = n_left;
 }
@@ -181,13 +187,17 @@ static void layout_place(struct call_tree_layout *layout, struct call_tree_place
 {
 	struct branches *branches = &layout->branches;
 	struct branches_mark mark = branches_mark(branches);
+	struct branches_mark base_mark = branches_mark(&layout->base);
 
 	for (;;) {
 		struct call_tree_line *line;
 		struct branch only;
 		size_t from;
 
-		if (!branches_step(branches, place.first, place.n, &from)) {
+		if (!branches_step(branches, place.first, place.n, &from) ||
+		    (layout->settings->base &&
+		     !branches_match(branches, from, &layout->base, place.base_first,
+				     place.base_n))) {
 			layout->failed = true;
 			break;
 		}
@@ -200,7 +210,7 @@ static void layout_place(struct call_tree_layout *layout, struct call_tree_place
 				layout_fork(layout, place, from);
 			break;
 		}
-		line = layout_add(layout, &place, only.frame, &only.weights);
+		line = layout_add(layout, &place, only.frame, &only.weights, &only.base);
 		if (!line)
 			break;
 		line->straight = true;
@@ -209,6 +219,7 @@ static void layout_place(struct call_tree_layout *layout, struct call_tree_place
 		place = layout_enter(layout, line, &only);
 	}
 	branches_pop(branches, mark);
+	branches_pop(&layout->base, base_mark);
 }
 
 /* --- where a tree starts ---------------------------------------------------------------------- */
@@ -231,19 +242,32 @@ static bool layout_start_callers(struct branches *branches, uint32_t frame)
 	return true;
 }
 
-static bool layout_start(struct call_tree_layout *layout)
+static bool layout_start(const struct call_tree_settings *settings, struct branches *branches)
 {
-	struct branches *branches = &layout->branches;
-
-	switch (layout->settings->kind) {
+	switch (settings->kind) {
 	case CALL_TREE_DOWN:
 		return branches_start_root(branches);
 	case CALL_TREE_INVERTED:
 		return branches_start_leaves(branches);
 	case CALL_TREE_CALLERS:
-		return layout_start_callers(branches, layout->settings->frame);
+		return layout_start_callers(branches, settings->frame);
 	}
 	return true;
+}
+
+/* The other run, if there is one, is walked beside this one. */
+static struct xtop_error *layout_start_base(struct call_tree_layout *layout)
+{
+	const struct call_tree_settings *settings = layout->settings;
+	struct xtop_error *error;
+
+	if (!settings->base)
+		return NULL;
+	error = branches_init(&layout->base, settings->base, settings->addresses, settings->totals,
+			      settings->kind == CALL_TREE_DOWN);
+	if (!error && !layout_start(settings, &layout->base))
+		error = error_create("no memory for a call tree");
+	return error;
 }
 
 static struct weights layout_whole(const struct call_tree_layout *layout)
@@ -276,21 +300,28 @@ struct xtop_error *call_tree_build(const struct snapshot *snapshot,
 		branches_init(&layout.branches, snapshot, settings->addresses, settings->totals,
 			      settings->kind == CALL_TREE_DOWN);
 
-	if (error)
+	if (!error)
+		error = layout_start_base(&layout);
+	if (error) {
+		branches_deinit(&layout.branches);
+		branches_deinit(&layout.base);
 		return error;
+	}
 	built.lines = malloc(layout.max_lines * sizeof(*built.lines));
-	layout.failed = !built.lines || !layout_start(&layout);
+	layout.failed = !built.lines || !layout_start(settings, &layout.branches);
 	if (!layout.failed) {
 		built.whole = layout_whole(&layout);
 		layout.least =
 			settings->threshold * branches_weight(&layout.branches, &built.whole);
 		layout_place(&layout,
 			     (struct call_tree_place){ .n = (uint32_t)layout.branches.n_members,
+						       .base_n = (uint32_t)layout.base.n_members,
 						       .key = settings->kind == CALL_TREE_CALLERS
 								      ? settings->frame
 								      : 0 });
 	}
 	branches_deinit(&layout.branches);
+	branches_deinit(&layout.base);
 	if (layout.failed) {
 		call_tree_deinit(&built);
 		return error_create("no memory for a call tree");

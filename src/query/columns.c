@@ -14,6 +14,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "query/interval.h"
 #include "xtop/text.h"
 
 static const struct frame *column_frame(const struct column_context *context,
@@ -73,6 +74,7 @@ static const char *symbol_tag(enum frame_kind kind)
 		return "[k] ";
 	case FRAME_KIND_USERLAND:
 		return "[.] ";
+	case FRAME_KIND_FUNCTION:
 	case FRAME_KIND_ROOT:
 	case FRAME_KIND_PROCESS:
 	case FRAME_KIND_THREAD:
@@ -83,19 +85,19 @@ static const char *symbol_tag(enum frame_kind kind)
 }
 
 static const char *symbol_text(const struct column_context *context, const struct function_row *row,
-			       char address[FRAME_TEXT_BYTES])
+			       char buffer[SNAPSHOT_NAME_BYTES])
 {
 	const struct frame *frame = column_frame(context, row);
 
 	return context->raw_names && !frame->unknown
-		       ? frame->raw_name
-		       : frame_text(frame, context->addresses, address);
+		       ? snapshot_raw_name(context->snapshot, row->frame, buffer)
+		       : frame_text(frame, context->addresses, buffer);
 }
 
 static size_t symbol_entry(const struct column_context *context, const struct function_row *row,
 			   char *buffer, size_t capacity)
 {
-	char cell[COLUMN_CELL_BYTES], address[FRAME_TEXT_BYTES];
+	char cell[COLUMN_CELL_BYTES], address[SNAPSHOT_NAME_BYTES];
 	int length =
 		snprintf(cell, sizeof(cell), "%s%s", symbol_tag(column_frame(context, row)->kind),
 			 symbol_text(context, row, address));
@@ -234,6 +236,73 @@ static size_t ratio_entry(const struct column_context *context, const struct fun
 	return snprintf(buffer, capacity, ratio < 100 ? "%.2f" : "%.0f", ratio);
 }
 
+/*
+ * What is known of how much a share varies. Where 100 % is less than all samples of the snapshot,
+ * there are less of them.
+ */
+static struct interval_side column_side(const struct column_context *context,
+					const struct snapshot *snapshot,
+					const struct weights *whole, uint32_t frame, double percent)
+{
+	const struct resolver_counts *counts = &snapshot->resolver;
+	const struct batches_worth *worth =
+		context->totals ? &snapshot->worth_total : &snapshot->worth_live;
+	struct interval_side side = { .share = percent / 100,
+				      .effect = 1,
+				      .samples = (double)counts->samples };
+
+	if (snapshot->effects && frame < snapshot->n_frames) {
+		const struct snapshot_effect *effect = &snapshot->effects[frame];
+
+		side.effect = context->totals ? effect->total : effect->live;
+	}
+	if (snapshot->effects) {
+		side.batches = fmax(worth->batches, 1);
+		side.samples = worth->samples;
+	}
+	if (counts->weight > 0 && whole->children_ticks < counts->weight)
+		side.samples *= whole->children_ticks / counts->weight;
+	return side;
+}
+
+static struct interval column_interval(const struct column_context *context,
+				       const struct function_row *row)
+{
+	bool found;
+	double base = base_percent(context, row, &found);
+	struct interval_side now_side =
+		column_side(context, context->snapshot, &context->table->whole, row->frame,
+			    self_percent(context, row));
+	struct interval_side base_side = column_side(context, context->base_snapshot,
+						     &context->base->whole, row->frame, base);
+
+	return interval_of_difference(&now_side, &base_side);
+}
+
+bool column_delta_is_open(const struct column_context *context, const struct function_row *row)
+{
+	struct interval interval;
+
+	if (!context->base || !context->base_snapshot)
+		return false;
+	interval = column_interval(context, row);
+	return interval.known && interval.low <= 0 && interval.high >= 0;
+}
+
+static size_t interval_entry(const struct column_context *context, const struct function_row *row,
+			     char *buffer, size_t capacity)
+{
+	struct interval interval;
+
+	*buffer = '\0';
+	if (!context->base || !context->base_snapshot)
+		return 0;
+	interval = column_interval(context, row);
+	if (!interval.known)
+		return snprintf(buffer, capacity, "%s", "–");
+	return snprintf(buffer, capacity, "%+.1f..%+.1f", 100 * interval.low, 100 * interval.high);
+}
+
 /* --- order ------------------------------------------------------------------------------------ */
 
 static int descending(double a, double b)
@@ -263,7 +332,7 @@ static int samples_compare(const struct column_context *context __attribute__((u
 static int symbol_compare(const struct column_context *context, const struct function_row *a,
 			  const struct function_row *b)
 {
-	char address_a[FRAME_TEXT_BYTES], address_b[FRAME_TEXT_BYTES];
+	char address_a[SNAPSHOT_NAME_BYTES], address_b[SNAPSHOT_NAME_BYTES];
 
 	return strcmp(symbol_text(context, a, address_a), symbol_text(context, b, address_b));
 }
@@ -337,6 +406,8 @@ const struct column columns[N_COLUMNS] = {
 			   delta_compare },
 	[COLUMN_RATIO] = { COLUMN_RATIO, "ratio", "Ratio", 6, 60, true, false, ratio_entry,
 			   ratio_compare },
+	[COLUMN_INTERVAL] = { COLUMN_INTERVAL, "interval", "95 %", 13, 72, true, false,
+			      interval_entry, delta_compare },
 };
 
 const struct column *column_find(const char *name)

@@ -33,6 +33,16 @@ static const char *const counter_stops[N_UNWIND_STOPS] = {
 	[UNWIND_REPLACED] = "replaced",
 };
 
+static const char *const counter_unwind_bys[N_UNWIND_BYS] = {
+	[UNWIND_BY_REGISTERS] = "registers",
+	[UNWIND_BY_ORC] = "orc",
+	[UNWIND_BY_GO] = "go",
+	[UNWIND_BY_CFI] = "cfi",
+	[UNWIND_BY_COMPUTED] = "computed",
+	[UNWIND_BY_FP] = "frame_pointers",
+	[UNWIND_BY_GUESS] = "guess",
+};
+
 static const char *const counter_parts[N_UNWIND_PARTS] = {
 	[UNWIND_KERNEL] = "kernel",
 	[UNWIND_USER] = "user",
@@ -110,7 +120,6 @@ const struct counter counters[] = {
 	RESOLVER(user),
 	RESOLVER(frames),
 	RESOLVER(frames_unknown),
-	RESOLVER(frames_guessed),
 	RESOLVER(samples_unknown),
 	RESOLVER(samples_function),
 	RESOLVER(samples_offset),
@@ -125,6 +134,7 @@ const struct counter counters[] = {
 	BY(parts,          counter_parts,          N_UNWIND_PARTS),
 	BY(parts_complete, counter_parts,          N_UNWIND_PARTS),
 	BY(cuts,           counter_cuts,           N_SAMPLE_CUTS),
+	BY(frames_by,      counter_unwind_bys,     N_UNWIND_BYS),
 	BY(unknown_causes, counter_unknown_causes, N_UNKNOWN_CAUSES),
 	RESOLVER(unresolved),
 	RESOLVER_DOUBLE(weight),
@@ -141,6 +151,7 @@ const struct counter counters[] = {
 	OS(processes_evicted),
 	OS(tasks_evicted),
 	OS(tasks_refused),
+	OS(cgroups_unreadable),
 	OS(modules_cut),
 	OS(code_by_frame),
 	OS(room_bytes),
@@ -151,4 +162,47 @@ const size_t n_counters = sizeof(counters) / sizeof(counters[0]);
 const void *counter_value(const struct counter *counter, const struct snapshot *snapshot)
 {
 	return (const char *)snapshot + counter->offset;
+}
+
+/* --- a range of time -------------------------------------------------------------------------- */
+
+/* Rates, and what is there now, are no sums. */
+static bool counter_grows(const struct counter *counter)
+{
+	if (counter->group == COUNTERS_RESOLVER)
+		return true;
+	return counter->group == COUNTERS_SAMPLER && counter->kind == COUNTER_U64 &&
+	       counter->offset != AT(sampler.mapped_pages);
+}
+
+static void counter_subtract(const struct counter *counter, struct snapshot *snapshot,
+			     const struct snapshot *before)
+{
+	size_t n = counter->n ? counter->n : 1;
+	char *at = (char *)snapshot + counter->offset;
+	const char *was = counter_value(counter, before);
+
+	for (size_t i = 0; i < n; i++, at += sizeof(uint64_t), was += sizeof(uint64_t)) {
+		if (counter->kind == COUNTER_U64 || counter->kind == COUNTER_ARRAY) {
+			uint64_t *value = (uint64_t *)at, old = *(const uint64_t *)was;
+
+			*value -= old <= *value ? old : 0;
+		} else {
+			double *value = (double *)at, old = *(const double *)was;
+
+			*value -= old <= *value ? old : 0;
+		}
+	}
+}
+
+void counters_subtract(struct snapshot *snapshot, const struct snapshot *before)
+{
+	struct sampler_counts *sampler = &snapshot->sampler;
+
+	for (size_t i = 0; i < n_counters; i++)
+		if (counter_grows(&counters[i]))
+			counter_subtract(&counters[i], snapshot, before);
+	sampler->stopped_share = sampler->elapsed_ns ? (double)sampler->stopped_ns /
+							       (double)sampler->elapsed_ns
+						     : 0;
 }

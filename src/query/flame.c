@@ -18,6 +18,7 @@
 struct flame_layout {
 	const struct flame_settings *settings;
 	struct branches branches;
+	struct branches base; /* of settings.base, if there is one */
 	struct flame *flame;
 	size_t capacity;
 	bool failed; /* out of memory */
@@ -28,10 +29,11 @@ struct flame_place {
 	uint32_t first, n; /* members */
 	uint32_t cell;
 	double weight, x, width;
+	uint32_t base_first, base_n; /* members of BASE */
 };
 
 static uint32_t flame_add(struct flame_layout *layout, uint32_t parent, uint32_t frame, double x,
-			  double width, const struct weights *weights)
+			  double width, const struct weights *weights, const struct weights *base)
 {
 	struct flame *flame = layout->flame;
 	const struct flame_cell *above = flame->n ? &flame->cells[parent] : NULL;
@@ -40,7 +42,8 @@ static uint32_t flame_add(struct flame_layout *layout, uint32_t parent, uint32_t
 				   .key = above ? branches_key(above->key, frame) : 0,
 				   .depth = above ? above->depth + 1 : 0,
 				   .x = (int)(x + 0.5),
-				   .weights = *weights };
+				   .weights = *weights,
+				   .base = *base };
 
 	cell.width = (int)(x + width + 0.5) - cell.x;
 	if (!vector_reserve(flame->cells, layout->capacity, flame->n + 1)) {
@@ -52,16 +55,28 @@ static uint32_t flame_add(struct flame_layout *layout, uint32_t parent, uint32_t
 	return (uint32_t)flame->n++;
 }
 
+/* One step inwards or outwards, in both runs. False: out of memory. */
+static bool flame_step(struct flame_layout *layout, const struct flame_place *place, size_t *fromp)
+{
+	struct branches *branches = &layout->branches;
+
+	if (!branches_step(branches, place->first, place->n, fromp))
+		return false;
+	return !layout->settings->base || branches_match(branches, *fromp, &layout->base,
+							 place->base_first, place->base_n);
+}
+
 static void flame_fill(struct flame_layout *layout, struct flame_place place)
 {
 	struct branches *branches = &layout->branches;
 	struct branches_mark mark = branches_mark(branches);
+	struct branches_mark base_mark = branches_mark(&layout->base);
 	size_t from;
 	double x = place.x;
 
 	if (layout->flame->cells[place.cell].depth + 1 >= layout->settings->max_depth)
 		return;
-	if (!branches_step(branches, place.first, place.n, &from)) {
+	if (!flame_step(layout, &place, &from)) {
 		layout->failed = true;
 		return;
 	}
@@ -73,14 +88,17 @@ static void flame_fill(struct flame_layout *layout, struct flame_place place)
 
 		if ((int)(x + width + 0.5) > (int)(x + 0.5)) {
 			cell = flame_add(layout, place.cell, branch.frame, x, width,
-					 &branch.weights);
-			if (!layout->failed)
-				flame_fill(layout, (struct flame_place){ branch.first, branch.n,
-									 cell, weight, x, width });
+					 &branch.weights, &branch.base);
+			if (layout->failed)
+				break;
+			flame_fill(layout,
+				   (struct flame_place){ branch.first, branch.n, cell, weight, x,
+							 width, branch.base_first, branch.base_n });
 		}
 		x += width;
 	}
 	branches_pop(branches, mark);
+	branches_pop(&layout->base, base_mark);
 }
 
 /* Goes down the path to the place that fills the width. All places above it fill the width, too. */
@@ -92,7 +110,7 @@ static void flame_zoom(struct flame_layout *layout, struct flame_place *place)
 	for (size_t i = 0; i < layout->settings->n_zoom && !layout->failed; i++) {
 		size_t from;
 
-		if (!branches_step(branches, place->first, place->n, &from)) {
+		if (!flame_step(layout, place, &from)) {
 			layout->failed = true;
 			return;
 		}
@@ -105,10 +123,35 @@ static void flame_zoom(struct flame_layout *layout, struct flame_place *place)
 		}
 		place->first = branches->list[from].first;
 		place->n = branches->list[from].n;
+		place->base_first = branches->list[from].base_first;
+		place->base_n = branches->list[from].base_n;
 		place->weight = branches_weight(branches, &branches->list[from].weights);
 		place->cell = flame_add(layout, place->cell, branches->list[from].frame, 0,
-					place->width, &branches->list[from].weights);
+					place->width, &branches->list[from].weights,
+					&branches->list[from].base);
 	}
+}
+
+static bool flame_start(const struct flame_settings *settings, struct branches *branches)
+{
+	return settings->inverted ? branches_start_leaves(branches)
+				  : branches_start_root(branches);
+}
+
+/* The other run, if there is one, is walked beside this one. */
+static struct xtop_error *flame_start_base(struct flame_layout *layout, struct flame_place *place)
+{
+	const struct flame_settings *settings = layout->settings;
+	struct xtop_error *error;
+
+	if (!settings->base)
+		return NULL;
+	error = branches_init(&layout->base, settings->base, settings->addresses, settings->totals,
+			      !settings->inverted);
+	if (!error && !flame_start(settings, &layout->base))
+		error = error_create("no memory for a flame graph");
+	place->base_n = (uint32_t)layout->base.n_members;
+	return error;
 }
 
 struct xtop_error *flame_build(const struct snapshot *snapshot,
@@ -116,19 +159,25 @@ struct xtop_error *flame_build(const struct snapshot *snapshot,
 {
 	struct flame built = { .zoomed = true };
 	struct flame_layout layout = { .settings = settings, .flame = &built };
-	struct weights root = weights_of(&snapshot->nodes[0]);
+	struct weights root = weights_of(&snapshot->nodes[0]), base_root = { 0 };
 	struct flame_place place = { .width = settings->columns };
 	struct xtop_error *error = branches_init(&layout.branches, snapshot, settings->addresses,
 						 settings->totals, !settings->inverted);
 
-	if (error)
+	if (!error)
+		error = flame_start_base(&layout, &place);
+	if (error) {
+		branches_deinit(&layout.branches);
+		branches_deinit(&layout.base);
 		return error;
-	layout.failed = !(settings->inverted ? branches_start_leaves(&layout.branches)
-					     : branches_start_root(&layout.branches));
+	}
+	if (settings->base)
+		base_root = weights_of(&settings->base->nodes[0]);
+	layout.failed = !flame_start(settings, &layout.branches);
 	if (!layout.failed) {
 		place.n = (uint32_t)layout.branches.n_members;
 		place.weight = branches_weight(&layout.branches, &root);
-		flame_add(&layout, 0, FRAME_ROOT, 0, place.width, &root);
+		flame_add(&layout, 0, FRAME_ROOT, 0, place.width, &root, &base_root);
 	}
 	if (!layout.failed) {
 		flame_zoom(&layout, &place);
@@ -136,6 +185,7 @@ struct xtop_error *flame_build(const struct snapshot *snapshot,
 			flame_fill(&layout, place);
 	}
 	branches_deinit(&layout.branches);
+	branches_deinit(&layout.base);
 	if (layout.failed) {
 		flame_deinit(&built);
 		return error_create("no memory for a flame graph");

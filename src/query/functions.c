@@ -38,6 +38,7 @@ static bool functions_is_row(const struct frame *frame)
 	switch (frame->kind) {
 	case FRAME_KIND_KERNEL:
 	case FRAME_KIND_USERLAND:
+	case FRAME_KIND_FUNCTION:
 	case FRAME_KIND_MARK:
 		return true;
 	case FRAME_KIND_ROOT:

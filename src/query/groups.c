@@ -79,7 +79,10 @@ static bool processes_add_row(struct processes_pass *pass, uint32_t id, const st
 	    !vector_reserve(pass->process_of, pass->process_capacity, groups->n + 1))
 		return false;
 	groups->rows[groups->n] = (struct group_row){
-		.frame = id, .name = frame->name, .is_thread = frame->kind == FRAME_KIND_THREAD
+		.frame = id,
+		.name = frame->name,
+		.cgroup = frame->kind == FRAME_KIND_PROCESS ? frame->module : NULL,
+		.is_thread = frame->kind == FRAME_KIND_THREAD,
 	};
 	pass->process_of[groups->n] = process;
 	pass->rows_of[id] = (uint32_t)groups->n++;
@@ -275,7 +278,7 @@ static bool modules_is_place(const struct frame *frame)
 static bool modules_ask(struct modules_pass *pass, const struct snapshot *snapshot, uint32_t id)
 {
 	const struct frame *frame = frames_get(snapshot->frames, id);
-	bool has_module = frame->kind == FRAME_KIND_KERNEL || frame->kind == FRAME_KIND_USERLAND;
+	bool has_module = frame_is_function(frame);
 
 	pass->frames[id].unknown = frame->unknown || modules_is_place(frame);
 	pass->frames[id].row = has_module ? modules_find_or_add(pass, id, frame) : NO_ROW;

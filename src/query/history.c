@@ -14,32 +14,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "query/growth.h"
+#include "query/range.h"
 #include "xtop/cleanup.h"
 #include "xtop/functions.h"
 #include "xtop/vector.h"
-
-struct history_node {
-	uint32_t frame, parent;
-	float self_live, self_ticks;
-	uint32_t self_total;
-};
-
-struct history_share {
-	uint32_t frame;
-	float percent;
-};
-
-struct history_moment {
-	struct snapshot head; /* without nodes */
-	size_t n_nodes, n_shares;
-	struct history_node *nodes;
-	struct history_share *shares; /* by frame */
-};
 
 struct history {
 	size_t first, n;
 	struct history_moment moments[HISTORY_MOMENTS];
 	double *before; /* by frame: children_ticks at the moment before, N_BEFORE of them */
+	struct growth *growth; /* of the snapshots that moments are made from */
 	size_t n_before, before_capacity;
 	double whole_before;   /* total_weight at the moment before */
 	uint64_t started_ns;   /* of the profile that BEFORE counts */
@@ -47,13 +32,24 @@ struct history {
 
 struct xtop_error *history_create(struct history **historyp)
 {
-	*historyp = calloc(1, sizeof(**historyp));
-	return *historyp ? NULL : error_create("no memory for the history");
+	struct history *history = calloc(1, sizeof(*history));
+	struct xtop_error *error;
+
+	if (!history)
+		return error_create("no memory for the history");
+	error = growth_create(&history->growth);
+	if (error) {
+		free(history);
+		return error;
+	}
+	*historyp = history;
+	return NULL;
 }
 
 static void history_clear(struct history_moment *moment)
 {
 	free(moment->nodes);
+	free(moment->grown);
 	free(moment->shares);
 	*moment = (struct history_moment){ .n_nodes = 0 };
 }
@@ -64,6 +60,7 @@ void history_destroy(struct history *history)
 		return;
 	for (size_t i = 0; i < HISTORY_MOMENTS; i++)
 		history_clear(&history->moments[i]);
+	growth_destroy(history->growth);
 	free(history->before);
 	free(history);
 }
@@ -132,10 +129,14 @@ static uint32_t clamp_u32(uint64_t value)
 	return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
 }
 
-/* OPEN[d]: the kept node of depth d on the path to the current node; EVICTED[d]: its [evicted]. */
-static void history_copy_nodes(const struct snapshot *snapshot, struct history_copy *copy)
+/*
+ * At most MOST nodes. OPEN[d]: the kept node of depth d on the path to the current node;
+ * EVICTED[d]: its [evicted].
+ */
+static void history_copy_nodes(const struct snapshot *snapshot, size_t most,
+			       struct history_copy *copy)
 {
-	int threshold = history_threshold(snapshot, HISTORY_MOMENT_NODES / 2);
+	int threshold = history_threshold(snapshot, most / 2);
 	uint32_t open[SNAPSHOT_MAX_DEPTH + 1] = { 0 }, evicted[SNAPSHOT_MAX_DEPTH + 1] = { 0 };
 
 	for (size_t i = 0; i < snapshot->n_nodes;) {
@@ -266,10 +267,27 @@ static bool history_is_due(const struct history *history, const struct snapshot 
 	       snapshot->time_ns < last->head.time_ns;
 }
 
+/* NULL: out of memory. COPY is room to work. */
+static struct history_node *history_keep(const struct snapshot *snapshot, size_t most,
+					 struct history_copy *copy, size_t *np)
+{
+	struct history_node *nodes;
+
+	copy->n = 0;
+	history_copy_nodes(snapshot, most, copy);
+	assert(copy->n > 0); /* at least the root */
+	nodes = malloc(copy->n * sizeof(*nodes));
+	if (nodes)
+		memcpy(nodes, copy->nodes, copy->n * sizeof(*nodes));
+	*np = nodes ? copy->n : 0;
+	return nodes;
+}
+
 void history_add(struct history *history, const struct snapshot *snapshot)
 {
 	struct history_moment *moment;
 	struct history_copy *copy;
+	struct snapshot *grown;
 
 	/* Before a recording's first sample there is no time yet: ages would be counted from 0. */
 	if (!snapshot->n_nodes || !snapshot->time_ns || !history_is_due(history, snapshot))
@@ -277,7 +295,6 @@ void history_add(struct history *history, const struct snapshot *snapshot)
 	copy = malloc(sizeof(*copy));
 	if (!copy)
 		return;
-	copy->n = 0;
 	if (history->n == HISTORY_MOMENTS)
 		history->first = (history->first + 1) % HISTORY_MOMENTS;
 	else
@@ -285,13 +302,14 @@ void history_add(struct history *history, const struct snapshot *snapshot)
 	moment = &history->moments[(history->first + history->n - 1) % HISTORY_MOMENTS];
 	history_clear(moment);
 	moment->head = *snapshot;
+	moment->head.effects = NULL; /* the snapshot's */
 	moment->head.nodes = NULL;
-	history_copy_nodes(snapshot, copy);
-	assert(copy->n > 0); /* at least the root */
-	moment->n_nodes = copy->n;
-	moment->nodes = malloc(copy->n * sizeof(*moment->nodes));
-	if (moment->nodes)
-		memcpy(moment->nodes, copy->nodes, copy->n * sizeof(*moment->nodes));
+	moment->nodes = history_keep(snapshot, HISTORY_MOMENT_NODES, copy, &moment->n_nodes);
+	grown = growth_update(history->growth, snapshot);
+	if (grown)
+		moment->grown =
+			history_keep(grown, HISTORY_GROWN_NODES, copy, &moment->n_grown);
+	snapshot_destroy(grown);
 	free(copy);
 	history_add_shares(history, snapshot, moment);
 }
@@ -341,11 +359,7 @@ static void history_expand(const struct history_moment *moment, struct snapshot 
 						   .self_total = from->self_total,
 						   .children_total = from->self_total };
 	}
-	for (uint32_t i = (uint32_t)moment->n_nodes - 1; i > 0; i--) {
-		struct snapshot_node *parent = &nodes[nodes[i].parent];
-
-		parent->end = nodes[i].end > parent->end ? nodes[i].end : parent->end;
-	}
+	snapshot_nodes_close(nodes, moment->n_nodes);
 	snapshot_nodes_sum(nodes, moment->n_nodes);
 }
 
@@ -365,6 +379,28 @@ struct xtop_error *history_get(const struct history *history, size_t at,
 	history_expand(moment, snapshot);
 	*snapshotp = snapshot;
 	return NULL;
+}
+
+/* --- a range of time -------------------------------------------------------------------------- */
+
+const struct snapshot *history_head(const struct history *history, size_t at)
+{
+	return &history_moment(history, at)->head;
+}
+
+struct xtop_error *history_get_range(const struct history *history, size_t first, size_t last,
+				     struct snapshot **snapshotp)
+{
+	struct range range = { .capacity = 0 };
+	struct xtop_error *error = range_begin(&range);
+
+	for (size_t i = first + 1; i <= last && !error; i++)
+		error = range_add(&range, history_moment(history, i));
+	if (!error)
+		error = range_build(&range, history_head(history, first),
+				    history_head(history, last), snapshotp);
+	range_deinit(&range);
+	return error;
 }
 
 void history_shares(const struct history *history, uint64_t sequence, uint32_t frame, size_t n,
@@ -390,10 +426,12 @@ void history_shares(const struct history *history, uint64_t sequence, uint32_t f
 
 size_t history_memory_bytes(const struct history *history)
 {
-	size_t bytes = sizeof(*history) + history->before_capacity * sizeof(*history->before);
+	size_t bytes = sizeof(*history) + growth_memory_bytes(history->growth) +
+		       history->before_capacity * sizeof(*history->before);
 
 	for (size_t i = 0; i < HISTORY_MOMENTS; i++)
-		bytes += history->moments[i].n_nodes * sizeof(struct history_node) +
+		bytes += (history->moments[i].n_nodes + history->moments[i].n_grown) *
+				 sizeof(struct history_node) +
 			 history->moments[i].n_shares * sizeof(struct history_share);
 	return bytes;
 }

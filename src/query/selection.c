@@ -3,7 +3,7 @@
  * A part of a snapshot; see xtop/selection.h. Two passes over the nodes in pre-order. The first
  * pass removes the weight of stacks that do not count. A condition that a node fulfils is fulfilled
  * in its whole subtree, so the pass remembers for each condition where that subtree ends. The
- * second pass takes out hidden nodes, and gives their weight to the nearest node above that stays.
+ * second pass takes out hidden nodes (take_out.h).
  */
 #include "config.h"
 
@@ -12,27 +12,34 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "query/take_out.h"
 #include "xtop/cleanup.h"
 
 bool selection_is_all(const struct selection *selection)
 {
-	return !selection->filter && selection->process == FRAME_NONE && !selection->module &&
-	       !selection->hide_kernel && !selection->hide_user;
+	return !selection->filter && selection->process == FRAME_NONE && !selection->cgroup &&
+	       !selection->module && !selection->hide_kernel && !selection->hide_user;
 }
 
 /* --- which stacks ----------------------------------------------------------------------------- */
 
 static bool selection_is_in_module(const struct selection *selection, const struct frame *frame)
 {
-	if (frame->kind != FRAME_KIND_KERNEL && frame->kind != FRAME_KIND_USERLAND)
+	if (!frame_is_function(frame))
 		return false;
 	return frame->module == selection->module || !strcmp(frame->module, selection->module);
+}
+
+static bool selection_is_in_cgroup(const struct selection *selection, const struct frame *frame)
+{
+	return frame->kind == FRAME_KIND_PROCESS && !strcmp(frame->module, selection->cgroup);
 }
 
 static bool selection_hides(const struct selection *selection, const struct frame *frame)
 {
 	return (selection->hide_kernel && frame->kind == FRAME_KIND_KERNEL) ||
-	       (selection->hide_user && frame->kind == FRAME_KIND_USERLAND);
+	       (selection->hide_user && frame->kind != FRAME_KIND_KERNEL &&
+		frame_is_function(frame));
 }
 
 /* What a frame fulfils. Computed once for each frame: there are far more nodes. */
@@ -42,6 +49,7 @@ enum selection_fulfils {
 	SELECTION_PROCESS = 4,
 	SELECTION_MODULE = 8,
 	SELECTION_HIDDEN = 16,
+	SELECTION_CGROUP = 32,
 };
 
 static uint8_t selection_ask(const struct selection *selection, const struct snapshot *from,
@@ -53,6 +61,9 @@ static uint8_t selection_ask(const struct selection *selection, const struct sna
 		fulfils |= SELECTION_FILTER;
 	if (selection->process == FRAME_NONE || frame == selection->process)
 		fulfils |= SELECTION_PROCESS;
+	if (!selection->cgroup ||
+	    selection_is_in_cgroup(selection, frames_get(from->frames, frame)))
+		fulfils |= SELECTION_CGROUP;
 	if (!selection->module ||
 	    selection_is_in_module(selection, frames_get(from->frames, frame)))
 		fulfils |= SELECTION_MODULE;
@@ -63,7 +74,7 @@ static uint8_t selection_ask(const struct selection *selection, const struct sna
 
 /* For each condition, where the subtree ends in which it is fulfilled. */
 struct selection_open {
-	uint32_t filter, process, module;
+	uint32_t filter, process, cgroup, module;
 };
 
 static bool selection_counts(uint8_t fulfils, uint32_t index, uint32_t end,
@@ -73,9 +84,12 @@ static bool selection_counts(uint8_t fulfils, uint32_t index, uint32_t end,
 		open->filter = end;
 	if ((fulfils & SELECTION_PROCESS) && index >= open->process)
 		open->process = end;
+	if ((fulfils & SELECTION_CGROUP) && index >= open->cgroup)
+		open->cgroup = end;
 	if ((fulfils & SELECTION_MODULE) && index >= open->module)
 		open->module = end;
-	return index < open->filter && index < open->process && index < open->module;
+	return index < open->filter && index < open->process && index < open->cgroup &&
+	       index < open->module;
 }
 
 static void selection_weigh(const struct selection *selection, const struct snapshot *from,
@@ -99,52 +113,6 @@ static void selection_weigh(const struct selection *selection, const struct snap
 	snapshot_nodes_sum(to, from->n_nodes);
 }
 
-/* --- which functions -------------------------------------------------------------------------- */
-
-/*
- * PLACES[i]: the new index of node i, or of the nearest node above that stays. BEFORE[i]: how many
- * nodes before i stay.
- */
-static void selection_move(struct snapshot_node *nodes, uint32_t index, bool hidden,
-			   uint32_t *places, uint32_t new_index, const uint32_t *before)
-{
-	struct snapshot_node node = nodes[index];
-	uint32_t parent = index ? places[node.parent] : 0;
-
-	if (hidden) {
-		nodes[parent].self_live += node.self_live;
-		nodes[parent].self_ticks += node.self_ticks;
-		nodes[parent].self_total += node.self_total;
-		places[index] = parent;
-		return;
-	}
-	node.depth = index ? nodes[parent].depth + 1 : 0;
-	node.parent = parent;
-	node.end = before[node.end];
-	nodes[new_index] = node;
-	places[index] = new_index;
-}
-
-static struct xtop_error *selection_hide(const uint8_t *asked, struct snapshot *to)
-{
-	size_t n = to->n_nodes;
-	_cleanup_free_ uint32_t *before = malloc((n + 1) * sizeof(*before));
-	_cleanup_free_ uint32_t *places = malloc(n * sizeof(*places));
-	uint32_t stay = 0;
-
-	if (!before || !places)
-		return error_create("no memory to hide functions among %zu nodes", n);
-	for (size_t i = 0; i < n; i++) {
-		before[i] = stay;
-		stay += !(asked[to->nodes[i].frame] & SELECTION_HIDDEN);
-	}
-	before[n] = stay;
-	for (uint32_t i = 0; i < n; i++)
-		selection_move(to->nodes, i, before[i] == before[i + 1], places, before[i], before);
-	to->n_nodes = stay;
-	return NULL;
-}
-
 struct xtop_error *selection_apply(const struct selection *selection, const struct snapshot *from,
 				   struct snapshot *to)
 {
@@ -162,7 +130,7 @@ struct xtop_error *selection_apply(const struct selection *selection, const stru
 		return error_create("no memory to select among %zu nodes", from->n_nodes);
 	selection_weigh(selection, from, asked, made.nodes);
 	if (selection->hide_kernel || selection->hide_user)
-		error = selection_hide(asked, &made);
+		error = nodes_take_out(&made, asked, SELECTION_HIDDEN);
 	made.live_weight = made.nodes[0].children_live;
 	made.total_weight = made.nodes[0].children_ticks;
 	if (error)

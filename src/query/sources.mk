@@ -3,23 +3,38 @@ libxtop_a_SOURCES += \
 	include/xtop/call_tree.h \
 	include/xtop/columns.h \
 	include/xtop/counters.h \
+	include/xtop/diff.h \
 	include/xtop/filter.h \
 	include/xtop/flame.h \
 	include/xtop/functions.h \
 	include/xtop/groups.h \
 	include/xtop/history.h \
 	include/xtop/neighbours.h \
+	include/xtop/pass_through.h \
 	include/xtop/selection.h \
 	include/xtop/weights.h \
 	src/query/branches.c \
 	src/query/branches.h \
 	src/query/call_tree.c \
+	src/query/cgroups.c \
 	src/query/columns.c \
 	src/query/counters.c \
+	src/query/diff.c \
 	src/query/filter.c \
 	src/query/flame.c \
 	src/query/functions.c \
 	src/query/groups.c \
+	src/query/growth.c \
+	src/query/growth.h \
 	src/query/history.c \
+	src/query/interval.c \
+	src/query/interval.h \
 	src/query/neighbours.c \
-	src/query/selection.c
+	src/query/pass_through.c \
+	src/query/paths.c \
+	src/query/paths.h \
+	src/query/range.c \
+	src/query/range.h \
+	src/query/selection.c \
+	src/query/take_out.c \
+	src/query/take_out.h

@@ -11,10 +11,11 @@
  *
  *   INFO  struct recording_chunk_info     once, before the first SMPL
  *   SYMS  struct recording_chunk_symbols  one for each image, before the first SMPL
+ *   TABL  an ELF file                     the unwind tables of the image of the SYMS just before
  *   PAGE  struct recording_page, lines    a page of guest memory, as the next SMPL or POLL reads it
  *   TIME  u64 ns                          what the clock said for the next SMPL or POLL
  *   POLL  u64 ns                          the resolver called os_poll() at that time
- *   SMPL  one record of the ring, byte for byte (xtop/sample.h)
+ *   SMPL  one record of the ring (xtop/sample.h), without stack bytes that nobody needs (trim.c)
  *   END   struct recording_chunk_end      last: without it the file was cut
  *
  * The format can grow without a new version. A reader skips chunks of a type that it does not know,
@@ -36,7 +37,8 @@
 #include "xtop/sample.h"
 #include "xtop/symbol.h"
 
-#define RECORDING_MAGIC "XTOPREC\n" /* 8 bytes, no NUL; the line end tells a text-mode copy */
+#define RECORDING_MAGIC "XTOPREC\n" /* no NUL; the line end tells a text-mode copy */
+#define RECORDING_MAGIC_BYTES 8
 #define RECORDING_VERSION 3
 #define RECORDING_VERSION_NO_WEIGHT 2 /* the last without sample.weight */
 #define RECORDING_VERSION_NO_MEMORY 1 /* the last without PAGE */
@@ -45,6 +47,7 @@
 /* Types of chunks besides the notes of xtop/recording.h. */
 #define RECORDING_INFO RECORDING_TYPE('I', 'N', 'F', 'O')
 #define RECORDING_SYMBOLS RECORDING_TYPE('S', 'Y', 'M', 'S')
+#define RECORDING_TABLES RECORDING_TYPE('T', 'A', 'B', 'L')
 #define RECORDING_SAMPLE RECORDING_TYPE('S', 'M', 'P', 'L')
 #define RECORDING_END RECORDING_TYPE('E', 'N', 'D', ' ')
 
@@ -53,6 +56,8 @@
 #define RECORDING_MAX_INFO_BYTES 65536
 #define RECORDING_MAX_MODULE_BYTES 4096
 #define RECORDING_MAX_IMAGES SYMBOLS_MAX_IMAGES
+#define RECORDING_MAX_TABLES 64 /* images that have some: each takes a descriptor */
+#define RECORDING_MAX_TABLES_BYTES (512ULL << 20)
 #define RECORDING_MAX_SAMPLE_BYTES (sample_size_max(GUEST_MAX_VCPUS))
 #define RECORDING_MAX_END_BYTES 4096
 #define RECORDING_MAX_PAGE_BYTES (sizeof(struct recording_page) + GUEST_PAGE_SIZE)

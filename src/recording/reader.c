@@ -21,10 +21,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "xtop/cleanup.h"
 #include "xtop/control.h"
+#include "xtop/image.h"
 #include "xtop/inputs.h"
 #include "xtop/vector.h"
 
@@ -39,7 +42,7 @@ struct recording_reader {
 	uint32_t version;
 	struct recording_info info;
 	bool has_info;
-	size_t n_images;
+	size_t n_images, n_tables;
 	bool is_pending; /* recording_reader_open() has left the first record in the buffer */
 	struct recording_chunk pending;
 	bool ended;
@@ -155,6 +158,8 @@ static uint64_t reader_max_bytes(uint32_t type)
 		return RECORDING_MAX_INFO_BYTES;
 	case RECORDING_SYMBOLS:
 		return RECORDING_MAX_SYMBOLS_BYTES;
+	case RECORDING_TABLES:
+		return RECORDING_MAX_TABLES_BYTES;
 	case RECORDING_SAMPLE:
 		return RECORDING_MAX_SAMPLE_BYTES;
 	case RECORDING_END:
@@ -351,16 +356,48 @@ static struct xtop_error *reader_decode_image(struct recording_reader *reader, u
 	return symbols_add_table(symbols, no_cleanup_ptr(tab), image.module, &image.build_id);
 }
 
+/* --- TABL ------------------------------------------------------------------------------------- */
+
+/*
+ * The image that came last gets them. The tables are read when the first frame is unwound there, by
+ * the code that reads files of -k.
+ */
+static struct xtop_error *reader_adopt_tables(struct recording_reader *reader, uint64_t size_bytes,
+					      const struct symbols *symbols)
+{
+	_cleanup_close_ int fd = -1;
+
+	if (!symbols)
+		return NULL;
+	if (!reader->n_images || ++reader->n_tables > RECORDING_MAX_TABLES)
+		return error_create("damaged: unwind tables of no image, or of too many");
+	fd = memfd_create("xtop-tables", MFD_CLOEXEC);
+	if (fd < 0 || write(fd, reader_payload(reader), size_bytes) != (ssize_t)size_bytes)
+		return error_create_errno(errno, "no memory for its unwind tables");
+	image_adopt_tables_file(symbols_image(symbols, symbols_count(symbols) - 1), fd);
+	fd = -1;
+	return NULL;
+}
+
 /* --- life ------------------------------------------------------------------------------------- */
 
-static struct xtop_error *reader_read_head(struct recording_reader *reader)
+bool recording_is_head(const void *head, size_t n)
+{
+	return n >= RECORDING_MAGIC_BYTES && !memcmp(head, RECORDING_MAGIC, RECORDING_MAGIC_BYTES);
+}
+
+static struct xtop_error *reader_read_head(struct recording_reader *reader, const void *start,
+					   size_t n_start)
 {
 	struct recording_head head;
-	size_t n = reader_read(reader, &head, sizeof(head));
+	size_t n = n_start < RECORDING_MAGIC_BYTES ? n_start : RECORDING_MAGIC_BYTES;
 
+	memcpy(&head, start, n);
+	reader->offset = n;
+	n += reader_read(reader, (char *)&head + n, sizeof(head) - n);
 	if (ferror(reader->file))
 		return error_create_errno(errno, "cannot be read");
-	if (n < sizeof(head.magic) || memcmp(head.magic, RECORDING_MAGIC, sizeof(head.magic)) != 0)
+	if (!recording_is_head(&head, n))
 		return error_create("not a recording: it does not begin with XTOPREC");
 	if (n < sizeof(head))
 		return error_create("cut short in its head: nothing to replay");
@@ -390,6 +427,8 @@ static struct xtop_error *reader_read_front(struct recording_reader *reader,
 			error = reader_decode_info(reader, chunk.size_bytes);
 		} else if (chunk.type == RECORDING_SYMBOLS) {
 			error = reader_decode_image(reader, chunk.size_bytes, symbols);
+		} else if (chunk.type == RECORDING_TABLES) {
+			error = reader_adopt_tables(reader, chunk.size_bytes, symbols);
 		} else if (chunk.type == RECORDING_END) {
 			reader_decode_end(reader, chunk.size_bytes);
 		} else {
@@ -405,32 +444,39 @@ static struct xtop_error *reader_read_front(struct recording_reader *reader,
 	return error;
 }
 
+struct xtop_error *recording_reader_adopt(FILE *file, const void *head, size_t n_head,
+					  struct symbols *symbols,
+					  struct recording_reader **readerp)
+{
+	struct recording_reader *reader = calloc(1, sizeof(*reader));
+	struct xtop_error *error;
+
+	if (!reader) {
+		fclose(file);
+		return error_create("out of memory");
+	}
+	reader->file = file;
+	error = reader_read_head(reader, head, n_head);
+	if (!error)
+		error = reader_read_front(reader, symbols);
+	if (error)
+		recording_reader_close(reader);
+	else
+		*readerp = reader;
+	return error;
+}
+
 struct xtop_error *recording_reader_open(const char *path, struct symbols *symbols,
 					 struct recording_reader **readerp)
 {
 	_cleanup_close_ int fd = inputs_open(path);
-	struct recording_reader *reader;
-	struct xtop_error *error;
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
 
-	if (fd < 0)
+	if (!file)
 		return error_create_errno(errno, "cannot read recording '%s'", path);
-	reader = calloc(1, sizeof(*reader));
-	if (reader)
-		reader->file = fdopen(fd, "r");
-	if (!reader || !reader->file) {
-		recording_reader_close(reader);
-		return error_create("out of memory");
-	}
 	fd = -1;
-	error = reader_read_head(reader);
-	if (!error)
-		error = reader_read_front(reader, symbols);
-	if (error) {
-		recording_reader_close(reader);
-		return error_wrap(error, "recording '%s'", path);
-	}
-	*readerp = reader;
-	return NULL;
+	return error_wrap(recording_reader_adopt(file, "", 0, symbols, readerp), "recording '%s'",
+			  path);
 }
 
 void recording_reader_close(struct recording_reader *reader)
@@ -469,7 +515,8 @@ static bool reader_next_record(struct recording_reader *reader, struct recording
 			reader_decode_end(reader, chunk->size_bytes);
 			break;
 		case RECORDING_INFO:
-		case RECORDING_SYMBOLS: /* they come too late */
+		case RECORDING_SYMBOLS:
+		case RECORDING_TABLES: /* they come too late */
 			break;
 		default:
 			return true;

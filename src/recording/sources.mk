@@ -8,4 +8,5 @@ libxtop_a_SOURCES += \
 	src/recording/reader.c \
 	src/recording/recorded_memory.c \
 	src/recording/replay.c \
+	src/recording/trim.c \
 	src/recording/writer.c

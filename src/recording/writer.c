@@ -20,13 +20,16 @@
 #include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "xtop/cleanup.h"
 #include "xtop/control.h"
+#include "xtop/image.h"
 #include "xtop/output.h"
 
 #define WRITER_BUFFER_BYTES (1 << 20)
+#define WRITER_COPY_BYTES   (64 << 10)
 
 struct recording_writer {
 	FILE *file;
@@ -162,13 +165,52 @@ static void writer_write_image(struct recording_writer *writer, const struct sym
 	writer_write_strings(writer, tab, n);
 }
 
+static void writer_copy(struct recording_writer *writer, int fd, size_t size_bytes)
+{
+	_cleanup_free_ char *buffer = malloc(WRITER_COPY_BYTES);
+	size_t left = size_bytes;
+
+	if (!buffer)
+		writer->failed_errno = ENOMEM;
+	while (left && !writer->failed_errno) {
+		size_t n = left < WRITER_COPY_BYTES ? left : WRITER_COPY_BYTES;
+
+		if (pread(fd, buffer, n, (off_t)(size_bytes - left)) != (ssize_t)n)
+			writer->failed_errno = errno ? errno : EIO;
+		writer_write(writer, buffer, n);
+		left -= n;
+	}
+	writer_write_padding(writer, size_bytes);
+}
+
+/* The unwind tables of the file that IMAGE comes from. True: it has some. */
+static bool writer_write_tables(struct recording_writer *writer, const struct image *image)
+{
+	_cleanup_close_ int fd = -1;
+	struct xtop_error *error = image_copy_tables(image, &fd);
+	struct stat status;
+
+	if (error)
+		writer->failed_errno = ENOMEM;
+	error_destroy(error);
+	if (fd < 0 || fstat(fd, &status) ||
+	    (uint64_t)status.st_size > RECORDING_MAX_TABLES_BYTES)
+		return false;
+	writer_write_chunk(writer, RECORDING_TABLES, (uint64_t)status.st_size);
+	writer_copy(writer, fd, (size_t)status.st_size);
+	return true;
+}
+
 static void writer_write_symbols(struct recording_writer *writer, const struct symbols *symbols)
 {
-	size_t n = symbols ? symbols_count(symbols) : 0;
+	size_t n = symbols ? symbols_count(symbols) : 0, n_tables = 0;
 
-	for (size_t i = 0; i < n && i < RECORDING_MAX_IMAGES; i++)
+	for (size_t i = 0; i < n && i < RECORDING_MAX_IMAGES; i++) {
 		writer_write_image(writer, symbols_table(symbols, i), symbols_module(symbols, i),
 				   symbols_build_id(symbols, i));
+		if (n_tables < RECORDING_MAX_TABLES)
+			n_tables += writer_write_tables(writer, symbols_image(symbols, i));
+	}
 }
 
 /* --- life ------------------------------------------------------------------------------------- */

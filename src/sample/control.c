@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "xtop/clock.h"
+#include "xtop/go_stacks.h"
 #include "xtop/hash.h"
 
 #define CONTROL_MESSAGE_BYTES 256
@@ -37,6 +38,8 @@
 
 /* Direct-mapped by a hash of the region; part of the region's key tells one from another. */
 #define STACK_HINTS 4096
+
+#define GO_HINTS    1024 /* the same, of processes */
 
 #define STACKS_WORDS (sizeof(struct linux_stacks) / sizeof(uint64_t))
 _Static_assert(sizeof(struct linux_stacks) % sizeof(uint64_t) == 0, "handed over word by word");
@@ -63,6 +66,8 @@ struct control {
 	atomic_bool known;
 	_Atomic uint64_t stacks[STACKS_WORDS]; /* struct linux_stacks */
 	_Alignas(64) _Atomic uint64_t stack_tops[STACK_HINTS];
+	_Alignas(64) atomic_bool has_go; /* a word of go_stacks was ever set */
+	_Atomic uint64_t go_stacks[GO_HINTS];
 };
 
 #define GET(field)        atomic_load_explicit(&control->field, memory_order_relaxed)
@@ -449,6 +454,69 @@ uint64_t control_get_stack_top(const struct control *control, uint64_t cr3, uint
 	if (hint >> HINT_BYTES_BITS != (key & (UINT64_MAX >> HINT_BYTES_BITS)) || !hint)
 		return 0;
 	return hint_region(address) * STACK_REGION_BYTES + (hint & ((1 << HINT_BYTES_BITS) - 1));
+}
+
+/* --- processes that run Go -------------------------------------------------------------------- */
+
+/*
+ * One word, so that its parts belong together. All offsets are multiples of 8, and are kept as
+ * words:
+ *
+ *   63             33   32         31     24 23        16 15                     0
+ *   | space, 31 bits | callbacks | curg    | gsignal     | g, signed              |
+ */
+#define GO_SPACE_SHIFT 33
+#define GO_CALLBACKS   (1ULL << 32)
+
+static uint64_t go_space(uint64_t cr3)
+{
+	return (cr3 >> HINT_CR3_SHIFT) << GO_SPACE_SHIFT >> GO_SPACE_SHIFT;
+}
+
+static bool go_fits(const struct go_stacks *stacks)
+{
+	return stacks->g && stacks->g % 8 == 0 && stacks->g / 8 == (int16_t)(stacks->g / 8) &&
+	       stacks->gsignal % 8 == 0 && stacks->gsignal / 8 <= UINT8_MAX &&
+	       stacks->curg % 8 == 0 && stacks->curg / 8 <= UINT8_MAX;
+}
+
+void control_set_go_stacks(struct control *control, uint64_t cr3, const struct go_stacks *stacks,
+			   bool callbacks)
+{
+	uint64_t space = go_space(cr3), slot = hash_slot(space, GO_HINTS);
+	uint64_t old = GET(go_stacks[slot]);
+	bool known = old && old >> GO_SPACE_SHIFT == space;
+
+	if (!stacks || !go_fits(stacks)) {
+		if (known)
+			PUT(go_stacks[slot], 0);
+		return;
+	}
+	old &= known ? GO_CALLBACKS : 0;
+	PUT(go_stacks[slot], space << GO_SPACE_SHIFT | old | (callbacks ? GO_CALLBACKS : 0) |
+				     (uint64_t)(stacks->curg / 8) << 24 |
+				     (uint64_t)(stacks->gsignal / 8) << 16 |
+				     (uint16_t)(stacks->g / 8));
+	PUT(has_go, true);
+}
+
+bool control_has_go(const struct control *control)
+{
+	return GET(has_go);
+}
+
+bool control_get_go_stacks(const struct control *control, uint64_t cr3, struct go_stacks *stacks,
+			   bool *callbacks)
+{
+	uint64_t space = go_space(cr3), word = GET(go_stacks[hash_slot(space, GO_HINTS)]);
+
+	if (!word || word >> GO_SPACE_SHIFT != space)
+		return false;
+	stacks->g = (int16_t)word * 8;
+	stacks->gsignal = (uint16_t)((word >> 16 & UINT8_MAX) * 8);
+	stacks->curg = (uint16_t)((word >> 24 & UINT8_MAX) * 8);
+	*callbacks = word & GO_CALLBACKS;
+	return true;
 }
 
 /* --- where a Linux guest keeps its stacks ----------------------------------------------------- */

@@ -66,9 +66,10 @@ static enum sample_cut copy_unikernel(struct copy *copy)
 			  bytes ? bytes : COPY_UNKNOWN_BYTES, &end);
 }
 
-/* With TO NULL the pages are mapped. */
-static void copy_all(struct copier *copier, const struct registers *regs, bool user, char *to,
-		     struct copied *copied)
+/* With TO NULL the pages are mapped. Inline, for the sake of the stop. */
+static inline __attribute__((always_inline)) void
+copy_all(struct copier *copier, const struct registers *regs, bool user, char *to,
+	 struct copied *copied)
 {
 	struct copy copy; /* field by field: the guest stands still */
 

@@ -12,19 +12,6 @@
 #include "xtop/frame_cache.h"
 #include "xtop/walk.h"
 
-/* Field by field: the other members are not set, which saves time while the guest stands still. */
-void pieces_begin(struct pieces *pieces, struct frame_cache *cache, char *to, uint64_t now_ns)
-{
-	pieces->cache = cache;
-	pieces->to = to;
-	pieces->size_bytes = 0;
-	pieces->left_bytes = SAMPLE_STACK_LIMIT_BYTES;
-	pieces->now_ns = now_ns;
-	pieces->n = 0;
-	pieces->missed = false;
-	pieces->seen = NULL;
-}
-
 static enum sample_cut pieces_walk(struct pieces *pieces, struct memory_root root, uint64_t address,
 				   const char **page)
 {

@@ -25,8 +25,22 @@ struct pieces {
 	const char *seen; /* NULL: none */
 };
 
-/* TO: NULL, or room for SAMPLE_STACK_LIMIT_BYTES and SAMPLE_MAX_STACKS heads. */
-void pieces_begin(struct pieces *pieces, struct frame_cache *cache, char *to, uint64_t now_ns);
+/*
+ * TO: NULL, or room for SAMPLE_STACK_LIMIT_BYTES and SAMPLE_MAX_STACKS heads. Field by field and
+ * inline: the other members are not set, which saves time while the guest stands still.
+ */
+static inline void pieces_begin(struct pieces *pieces, struct frame_cache *cache, char *to,
+				uint64_t now_ns)
+{
+	pieces->cache = cache;
+	pieces->to = to;
+	pieces->size_bytes = 0;
+	pieces->left_bytes = SAMPLE_STACK_LIMIT_BYTES;
+	pieces->now_ns = now_ns;
+	pieces->n = 0;
+	pieces->missed = false;
+	pieces->seen = NULL;
+}
 
 /*
  * Copies LENGTH bytes from ADDRESS on, as far as they can be read, as the next piece. If not even

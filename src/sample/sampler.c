@@ -109,16 +109,28 @@ static size_t sampler_copy_vcpu(struct sampler *sampler, char *to, unsigned i)
 		return sizeof(struct sample_vcpu);
 	copy_vcpu(&sampler->copier, &sampler->regs[i], sampler->user[i],
 		  to + sizeof(struct sample_vcpu), copied);
-	/*
-	 * A page was read as zeros, for this vCPU or one before: what was found by it may be wrong.
-	 */
-	if (fault_count()) {
+	return sizeof(struct sample_vcpu) + copied->size_bytes;
+}
+
+/*
+ * After the release: what the copies of all vCPUs say. If a page was read as zeros, what was found
+ * by it may be wrong, for any of them.
+ */
+static void sampler_judge_copies(struct sampler *sampler)
+{
+	bool faulted = fault_count() > 0;
+
+	sampler->missed_pages = false;
+	for (unsigned i = 0; i < sampler->n_wanted; i++) {
+		struct copied *copied = &sampler->copied[i];
+
+		sampler->missed_pages |= copied->missed;
+		if (!faulted)
+			continue;
 		copied->cut = CUT_FAULT;
 		copied->user_cut = copied->user_cut == CUT_NONE ? CUT_NONE : CUT_FAULT;
 		copied->code_frame = FRAME(0);
 	}
-	sampler->missed_pages |= copied->missed;
-	return sizeof(struct sample_vcpu) + copied->size_bytes;
 }
 
 /* After the release: writes the head of each vCPU to ROOM. */
@@ -161,7 +173,6 @@ static bool sampler_stop_and_copy(struct sampler *sampler, char *room, uint64_t 
 	stopped = guest->ops->stop(guest->context, sampler->wanted, sampler->n_wanted,
 				   sampler->regs, sampler->user);
 	if (stopped) {
-		sampler->missed_pages = false;
 		frame_cache_stop(sampler->copier.cache);
 		for (unsigned i = 0; i < sampler->n_wanted; i++)
 			size_bytes += sampler_copy_vcpu(sampler, room + size_bytes, i);
@@ -170,6 +181,11 @@ static bool sampler_stop_and_copy(struct sampler *sampler, char *room, uint64_t 
 	*stopped_ns = clock_now_ns() - begin_ns;
 	if (!stopped)
 		return false;
+	if (guest->ops->read_registers)
+		guest->ops->read_registers(guest->context, sampler->wanted, sampler->n_wanted,
+					   sampler->regs);
+	if (!sampler->bare)
+		sampler_judge_copies(sampler);
 	for (unsigned i = 0; i < sampler->n_wanted; i++)
 		per_cpu_learn(&sampler->per_cpus, sampler->wanted[i], &sampler->regs[i]);
 	sampler_build_heads(sampler, room);

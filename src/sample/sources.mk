@@ -2,6 +2,7 @@
 libxtop_a_SOURCES += \
 	include/xtop/budget.h \
 	include/xtop/control.h \
+	include/xtop/go_stacks.h \
 	include/xtop/ring.h \
 	include/xtop/sample.h \
 	include/xtop/sampler.h \
@@ -25,5 +26,6 @@ libxtop_a_SOURCES += \
 	src/sample/sample.c \
 	src/sample/sampler.c \
 	src/sample/stacks.h \
+	src/sample/stacks_go_x86.c \
 	src/sample/stacks_x86.c \
 	src/sample/stacks_x86.h

@@ -44,4 +44,12 @@ static inline uint64_t stacks_per_cpu_base(const struct registers *regs)
  */
 void stacks_copy_linux(struct copy *copy, bool user);
 
+/*
+ * When user code of the vCPU's process is known to be Go's: copies the stack at ADDRESS as a piece
+ * of KIND, and the thread's other stacks that led there (stacks_go_x86.c). *CUT: why the first
+ * piece ends. False: no thread of Go, nothing was copied.
+ */
+bool stacks_copy_go(struct copy *copy, enum sample_stack_kind kind, uint64_t address,
+		    enum sample_cut *cut);
+
 #endif

@@ -184,7 +184,7 @@ static struct xtop_error *broker_get_registers(struct broker *broker, struct bro
 
 	if (!budget_allows(&grant->budget, broker->settings->budget, clock_now_ns())) {
 		answer->reply.later = true;
-		return error_create("the budget does not allow to read registers now");
+		return error_create("the budget allows no read of registers now");
 	}
 	done = xen_get_registers(&grant->info, vcpu, &answer->reply.registers, &paused_ns);
 	broker_count_pause(broker, grant, paused_ns);

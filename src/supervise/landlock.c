@@ -55,14 +55,16 @@ static uint64_t landlock_rights(void)
 	       (abi >= 5 ? 1ULL << 15 : 0);
 }
 
-static bool landlock_allow(int ruleset, int folder)
+static bool landlock_allow(int ruleset, int folder, uint64_t rights)
 {
-	struct landlock_beneath beneath = { .allowed = LANDLOCK_READ, .folder = folder };
+	struct landlock_beneath beneath = { .allowed = rights, .folder = folder };
 
 	return syscall(LANDLOCK_ADD_RULE, ruleset, LANDLOCK_RULE_BENEATH, &beneath, 0) == 0;
 }
 
-struct xtop_error *landlock_enter(const char *const *paths, size_t n, int folder)
+/* To read below PATHS and FOLDERS, and all below TO_WRITE (-1: none). */
+static struct xtop_error *landlock_restrict(const char *const *paths, size_t n,
+					    const int *folders, size_t n_folders, int to_write)
 {
 	struct landlock_ruleset rights = { .handled_fs = landlock_rights() };
 	_cleanup_close_ int ruleset = -1;
@@ -75,12 +77,26 @@ struct xtop_error *landlock_enter(const char *const *paths, size_t n, int folder
 	for (size_t i = 0; i < n; i++) {
 		_cleanup_close_ int fd = open(paths[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-		if (fd >= 0 && !landlock_allow(ruleset, fd))
+		if (fd >= 0 && !landlock_allow(ruleset, fd, LANDLOCK_READ))
 			return error_create_errno(errno, "cannot limit the files to %s", paths[i]);
 	}
-	if (folder >= 0)
-		landlock_allow(ruleset, folder); /* fails if it is no folder, which others report */
+	for (size_t i = 0; i < n_folders; i++)
+		if (folders[i] >= 0) /* fails if it is no folder, which others report */
+			landlock_allow(ruleset, folders[i], LANDLOCK_READ);
+	if (to_write >= 0 && !landlock_allow(ruleset, to_write, rights.handled_fs))
+		return error_create_errno(errno, "cannot limit the files");
 	if (syscall(LANDLOCK_RESTRICT_SELF, ruleset, 0) < 0)
 		return error_create_errno(errno, "cannot limit the files");
 	return NULL;
+}
+
+struct xtop_error *landlock_enter(const char *const *paths, size_t n, const int *folders,
+				  size_t n_folders)
+{
+	return landlock_restrict(paths, n, folders, n_folders, -1);
+}
+
+struct xtop_error *landlock_enter_to_write(const char *const *paths, size_t n, int folder)
+{
+	return landlock_restrict(paths, n, NULL, 0, folder);
 }

@@ -122,7 +122,7 @@ static struct xtop_error *sandbox_drop_capabilities(void)
  * What libraries read later: descriptions of terminals. Besides, what xtop itself tells of its
  * memory and of Xen.
  */
-static struct xtop_error *sandbox_limit_paths(int folder)
+static struct xtop_error *sandbox_limit_paths(const int *folders, size_t n)
 {
 	const char *home = getenv("HOME"), *terminfo = getenv("TERMINFO");
 	char of_user[PATH_MAX] = "/usr/share/terminfo";
@@ -132,7 +132,7 @@ static struct xtop_error *sandbox_limit_paths(int folder)
 
 	if (home)
 		snprintf(of_user, sizeof(of_user), "%s/.terminfo", home);
-	return landlock_enter(paths, sizeof(paths) / sizeof(paths[0]), folder);
+	return landlock_enter(paths, sizeof(paths) / sizeof(paths[0]), folders, n);
 }
 
 /* --- system calls ----------------------------------------------------------------------------- */
@@ -229,9 +229,9 @@ static struct xtop_error *sandbox_filter_calls(void)
 }
 
 #ifdef SANITIZED
-struct xtop_error *sandbox_enter(int folder)
+struct xtop_error *sandbox_enter(const int *folders, size_t n)
 {
-	(void)folder, (void)sandbox_close_inherited, (void)sandbox_leave_root,
+	(void)folders, (void)n, (void)sandbox_close_inherited, (void)sandbox_leave_root,
 		(void)sandbox_drop_capabilities, (void)sandbox_limit_paths,
 		(void)sandbox_filter_calls;
 	return NULL;
@@ -245,7 +245,7 @@ const char *sandbox_warning(void)
 		       : NULL;
 }
 #else
-struct xtop_error *sandbox_enter(int folder)
+struct xtop_error *sandbox_enter(const int *folders, size_t n)
 {
 	struct xtop_error *error = sandbox_close_inherited();
 
@@ -254,7 +254,7 @@ struct xtop_error *sandbox_enter(int folder)
 	if (!error)
 		error = sandbox_drop_capabilities();
 	if (!error)
-		error = sandbox_limit_paths(folder);
+		error = sandbox_limit_paths(folders, n);
 	return error ? error : sandbox_filter_calls();
 }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libxtop_a_SOURCES += \
 	include/xtop/broker.h \
+	include/xtop/fetch.h \
 	include/xtop/sandbox.h \
 	src/supervise/ask.c \
 	src/supervise/ask.h \
@@ -11,6 +12,10 @@ libxtop_a_SOURCES += \
 	src/supervise/caller.c \
 	src/supervise/caller.h \
 	src/supervise/client.c \
+	src/supervise/fetch.c \
+	src/supervise/fetcher.c \
+	src/supervise/fetcher.h \
+	src/supervise/fetcher_walls.c \
 	src/supervise/guard.c \
 	src/supervise/guard.h \
 	src/supervise/keeper.c \

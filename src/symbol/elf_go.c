@@ -92,6 +92,36 @@ static bool elf_load_go_searched(struct elf_file *file, struct elf_blob *blob)
 	return false;
 }
 
+/* --- the stacks of threads -------------------------------------------------------------------- */
+
+static bool elf_is_stacks_function(const struct go_function *function)
+{
+	static const char name[] = GO_STACKS_FUNCTION;
+
+	return function->flags & (GO_ASSEMBLY | GO_UNMARKED) &&
+	       function->name_bytes == sizeof(name) - 1 &&
+	       memcmp(function->name, name, function->name_bytes) == 0;
+}
+
+/* Not an error: the code is not in memory now, or of a kind that is not known. */
+static void elf_decode_go_stacks(struct elf_file *file, struct go_table *table)
+{
+	uint8_t code[GO_STACKS_CODE_BYTES];
+	struct go_function function;
+	uint64_t offset, left_bytes;
+	size_t got;
+
+	for (size_t i = 0; i < table->n_functions; i++) {
+		if (!go_table_read(table, i, &function) || !elf_is_stacks_function(&function) ||
+		    !elf_find_offset(file, function.start, &offset, &left_bytes))
+			continue;
+		got = elf_read(file, offset, code,
+			       left_bytes < sizeof(code) ? left_bytes : sizeof(code));
+		if (go_stacks_decode(code, got, &table->stacks))
+			return;
+	}
+}
+
 /* --- both ------------------------------------------------------------------------------------- */
 
 void elf_read_go(struct elf_file *file, struct elf_go *go)
@@ -106,6 +136,8 @@ void elf_read_go(struct elf_file *file, struct elf_go *go)
 				       .n_gaps = go->blob.n_gaps,
 				       .entry = file->header.e_entry };
 	go->found = go_table_init(&go->table);
+	if (go->found)
+		elf_decode_go_stacks(file, &go->table);
 }
 
 void elf_go_deinit(struct elf_go *go)

@@ -5,6 +5,8 @@
  */
 #include "config.h"
 
+#include <string.h>
+
 #include "symbol/elf_frames.h"
 #include "symbol/elf_go.h"
 #include "symbol/elf_symtab.h"
@@ -15,6 +17,7 @@ static const struct elf_limits elf_own_limits = {
 	.symbols = SYMTAB_MAX_SYMBOLS,
 	.names_bytes = SYMTAB_MAX_NAMES_BYTES,
 	.sections = ELF_MAX_SECTIONS,
+	.unpacked_bytes = 256U << 20,
 };
 
 _Static_assert(SYMTAB_MAX_NAME_BYTES <= ELF_MAX_NAME_BYTES, "names are cut by the table alone");
@@ -76,19 +79,62 @@ static struct xtop_error *elf_add_symbol(void *context, const struct elf_symbol 
 	return error_wrap(error, "%s", adding->file->path);
 }
 
-struct xtop_error *elf_read_symbols(struct elf_file *file, struct symtab *tab, size_t *n_addedp)
+/* --- .gnu_debugdata --------------------------------------------------------------------------- */
+
+static size_t elf_read_blob(void *context, uint64_t offset, void *buffer, size_t size_bytes)
+{
+	const struct elf_blob *blob = context;
+
+	if (!elf_blob_has(blob, offset, size_bytes))
+		return 0;
+	memcpy(buffer, blob->bytes + offset, size_bytes);
+	return size_bytes;
+}
+
+/*
+ * The file in the section has .symtab alone: what .dynsym has is not in it again. It is read like a
+ * guest's file, because it may be one. A section in it with the same name is not looked for.
+ */
+static struct xtop_error *elf_read_debugdata(struct elf_file *file, struct symtab *tab,
+					     struct elf_symtab_counts *counts)
+{
+	_cleanup_(elf_file_deinit) struct elf_file inner = { 0 };
+	_cleanup_(elf_blob_deinit) struct elf_blob blob = { 0 };
+	struct elf_adding adding = { .file = &inner, .tab = tab };
+	struct xtop_error *error = elf_unpack_debugdata(file, &blob);
+	struct bytes bytes = { elf_read_blob, &blob, blob.size_bytes };
+
+	if (error || !blob.bytes)
+		return error;
+	counts->unpacked_bytes = blob.size_bytes;
+	error = elf_file_init_guest(&inner, &bytes, file->path, &file->limits);
+	if (!error)
+		error = elf_each_symbol(&inner, SHT_SYMTAB, elf_add_symbol, &adding);
+	counts->n_added += adding.n_added;
+	counts->stripped = !adding.n_added;
+	return error;
+}
+
+/* --- all of them ------------------------------------------------------------------------------ */
+
+struct xtop_error *elf_read_symbols(struct elf_file *file, struct symtab *tab,
+				    struct elf_symtab_counts *counts)
 {
 	struct elf_adding adding = { .file = file, .tab = tab };
 	struct xtop_error *error;
 
+	*counts = (struct elf_symtab_counts){ .stripped = true };
 	if (!file->n_sections) {
 		error = elf_each_dynamic_symbol(file, elf_add_symbol, &adding);
 	} else {
 		error = elf_each_symbol(file, SHT_SYMTAB, elf_add_symbol, &adding);
+		counts->stripped = !adding.n_added;
 		if (!error && (!adding.n_added || file->incomplete))
 			error = elf_each_symbol(file, SHT_DYNSYM, elf_add_symbol, &adding);
 	}
-	*n_addedp = adding.n_added;
+	counts->n_added = adding.n_added;
+	if (!error && counts->stripped)
+		error = elf_read_debugdata(file, tab, counts);
 	return error;
 }
 
@@ -98,19 +144,19 @@ struct xtop_error *symbol_read_elf(int fd, const char *path, struct symtab *tab,
 	_cleanup_(elf_file_deinit) struct elf_file file = { 0 };
 	_cleanup_(elf_go_deinit) struct elf_go go = { 0 };
 	struct xtop_error *error = elf_file_init_host(&file, fd, path, &elf_own_limits);
-	size_t n_added;
+	struct elf_symtab_counts counts;
 
 	if (error)
 		return error;
 	elf_read_go(&file, &go);
-	error = elf_read_symbols(&file, tab, &n_added);
+	error = elf_read_symbols(&file, tab, &counts);
 	if (!error)
-		error = elf_go_add_symbols(&go, tab, &n_added);
+		error = elf_go_add_symbols(&go, tab, &counts.n_added);
 	if (error)
 		return error;
 	if (file.incomplete)
 		return elf_damaged(&file, "it could not be read to its end");
-	if (!n_added)
+	if (!counts.n_added)
 		return error_create(
 			"%s: no functions in it, it is stripped: give the unstripped file, or the "
 			"text of nm or System.map",

@@ -6,10 +6,17 @@
 #include "xtop/elf.h"
 #include "xtop/symbol.h"
 
+struct elf_symtab_counts {
+	size_t n_added; /* symbols that were added to the table */
+	bool stripped;  /* the file has none of the functions that it does not export */
+	size_t unpacked_bytes; /* of .gnu_debugdata; 0: there is none, or it was not needed */
+};
+
 /*
  * Functions of .symtab; of .dynsym, found by its section or by PT_DYNAMIC, when there are none or
- * not all. *N_ADDEDP counts the symbols that were added.
+ * not all; and of .gnu_debugdata when there are none. COUNTS is filled in also after an error.
  */
-struct xtop_error *elf_read_symbols(struct elf_file *file, struct symtab *tab, size_t *n_addedp);
+struct xtop_error *elf_read_symbols(struct elf_file *file, struct symtab *tab,
+				    struct elf_symtab_counts *counts);
 
 #endif

@@ -28,6 +28,9 @@ static void image_free(struct image *image)
 		return;
 	free(image->place);
 	free(image->name);
+	free(image->link);
+	free(image->path);
+	free(image->package);
 	free(image);
 }
 
@@ -48,6 +51,12 @@ struct xtop_error *image_create(const char *name, struct image **imagep)
 	image->tables_fd = -1;
 	*imagep = image;
 	return NULL;
+}
+
+void image_set_path(struct image *image, const char *path)
+{
+	free(image->path);
+	image->path = strdup(path);
 }
 
 struct image *image_ref(struct image *image)
@@ -75,6 +84,10 @@ size_t image_memory_bytes(const struct image *image)
 {
 	size_t bytes = sizeof(*image) + sizeof(*image->place) + strlen(image->name) + 1;
 
+	bytes += image->path ? strlen(image->path) + 1 : 0;
+	bytes += image->package ? strlen(image->package) + 1 : 0;
+	if (image->link)
+		bytes += sizeof(*image->link) + strlen(image->link->name) + 1;
 	if (image->symtab)
 		bytes += symtab_memory_bytes(image->symtab);
 	return bytes + unwind_tables_memory_bytes(&image->tables);

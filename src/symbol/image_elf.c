@@ -9,9 +9,15 @@
  */
 #include "config.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbol/elf_code.h"
 #include "symbol/elf_frames.h"
 #include "symbol/elf_go.h"
 #include "symbol/elf_symtab.h"
+#include "symbol/elf_tables.h"
 #include "xtop/cleanup.h"
 #include "xtop/image.h"
 #include "xtop/limit.h"
@@ -20,23 +26,30 @@
 /* Read, and kept. libLLVM is a large file and has 8 MB. */
 #define IMAGE_MAX_NAMES_BYTES  LIMIT(64U << 20, 64U << 10)
 #define IMAGE_MAX_FRAMES_BYTES LIMIT(32 << 20, 64 << 10)
+/* Of .gnu_debugdata, which has functions alone. 100,000 functions take some 10 MiB. */
+#define IMAGE_MAX_UNPACKED_BYTES LIMIT(32U << 20, 256U << 10)
+/* All of a debug file that has no build-id is read for its CRC: 0.1 s. */
+#define IMAGE_MAX_CRC_BYTES    (128U << 20)
 
 static const struct elf_limits image_limits = {
 	.symbols = 1 << 20,
 	.names_bytes = IMAGE_MAX_NAMES_BYTES,
 	.sections = 4096,
 	.frames_bytes = IMAGE_MAX_FRAMES_BYTES,
+	.unpacked_bytes = IMAGE_MAX_UNPACKED_BYTES,
 	.lenient = true,
 };
 
 /*
- * A file below --root, which may be a guest's, too. Its section headers must be right for libelf.
+ * A file below --root, which may be a guest's, too, and a debug file. Section headers must be right
+ * for libelf.
  */
 static const struct elf_limits image_root_limits = {
 	.symbols = 1 << 20,
 	.names_bytes = IMAGE_MAX_NAMES_BYTES,
 	.sections = ELF_MAX_SECTIONS,
 	.frames_bytes = IMAGE_MAX_FRAMES_BYTES,
+	.unpacked_bytes = IMAGE_MAX_UNPACKED_BYTES,
 };
 
 /* A file that the user named by -k: a vmlinux with debugging information has 30 MiB of frames. */
@@ -46,30 +59,57 @@ static const struct elf_limits image_own_limits = {
 	.inflated_bytes = LIMIT(256 << 20, 64 << 10),
 };
 
-/* *TABP NULL: none. What comes before damage, or a limit, is kept. */
+/* What is read of a file's names. */
+struct image_names {
+	struct symtab *tab; /* NULL: none */
+	bool cut, stripped; /* as in struct image */
+	size_t unpacked_bytes;
+};
+
+/* What comes before damage, or a limit, is kept. */
 static struct xtop_error *image_read_symbols(struct elf_file *file, const struct elf_go *go,
-					     struct symtab **tabp, bool *cut)
+					     struct image_names *names)
 {
 	struct symtab *tab;
 	struct xtop_error *error = symtab_create(&tab), *damage;
-	size_t n_added = 0;
+	struct elf_symtab_counts counts;
 
+	*names = (struct image_names){ 0 };
 	if (error)
 		return error;
 	symtab_limit_names(tab, IMAGE_MAX_NAMES_BYTES);
-	damage = elf_read_symbols(file, tab, &n_added);
-	if (!damage)
-		damage = elf_go_add_symbols(go, tab, &n_added);
-	*cut = damage;
+	damage = elf_read_symbols(file, tab, &counts);
+	if (!damage && go)
+		damage = elf_go_add_symbols(go, tab, &counts.n_added);
+	names->cut = damage;
+	names->stripped = counts.stripped && !(go && go->found);
+	names->unpacked_bytes = counts.unpacked_bytes;
 	error_destroy(damage);
-	if (n_added)
+	if (counts.n_added)
 		error = symtab_seal(tab);
-	if (!n_added || error || !symtab_count(tab)) {
+	if (!counts.n_added || error || !symtab_count(tab))
 		symtab_destroy(tab);
-		tab = NULL;
-	}
-	*tabp = tab;
+	else
+		names->tab = tab;
 	return error;
+}
+
+/* Best effort: skipped when allocation fails. */
+static void image_read_link(struct image *image, struct elf_file *file)
+{
+	struct elf_debug_link link;
+	size_t bytes;
+
+	free(image->link); /* of an earlier try */
+	image->link = NULL;
+	if (!elf_find_debug_link(file, &link))
+		return;
+	bytes = strlen(link.name) + 1;
+	image->link = malloc(sizeof(*image->link) + bytes);
+	if (!image->link)
+		return;
+	image->link->crc = link.crc;
+	memcpy(image->link->name, link.name, bytes);
 }
 
 static struct xtop_error *image_read_frames(struct elf_file *file, const struct elf_go *go,
@@ -85,27 +125,48 @@ static struct xtop_error *image_read_frames(struct elf_file *file, const struct 
 	return error;
 }
 
+/* Best effort, too. */
+static void image_read_package(struct image *image, struct elf_file *file)
+{
+	struct elf_package package;
+
+	free(image->package); /* of an earlier try */
+	image->package = NULL;
+	if (elf_find_package(file, &package) &&
+	    asprintf(&image->package, "%s %s (%s)", package.name, package.version,
+		     package.type) < 0)
+		image->package = NULL;
+}
+
+static void image_set_names(struct image *image, const struct image_names *names)
+{
+	symtab_destroy(image->symtab); /* of an earlier try, when less was there */
+	image->symtab = names->tab;
+	image->cut = names->cut;
+	image->stripped = names->stripped;
+}
+
 /* All but ORC, which no file of a process has. */
 static struct xtop_error *image_read_file(struct image *image, struct elf_file *file)
 {
 	_cleanup_(elf_go_deinit) struct elf_go go;
-	struct symtab *tab = NULL;
-	bool cut = false;
+	struct image_names names;
 	struct xtop_error *error;
 
 	elf_read_go(file, &go);
-	error = image_read_symbols(file, &go, &tab, &cut);
+	error = image_read_symbols(file, &go, &names);
 	if (!error)
 		error = image_read_frames(file, &go, &image->tables);
 	if (error) {
-		symtab_destroy(tab);
+		symtab_destroy(names.tab);
 		return error;
 	}
-	symtab_destroy(image->symtab); /* of an earlier try, when less was there */
-	image->symtab = tab;
+	image_set_names(image, &names);
 	elf_find_build_id(file, &image->build_id);
+	image_read_link(image, file);
+	image_read_package(image, file);
 	image->incomplete = file->incomplete;
-	image->cut = cut;
+	image->unpacked_bytes = names.unpacked_bytes;
 	return NULL;
 }
 
@@ -129,6 +190,37 @@ struct xtop_error *image_read_host_elf(struct image *image, int fd, struct loads
 	return error;
 }
 
+/* --- debug files ------------------------------------------------------------------------------ */
+
+static bool image_is_debug_file(const struct image *image, struct elf_file *file, bool by_link)
+{
+	struct build_id build_id;
+
+	elf_find_build_id(file, &build_id);
+	if (build_id.size_bytes && image->build_id.size_bytes)
+		return build_id_equal(&build_id, &image->build_id);
+	return by_link && image->link && elf_has_crc(file, image->link->crc, IMAGE_MAX_CRC_BYTES);
+}
+
+bool image_read_debug_file(struct image *image, int fd, bool by_link)
+{
+	_cleanup_(elf_file_deinit) struct elf_file file = { 0 };
+	struct xtop_error *error = elf_file_init_host(&file, fd, image->name, &image_root_limits);
+	struct image_names names = { 0 };
+
+	if (!error && image_is_debug_file(image, &file, by_link))
+		error = image_read_symbols(&file, NULL, &names);
+	error_destroy(error);
+	if (!names.tab || names.stripped) {
+		symtab_destroy(names.tab);
+		return false;
+	}
+	image_set_names(image, &names);
+	return true;
+}
+
+/* --- files of -k ------------------------------------------------------------------------------ */
+
 struct xtop_error *image_read_tables(struct image *image, int fd)
 {
 	_cleanup_(elf_file_deinit) struct elf_file file = { 0 };
@@ -146,7 +238,8 @@ struct xtop_error *image_read_tables(struct image *image, int fd)
 	tables->orc = elf_read_orc(&file);
 	if (tables->orc && image->symtab)
 		symtab_add_specials(image->symtab, tables->orc);
-	return NULL;
+	/* Linux changes its code when it boots, and has tables for it. */
+	return tables->orc ? NULL : elf_code_attach(&file, fd, image);
 }
 
 void image_adopt_tables_file(struct image *image, int fd)
@@ -154,6 +247,18 @@ void image_adopt_tables_file(struct image *image, int fd)
 	if (image->tables_fd >= 0)
 		close(image->tables_fd);
 	image->tables_fd = fd;
+}
+
+struct xtop_error *image_copy_tables(const struct image *image, int *fdp)
+{
+	_cleanup_(elf_file_deinit) struct elf_file file = { 0 };
+	struct xtop_error *error;
+
+	*fdp = -1;
+	if (image->tables_fd < 0)
+		return NULL;
+	error = elf_file_init_host(&file, image->tables_fd, image->name, &image_own_limits);
+	return error ? error : elf_copy_tables(&file, fdp);
 }
 
 /*

@@ -5,6 +5,8 @@ libxtop_a_SOURCES += \
 	src/symbol/alias.c \
 	src/symbol/alias.h \
 	src/symbol/demangle.c \
+	src/symbol/elf_code.c \
+	src/symbol/elf_code.h \
 	src/symbol/elf_frames.c \
 	src/symbol/elf_frames.h \
 	src/symbol/elf_go.c \
@@ -12,6 +14,8 @@ libxtop_a_SOURCES += \
 	src/symbol/elf_orc_x86.c \
 	src/symbol/elf_symtab.c \
 	src/symbol/elf_symtab.h \
+	src/symbol/elf_tables.c \
+	src/symbol/elf_tables.h \
 	src/symbol/image.c \
 	src/symbol/image_elf.c \
 	src/symbol/nm.c \

@@ -214,6 +214,8 @@ struct xtop_error *symtab_add(struct symtab *tab, uint64_t start, uint64_t size_
 
 /* --- sealing ---------------------------------------------------------------------------------- */
 
+#define SYMTAB_LOOK_ITEMS 1024 /* between two looks whether the work is over */
+
 static int symtab_compare_items(const void *a, const void *b)
 {
 	const struct symtab_item *left = a, *right = b;
@@ -243,6 +245,10 @@ static void symtab_merge_aliases(struct symtab *tab)
 	for (size_t i = 0; i < tab->n_items; i++) {
 		struct symtab_item *last = items + n - (n > 0), item = items[i];
 
+		if (i % SYMTAB_LOOK_ITEMS == 0 && work_is_over()) {
+			n = 0;
+			break;
+		}
 		if (!n || last->start != item.start) {
 			items[n++] = item;
 			continue;
@@ -400,8 +406,9 @@ struct xtop_error *symtab_seal(struct symtab *tab)
 	struct xtop_error *error;
 
 	assert(!tab->sealed);
+	/* To sort, merge and pack a million symbols takes too long, so this may end with none. */
 	if (work_is_over())
-		tab->n_items = 0; /* to sort and pack a million symbols takes too long */
+		tab->n_items = 0;
 	if (!tab->ascending)
 		qsort(tab->items, tab->n_items, sizeof(*tab->items), symtab_compare_items);
 	symtab_merge_aliases(tab);

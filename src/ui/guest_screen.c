@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "ui/guest_screen.h"
+#include "xtop/pass_through.h"
 #include "xtop/text.h"
 
 #include <stdlib.h>
@@ -37,6 +38,12 @@ struct xtop_error *guest_screen_create(const struct ui_pipeline *pipeline, bool 
 	recent_init(&guest->recent, half_life_s);
 	guest_screen_set_names(guest, &pipeline->guest);
 	error = history_create(&guest->history);
+	if (!error && pipeline->baseline) {
+		guest->baseline = snapshot_copy(pipeline->baseline);
+		guest->baseline_is_file = true;
+		if (!guest->baseline)
+			error = error_create("out of memory");
+	}
 	if (!error && !view_stack_push(&guest->views, VIEW_TOP, FRAME_NONE))
 		error = error_create("out of memory");
 	if (error) {
@@ -50,9 +57,11 @@ struct xtop_error *guest_screen_create(const struct ui_pipeline *pipeline, bool 
 /* To be called before the picture that the selection was made from goes. */
 static void guest_screen_unselect(struct guest_screen *guest)
 {
+	if (guest->has_folded)
+		pass_through_deinit(&guest->folded);
 	if (guest->has_selected)
 		selection_deinit(&guest->selected, guest_screen_shown(guest));
-	guest->has_selected = false;
+	guest->has_folded = guest->has_selected = false;
 }
 
 void guest_screen_destroy(struct guest_screen *guest)
@@ -93,6 +102,14 @@ struct xtop_error *guest_screen_select(struct guest_screen *guest,
 	guest_screen_unselect(guest);
 	error = selection_apply(selection, guest_screen_shown(guest), &guest->selected);
 	guest->has_selected = !error;
+	return error;
+}
+
+struct xtop_error *guest_screen_fold(struct guest_screen *guest, size_t *np)
+{
+	struct xtop_error *error = pass_through_fold(&guest->selected, &guest->folded, np);
+
+	guest->has_folded = !error;
 	return error;
 }
 
@@ -164,33 +181,23 @@ uint64_t guest_screen_wait_ns(const struct guest_screen *guest, uint64_t now_ns)
 
 /* --- frozen pictures and those of the history ------------------------------------------------- */
 
-/* NULL: out of memory. */
-static struct snapshot *snapshot_copy(const struct snapshot *from)
-{
-	struct snapshot *to = snapshot_create(from->n_nodes);
-	struct snapshot_node *nodes;
-
-	if (!to)
-		return NULL;
-	nodes = to->nodes;
-	*to = *from;
-	to->nodes = nodes;
-	memcpy(nodes, from->nodes, from->n_nodes * sizeof(*nodes));
-	return to;
-}
-
 /* Shows STILL, which is the guest screen's now; NULL: the newest picture. */
 static void guest_screen_set_still(struct guest_screen *guest, struct snapshot *still)
 {
 	guest_screen_unselect(guest);
+	if (!still || !guest->still)
+		guest->frozen_at = still && guest->live ? guest->live->sequence : 0;
 	snapshot_destroy(guest->still);
 	guest->still = still;
+	guest->is_range = false;
 }
 
 struct xtop_error *guest_screen_freeze(struct guest_screen *guest, uint64_t now_ns)
 {
 	struct snapshot *still = NULL;
 
+	if (guest->is_range)
+		guest->range_begin = guest->range_end = 0;
 	if (!guest->still) {
 		still = snapshot_copy(guest->live);
 		if (!still)
@@ -260,6 +267,65 @@ struct xtop_error *guest_screen_step(struct guest_screen *guest, int step, const
 	return guest_screen_show_moment(guest, at + (size_t)step);
 }
 
+/* --- a range of time -------------------------------------------------------------------------- */
+
+size_t guest_screen_moment(const struct guest_screen *guest)
+{
+	size_t n = history_count(guest->history), at;
+
+	if (!guest_screen_shown(guest) || !n)
+		return n;
+	at = history_find(guest->history, guest_screen_shown(guest)->sequence);
+	return at < n ? at : n - 1;
+}
+
+/* The first moment that has not been forgotten, if FIRST has. */
+static struct xtop_error *guest_screen_show_range(struct guest_screen *guest)
+{
+	size_t first = history_find(guest->history, guest->range_begin),
+	       last = history_find(guest->history, guest->range_end);
+	struct snapshot *still;
+	struct xtop_error *error = history_get_range(guest->history, first, last, &still);
+
+	if (error)
+		return error;
+	recent_init(&guest->still_recent, 0);
+	recent_begin(&guest->still_recent, history_head(guest->history, first));
+	for (size_t i = first + 1; i <= last; i++)
+		recent_update(&guest->still_recent, history_head(guest->history, i));
+	guest->still_ns = guest->taken_ns - history_age_ns(guest->history, last);
+	guest_screen_set_still(guest, still);
+	guest->is_range = true;
+	return NULL;
+}
+
+struct xtop_error *guest_screen_mark(struct guest_screen *guest, bool begin, size_t moment,
+				     const char **noticep)
+{
+	uint64_t sequence = history_head(guest->history, moment)->sequence;
+	uint64_t *mark = begin ? &guest->range_begin : &guest->range_end;
+	uint64_t *other = begin ? &guest->range_end : &guest->range_begin;
+
+	*mark = sequence;
+	if (begin ? *other <= sequence : *other >= sequence)
+		*other = 0;
+	if (*other)
+		return guest_screen_show_range(guest);
+	*noticep = begin ? "the range begins here: } marks its end, Esc forgets it"
+			 : "the range ends here: { marks its beginning, Esc forgets it";
+	return NULL;
+}
+
+bool guest_screen_drop_range(struct guest_screen *guest)
+{
+	bool marked = guest->range_begin || guest->range_end;
+
+	guest->range_begin = guest->range_end = 0;
+	if (guest->is_range)
+		guest_screen_set_still(guest, NULL);
+	return marked;
+}
+
 /* --- baseline --------------------------------------------------------------------------------- */
 
 struct xtop_error *guest_screen_set_baseline(struct guest_screen *guest, uint64_t now_ns)
@@ -270,6 +336,7 @@ struct xtop_error *guest_screen_set_baseline(struct guest_screen *guest, uint64_
 		return error_create("out of memory");
 	snapshot_destroy(guest->baseline);
 	guest->baseline = copy;
+	guest->baseline_is_file = false;
 	guest->baseline_ns = guest->still ? guest->still_ns : now_ns;
 	return NULL;
 }

@@ -15,19 +15,33 @@
  *   live       the newest snapshot; NULL: none came yet
  *   still      a frozen picture, or one of the history; shown instead of live; NULL: none
  *   selected   what the selection leaves of the one shown; may share the nodes of the one shown
+ *   folded     selected without pass-through functions; has nodes of its own
  */
 struct guest_screen {
 	const struct ui_pipeline *pipeline;
 	bool picked; /* from the list of domains: closed when the user leaves it */
 	char name[128], kind[128], system[128]; /* clean */
 	struct snapshot *live, *still, *baseline;
-	struct snapshot selected;
-	bool has_selected;
+	struct snapshot selected, folded;
+	bool has_selected, has_folded;
 	struct history *history;
 	struct recent recent, still_recent; /* up to live, up to still */
+	/*
+	 * A range of time: sequence numbers of the snapshots that it begins and ends with; 0: not
+	 * marked. Both are marked, and is_range: `still` is the range.
+	 */
+	uint64_t range_begin, range_end;
+	bool is_range;
+	/*
+	 * The newest picture when the screen was frozen, by sequence number: what came later moves
+	 * nothing. 0: the screen is not frozen.
+	 */
+	uint64_t frozen_at;
 	uint32_t process;   /* the frame of the only one shown; FRAME_NONE: all are shown */
-	const char *module; /* of the only one shown, a frame's; NULL: all are shown */
+	const char *cgroup; /* of the only one shown, a frame's; NULL: all are shown */
+	const char *module; /* the same */
 	struct view_stack views; /* the first one is VIEW_TOP */
+	bool baseline_is_file;
 	bool waiting;       /* a snapshot is requested and did not come yet */
 	uint64_t taken_ns, still_ns, baseline_ns; /* when these pictures were the newest */
 	uint64_t due_ns;    /* when to request the next snapshot */
@@ -47,6 +61,12 @@ const char *guest_screen_system(const struct guest_screen *guest);
 struct xtop_error *guest_screen_select(struct guest_screen *guest,
 				       const struct selection *selection);
 
+/*
+ * Computes guest->folded from guest->selected. *NP: how many functions it lacks. Without has_folded
+ * on error.
+ */
+struct xtop_error *guest_screen_fold(struct guest_screen *guest, size_t *np);
+
 /* SNAPSHOT is the newest, and the guest screen's. True: it is the one shown. */
 bool guest_screen_set_live(struct guest_screen *guest, struct snapshot *snapshot, uint64_t now_ns);
 /*
@@ -64,6 +84,17 @@ struct xtop_error *guest_screen_freeze(struct guest_screen *guest, uint64_t now_
  * is none; untouched on success.
  */
 struct xtop_error *guest_screen_step(struct guest_screen *guest, int step, const char **noticep);
+/*
+ * Marks MOMENT of the history as the beginning of the range, or as its end. A mark on the wrong
+ * side of the other one removes the other one. When both are marked, the range is shown. *NOTICEP:
+ * why it is not shown yet; untouched when it is.
+ */
+struct xtop_error *guest_screen_mark(struct guest_screen *guest, bool begin, size_t moment,
+				     const char **noticep);
+/* The moment of the picture shown; history_count(): there is none yet. */
+size_t guest_screen_moment(const struct guest_screen *guest);
+/* Forgets the marks; after a range the newest picture is shown. False: there was no mark. */
+bool guest_screen_drop_range(struct guest_screen *guest);
 /* Copies the picture shown; there must be one. */
 struct xtop_error *guest_screen_set_baseline(struct guest_screen *guest, uint64_t now_ns);
 void guest_screen_drop_baseline(struct guest_screen *guest);

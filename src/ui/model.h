@@ -19,18 +19,24 @@ struct guest_screen;
 struct ui_model {
 	/* What filter, restriction and hiding leave of the picture; NULL: none came yet. */
 	const struct snapshot *snapshot;
+	/* SNAPSHOT, without pass-through functions if they are folded away. */
+	const struct snapshot *folded;
+	size_t n_folded;                 /* functions that FOLDED lacks */
 	const struct snapshot *all;      /* the picture with every node */
 	const struct selection *selection;
 	struct weights whole;            /* what 100 % is */
 	bool of_filtered;                /* 100 % is all of SNAPSHOT, not all of ALL */
 	const struct snapshot *baseline; /* with every node; NULL: there is none */
+	const char *baseline_name; /* of a file; "": there is none. Clean */
 	const struct history *history;
 	const struct recent *recent;
 	const struct filter *search;     /* NULL: none */
 	const struct column *sort;
 	const struct ui_rc *rc;
+	bool range;  /* the picture is a range of time: what came between two moments */
 	bool totals; /* shares of all samples since start instead of live ones */
 	bool addresses, raw_names;
+	bool by_cgroup;   /* processes stand below their control group */
 	bool slow_line;   /* few bytes a second: no column that is new at every refresh */
 	double threshold; /* percent; for trees */
 	double budget;
@@ -43,6 +49,7 @@ struct ui_model {
 	/* as of the drawing */
 	int columns;                      /* of the screen; 0: it was not drawn yet */
 	uint64_t now_ns;
+	int history_row;                  /* of the header's line of the last minutes; -1: none */
 	bool typing_search;               /* the bottom line shows what is searched for */
 	/* for the header, not for views */
 	const struct guest_screen *guest; /* NULL: there is none */

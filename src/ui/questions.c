@@ -121,7 +121,7 @@ static void question_answer_filter(struct ui *ui, enum prompt_result result)
 	ui->question = QUESTION_NONE;
 }
 
-/* --- writing a folded file -------------------------------------------------------------------- */
+/* --- writing a profile ------------------------------------------------------------------------ */
 
 /*
  * The folder for new files is the one that xtop was started in, unless the session knows that the
@@ -132,7 +132,10 @@ static const char *question_write_folder(const struct ui *ui)
 	return ui->settings.write_folder ? ui->settings.write_folder : "";
 }
 
-/* Proposes DOMAIN-YYYYmmdd-HHMMSS.folded. '_' replaces characters that are awkward in a name. */
+/*
+ * Proposes DOMAIN-YYYYmmdd-HHMMSS.folded; another ending is another format. '_' replaces characters
+ * that are awkward in a name.
+ */
 static void question_ask_write(struct ui *ui)
 {
 	char name[256], path[sizeof(name) + 8], stamp[32] = "";
@@ -154,9 +157,34 @@ static void question_ask_write(struct ui *ui)
 	question_start(ui, QUESTION_WRITE, " Write to:", path);
 }
 
+/* What the selection leaves of the picture; NULL: all of it. */
+static const char *question_describe_part(const struct ui *ui, char *text, size_t capacity)
+{
+	const struct selection *selection = &ui->selection;
+	const char *process = "";
+
+	if (selection_is_all(selection))
+		return NULL;
+	if (selection->process != FRAME_NONE)
+		process = frames_get(ui->model.all->frames, selection->process)->name;
+	snprintf(text, capacity, "stacks with%s%s%s%s%s%s%s%s", selection->filter ? " filter " : "",
+		 selection->filter ? filter_text(selection->filter) : "",
+		 *process ? " process " : "", process, selection->module ? " file " : "",
+		 selection->module ? selection->module : "",
+		 selection->hide_kernel ? " kernel hidden" : "",
+		 selection->hide_user ? " programs hidden" : "");
+	return text;
+}
+
 static struct xtop_error *question_write_to(const struct ui *ui, const char *path, bool replace,
 					    bool *existsp, uint64_t *bytesp)
 {
+	char part[256];
+	const struct export_settings settings = { .addresses = ui->model.addresses,
+						  .by_cgroup = ui->model.by_cgroup,
+						  .part = question_describe_part(ui, part,
+										 sizeof(part)),
+						  .domain = ui->model.domain };
 	struct output_file *file;
 	struct xtop_error *error = output_open_named(path, replace, existsp, &file);
 	FILE *stream;
@@ -165,7 +193,7 @@ static struct xtop_error *question_write_to(const struct ui *ui, const char *pat
 		return error;
 	error = output_begin(file, &stream);
 	if (!error)
-		error = export_folded(ui->model.snapshot, NULL, ui->model.addresses, stream);
+		error = export_find_ending(path)->write(ui->model.snapshot, &settings, stream);
 	if (!error) {
 		*bytesp = output_size(file);
 		return output_close(file);

@@ -9,6 +9,7 @@
  *	refresh = 1          seconds
  *	half-life = 10       seconds; 0: no decay
  *	colors = auto        or none, 8, 16, 256
+ *	pass-through = shown or folded
  *
  * Settings never come from the working directory. xtop starts as root: it refuses a file that
  * others may write, and one that belongs neither to root nor to the user. As root it opens or
@@ -138,6 +139,16 @@ static bool rc_colors(const char *value, enum ui_colors *colorsp)
 	return false;
 }
 
+static bool rc_pass_through(const char *value, bool *foldp)
+{
+	bool fold = !strcmp(value, "folded");
+
+	if (!fold && strcmp(value, "shown"))
+		return false;
+	*foldp = fold;
+	return true;
+}
+
 /* Columns of the function table only: those behind COLUMN_HISTORY are the baseline's. */
 static bool rc_columns(const char *value, struct ui_rc *rc)
 {
@@ -177,6 +188,8 @@ static bool rc_set(struct ui_rc *rc, const char *name, const char *value)
 		return rc_number(value, 0, RC_MAX_HALF_LIFE_S, &rc->half_life_s);
 	if (!strcmp(name, "colors"))
 		return rc_colors(value, &rc->colors);
+	if (!strcmp(name, "pass-through"))
+		return rc_pass_through(value, &rc->fold);
 	return false;
 }
 
@@ -263,6 +276,7 @@ static bool rc_print(const struct ui_rc *rc, FILE *file)
 	if (rc->half_life_s >= 0)
 		fprintf(file, "half-life = %g\n", fmin(rc->half_life_s, RC_MAX_HALF_LIFE_S));
 	fprintf(file, "colors = %s\n", color_names[rc->colors]);
+	fprintf(file, "pass-through = %s\n", rc->fold ? "folded" : "shown");
 	return !ferror(file);
 }
 

@@ -24,6 +24,7 @@ enum request_code {
 	REQUEST_LEFT,
 	REQUEST_RIGHT,
 	REQUEST_OPEN,
+	REQUEST_NAMING, /* what would name the function */
 	REQUEST_UNFOLD, /* or fold, when it is unfolded */
 	REQUEST_FOLD,
 	REQUEST_UNFOLD_ALL,
@@ -52,23 +53,28 @@ enum request_code {
 	REQUEST_FILTER,
 	REQUEST_THRESHOLD,
 	REQUEST_RAW_NAMES,
+	REQUEST_CGROUPS, /* toggle: processes below their control groups */
 	REQUEST_HIDE_KERNEL,
 	REQUEST_HIDE_USER,
+	REQUEST_PASS_THROUGH, /* toggle: pass-through functions are folded away, or shown */
 	REQUEST_HEADER,
 	REQUEST_FREEZE,
 	REQUEST_EARLIER,
 	REQUEST_LATER,
+	REQUEST_RANGE_BEGIN, /* the picture shown begins the range of time */
+	REQUEST_RANGE_END,
 	REQUEST_RESET,
 	REQUEST_WRITE,
 	REQUEST_INTERVAL,
 	REQUEST_SAVE, /* the settings */
 	REQUEST_NEXT_GUEST,
+	REQUEST_PAIR, /* the guest against the next one, or back to the guest alone */
 	REQUEST_REDRAW,
 	/* from views, for the core */
 	REQUEST_UPDATE,   /* call the view's update() */
 	REQUEST_MESSAGE,  /* show .message on the bottom line */
 	REQUEST_SORT,     /* sort by .column */
-	REQUEST_RESTRICT, /* from now on all views show only .process and .module */
+	REQUEST_RESTRICT, /* from now on all views show only .process, .cgroup, .module */
 	REQUEST_PROFILE,  /* profile .domain */
 	REQUEST_CHOSEN,   /* close the list of views, then show .view */
 };
@@ -86,6 +92,7 @@ enum view_mask {
 	VIEW_DOMAINS = 1 << 8,
 	VIEW_CHOOSE = 1 << 9,
 	VIEW_HELP = 1 << 10,
+	VIEW_NAMING = 1 << 11,
 	VIEW_SORTED = VIEW_TOP | VIEW_BASELINE,
 	VIEW_TREES = VIEW_TREE | VIEW_FLAME,
 	/* their rows are functions */
@@ -93,8 +100,10 @@ enum view_mask {
 	VIEW_SEARCHED = VIEW_FUNCTIONS | VIEW_GROUPS,
 	/* they show a guest's profile */
 	VIEW_GUEST = VIEW_SEARCHED | VIEW_VCPUS | VIEW_OVERHEAD,
+	/* they show all of a guest, not what was opened in another view */
+	VIEW_SWITCHED = VIEW_TOP | VIEW_TREES | VIEW_VCPUS | VIEW_GROUPS | VIEW_OVERHEAD,
 	/* they lie upon another view for a moment */
-	VIEW_PASSING = VIEW_CHOOSE | VIEW_HELP,
+	VIEW_PASSING = VIEW_CHOOSE | VIEW_HELP | VIEW_NAMING,
 	VIEW_ALL = VIEW_GUEST | VIEW_DOMAINS | VIEW_PASSING,
 };
 
@@ -102,8 +111,9 @@ enum view_mask {
 struct request {
 	enum request_code code;
 	unsigned view;                  /* VIEW, CHOSEN: one bit of enum view_mask */
-	uint32_t frame;                 /* VIEW: of VIEW_CALLERS, which function */
+	uint32_t frame;                 /* VIEW: of VIEW_CALLERS, VIEW_NAMING: which function */
 	uint32_t process;               /* RESTRICT: a process or thread; FRAME_NONE: all */
+	const char *cgroup;             /* RESTRICT: a process's; NULL: all */
 	const char *module;             /* RESTRICT: a frame's; NULL: all */
 	const struct column *column;    /* SORT */
 	const struct ui_domain *domain; /* PROFILE */

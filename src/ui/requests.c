@@ -7,9 +7,11 @@
 #include "ui/questions.h"
 
 /* Restricts all views. Closes all but the first. */
-static void request_restrict(struct ui *ui, uint32_t process, const char *module)
+static void request_restrict(struct ui *ui, uint32_t process, const char *cgroup,
+			     const char *module)
 {
 	ui->guest->process = process;
+	ui->guest->cgroup = cgroup;
 	ui->guest->module = module;
 	view_stack_truncate(&ui->guest->views, 1);
 	ui_reselect(ui);
@@ -17,15 +19,26 @@ static void request_restrict(struct ui *ui, uint32_t process, const char *module
 
 /* --- back ------------------------------------------------------------------------------------- */
 
-/* Ends one of search, restriction and filter, the first of these that there is. */
+/* True: a range of time was marked. The screen goes back to the newest picture. */
+static bool request_drop_range(struct ui *ui)
+{
+	if (!guest_screen_drop_range(ui->guest))
+		return false;
+	ui_reselect(ui);
+	return true;
+}
+
+/* Ends one of search, range, restriction and filter, the first of these that there is. */
 static bool request_clear_one(struct ui *ui)
 {
 	if (ui->search) {
 		ui_set_search(ui, NULL);
 		return true;
 	}
-	if (ui->guest->process != FRAME_NONE || ui->guest->module) {
-		request_restrict(ui, FRAME_NONE, NULL);
+	if (request_drop_range(ui))
+		return true;
+	if (ui->guest->process != FRAME_NONE || ui->guest->cgroup || ui->guest->module) {
+		request_restrict(ui, FRAME_NONE, NULL, NULL);
 		return true;
 	}
 	if (!ui->filter)
@@ -34,9 +47,20 @@ static bool request_clear_one(struct ui *ui)
 	return true;
 }
 
+/* Back to the guest that is compared. False: there is no pair. */
+static bool request_leave_pair(struct ui *ui)
+{
+	if (!ui->pair)
+		return false;
+	ui_enter_guest(ui, ui->pair->now);
+	return true;
+}
+
 /* A guest is left only for the list of domains that it was picked from. */
 static bool request_leave_guest(struct ui *ui)
 {
+	if (request_leave_pair(ui))
+		return true;
 	if (!ui->guest->picked)
 		return false;
 	ui_remove_guest(ui, ui->guest);
@@ -59,6 +83,8 @@ static void request_back(struct ui *ui)
 		request_leave_picker(ui);
 	else if ((ui_view(ui) & (VIEW_TOP | VIEW_TREES)) && ui->search)
 		ui_set_search(ui, NULL);
+	else if ((ui_view(ui) & VIEW_SWITCHED) && request_drop_range(ui))
+		return;
 	else if (!ui_close_view(ui) && !request_clear_one(ui))
 		request_leave_guest(ui);
 }
@@ -76,6 +102,11 @@ static bool request_set_baseline(struct ui *ui)
 {
 	struct xtop_error *error;
 
+	if (ui->pair) {
+		ui_message(ui, STYLE_NOTICE, "the baseline is what %s does now: d goes back",
+			   ui->pair->base->name);
+		return false;
+	}
 	if (!ui->model.all) {
 		ui_message(ui, STYLE_NOTICE, "nothing to compare with yet");
 		return false;
@@ -105,6 +136,8 @@ static void request_baseline(struct ui *ui)
 
 static void request_drop_baseline(struct ui *ui)
 {
+	if (request_leave_pair(ui))
+		return;
 	if (!ui->guest->baseline) {
 		ui_message(ui, STYLE_NOTICE, "there is no baseline: b keeps one");
 		return;
@@ -137,18 +170,52 @@ static void request_view(struct ui *ui, unsigned view, uint32_t frame)
 		ui_switch_view(ui, view);
 }
 
-static void request_next_guest(struct ui *ui)
+/* The guest after GUEST. NULL: there is no other one, which the bottom line says. */
+static struct guest_screen *request_find_next(struct ui *ui, const struct guest_screen *guest)
 {
 	size_t at = 0;
 
 	if (ui->n_guests < 2) {
 		ui_message(ui, STYLE_NOTICE, "there is no other guest%s",
 			   ui->source->list ? ": D shows the domains" : "");
+		return NULL;
+	}
+	while (ui->guests[at] != guest)
+		at++;
+	return ui->guests[(at + 1) % ui->n_guests];
+}
+
+static void request_compare(struct ui *ui, struct guest_screen *now)
+{
+	struct guest_screen *base = request_find_next(ui, now);
+
+	if (!base)
+		return;
+	if (!now->live || !base->live)
+		ui_message(ui, STYLE_NOTICE, "there is no picture of %s yet",
+			   now->live ? base->name : now->name);
+	else
+		ui_error(ui, ui_enter_pair(ui, now, base));
+}
+
+/* In a pair the next guest takes the place of the one that is compared. */
+static void request_next_guest(struct ui *ui)
+{
+	struct guest_screen *next;
+
+	if (ui->pair) {
+		request_compare(ui, ui->pair->base);
 		return;
 	}
-	while (ui->guests[at] != ui->guest)
-		at++;
-	ui_enter_guest(ui, ui->guests[(at + 1) % ui->n_guests]);
+	next = request_find_next(ui, ui->guest);
+	if (next)
+		ui_enter_guest(ui, next);
+}
+
+static void request_pair(struct ui *ui)
+{
+	if (!request_leave_pair(ui))
+		request_compare(ui, ui->guest);
 }
 
 static struct xtop_error *request_open_domain(struct ui *ui, const struct ui_domain *domain)
@@ -197,10 +264,44 @@ static void request_step_history(struct ui *ui, int step)
 {
 	const char *notice = NULL;
 
+	if (ui->model.all && ui->model.all->sums_only) {
+		ui_message(ui, STYLE_NOTICE,
+			   "a profile has one picture: earlier ones need raw samples");
+		return;
+	}
 	ui_error(ui, guest_screen_step(ui->guest, step, &notice));
 	if (notice)
 		ui_message(ui, STYLE_NOTICE, "%s", notice);
 	else
+		ui_reselect(ui);
+}
+
+static void request_mark(struct ui *ui, bool begin, size_t moment)
+{
+	const char *notice = NULL;
+
+	if (moment >= history_count(ui->guest->history)) {
+		ui_message(ui, STYLE_NOTICE, "there is no picture to mark yet");
+		return;
+	}
+	ui_error(ui, guest_screen_mark(ui->guest, begin, moment, &notice));
+	if (notice)
+		ui_message(ui, STYLE_NOTICE, "%s", notice);
+	else
+		ui_reselect(ui);
+}
+
+void request_click_history(struct ui *ui, size_t moment)
+{
+	const struct guest_screen *guest = ui->guest;
+	bool begin = !guest->range_begin || guest->range_end;
+
+	if (!begin && history_head(guest->history, moment)->sequence <= guest->range_begin)
+		begin = true;
+	if (begin)
+		guest_screen_drop_range(ui->guest);
+	request_mark(ui, begin, moment);
+	if (begin)
 		ui_reselect(ui);
 }
 
@@ -282,7 +383,7 @@ static bool carry_out_way(struct ui *ui, const struct request *request)
 		request_sort(ui, request->column);
 		return true;
 	case REQUEST_RESTRICT:
-		request_restrict(ui, request->process, request->module);
+		request_restrict(ui, request->process, request->cgroup, request->module);
 		return true;
 	case REQUEST_PROFILE:
 		request_profile(ui, request->domain);
@@ -305,6 +406,9 @@ static bool carry_out_way(struct ui *ui, const struct request *request)
 		return true;
 	case REQUEST_BASELINE_DROP:
 		request_drop_baseline(ui);
+		return true;
+	case REQUEST_PAIR:
+		request_pair(ui);
 		return true;
 	case REQUEST_NEXT_GUEST:
 		request_next_guest(ui);
@@ -340,11 +444,19 @@ static bool carry_out_look(struct ui *ui, enum request_code code)
 		ui->model.raw_names = !ui->model.raw_names;
 		ui_update(ui);
 		return true;
+	case REQUEST_CGROUPS:
+		ui->model.by_cgroup = !ui->model.by_cgroup;
+		ui_update(ui);
+		return true;
 	case REQUEST_HIDE_KERNEL:
 		request_hide(ui, &ui->selection.hide_kernel, &ui->selection.hide_user);
 		return true;
 	case REQUEST_HIDE_USER:
 		request_hide(ui, &ui->selection.hide_user, &ui->selection.hide_kernel);
+		return true;
+	case REQUEST_PASS_THROUGH:
+		ui->rc.fold = !ui->rc.fold;
+		ui_reselect(ui);
 		return true;
 	case REQUEST_HEADER:
 		ui->no_header = !ui->no_header;
@@ -357,6 +469,10 @@ static bool carry_out_look(struct ui *ui, enum request_code code)
 		return true;
 	case REQUEST_LATER:
 		request_step_history(ui, 1);
+		return true;
+	case REQUEST_RANGE_BEGIN:
+	case REQUEST_RANGE_END:
+		request_mark(ui, code == REQUEST_RANGE_BEGIN, guest_screen_moment(ui->guest));
 		return true;
 	default:
 		return false;

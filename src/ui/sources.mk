@@ -13,6 +13,8 @@ libxtop_a_SOURCES += \
 	src/ui/header/hint.h \
 	src/ui/header/line.c \
 	src/ui/header/line.h \
+	src/ui/header/minutes.c \
+	src/ui/header/minutes.h \
 	src/ui/keys.c \
 	src/ui/keys.h \
 	src/ui/list.c \
@@ -20,6 +22,8 @@ libxtop_a_SOURCES += \
 	src/ui/meter.c \
 	src/ui/meter.h \
 	src/ui/model.h \
+	src/ui/pair.c \
+	src/ui/pair.h \
 	src/ui/prompt.c \
 	src/ui/prompt.h \
 	src/ui/questions.c \
@@ -53,6 +57,7 @@ libxtop_a_SOURCES += \
 	src/ui/views/flame.c \
 	src/ui/views/groups.c \
 	src/ui/views/help.c \
+	src/ui/views/naming.c \
 	src/ui/views/overhead.c \
 	src/ui/views/table.c \
 	src/ui/views/table.h \

@@ -65,12 +65,14 @@ static void ui_set_model(struct ui *ui)
 
 	ui->selection.filter = ui->filter;
 	ui->selection.process = guest ? guest->process : FRAME_NONE;
+	ui->selection.cgroup = guest ? guest->cgroup : NULL;
 	ui->selection.module = guest ? guest->module : NULL;
 	model->all = guest ? guest_screen_shown(guest) : NULL;
-	model->snapshot = NULL;
+	model->snapshot = model->folded = NULL;
 	model->baseline = guest ? guest->baseline : NULL;
 	model->history = guest ? guest->history : NULL;
 	model->recent = guest ? guest_screen_recent(guest) : NULL;
+	model->range = guest && guest->is_range;
 	model->domain = guest ? guest->name : "";
 	model->guest = guest;
 	model->n_guests = ui->n_guests;
@@ -85,7 +87,14 @@ static void ui_select(struct ui *ui)
 		ui_error(ui, error);
 		return;
 	}
-	ui->model.snapshot = &guest->selected;
+	ui->model.snapshot = ui->model.folded = &guest->selected;
+	ui->model.n_folded = 0;
+	if (ui->rc.fold) {
+		error = guest_screen_fold(guest, &ui->model.n_folded);
+		if (!error)
+			ui->model.folded = &guest->folded;
+		ui_error(ui, error);
+	}
 	ui->model.whole = weights_of(ui->model.of_filtered ? &guest->selected.nodes[0]
 							   : &ui->model.all->nodes[0]);
 }
@@ -183,12 +192,53 @@ struct guest_screen *ui_find_guest(const struct ui *ui, const struct ui_domain *
 	return NULL;
 }
 
-void ui_enter_guest(struct ui *ui, struct guest_screen *guest)
+/* After the pair's screen has left the screen. Filters know the names of the pair's table. */
+static void ui_destroy_pair(struct ui *ui, struct pair *pair)
 {
+	if (!pair)
+		return;
+	filter_invalidate(ui->filter);
+	filter_invalidate(ui->search);
+	pair_destroy(pair);
+}
+
+static void ui_show_guest(struct ui *ui, struct guest_screen *guest, struct pair *pair)
+{
+	struct pair *before = ui->pair;
+
 	ui->guest = guest;
+	ui->pair = pair;
 	ui->hint = (struct hint){ .sequence = 0 }; /* two guests' pictures have equal numbers */
 	ui->picking = !guest;
 	ui_reselect(ui);
+	if (before != pair)
+		ui_destroy_pair(ui, before);
+}
+
+void ui_enter_guest(struct ui *ui, struct guest_screen *guest)
+{
+	bool same = ui->pair && guest == ui->pair->screen;
+
+	ui_show_guest(ui, guest, same ? ui->pair : NULL);
+}
+
+struct xtop_error *ui_enter_pair(struct ui *ui, struct guest_screen *now,
+				 struct guest_screen *base)
+{
+	struct pair *pair;
+	struct xtop_error *error = pair_create(now, base, ui->settings.half_life_s, &pair);
+	bool changed;
+
+	if (error)
+		return error;
+	error = pair_update(pair, ui->now_ns, &changed);
+	if (error) {
+		pair_destroy(pair);
+		return error;
+	}
+	ui_show_guest(ui, pair->screen, pair);
+	ui_switch_view(ui, VIEW_BASELINE);
+	return NULL;
 }
 
 void ui_enter_domains(struct ui *ui)

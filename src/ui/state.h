@@ -12,8 +12,8 @@
 #include <time.h>
 
 #include "ui/domain_list.h"
-#include "ui/guest_screen.h"
 #include "ui/header/hint.h"
+#include "ui/pair.h"
 #include "ui/prompt.h"
 
 #define UI_MIN_INTERVAL_S 0.1
@@ -40,12 +40,14 @@ struct ui {
 	struct guest_screen *guests[UI_MAX_GUESTS];
 	size_t n_guests;
 	struct guest_screen *guest;  /* the one on the screen, or under the list; NULL: none */
+	struct pair *pair;           /* GUEST is its screen; NULL: one guest is shown */
 	bool picking;                /* the list of domains is on the screen */
 	struct view_stack picker;    /* the list and its help; empty before it was wanted */
 	struct domain_list domains;
 	uint64_t domains_due_ns;     /* when to read the list again */
 	enum question question;
 	struct prompt prompt;
+	char baseline[64]; /* model.baseline_name */
 	char path[PROMPT_MAX_BYTES]; /* QUESTION_REPLACE: the file to replace */
 	char message[512];           /* on the bottom line until the next key; "": none */
 	enum style message_style;
@@ -89,8 +91,11 @@ void ui_switch_view(struct ui *ui, unsigned view);
 struct xtop_error *ui_add_guest(struct ui *ui, const struct ui_pipeline *pipeline, bool picked);
 /* The guest that DOMAIN is profiled as; NULL: it is not profiled. */
 struct guest_screen *ui_find_guest(const struct ui *ui, const struct ui_domain *domain);
-/* Shows GUEST; NULL: there is none, the list of domains is shown. */
+/* Shows GUEST; NULL: there is none, the list of domains is shown. Another pair is left. */
 void ui_enter_guest(struct ui *ui, struct guest_screen *guest);
+/* Shows NOW against BASE. Both have a picture. */
+struct xtop_error *ui_enter_pair(struct ui *ui, struct guest_screen *now,
+				 struct guest_screen *base);
 /* Shows the list of domains; the guest stays the one to come back to. */
 void ui_enter_domains(struct ui *ui);
 /* Ends profiling GUEST, if it was picked. If it is on the screen, the list of domains comes. */

@@ -5,11 +5,14 @@
 #include "ui/ui.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "ui/header/header.h"
+#include "ui/header/minutes.h"
 #include "ui/keys.h"
 #include "ui/questions.h"
 #include "ui/requests.h"
+#include "xtop/text.h"
 
 #define NS_PER_S      1000000000ULL
 #define THRESHOLD     0.5 /* percent; as perf's --percent-limit is used */
@@ -17,8 +20,18 @@
 
 /* --- life ------------------------------------------------------------------------------------- */
 
+/* Without its folders, and clean. */
+static void ui_set_baseline_name(struct ui *ui, const char *path)
+{
+	const char *name = path ? strrchr(path, '/') : NULL;
+
+	if (path)
+		text_clean(ui->baseline, sizeof(ui->baseline), name ? name + 1 : path, 256);
+}
+
 static void ui_init_model(struct ui *ui, const struct ui_settings *settings)
 {
+	ui_set_baseline_name(ui, settings->baseline);
 	ui->selection.process = FRAME_NONE;
 	ui->model = (struct ui_model){
 		.selection = &ui->selection,
@@ -26,9 +39,11 @@ static void ui_init_model(struct ui *ui, const struct ui_settings *settings)
 		.rc = &ui->rc,
 		.totals = settings->half_life_s <= 0,
 		.addresses = settings->addresses,
+		.by_cgroup = settings->by_cgroup,
 		.threshold = THRESHOLD,
 		.budget = settings->budget,
 		.half_life_s = settings->half_life_s,
+		.baseline_name = ui->baseline,
 		.domain = "",
 		.host = settings->host,
 		.domains = &ui->domains,
@@ -77,6 +92,8 @@ void ui_destroy(struct ui *ui)
 {
 	if (!ui)
 		return;
+	pair_destroy(ui->pair);
+	ui->pair = NULL;
 	ui->guest = NULL; /* so that removing a guest does not show the list of domains */
 	while (ui->n_guests)
 		ui_remove_guest(ui, ui->guests[ui->n_guests - 1]);
@@ -104,6 +121,18 @@ static uint64_t ui_time_left(struct ui *ui)
 static uint64_t ui_interval_ns(const struct ui *ui)
 {
 	return (uint64_t)(ui->settings.interval_s * 1e9);
+}
+
+/* True: the screen changes. */
+static bool ui_tick_pair(struct ui *ui)
+{
+	bool changed = false;
+
+	if (ui->pair)
+		ui_error(ui, pair_update(ui->pair, ui->now_ns, &changed));
+	if (changed && !ui->pair->screen->still)
+		ui_reselect(ui);
+	return changed;
 }
 
 /* Shortens *WAIT_NSP; true: the screen changes. */
@@ -137,6 +166,7 @@ uint64_t ui_tick(struct ui *ui, uint64_t now_ns, time_t wall_s, bool *changedp)
 		ui->started_ns = now_ns;
 	wait_ns = ui_time_left(ui);
 	*changedp = ui_tick_guests(ui, &wait_ns);
+	*changedp |= ui_tick_pair(ui);
 	if (!ui->picking)
 		return wait_ns;
 	if (now_ns >= ui->domains_due_ns) {
@@ -169,6 +199,13 @@ static void ui_click(struct ui *ui, int row, int column)
 {
 	struct key_place place;
 
+	if (row == ui->model.history_row && !ui->picking && !ui->no_header) {
+		size_t moment = minutes_moment_at(&ui->model, column);
+
+		if (moment < history_count(ui->guest->history))
+			request_click_history(ui, moment);
+		return;
+	}
 	if (row != ui->rows - 1) {
 		ui_carry_out(ui, view_stack_click(ui_views(ui), &ui->model, row, column));
 		return;
@@ -240,6 +277,7 @@ void ui_draw(struct ui *ui, struct canvas *canvas)
 			      UI_MIN_COLUMNS, UI_MIN_ROWS);
 		return;
 	}
+	model->history_row = -1;
 	if (!ui->picking && !ui->no_header)
 		area.row = header_draw(model, canvas);
 	area.rows -= area.row + 1;

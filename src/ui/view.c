@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "xtop/pass_through.h"
+
 struct view *view_create(const struct view_ops *ops, const struct view *below, uint32_t frame)
 {
 	struct view *view = calloc(1, ops->size);
@@ -75,6 +77,13 @@ struct request view_callers_of(uint32_t frame)
 	return (struct request){ .code = REQUEST_VIEW, .view = VIEW_CALLERS, .frame = frame };
 }
 
+struct request view_naming_of(uint32_t frame)
+{
+	if (frame == FRAME_NONE)
+		return request_of(REQUEST_NONE);
+	return (struct request){ .code = REQUEST_VIEW, .view = VIEW_NAMING, .frame = frame };
+}
+
 uint64_t view_function_key(const void *table, size_t row)
 {
 	const struct function_table *functions = table;
@@ -95,14 +104,14 @@ bool view_matches(const struct ui_model *model, uint32_t frame)
  * kernel's.
  */
 const char *view_frame_name(const struct ui_model *model, uint32_t id,
-			    char buffer[FRAME_TEXT_BYTES])
+			    char buffer[SNAPSHOT_NAME_BYTES])
 {
 	const struct frame *frame = frames_get(model->all->frames, id);
 
 	if (frame->unknown && !frame->module[0] && !model->addresses &&
 	    frame->kind == FRAME_KIND_KERNEL)
 		return "[k] [unknown]";
-	return model->raw_names && !frame->unknown ? frame->raw_name
+	return model->raw_names && !frame->unknown ? snapshot_raw_name(model->all, id, buffer)
 						   : frame_text(frame, model->addresses, buffer);
 }
 
@@ -111,6 +120,60 @@ const char *view_frame_name(const struct ui_model *model, uint32_t id,
 enum style style_of_percent(double percent)
 {
 	return percent >= 5 ? STYLE_HOT : percent >= 0.5 ? STYLE_WARM : STYLE_DIM;
+}
+
+const struct snapshot *view_open_baseline(const struct ui_model *model, struct snapshot *selected,
+					  struct weights *wholep)
+{
+	struct xtop_error *error;
+
+	*wholep = (struct weights){ 0 };
+	if (!model->baseline)
+		return NULL;
+	error = selection_apply(model->selection, model->baseline, selected);
+	if (error) {
+		error_destroy(error);
+		return NULL;
+	}
+	*wholep = weights_of(model->of_filtered ? &selected->nodes[0] : &model->baseline->nodes[0]);
+	return selected;
+}
+
+const struct snapshot *view_open_folded_baseline(const struct ui_model *model,
+						 struct snapshot *selected, struct weights *wholep)
+{
+	const struct snapshot *whole = view_open_baseline(model, selected, wholep);
+	struct snapshot folded;
+	struct xtop_error *error;
+
+	if (!whole || !model->n_folded)
+		return whole;
+	error = pass_through_fold_same(model->snapshot, model->folded, whole, &folded);
+	view_close_baseline(model, selected);
+	if (error) {
+		error_destroy(error);
+		return NULL;
+	}
+	*selected = folded;
+	return selected;
+}
+
+void view_close_baseline(const struct ui_model *model, struct snapshot *selected)
+{
+	selection_deinit(selected, model->baseline);
+}
+
+enum style style_of_change(double points)
+{
+	return points >= 0.5 ? STYLE_HOT : points <= -0.5 ? STYLE_WARM : STYLE_DIM;
+}
+
+void view_put_changed(struct canvas *canvas, int row, int column, double percent, double points)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%7.2f", percent);
+	canvas_put(canvas, row, column, 7, style_of_change(points), text);
 }
 
 void view_put_share(struct canvas *canvas, int row, int column, double percent)
@@ -157,4 +220,13 @@ void view_draw_empty(const struct ui_model *model, struct canvas *canvas, struct
 {
 	canvas_put(canvas, area.row + area.rows / 3, 2, area.columns - 2, STYLE_NORMAL,
 		   view_empty_reason(model));
+}
+
+void view_draw_sums_only(const struct ui_model *model, struct canvas *canvas, struct area area)
+{
+	(void)model;
+	canvas_put(canvas, area.row + area.rows / 3, 2, area.columns - 2, STYLE_NORMAL,
+		   "A profile has sums only: this needs raw samples.");
+	canvas_put(canvas, area.row + area.rows / 3 + 1, 2, area.columns - 2, STYLE_DIM,
+		   "xtop -d DOMAIN -w FILE records them, xtop -r FILE shows them.");
 }

@@ -52,6 +52,8 @@ void view_destroy(struct view *view);
 struct request view_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* To open the callers and callees of FRAME. FRAME_NONE: there is nothing to do. */
 struct request view_callers_of(uint32_t frame);
+/* To say what would name FRAME. FRAME_NONE: there is nothing to do. */
+struct request view_naming_of(uint32_t frame);
 /*
  * If REQUEST is one of the searches, the cursor goes to a row whose function is searched for (see
  * list_search()). FRAME_OF gives the function of a row of the list; NULL: the row's key is the
@@ -67,16 +69,33 @@ uint64_t view_function_key(const void *table, size_t row);
 bool view_matches(const struct ui_model *model, uint32_t frame);
 /* The text to show for FRAME, kept in BUFFER if it is not the frame's own. */
 const char *view_frame_name(const struct ui_model *model, uint32_t frame,
-			    char buffer[FRAME_TEXT_BYTES]);
+			    char buffer[SNAPSHOT_NAME_BYTES]);
 
+/*
+ * What the selection leaves of the baseline, in SELECTED, and NULL if there is no baseline, or no
+ * memory for that. *WHOLEP: what 100 % of it is. Closed by view_close_baseline().
+ */
+const struct snapshot *view_open_baseline(const struct ui_model *model, struct snapshot *selected,
+					  struct weights *wholep);
+/* The same without the functions that are folded away in the model. Closed in the same way. */
+const struct snapshot *view_open_folded_baseline(const struct ui_model *model,
+						 struct snapshot *selected,
+						 struct weights *wholep);
+void view_close_baseline(const struct ui_model *model, struct snapshot *selected);
+/* More by half a point is hot, less is warm, the rest is dim. */
+enum style style_of_change(double points);
 /* Like perf's colours: hot from 5 % on, warm from 0.5 % on. */
 enum style style_of_percent(double percent);
 /* A share in 7 cells, coloured by its size. */
 void view_put_share(struct canvas *canvas, int row, int column, double percent);
+/* The same, coloured by how much it changed. */
+void view_put_changed(struct canvas *canvas, int row, int column, double percent, double points);
 /* Marks the row under the cursor. */
 void view_mark_row(struct canvas *canvas, int row, int column, int width);
 /* The same in one of two lists: ACTIVE, the one with the cursor, or the other. */
 void view_mark_in_list(struct canvas *canvas, int row, int column, int width, bool active);
+/* Says that a profile file has nothing of what this view shows. */
+void view_draw_sums_only(const struct ui_model *model, struct canvas *canvas, struct area area);
 /* Says why there are no rows. */
 void view_draw_empty(const struct ui_model *model, struct canvas *canvas, struct area area);
 

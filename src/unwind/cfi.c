@@ -41,16 +41,43 @@ static uint64_t cfi_word(const char *words, unsigned i)
 	return word;
 }
 
+/*
+ * The words from START on if only those that lie below the stack pointer are missing. An epilogue
+ * has popped these registers: they have the caller's values again, but compilers go on saying where
+ * they were saved. ROOM gets the words, and the registers in the place of those that are missing.
+ */
+static const char *cfi_words_in_epilogue(const struct cfi_rule *rule, struct cursor *cursor,
+					 uint64_t start, uint64_t room[CFI_RULE_WORDS])
+{
+	uint64_t sp = cursor->regs[REG_SP], n_popped = (sp - start) / sizeof(*room);
+	const void *words;
+
+	if (!cursor->interrupted || start % sizeof(*room) || sp % sizeof(*room) ||
+	    n_popped > rule->slot[KEPT_RETURN])
+		return NULL;
+	words = cursor_bytes(cursor, sp, sizeof(*room) * (rule->n_words - n_popped));
+	if (!words)
+		return NULL;
+	memcpy(room + n_popped, words, sizeof(*room) * (rule->n_words - n_popped));
+	for (unsigned i = 0; i < N_CFI_KEPT; i++)
+		if (rule->slot[i] < n_popped)
+			room[rule->slot[i]] = cursor->regs[cfi_kept_registers[i]];
+	return (const char *)room;
+}
+
 static enum unwind_step cfi_apply(const struct cfi_rule *rule, struct cursor *cursor)
 {
+	uint64_t room[CFI_RULE_WORDS], start, cfa;
 	enum unwind_step step;
 	const char *words;
-	uint64_t cfa;
 
 	step = cfi_find_cfa(rule, cursor, &cfa);
 	if (step != STEP_CALLER)
 		return step;
-	words = cursor_bytes(cursor, cfa + 8 * (int64_t)rule->low, 8 * (size_t)rule->n_words);
+	start = cfa + 8 * (int64_t)rule->low;
+	words = cursor_bytes(cursor, start, 8 * (size_t)rule->n_words);
+	if (!words)
+		words = cfi_words_in_epilogue(rule, cursor, start, room);
 	if (!words)
 		return STEP_CUT;
 	if (!cfi_word(words, rule->slot[KEPT_RETURN])) /* start-up code pushed a zero */
@@ -81,14 +108,15 @@ static uint32_t cfi_find_rule(struct cfi *cfi, uint32_t offset)
 	return hit->rule;
 }
 
-enum unwind_step cfi_step(struct cfi *cfi, uint64_t bias, struct cursor *cursor)
+const struct cfi_rule *cfi_find(struct cfi *cfi, uint64_t address)
 {
-	uint64_t offset = cursor_pc(cursor) - bias - cfi->base;
-	const struct cfi_rule *rule;
+	uint64_t offset = address - cfi->base;
 
-	if (offset >= cfi->span)
-		return STEP_NOT_COVERED;
-	rule = &cfi->rules[cfi_find_rule(cfi, offset)];
+	return offset < cfi->span ? &cfi->rules[cfi_find_rule(cfi, (uint32_t)offset)] : NULL;
+}
+
+enum unwind_step cfi_rule_step(const struct cfi_rule *rule, struct cursor *cursor)
+{
 	switch (rule->kind) {
 	case RULE_CFA:
 	case RULE_CFA_DEREF:
@@ -99,6 +127,13 @@ enum unwind_step cfi_step(struct cfi *cfi, uint64_t bias, struct cursor *cursor)
 	default:
 		return STEP_NOT_COVERED;
 	}
+}
+
+enum unwind_step cfi_step(struct cfi *cfi, uint64_t bias, struct cursor *cursor)
+{
+	const struct cfi_rule *rule = cfi_find(cfi, cursor_pc(cursor) - bias);
+
+	return rule ? cfi_rule_step(rule, cursor) : STEP_NOT_COVERED;
 }
 
 bool cfi_find_function(const struct cfi *cfi, uint64_t address, uint64_t *start, uint64_t *end)

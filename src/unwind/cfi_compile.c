@@ -142,6 +142,8 @@ static struct cfi_rule cfi_make_rule(const struct cfi_state *state, bool signal)
 
 /* --- the table -------------------------------------------------------------------------------- */
 
+#define CFI_MAX_ENTRY_CODE_BYTES 256 /* of a program's first function, if no FDE tells its end */
+
 struct cfi_compiler {
 	struct cfi_builder rows;
 	struct cfi_program *program;
@@ -176,6 +178,25 @@ static void cfi_add_fde(struct cfi_compiler *compiler, const struct cfi_fde *fde
 	rows->cfi->n_fdes++;
 }
 
+/*
+ * A program begins to run at its entry. Nobody has called that function, so its chain ends there,
+ * also if no FDE says so: the _start of glibc's ld.so is assembly without any. It is taken to reach
+ * up to NEXT, where the next FDE begins, or for CFI_MAX_ENTRY_CODE_BYTES.
+ */
+static void cfi_add_entry(struct cfi_builder *rows, uint64_t entry, uint64_t next)
+{
+	static const struct cfi_rule outermost = { .kind = RULE_OUTERMOST },
+				     nothing = { .kind = RULE_NONE };
+	uint64_t end = next - entry < CFI_MAX_ENTRY_CODE_BYTES ? next
+							      : entry + CFI_MAX_ENTRY_CODE_BYTES;
+
+	if (end - rows->cfi->base >= UINT32_MAX)
+		return;
+	cfi_builder_add(rows, entry, &outermost);
+	cfi_builder_add_function(rows, entry, end);
+	cfi_builder_add(rows, end, &nothing);
+}
+
 static bool cfi_may_add(struct cfi_compiler *compiler, const struct cfi_fde *fde)
 {
 	size_t bytes = fde->program_bytes + fde->cie.program_bytes;
@@ -204,6 +225,8 @@ static void cfi_add_list(struct cfi_compiler *compiler, const struct cfi_section
 			continue;
 		}
 		cfi_add_fde(compiler, &fde, fde.end < next ? fde.end : next);
+		if (fde.end <= sections->entry && sections->entry < next)
+			cfi_add_entry(&compiler->rows, sections->entry, next);
 	}
 }
 

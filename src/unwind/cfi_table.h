@@ -109,6 +109,11 @@ size_t cfi_memory_bytes(const struct cfi *cfi);
  */
 enum unwind_step cfi_step(struct cfi *cfi, uint64_t bias, struct cursor *cursor);
 
+/* The rule at ADDRESS, in the image; NULL: no row covers it. */
+const struct cfi_rule *cfi_find(struct cfi *cfi, uint64_t address);
+/* The same by RULE, whatever table has it. */
+enum unwind_step cfi_rule_step(const struct cfi_rule *rule, struct cursor *cursor);
+
 /* The bounds in the image of the function that ADDRESS, in the image, lies in. False: no FDE. */
 bool cfi_find_function(const struct cfi *cfi, uint64_t address, uint64_t *start, uint64_t *end);
 

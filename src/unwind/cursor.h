@@ -16,9 +16,21 @@
 #include <string.h>
 
 #include "unwind/cursor_x86.h"
+#include "xtop/go_stacks.h"
 #include "xtop/sample.h"
 
 #define CURSOR_KNOWS_ALL ((1U << N_UNWIND_REGISTERS) - 1)
+
+/* Which of a Go thread's stacks the walk is on, and where the other one goes on. */
+enum go_side { GO_SIDE_UNKNOWN, GO_SIDE_G0, GO_SIDE_GOROUTINE };
+struct go_cursor {
+	const struct go_stacks *stacks; /* of the last program of Go that was met; NULL: none was */
+	bool looked;                    /* at the kinds of the pieces */
+	bool callback; /* C has called Go, and where the stack of C goes on was not copied */
+	enum go_side side;
+	unsigned n_switches;
+	uint64_t other_sp; /* where the other stack goes on: there, or a few words above */
+};
 
 struct cursor {
 	uint64_t regs[N_UNWIND_REGISTERS];
@@ -30,6 +42,7 @@ struct cursor {
 	const struct sample_vcpu *vcpu;   /* passed sample_check() */
 	const struct sample_stack *piece; /* of vcpu, read last; NULL: it has none */
 	unsigned piece_index;
+	struct go_cursor go;
 };
 
 enum unwind_step {

@@ -10,9 +10,8 @@
  * No other register survives a call. Functions in assembly follow the same rules, except those that
  * set the stack pointer themselves:
  *
- *   goexit, mstart, rt0_go, mcall ...   nothing called them, or nothing is returned to: outermost
- *   nanotime1, walltime, time.now       call the vDSO on the thread's own stack; r12 keeps the
- *                                       goroutine's stack pointer (src/runtime/sys_linux_amd64.s)
+ *   goexit, mstart, rt0_go ...          nothing called them, or nothing is returned to: outermost
+ *   systemstack, mcall, asmcgocall ...  go on on the thread's other stack (go_switch_x86.c)
  *   others with GO_SP_WRITE             no row
  */
 #include "config.h"
@@ -23,11 +22,14 @@
 #include <string.h>
 
 #include "unwind/cfi_builder.h"
+#include "unwind/go_switch.h"
 #include "xtop/cleanup.h"
 #include "xtop/work.h"
 
 struct go {
 	struct cfi *rows;
+	struct go_switches switches;
+	struct go_stacks stacks;
 };
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -42,39 +44,35 @@ static bool go_is_one_of(const struct go_function *function, const char *const *
 	return false;
 }
 
+/* What the kernel calls for a signal. It returns to the first byte of sigreturn(). */
+static bool go_handles_signals(const struct go_function *function)
+{
+	static const char *const names[] = { "runtime.sigtramp", "runtime.cgoSigtramp" };
+
+	return GO_IS_ONE_OF(function, names);
+}
+
 /*
- * mcall() and morestack() switch to the thread's stack and do not come back (Go src/runtime/
- * traceback.go); neither does gogo(), which starts a goroutine.
+ * gogo() starts a goroutine and does not come back. For Go a chain ends where a signal arrived (Go
+ * src/runtime/traceback.go); for us the code that was interrupted comes next.
  */
 static bool go_is_outermost(const struct go_function *function)
 {
 	static const char *const unmarked[] = { "runtime.goexit", "runtime.mstart",
 						"runtime.rt0_go" };
-	static const char *const names[] = { "runtime.mcall", "runtime.morestack", "runtime.gogo",
-					     "gogo" };
+	static const char *const names[] = { "runtime.gogo", "gogo" };
 
+	if (go_handles_signals(function))
+		return false;
 	if (function->flags & (GO_TOP | GO_UNMARKED))
 		return function->flags & GO_TOP || GO_IS_ONE_OF(function, unmarked) ||
 		       GO_IS_ONE_OF(function, names);
 	return function->flags & GO_ASSEMBLY && GO_IS_ONE_OF(function, names);
 }
 
-static bool go_keeps_sp_in_r12(const struct go_function *function)
-{
-	static const char *const names[] = { "runtime.nanotime1", "runtime.walltime",
-					     "runtime.walltime1", "time.now" };
-
-	return function->flags & (GO_ASSEMBLY | GO_UNMARKED) && GO_IS_ONE_OF(function, names);
-}
-
 static bool go_sets_sp(const struct go_function *function)
 {
-	static const char *const unmarked[] = { "runtime.systemstack", "runtime.asmcgocall",
-						"runtime.cgocallback",
-						"runtime.cgocallback_gofunc" };
-
-	return function->flags & GO_SP_WRITE ||
-	       (function->flags & GO_UNMARKED && GO_IS_ONE_OF(function, unmarked));
+	return function->flags & GO_SP_WRITE;
 }
 
 /* No function written in Go has a name without a dot. */
@@ -89,11 +87,11 @@ static bool go_is_assembly(const struct go_function *function)
 
 #define GO_MAX_DEPTH (1 << 30)
 
-/* DEPTH from register REG to the return address. RBP_SAVED: the caller's rbp lies below it. */
-static struct cfi_rule go_make_rule(unsigned reg, int64_t depth, bool rbp_saved)
+/* DEPTH from rsp to the return address. RBP_SAVED: the caller's rbp lies below it. */
+static struct cfi_rule go_make_rule(int64_t depth, bool rbp_saved)
 {
 	struct cfi_rule rule = { .kind = RULE_CFA,
-				 .reg = (uint8_t)reg,
+				 .reg = REG_RSP,
 				 .low = rbp_saved ? -2 : -1,
 				 .n_words = rbp_saved ? 2 : 1,
 				 .saved = 1U << REG_RIP,
@@ -110,21 +108,56 @@ static struct cfi_rule go_make_rule(unsigned reg, int64_t depth, bool rbp_saved)
 }
 
 /*
- * Assembly may push what it likes. An odd depth happens in assembly only, too. Rows deeper than the
- * first frame of FRAME bytes are those on the other stack.
+ * crosscall2() saves what C's caller expects to keep (Go src/runtime/cgo/abi_amd64.h, since 1.17).
+ * Its depth is largest when it has done so: 24 bytes of arguments, the words below, registers of
+ * floating point, flags, and since 1.21 rbp.
  */
-static struct cfi_rule go_rule_at(const struct go_function *function, int64_t depth, int64_t frame)
+#define GO_CROSSCALL_ARGUMENTS 24
+#define GO_CROSSCALL_DEPTH     256
+enum {
+	CROSSCALL_RBP = 2, CROSSCALL_RBX, CROSSCALL_R12, CROSSCALL_R13, CROSSCALL_R14, CROSSCALL_R15
+};
+
+static bool go_saves_all(const struct go_function *function, int64_t depth)
+{
+	static const char *const names[] = { "crosscall2" };
+
+	return (depth == GO_CROSSCALL_DEPTH || depth == GO_CROSSCALL_DEPTH + 8) &&
+	       GO_IS_ONE_OF(function, names);
+}
+
+static struct cfi_rule go_make_crosscall_rule(int64_t depth)
+{
+	static const uint8_t words[N_CFI_KEPT] = {
+		[KEPT_RBX] = CROSSCALL_RBX, [KEPT_RBP] = CROSSCALL_RBP, [KEPT_R12] = CROSSCALL_R12,
+		[KEPT_R13] = CROSSCALL_R13, [KEPT_R14] = CROSSCALL_R14, [KEPT_R15] = CROSSCALL_R15,
+	};
+	int first = GO_CROSSCALL_ARGUMENTS / 8 + CROSSCALL_RBP;
+	struct cfi_rule rule = go_make_rule(depth, false);
+
+	rule.low = (int8_t)(first - (int)depth / 8 - 1);
+	rule.n_words = (uint8_t)-rule.low;
+	for (unsigned i = 0; i < N_CFI_KEPT; i++) {
+		rule.slot[i] = i == KEPT_RETURN ? rule.n_words - 1 : words[i] - CROSSCALL_RBP;
+		rule.saved |= 1U << cfi_kept_registers[i];
+	}
+	return rule;
+}
+
+/* Assembly may push what it likes. An odd depth happens in assembly only, too. */
+static struct cfi_rule go_rule_at(const struct go_function *function, int64_t depth)
 {
 	bool assembly = go_is_assembly(function), rbp_saved = depth >= 8 && !assembly;
 	struct cfi_rule rule;
 
 	if (depth < 0 || depth > GO_MAX_DEPTH)
 		return (struct cfi_rule){ .kind = RULE_NONE };
-	if (go_keeps_sp_in_r12(function) && depth > frame)
-		return go_make_rule(REG_R12, frame, true);
-	rule = go_make_rule(REG_RSP, depth, rbp_saved);
+	if (go_saves_all(function, depth))
+		return go_make_crosscall_rule(depth);
+	rule = go_make_rule(depth, rbp_saved);
 	if (depth && assembly)
 		rule.kept &= ~(1U << REG_RBP);
+	rule.signal = go_handles_signals(function);
 	return rule;
 }
 
@@ -137,37 +170,35 @@ static void go_add_depths(struct cfi_builder *rows, const struct go_table *table
 {
 	uint64_t reached = function->start;
 	struct go_depths depths;
-	int64_t frame = 0;
 
 	go_depths_start(&depths, table, function);
 	while (go_depths_next(&depths) && rows->cfi->n_rows + 2 < CFI_MAX_ROWS) {
-		struct cfi_rule rule;
+		struct cfi_rule rule = go_rule_at(function, depths.depth);
 
-		if (!frame)
-			frame = depths.depth;
-		rule = go_rule_at(function, depths.depth, frame);
 		cfi_builder_add(rows, depths.row_start, &rule);
 		reached = depths.row_end;
 	}
 	cfi_builder_add(rows, reached, &go_nothing);
 }
 
-static void go_add_function(struct cfi_builder *rows, const struct go_table *table,
-			    const struct go_function *function)
+static void go_add_function(struct cfi_builder *rows, struct go_switches *switches,
+			    const struct go_table *table, const struct go_function *function)
 {
 	static const struct cfi_rule outermost = { .kind = RULE_OUTERMOST };
+	bool is_switch = go_switches_add(switches, function);
 
 	rows->cfi->n_fdes++;
 	if (go_is_outermost(function)) {
 		cfi_builder_add(rows, function->start, &outermost);
 		cfi_builder_add(rows, function->end, &go_nothing);
-	} else if (!go_sets_sp(function) || go_keeps_sp_in_r12(function)) {
+	} else if (is_switch || !go_sets_sp(function)) {
 		go_add_depths(rows, table, function);
 	}
 }
 
 /* Functions come in the order of their addresses. What does not is left out, and counted. */
-static void go_add_functions(struct cfi_builder *rows, const struct go_table *table)
+static void go_add_functions(struct cfi_builder *rows, struct go_switches *switches,
+			     const struct go_table *table)
 {
 	uint64_t reached = rows->cfi->base;
 
@@ -180,7 +211,7 @@ static void go_add_functions(struct cfi_builder *rows, const struct go_table *ta
 			rows->cfi->n_refused++;
 			continue;
 		}
-		go_add_function(rows, table, &function);
+		go_add_function(rows, switches, table, &function);
 		reached = function.end;
 	}
 }
@@ -208,7 +239,8 @@ struct xtop_error *go_compile(const struct go_table *table, struct go **gop)
 		return NULL;
 	go = calloc(1, sizeof(*go));
 	if (go && cfi_builder_init(&rows, base)) {
-		go_add_functions(&rows, table);
+		go_add_functions(&rows, &go->switches, table);
+		go->stacks = table->stacks;
 		if (!rows.no_memory && !rows.cfi->n_rows) { /* none tells its depths */
 			free(go);
 			return NULL;
@@ -241,5 +273,11 @@ size_t go_memory_bytes(const struct go *go)
 
 enum unwind_step go_step(struct go *go, uint64_t bias, struct cursor *cursor)
 {
-	return cfi_step(go->rows, bias, cursor);
+	const struct go_switch *one = go_switches_find(&go->switches, cursor_pc(cursor) - bias);
+	enum unwind_step step = STEP_NOT_COVERED;
+
+	cursor->go.stacks = &go->stacks;
+	if (one)
+		step = go_switch_step(&go->switches, one, go->rows, bias, cursor);
+	return step == STEP_NOT_COVERED ? cfi_step(go->rows, bias, cursor) : step;
 }

@@ -3,8 +3,9 @@
  * The table of unwinding mechanisms, in the order in which each frame tries them. A new mechanism
  * is one file, one line here, and its member in struct unwind_tables (xtop/unwind.h):
  *
- *   MECHANISM(NAME, WAYS)   NAME: the member of struct unwind_tables
- *                           WAYS: bit enum unwind_how: the ways that use it
+ *   MECHANISM(NAME, WAYS, BY)   NAME: the member of struct unwind_tables
+ *                               WAYS: bit enum unwind_how: the ways that use it
+ *                               BY: enum unwind_by
  *
  *   enum unwind_step NAME_step(struct NAME *table, uint64_t bias, struct cursor *cursor);
  *   void NAME_destroy(struct NAME *table);
@@ -21,15 +22,17 @@
 #define XTOP_UNWIND_MECHANISMS_H
 
 #include "unwind/cfi_table.h"
+#include "unwind/computed.h"
 #include "unwind/dwarf.h"
 #include "unwind/go.h"
 #include "unwind/orc_table.h"
 #include "xtop/unwind.h"
 
 #define UNWIND_MECHANISMS(MECHANISM)                                                              \
-	MECHANISM(orc, 1U << UNWIND_AUTO | 1U << UNWIND_ORC)                                      \
-	MECHANISM(go, 1U << UNWIND_AUTO)                                                          \
-	MECHANISM(cfi, 1U << UNWIND_AUTO | 1U << UNWIND_DWARF)                                    \
-	MECHANISM(dwarf, 1U << UNWIND_AUTO | 1U << UNWIND_DWARF)
+	MECHANISM(orc, 1U << UNWIND_AUTO | 1U << UNWIND_ORC, UNWIND_BY_ORC)                       \
+	MECHANISM(go, 1U << UNWIND_AUTO, UNWIND_BY_GO)                                            \
+	MECHANISM(cfi, 1U << UNWIND_AUTO | 1U << UNWIND_DWARF, UNWIND_BY_CFI)                     \
+	MECHANISM(dwarf, 1U << UNWIND_AUTO | 1U << UNWIND_DWARF, UNWIND_BY_CFI)                   \
+	MECHANISM(computed, 1U << UNWIND_AUTO, UNWIND_BY_COMPUTED)
 
 #endif

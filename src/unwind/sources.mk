@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libxtop_a_SOURCES += \
 	include/xtop/cfi.h \
+	include/xtop/code.h \
 	include/xtop/go.h \
 	include/xtop/orc.h \
 	include/xtop/unwind.h \
+	src/unwind/call_targets.h \
+	src/unwind/call_targets_x86.c \
 	src/unwind/cfi.c \
 	src/unwind/cfi_builder.c \
 	src/unwind/cfi_builder.h \
@@ -15,6 +18,12 @@ libxtop_a_SOURCES += \
 	src/unwind/cfi_table.h \
 	src/unwind/cfi_x86.c \
 	src/unwind/cfi_x86.h \
+	src/unwind/computed.c \
+	src/unwind/computed.h \
+	src/unwind/computed_flow.c \
+	src/unwind/computed_flow.h \
+	src/unwind/computed_state.c \
+	src/unwind/computed_state.h \
 	src/unwind/cursor.c \
 	src/unwind/cursor.h \
 	src/unwind/cursor_x86.c \
@@ -24,11 +33,22 @@ libxtop_a_SOURCES += \
 	src/unwind/dwarf_x86.h \
 	src/unwind/entry.h \
 	src/unwind/entry_x86.c \
+	src/unwind/flow.h \
+	src/unwind/flow_code.c \
+	src/unwind/flow_follow.c \
+	src/unwind/flow_try.c \
 	src/unwind/fp.h \
 	src/unwind/fp_x86.c \
 	src/unwind/go.h \
+	src/unwind/go_stacks_x86.c \
+	src/unwind/go_switch.h \
+	src/unwind/go_switch_x86.c \
 	src/unwind/go_table.c \
 	src/unwind/go_x86.c \
+	src/unwind/instruction.h \
+	src/unwind/instruction_common.h \
+	src/unwind/instruction_common_x86.c \
+	src/unwind/instruction_x86.c \
 	src/unwind/mechanisms.h \
 	src/unwind/orc.c \
 	src/unwind/orc_entry_x86.c \

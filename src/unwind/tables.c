@@ -6,7 +6,7 @@
 
 void unwind_tables_deinit(struct unwind_tables *tables)
 {
-#define DESTROY(name, ways) name##_destroy(tables->name);
+#define DESTROY(name, ways, by) name##_destroy(tables->name);
 	UNWIND_MECHANISMS(DESTROY)
 #undef DESTROY
 	*tables = (struct unwind_tables){ 0 };
@@ -16,7 +16,7 @@ size_t unwind_tables_memory_bytes(const struct unwind_tables *tables)
 {
 	size_t bytes = 0;
 
-#define ADD_BYTES(name, ways) bytes += tables->name ? name##_memory_bytes(tables->name) : 0;
+#define ADD_BYTES(name, ways, by) bytes += tables->name ? name##_memory_bytes(tables->name) : 0;
 	UNWIND_MECHANISMS(ADD_BYTES)
 #undef ADD_BYTES
 	return bytes;
@@ -25,7 +25,31 @@ size_t unwind_tables_memory_bytes(const struct unwind_tables *tables)
 bool unwind_tables_find_function(const struct unwind_tables *tables, uint64_t address,
 				 uint64_t *start, uint64_t *end)
 {
-	return tables->cfi && cfi_find_function(tables->cfi, address, start, end);
+	if (tables->cfi && cfi_find_function(tables->cfi, address, start, end))
+		return true;
+	return tables->computed &&
+	       computed_find_function(tables->computed, address, start, end);
+}
+
+bool unwind_tables_find_gap(const struct unwind_tables *tables, uint64_t address, uint64_t *start,
+			    uint64_t *end)
+{
+	const struct cfi *cfi = tables->cfi;
+	size_t low = 0, high = cfi ? cfi->n_functions : 0;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (cfi->base + cfi->functions[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || low == cfi->n_functions || address < cfi->base + cfi->functions[low - 1].end)
+		return false;
+	*start = cfi->base + cfi->functions[low - 1].end;
+	*end = cfi->base + cfi->functions[low].start;
+	return true;
 }
 
 struct xtop_error *unwind_tables_build_cfi(struct unwind_tables *tables,
@@ -58,5 +82,22 @@ struct xtop_error *unwind_tables_build_go(struct unwind_tables *tables,
 		return error;
 	go_destroy(tables->go);
 	tables->go = go;
+	return NULL;
+}
+
+struct xtop_error *unwind_tables_build_computed(struct unwind_tables *tables,
+						const struct code_source *source, uint64_t start,
+						uint64_t end)
+{
+	struct computed *computed;
+	struct xtop_error *error = computed_create(source, start, end, &computed);
+
+	if (error) {
+		if (source->close)
+			source->close(source->context);
+		return error;
+	}
+	computed_destroy(tables->computed);
+	tables->computed = computed;
 	return NULL;
 }

@@ -3,8 +3,8 @@
  * Unwinding: a vCPU's registers and copied stack bytes become its call chain. For each frame the
  * first mechanism that covers its address makes the step to the caller:
  *
- *   unwind_choose()   ORC, Go's table, compiled CFI, libunwind, frame pointers
- *   unwind_check()    is the caller further out, and is there code?
+ *   unwind_choose()   ORC, Go's table, compiled CFI, libunwind, instructions, frame pointers
+ *   unwind_check()    is the caller further out, and is there code, behind a call?
  *   unwind_push()     the caller is a frame
  *
  *      kernel part  ──── STEP_USER: the user code's registers were met ────►  user part
@@ -38,7 +38,7 @@ struct walk {
 	const struct unwind_space *space; /* of the part that is walked; NULL: nothing known */
 	struct unwind_code code; /* at cursor_pc(), and for a range around; empty: not looked up */
 	unsigned n_switches;
-	bool guess; /* the last step was a guess */
+	enum unwind_by by; /* what made the last step; UNWIND_BY_REGISTERS: nothing did */
 };
 
 /* --- the code at the cursor ------------------------------------------------------------------- */
@@ -82,19 +82,31 @@ static enum unwind_step unwind_by_tables(struct walk *walk)
 	const struct unwind_tables *tables = walk->code.tables;
 	enum unwind_step step = STEP_NOT_COVERED;
 
-#define TRY(name, ways)                                                                           \
-	if (step == STEP_NOT_COVERED && tables->name && (ways) >> walk->how & 1)                  \
-		step = name##_step(tables->name, walk->code.bias, &walk->cursor);
+#define TRY(name, ways, trust)                                                                    \
+	if (step == STEP_NOT_COVERED && tables->name && (ways) >> walk->how & 1) {                \
+		walk->by = trust;                                                                 \
+		step = name##_step(tables->name, walk->code.bias, &walk->cursor);                 \
+	}
 	UNWIND_MECHANISMS(TRY)
 #undef TRY
 	return step;
 }
 
+/* What was read of its instructions is no table: the file may well keep frame pointers. */
 static bool unwind_has_tables(const struct unwind_tables *tables)
 {
-#define HAS(name, ways) || tables->name
-	return false UNWIND_MECHANISMS(HAS);
-#undef HAS
+	return tables->orc || tables->go || tables->cfi || tables->dwarf;
+}
+
+/* A caller that no table told must stand behind a call, wherever code can be read. */
+static bool unwind_fits(const struct walk *walk)
+{
+	const struct unwind_tables *tables = walk->code.tables;
+
+	if (walk->by < UNWIND_BY_COMPUTED || walk->how != UNWIND_AUTO || !tables ||
+	    !tables->computed || walk->cursor.interrupted)
+		return true;
+	return computed_is_return(tables->computed, walk->code.bias, walk->cursor.regs[REG_PC]);
 }
 
 /* Where frame pointers are only a guess: the code has tables, or is somebody's program. */
@@ -113,17 +125,22 @@ static bool unwind_is_guess(const struct walk *walk)
 /*
  * Frame pointers, where no table covers the address. A guess may find a frame. A guess that finds
  * the end of the chain is believed only when the frame before was a guess, too: then the chain of
- * frame pointers was followed to its end.
+ * frame pointers was followed to its end. Where code can be read but does not tell whether the
+ * function keeps a frame pointer, a zero in that register ends nothing either, unless frame
+ * pointers led here (FOLLOWED).
  */
-static enum unwind_step unwind_by_fp(struct walk *walk)
+static enum unwind_step unwind_by_fp(struct walk *walk, bool followed)
 {
 	const struct unwind_frame *last = &walk->stack->frames[walk->stack->n_frames - 1];
 	enum unwind_step step;
 
-	walk->guess = unwind_is_guess(walk);
+	walk->by = unwind_is_guess(walk) ? UNWIND_BY_GUESS : UNWIND_BY_FP;
 	step = fp_step(walk->space, &walk->cursor);
-	if (!walk->guess || step == STEP_CALLER || step == STEP_CUT ||
-	    (step == STEP_OUTERMOST && last->flags & FRAME_GUESS))
+	if (step == STEP_OUTERMOST && !followed && walk->how == UNWIND_AUTO &&
+	    walk->code.tables && walk->code.tables->computed)
+		return STEP_NOT_COVERED;
+	if (walk->by == UNWIND_BY_FP || step == STEP_CALLER || step == STEP_CUT ||
+	    (step == STEP_OUTERMOST && last->by == UNWIND_BY_GUESS))
 		return step;
 	return STEP_NOT_COVERED;
 }
@@ -131,12 +148,13 @@ static enum unwind_step unwind_by_fp(struct walk *walk)
 static enum unwind_step unwind_choose(struct walk *walk)
 {
 	enum unwind_step step = STEP_NOT_COVERED;
+	bool followed = walk->by >= UNWIND_BY_FP;
 
-	walk->guess = false;
+	walk->by = UNWIND_BY_REGISTERS;
 	if (walk->code.tables)
 		step = unwind_by_tables(walk);
 	if (step == STEP_NOT_COVERED && (walk->how == UNWIND_AUTO || walk->how == UNWIND_FP))
-		step = unwind_by_fp(walk);
+		step = unwind_by_fp(walk, followed);
 	return step;
 }
 
@@ -150,10 +168,8 @@ static void unwind_push(struct walk *walk, uint32_t flags)
 		flags |= FRAME_RETURN;
 	if (walk->cursor.user)
 		flags |= FRAME_USER;
-	if (walk->guess)
-		flags |= FRAME_GUESS;
 	stack->frames[stack->n_frames++] =
-		(struct unwind_frame){ walk->cursor.regs[REG_PC], flags };
+		(struct unwind_frame){ walk->cursor.regs[REG_PC], flags, walk->by };
 }
 
 /*
@@ -169,7 +185,7 @@ static bool unwind_goes_out(struct walk *walk, uint64_t sp)
 	if (cursor->regs[REG_SP] == sp && walk->stack->n_frames == 1 && !cursor->interrupted)
 		return true;
 	return cursor_piece(cursor, cursor->regs[REG_SP]) != cursor_piece(cursor, sp) &&
-	       ++walk->n_switches <= UNWIND_MAX_SWITCHES;
+	       ++walk->n_switches <= UNWIND_MAX_SWITCHES + cursor->go.n_switches;
 }
 
 static enum unwind_stop unwind_stop_of(enum unwind_step step)
@@ -192,10 +208,10 @@ static enum unwind_stop unwind_stop_of(enum unwind_step step)
 static enum unwind_stop unwind_check(struct walk *walk, uint64_t sp)
 {
 	if (!unwind_goes_out(walk, sp))
-		return walk->guess ? UNWIND_NO_TABLES : UNWIND_LOOP;
+		return walk->by == UNWIND_BY_GUESS ? UNWIND_NO_TABLES : UNWIND_LOOP;
 	unwind_find(walk);
-	if (!unwind_is_code(walk))
-		return walk->guess ? UNWIND_NO_TABLES : UNWIND_BAD;
+	if (!unwind_is_code(walk) || !unwind_fits(walk))
+		return walk->by == UNWIND_BY_GUESS ? UNWIND_NO_TABLES : UNWIND_BAD;
 	return walk->stack->n_frames == UNWIND_MAX_FRAMES ? UNWIND_TOO_DEEP : UNWIND_COMPLETE;
 }
 
@@ -225,7 +241,7 @@ static enum unwind_step unwind_part(struct walk *walk, uint32_t flags)
 	walk->space = part == UNWIND_USER ? walk->spaces->user : walk->spaces->kernel;
 	walk->code = (struct unwind_code){ 0 };
 	walk->n_switches = 0;
-	walk->guess = false;
+	walk->by = UNWIND_BY_REGISTERS;
 	end->walked = true;
 	unwind_find(walk);
 	unwind_push(walk, flags);
@@ -304,5 +320,7 @@ void unwind_stack(const struct sample_vcpu *vcpu, const struct unwind_spaces *sp
 	if (!vcpu->user && unwind_find_user(&walk, step, &flags))
 		unwind_user_part(&walk, flags);
 	memcpy(stack->reached, walk.cursor.reached, sizeof(stack->reached));
+	stack->go_stacks = walk.cursor.go.stacks;
+	stack->go_callback = walk.cursor.go.callback;
 	stack->stop = unwind_verdict(vcpu, stack);
 }

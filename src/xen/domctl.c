@@ -21,7 +21,6 @@
 #include <xenforeignmemory.h>
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -29,7 +28,6 @@
 
 #include "xen/stop_area.h"
 #include "xen/xen_log.h"
-#include "xtop/cleanup.h"
 #include "xtop/clock.h"
 #include "xtop/xen.h"
 
@@ -238,7 +236,7 @@ static bool domctl_stop(void *context, const uint16_t *vcpus, unsigned n, struct
 		const vcpu_guest_context_t *from = &guest->area->contexts[vcpus[i]];
 
 		failed |= batch->entries[1 + i].result != 0;
-		vcpu_get_registers(from, &regs[i]);
+		vcpu_get_stack_registers(from, &regs[i]);
 		if (!guest->is_pv)
 			vcpu_apply_mode(&guest->modes[vcpus[i]], &regs[i]);
 		user[i] = vcpu_is_user(from, guest->is_pv);
@@ -246,6 +244,16 @@ static bool domctl_stop(void *context, const uint16_t *vcpus, unsigned n, struct
 	if (failed)
 		domctl_release(guest);
 	return !failed;
+}
+
+/* What the stop has left out: while the guest stands still, each instruction counts. */
+static void domctl_read_registers(void *context, const uint16_t *vcpus, unsigned n,
+				  struct registers *regs)
+{
+	const struct domctl_guest *guest = context;
+
+	for (unsigned i = 0; i < n; i++)
+		vcpu_get_other_registers(&guest->area->contexts[vcpus[i]], &regs[i]);
 }
 
 /* --- mapping ---------------------------------------------------------------------------------- */
@@ -286,6 +294,7 @@ static const struct guest_ops domctl_ops = {
 	.look = domctl_look,
 	.look_life = domctl_look_life,
 	.stop = domctl_stop,
+	.read_registers = domctl_read_registers,
 	.release = domctl_release,
 	.close = domctl_close,
 };
@@ -341,7 +350,8 @@ static bool domctl_get_registers(struct guest *guest, unsigned vcpu, struct regi
 
 	if (!domctl_ask(domctl, &one) || one.entries->result)
 		return false;
-	vcpu_get_registers(&domctl->area->contexts[vcpu], regs);
+	vcpu_get_stack_registers(&domctl->area->contexts[vcpu], regs);
+	vcpu_get_other_registers(&domctl->area->contexts[vcpu], regs);
 	if (domctl->is_pv)
 		return true;
 	if (!vcpu_shows_mode(regs))

@@ -14,22 +14,32 @@
 #include "xtop/registers_x86.h"
 #include "xtop/types.h"
 
-static inline void vcpu_get_registers(const vcpu_guest_context_t *context, struct registers *regs)
+/* What it takes to find a vCPU's stacks. All else of REGS is left as it is. */
+static inline void vcpu_get_stack_registers(const vcpu_guest_context_t *context,
+					    struct registers *regs)
+{
+	regs->rip = context->user_regs.rip;
+	regs->rsp = context->user_regs.rsp;
+	regs->rbp = context->user_regs.rbp;
+	regs->fs_base = context->fs_base;
+	regs->gs_base = context->gs_base_user;
+	regs->gs_base_kernel = context->gs_base_kernel;
+	regs->cr0 = context->ctrlreg[0];
+	regs->cr3 = context->ctrlreg[3];
+	regs->cr4 = context->ctrlreg[4];
+}
+
+/* The others. */
+static inline void vcpu_get_other_registers(const vcpu_guest_context_t *context,
+					    struct registers *regs)
 {
 	const struct cpu_user_regs *from = &context->user_regs;
 
-	/* clang-format off */
-	*regs = (struct registers){
-		.rax = from->rax, .rbx = from->rbx, .rcx = from->rcx, .rdx = from->rdx,
-		.rsi = from->rsi, .rdi = from->rdi, .rbp = from->rbp, .rsp = from->rsp,
-		.r8 = from->r8, .r9 = from->r9, .r10 = from->r10, .r11 = from->r11,
-		.r12 = from->r12, .r13 = from->r13, .r14 = from->r14, .r15 = from->r15,
-		.rip = from->rip, .rflags = from->rflags, .cs = from->cs, .ss = from->ss,
-		.fs_base = context->fs_base, .gs_base = context->gs_base_user,
-		.gs_base_kernel = context->gs_base_kernel,
-		.cr0 = context->ctrlreg[0], .cr3 = context->ctrlreg[3], .cr4 = context->ctrlreg[4],
-	};
-	/* clang-format on */
+	regs->rax = from->rax, regs->rbx = from->rbx, regs->rcx = from->rcx;
+	regs->rdx = from->rdx, regs->rsi = from->rsi, regs->rdi = from->rdi;
+	regs->r8 = from->r8, regs->r9 = from->r9, regs->r10 = from->r10, regs->r11 = from->r11;
+	regs->r12 = from->r12, regs->r13 = from->r13, regs->r14 = from->r14, regs->r15 = from->r15;
+	regs->rflags = from->rflags, regs->cs = from->cs, regs->ss = from->ss;
 }
 
 /* A PV guest's kernel does not run in ring 0, but Xen has a flag for it. */

@@ -20,7 +20,9 @@ tests_bench_bench_unwind_cfi_SOURCES = tests/bench/bench_unwind_cfi.c $(STACKS)
 bench: $(bench_always) $(bench_on_demand)
 	@export srcdir='$(srcdir)'; for program in $(bench_on_demand) $(bench_always); do \
 		echo "== $$program"; ./$$program || exit; done
+	@echo "== tests/bench/files"; $(srcdir)/tests/bench/files
 .PHONY: bench
+EXTRA_DIST += tests/bench/files
 
 if WITH_XEN
 noinst_PROGRAMS += tests/bench/attach tests/bench/first_screen tests/bench/floor tests/bench/tick \

@@ -175,7 +175,7 @@ static void bench_million(const struct frames *frames)
 	       (double)profile_memory_bytes(profile) / profile_nodes(profile));
 	must_or_die(profile_copy(profile, 0, &snapshot));
 	start = cpu_ns();
-	must_or_die(export_folded(snapshot, NULL, false, null));
+	must_or_die(export_folded(snapshot, &(struct export_settings){ 0 }, null));
 	printf("%7zu nodes: export_folded          %8.0f ms\n", snapshot->n_nodes,
 	       (cpu_ns() - start) / 1e6);
 	fclose(null);

@@ -59,12 +59,12 @@ static void keep_message(struct contents *contents, struct xtop_error *error)
 static void fill(struct contents *contents, struct elf_file *file, struct xtop_error *error)
 {
 	struct elf_frames frames;
-	size_t n_added;
+	struct elf_symtab_counts counts;
 
 	*contents = (struct contents){ 0 };
 	fatal(symtab_create(&contents->tab));
 	if (!error) {
-		keep_message(contents, elf_read_symbols(file, contents->tab, &n_added));
+		keep_message(contents, elf_read_symbols(file, contents->tab, &counts));
 		elf_find_build_id(file, &contents->build_id);
 		elf_get_loads(file, &contents->loads);
 		elf_read_frames(file, &frames);

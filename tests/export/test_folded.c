@@ -8,6 +8,18 @@
 
 static struct frames *frames;
 
+static char *folded_by_cgroup(const struct snapshot *snapshot)
+{
+	const struct export_settings settings = { .by_cgroup = true };
+	char *text;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	must(export_folded(snapshot, &settings, file));
+	fclose(file);
+	return text;
+}
+
 static char *folded(const struct snapshot *snapshot, const char *regex, bool addresses)
 {
 	struct filter *filter = NULL;
@@ -17,7 +29,9 @@ static char *folded(const struct snapshot *snapshot, const char *regex, bool add
 
 	if (regex)
 		must(filter_create(regex, &filter));
-	must(export_folded(snapshot, filter, addresses, file));
+	must(export_folded(snapshot,
+			   &(struct export_settings){ .filter = filter, .addresses = addresses },
+			   file));
 	filter_destroy(filter);
 	fclose(file);
 	return text;
@@ -226,6 +240,36 @@ static void test_forged(void)
 	profile_destroy(profile);
 }
 
+/* Lines are sorted with the group in front, and "a-b;" stands before "a;". */
+static void test_cgroups(void)
+{
+	static const char *const stacks[] = { "@web@a;main;read 3",
+					      "@web@a-b;main;read 2",
+					      "@sh@a;main 5",
+					      "@web@docker/3f2a;main;read 7",
+					      "@web;main;read 1",
+					      "@web@a;main 4",
+					      "idle 6",
+					      NULL };
+	struct snapshot *snapshot = stacks_snapshot(frames, stacks);
+	char *text = folded_by_cgroup(snapshot);
+
+	check_string(text,
+		     "[no cgroup];idle 6\n[no cgroup];web;main;read 1\na-b;web;main;read 2\n"
+		     "a;sh;main 5\na;web;main 4\na;web;main;read 3\n"
+		     "docker/3f2a;web;main;read 7\n",
+		     "by control group");
+	free(text);
+	text = folded(snapshot, NULL, false);
+	check_string(text, "idle 6\nsh;main 5\nweb;main 4\nweb;main;read 13\n",
+		     "by process: one name, one line");
+	free(text);
+	text = folded(snapshot, "docker/", false);
+	check_string(text, "web;main;read 7\n", "a filter for a control group");
+	free(text);
+	snapshot_destroy(snapshot);
+}
+
 static void test_formats(void)
 {
 	const struct export_format *format = export_find_format("folded");
@@ -233,12 +277,19 @@ static void test_formats(void)
 	check(format && format->write == export_folded, "--format=folded");
 	check_string(format ? format->ending : NULL, ".folded", "the ending of its files");
 	check(!export_find_format("fold") && !export_find_format(""), "no abbreviations");
+	check(export_find_ending("a.pb.gz") == export_find_format("pprof"), "x.pb.gz is pprof");
+	check(export_find_ending("a/b.json") == export_find_format("speedscope"),
+	      "x.json is speedscope");
+	check(export_find_ending("a.txt") == format && export_find_ending(".json") == format &&
+		      export_find_ending("-") == format,
+	      "any other file has folded stacks");
 }
 
 int main(void)
 {
 	must(frames_create(NULL, &frames));
 	test_formats();
+	test_cgroups();
 	test_format();
 	test_merge();
 	test_weights();

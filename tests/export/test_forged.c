@@ -100,7 +100,7 @@ static void check_folded(const struct snapshot *snapshot, bool addresses)
 	char *text, *state;
 	FILE *file = open_memstream(&text, &size_bytes);
 
-	must(export_folded(snapshot, NULL, addresses, file));
+	must(export_folded(snapshot, &(struct export_settings){ .addresses = addresses }, file));
 	fclose(file);
 	check(is_text(text), "folded: text, addresses %d", addresses);
 	check_u64(strlen(text), size_bytes, "folded: no NUL");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The border between code that MemorySanitizer watches and libraries that were compiled without it:
- * libelf, libunwind, libiberty. MemorySanitizer does not see what such a library writes, and would
- * take all of it for uninitialised. The linker sends the calls through this file (-Wl,--wrap,
- * m4/xtop_fuzzers.m4), which marks the results as written.
+ * libelf, liblzma, libunwind, libiberty. MemorySanitizer does not see what such a library writes,
+ * and would take all of it for uninitialised. The linker sends the calls through this file
+ * (-Wl,--wrap, m4/xtop_fuzzers.m4), which marks the results as written.
  *
  * Functions of ours that a library calls get their arguments through functions that are not
  * watched: these pass every argument on as written.
@@ -14,6 +14,7 @@
 #include <libelf.h>
 #include <libiberty/demangle.h>
 #include <libunwind.h>
+#include <lzma.h>
 #include <sanitizer/msan_interface.h>
 
 #define UNWATCHED __attribute__((no_sanitize("memory")))
@@ -70,6 +71,20 @@ Elf_Data *__wrap_elf_rawdata(Elf_Scn *section, Elf_Data *data)
 		__msan_unpoison(raw->d_buf, raw->d_buf ? raw->d_size : 0);
 	}
 	return raw;
+}
+
+/* --- liblzma ---------------------------------------------------------------------------------- */
+
+lzma_ret __real_lzma_code(lzma_stream *stream, lzma_action action);
+lzma_ret __wrap_lzma_code(lzma_stream *stream, lzma_action action);
+
+lzma_ret __wrap_lzma_code(lzma_stream *stream, lzma_action action)
+{
+	uint8_t *from = stream->next_out;
+	lzma_ret result = __real_lzma_code(stream, action);
+
+	__msan_unpoison(from, (size_t)(stream->next_out - from));
+	return result;
 }
 
 /* --- libiberty -------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * An ELF file on dom0's disk, which libelf reads: below --root, and named by -k. The input is the
- * file. libelf itself is not built with the sanitizers, but its blocks of memory are checked.
+ * file. fuzz_elf_tables unwinds in such a file. libelf itself is not built with the sanitizers, but its blocks of memory are checked.
  */
 #include "config.h"
 
@@ -12,7 +12,10 @@
 #include "xtop/image.h"
 #include "xtop/loads.h"
 
-/* The tables of a file that -k names have ORC and compressed sections, too. */
+/*
+ * The file is its own debug file, too. The tables of a file that -k names have ORC and compressed
+ * sections.
+ */
 static void read_image(int fd)
 {
 	struct loads loads = { .n = 0 };
@@ -20,6 +23,8 @@ static void read_image(int fd)
 
 	fuzz_succeed(image_create("file", &image));
 	error_destroy(image_read_host_elf(image, fd, &loads));
+	if (image_read_debug_file(image, fd, true))
+		fuzz_must(image->symtab && !image->stripped, "a debug file has the names");
 	error_destroy(image_read_tables(image, fd));
 	fuzz_must(loads.n <= LOADS_MAX, "segments fit");
 	fuzz_must(image->build_id.size_bytes <= BUILD_ID_MAX_BYTES, "a build-id fits");

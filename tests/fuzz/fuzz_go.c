@@ -16,7 +16,27 @@ static const struct make_go_function functions[] = {
 	{ "runtime.goexit", 0x20, GO_TOP, { { 0, 0x20 } } },
 	{ "_rt0_amd64_linux", 0x20, GO_ASSEMBLY, { { 0, 0x20 } } },
 	{ "time.now", 0x40, GO_ASSEMBLY | GO_SP_WRITE, { { 24, 0x20 }, { 40, 0x20 } } },
+	{ "runtime.systemstack", 0x20, GO_ASSEMBLY, { { 0, 0x20 } } },
+	{ "runtime.mcall", 0x20, GO_ASSEMBLY, { { 0, 0x20 } } },
+	{ "runtime.asmcgocall", 0x20, GO_ASSEMBLY, { { 8, 0x20 } } },
+	{ "runtime.cgocallback", 0x20, GO_ASSEMBLY, { { 32, 0x20 } } },
+	{ "crosscall2", 0x20, GO_ASSEMBLY, { { 256, 0x20 } } },
+	{ "runtime.systemstack_switch", 0x20, GO_ASSEMBLY, { { 0, 0x20 } } },
+	{ "runtime.sigreturn", 0x20, GO_ASSEMBLY, { { 0, 0x20 } } },
 };
+
+/* The last piece is the thread's other stack. */
+static void make_other(struct fuzz *fuzz, struct fuzz_vcpu *vcpu)
+{
+	struct sample_stack *piece = (struct sample_stack *)(&vcpu->vcpu + 1);
+
+	if (vcpu->vcpu.n_stacks < 2)
+		return;
+	for (unsigned i = 1; i < vcpu->vcpu.n_stacks; i++)
+		piece = (struct sample_stack *)sample_next_stack(piece);
+	piece->kind = fuzz_u8(fuzz) & 1 ? STACK_GOROUTINE : STACK_G0;
+	fuzz_must(sample_check(&vcpu->sample, vcpu->sample.size_bytes), "the record is right");
+}
 
 static void use(struct fuzz *fuzz, struct go_table *table, const struct fuzz_vcpu *vcpu)
 {
@@ -27,6 +47,8 @@ static void use(struct fuzz *fuzz, struct go_table *table, const struct fuzz_vcp
 		return;
 	fuzz_must(table->n_functions <= GO_MAX_FUNCTIONS, "functions are limited");
 	fuzz_succeed(go_compile(table, &go));
+	if (go)
+		fuzz_must(go_memory_bytes(go) < 16 << 20, "memory is limited");
 	cursor_init(&cursor, &vcpu->vcpu);
 	for (unsigned i = 0; go && i < 16; i++)
 		if (go_step(go, 0, &cursor) != STEP_CALLER)
@@ -43,9 +65,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	struct bytes_gap gap = { .start = fuzz_u16(&fuzz), .end = fuzz_u16(&fuzz) };
 	struct go_table table = { .gaps = &gap, .n_gaps = gap.start < gap.end,
 				  .entry = VCPU_USER_CODE + 0x60 };
+	struct go_stacks stacks;
 	uint8_t *copy;
 
+	go_stacks_decode(bytes, size_bytes, &stacks);
 	fuzz_vcpu(&fuzz, &vcpu);
+	make_other(&fuzz, &vcpu);
 	if (layout == N_MAKE_GO) {
 		table.size_bytes = fuzz_u16(&fuzz) % MAX_TABLE_BYTES;
 		table.bytes = copy = fuzz_copy(&fuzz, table.size_bytes);

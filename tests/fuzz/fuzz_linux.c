@@ -26,6 +26,7 @@
 #define BPF          0x6000
 #define FTRACE       0x6800
 #define TASK         0x7000
+#define CGROUPS      0x7800
 #define CODE         0x8000
 #define N_ORC        32
 
@@ -109,6 +110,12 @@ static void put_kernel(struct fuzz_guest *guest)
 	put(guest, TASK, TASK_PID, 7);
 	put(guest, TASK, TASK_TGID, 7);
 	put(guest, TASK, TASK_GROUP_LEADER, base + TASK);
+	put(guest, TASK, TASK_CGROUPS, base + CGROUPS);
+	put(guest, CGROUPS, CSS_SET_CGROUP, base + CGROUPS + 0x40);
+	put(guest, CGROUPS + 0x40, CGROUP_NODE, base + CGROUPS + 0x80);
+	put(guest, CGROUPS + 0x80, KERNFS_NAME, base + CGROUPS + 0x180);
+	put(guest, CGROUPS + 0x80, KERNFS_PARENT, base + CGROUPS + 0x100);
+	snprintf((char *)guest->pool + CGROUPS + 0x180, 16, "web.service");
 	guest->linux_guest.symbols[LINUX_ORC_IP_START] = base + ORC_IP;
 	guest->linux_guest.symbols[LINUX_ORC_IP_STOP] = base + ORC_IP + 4 * N_ORC;
 	guest->linux_guest.symbols[LINUX_ORC_START] = base + ORC;
@@ -139,7 +146,8 @@ static void find_tasks(struct fuzz_guest *guest, struct tasks *tasks, struct fuz
 
 		if (task)
 			fuzz_must(memchr(task->comm, 0, sizeof(task->comm)) &&
-					  memchr(task->process, 0, sizeof(task->process)),
+					  memchr(task->process, 0, sizeof(task->process)) &&
+					  memchr(task->cgroup, 0, sizeof(task->cgroup)),
 				  "names end");
 	}
 	(void)guest;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A recording and all stages behind it: symbols, guest memory, the search for a kernel, samples,
- * unwinding, names, the profile, the folded file and the tables. If the first byte of the input is
- * odd, the rest are changes to a valid file: two samples, a page of page tables that lead to
- * itself, and changes of that page, one of which comes late. Otherwise the rest is a file.
+ * unwinding, names, the profile, the folded file and the tables. A valid file has two samples, a
+ * page of page tables that lead to itself, and changes of that page, one of which comes late; a
+ * second one also has unwind tables. The first byte of the input has flags; then come changes to a
+ * valid file, or which of its chunks to put together and how to spoil them, or a whole file.
  */
 #include "config.h"
 
@@ -12,16 +13,37 @@
 #include <unistd.h>
 
 #include "fuzz.h"
+#include "recording/format.h"
 #include "tests/recordings/guest.h"
+#include "tests/support/elf_image.h"
 #include "xtop/columns.h"
 #include "xtop/export.h"
+#include "xtop/image.h"
 #include "xtop/recording.h"
 #include "xtop/resolver.h"
 
 #define MAX_RECORDS 256
+#define MAX_CHUNKS  64
+#define MAX_BYTES   (1 << 16) /* of a file that is put together here */
 
-static uint8_t *right;
-static size_t right_bytes;
+enum flag {
+	FLAG_RIGHT = 1, /* from a valid file, else: the rest is a file */
+	FLAG_HOW = 6,   /* of unwinding, twice that number */
+	FLAG_FEW_NODES = 8,
+	FLAG_MEMORY = 16,    /* the search for a kernel goes through all addresses: slow */
+	FLAG_TABLES = 32,    /* the valid file that has unwind tables */
+	FLAG_CHUNKS = 64,    /* put together from its chunks */
+	FLAG_NO_NAMES = 128, /* the caller asks for no symbols, and reads no records */
+};
+
+struct right {
+	uint8_t bytes[MAX_BYTES];
+	size_t size_bytes;
+	size_t chunks[MAX_CHUNKS + 1]; /* where they start; behind the last one: size_bytes */
+	size_t n_chunks;
+};
+
+static struct right *rights[2]; /* the second has tables */
 static int fd;
 static char path[64];
 static struct ring *ring;
@@ -57,18 +79,12 @@ static void read_twice(struct memory *memory)
 	memory_now_ns(memory);
 }
 
-static void write_right(const char *name)
+static void write_records(struct recording_writer *writer)
 {
 	static const struct memory_ops ops = { .read = read_table, .close = close_nothing };
+	static struct guest_record record;
 	struct memory *memory;
 
-	static struct guest_record record;
-	struct recording_info info = { .domain = "fuzz", .n_vcpus = 2, .freq_hz = 99 };
-	struct symbols *symbols = guest_symbols();
-	struct recording_writer *writer;
-
-	fuzz_succeed(recording_writer_open(name, &writer));
-	recording_writer_begin(writer, &info, symbols);
 	table[0] = table[8] = table[510] = table[511] = 3;
 	fuzz_succeed(memory_create(&ops, NULL, &memory));
 	recording_writer_watch(writer, memory);
@@ -81,19 +97,79 @@ static void write_right(const char *name)
 		recording_writer_write_poll(writer, 1000000ULL * i);
 	}
 	memory_destroy(memory);
+}
+
+/* Its .eh_frame describes the frames of guest.h: 48 bytes, the last of which are rbp and rip. */
+static int make_tables(void)
+{
+	/* clang-format off */
+	static const uint8_t frames[] = {
+		20, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0, /* CIE, -8 */
+		0x0c, 7, 48, 0x90, 1, 0x86, 2,                 /* rsp + 48; rip, rbp below it */
+		24, 0, 0, 0, 28, 0, 0, 0, 0, 0x10, 0x40, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0,
+		0, 0, 0, 0, 0, 0, 0, 0,
+	};
+	/* clang-format on */
+	static const char names[] = "\0.eh_frame\0.shstrtab";
+	static struct elf_image image;
+
+	elf_image_init(&image);
+	elf_image_text(&image, GUEST_PROGRAM, 4 * GUEST_FUNCTION_BYTES);
+	elf_image_section(&image,
+			  (Elf64_Shdr){ .sh_name = 1,
+					.sh_type = SHT_PROGBITS,
+					.sh_flags = SHF_ALLOC,
+					.sh_addr = 0x500000,
+					.sh_size = sizeof(frames),
+					.sh_addralign = 8 },
+			  frames);
+	image.header.e_shstrndx = (uint16_t)elf_image_section(
+		&image,
+		(Elf64_Shdr){ .sh_name = 11, .sh_type = SHT_STRTAB, .sh_size = sizeof(names) },
+		names);
+	return elf_image_fd(&image);
+}
+
+static void write_right(const char *name, bool tables)
+{
+	struct recording_info info = { .domain = "fuzz", .n_vcpus = 2, .freq_hz = 99 };
+	struct symbols *symbols = guest_symbols();
+	struct recording_writer *writer;
+
+	if (tables)
+		image_adopt_tables_file(symbols_image(symbols, 1), make_tables());
+	fuzz_succeed(recording_writer_open(name, &writer));
+	recording_writer_begin(writer, &info, symbols);
+	write_records(writer);
 	fuzz_succeed(recording_writer_close(writer));
 	symbols_destroy(symbols);
 }
 
-static void read_right(const char *name)
+static void find_chunks(struct right *right)
 {
+	struct recording_chunk chunk;
+	size_t at = sizeof(struct recording_head);
+
+	while (at < right->size_bytes && right->n_chunks < MAX_CHUNKS) {
+		memcpy(&chunk, right->bytes + at, sizeof(chunk));
+		right->chunks[right->n_chunks++] = at;
+		at += sizeof(chunk) + recording_pad(chunk.size_bytes);
+	}
+	fuzz_must(at == right->size_bytes, "the valid file is whole");
+	right->chunks[right->n_chunks] = at;
+}
+
+static struct right *read_right(const char *name)
+{
+	struct right *right = calloc(1, sizeof(*right));
 	FILE *file = fopen(name, "r");
 
-	right = malloc(1 << 16);
 	if (!file || !right)
 		abort();
-	right_bytes = fread(right, 1, 1 << 16, file);
+	right->size_bytes = fread(right->bytes, 1, sizeof(right->bytes), file);
 	fclose(file);
+	find_chunks(right);
+	return right;
 }
 
 static void start(void)
@@ -103,9 +179,11 @@ static void start(void)
 	if (!mkdtemp(folder))
 		abort();
 	snprintf(name, sizeof(name), "%s/right", folder);
-	write_right(name);
-	read_right(name);
-	unlink(name);
+	for (unsigned i = 0; i < 2; i++) {
+		write_right(name, i);
+		rights[i] = read_right(name);
+		unlink(name);
+	}
 	rmdir(folder);
 	fd = memfd_create("fuzz", MFD_CLOEXEC);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
@@ -131,7 +209,7 @@ static void export_all(const struct snapshot *snapshot)
 
 	if (!file)
 		abort();
-	fuzz_succeed(export_folded(snapshot, NULL, true, file));
+	fuzz_succeed(export_folded(snapshot, &(struct export_settings){ .addresses = true }, file));
 	fuzz_succeed(export_table(snapshot, &options, file));
 	fclose(file);
 	check_folded(text, size_bytes);
@@ -158,16 +236,17 @@ static void play(struct recording_reader *reader, const struct symbols *symbols,
 					      .control = control,
 					      .slot = slot,
 					      .symbols = symbols,
-					      .how = flags % 4,
+					      .how = (flags & FLAG_HOW) / 2,
 					      .n_vcpus = recording_reader_get_info(reader)->n_vcpus,
-					      .max_nodes = flags & 4 ? 16 : 4096 };
+					      .max_nodes = flags & FLAG_FEW_NODES ? 16 : 4096 };
+	struct sampler_counts counts;
 	struct memory *memory = NULL;
 	struct snapshot *snapshot;
 	struct resolver *resolver;
 	const void *record;
 	size_t size_bytes;
 
-	if (flags & 8) /* the search for a kernel goes through all addresses: slow */
+	if (flags & FLAG_MEMORY)
 		create_os(reader, symbols, &memory, &settings);
 	fuzz_succeed(resolver_create(&settings, &resolver));
 	for (unsigned i = 0; i < MAX_RECORDS; i++) {
@@ -176,8 +255,11 @@ static void play(struct recording_reader *reader, const struct symbols *symbols,
 			break;
 		fuzz_must(size_bytes <= sample_size_max(settings.n_vcpus), "a record fits");
 		resolver_add(resolver, record, size_bytes);
+		if (memory)
+			memory_now_ns(memory);
 	}
 	recording_reader_get_complaint(reader);
+	recording_reader_get_counts(reader, &counts);
 	fuzz_succeed(resolver_snapshot(resolver, &snapshot));
 	export_all(snapshot);
 	snapshot_destroy(snapshot);
@@ -196,30 +278,128 @@ static void replay(const uint8_t *bytes, size_t size_bytes, uint8_t flags)
 	    ftruncate(fd, (off_t)size_bytes))
 		abort();
 	fuzz_succeed(symbols_create(&symbols));
-	error = recording_reader_open(path, symbols, &reader);
+	error = recording_reader_open(path, flags & FLAG_NO_NAMES ? NULL : symbols, &reader);
 	if (!error) {
-		play(reader, symbols, flags);
+		if (!(flags & FLAG_NO_NAMES))
+			play(reader, symbols, flags);
 		recording_reader_close(reader);
 	}
 	error_destroy(error);
 	symbols_destroy(symbols);
 }
 
+/* --- chunks put together ---------------------------------------------------------------------- */
+
+enum spoil {
+	SPOIL_SIZE = 1,  /* the size that it tells */
+	SPOIL_LARGE = 2, /* the same: all 64 bits */
+	SPOIL_TYPE = 4,
+	SPOIL_FLAGS = 8,
+	SPOIL_BYTES = 16, /* of the payload */
+	SPOIL_TWICE = 32, /* the same chunk many times */
+	SPOIL_OLD = 64,   /* a sample as version 2 had it: without its weight */
+};
+
+static void spoil_head(struct fuzz *fuzz, uint8_t how, struct recording_chunk *chunk)
+{
+	static const uint32_t types[] = {
+		RECORDING_INFO,   RECORDING_SYMBOLS, RECORDING_TABLES,
+		RECORDING_SAMPLE, RECORDING_END,     RECORDING_PAGE,
+		RECORDING_TIME,   RECORDING_POLL,    RECORDING_TYPE('X', 'T', 'R', 'A'),
+	};
+
+	if (how & SPOIL_SIZE)
+		chunk->size_bytes += (uint64_t)(int8_t)fuzz_u8(fuzz);
+	if (how & SPOIL_LARGE)
+		chunk->size_bytes = fuzz_u64(fuzz);
+	if (how & SPOIL_TYPE)
+		chunk->type = types[fuzz_u8(fuzz) % (sizeof(types) / sizeof(types[0]))];
+	if (how & SPOIL_FLAGS)
+		chunk->flags = fuzz_u8(fuzz);
+}
+
+/* Changes a SMPL alone. Returns its size now. */
+static size_t make_old(uint8_t *chunk, size_t size_bytes)
+{
+	const size_t weight = sizeof(struct recording_chunk) + RECORDING_OLD_SAMPLE_BYTES;
+	const size_t gone = sizeof(struct sample) - RECORDING_OLD_SAMPLE_BYTES;
+	struct recording_chunk head;
+	struct sample sample;
+
+	memcpy(&head, chunk, sizeof(head));
+	if (head.type != RECORDING_SAMPLE)
+		return size_bytes;
+	memcpy(&sample, chunk + sizeof(head), sizeof(sample));
+	head.size_bytes -= gone;
+	sample.size_bytes -= (uint32_t)gone;
+	memcpy(chunk, &head, sizeof(head));
+	memcpy(chunk + sizeof(head), &sample, RECORDING_OLD_SAMPLE_BYTES);
+	memmove(chunk + weight, chunk + weight + gone, size_bytes - weight - gone);
+	return size_bytes - gone;
+}
+
+/* A chunk of the valid file, spoiled, at TO. Returns its size. */
+static size_t make_chunk(struct fuzz *fuzz, const struct right *right, uint8_t how, uint8_t *to)
+{
+	size_t i = fuzz_u8(fuzz) % right->n_chunks;
+	size_t size_bytes = right->chunks[i + 1] - right->chunks[i], at, n;
+	struct recording_chunk chunk;
+
+	memcpy(to, right->bytes + right->chunks[i], size_bytes);
+	if (how & SPOIL_OLD)
+		size_bytes = make_old(to, size_bytes);
+	memcpy(&chunk, to, sizeof(chunk));
+	spoil_head(fuzz, how, &chunk);
+	memcpy(to, &chunk, sizeof(chunk));
+	if (how & SPOIL_BYTES && size_bytes > sizeof(chunk)) {
+		at = sizeof(chunk) + fuzz_u16(fuzz) % (size_bytes - sizeof(chunk));
+		n = 1 + fuzz_u8(fuzz) % 8;
+		fuzz_take(fuzz, to + at, n < size_bytes - at ? n : size_bytes - at);
+	}
+	return size_bytes;
+}
+
+/* The version, how many bytes to cut off at the end, then chunks. Returns the size of the file. */
+static size_t put_together(struct fuzz *fuzz, const struct right *right, uint8_t *to)
+{
+	size_t n = sizeof(struct recording_head), cut, size_bytes;
+	unsigned times;
+	uint8_t how;
+
+	memcpy(to, right->bytes, n);
+	to[offsetof(struct recording_head, version)] = fuzz_u8(fuzz);
+	cut = fuzz_u8(fuzz);
+	while (fuzz->left_bytes && n + right->size_bytes <= MAX_BYTES) {
+		how = fuzz_u8(fuzz);
+		times = how & SPOIL_TWICE ? fuzz_u8(fuzz) : 1;
+		size_bytes = make_chunk(fuzz, right, how, to + n);
+		for (; times && n + 2 * size_bytes <= MAX_BYTES; times--, n += size_bytes)
+			memmove(to + n + size_bytes, to + n, size_bytes);
+	}
+	return cut < n ? n - cut : 0;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 {
+	static uint8_t made[MAX_BYTES];
 	struct fuzz fuzz = fuzz_begin(bytes, size_bytes);
 	uint8_t flags = fuzz_u8(&fuzz);
-	uint8_t *copy;
+	const struct right *right;
 
-	if (!right)
+	if (!rights[0])
 		start();
-	if (!(flags & 1)) {
-		replay(fuzz.at, fuzz.left_bytes, flags >> 1);
+	right = rights[flags & FLAG_TABLES ? 1 : 0];
+	if (!(flags & FLAG_RIGHT)) {
+		replay(fuzz.at, fuzz.left_bytes, flags);
 		return 0;
 	}
-	copy = fuzz_copy(&(struct fuzz){ right, right_bytes }, right_bytes);
-	fuzz_patch(&fuzz, copy, right_bytes);
-	replay(copy, right_bytes, flags >> 1);
-	free(copy);
+	if (flags & FLAG_CHUNKS) {
+		size_bytes = put_together(&fuzz, right, made);
+	} else {
+		size_bytes = right->size_bytes;
+		memcpy(made, right->bytes, size_bytes);
+		fuzz_patch(&fuzz, made, size_bytes);
+	}
+	replay(made, size_bytes, flags);
 	return 0;
 }

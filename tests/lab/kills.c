@@ -235,7 +235,6 @@ static uint64_t find_symbol(const char *path, const char *name)
 
 /* --- xtop's processes ------------------------------------------------------------------------- */
 
-/* The child of PARENT, or 0. */
 static void find_processes(pid_t pids[N_PROCESSES])
 {
 	uint64_t limit_ns = now_ns() + LIMIT_S * 1000000000ULL;

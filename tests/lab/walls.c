@@ -16,13 +16,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <seccomp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -146,7 +144,7 @@ static int attempt(int (*what)(void), bool inside)
 	if (child == 0 && without_landlock)
 		hide_landlock();
 	if (child == 0)
-		_exit(inside && sandbox_enter(-1) ? 255 : what());
+		_exit(inside && sandbox_enter(NULL, 0) ? 255 : what());
 	waitpid(child, &status, 0);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
 }

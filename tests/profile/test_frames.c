@@ -132,6 +132,38 @@ static void test_text_full(void)
 	frames_destroy(frames);
 }
 
+/* The file of a place comes with the frame that is new, and its strings are clean. */
+static void test_files(void)
+{
+	struct frame_file raw = { "/a\x1b[2J", "c0ffee", "a;b 1 (deb)", false };
+	struct frames *table;
+	uint32_t first, second, named;
+	char path[32];
+
+	must(frames_create(NULL, &table));
+	first = frames_intern_place(table, FRAME_KIND_USERLAND, "a+0x1", "a", 1, NULL,
+				    &raw);
+	second = frames_intern_place(table, FRAME_KIND_USERLAND, "a+0x2", "a", 2, NULL,
+				    &raw);
+	named = frames_intern(table, FRAME_KIND_USERLAND, "main", "a", 3);
+	check(frames_get(table, first)->file == frames_get(table, second)->file,
+	      "two places share the file");
+	check(!frames_get(table, named)->file, "a function with a name has none");
+	check_string(frames_get(table, first)->file->build_id, "c0ffee", "the build-id");
+	check(!strchr(frames_get(table, first)->file->path, '\x1b') &&
+		      !strchr(frames_get(table, first)->file->package, ';'),
+	      "strings are clean");
+	for (unsigned i = 0; i < FRAMES_MAX_FILES + 10; i++) {
+		snprintf(path, sizeof(path), "/many/%u", i);
+		raw.path = path;
+		first = frames_intern_place(table, FRAME_KIND_USERLAND, path, "a", 100 + i, NULL,
+				    &raw);
+	}
+	check(!frames_get(table, first)->file && first > named,
+	      "without room for a file there is still a frame");
+	frames_destroy(table);
+}
+
 int main(void)
 {
 	struct frames *frames;
@@ -145,5 +177,6 @@ int main(void)
 	frames_destroy(frames);
 	frames_destroy(NULL);
 	test_text_full();
+	test_files();
 	return tap_done();
 }

@@ -108,6 +108,46 @@ static void test_names(void)
 	image_unref(image);
 }
 
+static void check_place(uint32_t frame, const char *want, const char *what)
+{
+	static struct snapshot snapshot;
+	char buffer[SNAPSHOT_NAME_BYTES];
+
+	snapshot.frames = frames;
+	names_get_places(names, &snapshot);
+	check_string(snapshot_raw_name(&snapshot, frame, buffer), want, what);
+}
+
+static void find_often(const struct space *space, uint64_t address, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		find(space, address);
+}
+
+/* SPACE has functions at 0x100 and 0x180, of 0x40 bytes. */
+static void check_places(const struct space *space)
+{
+	uint32_t first = find(space, CODE + 0x108), second = find(space, CODE + 0x180);
+
+	names_reset_places(names);
+	check_place(first, "libx.so+0x1100", "not met since the reset: the start alone");
+	find_often(space, CODE + 0x108, 1);
+	check_place(first, "libx.so+0x1100 (0x1108)", "met once");
+	find_often(space, CODE + 0x120, 500);
+	for (unsigned i = 0; i < 400; i++) /* each once or twice, at more addresses than are kept */
+		find(space, CODE + 0x100 + i % 0x20);
+	check_place(first, "libx.so+0x1100 (0x1120)", "the address that was met most often");
+	check_place(second, "libx.so+0x1180", "another function has its own");
+	find_often(space, CODE + 0x1bf, 2);
+	check_place(second, "libx.so+0x1180 (0x11bf)", "its last byte");
+	find_often(space, CODE + 0x140, 3);
+	check_place(find(space, CODE + 0x140), "libx.so+0x1140", "an address is its own place");
+	names_reset_places(names);
+	check_place(first, "libx.so+0x1100", "forgotten");
+	find_often(space, CODE + 0x104, 1);
+	check_place(first, "libx.so+0x1100 (0x1104)", "and met anew");
+}
+
 /*
  * Two functions of 0x40 bytes, with code that has no entry between them: all addresses of one have
  * one name. PROGRAM_TEXT is at PROGRAM_TEXT_OFFSET in the file.
@@ -144,6 +184,7 @@ static void test_functions(void)
 	frame = names_find(names, space, CODE + 0x140, FRAME_KIND_USERLAND, true, &answer);
 	check_string(text_of(frame), "libx.so+0x1140", "behind a function: the address itself");
 	check(answer.quality == NAME_OFFSET, "no function is known there");
+	check_places(space);
 	end();
 	space_destroy(space);
 	image_unref(image);
@@ -225,7 +266,7 @@ static void check_folded(struct profile *profile, const char *want, const char *
 	FILE *file = open_memstream(&text, &size);
 
 	must(profile_copy(profile, S, &snapshot));
-	must(export_folded(snapshot, NULL, false, file));
+	must(export_folded(snapshot, &(struct export_settings){ 0 }, file));
 	fclose(file);
 	for (char *at = text; *at; at++)
 		*at = *at == '\n' ? '|' : *at; /* TAP is lines */

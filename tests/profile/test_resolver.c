@@ -109,7 +109,8 @@ static char *folded(const struct snapshot *snapshot, bool addresses)
 	size_t size;
 	FILE *file = open_memstream(&text, &size);
 
-	guest_must(export_folded(snapshot, NULL, addresses, file));
+	guest_must(export_folded(snapshot,
+				 &(struct export_settings){ .addresses = addresses }, file));
 	fclose(file);
 	return text;
 }

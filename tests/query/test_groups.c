@@ -15,8 +15,11 @@ static char *groups_text(const struct groups *groups)
 	FILE *file = open_memstream(&text, &size);
 
 	for (size_t i = 0; i < groups->n; i++)
-		fprintf(file, "%s%s %" PRIu64 "/%" PRIu64 "\n",
-			groups->rows[i].is_thread ? " " : "", groups->rows[i].name,
+		fprintf(file, "%s%s%s %" PRIu64 "/%" PRIu64 "\n",
+			groups->rows[i].is_thread   ? " "
+			: groups->rows[i].is_cgroup ? "{"
+						    : "",
+			groups->rows[i].name, groups->rows[i].is_cgroup ? "}" : "",
 			groups->rows[i].weights.self_total, groups->rows[i].weights.children_total);
 	fclose(file);
 	return text;
@@ -43,6 +46,48 @@ static void test_processes(void)
 	check_string(text, "web 10/10\n worker 7/7\nsh 5/5\n",
 		     "hottest first, threads below; what is of no process is none");
 	check_u64(groups.whole.children_total, 115, "100 %");
+	free(text);
+	groups_deinit(&groups);
+	snapshot_destroy(snapshot);
+	profile_destroy(profile);
+}
+
+/* Threads of one name, of processes of one name, in two control groups. */
+static void test_cgroups(void)
+{
+	uint32_t web = stacks_frame(frames, "@web@web.service"),
+		 other = stacks_frame(frames, "@web@docker/3f2a"),
+		 main_ = stacks_frame(frames, ".main");
+	const uint32_t stacks[][3] = {
+		{ web, frames_intern(frames, FRAME_KIND_THREAD, "pool", "web", web), main_ },
+		{ other, frames_intern(frames, FRAME_KIND_THREAD, "pool", "web", other), main_ },
+	};
+	struct profile *profile;
+	struct snapshot *snapshot;
+	struct groups groups;
+	char *text;
+
+	must(profile_create(4096, HALF_LIFE, frames, &profile));
+	stacks_add(profile, frames, 1, "@web@web.service;.main 9");
+	stacks_add(profile, frames, 1, "@php@docker/3f2a;.main 12");
+	stacks_add(profile, frames, 1, "@init;.main;write 2");
+	stacks_add(profile, frames, 1, "idle 100");
+	profile_add(profile, stacks[0], 3, 1, 3, 3);
+	profile_add(profile, stacks[1], 3, 1, 4, 4);
+	must(profile_copy(profile, 1, &snapshot));
+	must(groups_build_cgroups(snapshot, true, &groups));
+	text = groups_text(&groups);
+	check_string(text,
+		     "{docker/3f2a} 16/16\nphp 12/12\nweb 4/4\n pool 4/4\n"
+		     "{web.service} 12/12\nweb 12/12\n pool 3/3\n{} 2/2\ninit 2/2\n",
+		     "hottest group first, its processes and threads below; one is in no group");
+	check_u64(groups.whole.children_total, 130, "100 %");
+	free(text);
+	groups_deinit(&groups);
+	must(groups_build_processes(snapshot, true, &groups));
+	text = groups_text(&groups);
+	check_string(text, "web 12/12\n pool 3/3\nphp 12/12\nweb 4/4\n pool 4/4\ninit 2/2\n",
+		     "processes of two groups are two");
 	free(text);
 	groups_deinit(&groups);
 	snapshot_destroy(snapshot);
@@ -99,6 +144,7 @@ int main(void)
 {
 	must(frames_create(NULL, &frames));
 	test_processes();
+	test_cgroups();
 	test_modules();
 	test_many_modules();
 	frames_destroy(frames);

@@ -68,6 +68,104 @@ static void test_moments(void)
 	profile_destroy(profile);
 }
 
+/*
+ * What came between two moments, with weights, over a reset, and while frames got better names and
+ * paths were dropped: then the sum is still right.
+ */
+static void check_range(const struct history *history, size_t first, size_t last,
+			const char *expected, const char *what)
+{
+	struct snapshot *range;
+	const char *broken;
+	char *text;
+
+	must(history_get_range(history, first, last, &range));
+	broken = stacks_broken(range);
+	check(!broken, "%s is a tree: %s", what, broken ? broken : "yes");
+	text = stacks_tree(range);
+	check_string(text, expected, what);
+	check(range->total_weight == range->live_weight &&
+		      range->total_weight == (double)range->nodes[0].children_total,
+	      "%s: %g ticks", what, range->total_weight);
+	free(text);
+	snapshot_destroy(range);
+}
+
+static uint32_t better_name(void *context, uint32_t frame)
+{
+	return frame == stacks_frame(frames, "?10") ? *(uint32_t *)context : frame;
+}
+
+static void test_range(void)
+{
+	struct history *history;
+	struct profile *profile;
+	uint32_t better = stacks_frame(frames, "found");
+
+	must(history_create(&history));
+	must(profile_create(4096, HALF_LIFE, frames, &profile));
+	stacks_add(profile, frames, SECOND, "main;read;copy 1000");
+	stacks_add(profile, frames, SECOND, "main;?10 500");
+	note(history, profile, 1, SECOND);
+	stacks_add(profile, frames, 2 * SECOND, "main;read;copy 3");
+	stacks_add(profile, frames, 2 * SECOND, "main;write 2");
+	note(history, profile, 2, 2 * SECOND);
+	note(history, profile, 3, 3 * SECOND);
+	stacks_add(profile, frames, 4 * SECOND, "main;write 5");
+	stacks_add(profile, frames, 4 * SECOND, "main;parse 1");
+	note(history, profile, 4, 4 * SECOND);
+	check_range(history, 0, 1, "all 0/5\n main 0/5\n  read 0/3\n   copy 3/3\n  write 2/2\n",
+		    "one second");
+	check_range(history, 1, 2, "all 0/0\n", "a second without samples");
+	check_range(history, 1, 3, "all 0/6\n main 0/6\n  write 5/5\n  parse 1/1\n",
+		    "two seconds");
+	check_range(history, 0, 3,
+		    "all 0/11\n main 0/11\n  read 0/3\n   copy 3/3\n  write 7/7\n  parse 1/1\n",
+		    "all");
+	profile_rename(profile, better_name, &better);
+	stacks_add(profile, frames, 5 * SECOND, "main;write 10");
+	stacks_add(profile, frames, 5 * SECOND, "main;found 4");
+	note(history, profile, 5, 5 * SECOND);
+	check_range(history, 3, 4, "all 0/14\n main 0/14\n  found 4/4\n  write 10/10\n",
+		    "a name was found for 500 old samples");
+	profile_reset(profile);
+	stacks_add(profile, frames, 6 * SECOND, "main;write 1");
+	note(history, profile, 6, 6 * SECOND);
+	check_range(history, 3, 5, "all 0/15\n main 0/15\n  found 4/4\n  write 11/11\n",
+		    "the profile was reset in between");
+	history_destroy(history);
+	profile_destroy(profile);
+}
+
+/* Ever-new paths: each range has what came, and memory stays bounded. */
+static void test_range_of_new_paths(void)
+{
+	struct history *history;
+	struct profile *profile;
+	struct snapshot *range;
+	size_t most = 0, empty;
+	char stack[64];
+
+	must(history_create(&history));
+	empty = history_memory_bytes(history);
+	must(profile_create(200, 0, frames, &profile));
+	for (uint64_t i = 1; i <= 400; i++) {
+		for (unsigned j = 0; j < 30; j++) {
+			snprintf(stack, sizeof(stack), "main;f%u 2", (unsigned)(i * 30 + j) % 20000);
+			stacks_add(profile, frames, i * SECOND, stack);
+		}
+		note(history, profile, i, i * SECOND);
+		most = history_memory_bytes(history) > most ? history_memory_bytes(history) : most;
+	}
+	must(history_get_range(history, 99, 399, &range));
+	check(range->total_weight > 17999 && range->total_weight < 18001,
+	      "300 seconds of 60 samples, of which most were dropped: %g", range->total_weight);
+	check(most - empty < 3 << 20, "%zu bytes at most, besides %zu", most - empty, empty);
+	snapshot_destroy(range);
+	history_destroy(history);
+	profile_destroy(profile);
+}
+
 static void test_shares(void)
 {
 	struct history *history;
@@ -158,6 +256,8 @@ int main(void)
 {
 	must(frames_create(NULL, &frames));
 	test_moments();
+	test_range();
+	test_range_of_new_paths();
 	test_shares();
 	test_large();
 	frames_destroy(frames);

@@ -33,6 +33,29 @@ static void check_selection(struct selection selection, const char *expected, co
 	snapshot_destroy(snapshot);
 }
 
+/* One control group of several. */
+static void test_cgroup(void)
+{
+	static const char *const grouped[] = { "@web@a.service;.main;write 6",
+					       "@web@b.service;.main 3", "@sh@a.service;.main 1",
+					       "idle 4", NULL };
+	struct selection selection = { .process = FRAME_NONE, .cgroup = "a.service" };
+	struct snapshot *snapshot = stacks_snapshot(frames, grouped);
+	struct snapshot selected;
+	char *text;
+
+	check(!selection_is_all(&selection), "a control group alone");
+	must(selection_apply(&selection, snapshot, &selected));
+	text = stacks_tree(&selected);
+	check_string(text,
+		     "all 0/7\n web 0/6\n  main 0/6\n   write 6/6\n web 0/0\n  main 0/0\n"
+		     " sh 0/1\n  main 1/1\n idle 0/0\n",
+		     "all its processes, and no others of their names");
+	free(text);
+	selection_deinit(&selected, snapshot);
+	snapshot_destroy(snapshot);
+}
+
 static void test_all(void)
 {
 	struct snapshot *snapshot = stacks_snapshot(frames, stacks);
@@ -64,6 +87,20 @@ static void test_stacks(void)
 			"    copy 0/0\n"
 			" idle 0/0\n",
 			"one process");
+	check_selection((struct selection){ .process = FRAME_NONE, .cgroup = "" },
+			"all 0/12\n"
+			" web 0/10\n"
+			"  main 0/10\n"
+			"   send 0/7\n"
+			"    write 1/7\n"
+			"     copy 6/6\n"
+			"   parse 3/3\n"
+			" sh 0/2\n"
+			"  main 0/2\n"
+			"   write 0/2\n"
+			"    copy 2/2\n"
+			" idle 0/0\n",
+			"processes of no control group");
 	must(filter_create("copy", &filter));
 	check_selection((struct selection){ .process = stacks_frame(frames, "@web"),
 					    .filter = filter,
@@ -126,6 +163,7 @@ int main(void)
 {
 	must(frames_create(NULL, &frames));
 	test_all();
+	test_cgroup();
 	test_stacks();
 	test_hidden();
 	frames_destroy(frames);

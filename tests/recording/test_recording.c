@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -501,6 +500,22 @@ static void test_unknown_chunks(void)
 	      "behind the end: %s", outcome.message);
 }
 
+/* Tables of no image that can be known: a note of their size may be larger than the ring. */
+static void test_late_tables(void)
+{
+	struct {
+		struct recording_chunk chunk;
+		char payload[64];
+	} tables = { { .type = RECORDING_TABLES, .size_bytes = 64 }, "\177ELF" };
+	unsigned n_notes = read_bytes(whole, whole_bytes).n_notes;
+	struct outcome outcome;
+
+	outcome = read_inserted(find_chunk(RECORDING_END), &tables, sizeof(tables));
+	check(outcome.n_samples == N_SAMPLES && !outcome.message[0], "TABL behind samples: %s",
+	      outcome.message);
+	check_u64(outcome.n_notes, n_notes, "which is no note");
+}
+
 /* Sets one field of the small file to VALUE. The message must contain WORDS. */
 static void check_field(const char *what, size_t offset, size_t size_bytes, uint64_t value,
 			const char *words)
@@ -792,6 +807,7 @@ int main(void)
 	test_truncation();
 	test_bit_flips();
 	test_unknown_chunks();
+	test_late_tables();
 	test_fields();
 	test_short_notes();
 	test_symbol_fields();

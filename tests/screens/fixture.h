@@ -19,6 +19,7 @@ struct fixture {
 	struct frames *frames;
 	struct profile *profile;
 	uint64_t time_ns, sequence, samples, ticks;
+	uint64_t shift; /* where its code lies: in two guests at two places */
 };
 
 /*
@@ -77,6 +78,14 @@ static const char *fixture_module(const char *name)
 	return name[0] == '#' ? "" : "app";
 }
 
+/* "httpd", or "httpd@web.service" in a control group. */
+static inline uint32_t fixture_process(struct fixture *fixture, char *word)
+{
+	const char *name = strsep(&word, "@");
+
+	return frames_intern(fixture->frames, FRAME_KIND_PROCESS, name, word ? word : "", 0);
+}
+
 static inline void fixture_add(struct fixture *fixture, const char *stack, uint32_t count)
 {
 	uint32_t ids[64];
@@ -85,16 +94,16 @@ static inline void fixture_add(struct fixture *fixture, const char *stack, uint3
 
 	while ((word = strsep(&rest, " ")) && n < 64) {
 		if (n == 0)
-			ids[n++] = frames_intern(fixture->frames, FRAME_KIND_PROCESS, word, "", 0);
+			ids[n++] = fixture_process(fixture, word);
 		else if (word[0] == '-')
 			ids[n++] = frames_intern(fixture->frames, FRAME_KIND_KERNEL, word + 1,
-						 "[kernel]", 0x1000);
+						 "[kernel]", 0x1000 + fixture->shift);
 		else if (word[0] == '#')
 			ids[n++] = frames_intern(fixture->frames, FRAME_KIND_USERLAND, NULL, "",
 						 strtoull(word + 1, NULL, 16));
 		else
 			ids[n++] = frames_intern(fixture->frames, FRAME_KIND_USERLAND, word,
-						 fixture_module(word), 0x1000);
+						 fixture_module(word), 0x1000 + fixture->shift);
 	}
 	profile_add(fixture->profile, ids, n, fixture->time_ns, count, count);
 	fixture->samples += count;

@@ -112,7 +112,7 @@ static void test_sort(void)
 	scene_keys(&scene, 80, 24, "<F6>");
 	check(scene.ui->model.sort == &columns[COLUMN_CHILDREN],
 	      "F6 goes round at the last column");
-	scene_click(&scene, 80, 24, 3, 15);
+	scene_click(&scene, 80, 24, 4, 15);
 	check(scene.ui->model.sort == &columns[COLUMN_SELF], "a click on a header sorts");
 	scene_close(&scene);
 }
@@ -461,6 +461,23 @@ static void test_write(void)
 	screen_contains(&scene, 80, 24, "wrote", false);
 	scene_keys(&scene, 80, 24, "w<C-u>-<Enter>");
 	screen_contains(&scene, 80, 24, "wrote ./-, ", true);
+	scene_keys(&scene, 80, 24, "w<C-u>x.json<Enter>");
+	screen_contains(&scene, 80, 24, "wrote x.json, ", true);
+	text = file_read("x.json");
+	check(strstr(text, "\"$schema\"") && !strstr(text, "only: "), "the ending is the format");
+	free(text);
+	scene_keys(&scene, 80, 24, "w<C-u>x.json<Enter>");
+	screen_contains(&scene, 80, 24, "x.json", true);
+	screen_contains(&scene, 80, 24, "replace it", false);
+	scene_keys(&scene, 80, 24, "\\gzip<Enter>Kw<C-u>x.perf<Enter>");
+	screen_contains(&scene, 80, 24, "wrote x.perf, ", true);
+	text = file_read("x.perf");
+	check(strstr(text, "# only: stacks with filter gzip kernel hidden\n"),
+	      "a file says what part of the picture it has: %.300s", text);
+	check(strstr(text, "\ngzip 1/1 [000] ") && !strstr(text, "[kernel.kallsyms]"),
+	      "and has that part");
+	free(text);
+	check(!unlink("x.json") && !unlink("x.perf"), "two files were written");
 	scene_keys(&scene, 80, 24, "w<Esc>");
 	check(!unlink("-") && !unlink("web01-20231114-221320.folded"), "two files were written");
 	if (fchdir(old) || rmdir(folder))

@@ -204,6 +204,33 @@ static void test_restrict(void)
 	scene_close(&scene);
 }
 
+/* Processes by container or unit: the key, the column, the restriction, a filter. */
+static void test_cgroups(void)
+{
+	struct scene scene;
+
+	scene_open_filled(&scene);
+	fixture_add(&scene.fixture, "httpd@docker/3f2ab1c2d3e4 _start main fib", 9000);
+	fixture_add(&scene.fixture, "gzip@docker/3f2ab1c2d3e4 _start main fib", 4000);
+	ui_show(scene.ui, fixture_snapshot(&scene.fixture, 2));
+	scene_keys(&scene, 80, 24, "p");
+	screen_check(&scene, "cgroups-column-120x40", 120, 40);
+	scene_keys(&scene, 80, 24, "c");
+	screen_check(&scene, "cgroups-80x24", 80, 24);
+	screen_check(&scene, "cgroups-40x10", 40, 10);
+	scene_keys(&scene, 80, 24, "<Enter>");
+	screen_contains(&scene, 80, 24, "only docker/3f2ab1c2d3e4", true);
+	screen_contains(&scene, 80, 24, "md5_file", false);
+	scene_keys(&scene, 80, 24, "p");
+	screen_contains(&scene, 80, 24, "(in no cgroup)", false);
+	scene_keys(&scene, 80, 24, "<Esc><Esc>");
+	screen_contains(&scene, 80, 24, "only docker", false);
+	scene_keys(&scene, 80, 24, "\\docker/<Enter>p");
+	screen_contains(&scene, 80, 24, "docker/3f2ab1c2d3e4", true);
+	screen_contains(&scene, 80, 24, "(in no cgroup)", false);
+	scene_close(&scene);
+}
+
 /* A view without rows says why there are none. */
 static void test_empty(void)
 {
@@ -338,6 +365,83 @@ static void test_raw_names(void)
 	screen_contains(&scene, 80, 24, "work::run()", false);
 	scene_keys(&scene, 80, 24, "fjjj");
 	screen_contains(&scene, 80, 24, "_ZN4work3runEv", true);
+	scene_close(&scene);
+}
+
+/* V also shows where in a function without a symbol most samples are. */
+static void test_places(void)
+{
+	struct scene scene;
+	struct snapshot *snapshot;
+
+	scene_open(&scene);
+	fixture_add(&scene.fixture, "app _start app+0x1000 leaf", 9);
+	fixture_add(&scene.fixture, "app _start app+0x2000", 1);
+	snapshot = fixture_snapshot(&scene.fixture, 1);
+	snapshot->n_places = 1;
+	snapshot->places[0].frame = fixture_frame(&scene.fixture, "app+0x1000");
+	snapshot->places[0].distance_bytes = 0x5f;
+	ui_show(scene.ui, snapshot);
+	screen_contains(&scene, 80, 24, "app+0x1000", true);
+	screen_contains(&scene, 80, 24, "0x105f", false);
+	scene_keys(&scene, 80, 24, "V");
+	screen_contains(&scene, 80, 24, "app+0x1000 (0x105f)", true);
+	screen_contains(&scene, 80, 24, "app+0x2000 (", false);
+	scene_keys(&scene, 80, 24, "tE");
+	screen_contains(&scene, 80, 24, "app+0x1000 (0x105f)", true);
+	scene_keys(&scene, 80, 24, "f");
+	screen_contains(&scene, 80, 24, "app+0x1000 (0x105f)", true);
+	scene_keys(&scene, 80, 24, "Va");
+	screen_contains(&scene, 80, 24, "app+0x1000", true);
+	screen_contains(&scene, 80, 24, "0x105f", false);
+	scene_close(&scene);
+}
+
+/* i says what would name a row: in every view of functions, for every kind of row. */
+static void test_naming(void)
+{
+	static const struct frame_file whole = { "/usr/bin/app", "c0ffee", "app 1.2-3 (deb)",
+						 false },
+				       part = { "/opt/b", "", "", true };
+	struct scene scene;
+	uint32_t stack[3];
+
+	scene_open(&scene);
+	fixture_add(&scene.fixture, "app _start [jit]", 30);
+	fixture_add(&scene.fixture, "app _start #1234", 20);
+	stack[0] = frames_intern(scene.fixture.frames, FRAME_KIND_PROCESS, "app", "", 0);
+	stack[1] = frames_intern_place(scene.fixture.frames, FRAME_KIND_USERLAND, "app+0x1100",
+				       "app", 0x1100, NULL, &whole);
+	stack[2] = frames_intern_place(scene.fixture.frames, FRAME_KIND_USERLAND, "b+0x2200", "b",
+				       0x2200, NULL, &part);
+	profile_add(scene.fixture.profile, stack, 3, scene.fixture.time_ns, 50, 50);
+	ui_show(scene.ui, fixture_snapshot(&scene.fixture, 1));
+	scene_keys(&scene, 80, 24, "/app<Enter>ni");
+	screen_contains(&scene, 80, 24, "/usr/bin/app", true);
+	screen_contains(&scene, 80, 24, "c0ffee", true);
+	screen_contains(&scene, 80, 24, "app 1.2-3 (deb)", true);
+	screen_contains(&scene, 80, 24, "--debug-dir=DIR  .build-id/c0/ffee.debug", true);
+	screen_contains(&scene, 80, 24, "-k FILE", true);
+	screen_contains(&scene, 80, 24, "--root", false);
+	scene_keys(&scene, 80, 24, "<Esc>");
+	screen_contains(&scene, 80, 24, "Children", true);
+	scene_keys(&scene, 80, 24, "/b.0x<Enter>ni");
+	screen_contains(&scene, 80, 24, "/opt/b", true);
+	screen_contains(&scene, 80, 24, "--root=DIR", true);
+	screen_contains(&scene, 80, 24, ".gnu_debuglink", true);
+	screen_contains(&scene, 80, 24, "-k FILE", false);
+	scene_keys(&scene, 80, 24, "i/jit<Enter>ni");
+	screen_contains(&scene, 80, 24, "/tmp/perf-PID.map", true);
+	scene_keys(&scene, 80, 24, "i/start<Enter>ni");
+	screen_contains(&scene, 80, 24, "It has a name.", true);
+	scene_keys(&scene, 80, 24, "i/unknown<Enter>ni");
+	screen_contains(&scene, 80, 24, "Nothing is known of the file", true);
+	for (const char *way = "tfb<"; *way; way++) {
+		char keys[] = { 'q', *way, 'i', '\0' };
+
+		scene_keys(&scene, 80, 24, *way == '<' ? "qa<Enter>i" : keys);
+		screen_contains(&scene, 80, 24, "name", true);
+	}
 	scene_close(&scene);
 }
 
@@ -860,13 +964,13 @@ static void test_mouse_everywhere(void)
 	}
 	scene_open_filled(&scene);
 	scene_keys(&scene, 80, 24, "t");
-	scene_click(&scene, 80, 24, 6, 30);
-	scene_click(&scene, 80, 24, 6, 30);
+	scene_click(&scene, 80, 24, 7, 30);
+	scene_click(&scene, 80, 24, 7, 30);
 	screen_contains(&scene, 80, 24, "- app", true);
 	scene_keys(&scene, 80, 24, "f");
-	scene_click(&scene, 80, 24, 5, 40);
+	scene_click(&scene, 80, 24, 6, 40);
 	screen_contains(&scene, 80, 24, " gzip ", true);
-	scene_click(&scene, 80, 24, 5, 40);
+	scene_click(&scene, 80, 24, 6, 40);
 	screen_contains(&scene, 80, 24, "web01 › gzip", true);
 	scene_click(&scene, 80, 24, 23, 75);
 	check(scene.ui->quitting, "a click on the bottom line presses F10");
@@ -879,32 +983,32 @@ static void test_second_click(void)
 	struct scene scene;
 
 	scene_open_filled(&scene);
-	scene_click(&scene, 80, 24, 4, 30);
-	check(ui_view(scene.ui) == VIEW_TOP, "the first click selects");
 	scene_click(&scene, 80, 24, 5, 30);
+	check(ui_view(scene.ui) == VIEW_TOP, "the first click selects");
+	scene_click(&scene, 80, 24, 6, 30);
 	check(ui_view(scene.ui) == VIEW_TOP, "a click on another row selects, too");
 	scene_keys(&scene, 80, 24, "/^write$<Enter><Home>/^main$<Enter>");
 	scene_click(&scene, 80, 24, scene_cursor_line(&scene, (char[256]){ "" }, 256), 30);
 	check(ui_view(scene.ui) == VIEW_CALLERS, "a click on the selected row opens it");
 	screen_contains(&scene, 80, 24, "web01 › main", true);
-	scene_click(&scene, 80, 24, 5, 60); /* httpd_serve, the hottest callee */
+	scene_click(&scene, 80, 24, 6, 60); /* httpd_serve, the hottest callee */
 	screen_contains(&scene, 80, 24, "main › httpd_serve", false);
-	scene_click(&scene, 80, 24, 5, 30);
-	scene_click(&scene, 80, 24, 5, 60);
+	scene_click(&scene, 80, 24, 6, 30);
+	scene_click(&scene, 80, 24, 6, 60);
 	screen_contains(&scene, 80, 24, "main › httpd_serve",
 			false); /* each click was in the other list */
-	scene_click(&scene, 80, 24, 5, 60);
+	scene_click(&scene, 80, 24, 6, 60);
 	screen_contains(&scene, 80, 24, "web01 › main › httpd_serve", true);
 	scene_keys(&scene, 80, 24, "ab");
-	scene_click(&scene, 80, 24, 6, 40);
+	scene_click(&scene, 80, 24, 7, 40);
 	check(ui_view(scene.ui) == VIEW_BASELINE, "in the baseline the first click selects");
-	scene_click(&scene, 80, 24, 6, 40);
+	scene_click(&scene, 80, 24, 7, 40);
 	check(ui_view(scene.ui) == VIEW_CALLERS, "and the second one opens");
 	scene_keys(&scene, 80, 24, "p");
-	scene_click(&scene, 80, 24, 5, 40); /* the second of the modules */
-	scene_click(&scene, 80, 24, 5, 10);
+	scene_click(&scene, 80, 24, 6, 40); /* the second of the modules */
+	scene_click(&scene, 80, 24, 6, 10);
 	screen_contains(&scene, 80, 24, "only ", false);
-	scene_click(&scene, 80, 24, 5, 10);
+	scene_click(&scene, 80, 24, 6, 10);
 	screen_contains(&scene, 80, 24, "only gzip", true);
 	scene_close(&scene);
 }
@@ -953,13 +1057,14 @@ static void test_no_room(void)
 					   .processes_evicted = 7,
 					   .tasks_evicted = 8,
 					   .tasks_refused = 10,
+					   .cgroups_unreadable = 13,
 					   .modules_cut = 11 };
 	snapshot->sampler.waited = 77;
 	ui_show(scene.ui, snapshot);
 	screen_contains(&scene, 120, 40, "areas 12   files 3   parts of files 9   compiled code 6",
 			true);
 	screen_contains(&scene, 120, 40, "parts of modules 11   processes 7   tasks 8", true);
-	screen_contains(&scene, 120, 40, "tasks that had ended 10", true);
+	screen_contains(&scene, 120, 40, "tasks that had ended 10   cgroups not read 13", true);
 	screen_contains(&scene, 120, 40, "77 ticks, until it was known what runs inside", true);
 	scene_close(&scene);
 }
@@ -976,6 +1081,7 @@ int main(void)
 	test_ctrl_c();
 	test_search();
 	test_restrict();
+	test_cgroups();
 	test_empty();
 	test_search_closed();
 	test_help_pages();
@@ -983,6 +1089,8 @@ int main(void)
 	test_percents_of_filtered();
 	test_threshold();
 	test_raw_names();
+	test_places();
+	test_naming();
 	test_hint();
 	test_frozen();
 	test_history();

@@ -23,6 +23,7 @@
 #include "supervise/keeper.h"
 #include "xtop/foreign.h"
 #include "xtop/xen.h"
+#include "tests/support/children.h"
 #include "tests/support/tap.h"
 #include "xtop/clock.h"
 #include "xtop/control.h"
@@ -426,6 +427,28 @@ static bool is_of_user(const char *path)
 	       status.st_uid == (geteuid() ? geteuid() : 65534) && status.st_size == 12;
 }
 
+/* Profiles may be replaced, but no file whose ending says nothing of a profile. */
+static void test_open_endings(const char *users)
+{
+	static const char *const profiles[] = { "a.pb.gz", "a.perf", "a.speedscope.json",
+						"a.flame.html", "a.flame.svg" };
+	static const char *const plain[] = { "a.json", "a.html", "a.svg", "a.gz", "pb.gz" };
+	char path[128];
+	bool exists;
+
+	for (size_t i = 0; i < 5; i++) {
+		snprintf(path, sizeof(path), "%s/%s", users, profiles[i]);
+		check_string(open_named(path, false, &exists), "", profiles[i]);
+		check_string(open_named(path, true, &exists), "", "  is replaced");
+		unlink(path);
+		snprintf(path, sizeof(path), "%s/%s", users, plain[i]);
+		check_string(open_named(path, false, &exists), "", plain[i]);
+		check(strstr(open_named(path, true, &exists), "it exists") && !exists,
+		      "  is not replaced");
+		unlink(path);
+	}
+}
+
 /* Files that are named while xtop runs: main cannot open them. */
 static void test_open(void)
 {
@@ -445,6 +468,7 @@ static void test_open(void)
 	check(strstr(open_named(other, false, &exists), "it exists") && !exists,
 	      "may not be replaced");
 	check(strstr(open_named(other, true, &exists), "it exists"), "and is not");
+	test_open_endings(users);
 	unlink(path);
 	if (symlink(other, path))
 		abort();
@@ -563,15 +587,10 @@ static void test_slow_end(void)
 /* The only child of this process. */
 static pid_t broker_pid(void)
 {
-	char path[64];
-	FILE *file;
-	int pid = 0;
+	pid_t pid = child_of(getpid());
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", getpid(), getpid());
-	file = fopen(path, "r");
-	if (!file || fscanf(file, "%d", &pid) != 1)
+	if (!pid)
 		abort();
-	fclose(file);
 	return pid;
 }
 

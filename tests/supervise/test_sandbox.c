@@ -63,7 +63,7 @@ static int inside(int (*attempt)(void))
 	if (child == 0) {
 		if (without_landlock)
 			hide_landlock();
-		_exit(sandbox_enter(root_folder) ? NOT_ENTERED : attempt());
+		_exit(sandbox_enter(&root_folder, 1) ? NOT_ENTERED : attempt());
 	}
 	waitpid(child, &status, 0);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
@@ -489,7 +489,7 @@ static void test_status(const char *sudo_uid)
 	if (child == 0) {
 		setenv("SUDO_UID", sudo_uid, 1);
 		setenv("SUDO_GID", sudo_uid, 1);
-		if (sandbox_enter(-1) || write(ready[1], "x", 1) != 1)
+		if (sandbox_enter(NULL, 0) || write(ready[1], "x", 1) != 1)
 			_exit(1);
 		close(go[1]);
 		_exit(read(go[0], &byte, 1) != 0);
@@ -564,7 +564,7 @@ int main(void)
 #ifdef SANITIZED /* sanitizers do not work in the sandbox */
 	(void)test_walls, (void)test_life, (void)test_status, (void)test_victim, (void)test_caller,
 		(void)make_folder, (void)remove_folder;
-	check(!sandbox_enter(-1) && !sandbox_warning() == (geteuid() != 0), "root is told: %s",
+	check(!sandbox_enter(NULL, 0) && !sandbox_warning() == (geteuid() != 0), "root is told: %s",
 	      sandbox_warning() ? sandbox_warning() : "nothing");
 	return tap_done();
 #else

@@ -30,6 +30,11 @@ static const struct {
 	{ TASK_COMM, 0x7f8 },
 	{ TASK_FS, 0x820 },
 	{ TASK_THREAD_PID, 0x500 },
+	{ TASK_CGROUPS, 0x8b0 },
+	{ CSS_SET_CGROUP, 0x88 },
+	{ CGROUP_NODE, 0xf8 },
+	{ KERNFS_NAME, 0x10 },
+	{ KERNFS_PARENT, 0x8 },
 	{ FS_ROOT, 0x18 },
 	{ PID_LEVEL, 4 },
 	{ PID_NUMBERS, 0x60 },
@@ -205,6 +210,28 @@ uint64_t made_task(struct made_linux *made, uint32_t pid, uint32_t tgid, const c
 	made_write(made, fs + made_offset(made, FS_ROOT) + made_offset(made, PATH_DENTRY),
 		   made->root_dentry);
 	return task;
+}
+
+uint64_t made_cgroup(struct made_linux *made, uint64_t parent, const char *name)
+{
+	uint64_t node = made_object(made, OBJECT_BYTES, 64);
+	uint64_t text = made_object(made, strlen(name) + 1, 8);
+
+	made_put_string(made->memory, made->guest.root, text, name);
+	made_set(made, node, KERNFS_NAME, text);
+	made_set(made, node, KERNFS_PARENT, parent);
+	return node;
+}
+
+uint64_t made_set_cgroup(struct made_linux *made, uint64_t task, uint64_t group)
+{
+	uint64_t set = made_object(made, OBJECT_BYTES, 64);
+	uint64_t cgroup = made_object(made, OBJECT_BYTES, 64);
+
+	made_set(made, cgroup, CGROUP_NODE, group);
+	made_set(made, set, CSS_SET_CGROUP, cgroup);
+	made_set(made, task, TASK_CGROUPS, set);
+	return set;
 }
 
 /* --- files ------------------------------------------------------------------------------------ */

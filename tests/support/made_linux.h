@@ -53,6 +53,14 @@ unsigned made_offset(const struct made_linux *made, enum layout_member member);
 uint64_t made_task(struct made_linux *made, uint32_t pid, uint32_t tgid, const char *comm,
 		   uint64_t mm, uint64_t leader);
 
+/*
+ * A control group below PARENT; PARENT 0: the root. Returns its struct kernfs_node, which is the
+ * parent of others.
+ */
+uint64_t made_cgroup(struct made_linux *made, uint64_t parent, const char *name);
+/* Moves TASK to GROUP. Returns the struct css_set. */
+uint64_t made_set_cgroup(struct made_linux *made, uint64_t task, uint64_t group);
+
 /* --- files ------------------------------------------------------------------------------------ */
 
 /* An inode with an empty page cache. */

@@ -3,7 +3,7 @@
  * Profiles for tests, written as folded stacks: "main;f;g 3" adds 3 samples of one tick each,
  * "main;f;g 3*2.5" samples that stand for 2.5 ticks each. Names stand for
  *
- *	name   kernel function of [kernel]       @name  process
+ *	name   kernel function of [kernel]       @name  process; @name@group: in a control group
  *	.name  user function of prog             ?10    nobody can name the address 0x10
  *	%t     [truncated]
  */
@@ -20,11 +20,21 @@
 #define SECOND    1000000000ULL
 #define HALF_LIFE (10 * SECOND)
 
+static inline uint32_t stacks_process(struct frames *frames, const char *name)
+{
+	const char *group = strchr(name, '@');
+	char *alone = strndup(name, strcspn(name, "@"));
+	uint32_t id = frames_intern(frames, FRAME_KIND_PROCESS, alone, group ? group + 1 : "", 0);
+
+	free(alone);
+	return id;
+}
+
 static inline uint32_t stacks_frame(struct frames *frames, const char *name)
 {
 	switch (*name) {
 	case '@':
-		return frames_intern(frames, FRAME_KIND_PROCESS, name + 1, NULL, 0);
+		return stacks_process(frames, name + 1);
 	case '.':
 		return frames_intern(frames, FRAME_KIND_USERLAND, name + 1, "prog", 0x1000);
 	case '?':

@@ -58,9 +58,25 @@ static void make(struct elf_image *file, uint16_t flags, size_t entries_bytes)
 	file->header.e_shstrndx = add(file, NAME_SHSTRTAB, 0, names, sizeof(names));
 }
 
+static bool copied; /* read_image() reads a copy of the tables, as a recording has it */
+
+static int copy_tables(int fd)
+{
+	struct image *image;
+	int copy;
+
+	if (image_create("vmlinux", &image))
+		abort();
+	image_adopt_tables_file(image, fd);
+	if (image_copy_tables(image, &copy) || copy < 0)
+		abort();
+	image_unref(image);
+	return copy;
+}
+
 static struct image *read_image(const struct elf_image *file)
 {
-	int fd = elf_image_fd(file);
+	int fd = copied ? copy_tables(elf_image_fd(file)) : elf_image_fd(file);
 	struct image *image;
 
 	if (image_create("vmlinux", &image))
@@ -122,5 +138,7 @@ int main(void)
 	check_layout(FLAGS_V1, "4.14 to 6.2");
 	check_layout(FLAGS_V3, "6.4 and later");
 	test_wrong();
+	copied = true;
+	check_layout(FLAGS_V3, "copied for a recording");
 	return tap_done();
 }

@@ -234,10 +234,14 @@ static void compare_at(struct go *go, struct cfi *cfi, uint64_t address, struct 
 	}
 }
 
-/* Leaves out the functions that switch to the thread's stack: .debug_frame is wrong about them. */
+/*
+ * Leaves out the functions that switch to the thread's stack, and where a signal handler returns
+ * to: .debug_frame is wrong about them.
+ */
 static bool switches_stacks(const struct go_function *function)
 {
-	return function->flags & GO_SP_WRITE;
+	return function->flags & GO_SP_WRITE ||
+	       strncmp(function->name, "runtime.sigreturn", 17) == 0;
 }
 
 static void test_rows(void)

@@ -11,6 +11,7 @@
 #include "tests/support/tap.h"
 #include "xtop/cleanup.h"
 #include "xtop/symbol.h"
+#include "xtop/work.h"
 
 #define G     SYMBOL_GLOBAL
 #define L     SYMBOL_LOCAL
@@ -311,6 +312,27 @@ static void test_names_limit(void)
 	symtab_destroy(tab);
 }
 
+static bool is_over_at_third_look(void *looks)
+{
+	return ++*(unsigned *)looks >= 3;
+}
+
+/* The user quits while a million symbols become a table: it ends soon, without any. */
+static void test_over_while_sealing(void)
+{
+	struct symtab *tab = make_tab();
+	unsigned looks = 0;
+
+	for (uint64_t i = 0; i < 10000; i++)
+		if (symtab_add(tab, 16 * i, 16, 0, G, "f", 1))
+			exit(99);
+	work_set_end(is_over_at_third_look, &looks);
+	seal(tab);
+	work_set_end(NULL, NULL);
+	check_u64(symtab_count(tab), 0, "symbols of a table that was given up");
+	symtab_destroy(tab);
+}
+
 static void test_million_at_one_address(void)
 {
 	struct symtab *tab = make_tab();
@@ -437,6 +459,7 @@ int main(void)
 	test_long_name();
 	test_limit();
 	test_names_limit();
+	test_over_while_sealing();
 	test_million_at_one_address();
 	test_million_nested();
 	test_random();

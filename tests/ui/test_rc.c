@@ -79,6 +79,7 @@ static void test_bad(void)
 	check_refused("refresh = 1 second\n", "line 1");
 	check_refused("sort\n", "line 1");
 	check_refused("editor = vi\n", "line 1");
+	check_refused("pass-through = maybe\n", "line 1");
 }
 
 /* Opening happens with root's rights, parsing without: opening must not depend on the text. */

@@ -22,6 +22,7 @@
 
 #include "tests/screens/fixture.h"
 #include "tests/support/tap.h"
+#include "tests/support/vt.h"
 #include "xtop/ui.h"
 
 #ifdef __has_feature
@@ -395,6 +396,41 @@ static void test_resize(void)
 	screen_close();
 }
 
+/*
+ * The terminal at the other end of a serial line has 34 rows. The line's size is not known at first,
+ * so xtop begins with 24. When the size becomes known, all rows must be right without Ctrl-L.
+ */
+static void test_late_size(void)
+{
+	static struct vt vt;
+	char row[4 * VT_MAX_COLUMNS];
+	size_t from;
+
+	vt_init(&vt, 34, 110);
+	screen_start("xterm-256color", 0.2, 0);
+	check(screen_wait("Quit", 0, END_MS), "late size: the screen came");
+	screen_wait(NULL, 0, 300);
+	from = screen.n_seen;
+	screen_resize(110, 34);
+	check(screen_wait("F10", from, END_MS), "late size: it is drawn in the new size");
+	for (const char *key = "tfv?\033a"; *key; key++) {
+		screen_type((const char[]){ *key, '\0' });
+		screen_wait(NULL, 0, 400);
+	}
+	vt_write(&vt, screen.seen, screen.n_seen);
+	check(!vt.unknown[0], "late size: every sequence is known: %s", vt.unknown + 1);
+	check(vt.top == 0 && vt.bottom == 33, "late size: rows %d to %d scroll", vt.top,
+	      vt.bottom);
+	vt_row(&vt, 33, row, sizeof(row));
+	check(strstr(row, "F1Help") && strstr(row, "F10Quit"), "late size: the last row: %s", row);
+	vt_row(&vt, 0, row, sizeof(row));
+	check(strstr(row, "web01") == row + 1, "late size: the first row: %s", row);
+	screen_type("q");
+	check(screen_wait_end(END_MS) == 0, "late size: ended");
+	screen_check_sane("late size");
+	screen_close();
+}
+
 static void test_terminal_types(void)
 {
 	static const char *const types[] = { "xterm", "screen", "tmux-256color", "linux",
@@ -508,6 +544,7 @@ int main(int argc, char **argv)
 	test_closed_terminal();
 	test_time_limit();
 	test_resize();
+	test_late_size();
 	test_terminal_types();
 	test_colors("xterm-256color", "", "48;5;", "\033[38;2;");
 	test_colors("xterm", "", "\033[41m", "48;5;");

@@ -22,6 +22,12 @@ static const struct {
 	uint8_t data_bytes;
 } __attribute__((packed)) plain = { MADE_CODE, 0x100, 0 };
 
+/* another function, 0x1000 behind that one */
+static const struct {
+	uint64_t start, length;
+	uint8_t data_bytes;
+} __attribute__((packed)) behind = { MADE_CODE + 0x1000, 0x100, 0 };
+
 /* --- instructions ----------------------------------------------------------------------------- */
 
 static struct cfi *compile_program(const void *program, size_t bytes)
@@ -80,6 +86,41 @@ static void test_instructions(void)
 	check_program("a caller-saved register", "rsp+8 ret-8", 0x82, 4);
 	check_program("a vector register", "rsp+8 ret-8", 0x05, 17, 4);
 	check_program("saved far away", "ask", 0x86, 100);
+}
+
+/* Code at the entry of a program that no FDE covers. */
+static void check_entry(uint64_t entry, uint64_t at, const char *wanted, const char *what)
+{
+	static const uint8_t program[] = { 0x0e, 16 };
+	struct cfi_bytes made = { 0 };
+	struct cfi_sections sections;
+	struct cfi *cfi = NULL;
+
+	bytes_cie(&made, "zR", absolute, 1, usual, sizeof(usual));
+	bytes_fde(&made, &plain, sizeof(plain), program, sizeof(program));
+	bytes_fde(&made, &behind, sizeof(behind), program, sizeof(program));
+	sections = bytes_sections(&made);
+	sections.entry = entry;
+	error_destroy(cfi_compile(&sections, &cfi));
+	check_string(rule_text(cfi, at), wanted, what);
+	cfi_destroy(cfi);
+}
+
+static void test_entry(void)
+{
+	uint64_t end = MADE_CODE + plain.length, next = MADE_CODE + 0x1000;
+
+	check_entry(end + 16, end, "none", "behind an FDE, before the entry");
+	check_entry(end + 16, end + 16, "outermost", "the entry");
+	check_entry(end + 16, end + 16 + 255, "outermost", "256 bytes of it");
+	check_entry(end + 16, end + 16 + 256, "none", "no more");
+	check_entry(end, end, "outermost", "right behind an FDE");
+	check_entry(next - 16, next - 1, "outermost", "right before an FDE");
+	check_entry(next - 16, next, "rsp+16 ret-8", "the next FDE");
+	check_entry(MADE_CODE + 16, MADE_CODE + 16, "rsp+16 ret-8", "an entry that has an FDE");
+	check_entry(MADE_CODE - 16, MADE_CODE, "rsp+16 ret-8", "an entry before all FDEs");
+	check_entry(next + 0x100, next + 0x100, "outermost", "an entry behind all FDEs");
+	check_entry(UINT64_MAX, MADE_CODE, "rsp+16 ret-8", "an entry that cannot be");
 }
 
 /* An expression as long as it may be, and one byte longer. */
@@ -669,6 +710,43 @@ static void test_steps(void)
 	      "a return address of 0");
 }
 
+/*
+ * An epilogue pops registers, and only the CFA's rule says so: the FDE goes on naming the places
+ * where they were saved. Those lie below the stack pointer, and nothing below it is copied.
+ */
+static void test_epilogue(void)
+{
+	/* rbp at CFA-16, rbx at CFA-24, r12 at CFA-32; behind pop r12 and pop rbx CFA is rsp+16 */
+	static const uint8_t popped[] = { 0x0e, 16, 0x86, 2, 0x83, 3, 0x8c, 4 };
+	static const uint8_t return_below[] = { 0x0e, 0, 0x86, 2 };
+	struct cursor cursor;
+
+	for (unsigned i = 0; i < 16; i++)
+		made_stack.words[i] = 0xa00 + i;
+	start_at(&cursor, 4, 0x7000);
+	cursor.regs[REG_RBX] = 0xb1b1;
+	check(step_program(popped, sizeof(popped), &cursor) == STEP_CALLER,
+	      "a step from an epilogue");
+	check_u64(cursor.regs[REG_RSP], 0x7010, "rsp is the CFA");
+	check_u64(cursor.regs[REG_RIP], 0xa01, "return address");
+	check_u64(cursor.regs[REG_RBP], 0xa00, "rbp is still on the stack");
+	check_u64(cursor.regs[REG_RBX], 0xb1b1, "rbx was popped");
+	check_u64(cursor.regs[REG_R12], 0x1212, "r12 was popped");
+	check_u64(cursor.reached[0], 0x7010, "reached");
+	start_at(&cursor, 4, 0x7000);
+	cursor.interrupted = false;
+	check(step_program(popped, sizeof(popped), &cursor) == STEP_CUT,
+	      "a caller is never in an epilogue");
+	start_at(&cursor, 4, 0x6ff8);
+	check(step_program(popped, sizeof(popped), &cursor) == STEP_CUT,
+	      "what was not popped is missing");
+	start_at(&cursor, 4, 0x7000);
+	check(step_program(return_below, sizeof(return_below), &cursor) == STEP_CUT,
+	      "a return address below the stack pointer");
+	start_at(&cursor, 4, 0x7079);
+	check(step_program(popped, sizeof(popped), &cursor) == STEP_CUT, "an odd stack pointer");
+}
+
 /* The PLT stub pushes its number at 6 and jumps at 11. */
 static void test_plt(void)
 {
@@ -735,6 +813,7 @@ static void test_damage(void)
 int main(void)
 {
 	test_instructions();
+	test_entry();
 	test_bad_instructions();
 	test_advances();
 	test_broken_later();
@@ -750,6 +829,7 @@ int main(void)
 	test_many_cies();
 	test_costly_rows();
 	test_steps();
+	test_epilogue();
 	test_plt();
 	test_damage();
 	return tap_done();

@@ -120,6 +120,7 @@ static long xen_domctl(struct xen_domctl *domctl)
 		context = domctl->u.vcpucontext.ctxt.p;
 		context->user_regs.rip =
 			(xen.low ? 0xc1000000 : 0xffffffff81000000) + domctl->u.vcpucontext.vcpu;
+		context->user_regs.r14 = 0x1400 + domctl->u.vcpucontext.vcpu;
 		context->ctrlreg[0] = xen.cr0;
 		context->ctrlreg[4] = xen.cr4;
 		context->user_regs.cs = domctl->u.vcpucontext.vcpu == 1 ? 0x33 : 0x10;
@@ -205,10 +206,10 @@ static void open_guest(void)
 		exit(tap_done());
 }
 
+static const uint16_t wanted[] = { 0, 1, 2 };
+
 static bool stop(struct registers *regs, bool *user)
 {
-	static const uint16_t wanted[] = { 0, 1, 2 };
-
 	return guest.ops->stop(guest.context, wanted, N_VCPUS, regs, user);
 }
 
@@ -231,6 +232,9 @@ static void test_stop_and_release(void)
 	check(!user[0] && user[1] && !user[2], "vCPU 1 runs user code");
 	guest.ops->release(guest.context);
 	check_runs("after the release");
+	guest.ops->read_registers(guest.context, wanted, N_VCPUS, regs);
+	check(regs[2].r14 == 0x1402 && regs[2].rip == 0xffffffff81000002,
+	      "all registers of vCPU 2");
 }
 
 static void test_vcpu_refused(void)

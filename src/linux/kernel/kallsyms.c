@@ -13,6 +13,7 @@
 
 #include "xtop/cleanup.h"
 #include "xtop/hash.h"
+#include "xtop/work.h"
 
 void kallsyms_destroy(struct kallsyms *kallsyms)
 {
@@ -225,7 +226,7 @@ struct xtop_error *kallsyms_decode(const struct kallsyms *kallsyms, struct symta
 
 	filter_init(&filter, wanted, n_wanted);
 	kallsyms_first(&cursor);
-	while (!error && kallsyms_next(kallsyms, &cursor)) {
+	while (!error && !work_is_over() && kallsyms_next(kallsyms, &cursor)) {
 		uint64_t limit = kallsyms_limit(&code, cursor.address);
 
 		filter_update(&filter, &cursor);

@@ -52,6 +52,7 @@
 
 #include "xtop/cleanup.h"
 #include "xtop/limit.h"
+#include "xtop/work.h"
 
 #define GROUP           256         /* names for each marker */
 #define MIN_MARKERS     LIMIT(8, 2) /* the smallest kernels have 5,000 symbols */
@@ -179,9 +180,10 @@ static bool finder_walk_names(struct kallsyms_finder *finder)
 		unsigned length, expanded = 0;
 
 		if (i % GROUP == 0 &&
-		    at - finder->names !=
-			    finder_load(finder, finder->markers + i / GROUP * finder->marker_bytes,
-					finder->marker_bytes))
+		    (work_is_over() ||
+		     at - finder->names !=
+			     finder_load(finder, finder->markers + i / GROUP * finder->marker_bytes,
+					 finder->marker_bytes)))
 			return false;
 		if (at >= finder->markers)
 			return false;

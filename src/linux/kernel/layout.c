@@ -23,6 +23,7 @@
  *   module       core_layout > mem[] 6.4, ac3b43283923
  *   orc_entry    signal 6.3, ffb1b4a41016; end gone 6.4, fb799447ae29
  *   pcpu_hot     6.2, e57ef2ed97c1, to 6.14
+ *   kernfs_node  parent > __parent 6.15, 633488947ef6
  */
 #include "config.h"
 
@@ -170,6 +171,12 @@ static const struct layout_entry layout_entries[LAYOUT_MEMBERS] = {
 	[ORC_TYPE_WIDTH]	= WIDTH("orc_entry", "type"),
 	[ORC_SIGNAL_BITS]	= BITS("orc_entry", "signal"),
 	[ORC_END_BITS]		= BITS("orc_entry", "end"),
+
+	[TASK_CGROUPS]		= AT("task_struct", "cgroups", 8),
+	[CSS_SET_CGROUP]	= AT("css_set", "dfl_cgrp", 8),
+	[CGROUP_NODE]		= AT("cgroup", "kn", 8),
+	[KERNFS_NAME]		= AT("kernfs_node", "name", 8),
+	[KERNFS_PARENT]		= AT("kernfs_node", "parent|__parent", 8),
 };
 /* clang-format on */
 

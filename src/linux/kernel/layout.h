@@ -145,6 +145,13 @@ enum layout_member {
 	ORC_SIGNAL_BITS, /* from 6.3 */
 	ORC_END_BITS,    /* up to 6.3 */
 
+	/* control groups */
+	TASK_CGROUPS,
+	CSS_SET_CGROUP, /* in the hierarchy of version 2 */
+	CGROUP_NODE,
+	KERNFS_NAME,
+	KERNFS_PARENT,
+
 	LAYOUT_MEMBERS,
 };
 

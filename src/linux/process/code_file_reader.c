@@ -9,6 +9,7 @@
  *   the same path below --root                         if the guest's file is not whole. The
  *                                                      build-ids must be equal, or one of them is
  *                                                      not known and the sizes are equal
+ *   a debug file of dom0                               names alone, if a program is stripped
  */
 #include "config.h"
 
@@ -64,8 +65,10 @@ static void code_file_read_bytes(const struct bytes *bytes, const char *name,
 		if (!error && !reading->image->incomplete)
 			reading->state = CODE_FILE_WHOLE;
 	}
-	if (reading->image)
+	if (reading->image) {
 		reading->kept_bytes = image_memory_bytes(reading->image);
+		reading->unpacked_bytes = reading->image->unpacked_bytes;
+	}
 	error_destroy(error);
 }
 
@@ -135,6 +138,15 @@ static bool code_file_is_same(const struct code_file_reader *reader, const struc
 	return !reader->path.deleted && file->identity.size_bytes == size_bytes;
 }
 
+/* What has no tables is unwound by its instructions. Best effort: skipped without memory. */
+static void code_file_attach_code(const struct code_file_reader *reader,
+				  const struct guest_file *file,
+				  const struct code_file_reading *reading, int root_fd)
+{
+	error_destroy(guest_code_attach(reading->image, file, &reading->loads, root_fd,
+					reader->turns));
+}
+
 /* Uses the file below --root, if that file is there, whole and the same. */
 static void code_file_use_root(struct code_file_reader *reader, const struct guest_file *file,
 			       const char *name, struct code_file_reading *reading)
@@ -155,6 +167,21 @@ static void code_file_use_root(struct code_file_reader *reader, const struct gue
 	reading->kept_bytes = other.kept_bytes;
 	reading->loads = other.loads;
 	reading->state = CODE_FILE_WHOLE;
+	code_file_attach_code(reader, file, reading, root_file.fd);
+}
+
+/* Names that neither the guest's file nor the one below --root has. */
+static void code_file_use_debug_file(const struct code_file_reader *reader,
+				     const struct guest_file *file,
+				     struct code_file_reading *reading)
+{
+	bool known = file->file && !reading->no_path && !reader->path.deleted;
+
+	if (known)
+		image_set_path(reading->image, reader->path.path);
+	if (reading->image->stripped || reading->image->incomplete)
+		debug_files_read(&reader->debug, reading->image, known ? reader->path.path : NULL);
+	reading->kept_bytes = image_memory_bytes(reading->image);
 }
 
 void code_file_read(struct code_file_reader *reader, struct guest_file *file,
@@ -170,6 +197,9 @@ void code_file_read(struct code_file_reader *reader, struct guest_file *file,
 		return;
 	if (reading->state == CODE_FILE_INCOMPLETE && !reading->no_path)
 		code_file_use_root(reader, file, name, reading);
+	if (!reading->image->tables.computed)
+		code_file_attach_code(reader, file, reading, -1);
+	code_file_use_debug_file(reader, file, reading);
 	if (reading->state == CODE_FILE_INCOMPLETE && reading->exhausted)
 		reading->state = CODE_FILE_TOO_LARGE; /* the next reading would be cut off, too */
 }

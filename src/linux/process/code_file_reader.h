@@ -3,6 +3,8 @@
 #ifndef XTOP_PROCESS_CODE_FILE_READER_H
 #define XTOP_PROCESS_CODE_FILE_READER_H
 
+#include "linux/process/debug_files.h"
+#include "linux/process/guest_code.h"
 #include "linux/process/guest_file.h"
 #include "linux/process/path.h"
 #include "xtop/image.h"
@@ -24,6 +26,8 @@ struct code_file_reader {
 	const struct linux_guest *linux_guest; /* outlives the reader */
 	const struct symbols *symbols;         /* of -k, outlive the reader; NULL: none */
 	int root_fd;                           /* of --root, the caller's; -1: none */
+	struct debug_places debug;
+	struct guest_code_turns *turns;        /* the caller's, outlives the images */
 	/* Since the start: pages of page caches that were needed and not there. */
 	uint64_t absent_pages;  /* the guest never read them, or dropped them without a trace */
 	uint64_t evicted_pages; /* dropped under pressure, or swapped out */
@@ -37,6 +41,7 @@ struct code_file_reading {
 	enum code_file_state state;
 	uint64_t got_bytes;  /* read from the guest */
 	uint64_t wasted_bytes; /* looked for or copied in vain */
+	uint64_t unpacked_bytes; /* out of packed ones, for names */
 	size_t kept_bytes;   /* memory that the image takes; 0: -k's image, which is there anyway */
 	bool no_path;        /* the image's name is made up */
 	bool exhausted;      /* CODE_FILE_MAX_READ_BYTES were not enough */

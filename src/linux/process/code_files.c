@@ -14,14 +14,17 @@
 #include "linux/process/code_files.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "linux/process/backoff.h"
 #include "linux/process/code_pages.h"
+#include "xtop/fetch.h"
 
 struct code_files {
 	struct code_files_settings settings;
 	struct code_file_reader reader;
-	uint64_t clock, changes;
+	struct guest_code_turns turns;
+	uint64_t clock, changes, names;
 	uint64_t walk_bytes; /* read or looked for in the current walk */
 	uint64_t walk_pages; /* looked for in page caches in the current walk */
 	struct code_files_counts counts;
@@ -47,6 +50,9 @@ struct xtop_error *code_files_create(const struct linux_guest *linux_guest,
 	files->reader.linux_guest = linux_guest;
 	files->reader.symbols = settings->symbols;
 	files->reader.root_fd = settings->root_fd;
+	files->reader.debug = (struct debug_places){ settings->debug_folders, settings->root_fd };
+	files->turns.budget = settings->budget;
+	files->reader.turns = &files->turns;
 	files->settings = *settings;
 	if (!settings->walk_bytes)
 		files->settings.walk_bytes = CODE_FILES_MAX_WALK_BYTES;
@@ -75,6 +81,11 @@ void code_files_destroy(struct code_files *files)
 uint64_t code_files_changes(const struct code_files *files)
 {
 	return files->changes;
+}
+
+uint64_t code_files_names(const struct code_files *files)
+{
+	return files->names;
 }
 
 struct code_files_counts code_files_counts(const struct code_files *files)
@@ -161,6 +172,82 @@ static struct code_file *code_files_make_place(struct code_files *files)
 	return place || !code_files_drop_unused(files) ? place : code_files_find_free_place(files);
 }
 
+/* --- names that are fetched ------------------------------------------------------------------- */
+
+/* FD, which is closed, may be the debug file of FILE's image. True: it was, and gave names. */
+static bool code_files_use_fetched(struct code_files *files, struct code_file *file, int fd)
+{
+	bool found = image_read_debug_file(file->image, fd, false);
+
+	close(fd);
+	files->counts.fetched += found;
+	if (found)
+		memory_budget_charge(files->settings.budget, &file->charged_bytes,
+				     image_memory_bytes(file->image));
+	return found;
+}
+
+/* A new image. If its debug file was fetched before, it gets its names at once. */
+static void code_files_await_names(struct code_files *files, struct code_file *file)
+{
+	struct image *image = file->image;
+	int fd = -1;
+
+	if (!fetch_is_on() || !image->stripped || !image->build_id.size_bytes)
+		return;
+	switch (fetch_find(&image->build_id, &fd)) {
+	case FETCH_OFF:
+	case FETCH_WAITING:
+		image->awaits_names = true;
+		break;
+	case FETCH_FOUND:
+		code_files_use_fetched(files, file, fd);
+		break;
+	case FETCH_NONE:
+		break;
+	}
+}
+
+static void code_files_poll_names(struct code_files *files, struct code_file *file)
+{
+	int fd = -1;
+
+	switch (fetch_ask(&file->image->build_id, &fd)) {
+	case FETCH_WAITING:
+		return;
+	case FETCH_FOUND:
+		if (code_files_use_fetched(files, file, fd)) {
+			files->names++;
+			files->changes++;
+		}
+		break;
+	case FETCH_OFF:
+	case FETCH_NONE:
+		break;
+	}
+	file->image->awaits_names = false;
+}
+
+/* What steps have read of a file's instructions takes memory, too. */
+static void code_files_charge(struct code_files *files, struct code_file *file)
+{
+	if (file->charged_bytes && file->image->tables.computed)
+		memory_budget_charge(files->settings.budget, &file->charged_bytes,
+				     image_memory_bytes(file->image));
+}
+
+void code_files_poll(struct code_files *files)
+{
+	for (size_t i = 0; i < CODE_FILES_MAX; i++) {
+		struct code_file *file = &files->files[i];
+
+		if (file->image)
+			code_files_charge(files, file);
+		if (file->image && file->image->awaits_names && file->image->wants_names)
+			code_files_poll_names(files, file);
+	}
+}
+
 /* --- reading ---------------------------------------------------------------------------------- */
 
 static void code_files_read(struct code_files *files, struct guest_file *source,
@@ -168,7 +255,8 @@ static void code_files_read(struct code_files *files, struct guest_file *source,
 {
 	code_file_read(&files->reader, source, reading);
 	files->counts.reads++;
-	files->walk_bytes += reading->got_bytes + reading->wasted_bytes;
+	files->walk_bytes +=
+		reading->got_bytes + reading->wasted_bytes + reading->unpacked_bytes;
 	file->no_path = reading->no_path;
 }
 
@@ -185,6 +273,8 @@ static void code_files_set_reading(struct code_files *files, struct code_file *f
 	file->got_bytes = reading->got_bytes;
 	file->scan_delay_ns = file->scan_due_ns = 0;
 	memory_budget_charge(files->settings.budget, &file->charged_bytes, reading->kept_bytes);
+	if (reading->kept_bytes) /* not -k's image */
+		code_files_await_names(files, file);
 }
 
 static void code_files_schedule(struct code_file *file, uint64_t now_ns)

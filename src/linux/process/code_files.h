@@ -13,8 +13,8 @@
 
 #define CODE_FILES_MAX            LIMIT(1024, 16) /* kept; files that no process maps make room */
 /* In one walk; the last file may exceed them. */
-#define CODE_FILES_MAX_WALK_BYTES (32U << 20) /* read of files */
-#define CODE_FILES_MAX_WALK_PAGES 8192        /* looked for in page caches */
+#define CODE_FILES_MAX_WALK_BYTES (32U << 20) /* read of files, and unpacked */
+#define CODE_FILES_MAX_WALK_PAGES LIMIT(8192, 48) /* looked for in page caches */
 #define CODE_FILE_RETRY_NS        1000000000ULL
 #define CODE_FILE_MAX_RETRY_NS    (60 * CODE_FILE_RETRY_NS)
 
@@ -40,6 +40,7 @@ struct code_files_settings {
 	struct memory_budget *budget;  /* the caller's, outlives the files */
 	uint64_t walk_bytes;           /* 0: CODE_FILES_MAX_WALK_BYTES */
 	int root_fd;                   /* of --root DIR, the caller's; -1: none */
+	const struct os_folders *debug_folders; /* of --debug-dir, the caller's; NULL: none */
 	const struct symbols *symbols; /* of -k, the caller's, outlive the files; NULL: none */
 };
 
@@ -57,6 +58,7 @@ struct code_files_counts {
 	uint64_t evicted_pages; /* needed, and dropped under pressure, or swapped out */
 	uint64_t put_off;       /* files left to a later walk */
 	uint64_t by_frame;      /* times a frame told which file's code a sample ran */
+	uint64_t fetched;       /* debug files that gave names, from debuginfod */
 	uint64_t no_room;       /* files not read as the budget or the table was full */
 };
 
@@ -93,8 +95,16 @@ bool code_files_drop_unused(struct code_files *files);
 const struct code_file *code_files_find_by_frame(struct code_files *files, frame_t frame,
 						 uint64_t time_ns, uint64_t *file_offset);
 
-/* Rises each time a file has another image because it was read again. */
+/*
+ * Takes up the debug files that were fetched meanwhile, and asks for those of files in which a
+ * function without a symbol was met.
+ */
+void code_files_poll(struct code_files *files);
+
+/* Rises each time a file has another image because it was read again, or an image more names. */
 uint64_t code_files_changes(const struct code_files *files);
+/* Rises when an image that spaces have got more names. */
+uint64_t code_files_names(const struct code_files *files);
 struct code_files_counts code_files_counts(const struct code_files *files);
 
 #endif

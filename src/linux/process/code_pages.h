@@ -22,11 +22,12 @@
 
 #include "linux/process/page_cache.h"
 #include "xtop/error.h"
+#include "xtop/limit.h"
 #include "xtop/loads.h"
 #include "xtop/types.h"
 
-#define CODE_PAGES_MAX      32768 /* kept: 128 MiB of code */
-#define CODE_PAGES_MAX_SCAN 16384 /* of one file, looked for in the page cache: 64 MiB */
+#define CODE_PAGES_MAX      LIMIT(32768, 256) /* kept: 128 MiB of code */
+#define CODE_PAGES_MAX_SCAN LIMIT(16384, 64) /* of one file, looked for in the page cache: 64 MiB */
 
 struct code_page {
 	uint64_t frame;    /* 0: none */

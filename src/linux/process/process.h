@@ -36,7 +36,7 @@ struct process {
 	struct jit_names jit;
 	bool torn;                  /* some areas changed while they were read, or were not there */
 	bool has_jit;               /* some code has no file */
-	uint64_t changes;           /* code_files_changes() when the space was filled */
+	uint64_t changes, names;    /* code_files_changes(), _names() when the space was filled */
 	/* The rest belongs to processes.c. */
 	uint64_t checked_ns, walked_ns, used_ns, due_ns, retry_delay_ns;
 };

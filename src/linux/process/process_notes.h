@@ -7,8 +7,9 @@
 #define XTOP_PROCESS_PROCESS_NOTES_H
 
 #include "linux/process/code_files.h"
+#include "xtop/fetch.h"
 
-#define PROCESS_NOTES_MAX 4
+#define PROCESS_NOTES_MAX 5
 #define PROCESS_NOTE_BYTES 96
 
 struct process_notes {
@@ -18,6 +19,6 @@ struct process_notes {
 
 /* UNNAMED_JIT: how many processes have compiled code without names. */
 void process_notes_build(struct process_notes *notes, const struct code_files_counts *files,
-			 unsigned unnamed_jit);
+			 unsigned unnamed_jit, const struct fetch_progress *progress);
 
 #endif

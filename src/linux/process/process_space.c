@@ -78,10 +78,12 @@ void process_fill_space(struct process_reader *reader, struct process *process)
 	for (size_t i = 0; i < process->n_areas; i++)
 		n += process_map_area(process, &process->areas[i], &mappings[n]);
 	process->changes = code_files_changes(reader->files);
-	if (process_has_mappings(process, mappings, n)) {
+	if (process->names == code_files_names(reader->files) &&
+	    process_has_mappings(process, mappings, n)) {
 		free(mappings);
 		return;
 	}
+	process->names = code_files_names(reader->files);
 	free(process->mappings);
 	process->mappings = mappings;
 	process->n_mappings = n;

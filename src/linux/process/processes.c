@@ -24,6 +24,7 @@
 #include "linux/process/backoff.h"
 #include "linux/process/process.h"
 #include "linux/process/process_notes.h"
+#include "xtop/fetch.h"
 #include "xtop/hash.h"
 
 #define PROCESSES_HINTS 256
@@ -46,7 +47,9 @@ struct xtop_error *processes_create(const struct linux_guest *linux_guest,
 {
 	struct code_files_settings files_settings = { .symbols = settings->symbols,
 						      .walk_bytes = settings->walk_bytes,
-						      .root_fd = settings->root_fd };
+						      .root_fd = settings->root_fd,
+						      .debug_folders =
+							      settings->debug_folders };
 	struct processes *processes = calloc(1, sizeof(*processes));
 	struct xtop_error *error;
 
@@ -376,6 +379,7 @@ void processes_poll(struct processes *processes, uint64_t now_ns)
 		processes_retry(processes, process, now_ns);
 		n_reads++;
 	}
+	code_files_poll(processes->reader.files);
 	changes = code_files_changes(processes->reader.files);
 	if (processes->changes == changes)
 		return;
@@ -417,8 +421,10 @@ const char *processes_next_note(struct processes *processes, const char *previou
 		next = (unsigned)((size_t)(previous - notes->text[0]) / PROCESS_NOTE_BYTES) + 1;
 	} else {
 		struct processes_counts counts = processes_counts(processes);
+		struct fetch_progress progress;
 
-		process_notes_build(notes, &counts.files, counts.jit - counts.named_jit);
+		fetch_get_progress(&progress);
+		process_notes_build(notes, &counts.files, counts.jit - counts.named_jit, &progress);
 	}
 	return next < notes->n ? notes->text[next] : NULL;
 }

@@ -28,6 +28,7 @@ struct processes;
 
 struct processes_settings {
 	int root_fd;                   /* of --root DIR, the caller's; -1: none */
+	const struct os_folders *debug_folders; /* of --debug-dir, the caller's; NULL: none */
 	const struct symbols *symbols; /* of -k, the caller's, outlive the processes; NULL: none */
 	size_t budget_bytes;           /* for everything that is kept; 0: MEMORY_BUDGET_BYTES */
 	uint64_t walk_bytes;           /* 0: CODE_FILES_MAX_WALK_BYTES */

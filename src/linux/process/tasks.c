@@ -6,7 +6,8 @@
  * runs, so the task may have ended meanwhile, or the memory may belong to another task. Therefore
  * nothing of an earlier read is used: all members that are needed lie within one to three KiB, are
  * copied in one read and parsed from the copy. A task that is kept saves this read for
- * TASKS_FRESH_NS only. The name of the group leader costs another read of the same kind.
+ * TASKS_FRESH_NS only. The name of the group leader costs another read of the same kind, and the
+ * name of the control group a few reads for each level (cgroup.c).
  *
  *   task_struct  flags  ..  mm  ..  pid tgid  ..  group_leader  ..  start_time  ..  comm[16]
  *                PF_KTHREAD |       the leader's comm names the process, its pid is the tgid
@@ -227,6 +228,18 @@ static void tasks_set_process_name(struct tasks *tasks, uint64_t leader, struct 
 		memcpy(task->process, other.comm, sizeof(task->process));
 }
 
+static void tasks_set_cgroup(struct tasks *tasks, struct task *task)
+{
+	char path[CGROUP_PATH_BYTES];
+
+	if (!cgroup_has_layout(&tasks->linux_guest->layout))
+		return;
+	if (cgroup_read(tasks->linux_guest, task->address, path))
+		cgroup_shorten(path, task->cgroup);
+	else
+		tasks->counts.cgroups_unreadable++;
+}
+
 const struct task *tasks_find(struct tasks *tasks, uint64_t address, uint64_t now_ns)
 {
 	struct tasks_slot *slot = tasks_find_slot(tasks, address);
@@ -246,6 +259,7 @@ const struct task *tasks_find(struct tasks *tasks, uint64_t address, uint64_t no
 	if (!tasks_read_one(tasks, address, &slot->task, &leader))
 		return NULL;
 	tasks_set_process_name(tasks, leader, &slot->task);
+	tasks_set_cgroup(tasks, &slot->task);
 	slot->read_ns = now_ns;
 	slot->used = tasks->clock;
 	tasks->counts.kept++;

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "linux/kernel/linux_guest.h"
+#include "linux/process/cgroup.h"
 #include "xtop/error.h"
 #include "xtop/limit.h"
 
@@ -21,6 +21,7 @@ struct task {
 	uint64_t address;              /* of its task_struct */
 	char comm[TASK_NAME_BYTES];    /* the thread's name: raw bytes, with a NUL */
 	char process[TASK_NAME_BYTES]; /* the name of the group leader, same */
+	char cgroup[CGROUP_NAME_BYTES]; /* by cgroup_shorten(); "": none, or not known */
 	uint32_t pid, tgid;
 	uint64_t start_time;           /* ns on the guest's clock; 0: not known. Another task in the
 					* same task_struct has another start time */
@@ -35,6 +36,7 @@ struct tasks_counts {
 	uint64_t unreadable; /* a page was not there */
 	uint64_t refused;    /* no task is there: it has ended, or never was one */
 	uint64_t evicted;
+	uint64_t cgroups_unreadable; /* control groups that could not be read */
 	unsigned kept;
 };
 

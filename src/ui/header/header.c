@@ -10,7 +10,10 @@
 #include "ui/figures.h"
 #include "ui/guest_screen.h"
 #include "ui/header/line.h"
+#include "ui/header/minutes.h"
 #include "ui/meter.h"
+
+#define MINUTES_MIN_ROWS 20 /* of the screen */
 
 /* --- line 1: the guest, and what sampling costs it -------------------------------------------- */
 
@@ -68,7 +71,7 @@ static void header_draw_guest(const struct ui_model *model, struct canvas *canva
 	line_add(&line, false, 6, STYLE_NORMAL, "%s", system);
 	if (!strncmp(system, "Linux ", 6)) /* the short form has no "-56-amd64" */
 		line_shorten(&line, "-+");
-	if (snapshot) {
+	if (snapshot && !snapshot->sums_only) {
 		const struct sampler_counts *sampler = &snapshot->sampler;
 
 		header_add_rate(model->recent, sampler, &line);
@@ -172,16 +175,28 @@ static void header_add_picture(const struct ui_model *model, struct line *line)
 			      : 0;
 	char buffer[32], count[32];
 
-	if (guest->still)
+	if (snapshot->sums_only) {
+		line_add(line, false, 0, STYLE_NORMAL, "%s samples",
+			 format_count(snapshot->resolver.samples, count));
+		if (ns)
+			line_add(line, false, 6, STYLE_NORMAL, "%s", format_elapsed(ns, buffer));
+		return;
+	}
+	if (guest->is_range)
+		line_add(line, false, 0, STYLE_NOTICE, "range, ended %s ago",
+			 format_elapsed(model->now_ns - guest->still_ns, buffer));
+	else if (guest->still)
 		line_add(line, false, 0, STYLE_NOTICE, "frozen, %s old",
 			 format_elapsed(model->now_ns - guest->still_ns, buffer));
 	else
 		header_add_state(model, line);
-	if (model->totals || model->half_life_s <= 0)
+	if (guest->is_range)
+		ns = snapshot->time_ns - snapshot->started_ns;
+	else if (model->totals || model->half_life_s <= 0)
 		line_add(line, false, line->n ? 5 : 0, STYLE_NORMAL, "since start");
 	else if (!snapshot_is_last(snapshot) && !guest->still)
 		line_add(line, false, line->n ? 5 : 0, STYLE_NORMAL, "live");
-	if (!model->totals && model->half_life_s > 0)
+	if (!model->totals && model->half_life_s > 0 && !guest->is_range)
 		line_add(line, false, 7, STYLE_NORMAL, "half-life %.4g s", model->half_life_s);
 	line_add(line, false, 2, STYLE_NORMAL, "%s samples",
 		 format_count(snapshot->resolver.samples, count));
@@ -202,16 +217,23 @@ static void header_add_selection(const struct ui_model *model, struct line *line
 	const struct guest_screen *guest = model->guest;
 	char buffer[32];
 
-	if (guest->baseline)
+	if (guest->baseline && guest->baseline_is_file)
+		line_add(line, true, 2, STYLE_NOTICE, "baseline %.40s", model->baseline_name);
+	else if (guest->baseline)
 		line_add(line, true, 2, STYLE_NOTICE, "baseline %s ago",
 			 format_elapsed(model->now_ns - guest->baseline_ns, buffer));
 	if (selection->hide_kernel)
 		line_add(line, true, 2, STYLE_NOTICE, "no kernel (K)");
 	if (selection->hide_user)
 		line_add(line, true, 2, STYLE_NOTICE, "no user (U)");
+	if (model->rc->fold)
+		line_add(line, true, 2, STYLE_NOTICE, "… %zu folded (x)", model->n_folded);
 	if (guest->process != FRAME_NONE && model->all)
 		line_add(line, true, 1, STYLE_NOTICE, "only %.60s",
 			 frames_get(model->all->frames, guest->process)->name);
+	if (guest->cgroup)
+		line_add(line, true, 1, STYLE_NOTICE, "only %.60s",
+			 guest->cgroup[0] ? guest->cgroup : "what is in no cgroup");
 	if (guest->module)
 		line_add(line, true, 1, STYLE_NOTICE, "only %.60s",
 			 guest->module[0] ? guest->module : "what is of no module");
@@ -242,7 +264,7 @@ static void header_draw_picture(const struct ui_model *model, struct canvas *can
 	line_draw(&line, canvas, row);
 }
 
-int header_draw(const struct ui_model *model, struct canvas *canvas)
+int header_draw(struct ui_model *model, struct canvas *canvas)
 {
 	int row = 0;
 
@@ -251,5 +273,7 @@ int header_draw(const struct ui_model *model, struct canvas *canvas)
 	    canvas_columns(canvas) >= 60)
 		header_draw_meters(model, canvas, row++);
 	header_draw_picture(model, canvas, row++);
+	if (canvas_rows(canvas) >= MINUTES_MIN_ROWS && minutes_draw(model, canvas, row))
+		model->history_row = row++;
 	return row;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The lines above every view: which guest it is, what sampling costs the guest, what is missing
- * from the picture and how old the picture is. Two or three lines; fewer words on a narrow screen.
+ * from the picture and how old the picture is, and the last ten minutes. Two to four lines; fewer
+ * words on a narrow screen.
  */
 #ifndef UI_HEADER_HEADER_H
 #define UI_HEADER_HEADER_H
@@ -9,7 +10,10 @@
 #include "ui/model.h"
 #include "ui/terminal/canvas.h"
 
-/* Draws from row 0 on; returns the rows used. The model must have a guest. */
-int header_draw(const struct ui_model *model, struct canvas *canvas);
+/*
+ * Draws from row 0 on; returns the rows used, and sets model->history_row. The model must have a
+ * guest.
+ */
+int header_draw(struct ui_model *model, struct canvas *canvas);
 
 #endif

@@ -39,8 +39,11 @@ enum style {
 	STYLE_FLAME_UNKNOWN,
 	STYLE_FLAME_OTHER, /* the root, processes, marks */
 	STYLE_BAR_LOCK,
+	/* in the flame graph, against the baseline */
+	STYLE_FLAME_MORE,
+	STYLE_FLAME_LESS,
 };
-#define N_STYLES 24
+#define N_STYLES 26
 
 #define CELL_MAX_CHARACTERS 3 /* the character and two combining marks; more marks are dropped */
 

@@ -206,6 +206,8 @@ static const struct look looks[N_STYLES] = {
 	[STYLE_FLAME_LIBRARY] = { A_REVERSE, A_NORMAL, COLOR_BLACK, COLOR_CYAN, 117 },
 	[STYLE_FLAME_UNKNOWN] = { A_NORMAL, A_NORMAL, COLOR_BLACK, COLOR_MAGENTA, 182 },
 	[STYLE_FLAME_OTHER] = { A_REVERSE, A_NORMAL, COLOR_BLACK, COLOR_WHITE, 252 },
+	[STYLE_FLAME_MORE] = { A_REVERSE | A_BOLD, A_NORMAL, COLOR_BLACK, COLOR_RED, 209 },
+	[STYLE_FLAME_LESS] = { A_NORMAL, A_NORMAL, COLOR_BLACK, COLOR_CYAN, 117 },
 	[STYLE_BAR_LOCK] = { A_NORMAL, A_NORMAL, COLOR_MAGENTA, -1, 0 },
 };
 
@@ -396,13 +398,25 @@ void terminal_paint(const struct canvas *canvas, bool anew)
 
 /* --- input ------------------------------------------------------------------------------------ */
 
-/* SIGWINCH came: takes over the terminal's new size. */
+/*
+ * SIGWINCH came: takes over the terminal's new size. newterm() has told the terminal to scroll in
+ * as many rows as it was believed to have, and resizeterm() tells it nothing. On a serial line
+ * whose size became known late, the terminal would go on to scroll in the first rows alone, at a
+ * line feed in the last of these rows. So the scroll region is set anew. That moves the cursor, and
+ * what the screen shows is not known any more, so the next picture is drawn on a cleared screen.
+ */
 static void terminal_resize(void)
 {
+	const char *region = tigetstr("csr");
 	struct winsize size;
 
-	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_row && size.ws_col)
-		resizeterm(size.ws_row, size.ws_col);
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_row || !size.ws_col)
+		return;
+	resizeterm(size.ws_row, size.ws_col);
+	if (region && region != (char *)-1)
+		putp(tiparm(region, 0, size.ws_row - 1));
+	fflush(stdout); /* curses has a buffer of its own */
+	clearok(curscr, TRUE);
 }
 
 /* Empties the pipe and notes what the signals asked for. */

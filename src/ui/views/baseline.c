@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What changed since the baseline: self shares then and now, their difference in points, their
- * ratio; the largest change first. Filter, restriction and hiding apply to both pictures.
+ * What changed since the baseline: self shares then and now, their difference in points, its
+ * interval of 95 %, their ratio; the largest change first. A difference that may be nothing is dim.
+ * Filter, restriction and hiding apply to both pictures.
  */
 #include "config.h"
 
 #include "ui/views/table.h"
 
-static const enum column_id baseline_columns[] = { COLUMN_BASE,  COLUMN_NOW,    COLUMN_DELTA,
-						   COLUMN_RATIO, COLUMN_SYMBOL, COLUMN_MODULE };
+static const enum column_id baseline_columns[] = { COLUMN_BASE,     COLUMN_NOW,    COLUMN_DELTA,
+						   COLUMN_RATIO,    COLUMN_INTERVAL,
+						   COLUMN_SYMBOL, COLUMN_MODULE };
 #define N_BASELINE_COLUMNS (sizeof(baseline_columns) / sizeof(baseline_columns[0]))
 
 struct view_baseline {
@@ -35,7 +37,8 @@ static struct column_context baseline_context(const struct view_baseline *baseli
 					.totals = model->totals,
 					.addresses = model->addresses,
 					.raw_names = model->raw_names,
-					.base = &baseline->base };
+					.base = &baseline->base,
+					.base_snapshot = model->baseline };
 }
 
 /* --- update ----------------------------------------------------------------------------------- */
@@ -155,6 +158,10 @@ static struct request baseline_handle(struct view *view, const struct ui_model *
 	switch ((int)request.code) {
 	case REQUEST_OPEN:
 		return baseline_open(baseline);
+	case REQUEST_NAMING:
+		return view_naming_of(baseline->now.n
+					      ? baseline->now.rows[baseline->list.selected].frame
+					      : FRAME_NONE);
 	case REQUEST_SORT_LEFT:
 		return baseline_sort(baseline,
 				     table_next_column(&baseline->table, baseline->sort, -1));

@@ -31,7 +31,7 @@ static int branch_draw_forks(const struct call_tree_line *line, struct canvas *c
 static int branch_draw_name(const struct ui_model *model, const struct call_tree_line *line,
 			    struct canvas *canvas, int row, int column, int width)
 {
-	char buffer[FRAME_TEXT_BYTES];
+	char buffer[SNAPSHOT_NAME_BYTES];
 	const struct frame *frame;
 
 	if (line->frame == FRAME_NONE)

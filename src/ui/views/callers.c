@@ -29,6 +29,9 @@ struct view_callers {
 	struct focus trail[CALLERS_MAX_TRAIL];
 	size_t n_trail; /* the last one is the focus */
 	struct neighbours neighbours;
+	struct neighbours base;    /* of the baseline, joined with NEIGHBOURS */
+	struct weights base_whole;
+	bool compared;             /* there is a baseline */
 	bool current;  /* update() was done */
 	int first_row; /* of the lists, as last drawn */
 	bool side_by_side;
@@ -52,6 +55,31 @@ static struct function_table *callers_table(struct view_callers *callers, enum c
 
 /* --- update ----------------------------------------------------------------------------------- */
 
+/* Callers and callees that only the baseline has get rows without weight. */
+static struct xtop_error *callers_compare(struct view_callers *callers,
+					  const struct ui_model *model)
+{
+	struct neighbours *now = &callers->neighbours, *base = &callers->base;
+	struct snapshot selected;
+	const struct snapshot *baseline =
+		view_open_baseline(model, &selected, &callers->base_whole);
+	uint32_t frame = callers_focus(callers)->frame;
+	struct xtop_error *error;
+
+	if (!baseline)
+		return NULL;
+	/* A function that is newer than the baseline has no neighbours in it. */
+	error = neighbours_build(baseline, NULL, model->addresses,
+				 frame < baseline->n_frames ? frame : FRAME_ROOT, base);
+	view_close_baseline(model, &selected);
+	if (!error && frame < baseline->n_frames)
+		error = functions_join(&now->callers, &base->callers);
+	if (!error && frame < baseline->n_frames)
+		error = functions_join(&now->callees, &base->callees);
+	callers->compared = !error;
+	return error;
+}
+
 static struct xtop_error *callers_update(struct view *view, const struct ui_model *model)
 {
 	struct view_callers *callers = view_callers(view);
@@ -59,10 +87,15 @@ static struct xtop_error *callers_update(struct view *view, const struct ui_mode
 
 	if (callers->current)
 		neighbours_deinit(&callers->neighbours);
+	if (callers->compared)
+		neighbours_deinit(&callers->base);
+	callers->compared = false;
 	memset(&callers->neighbours, 0, sizeof(callers->neighbours));
 	error = neighbours_build(model->snapshot, NULL, model->addresses,
 				 callers_focus(callers)->frame, &callers->neighbours);
 	callers->current = !error;
+	if (!error)
+		error = callers_compare(callers, model);
 	for (int side = SIDE_CALLERS; side <= SIDE_CALLEES; side++) {
 		struct function_table *table = callers_table(callers, side);
 		struct column_context context = { .snapshot = model->snapshot,
@@ -82,7 +115,7 @@ static struct xtop_error *callers_update(struct view *view, const struct ui_mode
 static void callers_draw_trail(struct view_callers *callers, const struct ui_model *model,
 			       struct canvas *canvas, int row, int width)
 {
-	char name[FRAME_TEXT_BYTES];
+	char name[SNAPSHOT_NAME_BYTES];
 	size_t first = callers->n_trail - 1;
 	int column = 1,
 	    needed = canvas_text_width(view_frame_name(model, callers->trail[first].frame, name));
@@ -145,6 +178,19 @@ static void callers_draw_focus(struct view_callers *callers, const struct ui_mod
 				STYLE_NORMAL, module);
 }
 
+/* How much more of all samples come from, or go to, the row's function than in the baseline. */
+static double callers_points(struct view_callers *callers, const struct ui_model *model,
+			     enum callers_side side, const struct function_row *row)
+{
+	const struct function_table *base = side == SIDE_CALLERS ? &callers->base.callers
+								 : &callers->base.callees;
+	double before = row->base ? weights_children(model, &base->rows[row->base - 1].weights) : 0;
+
+	return percent_of(weights_children(model, &row->weights),
+			  weights_children(model, &model->whole)) -
+	       percent_of(before, weights_children(model, &callers->base_whole));
+}
+
 static void callers_draw_row(struct view_callers *callers, const struct ui_model *model,
 			     struct canvas *canvas, enum callers_side side, size_t index,
 			     struct area cell, int column)
@@ -153,7 +199,7 @@ static void callers_draw_row(struct view_callers *callers, const struct ui_model
 	struct focus *focus = callers_focus(callers);
 	double share = percent_of(weights_children(model, &row->weights),
 				  weights_children(model, &callers->neighbours.focus));
-	char buffer[FRAME_TEXT_BYTES];
+	char buffer[SNAPSHOT_NAME_BYTES];
 	const char *name = view_frame_name(model, row->frame, buffer);
 
 	if (side == SIDE_CALLEES && row->frame == focus->frame)
@@ -165,7 +211,11 @@ static void callers_draw_row(struct view_callers *callers, const struct ui_model
 			: share < 0.5                   ? STYLE_DIM
 							: STYLE_NORMAL,
 			name);
-	view_put_share(canvas, cell.row, column + 1, share);
+	if (callers->compared)
+		view_put_changed(canvas, cell.row, column + 1, share,
+				 callers_points(callers, model, side, row));
+	else
+		view_put_share(canvas, cell.row, column + 1, share);
 	if (index == focus->lists[side].selected)
 		view_mark_in_list(canvas, cell.row, column, cell.columns, side == focus->side);
 }
@@ -262,7 +312,7 @@ static int chain_width(const struct chain_path *path, const int *widths)
 static void chain_fit(struct chain_path *path, const struct ui_model *model, int room)
 {
 	int widths[SNAPSHOT_MAX_DEPTH];
-	char name[FRAME_TEXT_BYTES];
+	char name[SNAPSHOT_NAME_BYTES];
 
 	for (size_t i = 0; i < path->n; i++)
 		widths[i] = canvas_text_width(view_frame_name(model, path->frames[i], name));
@@ -288,7 +338,7 @@ static void callers_draw_chain(struct view_callers *callers, const struct ui_mod
 				  weights_children(model, &callers->neighbours.focus));
 	uint32_t focus = callers_focus(callers)->frame;
 	struct chain_path path;
-	char name[FRAME_TEXT_BYTES];
+	char name[SNAPSHOT_NAME_BYTES];
 	int column = 10;
 
 	chain_fill(&path, model, chain, focus);
@@ -373,16 +423,23 @@ static void callers_set_focus(struct view_callers *callers, uint32_t frame, enum
 	callers->trail[callers->n_trail++].side = side;
 }
 
+/* FRAME_NONE: the list is empty. */
+static uint32_t callers_selected(struct view_callers *callers)
+{
+	struct focus *focus = callers_focus(callers);
+	struct function_table *table = callers_table(callers, focus->side);
+
+	return table->n ? table->rows[focus->lists[focus->side].selected].frame : FRAME_NONE;
+}
+
 /* The cursor stays on the same side: who climbs to callers goes on climbing. */
 static struct request callers_open(struct view_callers *callers)
 {
 	struct focus *focus = callers_focus(callers);
-	struct function_table *table = callers_table(callers, focus->side);
-	uint32_t frame;
+	uint32_t frame = callers_selected(callers);
 
-	if (!table->n)
+	if (frame == FRAME_NONE)
 		return request_of(REQUEST_NONE);
-	frame = table->rows[focus->lists[focus->side].selected].frame;
 	if (frame == focus->frame || frame == FRAME_ROOT) /* "(itself)", "(nobody)" */
 		return request_of(REQUEST_NONE);
 	callers_set_focus(callers, frame, focus->side);
@@ -401,6 +458,8 @@ static struct request callers_handle(struct view *view, const struct ui_model *m
 	switch ((int)request.code) {
 	case REQUEST_OPEN:
 		return callers_open(callers);
+	case REQUEST_NAMING:
+		return view_naming_of(callers_selected(callers));
 	case REQUEST_SWITCH:
 		focus->side = focus->side == SIDE_CALLERS ? SIDE_CALLEES : SIDE_CALLERS;
 		return request_of(REQUEST_NONE);
@@ -444,6 +503,8 @@ static void callers_deinit(struct view *view)
 
 	if (callers->current)
 		neighbours_deinit(&callers->neighbours);
+	if (callers->compared)
+		neighbours_deinit(&callers->base);
 }
 
 const struct view_ops callers_ops = {

@@ -29,9 +29,12 @@ struct view_flame {
 	size_t selected; /* its cell */
 	int top;         /* depth shown on the first row */
 	bool inverted, current;
+	bool fold;           /* pass-through functions were folded away */
 	int columns;         /* that the graph was built for; 0: it was not built */
 	int first_row, rows; /* of the graph as last drawn */
 	struct weights matched;
+	struct weights base_whole; /* of the baseline */
+	bool compared;             /* there is one */
 	bool searched;
 };
 
@@ -51,11 +54,16 @@ static struct xtop_error *flame_rebuild(struct view_flame *flame, const struct u
 					   .max_depth = FLAME_MAX_DEPTH,
 					   .n_zoom = flame->n_zoom,
 					   .zoom = flame->zoom };
+	struct snapshot base;
 	struct xtop_error *error;
 
 	flame_deinit(&flame->flame);
 	flame->current = false;
-	error = flame_build(model->snapshot, &settings, &flame->flame);
+	settings.base = view_open_folded_baseline(model, &base, &flame->base_whole);
+	flame->compared = settings.base;
+	error = flame_build(model->folded, &settings, &flame->flame);
+	if (settings.base)
+		view_close_baseline(model, &base);
 	if (error)
 		return error;
 	flame->current = true;
@@ -65,11 +73,20 @@ static struct xtop_error *flame_rebuild(struct view_flame *flame, const struct u
 	return NULL;
 }
 
+static void flame_show_all(struct view_flame *flame)
+{
+	flame->n_zoom = flame->n_back = 0;
+}
+
 /* Before the screen was drawn its width is not known; then flame_draw() builds the graph. */
 static struct xtop_error *flame_update(struct view *view, const struct ui_model *model)
 {
 	struct view_flame *flame = view_flame(view);
 
+	if (flame->fold != model->rc->fold) {
+		flame->fold = model->rc->fold;
+		flame_show_all(flame); /* the way to the zoomed function is another one now */
+	}
 	flame->searched = model->search != NULL;
 	if (flame->searched)
 		flame->matched = filter_weights(model->search, model->snapshot);
@@ -94,6 +111,7 @@ static enum style flame_style(const struct ui_model *model, uint32_t id)
 	switch (frame->kind) {
 	case FRAME_KIND_KERNEL:
 		return STYLE_FLAME_KERNEL;
+	case FRAME_KIND_FUNCTION:
 	case FRAME_KIND_USERLAND:
 		return flame_is_library(frame->module) ? STYLE_FLAME_LIBRARY : STYLE_FLAME_USER;
 	case FRAME_KIND_ROOT:
@@ -105,15 +123,38 @@ static enum style flame_style(const struct ui_model *model, uint32_t id)
 	return STYLE_FLAME_OTHER;
 }
 
+/* How many points the cell's share is above that of the baseline. */
+static double flame_points(const struct view_flame *flame, const struct ui_model *model,
+			   const struct flame_cell *cell)
+{
+	return percent_of(weights_children(model, &cell->weights),
+			  weights_children(model, &model->whole)) -
+	       percent_of(weights_children(model, &cell->base),
+			  weights_children(model, &flame->base_whole));
+}
+
+static enum style flame_cell_style(const struct view_flame *flame, const struct ui_model *model,
+				   const struct flame_cell *cell)
+{
+	double points = flame->compared ? flame_points(flame, model, cell) : 0;
+
+	if (view_matches(model, cell->frame))
+		return STYLE_MATCH;
+	if (!flame->compared)
+		return flame_style(model, cell->frame);
+	return points >= 0.5    ? STYLE_FLAME_MORE
+	       : points <= -0.5 ? STYLE_FLAME_LESS
+				: STYLE_FLAME_OTHER;
+}
+
 /* An edge, then as much of the name as fits. */
 static void flame_draw_cell(const struct view_flame *flame, const struct ui_model *model,
 			    struct canvas *canvas, int row, size_t index)
 {
 	const struct flame_cell *cell = &flame->flame.cells[index];
-	enum style style = index == flame->selected           ? STYLE_SELECTED
-			   : view_matches(model, cell->frame) ? STYLE_MATCH
-							      : flame_style(model, cell->frame);
-	char buffer[FRAME_TEXT_BYTES];
+	enum style style = index == flame->selected ? STYLE_SELECTED
+						    : flame_cell_style(flame, model, cell);
+	char buffer[SNAPSHOT_NAME_BYTES];
 
 	canvas_fill(canvas, row, cell->x, cell->width, style);
 	canvas_put(canvas, row, cell->x, 1, style, index == flame->selected ? "▌" : "│");
@@ -125,7 +166,7 @@ static void flame_draw_cell(const struct view_flame *flame, const struct ui_mode
 static void flame_draw_title(const struct view_flame *flame, const struct ui_model *model,
 			     struct canvas *canvas, struct area area)
 {
-	char count[32], text[96], buffer[FRAME_TEXT_BYTES];
+	char count[32], text[96], buffer[SNAPSHOT_NAME_BYTES];
 	double whole = weights_children(model, &model->whole);
 	int column = 1, width;
 
@@ -154,7 +195,7 @@ static void flame_draw_foot(const struct view_flame *flame, const struct ui_mode
 	const struct flame_cell *cells = flame->flame.cells, *cell = &cells[flame->selected],
 				*outermost = cell;
 	double weight = weights_children(model, &cell->weights);
-	char buffer[FRAME_TEXT_BYTES], shares[96];
+	char buffer[SNAPSHOT_NAME_BYTES], shares[96];
 	const char *name = view_frame_name(model, cell->frame, buffer);
 	int width;
 
@@ -162,6 +203,9 @@ static void flame_draw_foot(const struct view_flame *flame, const struct ui_mode
 		outermost = &cells[outermost->parent];
 	snprintf(shares, sizeof(shares), "%.2f %% of all",
 		 percent_of(weight, weights_children(model, &model->whole)));
+	if (flame->compared)
+		snprintf(shares + strlen(shares), sizeof(shares) - strlen(shares), ", %+.2f",
+			 flame_points(flame, model, cell));
 	if (cell->depth > 1 && columns_ >= 60)
 		snprintf(shares + strlen(shares), sizeof(shares) - strlen(shares),
 			 ", %.1f %% of %.32s",
@@ -294,11 +338,6 @@ static struct request flame_zoom(struct view_flame *flame)
 	return request_of(REQUEST_UPDATE);
 }
 
-static void flame_show_all(struct view_flame *flame)
-{
-	flame->n_zoom = flame->n_back = 0;
-}
-
 /*
  * Goes one zoom back, or back to all if the picture does not have the zoomed function. False: all
  * is shown already.
@@ -374,6 +413,10 @@ static struct request flame_handle(struct view *view, const struct ui_model *mod
 	switch ((int)request.code) {
 	case REQUEST_OPEN:
 		return flame->current ? flame_zoom(flame) : request_of(REQUEST_NONE);
+	case REQUEST_NAMING:
+		return view_naming_of(flame->current && flame->flame.n
+					      ? flame->flame.cells[flame->selected].frame
+					      : FRAME_NONE);
 	case REQUEST_BACK: /* the core ends the search first */
 		return !model->search && flame_zoom_back(flame) ? request_of(REQUEST_UPDATE)
 								: request;

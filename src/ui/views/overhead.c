@@ -239,6 +239,27 @@ static void overhead_append(char *text, size_t capacity, const char *name, uint6
 			 format_count(count, number));
 }
 
+static const char *by_name(int by)
+{
+	switch ((enum unwind_by)by) {
+	case UNWIND_BY_REGISTERS:
+		return "registers";
+	case UNWIND_BY_ORC:
+		return "ORC";
+	case UNWIND_BY_GO:
+		return "Go";
+	case UNWIND_BY_CFI:
+		return "CFI";
+	case UNWIND_BY_COMPUTED:
+		return "instructions";
+	case UNWIND_BY_FP:
+		return "frame pointers";
+	case UNWIND_BY_GUESS:
+		return "guess";
+	}
+	return "other";
+}
+
 static const char *unknown_name(int cause)
 {
 	switch ((enum unknown_cause)cause) {
@@ -298,7 +319,7 @@ static void overhead_names(struct overhead_page *page)
 {
 	const struct resolver_counts *counts = &page->model->all->resolver;
 	const struct snapshot *all = page->model->all;
-	char text[3][32], causes[256] = "";
+	char text[3][32], causes[256] = "", found[256] = "";
 
 	for (int cause = 0; cause < N_UNKNOWN_CAUSES; cause++)
 		overhead_append(causes, sizeof(causes), unknown_name(cause),
@@ -314,10 +335,14 @@ static void overhead_names(struct overhead_page *page)
 			      "by their function's place in a file %s samples   by their own %s",
 			      format_count(counts->samples_function, text[0]),
 			      format_count(counts->samples_offset, text[1]));
-	if (counts->frames_guessed || counts->early)
-		overhead_line(page, NULL, STYLE_NORMAL, "guessed %s frames   early %s samples",
-			      format_count(counts->frames_guessed, text[0]),
-			      format_count(counts->early, text[1]));
+	for (int by = UNWIND_BY_ORC; by < N_UNWIND_BYS; by++)
+		overhead_append(found, sizeof(found), by_name(by),
+				counts->frames_by[by]);
+	if (found[0])
+		overhead_line(page, NULL, STYLE_NORMAL, "found by %s", found);
+	if (counts->early)
+		overhead_line(page, NULL, STYLE_NORMAL, "early %s samples",
+			      format_count(counts->early, text[0]));
 	if (counts->frames_refused || counts->evicted_nodes || counts->bad_records)
 		overhead_line(page, NULL, STYLE_NOTICE,
 			      "names lost %s   evicted nodes %s   bad records %s",
@@ -375,9 +400,11 @@ static void overhead_left_out(struct overhead_page *page)
 	overhead_append(text, sizeof(text), "tasks", os->tasks_evicted);
 	if (text[0])
 		overhead_line(page, "no room", STYLE_NOTICE, "%s", text);
-	if (os->tasks_refused)
-		overhead_line(page, "gone", STYLE_NORMAL, "tasks that had ended %s",
-			      format_count(os->tasks_refused, number));
+	text[0] = '\0';
+	overhead_append(text, sizeof(text), "tasks that had ended", os->tasks_refused);
+	overhead_append(text, sizeof(text), "cgroups not read", os->cgroups_unreadable);
+	if (text[0])
+		overhead_line(page, "gone", STYLE_NORMAL, "%s", text);
 	if (page->model->all->sampler.waited)
 		overhead_line(page, "waited", STYLE_NORMAL,
 			      "%s ticks, until it was known what runs inside",
@@ -403,6 +430,14 @@ static void overhead_draw(struct view *view, const struct ui_model *model, struc
 		      model->domain);
 	if (!model->all)
 		return;
+	if (model->all->sums_only) {
+		view_draw_sums_only(model, canvas, area);
+		return;
+	}
+	if (model->range)
+		overhead_line(&page, "range", STYLE_NOTICE,
+			      "counts are of the range; "
+			      "the lengths of stops are those since start");
 	overhead_shares(&page);
 	overhead_stopped(&page);
 	overhead_histogram(&page);

@@ -161,10 +161,15 @@ void table_draw_header(const struct table *table, const struct column *sort, str
 	}
 }
 
-/* More is hot, less is warm; small changes are dim. */
-static enum style table_delta_style(double points)
+/* More is hot, less is warm; small changes, and those that may be none, are dim. */
+static enum style table_delta_style(const struct column_context *context,
+				    const struct function_row *row)
 {
-	return points >= 0.5 ? STYLE_HOT : points <= -0.5 ? STYLE_WARM : STYLE_DIM;
+	double points = column_delta(context, row);
+
+	if (column_delta_is_open(context, row))
+		return STYLE_DIM;
+	return style_of_change(points);
 }
 
 static enum style table_cell_style(const struct ui_model *model,
@@ -182,7 +187,8 @@ static enum style table_cell_style(const struct ui_model *model,
 	case COLUMN_NOW:
 		return style_of_percent(self);
 	case COLUMN_DELTA:
-		return table_delta_style(column_delta(context, row));
+	case COLUMN_INTERVAL:
+		return table_delta_style(context, row);
 	case COLUMN_SYMBOL:
 		if (view_matches(model, row->frame))
 			return STYLE_MATCH;

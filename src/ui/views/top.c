@@ -55,7 +55,9 @@ static struct column_context top_context(const struct view_top *top, const struc
 					.totals = model->totals,
 					.addresses = model->addresses,
 					.raw_names = model->raw_names,
-					.history = model->history };
+					.history = model->all && model->all->sums_only
+							   ? NULL
+							   : model->history };
 }
 
 /* --- lines ------------------------------------------------------------------------------------ */
@@ -101,7 +103,7 @@ static struct xtop_error *top_build_unfoldings(struct view_top *top, const struc
 
 	for (size_t i = 0; i < top->n_unfolded && !error; i++) {
 		settings.frame = top->unfolded[i];
-		error = call_tree_build(model->snapshot, &settings, &top->unfoldings[i]);
+		error = call_tree_build(model->folded, &settings, &top->unfoldings[i]);
 	}
 	return error;
 }
@@ -140,7 +142,7 @@ static struct xtop_error *top_update(struct view *view, const struct ui_model *m
 	top_free_lines(top);
 	functions_deinit(&top->functions);
 	memset(&top->functions, 0, sizeof(top->functions));
-	error = functions_build(model->snapshot, NULL, model->addresses, &top->functions);
+	error = functions_build(model->folded, NULL, model->addresses, &top->functions);
 	if (!error) {
 		top->functions.whole = model->whole;
 		columns_sort(&context, model->sort, top->functions.rows, top->functions.n);
@@ -328,6 +330,9 @@ static struct request top_handle(struct view *view, const struct ui_model *model
 	switch ((int)request.code) {
 	case REQUEST_OPEN:
 		return top_open(top);
+	case REQUEST_NAMING:
+		return view_naming_of(top->n_lines ? top_frame(top, top->list.selected)
+						   : FRAME_NONE);
 	case REQUEST_UNFOLD:
 		return top_toggle(top, model, true);
 	case REQUEST_FOLD:

@@ -15,6 +15,8 @@ struct view_tree {
 	struct list list;
 	struct call_tree_folds folds[2]; /* index: inverted */
 	struct call_tree tree;
+	struct weights base_whole; /* of the baseline */
+	bool compared;             /* there is one */
 	bool inverted, current;
 	int first_row;
 };
@@ -51,16 +53,27 @@ static struct xtop_error *tree_update(struct view *view, const struct ui_model *
 {
 	struct view_tree *tree = view_tree(view);
 	struct call_tree_settings settings = tree_settings(tree, model);
+	struct snapshot base;
 	struct xtop_error *error;
 
 	call_tree_deinit(&tree->tree);
-	error = call_tree_build(model->snapshot, &settings, &tree->tree);
+	settings.base = view_open_folded_baseline(model, &base, &tree->base_whole);
+	tree->compared = settings.base;
+	error = call_tree_build(model->folded, &settings, &tree->tree);
+	if (settings.base)
+		view_close_baseline(model, &base);
 	tree->current = !error;
 	list_update(&tree->list, tree->tree.n, tree_key, &tree->tree);
 	return error;
 }
 
 /* --- drawing ---------------------------------------------------------------------------------- */
+
+/* The cell in which the tree begins. */
+static int tree_column(const struct view_tree *tree)
+{
+	return tree->compared ? 20 : tree->inverted ? 11 : 19;
+}
 
 static void tree_draw_header(const struct view_tree *tree, const struct ui_model *model,
 			     struct canvas *canvas, struct area area)
@@ -70,9 +83,11 @@ static void tree_draw_header(const struct view_tree *tree, const struct ui_model
 	canvas_fill(canvas, area.row, 0, area.columns, STYLE_HEADER);
 	canvas_put_right(canvas, area.row, 1, 8, STYLE_HEADER,
 			 tree->inverted ? "Share" : "Children");
-	if (!tree->inverted)
+	if (tree->compared)
+		canvas_put_right(canvas, area.row, 11, 7, STYLE_HEADER, "Delta");
+	else if (!tree->inverted)
 		canvas_put_right(canvas, area.row, 11, 6, STYLE_HEADER, "Self");
-	canvas_put(canvas, area.row, tree->inverted ? 11 : 19, area.columns, STYLE_HEADER,
+	canvas_put(canvas, area.row, tree_column(tree), area.columns, STYLE_HEADER,
 		   tree->inverted ? "Call tree, from the innermost out" : "Call tree");
 	snprintf(text, sizeof(text), "rows from %.4g %%%s ", model->threshold,
 		 tree->tree.cut ? ", not all shown" : "");
@@ -88,11 +103,19 @@ static void tree_draw_line(const struct view_tree *tree, const struct ui_model *
 	double whole = weights_children(model, &model->whole);
 	double children = percent_of(weights_children(model, &line->weights), whole),
 	       self = percent_of(weights_self(model, &line->weights), whole);
-	int column = tree->inverted ? 11 : 19, end;
+	double points = children - percent_of(weights_children(model, &line->base),
+					      weights_children(model, &tree->base_whole));
+	int column = tree_column(tree), end;
 	char text[32];
 
-	view_put_share(canvas, row, 2, children);
-	if (!tree->inverted && line->frame != FRAME_NONE) {
+	if (tree->compared) {
+		view_put_changed(canvas, row, 2, children, points);
+		snprintf(text, sizeof(text), "%+7.2f", points);
+		canvas_put(canvas, row, 11, 7, style_of_change(points), text);
+	} else {
+		view_put_share(canvas, row, 2, children);
+	}
+	if (!tree->compared && !tree->inverted && line->frame != FRAME_NONE) {
 		snprintf(text, sizeof(text), "%6.2f", self);
 		canvas_put(canvas, row, 11, 6, style_of_percent(self), text);
 	}
@@ -203,7 +226,7 @@ static bool tree_search_closed(struct view_tree *tree, const struct ui_model *mo
 	bool any;
 
 	settings.folds = NULL;
-	error_destroy(call_tree_build(model->snapshot, &settings, &all));
+	error_destroy(call_tree_build(model->folded, &settings, &all));
 	while (found < all.n && !view_matches(model, all.lines[found].frame))
 		found++;
 	any = found < all.n;
@@ -242,6 +265,8 @@ static struct request tree_handle(struct view *view, const struct ui_model *mode
 	switch ((int)request.code) {
 	case REQUEST_OPEN:
 		return view_callers_of(line ? line->frame : FRAME_NONE);
+	case REQUEST_NAMING:
+		return view_naming_of(line ? line->frame : FRAME_NONE);
 	case REQUEST_UNFOLD:
 		return tree_toggle(tree);
 	case REQUEST_FOLD:

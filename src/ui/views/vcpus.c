@@ -68,7 +68,7 @@ static void vcpus_draw_row(const struct ui_model *model, struct canvas *canvas, 
 	uint32_t last = model->all->vcpus[index].last_frame;
 	bool locks = model_has_lock_waits(model);
 	int columns_ = canvas_columns(canvas), at = locks && columns_ < NARROW ? 5 : 6;
-	char buffer[FRAME_TEXT_BYTES];
+	char buffer[SNAPSHOT_NAME_BYTES];
 
 	canvas_printf(canvas, row, 1, STYLE_NORMAL, "%zu", index);
 	if (columns_ >= NARROW)
@@ -124,6 +124,10 @@ static void vcpus_draw(struct view *view, const struct ui_model *model, struct c
 	size_t shown = 0;
 
 	vcpus->first_row = area.row + 1;
+	if (model->all && model->all->sums_only) {
+		view_draw_sums_only(model, canvas, area);
+		return;
+	}
 	vcpus_draw_header(model, canvas, area);
 	if (!model->snapshot)
 		return;

@@ -23,7 +23,8 @@
 	VIEW(baseline)                                                                             \
 	VIEW(domains)                                                                              \
 	VIEW(choose)                                                                               \
-	VIEW(help)
+	VIEW(help)                                                                                 \
+	VIEW(naming)
 
 #define DECLARE(name) extern const struct view_ops name##_ops;
 VIEWS(DECLARE)

@@ -4,7 +4,8 @@
 # programs with a libc and may contain sanitizers.
 
 tiny_dir = tests/guests/tiny
-tiny_kernels = $(tiny_dir)/tiny-fp $(tiny_dir)/tiny-nofp
+tiny_kernels = $(tiny_dir)/tiny-fp $(tiny_dir)/tiny-nofp $(tiny_dir)/tiny-bare2 \
+	$(tiny_dir)/tiny-bare3
 tiny_sources = $(tiny_dir)/start.S $(tiny_dir)/boot.c $(tiny_dir)/xen.c \
 	$(tiny_dir)/console.c $(tiny_dir)/graph.c
 tiny_headers = $(tiny_dir)/tiny.h $(tiny_dir)/tiny.lds
@@ -17,6 +18,7 @@ tiny_configs = \
 	$(tiny_dir)/tiny-pv4.cfg $(tiny_dir)/tiny-pv4-nofp.cfg \
 	$(tiny_dir)/tiny-pvh-deep.cfg $(tiny_dir)/tiny-pv-deep.cfg \
 	$(tiny_dir)/tiny-pvh-idle.cfg $(tiny_dir)/tiny-pv-idle.cfg \
+	$(tiny_dir)/tiny-pvh-bare2.cfg $(tiny_dir)/tiny-pvh-bare3.cfg \
 	$(tiny_dir)/tiny-pvh-brief.cfg $(tiny_dir)/tiny-pvh-beat.cfg
 
 tiny_cflags = -std=gnu11 -O2 -g -Wall -Wextra -ffreestanding \
@@ -41,13 +43,24 @@ $(tiny_dir)/tiny-fp: $(tiny_sources) $(tiny_headers)
 $(tiny_dir)/tiny-nofp: $(tiny_sources) $(tiny_headers)
 	$(AM_V_GEN)$(tiny_link) -fomit-frame-pointer -o $@ $(tiny_inputs)
 
+# Neither frame pointers nor unwind tables, not even those of assembly.
+tiny_bare = -fomit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables \
+	-Wl,--no-eh-frame-hdr
+$(tiny_dir)/tiny-bare2: $(tiny_sources) $(tiny_headers)
+	$(AM_V_GEN)$(tiny_link) $(tiny_bare) -o $@.all $(tiny_inputs) && \
+		objcopy -R .eh_frame -R .debug_frame $@.all $@ && rm $@.all
+$(tiny_dir)/tiny-bare3: $(tiny_sources) $(tiny_headers)
+	$(AM_V_GEN)$(tiny_link) $(tiny_bare) -O3 -fcf-protection=branch -o $@.all $(tiny_inputs) && \
+		objcopy -R .eh_frame -R .debug_frame $@.all $@ && rm $@.all
+
 # The lab's dom0 sees the build tree under the same path as this machine.
 $(tiny_configs): $(tiny_dir)/tiny.cfg.in $(srcdir)/$(tiny_dir)/tiny.mk
 	$(AM_V_GEN)$(MKDIR_P) $(tiny_dir); \
 	name=`basename $@ .cfg`; type=pv vcpus=1 kernel=tiny-fp extra=; \
 	case $$name in tiny-pvh*) type=pvh ;; esac; \
 	case $$name in *4*) vcpus=4 ;; esac; \
-	case $$name in *-nofp) kernel=tiny-nofp ;; *-deep) extra=depth=200 ;; \
+	case $$name in *-nofp) kernel=tiny-nofp ;; \
+		*-bare2) kernel=tiny-bare2 ;; *-bare3) kernel=tiny-bare3 ;; *-deep) extra=depth=200 ;; \
 		*-idle) extra=idle ;; *-brief) extra=rounds=10000 ;; \
 		*-beat) extra=beat=99 ;; esac; \
 	sed -e "s|@name@|$$name|" -e "s|@type@|$$type|" -e "s|@vcpus@|$$vcpus|" \

@@ -12,6 +12,9 @@
  *               kernel's command line
  *   phases.c    a separate program that runs alone, with the word phases: equal times on all CPUs
  *               and on one
+ *   goes.go     a separate program in Go, with C in it; it runs alone, with the word goes
+ *   bare.c      a static program with neither symbols nor unwind tables; it runs alone, with the
+ *               word bare
  *   tell.c      not a workload: prints what the guest knows about itself
  *
  * Every phase is a function phase_NAME. run_phase() calls it again and again until it has used its

@@ -7,14 +7,18 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "linux/process/code_files.h"
+#include "supervise/fetcher.h"
 #include "tests/support/made_linux.h"
 #include "tests/support/must.h"
 #include "tests/support/program.h"
 #include "tests/support/tap.h"
+#include "xtop/fetch.h"
 
 #define S 1000000000ULL
 
@@ -250,6 +254,100 @@ static void check_root(const char *what, int missing, bool deleted, unsigned cha
 	close(settings.root_fd);
 }
 
+/* A stripped program, whose functions are in a file of dom0 that has the same build-id. */
+static void test_debug_dir(void)
+{
+	struct os_folders folders = { .n = 1 };
+	struct code_files_settings settings = { .root_fd = -1, .debug_folders = &folders };
+	char command[128];
+	struct code_file *file;
+
+	snprintf(command, sizeof(command), "mkdir -p %s/.build-id/05", directory);
+	if (system(command))
+		exit(99);
+	program_make(&program, 0, "from_debug", 5);
+	write_root(".build-id/05/05050505050505.debug", &program);
+	folders.fds[0] = open(directory, O_PATH | O_CLOEXEC);
+	begin(&settings);
+	program_make(&program, 0, NULL, 5);
+	file = get(made_file(made, "/stripped", program.bytes, PROGRAM_BYTES), 0);
+	check_string(function_of(file), "from_debug", "a debug file of the same build");
+	check(file && file->state == CODE_FILE_WHOLE && file->loads.n == 2,
+	      "the segments come from the guest's file");
+	check_u64(file->charged_bytes, image_memory_bytes(file->image), "its names are charged");
+	code_file_close(file);
+	program_make(&program, 0, "own", 5);
+	file = get(made_file(made, "/whole", program.bytes, PROGRAM_BYTES), 0);
+	check_string(function_of(file), "own", "a program with symbols needs no debug file");
+	code_file_close(file);
+	end();
+	close(folders.fds[0]);
+}
+
+static int find_debug_file(const uint8_t *build_id, size_t size_bytes, char message[96])
+{
+	struct program debug;
+	int fd;
+
+	(void)message;
+	if (build_id[0] != 6 || size_bytes != 8)
+		return -1;
+	program_make(&debug, 0, "fetched", 6);
+	fd = memfd_create("debug", MFD_CLOEXEC);
+	return write(fd, debug.bytes, sizeof(debug.bytes)) > 0 ? fd : -1;
+}
+
+static void poll_names(const struct code_file *file)
+{
+	const struct timespec ms = { .tv_nsec = 1000000 };
+
+	for (unsigned i = 0; i < 20000 && file->image->awaits_names; i++) {
+		code_files_poll(files);
+		nanosleep(&ms, NULL);
+	}
+}
+
+/* Names that come later: the image stays, and whoever has it hears of it. */
+static void test_fetched(void)
+{
+	const struct fetcher_settings settings = { .find = find_debug_file };
+	struct code_file *file, *other;
+	const struct image *image;
+	uint64_t names;
+
+	must(fetch_start_with(&settings));
+	begin(NULL);
+	program_make(&program, 0, NULL, 6);
+	file = get(made_file(made, "/a", program.bytes, PROGRAM_BYTES), 0);
+	image = file->image;
+	code_files_poll(files);
+	check(image->awaits_names && !code_files_names(files),
+	      "nothing is fetched before a function without a symbol is met");
+	file->image->wants_names = true;
+	names = code_files_changes(files);
+	poll_names(file);
+	check_string(function_of(file), "fetched", "the debug file has come");
+	check(file->image == image && code_files_names(files) == 1 &&
+		      code_files_changes(files) > names,
+	      "the image got names, and spaces are to be filled anew");
+	check_u64(file->charged_bytes, image_memory_bytes(image), "its names are charged");
+	program_make(&program, 0, NULL, 9);
+	other = get(made_file(made, "/b", program.bytes, PROGRAM_BYTES), 0);
+	other->image->wants_names = true;
+	poll_names(other);
+	check(!other->image->awaits_names && !other->image->symtab && code_files_names(files) == 1,
+	      "no server has that of another file");
+	program_make(&program, 0, NULL, 6);
+	code_file_close(other);
+	other = get(made_file(made, "/c", program.bytes, PROGRAM_BYTES), 0);
+	check_string(function_of(other), "fetched", "it was fetched before: names at once");
+	code_file_close(other);
+	code_file_close(file);
+	check_u64(code_files_counts(files).fetched, 2, "both are counted");
+	end();
+	fetch_stop();
+}
+
 static void test_root(void)
 {
 	char command[64];
@@ -264,6 +362,8 @@ static void test_root(void)
 		   "from_root");
 	check_root("a deleted file without a build-id", 0, true, 1, 1, "");
 	check_root("a deleted file with the same build-id", 2, true, 1, 1, "from_root");
+	test_debug_dir();
+	test_fetched();
 	snprintf(command, sizeof(command), "rm -r %s", directory);
 	if (system(command))
 		exit(99);

@@ -6,10 +6,11 @@
 #include "tests/support/tap.h"
 
 static struct process_notes notes;
+static struct fetch_progress progress;
 
 static void build(struct code_files_counts files, unsigned unnamed_jit)
 {
-	process_notes_build(&notes, &files, unnamed_jit);
+	process_notes_build(&notes, &files, unnamed_jit, &progress);
 }
 
 int main(void)
@@ -26,14 +27,30 @@ int main(void)
 	build((struct code_files_counts){ .no_symbols = 2 }, 1);
 	check_u64(notes.n, 2, "notes about two kinds");
 	check_string(notes.text[0],
-		     "2 program files have no symbols (stripped): -k FILE, by build-id",
+		     "2 program files have no symbols (stripped): --debug-dir DIR or -k FILE",
 		     "two files");
 	check_string(notes.text[1],
 		     "1 process has compiled code without names: no /tmp/perf-PID.map",
 		     "one process");
 	build((struct code_files_counts){ .incomplete = many, .no_symbols = many, .elf32 = many },
 	      many);
+	check_u64(notes.n, PROCESS_NOTES_MAX - 1, "notes about the guest at most");
+	progress = (struct fetch_progress){ .n_waiting = many, .done_bytes = UINT64_MAX,
+					    .total_bytes = UINT64_MAX };
+	memset(progress.message, 'x', sizeof(progress.message) - 1);
+	build((struct code_files_counts){ .incomplete = many, .no_symbols = many, .elf32 = many },
+	      many);
 	check_u64(notes.n, PROCESS_NOTES_MAX, "notes at most");
+	progress = (struct fetch_progress){ .n_waiting = 2, .done_bytes = 3 << 19,
+					    .total_bytes = 4 << 20 };
+	build((struct code_files_counts){ .kept = 1 }, 0);
+	check_string(notes.text[0], "debuginfod: 2 to fetch, 1.5 of 4.0 MiB", "progress");
+	progress = (struct fetch_progress){ .n_none = 1, .message = "Connection refused" };
+	build((struct code_files_counts){ .kept = 1 }, 0);
+	check_string(notes.text[0], "debuginfod: Connection refused", "what went wrong");
+	progress = (struct fetch_progress){ .n_waiting = many };
+	build((struct code_files_counts){ .incomplete = many, .no_symbols = many, .elf32 = many },
+	      many);
 	for (unsigned i = 0; i < notes.n; i++)
 		check(strlen(notes.text[i]) < PROCESS_NOTE_BYTES - 1, "a note fits: %s",
 		      notes.text[i]);

@@ -66,6 +66,36 @@ static void test_kinds(void)
 	end();
 }
 
+/* The name is kept with the task, and read again with it. */
+static void test_cgroup(void)
+{
+	uint64_t mm = MADE_OBJECTS + 0x100000, address, root, unit;
+	const struct task *task;
+
+	begin();
+	address = made_task(made, 100, 100, "server", mm, 0);
+	root = made_cgroup(made, 0, "");
+	unit = made_cgroup(made, made_cgroup(made, root, "system.slice"), "server.service");
+	made_set_cgroup(made, address, unit);
+	task = tasks_find(tasks, address, 0);
+	check_string(task ? task->cgroup : NULL, "server.service", "the control group");
+	made_set_cgroup(made, address, root);
+	task = tasks_find(tasks, address, 1);
+	check_string(task ? task->cgroup : NULL, "server.service", "kept with the task");
+	task = tasks_find(tasks, address, 2 * TASKS_FRESH_NS);
+	check_string(task ? task->cgroup : NULL, "", "the task moved to the root");
+	check_u64(tasks_counts(tasks).cgroups_unreadable, 0, "all groups could be read");
+	made_set(made, address, TASK_CGROUPS, 0xffffffffdead0000);
+	task = tasks_find(tasks, address, 4 * TASKS_FRESH_NS);
+	check_string(task ? task->cgroup : NULL, "", "a group that cannot be read");
+	check_u64(tasks_counts(tasks).cgroups_unreadable, 1, "which is counted");
+	made_without(made, TASK_CGROUPS);
+	task = tasks_find(tasks, address, 6 * TASKS_FRESH_NS);
+	check_string(task ? task->cgroup : NULL, "", "a kernel without control groups");
+	check_u64(tasks_counts(tasks).cgroups_unreadable, 1, "where nothing is missing");
+	end();
+}
+
 /* Another task may have the leader's task_struct: the leader's pid must be the tgid. */
 static void test_leader(void)
 {
@@ -235,6 +265,7 @@ static void test_layout(void)
 int main(void)
 {
 	test_kinds();
+	test_cgroup();
 	test_leader();
 	test_changes();
 	test_stacks();

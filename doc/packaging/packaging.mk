@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What is installed besides the program and its manual, and Debian packages.
+
+# Completion for shells, in their usual folders below datadir. A system with other folders names
+# them: make install zshcompletiondir=...
+bashcompletiondir = $(datadir)/bash-completion/completions
+zshcompletiondir = $(datadir)/zsh/site-functions
+fishcompletiondir = $(datadir)/fish/vendor_completions.d
+dist_bashcompletion_DATA = doc/packaging/completion/xtop
+dist_zshcompletion_DATA = doc/packaging/completion/_xtop
+dist_fishcompletion_DATA = doc/packaging/completion/xtop.fish
+
+# Worked examples, for those who have no sources.
+examplesdir = $(docdir)/examples
+dist_examples_DATA = $(addprefix doc/examples/,README functions callers tree flame processes vcpus \
+	overhead range baseline)
+
+packaging_debian = control copyright changelog rules source/format source/lintian-overrides \
+	xtop.lintian-overrides tests/control tests/replay
+EXTRA_DIST += $(addprefix doc/packaging/debian/,$(packaging_debian)) \
+	tests/recordings/tiny.xrec.xz tests/recordings/tiny.map
+
+# make deb: the packages xtop and xtop-dbgsym, and the source package, in the folder deb. What is
+# packed is the distribution's archive, so files that it lacks are missed here. Needs the packages
+# dpkg-dev and debhelper, and those of Build-Depends. dpkg's variables do as always:
+# DEB_BUILD_OPTIONS=nocheck leaves the tests out.
+deb: dist
+	rm -rf deb
+	mkdir deb
+	cp $(distdir).tar.xz deb/$(PACKAGE)_$(VERSION).orig.tar.xz
+	cd deb && tar xf $(PACKAGE)_$(VERSION).orig.tar.xz
+	cp -R $(srcdir)/doc/packaging/debian deb/$(distdir)/debian
+	cd deb/$(distdir) && env -u MAKEFLAGS -u MAKELEVEL -u MAKEOVERRIDES dpkg-buildpackage -us -uc
+	@ls deb/*.deb
+.PHONY: deb
+
+clean-local: clean-deb
+clean-deb:
+	rm -rf deb
+.PHONY: clean-deb

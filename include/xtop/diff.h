@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Two runs, function by function: which ones take another share of the time now, and how sure that
+ * is. Functions of their arguments alone.
+ */
+#ifndef XTOP_DIFF_H
+#define XTOP_DIFF_H
+
+#include "xtop/batches.h"
+#include "xtop/error.h"
+#include "xtop/snapshot.h"
+
+/* At most this share of the functions that are called significant is called so by chance. */
+#define DIFF_FALSE_DISCOVERIES 0.05
+
+/* One run, all of it. */
+struct diff_side {
+	const struct snapshot *snapshot;
+	const struct batches *batches; /* of the shares that are compared; NULL: not measured */
+	double hz;      /* ticks of a vCPU in a second; 0: not known */
+	double seconds; /* 0: not known */
+};
+
+struct diff_row {
+	const struct frame *frame;
+	double base, now;           /* shares, 0 to 1 */
+	double base_cpu, now_cpu;   /* vCPU-seconds a second; NAN: not known */
+	bool in_base, in_now;       /* false: it came, or went */
+	bool known, significant;    /* KNOWN: LOW, HIGH and CHANCE are */
+	double low, high;           /* of NOW - BASE, 95 % */
+	double chance;
+};
+
+struct diff {
+	size_t n, n_significant;
+	struct diff_row *rows;    /* significant ones first; each part by size of the difference */
+	double base_cpu, now_cpu; /* of all functions */
+};
+
+/* CHILDREN: compares children instead of self. */
+struct xtop_error *diff_build(const struct diff_side *now, const struct diff_side *base,
+			      bool children, struct diff *diff);
+void diff_deinit(struct diff *diff);
+/* The significant row that grew by most; NULL: none grew. */
+const struct diff_row *diff_find_grown(const struct diff *diff);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Debug files from debuginfod servers, by build-id, in the background. A process of its own talks
+ * to the servers (supervise/fetcher.h): it has no rights on guests, and parses none of what it
+ * gets.
+ * It fetches one file after the other. This process asks, and goes on.
+ *
+ * The functions may be called by any thread; none of them waits for a server.
+ */
+#ifndef XTOP_FETCH_H
+#define XTOP_FETCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "xtop/build_id.h"
+#include "xtop/error.h"
+
+#define FETCH_MAX_FILES 256 /* that one run asks for */
+
+enum fetch_state {
+	FETCH_OFF,     /* nobody fetches, or there were too many files */
+	FETCH_WAITING, /* asked for, and not there yet */
+	FETCH_FOUND,
+	FETCH_NONE,    /* no server has it, or something went wrong */
+};
+
+/* Since the start. */
+struct fetch_progress {
+	unsigned n_waiting, n_found, n_none;
+	uint64_t done_bytes, total_bytes; /* of the file that is fetched now; 0: not known */
+	char message[96];                 /* what went wrong last; not clean; "": nothing */
+};
+
+/*
+ * Starts the process. Call it first of all, with all rights and before other threads and processes:
+ * the process must not get what is opened later. CACHE: the folder for what was fetched, unless
+ * DEBUGINFOD_CACHE_PATH names one; NULL: none. Error: DEBUGINFOD_URLS names no server, or there is
+ * no library.
+ */
+struct xtop_error *fetch_start(const char *cache);
+void fetch_stop(void); /* without a start, nothing */
+bool fetch_is_on(void);
+
+/*
+ * Asks for the debug file of ID, if nobody has asked yet. After FETCH_FOUND *FDP is a descriptor of
+ * the file, a stranger's, which the caller closes.
+ */
+enum fetch_state fetch_ask(const struct build_id *id, int *fdp);
+/* The same, but does not ask. FETCH_OFF also when nobody has asked. */
+enum fetch_state fetch_find(const struct build_id *id, int *fdp);
+void fetch_get_progress(struct fetch_progress *progress);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The stacks of a thread that runs Go (Go src/runtime/runtime2.go). The resolver decodes where they
+ * are from the program's own code; the sampler follows the pointers. Each thread has a struct m,
+ * and each stack a struct g:
+ *
+ *   thread-local word ──► g ──► m ──┬─► g0        the thread's own stack: the scheduler, cgo's C
+ *                                   ├─► gsignal   signal handlers
+ *                                   └─► curg      the goroutine
+ *
+ * Calls change stacks: systemstack(), mcall(), morestack() and calls of C go from a goroutine to
+ * g0, and a callback from C goes from g0 to the goroutine. The stack that was left has its stack
+ * pointer in g.sched.sp.
+ */
+#ifndef XTOP_GO_STACKS_H
+#define XTOP_GO_STACKS_H
+
+#include <stdint.h>
+
+/* Bytes from the start of a g and an m: the same in all of Go 1.2 to 1.27. */
+#define GO_G_STACK_LOW  0
+#define GO_G_STACK_HIGH 8
+#define GO_G_M          48
+#define GO_G_SP         56 /* sched.sp */
+#define GO_G_SELF       72 /* sched.g: the g itself */
+#define GO_M_G0         0
+
+struct go_stacks {
+	int32_t g;        /* the thread-local word, from the thread pointer; 0: nothing is known */
+	uint16_t gsignal; /* bytes from the start of an m; these differ between versions */
+	uint16_t curg;
+};
+
+#endif

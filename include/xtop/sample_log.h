@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The samples of a replay one by one: when, where, which task, which call chain. The profile keeps
+ * only sums. The resolver adds; when its thread has ended, main reads.
+ *
+ * Call chains that begin alike share their nodes, so a sample takes 32 bytes and what is new in its
+ * chain. There is a bound for both (SAMPLE_LOG_MAX_...); a sample beyond it is counted.
+ */
+#ifndef XTOP_SAMPLE_LOG_H
+#define XTOP_SAMPLE_LOG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "xtop/error.h"
+
+#define SAMPLE_LOG_MAX_SAMPLES (1U << 23) /* 256 MiB: 23 hours of one vCPU at 99 Hz */
+#define SAMPLE_LOG_MAX_NODES   (1U << 21) /* 16 MiB, and as much for their index */
+
+struct logged_sample {
+	uint64_t time_ns;  /* on the samples' clock */
+	double ticks;      /* what it weighs */
+	uint32_t node;     /* of its innermost frame */
+	uint32_t pid, tid; /* 0: not known */
+	uint32_t vcpu;
+};
+
+struct logged_node {
+	uint32_t frame, parent; /* the root is node 0 and its own parent */
+};
+
+struct sample_log;
+
+struct xtop_error *sample_log_create(struct sample_log **logp);
+void sample_log_destroy(struct sample_log *log); /* NULL allowed */
+/* Sets SAMPLE's node to the chain of the N FRAMES, outermost first, and keeps a copy. */
+void sample_log_add(struct sample_log *log, struct logged_sample *sample, const uint32_t *frames,
+		    size_t n);
+/* Frames that got a better name: NOW tells for each frame which one takes its place. */
+void sample_log_rename(struct sample_log *log, uint32_t (*now)(void *context, uint32_t frame),
+		       void *context);
+void sample_log_clear(struct sample_log *log);
+
+/* In the order of the recording. */
+const struct logged_sample *sample_log_get(const struct sample_log *log, size_t *np);
+struct logged_node sample_log_node(const struct sample_log *log, uint32_t node);
+/* Samples that were not kept: beyond the bound, or without memory. */
+uint64_t sample_log_lost(const struct sample_log *log);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* --diff; see comparison.h. */
+#include "config.h"
+
+#include "comparison.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "xtop/columns.h"
+#include "xtop/diff.h"
+#include "xtop/export.h"
+#include "xtop/text.h"
+
+#define COMPARISON_NAP_NS 5000000
+
+void comparison_wait(const struct pipeline *pipeline)
+{
+	const struct timespec nap = { .tv_nsec = COMPARISON_NAP_NS };
+	struct snapshot *last;
+
+	while (!(last = snapshot_take(pipeline_slot(pipeline))))
+		nanosleep(&nap, NULL);
+	snapshot_destroy(last); /* nobody asked for one: it is the last */
+}
+
+/* *SNAPSHOTP is the caller's. */
+static struct xtop_error *comparison_fill_side(struct pipeline *pipeline, bool children,
+					       struct diff_side *side, struct snapshot **snapshotp)
+{
+	struct xtop_error *error = pipeline_snapshot(pipeline, snapshotp);
+	const struct snapshot *snapshot = *snapshotp;
+
+	if (error)
+		return error;
+	*side = (struct diff_side){ .snapshot = snapshot,
+				    .batches = pipeline_batches(pipeline, children),
+				    .hz = pipeline_hz(pipeline) };
+	if (snapshot->time_ns > snapshot->started_ns)
+		side->seconds = (double)(snapshot->time_ns - snapshot->started_ns) / 1e9;
+	if (side->seconds > 0 && side->hz > 0) /* the first sample has a period, too */
+		side->seconds += 1 / side->hz;
+	return NULL;
+}
+
+static struct xtop_error *comparison_judge(const struct diff *diff, double fail_over)
+{
+	const struct diff_row *row = diff_find_grown(diff);
+	double points = row ? 100 * (row->now - row->base) : 0;
+
+	if (fail_over < 0 || !row || points <= fail_over)
+		return NULL;
+	return error_create("%s grew by %.2f points, more than --fail-over=%g allows",
+			    row->frame->name, points, fail_over);
+}
+
+static struct xtop_error *comparison_print_sides(const struct diff_side *now,
+						 const struct diff_side *base,
+						 const struct options *options, FILE *file)
+{
+	char base_name[256], now_name[256];
+	struct diff_table_options table = {
+		.base_name = base_name,
+		.now_name = now_name,
+		.children = options->sort && column_find(options->sort)->id == COLUMN_CHILDREN,
+		.all_rows = options->all_rows,
+	};
+	struct diff diff;
+	struct xtop_error *error = diff_build(now, base, table.children, &diff);
+
+	if (error)
+		return error;
+	text_clean(base_name, sizeof(base_name), options->baseline, strlen(options->baseline));
+	text_clean(now_name, sizeof(now_name), options->replay, strlen(options->replay));
+	if (!options->quiet)
+		export_diff(now, base, &diff, &table, file);
+	if (fflush(file) == EOF || ferror(file))
+		error = error_create_errno(errno, "cannot write the table");
+	if (!error)
+		error = comparison_judge(&diff, options->fail_over);
+	diff_deinit(&diff);
+	return error;
+}
+
+struct xtop_error *comparison_print(struct pipeline *now, struct pipeline *base,
+				    const struct options *options, FILE *file)
+{
+	bool children = options->sort && column_find(options->sort)->id == COLUMN_CHILDREN;
+	struct snapshot *now_snapshot = NULL, *base_snapshot = NULL;
+	struct diff_side now_side, base_side;
+	struct xtop_error *error;
+
+	error = comparison_fill_side(base, children, &base_side, &base_snapshot);
+	if (!error)
+		error = comparison_fill_side(now, children, &now_side, &now_snapshot);
+	if (!error)
+		error = comparison_print_sides(&now_side, &base_side, options, file);
+	snapshot_destroy(now_snapshot);
+	snapshot_destroy(base_snapshot);
+	return error;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* --diff: waits until two files have been read, compares them, prints the table. Main's thread. */
+#ifndef XTOP_COMPARISON_H
+#define XTOP_COMPARISON_H
+
+#include <stdio.h>
+
+#include "pipeline.h"
+
+/* Returns when all of PIPELINE's recording has been played. */
+void comparison_wait(const struct pipeline *pipeline);
+/*
+ * Both pipelines are stopped. Prints to FILE. An error is also a function that grew by more than
+ * OPTIONS allow.
+ */
+struct xtop_error *comparison_print(struct pipeline *now, struct pipeline *base,
+				    const struct options *options, FILE *file);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A writer of gzip; see gzip.h. */
+#include "config.h"
+
+#include "export/gzip.h"
+
+#include <string.h>
+
+#define GZIP_WINDOW_BITS (15 + 16) /* the largest window; 16: a gzip header (zlib.h) */
+#define GZIP_MEMORY      8         /* zlib's default */
+
+bool gzip_init(struct gzip *gzip, FILE *file)
+{
+	gzip->file = file;
+	gzip->n_waiting = 0;
+	gzip->stream = (z_stream){ 0 };
+	return deflateInit2(&gzip->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW_BITS,
+			    GZIP_MEMORY, Z_DEFAULT_STRATEGY) == Z_OK;
+}
+
+/* Compresses what waits. FLUSH is Z_NO_FLUSH or Z_FINISH. */
+static void gzip_compress(struct gzip *gzip, int flush)
+{
+	z_stream *stream = &gzip->stream;
+
+	stream->next_in = gzip->waiting;
+	stream->avail_in = (uInt)gzip->n_waiting;
+	do {
+		stream->next_out = gzip->ready;
+		stream->avail_out = sizeof(gzip->ready);
+		deflate(stream, flush);
+		fwrite(gzip->ready, 1, sizeof(gzip->ready) - stream->avail_out, gzip->file);
+	} while (stream->avail_out == 0);
+	gzip->n_waiting = 0;
+}
+
+void gzip_write(struct gzip *gzip, const void *bytes, size_t n)
+{
+	for (const unsigned char *from = bytes; n;) {
+		size_t some = sizeof(gzip->waiting) - gzip->n_waiting;
+
+		some = some < n ? some : n;
+		memcpy(gzip->waiting + gzip->n_waiting, from, some);
+		gzip->n_waiting += some;
+		from += some;
+		n -= some;
+		if (gzip->n_waiting == sizeof(gzip->waiting))
+			gzip_compress(gzip, Z_NO_FLUSH);
+	}
+}
+
+void gzip_deinit(struct gzip *gzip)
+{
+	gzip_compress(gzip, Z_FINISH);
+	deflateEnd(&gzip->stream);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Bytes into a stream as gzip (RFC 1952), by zlib. Main's thread. */
+#ifndef EXPORT_GZIP_H
+#define EXPORT_GZIP_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <zlib.h>
+
+#define GZIP_BLOCK_BYTES (64 << 10)
+
+struct gzip {
+	FILE *file;
+	z_stream stream;
+	size_t n_waiting; /* bytes in WAITING that zlib has not got yet */
+	unsigned char waiting[GZIP_BLOCK_BYTES], ready[GZIP_BLOCK_BYTES];
+};
+
+/* False: out of memory. Failed writes are left to ferror(FILE). */
+bool gzip_init(struct gzip *gzip, FILE *file);
+void gzip_write(struct gzip *gzip, const void *bytes, size_t n);
+/* Writes the rest, and frees what zlib took. */
+void gzip_deinit(struct gzip *gzip);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A flame graph as an HTML file that stands for itself (doc/FORMATS): the picture of svg.c as wide
+ * as the window, and below it what was lost. Main's thread.
+ */
+#include "config.h"
+
+#include "export/notes.h"
+#include "export/picture.h"
+
+static void html_put_head(const struct picture *picture, FILE *file)
+{
+	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>",
+	      file);
+	picture_put_title(picture, file);
+	fputs("</title>\n<style>\nbody{margin:0;font:12px monospace}\n"
+	      "ul{margin:10px;padding:0;list-style:none;color:#444}\n</style>\n</head>\n<body>\n",
+	      file);
+}
+
+static void html_put_notes(const struct picture *picture, FILE *file)
+{
+	struct notes notes;
+
+	notes_build(picture->snapshot, picture->settings, &notes);
+	fputs("<ul id=\"notes\">\n", file);
+	for (size_t i = 0; i < notes.n; i++) {
+		fputs("<li>", file);
+		picture_put_text(notes.lines[i], file);
+		fputs("</li>\n", file);
+	}
+	fputs("</ul>\n", file);
+}
+
+struct xtop_error *export_html(const struct snapshot *snapshot,
+			       const struct export_settings *settings, FILE *file)
+{
+	struct snapshot copy;
+	struct picture picture;
+	struct xtop_error *error = picture_init(&picture, snapshot, settings, &copy);
+
+	if (error)
+		return error;
+	html_put_head(&picture, file);
+	fputs("<div>\n", file);
+	picture_put(&picture, file);
+	picture_end(file);
+	fputs("</div>\n", file);
+	html_put_notes(&picture, file);
+	fputs("<script>\n", file);
+	error = picture_put_profile(&picture, file);
+	fputs(picture_script, file);
+	fputs("</script>\n</body>\n</html>\n", file);
+	picture_deinit(&picture, &copy);
+	return error;
+}

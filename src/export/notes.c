@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Lines about a profile; see notes.h. doc/FORMATS lists them. Main's thread. */
+#include "config.h"
+
+#include "export/notes.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "xtop/text.h"
+
+static void __attribute__((format(printf, 2, 3))) notes_add(struct notes *notes,
+							    const char *format, ...)
+{
+	char line[NOTES_LINE_BYTES];
+	va_list arguments;
+
+	if (notes->n == NOTES_MAX)
+		return;
+	va_start(arguments, format);
+	vsnprintf(line, sizeof(line), format, arguments);
+	va_end(arguments);
+	text_clean(notes->lines[notes->n], sizeof(notes->lines[0]), line, strlen(line));
+	notes->n++;
+}
+
+static double notes_percent(double part, double whole)
+{
+	return whole > 0 ? 100 * part / whole : 0;
+}
+
+static void notes_add_guest(struct notes *notes, const struct snapshot *snapshot,
+			    const struct export_settings *settings)
+{
+	if (settings->domain)
+		notes_add(notes, "guest: %s%s%s", settings->domain, settings->type ? ", " : "",
+			  settings->type ? settings->type : "");
+	if (snapshot->system[0])
+		notes_add(notes, "system: %s", snapshot->system);
+}
+
+static void notes_add_sampling(struct notes *notes, const struct snapshot *snapshot)
+{
+	const struct sampler_counts *sampler = &snapshot->sampler;
+	uint64_t elapsed_ns = snapshot->started_ns ? snapshot->time_ns - snapshot->started_ns : 0;
+
+	notes_add(notes,
+		  "sampling: %g of %g Hz, %.1f s, guest stopped %.2f %%", sampler->rate_now_hz,
+		  sampler->rate_asked_hz, (double)elapsed_ns / 1e9, 100 * sampler->stopped_share);
+}
+
+/* A sample that is missing or not whole changes what the shares mean. */
+static void notes_add_losses(struct notes *notes, const struct snapshot *snapshot)
+{
+	const struct resolver_counts *resolver = &snapshot->resolver;
+
+	notes_add(notes, "samples: %" PRIu64 ", of %.0f ticks", resolver->samples,
+		  resolver->weight);
+	notes_add(notes,
+		  "lost: %" PRIu64 " ticks, %" PRIu64 " refused, %" PRIu64
+		  " samples unresolved, %" PRIu64 " call chains evicted",
+		  snapshot->sampler.lost, snapshot->sampler.refused, resolver->unresolved,
+		  resolver->evicted_nodes);
+	notes_add(notes, "truncated: %.2f %% of ticks",
+		  notes_percent(resolver->weight_truncated, resolver->weight));
+	notes_add(notes, "without a name: %.2f %% of ticks",
+		  notes_percent(resolver->weight_unknown, resolver->weight));
+}
+
+void notes_build(const struct snapshot *snapshot, const struct export_settings *settings,
+		 struct notes *notes)
+{
+	notes->n = 0;
+	notes_add(notes, "made by: %s", PACKAGE_STRING);
+	notes_add_guest(notes, snapshot, settings);
+	notes_add_sampling(notes, snapshot);
+	notes_add_losses(notes, snapshot);
+	if (settings->filter)
+		notes_add(notes, "filter: %s", filter_text(settings->filter));
+	if (settings->part)
+		notes_add(notes, "only: %s", settings->part);
+	for (size_t i = 0; i < sizeof(snapshot->notes) / sizeof(snapshot->notes[0]); i++)
+		if (snapshot->notes[i][0])
+			notes_add(notes, "note: %s", snapshot->notes[i]);
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The text of `perf script` (doc/FORMATS): a head of comments, then for each sample a line and its
+ * frames, innermost first, and an empty line:
+ *
+ *	nginx 812/815 [001] 86401.203000: 10101010 cpu-clock:
+ *		ffffffff8123abc0 vfs_read+0x0 ([kernel.kallsyms])
+ *		            1139 main+0x0 (nginx)
+ *
+ * The samples come from the log of a replay. Without one there is an entry for each call chain of
+ * the snapshot, one after the other in time; the number behind the time has its weight.
+ */
+#include "config.h"
+
+#include "xtop/export.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "export/notes.h"
+#include "export/stacks.h"
+#include "xtop/build_id.h"
+#include "xtop/cleanup.h"
+#include "xtop/sample_log.h"
+
+struct perf {
+	const struct snapshot *snapshot;
+	const struct export_settings *settings;
+	double ns_per_tick;
+	FILE *file;
+};
+
+/* --- entries ---------------------------------------------------------------------------------- */
+
+static const char *perf_module(const struct frame *frame)
+{
+	if (strcmp(frame->module, "[kernel]") == 0)
+		return "[kernel.kallsyms]"; /* as perf calls it */
+	return *frame->module && frame->kind != FRAME_KIND_THREAD ? frame->module : "[unknown]";
+}
+
+static void perf_put_frame(const struct perf *perf, uint32_t id)
+{
+	const struct frame *frame = frames_get(perf->snapshot->frames, id);
+
+	fprintf(perf->file, "\t%16" PRIx64 " ", frame->address);
+	if (frame->unknown)
+		fputs("[unknown]", perf->file);
+	else
+		fprintf(perf->file, "%s+0x0", frame->name);
+	fprintf(perf->file, " (%s)\n", perf_module(frame));
+}
+
+struct perf_head {
+	const char *name; /* of the thread, or else of the process */
+	uint32_t pid, tid, vcpu;
+	uint64_t time_ns, weight_ns;
+};
+
+/* Microseconds, as perf prints them. */
+static void perf_put_head(const struct perf *perf, const struct perf_head *head)
+{
+	fprintf(perf->file,
+		"%s %" PRIu32 "/%" PRIu32 " [%03" PRIu32 "] %" PRIu64 ".%06" PRIu64 ": %" PRIu64
+		" cpu-clock:\n",
+		head->name, head->pid, head->tid, head->vcpu, head->time_ns / 1000000000,
+		head->time_ns / 1000 % 1000000, head->weight_ns);
+}
+
+static const char *perf_guest(const struct perf *perf)
+{
+	return perf->settings->domain ? perf->settings->domain : "guest";
+}
+
+/* --- a snapshot ------------------------------------------------------------------------------- */
+
+/* The snapshot knows no numbers of processes: each name gets its place in the file, from 1 on. */
+static struct xtop_error *perf_put_snapshot(const struct perf *perf)
+{
+	struct stacks stacks;
+	struct stack stack;
+	struct numbering processes;
+	uint64_t time_ns = 0;
+	struct xtop_error *error = stacks_init(&stacks, perf->snapshot, perf->settings);
+
+	if (error)
+		return error;
+	if (!numbering_init(&processes, perf->snapshot))
+		processes.failed = true;
+	while (!processes.failed && stacks_next(&stacks, &stack)) {
+		uint32_t task = stack.thread != FRAME_NONE ? stack.thread : stack.process;
+		struct perf_head head = {
+			.name = perf_guest(perf),
+			.time_ns = time_ns,
+			.weight_ns = (uint64_t)llround(stack.ticks * perf->ns_per_tick),
+		};
+
+		if (task != FRAME_NONE) {
+			head.name = frames_get(perf->snapshot->frames, task)->name;
+			head.pid = 1 + numbering_get(&processes, stack.process);
+			head.tid = 1 + numbering_get(&processes, task);
+		}
+		time_ns += head.weight_ns;
+		perf_put_head(perf, &head);
+		for (size_t i = stack.n; i > 0; i--)
+			perf_put_frame(perf, stack.frames[i - 1]);
+		fputc('\n', perf->file);
+	}
+	if (processes.failed)
+		error = error_create("no memory to write the text of perf script");
+	numbering_deinit(&processes);
+	stacks_deinit(&stacks);
+	return error;
+}
+
+/* --- a recording ------------------------------------------------------------------------------ */
+
+/* The innermost frame is the first one. *NAMEP: the thread's, or else the process's name. */
+static size_t perf_collect(const struct perf *perf, uint32_t node, uint32_t *chain,
+			   const char **namep, bool *wantedp)
+{
+	const struct sample_log *log = perf->settings->samples;
+	const struct frames *frames = perf->snapshot->frames;
+	struct logged_node at;
+	size_t n = 0;
+
+	*wantedp = !perf->settings->filter;
+	for (; node; node = at.parent) {
+		const struct frame *frame;
+
+		at = sample_log_node(log, node);
+		frame = frames_get(frames, at.frame);
+		*wantedp |= perf->settings->filter &&
+			    filter_matches(perf->settings->filter, frames, at.frame);
+		if (frame->kind != FRAME_KIND_PROCESS && frame->kind != FRAME_KIND_THREAD)
+			chain[n++] = at.frame;
+		else if (!*namep)
+			*namep = frame->name;
+	}
+	return n;
+}
+
+static void perf_put_sample(const struct perf *perf, const struct logged_sample *sample)
+{
+	uint32_t chain[SNAPSHOT_MAX_DEPTH];
+	bool wanted;
+	struct perf_head head = {
+		.pid = sample->pid,
+		.tid = sample->tid,
+		.vcpu = sample->vcpu,
+		.time_ns = sample->time_ns,
+		.weight_ns = (uint64_t)llround(sample->ticks * perf->ns_per_tick),
+	};
+	size_t n = perf_collect(perf, sample->node, chain, &head.name, &wanted);
+
+	if (!wanted)
+		return;
+	if (!head.name)
+		head.name = perf_guest(perf);
+	perf_put_head(perf, &head);
+	for (size_t i = 0; i < n; i++)
+		perf_put_frame(perf, chain[i]);
+	fputc('\n', perf->file);
+}
+
+static void perf_put_recording(const struct perf *perf)
+{
+	size_t n;
+	const struct logged_sample *samples = sample_log_get(perf->settings->samples, &n);
+
+	for (size_t i = 0; i < n; i++)
+		perf_put_sample(perf, &samples[i]);
+}
+
+/* --- the head --------------------------------------------------------------------------------- */
+
+/* One line for each file of code whose build-id is known. */
+static void perf_put_builds(const struct perf *perf)
+{
+	const struct frames *frames = perf->snapshot->frames;
+	_cleanup_free_ bool *seen = calloc(FRAMES_MAX_BUILDS + 1, sizeof(*seen));
+
+	for (uint32_t id = 0; seen && id < perf->snapshot->n_frames; id++) {
+		const struct frame *frame = frames_get(frames, id);
+		char text[BUILD_ID_TEXT_BYTES];
+
+		if (!frame->build || seen[frame->build])
+			continue;
+		seen[frame->build] = true;
+		build_id_to_text(frames_get_build(frames, frame), text);
+		fprintf(perf->file, "# build-id: %s %s\n", text, perf_module(frame));
+	}
+}
+
+/* The first line is that of perf script --header: readers know the format by it. */
+static void perf_put_comments(const struct perf *perf)
+{
+	struct notes notes;
+
+	notes_build(perf->snapshot, perf->settings, &notes);
+	fputs("# ========\n", perf->file);
+	for (size_t i = 0; i < notes.n; i++)
+		fprintf(perf->file, "# %s\n", notes.lines[i]);
+	if (perf->settings->samples && sample_log_lost(perf->settings->samples))
+		fprintf(perf->file, "# left out: %" PRIu64 " samples, beyond what is kept\n",
+			sample_log_lost(perf->settings->samples));
+	perf_put_builds(perf);
+	fputs("# ========\n#\n", perf->file);
+}
+
+struct xtop_error *export_perf(const struct snapshot *snapshot,
+			       const struct export_settings *settings, FILE *file)
+{
+	const struct perf perf = { .snapshot = snapshot,
+				   .settings = settings,
+				   .ns_per_tick = stacks_ns_per_tick(snapshot),
+				   .file = file };
+
+	perf_put_comments(&perf);
+	if (!settings->samples)
+		return perf_put_snapshot(&perf);
+	perf_put_recording(&perf);
+	return NULL;
+}

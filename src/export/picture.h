@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A flame graph as an element <svg id="flame">, and the profile from which the script
+ * flame_graph.js draws another one in its place. svg.c and html.c put files around both. The
+ * picture alone is what a browser without scripts shows: it has the widest cells only, each with a
+ * tooltip.
+ */
+#ifndef EXPORT_PICTURE_H
+#define EXPORT_PICTURE_H
+
+#include "export/stacks.h"
+#include "xtop/flame.h"
+
+struct picture {
+	const struct snapshot *snapshot;
+	const struct export_settings *settings;
+	struct flame flame;
+	double whole; /* ticks */
+};
+
+/* COPY: SNAPSHOT with the nodes that the filter leaves; it outlives the picture. */
+struct xtop_error *picture_init(struct picture *picture, const struct snapshot *snapshot,
+				const struct export_settings *settings, struct snapshot *copy);
+void picture_deinit(struct picture *picture, struct snapshot *copy);
+
+/* The style sheet of the picture and of what the script makes. */
+extern const char picture_style[];
+/* The text of flame_graph.js. */
+extern const char picture_script[];
+/* <svg ...>...</svg>, with LAST just before its end; NULL: nothing. */
+void picture_put(const struct picture *picture, FILE *file);
+void picture_end(FILE *file);
+/* "const profile = {...};" Safe in HTML and in CDATA: it has no '<', '>' and '&'. */
+struct xtop_error *picture_put_profile(const struct picture *picture, FILE *file);
+/* TEXT with the characters escaped that mean something in HTML and XML. */
+void picture_put_text(const char *text, FILE *file);
+/* "web01, PVH: 12.3 s of CPU time" */
+void picture_put_title(const struct picture *picture, FILE *file);
+
+#endif

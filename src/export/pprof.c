@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * pprof (doc/FORMATS): Protocol Buffers in gzip, by nanopb and zlib. pprof_fields.h has the schema.
+ *
+ * Messages are written as they come, and no message is kept: Sample, Location, Function, Mapping,
+ * strings. A sample needs only the numbers of what comes later, so a number is given when something
+ * is first met. That is why nanopb's streams, tags and varints are used here without its generator,
+ * which makes code that wants a whole Profile in memory.
+ */
+#include "config.h"
+
+#include "xtop/export.h"
+
+#include <math.h>
+#ifdef HAVE_NANOPB_FOLDER
+#include <nanopb/pb_encode.h>
+#else
+#include <pb_encode.h>
+#endif
+#include <stdlib.h>
+#include <string.h>
+
+#include "export/gzip.h"
+#include "export/notes.h"
+#include "export/stacks.h"
+#include "xtop/build_id.h"
+#include "xtop/hash.h"
+#include "xtop/pprof_fields.h"
+#include "xtop/vector.h"
+
+/* Any message but the Profile: a tag and a varint take at most 16 bytes. */
+#define PPROF_MESSAGE_BYTES (16 * (SNAPSHOT_MAX_DEPTH + 64))
+
+struct pprof_string {
+	const char *text;
+	uint64_t address; /* TEXT NULL: "0xADDR" */
+};
+
+/* A file of code. Its id is its place in the array and 1. */
+struct pprof_file {
+	const struct frame *frame; /* has its module and build-id */
+	uint64_t start, limit;     /* of all locations in it */
+};
+
+struct pprof {
+	const struct snapshot *snapshot;
+	double ns_per_tick;
+	struct gzip *gzip;
+	pb_ostream_t profile; /* into GZIP */
+	uint8_t message[PPROF_MESSAGE_BYTES];
+	uint64_t numbers[SNAPSHOT_MAX_DEPTH + NOTES_MAX];
+	bool failed; /* out of memory */
+
+	struct pprof_string *strings;
+	size_t n_strings, strings_capacity;
+	struct pprof_file *mappings;
+	size_t n_mappings, mappings_capacity;
+	struct hash_table mapping_index;
+	struct numbering locations; /* ids are one higher; a function has the id of its location */
+	uint32_t *labels;    /* by frame of a process or thread: its string; 0: not met yet */
+};
+
+/* --- strings ---------------------------------------------------------------------------------- */
+
+static uint64_t pprof_add_string(struct pprof *pprof, const char *text, uint64_t address)
+{
+	if (text && !*text)
+		return 0;
+	if (!vector_reserve(pprof->strings, pprof->strings_capacity, pprof->n_strings + 1)) {
+		pprof->failed = true;
+		return 0;
+	}
+	pprof->strings[pprof->n_strings] = (struct pprof_string){ text, address };
+	return ++pprof->n_strings; /* number 0 is not in the array */
+}
+
+static uint64_t pprof_add_text(struct pprof *pprof, const char *text)
+{
+	return pprof_add_string(pprof, text, 0);
+}
+
+static void pprof_put_bytes(struct pprof *pprof, uint32_t field, const void *bytes, size_t n)
+{
+	pb_encode_tag(&pprof->profile, PB_WT_STRING, field);
+	pb_encode_string(&pprof->profile, bytes, n);
+}
+
+static void pprof_put_strings(struct pprof *pprof)
+{
+	char buffer[FRAME_TEXT_BYTES];
+
+	pprof_put_bytes(pprof, PPROF_PROFILE_STRING_TABLE, "", 0);
+	for (size_t i = 0; i < pprof->n_strings; i++) {
+		const struct pprof_string *string = &pprof->strings[i];
+		const struct frame unnamed = { .unknown = true, .address = string->address };
+		const char *text =
+			string->text ? string->text : frame_text(&unnamed, true, buffer);
+
+		pprof_put_bytes(pprof, PPROF_PROFILE_STRING_TABLE, text, strlen(text));
+	}
+}
+
+/* --- messages --------------------------------------------------------------------------------- */
+
+static pb_ostream_t pprof_begin(struct pprof *pprof)
+{
+	return pb_ostream_from_buffer(pprof->message, sizeof(pprof->message));
+}
+
+static void pprof_end(struct pprof *pprof, const pb_ostream_t *message, uint32_t field)
+{
+	pprof_put_bytes(pprof, field, pprof->message, message->bytes_written);
+}
+
+/* Protocol Buffers leave zeroes out. */
+static void pprof_put_number(pb_ostream_t *stream, uint32_t field, uint64_t value)
+{
+	if (!value)
+		return;
+	pb_encode_tag(stream, PB_WT_VARINT, field);
+	pb_encode_varint(stream, value);
+}
+
+static void pprof_put_numbers(pb_ostream_t *stream, uint32_t field, const uint64_t *values,
+			      size_t n)
+{
+	pb_ostream_t size = PB_OSTREAM_SIZING;
+
+	for (size_t i = 0; i < n; i++)
+		pb_encode_varint(&size, values[i]);
+	pb_encode_tag(stream, PB_WT_STRING, field);
+	pb_encode_varint(stream, size.bytes_written);
+	for (size_t i = 0; i < n; i++)
+		pb_encode_varint(stream, values[i]);
+}
+
+/* A message of two numbers at most, within another. */
+static void pprof_put_pair(pb_ostream_t *stream, uint32_t field, uint32_t first,
+			   uint64_t first_value, uint32_t second, uint64_t second_value)
+{
+	uint8_t bytes[32];
+	pb_ostream_t pair = pb_ostream_from_buffer(bytes, sizeof(bytes));
+
+	pprof_put_number(&pair, first, first_value);
+	pprof_put_number(&pair, second, second_value);
+	pb_encode_tag(stream, PB_WT_STRING, field);
+	pb_encode_string(stream, bytes, pair.bytes_written);
+}
+
+/* --- files of code ---------------------------------------------------------------------------- */
+
+struct pprof_file_key {
+	const struct pprof *pprof;
+	const struct frame *frame;
+};
+
+static bool pprof_is_mapping(const void *context, uint32_t index)
+{
+	const struct pprof_file_key *key = context;
+	const struct frame *frame = key->pprof->mappings[index].frame;
+
+	return frame->build == key->frame->build && strcmp(frame->module, key->frame->module) == 0;
+}
+
+/* The id of the mapping of FRAME's file. 0: no file is known. */
+static uint64_t pprof_find_mapping(struct pprof *pprof, const struct frame *frame)
+{
+	const struct pprof_file_key key = { pprof, frame };
+	uint64_t hash = hash_bytes(frame->build, frame->module, strlen(frame->module));
+	struct pprof_file *mapping;
+	uint32_t index;
+
+	if (!*frame->module || frame->kind == FRAME_KIND_THREAD)
+		return 0;
+	index = hash_table_find(&pprof->mapping_index, hash, pprof_is_mapping, &key);
+	if (index == HASH_NONE) {
+		index = (uint32_t)pprof->n_mappings;
+		if (!vector_reserve(pprof->mappings, pprof->mappings_capacity, index + 1) ||
+		    !hash_table_add(&pprof->mapping_index, hash, index)) {
+			pprof->failed = true;
+			return 0;
+		}
+		pprof->mappings[pprof->n_mappings++] =
+			(struct pprof_file){ frame, frame->address, frame->address };
+	}
+	mapping = &pprof->mappings[index];
+	if (frame->address < mapping->start)
+		mapping->start = frame->address;
+	if (frame->address >= mapping->limit)
+		mapping->limit = frame->address + 1;
+	return index + 1;
+}
+
+static uint64_t pprof_add_build_id(struct pprof *pprof, const struct frame *frame, char *text)
+{
+	const struct build_id *build = frames_get_build(pprof->snapshot->frames, frame);
+
+	build_id_to_text(build, text);
+	return pprof_add_text(pprof, text);
+}
+
+/* A viewer must not look for names itself: it would look on the machine that it runs on. */
+static void pprof_put_mappings(struct pprof *pprof, char (*build_ids)[BUILD_ID_TEXT_BYTES])
+{
+	for (size_t i = 0; i < pprof->n_mappings; i++) {
+		const struct pprof_file *mapping = &pprof->mappings[i];
+		pb_ostream_t message = pprof_begin(pprof);
+
+		pprof_put_number(&message, PPROF_MAPPING_ID, i + 1);
+		pprof_put_number(&message, PPROF_MAPPING_START, mapping->start);
+		pprof_put_number(&message, PPROF_MAPPING_LIMIT, mapping->limit);
+		pprof_put_number(&message, PPROF_MAPPING_FILENAME,
+				 pprof_add_text(pprof, mapping->frame->module));
+		pprof_put_number(&message, PPROF_MAPPING_BUILD_ID,
+				 pprof_add_build_id(pprof, mapping->frame, build_ids[i]));
+		pprof_put_number(&message, PPROF_MAPPING_HAS_FUNCTIONS, true);
+		pprof_end(pprof, &message, PPROF_PROFILE_MAPPING);
+	}
+}
+
+/* --- functions -------------------------------------------------------------------------------- */
+
+/* A frame is a function: both have the same id. Where lines are known, they go into the Line. */
+static void pprof_put_location(struct pprof *pprof, uint64_t id, const struct frame *frame)
+{
+	pb_ostream_t message = pprof_begin(pprof);
+
+	pprof_put_number(&message, PPROF_LOCATION_ID, id);
+	pprof_put_number(&message, PPROF_LOCATION_MAPPING_ID, pprof_find_mapping(pprof, frame));
+	pprof_put_number(&message, PPROF_LOCATION_ADDRESS, frame->address);
+	pprof_put_pair(&message, PPROF_LOCATION_LINE, PPROF_LINE_FUNCTION_ID, id, PPROF_LINE_LINE,
+		       0);
+	pprof_end(pprof, &message, PPROF_PROFILE_LOCATION);
+}
+
+static void pprof_put_function(struct pprof *pprof, uint64_t id, const struct frame *frame)
+{
+	bool by_address = frame->unknown && frame->address;
+	pb_ostream_t message = pprof_begin(pprof);
+
+	pprof_put_number(&message, PPROF_FUNCTION_ID, id);
+	pprof_put_number(&message, PPROF_FUNCTION_NAME,
+			 pprof_add_string(pprof, by_address ? NULL : frame->name, frame->address));
+	if (!by_address && frame->raw_name != frame->name)
+		pprof_put_number(&message, PPROF_FUNCTION_SYSTEM_NAME,
+				 pprof_add_text(pprof, frame->raw_name));
+	pprof_end(pprof, &message, PPROF_PROFILE_FUNCTION);
+}
+
+static void pprof_put_functions(struct pprof *pprof)
+{
+	for (size_t i = 0; i < pprof->locations.n && !pprof->failed; i++) {
+		const struct frame *frame =
+			frames_get(pprof->snapshot->frames, pprof->locations.frames[i]);
+
+		pprof_put_location(pprof, i + 1, frame);
+		pprof_put_function(pprof, i + 1, frame);
+	}
+}
+
+/* --- samples ---------------------------------------------------------------------------------- */
+
+static void pprof_put_label(struct pprof *pprof, pb_ostream_t *message, uint64_t key,
+			    uint32_t frame)
+{
+	uint32_t *text;
+
+	if (frame == FRAME_NONE)
+		return;
+	text = &pprof->labels[frame];
+	if (!*text)
+		*text = (uint32_t)pprof_add_text(
+			pprof, frames_get(pprof->snapshot->frames, frame)->name);
+	pprof_put_pair(message, PPROF_SAMPLE_LABEL, PPROF_LABEL_KEY, key, PPROF_LABEL_STR, *text);
+}
+
+static void pprof_put_sample(struct pprof *pprof, const struct stack *stack, uint64_t process,
+			     uint64_t thread)
+{
+	const uint64_t values[] = { stack->samples,
+				    (uint64_t)llround(stack->ticks * pprof->ns_per_tick) };
+	pb_ostream_t message = pprof_begin(pprof);
+
+	for (size_t i = 0; i < stack->n; i++)
+		pprof->numbers[i] =
+			1 + numbering_get(&pprof->locations, stack->frames[stack->n - 1 - i]);
+	pprof_put_numbers(&message, PPROF_SAMPLE_LOCATION_ID, pprof->numbers, stack->n);
+	pprof_put_numbers(&message, PPROF_SAMPLE_VALUE, values, 2);
+	pprof_put_label(pprof, &message, process, stack->process);
+	pprof_put_label(pprof, &message, thread, stack->thread);
+	pprof_end(pprof, &message, PPROF_PROFILE_SAMPLE);
+}
+
+static void pprof_put_samples(struct pprof *pprof, struct stacks *stacks)
+{
+	uint64_t process = pprof_add_text(pprof, "process"),
+		 thread = pprof_add_text(pprof, "thread");
+	struct stack stack;
+
+	while (!pprof->failed && stacks_next(stacks, &stack))
+		pprof_put_sample(pprof, &stack, process, thread);
+}
+
+/* --- the profile ------------------------------------------------------------------------------ */
+
+/* Samples count how much there is to go by; the time has the weights, so it is the default. */
+static void pprof_put_head(struct pprof *pprof, const struct export_settings *settings,
+			   const struct notes *notes)
+{
+	const struct snapshot *snapshot = pprof->snapshot;
+	uint64_t cpu = pprof_add_text(pprof, "cpu"), ns = pprof_add_text(pprof, "nanoseconds");
+
+	pprof_put_pair(&pprof->profile, PPROF_PROFILE_SAMPLE_TYPE, PPROF_VALUE_TYPE_TYPE,
+		       pprof_add_text(pprof, "samples"), PPROF_VALUE_TYPE_UNIT,
+		       pprof_add_text(pprof, "count"));
+	pprof_put_pair(&pprof->profile, PPROF_PROFILE_SAMPLE_TYPE, PPROF_VALUE_TYPE_TYPE, cpu,
+		       PPROF_VALUE_TYPE_UNIT, ns);
+	pprof_put_pair(&pprof->profile, PPROF_PROFILE_PERIOD_TYPE, PPROF_VALUE_TYPE_TYPE, cpu,
+		       PPROF_VALUE_TYPE_UNIT, ns);
+	pprof_put_number(&pprof->profile, PPROF_PROFILE_PERIOD,
+			 (uint64_t)llround(pprof->ns_per_tick));
+	pprof_put_number(&pprof->profile, PPROF_PROFILE_DEFAULT_SAMPLE_TYPE, cpu);
+	pprof_put_number(&pprof->profile, PPROF_PROFILE_TIME_NANOS, settings->wall_ns);
+	if (snapshot->started_ns)
+		pprof_put_number(&pprof->profile, PPROF_PROFILE_DURATION_NANOS,
+				 snapshot->time_ns - snapshot->started_ns);
+	for (size_t i = 0; i < notes->n; i++)
+		pprof->numbers[i] = pprof_add_text(pprof, notes->lines[i]);
+	pprof_put_numbers(&pprof->profile, PPROF_PROFILE_COMMENT, pprof->numbers, notes->n);
+}
+
+/* Called by nanopb. */
+static bool pprof_write(pb_ostream_t *stream, const pb_byte_t *bytes, size_t n)
+{
+	gzip_write(stream->state, bytes, n);
+	return true;
+}
+
+static bool pprof_put(struct pprof *pprof, const struct export_settings *settings,
+		      struct stacks *stacks)
+{
+	struct notes notes;
+	char(*build_ids)[BUILD_ID_TEXT_BYTES];
+
+	notes_build(pprof->snapshot, settings, &notes);
+	pprof_put_head(pprof, settings, &notes);
+	pprof_put_samples(pprof, stacks);
+	pprof_put_functions(pprof);
+	build_ids = calloc(pprof->n_mappings + 1, sizeof(*build_ids));
+	if (pprof->failed || !build_ids) {
+		free(build_ids);
+		return false;
+	}
+	pprof_put_mappings(pprof, build_ids);
+	pprof_put_strings(pprof);
+	free(build_ids);
+	return !pprof->failed && !pprof->locations.failed;
+}
+
+static bool pprof_init(struct pprof *pprof, const struct snapshot *snapshot, FILE *file)
+{
+	pprof->snapshot = snapshot;
+	pprof->ns_per_tick = stacks_ns_per_tick(snapshot);
+	pprof->labels = calloc(snapshot->n_frames, sizeof(*pprof->labels));
+	pprof->gzip = malloc(sizeof(*pprof->gzip));
+	if (!numbering_init(&pprof->locations, snapshot) || !pprof->labels || !pprof->gzip ||
+	    !gzip_init(pprof->gzip, file))
+		return false;
+	pprof->profile = (pb_ostream_t){
+		.callback = pprof_write, .state = pprof->gzip, .max_size = SIZE_MAX
+	};
+	return true;
+}
+
+static void pprof_destroy(struct pprof *pprof)
+{
+	if (!pprof)
+		return;
+	hash_table_deinit(&pprof->mapping_index);
+	free(pprof->mappings);
+	free(pprof->strings);
+	numbering_deinit(&pprof->locations);
+	free(pprof->labels);
+	free(pprof->gzip);
+	free(pprof);
+}
+
+struct xtop_error *export_pprof(const struct snapshot *snapshot,
+				const struct export_settings *settings, FILE *file)
+{
+	struct pprof *pprof = calloc(1, sizeof(*pprof));
+	struct stacks stacks;
+	struct xtop_error *error = NULL;
+	bool ok = pprof && pprof_init(pprof, snapshot, file);
+
+	if (ok)
+		error = stacks_init(&stacks, snapshot, settings);
+	if (ok && !error) {
+		ok = pprof_put(pprof, settings, &stacks);
+		stacks_deinit(&stacks);
+	}
+	if (pprof && pprof->profile.callback)
+		gzip_deinit(pprof->gzip);
+	pprof_destroy(pprof);
+	return ok || error ? error : error_create("no memory to write a pprof file");
+}

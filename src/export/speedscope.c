@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * speedscope's file format (doc/FORMATS): one JSON object with one profile of the type "sampled".
+ * It is written as it comes. A JSON library such as jansson would first build the whole object: 2
+ * million integers for 100,000 stacks of 20 functions, some 100 MB.
+ */
+#include "config.h"
+
+#include "xtop/export.h"
+
+#include <math.h>
+
+#include "export/json.h"
+#include "export/notes.h"
+#include "export/stacks.h"
+#include "xtop/build_id.h"
+
+struct speedscope {
+	struct json json;
+	const struct snapshot *snapshot;
+	const struct export_settings *settings;
+	struct numbering numbers;
+};
+
+/* --- stacks ----------------------------------------------------------------------------------- */
+
+static struct xtop_error *speedscope_put_samples(struct speedscope *speedscope)
+{
+	struct stacks stacks;
+	struct stack stack;
+	struct xtop_error *error =
+		stacks_init(&stacks, speedscope->snapshot, speedscope->settings);
+
+	if (error)
+		return error;
+	json_open(&speedscope->json, "samples", '[');
+	while (stacks_next(&stacks, &stack)) {
+		json_open(&speedscope->json, NULL, '[');
+		for (size_t i = 0; i < stack.n_whole; i++)
+			json_u64(&speedscope->json, NULL,
+				 numbering_get(&speedscope->numbers, stack.whole[i]));
+		json_close(&speedscope->json, ']');
+	}
+	json_close(&speedscope->json, ']');
+	stacks_deinit(&stacks);
+	return NULL;
+}
+
+/* *SUMP: of all weights. */
+static struct xtop_error *speedscope_put_weights(struct speedscope *speedscope, uint64_t *sump)
+{
+	double ns_per_tick = stacks_ns_per_tick(speedscope->snapshot);
+	struct stacks stacks;
+	struct stack stack;
+	struct xtop_error *error =
+		stacks_init(&stacks, speedscope->snapshot, speedscope->settings);
+
+	if (error)
+		return error;
+	*sump = 0;
+	json_open(&speedscope->json, "weights", '[');
+	while (stacks_next(&stacks, &stack)) {
+		uint64_t ns = (uint64_t)llround(stack.ticks * ns_per_tick);
+
+		*sump += ns;
+		json_u64(&speedscope->json, NULL, ns);
+	}
+	json_close(&speedscope->json, ']');
+	stacks_deinit(&stacks);
+	return NULL;
+}
+
+static struct xtop_error *speedscope_put_profile(struct speedscope *speedscope)
+{
+	struct json *json = &speedscope->json;
+	struct xtop_error *error;
+	uint64_t sum = 0;
+
+	json_open(json, NULL, '{');
+	json_string(json, "type", "sampled");
+	json_string(json, "name", speedscope->settings->domain);
+	json_string(json, "unit", "nanoseconds");
+	error = speedscope_put_samples(speedscope);
+	if (!error)
+		error = speedscope_put_weights(speedscope, &sum);
+	json_u64(json, "startValue", 0);
+	json_u64(json, "endValue", sum);
+	json_close(json, '}');
+	return error;
+}
+
+/* --- what the stacks are made of -------------------------------------------------------------- */
+
+/* "file" is the module, as a file of source is not known. "line" would go here. */
+static void speedscope_put_frames(struct speedscope *speedscope)
+{
+	const struct frames *frames = speedscope->snapshot->frames;
+	struct json *json = &speedscope->json;
+
+	json_open(json, "frames", '[');
+	for (size_t i = 0; i < speedscope->numbers.n; i++) {
+		const struct frame *frame = frames_get(frames, speedscope->numbers.frames[i]);
+		const struct build_id *build = frames_get_build(frames, frame);
+		char text[FRAME_TEXT_BYTES], build_id[BUILD_ID_TEXT_BYTES];
+
+		json_open(json, NULL, '{');
+		json_string(json, "name", frame_text(frame, speedscope->settings->addresses, text));
+		if (*frame->module)
+			json_string(json, "file", frame->module);
+		build_id_to_text(build, build_id);
+		if (build)
+			json_string(json, "build_id", build_id);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void speedscope_put_notes(struct speedscope *speedscope)
+{
+	struct notes notes;
+
+	notes_build(speedscope->snapshot, speedscope->settings, &notes);
+	json_open(&speedscope->json, "notes", '[');
+	for (size_t i = 0; i < notes.n; i++)
+		json_string(&speedscope->json, NULL, notes.lines[i]);
+	json_close(&speedscope->json, ']');
+}
+
+static struct xtop_error *speedscope_put(struct speedscope *speedscope)
+{
+	struct json *json = &speedscope->json;
+	struct xtop_error *error;
+
+	json_open(json, NULL, '{');
+	json_string(json, "$schema", "https://www.speedscope.app/file-format-schema.json");
+	json_string(json, "exporter", PACKAGE_STRING);
+	json_string(json, "name", speedscope->settings->domain);
+	json_u64(json, "activeProfileIndex", 0);
+	speedscope_put_notes(speedscope);
+	json_open(json, "profiles", '[');
+	error = speedscope_put_profile(speedscope);
+	json_close(json, ']');
+	json_open(json, "shared", '{');
+	speedscope_put_frames(speedscope);
+	json_close(json, '}');
+	json_close(json, '}');
+	fputc('\n', json->file);
+	return error;
+}
+
+struct xtop_error *export_speedscope(const struct snapshot *snapshot,
+				     const struct export_settings *settings, FILE *file)
+{
+	struct speedscope speedscope = { .json = { .file = file, .compact = true },
+					 .snapshot = snapshot,
+					 .settings = settings };
+	struct xtop_error *error = NULL;
+
+	if (numbering_init(&speedscope.numbers, snapshot))
+		error = speedscope_put(&speedscope);
+	else
+		speedscope.numbers.failed = true;
+	if (!error && speedscope.numbers.failed)
+		error = error_create("no memory to write a speedscope file");
+	numbering_deinit(&speedscope.numbers);
+	return error;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Walks the stacks of a snapshot; see stacks.h. Main's thread. */
+#include "config.h"
+
+#include "export/stacks.h"
+
+#include "xtop/vector.h"
+
+struct xtop_error *stacks_init(struct stacks *stacks, const struct snapshot *snapshot,
+			       const struct export_settings *settings)
+{
+	stacks->snapshot = snapshot;
+	stacks->addresses = settings->addresses;
+	stacks->copy = NULL;
+	stacks->next = 1;
+	return filter_nodes(settings->filter, snapshot, &stacks->copy, &stacks->nodes);
+}
+
+void stacks_deinit(struct stacks *stacks)
+{
+	free(stacks->copy);
+}
+
+static enum frame_kind stacks_kind(const struct stacks *stacks, size_t depth)
+{
+	return frames_get(stacks->snapshot->frames, stacks->path[depth])->kind;
+}
+
+/* The path of N frames, process and thread apart. */
+static void stacks_split(const struct stacks *stacks, size_t n, struct stack *stack)
+{
+	size_t from = 0;
+
+	stack->process = stack->thread = FRAME_NONE;
+	if (stacks_kind(stacks, from) == FRAME_KIND_PROCESS)
+		stack->process = stacks->path[from++];
+	if (from < n && stacks_kind(stacks, from) == FRAME_KIND_THREAD)
+		stack->thread = stacks->path[from++];
+	from -= from == n;
+	stack->frames = stacks->path + from;
+	stack->n = n - from;
+	stack->whole = stacks->path;
+	stack->n_whole = n;
+}
+
+/* In pre-order a node's path is what the nodes before it left there, and its own frame. */
+bool stacks_next(struct stacks *stacks, struct stack *stack)
+{
+	while (stacks->next < stacks->snapshot->n_nodes) {
+		const struct snapshot_node *node = &stacks->nodes[stacks->next++];
+		const struct frame *frame = frames_get(stacks->snapshot->frames, node->frame);
+
+		stacks->path[node->depth - 1] = stacks->addresses ? node->frame : frame->group;
+		if (!(node->self_ticks > 0))
+			continue;
+		stacks_split(stacks, node->depth, stack);
+		stack->samples = node->self_total;
+		stack->ticks = node->self_ticks;
+		return true;
+	}
+	return false;
+}
+
+/* --- numbers ---------------------------------------------------------------------------------- */
+
+bool numbering_init(struct numbering *numbering, const struct snapshot *snapshot)
+{
+	*numbering = (struct numbering){ 0 };
+	numbering->numbers = calloc(snapshot->n_frames, sizeof(*numbering->numbers));
+	return numbering->numbers;
+}
+
+void numbering_deinit(struct numbering *numbering)
+{
+	free(numbering->numbers);
+	free(numbering->frames);
+}
+
+uint32_t numbering_get(struct numbering *numbering, uint32_t frame)
+{
+	uint32_t *number = &numbering->numbers[frame];
+
+	if (*number)
+		return *number - 1;
+	if (!vector_reserve(numbering->frames, numbering->capacity, numbering->n + 1)) {
+		numbering->failed = true;
+		return 0;
+	}
+	numbering->frames[numbering->n++] = frame;
+	*number = (uint32_t)numbering->n;
+	return *number - 1;
+}

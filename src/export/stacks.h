@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The stacks of a snapshot that have weight, one after the other, as most formats want them. */
+#ifndef EXPORT_STACKS_H
+#define EXPORT_STACKS_H
+
+#include "xtop/export.h"
+
+/*
+ * Ids of frames. Without addresses all unnamed frames of a kind and module have one id. Where
+ * nothing but a process is known, that process stands in FRAMES.
+ */
+struct stack {
+	uint32_t process, thread; /* FRAME_NONE: none */
+	const uint32_t *frames;   /* outermost first: functions and marks */
+	const uint32_t *whole;    /* the same behind process and thread */
+	size_t n, n_whole;
+	uint64_t samples;
+	double ticks; /* since start or reset */
+};
+
+struct stacks {
+	const struct snapshot *snapshot;
+	const struct snapshot_node *nodes;
+	struct snapshot_node *copy; /* of the nodes, as the filter leaves them; NULL: no filter */
+	bool addresses;
+	size_t next; /* node */
+	uint32_t path[SNAPSHOT_MAX_DEPTH + 1]; /* by depth, the root left out */
+};
+
+struct xtop_error *stacks_init(struct stacks *stacks, const struct snapshot *snapshot,
+			       const struct export_settings *settings);
+void stacks_deinit(struct stacks *stacks);
+/* False: there are no more. *STACK lives until the next call. The same stack may come twice. */
+bool stacks_next(struct stacks *stacks, struct stack *stack);
+
+/* Numbers for the frames that a file has, from 0 on, in the order in which they are asked for. */
+struct numbering {
+	uint32_t *numbers; /* by frame: the number and 1; 0: none yet */
+	uint32_t *frames;  /* by number */
+	size_t n, capacity;
+	bool failed;       /* out of memory: some frames have another's number */
+};
+
+bool numbering_init(struct numbering *numbering, const struct snapshot *snapshot);
+void numbering_deinit(struct numbering *numbering);
+uint32_t numbering_get(struct numbering *numbering, uint32_t frame);
+
+/* How long a tick is: 1 s where nobody knows the rate. In a snapshot of a run it is known. */
+static inline double stacks_ns_per_tick(const struct snapshot *snapshot)
+{
+	return 1e9 / (snapshot->sampler.rate_asked_hz > 0 ? snapshot->sampler.rate_asked_hz : 1);
+}
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The table of batch mode as one JSON object on one line, for scripts (doc/FORMATS, and the schema
+ * doc/table.schema.json). It says what table.c prints, without rounding. Main's thread.
+ */
+#include "config.h"
+
+#include "xtop/export.h"
+
+#include "export/json.h"
+
+#define TABLE_JSON_VERSION 1
+
+static double table_percent(double part, double whole)
+{
+	return whole > 0 ? 100 * part / whole : 0;
+}
+
+static const char *table_kind(enum frame_kind kind)
+{
+	switch (kind) {
+	case FRAME_KIND_KERNEL:
+		return "kernel";
+	case FRAME_KIND_USERLAND:
+		return "user";
+	case FRAME_KIND_FUNCTION:
+		return "function";
+	case FRAME_KIND_MARK:
+	case FRAME_KIND_ROOT:
+	case FRAME_KIND_PROCESS:
+	case FRAME_KIND_THREAD:
+		break;
+	}
+	return "mark";
+}
+
+
+static void table_put_row(struct json *json, const struct column_context *context,
+			  const struct function_row *row)
+{
+	const struct frames *frames = context->snapshot->frames;
+	const struct frame *frame = frames_get(frames, row->frame);
+	const struct weights *whole = &context->table->whole;
+	char address[FRAME_TEXT_BYTES];
+
+	json_open(json, NULL, '{');
+	json_double(json, "children",
+		    context->totals
+			    ? table_percent(row->weights.children_ticks, whole->children_ticks)
+			    : table_percent(row->weights.children_live, whole->children_live));
+	json_double(json, "self",
+		    context->totals
+			    ? table_percent(row->weights.self_ticks, whole->children_ticks)
+			    : table_percent(row->weights.self_live, whole->children_live));
+	json_u64(json, "samples", row->weights.children_total);
+	json_string(json, "symbol", frame_text(frame, context->addresses, address));
+	json_string(json, "kind", table_kind(frame->kind));
+	json_string(json, "module", frame->module);
+	json_string(json, "process",
+		    row->process == FRAME_NONE ? "" : frames_get(frames, row->process)->name);
+	json_u64(json, "processes", row->n_processes);
+	json_close(json, '}');
+}
+
+static void table_put_head(struct json *json, const struct snapshot *snapshot,
+			   const struct table_options *options)
+{
+	const struct sampler_counts *sampler = &snapshot->sampler;
+	const struct resolver_counts *resolver = &snapshot->resolver;
+	uint64_t elapsed_ns = snapshot->started_ns ? snapshot->time_ns - snapshot->started_ns : 0;
+
+	json_u64(json, "version", TABLE_JSON_VERSION);
+	json_string(json, "title", options->title);
+	json_u64(json, "samples", resolver->samples);
+	json_double(json, "elapsed_s", (double)elapsed_ns / 1e9);
+	json_double(json, "rate_asked_hz", sampler->rate_asked_hz);
+	json_double(json, "rate_reached_hz",
+		    sampler->elapsed_ns
+			    ? (double)sampler->samples * 1e9 / (double)sampler->elapsed_ns
+			    : 0);
+	json_double(json, "stopped", 100 * sampler->stopped_share);
+	json_u64(json, "lost", sampler->lost);
+	json_u64(json, "refused", sampler->refused);
+	json_double(json, "unknown", table_percent(resolver->weight_unknown, resolver->weight));
+	json_double(json, "truncated", table_percent(resolver->weight_truncated, resolver->weight));
+	json_string(json, "filter", options->filter ? filter_text(options->filter) : "");
+	json_string(json, "sort", options->sort->name);
+}
+
+struct xtop_error *export_table_json(const struct snapshot *snapshot,
+				     const struct table_options *options, FILE *file)
+{
+	struct json json = { .file = file, .compact = true };
+	struct function_table table;
+	struct column_context context = { .snapshot = snapshot,
+					  .table = &table,
+					  .truncated_last = true,
+					  .totals = options->totals,
+					  .addresses = options->addresses };
+	struct xtop_error *error =
+		functions_build(snapshot, options->filter, options->addresses, &table);
+	size_t n_rows;
+
+	if (error)
+		return error;
+	columns_sort(&context, options->sort, table.rows, table.n);
+	n_rows = options->max_rows && options->max_rows < table.n ? options->max_rows : table.n;
+	json_open(&json, NULL, '{');
+	table_put_head(&json, snapshot, options);
+	json_open(&json, "functions", '[');
+	for (size_t i = 0; i < n_rows; i++)
+		table_put_row(&json, &context, &table.rows[i]);
+	json_close(&json, ']');
+	json_close(&json, '}');
+	putc('\n', file);
+	functions_deinit(&table);
+	return NULL;
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Folded stacks (doc/FORMATS §1), as xtop writes them, and as the stackcollapse scripts of
+ * FlameGraph and inferno do:
+ *
+ *	httpd;entry_SYSCALL_64_[k];do_syscall_64_[k];vfs_read_[k] 412
+ *
+ *	line = function *( ";" function ) " " count
+ *
+ * The scripts may mark a function: "_[k]" is the kernel's, "_[i]" was inlined, "_[j]" was compiled
+ * by a JIT. A count may have a fraction. Empty lines and those that begin with "#" say nothing.
+ *
+ * The first name of a stack may be the process: perf's scripts write it so, and xtop for guests
+ * that have processes. Nothing in the file says so. But processes run the same code: "_start", the
+ * kernel's entry. So the first names are processes if at least half of them have a second name in
+ * common with another one. The outermost functions of a program, or of a unikernel, hardly ever
+ * have.
+ *
+ * Speed: most lines share the outer part of the line before, because files are sorted. That part is
+ * not looked at again. Names are found by a seeded hash of 64 bits: a file cannot aim at it.
+ */
+#include "config.h"
+
+#include "import/readers.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "xtop/cleanup.h"
+#include "xtop/hash.h"
+#include "xtop/import.h"
+
+#define FOLDED_MAX_TOKENS 65536   /* names that are remembered by their hash */
+#define FOLDED_MAX_COUNT  (1ULL << 53)
+#define FOLDED_MAX_DEPTH  (SNAPSHOT_MAX_DEPTH + 1) /* one more, to know that it was deeper */
+
+struct folded_token {
+	uint64_t hash; /* 0: none */
+	uint32_t frame;
+};
+
+/* One line, and what it shares with the line before. */
+struct folded_stack {
+	char *text; /* without the count */
+	size_t bytes;
+	uint32_t frames[FOLDED_MAX_DEPTH];
+	size_t ends[FOLDED_MAX_DEPTH]; /* where each name ends in the text */
+	size_t n;
+};
+
+struct folded_reader {
+	struct builder *builder;
+	struct folded_stack stack;
+	struct folded_token *tokens;
+	uint64_t seed;
+	uint64_t line;
+};
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+static uint32_t folded_intern(struct folded_reader *reader, char *name, size_t bytes, bool process)
+{
+	enum frame_kind kind = process ? FRAME_KIND_PROCESS : FRAME_KIND_FUNCTION;
+	char after = name[bytes];
+	uint32_t frame;
+
+	if (!process && bytes > 4 && !memcmp(name + bytes - 4, "_[", 2) && name[bytes - 1] == ']' &&
+	    strchr("kij", name[bytes - 2])) {
+		kind = name[bytes - 2] == 'k' ? FRAME_KIND_KERNEL : FRAME_KIND_USERLAND;
+		bytes -= 4;
+		after = name[bytes];
+	}
+	name[bytes] = '\0';
+	frame = builder_intern(reader->builder, kind, name, NULL);
+	name[bytes] = after;
+	return frame;
+}
+
+/* The byte behind the name is changed for a moment. */
+static uint32_t folded_find_frame(struct folded_reader *reader, char *name, size_t bytes,
+				  bool process)
+{
+	uint64_t hash = hash_bytes(hash_word(reader->seed, process), name, bytes) | 1;
+	struct folded_token *token = &reader->tokens[(hash >> 32) % FOLDED_MAX_TOKENS];
+
+	if (token->hash != hash) {
+		token->frame = folded_intern(reader, name, bytes, process);
+		token->hash = hash;
+	}
+	return token->frame;
+}
+
+/* --- one line --------------------------------------------------------------------------------- */
+
+/*
+ * How many names of the line before stand at the front of TEXT. None if that line had one name
+ * only: that was no process.
+ */
+static size_t folded_shared(const struct folded_stack *stack, const char *text, size_t bytes)
+{
+	size_t same = 0, n = 0;
+
+	while (same < bytes && same < stack->bytes && text[same] == stack->text[same])
+		same++;
+	while (n < stack->n && stack->ends[n] <= same && stack->ends[n] < bytes &&
+	       text[stack->ends[n]] == ';' && stack->ends[0] < stack->bytes)
+		n++;
+	return n;
+}
+
+/* TEXT is the line without its count. It takes the place of the line before. */
+static void folded_parse_stack(struct folded_reader *reader, char *text, size_t bytes)
+{
+	struct folded_stack *stack = &reader->stack;
+	size_t n = folded_shared(stack, text, bytes), at = n ? stack->ends[n - 1] + 1 : 0;
+
+	memcpy(stack->text, text, bytes);
+	stack->bytes = bytes;
+	for (; at <= bytes && n < FOLDED_MAX_DEPTH; n++) {
+		const char *found = memchr(text + at, ';', bytes - at);
+		size_t end = found ? (size_t)(found - text) : bytes;
+
+		stack->frames[n] = folded_find_frame(reader, text + at, end - at, !n && found);
+		stack->ends[n] = end;
+		at = end + 1;
+	}
+	stack->n = n;
+}
+
+/* Reads "412" or "412.5", all of the N bytes. */
+static bool folded_parse_count(const char *text, size_t n, double *countp)
+{
+	double count = 0, unit = 1;
+	bool fraction = false;
+
+	for (size_t i = 0; i < n; i++) {
+		if (text[i] == '.' && !fraction && i) {
+			fraction = true;
+		} else if (text[i] < '0' || text[i] > '9') {
+			return false;
+		} else if (fraction) {
+			unit /= 10;
+			count += unit * (text[i] - '0');
+		} else {
+			count = 10 * count + (text[i] - '0');
+		}
+	}
+	*countp = count;
+	return n && count < (double)FOLDED_MAX_COUNT;
+}
+
+static bool folded_is_blank(char character)
+{
+	return character == ' ' || character == '\t' || character == '\r';
+}
+
+static struct xtop_error *folded_refuse(const struct folded_reader *reader, const char *what)
+{
+	return error_create("damaged in line %" PRIu64 ": %s", reader->line, what);
+}
+
+/* TEXT of BYTES, with a byte behind it that may be changed. */
+static struct xtop_error *folded_parse_line(struct folded_reader *reader, char *text, size_t bytes)
+{
+	size_t stack, count;
+	uint64_t samples;
+	double ticks;
+
+	reader->line++;
+	while (bytes && folded_is_blank(text[bytes - 1]))
+		bytes--;
+	if (!bytes || text[0] == '#')
+		return NULL;
+	for (count = bytes; count && !folded_is_blank(text[count - 1]);)
+		count--;
+	for (stack = count; stack && folded_is_blank(text[stack - 1]);)
+		stack--;
+	if (!stack || !folded_parse_count(text + count, bytes - count, &ticks))
+		return reader->builder->counts.samples
+			       ? folded_refuse(reader, "no count at its end")
+			       : error_create("neither a recording nor a profile: line %" PRIu64
+					      " has no count at its end",
+					      reader->line);
+	if (memchr(text, '\0', stack))
+		return folded_refuse(reader, "a NUL in a name");
+	if (!(ticks > 0))
+		return NULL;
+	folded_parse_stack(reader, text, stack);
+	samples = ticks < 1 ? 1 : (uint64_t)(ticks + 0.5);
+	if (!builder_add(reader->builder, reader->stack.frames, reader->stack.n, samples, ticks))
+		return folded_refuse(reader, "too many samples");
+	return NULL;
+}
+
+/* --- all lines -------------------------------------------------------------------------------- */
+
+/* Parses the whole lines of the N bytes at TEXT. *DONEP: the bytes of these lines. */
+static struct xtop_error *folded_parse_lines(struct folded_reader *reader, char *text, size_t n,
+					     size_t *donep)
+{
+	struct xtop_error *error = NULL;
+	char *end;
+
+	*donep = 0;
+	while (!error && (end = memchr(text + *donep, '\n', n - *donep))) {
+		error = folded_parse_line(reader, text + *donep, (size_t)(end - text) - *donep);
+		*donep = (size_t)(end - text) + 1;
+	}
+	return error;
+}
+
+static struct xtop_error *folded_read_lines(struct folded_reader *reader, struct source *source,
+					    char *text, size_t n)
+{
+	struct xtop_error *error;
+	size_t done, more;
+
+	for (;;) {
+		error = folded_parse_lines(reader, text, n, &done);
+		if (error)
+			return error;
+		if (n - done == FOLDED_MAX_LINE_BYTES)
+			return error_create("damaged in line %" PRIu64 ": longer than %u bytes",
+					    reader->line + 1, FOLDED_MAX_LINE_BYTES);
+		memmove(text, text + done, n - done);
+		n -= done;
+		error = source_read(source, text + n, FOLDED_MAX_LINE_BYTES - n, &more);
+		if (error)
+			return error;
+		n += more;
+		if (!more) /* the last line may have no end */
+			return n ? folded_parse_line(reader, text, n) : NULL;
+	}
+}
+
+/* --- processes or functions ------------------------------------------------------------------- */
+
+static bool folded_is_process(const struct snapshot *snapshot, uint32_t node)
+{
+	return frames_get(snapshot->frames, snapshot->nodes[node].frame)->kind ==
+	       FRAME_KIND_PROCESS;
+}
+
+/*
+ * Looks at the names directly below node AT. SEEN has for each frame the node, + 1, that it stood
+ * below first. When that is another node, both are marked in COMMON.
+ */
+static void folded_compare_names(const struct snapshot *snapshot, uint32_t at, uint32_t *seen,
+				 uint8_t *common)
+{
+	const struct snapshot_node *nodes = snapshot->nodes;
+
+	for (uint32_t i = at + 1; i < nodes[at].end; i = nodes[i].end) {
+		uint32_t *first = &seen[nodes[i].frame];
+
+		if (*first)
+			common[*first - 1] = common[at] = 1;
+		else
+			*first = at + 1;
+	}
+}
+
+static struct xtop_error *folded_has_processes(const struct snapshot *snapshot, bool *hasp)
+{
+	_cleanup_free_ uint32_t *seen = calloc(snapshot->n_frames, sizeof(*seen));
+	_cleanup_free_ uint8_t *common = calloc(snapshot->n_nodes, sizeof(*common));
+	size_t n = 0, n_common = 0;
+
+	if (!seen || !common)
+		return error_create("out of memory");
+	for (uint32_t i = 1; i < snapshot->n_nodes; i = snapshot->nodes[i].end)
+		if (folded_is_process(snapshot, i))
+			folded_compare_names(snapshot, i, seen, common);
+	for (uint32_t i = 1; i < snapshot->n_nodes; i = snapshot->nodes[i].end) {
+		n += folded_is_process(snapshot, i);
+		n_common += common[i];
+	}
+	*hasp = 2 * n_common >= n;
+	return NULL;
+}
+
+static uint32_t folded_to_function(void *context, uint32_t id)
+{
+	struct builder *builder = context;
+	const struct frame *frame = frames_get(builder->frames, id);
+
+	return frame->kind == FRAME_KIND_PROCESS
+		       ? builder_intern(builder, FRAME_KIND_FUNCTION, frame->raw_name, NULL)
+		       : id;
+}
+
+static struct xtop_error *folded_tell_processes(struct builder *builder)
+{
+	struct snapshot *snapshot;
+	struct xtop_error *error = profile_copy(builder->profile, 1, &snapshot);
+	bool has_processes = true;
+
+	if (error)
+		return error;
+	error = folded_has_processes(snapshot, &has_processes);
+	snapshot_destroy(snapshot);
+	if (!has_processes)
+		profile_rename(builder->profile, folded_to_function, builder);
+	return error;
+}
+
+struct xtop_error *folded_read(struct source *source, const char *start, size_t n,
+			       struct builder *builder)
+{
+	_cleanup_free_ struct folded_reader *reader = calloc(1, sizeof(*reader));
+	_cleanup_free_ char *text = malloc(FOLDED_MAX_LINE_BYTES + 1),
+			    *before = malloc(FOLDED_MAX_LINE_BYTES);
+	_cleanup_free_ struct folded_token *tokens = calloc(FOLDED_MAX_TOKENS, sizeof(*tokens));
+	struct xtop_error *error;
+
+	if (!reader || !text || !before || !tokens)
+		return error_create("out of memory");
+	reader->builder = builder;
+	reader->stack.text = before;
+	reader->tokens = tokens;
+	if (getrandom(&reader->seed, sizeof(reader->seed), GRND_NONBLOCK) < 0)
+		reader->seed = (uintptr_t)reader;
+	memcpy(text, start, n);
+	error = folded_read_lines(reader, source, text, n);
+	return error ? error : folded_tell_processes(builder);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The formats that can be read: one file each. */
+#ifndef IMPORT_READERS_H
+#define IMPORT_READERS_H
+
+#include "import/builder.h"
+#include "import/source.h"
+
+/*
+ * The longest line of folded stacks that is read: the deepest stack with names of C++ takes a tenth
+ * of that.
+ */
+#define FOLDED_MAX_LINE_BYTES LIMIT(1U << 20, 1U << 10)
+
+/* folded_reader.c. START has the first N bytes of SOURCE, which were read before. */
+struct xtop_error *folded_read(struct source *source, const char *start, size_t n,
+			       struct builder *builder);
+
+/*
+ * pprof_reader.c, in two passes over the file. The reader is to be destroyed also after an error.
+ * START as above, for each pass.
+ */
+struct pprof_reader;
+/* The N bytes at START, the first ones of a file, may be pprof: there is no magic number. */
+bool pprof_is_head(const char *start, size_t n);
+struct xtop_error *pprof_read_tables(struct source *source, const char *start, size_t n,
+				     struct builder *builder, struct pprof_reader **readerp);
+struct xtop_error *pprof_read_samples(struct pprof_reader *reader, struct source *source,
+				      const char *start, size_t n);
+void pprof_reader_destroy(struct pprof_reader *reader); /* NULL allowed */
+
+#endif

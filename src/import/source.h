@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The bytes of a profile file, inflated if the file is compressed by gzip. Read from front to back,
+ * so the file may be a pipe.
+ */
+#ifndef IMPORT_SOURCE_H
+#define IMPORT_SOURCE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "xtop/error.h"
+
+struct source;
+
+/* The first N_HEAD bytes of FILE were read before and stand in HEAD. FILE stays the caller's. */
+struct xtop_error *source_create(FILE *file, const void *head, size_t n_head,
+				 struct source **sourcep);
+void source_destroy(struct source *source); /* NULL allowed */
+/*
+ * Up to CAPACITY bytes to BUFFER; *NP is less only at the end of the file. An error names the place
+ * in the compressed file.
+ */
+struct xtop_error *source_read(struct source *source, void *buffer, size_t capacity, size_t *np);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The control group of a task; see cgroup.h. A group is a directory of a kernfs, and so has a name
+ * and a parent (Linux include/linux/cgroup-defs.h, include/linux/kernfs.h):
+ *
+ *   task_struct.cgroups ─► css_set.dfl_cgrp ─► cgroup.kn ─► kernfs_node { name, parent }
+ *                                                             parent ─► ... ─► the root: no parent
+ *
+ * dfl_cgrp is the group in the hierarchy of version 2, which systemd has used by default since
+ * Debian 11; in the hybrid mode before that it has the same units. Groups of version 1 only are not
+ * looked for.
+ *
+ * The task may move to another group meanwhile, and a group that nobody uses may go: the path may
+ * be wrong or unreadable once, and is read again with the task. Names are copied and checked; they
+ * become clean in frames_intern().
+ */
+#include "config.h"
+
+#include "linux/process/cgroup.h"
+
+#include <string.h>
+
+#include "linux/kernel/member.h"
+
+#define CGROUP_MAX_NAME_BYTES 256 /* of one group, with the NUL: Linux NAME_MAX + 1 */
+#define CGROUP_NUMBER_DIGITS  32  /* so many hexadecimal digits are a container's number .. */
+#define CGROUP_SHOWN_DIGITS   12  /* .. of which docker and podman show these */
+
+bool cgroup_has_layout(const struct layout *layout)
+{
+	static const enum layout_member needed[] = { TASK_CGROUPS, CSS_SET_CGROUP, CGROUP_NODE,
+						     KERNFS_NAME, KERNFS_PARENT };
+
+	return layout_missing(layout, needed, sizeof(needed) / sizeof(needed[0])) == LAYOUT_MEMBERS;
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+/* A path that is written from its end to its front. */
+struct cgroup_writer {
+	char *path;
+	size_t start; /* index of the first byte written */
+};
+
+static bool cgroup_prepend(struct cgroup_writer *writer, const char *bytes, size_t n)
+{
+	if (n > writer->start)
+		return false;
+	writer->start -= n;
+	memcpy(writer->path + writer->start, bytes, n);
+	return true;
+}
+
+static bool cgroup_prepend_node(const struct linux_guest *linux_guest, uint64_t node,
+				struct cgroup_writer *writer)
+{
+	char name[CGROUP_MAX_NAME_BYTES + 1];
+	uint64_t address;
+	size_t n;
+
+	if (!member_read_pointer(linux_guest, node, KERNFS_NAME, &address) ||
+	    !memory_read_string(linux_guest->memory, linux_guest->root, address, name,
+				sizeof(name)))
+		return false;
+	n = strlen(name);
+	return n && n < CGROUP_MAX_NAME_BYTES && !strchr(name, '/') &&
+	       cgroup_prepend(writer, name, n) && cgroup_prepend(writer, "/", 1);
+}
+
+bool cgroup_read(const struct linux_guest *linux_guest, uint64_t task, char path[CGROUP_PATH_BYTES])
+{
+	struct cgroup_writer writer = { .path = path, .start = CGROUP_PATH_BYTES };
+	uint64_t set, cgroup, node, parent;
+
+	if (!member_read_pointer(linux_guest, task, TASK_CGROUPS, &set) ||
+	    !member_read_pointer(linux_guest, set, CSS_SET_CGROUP, &cgroup) ||
+	    !member_read_pointer(linux_guest, cgroup, CGROUP_NODE, &node))
+		return false;
+	cgroup_prepend(&writer, "", 1);
+	for (unsigned depth = 0; depth < CGROUP_MAX_DEPTH; depth++, node = parent) {
+		if (!member_read_u64(linux_guest, node, KERNFS_PARENT, &parent))
+			return false;
+		if (!parent) {
+			if (!path[writer.start])
+				cgroup_prepend(&writer, "/", 1);
+			memmove(path, path + writer.start, CGROUP_PATH_BYTES - writer.start);
+			return true;
+		}
+		if (!cgroup_prepend_node(linux_guest, node, &writer))
+			return false;
+	}
+	return false;
+}
+
+/* --- the name --------------------------------------------------------------------------------- */
+
+/* A slice only sorts the groups below it, and says nothing of their work. */
+static const char *cgroup_skip_slices(const char *path)
+{
+	static const char ending[] = ".slice";
+
+	for (const char *end; (end = strchr(path, '/')); path = end + 1) {
+		size_t n = (size_t)(end - path), n_ending = sizeof(ending) - 1;
+
+		if (n < n_ending || memcmp(end - n_ending, ending, n_ending) != 0)
+			break;
+	}
+	return path;
+}
+
+/* Copies PATH to NAME, which has room for it, with shorter numbers. */
+static void cgroup_copy(const char *path, char *name)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	while (*path) {
+		size_t n = strspn(path, digits), kept = n;
+
+		if (!n)
+			kept = n = strcspn(path, digits);
+		else if (n >= CGROUP_NUMBER_DIGITS)
+			kept = CGROUP_SHOWN_DIGITS;
+		memcpy(name, path, kept);
+		name += kept;
+		path += n;
+	}
+	*name = '\0';
+}
+
+void cgroup_shorten(const char *path, char name[CGROUP_NAME_BYTES])
+{
+	char text[CGROUP_PATH_BYTES];
+	const char *from = text, *next;
+	size_t n;
+
+	cgroup_copy(cgroup_skip_slices(path + strspn(path, "/")), text);
+	while (strlen(from) >= CGROUP_NAME_BYTES && (next = strchr(from, '/')))
+		from = next + 1;
+	n = strnlen(from, CGROUP_NAME_BYTES - 1);
+	memcpy(name, from, n);
+	name[n] = '\0';
+}

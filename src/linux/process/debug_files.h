@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Debug files in dom0: the functions that were stripped off a program, in a file of their own.
+ * Distributions put them into packages (-dbgsym, -debuginfo), below /usr/lib/debug. Resolver's
+ * thread.
+ */
+#ifndef XTOP_PROCESS_DEBUG_FILES_H
+#define XTOP_PROCESS_DEBUG_FILES_H
+
+#include "xtop/image.h"
+#include "xtop/os_ops.h"
+
+/* Where debug files are looked for. */
+struct debug_places {
+	const struct os_folders *folders; /* of --debug-dir, the caller's; NULL: none */
+	int root_fd;                      /* of --root, the caller's; -1: none */
+};
+
+/*
+ * Gives IMAGE the names of its debug file. PATH: of the file in the guest; NULL: not known, or
+ * another file may have it now. True: a debug file of the same build was there. No space has IMAGE
+ * yet.
+ */
+bool debug_files_read(const struct debug_places *places, struct image *image, const char *path);
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The code of a guest's program; see guest_code.h. Resolver's thread.
+ *
+ *   address in the image ─► offset in the file ─► page cache of the inode ─► bytes
+ *   (PT_LOAD, loads.h)                            (page_cache.c)      └─► the file below --root
+ *
+ * These reads go the way that those of names and tables go, through memory.c. So they are in a
+ * recording, before the sample for which they were made. What depends on the clock asks
+ * memory_now_ns(), which a replay answers as the run did. A replay reads the same code at the same
+ * samples.
+ *
+ * An inode may have become another file's since the image was read. Its identity is compared before
+ * each read, and all copies of pages are dropped once a turn.
+ */
+#include "config.h"
+
+#include "linux/process/guest_code.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "xtop/code.h"
+
+/* Reads of a few bytes look behind a return address, and are not counted. */
+#define GUEST_CODE_SMALL_READ 16
+
+struct guest_code {
+	const struct linux_guest *linux_guest;
+	struct guest_code_turns *turns;
+	const struct image *image; /* owns this */
+	struct file_identity identity;
+	uint64_t inode; /* address of the struct inode */
+	struct loads loads;
+	int root_fd; /* -1: none */
+};
+
+static uint64_t guest_code_turn(void *context)
+{
+	const struct guest_code *code = context;
+	struct guest_code_turns *turns = code->turns;
+	uint64_t number = 1 + memory_now_ns(code->linux_guest->memory) / GUEST_CODE_TURN_NS;
+
+	if (number != turns->number) {
+		turns->number = number;
+		turns->left_bytes = GUEST_CODE_TURN_BYTES;
+		memory_refresh(code->linux_guest->memory);
+	}
+	return turns->left_bytes && !memory_budget_is_full(turns->budget) ? number : 0;
+}
+
+/* Where the byte at ADDRESS lies in the file, and how many lie behind it in the segment. */
+static bool guest_code_find_offset(const struct guest_code *code, uint64_t address,
+				   uint64_t *offset, uint64_t *left_bytes)
+{
+	for (unsigned i = 0; i < code->loads.n; i++) {
+		const struct load *load = &code->loads.loads[i];
+		uint64_t distance = address - load->address;
+
+		if (!load->executable || distance >= load->file_bytes ||
+		    load->offset > INT64_MAX - distance)
+			continue;
+		*offset = load->offset + distance;
+		*left_bytes = load->file_bytes - distance;
+		return true;
+	}
+	return false;
+}
+
+static size_t guest_code_read_cache(const struct guest_code *code, uint64_t offset, void *buffer,
+				    size_t size_bytes)
+{
+	struct file_identity identity;
+	struct page_cache cache;
+	struct bytes bytes;
+
+	if (!file_identity_read(code->linux_guest, code->inode, &identity) ||
+	    !file_identity_equal(&identity, &code->identity) ||
+	    !page_cache_init(&cache, code->linux_guest, code->inode))
+		return 0;
+	bytes = page_cache_bytes(&cache);
+	return bytes.read(bytes.context, offset, buffer, size_bytes);
+}
+
+static size_t guest_code_read_root(const struct guest_code *code, uint64_t offset, void *buffer,
+				   size_t size_bytes)
+{
+	ssize_t got;
+
+	if (code->root_fd < 0)
+		return 0;
+	do
+		got = pread(code->root_fd, buffer, size_bytes, (off_t)offset);
+	while (got < 0 && errno == EINTR);
+	return got > 0 ? (size_t)got : 0;
+}
+
+/* What cannot be read costs a page, so that no turn looks for missing pages for ever. */
+static void guest_code_charge(struct guest_code_turns *turns, size_t bytes)
+{
+	if (bytes < GUEST_PAGE_SIZE)
+		bytes = GUEST_PAGE_SIZE;
+	turns->left_bytes -= bytes < turns->left_bytes ? bytes : turns->left_bytes;
+}
+
+static size_t guest_code_read(void *context, uint64_t address, void *buffer, size_t size_bytes)
+{
+	const struct guest_code *code = context;
+	uint64_t offset, left_bytes;
+	size_t got;
+
+	if (!guest_code_find_offset(code, address, &offset, &left_bytes))
+		return 0;
+	if (size_bytes > left_bytes)
+		size_bytes = (size_t)left_bytes;
+	if (size_bytes > GUEST_CODE_SMALL_READ) {
+		if (!guest_code_turn(context))
+			return 0;
+		guest_code_charge(code->turns, size_bytes);
+	}
+	got = guest_code_read_cache(code, offset, buffer, size_bytes);
+	if (got < size_bytes)
+		got += guest_code_read_root(code, offset + got, (char *)buffer + got,
+					    size_bytes - got);
+	return got;
+}
+
+static bool guest_code_find_function(void *context, uint64_t address, uint64_t *start,
+				     uint64_t *end)
+{
+	const struct guest_code *code = context;
+	const struct image *image = code->image;
+	struct symtab_entry entry;
+
+	if (image->symtab && symtab_find(image->symtab, address, &entry)) {
+		*start = entry.start;
+		*end = entry.end;
+		return true;
+	}
+	return unwind_tables_find_function(&image->tables, address, start, end) ||
+	       unwind_tables_find_gap(&image->tables, address, start, end);
+}
+
+static void guest_code_close(void *context)
+{
+	struct guest_code *code = context;
+
+	if (code->root_fd >= 0) {
+		close(code->root_fd);
+		code->turns->n_root_files--;
+	}
+	free(code);
+}
+
+/* Where the segments with code begin and end. False: there are none. */
+static bool guest_code_find_range(const struct loads *loads, uint64_t *start, uint64_t *end)
+{
+	*start = UINT64_MAX;
+	*end = 0;
+	for (unsigned i = 0; i < loads->n; i++) {
+		const struct load *load = &loads->loads[i];
+
+		if (!load->executable || load->file_bytes > UINT64_MAX - load->address)
+			continue;
+		*start = load->address < *start ? load->address : *start;
+		if (load->address + load->file_bytes > *end)
+			*end = load->address + load->file_bytes;
+	}
+	return *start < *end;
+}
+
+struct xtop_error *guest_code_attach(struct image *image, const struct guest_file *file,
+				     const struct loads *loads, int root_fd,
+				     struct guest_code_turns *turns)
+{
+	struct code_source source = { .read = guest_code_read,
+				      .find_function = guest_code_find_function,
+				      .close = guest_code_close,
+				      .turn = guest_code_turn,
+				      .entry = loads->entry };
+	struct guest_code *code;
+	uint64_t start, end;
+
+	if (!file->inode || !guest_code_find_range(loads, &start, &end))
+		return NULL;
+	code = calloc(1, sizeof(*code));
+	if (!code)
+		return error_create("out of memory for unwinding without tables");
+	*code = (struct guest_code){ .linux_guest = file->linux_guest,
+				     .turns = turns,
+				     .image = image,
+				     .identity = file->identity,
+				     .inode = file->inode,
+				     .loads = *loads,
+				     .root_fd = -1 };
+	if (root_fd >= 0 && turns->n_root_files < GUEST_CODE_MAX_ROOT_FILES)
+		code->root_fd = fcntl(root_fd, F_DUPFD_CLOEXEC, 0);
+	turns->n_root_files += code->root_fd >= 0;
+	source.context = code;
+	return unwind_tables_build_computed(&image->tables, &source, start, end);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The code of a guest's program, for unwinding where the program has no tables (xtop/code.h). Each
+ * function is read out of the guest's page cache when a frame first lies in it. Resolver's thread.
+ */
+#ifndef XTOP_PROCESS_GUEST_CODE_H
+#define XTOP_PROCESS_GUEST_CODE_H
+
+#include "linux/process/guest_file.h"
+#include "linux/process/memory_budget.h"
+#include "xtop/error.h"
+#include "xtop/image.h"
+#include "xtop/limit.h"
+#include "xtop/loads.h"
+
+/*
+ * So much code of all files is read in one turn. To follow it takes 50 ms at most; to look for
+ * calls in it, a tenth of that.
+ */
+#define GUEST_CODE_TURN_NS        100000000ULL
+#define GUEST_CODE_TURN_BYTES     LIMIT(1U << 20, 64U << 10)
+#define GUEST_CODE_MAX_ROOT_FILES 256 /* of --root, that stay open */
+
+/* Shared by all files of one guest. */
+struct guest_code_turns {
+	const struct memory_budget *budget; /* when it is full, nothing is read */
+	uint64_t number;                    /* of the present turn */
+	uint64_t left_bytes;                /* that may still be read in it */
+	unsigned n_root_files;              /* that are open */
+};
+
+/*
+ * IMAGE, of FILE at LOADS, gets what finds callers by its instructions. ROOT_FD: the same file
+ * below --root, for what the page cache does not have, which is used for good; -1: none. TURNS and
+ * FILE's linux_guest outlive the image's last use by unwinding. Error: out of memory.
+ */
+struct xtop_error *guest_code_attach(struct image *image, const struct guest_file *file,
+				     const struct loads *loads, int root_fd,
+				     struct guest_code_turns *turns);
+
+#endif

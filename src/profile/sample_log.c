@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The samples of a replay; see xtop/sample_log.h. */
+#include "config.h"
+
+#include "xtop/sample_log.h"
+
+#include <stdlib.h>
+
+#include "xtop/cleanup.h"
+#include "xtop/hash.h"
+#include "xtop/vector.h"
+
+struct sample_log {
+	struct logged_sample *samples;
+	size_t n_samples, samples_capacity;
+	struct logged_node *nodes;
+	size_t n_nodes, nodes_capacity;
+	struct hash_table index; /* of nodes, by parent and frame */
+	uint64_t lost;
+};
+
+struct xtop_error *sample_log_create(struct sample_log **logp)
+{
+	_cleanup_free_ struct sample_log *log = calloc(1, sizeof(*log));
+
+	if (!log || !vector_reserve(log->nodes, log->nodes_capacity, 1))
+		return error_create("no memory to keep samples");
+	log->nodes[0] = (struct logged_node){ 0 };
+	log->n_nodes = 1;
+	*logp = no_cleanup_ptr(log);
+	return NULL;
+}
+
+void sample_log_destroy(struct sample_log *log)
+{
+	if (!log)
+		return;
+	hash_table_deinit(&log->index);
+	free(log->samples);
+	free(log->nodes);
+	free(log);
+}
+
+struct log_key {
+	const struct sample_log *log;
+	struct logged_node node;
+};
+
+static bool log_is_node(const void *context, uint32_t number)
+{
+	const struct log_key *key = context;
+	const struct logged_node *node = &key->log->nodes[number];
+
+	return node->frame == key->node.frame && node->parent == key->node.parent;
+}
+
+/* HASH_NONE: no room. */
+static uint32_t log_find_node(struct sample_log *log, uint32_t parent, uint32_t frame)
+{
+	const struct log_key key = { log, { .frame = frame, .parent = parent } };
+	uint64_t hash = hash_word(hash_word(0, parent), frame);
+	uint32_t number = hash_table_find(&log->index, hash, log_is_node, &key);
+
+	if (number != HASH_NONE)
+		return number;
+	if (log->n_nodes == SAMPLE_LOG_MAX_NODES ||
+	    !vector_reserve(log->nodes, log->nodes_capacity, log->n_nodes + 1) ||
+	    !hash_table_add(&log->index, hash, (uint32_t)log->n_nodes))
+		return HASH_NONE;
+	log->nodes[log->n_nodes] = key.node;
+	return (uint32_t)log->n_nodes++;
+}
+
+void sample_log_add(struct sample_log *log, struct logged_sample *sample, const uint32_t *frames,
+		    size_t n)
+{
+	uint32_t node = 0;
+
+	for (size_t i = 0; i < n && node != HASH_NONE; i++)
+		node = log_find_node(log, node, frames[i]);
+	if (node == HASH_NONE || log->n_samples == SAMPLE_LOG_MAX_SAMPLES ||
+	    !vector_reserve(log->samples, log->samples_capacity, log->n_samples + 1)) {
+		log->lost++;
+		return;
+	}
+	sample->node = node;
+	log->samples[log->n_samples++] = *sample;
+}
+
+/*
+ * Nodes keep their places in the index, which is by the old name. A chain with the new name gets
+ * nodes of its own, and both read the same.
+ */
+void sample_log_rename(struct sample_log *log, uint32_t (*now)(void *context, uint32_t frame),
+		       void *context)
+{
+	for (size_t i = 1; i < log->n_nodes; i++)
+		log->nodes[i].frame = now(context, log->nodes[i].frame);
+}
+
+void sample_log_clear(struct sample_log *log)
+{
+	log->n_samples = 0;
+	log->lost = 0;
+}
+
+const struct logged_sample *sample_log_get(const struct sample_log *log, size_t *np)
+{
+	*np = log->n_samples;
+	return log->samples;
+}
+
+struct logged_node sample_log_node(const struct sample_log *log, uint32_t node)
+{
+	return log->nodes[node];
+}
+
+uint64_t sample_log_lost(const struct sample_log *log)
+{
+	return log->lost;
+}

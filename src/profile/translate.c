@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A snapshot of one run with the frames of another run: what has the same identity (xtop/frames.h)
+ * has the same id afterwards, so that views can compare the two. The owner of the frames calls it.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "xtop/cleanup.h"
+#include "xtop/snapshot.h"
+
+static uint32_t translate_frame(const struct frames *from, uint32_t id, struct frames *to)
+{
+	const struct frame *frame = frames_get(from, id);
+
+	if (id < N_FRAME_IDS)
+		return id;
+	return frames_intern_place(to, frame->kind, frame->unknown ? NULL : frame->raw_name,
+				   frame->module, frame->address, frames_get_build(from, frame),
+				   frame->file);
+}
+
+static void translate_effects(const struct snapshot *from, const uint32_t *ids, struct snapshot *to)
+{
+	for (uint32_t i = 0; i < to->n_frames; i++)
+		to->effects[i] = (struct snapshot_effect){ 1, 1 };
+	for (uint32_t i = 0; i < from->n_frames; i++) {
+		struct snapshot_effect *effect = &to->effects[ids[i]];
+
+		if (from->effects[i].live > effect->live)
+			effect->live = from->effects[i].live;
+		if (from->effects[i].total > effect->total)
+			effect->total = from->effects[i].total;
+	}
+}
+
+static int translate_compare_places(const void *a, const void *b)
+{
+	uint32_t x = ((const struct snapshot_place *)a)->frame,
+		 y = ((const struct snapshot_place *)b)->frame;
+
+	return (x > y) - (x < y);
+}
+
+/* What else names frames: places, and the last function of each vCPU. */
+static void translate_rest(const uint32_t *ids, struct snapshot *to)
+{
+	for (unsigned i = 0; i < to->n_places; i++)
+		to->places[i].frame = ids[to->places[i].frame];
+	qsort(to->places, to->n_places, sizeof(to->places[0]), translate_compare_places);
+	for (unsigned i = 0; i < to->n_vcpus && i < GUEST_MAX_VCPUS; i++)
+		to->vcpus[i].last_frame = ids[to->vcpus[i].last_frame];
+}
+
+struct xtop_error *snapshot_translate(const struct snapshot *from, struct frames *frames,
+				      struct snapshot **top)
+{
+	_cleanup_free_ uint32_t *ids = reallocarray(NULL, from->n_frames, sizeof(*ids));
+	struct snapshot *to = ids ? snapshot_copy(from) : NULL;
+
+	if (!to)
+		return error_create("no memory for the baseline");
+	for (uint32_t i = 0; i < from->n_frames; i++)
+		ids[i] = translate_frame(from->frames, i, frames);
+	for (size_t i = 0; i < to->n_nodes; i++)
+		to->nodes[i].frame = ids[to->nodes[i].frame];
+	translate_rest(ids, to);
+	to->frames = frames;
+	to->n_frames = frames_count(frames);
+	if (from->effects) {
+		free(to->effects);
+		to->effects = reallocarray(NULL, to->n_frames, sizeof(*to->effects));
+		if (to->effects)
+			translate_effects(from, ids, to);
+	}
+	*top = to;
+	return NULL;
+}
+
+bool snapshot_is_plain(const struct snapshot *snapshot)
+{
+	for (uint32_t i = 0; i < snapshot->n_frames; i++)
+		if (frames_get(snapshot->frames, i)->kind == FRAME_KIND_FUNCTION)
+			return true;
+	return false;
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * By what a profile grew; see growth.h. Each path remembers the weight that it had in the snapshot
+ * before.
+ *
+ * Two things move weight from path to path: the profile drops paths into [evicted] to make room,
+ * and frames get better names. The weight that was moved looks new where it arrives. The sum of all
+ * that is new is known: by so much the whole profile grew. So when more seems to be new, paths that
+ * were not there before, and [evicted], get less, all by the same factor.
+ */
+#include "config.h"
+
+#include "query/growth.h"
+
+#include <stdlib.h>
+
+#include "query/paths.h"
+#include "xtop/cleanup.h"
+#include "xtop/vector.h"
+
+#define SPARE_PATHS 4096 /* of profiles that dropped paths: beyond that many the set is made anew */
+
+struct growth_before {
+	double ticks;
+	uint32_t samples;
+	uint32_t update; /* the last one that had it */
+};
+
+struct growth {
+	struct paths paths;
+	struct growth_before *before; /* by path */
+	size_t before_capacity;
+	double whole;                 /* ticks of all, in the snapshot before */
+	uint32_t update;              /* number of that snapshot; 0: there is none */
+	uint32_t n_updates;           /* so far */
+	uint64_t started_ns;
+};
+
+/* What one update knows of each node of the snapshot. */
+struct growth_node {
+	double own, all; /* new ticks: the node's own, those of its subtree */
+	uint32_t path, samples;
+	bool moved;      /* what is new may have been elsewhere before */
+};
+
+struct xtop_error *growth_create(struct growth **growthp)
+{
+	*growthp = calloc(1, sizeof(**growthp));
+	return *growthp ? NULL : error_create("out of memory");
+}
+
+void growth_destroy(struct growth *growth)
+{
+	if (!growth)
+		return;
+	paths_deinit(&growth->paths);
+	free(growth->before);
+	free(growth);
+}
+
+size_t growth_memory_bytes(const struct growth *growth)
+{
+	return sizeof(*growth) + paths_memory_bytes(&growth->paths) +
+	       growth->before_capacity * sizeof(*growth->before);
+}
+
+/* --- what is new in each node ----------------------------------------------------------------- */
+
+/* A path that was not in the snapshot before had nothing there, whatever it had earlier. */
+static void growth_compare(const struct growth *growth, const struct snapshot_node *node,
+			   struct growth_node *new)
+{
+	const struct growth_before *before = &growth->before[new->path];
+	bool known = before->update && before->update == growth->update;
+
+	new->own = node->self_ticks;
+	new->samples = (uint32_t)node->self_total;
+	new->moved = !known || node->frame == FRAME_EVICTED;
+	if (known && node->self_ticks >= before->ticks) {
+		new->own -= before->ticks;
+		new->samples -= before->samples;
+	}
+}
+
+/* The paths of all nodes. False: out of memory. */
+static bool growth_find_paths(struct growth *growth, const struct snapshot *snapshot,
+			      struct growth_node *news)
+{
+	for (uint32_t i = 0; i < snapshot->n_nodes; i++) {
+		const struct snapshot_node *node = &snapshot->nodes[i];
+		size_t n = growth->paths.n;
+
+		if (!paths_find_or_add(&growth->paths, i ? news[node->parent].path : 0,
+				       node->frame, &news[i].path))
+			return false;
+		if (growth->paths.n == n)
+			continue;
+		if (!vector_reserve(growth->before, growth->before_capacity, n + 1))
+			return false;
+		growth->before[n] = (struct growth_before){ .update = 0 };
+	}
+	return true;
+}
+
+static void growth_remember(struct growth *growth, const struct snapshot *snapshot,
+			    const struct growth_node *news)
+{
+	for (size_t i = 0; i < snapshot->n_nodes; i++)
+		growth->before[news[i].path] =
+			(struct growth_before){ snapshot->nodes[i].self_ticks,
+						(uint32_t)snapshot->nodes[i].self_total,
+						growth->update };
+	growth->whole = snapshot->total_weight;
+	growth->started_ns = snapshot->started_ns;
+}
+
+/* Forgets all: the next time, all is new. */
+static void growth_forget(struct growth *growth)
+{
+	paths_deinit(&growth->paths);
+	growth->whole = 0;
+	growth->update = 0;
+}
+
+/* Paths that the profile has dropped take room. False: out of memory. */
+static bool growth_sweep(struct growth *growth, const struct snapshot *snapshot,
+			 struct growth_node *news)
+{
+	if (growth->paths.n <= snapshot->n_nodes + snapshot->n_nodes / 4 + SPARE_PATHS)
+		return true;
+	paths_deinit(&growth->paths);
+	if (!growth_find_paths(growth, snapshot, news))
+		return false;
+	growth_remember(growth, snapshot, news);
+	return true;
+}
+
+/* What seems to be new beyond GROWN ticks was moved. */
+static void growth_correct(struct growth_node *news, size_t n, double grown)
+{
+	double moved = 0, all = 0, factor;
+
+	for (size_t i = 0; i < n; i++) {
+		all += news[i].own;
+		moved += news[i].moved ? news[i].own : 0;
+	}
+	if (all <= grown * (1 + 1e-9) || !(moved > 0))
+		return;
+	factor = moved > all - grown ? (moved - (all - grown)) / moved : 0;
+	for (size_t i = 0; i < n; i++) {
+		if (!news[i].moved)
+			continue;
+		news[i].own *= factor;
+		news[i].samples = (uint32_t)(news[i].samples * factor + 0.5);
+	}
+}
+
+/* --- the nodes that grew ---------------------------------------------------------------------- */
+
+static size_t growth_sum(const struct snapshot *snapshot, struct growth_node *news)
+{
+	size_t n = 0;
+
+	for (size_t i = snapshot->n_nodes; i-- > 0;) {
+		news[i].all += news[i].own;
+		if (i)
+			news[snapshot->nodes[i].parent].all += news[i].all;
+		n += !i || news[i].all > 0;
+	}
+	return n;
+}
+
+/* OPEN[d]: the last node of depth d that was taken over. */
+static void growth_fill(const struct snapshot *snapshot, const struct growth_node *news,
+			struct snapshot *grown)
+{
+	uint32_t open[SNAPSHOT_MAX_DEPTH + 1] = { 0 }, at = 0;
+
+	for (uint32_t i = 0; i < snapshot->n_nodes; i++) {
+		const struct snapshot_node *node = &snapshot->nodes[i];
+
+		if (i && !(news[i].all > 0)) {
+			i = node->end - 1;
+			continue;
+		}
+		open[node->depth] = at;
+		grown->nodes[at] =
+			(struct snapshot_node){ .frame = node->frame,
+						.parent = i ? open[node->depth - 1] : 0,
+						.end = at + 1,
+						.depth = node->depth,
+						.self_live = news[i].own,
+						.children_live = news[i].own,
+						.self_ticks = news[i].own,
+						.children_ticks = news[i].own,
+						.self_total = news[i].samples,
+						.children_total = news[i].samples };
+		at++;
+	}
+	snapshot_nodes_close(grown->nodes, at);
+	snapshot_nodes_sum(grown->nodes, at);
+	grown->frames = snapshot->frames;
+	grown->n_frames = snapshot->n_frames;
+}
+
+struct snapshot *growth_update(struct growth *growth, const struct snapshot *snapshot)
+{
+	_cleanup_free_ struct growth_node *news = calloc(snapshot->n_nodes, sizeof(*news));
+	struct snapshot *grown;
+	double whole = snapshot->total_weight;
+
+	if (snapshot->started_ns != growth->started_ns) /* the profile was reset */
+		growth->update = 0;
+	if (growth->update && whole >= growth->whole)
+		whole -= growth->whole;
+	if (!news || !growth_find_paths(growth, snapshot, news)) {
+		growth_forget(growth);
+		return NULL;
+	}
+	for (uint32_t i = 0; i < snapshot->n_nodes; i++)
+		growth_compare(growth, &snapshot->nodes[i], &news[i]);
+	growth_correct(news, snapshot->n_nodes, whole);
+	grown = snapshot_create(growth_sum(snapshot, news));
+	if (grown)
+		growth_fill(snapshot, news, grown);
+	growth->update = ++growth->n_updates;
+	growth_remember(growth, snapshot, news);
+	if (!growth_sweep(growth, snapshot, news))
+		growth_forget(growth);
+	return grown;
+}

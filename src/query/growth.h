@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * By what a profile grew from one snapshot to the next: which chains got samples in between. Sums
+ * of such growths are the profile of a range of time.
+ *
+ * The UI's thread.
+ */
+#ifndef QUERY_GROWTH_H
+#define QUERY_GROWTH_H
+
+#include "xtop/snapshot.h"
+
+struct growth;
+
+struct xtop_error *growth_create(struct growth **growthp);
+void growth_destroy(struct growth *growth); /* NULL allowed */
+/*
+ * *GROWN: the nodes of SNAPSHOT that got weight since the last call, with that weight, live and in
+ * ticks; at least the root. It has nothing else of a snapshot but `frames`; the caller destroys it.
+ * After a reset of the profile all weight is new. NULL: out of memory.
+ */
+struct snapshot *growth_update(struct growth *growth, const struct snapshot *snapshot);
+size_t growth_memory_bytes(const struct growth *growth);
+
+#endif

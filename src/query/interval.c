@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Intervals of differences; see interval.h. */
+#include "config.h"
+
+#include "query/interval.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define INTERVAL_TAIL        0.025 /* on each side: 95 % */
+#define INTERVAL_MIN_BATCHES 5
+#define INTERVAL_MAX_Z       64 /* chances below 1e-300 do not differ */
+#define INTERVAL_STEPS       60 /* of a bisection: more than a double has digits */
+
+/* --- Student's t ------------------------------------------------------------------------------ */
+
+/*
+ * The continued fraction of the incomplete beta function, by Lentz's method (NIST Digital Library
+ * of Mathematical Functions, §8.17.22).
+ */
+static double beta_fraction(double a, double b, double x)
+{
+	double c = 1, d = 1 - (a + b) * x / (a + 1), result;
+
+	d = 1 / (fabs(d) < 1e-300 ? 1e-300 : d);
+	result = d;
+	for (int m = 1; m < 500; m++) {
+		double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+		double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)), step;
+
+		d = 1 + even * d;
+		c = 1 + even / c;
+		d = 1 / (fabs(d) < 1e-300 ? 1e-300 : d);
+		result *= d * c;
+		d = 1 + odd * d;
+		c = 1 + odd / c;
+		d = 1 / (fabs(d) < 1e-300 ? 1e-300 : d);
+		step = d * c;
+		result *= step;
+		if (fabs(step - 1) < 1e-12)
+			break;
+	}
+	return result;
+}
+
+/* The regularised incomplete beta function I_x(a, b). */
+static double beta_regularised(double a, double b, double x)
+{
+	double front;
+
+	if (x <= 0 || x >= 1)
+		return x >= 1;
+	front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
+	return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a
+					 : 1 - front * beta_fraction(b, a, 1 - x) / b;
+}
+
+/* The probability that |t| with DF degrees of freedom is larger than T. */
+static double student_tails(double t, double df)
+{
+	if (df > 1e6)
+		return erfc(t / sqrt(2));
+	return beta_regularised(df / 2, 0.5, df / (df + t * t));
+}
+
+static double student_quantile(double df)
+{
+	double low = 0, high = INTERVAL_MAX_Z;
+
+	for (int i = 0; i < INTERVAL_STEPS; i++) {
+		double middle = (low + high) / 2;
+
+		if (student_tails(middle, df) > 2 * INTERVAL_TAIL)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* --- Wilson and Newcombe ---------------------------------------------------------------------- */
+
+/* A share of N independent samples. */
+struct share {
+	double p, n;
+};
+
+static void share_wilson(struct share share, double z, double *low, double *high)
+{
+	double zz = z * z, middle = (share.p + zz / (2 * share.n)) / (1 + zz / share.n);
+	double half = z / (1 + zz / share.n) *
+		      sqrt(share.p * (1 - share.p) / share.n + zz / (4 * share.n * share.n));
+
+	*low = fmin(middle - half, share.p);
+	*high = fmax(middle + half, share.p);
+}
+
+static void share_newcombe(struct share now, struct share base, double z, double *low, double *high)
+{
+	double difference = now.p - base.p, now_low, now_high, base_low, base_high;
+
+	share_wilson(now, z, &now_low, &now_high);
+	share_wilson(base, z, &base_low, &base_high);
+	*low = difference - hypot(now.p - now_low, base_high - base.p);
+	*high = difference + hypot(now_high - now.p, base.p - base_low);
+}
+
+/* The largest z with an interval that does not reach 0. */
+static double share_distance(struct share now, struct share base)
+{
+	double from = 0, to = INTERVAL_MAX_Z, low, high;
+
+	for (int i = 0; i < INTERVAL_STEPS; i++) {
+		double z = (from + to) / 2;
+
+		share_newcombe(now, base, z, &low, &high);
+		if (low > 0 || high < 0)
+			from = z;
+		else
+			to = z;
+	}
+	return from;
+}
+
+/* --- both sides ------------------------------------------------------------------------------- */
+
+/* The variance, of a share that is not quite 0 or 1: so much a sample more would change. */
+static double share_variance(struct share share)
+{
+	double p = (share.p * share.n + 1) / (share.n + 2);
+
+	return p * (1 - p) / share.n;
+}
+
+static double side_freedom(const struct interval_side *side)
+{
+	return side->batches > 0 ? side->batches - 1 : 1e9;
+}
+
+static bool side_is_known(const struct interval_side *side)
+{
+	bool measured = side->batches > 0;
+
+	return side->samples >= 1 && (!measured || side->batches >= INTERVAL_MIN_BATCHES);
+}
+
+struct interval interval_of_difference(const struct interval_side *now,
+				       const struct interval_side *base)
+{
+	/* Where a function has few samples its effect is hardly known: take the larger one. */
+	double effect = fmax(now->effect, base->effect);
+	struct share a = { now->share, now->samples / effect };
+	struct share b = { base->share, base->samples / effect };
+	struct interval interval = { .known = side_is_known(now) && side_is_known(base) };
+	double va, vb, df;
+
+	if (!interval.known)
+		return interval;
+	va = share_variance(a);
+	vb = share_variance(b);
+	df = (va + vb) * (va + vb) /
+	     (va * va / side_freedom(now) + vb * vb / side_freedom(base));
+	share_newcombe(a, b, student_quantile(df), &interval.low, &interval.high);
+	interval.chance = student_tails(share_distance(a, b), df);
+	return interval;
+}
+
+/* --- many differences ------------------------------------------------------------------------- */
+
+static int chance_compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+double interval_significant(double *chances, size_t n, double rate)
+{
+	double largest = -1;
+
+	if (n)
+		qsort(chances, n, sizeof(*chances), chance_compare);
+	for (size_t i = 0; i < n; i++)
+		if (chances[i] <= rate * (double)(i + 1) / (double)n)
+			largest = chances[i];
+	return largest;
+}

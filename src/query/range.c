@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A range of time; see range.h. Growths of moments are small trees. Here they are one tree of
+ * paths, whose nodes are linked to their first and next ones. A walk along the links makes nodes in
+ * pre-order.
+ */
+#include "config.h"
+
+#include "query/range.h"
+
+#include <stdlib.h>
+
+#include "xtop/counters.h"
+#include "xtop/vector.h"
+
+struct range_sum {
+	double ticks;
+	uint64_t samples;
+	uint32_t first, last; /* child, by path; 0: there is none */
+	uint32_t next;        /* child of the same parent; 0: this is the last */
+};
+
+void range_deinit(struct range *range)
+{
+	paths_deinit(&range->paths);
+	free(range->sums);
+}
+
+static bool range_find(struct range *range, uint32_t parent, uint32_t frame, uint32_t *pathp)
+{
+	uint32_t n = (uint32_t)range->paths.n;
+
+	if (!paths_find_or_add(&range->paths, parent, frame, pathp))
+		return false;
+	if (range->paths.n == n)
+		return true;
+	if (!vector_reserve(range->sums, range->capacity, n + 1))
+		return false;
+	range->sums[n] = (struct range_sum){ .ticks = 0 };
+	if (!n)
+		return true;
+	if (range->sums[parent].last)
+		range->sums[range->sums[parent].last].next = n;
+	else
+		range->sums[parent].first = n;
+	range->sums[parent].last = n;
+	return true;
+}
+
+static struct xtop_error *range_no_memory(void)
+{
+	return error_create("no memory for a range of time");
+}
+
+struct xtop_error *range_begin(struct range *range)
+{
+	uint32_t root;
+
+	return range_find(range, 0, FRAME_ROOT, &root) ? NULL : range_no_memory();
+}
+
+struct xtop_error *range_add(struct range *range, const struct history_moment *moment)
+{
+	uint32_t paths[HISTORY_MOMENT_NODES];
+
+	for (size_t i = 0; i < moment->n_grown; i++) {
+		const struct history_node *node = &moment->grown[i];
+
+		if (!range_find(range, i ? paths[node->parent] : 0, node->frame, &paths[i]))
+			return range_no_memory();
+		range->sums[paths[i]].ticks += node->self_ticks;
+		range->sums[paths[i]].samples += node->self_total;
+	}
+	return NULL;
+}
+
+/* The path behind PATH in pre-order; 0: it was the last. */
+static uint32_t range_next(const struct range *range, uint32_t path, uint32_t *depth)
+{
+	if (range->sums[path].first) {
+		++*depth;
+		return range->sums[path].first;
+	}
+	while (path && !range->sums[path].next) {
+		path = range->paths.list[path].parent;
+		--*depth;
+	}
+	return path ? range->sums[path].next : 0;
+}
+
+static void range_fill(const struct range *range, struct snapshot *snapshot)
+{
+	uint32_t open[SNAPSHOT_MAX_DEPTH + 1] = { 0 }, path = 0, depth = 0, i = 0;
+
+	do {
+		const struct range_sum *sum = &range->sums[path];
+
+		open[depth] = i;
+		snapshot->nodes[i] = (struct snapshot_node){
+			.frame = range->paths.list[path].frame,
+			.parent = depth ? open[depth - 1] : 0,
+			.end = i + 1,
+			.depth = depth,
+			.self_live = sum->ticks,
+			.children_live = sum->ticks,
+			.self_ticks = sum->ticks,
+			.children_ticks = sum->ticks,
+			.self_total = sum->samples,
+			.children_total = sum->samples,
+		};
+		i++;
+		path = range_next(range, path, &depth);
+	} while (path);
+	snapshot_nodes_close(snapshot->nodes, i);
+	snapshot_nodes_sum(snapshot->nodes, i);
+	snapshot->live_weight = snapshot->total_weight = snapshot->nodes[0].children_ticks;
+}
+
+struct xtop_error *range_build(const struct range *range, const struct snapshot *first,
+			       const struct snapshot *last, struct snapshot **snapshotp)
+{
+	struct snapshot *snapshot = snapshot_create(range->paths.n);
+	struct snapshot_node *nodes;
+
+	if (!snapshot)
+		return range_no_memory();
+	nodes = snapshot->nodes;
+	*snapshot = *last;
+	snapshot->n_nodes = range->paths.n;
+	snapshot->nodes = nodes;
+	range_fill(range, snapshot);
+	counters_subtract(snapshot, first);
+	snapshot->started_ns = first->time_ns;
+	*snapshotp = snapshot;
+	return NULL;
+}

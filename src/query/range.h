@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Moments of the history, and what came between two of them: the moments' growths added up. The
+ * UI's thread.
+ */
+#ifndef QUERY_RANGE_H
+#define QUERY_RANGE_H
+
+#include "query/paths.h"
+#include "xtop/history.h"
+
+/* Nodes in pre-order. */
+struct history_node {
+	uint32_t frame, parent;
+	float self_live, self_ticks;
+	uint32_t self_total;
+};
+
+struct history_share {
+	uint32_t frame;
+	float percent;
+};
+
+struct history_moment {
+	struct snapshot head; /* without nodes */
+	size_t n_nodes, n_grown, n_shares;
+	struct history_node *nodes;
+	struct history_node *grown; /* what came since the moment before */
+	struct history_share *shares; /* by frame */
+};
+
+struct range_sum;
+
+/* Zeroed to begin with. */
+struct range {
+	struct paths paths;
+	struct range_sum *sums; /* by path */
+	size_t capacity;
+};
+
+struct xtop_error *range_begin(struct range *range);
+void range_deinit(struct range *range); /* also after an error */
+struct xtop_error *range_add(struct range *range, const struct history_moment *moment);
+/* *SNAPSHOTP: all that was added; what it says of the time is from moment FIRST to moment LAST. */
+struct xtop_error *range_build(const struct range *range, const struct snapshot *first,
+			       const struct snapshot *last, struct snapshot **snapshotp);
+
+#endif

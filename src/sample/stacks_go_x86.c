@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Copying the stacks of a thread that runs Go; see xtop/go_stacks.h. Go knows where each of its
+ * stacks ends, so that of a goroutine's stack all that is live is copied, and no byte more.
+ *
+ *   on the goroutine's stack   that one; and g0's if C may have called the goroutine
+ *   on g0's or C's stack       that one, and the goroutine's from where it was left
+ *   in a signal handler        the handler's, then the same for the stack that was interrupted
+ *
+ * Every pointer comes from the guest and may be anything. Sampler's thread.
+ */
+#include "config.h"
+
+#include "sample/stacks_x86.h"
+#include "xtop/go_stacks.h"
+
+#define WORD sizeof(uint64_t)
+
+/* g0.stack ends in the frame of the function that starts a thread; what is above is C's. */
+#define GO_ABOVE_G0_BYTES 512
+
+/* struct ucontext (Linux uapi/asm/sigcontext.h), from its member uc_stack.ss_sp on, in bytes. */
+#define GO_UCONTEXT_LINK (-8)
+#define GO_UCONTEXT_RSP  144
+
+#define GO_MAX_FRAMES_OF_VDSO 8
+
+struct go_thread {
+	struct copy *copy;
+	uint64_t g, g0, gsignal, curg; /* addresses */
+	struct stack_extent signal, goroutine, own; /* their stacks */
+};
+
+/* 0: it cannot be read. */
+static uint64_t go_read(const struct go_thread *thread, uint64_t address)
+{
+	uint64_t word;
+
+	return pieces_read(&thread->copy->pieces, thread->copy->own, address, &word) == CUT_NONE
+		       ? word
+		       : 0;
+}
+
+static struct stack_extent go_read_extent(const struct go_thread *thread, uint64_t g)
+{
+	struct stack_extent extent = { 0 };
+
+	if (g) {
+		extent.start = go_read(thread, g + GO_G_STACK_LOW);
+		extent.end = go_read(thread, g + GO_G_STACK_HIGH);
+	}
+	return extent;
+}
+
+/* False: this thread runs no Go now. */
+static bool go_find_thread(struct copy *copy, const struct go_stacks *at, struct go_thread *thread)
+{
+	uint64_t m;
+
+	*thread = (struct go_thread){ .copy = copy };
+	thread->g = go_read(thread, copy->regs->fs_base + (uint64_t)(int64_t)at->g);
+	m = thread->g ? go_read(thread, thread->g + GO_G_M) : 0;
+	thread->g0 = m ? go_read(thread, m + GO_M_G0) : 0;
+	if (!thread->g0 || go_read(thread, thread->g0 + GO_G_M) != m)
+		return false;
+	thread->gsignal = go_read(thread, m + at->gsignal);
+	thread->curg = go_read(thread, m + at->curg);
+	thread->signal = go_read_extent(thread, thread->gsignal);
+	thread->goroutine = go_read_extent(thread, thread->curg);
+	thread->own = go_read_extent(thread, thread->g0);
+	return true;
+}
+
+static uint64_t go_stack_bytes(const struct go_thread *thread, uint64_t sp)
+{
+	struct copy *copy = thread->copy;
+	uint64_t learned, bytes;
+
+	if (stack_extent_has(thread->goroutine, sp))
+		return thread->goroutine.end - sp;
+	if (stack_extent_has(thread->signal, sp))
+		return thread->signal.end - sp;
+	if (!stack_extent_has(thread->own, sp) ||
+	    thread->own.end - sp > SAMPLE_STACK_LIMIT_BYTES)
+		return stacks_user_bytes(copy, sp, copy->regs->fs_base);
+	/* What was learned is right for a thread of C's, and too little if C called Go just now. */
+	learned = stacks_learned_bytes(copy, sp);
+	bytes = thread->own.end - sp + GO_ABOVE_G0_BYTES;
+	return learned > bytes ? learned : bytes;
+}
+
+static enum sample_cut go_add(const struct go_thread *thread, enum sample_stack_kind kind,
+			      uint64_t address, uint64_t *end)
+{
+	return pieces_add(&thread->copy->pieces, kind, thread->copy->own, address,
+			  go_stack_bytes(thread, address), end);
+}
+
+/* --- signals ---------------------------------------------------------------------------------- */
+
+/*
+ * The stack pointer that the kernel saved when it called the handler whose stack is live in
+ * [START, END): in a struct ucontext, which tells where the handlers' stack begins. 0: not found.
+ */
+static uint64_t go_find_interrupted(const struct go_thread *thread, uint64_t start, uint64_t end)
+{
+	for (uint64_t at = (start + 2 * WORD - 1) & ~(WORD - 1);
+	     at + GO_UCONTEXT_RSP + WORD <= end; at += WORD)
+		if (go_read(thread, at) == thread->signal.start &&
+		    !go_read(thread, at + (uint64_t)GO_UCONTEXT_LINK))
+			return go_read(thread, at + GO_UCONTEXT_RSP);
+	return 0;
+}
+
+/* --- the other stack -------------------------------------------------------------------------- */
+
+static void go_add_left(const struct go_thread *thread, enum sample_stack_kind kind, uint64_t g)
+{
+	uint64_t sp = go_read(thread, g + GO_G_SP), end;
+
+	if (sp > WORD && sp % WORD == 0)
+		go_add(thread, kind, sp - WORD, &end);
+}
+
+/*
+ * The goroutine that mcall() left last, after the scheduler has taken note of that: mcall() pushed
+ * it on g0's stack. 0: there is none, or another thread runs it now.
+ */
+static uint64_t go_find_parked(struct go_thread *thread)
+{
+	uint64_t sp = go_read(thread, thread->g0 + GO_G_SP);
+	uint64_t g = sp ? go_read(thread, sp - WORD) : 0;
+
+	if (!g || go_read(thread, g + GO_G_SELF) != g)
+		return 0;
+	thread->goroutine = go_read_extent(thread, g);
+	return g;
+}
+
+/*
+ * A call of the vDSO runs on g0's stack with the goroutine as g, and leaves no stack pointer. The
+ * vDSO keeps frame pointers (Linux arch/x86/entry/vdso/Makefile); the first one that leads to the
+ * goroutine's stack is that of the Go function that calls the vDSO.
+ */
+static uint64_t go_find_frame(const struct go_thread *thread)
+{
+	const struct copy *copy = thread->copy;
+	uint64_t rbp = copy->regs->rbp;
+
+	if (copy->user_regs) {
+		struct memory_root root = copy->kernel;
+
+		if (pieces_read(&thread->copy->pieces, root,
+				copy->user_regs + WORD * PT_REGS_RBP, &rbp) != CUT_NONE)
+			return 0;
+	}
+	for (unsigned i = 0; i < GO_MAX_FRAMES_OF_VDSO && rbp; i++) {
+		if (stack_extent_has(thread->goroutine, rbp))
+			return rbp;
+		rbp = go_read(thread, rbp);
+	}
+	return 0;
+}
+
+/* Its locals: 16 bytes of results, 16 of the saved state (Go src/runtime/sys_linux_amd64.s). */
+#define GO_BELOW_FRAME_BYTES 64
+
+/* The thread is on g0's stack, or on one of C's. */
+static void go_add_goroutine(struct go_thread *thread)
+{
+	uint64_t g = thread->curg, frame = 0, end;
+
+	if (g && g == thread->g)
+		frame = go_find_frame(thread);
+	if (frame) {
+		frame = (frame & ~(WORD - 1)) - GO_BELOW_FRAME_BYTES;
+		if (!pieces_have(&thread->copy->pieces, frame))
+			go_add(thread, STACK_GO_OUTER, frame, &end);
+		return;
+	}
+	if (!g)
+		g = go_find_parked(thread);
+	if (g)
+		go_add_left(thread, STACK_GOROUTINE, g);
+}
+
+bool stacks_copy_go(struct copy *copy, enum sample_stack_kind kind, uint64_t address,
+		    enum sample_cut *cut)
+{
+	struct go_stacks at;
+	struct go_thread thread;
+	uint64_t end;
+	bool callbacks;
+
+	if (!control_get_go_stacks(copy->copier->control, copy->own.cr3, &at, &callbacks) ||
+	    !go_find_thread(copy, &at, &thread))
+		return false;
+	*cut = go_add(&thread, kind, address, &end);
+	if (stack_extent_has(thread.signal, address)) {
+		address = go_find_interrupted(&thread, address, end);
+		if (!address)
+			return true;
+		if (!pieces_have(&copy->pieces, address))
+			go_add(&thread, STACK_GO_OUTER, address, &end);
+	}
+	if (!stack_extent_has(thread.goroutine, address))
+		go_add_goroutine(&thread);
+	else if (callbacks)
+		go_add_left(&thread, STACK_G0, thread.g0);
+	return true;
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Main's side of the process that fetches debug files; see xtop/fetch.h. A table of all build-ids
+ * that were asked for, and what came. The process has one request at a time; each call here takes
+ * up the answers that have come, and sends the next request. Any thread, under one lock.
+ */
+#include "config.h"
+
+#include "xtop/fetch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "supervise/broker_wire.h"
+#include "supervise/fetcher.h"
+
+#define FETCH_WAIT_MS 1000 /* for the end of the process, which is then killed */
+
+struct fetch_file {
+	struct build_id id;
+	enum fetch_state state;
+	int fd;
+};
+
+static struct {
+	int socket; /* 0: nobody fetches */
+	pid_t pid;
+	pthread_mutex_t lock;
+	unsigned n;      /* asked for */
+	unsigned n_sent; /* the files come in this order; n_sent - n_done is 0 or 1 */
+	unsigned n_done;
+	struct fetch_progress progress;
+	struct fetch_file files[FETCH_MAX_FILES];
+} fetch = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* --- start and end ---------------------------------------------------------------------------- */
+
+struct xtop_error *fetch_start_with(const struct fetcher_settings *settings)
+{
+	int sockets[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
+		return error_create_errno(errno, "cannot talk to debuginfod");
+	fetch.pid = fork();
+	if (fetch.pid < 0) {
+		close(sockets[0]);
+		close(sockets[1]);
+		return error_create("cannot start the process for debuginfod");
+	}
+	if (fetch.pid == 0) {
+		close(sockets[0]);
+		fetcher_run(settings, sockets[1]);
+		_exit(0);
+	}
+	close(sockets[1]);
+	fetch.n = fetch.n_sent = fetch.n_done = 0;
+	fetch.progress = (struct fetch_progress){ 0 };
+	fetch.socket = sockets[0];
+	return NULL;
+}
+
+struct xtop_error *fetch_start(const char *cache)
+{
+	const struct fetcher_settings settings = { .cache = cache };
+	const char *urls = getenv("DEBUGINFOD_URLS");
+
+	if (!urls || !urls[strspn(urls, " ")])
+		return error_create("--debuginfod: DEBUGINFOD_URLS names no server "
+				    "(sudo removes it from the environment)");
+	return fetch_start_with(&settings);
+}
+
+void fetch_stop(void)
+{
+	const struct timespec nap = { .tv_nsec = 1000000 };
+
+	if (!fetch.socket)
+		return;
+	close(fetch.socket); /* the process ends when it sees that */
+	fetch.socket = 0;
+	for (unsigned i = 0; i < fetch.n_done; i++)
+		if (fetch.files[i].fd >= 0)
+			close(fetch.files[i].fd);
+	for (unsigned i = 0; i < FETCH_WAIT_MS && waitpid(fetch.pid, NULL, WNOHANG) == 0; i++)
+		nanosleep(&nap, NULL);
+}
+
+/* --- under the lock --------------------------------------------------------------------------- */
+
+/* The process is gone: nothing will come any more. */
+static void fetch_give_up(void)
+{
+	while (fetch.n_done < fetch.n)
+		fetch.files[fetch.n_done++].state = FETCH_NONE;
+	fetch.n_sent = fetch.n_done;
+}
+
+static void fetch_take(const struct fetcher_reply *reply, int fd)
+{
+	struct fetch_file *file = &fetch.files[fetch.n_done];
+	struct stat status;
+
+	if (reply->answer == FETCHER_PROGRESS) {
+		fetch.progress.done_bytes = reply->done_bytes;
+		fetch.progress.total_bytes = reply->total_bytes;
+	}
+	if (reply->message[0])
+		memcpy(fetch.progress.message, reply->message, sizeof(fetch.progress.message) - 1);
+	if (reply->answer == FETCHER_PROGRESS || fetch.n_done == fetch.n_sent) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	if (fd >= 0 && (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))) {
+		close(fd);
+		fd = -1;
+	}
+	file->fd = fd;
+	file->state = fd >= 0 ? FETCH_FOUND : FETCH_NONE;
+	fetch.n_done++;
+	fetch.progress.done_bytes = fetch.progress.total_bytes = 0;
+}
+
+static void fetch_send_next(void)
+{
+	struct fetcher_request request = { 0 };
+	const struct build_id *id;
+
+	if (fetch.n_sent > fetch.n_done || fetch.n_sent == fetch.n)
+		return;
+	id = &fetch.files[fetch.n_sent].id;
+	request.size_bytes = (uint32_t)id->size_bytes;
+	memcpy(request.build_id, id->bytes, id->size_bytes);
+	if (wire_send(fetch.socket, &request, sizeof(request), NULL, 0))
+		fetch.n_sent++;
+	else
+		fetch_give_up();
+}
+
+static void fetch_poll(void)
+{
+	struct pollfd ready = { .fd = fetch.socket, .events = POLLIN };
+
+	while (fetch.socket && poll(&ready, 1, 0) > 0) {
+		struct fetcher_reply reply;
+		int fds[BROKER_MAX_FDS];
+		size_t n_fds = 0;
+
+		if (!wire_receive(fetch.socket, &reply, sizeof(reply), fds, &n_fds)) {
+			fetch_give_up();
+			return;
+		}
+		while (n_fds > 1)
+			close(fds[--n_fds]);
+		fetch_take(&reply, n_fds ? fds[0] : -1);
+	}
+	fetch_send_next();
+}
+
+static struct fetch_file *fetch_find_file(const struct build_id *id)
+{
+	for (unsigned i = 0; i < fetch.n; i++)
+		if (build_id_equal(&fetch.files[i].id, id))
+			return &fetch.files[i];
+	return NULL;
+}
+
+static struct fetch_file *fetch_add(const struct build_id *id)
+{
+	struct fetch_file *file = &fetch.files[fetch.n];
+
+	if (fetch.n == FETCH_MAX_FILES || !id->size_bytes)
+		return NULL;
+	*file = (struct fetch_file){ .id = *id, .state = FETCH_WAITING, .fd = -1 };
+	fetch.n++;
+	return file;
+}
+
+/* --- for all threads -------------------------------------------------------------------------- */
+
+static enum fetch_state fetch_answer(const struct build_id *id, bool ask, int *fdp)
+{
+	enum fetch_state state = FETCH_OFF;
+	struct fetch_file *file;
+
+	pthread_mutex_lock(&fetch.lock);
+	file = fetch.socket ? fetch_find_file(id) : NULL;
+	if (fetch.socket && !file && ask)
+		file = fetch_add(id);
+	if (fetch.socket)
+		fetch_poll();
+	if (file)
+		state = file->state;
+	if (state == FETCH_FOUND) {
+		*fdp = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+		state = *fdp >= 0 ? state : FETCH_NONE;
+	}
+	pthread_mutex_unlock(&fetch.lock);
+	return state;
+}
+
+enum fetch_state fetch_ask(const struct build_id *id, int *fdp)
+{
+	return fetch_answer(id, true, fdp);
+}
+
+enum fetch_state fetch_find(const struct build_id *id, int *fdp)
+{
+	return fetch_answer(id, false, fdp);
+}
+
+bool fetch_is_on(void)
+{
+	return fetch.socket;
+}
+
+void fetch_get_progress(struct fetch_progress *progress)
+{
+	pthread_mutex_lock(&fetch.lock);
+	*progress = fetch.progress;
+	for (unsigned i = 0; i < fetch.n; i++) {
+		progress->n_waiting += fetch.files[i].state == FETCH_WAITING;
+		progress->n_found += fetch.files[i].state == FETCH_FOUND;
+		progress->n_none += fetch.files[i].state == FETCH_NONE;
+	}
+	pthread_mutex_unlock(&fetch.lock);
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The process that fetches debug files; see fetcher.h. It is forked from main before main opens
+ * anything, and gives up its rights at once. One thread of ours.
+ *
+ * libdebuginfod (elfutils) does the talking. It is loaded here, by its name, and in no other
+ * process: it brings libcurl, TLS and some twenty libraries more, which have no business where root
+ * or a guest's memory is. Its prototypes stand here, as they are part of its stable interface
+ * (elfutils debuginfod/debuginfod.h, ELFUTILS_0.178), so that building xtop does not need it. It
+ * reads the DEBUGINFOD_* variables of the environment, and keeps its cache, misses included, as
+ * debuginfod-client-config(7) describes.
+ */
+#include "config.h"
+
+#include "supervise/fetcher.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "supervise/broker_wire.h"
+#include "supervise/caller.h"
+#include "xtop/cleanup.h"
+#include "xtop/clock.h"
+#include "xtop/xdg.h"
+
+#define FETCHER_LIBRARY "libdebuginfod.so.1"
+/* Where the user's environment does not say: bytes, seconds. */
+#define FETCHER_MAXSIZE "1073741824"
+#define FETCHER_MAXTIME "300"
+
+struct debuginfod_client;
+
+static struct {
+	int socket;
+	uint64_t started_ns;
+	uint64_t told_ns;
+	struct debuginfod_client *client;
+	int (*find)(struct debuginfod_client *client, const unsigned char *build_id, int length,
+		    char **path);
+	int cache_fd; /* of xtop's own cache; -1: the library's */
+} fetcher = { .cache_fd = -1 };
+
+/* --- what main hears -------------------------------------------------------------------------- */
+
+static bool fetcher_send(const struct fetcher_reply *reply, int fd)
+{
+	return wire_send(fetcher.socket, reply, sizeof(*reply), &fd, fd >= 0 ? 1 : 0);
+}
+
+bool fetcher_go_on(uint64_t done_bytes, uint64_t total_bytes)
+{
+	struct fetcher_reply reply = { .answer = FETCHER_PROGRESS,
+				       .done_bytes = done_bytes,
+				       .total_bytes = total_bytes };
+	struct pollfd hung_up = { .fd = fetcher.socket };
+	uint64_t now_ns = clock_now_ns();
+
+	if (poll(&hung_up, 1, 0) > 0 || now_ns - fetcher.started_ns > FETCHER_MAX_S * 1000000000ULL)
+		return false;
+	if (now_ns - fetcher.told_ns < 200000000)
+		return true;
+	fetcher.told_ns = now_ns;
+	return fetcher_send(&reply, -1);
+}
+
+/* --- libdebuginfod ---------------------------------------------------------------------------- */
+
+static int fetcher_progress(struct debuginfod_client *client, long done, long total)
+{
+	(void)client;
+	return !fetcher_go_on(done > 0 ? (uint64_t)done : 0, total > 0 ? (uint64_t)total : 0);
+}
+
+static bool fetcher_load(void)
+{
+	void *library = dlopen(FETCHER_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	struct debuginfod_client *(*begin)(void);
+	void (*set_progress)(struct debuginfod_client *client,
+			     int (*progress)(struct debuginfod_client *client, long a, long b));
+
+	if (!library)
+		return false;
+	*(void **)&begin = dlsym(library, "debuginfod_begin");
+	*(void **)&set_progress = dlsym(library, "debuginfod_set_progressfn");
+	*(void **)&fetcher.find = dlsym(library, "debuginfod_find_debuginfo");
+	if (!begin || !set_progress || !fetcher.find)
+		return false;
+	fetcher.client = begin();
+	if (fetcher.client)
+		set_progress(fetcher.client, fetcher_progress);
+	return fetcher.client;
+}
+
+/* ENOENT is the answer of servers that do not have the file. */
+static int fetcher_find(const uint8_t *build_id, size_t size_bytes, char message[96])
+{
+	_cleanup_free_ char *path = NULL;
+	int fd = fetcher.find(fetcher.client, build_id, (int)size_bytes, &path);
+
+	if (fd < 0 && fd != -ENOENT)
+		snprintf(message, 96, "%s", strerror(-fd));
+	return fd;
+}
+
+/* --- the cache -------------------------------------------------------------------------------- */
+
+/* The library's layout: FOLDER/BUILD-ID/debuginfo. */
+struct fetcher_cached {
+	char oldest[NAME_MAX + 1];
+	time_t used_s;
+	uint64_t bytes;
+};
+
+static void fetcher_count_cached(int folder, const char *name, struct fetcher_cached *cached)
+{
+	char path[NAME_MAX + 16];
+	struct stat status;
+
+	snprintf(path, sizeof(path), "%s/debuginfo", name);
+	if (name[0] == '.' || fstatat(folder, path, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    !S_ISREG(status.st_mode))
+		return;
+	cached->bytes += (uint64_t)status.st_size;
+	if (!status.st_size || (cached->oldest[0] && status.st_atime >= cached->used_s))
+		return;
+	cached->used_s = status.st_atime;
+	snprintf(cached->oldest, sizeof(cached->oldest), "%s", name);
+}
+
+/* Makes room for the next file: the library's own cache has no limit but age. */
+static void fetcher_make_room(int folder)
+{
+	for (;;) {
+		int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		DIR *stream = copy < 0 ? NULL : fdopendir(copy);
+		struct fetcher_cached cached = { .bytes = 0 };
+		char path[NAME_MAX + 16];
+		struct dirent *entry;
+
+		if (!stream)
+			return;
+		while ((entry = readdir(stream)))
+			fetcher_count_cached(folder, entry->d_name, &cached);
+		closedir(stream);
+		snprintf(path, sizeof(path), "%s/debuginfo", cached.oldest);
+		if (cached.bytes <= FETCHER_CACHE_MAX_BYTES || !cached.oldest[0] ||
+		    unlinkat(folder, path, 0) < 0)
+			return;
+	}
+}
+
+/*
+ * Opens the folder of the user that this process becomes, below root's CACHE, while it is root. -1:
+ * none; then the library has a folder of its own below HOME.
+ */
+static int fetcher_open_cache(const char *cache)
+{
+	const struct caller caller = geteuid() == 0
+					     ? caller_find()
+					     : (struct caller){ geteuid(), getegid() };
+	char path[PATH_MAX];
+	int fd;
+
+	if (!cache || getenv("DEBUGINFOD_CACHE_PATH") || !xdg_make_folder(cache) ||
+	    (size_t)snprintf(path, sizeof(path), "%s/debuginfod.%u", cache,
+			     (unsigned)caller.uid) >= sizeof(path))
+		return -1;
+	(void)!mkdir(path, 0700); /* it may be there */
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0 && geteuid() == 0 && fchown(fd, caller.uid, caller.gid) < 0) {
+		close(fd);
+		fd = -1;
+	}
+	if (fd < 0)
+		return -1;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	setenv("DEBUGINFOD_CACHE_PATH", path, 1);
+	return fd;
+}
+
+/* The folder that the walls leave open for writing. */
+static int fetcher_open_written(int cache_fd)
+{
+	const char *named = getenv("DEBUGINFOD_CACHE_PATH");
+
+	if (cache_fd >= 0 || !named)
+		return cache_fd;
+	(void)!mkdir(named, 0700);
+	return open(named, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* --- the process ------------------------------------------------------------------------------ */
+
+/* Ctrl-C reaches every process of the group; main decides what it means. */
+static void fetcher_set_up(int socket)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+	static const int ignored[] = { SIGINT, SIGHUP, SIGQUIT, SIGTERM, SIGTSTP, SIGPIPE };
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
+		sigaction(ignored[i], &ignore, NULL);
+	for (int fd = STDIN_FILENO; null >= 0 && fd <= STDERR_FILENO; fd++)
+		dup2(null, fd);
+	for (int fd = STDERR_FILENO + 1; fd < 1024; fd++)
+		if (fd != socket)
+			close(fd);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	setenv("DEBUGINFOD_MAXSIZE", FETCHER_MAXSIZE, 0);
+	setenv("DEBUGINFOD_MAXTIME", FETCHER_MAXTIME, 0);
+	unsetenv("DEBUGINFOD_PROGRESS"); /* the screen shows it */
+	unsetenv("DEBUGINFOD_VERBOSE");
+}
+
+static void fetcher_answer(const struct fetcher_settings *settings,
+			   const struct fetcher_request *request)
+{
+	struct fetcher_reply reply = { .answer = FETCHER_NONE };
+	fetcher_find_fn *find = settings->find ? settings->find : fetcher_find;
+	int fd = -1;
+
+	fetcher.started_ns = clock_now_ns();
+	fetcher.told_ns = 0;
+	if (fetcher.cache_fd >= 0)
+		fetcher_make_room(fetcher.cache_fd);
+	if (request->size_bytes && request->size_bytes <= sizeof(request->build_id))
+		fd = find(request->build_id, request->size_bytes, reply.message);
+	if (fd >= 0)
+		reply.answer = FETCHER_FOUND;
+	fetcher_send(&reply, fd);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Answers each request with ERROR, which is then the last thing that happens. */
+static void fetcher_fail(const char *message)
+{
+	struct fetcher_reply reply = { .answer = FETCHER_NONE };
+
+	snprintf(reply.message, sizeof(reply.message), "%s", message);
+	fetcher_send(&reply, -1);
+}
+
+void fetcher_run(const struct fetcher_settings *settings, int socket)
+{
+	struct fetcher_request request;
+	struct xtop_error *error;
+	int fds[BROKER_MAX_FDS];
+	size_t n_fds;
+
+	fetcher.socket = socket;
+	fetcher_set_up(socket);
+	fetcher.cache_fd = fetcher_open_cache(settings->cache);
+	if (!settings->find && !fetcher_load()) {
+		fetcher_fail(FETCHER_LIBRARY " is missing (Debian: libdebuginfod1)");
+		return;
+	}
+	error = fetcher_give_up_rights(fetcher_open_written(fetcher.cache_fd));
+	if (error) {
+		fetcher_fail(error_message(error));
+		return;
+	}
+	while (wire_receive(socket, &request, sizeof(request), fds, &n_fds)) {
+		while (n_fds > 0)
+			close(fds[--n_fds]);
+		fetcher_answer(settings, &request);
+	}
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Private to supervise/: the process that fetches debug files, and what it and main send each other
+ * (broker_wire.h has the functions):
+ *
+ *   main ─► build-id      one at a time, when the last one is done
+ *   main ◄─ PROGRESS ...  as bytes come
+ *   main ◄─ FOUND         with a descriptor of the file, open for reading
+ *   main ◄─ NONE          with a message, unless no server has the file
+ */
+#ifndef SUPERVISE_FETCHER_H
+#define SUPERVISE_FETCHER_H
+
+#include "xtop/build_id.h"
+
+#define FETCHER_MAX_S           600           /* for one file */
+#define FETCHER_CACHE_MAX_BYTES (2ULL << 30)  /* of xtop's own cache, when a run starts */
+
+struct fetcher_request {
+	uint32_t size_bytes;
+	uint8_t build_id[BUILD_ID_MAX_BYTES];
+};
+
+enum fetcher_answer { FETCHER_PROGRESS, FETCHER_FOUND, FETCHER_NONE };
+
+struct fetcher_reply {
+	uint32_t answer;
+	uint64_t done_bytes, total_bytes;
+	char message[96];
+};
+
+/*
+ * Finds the file of BUILD_ID: a descriptor. -1: there is none; *MESSAGE may say why. Calls
+ * fetcher_go_on() now and then.
+ */
+typedef int fetcher_find_fn(const uint8_t *build_id, size_t size_bytes, char message[96]);
+
+struct fetcher_settings {
+	fetcher_find_fn *find; /* NULL: libdebuginfod's */
+	const char *cache;     /* folder; NULL: none of ours */
+};
+
+/* The body of the process. Returns when main is gone. Gives up rights first. */
+void fetcher_run(const struct fetcher_settings *settings, int socket);
+/* Tells main how far it is. False: main is gone, or FETCHER_MAX_S are over. */
+bool fetcher_go_on(uint64_t done_bytes, uint64_t total_bytes);
+
+/* --- fetcher_walls.c -------------------------------------------------------------------------- */
+
+/*
+ * Gives up all rights but these: the network, to read what everybody may read below /usr and /etc,
+ * and to write below FOLDER (-1: none). The process becomes the user who called sudo, or nobody.
+ */
+struct xtop_error *fetcher_give_up_rights(int folder);
+
+/* For tests: fetch_start() with another way to find files. */
+struct xtop_error *fetch_start_with(const struct fetcher_settings *settings);
+
+#endif

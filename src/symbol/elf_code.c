@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The code of a file of dom0, for unwinding where there are no tables; see elf_code.h. The file
+ * stays open. Each function is read when it is met. Its bounds are those of its symbol; where
+ * symbols leave a gap, those of its FDE.
+ */
+#include "config.h"
+
+#include "symbol/elf_code.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "xtop/code.h"
+
+struct elf_code {
+	const struct image *image; /* owns this */
+	int fd;
+	Elf64_Phdr segments[ELF_MAX_SEGMENTS]; /* that have code */
+	size_t n_segments;
+};
+
+static size_t elf_code_read(void *context, uint64_t address, void *buffer, size_t size_bytes)
+{
+	const struct elf_code *code = context;
+	ssize_t got = 0;
+
+	for (size_t i = 0; i < code->n_segments; i++) {
+		const Elf64_Phdr *segment = &code->segments[i];
+		uint64_t distance = address - segment->p_vaddr;
+
+		if (distance >= segment->p_filesz || segment->p_offset > INT64_MAX - distance)
+			continue;
+		if (size_bytes > segment->p_filesz - distance)
+			size_bytes = segment->p_filesz - distance;
+		do
+			got = pread(code->fd, buffer, size_bytes,
+				    (off_t)(segment->p_offset + distance));
+		while (got < 0 && errno == EINTR);
+		break;
+	}
+	return got > 0 ? (size_t)got : 0;
+}
+
+static bool elf_code_find_function(void *context, uint64_t address, uint64_t *start, uint64_t *end)
+{
+	const struct elf_code *code = context;
+	struct symtab_entry entry;
+
+	if (code->image->symtab && symtab_find(code->image->symtab, address, &entry)) {
+		*start = entry.start;
+		*end = entry.end;
+		return true;
+	}
+	return unwind_tables_find_function(&code->image->tables, address, start, end) ||
+	       unwind_tables_find_gap(&code->image->tables, address, start, end);
+}
+
+static void elf_code_close(void *context)
+{
+	struct elf_code *code = context;
+
+	close(code->fd);
+	free(code);
+}
+
+struct xtop_error *elf_code_attach(const struct elf_file *file, int fd, struct image *image)
+{
+	struct elf_code *code = calloc(1, sizeof(*code));
+	struct code_source source = { .read = elf_code_read,
+				      .find_function = elf_code_find_function,
+				      .close = elf_code_close,
+				      .context = code,
+				      .entry = file->header.e_entry };
+	uint64_t start = UINT64_MAX, end = 0;
+
+	if (!code)
+		return error_create("out of memory for unwinding without tables");
+	code->image = image;
+	for (size_t i = 0; i < file->n_segments; i++) {
+		const Elf64_Phdr *segment = &file->segments[i];
+
+		if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X) ||
+		    segment->p_filesz > UINT64_MAX - segment->p_vaddr)
+			continue;
+		code->segments[code->n_segments++] = *segment;
+		start = segment->p_vaddr < start ? segment->p_vaddr : start;
+		if (segment->p_vaddr + segment->p_filesz > end)
+			end = segment->p_vaddr + segment->p_filesz;
+	}
+	code->fd = code->n_segments ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
+	if (code->fd < 0 || start >= end) {
+		if (code->fd >= 0)
+			close(code->fd);
+		free(code);
+		return NULL;
+	}
+	return unwind_tables_build_computed(&image->tables, &source, start, end);
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The header's line of the last ten minutes; see minutes.h.
+ *
+ *	 3:20 ▕ ▂▅[▇█▇]▅▂▏ busy 66 steal 5 stopped 0.24 %
+ *
+ * The newest moment is on the right. A cell's height is what the vCPUs ran or wanted to run. The
+ * line is there from the first picture on, so that rows below it do not move. A cell is marked
+ * where others took 5 % of that time, and more where xtop took more than its budget. The figures
+ * are of the moment or range that is shown.
+ */
+#include "config.h"
+
+#include "ui/header/minutes.h"
+
+#include <stdio.h>
+
+#include "ui/figures.h"
+#include "ui/guest_screen.h"
+
+#define MINUTES_LABEL_CELLS 6  /* " 9:58" and a blank */
+#define MINUTES_WORDS_CELLS 33 /* " busy 100 steal 10 stopped 0.24 %" */
+#define MINUTES_WORDS_FROM  64 /* on narrower screens only "busy 100" */
+#define MINUTES_BUSY_CELLS  9
+#define MINUTES_STEAL       0.05
+
+/* Shares of time, 0..1. */
+struct minutes_load {
+	double busy, steal, stopped;
+};
+
+/* --- loads ------------------------------------------------------------------------------------ */
+
+static void minutes_add_vcpu(struct snapshot_vcpu *sum, const struct snapshot_vcpu *from,
+			     const struct snapshot_vcpu *to)
+{
+	bool was_reset = to->times.span_ns < from->times.span_ns ||
+			 snapshot_vcpu_ticks(to) < snapshot_vcpu_ticks(from);
+
+	if (was_reset)
+		return;
+	for (int state = 0; state < N_VCPU_STATES; state++)
+		sum->states[state] += to->states[state] - from->states[state];
+	sum->user += to->user - from->user;
+	sum->times.span_ns += to->times.span_ns - from->times.span_ns;
+	sum->times.ran_ns += to->times.ran_ns - from->times.ran_ns;
+	sum->times.waited_ns += to->times.waited_ns - from->times.waited_ns;
+}
+
+static double minutes_stopped(const struct sampler_counts *from, const struct sampler_counts *to)
+{
+	return to->elapsed_ns > from->elapsed_ns && to->stopped_ns >= from->stopped_ns
+		       ? (double)(to->stopped_ns - from->stopped_ns) /
+				 (double)(to->elapsed_ns - from->elapsed_ns)
+		       : 0;
+}
+
+/* Of all vCPUs together, from moment FIRST to moment LAST. */
+static struct minutes_load minutes_load(const struct history *history, size_t first, size_t last)
+{
+	const struct snapshot *from = history_head(history, first),
+			      *to = history_head(history, last);
+	struct snapshot_vcpu sum = { .user = 0 };
+	struct vcpu_shares shares;
+
+	for (unsigned i = 0; i < to->n_vcpus && i < from->n_vcpus; i++)
+		minutes_add_vcpu(&sum, &from->vcpus[i], &to->vcpus[i]);
+	shares = vcpu_shares_of(&sum);
+	return (struct minutes_load){ .busy = shares.user + shares.kernel + shares.lock,
+				      .steal = shares.steal,
+				      .stopped = minutes_stopped(&from->sampler, &to->sampler) };
+}
+
+/* --- places ----------------------------------------------------------------------------------- */
+
+/*
+ * A cell stands for so many seconds of the guest's time, counted from the same beginning always: a
+ * cell that is full does not change any more.
+ */
+struct minutes_place {
+	int column, cells; /* of the bars */
+	size_t n;          /* moments there are, up to when the screen was frozen */
+	uint64_t cell_ns;
+	uint64_t last;     /* number of the last cell, counted from time 0 */
+};
+
+static uint64_t minutes_cell_of(const struct ui_model *model, const struct minutes_place *place,
+				size_t moment)
+{
+	return history_head(model->history, moment)->time_ns / place->cell_ns;
+}
+
+/* The line has room for all moments, or for the last ones of a guest that was paused meanwhile. */
+static struct minutes_place minutes_place(const struct ui_model *model, int columns_)
+{
+	int words = columns_ < MINUTES_WORDS_FROM ? MINUTES_BUSY_CELLS : MINUTES_WORDS_CELLS;
+	struct minutes_place place = { .column = 1 + MINUTES_LABEL_CELLS + 1,
+				       .n = history_count(model->history) };
+	size_t per_cell;
+
+	if (model->guest->frozen_at)
+		place.n = history_find(model->history, model->guest->frozen_at + 1);
+
+	place.cells = columns_ - place.column - 1 - words - 1;
+	place.cells = place.cells < 2 ? 2 : place.cells;
+	per_cell = place.n / (size_t)(place.cells - 1) + 1;
+	place.cell_ns = per_cell * HISTORY_STEP_NS;
+	place.last = place.n ? minutes_cell_of(model, &place, place.n - 1) : 0;
+	return place;
+}
+
+/*
+ * The moments (*FIRSTP, *LASTP] that CELL stands for; the first moment of all belongs to the cell
+ * of the second one. False: there are none.
+ */
+static bool minutes_moments_of(const struct ui_model *model, const struct minutes_place *place,
+			       int cell, size_t *firstp, size_t *lastp)
+{
+	uint64_t back = (uint64_t)(place->cells - 1 - cell);
+	size_t first, last = place->n;
+
+	if (back > place->last)
+		return false;
+	while (last > 1 && minutes_cell_of(model, place, last - 1) > place->last - back)
+		last--;
+	first = last;
+	while (first > 1 && minutes_cell_of(model, place, first - 1) == place->last - back)
+		first--;
+	if (first == last)
+		return false;
+	*firstp = first - 1;
+	*lastp = last - 1;
+	return true;
+}
+
+size_t minutes_moment_at(const struct ui_model *model, int column)
+{
+	struct minutes_place place = minutes_place(model, model->columns);
+	int cell = column - place.column;
+	size_t first, last;
+
+	if (cell < 0 || cell >= place.cells || !place.n ||
+	    !minutes_moments_of(model, &place, cell, &first, &last))
+		return history_count(model->history);
+	return last;
+}
+
+/* --- drawing ---------------------------------------------------------------------------------- */
+
+static enum style minutes_style(const struct ui_model *model, const struct minutes_load *load)
+{
+	if (model->budget > 0 && load->stopped > model->budget)
+		return STYLE_ALERT;
+	return load->steal >= MINUTES_STEAL ? STYLE_NOTICE : STYLE_BAR_USER;
+}
+
+static const char *minutes_bar(const struct minutes_load *load)
+{
+	static const char *const bars[] = { "·", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
+	double share = load->busy + load->steal;
+
+	return bars[share < 0.01 ? 0 : 1 + (int)(7 * (share < 1 ? share : 1) + 0.5)];
+}
+
+/* Whether the moment with SEQUENCE lies in the cell of the moments (FIRST, LAST]. */
+static bool minutes_has(const struct ui_model *model, size_t first, size_t last, uint64_t sequence)
+{
+	size_t at = sequence ? history_find(model->history, sequence) : 0;
+
+	return sequence && (at > first || (!first && !at)) && at <= last;
+}
+
+static void minutes_draw_cell(const struct ui_model *model, const struct minutes_place *place,
+			      struct canvas *canvas, int row, int cell)
+{
+	const struct guest_screen *guest = model->guest;
+	struct minutes_load load;
+	size_t first, last;
+	const char *text;
+
+	if (!minutes_moments_of(model, place, cell, &first, &last))
+		return;
+	load = minutes_load(model->history, first, last);
+	text = minutes_has(model, first, last, guest->range_begin) ? "["
+	       : minutes_has(model, first, last, guest->range_end) ? "]"
+								   : minutes_bar(&load);
+	canvas_put(canvas, row, place->column + cell, 1, minutes_style(model, &load), text);
+}
+
+/* What is shown: a range, or the time up to a moment. False: nobody knows. */
+static bool minutes_shown(const struct ui_model *model, struct minutes_load *load)
+{
+	const struct guest_screen *guest = model->guest;
+	size_t last = guest_screen_moment(guest), first = last ? last - 1 : 0;
+
+	if (guest->is_range)
+		first = history_find(model->history, guest->range_begin);
+	if (first >= last || last >= history_count(model->history))
+		return false;
+	*load = minutes_load(model->history, first, last);
+	return true;
+}
+
+static void minutes_draw_words(const struct ui_model *model, struct canvas *canvas, int row,
+			       int column)
+{
+	struct minutes_load load;
+
+	if (!minutes_shown(model, &load))
+		return;
+	canvas_printf(canvas, row, column, STYLE_NORMAL,
+		      canvas_columns(canvas) < MINUTES_WORDS_FROM
+			      ? "busy %.0f"
+			      : "busy %.0f steal %.0f stopped %.2f %%",
+		      100 * load.busy, 100 * load.steal, 100 * load.stopped);
+}
+
+/* From the first of N moments to the last. */
+static uint64_t minutes_covered_ns(const struct ui_model *model, size_t n)
+{
+	return n ? history_age_ns(model->history, 0) - history_age_ns(model->history, n - 1) : 0;
+}
+
+bool minutes_draw(const struct ui_model *model, struct canvas *canvas, int row)
+{
+	struct minutes_place place;
+	char label[32];
+
+	if (!model->all || model->all->sums_only)
+		return false;
+	place = minutes_place(model, canvas_columns(canvas));
+	format_elapsed(minutes_covered_ns(model, place.n), label);
+	canvas_put_right(canvas, row, 0, MINUTES_LABEL_CELLS, STYLE_DIM, label);
+	canvas_put(canvas, row, place.column - 1, 1, STYLE_DIM, "▕");
+	for (int cell = 0; cell < place.cells; cell++)
+		minutes_draw_cell(model, &place, canvas, row, cell);
+	canvas_put(canvas, row, place.column + place.cells, 1, STYLE_DIM, "▏");
+	minutes_draw_words(model, canvas, row, place.column + place.cells + 2);
+	return true;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Two guests against each other; see pair.h. */
+#include "config.h"
+
+#include "ui/pair.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "xtop/symbol.h"
+
+/* --- the guest that the screen is told of ----------------------------------------------------- */
+
+static void pair_reset(void *context)
+{
+	struct pair *pair = context;
+
+	pair->now->pipeline->reset(pair->now->pipeline->context);
+	pair->base->pipeline->reset(pair->base->pipeline->context);
+}
+
+static const char *pair_message_of(const struct guest_screen *guest)
+{
+	const struct ui_pipeline *pipeline = guest->pipeline;
+
+	return pipeline->message ? pipeline->message(pipeline->context) : "";
+}
+
+/* What became of the one shown; else of the other one. */
+static const char *pair_message(void *context)
+{
+	struct pair *pair = context;
+	const char *now = pair_message_of(pair->now), *base = pair_message_of(pair->base);
+
+	pair->pipeline.guest.kind = pair->now->kind;
+	pair->pipeline.guest.n_vcpus = pair->now->pipeline->guest.n_vcpus;
+	if (now[0] || !base[0])
+		return now;
+	snprintf(pair->note, sizeof(pair->note), "%.100s: %.150s", pair->base->name, base);
+	return pair->note;
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+static void pair_set_pipeline(struct pair *pair)
+{
+	snprintf(pair->name, sizeof(pair->name), "%.60s against %.57s", pair->now->name,
+		 pair->base->name);
+	pair->pipeline = (struct ui_pipeline){
+		.context = pair,
+		.guest = pair->now->pipeline->guest,
+		.reset = pair_reset,
+		.message = pair_message,
+	};
+	pair->pipeline.guest.name = pair->name;
+	pair->pipeline.guest.kind = pair->now->kind;
+	pair->pipeline.guest.system = guest_screen_system(pair->now);
+}
+
+struct xtop_error *pair_create(struct guest_screen *now, struct guest_screen *base,
+			       double half_life_s, struct pair **pairp)
+{
+	struct pair *pair = calloc(1, sizeof(*pair));
+	struct xtop_error *error;
+
+	if (!pair)
+		return error_create("out of memory");
+	pair->now = now;
+	pair->base = base;
+	pair_set_pipeline(pair);
+	error = frames_create(symbol_demangle, &pair->frames);
+	if (!error) {
+		frames_set_identity(pair->frames, FRAMES_BY_MODULE);
+		error = guest_screen_create(&pair->pipeline, false, half_life_s, &pair->screen);
+	}
+	if (error) {
+		pair_destroy(pair);
+		return error;
+	}
+	*pairp = pair;
+	return NULL;
+}
+
+void pair_destroy(struct pair *pair)
+{
+	if (!pair)
+		return;
+	guest_screen_destroy(pair->screen);
+	frames_destroy(pair->frames);
+	free(pair);
+}
+
+/* --- pictures --------------------------------------------------------------------------------- */
+
+/* The baseline's names come first, so that the picture knows each name that the baseline has. */
+static struct xtop_error *pair_take(struct pair *pair, uint64_t now_ns)
+{
+	struct guest_screen *screen = pair->screen;
+	struct snapshot *base = NULL, *now;
+	struct xtop_error *error = NULL;
+
+	if (!screen->still)
+		error = snapshot_translate(pair->base->live, pair->frames, &base);
+	if (!error)
+		error = snapshot_translate(pair->now->live, pair->frames, &now);
+	if (error) {
+		snapshot_destroy(base);
+		return error;
+	}
+	if (base) {
+		guest_screen_drop_baseline(screen);
+		screen->baseline = base;
+		screen->baseline_ns = pair->base->taken_ns;
+	}
+	guest_screen_set_live(screen, now, now_ns);
+	return NULL;
+}
+
+struct xtop_error *pair_update(struct pair *pair, uint64_t now_ns, bool *changedp)
+{
+	uint64_t now = pair->now->live->sequence, base = pair->base->live->sequence;
+
+	*changedp = now != pair->now_sequence || base != pair->base_sequence;
+	pair->now_sequence = now;
+	pair->base_sequence = base;
+	return *changedp ? pair_take(pair, now_ns) : NULL;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Two guests against each other: a guest screen of its own, whose picture is the newest one of a
+ * guest, and whose baseline is the newest one of another guest. Each guest has a table of names
+ * that only its resolver may add to. So the pair has a table of its own, and both pictures get the
+ * names of that one.
+ *
+ * The UI's thread.
+ */
+#ifndef UI_PAIR_H
+#define UI_PAIR_H
+
+#include "ui/guest_screen.h"
+
+struct pair {
+	struct guest_screen *now, *base; /* they outlive the pair */
+	struct guest_screen *screen;           /* shows NOW; its baseline is BASE */
+	struct ui_pipeline pipeline;           /* the screen's; without a slot */
+	struct frames *frames;
+	uint64_t now_sequence, base_sequence;  /* of the pictures that came last */
+	char name[sizeof(((struct guest_screen *)0)->name)];
+	char note[256];
+};
+
+/* Both guests have a picture. */
+struct xtop_error *pair_create(struct guest_screen *now, struct guest_screen *base,
+			       double half_life_s, struct pair **pairp);
+void pair_destroy(struct pair *pair); /* NULL allowed */
+/*
+ * Looks whether one of the guests has a newer picture. While the screen is frozen the baseline
+ * stays, too. *CHANGEDP: there was one; at least the age that the header shows has changed.
+ */
+struct xtop_error *pair_update(struct pair *pair, uint64_t now_ns, bool *changedp);
+
+#endif

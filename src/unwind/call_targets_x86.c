@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Direct calls of x86-64; see call_targets.h. Intel SDM vol. 2, CALL: E8 and a distance of four
+ * bytes from the next instruction.
+ *
+ * Every byte E8 may be a call: to decode all instructions would take twenty times as long, and
+ * would go wrong behind data. In a megabyte of code a number that only looks like a call leads into
+ * the code once in 4,000 times. So a target must also look like the beginning of a function: it is
+ * aligned, or stands behind what ends a function.
+ *
+ * Pages that are not there are looked for again later, as pages of code are.
+ */
+#include "config.h"
+
+#include "unwind/call_targets.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CALL_OPCODE        0xe8
+#define CALL_BYTES         5
+#define CALL_ALIGNMENT     16
+#define CALL_PAGE_BYTES    4096U
+#define CALL_CHUNK_BYTES   (16 * CALL_PAGE_BYTES) /* read at once */
+#define CALL_MAX_DELAY     64 /* turns between two looks for missing pages */
+#define CALL_MAX_DISTANCE  (256U << 10) /* from an address to the targets around it */
+#define CALL_MAX_REFUSED   256 /* targets that no function can begin at, in one search */
+#define CALL_WORD_BITS     64
+
+struct call_targets {
+	uint64_t start, size_bytes;
+	uint64_t *targets; /* a bit for each byte of code */
+	uint64_t *pages;   /* a bit for each page that was looked at */
+	size_t n_pages, next_page;
+	uint64_t due_turn, delay; /* of the next look for missing pages */
+	bool whole;  /* all pages were looked at once */
+	bool missing; /* some were not there in this look */
+};
+
+static size_t call_words(uint64_t bits)
+{
+	return (size_t)((bits + CALL_WORD_BITS - 1) / CALL_WORD_BITS);
+}
+
+static bool call_bit(const uint64_t *words, uint64_t i)
+{
+	return words[i / CALL_WORD_BITS] >> (i % CALL_WORD_BITS) & 1;
+}
+
+static void call_set_bit(uint64_t *words, uint64_t i)
+{
+	words[i / CALL_WORD_BITS] |= 1ULL << (i % CALL_WORD_BITS);
+}
+
+struct call_targets *call_targets_create(uint64_t start, uint64_t end)
+{
+	struct call_targets *targets;
+
+	if (start >= end || end - start > CALL_TARGETS_MAX_BYTES)
+		return NULL;
+	targets = calloc(1, sizeof(*targets));
+	if (!targets)
+		return NULL;
+	targets->start = start;
+	targets->size_bytes = end - start;
+	targets->n_pages = (size_t)((end - start + CALL_PAGE_BYTES - 1) / CALL_PAGE_BYTES);
+	targets->targets = calloc(call_words(targets->size_bytes), sizeof(uint64_t));
+	targets->pages = calloc(call_words(targets->n_pages), sizeof(uint64_t));
+	if (!targets->targets || !targets->pages) {
+		call_targets_destroy(targets);
+		return NULL;
+	}
+	return targets;
+}
+
+void call_targets_destroy(struct call_targets *targets)
+{
+	if (!targets)
+		return;
+	free(targets->targets);
+	free(targets->pages);
+	free(targets);
+}
+
+size_t call_targets_memory_bytes(const struct call_targets *targets)
+{
+	return sizeof(*targets) +
+	       (call_words(targets->size_bytes) + call_words(targets->n_pages)) * sizeof(uint64_t);
+}
+
+void call_targets_add(struct call_targets *targets, uint64_t address)
+{
+	if (address - targets->start < targets->size_bytes)
+		call_set_bit(targets->targets, address - targets->start);
+}
+
+/* --- looking at all code ---------------------------------------------------------------------- */
+
+static void call_targets_look(struct call_targets *targets, uint64_t address, const uint8_t *bytes,
+			      size_t n)
+{
+	const uint8_t *at = bytes, *end = n < CALL_BYTES ? bytes : bytes + n - CALL_BYTES + 1;
+
+	while (at < end) {
+		int32_t distance;
+
+		at = memchr(at, CALL_OPCODE, (size_t)(end - at));
+		if (!at)
+			return;
+		memcpy(&distance, at + 1, sizeof(distance));
+		call_targets_add(targets, address + (uint64_t)(at - bytes) + CALL_BYTES +
+						  (uint64_t)(int64_t)distance);
+		at++;
+	}
+}
+
+/* How many pages that were not looked at lie side by side from PAGE on. */
+static size_t call_targets_run(const struct call_targets *targets, size_t page)
+{
+	size_t n = 0;
+
+	while (n < CALL_CHUNK_BYTES / CALL_PAGE_BYTES && page + n < targets->n_pages &&
+	       !call_bit(targets->pages, page + n))
+		n++;
+	return n;
+}
+
+/* A call at the end of a page reaches into the next one, which is read a bit further for that. */
+static void call_targets_read_chunk(struct call_targets *targets, const struct code_source *source,
+				    uint8_t *buffer)
+{
+	size_t page = targets->next_page, n = call_targets_run(targets, page);
+	uint64_t offset = (uint64_t)page * CALL_PAGE_BYTES;
+	uint64_t left_bytes = targets->size_bytes - offset;
+	size_t wanted = n * CALL_PAGE_BYTES + CALL_BYTES - 1, got, pages;
+
+	if (!n) {
+		targets->next_page++;
+		return;
+	}
+	if (wanted > left_bytes)
+		wanted = (size_t)left_bytes;
+	got = source->read(source->context, targets->start + offset, buffer, wanted);
+	call_targets_look(targets, targets->start + offset, buffer, got);
+	pages = got == left_bytes ? n : got / CALL_PAGE_BYTES;
+	for (size_t i = 0; i < pages && i < n; i++)
+		call_set_bit(targets->pages, page + i);
+	if (pages < n && !(source->turn && !source->turn(source->context))) {
+		targets->missing = true;
+		pages++; /* goes on behind the missing one */
+	}
+	targets->next_page += pages < n ? pages : n;
+}
+
+/* Whether it is time to look for the pages that were missing. */
+static bool call_targets_is_due(struct call_targets *targets, uint64_t turn)
+{
+	if (targets->next_page < targets->n_pages)
+		return true;
+	if (!targets->missing || !turn || turn < targets->due_turn)
+		return false;
+	targets->next_page = 0;
+	targets->missing = false;
+	return true;
+}
+
+static void call_targets_end_look(struct call_targets *targets, uint64_t turn)
+{
+	targets->whole = true;
+	targets->delay = targets->delay ? targets->delay * 2 : 1;
+	if (targets->delay > CALL_MAX_DELAY)
+		targets->delay = CALL_MAX_DELAY;
+	targets->due_turn = turn + targets->delay;
+}
+
+bool call_targets_read(struct call_targets *targets, const struct code_source *source)
+{
+	uint64_t turn = source->turn ? source->turn(source->context) : 0;
+	uint8_t *buffer;
+
+	if (!call_targets_is_due(targets, turn))
+		return true;
+	buffer = malloc(CALL_CHUNK_BYTES + CALL_BYTES);
+	while (buffer && targets->next_page < targets->n_pages &&
+	       (!source->turn || source->turn(source->context)))
+		call_targets_read_chunk(targets, source, buffer);
+	free(buffer);
+	if (targets->next_page >= targets->n_pages)
+		call_targets_end_look(targets, turn);
+	return targets->whole;
+}
+
+/* --- between targets -------------------------------------------------------------------------- */
+
+/* Whether BEFORE can be the last bytes of a function, or of what fills the room behind one. */
+static bool call_targets_ends(const uint8_t before[CALL_BYTES])
+{
+	switch (before[CALL_BYTES - 1]) {
+	case 0x00: /* a long nop; or zeros */
+	case 0x0b: /* ud2 */
+	case 0x90: /* nop */
+	case 0xc3: /* ret */
+	case 0xcc: /* int3 */
+	case 0xf4: /* hlt */
+		return true;
+	default:
+		break;
+	}
+	return before[0] == 0xe8 || before[0] == 0xe9 || /* a call that never returns; jmp */
+	       before[CALL_BYTES - 2] == 0xeb || before[CALL_BYTES - 2] == 0xff; /* jmp */
+}
+
+/* A target that no function can begin at is forgotten. */
+static bool call_targets_begins(struct call_targets *targets, const struct code_source *source,
+				uint64_t offset)
+{
+	uint64_t address = targets->start + offset;
+	uint8_t before[CALL_BYTES];
+
+	if (address % CALL_ALIGNMENT == 0 || offset < CALL_BYTES || address == source->entry ||
+	    source->read(source->context, address - CALL_BYTES, before, CALL_BYTES) != CALL_BYTES ||
+	    call_targets_ends(before))
+		return true;
+	targets->targets[offset / CALL_WORD_BITS] &= ~(1ULL << offset % CALL_WORD_BITS);
+	return false;
+}
+
+/* The nearest target at OFFSET or before. UINT64_MAX: none. */
+static uint64_t call_targets_before(const struct call_targets *targets, uint64_t offset)
+{
+	uint64_t i = offset / CALL_WORD_BITS;
+	uint64_t below = ~0ULL >> (CALL_WORD_BITS - 1 - offset % CALL_WORD_BITS);
+	uint64_t word = targets->targets[i] & below;
+
+	while (!word) {
+		if (!i || offset - i * CALL_WORD_BITS > CALL_MAX_DISTANCE)
+			return UINT64_MAX;
+		word = targets->targets[--i];
+	}
+	return i * CALL_WORD_BITS + CALL_WORD_BITS - 1 - (uint64_t)__builtin_clzll(word);
+}
+
+/* The nearest target at OFFSET or behind; else the end of the code. */
+static uint64_t call_targets_behind(const struct call_targets *targets, uint64_t offset)
+{
+	uint64_t i = offset / CALL_WORD_BITS, n = call_words(targets->size_bytes);
+	uint64_t word = i < n ? targets->targets[i] & ~0ULL << offset % CALL_WORD_BITS : 0;
+
+	while (!word) {
+		if (++i >= n)
+			return targets->size_bytes;
+		word = targets->targets[i];
+	}
+	return i * CALL_WORD_BITS + (uint64_t)__builtin_ctzll(word);
+}
+
+bool call_targets_find(struct call_targets *targets, const struct code_source *source,
+		       uint64_t address, uint64_t *start, uint64_t *end)
+{
+	uint64_t offset = address - targets->start, first, last;
+	unsigned left = CALL_MAX_REFUSED;
+
+	if (offset >= targets->size_bytes)
+		return false;
+	do
+		first = call_targets_before(targets, offset);
+	while (first != UINT64_MAX && !call_targets_begins(targets, source, first) && --left);
+	if (first == UINT64_MAX || !left)
+		return false;
+	do
+		last = call_targets_behind(targets, offset + 1);
+	while (last < targets->size_bytes && !call_targets_begins(targets, source, last) &&
+	       --left);
+	*start = targets->start + first;
+	*end = targets->start + last;
+	return left;
+}

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The rows of functions that were read; see computed.h. A row is an address and the number of a
+ * rule, as in a struct cfi. Rows of one function stand together, in the order in which functions
+ * were met. Resolver's thread.
+ */
+#include "config.h"
+
+#include "unwind/computed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "unwind/call_targets.h"
+#include "unwind/cfi_builder.h"
+#include "unwind/computed_flow.h"
+#include "xtop/hash.h"
+#include "xtop/vector.h"
+#include "xtop/work.h"
+
+/* A million rows take 6 MiB. What is met when there is no room stays unknown. */
+#define COMPUTED_MAX_ROWS      LIMIT(1U << 20, 256)
+#define COMPUTED_MAX_FUNCTIONS LIMIT(1U << 17, 64)
+
+struct computed_function {
+	uint32_t start, end; /* offsets from the base */
+	uint32_t row, n_rows;
+};
+
+/* A place of which nothing could be read, until its turn comes again. */
+struct computed_miss {
+	uint32_t offset;
+	uint32_t delay; /* in turns; 0: no miss */
+	uint64_t due_turn;
+};
+#define COMPUTED_MISSES    256
+#define COMPUTED_MAX_DELAY 64
+
+/* Whether a return address stands behind a call. */
+struct computed_return {
+	uint32_t offset; /* 0: none */
+	bool fits;
+};
+#define COMPUTED_RETURNS 256
+
+/* What is there from the first step on: most images have tables for all of their code. */
+struct computed_work {
+	struct code_source source; /* finds functions by call targets, too */
+	struct flow *flow;
+	struct cfi_builder rules; /* the rules only */
+	struct call_targets *targets; /* NULL: not needed yet */
+	bool no_targets; /* too much code, or out of memory */
+	struct computed_miss misses[COMPUTED_MISSES];
+	struct computed_return returns[COMPUTED_RETURNS];
+	struct cfi_hit cache[1 << CFI_CACHE_BITS];
+};
+
+struct computed {
+	struct code_source source;
+	uint64_t base, span;
+	struct computed_work *work; /* NULL: not needed yet */
+	struct computed_function *functions; /* ascending; they do not overlap */
+	size_t n_functions, functions_capacity;
+	uint32_t *addresses; /* of rows: offsets from the base */
+	uint16_t *row_rules;
+	size_t n_rows, addresses_capacity, row_rules_capacity;
+};
+
+struct xtop_error *computed_create(const struct code_source *source, uint64_t start, uint64_t end,
+				   struct computed **computedp)
+{
+	struct computed *computed = calloc(1, sizeof(*computed));
+
+	if (!computed)
+		return error_create("out of memory for unwinding without tables");
+	computed->source = *source;
+	computed->base = start;
+	computed->span = end - start < UINT32_MAX ? end - start : UINT32_MAX - 1;
+	*computedp = computed;
+	return NULL;
+}
+
+static void computed_end_work(struct computed_work *work)
+{
+	if (!work)
+		return;
+	flow_destroy(work->flow);
+	cfi_builder_deinit(&work->rules);
+	call_targets_destroy(work->targets);
+	free(work);
+}
+
+void computed_destroy(struct computed *computed)
+{
+	if (!computed)
+		return;
+	if (computed->source.close)
+		computed->source.close(computed->source.context);
+	computed_end_work(computed->work);
+	free(computed->functions);
+	free(computed->addresses);
+	free(computed->row_rules);
+	free(computed);
+}
+
+size_t computed_memory_bytes(const struct computed *computed)
+{
+	const struct computed_work *work = computed->work;
+	size_t bytes = sizeof(*computed) +
+		       computed->functions_capacity * sizeof(*computed->functions) +
+		       computed->addresses_capacity * sizeof(*computed->addresses) +
+		       computed->row_rules_capacity * sizeof(*computed->row_rules);
+
+	if (work)
+		bytes += sizeof(*work) + flow_memory_bytes(work->flow) +
+			 cfi_memory_bytes(work->rules.cfi);
+	if (work && work->targets)
+		bytes += call_targets_memory_bytes(work->targets);
+	return bytes;
+}
+
+/* --- bounds ----------------------------------------------------------------------------------- */
+
+static struct call_targets *computed_find_targets(struct computed *computed)
+{
+	struct computed_work *work = computed->work;
+
+	if (work->targets || work->no_targets)
+		return work->targets;
+	work->targets = call_targets_create(computed->base, computed->base + computed->span);
+	work->no_targets = !work->targets;
+	if (work->targets && computed->source.entry)
+		call_targets_add(work->targets, computed->source.entry);
+	return work->targets;
+}
+
+/* By the source; where it does not know, by where calls lead. */
+static bool computed_find_bounds(void *context, uint64_t address, uint64_t *start, uint64_t *end)
+{
+	struct computed *computed = context;
+	const struct code_source *source = &computed->source;
+	struct call_targets *targets;
+	uint64_t other_start, other_end;
+
+	if (source->find_function(source->context, address, start, end))
+		return true;
+	if (address - computed->base >= computed->span)
+		return false;
+	targets = computed_find_targets(computed);
+	return targets && call_targets_read(targets, source) &&
+	       call_targets_find(targets, source, address, start, end) &&
+	       !source->find_function(source->context, *start, &other_start, &other_end);
+}
+
+static size_t computed_read_source(void *context, uint64_t address, void *buffer,
+				   size_t size_bytes)
+{
+	const struct code_source *source = &((struct computed *)context)->source;
+
+	return source->read(source->context, address, buffer, size_bytes);
+}
+
+/* False: out of memory. */
+static bool computed_begin_work(struct computed *computed)
+{
+	struct computed_work *work;
+
+	if (computed->work)
+		return true;
+	work = calloc(1, sizeof(*work));
+	if (!work)
+		return false;
+	work->source = (struct code_source){ .read = computed_read_source,
+					     .find_function = computed_find_bounds,
+					     .context = computed,
+					     .turn = computed->source.turn,
+					     .entry = computed->source.entry };
+	memset(work->cache, 0xff, sizeof(work->cache));
+	work->flow = flow_create(&work->source);
+	if (!work->flow || !cfi_builder_init(&work->rules, computed->base)) {
+		computed_end_work(work);
+		return false;
+	}
+	computed->work = work;
+	return true;
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+/* How many functions begin at OFFSET or before. */
+static size_t computed_count_before(const struct computed *computed, uint32_t offset)
+{
+	size_t low = 0, high = computed->n_functions;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (computed->functions[middle].start <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* NULL: the function at OFFSET was not read yet. */
+static const struct computed_function *computed_find(const struct computed *computed,
+						     uint32_t offset)
+{
+	size_t n = computed_count_before(computed, offset);
+
+	return n && offset < computed->functions[n - 1].end ? &computed->functions[n - 1] : NULL;
+}
+
+/* False: out of memory, or no room. */
+static bool computed_add_row(struct computed *computed, struct computed_function *function,
+			     uint32_t offset, uint32_t rule)
+{
+	size_t last = computed->n_rows;
+
+	if (function->n_rows && computed->row_rules[last - 1] == rule)
+		return true;
+	if (last == COMPUTED_MAX_ROWS ||
+	    !vector_reserve(computed->addresses, computed->addresses_capacity, last + 1) ||
+	    !vector_reserve(computed->row_rules, computed->row_rules_capacity, last + 1))
+		return false;
+	computed->addresses[last] = offset;
+	computed->row_rules[last] = (uint16_t)rule;
+	computed->n_rows++;
+	function->n_rows++;
+	return true;
+}
+
+/* An outermost function has no caller, whatever lies on the stack. */
+static bool computed_is_outermost(const struct computed *computed, uint64_t start, uint64_t end)
+{
+	return computed->source.entry - start < end - start ||
+	       flow_begins_chain(computed->work->flow, start);
+}
+
+static bool computed_add_rows(struct computed *computed, struct computed_function *function,
+			      uint64_t start, uint64_t end)
+{
+	struct cfi_rule outermost = { .kind = RULE_OUTERMOST };
+	uint64_t at = start;
+
+	if (computed_is_outermost(computed, start, end))
+		return computed_add_row(computed, function, (uint32_t)(start - computed->base),
+					cfi_builder_number(&computed->work->rules, &outermost));
+	while (at < end) {
+		struct flow_place place;
+		uint32_t number = 0;
+		enum flow_state state = flow_find(computed->work->flow, at, &place);
+
+		if (state == FLOW_KNOWN) {
+			struct cfi_rule rule = computed_state_rule(place.state);
+
+			number = cfi_builder_number(&computed->work->rules, &rule);
+		}
+		if (!computed_add_row(computed, function, (uint32_t)(at - computed->base), number))
+			return false;
+		at = place.next > at ? place.next : at + 1;
+	}
+	return true;
+}
+
+/* A part of the flow becomes a function. Where there is one already, that one stays. */
+static void computed_add_function(struct computed *computed, uint64_t start, uint64_t end)
+{
+	uint32_t offset = (uint32_t)(start - computed->base);
+	size_t i = computed_count_before(computed, offset);
+	struct computed_function function = { .start = offset,
+					      .end = (uint32_t)(end - computed->base),
+					      .row = (uint32_t)computed->n_rows };
+
+	if (start < computed->base || end - computed->base > computed->span ||
+	    (i && computed->functions[i - 1].end > offset) ||
+	    (i < computed->n_functions && computed->functions[i].start < function.end) ||
+	    computed->n_functions == COMPUTED_MAX_FUNCTIONS ||
+	    !vector_reserve(computed->functions, computed->functions_capacity,
+			    computed->n_functions + 1))
+		return;
+	if (!computed_add_rows(computed, &function, start, end)) {
+		computed->n_rows = function.row;
+		function.n_rows = 0;
+	}
+	memmove(&computed->functions[i + 1], &computed->functions[i],
+		(computed->n_functions - i) * sizeof(function));
+	computed->functions[i] = function;
+	computed->n_functions++;
+}
+
+/* Where the function that begins at START ends: at END, or where another one begins. */
+static uint64_t computed_find_end(const struct computed *computed, uint64_t start, uint64_t end)
+{
+	uint64_t at = start;
+
+	while (at < end) {
+		struct flow_place place;
+
+		flow_find(computed->work->flow, at, &place);
+		if (place.entry && at != start)
+			return at;
+		at = place.next > at ? place.next : at + 1;
+	}
+	return end;
+}
+
+static void computed_add_functions(struct computed *computed, uint64_t start, uint64_t end)
+{
+	while (start < end) {
+		uint64_t function_end = computed_find_end(computed, start, end);
+
+		computed_add_function(computed, start, function_end);
+		start = function_end;
+	}
+}
+
+/*
+ * Reads the function at ADDRESS, and what else of it lies elsewhere. False: code is missing, or
+ * nobody knows where functions begin there.
+ */
+static bool computed_read(struct computed *computed, uint64_t address)
+{
+	struct computed_work *work = computed->work;
+	uint64_t start, end;
+	bool missing, guesses;
+
+	if (work_is_over() || work->rules.no_memory)
+		return true;
+	if (!computed_find_bounds(computed, address, &start, &end) ||
+	    address - start >= end - start)
+		return false;
+	guesses = !computed->source.find_function(computed->source.context, address, &start, &end);
+	flow_run(work->flow, start, end, guesses);
+	missing = flow_is_missing(work->flow);
+	for (size_t i = 0; i < flow_count_windows(work->flow) && !missing; i++) {
+		uint64_t part_start, part_end;
+
+		flow_get_window(work->flow, i, &part_start, &part_end);
+		computed_add_functions(computed, part_start, part_end);
+	}
+	if (!missing && !computed_find(computed, (uint32_t)(address - computed->base)))
+		computed_add_function(computed, start, end);
+	flow_clear(work->flow);
+	return !missing;
+}
+
+/* --- what could not be read ------------------------------------------------------------------- */
+
+/* Tries again what was missing: after one turn, two, four ... COMPUTED_MAX_DELAY. */
+static void computed_try(struct computed *computed, uint32_t offset)
+{
+	const struct code_source *source = &computed->source;
+	struct computed_miss *miss =
+		&computed->work->misses[hash_slot(offset, COMPUTED_MISSES)];
+	uint64_t turn = source->turn ? source->turn(source->context) : 0;
+	bool again = miss->offset == offset && miss->delay;
+
+	if (source->turn && (!turn || (again && turn < miss->due_turn)))
+		return;
+	if (computed_read(computed, computed->base + offset)) {
+		miss->delay = 0;
+		return;
+	}
+	miss->offset = offset;
+	miss->delay = again ? miss->delay * 2 : 1;
+	if (miss->delay > COMPUTED_MAX_DELAY)
+		miss->delay = COMPUTED_MAX_DELAY;
+	miss->due_turn = turn + miss->delay;
+}
+
+static uint32_t computed_find_row(const struct computed *computed,
+				  const struct computed_function *function, uint32_t offset)
+{
+	size_t low = function->row, high = low + function->n_rows;
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (computed->addresses[middle] <= offset)
+			low = middle;
+		else
+			high = middle;
+	}
+	return function->n_rows ? computed->row_rules[low] : 0;
+}
+
+/* The number of the rule at OFFSET < span. */
+static uint32_t computed_find_rule(struct computed *computed, uint32_t offset)
+{
+	struct cfi_hit *hit = &computed->work->cache[offset * 0x9e3779b1U >> (32 - CFI_CACHE_BITS)];
+	const struct computed_function *function;
+
+	if (hit->offset == offset)
+		return hit->rule;
+	function = computed_find(computed, offset);
+	if (!function) {
+		computed_try(computed, offset);
+		function = computed_find(computed, offset);
+	}
+	if (!function && computed->source.turn)
+		return 0;
+	hit->offset = offset;
+	hit->rule = function ? computed_find_row(computed, function, offset) : 0;
+	return hit->rule;
+}
+
+bool computed_find_function(const struct computed *computed, uint64_t address, uint64_t *start,
+			    uint64_t *end)
+{
+	uint64_t offset = address - computed->base;
+	const struct computed_function *function =
+		offset < computed->span ? computed_find(computed, (uint32_t)offset) : NULL;
+
+	if (!function)
+		return false;
+	*start = computed->base + function->start;
+	*end = computed->base + function->end;
+	return true;
+}
+
+/* --- steps ------------------------------------------------------------------------------------ */
+
+enum unwind_step computed_step(struct computed *computed, uint64_t bias, struct cursor *cursor)
+{
+	uint64_t offset = cursor_pc(cursor) - bias - computed->base;
+	uint32_t number;
+
+	if (offset >= computed->span || !computed_begin_work(computed))
+		return STEP_NOT_COVERED;
+	number = computed_find_rule(computed, (uint32_t)offset); /* the rules may move */
+	return cfi_rule_step(&computed->work->rules.cfi->rules[number], cursor);
+}
+
+bool computed_is_return(struct computed *computed, uint64_t bias, uint64_t address)
+{
+	uint8_t before[INSTRUCTION_MAX_CALL_BYTES];
+	uint64_t offset = address - bias - computed->base;
+	struct computed_return *known;
+
+	if (offset < sizeof(before) || offset > computed->span)
+		return false;
+	if (!computed_begin_work(computed))
+		return true;
+	known = &computed->work->returns[hash_slot(offset, COMPUTED_RETURNS)];
+	if (known->offset == offset)
+		return known->fits;
+	if (computed->source.read(computed->source.context, address - bias - sizeof(before),
+				  before, sizeof(before)) != sizeof(before))
+		return computed->source.turn; /* nobody can say now */
+	*known = (struct computed_return){ (uint32_t)offset, instruction_ends_call(before) };
+	return known->fits;
+}

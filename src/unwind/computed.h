@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Unwinding code that has neither tables nor frame pointers, by reading its instructions. A
+ * function is read when an address in it is first met. It becomes rows as call-frame information
+ * does (cfi_table.h), and the rows are kept, so a step costs what a CFI step costs.
+ *
+ *   address ─► bounds of the function ─► computed_flow.c ─► rows ─► computed_step()
+ *              symbols, FDEs, calls      instructions       rules
+ *
+ * A step may read code, so it is not a pure function of its input; the code of an image does not
+ * change. Code that is missing is looked for again in a later turn (xtop/code.h). The resolver's
+ * thread.
+ */
+#ifndef XTOP_UNWIND_COMPUTED_H
+#define XTOP_UNWIND_COMPUTED_H
+
+#include "unwind/cfi_table.h"
+#include "unwind/cursor.h"
+#include "xtop/code.h"
+#include "xtop/error.h"
+
+struct computed;
+
+/*
+ * For code in [start, end) of an image. *SOURCE is copied, and closed by computed_destroy(). Error:
+ * out of memory; then the source stays the caller's.
+ */
+struct xtop_error *computed_create(const struct code_source *source, uint64_t start, uint64_t end,
+				   struct computed **computedp);
+void computed_destroy(struct computed *computed); /* NULL allowed */
+size_t computed_memory_bytes(const struct computed *computed);
+
+/* BIAS: address in the guest - address in the image. */
+enum unwind_step computed_step(struct computed *computed, uint64_t bias, struct cursor *cursor);
+/*
+ * Whether ADDRESS, in the guest, stands behind a call instruction; or whether it may, as the code
+ * cannot be read now.
+ */
+bool computed_is_return(struct computed *computed, uint64_t bias, uint64_t address);
+/* The bounds of the function at ADDRESS, in the image. False: no step has met the function yet. */
+bool computed_find_function(const struct computed *computed, uint64_t address, uint64_t *start,
+			    uint64_t *end);
+
+#endif

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One function; see computed_flow.h. Its instructions are followed from its entry (flow_follow.c),
+ * and states are found for what nothing leads to (flow_try.c). Then it shows whether this was a
+ * function, or a part of another one. Resolver's thread.
+ *
+ *   entry ─► instruction ─► next ...            the state before each
+ *                       └► target of a jump
+ */
+#include "config.h"
+
+#include "unwind/flow.h"
+
+#include <stdlib.h>
+
+#define FLOW_MAX_RESTARTS 64
+#define FLOW_STEPS_A_BYTE 64 /* instructions that are followed, for each byte of code */
+#define FLOW_BASE_STEPS   4096
+#define FLOW_ENTRY_INSTRUCTIONS 4 /* in which a function shows that it is the outermost */
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+struct flow *flow_create(const struct code_source *source)
+{
+	struct flow *flow = calloc(1, sizeof(*flow));
+
+	if (flow)
+		flow->source = source;
+	return flow;
+}
+
+void flow_destroy(struct flow *flow)
+{
+	if (!flow)
+		return;
+	flow_close_windows(flow, 0);
+	hash_table_deinit(&flow->numbers);
+	free(flow->ops);
+	free(flow->states);
+	free(flow->jumps.work);
+	free(flow->returns.work);
+	free(flow->joins.work);
+	free(flow->tried);
+	free(flow);
+}
+
+size_t flow_memory_bytes(const struct flow *flow)
+{
+	return sizeof(*flow) + flow->ops_capacity * sizeof(*flow->ops) +
+	       flow->states_capacity * sizeof(*flow->states) +
+	       (flow->jumps.capacity + flow->returns.capacity) * sizeof(struct flow_work) +
+	       flow->tried_capacity * sizeof(*flow->tried);
+}
+
+/* --- from the entry --------------------------------------------------------------------------- */
+
+static void flow_forget(struct flow *flow)
+{
+	for (size_t i = 0; i < flow->n_ops; i++)
+		flow->ops[i].state = flow->ops[i].call = 0;
+}
+
+/* A PLT begins with what its stubs jump to when they have pushed a word. */
+static bool flow_is_plt_head(struct flow *flow, uint32_t op)
+{
+	const struct instruction *push = &flow->ops[op].instruction;
+	uint32_t jump;
+
+	if (push->effect != EFFECT_PUSH || push->source != REG_NONE ||
+	    push->length >= flow->windows[0].size_bytes)
+		return false;
+	jump = flow_decode(flow, &flow->windows[0], push->length);
+	return jump != NO_OP && flow->ops[jump].instruction.flow == FLOW_INDIRECT;
+}
+
+static void flow_run_entry(struct flow *flow)
+{
+	struct computed_state entry;
+	uint32_t state, op = flow_decode(flow, &flow->windows[0], 0);
+
+	computed_state_init(&entry);
+	if (op != NO_OP && flow_is_plt_head(flow, op))
+		entry.regs[REG_SP].offset -= sizeof(uint64_t);
+	state = flow_number(flow, &entry);
+	computed_state_init(&entry);
+	flow->entry = flow_number(flow, &entry);
+	if (op == NO_OP)
+		return;
+	for (unsigned i = 0; i <= FLOW_MAX_RESTARTS; i++) {
+		flow->again = flow->contradicts = false;
+		flow_forget(flow);
+		flow_push_jump(flow, op, state);
+		flow_drain(flow);
+		if (!flow->again)
+			break;
+	}
+	flow->contradicts = false;
+}
+
+/* --- a function ------------------------------------------------------------------------------- */
+
+static void flow_start(struct flow *flow)
+{
+	flow_close_windows(flow, 0);
+	hash_table_deinit(&flow->numbers);
+	flow->numbers = (struct hash_table){ 0 };
+	flow->n_ops = flow->n_states = flow->jumps.n = flow->returns.n = 0;
+	flow->trying = flow->contradicts = flow->agrees = flow->again = flow->failed = false;
+	flow->returns_well = flow->returns_badly = flow->leaves = flow->missing = false;
+	flow->outside = 0;
+}
+
+/*
+ * What seemed to be a function does not return, but jumps into the middle of a function: it is a
+ * part of that one. It may be one that nothing but a table of a switch leads to.
+ */
+static bool flow_run_parent(struct flow *flow, uint64_t start, uint64_t end)
+{
+	uint64_t outside = flow->outside, parent_start, parent_end;
+
+	flow_start(flow);
+	if (!flow->source->find_function(flow->source->context, outside, &parent_start,
+					 &parent_end) ||
+	    !flow_open_window(flow, parent_start, parent_end) ||
+	    !flow_open_window(flow, start, end))
+		return false;
+	flow->left_steps += (parent_end - parent_start) * (uint64_t)FLOW_STEPS_A_BYTE;
+	flow_run_entry(flow);
+	flow_fill(flow);
+	return !flow->failed;
+}
+
+/*
+ * What never returns is a function, or a part of one that lies elsewhere: the call of abort() in
+ * ".cold". A function that calls others begins with a push, to align the stack.
+ */
+static bool flow_is_function(struct flow *flow)
+{
+	const struct flow_window *window = &flow->windows[0];
+	const struct instruction *first;
+
+	if (!window->ops[0])
+		return false;
+	first = &flow->ops[window->ops[0] - 1].instruction;
+	if (first->marks_target && first->length < window->size_bytes &&
+	    window->ops[first->length])
+		first = &flow->ops[window->ops[first->length] - 1].instruction;
+	return (first->effect == EFFECT_PUSH && first->source != REG_NONE) ||
+	       flow_is_plt_head(flow, window->ops[0] - 1) ||
+	       (first->effect == EFFECT_ADD && first->dest == REG_SP &&
+		window->start % FLOW_ALIGNMENT == 0);
+}
+
+/*
+ * A part that lies elsewhere may end in a return that only another jump of its function leads to.
+ * So it counts whether the ways from the entry return.
+ */
+static bool flow_run_function(struct flow *flow, uint64_t start, uint64_t end)
+{
+	bool part;
+
+	flow_start(flow);
+	if (!flow_open_window(flow, start, end))
+		return false;
+	flow->left_steps = FLOW_BASE_STEPS + (end - start) * (uint64_t)FLOW_STEPS_A_BYTE;
+	flow_run_entry(flow);
+	part = flow->outside && !flow->returns_well;
+	flow_fill(flow);
+	if (part || (flow->outside && (!flow->returns_well || flow->returns_badly)))
+		return flow_run_parent(flow, start, end);
+	if (!flow->returns_well &&
+	    (flow->returns_badly || (!flow->leaves && !flow_is_function(flow))))
+		return false;
+	return !flow->failed;
+}
+
+/* What was found of a function that was not followed to its end may be wrong. */
+bool flow_run(struct flow *flow, uint64_t start, uint64_t end, bool guesses)
+{
+	bool known;
+
+	flow->guesses = guesses;
+	known = flow_run_function(flow, start, end) && !flow->missing;
+
+	if (!known)
+		flow_forget(flow);
+	return known;
+}
+
+bool flow_is_missing(const struct flow *flow)
+{
+	return flow->missing;
+}
+
+size_t flow_count_windows(const struct flow *flow)
+{
+	return flow->n_windows;
+}
+
+void flow_get_window(const struct flow *flow, size_t i, uint64_t *start, uint64_t *end)
+{
+	*start = flow->windows[i].start;
+	*end = *start + flow->windows[i].size_bytes;
+}
+
+enum flow_state flow_find(const struct flow *flow, uint64_t address, struct flow_place *place)
+{
+	const struct flow_window *window = flow_window_at(flow, address);
+	const struct flow_op *op;
+
+	*place = (struct flow_place){ 0 };
+	if (!window)
+		return FLOW_OUTSIDE;
+	if (!window->ops[address - window->start])
+		return FLOW_BETWEEN;
+	op = &flow->ops[window->ops[address - window->start] - 1];
+	place->next = address + op->instruction.length;
+	place->filler = op->instruction.filler;
+	place->entry = op->entry;
+	if (!op->state)
+		return FLOW_UNREACHED;
+	place->state = &flow->states[op->state - 1];
+	return FLOW_KNOWN;
+}
+
+void flow_clear(struct flow *flow)
+{
+	flow_close_windows(flow, 0);
+}
+
+/* A compiled function that never returns may set rbp to zero, too, but it has a frame. */
+static bool flow_has_frame(const struct flow *flow)
+{
+	for (size_t i = 0; i < flow->n_ops; i++) {
+		const struct instruction *instruction = &flow->ops[i].instruction;
+
+		if (instruction->effect == EFFECT_PUSH ||
+		    (instruction->effect == EFFECT_ADD && instruction->dest == REG_SP))
+			return true;
+	}
+	return false;
+}
+
+bool flow_begins_chain(const struct flow *flow, uint64_t start)
+{
+	const struct flow_window *window = flow_window_at(flow, start);
+	uint32_t offset = 0;
+
+	if (!window || window->start != start)
+		return false;
+	for (unsigned i = 0; i < FLOW_ENTRY_INSTRUCTIONS && offset < window->size_bytes; i++) {
+		const struct flow_op *op;
+
+		if (!window->ops[offset])
+			return false;
+		op = &flow->ops[window->ops[offset] - 1];
+		if (op->instruction.begins)
+			return op->instruction.effect != EFFECT_LOSE || !flow_has_frame(flow);
+		if (op->instruction.flow != FLOW_NEXT || op->instruction.effect != EFFECT_LOSE)
+			return false;
+		offset += op->instruction.length;
+	}
+	return false;
+}

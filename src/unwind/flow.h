@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Inside of computed_flow.h: one function, as its instructions are followed. Resolver's thread.
+ *
+ *   computed_flow.c   the function: from its entry, and what it turns out to be
+ *   flow_code.c       its bytes, decoded once; the states, each kept once
+ *   flow_follow.c     along all ways, from one instruction to the next
+ *   flow_try.c        code that nothing leads to
+ */
+#ifndef XTOP_UNWIND_FLOW_H
+#define XTOP_UNWIND_FLOW_H
+
+#include "unwind/computed_flow.h"
+#include "xtop/hash.h"
+
+#define FLOW_ALIGNMENT 16 /* of functions */
+#define NO_OP          UINT32_MAX
+
+struct flow_op {
+	struct instruction instruction;
+	uint32_t offset; /* in its window */
+	uint32_t state;  /* number + 1; 0: nothing leads here */
+	uint32_t call;   /* number + 1 of the op of the call that this one follows; 0: none */
+	uint8_t window;
+	bool ends;       /* the call never returns */
+	bool entry;      /* another function seems to begin here */
+};
+
+struct flow_window {
+	uint64_t start;
+	uint32_t size_bytes;
+	uint8_t *bytes;
+	uint32_t *ops; /* for each byte: number + 1 of the op that begins there */
+};
+
+struct flow_work {
+	uint32_t op, state;
+	uint32_t call; /* number + 1 of the op of the call that OP follows; 0: none */
+};
+
+/* Work to be done, in no order. */
+struct flow_list {
+	struct flow_work *work;
+	size_t n, capacity;
+};
+
+/* Where calls have led that never returned, so that the next function knows. Address 0: none. */
+#define FLOW_ENDS LIMIT(1024, 16)
+
+struct flow {
+	const struct code_source *source;
+	struct flow_window windows[FLOW_MAX_WINDOWS];
+	size_t n_windows;
+	struct flow_op *ops;
+	size_t n_ops, ops_capacity;
+	struct computed_state *states;
+	size_t n_states, states_capacity;
+	struct hash_table numbers; /* of states */
+	struct flow_list jumps;   /* to be followed first */
+	struct flow_list returns; /* what stands behind calls, which may never return */
+	struct flow_list joins;   /* where a try has met code that is known */
+	uint64_t ends[FLOW_ENDS];
+	uint32_t *tried; /* ops that a try has reached */
+	size_t n_tried, tried_capacity;
+	uint64_t left_steps;
+	uint32_t entry; /* the state at the function's entry */
+	bool trying;
+	uint64_t outside; /* in the middle of another function, where a jump leads; 0: none */
+	bool returns_well, returns_badly; /* the function is left as it should be, or not */
+	bool leaves; /* by a jump to another function, it seems */
+	bool contradicts; /* what is tried */
+	bool agrees;      /* it has met something that confirms it */
+	bool again;       /* a call that never returns was found */
+	bool failed;      /* out of memory, or beyond a limit */
+	bool missing;     /* some code could not be read in this turn */
+	bool guesses;     /* where functions begin */
+};
+
+/* --- flow_code.c ------------------------------------------------------------------------------ */
+
+/* False: the code cannot be read, or is too much. */
+bool flow_open_window(struct flow *flow, uint64_t start, uint64_t end);
+void flow_close_windows(struct flow *flow, size_t n); /* all but the first N */
+struct flow_window *flow_window_at(const struct flow *flow, uint64_t address); /* NULL: none */
+/* The op at OFFSET, decoded now if it was not. NO_OP: there is no instruction. */
+uint32_t flow_decode(struct flow *flow, struct flow_window *window, uint32_t offset);
+uint64_t flow_address(const struct flow *flow, const struct flow_op *op);
+/* The number of STATE. 0, the entry's, when there is no room: then `failed` is set. */
+uint32_t flow_number(struct flow *flow, const struct computed_state *state);
+
+/* --- flow_follow.c ---------------------------------------------------------------------------- */
+
+/* OP is to be followed from STATE on. */
+void flow_push_jump(struct flow *flow, uint32_t op, uint32_t state);
+/* Follows all that is to be followed, until a contradiction or a failure. */
+void flow_drain(struct flow *flow);
+
+/* --- flow_try.c ------------------------------------------------------------------------------- */
+
+/* Finds states for the code that nothing leads to. */
+void flow_fill(struct flow *flow);
+
+#endif

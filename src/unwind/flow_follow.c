@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From one instruction to the next, along all ways; see flow.h. The state before each instruction
+ * is found once, and compared with what other ways bring:
+ *
+ *   one of them comes straight from a call    the call never returns, as abort() does: what follows
+ *                                             the call belongs to the other way
+ *   else                                      what they do not agree on is lost
+ *
+ * While a state is tried (flow_try.c), a way that brings another state contradicts it. Resolver's
+ * thread.
+ */
+#include "config.h"
+
+#include "unwind/flow.h"
+
+#include <string.h>
+
+#include "xtop/vector.h"
+
+/* --- what a try finds ------------------------------------------------------------------------- */
+
+static void flow_contradict(struct flow *flow)
+{
+	flow->contradicts = flow->trying;
+}
+
+/* The function returns with STATE. */
+static void flow_leave(struct flow *flow, uint32_t state)
+{
+	if (computed_state_is_left(&flow->states[state])) {
+		flow->agrees = flow->returns_well = true;
+	} else if (computed_state_has_no_frame(&flow->states[state])) {
+		flow->leaves = true; /* assembly may have its own rules for registers */
+	} else {
+		flow->returns_badly = true;
+		flow_contradict(flow);
+	}
+}
+
+/* --- following -------------------------------------------------------------------------------- */
+
+static void flow_push(struct flow *flow, struct flow_list *list, struct flow_work work)
+{
+	if (!vector_reserve(list->work, list->capacity, list->n + 1)) {
+		flow->failed = true;
+		return;
+	}
+	list->work[list->n++] = work;
+}
+
+void flow_push_jump(struct flow *flow, uint32_t op, uint32_t state)
+{
+	flow_push(flow, &flow->jumps, (struct flow_work){ op, state, 0 });
+}
+
+/*
+ * A jump out of the function to the start of another one, without a frame, is a call that does not
+ * come back here. Any other leads to another part of the function.
+ */
+static bool flow_reach(struct flow *flow, uint64_t target, uint32_t state)
+{
+	bool left = computed_state_is_left(&flow->states[state]);
+	uint64_t start, end;
+
+	if (!flow->source->find_function(flow->source->context, target, &start, &end))
+		return false;
+	if (left && (start == target || (flow->guesses && target % FLOW_ALIGNMENT == 0))) {
+		flow->agrees = flow->leaves = true;
+		return false;
+	}
+	if (start != target && !flow->outside)
+		flow->outside = target;
+	return !left && flow_open_window(flow, start, end) && flow_window_at(flow, target);
+}
+
+static void flow_jump(struct flow *flow, uint64_t target, uint32_t state)
+{
+	struct flow_window *window = flow_window_at(flow, target);
+	uint32_t offset, op;
+
+	if (!target)
+		return;
+	if (!window && !flow_reach(flow, target, state))
+		return;
+	window = flow_window_at(flow, target);
+	offset = (uint32_t)(target - window->start);
+	if (offset && !window->ops[offset] && window->ops[offset - 1] &&
+	    instruction_skips_prefix(window->bytes + offset - 1, window->size_bytes - offset + 1))
+		offset--;
+	op = flow_decode(flow, window, offset);
+	if (op == NO_OP)
+		flow_contradict(flow);
+	else
+		flow_push_jump(flow, op, state);
+}
+
+/* --- calls that never return ------------------------------------------------------------------ */
+
+static bool flow_ends_at(const struct flow *flow, uint64_t target)
+{
+	return target && flow->ends[hash_slot(target, FLOW_ENDS)] == target;
+}
+
+static void flow_end_call(struct flow *flow, uint32_t call)
+{
+	struct flow_op *op = &flow->ops[call - 1];
+	uint64_t target = op->instruction.target;
+
+	op->ends = true;
+	if (target && op->instruction.flow == FLOW_CALL)
+		flow->ends[hash_slot(target, FLOW_ENDS)] = target;
+}
+
+/* --- two ways --------------------------------------------------------------------------------- */
+
+/*
+ * Another way has brought STATE to OP; CALL: straight from a call. Returns the state to go on with;
+ * false: nothing changes.
+ */
+static bool flow_meet(struct flow *flow, struct flow_op *op, uint32_t *state, uint32_t call)
+{
+	struct computed_state joined;
+	uint32_t number;
+	bool differ;
+
+	differ = computed_state_differ(&flow->states[op->state - 1], &flow->states[*state]);
+	if (flow->trying) {
+		if (differ)
+			flow_contradict(flow);
+		flow->agrees = true;
+		flow_push(flow, &flow->joins,
+			  (struct flow_work){ (uint32_t)(op - flow->ops), *state, 0 });
+		return false;
+	}
+	if (differ && call && !op->call) {
+		flow_end_call(flow, call);
+		return false;
+	}
+	if (differ && op->call && !call) {
+		flow_end_call(flow, op->call);
+		flow->again = true;
+		return false;
+	}
+	joined = flow->states[op->state - 1];
+	computed_state_join(&joined, &flow->states[*state]);
+	number = flow_number(flow, &joined);
+	if (number == op->state - 1)
+		return false;
+	*state = number;
+	return true;
+}
+
+/* False: the way ends here, as it was gone before. */
+static bool flow_arrive(struct flow *flow, uint32_t number, uint32_t *state, uint32_t call)
+{
+	struct flow_op *op = &flow->ops[number];
+
+	if (op->state == *state + 1) {
+		if (!call)
+			op->call = 0;
+		flow->agrees = true;
+		return false;
+	}
+	if (op->state && !flow_meet(flow, op, state, call))
+		return false;
+	if (flow->trying && !op->state) {
+		if (!vector_reserve(flow->tried, flow->tried_capacity, flow->n_tried + 1)) {
+			flow->failed = true;
+			return false;
+		}
+		flow->tried[flow->n_tried++] = number;
+	}
+	op->state = *state + 1;
+	op->call = call;
+	return true;
+}
+
+/* The state behind OP, if control goes to the next instruction. */
+static uint32_t flow_apply(struct flow *flow, const struct flow_op *op, uint32_t number)
+{
+	struct computed_state state;
+
+	if (computed_state_is_kept(&flow->states[number], &op->instruction))
+		return number;
+	state = flow->states[number];
+	computed_state_apply(&state, &op->instruction);
+	return flow_number(flow, &state);
+}
+
+/* Behind "cmp %reg,%rsp; jne back", which ends a loop that touches each page of a large frame. */
+static uint32_t flow_equate(struct flow *flow, const struct flow_op *op,
+			    const struct instruction *before, uint32_t number)
+{
+	struct computed_state state;
+
+	if (!before->compares || op->instruction.target >= flow_address(flow, op))
+		return number;
+	state = flow->states[number];
+	computed_state_equate(&state, before->source);
+	return flow_number(flow, &state);
+}
+
+/* Whether control goes on to the next instruction. */
+static bool flow_goes_on(struct flow *flow, const struct flow_op *op, uint32_t state)
+{
+	struct instruction instruction = op->instruction;
+
+	switch ((enum instruction_flow)instruction.flow) {
+	case FLOW_NEXT:
+		return true;
+	case FLOW_CALL:
+	case FLOW_TRAP:
+		return !op->ends && !flow_ends_at(flow, instruction.target);
+	case FLOW_BRANCH:
+		flow_jump(flow, instruction.target, state);
+		return true;
+	case FLOW_JUMP:
+		flow_jump(flow, instruction.target, state);
+		return false;
+	case FLOW_RETURN:
+		flow_leave(flow, state);
+		return false;
+	case FLOW_INDIRECT:
+		if (instruction.target && computed_state_is_left(&flow->states[state]))
+			flow->agrees = flow->leaves = true;
+		if (computed_state_is_above(&flow->states[state]))
+			flow->returns_badly = true; /* it was entered with more on the stack */
+		return false;
+	case FLOW_END:
+		return false;
+	}
+	return false;
+}
+
+/* Saves a register, or takes room on the stack. */
+static bool flow_is_prologue(const struct instruction *instruction)
+{
+	return instruction->marks_target ||
+	       (instruction->effect == EFFECT_PUSH && instruction->source != REG_NONE) ||
+	       (instruction->effect == EFFECT_ADD && instruction->dest == REG_SP &&
+		instruction->source == REG_SP && instruction->value < 0);
+}
+
+/*
+ * Where bounds are guesses: whether a function begins at NEXT, or behind the fillers there. Then
+ * the call before it never returns.
+ */
+static bool flow_meets_function(struct flow *flow, struct flow_window *window, uint32_t next)
+{
+	while (flow->guesses && next < window->size_bytes) {
+		uint32_t op = flow_decode(flow, window, next);
+
+		if (op == NO_OP)
+			return false;
+		if (!flow->ops[op].instruction.filler)
+			return (window->start + next) % FLOW_ALIGNMENT == 0 &&
+			       flow_is_prologue(&flow->ops[op].instruction);
+		next += flow->ops[op].instruction.length;
+	}
+	return false;
+}
+
+/* What stands behind a call is left for later: first is done what is sure. */
+static void flow_return(struct flow *flow, struct flow_window *window, uint32_t next, uint32_t call,
+			uint32_t state)
+{
+	uint32_t op = flow_decode(flow, window, next);
+
+	if (op == NO_OP)
+		flow_contradict(flow);
+	else if (flow_meets_function(flow, window, next))
+		flow_end_call(flow, call + 1);
+	else
+		flow_push(flow, &flow->returns, (struct flow_work){ op, state, call + 1 });
+}
+
+static bool flow_count_step(struct flow *flow)
+{
+	if (!flow->left_steps)
+		flow->failed = true;
+	else
+		flow->left_steps--;
+	return !flow->failed && !flow->contradicts;
+}
+
+/* Straight on, to where control only jumps, or to a call. */
+static void flow_follow(struct flow *flow, struct flow_work work)
+{
+	struct instruction before = { 0 };
+
+	while (flow_arrive(flow, work.op, &work.state, work.call) && flow_count_step(flow)) {
+		struct flow_op op = flow->ops[work.op];
+		struct flow_window *window = &flow->windows[op.window];
+		uint32_t next = op.offset + op.instruction.length;
+
+		if (!flow_goes_on(flow, &op, work.state) || next >= window->size_bytes)
+			return;
+		if (op.instruction.flow == FLOW_BRANCH)
+			work.state = flow_equate(flow, &op, &before, work.state);
+		work.state = flow_apply(flow, &op, work.state);
+		if (op.instruction.flow == FLOW_CALL || op.instruction.flow == FLOW_TRAP) {
+			flow_return(flow, window, next, work.op, work.state);
+			return;
+		}
+		if (!op.instruction.filler)
+			work.call = 0;
+		before = op.instruction;
+		work.op = flow_decode(flow, window, next);
+		if (work.op == NO_OP) {
+			flow_contradict(flow);
+			return;
+		}
+	}
+}
+
+/* The first in the code: what never returns mostly stands at the end. */
+static struct flow_work flow_take_return(struct flow *flow)
+{
+	struct flow_list *list = &flow->returns;
+	struct flow_work work;
+	size_t first = 0;
+
+	for (size_t i = 1; i < list->n; i++)
+		if (flow->ops[list->work[i].op].offset < flow->ops[list->work[first].op].offset)
+			first = i;
+	work = list->work[first];
+	list->work[first] = list->work[--list->n];
+	return work;
+}
+
+void flow_drain(struct flow *flow)
+{
+	while ((flow->jumps.n || flow->returns.n) && !flow->failed && !flow->contradicts &&
+	       !flow->again)
+		flow_follow(flow, flow->jumps.n ? flow->jumps.work[--flow->jumps.n]
+						: flow_take_return(flow));
+	flow->jumps.n = flow->returns.n = 0;
+}

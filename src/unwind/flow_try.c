@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Code that nothing leads to; see flow.h. Jumps by a register are not resolved, so the cases of a
+ * switch are such code. Each state at an indirect jump of the function is tried for it. A state is
+ * believed if following it meets no contradiction: it agrees with what is known of all code that it
+ * leads to, and where the function returns, the stack and all preserved registers are as at its
+ * entry. Resolver's thread.
+ */
+#include "config.h"
+
+#include "unwind/flow.h"
+
+#include <string.h>
+
+#define FLOW_MAX_TRIES  4 /* states for one piece of code that nothing leads to */
+#define FLOW_STUB_BYTES 8 /* the smallest stub of a PLT */
+
+/* --- code that nothing leads to --------------------------------------------------------------- */
+
+/* A try has led to code that is known, with other knowledge of some registers. */
+static void flow_join_tried(struct flow *flow)
+{
+	for (size_t i = 0; i < flow->joins.n; i++)
+		flow_push_jump(flow, flow->joins.work[i].op, flow->joins.work[i].state);
+	flow_drain(flow);
+	flow->again = false;
+}
+
+enum flow_trial {
+	TRY_PART,        /* code of the function */
+	TRY_UNCONFIRMED, /* the same, and nothing need confirm it */
+	TRY_ENTRY,       /* another function, which says nothing of this one */
+};
+
+/* False: STATE does not fit; nothing has changed then. */
+static bool flow_try(struct flow *flow, uint32_t op, uint32_t state, enum flow_trial trial)
+{
+	bool well = flow->returns_well, badly = flow->returns_badly, leaves = flow->leaves;
+	size_t n_windows = flow->n_windows;
+	uint64_t outside = flow->outside;
+	bool fits;
+
+	flow->trying = true;
+	flow->contradicts = flow->agrees = flow->again = false;
+	flow->n_tried = flow->joins.n = 0;
+	flow_push_jump(flow, op, state);
+	flow_drain(flow);
+	fits = !flow->contradicts && !flow->failed && (flow->agrees || trial == TRY_UNCONFIRMED);
+	flow->trying = flow->contradicts = false;
+	for (size_t i = 0; i < flow->n_tried && !fits; i++) {
+		flow->ops[flow->tried[i]].state = 0;
+		flow->ops[flow->tried[i]].call = 0;
+	}
+	flow->returns_badly = badly;
+	if (!fits || trial == TRY_ENTRY) {
+		flow->returns_well = well;
+		flow->leaves = leaves;
+		flow->outside = outside;
+	}
+	if (fits)
+		flow_join_tried(flow);
+	else
+		flow_close_windows(flow, n_windows);
+	return fits;
+}
+
+/* The last different states, the latest first. */
+struct flow_recent {
+	uint32_t states[FLOW_MAX_TRIES];
+	size_t n;
+};
+
+static void flow_remember(struct flow_recent *recent, uint32_t state)
+{
+	size_t i = 0;
+
+	while (i < recent->n && recent->states[i] != state)
+		i++;
+	if (i == recent->n)
+		i = recent->n < FLOW_MAX_TRIES ? recent->n++ : recent->n - 1;
+	memmove(recent->states + 1, recent->states, i * sizeof(state));
+	recent->states[0] = state;
+}
+
+static bool flow_try_recent(struct flow *flow, uint32_t op, const struct flow_recent *recent)
+{
+	for (size_t i = 0; i < recent->n && !flow->failed; i++) {
+		uint32_t state = recent->states[i];
+
+		if (!flow_try(flow, op, state, TRY_PART))
+			continue;
+		flow->ops[op].entry = state == flow->entry &&
+				      flow_address(flow, &flow->ops[op]) % FLOW_ALIGNMENT == 0;
+		return true;
+	}
+	return false;
+}
+
+/* Another function. What comes before has ended, since nothing leads from there. */
+static bool flow_try_entry(struct flow *flow, uint32_t op)
+{
+	if (!flow_try(flow, op, flow->entry, TRY_ENTRY))
+		return false;
+	flow->ops[op].entry = true;
+	return true;
+}
+
+/*
+ * The states at indirect jumps before OP, and behind them those at calls: handlers of exceptions
+ * run in the frame of a call. Where bounds are guesses, another function is more likely than a case
+ * of a switch: one that never returns would fit any state.
+ */
+static void flow_try_all(struct flow *flow, uint32_t op, const struct flow_recent *jumps,
+			 const struct flow_recent *calls)
+{
+	uint64_t address = flow_address(flow, &flow->ops[op]);
+
+	if (flow->guesses && address % FLOW_ALIGNMENT == 0 && flow_try_entry(flow, op))
+		return;
+	if (flow_try_recent(flow, op, jumps) || flow_try_recent(flow, op, calls) || flow->failed)
+		return;
+	if (address % FLOW_STUB_BYTES == 0 && flow_try_entry(flow, op))
+		return;
+	if (jumps->n == 1 && !flow->failed)
+		flow_try(flow, op, jumps->states[0], TRY_UNCONFIRMED);
+}
+
+static bool flow_is_end(const struct instruction *instruction)
+{
+	return instruction->flow != FLOW_NEXT && instruction->flow != FLOW_BRANCH;
+}
+
+/* What stands in WINDOW, in order. JUMPS are also those of windows before. */
+static void flow_fill_window(struct flow *flow, struct flow_window *window,
+			     struct flow_recent *jumps)
+{
+	struct flow_recent calls = { 0 };
+	uint32_t offset = 0;
+	bool begins = true; /* control does not come here from the instruction before */
+
+	while (offset < window->size_bytes && !flow->failed) {
+		uint32_t number = flow_decode(flow, window, offset);
+		struct flow_op *op;
+
+		if (number == NO_OP) {
+			offset++;
+			begins = true;
+			continue;
+		}
+		op = &flow->ops[number];
+		if (begins && !op->state && !op->instruction.filler)
+			flow_try_all(flow, number, jumps, &calls);
+		op = &flow->ops[number];
+		if (op->state && op->instruction.flow == FLOW_INDIRECT)
+			flow_remember(jumps, op->state - 1);
+		if (op->state && op->instruction.flow == FLOW_CALL)
+			flow_remember(&calls, op->state - 1);
+		begins = op->state || op->instruction.filler || flow_is_end(&op->instruction);
+		offset += op->instruction.length;
+	}
+}
+
+void flow_fill(struct flow *flow)
+{
+	struct flow_recent jumps = { 0 };
+
+	for (unsigned pass = 0; pass < 2; pass++) /* a switch may jump back */
+		for (size_t i = 0; i < flow->n_windows; i++)
+			flow_fill_window(flow, &flow->windows[i], &jumps);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The functions of Go's runtime that change stacks (xtop/go_stacks.h), and the steps through them.
+ * Resolver's thread.
+ */
+#ifndef XTOP_UNWIND_GO_SWITCH_H
+#define XTOP_UNWIND_GO_SWITCH_H
+
+#include "unwind/cfi_table.h"
+#include "unwind/cursor.h"
+#include "xtop/go.h"
+
+enum go_switch_kind {
+	GO_SYSTEMSTACK,
+	GO_MCALL,      /* and morestack(): their caller does not go on behind the call */
+	GO_ASMCGOCALL, /* Go calls C */
+	GO_CALLBACK,   /* cgocallback(): C calls Go */
+	GO_MARK,       /* systemstack_switch(): not a return address, where Go calls C */
+	GO_CROSSCALL,  /* crosscall2(), which calls cgocallback(): changes nothing itself */
+	GO_VDSO,       /* time.now() ...: call the vDSO on g0's stack */
+	GO_SIGRETURN,  /* what a signal handler returns to */
+};
+
+#define GO_MAX_SWITCHES 16
+
+struct go_switch {
+	uint64_t start, end;
+	enum go_switch_kind kind;
+};
+
+struct go_switches {
+	size_t n;
+	uint64_t start, end; /* all of them lie there */
+	struct go_switch all[GO_MAX_SWITCHES];
+};
+
+/* Whether FUNCTION is one. */
+bool go_switches_add(struct go_switches *switches, const struct go_function *function);
+/* The one that has ADDRESS, in the image; NULL: none has. */
+const struct go_switch *go_switches_find(const struct go_switches *switches, uint64_t address);
+
+/*
+ * The step out of SWITCH, one of SWITCHES. ROWS are the program's, and have those of the switches,
+ * too: what holds on the stack that they were called on. STEP_NOT_COVERED: ROWS hold here.
+ */
+enum unwind_step go_switch_step(const struct go_switches *switches, const struct go_switch *one,
+				struct cfi *rows, uint64_t bias, struct cursor *cursor);
+
+#endif

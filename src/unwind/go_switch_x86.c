@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From one stack of a Go thread to the other; see go_switch.h. The sampler has copied the other
+ * stack from the word below its saved stack pointer on. (Go src/runtime/asm_amd64.s.)
+ *
+ *   systemstack, asmcgocall   saved: their own stack pointer. The depth there leads from it to the
+ *                             return address
+ *   mcall, morestack          saved: their caller's. The return address lies below it
+ *   time.now, nanotime1 ...   r12 keeps their own, up to Go 1.16 rbp; g is still the goroutine
+ *                             (src/runtime/sys_linux_amd64.s)
+ *   cgocallback               saved: its own, as it was on g0's stack. It has put a frame of the
+ *                             same size on the goroutine's stack, on top of what called C
+ *
+ *          g0's stack                   goroutine's stack
+ *     rsp -> | malloc        |            | ret to main   | <- saved by asmcgocall
+ *            | asmcgocall    | ---------> | main.main     |
+ *                                         | goexit        |
+ *
+ * With C and Go calling each other several times, the walk goes to and fro between the two. Where
+ * the stack that it leaves goes on is known then: some words above, so that it is looked for.
+ *
+ * asmcgocall on g0's own stack changes nothing. It keeps the stack pointer at rsp + 40 and a zero
+ * above it; since Go 1.21 at rsp.
+ */
+#include "config.h"
+
+#include "unwind/go_switch.h"
+
+#include <string.h>
+
+#include "xtop/registers_x86.h"
+
+#define GO_MAX_STACK_CHANGES 32 /* of one walk: Go and C that call each other */
+#define GO_SEARCHED_WORDS 11 /* asmcgocall takes at most 72 bytes above the callback's frame */
+
+/* struct ucontext at rsp: 5 words, then these registers (Linux uapi/asm/sigcontext.h). */
+#define UCONTEXT_REGISTERS 40
+static const uint8_t go_sigcontext[] = { REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13,
+					 REG_R14, REG_R15, REG_RDI, REG_RSI, REG_RBP, REG_RBX,
+					 REG_RDX, REG_RAX, REG_RCX, REG_RSP, REG_RIP };
+
+/* --- which functions -------------------------------------------------------------------------- */
+
+static bool go_switch_kind_of(const struct go_function *function, enum go_switch_kind *kind)
+{
+	static const struct {
+		const char *name;
+		enum go_switch_kind kind;
+	} known[] = {
+		{ "runtime.systemstack", GO_SYSTEMSTACK },
+		{ "runtime.mcall", GO_MCALL },
+		{ "runtime.morestack", GO_MCALL },
+		{ "runtime.asmcgocall", GO_ASMCGOCALL },
+		{ "runtime.cgocallback", GO_CALLBACK },
+		{ "runtime.cgocallback_gofunc", GO_CALLBACK }, /* up to Go 1.15; called by that */
+		{ "runtime.systemstack_switch", GO_MARK },
+		{ "crosscall2", GO_CROSSCALL },
+		{ "runtime.nanotime1", GO_VDSO },
+		{ "runtime.walltime", GO_VDSO },
+		{ "runtime.walltime1", GO_VDSO },
+		{ "time.now", GO_VDSO },
+		{ "runtime.sigreturn", GO_SIGRETURN },
+		{ "runtime.sigreturn__sigaction", GO_SIGRETURN },
+	};
+
+	/* Go code calls assembly through wrappers of the same name. */
+	if (!(function->flags & (GO_ASSEMBLY | GO_UNMARKED)))
+		return false;
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (strlen(known[i].name) == function->name_bytes &&
+		    memcmp(known[i].name, function->name, function->name_bytes) == 0) {
+			*kind = known[i].kind;
+			return true;
+		}
+	return false;
+}
+
+bool go_switches_add(struct go_switches *switches, const struct go_function *function)
+{
+	struct go_switch *one = &switches->all[switches->n];
+
+	if (switches->n == GO_MAX_SWITCHES || !go_switch_kind_of(function, &one->kind))
+		return false;
+	one->start = function->start;
+	one->end = function->end;
+	if (!switches->n || one->start < switches->start)
+		switches->start = one->start;
+	if (one->end > switches->end)
+		switches->end = one->end;
+	switches->n++;
+	return true;
+}
+
+const struct go_switch *go_switches_find(const struct go_switches *switches, uint64_t address)
+{
+	if (address - switches->start >= switches->end - switches->start)
+		return NULL;
+	for (size_t i = 0; i < switches->n; i++) {
+		const struct go_switch *one = &switches->all[i];
+
+		if (address >= one->start && address < one->end)
+			return one;
+	}
+	return NULL;
+}
+
+/* --- the cursor ------------------------------------------------------------------------------- */
+
+/* Everything that a step needs. */
+struct go_leave {
+	const struct go_switches *switches;
+	struct cfi *rows;
+	uint64_t bias;
+	struct cursor *cursor;
+	uint64_t depth; /* from rsp to the return address, on the stack that was called on */
+};
+
+/* Finds the other stack among the pieces, once for each walk. */
+static void go_look_at_pieces(struct cursor *cursor)
+{
+	const struct sample_stack *piece = sample_first_stack(cursor->vcpu);
+	struct go_cursor *go = &cursor->go;
+
+	if (go->looked)
+		return;
+	go->looked = true;
+	for (unsigned i = 0; i < cursor->vcpu->n_stacks; i++, piece = sample_next_stack(piece)) {
+		if (piece->kind != STACK_GOROUTINE && piece->kind != STACK_G0)
+			continue;
+		go->side = piece->kind == STACK_GOROUTINE ? GO_SIDE_G0 : GO_SIDE_GOROUTINE;
+		go->other_sp = piece->address + sizeof(uint64_t);
+	}
+}
+
+/* The rule for the code before the return address WORD; NULL: no code of this program. */
+static const struct cfi_rule *go_rule_before(const struct go_leave *leave, uint64_t word)
+{
+	const struct cfi_rule *rule = cfi_find(leave->rows, word - leave->bias - 1);
+
+	return rule && rule->kind != RULE_NONE ? rule : NULL;
+}
+
+/*
+ * Whether the function runs on the stack that it was called on: the frame pointer is still that of
+ * its own frame, or of the caller's, which ends just below the caller's return address.
+ */
+static bool go_is_unswitched(const struct go_leave *leave)
+{
+	struct cursor *cursor = leave->cursor;
+	uint64_t slot = cursor->regs[REG_RSP] + leave->depth, word;
+	const struct cfi_rule *rule;
+
+	if (!(cursor->known >> REG_RBP & 1) || !cursor_read(cursor, slot, &word, 1))
+		return false;
+	rule = go_rule_before(leave, word);
+	if (!rule)
+		return false;
+	if (leave->depth && cursor->regs[REG_RBP] == slot - 8)
+		return true;
+	return rule->kind == RULE_CFA && rule->reg == REG_RSP &&
+	       cursor->regs[REG_RBP] == slot + rule->offset - 8;
+}
+
+/* The return address lies at SLOT. Whether the walk is on the other stack then: CHANGED. */
+static enum unwind_step go_return(const struct go_leave *leave, uint64_t slot, bool changed)
+{
+	struct cursor *cursor = leave->cursor;
+	uint64_t word, rbp = cursor->regs[REG_RBP];
+
+	if (!cursor_read(cursor, slot, &word, 1) ||
+	    (leave->depth && !cursor_read(cursor, slot - 8, &rbp, 1)))
+		return STEP_CUT;
+	if (!word)
+		return STEP_OUTERMOST;
+	if (changed) {
+		if (++cursor->go.n_switches > GO_MAX_STACK_CHANGES)
+			return STEP_LOOP;
+		cursor->go.other_sp = cursor->regs[REG_RSP];
+		cursor->go.side = cursor->go.side == GO_SIDE_G0 ? GO_SIDE_GOROUTINE : GO_SIDE_G0;
+	}
+	cursor->regs[REG_RIP] = word;
+	cursor->regs[REG_RSP] = slot + 8;
+	cursor->regs[REG_RBP] = rbp;
+	cursor->known &= 1U << REG_RIP | 1U << REG_RSP | 1U << REG_RBP;
+	cursor->interrupted = false;
+	return STEP_CALLER;
+}
+
+/* --- one function each ------------------------------------------------------------------------ */
+
+static enum unwind_step go_leave_systemstack(const struct go_leave *leave)
+{
+	if (go_is_unswitched(leave))
+		return STEP_NOT_COVERED;
+	if (leave->cursor->go.side != GO_SIDE_G0)
+		return STEP_CUT;
+	return go_return(leave, leave->cursor->go.other_sp + leave->depth, true);
+}
+
+/*
+ * Without the other stack, or when the goroutine runs elsewhere by now, the chain ends here. A
+ * goroutine that runs has no saved stack pointer, or that of a function that changed stacks.
+ */
+static enum unwind_step go_leave_mcall(const struct go_leave *leave)
+{
+	uint64_t slot = leave->cursor->go.other_sp - 8, word;
+	struct go_leave bare = *leave;
+
+	if (go_is_unswitched(leave))
+		return STEP_NOT_COVERED;
+	if (leave->cursor->go.side != GO_SIDE_G0 ||
+	    !cursor_read(leave->cursor, slot, &word, 1) || !go_rule_before(leave, word) ||
+	    go_switches_find(leave->switches, word - leave->bias - 1))
+		return STEP_OUTERMOST;
+	bare.depth = 0; /* its frame lies below what was copied */
+	leave->cursor->known &= ~(1U << REG_RBP);
+	return go_return(&bare, slot, true);
+}
+
+/* The stack pointer that asmcgocall keeps when it stays on its stack. AT: offset from rsp. */
+static bool go_find_kept_sp(const struct go_leave *leave, unsigned at, uint64_t *sp)
+{
+	uint64_t rsp = leave->cursor->regs[REG_RSP], words[2];
+
+	if (!cursor_read(leave->cursor, rsp + at, words, 2) || words[1])
+		return false;
+	*sp = words[0];
+	return *sp == rsp + at + 24 || *sp == rsp + at + 32 || *sp == rsp + at + 16;
+}
+
+static enum unwind_step go_leave_asmcgocall(const struct go_leave *leave)
+{
+	uint64_t sp;
+
+	if (go_is_unswitched(leave))
+		return STEP_NOT_COVERED;
+	if (!leave->cursor->interrupted &&
+	    (go_find_kept_sp(leave, 40, &sp) || go_find_kept_sp(leave, 0, &sp)))
+		return go_return(leave, sp + leave->depth, false);
+	if (leave->cursor->go.side != GO_SIDE_G0)
+		return STEP_CUT;
+	return go_return(leave, leave->cursor->go.other_sp + leave->depth, true);
+}
+
+/* Whether WORD is a return address into what calls a callback's switch. */
+static bool go_is_crosscall(const struct go_leave *leave, uint64_t word)
+{
+	const struct go_switch *one = go_switches_find(leave->switches, word - leave->bias - 1);
+	uint64_t pc = cursor_pc(leave->cursor) - leave->bias;
+
+	return one && (one->kind == GO_CROSSCALL ||
+		       (one->kind == GO_CALLBACK && pc - one->start >= one->end - one->start));
+}
+
+/*
+ * As Go itself sees the goroutine's stack: from the callback to what called asmcgocall(), whose
+ * saved stack pointer is the CFA. Its frame has 0 or 8 bytes. In the place of the callback's return
+ * address is an address in systemstack_switch(), up to Go 1.15 in asmcgocall().
+ */
+static enum unwind_step go_skip_c(const struct go_leave *leave, uint64_t cfa)
+{
+	struct go_leave bare = *leave;
+	const struct go_switch *mark;
+	uint64_t words[3];
+
+	if (!cursor_read(leave->cursor, cfa - 8, words, 3))
+		return STEP_NOT_COVERED;
+	mark = go_switches_find(leave->switches, words[0] - leave->bias);
+	if (!mark || (mark->kind != GO_MARK && mark->kind != GO_ASMCGOCALL))
+		return STEP_NOT_COVERED;
+	bare.depth = 0; /* rbp is not there */
+	leave->cursor->known &= ~(1U << REG_RBP);
+	for (unsigned i = 1; i < 3; i++)
+		if (go_rule_before(leave, words[i]))
+			return go_return(&bare, cfa + 8 * (i - 1), false);
+	return STEP_NOT_COVERED;
+}
+
+/* Onto g0's stack, to crosscall2(). */
+static enum unwind_step go_leave_callback(const struct go_leave *leave)
+{
+	struct cursor *cursor = leave->cursor;
+	enum unwind_step step;
+	uint64_t cfa = cursor->regs[REG_RSP] + leave->depth + 8, word;
+
+	cursor->go.callback |= cursor->go.side == GO_SIDE_UNKNOWN;
+	if (cursor->go.side != GO_SIDE_GOROUTINE)
+		return go_skip_c(leave, cfa);
+	for (unsigned i = 0; i < GO_SEARCHED_WORDS; i++) {
+		uint64_t slot = cursor->go.other_sp + sizeof(word) * i + leave->depth;
+
+		if (!cursor_read(cursor, slot, &word, 1) || !go_is_crosscall(leave, word))
+			continue;
+		step = go_return(leave, slot, true);
+		if (step == STEP_CALLER)
+			cursor->go.other_sp = cfa;
+		return step;
+	}
+	return go_skip_c(leave, cfa);
+}
+
+/*
+ * The first instructions have not set that register yet, but run on the stack that they were called
+ * on.
+ */
+static enum unwind_step go_leave_vdso(const struct go_leave *leave)
+{
+	static const uint8_t kept[] = { REG_R12, REG_RBP };
+	struct cursor *cursor = leave->cursor;
+
+	for (unsigned i = 0; leave->depth && i < sizeof(kept); i++) {
+		uint64_t slot = cursor->regs[kept[i]] + leave->depth, word;
+
+		if (cursor->known >> kept[i] & 1 && cursor_read(cursor, slot, &word, 1) &&
+		    go_rule_before(leave, word))
+			return go_return(leave, slot, false);
+	}
+	return STEP_NOT_COVERED;
+}
+
+static enum unwind_step go_leave_signal(const struct go_leave *leave)
+{
+	enum { N = sizeof(go_sigcontext) };
+	struct cursor *cursor = leave->cursor;
+	uint64_t words[N];
+
+	if (!cursor_read(cursor, cursor->regs[REG_RSP] + UCONTEXT_REGISTERS, words, N))
+		return STEP_CUT;
+	for (unsigned i = 0; i < N; i++)
+		cursor->regs[go_sigcontext[i]] = words[i];
+	cursor->known = CURSOR_KNOWS_ALL;
+	cursor->interrupted = true;
+	return STEP_CALLER;
+}
+
+enum unwind_step go_switch_step(const struct go_switches *switches, const struct go_switch *one,
+				struct cfi *rows, uint64_t bias, struct cursor *cursor)
+{
+	const struct cfi_rule *rule = cfi_find(rows, cursor_pc(cursor) - bias);
+	struct go_leave leave = { switches, rows, bias, cursor, 0 };
+
+	if (one->kind == GO_SIGRETURN)
+		return go_leave_signal(&leave);
+	if (!rule || rule->kind != RULE_CFA || rule->reg != REG_RSP)
+		return STEP_NOT_COVERED;
+	leave.depth = (uint64_t)rule->offset - 8;
+	go_look_at_pieces(cursor);
+	switch (one->kind) {
+	case GO_SYSTEMSTACK:
+		return go_leave_systemstack(&leave);
+	case GO_MCALL:
+		return go_leave_mcall(&leave);
+	case GO_ASMCGOCALL:
+		return go_leave_asmcgocall(&leave);
+	case GO_CALLBACK:
+		return go_leave_callback(&leave);
+	case GO_VDSO:
+		return go_leave_vdso(&leave);
+	case GO_CROSSCALL:
+	case GO_MARK:
+	case GO_SIGRETURN:
+		break;
+	}
+	return STEP_NOT_COVERED;
+}

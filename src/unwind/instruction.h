@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One machine instruction, as far as unwinding needs it: what it does to the stack pointer and to
+ * the registers that a function preserves, and where control goes. instruction_x86.c decodes x86-64
+ * with Zydis. The bytes are a guest's, and hostile. Any thread; pure functions.
+ */
+#ifndef XTOP_UNWIND_INSTRUCTION_H
+#define XTOP_UNWIND_INSTRUCTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "unwind/cursor.h"
+
+#define REG_NONE N_UNWIND_REGISTERS
+
+enum instruction_effect {
+	EFFECT_LOSE,  /* the registers in `lost` get values that nobody knows */
+	EFFECT_PUSH,  /* `size` bytes; of SOURCE, or of something else: REG_NONE */
+	EFFECT_POP,   /* the same, into DEST */
+	EFFECT_ADD,   /* dest = source + value: mov, add, sub, lea */
+	EFFECT_ALIGN, /* dest &= value */
+	EFFECT_STORE, /* the word at dest + value = source */
+	EFFECT_LOAD,  /* dest = the word at source + value */
+	EFFECT_LEAVE, /* the frame pointer's frame is left */
+};
+
+enum instruction_flow {
+	FLOW_NEXT,
+	FLOW_CALL,     /* returns to the next instruction, or never */
+	FLOW_TRAP,     /* the same of an exception */
+	FLOW_BRANCH,   /* to the target or to the next */
+	FLOW_JUMP,     /* to the target */
+	FLOW_INDIRECT, /* a jump to where a register or memory says */
+	FLOW_RETURN,
+	FLOW_END,      /* leaves this code: iret, sysret, a far jump */
+};
+
+struct instruction {
+	/*
+	 * Of FLOW_CALL, FLOW_BRANCH and FLOW_JUMP, where known; else 0. Of FLOW_INDIRECT: where the
+	 * word lies that tells, if that is known.
+	 */
+	uint64_t target;
+	int32_t value;
+	uint32_t lost;   /* bit enum unwind_register: written in a way that is not followed */
+	uint8_t length;  /* bytes */
+	uint8_t effect, flow;
+	uint8_t dest, source; /* enum unwind_register */
+	uint8_t size;
+	bool compares; /* SOURCE with the stack pointer: a branch behind it can tell that they are
+			* equal */
+	bool begins;   /* sets the frame pointer to 0, or the stack pointer to a fixed place */
+	bool marks_target; /* endbr64: calls and jumps by a register may lead here */
+	bool filler;   /* does nothing, and stands between functions */
+};
+
+#define INSTRUCTION_MAX_BYTES 15 /* Intel SDM vol. 2 §2.3.11 */
+
+/* False: the N bytes at BYTES, which lie at ADDRESS, begin with no instruction. */
+bool instruction_decode(const uint8_t *bytes, size_t n, uint64_t address,
+			struct instruction *instruction);
+/*
+ * Whether a jump may lead to the second of the N bytes at BYTES, an instruction: it jumps over the
+ * prefix.
+ */
+bool instruction_skips_prefix(const uint8_t *bytes, size_t n);
+
+#define INSTRUCTION_MAX_CALL_BYTES 7 /* a prefix, an opcode, ModRM, SIB and a displacement */
+/* Whether the bytes may end in a call instruction. */
+bool instruction_ends_call(const uint8_t bytes[INSTRUCTION_MAX_CALL_BYTES]);
+
+/* Registers that a called function may change. */
+extern const uint32_t instruction_call_lost;
+
+#endif

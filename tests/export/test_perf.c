@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The text of perf script, of a snapshot and of a recording's samples. The Firefox profiler opens
+ * such files in tests/readers.
+ */
+#include "config.h"
+
+#include "tests/support/profile_stacks.h"
+
+#include <string.h>
+
+#include "xtop/export.h"
+#include "xtop/sample_log.h"
+
+static struct frames *frames;
+
+/* Without the head of comments. */
+static char *perf(struct snapshot *snapshot, const struct export_settings *settings)
+{
+	char *text, *end;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	snapshot->sampler.rate_asked_hz = 100;
+	must(export_perf(snapshot, settings, file));
+	fclose(file);
+	check(strncmp(text, "# ========\n# made by: xtop", 26) == 0, "the head is perf's");
+	end = strstr(text, "\n# ========\n#\n") + strlen("\n# ========\n#\n");
+	memmove(text, end, strlen(end) + 1);
+	return text;
+}
+
+static void check_perf(struct snapshot *snapshot, const struct export_settings *settings,
+		       const char *expected, const char *what)
+{
+	char *text = perf(snapshot, settings);
+
+	check_string(text, expected, what);
+	free(text);
+}
+
+static void test_snapshot(void)
+{
+	static const char *const stacks[] = { "@httpd;main;.read 3", "?10 1*2.5", "@idle;%t;main 1",
+					      NULL };
+	const struct export_settings settings = { .domain = "web01" };
+	struct snapshot *snapshot = stacks_snapshot(frames, stacks);
+
+	check_perf(snapshot, &settings,
+		   "httpd 1/1 [000] 0.000000: 30000000 cpu-clock:\n"
+		   "\t            1000 read+0x0 (prog)\n"
+		   "\t            2000 main+0x0 ([kernel.kallsyms])\n"
+		   "\n"
+		   "web01 0/0 [000] 0.030000: 25000000 cpu-clock:\n"
+		   "\t               0 [unknown] ([kernel.kallsyms])\n"
+		   "\n"
+		   "idle 2/2 [000] 0.055000: 10000000 cpu-clock:\n"
+		   "\t            2000 main+0x0 ([kernel.kallsyms])\n"
+		   "\t               0 [truncated]+0x0 ([unknown])\n"
+		   "\n",
+		   "a snapshot: one entry for each call chain, with its weight");
+	snapshot_destroy(snapshot);
+}
+
+static void log_sample(struct sample_log *log, struct logged_sample sample, const char *names)
+{
+	char *copy = strdup(names), *state;
+	uint32_t ids[8];
+	size_t n = 0;
+
+	for (char *name = strtok_r(copy, ";", &state); name; name = strtok_r(NULL, ";", &state))
+		ids[n++] = stacks_frame(frames, name);
+	sample_log_add(log, &sample, ids, n);
+	free(copy);
+}
+
+static void test_recording(void)
+{
+	static const char *const stacks[] = { "@httpd;main 1", NULL };
+	struct snapshot *snapshot = stacks_snapshot(frames, stacks);
+	struct export_settings settings = { .domain = "web01" };
+	struct filter *filter;
+	struct sample_log *log;
+
+	must(sample_log_create(&log));
+	settings.samples = log;
+	log_sample(log, (struct logged_sample){ 1002003999, 1, 0, 12, 13, 1 }, "@httpd;main;.read");
+	log_sample(log, (struct logged_sample){ 2000000000, 2.5, 0, 0, 0, 0 }, "main");
+	snapshot->n_frames = frames_count(frames);
+	check_perf(snapshot, &settings,
+		   "httpd 12/13 [001] 1.002003: 10000000 cpu-clock:\n"
+		   "\t            1000 read+0x0 (prog)\n"
+		   "\t            2000 main+0x0 ([kernel.kallsyms])\n"
+		   "\n"
+		   "web01 0/0 [000] 2.000000: 25000000 cpu-clock:\n"
+		   "\t            2000 main+0x0 ([kernel.kallsyms])\n"
+		   "\n",
+		   "a recording: one entry for each sample");
+	must(filter_create("httpd", &filter));
+	settings.filter = filter;
+	check_perf(snapshot, &settings,
+		   "httpd 12/13 [001] 1.002003: 10000000 cpu-clock:\n"
+		   "\t            1000 read+0x0 (prog)\n"
+		   "\t            2000 main+0x0 ([kernel.kallsyms])\n"
+		   "\n",
+		   "filtered");
+	filter_destroy(filter);
+	sample_log_destroy(log);
+	snapshot_destroy(snapshot);
+}
+
+int main(void)
+{
+	must(frames_create(NULL, &frames));
+	test_snapshot();
+	test_recording();
+	frames_destroy(frames);
+	return tap_done();
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Flame graphs as SVG and HTML: what is in the files. tests/readers opens them in a browser.
+ */
+#include "config.h"
+
+#include "tests/support/profile_stacks.h"
+
+#include <string.h>
+
+#include "xtop/export.h"
+
+static struct frames *frames;
+
+static char *written(const struct snapshot *snapshot, export_write_fn *write)
+{
+	const struct export_settings settings = { .domain = "<b>web01</b>" };
+	char *text;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	must(write(snapshot, &settings, file));
+	fclose(file);
+	return text;
+}
+
+static size_t times(const char *text, const char *word)
+{
+	size_t n = 0;
+
+	for (; (text = strstr(text, word)); text++)
+		n++;
+	return n;
+}
+
+static void check_picture(export_write_fn *write, const char *end, const char *what)
+{
+	static const char *const stacks[] = { "@httpd;main;.a<b> 3", "@httpd;main 1", "]]>&\" 1",
+					      NULL };
+	struct snapshot *snapshot = stacks_snapshot(frames, stacks);
+	char *text = written(snapshot, write);
+
+	printf("# %s\n", what);
+	check(strlen(text) > strlen(end) && !strcmp(text + strlen(text) - strlen(end), end),
+	      "it is whole");
+	check(strstr(text, "<title>main, [kernel]: 80.00 %, itself 20.00 %</title>"),
+	      "a cell has a tooltip with shares");
+	check(strstr(text, "<title>a&lt;b&gt;, prog: 60.00 %, itself 60.00 %</title>"),
+	      "names are escaped in the picture");
+	check(strstr(text, "[\"a\\u003cb\\u003e\",2,"), "and in the profile");
+	check(!strstr(text, "]]>&") && !strstr(text, "<b>"), "no name ends a script or begins a tag");
+	check(strstr(text, "\"depth\":[0,1,2,3,1],\"self\":[0,0,1,3,1]"), "the tree in pre-order");
+	check_u64(times(text, "made by: xtop "), 1, "what was lost is said");
+	check_u64(times(text, "http") - times(text, "http://www.w3.org/") - times(text, "httpd"), 0,
+		  "no address but those of XML's name spaces");
+	free(text);
+	snapshot_destroy(snapshot);
+}
+
+static void test_empty(void)
+{
+	static const char *const stacks[] = { NULL };
+	struct snapshot *snapshot = stacks_snapshot(frames, stacks);
+	char *text = written(snapshot, export_html);
+
+	check(strstr(text, "\"depth\":[0],\"self\":[0]"), "an empty profile");
+	free(text);
+	snapshot_destroy(snapshot);
+}
+
+/* However many cells there are, the picture for browsers without scripts has few thousand. */
+static void test_many(void)
+{
+	struct profile *profile;
+	struct snapshot *snapshot;
+	char *text, name[32];
+	uint32_t stack[2];
+
+	must(profile_create(PROFILE_MAX_NODES, HALF_LIFE, frames, &profile));
+	for (unsigned i = 0; i < 20000; i++) {
+		snprintf(name, sizeof(name), "outer_%u", i / 10);
+		stack[0] = stacks_frame(frames, name);
+		snprintf(name, sizeof(name), "inner_%u", i);
+		stack[1] = stacks_frame(frames, name);
+		profile_add(profile, stack, 2, 1, 1, 1 + i % 7);
+	}
+	must(profile_copy(profile, 1, &snapshot));
+	text = written(snapshot, export_svg);
+	check(times(text, "<g><rect") > 1000 && times(text, "<g><rect") <= 3000,
+	      "a picture of 3,000 cells at most");
+	check_u64(times(text, "\"inner_"), 20000, "the script has all of them");
+	free(text);
+	snapshot_destroy(snapshot);
+	profile_destroy(profile);
+}
+
+static void test_deepest(void)
+{
+	struct snapshot *snapshot = stacks_deepest(frames);
+	char *text = written(snapshot, export_html);
+
+	check(strstr(text, "</html>"), "the deepest stacks");
+	free(text);
+	snapshot_destroy(snapshot);
+}
+
+int main(void)
+{
+	must(frames_create(NULL, &frames));
+	check_picture(export_svg, "]]></script>\n</svg>\n", "SVG");
+	check_picture(export_html, "</body>\n</html>\n", "HTML");
+	test_empty();
+	test_many();
+	test_deepest();
+	frames_destroy(frames);
+	return tap_done();
+}

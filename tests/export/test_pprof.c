@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * pprof files, read back by zlib and nanopb. What other programs make of such files is tested by
+ * tests/readers.
+ */
+#include "config.h"
+
+#include "tests/support/profile_stacks.h"
+
+#include <pb_decode.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "xtop/build_id.h"
+#include "xtop/export.h"
+
+#define MAX_BYTES (1 << 20)
+
+static struct frames *frames;
+
+/* Writes SNAPSHOT as pprof and returns the message; the caller frees it. */
+static unsigned char *pprof(const struct snapshot *snapshot,
+			    const struct export_settings *settings, size_t *np)
+{
+	unsigned char *message = malloc(MAX_BYTES);
+	FILE *file = tmpfile();
+	gzFile gzip;
+	int n;
+
+	must(export_pprof(snapshot, settings, file));
+	fflush(file);
+	rewind(file);
+	gzip = gzdopen(dup(fileno(file)), "r");
+	n = gzread(gzip, message, MAX_BYTES);
+	check(n > 0 && gzclose(gzip) == Z_OK, "it is whole gzip");
+	fclose(file);
+	*np = (size_t)n;
+	return message;
+}
+
+/* One field of a message. */
+struct field {
+	uint32_t number;
+	uint64_t value;             /* a varint */
+	const unsigned char *bytes; /* anything else */
+	size_t n;
+};
+
+static bool next_field(const unsigned char **atp, const unsigned char *end, struct field *field)
+{
+	pb_istream_t stream = pb_istream_from_buffer(*atp, (size_t)(end - *atp));
+	pb_wire_type_t type;
+	uint64_t n;
+	bool eof;
+
+	if (!pb_decode_tag(&stream, &type, &field->number, &eof))
+		return false;
+	*field = (struct field){ .number = field->number };
+	if (type == PB_WT_VARINT) {
+		pb_decode_varint(&stream, &field->value);
+	} else {
+		pb_decode_varint(&stream, &n);
+		field->bytes = end - stream.bytes_left;
+		field->n = n;
+		pb_read(&stream, NULL, n);
+	}
+	*atp = end - stream.bytes_left;
+	return true;
+}
+
+/* The Ith field NUMBER of the message. */
+static struct field find_field(const unsigned char *message, size_t n, uint32_t number, uint64_t i)
+{
+	const unsigned char *at = message;
+	struct field field;
+
+	while (next_field(&at, message + n, &field))
+		if (field.number == number && i-- == 0)
+			return field;
+	return (struct field){ 0 };
+}
+
+/* The first varint of the packed or single field NUMBER. */
+static uint64_t number_of(struct field message, uint32_t number, unsigned i)
+{
+	struct field field = find_field(message.bytes, message.n, number, 0);
+	pb_istream_t stream = pb_istream_from_buffer(field.bytes, field.n);
+	uint64_t value = field.value;
+
+	if (field.bytes)
+		for (i++; i; i--)
+			if (!pb_decode_varint(&stream, &value))
+				return 0;
+	return value;
+}
+
+/* --- the profile as text ---------------------------------------------------------------------- */
+
+struct reading {
+	const unsigned char *bytes;
+	size_t n;
+	FILE *text;
+};
+
+static void print_string(const struct reading *reading, uint64_t number)
+{
+	struct field string = find_field(reading->bytes, reading->n, 6, number);
+
+	fwrite(string.bytes, 1, string.n, reading->text);
+}
+
+static struct field with_id(const struct reading *reading, uint32_t kind, uint64_t id)
+{
+	struct field field = { 0 };
+
+	for (uint64_t i = 0; (field = find_field(reading->bytes, reading->n, kind, i)).bytes; i++)
+		if (number_of(field, 1, 0) == id)
+			break;
+	return field;
+}
+
+static void print_location(const struct reading *reading, uint64_t id)
+{
+	struct field location = with_id(reading, 4, id),
+		     line = find_field(location.bytes, location.n, 4, 0),
+		     mapping = with_id(reading, 3, number_of(location, 2, 0));
+
+	print_string(reading, number_of(with_id(reading, 5, number_of(line, 1, 0)), 2, 0));
+	if (mapping.bytes) {
+		fputc('@', reading->text);
+		print_string(reading, number_of(mapping, 5, 0));
+		fputc('/', reading->text);
+		print_string(reading, number_of(mapping, 6, 0));
+	}
+	fputc(' ', reading->text);
+}
+
+/* "process=httpd read@[kernel]/ main@prog/ 3 30000000", innermost first. */
+static void print_sample(const struct reading *reading, struct field sample)
+{
+	struct field label;
+
+	for (uint64_t i = 0; (label = find_field(sample.bytes, sample.n, 3, i)).bytes; i++) {
+		print_string(reading, number_of(label, 1, 0));
+		fputc('=', reading->text);
+		print_string(reading, number_of(label, 2, 0));
+		fputc(' ', reading->text);
+	}
+	for (unsigned i = 0; number_of(sample, 1, i); i++)
+		print_location(reading, number_of(sample, 1, i));
+	fprintf(reading->text, "%lu %lu\n", number_of(sample, 2, 0), number_of(sample, 2, 1));
+}
+
+static char *pprof_text(const struct snapshot *snapshot, const struct export_settings *settings)
+{
+	struct reading reading;
+	unsigned char *message = pprof(snapshot, settings, &reading.n);
+	struct field sample;
+	char *text;
+	size_t size;
+
+	reading.bytes = message;
+	reading.text = open_memstream(&text, &size);
+	for (uint64_t i = 0; (sample = find_field(message, reading.n, 2, i)).bytes; i++)
+		print_sample(&reading, sample);
+	fclose(reading.text);
+	free(message);
+	return text;
+}
+
+static void check_pprof(struct snapshot *snapshot, const struct export_settings *settings,
+			const char *expected, const char *what)
+{
+	char *text;
+
+	snapshot->sampler.rate_asked_hz = 100;
+	text = pprof_text(snapshot, settings);
+	check_string(text, expected, what);
+	free(text);
+	snapshot_destroy(snapshot);
+}
+
+static void test_samples(void)
+{
+	static const char *const stacks[] = { "@httpd;main;.read 3", "@httpd;main 2*2.5",
+					      "%t;.x 1",             "?10 1",
+					      "?20 1",               "@idle 4",
+					      NULL };
+
+	check_pprof(stacks_snapshot(frames, stacks), &(struct export_settings){ 0 },
+		    "process=httpd main@[kernel]/ 2 50000000\n"
+		    "process=httpd read@prog/ main@[kernel]/ 3 30000000\n"
+		    "x@prog/ [truncated] 1 10000000\n"
+		    "[unknown]@[kernel]/ 1 10000000\n"
+		    "[unknown]@[kernel]/ 1 10000000\n"
+		    "process=idle idle 4 40000000\n",
+		    "samples, innermost first, with ticks of 10 ms");
+	check_pprof(stacks_snapshot(frames, stacks), &(struct export_settings){ .addresses = true },
+		    "process=httpd main@[kernel]/ 2 50000000\n"
+		    "process=httpd read@prog/ main@[kernel]/ 3 30000000\n"
+		    "x@prog/ [truncated] 1 10000000\n"
+		    "0x10@[kernel]/ 1 10000000\n"
+		    "0x20@[kernel]/ 1 10000000\n"
+		    "process=idle idle 4 40000000\n",
+		    "with addresses");
+}
+
+static void test_filter(void)
+{
+	static const char *const stacks[] = { "main;read 3", "main;write 2", NULL };
+	struct filter *filter;
+
+	must(filter_create("read", &filter));
+	check_pprof(stacks_snapshot(frames, stacks), &(struct export_settings){ .filter = filter },
+		    "read@[kernel]/ main@[kernel]/ 3 30000000\n", "filtered");
+	filter_destroy(filter);
+}
+
+/* Two files of one name are two mappings; a thread is a label. */
+static void test_builds(void)
+{
+	const struct build_id first = { .size_bytes = 3, .bytes = { 0x01, 0xab, 0xff } },
+			      second = { .size_bytes = 2, .bytes = { 0x23, 0x45 } };
+	const uint32_t stack[] = {
+		frames_intern(frames, FRAME_KIND_PROCESS, "java", NULL, 0),
+		frames_intern(frames, FRAME_KIND_THREAD, "GC", "java", 0),
+		frames_intern_code(frames, FRAME_KIND_USERLAND, "start", "libc.so.6", 0x10, &first),
+		frames_intern_code(frames, FRAME_KIND_USERLAND, "read", "libc.so.6", 0x20, &second),
+	};
+	struct profile *profile;
+	struct snapshot *snapshot;
+
+	must(profile_create(64, HALF_LIFE, frames, &profile));
+	profile_add(profile, stack, 4, 1, 1, 1);
+	must(profile_copy(profile, 1, &snapshot));
+	check_pprof(snapshot, &(struct export_settings){ 0 },
+		    "process=java thread=GC read@libc.so.6/2345 start@libc.so.6/01abff 1 10000000\n",
+		    "threads and build-ids");
+	profile_destroy(profile);
+}
+
+/* The file says for itself what was lost. */
+static void test_notes(void)
+{
+	static const char *const stacks[] = { "main 1", NULL };
+	struct snapshot *snapshot = stacks_snapshot(frames, stacks);
+	const struct export_settings settings = {
+		.domain = "web\n01", .type = "PVH", .wall_ns = 1700000000000000000
+	};
+	struct reading reading;
+	unsigned char *message;
+	struct field whole;
+	char *text;
+	size_t size;
+
+	snapshot->sampler.lost = 17;
+	message = pprof(snapshot, &settings, &reading.n);
+	reading.bytes = message;
+	reading.text = open_memstream(&text, &size);
+	whole = (struct field){ .bytes = message, .n = reading.n };
+	for (unsigned i = 0; number_of(whole, 13, i); i++) {
+		print_string(&reading, number_of(whole, 13, i));
+		fputc('\n', reading.text);
+	}
+	fclose(reading.text);
+	check(strstr(text, "made by: xtop "), "who made it");
+	check(strstr(text, "\nguest: web_01, PVH\n"), "the guest, clean");
+	check(strstr(text, "\nlost: 17 ticks, "), "what was lost");
+	check_u64(number_of(whole, 9, 0), settings.wall_ns, "when it began");
+	free(text);
+	free(message);
+	snapshot_destroy(snapshot);
+}
+
+static void test_deepest(void)
+{
+	struct snapshot *snapshot = stacks_deepest(frames);
+	size_t n;
+
+	free(pprof(snapshot, &(struct export_settings){ .addresses = true }, &n));
+	check(n > 0, "the deepest stacks");
+	snapshot_destroy(snapshot);
+}
+
+int main(void)
+{
+	must(frames_create(NULL, &frames));
+	test_samples();
+	test_filter();
+	test_builds();
+	test_notes();
+	test_deepest();
+	frames_destroy(frames);
+	return tap_done();
+}

@@ -1,0 +1,3 @@
+module goes
+
+go 1.15

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Writes one made-up profile in every format, and the shares that each must have:
+ *
+ *	tests/readers/profiles NODES FOLDER
+ *
+ * FOLDER/p.* are the files; FOLDER/shares.tsv has a line "self% TAB children% TAB name" for each
+ * function, where functions of one name are one. Prints what CPU time each file took and how large
+ * it is: "FORMAT MILLISECONDS BYTES NODES". The profile is always the same for a number of nodes. It has
+ * processes and threads, files with and without build-ids, fractions of ticks, recursion, and names
+ * that mean something in HTML, XML, JSON and JavaScript.
+ */
+#include "config.h"
+
+#include "tests/support/must.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "xtop/build_id.h"
+#include "xtop/clock.h"
+#include "xtop/export.h"
+#include "xtop/profile.h"
+
+#define PROCESSES 7
+#define MAX_DEPTH 24
+#define MAX_FUNCTIONS 30000
+
+static const char *const nasty[] = {
+	"</script><script>alert(1)</script>",
+	"]]><script>alert(2)</script>",
+	"std::map<int, char>::operator[](int const&)",
+	"\"quoted\" and 'single' \\back\\slash",
+	"&amp;entity",
+	"größe_日本語_😀",
+	"${template}`tick`",
+	"<!-- comment -->",
+};
+#define N_NASTY (sizeof(nasty) / sizeof(nasty[0]))
+
+static const char *const modules[] = { "[kernel]", "[xfs]", "nginx", "libc.so.6", "libssl.so.3",
+				       "[vdso]", "" };
+
+static uint64_t state = 88172645463325252;
+
+/* Xorshift: the same everywhere. */
+static uint32_t random_below(uint32_t n)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return (uint32_t)(state >> 33) % n;
+}
+
+static uint32_t functions[MAX_FUNCTIONS];
+
+static void make_functions(struct frames *frames, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		struct build_id build = { .size_bytes = i % 7 == 3 ? 0 : 20 };
+		uint32_t module = i % 7;
+		char name[64];
+
+		memset(build.bytes, (int)module + 1, sizeof(build.bytes));
+		snprintf(name, sizeof(name), "function_%u_of_the_module", i);
+		functions[i] = frames_intern_code(
+			frames, module < 2 ? FRAME_KIND_KERNEL : FRAME_KIND_USERLAND,
+			i % 50 == 49 ? NULL : i < N_NASTY ? nasty[i] : name, modules[module],
+			0x1000 + i * 64ULL, &build);
+	}
+}
+
+/* One stack. Each function calls one of three others, so stacks share their outer frames. */
+static size_t make_stack(struct frames *frames, uint32_t *stack, uint32_t n_functions)
+{
+	uint32_t process = random_below(PROCESSES), depth = 3 + random_below(MAX_DEPTH - 4);
+	char name[32], thread[32];
+	size_t n = 0;
+
+	snprintf(name, sizeof(name), "process %u", process);
+	stack[n++] = frames_intern(frames, FRAME_KIND_PROCESS, name, NULL, 0);
+	if (process % 2) {
+		snprintf(thread, sizeof(thread), "thread %u-%u", process, random_below(2));
+		stack[n++] = frames_intern(frames, FRAME_KIND_THREAD, thread, name, 0);
+	}
+	if (random_below(20) == 0)
+		stack[n++] = FRAME_TRUNCATED;
+	for (uint32_t i = 0, function = 0; i < depth; i++) {
+		function = (function * 31 + random_below(3) * 977) % n_functions;
+		stack[n++] = functions[function];
+	}
+	return n;
+}
+
+/* The stack, and stacks that ended further out in it. */
+static void add_stacks(struct profile *profile, const uint32_t *stack, size_t n)
+{
+	for (; n > 2; n -= 1 + random_below(3))
+		profile_add(profile, stack, n, 1, 1, (1 + random_below(4000)) / 4.0);
+}
+
+static struct snapshot *make_snapshot(struct frames *frames, size_t n_nodes)
+{
+	uint32_t n_functions = n_nodes < 10000 ? 60 : MAX_FUNCTIONS, stack[MAX_DEPTH + 4];
+	struct profile *profile;
+	struct snapshot *snapshot = NULL;
+
+	make_functions(frames, n_functions);
+	must_or_die(profile_create(PROFILE_MAX_NODES, 10000000000, frames, &profile));
+	while (!snapshot || snapshot->n_nodes < n_nodes) {
+		for (size_t i = 0; i < n_nodes / 100; i++)
+			add_stacks(profile, stack, make_stack(frames, stack, n_functions));
+		snapshot_destroy(snapshot);
+		snapshot = NULL;
+		must_or_die(profile_copy(profile, 1, &snapshot));
+	}
+	snapshot->started_ns = 1;
+	snapshot->time_ns = 60000000001;
+	snapshot->sampler.rate_asked_hz = 99;
+	snapshot->sampler.lost = 17;
+	snapshot->resolver.weight = snapshot->total_weight;
+	profile_destroy(profile);
+	return snapshot;
+}
+
+/* --- what the shares are ---------------------------------------------------------------------- */
+
+struct share {
+	const char *name;
+	double self, children;
+	size_t until; /* the subtree of the last outermost node ends there */
+};
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(((const struct share *)a)->name, ((const struct share *)b)->name);
+}
+
+static void add_node(struct share *share, const struct snapshot *snapshot, size_t i)
+{
+	const struct snapshot_node *node = &snapshot->nodes[i];
+
+	share->self += node->self_ticks;
+	if (i >= share->until) {
+		share->children += node->children_ticks;
+		share->until = node->end;
+	}
+}
+
+static void write_shares(const struct snapshot *snapshot, const char *path)
+{
+	struct share *shares = calloc(snapshot->n_frames, sizeof(*shares));
+	size_t n = 0;
+	FILE *file = fopen(path, "w");
+
+	for (uint32_t id = 1; id < snapshot->n_frames; id++) {
+		const struct frame *frame = frames_get(snapshot->frames, id);
+
+		if (frame->kind != FRAME_KIND_PROCESS && frame->kind != FRAME_KIND_THREAD)
+			shares[n++].name = frame->name;
+	}
+	qsort(shares, n, sizeof(*shares), compare_names);
+	for (size_t i = 1; i < snapshot->n_nodes; i++) {
+		const struct share key = {
+			.name = frames_get(snapshot->frames, snapshot->nodes[i].frame)->name
+		};
+		struct share *share = bsearch(&key, shares, n, sizeof(*shares), compare_names);
+
+		while (share && share > shares && strcmp(share[-1].name, share->name) == 0)
+			share--;
+		if (share)
+			add_node(share, snapshot, i);
+	}
+	for (size_t i = 0; i < n; i++)
+		if (shares[i].children > 0)
+			fprintf(file, "%.6f\t%.6f\t%s\n",
+				100 * shares[i].self / snapshot->total_weight,
+				100 * shares[i].children / snapshot->total_weight, shares[i].name);
+	fclose(file);
+	free(shares);
+}
+
+/* --- the files -------------------------------------------------------------------------------- */
+
+static void write_format(const struct snapshot *snapshot, const char *folder, const char *name)
+{
+	const struct export_settings settings = {
+		.domain = "web<01>", .type = "PVH", .wall_ns = 1700000000000000000
+	};
+	const struct export_format *format = export_find_format(name);
+	uint64_t start_ns, took_ns;
+	char path[4096];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/p%s", folder, format->ending);
+	file = fopen(path, "w");
+	start_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	must_or_die(format->write(snapshot, &settings, file));
+	fflush(file);
+	took_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - start_ns;
+	printf("%s %.1f %ld %zu\n", name, (double)took_ns / 1e6, ftell(file), snapshot->n_nodes);
+	fclose(file);
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const names[] = { "folded", "pprof", "speedscope", "perf", "svg", "html" };
+	struct frames *frames;
+	struct snapshot *snapshot;
+	char path[4096];
+
+	if (argc != 3) {
+		fprintf(stderr, "usage: profiles NODES FOLDER\n");
+		return 2;
+	}
+	must_or_die(frames_create(NULL, &frames));
+	snapshot = make_snapshot(frames, strtoul(argv[1], NULL, 10));
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		write_format(snapshot, argv[2], names[i]);
+	snprintf(path, sizeof(path), "%s/shares.tsv", argv[2]);
+	write_shares(snapshot, path);
+	snapshot_destroy(snapshot);
+	frames_destroy(frames);
+	return 0;
+}

@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Debug files that another process fetches: answers in order, with progress, found and not found;
+ * what that process cannot do; its end, and ours. Then libdebuginfod and Debian's debuginfod server
+ * on the loopback interface, where both are installed.
+ */
+#include "config.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "supervise/fetcher.h"
+#include "tests/support/must.h"
+#include "tests/support/tap.h"
+#include "xtop/fetch.h"
+
+#define WAIT_MS 20000
+
+static char folder[] = "/tmp/xtop-fetch-XXXXXX";
+static int secret = -1; /* a descriptor of ours that the process must not have */
+
+static struct build_id id_of(uint8_t byte)
+{
+	struct build_id id = { .size_bytes = 20 };
+
+	memset(id.bytes, byte, id.size_bytes);
+	return id;
+}
+
+static void nap(void)
+{
+	const struct timespec ms = { .tv_nsec = 1000000 };
+
+	nanosleep(&ms, NULL);
+}
+
+static enum fetch_state wait_for(const struct build_id *id, int *fdp)
+{
+	enum fetch_state state = fetch_ask(id, fdp);
+
+	for (unsigned i = 0; i < WAIT_MS && state == FETCH_WAITING; i++) {
+		nap();
+		state = fetch_ask(id, fdp);
+	}
+	return state;
+}
+
+static void check_content(int fd, const char *want)
+{
+	char text[64] = "";
+
+	check(pread(fd, text, sizeof(text) - 1, 0) >= 0, "the file can be read");
+	check_string(text, want, "it is the one that was found");
+	close(fd);
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+/* Even ids have files. Id 6 takes a while, and tells of it. */
+static int find_even(const uint8_t *build_id, size_t size_bytes, char message[96])
+{
+	int fd;
+
+	if (build_id[0] % 2) {
+		snprintf(message, 96, "id %u of %zu bytes", build_id[0], size_bytes);
+		return -1;
+	}
+	for (unsigned i = 0; build_id[0] == 6 && i < 500; i++) {
+		if (!fetcher_go_on(i * 1000, 500000))
+			return -1;
+		nap();
+	}
+	fd = memfd_create("found", MFD_CLOEXEC);
+	dprintf(fd, "file %u", build_id[0]);
+	return fd;
+}
+
+static void test_answers(void)
+{
+	const struct fetcher_settings settings = { .find = find_even };
+	struct build_id two = id_of(2), three = id_of(3), four = id_of(4), six = id_of(6);
+	struct fetch_progress progress;
+	bool told = false;
+	int fd = -1;
+
+	check(!fetch_is_on() && fetch_ask(&two, &fd) == FETCH_OFF, "nobody fetches yet");
+	must(fetch_start_with(&settings));
+	check(fetch_is_on(), "somebody fetches");
+	check(fetch_find(&two, &fd) == FETCH_OFF, "nobody has asked for the file");
+	check(fetch_ask(&two, &fd) != FETCH_OFF, "asked for");
+	fetch_ask(&three, &fd);
+	fetch_ask(&four, &fd);
+	check(wait_for(&two, &fd) == FETCH_FOUND, "found");
+	check_content(fd, "file 2");
+	check(wait_for(&three, &fd) == FETCH_NONE, "not found");
+	check(wait_for(&four, &fd) == FETCH_FOUND, "another one");
+	check_content(fd, "file 4");
+	check(fetch_find(&two, &fd) == FETCH_FOUND, "the first one again");
+	check_content(fd, "file 2");
+	fetch_get_progress(&progress);
+	check(progress.n_found == 2 && progress.n_none == 1 && !progress.n_waiting,
+	      "%u found, %u not", progress.n_found, progress.n_none);
+	check_string(progress.message, "id 3 of 20 bytes", "why one was not found");
+	for (fetch_ask(&six, &fd); fetch_ask(&six, &fd) == FETCH_WAITING; nap()) {
+		fetch_get_progress(&progress);
+		told |= progress.total_bytes == 500000 && progress.done_bytes;
+	}
+	check(told, "progress is told");
+	check(fetch_ask(&(struct build_id){ 0 }, &fd) == FETCH_OFF, "no build-id, no file");
+	for (unsigned i = 0; i < FETCH_MAX_FILES; i++) {
+		struct build_id many = id_of(1);
+
+		many.bytes[1] = (uint8_t)i;
+		many.bytes[2] = (uint8_t)(i >> 8);
+		fetch_ask(&many, &fd);
+	}
+	check(fetch_ask(&(struct build_id){ 4, "new", 0 }, &fd) == FETCH_OFF,
+	      "no more than %u files", FETCH_MAX_FILES);
+	fetch_stop();
+	check(!fetch_is_on() && fetch_find(&two, &fd) == FETCH_OFF, "stopped");
+	fetch_stop();
+}
+
+static int find_never(const uint8_t *build_id, size_t size_bytes, char message[96])
+{
+	(void)build_id, (void)size_bytes, (void)message;
+	while (fetcher_go_on(0, 0))
+		nap();
+	_exit(0);
+}
+
+static int find_and_die(const uint8_t *build_id, size_t size_bytes, char message[96])
+{
+	(void)build_id, (void)size_bytes, (void)message;
+	_exit(1);
+}
+
+static int find_pipe(const uint8_t *build_id, size_t size_bytes, char message[96])
+{
+	int fds[2];
+
+	(void)build_id, (void)size_bytes, (void)message;
+	return pipe(fds) ? -1 : fds[0];
+}
+
+static void test_ends(void)
+{
+	const struct fetcher_settings never = { .find = find_never }, die = { .find = find_and_die },
+				      a_pipe = { .find = find_pipe };
+	struct build_id two = id_of(2), four = id_of(4);
+	struct timespec before, after;
+	int fd;
+
+	must(fetch_start_with(&never));
+	fetch_ask(&two, &fd);
+	clock_gettime(CLOCK_MONOTONIC, &before);
+	fetch_stop();
+	clock_gettime(CLOCK_MONOTONIC, &after);
+	check(after.tv_sec - before.tv_sec < 2 && waitpid(-1, NULL, WNOHANG) < 0,
+	      "a process that waits for a server ends with us");
+	must(fetch_start_with(&die));
+	check(wait_for(&two, &fd) == FETCH_NONE && wait_for(&four, &fd) == FETCH_NONE,
+	      "the process has died: nothing is found any more");
+	fetch_stop();
+	must(fetch_start_with(&a_pipe));
+	check(wait_for(&two, &fd) == FETCH_NONE, "a pipe is no file");
+	fetch_stop();
+}
+
+/* --- walls ------------------------------------------------------------------------------------ */
+
+static bool refused(int result)
+{
+	return result < 0 && (errno == EPERM || errno == EACCES || errno == ENOENT);
+}
+
+/* Writes what it was able to do, of what it must not do. */
+static int find_by_force(const uint8_t *build_id, size_t size_bytes, char message[96])
+{
+	char path[64];
+	int fd;
+
+	(void)build_id, (void)size_bytes;
+	snprintf(message, 96, "none");
+#define MUST_NOT(what, call)                                                                       \
+	do {                                                                                       \
+		errno = 0;                                                                         \
+		if (!refused((int)(call)))                                                         \
+			snprintf(message, 96, "%s: %s", what, strerror(errno));                    \
+	} while (0)
+	MUST_NOT("open /dev/xen/privcmd", open("/dev/xen/privcmd", O_RDWR));
+	MUST_NOT("open /etc/shadow", open("/etc/shadow", O_RDONLY));
+	MUST_NOT("write /etc/passwd", open("/etc/passwd", O_WRONLY));
+	MUST_NOT("run a program", execl("/bin/true", "true", NULL));
+	MUST_NOT("fork", fork());
+	MUST_NOT("kill our parent", kill(getppid(), 0));
+	MUST_NOT("trace our parent", ptrace(PTRACE_ATTACH, getppid(), 0, 0));
+	snprintf(path, sizeof(path), "/proc/%d/mem", getppid());
+	MUST_NOT("open our parent's memory", open(path, O_RDONLY));
+	MUST_NOT("become root", setuid(0) == 0 && geteuid() == 0 ? 0 : (errno = EPERM, -1));
+#undef MUST_NOT
+	for (fd = 3; fd < 1024; fd++) {
+		struct stat status;
+
+		if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+			snprintf(message, 96, "descriptor %d is an open file", fd);
+	}
+	if (getuid() == 0)
+		snprintf(message, 96, "it is root's");
+	return -1;
+}
+
+static void test_walls(void)
+{
+	const struct fetcher_settings settings = { .find = find_by_force };
+	struct build_id two = id_of(2);
+	struct fetch_progress progress;
+	int fd;
+
+	secret = memfd_create("secret", 0);
+	must(fetch_start_with(&settings));
+	check(wait_for(&two, &fd) == FETCH_NONE, "the process has tried");
+	fetch_get_progress(&progress);
+	check_string(progress.message, "none", "what it was able to do");
+	fetch_stop();
+	close(secret);
+}
+
+/* --- a real server ---------------------------------------------------------------------------- */
+
+static int free_port(void)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t size = sizeof(address);
+	int fd = socket(AF_INET, SOCK_STREAM, 0), port = -1;
+
+	if (fd >= 0 && bind(fd, (struct sockaddr *)&address, size) == 0 &&
+	    getsockname(fd, (struct sockaddr *)&address, &size) == 0)
+		port = ntohs(address.sin_port);
+	close(fd);
+	return port;
+}
+
+static bool is_listening(int port)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_port = htons((uint16_t)port),
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	bool yes = connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
+
+	close(fd);
+	return yes;
+}
+
+static pid_t start_server(int port)
+{
+	char number[16], files[128], database[128];
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	unsetenv("DEBUGINFOD_URLS"); /* the server would ask itself */
+	snprintf(number, sizeof(number), "%d", port);
+	snprintf(files, sizeof(files), "%s/files", folder);
+	snprintf(database, sizeof(database), "%s/db", folder);
+	dup2(open("/dev/null", O_RDWR), STDOUT_FILENO);
+	dup2(STDOUT_FILENO, STDERR_FILENO);
+	execl("/usr/bin/debuginfod", "debuginfod", "-F", "-p", number, "-d", database, "-t", "0",
+	      files, NULL);
+	_exit(127);
+}
+
+static void shell(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static void shell(const char *format, ...)
+{
+	char command[1024];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(command, sizeof(command), format, arguments);
+	va_end(arguments);
+	if (system(command))
+		exit(99);
+}
+
+/* The build-id of the debug file that the server has: this program's. */
+static struct build_id own_id(void)
+{
+	struct build_id id = { .size_bytes = 0 };
+	char line[256];
+	unsigned byte;
+	FILE *pipe;
+
+	shell("mkdir -p %s/files && objcopy --only-keep-debug /proc/%d/exe %s/files/own.debug",
+	      folder, getpid(), folder);
+	snprintf(line, sizeof(line), "readelf -n %s/files/own.debug | sed -n 's/.*Build ID: //p'",
+		 folder);
+	pipe = popen(line, "r");
+	while (pipe && id.size_bytes < 20 && fscanf(pipe, "%2x", &byte) == 1)
+		id.bytes[id.size_bytes++] = (uint8_t)byte;
+	if (pipe)
+		pclose(pipe);
+	return id;
+}
+
+/* The server needs a moment to look through its files: asks anew, as each answer is final. */
+static enum fetch_state fetch_patiently(const struct build_id *id, int *fdp)
+{
+	enum fetch_state state = FETCH_NONE;
+
+	for (unsigned i = 0; i < 40 && state != FETCH_FOUND; i++) {
+		shell("rm -rf %s/cache/*/", folder); /* the miss is remembered there */
+		must(fetch_start(folder));
+		state = wait_for(id, fdp);
+		fetch_stop();
+		for (unsigned j = 0; state != FETCH_FOUND && j < 250; j++)
+			nap();
+	}
+	return state;
+}
+
+static void test_server(void)
+{
+	struct build_id own, other = id_of(0x77);
+	int port = free_port(), fd = -1, status;
+	struct fetch_progress progress;
+	struct stat in_cache;
+	char text[256], magic[4];
+	pid_t server;
+
+	if (access("/usr/bin/debuginfod", X_OK)) {
+		printf("ok %u - # SKIP no debuginfod server here\n", ++tap_points);
+		return;
+	}
+	own = own_id();
+	shell("chmod 755 %s; mkdir -p %s/cache && chmod 777 %s/cache", folder, folder, folder);
+	snprintf(text, sizeof(text), "http://127.0.0.1:%d", port);
+	setenv("DEBUGINFOD_URLS", text, 1);
+	snprintf(text, sizeof(text), "%s/cache", folder);
+	setenv("DEBUGINFOD_CACHE_PATH", text, 1);
+	server = start_server(port);
+	for (unsigned i = 0; i < WAIT_MS && !is_listening(port); i++)
+		nap();
+	check(own.size_bytes == 20 && fetch_patiently(&own, &fd) == FETCH_FOUND,
+	      "Debian's debuginfod has the debug file");
+	check(fd >= 0 && pread(fd, magic, 4, 0) == 4 && memcmp(magic, "\177ELF", 4) == 0,
+	      "it is an ELF file");
+	close(fd);
+	must(fetch_start(folder));
+	check(wait_for(&other, &fd) == FETCH_NONE, "the server does not have another one");
+	fetch_get_progress(&progress);
+	check_string(progress.message, "", "which is no trouble");
+	fetch_stop();
+	snprintf(text, sizeof(text), "%s/cache", folder);
+	for (unsigned i = 0; i < other.size_bytes; i++)
+		strcat(strcpy(text + strlen(text), i ? "77" : "/77"), "");
+	strcat(text, "/debuginfo");
+	check(stat(text, &in_cache) == 0 && in_cache.st_size == 0, "the miss is in the cache");
+	kill(server, SIGTERM);
+	waitpid(server, &status, 0);
+	must(fetch_start(folder));
+	check(wait_for(&own, &fd) == FETCH_FOUND, "without the server it comes from the cache");
+	close(fd);
+	fetch_stop();
+	must(fetch_start(folder));
+	other = id_of(0x78);
+	check(wait_for(&other, &fd) == FETCH_NONE, "without the server nothing else is found");
+	fetch_get_progress(&progress);
+	check(progress.message[0], "and that is told: %s", progress.message);
+	fetch_stop();
+	unsetenv("DEBUGINFOD_CACHE_PATH");
+}
+
+/* xtop's own cache, below root's folder or the user's. */
+static void test_own_cache(void)
+{
+	struct build_id other = id_of(0x79);
+	struct stat status;
+	char path[128];
+	uid_t uid = geteuid() ? geteuid() : 65534;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/own", folder);
+	unsetenv("SUDO_UID");
+	setenv("DEBUGINFOD_URLS", "http://127.0.0.1:1", 1);
+	must(fetch_start(path));
+	check(wait_for(&other, &fd) == FETCH_NONE, "no server answers");
+	fetch_stop();
+	snprintf(path, sizeof(path), "%s/own/debuginfod.%u", folder, (unsigned)uid);
+	check(stat(path, &status) == 0 && status.st_uid == uid && (status.st_mode & 0777) == 0700,
+	      "the cache belongs to the user who fetches: %s", path);
+}
+
+int main(void)
+{
+	struct xtop_error *error;
+
+	if (!mkdtemp(folder))
+		exit(99);
+	unsetenv("DEBUGINFOD_URLS");
+	error = fetch_start(NULL);
+	check(error && !fetch_is_on(), "no servers: %s", error ? error_message(error) : "");
+	error_destroy(error);
+	test_answers();
+	test_ends();
+	test_walls();
+	test_server();
+	test_own_cache();
+	shell("rm -rf %s", folder);
+	return tap_done();
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where functions begin, by direct calls alone: for libc, and for the files that COMPUTED_FILES
+ * names, with : between them. Each instruction that an FDE covers makes one step on a made stack: by
+ * the FDE, and by instructions without any bounds. Nearly all steps lead to the same place. Parts of
+ * functions that lie elsewhere do not, as nothing tells whose they are (".cold").
+ */
+#include "config.h"
+
+#include "tests/support/tap.h"
+#include "elf_tables.h"
+#include "libc_file.h"
+#include "unwind/call_targets.h"
+#include "unwind/computed.h"
+#include "unwind/instruction.h"
+
+#define STACK       0x7ffe00000000ULL
+#define STACK_WORDS 8000
+
+static struct {
+	struct sample_vcpu vcpu;
+	struct sample_stack stack;
+	uint64_t words[STACK_WORDS];
+} made;
+
+struct program {
+	struct elf_file file;
+	struct elf_tables tables;
+	uint64_t n_same, n_unknown, n_wrong, n_starts, n_functions;
+};
+
+static size_t read_code(void *context, uint64_t address, void *buffer, size_t size_bytes)
+{
+	struct program *program = context;
+	uint64_t offset, left_bytes;
+
+	if (!elf_find_offset(&program->file, address, &offset, &left_bytes))
+		return 0;
+	return elf_read(&program->file, offset, buffer,
+			size_bytes < left_bytes ? size_bytes : left_bytes);
+}
+
+static bool find_no_function(void *context, uint64_t address, uint64_t *start, uint64_t *end)
+{
+	(void)context;
+	(void)address;
+	(void)start;
+	(void)end;
+	return false;
+}
+
+static void make_stack(void)
+{
+	made.vcpu = (struct sample_vcpu){ .size_bytes = sizeof(made),
+					  .user = true,
+					  .n_stacks = 1 };
+	made.stack = (struct sample_stack){ .kind = STACK_USER,
+					    .address = STACK,
+					    .size_bytes = sizeof(made.words) };
+	for (unsigned i = 0; i < STACK_WORDS; i++)
+		made.words[i] = 0x10000 + i; /* each word tells its place */
+}
+
+static struct cursor cursor_at(uint64_t address)
+{
+	struct cursor cursor;
+
+	cursor_init(&cursor, &made.vcpu);
+	for (unsigned i = 0; i < REG_PC; i++)
+		cursor.regs[i] = 0x100 + i;
+	cursor.regs[REG_PC] = address;
+	cursor.regs[REG_SP] = STACK + 0x1000;
+	cursor.regs[REG_RBP] = STACK + 0x7000;
+	return cursor;
+}
+
+/* The made stack pointer and frame pointer do not belong together: FDEs with the first only. */
+static void compare_at(struct program *program, struct computed *computed, uint64_t address)
+{
+	const struct cfi_rule *rule = cfi_find(program->tables.cfi, address);
+	struct cursor wanted = cursor_at(address), got = wanted;
+
+	if (!rule || rule->kind != RULE_CFA || rule->reg != REG_SP ||
+	    cfi_step(program->tables.cfi, 0, &wanted) != STEP_CALLER)
+		return;
+	if (computed_step(computed, 0, &got) != STEP_CALLER)
+		program->n_unknown++;
+	else if (got.regs[REG_PC] == wanted.regs[REG_PC] &&
+		 got.regs[REG_SP] == wanted.regs[REG_SP])
+		program->n_same++;
+	else if (program->n_wrong++ < 5)
+		printf("#   %#" PRIx64 " leads elsewhere\n", address);
+}
+
+/* Fillers behind the end of code are not compared: nobody is there. */
+static void compare_function(struct program *program, struct computed *computed, uint64_t start,
+			     uint64_t end)
+{
+	uint8_t *bytes = malloc(end - start);
+	size_t n = read_code(program, start, bytes, end - start);
+	struct instruction instruction;
+	bool behind_end = false;
+	uint64_t found, found_end;
+
+	for (size_t at = 0; at < n; at += instruction.length) {
+		if (!instruction_decode(bytes + at, n - at, start + at, &instruction)) {
+			instruction.length = 1;
+			continue;
+		}
+		behind_end = behind_end && instruction.filler;
+		if (!behind_end)
+			compare_at(program, computed, start + at);
+		behind_end |= instruction.flow != FLOW_NEXT && instruction.flow != FLOW_BRANCH;
+	}
+	program->n_functions++;
+	program->n_starts += computed_find_function(computed, start, &found, &found_end) &&
+			     found == start;
+	free(bytes);
+}
+
+static struct computed *create_computed(struct program *program)
+{
+	const struct code_source source = { .read = read_code,
+					    .find_function = find_no_function,
+					    .context = program,
+					    .entry = program->file.header.e_entry };
+	struct computed *computed;
+	uint64_t start = UINT64_MAX, end = 0;
+
+	for (size_t i = 0; i < program->file.n_segments; i++) {
+		const Elf64_Phdr *segment = &program->file.segments[i];
+
+		if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X))
+			continue;
+		start = segment->p_vaddr < start ? segment->p_vaddr : start;
+		end = segment->p_vaddr + segment->p_filesz > end ? segment->p_vaddr + segment->p_filesz
+								  : end;
+	}
+	elf_tables_fatal(computed_create(&source, start, end, &computed));
+	return computed;
+}
+
+static void compare_file(const char *path)
+{
+	struct program program = { .n_same = 0 };
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct computed *computed;
+	double all;
+
+	if (fd < 0 || !elf_tables_open(&program.tables, path)) {
+		printf("# %s: no CFI\n", path);
+		return;
+	}
+	elf_tables_fatal(elf_file_init_host(&program.file, fd, path, &elf_tables_limits));
+	computed = create_computed(&program);
+	for (size_t i = 0; i < program.tables.cfi->n_functions; i++)
+		compare_function(&program, computed,
+				 program.tables.cfi->base + program.tables.cfi->functions[i].start,
+				 program.tables.cfi->base + program.tables.cfi->functions[i].end);
+	all = (double)(program.n_same + program.n_unknown + program.n_wrong);
+	printf("# %s: %.0f instructions: %.3f %% lead to the same caller, %.3f %% are not known, "
+	       "%.3f %% lead elsewhere; %.1f %% of %" PRIu64 " functions begin where they are found\n",
+	       path, all, 100 * (double)program.n_same / all, 100 * (double)program.n_unknown / all,
+	       100 * (double)program.n_wrong / all,
+	       100 * (double)program.n_starts / (double)program.n_functions, program.n_functions);
+	check((double)program.n_same >= 0.95 * all, "%s: 95 %% lead to the same caller", path);
+	check((double)program.n_wrong <= 0.01 * all,
+	      "%s: one in a hundred leads elsewhere at most: such a caller stands behind no call", path);
+	computed_destroy(computed);
+	elf_file_deinit(&program.file);
+	elf_tables_close(&program.tables);
+	close(fd);
+}
+
+int main(void)
+{
+	const char *more = getenv("COMPUTED_FILES");
+
+	make_stack();
+	with_libc_file(compare_file);
+	if (more) {
+		char *files = strdup(more);
+
+		for (char *at = strtok(files, ":"); at; at = strtok(NULL, ":"))
+			compare_file(at);
+		free(files);
+	}
+	return tap_done();
+}

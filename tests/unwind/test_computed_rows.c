@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What instructions alone say, against the .eh_frame of real programs, at every instruction that an
+ * FDE covers. COMPUTED_FILES names more files, with : between them.
+ */
+#include "config.h"
+
+#include <time.h>
+
+#include "tests/support/tap.h"
+#include "elf_tables.h"
+#include "unwind/computed_flow.h"
+
+enum verdict {
+	AGREES,
+	UNREACHED,
+	NO_CFA,
+	REGISTER_LOST,
+	WRONG_CFA,
+	WRONG_REGISTER,
+	BETWEEN,
+	WRONG_TABLE,
+	N_VERDICTS
+};
+static const char *const verdicts[] = {
+	[AGREES] = "agree",
+	[UNREACHED] = "not reached",
+	[NO_CFA] = "place not known",
+	[REGISTER_LOST] = "register not known",
+	[WRONG_CFA] = "wrong place",
+	[WRONG_REGISTER] = "wrong register",
+	[BETWEEN] = "between instructions",
+	/* it does not know of a push, or that a register is written which it says is kept */
+	[WRONG_TABLE] = "the table is wrong",
+};
+
+struct program {
+	const char *path;
+	struct elf_file file;
+	struct elf_tables tables;
+	bool *done; /* for each function */
+	uint64_t n[N_VERDICTS], n_instructions, n_bytes, n_failed, n_printed[N_VERDICTS];
+	double seconds;
+};
+
+static struct {
+	double agree, instructions;
+} total;
+
+static size_t read_code(void *context, uint64_t address, void *buffer, size_t size_bytes)
+{
+	struct program *program = context;
+	uint64_t offset, left_bytes;
+
+	if (!elf_find_offset(&program->file, address, &offset, &left_bytes))
+		return 0;
+	return elf_read(&program->file, offset, buffer,
+			size_bytes < left_bytes ? size_bytes : left_bytes);
+}
+
+static bool find_function(void *context, uint64_t address, uint64_t *start, uint64_t *end)
+{
+	struct program *program = context;
+
+	return cfi_find_function(program->tables.cfi, address, start, end);
+}
+
+static size_t function_index(const struct cfi *cfi, uint64_t start)
+{
+	for (size_t low = 0, high = cfi->n_functions; low < high;) {
+		size_t middle = low + (high - low) / 2;
+
+		if (cfi->base + cfi->functions[middle].start == start)
+			return middle;
+		if (cfi->base + cfi->functions[middle].start < start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return SIZE_MAX;
+}
+
+/* --- one instruction -------------------------------------------------------------------------- */
+
+/* The value of REG that RULE expects, and the word where it lies. */
+static bool is_at_entry(const struct computed_state *state, unsigned reg)
+{
+	return state->regs[reg].kind == VALUE_ENTRY && state->regs[reg].reg == reg;
+}
+
+static bool is_saved_at(const struct computed_state *state, unsigned reg, int offset)
+{
+	for (uint64_t i = 0; i < state->n_slots; i++) {
+		const struct computed_slot *slot = &state->slots[i];
+
+		if (slot->value.kind == VALUE_ENTRY && slot->value.reg == reg &&
+		    slot->place.kind == VALUE_FRAME && slot->place.offset == offset)
+			return true;
+	}
+	return false;
+}
+
+static bool is_saved(const struct computed_state *state, unsigned reg)
+{
+	for (uint64_t i = 0; i < state->n_slots; i++)
+		if (state->slots[i].value.kind == VALUE_ENTRY && state->slots[i].value.reg == reg)
+			return true;
+	return is_at_entry(state, reg);
+}
+
+static enum verdict compare_registers(const struct computed_state *state,
+				      const struct cfi_rule *rule)
+{
+	for (unsigned i = 0; i < N_CFI_KEPT; i++) {
+		unsigned reg = cfi_kept_registers[i];
+		int offset = 8 * (rule->low + rule->slot[i]);
+
+		if (i == KEPT_RETURN || !(rule->kept >> reg & 1))
+			continue;
+		if (rule->slot[i] == CFI_RULE_WORDS) {
+			if (!is_at_entry(state, reg) && !is_saved(state, reg))
+				return REGISTER_LOST;
+		} else if (!is_saved_at(state, reg, offset) && !is_at_entry(state, reg)) {
+			return is_saved(state, reg) ? WRONG_REGISTER : REGISTER_LOST;
+		}
+	}
+	return AGREES;
+}
+
+/* RULE_CFA or RULE_CFA_PLT: the place of the CFA. */
+static enum verdict compare_cfa(const struct computed_state *state, const struct cfi_rule *rule,
+				uint64_t address)
+{
+	const struct computed_value *value = &state->regs[rule->reg];
+	struct cfi_rule ours = computed_state_rule(state);
+	int64_t offset = rule->kind == RULE_CFA_PLT ? (int64_t)cfi_plt_bytes(address, rule->offset)
+						    : rule->offset;
+
+	if (ours.kind == RULE_NONE)
+		return NO_CFA;
+	if (rule->kind == RULE_CFA_DEREF) {
+		if (ours.kind == RULE_CFA_DEREF && value->kind == VALUE_ALIGNED)
+			return AGREES;
+		return NO_CFA;
+	}
+	if (value->kind == VALUE_FRAME)
+		return value->offset == -offset ? AGREES : WRONG_CFA;
+	return NO_CFA;
+}
+
+static enum verdict compare_at(const struct flow *flow, const struct cfi_rule *rule,
+			       uint64_t address)
+{
+	struct flow_place place;
+	enum verdict verdict;
+
+	switch (flow_find(flow, address, &place)) {
+	case FLOW_KNOWN:
+		break;
+	case FLOW_BETWEEN:
+		return BETWEEN;
+	default:
+		return UNREACHED;
+	}
+	verdict = compare_cfa(place.state, rule, address);
+	return verdict == AGREES && rule->kind != RULE_CFA_DEREF ? compare_registers(place.state, rule)
+								 : verdict;
+}
+
+/* --- a program -------------------------------------------------------------------------------- */
+
+static const struct cfi_rule *rule_at(const struct cfi *cfi, uint64_t address)
+{
+	return &cfi->rules[cfi->row_rules[cfi_row(cfi, address - cfi->base)]];
+}
+
+/*
+ * Whether the table says that a push leaves the stack pointer where it was, as in assembly without
+ * directives.
+ */
+static bool misses_a_push(const struct cfi *cfi, uint64_t start, const uint8_t *bytes, size_t n)
+{
+	struct instruction instruction;
+
+	for (size_t at = 0; at + 1 < n; at += instruction.length) {
+		const struct cfi_rule *before = rule_at(cfi, start + at), *behind;
+
+		if (!instruction_decode(bytes + at, n - at, start + at, &instruction))
+			return false;
+		if (instruction.effect != EFFECT_PUSH || at + instruction.length >= n)
+			continue;
+		behind = rule_at(cfi, start + at + instruction.length);
+		if (before->kind == RULE_CFA && before->reg == REG_SP &&
+		    behind->kind == RULE_CFA && behind->reg == REG_SP &&
+		    before->offset == behind->offset)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Whether assembly writes a preserved register that its table never says is saved: its callers are
+ * assembly, too, and know of that.
+ */
+static bool misses_a_write(const struct cfi *cfi, uint64_t start, const uint8_t *bytes, size_t n)
+{
+	uint32_t written = 0, saved = 0;
+	struct instruction instruction;
+
+	for (size_t at = 0; at < n; at += instruction.length) {
+		const struct cfi_rule *rule = rule_at(cfi, start + at);
+
+		if (!instruction_decode(bytes + at, n - at, start + at, &instruction))
+			return false;
+		written |= instruction.lost;
+		saved |= rule->saved;
+	}
+	return written & ~saved & CFI_KEPT_MASK & ~(1U << REG_PC | 1U << REG_SP);
+}
+
+static bool is_compared(const struct cfi_rule *rule)
+{
+	return !rule->signal && (rule->kind == RULE_CFA || rule->kind == RULE_CFA_PLT ||
+				 rule->kind == RULE_CFA_DEREF);
+}
+
+static void count(struct program *program, enum verdict verdict, uint64_t address, uint64_t start)
+{
+	program->n[verdict]++;
+	program->n_instructions++;
+	if (verdict != AGREES && program->n_printed[verdict]++ < 3)
+		printf("#   %#" PRIx64 ": %s (function %#" PRIx64 ")\n", address, verdicts[verdict],
+		       start);
+}
+
+/* Fillers behind the end of code are not compared: nobody is there. */
+static void compare_window(struct program *program, const struct flow *flow, uint64_t start,
+			   uint64_t end)
+{
+	const struct cfi *cfi = program->tables.cfi;
+	uint8_t *bytes = malloc(end - start);
+	size_t size_bytes = read_code(program, start, bytes, end - start), at = 0;
+	bool behind_end = false, wrong = misses_a_push(cfi, start, bytes, size_bytes);
+	bool unsaved = misses_a_write(cfi, start, bytes, size_bytes);
+	struct instruction instruction;
+
+	for (; at < size_bytes; at += instruction.length) {
+		const struct cfi_rule *rule = rule_at(cfi, start + at);
+
+		if (!instruction_decode(bytes + at, size_bytes - at, start + at, &instruction)) {
+			instruction.length = 1;
+			continue;
+		}
+		behind_end = behind_end && instruction.filler;
+		if (!behind_end && is_compared(rule)) {
+			enum verdict verdict = compare_at(flow, rule, start + at);
+
+			if ((verdict == WRONG_CFA && wrong) ||
+			    (verdict == REGISTER_LOST && unsaved))
+				verdict = WRONG_TABLE;
+			count(program, verdict, start + at, start);
+		}
+		behind_end |= instruction.flow != FLOW_NEXT && instruction.flow != FLOW_BRANCH;
+	}
+	free(bytes);
+}
+
+static void compare_function(struct program *program, struct flow *flow, size_t index)
+{
+	const struct cfi *cfi = program->tables.cfi;
+	struct timespec before, after;
+
+	if (program->done[index])
+		return;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+	program->n_failed += !flow_run(flow, cfi->base + cfi->functions[index].start,
+				       cfi->base + cfi->functions[index].end, false);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
+	program->seconds += (double)(after.tv_sec - before.tv_sec) +
+			    1e-9 * (double)(after.tv_nsec - before.tv_nsec);
+	for (size_t i = 0; i < flow_count_windows(flow); i++) {
+		uint64_t start, end;
+		size_t part;
+
+		flow_get_window(flow, i, &start, &end);
+		program->n_bytes += end - start;
+		part = function_index(cfi, start);
+		if (part == SIZE_MAX || program->done[part])
+			continue;
+		program->done[part] = true;
+		compare_window(program, flow, start, end);
+	}
+}
+
+static void compare_file(const char *path)
+{
+	struct program program = { .path = path };
+	const struct code_source source = { .read = read_code,
+					    .find_function = find_function,
+					    .context = &program };
+	struct flow *flow = flow_create(&source);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	double known;
+
+	if (fd < 0 || !elf_tables_open(&program.tables, path)) {
+		printf("# %s: no CFI\n", path);
+		return;
+	}
+	elf_tables_fatal(elf_file_init_host(&program.file, fd, path, &elf_tables_limits));
+	program.done = calloc(program.tables.cfi->n_functions + 1, sizeof(bool));
+	for (size_t i = 0; i < program.tables.cfi->n_functions; i++)
+		compare_function(&program, flow, i);
+	known = (double)program.n_instructions;
+	printf("# %s: %" PRIu64 " instructions, %.1f MB/s, %" PRIu64 " functions failed\n", path,
+	       program.n_instructions, (double)program.n_bytes / 1e6 / program.seconds,
+	       program.n_failed);
+	for (int i = 0; i < N_VERDICTS; i++)
+		printf("#   %-22s %9" PRIu64 "  %.4f %%\n", verdicts[i], program.n[i],
+		       100 * (double)program.n[i] / known);
+	known -= (double)program.n[WRONG_TABLE];
+	check((double)program.n[WRONG_CFA] * 10000 <= known,
+	      "%s: %" PRIu64 " wrong return addresses (expected at most 1 in 10,000)", path,
+	      program.n[WRONG_CFA]);
+	total.agree += (double)program.n[AGREES];
+	total.instructions += known;
+	free(program.done);
+	elf_file_deinit(&program.file);
+	elf_tables_close(&program.tables);
+	close(fd);
+	flow_destroy(flow);
+}
+
+/* Whether PATH is of C and assembly that every machine has, and no sanitizer. */
+static bool is_wanted(const char *path)
+{
+	static const char *const names[] = { "/libc.so", "/libz.so", "/libelf", "/liblzma.so",
+					     "/libunwind" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strstr(path, names[i]))
+			return true;
+	return false;
+}
+
+/* Libraries of this process, whatever the system calls their folder. */
+static void compare_libraries(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	char line[4096], last[4096] = "", path[4096];
+
+	while (maps && fgets(line, sizeof(line), maps)) {
+		if (sscanf(line, "%*s %*s %*s %*s %*s %4095[^\n]", path) != 1 || *path != '/' ||
+		    strcmp(path, last) == 0 || !is_wanted(path))
+			continue;
+		strcpy(last, path);
+		compare_file(path);
+	}
+	if (maps)
+		fclose(maps);
+}
+
+int main(void)
+{
+	const char *more = getenv("COMPUTED_FILES");
+
+	compare_libraries();
+	if (more) {
+		char *files = strdup(more);
+
+		for (char *at = strtok(files, ":"); at; at = strtok(NULL, ":"))
+			compare_file(at);
+		free(files);
+	}
+	check(total.agree >= 0.995 * total.instructions,
+	      "%.3f %% of %.0f instructions agree (expected 99.5)",
+	      100 * total.agree / total.instructions, total.instructions);
+	return tap_done();
+}
