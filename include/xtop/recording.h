@@ -83,8 +83,8 @@ bool recording_trim_begin(struct recording_trim *trim, const struct sample *samp
  */
 void recording_trim_add(struct recording_trim *trim, const struct sample_vcpu *vcpu,
 			const uint64_t *reached);
-/* All vCPUs were added. The copy lives until the next recording_trim_begin(). */
-const void *recording_trim_end(struct recording_trim *trim, size_t *size_bytesp);
+/* The first N_VCPUS were added. The copy lives until the next recording_trim_begin(). */
+const void *recording_trim_end(struct recording_trim *trim, uint16_t n_vcpus, size_t *size_bytesp);
 void recording_trim_deinit(struct recording_trim *trim);
 
 /* --- reader: recording/reader.c --------------------------------------------------------------- */

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "xtop/work.h"
+
 /* --- whose code the sample ran ---------------------------------------------------------------- */
 
 /*
@@ -303,7 +305,7 @@ static bool fold_is_walked_whole(const struct fold *fold)
 }
 
 /* A vCPU that ran, or wanted to run. */
-static void fold_add_busy(struct fold *fold, const struct sample_vcpu *vcpu)
+static bool fold_add_busy(struct fold *fold, const struct sample_vcpu *vcpu)
 {
 	struct snapshot_vcpu *states = &fold->vcpus[vcpu->vcpu];
 	struct resolver_counts *counts = &fold->counts;
@@ -311,15 +313,17 @@ static void fold_add_busy(struct fold *fold, const struct sample_vcpu *vcpu)
 	fold_find_spaces(fold, vcpu);
 	if (fold->settings.os && os_is_early(fold->settings.os, vcpu, fold->time_ns)) {
 		counts->early++;
-		return;
+		return true;
 	}
 	fold_unwind(fold, vcpu);
+	if (work_is_over())
+		return false;
 	fold->walked_whole = fold_is_walked_whole(fold);
 	fold_learn(fold, vcpu);
 	if (fold_is_idle(fold)) {
 		counts->idle++;
 		fold_count_state(fold, states, VCPU_BLOCKED);
-		return;
+		return true;
 	}
 	fold_count_state(fold, states, vcpu->state);
 	counts->samples++;
@@ -329,17 +333,18 @@ static void fold_add_busy(struct fold *fold, const struct sample_vcpu *vcpu)
 		states->user += fold->ticks;
 	fold_count_stack(fold);
 	fold_add_stack(fold, vcpu, states);
+	return true;
 }
 
-void fold_add(struct fold *fold, const struct sample *sample, const struct sample_vcpu *vcpu)
+bool fold_add(struct fold *fold, const struct sample *sample, const struct sample_vcpu *vcpu)
 {
 	fold->walked_whole = false;
 	fold->time_ns = sample->time_ns;
 	fold->ticks = (double)sample->weight / SAMPLE_WEIGHT_TICK;
-	if (vcpu->state < VCPU_RUNNABLE)
-		fold_count_state(fold, &fold->vcpus[vcpu->vcpu], vcpu->state);
-	else
-		fold_add_busy(fold, vcpu);
+	if (vcpu->state >= VCPU_RUNNABLE)
+		return fold_add_busy(fold, vcpu);
+	fold_count_state(fold, &fold->vcpus[vcpu->vcpu], vcpu->state);
+	return true;
 }
 
 const uint64_t *fold_get_reached(const struct fold *fold)

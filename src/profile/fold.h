@@ -49,8 +49,11 @@ struct fold {
 	uint32_t frames[SNAPSHOT_MAX_DEPTH];
 };
 
-/* VCPU is of SAMPLE. */
-void fold_add(struct fold *fold, const struct sample *sample, const struct sample_vcpu *vcpu);
+/*
+ * VCPU is of SAMPLE. False: the end of work came first (xtop/work.h). The guest's memory could not
+ * be read to the end, so what was found may be wrong, and nothing was added.
+ */
+bool fold_add(struct fold *fold, const struct sample *sample, const struct sample_vcpu *vcpu);
 /*
  * How far the walk of the vCPU that was added last has read each of its stacks, as in struct
  * unwind_stack. NULL: another walk may need more. That is so unless the walk reached the outermost

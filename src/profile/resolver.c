@@ -200,7 +200,8 @@ static void resolver_measure_lag(struct resolver *resolver, uint64_t time_ns)
 
 /*
  * In a recording a sample stands behind the guest memory that was read for it, and has the stack
- * bytes that were needed. Without memory for that it has all.
+ * bytes that were needed. Without memory for that it has all. A sample that the end came upon is
+ * recorded up to there.
  */
 static void resolver_add_sample(struct resolver *resolver, const struct sample *sample)
 {
@@ -209,21 +210,24 @@ static void resolver_add_sample(struct resolver *resolver, const struct sample *
 	size_t size_bytes = sample->size_bytes;
 	const struct sample_vcpu *vcpu;
 	bool trims = writer && recording_trim_begin(&resolver->trim, sample);
+	uint16_t i;
 
 	if (resolver->settings.live)
 		resolver_measure_lag(resolver, sample->time_ns);
 	resolver->latest_ns = sample->time_ns;
 	resolver->period_ns = sample->period_ns;
 	vcpu = sample_first_vcpu(sample);
-	for (unsigned i = 0; i < sample->n_vcpus; i++, vcpu = sample_next_vcpu(vcpu)) {
-		fold_add(&resolver->fold, sample, vcpu);
+	for (i = 0; i < sample->n_vcpus && fold_add(&resolver->fold, sample, vcpu); i++) {
 		if (trims)
 			recording_trim_add(&resolver->trim, vcpu,
 					   fold_get_reached(&resolver->fold));
+		vcpu = sample_next_vcpu(vcpu);
 	}
+	if (i < sample->n_vcpus)
+		resolver->fold.counts.unresolved++;
 	if (trims)
-		record = recording_trim_end(&resolver->trim, &size_bytes);
-	if (writer)
+		record = recording_trim_end(&resolver->trim, i, &size_bytes);
+	if (writer && (i == sample->n_vcpus || (trims && i)))
 		recording_writer_write(writer, record, size_bytes);
 }
 

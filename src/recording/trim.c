@@ -71,10 +71,11 @@ void recording_trim_add(struct recording_trim *trim, const struct sample_vcpu *v
 	       sizeof(size_bytes));
 }
 
-const void *recording_trim_end(struct recording_trim *trim, size_t *size_bytesp)
+const void *recording_trim_end(struct recording_trim *trim, uint16_t n_vcpus, size_t *size_bytesp)
 {
 	uint32_t size_bytes = (uint32_t)trim->size_bytes;
 
+	memcpy(trim->bytes + offsetof(struct sample, n_vcpus), &n_vcpus, sizeof(n_vcpus));
 	memcpy(trim->bytes + offsetof(struct sample, size_bytes), &size_bytes, sizeof(size_bytes));
 	*size_bytesp = trim->size_bytes;
 	return trim->bytes;
