@@ -25,10 +25,12 @@
 #include "xtop/cleanup.h"
 #include "xtop/hash.h"
 #include "xtop/vector.h"
+#include "xtop/work.h"
 
 #define ORC_BLOCK_SHIFT 7
 #define ORC_BLOCK_BYTES (1U << ORC_BLOCK_SHIFT)
 #define ORC_AT_ONCE     sizeof(uint64_t)
+#define ORC_LOOK_ENTRIES 16384 /* between looks at whether work is over */
 #define ORC_HASH_BITS   LIMIT(17, 9) /* twice ORC_MAX_ROWS */
 #define ORC_HASH_SLOTS  (1U << ORC_HASH_BITS)
 
@@ -275,7 +277,7 @@ struct xtop_error *orc_create(const struct orc_source *source, const struct orc_
 		return orc_no_memory();
 	n = orc_collect(source, layout, keys);
 	error = orc_builder_init(&builder, n ? n : 1, source->text_start, source->text_end);
-	for (size_t i = 0; i < n && !error; i++) {
+	for (size_t i = 0; i < n && !error && !(i % ORC_LOOK_ENTRIES == 0 && work_is_over()); i++) {
 		struct orc_row row = orc_decode(source->entries, keys[i] & (KEY_SAYS - 1), layout);
 
 		error = orc_add(&builder, keys[i] >> KEY_OFFSET_SHIFT, &row);

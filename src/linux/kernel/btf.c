@@ -39,10 +39,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "xtop/work.h"
+
 #define BTF_MAGIC        0xeb9f
 #define BTF_HEADER_BYTES 24
 #define BTF_TYPE_BYTES   12
 #define BTF_MEMBER_BYTES 12
+#define BTF_LOOK_TYPES   4096 /* between looks at whether work is over */
 
 enum btf_kind {
 	BTF_INT = 1,
@@ -193,7 +196,8 @@ static void btf_walk(struct btf *btf, struct btf_want *wants, size_t n_wants)
 		uint32_t info = btf_u32(type + 4);
 		unsigned kind = btf_info_kind(info);
 
-		if (!btf_tail_bytes(btf, info, &tail) || tail > left - BTF_TYPE_BYTES)
+		if (!btf_tail_bytes(btf, info, &tail) || tail > left - BTF_TYPE_BYTES ||
+		    (btf->count % BTF_LOOK_TYPES == 0 && work_is_over()))
 			break;
 		btf->starts[btf->count++] = at;
 		if (kind == BTF_STRUCT || kind == BTF_UNION)

@@ -13,9 +13,12 @@
 
 #include "linux/kernel/arch.h"
 #include "linux/kernel/kallsyms_finder.h"
+#include "xtop/work.h"
 
 /* The image begins with its code, after at most one large page of something else. */
 #define TEXT_SLACK_BYTES (2ULL << 20)
+
+#define LOOK_ADDRESSES 65536 /* between looks at whether work is over */
 
 static uint64_t finder_address(const struct kallsyms_finder *finder, size_t at, uint32_t index,
 			       uint64_t base)
@@ -65,7 +68,7 @@ static bool finder_read_addresses(struct kallsyms_finder *finder, size_t at,
 	for (uint32_t i = 0; i < finder->n; i++) {
 		uint64_t address = finder_address(finder, at, i, base);
 
-		if (address < last)
+		if (address < last || (i % LOOK_ADDRESSES == 0 && work_is_over()))
 			return finder_spend(finder, i) && false;
 		out->addresses[i] = last = address;
 	}

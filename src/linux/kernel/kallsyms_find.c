@@ -291,7 +291,7 @@ static struct xtop_error *finder_try_markers(struct kallsyms_finder *finder, boo
 	size_t table = finder->token_table, lowest = table > most ? table - most : 0, at = table;
 	struct xtop_error *error = NULL;
 
-	while (!*foundp && !error && finder_next_zero(finder, &at, lowest)) {
+	while (!*foundp && !error && !work_is_over() && finder_next_zero(finder, &at, lowest)) {
 		finder->marker_bytes = finder_load(finder, at + 4, 4) ? 4 : 8;
 		finder->n_markers = finder_count_markers(finder, at, finder->marker_bytes, table);
 		finder->markers = at;
@@ -359,7 +359,8 @@ static struct xtop_error *finder_search(struct kallsyms_finder *finder, bool *fo
 			error = finder_try_token_index(finder, at, foundp);
 			at += 4;
 		}
-	} while (!*foundp && !error && !finder_spent(finder) && finder_read_on(finder));
+	} while (!*foundp && !error && !finder_spent(finder) && !work_is_over() &&
+		 finder_read_on(finder));
 	return error;
 }
 

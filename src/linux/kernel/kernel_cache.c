@@ -25,6 +25,7 @@
 #include "xtop/cleanup.h"
 #include "xtop/hash.h"
 #include "xtop/orc.h"
+#include "xtop/work.h"
 
 #define CACHE_MAGIC          "XTOPKRN\n"
 #define CACHE_VERSION        6
@@ -325,9 +326,10 @@ void kernel_cache_store(struct kernel_cache *cache, const char *uuid,
 
 	if (!cache || !head || !cache_fill_head(uuid, kernel, head))
 		return;
-	body = cache_build_body(kernel, head);
-	if (!body)
+	body = work_is_over() ? NULL : cache_build_body(kernel, head);
+	if (!body || work_is_over())
 		return;
 	head->checksum = cache_checksum(head, body, cache_body_bytes(head));
-	cache_store(cache->fd, head, body);
+	if (!work_is_over())
+		cache_store(cache->fd, head, body);
 }

@@ -218,6 +218,7 @@ static void linux_search_image(struct linux_guest *guest, const struct kernel_im
 	search_symbols(guest, ranges, n);
 }
 
+/* False: there is no Linux kernel, or the end came first. */
 static bool linux_read_all(struct linux_kernel *kernel, struct kernel_image *image)
 {
 	struct linux_guest *guest = &kernel->guest;
@@ -228,7 +229,7 @@ static bool linux_read_all(struct linux_kernel *kernel, struct kernel_image *ima
 		return false;
 	found = linux_read_symbols(kernel, kallsyms);
 	kallsyms_destroy(kallsyms);
-	if (!found)
+	if (!found || work_is_over())
 		return false;
 	if (linux_names_no_data(guest))
 		linux_search_image(guest, image);
@@ -236,8 +237,10 @@ static bool linux_read_all(struct linux_kernel *kernel, struct kernel_image *ima
 		return false;
 	linux_read_build_id(kernel);
 	linux_read_types(guest);
+	if (work_is_over())
+		return false;
 	kernel->image->tables.orc = orc_read_kernel(guest, kernel->image->symtab);
-	return true;
+	return !work_is_over();
 }
 
 /*
@@ -269,7 +272,7 @@ static bool linux_fill(struct linux_kernel *kernel, struct kernel_image *image,
 		return linux_find_memory(&kernel->guest) && linux_is_release(kernel);
 	if (!linux_read_all(kernel, image))
 		return false;
-	if (linux_is_whole(kernel) && !work_is_over())
+	if (linux_is_whole(kernel))
 		kernel_cache_store(cache, uuid, kernel);
 	return true;
 }

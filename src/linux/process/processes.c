@@ -3,10 +3,12 @@
  * The processes that samples came from, by their mm_structs; see processes.h. Resolver's thread.
  *
  * What is kept of a process is right while its key stays the same (vmas.h). The key is a few words
- * of the mm_struct and is checked at most once in PROCESSES_FRESH_NS. A changed key means mmap(),
- * or exec() and exit(), after which another process may have the mm_struct. Then the areas are read
- * anew. If nothing changes by that, the space stays as it was. Kernels without mm_lock_seq do not
- * show every change in the key; there the areas are read once a second.
+ * of the mm_struct and is checked at most once in PROCESSES_FRESH_NS. A program that has just begun
+ * still maps its libraries: it is checked when a tenth of its age has passed since the last time. A
+ * changed key means mmap(), or exec() and exit(), after which another process may have the
+ * mm_struct. Then the areas are read anew. If nothing changes by that, the space stays as it was.
+ * Kernels without mm_lock_seq do not show every change in the key; there the areas are read once a
+ * second.
  *
  * memory.c keeps copies of pages until memory_refresh(). The page of an area may have been copied
  * before the page of the key. So all copies are dropped before areas are read for a new key.
@@ -27,7 +29,8 @@
 #include "xtop/fetch.h"
 #include "xtop/hash.h"
 
-#define PROCESSES_HINTS 256
+#define PROCESSES_HINTS     256
+#define PROCESSES_AGE_PARTS 10 /* see above: how often a young program is checked */
 
 struct processes {
 	struct process_reader reader;
@@ -297,10 +300,20 @@ static bool processes_update(struct processes *processes, struct process *proces
 	if (processes_is_other(&key, &process->key)) {
 		jit_names_deinit(&process->jit, processes->reader.budget);
 		process->retry_delay_ns = 0;
+		process->since_ns = now_ns;
 	}
 	process->mm = mm;
 	process->key = key;
 	return processes_walk(processes, process, now_ns);
+}
+
+static bool processes_is_fresh(const struct process *process, uint64_t now_ns)
+{
+	uint64_t age_ns = process->checked_ns - process->since_ns;
+	uint64_t fresh_ns = age_ns / PROCESSES_AGE_PARTS;
+
+	return now_ns - process->checked_ns <
+	       (fresh_ns < PROCESSES_FRESH_NS ? fresh_ns : PROCESSES_FRESH_NS);
 }
 
 /*
@@ -325,7 +338,7 @@ const struct space *processes_find_space(struct processes *processes, const stru
 	if (!task->mm)
 		return NULL;
 	process = processes_find(processes, task->mm);
-	if (process && now_ns - process->checked_ns < PROCESSES_FRESH_NS) {
+	if (process && process->tgid == task->tgid && processes_is_fresh(process, now_ns)) {
 		process->used_ns = now_ns;
 		return process->space;
 	}
@@ -333,6 +346,8 @@ const struct space *processes_find_space(struct processes *processes, const stru
 		process = processes_add(processes);
 	if (!process)
 		return NULL;
+	if (now_ns - process->checked_ns < PROCESSES_FRESH_NS)
+		memory_refresh(processes->reader.linux_guest->memory);
 	jit = process->jit.image;
 	process->used_ns = now_ns;
 	if (!processes_update(processes, process, task->mm, now_ns)) {

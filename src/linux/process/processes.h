@@ -18,7 +18,7 @@
 #include "xtop/limit.h"
 
 #define PROCESSES_MAX        LIMIT(1024, 16) /* kept; the least recently used makes room */
-#define PROCESSES_FRESH_NS   100000000ULL    /* checked so lately: not checked again */
+#define PROCESSES_FRESH_NS   100000000ULL    /* checked so lately: not again, if it is not young */
 #define PROCESSES_WALK_NS    1000000000ULL   /* between walks where changes of areas go unseen */
 #define PROCESSES_RETRY_NS   100000000ULL    /* to the first retry of torn areas */
 #define PROCESSES_IDLE_NS    60000000000ULL  /* a process not asked for this long is not retried */

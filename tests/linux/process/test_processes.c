@@ -304,6 +304,52 @@ static void test_reuse(void)
 	end();
 }
 
+/* A program that has just begun maps its library between two samples that are 5 ms apart. */
+static void test_young(void)
+{
+	struct vma areas[N_USUAL];
+
+	begin(MADE_TREE);
+	usual_areas(areas);
+	mm = made_mm(made, areas, 3);
+	task_address = made_task(made, 50, 50, "server", mm, 0);
+	check_string(name_at(space_at(task_address, 0), LIB + FUNCTION), "nothing",
+		     "there is no library yet");
+	space_at(task_address, 5 * MS);
+	made_areas(made, mm, areas, N_USUAL);
+	made_set(made, mm, MM_MAP_COUNT, N_USUAL);
+	check_string(name_at(space_at(task_address, 10 * MS), LIB + FUNCTION), "helper",
+		     "the library is there at the next sample");
+	for (uint64_t now = 10 * MS; now < 2 * S; now += 5 * MS)
+		space_at(task_address, now);
+	made_areas(made, mm, areas, 3);
+	made_set(made, mm, MM_MAP_COUNT, 3);
+	check_string(name_at(space_at(task_address, 2 * S + PROCESSES_FRESH_NS / 10),
+			     LIB + FUNCTION),
+		     "helper", "an older program is not checked for each sample");
+	end();
+}
+
+/* Another process runs in the mm_struct, right after it was checked. */
+static void test_other_tgid(void)
+{
+	struct vma areas[N_USUAL];
+	uint64_t other;
+
+	begin(MADE_TREE);
+	make_process();
+	for (uint64_t now = 0; now < 1950 * MS; now += 5 * MS)
+		space_at(task_address, now);
+	usual_areas(areas);
+	areas[1].file = lib;
+	made_areas(made, mm, areas, N_USUAL);
+	made_set(made, mm, MM_START_STACK, 0x7ffd00002000);
+	other = made_task(made, 51, 51, "other", mm, 0);
+	check_string(name_at(space_at(other, 1950 * MS), BASE + FUNCTION), "helper",
+		     "the other process's program is there at once");
+	end();
+}
+
 static frame_t frame_of(uint64_t file, uint64_t page)
 {
 	return made_cache_frame(made, made_inode_of(made, file), page);
@@ -615,6 +661,8 @@ int main(void)
 	test_mmap(MADE_EARLY, PROCESSES_WALK_NS);
 	test_mmap(MADE_LIST, PROCESSES_WALK_NS);
 	test_reuse();
+	test_young();
+	test_other_tgid();
 	test_by_frame();
 	test_shared();
 	test_retry();
