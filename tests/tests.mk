@@ -60,6 +60,7 @@ check_PROGRAMS = \
 	tests/supervise/test_unpause \
 	tests/elf/test_elf_compressed \
 	tests/elf/test_elf_host \
+	tests/elf/test_elf_entries \
 	tests/elf/test_elf_package \
 	tests/elf/test_elf_segments \
 	tests/unwind/test_cfi \

@@ -8,6 +8,7 @@
 #define XTOP_CFI_H
 
 #include "xtop/bytes.h"
+#include "xtop/loads.h"
 
 struct cfi_section {
 	const uint8_t *bytes; /* NULL: there is no such section */
@@ -20,7 +21,7 @@ struct cfi_section {
 /* Need not outlive the call that they are given to. */
 struct cfi_sections {
 	struct cfi_section eh_frame, eh_frame_hdr, debug_frame;
-	uint64_t entry; /* where a program begins to run; in no section's code: not known */
+	struct entry_points entries; /* where the image begins to run */
 };
 
 /*

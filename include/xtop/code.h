@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "xtop/loads.h"
+
 struct code_source {
 	/* Copies SIZE_BYTES at ADDRESS; returns how many could be read, from the front. */
 	size_t (*read)(void *context, uint64_t address, void *buffer, size_t size_bytes);
@@ -23,7 +25,7 @@ struct code_source {
 	 */
 	uint64_t (*turn)(void *context);
 	void *context;
-	uint64_t entry; /* an address in the function that runs first; 0: not known */
+	struct entry_points entries; /* in the functions that run first */
 };
 
 #endif

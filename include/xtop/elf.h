@@ -117,6 +117,8 @@ size_t elf_find_section(const struct elf_file *file, const char *name);
 /* Where the file has what it loads at ADDRESS, and how much is loaded from there on. */
 bool elf_find_offset(const struct elf_file *file, uint64_t address, uint64_t *offset,
 		     uint64_t *left_bytes);
+/* Sets *ADDRESS to where the file's physical address is loaded. False: nowhere. */
+bool elf_find_physical(const struct elf_file *file, uint64_t physical, uint64_t *address);
 /* False: nothing is loaded. */
 bool elf_get_loads(const struct elf_file *file, struct loads *loads);
 
@@ -130,6 +132,8 @@ void elf_find_build_id(struct elf_file *file, struct build_id *build_id);
  */
 bool elf_find_build_id_note(const struct elf_blob *notes, size_t alignment, uint64_t address,
 			    struct build_id *build_id);
+/* Where the image begins to run, ELF's entry and Xen's for PVH; 0: it has none. */
+void elf_find_entries(struct elf_file *file, struct entry_points *entries);
 /* What the file says of its package, raw: "systemd", "252.38-1~deb12u1", "deb"; "": nothing. */
 #define ELF_PACKAGE_TEXT_BYTES 96
 struct elf_package {

@@ -25,6 +25,11 @@ struct loads {
 	uint64_t entry; /* e_entry: where the program begins */
 };
 
+/* Where an image begins to run: e_entry, and Xen's note for PVH guests. 0: there is none. */
+struct entry_points {
+	uint64_t elf, pvh;
+};
+
 enum loads_result {
 	LOADS_READ,
 	LOADS_MISSING, /* the bytes are not there */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the notes of an ELF file say (System V gABI, chapter 5, Note Section): its build-id, which
- * package it comes from, and whether Go's linker made it.
+ * package it comes from, where a PVH guest begins to run, and whether Go's linker made it.
  *
  *   note             namesz descsz type name desc; NT_GNU_BUILD_ID of "GNU" holds the build-id,
  *                    type 4 of "Go" that of Go (Go src/cmd/link/internal/ld/elf.go), type
  *                    0xcafe1a7e of "FDO" a JSON object (systemd.io, Package Metadata for
- *                    Executable Files; `ld --package-metadata`)
+ *                    Executable Files; `ld --package-metadata`), type 18 of "Xen" the physical
+ *                    address of the entry in 32-bit mode, 4 or 8 bytes (Xen public/elfnote.h)
  *
  * Name and desc are padded to 4 bytes, or to 8 where the segment or section is aligned to 8.
  */
@@ -217,6 +218,34 @@ bool elf_find_package(struct elf_file *file, struct elf_package *package)
 	*package = (struct elf_package){ 0 };
 	elf_search_notes(file, elf_find_package_here, package);
 	return package->name[0];
+}
+
+/* --- where the image begins to run ------------------------------------------------------------ */
+
+#define NT_XEN_PHYS32_ENTRY 18
+
+static bool elf_find_pvh_entry_here(void *context, const struct elf_blob *notes, size_t alignment,
+				    uint64_t address)
+{
+	static const struct elf_note_kind kind = { NT_XEN_PHYS32_ENTRY, "Xen", sizeof(uint64_t) };
+	uint64_t *physical = context;
+	struct elf_desc desc;
+
+	(void)address;
+	if (!elf_find_note(notes, alignment, &kind, &desc))
+		return false;
+	memcpy(physical, notes->bytes + desc.offset, desc.size_bytes);
+	return true;
+}
+
+void elf_find_entries(struct elf_file *file, struct entry_points *entries)
+{
+	uint64_t physical = 0;
+
+	*entries = (struct entry_points){ .elf = file->header.e_entry };
+	elf_search_notes(file, elf_find_pvh_entry_here, &physical);
+	if (physical)
+		elf_find_physical(file, physical, &entries->pvh);
 }
 
 /* --- Go --------------------------------------------------------------------------------------- */

@@ -66,6 +66,19 @@ bool elf_find_offset(const struct elf_file *file, uint64_t address, uint64_t *of
 
 /* --- loads ------------------------------------------------------------------------------------ */
 
+bool elf_find_physical(const struct elf_file *file, uint64_t physical, uint64_t *address)
+{
+	for (size_t i = 0; i < file->n_segments; i++) {
+		const Elf64_Phdr *segment = &file->segments[i];
+
+		if (segment->p_type != PT_LOAD || physical - segment->p_paddr >= segment->p_memsz)
+			continue;
+		*address = segment->p_vaddr + (physical - segment->p_paddr);
+		return true;
+	}
+	return false;
+}
+
 static bool loads_of_segments(const Elf64_Phdr *segments, size_t n, uint64_t entry,
 			      struct loads *loads)
 {

@@ -66,9 +66,20 @@ static int fold_cut_piece(const struct unwind_part_end *end)
 }
 
 /*
+ * Whether nothing is known yet of the stack around PIECE. A first guess may be too short for the
+ * next chain, but then that one is cut short and tells so. Without a guess the sampler would copy a
+ * page for each sample of a guest whose chains never end well.
+ */
+static bool fold_is_first_guess(const struct fold *fold, const struct sample_vcpu *vcpu,
+				const struct sample_stack *piece)
+{
+	return !control_get_stack_top(fold->settings.control, vcpu->regs.cr3, piece->address);
+}
+
+/*
  * A complete part tells where each of its stacks ends. A part that was cut short needs twice as
  * much of one stack, and a page more: without the page, a stack pointer close to a wrong end would
- * creep up to the true end.
+ * creep up to the true end. A part that ended early for another reason is a first guess.
  */
 static void fold_learn_part(const struct fold *fold, const struct sample_vcpu *vcpu,
 			    const struct unwind_part_end *end)
@@ -79,7 +90,10 @@ static void fold_learn_part(const struct fold *fold, const struct sample_vcpu *v
 	for (int i = 0; i < vcpu->n_stacks; i++, piece = sample_next_stack(piece)) {
 		uint8_t cut = piece->kind == STACK_USER ? vcpu->user_cut : vcpu->cut;
 
-		if (end->stop == UNWIND_COMPLETE && end->pieces >> i & 1)
+		bool used = end->pieces >> i & 1;
+
+		if (used && (end->stop == UNWIND_COMPLETE ||
+			     (end->stop != UNWIND_CUT && fold_is_first_guess(fold, vcpu, piece))))
 			control_set_stack_top(control, vcpu->regs.cr3, piece->address,
 					      fold->stack.reached[i]);
 		else if (cut == CUT_LIMIT && fold_cut_piece(end) == i)

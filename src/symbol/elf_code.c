@@ -66,19 +66,19 @@ static void elf_code_close(void *context)
 	free(code);
 }
 
-struct xtop_error *elf_code_attach(const struct elf_file *file, int fd, struct image *image)
+struct xtop_error *elf_code_attach(struct elf_file *file, int fd, struct image *image)
 {
 	struct elf_code *code = calloc(1, sizeof(*code));
 	struct code_source source = { .read = elf_code_read,
 				      .find_function = elf_code_find_function,
 				      .close = elf_code_close,
-				      .context = code,
-				      .entry = file->header.e_entry };
+				      .context = code };
 	uint64_t start = UINT64_MAX, end = 0;
 
 	if (!code)
 		return error_create("out of memory for unwinding without tables");
 	code->image = image;
+	elf_find_entries(file, &source.entries);
 	for (size_t i = 0; i < file->n_segments; i++) {
 		const Elf64_Phdr *segment = &file->segments[i];
 

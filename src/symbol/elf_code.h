@@ -11,6 +11,6 @@
  * symbols and other tables, which tell where functions are. Without executable segments nothing
  * changes. Error: out of memory.
  */
-struct xtop_error *elf_code_attach(const struct elf_file *file, int fd, struct image *image);
+struct xtop_error *elf_code_attach(struct elf_file *file, int fd, struct image *image);
 
 #endif

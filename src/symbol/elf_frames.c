@@ -112,7 +112,8 @@ static void elf_frames_of_segment(struct elf_file *file, const Elf64_Phdr *segme
 
 void elf_read_frames(struct elf_file *file, struct elf_frames *frames)
 {
-	*frames = (struct elf_frames){ .sections.entry = file->header.e_entry };
+	*frames = (struct elf_frames){ .eh_frame.bytes = NULL };
+	elf_find_entries(file, &frames->sections.entries);
 	for (size_t i = 1; i < file->n_sections; i++)
 		elf_try_section(file, i, frames);
 	for (size_t i = 0; i < file->n_segments && !frames->eh_frame.bytes; i++)

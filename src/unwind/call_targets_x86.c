@@ -217,7 +217,8 @@ static bool call_targets_begins(struct call_targets *targets, const struct code_
 	uint64_t address = targets->start + offset;
 	uint8_t before[CALL_BYTES];
 
-	if (address % CALL_ALIGNMENT == 0 || offset < CALL_BYTES || address == source->entry ||
+	if (address % CALL_ALIGNMENT == 0 || offset < CALL_BYTES ||
+	    address == source->entries.elf || address == source->entries.pvh ||
 	    source->read(source->context, address - CALL_BYTES, before, CALL_BYTES) != CALL_BYTES ||
 	    call_targets_ends(before))
 		return true;

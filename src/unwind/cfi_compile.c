@@ -197,6 +197,19 @@ static void cfi_add_entry(struct cfi_builder *rows, uint64_t entry, uint64_t nex
 	cfi_builder_add(rows, end, &nothing);
 }
 
+/* Those between the end of an FDE and the next one. */
+static void cfi_add_entries(struct cfi_compiler *compiler, const struct entry_points *entries,
+			    uint64_t fde_end, uint64_t next)
+{
+	uint64_t low = entries->elf < entries->pvh ? entries->elf : entries->pvh;
+	uint64_t high = entries->elf < entries->pvh ? entries->pvh : entries->elf;
+
+	if (fde_end <= low && low < high && low < next)
+		cfi_add_entry(&compiler->rows, low, high < next ? high : next);
+	if (fde_end <= high && high < next)
+		cfi_add_entry(&compiler->rows, high, next);
+}
+
 static bool cfi_may_add(struct cfi_compiler *compiler, const struct cfi_fde *fde)
 {
 	size_t bytes = fde->program_bytes + fde->cie.program_bytes;
@@ -225,8 +238,7 @@ static void cfi_add_list(struct cfi_compiler *compiler, const struct cfi_section
 			continue;
 		}
 		cfi_add_fde(compiler, &fde, fde.end < next ? fde.end : next);
-		if (fde.end <= sections->entry && sections->entry < next)
-			cfi_add_entry(&compiler->rows, sections->entry, next);
+		cfi_add_entries(compiler, &sections->entries, fde.end, next);
 	}
 }
 

@@ -123,14 +123,17 @@ size_t computed_memory_bytes(const struct computed *computed)
 
 static struct call_targets *computed_find_targets(struct computed *computed)
 {
+	const struct entry_points *entries = &computed->source.entries;
 	struct computed_work *work = computed->work;
 
 	if (work->targets || work->no_targets)
 		return work->targets;
 	work->targets = call_targets_create(computed->base, computed->base + computed->span);
 	work->no_targets = !work->targets;
-	if (work->targets && computed->source.entry)
-		call_targets_add(work->targets, computed->source.entry);
+	if (work->targets && entries->elf)
+		call_targets_add(work->targets, entries->elf);
+	if (work->targets && entries->pvh)
+		call_targets_add(work->targets, entries->pvh);
 	return work->targets;
 }
 
@@ -174,7 +177,7 @@ static bool computed_begin_work(struct computed *computed)
 					     .find_function = computed_find_bounds,
 					     .context = computed,
 					     .turn = computed->source.turn,
-					     .entry = computed->source.entry };
+					     .entries = computed->source.entries };
 	memset(work->cache, 0xff, sizeof(work->cache));
 	work->flow = flow_create(&work->source);
 	if (!work->flow || !cfi_builder_init(&work->rules, computed->base)) {
@@ -234,7 +237,9 @@ static bool computed_add_row(struct computed *computed, struct computed_function
 /* An outermost function has no caller, whatever lies on the stack. */
 static bool computed_is_outermost(const struct computed *computed, uint64_t start, uint64_t end)
 {
-	return computed->source.entry - start < end - start ||
+	const struct entry_points *entries = &computed->source.entries;
+
+	return entries->elf - start < end - start || entries->pvh - start < end - start ||
 	       flow_begins_chain(computed->work->flow, start);
 }
 

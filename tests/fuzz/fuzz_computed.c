@@ -68,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	struct code_source source = { .read = code_read,
 				      .find_function = code_find_function,
 				      .context = &code,
-				      .entry = VCPU_USER_CODE };
+				      .entries.elf = VCPU_USER_CODE };
 	struct computed *computed = NULL;
 
 	code.turn = 0;

@@ -564,6 +564,16 @@ static void test_learning(void)
 	stage_add(&stage, record);
 	check_u64(control_get_stack_top(stage.control, 0, GUEST_STACK + GUEST_STACK_STEP), 0,
 		  "nothing more to copy: nothing is learned");
+	guest_begin(record, 1000, 1);
+	guest_add_chain(record, 2, "0x1234;serve;hash");
+	stage_add(&stage, record);
+	check_u64(control_get_stack_top(stage.control, 0, GUEST_STACK + 2 * GUEST_STACK_STEP),
+		  GUEST_STACK + 2 * GUEST_STACK_STEP + 2 * 48,
+		  "ended early: a first guess is what was used");
+	make_record(record, "0x1234;serve;hash");
+	stage_add(&stage, record);
+	check_u64(control_get_stack_top(stage.control, 0, GUEST_STACK), GUEST_STACK + 6 * 48 + 4096,
+		  "ended early: what is known stays");
 	stage_close(&stage);
 	stage_open(&stage);
 	stage_add_chain(&stage, "start_kernel;serve;hash");

@@ -54,7 +54,7 @@ static inline bool elf_tables_fill(struct elf_tables *tables, struct elf_file *f
 		if (file->segments[i].p_type == PT_LOAD)
 			tables->first = file->segments[i].p_vaddr;
 	elf_read_frames(file, &frames);
-	frames.sections.entry = 0; /* no FDE says it, so libunwind does not know it */
+	frames.sections.entries.elf = 0; /* no FDE says it, so libunwind does not know it */
 	elf_tables_fatal(cfi_compile(&frames.sections, &tables->cfi));
 	elf_tables_fatal(dwarf_create(&frames.sections, NULL, &tables->all));
 	if (tables->cfi)

@@ -123,7 +123,7 @@ static struct computed *create_computed(struct program *program)
 	const struct code_source source = { .read = read_code,
 					    .find_function = find_no_function,
 					    .context = program,
-					    .entry = program->file.header.e_entry };
+					    .entries.elf = program->file.header.e_entry };
 	struct computed *computed;
 	uint64_t start = UINT64_MAX, end = 0;
 

@@ -89,7 +89,8 @@ static void test_instructions(void)
 }
 
 /* Code at the entry of a program that no FDE covers. */
-static void check_entry(uint64_t entry, uint64_t at, const char *wanted, const char *what)
+static void check_entries(uint64_t entry, uint64_t pvh, uint64_t at, const char *wanted,
+			  const char *what)
 {
 	static const uint8_t program[] = { 0x0e, 16 };
 	struct cfi_bytes made = { 0 };
@@ -100,10 +101,15 @@ static void check_entry(uint64_t entry, uint64_t at, const char *wanted, const c
 	bytes_fde(&made, &plain, sizeof(plain), program, sizeof(program));
 	bytes_fde(&made, &behind, sizeof(behind), program, sizeof(program));
 	sections = bytes_sections(&made);
-	sections.entry = entry;
+	sections.entries = (struct entry_points){ .elf = entry, .pvh = pvh };
 	error_destroy(cfi_compile(&sections, &cfi));
 	check_string(rule_text(cfi, at), wanted, what);
 	cfi_destroy(cfi);
+}
+
+static void check_entry(uint64_t entry, uint64_t at, const char *wanted, const char *what)
+{
+	check_entries(entry, 0, at, wanted, what);
 }
 
 static void test_entry(void)
@@ -120,6 +126,13 @@ static void test_entry(void)
 	check_entry(MADE_CODE + 16, MADE_CODE + 16, "rsp+16 ret-8", "an entry that has an FDE");
 	check_entry(MADE_CODE - 16, MADE_CODE, "rsp+16 ret-8", "an entry before all FDEs");
 	check_entry(next + 0x100, next + 0x100, "outermost", "an entry behind all FDEs");
+	check_entries(0, end + 16, end + 16, "outermost", "the entry of a PVH guest");
+	check_entries(end + 16, end + 32, end + 31, "outermost", "two: the first");
+	check_entries(end + 16, end + 32, end + 32 + 255, "outermost", "two: 256 bytes of the second");
+	check_entries(end + 32, end + 16, end + 16, "outermost", "two: the other way round");
+	check_entries(end + 16, end + 16, end + 16, "outermost", "both are one");
+	check_entries(end + 16, next + 0x100, end + 16, "outermost", "one between FDEs");
+	check_entries(end + 16, next + 0x100, next + 0x100, "outermost", "and one behind all");
 	check_entry(UINT64_MAX, MADE_CODE, "rsp+16 ret-8", "an entry that cannot be");
 }
 

@@ -179,7 +179,7 @@ struct xtop_error *guest_code_attach(struct image *image, const struct guest_fil
 				      .find_function = guest_code_find_function,
 				      .close = guest_code_close,
 				      .turn = guest_code_turn,
-				      .entry = loads->entry };
+				      .entries.elf = loads->entry };
 	struct guest_code *code;
 	uint64_t start, end;
 
