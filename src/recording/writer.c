@@ -362,6 +362,13 @@ void recording_writer_write_poll(struct recording_writer *writer, uint64_t now_n
 	writer_end_turn(writer);
 }
 
+void recording_writer_write_clocks(struct recording_writer *writer,
+				   const struct recording_clocks *clocks)
+{
+	writer_write_chunk(writer, RECORDING_CLOCKS, sizeof(*clocks));
+	writer_write(writer, clocks, sizeof(*clocks));
+}
+
 void recording_writer_write(struct recording_writer *writer, const void *record, size_t size_bytes)
 {
 	writer_write_chunk(writer, RECORDING_SAMPLE, size_bytes);
