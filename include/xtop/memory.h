@@ -111,7 +111,7 @@ struct memory_watcher {
 	/* After memory_ops.read(), when the caller gets all of these pages, or none is kept. */
 	void (*read)(void *context, const frame_t *frames, size_t n, const void *pages,
 		     const bool *ok);
-	/* The same of one page, of which a copy is kept; OK: it could be read. Nobody has it yet. */
+	/* The same of one page, of which a copy is kept, and which nobody has read so far. */
 	void (*copy)(void *context, frame_t frame, const void *page, bool ok);
 	/* [OFFSET, OFFSET + SIZE_BYTES) of such a copy was read: now, or long after it was made. */
 	void (*use)(void *context, frame_t frame, const void *page, size_t offset,

@@ -171,8 +171,8 @@ static bool pprof_fail(struct pprof_reader *reader, const char *what)
 /* --- varints ---------------------------------------------------------------------------------- */
 
 /*
- * The next varint of STREAM if all of it is in the buffer; false: nothing was read. nanopb reads each
- * byte by two calls through pointers, and nearly all bytes of a profile are varints.
+ * The next varint of STREAM if all of it is in the buffer; false: nothing was read. nanopb reads
+ * each byte by two calls through pointers, and nearly all bytes of a profile are varints.
  */
 static bool pprof_read_buffered(struct pprof_reader *reader, pb_istream_t *stream, uint64_t max,
 				uint64_t *valuep)

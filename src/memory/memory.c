@@ -109,7 +109,7 @@ uint64_t memory_now_ns(struct memory *memory)
 
 /* --- pages ------------------------------------------------------------------------------------ */
 
-/* Reads N pages to TO, and sets memory->ok[]. No watcher sees it. Returns how many could be read. */
+/* Reads N pages to TO, and sets ok[] and fetched. Returns how many could be read. */
 static size_t memory_fetch(struct memory *memory, const frame_t *frames, size_t n, char *to)
 {
 	size_t n_ok = 0;

@@ -119,9 +119,9 @@ struct recording_chunk_symbols {
 };
 
 /*
- * The lines of a page that are new, and were read, follow, PAGE_LINE_BYTES each, in ascending order.
- * The other lines are unchanged, or changed and not read; or zeros when the page was not there. A
- * page without lines is not there any more.
+ * The lines of a page that are new, and were read, follow, PAGE_LINE_BYTES each, in ascending
+ * order. The other lines are unchanged, or changed and not read; or zeros when the page was not
+ * there. A page without lines is not there any more.
  *
  * The guest runs while its memory is read, so a page that is read twice for one sample may have
  * changed in between. The change that the second reading found, and all changes behind it for that
