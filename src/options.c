@@ -37,6 +37,7 @@ enum option_kind {
 	OPTION_FORMAT, /* const char *, an export format */
 	OPTION_COLUMN, /* const char *, a column */
 	OPTION_GROUP,  /* bool: by cgroup, one of ALLOWED */
+	OPTION_CLOCK,  /* enum clock_kind, one of ALLOWED */
 	OPTION_ACTION, /* enum options_action MIN */
 };
 
@@ -55,6 +56,7 @@ enum {
 	KEY_HALF_LIFE,
 	KEY_FORMAT,
 	KEY_GROUP,
+	KEY_CLOCK,
 	KEY_PACED,
 	KEY_STATS,
 	KEY_JSON,
@@ -98,6 +100,7 @@ static const struct option_spec option_specs[] = {
 	{ "output", 'o', OPTION_STRING, AT(output), 0, 0, "a file, or - for stdout" },
 	{ "format", KEY_FORMAT, OPTION_FORMAT, AT(format), 0, 0, "a format" },
 	{ "group", KEY_GROUP, OPTION_GROUP, AT(by_cgroup), 0, 0, "process or cgroup" },
+	{ "clock", KEY_CLOCK, OPTION_CLOCK, AT(clock), 0, 0, "dom0, utc, guest or guest-utc" },
 	{ "record", 'w', OPTION_STRING, AT(record), 0, 0, "a file" },
 	{ "replay", 'r', OPTION_STRING, AT(replay), 0, 0, "a file" },
 	{ "example", KEY_EXAMPLE, OPTION_FLAG, AT(example), 0, 0, NULL },
@@ -156,6 +159,8 @@ const char *options_help(void)
 	       "                        .perf, .svg or .html; else folded\n"
 	       "      --group=HOW       by process (default) or cgroup: folded stacks begin\n"
 	       "                        with container or unit; view p shows them\n"
+	       "      --clock=CLOCK     tell times on dom0's monotonic clock (dom0, default), in\n"
+	       "                        utc, or on a Linux guest's clocks: guest, guest-utc\n"
 	       "  -w, --record=FILE     write the raw samples to a new file, a recording\n"
 	       "  -r, --replay=FILE     read a recording, or a profile (folded stacks, pprof),\n"
 	       "                        instead of sampling a guest\n"
@@ -325,6 +330,10 @@ static struct xtop_error *options_parse_value(struct options *options,
 		return options_parse_unwind(spec, text, field);
 	case OPTION_GROUP:
 		return options_parse_group(spec, text, field);
+	case OPTION_CLOCK:
+		assert(text);
+		options->clock_given = true;
+		return clocks_find(text, field) ? NULL : options_bad_value(spec, text);
 	case OPTION_FORMAT:
 		assert(text);
 		if (!export_find_format(text))

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "xtop/clocks.h"
 #include "xtop/error.h"
 #include "xtop/unwind.h"
 
@@ -43,6 +44,8 @@ struct options {
 	const char *filter;          /* NULL: none */
 	const char *output;          /* profile at exit; "-" stdout; NULL: none */
 	const char *format;          /* of OUTPUT: given, or by its ending */
+	enum clock_kind clock;       /* --clock: on which times are told; default dom0 */
+	bool clock_given;            /* else the screen tells no times of day */
 	const char *record;          /* new file for raw samples; NULL: none */
 	const char *replay;          /* NULL: live */
 	bool example;                /* --example: REPLAY is the file that is installed with xtop */

@@ -399,6 +399,7 @@ static struct xtop_error *session_batch(struct session *session)
 			.filter = session->filter,
 			.addresses = options->addresses,
 			.title = session->title,
+			.clock = options->clock,
 		},
 		.interval_s = session_batch_interval(session),
 		.iterations = options->iterations,
@@ -460,6 +461,8 @@ static struct xtop_error *session_screen(struct session *session)
 		.filter = options->filter,
 		.addresses = options->addresses,
 		.by_cgroup = options->by_cgroup,
+		.clock = options->clock,
+		.tells_time = options->clock_given,
 		.write_folder = session->write_folder,
 	};
 
@@ -492,6 +495,19 @@ static struct xtop_error *session_show(struct session *session)
 
 /* --- stopping --------------------------------------------------------------------------------- */
 
+/* Formats that have a time of day have the guest's if that was asked for. */
+static uint64_t session_wall_ns(const struct session *session, const struct snapshot *snapshot)
+{
+	enum clock_kind clock =
+		session->options->clock == CLOCK_GUEST_UTC ? CLOCK_GUEST_UTC : CLOCK_UTC;
+	uint64_t wall_ns;
+
+	if (snapshot->started_ns && clocks_tell(&snapshot->first_clocks, clock,
+						snapshot->started_ns, &wall_ns))
+		return wall_ns;
+	return pipeline_wall_ns(pipelines_first(&session->pipelines), snapshot->started_ns);
+}
+
 static struct xtop_error *session_put_profile(struct session *session,
 					      const struct snapshot *snapshot, FILE *stream)
 {
@@ -503,7 +519,8 @@ static struct xtop_error *session_put_profile(struct session *session,
 		.by_cgroup = options->by_cgroup,
 		.domain = pipeline_guest(pipeline)->name,
 		.type = pipelines_type_name(pipeline_guest(pipeline)->type),
-		.wall_ns = pipeline_wall_ns(pipeline, snapshot->started_ns),
+		.wall_ns = session_wall_ns(session, snapshot),
+		.clock = options->clock,
 		.samples = pipeline_samples(pipeline),
 	};
 

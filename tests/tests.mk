@@ -34,6 +34,7 @@ noinst_PROGRAMS += tests/recordings/record tests/recordings/workload tests/reade
 
 check_PROGRAMS = \
 	tests/base/test_cache_folder \
+	tests/base/test_clocks \
 	tests/base/test_error \
 	tests/base/test_fault \
 	tests/base/test_hash \
@@ -97,6 +98,7 @@ check_PROGRAMS = \
 	tests/recording/test_tables \
 	tests/linux/kernel/test_btf \
 	tests/linux/kernel/test_generated_code \
+	tests/linux/kernel/test_guest_clock \
 	tests/linux/kernel/test_hypercalls \
 	tests/linux/kernel/test_kallsyms \
 	tests/linux/kernel/test_kallsyms_probe \

@@ -141,6 +141,8 @@ void control_set_counts(struct control *control, const struct sampler_counts *co
 void control_count_stopped(struct control *control, uint64_t stopped_ns);
 /* TIMES of the N vCPUs, at most GUEST_MAX_VCPUS. */
 void control_set_times(struct control *control, const struct vcpu_times *times, unsigned n);
+/* Xen's system time is AHEAD_NS, modulo 2^64, ahead of dom0's CLOCK_MONOTONIC. */
+void control_set_xen_clock(struct control *control, uint64_t ahead_ns);
 /* Call it at most once, before the state becomes FAILED or ENDED. */
 void control_set_message(struct control *control, const char *message);
 
@@ -148,6 +150,8 @@ void control_set_message(struct control *control, const char *message);
 void control_get_counts(const struct control *control, struct sampler_counts *counts);
 void control_get_stopped(const struct control *control, struct stopped_summary *summary);
 void control_get_times(const struct control *control, struct vcpu_times *times, unsigned n);
+/* False: the sampler has not found out yet, or could not. */
+bool control_get_xen_clock(const struct control *control, uint64_t *ahead_ns);
 /* "": there is none. Otherwise it never changes. */
 const char *control_get_message(const struct control *control);
 /* How the guest ended. COUNTS may hold any number. */

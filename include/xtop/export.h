@@ -26,6 +26,7 @@ struct export_settings {
 	const char *domain;          /* the guest's name; NULL: not known */
 	const char *type;            /* "PVH"; NULL: not known */
 	uint64_t wall_ns;            /* since 1970, of the first sample; 0: not known */
+	enum clock_kind clock;       /* on which times are told */
 	const struct sample_log *samples; /* of a replay, for perf; NULL: not kept */
 };
 
@@ -60,6 +61,7 @@ export_write_fn export_html;
 
 struct table_options {
 	const char *title;           /* domain, type, ...: clean */
+	enum clock_kind clock;       /* on which times are told */
 	const struct column *sort;
 	const struct filter *filter; /* NULL: none */
 	bool totals;                 /* percents of all samples since start, not of live weights */

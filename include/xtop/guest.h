@@ -71,6 +71,11 @@ struct guest_ops {
 	 */
 	void (*read_registers)(void *context, const uint16_t *vcpus, unsigned n,
 			       struct registers *regs);
+	/*
+	 * Xen's system time, while the guest runs. False: Xen did not answer. NULL: there is no
+	 * such clock.
+	 */
+	bool (*read_clock)(void *context, uint64_t *xen_ns);
 	void (*close)(void *context);
 };
 

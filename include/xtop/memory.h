@@ -106,14 +106,22 @@ void memory_update_pages(struct memory *memory, uint64_t guest_pages);
  */
 uint64_t memory_now_ns(struct memory *memory);
 
-/* Sees everything that comes from memory_ops. A recording keeps it. */
+/* Sees everything that is read. A recording keeps it. */
 struct memory_watcher {
-	/* After memory_ops.read(). */
+	/* After memory_ops.read(), when the caller gets all of these pages, or none is kept. */
 	void (*read)(void *context, const frame_t *frames, size_t n, const void *pages,
 		     const bool *ok);
+	/* The same of one page, of which a copy is kept, and which nobody has read so far. */
+	void (*copy)(void *context, frame_t frame, const void *page, bool ok);
+	/* [OFFSET, OFFSET + SIZE_BYTES) of such a copy was read: now, or long after it was made. */
+	void (*use)(void *context, frame_t frame, const void *page, size_t offset,
+		    size_t size_bytes);
 	void (*time)(void *context, uint64_t now_ns); /* memory_now_ns() has returned it */
 	void *context;
 };
+/* The copy of FRAME, if there is one, gets the bytes [OFFSET, OFFSET + SIZE_BYTES) of PAGE. */
+void memory_correct_copy(struct memory *memory, frame_t frame, const char *page, size_t offset,
+			 size_t size_bytes);
 /* Replaces the watcher, and forgets all copies. The watcher's context outlives MEMORY. */
 void memory_set_watcher(struct memory *memory, const struct memory_watcher *watcher);
 

@@ -62,5 +62,10 @@ void os_find_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns
 bool os_poll(struct os *os, uint64_t now_ns);
 void os_describe(const struct os *os, struct os_description *description);
 void os_get_counts(const struct os *os, struct os_counts *counts);
+/*
+ * What the guest's clocks showed at Xen's system time XEN_NS, which is about now. False: no known
+ * system runs, or it does not tell; *CLOCK is untouched.
+ */
+bool os_read_clock(struct os *os, uint64_t xen_ns, struct os_clock *clock);
 
 #endif

@@ -61,6 +61,12 @@ struct os_description {
 	char notes[OS_NOTES][OS_NOTE_BYTES]; /* what is missing and what would help; "": none */
 };
 
+/* What the system's own clocks show. */
+struct os_clock {
+	uint64_t monotonic_ns; /* since its boot */
+	uint64_t real_ns;      /* since 1970 */
+};
+
 /* Whether a vCPU runs on the kernel that was found. */
 enum os_runs { OS_RUNS, OS_RUNS_NOT, OS_RUNS_UNKNOWN };
 
@@ -85,6 +91,8 @@ struct os_ops {
 			  struct os_task *task);
 	void (*describe)(const void *system, struct os_description *description);
 	void (*get_counts)(const void *system, struct os_counts *counts); /* zeroed before */
+	/* At Xen's system time XEN_NS. False: not known; *CLOCK is untouched. */
+	bool (*read_clock)(void *system, uint64_t xen_ns, struct os_clock *clock);
 };
 
 /* --- the systems ------------------------------------------------------------------------------ */

@@ -32,6 +32,13 @@ struct recording_info {
 	uint64_t wallclock_s; /* since 1970, at the start */
 };
 
+/* What clocks showed at one moment. */
+struct recording_clocks {
+	uint64_t time_ns; /* the clock of the samples */
+	uint64_t utc_ns;  /* dom0's CLOCK_REALTIME */
+	uint64_t xen_ns;  /* Xen's system time; 0: not known */
+};
+
 /* --- writer: recording/writer.c --------------------------------------------------------------- */
 
 struct recording_writer;
@@ -55,6 +62,9 @@ void recording_writer_watch(struct recording_writer *writer, struct memory *memo
 void recording_writer_write(struct recording_writer *writer, const void *record, size_t size_bytes);
 /* The resolver called os_poll() at NOW_NS and may have read memory for it. */
 void recording_writer_write_poll(struct recording_writer *writer, uint64_t now_ns);
+/* The resolver has read the guest's clocks at that moment. */
+void recording_writer_write_clocks(struct recording_writer *writer,
+				   const struct recording_clocks *clocks);
 /* The errno of the first failure; 0: none yet. */
 int recording_writer_get_errno(const struct recording_writer *writer);
 /* Sets what the end mark says besides: the ticks that gave no sample. */
@@ -116,10 +126,14 @@ bool recording_reader_has_memory(const struct recording_reader *reader);
 /* Read as text, the type is the first four bytes of a chunk. */
 #define RECORDING_TYPE(a, b, c, d) \
 	((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
-/* Types of notes: a page of guest memory; what the clock said; os_poll() was called. */
+/*
+ * Types of notes: a page of guest memory; what the clock said; os_poll() was called; the
+ * clocks were read.
+ */
 #define RECORDING_PAGE RECORDING_TYPE('P', 'A', 'G', 'E')
 #define RECORDING_TIME RECORDING_TYPE('T', 'I', 'M', 'E')
 #define RECORDING_POLL RECORDING_TYPE('P', 'O', 'L', 'L')
+#define RECORDING_CLOCKS RECORDING_TYPE('C', 'L', 'C', 'K')
 
 /*
  * What a recording has besides samples, as it goes through the ring. The chunk's payload follows: a
@@ -127,7 +141,7 @@ bool recording_reader_has_memory(const struct recording_reader *reader);
  */
 struct recording_note {
 	uint32_t no_sample; /* 0: in this place a sample has its size */
-	uint32_t type;      /* RECORDING_PAGE, RECORDING_TIME, RECORDING_POLL */
+	uint32_t type;      /* RECORDING_PAGE, RECORDING_TIME, RECORDING_POLL, RECORDING_CLOCKS */
 };
 static inline bool recording_is_note(const void *record)
 {

@@ -13,10 +13,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "xtop/clocks.h"
 #include "xtop/error.h"
 
 #define SAMPLE_LOG_MAX_SAMPLES (1U << 23) /* 256 MiB: 23 hours of one vCPU at 99 Hz */
 #define SAMPLE_LOG_MAX_NODES   (1U << 21) /* 16 MiB, and as much for their index */
+#define SAMPLE_LOG_MAX_CLOCKS  (1U << 18) /* 12 MiB: three days */
 
 struct logged_sample {
 	uint64_t time_ns;  /* on the samples' clock */
@@ -41,10 +43,15 @@ void sample_log_add(struct sample_log *log, struct logged_sample *sample, const 
 void sample_log_rename(struct sample_log *log, uint32_t (*now)(void *context, uint32_t frame),
 		       void *context);
 void sample_log_clear(struct sample_log *log);
+/* The clocks were read, later than those before. Beyond SAMPLE_LOG_MAX_CLOCKS nothing happens. */
+void sample_log_add_clocks(struct sample_log *log, const struct clocks *clocks);
 
 /* In the order of the recording. */
 const struct logged_sample *sample_log_get(const struct sample_log *log, size_t *np);
 struct logged_node sample_log_node(const struct sample_log *log, uint32_t node);
+/* TIME_NS of a sample on the clock KIND. False: that is not known. */
+bool sample_log_tell(const struct sample_log *log, enum clock_kind kind, uint64_t time_ns,
+		     uint64_t *told_ns);
 /* Samples that were not kept: beyond the bound, or without memory. */
 uint64_t sample_log_lost(const struct sample_log *log);
 

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 
 #include "xtop/batches.h"
+#include "xtop/clocks.h"
 #include "xtop/control.h"
 #include "xtop/frames.h"
 #include "xtop/os_counts.h"
@@ -127,6 +128,8 @@ struct snapshot {
 	uint64_t sequence;       /* 1, 2, ... */
 	uint64_t time_ns;        /* when it was taken, on the samples' clock */
 	uint64_t started_ns;     /* first sample since start or reset; 0: none yet */
+	/* Other clocks: the newest reading, and the first one since start or reset. */
+	struct clocks clocks, first_clocks;
 	bool at_end;             /* the last one: the guest is gone or the recording is played */
 	bool sums_only;          /* of a profile file: no vCPUs, no ticks, nothing of the sampler */
 	const struct frames *frames; /* outlives the snapshot */

@@ -100,6 +100,8 @@ struct ui_settings {
 	const char *baseline; /* the file's name; NULL: none is given */
 	const char *host;   /* "Xen 4.17.7 · 2 CPUs", above the list of domains; may be NULL */
 	const char *write_folder; /* proposed for files, with its slash; NULL: where xtop started */
+	enum clock_kind clock; /* on which the time of a picture is told */
+	bool tells_time;       /* whether it is */
 	bool addresses;
 	bool by_cgroup; /* processes and the files written, until the user chooses */
 	struct ui_rc rc; /* as read; saved again by the user */

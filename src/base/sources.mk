@@ -5,6 +5,7 @@ libxtop_a_SOURCES += \
 	include/xtop/cache_folder.h \
 	include/xtop/cleanup.h \
 	include/xtop/clock.h \
+	include/xtop/clocks.h \
 	include/xtop/error.h \
 	include/xtop/fault.h \
 	include/xtop/hash.h \
@@ -22,6 +23,7 @@ libxtop_a_SOURCES += \
 	include/xtop/xdg.h \
 	src/base/bytes.c \
 	src/base/cache_folder.c \
+	src/base/clocks.c \
 	src/base/error.c \
 	src/base/fault.c \
 	src/base/hash.c \

@@ -50,6 +50,23 @@ static void notes_add_sampling(struct notes *notes, const struct snapshot *snaps
 		  sampler->rate_asked_hz, (double)elapsed_ns / 1e9, 100 * sampler->stopped_share);
 }
 
+/* When the first sample was taken and the last one, on the clock that was asked for. */
+static void notes_add_time(struct notes *notes, const struct snapshot *snapshot,
+			   enum clock_kind clock)
+{
+	char from[CLOCKS_TEXT_BYTES], to[CLOCKS_TEXT_BYTES];
+	uint64_t from_ns, to_ns;
+
+	if (snapshot->sums_only || !snapshot->started_ns)
+		return;
+	if (!clocks_tell(&snapshot->first_clocks, clock, snapshot->started_ns, &from_ns) ||
+	    !clocks_tell(&snapshot->clocks, clock, snapshot->time_ns, &to_ns))
+		notes_add(notes, "time: not known on %s", clocks_describe(clock));
+	else
+		notes_add(notes, "time: %s to %s, %s", clocks_format(clock, from_ns, from),
+			  clocks_format(clock, to_ns, to), clocks_describe(clock));
+}
+
 /* A sample that is missing or not whole changes what the shares mean. */
 static void notes_add_losses(struct notes *notes, const struct snapshot *snapshot)
 {
@@ -75,6 +92,7 @@ void notes_build(const struct snapshot *snapshot, const struct export_settings *
 	notes_add(notes, "made by: %s", PACKAGE_STRING);
 	notes_add_guest(notes, snapshot, settings);
 	notes_add_sampling(notes, snapshot);
+	notes_add_time(notes, snapshot, settings->clock);
 	notes_add_losses(notes, snapshot);
 	if (settings->filter)
 		notes_add(notes, "filter: %s", filter_text(settings->filter));

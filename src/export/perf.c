@@ -141,7 +141,8 @@ static size_t perf_collect(const struct perf *perf, uint32_t node, uint32_t *cha
 	return n;
 }
 
-static void perf_put_sample(const struct perf *perf, const struct logged_sample *sample)
+static void perf_put_sample(const struct perf *perf, const struct logged_sample *sample,
+			    uint64_t time_ns)
 {
 	uint32_t chain[SNAPSHOT_MAX_DEPTH];
 	bool wanted;
@@ -149,7 +150,7 @@ static void perf_put_sample(const struct perf *perf, const struct logged_sample 
 		.pid = sample->pid,
 		.tid = sample->tid,
 		.vcpu = sample->vcpu,
-		.time_ns = sample->time_ns,
+		.time_ns = time_ns,
 		.weight_ns = (uint64_t)llround(sample->ticks * perf->ns_per_tick),
 	};
 	size_t n = perf_collect(perf, sample->node, chain, &head.name, &wanted);
@@ -164,13 +165,20 @@ static void perf_put_sample(const struct perf *perf, const struct logged_sample 
 	fputc('\n', perf->file);
 }
 
-static void perf_put_recording(const struct perf *perf)
+static struct xtop_error *perf_put_recording(const struct perf *perf)
 {
+	enum clock_kind clock = perf->settings->clock;
 	size_t n;
 	const struct logged_sample *samples = sample_log_get(perf->settings->samples, &n);
+	uint64_t time_ns;
 
-	for (size_t i = 0; i < n; i++)
-		perf_put_sample(perf, &samples[i]);
+	for (size_t i = 0; i < n; i++) {
+		if (!sample_log_tell(perf->settings->samples, clock, samples[i].time_ns, &time_ns))
+			return error_create("--clock=%s: the recording does not tell times on %s",
+					    clocks_name(clock), clocks_describe(clock));
+		perf_put_sample(perf, &samples[i], time_ns);
+	}
+	return NULL;
 }
 
 /* --- the head --------------------------------------------------------------------------------- */
@@ -220,6 +228,5 @@ struct xtop_error *export_perf(const struct snapshot *snapshot,
 	perf_put_comments(&perf);
 	if (!settings->samples)
 		return perf_put_snapshot(&perf);
-	perf_put_recording(&perf);
-	return NULL;
+	return perf_put_recording(&perf);
 }

@@ -7,6 +7,8 @@
 
 #include "xtop/export.h"
 
+#include <math.h>
+
 #include "export/json.h"
 
 #define TABLE_JSON_VERSION 1
@@ -62,6 +64,21 @@ static void table_put_row(struct json *json, const struct column_context *contex
 	json_close(json, '}');
 }
 
+/* When the table was made. Nobody knows that of a profile file. */
+static void table_put_time(struct json *json, const struct snapshot *snapshot,
+			   enum clock_kind clock)
+{
+	uint64_t time_ns;
+	bool known = !snapshot->sums_only &&
+		     clocks_tell(&snapshot->clocks, clock, snapshot->time_ns, &time_ns);
+
+	json_string(json, "clock", clocks_name(clock));
+	if (known)
+		json_u64(json, "time_us", time_ns / 1000);
+	else
+		json_double(json, "time_us", NAN); /* null */
+}
+
 static void table_put_head(struct json *json, const struct snapshot *snapshot,
 			   const struct table_options *options)
 {
@@ -73,6 +90,7 @@ static void table_put_head(struct json *json, const struct snapshot *snapshot,
 	json_string(json, "title", options->title);
 	json_u64(json, "samples", resolver->samples);
 	json_double(json, "elapsed_s", (double)elapsed_ns / 1e9);
+	table_put_time(json, snapshot, options->clock);
 	json_double(json, "rate_asked_hz", sampler->rate_asked_hz);
 	json_double(json, "rate_reached_hz",
 		    sampler->elapsed_ns

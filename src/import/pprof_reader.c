@@ -89,7 +89,7 @@ static bool pprof_skip_varint(const unsigned char *bytes, size_t n, size_t *at, 
 
 		*valuep |= (uint64_t)(byte & 0x7f) << shift;
 		if (byte < 0x80)
-			return true;
+			return shift < 63 || byte <= 1;
 	}
 	return false;
 }
@@ -168,6 +168,64 @@ static bool pprof_fail(struct pprof_reader *reader, const char *what)
 	return false;
 }
 
+/* --- varints ---------------------------------------------------------------------------------- */
+
+/*
+ * The next varint of STREAM if all of it is in the buffer; false: nothing was read. nanopb reads
+ * each byte by two calls through pointers, and nearly all bytes of a profile are varints.
+ */
+static bool pprof_read_buffered(struct pprof_reader *reader, pb_istream_t *stream, uint64_t max,
+				uint64_t *valuep)
+{
+	size_t at = reader->at, there = reader->n - at;
+	size_t end = at + (there < stream->bytes_left ? there : stream->bytes_left);
+	uint64_t value;
+
+	if (!pprof_skip_varint((const unsigned char *)reader->buffer, end, &at, &value) ||
+	    value > max)
+		return false;
+	stream->bytes_left -= at - reader->at;
+	reader->at = at;
+	*valuep = value;
+	return true;
+}
+
+static bool pprof_read_varint(struct pprof_reader *reader, pb_istream_t *stream, uint64_t *valuep)
+{
+	return pprof_read_buffered(reader, stream, UINT64_MAX, valuep) ||
+	       pb_decode_varint(stream, valuep);
+}
+
+/* As pb_decode_tag(). */
+static bool pprof_read_tag(struct pprof_reader *reader, pb_istream_t *stream, pb_wire_type_t *wire,
+			   uint32_t *tag, bool *eof)
+{
+	uint64_t value;
+
+	if (!pprof_read_buffered(reader, stream, UINT32_MAX, &value))
+		return pb_decode_tag(stream, wire, tag, eof);
+	*wire = (pb_wire_type_t)(value & 7);
+	*tag = (uint32_t)value >> 3;
+	*eof = false;
+	return true;
+}
+
+/* As pb_make_string_substream(). */
+static bool pprof_open_inside(struct pprof_reader *reader, pb_istream_t *stream,
+			      pb_istream_t *inside)
+{
+	uint64_t size_bytes;
+
+	if (!pprof_read_buffered(reader, stream, UINT32_MAX, &size_bytes))
+		return pb_make_string_substream(stream, inside);
+	if (size_bytes > stream->bytes_left)
+		return false;
+	*inside = *stream;
+	inside->bytes_left = size_bytes;
+	stream->bytes_left -= size_bytes;
+	return true;
+}
+
 /* --- what a message has ----------------------------------------------------------------------- */
 
 /* Called for each number of a field, packed or not. False: it cannot be right. */
@@ -184,7 +242,8 @@ static bool pprof_read_packed(struct pprof_reader *reader, uint32_t tag, pb_istr
 	uint64_t value;
 
 	while (stream->bytes_left)
-		if (!pb_decode_varint(stream, &value) || !number(reader, tag, value, context))
+		if (!pprof_read_varint(reader, stream, &value) ||
+		    !number(reader, tag, value, context))
 			return false;
 	return true;
 }
@@ -200,14 +259,14 @@ static bool pprof_read_fields(struct pprof_reader *reader, pb_istream_t *stream,
 	bool eof, ok;
 
 	for (;;) {
-		if (!pb_decode_tag(stream, &wire, &tag, &eof))
+		if (!pprof_read_tag(reader, stream, &wire, &tag, &eof))
 			return eof && !reader->error;
 		if (wire == PB_WT_VARINT) {
-			if (!pb_decode_varint(stream, &value) ||
+			if (!pprof_read_varint(reader, stream, &value) ||
 			    !number(reader, tag, value, context))
 				return false;
 		} else if (wire == PB_WT_STRING) {
-			if (!pb_make_string_substream(stream, &inside))
+			if (!pprof_open_inside(reader, stream, &inside))
 				return false;
 			ok = message ? message(reader, tag, &inside, context)
 				     : pprof_read_packed(reader, tag, &inside, number, context);
@@ -410,6 +469,9 @@ static const struct pprof_item *pprof_find(const struct pprof_table *table, uint
 {
 	const struct pprof_item key = { .id = id };
 
+	/* Most writers count from 1 on. */
+	if (id - 1 < table->n && table->items[id - 1].id == id)
+		return &table->items[id - 1];
 	return table->n ? bsearch(&key, table->items, table->n, sizeof(key), pprof_compare) : NULL;
 }
 

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "linux/kernel/generated_code.h"
+#include "linux/kernel/guest_clock.h"
 #include "linux/kernel/linux_attach.h"
 #include "linux/kernel/modules.h"
 #include "linux/kernel/stack_layout.h"
@@ -209,6 +210,13 @@ static void linux_get_counts(const void *context, struct os_counts *counts)
 	}
 }
 
+static bool linux_read_clock(void *context, uint64_t xen_ns, struct os_clock *clock)
+{
+	const struct linux_system *system = context;
+
+	return guest_clock_read(&system->kernel.guest, xen_ns, clock);
+}
+
 const struct os_ops linux_os = {
 	.name = "Linux",
 	.find = linux_find,
@@ -219,4 +227,5 @@ const struct os_ops linux_os = {
 	.find_task = linux_find_task,
 	.describe = linux_describe,
 	.get_counts = linux_get_counts,
+	.read_clock = linux_read_clock,
 };

@@ -9,6 +9,8 @@ libxtop_a_SOURCES += \
 	src/linux/kernel/btf.h \
 	src/linux/kernel/generated_code.c \
 	src/linux/kernel/generated_code.h \
+	src/linux/kernel/guest_clock.c \
+	src/linux/kernel/guest_clock.h \
 	src/linux/kernel/hypercalls.h \
 	src/linux/kernel/hypercalls_x86.c \
 	src/linux/kernel/kallsyms.c \

@@ -42,6 +42,7 @@ struct memory {
 	/* the current batch */
 	frame_t frames[MEMORY_BATCH_PAGES];
 	bool ok[MEMORY_BATCH_PAGES];
+	bool fetched; /* memory_ops.read() was called: the thread's work was not over */
 };
 
 struct xtop_error *memory_create(const struct memory_ops *ops, void *context,
@@ -108,18 +109,17 @@ uint64_t memory_now_ns(struct memory *memory)
 
 /* --- pages ------------------------------------------------------------------------------------ */
 
-/* Reads N pages to TO, and sets memory->ok[]. Returns how many could be read. */
+/* Reads N pages to TO, and sets ok[] and fetched. Returns how many could be read. */
 static size_t memory_fetch(struct memory *memory, const frame_t *frames, size_t n, char *to)
 {
 	size_t n_ok = 0;
 
-	if (work_is_over()) {
+	memory->fetched = !work_is_over();
+	if (!memory->fetched) {
 		memset(memory->ok, 0, n * sizeof(memory->ok[0]));
 		return 0;
 	}
 	memory->ops->read(memory->context, frames, n, to, memory->ok);
-	if (memory->watcher.read)
-		memory->watcher.read(memory->watcher.context, frames, n, to, memory->ok);
 	for (size_t i = 0; i < n; i++)
 		n_ok += memory->ok[i];
 	memory->counts.batches++;
@@ -143,6 +143,7 @@ static const char *memory_page(struct memory *memory, frame_t frame)
 {
 	struct memory_slot *slot = memory_probe(memory, frame.value);
 	char *page;
+	bool ok;
 
 	if (slot->generation == memory->generation)
 		return slot->page;
@@ -153,22 +154,78 @@ static const char *memory_page(struct memory *memory, frame_t frame)
 	page = memory->pages + memory->n_pages * GUEST_PAGE_SIZE;
 	*slot = (struct memory_slot){ .frame = frame.value, .generation = memory->generation };
 	memory->n_taken++;
-	if (!memory_fetch(memory, &frame, 1, page))
+	ok = memory_fetch(memory, &frame, 1, page);
+	if (memory->watcher.copy && memory->fetched)
+		memory->watcher.copy(memory->watcher.context, frame, page, ok);
+	if (!ok)
 		return NULL;
 	memory->n_pages++;
 	slot->page = page;
 	return page;
 }
 
+/* [OFFSET, OFFSET + SIZE_BYTES) of PAGE, the copy of FRAME, goes to a caller. */
+static void memory_use(struct memory *memory, frame_t frame, const char *page, size_t offset,
+		       size_t size_bytes)
+{
+	if (memory->watcher.use)
+		memory->watcher.use(memory->watcher.context, frame, page, offset, size_bytes);
+}
+
+void memory_correct_copy(struct memory *memory, frame_t frame, const char *page, size_t offset,
+			 size_t size_bytes)
+{
+	struct memory_slot *slot = memory_probe(memory, frame.value);
+
+	if (slot->generation == memory->generation && slot->page)
+		memcpy(slot->page + offset, page + offset, size_bytes);
+}
+
+/* --- page tables ------------------------------------------------------------------------------ */
+
+/* A walk to ADDRESS asks for one table after the other, and reads one entry in each. */
+struct memory_walk {
+	struct memory *memory;
+	uint64_t address;
+	unsigned shift; /* ADDRESS shifted by it is the next table's index */
+};
+
+#define MEMORY_WALK_BITS 9 /* of an address for each table */
+
 static const volatile uint64_t *memory_table(void *context, frame_t frame)
 {
-	return (const volatile uint64_t *)(const void *)memory_page(context, frame);
+	struct memory_walk *walk = context;
+	size_t index = walk->address >> walk->shift & ((1 << MEMORY_WALK_BITS) - 1);
+	const char *page = memory_page(walk->memory, frame);
+
+	walk->shift -= MEMORY_WALK_BITS;
+	if (page)
+		memory_use(walk->memory, frame, page, index * sizeof(uint64_t), sizeof(uint64_t));
+	return (const volatile uint64_t *)(const void *)page;
+}
+
+static struct memory_walk memory_walk_to(struct memory *memory, struct memory_root root,
+					 uint64_t address)
+{
+	return (struct memory_walk){ .memory = memory,
+				     .address = address,
+				     .shift = root.la57 ? 48 : 39 };
+}
+
+static enum walk_result memory_find_span(struct memory *memory, struct memory_root root,
+					 uint64_t address, struct walk_span *span)
+{
+	struct memory_walk walk = memory_walk_to(memory, root, address);
+	const struct walk_reader reader = { .table = memory_table, .context = &walk };
+
+	return walk_find_span(&reader, root, GVA(address), span);
 }
 
 bool memory_translate(struct memory *memory, struct memory_root root, uint64_t address,
 		      frame_t *frame)
 {
-	struct walk_reader reader = { .table = memory_table, .context = memory };
+	struct memory_walk walk = memory_walk_to(memory, root, address);
+	const struct walk_reader reader = { .table = memory_table, .context = &walk };
 	frame_t found = FRAME(0);
 
 	if (walk_find_frame(&reader, root, GVA(address), &found) != WALK_OK)
@@ -211,6 +268,7 @@ size_t memory_read(struct memory *memory, struct memory_root root, uint64_t addr
 			page = memory_page(memory, frame);
 		if (!page)
 			break;
+		memory_use(memory, frame, page, at & GUEST_PAGE_MASK, piece);
 		memcpy((char *)buffer + done, page + (at & GUEST_PAGE_MASK), piece);
 		done += piece;
 	}
@@ -272,13 +330,30 @@ struct memory_batch {
 	size_t there_bytes;
 };
 
+/* A copy is never older than what was read of its page since. A recording relies on that. */
+static void batch_publish(const struct memory_batch *batch)
+{
+	struct memory *memory = batch->memory;
+
+	if (memory->watcher.read)
+		memory->watcher.read(memory->watcher.context, memory->frames, batch->n, batch->to,
+				     memory->ok);
+	for (size_t i = 0; i < batch->n; i++)
+		if (memory->ok[i])
+			memory_correct_copy(memory, memory->frames[i],
+					    batch->to + i * GUEST_PAGE_SIZE, 0, GUEST_PAGE_SIZE);
+}
+
 /* Reads the pages. Returns how many of them were there before the first that was not. */
 static size_t batch_flush(struct memory_batch *batch)
 {
+	struct memory *memory = batch->memory;
 	size_t n_ok = 0, n_front = 0;
 
 	if (batch->n)
-		n_ok = memory_fetch(batch->memory, batch->memory->frames, batch->n, batch->to);
+		n_ok = memory_fetch(memory, memory->frames, batch->n, batch->to);
+	if (batch->n && memory->fetched)
+		batch_publish(batch);
 	while (n_front < batch->n && batch->memory->ok[n_front])
 		n_front++;
 	for (size_t i = n_front; i < batch->n; i++)
@@ -310,12 +385,11 @@ static void batch_add_hole(struct memory_batch *batch, size_t size_bytes)
 static size_t bulk_pages(struct memory *memory, struct memory_root root, uint64_t address, char *to,
 			 size_t size_bytes)
 {
-	struct walk_reader reader = { .table = memory_table, .context = memory };
 	struct memory_batch batch = { .memory = memory, .to = to };
 
 	for (size_t done = 0; done < size_bytes;) {
 		struct walk_span span;
-		enum walk_result result = walk_find_span(&reader, root, GVA(address + done), &span);
+		enum walk_result result = memory_find_span(memory, root, address + done, &span);
 		size_t piece = size_bytes - done;
 
 		if (span.rest_bytes < piece)
@@ -360,7 +434,6 @@ size_t memory_read_bulk(struct memory *memory, struct memory_root root, uint64_t
 size_t memory_read_pages(struct memory *memory, struct memory_root root, uint64_t address,
 			 void *pages, size_t n)
 {
-	struct walk_reader reader = { .table = memory_table, .context = memory };
 	struct memory_batch batch = { .memory = memory, .to = pages };
 
 	assert(n <= MEMORY_BATCH_PAGES && !(address & GUEST_PAGE_MASK));
@@ -368,7 +441,7 @@ size_t memory_read_pages(struct memory *memory, struct memory_root root, uint64_
 		uint64_t at = address + batch.n * GUEST_PAGE_SIZE, in_span;
 		struct walk_span span;
 
-		if (at < address || walk_find_span(&reader, root, GVA(at), &span) != WALK_OK)
+		if (at < address || memory_find_span(memory, root, at, &span) != WALK_OK)
 			break;
 		in_span = span.rest_bytes >> GUEST_PAGE_SHIFT;
 		batch_add(&batch, span.frame.value, in_span < n - batch.n ? in_span : n - batch.n);
@@ -403,13 +476,12 @@ static bool ranges_add(struct memory_range *ranges, size_t *n, size_t max, uint6
 size_t memory_ranges(struct memory *memory, struct memory_root root, uint64_t from, uint64_t to,
 		     struct memory_range *ranges, size_t max)
 {
-	struct walk_reader reader = { .table = memory_table, .context = memory };
 	size_t n = 0;
 
 	/* Holes count too: a guest may have very many small ones. */
 	for (size_t spans = 0; from < to && spans < MEMORY_MAX_LEAVES; spans++) {
 		struct walk_span span;
-		enum walk_result result = walk_find_span(&reader, root, GVA(from), &span);
+		enum walk_result result = memory_find_span(memory, root, from, &span);
 		uint64_t end = to - from > span.rest_bytes ? from + span.rest_bytes : to;
 
 		if (result == WALK_OK && !ranges_add(ranges, &n, max, from, end, &span))

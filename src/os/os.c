@@ -317,3 +317,8 @@ void os_get_counts(const struct os *os, struct os_counts *counts)
 	if (os->ops)
 		os->ops->get_counts(os->system, counts);
 }
+
+bool os_read_clock(struct os *os, uint64_t xen_ns, struct os_clock *clock)
+{
+	return os->ops && os->ops->read_clock(os->system, xen_ns, clock);
+}

@@ -25,6 +25,8 @@
 #define RESOLVER_AT_ONCE  64      /* records */
 #define RESOLVER_AFTER_NS 200000  /* most samples are in the ring so long after their deadline */
 #define RESOLVER_POLL_NS  1000000000ULL /* between two looks for missing names */
+#define RESOLVER_CLOCKS_NS 1000000000ULL /* between two readings of the clocks */
+#define RESOLVER_CLOCKS_RETRY_NS 100000000ULL /* the same, as long as the guest's are not known */
 
 struct resolver {
 	struct resolver_settings settings;
@@ -39,6 +41,8 @@ struct resolver {
 	uint64_t period_ns;    /* asked for between that sample and the next */
 	uint64_t lag_ns;       /* the longest since the last snapshot */
 	uint64_t next_poll_ns; /* for missing names */
+	uint64_t next_clocks_ns;
+	struct clocks clocks, first_clocks; /* the newest; the first since start or reset */
 	/* After control_hurry(), 0 before: */
 	uint64_t hurry_turn_ns; /* when the thread first knew of it in this turn */
 	uint64_t hurry_cpu_ns;  /* the thread's CPU time when it first knew of it */
@@ -176,6 +180,63 @@ static void resolver_poll(struct resolver *resolver, uint64_t now_ns)
 		recording_writer_write_poll(resolver->settings.writer, now_ns);
 }
 
+/* --- clocks ----------------------------------------------------------------------------------- */
+
+/*
+ * READ is what dom0's clocks showed. The guest's are read by Xen's. The sample that comes next was
+ * taken a little before: the clocks run evenly over so short a time.
+ */
+static void resolver_take_clocks(struct resolver *resolver, const struct recording_clocks *read)
+{
+	struct clocks *clocks = &resolver->clocks, *first = &resolver->first_clocks;
+	struct os_clock guest;
+
+	*clocks = (struct clocks){ .at_ns = read->time_ns };
+	clocks_set(clocks, CLOCK_UTC, read->utc_ns);
+	if (read->xen_ns && resolver->settings.os &&
+	    os_read_clock(resolver->settings.os, read->xen_ns, &guest)) {
+		clocks_set(clocks, CLOCK_GUEST, guest.monotonic_ns);
+		clocks_set(clocks, CLOCK_GUEST_UTC, guest.real_ns);
+	}
+	if (!first->known[CLOCK_UTC] || (!first->known[CLOCK_GUEST] && clocks->known[CLOCK_GUEST]))
+		*first = *clocks;
+	if (resolver->settings.log)
+		sample_log_add_clocks(resolver->settings.log, clocks);
+}
+
+/* Before a sample of TIME_NS. In a replay the recording has notes of it. */
+static void resolver_read_clocks(struct resolver *resolver, uint64_t time_ns)
+{
+	struct recording_clocks read = { .time_ns = time_ns };
+	uint64_t ahead_ns;
+
+	if (!resolver->settings.live || time_ns < resolver->next_clocks_ns)
+		return;
+	read.utc_ns = clock_ns(CLOCK_REALTIME) - (clock_now_ns() - time_ns);
+	if (control_get_xen_clock(resolver->settings.control, &ahead_ns))
+		read.xen_ns = time_ns + ahead_ns;
+	resolver_take_clocks(resolver, &read);
+	resolver->next_clocks_ns =
+		time_ns + (resolver->clocks.known[CLOCK_GUEST] ? RESOLVER_CLOCKS_NS
+							       : RESOLVER_CLOCKS_RETRY_NS);
+	if (resolver->settings.writer)
+		recording_writer_write_clocks(resolver->settings.writer, &read);
+}
+
+static bool resolver_replay_clocks(struct resolver *resolver, const struct recording_note *note,
+				   size_t size_bytes)
+{
+	struct recording_clocks read;
+
+	if (size_bytes < sizeof(*note) + sizeof(read))
+		return false;
+	memcpy(&read, note + 1, sizeof(read));
+	resolver_take_clocks(resolver, &read);
+	return true;
+}
+
+/* --- notes ------------------------------------------------------------------------------------ */
+
 /* A recording also has notes: what the resolver read and did between samples, in the same order. */
 static void resolver_replay_note(struct resolver *resolver, const struct recording_note *note,
 				 size_t size_bytes)
@@ -183,7 +244,10 @@ static void resolver_replay_note(struct resolver *resolver, const struct recordi
 	if (note->type == RECORDING_POLL && size_bytes >= sizeof(*note) + sizeof(uint64_t)) {
 		resolver_poll(resolver, recording_note_time(note));
 		recorded_memory_end_turn(resolver->settings.recorded);
-	} else if (!recorded_memory_apply(resolver->settings.recorded, note, size_bytes)) {
+	} else if (note->type == RECORDING_CLOCKS
+			   ? !resolver_replay_clocks(resolver, note, size_bytes)
+			   : !recorded_memory_apply(resolver->settings.recorded, note,
+						    size_bytes)) {
 		resolver->fold.counts.bad_records++;
 	}
 }
@@ -214,6 +278,7 @@ static void resolver_add_sample(struct resolver *resolver, const struct sample *
 
 	if (resolver->settings.live)
 		resolver_measure_lag(resolver, sample->time_ns);
+	resolver_read_clocks(resolver, sample->time_ns);
 	resolver->latest_ns = sample->time_ns;
 	resolver->period_ns = sample->period_ns;
 	vcpu = sample_first_vcpu(sample);
@@ -345,6 +410,8 @@ static void resolver_complete(struct resolver *resolver, struct snapshot *snapsh
 	names_get_places(resolver->names, snapshot);
 	resolver_get_effects(resolver, snapshot);
 	resolver_describe(resolver, snapshot);
+	snapshot->clocks = resolver->clocks;
+	snapshot->first_clocks = resolver->first_clocks;
 	snapshot->lag_ns = resolver->lag_ns;
 	resolver->lag_ns = 0;
 	snapshot->ring_permille = (unsigned)(ring_used_bytes(settings->ring) * 1000 /
@@ -431,6 +498,7 @@ static void resolver_reset(struct resolver *resolver)
 		batches_reset(resolver->children);
 	fold_reset(&resolver->fold);
 	names_reset_places(resolver->names);
+	resolver->first_clocks = resolver->clocks;
 	control_get_times(resolver->settings.control, resolver->forgotten, GUEST_MAX_VCPUS);
 }
 

@@ -16,6 +16,8 @@ struct sample_log {
 	struct logged_node *nodes;
 	size_t n_nodes, nodes_capacity;
 	struct hash_table index; /* of nodes, by parent and frame */
+	struct clocks *clocks; /* in the order of time, unless the file lies */
+	size_t n_clocks, clocks_capacity;
 	uint64_t lost;
 };
 
@@ -37,6 +39,7 @@ void sample_log_destroy(struct sample_log *log)
 		return;
 	hash_table_deinit(&log->index);
 	free(log->samples);
+	free(log->clocks);
 	free(log->nodes);
 	free(log);
 }
@@ -113,6 +116,50 @@ const struct logged_sample *sample_log_get(const struct sample_log *log, size_t 
 struct logged_node sample_log_node(const struct sample_log *log, uint32_t node)
 {
 	return log->nodes[node];
+}
+
+void sample_log_add_clocks(struct sample_log *log, const struct clocks *clocks)
+{
+	if (log->n_clocks == SAMPLE_LOG_MAX_CLOCKS ||
+	    !vector_reserve(log->clocks, log->clocks_capacity, log->n_clocks + 1))
+		return;
+	log->clocks[log->n_clocks++] = *clocks;
+}
+
+/* The last reading at or before TIME_NS; without one, the first of all. */
+static size_t log_find_clocks(const struct sample_log *log, uint64_t time_ns)
+{
+	size_t low = 0, high = log->n_clocks;
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (log->clocks[middle].at_ns <= time_ns)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+bool sample_log_tell(const struct sample_log *log, enum clock_kind kind, uint64_t time_ns,
+		     uint64_t *told_ns)
+{
+	size_t i = log_find_clocks(log, time_ns), next = i + 1;
+
+	if (kind == CLOCK_DOM0) {
+		*told_ns = time_ns;
+		return true;
+	}
+	if (!log->n_clocks)
+		return false;
+	while (i > 0 && !log->clocks[i].known[kind])
+		i--;
+	while (next < log->n_clocks && !log->clocks[next].known[kind])
+		next++;
+	if (next == log->n_clocks)
+		return clocks_tell(&log->clocks[i], kind, time_ns, told_ns);
+	return clocks_tell_between(&log->clocks[i], &log->clocks[next], kind, time_ns, told_ns);
 }
 
 uint64_t sample_log_lost(const struct sample_log *log)

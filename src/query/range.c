@@ -131,6 +131,7 @@ struct xtop_error *range_build(const struct range *range, const struct snapshot 
 	range_fill(range, snapshot);
 	counters_subtract(snapshot, first);
 	snapshot->started_ns = first->time_ns;
+	snapshot->first_clocks = first->clocks;
 	*snapshotp = snapshot;
 	return NULL;
 }

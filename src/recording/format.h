@@ -15,6 +15,7 @@
  *   PAGE  struct recording_page, lines    a page of guest memory, as the next SMPL or POLL reads it
  *   TIME  u64 ns                          what the clock said for the next SMPL or POLL
  *   POLL  u64 ns                          the resolver called os_poll() at that time
+ *   CLCK  struct recording_clocks   the guest's clocks were read then
  *   SMPL  one record of the ring (xtop/sample.h), without stack bytes that nobody needs (trim.c)
  *   END   struct recording_chunk_end      last: without it the file was cut
  *
@@ -62,6 +63,7 @@
 #define RECORDING_MAX_END_BYTES 4096
 #define RECORDING_MAX_PAGE_BYTES (sizeof(struct recording_page) + GUEST_PAGE_SIZE)
 #define RECORDING_MAX_TIME_BYTES 64
+#define RECORDING_MAX_CLOCKS_BYTES 256
 /* Pages of guest memory at a time: 64 MiB. Page_mirror makes room for one more. */
 #define RECORDING_MAX_PAGES LIMIT(16384, 64)
 /* The largest SYMS: every symbol's start and end, and all names. */
@@ -117,9 +119,9 @@ struct recording_chunk_symbols {
 };
 
 /*
- * The lines of a page that are new follow, PAGE_LINE_BYTES each, in ascending order. The other
- * lines are unchanged, or zeros when the page was not there. A page without lines is not there any
- * more.
+ * The lines of a page that are new, and were read, follow, PAGE_LINE_BYTES each, in ascending
+ * order. The other lines are unchanged, or changed and not read; or zeros when the page was not
+ * there. A page without lines is not there any more.
  *
  * The guest runs while its memory is read, so a page that is read twice for one sample may have
  * changed in between. The change that the second reading found, and all changes behind it for that
@@ -154,6 +156,7 @@ _Static_assert(sizeof(struct recording_chunk_symbols) == 32, "SYMS");
 _Static_assert(sizeof(struct recording_symbol) == 16, "symbol");
 _Static_assert(sizeof(struct recording_chunk_end) == 48, "END");
 _Static_assert(sizeof(struct recording_page) == 24, "PAGE");
+_Static_assert(sizeof(struct recording_clocks) == 24, "CLCK");
 _Static_assert(sizeof(struct registers) == 26 * 8, "registers");
 _Static_assert(sizeof(struct sample) == 32, "sample");
 _Static_assert(RECORDING_OLD_SAMPLE_BYTES == 24, "sample of version 2");

@@ -24,6 +24,10 @@ struct page_mirror_slot {
 	char *page;    /* NULL: a free slot */
 	bool seen;     /* since the hand was here */
 	uint64_t turn; /* when it was seen last */
+	/* In the turn USED_TURN: */
+	uint64_t used_turn, used; /* lines */
+	/* In the turn READ_TURN: */
+	uint64_t read_turn, read; /* by which read the last copy was made */
 };
 
 struct page_mirror {
@@ -147,12 +151,13 @@ static frame_t page_mirror_choose(struct page_mirror *mirror, frame_t otherwise)
 	return otherwise;
 }
 
-/* Makes TO equal to FROM. Returns the lines that were different. */
-static uint64_t page_mirror_copy_lines(char *to, const char *from)
+/* Makes LOOK_AT, a set of lines, equal in TO and FROM. Returns those that were different. */
+static uint64_t page_mirror_copy_lines(char *to, const char *from, uint64_t look_at)
 {
 	uint64_t lines = 0;
 
-	for (unsigned i = 0; i < PAGE_LINES; i++) {
+	for (; look_at; look_at &= look_at - 1) {
+		unsigned i = __builtin_ctzll(look_at);
 		size_t at = (size_t)i * PAGE_LINE_BYTES;
 
 		if (memcmp(to + at, from + at, PAGE_LINE_BYTES) == 0)
@@ -161,6 +166,13 @@ static uint64_t page_mirror_copy_lines(char *to, const char *from)
 		lines |= 1ULL << i;
 	}
 	return lines;
+}
+
+static void page_mirror_mark_used(const struct page_mirror *mirror, struct page_mirror_slot *slot,
+				  uint64_t lines)
+{
+	slot->used = (slot->used_turn == mirror->turn ? slot->used : 0) | lines;
+	slot->used_turn = mirror->turn;
 }
 
 bool page_mirror_update(struct page_mirror *mirror, frame_t frame, const void *page,
@@ -176,10 +188,42 @@ bool page_mirror_update(struct page_mirror *mirror, frame_t frame, const void *p
 	}
 	slot->seen = true;
 	slot->turn = mirror->turn;
-	*linesp = page_mirror_copy_lines(slot->page, page);
+	*linesp = page_mirror_copy_lines(slot->page, page, ~0ULL);
 	if (is_new && !*linesp)
 		*linesp = 1;
+	page_mirror_mark_used(mirror, slot, ~0ULL);
 	return true;
+}
+
+bool page_mirror_copy(struct page_mirror *mirror, frame_t frame, const void *page, uint64_t read,
+		      uint64_t *linesp, frame_t *fullp)
+{
+	struct page_mirror_slot *slot = &mirror->slots[page_mirror_probe(mirror, frame.value)];
+
+	if (slot->page) {
+		slot->seen = true;
+		*linesp = 0;
+	} else {
+		if (!page_mirror_update(mirror, frame, page, linesp, fullp))
+			return false;
+		slot->used = 0; /* nobody has used it yet */
+	}
+	slot->read_turn = mirror->turn;
+	slot->read = read;
+	return true;
+}
+
+uint64_t page_mirror_use(struct page_mirror *mirror, frame_t frame, const void *page,
+			 uint64_t lines, uint64_t *linesp, bool *was_usedp)
+{
+	struct page_mirror_slot *slot = &mirror->slots[page_mirror_probe(mirror, frame.value)];
+
+	slot->seen = true;
+	slot->turn = mirror->turn;
+	*linesp = page_mirror_copy_lines(slot->page, page, lines);
+	*was_usedp = slot->used_turn == mirror->turn && (slot->used & *linesp);
+	page_mirror_mark_used(mirror, slot, lines);
+	return slot->read_turn == mirror->turn ? slot->read : 0;
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
 /*
  * Private to recording/: pages of a guest's memory, by frame, as they were last seen. The writer of
  * a recording has one mirror, the reader of the recording another. Both make the same steps, so it
- * is enough to record the lines of a page that differ from the mirror.
+ * is enough to record the lines of a page that differ from the mirror and are read.
  *
  *   a page is 64 lines of 64 bytes; bit i of a set of lines stands for line i
  *   a page that is new in the mirror was zeros before, and always comes with at least one line
@@ -43,7 +43,28 @@ bool page_mirror_remove(struct page_mirror *mirror, frame_t frame);
  */
 bool page_mirror_update(struct page_mirror *mirror, frame_t frame, const void *page,
 			uint64_t *linesp, frame_t *fullp);
-/* page_mirror_is_seen() is about the time since this call. */
+/* The lines that [OFFSET, OFFSET + SIZE_BYTES) of a page lies in; SIZE_BYTES is not 0. */
+static inline uint64_t page_lines_of(size_t offset, size_t size_bytes)
+{
+	unsigned first = offset / PAGE_LINE_BYTES;
+	unsigned n = (offset + size_bytes - 1) / PAGE_LINE_BYTES - first + 1;
+
+	return (n == PAGE_LINES ? ~0ULL : (1ULL << n) - 1) << first;
+}
+/*
+ * A copy of FRAME was made by the READ-th read of this turn. If FRAME is not there yet, this is
+ * page_mirror_update(); else nothing of the copy is looked at, and *LINESP is 0.
+ */
+bool page_mirror_copy(struct page_mirror *mirror, frame_t frame, const void *page, uint64_t read,
+		      uint64_t *linesp, frame_t *fullp);
+/*
+ * LINES of PAGE, the last copy of FRAME, were used. *LINESP: those of them that are new; 0: none.
+ * *WAS_USEDP: the old bytes of one of these were used in this turn. Returns the read that made the
+ * copy; 0: an earlier turn did. FRAME is there.
+ */
+uint64_t page_mirror_use(struct page_mirror *mirror, frame_t frame, const void *page,
+			 uint64_t lines, uint64_t *linesp, bool *was_usedp);
+/* page_mirror_is_seen() and what was used are about the time since this call. */
 void page_mirror_begin_turn(struct page_mirror *mirror);
 /* FRAME is there and was seen in this turn. */
 bool page_mirror_is_seen(const struct page_mirror *mirror, frame_t frame);

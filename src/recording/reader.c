@@ -169,6 +169,8 @@ static uint64_t reader_max_bytes(uint32_t type)
 	case RECORDING_TIME:
 	case RECORDING_POLL:
 		return RECORDING_MAX_TIME_BYTES;
+	case RECORDING_CLOCKS:
+		return RECORDING_MAX_CLOCKS_BYTES;
 	default:
 		return 0;
 	}
@@ -579,6 +581,8 @@ static bool reader_check_note(const struct recording_reader *reader,
 
 	if (reader->version <= RECORDING_VERSION_NO_MEMORY)
 		return false;
+	if (chunk->type == RECORDING_CLOCKS)
+		return chunk->size_bytes >= sizeof(struct recording_clocks);
 	if (chunk->type != RECORDING_PAGE)
 		return chunk->size_bytes >= sizeof(uint64_t);
 	return chunk->size_bytes >= sizeof(*page) &&

@@ -29,6 +29,7 @@ struct recorded_change {
 };
 
 struct recorded_memory {
+	struct memory *memory; /* that it is behind */
 	struct page_mirror *mirror;
 	uint64_t now_ns;                       /* what the clock says */
 	uint64_t times_ns[RECORDED_MAX_TIMES]; /* of this turn */
@@ -38,11 +39,28 @@ struct recorded_memory {
 	size_t n_waiting;
 };
 
+/*
+ * Only lines that were read are in the file. They come when they are first read, which may be long
+ * after their page was copied.
+ */
+static void recorded_correct_copy(const struct recorded_memory *recorded,
+				  const struct recording_page *page)
+{
+	const char *bytes = page_mirror_find(recorded->mirror, FRAME(page->frame));
+
+	for (uint64_t lines = page->lines; lines; lines &= lines - 1)
+		memory_correct_copy(recorded->memory, FRAME(page->frame), bytes,
+				    __builtin_ctzll(lines) * PAGE_LINE_BYTES, PAGE_LINE_BYTES);
+}
+
 static bool recorded_apply(struct recorded_memory *recorded, const struct recording_page *page)
 {
 	if (!page->lines)
 		return page_mirror_remove(recorded->mirror, FRAME(page->frame));
-	return page_mirror_apply(recorded->mirror, FRAME(page->frame), page->lines, page + 1);
+	if (!page_mirror_apply(recorded->mirror, FRAME(page->frame), page->lines, page + 1))
+		return false;
+	recorded_correct_copy(recorded, page);
+	return true;
 }
 
 /* Applies the change that has waited longest. */
@@ -113,9 +131,11 @@ struct xtop_error *recorded_memory_open(struct memory **memoryp, struct recorded
 		return error;
 	}
 	error = memory_create(&recorded_ops, recorded, memoryp);
-	if (!error)
-		*recordedp = recorded;
-	return error;
+	if (error)
+		return error;
+	recorded->memory = *memoryp;
+	*recordedp = recorded;
+	return NULL;
 }
 
 /* --- notes ------------------------------------------------------------------------------------ */

@@ -5,8 +5,8 @@
  * is read in between. Main closes it when the threads are joined. A slow disk fills the ring, which
  * the sampler counts; it never slows the guest down.
  *
- * Most pages that are read again have changed in a few places only. The writer keeps a mirror of
- * the pages that a reader of the file has by now, and writes only what is new in them.
+ * The writer keeps a mirror of the pages that a reader of the file has by now, and writes only what
+ * is new in them and somebody reads.
  *
  * A chunk's head goes out first, then its payload piece by piece, so an image's table needs no
  * second copy in memory. A run that dies leaves a file that is good up to its last whole chunk.
@@ -267,12 +267,13 @@ void recording_writer_begin(struct recording_writer *writer, const struct record
 
 /* --- guest memory ----------------------------------------------------------------------------- */
 
+/* READ: the read that brought it. */
 static void writer_write_page(struct recording_writer *writer, frame_t frame, uint64_t lines,
-			      const char *bytes)
+			      const char *bytes, uint64_t read)
 {
 	const struct recording_page page = { .frame = frame.value,
 					     .lines = lines,
-					     .read = writer->is_late ? writer->n_reads : 0 };
+					     .read = writer->is_late ? read : 0 };
 
 	writer_write_chunk(writer, RECORDING_PAGE, sizeof(page) + page_lines_bytes(lines));
 	writer_write(writer, &page, sizeof(page));
@@ -286,7 +287,7 @@ static void writer_remove_page(struct recording_writer *writer, frame_t frame)
 {
 	writer->is_late |= page_mirror_is_seen(writer->mirror, frame);
 	if (page_mirror_remove(writer->mirror, frame))
-		writer_write_page(writer, frame, 0, NULL);
+		writer_write_page(writer, frame, 0, NULL, writer->n_reads);
 }
 
 static void writer_update_page(struct recording_writer *writer, frame_t frame, const char *page)
@@ -305,7 +306,58 @@ static void writer_update_page(struct recording_writer *writer, frame_t frame, c
 	if (!lines)
 		return;
 	writer->is_late |= seen;
-	writer_write_page(writer, frame, lines, page);
+	writer_write_page(writer, frame, lines, page, writer->n_reads);
+}
+
+/*
+ * Of a page that is kept as a copy only those lines are written that somebody reads: mostly a
+ * task's or a page table's entry, while all of the page changes. A page that a reader does not have
+ * yet is written whole.
+ */
+static void writer_on_copy(void *context, frame_t frame, const void *page, bool ok)
+{
+	struct recording_writer *writer = context;
+	frame_t full;
+	uint64_t lines;
+
+	writer->n_reads++;
+	if (writer->failed_errno)
+		return;
+	if (!ok) {
+		writer_remove_page(writer, frame);
+		return;
+	}
+	while (!page_mirror_copy(writer->mirror, frame, page, writer->n_reads, &lines, &full)) {
+		if (full.value == frame.value) {
+			writer->failed_errno = ENOMEM;
+			return;
+		}
+		writer_remove_page(writer, full);
+	}
+	if (lines)
+		writer_write_page(writer, frame, lines, page, writer->n_reads);
+}
+
+static void writer_on_use(void *context, frame_t frame, const void *page, size_t offset,
+			  size_t size_bytes)
+{
+	struct recording_writer *writer = context;
+	uint64_t lines, read;
+	bool was_used;
+
+	if (writer->failed_errno)
+		return;
+	/* It was removed to make room, and its copy is still used. */
+	if (!page_mirror_find(writer->mirror, frame)) {
+		writer_update_page(writer, frame, page);
+		return;
+	}
+	read = page_mirror_use(writer->mirror, frame, page, page_lines_of(offset, size_bytes),
+			       &lines, &was_used);
+	if (!lines)
+		return;
+	writer->is_late |= was_used;
+	writer_write_page(writer, frame, lines, page, read);
 }
 
 static void writer_on_read(void *context, const frame_t *frames, size_t n, const void *pages,
@@ -331,6 +383,8 @@ static void writer_on_time(void *context, uint64_t now_ns)
 void recording_writer_watch(struct recording_writer *writer, struct memory *memory)
 {
 	const struct memory_watcher watcher = { .read = writer_on_read,
+						.copy = writer_on_copy,
+						.use = writer_on_use,
 						.time = writer_on_time,
 						.context = writer };
 	struct xtop_error *error = NULL;
@@ -360,6 +414,13 @@ void recording_writer_write_poll(struct recording_writer *writer, uint64_t now_n
 {
 	writer_write_time(writer, RECORDING_POLL, now_ns);
 	writer_end_turn(writer);
+}
+
+void recording_writer_write_clocks(struct recording_writer *writer,
+				   const struct recording_clocks *clocks)
+{
+	writer_write_chunk(writer, RECORDING_CLOCKS, sizeof(*clocks));
+	writer_write(writer, clocks, sizeof(*clocks));
 }
 
 void recording_writer_write(struct recording_writer *writer, const void *record, size_t size_bytes)

@@ -60,6 +60,7 @@ struct control {
 	_Atomic uint64_t stopped[STOPPED_BUCKETS];
 	_Atomic uint64_t span_ns[GUEST_MAX_VCPUS], ran_ns[GUEST_MAX_VCPUS],
 		waited_ns[GUEST_MAX_VCPUS];
+	_Atomic uint64_t xen_ahead_ns; /* 0: not known; never exactly 0 */
 	char message[CONTROL_MESSAGE_BYTES];
 	/* written by the resolver */
 	_Alignas(64) _Atomic uint64_t stacks_sequence;
@@ -291,6 +292,21 @@ void control_get_counts(const struct control *control, struct sampler_counts *co
 enum guest_end control_get_ending(const struct sampler_counts *counts)
 {
 	return counts->ending < N_GUEST_ENDS ? (enum guest_end)counts->ending : GUEST_END_UNKNOWN;
+}
+
+/* One nanosecond more or less does not matter. */
+void control_set_xen_clock(struct control *control, uint64_t ahead_ns)
+{
+	PUT(xen_ahead_ns, ahead_ns ? ahead_ns : 1);
+}
+
+bool control_get_xen_clock(const struct control *control, uint64_t *ahead_ns)
+{
+	uint64_t known_ns = GET(xen_ahead_ns);
+
+	if (known_ns)
+		*ahead_ns = known_ns;
+	return known_ns;
 }
 
 void control_set_message(struct control *control, const char *message)

@@ -33,6 +33,7 @@
 #include "sample/lock_wait.h"
 #include "sample/plan.h"
 #include "sample/run_time.h"
+#include "sample/xen_clock.h"
 #include "xtop/budget.h"
 #include "xtop/clock.h"
 #include "xtop/fault.h"
@@ -67,6 +68,7 @@ struct sampler {
 	struct guest_look look;
 	uint64_t looked_ns;
 	struct run_time run_time;
+	struct xen_clock xen_clock;
 	struct per_cpus per_cpus;
 	unsigned n_wanted; /* vCPUs that run, or wait for a physical CPU or a spinlock */
 	uint16_t wanted[GUEST_MAX_VCPUS];
@@ -549,12 +551,21 @@ static enum sampler_state sampler_look(struct sampler *sampler, enum sampler_sta
 	return state;
 }
 
+static void sampler_compare_clocks(struct sampler *sampler)
+{
+	uint64_t ahead_ns;
+
+	if (xen_clock_measure(&sampler->xen_clock, sampler->guest, &ahead_ns))
+		control_set_xen_clock(sampler->control, ahead_ns);
+}
+
 /* After the tick. If there was no sample, who reads the counters can wait a little. */
 static void sampler_clean_up(struct sampler *sampler, enum sampler_state before,
 			     enum sampler_state state, const char *room)
 {
 	uint64_t now_ns = clock_now_ns();
 
+	sampler_compare_clocks(sampler);
 	if (!room && state == before && now_ns - sampler->published_ns < SAMPLER_LOOK_NS)
 		return;
 	frame_cache_sweep(sampler->copier.cache, now_ns);
@@ -664,6 +675,7 @@ static void sampler_sample(struct guest *guest, struct control *control, struct 
 	plan_init(&sampler.plan, guest->info.n_vcpus, clock_now_ns());
 	sampler_adopt_counts(&sampler);
 	deadline_init(&sampler.deadline, deadline_draw_seed());
+	sampler_compare_clocks(&sampler);
 	sampler_publish_counts(&sampler, SAMPLER_RUNNING, clock_now_ns());
 	end = sampler_loop(&sampler);
 	frame_cache_drop(sampler.copier.cache); /* a mapping keeps a dead domain as a zombie */

@@ -36,6 +36,8 @@ struct ui_model {
 	bool range;  /* the picture is a range of time: what came between two moments */
 	bool totals; /* shares of all samples since start instead of live ones */
 	bool addresses, raw_names;
+	enum clock_kind clock;  /* on which the time of the picture is told */
+	bool tells_time;        /* whether it is */
 	bool by_cgroup;   /* processes stand below their control group */
 	bool slow_line;   /* few bytes a second: no column that is new at every refresh */
 	double threshold; /* percent; for trees */

@@ -181,6 +181,7 @@ static struct xtop_error *question_write_to(const struct ui *ui, const char *pat
 {
 	char part[256];
 	const struct export_settings settings = { .addresses = ui->model.addresses,
+						  .clock = ui->model.clock,
 						  .by_cgroup = ui->model.by_cgroup,
 						  .part = question_describe_part(ui, part,
 										 sizeof(part)),

@@ -39,6 +39,8 @@ static void ui_init_model(struct ui *ui, const struct ui_settings *settings)
 		.rc = &ui->rc,
 		.totals = settings->half_life_s <= 0,
 		.addresses = settings->addresses,
+		.clock = settings->clock,
+		.tells_time = settings->tells_time,
 		.by_cgroup = settings->by_cgroup,
 		.threshold = THRESHOLD,
 		.budget = settings->budget,

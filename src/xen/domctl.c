@@ -8,6 +8,7 @@
  *   stop     multicall [ pausedomain, getvcpucontext of those wanted ]
  *   release  multicall [ unpausedomain ]
  *   ask      multicall [ gethvmcontext_partial of one vCPU ]           the guest runs, seldom
+ *   clock    multicall [ HVMOP_get_time ]                              the guest runs, each 0.1 s
  *
  * The calls are prepared in memory that guard and keeper share: stop_area.c.
  *
@@ -279,6 +280,19 @@ static void domctl_unmap(void *context, void *page)
 	xenforeignmemory_unmap(guest->memory, page, 1);
 }
 
+/* Any domain may ask, so the multicall's result only says whether this Xen knows the question. */
+static bool domctl_read_clock(void *context, uint64_t *xen_ns)
+{
+	struct domctl_guest *guest = context;
+	struct clock_call *clock = guest->area->clock;
+
+	if (xencall2(guest->call, __HYPERVISOR_multicall, (unsigned long)&clock->entry, 1) ||
+	    clock->entry.result)
+		return false;
+	*xen_ns = clock->time.now;
+	return true;
+}
+
 static void domctl_close(void *context)
 {
 	struct domctl_guest *guest = context;
@@ -295,6 +309,7 @@ static const struct guest_ops domctl_ops = {
 	.look_life = domctl_look_life,
 	.stop = domctl_stop,
 	.read_registers = domctl_read_registers,
+	.read_clock = domctl_read_clock,
 	.release = domctl_release,
 	.close = domctl_close,
 };

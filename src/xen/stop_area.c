@@ -120,6 +120,10 @@ static void area_fill(struct stop_area *area, domid_t domid)
 					 &area->contexts[i]);
 	}
 	batch_set(&area->ask, 0, VCPU_ASK_COMMAND, domid);
+	area->clock->entry = (multicall_entry_t){
+		.op = __HYPERVISOR_hvm_op,
+		.args = { HVMOP_get_time, (unsigned long)&area->clock->time },
+	};
 	stop_area_arm(area);
 }
 
@@ -129,7 +133,7 @@ struct xtop_error *stop_area_create(const struct guest_info *info, struct stop_a
 	size_t size_bytes = 2 * area_batch_bytes(1 + n) +
 			    (1 + N_STOP_USERS) * area_batch_bytes(1) +
 			    n * sizeof(vcpu_guest_context_t) + 3 * sizeof(uint64_t) +
-			    sizeof(struct vcpu_answer);
+			    sizeof(struct vcpu_answer) + sizeof(struct clock_call);
 	struct stop_area *area = calloc(1, sizeof(*area));
 	char *next;
 
@@ -155,6 +159,7 @@ struct xtop_error *stop_area_create(const struct guest_info *info, struct stop_a
 	area->reported_ns = area->stops + 2;
 	*area->asked_ns = *area->reported_ns = 0;
 	area->answer = (void *)(area->stops + 3);
+	area->clock = (void *)(area->answer + 1);
 	area_fill(area, (domid_t)info->domid);
 	*areap = area;
 	return NULL;

@@ -8,6 +8,8 @@
 
 #include <xenctrl.h> /* first: it sets __XEN_TOOLS__ for the public headers */
 
+#include <xen/hvm/hvm_op.h>
+
 #include "xen/guest_x86.h"
 #include "xtop/domctl.h"
 
@@ -19,12 +21,19 @@ struct domctl_batch {
 	struct xen_domctl *domctls;
 };
 
+/* A multicall that asks for Xen's system time. */
+struct clock_call {
+	multicall_entry_t entry;
+	struct xen_hvm_get_time time;
+};
+
 struct stop_area {
 	size_t size_bytes;
 	unsigned n_vcpus;
 	struct domctl_batch look, stop, ask;
 	struct domctl_batch releases[N_STOP_USERS];
 	struct vcpu_answer *answer;
+	struct clock_call *clock;
 	vcpu_guest_context_t *contexts; /* by vCPU */
 	volatile uint64_t *stops;       /* number of stops begun: tells one stop from the next */
 	/*

@@ -202,6 +202,7 @@ static void use(void *system, const struct world *world, struct fuzz *fuzz)
 {
 	struct os_description description = { 0 };
 	struct os_counts counts = { 0 };
+	struct os_clock clock;
 	struct os_task task;
 
 	for (unsigned i = 1; i < 4; i++) {
@@ -214,6 +215,7 @@ static void use(void *system, const struct world *world, struct fuzz *fuzz)
 		fuzz_must(!task.process || strnlen(task.process, 64) < 64, "a name ends");
 	}
 	linux_os.is_there(system);
+	linux_os.read_clock(system, fuzz_u64(fuzz), &clock);
 	linux_os.describe(system, &description);
 	linux_os.get_counts(system, &counts);
 	fuzz_must(strncmp(description.system, "Linux ", 6) == 0, "it is Linux");

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The kernel of a Linux guest: tasks, modules with symbols and unwind tables, generated code, and
- * the stack layout for the sampler. The structures come from the input, or are valid ones that the
+ * the stack layout for the sampler, and clocks. The structures come from the input, or are valid ones that the
  * input changes. They change once more between two polls.
  */
 #include "config.h"
 
 #include "guest.h"
 #include "linux/kernel/generated_code.h"
+#include "linux/kernel/guest_clock.h"
 #include "linux/kernel/hypercalls.h"
 #include "linux/kernel/modules.h"
 #include "linux/kernel/orc_tables.h"
 #include "linux/kernel/stack_layout.h"
 #include "linux/process/tasks.h"
 #include "unwind/orc_table.h"
+#include "xtop/os_ops.h"
 
 /* Where things are in a valid guest's memory. */
 #define SYMBOLS      0x0000 /* one every SYMBOL_BYTES */
@@ -27,6 +29,8 @@
 #define FTRACE       0x6800
 #define TASK         0x7000
 #define CGROUPS      0x7800
+#define CLOCKSOURCE  0x7c00
+#define PER_CPU_AREA 0x7d00 /* and a struct vcpu_info behind it */
 #define CODE         0x8000
 #define N_ORC        32
 
@@ -93,12 +97,38 @@ static void put_module(struct fuzz_guest *guest)
 	snprintf((char *)guest->pool + STRTAB + 1, 16, "some_names");
 }
 
+static void put_clock(struct fuzz_guest *guest)
+{
+	const uint64_t base = FUZZ_GUEST_BASE;
+	struct layout *layout = &guest->linux_guest.layout;
+	uint64_t keeper = SYMBOLS + LINUX_TIMEKEEPER * SYMBOL_BYTES + 8;
+	uint64_t vcpu = PER_CPU_AREA + 0x40;
+
+	layout->values[TK_DATA_TIMEKEEPER] = 8;
+	layout->values[TIMEKEEPER_MONO] = 0;
+	layout->values[TIMEKEEPER_OFFS_REAL] = 0x60;
+	for (int i = TKR_CLOCK; i <= TKR_BASE; i++)
+		layout->values[i] = 8 * (i - TKR_CLOCK);
+	layout->values[CLOCKSOURCE_NAME] = 0;
+	put(guest, keeper, TKR_CLOCK, base + CLOCKSOURCE);
+	put(guest, keeper, TKR_MASK, UINT64_MAX);
+	put(guest, keeper, TKR_SHIFT, 24);
+	put(guest, keeper, TKR_MULT, 1 << 24);
+	guest->pool[CLOCKSOURCE / 8] = base + CLOCKSOURCE + 0x40;
+	guest->pool[CLOCKSOURCE / 8 + 8] = 0x637374; /* "tsc" */
+	guest->pool[(SYMBOLS + LINUX_PER_CPU_OFFSET * SYMBOL_BYTES) / 8] =
+		base + PER_CPU_AREA - guest->linux_guest.symbols[LINUX_XEN_VCPU];
+	guest->pool[PER_CPU_AREA / 8] = base + vcpu;
+	guest->pool[(vcpu + 32) / 8 + 3] = 1U << 31;
+}
+
 static void put_kernel(struct fuzz_guest *guest)
 {
 	const uint64_t base = FUZZ_GUEST_BASE;
 
 	put_module(guest);
 	put_orc(guest);
+	put_clock(guest);
 	put_list(guest, LINUX_BPF_KALLSYMS, BPF, BPF_KSYM_LIST);
 	put(guest, BPF, BPF_KSYM_START, base + CODE);
 	put(guest, BPF, BPF_KSYM_END, base + CODE + 0x100);
@@ -189,6 +219,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	struct fuzz_guest *guest = fuzz_guest();
 	struct registers regs = { .rip = FUZZ_GUEST_BASE };
 	struct generated_code *code;
+	struct os_clock clock;
 	struct tasks *tasks = NULL;
 	struct modules *modules;
 	struct space *space;
@@ -213,6 +244,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 		if (tasks)
 			find_tasks(guest, tasks, &fuzz);
 		stack_layout_build(&guest->linux_guest, &regs);
+		guest_clock_read(&guest->linux_guest, fuzz_u64(&fuzz), &clock);
 	}
 	fuzz_must(modules_counts(modules).n <= MODULES_MAX, "modules are limited");
 	modules_destroy(modules);

@@ -17,7 +17,7 @@ include $(srcdir)/tests/guests/upcall/upcall.mk
 include $(srcdir)/tests/guests/forks/forks.mk
 include $(srcdir)/tests/guests/workload/workload.mk
 
-noinst_PROGRAMS += tests/lab/flood tests/lab/follow tests/lab/inside tests/lab/kills \
+noinst_PROGRAMS += tests/lab/clock_error tests/lab/flood tests/lab/follow tests/lab/inside tests/lab/kills \
 	tests/lab/walls
 
 # For LD_PRELOAD. Built without $(CFLAGS), because any build may load it.

@@ -514,6 +514,52 @@ static void test_notes(void)
 	stage_close(&stage);
 }
 
+/* Of a recording: what dom0's clocks showed. Nobody knows the guest's, without a system in it. */
+static void test_clocks(void)
+{
+	const struct {
+		struct recording_note note;
+		struct recording_clocks clocks;
+	} first = { { .type = RECORDING_CLOCKS }, { 1000, 5000, 77 } },
+	  second = { { .type = RECORDING_CLOCKS }, { 2000, 6500, 78 } };
+	struct resolver_settings with = { 0 };
+	struct memory *memory;
+	struct snapshot *snapshot;
+	struct stage stage;
+	uint64_t told;
+
+	stage_open(&stage);
+	resolver_add(stage.resolver, &first, sizeof(first));
+	check_u64(bad_records(&stage), 1, "without a recording's memory they are a bad record");
+	stage_close(&stage);
+
+	stage.symbols = guest_symbols();
+	guest_must(recorded_memory_open(&memory, &with.recorded));
+	stage_open_settings(&stage, with);
+	resolver_add(stage.resolver, &first, sizeof(first));
+	resolver_add(stage.resolver, &second, sizeof(second));
+	snapshot = stage_snapshot(&stage);
+	check(clocks_tell(&snapshot->clocks, CLOCK_UTC, 2000, &told) && told == 6500,
+	      "the newest reading");
+	check(clocks_tell(&snapshot->first_clocks, CLOCK_UTC, 1000, &told) && told == 5000,
+	      "and the first");
+	check(!clocks_tell(&snapshot->clocks, CLOCK_GUEST, 2000, &told), "no guest's clock");
+	snapshot_destroy(snapshot);
+	resolver_add(stage.resolver, &first, sizeof(first) - 8);
+	check_u64(bad_records(&stage), 1, "a note that is too short");
+	stage_close(&stage);
+	memory_destroy(memory);
+
+	stage_open_with(&stage, true, true);
+	stage_add_chain(&stage, "start_kernel;serve;hash");
+	snapshot = stage_snapshot(&stage);
+	check(clocks_tell(&snapshot->clocks, CLOCK_UTC, clock_now_ns(), &told) &&
+		      told / 1000000000 - clock_ns(CLOCK_REALTIME) / 1000000000 + 1 <= 2,
+	      "a live one reads dom0's clocks itself");
+	snapshot_destroy(snapshot);
+	stage_close(&stage);
+}
+
 /* The lag is how long a sample has waited when its turn comes. */
 static void test_lag(void)
 {
@@ -1148,6 +1194,7 @@ int main(void)
 	test_times();
 	test_bad_records();
 	test_notes();
+	test_clocks();
 	test_learning();
 	test_finish_drains();
 	test_recording_fails();

@@ -86,8 +86,39 @@ static void test_bound(void)
 	sample_log_destroy(log);
 }
 
+/* Between two readings a clock is told by both; a reading that lacks it is passed over. */
+static void test_clocks(void)
+{
+	struct clocks first = { .at_ns = 100 }, blind = { .at_ns = 200 }, last = { .at_ns = 300 };
+	struct sample_log *log;
+	uint64_t told = 5;
+
+	clocks_set(&first, CLOCK_GUEST, 1100);
+	clocks_set(&last, CLOCK_GUEST, 1340);
+	must(sample_log_create(&log));
+	check(!sample_log_tell(log, CLOCK_GUEST, 1, &told) && told == 5, "no reading at all");
+	check(sample_log_tell(log, CLOCK_DOM0, 1, &told) && told == 1, "but dom0's clock");
+	sample_log_add_clocks(log, &blind);
+	check(!sample_log_tell(log, CLOCK_GUEST, 1, &told), "a reading without the guest's clock");
+	sample_log_destroy(log);
+	must(sample_log_create(&log));
+	sample_log_add_clocks(log, &first);
+	sample_log_add_clocks(log, &blind);
+	sample_log_add_clocks(log, &last);
+	check(sample_log_tell(log, CLOCK_GUEST, 50, &told) && told == 1050, "before all: %d",
+	      (int)told);
+	check(sample_log_tell(log, CLOCK_GUEST, 150, &told) && told == 1160, "in between: %d",
+	      (int)told);
+	check(sample_log_tell(log, CLOCK_GUEST, 250, &told) && told == 1280,
+	      "behind the one without it: %d", (int)told);
+	check(sample_log_tell(log, CLOCK_GUEST, 400, &told) && told == 1440, "behind all: %d",
+	      (int)told);
+	sample_log_destroy(log);
+}
+
 int main(void)
 {
+	test_clocks();
 	test_chains();
 	test_bound();
 	return tap_done();

@@ -325,6 +325,137 @@ static void test_size(void)
 	recording_reader_close(reader);
 }
 
+/* Bytes of PAGE notes of the recording, all together. */
+static size_t page_bytes(void)
+{
+	struct recording_reader *reader;
+	size_t size_bytes, all = 0;
+	const struct recording_note *note;
+
+	guest_must(recording_reader_open(path, NULL, &reader));
+	while ((note = recording_reader_next(reader, &size_bytes)))
+		all += recording_is_note(note) && note->type == RECORDING_PAGE ? size_bytes : 0;
+	recording_reader_close(reader);
+	return all;
+}
+
+/* Of a page that changes everywhere, only the line that is read is in the recording. */
+static void test_unread_changes(void)
+{
+	struct recording_writer *writer = record_begin();
+	struct memory *memory = made_memory(made);
+	char page[GUEST_PAGE_SIZE];
+
+	recording_writer_watch(writer, memory);
+	for (int i = 1; i <= 100; i++) {
+		memset(page, i, sizeof(page));
+		made_put(made, root, DATA, page, sizeof(page));
+		check(word_at(memory, DATA + 0x800) == 0x0101010101010101ULL * (unsigned)i, "%d",
+		      i);
+		record_sample(writer, (uint64_t)i);
+	}
+	record_end(writer);
+	/* tables of four levels, the page when it is new, and a line for each change */
+	check_u64(page_bytes(), 5 * (8 + 24) + 4 * 64 + 4096 + 99 * (8 + 24 + 64), "bytes");
+}
+
+/* A line that is read for the first time long after its page was copied, and others meanwhile. */
+static void test_late_use(void)
+{
+	struct recording_writer *writer = record_begin();
+	struct memory *memory = made_memory(made);
+	uint64_t value = 0;
+	struct play play;
+
+	made_put_u64(made, root, DATA, 1);
+	recording_writer_watch(writer, memory);
+	word_at(memory, DATA);
+	record_sample(writer, 1);
+	made_put_u64(made, root, DATA + 0x800, 2);
+	word_at(memory, DATA); /* a new copy, of which another line will be read */
+	record_sample(writer, 2);
+	made_put_u64(made, root, DATA + 0x800, 3);
+	check(memory_read_u64(memory, root, DATA + 0x800, &value) && value == 2,
+	      "as it was when the page was copied");
+	record_sample(writer, 3);
+	check_u64(word_at(memory, DATA + 0x800), 3, "as it is now");
+	record_sample(writer, 4);
+	record_end(writer);
+
+	play_begin(&play);
+	play_next(&play);
+	word_at(play.memory, DATA);
+	play_next(&play);
+	word_at(play.memory, DATA);
+	play_next(&play);
+	check(memory_read_u64(play.memory, root, DATA + 0x800, &value) && value == 2,
+	      "the same in the replay: %d", (int)value);
+	play_next(&play);
+	check_u64(word_at(play.memory, DATA + 0x800), 3, "and later");
+	play_end(&play);
+}
+
+#define RANDOM_STEPS 20000
+#define RANDOM_PAGES 3
+
+/*
+ * The same steps in a run and in its replay, drawn by SEED: read a word, read pages at once, forget
+ * copies, go on to the next sample; in the run the guest changes words in between. Each step's result
+ * goes to RESULTS.
+ */
+static void take_steps(unsigned seed, struct recording_writer *writer, struct play *play,
+		       uint64_t *results)
+{
+	struct memory *memory = writer ? made_memory(made) : play->memory;
+	char pages[2 * GUEST_PAGE_SIZE];
+
+	for (unsigned i = 0; i < RANDOM_STEPS; i++) {
+		unsigned what = (unsigned)rand_r(&seed) % 20, page = (unsigned)rand_r(&seed);
+		/* few words, so that most are read again */
+		uint64_t at = DATA + page % RANDOM_PAGES * GUEST_PAGE_SIZE +
+			      (unsigned)rand_r(&seed) % 12 * 32;
+
+		if (what < 8 && writer)
+			made_put_u64(made, root, at, i);
+		else if (what >= 8 && what < 16)
+			memory_read_u64(memory, root, at, &results[i]);
+		else if (what == 16)
+			memory_refresh(memory);
+		else if (what == 17 && memory_read_pages(memory, root, DATA, pages, 2) == 2)
+			memcpy(&results[i], pages + (at & 0xfff), sizeof(uint64_t));
+		else if (what >= 18 && writer)
+			record_sample(writer, i + 1);
+		else if (what >= 18)
+			play_next(play);
+	}
+}
+
+static void test_random(unsigned seed)
+{
+	struct recording_writer *writer = record_begin();
+	uint64_t *run = calloc(RANDOM_STEPS, sizeof(*run));
+	uint64_t *again = calloc(RANDOM_STEPS, sizeof(*again));
+	unsigned wrong = 0, read = 0;
+	struct play play;
+
+	made_map(made, root, DATA, RANDOM_PAGES * GUEST_PAGE_SIZE, MADE_WRITE);
+	recording_writer_watch(writer, made_memory(made));
+	take_steps(seed, writer, NULL, run);
+	record_end(writer);
+	play_begin(&play);
+	play_next(&play);
+	take_steps(seed, NULL, &play, again);
+	for (unsigned i = 0; i < RANDOM_STEPS; i++) {
+		wrong += run[i] != again[i];
+		read += run[i] != 0;
+	}
+	check(!wrong && read > RANDOM_STEPS / 10, "seed %u: %u of %u results differ", seed, wrong,
+	      read);
+	play_end(&play);
+	free(run);
+	free(again);
+}
+
 /* --- hostile ---------------------------------------------------------------------------------- */
 
 #define CHANGES_THAT_WAIT 1024 /* 4 MiB */
@@ -406,6 +537,10 @@ int main(void)
 	test_read_before();
 	test_time();
 	test_size();
+	test_unread_changes();
+	test_late_use();
+	for (unsigned seed = 1; seed <= 5; seed++)
+		test_random(seed);
 	test_hostile();
 	unlink(path);
 	rmdir(folder);

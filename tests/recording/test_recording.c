@@ -590,6 +590,28 @@ static void test_short_notes(void)
 	check(strstr(outcome.message, "1 pages of guest memory refused") &&
 		      outcome.n_notes == N_NOTES,
 	      "half a page's head: %s", outcome.message);
+	chunk[0] = (struct recording_chunk){ .type = RECORDING_CLOCKS, .size_bytes = 16 };
+	outcome = read_inserted(find_chunk(RECORDING_SAMPLE), chunk, sizeof(chunk));
+	check(strstr(outcome.message, "1 pages of guest memory refused") &&
+		      outcome.n_notes == N_NOTES,
+	      "two of three clocks: %s", outcome.message);
+}
+
+/* What the clocks showed comes back; more that a later xtop may add is no obstacle. */
+static void test_clocks(void)
+{
+	struct {
+		struct recording_chunk chunk;
+		struct recording_clocks clocks;
+		uint64_t more;
+	} note = { .chunk = { .type = RECORDING_CLOCKS,
+			      .size_bytes = sizeof(note.clocks) + sizeof(note.more) },
+		   .clocks = { 1, 2, 3 } };
+	struct outcome outcome =
+		read_inserted(find_chunk(RECORDING_SAMPLE), &note, sizeof(note));
+
+	check(!outcome.message[0] && outcome.n_notes == N_NOTES + 1, "clocks are a note: %s",
+	      outcome.message);
 }
 
 static void test_symbol_fields(void)
@@ -810,6 +832,7 @@ int main(void)
 	test_late_tables();
 	test_fields();
 	test_short_notes();
+	test_clocks();
 	test_symbol_fields();
 	test_version_1();
 	test_version_2();

@@ -617,6 +617,48 @@ static void test_refused_stop_costs(void)
 	end();
 }
 
+/* Xen's clock is five seconds ahead; its first answer takes so long that it is of no use. */
+static unsigned n_clock_reads;
+
+static bool read_clock(void *context, uint64_t *xen_ns)
+{
+	(void)context;
+	if (!n_clock_reads++)
+		usleep(5000);
+	*xen_ns = clock_now_ns() + 5000000000;
+	return true;
+}
+
+static bool refuse_clock(void *context, uint64_t *xen_ns)
+{
+	(void)context, (void)xen_ns;
+	n_clock_reads++;
+	return false;
+}
+
+static void test_xen_clock(void)
+{
+	struct guest_ops ops;
+	uint64_t ahead_ns = 0;
+
+	begin(1);
+	run(3);
+	check(!control_get_xen_clock(control, &ahead_ns), "no clock of Xen's");
+	ops = *memory->guest.ops;
+	ops.read_clock = refuse_clock;
+	memory->guest.ops = &ops;
+	run(3);
+	check(n_clock_reads && !control_get_xen_clock(control, &ahead_ns), "no answer");
+	n_clock_reads = 0;
+	ops.read_clock = read_clock;
+	run(3);
+	check(control_get_xen_clock(control, &ahead_ns) && ahead_ns > 4999000000 &&
+		      ahead_ns < 5001000000,
+	      "Xen's clock is %" PRIu64 " ns ahead", ahead_ns);
+	check(n_clock_reads >= 2, "asked %u times", n_clock_reads);
+	end();
+}
+
 /* Xen has paused vCPUs to answer questions. */
 static void pause_at_third(unsigned tick)
 {
@@ -1187,6 +1229,7 @@ int main(void)
 	test_stop_refused();
 	test_refused_stop_costs();
 	test_pause_counts();
+	test_xen_clock();
 	test_retake_refused();
 	test_retake_again();
 	test_ring_full();

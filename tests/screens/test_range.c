@@ -37,6 +37,12 @@ static void scene_second(struct scene *scene, unsigned second)
 		snapshot->vcpus[i].states[VCPU_BLOCKED] = blocked[i];
 	}
 	snapshot->sampler.stopped_ns = second * 2400000ULL;
+	if (second > 30) { /* 1795000000 is 2026-11-18 11:06:40 UTC */
+		snapshot->clocks.at_ns = snapshot->time_ns;
+		clocks_set(&snapshot->clocks, CLOCK_GUEST_UTC,
+			   1795000000500000000ULL + second * SECOND);
+		snapshot->first_clocks = snapshot->clocks;
+	}
 	scene->ui->now_ns += SECOND;
 	ui_show(scene->ui, snapshot);
 }
@@ -200,6 +206,27 @@ static void test_sizes(void)
 	scene_close(&scene);
 }
 
+/* --clock: the header tells when the picture was taken, and when the range began and ended. */
+static void test_clock(void)
+{
+	struct scene scene;
+
+	scene_open_day(&scene);
+	screen_contains(&scene, 100, 24, " UTC", false);
+	scene.ui->model.tells_time = true;
+	scene.ui->model.clock = CLOCK_GUEST_UTC;
+	screen_contains(&scene, 130, 24, "time: guest-utc not known", true);
+	for (unsigned second = 31; second <= 34; second++)
+		scene_second(&scene, second);
+	screen_contains(&scene, 130, 24, "11:07:14.500 UTC", true);
+	scene_step(&scene, -2);
+	scene_keys(&scene, 130, 24, "{");
+	scene_step(&scene, 1);
+	scene_keys(&scene, 130, 24, "}");
+	screen_contains(&scene, 130, 24, "11:07:12.500 UTC to 11:07:13.500 UTC", true);
+	scene_close(&scene);
+}
+
 int main(void)
 {
 	if (!setlocale(LC_CTYPE, "C.UTF-8"))
@@ -208,6 +235,7 @@ int main(void)
 	test_keys_and_views();
 	test_marks();
 	test_mouse();
+	test_clock();
 	test_write_and_compare();
 	test_sizes();
 	return tap_done();

@@ -28,6 +28,7 @@ const struct arch_name arch_names[] = {
 	{ LINUX_TSS, "cpu_tss_rw" },
 	{ LINUX_LOCK_WAIT, "xen_qlock_wait_nest" },
 	{ LINUX_RUNSTATE, "xen_runstate" },
+	{ LINUX_XEN_VCPU, "xen_vcpu" },
 	{ LINUX_PAGE_OFFSET, "page_offset_base" },
 	{ LINUX_VMEMMAP, "vmemmap_base" },
 	{ LINUX_ORC_IP_START, "__start_orc_unwind_ip" },

@@ -145,6 +145,20 @@ enum layout_member {
 	ORC_SIGNAL_BITS, /* from 6.3 */
 	ORC_END_BITS,    /* up to 6.3 */
 
+	/* clocks */
+	SEQCOUNT_SIZEOF,
+	TK_DATA_TIMEKEEPER, /* from 6.13 */
+	TIMEKEEPER_MONO,
+	TIMEKEEPER_OFFS_REAL,
+	TKR_CLOCK,
+	TKR_MASK,
+	TKR_CYCLE_LAST,
+	TKR_MULT,
+	TKR_SHIFT,
+	TKR_XTIME_NSEC,
+	TKR_BASE,
+	CLOCKSOURCE_NAME,
+
 	/* control groups */
 	TASK_CGROUPS,
 	CSS_SET_CGROUP, /* in the hierarchy of version 2 */

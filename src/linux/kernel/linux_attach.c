@@ -39,6 +39,9 @@ static const struct arch_name linux_names[] = {
 	{ LINUX_BANNER, "linux_banner" },
 	{ LINUX_PAGE_TABLES, "swapper_pg_dir" },
 	{ LINUX_MODULES, "modules" },
+	{ LINUX_TIMEKEEPER, "tk_core" },
+	{ LINUX_TIMEKEEPER, "timekeeper_data" }, /* from 6.17 */
+	{ LINUX_PER_CPU_OFFSET, "__per_cpu_offset" },
 	{ LINUX_BPF_KALLSYMS, "bpf_kallsyms" },
 	{ LINUX_FTRACE_OPS, "ftrace_ops_trampoline_list" },
 	{ LINUX_BTF_START, "__start_BTF" },

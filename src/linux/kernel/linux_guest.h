@@ -30,6 +30,9 @@ enum linux_symbol {
 	LINUX_TSS,           /* per-cpu: cpu_tss_rw */
 	LINUX_LOCK_WAIT,     /* per-cpu: xen_qlock_wait_nest */
 	LINUX_RUNSTATE,      /* per-cpu: xen_runstate */
+	LINUX_TIMEKEEPER,    /* tk_core: sequence number and timekeeper */
+	LINUX_PER_CPU_OFFSET, /* __per_cpu_offset: array of the per-cpu areas' bases */
+	LINUX_XEN_VCPU,      /* per-cpu: xen_vcpu, pointer to Xen's struct vcpu_info */
 	LINUX_MODULES,
 	LINUX_BPF_KALLSYMS,
 	LINUX_FTRACE_OPS,  /* ftrace_ops_trampoline_list */

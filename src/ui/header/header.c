@@ -166,6 +166,44 @@ static bool snapshot_is_last(const struct snapshot *snapshot)
 	return snapshot->at_end || snapshot->sampler.state >= SAMPLER_GUEST_AWAY;
 }
 
+/* "23:40:12.345 UTC", "1234.567 s": the screen has no room for the day and for microseconds. */
+static const char *header_format_clock(enum clock_kind kind, uint64_t ns,
+				       char text[CLOCKS_TEXT_BYTES])
+{
+	char *point, *unit;
+
+	clocks_format(kind, ns, text);
+	point = strchr(text, '.');
+	unit = strrchr(text, ' ');
+	if (point && unit > point + 4)
+		memmove(point + 4, unit, strlen(unit) + 1);
+	return point && point - text > 11 && text[10] == ' ' ? text + 11 : text;
+}
+
+/* When the picture was taken, or when its range begins and ends, on the clock of --clock. */
+static void header_add_time(const struct ui_model *model, struct line *line)
+{
+	const struct snapshot *snapshot = model->all;
+	char text[2][CLOCKS_TEXT_BYTES];
+	uint64_t from_ns, to_ns;
+
+	if (!model->tells_time)
+		return;
+	if (!clocks_tell(&snapshot->first_clocks, model->clock, snapshot->started_ns, &from_ns) ||
+	    !clocks_tell(&snapshot->clocks, model->clock, snapshot->time_ns, &to_ns)) {
+		line_add(line, false, 3, STYLE_NOTICE, "time: %s not known",
+			 clocks_name(model->clock));
+		return;
+	}
+	if (model->guest->is_range)
+		line_add(line, false, 3, STYLE_NORMAL, "%s to %s",
+			 header_format_clock(model->clock, from_ns, text[0]),
+			 header_format_clock(model->clock, to_ns, text[1]));
+	else
+		line_add(line, false, 3, STYLE_NORMAL, "%s",
+			 header_format_clock(model->clock, to_ns, text[1]));
+}
+
 static void header_add_picture(const struct ui_model *model, struct line *line)
 {
 	const struct guest_screen *guest = model->guest;
@@ -190,6 +228,7 @@ static void header_add_picture(const struct ui_model *model, struct line *line)
 			 format_elapsed(model->now_ns - guest->still_ns, buffer));
 	else
 		header_add_state(model, line);
+	header_add_time(model, line);
 	if (guest->is_range)
 		ns = snapshot->time_ns - snapshot->started_ns;
 	else if (model->totals || model->half_life_s <= 0)
