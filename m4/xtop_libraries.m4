@@ -23,6 +23,7 @@ AC_DEFUN([XTOP_LIBRARIES], [
   XTOP_LIBRARY([NCURSESW], [ncursesw], [libncurses-dev])
   XTOP_LIBRARY([LIBUNWIND], [libunwind-generic], [libunwind-dev])
   XTOP_LIBRARY([LIBELF], [libelf], [libelf-dev])
+  XTOP_LIBRARY([LIBDW], [libdw], [libdw-dev])
   XTOP_LIBRARY([LIBLZMA], [liblzma], [liblzma-dev])
   XTOP_LIBRARY([LIBSECCOMP], [libseccomp], [libseccomp-dev])
   XTOP_LIBRARY([ZLIB], [zlib], [zlib1g-dev])

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "xtop/clock.h"
 #include "xtop/columns.h"
 #include "xtop/diff.h"
 #include "xtop/export.h"
@@ -23,6 +24,23 @@ void comparison_wait(const struct pipeline *pipeline)
 	while (!(last = snapshot_take(pipeline_slot(pipeline))))
 		nanosleep(&nap, NULL);
 	snapshot_destroy(last); /* nobody asked for one: it is the last */
+}
+
+void comparison_wait_for_system(const struct pipeline *pipeline, double seconds)
+{
+	const struct timespec nap = { .tv_nsec = COMPARISON_NAP_NS };
+	uint64_t end_ns = clock_now_ns() + (uint64_t)(seconds * 1e9);
+	bool known = false;
+
+	while (!known && clock_now_ns() < end_ns) {
+		struct snapshot *snapshot;
+
+		snapshot_request(pipeline_slot(pipeline));
+		nanosleep(&nap, NULL);
+		snapshot = snapshot_take(pipeline_slot(pipeline));
+		known = snapshot && (snapshot->system[0] || snapshot->at_end);
+		snapshot_destroy(snapshot);
+	}
 }
 
 /* *SNAPSHOTP is the caller's. */

@@ -9,6 +9,8 @@
 
 /* Returns when all of PIPELINE's recording has been played. */
 void comparison_wait(const struct pipeline *pipeline);
+/* Returns when the guest's system is known, or after SECONDS. */
+void comparison_wait_for_system(const struct pipeline *pipeline, double seconds);
 /*
  * Both pipelines are stopped. Prints to FILE. An error is also a function that grew by more than
  * OPTIONS allow.

@@ -70,7 +70,10 @@ enum {
 	KEY_UNPAUSE,
 	KEY_ROOT,
 	KEY_DEBUG_DIR,
-	KEY_DEBUGINFOD
+	KEY_DEBUGINFOD,
+	KEY_LINES,
+	KEY_NO_INLINE,
+	KEY_ADDR2LINE
 };
 
 #define AT(field) offsetof(struct options, field)
@@ -83,6 +86,9 @@ static const struct option_spec option_specs[] = {
 	{ "root", KEY_ROOT, OPTION_STRING, AT(root), 0, 0, "a directory" },
 	{ "debug-dir", KEY_DEBUG_DIR, OPTION_LIST, AT(debug_dirs), 0, 0, "a directory" },
 	{ "debuginfod", KEY_DEBUGINFOD, OPTION_FLAG, AT(debuginfod), 0, 0, NULL },
+	{ "lines", KEY_LINES, OPTION_FLAG, AT(lines), 0, 0, NULL },
+	{ "no-inline", KEY_NO_INLINE, OPTION_FLAG, AT(no_inline), 0, 0, NULL },
+	{ "addr2line", KEY_ADDR2LINE, OPTION_FLAG, AT(addr2line), 0, 0, NULL },
 	{ "unwind", 'u', OPTION_UNWIND, AT(unwind), 0, 0, "auto, fp, orc or dwarf" },
 	{ "budget", KEY_BUDGET, OPTION_NUMBER, AT(budget), BUDGET_MIN_PERCENT, 100,
 	  "more than 0, at most 100 percent" },
@@ -139,6 +145,12 @@ const char *options_help(void)
 	       "      --debug-dir=DIR   debug files of stripped programs, by build-id (default\n"
 	       "                        /usr/lib/debug); may be repeated\n"
 	       "      --debuginfod      fetch debug files from the servers of DEBUGINFOD_URLS\n"
+	       "      --lines           add source lines and inlined functions from debug files\n"
+	       "                        to tables and folded stacks\n"
+	       "      --no-inline       with --lines: no inlined functions\n"
+	       "      --addr2line       read a Linux kernel's oops or call trace from stdin, and\n"
+	       "                        print it with functions, source lines and what was\n"
+	       "                        inlined; for -d, -r or files of -k\n"
 	       "  -u, --unwind=HOW      how to walk stacks: auto (default), fp, orc or dwarf\n"
 	       "      --budget=PERCENT  share of its time that the guest may be stopped\n"
 	       "                        (default 1)\n"
@@ -149,8 +161,8 @@ const char *options_help(void)
 	       "  -T, --time=SECS       stop after SECS seconds\n"
 	       "      --half-life=SECS  after this time a sample counts half, 0: always fully\n"
 	       "                        (default 10)\n"
-	       "  -s, --sort=COLUMN     children (default), self, samples, symbol, module\n"
-	       "                        or process\n"
+	       "  -s, --sort=COLUMN     children (default), self, samples, symbol, module,\n"
+	       "                        process or source\n"
 	       "  -e, --filter=REGEX    only stacks with a function, module, process, container\n"
 	       "                        or unit (cgroup) that matches\n"
 	       "  -o, --output=FILE     write the profile at exit; - is stdout\n"
@@ -517,6 +529,16 @@ static struct xtop_error *options_check(const struct options *options)
 	if (options->json && options->quiet)
 		return error_create("--json and --quiet do not go together: "
 				    "there would be no table to print");
+	if (options->no_inline && !options->lines && !options->addr2line)
+		return error_create("--no-inline is for --lines and --addr2line");
+	if (options->addr2line && (options->output || options->stats || options->record ||
+				   options->diff || options->json || options->example))
+		return error_create("--addr2line prints a trace only: leave out --output, --stats, "
+				    "--record, --diff, --json and --example");
+	if (options->lines && (options->diff || options->baseline))
+		return error_create("--lines and %s do not go together: "
+				    "functions are compared, not lines",
+				    options->diff ? "--diff" : "--baseline");
 	if (options->paced && !options->replay)
 		return error_create("--paced is for --replay only");
 	if (options->n_debug_dirs > OPTIONS_MAX_DEBUG_DIRS)
@@ -535,7 +557,8 @@ static void options_complete(struct options *options)
 		options->action = ACTION_UNPAUSE;
 	if (options_is_stdout(options->output) || options_is_stdout(options->stats))
 		options->quiet = true;
-	if (options->quiet || options->iterations || options->json || options->diff)
+	if (options->quiet || options->iterations || options->json || options->diff ||
+	    options->addr2line)
 		options->batch = true;
 	if (options->example)
 		options->replay = XTOP_DATA_FOLDER "/example.folded";

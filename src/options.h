@@ -30,6 +30,9 @@ struct options {
 	const char **debug_dirs;     /* --debug-dir: folders of debug files; at least the default */
 	bool debug_dirs_given;       /* else the default need not exist */
 	bool debuginfod;             /* --debuginfod: ask servers for debug files */
+	bool lines;                  /* --lines: source lines and inlined functions */
+	bool no_inline;              /* --no-inline: without the latter */
+	bool addr2line;              /* --addr2line: a trace from stdin */
 	enum unwind_how unwind;
 	double freq_hz;              /* RATE_MIN_HZ .. RATE_MAX_HZ; default 99 */
 	double budget;               /* share of the guest's time, 0..1; default 0.01 */

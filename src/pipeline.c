@@ -662,6 +662,11 @@ const struct batches *pipeline_batches(const struct pipeline *pipeline, bool chi
 	return pipeline->resolver ? resolver_get_batches(pipeline->resolver, children) : NULL;
 }
 
+const struct space *pipeline_kernel(const struct pipeline *pipeline)
+{
+	return pipeline->os && os_is_known(pipeline->os) ? os_get_kernel(pipeline->os) : NULL;
+}
+
 double pipeline_hz(const struct pipeline *pipeline)
 {
 	if (pipeline_is_profile(pipeline))

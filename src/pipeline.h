@@ -16,6 +16,7 @@
 
 #include "options.h"
 #include "xtop/guest.h"
+#include "xtop/image.h"
 #include "xtop/snapshot.h"
 
 struct pipeline;
@@ -63,6 +64,8 @@ struct xtop_error *pipeline_snapshot(struct pipeline *pipeline, struct snapshot 
 const struct snapshot *pipeline_baseline(const struct pipeline *pipeline);
 /* After pipeline_stop(). How much shares vary (--diff); NULL: a profile does not say. */
 const struct batches *pipeline_batches(const struct pipeline *pipeline, bool children);
+/* After pipeline_stop(): the code of the guest's kernel and modules; NULL: not known. */
+const struct space *pipeline_kernel(const struct pipeline *pipeline);
 /* Ticks of a vCPU in a second; 0: not known. */
 double pipeline_hz(const struct pipeline *pipeline);
 /* Why sampling or the replay ended early; NULL: it did not. The snapshot has all until then. */

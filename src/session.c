@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "addr2line.h"
 #include "comparison.h"
 #include "pipelines.h"
 #include "xtop/batch.h"
@@ -27,13 +28,18 @@
 #include "xtop/clock.h"
 #include "xtop/fetch.h"
 #include "xtop/guest.h"
+#include "xtop/elf.h"
 #include "xtop/inputs.h"
+#include "xtop/lined.h"
+#include "xtop/lines.h"
 #include "xtop/output.h"
 #include "xtop/sampler.h"
 #include "xtop/sandbox.h"
 #include "xtop/text.h"
 #include "xtop/ui.h"
 #include "xtop/xdg.h"
+
+#define SESSION_SYSTEM_S 10 /* until a guest's system is known */
 
 struct session {
 	const struct options *options; /* == &completed */
@@ -48,6 +54,7 @@ struct session {
 	struct snapshot *baseline;   /* of BASE, for the screen; NULL: none */
 	bool base_read, base_stopped; /* READ: to its end */
 	struct xtop_error *base_error; /* what is wrong with it, for the screen */
+	struct lined *lined;         /* of tables; NULL: no source lines */
 	struct output_file *output, *stats;
 	struct broker_settings broker;
 	char cache[PATH_MAX]; /* the folder of kernels seen before */
@@ -84,6 +91,12 @@ static bool session_has_files(const struct options *options)
 	return options->output || options->stats || options->record;
 }
 
+/* --addr2line of files alone, without a guest. */
+static bool session_decodes_files(const struct options *options)
+{
+	return options->addr2line && !options->n_domains && !options->replay && options->n_symbols;
+}
+
 struct xtop_error *session_check_xen(const struct options *options)
 {
 	_cleanup_free_ struct guest_listing *list = NULL;
@@ -99,7 +112,7 @@ struct xtop_error *session_check(const struct options *options)
 	struct filter *filter = NULL;
 	struct xtop_error *error = NULL;
 
-	if (options->n_domains == 0 && !options->replay &&
+	if (options->n_domains == 0 && !options->replay && !session_decodes_files(options) &&
 	    (!session_has_screen(options) || session_has_files(options)))
 		return error_create(
 			"which domain? Give -d NAME, domid or UUID; xtop -l lists them");
@@ -121,6 +134,12 @@ struct xtop_error *session_check(const struct options *options)
 static struct xtop_error *session_create_view(struct session *session)
 {
 	const struct options *options = session->options;
+	const struct lined_settings lined = { .inlined = !options->no_inline };
+	struct xtop_error *error =
+		options->lines ? lined_create(&lined, &session->lined) : NULL;
+
+	if (error)
+		return error;
 
 	session->sort = options->sort ? column_find(options->sort) : &columns[COLUMN_CHILDREN];
 	return options->filter ? filter_create(options->filter, &session->filter) : NULL;
@@ -183,7 +202,7 @@ static struct xtop_error *session_start_broker(struct session *session)
 		.files = { options->output, options->stats, options->record },
 		.budget = options->budget,
 		.shared = options->shared,
-		.no_domains = options->replay,
+		.no_domains = options->replay || session_decodes_files(options),
 		.cache = has_cache ? session->cache : NULL,
 	};
 	output_set_remover(broker_remove);
@@ -191,13 +210,17 @@ static struct xtop_error *session_start_broker(struct session *session)
 	return broker_start(&session->broker);
 }
 
-/* First of all: that process gets nothing of what is opened later. */
-static struct xtop_error *session_start_fetching(const struct session *session)
+/* First of all: these processes get nothing of what is opened later. */
+static struct xtop_error *session_start_helpers(const struct session *session)
 {
 	char cache[PATH_MAX];
+	struct xtop_error *error =
+		session->options->lines || session->options->addr2line
+			? lines_start(&elf_lines_reader)
+			: NULL;
 
-	if (!session->options->debuginfod)
-		return NULL;
+	if (error || !session->options->debuginfod)
+		return error;
 	return fetch_start(xdg_folder("XDG_CACHE_HOME", ".cache", cache, sizeof(cache)) ? cache
 											: NULL);
 }
@@ -261,6 +284,8 @@ static struct xtop_error *session_add_guests(struct session *session)
 		return error;
 
 	session->pipelines.options = options;
+	if (session_decodes_files(options))
+		return NULL;
 	if (options->replay)
 		return pipelines_add(&session->pipelines, NULL);
 	for (size_t i = 0; i < options->n_domains && !error; i++)
@@ -327,7 +352,7 @@ static struct xtop_error *session_start(struct session *session)
 {
 	struct xtop_error *error;
 
-	error = session_start_fetching(session);
+	error = session_start_helpers(session);
 	if (!error)
 		error = session_start_broker(session);
 	if (!error)
@@ -407,6 +432,7 @@ static struct xtop_error *session_batch(struct session *session)
 		.quiet = options->quiet,
 		.json = options->json,
 		.ascii = isatty(STDOUT_FILENO) && strcmp(nl_langinfo(CODESET), "UTF-8") != 0,
+		.lined = session->lined,
 		.poll = session_poll,
 		.context = session,
 	};
@@ -470,6 +496,58 @@ static struct xtop_error *session_screen(struct session *session)
 	return pipelines_show(&session->pipelines, &settings);
 }
 
+/* The symbols of files are added to SYMBOLS. */
+static struct xtop_error *session_decode_files(struct session *session, struct symbols *symbols,
+					       struct addr2line_settings *settings)
+{
+	const struct options *options = session->options;
+	struct xtop_error *error = NULL;
+
+	for (size_t i = 0; i < options->n_symbols && !error; i++)
+		error = addr2line_add_file(symbols, options->symbols[i]);
+	settings->kernel = symbols_space(symbols);
+	settings->linked = true;
+	return error;
+}
+
+/* A recording is read to its end; a guest is sampled until its system is known. */
+static struct xtop_error *session_find_kernel(struct session *session,
+					      struct addr2line_settings *settings)
+{
+	struct pipeline *pipeline = pipelines_first(&session->pipelines);
+	struct xtop_error *error;
+
+	if (session->options->replay)
+		comparison_wait(pipeline);
+	else
+		comparison_wait_for_system(pipeline, SESSION_SYSTEM_S);
+	error = pipelines_stop(&session->pipelines);
+	settings->kernel = pipeline_kernel(pipeline);
+	if (!error && !settings->kernel)
+		error = error_create("no Linux kernel was found in '%s': give its debug file with "
+				     "-k alone",
+				     pipeline_guest(pipeline)->name);
+	return error;
+}
+
+static struct xtop_error *session_decode(struct session *session)
+{
+	struct addr2line_settings settings = { .inlined = !session->options->no_inline,
+					       .report = session->report };
+	struct symbols *symbols;
+	struct xtop_error *error = symbols_create(&symbols);
+
+	if (error)
+		return error;
+	error = session_decodes_files(session->options)
+			? session_decode_files(session, symbols, &settings)
+			: session_find_kernel(session, &settings);
+	if (!error)
+		error = addr2line_run(&settings, stdin, stdout);
+	symbols_destroy(symbols);
+	return error;
+}
+
 /* Both files are read at the same time. */
 static struct xtop_error *session_compare(struct session *session)
 {
@@ -489,6 +567,8 @@ static struct xtop_error *session_show(struct session *session)
 {
 	if (session->options->diff)
 		return session_compare(session);
+	if (session->options->addr2line)
+		return session_decode(session);
 	return session_has_screen(session->options) ? session_screen(session)
 						    : session_batch(session);
 }
@@ -572,6 +652,42 @@ static struct xtop_error *session_write_file(struct session *session,
 	return error;
 }
 
+/* What could not be read for --lines is told once, at the end. */
+static void session_report_lines(const struct session *session)
+{
+	struct lines_progress progress;
+	char line[sizeof(progress.message)];
+
+	if (!session->options->lines)
+		return;
+	lines_get_progress(&progress);
+	if (!progress.message[0] || !session->report)
+		return;
+	text_clean(line, sizeof(line), progress.message, strlen(progress.message));
+	session->report(line);
+}
+
+/* Folded stacks have lines in their names; the other formats have inlined functions alone. */
+static struct xtop_error *session_put_lines(struct session *session,
+					    const struct snapshot *snapshot, FILE *stream)
+{
+	const struct lined_settings settings = {
+		.inlined = !session->options->no_inline,
+		.in_names = strcmp(session->options->format, "folded") == 0,
+	};
+	struct snapshot *with_lines = NULL;
+	struct lined *lined = NULL;
+	struct xtop_error *error = lined_create(&settings, &lined);
+
+	if (!error)
+		error = lined_apply(lined, snapshot, LINED_WAIT_S, &with_lines);
+	if (!error)
+		error = session_put_profile(session, with_lines, stream);
+	snapshot_destroy(with_lines);
+	lined_destroy(lined);
+	return error;
+}
+
 static struct xtop_error *session_write(struct session *session)
 {
 	struct snapshot *snapshot = NULL;
@@ -580,7 +696,9 @@ static struct xtop_error *session_write(struct session *session)
 	error = pipeline_snapshot(pipelines_first(&session->pipelines), &snapshot);
 	if (error)
 		return error;
-	error = session_write_file(session, snapshot, &session->output, session_put_profile);
+	error = session_write_file(session, snapshot, &session->output,
+				   session->options->lines ? session_put_lines
+							   : session_put_profile);
 	error = session_first(
 		error, session_write_file(session, snapshot, &session->stats, session_put_stats));
 	snapshot_destroy(snapshot);
@@ -602,6 +720,9 @@ static void session_free(struct session *session)
 	error_destroy(session->rc_error);
 	broker_stop();
 	fetch_stop();
+	session_report_lines(session);
+	lined_destroy(session->lined);
+	lines_stop();
 }
 
 /*

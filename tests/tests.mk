@@ -32,6 +32,12 @@ EXTRA_DIST += tests/recordings/sizes tests/demo tests/check tests/analyze tests/
 # in each format, which tests/readers opens with the programs that read them.
 noinst_PROGRAMS += tests/recordings/record tests/recordings/workload tests/readers/profiles
 
+# lines_of is for tests/lines/compare; inlined has the DWARF that tests read.
+noinst_PROGRAMS += tests/lines/lines_of tests/lines/inlined
+tests_lines_inlined_CFLAGS = -g -O2
+tests_lines_inlined_LDADD =
+EXTRA_DIST += tests/lines/compare
+
 check_PROGRAMS = \
 	tests/base/test_cache_folder \
 	tests/base/test_clocks \
@@ -58,10 +64,12 @@ check_PROGRAMS = \
 	tests/sample/test_sampler \
 	tests/sample/test_weights \
 	tests/supervise/test_sandbox \
+	tests/supervise/test_lines \
 	tests/supervise/test_unpause \
 	tests/elf/test_elf_compressed \
 	tests/elf/test_elf_host \
 	tests/elf/test_elf_entries \
+	tests/elf/test_elf_lines \
 	tests/elf/test_elf_package \
 	tests/elf/test_elf_segments \
 	tests/unwind/test_cfi \
@@ -108,6 +116,7 @@ check_PROGRAMS = \
 	tests/linux/kernel/test_linux_attach \
 	tests/linux/kernel/test_search \
 	tests/linux/kernel/test_modules \
+	tests/linux/kernel/test_oops \
 	tests/linux/process/test_code_pages \
 	tests/linux/process/test_debug_files \
 	tests/linux/process/test_guest_code \
@@ -143,6 +152,7 @@ check_PROGRAMS = \
 	tests/query/test_groups \
 	tests/query/test_history \
 	tests/query/test_interval \
+	tests/query/test_lined \
 	tests/query/test_neighbours \
 	tests/query/test_pass_through \
 	tests/query/test_selection \

@@ -19,6 +19,7 @@ enum column_id {
 	COLUMN_SYMBOL,
 	COLUMN_MODULE,
 	COLUMN_PROCESS,
+	COLUMN_SOURCE,
 	/* only on the screen */
 	COLUMN_HISTORY,
 	COLUMN_BASE,
@@ -27,8 +28,8 @@ enum column_id {
 	COLUMN_RATIO,
 	COLUMN_INTERVAL,
 };
-#define N_COLUMNS 12
-#define N_COLUMNS_BATCH 6 /* the first columns */
+#define N_COLUMNS 13
+#define N_COLUMNS_BATCH 7 /* the first columns */
 
 /* No cell is longer: the longest name, its tag, a NUL. */
 #define COLUMN_CELL_BYTES (FRAME_NAME_BYTES + 8)

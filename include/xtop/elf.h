@@ -157,6 +157,12 @@ struct elf_debug_link {
 };
 /* False: there is none, or it cannot be read now; *LINK is undefined. */
 bool elf_find_debug_link(struct elf_file *file, struct elf_debug_link *link);
+/* .gnu_debugaltlink: the file that dwz put the common parts of several debug files into. */
+struct elf_alt_link {
+	char name[512]; /* a path, not clean; "": there is none */
+	struct build_id build_id;
+};
+void elf_find_alt_link(struct elf_file *file, struct elf_alt_link *link);
 /* Whether CRC is the CRC-32 of the whole file. No for a file of more than MAX_BYTES. */
 bool elf_has_crc(struct elf_file *file, uint32_t crc, uint64_t max_bytes);
 
@@ -166,6 +172,11 @@ bool elf_has_crc(struct elf_file *file, uint32_t crc, uint64_t max_bytes);
  * damaged, or becomes as large as limits.unpacked_bytes.
  */
 struct xtop_error *elf_unpack_debugdata(struct elf_file *file, struct elf_blob *blob);
+
+/* --- elf_lines.c: the reader of xtop/lines.h -------------------------------------------------- */
+
+struct lines_reader;
+extern const struct lines_reader elf_lines_reader; /* by libdw */
 
 /* --- elf_symbols.c ---------------------------------------------------------------------------- */
 

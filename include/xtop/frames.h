@@ -70,6 +70,12 @@ struct frame {
 	 * module: this is its id. A named frame has its own id here.
 	 */
 	uint32_t group;
+	/*
+	 * A place in a function (frames_intern_line()): LINE_ADDRESS of the file LINE_FILE
+	 * (xtop/lines.h). Its group is the function. LINE_FILE 0: all of the function.
+	 */
+	uint64_t line_address;
+	uint32_t line_file;
 	uint16_t build;       /* for frames_get_build() */
 	bool unknown;         /* nobody can name it */
 };
@@ -120,6 +126,12 @@ uint32_t frames_intern_code(struct frames *frames, enum frame_kind kind, const c
 uint32_t frames_intern_place(struct frames *frames, enum frame_kind kind, const char *name,
 			     const char *module, uint64_t address, const struct build_id *build,
 			     const struct frame_file *raw);
+/*
+ * A place in FUNCTION, which was interned: ADDRESS of FILE, which is not 0 (xtop/lines.h). When the
+ * table is full it is FUNCTION.
+ */
+uint32_t frames_intern_line(struct frames *frames, uint32_t function, uint32_t file,
+			    uint64_t address);
 uint32_t frames_count(const struct frames *frames);         /* resolver */
 uint64_t frames_refused(const struct frames *frames);       /* resolver: times the table was full */
 size_t frames_memory_bytes(const struct frames *frames);    /* resolver */

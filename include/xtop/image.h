@@ -43,6 +43,7 @@ struct image {
 	struct image_debug_link *link; /* to that file; NULL: none */
 	int tables_fd;             /* for image_build_tables(); -1: none, or they have been built */
 	bool cut;                  /* symbols were left out: beyond a limit, or behind damage */
+	uint32_t lines;            /* the file with its source lines (xtop/lines.h); 0: none */
 	struct image_place *place;
 	unsigned n_references;
 };
@@ -88,6 +89,16 @@ struct xtop_error *image_read_host_elf(struct image *image, int fd, struct loads
  * any more.
  */
 bool image_read_debug_file(struct image *image, int fd, bool by_link);
+
+/*
+ * The source lines of FD, a file of dom0's disk that may be IMAGE's debug file, or the file itself.
+ * BY_LINK as above. *ALT: the file that dwz put common parts of it into; its name is "" if there is
+ * none. False: it is not IMAGE's, or has no DWARF.
+ */
+struct elf_alt_link;
+bool image_has_lines(const struct image *image, int fd, bool by_link, struct elf_alt_link *alt);
+/* Whether FD has the build-id ID. */
+bool image_is_build(int fd, const struct build_id *id);
 
 /* The unwind tables alone, with ORC, of FD, a file of dom0 that -k names. */
 struct xtop_error *image_read_tables(struct image *image, int fd);

@@ -140,6 +140,11 @@ struct snapshot {
 	double total_weight;     /* nodes[0].children_ticks */
 	/* By frame, n_frames of them; NULL: nothing is known, as of a profile file. */
 	struct snapshot_effect *effects;
+	/*
+	 * By frame, n_frames of them: the frame whose name is the source line that most of the
+	 * function's weight passes through; FRAME_NONE: not known. NULL: nobody asked.
+	 */
+	uint32_t *sources;
 	struct batches_worth worth_live, worth_total;
 	struct resolver_counts resolver;
 	struct os_counts os;

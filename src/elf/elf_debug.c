@@ -38,6 +38,26 @@ bool elf_find_debug_link(struct elf_file *file, struct elf_debug_link *link)
 	return !strchr(link->name, '/');
 }
 
+/* Name, NUL, build-id up to the section's end (GDB manual, Separate Debug Files). */
+void elf_find_alt_link(struct elf_file *file, struct elf_alt_link *link)
+{
+	_cleanup_(elf_blob_deinit) struct elf_blob blob = { 0 };
+	size_t index = elf_find_section(file, ".gnu_debugaltlink"), length, left;
+
+	*link = (struct elf_alt_link){ 0 };
+	if (!index || file->sections[index].header.sh_size > ELF_DEBUG_LINK_MAX_BYTES ||
+	    !elf_load_section(file, index, &blob))
+		return;
+	length = strnlen((const char *)blob.bytes, blob.size_bytes);
+	left = blob.size_bytes - length;
+	if (!length || length >= sizeof(link->name) || left < 2 ||
+	    left - 1 > sizeof(link->build_id.bytes) || !elf_blob_has(&blob, 0, blob.size_bytes))
+		return;
+	memcpy(link->name, blob.bytes, length);
+	link->build_id.size_bytes = left - 1;
+	memcpy(link->build_id.bytes, blob.bytes + length + 1, left - 1);
+}
+
 struct xtop_error *elf_unpack_debugdata(struct elf_file *file, struct elf_blob *blob)
 {
 	_cleanup_(elf_blob_deinit) struct elf_blob packed = { 0 };

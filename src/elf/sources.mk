@@ -7,6 +7,7 @@ libxtop_a_SOURCES += \
 	src/elf/elf_file.c \
 	src/elf/elf_guest.c \
 	src/elf/elf_host.c \
+	src/elf/elf_lines.c \
 	src/elf/elf_machine_x86.h \
 	src/elf/elf_notes.c \
 	src/elf/elf_reader.h \

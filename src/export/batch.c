@@ -12,9 +12,11 @@
 #include "xtop/cleanup.h"
 #include "xtop/clock.h"
 #include "xtop/frames.h"
+#include "xtop/lined.h"
 #include "xtop/text.h"
 
 #define BATCH_POLL_S   0.05  /* between two looks for a signal or the end */
+#define BATCH_LINES_S  0.2   /* for source lines of a table that is not the last */
 #define BATCH_ANSWER_S 0.001 /* between two looks for a snapshot that was asked for */
 
 static volatile sig_atomic_t batch_interrupted;
@@ -123,18 +125,34 @@ static struct xtop_error *batch_print_ascii(const struct batch_settings *setting
 	return NULL;
 }
 
-static struct xtop_error *batch_print(const struct batch_settings *settings,
-				      const struct snapshot *snapshot, FILE *file)
+static struct xtop_error *batch_print_table(const struct batch_settings *settings,
+					    const struct snapshot *snapshot, FILE *file)
 {
 	struct xtop_error *error;
 
-	if (settings->quiet)
-		return NULL;
 	error = settings->json    ? export_table_json(snapshot, &settings->table, file)
 		: settings->ascii ? batch_print_ascii(settings, snapshot, file)
 				  : export_table(snapshot, &settings->table, file);
 	if (!error && (fflush(file) == EOF || ferror(file)))
 		error = error_create_errno(errno, "cannot write the table");
+	return error;
+}
+
+/* LAST: of all tables. Then source lines are waited for; before, the next table has them. */
+static struct xtop_error *batch_print(const struct batch_settings *settings,
+				      const struct snapshot *snapshot, bool last, FILE *file)
+{
+	struct snapshot *lined = NULL;
+	struct xtop_error *error = NULL;
+
+	if (settings->quiet)
+		return NULL;
+	if (settings->lined)
+		error = lined_apply(settings->lined, snapshot, last ? LINED_WAIT_S : BATCH_LINES_S,
+				    &lined);
+	if (!error)
+		error = batch_print_table(settings, lined ? lined : snapshot, file);
+	snapshot_destroy(lined);
 	return error;
 }
 
@@ -177,7 +195,7 @@ struct xtop_error *batch_run(const struct batch_settings *settings, struct snaps
 		done |= snapshot->recording_errno != 0;
 		/* The last snapshot came in the place of the one that was asked for. */
 		done |= snapshot->at_end;
-		error = batch_print(settings, snapshot, file);
+		error = batch_print(settings, snapshot, done, file);
 		snapshot_destroy(snapshot);
 	}
 	return error;

@@ -61,6 +61,12 @@ static void table_put_row(struct json *json, const struct column_context *contex
 	json_string(json, "process",
 		    row->process == FRAME_NONE ? "" : frames_get(frames, row->process)->name);
 	json_u64(json, "processes", row->n_processes);
+	if (context->snapshot->sources) {
+		char source[COLUMN_CELL_BYTES];
+
+		columns[COLUMN_SOURCE].entry(context, row, source, sizeof(source));
+		json_string(json, "source", source);
+	}
 	json_close(json, '}');
 }
 

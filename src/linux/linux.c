@@ -20,8 +20,13 @@
 #include "linux/kernel/linux_attach.h"
 #include "linux/kernel/modules.h"
 #include "linux/kernel/stack_layout.h"
+#include "linux/process/debug_files.h"
 #include "linux/task_finder.h"
+#include "xtop/lines.h"
 #include "xtop/os_ops.h"
+#include "xtop/symbol.h"
+
+#define LINUX_ANCHOR "_text" /* arch/x86/kernel/vmlinux.lds.S */
 
 struct linux_system {
 	struct linux_kernel kernel;
@@ -78,6 +83,33 @@ static struct xtop_error *linux_create_walkers(struct linux_system *system,
 				    : NULL;
 }
 
+/* A file of -k with the kernel's build-id. 0: there is none. */
+static uint32_t linux_find_given_lines(const struct image *kernel, const struct symbols *symbols)
+{
+	for (size_t i = 0; symbols && i < symbols_count(symbols); i++) {
+		const struct image *given = symbols_image(symbols, i);
+
+		if (given->lines && build_id_equal(&given->build_id, &kernel->build_id))
+			return given->lines;
+	}
+	return 0;
+}
+
+/*
+ * The kernel may have been moved (KASLR): addresses in its debug file are counted from its first
+ * symbol.
+ */
+static void linux_find_lines(struct linux_system *system, const struct os_guest *guest)
+{
+	const struct debug_places places = { &guest->debug_folders, guest->root_fd };
+	struct image *image = system->kernel.image;
+	uint64_t text = system->kernel.guest.text_start;
+
+	image->lines = lines_add_moved(linux_find_given_lines(image, guest->symbols), LINUX_ANCHOR,
+				       text);
+	debug_files_find_lines(&places, image, NULL, LINUX_ANCHOR, text);
+}
+
 static void *linux_find(const struct os_guest *guest, const struct registers *regs,
 			struct linux_stacks *stacks)
 {
@@ -90,6 +122,7 @@ static void *linux_find(const struct os_guest *guest, const struct registers *re
 		free(system);
 		return NULL;
 	}
+	linux_find_lines(system, guest);
 	error = linux_map_kernel(system, guest->kernel);
 	if (!error)
 		error = linux_create_walkers(system, guest);

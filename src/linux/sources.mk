@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libxtop_a_SOURCES += \
 	include/xtop/kernel_cache.h \
+	include/xtop/oops.h \
 	include/xtop/os_counts.h \
 	include/xtop/os_ops.h \
 	src/linux/kernel/arch.h \
@@ -31,6 +32,7 @@ libxtop_a_SOURCES += \
 	src/linux/kernel/member.h \
 	src/linux/kernel/modules.c \
 	src/linux/kernel/modules.h \
+	src/linux/kernel/oops.c \
 	src/linux/kernel/orc_tables.h \
 	src/linux/kernel/orc_tables_x86.c \
 	src/linux/kernel/search.c \

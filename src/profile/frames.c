@@ -77,6 +77,8 @@ static bool frames_is_same(const void *context, uint32_t id)
 	const struct frames_key *key = context;
 	const struct frame *frame = frames_get(key->frames, id);
 
+	if (frame->line_file)
+		return false;
 	if (frames_is_by_name(key->frames, key->kind, key->name))
 		return frame_is_function(frame) && !frame->unknown &&
 		       !strcmp(frame->raw_name, key->name);
@@ -352,6 +354,46 @@ uint32_t frames_intern_place(struct frames *frames, enum frame_kind kind, const 
 		return id;
 	frames->refused++;
 	return FRAME_UNKNOWN;
+}
+
+/* --- places in functions ---------------------------------------------------------------------- */
+
+struct frames_line_key {
+	const struct frames *frames;
+	uint32_t function, file;
+	uint64_t address;
+};
+
+static bool frames_is_line(const void *context, uint32_t id)
+{
+	const struct frames_line_key *key = context;
+	const struct frame *frame = frames_get(key->frames, id);
+
+	return frame->line_file == key->file && frame->line_address == key->address &&
+	       frame->group == key->function;
+}
+
+/* Strings are the function's. */
+uint32_t frames_intern_line(struct frames *frames, uint32_t function, uint32_t file,
+			    uint64_t address)
+{
+	const struct frames_line_key key = { frames, function, file, address };
+	uint64_t hash = hash_word(hash_word(frames->seed ^ function, file), address);
+	uint32_t id = hash_table_find(&frames->index, hash, frames_is_line, &key);
+	struct frame *frame;
+
+	if (id != HASH_NONE)
+		return id;
+	frame = frames_next(frames);
+	if (!frame || !hash_table_add(&frames->index, hash, frames->n)) {
+		frames->refused++;
+		return function;
+	}
+	*frame = *frames_get(frames, function);
+	frame->group = function;
+	frame->line_file = file;
+	frame->line_address = address;
+	return frames->n++;
 }
 
 static bool frames_add_fixed(struct frames *frames)

@@ -290,6 +290,9 @@ static void names_fill(struct names *names, struct name_slot *slot, const struct
 	slot->frame = frames_intern_code(names->frames, slot->kind, entry.name,
 					 mapping->image->name, entry.start - mapping->bias,
 					 &mapping->image->build_id);
+	if (mapping->image->lines && slot->frame >= N_FRAME_IDS)
+		slot->frame = frames_intern_line(names->frames, slot->frame, mapping->image->lines,
+						 slot->address - mapping->bias);
 }
 
 uint32_t names_find(struct names *names, const struct space *space, uint64_t address,

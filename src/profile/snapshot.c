@@ -73,6 +73,7 @@ void snapshot_destroy(struct snapshot *snapshot)
 		return;
 	free(snapshot->nodes);
 	free(snapshot->effects);
+	free(snapshot->sources);
 	free(snapshot);
 }
 
@@ -108,6 +109,7 @@ struct snapshot *snapshot_copy(const struct snapshot *from)
 	nodes = to->nodes;
 	*to = *from;
 	to->nodes = nodes;
+	to->sources = NULL;
 	memcpy(nodes, from->nodes, from->n_nodes * sizeof(*nodes));
 	if (!from->effects)
 		return to;

@@ -17,6 +17,8 @@ static uint32_t translate_frame(const struct frames *from, uint32_t id, struct f
 
 	if (id < N_FRAME_IDS)
 		return id;
+	if (frame->line_file)
+		return translate_frame(from, frame->group, to);
 	return frames_intern_place(to, frame->kind, frame->unknown ? NULL : frame->raw_name,
 				   frame->module, frame->address, frames_get_build(from, frame),
 				   frame->file);

@@ -131,6 +131,24 @@ static size_t process_entry(const struct column_context *context, const struct f
 	return text_clean(buffer, capacity, cell, length);
 }
 
+static const char *source_text(const struct column_context *context,
+			       const struct function_row *row)
+{
+	const struct snapshot *snapshot = context->snapshot;
+	uint32_t source = FRAME_NONE;
+
+	if (snapshot->sources && row->frame < snapshot->n_frames)
+		source = snapshot->sources[row->frame];
+	return source == FRAME_NONE ? "" : frames_get(snapshot->frames, source)->name;
+}
+
+/* The line that most of the function's weight passes through; only if lines were asked for. */
+static size_t source_entry(const struct column_context *context, const struct function_row *row,
+			   char *buffer, size_t capacity)
+{
+	return text_clean(buffer, capacity, source_text(context, row), FRAME_NAME_BYTES);
+}
+
 #define HISTORY_MAX_CELLS 60
 
 /* The level of a bar, 0 to 7, by percents. The scale is not linear: small shares show, too. */
@@ -353,6 +371,12 @@ static int process_compare(const struct column_context *context, const struct fu
 	return strcmp(name_a, name_b);
 }
 
+static int source_compare(const struct column_context *context, const struct function_row *a,
+			  const struct function_row *b)
+{
+	return strcmp(source_text(context, a), source_text(context, b));
+}
+
 static int base_compare(const struct column_context *context, const struct function_row *a,
 			const struct function_row *b)
 {
@@ -397,6 +421,8 @@ const struct column columns[N_COLUMNS] = {
 			    module_compare },
 	[COLUMN_PROCESS] = { COLUMN_PROCESS, "process", "Process", -16, 100, false, false,
 			     process_entry, process_compare },
+	[COLUMN_SOURCE] = { COLUMN_SOURCE, "source", "Source", -32, 100, false, false, source_entry,
+			    source_compare },
 	[COLUMN_HISTORY] = { COLUMN_HISTORY, "history", "History", 10, 72, false, false,
 			     history_entry, children_compare },
 	[COLUMN_BASE] = { COLUMN_BASE, "base", "Base", 7, 0, true, false, base_entry,

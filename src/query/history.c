@@ -303,6 +303,7 @@ void history_add(struct history *history, const struct snapshot *snapshot)
 	history_clear(moment);
 	moment->head = *snapshot;
 	moment->head.effects = NULL; /* the snapshot's */
+	moment->head.sources = NULL;
 	moment->head.nodes = NULL;
 	moment->nodes = history_keep(snapshot, HISTORY_MOMENT_NODES, copy, &moment->n_nodes);
 	grown = growth_update(history->growth, snapshot);

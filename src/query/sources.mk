@@ -9,6 +9,7 @@ libxtop_a_SOURCES += \
 	include/xtop/functions.h \
 	include/xtop/groups.h \
 	include/xtop/history.h \
+	include/xtop/lined.h \
 	include/xtop/neighbours.h \
 	include/xtop/pass_through.h \
 	include/xtop/selection.h \
@@ -29,6 +30,7 @@ libxtop_a_SOURCES += \
 	src/query/history.c \
 	src/query/interval.c \
 	src/query/interval.h \
+	src/query/lined.c \
 	src/query/neighbours.c \
 	src/query/pass_through.c \
 	src/query/paths.c \

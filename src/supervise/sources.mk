@@ -2,6 +2,7 @@
 libxtop_a_SOURCES += \
 	include/xtop/broker.h \
 	include/xtop/fetch.h \
+	include/xtop/lines.h \
 	include/xtop/sandbox.h \
 	src/supervise/ask.c \
 	src/supervise/ask.h \
@@ -22,6 +23,9 @@ libxtop_a_SOURCES += \
 	src/supervise/keeper.h \
 	src/supervise/landlock.c \
 	src/supervise/landlock.h \
+	src/supervise/liner.c \
+	src/supervise/liner.h \
+	src/supervise/lines.c \
 	src/supervise/opener.c \
 	src/supervise/opener.h \
 	src/supervise/pause_record.c \

@@ -219,6 +219,32 @@ bool image_read_debug_file(struct image *image, int fd, bool by_link)
 	return true;
 }
 
+bool image_has_lines(const struct image *image, int fd, bool by_link, struct elf_alt_link *alt)
+{
+	_cleanup_(elf_file_deinit) struct elf_file file = { 0 };
+	struct xtop_error *error = elf_file_init_host(&file, fd, image->name, &image_root_limits);
+	bool found = !error && image_is_debug_file(image, &file, by_link) &&
+		     (elf_find_section(&file, ".debug_info") ||
+		      elf_find_section(&file, ".zdebug_info"));
+
+	if (found)
+		elf_find_alt_link(&file, alt);
+	error_destroy(error);
+	return found;
+}
+
+bool image_is_build(int fd, const struct build_id *id)
+{
+	_cleanup_(elf_file_deinit) struct elf_file file = { 0 };
+	struct xtop_error *error = elf_file_init_host(&file, fd, "", &image_root_limits);
+	struct build_id found = { 0 };
+
+	if (!error)
+		elf_find_build_id(&file, &found);
+	error_destroy(error);
+	return build_id_equal(&found, id);
+}
+
 /* --- files of -k ------------------------------------------------------------------------------ */
 
 struct xtop_error *image_read_tables(struct image *image, int fd)

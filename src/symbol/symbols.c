@@ -21,6 +21,7 @@
 #include "xtop/elf.h"
 #include "xtop/image.h"
 #include "xtop/inputs.h"
+#include "xtop/lines.h"
 #include "xtop/vector.h"
 
 #define SYMBOLS_LINUX_ENTRY "x86_64_start_kernel" /* x86-64 */
@@ -369,6 +370,8 @@ struct xtop_error *symbols_add_file(struct symbols *symbols, const char *path)
 	error = symbols_add_image(symbols, no_cleanup_ptr(tab), is_pipe ? "[symbols]" : name,
 				  &build_id);
 	if (!error && is_elf) {
+		symbols->images[symbols->n_images - 1]->lines =
+			lines_add_file(fd, -1, name, NULL, 0);
 		image_adopt_tables_file(symbols->images[symbols->n_images - 1], fd);
 		fd = -1;
 	}

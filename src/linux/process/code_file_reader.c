@@ -181,6 +181,8 @@ static void code_file_use_debug_file(const struct code_file_reader *reader,
 		image_set_path(reading->image, reader->path.path);
 	if (reading->image->stripped || reading->image->incomplete)
 		debug_files_read(&reader->debug, reading->image, known ? reader->path.path : NULL);
+	debug_files_find_lines(&reader->debug, reading->image, known ? reader->path.path : NULL,
+			       NULL, 0);
 	reading->kept_bytes = image_memory_bytes(reading->image);
 }
 

@@ -179,6 +179,8 @@ static bool code_files_use_fetched(struct code_files *files, struct code_file *f
 {
 	bool found = image_read_debug_file(file->image, fd, false);
 
+	debug_files_use_lines(&files->reader.debug, file->image, fd, NULL, 0);
+
 	close(fd);
 	files->counts.fetched += found;
 	if (found)

@@ -19,21 +19,35 @@
 
 #include "linux/process/debug_files.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "linux/process/root_file.h"
 #include "xtop/cleanup.h"
+#include "xtop/elf.h"
+#include "xtop/lines.h"
 
 #define DEBUG_FILES_BELOW_ROOT "/usr/lib/debug"
 
-static bool debug_files_try(int folder, const char *path, struct image *image, bool by_link)
+/* What is looked for, and what is done with a file that may be it. */
+struct debug_search {
+	const struct debug_places *places;
+	struct image *image;
+	const struct build_id *id;
+	bool (*use)(const struct debug_search *search, int fd, bool by_link);
+	const char *anchor; /* of lines */
+	uint64_t anchor_address;
+	int *found_fd;      /* of a file that is only opened */
+};
+
+static bool debug_files_try(const struct debug_search *search, int folder, const char *path,
+			    bool by_link)
 {
 	_cleanup_(root_file_close) struct root_file file = { .fd = -1 };
 
-	return root_file_open(folder, path, &file) &&
-	       image_read_debug_file(image, file.fd, by_link);
+	return root_file_open(folder, path, &file) && search->use(search, file.fd, by_link);
 }
 
 /* --- by build-id ------------------------------------------------------------------------------ */
@@ -52,51 +66,139 @@ static bool debug_files_print_build_id(const struct build_id *id, char *path, si
 	return true;
 }
 
-static bool debug_files_read_by_id(const struct debug_places *places, struct image *image)
+static bool debug_files_search_by_id(const struct debug_search *search)
 {
+	const struct debug_places *places = search->places;
 	char path[sizeof(DEBUG_FILES_BELOW_ROOT) + 2 * BUILD_ID_MAX_BYTES + 32];
 	char *in_folder = path + sizeof(DEBUG_FILES_BELOW_ROOT) - 1;
 
 	memcpy(path, DEBUG_FILES_BELOW_ROOT, sizeof(DEBUG_FILES_BELOW_ROOT));
-	if (!debug_files_print_build_id(&image->build_id, in_folder,
+	if (!debug_files_print_build_id(search->id, in_folder,
 					sizeof(path) - sizeof(DEBUG_FILES_BELOW_ROOT) + 1))
 		return false;
 	for (unsigned i = 0; places->folders && i < places->folders->n; i++)
-		if (debug_files_try(places->folders->fds[i], in_folder, image, false))
+		if (debug_files_try(search, places->folders->fds[i], in_folder, false))
 			return true;
-	return debug_files_try(places->root_fd, path, image, false);
+	return debug_files_try(search, places->root_fd, path, false);
 }
 
 /* --- by link ---------------------------------------------------------------------------------- */
 
 /* Tries BEFORE, the folder of PATH, BEHIND and the link's name, put together. */
-static bool debug_files_try_link(int folder, const char *before, const char *path,
-				 const char *behind, struct image *image)
+static bool debug_files_try_link(const struct debug_search *search, int folder, const char *before,
+				 const char *path, const char *behind)
 {
 	const char *slash = strrchr(path, '/');
 	int length = slash ? (int)(slash - path) : 0;
 	char tried[PATH_MAX];
 
 	return (size_t)snprintf(tried, sizeof(tried), "%s%.*s%s/%s", before, length, path, behind,
-				image->link->name) < sizeof(tried) &&
-	       debug_files_try(folder, tried, image, true);
+				search->image->link->name) < sizeof(tried) &&
+	       debug_files_try(search, folder, tried, true);
 }
 
-static bool debug_files_read_by_link(const struct debug_places *places, struct image *image,
-				     const char *path)
+static bool debug_files_search_by_link(const struct debug_search *search, const char *path)
 {
-	if (!image->link || !path)
+	const struct debug_places *places = search->places;
+
+	if (!search->image->link || !path)
 		return false;
 	for (unsigned i = 0; places->folders && i < places->folders->n; i++)
-		if (debug_files_try_link(places->folders->fds[i], "", path, "", image))
+		if (debug_files_try_link(search, places->folders->fds[i], "", path, ""))
 			return true;
-	return debug_files_try_link(places->root_fd, "", path, "", image) ||
-	       debug_files_try_link(places->root_fd, "", path, "/.debug", image) ||
-	       debug_files_try_link(places->root_fd, DEBUG_FILES_BELOW_ROOT, path, "", image);
+	return debug_files_try_link(search, places->root_fd, "", path, "") ||
+	       debug_files_try_link(search, places->root_fd, "", path, "/.debug") ||
+	       debug_files_try_link(search, places->root_fd, DEBUG_FILES_BELOW_ROOT, path, "");
+}
+
+static bool debug_files_use_names(const struct debug_search *search, int fd, bool by_link)
+{
+	return image_read_debug_file(search->image, fd, by_link);
 }
 
 bool debug_files_read(const struct debug_places *places, struct image *image, const char *path)
 {
-	return debug_files_read_by_id(places, image) ||
-	       debug_files_read_by_link(places, image, path);
+	const struct debug_search search = { .places = places,
+					     .image = image,
+					     .id = &image->build_id,
+					     .use = debug_files_use_names };
+
+	return debug_files_search_by_id(&search) || debug_files_search_by_link(&search, path);
+}
+
+/* --- lines ------------------------------------------------------------------------------------ */
+
+static bool debug_files_use_build(const struct debug_search *search, int fd, bool by_link)
+{
+	(void)by_link;
+	if (!image_is_build(fd, search->id))
+		return false;
+	*search->found_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	return *search->found_fd >= 0;
+}
+
+/*
+ * The file that dwz put common parts into. Debian's debug packages have it at a path that says
+ * .dwz/, and no link by its build-id. -1: it is not there.
+ */
+static int debug_files_find_alt(const struct debug_places *places, const struct elf_alt_link *alt)
+{
+	const char *dwz = strstr(alt->name, "/.dwz/");
+	char below_root[sizeof(DEBUG_FILES_BELOW_ROOT) + sizeof(alt->name)];
+	int fd = -1;
+	const struct debug_search search = { .places = places,
+					     .id = &alt->build_id,
+					     .use = debug_files_use_build,
+					     .found_fd = &fd };
+
+	if (!alt->name[0] || debug_files_search_by_id(&search) || !dwz)
+		return fd;
+	for (unsigned i = 0; places->folders && i < places->folders->n; i++)
+		if (debug_files_try(&search, places->folders->fds[i], dwz, false))
+			return fd;
+	snprintf(below_root, sizeof(below_root), "%s%s", DEBUG_FILES_BELOW_ROOT, dwz);
+	debug_files_try(&search, places->root_fd, below_root, false);
+	return fd;
+}
+
+static bool debug_files_add_lines(const struct debug_search *search, int fd, bool by_link)
+{
+	struct image *image = search->image;
+	_cleanup_close_ int alt_fd = -1;
+	struct elf_alt_link alt;
+
+	if (!image_has_lines(image, fd, by_link, &alt))
+		return false;
+	alt_fd = debug_files_find_alt(search->places, &alt);
+	image->lines = lines_add_file(fd, alt_fd, image->name, search->anchor,
+				      search->anchor_address);
+	return image->lines;
+}
+
+void debug_files_find_lines(const struct debug_places *places, struct image *image,
+			    const char *path, const char *anchor, uint64_t anchor_address)
+{
+	const struct debug_search search = { .places = places,
+					     .image = image,
+					     .id = &image->build_id,
+					     .use = debug_files_add_lines,
+					     .anchor = anchor,
+					     .anchor_address = anchor_address };
+
+	if (!lines_is_on() || image->lines || debug_files_search_by_id(&search) ||
+	    debug_files_search_by_link(&search, path) || !path)
+		return;
+	debug_files_try(&search, places->root_fd, path, false);
+}
+
+void debug_files_use_lines(const struct debug_places *places, struct image *image, int fd,
+			   const char *anchor, uint64_t anchor_address)
+{
+	const struct debug_search search = { .places = places,
+					     .image = image,
+					     .anchor = anchor,
+					     .anchor_address = anchor_address };
+
+	if (lines_is_on() && !image->lines)
+		debug_files_add_lines(&search, fd, false);
 }

@@ -23,4 +23,14 @@ struct debug_places {
  */
 bool debug_files_read(const struct debug_places *places, struct image *image, const char *path);
 
+/*
+ * Lets IMAGE have the source lines of its debug file, or of the file itself below --root, if lines
+ * are read at all (xtop/lines.h). ANCHOR, ANCHOR_ADDRESS: as lines_add_file() has them.
+ */
+void debug_files_find_lines(const struct debug_places *places, struct image *image,
+			    const char *path, const char *anchor, uint64_t anchor_address);
+/* The same of FD, a debug file that was fetched. */
+void debug_files_use_lines(const struct debug_places *places, struct image *image, int fd,
+			   const char *anchor, uint64_t anchor_address);
+
 #endif

@@ -196,6 +196,7 @@ static enum style table_cell_style(const struct ui_model *model,
 	case COLUMN_SAMPLES:
 	case COLUMN_MODULE:
 	case COLUMN_PROCESS:
+	case COLUMN_SOURCE:
 	case COLUMN_HISTORY:
 	case COLUMN_BASE:
 	case COLUMN_RATIO:

@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Source lines and inlined functions in a snapshot; see xtop/lined.h. One pass over the nodes makes
+ * a new tree: each node becomes a chain of one or more, and is put where an equal one is already.
+ *
+ *   places     main (at 0x10)  main (at 0x24)        main
+ *                  │               │           ─►     ├─ add (inlined)
+ *   answers    main:7          add:3 in main:9        │
+ *
+ * What a frame becomes is kept from one snapshot to the next; a frame whose line was not known then
+ * is asked for again.
+ */
+#include "config.h"
+
+#include "xtop/lined.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xtop/cleanup.h"
+#include "xtop/hash.h"
+#include "xtop/lines.h"
+#include "xtop/symbol.h"
+#include "xtop/vector.h"
+
+#define LINED_MAX_NODES (1U << 20)
+
+/* A frame of ours, and the line that it is at. */
+struct lined_link {
+	uint32_t frame, source; /* SOURCE FRAME_NONE: not known */
+};
+
+/* What a frame of the resolver becomes: links, outermost first. */
+struct lined_chain {
+	uint32_t first, n; /* N 0: not known yet */
+	bool waits;        /* for its line */
+};
+
+struct lined {
+	struct lined_settings settings;
+	struct frames *frames;
+	struct lined_chain *chains; /* by frame of the resolver */
+	size_t n_chains, chains_capacity;
+	struct lined_link *links;
+	size_t n_links, links_capacity;
+};
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+struct xtop_error *lined_create(const struct lined_settings *settings, struct lined **linedp)
+{
+	struct lined *lined = calloc(1, sizeof(*lined));
+	struct xtop_error *error;
+
+	if (!lined)
+		return error_create("no memory for source lines");
+	lined->settings = *settings;
+	error = frames_create(symbol_demangle, &lined->frames);
+	if (error) {
+		free(lined);
+		return error;
+	}
+	*linedp = lined;
+	return NULL;
+}
+
+void lined_destroy(struct lined *lined)
+{
+	if (!lined)
+		return;
+	frames_destroy(lined->frames);
+	free(lined->chains);
+	free(lined->links);
+	free(lined);
+}
+
+/* --- what a frame becomes --------------------------------------------------------------------- */
+
+/* "tcp.c:1478". False: the line is not known. */
+static bool lined_print(const struct line_frame *line, char *text, size_t capacity)
+{
+	const char *slash = strrchr(line->file, '/');
+
+	if (!line->line || !*line->file)
+		return false;
+	snprintf(text, capacity, "%s:%u", slash ? slash + 1 : line->file, line->line);
+	return true;
+}
+
+/* The frame of a function, as it is or with a line. */
+static uint32_t lined_intern(struct lined *lined, const struct frame *of, const char *name,
+			     bool inlined, const char *line)
+{
+	_cleanup_free_ char *demangled = symbol_demangle(name);
+	char text[FRAME_NAME_BYTES];
+
+	snprintf(text, sizeof(text), "%s%s%s%s", demangled ? demangled : name,
+		 inlined ? " (inlined)" : "", *line ? " " : "", line);
+	return frames_intern(lined->frames, of->kind, text, of->module, of->address);
+}
+
+static bool lined_add_link(struct lined *lined, uint32_t frame, const char *line)
+{
+	uint32_t source = FRAME_NONE;
+
+	if (!vector_reserve(lined->links, lined->links_capacity, lined->n_links + 1))
+		return false;
+	if (*line)
+		source = frames_intern(lined->frames, FRAME_KIND_MARK, line, NULL, 0);
+	lined->links[lined->n_links++] = (struct lined_link){ frame, source };
+	return true;
+}
+
+/* The frame as the resolver has it. FROM has the frame ID; SAME: its whole function. */
+static uint32_t lined_translate(struct lined *lined, const struct snapshot *from, uint32_t id)
+{
+	const struct frame *frame = frames_get(from->frames, id);
+
+	if (id < N_FRAME_IDS)
+		return id;
+	return frames_intern_place(lined->frames, frame->kind,
+				   frame->unknown ? NULL : frame->raw_name, frame->module,
+				   frame->address, frames_get_build(from->frames, frame),
+				   frame->file);
+}
+
+/*
+ * The function's own name is the symbol's, which also DWARF without names of functions has. The
+ * functions inlined in it follow.
+ */
+static bool lined_add_answer(struct lined *lined, const struct snapshot *from, uint32_t id,
+			     const struct line_answer *answer)
+{
+	const struct frame *frame = frames_get(from->frames, id);
+	unsigned n = answer->n;
+	bool ok = true;
+
+	for (unsigned i = 0; ok && i < n; i++) {
+		unsigned at = lined->settings.inlined ? n - 1 - i : 0;
+		const struct line_frame *line = &answer->frames[at];
+		char text[LINES_TEXT_BYTES + 16] = "";
+		uint32_t function;
+
+		lined_print(line, text, sizeof(text));
+		if (i == 0 && (!lined->settings.in_names || !*text))
+			function = lined_translate(lined, from, id);
+		else
+			function = lined_intern(lined, frame,
+						i == 0 ? frame->raw_name : line->function, i > 0,
+						lined->settings.in_names ? text : "");
+		ok = lined_add_link(lined, function, text);
+		if (!lined->settings.inlined)
+			break;
+	}
+	return ok;
+}
+
+/* False: out of memory. */
+static bool lined_fill(struct lined *lined, const struct snapshot *from, uint32_t id)
+{
+	const struct frame *frame = frames_get(from->frames, id);
+	struct lined_chain *chain = &lined->chains[id];
+	struct line_place place = { .address = frame->line_address };
+	struct line_answer answer = { 0 };
+	bool ok;
+
+	if (chain->n && !chain->waits)
+		return true;
+	if (frame->line_file)
+		chain->waits = lines_find(frame->line_file, &place, true, &answer) == LINES_WAITING;
+	if (chain->n && chain->waits)
+		return true;
+	chain->first = (uint32_t)lined->n_links;
+	ok = answer.n ? lined_add_answer(lined, from, id, &answer)
+		      : lined_add_link(lined, lined_translate(lined, from, id), "");
+	chain->n = (uint32_t)lined->n_links - chain->first;
+	return ok;
+}
+
+static bool lined_reserve_chains(struct lined *lined, size_t n)
+{
+	if (n <= lined->n_chains)
+		return true;
+	if (!vector_reserve(lined->chains, lined->chains_capacity, n))
+		return false;
+	memset(lined->chains + lined->n_chains, 0,
+	       (n - lined->n_chains) * sizeof(*lined->chains));
+	lined->n_chains = n;
+	return true;
+}
+
+/* --- asking ----------------------------------------------------------------------------------- */
+
+struct lined_asked {
+	uint32_t frame;
+	double weight;
+};
+
+static int lined_compare_asked(const void *a, const void *b)
+{
+	double x = ((const struct lined_asked *)a)->weight,
+	       y = ((const struct lined_asked *)b)->weight;
+
+	return (x < y) - (x > y);
+}
+
+static void lined_ask(const struct snapshot *from, uint32_t id)
+{
+	const struct frame *frame = frames_get(from->frames, id);
+	const struct line_place place = { .address = frame->line_address };
+	struct line_answer answer;
+
+	lines_find(frame->line_file, &place, true, &answer);
+}
+
+/* The heaviest first. */
+static struct xtop_error *lined_ask_all(const struct snapshot *from)
+{
+	_cleanup_free_ struct lined_asked *asked = calloc(from->n_frames, sizeof(*asked));
+	uint32_t n = 0;
+
+	if (!asked)
+		return error_create("no memory for source lines");
+	for (uint32_t i = 0; i < from->n_frames; i++)
+		asked[i].frame = i;
+	for (size_t i = 0; i < from->n_nodes; i++)
+		asked[from->nodes[i].frame].weight +=
+			from->nodes[i].children_live + 1e-6 * from->nodes[i].children_ticks;
+	for (uint32_t i = 0; i < from->n_frames; i++)
+		if (asked[i].weight > 0 && frames_get(from->frames, i)->line_file)
+			asked[n++] = asked[i];
+	if (n)
+		qsort(asked, n, sizeof(*asked), lined_compare_asked);
+	for (uint32_t i = 0; i < n; i++)
+		lined_ask(from, asked[i].frame);
+	return NULL;
+}
+
+/* --- the new tree ----------------------------------------------------------------------------- */
+
+struct lined_node {
+	uint32_t frame, parent, depth;
+	uint32_t first, last, next; /* children, and the next sibling; 0: none */
+	double self_live, self_ticks;
+	uint64_t self_total;
+};
+
+/* How much weight of FRAME is at the line SOURCE. */
+struct lined_weight {
+	uint32_t frame, source;
+	double weight;
+};
+
+struct lined_tree {
+	struct lined *lined;
+	const struct snapshot *from;
+	struct lined_node *nodes; /* the first is the root */
+	size_t n, capacity;
+	struct hash_table index;  /* of nodes but the root */
+	uint32_t *at;             /* by node of FROM: the last of its chain */
+	uint32_t room;            /* by how much a path may become deeper */
+	struct lined_weight *weights;
+	size_t n_weights, weights_capacity;
+	struct hash_table weight_index;
+};
+
+static void lined_tree_deinit(struct lined_tree *tree)
+{
+	free(tree->nodes);
+	free(tree->at);
+	free(tree->weights);
+	hash_table_deinit(&tree->index);
+	hash_table_deinit(&tree->weight_index);
+}
+
+struct lined_key {
+	const struct lined_tree *tree;
+	uint32_t a, b;
+};
+
+static bool lined_is_node(const void *context, uint32_t index)
+{
+	const struct lined_key *key = context;
+	const struct lined_node *node = &key->tree->nodes[index];
+
+	return node->parent == key->a && node->frame == key->b;
+}
+
+static bool lined_is_weight(const void *context, uint32_t index)
+{
+	const struct lined_key *key = context;
+	const struct lined_weight *weight = &key->tree->weights[index];
+
+	return weight->frame == key->a && weight->source == key->b;
+}
+
+static uint64_t lined_hash(uint32_t a, uint32_t b)
+{
+	return hash_word(HASH_ODD, (uint64_t)a << 32 | b);
+}
+
+/* The child FRAME of PARENT; added if new. 0: out of memory. */
+static uint32_t lined_find_child(struct lined_tree *tree, uint32_t parent, uint32_t frame)
+{
+	const struct lined_key key = { tree, parent, frame };
+	uint64_t hash = lined_hash(parent, frame);
+	uint32_t index = hash_table_find(&tree->index, hash, lined_is_node, &key);
+	struct lined_node *above;
+
+	if (index != HASH_NONE)
+		return index;
+	index = (uint32_t)tree->n;
+	if (!vector_reserve(tree->nodes, tree->capacity, tree->n + 1) ||
+	    !hash_table_add(&tree->index, hash, index))
+		return 0;
+	above = &tree->nodes[parent];
+	tree->nodes[tree->n++] =
+		(struct lined_node){ .frame = frame, .parent = parent, .depth = above->depth + 1 };
+	if (above->last)
+		tree->nodes[above->last].next = index;
+	else
+		above->first = index;
+	above->last = index;
+	return index;
+}
+
+static bool lined_add_weight(struct lined_tree *tree, const struct lined_link *link, double weight)
+{
+	const struct lined_key key = { tree, link->frame, link->source };
+	uint64_t hash = lined_hash(link->frame, link->source);
+	uint32_t index;
+
+	if (link->source == FRAME_NONE)
+		return true;
+	index = hash_table_find(&tree->weight_index, hash, lined_is_weight, &key);
+	if (index != HASH_NONE) {
+		tree->weights[index].weight += weight;
+		return true;
+	}
+	if (!vector_reserve(tree->weights, tree->weights_capacity, tree->n_weights + 1) ||
+	    !hash_table_add(&tree->weight_index, hash, (uint32_t)tree->n_weights))
+		return false;
+	tree->weights[tree->n_weights++] =
+		(struct lined_weight){ link->frame, link->source, weight };
+	return true;
+}
+
+/* Puts the chain of node I below its parent. False: out of memory. */
+static bool lined_add_node(struct lined_tree *tree, size_t i)
+{
+	const struct snapshot_node *node = &tree->from->nodes[i];
+	const struct lined_chain *chain = &tree->lined->chains[node->frame];
+	double weight = node->children_live + 1e-6 * node->children_ticks;
+	uint32_t at = tree->at[node->parent];
+
+	for (uint32_t j = 0; j < chain->n; j++) {
+		const struct lined_link link = tree->lined->links[chain->first + j];
+
+		if (j && (tree->nodes[at].depth >= node->depth + tree->room ||
+			  tree->n >= LINED_MAX_NODES))
+			break;
+		at = lined_find_child(tree, at, link.frame);
+		if (!at || !lined_add_weight(tree, &link, weight))
+			return false;
+	}
+	tree->at[i] = at;
+	tree->nodes[at].self_live += node->self_live;
+	tree->nodes[at].self_ticks += node->self_ticks;
+	tree->nodes[at].self_total += node->self_total;
+	return true;
+}
+
+static bool lined_grow(struct lined_tree *tree)
+{
+	const struct snapshot *from = tree->from;
+	uint32_t deepest = 0;
+
+	tree->at = calloc(from->n_nodes + 1, sizeof(*tree->at));
+	if (!tree->at || !vector_reserve(tree->nodes, tree->capacity, 1))
+		return false;
+	tree->nodes[tree->n++] = (struct lined_node){
+		.frame = FRAME_ROOT,
+		.self_live = from->nodes[0].self_live,
+		.self_ticks = from->nodes[0].self_ticks,
+		.self_total = from->nodes[0].self_total,
+	};
+	for (size_t i = 0; i < from->n_nodes; i++)
+		if (from->nodes[i].depth > deepest)
+			deepest = from->nodes[i].depth;
+	tree->room = deepest < SNAPSHOT_MAX_DEPTH ? SNAPSHOT_MAX_DEPTH - deepest : 0;
+	for (size_t i = 1; i < from->n_nodes; i++)
+		if (!lined_fill(tree->lined, from, from->nodes[i].frame) ||
+		    !lined_add_node(tree, i))
+			return false;
+	return true;
+}
+
+/* --- the new snapshot ------------------------------------------------------------------------- */
+
+/* In pre-order. NUMBERS: by node of the tree, the number of the node in the snapshot. */
+static void lined_emit(const struct lined_tree *tree, struct snapshot *to, uint32_t *numbers)
+{
+	uint32_t at = 0;
+
+	for (size_t n = 0; n < tree->n; n++) {
+		const struct lined_node *node = &tree->nodes[at];
+
+		numbers[at] = (uint32_t)n;
+		to->nodes[n] = (struct snapshot_node){
+			.frame = node->frame,
+			.parent = numbers[node->parent],
+			.end = (uint32_t)n + 1,
+			.depth = node->depth,
+			.self_live = node->self_live,
+			.children_live = node->self_live,
+			.self_ticks = node->self_ticks,
+			.children_ticks = node->self_ticks,
+			.self_total = node->self_total,
+			.children_total = node->self_total,
+		};
+		if (node->first) {
+			at = node->first;
+			continue;
+		}
+		while (at && !tree->nodes[at].next)
+			at = tree->nodes[at].parent;
+		at = tree->nodes[at].next;
+	}
+	snapshot_nodes_close(to->nodes, tree->n);
+	snapshot_nodes_sum(to->nodes, tree->n);
+}
+
+/* Best effort: without memory no line is known. */
+static void lined_set_sources(const struct lined_tree *tree, struct snapshot *to)
+{
+	_cleanup_free_ double *most = calloc(to->n_frames, sizeof(*most));
+
+	to->sources = reallocarray(NULL, to->n_frames, sizeof(*to->sources));
+	for (uint32_t i = 0; to->sources && i < to->n_frames; i++)
+		to->sources[i] = FRAME_NONE;
+	for (size_t i = 0; most && to->sources && i < tree->n_weights; i++) {
+		const struct lined_weight *weight = &tree->weights[i];
+
+		if (weight->weight <= most[weight->frame])
+			continue;
+		most[weight->frame] = weight->weight;
+		to->sources[weight->frame] = weight->source;
+	}
+}
+
+static uint32_t lined_now(struct lined *lined, const struct snapshot *from, uint32_t id)
+{
+	return lined_translate(lined, from, frames_get(from->frames, id)->group);
+}
+
+/* What else names frames. */
+static void lined_translate_rest(struct lined *lined, const struct snapshot *from,
+				 struct snapshot *to)
+{
+	to->n_places = 0; /* of functions without symbols: see the resolver's own snapshot */
+	for (unsigned i = 0; i < to->n_vcpus && i < GUEST_MAX_VCPUS; i++)
+		to->vcpus[i].last_frame = lined_now(lined, from, from->vcpus[i].last_frame);
+}
+
+static struct xtop_error *lined_finish(const struct lined_tree *tree, struct snapshot **top)
+{
+	_cleanup_free_ uint32_t *numbers = calloc(tree->n, sizeof(*numbers));
+	struct snapshot *to = numbers ? snapshot_create(tree->n) : NULL;
+	struct snapshot_node *nodes;
+
+	if (!to)
+		return error_create("no memory for source lines");
+	nodes = to->nodes;
+	*to = *tree->from;
+	to->nodes = nodes;
+	to->n_nodes = tree->n;
+	to->effects = NULL;
+	to->sources = NULL;
+	lined_emit(tree, to, numbers);
+	lined_translate_rest(tree->lined, tree->from, to);
+	to->frames = tree->lined->frames;
+	to->n_frames = frames_count(tree->lined->frames);
+	to->live_weight = to->nodes[0].children_live;
+	to->total_weight = to->nodes[0].children_ticks;
+	lined_set_sources(tree, to);
+	*top = to;
+	return NULL;
+}
+
+struct xtop_error *lined_apply(struct lined *lined, const struct snapshot *from, double seconds,
+			       struct snapshot **top)
+{
+	_cleanup_(lined_tree_deinit) struct lined_tree tree = { .lined = lined, .from = from };
+	struct xtop_error *error = lined_ask_all(from);
+
+	if (error)
+		return error;
+	lines_wait(seconds);
+	if (!from->n_nodes || !lined_reserve_chains(lined, from->n_frames) || !lined_grow(&tree))
+		return error_create("no memory for source lines");
+	return lined_finish(&tree, top);
+}

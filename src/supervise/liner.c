@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The processes that read source lines; see liner.h. They are forked from main before main opens
+ * anything, and give up their rights at once: they can open no file, and get descriptors of debug
+ * files from main. Memory and time of a request are bounded.
+ */
+#include "config.h"
+
+#include "supervise/liner.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "supervise/broker_wire.h"
+#include "supervise/caller.h"
+#include "supervise/landlock.h"
+#include "xtop/cleanup.h"
+
+#define LINER_MAX_OPEN 8  /* files that a reader has open */
+#define LINER_TRIM     16 /* answers between two times that memory is given back */
+#define LINER_NICE     10
+#define LINER_FIRST_ID 0x70000000U /* as in sandbox.c */
+
+struct liner_file {
+	uint32_t number; /* 0: free */
+	uint32_t used;   /* the request that used it last */
+	void *file;
+};
+
+static struct {
+	const struct lines_reader *reader;
+	int socket;
+	struct liner_file files[LINER_MAX_OPEN];
+	struct liner_request request;
+	struct liner_reply reply;
+} liner;
+
+/* --- rights ----------------------------------------------------------------------------------- */
+
+#define CALL(name) SCMP_SYS(name)
+
+/* What reading a file that is open needs, and starting another reader. */
+static const int liner_calls[] = {
+	CALL(read), CALL(pread64), CALL(lseek), CALL(fstat), CALL(newfstatat), CALL(close),
+	CALL(dup), CALL(dup2), CALL(fcntl), CALL(write), CALL(writev),
+	CALL(munmap), CALL(mremap), CALL(madvise), CALL(brk),
+	CALL(sendmsg), CALL(recvmsg), CALL(poll), CALL(ppoll), CALL(wait4),
+	CALL(futex), CALL(set_robust_list), CALL(rseq), CALL(getpid), CALL(getppid), CALL(gettid),
+	CALL(exit), CALL(exit_group), CALL(getrandom), CALL(getrusage), CALL(sysinfo),
+	CALL(clock_gettime), CALL(setitimer), CALL(alarm), CALL(restart_syscall),
+	CALL(rt_sigaction), CALL(rt_sigprocmask), CALL(rt_sigreturn), CALL(prctl), CALL(seccomp),
+};
+
+static bool liner_filter_calls(void)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+	const uint32_t allow = SCMP_ACT_ALLOW;
+	bool failed = !filter;
+
+	for (size_t i = 0; filter && i < sizeof(liner_calls) / sizeof(liner_calls[0]); i++)
+		failed |= seccomp_rule_add(filter, allow, liner_calls[i], 0) < 0;
+	if (!filter)
+		return false;
+	failed |= seccomp_rule_add(filter, allow, SCMP_SYS(mmap), 1,
+				   SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)) < 0;
+	failed |= seccomp_rule_add(filter, allow, SCMP_SYS(mprotect), 1,
+				   SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)) < 0;
+	/* fork() of glibc, which ends with SIGCHLD. */
+	failed |= seccomp_rule_add(filter, allow, SCMP_SYS(clone), 1,
+				   SCMP_A0(SCMP_CMP_MASKED_EQ, 0xff, SIGCHLD)) < 0;
+	failed |= seccomp_load(filter) < 0;
+	seccomp_release(filter);
+	return !failed;
+}
+
+/* The reader starts no process. */
+static bool liner_filter_forks(void)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+	bool failed = !filter;
+
+	if (!filter)
+		return false;
+	failed |= seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 0) < 0;
+	failed |= seccomp_load(filter) < 0;
+	seccomp_release(filter);
+	return !failed;
+}
+
+static void liner_limit(int what, rlim_t most)
+{
+	const struct rlimit limit = { most, most };
+
+	setrlimit(what, &limit);
+}
+
+/* In a user namespace the number may not exist: then as who called. */
+static struct xtop_error *liner_leave_root(void)
+{
+	const uid_t id = LINER_FIRST_ID + (uid_t)getpid();
+	struct xtop_error *error = caller_become((struct caller){ .uid = id, .gid = id });
+
+	if (!error || geteuid() != 0)
+		return error;
+	error_destroy(error);
+	return caller_become(caller_find());
+}
+
+#ifdef SANITIZED
+static bool liner_give_up_rights(void)
+{
+	(void)liner_leave_root, (void)liner_filter_calls, (void)liner_filter_forks,
+		(void)liner_limit;
+	return true;
+}
+#else
+static bool liner_give_up_rights(void)
+{
+	struct xtop_error *error = liner_leave_root();
+
+	if (!error && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+		       prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0))
+		error = error_create_errno(errno, "cannot close the process to others");
+	if (!error)
+		error = landlock_enter(NULL, 0, NULL, 0);
+	if (error) {
+		error_destroy(error);
+		return false;
+	}
+	liner_limit(RLIMIT_CORE, 0);
+	liner_limit(RLIMIT_FSIZE, 0);
+	liner_limit(RLIMIT_DATA, LINER_MEMORY_BYTES);
+	return liner_filter_calls();
+}
+#endif
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+static size_t liner_pack_text(const char *text, uint8_t *to)
+{
+	size_t length = strnlen(text, LINES_TEXT_BYTES - 1);
+
+	memcpy(to, text, length);
+	to[length] = '\0';
+	return length + 1;
+}
+
+size_t liner_pack(const struct line_answer *answer, uint8_t *to, size_t capacity)
+{
+	size_t used = 1;
+
+	if (capacity < 1 || answer->n > LINES_MAX_DEPTH)
+		return 0;
+	to[0] = (uint8_t)answer->n;
+	for (unsigned i = 0; i < answer->n; i++) {
+		const struct line_frame *frame = &answer->frames[i];
+		const uint32_t numbers[2] = { frame->line, frame->column };
+
+		if (capacity - used < sizeof(numbers) + 2 * LINES_TEXT_BYTES)
+			return 0;
+		memcpy(to + used, numbers, sizeof(numbers));
+		used += sizeof(numbers);
+		used += liner_pack_text(frame->function, to + used);
+		used += liner_pack_text(frame->file, to + used);
+	}
+	return used;
+}
+
+/* Moves *AT behind the text there. NULL: it has no end. */
+static const char *liner_unpack_text(const uint8_t *bytes, size_t size_bytes, size_t *at)
+{
+	const char *text = (const char *)bytes + *at;
+	size_t length = strnlen(text, size_bytes - *at);
+
+	if (length == size_bytes - *at)
+		return NULL;
+	*at += length + 1;
+	return text;
+}
+
+size_t liner_unpack(const uint8_t *bytes, size_t size_bytes, struct line_answer *answer)
+{
+	size_t at = 1;
+
+	if (size_bytes < 1 || bytes[0] > LINES_MAX_DEPTH)
+		return 0;
+	answer->n = bytes[0];
+	for (unsigned i = 0; i < answer->n; i++) {
+		struct line_frame *frame = &answer->frames[i];
+		uint32_t numbers[2];
+
+		if (size_bytes - at < sizeof(numbers))
+			return 0;
+		memcpy(numbers, bytes + at, sizeof(numbers));
+		at += sizeof(numbers);
+		*frame = (struct line_frame){ .line = numbers[0], .column = numbers[1] };
+		frame->function = liner_unpack_text(bytes, size_bytes, &at);
+		frame->file = frame->function ? liner_unpack_text(bytes, size_bytes, &at) : NULL;
+		if (!frame->file)
+			return 0;
+	}
+	return at;
+}
+
+/* --- the reader ------------------------------------------------------------------------------- */
+
+static bool liner_send(uint32_t what)
+{
+	struct rusage usage = { 0 };
+
+	getrusage(RUSAGE_SELF, &usage);
+	liner.reply.what = what;
+	liner.reply.most_bytes = (uint64_t)usage.ru_maxrss * 1024;
+	if (!wire_send(liner.socket, &liner.reply, sizeof(liner.reply), NULL, 0))
+		return false;
+	liner.reply.n_answers = liner.reply.size_bytes = 0;
+	return true;
+}
+
+static struct liner_file *liner_find_file(uint32_t number)
+{
+	for (size_t i = 0; i < LINER_MAX_OPEN; i++)
+		if (liner.files[i].number == number)
+			return &liner.files[i];
+	return NULL;
+}
+
+/* A free place, or that of the file that was used first. */
+static struct liner_file *liner_make_place(void)
+{
+	struct liner_file *oldest = &liner.files[0];
+
+	for (size_t i = 0; i < LINER_MAX_OPEN; i++) {
+		if (!liner.files[i].number)
+			return &liner.files[i];
+		if (liner.files[i].used < oldest->used)
+			oldest = &liner.files[i];
+	}
+	liner.reader->close(oldest->file);
+	*oldest = (struct liner_file){ 0 };
+	return oldest;
+}
+
+static struct liner_file *liner_open(const int *fds)
+{
+	struct liner_file *file = liner_find_file(liner.request.file);
+	const char *why = "";
+
+	if (!file) {
+		file = liner_make_place();
+		file->file = liner.reader->open(fds[0], liner.request.has_alt ? fds[1] : -1, &why);
+		if (!file->file) {
+			snprintf(liner.reply.message, sizeof(liner.reply.message), "%s", why);
+			return NULL;
+		}
+		file->number = liner.request.file;
+	}
+	file->used = liner.request.number;
+	return file;
+}
+
+/* False: main is gone. */
+static bool liner_answer(const struct line_place *place, void *file)
+{
+	struct liner_reply *reply = &liner.reply;
+	struct line_answer answer = { 0 };
+	size_t used;
+
+	liner.reader->find(file, place, &answer);
+	used = liner_pack(&answer, reply->bytes + reply->size_bytes,
+			  sizeof(reply->bytes) - reply->size_bytes);
+	if (!used) {
+		if (!liner_send(LINER_ANSWERS))
+			return false;
+		used = liner_pack(&answer, reply->bytes, sizeof(reply->bytes));
+	}
+	reply->size_bytes += (uint32_t)used;
+	reply->n_answers++;
+	return true;
+}
+
+static bool liner_serve(const int *fds, size_t n_fds)
+{
+	struct liner_request *request = &liner.request;
+	struct liner_file *file;
+
+	liner.reply.number = request->number;
+	liner.reply.n_answers = liner.reply.size_bytes = 0;
+	if (!request->n_places || request->n_places > LINER_MAX_PLACES ||
+	    n_fds < 1U + request->has_alt)
+		return liner_send(LINER_BAD);
+	alarm(LINER_REQUEST_S);
+	file = liner_open(fds);
+	if (!file)
+		return liner_send(LINER_BAD);
+	for (uint32_t i = 0; i < request->n_places; i++) {
+		request->places[i].symbol[LINES_SYMBOL_BYTES - 1] = '\0';
+		if (!liner_answer(&request->places[i], file->file))
+			return false;
+		if (i % LINER_TRIM == LINER_TRIM - 1)
+			liner.reader->trim(file->file);
+	}
+	liner.reader->trim(file->file);
+	alarm(0);
+	return liner_send(LINER_ANSWERS);
+}
+
+static void liner_read(void)
+{
+	int fds[BROKER_MAX_FDS];
+	size_t n_fds;
+	bool served = true;
+
+	while (served &&
+	       wire_receive(liner.socket, &liner.request, sizeof(liner.request), fds, &n_fds)) {
+		served = liner_serve(fds, n_fds);
+		while (n_fds > 0)
+			close(fds[--n_fds]);
+	}
+}
+
+/* --- the other process ------------------------------------------------------------------------ */
+
+static void liner_tell_death(int status)
+{
+	bool memory = WIFEXITED(status) && WEXITSTATUS(status) == ENOMEM;
+
+	memset(&liner.reply, 0, sizeof(liner.reply));
+	if (memory)
+		snprintf(liner.reply.message, sizeof(liner.reply.message),
+			 "its lines need more than %llu MiB of memory: "
+			 "objcopy --decompress-debug-sections may help",
+			 LINER_MEMORY_BYTES >> 20);
+	else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+		snprintf(liner.reply.message, sizeof(liner.reply.message),
+			 "its lines took longer than %d s", LINER_REQUEST_S);
+	else
+		snprintf(liner.reply.message, sizeof(liner.reply.message),
+			 "it is damaged: its reader has ended (%s %d)",
+			 WIFSIGNALED(status) ? "signal" : "status",
+			 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+	liner_send(LINER_DIED);
+}
+
+/* Ctrl-C reaches every process of the group; main decides what it means. */
+static void liner_set_up(int socket)
+{
+	static const int ignored[] = { SIGINT, SIGHUP, SIGQUIT, SIGTERM, SIGTSTP, SIGPIPE };
+	static const int usual[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM, SIGCHLD };
+	struct sigaction action = { .sa_handler = SIG_IGN };
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
+		sigaction(ignored[i], &action, NULL);
+	action.sa_handler = SIG_DFL;
+	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
+		sigaction(usual[i], &action, NULL);
+	for (int fd = STDIN_FILENO; null >= 0 && fd <= STDERR_FILENO; fd++)
+		dup2(null, fd);
+	for (int fd = STDERR_FILENO + 1; fd < 1024; fd++)
+		if (fd != socket)
+			close(fd);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	setpriority(PRIO_PROCESS, 0, LINER_NICE); /* sampler and screen come first */
+}
+
+/* A reader that needs no other one: main has closed its end. False: main is gone. */
+static bool liner_wait_for_request(void)
+{
+	struct pollfd ready = { .fd = liner.socket, .events = POLLIN };
+
+	while (poll(&ready, 1, -1) < 0)
+		if (errno != EINTR)
+			return false;
+	return ready.revents & POLLIN && !(ready.revents & (POLLERR | POLLNVAL));
+}
+
+void liner_run(const struct lines_reader *reader, int socket)
+{
+	liner.reader = reader;
+	liner.socket = socket;
+	liner_set_up(socket);
+	if (!liner_give_up_rights())
+		return;
+	while (liner_wait_for_request()) {
+		pid_t pid = fork();
+		int status = 0;
+
+		if (pid < 0)
+			return;
+		if (pid == 0) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+#ifndef SANITIZED
+			if (!liner_filter_forks())
+				_exit(1);
+#endif
+			liner_read();
+			_exit(0);
+		}
+		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			;
+		if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+			return;
+		liner_tell_death(status);
+	}
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Source lines out of DWARF, by the process without rights: of a program whose lines are known, of
+ * damaged copies of it, and of files that are none. tests/lines/compare holds many more addresses
+ * against eu-addr2line and addr2line.
+ */
+#include "config.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/support/must.h"
+#include "tests/support/tap.h"
+#include "xtop/elf.h"
+#include "xtop/lines.h"
+
+#define WAIT_S 60
+
+static char program_path[4096], source_path[4096];
+
+/* The line of tests/lines/inlined.c that has WORD in its comment. */
+static unsigned line_of(const char *word)
+{
+	FILE *file = fopen(source_path, "re");
+	char text[256];
+	unsigned line = 0, found = 0;
+
+	while (file && fgets(text, sizeof(text), file)) {
+		line++;
+		if (strstr(text, word))
+			found = line;
+	}
+	if (file)
+		fclose(file);
+	return found;
+}
+
+static struct line_place place_in(const char *symbol, uint64_t offset)
+{
+	struct line_place place = { .address = offset };
+
+	snprintf(place.symbol, sizeof(place.symbol), "%s", symbol);
+	return place;
+}
+
+static enum lines_state find(uint32_t file, const struct line_place *place,
+			     struct line_answer *answer)
+{
+	answer->n = 0;
+	lines_find(file, place, true, answer);
+	lines_wait(WAIT_S);
+	return lines_find(file, place, true, answer);
+}
+
+/* An answer somewhere in outer() with all three functions. */
+static bool find_chain(uint32_t file, struct line_answer *answer)
+{
+	for (uint64_t offset = 0; offset < 200; offset++) {
+		struct line_place place = place_in("outer", offset);
+
+		if (find(file, &place, answer) == LINES_KNOWN && answer->n == 3 &&
+		    answer->frames[0].line == line_of("/* INNER */"))
+			return true;
+	}
+	return false;
+}
+
+static void check_frame(const struct line_frame *frame, const char *function, const char *word)
+{
+	const char *slash = strrchr(frame->file, '/');
+
+	check_string(frame->function, function, "function");
+	check_string(slash ? slash + 1 : frame->file, "inlined.c", "file");
+	check_u64(frame->line, line_of(word), "line");
+}
+
+static void test_chain(uint32_t file)
+{
+	struct line_answer answer = { 0 };
+	struct line_place place;
+
+	check(find_chain(file, &answer), "outer() has inner() inlined");
+	if (answer.n == 3) {
+		check_frame(&answer.frames[0], "inner", "/* INNER */");
+		check_frame(&answer.frames[1], "middle", "/* MIDDLE */");
+		check_frame(&answer.frames[2], "outer", "/* OUTER */");
+	}
+	place = place_in("no_such_function", 0);
+	check(find(file, &place, &answer) == LINES_KNOWN && !answer.n, "a symbol that is not there");
+	place = place_in("outer", 0);
+	place.size_bytes = 1 << 20;
+	check(find(file, &place, &answer) == LINES_KNOWN && !answer.n,
+	      "a symbol of another size: another build");
+	place = place_in("", 16);
+	check(find(file, &place, &answer) == LINES_KNOWN && !answer.n, "an address without code");
+}
+
+/* Counted from an anchor, and from the other end of the address space. */
+static void test_anchor(int fd)
+{
+	const uint64_t at = 0xffffffff9c000000;
+	uint32_t moved = lines_add_file(fd, -1, "moved", "outer", at);
+	struct line_place place = { .address = at };
+	struct line_answer answer = { 0 };
+
+	check(find(moved, &place, &answer) == LINES_KNOWN && answer.n, "a file with an anchor");
+	if (answer.n)
+		check_string(answer.frames[answer.n - 1].function, "outer", "where the anchor is");
+}
+
+/* --- files that are damaged ------------------------------------------------------------------- */
+
+static uint64_t random_state = 14;
+
+static uint32_t random_below(uint32_t limit)
+{
+	random_state = random_state * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (uint32_t)((random_state >> 33) % limit);
+}
+
+static int make_file(const uint8_t *bytes, size_t n)
+{
+	int fd = memfd_create("damaged", MFD_CLOEXEC);
+
+	if (fd < 0 || write(fd, bytes, n) != (ssize_t)n)
+		must(error_create("no file in memory"));
+	return fd;
+}
+
+/* Some bytes of it are others, or it ends early. */
+static int damage(const uint8_t *bytes, size_t n)
+{
+	uint8_t *copy = malloc(n);
+	size_t left = random_below(4) ? n : 1 + random_below((uint32_t)n);
+	int fd;
+
+	memcpy(copy, bytes, n);
+	for (uint32_t i = 1U << random_below(12); i > 0; i--)
+		copy[random_below((uint32_t)n)] = (uint8_t)random_below(256);
+	memcpy(copy, bytes, 16); /* mostly still ELF */
+	fd = make_file(copy, left);
+	free(copy);
+	return fd;
+}
+
+static void test_damaged(int fd)
+{
+	struct lines_progress before, after;
+	unsigned answered = 0, n = 100;
+	struct stat status;
+	uint8_t *bytes;
+
+	fstat(fd, &status);
+	bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	lines_get_progress(&before);
+	for (unsigned i = 0; i < n; i++) {
+		int damaged = damage(bytes, (size_t)status.st_size);
+		uint32_t file = lines_add_file(damaged, -1, "damaged", NULL, 0);
+		struct line_answer answer = { 0 };
+
+		for (uint64_t offset = 0; offset < 64; offset += 8) {
+			struct line_place by_symbol = place_in("outer", offset),
+					  by_address = { .address = 0x1000 + 16 * offset };
+
+			lines_find(file, &by_symbol, true, &answer);
+			lines_find(file, &by_address, true, &answer);
+		}
+		answered += lines_wait(WAIT_S);
+		close(damaged);
+	}
+	lines_get_progress(&after);
+	check(answered == n, "%u of %u damaged files: no question is left; %u are known to be bad",
+	      answered, n, after.n_bad - before.n_bad);
+	check(after.n_bad > before.n_bad, "what is wrong with the last: %s", after.message);
+	munmap(bytes, (size_t)status.st_size);
+}
+
+static void test_others(void)
+{
+	static const uint8_t text[] = "this is no ELF file, but some text";
+	struct line_place place = place_in("outer", 0);
+	struct line_answer answer;
+	int no_elf = make_file(text, sizeof(text)), empty = make_file(text, 0);
+
+	check(find(lines_add_file(no_elf, -1, "text", NULL, 0), &place, &answer) == LINES_OFF,
+	      "text has no lines");
+	check(find(lines_add_file(empty, -1, "empty", NULL, 0), &place, &answer) == LINES_OFF,
+	      "an empty file has none");
+	close(no_elf);
+	close(empty);
+}
+
+int main(void)
+{
+	const char *source = getenv("top_srcdir"), *build = getenv("top_builddir");
+	struct line_answer answer;
+	uint32_t file;
+	int fd;
+
+	snprintf(program_path, sizeof(program_path), "%s/tests/lines/inlined", build ? build : ".");
+	snprintf(source_path, sizeof(source_path), "%s/tests/lines/inlined.c",
+		 source ? source : "..");
+	must(lines_start(&elf_lines_reader));
+	fd = open(program_path, O_RDONLY | O_CLOEXEC);
+	file = lines_add_file(fd, -1, "inlined", NULL, 0);
+	check(file, "%s is there", program_path);
+	check_u64(lines_add_file(fd, -1, "inlined", NULL, 0), file, "the same file again");
+	test_chain(file);
+	test_anchor(fd);
+	test_others();
+	test_damaged(fd);
+	check(find_chain(file, &answer), "after all that, the good file still has lines");
+	lines_stop();
+	return tap_done();
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Snapshots with source lines and inlined functions, of a reader that is made up. */
+#include "config.h"
+
+#include "tests/support/profile_stacks.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "xtop/columns.h"
+#include "xtop/lined.h"
+#include "xtop/lines.h"
+
+static void *open_made(int fd, int alt_fd, const char **why)
+{
+	static int file;
+
+	(void)fd, (void)alt_fd, (void)why;
+	return &file;
+}
+
+static void do_nothing(void *file)
+{
+	(void)file;
+}
+
+/*
+ * 0x10 is main's line 1. At 0x20 main has add() inlined, by line 2; add() is at line 7 of another
+ * file. Nothing is known of 0x30.
+ */
+static void find_made(void *file, const struct line_place *place, struct line_answer *answer)
+{
+	(void)file;
+	answer->n = 0;
+	if (place->address == 0x30)
+		return;
+	if (place->address == 0x20)
+		answer->frames[answer->n++] = (struct line_frame){ "_ZN3app3addEi", "inc/add.h", 7, 1 };
+	answer->frames[answer->n++] =
+		(struct line_frame){ "main", "src/main.c", (uint32_t)place->address / 0x10, 1 };
+}
+
+static const struct lines_reader made_reader = {
+	.open = open_made, .find = find_made, .trim = do_nothing, .close = do_nothing
+};
+
+static struct frames *frames;
+static uint32_t file;
+
+/* COUNT samples of main at ADDRESS, which called `leaf` if LEAF. */
+static void add(struct profile *profile, uint64_t address, bool leaf, uint64_t count)
+{
+	uint32_t function = frames_intern(frames, FRAME_KIND_USERLAND, "main", "prog", 0x1000);
+	uint32_t stack[] = { frames_intern_line(frames, function, file, address),
+			     stacks_frame(frames, ".leaf") };
+
+	profile_add(profile, stack, 1 + leaf, SECOND, count, (double)count);
+}
+
+static struct snapshot *make(void)
+{
+	struct profile *profile;
+	struct snapshot *snapshot;
+
+	must(profile_create(1000, 0, frames, &profile));
+	add(profile, 0x10, false, 10);
+	add(profile, 0x10, true, 20);
+	add(profile, 0x20, false, 3);
+	add(profile, 0x20, true, 4);
+	add(profile, 0x30, true, 5);
+	must(profile_copy(profile, SECOND, &snapshot));
+	profile_destroy(profile);
+	return snapshot;
+}
+
+static void check_tree(const struct lined_settings *settings, const char *want, const char *what)
+{
+	struct snapshot *from = make(), *to;
+	struct lined *lined;
+	const char *broken;
+	char *text;
+
+	must(lined_create(settings, &lined));
+	must(lined_apply(lined, from, 30, &to));
+	broken = stacks_broken(to);
+	check(!broken, "%s is sound: %s", what, broken ? broken : "yes");
+	text = stacks_tree(to);
+	check_string(text, want, what);
+	free(text);
+	snapshot_destroy(to);
+	snapshot_destroy(from);
+	lined_destroy(lined);
+}
+
+/* Without --lines places in one function stay one row. */
+static void test_functions(void)
+{
+	struct snapshot *snapshot = make();
+	struct function_table table;
+
+	must(functions_build(snapshot, NULL, false, &table));
+	check_u64(table.n, 2, "functions: main and leaf");
+	functions_deinit(&table);
+	snapshot_destroy(snapshot);
+}
+
+/* The line that most of the weight of main passes through. */
+static void test_column(void)
+{
+	const struct lined_settings settings = { .inlined = true };
+	struct snapshot *from = make(), *to;
+	struct function_table table;
+	struct lined *lined;
+	unsigned found = 0;
+
+	must(lined_create(&settings, &lined));
+	must(lined_apply(lined, from, 30, &to));
+	must(functions_build(to, NULL, false, &table));
+	for (size_t i = 0; i < table.n; i++) {
+		struct column_context context = { .snapshot = to, .table = &table };
+		char cell[COLUMN_CELL_BYTES];
+
+		columns[COLUMN_SOURCE].entry(&context, &table.rows[i], cell, sizeof(cell));
+		if (!strcmp(frames_get(to->frames, table.rows[i].frame)->name, "main")) {
+			check_string(cell, "main.c:1", "main is mostly at");
+			found++;
+		}
+	}
+	check_u64(found, 1, "rows of main");
+	functions_deinit(&table);
+	snapshot_destroy(to);
+	snapshot_destroy(from);
+	lined_destroy(lined);
+}
+
+int main(void)
+{
+	const struct lined_settings inlined = { .inlined = true },
+				    in_names = { .inlined = true, .in_names = true },
+				    not_inlined = { .in_names = true };
+	int fd = memfd_create("file", MFD_CLOEXEC);
+
+	must(lines_start(&made_reader));
+	must(frames_create(NULL, &frames));
+	file = lines_add_file(fd, -1, "prog", NULL, 0);
+	test_functions();
+	check_tree(&inlined,
+		   "all 0/42\n"
+		   " main 10/42\n"
+		   "  leaf 25/25\n"
+		   "  app::add (inlined) 3/7\n"
+		   "   leaf 4/4\n",
+		   "inlined functions");
+	check_tree(&in_names,
+		   "all 0/42\n"
+		   " main main.c:1 10/30\n"
+		   "  leaf 20/20\n"
+		   " main main.c:2 0/7\n"
+		   "  app::add (inlined) add.h:7 3/7\n"
+		   "   leaf 4/4\n"
+		   " main 0/5\n"
+		   "  leaf 5/5\n",
+		   "with lines");
+	check_tree(&not_inlined,
+		   "all 0/42\n"
+		   " main main.c:1 10/30\n"
+		   "  leaf 20/20\n"
+		   " main add.h:7 3/7\n"
+		   "  leaf 4/4\n"
+		   " main 0/5\n"
+		   "  leaf 5/5\n",
+		   "without inlined functions");
+	test_column();
+	frames_destroy(frames);
+	lines_stop();
+	close(fd);
+	return tap_done();
+}
