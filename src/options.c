@@ -63,6 +63,7 @@ enum {
 	KEY_DIFF,
 	KEY_BASELINE,
 	KEY_ALL_ROWS,
+	KEY_ANNOTATE,
 	KEY_FAIL_OVER,
 	KEY_EXAMPLE,
 	KEY_ADDRESSES,
@@ -116,6 +117,7 @@ static const struct option_spec option_specs[] = {
 	{ "bare", KEY_BARE, OPTION_FLAG, AT(bare), 0, 0, NULL },
 	{ "diff", KEY_DIFF, OPTION_FLAG, AT(diff), 0, 0, NULL },
 	{ "baseline", KEY_BASELINE, OPTION_STRING, AT(baseline), 0, 0, "a file" },
+	{ "annotate", KEY_ANNOTATE, OPTION_STRING, AT(annotate), 0, 0, "a function" },
 	{ "all-rows", KEY_ALL_ROWS, OPTION_FLAG, AT(all_rows), 0, 0, NULL },
 	{ "fail-over", KEY_FAIL_OVER, OPTION_NUMBER, AT(fail_over), 0, 100,
 	  "percentage points, 0 to 100" },
@@ -187,6 +189,8 @@ const char *options_help(void)
 	       "      --all-rows        with --diff: also functions that may be the same\n"
 	       "      --fail-over=POINTS  with --diff: exit with 1 if a function surely grew by\n"
 	       "                        more percentage points\n"
+	       "      --annotate=FUNCTION  print the function's instructions at exit, with the\n"
+	       "                        samples of each; FUNCTION may be MODULE:FUNCTION\n"
 	       "  -b, --batch           print tables instead of showing the screen; the default\n"
 	       "                        when stdout is not a terminal\n"
 	       "      --json            each table as one JSON object on a line; implies --batch\n"
@@ -526,6 +530,9 @@ static struct xtop_error *options_check(const struct options *options)
 		return error_create("--all-rows and --fail-over are for --diff");
 	if (options->diff && options->json)
 		return error_create("--json is for tables of one run, not for --diff");
+	if (options->annotate && (options->diff || options->json || options->baseline))
+		return error_create("--annotate prints the instructions of one function: leave out "
+				    "--diff, --baseline and --json");
 	if (options->json && options->quiet)
 		return error_create("--json and --quiet do not go together: "
 				    "there would be no table to print");
@@ -544,7 +551,7 @@ static struct xtop_error *options_check(const struct options *options)
 	if (options->n_debug_dirs > OPTIONS_MAX_DEBUG_DIRS)
 		return error_create("--debug-dir: at most %d directories", OPTIONS_MAX_DEBUG_DIRS);
 	if (options->quiet && !options->batch && !options->output && !options->record &&
-	    !options->stats && options->fail_over < 0)
+	    !options->stats && !options->annotate && options->fail_over < 0)
 		return error_create(
 			"--quiet shows nothing: give --output, --record or --stats as well");
 	return options_check_files(options);
@@ -557,6 +564,8 @@ static void options_complete(struct options *options)
 		options->action = ACTION_UNPAUSE;
 	if (options_is_stdout(options->output) || options_is_stdout(options->stats))
 		options->quiet = true;
+	if (options->annotate)
+		options->quiet = true; /* no tables */
 	if (options->quiet || options->iterations || options->json || options->diff ||
 	    options->addr2line)
 		options->batch = true;

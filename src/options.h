@@ -61,6 +61,7 @@ struct options {
 	bool diff;                   /* --diff: BASELINE and REPLAY are compared */
 	const char *baseline;        /* the older file; NULL: none */
 	bool all_rows;               /* --all-rows */
+	const char *annotate;        /* --annotate: a function; NULL: none */
 	double fail_over;            /* --fail-over, in points; negative: not given */
 	bool json;                   /* --json: tables are JSON */
 	/* -n, -q, --json imply batch; -o - and --stats=- imply quiet */

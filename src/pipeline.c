@@ -657,6 +657,15 @@ struct xtop_error *pipeline_snapshot(struct pipeline *pipeline, struct snapshot 
 	return resolver_snapshot(pipeline->resolver, snapshotp); /* the thread has ended */
 }
 
+struct xtop_error *pipeline_annotate(struct pipeline *pipeline, const struct snapshot *snapshot,
+				     uint32_t frame, struct annotation **annotationp)
+{
+	if (pipeline_is_profile(pipeline))
+		return error_create("a profile has sums only: instructions need raw samples, which "
+				    "xtop -d DOMAIN -w FILE records");
+	return resolver_annotate(pipeline->resolver, snapshot, frame, annotationp);
+}
+
 const struct batches *pipeline_batches(const struct pipeline *pipeline, bool children)
 {
 	return pipeline->resolver ? resolver_get_batches(pipeline->resolver, children) : NULL;

@@ -60,6 +60,12 @@ struct snapshot_slot *pipeline_slot(const struct pipeline *pipeline);
 uint64_t pipeline_wall_ns(const struct pipeline *pipeline, uint64_t time_ns);
 /* After pipeline_stop(). */
 struct xtop_error *pipeline_snapshot(struct pipeline *pipeline, struct snapshot **snapshotp);
+/*
+ * After a snapshot that is at_end, or pipeline_stop(): what is known of the inside of FRAME, with
+ * the weights of SNAPSHOT, which is the last one.
+ */
+struct xtop_error *pipeline_annotate(struct pipeline *pipeline, const struct snapshot *snapshot,
+				     uint32_t frame, struct annotation **annotationp);
 /* The baseline with the frames of the pipeline's snapshots; NULL: none. */
 const struct snapshot *pipeline_baseline(const struct pipeline *pipeline);
 /* After pipeline_stop(). How much shares vary (--diff); NULL: a profile does not say. */

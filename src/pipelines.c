@@ -62,6 +62,16 @@ static const char *pipelines_get_message(void *context)
 	return message;
 }
 
+static struct annotation *pipelines_annotate(void *context, const struct snapshot *last,
+					     uint32_t frame)
+{
+	struct pipelines_guest *guest = context;
+	struct annotation *annotation = NULL;
+
+	error_destroy(pipeline_annotate(guest->pipeline, last, frame, &annotation));
+	return annotation;
+}
+
 /* After the start, when all is known that the screen shows. */
 static void pipelines_fill_ui(struct pipelines_guest *guest)
 {
@@ -79,6 +89,7 @@ static void pipelines_fill_ui(struct pipelines_guest *guest)
 		.baseline = pipeline_baseline(guest->pipeline),
 		.reset = pipelines_reset_guest,
 		.message = pipelines_get_message,
+		.annotate = pipelines_annotate,
 	};
 }
 

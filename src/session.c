@@ -688,6 +688,28 @@ static struct xtop_error *session_put_lines(struct session *session,
 	return error;
 }
 
+/* --annotate: on stdout. */
+static struct xtop_error *session_annotate(struct session *session,
+					   const struct snapshot *snapshot)
+{
+	struct pipeline *pipeline = pipelines_first(&session->pipelines);
+	struct annotation *annotation = NULL;
+	struct xtop_error *error;
+	uint32_t frame;
+
+	if (!session->options->annotate)
+		return NULL;
+	error = annotate_find(snapshot, session->options->annotate, &frame);
+	if (!error)
+		error = pipeline_annotate(pipeline, snapshot, frame, &annotation);
+	if (!error)
+		error = export_annotation(snapshot, annotation, session->title, stdout);
+	annotation_destroy(annotation);
+	if (!error && (fflush(stdout) == EOF || ferror(stdout)))
+		error = error_create_errno(errno, "cannot write the instructions");
+	return error;
+}
+
 static struct xtop_error *session_write(struct session *session)
 {
 	struct snapshot *snapshot = NULL;
@@ -701,6 +723,7 @@ static struct xtop_error *session_write(struct session *session)
 							   : session_put_profile);
 	error = session_first(
 		error, session_write_file(session, snapshot, &session->stats, session_put_stats));
+	error = session_first(error, session_annotate(session, snapshot));
 	snapshot_destroy(snapshot);
 	return error;
 }

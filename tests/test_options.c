@@ -87,6 +87,10 @@ static void test_json(void)
 	check(options.json && options.batch && options.interval_s == 2, "--json implies --batch");
 	options_deinit(&options);
 	refuse("-d x --json -q", "--json and --quiet");
+	options = accept("-d x --annotate=memcpy");
+	check(options.batch && options.quiet && !strcmp(options.annotate, "memcpy"),
+	      "--annotate implies --batch, without tables");
+	options_deinit(&options);
 }
 
 static void test_long(void)

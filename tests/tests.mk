@@ -79,6 +79,7 @@ check_PROGRAMS = \
 	tests/unwind/test_computed \
 	tests/unwind/test_computed_rows \
 	tests/unwind/test_instruction \
+	tests/unwind/test_disassemble \
 	tests/unwind/test_dwarf \
 	tests/unwind/test_fp \
 	tests/unwind/test_go \
@@ -133,12 +134,14 @@ check_PROGRAMS = \
 	tests/linux/process/test_tasks \
 	tests/linux/process/test_vmas \
 	tests/os/test_os \
+	tests/profile/test_addresses \
 	tests/profile/test_batches \
 	tests/profile/test_frames \
 	tests/profile/test_names \
 	tests/profile/test_profile \
 	tests/profile/test_resolver \
 	tests/profile/test_sample_log \
+	tests/profile/test_seen_code \
 	tests/profile/test_snapshot \
 	tests/profile/test_unknown \
 	tests/import/test_import \
@@ -151,12 +154,14 @@ check_PROGRAMS = \
 	tests/query/test_functions \
 	tests/query/test_groups \
 	tests/query/test_history \
+	tests/query/test_instructions \
 	tests/query/test_interval \
 	tests/query/test_lined \
 	tests/query/test_neighbours \
 	tests/query/test_pass_through \
 	tests/query/test_selection \
 	tests/query/test_weighted \
+	tests/export/test_annotate \
 	tests/export/test_batch \
 	tests/export/test_folded \
 	tests/export/test_perf \
@@ -172,6 +177,7 @@ check_PROGRAMS = \
 	tests/ui/test_recent \
 	tests/ui/test_shares \
 	tests/ui/test_terminal \
+	tests/screens/test_annotate \
 	tests/screens/test_day \
 	tests/screens/test_folded \
 	tests/screens/test_hostile \

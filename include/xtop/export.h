@@ -86,6 +86,19 @@ struct diff_table_options {
 void export_diff(const struct diff_side *now, const struct diff_side *base, const struct diff *diff,
 		 const struct diff_table_options *options, FILE *file);
 
+/* --- annotate.c: the instructions of one function (--annotate) -------------------------------- */
+
+/*
+ * The function called NAME, or "MODULE:NAME", that samples ended in. Error: there is none, or there
+ * are several.
+ */
+struct xtop_error *annotate_find(const struct snapshot *snapshot, const char *name,
+				 uint32_t *framep);
+/* ANNOTATION is SNAPSHOT's. Shares are of all samples since start. TITLE is clean. */
+struct xtop_error *export_annotation(const struct snapshot *snapshot,
+				     const struct annotation *annotation, const char *title,
+				     FILE *file);
+
 /* --- stats.c: one JSON object (doc/FORMATS) --------------------------------------------------- */
 
 struct stats_info {

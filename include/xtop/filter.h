@@ -23,6 +23,7 @@ void filter_destroy(struct filter *filter); /* NULL allowed */
 void filter_invalidate(struct filter *filter);
 const char *filter_text(const struct filter *filter);
 bool filter_matches(const struct filter *filter, const struct frames *frames, uint32_t frame);
+bool filter_matches_text(const struct filter *filter, const char *text);
 
 /*
  * The nodes of SNAPSHOT as FILTER leaves them: the same nodes at the same indices, but only

@@ -52,6 +52,9 @@ bool os_is_early(const struct os *os, const struct sample_vcpu *vcpu, uint64_t n
 bool os_is_known(const struct os *os); /* a known system runs */
 /* The code of a known system's kernel and modules. Never NULL. */
 const struct space *os_get_kernel(const struct os *os);
+struct memory *os_get_memory(const struct os *os); /* NULL: there is none */
+/* The page tables that map all of a known system's kernel. False: nobody knows them. */
+bool os_get_kernel_root(const struct os *os, struct memory_root *root);
 /* The task of VCPU, which ran at NOW_NS. All zero when nothing is known. */
 void os_find_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns,
 		  struct os_task *task);

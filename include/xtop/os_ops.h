@@ -89,6 +89,7 @@ struct os_ops {
 	/* TASK is zeroed, and stays so when nothing is known. VCPU ran at NOW_NS. */
 	void (*find_task)(void *system, const struct sample_vcpu *vcpu, uint64_t now_ns,
 			  struct os_task *task);
+	void (*get_kernel_root)(const void *system, struct memory_root *root); /* NULL: not known */
 	void (*describe)(const void *system, struct os_description *description);
 	void (*get_counts)(const void *system, struct os_counts *counts); /* zeroed before */
 	/* At Xen's system time XEN_NS. False: not known; *CLOCK is untouched. */

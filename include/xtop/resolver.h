@@ -83,6 +83,12 @@ const struct snapshot *resolver_get_baseline(const struct resolver *resolver);
  * How much shares vary: of self, or of children. For callers while no thread runs resolver_run().
  */
 const struct batches *resolver_get_batches(const struct resolver *resolver, bool children);
+/*
+ * What is known of the inside of FRAME; its weights are those of SNAPSHOT, the resolver's last one.
+ * For callers while no thread runs resolver_run().
+ */
+struct xtop_error *resolver_annotate(struct resolver *resolver, const struct snapshot *snapshot,
+				     uint32_t frame, struct annotation **annotationp);
 /* A snapshot now. For callers while no thread runs resolver_run(). */
 struct xtop_error *resolver_snapshot(struct resolver *resolver, struct snapshot **snapshotp);
 

@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 
+#include "xtop/annotation.h"
 #include "xtop/batches.h"
 #include "xtop/clocks.h"
 #include "xtop/control.h"
@@ -158,6 +159,7 @@ struct snapshot {
 	int recording_errno;     /* why -w does not write any more; 0: it writes */
 	unsigned n_places;
 	struct snapshot_place places[SNAPSHOT_MAX_PLACES]; /* ascending by frame */
+	struct annotation *annotation; /* the snapshot's; NULL: nobody asked for one */
 	char system[96];         /* "Linux 6.1.0-37-amd64", a unikernel's file, or ""; clean */
 	char notes[3][96];       /* what is missing and what would help; the rest is ""; clean */
 };
@@ -180,7 +182,7 @@ struct xtop_error *snapshot_translate(const struct snapshot *from, struct frames
 				      struct snapshot **top);
 /* Some functions have no kind and module: a folded file. To be compared by name. */
 bool snapshot_is_plain(const struct snapshot *snapshot);
-/* NULL: out of memory. */
+/* The copy has no annotation. NULL: out of memory. */
 struct snapshot *snapshot_copy(const struct snapshot *snapshot);
 /* Room for N nodes, which the caller frees. NULL: out of memory. */
 struct snapshot_node *snapshot_nodes_create(size_t n);
@@ -195,10 +197,17 @@ struct xtop_error *snapshot_slot_create(struct snapshot_slot **slotp);
 void snapshot_slot_destroy(struct snapshot_slot *slot); /* and the snapshot in it */
 /* Reader: asks for a snapshot. Asking again before it came changes nothing. */
 void snapshot_request(struct snapshot_slot *slot);
+/*
+ * Reader: from now on snapshots have an annotation of FRAME; FRAME_NONE: they have none. It need
+ * not be in the first one that comes.
+ */
+void snapshot_annotate(struct snapshot_slot *slot, uint32_t frame);
 /* Reader: the newest snapshot, which the reader then destroys. NULL: none since the last one. */
 struct snapshot *snapshot_take(struct snapshot_slot *slot);
 /* Resolver: whether the reader asked since the last snapshot_publish(). */
 bool snapshot_wanted(const struct snapshot_slot *slot);
+/* Resolver: what snapshot_annotate() has asked for. */
+uint32_t snapshot_annotated(const struct snapshot_slot *slot);
 /* Resolver: hands SNAPSHOT over, and destroys the snapshot before if nobody took it. */
 void snapshot_publish(struct snapshot_slot *slot, struct snapshot *snapshot);
 

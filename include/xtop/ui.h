@@ -7,6 +7,7 @@
 #define XTOP_UI_H
 
 #include "xtop/columns.h"
+#include "xtop/instructions.h"
 #include "xtop/snapshot.h"
 
 /* What the header says of the guest. The UI cleans it. */
@@ -30,6 +31,11 @@ struct ui_pipeline {
 	 * guest; "": nothing. It may change GUEST and the strings of GUEST. May be NULL.
 	 */
 	const char *(*message)(void *context);
+	/*
+	 * After a snapshot that is at_end: what is known of the inside of FRAME. NULL: out of
+	 * memory. May be NULL: then nothing is known.
+	 */
+	struct annotation *(*annotate)(void *context, const struct snapshot *last, uint32_t frame);
 };
 #define UI_MAX_GUESTS 8
 
@@ -72,6 +78,9 @@ struct ui_rc {
 	double half_life_s;        /* negative: not given */
 	enum ui_colors colors;
 	bool fold;                 /* pass-through functions away */
+	enum code_syntax syntax;   /* of instructions */
+	enum instruction_addresses addresses; /* in front of them */
+	bool jumps;                /* are drawn beside them */
 	int fd; /* the file, for ui_rc_read() and ui_rc_save(); -1: none */
 };
 

@@ -171,6 +171,11 @@ static void linux_find_task(void *context, const struct sample_vcpu *vcpu, uint6
 		task_finder_find(&system->finder, vcpu, now_ns, task);
 }
 
+static void linux_get_kernel_root(const void *context, struct memory_root *root)
+{
+	*root = ((const struct linux_system *)context)->kernel.guest.root;
+}
+
 /* --- what is told ----------------------------------------------------------------------------- */
 
 static void linux_add_note(struct os_description *description, const char *note)
@@ -258,6 +263,7 @@ const struct os_ops linux_os = {
 	.runs_on = linux_system_runs_on,
 	.poll = linux_poll,
 	.find_task = linux_find_task,
+	.get_kernel_root = linux_get_kernel_root,
 	.describe = linux_describe,
 	.get_counts = linux_get_counts,
 	.read_clock = linux_read_clock,

@@ -269,6 +269,19 @@ const struct space *os_get_kernel(const struct os *os)
 	return os->guest.kernel;
 }
 
+struct memory *os_get_memory(const struct os *os)
+{
+	return os->guest.memory;
+}
+
+bool os_get_kernel_root(const struct os *os, struct memory_root *root)
+{
+	if (!os->ops || !os->ops->get_kernel_root)
+		return false;
+	os->ops->get_kernel_root(os->system, root);
+	return true;
+}
+
 void os_find_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns,
 		  struct os_task *task)
 {

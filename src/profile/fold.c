@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "xtop/walk.h"
 #include "xtop/work.h"
 
 /* --- whose code the sample ran ---------------------------------------------------------------- */
@@ -260,6 +261,51 @@ static void fold_measure(const struct fold *fold, size_t n)
 		batches_count(children, fold_group(fold, fold->frames[i]));
 }
 
+/* --- where in the function -------------------------------------------------------------------- */
+
+/* Reads the code of the function that the sample ended in, which is FRAME. */
+static void fold_see_code(struct fold *fold, const struct sample_vcpu *vcpu, uint32_t frame,
+			  enum name_quality quality)
+{
+	const struct unwind_frame *innermost = &fold->stack.frames[0];
+	struct os *os = fold->settings.os;
+	bool user = innermost->flags & FRAME_USER;
+	struct seen_sample sample = {
+		.frame = frame,
+		.quality = quality,
+		.kernel = !user,
+		.address = innermost->address,
+		.time_ns = fold->time_ns,
+		.space = user ? fold->user : fold->kernel,
+		.memory = os ? os_get_memory(os) : NULL,
+		.root = walk_root(&vcpu->regs),
+	};
+
+	if (!sample.memory)
+		return;
+	if (user)
+		sample.page = sample_get_code_frame(vcpu);
+	else
+		os_get_kernel_root(os, &sample.root);
+	seen_code_add(fold->settings.code, &sample);
+}
+
+/*
+ * All unnamed code that was compiled at run time is one frame: nothing tells its functions apart,
+ * so a distance in it means nothing.
+ */
+static void fold_count_address(struct fold *fold, const struct sample_vcpu *vcpu, uint32_t frame,
+			       const struct name_answer *answer)
+{
+	bool jit = answer->quality != NAME_SYMBOL && answer->cause == UNKNOWN_JIT;
+
+	if (frame < N_FRAME_IDS || jit || fold->stack.frames[0].flags & FRAME_RETURN)
+		return;
+	addresses_add(fold->settings.addresses, frame, answer->distance, fold->time_ns,
+		      fold->ticks);
+	fold_see_code(fold, vcpu, frame, answer->quality);
+}
+
 /*
  * Adds the stack to the profile, outermost frame first. The stack stands below [truncated] if the
  * outermost function was not reached. [truncated] also stands wherever frames in between are
@@ -269,7 +315,7 @@ static void fold_add_stack(struct fold *fold, const struct sample_vcpu *vcpu,
 			   struct snapshot_vcpu *states)
 {
 	const struct unwind_stack *stack = &fold->stack;
-	struct name_answer answer = { NAME_UNKNOWN, UNKNOWN_NO_FRAME };
+	struct name_answer answer = { NAME_UNKNOWN, UNKNOWN_NO_FRAME, 0 };
 	size_t n = fold_push_task(fold);
 
 	if (!fold_is_rooted(stack))
@@ -286,6 +332,8 @@ static void fold_add_stack(struct fold *fold, const struct sample_vcpu *vcpu,
 		fold_log(fold, vcpu, n);
 	if (n)
 		fold_measure(fold, n);
+	if (stack->n_frames && !(stack->frames[0].flags & FRAME_BROKEN))
+		fold_count_address(fold, vcpu, fold->frames[n - 1], &answer);
 }
 
 /* --- samples ---------------------------------------------------------------------------------- */

@@ -10,7 +10,9 @@
 #ifndef PROFILE_FOLD_H
 #define PROFILE_FOLD_H
 
+#include "profile/addresses.h"
 #include "profile/names.h"
+#include "profile/seen_code.h"
 #include "xtop/batches.h"
 #include "xtop/control.h"
 #include "xtop/os.h"
@@ -25,6 +27,8 @@ struct fold_settings {
 	struct frames *frames;
 	struct names *names;
 	struct profile *profile;
+	struct addresses *addresses;
+	struct seen_code *code;
 	const struct symbols *symbols; /* the files of -k, or the recording's symbols */
 	struct os *os;                 /* what runs inside the guest; NULL: nobody looks */
 	enum unwind_how how;

@@ -27,7 +27,7 @@ struct name_slot {
 	uint64_t generation; /* of the space; 0: the slot is empty, or there is no space */
 	uint64_t address;
 	uint32_t frame;
-	uint32_t distance;   /* from the start of a function without a symbol */
+	uint32_t distance;   /* from the function's start, if that is known */
 	uint32_t places;     /* index of the function's places + 1; 0: none */
 	uint8_t kind;    /* enum frame_kind */
 	uint8_t quality; /* enum name_quality */
@@ -38,6 +38,8 @@ struct name_slot {
 struct late_name {
 	uint32_t frame, now; /* NOW: the frame with the better name, or FRAME itself */
 	uint64_t address;    /* in the image */
+	uint32_t distance;   /* of that from where FRAME begins */
+	uint32_t shift;      /* of distances, from FRAME to NOW */
 	struct image_place *place;
 };
 
@@ -79,14 +81,15 @@ void names_destroy(struct names *names)
  * remembered.
  */
 static void names_remember(struct names *names, uint32_t frame, const struct image *image,
-			   uint64_t address)
+			   uint64_t address, uint32_t distance)
 {
 	if (!(image->incomplete || image->awaits_names) || names->n_late == NAMES_MAX_LATE ||
 	    frame <= names->newest)
 		return;
 	names->newest = frame;
 	names->late[names->n_late++] = (struct late_name){
-		.frame = frame, .now = frame, .address = address, .place = image_place_ref(image)
+		.frame = frame, .now = frame, .address = address, .distance = distance,
+		.place = image_place_ref(image)
 	};
 }
 
@@ -229,7 +232,7 @@ static void names_fill_offset(struct names *names, struct name_slot *slot,
 		slot->places = names_find_places(names, slot->frame);
 		slot->distance = (uint32_t)(address - start);
 	}
-	names_remember(names, slot->frame, image, address);
+	names_remember(names, slot->frame, image, address, slot->distance);
 }
 
 /*
@@ -287,6 +290,7 @@ static void names_fill(struct names *names, struct name_slot *slot, const struct
 		return;
 	}
 	slot->quality = NAME_SYMBOL;
+	slot->distance = (uint32_t)(slot->address - entry.start);
 	slot->frame = frames_intern_code(names->frames, slot->kind, entry.name,
 					 mapping->image->name, entry.start - mapping->bias,
 					 &mapping->image->build_id);
@@ -308,12 +312,14 @@ uint32_t names_find(struct names *names, const struct space *space, uint64_t add
 		slot->address = address;
 		slot->kind = kind;
 		slot->places = 0;
+		slot->distance = 0;
 		names_fill(names, slot, space, by_offset);
 	}
 	if (slot->places)
 		names_count_place(&names->places[slot->places - 1], slot->distance);
 	answer->quality = slot->quality;
 	answer->cause = slot->cause;
+	answer->distance = slot->distance;
 	return slot->frame;
 }
 
@@ -327,6 +333,7 @@ static bool names_poll_one(struct names *names, struct late_name *late, const st
 		return false;
 	late->now = frames_intern_code(names->frames, FRAME_KIND_USERLAND, entry.name, image->name,
 				       entry.start, &image->build_id);
+	late->shift = (uint32_t)(late->address - entry.start) - late->distance;
 	return true;
 }
 
@@ -355,7 +362,7 @@ bool names_poll(struct names *names)
 	return any;
 }
 
-uint32_t names_now(void *context, uint32_t frame)
+uint32_t names_now_shifted(void *context, uint32_t frame, uint32_t *shift)
 {
 	const struct names *names = context;
 	size_t from = 0, to = names->n_late;
@@ -368,6 +375,15 @@ uint32_t names_now(void *context, uint32_t frame)
 		else
 			to = middle;
 	}
-	return from < names->n_late && names->late[from].frame == frame ? names->late[from].now
-									: frame;
+	if (from == names->n_late || names->late[from].frame != frame)
+		return frame;
+	*shift = names->late[from].shift;
+	return names->late[from].now;
+}
+
+uint32_t names_now(void *context, uint32_t frame)
+{
+	uint32_t shift = 0;
+
+	return names_now_shifted(context, frame, &shift);
 }

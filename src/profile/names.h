@@ -36,6 +36,7 @@ enum name_quality {
 struct name_answer {
 	enum name_quality quality;
 	enum unknown_cause cause; /* unless NAME_SYMBOL */
+	uint32_t distance; /* of the address from the function's start; 0: that is not known */
 };
 
 struct names;
@@ -57,6 +58,8 @@ uint32_t names_find(struct names *names, const struct space *space, uint64_t add
  */
 bool names_poll(struct names *names);
 uint32_t names_now(void *names, uint32_t frame);
+/* The same. *SHIFT, 0 before, is what distances from the function's start grow by. */
+uint32_t names_now_shifted(void *names, uint32_t frame, uint32_t *shift);
 
 /* Fills in the places, which are counted since the last names_reset_places(). */
 void names_get_places(const struct names *names, struct snapshot *snapshot);

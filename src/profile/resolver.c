@@ -33,6 +33,8 @@ struct resolver {
 	struct frames *frames;
 	struct names *names;
 	struct profile *profile;
+	struct addresses *addresses;
+	struct seen_code *code;
 	struct snapshot *baseline; /* NULL: none */
 	struct batches *self, *children; /* CHILDREN NULL: nobody asks */
 	uint64_t sequence, resets;
@@ -116,6 +118,10 @@ struct xtop_error *resolver_create(const struct resolver_settings *settings,
 		error = profile_create(settings->max_nodes, settings->half_life_ns,
 				       resolver->frames, &resolver->profile);
 	if (!error)
+		error = addresses_create(settings->half_life_ns, &resolver->addresses);
+	if (!error)
+		error = seen_code_create(&resolver->code);
+	if (!error)
 		error = batches_create(settings->half_life_ns, &resolver->self);
 	if (!error && settings->compared)
 		error = batches_create(0, &resolver->children);
@@ -127,6 +133,8 @@ struct xtop_error *resolver_create(const struct resolver_settings *settings,
 		.frames = resolver->frames,
 		.names = resolver->names,
 		.profile = resolver->profile,
+		.addresses = resolver->addresses,
+		.code = resolver->code,
 		.self = resolver->self,
 		.children = resolver->children,
 		.symbols = settings->symbols,
@@ -147,6 +155,8 @@ void resolver_destroy(struct resolver *resolver)
 	snapshot_destroy(resolver->baseline);
 	batches_destroy(resolver->self);
 	batches_destroy(resolver->children);
+	seen_code_destroy(resolver->code);
+	addresses_destroy(resolver->addresses);
 	profile_destroy(resolver->profile);
 	names_destroy(resolver->names);
 	frames_destroy(resolver->frames);
@@ -160,6 +170,7 @@ void resolver_destroy(struct resolver *resolver)
 static void resolver_rename(struct resolver *resolver)
 {
 	profile_rename(resolver->profile, names_now, resolver->names);
+	addresses_rename(resolver->addresses, names_now_shifted, resolver->names);
 	if (resolver->settings.log)
 		sample_log_rename(resolver->settings.log, names_now, resolver->names);
 }
@@ -390,6 +401,50 @@ const struct batches *resolver_get_batches(const struct resolver *resolver, bool
 	return children ? resolver->children : resolver->self;
 }
 
+/* --- annotations ------------------------------------------------------------------------------ */
+
+/* Adds up what ended in the annotation's function. */
+static void resolver_weigh(const struct snapshot *snapshot, struct annotation *annotation)
+{
+	for (size_t i = 0; i < snapshot->n_nodes; i++) {
+		const struct snapshot_node *node = &snapshot->nodes[i];
+
+		if (node->frame != annotation->frame)
+			continue;
+		annotation->self_live += node->self_live;
+		annotation->self_ticks += node->self_ticks;
+		annotation->self_samples += node->self_total;
+	}
+}
+
+struct xtop_error *resolver_annotate(struct resolver *resolver, const struct snapshot *snapshot,
+				     uint32_t frame, struct annotation **annotationp)
+{
+	struct os *os = resolver->settings.os;
+	const struct space *kernel = os && os_is_known(os)
+					     ? os_get_kernel(os)
+					     : symbols_space(resolver->settings.symbols);
+	struct annotation *annotation = NULL;
+	struct xtop_error *error;
+
+	error = seen_code_build(resolver->code, frame, resolver->frames, kernel,
+				os ? os_get_memory(os) : NULL, &annotation);
+	/* What was read just now was not read for a sample. */
+	if (resolver->settings.recorded)
+		recorded_memory_end_turn(resolver->settings.recorded);
+	if (!error)
+		error = addresses_get(resolver->addresses, snapshot->time_ns, annotation);
+	if (error) {
+		annotation_destroy(annotation);
+		return error;
+	}
+	resolver_weigh(snapshot, annotation);
+	*annotationp = annotation;
+	return NULL;
+}
+
+/* --- the rest of a snapshot ------------------------------------------------------------------- */
+
 /* Fills in what profile_copy() could not know. */
 static void resolver_complete(struct resolver *resolver, struct snapshot *snapshot)
 {
@@ -412,6 +467,8 @@ static void resolver_complete(struct resolver *resolver, struct snapshot *snapsh
 	resolver_describe(resolver, snapshot);
 	snapshot->clocks = resolver->clocks;
 	snapshot->first_clocks = resolver->first_clocks;
+	snapshot->profile_bytes += addresses_memory_bytes(resolver->addresses) +
+				   seen_code_memory_bytes(resolver->code);
 	snapshot->lag_ns = resolver->lag_ns;
 	resolver->lag_ns = 0;
 	snapshot->ring_permille = (unsigned)(ring_used_bytes(settings->ring) * 1000 /
@@ -434,10 +491,15 @@ struct xtop_error *resolver_snapshot(struct resolver *resolver, struct snapshot 
 static void resolver_publish(struct resolver *resolver, bool at_end)
 {
 	struct snapshot *snapshot = NULL;
+	uint32_t frame;
 
 	error_destroy(resolver_snapshot(resolver, &snapshot));
 	if (!snapshot)
 		return;
+	frame = snapshot_annotated(resolver->settings.slot);
+	if (frame < snapshot->n_frames)
+		error_destroy(
+			resolver_annotate(resolver, snapshot, frame, &snapshot->annotation));
 	snapshot->at_end = at_end;
 	if (resolver->settings.writer)
 		snapshot->recording_errno = recording_writer_get_errno(resolver->settings.writer);
@@ -476,6 +538,7 @@ void resolver_switch_guest(struct resolver *resolver, struct ring *ring, unsigne
 		resolver_add(resolver, record, size_bytes);
 		ring_release(resolver->settings.ring);
 	}
+	seen_code_clear(resolver->code);
 	resolver->settings.ring = ring;
 	resolver->settings.n_vcpus = n_vcpus;
 }
@@ -493,6 +556,7 @@ static void resolver_reset(struct resolver *resolver)
 	profile_reset(resolver->profile);
 	if (resolver->settings.log)
 		sample_log_clear(resolver->settings.log);
+	addresses_reset(resolver->addresses);
 	batches_reset(resolver->self);
 	if (resolver->children)
 		batches_reset(resolver->children);

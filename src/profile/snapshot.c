@@ -17,6 +17,7 @@
 struct snapshot_slot {
 	_Atomic(struct snapshot *) published;
 	atomic_bool wanted;
+	atomic_uint annotated; /* a frame */
 };
 
 /*
@@ -72,6 +73,7 @@ void snapshot_destroy(struct snapshot *snapshot)
 	if (!snapshot)
 		return;
 	free(snapshot->nodes);
+	annotation_destroy(snapshot->annotation);
 	free(snapshot->effects);
 	free(snapshot->sources);
 	free(snapshot);
@@ -110,6 +112,7 @@ struct snapshot *snapshot_copy(const struct snapshot *from)
 	*to = *from;
 	to->nodes = nodes;
 	to->sources = NULL;
+	to->annotation = NULL; /* the copy has none */
 	memcpy(nodes, from->nodes, from->n_nodes * sizeof(*nodes));
 	if (!from->effects)
 		return to;
@@ -130,6 +133,7 @@ struct xtop_error *snapshot_slot_create(struct snapshot_slot **slotp)
 		return error_create("no memory for the snapshot slot");
 	atomic_init(&slot->published, NULL);
 	atomic_init(&slot->wanted, false);
+	atomic_init(&slot->annotated, FRAME_NONE);
 	*slotp = slot;
 	return NULL;
 }
@@ -152,6 +156,17 @@ void snapshot_request(struct snapshot_slot *slot)
 bool snapshot_wanted(const struct snapshot_slot *slot)
 {
 	return atomic_load_explicit(&slot->wanted, memory_order_relaxed);
+}
+
+/* Relaxed: it carries no data. */
+void snapshot_annotate(struct snapshot_slot *slot, uint32_t frame)
+{
+	atomic_store_explicit(&slot->annotated, frame, memory_order_relaxed);
+}
+
+uint32_t snapshot_annotated(const struct snapshot_slot *slot)
+{
+	return atomic_load_explicit(&slot->annotated, memory_order_relaxed);
 }
 
 struct snapshot *snapshot_take(struct snapshot_slot *slot)

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libxtop_a_SOURCES += \
+	include/xtop/annotation.h \
 	include/xtop/batches.h \
 	include/xtop/frames.h \
 	include/xtop/profile.h \
 	include/xtop/resolver.h \
 	include/xtop/sample_log.h \
 	include/xtop/snapshot.h \
+	src/profile/addresses.c \
+	src/profile/addresses.h \
 	src/profile/batches.c \
 	src/profile/fold.c \
 	src/profile/fold.h \
@@ -15,5 +18,7 @@ libxtop_a_SOURCES += \
 	src/profile/profile.c \
 	src/profile/resolver.c \
 	src/profile/sample_log.c \
+	src/profile/seen_code.c \
+	src/profile/seen_code.h \
 	src/profile/snapshot.c \
 	src/profile/translate.c

@@ -197,6 +197,11 @@ static bool filter_is_in(const struct filter *filter, const char *text)
 	return regexec(&filter->regex, text, 0, NULL, 0) == 0;
 }
 
+bool filter_matches_text(const struct filter *filter, const char *text)
+{
+	return filter_is_in(filter, text);
+}
+
 bool filter_matches(const struct filter *filter, const struct frames *frames, uint32_t frame)
 {
 	uint8_t *verdict = filter_recall(filter->memory, frames, frame);

@@ -10,6 +10,7 @@ libxtop_a_SOURCES += \
 	include/xtop/groups.h \
 	include/xtop/history.h \
 	include/xtop/lined.h \
+	include/xtop/instructions.h \
 	include/xtop/neighbours.h \
 	include/xtop/pass_through.h \
 	include/xtop/selection.h \
@@ -28,6 +29,7 @@ libxtop_a_SOURCES += \
 	src/query/growth.c \
 	src/query/growth.h \
 	src/query/history.c \
+	src/query/instructions.c \
 	src/query/interval.c \
 	src/query/interval.h \
 	src/query/lined.c \

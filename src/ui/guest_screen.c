@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "xtop/cleanup.h"
+
 #define NS_PER_S         1000000000ULL
 #define FIRST_SAMPLES_NS (20 * 1000000ULL) /* interval until there are samples */
 #define RECENT_PICTURES  80 /* eight half-lives of 10 s: what is older counts nothing */
@@ -34,7 +36,7 @@ struct xtop_error *guest_screen_create(const struct ui_pipeline *pipeline, bool 
 		return error_create("out of memory");
 	guest->pipeline = pipeline;
 	guest->picked = picked;
-	guest->process = FRAME_NONE;
+	guest->process = guest->annotated = FRAME_NONE;
 	recent_init(&guest->recent, half_life_s);
 	guest_screen_set_names(guest, &pipeline->guest);
 	error = history_create(&guest->history);
@@ -73,6 +75,7 @@ void guest_screen_destroy(struct guest_screen *guest)
 	snapshot_destroy(guest->live);
 	snapshot_destroy(guest->still);
 	snapshot_destroy(guest->baseline);
+	annotation_destroy(guest->annotation);
 	history_destroy(guest->history);
 	free(guest);
 }
@@ -125,8 +128,44 @@ static void guest_screen_update_names(struct guest_screen *guest)
 	guest_screen_set_names(guest, &pipeline->guest);
 }
 
+/* The snapshot's annotation becomes the guest screen's. True: it did. */
+static bool guest_screen_take_annotation(struct guest_screen *guest, struct snapshot *snapshot)
+{
+	struct annotation *annotation = no_cleanup_ptr(snapshot->annotation);
+
+	if (!annotation)
+		return false;
+	if (annotation->frame != guest->annotated || (guest->still && guest->annotation)) {
+		annotation_destroy(annotation);
+		return false;
+	}
+	annotation_destroy(guest->annotation);
+	guest->annotation = annotation;
+	return true;
+}
+
+void guest_screen_annotate(struct guest_screen *guest, uint32_t frame, uint64_t now_ns)
+{
+	const struct ui_pipeline *pipeline = guest->pipeline;
+
+	if (frame == guest->annotated)
+		return;
+	guest->annotated = frame;
+	annotation_destroy(no_cleanup_ptr(guest->annotation));
+	if (pipeline->slot)
+		snapshot_annotate(pipeline->slot, frame);
+	if (frame == FRAME_NONE || !guest->live)
+		return;
+	if (!guest->live->at_end)
+		guest->due_ns = now_ns;
+	else if (pipeline->annotate)
+		guest->annotation = pipeline->annotate(pipeline->context, guest->live, frame);
+}
+
 bool guest_screen_set_live(struct guest_screen *guest, struct snapshot *snapshot, uint64_t now_ns)
 {
+	bool annotated = guest_screen_take_annotation(guest, snapshot);
+
 	guest_screen_update_names(guest);
 	recent_update(&guest->recent, snapshot);
 	history_add(guest->history, snapshot);
@@ -135,7 +174,7 @@ bool guest_screen_set_live(struct guest_screen *guest, struct snapshot *snapshot
 	snapshot_destroy(guest->live);
 	guest->live = snapshot;
 	guest->taken_ns = now_ns;
-	return !guest->still;
+	return !guest->still || annotated;
 }
 
 /*

@@ -41,6 +41,8 @@ struct guest_screen {
 	const char *cgroup; /* of the only one shown, a frame's; NULL: all are shown */
 	const char *module; /* the same */
 	struct view_stack views; /* the first one is VIEW_TOP */
+	uint32_t annotated; /* the function whose inside is shown; FRAME_NONE: none is */
+	struct annotation *annotation; /* of it; NULL: it did not come yet */
 	bool baseline_is_file;
 	bool waiting;       /* a snapshot is requested and did not come yet */
 	uint64_t taken_ns, still_ns, baseline_ns; /* when these pictures were the newest */
@@ -76,6 +78,12 @@ bool guest_screen_set_live(struct guest_screen *guest, struct snapshot *snapshot
 bool guest_screen_tick(struct guest_screen *guest, uint64_t now_ns, uint64_t interval_ns);
 /* How long there is nothing to do, in ns. */
 uint64_t guest_screen_wait_ns(const struct guest_screen *guest, uint64_t now_ns);
+
+/*
+ * The inside of FRAME is shown, from NOW_NS on; FRAME_NONE: of none. While the picture is frozen,
+ * the annotation stays that came first.
+ */
+void guest_screen_annotate(struct guest_screen *guest, uint32_t frame, uint64_t now_ns);
 
 /* Freezes the picture, or goes back to the newest. There must be a picture. */
 struct xtop_error *guest_screen_freeze(struct guest_screen *guest, uint64_t now_ns);

@@ -28,6 +28,8 @@ struct ui_model {
 	bool of_filtered;                /* 100 % is all of SNAPSHOT, not all of ALL */
 	const struct snapshot *baseline; /* with every node; NULL: there is none */
 	const char *baseline_name; /* of a file; "": there is none. Clean */
+	const struct annotation *annotation; /* the one that is wanted; NULL: none came yet */
+	bool annotates;                  /* annotations can come: samples of one guest are shown */
 	const struct history *history;
 	const struct recent *recent;
 	const struct filter *search;     /* NULL: none */

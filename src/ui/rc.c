@@ -10,6 +10,9 @@
  *	half-life = 10       seconds; 0: no decay
  *	colors = auto        or none, 8, 16, 256
  *	pass-through = shown or folded
+ *	disassembly = att or intel
+ *	code-addresses = relative or absolute
+ *	jumps = hidden or shown
  *
  * Settings never come from the working directory. xtop starts as root: it refuses a file that
  * others may write, and one that belongs neither to root nor to the user. As root it opens or
@@ -139,13 +142,34 @@ static bool rc_colors(const char *value, enum ui_colors *colorsp)
 	return false;
 }
 
-static bool rc_pass_through(const char *value, bool *foldp)
+/* One of two words. */
+static bool rc_choice(const char *value, const char *no, const char *yes, bool *chosenp)
 {
-	bool fold = !strcmp(value, "folded");
+	bool chosen = !strcmp(value, yes);
 
-	if (!fold && strcmp(value, "shown"))
+	if (!chosen && strcmp(value, no))
 		return false;
-	*foldp = fold;
+	*chosenp = chosen;
+	return true;
+}
+
+/* How the instructions of a function are shown. */
+static bool rc_code(struct ui_rc *rc, const char *name, const char *value)
+{
+	bool chosen = false;
+
+	if (!strcmp(name, "jumps"))
+		return rc_choice(value, "hidden", "shown", &rc->jumps);
+	if (!strcmp(name, "disassembly")) {
+		if (!rc_choice(value, "att", "intel", &chosen))
+			return false;
+		rc->syntax = chosen ? SYNTAX_INTEL : SYNTAX_ATT;
+		return true;
+	}
+	if (strcmp(name, "code-addresses") ||
+	    !rc_choice(value, "relative", "absolute", &chosen))
+		return false;
+	rc->addresses = chosen ? ADDRESSES_ABSOLUTE : ADDRESSES_RELATIVE;
 	return true;
 }
 
@@ -189,8 +213,8 @@ static bool rc_set(struct ui_rc *rc, const char *name, const char *value)
 	if (!strcmp(name, "colors"))
 		return rc_colors(value, &rc->colors);
 	if (!strcmp(name, "pass-through"))
-		return rc_pass_through(value, &rc->fold);
-	return false;
+		return rc_choice(value, "shown", "folded", &rc->fold);
+	return rc_code(rc, name, value);
 }
 
 /* TEXT without the blanks around it; changes TEXT. */
@@ -277,6 +301,10 @@ static bool rc_print(const struct ui_rc *rc, FILE *file)
 		fprintf(file, "half-life = %g\n", fmin(rc->half_life_s, RC_MAX_HALF_LIFE_S));
 	fprintf(file, "colors = %s\n", color_names[rc->colors]);
 	fprintf(file, "pass-through = %s\n", rc->fold ? "folded" : "shown");
+	fprintf(file, "disassembly = %s\n", rc->syntax == SYNTAX_INTEL ? "intel" : "att");
+	fprintf(file, "code-addresses = %s\n",
+		rc->addresses == ADDRESSES_ABSOLUTE ? "absolute" : "relative");
+	fprintf(file, "jumps = %s\n", rc->jumps ? "shown" : "hidden");
 	return !ferror(file);
 }
 

@@ -25,6 +25,8 @@ enum request_code {
 	REQUEST_RIGHT,
 	REQUEST_OPEN,
 	REQUEST_NAMING, /* what would name the function */
+	REQUEST_ANNOTATE, /* the function's instructions */
+	REQUEST_HOTTEST,
 	REQUEST_UNFOLD, /* or fold, when it is unfolded */
 	REQUEST_FOLD,
 	REQUEST_UNFOLD_ALL,
@@ -57,6 +59,9 @@ enum request_code {
 	REQUEST_HIDE_KERNEL,
 	REQUEST_HIDE_USER,
 	REQUEST_PASS_THROUGH, /* toggle: pass-through functions are folded away, or shown */
+	REQUEST_SYNTAX, /* toggle: AT&T's, or Intel's */
+	REQUEST_CODE_ADDRESSES, /* toggle: from the function's start, or absolute */
+	REQUEST_JUMPS, /* toggle: drawn as arrows, or not */
 	REQUEST_HEADER,
 	REQUEST_FREEZE,
 	REQUEST_EARLIER,
@@ -93,11 +98,12 @@ enum view_mask {
 	VIEW_CHOOSE = 1 << 9,
 	VIEW_HELP = 1 << 10,
 	VIEW_NAMING = 1 << 11,
+	VIEW_ANNOTATE = 1 << 12,
 	VIEW_SORTED = VIEW_TOP | VIEW_BASELINE,
 	VIEW_TREES = VIEW_TREE | VIEW_FLAME,
 	/* their rows are functions */
 	VIEW_FUNCTIONS = VIEW_SORTED | VIEW_CALLERS | VIEW_TREES,
-	VIEW_SEARCHED = VIEW_FUNCTIONS | VIEW_GROUPS,
+	VIEW_SEARCHED = VIEW_FUNCTIONS | VIEW_GROUPS | VIEW_ANNOTATE,
 	/* they show a guest's profile */
 	VIEW_GUEST = VIEW_SEARCHED | VIEW_VCPUS | VIEW_OVERHEAD,
 	/* they show all of a guest, not what was opened in another view */
@@ -111,7 +117,7 @@ enum view_mask {
 struct request {
 	enum request_code code;
 	unsigned view;                  /* VIEW, CHOSEN: one bit of enum view_mask */
-	uint32_t frame;                 /* VIEW: of VIEW_CALLERS, VIEW_NAMING: which function */
+	uint32_t frame;                 /* VIEW: of VIEW_CALLERS, _NAMING, _ANNOTATE */
 	uint32_t process;               /* RESTRICT: a process or thread; FRAME_NONE: all */
 	const char *cgroup;             /* RESTRICT: a process's; NULL: all */
 	const char *module;             /* RESTRICT: a frame's; NULL: all */

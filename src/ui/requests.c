@@ -164,7 +164,7 @@ static void request_view(struct ui *ui, unsigned view, uint32_t frame)
 		request_domains(ui);
 	else if (view == VIEW_BASELINE)
 		request_baseline(ui);
-	else if (view & (VIEW_PASSING | VIEW_CALLERS))
+	else if (view & (VIEW_PASSING | VIEW_CALLERS | VIEW_ANNOTATE))
 		ui_open_view(ui, view, frame);
 	else
 		ui_switch_view(ui, view);
@@ -457,6 +457,16 @@ static bool carry_out_look(struct ui *ui, enum request_code code)
 	case REQUEST_PASS_THROUGH:
 		ui->rc.fold = !ui->rc.fold;
 		ui_reselect(ui);
+		return true;
+	case REQUEST_SYNTAX:
+		ui->rc.syntax = ui->rc.syntax == SYNTAX_ATT ? SYNTAX_INTEL : SYNTAX_ATT;
+		return true;
+	case REQUEST_CODE_ADDRESSES:
+		ui->rc.addresses = ui->rc.addresses == ADDRESSES_RELATIVE ? ADDRESSES_ABSOLUTE
+									  : ADDRESSES_RELATIVE;
+		return true;
+	case REQUEST_JUMPS:
+		ui->rc.jumps = !ui->rc.jumps;
 		return true;
 	case REQUEST_HEADER:
 		ui->no_header = !ui->no_header;

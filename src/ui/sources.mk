@@ -48,6 +48,9 @@ libxtop_a_SOURCES += \
 	src/ui/view.h \
 	src/ui/view_stack.c \
 	src/ui/view_stack.h \
+	src/ui/views/annotate.c \
+	src/ui/views/annotate_jumps.c \
+	src/ui/views/annotate_jumps.h \
 	src/ui/views/baseline.c \
 	src/ui/views/branch.c \
 	src/ui/views/branch.h \

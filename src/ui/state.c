@@ -29,8 +29,20 @@ void ui_error(struct ui *ui, struct xtop_error *error)
 
 /* --- what views look at ----------------------------------------------------------------------- */
 
+/* Asks for what the views need, and hands them what has come. */
+static void ui_update_annotation(struct ui *ui)
+{
+	struct guest_screen *guest = ui->guest;
+
+	guest_screen_annotate(guest, view_stack_annotates(&guest->views), ui->now_ns);
+	ui->model.annotation = guest->annotation;
+	ui->model.annotates = guest->pipeline->slot || guest->pipeline->annotate;
+}
+
 void ui_update(struct ui *ui)
 {
+	if (ui->guest)
+		ui_update_annotation(ui);
 	if (ui->picking || ui->model.snapshot)
 		ui_error(ui, view_stack_update(ui_views(ui), &ui->model));
 }

@@ -151,6 +151,8 @@ static bool ui_tick_guests(struct ui *ui, uint64_t *wait_nsp)
 			changed = true;
 			if (!guest->still)
 				ui_reselect(ui);
+			else
+				ui_update(ui);
 		}
 		wait_ns = guest_screen_wait_ns(guest, ui->now_ns);
 		*wait_nsp = wait_ns < *wait_nsp ? wait_ns : *wait_nsp;

@@ -84,6 +84,13 @@ struct request view_naming_of(uint32_t frame)
 	return (struct request){ .code = REQUEST_VIEW, .view = VIEW_NAMING, .frame = frame };
 }
 
+struct request view_annotation_of(uint32_t frame)
+{
+	if (frame == FRAME_NONE)
+		return request_of(REQUEST_NONE);
+	return (struct request){ .code = REQUEST_VIEW, .view = VIEW_ANNOTATE, .frame = frame };
+}
+
 uint64_t view_function_key(const void *table, size_t row)
 {
 	const struct function_table *functions = table;

@@ -35,6 +35,8 @@ struct view_ops {
 	/* A click in the area as it was last drawn; NULL: there is nothing to click on. */
 	struct request (*click)(struct view *view, const struct ui_model *model, int row,
 				int column);
+	/* The function whose annotation the view needs; NULL: none. */
+	uint32_t (*annotates)(const struct view *view);
 	void (*deinit)(struct view *view); /* frees what it holds; NULL: nothing */
 };
 
@@ -54,6 +56,8 @@ struct request view_message(const char *format, ...) __attribute__((format(print
 struct request view_callers_of(uint32_t frame);
 /* To say what would name FRAME. FRAME_NONE: there is nothing to do. */
 struct request view_naming_of(uint32_t frame);
+/* To open the instructions of FRAME. FRAME_NONE: there is nothing to do. */
+struct request view_annotation_of(uint32_t frame);
 /*
  * If REQUEST is one of the searches, the cursor goes to a row whose function is searched for (see
  * list_search()). FRAME_OF gives the function of a row of the list; NULL: the row's key is the

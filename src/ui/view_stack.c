@@ -36,6 +36,14 @@ unsigned view_stack_at(const struct view_stack *stack, size_t index)
 	return index < stack->n ? stack->views[index]->ops->mask : 0;
 }
 
+uint32_t view_stack_annotates(const struct view_stack *stack)
+{
+	for (size_t i = stack->n; i-- > 0;)
+		if (stack->views[i]->ops->annotates)
+			return stack->views[i]->ops->annotates(stack->views[i]);
+	return FRAME_NONE;
+}
+
 struct xtop_error *view_stack_update(struct view_stack *stack, const struct ui_model *model)
 {
 	struct view *view = view_stack_top(stack);

@@ -10,7 +10,8 @@
 #include "ui/request.h"
 #include "ui/terminal/canvas.h"
 
-#define VIEW_STACK_MAX 6 /* the first one, another one, callers, the list of views, the help */
+/* The first one, another one, callers, instructions, the list of views, the help. */
+#define VIEW_STACK_MAX 6
 
 struct view;
 
@@ -29,6 +30,9 @@ bool view_stack_push(struct view_stack *stack, unsigned view, uint32_t frame);
 void view_stack_truncate(struct view_stack *stack, size_t n);
 /* The bit of the view at INDEX, from 0 at the bottom; 0: there is none. */
 unsigned view_stack_at(const struct view_stack *stack, size_t index);
+
+/* The function whose annotation the view on top needs, or one below it; FRAME_NONE: none. */
+uint32_t view_stack_annotates(const struct view_stack *stack);
 
 /* The operations of the view on top (view.h). */
 struct xtop_error *view_stack_update(struct view_stack *stack, const struct ui_model *model);

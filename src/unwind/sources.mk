@@ -2,6 +2,7 @@
 libxtop_a_SOURCES += \
 	include/xtop/cfi.h \
 	include/xtop/code.h \
+	include/xtop/disassemble.h \
 	include/xtop/go.h \
 	include/xtop/orc.h \
 	include/xtop/unwind.h \
@@ -28,6 +29,7 @@ libxtop_a_SOURCES += \
 	src/unwind/cursor.h \
 	src/unwind/cursor_x86.c \
 	src/unwind/cursor_x86.h \
+	src/unwind/disassemble_x86.c \
 	src/unwind/dwarf.c \
 	src/unwind/dwarf.h \
 	src/unwind/dwarf_x86.h \

@@ -195,6 +195,57 @@ static void bench_key(struct ui *ui, struct canvas *canvas)
 	print_times("key to screen, 10,000 samples/s", times);
 }
 
+/* --- instructions ----------------------------------------------------------------------------- */
+
+#define N_INSTRUCTIONS 10000
+
+/*
+ * A function of 10,000 instructions of four bytes: loads, and jumps to and fro. Its samples are at
+ * one of ten. Code that changes with each refresh is decoded again each time.
+ */
+static struct annotation *make_annotation(uint32_t frame, bool changes)
+{
+	static const uint8_t load[] = { 0x48, 0x8b, 0x43, 0x18 };
+	static const uint8_t branch[] = { 0x74, 0x20, 0x66, 0x90 };
+	struct annotation *annotation = calloc(1, sizeof(*annotation));
+	static uint64_t version = 1;
+
+	annotation->frame = frame;
+	annotation->address = 0xffffffff81000000;
+	annotation->size_bytes = annotation->n_bytes = 4 * N_INSTRUCTIONS;
+	annotation->bytes = malloc(annotation->n_bytes);
+	for (uint32_t i = 0; i < N_INSTRUCTIONS; i++)
+		memcpy(annotation->bytes + 4 * i, i % 8 ? load : branch, 4);
+	annotation->n_counts = N_INSTRUCTIONS / 10;
+	annotation->counts = calloc(annotation->n_counts, sizeof(annotation->counts[0]));
+	for (uint32_t i = 0; i < annotation->n_counts; i++)
+		annotation->counts[i] = (struct annotation_count){ 40 * i, 1, 1, 1 };
+	annotation->self_live = annotation->self_ticks = annotation->n_counts;
+	annotation->self_samples = annotation->n_counts;
+	annotation->version = version += changes;
+	return annotation;
+}
+
+static void bench_instructions(struct ui *ui, struct canvas *canvas, bool changes, const char *what)
+{
+	uint64_t times[ROUNDS];
+
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		struct snapshot *snapshot = snapshot_now();
+		uint64_t start;
+
+		if (snapshot_annotated(slot) != FRAME_NONE)
+			snapshot->annotation = make_annotation(snapshot_annotated(slot), changes);
+		type(ui, "h"); /* the picture without the view */
+		ui_show(ui, snapshot);
+		start = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+		type(ui, "h"); /* the view: update and drawing */
+		ui_draw(ui, canvas);
+		times[i] = clock_ns(CLOCK_THREAD_CPUTIME_ID) - start;
+	}
+	print_times(what, times);
+}
+
 static void reset(void *context)
 {
 	(void)context;
@@ -234,6 +285,14 @@ int main(int argc, char **argv)
 	bench_view(ui, canvas, "p", "processes and modules");
 	bench_view(ui, canvas, "b", "baseline");
 	type(ui, "a");
+	if (!only || !strcmp(only, "instructions")) {
+		type(ui, "m");
+		bench_instructions(ui, canvas, false, "10,000 instructions");
+		bench_instructions(ui, canvas, true, "the same, code changes");
+		type(ui, "j");
+		bench_instructions(ui, canvas, true, "and jumps are drawn");
+		type(ui, "q");
+	}
 	if (!only)
 		bench_key(ui, canvas);
 	ui_destroy(ui);

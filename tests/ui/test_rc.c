@@ -47,6 +47,7 @@ static void test_read(void)
 	struct stat status;
 	struct ui_rc rc;
 	struct xtop_error *error = load(&rc);
+	char path_saved[512];
 
 	check(!error && rc.colors == UI_COLORS_AUTO && rc.half_life_s < 0,
 	      "without a file there are no settings");
@@ -64,6 +65,17 @@ static void test_read(void)
 	check(rc.interval_s == 2.5 && rc.half_life_s == 0 && rc.colors == UI_COLORS_256,
 	      "figures and colours are read");
 	ui_rc_close(&rc);
+	put("disassembly = intel\ncode-addresses = absolute\njumps = shown\n");
+	error = load(&rc);
+	check(!error && rc.syntax == SYNTAX_INTEL && rc.addresses == ADDRESSES_ABSOLUTE && rc.jumps,
+	      "how instructions are shown is read");
+	check(!ui_rc_save(&rc, path_saved, sizeof(path_saved)), "and saved");
+	ui_rc_close(&rc);
+	rc = (struct ui_rc){ 0 };
+	error = load(&rc);
+	check(!error && rc.syntax == SYNTAX_INTEL && rc.addresses == ADDRESSES_ABSOLUTE && rc.jumps,
+	      "and read again");
+	ui_rc_close(&rc);
 }
 
 static void test_bad(void)
@@ -80,6 +92,9 @@ static void test_bad(void)
 	check_refused("sort\n", "line 1");
 	check_refused("editor = vi\n", "line 1");
 	check_refused("pass-through = maybe\n", "line 1");
+	check_refused("disassembly = arm\n", "line 1");
+	check_refused("code-addresses = some\n", "line 1");
+	check_refused("jumps = high\n", "line 1");
 }
 
 /* Opening happens with root's rights, parsing without: opening must not depend on the text. */

@@ -57,6 +57,7 @@ complete -c xtop -l stats -x -a '(__xtop_files .json)' -d 'Write counters and co
 complete -c xtop -l addresses -d 'Show unnamed functions as 0xADDR'
 complete -c xtop -l baseline -x -a '(__xtop_files .xrec .folded .folded.gz .pb.gz .pprof)' -d 'Compare the screen with a file'
 complete -c xtop -l diff -d 'Compare two recordings or profiles'
+complete -c xtop -x -l annotate -d 'Print the instructions of a function'
 complete -c xtop -l all-rows -d 'With --diff: also functions that may be the same'
 complete -c xtop -l fail-over -x -d 'With --diff: exit with 1 if a function grew by more'
 complete -c xtop -s b -l batch -d 'Print tables'

@@ -162,6 +162,10 @@ static struct request baseline_handle(struct view *view, const struct ui_model *
 		return view_naming_of(baseline->now.n
 					      ? baseline->now.rows[baseline->list.selected].frame
 					      : FRAME_NONE);
+	case REQUEST_ANNOTATE:
+		return view_annotation_of(
+			baseline->now.n ? baseline->now.rows[baseline->list.selected].frame
+					: FRAME_NONE);
 	case REQUEST_SORT_LEFT:
 		return baseline_sort(baseline,
 				     table_next_column(&baseline->table, baseline->sort, -1));

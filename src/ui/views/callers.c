@@ -440,8 +440,10 @@ static struct request callers_open(struct view_callers *callers)
 
 	if (frame == FRAME_NONE)
 		return request_of(REQUEST_NONE);
-	if (frame == focus->frame || frame == FRAME_ROOT) /* "(itself)", "(nobody)" */
+	if (frame == FRAME_ROOT) /* "(nobody)" */
 		return request_of(REQUEST_NONE);
+	if (frame == focus->frame) /* "(itself)" */
+		return view_annotation_of(frame);
 	callers_set_focus(callers, frame, focus->side);
 	return request_of(REQUEST_UPDATE);
 }
@@ -460,6 +462,8 @@ static struct request callers_handle(struct view *view, const struct ui_model *m
 		return callers_open(callers);
 	case REQUEST_NAMING:
 		return view_naming_of(callers_selected(callers));
+	case REQUEST_ANNOTATE:
+		return view_annotation_of(callers_selected(callers));
 	case REQUEST_SWITCH:
 		focus->side = focus->side == SIDE_CALLERS ? SIDE_CALLEES : SIDE_CALLERS;
 		return request_of(REQUEST_NONE);

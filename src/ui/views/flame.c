@@ -417,6 +417,10 @@ static struct request flame_handle(struct view *view, const struct ui_model *mod
 		return view_naming_of(flame->current && flame->flame.n
 					      ? flame->flame.cells[flame->selected].frame
 					      : FRAME_NONE);
+	case REQUEST_ANNOTATE:
+		return view_annotation_of(flame->current && flame->flame.n
+						  ? flame->flame.cells[flame->selected].frame
+						  : FRAME_NONE);
 	case REQUEST_BACK: /* the core ends the search first */
 		return !model->search && flame_zoom_back(flame) ? request_of(REQUEST_UPDATE)
 								: request;

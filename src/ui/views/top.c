@@ -333,6 +333,9 @@ static struct request top_handle(struct view *view, const struct ui_model *model
 	case REQUEST_NAMING:
 		return view_naming_of(top->n_lines ? top_frame(top, top->list.selected)
 						   : FRAME_NONE);
+	case REQUEST_ANNOTATE:
+		return view_annotation_of(top->n_lines ? top_frame(top, top->list.selected)
+						       : FRAME_NONE);
 	case REQUEST_UNFOLD:
 		return top_toggle(top, model, true);
 	case REQUEST_FOLD:

@@ -267,6 +267,8 @@ static struct request tree_handle(struct view *view, const struct ui_model *mode
 		return view_callers_of(line ? line->frame : FRAME_NONE);
 	case REQUEST_NAMING:
 		return view_naming_of(line ? line->frame : FRAME_NONE);
+	case REQUEST_ANNOTATE:
+		return view_annotation_of(line ? line->frame : FRAME_NONE);
 	case REQUEST_UNFOLD:
 		return tree_toggle(tree);
 	case REQUEST_FOLD:

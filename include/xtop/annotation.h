@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * An annotation: what is known of the inside of one function at one moment. It has the function's
+ * code as the guest ran it, how many samples hit which address, and the names of what it calls. It
+ * never changes once it is handed over. The resolver builds it (resolver_annotate()); view, batch
+ * output and query/instructions.c read it.
+ *
+ * A distance is that of an address from the function's first byte.
+ */
+#ifndef XTOP_ANNOTATION_H
+#define XTOP_ANNOTATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "xtop/limit.h"
+#include "xtop/types.h"
+
+#define ANNOTATION_MAX_BYTES LIMIT(256U << 10, 4U << 10) /* of one function's code */
+#define ANNOTATION_MAX_PAGES (ANNOTATION_MAX_BYTES / GUEST_PAGE_SIZE + 1)
+
+/* Samples whose innermost address lies at DISTANCE. */
+struct annotation_count {
+	uint32_t distance;
+	double live, ticks; /* as in struct snapshot_node */
+	uint64_t samples;
+};
+
+/* Where a call or a jump out of the function leads. */
+struct annotation_target {
+	uint32_t distance; /* of the instruction */
+	uint32_t frame;    /* the function there; FRAME_NONE: nobody knows a name */
+	uint64_t offset;   /* behind that function's start */
+};
+
+/* Why there is no code. */
+enum annotation_lack {
+	ANNOTATION_HAS_CODE,
+	ANNOTATION_NOT_READ, /* its pages could not be read, or are not in the recording */
+	ANNOTATION_NO_CODE,  /* the frame is no function: a process, a mark, or unnamed JIT code */
+};
+
+struct annotation {
+	uint32_t frame;
+	enum annotation_lack lack;
+	bool no_bounds;       /* nobody knows where the function begins: ADDRESS is the sample's */
+	uint64_t address;     /* of the first byte, in the guest; in one of its processes */
+	uint64_t size_bytes;  /* of the function; more than N_BYTES: the rest is left out */
+	uint32_t n_bytes;
+	uint8_t *bytes;       /* 0 where a page is missing */
+	bool missing[ANNOTATION_MAX_PAGES]; /* by page of the guest, from ADDRESS's page on */
+	size_t n_counts, n_targets;
+	struct annotation_count *counts;    /* ascending by distance */
+	struct annotation_target *targets;  /* ascending by distance */
+	/* Of all samples that ended in the function; COUNTS may have fewer. */
+	double self_live, self_ticks;
+	uint64_t self_samples;
+	uint64_t version;     /* another one means other bytes or targets */
+};
+
+void annotation_destroy(struct annotation *annotation); /* NULL allowed */
+
+/* Whether the byte at DISTANCE, below n_bytes, could not be read. */
+static inline bool annotation_is_missing(const struct annotation *annotation, uint32_t distance)
+{
+	return annotation->missing[((annotation->address & GUEST_PAGE_MASK) + distance) >>
+				   GUEST_PAGE_SHIFT];
+}
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The instructions of an annotated function, one row each, with their shares and their text. Main's
+ * thread. The bytes are a guest's: whatever they are, there is at most a row for each byte.
+ */
+#ifndef XTOP_INSTRUCTIONS_H
+#define XTOP_INSTRUCTIONS_H
+
+#include "xtop/annotation.h"
+#include "xtop/disassemble.h"
+#include "xtop/error.h"
+#include "xtop/frames.h"
+
+#define INSTRUCTION_NONE UINT32_MAX
+
+struct instruction_row {
+	uint32_t distance;
+	uint32_t length;  /* bytes */
+	uint32_t jump;    /* the row that a jump leads to; INSTRUCTION_NONE: none, or outside */
+	uint32_t target;  /* index of its annotation_target; INSTRUCTION_NONE: none */
+	uint8_t flow;     /* enum code_flow */
+	bool missing;     /* these bytes could not be read */
+	uint64_t address; /* where a call or jump leads; 0: not known */
+	double live, ticks;
+	uint64_t samples;
+};
+
+struct instructions {
+	uint64_t version; /* of the annotation that ROWS are of */
+	struct instruction_row *rows;
+	size_t n, capacity;
+	double live, ticks; /* of all rows */
+	uint64_t samples;
+};
+
+/*
+ * The rows of ANNOTATION. They are decoded again only if its version has changed. INSTRUCTIONS
+ * begins zeroed. Error: out of memory.
+ */
+struct xtop_error *instructions_update(struct instructions *instructions,
+				       const struct annotation *annotation);
+void instructions_deinit(struct instructions *instructions);
+/* The row that has DISTANCE; n if there is none. */
+size_t instructions_find(const struct instructions *instructions, uint32_t distance);
+/* The row with most weight; the first one if none has any. N is not 0. */
+size_t instructions_hottest(const struct instructions *instructions, bool totals);
+/* The share of the function's samples, in percent. */
+double instructions_percent(const struct annotation *annotation,
+			    const struct instruction_row *row, bool totals);
+/* The share of samples at instructions that are not among the rows, in percent. */
+double instructions_rest(const struct instructions *instructions,
+			 const struct annotation *annotation, bool totals);
+
+enum instruction_addresses { ADDRESSES_RELATIVE, ADDRESSES_ABSOLUTE };
+struct instruction_format {
+	enum code_syntax syntax;
+	enum instruction_addresses addresses;
+	bool raw_names; /* not demangled */
+};
+#define INSTRUCTION_TEXT_BYTES 512
+/* What stands in front of the row: "+0x1c" or "ffffffff8160001c". */
+void instructions_print_address(const struct annotation *annotation,
+				const struct instruction_row *row,
+				const struct instruction_format *format, char text[24]);
+/* "call   tcp_push". Names are clean. */
+void instructions_print(const struct annotation *annotation, const struct frames *frames,
+			const struct instruction_row *row, const struct instruction_format *format,
+			char text[INSTRUCTION_TEXT_BYTES]);
+
+#endif

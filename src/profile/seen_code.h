@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The code of the functions that samples ended in, as the guest ran it. It is read when a function
+ * is first sampled, through the page tables that the vCPU ran on: so it is there when the user asks
+ * for it, whatever became of the process, and it is in a recording. Code changes (static keys,
+ * alternatives, JIT), so it is read again now and then.
+ *
+ *   sample ─► seen_code_add() ─► bounds of the function ─► memory_read(), page by page
+ *   user   ─► seen_code_build() ─► struct annotation without counts
+ *
+ * When to read depends on samples and their times alone: a replay reads what the run read. The
+ * least recently sampled functions make room. Resolver's thread.
+ */
+#ifndef PROFILE_SEEN_CODE_H
+#define PROFILE_SEEN_CODE_H
+
+#include "profile/names.h"
+#include "xtop/annotation.h"
+#include "xtop/memory.h"
+
+#define SEEN_CODE_MAX_FUNCTIONS LIMIT(4096, 16)
+#define SEEN_CODE_MAX_BYTES     LIMIT(4U << 20, 64U << 10)
+#define SEEN_CODE_SECOND_PAGES  256 /* read in one second of the samples' clock */
+#define SEEN_CODE_AGE_NS        10000000000ULL /* then it is read again */
+#define SEEN_CODE_RETRY_NS      1000000000ULL  /* the same while pages are missing */
+#define SEEN_CODE_UNBOUNDED     256 /* bytes shown where nobody knows the function's bounds */
+
+struct seen_code;
+
+/* One sample's innermost address. */
+struct seen_sample {
+	uint32_t frame;
+	enum name_quality quality; /* of FRAME */
+	bool kernel;
+	uint64_t address;
+	uint64_t time_ns;
+	const struct space *space;  /* that ADDRESS lies in; NULL: nothing is known */
+	struct memory *memory;
+	struct memory_root root;
+	frame_t page;               /* of ADDRESS, when the guest stood still; 0: not known */
+};
+
+struct xtop_error *seen_code_create(struct seen_code **seenp);
+void seen_code_destroy(struct seen_code *seen); /* NULL allowed */
+/* Best effort. Calls memory_refresh() if it reads. */
+void seen_code_add(struct seen_code *seen, const struct seen_sample *sample);
+/* What was read has other names now, or belongs to another guest. */
+void seen_code_clear(struct seen_code *seen);
+
+/*
+ * An annotation of FRAME without counts. KERNEL: the space that has the kernel's code, or all code.
+ * FRAMES gets the functions that are called. If the function was never sampled but is called by the
+ * one that was built last, it is read now out of MEMORY (NULL: nothing can be read).
+ */
+struct xtop_error *seen_code_build(struct seen_code *seen, uint32_t frame, struct frames *frames,
+				   const struct space *kernel, struct memory *memory,
+				   struct annotation **annotationp);
+size_t seen_code_memory_bytes(const struct seen_code *seen);
+
+#endif

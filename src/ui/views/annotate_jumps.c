@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Jumps as arrows; see annotate_jumps.h. */
+#include "config.h"
+
+#include "ui/views/annotate_jumps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define JUMPS_MAX_ROWS 512 /* lines of a screen that get arrows */
+#define JUMPS_MAX      256 /* jumps that are drawn at once */
+
+/* A jump, in lines of the screen. An end outside stands at the edge. */
+struct jump {
+	int from, to;       /* from < 0, to >= page: not on the screen */
+	size_t distance;    /* rows between both ends */
+	bool selected;
+};
+
+struct jumps {
+	struct jump jumps[JUMPS_MAX];
+	size_t n;
+	int page;
+	bool taken[JUMPS_MAX_ROWS][JUMP_LANES];
+};
+
+static int jumps_line(size_t row, size_t top, int page)
+{
+	if (row < top)
+		return -1;
+	return row - top < (size_t)page ? (int)(row - top) : page;
+}
+
+/* Jumps with an end on the screen, those that begin there first. A function can have a million. */
+static void jumps_find(struct jumps *jumps, const struct instructions *instructions, size_t top,
+		       size_t selected)
+{
+	for (size_t i = 0; i < instructions->n && jumps->n < JUMPS_MAX; i++) {
+		size_t row = (top + i) % instructions->n, to = instructions->rows[row].jump;
+		struct jump *jump = &jumps->jumps[jumps->n];
+
+		if (to == INSTRUCTION_NONE)
+			continue;
+		*jump = (struct jump){ .from = jumps_line(row, top, jumps->page),
+				       .to = jumps_line(to, top, jumps->page),
+				       .distance = row < to ? to - row : row - to,
+				       .selected = row == selected };
+		jumps->n += (jump->from >= 0 && jump->from < jumps->page) ||
+			    (jump->to >= 0 && jump->to < jumps->page);
+	}
+}
+
+/* The selected one first, then the short ones. */
+static int jumps_compare(const void *a, const void *b)
+{
+	const struct jump *x = a, *y = b;
+
+	if (x->selected != y->selected)
+		return x->selected ? -1 : 1;
+	if (x->distance != y->distance)
+		return x->distance < y->distance ? -1 : 1;
+	return (x->from > y->from) - (x->from < y->from);
+}
+
+/* The first and last line of the screen that a jump touches. */
+static void jump_span(const struct jump *jump, int page, int *first, int *last)
+{
+	*first = jump->from < jump->to ? jump->from : jump->to;
+	*last = jump->from < jump->to ? jump->to : jump->from;
+	*first = *first < 0 ? 0 : *first;
+	*last = *last >= page ? page - 1 : *last;
+}
+
+/* The first lane from the text that is free; JUMP_LANES: none is. */
+static int jumps_take_lane(struct jumps *jumps, int first, int last)
+{
+	int lane = 0;
+
+	while (lane < JUMP_LANES) {
+		int line = first;
+
+		while (line <= last && !jumps->taken[line][lane])
+			line++;
+		if (line > last)
+			break;
+		lane++;
+	}
+	for (int line = first; lane < JUMP_LANES && line <= last; line++)
+		jumps->taken[line][lane] = true;
+	return lane;
+}
+
+/* Draws an end of a jump in lane COLUMN: a line to the text, with a head if the jump comes in. */
+static void jump_draw_end(struct canvas *canvas, int row, int column, int text, enum style style,
+			  const char *corner, bool head)
+{
+	canvas_put(canvas, row, column, 1, style, corner);
+	for (int at = column + 1; at < text; at++)
+		canvas_put(canvas, row, at, 1, style, "─");
+	if (head)
+		canvas_put(canvas, row, text - 1, 1, style, ">");
+}
+
+static void jump_draw(const struct jump *jump, struct canvas *canvas, struct area area, int lane,
+		      int column, int first, int last)
+{
+	int at = column + 2 * (JUMP_LANES - 1 - lane), text = column + JUMP_CELLS - 1;
+	enum style style = jump->selected ? STYLE_MATCH : STYLE_DIM;
+	int ends[] = { jump->from, jump->to };
+
+	for (int line = first; line <= last; line++)
+		canvas_put(canvas, area.row + line, at, 1, style, "│");
+	for (int i = 0; i < 2; i++) {
+		bool above = ends[i] <= ends[!i];
+
+		if (ends[i] < 0 || ends[i] >= area.rows)
+			continue;
+		jump_draw_end(canvas, area.row + ends[i], at, text, style, above ? "┌" : "└",
+			      i == 1);
+	}
+}
+
+void jumps_draw(const struct instructions *instructions, size_t top, size_t selected,
+		struct canvas *canvas, struct area area, int column)
+{
+	struct jumps *jumps = calloc(1, sizeof(*jumps));
+
+	if (!jumps)
+		return;
+	jumps->page = area.rows < JUMPS_MAX_ROWS ? area.rows : JUMPS_MAX_ROWS;
+	area.rows = jumps->page;
+	jumps_find(jumps, instructions, top, selected);
+	qsort(jumps->jumps, jumps->n, sizeof(jumps->jumps[0]), jumps_compare);
+	for (size_t i = 0; i < jumps->n; i++) {
+		int first, last, lane;
+
+		jump_span(&jumps->jumps[i], jumps->page, &first, &last);
+		lane = jumps_take_lane(jumps, first, last);
+		if (lane < JUMP_LANES)
+			jump_draw(&jumps->jumps[i], canvas, area, lane, column, first, last);
+	}
+	free(jumps);
+}

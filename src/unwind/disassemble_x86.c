@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* x86-64 instructions as text; see xtop/disassemble.h. */
+#include "config.h"
+
+#include "xtop/disassemble.h"
+
+#include <Zydis/Zydis.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "unwind/instruction.h"
+
+struct code_step disassemble_step(const uint8_t *bytes, size_t n, uint64_t address)
+{
+	struct code_step step = { .length = 1, .flow = CODE_NEXT, .bad = true };
+	struct instruction instruction;
+
+	if (!instruction_decode(bytes, n, address, &instruction))
+		return step;
+	step.bad = false;
+	step.length = instruction.length;
+	switch ((enum instruction_flow)instruction.flow) {
+	case FLOW_CALL:
+		step.flow = CODE_CALL;
+		break;
+	case FLOW_BRANCH:
+		step.flow = CODE_BRANCH;
+		break;
+	case FLOW_JUMP:
+		step.flow = CODE_JUMP;
+		break;
+	case FLOW_NEXT:
+	case FLOW_TRAP:
+	case FLOW_INDIRECT:
+	case FLOW_RETURN:
+	case FLOW_END:
+		return step;
+	}
+	step.target = instruction.target;
+	return step;
+}
+
+/* --- names as GNU's tools have them ----------------------------------------------------------- */
+
+struct other_name {
+	ZydisMnemonic mnemonic;
+	const char *name, *att; /* ATT NULL: NAME in both */
+};
+
+/*
+ * One instruction has several names in Intel's manual, as jz and je. Zydis takes one of them, GNU's
+ * tools another. AT&T's own names are those of Intel SDM vol. 2 and of GNU as, "AT&T Mnemonic
+ * versus Intel Mnemonic".
+ */
+/* clang-format off */
+static const struct other_name other_names[] = {
+	{ ZYDIS_MNEMONIC_JZ, "je", NULL },       { ZYDIS_MNEMONIC_JNZ, "jne", NULL },
+	{ ZYDIS_MNEMONIC_JNB, "jae", NULL },     { ZYDIS_MNEMONIC_JNBE, "ja", NULL },
+	{ ZYDIS_MNEMONIC_JNL, "jge", NULL },     { ZYDIS_MNEMONIC_JNLE, "jg", NULL },
+	{ ZYDIS_MNEMONIC_SETZ, "sete", NULL },   { ZYDIS_MNEMONIC_SETNZ, "setne", NULL },
+	{ ZYDIS_MNEMONIC_SETNB, "setae", NULL }, { ZYDIS_MNEMONIC_SETNBE, "seta", NULL },
+	{ ZYDIS_MNEMONIC_SETNL, "setge", NULL }, { ZYDIS_MNEMONIC_SETNLE, "setg", NULL },
+	{ ZYDIS_MNEMONIC_CMOVZ, "cmove", NULL }, { ZYDIS_MNEMONIC_CMOVNZ, "cmovne", NULL },
+	{ ZYDIS_MNEMONIC_CMOVNB, "cmovae", NULL },
+	{ ZYDIS_MNEMONIC_CMOVNBE, "cmova", NULL },
+	{ ZYDIS_MNEMONIC_CMOVNL, "cmovge", NULL },
+	{ ZYDIS_MNEMONIC_CMOVNLE, "cmovg", NULL },
+	{ ZYDIS_MNEMONIC_CBW, "cbw", "cbtw" },   { ZYDIS_MNEMONIC_CWDE, "cwde", "cwtl" },
+	{ ZYDIS_MNEMONIC_CDQE, "cdqe", "cltq" }, { ZYDIS_MNEMONIC_CWD, "cwd", "cwtd" },
+	{ ZYDIS_MNEMONIC_CDQ, "cdq", "cltd" },   { ZYDIS_MNEMONIC_CQO, "cqo", "cqto" },
+	{ ZYDIS_MNEMONIC_UD1, "ud1", NULL },
+};
+/* clang-format on */
+
+/* The letter that AT&T's syntax has for a size in bits. */
+static char disassemble_suffix(unsigned bits)
+{
+	return bits == 8 ? 'b' : bits == 16 ? 'w' : bits == 32 ? 'l' : 'q';
+}
+
+/* Some decoded instruction. */
+struct disassembled {
+	ZydisDecodedInstruction head;
+	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+	enum code_syntax syntax;
+};
+
+static bool disassembled_is_movabs(const struct disassembled *code)
+{
+	return code->head.mnemonic == ZYDIS_MNEMONIC_MOV &&
+	       (code->head.raw.imm[0].size == 64 || code->head.raw.disp.size == 64);
+}
+
+/* "movzbl": AT&T's names have both sizes. */
+static void disassembled_name_extension(const struct disassembled *code, char name[32])
+{
+	bool sign = code->head.mnemonic != ZYDIS_MNEMONIC_MOVZX;
+
+	snprintf(name, 32, "mov%c%c%c", sign ? 's' : 'z',
+		 disassemble_suffix(code->operands[1].size),
+		 disassemble_suffix(code->operands[0].size));
+}
+
+/* The size of an operand in memory. */
+static char disassembled_memory_suffix(const struct disassembled *code)
+{
+	for (unsigned i = 0; i < code->head.operand_count_visible; i++)
+		if (code->operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY)
+			return disassemble_suffix(code->operands[i].size);
+	return 'q';
+}
+
+static bool disassembled_has_memory(const struct disassembled *code)
+{
+	for (unsigned i = 0; i < code->head.operand_count_visible; i++)
+		if (code->operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY)
+			return true;
+	return false;
+}
+
+/* Only the operand in memory says the size, and Zydis leaves the suffix out. */
+static bool disassembled_lacks_size(const struct disassembled *code)
+{
+	if (!disassembled_has_memory(code))
+		return false;
+	switch (code->head.mnemonic) {
+	case ZYDIS_MNEMONIC_INC:
+	case ZYDIS_MNEMONIC_DEC:
+	case ZYDIS_MNEMONIC_NEG:
+	case ZYDIS_MNEMONIC_NOT:
+	case ZYDIS_MNEMONIC_MUL:
+	case ZYDIS_MNEMONIC_DIV:
+	case ZYDIS_MNEMONIC_IDIV:
+		return true;
+	case ZYDIS_MNEMONIC_IMUL:
+	case ZYDIS_MNEMONIC_SHL:
+	case ZYDIS_MNEMONIC_SHR:
+	case ZYDIS_MNEMONIC_SAR:
+	case ZYDIS_MNEMONIC_ROL:
+	case ZYDIS_MNEMONIC_ROR:
+		return code->head.operand_count_visible == 1;
+	case ZYDIS_MNEMONIC_CVTSI2SD:
+	case ZYDIS_MNEMONIC_CVTSI2SS:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* An operand is a vector or a mask, and the instruction is no conversion between sizes. */
+static bool disassembled_is_vector(const struct disassembled *code, const char *name)
+{
+	if (strncmp(name, "cvtsi", 5) == 0 || strncmp(name, "vcvt", 4) == 0 ||
+	    strncmp(name, "vfpclass", 8) == 0)
+		return false;
+	for (unsigned i = 0; i < code->head.operand_count_visible; i++) {
+		const ZydisDecodedOperand *operand = &code->operands[i];
+
+		if (operand->type != ZYDIS_OPERAND_TYPE_REGISTER)
+			continue;
+		switch (ZydisRegisterGetClass(operand->reg.value)) {
+		case ZYDIS_REGCLASS_XMM:
+		case ZYDIS_REGCLASS_YMM:
+		case ZYDIS_REGCLASS_ZMM:
+		case ZYDIS_REGCLASS_MASK:
+			return true;
+		default:
+			break;
+		}
+	}
+	return false;
+}
+
+/* A call or jump to where a register or memory says has a star in AT&T's syntax. */
+static bool disassembled_has_star(const struct disassembled *code)
+{
+	return code->syntax == SYNTAX_ATT &&
+	       (code->head.mnemonic == ZYDIS_MNEMONIC_CALL ||
+		code->head.mnemonic == ZYDIS_MNEMONIC_JMP) &&
+	       code->operands[0].type != ZYDIS_OPERAND_TYPE_IMMEDIATE;
+}
+
+/* WAS: Zydis's name, with a suffix in AT&T's syntax. */
+static void disassembled_name(const struct disassembled *code, const char *was, char name[32])
+{
+	size_t n = strlen(was);
+	bool att = code->syntax == SYNTAX_ATT;
+
+	snprintf(name, 32, "%s", was);
+	for (size_t i = 0; i < sizeof(other_names) / sizeof(other_names[0]); i++)
+		if (other_names[i].mnemonic == code->head.mnemonic)
+			snprintf(name, 32, "%s", att && other_names[i].att ? other_names[i].att
+									   : other_names[i].name);
+	if (disassembled_is_movabs(code))
+		snprintf(name, 32, "movabs");
+	if (!att)
+		return;
+	switch (code->head.mnemonic) {
+	case ZYDIS_MNEMONIC_MOVZX:
+	case ZYDIS_MNEMONIC_MOVSX:
+	case ZYDIS_MNEMONIC_MOVSXD:
+		disassembled_name_extension(code, name);
+		break;
+	case ZYDIS_MNEMONIC_NOP:
+		if (code->head.operand_count_visible)
+			snprintf(name, 32, "nop%c", disassemble_suffix(code->head.operand_width));
+		break;
+	default:
+		if (disassembled_is_vector(code, was)) /* its size is said twice */
+			snprintf(name, 32, "%s", ZydisMnemonicGetString(code->head.mnemonic));
+		else if (disassembled_lacks_size(code) &&
+			 n == strlen(ZydisMnemonicGetString(code->head.mnemonic)))
+			snprintf(name, 32, "%s%c", was, disassembled_memory_suffix(code));
+	}
+}
+
+/* Zydis's text with the other name, as objdump lays it out: no blank behind commas. */
+static void disassembled_rewrite(const struct disassembled *code, const char *text,
+				 char to[DISASSEMBLE_TEXT_BYTES])
+{
+	const char *mnemonic = ZydisMnemonicGetString(code->head.mnemonic);
+	const char *at = mnemonic ? strstr(text, mnemonic) : NULL;
+	char was[32] = "", name[32];
+	size_t n = 0;
+
+	if (!at) {
+		snprintf(to, DISASSEMBLE_TEXT_BYTES, "%s", text);
+		return;
+	}
+	snprintf(was, sizeof(was), "%.*s", (int)strcspn(at, " "), at);
+	disassembled_name(code, was, name);
+	n = (size_t)snprintf(to, DISASSEMBLE_TEXT_BYTES, "%.*s%s", (int)(at - text), text, name);
+	at += strlen(was);
+	if (*at) /* operands, in a column of their own behind short names */
+		n += (size_t)snprintf(to + n, DISASSEMBLE_TEXT_BYTES - n, "%*s",
+				      n < 6 ? (int)(7 - n) : 1, "");
+	at += *at == ' ';
+	if (disassembled_has_star(code) && n + 1 < DISASSEMBLE_TEXT_BYTES)
+		to[n++] = '*';
+	for (; *at && n + 1 < DISASSEMBLE_TEXT_BYTES; at++)
+		if (*at != ' ' || (at[-1] != ',' && at[1] != '{'))
+			to[n++] = *at;
+	to[n] = '\0';
+}
+
+static void disassemble_set_up(ZydisFormatter *formatter, enum code_syntax syntax)
+{
+	static const struct {
+		ZydisFormatterProperty property;
+		ZyanUPointer value;
+	} properties[] = {
+		{ ZYDIS_FORMATTER_PROP_HEX_UPPERCASE, ZYAN_FALSE },
+		{ ZYDIS_FORMATTER_PROP_ADDR_PADDING_ABSOLUTE, ZYDIS_PADDING_DISABLED },
+		{ ZYDIS_FORMATTER_PROP_ADDR_PADDING_RELATIVE, ZYDIS_PADDING_DISABLED },
+		{ ZYDIS_FORMATTER_PROP_DISP_PADDING, ZYDIS_PADDING_DISABLED },
+		{ ZYDIS_FORMATTER_PROP_IMM_PADDING, ZYDIS_PADDING_DISABLED },
+		{ ZYDIS_FORMATTER_PROP_IMM_SIGNEDNESS, ZYDIS_SIGNEDNESS_UNSIGNED },
+		{ ZYDIS_FORMATTER_PROP_FORCE_RELATIVE_RIPREL, ZYAN_TRUE },
+	};
+
+	ZydisFormatterInit(formatter, syntax == SYNTAX_ATT ? ZYDIS_FORMATTER_STYLE_ATT
+							   : ZYDIS_FORMATTER_STYLE_INTEL);
+	if (syntax == SYNTAX_INTEL)
+		ZydisFormatterSetProperty(formatter, ZYDIS_FORMATTER_PROP_FORCE_SIZE, ZYAN_TRUE);
+	for (size_t i = 0; i < sizeof(properties) / sizeof(properties[0]); i++)
+		ZydisFormatterSetProperty(formatter, properties[i].property, properties[i].value);
+}
+
+/* The register of a nop means nothing; a shift by one has the 1 in its opcode. */
+static bool disassembled_hides_operand(const struct disassembled *code)
+{
+	bool shift = code->head.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT &&
+		     (code->head.opcode == 0xd0 || code->head.opcode == 0xd1);
+
+	return code->head.operand_count_visible > 1 &&
+	       (code->head.mnemonic == ZYDIS_MNEMONIC_NOP || shift);
+}
+
+void disassemble_print(const uint8_t *bytes, size_t n, uint64_t address, enum code_syntax syntax,
+		       char text[DISASSEMBLE_TEXT_BYTES])
+{
+	struct disassembled code = { .syntax = syntax };
+	char raw[DISASSEMBLE_TEXT_BYTES];
+	ZydisFormatter formatter;
+	ZydisDecoder decoder;
+
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	disassemble_set_up(&formatter, syntax);
+	if (ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, bytes, n, &code.head, code.operands))) {
+		snprintf(text, DISASSEMBLE_TEXT_BYTES, "(bad)");
+		return;
+	}
+	if (disassembled_hides_operand(&code))
+		code.head.operand_count_visible = 1;
+	if (ZYAN_FAILED(ZydisFormatterFormatInstruction(&formatter, &code.head, code.operands,
+							code.head.operand_count_visible, raw,
+							sizeof(raw), address, NULL)))
+		snprintf(text, DISASSEMBLE_TEXT_BYTES, "(bad)");
+	else if (code.head.length == 2 && bytes[0] == 0x66 && bytes[1] == 0x90)
+		snprintf(text, DISASSEMBLE_TEXT_BYTES,
+			 syntax == SYNTAX_ATT ? "xchg   %%ax,%%ax" : "xchg   ax,ax");
+	else
+		disassembled_rewrite(&code, raw, text);
+}

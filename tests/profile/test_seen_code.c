@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The code of sampled functions: when it is read, what is missing, who is called, how much is kept. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/seen_code.h"
+#include "tests/support/made_memory.h"
+#include "tests/support/must.h"
+#include "tests/support/tap.h"
+
+#define SECOND 1000000000ULL
+#define CODE   0x400f00ULL /* f: the last 0x100 bytes of a page, and 0x100 of the next */
+#define CALLED 0x402000ULL
+
+static struct made_memory *made;
+static struct memory_root root;
+static struct frames *frames;
+static struct space *space;
+static struct seen_code *seen;
+
+static const uint8_t call[] = { 0xe8, 0xfb, 0x10, 0, 0 }; /* of CALLED, at CODE */
+
+static void open_guest(uint64_t size_bytes)
+{
+	struct image *image;
+
+	made = made_create();
+	root = made_root(made);
+	must(frames_create(NULL, &frames));
+	must(space_create(&space));
+	must(seen_code_create(&seen));
+	must(image_create("program", &image));
+	must(symtab_create(&image->symtab));
+	must(symtab_add(image->symtab, CODE, size_bytes, 0, SYMBOL_GLOBAL, "f", 1));
+	must(symtab_add(image->symtab, CALLED, 0x10, 0, SYMBOL_GLOBAL, "g", 1));
+	must(symtab_seal(image->symtab));
+	must(space_add(space, &(struct mapping){ .start = 0x400000,
+						 .end = 0x10000000,
+						 .image = image,
+						 .kind = MAPPING_CODE }));
+	image_unref(image);
+}
+
+static void close_guest(void)
+{
+	seen_code_destroy(seen);
+	space_destroy(space);
+	frames_destroy(frames);
+	made_destroy(made);
+}
+
+static uint32_t frame_of(const char *name, uint64_t address)
+{
+	return frames_intern(frames, FRAME_KIND_USERLAND, name, "program", address);
+}
+
+static void sample(uint64_t time_ns, frame_t page)
+{
+	const struct seen_sample sample = { .frame = frame_of("f", CODE),
+					    .quality = NAME_SYMBOL,
+					    .address = CODE + 8,
+					    .time_ns = time_ns,
+					    .space = space,
+					    .memory = made_memory(made),
+					    .root = root,
+					    .page = page };
+
+	seen_code_add(seen, &sample);
+}
+
+static struct annotation *build(const char *name, uint64_t address, bool reads)
+{
+	struct annotation *annotation;
+
+	must(seen_code_build(seen, frame_of(name, address), frames, space,
+			     reads ? made_memory(made) : NULL, &annotation));
+	return annotation;
+}
+
+static void test_reads(void)
+{
+	struct annotation *annotation;
+
+	open_guest(0x200);
+	made_put(made, root, CODE, call, sizeof(call));
+	sample(SECOND, FRAME(0));
+	annotation = build("f", CODE, false);
+	check_u64(annotation->lack, ANNOTATION_HAS_CODE, "a sampled function has code");
+	check(annotation->address == CODE && annotation->n_bytes == 0x200, "all of it");
+	check(!memcmp(annotation->bytes, call, sizeof(call)), "as the guest has it");
+	check(!annotation_is_missing(annotation, 0) && annotation_is_missing(annotation, 0x100),
+	      "the next page is missing");
+	check(annotation->n_targets == 1 &&
+		      annotation->targets[0].frame == frame_of("g", CALLED) &&
+		      !annotation->targets[0].offset,
+	      "it calls g");
+	annotation_destroy(annotation);
+
+	made_put_u8(made, root, CODE + 0x100, 0xc3);
+	memory_refresh(made_memory(made));
+	sample(SECOND + SECOND / 2, FRAME(0));
+	annotation = build("f", CODE, false);
+	check(annotation_is_missing(annotation, 0x100), "not read again at once");
+	annotation_destroy(annotation);
+	sample(3 * SECOND, FRAME(0));
+	annotation = build("f", CODE, false);
+	check(!annotation_is_missing(annotation, 0x100) && annotation->bytes[0x100] == 0xc3,
+	      "but after a second, as a page was missing");
+	annotation_destroy(annotation);
+
+	made_put_u8(made, root, CODE, 0x90);
+	memory_refresh(made_memory(made));
+	sample(3 * SECOND + SEEN_CODE_AGE_NS, FRAME(0));
+	annotation = build("f", CODE, false);
+	check_u64(annotation->bytes[0], 0x90, "code that changed is seen later");
+	annotation_destroy(annotation);
+	made_unmap(made, root, CODE, 8);
+	memory_refresh(made_memory(made));
+	sample(5 * SECOND + 2 * SEEN_CODE_AGE_NS, FRAME(0));
+	annotation = build("f", CODE, false);
+	check(annotation->bytes[0] == 0x90 && !annotation_is_missing(annotation, 0),
+	      "code stays when its process has gone");
+	annotation_destroy(annotation);
+	close_guest();
+}
+
+/* Page tables that belong to somebody else by now. */
+static void test_stale(void)
+{
+	struct annotation *annotation;
+
+	open_guest(0x200);
+	made_put(made, root, CODE, call, sizeof(call));
+	sample(SECOND, FRAME(12345));
+	annotation = build("f", CODE, false);
+	check_u64(annotation->lack, ANNOTATION_NOT_READ, "another page than the sample's: not read");
+	annotation_destroy(annotation);
+	sample(2 * SECOND, made_frame(made, root, CODE));
+	annotation = build("f", CODE, false);
+	check_u64(annotation->lack, ANNOTATION_HAS_CODE, "the sample's page: read");
+	annotation_destroy(annotation);
+	close_guest();
+}
+
+/* Following a call to a function that was never sampled. */
+static void test_called(void)
+{
+	struct annotation *annotation;
+
+	open_guest(0x200);
+	made_put(made, root, CODE, call, sizeof(call));
+	made_put_u8(made, root, CALLED, 0xc3);
+	sample(SECOND, FRAME(0));
+	annotation = build("g", CALLED, true);
+	check_u64(annotation->lack, ANNOTATION_NOT_READ, "nobody called it yet");
+	annotation_destroy(annotation);
+	annotation_destroy(build("f", CODE, true));
+	annotation = build("g", CALLED, true);
+	check(annotation->lack == ANNOTATION_HAS_CODE && annotation->address == CALLED &&
+		      annotation->size_bytes == 0x10 && annotation->bytes[0] == 0xc3,
+	      "it is read when it is followed");
+	annotation_destroy(annotation);
+	close_guest();
+
+	open_guest(0x200);
+	made_put(made, root, CODE, call, sizeof(call));
+	sample(SECOND, FRAME(0));
+	annotation_destroy(build("f", CODE, true));
+	made_put_u8(made, root, CODE, 0x90);
+	made_put_u8(made, root, CALLED, 0xc3);
+	memory_refresh(made_memory(made));
+	annotation = build("g", CALLED, true);
+	check_u64(annotation->lack, ANNOTATION_NOT_READ,
+		  "not through page tables that lead elsewhere now");
+	annotation_destroy(annotation);
+	close_guest();
+}
+
+static void test_large(void)
+{
+	struct annotation *annotation;
+
+	open_guest(8U << 20);
+	made_put(made, root, CODE, call, sizeof(call));
+	sample(SECOND, FRAME(0));
+	annotation = build("f", CODE, false);
+	check(annotation->n_bytes == ANNOTATION_MAX_BYTES && annotation->size_bytes == 8U << 20,
+	      "a function of megabytes is cut");
+	annotation_destroy(annotation);
+	close_guest();
+}
+
+static void test_room(void)
+{
+	struct annotation *annotation;
+
+	open_guest(0x200);
+	made_put(made, root, CODE, call, sizeof(call));
+	for (uint64_t i = 0; i < 3 * SEEN_CODE_MAX_FUNCTIONS; i++) {
+		char name[32];
+		struct seen_sample sample = { .quality = NAME_OFFSET,
+					      .address = CODE,
+					      .time_ns = (i + 1) * SECOND / 100,
+					      .memory = made_memory(made),
+					      .root = root };
+
+		snprintf(name, sizeof(name), "f%" PRIu64, i);
+		sample.frame = frame_of(name, i);
+		seen_code_add(seen, &sample);
+	}
+	check(seen_code_memory_bytes(seen) < 8U << 20, "bounded: %zu bytes",
+	      seen_code_memory_bytes(seen));
+	annotation = build("f0", 0, false);
+	check_u64(annotation->lack, ANNOTATION_NOT_READ, "the oldest made room");
+	annotation_destroy(annotation);
+	close_guest();
+}
+
+int main(void)
+{
+	test_reads();
+	test_stale();
+	test_called();
+	test_large();
+	test_room();
+	return tap_done();
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The instructions of a function on the screen: golden screens, keys, live shares, what is missing. */
+#include "config.h"
+
+#include <locale.h>
+
+#include "scene.h"
+#include "tests/support/made_annotation.h"
+
+/* Another picture, with an annotation if the screen asked for one. */
+static void next_picture(struct scene *scene, double live_of_first)
+{
+	struct snapshot *snapshot = fixture_snapshot(&scene->fixture, 2);
+	uint32_t frame = snapshot_annotated(scene->pipeline.slot);
+
+	if (frame != FRAME_NONE) {
+		snapshot->annotation =
+			made_annotation(frame, fixture_frame(&scene->fixture, "longest_match"));
+		snapshot->annotation->counts[0].live = live_of_first;
+	}
+	scene->ui->now_ns += SECOND;
+	ui_show(scene->ui, snapshot);
+}
+
+static void open_function(struct scene *scene)
+{
+	scene_open_filled(scene);
+	scene_keys(scene, 80, 24, "/deflate_slow<Enter>m");
+	next_picture(scene, 10);
+}
+
+static void check_sizes(struct scene *scene, const char *name)
+{
+	static const struct {
+		int columns, rows;
+	} sizes[] = { { 80, 24 }, { 120, 40 }, { 40, 10 } };
+	char file[128], *styles;
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		snprintf(file, sizeof(file), "annotate%s-%dx%d", name, sizes[i].columns,
+			 sizes[i].rows);
+		screen_check(scene, file, sizes[i].columns, sizes[i].rows);
+	}
+	scene_draw(scene, 80, 24, NULL, &styles);
+	snprintf(file, sizeof(file), "annotate%s-80x24-styles", name);
+	golden_check(file, styles);
+	free(styles);
+}
+
+static void cursor_is_on(struct scene *scene, const char *what, const char *name)
+{
+	char line[512];
+
+	scene_cursor_line(scene, line, sizeof(line));
+	check(strstr(line, what) != NULL, "%s: %s", name, line);
+}
+
+static void test_screens(void)
+{
+	struct scene scene;
+
+	open_function(&scene);
+	scene_keys(&scene, 80, 24, "<Esc><Esc>m");
+	next_picture(&scene, 10);
+	check_sizes(&scene, "");
+	scene_keys(&scene, 80, 24, "j");
+	check_sizes(&scene, "-jumps");
+	scene_keys(&scene, 80, 24, "Ir");
+	check_sizes(&scene, "-intel");
+	scene_close(&scene);
+}
+
+static void test_keys(void)
+{
+	struct scene scene;
+
+	open_function(&scene);
+	cursor_is_on(&scene, "jne    +0x11", "the cursor begins on the hottest");
+	scene_keys(&scene, 80, 24, "<Enter>");
+	cursor_is_on(&scene, "movzbl", "Enter goes where a jump leads");
+	next_picture(&scene, 2000);
+	cursor_is_on(&scene, "movzbl", "the cursor stays when shares change");
+	scene_keys(&scene, 80, 24, "H");
+	cursor_is_on(&scene, "push   %rbp", "H goes to what is the hottest now");
+	scene_keys(&scene, 80, 24, "/rep<Enter>");
+	cursor_is_on(&scene, "rep movsb", "/ searches in the text");
+	scene_keys(&scene, 80, 24, "/longest<Enter>");
+	cursor_is_on(&scene, "call   longest_match", "and in names of what is called");
+	scene_keys(&scene, 80, 24, "n");
+	cursor_is_on(&scene, "call   longest_match", "n finds no other one");
+	scene_keys(&scene, 80, 24, "<Enter>");
+	check_u64(snapshot_annotated(scene.pipeline.slot),
+		  fixture_frame(&scene.fixture, "longest_match"), "Enter follows the call");
+	screen_contains(&scene, 80, 24, "Waiting for the code", true);
+	next_picture(&scene, 10);
+	screen_contains(&scene, 80, 24, "… › longest_match", true);
+	scene_keys(&scene, 80, 24, "<Esc>");
+	check_u64(snapshot_annotated(scene.pipeline.slot),
+		  fixture_frame(&scene.fixture, "deflate_slow"), "Esc goes back");
+	next_picture(&scene, 10);
+	cursor_is_on(&scene, "call   longest_match", "to the call");
+	scene_keys(&scene, 80, 24, "<Down><Down><Down><Down><Down><Enter>");
+	screen_contains(&scene, 80, 24, "nobody knows a function there", true);
+	scene_keys(&scene, 80, 24, "<Up><Enter>");
+	screen_contains(&scene, 80, 24, "no call or jump with a known target", true);
+	scene_keys(&scene, 80, 24, "q");
+	check_u64(snapshot_annotated(scene.pipeline.slot), FRAME_NONE,
+		  "when the view is closed nothing is asked for");
+	scene_close(&scene);
+}
+
+/* From the list of callers and callees, by the function's own row. */
+static void test_own_row(void)
+{
+	struct scene scene;
+
+	scene_open_filled(&scene);
+	scene_keys(&scene, 80, 24, "/deflate_slow<Enter><Enter><Tab>/(itself)<Esc><Enter>");
+	check_u64(snapshot_annotated(scene.pipeline.slot),
+		  fixture_frame(&scene.fixture, "deflate_slow"),
+		  "Enter on (itself) opens the instructions");
+	next_picture(&scene, 10);
+	scene_keys(&scene, 80, 24, "h");
+	screen_check(&scene, "annotate-help-80x24", 80, 24);
+	scene_close(&scene);
+}
+
+/* While the screen is frozen, shares stay. */
+static void test_frozen(void)
+{
+	struct scene scene;
+
+	open_function(&scene);
+	scene_keys(&scene, 80, 24, "Z");
+	next_picture(&scene, 2000);
+	screen_contains(&scene, 80, 24, "200.00", false);
+	scene_keys(&scene, 80, 24, "Z");
+	next_picture(&scene, 2000);
+	screen_contains(&scene, 80, 24, "200.00", true);
+	scene_close(&scene);
+}
+
+static struct annotation *late_annotation(void *context, const struct snapshot *last, uint32_t frame)
+{
+	struct scene *scene = context;
+
+	(void)last;
+	return made_annotation(frame, fixture_frame(&scene->fixture, "longest_match"));
+}
+
+static void test_lacks(void)
+{
+	static const struct {
+		enum annotation_lack lack;
+		uint64_t samples;
+		const char *text;
+	} lacks[] = {
+		{ ANNOTATION_NOT_READ, 5, "could not be read yet, or is not in the recording" },
+		{ ANNOTATION_NOT_READ, 0, "No sample ended in this function itself" },
+		{ ANNOTATION_NO_CODE, 5, "This is no function" },
+	};
+	struct scene scene;
+
+	for (size_t i = 0; i < sizeof(lacks) / sizeof(lacks[0]); i++) {
+		struct snapshot *snapshot;
+
+		open_function(&scene);
+		snapshot = fixture_snapshot(&scene.fixture, 2);
+		snapshot->annotation = made_annotation(snapshot_annotated(scene.pipeline.slot), 1);
+		snapshot->annotation->lack = lacks[i].lack;
+		snapshot->annotation->self_samples = lacks[i].samples;
+		ui_show(scene.ui, snapshot);
+		screen_contains(&scene, 80, 24, lacks[i].text, true);
+		screen_contains(&scene, 40, 10, lacks[i].text, strlen(lacks[i].text) < 30);
+		scene_keys(&scene, 80, 24, "HjIr<Enter><Down>/x<Enter>n");
+		scene_close(&scene);
+	}
+
+	/* a recording that has been played: nobody else answers */
+	scene_open(&scene);
+	fixture_fill(&scene.fixture);
+	scene.pipeline.annotate = late_annotation;
+	{
+		struct snapshot *snapshot = fixture_snapshot(&scene.fixture, 2);
+
+		snapshot->at_end = true;
+		ui_show(scene.ui, snapshot);
+	}
+	scene_keys(&scene, 80, 24, "/deflate_slow<Enter>m");
+	screen_contains(&scene, 80, 24, "jne    +0x11", true);
+	scene_close(&scene);
+}
+
+int main(void)
+{
+	setlocale(LC_CTYPE, "C.UTF-8");
+	test_screens();
+	test_keys();
+	test_own_row();
+	test_frozen();
+	test_lacks();
+	return tap_done();
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Instructions as text are those of GNU's objdump: all of .text of libc and python3, and of the files
+ * that XTOP_DISASSEMBLE names (a vmlinux takes minutes). Where the texts differ, the cause is one of
+ * those that cause_of() knows, which doc/DESIGN §17 lists.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "elf_tables.h"
+#include "libc_file.h"
+#include "tests/support/tap.h"
+#include "xtop/disassemble.h"
+
+static const char *att(const char *bytes, size_t n, uint64_t address)
+{
+	static char text[DISASSEMBLE_TEXT_BYTES];
+
+	disassemble_print((const uint8_t *)bytes, n, address, SYNTAX_ATT, text);
+	return text;
+}
+
+static const char *intel(const char *bytes, size_t n, uint64_t address)
+{
+	static char text[DISASSEMBLE_TEXT_BYTES];
+
+	disassemble_print((const uint8_t *)bytes, n, address, SYNTAX_INTEL, text);
+	return text;
+}
+
+static void test_text(void)
+{
+	check_string(att("\x48\x8b\x44\x24\x08", 5, 0), "mov    0x8(%rsp),%rax", "a load");
+	check_string(intel("\x48\x8b\x44\x24\x08", 5, 0), "mov    rax,qword ptr [rsp+0x8]",
+		     "the same in Intel's syntax");
+	check_string(att("\x74\x10", 2, 0x1000), "je     0x1012", "a branch, with GNU's name");
+	check_string(att("\xff\xd0", 2, 0), "call   *%rax", "a call by a register has a star");
+	check_string(att("\x0f\xb6\xc0", 3, 0), "movzbl %al,%eax", "both sizes are in the name");
+	check_string(att("\x48\x98", 2, 0), "cltq", "AT&T's own name");
+	check_string(intel("\x48\x98", 2, 0), "cdqe", "Intel's");
+	check_string(att("\xd1\xe8", 2, 0), "shr    %eax", "a shift by one");
+	check_string(att("\xf0\xff\x08", 3, 0), "lock decl (%rax)", "a prefix stays in front");
+	check_string(att("\x0f\x1f\x44\x00\x00", 5, 0), "nopl   (%rax,%rax,1)", "a long nop");
+	check_string(att("\x06", 1, 0), "(bad)", "no instruction of x86-64");
+	check_string(att("\xe8\x00", 2, 0), "(bad)", "an instruction that is cut off");
+}
+
+static void test_steps(void)
+{
+	struct code_step step = disassemble_step((const uint8_t *)"\xe8\x10\0\0\0", 5, 0x1000);
+
+	check(step.flow == CODE_CALL && step.target == 0x1015 && step.length == 5, "a call");
+	step = disassemble_step((const uint8_t *)"\xeb\xfe", 2, 0x1000);
+	check(step.flow == CODE_JUMP && step.target == 0x1000, "a jump");
+	step = disassemble_step((const uint8_t *)"\xff\x25\x10\0\0\0", 6, 0x1000);
+	check(step.flow == CODE_NEXT && !step.target,
+	      "the word that an indirect jump reads is no target");
+	step = disassemble_step((const uint8_t *)"\x06", 1, 0);
+	check(step.bad && step.length == 1, "bytes without meaning are passed one by one");
+}
+
+/* Every byte sequence has a text that ends, and a length. */
+static void test_hostile(void)
+{
+	uint64_t state = 88172645463325252ULL;
+	unsigned wrong = 0;
+
+	for (int i = 0; i < 200000; i++) {
+		char text[DISASSEMBLE_TEXT_BYTES];
+		uint8_t bytes[16];
+		struct code_step step;
+		size_t n;
+
+		for (size_t j = 0; j < sizeof(bytes); j++) {
+			state ^= state << 13;
+			state ^= state >> 7;
+			state ^= state << 17;
+			bytes[j] = (uint8_t)(state >> 24);
+		}
+		n = 1 + state % sizeof(bytes);
+		step = disassemble_step(bytes, n, state);
+		disassemble_print(bytes, n, state, i & 1 ? SYNTAX_ATT : SYNTAX_INTEL, text);
+		wrong += !step.length || step.length > n || !*text ||
+			 strlen(text) >= sizeof(text) - 1;
+	}
+	check_u64(wrong, 0, "random bytes");
+}
+
+/* --- against objdump -------------------------------------------------------------------------- */
+
+enum cause { SAME, ZERO, PREFIX, COMPARISON, X87, STRING, SYSTEM, OTHER, N_CAUSES };
+static const char *const cause_names[] = { "the same", "a displacement of 0 is not shown",
+					   "a prefix without effect is not shown",
+					   "comparisons and products of vectors have a number",
+					   "names of the x87", "operands of string instructions",
+					   "operands and names of system instructions",
+					   "other" };
+
+/* One blank between words; without what is in front of it. */
+static void squeeze(char *text)
+{
+	char *to = text;
+
+	for (const char *from = text; *from; from++)
+		if (*from != ' ' || (to > text && to[-1] != ' '))
+			*to++ = *from;
+	while (to > text && to[-1] == ' ')
+		to--;
+	*to = '\0';
+}
+
+static void remove_all(char *text, const char *what, size_t from, size_t n)
+{
+	for (char *at = text; (at = strstr(at, what));)
+		memmove(at + from, at + from + n, strlen(at + from + n) + 1);
+}
+
+/* Objdump's text without prefixes that do nothing. */
+static const char *without_prefixes(const char *text)
+{
+	static const char *const prefixes[] = { "cs ", "ds ", "es ", "ss ", "fs ", "gs ", "data16 ",
+						"addr32 ", "repz ", "repnz ", "bnd ", "notrack " };
+	bool again = true;
+
+	while (again) {
+		again = false;
+		if (!strncmp(text, "rex", 3) && strchr(text, ' ')) {
+			text = strchr(text, ' ') + 1;
+			again = true;
+		}
+		for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+			if (!strncmp(text, prefixes[i], strlen(prefixes[i]))) {
+				text += strlen(prefixes[i]);
+				again = true;
+			}
+	}
+	return text;
+}
+
+static bool begins_with_one_of(const char *text, const char *const *words)
+{
+	for (; *words; words++)
+		if (!strncmp(text, *words, strlen(*words)))
+			return true;
+	return false;
+}
+
+/* Both texts are squeezed, and are changed here. */
+static enum cause cause_of(char *ours, char *theirs)
+{
+	static const char *const vectors[] = { "vpcmp", "cmp", "vcmp", "pclmul", "vpclmul", "sha256",
+					       "vpcom", NULL };
+	static const char *const strings[] = { "movs", "stos", "lods", "scas", "cmps", "ins", "outs",
+					       "rep ", "repe ", "repne ", NULL };
+	static const char *const system[] = { "in ", "out ", "push", "pop", "mov %", "mov 0x", "lret",
+					      "monitor", "mwait", "sysret", "invpcid", "pvalidate",
+					      "rmpadjust", "vmmcall", "vmgexit", "lsl", "iret", "xlat",
+					      "enter", NULL };
+	static const char *const floating[] = { "f", NULL };
+	const char *rest;
+
+	if (!strcmp(ours, theirs))
+		return SAME;
+	remove_all(theirs, "0x0(", 0, 3);
+	if (!strcmp(ours, theirs))
+		return ZERO;
+	rest = without_prefixes(theirs);
+	if (!strcmp(ours, rest) || !strcmp(without_prefixes(ours), rest))
+		return PREFIX;
+	if (begins_with_one_of(ours, strings))
+		return STRING;
+	if (begins_with_one_of(ours, floating))
+		return X87;
+	if (begins_with_one_of(ours, vectors))
+		return COMPARISON;
+	return begins_with_one_of(ours, system) ? SYSTEM : OTHER;
+}
+
+struct comparison {
+	uint64_t n, boundaries, causes[N_CAUSES];
+	uint64_t address; /* of our next instruction */
+	const uint8_t *bytes;
+	uint64_t start, size_bytes;
+};
+
+/* "ffffffff81000031:\tcall   ffffffff810007e0 <x>" */
+static void compare_line(struct comparison *comparison, char *line)
+{
+	char text[DISASSEMBLE_TEXT_BYTES], *theirs;
+	uint64_t address = strtoull(line, &theirs, 16);
+	const uint8_t *bytes = comparison->bytes + (address - comparison->start);
+	uint64_t left = comparison->size_bytes - (address - comparison->start);
+	struct code_step step;
+	enum cause cause;
+
+	if (theirs == line || theirs[0] != ':' || theirs[1] != '\t' ||
+	    address - comparison->start >= comparison->size_bytes)
+		return;
+	theirs += 2;
+	theirs[strcspn(theirs, "#<\n")] = '\0';
+	squeeze(theirs);
+	comparison->n++;
+	comparison->boundaries += address != comparison->address;
+	step = disassemble_step(bytes, left, address);
+	comparison->address = address + step.length;
+	disassemble_print(bytes, left, address, SYNTAX_ATT, text);
+	squeeze(text);
+	if (step.target) { /* objdump writes 0x with some files, and without it with others */
+		remove_all(text, " 0x", 1, 2);
+		remove_all(theirs, " 0x", 1, 2);
+	}
+	cause = cause_of(text, theirs);
+	if (cause == OTHER && comparison->causes[OTHER] < 20)
+		printf("# %" PRIx64 ": %s, objdump: %s\n", address, text, theirs);
+	comparison->causes[cause]++;
+}
+
+static void compare_section(const char *path, const uint8_t *bytes, uint64_t start,
+			    uint64_t size_bytes)
+{
+	struct comparison comparison = { .bytes = bytes, .start = start, .size_bytes = size_bytes,
+					 .address = start };
+	char command[5000], line[4096];
+	FILE *objdump;
+
+	snprintf(command, sizeof(command),
+		 "objdump -d --no-show-raw-insn -w -j .text '%s' 2>/dev/null", path);
+	objdump = popen(command, "r");
+	while (objdump && fgets(line, sizeof(line), objdump))
+		compare_line(&comparison, line);
+	if (objdump)
+		pclose(objdump);
+	if (!comparison.n) {
+		printf("ok %u - # SKIP no objdump here\n", ++tap_points);
+		return;
+	}
+	for (int i = 0; i < N_CAUSES; i++)
+		printf("# %s: %" PRIu64 " %s\n", path, comparison.causes[i], cause_names[i]);
+	check(comparison.n > 100000, "%s: %" PRIu64 " instructions", path, comparison.n);
+	check_u64(comparison.boundaries, 0, "instructions that begin elsewhere");
+	check(comparison.causes[OTHER] * 10000 <= comparison.n,
+	      "one of 10,000 at most differs for no known cause: %" PRIu64,
+	      comparison.causes[OTHER]);
+}
+
+static void compare_file(const char *path)
+{
+	struct elf_file file;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t index;
+
+	if (fd < 0)
+		return;
+	elf_tables_fatal(elf_file_init_host(&file, fd, path, &elf_tables_limits));
+	index = elf_find_section(&file, ".text");
+	if (index) {
+		const Elf64_Shdr *section = &file.sections[index].header;
+		uint8_t *bytes = malloc(section->sh_size);
+
+		if (elf_read(&file, section->sh_offset, bytes, section->sh_size) ==
+		    section->sh_size)
+			compare_section(path, bytes, section->sh_addr, section->sh_size);
+		free(bytes);
+	}
+	elf_file_deinit(&file);
+	close(fd);
+}
+
+int main(void)
+{
+	char *files = getenv("XTOP_DISASSEMBLE"), *path;
+
+	test_text();
+	test_steps();
+	test_hostile();
+	with_libc_file(compare_file);
+	compare_file("/usr/bin/python3.11");
+	while ((path = strsep(&files, ":")))
+		compare_file(path);
+	return tap_done();
+}
