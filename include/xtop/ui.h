@@ -7,6 +7,7 @@
 #define XTOP_UI_H
 
 #include "xtop/columns.h"
+#include "xtop/lined.h"
 #include "xtop/snapshot.h"
 
 /* What the header says of the guest. The UI cleans it. */
@@ -24,6 +25,7 @@ struct ui_pipeline {
 	struct snapshot_slot *slot;
 	struct ui_guest guest;
 	const struct snapshot *baseline; /* to begin with, with the slot's frames; NULL: none */
+	const struct lined_settings *lines; /* with source lines; NULL: without */
 	void (*reset)(void *context); /* forgets the profile; returns at once */
 	/*
 	 * Why sampling failed, what is wrong with the recording that ended, or what became of the
