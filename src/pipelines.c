@@ -16,6 +16,7 @@ struct pipelines_guest {
 	char domain[GUEST_NAME_BYTES]; /* as the user named it; "": a recording */
 	char kind[64];
 	bool stopped;
+	struct lined_settings lines;
 	struct ui_pipeline ui;
 };
 
@@ -73,12 +74,14 @@ static struct annotation *pipelines_annotate(void *context, const struct snapsho
 }
 
 /* After the start, when all is known that the screen shows. */
-static void pipelines_fill_ui(struct pipelines_guest *guest)
+static void pipelines_fill_ui(const struct options *options, struct pipelines_guest *guest)
 {
 	pipelines_describe(guest->pipeline, " · ", guest->kind, sizeof(guest->kind));
+	guest->lines = (struct lined_settings){ .inlined = !options->no_inline };
 	guest->ui = (struct ui_pipeline){
 		.context = guest,
 		.slot = pipeline_slot(guest->pipeline),
+		.lines = options->lines ? &guest->lines : NULL,
 		.guest = {
 			.name = pipeline_guest(guest->pipeline)->name,
 			.kind = guest->kind,
@@ -102,7 +105,7 @@ static struct xtop_error *pipelines_start_guest(const struct pipelines *pipeline
 	error = pipeline_start(guest->pipeline);
 
 	if (!error)
-		pipelines_fill_ui(guest);
+		pipelines_fill_ui(pipelines->options, guest);
 	return error;
 }
 

@@ -8,6 +8,7 @@
 
 #include "xtop/columns.h"
 #include "xtop/instructions.h"
+#include "xtop/lined.h"
 #include "xtop/snapshot.h"
 
 /* What the header says of the guest. The UI cleans it. */
@@ -25,6 +26,7 @@ struct ui_pipeline {
 	struct snapshot_slot *slot;
 	struct ui_guest guest;
 	const struct snapshot *baseline; /* to begin with, with the slot's frames; NULL: none */
+	const struct lined_settings *lines; /* with source lines; NULL: without */
 	void (*reset)(void *context); /* forgets the profile; returns at once */
 	/*
 	 * Why sampling failed, what is wrong with the recording that ended, or what became of the

@@ -114,6 +114,12 @@ struct snapshot *snapshot_copy(const struct snapshot *from)
 	to->sources = NULL;
 	to->annotation = NULL; /* the copy has none */
 	memcpy(nodes, from->nodes, from->n_nodes * sizeof(*nodes));
+	if (from->sources) { /* best effort: without memory no line is known */
+		to->sources = reallocarray(NULL, from->n_frames, sizeof(*to->sources));
+		if (to->sources)
+			memcpy(to->sources, from->sources,
+			       from->n_frames * sizeof(*to->sources));
+	}
 	if (!from->effects)
 		return to;
 	to->effects = reallocarray(NULL, from->n_frames, sizeof(*to->effects));

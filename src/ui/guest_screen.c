@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "ui/guest_screen.h"
+#include "xtop/lines.h"
 #include "xtop/pass_through.h"
 #include "xtop/text.h"
 
@@ -40,6 +41,8 @@ struct xtop_error *guest_screen_create(const struct ui_pipeline *pipeline, bool 
 	recent_init(&guest->recent, half_life_s);
 	guest_screen_set_names(guest, &pipeline->guest);
 	error = history_create(&guest->history);
+	if (!error && pipeline->lines)
+		error = lined_create(pipeline->lines, &guest->lined);
 	if (!error && pipeline->baseline) {
 		guest->baseline = snapshot_copy(pipeline->baseline);
 		guest->baseline_is_file = true;
@@ -72,11 +75,13 @@ void guest_screen_destroy(struct guest_screen *guest)
 		return;
 	view_stack_truncate(&guest->views, 0);
 	guest_screen_unselect(guest);
+	snapshot_destroy(guest->last);
 	snapshot_destroy(guest->live);
 	snapshot_destroy(guest->still);
 	snapshot_destroy(guest->baseline);
 	annotation_destroy(guest->annotation);
 	history_destroy(guest->history);
+	lined_destroy(guest->lined);
 	free(guest);
 }
 
@@ -193,9 +198,43 @@ static void guest_screen_request(struct guest_screen *guest, uint64_t now_ns, ui
 	guest->due_ns = now_ns + guest->wait_ns;
 }
 
+/*
+ * A new snapshot, with the source lines that are known by now: the next one has more. Without
+ * memory there is none this time.
+ */
+static struct snapshot *guest_screen_take(struct guest_screen *guest)
+{
+	struct snapshot *taken = snapshot_take(guest->pipeline->slot), *with_lines = NULL;
+
+	if (!taken || !guest->lined)
+		return taken;
+	error_destroy(lined_apply(guest->lined, taken, 0, &with_lines));
+	if (taken->at_end && !guest->last)
+		guest->last = taken;
+	else
+		snapshot_destroy(taken);
+	return with_lines;
+}
+
+/* No more snapshots will come, but lines may. True: the picture has more of them now. */
+static bool guest_screen_update_lines(struct guest_screen *guest)
+{
+	struct snapshot *with_lines = NULL;
+
+	if (!guest->last || guest->still || !lines_poll())
+		return false;
+	error_destroy(lined_apply(guest->lined, guest->last, 0, &with_lines));
+	if (!with_lines)
+		return false;
+	guest_screen_unselect(guest);
+	snapshot_destroy(guest->live);
+	guest->live = with_lines;
+	return true;
+}
+
 bool guest_screen_tick(struct guest_screen *guest, uint64_t now_ns, uint64_t interval_ns)
 {
-	struct snapshot *snapshot = snapshot_take(guest->pipeline->slot);
+	struct snapshot *snapshot = guest_screen_take(guest);
 	bool changed = false;
 
 	if (snapshot) {
@@ -204,10 +243,12 @@ bool guest_screen_tick(struct guest_screen *guest, uint64_t now_ns, uint64_t int
 	}
 	if (now_ns < guest->due_ns)
 		return changed;
-	if (guest->live && guest->live->at_end) /* no more will come */
+	if (guest->live && guest->live->at_end) { /* no more will come */
+		changed |= guest_screen_update_lines(guest);
 		guest->due_ns = now_ns + NS_PER_S;
-	else
+	} else {
 		guest_screen_request(guest, now_ns, interval_ns);
+	}
 	return changed || guest->still; /* the header shows the age of a frozen picture */
 }
 

@@ -20,7 +20,7 @@
 /* Shown in this order if there is room; the table of columns says from which width on. */
 static const enum column_id top_columns[] = { COLUMN_CHILDREN, COLUMN_SELF,    COLUMN_HISTORY,
 					      COLUMN_SAMPLES,  COLUMN_PROCESS, COLUMN_SYMBOL,
-					      COLUMN_MODULE };
+					      COLUMN_MODULE,   COLUMN_SOURCE };
 
 struct top_line {
 	uint32_t row;     /* in functions.rows */
