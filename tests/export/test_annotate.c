@@ -7,6 +7,7 @@
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
 #include "xtop/export.h"
+#include "xtop/instructions.h"
 
 static void find(const struct snapshot *snapshot, const char *name, const char *message)
 {
@@ -88,7 +89,6 @@ int main(void)
 	check(strstr(text, "   5.00 % of the samples are at instructions that are not shown.\n"),
 	      "what is missing");
 	check(strstr(text, "would have run next"), "what a sample's address means");
-	printf("# %s\n", strstr(text, "\n") ? "" : text);
 	free(text);
 	annotation->lack = ANNOTATION_NOT_READ;
 	text = print(snapshot, annotation);
