@@ -703,7 +703,7 @@ static struct xtop_error *session_annotate(struct session *session,
 	if (!error)
 		error = pipeline_annotate(pipeline, snapshot, frame, &annotation);
 	if (!error)
-		error = export_annotation(snapshot, annotation, session->title, stdout);
+		error = export_annotation(snapshot, annotation, NULL, session->title, stdout);
 	annotation_destroy(annotation);
 	if (!error && (fflush(stdout) == EOF || ferror(stdout)))
 		error = error_create_errno(errno, "cannot write the instructions");

@@ -94,9 +94,14 @@ void export_diff(const struct diff_side *now, const struct diff_side *base, cons
  */
 struct xtop_error *annotate_find(const struct snapshot *snapshot, const char *name,
 				 uint32_t *framep);
-/* ANNOTATION is SNAPSHOT's. Shares are of all samples since start. TITLE is clean. */
+struct instruction_lines;
+/*
+ * ANNOTATION is SNAPSHOT's. Shares are of all samples since start. TITLE is clean. LINES NULL:
+ * nobody knows source lines. A line's text is clean.
+ */
 struct xtop_error *export_annotation(const struct snapshot *snapshot,
-				     const struct annotation *annotation, const char *title,
+				     const struct annotation *annotation,
+				     const struct instruction_lines *lines, const char *title,
 				     FILE *file);
 
 /* --- stats.c: one JSON object (doc/FORMATS) --------------------------------------------------- */

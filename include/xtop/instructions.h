@@ -58,6 +58,16 @@ struct instruction_format {
 	bool raw_names; /* not demangled */
 };
 #define INSTRUCTION_TEXT_BYTES 512
+/*
+ * Where source lines come from, if anybody knows them. find() gives "file.c:123" of the byte that
+ * lies DISTANCE behind the start of FRAME; false: it is not known. The file and its build-id are
+ * the frame's (frames_get_build()). Main's thread; find() does not wait.
+ */
+struct instruction_lines {
+	bool (*find)(void *context, uint32_t frame, uint32_t distance, char *text, size_t capacity);
+	void *context;
+};
+#define INSTRUCTION_LINE_BYTES 256
 /* What stands in front of the row: "+0x1c" or "ffffffff8160001c". */
 void instructions_print_address(const struct annotation *annotation,
 				const struct instruction_row *row,

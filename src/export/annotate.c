@@ -121,6 +121,22 @@ static void annotate_print_row(const struct snapshot *snapshot,
 		fprintf(file, "%7s %8s %18s  %s\n", "", "", address, text);
 }
 
+/* The source line of ROW, if it is another one than that of the row before. */
+static void annotate_print_line(const struct annotation *annotation,
+				const struct instruction_row *row,
+				const struct instruction_lines *lines,
+				char before[INSTRUCTION_LINE_BYTES], FILE *file)
+{
+	char line[INSTRUCTION_LINE_BYTES];
+
+	if (!lines || !lines->find(lines->context, annotation->frame, row->distance, line,
+				   sizeof(line)) ||
+	    !strcmp(line, before))
+		return;
+	memcpy(before, line, sizeof(line));
+	fprintf(file, "%37s%s\n", "", line);
+}
+
 static void annotate_print_rest(const struct instructions *instructions,
 				const struct annotation *annotation, FILE *file)
 {
@@ -135,9 +151,11 @@ static void annotate_print_rest(const struct instructions *instructions,
 }
 
 struct xtop_error *export_annotation(const struct snapshot *snapshot,
-				     const struct annotation *annotation, const char *title,
+				     const struct annotation *annotation,
+				     const struct instruction_lines *lines, const char *title,
 				     FILE *file)
 {
+	char line[INSTRUCTION_LINE_BYTES] = "";
 	const struct instruction_format format = { .addresses = ADDRESSES_RELATIVE };
 	struct instructions instructions = { 0 };
 	struct xtop_error *error;
@@ -152,8 +170,10 @@ struct xtop_error *export_annotation(const struct snapshot *snapshot,
 	if (error)
 		return error;
 	annotate_print_head(snapshot, annotation, title, file);
-	for (size_t i = 0; i < instructions.n; i++)
+	for (size_t i = 0; i < instructions.n; i++) {
+		annotate_print_line(annotation, &instructions.rows[i], lines, line, file);
 		annotate_print_row(snapshot, annotation, &instructions.rows[i], &format, file);
+	}
 	annotate_print_rest(&instructions, annotation, file);
 	instructions_deinit(&instructions);
 	return NULL;

@@ -7,6 +7,7 @@
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
 #include "xtop/export.h"
+#include "xtop/instructions.h"
 
 static void find(const struct snapshot *snapshot, const char *name, const char *message)
 {
@@ -17,12 +18,23 @@ static void find(const struct snapshot *snapshot, const char *name, const char *
 	error_destroy(error);
 }
 
+/* Two instructions of the loop are of one line. */
+static bool find_line(void *context, uint32_t frame, uint32_t distance, char *text, size_t capacity)
+{
+	(void)context, (void)frame;
+	if (distance < 0x11 || distance > 0x14)
+		return false;
+	snprintf(text, capacity, "deflate.c:1234");
+	return true;
+}
+
 static char *print(const struct snapshot *snapshot, const struct annotation *annotation)
 {
+	const struct instruction_lines lines = { .find = find_line };
 	char *text;
 	size_t size;
 	FILE *file = open_memstream(&text, &size);
-	struct xtop_error *error = export_annotation(snapshot, annotation, "web01 PVH", file);
+	struct xtop_error *error = export_annotation(snapshot, annotation, &lines, "web01 PVH", file);
 
 	if (error)
 		fputs(error_message(error), file);
@@ -69,12 +81,14 @@ int main(void)
 	      "the head");
 	check(strstr(text, "  25.00      250              +0x11  movzbl (%rbx),%eax\n"),
 	      "an instruction with samples");
+	check(strstr(text, " deflate.c:1234\n  25.00 ") &&
+		      !strstr(strstr(text, "deflate.c") + 1, "deflate.c"),
+	      "a source line where it begins");
 	check(strstr(text, "                              +0x25  call   longest_match\n"),
 	      "one without");
 	check(strstr(text, "   5.00 % of the samples are at instructions that are not shown.\n"),
 	      "what is missing");
 	check(strstr(text, "would have run next"), "what a sample's address means");
-	printf("# %s\n", strstr(text, "\n") ? "" : text);
 	free(text);
 	annotation->lack = ANNOTATION_NOT_READ;
 	text = print(snapshot, annotation);
