@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The kernel of a Linux guest: tasks, modules with symbols and unwind tables, generated code, and
- * the stack layout for the sampler, and clocks. The structures come from the input, or are valid ones that the
- * input changes. They change once more between two polls.
+ * The kernel of a Linux guest: tasks, modules with symbols and unwind tables, generated code, the
+ * stack layout for the sampler, and clocks. The structures come from the input, or are valid ones
+ * that the input changes. They change once more between two polls.
  */
 #include "config.h"
 
@@ -244,7 +244,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 		if (tasks)
 			find_tasks(guest, tasks, &fuzz);
 		stack_layout_build(&guest->linux_guest, &regs);
-		guest_clock_read(&guest->linux_guest, fuzz_u64(&fuzz), &clock);
+		guest_clock_read(&guest->linux_guest, guest->pool[CODE / 8], &clock);
 	}
 	fuzz_must(modules_counts(modules).n <= MODULES_MAX, "modules are limited");
 	modules_destroy(modules);
