@@ -195,8 +195,47 @@ static size_t memory_piece(uint64_t address, size_t size_bytes)
 	return in_page < size_bytes ? in_page : size_bytes;
 }
 
-size_t memory_read(struct memory *memory, struct memory_root root, uint64_t address, void *buffer,
-		   size_t size_bytes)
+/* Makes the copy of FRAME, if there is one, as the page is now. */
+static void memory_renew(struct memory *memory, frame_t frame)
+{
+	struct memory_slot *slot = memory_probe(memory, frame.value);
+
+	if (slot->generation == memory->generation && slot->page &&
+	    !memory_fetch(memory, &frame, 1, slot->page))
+		slot->page = NULL; /* its room is free after the next memory_refresh() */
+}
+
+/* Reads bytes of FRAME as they are now. A watcher sees whole pages. */
+static bool memory_read_part(struct memory *memory, frame_t frame, size_t offset, void *bytes,
+			     size_t size_bytes)
+{
+	const char *page;
+
+	if (memory->ops->read_part && !memory->watcher.read) {
+		memory->counts.batches++;
+		memory->counts.pages++;
+		return !work_is_over() && memory->ops->read_part(memory->context, frame, offset,
+								 bytes, size_bytes);
+	}
+	memory_renew(memory, frame);
+	page = memory_page(memory, frame);
+	if (page)
+		memcpy(bytes, page + offset, size_bytes);
+	return page;
+}
+
+static bool memory_read_kept(struct memory *memory, frame_t frame, size_t offset, void *bytes,
+			     size_t size_bytes)
+{
+	const char *page = memory_page(memory, frame);
+
+	if (page)
+		memcpy(bytes, page + offset, size_bytes);
+	return page;
+}
+
+static size_t memory_read_pieces(struct memory *memory, struct memory_root root, uint64_t address,
+				 void *buffer, size_t size_bytes, bool again)
 {
 	size_t done = 0;
 
@@ -204,17 +243,28 @@ size_t memory_read(struct memory *memory, struct memory_root root, uint64_t addr
 	while (done < size_bytes) {
 		uint64_t at = address + done;
 		size_t piece = memory_piece(at, size_bytes - done);
-		const char *page = NULL;
+		char *to = (char *)buffer + done;
 		frame_t frame;
 
-		if (memory_translate(memory, root, at, &frame))
-			page = memory_page(memory, frame);
-		if (!page)
+		if (!memory_translate(memory, root, at, &frame) ||
+		    !(again ? memory_read_part : memory_read_kept)(
+			    memory, frame, at & GUEST_PAGE_MASK, to, piece))
 			break;
-		memcpy((char *)buffer + done, page + (at & GUEST_PAGE_MASK), piece);
 		done += piece;
 	}
 	return done;
+}
+
+size_t memory_read(struct memory *memory, struct memory_root root, uint64_t address, void *buffer,
+		   size_t size_bytes)
+{
+	return memory_read_pieces(memory, root, address, buffer, size_bytes, false);
+}
+
+size_t memory_read_again(struct memory *memory, struct memory_root root, uint64_t address,
+			 void *buffer, size_t size_bytes)
+{
+	return memory_read_pieces(memory, root, address, buffer, size_bytes, true);
 }
 
 bool memory_read_u64(struct memory *memory, struct memory_root root, uint64_t address,
