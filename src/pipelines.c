@@ -16,7 +16,7 @@ struct pipelines_guest {
 	char domain[GUEST_NAME_BYTES]; /* as the user named it; "": a recording */
 	char kind[64];
 	bool stopped;
-	struct ui_pipeline ui;
+	struct ui_pipeline ui, waits; /* of its samples, of its tasks that wait */
 };
 
 const char *pipelines_type_name(enum guest_type type)
@@ -59,7 +59,27 @@ static const char *pipelines_get_message(void *context)
 	pipelines_describe(guest->pipeline, " · ", guest->kind, sizeof(guest->kind));
 	guest->ui.guest.n_vcpus = pipeline_guest(guest->pipeline)->n_vcpus;
 	guest->ui.guest.id = pipeline_guest(guest->pipeline)->domid;
+	guest->waits.guest = guest->ui.guest;
 	return message;
+}
+
+static void pipelines_start_waits(void *context)
+{
+	struct pipelines_guest *guest = context;
+
+	pipeline_start_waits(guest->pipeline);
+}
+
+static void pipelines_fill_waits(struct pipelines_guest *guest)
+{
+	if (pipeline_is_profile(guest->pipeline))
+		return;
+	guest->waits = guest->ui;
+	guest->waits.slot = pipeline_waits_slot(guest->pipeline);
+	guest->waits.baseline = NULL;
+	guest->waits.of_waits = true;
+	guest->ui.waits = &guest->waits;
+	guest->ui.start_waits = pipelines_start_waits;
 }
 
 /* After the start, when all is known that the screen shows. */
@@ -80,6 +100,7 @@ static void pipelines_fill_ui(struct pipelines_guest *guest)
 		.reset = pipelines_reset_guest,
 		.message = pipelines_get_message,
 	};
+	pipelines_fill_waits(guest);
 }
 
 static struct xtop_error *pipelines_start_guest(const struct pipelines *pipelines,

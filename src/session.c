@@ -49,6 +49,7 @@ struct session {
 	bool base_read, base_stopped; /* READ: to its end */
 	struct xtop_error *base_error; /* what is wrong with it, for the screen */
 	struct output_file *output, *stats;
+	struct snapshot *waits; /* while files are written; NULL: nobody looked at waits */
 	struct broker_settings broker;
 	char cache[PATH_MAX]; /* the folder of kernels seen before */
 	double started_s;
@@ -393,6 +394,7 @@ static struct xtop_error *session_batch(struct session *session)
 {
 	const char *complaint = session_complaint(session);
 	const struct options *options = session->options;
+	const struct pipeline *pipeline = pipelines_first(&session->pipelines);
 	struct batch_settings settings = {
 		.table = {
 			.sort = session->sort,
@@ -405,6 +407,10 @@ static struct xtop_error *session_batch(struct session *session)
 		.time_s = options->time_s,
 		.quiet = options->quiet,
 		.json = options->json,
+		.waits = options->waits_hz > 0 && !pipeline_is_profile(pipeline)
+				 ? pipeline_waits_slot(pipeline)
+				 : NULL,
+		.waits_only = options->of_waits,
 		.ascii = isatty(STDOUT_FILENO) && strcmp(nl_langinfo(CODESET), "UTF-8") != 0,
 		.poll = session_poll,
 		.context = session,
@@ -525,6 +531,7 @@ static struct xtop_error *session_put_stats(struct session *session,
 							  : types[pipeline_guest(pipeline)->type],
 		.wall_s = session_clock(CLOCK_MONOTONIC) - session->started_s,
 		.ui_cpu_s = session_clock(CLOCK_THREAD_CPUTIME_ID),
+		.waits = session->waits,
 	};
 
 	getrusage(RUSAGE_SELF, &usage);
@@ -557,16 +564,26 @@ static struct xtop_error *session_write_file(struct session *session,
 
 static struct xtop_error *session_write(struct session *session)
 {
+	struct pipeline *pipeline = pipelines_first(&session->pipelines);
 	struct snapshot *snapshot = NULL;
 	struct xtop_error *error;
 
-	error = pipeline_snapshot(pipelines_first(&session->pipelines), &snapshot);
-	if (error)
+	error = pipeline_snapshot(pipeline, &snapshot);
+	if (!error && session->options->waits_hz > 0)
+		error = pipeline_snapshot_waits(pipeline, &session->waits);
+	if (!error && session->options->of_waits && !session->waits)
+		error = error_create("--profile=waits: this has no tasks that wait");
+	if (error) {
+		snapshot_destroy(snapshot);
 		return error;
-	error = session_write_file(session, snapshot, &session->output, session_put_profile);
+	}
+	error = session_write_file(session, session->options->of_waits ? session->waits : snapshot,
+				   &session->output, session_put_profile);
 	error = session_first(
 		error, session_write_file(session, snapshot, &session->stats, session_put_stats));
 	snapshot_destroy(snapshot);
+	snapshot_destroy(session->waits);
+	session->waits = NULL;
 	return error;
 }
 

@@ -120,6 +120,7 @@ check_PROGRAMS = \
 	tests/linux/process/test_root_file \
 	tests/linux/process/test_tasks \
 	tests/linux/process/test_vmas \
+	tests/linux/test_sleepers \
 	tests/os/test_os \
 	tests/profile/test_batches \
 	tests/profile/test_frames \
@@ -129,6 +130,8 @@ check_PROGRAMS = \
 	tests/profile/test_sample_log \
 	tests/profile/test_snapshot \
 	tests/profile/test_unknown \
+	tests/profile/test_wait_sites \
+	tests/profile/test_waits \
 	tests/import/test_import \
 	tests/import/test_large \
 	tests/query/test_call_tree \
@@ -143,6 +146,7 @@ check_PROGRAMS = \
 	tests/query/test_neighbours \
 	tests/query/test_pass_through \
 	tests/query/test_selection \
+	tests/query/test_waits \
 	tests/query/test_weighted \
 	tests/export/test_batch \
 	tests/export/test_folded \
@@ -170,6 +174,7 @@ check_PROGRAMS = \
 	tests/screens/test_soak \
 	tests/screens/test_throttled \
 	tests/screens/test_views \
+	tests/screens/test_waits \
 	tests/screens/test_ways \
 	tests/test_reattach \
 	tests/test_hardened \

@@ -38,6 +38,7 @@ struct resolver_settings {
 	struct ring *ring;
 	struct control *control;
 	struct snapshot_slot *slot;
+	struct snapshot_slot *waits_slot; /* the same for tasks that wait; NULL: nobody asks */
 	const struct symbols *symbols;   /* the files of -k, or the recording's */
 	struct os *os;                   /* what runs inside the guest; NULL: nobody looks */
 	enum unwind_how how;
@@ -85,5 +86,7 @@ const struct snapshot *resolver_get_baseline(const struct resolver *resolver);
 const struct batches *resolver_get_batches(const struct resolver *resolver, bool children);
 /* A snapshot now. For callers while no thread runs resolver_run(). */
 struct xtop_error *resolver_snapshot(struct resolver *resolver, struct snapshot **snapshotp);
+/* The same of the tasks that wait. */
+struct xtop_error *resolver_snapshot_waits(struct resolver *resolver, struct snapshot **snapshotp);
 
 #endif

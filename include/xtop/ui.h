@@ -30,6 +30,10 @@ struct ui_pipeline {
 	 * guest; "": nothing. It may change GUEST and the strings of GUEST. May be NULL.
 	 */
 	const char *(*message)(void *context);
+	/* The same guest's tasks that wait: another profile, with a slot of its own. NULL: none. */
+	const struct ui_pipeline *waits;
+	void (*start_waits)(void *context); /* looks at tasks from now on; may be NULL */
+	bool of_waits; /* this is such a profile */
 };
 #define UI_MAX_GUESTS 8
 

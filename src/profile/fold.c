@@ -245,12 +245,11 @@ static void fold_measure(const struct fold *fold, size_t n)
 }
 
 /*
- * Adds the stack to the profile, outermost frame first. The stack stands below [truncated] if the
- * outermost function was not reached. [truncated] also stands wherever frames in between are
- * missing.
+ * Names the stack: process, thread and functions to fold->frames, outermost first. The functions
+ * stand below [truncated] if the outermost one was not reached. [truncated] also stands wherever
+ * frames in between are missing. Returns how many frames there are.
  */
-static void fold_add_stack(struct fold *fold, const struct sample_vcpu *vcpu,
-			   struct snapshot_vcpu *states)
+static size_t fold_name_stack(struct fold *fold)
 {
 	const struct unwind_stack *stack = &fold->stack;
 	struct name_answer answer = { NAME_UNKNOWN, UNKNOWN_NO_FRAME };
@@ -264,6 +263,14 @@ static void fold_add_stack(struct fold *fold, const struct sample_vcpu *vcpu,
 			fold->frames[n++] = FRAME_TRUNCATED;
 	}
 	fold_count_name(fold, &answer); /* the last answer is the innermost frame's */
+	return n;
+}
+
+static void fold_add_stack(struct fold *fold, const struct sample_vcpu *vcpu,
+			   struct snapshot_vcpu *states)
+{
+	size_t n = fold_name_stack(fold);
+
 	states->last_frame = n > 0 ? fold->frames[n - 1] : FRAME_ROOT;
 	profile_add(fold->settings.profile, fold->frames, n, fold->time_ns, 1, fold->ticks);
 	if (fold->settings.log)
@@ -340,6 +347,19 @@ void fold_add(struct fold *fold, const struct sample *sample, const struct sampl
 		fold_count_state(fold, &fold->vcpus[vcpu->vcpu], vcpu->state);
 	else
 		fold_add_busy(fold, vcpu);
+}
+
+size_t fold_find_frames(struct fold *fold, const struct os_task *task,
+			const struct sample_vcpu *vcpu, double ticks)
+{
+	fold->ticks = ticks;
+	fold->task = *task;
+	fold->kernel = os_get_kernel(fold->settings.os);
+	fold->user = task->user;
+	fold->user_whole = task->user;
+	fold_unwind(fold, vcpu);
+	fold_count_stack(fold);
+	return fold_name_stack(fold);
 }
 
 const uint64_t *fold_get_reached(const struct fold *fold)

@@ -73,6 +73,7 @@ void snapshot_destroy(struct snapshot *snapshot)
 		return;
 	free(snapshot->nodes);
 	free(snapshot->effects);
+	free(snapshot->waits.rows);
 	free(snapshot);
 }
 
@@ -98,6 +99,18 @@ const char *snapshot_raw_name(const struct snapshot *snapshot, uint32_t id,
 	return buffer;
 }
 
+static bool snapshot_copy_rows(const struct snapshot *from, struct snapshot *to)
+{
+	size_t n = from->waits.n_rows;
+
+	if (!from->waits.rows)
+		return true;
+	to->waits.rows = reallocarray(NULL, n ? n : 1, sizeof(*to->waits.rows));
+	if (to->waits.rows)
+		memcpy(to->waits.rows, from->waits.rows, n * sizeof(*to->waits.rows));
+	return to->waits.rows;
+}
+
 struct snapshot *snapshot_copy(const struct snapshot *from)
 {
 	struct snapshot *to = snapshot_create(from->n_nodes);
@@ -109,6 +122,12 @@ struct snapshot *snapshot_copy(const struct snapshot *from)
 	*to = *from;
 	to->nodes = nodes;
 	memcpy(nodes, from->nodes, from->n_nodes * sizeof(*nodes));
+	to->effects = NULL;
+	to->waits.rows = NULL;
+	if (!snapshot_copy_rows(from, to)) {
+		snapshot_destroy(to);
+		return NULL;
+	}
 	if (!from->effects)
 		return to;
 	to->effects = reallocarray(NULL, from->n_frames, sizeof(*to->effects));

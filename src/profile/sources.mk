@@ -6,6 +6,7 @@ libxtop_a_SOURCES += \
 	include/xtop/resolver.h \
 	include/xtop/sample_log.h \
 	include/xtop/snapshot.h \
+	include/xtop/wait_sites.h \
 	src/profile/batches.c \
 	src/profile/fold.c \
 	src/profile/fold.h \
@@ -16,4 +17,7 @@ libxtop_a_SOURCES += \
 	src/profile/resolver.c \
 	src/profile/sample_log.c \
 	src/profile/snapshot.c \
-	src/profile/translate.c
+	src/profile/translate.c \
+	src/profile/wait_sites.c \
+	src/profile/waits.c \
+	src/profile/waits.h

@@ -131,6 +131,8 @@ struct xtop_error *range_build(const struct range *range, const struct snapshot 
 	range_fill(range, snapshot);
 	counters_subtract(snapshot, first);
 	snapshot->started_ns = first->time_ns;
+	snapshot->waits.span_ticks -= first->waits.span_ticks;
+	snapshot->waits.span_live = snapshot->waits.span_ticks;
 	*snapshotp = snapshot;
 	return NULL;
 }

@@ -43,6 +43,8 @@ complete -c xtop -s s -l sort -x -a 'children self samples symbol module process
 complete -c xtop -s e -l filter -x -d 'Only stacks that match'
 complete -c xtop -s o -l output -x -a '(__xtop_files .folded .pb.gz .json .perf .svg .html)' -d 'Write the profile at exit'
 complete -c xtop -l format -x -a 'folded pprof speedscope perf svg html' -d 'Format of the output'
+complete -c xtop -l waits -d 'Look at tasks that wait'
+complete -c xtop -l profile -x -a 'cpu waits' -d 'What -o and -b write'
 complete -c xtop -l group -x -a 'process cgroup' -d 'What folded stacks begin with'
 complete -c xtop -s w -l record -x -a '(__xtop_files .xrec)' -d 'Write the raw samples'
 complete -c xtop -s r -l replay -x -a '(__xtop_files .xrec .folded .folded.gz .pb.gz .pprof)' -d 'Read a recording or a profile'

@@ -24,7 +24,8 @@
 	VIEW(domains)                                                                              \
 	VIEW(choose)                                                                               \
 	VIEW(help)                                                                                 \
-	VIEW(naming)
+	VIEW(naming)                                                                               \
+	VIEW(waits)
 
 #define DECLARE(name) extern const struct view_ops name##_ops;
 VIEWS(DECLARE)
