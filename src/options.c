@@ -21,6 +21,7 @@
 #include "xtop/columns.h"
 #include "xtop/control.h"
 #include "xtop/export.h"
+#include "xtop/os_waits.h"
 
 #define BUDGET_MIN_PERCENT 1e-6
 #define INTERVAL_MIN_S     0.01
@@ -32,12 +33,14 @@ enum option_kind {
 	OPTION_STRING, /* const char *, not empty */
 	OPTION_LIST,   /* const char **, with a count: options_append() */
 	OPTION_NUMBER, /* double, MIN .. MAX */
+	OPTION_WAITS,  /* the same, OPTIONS_WAITS_HZ if it has no value */
 	OPTION_WHOLE,  /* unsigned long, MIN .. MAX */
 	OPTION_UNWIND, /* enum unwind_how, one of ALLOWED */
 	OPTION_FORMAT, /* const char *, an export format */
 	OPTION_COLUMN, /* const char *, a column */
 	OPTION_GROUP,  /* bool: by cgroup, one of ALLOWED */
 	OPTION_CLOCK,  /* enum clock_kind, one of ALLOWED */
+	OPTION_PROFILE, /* bool: of waits, one of ALLOWED */
 	OPTION_ACTION, /* enum options_action MIN */
 };
 
@@ -55,6 +58,8 @@ enum {
 	KEY_SHARED,
 	KEY_HALF_LIFE,
 	KEY_FORMAT,
+	KEY_WAITS,
+	KEY_PROFILE,
 	KEY_GROUP,
 	KEY_CLOCK,
 	KEY_PACED,
@@ -108,6 +113,9 @@ static const struct option_spec option_specs[] = {
 	{ "format", KEY_FORMAT, OPTION_FORMAT, AT(format), 0, 0, "a format" },
 	{ "group", KEY_GROUP, OPTION_GROUP, AT(by_cgroup), 0, 0, "process or cgroup" },
 	{ "clock", KEY_CLOCK, OPTION_CLOCK, AT(clock), 0, 0, "dom0, utc, guest or guest-utc" },
+	{ "waits", KEY_WAITS, OPTION_WAITS, AT(waits_hz), OS_WAITS_MIN_HZ, OS_WAITS_MAX_HZ,
+	  "1 to 10 looks per second" },
+	{ "profile", KEY_PROFILE, OPTION_PROFILE, AT(of_waits), 0, 0, "cpu or waits" },
 	{ "record", 'w', OPTION_STRING, AT(record), 0, 0, "a file" },
 	{ "replay", 'r', OPTION_STRING, AT(replay), 0, 0, "a file" },
 	{ "example", KEY_EXAMPLE, OPTION_FLAG, AT(example), 0, 0, NULL },
@@ -175,6 +183,10 @@ const char *options_help(void)
 	       "                        with container or unit; view p shows them\n"
 	       "      --clock=CLOCK     tell times on dom0's monotonic clock (dom0, default), in\n"
 	       "                        utc, or on a Linux guest's clocks: guest, guest-utc\n"
+	       "      --waits[=HZ]      also look at tasks that wait, 1 to 10 times a second\n"
+	       "                        (default 2); with -b a table of them follows\n"
+	       "      --profile=WHICH   cpu (default) or waits: what -o and -b write; waits in\n"
+	       "                        milliseconds; implies --waits\n"
 	       "  -w, --record=FILE     write the raw samples to a new file, a recording\n"
 	       "  -r, --replay=FILE     read a recording, or a profile (folded stacks, pprof),\n"
 	       "                        instead of sampling a guest\n"
@@ -281,6 +293,16 @@ static struct xtop_error *options_parse_group(const struct option_spec *spec, co
 	return NULL;
 }
 
+static struct xtop_error *options_parse_profile(const struct option_spec *spec, const char *text,
+						bool *of_waits)
+{
+	assert(text);
+	if (strcmp(text, "cpu") != 0 && strcmp(text, "waits") != 0)
+		return options_bad_value(spec, text);
+	*of_waits = text[0] == 'w';
+	return NULL;
+}
+
 /* A column of the function table, which every output has. */
 static bool options_can_sort(const char *text)
 {
@@ -340,6 +362,11 @@ static struct xtop_error *options_parse_value(struct options *options,
 		return NULL;
 	case OPTION_NUMBER:
 		return options_parse_number(spec, text, field);
+	case OPTION_WAITS:
+		*(double *)field = OPTIONS_WAITS_HZ;
+		return text ? options_parse_number(spec, text, field) : NULL;
+	case OPTION_PROFILE:
+		return options_parse_profile(spec, text, field);
 	case OPTION_WHOLE:
 		return options_parse_whole(spec, text, field);
 	case OPTION_UNWIND:
@@ -370,8 +397,9 @@ static struct xtop_error *options_parse_value(struct options *options,
 
 static int options_argument(const struct option_spec *spec)
 {
-	return spec->kind == OPTION_FLAG || spec->kind == OPTION_ACTION ? no_argument
-									: required_argument;
+	if (spec->kind == OPTION_FLAG || spec->kind == OPTION_ACTION)
+		return no_argument;
+	return spec->kind == OPTION_WAITS ? optional_argument : required_argument;
 }
 
 /* LONG_OPTIONS of N_SPECS + 1 entries; LETTERS of 2 * N_SPECS + 2 bytes. */
@@ -546,6 +574,10 @@ static struct xtop_error *options_check(const struct options *options)
 		return error_create("--lines and %s do not go together: "
 				    "functions are compared, not lines",
 				    options->diff ? "--diff" : "--baseline");
+	if (options->of_waits && options->diff)
+		return error_create("--diff compares profiles of CPU time: leave out --profile");
+	if (options->of_waits && options->json)
+		return error_create("--json has the functions of the CPU: leave out --profile");
 	if (options->paced && !options->replay)
 		return error_create("--paced is for --replay only");
 	if (options->n_debug_dirs > OPTIONS_MAX_DEBUG_DIRS)
@@ -571,6 +603,8 @@ static void options_complete(struct options *options)
 		options->batch = true;
 	if (options->example)
 		options->replay = XTOP_DATA_FOLDER "/example.folded";
+	if (options->of_waits && !(options->waits_hz > 0))
+		options->waits_hz = OPTIONS_WAITS_HZ;
 	options->interval_given = options->interval_s > 0;
 	if (!options->interval_given)
 		options->interval_s =

@@ -13,6 +13,7 @@
 #define OPTIONS_INTERVAL_SCREEN_S 1.0
 #define OPTIONS_INTERVAL_BATCH_S 2.0
 #define OPTIONS_HALF_LIFE_S 10.0
+#define OPTIONS_WAITS_HZ 2.0
 #define OPTIONS_DEBUG_DIR "/usr/lib/debug"
 #define OPTIONS_MAX_DEBUG_DIRS 8
 
@@ -36,6 +37,8 @@ struct options {
 	enum unwind_how unwind;
 	double freq_hz;              /* RATE_MIN_HZ .. RATE_MAX_HZ; default 99 */
 	double budget;               /* share of the guest's time, 0..1; default 0.01 */
+	double waits_hz;             /* --waits: looks at tasks a second; 0: none */
+	bool of_waits;               /* --profile=waits: what -o and -b use */
 	bool shared;                 /* --shared: another xtop may sample the guest, too */
 	double interval_s;           /* between refreshes; the default depends on BATCH */
 	bool interval_given;         /* else a session without a screen has the default of BATCH */

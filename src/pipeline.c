@@ -41,7 +41,7 @@ struct pipeline {
 	struct replayed replayed;        /* what -r names */
 	struct recording_reader *reader; /* its recording; NULL: live, or a profile */
 	struct control *control;
-	struct snapshot_slot *slot;
+	struct snapshot_slot *slot, *waits_slot;
 	struct resolver *resolver;
 	struct sample_log *log; /* NULL: nobody wants each sample */
 	struct recording_writer *writer;
@@ -63,7 +63,9 @@ static struct xtop_error *pipeline_create_shared(struct pipeline *pipeline)
 		return error;
 	control_set_rate(pipeline->control, pipeline->options->freq_hz);
 	control_set_budget(pipeline->control, pipeline->options->budget);
-	return snapshot_slot_create(&pipeline->slot);
+	control_set_waits_hz(pipeline->control, pipeline->options->waits_hz);
+	error = snapshot_slot_create(&pipeline->slot);
+	return error ? error : snapshot_slot_create(&pipeline->waits_slot);
 }
 
 static struct xtop_error *pipeline_create_ring(struct pipeline *pipeline)
@@ -292,6 +294,7 @@ static struct xtop_error *pipeline_create_resolver(struct pipeline *pipeline)
 		.ring = pipeline->source.ring,
 		.control = pipeline->control,
 		.slot = pipeline->slot,
+		.waits_slot = pipeline->waits_slot,
 		.symbols = pipeline->symbols,
 		.os = pipeline->os,
 		.how = pipeline->options->unwind,
@@ -568,6 +571,7 @@ void pipeline_destroy(struct pipeline *pipeline)
 	if (!pipeline)
 		return;
 	snapshot_slot_destroy(pipeline->slot);
+	snapshot_slot_destroy(pipeline->waits_slot);
 	resolver_destroy(pipeline->resolver);
 	sample_log_destroy(pipeline->log);
 	os_destroy(pipeline->os);
@@ -664,6 +668,23 @@ struct xtop_error *pipeline_annotate(struct pipeline *pipeline, const struct sna
 		return error_create("a profile has sums only: instructions need raw samples, which "
 				    "xtop -d DOMAIN -w FILE records");
 	return resolver_annotate(pipeline->resolver, snapshot, frame, annotationp);
+}
+
+struct snapshot_slot *pipeline_waits_slot(const struct pipeline *pipeline)
+{
+	return pipeline->waits_slot;
+}
+
+void pipeline_start_waits(struct pipeline *pipeline)
+{
+	if (!(control_get_waits_hz(pipeline->control) > 0))
+		control_set_waits_hz(pipeline->control, OPTIONS_WAITS_HZ);
+}
+
+struct xtop_error *pipeline_snapshot_waits(struct pipeline *pipeline, struct snapshot **snapshotp)
+{
+	*snapshotp = NULL;
+	return pipeline->resolver ? resolver_snapshot_waits(pipeline->resolver, snapshotp) : NULL;
 }
 
 const struct batches *pipeline_batches(const struct pipeline *pipeline, bool children)

@@ -56,6 +56,9 @@ const char *pipeline_get_complaint(const struct pipeline *pipeline); /* as symbo
 const char *pipeline_system(const struct pipeline *pipeline); /* the first file of -k; "" none */
 struct control *pipeline_control(const struct pipeline *pipeline);
 struct snapshot_slot *pipeline_slot(const struct pipeline *pipeline);
+struct snapshot_slot *pipeline_waits_slot(const struct pipeline *pipeline);
+/* From now on tasks that wait are looked at, if they were not before. Not in a recording. */
+void pipeline_start_waits(struct pipeline *pipeline);
 /* When TIME_NS of the samples' clock was, in ns since 1970. 0: not known. */
 uint64_t pipeline_wall_ns(const struct pipeline *pipeline, uint64_t time_ns);
 /* After pipeline_stop(). */
@@ -66,6 +69,9 @@ struct xtop_error *pipeline_snapshot(struct pipeline *pipeline, struct snapshot 
  */
 struct xtop_error *pipeline_annotate(struct pipeline *pipeline, const struct snapshot *snapshot,
 				     uint32_t frame, struct annotation **annotationp);
+/* The same of tasks that wait; *SNAPSHOTP is NULL if nobody looked at them. */
+struct xtop_error *pipeline_snapshot_waits(struct pipeline *pipeline,
+					   struct snapshot **snapshotp);
 /* The baseline with the frames of the pipeline's snapshots; NULL: none. */
 const struct snapshot *pipeline_baseline(const struct pipeline *pipeline);
 /* After pipeline_stop(). How much shares vary (--diff); NULL: a profile does not say. */

@@ -17,7 +17,7 @@ struct pipelines_guest {
 	char kind[64];
 	bool stopped;
 	struct lined_settings lines;
-	struct ui_pipeline ui;
+	struct ui_pipeline ui, waits; /* of its samples, of its tasks that wait */
 };
 
 const char *pipelines_type_name(enum guest_type type)
@@ -60,6 +60,7 @@ static const char *pipelines_get_message(void *context)
 	pipelines_describe(guest->pipeline, " · ", guest->kind, sizeof(guest->kind));
 	guest->ui.guest.n_vcpus = pipeline_guest(guest->pipeline)->n_vcpus;
 	guest->ui.guest.id = pipeline_guest(guest->pipeline)->domid;
+	guest->waits.guest = guest->ui.guest;
 	return message;
 }
 
@@ -71,6 +72,25 @@ static struct annotation *pipelines_annotate(void *context, const struct snapsho
 
 	error_destroy(pipeline_annotate(guest->pipeline, last, frame, &annotation));
 	return annotation;
+}
+
+static void pipelines_start_waits(void *context)
+{
+	struct pipelines_guest *guest = context;
+
+	pipeline_start_waits(guest->pipeline);
+}
+
+static void pipelines_fill_waits(struct pipelines_guest *guest)
+{
+	if (pipeline_is_profile(guest->pipeline))
+		return;
+	guest->waits = guest->ui;
+	guest->waits.slot = pipeline_waits_slot(guest->pipeline);
+	guest->waits.baseline = NULL;
+	guest->waits.of_waits = true;
+	guest->ui.waits = &guest->waits;
+	guest->ui.start_waits = pipelines_start_waits;
 }
 
 /* After the start, when all is known that the screen shows. */
@@ -94,6 +114,7 @@ static void pipelines_fill_ui(const struct options *options, struct pipelines_gu
 		.message = pipelines_get_message,
 		.annotate = pipelines_annotate,
 	};
+	pipelines_fill_waits(guest);
 }
 
 static struct xtop_error *pipelines_start_guest(const struct pipelines *pipelines,

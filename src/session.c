@@ -56,6 +56,7 @@ struct session {
 	struct xtop_error *base_error; /* what is wrong with it, for the screen */
 	struct lined *lined;         /* of tables; NULL: no source lines */
 	struct output_file *output, *stats;
+	struct snapshot *waits; /* while files are written; NULL: nobody looked at waits */
 	struct broker_settings broker;
 	char cache[PATH_MAX]; /* the folder of kernels seen before */
 	double started_s;
@@ -418,6 +419,7 @@ static struct xtop_error *session_batch(struct session *session)
 {
 	const char *complaint = session_complaint(session);
 	const struct options *options = session->options;
+	const struct pipeline *pipeline = pipelines_first(&session->pipelines);
 	struct batch_settings settings = {
 		.table = {
 			.sort = session->sort,
@@ -431,6 +433,10 @@ static struct xtop_error *session_batch(struct session *session)
 		.time_s = options->time_s,
 		.quiet = options->quiet,
 		.json = options->json,
+		.waits = options->waits_hz > 0 && !pipeline_is_profile(pipeline)
+				 ? pipeline_waits_slot(pipeline)
+				 : NULL,
+		.waits_only = options->of_waits,
 		.ascii = isatty(STDOUT_FILENO) && strcmp(nl_langinfo(CODESET), "UTF-8") != 0,
 		.lined = session->lined,
 		.poll = session_poll,
@@ -622,6 +628,7 @@ static struct xtop_error *session_put_stats(struct session *session,
 							  : types[pipeline_guest(pipeline)->type],
 		.wall_s = session_clock(CLOCK_MONOTONIC) - session->started_s,
 		.ui_cpu_s = session_clock(CLOCK_THREAD_CPUTIME_ID),
+		.waits = session->waits,
 	};
 
 	getrusage(RUSAGE_SELF, &usage);
@@ -712,19 +719,29 @@ static struct xtop_error *session_annotate(struct session *session,
 
 static struct xtop_error *session_write(struct session *session)
 {
+	struct pipeline *pipeline = pipelines_first(&session->pipelines);
 	struct snapshot *snapshot = NULL;
 	struct xtop_error *error;
 
-	error = pipeline_snapshot(pipelines_first(&session->pipelines), &snapshot);
-	if (error)
+	error = pipeline_snapshot(pipeline, &snapshot);
+	if (!error && session->options->waits_hz > 0)
+		error = pipeline_snapshot_waits(pipeline, &session->waits);
+	if (!error && session->options->of_waits && !session->waits)
+		error = error_create("--profile=waits: this has no tasks that wait");
+	if (error) {
+		snapshot_destroy(snapshot);
 		return error;
-	error = session_write_file(session, snapshot, &session->output,
+	}
+	error = session_write_file(session, session->options->of_waits ? session->waits : snapshot,
+				   &session->output,
 				   session->options->lines ? session_put_lines
 							   : session_put_profile);
 	error = session_first(
 		error, session_write_file(session, snapshot, &session->stats, session_put_stats));
 	error = session_first(error, session_annotate(session, snapshot));
 	snapshot_destroy(snapshot);
+	snapshot_destroy(session->waits);
+	session->waits = NULL;
 	return error;
 }
 

@@ -133,6 +133,7 @@ check_PROGRAMS = \
 	tests/linux/process/test_root_file \
 	tests/linux/process/test_tasks \
 	tests/linux/process/test_vmas \
+	tests/linux/test_sleepers \
 	tests/os/test_os \
 	tests/profile/test_addresses \
 	tests/profile/test_batches \
@@ -144,6 +145,8 @@ check_PROGRAMS = \
 	tests/profile/test_seen_code \
 	tests/profile/test_snapshot \
 	tests/profile/test_unknown \
+	tests/profile/test_wait_sites \
+	tests/profile/test_waits \
 	tests/import/test_import \
 	tests/import/test_large \
 	tests/query/test_call_tree \
@@ -160,6 +163,7 @@ check_PROGRAMS = \
 	tests/query/test_neighbours \
 	tests/query/test_pass_through \
 	tests/query/test_selection \
+	tests/query/test_waits \
 	tests/query/test_weighted \
 	tests/export/test_annotate \
 	tests/export/test_batch \
@@ -189,6 +193,7 @@ check_PROGRAMS = \
 	tests/screens/test_soak \
 	tests/screens/test_throttled \
 	tests/screens/test_views \
+	tests/screens/test_waits \
 	tests/screens/test_ways \
 	tests/test_reattach \
 	tests/test_hardened \

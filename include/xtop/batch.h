@@ -11,6 +11,8 @@ struct batch_settings {
 	unsigned long iterations; /* how many tables; 0: no limit */
 	double time_s;            /* 0: no limit */
 	bool quiet;               /* no tables */
+	struct snapshot_slot *waits; /* tables of tasks that wait follow; NULL: none */
+	bool waits_only;          /* and there are no others */
 	bool json;                /* tables as JSON */
 	bool ascii;               /* for a terminal that knows no UTF-8 */
 	struct lined *lined;      /* --lines; NULL: no source lines */

@@ -102,6 +102,9 @@ void control_set_credit_spent(bool spent);
 /* Main. */
 void control_set_rate(struct control *control, double hz);
 void control_set_budget(struct control *control, double share); /* 0..1 of the guest's time */
+/* The resolver is to look at tasks that wait so often a second; 0: it is not. */
+void control_set_waits_hz(struct control *control, double hz);
+double control_get_waits_hz(const struct control *control); /* resolver */
 void control_quit(struct control *control);  /* the sampler is to end */
 void control_reset_profile(struct control *control); /* the resolver is to forget the profile */
 /* The sampler is to stop the guest once, then not again until control_set_guest_known(). */

@@ -31,7 +31,7 @@ enum code_syntax { SYNTAX_ATT, SYNTAX_INTEL };
 
 #define DISASSEMBLE_TEXT_BYTES 160
 /*
- * The instruction as GNU's objdump writes it, as far as doc/DESIGN §16 says. "(bad)" if there is
+ * The instruction as GNU's objdump writes it, as far as doc/DESIGN §17 says. "(bad)" if there is
  * none. Targets are absolute addresses.
  */
 void disassemble_print(const uint8_t *bytes, size_t n, uint64_t address, enum code_syntax syntax,

@@ -72,6 +72,10 @@ struct table_options {
 struct xtop_error *export_table(const struct snapshot *snapshot,
 				const struct table_options *options, FILE *file);
 
+/* waits_table.c: the table of tasks that wait; SNAPSHOT is one of waits. */
+struct xtop_error *export_waits_table(const struct snapshot *snapshot,
+				      const struct table_options *options, FILE *file);
+
 /* table_json.c: the same as one JSON object on one line (doc/FORMATS). */
 struct xtop_error *export_table_json(const struct snapshot *snapshot,
 				     const struct table_options *options, FILE *file);
@@ -112,6 +116,7 @@ struct stats_info {
 	double wall_s;
 	double ui_cpu_s;
 	uint64_t rss_bytes;
+	const struct snapshot *waits; /* of the tasks that wait; NULL: nobody looked at them */
 };
 struct xtop_error *export_stats(const struct snapshot *snapshot, const struct stats_info *info,
 				FILE *file);

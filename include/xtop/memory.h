@@ -29,6 +29,12 @@ struct memory_ops {
 	 * read.
 	 */
 	void (*read)(void *context, const frame_t *frames, size_t n, void *pages, bool *ok);
+	/*
+	 * Copies SIZE_BYTES of FRAME from OFFSET on; they end in the page. False: it cannot be
+	 * read. NULL: only whole pages can be read.
+	 */
+	bool (*read_part)(void *context, frame_t frame, size_t offset, void *bytes,
+			  size_t size_bytes);
 	void (*close)(void *context);
 	/* For memory_now_ns(). NULL: the memory is of now, so clock_now_ns() is the time. */
 	uint64_t (*now_ns)(void *context);
@@ -49,6 +55,12 @@ void memory_destroy(struct memory *memory); /* NULL allowed */
  */
 size_t memory_read(struct memory *memory, struct memory_root root, uint64_t address, void *buffer,
 		   size_t size_bytes);
+/*
+ * The same without copies from earlier. Page tables may be copies. Of a live guest only these bytes
+ * are read, which are not kept: for a few bytes of many pages.
+ */
+size_t memory_read_again(struct memory *memory, struct memory_root root, uint64_t address,
+			 void *buffer, size_t size_bytes);
 /*
  * For tables of megabytes: reads pages in batches and keeps no copies. Missing pages are zeros in
  * BUFFER. Returns how many bytes were there.

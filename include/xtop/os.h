@@ -50,6 +50,7 @@ void os_update(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns);
 /* The sample was taken before the sampler knew how to copy task and stacks: it is worth nothing. */
 bool os_is_early(const struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns);
 bool os_is_known(const struct os *os); /* a known system runs */
+bool os_is_other(const struct os *os); /* a vCPU ran, and it was no known system */
 /* The code of a known system's kernel and modules. Never NULL. */
 const struct space *os_get_kernel(const struct os *os);
 struct memory *os_get_memory(const struct os *os); /* NULL: there is none */
@@ -63,6 +64,13 @@ void os_find_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns
  * bytes that were missing. False: it is too early to look again.
  */
 bool os_poll(struct os *os, uint64_t now_ns);
+/*
+ * A turn of a pass over all tasks; see os_ops.read_waits(). OS_WAITS_NONE also when no known system
+ * runs. The tasks of a guest that gets another system are dropped without an end.
+ */
+enum os_waits_turn os_read_waits(struct os *os, uint64_t now_ns, uint64_t period_ns,
+				 const struct os_waits_sink *sink);
+void os_get_waits_counts(const struct os *os, struct os_waits_counts *counts);
 void os_describe(const struct os *os, struct os_description *description);
 void os_get_counts(const struct os *os, struct os_counts *counts);
 /*

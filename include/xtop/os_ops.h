@@ -14,6 +14,7 @@
 
 #include "xtop/control.h"
 #include "xtop/os_counts.h"
+#include "xtop/os_waits.h"
 #include "xtop/types.h"
 
 struct kernel_cache;
@@ -90,6 +91,14 @@ struct os_ops {
 	void (*find_task)(void *system, const struct sample_vcpu *vcpu, uint64_t now_ns,
 			  struct os_task *task);
 	void (*get_kernel_root)(const void *system, struct memory_root *root); /* NULL: not known */
+	/*
+	 * The next turn of a pass over all tasks, for SINK, while the guest runs. PERIOD_NS:
+	 * between the beginnings of passes, as far as they are in time. NULL: the system has no
+	 * tasks.
+	 */
+	enum os_waits_turn (*read_waits)(void *system, uint64_t now_ns, uint64_t period_ns,
+					 const struct os_waits_sink *sink);
+	void (*get_waits_counts)(const void *system, struct os_waits_counts *counts); /* zeroed */
 	void (*describe)(const void *system, struct os_description *description);
 	void (*get_counts)(const void *system, struct os_counts *counts); /* zeroed before */
 	/* At Xen's system time XEN_NS. False: not known; *CLOCK is untouched. */

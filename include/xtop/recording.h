@@ -65,6 +65,9 @@ void recording_writer_write_poll(struct recording_writer *writer, uint64_t now_n
 /* The resolver has read the guest's clocks at that moment. */
 void recording_writer_write_clocks(struct recording_writer *writer,
 				   const struct recording_clocks *clocks);
+/* The resolver made a turn of a pass over tasks at NOW_NS, PERIOD_NS between passes. */
+void recording_writer_write_waits(struct recording_writer *writer, uint64_t now_ns,
+				  uint64_t period_ns);
 /* The errno of the first failure; 0: none yet. */
 int recording_writer_get_errno(const struct recording_writer *writer);
 /* Sets what the end mark says besides: the ticks that gave no sample. */
@@ -134,6 +137,8 @@ bool recording_reader_has_memory(const struct recording_reader *reader);
 #define RECORDING_TIME RECORDING_TYPE('T', 'I', 'M', 'E')
 #define RECORDING_POLL RECORDING_TYPE('P', 'O', 'L', 'L')
 #define RECORDING_CLOCKS RECORDING_TYPE('C', 'L', 'C', 'K')
+/* A turn of a pass over the tasks that wait: os_read_waits() was called. */
+#define RECORDING_WAITS RECORDING_TYPE('W', 'A', 'I', 'T')
 
 /*
  * What a recording has besides samples, as it goes through the ring. The chunk's payload follows: a
@@ -141,16 +146,21 @@ bool recording_reader_has_memory(const struct recording_reader *reader);
  */
 struct recording_note {
 	uint32_t no_sample; /* 0: in this place a sample has its size */
-	uint32_t type;      /* RECORDING_PAGE, RECORDING_TIME, RECORDING_POLL, RECORDING_CLOCKS */
+	uint32_t type;      /* RECORDING_PAGE, _TIME, _POLL, _CLOCKS or _WAITS */
 };
 static inline bool recording_is_note(const void *record)
 {
 	return ((const struct recording_note *)record)->no_sample == 0;
 }
-/* The time in NOTE, which is RECORDING_TIME or RECORDING_POLL. */
+/* The time in NOTE, which is RECORDING_TIME, _POLL or _WAITS. */
 static inline uint64_t recording_note_time(const struct recording_note *note)
 {
 	return *(const uint64_t *)(note + 1);
+}
+/* In NOTE, which is RECORDING_WAITS: the time between passes. */
+static inline uint64_t recording_note_period(const struct recording_note *note)
+{
+	return ((const uint64_t *)(note + 1))[1];
 }
 /*
  * The next record for the ring; NULL: the end. It lives until the next call. A note has lengths

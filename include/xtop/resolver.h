@@ -38,6 +38,7 @@ struct resolver_settings {
 	struct ring *ring;
 	struct control *control;
 	struct snapshot_slot *slot;
+	struct snapshot_slot *waits_slot; /* the same for tasks that wait; NULL: nobody asks */
 	const struct symbols *symbols;   /* the files of -k, or the recording's */
 	struct os *os;                   /* what runs inside the guest; NULL: nobody looks */
 	enum unwind_how how;
@@ -91,5 +92,7 @@ struct xtop_error *resolver_annotate(struct resolver *resolver, const struct sna
 				     uint32_t frame, struct annotation **annotationp);
 /* A snapshot now. For callers while no thread runs resolver_run(). */
 struct xtop_error *resolver_snapshot(struct resolver *resolver, struct snapshot **snapshotp);
+/* The same of the tasks that wait. */
+struct xtop_error *resolver_snapshot_waits(struct resolver *resolver, struct snapshot **snapshotp);
 
 #endif

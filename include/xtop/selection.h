@@ -20,6 +20,7 @@ struct selection {
 	 * that shares are still shares of all samples.
 	 */
 	bool hide_kernel, hide_user;
+	bool hide_idle; /* in a snapshot of waits: stacks that wait for work (xtop/wait_sites.h) */
 };
 
 bool selection_is_all(const struct selection *selection);

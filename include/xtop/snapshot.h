@@ -21,6 +21,7 @@
 #include "xtop/control.h"
 #include "xtop/frames.h"
 #include "xtop/os_counts.h"
+#include "xtop/os_waits.h"
 #include "xtop/types.h"
 #include "xtop/unwind.h"
 
@@ -125,6 +126,30 @@ struct snapshot_effect {
 	float live, total;
 };
 
+/* Tasks of one process and thread that waited at one site for one thing (xtop/wait_sites.h). */
+struct snapshot_wait {
+	uint32_t process, thread; /* frames; FRAME_NONE: none */
+	uint32_t site;            /* the function */
+	uint32_t now;             /* tasks in the last pass */
+	uint8_t kind;             /* enum wait_kind */
+	/* bit i: enum os_wait_state i was seen when tasks were there last */
+	uint8_t states;
+	uint64_t longest_ns;      /* since start or reset; a wait that goes on counts */
+};
+
+/* In a snapshot of waits its ticks are milliseconds of a task's time. */
+struct snapshot_waits {
+	bool there;        /* this is a snapshot of waits; else all of this is zero */
+	bool unsupported;  /* no system with a list of tasks was found */
+	/* What the passes over all tasks stood for, in ticks: weight / span is a mean number. */
+	double span_live, span_ticks;
+	size_t n_rows;
+	struct snapshot_wait *rows; /* NULL: those of the history, of a range */
+	uint64_t rows_refused;      /* waits that are in no row */
+	uint64_t cpu_ns;            /* that reading the tasks took */
+	struct os_waits_counts counts;
+};
+
 struct snapshot {
 	uint64_t sequence;       /* 1, 2, ... */
 	uint64_t time_ns;        /* when it was taken, on the samples' clock */
@@ -147,6 +172,7 @@ struct snapshot {
 	 */
 	uint32_t *sources;
 	struct batches_worth worth_live, worth_total;
+	struct snapshot_waits waits;
 	struct resolver_counts resolver;
 	struct os_counts os;
 	struct sampler_counts sampler;

@@ -38,6 +38,10 @@ struct ui_pipeline {
 	 * memory. May be NULL: then nothing is known.
 	 */
 	struct annotation *(*annotate)(void *context, const struct snapshot *last, uint32_t frame);
+	/* The same guest's tasks that wait: another profile, with a slot of its own. NULL: none. */
+	const struct ui_pipeline *waits;
+	void (*start_waits)(void *context); /* looks at tasks from now on; may be NULL */
+	bool of_waits; /* this is such a profile */
 };
 #define UI_MAX_GUESTS 8
 

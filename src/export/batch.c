@@ -105,8 +105,12 @@ static struct snapshot *batch_get(struct snapshot_slot *slot, struct control *co
 	return snapshot;
 }
 
+typedef struct xtop_error *batch_table_fn(const struct snapshot *snapshot,
+					  const struct table_options *options, FILE *file);
+
 static struct xtop_error *batch_print_ascii(const struct batch_settings *settings,
-					    const struct snapshot *snapshot, FILE *file)
+					    const struct snapshot *snapshot, batch_table_fn *table,
+					    FILE *file)
 {
 	_cleanup_free_ char *text = NULL;
 	struct xtop_error *error;
@@ -115,7 +119,7 @@ static struct xtop_error *batch_print_ascii(const struct batch_settings *setting
 
 	if (!memory)
 		return error_create_errno(errno, "cannot write the table");
-	error = export_table(snapshot, &settings->table, memory);
+	error = table(snapshot, &settings->table, memory);
 	if (fclose(memory) == EOF && !error)
 		error = error_create_errno(errno, "cannot write the table");
 	if (error)
@@ -125,34 +129,57 @@ static struct xtop_error *batch_print_ascii(const struct batch_settings *setting
 	return NULL;
 }
 
-static struct xtop_error *batch_print_table(const struct batch_settings *settings,
-					    const struct snapshot *snapshot, FILE *file)
+static struct xtop_error *batch_print(const struct batch_settings *settings,
+				      const struct snapshot *snapshot, batch_table_fn *table,
+				      FILE *file)
 {
 	struct xtop_error *error;
 
-	error = settings->json    ? export_table_json(snapshot, &settings->table, file)
-		: settings->ascii ? batch_print_ascii(settings, snapshot, file)
-				  : export_table(snapshot, &settings->table, file);
+	if (settings->quiet)
+		return NULL;
+	error = settings->ascii ? batch_print_ascii(settings, snapshot, table, file)
+				: table(snapshot, &settings->table, file);
 	if (!error && (fflush(file) == EOF || ferror(file)))
 		error = error_create_errno(errno, "cannot write the table");
 	return error;
 }
 
 /* LAST: of all tables. Then source lines are waited for; before, the next table has them. */
-static struct xtop_error *batch_print(const struct batch_settings *settings,
-				      const struct snapshot *snapshot, bool last, FILE *file)
+static struct xtop_error *batch_print_samples(const struct batch_settings *settings,
+					      const struct snapshot *snapshot, bool last,
+					      FILE *file)
 {
 	struct snapshot *lined = NULL;
 	struct xtop_error *error = NULL;
 
-	if (settings->quiet)
+	if (settings->waits_only || settings->quiet)
 		return NULL;
 	if (settings->lined)
 		error = lined_apply(settings->lined, snapshot, last ? LINED_WAIT_S : BATCH_LINES_S,
 				    &lined);
 	if (!error)
-		error = batch_print_table(settings, lined ? lined : snapshot, file);
+		error = batch_print(settings, lined ? lined : snapshot,
+				    settings->json ? export_table_json : export_table, file);
 	snapshot_destroy(lined);
+	return error;
+}
+
+/* The tables of one interval. SNAPSHOT is of the samples; LAST as above. */
+static struct xtop_error *batch_print_all(const struct batch_settings *settings,
+					  const struct snapshot *snapshot, bool last,
+					  struct control *control, double end_s, FILE *file)
+{
+	struct xtop_error *error = batch_print_samples(settings, snapshot, last, file);
+	struct snapshot *waits;
+
+	if (error || !settings->waits || settings->json)
+		return error;
+	/* What the resolver published at its end lies in the slot: it answers no more. */
+	waits = snapshot->at_end ? snapshot_take(settings->waits)
+				 : batch_get(settings->waits, control, end_s);
+	if (waits)
+		error = batch_print(settings, waits, export_waits_table, file);
+	snapshot_destroy(waits);
 	return error;
 }
 
@@ -195,7 +222,7 @@ struct xtop_error *batch_run(const struct batch_settings *settings, struct snaps
 		done |= snapshot->recording_errno != 0;
 		/* The last snapshot came in the place of the one that was asked for. */
 		done |= snapshot->at_end;
-		error = batch_print(settings, snapshot, done, file);
+		error = batch_print_all(settings, snapshot, done, control, end_s, file);
 		snapshot_destroy(snapshot);
 	}
 	return error;

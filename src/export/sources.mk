@@ -24,7 +24,8 @@ libxtop_a_SOURCES += \
 	src/export/stats.c \
 	src/export/svg.c \
 	src/export/table.c \
-	src/export/table_json.c
+	src/export/table_json.c \
+	src/export/waits_table.c
 
 # The script of flame graphs as lines of a C string, without indentation and comments.
 src/export/flame_graph.inc: $(srcdir)/src/export/flame_graph.js

@@ -45,9 +45,14 @@ bool numbering_init(struct numbering *numbering, const struct snapshot *snapshot
 void numbering_deinit(struct numbering *numbering);
 uint32_t numbering_get(struct numbering *numbering, uint32_t frame);
 
-/* How long a tick is: 1 s where nobody knows the rate. In a snapshot of a run it is known. */
+/*
+ * How long a tick is: 1 s where nobody knows the rate. In a snapshot of a run it is known; a tick
+ * of waits is a millisecond.
+ */
 static inline double stacks_ns_per_tick(const struct snapshot *snapshot)
 {
+	if (snapshot->waits.there)
+		return 1e6;
 	return 1e9 / (snapshot->sampler.rate_asked_hz > 0 ? snapshot->sampler.rate_asked_hz : 1);
 }
 

@@ -180,6 +180,31 @@ static void stats_put_costs(struct json *json, const struct snapshot *snapshot,
 	json_close(json, '}');
 }
 
+static void stats_put_waits(struct json *json, const struct snapshot *snapshot)
+{
+	const struct snapshot_waits *waits = snapshot ? &snapshot->waits : NULL;
+
+	if (!waits)
+		return;
+	json_open(json, "waits", '{');
+	json_bool(json, "tasks_known", !waits->unsupported);
+	json_u64(json, "passes", waits->counts.passes);
+	json_u64(json, "tasks", waits->counts.tasks);
+	json_u64(json, "looks", waits->counts.looks);
+	json_u64(json, "running", waits->counts.running);
+	json_u64(json, "stacks", waits->counts.stacks);
+	json_u64(json, "retried", waits->counts.retried);
+	json_u64(json, "left_out", waits->counts.left_out);
+	json_u64(json, "unreadable", waits->counts.unreadable);
+	json_u64(json, "no_room", waits->counts.no_room);
+	json_u64(json, "rows_refused", waits->rows_refused);
+	json_double(json, "span_s", waits->span_ticks / 1e3);
+	json_double(json, "waited_s", snapshot->total_weight / 1e3);
+	json_u64(json, "truncated", resolver_truncated(&snapshot->resolver));
+	json_double(json, "cpu_s", (double)waits->cpu_ns / 1e9);
+	json_close(json, '}');
+}
+
 struct xtop_error *export_stats(const struct snapshot *snapshot, const struct stats_info *info,
 				FILE *file)
 {
@@ -195,6 +220,7 @@ struct xtop_error *export_stats(const struct snapshot *snapshot, const struct st
 	stats_put_counters(&json, snapshot);
 	stats_put_vcpus(&json, snapshot);
 	stats_put_costs(&json, snapshot, info);
+	stats_put_waits(&json, info->waits);
 	json_close(&json, '}');
 	fputc('\n', file);
 	uselocale(old_locale);

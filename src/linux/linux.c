@@ -21,6 +21,7 @@
 #include "linux/kernel/modules.h"
 #include "linux/kernel/stack_layout.h"
 #include "linux/process/debug_files.h"
+#include "linux/sleepers.h"
 #include "linux/task_finder.h"
 #include "xtop/lines.h"
 #include "xtop/os_ops.h"
@@ -34,6 +35,7 @@ struct linux_system {
 	struct modules *modules;
 	struct generated_code *generated;
 	struct task_finder finder; /* its tasks and processes are ours; NULL: types are missing */
+	struct sleepers *sleepers; /* NULL: nobody has asked yet */
 };
 
 /* --- finding ---------------------------------------------------------------------------------- */
@@ -42,6 +44,7 @@ static void linux_destroy(void *context)
 {
 	struct linux_system *system = context;
 
+	sleepers_destroy(system->sleepers);
 	processes_destroy(system->finder.processes);
 	tasks_destroy(system->finder.tasks);
 	generated_code_destroy(system->generated);
@@ -176,6 +179,29 @@ static void linux_get_kernel_root(const void *context, struct memory_root *root)
 	*root = ((const struct linux_system *)context)->kernel.guest.root;
 }
 
+static enum os_waits_turn linux_read_waits(void *context, uint64_t now_ns, uint64_t period_ns,
+					   const struct os_waits_sink *sink)
+{
+	struct linux_system *system = context;
+	const struct linux_guest *guest = &system->kernel.guest;
+
+	if (!system->finder.processes || !sleepers_can_read(guest))
+		return OS_WAITS_NONE;
+	if (!system->sleepers) /* without memory there are no waits this time */
+		error_destroy(sleepers_create(guest, system->finder.tasks,
+					      system->finder.processes, &system->sleepers));
+	return system->sleepers ? sleepers_read(system->sleepers, now_ns, period_ns, sink)
+				: OS_WAITS_NONE;
+}
+
+static void linux_get_waits_counts(const void *context, struct os_waits_counts *counts)
+{
+	const struct linux_system *system = context;
+
+	if (system->sleepers)
+		*counts = sleepers_counts(system->sleepers);
+}
+
 /* --- what is told ----------------------------------------------------------------------------- */
 
 static void linux_add_note(struct os_description *description, const char *note)
@@ -264,6 +290,8 @@ const struct os_ops linux_os = {
 	.poll = linux_poll,
 	.find_task = linux_find_task,
 	.get_kernel_root = linux_get_kernel_root,
+	.read_waits = linux_read_waits,
+	.get_waits_counts = linux_get_waits_counts,
 	.describe = linux_describe,
 	.get_counts = linux_get_counts,
 	.read_clock = linux_read_clock,

@@ -4,6 +4,7 @@ libxtop_a_SOURCES += \
 	include/xtop/oops.h \
 	include/xtop/os_counts.h \
 	include/xtop/os_ops.h \
+	include/xtop/os_waits.h \
 	src/linux/kernel/arch.h \
 	src/linux/kernel/arch_x86.c \
 	src/linux/kernel/btf.c \
@@ -79,11 +80,15 @@ libxtop_a_SOURCES += \
 	src/linux/process/processes.h \
 	src/linux/process/root_file.c \
 	src/linux/process/root_file.h \
+	src/linux/process/sleeper_arch.h \
+	src/linux/process/sleeper_x86.c \
 	src/linux/process/tasks.c \
 	src/linux/process/tasks.h \
 	src/linux/process/vmas.c \
 	src/linux/process/vmas.h \
 	src/linux/process/xarray.c \
 	src/linux/process/xarray.h \
+	src/linux/sleepers.c \
+	src/linux/sleepers.h \
 	src/linux/task_finder.c \
 	src/linux/task_finder.h

@@ -26,7 +26,7 @@ static void live_memory_read(void *context, const frame_t *frames, size_t n, voi
 	struct live_memory *live = context;
 
 	if (n == 1) {
-		ok[0] = mapped_pages_copy(live->mapped, frames[0], pages);
+		ok[0] = mapped_pages_copy(live->mapped, frames[0], 0, pages, GUEST_PAGE_SIZE);
 		return;
 	}
 	if (foreign_copy(live->foreign, frames, n, pages, ok))
@@ -39,6 +39,14 @@ static void live_memory_read(void *context, const frame_t *frames, size_t n, voi
 		if (!foreign_copy(live->foreign, &frames[i], 1,
 				  (char *)pages + i * GUEST_PAGE_SIZE, &ok[i]))
 			ok[i] = false;
+}
+
+static bool live_memory_read_part(void *context, frame_t frame, size_t offset, void *bytes,
+				  size_t size_bytes)
+{
+	struct live_memory *live = context;
+
+	return mapped_pages_copy(live->mapped, frame, offset, bytes, size_bytes);
 }
 
 static void live_memory_update_pages(void *context, uint64_t guest_pages)
@@ -59,6 +67,7 @@ static void live_memory_close(void *context)
 
 static const struct memory_ops live_memory_ops = {
 	.read = live_memory_read,
+	.read_part = live_memory_read_part,
 	.close = live_memory_close,
 	.update_pages = live_memory_update_pages,
 };

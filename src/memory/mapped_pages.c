@@ -28,22 +28,24 @@ struct xtop_error *mapped_pages_create(const struct mapper *mapper, struct frame
 }
 
 /*
- * False: the page went away during the copy, and PAGE may be wrong. *THERE: the frame could be
+ * False: the page went away during the copy, and BYTES may be wrong. *THERE: the frame could be
  * mapped.
  */
-static bool mapped_pages_try(struct frame_cache *pages, frame_t frame, void *page, bool *there)
+static bool mapped_pages_try(struct frame_cache *pages, frame_t frame, size_t offset, void *bytes,
+			     size_t size_bytes, bool *there)
 {
-	const void *mapped = frame_cache_get(pages, frame, clock_now_ns());
+	const char *mapped = frame_cache_get(pages, frame, clock_now_ns());
 
 	*there = mapped;
 	if (!mapped)
 		return true;
 	fault_arm();
-	memcpy(page, mapped, GUEST_PAGE_SIZE);
+	memcpy(bytes, mapped + offset, size_bytes);
 	return fault_disarm() == 0;
 }
 
-bool mapped_pages_copy(struct frame_cache *pages, frame_t frame, void *page)
+bool mapped_pages_copy(struct frame_cache *pages, frame_t frame, size_t offset, void *bytes,
+		       size_t size_bytes)
 {
 	bool there;
 
@@ -52,7 +54,7 @@ bool mapped_pages_copy(struct frame_cache *pages, frame_t frame, void *page)
 	 * again.
 	 */
 	for (int tries = 0; tries < 2; tries++) {
-		if (mapped_pages_try(pages, frame, page, &there))
+		if (mapped_pages_try(pages, frame, offset, bytes, size_bytes, &there))
 			return there;
 		frame_cache_drop(pages);
 	}

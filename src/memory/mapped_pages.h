@@ -17,10 +17,11 @@
 struct xtop_error *mapped_pages_create(const struct mapper *mapper, struct frame_cache **mappedp);
 
 /*
- * Copies FRAME as it is now to PAGE. False: it cannot be read. A frame that Xen has refused is
- * tried again after a second.
+ * Copies SIZE_BYTES of FRAME, from OFFSET on, as they are now. False: it cannot be read. A frame
+ * that Xen has refused is tried again after a second.
  */
-bool mapped_pages_copy(struct frame_cache *pages, frame_t frame, void *page);
+bool mapped_pages_copy(struct frame_cache *pages, frame_t frame, size_t offset, void *bytes,
+		       size_t size_bytes);
 /*
  * GUEST_PAGES is the guest's page count now. It is 0 when the guest is gone: then all pages are
  * unmapped, because a mapping would keep the domain as a zombie. Call it every few milliseconds.

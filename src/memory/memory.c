@@ -138,12 +138,21 @@ static struct memory_slot *memory_probe(struct memory *memory, uint64_t frame)
 	return &memory->slots[i];
 }
 
+/* Reads FRAME to PAGE, the copy that is kept. */
+static bool memory_fetch_copy(struct memory *memory, frame_t frame, char *page)
+{
+	bool ok = memory_fetch(memory, &frame, 1, page);
+
+	if (memory->watcher.copy && memory->fetched)
+		memory->watcher.copy(memory->watcher.context, frame, page, ok);
+	return ok;
+}
+
 /* The copy of FRAME, valid until the next call. NULL: the frame cannot be read. */
 static const char *memory_page(struct memory *memory, frame_t frame)
 {
 	struct memory_slot *slot = memory_probe(memory, frame.value);
 	char *page;
-	bool ok;
 
 	if (slot->generation == memory->generation)
 		return slot->page;
@@ -154,10 +163,7 @@ static const char *memory_page(struct memory *memory, frame_t frame)
 	page = memory->pages + memory->n_pages * GUEST_PAGE_SIZE;
 	*slot = (struct memory_slot){ .frame = frame.value, .generation = memory->generation };
 	memory->n_taken++;
-	ok = memory_fetch(memory, &frame, 1, page);
-	if (memory->watcher.copy && memory->fetched)
-		memory->watcher.copy(memory->watcher.context, frame, page, ok);
-	if (!ok)
+	if (!memory_fetch_copy(memory, frame, page))
 		return NULL;
 	memory->n_pages++;
 	slot->page = page;
@@ -252,8 +258,45 @@ static size_t memory_piece(uint64_t address, size_t size_bytes)
 	return in_page < size_bytes ? in_page : size_bytes;
 }
 
-size_t memory_read(struct memory *memory, struct memory_root root, uint64_t address, void *buffer,
-		   size_t size_bytes)
+static bool memory_read_kept(struct memory *memory, frame_t frame, size_t offset, void *bytes,
+			     size_t size_bytes)
+{
+	const char *page = memory_page(memory, frame);
+
+	if (!page)
+		return false;
+	memory_use(memory, frame, page, offset, size_bytes);
+	memcpy(bytes, page + offset, size_bytes);
+	return true;
+}
+
+/* Makes the copy of FRAME, if there is one, as the page is now. */
+static void memory_renew(struct memory *memory, frame_t frame)
+{
+	struct memory_slot *slot = memory_probe(memory, frame.value);
+
+	if (slot->generation != memory->generation || !slot->page)
+		return;
+	if (!memory_fetch_copy(memory, frame, slot->page))
+		slot->page = NULL; /* its room is free after the next memory_refresh() */
+}
+
+/* Reads bytes of FRAME as they are now. A watcher sees whole pages. */
+static bool memory_read_part(struct memory *memory, frame_t frame, size_t offset, void *bytes,
+			     size_t size_bytes)
+{
+	if (memory->ops->read_part && !memory->watcher.read) {
+		memory->counts.batches++;
+		memory->counts.pages++;
+		return !work_is_over() && memory->ops->read_part(memory->context, frame, offset,
+								 bytes, size_bytes);
+	}
+	memory_renew(memory, frame);
+	return memory_read_kept(memory, frame, offset, bytes, size_bytes);
+}
+
+static size_t memory_read_pieces(struct memory *memory, struct memory_root root, uint64_t address,
+				 void *buffer, size_t size_bytes, bool again)
 {
 	size_t done = 0;
 
@@ -261,18 +304,28 @@ size_t memory_read(struct memory *memory, struct memory_root root, uint64_t addr
 	while (done < size_bytes) {
 		uint64_t at = address + done;
 		size_t piece = memory_piece(at, size_bytes - done);
-		const char *page = NULL;
+		char *to = (char *)buffer + done;
 		frame_t frame;
 
-		if (memory_translate(memory, root, at, &frame))
-			page = memory_page(memory, frame);
-		if (!page)
+		if (!memory_translate(memory, root, at, &frame) ||
+		    !(again ? memory_read_part : memory_read_kept)(
+			    memory, frame, at & GUEST_PAGE_MASK, to, piece))
 			break;
-		memory_use(memory, frame, page, at & GUEST_PAGE_MASK, piece);
-		memcpy((char *)buffer + done, page + (at & GUEST_PAGE_MASK), piece);
 		done += piece;
 	}
 	return done;
+}
+
+size_t memory_read(struct memory *memory, struct memory_root root, uint64_t address, void *buffer,
+		   size_t size_bytes)
+{
+	return memory_read_pieces(memory, root, address, buffer, size_bytes, false);
+}
+
+size_t memory_read_again(struct memory *memory, struct memory_root root, uint64_t address,
+			 void *buffer, size_t size_bytes)
+{
+	return memory_read_pieces(memory, root, address, buffer, size_bytes, true);
 }
 
 bool memory_read_u64(struct memory *memory, struct memory_root root, uint64_t address,

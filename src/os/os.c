@@ -264,6 +264,11 @@ bool os_is_known(const struct os *os)
 	return os->ops;
 }
 
+bool os_is_other(const struct os *os)
+{
+	return !os->ops && os->looked;
+}
+
 const struct space *os_get_kernel(const struct os *os)
 {
 	return os->guest.kernel;
@@ -288,6 +293,21 @@ void os_find_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns
 	*task = (struct os_task){ 0 };
 	if (os->ops)
 		os->ops->find_task(os->system, vcpu, now_ns, task);
+}
+
+enum os_waits_turn os_read_waits(struct os *os, uint64_t now_ns, uint64_t period_ns,
+				 const struct os_waits_sink *sink)
+{
+	if (!os->ops || !os->ops->read_waits)
+		return OS_WAITS_NONE;
+	return os->ops->read_waits(os->system, now_ns, period_ns, sink);
+}
+
+void os_get_waits_counts(const struct os *os, struct os_waits_counts *counts)
+{
+	*counts = (struct os_waits_counts){ 0 };
+	if (os->ops && os->ops->get_waits_counts)
+		os->ops->get_waits_counts(os->system, counts);
 }
 
 /* "Linux", or "Linux or FreeBSD". */

@@ -307,25 +307,35 @@ static void fold_count_address(struct fold *fold, const struct sample_vcpu *vcpu
 }
 
 /*
- * Adds the stack to the profile, outermost frame first. The stack stands below [truncated] if the
- * outermost function was not reached. [truncated] also stands wherever frames in between are
- * missing.
+ * Names the stack: process, thread and functions to fold->frames, outermost first. The functions
+ * stand below [truncated] if the outermost one was not reached. [truncated] also stands wherever
+ * frames in between are missing. Returns how many frames there are; *ANSWER is of the innermost
+ * one.
  */
+static size_t fold_name_stack(struct fold *fold, struct name_answer *answer)
+{
+	const struct unwind_stack *stack = &fold->stack;
+	size_t n = fold_push_task(fold);
+
+	*answer = (struct name_answer){ NAME_UNKNOWN, UNKNOWN_NO_FRAME, 0 };
+	if (!fold_is_rooted(stack))
+		fold->frames[n++] = FRAME_TRUNCATED;
+	for (unsigned i = stack->n_frames; i > 0; i--) {
+		fold->frames[n++] = fold_frame(fold, &stack->frames[i - 1], answer);
+		if (stack->frames[i - 1].flags & FRAME_BROKEN)
+			fold->frames[n++] = FRAME_TRUNCATED;
+	}
+	fold_count_name(fold, answer);
+	return n;
+}
+
 static void fold_add_stack(struct fold *fold, const struct sample_vcpu *vcpu,
 			   struct snapshot_vcpu *states)
 {
 	const struct unwind_stack *stack = &fold->stack;
-	struct name_answer answer = { NAME_UNKNOWN, UNKNOWN_NO_FRAME, 0 };
-	size_t n = fold_push_task(fold);
+	struct name_answer answer;
+	size_t n = fold_name_stack(fold, &answer);
 
-	if (!fold_is_rooted(stack))
-		fold->frames[n++] = FRAME_TRUNCATED;
-	for (unsigned i = stack->n_frames; i > 0; i--) {
-		fold->frames[n++] = fold_frame(fold, &stack->frames[i - 1], &answer);
-		if (stack->frames[i - 1].flags & FRAME_BROKEN)
-			fold->frames[n++] = FRAME_TRUNCATED;
-	}
-	fold_count_name(fold, &answer); /* the last answer is the innermost frame's */
 	states->last_frame = n > 0 ? fold->frames[n - 1] : FRAME_ROOT;
 	profile_add(fold->settings.profile, fold->frames, n, fold->time_ns, 1, fold->ticks);
 	if (fold->settings.log)
@@ -407,6 +417,21 @@ bool fold_add(struct fold *fold, const struct sample *sample, const struct sampl
 		return fold_add_busy(fold, vcpu);
 	fold_count_state(fold, &fold->vcpus[vcpu->vcpu], vcpu->state);
 	return true;
+}
+
+size_t fold_find_frames(struct fold *fold, const struct os_task *task,
+			const struct sample_vcpu *vcpu, double ticks)
+{
+	struct name_answer answer;
+
+	fold->ticks = ticks;
+	fold->task = *task;
+	fold->kernel = os_get_kernel(fold->settings.os);
+	fold->user = task->user;
+	fold->user_whole = task->user;
+	fold_unwind(fold, vcpu);
+	fold_count_stack(fold);
+	return fold_name_stack(fold, &answer);
 }
 
 const uint64_t *fold_get_reached(const struct fold *fold)

@@ -59,6 +59,13 @@ struct fold {
  */
 bool fold_add(struct fold *fold, const struct sample *sample, const struct sample_vcpu *vcpu);
 /*
+ * The stack of TASK, which does not run: VCPU has registers and stacks as it left its CPU. The
+ * frames go to fold->frames, outermost first; returns how many. Nothing is added to the profile;
+ * TICKS is the weight for the counts. settings.os is a known system.
+ */
+size_t fold_find_frames(struct fold *fold, const struct os_task *task,
+			const struct sample_vcpu *vcpu, double ticks);
+/*
  * How far the walk of the vCPU that was added last has read each of its stacks, as in struct
  * unwind_stack. NULL: another walk may need more. That is so unless the walk reached the outermost
  * function of a guest that has no operating system to be known, and the files of -k were there.

@@ -17,6 +17,7 @@
 
 #include "profile/fold.h"
 #include "profile/names.h"
+#include "profile/waits.h"
 #include "xtop/clock.h"
 #include "xtop/text.h"
 #include "xtop/work.h"
@@ -37,7 +38,8 @@ struct resolver {
 	struct seen_code *code;
 	struct snapshot *baseline; /* NULL: none */
 	struct batches *self, *children; /* CHILDREN NULL: nobody asks */
-	uint64_t sequence, resets;
+	struct waits *waits; /* NULL: nobody has asked for tasks that wait */
+	uint64_t sequence, waits_sequence, resets;
 	struct vcpu_times forgotten[GUEST_MAX_VCPUS]; /* until the last reset */
 	uint64_t latest_ns;    /* time of the latest sample, on the samples' clock */
 	uint64_t period_ns;    /* asked for between that sample and the next */
@@ -152,6 +154,7 @@ void resolver_destroy(struct resolver *resolver)
 	if (!resolver)
 		return;
 	recording_trim_deinit(&resolver->trim);
+	waits_destroy(resolver->waits);
 	snapshot_destroy(resolver->baseline);
 	batches_destroy(resolver->self);
 	batches_destroy(resolver->children);
@@ -173,6 +176,54 @@ static void resolver_rename(struct resolver *resolver)
 	addresses_rename(resolver->addresses, names_now_shifted, resolver->names);
 	if (resolver->settings.log)
 		sample_log_rename(resolver->settings.log, names_now, resolver->names);
+	if (resolver->waits)
+		waits_rename(resolver->waits);
+}
+
+/* --- tasks that wait -------------------------------------------------------------------------- */
+
+/* NULL: out of memory. Nobody pays for what nobody asks for. */
+static struct waits *resolver_get_waits(struct resolver *resolver)
+{
+	const struct resolver_settings *settings = &resolver->settings;
+	const struct waits_settings waits = {
+		.frames = resolver->frames,
+		.names = resolver->names,
+		.symbols = settings->symbols,
+		.os = settings->os,
+		.how = settings->how,
+		.half_life_ns = settings->half_life_ns,
+		.max_nodes = settings->max_nodes,
+	};
+
+	if (!resolver->waits)
+		error_destroy(waits_create(&waits, &resolver->waits));
+	return resolver->waits;
+}
+
+/* True: another turn follows at once. */
+static bool resolver_poll_waits(struct resolver *resolver)
+{
+	double hz = control_get_waits_hz(resolver->settings.control);
+	uint64_t now_ns = clock_now_ns(), period_ns;
+	bool done, more;
+
+	/* What begins when the user waits for the end may be torn off. */
+	if (!(hz > 0) || control_is_hurrying(resolver->settings.control) ||
+	    !resolver_get_waits(resolver))
+		return false;
+	period_ns = (uint64_t)(1e9 / hz);
+	waits_poll(resolver->waits, now_ns, period_ns, &done, &more);
+	if (done && resolver->settings.writer)
+		recording_writer_write_waits(resolver->settings.writer, now_ns, period_ns);
+	return more;
+}
+
+static void resolver_replay_waits(struct resolver *resolver, const struct recording_note *note)
+{
+	if (resolver->settings.os && resolver_get_waits(resolver))
+		waits_replay(resolver->waits, recording_note_time(note),
+			     recording_note_period(note));
 }
 
 /* Looks for modules and for missing names, if it is time for that. */
@@ -254,6 +305,10 @@ static void resolver_replay_note(struct resolver *resolver, const struct recordi
 {
 	if (note->type == RECORDING_POLL && size_bytes >= sizeof(*note) + sizeof(uint64_t)) {
 		resolver_poll(resolver, recording_note_time(note));
+		recorded_memory_end_turn(resolver->settings.recorded);
+	} else if (note->type == RECORDING_WAITS &&
+		   size_bytes >= sizeof(*note) + 2 * sizeof(uint64_t)) {
+		resolver_replay_waits(resolver, note);
 		recorded_memory_end_turn(resolver->settings.recorded);
 	} else if (note->type == RECORDING_CLOCKS
 			   ? !resolver_replay_clocks(resolver, note, size_bytes)
@@ -445,17 +500,12 @@ struct xtop_error *resolver_annotate(struct resolver *resolver, const struct sna
 
 /* --- the rest of a snapshot ------------------------------------------------------------------- */
 
-/* Fills in what profile_copy() could not know. */
+/* Fills in what holds for the whole run, whichever profile SNAPSHOT is of. */
 static void resolver_complete(struct resolver *resolver, struct snapshot *snapshot)
 {
 	const struct resolver_settings *settings = &resolver->settings;
-	struct resolver_counts *counts = &resolver->fold.counts;
 
-	counts->evicted_nodes = snapshot->resolver.evicted_nodes;
-	counts->frames_refused = snapshot->resolver.frames_refused;
-	counts->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	snapshot->resolver = *counts;
-	snapshot->sequence = ++resolver->sequence;
+	snapshot->resolver.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	control_get_counts(settings->control, &snapshot->sampler);
 	control_get_stopped(settings->control, &snapshot->stopped);
 	snapshot->n_vcpus = settings->n_vcpus;
@@ -463,47 +513,93 @@ static void resolver_complete(struct resolver *resolver, struct snapshot *snapsh
 	       settings->n_vcpus * sizeof(snapshot->vcpus[0]));
 	resolver_get_times(resolver, snapshot);
 	names_get_places(resolver->names, snapshot);
-	resolver_get_effects(resolver, snapshot);
 	resolver_describe(resolver, snapshot);
 	snapshot->clocks = resolver->clocks;
 	snapshot->first_clocks = resolver->first_clocks;
-	snapshot->profile_bytes += addresses_memory_bytes(resolver->addresses) +
-				   seen_code_memory_bytes(resolver->code);
-	snapshot->lag_ns = resolver->lag_ns;
-	resolver->lag_ns = 0;
 	snapshot->ring_permille = (unsigned)(ring_used_bytes(settings->ring) * 1000 /
 					     ring_size_bytes(settings->ring));
 }
 
+/* Fills in what the profile of the samples could not know. */
+static void resolver_complete_samples(struct resolver *resolver, struct snapshot *snapshot)
+{
+	struct resolver_counts *counts = &resolver->fold.counts;
+
+	counts->evicted_nodes = snapshot->resolver.evicted_nodes;
+	counts->frames_refused = snapshot->resolver.frames_refused;
+	snapshot->resolver = *counts;
+	snapshot->sequence = ++resolver->sequence;
+	resolver_get_effects(resolver, snapshot);
+	snapshot->profile_bytes += addresses_memory_bytes(resolver->addresses) +
+				   seen_code_memory_bytes(resolver->code);
+	snapshot->lag_ns = resolver->lag_ns;
+	resolver->lag_ns = 0;
+	resolver_complete(resolver, snapshot);
+}
+
+static uint64_t resolver_now(const struct resolver *resolver)
+{
+	return resolver->settings.live ? clock_ns(CLOCK_MONOTONIC) : resolver->latest_ns;
+}
+
 struct xtop_error *resolver_snapshot(struct resolver *resolver, struct snapshot **snapshotp)
 {
-	uint64_t time_ns =
-		resolver->settings.live ? clock_ns(CLOCK_MONOTONIC) : resolver->latest_ns;
-	struct xtop_error *error;
+	struct xtop_error *error =
+		profile_copy(resolver->profile, resolver_now(resolver), snapshotp);
 
-	error = profile_copy(resolver->profile, time_ns, snapshotp);
 	if (!error)
-		resolver_complete(resolver, *snapshotp);
+		resolver_complete_samples(resolver, *snapshotp);
 	return error;
 }
 
-/* Best effort: without memory there is no snapshot this time, and the reader asks again. */
-static void resolver_publish(struct resolver *resolver, bool at_end)
+struct xtop_error *resolver_snapshot_waits(struct resolver *resolver, struct snapshot **snapshotp)
 {
-	struct snapshot *snapshot = NULL;
-	uint32_t frame;
+	struct xtop_error *error;
 
-	error_destroy(resolver_snapshot(resolver, &snapshot));
+	if (!resolver_get_waits(resolver))
+		return error_create("out of memory");
+	error = waits_snapshot(resolver->waits, resolver_now(resolver), snapshotp);
+	if (error)
+		return error;
+	(*snapshotp)->sequence = ++resolver->waits_sequence;
+	resolver_complete(resolver, *snapshotp);
+	return NULL;
+}
+
+/* Best effort: without memory there is no snapshot this time, and the reader asks again. */
+static void resolver_publish_in(struct resolver *resolver, struct snapshot *snapshot, bool at_end,
+				struct snapshot_slot *slot)
+{
 	if (!snapshot)
 		return;
-	frame = snapshot_annotated(resolver->settings.slot);
-	if (frame < snapshot->n_frames)
-		error_destroy(
-			resolver_annotate(resolver, snapshot, frame, &snapshot->annotation));
 	snapshot->at_end = at_end;
 	if (resolver->settings.writer)
 		snapshot->recording_errno = recording_writer_get_errno(resolver->settings.writer);
-	snapshot_publish(resolver->settings.slot, snapshot);
+	snapshot_publish(slot, snapshot);
+}
+
+static void resolver_publish(struct resolver *resolver, bool at_end)
+{
+	uint32_t frame = snapshot_annotated(resolver->settings.slot);
+	struct snapshot *snapshot = NULL;
+
+	error_destroy(resolver_snapshot(resolver, &snapshot));
+	if (snapshot && frame < snapshot->n_frames)
+		error_destroy(
+			resolver_annotate(resolver, snapshot, frame, &snapshot->annotation));
+	resolver_publish_in(resolver, snapshot, at_end, resolver->settings.slot);
+}
+
+/* Nobody sees it but who asked for waits once. */
+static void resolver_publish_waits(struct resolver *resolver, bool at_end)
+{
+	struct snapshot_slot *slot = resolver->settings.waits_slot;
+	struct snapshot *snapshot = NULL;
+
+	if (!slot || (at_end ? !resolver->waits : !snapshot_wanted(slot)))
+		return;
+	error_destroy(resolver_snapshot_waits(resolver, &snapshot));
+	resolver_publish_in(resolver, snapshot, at_end, slot);
 }
 
 /* --- for other threads ------------------------------------------------------------------------ */
@@ -561,6 +657,8 @@ static void resolver_reset(struct resolver *resolver)
 	if (resolver->children)
 		batches_reset(resolver->children);
 	fold_reset(&resolver->fold);
+	if (resolver->waits)
+		waits_reset(resolver->waits);
 	names_reset_places(resolver->names);
 	resolver->first_clocks = resolver->clocks;
 	control_get_times(resolver->settings.control, resolver->forgotten, GUEST_MAX_VCPUS);
@@ -620,7 +718,7 @@ static void resolver_nap(const struct resolver *resolver)
 void resolver_run(struct resolver *resolver)
 {
 	size_t size_bytes;
-	bool finishing;
+	bool finishing, more;
 
 	work_set_end(resolver_is_over, resolver);
 	for (;;) {
@@ -635,12 +733,15 @@ void resolver_run(struct resolver *resolver)
 		/* A recording says itself when that happened. */
 		if (resolver->settings.os && !resolver->settings.recorded && !work_is_over())
 			resolver_poll(resolver, clock_now_ns());
+		more = resolver->settings.os && !resolver->settings.recorded && !finishing &&
+		       !work_is_over() && resolver_poll_waits(resolver);
 		if (snapshot_wanted(resolver->settings.slot)) {
 			/* A reset that was asked for before the snapshot must show in it. */
 			resolver_reset(resolver);
 			resolver_publish(resolver, false);
 		}
-		if (ring_peek(resolver->settings.ring, &size_bytes))
+		resolver_publish_waits(resolver, false);
+		if (more || ring_peek(resolver->settings.ring, &size_bytes))
 			continue;
 		if (finishing)
 			break;
@@ -649,6 +750,7 @@ void resolver_run(struct resolver *resolver)
 	/* Nobody sees the guest any more, and writing the results may take long. */
 	if (resolver->settings.os)
 		os_update_pages(resolver->settings.os, 0);
+	resolver_publish_waits(resolver, true);
 	resolver_publish(resolver, true);
 	work_set_end(NULL, NULL);
 }

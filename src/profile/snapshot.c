@@ -76,6 +76,7 @@ void snapshot_destroy(struct snapshot *snapshot)
 	annotation_destroy(snapshot->annotation);
 	free(snapshot->effects);
 	free(snapshot->sources);
+	free(snapshot->waits.rows);
 	free(snapshot);
 }
 
@@ -101,6 +102,18 @@ const char *snapshot_raw_name(const struct snapshot *snapshot, uint32_t id,
 	return buffer;
 }
 
+static bool snapshot_copy_rows(const struct snapshot *from, struct snapshot *to)
+{
+	size_t n = from->waits.n_rows;
+
+	if (!from->waits.rows)
+		return true;
+	to->waits.rows = reallocarray(NULL, n ? n : 1, sizeof(*to->waits.rows));
+	if (to->waits.rows)
+		memcpy(to->waits.rows, from->waits.rows, n * sizeof(*to->waits.rows));
+	return to->waits.rows;
+}
+
 struct snapshot *snapshot_copy(const struct snapshot *from)
 {
 	struct snapshot *to = snapshot_create(from->n_nodes);
@@ -114,11 +127,17 @@ struct snapshot *snapshot_copy(const struct snapshot *from)
 	to->sources = NULL;
 	to->annotation = NULL; /* the copy has none */
 	memcpy(nodes, from->nodes, from->n_nodes * sizeof(*nodes));
+	to->effects = NULL;
+	to->waits.rows = NULL;
 	if (from->sources) { /* best effort: without memory no line is known */
 		to->sources = reallocarray(NULL, from->n_frames, sizeof(*to->sources));
 		if (to->sources)
 			memcpy(to->sources, from->sources,
 			       from->n_frames * sizeof(*to->sources));
+	}
+	if (!snapshot_copy_rows(from, to)) {
+		snapshot_destroy(to);
+		return NULL;
 	}
 	if (!from->effects)
 		return to;

@@ -9,6 +9,7 @@ libxtop_a_SOURCES += \
 	include/xtop/snapshot.h \
 	src/profile/addresses.c \
 	src/profile/addresses.h \
+	include/xtop/wait_sites.h \
 	src/profile/batches.c \
 	src/profile/fold.c \
 	src/profile/fold.h \
@@ -21,4 +22,7 @@ libxtop_a_SOURCES += \
 	src/profile/seen_code.c \
 	src/profile/seen_code.h \
 	src/profile/snapshot.c \
-	src/profile/translate.c
+	src/profile/translate.c \
+	src/profile/wait_sites.c \
+	src/profile/waits.c \
+	src/profile/waits.h

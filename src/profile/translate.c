@@ -69,6 +69,9 @@ struct xtop_error *snapshot_translate(const struct snapshot *from, struct frames
 	for (size_t i = 0; i < to->n_nodes; i++)
 		to->nodes[i].frame = ids[to->nodes[i].frame];
 	translate_rest(ids, to);
+	free(to->waits.rows); /* nobody compares them */
+	to->waits.rows = NULL;
+	to->waits.n_rows = 0;
 	to->frames = frames;
 	to->n_frames = frames_count(frames);
 	if (from->effects) {

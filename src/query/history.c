@@ -305,6 +305,8 @@ void history_add(struct history *history, const struct snapshot *snapshot)
 	moment->head.effects = NULL; /* the snapshot's */
 	moment->head.sources = NULL;
 	moment->head.nodes = NULL;
+	moment->head.waits.rows = NULL;
+	moment->head.waits.n_rows = 0;
 	moment->nodes = history_keep(snapshot, HISTORY_MOMENT_NODES, copy, &moment->n_nodes);
 	grown = growth_update(history->growth, snapshot);
 	if (grown)

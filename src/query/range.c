@@ -132,6 +132,8 @@ struct xtop_error *range_build(const struct range *range, const struct snapshot 
 	counters_subtract(snapshot, first);
 	snapshot->started_ns = first->time_ns;
 	snapshot->first_clocks = first->clocks;
+	snapshot->waits.span_ticks -= first->waits.span_ticks;
+	snapshot->waits.span_live = snapshot->waits.span_ticks;
 	*snapshotp = snapshot;
 	return NULL;
 }

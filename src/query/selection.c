@@ -14,11 +14,13 @@
 
 #include "query/take_out.h"
 #include "xtop/cleanup.h"
+#include "xtop/wait_sites.h"
 
 bool selection_is_all(const struct selection *selection)
 {
 	return !selection->filter && selection->process == FRAME_NONE && !selection->cgroup &&
-	       !selection->module && !selection->hide_kernel && !selection->hide_user;
+	       !selection->module && !selection->hide_kernel && !selection->hide_user &&
+	       !selection->hide_idle;
 }
 
 /* --- which stacks ----------------------------------------------------------------------------- */
@@ -92,8 +94,23 @@ static bool selection_counts(uint8_t fulfils, uint32_t index, uint32_t end,
 	       index < open->module;
 }
 
+/* Whether the stack of node INDEX waits for work. */
+static bool selection_is_idle(const struct snapshot *from, const struct wait_classes *classes,
+			      uint32_t index)
+{
+	uint32_t stack[SNAPSHOT_MAX_DEPTH], n = from->nodes[index].depth;
+
+	if (!n || n > SNAPSHOT_MAX_DEPTH)
+		return false;
+	for (uint32_t at = n; at > 0; index = from->nodes[index].parent)
+		stack[--at] = from->nodes[index].frame;
+	return wait_site_find(from->frames, classes, stack, n).idle;
+}
+
+/* CLASSES: stacks that wait for work are hidden; NULL: they are not. */
 static void selection_weigh(const struct selection *selection, const struct snapshot *from,
-			    uint8_t *asked, struct snapshot_node *to)
+			    const struct wait_classes *classes, uint8_t *asked,
+			    struct snapshot_node *to)
 {
 	struct selection_open open = { 0 };
 
@@ -105,6 +122,8 @@ static void selection_weigh(const struct selection *selection, const struct snap
 		if (!*fulfils)
 			*fulfils = selection_ask(selection, from, node->frame);
 		counts = selection_counts(*fulfils, i, node->end, &open);
+		if (counts && classes && node->self_total)
+			counts = !selection_is_idle(from, classes, i);
 		to[i] = *node;
 		to[i].self_live = to[i].children_live = counts ? node->self_live : 0;
 		to[i].self_ticks = to[i].children_ticks = counts ? node->self_ticks : 0;
@@ -116,7 +135,7 @@ static void selection_weigh(const struct selection *selection, const struct snap
 struct xtop_error *selection_apply(const struct selection *selection, const struct snapshot *from,
 				   struct snapshot *to)
 {
-	_cleanup_free_ uint8_t *asked = NULL;
+	_cleanup_free_ uint8_t *asked = NULL, *classes = NULL;
 	struct xtop_error *error = NULL;
 	struct snapshot made = *from;
 
@@ -125,10 +144,15 @@ struct xtop_error *selection_apply(const struct selection *selection, const stru
 		return NULL;
 	}
 	asked = calloc(from->n_frames, sizeof(*asked));
-	made.nodes = asked ? snapshot_nodes_create(from->n_nodes) : NULL;
+	classes = calloc(from->n_frames, sizeof(*classes));
+	made.nodes = asked && classes ? snapshot_nodes_create(from->n_nodes) : NULL;
 	if (!made.nodes)
 		return error_create("no memory to select among %zu nodes", from->n_nodes);
-	selection_weigh(selection, from, asked, made.nodes);
+	selection_weigh(selection, from,
+			selection->hide_idle && from->waits.there
+				? &(struct wait_classes){ classes, from->n_frames }
+				: NULL,
+			asked, made.nodes);
 	if (selection->hide_kernel || selection->hide_user)
 		error = nodes_take_out(&made, asked, SELECTION_HIDDEN);
 	made.live_weight = made.nodes[0].children_live;

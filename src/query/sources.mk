@@ -14,6 +14,7 @@ libxtop_a_SOURCES += \
 	include/xtop/neighbours.h \
 	include/xtop/pass_through.h \
 	include/xtop/selection.h \
+	include/xtop/waits.h \
 	include/xtop/weights.h \
 	src/query/branches.c \
 	src/query/branches.h \
@@ -41,4 +42,5 @@ libxtop_a_SOURCES += \
 	src/query/range.h \
 	src/query/selection.c \
 	src/query/take_out.c \
-	src/query/take_out.h
+	src/query/take_out.h \
+	src/query/waits.c

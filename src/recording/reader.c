@@ -168,6 +168,7 @@ static uint64_t reader_max_bytes(uint32_t type)
 		return RECORDING_MAX_PAGE_BYTES;
 	case RECORDING_TIME:
 	case RECORDING_POLL:
+	case RECORDING_WAITS:
 		return RECORDING_MAX_TIME_BYTES;
 	case RECORDING_CLOCKS:
 		return RECORDING_MAX_CLOCKS_BYTES;
@@ -583,6 +584,8 @@ static bool reader_check_note(const struct recording_reader *reader,
 		return false;
 	if (chunk->type == RECORDING_CLOCKS)
 		return chunk->size_bytes >= sizeof(struct recording_clocks);
+	if (chunk->type == RECORDING_WAITS)
+		return chunk->size_bytes >= 2 * sizeof(uint64_t);
 	if (chunk->type != RECORDING_PAGE)
 		return chunk->size_bytes >= sizeof(uint64_t);
 	return chunk->size_bytes >= sizeof(*page) &&

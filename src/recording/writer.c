@@ -423,6 +423,16 @@ void recording_writer_write_clocks(struct recording_writer *writer,
 	writer_write(writer, clocks, sizeof(*clocks));
 }
 
+void recording_writer_write_waits(struct recording_writer *writer, uint64_t now_ns,
+				  uint64_t period_ns)
+{
+	const uint64_t times[] = { now_ns, period_ns };
+
+	writer_write_chunk(writer, RECORDING_WAITS, sizeof(times));
+	writer_write(writer, times, sizeof(times));
+	writer_end_turn(writer);
+}
+
 void recording_writer_write(struct recording_writer *writer, const void *record, size_t size_bytes)
 {
 	writer_write_chunk(writer, RECORDING_SAMPLE, size_bytes);

@@ -47,7 +47,7 @@ _Static_assert(sizeof(struct linux_stacks) % sizeof(uint64_t) == 0, "handed over
 struct control {
 	/* written by main */
 	atomic_int fd; /* of this memory, in main */
-	_Atomic double rate_hz, budget;
+	_Atomic double rate_hz, budget, waits_hz;
 	atomic_bool quit, hurry, finish, hold; /* hold: no second stop before known */
 	_Atomic uint64_t resets;
 	/* written by the sampler */
@@ -165,6 +165,16 @@ void control_set_rate(struct control *control, double hz)
 void control_set_budget(struct control *control, double share)
 {
 	PUT(budget, share);
+}
+
+void control_set_waits_hz(struct control *control, double hz)
+{
+	PUT(waits_hz, hz);
+}
+
+double control_get_waits_hz(const struct control *control)
+{
+	return GET(waits_hz);
 }
 
 void control_quit(struct control *control)

@@ -49,7 +49,8 @@ struct xtop_error *guest_screen_create(const struct ui_pipeline *pipeline, bool 
 		if (!guest->baseline)
 			error = error_create("out of memory");
 	}
-	if (!error && !view_stack_push(&guest->views, VIEW_TOP, FRAME_NONE))
+	if (!error && !view_stack_push(&guest->views, pipeline->of_waits ? VIEW_WAITS : VIEW_TOP,
+			     FRAME_NONE))
 		error = error_create("out of memory");
 	if (error) {
 		guest_screen_destroy(guest);
@@ -73,6 +74,7 @@ void guest_screen_destroy(struct guest_screen *guest)
 {
 	if (!guest)
 		return;
+	guest_screen_destroy(guest->waits);
 	view_stack_truncate(&guest->views, 0);
 	guest_screen_unselect(guest);
 	snapshot_destroy(guest->last);
@@ -83,6 +85,22 @@ void guest_screen_destroy(struct guest_screen *guest)
 	history_destroy(guest->history);
 	lined_destroy(guest->lined);
 	free(guest);
+}
+
+struct xtop_error *guest_screen_open_waits(struct guest_screen *guest, double half_life_s)
+{
+	const struct ui_pipeline *pipeline = guest->pipeline;
+	struct xtop_error *error;
+
+	if (guest->waits || !pipeline->waits)
+		return NULL;
+	error = guest_screen_create(pipeline->waits, false, half_life_s, &guest->waits);
+	if (error)
+		return error;
+	guest->waits->samples = guest;
+	if (pipeline->start_waits)
+		pipeline->start_waits(pipeline->context);
+	return NULL;
 }
 
 /* --- the picture shown ------------------------------------------------------------------------ */

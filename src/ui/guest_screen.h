@@ -19,6 +19,11 @@
  */
 struct guest_screen {
 	const struct ui_pipeline *pipeline;
+	/*
+	 * The screen of the same guest's tasks that wait, ours; NULL: nobody has opened it. In that
+	 * screen: the one it belongs to; NULL: this is the one of the samples.
+	 */
+	struct guest_screen *waits, *samples;
 	bool picked; /* from the list of domains: closed when the user leaves it */
 	char name[128], kind[128], system[128]; /* clean */
 	struct snapshot *live, *still, *baseline;
@@ -42,7 +47,7 @@ struct guest_screen {
 	uint32_t process;   /* the frame of the only one shown; FRAME_NONE: all are shown */
 	const char *cgroup; /* of the only one shown, a frame's; NULL: all are shown */
 	const char *module; /* the same */
-	struct view_stack views; /* the first one is VIEW_TOP */
+	struct view_stack views; /* the first one is VIEW_TOP; of tasks that wait VIEW_WAITS */
 	uint32_t annotated; /* the function whose inside is shown; FRAME_NONE: none is */
 	struct annotation *annotation; /* of it; NULL: it did not come yet */
 	bool baseline_is_file;
@@ -55,6 +60,9 @@ struct guest_screen {
 struct xtop_error *guest_screen_create(const struct ui_pipeline *pipeline, bool picked,
 				       double half_life_s, struct guest_screen **guestp);
 void guest_screen_destroy(struct guest_screen *guest); /* NULL allowed */
+
+/* Makes guest->waits, if there is none and the guest has such a profile. */
+struct xtop_error *guest_screen_open_waits(struct guest_screen *guest, double half_life_s);
 
 /* The picture that is shown; NULL: none came yet. */
 struct snapshot *guest_screen_shown(const struct guest_screen *guest);

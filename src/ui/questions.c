@@ -167,12 +167,14 @@ static const char *question_describe_part(const struct ui *ui, char *text, size_
 		return NULL;
 	if (selection->process != FRAME_NONE)
 		process = frames_get(ui->model.all->frames, selection->process)->name;
-	snprintf(text, capacity, "stacks with%s%s%s%s%s%s%s%s", selection->filter ? " filter " : "",
+	snprintf(text, capacity, "stacks with%s%s%s%s%s%s%s%s%s",
+		 selection->filter ? " filter " : "",
 		 selection->filter ? filter_text(selection->filter) : "",
 		 *process ? " process " : "", process, selection->module ? " file " : "",
 		 selection->module ? selection->module : "",
 		 selection->hide_kernel ? " kernel hidden" : "",
-		 selection->hide_user ? " programs hidden" : "");
+		 selection->hide_user ? " programs hidden" : "",
+		 selection->hide_idle ? " idle pools hidden" : "");
 	return text;
 }
 
@@ -288,8 +290,11 @@ static void question_answer_interval(struct ui *ui, enum prompt_result result)
 	if (!question_parse_figure(ui, result, UI_MIN_INTERVAL_S, UI_MAX_INTERVAL_S,
 				  &ui->settings.interval_s))
 		return;
-	for (size_t i = 0; i < ui->n_guests; i++)
+	for (size_t i = 0; i < ui->n_guests; i++) {
 		ui->guests[i]->due_ns = ui->now_ns;
+		if (ui->guests[i]->waits)
+			ui->guests[i]->waits->due_ns = ui->now_ns;
+	}
 }
 
 static void question_answer_threshold(struct ui *ui, enum prompt_result result)

@@ -61,6 +61,10 @@ static bool request_leave_guest(struct ui *ui)
 {
 	if (request_leave_pair(ui))
 		return true;
+	if (ui->guest->samples) {
+		ui_enter_guest(ui, ui->guest->samples);
+		return true;
+	}
 	if (!ui->guest->picked)
 		return false;
 	ui_remove_guest(ui, ui->guest);
@@ -158,9 +162,35 @@ static void request_domains(struct ui *ui)
 			   "no list of domains: the guests were named with -d or -r");
 }
 
+/* To the guest's tasks that wait, to the first view of them, or back to its samples. */
+static void request_waits(struct ui *ui)
+{
+	struct guest_screen *guest = ui->guest;
+
+	if (guest->samples && ui_view(ui) != VIEW_WAITS) {
+		ui_switch_view(ui, VIEW_WAITS);
+		return;
+	}
+	if (guest->samples) {
+		ui_enter_guest(ui, guest->samples);
+		return;
+	}
+	if (!guest->pipeline->waits) {
+		ui_message(ui, STYLE_NOTICE,
+			   ui->pair ? "two guests are compared by what they do: d goes back"
+				    : "a profile has no tasks that wait");
+		return;
+	}
+	ui_error(ui, guest_screen_open_waits(guest, ui->settings.half_life_s));
+	if (guest->waits)
+		ui_enter_guest(ui, guest->waits);
+}
+
 static void request_view(struct ui *ui, unsigned view, uint32_t frame)
 {
-	if (view == VIEW_DOMAINS)
+	if (view == VIEW_WAITS)
+		request_waits(ui);
+	else if (view == VIEW_DOMAINS)
 		request_domains(ui);
 	else if (view == VIEW_BASELINE)
 		request_baseline(ui);
@@ -175,6 +205,7 @@ static struct guest_screen *request_find_next(struct ui *ui, const struct guest_
 {
 	size_t at = 0;
 
+	guest = guest->samples ? guest->samples : guest;
 	if (ui->n_guests < 2) {
 		ui_message(ui, STYLE_NOTICE, "there is no other guest%s",
 			   ui->source->list ? ": D shows the domains" : "");
@@ -214,8 +245,10 @@ static void request_next_guest(struct ui *ui)
 
 static void request_pair(struct ui *ui)
 {
+	struct guest_screen *guest = ui->guest;
+
 	if (!request_leave_pair(ui))
-		request_compare(ui, ui->guest);
+		request_compare(ui, guest->samples ? guest->samples : guest);
 }
 
 static struct xtop_error *request_open_domain(struct ui *ui, const struct ui_domain *domain)
@@ -453,6 +486,10 @@ static bool carry_out_look(struct ui *ui, enum request_code code)
 		return true;
 	case REQUEST_HIDE_USER:
 		request_hide(ui, &ui->selection.hide_user, &ui->selection.hide_kernel);
+		return true;
+	case REQUEST_HIDE_IDLE:
+		ui->show_idle = !ui->show_idle;
+		ui_reselect(ui);
 		return true;
 	case REQUEST_PASS_THROUGH:
 		ui->rc.fold = !ui->rc.fold;

@@ -68,4 +68,5 @@ libxtop_a_SOURCES += \
 	src/ui/views/tree.c \
 	src/ui/views/vcpus.c \
 	src/ui/views/views.c \
-	src/ui/views/views.h
+	src/ui/views/views.h \
+	src/ui/views/waits.c

@@ -79,6 +79,7 @@ static void ui_set_model(struct ui *ui)
 	ui->selection.process = guest ? guest->process : FRAME_NONE;
 	ui->selection.cgroup = guest ? guest->cgroup : NULL;
 	ui->selection.module = guest ? guest->module : NULL;
+	ui->selection.hide_idle = guest && guest->pipeline->of_waits && !ui->show_idle;
 	model->all = guest ? guest_screen_shown(guest) : NULL;
 	model->snapshot = model->folded = NULL;
 	model->baseline = guest ? guest->baseline : NULL;
@@ -107,8 +108,10 @@ static void ui_select(struct ui *ui)
 			ui->model.folded = &guest->folded;
 		ui_error(ui, error);
 	}
-	ui->model.whole = weights_of(ui->model.of_filtered ? &guest->selected.nodes[0]
-							   : &ui->model.all->nodes[0]);
+	/* Idle pools are most of all waits: a share of them would say nothing. */
+	ui->model.whole = weights_of(ui->model.of_filtered || ui->selection.hide_idle
+					     ? &guest->selected.nodes[0]
+					     : &ui->model.all->nodes[0]);
 }
 
 void ui_reselect(struct ui *ui)
@@ -273,7 +276,7 @@ void ui_remove_guest(struct ui *ui, struct guest_screen *guest)
 	memmove(&ui->guests[at], &ui->guests[at + 1], (ui->n_guests - at) * sizeof(ui->guests[0]));
 	if (entry)
 		ui_set_inside(entry, guest);
-	if (ui->guest == guest)
+	if (ui->guest == guest || (guest->waits && ui->guest == guest->waits))
 		ui_enter_guest(ui, NULL);
 	filter_invalidate(ui->filter);
 	filter_invalidate(ui->search);

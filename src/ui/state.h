@@ -54,6 +54,7 @@ struct ui {
 	struct hint hint;
 	bool quitting, redraw;
 	bool no_header;
+	bool show_idle; /* among tasks that wait, those that wait for work */
 	uint64_t now_ns;             /* CLOCK_MONOTONIC, or the test's */
 	time_t wall_s;
 	uint64_t started_ns;

@@ -138,24 +138,27 @@ static bool ui_tick_pair(struct ui *ui)
 }
 
 /* Shortens *WAIT_NSP; true: the screen changes. */
+static bool ui_tick_guest(struct ui *ui, struct guest_screen *guest, uint64_t *wait_nsp)
+{
+	bool changed = guest_screen_tick(guest, ui->now_ns, ui_interval_ns(ui)) &&
+		       guest == ui->guest;
+	uint64_t wait_ns;
+
+	if (changed && !guest->still)
+		ui_reselect(ui);
+	wait_ns = guest_screen_wait_ns(guest, ui->now_ns);
+	*wait_nsp = wait_ns < *wait_nsp ? wait_ns : *wait_nsp;
+	return changed;
+}
+
 static bool ui_tick_guests(struct ui *ui, uint64_t *wait_nsp)
 {
 	bool changed = false;
 
 	for (size_t i = 0; i < ui->n_guests; i++) {
-		struct guest_screen *guest = ui->guests[i];
-		uint64_t wait_ns;
-
-		if (guest_screen_tick(guest, ui->now_ns, ui_interval_ns(ui)) &&
-		    guest == ui->guest) {
-			changed = true;
-			if (!guest->still)
-				ui_reselect(ui);
-			else
-				ui_update(ui);
-		}
-		wait_ns = guest_screen_wait_ns(guest, ui->now_ns);
-		*wait_nsp = wait_ns < *wait_nsp ? wait_ns : *wait_nsp;
+		changed |= ui_tick_guest(ui, ui->guests[i], wait_nsp);
+		if (ui->guests[i]->waits)
+			changed |= ui_tick_guest(ui, ui->guests[i]->waits, wait_nsp);
 	}
 	return changed;
 }

@@ -40,7 +40,7 @@ static void end(void)
 static uint64_t word(uint64_t frame)
 {
 	copy[0] = 0;
-	return mapped_pages_copy(kept, FRAME(frame), copy) ? copy[0] : 0;
+	return mapped_pages_copy(kept, FRAME(frame), 0, copy, GUEST_PAGE_SIZE) ? copy[0] : 0;
 }
 
 static void test_content(void)

@@ -24,7 +24,7 @@ struct fixture {
 
 /*
  * The first word is the process. "-" in front of a name: kernel; "#": an address without a name;
- * nothing: userland.
+ * "m:": a mark; nothing: userland.
  */
 static const struct {
 	const char *stack;
@@ -101,6 +101,9 @@ static inline void fixture_add(struct fixture *fixture, const char *stack, uint3
 		else if (word[0] == '#')
 			ids[n++] = frames_intern(fixture->frames, FRAME_KIND_USERLAND, NULL, "",
 						 strtoull(word + 1, NULL, 16));
+		else if (!strncmp(word, "m:", 2))
+			ids[n++] = frames_intern(fixture->frames, FRAME_KIND_MARK, word + 2, NULL,
+						 0);
 		else
 			ids[n++] = frames_intern(fixture->frames, FRAME_KIND_USERLAND, word,
 						 fixture_module(word), 0x1000 + fixture->shift);

@@ -216,6 +216,28 @@ void os_switch(struct os *os, struct memory *memory, enum guest_type type, const
 	(void)uuid;
 }
 
+bool os_is_other(const struct os *os)
+{
+	(void)os;
+	return false;
+}
+
+enum os_waits_turn os_read_waits(struct os *os, uint64_t now_ns, uint64_t period_ns,
+				 const struct os_waits_sink *sink)
+{
+	(void)os;
+	(void)now_ns;
+	(void)period_ns;
+	(void)sink;
+	return OS_WAITS_NONE;
+}
+
+void os_get_waits_counts(const struct os *os, struct os_waits_counts *counts)
+{
+	(void)os;
+	*counts = (struct os_waits_counts){ 0 };
+}
+
 void os_get_counts(const struct os *os, struct os_counts *counts)
 {
 	(void)os;

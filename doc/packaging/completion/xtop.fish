@@ -46,6 +46,8 @@ complete -c xtop -s s -l sort -x -a 'children self samples symbol module process
 complete -c xtop -s e -l filter -x -d 'Only stacks that match'
 complete -c xtop -s o -l output -x -a '(__xtop_files .folded .pb.gz .json .perf .svg .html)' -d 'Write the profile at exit'
 complete -c xtop -l format -x -a 'folded pprof speedscope perf svg html' -d 'Format of the output'
+complete -c xtop -l waits -d 'Look at tasks that wait'
+complete -c xtop -l profile -x -a 'cpu waits' -d 'What -o and -b write'
 complete -c xtop -l group -x -a 'process cgroup' -d 'What folded stacks begin with'
 complete -c xtop -l clock -x -a 'dom0 utc guest guest-utc' -d 'On which clock times are told'
 complete -c xtop -s w -l record -x -a '(__xtop_files .xrec)' -d 'Write the raw samples'

@@ -24,6 +24,7 @@
  *   orc_entry    signal 6.3, ffb1b4a41016; end gone 6.4, fb799447ae29
  *   pcpu_hot     6.2, e57ef2ed97c1, to 6.14
  *   kernfs_node  parent > __parent 6.15, 633488947ef6
+ *   task_struct  state > __state 5.14, 2f064a59a11f; pid_links 4.19, 2c4704756cab
  */
 #include "config.h"
 
@@ -67,6 +68,20 @@ static const struct layout_entry layout_entries[LAYOUT_MEMBERS] = {
 	[TASK_START_TIME]	= AT("task_struct", "start_time", 8),
 	[TASK_SELF_EXEC_ID]	= AT("task_struct", "self_exec_id", 0),
 	[TASK_THREAD_PID]	= AT("task_struct", "thread_pid", 8),
+
+	[TASK_STATE]		= AT("task_struct", "__state|state", 0),
+	[TASK_EXIT_STATE]	= AT("task_struct", "exit_state", 4),
+	[TASK_ON_CPU]		= AT("task_struct", "on_cpu", 4),
+	[TASK_SWITCHES]		= AT("task_struct", "nvcsw", 8),
+	[TASK_PREEMPTIONS]	= AT("task_struct", "nivcsw", 8),
+	[TASK_LAST_ARRIVAL]	= AT("task_struct", "sched_info.last_arrival", 8),
+	[TASK_LAST_QUEUED]	= AT("task_struct", "sched_info.last_queued", 8),
+	[TASK_RUN_SUM]		= AT("task_struct", "se.sum_exec_runtime", 8),
+	[TASK_RUN_SUM_THEN]	= AT("task_struct", "se.prev_sum_exec_runtime", 8),
+	[TASK_SP]		= AT("task_struct", "thread.sp", 8),
+	[TASK_PID_LINKS]	= AT("task_struct", "pid_links", 0),
+	[PID_TASKS]		= AT("pid", "tasks", 0),
+	[PID_NS_IDR]		= AT("pid_namespace", "idr.idr_rt", 0),
 
 	[PID_LEVEL]		= AT("pid", "level", 4),
 	[PID_NUMBERS]		= AT("pid", "numbers", 0),

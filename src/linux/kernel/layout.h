@@ -34,6 +34,21 @@ enum layout_member {
 	TASK_SELF_EXEC_ID, /* counts exec(): 4 bytes up to 5.6, then 8 */
 	TASK_THREAD_PID,
 
+	/* tasks that wait */
+	TASK_STATE,
+	TASK_EXIT_STATE,
+	TASK_ON_CPU,
+	TASK_SWITCHES, /* nvcsw: the task gave up its CPU */
+	TASK_PREEMPTIONS, /* nivcsw: it was taken from it */
+	TASK_LAST_ARRIVAL, /* on a CPU, ns on the scheduler's clock */
+	TASK_LAST_QUEUED,
+	TASK_RUN_SUM,      /* ns that the task ran */
+	TASK_RUN_SUM_THEN, /* the same when it got the CPU last */
+	TASK_SP,           /* kernel stack pointer while it is on no CPU */
+	TASK_PID_LINKS,    /* hlist_node[], the first by PIDTYPE_PID */
+	PID_TASKS,         /* hlist_head[], the same */
+	PID_NS_IDR,        /* xarray of struct pid */
+
 	/* containers */
 	PID_LEVEL,
 	PID_NUMBERS, /* upid[level + 1]: the last has the pid that the process itself sees */

@@ -8,12 +8,13 @@
 
 #include "linux/process/xarray.h"
 
+#include <string.h>
+
 #include "linux/kernel/member.h"
 
 #define XARRAY_MAX_DEPTH   12
 #define XARRAY_MAX_SHIFT   60
 #define XARRAY_SLOT_BITS   6
-#define XARRAY_NODE_SLOTS  (1U << XARRAY_SLOT_BITS)
 #define XARRAY_MAX_SIBLING (62U << 2 | 2)
 
 bool xarray_has_layout(const struct layout *layout)
@@ -50,6 +51,16 @@ static bool xarray_read_entry(const struct linux_guest *linux_guest, uint64_t no
 	       !xarray_is_sibling(*entry);
 }
 
+/* The shift of NODE, which is DEPTH nodes below the root and must be less than ABOVE. */
+static bool xarray_read_shift(const struct linux_guest *linux_guest, uint64_t node, unsigned depth,
+			      unsigned above, uint8_t *shift)
+{
+	return depth < XARRAY_MAX_DEPTH &&
+	       member_read(linux_guest, node, XA_NODE_SHIFT, shift, 1) &&
+	       *shift <= XARRAY_MAX_SHIFT && *shift % XARRAY_SLOT_BITS == 0 &&
+	       (!depth || *shift < above);
+}
+
 bool xarray_find(const struct linux_guest *linux_guest, uint64_t address, uint64_t index,
 		 uint64_t *entryp)
 {
@@ -65,10 +76,7 @@ bool xarray_find(const struct linux_guest *linux_guest, uint64_t address, uint64
 		uint64_t node = entry - 2;
 		uint8_t shift;
 
-		if (depth == XARRAY_MAX_DEPTH ||
-		    !member_read(linux_guest, node, XA_NODE_SHIFT, &shift, 1) ||
-		    shift > XARRAY_MAX_SHIFT || shift % XARRAY_SLOT_BITS ||
-		    (depth && shift >= above))
+		if (!xarray_read_shift(linux_guest, node, depth, above, &shift))
 			return false;
 		if (!depth && index >> shift >= XARRAY_NODE_SLOTS) {
 			entry = 0; /* behind the last index */
@@ -80,4 +88,76 @@ bool xarray_find(const struct linux_guest *linux_guest, uint64_t address, uint64
 	}
 	*entryp = entry;
 	return true;
+}
+
+/* All slots of NODE. */
+static bool xarray_read_slots(const struct linux_guest *linux_guest, uint64_t node,
+			      uint64_t slots[XARRAY_NODE_SLOTS])
+{
+	size_t bytes = XARRAY_NODE_SLOTS * sizeof(slots[0]);
+	uint64_t address = node + layout_offset(&linux_guest->layout, XA_NODE_SLOTS);
+
+	return linux_is_kernel(node) &&
+	       memory_read(linux_guest->memory, linux_guest->root, address, slots, bytes) == bytes;
+}
+
+/*
+ * The first slot from that of *INDEX on that has a node; *INDEX becomes the first index there if
+ * that is another slot. 0: there is none.
+ */
+static uint64_t xarray_next_node(const uint64_t slots[XARRAY_NODE_SLOTS], uint8_t shift,
+				 uint64_t *index)
+{
+	unsigned first = *index >> shift & (XARRAY_NODE_SLOTS - 1), slot = first;
+
+	while (slot < XARRAY_NODE_SLOTS && !xarray_is_node(slots[slot]))
+		slot++;
+	if (slot == XARRAY_NODE_SLOTS)
+		return 0;
+	if (slot > first)
+		*index = ((*index >> shift) + (slot - first)) << shift;
+	return slots[slot];
+}
+
+/* The first index behind the node with SHIFT that has INDEX; 0: it is the root. */
+static uint64_t xarray_behind(uint64_t index, uint8_t shift, unsigned depth)
+{
+	shift += XARRAY_SLOT_BITS;
+	return depth && shift < 64 ? ((index >> shift) + 1) << shift : 0;
+}
+
+bool xarray_read_leaf(const struct linux_guest *linux_guest, uint64_t address, uint64_t *index,
+		      uint64_t entries[XARRAY_NODE_SLOTS], uint64_t *next)
+{
+	unsigned above = XARRAY_MAX_SHIFT + XARRAY_SLOT_BITS;
+	uint64_t entry;
+
+	*next = 0;
+	if (!linux_read_u64(linux_guest, address + layout_offset(&linux_guest->layout, XARRAY_HEAD),
+			    &entry))
+		return false;
+	if (!xarray_is_node(entry) && *index < XARRAY_NODE_SLOTS) {
+		memset(entries, 0, XARRAY_NODE_SLOTS * sizeof(entries[0]));
+		entries[0] = entry; /* the entry of index 0 alone, or nothing */
+		return true;
+	}
+	for (unsigned depth = 0; xarray_is_node(entry); depth++) {
+		uint64_t node = entry - 2;
+		uint8_t shift;
+
+		if (!xarray_read_shift(linux_guest, node, depth, above, &shift) ||
+		    (!depth && *index >> shift >= XARRAY_NODE_SLOTS) ||
+		    !xarray_read_slots(linux_guest, node, entries))
+			return false;
+		*next = depth ? *next : 0;
+		if (!shift) {
+			*next = (*index | (XARRAY_NODE_SLOTS - 1)) + 1;
+			return true;
+		}
+		entry = xarray_next_node(entries, shift, index);
+		*next = xarray_behind(*index, entry ? shift - XARRAY_SLOT_BITS : shift,
+				      entry ? 1 : depth);
+		above = shift;
+	}
+	return false;
 }

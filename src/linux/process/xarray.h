@@ -20,6 +20,7 @@
 
 #include "linux/kernel/linux_guest.h"
 
+#define XARRAY_NODE_SLOTS   64
 #define XARRAY_MAX_INTERNAL 4096 /* internal entries above are nodes: Linux xa_is_node() */
 
 static inline bool xarray_is_internal(uint64_t entry)
@@ -45,5 +46,13 @@ bool xarray_has_layout(const struct layout *layout);
  */
 bool xarray_find(const struct linux_guest *linux_guest, uint64_t address, uint64_t index,
 		 uint64_t *entry);
+/*
+ * The leaf that has *INDEX, or the first one behind it: 64 entries, of the indices [*INDEX & ~63,
+ * (*INDEX & ~63) + 64). *INDEX becomes the first index of that leaf if it is another one. *NEXT:
+ * where to go on, behind *INDEX; 0: nothing lies behind. Entries are as they lie there, internal
+ * ones too. False: no leaf was found up to *NEXT.
+ */
+bool xarray_read_leaf(const struct linux_guest *linux_guest, uint64_t address, uint64_t *index,
+		      uint64_t entries[XARRAY_NODE_SLOTS], uint64_t *next);
 
 #endif

@@ -204,6 +204,23 @@ static void header_add_time(const struct ui_model *model, struct line *line)
 			 header_format_clock(model->clock, to_ns, text[1]));
 }
 
+/* How often all tasks are looked at, how many there are, and what was left out. */
+static void header_add_waits(const struct snapshot *snapshot, struct line *line)
+{
+	const struct snapshot_waits *waits = &snapshot->waits;
+	uint64_t left_out = waits->counts.left_out + waits->counts.no_room;
+	char count[32];
+
+	line_add(line, false, 2, STYLE_TITLE, "waits of %s tasks",
+		 format_count(waits->counts.tasks, count));
+	if (waits->counts.interval_ns)
+		line_add(line, false, 6, STYLE_NORMAL, "%.3g Hz",
+			 1e9 / (double)waits->counts.interval_ns);
+	if (left_out)
+		line_add(line, false, 5, STYLE_NOTICE, "left out %s",
+			 format_count(left_out, count));
+}
+
 static void header_add_picture(const struct ui_model *model, struct line *line)
 {
 	const struct guest_screen *guest = model->guest;
@@ -237,8 +254,11 @@ static void header_add_picture(const struct ui_model *model, struct line *line)
 		line_add(line, false, line->n ? 5 : 0, STYLE_NORMAL, "live");
 	if (!model->totals && model->half_life_s > 0 && !guest->is_range)
 		line_add(line, false, 7, STYLE_NORMAL, "half-life %.4g s", model->half_life_s);
-	line_add(line, false, 2, STYLE_NORMAL, "%s samples",
-		 format_count(snapshot->resolver.samples, count));
+	if (snapshot->waits.there)
+		header_add_waits(snapshot, line);
+	else
+		line_add(line, false, 2, STYLE_NORMAL, "%s samples",
+			 format_count(snapshot->resolver.samples, count));
 	line_add(line, false, 6, STYLE_NORMAL, "%s", format_elapsed(ns, buffer));
 }
 

@@ -25,7 +25,8 @@
 	VIEW(choose)                                                                               \
 	VIEW(help)                                                                                 \
 	VIEW(naming)                                                                               \
-	VIEW(annotate)
+	VIEW(annotate)                                                                             \
+	VIEW(waits)
 
 #define DECLARE(name) extern const struct view_ops name##_ops;
 VIEWS(DECLARE)

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where a task waits, and what for: by the names of the functions on its stack. The first functions
+ * of a stack that sleeps are the scheduler's and the lock's, which say nothing of the place; the
+ * site is the first one behind them. Some sites are where threads wait for work, and are idleness.
+ *
+ * Names are those of Linux and of C libraries. They are a guest's and may be anything: what is not
+ * known is a site, and waits for WAIT_OTHER. Any thread.
+ */
+#ifndef XTOP_WAIT_SITES_H
+#define XTOP_WAIT_SITES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "xtop/frames.h"
+
+enum wait_kind {
+	WAIT_OTHER,
+	WAIT_CPU, /* nothing else: the task could run */
+	WAIT_MUTEX,
+	WAIT_RWSEM,
+	WAIT_RT_MUTEX,
+	WAIT_SEMAPHORE,
+	WAIT_FUTEX,
+	WAIT_PAGE_FAULT,
+	WAIT_BLOCK_IO,
+	WAIT_JOURNAL,
+	WAIT_PIPE,
+	WAIT_SOCKET,
+	WAIT_TTY,
+	WAIT_POLL, /* poll, select, epoll */
+	WAIT_TIMER,
+	WAIT_CHILD,
+	WAIT_SIGNAL,
+	WAIT_COMPLETION, /* one task waits until another has done something */
+	WAIT_RCU,
+	WAIT_WORK, /* a thread of the kernel has nothing to do */
+	N_WAIT_KINDS
+};
+extern const char *const wait_kind_names[N_WAIT_KINDS];
+
+/* The innermost frame of a task that waits for a CPU, a FRAME_KIND_MARK. */
+#define WAIT_RUNNABLE_MARK "[runnable]"
+
+struct wait_site {
+	uint32_t frame; /* where it waits; FRAME_NONE: the stack has no function */
+	enum wait_kind kind;
+	bool idle;      /* a thread that waits for work */
+};
+
+/*
+ * What is known of each frame's name, so that names are compared once: by frame, N_CLASSES of them,
+ * zeroed to begin with. Other frames are looked up each time.
+ */
+struct wait_classes {
+	uint8_t *classes;
+	uint32_t n;
+};
+
+/* Of the stack of N FRAMES, OUTERMOST FIRST. */
+struct wait_site wait_site_find(const struct frames *frames, const struct wait_classes *classes,
+				const uint32_t *stack, size_t n);
+
+#endif

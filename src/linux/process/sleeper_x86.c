@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The stack of a task that left its CPU, on x86-64; see sleeper_arch.h.
+ *
+ *   sp ► r15 r14 r13 r12 rbx rbp | return address | frames of the kernel ... | pt_regs | top
+ *        struct inactive_task_frame: what __switch_to_asm() pushed     (16 bytes above with FRED)
+ *
+ * (Linux arch/x86/include/asm/switch_to.h, arch/x86/entry/entry_64.S, from v4.9.)
+ */
+#include "config.h"
+
+#include "linux/process/sleeper_arch.h"
+
+#include <string.h>
+
+#include "xtop/registers_x86.h"
+
+#define FRED_BYTES      16
+#define USER_SELECTOR   3 /* the privilege level in CS */
+#define KERNEL_SELECTOR 0x10
+
+enum inactive_word { INACTIVE_R15, INACTIVE_R14, INACTIVE_R13, INACTIVE_R12, INACTIVE_RBX,
+		     INACTIVE_RBP, INACTIVE_RETURN, N_INACTIVE };
+
+bool sleeper_arch_get_registers(uint64_t sp, const void *stack, size_t size_bytes,
+				struct registers *regs)
+{
+	uint64_t words[N_INACTIVE];
+
+	if (size_bytes < sizeof(words))
+		return false;
+	memcpy(words, stack, sizeof(words));
+	*regs = (struct registers){
+		.r15 = words[INACTIVE_R15],
+		.r14 = words[INACTIVE_R14],
+		.r13 = words[INACTIVE_R13],
+		.r12 = words[INACTIVE_R12],
+		.rbx = words[INACTIVE_RBX],
+		.rbp = words[INACTIVE_RBP],
+		.rip = words[INACTIVE_RETURN],
+		.rsp = sp + sizeof(words),
+		.cs = KERNEL_SELECTOR,
+	};
+	return true;
+}
+
+static bool sleeper_find_user_sp(const char *top, size_t size_bytes, uint64_t *sp)
+{
+	uint64_t saved[N_PT_REGS];
+
+	if (size_bytes < sizeof(saved))
+		return false;
+	memcpy(saved, top - sizeof(saved), sizeof(saved));
+	if ((saved[PT_REGS_CS] & USER_SELECTOR) != USER_SELECTOR || saved[PT_REGS_CS] >> 16 ||
+	    saved[PT_REGS_RSP] >> 63)
+		return false;
+	*sp = saved[PT_REGS_RSP];
+	return true;
+}
+
+bool sleeper_arch_get_user_sp(const void *stack, size_t size_bytes, uint64_t *sp)
+{
+	const char *top = (const char *)stack + size_bytes;
+
+	return sleeper_find_user_sp(top, size_bytes, sp) ||
+	       (size_bytes >= FRED_BYTES &&
+		sleeper_find_user_sp(top - FRED_BYTES, size_bytes - FRED_BYTES, sp));
+}

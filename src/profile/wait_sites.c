@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The table of functions that wait; see xtop/wait_sites.h. A stack is read from its innermost
+ * function on:
+ *
+ *   __schedule  schedule  rwsem_down_write_slowpath  down_write  vfs_unlink   do_unlinkat ...
+ *   └──────── of the scheduler and the lock ──────────────────┘  └► the site
+ *                             └► what for: the first function that tells
+ *
+ * A page fault is told by a function further out, and counts unless a lock came first. For a futex
+ * the site is in the program that called the lock of its C library, if its stack is known.
+ *
+ * A thread of the kernel whose own function (the one that kthread() called) sleeps has no work:
+ * that is how such threads are written.
+ */
+#include "config.h"
+
+#include "xtop/wait_sites.h"
+
+#include <string.h>
+
+enum class_flag {
+	CLASS_PLACE = 1,    /* a lock's or the scheduler's: no site */
+	CLASS_FUTEX = 2,    /* on the way from a program's lock to the futex: a spare site */
+	CLASS_IDLE = 4,
+	CLASS_KTHREAD = 8,  /* what a kernel thread begins in */
+	CLASS_LIBRARY = 16, /* user code: the lock of a C library */
+};
+
+struct wait_class {
+	const char *name; /* with '*' at its end: all names that begin so */
+	enum wait_kind kind;
+	uint8_t flags; /* enum class_flag */
+};
+
+/* Linux 5.10 to 6.18. The first line that fits counts; line 0 is a function that is not known. */
+/* clang-format off: a table */
+static const struct wait_class wait_classes[] = {
+	{ "",                          WAIT_OTHER,      0 },
+	{ "",                          WAIT_OTHER,      CLASS_LIBRARY }, /* by its file */
+	/* the scheduler */
+	{ "__schedule",                WAIT_OTHER,      CLASS_PLACE },
+	{ "schedule",                  WAIT_OTHER,      CLASS_PLACE },
+	{ "schedule_idle",             WAIT_OTHER,      CLASS_PLACE },
+	{ "schedule_preempt_disabled", WAIT_OTHER,      CLASS_PLACE },
+	{ "schedule_timeout*",         WAIT_OTHER,      CLASS_PLACE },
+	{ "schedule_hrtimeout*",       WAIT_OTHER,      CLASS_PLACE },
+	{ "preempt_schedule*",         WAIT_OTHER,      CLASS_PLACE },
+	{ "__cond_resched",            WAIT_OTHER,      CLASS_PLACE },
+	{ "_cond_resched",             WAIT_OTHER,      CLASS_PLACE },
+	{ "io_schedule*",              WAIT_BLOCK_IO,   CLASS_PLACE },
+	{ "wait_woken",                WAIT_OTHER,      CLASS_PLACE },
+	{ "prepare_to_wait*",          WAIT_OTHER,      CLASS_PLACE },
+	{ "do_wait_intr*",             WAIT_OTHER,      CLASS_PLACE },
+	{ "usleep_range*",             WAIT_TIMER,      CLASS_PLACE },
+	{ "msleep*",                   WAIT_TIMER,      CLASS_PLACE },
+	/* locks of the kernel */
+	{ "__mutex_lock*",             WAIT_MUTEX,      CLASS_PLACE },
+	{ "mutex_lock*",               WAIT_MUTEX,      CLASS_PLACE },
+	{ "__ww_mutex_lock*",          WAIT_MUTEX,      CLASS_PLACE },
+	{ "ww_mutex_lock*",            WAIT_MUTEX,      CLASS_PLACE },
+	{ "rwsem_down_*",              WAIT_RWSEM,      CLASS_PLACE },
+	{ "down_read*",                WAIT_RWSEM,      CLASS_PLACE },
+	{ "down_write*",               WAIT_RWSEM,      CLASS_PLACE },
+	{ "__down_read*",              WAIT_RWSEM,      CLASS_PLACE },
+	{ "__down_write*",             WAIT_RWSEM,      CLASS_PLACE },
+	{ "percpu_rwsem_wait",         WAIT_RWSEM,      CLASS_PLACE },
+	{ "__percpu_down_read",        WAIT_RWSEM,      CLASS_PLACE },
+	{ "percpu_down_write",         WAIT_RWSEM,      CLASS_PLACE },
+	{ "__rt_mutex_*",              WAIT_RT_MUTEX,   CLASS_PLACE },
+	{ "rt_mutex_*",                WAIT_RT_MUTEX,   CLASS_PLACE },
+	{ "__down",                    WAIT_SEMAPHORE,  CLASS_PLACE },
+	{ "__down_*",                  WAIT_SEMAPHORE,  CLASS_PLACE },
+	{ "___down_*",                 WAIT_SEMAPHORE,  CLASS_PLACE },
+	{ "down",                      WAIT_SEMAPHORE,  CLASS_PLACE },
+	{ "down_interruptible",        WAIT_SEMAPHORE,  CLASS_PLACE },
+	{ "down_killable",             WAIT_SEMAPHORE,  CLASS_PLACE },
+	{ "down_timeout",              WAIT_SEMAPHORE,  CLASS_PLACE },
+	/* pages, buffers, requests */
+	{ "folio_wait_bit*",           WAIT_BLOCK_IO,   CLASS_PLACE },
+	{ "wait_on_page_bit*",         WAIT_BLOCK_IO,   CLASS_PLACE },
+	{ "__lock_page*",              WAIT_BLOCK_IO,   CLASS_PLACE },
+	{ "__folio_lock*",             WAIT_BLOCK_IO,   CLASS_PLACE },
+	{ "folio_wait_*",              WAIT_BLOCK_IO,   CLASS_PLACE },
+	{ "bit_wait_io",               WAIT_BLOCK_IO,   CLASS_PLACE },
+	{ "bit_wait*",                 WAIT_OTHER,      CLASS_PLACE },
+	{ "__wait_on_bit*",            WAIT_OTHER,      CLASS_PLACE },
+	{ "out_of_line_wait_on_bit*",  WAIT_OTHER,      CLASS_PLACE },
+	{ "__wait_on_buffer",          WAIT_BLOCK_IO,   CLASS_PLACE },
+	{ "__lock_buffer",             WAIT_BLOCK_IO,   CLASS_PLACE },
+	{ "rq_qos_wait",               WAIT_BLOCK_IO,   0 },
+	{ "blk_mq_get_tag",            WAIT_BLOCK_IO,   0 },
+	{ "submit_bio_wait",           WAIT_BLOCK_IO,   0 },
+	{ "balance_dirty_pages*",      WAIT_BLOCK_IO,   0 },
+	{ "jbd2_log_wait_commit",      WAIT_JOURNAL,    0 },
+	{ "wait_transaction_*",        WAIT_JOURNAL,    0 },
+	{ "add_transaction_credits",   WAIT_JOURNAL,    0 },
+	{ "do_get_write_access",       WAIT_JOURNAL,    0 },
+	{ "jbd2_journal_commit_transaction", WAIT_JOURNAL, 0 },
+	/* one task waits for another */
+	{ "wait_for_completion*",      WAIT_COMPLETION, CLASS_PLACE },
+	{ "__wait_for_common",         WAIT_COMPLETION, CLASS_PLACE },
+	{ "do_wait_for_common",        WAIT_COMPLETION, CLASS_PLACE },
+	{ "__flush_work",              WAIT_COMPLETION, CLASS_PLACE },
+	{ "flush_work",                WAIT_COMPLETION, CLASS_PLACE },
+	{ "__wait_rcu_gp",             WAIT_RCU,        CLASS_PLACE },
+	{ "synchronize_rcu*",          WAIT_RCU,        CLASS_PLACE },
+	{ "synchronize_rcu_normal",    WAIT_RCU,        CLASS_PLACE },
+	{ "rcu_barrier*",              WAIT_RCU,        0 },
+	{ "synchronize_srcu*",         WAIT_RCU,        0 },
+	{ "__synchronize_srcu*",       WAIT_RCU,        CLASS_PLACE },
+	/* system calls */
+	{ "futex_wait*",               WAIT_FUTEX,      CLASS_FUTEX },
+	{ "__futex_wait",              WAIT_FUTEX,      CLASS_FUTEX },
+	{ "futex_lock_pi*",            WAIT_FUTEX,      CLASS_FUTEX },
+	{ "do_futex",                  WAIT_FUTEX,      CLASS_FUTEX },
+	{ "__x64_sys_futex*",          WAIT_FUTEX,      CLASS_FUTEX },
+	{ "__se_sys_futex*",           WAIT_FUTEX,      CLASS_FUTEX },
+	{ "__do_sys_futex*",           WAIT_FUTEX,      CLASS_FUTEX },
+	{ "x64_sys_call",              WAIT_OTHER,      CLASS_FUTEX },
+	{ "do_syscall_64",             WAIT_OTHER,      CLASS_FUTEX },
+	{ "entry_SYSCALL_64*",         WAIT_OTHER,      CLASS_FUTEX },
+	{ "do_syscall_x64",            WAIT_OTHER,      CLASS_FUTEX },
+	{ "pipe_read",                 WAIT_PIPE,       0 },
+	{ "pipe_write",                WAIT_PIPE,       0 },
+	{ "pipe_wait*",                WAIT_PIPE,       CLASS_PLACE },
+	{ "wait_for_partner",          WAIT_PIPE,       0 },
+	{ "sk_wait_data",              WAIT_SOCKET,     CLASS_PLACE },
+	{ "sk_stream_wait_*",          WAIT_SOCKET,     CLASS_PLACE },
+	{ "__skb_wait_for_more_packets", WAIT_SOCKET,   CLASS_PLACE },
+	{ "__skb_recv_datagram",       WAIT_SOCKET,     CLASS_PLACE },
+	{ "__skb_recv_udp",            WAIT_SOCKET,     CLASS_PLACE },
+	{ "skb_recv_datagram",         WAIT_SOCKET,     CLASS_PLACE },
+	{ "sock_alloc_send_pskb",      WAIT_SOCKET,     CLASS_PLACE },
+	{ "unix_stream_data_wait",     WAIT_SOCKET,     CLASS_PLACE },
+	{ "unix_wait_for_peer",        WAIT_SOCKET,     CLASS_PLACE },
+	{ "inet_csk_wait_for_connect", WAIT_SOCKET,     CLASS_PLACE },
+	{ "inet_csk_accept",           WAIT_SOCKET,     0 },
+	{ "unix_stream_read_generic",  WAIT_SOCKET,     0 },
+	{ "tcp_recvmsg*",              WAIT_SOCKET,     0 },
+	{ "n_tty_read",                WAIT_TTY,        0 },
+	{ "n_tty_write",               WAIT_TTY,        0 },
+	{ "tty_wait_until_sent",       WAIT_TTY,        0 },
+	{ "ep_poll",                   WAIT_POLL,       CLASS_IDLE },
+	{ "do_epoll_wait",             WAIT_POLL,       CLASS_IDLE },
+	{ "poll_schedule_timeout*",    WAIT_POLL,       CLASS_PLACE },
+	{ "do_poll*",                  WAIT_POLL,       CLASS_IDLE },
+	{ "do_sys_poll",               WAIT_POLL,       CLASS_IDLE },
+	{ "do_select",                 WAIT_POLL,       CLASS_IDLE },
+	{ "io_cqring_wait",            WAIT_POLL,       CLASS_IDLE },
+	{ "read_events",               WAIT_POLL,       CLASS_IDLE },
+	{ "do_nanosleep",              WAIT_TIMER,      CLASS_IDLE },
+	{ "do_wait",                   WAIT_CHILD,      CLASS_IDLE },
+	{ "do_sigtimedwait*",          WAIT_SIGNAL,     CLASS_IDLE },
+	{ "sigsuspend",                WAIT_SIGNAL,     CLASS_IDLE },
+	{ "__x64_sys_pause",           WAIT_SIGNAL,     CLASS_IDLE },
+	{ "__do_sys_pause",            WAIT_SIGNAL,     CLASS_IDLE },
+	{ "do_signal_stop",            WAIT_SIGNAL,     0 },
+	/* threads of the kernel */
+	{ "worker_thread",             WAIT_WORK,       CLASS_IDLE },
+	{ "rescuer_thread",            WAIT_WORK,       CLASS_IDLE },
+	{ "kthread_worker_fn",         WAIT_WORK,       CLASS_IDLE },
+	{ "rcu_gp_fqs_loop",           WAIT_WORK,       CLASS_IDLE },
+	{ "rcu_tasks_one_gp",          WAIT_WORK,       CLASS_IDLE },
+	{ "devtmpfs_work_loop",        WAIT_WORK,       CLASS_IDLE },
+	{ "khugepaged_wait_work",      WAIT_WORK,       CLASS_IDLE },
+	{ "io_wq*_worker",             WAIT_WORK,       CLASS_IDLE },
+	{ "svc_recv",                  WAIT_WORK,       CLASS_IDLE },
+	{ "kthread",                   WAIT_OTHER,      CLASS_KTHREAD },
+	{ "kthreadd",                  WAIT_WORK,       CLASS_IDLE },
+	/* page faults */
+	{ "handle_mm_fault",           WAIT_PAGE_FAULT, 0 },
+	{ "do_user_addr_fault",        WAIT_PAGE_FAULT, 0 },
+	/* locks of C libraries, on the way to a futex */
+	{ "pthread_*",                 WAIT_OTHER,      CLASS_LIBRARY },
+	{ "__pthread_*",               WAIT_OTHER,      CLASS_LIBRARY },
+	{ "___pthread_*",              WAIT_OTHER,      CLASS_LIBRARY },
+	{ "__lll_lock_wait*",          WAIT_OTHER,      CLASS_LIBRARY },
+	{ "lll_*",                     WAIT_OTHER,      CLASS_LIBRARY },
+	{ "__futex_*",                 WAIT_OTHER,      CLASS_LIBRARY },
+	{ "futex*",                    WAIT_OTHER,      CLASS_LIBRARY },
+	{ "__wait",                    WAIT_OTHER,      CLASS_LIBRARY },
+	{ "__timedwait*",              WAIT_OTHER,      CLASS_LIBRARY },
+	{ "sem_wait",                  WAIT_OTHER,      CLASS_LIBRARY },
+	{ "sem_timedwait",             WAIT_OTHER,      CLASS_LIBRARY },
+	{ "__new_sem_wait*",           WAIT_OTHER,      CLASS_LIBRARY },
+	{ "do_futex_wait*",            WAIT_OTHER,      CLASS_LIBRARY },
+	{ "syscall",                   WAIT_OTHER,      CLASS_LIBRARY },
+};
+/* clang-format on */
+#define N_CLASSES   (sizeof(wait_classes) / sizeof(wait_classes[0]))
+#define CLASS_KNOWN 1 /* what is kept is the class and this */
+#define CLASS_OF_LIBRARY 1
+
+_Static_assert(N_CLASSES + CLASS_KNOWN <= UINT8_MAX, "kept in a byte");
+
+const char *const wait_kind_names[N_WAIT_KINDS] = {
+	[WAIT_OTHER] = "-",
+	[WAIT_CPU] = "CPU",
+	[WAIT_MUTEX] = "mutex",
+	[WAIT_RWSEM] = "rwsem",
+	[WAIT_RT_MUTEX] = "rt_mutex",
+	[WAIT_SEMAPHORE] = "semaphore",
+	[WAIT_FUTEX] = "futex",
+	[WAIT_PAGE_FAULT] = "page fault",
+	[WAIT_BLOCK_IO] = "block I/O",
+	[WAIT_JOURNAL] = "journal",
+	[WAIT_PIPE] = "pipe",
+	[WAIT_SOCKET] = "socket",
+	[WAIT_TTY] = "terminal",
+	[WAIT_POLL] = "poll",
+	[WAIT_TIMER] = "timer",
+	[WAIT_CHILD] = "child",
+	[WAIT_SIGNAL] = "signal",
+	[WAIT_COMPLETION] = "completion",
+	[WAIT_RCU] = "RCU",
+	[WAIT_WORK] = "work",
+};
+
+/* --- the class of a function ------------------------------------------------------------------ */
+
+/* A compiler's copies have the name of the function and a suffix: "__mutex_lock.constprop.0". */
+static bool class_fits(const struct wait_class *class, const char *name, size_t length)
+{
+	size_t n = strlen(class->name);
+
+	if (n && class->name[n - 1] == '*')
+		return length >= n - 1 && !strncmp(class->name, name, n - 1);
+	return length == n && !strncmp(class->name, name, n);
+}
+
+/*
+ * C libraries as distributions ship them name what they export: the rest of a lock has no name.
+ */
+static bool class_is_library(const struct frame *frame)
+{
+	static const char *const modules[] = { "libc.so", "libc-", "libpthread", "ld-musl" };
+
+	for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++)
+		if (!strncmp(frame->module, modules[i], strlen(modules[i])))
+			return true;
+	return false;
+}
+
+static uint8_t class_look_up(const struct frames *frames, uint32_t id)
+{
+	const struct frame *frame = frames_get(frames, id);
+	size_t length = strcspn(frame->raw_name, ".");
+	bool kernel = frame->kind == FRAME_KIND_KERNEL;
+
+	if (!kernel && frame->kind != FRAME_KIND_USERLAND)
+		return 0;
+	if (!kernel && class_is_library(frame))
+		return CLASS_OF_LIBRARY;
+	for (size_t i = CLASS_OF_LIBRARY + 1; i < N_CLASSES; i++)
+		if (kernel == !(wait_classes[i].flags & CLASS_LIBRARY) &&
+		    class_fits(&wait_classes[i], frame->raw_name, length))
+			return (uint8_t)i;
+	return 0;
+}
+
+static const struct wait_class *class_of(const struct frames *frames,
+					 const struct wait_classes *classes, uint32_t frame)
+{
+	uint8_t *kept = frame < classes->n ? &classes->classes[frame] : NULL;
+	uint8_t number;
+
+	if (kept && *kept)
+		return &wait_classes[*kept - CLASS_KNOWN];
+	number = class_look_up(frames, frame);
+	if (kept)
+		*kept = (uint8_t)(number + CLASS_KNOWN);
+	return &wait_classes[number];
+}
+
+/* --- the site of a stack ---------------------------------------------------------------------- */
+
+static bool wait_kind_is_lock(enum wait_kind kind)
+{
+	return kind >= WAIT_MUTEX && kind <= WAIT_FUTEX;
+}
+
+/* The kind that is told by a function further in, KIND, and one further out. */
+static enum wait_kind wait_kind_choose(enum wait_kind kind, enum wait_kind outer)
+{
+	if (kind == WAIT_OTHER || (outer == WAIT_PAGE_FAULT && !wait_kind_is_lock(kind)))
+		return outer;
+	return kind;
+}
+
+static bool wait_is_for_cpu(const struct frames *frames, const uint32_t *stack, size_t n)
+{
+	const struct frame *innermost = n ? frames_get(frames, stack[n - 1]) : NULL;
+
+	return innermost && innermost->kind == FRAME_KIND_MARK &&
+	       !strcmp(innermost->name, WAIT_RUNNABLE_MARK);
+}
+
+/* The site is the innermost frame that is one; SPARE: the innermost on the way to a futex. */
+struct site_search {
+	size_t site, spare; /* places in the stack; N: none yet */
+	size_t n;
+};
+
+static void site_consider(struct site_search *search, size_t at, uint8_t flags)
+{
+	if (search->site < search->n || flags & CLASS_PLACE)
+		return;
+	if (!(flags & (CLASS_FUTEX | CLASS_LIBRARY)))
+		search->site = at;
+	else if (search->spare == search->n)
+		search->spare = at;
+}
+
+struct wait_site wait_site_find(const struct frames *frames, const struct wait_classes *classes,
+				const uint32_t *stack, size_t n)
+{
+	struct wait_site site = { .frame = FRAME_NONE };
+	struct site_search search = { n, n, n };
+
+	for (size_t at = n; at-- > 0;) {
+		const struct wait_class *class;
+
+		if (!frame_is_function(frames_get(frames, stack[at])))
+			continue;
+		class = class_of(frames, classes, stack[at]);
+		if (class->flags & CLASS_KTHREAD && search.site == at + 1) {
+			site.kind = WAIT_WORK;
+			site.idle = true;
+		}
+		site_consider(&search, at, class->flags);
+		site.kind = wait_kind_choose(site.kind, class->kind);
+		site.idle |= (class->flags & CLASS_IDLE) && site.kind == class->kind;
+		/* Programs use the kernel's words too: behind its site they mean nothing. */
+		if (search.site < n && frames_get(frames, stack[at])->kind != FRAME_KIND_KERNEL)
+			break;
+	}
+	if (search.site < n)
+		site.frame = stack[search.site];
+	else if (search.spare < n)
+		site.frame = stack[search.spare];
+	else if (n && frame_is_function(frames_get(frames, stack[n - 1])))
+		site.frame = stack[n - 1];
+	if (wait_is_for_cpu(frames, stack, n)) {
+		site.kind = WAIT_CPU;
+		site.idle = false;
+	}
+	return site;
+}

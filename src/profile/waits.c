@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Tasks that wait become a profile; see waits.h.
+ *
+ *   os_read_waits() ─► a task with its stack ─► frames, kept with the task ─┬► profile_add()
+ *                      a task as at the last look ─► the frames kept ───────┘► its row
+ *
+ * Weights of nodes are time: mean numbers and shares come out of them. A row has what weights do
+ * not tell: how many tasks wait there now, in which states, and the longest wait. There is a row
+ * for each site of a process and thread, and what it waits for. Rows are bounded; the waits of a
+ * task without one are in the profile all the same.
+ *
+ * Time. A pass begins when a period has passed since the last one did. Each pass adds to the nodes
+ * what its looks stand for, and to `span` the same time once. So the mean number of tasks at a node
+ * is its weight by `span`, live or since start, whatever came late.
+ */
+#include "config.h"
+
+#include "profile/waits.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xtop/clock.h"
+#include "xtop/hash.h"
+#include "xtop/wait_sites.h"
+
+#define NO_ROW UINT32_MAX
+
+/* What is kept with a task that waits. */
+struct waits_kept {
+	uint32_t row; /* NO_ROW: there was no room for it */
+	uint32_t n;
+	uint32_t generation; /* of the waits when the names were given */
+	uint32_t frames[];   /* outermost first */
+};
+
+struct waits_row {
+	struct snapshot_wait wait; /* its `now` is of the last whole pass */
+	uint32_t now;              /* in this pass */
+	uint8_t states;            /* in this pass */
+};
+
+struct waits {
+	struct waits_settings settings;
+	struct profile *profile;
+	struct fold fold;
+	struct hash_table index; /* of rows */
+	struct waits_row *rows;  /* WAITS_MAX_ROWS */
+	uint8_t *classes;        /* by frame: FRAMES_MAX, but few pages of it are ever touched */
+	uint32_t n_rows;
+	uint32_t generation;     /* changes when rows or names that are kept are no longer right */
+	uint64_t rows_refused;
+	uint32_t runnable;       /* the frame of WAIT_RUNNABLE_MARK */
+	uint64_t next_ns;        /* when the next pass is due */
+	bool going;              /* a pass has begun */
+	bool supported, asked;   /* the system has a list of tasks */
+	uint64_t now_ns, span_ns_of_pass;
+	uint64_t adds, last_adds; /* looks in this pass, and in the last whole one */
+	uint64_t cpu_ns;         /* of all turns */
+	uint64_t pass_cpu_ns;    /* of this period */
+	/* what the passes stood for, in ticks: live as of LIVE_NS, and since start or reset */
+	double span_live, span_ticks;
+	uint64_t live_ns;
+};
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+struct xtop_error *waits_create(const struct waits_settings *settings, struct waits **waitsp)
+{
+	struct waits *waits = calloc(1, sizeof(*waits));
+	struct xtop_error *error = NULL;
+
+	if (waits) {
+		waits->rows = calloc(WAITS_MAX_ROWS, sizeof(*waits->rows));
+		waits->classes = calloc(FRAMES_MAX, sizeof(*waits->classes));
+	}
+	if (!waits || !waits->rows || !waits->classes)
+		error = error_create("out of memory");
+	else
+		error = profile_create(settings->max_nodes, settings->half_life_ns,
+				       settings->frames, &waits->profile);
+	if (error) {
+		waits_destroy(waits);
+		return error;
+	}
+	waits->settings = *settings;
+	waits->fold.settings = (struct fold_settings){
+		.frames = settings->frames,
+		.names = settings->names,
+		.profile = waits->profile,
+		.symbols = settings->symbols,
+		.os = settings->os,
+		.how = settings->how,
+	};
+	waits->runnable =
+		frames_intern(settings->frames, FRAME_KIND_MARK, WAIT_RUNNABLE_MARK, NULL, 0);
+	*waitsp = waits;
+	return NULL;
+}
+
+void waits_destroy(struct waits *waits)
+{
+	if (!waits)
+		return;
+	profile_destroy(waits->profile);
+	hash_table_deinit(&waits->index);
+	free(waits->rows);
+	free(waits->classes);
+	free(waits);
+}
+
+static void waits_drop_rows(struct waits *waits)
+{
+	hash_table_deinit(&waits->index);
+	waits->index = (struct hash_table){ 0 };
+	waits->n_rows = 0;
+	waits->generation++;
+}
+
+void waits_reset(struct waits *waits)
+{
+	profile_reset(waits->profile);
+	fold_reset(&waits->fold);
+	waits_drop_rows(waits);
+	waits->span_live = waits->span_ticks = 0;
+	waits->adds = waits->last_adds = 0;
+	waits->rows_refused = 0;
+}
+
+static uint64_t waits_hash(const struct snapshot_wait *wait)
+{
+	return hash_word(hash_word(hash_word(0, wait->process), wait->thread),
+			 (uint64_t)wait->kind << 32 | wait->site);
+}
+
+/* Rows of sites that are one now stay two; nobody finds the second. */
+void waits_rename(struct waits *waits)
+{
+	profile_rename(waits->profile, names_now, waits->settings.names);
+	hash_table_deinit(&waits->index);
+	waits->index = (struct hash_table){ 0 };
+	for (uint32_t i = 0; i < waits->n_rows; i++) {
+		struct snapshot_wait *wait = &waits->rows[i].wait;
+
+		if (wait->site != FRAME_NONE)
+			wait->site = names_now(waits->settings.names, wait->site);
+		hash_table_add(&waits->index, waits_hash(wait), i);
+	}
+	waits->generation++;
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+struct waits_key {
+	const struct waits *waits;
+	struct snapshot_wait wait;
+};
+
+static bool waits_is_row(const void *context, uint32_t number)
+{
+	const struct waits_key *key = context;
+	const struct snapshot_wait *wait = &key->waits->rows[number].wait;
+
+	return wait->process == key->wait.process && wait->thread == key->wait.thread &&
+	       wait->site == key->wait.site && wait->kind == key->wait.kind;
+}
+
+/* The row of a stack of N frames, outermost first. */
+static uint32_t waits_find_row(struct waits *waits, const uint32_t *stack, size_t n)
+{
+	const struct frames *frames = waits->settings.frames;
+	struct waits_key key = { waits, { .process = FRAME_NONE, .thread = FRAME_NONE } };
+	const struct wait_classes classes = { waits->classes, FRAMES_MAX };
+	struct wait_site site = wait_site_find(frames, &classes, stack, n);
+	uint64_t hash;
+	uint32_t row;
+
+	if (n > 0 && frames_get(frames, stack[0])->kind == FRAME_KIND_PROCESS)
+		key.wait.process = stack[0];
+	if (n > 1 && frames_get(frames, stack[1])->kind == FRAME_KIND_THREAD)
+		key.wait.thread = stack[1];
+	key.wait.site = site.frame;
+	key.wait.kind = (uint8_t)site.kind;
+	hash = waits_hash(&key.wait);
+	row = hash_table_find(&waits->index, hash, waits_is_row, &key);
+	if (row != HASH_NONE)
+		return row;
+	if (waits->n_rows == WAITS_MAX_ROWS ||
+	    !hash_table_add(&waits->index, hash, waits->n_rows)) {
+		waits->rows_refused++;
+		return NO_ROW;
+	}
+	waits->rows[waits->n_rows] = (struct waits_row){ .wait = key.wait };
+	return waits->n_rows++;
+}
+
+static void waits_update_row(struct waits *waits, uint32_t number, enum os_wait_state state,
+			     uint64_t waited_ns)
+{
+	struct waits_row *row;
+
+	if (number == NO_ROW)
+		return;
+	row = &waits->rows[number];
+	row->now++;
+	row->states |= (uint8_t)(1U << state);
+	if (waited_ns > row->wait.longest_ns)
+		row->wait.longest_ns = waited_ns;
+}
+
+/* --- what the system tells -------------------------------------------------------------------- */
+
+static double waits_ticks(uint64_t weight_ns)
+{
+	return floor((double)weight_ns * SAMPLE_WEIGHT_TICK / WAITS_TICK_NS) / SAMPLE_WEIGHT_TICK;
+}
+
+/* NULL: out of memory. */
+static struct waits_kept *waits_keep(struct waits *waits, const struct os_wait *wait, double ticks)
+{
+	struct fold *fold = &waits->fold;
+	size_t n = fold_find_frames(fold, wait->task, wait->vcpu, ticks);
+	struct waits_kept *kept;
+
+	if (wait->state == OS_WAIT_RUNNABLE && n < SNAPSHOT_MAX_DEPTH)
+		fold->frames[n++] = waits->runnable;
+	kept = malloc(sizeof(*kept) + n * sizeof(kept->frames[0]));
+	if (!kept)
+		return NULL;
+	kept->n = (uint32_t)n;
+	memcpy(kept->frames, fold->frames, n * sizeof(kept->frames[0]));
+	kept->row = waits_find_row(waits, kept->frames, n);
+	kept->generation = waits->generation;
+	*wait->kept = kept;
+	return kept;
+}
+
+/* Brings KEPT up to date after names or rows have changed. */
+static void waits_renew(struct waits *waits, struct waits_kept *kept)
+{
+	if (kept->generation == waits->generation)
+		return;
+	for (uint32_t i = 0; i < kept->n; i++)
+		kept->frames[i] = names_now(waits->settings.names, kept->frames[i]);
+	kept->row = waits_find_row(waits, kept->frames, kept->n);
+	kept->generation = waits->generation;
+}
+
+static void waits_add(void *context, const struct os_wait *wait)
+{
+	struct waits *waits = context;
+	struct resolver_counts *counts = &waits->fold.counts;
+	struct waits_kept *kept = *wait->kept;
+	double ticks = waits_ticks(wait->weight_ns);
+
+	waits->span_ns_of_pass = wait->weight_ns;
+	waits->adds++;
+	if (wait->vcpu)
+		kept = waits_keep(waits, wait, ticks);
+	if (!kept)
+		return;
+	waits_renew(waits, kept);
+	counts->samples++;
+	counts->weight += ticks;
+	profile_add(waits->profile, kept->frames, kept->n, waits->now_ns, 1, ticks);
+	waits_update_row(waits, kept->row, wait->state, wait->waited_ns);
+}
+
+static void waits_end(void *context, const void *pointer, uint64_t waited_ns)
+{
+	const struct waits_kept *kept = pointer;
+	struct waits *waits = context;
+
+	if (kept->generation != waits->generation || kept->row == NO_ROW)
+		return;
+	if (waited_ns > waits->rows[kept->row].wait.longest_ns)
+		waits->rows[kept->row].wait.longest_ns = waited_ns;
+}
+
+/* --- passes ----------------------------------------------------------------------------------- */
+
+static double waits_decay(const struct waits *waits, uint64_t time_ns)
+{
+	if (!waits->settings.half_life_ns || time_ns <= waits->live_ns)
+		return 1;
+	return exp2(-(double)(time_ns - waits->live_ns) / (double)waits->settings.half_life_ns);
+}
+
+static void waits_end_pass(struct waits *waits)
+{
+	double ticks = waits_ticks(waits->span_ns_of_pass);
+
+	for (uint32_t i = 0; i < waits->n_rows; i++) {
+		struct waits_row *row = &waits->rows[i];
+
+		row->wait.now = row->now;
+		row->wait.states = row->states ? row->states : row->wait.states;
+		row->now = row->states = 0;
+	}
+	waits->span_live = waits->span_live * waits_decay(waits, waits->now_ns) + ticks;
+	waits->span_ticks += ticks;
+	waits->live_ns = waits->now_ns;
+	waits->last_adds = waits->adds;
+	waits->adds = 0;
+}
+
+/* False: the pass is whole. */
+static bool waits_turn(struct waits *waits, uint64_t now_ns, uint64_t period_ns)
+{
+	const struct os_waits_sink sink = { waits_add, waits_end, waits };
+	uint64_t cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	enum os_waits_turn turn;
+
+	waits->now_ns = waits->fold.time_ns = now_ns;
+	turn = os_read_waits(waits->settings.os, now_ns, period_ns, &sink);
+	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+	waits->cpu_ns += cpu_ns;
+	waits->pass_cpu_ns += cpu_ns;
+	waits->asked = true;
+	waits->supported = turn != OS_WAITS_NONE;
+	if (turn == OS_WAITS_WHOLE)
+		waits_end_pass(waits);
+	return turn == OS_WAITS_MORE;
+}
+
+/*
+ * A pass may use WAITS_PASS_NS of CPU time in each period. What is left of it then goes on in the
+ * next period, and a look stands for a longer time.
+ */
+void waits_poll(struct waits *waits, uint64_t now_ns, uint64_t period_ns, bool *done, bool *more)
+{
+	*done = *more = false;
+	if (!os_is_known(waits->settings.os)) {
+		waits->asked = os_is_other(waits->settings.os);
+		waits->supported = false;
+		return;
+	}
+	if (!waits->going && now_ns < waits->next_ns)
+		return;
+	if (!waits->going) {
+		waits->next_ns += period_ns;
+		if (waits->next_ns <= now_ns)
+			waits->next_ns = now_ns + period_ns;
+		waits->pass_cpu_ns = 0;
+	}
+	waits->going = waits_turn(waits, now_ns, period_ns);
+	if (waits->pass_cpu_ns >= WAITS_PASS_NS)
+		waits->going = false;
+	*done = true;
+	*more = waits->going;
+}
+
+void waits_replay(struct waits *waits, uint64_t now_ns, uint64_t period_ns)
+{
+	waits_turn(waits, now_ns, period_ns);
+}
+
+/* --- snapshots -------------------------------------------------------------------------------- */
+
+/* Best effort: without memory there are no rows. */
+static void waits_copy_rows(const struct waits *waits, struct snapshot_waits *to)
+{
+	to->rows = waits->n_rows ? calloc(waits->n_rows, sizeof(*to->rows)) : NULL;
+	for (uint32_t i = 0; to->rows && i < waits->n_rows; i++)
+		to->rows[to->n_rows++] = waits->rows[i].wait;
+}
+
+/* What the looks of the pass that goes on stand for, by how far it seems to be. */
+static double waits_part(const struct waits *waits)
+{
+	double part = waits->last_adds ? (double)waits->adds / (double)waits->last_adds : 0;
+
+	return waits_ticks(waits->span_ns_of_pass) * (part < 1 ? part : 1);
+}
+
+struct xtop_error *waits_snapshot(struct waits *waits, uint64_t time_ns,
+				  struct snapshot **snapshotp)
+{
+	struct snapshot *snapshot;
+	struct xtop_error *error = profile_copy(waits->profile, time_ns, &snapshot);
+
+	if (error)
+		return error;
+	waits->fold.counts.evicted_nodes = snapshot->resolver.evicted_nodes;
+	waits->fold.counts.frames_refused = snapshot->resolver.frames_refused;
+	snapshot->resolver = waits->fold.counts;
+	snapshot->waits = (struct snapshot_waits){
+		.there = true,
+		.unsupported = !waits->settings.os || (waits->asked && !waits->supported),
+		.span_live = waits->span_live * waits_decay(waits, time_ns) + waits_part(waits),
+		.span_ticks = waits->span_ticks + waits_part(waits),
+		.rows_refused = waits->rows_refused,
+		.cpu_ns = waits->cpu_ns,
+	};
+	if (waits->settings.os)
+		os_get_waits_counts(waits->settings.os, &snapshot->waits.counts);
+	waits_copy_rows(waits, &snapshot->waits);
+	*snapshotp = snapshot;
+	return NULL;
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Tasks that do not run: which are seen, with which stacks, since when; what is not read again; and
+ * lists of tasks that cannot be right.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "linux/sleepers.h"
+#include "tests/support/made_linux.h"
+#include "tests/support/must.h"
+#include "tests/support/tap.h"
+#include "xtop/sample.h"
+
+#define MS          1000000ULL
+#define S           (1000 * MS)
+#define PERIOD      (500 * MS)
+#define STACK_BYTES 16384
+#define RETURN      0xffffffff81234567ULL
+
+static struct made_linux *made;
+static struct tasks *tasks;
+static struct processes *processes;
+static struct sleepers *sleepers;
+static uint64_t ns, leaf;
+
+/* What the sink has got in the last pass. */
+static struct seen {
+	unsigned adds, stacks, ends;
+	uint32_t pid;
+	enum os_wait_state state;
+	uint64_t waited_ns, weight_ns, ended_ns, rip, stack_bytes;
+	bool keeps;
+} seen;
+
+static void add(void *context, const struct os_wait *wait)
+{
+	(void)context;
+	seen.adds++;
+	seen.state = wait->state;
+	seen.waited_ns = wait->waited_ns;
+	seen.weight_ns = wait->weight_ns;
+	if (!wait->vcpu)
+		return;
+	seen.stacks++;
+	seen.pid = wait->task->pid;
+	seen.rip = wait->vcpu->regs.rip;
+	seen.stack_bytes = sample_first_stack(wait->vcpu)->size_bytes;
+	if (seen.keeps)
+		*wait->kept = malloc(1);
+}
+
+static void end_wait(void *context, const void *kept, uint64_t waited_ns)
+{
+	(void)context;
+	(void)kept;
+	seen.ends++;
+	seen.ended_ns = waited_ns;
+}
+
+static const struct os_waits_sink sink = { add, end_wait, NULL };
+
+/* NOW_NS counts from a time that the real clock has not reached: made memory has no other clock. */
+#define BASE (1000000 * S)
+static enum os_waits_turn turn(uint64_t now_ns)
+{
+	now_ns += BASE;
+	seen = (struct seen){ .keeps = true };
+	return sleepers_read(sleepers, now_ns, PERIOD, &sink);
+}
+
+/* --- the guest -------------------------------------------------------------------------------- */
+
+static void begin(void)
+{
+	static const struct processes_settings none = { .root_fd = -1 };
+	uint64_t root;
+
+	made = made_linux_create(MADE_TREE);
+	ns = made_object(made, 64, 64);
+	made->guest.symbols[LINUX_INIT_PID_NS] = ns;
+	root = made_xa_node(made, 6);
+	leaf = made_xa_node(made, 0);
+	made_xa_slot(made, root, 0, made_xa_entry(leaf));
+	made_put_u64(made->memory, made->guest.root,
+		     ns + made_offset(made, PID_NS_IDR) + made_offset(made, XARRAY_HEAD),
+		     made_xa_entry(root));
+	must(tasks_create(&made->guest, &tasks));
+	must(processes_create(&made->guest, &none, &processes));
+	check(sleepers_can_read(&made->guest), "the kernel has what is needed");
+	must(sleepers_create(&made->guest, tasks, processes, &sleepers));
+}
+
+static void end(void)
+{
+	sleepers_destroy(sleepers);
+	processes_destroy(processes);
+	tasks_destroy(tasks);
+	made_linux_destroy(made);
+}
+
+/* A task in the leaf, asleep with 256 bytes of stack. */
+static uint64_t sleeper(uint32_t pid, uint32_t state)
+{
+	uint64_t task = made_task(made, pid, pid, "waiter", 0, 0);
+	uint64_t stack = made_object(made, STACK_BYTES, STACK_BYTES);
+	uint64_t struct_pid = made_object(made, 256, 64);
+	uint64_t sp = stack + STACK_BYTES - 256;
+
+	made_set(made, task, TASK_STACK, stack);
+	made_set(made, task, TASK_SP, sp);
+	made_put_u64(made->memory, made->guest.root, sp + 6 * 8, RETURN);
+	made_set_u32(made, task, TASK_STATE, state);
+	made_set(made, task, TASK_SWITCHES, 10);
+	made_set(made, struct_pid, PID_TASKS, task + made_offset(made, TASK_PID_LINKS));
+	made_xa_slot(made, leaf, pid % 64, struct_pid);
+	memory_refresh(made->guest.memory);
+	return task;
+}
+
+/* --- tests ------------------------------------------------------------------------------------ */
+
+static void test_one(void)
+{
+	uint64_t task;
+
+	begin();
+	task = sleeper(7, 1);
+	check(turn(10 * S) == OS_WAITS_WHOLE && seen.adds == 1 && seen.stacks == 1,
+	      "a task asleep is seen with its stack");
+	check_u64(seen.pid, 7, "its pid");
+	check_u64(seen.rip, RETURN, "where it left its CPU");
+	check_u64(seen.stack_bytes, 256, "its stack from the stack pointer on");
+	check(seen.state == OS_WAIT_SLEEPING && seen.weight_ns == PERIOD,
+	      "S, and the first look stands for a period");
+	check(turn(10 * S + 600 * MS) == OS_WAITS_WHOLE && seen.adds == 1 && !seen.stacks,
+	      "a task that has not run is not read again");
+	check_u64(seen.weight_ns, 600 * MS, "a look stands for the time since the last pass");
+
+	made_set(made, task, TASK_SWITCHES, 11);
+	turn(11 * S);
+	check(seen.ends == 1 && seen.stacks == 1, "after it has run it is read again");
+	made_set_u32(made, task, TASK_ON_CPU, 1);
+	turn(12 * S);
+	check(!seen.adds && seen.ends == 1 && sleepers_counts(sleepers).running == 1,
+	      "on a CPU it does not wait");
+	made_set_u32(made, task, TASK_ON_CPU, 0);
+	made_set_u32(made, task, TASK_EXIT_STATE, 32);
+	turn(13 * S);
+	check(!seen.adds, "a zombie does not wait");
+	end();
+}
+
+static void test_states(void)
+{
+	static const struct {
+		uint32_t state;
+		enum os_wait_state want;
+	} states[] = {
+		{ 0, OS_WAIT_RUNNABLE },      { 1, OS_WAIT_SLEEPING }, { 2, OS_WAIT_BLOCKED },
+		{ 0x102, OS_WAIT_BLOCKED },   { 0x402, OS_WAIT_IDLE }, { 4, OS_WAIT_STOPPED },
+		{ 0x40, OS_WAIT_STOPPED },    { 0x2001, OS_WAIT_SLEEPING },
+	};
+	uint64_t task;
+
+	begin();
+	task = sleeper(9, 1);
+	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+		made_set_u32(made, task, TASK_STATE, states[i].state);
+		turn((20 + i) * S);
+		check(seen.adds == 1 && seen.state == states[i].want, "state %x",
+		      states[i].state);
+	}
+	end();
+}
+
+/* The guest's clock is 5 s behind ours. */
+static void test_times(void)
+{
+	uint64_t task, other;
+
+	begin();
+	task = sleeper(7, 2);
+	made_set(made, task, TASK_LAST_ARRIVAL, 10 * S);
+	made_set(made, task, TASK_RUN_SUM, 900 * MS);
+	made_set(made, task, TASK_RUN_SUM_THEN, 700 * MS);
+	other = sleeper(5, 1);
+	made_set(made, other, TASK_LAST_ARRIVAL, 95 * S - MS); /* it has just run */
+	turn(100 * S);
+	/* Left its CPU at 10.2 s, which is 15.2 s on our clock; the gap is too large by MS. */
+	check_u64(seen.waited_ns, 100 * S - 15200 * MS - MS, "it waits since it left its CPU");
+
+	made_set(made, task, TASK_SWITCHES, 11);
+	made_set(made, task, TASK_LAST_ARRIVAL, 95300 * MS);
+	made_set(made, task, TASK_RUN_SUM, 710 * MS);
+	turn(100 * S + 500 * MS);
+	check(seen.ends == 1, "one wait is over");
+	check_u64(seen.ended_ns, 100301 * MS - 15201 * MS, "when it got a CPU");
+	check_u64(seen.waited_ns, 500 * MS - 311 * MS, "and the next one began 10 ms later");
+
+	made_set(made, task, TASK_SWITCHES, 13);
+	made_set(made, task, TASK_LAST_ARRIVAL, 90 * S);
+	turn(101 * S);
+	check_u64(seen.ended_ns, 189 * MS, "with two runs between, it lasted until the last look");
+	check_u64(seen.waited_ns, 500 * MS, "no wait begins before the last look that lacked it");
+	made_set(made, task, TASK_SWITCHES, 14);
+	made_set(made, task, TASK_LAST_ARRIVAL, UINT64_MAX / 2);
+	turn(102 * S);
+	check(seen.waited_ns <= 1 * S, "a wrong clock of the guest changes no more than that");
+	end();
+}
+
+/* The task runs and sleeps again while its stack is read. */
+static uint64_t moving;
+static unsigned moves;
+static frame_t moving_frame;
+
+static void on_read(void *context, const frame_t *frames, size_t n, const void *pages,
+		    const bool *ok)
+{
+	(void)context;
+	(void)pages;
+	(void)ok;
+	for (size_t i = 0; i < n; i++)
+		if (frames[i].value == moving_frame.value && moves) {
+			moves--;
+			made_put_u64(made->memory, made->guest.root,
+				     moving + made_offset(made, TASK_SWITCHES), 100 + moves);
+		}
+}
+
+static void test_torn(void)
+{
+	const struct memory_watcher watcher = { .read = on_read };
+	uint64_t stack;
+
+	begin();
+	moving = sleeper(7, 1);
+	memory_read_u64(made->guest.memory, made->guest.root,
+			moving + made_offset(made, TASK_STACK), &stack);
+	moving_frame = made_frame(made->memory, made->guest.root, stack + STACK_BYTES - 256);
+	memory_set_watcher(made->guest.memory, &watcher);
+	moves = 2;
+	turn(10 * S);
+	check(seen.adds == 1 && sleepers_counts(sleepers).retried == 2,
+	      "a stack is read again when the task has run meanwhile");
+	made_set(made, moving, TASK_SWITCHES, 50);
+	moves = 100;
+	turn(11 * S);
+	check(!seen.adds && sleepers_counts(sleepers).left_out == 1,
+	      "a task that never stands still is left out and counted");
+	moves = 0;
+	turn(12 * S);
+	check(seen.adds == 1 && seen.stacks == 1, "the next look sees it");
+	end();
+}
+
+/* More tasks than a turn looks at, in two leaves. */
+static void test_many(void)
+{
+	unsigned adds = 0, turns = 0;
+	uint64_t root, second;
+
+	begin();
+	for (uint32_t pid = 1; pid < 60; pid++)
+		sleeper(pid, 1);
+	second = leaf = made_xa_node(made, 0);
+	memory_read_u64(made->guest.memory, made->guest.root,
+			ns + made_offset(made, PID_NS_IDR) + made_offset(made, XARRAY_HEAD), &root);
+	made_xa_slot(made, root - 2, 5, made_xa_entry(second));
+	for (uint32_t pid = 320; pid < 350; pid++)
+		sleeper(pid, 1);
+	while (turn(10 * S) == OS_WAITS_MORE && turns++ < 100)
+		adds += seen.adds;
+	adds += seen.adds;
+	check_u64(adds, 89, "all tasks in some turns");
+	check(turns > 0 && turns < 20, "more than one turn");
+	check_u64(sleepers_counts(sleepers).tasks, 89, "they are counted");
+	made_xa_slot(made, root - 2, 5, 0);
+	memory_refresh(made->guest.memory);
+	while (turn(11 * S) == OS_WAITS_MORE)
+		;
+	check_u64(sleepers_counts(sleepers).tasks, 59, "those that are gone are forgotten");
+	end();
+}
+
+static void test_reused(void)
+{
+	uint64_t task;
+
+	begin();
+	task = sleeper(7, 1);
+	turn(10 * S);
+	made_set(made, task, TASK_START_TIME, 77);
+	turn(11 * S);
+	check(seen.stacks == 1 && !seen.ends, "another task with the same pid is read anew");
+	made_set_u32(made, task, TASK_PID, 8);
+	turn(12 * S);
+	check(!seen.adds && sleepers_counts(sleepers).unreadable == 1,
+	      "what has another pid is not the task");
+	end();
+}
+
+static void test_hostile(void)
+{
+	uint64_t root, task;
+
+	begin();
+	task = sleeper(7, 1);
+	made_set(made, task, TASK_SP, MADE_OBJECTS);
+	turn(10 * S);
+	check(!seen.adds && sleepers_counts(sleepers).unreadable == 1,
+	      "a stack pointer outside of the stack");
+	made_set(made, task, TASK_SP, 0x1000);
+	turn(11 * S);
+	check(!seen.adds, "a stack pointer of user code");
+	memory_read_u64(made->guest.memory, made->guest.root,
+			ns + made_offset(made, PID_NS_IDR) + made_offset(made, XARRAY_HEAD), &root);
+	for (unsigned i = 0; i < 64; i++)
+		made_xa_slot(made, root - 2, i, root);
+	memory_refresh(made->guest.memory);
+	for (unsigned i = 0; turn(12 * S) == OS_WAITS_MORE && i < 1000; i++)
+		;
+	check(turn(13 * S) != OS_WAITS_NONE && !seen.adds, "a tree of pids that is a knot ends");
+	made_without(made, PID_NS_IDR);
+	check(!sleepers_can_read(&made->guest), "a kernel that lacks the tree");
+	end();
+}
+
+int main(void)
+{
+	test_one();
+	test_states();
+	test_times();
+	test_torn();
+	test_many();
+	test_reused();
+	test_hostile();
+	return tap_done();
+}

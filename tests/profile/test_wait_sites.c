@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Sites of stacks as kernels of Debian have them: where a task waits, what for, and idleness. */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/must.h"
+#include "tests/support/tap.h"
+#include "xtop/wait_sites.h"
+
+static struct frames *frames;
+static uint8_t classes[4096];
+
+/*
+ * STACK: functions from the innermost out; "u:" before one of user code, "l:" of the C library,
+ * "m:" before a mark.
+ */
+static struct wait_site find(const char *stack)
+{
+	const struct wait_classes kept = { classes, sizeof(classes) };
+	uint32_t inner[64], outer[64];
+	char text[1024], *rest = text, *word;
+	size_t n = 0;
+
+	snprintf(text, sizeof(text), "%s", stack);
+	while ((word = strsep(&rest, " "))) {
+		enum frame_kind kind = FRAME_KIND_KERNEL;
+		const char *module = NULL;
+
+		if (word[0] && word[1] == ':') {
+			kind = word[0] == 'm' ? FRAME_KIND_MARK : FRAME_KIND_USERLAND;
+			module = word[0] == 'l' ? "libc.so.6" : NULL;
+			word += 2;
+		}
+		inner[n++] = frames_intern(frames, kind, word, module, 0);
+	}
+	for (size_t i = 0; i < n; i++)
+		outer[i] = inner[n - 1 - i];
+	return wait_site_find(frames, &kept, outer, n);
+}
+
+static void check_site(const char *stack, const char *site, enum wait_kind kind, bool idle)
+{
+	struct wait_site found = find(stack);
+	const char *name = found.frame == FRAME_NONE ? "" : frames_get(frames, found.frame)->name;
+
+	check(!strcmp(name, site) && found.kind == kind && found.idle == idle,
+	      "%s: in %s for %s%s", stack, name, wait_kind_names[found.kind],
+	      found.idle ? ", idle" : "");
+}
+
+#define SYSCALL " x64_sys_call do_syscall_64 entry_SYSCALL_64_after_hwframe"
+
+int main(void)
+{
+	must(frames_create(NULL, &frames));
+	for (int i = 0; i < 2; i++) { /* the second time classes are known */
+		check_site("__schedule schedule pipe_read vfs_read ksys_read" SYSCALL, "pipe_read",
+			   WAIT_PIPE, false);
+		check_site("__schedule schedule rwsem_down_write_slowpath down_write do_unlinkat"
+			   SYSCALL, "do_unlinkat", WAIT_RWSEM, false);
+		check_site("__schedule schedule schedule_preempt_disabled __mutex_lock.constprop.0 "
+			   "pipe_write vfs_write" SYSCALL, "pipe_write", WAIT_MUTEX, false);
+		check_site("__schedule schedule futex_wait_queue futex_wait do_futex "
+			   "__x64_sys_futex" SYSCALL " u:__lll_lock_wait u:pthread_mutex_lock "
+			   "u:transfer u:main", "transfer", WAIT_FUTEX, false);
+		check_site("__schedule schedule futex_wait_queue futex_wait do_futex "
+			   "__x64_sys_futex" SYSCALL " l:unnamed u:pthread_mutex_lock u:transfer",
+			   "transfer", WAIT_FUTEX, false);
+		check_site("__schedule schedule futex_wait_queue futex_wait do_futex "
+			   "__x64_sys_futex" SYSCALL, "futex_wait_queue", WAIT_FUTEX, false);
+		check_site("__schedule schedule io_schedule folio_wait_bit_common filemap_fault "
+			   "__do_fault handle_mm_fault do_user_addr_fault exc_page_fault",
+			   "filemap_fault", WAIT_PAGE_FAULT, false);
+		check_site("__schedule schedule rwsem_down_read_slowpath down_read "
+			   "do_user_addr_fault exc_page_fault", "do_user_addr_fault", WAIT_RWSEM,
+			   false);
+		check_site("__schedule schedule io_schedule rq_qos_wait wbt_wait __submit_bio",
+			   "rq_qos_wait", WAIT_BLOCK_IO, false);
+		check_site("__schedule schedule schedule_timeout unix_stream_data_wait "
+			   "unix_stream_read_generic unix_stream_recvmsg" SYSCALL,
+			   "unix_stream_read_generic", WAIT_SOCKET, false);
+		check_site("__schedule schedule do_nanosleep hrtimer_nanosleep" SYSCALL,
+			   "do_nanosleep", WAIT_TIMER, true);
+		check_site("__schedule schedule schedule_hrtimeout_range_clock ep_poll "
+			   "do_epoll_wait" SYSCALL, "ep_poll", WAIT_POLL, true);
+		check_site("__schedule schedule do_wait kernel_wait4" SYSCALL, "do_wait",
+			   WAIT_CHILD, true);
+		check_site("__schedule schedule worker_thread kthread ret_from_fork",
+			   "worker_thread", WAIT_WORK, true);
+		check_site("__schedule schedule kcompactd kthread ret_from_fork", "kcompactd",
+			   WAIT_WORK, true);
+		check_site("__schedule schedule io_schedule bit_wait_io __wait_on_bit "
+			   "out_of_line_wait_on_bit jbd2_journal_commit_transaction kjournald2 "
+			   "kthread ret_from_fork", "jbd2_journal_commit_transaction",
+			   WAIT_BLOCK_IO, false);
+		check_site("m:[runnable] __schedule schedule exit_to_user_mode_prepare",
+			   "exit_to_user_mode_prepare", WAIT_CPU, false);
+		check_site("__schedule schedule", "__schedule", WAIT_OTHER, false);
+		check_site("__schedule schedule some_driver_wait ioctl u:kthread",
+			   "some_driver_wait", WAIT_OTHER, false);
+	}
+	check(find("m:[truncated]").frame == FRAME_NONE, "a stack without a function has no site");
+	frames_destroy(frames);
+	return tap_done();
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The profile of tasks that wait, from a system that tells what the test wants: weights, means, what
+ * is now, the longest wait, when passes begin, what happens when names change and after a reset.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/waits.h"
+#include "tests/support/must.h"
+#include "tests/support/tap.h"
+#include "xtop/wait_sites.h"
+
+#define MS     1000000ULL
+#define S      (1000 * MS)
+#define PERIOD (500 * MS)
+#define N      3
+
+/* One task: what a look at it tells. */
+static struct task {
+	bool waits, moved, ended;
+	enum os_wait_state state;
+	uint64_t waited_ns, ended_ns, weight_ns, address;
+	void *kept;
+} tasks[N];
+static unsigned turns;
+static enum os_waits_turn answer = OS_WAITS_WHOLE;
+static bool known = true, other;
+
+/* These functions stand in for those of os.c. */
+
+bool os_is_known(const struct os *os)
+{
+	(void)os;
+	return known;
+}
+
+bool os_is_other(const struct os *os)
+{
+	(void)os;
+	return other;
+}
+
+const struct space *os_get_kernel(const struct os *os)
+{
+	(void)os;
+	return NULL;
+}
+
+void os_update(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
+{
+	(void)os;
+	(void)vcpu;
+	(void)now_ns;
+}
+
+bool os_is_early(const struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
+{
+	(void)os;
+	(void)vcpu;
+	(void)now_ns;
+	return false;
+}
+
+void os_find_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns,
+		  struct os_task *task)
+{
+	(void)os;
+	(void)vcpu;
+	(void)now_ns;
+	(void)task;
+}
+
+void os_get_waits_counts(const struct os *os, struct os_waits_counts *counts)
+{
+	(void)os;
+	*counts = (struct os_waits_counts){ .tasks = N };
+}
+
+static void tell(struct task *task, const struct os_waits_sink *sink)
+{
+	static const struct os_task of = { .process = "cat", .thread = "cat" };
+	const struct sample_vcpu vcpu = { .size_bytes = sizeof(vcpu),
+					  .state = VCPU_RUNNING,
+					  .regs = { .rip = task->address } };
+	const struct os_wait wait = {
+		.vcpu = task->moved ? &vcpu : NULL,
+		.task = task->moved ? &of : NULL,
+		.state = task->state,
+		.waited_ns = task->waited_ns,
+		.weight_ns = task->weight_ns,
+		.kept = &task->kept,
+	};
+
+	if (task->moved && task->kept) {
+		sink->end(sink->context, task->kept, task->ended_ns);
+		free(task->kept);
+		task->kept = NULL;
+	}
+	sink->add(sink->context, &wait);
+	task->moved = !task->kept;
+}
+
+enum os_waits_turn os_read_waits(struct os *os, uint64_t now_ns, uint64_t period_ns,
+				 const struct os_waits_sink *sink)
+{
+	(void)os;
+	(void)now_ns;
+	(void)period_ns;
+	turns++;
+	for (int i = 0; i < N; i++)
+		if (tasks[i].waits)
+			tell(&tasks[i], sink);
+	return answer;
+}
+
+/* --- the tests -------------------------------------------------------------------------------- */
+
+static struct frames *frames;
+static struct names *names;
+static struct symbols *symbols;
+static struct waits *waits;
+static int system_;
+
+static void begin(void)
+{
+	struct waits_settings settings = { .how = UNWIND_AUTO,
+					   .half_life_ns = 10 * S,
+					   .max_nodes = 1024 };
+
+	must(frames_create(NULL, &frames));
+	must(names_create(frames, &names));
+	must(symbols_create(&symbols));
+	settings.frames = frames;
+	settings.names = names;
+	settings.symbols = symbols;
+	settings.os = (struct os *)(void *)&system_;
+	must(waits_create(&settings, &waits));
+	memset(tasks, 0, sizeof(tasks));
+	for (int i = 0; i < N; i++)
+		tasks[i] = (struct task){ .waits = true,
+					  .moved = true,
+					  .state = OS_WAIT_SLEEPING,
+					  .weight_ns = PERIOD,
+					  .address = 0xffffffff81000000 };
+}
+
+static void end(void)
+{
+	for (int i = 0; i < N; i++)
+		free(tasks[i].kept);
+	waits_destroy(waits);
+	symbols_destroy(symbols);
+	names_destroy(names);
+	frames_destroy(frames);
+}
+
+static bool poll_at(uint64_t now_ns)
+{
+	bool done, more;
+
+	waits_poll(waits, now_ns, PERIOD, &done, &more);
+	return done;
+}
+
+static struct snapshot *take(uint64_t now_ns)
+{
+	struct snapshot *snapshot;
+
+	must(waits_snapshot(waits, now_ns, &snapshot));
+	return snapshot;
+}
+
+static void test_weights(void)
+{
+	struct snapshot *snapshot;
+
+	begin();
+	tasks[1].address += 0x1000; /* another site */
+	tasks[2].state = OS_WAIT_BLOCKED;
+	tasks[2].waited_ns = 3 * S;
+	for (int i = 0; i < 10; i++) {
+		poll_at(100 * S + i * PERIOD);
+		tasks[2].waited_ns += PERIOD;
+	}
+	snapshot = take(105 * S);
+	check(snapshot->waits.there && !snapshot->waits.unsupported, "a snapshot of waits");
+	check(snapshot->waits.span_ticks == 5000, "the span is what passes stand for, in ms");
+	check(snapshot->total_weight == 15000, "three tasks, 5 s each");
+	check(snapshot->live_weight / snapshot->waits.span_live > 2.99 &&
+		      snapshot->live_weight / snapshot->waits.span_live < 3.01,
+	      "live means decay as the span does");
+	check_u64(snapshot->waits.n_rows, 2, "a row for each site");
+	check(snapshot->waits.rows[0].now == 2 &&
+		      snapshot->waits.rows[0].states ==
+			      (1 << OS_WAIT_SLEEPING | 1 << OS_WAIT_BLOCKED),
+	      "how many are there now, in which states");
+	check_u64(snapshot->waits.rows[0].longest_ns, 3 * S + 9 * PERIOD, "the longest wait");
+	snapshot_destroy(snapshot);
+
+	tasks[2].moved = true;
+	tasks[2].waited_ns = 0;
+	tasks[2].ended_ns = 9 * S;
+	tasks[0].waits = false;
+	poll_at(106 * S);
+	snapshot = take(106 * S);
+	check(snapshot->waits.rows[0].longest_ns == 9 * S && snapshot->waits.rows[0].now == 1,
+	      "the end of a wait may be longer than its last look");
+	snapshot_destroy(snapshot);
+	waits_reset(waits);
+	poll_at(107 * S);
+	snapshot = take(107 * S);
+	check(snapshot->waits.n_rows == 2 && snapshot->total_weight == 1000,
+	      "after a reset tasks that wait on are there again");
+	snapshot_destroy(snapshot);
+	end();
+}
+
+static void test_passes(void)
+{
+	begin();
+	turns = 0;
+	check(poll_at(100 * S) && !poll_at(100 * S + 400 * MS), "a pass in each period");
+	check(poll_at(100 * S + 500 * MS), "the next one");
+	answer = OS_WAITS_MORE;
+	check(poll_at(101 * S) && poll_at(101 * S + MS), "a pass goes on at once");
+	answer = OS_WAITS_WHOLE;
+	check(poll_at(101 * S + 2 * MS) && !poll_at(101 * S + 3 * MS), "until it is whole");
+	check_u64(turns, 5, "turns");
+	end();
+}
+
+static void test_runnable(void)
+{
+	struct snapshot *snapshot;
+	const struct snapshot_node *last;
+
+	begin();
+	tasks[1].waits = tasks[2].waits = false;
+	tasks[0].state = OS_WAIT_RUNNABLE;
+	poll_at(100 * S);
+	snapshot = take(100 * S);
+	last = &snapshot->nodes[snapshot->n_nodes - 1];
+	check_string(frames_get(frames, last->frame)->name, WAIT_RUNNABLE_MARK,
+		     "a task that wants a CPU has a mark");
+	check(snapshot->waits.rows[0].kind == WAIT_CPU, "it waits for a CPU");
+	snapshot_destroy(snapshot);
+	end();
+}
+
+static void test_other(void)
+{
+	struct snapshot *snapshot;
+
+	begin();
+	known = false;
+	poll_at(100 * S);
+	snapshot = take(100 * S);
+	check(!snapshot->waits.unsupported, "before a vCPU ran nothing is known");
+	snapshot_destroy(snapshot);
+	other = true;
+	poll_at(101 * S);
+	snapshot = take(101 * S);
+	check(snapshot->waits.unsupported, "a unikernel has no list of tasks");
+	snapshot_destroy(snapshot);
+	known = true;
+	answer = OS_WAITS_NONE;
+	poll_at(102 * S);
+	snapshot = take(102 * S);
+	check(snapshot->waits.unsupported, "a kernel that lacks what is needed neither");
+	snapshot_destroy(snapshot);
+	end();
+}
+
+int main(void)
+{
+	test_weights();
+	test_passes();
+	test_runnable();
+	test_other();
+	return tap_done();
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The screen of tasks that wait: its table, the toggle of idle pools, the ways to it and back, the
+ * other views on waits, and a guest without tasks.
+ */
+#include "config.h"
+
+#include <locale.h>
+
+#include "scene.h"
+#include "xtop/wait_sites.h"
+
+#define MS 1000000ULL
+
+struct waits_scene {
+	struct scene scene;
+	struct ui_pipeline waits;
+	unsigned starts;
+};
+
+static void start_waits(void *context)
+{
+	((struct waits_scene *)context)->starts++;
+}
+
+/* The scene's pipeline gets waits. Its context is the scene, which is the first member. */
+static void open_scene(struct waits_scene *waits)
+{
+	scene_open(&waits->scene);
+	fixture_fill(&waits->scene.fixture);
+	ui_show(waits->scene.ui, fixture_snapshot(&waits->scene.fixture, 2));
+	waits->starts = 0;
+	waits->waits = waits->scene.pipeline;
+	waits->waits.of_waits = true;
+	if (snapshot_slot_create(&waits->waits.slot))
+		abort();
+	waits->scene.pipeline.waits = &waits->waits;
+	waits->scene.pipeline.start_waits = start_waits;
+}
+
+static void close_scene(struct waits_scene *waits)
+{
+	ui_destroy(waits->scene.ui);
+	waits->scene.ui = NULL;
+	snapshot_slot_destroy(waits->waits.slot);
+	snapshot_slot_destroy(waits->scene.pipeline.slot);
+	fixture_destroy(&waits->scene.fixture);
+}
+
+#define KERNEL "-entry_SYSCALL_64_after_hwframe -do_syscall_64 "
+
+/* 20 s of waits, in milliseconds. */
+static const struct {
+	const char *stack;
+	uint32_t ms, now;
+	enum os_wait_state state;
+	uint64_t longest_ns;
+	const char *process, *site;
+	enum wait_kind kind;
+	bool kernel;
+} waits_of[] = {
+	{ "dd _start main write " KERNEL "-ksys_write -ext4_file_write_iter -rq_qos_wait -schedule",
+	  54200, 3, OS_WAIT_BLOCKED, 4200 * MS, "dd", "rq_qos_wait", WAIT_BLOCK_IO, true },
+	{ "httpd _start main serve pthread_mutex_lock " KERNEL "-do_futex -futex_wait -schedule",
+	  31000, 2, OS_WAIT_SLEEPING, 912 * MS, "httpd", "serve", WAIT_FUTEX, false },
+	{ "httpd _start main read " KERNEL "-ksys_read -pipe_read -schedule", 20000, 1,
+	  OS_WAIT_SLEEPING, 187000 * MS, "httpd", "pipe_read", WAIT_PIPE, true },
+	{ "gzip _start main deflate_slow m:[runnable]", 2200, 0, OS_WAIT_RUNNABLE, 12 * MS, "gzip",
+	  "deflate_slow", WAIT_CPU, false },
+	{ "kworker -ret_from_fork -kthread -worker_thread -schedule", 900000, 45, OS_WAIT_IDLE,
+	  20000 * MS, "kworker", "worker_thread", WAIT_WORK, true },
+};
+#define N_WAITS (sizeof(waits_of) / sizeof(waits_of[0]))
+
+static uint32_t frame_of(struct fixture *fixture, const char *name, bool kernel)
+{
+	return kernel ? frames_intern(fixture->frames, FRAME_KIND_KERNEL, name, "[kernel]", 0x1000)
+		      : fixture_frame(fixture, name);
+}
+
+/* A picture of waits. UNSUPPORTED: of a unikernel. */
+static struct snapshot *picture(struct waits_scene *waits, bool unsupported)
+{
+	struct fixture *fixture = &waits->scene.fixture;
+	struct profile *of_samples = fixture->profile;
+	struct snapshot *snapshot;
+
+	if (profile_create(4096, 10 * FIXTURE_NS, fixture->frames, &fixture->profile))
+		abort();
+	for (size_t i = 0; i < N_WAITS && !unsupported; i++)
+		fixture_add(fixture, waits_of[i].stack, waits_of[i].ms);
+	snapshot = fixture_snapshot(fixture, 2);
+	snapshot->waits = (struct snapshot_waits){
+		.there = true,
+		.unsupported = unsupported,
+		.span_live = unsupported ? 0 : 20000,
+		.span_ticks = unsupported ? 0 : 20000,
+		.counts = { .tasks = 214, .interval_ns = 500 * MS, .left_out = 2 },
+	};
+	snapshot->waits.rows = calloc(N_WAITS, sizeof(*snapshot->waits.rows));
+	for (size_t i = 0; i < N_WAITS && !unsupported; i++)
+		snapshot->waits.rows[snapshot->waits.n_rows++] = (struct snapshot_wait){
+			.process = frames_intern(fixture->frames, FRAME_KIND_PROCESS,
+						 waits_of[i].process, "", 0),
+			.thread = FRAME_NONE,
+			.site = frame_of(fixture, waits_of[i].site, waits_of[i].kernel),
+			.now = waits_of[i].now,
+			.kind = waits_of[i].kind,
+			.states = (uint8_t)(1U << waits_of[i].state),
+			.longest_ns = waits_of[i].longest_ns,
+		};
+	profile_destroy(fixture->profile);
+	fixture->profile = of_samples;
+	return snapshot;
+}
+
+static void keys(struct waits_scene *waits, const char *script)
+{
+	scene_keys(&waits->scene, 80, 24, script);
+}
+
+static void contains(struct waits_scene *waits, const char *what, bool wanted)
+{
+	screen_contains(&waits->scene, 80, 24, what, wanted);
+}
+
+static void test_table(void)
+{
+	struct waits_scene waits;
+
+	open_scene(&waits);
+	keys(&waits, "W");
+	check(waits.starts == 1, "W turns the looks on");
+	contains(&waits, "No look at the guest's tasks yet", true);
+	ui_show(waits.scene.ui, picture(&waits, false));
+	screen_check(&waits.scene, "waits-80x24", 80, 24);
+	screen_check(&waits.scene, "waits-120x40", 120, 40);
+	screen_check(&waits.scene, "waits-40x10", 40, 10);
+	keys(&waits, "I");
+	contains(&waits, "worker_thread", true);
+	keys(&waits, "I>");
+	screen_check(&waits.scene, "waits-by-longest-80x24", 80, 24);
+	keys(&waits, ",");
+	keys(&waits, "/pipe_<Enter>");
+	keys(&waits, "<Enter>");
+	contains(&waits, "pipe_read", true);
+	screen_check(&waits.scene, "waits-callers-80x24", 80, 24);
+	keys(&waits, "qt");
+	screen_check(&waits.scene, "waits-tree-80x24", 80, 24);
+	keys(&waits, "f");
+	screen_check(&waits.scene, "waits-flame-80x24", 80, 24);
+	close_scene(&waits);
+}
+
+static void test_ways(void)
+{
+	struct waits_scene waits;
+
+	open_scene(&waits);
+	keys(&waits, "W");
+	ui_show(waits.scene.ui, picture(&waits, false));
+	keys(&waits, "t");
+	contains(&waits, "Waits in", false);
+	keys(&waits, "W");
+	contains(&waits, "Waits in", true);
+	keys(&waits, "W");
+	contains(&waits, "deflate_slow", true);
+	contains(&waits, "Waits in", false);
+	keys(&waits, "W");
+	check(waits.starts == 1, "the second W only shows them");
+	contains(&waits, "rq_qos_wait", true);
+	keys(&waits, "q");
+	contains(&waits, "Waits in", false);
+	check(!waits.scene.ui->quitting, "q goes back to the samples");
+	keys(&waits, "W\\httpd<Enter>");
+	contains(&waits, "pipe_read", true);
+	contains(&waits, "rq_qos_wait", false);
+	keys(&waits, "Z");
+	contains(&waits, "frozen", true);
+	close_scene(&waits);
+}
+
+static void test_unikernel(void)
+{
+	struct waits_scene waits;
+
+	open_scene(&waits);
+	keys(&waits, "W");
+	ui_show(waits.scene.ui, picture(&waits, true));
+	contains(&waits, "No list of tasks was found in this guest", true);
+	keys(&waits, "Wv");
+	contains(&waits, "vCPU", true);
+	close_scene(&waits);
+	scene_open_filled(&waits.scene);
+	keys(&waits, "W");
+	contains(&waits, "a profile has no tasks that wait", true);
+	scene_close(&waits.scene);
+}
+
+int main(void)
+{
+	setlocale(LC_ALL, "C.UTF-8");
+	test_table();
+	test_ways();
+	test_unikernel();
+	return tap_done();
+}
