@@ -58,26 +58,27 @@ struct frame_file {
 };
 #define FRAMES_MAX_FILES 1024
 
-struct frame {
+struct frame { /* there may be 262,144 of them */
 	const char *name;     /* demangled, clean; "[unknown]" if nobody can name it */
 	const char *raw_name; /* clean, not demangled; often the same pointer as name */
 	const char *module;   /* "[kernel]", a file's name, see also the kinds; "" if none */
 	uint64_t address;     /* start of the function; if unknown, the address itself */
-	enum frame_kind kind;
 	const struct frame_file *file; /* NULL: the frame has a name, or no file is known */
+	/*
+	 * A place in a function (frames_intern_line()): LINE_ADDRESS, which is canonical, of the
+	 * file LINE_FILE (xtop/lines.h). Its group is the function. LINE_FILE 0: all of the
+	 * function.
+	 */
+	int64_t line_address : 48;
+	uint64_t line_file : 16;
 	/*
 	 * Where addresses are not shown, one frame stands for all unnamed frames of its kind and
 	 * module: this is its id. A named frame has its own id here.
 	 */
 	uint32_t group;
-	/*
-	 * A place in a function (frames_intern_line()): LINE_ADDRESS of the file LINE_FILE
-	 * (xtop/lines.h). Its group is the function. LINE_FILE 0: all of the function.
-	 */
-	uint64_t line_address;
-	uint32_t line_file;
-	uint16_t build;       /* for frames_get_build() */
-	bool unknown;         /* nobody can name it */
+	uint16_t build; /* for frames_get_build() */
+	enum frame_kind kind : 8;
+	bool unknown;   /* nobody can name it */
 };
 
 /* Some code, not a process or a mark. */

@@ -285,7 +285,7 @@ static void memory_renew(struct memory *memory, frame_t frame)
 static bool memory_read_part(struct memory *memory, frame_t frame, size_t offset, void *bytes,
 			     size_t size_bytes)
 {
-	if (memory->ops->read_part && !memory->watcher.read) {
+	if (memory->ops->read_part && !memory->watcher.copy) {
 		memory->counts.batches++;
 		memory->counts.pages++;
 		return !work_is_over() && memory->ops->read_part(memory->context, frame, offset,

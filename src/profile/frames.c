@@ -369,7 +369,7 @@ static bool frames_is_line(const void *context, uint32_t id)
 	const struct frames_line_key *key = context;
 	const struct frame *frame = frames_get(key->frames, id);
 
-	return frame->line_file == key->file && frame->line_address == key->address &&
+	return frame->line_file == key->file && (uint64_t)frame->line_address == key->address &&
 	       frame->group == key->function;
 }
 
@@ -392,7 +392,7 @@ uint32_t frames_intern_line(struct frames *frames, uint32_t function, uint32_t f
 	*frame = *frames_get(frames, function);
 	frame->group = function;
 	frame->line_file = file;
-	frame->line_address = address;
+	frame->line_address = (int64_t)address;
 	return frames->n++;
 }
 

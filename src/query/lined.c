@@ -161,7 +161,7 @@ static bool lined_fill(struct lined *lined, const struct snapshot *from, uint32_
 {
 	const struct frame *frame = frames_get(from->frames, id);
 	struct lined_chain *chain = &lined->chains[id];
-	struct line_place place = { .address = frame->line_address };
+	struct line_place place = { .address = (uint64_t)frame->line_address };
 	struct line_answer answer = { 0 };
 	bool ok;
 
@@ -208,7 +208,7 @@ static int lined_compare_asked(const void *a, const void *b)
 static void lined_ask(const struct snapshot *from, uint32_t id)
 {
 	const struct frame *frame = frames_get(from->frames, id);
-	const struct line_place place = { .address = frame->line_address };
+	const struct line_place place = { .address = (uint64_t)frame->line_address };
 	struct line_answer answer;
 
 	lines_find(frame->line_file, &place, true, &answer);

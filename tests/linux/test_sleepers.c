@@ -217,23 +217,21 @@ static uint64_t moving;
 static unsigned moves;
 static frame_t moving_frame;
 
-static void on_read(void *context, const frame_t *frames, size_t n, const void *pages,
-		    const bool *ok)
+static void on_copy(void *context, frame_t frame, const void *page, bool ok)
 {
 	(void)context;
-	(void)pages;
+	(void)page;
 	(void)ok;
-	for (size_t i = 0; i < n; i++)
-		if (frames[i].value == moving_frame.value && moves) {
-			moves--;
-			made_put_u64(made->memory, made->guest.root,
-				     moving + made_offset(made, TASK_SWITCHES), 100 + moves);
-		}
+	if (frame.value != moving_frame.value || !moves)
+		return;
+	moves--;
+	made_put_u64(made->memory, made->guest.root, moving + made_offset(made, TASK_SWITCHES),
+		     100 + moves);
 }
 
 static void test_torn(void)
 {
-	const struct memory_watcher watcher = { .read = on_read };
+	const struct memory_watcher watcher = { .copy = on_copy };
 	uint64_t stack;
 
 	begin();

@@ -49,6 +49,19 @@ const struct space *os_get_kernel(const struct os *os)
 	return NULL;
 }
 
+struct memory *os_get_memory(const struct os *os)
+{
+	(void)os;
+	return NULL;
+}
+
+bool os_get_kernel_root(const struct os *os, struct memory_root *root)
+{
+	(void)os;
+	(void)root;
+	return false;
+}
+
 void os_update(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
 {
 	(void)os;
