@@ -10,8 +10,8 @@
 /* Returns when all of PIPELINE's recording has been played. */
 void comparison_wait(const struct pipeline *pipeline);
 /*
- * Both pipelines are stopped. Prints to FILE. An error is also a function that grew by more than
- * OPTIONS allow.
+ * Compares what two stopped pipelines have read, and prints to FILE. A function that grew by more
+ * than OPTIONS allow is an error, too.
  */
 struct xtop_error *comparison_print(struct pipeline *now, struct pipeline *base,
 				    const struct options *options, FILE *file);
