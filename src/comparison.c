@@ -23,7 +23,7 @@ void comparison_wait(const struct pipeline *pipeline)
 
 	while (!(last = snapshot_take(pipeline_slot(pipeline))))
 		nanosleep(&nap, NULL);
-	snapshot_destroy(last); /* nobody asked for one: it is the last */
+	snapshot_destroy(last); /* nobody requested a snapshot, so this is the last one */
 }
 
 void comparison_wait_for_system(const struct pipeline *pipeline, double seconds)
@@ -62,6 +62,7 @@ static struct xtop_error *comparison_fill_side(struct pipeline *pipeline, bool c
 	return NULL;
 }
 
+/* Error: a function grew by more than FAIL_OVER points. A negative FAIL_OVER allows all. */
 static struct xtop_error *comparison_judge(const struct diff *diff, double fail_over)
 {
 	const struct diff_row *row = diff_find_grown(diff);

@@ -12,8 +12,8 @@ void comparison_wait(const struct pipeline *pipeline);
 /* Returns when the guest's system is known, or after SECONDS. */
 void comparison_wait_for_system(const struct pipeline *pipeline, double seconds);
 /*
- * Both pipelines are stopped. Prints to FILE. An error is also a function that grew by more than
- * OPTIONS allow.
+ * Compares what two stopped pipelines have read, and prints to FILE. A function that grew by more
+ * than OPTIONS allow is an error, too.
  */
 struct xtop_error *comparison_print(struct pipeline *now, struct pipeline *base,
 				    const struct options *options, FILE *file);

@@ -10,7 +10,7 @@
 #include "xtop/cleanup.h"
 #include "xtop/inputs.h"
 
-#define REPLAYED_HEAD_BYTES 8 /* tell a recording */
+#define REPLAYED_HEAD_BYTES 8 /* show whether the file is a recording */
 
 /* The frames of the baseline come first: see resolver_take_baseline(). */
 static struct xtop_error *replayed_take_baseline(const struct snapshot *baseline,

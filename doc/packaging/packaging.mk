@@ -20,9 +20,9 @@ packaging_debian = control copyright changelog rules source/format source/lintia
 EXTRA_DIST += $(addprefix doc/packaging/debian/,$(packaging_debian)) \
 	tests/recordings/tiny.xrec.xz tests/recordings/tiny.map
 
-# make deb: the packages xtop and xtop-dbgsym, and the source package, in the folder deb. What is
-# packed is the distribution's archive, so files that it lacks are missed here. Needs the packages
-# dpkg-dev and debhelper, and those of Build-Depends. dpkg's variables do as always:
+# make deb builds the packages xtop and xtop-dbgsym, and the source package, in the folder deb. It
+# builds from the archive of make dist, so it fails if that archive lacks a file. It needs the packages
+# dpkg-dev and debhelper, and those of Build-Depends. dpkg's variables work as always:
 # DEB_BUILD_OPTIONS=nocheck leaves the tests out.
 deb: dist
 	rm -rf deb

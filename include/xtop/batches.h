@@ -24,18 +24,18 @@
 #include "xtop/error.h"
 #include "xtop/limit.h"
 
-/* Functions that are measured; of later ones nothing is known. 90 bytes each. */
+/* At most so many functions are measured, those that come first. 90 bytes each. */
 #define BATCHES_MAX_FUNCTIONS LIMIT(1U << 16, 1U << 6)
 
 struct batches;
 
-/* HALF_LIFE_NS of the live weights; 0: live is all. */
+/* HALF_LIFE_NS: of the live weights; 0: they do not decay. */
 struct xtop_error *batches_create(uint64_t half_life_ns, struct batches **batchesp);
 void batches_destroy(struct batches *batches); /* NULL allowed */
 void batches_reset(struct batches *batches);
-/* A sample at TIME_NS that stands for TICKS. Times that go back belong to the latest second. */
+/* Begins a sample at TIME_NS that stands for TICKS. Earlier times count to the latest second. */
 void batches_begin(struct batches *batches, uint64_t time_ns, double ticks);
-/* FRAME is in that sample. Counts once a sample. */
+/* Counts FRAME in that sample, once at most. */
 void batches_count(struct batches *batches, uint32_t frame);
 
 /* What the batches are worth, the one that goes on included. */

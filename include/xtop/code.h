@@ -15,9 +15,9 @@
 struct code_source {
 	/* Copies SIZE_BYTES at ADDRESS; returns how many could be read, from the front. */
 	size_t (*read)(void *context, uint64_t address, void *buffer, size_t size_bytes);
-	/* The bounds of the function at ADDRESS. False: nobody knows. */
+	/* The bounds of the function at ADDRESS. False: not known. */
 	bool (*find_function)(void *context, uint64_t address, uint64_t *start, uint64_t *end);
-	void (*close)(void *context); /* NULL: nothing is to be closed */
+	void (*close)(void *context); /* NULL: there is nothing to close */
 	/*
 	 * The number of the turn, which rises with time. What could not be read in one turn may be
 	 * there in a later one. 0: nothing more is read in this turn. NULL: what cannot be read now

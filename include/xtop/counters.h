@@ -3,7 +3,7 @@
  * The counters of a snapshot, one table for all who show them. A new counter is a member of its
  * struct (resolver_counts, os_counts, sampler_counts) and a line in the table of counters.c.
  *
- * Functions of their arguments alone; any thread.
+ * Pure functions; any thread.
  */
 #ifndef XTOP_COUNTERS_H
 #define XTOP_COUNTERS_H
@@ -41,9 +41,15 @@ extern const size_t n_counters;
 /* What a vCPU was doing, by enum vcpu_state. */
 extern const char *const counter_vcpu_states[N_VCPU_STATES];
 
+/* What the screen calls the elements of four arrays. Unlike their names, these words may change. */
+extern const char *const counter_stop_words[N_UNWIND_STOPS];
+extern const char *const counter_unwind_by_words[N_UNWIND_BYS];
+extern const char *const counter_cut_words[N_SAMPLE_CUTS];
+extern const char *const counter_unknown_cause_words[N_UNKNOWN_CAUSES];
+
 /*
- * What only grows since start, of resolver and sampler, becomes what came after BEFORE. After a
- * reset of the profile in between it stays.
+ * Subtracts BEFORE from the counters of resolver and sampler that only grow. One that is less than
+ * in BEFORE keeps its value: the profile was reset in between.
  */
 void counters_subtract(struct snapshot *snapshot, const struct snapshot *before);
 /* The number, or the first number of an array. */

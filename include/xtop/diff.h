@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Two runs, function by function: which ones take another share of the time now, and how sure that
- * is. Functions of their arguments alone.
+ * Compares two runs, function by function: which functions take another share of the time now, and
+ * how sure that is. Pure functions.
  */
 #ifndef XTOP_DIFF_H
 #define XTOP_DIFF_H
@@ -13,7 +13,7 @@
 /* At most this share of the functions that are called significant is called so by chance. */
 #define DIFF_FALSE_DISCOVERIES 0.05
 
-/* One run, all of it. */
+/* One whole run. */
 struct diff_side {
 	const struct snapshot *snapshot;
 	const struct batches *batches; /* of the shares that are compared; NULL: not measured */
@@ -25,8 +25,8 @@ struct diff_row {
 	const struct frame *frame;
 	double base, now;           /* shares, 0 to 1 */
 	double base_cpu, now_cpu;   /* vCPU-seconds a second; NAN: not known */
-	bool in_base, in_now;       /* false: it came, or went */
-	bool known, significant;    /* KNOWN: LOW, HIGH and CHANCE are */
+	bool in_base, in_now;       /* false: the function came, or went */
+	bool known, significant;    /* KNOWN: LOW, HIGH and CHANCE are set */
 	double low, high;           /* of NOW - BASE, 95 % */
 	double chance;
 };

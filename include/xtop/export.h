@@ -17,7 +17,7 @@
 
 struct sample_log;
 
-/* What a profile is of, besides the snapshot. Texts may be any bytes. */
+/* What a file says besides what the snapshot has. Texts may have any bytes. */
 struct export_settings {
 	const struct filter *filter; /* NULL: all stacks */
 	bool addresses;              /* unnamed functions as 0xADDR */
@@ -47,7 +47,7 @@ const struct export_format *export_find_ending(const char *path);
 void export_list_formats(char *text, size_t capacity);
 
 /*
- * All of them have the weights since start or reset. Folded stacks have whole ticks; lines are
+ * All formats have the weights since start or reset. Folded stacks have whole ticks; lines are
  * sorted as LC_ALL=C sort does.
  */
 export_write_fn export_folded;
@@ -84,7 +84,7 @@ struct xtop_error *export_table_json(const struct snapshot *snapshot,
 
 struct diff_table_options {
 	const char *base_name, *now_name; /* clean */
-	bool children; /* that is what was compared */
+	bool children; /* children were compared, not self */
 	bool all_rows; /* not only the significant ones */
 };
 void export_diff(const struct diff_side *now, const struct diff_side *base, const struct diff *diff,

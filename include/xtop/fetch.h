@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Debug files from debuginfod servers, by build-id, in the background. A process of its own talks
- * to the servers (supervise/fetcher.h): it has no rights on guests, and parses none of what it
- * gets.
- * It fetches one file after the other. This process asks, and goes on.
+ * Fetches debug files from debuginfod servers, by build-id, in the background. A process of its own
+ * talks to the servers, one file after the other (supervise/fetcher.h). It has no rights on guests,
+ * and does not parse the files. The process that asks goes on meanwhile.
  *
  * The functions may be called by any thread; none of them waits for a server.
  */
@@ -19,7 +18,7 @@
 #define FETCH_MAX_FILES 256 /* that one run asks for */
 
 enum fetch_state {
-	FETCH_OFF,     /* nobody fetches, or there were too many files */
+	FETCH_OFF,     /* there is no such process, or too many files were asked for */
 	FETCH_WAITING, /* asked for, and not there yet */
 	FETCH_FOUND,
 	FETCH_NONE,    /* no server has it, or something went wrong */
@@ -35,8 +34,8 @@ struct fetch_progress {
 /*
  * Starts the process. Call it first of all, with all rights and before other threads and processes:
  * the process must not get what is opened later. CACHE: the folder for what was fetched, unless
- * DEBUGINFOD_CACHE_PATH names one; NULL: none. Error: DEBUGINFOD_URLS names no server, or there is
- * no library.
+ * DEBUGINFOD_CACHE_PATH names one; NULL: none. Error: DEBUGINFOD_URLS names no server, or the
+ * process cannot be started. That there is no library shows in the progress's message.
  */
 struct xtop_error *fetch_start(const char *cache);
 void fetch_stop(void); /* without a start, nothing */
@@ -44,7 +43,7 @@ bool fetch_is_on(void);
 
 /*
  * Asks for the debug file of ID, if nobody has asked yet. After FETCH_FOUND *FDP is a descriptor of
- * the file, a stranger's, which the caller closes.
+ * the file, which the caller closes. The file's content is hostile.
  */
 enum fetch_state fetch_ask(const struct build_id *id, int *fdp);
 /* The same, but does not ask. FETCH_OFF also when nobody has asked. */

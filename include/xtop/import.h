@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Profiles that were made before, by xtop or by other tools: folded stacks and pprof. They are read
- * into a profile of xtop's own, so that everything to the right of the profile works on them. There
- * are no raw samples, no times and no vCPUs. Main's thread, without privilege; a file is hostile.
+ * into a profile of xtop's own, so that queries, screen and export work on them. Such a profile has
+ * no raw samples, no times and no vCPUs. Main's thread, without privilege; a file is hostile.
  */
 #ifndef XTOP_IMPORT_H
 #define XTOP_IMPORT_H
@@ -15,8 +15,8 @@
 #include "xtop/snapshot.h"
 
 /*
- * Nodes of such a profile. A file may hold more different stacks than a guest shows in an hour, and
- * there is no guest that has to be served meanwhile.
+ * The most nodes of such a profile. A file may hold more different stacks than a guest shows in an
+ * hour, and no guest waits while the file is read.
  */
 #define IMPORT_MAX_NODES LIMIT(1U << 20, 1U << 8)
 
@@ -27,12 +27,12 @@ struct import;
  * compressed by gzip. Memory is bounded, whatever the file's size. FRAMES has the names, and
  * outlives the import.
  *
- * Errors name the place in the file, not the file: what is damaged is refused as a whole.
+ * Errors name the place in the file, not the file. A damaged file is refused as a whole.
  */
 struct xtop_error *import_read(FILE *file, const void *head, size_t n_head, struct frames *frames,
 			       struct import **importp);
 void import_destroy(struct import *import); /* NULL allowed */
-/* What was read. The caller destroys the snapshot, before FRAMES. */
+/* Makes a snapshot of what was read. The caller destroys it, before FRAMES. */
 struct xtop_error *import_snapshot(const struct import *import, struct snapshot **snapshotp);
 const char *import_get_format(const struct import *import); /* "folded", "pprof" */
 

@@ -2,9 +2,9 @@
 /*
  * Pass-through functions: those that take no time themselves and only lead to the work, such as
  * __libc_start_main and entry_SYSCALL_64_after_hwframe. Without them the first row of a table is
- * where the time divides. Functions of their arguments alone; any thread.
+ * where the time divides. Pure functions; any thread.
  *
- * A function is folded away where it is one of these both of the live samples and of all samples
+ * A function is folded away if one of these is true, both of the live samples and of all samples
  * since start:
  *
  *   - It takes at most PASS_THROUGH_OWN of its time itself, and hands at least PASS_THROUGH_MOST to

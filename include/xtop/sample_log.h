@@ -39,7 +39,7 @@ void sample_log_destroy(struct sample_log *log); /* NULL allowed */
 /* Sets SAMPLE's node to the chain of the N FRAMES, outermost first, and keeps a copy. */
 void sample_log_add(struct sample_log *log, struct logged_sample *sample, const uint32_t *frames,
 		    size_t n);
-/* Frames that got a better name: NOW tells for each frame which one takes its place. */
+/* Replaces frames that got a better name: NOW returns the frame that takes FRAME's place. */
 void sample_log_rename(struct sample_log *log, uint32_t (*now)(void *context, uint32_t frame),
 		       void *context);
 void sample_log_clear(struct sample_log *log);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A flame graph as an HTML file that stands for itself (doc/FORMATS): the picture of svg.c as wide
- * as the window, and below it what was lost. Main's thread.
+ * A flame graph as an HTML file that needs no other file (doc/FORMATS): the picture of svg.c, as
+ * wide as the window, and below it the notes. Main's thread.
  */
 #include "config.h"
 

@@ -5,7 +5,8 @@
  * '<', '>' and '&'. Bytes that are not UTF-8 become U+FFFD. The caller opens and closes in the
  * right order.
  *
- * Zeroed but for FILE: an object a person can read, one member a line. COMPACT: without spaces.
+ * A struct json that is zeroed but for FILE writes text that a person can read, one member a line.
+ * With COMPACT it writes no spaces.
  * Numbers that are no integers need the locale "C".
  */
 #ifndef EXPORT_JSON_H
@@ -15,7 +16,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define JSON_MAX_STRING_BYTES 4096 /* what is behind them is left out */
+#define JSON_MAX_STRING_BYTES 4096 /* longer strings are cut */
 
 struct json {
 	FILE *file;
@@ -29,7 +30,6 @@ void json_open(struct json *json, const char *name, char bracket); /* '{' or '['
 void json_close(struct json *json, char bracket);                  /* '}' or ']' */
 void json_u64(struct json *json, const char *name, uint64_t value);
 void json_double(struct json *json, const char *name, double value); /* not finite: null */
-void json_bool(struct json *json, const char *name, bool value);
 void json_string(struct json *json, const char *name, const char *value); /* NULL: "" */
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The text of `perf script` (doc/FORMATS): a head of comments, then for each sample a line and its
+ * The text of `perf script` (doc/FORMATS): comments at the head. Then each sample has a line, its
  * frames, innermost first, and an empty line:
  *
  *	nginx 812/815 [001] 86401.203000: 10101010 cpu-clock:
  *		ffffffff8123abc0 vfs_read+0x0 ([kernel.kallsyms])
  *		            1139 main+0x0 (nginx)
  *
- * The samples come from the log of a replay. Without one there is an entry for each call chain of
- * the snapshot, one after the other in time; the number behind the time has its weight.
+ * The samples come from the log of a replay. Without a log, each call chain of the snapshot becomes
+ * one sample: the number behind the time is its weight, and the next sample begins where it ends.
  */
 #include "config.h"
 
@@ -75,7 +75,7 @@ static const char *perf_guest(const struct perf *perf)
 
 /* --- a snapshot ------------------------------------------------------------------------------- */
 
-/* The snapshot knows no numbers of processes: each name gets its place in the file, from 1 on. */
+/* A snapshot has no process ids, so processes and threads are numbered from 1 on. */
 static struct xtop_error *perf_put_snapshot(const struct perf *perf)
 {
 	struct stacks stacks;
@@ -116,7 +116,7 @@ static struct xtop_error *perf_put_snapshot(const struct perf *perf)
 
 /* --- a recording ------------------------------------------------------------------------------ */
 
-/* The innermost frame is the first one. *NAMEP: the thread's, or else the process's name. */
+/* Fills CHAIN, innermost first. *NAMEP: the thread's name, or else the process's. */
 static size_t perf_collect(const struct perf *perf, uint32_t node, uint32_t *chain,
 			   const char **namep, bool *wantedp)
 {

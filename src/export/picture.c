@@ -22,11 +22,11 @@
 #define PICTURE_CHARACTER 7.25      /* of the 12 px font */
 #define PICTURE_MAX_CELLS 3000      /* some 300 bytes each */
 
-/* The tree's own kinds of cells: a class of the style sheet for each. */
+/* Kinds of cells. Each has its class in the style sheet. */
 enum cell_kind { CELL_PROCESS, CELL_KERNEL, CELL_USER, CELL_LIBRARY, CELL_UNKNOWN, CELL_MARK };
 static const char cell_classes[] = { 'p', 'k', 'u', 'l', 'n', 't' };
 
-const char picture_style[] =
+static const char picture_style[] =
 	"#flame{font:12px monospace;background:#fff}\n"
 	"#flame text{fill:#111;pointer-events:none;white-space:pre}\n"
 	".p{fill:#cfcfda}.k{fill:#f4a261}.u{fill:#8ecb7c}.l{fill:#7fb8e0}.n{fill:#dddddd}\n"
@@ -74,7 +74,7 @@ static const struct frame *picture_frame(const struct picture *picture,
 	return frames_get(picture->snapshot->frames, cell->frame);
 }
 
-/* As the flame graph on the screen: "[vdso]" and "[jit]" are libraries. */
+/* As in the flame graph on the screen, "[vdso]" and "[jit]" are libraries. */
 static bool cell_is_library(const char *module)
 {
 	return strstr(module, ".so") || (module[0] == '[' && strcmp(module, "[kernel]"));
@@ -128,7 +128,7 @@ void picture_put_text(const char *text, FILE *file)
 		put_character(*text, file);
 }
 
-/* As much of TEXT as fits into PIXELS; the last character tells that more follows. */
+/* Writes as much of TEXT as fits into PIXELS. The last character tells whether text was cut. */
 static void put_fitting(const char *text, double pixels, FILE *file)
 {
 	size_t room = (size_t)((pixels - 6) / PICTURE_CHARACTER), length = 0;
@@ -170,7 +170,7 @@ static int compare_widths(const void *a, const void *b)
 	return (first < second) - (first > second);
 }
 
-/* How wide a cell must be to be among the PICTURE_MAX_CELLS widest. Callers are never narrower. */
+/* The least width of the PICTURE_MAX_CELLS widest cells. A caller is as wide as its callees. */
 static int picture_least_width(const struct picture *picture)
 {
 	_cleanup_free_ int *widths = calloc(picture->flame.n, sizeof(*widths));
@@ -283,10 +283,10 @@ void picture_end(FILE *file)
 
 /* --- the profile for the script --------------------------------------------------------------- */
 
-/* Files of code by their first frame: name and build-id. */
+/* Files of code: name and build-id. Each is known by the first frame that lies in it. */
 struct modules {
 	const struct picture *picture;
-	struct numbering numbering; /* of the frames that have a module for the first time */
+	struct numbering numbering; /* of the first frame of each file */
 	struct hash_table index;
 };
 
@@ -300,7 +300,7 @@ static bool modules_is_same(const void *context, uint32_t number)
 	return frame->build == wanted->build && strcmp(frame->module, wanted->module) == 0;
 }
 
-static uint32_t modules_find(struct modules *modules, uint32_t id)
+static uint32_t modules_find_or_add(struct modules *modules, uint32_t id)
 {
 	const struct frame *frame = frames_get(modules->picture->snapshot->frames, id);
 	uint64_t hash = hash_bytes(frame->build, frame->module, strlen(frame->module));
@@ -333,7 +333,7 @@ static void put_modules(struct json *json, const struct modules *modules)
 	json_close(json, ']');
 }
 
-/* A line would be a fourth element. */
+/* Each frame is [name, kind, module]. */
 static void put_frames(struct json *json, const struct numbering *numbering,
 		       struct modules *modules)
 {
@@ -347,7 +347,7 @@ static void put_frames(struct json *json, const struct numbering *numbering,
 		json_string(json, NULL,
 			    frame_text(frame, modules->picture->settings->addresses, text));
 		json_u64(json, NULL, cell_kind_of(frame));
-		json_u64(json, NULL, modules_find(modules, id));
+		json_u64(json, NULL, modules_find_or_add(modules, id));
 		json_close(json, ']');
 	}
 	json_close(json, ']');

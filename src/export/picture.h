@@ -23,18 +23,16 @@ struct xtop_error *picture_init(struct picture *picture, const struct snapshot *
 				const struct export_settings *settings, struct snapshot *copy);
 void picture_deinit(struct picture *picture, struct snapshot *copy);
 
-/* The style sheet of the picture and of what the script makes. */
-extern const char picture_style[];
 /* The text of flame_graph.js. */
 extern const char picture_script[];
-/* <svg ...>...</svg>, with LAST just before its end; NULL: nothing. */
+/* The element <svg>, with its style sheet, but without its end: the caller may add elements. */
 void picture_put(const struct picture *picture, FILE *file);
-void picture_end(FILE *file);
+void picture_end(FILE *file); /* "</svg>" */
 /* "const profile = {...};" Safe in HTML and in CDATA: it has no '<', '>' and '&'. */
 struct xtop_error *picture_put_profile(const struct picture *picture, FILE *file);
-/* TEXT with the characters escaped that mean something in HTML and XML. */
+/* Writes TEXT. Characters that mean something in HTML and XML are escaped. */
 void picture_put_text(const char *text, FILE *file);
-/* "web01, PVH: 12.3 s of CPU time" */
+/* "web01, PVH: 12.3 s of virtual CPUs" */
 void picture_put_title(const struct picture *picture, FILE *file);
 
 #endif

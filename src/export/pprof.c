@@ -2,10 +2,10 @@
 /*
  * pprof (doc/FORMATS): Protocol Buffers in gzip, by nanopb and zlib. pprof_fields.h has the schema.
  *
- * Messages are written as they come, and no message is kept: Sample, Location, Function, Mapping,
- * strings. A sample needs only the numbers of what comes later, so a number is given when something
- * is first met. That is why nanopb's streams, tags and varints are used here without its generator,
- * which makes code that wants a whole Profile in memory.
+ * Messages are written one after the other, and none is kept: samples, locations, functions,
+ * mappings, strings. A message refers to a later one by its number, so each thing gets its number
+ * when it is first needed. We call nanopb's functions for streams, tags and varints. Code from
+ * nanopb's generator would need a whole Profile in memory.
  */
 #include "config.h"
 
@@ -28,7 +28,7 @@
 #include "xtop/pprof_fields.h"
 #include "xtop/vector.h"
 
-/* Any message but the Profile: a tag and a varint take at most 16 bytes. */
+/* Room for any message but the Profile: a tag and a varint take at most 16 bytes. */
 #define PPROF_MESSAGE_BYTES (16 * (SNAPSHOT_MAX_DEPTH + 64))
 
 struct pprof_string {
@@ -36,7 +36,7 @@ struct pprof_string {
 	uint64_t address; /* TEXT NULL: "0xADDR" */
 };
 
-/* A file of code. Its id is its place in the array and 1. */
+/* A file of code. Its id is 1 + its index in the array. */
 struct pprof_file {
 	const struct frame *frame; /* has its module and build-id */
 	uint64_t start, limit;     /* of all locations in it */
@@ -134,7 +134,7 @@ static void pprof_put_numbers(pb_ostream_t *stream, uint32_t field, const uint64
 		pb_encode_varint(stream, values[i]);
 }
 
-/* A message of two numbers at most, within another. */
+/* Writes a message of at most two numbers inside another message. */
 static void pprof_put_pair(pb_ostream_t *stream, uint32_t field, uint32_t first,
 			   uint64_t first_value, uint32_t second, uint64_t second_value)
 {
@@ -162,8 +162,8 @@ static bool pprof_is_mapping(const void *context, uint32_t index)
 	return frame->build == key->frame->build && strcmp(frame->module, key->frame->module) == 0;
 }
 
-/* The id of the mapping of FRAME's file. 0: no file is known. */
-static uint64_t pprof_find_mapping(struct pprof *pprof, const struct frame *frame)
+/* The id of the mapping of FRAME's file. 0: the file is not known, or out of memory. */
+static uint64_t pprof_find_or_add_mapping(struct pprof *pprof, const struct frame *frame)
 {
 	const struct pprof_file_key key = { pprof, frame };
 	uint64_t hash = hash_bytes(frame->build, frame->module, strlen(frame->module));
@@ -199,7 +199,7 @@ static uint64_t pprof_add_build_id(struct pprof *pprof, const struct frame *fram
 	return pprof_add_text(pprof, text);
 }
 
-/* A viewer must not look for names itself: it would look on the machine that it runs on. */
+/* "has functions" keeps viewers from looking for names, on the machine that they run on. */
 static void pprof_put_mappings(struct pprof *pprof, char (*build_ids)[BUILD_ID_TEXT_BYTES])
 {
 	for (size_t i = 0; i < pprof->n_mappings; i++) {
@@ -220,13 +220,14 @@ static void pprof_put_mappings(struct pprof *pprof, char (*build_ids)[BUILD_ID_T
 
 /* --- functions -------------------------------------------------------------------------------- */
 
-/* A frame is a function: both have the same id. Where lines are known, they go into the Line. */
+/* A frame becomes a location and a function, with the same id. Lines are not known. */
 static void pprof_put_location(struct pprof *pprof, uint64_t id, const struct frame *frame)
 {
 	pb_ostream_t message = pprof_begin(pprof);
 
 	pprof_put_number(&message, PPROF_LOCATION_ID, id);
-	pprof_put_number(&message, PPROF_LOCATION_MAPPING_ID, pprof_find_mapping(pprof, frame));
+	pprof_put_number(&message, PPROF_LOCATION_MAPPING_ID,
+			 pprof_find_or_add_mapping(pprof, frame));
 	pprof_put_number(&message, PPROF_LOCATION_ADDRESS, frame->address);
 	pprof_put_pair(&message, PPROF_LOCATION_LINE, PPROF_LINE_FUNCTION_ID, id, PPROF_LINE_LINE,
 		       0);
@@ -303,7 +304,7 @@ static void pprof_put_samples(struct pprof *pprof, struct stacks *stacks)
 
 /* --- the profile ------------------------------------------------------------------------------ */
 
-/* Samples count how much there is to go by; the time has the weights, so it is the default. */
+/* A sample has two values: how many samples it stands for, and their time, the default. */
 static void pprof_put_head(struct pprof *pprof, const struct export_settings *settings,
 			   const struct notes *notes)
 {

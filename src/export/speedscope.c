@@ -46,7 +46,7 @@ static struct xtop_error *speedscope_put_samples(struct speedscope *speedscope)
 	return NULL;
 }
 
-/* *SUMP: of all weights. */
+/* *SUMP: the sum of all weights, in ns. */
 static struct xtop_error *speedscope_put_weights(struct speedscope *speedscope, uint64_t *sump)
 {
 	double ns_per_tick = stacks_ns_per_tick(speedscope->snapshot);
@@ -91,7 +91,7 @@ static struct xtop_error *speedscope_put_profile(struct speedscope *speedscope)
 
 /* --- what the stacks are made of -------------------------------------------------------------- */
 
-/* "file" is the module, as a file of source is not known. "line" would go here. */
+/* "file" is the module. The schema means a source file, which is not known. */
 static void speedscope_put_frames(struct speedscope *speedscope)
 {
 	const struct frames *frames = speedscope->snapshot->frames;

@@ -26,7 +26,7 @@ static enum frame_kind stacks_kind(const struct stacks *stacks, size_t depth)
 	return frames_get(stacks->snapshot->frames, stacks->path[depth])->kind;
 }
 
-/* The path of N frames, process and thread apart. */
+/* Splits the path of N frames into process, thread and the functions. */
 static void stacks_split(const struct stacks *stacks, size_t n, struct stack *stack)
 {
 	size_t from = 0;
@@ -43,7 +43,7 @@ static void stacks_split(const struct stacks *stacks, size_t n, struct stack *st
 	stack->n_whole = n;
 }
 
-/* In pre-order a node's path is what the nodes before it left there, and its own frame. */
+/* Nodes are in pre-order, so the nodes before have already set the frames above a node. */
 bool stacks_next(struct stacks *stacks, struct stack *stack)
 {
 	while (stacks->next < stacks->snapshot->n_nodes) {

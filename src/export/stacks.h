@@ -7,7 +7,7 @@
 
 /*
  * Ids of frames. Without addresses all unnamed frames of a kind and module have one id. Where
- * nothing but a process is known, that process stands in FRAMES.
+ * nothing but a process or thread is known, it stands in FRAMES.
  */
 struct stack {
 	uint32_t process, thread; /* FRAME_NONE: none */
@@ -35,7 +35,7 @@ bool stacks_next(struct stacks *stacks, struct stack *stack);
 
 /* Numbers for the frames that a file has, from 0 on, in the order in which they are asked for. */
 struct numbering {
-	uint32_t *numbers; /* by frame: the number and 1; 0: none yet */
+	uint32_t *numbers; /* by frame: 1 + its number; 0: none yet */
 	uint32_t *frames;  /* by number */
 	size_t n, capacity;
 	bool failed;       /* out of memory: some frames have another's number */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A flame graph as an SVG file that stands for itself (doc/FORMATS). A viewer that runs no scripts
+ * A flame graph as an SVG file that needs no other file (doc/FORMATS). A viewer without scripts
  * shows the picture; a browser runs the script, which zooms and searches. Main's thread.
  */
 #include "config.h"

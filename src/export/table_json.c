@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The table of batch mode as one JSON object on one line, for scripts (doc/FORMATS, and the schema
- * doc/table.schema.json). It says what table.c prints, without rounding. Main's thread.
+ * doc/table.schema.json). It has the figures that table.c prints, not rounded. Main's thread.
  */
 #include "config.h"
 
@@ -35,7 +35,6 @@ static const char *table_kind(enum frame_kind kind)
 	}
 	return "mark";
 }
-
 
 static void table_put_row(struct json *json, const struct column_context *context,
 			  const struct function_row *row)

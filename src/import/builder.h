@@ -5,7 +5,7 @@
 
 #include "xtop/profile.h"
 
-/* Samples of a file, all together. Sums of weights then stay far from 2^64. */
+/* The limit of all samples of a file together. It keeps their sums far below 2^64. */
 #define BUILDER_MAX_SAMPLES (1ULL << 60)
 
 struct builder {
@@ -19,14 +19,14 @@ struct builder {
 struct xtop_error *builder_init(struct builder *builder, struct frames *frames);
 void builder_deinit(struct builder *builder);
 /*
- * Adds SAMPLES samples, more than 0, of the stack of N frame ids, outermost first. They stand for
- * TICKS. False: with them the file has more than BUILDER_MAX_SAMPLES.
+ * Adds a stack of N frame ids, outermost first. It has SAMPLES samples, more than 0, which weigh
+ * TICKS together. False: the file has more than BUILDER_MAX_SAMPLES.
  */
 bool builder_add(struct builder *builder, const uint32_t *frames, size_t n, uint64_t samples,
 		 double ticks);
 /*
- * The frame of a function. The names of xtop's own marks, "[unknown]" and the like, are those
- * marks.
+ * Returns the id of the frame of a function. The names of xtop's own marks, such as "[unknown]",
+ * give these marks.
  */
 uint32_t builder_intern(struct builder *builder, enum frame_kind kind, const char *name,
 			const char *module);

@@ -8,16 +8,17 @@
  *	line = function *( ";" function ) " " count
  *
  * The scripts may mark a function: "_[k]" is the kernel's, "_[i]" was inlined, "_[j]" was compiled
- * by a JIT. A count may have a fraction. Empty lines and those that begin with "#" say nothing.
+ * by a JIT. A count may have a fraction. Empty lines, and those that begin with "#", are skipped.
  *
  * The first name of a stack may be the process: perf's scripts write it so, and xtop for guests
- * that have processes. Nothing in the file says so. But processes run the same code: "_start", the
- * kernel's entry. So the first names are processes if at least half of them have a second name in
- * common with another one. The outermost functions of a program, or of a unikernel, hardly ever
- * have.
+ * that have processes. Nothing in the file says so, so this is a guess. Processes run the same
+ * code, such as "_start" or the kernel's entry. We take the first names for processes if at least
+ * half of them share a second name with another first name. The outermost functions of a program,
+ * or of a unikernel, hardly ever share one.
  *
- * Speed: most lines share the outer part of the line before, because files are sorted. That part is
- * not looked at again. Names are found by a seeded hash of 64 bits: a file cannot aim at it.
+ * Speed: files are mostly sorted, so most lines begin with the same names as the line before. These
+ * names are not parsed again. Other names are found in a cache by a hash of 64 bits. The hash has a
+ * random seed, so that a file cannot force collisions.
  */
 #include "config.h"
 
@@ -32,9 +33,9 @@
 #include "xtop/hash.h"
 #include "xtop/import.h"
 
-#define FOLDED_MAX_TOKENS 65536   /* names that are remembered by their hash */
+#define FOLDED_MAX_TOKENS 65536   /* names in the cache */
 #define FOLDED_MAX_COUNT  (1ULL << 53)
-#define FOLDED_MAX_DEPTH  (SNAPSHOT_MAX_DEPTH + 1) /* one more, to know that it was deeper */
+#define FOLDED_MAX_DEPTH  (SNAPSHOT_MAX_DEPTH + 1) /* one more shows that it was deeper */
 
 struct folded_token {
 	uint64_t hash; /* 0: none */
@@ -78,7 +79,7 @@ static uint32_t folded_intern(struct folded_reader *reader, char *name, size_t b
 	return frame;
 }
 
-/* The byte behind the name is changed for a moment. */
+/* Overwrites the byte behind NAME for a moment. */
 static uint32_t folded_find_frame(struct folded_reader *reader, char *name, size_t bytes,
 				  bool process)
 {
@@ -95,8 +96,8 @@ static uint32_t folded_find_frame(struct folded_reader *reader, char *name, size
 /* --- one line --------------------------------------------------------------------------------- */
 
 /*
- * How many names of the line before stand at the front of TEXT. None if that line had one name
- * only: that was no process.
+ * Counts the names that TEXT shares with the line before, from the front. If that line had one name
+ * only the result is 0: the name was not interned as a process.
  */
 static size_t folded_shared(const struct folded_stack *stack, const char *text, size_t bytes)
 {
@@ -110,7 +111,7 @@ static size_t folded_shared(const struct folded_stack *stack, const char *text, 
 	return n;
 }
 
-/* TEXT is the line without its count. It takes the place of the line before. */
+/* TEXT is the line without its count. It replaces the line before. */
 static void folded_parse_stack(struct folded_reader *reader, char *text, size_t bytes)
 {
 	struct folded_stack *stack = &reader->stack;
@@ -129,7 +130,7 @@ static void folded_parse_stack(struct folded_reader *reader, char *text, size_t 
 	stack->n = n;
 }
 
-/* Reads "412" or "412.5", all of the N bytes. */
+/* Parses "412" or "412.5". The number must fill all of the N bytes. */
 static bool folded_parse_count(const char *text, size_t n, double *countp)
 {
 	double count = 0, unit = 1;
@@ -161,7 +162,7 @@ static struct xtop_error *folded_refuse(const struct folded_reader *reader, cons
 	return error_create("damaged in line %" PRIu64 ": %s", reader->line, what);
 }
 
-/* TEXT of BYTES, with a byte behind it that may be changed. */
+/* Parses the line of BYTES bytes at TEXT. The byte behind the line must be writable. */
 static struct xtop_error *folded_parse_line(struct folded_reader *reader, char *text, size_t bytes)
 {
 	size_t stack, count;
@@ -196,7 +197,7 @@ static struct xtop_error *folded_parse_line(struct folded_reader *reader, char *
 
 /* --- all lines -------------------------------------------------------------------------------- */
 
-/* Parses the whole lines of the N bytes at TEXT. *DONEP: the bytes of these lines. */
+/* Parses the complete lines in the N bytes at TEXT. *DONEP: the bytes of these lines. */
 static struct xtop_error *folded_parse_lines(struct folded_reader *reader, char *text, size_t n,
 					     size_t *donep)
 {
@@ -230,7 +231,7 @@ static struct xtop_error *folded_read_lines(struct folded_reader *reader, struct
 		if (error)
 			return error;
 		n += more;
-		if (!more) /* the last line may have no end */
+		if (!more) /* the last line may lack its newline */
 			return n ? folded_parse_line(reader, text, n) : NULL;
 	}
 }
@@ -244,8 +245,8 @@ static bool folded_is_process(const struct snapshot *snapshot, uint32_t node)
 }
 
 /*
- * Looks at the names directly below node AT. SEEN has for each frame the node, + 1, that it stood
- * below first. When that is another node, both are marked in COMMON.
+ * Compares the names directly below node AT with those below earlier nodes. SEEN has, for each
+ * frame, 1 + the first node that it stood below. Two nodes that share a name are marked in COMMON.
  */
 static void folded_compare_names(const struct snapshot *snapshot, uint32_t at, uint32_t *seen,
 				 uint8_t *common)
@@ -291,7 +292,8 @@ static uint32_t folded_to_function(void *context, uint32_t id)
 		       : id;
 }
 
-static struct xtop_error *folded_tell_processes(struct builder *builder)
+/* Decides whether the first names are processes. If not, they become functions. */
+static struct xtop_error *folded_guess_processes(struct builder *builder)
 {
 	struct snapshot *snapshot;
 	struct xtop_error *error = profile_copy(builder->profile, 1, &snapshot);
@@ -324,5 +326,5 @@ struct xtop_error *folded_read(struct source *source, const char *start, size_t 
 		reader->seed = (uintptr_t)reader;
 	memcpy(text, start, n);
 	error = folded_read_lines(reader, source, text, n);
-	return error ? error : folded_tell_processes(builder);
+	return error ? error : folded_guess_processes(builder);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Profile files: which format, and what becomes of the content; see xtop/import.h. */
+/* Recognises the format of a profile file and reads the file; see xtop/import.h. */
 #include "config.h"
 
 #include "xtop/import.h"
@@ -8,7 +8,7 @@
 
 #include "import/readers.h"
 
-#define IMPORT_LOOK_BYTES 512 /* of a file tell its format */
+#define IMPORT_LOOK_BYTES 512 /* at the start of a file tell its format */
 #define IMPORT_HEAD_BYTES 8
 
 struct import {
@@ -16,7 +16,7 @@ struct import {
 	struct builder builder;
 };
 
-/* Text has no control characters but these. */
+/* Text has no control characters but newline, tab and carriage return. */
 static bool import_is_text(const char *bytes, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -26,7 +26,7 @@ static bool import_is_text(const char *bytes, size_t n)
 	return true;
 }
 
-/* Begins the file again. A pipe cannot. */
+/* Starts to read the file again from its first byte. This fails for a pipe. */
 static struct xtop_error *import_reopen(FILE *file, struct source **sourcep)
 {
 	char head[IMPORT_HEAD_BYTES];

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * pprof (pprof_fields.h has the schema): xtop's own, Go's and others'. nanopb's streams, tags and
- * varints read it without the generator, which makes code that wants a whole Profile in memory.
- * The file is read twice: first what samples refer to, which may stand behind them, then the
- * samples. So a file may have any number of samples; the tables are bounded.
+ * Reads pprof files (pprof_fields.h has the schema) of xtop, Go and others. We call nanopb's
+ * functions for streams, tags and varints. Code from nanopb's generator would need a whole Profile
+ * in memory. The file is read twice. The first pass reads the tables that samples refer to, because
+ * they may stand behind the samples; the second pass reads the samples. So a file may have any
+ * number of samples. The tables are bounded.
  *
- * Frames are made between the two. A location becomes one frame for each function that is inlined
- * there. xtop's labels "process" and "thread" become the frames that xtop had.
+ * Frames are made between the two passes. A location becomes one frame for each function that is
+ * inlined there. xtop's labels "process" and "thread" become frames of processes and threads.
  */
 #include "config.h"
 
@@ -36,7 +37,7 @@ struct pprof_item {
 	uint64_t id;
 	/* Function: name, system name. Mapping: A is the file. Location: mapping, address. */
 	uint64_t a, b;
-	uint32_t first, n; /* location: in lines, after pass 1 in frames */
+	uint32_t first, n; /* of a location: in LINES, later in FRAMES */
 };
 
 struct pprof_table {
@@ -67,21 +68,21 @@ struct pprof_reader {
 	struct pprof_string *strings;
 	size_t n_strings, strings_capacity;
 	struct pprof_table functions, mappings, locations;
-	uint64_t *lines; /* functions, of locations */
+	uint64_t *lines; /* ids of functions, location by location */
 	size_t n_lines, lines_capacity;
 	uint32_t *frames; /* by line, outermost first in each location */
 	struct pprof_type types[PPROF_MAX_VALUES];
 	size_t n_types;
 	uint64_t default_type, period, duration_ns;
-	size_t count, weight; /* which values */
+	size_t count, weight; /* indices of the values that count and weigh samples */
 	double per_tick;
-	bool second; /* pass */
+	bool second; /* this is the second pass */
 };
 
 /* --- recognising it --------------------------------------------------------------------------- */
 
-/* *AT behind a varint. False: it is longer than any, or N bytes end before it does. */
-static bool pprof_skip_varint(const unsigned char *bytes, size_t n, size_t *at, uint64_t *valuep)
+/* Decodes a varint and moves *AT behind it. False: it is too long, or the N bytes end in it. */
+static bool pprof_decode_varint(const unsigned char *bytes, size_t n, size_t *at, uint64_t *valuep)
 {
 	*valuep = 0;
 	for (unsigned shift = 0; shift < 64 && *at < n; shift += 7) {
@@ -101,20 +102,20 @@ static bool pprof_skip_varint(const unsigned char *bytes, size_t n, size_t *at, 
  */
 bool pprof_is_head(const char *start, size_t n)
 {
-	/* By field number: whether it is a message or string, a number, or both when packed. */
+	/* By field number: m is a message or string, n a number, b may be both (packed numbers). */
 	static const char kinds[] = "-mmmmmmnnnnmnbnn";
 	const unsigned char *bytes = (const unsigned char *)start;
 	uint64_t tag, value;
 
 	for (size_t at = 0; at < n;) {
-		if (!pprof_skip_varint(bytes, n, &at, &tag))
+		if (!pprof_decode_varint(bytes, n, &at, &tag))
 			return at == n && n > 0;
 		if (tag >> 3 == 0 || tag >> 3 >= sizeof(kinds) - 1)
 			return false;
 		if (!((tag & 7) == 2 && kinds[tag >> 3] != 'n') &&
 		    !((tag & 7) == 0 && kinds[tag >> 3] != 'm'))
 			return false;
-		if (!pprof_skip_varint(bytes, n, &at, &value))
+		if (!pprof_decode_varint(bytes, n, &at, &value))
 			return at == n;
 		if ((tag & 7) == 2)
 			at = value < n - at ? at + (size_t)value : n;
@@ -137,7 +138,7 @@ static bool pprof_fill(struct pprof_reader *reader)
 	return reader->n > 0;
 }
 
-/* For nanopb: COUNT bytes to BYTES, or to nowhere. At the end bytes_left says so. */
+/* Called by nanopb: reads COUNT bytes into BYTES; NULL skips them. bytes_left 0 tells the end. */
 static bool pprof_callback(pb_istream_t *stream, pb_byte_t *bytes, size_t count)
 {
 	struct pprof_reader *reader = stream->state;
@@ -228,14 +229,14 @@ static bool pprof_open_inside(struct pprof_reader *reader, pb_istream_t *stream,
 
 /* --- what a message has ----------------------------------------------------------------------- */
 
-/* Called for each number of a field, packed or not. False: it cannot be right. */
+/* Called for each number of a field, packed or not. False: the number is invalid. */
 typedef bool pprof_number_fn(struct pprof_reader *reader, uint32_t tag, uint64_t value,
 			     void *context);
 /* Called for each message inside; STREAM ends with it. */
 typedef bool pprof_message_fn(struct pprof_reader *reader, uint32_t tag, pb_istream_t *stream,
 			      void *context);
 
-/* Whether field TAG of numbers may be packed: a string of bytes is then a row of varints. */
+/* Reads field TAG, whose numbers are packed: varints, one after the other, up to the end. */
 static bool pprof_read_packed(struct pprof_reader *reader, uint32_t tag, pb_istream_t *stream,
 			      pprof_number_fn *number, void *context)
 {
@@ -248,7 +249,7 @@ static bool pprof_read_packed(struct pprof_reader *reader, uint32_t tag, pb_istr
 	return true;
 }
 
-/* All fields of STREAM. MESSAGE NULL: what is not a number is packed numbers. */
+/* Reads all fields of STREAM. MESSAGE NULL: fields with a length are packed numbers. */
 static bool pprof_read_fields(struct pprof_reader *reader, pb_istream_t *stream,
 			      pprof_number_fn *number, pprof_message_fn *message, void *context)
 {
@@ -346,7 +347,7 @@ static bool pprof_item_number(struct pprof_reader *reader, uint32_t tag, uint64_
 	struct pprof_item *item = context;
 
 	(void)reader;
-	/* Ids have number 1 in all three messages; the others that count differ. */
+	/* The fields of locations and functions that we read have the same numbers: 1, 2 and 3. */
 	if (tag == 1)
 		item->id = value;
 	else if (tag == PPROF_LOCATION_MAPPING_ID || tag == PPROF_FUNCTION_NAME)
@@ -475,7 +476,7 @@ static const struct pprof_item *pprof_find(const struct pprof_table *table, uint
 	return table->n ? bsearch(&key, table->items, table->n, sizeof(key), pprof_compare) : NULL;
 }
 
-/* As perf and xtop name the kernel and its modules. */
+/* Whether MODULE is the kernel or a kernel module, by the names that perf and xtop use. */
 static bool pprof_is_kernel(const char *module)
 {
 	size_t n = strlen(module);
@@ -500,7 +501,7 @@ static uint32_t pprof_intern(struct pprof_reader *reader, const struct pprof_ite
 	return frames_intern(reader->builder->frames, kind, NULL, module, location->b);
 }
 
-/* A location without a line has one frame, without a name. */
+/* Makes the frames of all locations. A location without lines gets one unnamed frame. */
 static bool pprof_make_frames(struct pprof_reader *reader)
 {
 	size_t n = 0;
@@ -528,7 +529,7 @@ static bool pprof_make_frames(struct pprof_reader *reader)
 	return true;
 }
 
-static bool pprof_is(const struct pprof_reader *reader, uint64_t string, const char *text)
+static bool pprof_string_is(const struct pprof_reader *reader, uint64_t string, const char *text)
 {
 	const char *is = pprof_string(reader, string);
 
@@ -536,10 +537,10 @@ static bool pprof_is(const struct pprof_reader *reader, uint64_t string, const c
 }
 
 /*
- * Shares are of the default value, or of the last one, as pprof has it. The period makes ticks of
- * nanoseconds. How many samples there were says the value in
- * "count" that stands before it: Go's heap profiles have objects before bytes, once for all that
- * was allocated and once for what is in use.
+ * Chooses the value that weighs a sample: the default one, or else the last one, as pprof does. If
+ * it is in nanoseconds, the period turns it into ticks. The number of samples is the nearest value
+ * in "count" at or before the weight: Go's heap profiles have objects before bytes, once for all
+ * that was allocated and once for what is in use.
  */
 static bool pprof_choose_values(struct pprof_reader *reader)
 {
@@ -555,13 +556,14 @@ static bool pprof_choose_values(struct pprof_reader *reader)
 	for (size_t i = 0; i < n; i++) {
 		size_t at = (reader->weight + n - i) % n;
 
-		if (pprof_is(reader, reader->types[at].unit, "count")) {
+		if (pprof_string_is(reader, reader->types[at].unit, "count")) {
 			reader->count = at;
 			break;
 		}
 	}
 	reader->per_tick = 1;
-	if (pprof_is(reader, reader->types[reader->weight].unit, "nanoseconds") && reader->period)
+	if (reader->period &&
+	    pprof_string_is(reader, reader->types[reader->weight].unit, "nanoseconds"))
 		reader->per_tick = (double)reader->period;
 	return true;
 }
@@ -575,7 +577,6 @@ struct pprof_stack {
 	size_t n_values;
 	uint64_t key, text; /* of a label */
 	const char *process, *thread;
-	bool deep;
 };
 
 static bool pprof_sample_number(struct pprof_reader *reader, uint32_t tag, uint64_t value,
@@ -593,7 +594,7 @@ static bool pprof_sample_number(struct pprof_reader *reader, uint32_t tag, uint6
 		return true;
 	location = pprof_find(&reader->locations, value);
 	if (!location)
-		return pprof_fail(reader, "a sample is at a location that is not there");
+		return pprof_fail(reader, "a sample names a location that does not exist");
 	for (uint32_t i = location->n; i-- > 0 && sample->n < PPROF_MAX_STACK - 2;)
 		sample->frames[sample->n++] = reader->frames[location->first + i];
 	return true;
@@ -622,9 +623,9 @@ static bool pprof_sample_message(struct pprof_reader *reader, uint32_t tag, pb_i
 	sample->key = sample->text = 0;
 	if (!pprof_read_fields(reader, stream, pprof_label_number, NULL, sample))
 		return false;
-	if (pprof_is(reader, sample->key, "process"))
+	if (pprof_string_is(reader, sample->key, "process"))
 		sample->process = pprof_string(reader, sample->text);
-	else if (pprof_is(reader, sample->key, "thread"))
+	else if (pprof_string_is(reader, sample->key, "thread"))
 		sample->thread = pprof_string(reader, sample->text);
 	return true;
 }
@@ -644,7 +645,7 @@ static bool pprof_add_sample(struct pprof_reader *reader, pb_istream_t *stream)
 		return pprof_fail(reader, "a sample has too few values");
 	ticks = (double)(int64_t)sample.values[reader->weight] / reader->per_tick;
 	count = sample.values[reader->count];
-	if (!(ticks > 0)) /* a difference of two profiles has negative ones */
+	if (!(ticks > 0)) /* the difference of two profiles has negative weights */
 		return true;
 	if (sample.process)
 		stack[n++] = frames_intern(frames, FRAME_KIND_PROCESS, sample.process, NULL, 0);

@@ -7,8 +7,8 @@
 #include "import/source.h"
 
 /*
- * The longest line of folded stacks that is read: the deepest stack with names of C++ takes a tenth
- * of that.
+ * The longest line of folded stacks that is read. The deepest stack with names of C++ takes a tenth
+ * of it.
  */
 #define FOLDED_MAX_LINE_BYTES LIMIT(1U << 20, 1U << 10)
 
@@ -17,11 +17,11 @@ struct xtop_error *folded_read(struct source *source, const char *start, size_t 
 			       struct builder *builder);
 
 /*
- * pprof_reader.c, in two passes over the file. The reader is to be destroyed also after an error.
- * START as above, for each pass.
+ * pprof_reader.c, in two passes over the file. The caller destroys the reader, also after an error.
+ * START and N as above, for each pass.
  */
 struct pprof_reader;
-/* The N bytes at START, the first ones of a file, may be pprof: there is no magic number. */
+/* Whether a file that begins with the N bytes at START may be pprof. It has no magic number. */
 bool pprof_is_head(const char *start, size_t n);
 struct xtop_error *pprof_read_tables(struct source *source, const char *start, size_t n,
 				     struct builder *builder, struct pprof_reader **readerp);

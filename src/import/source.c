@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Bytes of a profile file; see source.h. gzip (RFC 1952) is recognised by its first two bytes,
- * because names of files say little: pprof's "profile" often has no ending. zlib inflates; a file
- * may have several members, one after the other, as `cat a.gz b.gz` makes them.
+ * because names of files say little: pprof's "profile" often has no ending. zlib inflates. A file
+ * may have several gzip members, one after the other, as `cat a.gz b.gz` makes them.
  */
 #include "config.h"
 
@@ -24,7 +24,7 @@ struct source {
 	z_stream stream;
 };
 
-/* More bytes of the file. None are left behind raw_at; afterwards raw_n is 0 at the end. */
+/* Reads more bytes of the file, when all before are used. raw_n becomes 0 at its end. */
 static struct xtop_error *source_fill(struct source *source)
 {
 	source->raw_at = 0;
@@ -76,13 +76,13 @@ static struct xtop_error *source_damaged(const struct source *source, const char
 			    source->offset - (source->raw_n - source->raw_at), what);
 }
 
-/* Inflates to NEXT what is there, up to *LEFTP bytes. */
+/* Inflates up to *LEFTP bytes to NEXT. *LEFTP becomes what is left of the room there. */
 static struct xtop_error *source_inflate(struct source *source, char *next, size_t *leftp)
 {
 	z_stream *stream = &source->stream;
 	int status;
 
-	if (!source->member) { /* another one begins */
+	if (!source->member) { /* the next member begins */
 		inflateReset(stream);
 		source->member = true;
 	}

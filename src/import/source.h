@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The bytes of a profile file, inflated if the file is compressed by gzip. Read from front to back,
- * so the file may be a pipe.
+ * The bytes of a profile file, inflated if the file is compressed by gzip. They are read from front
+ * to back, so the file may be a pipe.
  */
 #ifndef IMPORT_SOURCE_H
 #define IMPORT_SOURCE_H
@@ -18,8 +18,8 @@ struct xtop_error *source_create(FILE *file, const void *head, size_t n_head,
 				 struct source **sourcep);
 void source_destroy(struct source *source); /* NULL allowed */
 /*
- * Up to CAPACITY bytes to BUFFER; *NP is less only at the end of the file. An error names the place
- * in the compressed file.
+ * Reads up to CAPACITY bytes into BUFFER. *NP is less than CAPACITY only at the end of the file. An
+ * error names the place in the compressed file.
  */
 struct xtop_error *source_read(struct source *source, void *buffer, size_t capacity, size_t *np);
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sums over batches of one second; see xtop/batches.h. A function costs time only in the batches in
- * which it has samples: its live sums are those of the batch in which it was touched last, and are
- * decayed when they are needed. A live weight w halves every half-life, so x
- * has the weight w and x^2 has w^2.
+ * Sums over batches of one second; see xtop/batches.h. A function costs time only in batches in
+ * which it has samples: its live sums are kept as of the last such batch, and decay when they are
+ * used. The live weight w of a batch halves every half-life. x has the weight w, and x^2 has w^2.
  */
 #include "config.h"
 
@@ -16,7 +15,7 @@
 #include "xtop/vector.h"
 
 #define BATCH_NS        1000000000ULL
-#define BATCHES_MIN     5 /* with fewer, nothing can be said of the variance */
+#define BATCHES_MIN     5 /* with fewer, the variance is not known */
 #define BATCHES_NO_SLOT 0
 
 struct batch_sums {
@@ -24,13 +23,13 @@ struct batch_sums {
 };
 
 struct batches_slot {
-	uint64_t batch;  /* that the live sums are of */
+	uint64_t batch;  /* the live sums are as of this one */
 	uint64_t sample; /* the last one that counted */
 	double x;        /* of the batch that goes on */
 	struct batch_sums total, live;
 };
 
-/* The same of all samples. */
+/* Sums over all functions. */
 struct batches_all {
 	double k, kk; /* sum w, sum w^2 of batches */
 	double n, nn;
@@ -114,7 +113,7 @@ static void all_add(struct batches_all *all, double decay, const struct batches 
 	all->samples2 = all->samples2 * squared + batches->n_samples2;
 }
 
-/* Seconds without a sample are batches, too: the guest was idle. They have no part in any sum. */
+/* NEXT: the next batch. Seconds without samples in between are no batches: live sums only decay. */
 static void batches_end(struct batches *batches, uint64_t next)
 {
 	for (size_t i = 0; i < batches->n_touched; i++) {
@@ -205,7 +204,7 @@ void batches_count(struct batches *batches, uint32_t frame)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-/* With the batch that goes on: a function may have all its samples in it. */
+/* The batch that goes on counts, too: a function may have all its samples in it. */
 static struct batches_all batches_get_all(const struct batches *batches, bool live)
 {
 	struct batches_all all = live ? batches->live : batches->total;

@@ -58,7 +58,7 @@ static bool log_is_node(const void *context, uint32_t number)
 }
 
 /* HASH_NONE: no room. */
-static uint32_t log_find_node(struct sample_log *log, uint32_t parent, uint32_t frame)
+static uint32_t log_find_or_add_node(struct sample_log *log, uint32_t parent, uint32_t frame)
 {
 	const struct log_key key = { log, { .frame = frame, .parent = parent } };
 	uint64_t hash = hash_word(hash_word(0, parent), frame);
@@ -80,7 +80,7 @@ void sample_log_add(struct sample_log *log, struct logged_sample *sample, const 
 	uint32_t node = 0;
 
 	for (size_t i = 0; i < n && node != HASH_NONE; i++)
-		node = log_find_node(log, node, frames[i]);
+		node = log_find_or_add_node(log, node, frames[i]);
 	if (node == HASH_NONE || log->n_samples == SAMPLE_LOG_MAX_SAMPLES ||
 	    !vector_reserve(log->samples, log->samples_capacity, log->n_samples + 1)) {
 		log->lost++;
@@ -91,8 +91,8 @@ void sample_log_add(struct sample_log *log, struct logged_sample *sample, const 
 }
 
 /*
- * Nodes keep their places in the index, which is by the old name. A chain with the new name gets
- * nodes of its own, and both read the same.
+ * The index still has the nodes by their old names. Later chains with the new name get nodes of
+ * their own, and both read the same.
  */
 void sample_log_rename(struct sample_log *log, uint32_t (*now)(void *context, uint32_t frame),
 		       void *context)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A snapshot of one run with the frames of another run: what has the same identity (xtop/frames.h)
- * has the same id afterwards, so that views can compare the two. The owner of the frames calls it.
+ * Translates a snapshot of one run into the frames of another run. Frames of the same identity
+ * (xtop/frames.h) then have the same id, so that views can compare the two. The owner of the frames
+ * calls it.
  */
 #include "config.h"
 
@@ -46,7 +47,7 @@ static int translate_compare_places(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* What else names frames: places, and the last function of each vCPU. */
+/* Translates the other ids of frames: those of places, and the last function of each vCPU. */
 static void translate_rest(const uint32_t *ids, struct snapshot *to)
 {
 	for (unsigned i = 0; i < to->n_places; i++)

@@ -36,7 +36,8 @@ static double member_weight(const struct branches *branches, const struct branch
 	return branches->totals ? member->ticks : member->live;
 }
 
-bool branches_add(struct branches *branches, const struct branch_member *member)
+/* Adds a member to the place to start from, unless its weight is 0. False: out of memory. */
+static bool branches_add_member(struct branches *branches, const struct branch_member *member)
 {
 	if (!(member_weight(branches, member) > 0))
 		return true;
@@ -50,9 +51,9 @@ bool branches_add_subtree(struct branches *branches, uint32_t at)
 {
 	const struct snapshot_node *node = &branches->snapshot->nodes[at];
 
-	return branches_add(branches,
-			    &(struct branch_member){ at, node->children_live, node->children_ticks,
-						     node->children_total });
+	return branches_add_member(branches, &(struct branch_member){ at, node->children_live,
+								      node->children_ticks,
+								      node->children_total });
 }
 
 bool branches_start_root(struct branches *branches)
@@ -68,9 +69,9 @@ bool branches_start_leaves(struct branches *branches)
 	for (uint32_t i = 1; i < snapshot->n_nodes; i++) {
 		const struct snapshot_node *node = &snapshot->nodes[i];
 
-		if (!branches_add(branches,
-				  &(struct branch_member){ i, node->self_live, node->self_ticks,
-							   node->self_total }))
+		if (!branches_add_member(branches, &(struct branch_member){ i, node->self_live,
+									    node->self_ticks,
+									    node->self_total }))
 			return false;
 	}
 	return true;

@@ -56,9 +56,10 @@ struct branches_mark {
 struct xtop_error *branches_init(struct branches *branches, const struct snapshot *snapshot,
 				 bool addresses, bool totals, bool inwards);
 void branches_deinit(struct branches *branches);
-/* Adds a member to the place to start from, unless its weight is 0. False: out of memory. */
-bool branches_add(struct branches *branches, const struct branch_member *member);
-/* The same with the node AT and its whole subtree. */
+/*
+ * Adds the node AT with its whole subtree to the place to start from, unless its weight is 0.
+ * False: out of memory.
+ */
 bool branches_add_subtree(struct branches *branches, uint32_t at);
 /* Starts at the root. False: out of memory. */
 bool branches_start_root(struct branches *branches);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Processes by control group; see xtop/groups.h. The table of processes is cut into parts, a
- * process with its threads each. The parts are sorted by their group, and each group gets a row
+ * Processes by control group; see xtop/groups.h. The table of processes is cut into parts: each is
+ * a process with its threads. The parts are sorted by their group, and each group gets a row
  * above its parts:
  *
  *   nginx    nginx.service           nginx.service
@@ -62,7 +62,7 @@ static size_t cgroup_split(const struct groups *processes, struct cgroup_part *p
 	return n;
 }
 
-/* Adds up the parts of each group, and tells each part the sum. */
+/* Adds up the parts of each group, and puts the sum into each part. */
 static void cgroup_sum(const struct groups *processes, struct cgroup_part *parts, size_t n)
 {
 	qsort(parts, n, sizeof(*parts), cgroup_compare_names);

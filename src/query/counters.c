@@ -13,7 +13,7 @@
 
 #include <stddef.h>
 
-/* --- the names of elements, by their enum ----------------------------------------------------- */
+/* --- the names of elements, by their enum; beside them the words of the screen ---------------- */
 
 const char *const counter_vcpu_states[N_VCPU_STATES] = {
 	[VCPU_OFFLINE] = "offline",
@@ -43,9 +43,29 @@ static const char *const counter_unwind_bys[N_UNWIND_BYS] = {
 	[UNWIND_BY_GUESS] = "guess",
 };
 
+const char *const counter_unwind_by_words[N_UNWIND_BYS] = {
+	[UNWIND_BY_REGISTERS] = "registers",
+	[UNWIND_BY_ORC] = "ORC",
+	[UNWIND_BY_GO] = "Go",
+	[UNWIND_BY_CFI] = "CFI",
+	[UNWIND_BY_COMPUTED] = "instructions",
+	[UNWIND_BY_FP] = "frame pointers",
+	[UNWIND_BY_GUESS] = "guess",
+};
+
 static const char *const counter_parts[N_UNWIND_PARTS] = {
 	[UNWIND_KERNEL] = "kernel",
 	[UNWIND_USER] = "user",
+};
+
+const char *const counter_stop_words[N_UNWIND_STOPS] = {
+	[UNWIND_COMPLETE] = "whole",
+	[UNWIND_CUT] = "stack cut short",
+	[UNWIND_LOOP] = "loop",
+	[UNWIND_BAD] = "no frame",
+	[UNWIND_TOO_DEEP] = "too deep",
+	[UNWIND_NO_TABLES] = "no unwind tables",
+	[UNWIND_REPLACED] = "program replaced",
 };
 
 static const char *const counter_cuts[N_SAMPLE_CUTS] = {
@@ -57,6 +77,15 @@ static const char *const counter_cuts[N_SAMPLE_CUTS] = {
 	[CUT_NO_PAGING] = "no_paging",
 };
 
+const char *const counter_cut_words[N_SAMPLE_CUTS] = {
+	[CUT_NONE] = "nothing copied",
+	[CUT_LIMIT] = "deeper than was copied",
+	[CUT_NOT_PRESENT] = "page not there",
+	[CUT_NOT_MAPPED] = "page not mapped",
+	[CUT_FAULT] = "page went away",
+	[CUT_NO_PAGING] = "not in 64-bit mode",
+};
+
 static const char *const counter_unknown_causes[N_UNKNOWN_CAUSES] = {
 	[UNKNOWN_NO_SYMBOLS] = "no_symbols",
 	[UNKNOWN_BETWEEN] = "between",
@@ -65,6 +94,16 @@ static const char *const counter_unknown_causes[N_UNKNOWN_CAUSES] = {
 	[UNKNOWN_NO_AREA] = "no_area",
 	[UNKNOWN_JIT] = "jit",
 	[UNKNOWN_NO_FRAME] = "no_frame",
+};
+
+const char *const counter_unknown_cause_words[N_UNKNOWN_CAUSES] = {
+	[UNKNOWN_NO_SYMBOLS] = "no symbols",
+	[UNKNOWN_BETWEEN] = "between symbols",
+	[UNKNOWN_NOT_PRESENT] = "page not there",
+	[UNKNOWN_NO_PROCESS] = "process gone",
+	[UNKNOWN_NO_AREA] = "outside all areas",
+	[UNKNOWN_JIT] = "compiled code",
+	[UNKNOWN_NO_FRAME] = "no frame",
 };
 
 /* --- the table -------------------------------------------------------------------------------- */
@@ -166,7 +205,7 @@ const void *counter_value(const struct counter *counter, const struct snapshot *
 
 /* --- a range of time -------------------------------------------------------------------------- */
 
-/* Rates, and what is there now, are no sums. */
+/* Whether the counter only grows. Rates, and what is there now, do not. */
 static bool counter_grows(const struct counter *counter)
 {
 	if (counter->group == COUNTERS_RESOLVER)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Two runs, function by function; see xtop/diff.h. Functions are matched by kind, name and module.
- * Addresses differ between boots, and static functions of one name in one module are one here. A
- * folded file does not have kind and module: if one of the runs has such functions, the name alone
- * counts.
+ * Compares two runs, function by function; see xtop/diff.h. Functions are matched by kind, name and
+ * module, not by address: addresses differ between boots. So static functions of one name in one
+ * module are one function here. A folded file has neither kinds nor modules. If one of the runs has
+ * functions from such a file, the name alone counts.
  */
 #include "config.h"
 
@@ -19,7 +19,7 @@
 #include "xtop/hash.h"
 #include "xtop/vector.h"
 
-/* What a row is made of. */
+/* What one run says of a function. */
 struct diff_part {
 	double share, effect;
 };
@@ -128,7 +128,7 @@ static struct xtop_error *diff_add_side(struct diff_builder *builder, const stru
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* Of all functions. */
+/* The vCPU-seconds a second of all functions together. NAN: not known. */
 static double diff_cpu(const struct diff_side *side)
 {
 	return side->hz > 0 && side->seconds > 0
@@ -183,6 +183,7 @@ static int diff_compare(const void *pointer_a, const void *pointer_b)
 	return strcmp(a->frame->name, b->frame->name);
 }
 
+/* Decides which rows are significant, and sorts the rows. */
 static struct xtop_error *diff_judge(struct diff *diff)
 {
 	_cleanup_free_ double *chances = calloc(diff->n + 1, sizeof(*chances));
@@ -194,7 +195,7 @@ static struct xtop_error *diff_judge(struct diff *diff)
 	for (size_t i = 0; i < diff->n; i++)
 		if (diff->rows[i].known)
 			chances[n++] = diff->rows[i].chance;
-	limit = interval_significant(chances, n, DIFF_FALSE_DISCOVERIES);
+	limit = interval_find_limit(chances, n, DIFF_FALSE_DISCOVERIES);
 	for (size_t i = 0; i < diff->n; i++) {
 		struct diff_row *row = &diff->rows[i];
 
@@ -242,7 +243,7 @@ void diff_deinit(struct diff *diff)
 
 const struct diff_row *diff_find_grown(const struct diff *diff)
 {
-	/* They are sorted by the size of their difference. */
+	/* The rows are sorted by the size of their difference. */
 	for (size_t i = 0; i < diff->n_significant; i++)
 		if (diff->rows[i].now > diff->rows[i].base)
 			return &diff->rows[i];

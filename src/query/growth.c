@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * By what a profile grew; see growth.h. Each path remembers the weight that it had in the snapshot
- * before.
+ * Finds which paths of a profile grew; see growth.h. Each path remembers the weight that it had in
+ * the snapshot before.
  *
  * Two things move weight from path to path: the profile drops paths into [evicted] to make room,
- * and frames get better names. The weight that was moved looks new where it arrives. The sum of all
- * that is new is known: by so much the whole profile grew. So when more seems to be new, paths that
- * were not there before, and [evicted], get less, all by the same factor.
+ * and frames get better names. Moved weight looks new where it arrives. But the sum of all new
+ * weight is known: it is the growth of the whole profile. If more weight looks new than that, the
+ * new weight of [evicted] and of paths that were not there before is lowered, all by one factor.
  */
 #include "config.h"
 
@@ -18,12 +18,12 @@
 #include "xtop/cleanup.h"
 #include "xtop/vector.h"
 
-#define SPARE_PATHS 4096 /* of profiles that dropped paths: beyond that many the set is made anew */
+#define SPARE_PATHS 4096 /* dropped paths that the set may keep before it is built anew */
 
 struct growth_before {
 	double ticks;
 	uint32_t samples;
-	uint32_t update; /* the last one that had it */
+	uint32_t update; /* the last one whose snapshot had the path */
 };
 
 struct growth {
@@ -36,11 +36,11 @@ struct growth {
 	uint64_t started_ns;
 };
 
-/* What one update knows of each node of the snapshot. */
+/* What one update finds out about a node of the snapshot. */
 struct growth_node {
 	double own, all; /* new ticks: the node's own, those of its subtree */
 	uint32_t path, samples;
-	bool moved;      /* what is new may have been elsewhere before */
+	bool moved;      /* the new ticks may have come from another path */
 };
 
 struct xtop_error *growth_create(struct growth **growthp)
@@ -66,7 +66,7 @@ size_t growth_memory_bytes(const struct growth *growth)
 
 /* --- what is new in each node ----------------------------------------------------------------- */
 
-/* A path that was not in the snapshot before had nothing there, whatever it had earlier. */
+/* If the snapshot before lacked the path, all is new, even if an earlier snapshot had it. */
 static void growth_compare(const struct growth *growth, const struct snapshot_node *node,
 			   struct growth_node *new)
 {
@@ -82,7 +82,7 @@ static void growth_compare(const struct growth *growth, const struct snapshot_no
 	}
 }
 
-/* The paths of all nodes. False: out of memory. */
+/* Finds or adds the paths of all nodes. False: out of memory. */
 static bool growth_find_paths(struct growth *growth, const struct snapshot *snapshot,
 			      struct growth_node *news)
 {
@@ -114,7 +114,7 @@ static void growth_remember(struct growth *growth, const struct snapshot *snapsh
 	growth->started_ns = snapshot->started_ns;
 }
 
-/* Forgets all: the next time, all is new. */
+/* Forgets all paths: for the next update all weight is new. */
 static void growth_forget(struct growth *growth)
 {
 	paths_deinit(&growth->paths);
@@ -122,7 +122,7 @@ static void growth_forget(struct growth *growth)
 	growth->update = 0;
 }
 
-/* Paths that the profile has dropped take room. False: out of memory. */
+/* Builds the set anew if it has many paths that the profile dropped. False: out of memory. */
 static bool growth_sweep(struct growth *growth, const struct snapshot *snapshot,
 			 struct growth_node *news)
 {
@@ -135,7 +135,7 @@ static bool growth_sweep(struct growth *growth, const struct snapshot *snapshot,
 	return true;
 }
 
-/* What seems to be new beyond GROWN ticks was moved. */
+/* More than GROWN new ticks cannot be: lowers those that may have moved by what is too much. */
 static void growth_correct(struct growth_node *news, size_t n, double grown)
 {
 	double moved = 0, all = 0, factor;
@@ -157,6 +157,7 @@ static void growth_correct(struct growth_node *news, size_t n, double grown)
 
 /* --- the nodes that grew ---------------------------------------------------------------------- */
 
+/* Sums the new ticks of each subtree. Returns how many nodes grew; the root always counts. */
 static size_t growth_sum(const struct snapshot *snapshot, struct growth_node *news)
 {
 	size_t n = 0;
@@ -170,7 +171,7 @@ static size_t growth_sum(const struct snapshot *snapshot, struct growth_node *ne
 	return n;
 }
 
-/* OPEN[d]: the last node of depth d that was taken over. */
+/* OPEN[d]: the last node of depth d that was copied. */
 static void growth_fill(const struct snapshot *snapshot, const struct growth_node *news,
 			struct snapshot *grown)
 {

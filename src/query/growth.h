@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * By what a profile grew from one snapshot to the next: which chains got samples in between. Sums
- * of such growths are the profile of a range of time.
+ * Finds how a profile grew from one snapshot to the next: which chains got samples in between. The
+ * sum of such growths is the profile of a range of time.
  *
  * The UI's thread.
  */
@@ -15,9 +15,9 @@ struct growth;
 struct xtop_error *growth_create(struct growth **growthp);
 void growth_destroy(struct growth *growth); /* NULL allowed */
 /*
- * *GROWN: the nodes of SNAPSHOT that got weight since the last call, with that weight, live and in
- * ticks; at least the root. It has nothing else of a snapshot but `frames`; the caller destroys it.
- * After a reset of the profile all weight is new. NULL: out of memory.
+ * Returns a snapshot of the nodes of SNAPSHOT that got weight since the last call, with that
+ * weight, live and in ticks; at least the root. Besides nodes only its `frames` are set. The caller
+ * destroys it. After a reset of the profile all weight is new. NULL: out of memory.
  */
 struct snapshot *growth_update(struct growth *growth, const struct snapshot *snapshot);
 size_t growth_memory_bytes(const struct growth *growth);

@@ -124,7 +124,7 @@ static double share_distance(struct share now, struct share base)
 
 /* --- both sides ------------------------------------------------------------------------------- */
 
-/* The variance, of a share that is not quite 0 or 1: so much a sample more would change. */
+/* Shares of 0 and 1 would have no variance, so one sample with and one without are added. */
 static double share_variance(struct share share)
 {
 	double p = (share.p * share.n + 1) / (share.n + 2);
@@ -147,7 +147,7 @@ static bool side_is_known(const struct interval_side *side)
 struct interval interval_of_difference(const struct interval_side *now,
 				       const struct interval_side *base)
 {
-	/* Where a function has few samples its effect is hardly known: take the larger one. */
+	/* An effect that comes from few samples is hardly known, so both sides take the larger. */
 	double effect = fmax(now->effect, base->effect);
 	struct share a = { now->share, now->samples / effect };
 	struct share b = { base->share, base->samples / effect };
@@ -174,7 +174,7 @@ static int chance_compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-double interval_significant(double *chances, size_t n, double rate)
+double interval_find_limit(double *chances, size_t n, double rate)
 {
 	double largest = -1;
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How sure a difference between two shares is. Functions of their arguments alone.
+ * How sure a difference between two shares is. Pure functions.
  *
  * The interval is Newcombe's for the difference of two proportions (R. G. Newcombe, Statistics in
  * Medicine 17, 1998, method 10): Wilson's score intervals of both, put together. It also holds for
- * shares near 0, where a function came or went. Instead of samples it takes independent samples:
- * samples over the design effect (xtop/batches.h). Instead of the normal distribution it takes
- * Student's t, with the degrees of freedom that the numbers of batches give (Welch).
+ * shares near 0, where a function came or went. We change two things. The number of samples is
+ * divided by the design effect (xtop/batches.h), because samples are not independent. Student's t
+ * replaces the normal distribution, with Welch's degrees of freedom from the numbers of batches.
  */
 #ifndef QUERY_INTERVAL_H
 #define QUERY_INTERVAL_H
@@ -31,10 +31,10 @@ struct interval {
 struct interval interval_of_difference(const struct interval_side *now,
 				       const struct interval_side *base);
 /*
- * Of N chances, which ones are significant, if at most the share RATE of those called so shall be
- * called so wrongly: the largest chance that is (Y. Benjamini, Y. Hochberg, J. R. Statist. Soc. B
- * 57, 1995). Sorts CHANCES. Negative: none is.
+ * Returns the largest of N chances that is significant; negative: none is. At most the share RATE
+ * of the differences up to that chance are there by chance alone (Y. Benjamini, Y. Hochberg, J. R.
+ * Statist. Soc. B 57, 1995). Sorts CHANCES.
  */
-double interval_significant(double *chances, size_t n, double rate);
+double interval_find_limit(double *chances, size_t n, double rate);
 
 #endif

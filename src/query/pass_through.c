@@ -4,8 +4,8 @@
  * time, and finds the one callee that may have most of it. A second pass sums what that callee has.
  * Only calls by a function's outermost nodes count, so that recursion counts once.
  *
- * The callee comes from a vote by weight (Boyer and Moore, "MJRTY", 1981): each step in from F
- * votes for its callee against the callee that leads. A callee that has more than half of all votes
+ * The callee comes from a vote by weight (Boyer and Moore, "MJRTY", 1981): each call by F votes
+ * for its callee against the callee that leads. A callee that has more than half of all votes
  * leads at the end. The second pass counts its votes.
  */
 #include "config.h"
@@ -18,18 +18,18 @@
 #include "query/take_out.h"
 #include "xtop/cleanup.h"
 
-#define MAX_UNITS 3 /* one in another: the guest, a process, a thread */
+#define MAX_UNITS 3 /* one inside the other: the guest, a process, a thread */
 
-/* Two weights side by side: of the live samples, of all since start. */
+/* Two weights: of the live samples, and of all since start. */
 struct ticks {
 	double live, all;
 };
 
 struct pass_through_function {
-	uint32_t at, until;  /* its last outermost node, and where the subtree of that ends */
+	uint32_t at, until;  /* its last outermost node, and the end of that node's subtree */
 	uint32_t callee;     /* leads in the vote; FRAME_ROOT: no callee yet */
 	double lead;         /* of that callee, in ticks since start */
-	struct ticks own, children, callees, starts; /* callees: what CALLEE has */
+	struct ticks own, children, callees, starts; /* callees: of CALLEE */
 };
 
 /* A part of the guest whose chains begin alike: a process, a named thread; else the whole guest. */
@@ -74,7 +74,7 @@ static const struct frame *pass_through_frame(const struct pass_through *pass, u
 
 /* --- where chains start ----------------------------------------------------------------------- */
 
-/* The chains that begin in the unit itself and are known from their beginning: not [truncated]. */
+/* Sums the chains that begin in the unit itself. [truncated] ones begin elsewhere. */
 static void pass_through_enter_unit(struct pass_through *pass, uint32_t index)
 {
 	const struct snapshot_node *nodes = pass->from->nodes;
@@ -117,7 +117,7 @@ static void function_vote(struct pass_through_function *function, uint32_t calle
 	}
 }
 
-/* A node below another node of the same function is part of that node's time already. */
+/* False: the node lies below another node of its function, whose time has it already. */
 static bool function_enter(struct pass_through_function *function, uint32_t index,
 			   const struct snapshot_node *node)
 {
@@ -183,8 +183,8 @@ static void pass_through_sum_callees(struct pass_through *pass)
 /* --- which functions -------------------------------------------------------------------------- */
 
 /*
- * A function that mostly calls itself is no way to another one, and neither is one behind which
- * only [evicted] is left.
+ * Whether function ID hands its time to one callee. A function that mostly calls itself does not,
+ * nor does one whose callees are only [evicted].
  */
 static bool pass_through_hands_on(const struct pass_through *pass, uint32_t id)
 {
@@ -227,7 +227,7 @@ static size_t pass_through_mark(const struct pass_through *pass, uint8_t *marks)
 	return n;
 }
 
-/* *TO: FROM without the functions that MARKS has. */
+/* *TO: FROM without the functions that are MARK_FOLDED in MARKS. */
 static struct xtop_error *pass_through_take_out(const struct snapshot *from, const uint8_t *marks,
 						struct snapshot *to)
 {
@@ -266,7 +266,7 @@ struct xtop_error *pass_through_fold(const struct snapshot *from, struct snapsho
 	return error;
 }
 
-/* A function that was folded away has nodes in FROM, and none in FOLDED. */
+/* Functions that were folded away have nodes in FROM but not in FOLDED. */
 struct xtop_error *pass_through_fold_same(const struct snapshot *from,
 					  const struct snapshot *folded,
 					  const struct snapshot *other, struct snapshot *to)

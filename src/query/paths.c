@@ -20,7 +20,7 @@ void paths_deinit(struct paths *paths)
 	*paths = (struct paths){ .n = 0 };
 }
 
-static bool paths_same(const void *context, uint32_t element)
+static bool paths_is_same(const void *context, uint32_t element)
 {
 	const struct paths_key *key = context;
 	const struct path *path = &key->paths->list[element];
@@ -32,7 +32,7 @@ bool paths_find_or_add(struct paths *paths, uint32_t parent, uint32_t frame, uin
 {
 	const struct paths_key key = { paths, { parent, frame } };
 	uint64_t hash = hash_word(0, (uint64_t)parent << 32 | frame);
-	uint32_t found = hash_table_find(&paths->table, hash, paths_same, &key);
+	uint32_t found = hash_table_find(&paths->table, hash, paths_is_same, &key);
 
 	if (found == HASH_NONE) {
 		found = (uint32_t)paths->n;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A range of time; see range.h. Growths of moments are small trees. Here they are one tree of
- * paths, whose nodes are linked to their first and next ones. A walk along the links makes nodes in
- * pre-order.
+ * A range of time; see range.h. The growth of each moment is a small tree. They are merged into one
+ * tree of paths. Each path links to its first child and to its next sibling, and a walk along these
+ * links gives the nodes in pre-order.
  */
 #include "config.h"
 
@@ -26,7 +26,7 @@ void range_deinit(struct range *range)
 	free(range->sums);
 }
 
-static bool range_find(struct range *range, uint32_t parent, uint32_t frame, uint32_t *pathp)
+static bool range_find_or_add(struct range *range, uint32_t parent, uint32_t frame, uint32_t *pathp)
 {
 	uint32_t n = (uint32_t)range->paths.n;
 
@@ -56,7 +56,7 @@ struct xtop_error *range_begin(struct range *range)
 {
 	uint32_t root;
 
-	return range_find(range, 0, FRAME_ROOT, &root) ? NULL : range_no_memory();
+	return range_find_or_add(range, 0, FRAME_ROOT, &root) ? NULL : range_no_memory();
 }
 
 struct xtop_error *range_add(struct range *range, const struct history_moment *moment)
@@ -66,7 +66,7 @@ struct xtop_error *range_add(struct range *range, const struct history_moment *m
 	for (size_t i = 0; i < moment->n_grown; i++) {
 		const struct history_node *node = &moment->grown[i];
 
-		if (!range_find(range, i ? paths[node->parent] : 0, node->frame, &paths[i]))
+		if (!range_find_or_add(range, i ? paths[node->parent] : 0, node->frame, &paths[i]))
 			return range_no_memory();
 		range->sums[paths[i]].ticks += node->self_ticks;
 		range->sums[paths[i]].samples += node->self_total;

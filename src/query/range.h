@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Moments of the history, and what came between two of them: the moments' growths added up. The
- * UI's thread.
+ * Moments of the history, and the profile of the time between two of them: the sum of what each
+ * moment added. The UI's thread.
  */
 #ifndef QUERY_RANGE_H
 #define QUERY_RANGE_H
@@ -31,7 +31,7 @@ struct history_moment {
 
 struct range_sum;
 
-/* Zeroed to begin with. */
+/* The caller zeroes it before range_begin(). */
 struct range {
 	struct paths paths;
 	struct range_sum *sums; /* by path */
@@ -41,7 +41,7 @@ struct range {
 struct xtop_error *range_begin(struct range *range);
 void range_deinit(struct range *range); /* also after an error */
 struct xtop_error *range_add(struct range *range, const struct history_moment *moment);
-/* *SNAPSHOTP: all that was added; what it says of the time is from moment FIRST to moment LAST. */
+/* *SNAPSHOTP: the sum of all added moments. Its times and counters run from FIRST to LAST. */
 struct xtop_error *range_build(const struct range *range, const struct snapshot *first,
 			       const struct snapshot *last, struct snapshot **snapshotp);
 

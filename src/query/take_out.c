@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Takes functions out of the stacks of a snapshot; see take_out.h. What is left is in pre-order
- * again. A new index is never above the old one, so one pass moves the nodes in place.
+ * Takes functions out of the stacks of a snapshot; see take_out.h. The nodes that stay are in
+ * pre-order again. A new index is never above the old one, so one pass moves the nodes in place.
  */
 #include "config.h"
 
@@ -13,7 +13,7 @@
 
 struct take_out {
 	struct snapshot_node *nodes;
-	/* by old index: the node's new index, or that of the next one above that stays */
+	/* by old index: the new index of the node, or of its nearest ancestor that stays */
 	uint32_t *places;
 	uint32_t *before; /* by old index: how many nodes before it stay */
 };

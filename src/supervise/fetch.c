@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Main's side of the process that fetches debug files; see xtop/fetch.h. A table of all build-ids
- * that were asked for, and what came. The process has one request at a time; each call here takes
- * up the answers that have come, and sends the next request. Any thread, under one lock.
+ * Main's side of the process that fetches debug files; see xtop/fetch.h. It keeps a table of all
+ * build-ids that were asked for, and of the answers. The process gets one request at a time. Each
+ * call here reads the answers that have come, and sends the next request. Any thread, under one
+ * lock.
  */
 #include "config.h"
 
@@ -23,7 +24,7 @@
 #include "supervise/broker_wire.h"
 #include "supervise/fetcher.h"
 
-#define FETCH_WAIT_MS 1000 /* for the end of the process, which is then killed */
+#define FETCH_WAIT_MS 1000 /* for the end of the process; the end of main kills it at the latest */
 
 struct fetch_file {
 	struct build_id id;
@@ -104,7 +105,7 @@ static void fetch_give_up(void)
 	fetch.n_sent = fetch.n_done;
 }
 
-static void fetch_take(const struct fetcher_reply *reply, int fd)
+static void fetch_handle_reply(const struct fetcher_reply *reply, int fd)
 {
 	struct fetch_file *file = &fetch.files[fetch.n_done];
 	struct stat status;
@@ -161,7 +162,7 @@ static void fetch_poll(void)
 		}
 		while (n_fds > 1)
 			close(fds[--n_fds]);
-		fetch_take(&reply, n_fds ? fds[0] : -1);
+		fetch_handle_reply(&reply, n_fds ? fds[0] : -1);
 	}
 	fetch_send_next();
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The process that fetches debug files; see fetcher.h. It is forked from main before main opens
- * anything, and gives up its rights at once. One thread of ours.
+ * anything, and gives up its rights at once. We start no thread in it.
  *
- * libdebuginfod (elfutils) does the talking. It is loaded here, by its name, and in no other
- * process: it brings libcurl, TLS and some twenty libraries more, which have no business where root
- * or a guest's memory is. Its prototypes stand here, as they are part of its stable interface
- * (elfutils debuginfod/debuginfod.h, ELFUTILS_0.178), so that building xtop does not need it. It
- * reads the DEBUGINFOD_* variables of the environment, and keeps its cache, misses included, as
- * debuginfod-client-config(7) describes.
+ * libdebuginfod (elfutils) talks to the servers. This process alone loads it, by dlopen(): it
+ * brings libcurl, TLS and some twenty libraries more, which must not run with root's rights or
+ * beside a guest's memory. We declare its prototypes here, so that building xtop does not need it.
+ * They are part of its stable interface (elfutils debuginfod/debuginfod.h, ELFUTILS_0.178). The
+ * library reads the DEBUGINFOD_* variables of the environment. It keeps a cache, in which it also
+ * notes files that no server had, as debuginfod-client-config(7) describes.
  */
 #include "config.h"
 
@@ -34,7 +34,7 @@
 #include "xtop/xdg.h"
 
 #define FETCHER_LIBRARY "libdebuginfod.so.1"
-/* Where the user's environment does not say: bytes, seconds. */
+/* Limits if the user's environment sets none: bytes, seconds. */
 #define FETCHER_MAXSIZE "1073741824"
 #define FETCHER_MAXTIME "300"
 
@@ -101,7 +101,7 @@ static bool fetcher_load(void)
 	return fetcher.client;
 }
 
-/* ENOENT is the answer of servers that do not have the file. */
+/* -ENOENT: no server has the file. */
 static int fetcher_find(const uint8_t *build_id, size_t size_bytes, char message[96])
 {
 	_cleanup_free_ char *path = NULL;
@@ -137,7 +137,7 @@ static void fetcher_count_cached(int folder, const char *name, struct fetcher_ca
 	snprintf(cached->oldest, sizeof(cached->oldest), "%s", name);
 }
 
-/* Makes room for the next file: the library's own cache has no limit but age. */
+/* Removes the files used longest ago: the library's cache limits only their age. */
 static void fetcher_make_room(int folder)
 {
 	for (;;) {
@@ -160,8 +160,9 @@ static void fetcher_make_room(int folder)
 }
 
 /*
- * Opens the folder of the user that this process becomes, below root's CACHE, while it is root. -1:
- * none; then the library has a folder of its own below HOME.
+ * Opens a folder below CACHE for the user that this process becomes. CACHE is root's, so this is
+ * done while the process is still root. -1: none; the library then uses a folder of its own below
+ * HOME.
  */
 static int fetcher_open_cache(const char *cache)
 {
@@ -188,8 +189,8 @@ static int fetcher_open_cache(const char *cache)
 	return fd;
 }
 
-/* The folder that the walls leave open for writing. */
-static int fetcher_open_written(int cache_fd)
+/* Opens the folder that the process may still write to behind its walls. -1: none. */
+static int fetcher_open_writable(int cache_fd)
 {
 	const char *named = getenv("DEBUGINFOD_CACHE_PATH");
 
@@ -242,7 +243,7 @@ static void fetcher_answer(const struct fetcher_settings *settings,
 		close(fd);
 }
 
-/* Answers each request with ERROR, which is then the last thing that happens. */
+/* Sends MESSAGE to main. The process ends then, and main gives up all requests. */
 static void fetcher_fail(const char *message)
 {
 	struct fetcher_reply reply = { .answer = FETCHER_NONE };
@@ -265,7 +266,7 @@ void fetcher_run(const struct fetcher_settings *settings, int socket)
 		fetcher_fail(FETCHER_LIBRARY " is missing (Debian: libdebuginfod1)");
 		return;
 	}
-	error = fetcher_give_up_rights(fetcher_open_written(fetcher.cache_fd));
+	error = fetcher_give_up_rights(fetcher_open_writable(fetcher.cache_fd));
 	if (error) {
 		fetcher_fail(error_message(error));
 		return;

@@ -3,7 +3,7 @@
  * Private to supervise/: the process that fetches debug files, and what it and main send each other
  * (broker_wire.h has the functions):
  *
- *   main ─► build-id      one at a time, when the last one is done
+ *   main ─► build-id      one at a time, after the answer to the one before
  *   main ◄─ PROGRESS ...  as bytes come
  *   main ◄─ FOUND         with a descriptor of the file, open for reading
  *   main ◄─ NONE          with a message, unless no server has the file
@@ -14,7 +14,7 @@
 #include "xtop/build_id.h"
 
 #define FETCHER_MAX_S           600           /* for one file */
-#define FETCHER_CACHE_MAX_BYTES (2ULL << 30)  /* of xtop's own cache, when a run starts */
+#define FETCHER_CACHE_MAX_BYTES (2ULL << 30)  /* of xtop's own cache, before each file */
 
 struct fetcher_request {
 	uint32_t size_bytes;
@@ -36,20 +36,21 @@ struct fetcher_reply {
 typedef int fetcher_find_fn(const uint8_t *build_id, size_t size_bytes, char message[96]);
 
 struct fetcher_settings {
-	fetcher_find_fn *find; /* NULL: libdebuginfod's */
+	fetcher_find_fn *find; /* NULL: by libdebuginfod */
 	const char *cache;     /* folder; NULL: none of ours */
 };
 
 /* The body of the process. Returns when main is gone. Gives up rights first. */
 void fetcher_run(const struct fetcher_settings *settings, int socket);
-/* Tells main how far it is. False: main is gone, or FETCHER_MAX_S are over. */
+/* Tells main how many bytes have come. False: main is gone, or FETCHER_MAX_S are over. */
 bool fetcher_go_on(uint64_t done_bytes, uint64_t total_bytes);
 
 /* --- fetcher_walls.c -------------------------------------------------------------------------- */
 
 /*
- * Gives up all rights but these: the network, to read what everybody may read below /usr and /etc,
- * and to write below FOLDER (-1: none). The process becomes the user who called sudo, or nobody.
+ * Gives up all rights but these: to use the network, to read what everybody may read below /usr and
+ * /etc, and to write below FOLDER (-1: none). The process becomes the user who called sudo, or
+ * nobody.
  */
 struct xtop_error *fetcher_give_up_rights(int folder);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the process that fetches debug files may not do; see fetcher.h. It reads what servers send
- * with a library that does TLS, HTTP and names of hosts. So it gets no descriptor but its socket
+ * with libraries for TLS, HTTP and host names. So it gets no descriptor but its socket
  * and its folder, is no longer root, starts no program, and touches no other process. The walls
- * around main (sandbox.c) are narrower, but would not let it have the network.
+ * around main (sandbox.c) are narrower, but leave no network.
  *
- * A list of calls that are refused, not of those that are allowed: nobody knows which calls all
- * versions of the TLS libraries need.
+ * The filter has a list of calls that are refused. A list of calls that are allowed is not
+ * possible: nobody knows which calls all versions of the TLS libraries need.
  */
 #include "config.h"
 
@@ -25,7 +25,7 @@
 
 #define CALL(name) SCMP_SYS(name)
 
-/* Other programs and processes, the kernel, other users. */
+/* They start programs, reach other processes or the kernel, or become other users. */
 static const int fetcher_refused[] = {
 	CALL(execve), CALL(execveat), CALL(fork), CALL(vfork), CALL(ptrace),
 	CALL(process_vm_readv), CALL(process_vm_writev), CALL(pidfd_open), CALL(pidfd_getfd),
@@ -55,7 +55,7 @@ static struct xtop_error *fetcher_filter_calls(void)
 					   SCMP_A0_32(SCMP_CMP_NE, (uint32_t)self, 0)) < 0;
 		failed |= seccomp_rule_add(filter, refuse, SCMP_SYS(tgkill), 1,
 					   SCMP_A0_32(SCMP_CMP_NE, (uint32_t)self, 0)) < 0;
-		/* New threads, which resolve names of hosts, but no processes. */
+		/* Resolving host names needs new threads, but no new processes. */
 		failed |= seccomp_rule_add(filter, refuse, SCMP_SYS(clone), 1,
 					   SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0)) < 0;
 		failed |= seccomp_rule_add(filter, refuse, SCMP_SYS(ioctl), 1,

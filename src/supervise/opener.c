@@ -50,7 +50,8 @@ static void opener_run(struct caller caller, const struct broker_request *reques
 	_exit(0);
 }
 
-void opener_poll(struct opener *opener)
+/* Reaps children that have ended. */
+static void opener_reap(struct opener *opener)
 {
 	for (unsigned i = 0; i < OPENER_MAX_CHILDREN; i++)
 		if (opener->children[i] && waitpid(opener->children[i], NULL, WNOHANG) != 0)
@@ -60,7 +61,7 @@ void opener_poll(struct opener *opener)
 /* A free place for a child. NULL: there is none. */
 static pid_t *opener_find_place(struct opener *opener)
 {
-	opener_poll(opener);
+	opener_reap(opener);
 	for (unsigned i = 0; i < OPENER_MAX_CHILDREN; i++)
 		if (!opener->children[i])
 			return &opener->children[i];

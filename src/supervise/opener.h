@@ -31,12 +31,10 @@ struct opener {
 
 void opener_init(struct opener *opener);
 /*
- * A child sends the answer to REQUEST over SOCKET, and ends. Error: there is no child, and the
- * caller answers.
+ * A child sends the answer to REQUEST over SOCKET, and ends. Children that have ended are reaped
+ * here. Error: there is no child, and the caller answers.
  */
 struct xtop_error *opener_start(struct opener *opener, const struct broker_request *request,
 				int socket);
-/* Takes leave of children that have ended. Call it now and then. */
-void opener_poll(struct opener *opener);
 
 #endif

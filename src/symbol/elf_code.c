@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The code of a file of dom0, for unwinding where there are no tables; see elf_code.h. The file
- * stays open. Each function is read when it is met. Its bounds are those of its symbol; where
- * symbols leave a gap, those of its FDE.
+ * stays open. Each function is read when a frame first lies in it. Its bounds are those of its
+ * symbol, or else those of its FDE or of the gap between FDEs.
  */
 #include "config.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The unwind tables of an ELF file, as an ELF file of their own: what image_read_tables() would
- * read, and nothing else. A recording carries this copy, so that a replay reads the same tables by
- * the same code.
+ * Copies the unwind tables of an ELF file into an ELF file of their own: what image_read_tables()
+ * would read, and nothing else. A recording carries this copy, so that a replay reads the same
+ * tables by the same code.
  *
  *   ELF header      as in the file, without segments
  *   contents        of the sections in elf_tables_names, each at a multiple of 8
@@ -57,7 +57,7 @@ static bool elf_tables_pad(struct elf_tables *tables)
 	return elf_tables_write(tables, zeros, -tables->size_bytes % 8);
 }
 
-/* SIZE_BYTES of the file from OFFSET on. */
+/* Copies SIZE_BYTES of the file from OFFSET on. */
 static bool elf_tables_copy(struct elf_tables *tables, uint64_t offset, uint64_t size_bytes)
 {
 	_cleanup_free_ char *buffer = malloc(COPY_BYTES);
@@ -74,7 +74,7 @@ static bool elf_tables_copy(struct elf_tables *tables, uint64_t offset, uint64_t
 	return buffer;
 }
 
-/* The section that HEADER describes, from here on in the copy. */
+/* Adds a header like HEADER, for the content that is written to the copy next. */
 static void elf_tables_add_header(struct elf_tables *tables, const char *name,
 				  const Elf64_Shdr *header)
 {
@@ -101,7 +101,7 @@ static const char *elf_tables_wanted(const struct elf_file *file, size_t i)
 	return NULL;
 }
 
-/* The readers take the first of sections with one name. */
+/* Whether the copy has a section NAME. Readers use the first one of each name. */
 static bool elf_tables_has(const struct elf_tables *tables, const char *name)
 {
 	for (uint16_t i = 1; i < tables->n_headers; i++)
@@ -171,8 +171,8 @@ static bool elf_tables_finish(struct elf_tables *tables)
 }
 
 /*
- * Whether the tables are found by their sections. Where they are found by segments instead, the
- * copy is the whole file: a file without section headers has nothing more to leave out.
+ * Whether readers find the tables by their sections. If they find them by segments, the copy is the
+ * whole file: a file without section headers has nothing more to leave out.
  */
 static bool elf_tables_are_sections(const struct elf_file *file)
 {

@@ -6,8 +6,8 @@
 #include "xtop/elf.h"
 
 /*
- * *FDP: an ELF file in memory, the caller's, which has the unwind tables of FILE alone. Error: the
- * file cannot be read, or out of memory.
+ * *FDP: an ELF file in memory that has only the unwind tables of FILE. The caller closes it. Error:
+ * the file cannot be read, or out of memory.
  */
 struct xtop_error *elf_copy_tables(struct elf_file *file, int *fdp);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Two guests against each other; see pair.h. */
+/* Compares two guests; see pair.h. */
 #include "config.h"
 
 #include "ui/pair.h"
@@ -9,7 +9,7 @@
 
 #include "xtop/symbol.h"
 
-/* --- the guest that the screen is told of ----------------------------------------------------- */
+/* --- what the screen asks of its guest -------------------------------------------------------- */
 
 static void pair_reset(void *context)
 {
@@ -26,7 +26,7 @@ static const char *pair_message_of(const struct guest_screen *guest)
 	return pipeline->message ? pipeline->message(pipeline->context) : "";
 }
 
-/* What became of the one shown; else of the other one. */
+/* The message of the guest that is shown; if there is none, that of the other guest. */
 static const char *pair_message(void *context)
 {
 	struct pair *pair = context;
@@ -92,8 +92,8 @@ void pair_destroy(struct pair *pair)
 
 /* --- pictures --------------------------------------------------------------------------------- */
 
-/* The baseline's names come first, so that the picture knows each name that the baseline has. */
-static struct xtop_error *pair_take(struct pair *pair, uint64_t now_ns)
+/* The baseline is translated first, so that the picture knows each name of the baseline. */
+static struct xtop_error *pair_translate(struct pair *pair, uint64_t now_ns)
 {
 	struct guest_screen *screen = pair->screen;
 	struct snapshot *base = NULL, *now;
@@ -123,5 +123,5 @@ struct xtop_error *pair_update(struct pair *pair, uint64_t now_ns, bool *changed
 	*changedp = now != pair->now_sequence || base != pair->base_sequence;
 	pair->now_sequence = now;
 	pair->base_sequence = base;
-	return *changedp ? pair_take(pair, now_ns) : NULL;
+	return *changedp ? pair_translate(pair, now_ns) : NULL;
 }

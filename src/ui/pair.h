@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Two guests against each other: a guest screen of its own, whose picture is the newest one of a
- * guest, and whose baseline is the newest one of another guest. Each guest has a table of names
- * that only its resolver may add to. So the pair has a table of its own, and both pictures get the
- * names of that one.
+ * Compares two guests on a guest screen of its own. The picture of that screen is the newest one of
+ * the first guest, and its baseline is the newest one of the second. Each guest has a table of
+ * names that only its resolver may add to. So the pair has a third table, and both pictures are
+ * translated into it.
  *
  * The UI's thread.
  */
@@ -27,8 +27,8 @@ struct xtop_error *pair_create(struct guest_screen *now, struct guest_screen *ba
 			       double half_life_s, struct pair **pairp);
 void pair_destroy(struct pair *pair); /* NULL allowed */
 /*
- * Looks whether one of the guests has a newer picture. While the screen is frozen the baseline
- * stays, too. *CHANGEDP: there was one; at least the age that the header shows has changed.
+ * Translates newer pictures of the two guests, if there are any. While the screen is frozen the
+ * baseline stays, too. *CHANGEDP: there was one, so the screen must be drawn anew.
  */
 struct xtop_error *pair_update(struct pair *pair, uint64_t now_ns, bool *changedp);
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where functions begin in code that has neither symbols nor tables: where direct calls lead. All
- * code is looked at once, so that the nearest call target before an address, and the nearest behind
- * it, are known. A function that only pointers lead to lies behind the end of another one; reading
- * the instructions finds it there (computed_flow.c).
+ * Guesses where functions begin in code that has neither symbols nor tables: where direct calls
+ * lead. All code is searched for calls once. The nearest call targets before and behind an address
+ * are then the bounds of its function. A function that only pointers lead to lies behind the end of
+ * another one; reading the instructions finds it there (computed_flow.c).
  *
  *   code ─► calls ─► one bit for each byte of code: a call leads here ─► bounds of a function
  *
- * Resolver's thread. The code is hostile: bounds are guesses, and what is read between them is
- * checked as everything that is read of instructions.
+ * Resolver's thread. The code is hostile. Bounds are guesses, and computed_flow.c checks the
+ * instructions between them.
  */
 #ifndef XTOP_UNWIND_CALL_TARGETS_H
 #define XTOP_UNWIND_CALL_TARGETS_H
@@ -25,14 +25,14 @@ struct call_targets *call_targets_create(uint64_t start, uint64_t end);
 void call_targets_destroy(struct call_targets *targets); /* NULL allowed */
 size_t call_targets_memory_bytes(const struct call_targets *targets);
 
-/* A function is known to begin at ADDRESS, though nothing calls it. */
+/* Adds ADDRESS, where a function is known to begin though nothing calls it. */
 void call_targets_add(struct call_targets *targets, uint64_t address);
 /*
- * Looks on at the code of SOURCE, as far as it may be read in this turn. True: all that is there
- * was looked at.
+ * Goes on searching the code of SOURCE, as far as it may be read in this turn. True: all code was
+ * searched once, but for missing pages.
  */
 bool call_targets_read(struct call_targets *targets, const struct code_source *source);
-/* Between which targets ADDRESS lies. False: nothing before it is called. */
+/* The nearest targets at ADDRESS or before, and behind it. False: none is near before it. */
 bool call_targets_find(struct call_targets *targets, const struct code_source *source,
 		       uint64_t address, uint64_t *start, uint64_t *end);
 

@@ -3,12 +3,12 @@
  * Direct calls of x86-64; see call_targets.h. Intel SDM vol. 2, CALL: E8 and a distance of four
  * bytes from the next instruction.
  *
- * Every byte E8 may be a call: to decode all instructions would take twenty times as long, and
- * would go wrong behind data. In a megabyte of code a number that only looks like a call leads into
- * the code once in 4,000 times. So a target must also look like the beginning of a function: it is
- * aligned, or stands behind what ends a function.
+ * We take every byte E8 for a call. To decode all instructions would take twenty times as long, and
+ * would go wrong behind data. In a megabyte of code, one in 4,000 bytes E8 that are no calls leads
+ * into the code. So a target must also look like the beginning of a function: it is aligned, or
+ * stands behind an instruction that ends a function.
  *
- * Pages that are not there are looked for again later, as pages of code are.
+ * Missing pages are searched in a later turn (xtop/code.h).
  */
 #include "config.h"
 
@@ -22,7 +22,7 @@
 #define CALL_ALIGNMENT     16
 #define CALL_PAGE_BYTES    4096U
 #define CALL_CHUNK_BYTES   (16 * CALL_PAGE_BYTES) /* read at once */
-#define CALL_MAX_DELAY     64 /* turns between two looks for missing pages */
+#define CALL_MAX_DELAY     64 /* turns between two searches of missing pages */
 #define CALL_MAX_DISTANCE  (256U << 10) /* from an address to the targets around it */
 #define CALL_MAX_REFUSED   256 /* targets that no function can begin at, in one search */
 #define CALL_WORD_BITS     64
@@ -30,11 +30,11 @@
 struct call_targets {
 	uint64_t start, size_bytes;
 	uint64_t *targets; /* a bit for each byte of code */
-	uint64_t *pages;   /* a bit for each page that was looked at */
+	uint64_t *pages;   /* a bit for each page that was searched */
 	size_t n_pages, next_page;
-	uint64_t due_turn, delay; /* of the next look for missing pages */
-	bool whole;  /* all pages were looked at once */
-	bool missing; /* some were not there in this look */
+	uint64_t due_turn, delay; /* of the next search of missing pages */
+	bool whole;  /* one search of all pages has ended */
+	bool missing; /* this search has met missing pages */
 };
 
 static size_t call_words(uint64_t bits)
@@ -94,10 +94,10 @@ void call_targets_add(struct call_targets *targets, uint64_t address)
 		call_set_bit(targets->targets, address - targets->start);
 }
 
-/* --- looking at all code ---------------------------------------------------------------------- */
+/* --- searching all code ----------------------------------------------------------------------- */
 
-static void call_targets_look(struct call_targets *targets, uint64_t address, const uint8_t *bytes,
-			      size_t n)
+static void call_targets_add_calls(struct call_targets *targets, uint64_t address,
+				   const uint8_t *bytes, size_t n)
 {
 	const uint8_t *at = bytes, *end = n < CALL_BYTES ? bytes : bytes + n - CALL_BYTES + 1;
 
@@ -114,8 +114,8 @@ static void call_targets_look(struct call_targets *targets, uint64_t address, co
 	}
 }
 
-/* How many pages that were not looked at lie side by side from PAGE on. */
-static size_t call_targets_run(const struct call_targets *targets, size_t page)
+/* How many pages from PAGE on, side by side, were not searched yet; one chunk at most. */
+static size_t call_targets_count_pages(const struct call_targets *targets, size_t page)
 {
 	size_t n = 0;
 
@@ -125,11 +125,11 @@ static size_t call_targets_run(const struct call_targets *targets, size_t page)
 	return n;
 }
 
-/* A call at the end of a page reaches into the next one, which is read a bit further for that. */
+/* Searches the next pages. A call at their end reaches into the page behind, so more is read. */
 static void call_targets_read_chunk(struct call_targets *targets, const struct code_source *source,
 				    uint8_t *buffer)
 {
-	size_t page = targets->next_page, n = call_targets_run(targets, page);
+	size_t page = targets->next_page, n = call_targets_count_pages(targets, page);
 	uint64_t offset = (uint64_t)page * CALL_PAGE_BYTES;
 	uint64_t left_bytes = targets->size_bytes - offset;
 	size_t wanted = n * CALL_PAGE_BYTES + CALL_BYTES - 1, got, pages;
@@ -141,7 +141,7 @@ static void call_targets_read_chunk(struct call_targets *targets, const struct c
 	if (wanted > left_bytes)
 		wanted = (size_t)left_bytes;
 	got = source->read(source->context, targets->start + offset, buffer, wanted);
-	call_targets_look(targets, targets->start + offset, buffer, got);
+	call_targets_add_calls(targets, targets->start + offset, buffer, got);
 	pages = got == left_bytes ? n : got / CALL_PAGE_BYTES;
 	for (size_t i = 0; i < pages && i < n; i++)
 		call_set_bit(targets->pages, page + i);
@@ -152,7 +152,7 @@ static void call_targets_read_chunk(struct call_targets *targets, const struct c
 	targets->next_page += pages < n ? pages : n;
 }
 
-/* Whether it is time to look for the pages that were missing. */
+/* Whether a search goes on, or it is time to search the missing pages again. */
 static bool call_targets_is_due(struct call_targets *targets, uint64_t turn)
 {
 	if (targets->next_page < targets->n_pages)
@@ -164,7 +164,7 @@ static bool call_targets_is_due(struct call_targets *targets, uint64_t turn)
 	return true;
 }
 
-static void call_targets_end_look(struct call_targets *targets, uint64_t turn)
+static void call_targets_end_search(struct call_targets *targets, uint64_t turn)
 {
 	targets->whole = true;
 	targets->delay = targets->delay ? targets->delay * 2 : 1;
@@ -186,13 +186,13 @@ bool call_targets_read(struct call_targets *targets, const struct code_source *s
 		call_targets_read_chunk(targets, source, buffer);
 	free(buffer);
 	if (targets->next_page >= targets->n_pages)
-		call_targets_end_look(targets, turn);
+		call_targets_end_search(targets, turn);
 	return targets->whole;
 }
 
 /* --- between targets -------------------------------------------------------------------------- */
 
-/* Whether BEFORE can be the last bytes of a function, or of what fills the room behind one. */
+/* Whether BEFORE can be the last bytes of a function, or of the filler behind one. */
 static bool call_targets_ends(const uint8_t before[CALL_BYTES])
 {
 	switch (before[CALL_BYTES - 1]) {
@@ -210,7 +210,7 @@ static bool call_targets_ends(const uint8_t before[CALL_BYTES])
 	       before[CALL_BYTES - 2] == 0xeb || before[CALL_BYTES - 2] == 0xff; /* jmp */
 }
 
-/* A target that no function can begin at is forgotten. */
+/* Whether a function can begin at the target OFFSET. If not, the target is removed. */
 static bool call_targets_begins(struct call_targets *targets, const struct code_source *source,
 				uint64_t offset)
 {

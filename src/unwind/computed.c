@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The rows of functions that were read; see computed.h. A row is an address and the number of a
- * rule, as in a struct cfi. Rows of one function stand together, in the order in which functions
- * were met. Resolver's thread.
+ * Keeps the rows of functions that were read; see computed.h. A row is an address and the number of
+ * a rule, as in a struct cfi. Rows of one function stand together. Functions stand in the order in
+ * which they were read. Resolver's thread.
  */
 #include "config.h"
 
@@ -18,7 +18,7 @@
 #include "xtop/vector.h"
 #include "xtop/work.h"
 
-/* A million rows take 6 MiB. What is met when there is no room stays unknown. */
+/* A million rows take 6 MiB. Functions that are met when the tables are full stay unknown. */
 #define COMPUTED_MAX_ROWS      LIMIT(1U << 20, 256)
 #define COMPUTED_MAX_FUNCTIONS LIMIT(1U << 17, 64)
 
@@ -27,7 +27,7 @@ struct computed_function {
 	uint32_t row, n_rows;
 };
 
-/* A place of which nothing could be read, until its turn comes again. */
+/* A place whose code could not be read. It is tried again in turn DUE_TURN. */
 struct computed_miss {
 	uint32_t offset;
 	uint32_t delay; /* in turns; 0: no miss */
@@ -43,11 +43,11 @@ struct computed_return {
 };
 #define COMPUTED_RETURNS 256
 
-/* What is there from the first step on: most images have tables for all of their code. */
+/* Made at the first step: most images have tables for all of their code and need none of it. */
 struct computed_work {
-	struct code_source source; /* finds functions by call targets, too */
+	struct code_source source; /* also finds functions by call targets */
 	struct flow *flow;
-	struct cfi_builder rules; /* the rules only */
+	struct cfi_builder rules; /* rules only, no rows */
 	struct call_targets *targets; /* NULL: not needed yet */
 	bool no_targets; /* too much code, or out of memory */
 	struct computed_miss misses[COMPUTED_MISSES];
@@ -80,7 +80,7 @@ struct xtop_error *computed_create(const struct code_source *source, uint64_t st
 	return NULL;
 }
 
-static void computed_end_work(struct computed_work *work)
+static void computed_destroy_work(struct computed_work *work)
 {
 	if (!work)
 		return;
@@ -96,7 +96,7 @@ void computed_destroy(struct computed *computed)
 		return;
 	if (computed->source.close)
 		computed->source.close(computed->source.context);
-	computed_end_work(computed->work);
+	computed_destroy_work(computed->work);
 	free(computed->functions);
 	free(computed->addresses);
 	free(computed->row_rules);
@@ -121,7 +121,7 @@ size_t computed_memory_bytes(const struct computed *computed)
 
 /* --- bounds ----------------------------------------------------------------------------------- */
 
-static struct call_targets *computed_find_targets(struct computed *computed)
+static struct call_targets *computed_find_or_create_targets(struct computed *computed)
 {
 	const struct entry_points *entries = &computed->source.entries;
 	struct computed_work *work = computed->work;
@@ -137,7 +137,7 @@ static struct call_targets *computed_find_targets(struct computed *computed)
 	return work->targets;
 }
 
-/* By the source; where it does not know, by where calls lead. */
+/* Asks the source first. If it does not know, the targets of calls give the bounds. */
 static bool computed_find_bounds(void *context, uint64_t address, uint64_t *start, uint64_t *end)
 {
 	struct computed *computed = context;
@@ -149,7 +149,7 @@ static bool computed_find_bounds(void *context, uint64_t address, uint64_t *star
 		return true;
 	if (address - computed->base >= computed->span)
 		return false;
-	targets = computed_find_targets(computed);
+	targets = computed_find_or_create_targets(computed);
 	return targets && call_targets_read(targets, source) &&
 	       call_targets_find(targets, source, address, start, end) &&
 	       !source->find_function(source->context, *start, &other_start, &other_end);
@@ -163,8 +163,8 @@ static size_t computed_read_source(void *context, uint64_t address, void *buffer
 	return source->read(source->context, address, buffer, size_bytes);
 }
 
-/* False: out of memory. */
-static bool computed_begin_work(struct computed *computed)
+/* Makes the work if there is none yet. False: out of memory. */
+static bool computed_create_work(struct computed *computed)
 {
 	struct computed_work *work;
 
@@ -181,7 +181,7 @@ static bool computed_begin_work(struct computed *computed)
 	memset(work->cache, 0xff, sizeof(work->cache));
 	work->flow = flow_create(&work->source);
 	if (!work->flow || !cfi_builder_init(&work->rules, computed->base)) {
-		computed_end_work(work);
+		computed_destroy_work(work);
 		return false;
 	}
 	computed->work = work;
@@ -269,7 +269,7 @@ static bool computed_add_rows(struct computed *computed, struct computed_functio
 	return true;
 }
 
-/* A part of the flow becomes a function. Where there is one already, that one stays. */
+/* Adds the function in [START, END), unless it overlaps one that is known. */
 static void computed_add_function(struct computed *computed, uint64_t start, uint64_t end)
 {
 	uint32_t offset = (uint32_t)(start - computed->base);
@@ -295,7 +295,7 @@ static void computed_add_function(struct computed *computed, uint64_t start, uin
 	computed->n_functions++;
 }
 
-/* Where the function that begins at START ends: at END, or where another one begins. */
+/* The function that begins at START ends where another one begins, at END at the latest. */
 static uint64_t computed_find_end(const struct computed *computed, uint64_t start, uint64_t end)
 {
 	uint64_t at = start;
@@ -322,8 +322,8 @@ static void computed_add_functions(struct computed *computed, uint64_t start, ui
 }
 
 /*
- * Reads the function at ADDRESS, and what else of it lies elsewhere. False: code is missing, or
- * nobody knows where functions begin there.
+ * Reads the function at ADDRESS, with its parts that lie elsewhere. False: code is missing, or the
+ * bounds of the function are not known.
  */
 static bool computed_read(struct computed *computed, uint64_t address)
 {
@@ -353,7 +353,7 @@ static bool computed_read(struct computed *computed, uint64_t address)
 
 /* --- what could not be read ------------------------------------------------------------------- */
 
-/* Tries again what was missing: after one turn, two, four ... COMPUTED_MAX_DELAY. */
+/* Reads the function at OFFSET. After a miss it waits one turn, two ... COMPUTED_MAX_DELAY. */
 static void computed_try(struct computed *computed, uint32_t offset)
 {
 	const struct code_source *source = &computed->source;
@@ -432,9 +432,9 @@ enum unwind_step computed_step(struct computed *computed, uint64_t bias, struct 
 	uint64_t offset = cursor_pc(cursor) - bias - computed->base;
 	uint32_t number;
 
-	if (offset >= computed->span || !computed_begin_work(computed))
+	if (offset >= computed->span || !computed_create_work(computed))
 		return STEP_NOT_COVERED;
-	number = computed_find_rule(computed, (uint32_t)offset); /* the rules may move */
+	number = computed_find_rule(computed, (uint32_t)offset); /* this may move the rules */
 	return cfi_rule_step(&computed->work->rules.cfi->rules[number], cursor);
 }
 
@@ -446,14 +446,14 @@ bool computed_is_return(struct computed *computed, uint64_t bias, uint64_t addre
 
 	if (offset < sizeof(before) || offset > computed->span)
 		return false;
-	if (!computed_begin_work(computed))
+	if (!computed_create_work(computed))
 		return true;
 	known = &computed->work->returns[hash_slot(offset, COMPUTED_RETURNS)];
 	if (known->offset == offset)
 		return known->fits;
 	if (computed->source.read(computed->source.context, address - bias - sizeof(before),
 				  before, sizeof(before)) != sizeof(before))
-		return computed->source.turn; /* nobody can say now */
+		return computed->source.turn; /* it may be, as long as the code is missing */
 	*known = (struct computed_return){ (uint32_t)offset, instruction_ends_call(before) };
 	return known->fits;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Unwinding code that has neither tables nor frame pointers, by reading its instructions. A
- * function is read when an address in it is first met. It becomes rows as call-frame information
- * does (cfi_table.h), and the rows are kept, so a step costs what a CFI step costs.
+ * Unwinds code that has neither tables nor frame pointers, by reading its instructions. A function
+ * is read when a frame first lies in it. It becomes rows like those of call-frame information
+ * (cfi_table.h). The rows are kept, so a step costs what a CFI step costs.
  *
  *   address ─► bounds of the function ─► computed_flow.c ─► rows ─► computed_step()
  *              symbols, FDEs, calls      instructions       rules
  *
- * A step may read code, so it is not a pure function of its input; the code of an image does not
- * change. Code that is missing is looked for again in a later turn (xtop/code.h). The resolver's
+ * A step may read code, so it is not a pure function of its input. We assume that the code of an
+ * image does not change. Missing code is read again in a later turn (xtop/code.h). The resolver's
  * thread.
  */
 #ifndef XTOP_UNWIND_COMPUTED_H
@@ -33,8 +33,8 @@ size_t computed_memory_bytes(const struct computed *computed);
 /* BIAS: address in the guest - address in the image. */
 enum unwind_step computed_step(struct computed *computed, uint64_t bias, struct cursor *cursor);
 /*
- * Whether ADDRESS, in the guest, stands behind a call instruction; or whether it may, as the code
- * cannot be read now.
+ * Whether ADDRESS, in the guest, stands behind a call instruction. Also true while the code before
+ * ADDRESS is missing.
  */
 bool computed_is_return(struct computed *computed, uint64_t bias, uint64_t address);
 /* The bounds of the function at ADDRESS, in the image. False: no step has met the function yet. */

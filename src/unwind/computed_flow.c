@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One function; see computed_flow.h. Its instructions are followed from its entry (flow_follow.c),
- * and states are found for what nothing leads to (flow_try.c). Then it shows whether this was a
- * function, or a part of another one. Resolver's thread.
+ * Runs one function; see computed_flow.h. flow_follow.c follows its instructions from the entry,
+ * and flow_try.c guesses states for code that nothing leads to. The result shows whether the code
+ * is a function, or a part of another one. Resolver's thread.
  *
  *   entry ─► instruction ─► next ...            the state before each
  *                       └► target of a jump
@@ -16,7 +16,7 @@
 #define FLOW_MAX_RESTARTS 64
 #define FLOW_STEPS_A_BYTE 64 /* instructions that are followed, for each byte of code */
 #define FLOW_BASE_STEPS   4096
-#define FLOW_ENTRY_INSTRUCTIONS 4 /* in which a function shows that it is the outermost */
+#define FLOW_ENTRY_INSTRUCTIONS 4 /* show whether a function is the outermost */
 
 /* --- life ------------------------------------------------------------------------------------- */
 
@@ -60,7 +60,7 @@ static void flow_forget(struct flow *flow)
 		flow->ops[i].state = flow->ops[i].call = 0;
 }
 
-/* A PLT begins with what its stubs jump to when they have pushed a word. */
+/* The head of a PLT pushes a word and jumps. Stubs push a word, too, and jump to the head. */
 static bool flow_is_plt_head(struct flow *flow, uint32_t op)
 {
 	const struct instruction *push = &flow->ops[op].instruction;
@@ -99,7 +99,7 @@ static void flow_run_entry(struct flow *flow)
 
 /* --- a function ------------------------------------------------------------------------------- */
 
-static void flow_start(struct flow *flow)
+static void flow_reset(struct flow *flow)
 {
 	flow_close_windows(flow, 0);
 	hash_table_deinit(&flow->numbers);
@@ -111,14 +111,14 @@ static void flow_start(struct flow *flow)
 }
 
 /*
- * What seemed to be a function does not return, but jumps into the middle of a function: it is a
- * part of that one. It may be one that nothing but a table of a switch leads to.
+ * [START, END) does not return, but jumps into the middle of another function: it is a part of that
+ * function. Perhaps only the table of a switch leads to it.
  */
 static bool flow_run_parent(struct flow *flow, uint64_t start, uint64_t end)
 {
 	uint64_t outside = flow->outside, parent_start, parent_end;
 
-	flow_start(flow);
+	flow_reset(flow);
 	if (!flow->source->find_function(flow->source->context, outside, &parent_start,
 					 &parent_end) ||
 	    !flow_open_window(flow, parent_start, parent_end) ||
@@ -131,8 +131,9 @@ static bool flow_run_parent(struct flow *flow, uint64_t start, uint64_t end)
 }
 
 /*
- * What never returns is a function, or a part of one that lies elsewhere: the call of abort() in
- * ".cold". A function that calls others begins with a push, to align the stack.
+ * Code that never returns is a function, or a part of a function that lies elsewhere, such as the
+ * call of abort() in ".cold". We guess: a function that calls others first pushes a register, or
+ * moves the stack pointer at an aligned address, so that the stack is aligned.
  */
 static bool flow_is_function(struct flow *flow)
 {
@@ -152,14 +153,14 @@ static bool flow_is_function(struct flow *flow)
 }
 
 /*
- * A part that lies elsewhere may end in a return that only another jump of its function leads to.
- * So it counts whether the ways from the entry return.
+ * A part that lies elsewhere may have a return that only another jump of its function leads to. So
+ * only the ways from the entry decide whether it returns.
  */
 static bool flow_run_function(struct flow *flow, uint64_t start, uint64_t end)
 {
 	bool part;
 
-	flow_start(flow);
+	flow_reset(flow);
 	if (!flow_open_window(flow, start, end))
 		return false;
 	flow->left_steps = FLOW_BASE_STEPS + (end - start) * (uint64_t)FLOW_STEPS_A_BYTE;
@@ -174,7 +175,7 @@ static bool flow_run_function(struct flow *flow, uint64_t start, uint64_t end)
 	return !flow->failed;
 }
 
-/* What was found of a function that was not followed to its end may be wrong. */
+/* The states of a function that was not followed to its end may be wrong, so they are dropped. */
 bool flow_run(struct flow *flow, uint64_t start, uint64_t end, bool guesses)
 {
 	bool known;

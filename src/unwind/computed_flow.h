@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is known before each instruction of one function: computed_state.h along all ways that
+ * Finds the state before each instruction of one function (computed_state.h), along all ways that
  * control can go from its entry. Resolver's thread; bounded in time and memory.
  */
 #ifndef XTOP_UNWIND_COMPUTED_FLOW_H
@@ -21,28 +21,29 @@ void flow_destroy(struct flow *flow); /* NULL allowed */
 size_t flow_memory_bytes(const struct flow *flow);
 
 /*
- * False: the code cannot be read, is too much, or is no function; nothing is known of it. GUESSES:
- * where functions begin and end is guessed, and there may be several between START and END.
+ * Follows the function in [START, END). False: its code cannot be read, is too long, or is no
+ * function; nothing is known of it. GUESSES: the bounds are guesses, and several functions may lie
+ * between them.
  */
 bool flow_run(struct flow *flow, uint64_t start, uint64_t end, bool guesses);
 
 /*
- * The parts of what was run last, of which the first is the function. Another part is one that
- * jumps lead to before the function has given its frame back: ".cold".
+ * The parts of the function that was run last. Part 0 is the function itself. Jumps lead from it to
+ * the others while it still has its frame; ".cold" is such a part.
  */
 size_t flow_count_windows(const struct flow *flow);
 void flow_get_window(const struct flow *flow, size_t i, uint64_t *start, uint64_t *end);
 
-/* Whether code was missing in what was run last: nothing is known, and it is worth another try. */
+/* Whether code was missing in the last run: nothing is known yet, and another try may help. */
 bool flow_is_missing(const struct flow *flow);
 
-/* Forgets what was run last. */
+/* Forgets the function that was run last. */
 void flow_clear(struct flow *flow);
 
 /*
- * Whether the function at START, which was run last, is the outermost of its chains: it begins by
- * setting the frame pointer to zero (System V ABI AMD64 §3.4.1), or it sets the stack pointer to a
- * place that is known beforehand.
+ * Whether the function at START, which was run last, is the outermost of its chains. Such a
+ * function begins by setting the frame pointer to zero (System V ABI AMD64 §3.4.1), or it sets the
+ * stack pointer to a fixed place.
  */
 bool flow_begins_chain(const struct flow *flow, uint64_t start);
 

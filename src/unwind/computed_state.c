@@ -8,7 +8,7 @@
 
 #define WORD_BYTES 8
 
-/* Offsets beyond this are no stack's. */
+/* No stack has offsets beyond this. */
 #define COMPUTED_MAX_OFFSET (1 << 28)
 
 static const struct computed_value computed_lost = { .kind = VALUE_LOST };
@@ -80,7 +80,7 @@ static void computed_overwrite(struct computed_state *state, const struct comput
 	}
 }
 
-/* When there is no room, the word is not known. */
+/* If there is no room, the word stays unknown. */
 static void computed_store(struct computed_state *state, struct computed_value place,
 			   struct computed_value value)
 {
@@ -110,8 +110,8 @@ static struct computed_value computed_load(const struct computed_state *state,
 }
 
 /*
- * VALUE as it is kept in register REG. The address of a local variable is not: nobody restores the
- * stack pointer from it.
+ * VALUE as register REG keeps it. The address of a local variable is forgotten: no function
+ * restores its stack pointer from one.
  */
 static struct computed_value computed_copy(const struct computed_state *state, unsigned reg,
 					   struct computed_value value)
@@ -320,7 +320,7 @@ bool computed_state_is_left(const struct computed_state *state)
 
 /* --- rules ------------------------------------------------------------------------------------ */
 
-/* The register that tells the CFA. A caller's frame knows only those that calls preserve. */
+/* Finds a register that gives the CFA. Callers' frames know only those that calls preserve. */
 static bool computed_find_cfa(const struct computed_state *state, struct cfi_rule *rule)
 {
 	static const uint8_t order[] = { REG_RSP, REG_RBP, REG_RBX, REG_R12, REG_R13,
@@ -340,7 +340,7 @@ static bool computed_find_cfa(const struct computed_state *state, struct cfi_rul
 	return false;
 }
 
-/* The word that has the CFA itself, in a frame that was aligned. */
+/* Finds the word on the stack that holds the CFA itself, in a frame that was aligned. */
 static bool computed_find_cfa_word(const struct computed_state *state, struct cfi_rule *rule)
 {
 	for (uint64_t i = 0; i < state->n_slots; i++) {
@@ -359,7 +359,7 @@ static bool computed_find_cfa_word(const struct computed_state *state, struct cf
 	return false;
 }
 
-/* Where REG is saved below the CFA: the word's number, negative. 0: nowhere. */
+/* The number of the word below the CFA where REG is saved, negative. 0: it is not saved. */
 static int computed_find_saved(const struct computed_state *state, unsigned reg)
 {
 	for (uint64_t i = 0; i < state->n_slots; i++) {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is known of registers and stack before an instruction, relative to the function's entry:
+ * What is known about registers and stack before an instruction, relative to the function's entry:
  *
  *   VALUE_FRAME  the canonical frame address (CFA) + offset: the caller's stack pointer, once the
  *                function has returned
  *   VALUE_ALIGNED the stack pointer that the function has aligned, + offset
- *   VALUE_ENTRY  what the register had at the function's entry, of those that it preserves
- *   VALUE_LOST   anything
+ *   VALUE_ENTRY  the value that a preserved register had at the function's entry
+ *   VALUE_LOST   not known
  *
  *   at the entry   rsp = CFA - 8, where the return address is; rbx, rbp, r12..r15 = VALUE_ENTRY
  *
- * Words of the stack are known by their places. Where two ways lead to an instruction, what they do
- * not agree on is lost. Resolver's thread; pure functions.
+ * Words of the stack are known by their places. Where two ways lead to an instruction, values that
+ * differ between the ways are lost. Resolver's thread; pure functions.
  */
 #ifndef XTOP_UNWIND_COMPUTED_STATE_H
 #define XTOP_UNWIND_COMPUTED_STATE_H
@@ -45,20 +45,20 @@ struct computed_state {
 void computed_state_init(struct computed_state *state); /* at a function's entry */
 /* STATE before the instruction becomes STATE behind it, if control goes to the next one. */
 void computed_state_apply(struct computed_state *state, const struct instruction *instruction);
-/* Whether INSTRUCTION surely leaves STATE as it is: most do, and this is faster. */
+/* Whether INSTRUCTION surely leaves STATE as it is. Most do, and this check is fast. */
 bool computed_state_is_kept(const struct computed_state *state,
 			    const struct instruction *instruction);
 /* STATE becomes what is true of both. */
 void computed_state_join(struct computed_state *state, const struct computed_state *other);
-/* Whether the stack pointer is another: one of the two ways is never gone. */
+/* Whether the stack pointers are known and differ: then control never goes one of the ways. */
 bool computed_state_differ(const struct computed_state *state, const struct computed_state *other);
-/* A branch tells that REG and the stack pointer are equal. */
+/* Notes what a branch has shown: REG and the stack pointer are equal. */
 void computed_state_equate(struct computed_state *state, unsigned reg);
 /* Whether the stack pointer is as at the entry. */
 bool computed_state_has_no_frame(const struct computed_state *state);
 /* Whether the return address has been taken off the stack. */
 bool computed_state_is_above(const struct computed_state *state);
-/* Whether the registers that a function preserves are so, too: it may return from here. */
+/* Whether, in addition, all preserved registers are as at the entry: the function may return. */
 bool computed_state_is_left(const struct computed_state *state);
 /* RULE_NONE: the return address is not known. */
 struct cfi_rule computed_state_rule(const struct computed_state *state);

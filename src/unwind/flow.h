@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Inside of computed_flow.h: one function, as its instructions are followed. Resolver's thread.
+ * The inside of computed_flow.h: one function while its instructions are followed. Resolver's
+ * thread.
  *
- *   computed_flow.c   the function: from its entry, and what it turns out to be
- *   flow_code.c       its bytes, decoded once; the states, each kept once
- *   flow_follow.c     along all ways, from one instruction to the next
- *   flow_try.c        code that nothing leads to
+ *   computed_flow.c   runs a function from its entry, and judges what it is
+ *   flow_code.c       decodes its bytes and numbers its states, each once
+ *   flow_follow.c     follows all ways, from one instruction to the next
+ *   flow_try.c        tries states for code that nothing leads to
  */
 #ifndef XTOP_UNWIND_FLOW_H
 #define XTOP_UNWIND_FLOW_H
@@ -38,13 +39,13 @@ struct flow_work {
 	uint32_t call; /* number + 1 of the op of the call that OP follows; 0: none */
 };
 
-/* Work to be done, in no order. */
+/* Work that is left to do, in any order. */
 struct flow_list {
 	struct flow_work *work;
 	size_t n, capacity;
 };
 
-/* Where calls have led that never returned, so that the next function knows. Address 0: none. */
+/* Functions that never return, by a hash of their addresses; 0: none. All runs share them. */
 #define FLOW_ENDS LIMIT(1024, 16)
 
 struct flow {
@@ -58,27 +59,27 @@ struct flow {
 	struct hash_table numbers; /* of states */
 	struct flow_list jumps;   /* to be followed first */
 	struct flow_list returns; /* what stands behind calls, which may never return */
-	struct flow_list joins;   /* where a try has met code that is known */
+	struct flow_list joins;   /* where a try has met known code */
 	uint64_t ends[FLOW_ENDS];
 	uint32_t *tried; /* ops that a try has reached */
 	size_t n_tried, tried_capacity;
 	uint64_t left_steps;
 	uint32_t entry; /* the state at the function's entry */
 	bool trying;
-	uint64_t outside; /* in the middle of another function, where a jump leads; 0: none */
-	bool returns_well, returns_badly; /* the function is left as it should be, or not */
+	uint64_t outside; /* a jump's target in the middle of another function; 0: none */
+	bool returns_well, returns_badly; /* with all preserved registers restored; without */
 	bool leaves; /* by a jump to another function, it seems */
-	bool contradicts; /* what is tried */
-	bool agrees;      /* it has met something that confirms it */
+	bool contradicts; /* something contradicts the state that is tried */
+	bool agrees;      /* something confirms that state */
 	bool again;       /* a call that never returns was found */
 	bool failed;      /* out of memory, or beyond a limit */
 	bool missing;     /* some code could not be read in this turn */
-	bool guesses;     /* where functions begin */
+	bool guesses;     /* the bounds of functions are guesses */
 };
 
 /* --- flow_code.c ------------------------------------------------------------------------------ */
 
-/* False: the code cannot be read, or is too much. */
+/* False: the code cannot be read, or is too long. */
 bool flow_open_window(struct flow *flow, uint64_t start, uint64_t end);
 void flow_close_windows(struct flow *flow, size_t n); /* all but the first N */
 struct flow_window *flow_window_at(const struct flow *flow, uint64_t address); /* NULL: none */
@@ -90,9 +91,9 @@ uint32_t flow_number(struct flow *flow, const struct computed_state *state);
 
 /* --- flow_follow.c ---------------------------------------------------------------------------- */
 
-/* OP is to be followed from STATE on. */
+/* Adds work: OP is to be followed from STATE on. */
 void flow_push_jump(struct flow *flow, uint32_t op, uint32_t state);
-/* Follows all that is to be followed, until a contradiction or a failure. */
+/* Does all work that is left; a contradiction or failure ends it early. */
 void flow_drain(struct flow *flow);
 
 /* --- flow_try.c ------------------------------------------------------------------------------- */

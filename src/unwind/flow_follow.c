@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From one instruction to the next, along all ways; see flow.h. The state before each instruction
- * is found once, and compared with what other ways bring:
+ * Follows instructions along all ways; see flow.h. The first way that reaches an instruction gives
+ * its state. Another way may bring another stack pointer or other registers:
  *
- *   one of them comes straight from a call    the call never returns, as abort() does: what follows
- *                                             the call belongs to the other way
- *   else                                      what they do not agree on is lost
+ *   the stack pointers differ, and one way   that call never returns, as abort() does: the code
+ *   comes straight from a call               behind the call belongs to the other way
+ *   otherwise                                values that differ are lost
  *
- * While a state is tried (flow_try.c), a way that brings another state contradicts it. Resolver's
- * thread.
+ * While a state is tried (flow_try.c), a way that brings another stack pointer contradicts it.
+ * Resolver's thread.
  */
 #include "config.h"
 
@@ -55,8 +55,8 @@ void flow_push_jump(struct flow *flow, uint32_t op, uint32_t state)
 }
 
 /*
- * A jump out of the function to the start of another one, without a frame, is a call that does not
- * come back here. Any other leads to another part of the function.
+ * Whether TARGET, outside of all windows, lies in another part of the function; opens its window. A
+ * jump without a frame to the start of another function is a tail call and leads to no part.
  */
 static bool flow_reach(struct flow *flow, uint64_t target, uint32_t state)
 {
@@ -97,11 +97,13 @@ static void flow_jump(struct flow *flow, uint64_t target, uint32_t state)
 
 /* --- calls that never return ------------------------------------------------------------------ */
 
+/* Whether a call of TARGET is known not to return. */
 static bool flow_ends_at(const struct flow *flow, uint64_t target)
 {
 	return target && flow->ends[hash_slot(target, FLOW_ENDS)] == target;
 }
 
+/* Notes that CALL never returns. */
 static void flow_end_call(struct flow *flow, uint32_t call)
 {
 	struct flow_op *op = &flow->ops[call - 1];
@@ -115,8 +117,8 @@ static void flow_end_call(struct flow *flow, uint32_t call)
 /* --- two ways --------------------------------------------------------------------------------- */
 
 /*
- * Another way has brought STATE to OP; CALL: straight from a call. Returns the state to go on with;
- * false: nothing changes.
+ * Another way reaches OP with *STATE; CALL: it comes straight from a call. True: the way goes on,
+ * with *STATE joined. False: nothing changes at OP.
  */
 static bool flow_meet(struct flow *flow, struct flow_op *op, uint32_t *state, uint32_t call)
 {
@@ -151,7 +153,7 @@ static bool flow_meet(struct flow *flow, struct flow_op *op, uint32_t *state, ui
 	return true;
 }
 
-/* False: the way ends here, as it was gone before. */
+/* False: the way ends here, since it brings nothing new. */
 static bool flow_arrive(struct flow *flow, uint32_t number, uint32_t *state, uint32_t call)
 {
 	struct flow_op *op = &flow->ops[number];
@@ -225,7 +227,7 @@ static bool flow_goes_on(struct flow *flow, const struct flow_op *op, uint32_t s
 		if (instruction.target && computed_state_is_left(&flow->states[state]))
 			flow->agrees = flow->leaves = true;
 		if (computed_state_is_above(&flow->states[state]))
-			flow->returns_badly = true; /* it was entered with more on the stack */
+			flow->returns_badly = true; /* the caller had put more on the stack */
 		return false;
 	case FLOW_END:
 		return false;
@@ -233,7 +235,7 @@ static bool flow_goes_on(struct flow *flow, const struct flow_op *op, uint32_t s
 	return false;
 }
 
-/* Saves a register, or takes room on the stack. */
+/* Whether INSTRUCTION is endbr64, saves a register, or takes room on the stack. */
 static bool flow_is_prologue(const struct instruction *instruction)
 {
 	return instruction->marks_target ||
@@ -261,7 +263,7 @@ static bool flow_meets_function(struct flow *flow, struct flow_window *window, u
 	return false;
 }
 
-/* What stands behind a call is left for later: first is done what is sure. */
+/* The code behind a call is followed later: the call may never return. */
 static void flow_return(struct flow *flow, struct flow_window *window, uint32_t next, uint32_t call,
 			uint32_t state)
 {
@@ -284,7 +286,7 @@ static bool flow_count_step(struct flow *flow)
 	return !flow->failed && !flow->contradicts;
 }
 
-/* Straight on, to where control only jumps, or to a call. */
+/* Follows one instruction after the other, up to a jump or a call. */
 static void flow_follow(struct flow *flow, struct flow_work work)
 {
 	struct instruction before = { 0 };
@@ -314,7 +316,7 @@ static void flow_follow(struct flow *flow, struct flow_work work)
 	}
 }
 
-/* The first in the code: what never returns mostly stands at the end. */
+/* Takes the first in the code: calls that never return mostly stand at the end. */
 static struct flow_work flow_take_return(struct flow *flow)
 {
 	struct flow_list *list = &flow->returns;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Code that nothing leads to; see flow.h. Jumps by a register are not resolved, so the cases of a
- * switch are such code. Each state at an indirect jump of the function is tried for it. A state is
- * believed if following it meets no contradiction: it agrees with what is known of all code that it
- * leads to, and where the function returns, the stack and all preserved registers are as at its
- * entry. Resolver's thread.
+ * Finds states for code that nothing leads to; see flow.h. Jumps by a register are not resolved, so
+ * the cases of a switch are such code. The states at the function's indirect jumps are tried for
+ * it. A state is kept if following it meets no contradiction: it agrees with all known code that it
+ * leads to, and at each return the stack and all preserved registers are as at the entry.
+ * Resolver's thread.
  */
 #include "config.h"
 
@@ -17,7 +17,7 @@
 
 /* --- code that nothing leads to --------------------------------------------------------------- */
 
-/* A try has led to code that is known, with other knowledge of some registers. */
+/* Joins the states that a try has brought to known code. */
 static void flow_join_tried(struct flow *flow)
 {
 	for (size_t i = 0; i < flow->joins.n; i++)
@@ -28,7 +28,7 @@ static void flow_join_tried(struct flow *flow)
 
 enum flow_trial {
 	TRY_PART,        /* code of the function */
-	TRY_UNCONFIRMED, /* the same, and nothing need confirm it */
+	TRY_UNCONFIRMED, /* the same, even if nothing confirms it */
 	TRY_ENTRY,       /* another function, which says nothing of this one */
 };
 
@@ -96,7 +96,7 @@ static bool flow_try_recent(struct flow *flow, uint32_t op, const struct flow_re
 	return false;
 }
 
-/* Another function. What comes before has ended, since nothing leads from there. */
+/* Tries OP as the entry of another function: the code before it does not lead here. */
 static bool flow_try_entry(struct flow *flow, uint32_t op)
 {
 	if (!flow_try(flow, op, flow->entry, TRY_ENTRY))
@@ -106,9 +106,9 @@ static bool flow_try_entry(struct flow *flow, uint32_t op)
 }
 
 /*
- * The states at indirect jumps before OP, and behind them those at calls: handlers of exceptions
- * run in the frame of a call. Where bounds are guesses, another function is more likely than a case
- * of a switch: one that never returns would fit any state.
+ * Tries the states at indirect jumps before OP, then those at calls: handlers of exceptions run in
+ * the frame of a call. If bounds are guesses, the entry of another function is tried first. That is
+ * more likely than a case of a switch, and a function that never returns would fit any state.
  */
 static void flow_try_all(struct flow *flow, uint32_t op, const struct flow_recent *jumps,
 			 const struct flow_recent *calls)
@@ -130,7 +130,7 @@ static bool flow_is_end(const struct instruction *instruction)
 	return instruction->flow != FLOW_NEXT && instruction->flow != FLOW_BRANCH;
 }
 
-/* What stands in WINDOW, in order. JUMPS are also those of windows before. */
+/* Tries all code of WINDOW that has no state, in order. JUMPS also has those of earlier windows. */
 static void flow_fill_window(struct flow *flow, struct flow_window *window,
 			     struct flow_recent *jumps)
 {

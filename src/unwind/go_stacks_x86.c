@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where a thread of Go keeps its stacks, out of the code of runtime.systemstack(). The offsets
+ * Decodes from the code of runtime.systemstack() where a thread of Go keeps its stacks. The offsets
  * differ between versions of Go, but this function has been the same since Go 1.5 (src/runtime/
  * asm_amd64.s):
  *
@@ -24,7 +24,7 @@ struct go_code {
 	const uint8_t *at, *end;
 };
 
-/* Goes behind the next PATTERN and N_MORE bytes. NULL: there is none; else the N_MORE bytes. */
+/* Finds PATTERN, moves CODE behind it and N_MORE bytes, and returns these. NULL: not there. */
 static const uint8_t *go_code_find(struct go_code *code, const char *pattern, size_t n,
 				   size_t n_more)
 {

@@ -34,14 +34,14 @@ struct go_switches {
 	struct go_switch all[GO_MAX_SWITCHES];
 };
 
-/* Whether FUNCTION is one. */
+/* Adds FUNCTION if it changes stacks. False: it does not, or there is no room. */
 bool go_switches_add(struct go_switches *switches, const struct go_function *function);
-/* The one that has ADDRESS, in the image; NULL: none has. */
+/* The function at ADDRESS, in the image, if it changes stacks; else NULL. */
 const struct go_switch *go_switches_find(const struct go_switches *switches, uint64_t address);
 
 /*
- * The step out of SWITCH, one of SWITCHES. ROWS are the program's, and have those of the switches,
- * too: what holds on the stack that they were called on. STEP_NOT_COVERED: ROWS hold here.
+ * Steps out of ONE of SWITCHES. ROWS are those of the whole program. For functions that change
+ * stacks they hold on the stack that the function was called on. STEP_NOT_COVERED: ROWS hold here.
  */
 enum unwind_step go_switch_step(const struct go_switches *switches, const struct go_switch *one,
 				struct cfi *rows, uint64_t bias, struct cursor *cursor);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From one stack of a Go thread to the other; see go_switch.h. The sampler has copied the other
- * stack from the word below its saved stack pointer on. (Go src/runtime/asm_amd64.s.)
+ * Steps from one stack of a Go thread to the other; see go_switch.h. The sampler has copied the
+ * other stack from the word below its saved stack pointer on. (Go src/runtime/asm_amd64.s.)
  *
- *   systemstack, asmcgocall   saved: their own stack pointer. The depth there leads from it to the
- *                             return address
+ *   systemstack, asmcgocall   saved: their own stack pointer. The return address lies above it, as
+ *                             far as their rows say (DEPTH)
  *   mcall, morestack          saved: their caller's. The return address lies below it
  *   time.now, nanotime1 ...   r12 keeps their own, up to Go 1.16 rbp; g is still the goroutine
  *                             (src/runtime/sys_linux_amd64.s)
@@ -16,8 +16,8 @@
  *            | asmcgocall    | ---------> | main.main     |
  *                                         | goexit        |
  *
- * With C and Go calling each other several times, the walk goes to and fro between the two. Where
- * the stack that it leaves goes on is known then: some words above, so that it is looked for.
+ * If C and Go call each other several times, the walk changes stacks several times. The stack that
+ * it left goes on a few words above that place, so the return address is searched for there.
  *
  * asmcgocall on g0's own stack changes nothing. It keeps the stack pointer at rsp + 40 and a zero
  * above it; since Go 1.21 at rsp.
@@ -106,7 +106,7 @@ const struct go_switch *go_switches_find(const struct go_switches *switches, uin
 
 /* --- the cursor ------------------------------------------------------------------------------- */
 
-/* Everything that a step needs. */
+/* The arguments of a step. */
 struct go_leave {
 	const struct go_switches *switches;
 	struct cfi *rows;
@@ -116,7 +116,7 @@ struct go_leave {
 };
 
 /* Finds the other stack among the pieces, once for each walk. */
-static void go_look_at_pieces(struct cursor *cursor)
+static void go_find_other_stack(struct cursor *cursor)
 {
 	const struct sample_stack *piece = sample_first_stack(cursor->vcpu);
 	struct go_cursor *go = &cursor->go;
@@ -161,7 +161,7 @@ static bool go_is_unswitched(const struct go_leave *leave)
 	       cursor->regs[REG_RBP] == slot + rule->offset - 8;
 }
 
-/* The return address lies at SLOT. Whether the walk is on the other stack then: CHANGED. */
+/* Steps to the caller, whose return address lies at SLOT. CHANGED: SLOT is on the other stack. */
 static enum unwind_step go_return(const struct go_leave *leave, uint64_t slot, bool changed)
 {
 	struct cursor *cursor = leave->cursor;
@@ -253,9 +253,9 @@ static bool go_is_crosscall(const struct go_leave *leave, uint64_t word)
 }
 
 /*
- * As Go itself sees the goroutine's stack: from the callback to what called asmcgocall(), whose
- * saved stack pointer is the CFA. Its frame has 0 or 8 bytes. In the place of the callback's return
- * address is an address in systemstack_switch(), up to Go 1.15 in asmcgocall().
+ * Leaves out C's frames, as Go itself does: steps from the callback to the caller of asmcgocall(),
+ * whose saved stack pointer is the CFA. Its frame has 0 or 8 bytes. In the place of the callback's
+ * return address is an address in systemstack_switch(), up to Go 1.15 in asmcgocall().
  */
 static enum unwind_step go_skip_c(const struct go_leave *leave, uint64_t cfa)
 {
@@ -276,7 +276,7 @@ static enum unwind_step go_skip_c(const struct go_leave *leave, uint64_t cfa)
 	return STEP_NOT_COVERED;
 }
 
-/* Onto g0's stack, to crosscall2(). */
+/* Steps to crosscall2(), on g0's stack. */
 static enum unwind_step go_leave_callback(const struct go_leave *leave)
 {
 	struct cursor *cursor = leave->cursor;
@@ -300,8 +300,8 @@ static enum unwind_step go_leave_callback(const struct go_leave *leave)
 }
 
 /*
- * The first instructions have not set that register yet, but run on the stack that they were called
- * on.
+ * These functions keep their stack pointer in r12 or rbp. Their first instructions have not set
+ * that register yet, but still run on the stack that they were called on.
  */
 static enum unwind_step go_leave_vdso(const struct go_leave *leave)
 {
@@ -344,7 +344,7 @@ enum unwind_step go_switch_step(const struct go_switches *switches, const struct
 	if (!rule || rule->kind != RULE_CFA || rule->reg != REG_RSP)
 		return STEP_NOT_COVERED;
 	leave.depth = (uint64_t)rule->offset - 8;
-	go_look_at_pieces(cursor);
+	go_find_other_stack(cursor);
 	switch (one->kind) {
 	case GO_SYSTEMSTACK:
 		return go_leave_systemstack(&leave);

@@ -23,24 +23,24 @@ enum instruction_effect {
 	EFFECT_ALIGN, /* dest &= value */
 	EFFECT_STORE, /* the word at dest + value = source */
 	EFFECT_LOAD,  /* dest = the word at source + value */
-	EFFECT_LEAVE, /* the frame pointer's frame is left */
+	EFFECT_LEAVE, /* sp = frame pointer; then the frame pointer is popped */
 };
 
 enum instruction_flow {
 	FLOW_NEXT,
 	FLOW_CALL,     /* returns to the next instruction, or never */
-	FLOW_TRAP,     /* the same of an exception */
+	FLOW_TRAP,     /* raises an exception; its handler returns to the next, or never */
 	FLOW_BRANCH,   /* to the target or to the next */
 	FLOW_JUMP,     /* to the target */
-	FLOW_INDIRECT, /* a jump to where a register or memory says */
+	FLOW_INDIRECT, /* a jump to an address in a register or in memory */
 	FLOW_RETURN,
 	FLOW_END,      /* leaves this code: iret, sysret, a far jump */
 };
 
 struct instruction {
 	/*
-	 * Of FLOW_CALL, FLOW_BRANCH and FLOW_JUMP, where known; else 0. Of FLOW_INDIRECT: where the
-	 * word lies that tells, if that is known.
+	 * FLOW_CALL, FLOW_BRANCH, FLOW_JUMP: the address where control goes. FLOW_INDIRECT: the
+	 * address of the word that has the target. 0: not known.
 	 */
 	uint64_t target;
 	int32_t value;
@@ -56,14 +56,12 @@ struct instruction {
 	bool filler;   /* does nothing, and stands between functions */
 };
 
-#define INSTRUCTION_MAX_BYTES 15 /* Intel SDM vol. 2 §2.3.11 */
-
 /* False: the N bytes at BYTES, which lie at ADDRESS, begin with no instruction. */
 bool instruction_decode(const uint8_t *bytes, size_t n, uint64_t address,
 			struct instruction *instruction);
 /*
- * Whether a jump may lead to the second of the N bytes at BYTES, an instruction: it jumps over the
- * prefix.
+ * Whether a jump may lead to the second byte of the instruction in the N bytes at BYTES: it then
+ * skips a prefix.
  */
 bool instruction_skips_prefix(const uint8_t *bytes, size_t n);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The x86-64 instructions that most of a compiler's code consists of; see instruction_common.h.
- * They are decoded by tables of opcodes, without Zydis, which takes several times as long because
- * it tells all operands. Whatever is not in the tables is left to Zydis. A test compares both at
+ * They are decoded by tables of opcodes. Zydis would take several times as long, because it
+ * describes all operands. Zydis decodes whatever is not in the tables. A test compares both at
  * every byte of real code (tests/unwind/test_instruction). Any thread; pure functions.
  *
  *   [66, F2, F3]  [REX]  [0F] opcode  [ModRM]  [SIB]  [displacement]  [immediate]
@@ -119,7 +119,7 @@ struct common_parts {
 
 /* --- parts ------------------------------------------------------------------------------------ */
 
-static bool common_take_number(struct common_parts *parts, unsigned n, int32_t *value)
+static bool common_decode_number(struct common_parts *parts, unsigned n, int32_t *value)
 {
 	int32_t number = 0;
 
@@ -136,7 +136,7 @@ static bool common_take_number(struct common_parts *parts, unsigned n, int32_t *
 }
 
 /* Intel SDM vol. 2 §2.1.5, table 2-3. */
-static bool common_take_sib(struct common_parts *parts)
+static bool common_decode_sib(struct common_parts *parts)
 {
 	uint8_t sib, index;
 
@@ -152,7 +152,7 @@ static bool common_take_sib(struct common_parts *parts)
 }
 
 /* §2.1.5, table 2-2. */
-static bool common_take_modrm(struct common_parts *parts)
+static bool common_decode_modrm(struct common_parts *parts)
 {
 	bool far;
 	uint8_t modrm, rm;
@@ -169,15 +169,15 @@ static bool common_take_modrm(struct common_parts *parts)
 		return true;
 	parts->base = parts->rm;
 	parts->rip = parts->mod == 0 && rm == 5;
-	if (rm == 4 && !common_take_sib(parts))
+	if (rm == 4 && !common_decode_sib(parts))
 		return false;
 	far = parts->mod == 2 || parts->rip || (parts->mod == 0 && parts->base == REG_NONE);
 	if (parts->rip)
 		parts->base = REG_NONE;
-	return common_take_number(parts, far ? 4 : parts->mod == 1 ? 1 : 0, &parts->displacement);
+	return common_decode_number(parts, far ? 4 : parts->mod == 1 ? 1 : 0, &parts->displacement);
 }
 
-static const struct common_opcode *common_take_opcode(struct common_parts *parts)
+static const struct common_opcode *common_decode_opcode(struct common_parts *parts)
 {
 	const struct common_opcode *opcodes = common_opcodes;
 	uint8_t byte = *parts->at;
@@ -190,7 +190,7 @@ static const struct common_opcode *common_take_opcode(struct common_parts *parts
 	if (parts->at < parts->end && (*parts->at & 0xf0) == 0x40)
 		parts->rex = *parts->at++;
 	parts->wide = parts->rex & 8;
-	if (parts->end - parts->at < 2) /* the shortest of them has one byte */
+	if (parts->end - parts->at < 2) /* one byte is left: no 0F and opcode */
 		return parts->at < parts->end && !parts->prefix
 			       ? &common_opcodes[parts->opcode = *parts->at++]
 			       : NULL;
@@ -393,11 +393,11 @@ bool instruction_decode_common(const uint8_t *bytes, size_t n, uint64_t address,
 {
 	struct instruction to = { .dest = REG_NONE, .source = REG_NONE };
 	struct common_parts parts = { .at = bytes, .end = bytes + n, .base = REG_NONE };
-	const struct common_opcode *opcode = n ? common_take_opcode(&parts) : NULL;
+	const struct common_opcode *opcode = n ? common_decode_opcode(&parts) : NULL;
 
 	if (!opcode || opcode->kind == COMMON_NONE ||
-	    (opcode->modrm && !common_take_modrm(&parts)) ||
-	    !common_take_number(&parts, opcode->immediate_bytes, &parts.immediate) ||
+	    (opcode->modrm && !common_decode_modrm(&parts)) ||
+	    !common_decode_number(&parts, opcode->immediate_bytes, &parts.immediate) ||
 	    !common_effect(&parts, (enum common_kind)opcode->kind, &to))
 		return false;
 	to.length = (uint8_t)(parts.at - bytes);

@@ -13,13 +13,13 @@ const uint32_t instruction_call_lost = 1U << REG_RAX | 1U << REG_RCX | 1U << REG
 				       1U << REG_RSI | 1U << REG_RDI | 1U << REG_R8 |
 				       1U << REG_R9 | 1U << REG_R10 | 1U << REG_R11;
 
-/* By the processor's numbers: enum unwind_register has rbx in their place 1. */
+/* By the processor's numbers. enum unwind_register has another order. */
 static const uint8_t instruction_registers[16] = {
 	REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
 	REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15,
 };
 
-/* Of any width; REG_NONE: not a general register. */
+/* The general register of which REG, of any width, is a part. REG_NONE: none. */
 static unsigned instruction_register(ZydisRegister reg)
 {
 	if (reg >= ZYDIS_REGISTER_RAX && reg <= ZYDIS_REGISTER_R15)
@@ -126,7 +126,7 @@ static void instruction_arithmetic(const struct instruction_parts *parts, struct
 	instruction_add(to, dest, dest, value);
 }
 
-/* Of the stack pointer with another register. */
+/* Notes whether the stack pointer is compared with another register. */
 static void instruction_compare(const struct instruction_parts *parts, struct instruction *to)
 {
 	unsigned a = instruction_register_at(parts, 0), b = instruction_register_at(parts, 1);
@@ -178,7 +178,7 @@ static void instruction_effect_of(const struct instruction_parts *parts, struct 
 	}
 }
 
-/* What is written beyond the effect. */
+/* The registers that are written besides those of the effect. */
 static uint32_t instruction_lost(const struct instruction_parts *parts,
 				 const struct instruction *to)
 {

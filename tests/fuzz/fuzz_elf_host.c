@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * An ELF file on dom0's disk, which libelf reads: below --root, and named by -k. The input is the
- * file. fuzz_elf_tables unwinds in such a file. libelf itself is not built with the sanitizers, but its blocks of memory are checked.
+ * file. fuzz_elf_tables unwinds in such a file. libelf itself is not built with the sanitizers, but
+ * its blocks of memory are checked.
  */
 #include "config.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "file.h"
 #include "fuzz.h"
 #include "xtop/image.h"
 #include "xtop/loads.h"
@@ -66,22 +68,9 @@ static void add_file(int fd)
 	symbols_destroy(symbols);
 }
 
-/* The same descriptor for all inputs: a file on disk costs more than the reading of it. */
-static int make_file(const uint8_t *bytes, size_t size_bytes)
-{
-	static int fd = -1;
-
-	if (fd < 0)
-		fd = memfd_create("fuzz", MFD_CLOEXEC);
-	if (pwrite(fd, bytes, size_bytes, 0) != (ssize_t)size_bytes ||
-	    ftruncate(fd, (off_t)size_bytes))
-		abort();
-	return fd;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size_bytes)
 {
-	int fd = make_file(input, size_bytes);
+	int fd = fuzz_file(input, size_bytes);
 
 	read_image(fd);
 	read_symbols(fd);

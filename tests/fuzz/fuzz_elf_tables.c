@@ -1,29 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The unwind tables of a file that -k names: the copy that a recording carries, and stacks that are
- * unwound in the code of the file and by its copy. The input is a byte for the stack, then the file.
- * fuzz_elf_host has all else that libelf reads.
+ * unwound in the code of the file and by its copy. The input is a byte for the stack, then the
+ * file. fuzz_elf_host has all else that libelf reads.
  */
 #include "config.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "file.h"
 #include "vcpu.h"
 #include "xtop/image.h"
-
-/* The same descriptor for all inputs: a file on disk costs more than the reading of it. */
-static int make_file(const uint8_t *bytes, size_t size_bytes)
-{
-	static int fd = -1;
-
-	if (fd < 0)
-		fd = memfd_create("fuzz", MFD_CLOEXEC);
-	if (pwrite(fd, bytes, size_bytes, 0) != (ssize_t)size_bytes ||
-	    ftruncate(fd, (off_t)size_bytes))
-		abort();
-	return fd;
-}
 
 /* A stack of numbers that lead into the first 64 KiB of the file's code, and to the stack. */
 static void make_vcpu(uint64_t code, uint8_t step, struct fuzz_vcpu *vcpu)
@@ -99,7 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size_bytes)
 {
 	struct fuzz fuzz = fuzz_begin(input, size_bytes);
 	uint8_t step = fuzz_u8(&fuzz);
-	int fd = make_file(fuzz.at, fuzz.left_bytes), copy;
+	int fd = fuzz_file(fuzz.at, fuzz.left_bytes), copy;
 	struct xtop_error *error;
 	struct image *image;
 	uint64_t code;

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "file.h"
 #include "fuzz.h"
 #include "linux/process/perf_map.h"
 #include "xtop/symbol.h"
@@ -33,15 +34,10 @@ static void read_perf_map(struct fuzz_file *file)
 
 static void read_nm(const struct fuzz_file *file)
 {
-	static int fd = -1;
+	int fd = fuzz_file(file->bytes, file->size_bytes);
 	struct symtab *tab;
 	struct xtop_error *error;
 
-	if (fd < 0)
-		fd = memfd_create("fuzz", MFD_CLOEXEC);
-	if (pwrite(fd, file->bytes, file->size_bytes, 0) != (ssize_t)file->size_bytes ||
-	    ftruncate(fd, (off_t)file->size_bytes) || lseek(fd, 0, SEEK_SET))
-		abort();
 	fuzz_succeed(symtab_create(&tab));
 	error = symbol_read_nm(fd, "file", tab);
 	if (!error)

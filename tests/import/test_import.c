@@ -213,11 +213,27 @@ static void test_gzip(void)
 
 /* --- pprof ------------------------------------------------------------------------------------ */
 
+/* Writes STRINGS as a pprof file's table of strings. Returns how many bytes that takes. */
+static size_t put_strings(unsigned char *to, const char *const *strings, size_t n_strings)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < n_strings; i++) {
+		size_t length = strlen(strings[i]);
+
+		to[n++] = 0x32;
+		to[n++] = (unsigned char)length;
+		memcpy(to + n, strings[i], length);
+		n += length;
+	}
+	return n;
+}
+
 /*
  * A profile by hand. Values: samples/count, cpu/nanoseconds with a period of 1000 ns. Location 1 is
- * vfs_read in the kernel, 2 is main with inner inlined in it, 3 has no line. A sample of httpd with 7
- * ticks, and one of 3 samples and 2.5 ticks whose numbers are not packed. Strings stand at the end,
- * as Go writes them.
+ * vfs_read in the kernel, 2 is main with inner inlined in it, 3 has no line. A sample of httpd with
+ * 7 ticks, and one of 3 samples and 2.5 ticks whose numbers are not packed. Strings stand at the
+ * end, as Go writes them.
  */
 static size_t make_pprof(unsigned char *to)
 {
@@ -244,13 +260,7 @@ static size_t make_pprof(unsigned char *to)
 	size_t n = sizeof(bytes);
 
 	memcpy(to, bytes, n);
-	for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++) {
-		to[n++] = 0x32;
-		to[n++] = (unsigned char)strlen(strings[i]);
-		memcpy(to + n, strings[i], strlen(strings[i]));
-		n += strlen(strings[i]);
-	}
-	return n;
+	return n + put_strings(to + n, strings, sizeof(strings) / sizeof(strings[0]));
 }
 
 static void test_pprof(void)
@@ -309,12 +319,7 @@ static size_t make_heap(unsigned char *to, unsigned char default_type)
 	size_t n = sizeof(bytes);
 
 	memcpy(to, bytes, n);
-	for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++) {
-		to[n++] = 0x32;
-		to[n++] = (unsigned char)strlen(strings[i]);
-		memcpy(to + n, strings[i], strlen(strings[i]));
-		n += strlen(strings[i]);
-	}
+	n += put_strings(to + n, strings, sizeof(strings) / sizeof(strings[0]));
 	if (default_type) {
 		to[n++] = 0x70;
 		to[n++] = default_type;

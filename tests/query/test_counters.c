@@ -118,9 +118,27 @@ static void test_every_name(void)
 	free(text);
 }
 
+static void check_words(const char *const *words, int n, const char *what)
+{
+	int missing = 0;
+
+	for (int i = 0; i < n; i++)
+		missing += !words[i] || !*words[i];
+	check(!missing, "%s: %d without a word for the screen", what, missing);
+}
+
+static void test_words(void)
+{
+	check_words(counter_stop_words, N_UNWIND_STOPS, "stops");
+	check_words(counter_unwind_by_words, N_UNWIND_BYS, "mechanisms");
+	check_words(counter_cut_words, N_SAMPLE_CUTS, "cuts");
+	check_words(counter_unknown_cause_words, N_UNKNOWN_CAUSES, "causes");
+}
+
 int main(void)
 {
 	test_every_member();
 	test_every_name();
+	test_words();
 	return tap_done();
 }

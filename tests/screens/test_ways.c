@@ -435,7 +435,7 @@ static void test_naming(void)
 	scene_keys(&scene, 80, 24, "i/start<Enter>ni");
 	screen_contains(&scene, 80, 24, "It has a name.", true);
 	scene_keys(&scene, 80, 24, "i/unknown<Enter>ni");
-	screen_contains(&scene, 80, 24, "Nothing is known of the file", true);
+	screen_contains(&scene, 80, 24, "The file is not known", true);
 	for (const char *way = "tfb<"; *way; way++) {
 		char keys[] = { 'q', *way, 'i', '\0' };
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Where functions begin, by direct calls alone: for libc, and for the files that COMPUTED_FILES
- * names, with : between them. Each instruction that an FDE covers makes one step on a made stack: by
- * the FDE, and by instructions without any bounds. Nearly all steps lead to the same place. Parts of
- * functions that lie elsewhere do not, as nothing tells whose they are (".cold").
+ * names, with : between them. Each instruction that an FDE covers makes one step on a made stack:
+ * by the FDE, and by instructions without any bounds. Nearly all steps lead to the same place.
+ * Parts of functions that lie elsewhere do not, as nothing tells whose they are (".cold").
  */
 #include "config.h"
 
+#include "tests/support/program_files.h"
 #include "tests/support/tap.h"
 #include "elf_tables.h"
-#include "libc_file.h"
 #include "unwind/call_targets.h"
 #include "unwind/computed.h"
 #include "unwind/instruction.h"
@@ -32,12 +32,8 @@ struct program {
 static size_t read_code(void *context, uint64_t address, void *buffer, size_t size_bytes)
 {
 	struct program *program = context;
-	uint64_t offset, left_bytes;
 
-	if (!elf_find_offset(&program->file, address, &offset, &left_bytes))
-		return 0;
-	return elf_read(&program->file, offset, buffer,
-			size_bytes < left_bytes ? size_bytes : left_bytes);
+	return read_file_code(&program->file, address, buffer, size_bytes);
 }
 
 static bool find_no_function(void *context, uint64_t address, uint64_t *start, uint64_t *end)
@@ -174,16 +170,8 @@ static void compare_file(const char *path)
 
 int main(void)
 {
-	const char *more = getenv("COMPUTED_FILES");
-
 	make_stack();
 	with_libc_file(compare_file);
-	if (more) {
-		char *files = strdup(more);
-
-		for (char *at = strtok(files, ":"); at; at = strtok(NULL, ":"))
-			compare_file(at);
-		free(files);
-	}
+	with_named_files("COMPUTED_FILES", compare_file);
 	return tap_done();
 }

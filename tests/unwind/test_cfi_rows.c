@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include "tests/support/program_files.h"
 #include "tests/support/tap.h"
 #include "elf_tables.h"
 #include "unwind/cfi_table.h"
@@ -127,43 +128,23 @@ static void compare_file(const char *path)
 	elf_tables_close(&tables);
 }
 
-/* The libraries of this process, whatever the system calls their folder. */
-static void compare_libraries(void)
+static bool is_library(const char *path)
 {
-	FILE *maps = fopen("/proc/self/maps", "r");
-	char line[4096], last[4096] = "", path[4096];
-	unsigned n = 0;
-
-	while (maps && fgets(line, sizeof(line), maps)) {
-		if (sscanf(line, "%*s %*s %*s %*s %*s %4095[^\n]", path) != 1)
-			continue;
-		if (*path != '/' || strcmp(path, last) == 0 || !strstr(path, ".so"))
-			continue;
-		strcpy(last, path);
-		compare_file(path);
-		n++;
-	}
-	if (maps)
-		fclose(maps);
-	check(n >= 2, "libraries of this process: %u (expected libc and ld.so at least)", n);
+	return strstr(path, ".so");
 }
 
 int main(void)
 {
-	const char *more = getenv("CFI_ROWS_FILES"), *builddir = getenv("top_builddir");
+	const char *builddir = getenv("top_builddir");
 	char path[4096];
+	unsigned n;
 
 	make_vcpu();
 	compare_file("/proc/self/exe");
-	compare_libraries();
+	n = with_mapped_files(is_library, compare_file);
+	check(n >= 2, "libraries of this process: %u (expected libc and ld.so at least)", n);
 	snprintf(path, sizeof(path), "%s/xtop", builddir ? builddir : ".");
 	compare_file(path);
-	if (more) {
-		char *files = strdup(more);
-
-		for (char *at = strtok(files, ":"); at; at = strtok(NULL, ":"))
-			compare_file(at);
-		free(files);
-	}
+	with_named_files("CFI_ROWS_FILES", compare_file);
 	return tap_done();
 }

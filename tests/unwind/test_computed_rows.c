@@ -7,6 +7,7 @@
 
 #include <time.h>
 
+#include "tests/support/program_files.h"
 #include "tests/support/tap.h"
 #include "elf_tables.h"
 #include "unwind/computed_flow.h"
@@ -50,12 +51,8 @@ static struct {
 static size_t read_code(void *context, uint64_t address, void *buffer, size_t size_bytes)
 {
 	struct program *program = context;
-	uint64_t offset, left_bytes;
 
-	if (!elf_find_offset(&program->file, address, &offset, &left_bytes))
-		return 0;
-	return elf_read(&program->file, offset, buffer,
-			size_bytes < left_bytes ? size_bytes : left_bytes);
+	return read_file_code(&program->file, address, buffer, size_bytes);
 }
 
 static bool find_function(void *context, uint64_t address, uint64_t *start, uint64_t *end)
@@ -342,35 +339,10 @@ static bool is_wanted(const char *path)
 	return false;
 }
 
-/* Libraries of this process, whatever the system calls their folder. */
-static void compare_libraries(void)
-{
-	FILE *maps = fopen("/proc/self/maps", "r");
-	char line[4096], last[4096] = "", path[4096];
-
-	while (maps && fgets(line, sizeof(line), maps)) {
-		if (sscanf(line, "%*s %*s %*s %*s %*s %4095[^\n]", path) != 1 || *path != '/' ||
-		    strcmp(path, last) == 0 || !is_wanted(path))
-			continue;
-		strcpy(last, path);
-		compare_file(path);
-	}
-	if (maps)
-		fclose(maps);
-}
-
 int main(void)
 {
-	const char *more = getenv("COMPUTED_FILES");
-
-	compare_libraries();
-	if (more) {
-		char *files = strdup(more);
-
-		for (char *at = strtok(files, ":"); at; at = strtok(NULL, ":"))
-			compare_file(at);
-		free(files);
-	}
+	with_mapped_files(is_wanted, compare_file);
+	with_named_files("COMPUTED_FILES", compare_file);
 	check(total.agree >= 0.995 * total.instructions,
 	      "%.3f %% of %.0f instructions agree (expected 99.5)",
 	      100 * total.agree / total.instructions, total.instructions);

@@ -23,7 +23,6 @@
 #define KALLSYMS_MAX_SYMBOLS    (2U << 20)
 #define KALLSYMS_MAX_NAME_BYTES 512         /* type and name: Linux 6.1 KSYM_NAME_LEN */
 #define KALLSYMS_MAX_EXPANDED_BYTES (64U << 20) /* all types and names */
-#define KALLSYMS_MAX_TOKEN_TABLE_BYTES (64U << 10) /* token_index has 16 bits */
 
 /*
  * Checks that a search may make besides the comparison of one word every 8 bytes. This bounds the

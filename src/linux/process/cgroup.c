@@ -6,13 +6,13 @@
  *   task_struct.cgroups ─► css_set.dfl_cgrp ─► cgroup.kn ─► kernfs_node { name, parent }
  *                                                             parent ─► ... ─► the root: no parent
  *
- * dfl_cgrp is the group in the hierarchy of version 2, which systemd has used by default since
- * Debian 11; in the hybrid mode before that it has the same units. Groups of version 1 only are not
- * looked for.
+ * dfl_cgrp is the group in the hierarchy of version 2. systemd has used that one by default since
+ * Debian 11; in the hybrid mode before, it has the same units. Groups that exist in version 1 alone
+ * are not read.
  *
- * The task may move to another group meanwhile, and a group that nobody uses may go: the path may
- * be wrong or unreadable once, and is read again with the task. Names are copied and checked; they
- * become clean in frames_intern().
+ * While the path is read, the task may move to another group, and an unused group may go. So the
+ * path may be wrong or unreadable once; it is read again with the task. Names are copied and
+ * checked here, and cleaned in frames_intern().
  */
 #include "config.h"
 
@@ -23,7 +23,7 @@
 #include "linux/kernel/member.h"
 
 #define CGROUP_MAX_NAME_BYTES 256 /* of one group, with the NUL: Linux NAME_MAX + 1 */
-#define CGROUP_NUMBER_DIGITS  32  /* so many hexadecimal digits are a container's number .. */
+#define CGROUP_NUMBER_DIGITS  32  /* a container's number has at least so many digits .. */
 #define CGROUP_SHOWN_DIGITS   12  /* .. of which docker and podman show these */
 
 bool cgroup_has_layout(const struct layout *layout)
@@ -94,7 +94,7 @@ bool cgroup_read(const struct linux_guest *linux_guest, uint64_t task, char path
 
 /* --- the name --------------------------------------------------------------------------------- */
 
-/* A slice only sorts the groups below it, and says nothing of their work. */
+/* Skips slices in front: they only sort the groups below them. */
 static const char *cgroup_skip_slices(const char *path)
 {
 	static const char ending[] = ".slice";

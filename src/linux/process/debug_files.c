@@ -8,8 +8,8 @@
  *
  * Below --root the file NAME may also stand beside the program, or in .debug beside it.
  *
- * Build-id, path and NAME are the guest's. So all these files are opened by root_file.c, and lead
- * out of no folder. A file is used only if its build-id, or else its CRC, says that it belongs to
+ * Build-id, path and NAME are the guest's. So root_file.c opens all these files, and no path leads
+ * out of its folder. A file is used only if its build-id, or else its CRC, says that it belongs to
  * the program.
  *
  * A link in such a folder is followed as if the folder were the root directory. Fedora's

@@ -17,9 +17,9 @@ struct debug_places {
 };
 
 /*
- * Gives IMAGE the names of its debug file. PATH: of the file in the guest; NULL: not known, or
- * another file may have it now. True: a debug file of the same build was there. No space has IMAGE
- * yet.
+ * Gives IMAGE the names of its debug file. PATH: that of IMAGE's file in the guest; NULL: not
+ * known, or another file may have it now. True: there was a debug file of the same build. IMAGE
+ * must not be in an address space yet.
  */
 bool debug_files_read(const struct debug_places *places, struct image *image, const char *path);
 

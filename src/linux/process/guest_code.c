@@ -5,12 +5,11 @@
  *   address in the image ─► offset in the file ─► page cache of the inode ─► bytes
  *   (PT_LOAD, loads.h)                            (page_cache.c)      └─► the file below --root
  *
- * These reads go the way that those of names and tables go, through memory.c. So they are in a
- * recording, before the sample for which they were made. What depends on the clock asks
- * memory_now_ns(), which a replay answers as the run did. A replay reads the same code at the same
- * samples.
+ * The reads go through memory.c, as those of names and tables do. So a recording has them, before
+ * the sample for which they were made. The clock is memory_now_ns(), which gives a replay the times
+ * of the run. So a replay reads the same code at the same samples.
  *
- * An inode may have become another file's since the image was read. Its identity is compared before
+ * An inode may belong to another file by now. Its identity is compared before
  * each read, and all copies of pages are dropped once a turn.
  */
 #include "config.h"
@@ -24,7 +23,7 @@
 
 #include "xtop/code.h"
 
-/* Reads of a few bytes look behind a return address, and are not counted. */
+/* Smaller reads look for a call before a return address. They cost the turn nothing. */
 #define GUEST_CODE_SMALL_READ 16
 
 struct guest_code {
@@ -97,7 +96,7 @@ static size_t guest_code_read_root(const struct guest_code *code, uint64_t offse
 	return got > 0 ? (size_t)got : 0;
 }
 
-/* What cannot be read costs a page, so that no turn looks for missing pages for ever. */
+/* A read costs a page at least, so that no turn goes on looking for missing pages. */
 static void guest_code_charge(struct guest_code_turns *turns, size_t bytes)
 {
 	if (bytes < GUEST_PAGE_SIZE)

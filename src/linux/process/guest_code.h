@@ -14,8 +14,8 @@
 #include "xtop/loads.h"
 
 /*
- * So much code of all files is read in one turn. To follow it takes 50 ms at most; to look for
- * calls in it, a tenth of that.
+ * The most code, of all files together, that is read in one turn. To follow it takes 50 ms at most;
+ * to search it for calls, a tenth of that.
  */
 #define GUEST_CODE_TURN_NS        100000000ULL
 #define GUEST_CODE_TURN_BYTES     LIMIT(1U << 20, 64U << 10)
@@ -30,9 +30,9 @@ struct guest_code_turns {
 };
 
 /*
- * IMAGE, of FILE at LOADS, gets what finds callers by its instructions. ROOT_FD: the same file
- * below --root, for what the page cache does not have, which is used for good; -1: none. TURNS and
- * FILE's linux_guest outlive the image's last use by unwinding. Error: out of memory.
+ * Lets the unwinder read the code of IMAGE, which is FILE with segments LOADS. ROOT_FD: the same
+ * file below --root, for pages that the page cache lacks; a duplicate stays open. -1: none. TURNS
+ * and FILE's linux_guest outlive the image's last use by unwinding. Error: out of memory.
  */
 struct xtop_error *guest_code_attach(struct image *image, const struct guest_file *file,
 				     const struct loads *loads, int root_fd,

@@ -5,9 +5,9 @@
  *	 3:20 ▕ ▂▅[▇█▇]▅▂▏ busy 66 steal 5 stopped 0.24 %
  *
  * The newest moment is on the right. A cell's height is what the vCPUs ran or wanted to run. The
- * line is there from the first picture on, so that rows below it do not move. A cell is marked
- * where others took 5 % of that time, and more where xtop took more than its budget. The figures
- * are of the moment or range that is shown.
+ * line is there from the first picture on, so that rows below it do not move. A cell has the colour
+ * of a notice where others took 5 % of the time, and that of an alert where xtop took more than its
+ * budget. The figures are those of the moment or range that is shown.
  */
 #include "config.h"
 
@@ -55,7 +55,7 @@ static double minutes_stopped(const struct sampler_counts *from, const struct sa
 		       : 0;
 }
 
-/* Of all vCPUs together, from moment FIRST to moment LAST. */
+/* The load of all vCPUs together, from moment FIRST to moment LAST. */
 static struct minutes_load minutes_load(const struct history *history, size_t first, size_t last)
 {
 	const struct snapshot *from = history_head(history, first),
@@ -74,8 +74,8 @@ static struct minutes_load minutes_load(const struct history *history, size_t fi
 /* --- places ----------------------------------------------------------------------------------- */
 
 /*
- * A cell stands for so many seconds of the guest's time, counted from the same beginning always: a
- * cell that is full does not change any more.
+ * A cell stands for CELL_NS of the guest's time. Cells are always counted from time 0, so a full
+ * cell does not change as long as CELL_NS stays.
  */
 struct minutes_place {
 	int column, cells; /* of the bars */
@@ -187,7 +187,7 @@ static void minutes_draw_cell(const struct ui_model *model, const struct minutes
 	canvas_put(canvas, row, place->column + cell, 1, minutes_style(model, &load), text);
 }
 
-/* What is shown: a range, or the time up to a moment. False: nobody knows. */
+/* The load of the range or moment that is shown. False: the history does not have it. */
 static bool minutes_shown(const struct ui_model *model, struct minutes_load *load)
 {
 	const struct guest_screen *guest = model->guest;
@@ -215,7 +215,7 @@ static void minutes_draw_words(const struct ui_model *model, struct canvas *canv
 		      100 * load.busy, 100 * load.steal, 100 * load.stopped);
 }
 
-/* From the first of N moments to the last. */
+/* The time from the first of N moments to the last. */
 static uint64_t minutes_covered_ns(const struct ui_model *model, size_t n)
 {
 	return n ? history_age_ns(model->history, 0) - history_age_ns(model->history, n - 1) : 0;

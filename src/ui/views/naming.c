@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What would name a function that has no name: its file, build-id and package, and the options that
- * would help. Lies upon the view it was opened from.
+ * Says what would name a function without a name: its file, build-id and package, and the options
+ * that would help. It lies on top of the view that it was opened from.
  */
 #include "config.h"
 
@@ -78,18 +78,19 @@ static void naming_draw_file(struct naming_page *page, const struct frame *frame
 
 	naming_put(page, "File", *file->path ? file->path : frame->module);
 	naming_put(page, "Build-id",
-		   *file->build_id ? file->build_id : "it has none, or that cannot be read");
+		   *file->build_id ? file->build_id : "none, or it cannot be read");
 	naming_put(page, "Package", *file->package ? file->package : "the file does not say");
 	naming_draw_options(page, file);
 }
 
 static void naming_draw_unknown(struct naming_page *page, const struct frame *frame)
 {
-	if (frame->kind == FRAME_KIND_KERNEL)
-		naming_say(page, "Code of the kernel that no symbol covers: -k FILE names it, a "
-				 "vmlinux of the same build.");
-	else
-		naming_say(page, "Nothing is known of the file: the overhead (o) counts why.");
+	if (frame->kind == FRAME_KIND_KERNEL) {
+		naming_say(page, "No symbol covers this code of the kernel.");
+		naming_say(page, "-k FILE with a vmlinux of the same build would name it.");
+	} else {
+		naming_say(page, "The file is not known. The overhead (o) counts the causes.");
+	}
 }
 
 static void naming_draw(struct view *view, const struct ui_model *model, struct canvas *canvas,

@@ -11,6 +11,7 @@
 
 #include "ui/figures.h"
 #include "ui/view.h"
+#include "xtop/counters.h"
 
 #define OVERHEAD_LABEL_CELLS 12
 #define OVERHEAD_BAR_CELLS   24
@@ -188,46 +189,6 @@ static void overhead_ticks(struct overhead_page *page)
 		format_count(sampler->mapped_pages, text[2]), format_count(sampler->maps, text[3]));
 }
 
-static const char *stop_name(int stop)
-{
-	switch ((enum unwind_stop)stop) {
-	case UNWIND_COMPLETE:
-		return "whole";
-	case UNWIND_CUT:
-		return "stack cut short";
-	case UNWIND_LOOP:
-		return "loop";
-	case UNWIND_BAD:
-		return "no frame";
-	case UNWIND_TOO_DEEP:
-		return "too deep";
-	case UNWIND_NO_TABLES:
-		return "no unwind tables";
-	case UNWIND_REPLACED:
-		return "program replaced";
-	}
-	return "other";
-}
-
-static const char *cut_name(int cut)
-{
-	switch ((enum sample_cut)cut) {
-	case CUT_NONE:
-		return "nothing copied";
-	case CUT_LIMIT:
-		return "deeper than was copied";
-	case CUT_NOT_PRESENT:
-		return "page not there";
-	case CUT_NOT_MAPPED:
-		return "page not mapped";
-	case CUT_FAULT:
-		return "page went away";
-	case CUT_NO_PAGING:
-		return "not in 64-bit mode";
-	}
-	return "other";
-}
-
 /* Adds "name 12" to TEXT, unless COUNT is 0. */
 static void overhead_append(char *text, size_t capacity, const char *name, uint64_t count)
 {
@@ -237,48 +198,6 @@ static void overhead_append(char *text, size_t capacity, const char *name, uint6
 	if (count)
 		snprintf(text + n, capacity - n, "%s%s %s", n ? "   " : "", name,
 			 format_count(count, number));
-}
-
-static const char *by_name(int by)
-{
-	switch ((enum unwind_by)by) {
-	case UNWIND_BY_REGISTERS:
-		return "registers";
-	case UNWIND_BY_ORC:
-		return "ORC";
-	case UNWIND_BY_GO:
-		return "Go";
-	case UNWIND_BY_CFI:
-		return "CFI";
-	case UNWIND_BY_COMPUTED:
-		return "instructions";
-	case UNWIND_BY_FP:
-		return "frame pointers";
-	case UNWIND_BY_GUESS:
-		return "guess";
-	}
-	return "other";
-}
-
-static const char *unknown_name(int cause)
-{
-	switch ((enum unknown_cause)cause) {
-	case UNKNOWN_NO_SYMBOLS:
-		return "no symbols";
-	case UNKNOWN_BETWEEN:
-		return "between symbols";
-	case UNKNOWN_NOT_PRESENT:
-		return "page not there";
-	case UNKNOWN_NO_PROCESS:
-		return "process gone";
-	case UNKNOWN_NO_AREA:
-		return "outside all areas";
-	case UNKNOWN_JIT:
-		return "compiled code";
-	case UNKNOWN_NO_FRAME:
-		return "no frame";
-	}
-	return "other";
 }
 
 /* The percentage of stacks with PART in which PART is whole. */
@@ -304,9 +223,10 @@ static void overhead_samples(struct overhead_page *page)
 			      overhead_whole(counts, UNWIND_KERNEL),
 			      overhead_whole(counts, UNWIND_USER));
 	for (int stop = UNWIND_COMPLETE + 1; stop < N_UNWIND_STOPS; stop++)
-		overhead_append(stops, sizeof(stops), stop_name(stop), counts->stops[stop]);
+		overhead_append(stops, sizeof(stops), counter_stop_words[stop],
+				counts->stops[stop]);
 	for (int cut = 0; cut < N_SAMPLE_CUTS; cut++)
-		overhead_append(cuts, sizeof(cuts), cut_name(cut), counts->cuts[cut]);
+		overhead_append(cuts, sizeof(cuts), counter_cut_words[cut], counts->cuts[cut]);
 	if (stops[0])
 		overhead_line(page, "truncated", STYLE_NORMAL, "%s", stops);
 	if (cuts[0])
@@ -322,7 +242,7 @@ static void overhead_names(struct overhead_page *page)
 	char text[3][32], causes[256] = "", found[256] = "";
 
 	for (int cause = 0; cause < N_UNKNOWN_CAUSES; cause++)
-		overhead_append(causes, sizeof(causes), unknown_name(cause),
+		overhead_append(causes, sizeof(causes), counter_unknown_cause_words[cause],
 				counts->unknown_causes[cause]);
 	if (causes[0])
 		overhead_line(page, "unknown", STYLE_NORMAL, "%s", causes);
@@ -336,7 +256,7 @@ static void overhead_names(struct overhead_page *page)
 			      format_count(counts->samples_function, text[0]),
 			      format_count(counts->samples_offset, text[1]));
 	for (int by = UNWIND_BY_ORC; by < N_UNWIND_BYS; by++)
-		overhead_append(found, sizeof(found), by_name(by),
+		overhead_append(found, sizeof(found), counter_unwind_by_words[by],
 				counts->frames_by[by]);
 	if (found[0])
 		overhead_line(page, NULL, STYLE_NORMAL, "found by %s", found);
