@@ -67,6 +67,12 @@ void json_double(struct json *json, const char *name, double value)
 		fputs("null", json->file);
 }
 
+void json_bool(struct json *json, const char *name, bool value)
+{
+	json_begin(json, name);
+	fputs(value ? "true" : "false", json->file);
+}
+
 /* '<', '>' and '&' are escaped as well: JSON may stand inside HTML and XML. */
 static void json_put_character(FILE *file, uint32_t code)
 {

@@ -182,7 +182,7 @@ static bool pprof_read_buffered(struct pprof_reader *reader, pb_istream_t *strea
 	size_t end = at + (there < stream->bytes_left ? there : stream->bytes_left);
 	uint64_t value;
 
-	if (!pprof_skip_varint((const unsigned char *)reader->buffer, end, &at, &value) ||
+	if (!pprof_decode_varint((const unsigned char *)reader->buffer, end, &at, &value) ||
 	    value > max)
 		return false;
 	stream->bytes_left -= at - reader->at;

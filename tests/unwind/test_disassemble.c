@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "elf_tables.h"
-#include "libc_file.h"
+#include "tests/support/program_files.h"
 #include "tests/support/tap.h"
 #include "xtop/disassemble.h"
 
