@@ -44,7 +44,7 @@ bool unwind_tables_find_function(const struct unwind_tables *tables, uint64_t ad
 				 uint64_t *start, uint64_t *end);
 /*
  * The gap between two FDEs that ADDRESS lies in: a function in assembly, or some. False: there are
- * no FDEs on both sides.
+ * no FDEs on both sides, or the gap is too long for that.
  */
 bool unwind_tables_find_gap(const struct unwind_tables *tables, uint64_t address, uint64_t *start,
 			    uint64_t *end);

@@ -19,6 +19,7 @@
 #include "xtop/work.h"
 
 /* A million rows take 6 MiB. Functions that are met when the tables are full stay unknown. */
+#define COMPUTED_MAX_KNOWN 64 /* functions with bounds behind one without */
 #define COMPUTED_MAX_ROWS      LIMIT(1U << 20, 256)
 #define COMPUTED_MAX_FUNCTIONS LIMIT(1U << 17, 64)
 
@@ -137,22 +138,47 @@ static struct call_targets *computed_find_or_create_targets(struct computed *com
 	return work->targets;
 }
 
+/*
+ * Functions that the source knows may lie between the one at ADDRESS, which it does not know, and
+ * the next one that is called: they end it. False: there are too many.
+ */
+static bool computed_cut_end(const struct code_source *source, uint64_t address, uint64_t *end)
+{
+	uint64_t known_start, known_end, last = *end;
+
+	for (unsigned i = 0; i < COMPUTED_MAX_KNOWN; i++) {
+		if (!source->find_function(source->context, last - 1, &known_start, &known_end)) {
+			*end = last;
+			return true;
+		}
+		if (known_start <= address)
+			return false;
+		last = known_start;
+	}
+	return false;
+}
+
 /* Asks the source first. If it does not know, the targets of calls give the bounds. */
-static bool computed_find_bounds(void *context, uint64_t address, uint64_t *start, uint64_t *end)
+static bool computed_find_bounds(void *context, uint64_t address, uint64_t *startp, uint64_t *endp)
 {
 	struct computed *computed = context;
 	const struct code_source *source = &computed->source;
+	uint64_t start, end, known_start, known_end;
 	struct call_targets *targets;
-	uint64_t other_start, other_end;
 
-	if (source->find_function(source->context, address, start, end))
+	if (source->find_function(source->context, address, startp, endp))
 		return true;
 	if (address - computed->base >= computed->span)
 		return false;
 	targets = computed_find_or_create_targets(computed);
-	return targets && call_targets_read(targets, source) &&
-	       call_targets_find(targets, source, address, start, end) &&
-	       !source->find_function(source->context, *start, &other_start, &other_end);
+	if (!targets || !call_targets_read(targets, source) ||
+	    !call_targets_find(targets, source, address, &start, &end) ||
+	    source->find_function(source->context, start, &known_start, &known_end) ||
+	    !computed_cut_end(source, address, &end))
+		return false;
+	*startp = start;
+	*endp = end;
+	return true;
 }
 
 static size_t computed_read_source(void *context, uint64_t address, void *buffer,

@@ -210,7 +210,7 @@ static void disassembled_name(const struct disassembled *code, const char *was, 
 			snprintf(name, 32, "%s", ZydisMnemonicGetString(code->head.mnemonic));
 		else if (disassembled_lacks_size(code) &&
 			 n == strlen(ZydisMnemonicGetString(code->head.mnemonic)))
-			snprintf(name, 32, "%s%c", was, disassembled_memory_suffix(code));
+			snprintf(name, 32, "%.30s%c", was, disassembled_memory_suffix(code));
 	}
 }
 

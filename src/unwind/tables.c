@@ -4,6 +4,12 @@
 
 #include "unwind/mechanisms.h"
 
+/*
+ * Assembly between compiled functions is short. A library that was linked in without its FDEs is
+ * not: Debian's static busybox has 622,945 bytes of libc in one gap.
+ */
+#define TABLES_MAX_GAP_BYTES 4096
+
 void unwind_tables_deinit(struct unwind_tables *tables)
 {
 #define DESTROY(name, ways, by) name##_destroy(tables->name);
@@ -36,6 +42,7 @@ bool unwind_tables_find_gap(const struct unwind_tables *tables, uint64_t address
 {
 	const struct cfi *cfi = tables->cfi;
 	size_t low = 0, high = cfi ? cfi->n_functions : 0;
+	uint64_t gap_start, gap_end;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -47,8 +54,12 @@ bool unwind_tables_find_gap(const struct unwind_tables *tables, uint64_t address
 	}
 	if (!low || low == cfi->n_functions || address < cfi->base + cfi->functions[low - 1].end)
 		return false;
-	*start = cfi->base + cfi->functions[low - 1].end;
-	*end = cfi->base + cfi->functions[low].start;
+	gap_start = cfi->base + cfi->functions[low - 1].end;
+	gap_end = cfi->base + cfi->functions[low].start;
+	if (gap_end - gap_start > TABLES_MAX_GAP_BYTES)
+		return false;
+	*start = gap_start;
+	*end = gap_end;
 	return true;
 }
 

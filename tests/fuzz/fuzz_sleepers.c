@@ -110,7 +110,7 @@ static void end_wait(void *context, const void *kept, uint64_t waited_ns)
 {
 	(void)context;
 	(void)waited_ns;
-	fuzz_must(kept, "what was kept");
+	fuzz_must(kept != NULL, "what was kept");
 }
 
 static void read_turns(struct fuzz_guest *guest, struct sleepers *sleepers, struct fuzz *fuzz)
