@@ -53,7 +53,7 @@ struct annotation {
 	size_t n_counts, n_targets;
 	struct annotation_count *counts;    /* ascending by distance */
 	struct annotation_target *targets;  /* ascending by distance */
-	/* Of all samples that ended in the function; COUNTS may have fewer. */
+	/* These count all samples that ended in the function; COUNTS may have fewer. */
 	double self_live, self_ticks;
 	uint64_t self_samples;
 	uint64_t version;     /* another one means other bytes or targets */

@@ -55,6 +55,11 @@ struct xtop_error *image_create(const char *name, struct image **imagep);
 struct image *image_ref(struct image *image);
 void image_unref(struct image *image); /* NULL allowed; the last one destroys the image */
 size_t image_memory_bytes(const struct image *image);
+/*
+ * Bounds of code to be read for unwinding: a symbol's, an FDE's, or a short gap's between FDEs.
+ * Addresses are the image's. False: nothing tells.
+ */
+bool image_find_code(const struct image *image, uint64_t address, uint64_t *start, uint64_t *end);
 
 /*
  * An image never changes once a space has it. When its file is read again, another image takes its

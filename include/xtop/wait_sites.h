@@ -59,7 +59,7 @@ struct wait_classes {
 	uint32_t n;
 };
 
-/* Of the stack of N FRAMES, OUTERMOST FIRST. */
+/* Finds where a task waits, and what for. STACK has the ids of N frames, outermost first. */
 struct wait_site wait_site_find(const struct frames *frames, const struct wait_classes *classes,
 				const uint32_t *stack, size_t n);
 

@@ -75,7 +75,7 @@ struct elf_lines {
 	size_t map_bytes, alt_map_bytes;
 	Elf *elf, *alt_elf;
 	Dwarf *dwarf, *alt_dwarf;
-	/* Of a relocatable file; NULL: another one. DWARF is then libdwfl's. */
+	/* Libdwfl opens relocatable files, and the DWARF is its own. NULL: it is no such file. */
 	Dwfl *dwfl;
 	Dwfl_Module *module;
 	uint64_t bias; /* of that module */

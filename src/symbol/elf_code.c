@@ -47,15 +47,8 @@ static size_t elf_code_read(void *context, uint64_t address, void *buffer, size_
 static bool elf_code_find_function(void *context, uint64_t address, uint64_t *start, uint64_t *end)
 {
 	const struct elf_code *code = context;
-	struct symtab_entry entry;
 
-	if (code->image->symtab && symtab_find(code->image->symtab, address, &entry)) {
-		*start = entry.start;
-		*end = entry.end;
-		return true;
-	}
-	return unwind_tables_find_function(&code->image->tables, address, start, end) ||
-	       unwind_tables_find_gap(&code->image->tables, address, start, end);
+	return image_find_code(code->image, address, start, end);
 }
 
 static void elf_code_close(void *context)

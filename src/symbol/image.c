@@ -130,3 +130,18 @@ const struct image *image_place_get(struct image_place **placep)
 	}
 	return place->image;
 }
+
+/* --- bounds ----------------------------------------------------------------------------------- */
+
+bool image_find_code(const struct image *image, uint64_t address, uint64_t *start, uint64_t *end)
+{
+	struct symtab_entry entry;
+
+	if (image->symtab && symtab_find(image->symtab, address, &entry)) {
+		*start = entry.start;
+		*end = entry.end;
+		return true;
+	}
+	return unwind_tables_find_function(&image->tables, address, start, end) ||
+	       unwind_tables_find_gap(&image->tables, address, start, end);
+}

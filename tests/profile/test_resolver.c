@@ -514,7 +514,7 @@ static void test_notes(void)
 	stage_close(&stage);
 }
 
-/* Of a recording: what dom0's clocks showed. Nobody knows the guest's, without a system in it. */
+/* A recording tells what dom0's clocks showed. Without a system nobody knows the guest's clocks. */
 static void test_clocks(void)
 {
 	const struct {

@@ -339,7 +339,7 @@ static size_t page_bytes(void)
 	return all;
 }
 
-/* Of a page that changes everywhere, only the line that is read is in the recording. */
+/* The whole page changes, but the recording has only the line that somebody reads. */
 static void test_unread_changes(void)
 {
 	struct recording_writer *writer = record_begin();

@@ -130,16 +130,8 @@ static bool guest_code_find_function(void *context, uint64_t address, uint64_t *
 				     uint64_t *end)
 {
 	const struct guest_code *code = context;
-	const struct image *image = code->image;
-	struct symtab_entry entry;
 
-	if (image->symtab && symtab_find(image->symtab, address, &entry)) {
-		*start = entry.start;
-		*end = entry.end;
-		return true;
-	}
-	return unwind_tables_find_function(&image->tables, address, start, end) ||
-	       unwind_tables_find_gap(&image->tables, address, start, end);
+	return image_find_code(code->image, address, start, end);
 }
 
 static void guest_code_close(void *context)
