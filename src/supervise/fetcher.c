@@ -19,16 +19,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "supervise/broker_wire.h"
 #include "supervise/caller.h"
+#include "supervise/helper.h"
 #include "xtop/cleanup.h"
 #include "xtop/clock.h"
 #include "xtop/xdg.h"
@@ -202,21 +201,9 @@ static int fetcher_open_writable(int cache_fd)
 
 /* --- the process ------------------------------------------------------------------------------ */
 
-/* Ctrl-C reaches every process of the group; main decides what it means. */
 static void fetcher_set_up(int socket)
 {
-	struct sigaction ignore = { .sa_handler = SIG_IGN };
-	static const int ignored[] = { SIGINT, SIGHUP, SIGQUIT, SIGTERM, SIGTSTP, SIGPIPE };
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
-		sigaction(ignored[i], &ignore, NULL);
-	for (int fd = STDIN_FILENO; null >= 0 && fd <= STDERR_FILENO; fd++)
-		dup2(null, fd);
-	for (int fd = STDERR_FILENO + 1; fd < 1024; fd++)
-		if (fd != socket)
-			close(fd);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	helper_detach(socket);
 	setenv("DEBUGINFOD_MAXSIZE", FETCHER_MAXSIZE, 0);
 	setenv("DEBUGINFOD_MAXTIME", FETCHER_MAXTIME, 0);
 	unsetenv("DEBUGINFOD_PROGRESS"); /* the screen shows it */

@@ -24,6 +24,7 @@
 
 #include "supervise/broker_wire.h"
 #include "supervise/caller.h"
+#include "supervise/helper.h"
 #include "supervise/landlock.h"
 #include "xtop/cleanup.h"
 
@@ -353,25 +354,14 @@ static void liner_tell_death(int status)
 	liner_send(LINER_DIED);
 }
 
-/* Ctrl-C reaches every process of the group; main decides what it means. */
 static void liner_set_up(int socket)
 {
-	static const int ignored[] = { SIGINT, SIGHUP, SIGQUIT, SIGTERM, SIGTSTP, SIGPIPE };
 	static const int usual[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM, SIGCHLD };
-	struct sigaction action = { .sa_handler = SIG_IGN };
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	const struct sigaction action = { .sa_handler = SIG_DFL };
 
-	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
-		sigaction(ignored[i], &action, NULL);
-	action.sa_handler = SIG_DFL;
 	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
 		sigaction(usual[i], &action, NULL);
-	for (int fd = STDIN_FILENO; null >= 0 && fd <= STDERR_FILENO; fd++)
-		dup2(null, fd);
-	for (int fd = STDERR_FILENO + 1; fd < 1024; fd++)
-		if (fd != socket)
-			close(fd);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	helper_detach(socket);
 	setpriority(PRIO_PROCESS, 0, LINER_NICE); /* sampler and screen come first */
 }
 

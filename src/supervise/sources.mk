@@ -17,6 +17,8 @@ libxtop_a_SOURCES += \
 	src/supervise/fetcher.c \
 	src/supervise/fetcher.h \
 	src/supervise/fetcher_walls.c \
+	src/supervise/helper.c \
+	src/supervise/helper.h \
 	src/supervise/guard.c \
 	src/supervise/guard.h \
 	src/supervise/keeper.c \

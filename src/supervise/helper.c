@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The beginning of a helper process; see helper.h. */
+#include "config.h"
+
+#include "supervise/helper.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#define HELPER_MAX_FDS 1024 /* descriptors that a process usually may have */
+
+/* Ctrl-C reaches every process of the group; main decides what it means. */
+static void helper_ignore_signals(void)
+{
+	static const int ignored[] = { SIGINT, SIGHUP, SIGQUIT, SIGTERM, SIGTSTP, SIGPIPE };
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
+		sigaction(ignored[i], &ignore, NULL);
+}
+
+void helper_detach(int socket)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	helper_ignore_signals();
+	for (int fd = STDIN_FILENO; null >= 0 && fd <= STDERR_FILENO; fd++)
+		dup2(null, fd);
+	for (int fd = STDERR_FILENO + 1; fd < HELPER_MAX_FDS; fd++)
+		if (fd != socket)
+			close(fd);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
