@@ -44,6 +44,7 @@ struct pipeline {
 	struct snapshot_slot *slot, *waits_slot;
 	struct resolver *resolver;
 	struct sample_log *log; /* NULL: nobody wants each sample */
+	struct history *history; /* of a recording; NULL: no screen, or the screen has it */
 	struct recording_writer *writer;
 	struct reattacher reattacher;
 	char name[GUEST_NAME_BYTES];    /* of the guest, at the start */
@@ -288,6 +289,29 @@ static struct xtop_error *pipeline_create_log(struct pipeline *pipeline)
 	return sample_log_create(&pipeline->log);
 }
 
+/* A recording is replayed faster than the screen asks for pictures. */
+static struct xtop_error *pipeline_create_history(struct pipeline *pipeline)
+{
+	const struct options *options = pipeline->options;
+
+	if (!pipeline->reader || options->batch || options->quiet)
+		return NULL;
+	return history_create(&pipeline->history);
+}
+
+static void pipeline_add_moment(void *context, const struct snapshot *snapshot)
+{
+	history_add(context, snapshot);
+}
+
+struct history *pipeline_take_history(struct pipeline *pipeline)
+{
+	struct history *history = pipeline->history;
+
+	pipeline->history = NULL;
+	return history;
+}
+
 static struct xtop_error *pipeline_create_resolver(struct pipeline *pipeline)
 {
 	const struct resolver_settings settings = {
@@ -307,6 +331,8 @@ static struct xtop_error *pipeline_create_resolver(struct pipeline *pipeline)
 		.compared = pipeline->options->baseline,
 		.baseline = pipeline->given_baseline,
 		.live = !pipeline->reader,
+		.moment = pipeline->history ? pipeline_add_moment : NULL,
+		.moment_context = pipeline->history,
 	};
 
 	return resolver_create(&settings, &pipeline->resolver);
@@ -497,8 +523,8 @@ struct xtop_error *pipeline_start(struct pipeline *pipeline)
 {
 	static pipeline_step_fn *const steps[] = {
 		pipeline_read_symbols, pipeline_begin_writer,    pipeline_create_recorded_os,
-		pipeline_create_log,   pipeline_create_resolver, pipeline_start_guard,
-		pipeline_start_threads,
+		pipeline_create_log,   pipeline_create_history,  pipeline_create_resolver,
+		pipeline_start_guard,  pipeline_start_threads,
 	};
 	struct xtop_error *error = pipeline_open_replayed(pipeline);
 
@@ -574,6 +600,7 @@ void pipeline_destroy(struct pipeline *pipeline)
 	snapshot_slot_destroy(pipeline->waits_slot);
 	resolver_destroy(pipeline->resolver);
 	sample_log_destroy(pipeline->log);
+	history_destroy(pipeline->history);
 	os_destroy(pipeline->os);
 	kernel_cache_close(pipeline->cache);
 	ring_destroy(pipeline->source.ring);

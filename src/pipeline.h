@@ -16,6 +16,7 @@
 
 #include "options.h"
 #include "xtop/guest.h"
+#include "xtop/history.h"
 #include "xtop/image.h"
 #include "xtop/snapshot.h"
 
@@ -57,6 +58,11 @@ const char *pipeline_system(const struct pipeline *pipeline); /* the first file 
 struct control *pipeline_control(const struct pipeline *pipeline);
 struct snapshot_slot *pipeline_slot(const struct pipeline *pipeline);
 struct snapshot_slot *pipeline_waits_slot(const struct pipeline *pipeline);
+/*
+ * After a snapshot that is at_end: the last ten minutes of a recording, for the screen. The
+ * caller's; NULL: not kept, or taken already.
+ */
+struct history *pipeline_take_history(struct pipeline *pipeline);
 /* From now on tasks that wait are looked at, if they were not before. Not in a recording. */
 void pipeline_start_waits(struct pipeline *pipeline);
 /* When TIME_NS of the samples' clock was, in ns since 1970. 0: not known. */

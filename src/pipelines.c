@@ -74,6 +74,13 @@ static struct annotation *pipelines_annotate(void *context, const struct snapsho
 	return annotation;
 }
 
+static struct history *pipelines_take_history(void *context)
+{
+	struct pipelines_guest *guest = context;
+
+	return pipeline_take_history(guest->pipeline);
+}
+
 static void pipelines_start_waits(void *context)
 {
 	struct pipelines_guest *guest = context;
@@ -88,6 +95,7 @@ static void pipelines_fill_waits(struct pipelines_guest *guest)
 	guest->waits = guest->ui;
 	guest->waits.slot = pipeline_waits_slot(guest->pipeline);
 	guest->waits.baseline = NULL;
+	guest->waits.take_history = NULL;
 	guest->waits.of_waits = true;
 	guest->ui.waits = &guest->waits;
 	guest->ui.start_waits = pipelines_start_waits;
@@ -113,6 +121,7 @@ static void pipelines_fill_ui(const struct options *options, struct pipelines_gu
 		.reset = pipelines_reset_guest,
 		.message = pipelines_get_message,
 		.annotate = pipelines_annotate,
+		.take_history = pipelines_take_history,
 	};
 	pipelines_fill_waits(guest);
 }

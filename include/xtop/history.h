@@ -8,7 +8,7 @@
  * HISTORY_GROWN_NODES for what came since the moment before. In a larger call tree the lightest
  * subtrees become one [evicted] below the function that called them.
  *
- * The UI's thread. Frames outlive the history.
+ * One thread at a time: the UI's, or the resolver's in a replay. Frames outlive the history.
  */
 #ifndef XTOP_HISTORY_H
 #define XTOP_HISTORY_H

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "xtop/control.h"
 #include "xtop/error.h"
 #include "xtop/memory.h"
 #include "xtop/sample.h"
@@ -139,6 +140,7 @@ bool recording_reader_has_memory(const struct recording_reader *reader);
 #define RECORDING_CLOCKS RECORDING_TYPE('C', 'L', 'C', 'K')
 /* A turn of a pass over the tasks that wait: os_read_waits() was called. */
 #define RECORDING_WAITS RECORDING_TYPE('W', 'A', 'I', 'T')
+#define RECORDING_MOMENT 0 /* in no file: the replay's, see struct recording_moment */
 
 /*
  * What a recording has besides samples, as it goes through the ring. The chunk's payload follows: a
@@ -146,12 +148,20 @@ bool recording_reader_has_memory(const struct recording_reader *reader);
  */
 struct recording_note {
 	uint32_t no_sample; /* 0: in this place a sample has its size */
-	uint32_t type;      /* RECORDING_PAGE, _TIME, _POLL, _CLOCKS or _WAITS */
+	uint32_t type;      /* RECORDING_PAGE, _TIME, _POLL, _CLOCKS, _WAITS or _MOMENT */
 };
 static inline bool recording_is_note(const void *record)
 {
 	return ((const struct recording_note *)record)->no_sample == 0;
 }
+/*
+ * A replay is ahead of the resolver by what fits in the ring. So every second of the samples' clock
+ * it puts its counters behind the sample that they are right for.
+ */
+struct recording_moment {
+	struct recording_note note; /* RECORDING_MOMENT */
+	struct sampler_counts counts;
+};
 /* The time in NOTE, which is RECORDING_TIME, _POLL or _WAITS. */
 static inline uint64_t recording_note_time(const struct recording_note *note)
 {

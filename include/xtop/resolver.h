@@ -53,6 +53,9 @@ struct resolver_settings {
 	const struct snapshot *baseline; /* that run, if it is over: resolver_get_baseline() */
 	bool live;                       /* samples are new: the sampler learns from them, and
 					  * weights go on decaying between them */
+	/* Called with a snapshot for each second of a replay's clock; NULL: nobody asks. */
+	void (*moment)(void *context, const struct snapshot *snapshot);
+	void *moment_context;
 };
 
 struct xtop_error *resolver_create(const struct resolver_settings *settings,

@@ -7,6 +7,7 @@
 #define XTOP_UI_H
 
 #include "xtop/columns.h"
+#include "xtop/history.h"
 #include "xtop/instructions.h"
 #include "xtop/lined.h"
 #include "xtop/snapshot.h"
@@ -38,6 +39,11 @@ struct ui_pipeline {
 	 * memory. May be NULL: then nothing is known.
 	 */
 	struct annotation *(*annotate)(void *context, const struct snapshot *last, uint32_t frame);
+	/*
+	 * After a snapshot that is at_end: the last ten minutes of a profile that came faster than
+	 * the screen asks for pictures. The UI's from now on. NULL: none. May be NULL.
+	 */
+	struct history *(*take_history)(void *context);
 	/* The same guest's tasks that wait: another profile, with a slot of its own. NULL: none. */
 	const struct ui_pipeline *waits;
 	void (*start_waits)(void *context); /* looks at tasks from now on; may be NULL */

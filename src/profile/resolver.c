@@ -566,6 +566,22 @@ struct xtop_error *resolver_snapshot_waits(struct resolver *resolver, struct sna
 	return NULL;
 }
 
+/* With the replay's counters, which are those of the sample in front. Best effort. */
+static void resolver_show_moment(struct resolver *resolver, const struct recording_moment *moment)
+{
+	const struct resolver_settings *settings = &resolver->settings;
+	struct snapshot *snapshot = NULL;
+
+	if (!settings->moment)
+		return;
+	error_destroy(resolver_snapshot(resolver, &snapshot));
+	if (!snapshot)
+		return;
+	snapshot->sampler = moment->counts;
+	settings->moment(settings->moment_context, snapshot);
+	snapshot_destroy(snapshot);
+}
+
 /* Best effort: without memory there is no snapshot this time, and the reader asks again. */
 static void resolver_publish_in(struct resolver *resolver, struct snapshot *snapshot, bool at_end,
 				struct snapshot_slot *slot)
@@ -664,6 +680,17 @@ static void resolver_reset(struct resolver *resolver)
 	control_get_times(resolver->settings.control, resolver->forgotten, GUEST_MAX_VCPUS);
 }
 
+static void resolver_take(struct resolver *resolver, const void *record, size_t size_bytes)
+{
+	const struct recording_moment *moment = record;
+
+	if (!resolver->settings.live && size_bytes == sizeof(*moment) &&
+	    recording_is_note(record) && moment->note.type == RECORDING_MOMENT)
+		resolver_show_moment(resolver, moment);
+	else
+		resolver_add(resolver, record, size_bytes);
+}
+
 /*
  * Adds records until the ring is empty or somebody waits for this thread, but at most
  * RESOLVER_AT_ONCE: a ring that fills as fast as it is emptied is never empty, and the other work
@@ -680,7 +707,7 @@ static void resolver_drain(struct resolver *resolver)
 			     resolver->resets == control_get_resets(resolver->settings.control) &&
 			     (record = ring_peek(ring, &size_bytes));
 	     i++) {
-		resolver_add(resolver, record, size_bytes);
+		resolver_take(resolver, record, size_bytes);
 		ring_release(ring);
 		if (snapshot_wanted(resolver->settings.slot))
 			return;

@@ -16,6 +16,7 @@
 
 #include "xtop/clock.h"
 
+#define REPLAY_MOMENT_NS 1000000000ULL
 #define REPLAY_NAP_NS 1000000 /* while the ring is full, or the next sample is not due */
 
 struct replay {
@@ -24,6 +25,7 @@ struct replay {
 	bool paced;
 	uint64_t first_ns;   /* time of the first sample */
 	uint64_t last_ns;    /* time of the last sample, as the file has it */
+	uint64_t moment_ns;  /* ELAPSED_NS at the last note of the counters */
 	uint64_t elapsed_ns; /* between these two, on the clock that does not go back */
 	uint32_t period_ns;  /* of the first sample: the time before it counts for the rate, too */
 	uint64_t started_ns; /* when the first sample was replayed, CLOCK_MONOTONIC */
@@ -136,13 +138,25 @@ static void replay_count(struct replay *replay, const struct sample *sample)
 	control_set_counts(replay->control, counts);
 }
 
+/* False: told to end, as below. */
+static bool replay_commit_moment(struct replay *replay)
+{
+	const struct recording_moment moment = { .note.type = RECORDING_MOMENT,
+						 .counts = replay->counts };
+
+	if (replay->elapsed_ns - replay->moment_ns < REPLAY_MOMENT_NS)
+		return true;
+	replay->moment_ns = replay->elapsed_ns;
+	return replay_commit_note(replay, &moment, sizeof(moment));
+}
+
 static bool replay_sample(struct replay *replay, const struct sample *sample, size_t size_bytes)
 {
 	replay_advance(replay, sample);
 	if (!replay_wait_until_due(replay) || !replay_commit_sample(replay, sample, size_bytes))
 		return false;
 	replay_count(replay, sample);
-	return true;
+	return replay_commit_moment(replay);
 }
 
 void replay_run(struct recording_reader *reader, struct control *control, struct ring *ring,

@@ -185,12 +185,28 @@ void guest_screen_annotate(struct guest_screen *guest, uint32_t frame, uint64_t 
 		guest->annotation = pipeline->annotate(pipeline->context, guest->live, frame);
 }
 
+/* With source lines the pictures have other frames than the moments of that history. */
+static void guest_screen_take_history(struct guest_screen *guest)
+{
+	const struct ui_pipeline *pipeline = guest->pipeline;
+	struct history *history = NULL;
+
+	if (pipeline->take_history && !guest->lined)
+		history = pipeline->take_history(pipeline->context);
+	if (!history)
+		return;
+	history_destroy(guest->history);
+	guest->history = history;
+}
+
 bool guest_screen_set_live(struct guest_screen *guest, struct snapshot *snapshot, uint64_t now_ns)
 {
 	bool annotated = guest_screen_take_annotation(guest, snapshot);
 
 	guest_screen_update_names(guest);
 	recent_update(&guest->recent, snapshot);
+	if (snapshot->at_end)
+		guest_screen_take_history(guest);
 	history_add(guest->history, snapshot);
 	if (!guest->still)
 		guest_screen_unselect(guest);

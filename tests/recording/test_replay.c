@@ -69,9 +69,25 @@ static void record_times(const uint64_t *times_ns, size_t n)
 
 /* --- the stages ------------------------------------------------------------------------------- */
 
+static struct moment {
+	uint64_t resolved, counted, time_ns;
+} moments[8];
+static size_t n_moments;
+
+static void add_moment(void *context, const struct snapshot *snapshot)
+{
+	(void)context;
+	if (n_moments < sizeof(moments) / sizeof(moments[0]))
+		moments[n_moments] = (struct moment){ snapshot->resolver.samples,
+						      snapshot->sampler.samples,
+						      snapshot->time_ns };
+	n_moments++;
+}
+
 static void stage_open(struct stage *stage, size_t ring_bytes)
 {
-	struct resolver_settings settings = { .n_vcpus = 2, .max_nodes = 4096 };
+	struct resolver_settings settings = { .n_vcpus = 2, .max_nodes = 4096,
+					      .moment = add_moment };
 
 	stage->paced = false;
 	guest_must(symbols_create(&stage->symbols));
@@ -255,6 +271,29 @@ static void test_no_samples(void)
 	stage_close(&stage);
 }
 
+/* The ring has room for the whole recording, so the replay is far ahead of the resolver. */
+static void test_moments(void)
+{
+	uint64_t times[350];
+	struct stage stage;
+
+	for (size_t i = 0; i < 350; i++)
+		times[i] = 7000 * MS + i * 10 * MS;
+	record_times(times, 350);
+	stage_open(&stage, 1U << 20);
+	n_moments = 0;
+	run_replay(&stage);
+	check_u64(counted_ticks(&stage), 350, "all is in the ring");
+	resolver_run(stage.resolver);
+	check_u64(n_moments, 3, "moments of three and a half seconds");
+	for (size_t i = 0; i < 3; i++) {
+		check_u64(moments[i].time_ns, (8000 + 1000 * i) * MS, "its time");
+		check_u64(moments[i].resolved, 101 + 100 * i, "samples up to it");
+		check_u64(moments[i].counted, 101 + 100 * i, "and as many are counted");
+	}
+	stage_close(&stage);
+}
+
 static void test_paced(void)
 {
 	static const uint64_t times[] = { 9000 * MS, 9050 * MS, 9300 * MS };
@@ -409,6 +448,7 @@ int main(void)
 	snprintf(path, sizeof(path), "%s/recording", folder);
 	test_whole();
 	test_no_samples();
+	test_moments();
 	test_paced();
 	test_fast_and_quit();
 	test_quit_ring_full();

@@ -536,28 +536,42 @@ static void test_goes_on(void)
 	end();
 }
 
+#define CREDIT_STOP_NS 20000000
+#define CREDIT_MOST_NS 30000000 /* later, half of the time since the start pays for a stop */
+#define CREDIT_TRIES   100
+
+static uint64_t stop_over_ns; /* the first one of a run */
+
 static void last_20_ms(struct memory_guest *guest)
 {
-	(void)guest;
-	usleep(20000);
+	usleep(CREDIT_STOP_NS / 1000);
+	if (guest->stops == 1)
+		stop_over_ns = clock_now_ns();
 }
 
 /*
  * The share of a tenth of a second at 50 % is 50 ms: credit for a stop of 20 ms and for another one
- * at once, with the pages that the first one missed.
+ * at once, with the pages that the first one missed. On a busy machine the first stop may end so
+ * late that new credit pays for the other one. Such a run shows nothing, and is done again.
  */
 static bool retakes_at_once(bool spent)
 {
 	bool retaken;
+	uint64_t began_ns, took_ns;
+	unsigned tries = 0;
 
-	begin(1);
-	control_set_budget(control, 0.5);
-	control_set_credit_spent(spent);
-	memory->on_stop = last_20_ms;
-	run(1);
-	control_set_credit_spent(false);
-	retaken = taken[0].head.flags & SAMPLE_RETAKE;
-	end();
+	do {
+		begin(1);
+		control_set_budget(control, 0.5);
+		control_set_credit_spent(spent);
+		memory->on_stop = last_20_ms;
+		began_ns = clock_now_ns();
+		run(1);
+		control_set_credit_spent(false);
+		took_ns = stop_over_ns - began_ns;
+		retaken = taken[0].head.flags & SAMPLE_RETAKE;
+		end();
+	} while (spent && took_ns > CREDIT_MOST_NS && ++tries < CREDIT_TRIES);
 	return retaken;
 }
 
@@ -578,7 +592,8 @@ static void test_stop_refused(void)
 	scene = refuse_some;
 	run(8);
 	check_u64(counts.refused, 3, "refused");
-	check_u64(n_taken, counts.ticks - 3, "the others are taken");
+	/* On a busy machine a stop may last so long that the next ticks are skipped for it. */
+	check_u64(n_taken, counts.ticks - 3 - counts.skipped_budget, "the others are taken");
 	end();
 }
 
