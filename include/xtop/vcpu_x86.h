@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "xtop/registers_x86.h"
+
 /*
  * All registers that xtop reads. The order is xtop's own, neither DWARF's nor that of instruction
  * codes, and never changes: it is part of the recording format (doc/FORMATS).
@@ -28,5 +30,14 @@ struct memory_root {
 	uint64_t cr3; /* as in the register; only bits 12..51 are used */
 	bool la57;    /* five levels */
 };
+
+/*
+ * The address space that a vCPU uses. PV guests never have five levels, and their CR4 never has
+ * LA57 set. Inline, because the sampler calls it for each vCPU while the guest stands still.
+ */
+static inline struct memory_root walk_root(const struct registers *regs)
+{
+	return (struct memory_root){ .cr3 = regs->cr3, .la57 = regs->cr4 & CR4_LA57 };
+}
 
 #endif

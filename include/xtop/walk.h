@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Translates guest-virtual addresses to frames by the guest's page tables. Any thread. walk_x86.c
- * has the functions; another architecture provides the same ones.
+ * has the functions, vcpu_x86.h walk_root(); another architecture provides the same ones.
  */
 #ifndef XTOP_WALK_H
 #define XTOP_WALK_H
@@ -21,12 +21,6 @@ struct walk_reader {
 	const volatile uint64_t *(*table)(void *context, frame_t frame);
 	void *context;
 };
-
-/*
- * The address space that a vCPU uses. PV guests never have five levels, and their CR4 never has
- * LA57 set.
- */
-struct memory_root walk_root(const struct registers *regs);
 
 /*
  * Translates ADDRESS by the tables of ROOT. WALK_OK: *frame is the 4 KiB frame that holds ADDRESS,

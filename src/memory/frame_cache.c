@@ -249,44 +249,67 @@ static inline const volatile uint64_t *cache_find_table(void *context, frame_t f
  * Keeps the last table of level 1: stacks are close together, so the next one often has the same
  * table.
  */
-static inline __attribute__((always_inline)) enum walk_result
-cache_walk(struct frame_cache *cache, struct memory_root root, uint64_t address, frame_t *frame)
+static enum walk_result cache_walk(struct frame_cache *cache, struct memory_root root,
+				   uint64_t address, frame_t *frame)
 {
 	struct cache_finder finder = { .cache = cache };
-	uint64_t region = address >> SHIFT_2MIB;
 	struct walk_span span;
-	enum walk_result result;
+	enum walk_result result = walk(cache_find_table, &finder, root, address, &span);
 
-	if (cache->last.table && cache->last.region == region && cache->last.cr3 == root.cr3)
-		return walk_last(cache->last.table, address, frame);
-	result = walk(cache_find_table, &finder, root, address, &span);
 	if (result != WALK_OK)
 		return result;
 	*frame = span.frame;
 	if (span.shift == SHIFT_PAGE) {
 		cache->last.table = finder.table;
-		cache->last.region = region;
+		cache->last.region = address >> SHIFT_2MIB;
 		cache->last.cr3 = root.cr3;
 	}
 	return WALK_OK;
 }
 
+static inline bool cache_has_table(const struct frame_cache *cache, struct memory_root root,
+				   uint64_t address)
+{
+	return cache->last.table && cache->last.region == address >> SHIFT_2MIB &&
+	       cache->last.cr3 == root.cr3;
+}
+
 enum walk_result frame_cache_find_frame(struct frame_cache *cache, struct memory_root root,
 					gva_t address, frame_t *frame)
 {
+	if (cache_has_table(cache, root, address.value))
+		return walk_last(cache->last.table, address.value, frame);
 	return cache_walk(cache, root, address.value, frame);
+}
+
+static inline enum walk_result cache_find_mapped(struct frame_cache *cache, frame_t frame,
+						 const void **page)
+{
+	*page = frame_cache_find(cache, frame);
+	return *page ? WALK_OK : WALK_NOT_MAPPED;
+}
+
+/* Not inline: in most calls frame_cache_find_page() needs neither its registers nor its stack. */
+static __attribute__((noinline)) enum walk_result
+cache_walk_to_page(struct frame_cache *cache, struct memory_root root, uint64_t address,
+		   const void **page)
+{
+	frame_t frame;
+	enum walk_result result = cache_walk(cache, root, address, &frame);
+
+	return result == WALK_OK ? cache_find_mapped(cache, frame, page) : result;
 }
 
 enum walk_result frame_cache_find_page(struct frame_cache *cache, struct memory_root root,
 				       gva_t address, const void **page)
 {
+	enum walk_result result;
 	frame_t frame;
-	enum walk_result result = cache_walk(cache, root, address.value, &frame);
 
-	if (result != WALK_OK)
-		return result;
-	*page = frame_cache_find(cache, frame);
-	return *page ? WALK_OK : WALK_NOT_MAPPED;
+	if (!cache_has_table(cache, root, address.value))
+		return cache_walk_to_page(cache, root, address.value, page);
+	result = walk_last(cache->last.table, address.value, &frame);
+	return result == WALK_OK ? cache_find_mapped(cache, frame, page) : result;
 }
 
 /* For the walk while the guest runs. */

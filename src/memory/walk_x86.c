@@ -6,12 +6,6 @@
 #include "config.h"
 
 #include "memory/walk_x86.h"
-#include "xtop/registers_x86.h"
-
-struct memory_root walk_root(const struct registers *regs)
-{
-	return (struct memory_root){ .cr3 = regs->cr3, .la57 = regs->cr4 & CR4_LA57 };
-}
 
 enum walk_result walk_find_frame(const struct walk_reader *reader, struct memory_root root,
 				 gva_t address, frame_t *frame)

@@ -57,13 +57,13 @@ void copy_poll_stacks(struct copier *copier)
 
 /* --- a vCPU ----------------------------------------------------------------------------------- */
 
-static enum sample_cut copy_unikernel(struct copy *copy)
+static inline enum sample_cut copy_unikernel(struct copy *copy)
 {
-	uint64_t address = stacks_pointer(copy->regs), end;
+	uint64_t address = stacks_pointer(copy->regs);
 	uint64_t bytes = stacks_learned_bytes(copy, address);
 
 	return pieces_add(&copy->pieces, STACK_FIRST, copy->own, address,
-			  bytes ? bytes : COPY_UNKNOWN_BYTES, &end);
+			  bytes ? bytes : COPY_UNKNOWN_BYTES);
 }
 
 /* With TO NULL the pages are mapped. Inline, for the sake of the stop. */

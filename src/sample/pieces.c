@@ -12,63 +12,62 @@
 #include "xtop/frame_cache.h"
 #include "xtop/walk.h"
 
-static enum sample_cut pieces_walk(struct pieces *pieces, struct memory_root root, uint64_t address,
-				   const char **page)
+/* No page was seen. These two are not inline: a stop seldom needs them. */
+static __attribute__((noinline)) enum sample_cut pieces_miss(struct pieces *pieces,
+							     enum walk_result result)
 {
-	enum walk_result result;
-	const void *found;
-
-	if (pieces->to)
-		result = frame_cache_find_page(pieces->cache, root, GVA(address), &found);
-	else
-		result = frame_cache_get_page(pieces->cache, root, GVA(address), pieces->now_ns,
-					      &found);
-	switch (result) {
-	case WALK_OK:
-		*page = found;
-		return CUT_NONE;
-	case WALK_NOT_MAPPED:
-		pieces->missed = true;
-		return CUT_NOT_MAPPED;
-	case WALK_NOT_PRESENT:
-	case WALK_NOT_CANONICAL:
-	case WALK_BAD:
-		break;
-	}
-	return CUT_NOT_PRESENT;
+	pieces->seen_address = PIECES_NOTHING_SEEN;
+	if (result != WALK_NOT_MAPPED)
+		return CUT_NOT_PRESENT;
+	pieces->missed = true;
+	return CUT_NOT_MAPPED;
 }
 
-/* The page that holds ADDRESS, its first byte; valid until the next call. */
-static inline enum sample_cut pieces_page(struct pieces *pieces, struct memory_root root,
-					  uint64_t address, const char **page)
+/* Outside the stop. Mapping a page may unmap others, so the next call looks it up again. */
+static __attribute__((noinline)) enum sample_cut
+pieces_map(struct pieces *pieces, struct memory_root root, uint64_t address)
 {
-	enum sample_cut cut;
+	enum walk_result result = frame_cache_get_page(pieces->cache, root, GVA(address),
+						       pieces->now_ns, &pieces->seen);
+
+	return result == WALK_OK ? CUT_NONE : pieces_miss(pieces, result);
+}
+
+/* Puts the page that holds ADDRESS into pieces->seen; valid until the next call. */
+static inline __attribute__((always_inline)) enum sample_cut
+pieces_see(struct pieces *pieces, struct memory_root root, uint64_t address)
+{
+	enum walk_result result;
 
 	address &= ~(uint64_t)GUEST_PAGE_MASK;
-	if (pieces->seen && pieces->seen_address == address && pieces->seen_cr3 == root.cr3) {
-		*page = pieces->seen;
+	if (pieces->seen_address == address && pieces->seen_cr3 == root.cr3)
 		return CUT_NONE;
-	}
-	cut = pieces_walk(pieces, root, address, page);
-	if (cut == CUT_NONE && pieces->to) { /* outside the stop, mapping a page may unmap others */
-		pieces->seen = *page;
-		pieces->seen_address = address;
-		pieces->seen_cr3 = root.cr3;
-	}
-	return cut;
+	if (!pieces->to)
+		return pieces_map(pieces, root, address);
+	result = frame_cache_find_page(pieces->cache, root, GVA(address), &pieces->seen);
+	if (result != WALK_OK)
+		return pieces_miss(pieces, result);
+	pieces->seen_address = address;
+	pieces->seen_cr3 = root.cr3;
+	return CUT_NONE;
+}
+
+/* The byte at ADDRESS, which lies in the page that was seen last. */
+static inline const char *pieces_byte(const struct pieces *pieces, uint64_t address)
+{
+	return (const char *)pieces->seen + (address & GUEST_PAGE_MASK);
 }
 
 enum sample_cut pieces_read(struct pieces *pieces, struct memory_root root, uint64_t address,
 			    uint64_t *word)
 {
 	enum sample_cut cut;
-	const char *page;
 
 	if (address % sizeof(*word))
 		return CUT_NOT_PRESENT;
-	cut = pieces_page(pieces, root, address, &page);
+	cut = pieces_see(pieces, root, address);
 	if (cut == CUT_NONE)
-		memcpy(word, page + (address & GUEST_PAGE_MASK), sizeof(*word));
+		memcpy(word, pieces_byte(pieces, address), sizeof(*word));
 	return cut;
 }
 
@@ -96,50 +95,43 @@ static size_t pieces_clamp(const struct pieces *pieces, uint64_t address, uint64
 	return length < limit ? length : limit;
 }
 
-/* TO is NULL when nothing is copied. */
-static enum sample_cut pieces_copy(struct pieces *pieces, struct memory_root root, uint64_t address,
-				   char *to, size_t length, size_t *donep)
+/* Copies from *AT to END, page by page, and moves *AT. TO is NULL when nothing is copied. */
+static inline __attribute__((always_inline)) enum sample_cut
+pieces_copy(struct pieces *pieces, struct memory_root root, uint64_t *at, uint64_t end, char *to)
 {
-	size_t done = 0;
+	while (*at < end) {
+		size_t size = GUEST_PAGE_SIZE - (*at & GUEST_PAGE_MASK);
+		enum sample_cut cut = pieces_see(pieces, root, *at);
 
-	while (done < length) {
-		uint64_t at = address + done;
-		size_t size = GUEST_PAGE_SIZE - (at & GUEST_PAGE_MASK);
-		const char *page;
-		enum sample_cut cut = pieces_page(pieces, root, at, &page);
-
-		if (cut != CUT_NONE) {
-			*donep = done;
+		if (cut != CUT_NONE)
 			return cut;
+		if (size > end - *at)
+			size = end - *at;
+		if (to) {
+			memcpy(to, pieces_byte(pieces, *at), size);
+			to += size;
 		}
-		if (size > length - done)
-			size = length - done;
-		if (to)
-			memcpy(to + done, page + (at & GUEST_PAGE_MASK), size);
-		done += size;
+		*at += size;
 	}
-	*donep = done;
 	return CUT_LIMIT;
 }
 
 enum sample_cut pieces_add(struct pieces *pieces, enum sample_stack_kind kind,
-			   struct memory_root root, uint64_t address, uint64_t length,
-			   uint64_t *end)
+			   struct memory_root root, uint64_t address, uint64_t length)
 {
 	struct sample_stack *head = NULL;
+	uint64_t at = address;
 	enum sample_cut cut;
-	char *bytes = NULL;
 	size_t done;
 
-	*end = address;
+	pieces->end = address;
 	if (pieces->n == SAMPLE_MAX_STACKS)
 		return CUT_LIMIT;
-	if (pieces->to) {
+	if (pieces->to)
 		head = (struct sample_stack *)(pieces->to + pieces->size_bytes);
-		bytes = (char *)(head + 1);
-	}
-	cut = pieces_copy(pieces, root, address, bytes, pieces_clamp(pieces, address, length),
-			  &done);
+	cut = pieces_copy(pieces, root, &at, address + pieces_clamp(pieces, address, length),
+			  head ? (char *)(head + 1) : NULL);
+	done = at - address;
 	if (!done)
 		return cut;
 	if (head)
@@ -149,7 +141,7 @@ enum sample_cut pieces_add(struct pieces *pieces, enum sample_stack_kind kind,
 	pieces->size_bytes += sizeof(*head) + ((done + 7) & ~(size_t)7);
 	pieces->left_bytes -= done;
 	pieces->extents[pieces->n].address = address;
-	pieces->extents[pieces->n++].end = *end = address + done;
+	pieces->extents[pieces->n++].end = pieces->end = at;
 	return cut;
 }
 

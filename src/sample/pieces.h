@@ -9,6 +9,8 @@
 #include "xtop/guest.h"
 #include "xtop/sample.h"
 
+#define PIECES_NOTHING_SEEN 1 /* no page begins there */
+
 struct pieces {
 	struct frame_cache *cache;
 	char *to;          /* the record; NULL: nothing is copied, pages are mapped */
@@ -20,9 +22,13 @@ struct pieces {
 	struct {
 		uint64_t address, end;
 	} extents[SAMPLE_MAX_STACKS]; /* of the n */
-	/* The page read last; only in the stop, when nothing can unmap it. */
+	uint64_t end; /* first address behind the bytes that pieces_add() read last */
+	/*
+	 * The page that was read last. Its address is kept only in the stop, when nothing can unmap
+	 * it; else it is PIECES_NOTHING_SEEN.
+	 */
 	uint64_t seen_cr3, seen_address;
-	const char *seen; /* NULL: none */
+	const void *seen;
 };
 
 /*
@@ -39,17 +45,16 @@ static inline void pieces_begin(struct pieces *pieces, struct frame_cache *cache
 	pieces->now_ns = now_ns;
 	pieces->n = 0;
 	pieces->missed = false;
-	pieces->seen = NULL;
+	pieces->seen_address = PIECES_NOTHING_SEEN;
 }
 
 /*
  * Copies LENGTH bytes from ADDRESS on, as far as they can be read, as the next piece. If not even
  * one byte can be read, there is no piece. Returns why the piece ends; CUT_LIMIT: it has LENGTH
- * bytes, or as many as SAMPLE_STACK_LIMIT_BYTES allows. *END is the first address behind it.
+ * bytes, or as many as SAMPLE_STACK_LIMIT_BYTES allows.
  */
 enum sample_cut pieces_add(struct pieces *pieces, enum sample_stack_kind kind,
-			   struct memory_root root, uint64_t address, uint64_t length,
-			   uint64_t *end);
+			   struct memory_root root, uint64_t address, uint64_t length);
 /* The word at ADDRESS, a multiple of 8. Returns CUT_NONE, or why the word cannot be read. */
 enum sample_cut pieces_read(struct pieces *pieces, struct memory_root root, uint64_t address,
 			    uint64_t *word);

@@ -90,10 +90,10 @@ static uint64_t go_stack_bytes(const struct go_thread *thread, uint64_t sp)
 }
 
 static enum sample_cut go_add(const struct go_thread *thread, enum sample_stack_kind kind,
-			      uint64_t address, uint64_t *end)
+			      uint64_t address)
 {
 	return pieces_add(&thread->copy->pieces, kind, thread->copy->own, address,
-			  go_stack_bytes(thread, address), end);
+			  go_stack_bytes(thread, address));
 }
 
 /* --- signals ---------------------------------------------------------------------------------- */
@@ -116,10 +116,10 @@ static uint64_t go_find_interrupted(const struct go_thread *thread, uint64_t sta
 
 static void go_add_left(const struct go_thread *thread, enum sample_stack_kind kind, uint64_t g)
 {
-	uint64_t sp = go_read(thread, g + GO_G_SP), end;
+	uint64_t sp = go_read(thread, g + GO_G_SP);
 
 	if (sp > WORD && sp % WORD == 0)
-		go_add(thread, kind, sp - WORD, &end);
+		go_add(thread, kind, sp - WORD);
 }
 
 /*
@@ -168,14 +168,14 @@ static uint64_t go_find_frame(const struct go_thread *thread)
 /* The thread is on g0's stack, or on one of C's. */
 static void go_add_goroutine(struct go_thread *thread)
 {
-	uint64_t g = thread->curg, frame = 0, end;
+	uint64_t g = thread->curg, frame = 0;
 
 	if (g && g == thread->g)
 		frame = go_find_frame(thread);
 	if (frame) {
 		frame = (frame & ~(WORD - 1)) - GO_BELOW_FRAME_BYTES;
 		if (!pieces_have(&thread->copy->pieces, frame))
-			go_add(thread, STACK_GO_OUTER, frame, &end);
+			go_add(thread, STACK_GO_OUTER, frame);
 		return;
 	}
 	if (!g)
@@ -189,19 +189,18 @@ bool stacks_copy_go(struct copy *copy, enum sample_stack_kind kind, uint64_t add
 {
 	struct go_stacks at;
 	struct go_thread thread;
-	uint64_t end;
 	bool callbacks;
 
 	if (!control_get_go_stacks(copy->copier->control, copy->own.cr3, &at, &callbacks) ||
 	    !go_find_thread(copy, &at, &thread))
 		return false;
-	*cut = go_add(&thread, kind, address, &end);
+	*cut = go_add(&thread, kind, address);
 	if (stack_extent_has(thread.signal, address)) {
-		address = go_find_interrupted(&thread, address, end);
+		address = go_find_interrupted(&thread, address, copy->pieces.end);
 		if (!address)
 			return true;
 		if (!pieces_have(&copy->pieces, address))
-			go_add(&thread, STACK_GO_OUTER, address, &end);
+			go_add(&thread, STACK_GO_OUTER, address);
 	}
 	if (!stack_extent_has(thread.goroutine, address))
 		go_add_goroutine(&thread);

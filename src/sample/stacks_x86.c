@@ -168,18 +168,18 @@ static enum sample_cut stacks_copy_kernel(struct copy *copy)
 	uint64_t address = copy->regs->rsp;
 
 	for (unsigned links = 0;; links++, kind = STACK_LINKED) {
-		uint64_t known = stacks_end(copy, address), end;
+		uint64_t known = stacks_end(copy, address);
 		enum sample_cut cut =
 			pieces_add(&copy->pieces, kind, copy->kernel, address,
-				   known ? known - address : COPY_UNKNOWN_BYTES, &end);
+				   known ? known - address : COPY_UNKNOWN_BYTES);
 
 		if (stack_extent_has(copy->task, address) || links == SAMPLE_MAX_LINKS)
 			return cut;
 		/*
 		 * All of the stack is there: up to its known end, or up to the hole that guards it.
 		 */
-		if ((end != known && cut != CUT_NOT_PRESENT) ||
-		    !stacks_find_link(copy, address, end, &address))
+		if ((copy->pieces.end != known && cut != CUT_NOT_PRESENT) ||
+		    !stacks_find_link(copy, address, copy->pieces.end, &address))
 			return cut;
 	}
 }
@@ -189,13 +189,13 @@ static enum sample_cut stacks_copy_kernel(struct copy *copy)
 static enum sample_cut stacks_copy_user(struct copy *copy, enum sample_stack_kind kind,
 					uint64_t address)
 {
-	uint64_t bytes, end;
+	uint64_t bytes;
 	enum sample_cut cut;
 
 	if (control_has_go(copy->copier->control) && stacks_copy_go(copy, kind, address, &cut))
 		return cut;
 	bytes = stacks_user_bytes(copy, address, copy->regs->fs_base);
-	return pieces_add(&copy->pieces, kind, copy->own, address, bytes, &end);
+	return pieces_add(&copy->pieces, kind, copy->own, address, bytes);
 }
 
 /* The stack of the user code that entered the kernel with the stack pointer SP. */
@@ -254,10 +254,8 @@ static bool stacks_find_entry(struct copy *copy, uint64_t *top, uint64_t *sp)
 
 static void stacks_copy_interrupted(struct copy *copy, uint64_t top, uint64_t sp)
 {
-	uint64_t end;
-
 	copy->copied->cut = pieces_add(&copy->pieces, STACK_FIRST, copy->kernel, copy->regs->rsp,
-				       top - copy->regs->rsp, &end);
+				       top - copy->regs->rsp);
 	copy->copied->user_cut = stacks_copy_entered(copy, sp);
 }
 

@@ -67,8 +67,8 @@ struct vcpu_mode {
 /* The mode shows in REGS, or the vCPU has no PAE paging. */
 static inline bool vcpu_shows_mode(const struct registers *regs)
 {
-	return !(regs->cr0 & CR0_PG) || !(regs->cr4 & CR4_PAE) || regs->rip >> 32 ||
-	       regs->gs_base_kernel >> 32;
+	return regs->rip >> 32 || regs->gs_base_kernel >> 32 || !(regs->cr0 & CR0_PG) ||
+	       !(regs->cr4 & CR4_PAE);
 }
 
 /* Clears CR4.PAE in REGS of a vCPU that is not in 64-bit mode. Not for PV guests. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "sample/copy.h"
+#include "sample/pieces.h"
 #include "tests/support/memory_guest.h"
 #include "tests/support/tap.h"
 #include "xtop/fault.h"
@@ -274,6 +275,28 @@ static void test_large_pages(void)
 	end();
 }
 
+/* The page that was read last is kept, but not beyond a page that cannot be read. */
+static void test_missed_between(void)
+{
+	struct memory_root root;
+	struct pieces pieces;
+	uint64_t word = 0;
+
+	begin();
+	root = walk_root(regs);
+	pieces_begin(&pieces, copier.cache, NULL, 0);
+	pieces_read(&pieces, root, STACK + 8, &word); /* outside the stop: maps the page */
+	frame_cache_stop(copier.cache);
+	pieces_begin(&pieces, copier.cache, (char *)&record, 0);
+	check(pieces_read(&pieces, root, STACK + 8, &word) == CUT_NONE && word == STACK + 8,
+	      "a page that is mapped");
+	check(pieces_read(&pieces, root, STACK + 0x1000, &word) == CUT_NOT_MAPPED && pieces.missed,
+	      "the next one is not");
+	check(pieces_read(&pieces, root, STACK + 16, &word) == CUT_NONE && word == STACK + 16,
+	      "the first one again");
+	end();
+}
+
 int main(void)
 {
 	fault_install();
@@ -287,5 +310,6 @@ int main(void)
 	test_refused();
 	test_revoked();
 	test_large_pages();
+	test_missed_between();
 	return tap_done();
 }

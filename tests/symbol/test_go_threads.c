@@ -65,8 +65,7 @@ enum sample_cut traced_read(struct pieces *pieces, struct memory_root root, uint
 }
 
 enum sample_cut traced_add(struct pieces *pieces, enum sample_stack_kind kind,
-			   struct memory_root root, uint64_t address, uint64_t length,
-			   uint64_t *end)
+			   struct memory_root root, uint64_t address, uint64_t length)
 {
 	struct sample_stack *head = (void *)(record.bytes + record.vcpu.size_bytes);
 	size_t got = 0;
@@ -82,7 +81,7 @@ enum sample_cut traced_add(struct pieces *pieces, enum sample_stack_kind kind,
 			break;
 		got += n;
 	}
-	*end = address + got;
+	pieces->end = address + got;
 	if (!got)
 		return CUT_NOT_PRESENT;
 	*head = (struct sample_stack){ .address = address,
@@ -92,7 +91,7 @@ enum sample_cut traced_add(struct pieces *pieces, enum sample_stack_kind kind,
 	record.vcpu.size_bytes += (uint32_t)(sizeof(*head) + ((got + 7) & ~7UL));
 	pieces->left_bytes -= got;
 	pieces->extents[pieces->n].address = address;
-	pieces->extents[pieces->n++].end = *end;
+	pieces->extents[pieces->n++].end = pieces->end;
 	bytes_copied += (unsigned)got;
 	return CUT_LIMIT;
 }
@@ -261,7 +260,6 @@ static void copy_stacks(const struct user_regs_struct *regs)
 	struct copy copy = { .copier = &copier };
 	struct copied copied = { 0 };
 	enum sample_cut cut;
-	uint64_t end;
 
 	record.vcpu = (struct sample_vcpu){
 		.size_bytes = sizeof(record.vcpu),
@@ -279,7 +277,7 @@ static void copy_stacks(const struct user_regs_struct *regs)
 	copy.own.cr3 = cr3;
 	copy.pieces.left_bytes = SAMPLE_STACK_LIMIT_BYTES;
 	if (!traced_copy_go(&copy, STACK_FIRST, regs->rsp, &cut))
-		traced_add(&copy.pieces, STACK_FIRST, copy.own, regs->rsp, 16384, &end);
+		traced_add(&copy.pieces, STACK_FIRST, copy.own, regs->rsp, 16384);
 }
 
 static struct tally {

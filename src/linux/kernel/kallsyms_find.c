@@ -317,22 +317,27 @@ static struct xtop_error *finder_try_token_index(struct kallsyms_finder *finder,
 
 /*
  * In token_index the words at '0' and at '4' differ by 8 in each quarter. Moves *ATP to the next
- * place where an index with such words may begin. False: there is none in what is present.
+ * place where an index with such words may begin. False: there is none in what is present, or the
+ * end came first: most of a table of 16 MiB may be left to look at then, which takes 100 ms.
  */
 static bool finder_next_token_index(const struct kallsyms_finder *finder, size_t *atp)
 {
 	const uint8_t *bytes = finder->input->bytes;
-	size_t present = finder->input->present_bytes, at = *atp;
+	size_t present = finder->input->present_bytes, at = *atp, last, end;
 	uint64_t word, before;
 
 	if (present < TOKEN_INDEX_BYTES)
 		return false;
-	for (; at <= present - TOKEN_INDEX_BYTES; at += 4) {
-		memcpy(&before, bytes + at + 2 * '0', 8);
-		memcpy(&word, bytes + at + 2 * '4', 8);
-		if (word - before == 0x0008000800080008ULL) {
-			*atp = at;
-			return true;
+	last = present - TOKEN_INDEX_BYTES;
+	while (at <= last && !work_is_over()) {
+		end = last - at > READ_BYTES ? at + READ_BYTES : last;
+		for (; at <= end; at += 4) {
+			memcpy(&before, bytes + at + 2 * '0', 8);
+			memcpy(&word, bytes + at + 2 * '4', 8);
+			if (word - before == 0x0008000800080008ULL) {
+				*atp = at;
+				return true;
+			}
 		}
 	}
 	*atp = at;

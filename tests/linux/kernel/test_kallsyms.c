@@ -12,6 +12,7 @@
 #include "tests/support/tap.h"
 #include "tests/support/make_kallsyms.h"
 #include "xtop/cleanup.h"
+#include "xtop/work.h"
 
 #define HOSTILE_BYTES (64U << 20)
 
@@ -453,6 +454,32 @@ static void test_broken(const struct made_layout *layout)
 	made_kallsyms_deinit(&made);
 }
 
+static bool always_over(void *context)
+{
+	(void)context;
+	return true;
+}
+
+/* What has been read already is not searched any more, either. */
+static void test_over(const struct made_layout *layout)
+{
+	struct made_kallsyms made;
+	struct kallsyms *kallsyms = NULL;
+	struct kallsyms_input input;
+
+	make_kallsyms(layout, &made);
+	input = (struct kallsyms_input){ .bytes = made.bytes,
+					 .present_bytes = made.end,
+					 .size_bytes = made.end,
+					 .address = MADE_RODATA,
+					 .text_start = MADE_TEXT };
+	work_set_end(always_over, NULL);
+	error_destroy(kallsyms_find(&input, &kallsyms));
+	work_set_end(NULL, NULL);
+	check(!kallsyms && !input.steps, "%s: nothing is searched after the end", layout->what);
+	made_kallsyms_deinit(&made);
+}
+
 /* Changes random bytes: tables that are accepted must decode. */
 static void test_random(const struct made_layout *layout)
 {
@@ -580,6 +607,7 @@ int main(void)
 		test_broken(&made_layouts[i]);
 	for (unsigned i = 0; i + 1 < n_made_layouts; i += 7)
 		test_random(&made_layouts[i]);
+	test_over(&made_layouts[2]);
 	test_hostile();
 	return tap_done();
 }
