@@ -14,6 +14,7 @@ libxtop_a_SOURCES += \
 	include/xtop/neighbours.h \
 	include/xtop/pass_through.h \
 	include/xtop/selection.h \
+	include/xtop/locks.h \
 	include/xtop/waits.h \
 	include/xtop/weights.h \
 	src/query/branches.c \
@@ -34,6 +35,7 @@ libxtop_a_SOURCES += \
 	src/query/interval.c \
 	src/query/interval.h \
 	src/query/lined.c \
+	src/query/locks.c \
 	src/query/neighbours.c \
 	src/query/pass_through.c \
 	src/query/paths.c \
