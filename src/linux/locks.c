@@ -33,7 +33,9 @@
  *                  rt_mutex behind it. A mutex of glibc (nptl/bits/struct_mutex.h) has
  *                  { int lock, unsigned count, int owner, unsigned nusers, int kind }
  *                  where lock is the word: 2 means locked, with waiters. A robust one has the
- *                  owner's thread id in the word.
+ *                  owner's thread id in the word. Who waits for such a mutex calls futex() with
+ *                  the value 2, or with bit 31 set. Condition variables, semaphores and barriers
+ *                  wait with other values, and are no locks.
  */
 #include "config.h"
 
@@ -64,6 +66,7 @@
 #define FUTEX_WAIT_BITSET 9U
 #define FUTEX_LOCK_PI2    13U
 #define FUTEX_TID         0x3fffffffU
+#define FUTEX_WAITERS     0x80000000U
 
 /* glibc sysdeps/nptl/pthreadP.h */
 #define GLIBC_LOCKED_WAITERS 2
@@ -224,16 +227,20 @@ static bool locks_find_futex(const struct lock_task *task, unsigned *command,
 			     struct lock_wait *wait)
 {
 	struct system_call call;
+	uint32_t value;
 
 	if (!task->mm ||
 	    !sleeper_arch_get_call(task->stack, task->stack_bytes, &call) ||
 	    call.number != FUTEX_CALL)
 		return false;
+	value = (uint32_t)call.arguments[2];
 	*command = (unsigned)call.arguments[1] & FUTEX_COMMAND;
 	*wait = (struct lock_wait){ .kind = OS_LOCK_FUTEX,
 				    .address = call.arguments[0],
 				    .space = task->mm,
-				    .is_shared = !(call.arguments[1] & FUTEX_PRIVATE) };
+				    .is_shared = !(call.arguments[1] & FUTEX_PRIVATE),
+				    .is_mutex = value == GLIBC_LOCKED_WAITERS ||
+						value & FUTEX_WAITERS };
 	return true;
 }
 
@@ -278,7 +285,7 @@ bool locks_find(const struct linux_guest *guest, const struct lock_task *task,
 			return false;
 		if (command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2)
 			return locks_find_pi(guest, task, wait);
-		if (command != FUTEX_WAIT && command != FUTEX_WAIT_BITSET)
+		if ((command != FUTEX_WAIT && command != FUTEX_WAIT_BITSET) || !found.is_mutex)
 			return false;
 		break;
 	case OS_LOCK_NONE:

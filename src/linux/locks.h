@@ -32,6 +32,7 @@ struct lock_wait {
 	uint64_t space;         /* the mm_struct that a futex is in; 0: the kernel's memory */
 	uint64_t rt_mutex;      /* the kernel's lock behind a PI futex */
 	bool is_shared;         /* a futex: other processes may use it, too */
+	bool is_mutex;          /* a futex: the value waited with is a mutex's */
 };
 
 /* Who holds a lock: a task, or a thread id that user code wrote. */
@@ -42,8 +43,8 @@ struct lock_owner {
 };
 
 /*
- * TASK's functions say that it waits for a lock of KIND. False: which one cannot be told, and *WAIT
- * is untouched.
+ * TASK's functions say that it waits for a lock of KIND. False: which one cannot be told, or the
+ * futex is not a lock; *WAIT is untouched.
  */
 bool locks_find(const struct linux_guest *guest, const struct lock_task *task,
 		enum os_lock_kind kind, struct lock_wait *wait);

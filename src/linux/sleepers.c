@@ -543,7 +543,7 @@ static void sleepers_find_lock(struct sleepers *sleepers, struct sleeper *sleepe
 		task.mm = 0;
 	if (locks_find(sleepers->guest, &task, kind, &sleeper->lock))
 		sleepers->counts.locks_found++;
-	else
+	else if (kind != OS_LOCK_FUTEX) /* most futexes that threads wait for are not locks */
 		sleepers->counts.locks_unknown++;
 }
 

@@ -14,6 +14,7 @@ libxtop_a_SOURCES += \
 	include/xtop/neighbours.h \
 	include/xtop/pass_through.h \
 	include/xtop/selection.h \
+	include/xtop/hypercalls.h \
 	include/xtop/locks.h \
 	include/xtop/waits.h \
 	include/xtop/weights.h \
@@ -31,6 +32,7 @@ libxtop_a_SOURCES += \
 	src/query/growth.c \
 	src/query/growth.h \
 	src/query/history.c \
+	src/query/hypercalls.c \
 	src/query/instructions.c \
 	src/query/interval.c \
 	src/query/interval.h \

@@ -253,7 +253,12 @@ static void test_blocker(void)
 
 static struct memory_root user;
 
-/* The waiter's system call: futex(WORD, COMMAND, 2). */
+/* The waiter's system call: futex(WORD, COMMAND, VALUE). */
+static void put_value(const struct waiter *waiter, uint64_t value)
+{
+	put(waiter->stack + STACK_BYTES - PT_REGS_BYTES + 8 * PT_REGS_RDX, value);
+}
+
 static void put_call(const struct waiter *waiter, uint64_t number, uint64_t command)
 {
 	uint64_t saved = waiter->stack + STACK_BYTES - PT_REGS_BYTES;
@@ -261,7 +266,7 @@ static void put_call(const struct waiter *waiter, uint64_t number, uint64_t comm
 	put(saved + 8 * PT_REGS_ORIG_RAX, number);
 	put(saved + 8 * PT_REGS_RDI, WORD);
 	put(saved + 8 * PT_REGS_RSI, command);
-	put(saved + 8 * PT_REGS_RDX, 2);
+	put_value(waiter, 2);
 	put(saved + 8 * PT_REGS_CS, 0x33);
 	put(saved + 8 * PT_REGS_RSP, 0x7ffffff0);
 }
@@ -325,6 +330,12 @@ static void test_futex(void)
 		      wait.is_shared,
 	      "a shared one");
 
+	put_value(&waiter, 0);
+	check(!locks_find(&made->guest, as_read(&waiter, mm), OS_LOCK_FUTEX, &wait),
+	      "a condition variable is no lock");
+	put_value(&waiter, 0x80000005);
+	check(locks_find(&made->guest, as_read(&waiter, mm), OS_LOCK_FUTEX, &wait),
+	      "a robust mutex is one");
 	put_call(&waiter, 202, 0x86);
 	check(!locks_find(&made->guest, as_read(&waiter, mm), OS_LOCK_FUTEX, &wait),
 	      "FUTEX_LOCK_PI without an rt_mutex");
