@@ -133,6 +133,7 @@ check_PROGRAMS = \
 	tests/linux/process/test_root_file \
 	tests/linux/process/test_tasks \
 	tests/linux/process/test_vmas \
+	tests/linux/test_locks \
 	tests/linux/test_sleepers \
 	tests/os/test_os \
 	tests/profile/test_addresses \
@@ -145,6 +146,7 @@ check_PROGRAMS = \
 	tests/profile/test_seen_code \
 	tests/profile/test_snapshot \
 	tests/profile/test_unknown \
+	tests/profile/test_wait_locks \
 	tests/profile/test_wait_sites \
 	tests/profile/test_waits \
 	tests/import/test_import \
@@ -157,9 +159,11 @@ check_PROGRAMS = \
 	tests/query/test_functions \
 	tests/query/test_groups \
 	tests/query/test_history \
+	tests/query/test_hypercalls \
 	tests/query/test_instructions \
 	tests/query/test_interval \
 	tests/query/test_lined \
+	tests/query/test_locks \
 	tests/query/test_neighbours \
 	tests/query/test_pass_through \
 	tests/query/test_selection \

@@ -76,6 +76,10 @@ struct xtop_error *export_table(const struct snapshot *snapshot,
 struct xtop_error *export_waits_table(const struct snapshot *snapshot,
 				      const struct table_options *options, FILE *file);
 
+/* locks_table.c: the forest of locks, of the same SNAPSHOT. Nothing where no tasks are known. */
+struct xtop_error *export_locks_table(const struct snapshot *snapshot,
+				      const struct table_options *options, FILE *file);
+
 /* table_json.c: the same as one JSON object on one line (doc/FORMATS). */
 struct xtop_error *export_table_json(const struct snapshot *snapshot,
 				     const struct table_options *options, FILE *file);

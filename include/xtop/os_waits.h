@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "xtop/os_locks.h"
 #include "xtop/types.h"
 
 struct os_task;
@@ -47,6 +48,11 @@ struct os_wait {
 	 * it when the wait is over. When it stays NULL, the next look brings the stack again.
 	 */
 	void **kept;
+	/*
+	 * The sink says which kind of lock the functions of a new VCPU wait for; OS_LOCK_NONE
+	 * before.
+	 */
+	enum os_lock_kind *lock;
 };
 
 /* Who gets the tasks. */
@@ -54,6 +60,11 @@ struct os_waits_sink {
 	void (*add)(void *context, const struct os_wait *wait);
 	/* The wait that KEPT is of is over. It took WAITED_NS. */
 	void (*end)(void *context, const void *kept, uint64_t waited_ns);
+	/*
+	 * In each pass, after all tasks were added: the tasks that wait for a lock. NULL where the
+	 * sink never says that a task does.
+	 */
+	void (*lock)(void *context, const struct os_lock_wait *wait);
 	void *context;
 };
 
@@ -74,6 +85,9 @@ struct os_waits_counts {
 	uint64_t left_out;   /* looks without a stack: the task moved again and again */
 	uint64_t unreadable; /* looks at tasks that were not there any more, or at none */
 	uint64_t no_room;    /* looks at more tasks than can be kept */
+	uint64_t locks;      /* looks at who holds a lock */
+	uint64_t locks_moved; /* of those left out: the task that waited had moved on */
+	uint64_t locks_found, locks_unknown; /* waits for a lock: which one is known, or not */
 	uint64_t tasks;      /* now: seen in the last whole pass */
 	uint64_t interval_ns; /* now: that a look of this pass stands for */
 };

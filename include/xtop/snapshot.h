@@ -137,6 +137,34 @@ struct snapshot_wait {
 	uint64_t longest_ns;      /* since start or reset; a wait that goes on counts */
 };
 
+/* A lock that tasks wait for, or have waited for since start or reset. */
+#define SNAPSHOT_NO_LOCK UINT32_MAX
+struct snapshot_lock {
+	uint64_t address;
+	uint64_t space;           /* of user code: which address space; 0: the kernel's */
+	char name[OS_LOCK_NAME_BYTES]; /* clean; "": none */
+	uint8_t kind;             /* enum os_lock_kind */
+	uint64_t waits;           /* that were seen */
+	uint64_t longest_ns;
+	double live_ticks, ticks; /* tasks' time; by the span: the mean number of them */
+	/* in the last whole pass */
+	uint32_t now;             /* tasks that wait */
+	uint8_t certainty;        /* enum os_holder */
+	uint32_t holder_pid;      /* 0: none is known */
+};
+
+/* A task that waited for a lock, or held one, in the last whole pass. */
+struct snapshot_lock_task {
+	uint32_t pid;                   /* the thread's */
+	uint32_t process, thread, site; /* frames; FRAME_NONE: not known */
+	uint32_t lock;                  /* that it waits for; SNAPSHOT_NO_LOCK: none */
+	uint32_t cpu;                   /* that it runs on; UINT32_MAX: not known */
+	bool on_cpu;
+	uint8_t state;                  /* enum os_wait_state, if it does not run */
+	uint64_t waited_ns;             /* 0: not known */
+	uint64_t address;               /* of its task_struct */
+};
+
 /* In a snapshot of waits its ticks are milliseconds of a task's time. */
 struct snapshot_waits {
 	bool there;        /* this is a snapshot of waits; else all of this is zero */
@@ -146,6 +174,11 @@ struct snapshot_waits {
 	size_t n_rows;
 	struct snapshot_wait *rows; /* NULL: those of the history, of a range */
 	uint64_t rows_refused;      /* waits that are in no row */
+	size_t n_locks;
+	struct snapshot_lock *locks; /* NULL: as rows */
+	size_t n_lock_tasks;
+	struct snapshot_lock_task *lock_tasks; /* ascending by pid */
+	uint64_t locks_refused;     /* waits for locks that are not among them */
 	uint64_t cpu_ns;            /* that reading the tasks took */
 	struct os_waits_counts counts;
 };
@@ -210,6 +243,8 @@ struct xtop_error *snapshot_translate(const struct snapshot *from, struct frames
 bool snapshot_is_plain(const struct snapshot *snapshot);
 /* The copy has no annotation. NULL: out of memory. */
 struct snapshot *snapshot_copy(const struct snapshot *snapshot);
+/* Frees what WAITS points to. */
+void snapshot_waits_deinit(struct snapshot_waits *waits);
 /* Room for N nodes, which the caller frees. NULL: out of memory. */
 struct snapshot_node *snapshot_nodes_create(size_t n);
 /* The end of each of the N nodes is behind the node; afterwards it is behind the node's subtree. */

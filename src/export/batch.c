@@ -179,6 +179,8 @@ static struct xtop_error *batch_print_all(const struct batch_settings *settings,
 				 : batch_get(settings->waits, control, end_s);
 	if (waits)
 		error = batch_print(settings, waits, export_waits_table, file);
+	if (waits && !error)
+		error = batch_print(settings, waits, export_locks_table, file);
 	snapshot_destroy(waits);
 	return error;
 }

@@ -12,6 +12,7 @@ libxtop_a_SOURCES += \
 	src/export/html.c \
 	src/export/json.c \
 	src/export/json.h \
+	src/export/locks_table.c \
 	src/export/notes.c \
 	src/export/notes.h \
 	src/export/perf.c \

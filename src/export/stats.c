@@ -198,6 +198,11 @@ static void stats_put_waits(struct json *json, const struct snapshot *snapshot)
 	json_u64(json, "unreadable", waits->counts.unreadable);
 	json_u64(json, "no_room", waits->counts.no_room);
 	json_u64(json, "rows_refused", waits->rows_refused);
+	json_u64(json, "locks_found", waits->counts.locks_found);
+	json_u64(json, "locks_unknown", waits->counts.locks_unknown);
+	json_u64(json, "lock_looks", waits->counts.locks);
+	json_u64(json, "locks_moved", waits->counts.locks_moved);
+	json_u64(json, "locks_refused", waits->locks_refused);
 	json_double(json, "span_s", waits->span_ticks / 1e3);
 	json_double(json, "waited_s", snapshot->total_weight / 1e3);
 	json_u64(json, "truncated", resolver_truncated(&snapshot->resolver));

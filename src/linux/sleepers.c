@@ -23,6 +23,11 @@
  * saw bounds the result: a wait began after the last look at which it had not begun, and before the
  * first at which it had.
  *
+ * Who holds what. When all tasks have been seen, those that wait for locks are gone through: the
+ * lock's owner is read, then the look is repeated. If it is the same, the task has waited for that
+ * lock all the time. So if tasks wait for each other in a circle, they do so at one time: none of
+ * them can have given its lock away.
+ *
  * Tasks of the pass before are kept in an array by ascending pid, as the tree gives them. A pass
  * reads along the old array and writes a new one.
  */
@@ -34,6 +39,7 @@
 #include <string.h>
 
 #include "linux/kernel/member.h"
+#include "linux/locks.h"
 #include "linux/process/process_arch.h"
 #include "linux/process/sleeper_arch.h"
 #include "linux/process/xarray.h"
@@ -47,6 +53,7 @@
 #define SLEEPER_STACK_BYTES  (32U << 10)    /* THREAD_SIZE is 16 KiB, with KASAN 32 */
 #define SLEEPER_USER_BYTES   (2 * GUEST_PAGE_SIZE)
 #define SLEEPER_GAP_SPAN_NS  30000000000ULL /* clocks of guest and dom0 drift apart */
+#define SLEEPER_PID_LEVELS   32             /* Linux MAX_PID_NS_LEVEL */
 #define SLEEPER_MAX_PERIODS  20             /* a look stands for at most so many periods */
 
 /* Linux include/linux/sched.h; the same since v4.14. */
@@ -74,6 +81,8 @@ struct sleeper {
 	uint64_t seen_ns;  /* of that look, on our clock */
 	uint64_t began_ns; /* the wait, on our clock; 0: the task ran */
 	void *kept;        /* the sink's */
+	struct lock_wait lock;
+	bool lock_told; /* to the sink */
 };
 
 struct sleepers_pass {
@@ -113,6 +122,8 @@ struct sleepers {
 	/* the leaf of the tree that the pass is in */
 	uint64_t leaf[XARRAY_NODE_SLOTS], leaf_first, leaf_behind;
 	bool has_leaf;
+	size_t next_lock; /* in NOW, when all tasks have been seen */
+	bool seen_all;
 	/* the smallest gap of this span of time, and of the one before */
 	uint64_t gap_ns, previous_gap_ns, gap_since_ns;
 	bool has_gap;
@@ -389,6 +400,8 @@ static void sleepers_end(const struct sleepers *sleepers, struct sleeper *sleepe
 	free(sleeper->kept);
 	sleeper->kept = NULL;
 	sleeper->began_ns = 0;
+	sleeper->lock.kind = OS_LOCK_NONE;
+	sleeper->lock_told = false;
 }
 
 /* --- stacks ----------------------------------------------------------------------------------- */
@@ -516,10 +529,29 @@ static bool sleepers_read_stacks(struct sleepers *sleepers, uint64_t address,
 
 /* --- one task --------------------------------------------------------------------------------- */
 
-static void sleepers_add(const struct sleepers *sleepers, struct sleeper *sleeper,
+/* The sink has said that the task whose stack is in the sample waits for a lock of KIND. */
+static void sleepers_find_lock(struct sleepers *sleepers, struct sleeper *sleeper,
+			       enum os_lock_kind kind)
+{
+	const struct sample_stack *stack = sample_first_stack(&sleepers->sample.vcpu);
+	struct lock_task task = { .address = sleeper->task,
+				  .sp = stack->address,
+				  .stack = stack + 1,
+				  .stack_bytes = stack->size_bytes };
+
+	if (!member_read_u64(sleepers->guest, sleeper->task, TASK_MM, &task.mm))
+		task.mm = 0;
+	if (locks_find(sleepers->guest, &task, kind, &sleeper->lock))
+		sleepers->counts.locks_found++;
+	else if (kind != OS_LOCK_FUTEX) /* most futexes that threads wait for are not locks */
+		sleepers->counts.locks_unknown++;
+}
+
+static void sleepers_add(struct sleepers *sleepers, struct sleeper *sleeper,
 			 const struct sample_vcpu *vcpu, const struct os_task *task,
 			 uint64_t now_ns, const struct os_waits_sink *sink)
 {
+	enum os_lock_kind kind = OS_LOCK_NONE;
 	const struct os_wait wait = {
 		.vcpu = vcpu,
 		.task = task,
@@ -527,9 +559,12 @@ static void sleepers_add(const struct sleepers *sleepers, struct sleeper *sleepe
 		.waited_ns = now_ns > sleeper->began_ns ? now_ns - sleeper->began_ns : 0,
 		.weight_ns = sleepers->counts.interval_ns,
 		.kept = &sleeper->kept,
+		.lock = &kind,
 	};
 
 	sink->add(sink->context, &wait);
+	if (vcpu && kind != OS_LOCK_NONE)
+		sleepers_find_lock(sleepers, sleeper, kind);
 }
 
 /* SLEEPER's task is on no CPU, and not where it was. Reads where it is. */
@@ -587,7 +622,25 @@ static void sleepers_see(struct sleepers *sleepers, struct sleeper *sleeper,
 	sleepers_read_moved(sleepers, sleeper, now_ns, sink);
 }
 
-/* --- a pass ----------------------------------------------------------------------------------- */
+/* --- who holds a lock ------------------------------------------------------------------------- */
+
+/* The task with PID, among those of this pass. NULL: there is none. */
+static struct sleeper *sleepers_find_pid(const struct sleepers *sleepers, uint32_t pid)
+{
+	size_t low = 0, high = sleepers->now.n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (sleepers->now.list[middle].pid < pid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < sleepers->now.n && sleepers->now.list[low].pid == pid
+		       ? &sleepers->now.list[low]
+		       : NULL;
+}
 
 /* The task whose pid the struct pid at STRUCT_PID is; 0: none. */
 static uint64_t sleepers_task_of(const struct sleepers *sleepers, uint64_t struct_pid)
@@ -598,6 +651,172 @@ static uint64_t sleepers_task_of(const struct sleepers *sleepers, uint64_t struc
 		return 0;
 	return link - layout_offset(&sleepers->guest->layout, TASK_PID_LINKS);
 }
+
+/* The struct pid of NUMBER in the namespace at NS; 0: none. */
+static uint64_t sleepers_find_number(const struct sleepers *sleepers, uint64_t ns, uint32_t number)
+{
+	const struct linux_guest *guest = sleepers->guest;
+	uint64_t entry;
+
+	if (!linux_is_kernel(ns) ||
+	    !xarray_find(guest, ns + layout_offset(&guest->layout, PID_NS_IDR), number, &entry) ||
+	    !linux_is_kernel(entry))
+		return 0;
+	return entry;
+}
+
+/* The namespace in which the thread of SLEEPER knows others; 0: not known. */
+static uint64_t sleepers_namespace(const struct sleepers *sleepers, const struct sleeper *sleeper)
+{
+	static const enum layout_member needed[] = { PID_NUMBERS, UPID_SIZEOF, UPID_NS };
+	const struct linux_guest *guest = sleepers->guest;
+	const struct layout *layout = &guest->layout;
+	uint64_t ns;
+	uint32_t level;
+
+	if (!member_read_u32(guest, sleeper->struct_pid, PID_LEVEL, &level))
+		return 0;
+	if (!level)
+		return guest->symbols[LINUX_INIT_PID_NS];
+	if (level > SLEEPER_PID_LEVELS ||
+	    layout_missing(layout, needed, sizeof(needed) / sizeof(needed[0])) != LAYOUT_MEMBERS ||
+	    !linux_read_u64(guest,
+			    sleeper->struct_pid + layout_offset(layout, PID_NUMBERS) +
+				    level * layout_offset(layout, UPID_SIZEOF) +
+				    layout_offset(layout, UPID_NS),
+			    &ns))
+		return 0;
+	return ns;
+}
+
+/* The task that user code calls TID, if it may hold the futex that SLEEPER waits for; 0: none. */
+static uint64_t sleepers_find_thread(const struct sleepers *sleepers,
+				     const struct sleeper *sleeper, uint32_t tid)
+{
+	const struct linux_guest *guest = sleepers->guest;
+	uint64_t task = sleepers_task_of(
+		sleepers,
+		sleepers_find_number(sleepers, sleepers_namespace(sleepers, sleeper), tid));
+	uint32_t tgid, waiter_tgid;
+
+	if (!task || !member_read_u32(guest, task, TASK_TGID, &tgid) ||
+	    !member_read_u32(guest, sleeper->task, TASK_TGID, &waiter_tgid) ||
+	    (!sleeper->lock.is_shared && tgid != waiter_tgid))
+		return 0;
+	return task;
+}
+
+static uint64_t sleepers_waited(const struct sleeper *sleeper, uint64_t now_ns)
+{
+	return sleeper->began_ns && now_ns > sleeper->began_ns ? now_ns - sleeper->began_ns : 0;
+}
+
+/* What is known of the task at ADDRESS now. False: it is no task. */
+static bool sleepers_describe(struct sleepers *sleepers, uint64_t address, uint64_t now_ns,
+			      struct os_lock_task *task)
+{
+	const struct linux_guest *guest = sleepers->guest;
+	const struct sleeper *sleeper;
+	struct look_times times;
+	struct look look;
+	uint64_t struct_pid;
+
+	if (address % sizeof(uint64_t) || !sleepers_look(sleepers, address, &look, &times))
+		return false;
+	struct_pid = sleepers_find_number(sleepers, guest->symbols[LINUX_INIT_PID_NS], look.pid);
+	if (!struct_pid || sleepers_task_of(sleepers, struct_pid) != address)
+		return false;
+	*task = (struct os_lock_task){ .pid = look.pid,
+				       .on_cpu = look.on_cpu,
+				       .state = (uint8_t)look_state(&look),
+				       .address = address };
+	if (look.on_cpu) {
+		if (!member_read_u32(guest, address, TASK_CPU, &task->cpu))
+			task->cpu = UINT32_MAX;
+		return true;
+	}
+	sleeper = sleepers_find_pid(sleepers, look.pid);
+	if (sleeper && sleeper->task == address && look_equal(&look, &sleeper->look)) {
+		task->waited_ns = sleepers_waited(sleeper, now_ns);
+		task->kept = sleeper->kept;
+	}
+	return true;
+}
+
+static void sleepers_find_holder(struct sleepers *sleepers, const struct sleeper *sleeper,
+				 uint64_t now_ns, struct os_lock_wait *wait)
+{
+	const struct linux_guest *guest = sleepers->guest;
+	const struct lock_wait *lock = &sleeper->lock;
+	struct memory_root user;
+	bool has_user = lock->space && processes_get_root(sleepers->processes, lock->space, &user);
+	struct lock_owner owner = locks_read_owner(guest, lock, has_user ? &user : NULL);
+
+	if (owner.certainty == OS_HOLDER_GUESS) {
+		owner.task = sleepers_find_thread(sleepers, sleeper, owner.tid);
+		if (!owner.task)
+			owner.certainty = OS_HOLDER_UNKNOWN; /* it was no mutex of glibc */
+	}
+	/* Who has just got the lock, and is about to wake up, does not wait for itself. */
+	if (owner.task == sleeper->task)
+		owner = (struct lock_owner){ .certainty = OS_HOLDER_UNKNOWN };
+	wait->certainty = owner.certainty;
+	if (owner.task && !sleepers_describe(sleepers, owner.task, now_ns, &wait->holder))
+		wait->certainty = OS_HOLDER_NO_TASK;
+}
+
+/* The task of SLEEPER has waited for a lock when this pass looked at it. */
+static void sleepers_read_lock(struct sleepers *sleepers, struct sleeper *sleeper, uint64_t now_ns,
+			       const struct os_waits_sink *sink)
+{
+	const struct lock_wait *lock = &sleeper->lock;
+	struct os_lock_wait wait = { .kind = lock->kind,
+				     .address = lock->address,
+				     .space = lock->space,
+				     .is_new = !sleeper->lock_told };
+	struct look_times times;
+	struct look look;
+	uint64_t mm;
+
+	sleepers->counts.locks++;
+	sleepers_find_holder(sleepers, sleeper, now_ns, &wait);
+	if (!member_read_u64(sleepers->guest, sleeper->task, TASK_MM, &mm))
+		mm = 0;
+	locks_read_name(sleepers->guest, lock, mm, wait.name);
+	if (!sleepers_look(sleepers, sleeper->task, &look, &times) ||
+	    !look_equal(&look, &sleeper->look)) {
+		sleepers->counts.locks_moved++;
+		return;
+	}
+	wait.waiter = (struct os_lock_task){ .pid = sleeper->pid,
+					     .state = (uint8_t)look_state(&look),
+					     .waited_ns = sleepers_waited(sleeper, now_ns),
+					     .address = sleeper->task,
+					     .kept = sleeper->kept };
+	sleeper->lock_told = true;
+	sink->lock(sink->context, &wait);
+}
+
+/* At most *LEFT tasks that wait for locks. False: there are more. */
+static bool sleepers_read_locks(struct sleepers *sleepers, unsigned *left, uint64_t now_ns,
+				const struct os_waits_sink *sink)
+{
+	struct sleepers_pass *pass = &sleepers->now;
+
+	for (; sleepers->next_lock < pass->n; sleepers->next_lock++) {
+		struct sleeper *sleeper = &pass->list[sleepers->next_lock];
+
+		if (!sleeper->kept || sleeper->lock.kind == OS_LOCK_NONE)
+			continue;
+		if (!*left)
+			return false;
+		--*left;
+		sleepers_read_lock(sleepers, sleeper, now_ns, sink);
+	}
+	return true;
+}
+
+/* --- a pass ----------------------------------------------------------------------------------- */
 
 /* Moves what is known of PID from the pass before to SLEEPER; what ended before it is dropped. */
 static void sleepers_take_known(struct sleepers *sleepers, uint32_t pid, struct sleeper *sleeper)
@@ -672,9 +891,9 @@ static void sleepers_begin_pass(struct sleepers *sleepers, uint64_t now_ns, uint
 	sleepers->counts.interval_ns = since_ns;
 	sleepers->pass_ns = now_ns;
 	sleepers->going = true;
-	sleepers->has_leaf = false;
+	sleepers->has_leaf = sleepers->seen_all = false;
 	sleepers->next_pid = 0;
-	sleepers->at_before = 0;
+	sleepers->at_before = sleepers->next_lock = 0;
 }
 
 /* What was seen in this pass is what the next one goes on from. */
@@ -727,6 +946,22 @@ static void sleepers_read_rest(struct sleepers *sleepers, unsigned *left, uint64
 	sleepers->next_pid = sleepers->leaf_behind;
 }
 
+/* The next tasks of the pass, at most *LEFT. */
+static void sleepers_read_tasks(struct sleepers *sleepers, unsigned *left, uint64_t now_ns,
+				const struct os_waits_sink *sink)
+{
+	for (unsigned leaves = 0; *left && leaves < SLEEPERS_TURN_READ; leaves++) {
+		if (!sleepers->has_leaf && !sleepers_read_leaf(sleepers))
+			sleepers->next_pid = sleepers->leaf_behind;
+		else
+			sleepers_read_rest(sleepers, left, now_ns, sink);
+		if (!sleepers->next_pid) {
+			sleepers->seen_all = true;
+			return;
+		}
+	}
+}
+
 enum os_waits_turn sleepers_read(struct sleepers *sleepers, uint64_t now_ns, uint64_t period_ns,
 				 const struct os_waits_sink *sink)
 {
@@ -735,15 +970,10 @@ enum os_waits_turn sleepers_read(struct sleepers *sleepers, uint64_t now_ns, uin
 	memory_refresh(sleepers->guest->memory);
 	if (!sleepers->going)
 		sleepers_begin_pass(sleepers, now_ns, period_ns);
-	for (unsigned leaves = 0; left && leaves < SLEEPERS_TURN_READ; leaves++) {
-		if (!sleepers->has_leaf && !sleepers_read_leaf(sleepers))
-			sleepers->next_pid = sleepers->leaf_behind;
-		else
-			sleepers_read_rest(sleepers, &left, now_ns, sink);
-		if (!sleepers->next_pid) {
-			sleepers_end_pass(sleepers);
-			return OS_WAITS_WHOLE;
-		}
-	}
-	return OS_WAITS_MORE;
+	if (!sleepers->seen_all)
+		sleepers_read_tasks(sleepers, &left, now_ns, sink);
+	if (!sleepers->seen_all || !sleepers_read_locks(sleepers, &left, now_ns, sink))
+		return OS_WAITS_MORE;
+	sleepers_end_pass(sleepers);
+	return OS_WAITS_WHOLE;
 }

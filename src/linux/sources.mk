@@ -3,6 +3,7 @@ libxtop_a_SOURCES += \
 	include/xtop/kernel_cache.h \
 	include/xtop/oops.h \
 	include/xtop/os_counts.h \
+	include/xtop/os_locks.h \
 	include/xtop/os_ops.h \
 	include/xtop/os_waits.h \
 	src/linux/kernel/arch.h \
@@ -43,6 +44,8 @@ libxtop_a_SOURCES += \
 	src/linux/kernel/stack_layout.h \
 	src/linux/kernel/stack_layout_x86.c \
 	src/linux/linux.c \
+	src/linux/locks.c \
+	src/linux/locks.h \
 	src/linux/process/backoff.h \
 	src/linux/process/cgroup.c \
 	src/linux/process/cgroup.h \

@@ -349,6 +349,8 @@ static void resolver_add_sample(struct resolver *resolver, const struct sample *
 	resolver->period_ns = sample->period_ns;
 	vcpu = sample_first_vcpu(sample);
 	for (i = 0; i < sample->n_vcpus && fold_add(&resolver->fold, sample, vcpu); i++) {
+		if (resolver->waits)
+			waits_saw(resolver->waits, &resolver->fold, vcpu);
 		if (trims)
 			recording_trim_add(&resolver->trim, vcpu,
 					   fold_get_reached(&resolver->fold));

@@ -68,6 +68,17 @@ struct snapshot *snapshot_create(size_t n_nodes)
 	return NULL;
 }
 
+void snapshot_waits_deinit(struct snapshot_waits *waits)
+{
+	free(waits->rows);
+	free(waits->locks);
+	free(waits->lock_tasks);
+	waits->rows = NULL;
+	waits->locks = NULL;
+	waits->lock_tasks = NULL;
+	waits->n_rows = waits->n_locks = waits->n_lock_tasks = 0;
+}
+
 void snapshot_destroy(struct snapshot *snapshot)
 {
 	if (!snapshot)
@@ -76,7 +87,7 @@ void snapshot_destroy(struct snapshot *snapshot)
 	annotation_destroy(snapshot->annotation);
 	free(snapshot->effects);
 	free(snapshot->sources);
-	free(snapshot->waits.rows);
+	snapshot_waits_deinit(&snapshot->waits);
 	free(snapshot);
 }
 
@@ -102,16 +113,31 @@ const char *snapshot_raw_name(const struct snapshot *snapshot, uint32_t id,
 	return buffer;
 }
 
-static bool snapshot_copy_rows(const struct snapshot *from, struct snapshot *to)
+/* A copy of N elements at FROM. False: out of memory. NULL stays NULL. */
+static bool snapshot_copy_array(const void *from, size_t n, size_t size_bytes, void *top)
 {
-	size_t n = from->waits.n_rows;
+	void *copy;
 
-	if (!from->waits.rows)
+	if (!from)
 		return true;
-	to->waits.rows = reallocarray(NULL, n ? n : 1, sizeof(*to->waits.rows));
-	if (to->waits.rows)
-		memcpy(to->waits.rows, from->waits.rows, n * sizeof(*to->waits.rows));
-	return to->waits.rows;
+	copy = reallocarray(NULL, n ? n : 1, size_bytes);
+	if (copy) {
+		memcpy(copy, from, n * size_bytes);
+		memcpy(top, &copy, sizeof(copy));
+	}
+	return copy;
+}
+
+static bool snapshot_copy_waits(const struct snapshot_waits *from, struct snapshot_waits *to)
+{
+	to->rows = NULL;
+	to->locks = NULL;
+	to->lock_tasks = NULL;
+	return snapshot_copy_array(from->rows, from->n_rows, sizeof(*from->rows), &to->rows) &&
+	       snapshot_copy_array(from->locks, from->n_locks, sizeof(*from->locks),
+				   &to->locks) &&
+	       snapshot_copy_array(from->lock_tasks, from->n_lock_tasks,
+				   sizeof(*from->lock_tasks), &to->lock_tasks);
 }
 
 struct snapshot *snapshot_copy(const struct snapshot *from)
@@ -128,14 +154,13 @@ struct snapshot *snapshot_copy(const struct snapshot *from)
 	to->annotation = NULL; /* the copy has none */
 	memcpy(nodes, from->nodes, from->n_nodes * sizeof(*nodes));
 	to->effects = NULL;
-	to->waits.rows = NULL;
 	if (from->sources) { /* best effort: without memory no line is known */
 		to->sources = reallocarray(NULL, from->n_frames, sizeof(*to->sources));
 		if (to->sources)
 			memcpy(to->sources, from->sources,
 			       from->n_frames * sizeof(*to->sources));
 	}
-	if (!snapshot_copy_rows(from, to)) {
+	if (!snapshot_copy_waits(&from->waits, &to->waits)) {
 		snapshot_destroy(to);
 		return NULL;
 	}

@@ -24,5 +24,7 @@ libxtop_a_SOURCES += \
 	src/profile/snapshot.c \
 	src/profile/translate.c \
 	src/profile/wait_sites.c \
+	src/profile/wait_locks.c \
+	src/profile/wait_locks.h \
 	src/profile/waits.c \
 	src/profile/waits.h

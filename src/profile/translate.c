@@ -70,9 +70,7 @@ struct xtop_error *snapshot_translate(const struct snapshot *from, struct frames
 	for (size_t i = 0; i < to->n_nodes; i++)
 		to->nodes[i].frame = ids[to->nodes[i].frame];
 	translate_rest(ids, to);
-	free(to->waits.rows); /* nobody compares them */
-	to->waits.rows = NULL;
-	to->waits.n_rows = 0;
+	snapshot_waits_deinit(&to->waits); /* nobody compares them */
 	to->frames = frames;
 	to->n_frames = frames_count(frames);
 	if (from->effects) {

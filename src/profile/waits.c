@@ -22,11 +22,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/wait_locks.h"
 #include "xtop/clock.h"
 #include "xtop/hash.h"
 #include "xtop/wait_sites.h"
 
-#define NO_ROW UINT32_MAX
+#define NO_ROW      UINT32_MAX
+#define WAITS_RUN_NS 1000000000LL /* a sample says so long where a holder runs */
 
 /* What is kept with a task that waits. */
 struct waits_kept {
@@ -46,6 +48,11 @@ struct waits {
 	struct waits_settings settings;
 	struct profile *profile;
 	struct fold fold;
+	struct wait_locks *locks;
+	struct {
+		uint64_t task, time_ns;
+		struct wait_place place;
+	} runs[GUEST_MAX_VCPUS]; /* what the last sample of each vCPU tells */
 	struct hash_table index; /* of rows */
 	struct waits_row *rows;  /* WAITS_MAX_ROWS */
 	uint8_t *classes;        /* by frame: FRAMES_MAX, but few pages of it are ever touched */
@@ -75,8 +82,9 @@ struct xtop_error *waits_create(const struct waits_settings *settings, struct wa
 	if (waits) {
 		waits->rows = calloc(WAITS_MAX_ROWS, sizeof(*waits->rows));
 		waits->classes = calloc(FRAMES_MAX, sizeof(*waits->classes));
+		waits->locks = wait_locks_create(settings->half_life_ns);
 	}
-	if (!waits || !waits->rows || !waits->classes)
+	if (!waits || !waits->rows || !waits->classes || !waits->locks)
 		error = error_create("out of memory");
 	else
 		error = profile_create(settings->max_nodes, settings->half_life_ns,
@@ -105,6 +113,7 @@ void waits_destroy(struct waits *waits)
 	if (!waits)
 		return;
 	profile_destroy(waits->profile);
+	wait_locks_destroy(waits->locks);
 	hash_table_deinit(&waits->index);
 	free(waits->rows);
 	free(waits->classes);
@@ -124,6 +133,7 @@ void waits_reset(struct waits *waits)
 	profile_reset(waits->profile);
 	fold_reset(&waits->fold);
 	waits_drop_rows(waits);
+	wait_locks_reset(waits->locks);
 	waits->span_live = waits->span_ticks = 0;
 	waits->adds = waits->last_adds = 0;
 	waits->rows_refused = 0;
@@ -248,6 +258,25 @@ static void waits_renew(struct waits *waits, struct waits_kept *kept)
 	kept->generation = waits->generation;
 }
 
+/* The lock that a wait of KIND, an enum wait_kind, may be for. */
+static enum os_lock_kind waits_lock_kind(uint8_t kind)
+{
+	switch (kind) {
+	case WAIT_MUTEX:
+		return OS_LOCK_MUTEX;
+	case WAIT_RWSEM:
+		return OS_LOCK_RWSEM;
+	case WAIT_RT_MUTEX:
+		return OS_LOCK_RT_MUTEX;
+	case WAIT_SEMAPHORE:
+		return OS_LOCK_SEMAPHORE;
+	case WAIT_FUTEX:
+		return OS_LOCK_FUTEX;
+	default:
+		return OS_LOCK_NONE;
+	}
+}
+
 static void waits_add(void *context, const struct os_wait *wait)
 {
 	struct waits *waits = context;
@@ -261,6 +290,8 @@ static void waits_add(void *context, const struct os_wait *wait)
 		kept = waits_keep(waits, wait, ticks);
 	if (!kept)
 		return;
+	if (wait->vcpu && kept->row != NO_ROW)
+		*wait->lock = waits_lock_kind(waits->rows[kept->row].wait.kind);
 	waits_renew(waits, kept);
 	counts->samples++;
 	counts->weight += ticks;
@@ -279,6 +310,59 @@ static void waits_end(void *context, const void *pointer, uint64_t waited_ns)
 		waits->rows[kept->row].wait.longest_ns = waited_ns;
 }
 
+/* KEPT may be NULL. */
+static struct wait_place waits_place(struct waits *waits, const void *pointer)
+{
+	const struct waits_kept *kept = pointer;
+	struct wait_place place = { FRAME_NONE, FRAME_NONE, FRAME_NONE };
+	const struct snapshot_wait *wait;
+
+	if (!kept || kept->generation != waits->generation || kept->row == NO_ROW)
+		return place;
+	wait = &waits->rows[kept->row].wait;
+	return (struct wait_place){ wait->process, wait->thread, wait->site };
+}
+
+void waits_saw(struct waits *waits, const struct fold *fold, const struct sample_vcpu *vcpu)
+{
+	const struct frames *frames = waits->settings.frames;
+	struct wait_place place = { FRAME_NONE, FRAME_NONE, FRAME_NONE };
+	uint32_t last = fold->vcpus[vcpu->vcpu].last_frame;
+
+	if (vcpu->state != VCPU_RUNNING || !vcpu->task)
+		return;
+	if (frames_get(frames, fold->frames[0])->kind == FRAME_KIND_PROCESS)
+		place.process = fold->frames[0];
+	if (place.process != FRAME_NONE &&
+	    frames_get(frames, fold->frames[1])->kind == FRAME_KIND_THREAD)
+		place.thread = fold->frames[1];
+	if (frame_is_function(frames_get(frames, last)))
+		place.site = last;
+	waits->runs[vcpu->vcpu].task = vcpu->task;
+	waits->runs[vcpu->vcpu].time_ns = fold->time_ns;
+	waits->runs[vcpu->vcpu].place = place;
+}
+
+/* Where a task is that holds a lock. */
+static struct wait_place waits_holder_place(struct waits *waits, const struct os_lock_task *holder)
+{
+	for (unsigned i = 0; holder->on_cpu && i < GUEST_MAX_VCPUS; i++)
+		if (waits->runs[i].task == holder->address && waits->runs[i].task &&
+		    (int64_t)(waits->now_ns - waits->runs[i].time_ns) < WAITS_RUN_NS)
+			return waits->runs[i].place;
+	return waits_place(waits, holder->kept);
+}
+
+static void waits_lock(void *context, const struct os_lock_wait *wait)
+{
+	struct waits *waits = context;
+	struct wait_place waiter = waits_place(waits, wait->waiter.kept),
+			  holder = waits_holder_place(waits, &wait->holder);
+
+	wait_locks_add(waits->locks, wait, &waiter, &holder, waits->now_ns,
+		       waits_ticks(waits->span_ns_of_pass));
+}
+
 /* --- passes ----------------------------------------------------------------------------------- */
 
 static double waits_decay(const struct waits *waits, uint64_t time_ns)
@@ -292,6 +376,7 @@ static void waits_end_pass(struct waits *waits)
 {
 	double ticks = waits_ticks(waits->span_ns_of_pass);
 
+	wait_locks_end_pass(waits->locks, waits->now_ns);
 	for (uint32_t i = 0; i < waits->n_rows; i++) {
 		struct waits_row *row = &waits->rows[i];
 
@@ -309,7 +394,7 @@ static void waits_end_pass(struct waits *waits)
 /* False: the pass is whole. */
 static bool waits_turn(struct waits *waits, uint64_t now_ns, uint64_t period_ns)
 {
-	const struct os_waits_sink sink = { waits_add, waits_end, waits };
+	const struct os_waits_sink sink = { waits_add, waits_end, waits_lock, waits };
 	uint64_t cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	enum os_waits_turn turn;
 
@@ -397,6 +482,7 @@ struct xtop_error *waits_snapshot(struct waits *waits, uint64_t time_ns,
 	if (waits->settings.os)
 		os_get_waits_counts(waits->settings.os, &snapshot->waits.counts);
 	waits_copy_rows(waits, &snapshot->waits);
+	wait_locks_copy(waits->locks, time_ns, &snapshot->waits);
 	*snapshotp = snapshot;
 	return NULL;
 }

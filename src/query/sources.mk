@@ -14,6 +14,8 @@ libxtop_a_SOURCES += \
 	include/xtop/neighbours.h \
 	include/xtop/pass_through.h \
 	include/xtop/selection.h \
+	include/xtop/hypercalls.h \
+	include/xtop/locks.h \
 	include/xtop/waits.h \
 	include/xtop/weights.h \
 	src/query/branches.c \
@@ -30,10 +32,12 @@ libxtop_a_SOURCES += \
 	src/query/growth.c \
 	src/query/growth.h \
 	src/query/history.c \
+	src/query/hypercalls.c \
 	src/query/instructions.c \
 	src/query/interval.c \
 	src/query/interval.h \
 	src/query/lined.c \
+	src/query/locks.c \
 	src/query/neighbours.c \
 	src/query/pass_through.c \
 	src/query/paths.c \

@@ -101,16 +101,18 @@ enum view_mask {
 	VIEW_NAMING = 1 << 11,
 	VIEW_ANNOTATE = 1 << 12,
 	VIEW_WAITS = 1 << 13, /* the first view of a guest's tasks that wait */
+	VIEW_LOCKS = 1 << 14, /* of the same profile */
 	VIEW_SORTED = VIEW_TOP | VIEW_BASELINE,
 	VIEW_TREES = VIEW_TREE | VIEW_FLAME,
 	/* their rows are functions */
-	VIEW_FUNCTIONS = VIEW_SORTED | VIEW_CALLERS | VIEW_TREES | VIEW_WAITS,
+	VIEW_FUNCTIONS = VIEW_SORTED | VIEW_CALLERS | VIEW_TREES | VIEW_WAITS |
+			 VIEW_LOCKS,
 	VIEW_SEARCHED = VIEW_FUNCTIONS | VIEW_GROUPS | VIEW_ANNOTATE,
 	/* they show a guest's profile */
 	VIEW_GUEST = VIEW_SEARCHED | VIEW_VCPUS | VIEW_OVERHEAD,
 	/* they show all of a guest, not what was opened in another view */
 	VIEW_SWITCHED = VIEW_TOP | VIEW_TREES | VIEW_VCPUS | VIEW_GROUPS | VIEW_OVERHEAD |
-			VIEW_WAITS,
+			VIEW_WAITS | VIEW_LOCKS,
 	/* they lie upon another view for a moment */
 	VIEW_PASSING = VIEW_CHOOSE | VIEW_HELP | VIEW_NAMING,
 	VIEW_ALL = VIEW_GUEST | VIEW_DOMAINS | VIEW_PASSING,

@@ -162,34 +162,50 @@ static void request_domains(struct ui *ui)
 			   "no list of domains: the guests were named with -d or -r");
 }
 
+/* Makes the tasks that wait, of the guest shown, the guest shown. False: there are none. */
+static bool request_enter_waits(struct ui *ui)
+{
+	struct guest_screen *guest = ui->guest;
+
+	if (guest->samples)
+		return true;
+	if (!guest->pipeline->waits) {
+		ui_message(ui, STYLE_NOTICE,
+			   ui->pair ? "two guests are compared by what they do: d goes back"
+				    : "a profile has no tasks that wait");
+		return false;
+	}
+	ui_error(ui, guest_screen_open_waits(guest, ui->settings.half_life_s));
+	if (guest->waits)
+		ui_enter_guest(ui, guest->waits);
+	return guest->waits;
+}
+
 /* To the guest's tasks that wait, to the first view of them, or back to its samples. */
 static void request_waits(struct ui *ui)
 {
 	struct guest_screen *guest = ui->guest;
 
-	if (guest->samples && ui_view(ui) != VIEW_WAITS) {
+	if (guest->samples && ui_view(ui) != VIEW_WAITS)
 		ui_switch_view(ui, VIEW_WAITS);
-		return;
-	}
-	if (guest->samples) {
+	else if (guest->samples)
 		ui_enter_guest(ui, guest->samples);
-		return;
-	}
-	if (!guest->pipeline->waits) {
-		ui_message(ui, STYLE_NOTICE,
-			   ui->pair ? "two guests are compared by what they do: d goes back"
-				    : "a profile has no tasks that wait");
-		return;
-	}
-	ui_error(ui, guest_screen_open_waits(guest, ui->settings.half_life_s));
-	if (guest->waits)
-		ui_enter_guest(ui, guest->waits);
+	else
+		request_enter_waits(ui);
+}
+
+static void request_locks(struct ui *ui)
+{
+	if (request_enter_waits(ui))
+		ui_switch_view(ui, VIEW_LOCKS);
 }
 
 static void request_view(struct ui *ui, unsigned view, uint32_t frame)
 {
 	if (view == VIEW_WAITS)
 		request_waits(ui);
+	else if (view == VIEW_LOCKS)
+		request_locks(ui);
 	else if (view == VIEW_DOMAINS)
 		request_domains(ui);
 	else if (view == VIEW_BASELINE)

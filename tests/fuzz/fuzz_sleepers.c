@@ -2,13 +2,15 @@
 /*
  * The tasks of a Linux guest that wait: tree of pids, task_structs, stacks. The structures come
  * from the input, or are valid ones that the input changes. They change again between turns. What
- * the sink gets is unwound, without tables.
+ * the sink gets is unwound, without tables. The sink says of each task which kind of lock it waits
+ * for; the valid tasks wait for one of each kind, which others of them hold.
  */
 #include "config.h"
 
 #include "guest.h"
 #include "linux/process/processes.h"
 #include "linux/sleepers.h"
+#include "xtop/registers_x86.h"
 #include "xtop/sample.h"
 #include "xtop/unwind.h"
 
@@ -18,8 +20,10 @@
 #define LEAF        0x0800
 #define PIDS        0x1000 /* one every 0x100 */
 #define TASKS       0x2000 /* one every 0x400 */
+#define LOCKS       0x4000 /* one every 0x100 */
 #define STACKS      0x8000 /* one every 0x1000 */
 #define STACK_BYTES 0x1000
+#define RECORD      0x100  /* of a wait for a lock: so far from the stack's end */
 #define N_TASKS     4
 
 static void put(struct fuzz_guest *guest, uint64_t object, enum layout_member member,
@@ -61,6 +65,49 @@ static void put_task(struct fuzz_guest *guest, unsigned i)
 	put_slot(guest, LEAF, i + 1, base + pid);
 }
 
+static void put_word(struct fuzz_guest *guest, uint64_t address, uint64_t value)
+{
+	guest->pool[address % FUZZ_GUEST_BYTES / 8] = value;
+}
+
+/* Task I is the only one that waits for lock I, whose WAIT_LIST the record on its stack is in. */
+static void put_record(struct fuzz_guest *guest, unsigned i, enum layout_member wait_list,
+		       enum layout_member task, enum layout_member list)
+{
+	const uint64_t base = FUZZ_GUEST_BASE;
+	uint64_t record = STACKS + (i + 1) * STACK_BYTES - RECORD,
+		 entry = record + offset(guest, list),
+		 head = LOCKS + i * 0x100 + offset(guest, wait_list);
+
+	put(guest, record, task, base + TASKS + i * 0x400);
+	put_word(guest, entry, base + head);
+	put_word(guest, entry + 8, base + head);
+	put_word(guest, head, base + entry);
+	put_word(guest, head + 8, base + entry);
+}
+
+/* Each lock is held by the next task. Task 2 waits for a futex with priority inheritance. */
+static void put_locks(struct fuzz_guest *guest)
+{
+	const uint64_t base = FUZZ_GUEST_BASE,
+		       saved = STACKS + 3 * STACK_BYTES - PT_REGS_BYTES;
+
+	put_record(guest, 0, MUTEX_WAIT_LIST, MUTEX_WAITER_TASK, MUTEX_WAITER_LIST);
+	put(guest, LOCKS, MUTEX_OWNER, (base + TASKS + 0x400) | 1);
+	put_record(guest, 1, RWSEM_WAIT_LIST, RWSEM_WAITER_TASK, RWSEM_WAITER_LIST);
+	put(guest, LOCKS + 0x100, RWSEM_COUNT, 0x103);
+	put(guest, LOCKS + 0x100, RWSEM_OWNER, base + TASKS + 0x800);
+	put(guest, TASKS + 0x800, TASK_PI_BLOCKED_ON, base + LOCKS + 0x280);
+	put(guest, LOCKS + 0x280, RT_MUTEX_WAITER_LOCK, base + LOCKS + 0x200);
+	put(guest, LOCKS + 0x200, RT_MUTEX_OWNER, (base + TASKS) | 1);
+	put(guest, TASKS + 0x800, TASK_MM, base + LOCKS + 0x400);
+	put_word(guest, saved + 8 * PT_REGS_ORIG_RAX, 202);
+	put_word(guest, saved + 8 * PT_REGS_RDI, 0x1000);
+	put_word(guest, saved + 8 * PT_REGS_RSI, 0x86);
+	put_word(guest, saved + 8 * PT_REGS_CS, 0x33);
+	put_record(guest, 3, SEMAPHORE_WAIT_LIST, SEMAPHORE_WAITER_TASK, SEMAPHORE_WAITER_LIST);
+}
+
 static void put_guest(struct fuzz_guest *guest)
 {
 	const uint64_t base = FUZZ_GUEST_BASE;
@@ -71,6 +118,7 @@ static void put_guest(struct fuzz_guest *guest)
 	put(guest, LEAF, XA_NODE_SHIFT, 0);
 	for (unsigned i = 0; i < N_TASKS; i++)
 		put_task(guest, i);
+	put_locks(guest);
 }
 
 /* Changes words, two of three among the structures. The input tells which, and to what. */
@@ -89,6 +137,8 @@ static void spoil(struct fuzz_guest *guest, struct fuzz *fuzz, unsigned most)
 	}
 }
 
+static unsigned kinds; /* task PID waits for a lock of kind KINDS + PID */
+
 static void add(void *context, const struct os_wait *wait)
 {
 	static const struct unwind_spaces none = { 0 };
@@ -104,6 +154,7 @@ static void add(void *context, const struct os_wait *wait)
 		  "a stack with its task");
 	unwind_stack(wait->vcpu, &none, UNWIND_AUTO, &stack);
 	*wait->kept = malloc(1);
+	*wait->lock = (enum os_lock_kind)((kinds + wait->task->pid) % N_OS_LOCK_KINDS);
 }
 
 static void end_wait(void *context, const void *kept, uint64_t waited_ns)
@@ -113,9 +164,22 @@ static void end_wait(void *context, const void *kept, uint64_t waited_ns)
 	fuzz_must(kept != NULL, "what was kept");
 }
 
+static void tell_lock(void *context, const struct os_lock_wait *wait)
+{
+	(void)context;
+	fuzz_must(wait->kind != OS_LOCK_NONE && wait->kind < N_OS_LOCK_KINDS && wait->waiter.pid &&
+			  wait->waiter.kept && memchr(wait->name, 0, sizeof(wait->name)),
+		  "a task, a lock, a name that ends");
+	fuzz_must(wait->certainty < N_OS_HOLDERS &&
+			  (wait->certainty == OS_HOLDER_UNKNOWN ||
+			   wait->certainty == OS_HOLDER_NO_TASK) == !wait->holder.address &&
+			  wait->holder.address != wait->waiter.address,
+		  "a holder that is another task, or none");
+}
+
 static void read_turns(struct fuzz_guest *guest, struct sleepers *sleepers, struct fuzz *fuzz)
 {
-	const struct os_waits_sink sink = { add, end_wait, NULL };
+	const struct os_waits_sink sink = { add, end_wait, tell_lock, NULL };
 	uint64_t now_ns = 1000000000;
 
 	for (unsigned i = 0; i < 6; i++) {
@@ -139,12 +203,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	struct sleepers *sleepers = NULL;
 	struct processes *processes = NULL;
 	struct tasks *tasks = NULL;
+	uint8_t how;
 
 	fuzz_guest_layout(guest, &fuzz);
 	linux_guest->layout.values[IRQ_STACK_SIZEOF] = STACK_BYTES;
 	memset(linux_guest->symbols, 0, sizeof(linux_guest->symbols));
 	linux_guest->symbols[LINUX_INIT_PID_NS] = FUZZ_GUEST_BASE + PID_NS;
-	if (fuzz_u8(&fuzz) & 1) {
+	how = fuzz_u8(&fuzz);
+	kinds = how >> 1;
+	if (how & 1) {
 		fuzz_guest_fill(guest, &(struct fuzz){ 0 });
 		put_guest(guest);
 		spoil(guest, &fuzz, 16);

@@ -60,7 +60,7 @@ static void end_wait(void *context, const void *kept, uint64_t waited_ns)
 	seen.ended_ns = waited_ns;
 }
 
-static const struct os_waits_sink sink = { add, end_wait, NULL };
+static const struct os_waits_sink sink = { add, end_wait, NULL, NULL };
 
 /* NOW_NS counts from a time that the real clock has not reached: made memory has no other clock. */
 #define BASE (1000000 * S)

@@ -24,6 +24,7 @@ static struct task {
 	enum os_wait_state state;
 	uint64_t waited_ns, ended_ns, weight_ns, address;
 	void *kept;
+	enum os_lock_kind lock;
 } tasks[N];
 static unsigned turns;
 static enum os_waits_turn answer = OS_WAITS_WHOLE;
@@ -105,6 +106,7 @@ static void tell(struct task *task, const struct os_waits_sink *sink)
 		.waited_ns = task->waited_ns,
 		.weight_ns = task->weight_ns,
 		.kept = &task->kept,
+		.lock = &task->lock,
 	};
 
 	if (task->moved && task->kept) {

@@ -78,6 +78,65 @@ static uint32_t frame_of(struct fixture *fixture, const char *name, bool kernel)
 		      : fixture_frame(fixture, name);
 }
 
+/*
+ * httpd's pool waits for a mutex of glibc whose owner waits for a file's lock, which dd has; cron
+ * waits for a lock without a holder, and two workers for each other.
+ */
+static void add_locks(struct fixture *fixture, struct snapshot_waits *waits)
+{
+	static const struct snapshot_lock locks[] = {
+		{ .address = 0xffff888004a3c0d0, .name = "i_rwsem of access.log",
+		  .kind = OS_LOCK_RWSEM, .waits = 12, .longest_ns = 4200 * MS, .live_ticks = 18000,
+		  .ticks = 18000, .now = 2, .certainty = OS_HOLDER_EXACT, .holder_pid = 318 },
+		{ .address = 0x7f10a2b3c040, .space = 1, .kind = OS_LOCK_FUTEX, .waits = 1234,
+		  .longest_ns = 912 * MS, .live_ticks = 31000, .ticks = 31000, .now = 3,
+		  .certainty = OS_HOLDER_GUESS, .holder_pid = 412 },
+		{ .address = 0xffffffff82a01040, .kind = OS_LOCK_SEMAPHORE, .waits = 1,
+		  .longest_ns = 30 * MS, .live_ticks = 20, .ticks = 20, .now = 1 },
+		{ .address = 0xffff888005000100, .kind = OS_LOCK_MUTEX, .waits = 1,
+		  .longest_ns = 61000 * MS, .live_ticks = 20000, .ticks = 20000, .now = 1,
+		  .certainty = OS_HOLDER_EXACT, .holder_pid = 502 },
+		{ .address = 0xffff888005000140, .kind = OS_LOCK_MUTEX, .waits = 1,
+		  .longest_ns = 61000 * MS, .live_ticks = 20000, .ticks = 20000, .now = 1,
+		  .certainty = OS_HOLDER_EXACT, .holder_pid = 501 },
+		{ .address = 0xffff888005000200, .kind = OS_LOCK_MUTEX, .waits = 5, .ticks = 3 },
+	};
+	static const struct {
+		uint32_t pid, lock;
+		const char *process, *site;
+		bool kernel, on_cpu;
+		uint64_t waited_ns;
+	} tasks[] = {
+		{ 318, SNAPSHOT_NO_LOCK, "dd", "rq_qos_wait", true, false, 4200 * MS },
+		{ 412, 0, "httpd", "ext4_file_write_iter", true, false, 900 * MS },
+		{ 413, 1, "httpd", "serve", false, false, 300 * MS },
+		{ 414, 1, "httpd", "serve", false, false, 880 * MS },
+		{ 415, 1, "httpd", "serve", false, false, 12 * MS },
+		{ 420, 0, "gzip", "ext4_file_write_iter", true, false, 100 * MS },
+		{ 431, 2, "cron", "down_read", true, false, 30 * MS },
+		{ 501, 3, "worker", "worker_commit", true, false, 61000 * MS },
+		{ 502, 4, "worker", "worker_flush", true, false, 61000 * MS },
+	};
+
+	waits->locks = calloc(1, sizeof(locks));
+	memcpy(waits->locks, locks, sizeof(locks));
+	waits->n_locks = sizeof(locks) / sizeof(locks[0]);
+	waits->lock_tasks = calloc(sizeof(tasks) / sizeof(tasks[0]), sizeof(*waits->lock_tasks));
+	for (size_t i = 0; i < sizeof(tasks) / sizeof(tasks[0]); i++)
+		waits->lock_tasks[waits->n_lock_tasks++] = (struct snapshot_lock_task){
+			.pid = tasks[i].pid,
+			.process = frames_intern(fixture->frames, FRAME_KIND_PROCESS,
+						 tasks[i].process, "", 0),
+			.thread = FRAME_NONE,
+			.site = frame_of(fixture, tasks[i].site, tasks[i].kernel),
+			.lock = tasks[i].lock,
+			.state = OS_WAIT_BLOCKED,
+			.waited_ns = tasks[i].waited_ns,
+		};
+	waits->counts.locks_found = 1253;
+	waits->counts.locks_unknown = 4;
+}
+
 /* A picture of waits. UNSUPPORTED: of a unikernel. */
 static struct snapshot *picture(struct waits_scene *waits, bool unsupported)
 {
@@ -109,6 +168,9 @@ static struct snapshot *picture(struct waits_scene *waits, bool unsupported)
 			.states = (uint8_t)(1U << waits_of[i].state),
 			.longest_ns = waits_of[i].longest_ns,
 		};
+	if (!unsupported)
+		add_locks(fixture, &snapshot->waits);
+	snapshot->n_frames = frames_count(fixture->frames);
 	profile_destroy(fixture->profile);
 	fixture->profile = of_samples;
 	return snapshot;
@@ -180,6 +242,32 @@ static void test_ways(void)
 	close_scene(&waits);
 }
 
+static void test_locks(void)
+{
+	struct waits_scene waits;
+
+	open_scene(&waits);
+	keys(&waits, "L");
+	check(waits.starts == 1, "L turns the looks on, too");
+	contains(&waits, "No look at the guest's tasks yet", true);
+	ui_show(waits.scene.ui, picture(&waits, false));
+	screen_check(&waits.scene, "locks-80x24", 80, 24);
+	screen_check(&waits.scene, "locks-120x40", 120, 40);
+	screen_check(&waits.scene, "locks-40x10", 40, 10);
+	for (int width = 1; width < 90; width += 3)
+		scene_draw(&waits.scene, width, 12, NULL, NULL);
+	keys(&waits, "/serve<Enter>");
+	keys(&waits, "<Enter>");
+	screen_check(&waits.scene, "locks-callers-80x24", 80, 24);
+	keys(&waits, "q");
+	contains(&waits, "DEADLOCK", true);
+	keys(&waits, "W");
+	contains(&waits, "Waits in", true);
+	keys(&waits, "WL");
+	contains(&waits, "DEADLOCK", true);
+	close_scene(&waits);
+}
+
 static void test_unikernel(void)
 {
 	struct waits_scene waits;
@@ -202,6 +290,7 @@ int main(void)
 	setlocale(LC_ALL, "C.UTF-8");
 	test_table();
 	test_ways();
+	test_locks();
 	test_unikernel();
 	return tap_done();
 }

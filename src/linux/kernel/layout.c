@@ -24,7 +24,9 @@
  *   orc_entry    signal 6.3, ffb1b4a41016; end gone 6.4, fb799447ae29
  *   pcpu_hot     6.2, e57ef2ed97c1, to 6.14
  *   kernfs_node  parent > __parent 6.15, 633488947ef6
- *   task_struct  state > __state 5.14, 2f064a59a11f; pid_links 4.19, 2c4704756cab
+ *   task_struct  state > __state 5.14, 2f064a59a11f; pid_links 4.19, 2c4704756cab;
+ *                cpu > thread_info.cpu 5.16, bcf9033e5449
+ *   rt_mutex     owner > rtmutex.owner 5.15, 830e6acc8a1c
  */
 #include "config.h"
 
@@ -82,6 +84,31 @@ static const struct layout_entry layout_entries[LAYOUT_MEMBERS] = {
 	[TASK_PID_LINKS]	= AT("task_struct", "pid_links", 0),
 	[PID_TASKS]		= AT("pid", "tasks", 0),
 	[PID_NS_IDR]		= AT("pid_namespace", "idr.idr_rt", 0),
+
+	[TASK_CPU]		= AT("task_struct", "thread_info.cpu|cpu", 4),
+
+	[TASK_BLOCKER]		= AT("task_struct", "blocker", 8),
+	[TASK_PI_BLOCKED_ON]	= AT("task_struct", "pi_blocked_on", 8),
+	[MUTEX_OWNER]		= AT("mutex", "owner", 8),
+	[MUTEX_WAIT_LIST]	= AT("mutex", "wait_list", 16),
+	[MUTEX_WAITER_LIST]	= AT("mutex_waiter", "list", 16),
+	[MUTEX_WAITER_TASK]	= AT("mutex_waiter", "task", 8),
+	[RWSEM_COUNT]		= AT("rw_semaphore", "count", 8),
+	[RWSEM_OWNER]		= AT("rw_semaphore", "owner", 8),
+	[RWSEM_WAIT_LIST]	= AT("rw_semaphore", "wait_list", 16),
+	[RWSEM_WAITER_LIST]	= AT("rwsem_waiter", "list", 16),
+	[RWSEM_WAITER_TASK]	= AT("rwsem_waiter", "task", 8),
+	[SEMAPHORE_WAIT_LIST]	= AT("semaphore", "wait_list", 16),
+	[SEMAPHORE_WAITER_LIST]	= AT("semaphore_waiter", "list", 16),
+	[SEMAPHORE_WAITER_TASK]	= AT("semaphore_waiter", "task", 8),
+	[RT_MUTEX_OWNER]	= AT("rt_mutex", "rtmutex.owner|owner", 8),
+	[RT_MUTEX_WAITER_LOCK]	= AT("rt_mutex_waiter", "lock", 8),
+	[MM_MMAP_LOCK]		= AT("mm_struct", "mmap_lock", 0),
+	[INODE_RWSEM]		= AT("inode", "i_rwsem", 0),
+	[INODE_DATA]		= AT("inode", "i_data", 0),
+	[INODE_DENTRIES]	= AT("inode", "i_dentry", 8),
+	[DENTRY_ALIAS]		= AT("dentry", "d_u.d_alias|d_alias", 16),
+	[UPID_NS]		= AT("upid", "ns", 8),
 
 	[PID_LEVEL]		= AT("pid", "level", 4),
 	[PID_NUMBERS]		= AT("pid", "numbers", 0),

@@ -48,6 +48,31 @@ enum layout_member {
 	TASK_PID_LINKS,    /* hlist_node[], the first by PIDTYPE_PID */
 	PID_TASKS,         /* hlist_head[], the same */
 	PID_NS_IDR,        /* xarray of struct pid */
+	TASK_CPU,          /* the CPU that it is on, or was on last */
+
+	/* locks that tasks wait for */
+	TASK_BLOCKER,       /* lock | kind, from 6.16: see src/linux/locks.c */
+	TASK_PI_BLOCKED_ON, /* rt_mutex_waiter */
+	MUTEX_OWNER,
+	MUTEX_WAIT_LIST,    /* up to 7.0 */
+	MUTEX_WAITER_TASK,
+	MUTEX_WAITER_LIST,
+	RWSEM_COUNT,
+	RWSEM_OWNER,
+	RWSEM_WAIT_LIST,
+	RWSEM_WAITER_TASK,
+	RWSEM_WAITER_LIST,
+	SEMAPHORE_WAIT_LIST,
+	SEMAPHORE_WAITER_TASK,
+	SEMAPHORE_WAITER_LIST,
+	RT_MUTEX_OWNER,
+	RT_MUTEX_WAITER_LOCK,
+	MM_MMAP_LOCK,
+	INODE_RWSEM,
+	INODE_DATA,         /* the address_space inside the inode */
+	INODE_DENTRIES,     /* hlist_head */
+	DENTRY_ALIAS,       /* hlist_node in that list */
+	UPID_NS,
 
 	/* containers */
 	PID_LEVEL,

@@ -73,6 +73,22 @@ static bool path_read_name(const struct linux_guest *linux_guest, uint64_t dentr
 	return true;
 }
 
+/* The first of the names that an inode has hangs in i_dentry, by the dentry's d_alias. */
+bool path_read_inode_name(const struct linux_guest *linux_guest, uint64_t inode,
+			  char name[PATH_MAX_NAME_BYTES + 1])
+{
+	uint64_t link;
+	size_t n;
+
+	if (!layout_has(&linux_guest->layout, DENTRY_ALIAS) ||
+	    !member_read_pointer(linux_guest, inode, INODE_DENTRIES, &link) ||
+	    !path_read_name(linux_guest, link - layout_offset(&linux_guest->layout, DENTRY_ALIAS),
+			    name, &n))
+		return false;
+	name[n] = '\0';
+	return true;
+}
+
 static bool path_prepend_dentry(const struct linux_guest *linux_guest, uint64_t dentry,
 				struct path_writer *writer)
 {

@@ -29,6 +29,13 @@ struct path_name {
 bool path_read(const struct linux_guest *linux_guest, uint64_t file, struct path_name *name);
 
 /*
+ * The last component of a path of the inode at INODE, "access.log": raw bytes, with a NUL. False:
+ * the kernel has no name of it in memory.
+ */
+bool path_read_inode_name(const struct linux_guest *linux_guest, uint64_t inode,
+			  char name[PATH_MAX_NAME_BYTES + 1]);
+
+/*
  * The inode of DIRECTORY/NAME, seen from the root directory of the task_struct at TASK. DIRECTORY
  * is one component and may be a mount point: "tmp". False: there is no such file, or the kernel
  * does not have it in memory; *inode is untouched.

@@ -21,4 +21,12 @@ bool sleeper_arch_get_registers(uint64_t sp, const void *stack, size_t size_byte
 /* The stack pointer of the user code that entered the kernel there. False: there is none. */
 bool sleeper_arch_get_user_sp(const void *stack, size_t size_bytes, uint64_t *sp);
 
+/* A system call as its registers were saved at the end of the stack. */
+struct system_call {
+	uint64_t number;
+	uint64_t arguments[6];
+};
+/* False: the task did not enter the kernel from user code by a system call. */
+bool sleeper_arch_get_call(const void *stack, size_t size_bytes, struct system_call *call);
+
 #endif

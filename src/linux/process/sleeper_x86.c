@@ -44,25 +44,46 @@ bool sleeper_arch_get_registers(uint64_t sp, const void *stack, size_t size_byte
 	return true;
 }
 
-static bool sleeper_find_user_sp(const char *top, size_t size_bytes, uint64_t *sp)
+/* The registers that user code had, in front of TOP. */
+static bool sleeper_read_saved(const char *top, size_t size_bytes, uint64_t saved[N_PT_REGS])
+{
+	if (size_bytes < PT_REGS_BYTES)
+		return false;
+	memcpy(saved, top - PT_REGS_BYTES, PT_REGS_BYTES);
+	return (saved[PT_REGS_CS] & USER_SELECTOR) == USER_SELECTOR && !(saved[PT_REGS_CS] >> 16) &&
+	       !(saved[PT_REGS_RSP] >> 63);
+}
+
+static bool sleeper_find_saved(const void *stack, size_t size_bytes, uint64_t saved[N_PT_REGS])
+{
+	const char *top = (const char *)stack + size_bytes;
+
+	return sleeper_read_saved(top, size_bytes, saved) ||
+	       (size_bytes >= FRED_BYTES &&
+		sleeper_read_saved(top - FRED_BYTES, size_bytes - FRED_BYTES, saved));
+}
+
+bool sleeper_arch_get_user_sp(const void *stack, size_t size_bytes, uint64_t *sp)
 {
 	uint64_t saved[N_PT_REGS];
 
-	if (size_bytes < sizeof(saved))
-		return false;
-	memcpy(saved, top - sizeof(saved), sizeof(saved));
-	if ((saved[PT_REGS_CS] & USER_SELECTOR) != USER_SELECTOR || saved[PT_REGS_CS] >> 16 ||
-	    saved[PT_REGS_RSP] >> 63)
+	if (!sleeper_find_saved(stack, size_bytes, saved))
 		return false;
 	*sp = saved[PT_REGS_RSP];
 	return true;
 }
 
-bool sleeper_arch_get_user_sp(const void *stack, size_t size_bytes, uint64_t *sp)
+bool sleeper_arch_get_call(const void *stack, size_t size_bytes, struct system_call *call)
 {
-	const char *top = (const char *)stack + size_bytes;
+	static const enum pt_regs_word words[] = { PT_REGS_RDI, PT_REGS_RSI, PT_REGS_RDX,
+						   PT_REGS_R10, PT_REGS_R8,  PT_REGS_R9 };
+	uint64_t saved[N_PT_REGS];
 
-	return sleeper_find_user_sp(top, size_bytes, sp) ||
-	       (size_bytes >= FRED_BYTES &&
-		sleeper_find_user_sp(top - FRED_BYTES, size_bytes - FRED_BYTES, sp));
+	/* A page fault has an error code or -1 in place of the number. */
+	if (!sleeper_find_saved(stack, size_bytes, saved) || saved[PT_REGS_ORIG_RAX] >> 31)
+		return false;
+	call->number = saved[PT_REGS_ORIG_RAX];
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		call->arguments[i] = saved[words[i]];
+	return true;
 }

@@ -3,11 +3,13 @@
  * The virtual CPUs: where the time of each one went between the last two pictures, and in which
  * function its last sample was. Steal: the vCPU wanted to run, but had no physical CPU. Lock: its
  * kernel had it halted to wait for a spinlock. That column is there once a vCPU has waited so.
+ * Below them the hypercalls in which samples of the profile ended, and the call paths to them.
  */
 #include "config.h"
 
 #include "ui/meter.h"
 #include "ui/view.h"
+#include "xtop/hypercalls.h"
 
 #define NARROW 60 /* screens with fewer columns have no bars and no functions */
 
@@ -15,6 +17,7 @@ struct view_vcpus {
 	struct view view;
 	struct list list;
 	int first_row;
+	struct hypercalls calls;
 };
 
 static struct view_vcpus *view_vcpus(struct view *view)
@@ -28,7 +31,8 @@ static struct xtop_error *vcpus_update(struct view *view, const struct ui_model 
 	size_t n = model->all->n_vcpus < GUEST_MAX_VCPUS ? model->all->n_vcpus : GUEST_MAX_VCPUS;
 
 	list_update(&vcpus->list, n, NULL, NULL);
-	return NULL;
+	hypercalls_deinit(&vcpus->calls);
+	return hypercalls_build(model->snapshot, model->totals, &vcpus->calls);
 }
 
 /* What the vCPU did most of the time. */
@@ -116,6 +120,47 @@ static void vcpus_draw_legend(const struct ui_model *model, struct canvas *canva
 		   " lock: for a spinlock");
 }
 
+/* "xen_hypercall_sched_op < do_idle < cpu_startup_entry" */
+static void vcpus_draw_path(const struct ui_model *model, const struct hypercalls_row *call,
+			    struct canvas *canvas, int row, int at)
+{
+	char buffer[SNAPSHOT_NAME_BYTES];
+	int columns_ = canvas_columns(canvas);
+
+	at += canvas_put(canvas, row, at, columns_ - at, STYLE_NORMAL,
+			 view_frame_name(model, call->stub, buffer));
+	for (size_t i = 0; i < HYPERCALLS_PATH && call->callers[i] != FRAME_NONE; i++) {
+		at += canvas_put(canvas, row, at, columns_ - at, STYLE_DIM, " < ");
+		at += canvas_put(canvas, row, at, columns_ - at, STYLE_DIM,
+				 view_frame_name(model, call->callers[i], buffer));
+	}
+}
+
+/* From ROW on, as many as go into ROWS. */
+static void vcpus_draw_calls(const struct view_vcpus *vcpus, const struct ui_model *model,
+			     struct canvas *canvas, int row, int rows)
+{
+	int columns_ = canvas_columns(canvas);
+	double whole = model->totals ? model->snapshot->total_weight : model->snapshot->live_weight;
+
+	if (rows < 2 || !vcpus->calls.n || whole <= 0)
+		return;
+	canvas_fill(canvas, row, 0, columns_, STYLE_HEADER);
+	canvas_put(canvas, row, 2, columns_ - 2, STYLE_HEADER,
+		   "Share   Samples  Hypercall, and who called it");
+	for (size_t i = 0; i < vcpus->calls.n && (int)i + 1 < rows; i++) {
+		const struct hypercalls_row *call = &vcpus->calls.rows[i];
+		const struct weights *weights = &call->weights;
+		double own = model->totals ? weights->self_ticks : weights->self_live;
+
+		row++;
+		view_put_share(canvas, row, 0, 100 * own / whole);
+		canvas_printf(canvas, row, 8, STYLE_NORMAL, "%9llu",
+			      (unsigned long long)weights->self_total);
+		vcpus_draw_path(model, call, canvas, row, 19);
+	}
+}
+
 static void vcpus_draw(struct view *view, const struct ui_model *model, struct canvas *canvas,
 		       struct area area)
 {
@@ -138,6 +183,13 @@ static void vcpus_draw(struct view *view, const struct ui_model *model, struct c
 			       vcpus->list.top + shown == vcpus->list.selected);
 	if (page)
 		vcpus_draw_legend(model, canvas, vcpus->first_row + (int)shown + 1);
+	vcpus_draw_calls(vcpus, model, canvas, vcpus->first_row + (int)shown + 3,
+			 area.rows - (int)shown - 4);
+}
+
+static void vcpus_deinit(struct view *view)
+{
+	hypercalls_deinit(&view_vcpus(view)->calls);
 }
 
 static struct request vcpus_handle(struct view *view, const struct ui_model *model,
@@ -167,4 +219,5 @@ const struct view_ops vcpus_ops = {
 	.draw = vcpus_draw,
 	.handle = vcpus_handle,
 	.click = vcpus_click,
+	.deinit = vcpus_deinit,
 };

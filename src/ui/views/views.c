@@ -26,7 +26,8 @@
 	VIEW(help)                                                                                 \
 	VIEW(naming)                                                                               \
 	VIEW(annotate)                                                                             \
-	VIEW(waits)
+	VIEW(waits)                                                                                \
+	VIEW(locks)
 
 #define DECLARE(name) extern const struct view_ops name##_ops;
 VIEWS(DECLARE)

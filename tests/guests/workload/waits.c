@@ -15,6 +15,13 @@
  *	rwsem    write to a file while another write to it, which holds the inode's lock, waits
  *	         1.4 s for a page that userfaultfd() brings
  *	timer    sleep for 0.7 s, again and again
+ *	mutex    write to a pipe while another write to it, which holds the pipe's mutex, waits
+ *	         1.4 s for a page that userfaultfd() brings
+ *	pi       a mutex with priority inheritance that is held for 1.5 s of 1.6 s
+ *
+ * The threads that hold these locks are called by the lock: holder, writer, pipewriter, piholder. A
+ * child process runs into a deadlock of two mutexes, says so as "deadlock: CLOCK_MS", and is gone
+ * after 8 s, again and again.
  *
  * A crowd of threads waits beside them: 100 for ever, 40 wake once a second.
  */
@@ -32,14 +39,16 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "work.h"
 
-enum site { PIPE, SOCKET, FUTEX, RWSEM, TIMER, N_SITES };
-static const char *const names[N_SITES] = { "pipe", "socket", "futex", "rwsem", "timer" };
-static const int tasks[N_SITES] = { 5, 3, 4, 3, 6 };
+enum site { PIPE, SOCKET, FUTEX, RWSEM, MUTEX, PI, TIMER, N_SITES };
+static const char *const names[N_SITES] = { "pipe",  "socket", "futex", "rwsem",
+					     "mutex", "pi",     "timer" };
+static const int tasks[N_SITES] = { 5, 3, 4, 3, 2, 2, 6 };
 #define MAX_TASKS 8
 
 static struct waiter {
@@ -47,12 +56,16 @@ static struct waiter {
 	_Atomic uint64_t waited_ns, longest_ns;
 } (*waiters)[MAX_TASKS]; /* shared by all processes */
 
-static int pipes[2], sockets[2], file;
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static atomic_int held;    /* the mutex */
-static atomic_int writing; /* the file's lock is held */
-static char *slow_page;
-static int faults;
+static int pipes[2], sockets[2], file, slow_pipe[2];
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, pi_mutex;
+static atomic_int held[N_SITES]; /* the lock of the site */
+
+/* A page that comes 1.4 s after it is touched. */
+static struct slow_page {
+	enum site site; /* whose lock is held meanwhile */
+	char *page;
+	int faults;
+} slow_pages[2] = { { .site = RWSEM }, { .site = MUTEX } };
 
 static uint64_t now_ns(void)
 {
@@ -105,22 +118,33 @@ WORK static void wait_rwsem(void)
 		die("write");
 }
 
+WORK static void wait_mutex(void)
+{
+	if (write(slow_pipe[1], "w", 1) != 1)
+		die("write to the pipe");
+}
+
+WORK static void wait_pi(void)
+{
+	pthread_mutex_lock(&pi_mutex);
+	pthread_mutex_unlock(&pi_mutex);
+}
+
 WORK static void wait_timer(void)
 {
 	nap(700);
 }
 
-static void (*const waits[N_SITES])(void) = { wait_pipe, wait_socket, wait_futex, wait_rwsem,
-					      wait_timer };
+static void (*const waits[N_SITES])(void) = {
+	wait_pipe, wait_socket, wait_futex, wait_rwsem, wait_mutex, wait_pi, wait_timer
+};
 
-/* Futex and file: the next wait begins when the lock is held again. */
-static void until_held(enum site site)
+/* Those of a lock: the next wait begins when the lock is held again. */
+static void until_held(enum site site, int wanted)
 {
-	atomic_int *held_now = site == FUTEX ? &held : &writing;
-
-	if (site != FUTEX && site != RWSEM)
+	if (site != FUTEX && site != RWSEM && site != MUTEX && site != PI)
 		return;
-	while (!atomic_load(held_now))
+	while (atomic_load(&held[site]) != wanted)
 		nap(20);
 }
 
@@ -133,7 +157,7 @@ static void *run_waiter(void *pointer)
 	for (;;) {
 		uint64_t since, waited;
 
-		until_held(site);
+		until_held(site, 1);
 		since = now_ns();
 		atomic_store(&waiter->since_ns, since);
 		waits[site]();
@@ -142,12 +166,7 @@ static void *run_waiter(void *pointer)
 		atomic_fetch_add(&waiter->waited_ns, waited);
 		if (waited > atomic_load(&waiter->longest_ns))
 			atomic_store(&waiter->longest_ns, waited);
-		if (site == FUTEX)
-			while (atomic_load(&held))
-				nap(20);
-		if (site == RWSEM)
-			while (atomic_load(&writing))
-				nap(20);
+		until_held(site, 0);
 	}
 	return NULL;
 }
@@ -162,17 +181,29 @@ static void start(void *(*run)(void *), void *argument)
 		die("thread");
 }
 
+static void hold(pthread_mutex_t *lock, enum site site)
+{
+	for (;;) {
+		pthread_mutex_lock(lock);
+		atomic_store(&held[site], 1);
+		nap(1500);
+		atomic_store(&held[site], 0);
+		pthread_mutex_unlock(lock);
+		nap(100);
+	}
+}
+
 static void *hold_mutex(void *argument)
 {
 	prctl(PR_SET_NAME, "holder");
-	for (;;) {
-		pthread_mutex_lock(&mutex);
-		atomic_store(&held, 1);
-		nap(1500);
-		atomic_store(&held, 0);
-		pthread_mutex_unlock(&mutex);
-		nap(100);
-	}
+	hold(&mutex, FUTEX);
+	return argument;
+}
+
+static void *hold_pi(void *argument)
+{
+	prctl(PR_SET_NAME, "piholder");
+	hold(&pi_mutex, PI);
 	return argument;
 }
 
@@ -191,49 +222,126 @@ static void *send_bytes(void *argument)
 /* Its write holds the inode's lock until the page comes. */
 static void *write_slowly(void *argument)
 {
+	struct slow_page *slow = argument;
+
 	prctl(PR_SET_NAME, "writer");
 	for (;;) {
-		madvise(slow_page, 4096, MADV_DONTNEED);
-		if (pwrite(file, slow_page, 1, 0) != 1)
+		madvise(slow->page, 4096, MADV_DONTNEED);
+		if (pwrite(file, slow->page, 1, 0) != 1)
 			die("slow write");
-		atomic_store(&writing, 0);
+		atomic_store(&held[RWSEM], 0);
 		nap(100);
 	}
-	return argument;
+	return NULL;
+}
+
+/* The same to a pipe, whose mutex it holds. Then it empties the pipe. */
+static void *fill_pipe(void *argument)
+{
+	struct slow_page *slow = argument;
+	char bytes[64];
+
+	prctl(PR_SET_NAME, "pipewriter");
+	for (;;) {
+		madvise(slow->page, 4096, MADV_DONTNEED);
+		if (write(slow_pipe[1], slow->page, 1) != 1)
+			die("slow write to the pipe");
+		atomic_store(&held[MUTEX], 0);
+		nap(100);
+		if (read(slow_pipe[0], bytes, sizeof(bytes)) < 1)
+			die("read from the pipe");
+	}
+	return NULL;
 }
 
 static void *bring_pages(void *argument)
 {
 	static char page[4096];
+	struct slow_page *slow = argument;
 	struct uffd_msg message;
 
 	prctl(PR_SET_NAME, "pager");
-	while (read(faults, &message, sizeof(message)) == sizeof(message)) {
-		struct uffdio_copy copy = { .dst = (uintptr_t)slow_page,
+	while (read(slow->faults, &message, sizeof(message)) == sizeof(message)) {
+		struct uffdio_copy copy = { .dst = (uintptr_t)slow->page,
 					    .src = (uintptr_t)page,
 					    .len = sizeof(page) };
 
-		atomic_store(&writing, 1);
+		atomic_store(&held[slow->site], 1);
 		nap(1400);
-		if (ioctl(faults, UFFDIO_COPY, &copy))
+		if (ioctl(slow->faults, UFFDIO_COPY, &copy))
 			die("UFFDIO_COPY");
 	}
 	die("userfaultfd");
-	return argument;
+	return NULL;
 }
 
-static void prepare_slow_page(void)
+static void prepare_slow_page(struct slow_page *slow)
 {
 	struct uffdio_api api = { .api = UFFD_API };
 	struct uffdio_register area = { .mode = UFFDIO_REGISTER_MODE_MISSING };
 
-	slow_page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	faults = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
-	area.range.start = (uintptr_t)slow_page;
+	slow->page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	slow->faults = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+	area.range.start = (uintptr_t)slow->page;
 	area.range.len = 4096;
-	if (slow_page == MAP_FAILED || faults < 0 || ioctl(faults, UFFDIO_API, &api) ||
-	    ioctl(faults, UFFDIO_REGISTER, &area))
+	if (slow->page == MAP_FAILED || slow->faults < 0 || ioctl(slow->faults, UFFDIO_API, &api) ||
+	    ioctl(slow->faults, UFFDIO_REGISTER, &area))
 		die("userfaultfd");
+}
+
+static void prepare_pi(void)
+{
+	pthread_mutexattr_t attributes;
+
+	pthread_mutexattr_init(&attributes);
+	pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);
+	if (pthread_mutex_init(&pi_mutex, &attributes))
+		die("mutex with priority inheritance");
+}
+
+/* --- a deadlock ------------------------------------------------------------------------------- */
+
+static pthread_mutex_t both[2] = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER };
+static atomic_int n_locked;
+
+/* Takes its own mutex, waits until the other thread has the other one, and then wants that. */
+WORK static void *take_both(void *first)
+{
+	prctl(PR_SET_NAME, first == &both[0] ? "abba" : "baab");
+	pthread_mutex_lock(first);
+	atomic_fetch_add(&n_locked, 1);
+	while (atomic_load(&n_locked) < 2)
+		nap(10);
+	pthread_mutex_lock(first == &both[0] ? &both[1] : &both[0]);
+	return NULL;
+}
+
+static void run_deadlock(void)
+{
+	prctl(PR_SET_NAME, "deadlock");
+	nap(5000);
+	start(take_both, &both[0]);
+	start(take_both, &both[1]);
+	while (atomic_load(&n_locked) < 2)
+		nap(10);
+	nap(100);
+	fprintf(stderr, "deadlock: %llu\n", (unsigned long long)(now_ns() / 1000000));
+	nap(8000);
+	_exit(0);
+}
+
+static void *make_deadlocks(void *argument)
+{
+	prctl(PR_SET_NAME, "parent");
+	for (;;) {
+		pid_t child = fork();
+
+		if (!child)
+			run_deadlock();
+		if (child < 0 || waitpid(child, NULL, 0) != child)
+			die("fork");
+	}
+	return argument;
 }
 
 static void *run_crowd(void *argument)
@@ -284,16 +392,22 @@ int main(void)
 		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	file = open("/run/waits-file", O_CREAT | O_RDWR, 0600);
 	if (waiters == MAP_FAILED || file < 0 || pipe(pipes) ||
-	    socketpair(AF_UNIX, SOCK_DGRAM, 0, sockets))
+	    pipe(slow_pipe) || socketpair(AF_UNIX, SOCK_DGRAM, 0, sockets))
 		die("prepare");
-	prepare_slow_page();
+	prepare_pi();
+	for (int i = 0; i < 2; i++) {
+		prepare_slow_page(&slow_pages[i]);
+		start(bring_pages, &slow_pages[i]);
+	}
 	for (int site = 0; site < N_SITES; site++)
 		for (int i = 0; i < tasks[site]; i++)
 			start(run_waiter, &waiters[site][i]);
 	start(hold_mutex, NULL);
 	start(send_bytes, NULL);
-	start(bring_pages, NULL);
-	start(write_slowly, NULL);
+	start(hold_pi, NULL);
+	start(write_slowly, &slow_pages[0]);
+	start(fill_pipe, &slow_pages[1]);
+	start(make_deadlocks, NULL);
 	start_crowd();
 	run_ready("waits");
 	for (;;) {

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The hypercalls in which samples ended, by the stub and the call path to it. A function of its
+ * arguments alone; any thread.
+ *
+ * While Xen carries a hypercall out, the vCPU stands in the stub. Names of stubs are the guest's:
+ * Linux has xen_hypercall_NAME, or one stub for all hypercalls (xen_hypercall_hvm, hypercall_page),
+ * whose caller tells which. Unikernels have hypercall_page or HYPERVISOR_NAME.
+ */
+#ifndef XTOP_HYPERCALLS_H
+#define XTOP_HYPERCALLS_H
+
+#include "xtop/weights.h"
+
+#define HYPERCALLS_PATH 3 /* callers that tell rows apart */
+
+struct hypercalls_row {
+	uint32_t stub;                  /* frame */
+	uint32_t callers[HYPERCALLS_PATH]; /* the direct one first; FRAME_NONE: there is none */
+	struct weights weights;         /* self */
+};
+
+struct hypercalls {
+	size_t n;
+	struct hypercalls_row *rows;
+};
+
+/* Most first: live, or TOTALS since start or reset. */
+struct xtop_error *hypercalls_build(const struct snapshot *snapshot, bool totals,
+				    struct hypercalls *calls);
+void hypercalls_deinit(struct hypercalls *calls);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Who holds the locks that tasks wait for: a forest out of a snapshot of waits, as lines from top
+ * to bottom. Functions of their arguments alone; any thread.
+ *
+ *   DEADLOCK  tasks that wait for each other in a circle; one line each
+ *   TASK      a task that holds locks: depth 0, or below the lock that it waits for itself
+ *   LOCK      below the task that holds it; at depth 0 if no task is known to hold it
+ *   WAITERS   below the lock: tasks of one process, thread name and function
+ */
+#ifndef XTOP_LOCKS_H
+#define XTOP_LOCKS_H
+
+#include "xtop/snapshot.h"
+
+#define LOCKS_MAX_DEPTH 24
+
+enum locks_line_kind { LOCKS_DEADLOCK, LOCKS_TASK, LOCKS_LOCK, LOCKS_WAITERS };
+
+struct locks_line {
+	enum locks_line_kind kind;
+	unsigned depth;
+	uint32_t lock; /* LOCK; the others: that the task waits for, or SNAPSHOT_NO_LOCK */
+	uint32_t task; /* DEADLOCK: one of them; WAITERS: that has waited longest */
+	uint32_t n;    /* tasks: of the circle, of the group; else 1 */
+};
+
+struct locks_forest {
+	size_t n;
+	struct locks_line *lines;
+	uint32_t waiters, locks; /* in the last whole pass */
+	uint32_t deadlocks;
+};
+
+struct xtop_error *locks_build(const struct snapshot *snapshot, struct locks_forest *forest);
+void locks_deinit(struct locks_forest *forest);
+
+/* What is shown of a line. All texts are clean. */
+#define LOCKS_TEXT_BYTES 512
+/* "rwsem i_rwsem of access.log (the last known reader)": behind it how sure its holder is. */
+void locks_name(const struct snapshot *snapshot, const struct locks_line *line,
+		char text[LOCKS_TEXT_BYTES]);
+/*
+ * A task: "httpd: worker 4711, sleeps in do_nanosleep since 3.1 s". A circle: "a 12 waits for mutex
+ * 0x1, held by b 13; b 13 waits for mutex 0x2, held by a 12".
+ */
+void locks_describe(const struct snapshot *snapshot, const struct locks_line *line,
+		    char text[LOCKS_TEXT_BYTES]);
+/* Mean number of tasks that wait for the lock of LINE. */
+double locks_mean(const struct snapshot *snapshot, const struct locks_line *line, bool totals);
+
+extern const char *const locks_kind_names[N_OS_LOCK_KINDS];
+
+#endif

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The table of locks; see wait_locks.h.
+ *
+ * What is added belongs to the pass that goes on. When the pass is whole, it takes the place of the
+ * pass before, so a snapshot never has half a pass. A holder that does not wait for a lock itself
+ * is added behind the waiters then: once, however many locks it holds.
+ */
+#include "config.h"
+
+#include "profile/wait_locks.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xtop/hash.h"
+#include "xtop/text.h"
+
+struct lock_row {
+	struct snapshot_lock lock; /* `now` and the holder are of the last whole pass */
+	uint64_t seen_ns;          /* when somebody waited for it last; live_ticks is as of then */
+	/* of the pass that goes on */
+	uint32_t now, holder_pid;
+	uint8_t certainty;
+};
+
+struct wait_locks {
+	uint64_t half_life_ns;
+	struct hash_table index;
+	struct lock_row *rows;  /* WAIT_LOCKS_MAX */
+	uint32_t n_rows;
+	uint64_t refused;       /* waits for locks beyond that, and tasks beyond their limit */
+	/* WAIT_LOCKS_MAX_TASKS each; HOLDERS become tasks unless they wait, too */
+	struct snapshot_lock_task *tasks, *holders, *whole;
+	uint32_t n_tasks, n_holders, n_whole;
+};
+
+struct wait_locks *wait_locks_create(uint64_t half_life_ns)
+{
+	struct wait_locks *locks = calloc(1, sizeof(*locks));
+
+	if (!locks)
+		return NULL;
+	locks->half_life_ns = half_life_ns;
+	locks->rows = calloc(WAIT_LOCKS_MAX, sizeof(*locks->rows));
+	locks->tasks = calloc(WAIT_LOCKS_MAX_TASKS, sizeof(*locks->tasks));
+	locks->holders = calloc(WAIT_LOCKS_MAX_TASKS, sizeof(*locks->holders));
+	locks->whole = calloc(WAIT_LOCKS_MAX_TASKS, sizeof(*locks->whole));
+	if (locks->rows && locks->tasks && locks->holders && locks->whole)
+		return locks;
+	wait_locks_destroy(locks);
+	return NULL;
+}
+
+void wait_locks_destroy(struct wait_locks *locks)
+{
+	if (!locks)
+		return;
+	hash_table_deinit(&locks->index);
+	free(locks->rows);
+	free(locks->tasks);
+	free(locks->holders);
+	free(locks->whole);
+	free(locks);
+}
+
+void wait_locks_reset(struct wait_locks *locks)
+{
+	hash_table_deinit(&locks->index);
+	locks->index = (struct hash_table){ 0 };
+	locks->n_rows = locks->n_tasks = locks->n_holders = locks->n_whole = 0;
+	locks->refused = 0;
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+static uint64_t wait_locks_hash(uint64_t address, uint64_t space)
+{
+	return hash_word(hash_word(0, address), space);
+}
+
+struct lock_key {
+	const struct wait_locks *locks;
+	const struct os_lock_wait *wait;
+};
+
+static bool wait_locks_is_row(const void *context, uint32_t number)
+{
+	const struct lock_key *key = context;
+	const struct snapshot_lock *lock = &key->locks->rows[number].lock;
+
+	return lock->address == key->wait->address && lock->space == key->wait->space &&
+	       lock->kind == key->wait->kind;
+}
+
+/* SNAPSHOT_NO_LOCK: there is no room for it. */
+static uint32_t wait_locks_find_or_add(struct wait_locks *locks, const struct os_lock_wait *wait)
+{
+	const struct lock_key key = { locks, wait };
+	uint64_t hash = wait_locks_hash(wait->address, wait->space);
+	uint32_t row = hash_table_find(&locks->index, hash, wait_locks_is_row, &key);
+	struct snapshot_lock *lock;
+
+	if (row != HASH_NONE)
+		return row;
+	if (locks->n_rows == WAIT_LOCKS_MAX ||
+	    !hash_table_add(&locks->index, hash, locks->n_rows))
+		return SNAPSHOT_NO_LOCK;
+	locks->rows[locks->n_rows] = (struct lock_row){ 0 };
+	lock = &locks->rows[locks->n_rows].lock;
+	lock->kind = (uint8_t)wait->kind;
+	lock->address = wait->address;
+	lock->space = wait->space;
+	text_clean(lock->name, sizeof(lock->name), wait->name, sizeof(wait->name));
+	return locks->n_rows++;
+}
+
+static double wait_locks_decay(const struct wait_locks *locks, const struct lock_row *row,
+			       uint64_t now_ns)
+{
+	if (!locks->half_life_ns || now_ns <= row->seen_ns)
+		return 1;
+	return exp2(-(double)(now_ns - row->seen_ns) / (double)locks->half_life_ns);
+}
+
+static void wait_locks_update_row(struct wait_locks *locks, struct lock_row *row,
+				  const struct os_lock_wait *wait, uint64_t now_ns, double ticks)
+{
+	struct snapshot_lock *lock = &row->lock;
+
+	lock->live_ticks = lock->live_ticks * wait_locks_decay(locks, row, now_ns) + ticks;
+	lock->ticks += ticks;
+	row->seen_ns = now_ns;
+	lock->waits += wait->is_new;
+	if (wait->waiter.waited_ns > lock->longest_ns)
+		lock->longest_ns = wait->waiter.waited_ns;
+	row->now++;
+	row->certainty = (uint8_t)wait->certainty;
+	row->holder_pid = wait->holder.pid;
+}
+
+/* --- a pass ----------------------------------------------------------------------------------- */
+
+static struct snapshot_lock_task lock_task_of(const struct os_lock_task *task,
+					      const struct wait_place *place, uint32_t lock)
+{
+	return (struct snapshot_lock_task){ .pid = task->pid,
+					    .process = place->process,
+					    .thread = place->thread,
+					    .site = place->site,
+					    .lock = lock,
+					    .cpu = task->cpu,
+					    .on_cpu = task->on_cpu,
+					    .state = task->state,
+					    .waited_ns = task->waited_ns,
+					    .address = task->address };
+}
+
+void wait_locks_add(struct wait_locks *locks, const struct os_lock_wait *wait,
+		    const struct wait_place *waiter, const struct wait_place *holder,
+		    uint64_t now_ns, double ticks)
+{
+	uint32_t row;
+
+	row = locks->n_tasks == WAIT_LOCKS_MAX_TASKS ? SNAPSHOT_NO_LOCK
+						     : wait_locks_find_or_add(locks, wait);
+	if (row == SNAPSHOT_NO_LOCK) {
+		locks->refused++;
+		return;
+	}
+	wait_locks_update_row(locks, &locks->rows[row], wait, now_ns, ticks);
+	locks->tasks[locks->n_tasks++] = lock_task_of(&wait->waiter, waiter, row);
+	if (!wait->holder.pid || locks->n_holders == WAIT_LOCKS_MAX_TASKS)
+		return;
+	locks->holders[locks->n_holders++] =
+		lock_task_of(&wait->holder, holder, SNAPSHOT_NO_LOCK);
+}
+
+static int wait_locks_compare(const void *pointer_a, const void *pointer_b)
+{
+	const struct snapshot_lock_task *a = pointer_a, *b = pointer_b;
+
+	return (a->pid > b->pid) - (a->pid < b->pid);
+}
+
+/* Waiters come by ascending pid, as the pass looks at them. */
+static void wait_locks_add_holders(struct wait_locks *locks)
+{
+	uint32_t n = locks->n_tasks;
+
+	qsort(locks->holders, locks->n_holders, sizeof(*locks->holders), wait_locks_compare);
+	for (uint32_t i = 0; i < locks->n_holders && locks->n_tasks < WAIT_LOCKS_MAX_TASKS; i++) {
+		const struct snapshot_lock_task *holder = &locks->holders[i];
+
+		if ((i && holder->pid == holder[-1].pid) ||
+		    bsearch(holder, locks->tasks, n, sizeof(*holder), wait_locks_compare))
+			continue;
+		locks->tasks[locks->n_tasks++] = *holder;
+	}
+	qsort(locks->tasks, locks->n_tasks, sizeof(*locks->tasks), wait_locks_compare);
+}
+
+/* Forgets locks that nobody has waited for lately, when the table is nearly full. */
+static void wait_locks_make_room(struct wait_locks *locks, uint64_t now_ns)
+{
+	uint32_t n = 0;
+
+	if (locks->n_rows < WAIT_LOCKS_MAX / 4 * 3)
+		return;
+	hash_table_deinit(&locks->index);
+	locks->index = (struct hash_table){ 0 };
+	for (uint32_t i = 0; i < locks->n_rows; i++) {
+		const struct lock_row *row = &locks->rows[i];
+
+		if (!row->lock.now && now_ns - row->seen_ns > WAIT_LOCKS_FORGET_NS)
+			continue;
+		for (uint32_t task = 0; n != i && task < locks->n_whole; task++)
+			if (locks->whole[task].lock == i)
+				locks->whole[task].lock = n;
+		locks->rows[n] = *row;
+		hash_table_add(&locks->index, wait_locks_hash(row->lock.address, row->lock.space),
+			       n);
+		n++;
+	}
+	locks->n_rows = n;
+}
+
+void wait_locks_end_pass(struct wait_locks *locks, uint64_t now_ns)
+{
+	struct snapshot_lock_task *whole = locks->whole;
+
+	for (uint32_t i = 0; i < locks->n_rows; i++) {
+		struct lock_row *row = &locks->rows[i];
+
+		row->lock.now = row->now;
+		row->lock.certainty = row->certainty;
+		row->lock.holder_pid = row->holder_pid;
+		row->now = row->holder_pid = row->certainty = 0;
+	}
+	wait_locks_add_holders(locks);
+	locks->whole = locks->tasks;
+	locks->n_whole = locks->n_tasks;
+	locks->tasks = whole;
+	locks->n_tasks = locks->n_holders = 0;
+	wait_locks_make_room(locks, now_ns);
+}
+
+/* --- snapshots -------------------------------------------------------------------------------- */
+
+void wait_locks_copy(const struct wait_locks *locks, uint64_t now_ns, struct snapshot_waits *to)
+{
+	to->locks_refused = locks->refused;
+	if (!locks->n_rows)
+		return;
+	to->locks = calloc(locks->n_rows, sizeof(*to->locks));
+	to->lock_tasks = calloc(locks->n_whole ? locks->n_whole : 1, sizeof(*to->lock_tasks));
+	if (!to->locks || !to->lock_tasks)
+		return;
+	for (uint32_t i = 0; i < locks->n_rows; i++) {
+		to->locks[i] = locks->rows[i].lock;
+		to->locks[i].live_ticks *= wait_locks_decay(locks, &locks->rows[i], now_ns);
+	}
+	to->n_locks = locks->n_rows;
+	memcpy(to->lock_tasks, locks->whole, locks->n_whole * sizeof(*to->lock_tasks));
+	to->n_lock_tasks = locks->n_whole;
+}

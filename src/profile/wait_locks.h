@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Locks that tasks wait for: one row for each lock, with figures since start or reset, and the
+ * tasks that waited for locks or held them in the last whole pass. Both are bounded. Resolver's
+ * thread.
+ *
+ *   os_waits_sink.lock() ─► wait_locks_add() ─► wait_locks_end_pass() ─► wait_locks_copy()
+ */
+#ifndef PROFILE_WAIT_LOCKS_H
+#define PROFILE_WAIT_LOCKS_H
+
+#include "xtop/limit.h"
+#include "xtop/os_locks.h"
+#include "xtop/snapshot.h"
+
+#define WAIT_LOCKS_MAX       LIMIT(1024, 16)
+#define WAIT_LOCKS_MAX_TASKS LIMIT(4096, 32)
+#define WAIT_LOCKS_FORGET_NS 600000000000ULL /* a lock that nobody waited for so long */
+
+struct wait_locks;
+
+/* Where a task is, by its frames; each is FRAME_NONE if it is not known. */
+struct wait_place {
+	uint32_t process, thread, site;
+};
+
+/* HALF_LIFE_NS as of the profile. NULL: out of memory. */
+struct wait_locks *wait_locks_create(uint64_t half_life_ns);
+void wait_locks_destroy(struct wait_locks *locks); /* NULL allowed */
+void wait_locks_reset(struct wait_locks *locks);
+
+/* TICKS: what this look at the waiter stands for. */
+void wait_locks_add(struct wait_locks *locks, const struct os_lock_wait *wait,
+		    const struct wait_place *waiter, const struct wait_place *holder,
+		    uint64_t now_ns, double ticks);
+void wait_locks_end_pass(struct wait_locks *locks, uint64_t now_ns);
+/* Best effort: without memory there are none. */
+void wait_locks_copy(const struct wait_locks *locks, uint64_t now_ns, struct snapshot_waits *to);
+
+#endif

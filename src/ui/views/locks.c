@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Who holds the locks that tasks wait for: tasks that wait for each other in a circle, then holders
+ * with what they do, their locks below them, and who waits for these. Enter opens the callers of
+ * the function in which the task is.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "ui/figures.h"
+#include "ui/view.h"
+#include "xtop/locks.h"
+
+#define NARROW 60 /* screens with fewer columns show neither mean nor how many were seen */
+#define INDENT 2
+
+/* Where columns begin. */
+enum { AT_NOW = 1, AT_MEAN = 6, AT_LONGEST = 14, AT_SEEN = 24, AT_TEXT = 32 };
+enum { AT_NARROW_LONGEST = 6, AT_NARROW_TEXT = 16 };
+
+struct view_locks {
+	struct view view;
+	struct locks_forest forest;
+	/* by line: what tells it from others, and the function that Enter opens */
+	uint64_t *keys;
+	uint32_t *sites;
+	struct list list;
+	int first_row;
+};
+
+static struct view_locks *view_locks(struct view *view)
+{
+	return (struct view_locks *)view;
+}
+
+static void locks_view_deinit(struct view *view)
+{
+	struct view_locks *locks = view_locks(view);
+
+	free(locks->keys);
+	free(locks->sites);
+	locks->keys = NULL;
+	locks->sites = NULL;
+	locks_deinit(&locks->forest);
+}
+
+/* --- update ----------------------------------------------------------------------------------- */
+
+static uint64_t locks_key(const void *context, size_t row)
+{
+	const struct view_locks *locks = context;
+
+	return row < locks->forest.n ? locks->keys[row] : UINT64_MAX;
+}
+
+static uint32_t locks_frame(const void *context, size_t row)
+{
+	const struct view_locks *locks = context;
+
+	return row < locks->forest.n ? locks->sites[row] : FRAME_NONE;
+}
+
+static uint64_t locks_key_of(const struct snapshot_waits *waits, const struct locks_line *line)
+{
+	uint64_t key = (uint64_t)line->kind << 60;
+
+	if (line->kind == LOCKS_LOCK)
+		return key ^ waits->locks[line->lock].address;
+	return key ^ waits->lock_tasks[line->task].pid;
+}
+
+static struct xtop_error *locks_update(struct view *view, const struct ui_model *model)
+{
+	struct view_locks *locks = view_locks(view);
+	const struct snapshot_waits *waits = &model->all->waits;
+	struct xtop_error *error;
+
+	locks_view_deinit(view);
+	error = locks_build(model->all, &locks->forest);
+	if (!error) {
+		locks->keys = calloc(locks->forest.n + 1, sizeof(*locks->keys));
+		locks->sites = calloc(locks->forest.n + 1, sizeof(*locks->sites));
+		if (!locks->keys || !locks->sites) {
+			locks_view_deinit(view);
+			error = error_create("no memory for the view of locks");
+		}
+	}
+	for (size_t i = 0; i < locks->forest.n; i++) {
+		const struct locks_line *line = &locks->forest.lines[i];
+
+		locks->keys[i] = locks_key_of(waits, line);
+		locks->sites[i] = line->kind == LOCKS_LOCK ? FRAME_NONE
+							   : waits->lock_tasks[line->task].site;
+	}
+	list_update(&locks->list, locks->forest.n, locks_key, locks);
+	return error;
+}
+
+/* --- drawing ---------------------------------------------------------------------------------- */
+
+static void locks_draw_header(struct canvas *canvas, struct area area)
+{
+	bool narrow = area.columns < NARROW;
+	int text = narrow ? AT_NARROW_TEXT : AT_TEXT;
+
+	canvas_fill(canvas, area.row, 0, area.columns, STYLE_HEADER);
+	canvas_put_right(canvas, area.row, AT_NOW, 4, STYLE_HEADER, "Now");
+	canvas_put_right(canvas, area.row, narrow ? AT_NARROW_LONGEST : AT_LONGEST, 9, STYLE_HEADER,
+			 "Longest");
+	if (!narrow) {
+		canvas_put_right(canvas, area.row, AT_MEAN, 7, STYLE_HEADER, "Mean");
+		canvas_put_right(canvas, area.row, AT_SEEN, 6, STYLE_HEADER, "Waits");
+	}
+	canvas_put(canvas, area.row, text, area.columns - text, STYLE_HEADER,
+		   "Holder, its locks, who waits for them");
+}
+
+static void locks_draw_time(struct canvas *canvas, int row, bool narrow, uint64_t time_ns,
+			    enum style style)
+{
+	char text[32];
+
+	if (time_ns)
+		canvas_put_right(canvas, row, narrow ? AT_NARROW_LONGEST : AT_LONGEST, 9, style,
+				 format_time((double)time_ns, text));
+}
+
+static void locks_draw_lock(const struct ui_model *model, const struct locks_line *line,
+			    struct canvas *canvas, int row)
+{
+	const struct snapshot_lock *lock = &model->all->waits.locks[line->lock];
+	bool narrow = canvas_columns(canvas) < NARROW;
+	char text[32];
+
+	snprintf(text, sizeof(text), "%u", lock->now);
+	canvas_put_right(canvas, row, AT_NOW, 4, STYLE_NORMAL, text);
+	locks_draw_time(canvas, row, narrow, lock->longest_ns, STYLE_NORMAL);
+	if (narrow)
+		return;
+	snprintf(text, sizeof(text), "%.2f", locks_mean(model->all, line, model->totals));
+	canvas_put_right(canvas, row, AT_MEAN, 7, STYLE_NORMAL, text);
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)lock->waits);
+	canvas_put_right(canvas, row, AT_SEEN, 6, STYLE_NORMAL, text);
+}
+
+static void locks_draw_figures(const struct ui_model *model, const struct locks_line *line,
+			       struct canvas *canvas, int row)
+{
+	bool narrow = canvas_columns(canvas) < NARROW;
+	char text[32];
+
+	if (line->kind == LOCKS_LOCK)
+		locks_draw_lock(model, line, canvas, row);
+	if (line->kind != LOCKS_WAITERS)
+		return;
+	snprintf(text, sizeof(text), "%u", line->n);
+	canvas_put_right(canvas, row, AT_NOW, 4, STYLE_DIM, text);
+	locks_draw_time(canvas, row, narrow,
+			model->all->waits.lock_tasks[line->task].waited_ns, STYLE_DIM);
+}
+
+static enum style locks_style(const struct view_locks *locks, const struct ui_model *model,
+			      size_t index)
+{
+	const struct locks_line *line = &locks->forest.lines[index];
+
+	if (line->kind == LOCKS_DEADLOCK)
+		return STYLE_HOT;
+	if (locks->sites[index] != FRAME_NONE && view_matches(model, locks->sites[index]))
+		return STYLE_MATCH;
+	return line->kind == LOCKS_LOCK ? STYLE_NOTICE : STYLE_NORMAL;
+}
+
+static void locks_draw_row(const struct view_locks *locks, const struct ui_model *model,
+			   struct canvas *canvas, size_t index, int row)
+{
+	const struct locks_line *line = &locks->forest.lines[index];
+	int at = canvas_columns(canvas) < NARROW ? AT_NARROW_TEXT : AT_TEXT;
+	enum style style = locks_style(locks, model, index);
+	char text[LOCKS_TEXT_BYTES];
+
+	locks_draw_figures(model, line, canvas, row);
+	if (line->kind == LOCKS_DEADLOCK)
+		at = 1 + canvas_put(canvas, row, 1, 10, style, "DEADLOCK: ");
+	else
+		at += INDENT * (int)line->depth;
+	if (line->kind == LOCKS_LOCK)
+		locks_name(model->all, line, text);
+	else
+		locks_describe(model->all, line, text);
+	if (line->kind == LOCKS_DEADLOCK)
+		canvas_put(canvas, row, at, canvas_columns(canvas) - at, style, text);
+	else if (at < canvas_columns(canvas))
+		canvas_put_name(canvas, row, at, canvas_columns(canvas) - at, style, text);
+	if (index == locks->list.selected)
+		view_mark_row(canvas, row, 0, canvas_columns(canvas));
+}
+
+static const char *locks_empty_reason(const struct ui_model *model)
+{
+	if (!model->all || !model->all->waits.span_ticks)
+		return model->all && model->all->waits.unsupported
+			       ? "No list of tasks was found in this guest: who waits is not known."
+			       : "No look at the guest's tasks yet.";
+	if (model->all->waits.counts.locks_found && !model->all->waits.locks)
+		return "Who held locks is not kept with the history.";
+	return "No task waits for a lock.";
+}
+
+static void locks_draw_summary(const struct view_locks *locks, const struct ui_model *model,
+			       struct canvas *canvas, int row)
+{
+	const struct os_waits_counts *counts = &model->all->waits.counts;
+
+	canvas_printf(canvas, row, 1, STYLE_DIM,
+		      "%u tasks wait for %u locks; which one is not known: %llu of %llu waits",
+		      locks->forest.waiters, locks->forest.locks,
+		      (unsigned long long)counts->locks_unknown,
+		      (unsigned long long)(counts->locks_unknown + counts->locks_found));
+}
+
+static void locks_draw(struct view *view, const struct ui_model *model, struct canvas *canvas,
+		       struct area area)
+{
+	struct view_locks *locks = view_locks(view);
+	size_t page = area.rows > 2 ? (size_t)area.rows - 2 : 0;
+
+	locks_draw_header(canvas, area);
+	locks->first_row = area.row + 1;
+	if (model->all && area.rows > 2 && !model->all->waits.unsupported)
+		locks_draw_summary(locks, model, canvas, area.row + area.rows - 1);
+	if (!model->all || !locks->forest.n) {
+		canvas_put(canvas, area.row + area.rows / 3 + 1, 2, area.columns - 2, STYLE_NORMAL,
+			   locks_empty_reason(model));
+		return;
+	}
+	list_show(&locks->list, page);
+	for (size_t i = 0; i < page && locks->list.top + i < locks->list.n; i++)
+		locks_draw_row(locks, model, canvas, locks->list.top + i,
+			       locks->first_row + (int)i);
+}
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+static struct request locks_open(const struct view_locks *locks)
+{
+	return view_callers_of(locks_frame(locks, locks->list.selected));
+}
+
+static struct request locks_handle(struct view *view, const struct ui_model *model,
+				   struct request request)
+{
+	struct view_locks *locks = view_locks(view);
+
+	if (list_request(&locks->list, request.code))
+		return request_of(REQUEST_NONE);
+	switch ((int)request.code) {
+	case REQUEST_OPEN:
+		return locks_open(locks);
+	case REQUEST_NAMING:
+		return view_naming_of(locks_frame(locks, locks->list.selected));
+	default:
+		return view_search(&locks->list, model, request, locks_frame);
+	}
+}
+
+static struct request locks_click(struct view *view, const struct ui_model *model, int row,
+				  int column)
+{
+	struct view_locks *locks = view_locks(view);
+
+	(void)model;
+	(void)column;
+	return list_click(&locks->list, row - locks->first_row) == LIST_OPENED
+		       ? locks_open(locks)
+		       : request_of(REQUEST_NONE);
+}
+
+const struct view_ops locks_ops = {
+	.mask = VIEW_LOCKS,
+	.name = "who holds locks",
+	.size = sizeof(struct view_locks),
+	.update = locks_update,
+	.draw = locks_draw,
+	.handle = locks_handle,
+	.click = locks_click,
+	.deinit = locks_view_deinit,
+};

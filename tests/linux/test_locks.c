@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which lock a task waits for, by its stack, and who holds that lock; names of locks; and lists and
+ * owners that cannot be right. At the end the same by way of sleepers_read().
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "linux/locks.h"
+#include "linux/sleepers.h"
+#include "tests/support/made_linux.h"
+#include "tests/support/must.h"
+#include "tests/support/tap.h"
+#include "xtop/os_waits.h"
+#include "xtop/registers_x86.h"
+
+#define STACK_BYTES 16384
+#define LIVE_BYTES  1024 /* of a stack: the record in front, registers at the end */
+#define RECORD_AT   256
+
+static struct made_linux *made;
+
+/* A task that sleeps. */
+struct waiter {
+	uint64_t task, stack, record; /* record: the list_head's address */
+	unsigned char bytes[LIVE_BYTES];
+	struct lock_task lock_task;
+};
+
+static void put(uint64_t address, uint64_t value)
+{
+	made_put_u64(made->memory, made->guest.root, address, value);
+	memory_refresh(made->guest.memory);
+}
+
+static struct waiter make_waiter(uint32_t pid, enum layout_member list, uint64_t mm)
+{
+	struct waiter waiter = { .task = made_task(made, pid, pid, "waiter", mm, 0),
+				 .stack = made_object(made, STACK_BYTES, STACK_BYTES) };
+
+	made_set(made, waiter.task, TASK_STACK, waiter.stack);
+	made_set(made, waiter.task, TASK_SP, waiter.stack + STACK_BYTES - LIVE_BYTES);
+	waiter.record = waiter.stack + STACK_BYTES - LIVE_BYTES + RECORD_AT +
+			made_offset(made, list);
+	return waiter;
+}
+
+/* The stack's bytes as sleepers.c reads them. */
+static const struct lock_task *as_read(struct waiter *waiter, uint64_t mm)
+{
+	uint64_t sp = waiter->stack + STACK_BYTES - LIVE_BYTES;
+
+	memory_read(made->guest.memory, made->guest.root, sp, waiter->bytes, LIVE_BYTES);
+	waiter->lock_task = (struct lock_task){ .address = waiter->task,
+						.mm = mm,
+						.sp = sp,
+						.stack = waiter->bytes,
+						.stack_bytes = LIVE_BYTES };
+	return &waiter->lock_task;
+}
+
+/* Puts N waiters into the list at HEAD, in that order. */
+static void link_waiters(uint64_t head, const struct waiter *waiters, size_t n,
+			 enum layout_member list, enum layout_member task)
+{
+	uint64_t at = head;
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t record = waiters[i].record;
+
+		put(record - made_offset(made, list) + made_offset(made, task), waiters[i].task);
+		put(at, record);
+		put(record + 8, at);
+		at = record;
+	}
+	put(at, head);
+	put(head + 8, at);
+}
+
+static void begin(void)
+{
+	made = made_linux_create(MADE_TREE);
+}
+
+static void end(void)
+{
+	made_linux_destroy(made);
+}
+
+/* --- locks of the kernel ---------------------------------------------------------------------- */
+
+static void check_owner(const struct lock_wait *wait, enum os_holder certainty, uint64_t task,
+			const char *what)
+{
+	struct lock_owner owner = locks_read_owner(&made->guest, wait, NULL);
+
+	check(owner.certainty == certainty && owner.task == task, "%s: %d, %llx", what,
+	      (int)owner.certainty, (unsigned long long)owner.task);
+}
+
+static void test_mutex(void)
+{
+	struct waiter waiters[3];
+	struct lock_wait wait;
+	uint64_t mutex, holder;
+
+	begin();
+	mutex = made_object(made, 64, 64);
+	holder = made_task(made, 5, 5, "holder", 0, 0);
+	for (uint32_t i = 0; i < 3; i++)
+		waiters[i] = make_waiter(10 + i, MUTEX_WAITER_LIST, 0);
+	link_waiters(mutex + made_offset(made, MUTEX_WAIT_LIST), waiters, 3, MUTEX_WAITER_LIST,
+		     MUTEX_WAITER_TASK);
+	for (uint32_t i = 0; i < 3; i++)
+		check(locks_find(&made->guest, as_read(&waiters[i], 0), OS_LOCK_MUTEX, &wait) &&
+			      wait.address == mutex && !wait.space,
+		      "the mutex, by waiter %u of 3", i);
+	made_set(made, mutex, MUTEX_OWNER, holder | 1);
+	check_owner(&wait, OS_HOLDER_EXACT, holder, "its owner");
+	made_set(made, mutex, MUTEX_OWNER, holder | 7);
+	check_owner(&wait, OS_HOLDER_EXACT, holder, "whatever flags are set");
+	made_set(made, mutex, MUTEX_OWNER, 1);
+	check_owner(&wait, OS_HOLDER_UNKNOWN, 0, "nobody has it between two holders");
+	made_set(made, mutex, MUTEX_OWNER, holder);
+	check_owner(&wait, OS_HOLDER_UNKNOWN, 0, "a mutex without waiters is not that one");
+
+	/* What cannot be right. */
+	put(waiters[1].record, waiters[1].record);
+	check(!locks_find(&made->guest, as_read(&waiters[0], 0), OS_LOCK_MUTEX, &wait),
+	      "an entry behind points back to another one");
+	check(!locks_find(&made->guest, as_read(&waiters[1], 0), OS_LOCK_MUTEX, &wait),
+	      "the record is in no list");
+	link_waiters(waiters[0].record, waiters + 1, 2, MUTEX_WAITER_LIST, MUTEX_WAITER_TASK);
+	check(!locks_find(&made->guest, as_read(&waiters[0], 0), OS_LOCK_MUTEX, &wait),
+	      "a list of waiters alone has no lock");
+	check(!locks_find(&made->guest, as_read(&waiters[0], 0), OS_LOCK_RT_MUTEX, &wait),
+	      "it waits for no rt_mutex");
+	made_without(made, MUTEX_WAIT_LIST);
+	check(!locks_find(&made->guest, as_read(&waiters[0], 0), OS_LOCK_MUTEX, &wait),
+	      "the kernel's mutex has no such list");
+	end();
+}
+
+static void test_long_list(void)
+{
+	static struct waiter waiters[LOCKS_MAX_STEPS + 1];
+	struct lock_wait wait;
+	uint64_t mutex;
+
+	begin();
+	mutex = made_object(made, 64, 64);
+	for (uint32_t i = 0; i <= LOCKS_MAX_STEPS; i++)
+		waiters[i] = make_waiter(10 + i, MUTEX_WAITER_LIST, 0);
+	link_waiters(mutex + made_offset(made, MUTEX_WAIT_LIST), waiters, LOCKS_MAX_STEPS + 1,
+		     MUTEX_WAITER_LIST, MUTEX_WAITER_TASK);
+	check(!locks_find(&made->guest, as_read(&waiters[0], 0), OS_LOCK_MUTEX, &wait),
+	      "a list is followed for so many steps");
+	check(locks_find(&made->guest, as_read(&waiters[1], 0), OS_LOCK_MUTEX, &wait) &&
+		      wait.address == mutex,
+	      "and not for fewer");
+	end();
+}
+
+static void test_rwsem(void)
+{
+	struct waiter waiter;
+	struct lock_wait wait;
+	uint64_t rwsem, task;
+
+	begin();
+	rwsem = made_object(made, 64, 64);
+	task = made_task(made, 5, 5, "holder", 0, 0);
+	waiter = make_waiter(10, RWSEM_WAITER_LIST, 0);
+	link_waiters(rwsem + made_offset(made, RWSEM_WAIT_LIST), &waiter, 1, RWSEM_WAITER_LIST,
+		     RWSEM_WAITER_TASK);
+	check(locks_find(&made->guest, as_read(&waiter, 0), OS_LOCK_RWSEM, &wait) &&
+		      wait.address == rwsem,
+	      "an rw_semaphore");
+	made_set(made, rwsem, RWSEM_COUNT, 3);
+	made_set(made, rwsem, RWSEM_OWNER, task);
+	check_owner(&wait, OS_HOLDER_EXACT, task, "its writer");
+	made_set(made, rwsem, RWSEM_OWNER, task | 1);
+	check_owner(&wait, OS_HOLDER_UNKNOWN, 0, "a writer who has not yet said who it is");
+	made_set(made, rwsem, RWSEM_COUNT, 0x102);
+	check_owner(&wait, OS_HOLDER_LAST, task, "the last reader");
+	made_set(made, rwsem, RWSEM_COUNT, 2);
+	check_owner(&wait, OS_HOLDER_UNKNOWN, 0, "readers who have gone");
+	made_set(made, rwsem, RWSEM_COUNT, 0x102);
+	made_set(made, rwsem, RWSEM_OWNER, 3);
+	check_owner(&wait, OS_HOLDER_UNKNOWN, 0, "a reader without a name");
+	end();
+}
+
+static void test_others(void)
+{
+	struct waiter waiter;
+	struct lock_wait wait;
+	uint64_t semaphore, rt_mutex, rt_waiter, task;
+
+	begin();
+	semaphore = made_object(made, 64, 64);
+	waiter = make_waiter(10, SEMAPHORE_WAITER_LIST, 0);
+	link_waiters(semaphore + made_offset(made, SEMAPHORE_WAIT_LIST), &waiter, 1,
+		     SEMAPHORE_WAITER_LIST, SEMAPHORE_WAITER_TASK);
+	check(locks_find(&made->guest, as_read(&waiter, 0), OS_LOCK_SEMAPHORE, &wait) &&
+		      wait.address == semaphore,
+	      "a semaphore");
+	check_owner(&wait, OS_HOLDER_UNKNOWN, 0, "which has no owner");
+
+	rt_mutex = made_object(made, 64, 64);
+	rt_waiter = made_object(made, 128, 64);
+	task = made_task(made, 5, 5, "holder", 0, 0);
+	made_set(made, waiter.task, TASK_PI_BLOCKED_ON, rt_waiter);
+	made_set(made, rt_waiter, RT_MUTEX_WAITER_LOCK, rt_mutex);
+	made_set(made, rt_mutex, RT_MUTEX_OWNER, task | 1);
+	check(locks_find(&made->guest, as_read(&waiter, 0), OS_LOCK_RT_MUTEX, &wait) &&
+		      wait.address == rt_mutex && wait.kind == OS_LOCK_RT_MUTEX,
+	      "an rt_mutex");
+	check_owner(&wait, OS_HOLDER_EXACT, task, "its owner");
+	made_set(made, waiter.task, TASK_PI_BLOCKED_ON, 0x1234);
+	check(!locks_find(&made->guest, as_read(&waiter, 0), OS_LOCK_RT_MUTEX, &wait),
+	      "no address of the kernel");
+	end();
+}
+
+static void test_blocker(void)
+{
+	struct waiter waiter;
+	struct lock_wait wait;
+	uint64_t lock;
+
+	begin();
+	made->guest.layout.values[TASK_BLOCKER] = 0x5c0;
+	lock = made_object(made, 64, 64);
+	waiter = make_waiter(10, MUTEX_WAITER_LIST, 0);
+	made_set(made, waiter.task, TASK_BLOCKER, lock | 3);
+	check(locks_find(&made->guest, as_read(&waiter, 0), OS_LOCK_RWSEM, &wait) &&
+		      wait.address == lock,
+	      "the kernel says which lock");
+	check(!locks_find(&made->guest, as_read(&waiter, 0), OS_LOCK_MUTEX, &wait),
+	      "one of another kind");
+	made_set(made, waiter.task, TASK_BLOCKER, 8);
+	check(!locks_find(&made->guest, as_read(&waiter, 0), OS_LOCK_MUTEX, &wait),
+	      "no address of the kernel");
+	end();
+}
+
+/* --- futexes ---------------------------------------------------------------------------------- */
+
+#define WORD 0x7f0000001000ULL
+
+static struct memory_root user;
+
+/* The waiter's system call: futex(WORD, COMMAND, VALUE). */
+static void put_value(const struct waiter *waiter, uint64_t value)
+{
+	put(waiter->stack + STACK_BYTES - PT_REGS_BYTES + 8 * PT_REGS_RDX, value);
+}
+
+static void put_call(const struct waiter *waiter, uint64_t number, uint64_t command)
+{
+	uint64_t saved = waiter->stack + STACK_BYTES - PT_REGS_BYTES;
+
+	put(saved + 8 * PT_REGS_ORIG_RAX, number);
+	put(saved + 8 * PT_REGS_RDI, WORD);
+	put(saved + 8 * PT_REGS_RSI, command);
+	put_value(waiter, 2);
+	put(saved + 8 * PT_REGS_CS, 0x33);
+	put(saved + 8 * PT_REGS_RSP, 0x7ffffff0);
+}
+
+static void put_glibc(uint32_t lock, uint32_t owner, uint32_t users, uint32_t kind)
+{
+	const uint32_t words[] = { lock, 0, owner, users, kind };
+
+	made_put(made->memory, user, WORD, words, sizeof(words));
+	memory_refresh(made->guest.memory);
+}
+
+static void check_glibc(const struct lock_wait *wait, enum os_holder certainty, uint32_t tid,
+			const char *what)
+{
+	struct lock_owner owner = locks_read_owner(&made->guest, wait, &user);
+
+	check(owner.certainty == certainty && owner.tid == tid, "%s: %d, %u", what,
+	      (int)owner.certainty, owner.tid);
+}
+
+static void test_futex(void)
+{
+	struct waiter waiter;
+	struct lock_wait wait;
+	uint64_t mm, rt_waiter, rt_mutex, task;
+
+	begin();
+	user = made_root(made->memory);
+	mm = made_mm(made, NULL, 0);
+	waiter = make_waiter(10, MUTEX_WAITER_LIST, mm);
+	put_call(&waiter, 202, 0x80);
+	check(locks_find(&made->guest, as_read(&waiter, mm), OS_LOCK_FUTEX, &wait) &&
+		      wait.address == WORD && wait.space == mm && !wait.is_shared,
+	      "a private futex");
+	put_glibc(2, 77, 3, 0);
+	check_glibc(&wait, OS_HOLDER_GUESS, 77, "a mutex of glibc names a thread");
+	put_glibc(1, 77, 3, 0);
+	check_glibc(&wait, OS_HOLDER_UNKNOWN, 0, "a mutex without waiters is none");
+	put_glibc(2, 0, 3, 0);
+	check_glibc(&wait, OS_HOLDER_UNKNOWN, 0, "between two owners");
+	put_glibc(2, 77, 0, 0);
+	check_glibc(&wait, OS_HOLDER_UNKNOWN, 0, "nobody uses it: no mutex");
+	put_glibc(2, 77, 3, 0x10000);
+	check_glibc(&wait, OS_HOLDER_UNKNOWN, 0, "no kind of mutex");
+	put_glibc(0x8000004d, 77, 1, 0x10);
+	check_glibc(&wait, OS_HOLDER_GUESS, 77, "a robust one");
+	put_glibc(0x8000004e, 77, 1, 0x10);
+	check_glibc(&wait, OS_HOLDER_UNKNOWN, 0, "a robust one whose owners differ");
+	check(locks_read_owner(&made->guest, &wait, NULL).certainty == OS_HOLDER_UNKNOWN,
+	      "page tables that are not known");
+
+	put_call(&waiter, 202, 1);
+	check(!locks_find(&made->guest, as_read(&waiter, mm), OS_LOCK_FUTEX, &wait),
+	      "FUTEX_WAKE does not wait");
+	put_call(&waiter, 0, 0x80);
+	check(!locks_find(&made->guest, as_read(&waiter, mm), OS_LOCK_FUTEX, &wait),
+	      "another system call");
+	put_call(&waiter, 202, 9);
+	check(locks_find(&made->guest, as_read(&waiter, mm), OS_LOCK_FUTEX, &wait) &&
+		      wait.is_shared,
+	      "a shared one");
+
+	put_value(&waiter, 0);
+	check(!locks_find(&made->guest, as_read(&waiter, mm), OS_LOCK_FUTEX, &wait),
+	      "a condition variable is no lock");
+	put_value(&waiter, 0x80000005);
+	check(locks_find(&made->guest, as_read(&waiter, mm), OS_LOCK_FUTEX, &wait),
+	      "a robust mutex is one");
+	put_call(&waiter, 202, 0x86);
+	check(!locks_find(&made->guest, as_read(&waiter, mm), OS_LOCK_FUTEX, &wait),
+	      "FUTEX_LOCK_PI without an rt_mutex");
+	rt_mutex = made_object(made, 64, 64);
+	rt_waiter = made_object(made, 128, 64);
+	task = made_task(made, 5, 5, "holder", 0, 0);
+	made_set(made, waiter.task, TASK_PI_BLOCKED_ON, rt_waiter);
+	made_set(made, rt_waiter, RT_MUTEX_WAITER_LOCK, rt_mutex);
+	made_set(made, rt_mutex, RT_MUTEX_OWNER, task | 1);
+	check(locks_find(&made->guest, as_read(&waiter, mm), OS_LOCK_RT_MUTEX, &wait) &&
+		      wait.kind == OS_LOCK_FUTEX_PI && wait.address == WORD && wait.space == mm,
+	      "a futex with priority inheritance");
+	check_owner(&wait, OS_HOLDER_EXACT, task, "the kernel knows its owner");
+	end();
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+static void check_name(uint64_t lock, uint64_t mm, const char *want, const char *what)
+{
+	const struct lock_wait wait = { .kind = OS_LOCK_RWSEM, .address = lock };
+	char name[OS_LOCK_NAME_BYTES];
+
+	locks_read_name(&made->guest, &wait, mm, name);
+	check_string(name, want, what);
+}
+
+static void test_names(void)
+{
+	uint64_t inode, dentry, mm;
+
+	begin();
+	inode = made_object(made, 1024, 64);
+	mm = made_mm(made, NULL, 0);
+	dentry = made_dentry(made, 0, "access.log", inode);
+	made_set(made, inode, INODE_MAPPING, inode + made_offset(made, INODE_DATA));
+	made_set(made, inode, INODE_DENTRIES, dentry + made_offset(made, DENTRY_ALIAS));
+	check_name(inode + made_offset(made, INODE_RWSEM), 0, "i_rwsem of access.log",
+		   "the inode of a file");
+	made_set(made, inode, INODE_DENTRIES, 0);
+	check_name(inode + made_offset(made, INODE_RWSEM), 0, "i_rwsem of an inode",
+		   "an inode without a name");
+	made_set(made, inode, INODE_MAPPING, inode);
+	check_name(inode + made_offset(made, INODE_RWSEM), 0, "", "what is no inode");
+	check_name(mm + made_offset(made, MM_MMAP_LOCK), mm, "mmap_lock", "an address space");
+	check_name(mm + made_offset(made, MM_MMAP_LOCK) + 8, mm, "", "another lock");
+	end();
+}
+
+/* --- by way of sleepers ----------------------------------------------------------------------- */
+
+static enum os_lock_kind wanted;
+static struct os_lock_wait told[8];
+static unsigned n_told;
+
+static void add(void *context, const struct os_wait *wait)
+{
+	(void)context;
+	if (!wait->vcpu)
+		return;
+	*wait->kept = malloc(1);
+	*wait->lock = wanted;
+}
+
+static void end_wait(void *context, const void *kept, uint64_t waited_ns)
+{
+	(void)context;
+	(void)kept;
+	(void)waited_ns;
+}
+
+static void lock(void *context, const struct os_lock_wait *wait)
+{
+	(void)context;
+	if (n_told < sizeof(told) / sizeof(told[0]))
+		told[n_told++] = *wait;
+}
+
+static const struct os_waits_sink sink = { add, end_wait, lock, NULL };
+
+static uint64_t leaf, ns;
+
+/* TASK, which begins to sleep, gets a place in the tree of pids. */
+static uint64_t register_task(uint64_t task, uint32_t pid)
+{
+	uint64_t struct_pid = made_object(made, 256, 64);
+
+	made_set_u32(made, task, TASK_STATE, 2);
+	made_set(made, task, TASK_SWITCHES, 10);
+	made_set(made, struct_pid, PID_TASKS, task + made_offset(made, TASK_PID_LINKS));
+	made_xa_slot(made, leaf, pid, struct_pid);
+	return struct_pid;
+}
+
+static void make_tree(void)
+{
+	uint64_t root = made_xa_node(made, 6);
+
+	ns = made_object(made, 64, 64);
+	made->guest.symbols[LINUX_INIT_PID_NS] = ns;
+	leaf = made_xa_node(made, 0);
+	made_xa_slot(made, root, 0, made_xa_entry(leaf));
+	put(ns + made_offset(made, PID_NS_IDR) + made_offset(made, XARRAY_HEAD),
+	    made_xa_entry(root));
+}
+
+static void pass(struct sleepers *sleepers, uint64_t time_s)
+{
+	n_told = 0;
+	while (sleepers_read(sleepers, (1000000 + time_s) * 1000000000, 500000000, &sink) !=
+	       OS_WAITS_WHOLE)
+		;
+}
+
+/* Two tasks wait for each other's mutex; a third one waits for the first one's. */
+static void test_circle(void)
+{
+	static const struct processes_settings none = { .root_fd = -1 };
+	struct processes *processes;
+	struct sleepers *sleepers;
+	struct waiter waiters[3];
+	struct tasks *tasks;
+	uint64_t mutexes[2], stray;
+
+	begin();
+	make_tree();
+	for (uint32_t i = 0; i < 3; i++) {
+		waiters[i] = make_waiter(10 + i, MUTEX_WAITER_LIST, 0);
+		register_task(waiters[i].task, 10 + i);
+	}
+	for (uint32_t i = 0; i < 2; i++) {
+		mutexes[i] = made_object(made, 64, 64);
+		made_set(made, mutexes[i], MUTEX_OWNER, waiters[i].task | 1);
+	}
+	link_waiters(mutexes[1] + made_offset(made, MUTEX_WAIT_LIST), waiters, 1,
+		     MUTEX_WAITER_LIST, MUTEX_WAITER_TASK);
+	link_waiters(mutexes[0] + made_offset(made, MUTEX_WAIT_LIST), waiters + 1, 2,
+		     MUTEX_WAITER_LIST, MUTEX_WAITER_TASK);
+	must(tasks_create(&made->guest, &tasks));
+	must(processes_create(&made->guest, &none, &processes));
+	must(sleepers_create(&made->guest, tasks, processes, &sleepers));
+	wanted = OS_LOCK_MUTEX;
+	pass(sleepers, 10);
+	check(n_told == 3, "three tasks wait for locks: %u", n_told);
+	check(told[0].waiter.pid == 10 && told[0].holder.pid == 11 &&
+		      told[0].address == mutexes[1] && told[0].certainty == OS_HOLDER_EXACT &&
+		      told[0].is_new,
+	      "the first one waits for the second");
+	check(told[1].waiter.pid == 11 && told[1].holder.pid == 10 && told[2].holder.pid == 10,
+	      "and that one for the first");
+	check(told[1].holder.kept != NULL, "where the holder sleeps is known");
+	pass(sleepers, 11);
+	check(n_told == 3 && !told[0].is_new && told[0].waiter.waited_ns == 1000000000,
+	      "the next pass tells the same waits");
+
+	made_set_u32(made, waiters[0].task, TASK_ON_CPU, 1);
+	made_set_u32(made, waiters[0].task, TASK_CPU, 3);
+	pass(sleepers, 12);
+	check(n_told == 2 && told[0].holder.on_cpu && told[0].holder.cpu == 3 &&
+		      !told[0].holder.kept,
+	      "a holder runs");
+	stray = made_task(made, 40, 40, "stray", 0, 0);
+	made_set(made, mutexes[0], MUTEX_OWNER, stray | 1);
+	pass(sleepers, 13);
+	check(n_told == 2 && told[0].certainty == OS_HOLDER_NO_TASK && !told[0].holder.pid,
+	      "what looks like a task but is not in the tree of pids is none");
+	made_set(made, mutexes[0], MUTEX_OWNER, 0xffffff0000000001);
+	pass(sleepers, 14);
+	check(told[0].certainty == OS_HOLDER_NO_TASK, "nor is what cannot be read");
+	made_set(made, mutexes[0], MUTEX_OWNER, waiters[1].task | 1);
+	pass(sleepers, 15);
+	check(told[0].waiter.pid == 11 && told[0].certainty == OS_HOLDER_UNKNOWN &&
+		      told[1].holder.pid == 11,
+	      "who has got the lock does not wait for itself");
+	made_set(made, waiters[1].task, TASK_SWITCHES, 11);
+	wanted = OS_LOCK_NONE;
+	pass(sleepers, 16);
+	check(n_told == 1 && told[0].waiter.pid == 12, "a wait that is over has no lock");
+	check(sleepers_counts(sleepers).locks_found == 3, "each wait's lock is found once");
+	sleepers_destroy(sleepers);
+	processes_destroy(processes);
+	tasks_destroy(tasks);
+	end();
+}
+
+int main(void)
+{
+	test_mutex();
+	test_long_list();
+	test_rwsem();
+	test_others();
+	test_blocker();
+	test_futex();
+	test_names();
+	test_circle();
+	return tap_done();
+}
