@@ -131,6 +131,7 @@ check_PROGRAMS = \
 	tests/linux/process/test_process_notes \
 	tests/linux/process/test_processes \
 	tests/linux/process/test_root_file \
+	tests/linux/process/test_source_files \
 	tests/linux/process/test_tasks \
 	tests/linux/process/test_vmas \
 	tests/linux/test_sleepers \

@@ -11,6 +11,7 @@
 #ifndef XTOP_LINED_H
 #define XTOP_LINED_H
 
+#include "xtop/annotation.h"
 #include "xtop/snapshot.h"
 
 #define LINED_WAIT_S 60 /* for the lines of a result that is written once */
@@ -30,5 +31,11 @@ void lined_destroy(struct lined *lined); /* NULL allowed; destroy its snapshots 
  */
 struct xtop_error *lined_apply(struct lined *lined, const struct snapshot *from, double seconds,
 			       struct snapshot **top);
+
+/* The resolver's frame that FRAME of a result was made of; FRAME_NONE: none, as it was inlined. */
+uint32_t lined_get_origin(const struct lined *lined, uint32_t frame);
+/* ANNOTATION, whose frames are those of FROM, gets the frames of the results. */
+void lined_translate_annotation(struct lined *lined, const struct snapshot *from,
+				struct annotation *annotation);
 
 #endif

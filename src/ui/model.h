@@ -30,6 +30,7 @@ struct ui_model {
 	const char *baseline_name; /* of a file; "": there is none. Clean */
 	const struct annotation *annotation; /* the one that is wanted; NULL: none came yet */
 	bool annotates;                  /* annotations can come: samples of one guest are shown */
+	const struct instruction_lines *lines; /* of its instructions; NULL: none */
 	const struct history *history;
 	const struct recent *recent;
 	const struct filter *search;     /* NULL: none */

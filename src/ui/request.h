@@ -63,6 +63,7 @@ enum request_code {
 	REQUEST_SYNTAX, /* toggle: AT&T's, or Intel's */
 	REQUEST_CODE_ADDRESSES, /* toggle: from the function's start, or absolute */
 	REQUEST_JUMPS, /* toggle: drawn as arrows, or not */
+	REQUEST_SOURCE_LINES, /* toggle: between instructions, or not */
 	REQUEST_HEADER,
 	REQUEST_FREEZE,
 	REQUEST_EARLIER,

@@ -505,6 +505,13 @@ static bool carry_out_look(struct ui *ui, enum request_code code)
 	case REQUEST_JUMPS:
 		ui->rc.jumps = !ui->rc.jumps;
 		return true;
+	case REQUEST_SOURCE_LINES:
+		if (!ui->model.lines)
+			ui_message(ui, STYLE_NOTICE,
+				   "source lines are looked for with the option --lines");
+		else
+			ui->rc.no_source = !ui->rc.no_source;
+		return true;
 	case REQUEST_HEADER:
 		ui->no_header = !ui->no_header;
 		return true;
