@@ -183,6 +183,7 @@ check_PROGRAMS = \
 	tests/ui/test_shares \
 	tests/ui/test_terminal \
 	tests/screens/test_annotate \
+	tests/screens/test_sources \
 	tests/screens/test_day \
 	tests/screens/test_folded \
 	tests/screens/test_hostile \

@@ -25,6 +25,9 @@ struct lined_settings {
 
 struct xtop_error *lined_create(const struct lined_settings *settings, struct lined **linedp);
 void lined_destroy(struct lined *lined); /* NULL allowed; destroy its snapshots first */
+/* From the next result on; frames and results that are there stay. */
+void lined_set_inlined(struct lined *lined, bool inlined);
+bool lined_has_inlined(const struct lined *lined);
 /*
  * FROM with what is known by now. What is not known is asked for, those that weigh most first, and
  * waited for, for SECONDS at most.

@@ -102,6 +102,15 @@ const char *snapshot_raw_name(const struct snapshot *snapshot, uint32_t id,
 	return buffer;
 }
 
+const char *snapshot_source(const struct snapshot *snapshot, uint32_t frame)
+{
+	uint32_t source = FRAME_NONE;
+
+	if (snapshot->sources && frame < snapshot->n_frames)
+		source = snapshot->sources[frame];
+	return source == FRAME_NONE ? "" : frames_get(snapshot->frames, source)->name;
+}
+
 static bool snapshot_copy_rows(const struct snapshot *from, struct snapshot *to)
 {
 	size_t n = from->waits.n_rows;

@@ -78,6 +78,18 @@ void lined_destroy(struct lined *lined)
 	free(lined);
 }
 
+void lined_set_inlined(struct lined *lined, bool inlined)
+{
+	lined->settings.inlined = inlined;
+	lined->n_links = 0;
+	lined->n_chains = 0; /* each frame becomes something else now */
+}
+
+bool lined_has_inlined(const struct lined *lined)
+{
+	return lined->settings.inlined;
+}
+
 /* --- what a frame becomes --------------------------------------------------------------------- */
 
 /* "tcp.c:1478". False: the line is not known. */

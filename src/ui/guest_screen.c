@@ -252,12 +252,12 @@ static struct snapshot *guest_screen_take(struct guest_screen *guest)
 	return with_lines;
 }
 
-/* No more snapshots will come, but lines may. True: the picture has more of them now. */
-static bool guest_screen_update_lines(struct guest_screen *guest)
+/* The last snapshot becomes a picture once more, as lines are known now. True: it did. */
+static bool guest_screen_apply_last(struct guest_screen *guest)
 {
 	struct snapshot *with_lines = NULL;
 
-	if (!guest->last || guest->still || !lines_poll())
+	if (!guest->last || guest->still)
 		return false;
 	error_destroy(lined_apply(guest->lined, guest->last, 0, &with_lines));
 	if (!with_lines)
@@ -266,6 +266,19 @@ static bool guest_screen_update_lines(struct guest_screen *guest)
 	snapshot_destroy(guest->live);
 	guest->live = with_lines;
 	return true;
+}
+
+/* No more snapshots will come, but lines may. True: the picture has more of them now. */
+static bool guest_screen_update_lines(struct guest_screen *guest)
+{
+	return guest->last && !guest->still && lines_poll() && guest_screen_apply_last(guest);
+}
+
+void guest_screen_set_inlined(struct guest_screen *guest, bool inlined, uint64_t now_ns)
+{
+	lined_set_inlined(guest->lined, inlined);
+	if (!guest_screen_apply_last(guest))
+		guest->due_ns = now_ns;
 }
 
 /* Whether lines of instructions may come. */

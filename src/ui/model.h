@@ -39,6 +39,7 @@ struct ui_model {
 	bool range;  /* the picture is a range of time: what came between two moments */
 	bool totals; /* shares of all samples since start instead of live ones */
 	bool addresses, raw_names;
+	bool sources;           /* source lines stand beside functions, if they are known */
 	enum clock_kind clock;  /* on which the time of the picture is told */
 	bool tells_time;        /* whether it is */
 	bool by_cgroup;   /* processes stand below their control group */

@@ -133,6 +133,32 @@ static void test_column(void)
 	lined_destroy(lined);
 }
 
+/* Inlined functions are switched off and on again between two results. */
+static void test_switch(void)
+{
+	const struct lined_settings settings = { .inlined = true };
+	struct snapshot *from = make(), *to[3];
+	struct lined *lined;
+	char *texts[3];
+
+	must(lined_create(&settings, &lined));
+	for (int i = 0; i < 3; i++) {
+		lined_set_inlined(lined, i != 1);
+		check(lined_has_inlined(lined) == (i != 1), "the switch is as it was set");
+		must(lined_apply(lined, from, 30, &to[i]));
+		texts[i] = stacks_tree(to[i]);
+	}
+	check(strstr(texts[0], "(inlined)") && !strstr(texts[1], "(inlined)"),
+	      "without inlined functions: %s", texts[1]);
+	check_string(texts[2], texts[0], "with them again");
+	for (int i = 0; i < 3; i++) {
+		free(texts[i]);
+		snapshot_destroy(to[i]);
+	}
+	snapshot_destroy(from);
+	lined_destroy(lined);
+}
+
 /* Frames of an annotation become those of the picture, and lead back to the resolver's. */
 static void test_annotation(void)
 {
@@ -214,6 +240,7 @@ int main(void)
 		   "without inlined functions");
 	test_column();
 	test_annotation();
+	test_switch();
 	frames_destroy(frames);
 	lines_stop();
 	close(fd);
