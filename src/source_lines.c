@@ -4,8 +4,10 @@
 
 #include "source_lines.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "xtop/cleanup.h"
@@ -59,6 +61,24 @@ static bool source_lines_find(void *context, const struct annotation *annotation
 	return true;
 }
 
+/* Opens the folders of --source-dir: *NP of them, which the caller closes, also after an error. */
+static struct xtop_error *source_lines_open(const struct options *options, int *folders, size_t *np)
+{
+	for (size_t i = 0; i < options->n_source_dirs; i++) {
+		int fd = inputs_open(options->source_dirs[i]);
+		struct stat status;
+
+		if (fd < 0)
+			return error_create_errno(errno, "--source-dir: cannot open '%s'",
+						  options->source_dirs[i]);
+		folders[(*np)++] = fd;
+		if (fstat(fd, &status) < 0 || !S_ISDIR(status.st_mode))
+			return error_create("--source-dir: '%s' is no directory",
+					    options->source_dirs[i]);
+	}
+	return NULL;
+}
+
 struct xtop_error *source_lines_init(struct source_lines *lines, const struct options *options)
 {
 	int folders[OPTIONS_MAX_SOURCE_DIRS], root = -1;
@@ -71,12 +91,11 @@ struct xtop_error *source_lines_init(struct source_lines *lines, const struct op
 		return NULL;
 	if (options->root)
 		root = inputs_open(options->root);
-	for (; n < options->n_source_dirs; n++)
-		folders[n] = inputs_open(options->source_dirs[n]);
-	error = source_files_create(folders, n, root, &lines->files);
+	error = source_lines_open(options, folders, &n);
+	if (!error)
+		error = source_files_create(folders, n, root, &lines->files);
 	while (n > 0)
-		if (folders[--n] >= 0)
-			close(folders[n]);
+		close(folders[--n]);
 	if (root >= 0)
 		close(root);
 	return error;
