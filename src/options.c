@@ -76,6 +76,7 @@ enum {
 	KEY_UNPAUSE,
 	KEY_ROOT,
 	KEY_DEBUG_DIR,
+	KEY_SOURCE_DIR,
 	KEY_DEBUGINFOD,
 	KEY_LINES,
 	KEY_NO_INLINE,
@@ -91,6 +92,7 @@ static const struct option_spec option_specs[] = {
 	{ "symbols", 'k', OPTION_LIST, AT(symbols), 0, 0, "a file" },
 	{ "root", KEY_ROOT, OPTION_STRING, AT(root), 0, 0, "a directory" },
 	{ "debug-dir", KEY_DEBUG_DIR, OPTION_LIST, AT(debug_dirs), 0, 0, "a directory" },
+	{ "source-dir", KEY_SOURCE_DIR, OPTION_LIST, AT(source_dirs), 0, 0, "a directory" },
 	{ "debuginfod", KEY_DEBUGINFOD, OPTION_FLAG, AT(debuginfod), 0, 0, NULL },
 	{ "lines", KEY_LINES, OPTION_FLAG, AT(lines), 0, 0, NULL },
 	{ "no-inline", KEY_NO_INLINE, OPTION_FLAG, AT(no_inline), 0, 0, NULL },
@@ -158,6 +160,8 @@ const char *options_help(void)
 	       "      --lines           add source lines and inlined functions from debug files\n"
 	       "                        to tables and folded stacks\n"
 	       "      --no-inline       with --lines: no inlined functions\n"
+	       "      --source-dir=DIR  with --lines: source files, for their text beside\n"
+	       "                        instructions; may be repeated\n"
 	       "      --addr2line       read a Linux kernel's oops or call trace from stdin, and\n"
 	       "                        print it with functions, source lines and what was\n"
 	       "                        inlined; for -d, -r or files of -k\n"
@@ -338,6 +342,8 @@ static void options_append(struct options *options, int key, const char *text)
 		options->domains[options->n_domains++] = text;
 	else if (key == 'k')
 		options->symbols[options->n_symbols++] = text;
+	else if (key == KEY_SOURCE_DIR)
+		options->source_dirs[options->n_source_dirs++] = text;
 	else
 		options->debug_dirs[options->n_debug_dirs++] = text;
 }
@@ -582,6 +588,11 @@ static struct xtop_error *options_check(const struct options *options)
 		return error_create("--paced is for --replay only");
 	if (options->n_debug_dirs > OPTIONS_MAX_DEBUG_DIRS)
 		return error_create("--debug-dir: at most %d directories", OPTIONS_MAX_DEBUG_DIRS);
+	if (options->n_source_dirs > OPTIONS_MAX_SOURCE_DIRS)
+		return error_create("--source-dir: at most %d directories",
+				    OPTIONS_MAX_SOURCE_DIRS);
+	if (options->n_source_dirs && !options->lines)
+		return error_create("--source-dir is for --lines, which finds the lines");
 	if (options->quiet && !options->batch && !options->output && !options->record &&
 	    !options->stats && !options->annotate && options->fail_over < 0)
 		return error_create(
@@ -632,7 +643,9 @@ static struct xtop_error *options_init(struct options *options, int argc)
 	options->domains = calloc((size_t)argc + 1, sizeof(*options->domains));
 	options->symbols = calloc((size_t)argc + 1, sizeof(*options->symbols));
 	options->debug_dirs = calloc((size_t)argc + 1, sizeof(*options->debug_dirs));
-	if (!options->domains || !options->symbols || !options->debug_dirs)
+	options->source_dirs = calloc((size_t)argc + 1, sizeof(*options->source_dirs));
+	if (!options->domains || !options->symbols || !options->debug_dirs ||
+	    !options->source_dirs)
 		return error_create("out of memory");
 	return NULL;
 }
@@ -659,8 +672,10 @@ void options_deinit(struct options *options)
 	free(options->domains);
 	free(options->symbols);
 	free(options->debug_dirs);
+	free(options->source_dirs);
 	options->domains = NULL;
 	options->symbols = NULL;
-	options->debug_dirs = NULL;
-	options->n_domains = options->n_symbols = options->n_debug_dirs = 0;
+	options->debug_dirs = options->source_dirs = NULL;
+	options->n_domains = options->n_symbols = 0;
+	options->n_debug_dirs = options->n_source_dirs = 0;
 }

@@ -16,6 +16,7 @@
 #define OPTIONS_WAITS_HZ 2.0
 #define OPTIONS_DEBUG_DIR "/usr/lib/debug"
 #define OPTIONS_MAX_DEBUG_DIRS 8
+#define OPTIONS_MAX_SOURCE_DIRS 8
 
 enum options_action { ACTION_PROFILE, ACTION_LIST, ACTION_UNPAUSE, ACTION_HELP, ACTION_VERSION };
 
@@ -30,6 +31,8 @@ struct options {
 	size_t n_debug_dirs;
 	const char **debug_dirs;     /* --debug-dir: folders of debug files; at least the default */
 	bool debug_dirs_given;       /* else the default need not exist */
+	size_t n_source_dirs;
+	const char **source_dirs;    /* --source-dir: folders of source files */
 	bool debuginfod;             /* --debuginfod: ask servers for debug files */
 	bool lines;                  /* --lines: source lines and inlined functions */
 	bool no_inline;              /* --no-inline: without the latter */

@@ -22,6 +22,7 @@
 #include "addr2line.h"
 #include "comparison.h"
 #include "pipelines.h"
+#include "source_lines.h"
 #include "xtop/batch.h"
 #include "xtop/broker.h"
 #include "xtop/cleanup.h"
@@ -55,6 +56,7 @@ struct session {
 	bool base_read, base_stopped; /* READ: to its end */
 	struct xtop_error *base_error; /* what is wrong with it, for the screen */
 	struct lined *lined;         /* of tables; NULL: no source lines */
+	struct source_lines sources; /* of instructions */
 	struct output_file *output, *stats;
 	struct snapshot *waits; /* while files are written; NULL: nobody looked at waits */
 	struct broker_settings broker;
@@ -139,6 +141,8 @@ static struct xtop_error *session_create_view(struct session *session)
 	struct xtop_error *error =
 		options->lines ? lined_create(&lined, &session->lined) : NULL;
 
+	if (!error)
+		error = source_lines_init(&session->sources, options);
 	if (error)
 		return error;
 
@@ -240,6 +244,8 @@ static struct xtop_error *session_open_inputs(struct session *session)
 		error = inputs_add(options->root);
 	for (size_t i = 0; i < options->n_debug_dirs && !error; i++)
 		error = inputs_add(options->debug_dirs[i]);
+	for (size_t i = 0; i < options->n_source_dirs && !error; i++)
+		error = inputs_add(options->source_dirs[i]);
 	if (!options->batch)
 		session->rc_error = ui_rc_open(&session->rc);
 	return error;
@@ -299,7 +305,7 @@ static struct xtop_error *session_give_up_rights(struct session *session)
 {
 	const struct options *options = session->options;
 	const char *lack = sandbox_warning();
-	int folders[1 + OPTIONS_MAX_DEBUG_DIRS];
+	int folders[1 + OPTIONS_MAX_DEBUG_DIRS + OPTIONS_MAX_SOURCE_DIRS];
 	struct xtop_error *error;
 	size_t n = 0;
 
@@ -311,6 +317,8 @@ static struct xtop_error *session_give_up_rights(struct session *session)
 		folders[n++] = inputs_open(options->root);
 	for (size_t i = 0; i < options->n_debug_dirs; i++)
 		folders[n++] = inputs_open(options->debug_dirs[i]);
+	for (size_t i = 0; i < options->n_source_dirs; i++)
+		folders[n++] = inputs_open(options->source_dirs[i]);
 	error = sandbox_enter(folders, n);
 	while (n > 0)
 		if (folders[--n] >= 0)
@@ -496,6 +504,7 @@ static struct xtop_error *session_screen(struct session *session)
 		.clock = options->clock,
 		.tells_time = options->clock_given,
 		.write_folder = session->write_folder,
+		.lines = options->lines ? &session->sources.seam : NULL,
 	};
 
 	session_read_host(host, sizeof(host));
@@ -710,7 +719,10 @@ static struct xtop_error *session_annotate(struct session *session,
 	if (!error)
 		error = pipeline_annotate(pipeline, snapshot, frame, &annotation);
 	if (!error)
-		error = export_annotation(snapshot, annotation, NULL, session->title, stdout);
+		source_lines_wait(annotation, LINED_WAIT_S);
+	if (!error)
+		error = export_annotation(snapshot, annotation, &session->sources.seam,
+					  session->title, stdout);
 	annotation_destroy(annotation);
 	if (!error && (fflush(stdout) == EOF || ferror(stdout)))
 		error = error_create_errno(errno, "cannot write the instructions");
@@ -753,6 +765,7 @@ static void session_free(struct session *session)
 	pipelines_deinit(&session->pipelines);
 	error_destroy(session_stop_base(session));
 	error_destroy(session->base_error);
+	source_lines_deinit(&session->sources);
 	snapshot_destroy(session->baseline);
 	pipeline_destroy(session->base);
 	inputs_close();

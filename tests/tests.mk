@@ -4,7 +4,7 @@
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 AM_TESTS_ENVIRONMENT = top_srcdir='$(top_srcdir)' top_builddir='$(top_builddir)'; \
 	export top_srcdir top_builddir;
-TESTS = $(check_PROGRAMS) tests/rules tests/cli/completion tests/cli/diff tests/cli/errors tests/cli/json tests/cli/profile tests/cli/replay tests/cli/rights
+TESTS = $(check_PROGRAMS) tests/rules tests/cli/completion tests/cli/diff tests/cli/errors tests/cli/json tests/cli/lines tests/cli/profile tests/cli/replay tests/cli/rights
 LDADD = tests/support/libsupport.a libxtop.a $(XTOP_LIBS)
 
 # Made-up guests, memory and tables. The lab's programs use some of them, too.
@@ -24,7 +24,7 @@ tests_support_libsupport_a_SOURCES = \
 EXTRA_DIST += tests/recordings/sizes tests/demo tests/check tests/analyze tests/hardware tests/packaging tests/examples tests/rules \
 	$(wildcard $(srcdir)/tests/*/*.h $(srcdir)/tests/*/*.golden $(srcdir)/tests/*/*/*.golden) \
 	tests/readers/run tests/readers/work.go $(wildcard $(srcdir)/tests/readers/*.js) \
-	tests/cli/tap.sh tests/cli/completion tests/cli/diff tests/cli/errors tests/cli/json tests/cli/profile \
+	tests/cli/tap.sh tests/cli/completion tests/cli/diff tests/cli/errors tests/cli/json tests/cli/lines tests/cli/profile \
 	tests/cli/replay tests/cli/rights \
 	tests/unwind/recorded/tiny-nofp.rec tests/unwind/recorded/tiny-nofp.elf
 
@@ -131,6 +131,7 @@ check_PROGRAMS = \
 	tests/linux/process/test_process_notes \
 	tests/linux/process/test_processes \
 	tests/linux/process/test_root_file \
+	tests/linux/process/test_source_files \
 	tests/linux/process/test_tasks \
 	tests/linux/process/test_vmas \
 	tests/linux/test_locks \
@@ -186,6 +187,7 @@ check_PROGRAMS = \
 	tests/ui/test_shares \
 	tests/ui/test_terminal \
 	tests/screens/test_annotate \
+	tests/screens/test_sources \
 	tests/screens/test_day \
 	tests/screens/test_folded \
 	tests/screens/test_hostile \

@@ -88,6 +88,12 @@ static inline bool frame_is_function(const struct frame *frame)
 	       frame->kind == FRAME_KIND_FUNCTION;
 }
 
+/* The function that the frame ID lies in: ID, unless ID is a place in a function. */
+static inline uint32_t frame_get_function(const struct frame *frame, uint32_t id)
+{
+	return frame->line_file ? frame->group : id;
+}
+
 struct build_id;
 struct frames;
 

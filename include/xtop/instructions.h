@@ -58,16 +58,21 @@ struct instruction_format {
 	bool raw_names; /* not demangled */
 };
 #define INSTRUCTION_TEXT_BYTES 512
+#define INSTRUCTION_LINE_BYTES 256
+/* The source line of an instruction. Both texts are clean. */
+struct instruction_line {
+	char place[INSTRUCTION_LINE_BYTES]; /* "skb_put (inlined) skbuff.h:2310" */
+	char text[INSTRUCTION_LINE_BYTES];  /* what stands there; "": not known */
+};
 /*
- * Where source lines come from, if anybody knows them. find() gives "file.c:123" of the byte that
- * lies DISTANCE behind the start of FRAME; false: it is not known. The file and its build-id are
- * the frame's (frames_get_build()). Main's thread; find() does not wait.
+ * Where source lines come from. find() gives the line of the byte at DISTANCE; false: it is not
+ * known, or not yet. Then find() asks for the line, and does not wait. Main's thread.
  */
 struct instruction_lines {
-	bool (*find)(void *context, uint32_t frame, uint32_t distance, char *text, size_t capacity);
+	bool (*find)(void *context, const struct annotation *annotation, uint32_t distance,
+		     struct instruction_line *line);
 	void *context;
 };
-#define INSTRUCTION_LINE_BYTES 256
 /* What stands in front of the row: "+0x1c" or "ffffffff8160001c". */
 void instructions_print_address(const struct annotation *annotation,
 				const struct instruction_row *row,

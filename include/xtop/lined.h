@@ -11,6 +11,7 @@
 #ifndef XTOP_LINED_H
 #define XTOP_LINED_H
 
+#include "xtop/annotation.h"
 #include "xtop/snapshot.h"
 
 #define LINED_WAIT_S 60 /* for the lines of a result that is written once */
@@ -24,11 +25,20 @@ struct lined_settings {
 
 struct xtop_error *lined_create(const struct lined_settings *settings, struct lined **linedp);
 void lined_destroy(struct lined *lined); /* NULL allowed; destroy its snapshots first */
+/* From the next result on; frames and results that are there stay. */
+void lined_set_inlined(struct lined *lined, bool inlined);
+bool lined_has_inlined(const struct lined *lined);
 /*
  * FROM with what is known by now. What is not known is asked for, those that weigh most first, and
  * waited for, for SECONDS at most.
  */
 struct xtop_error *lined_apply(struct lined *lined, const struct snapshot *from, double seconds,
 			       struct snapshot **top);
+
+/* The resolver's frame that FRAME of a result was made of; FRAME_NONE: none, as it was inlined. */
+uint32_t lined_get_origin(const struct lined *lined, uint32_t frame);
+/* ANNOTATION, whose frames are those of FROM, gets the frames of the results. */
+void lined_translate_annotation(struct lined *lined, const struct snapshot *from,
+				struct annotation *annotation);
 
 #endif

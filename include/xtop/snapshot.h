@@ -241,6 +241,8 @@ struct xtop_error *snapshot_translate(const struct snapshot *from, struct frames
 				      struct snapshot **top);
 /* Some functions have no kind and module: a folded file. To be compared by name. */
 bool snapshot_is_plain(const struct snapshot *snapshot);
+/* The source line that most of the weight of FRAME passes through; "": not known. */
+const char *snapshot_source(const struct snapshot *snapshot, uint32_t frame);
 /* The copy has no annotation. NULL: out of memory. */
 struct snapshot *snapshot_copy(const struct snapshot *snapshot);
 /* Frees what WAITS points to. */

@@ -93,6 +93,7 @@ struct ui_rc {
 	enum code_syntax syntax;   /* of instructions */
 	enum instruction_addresses addresses; /* in front of them */
 	bool jumps;                /* are drawn beside them */
+	bool no_source;            /* lines are not drawn between them */
 	int fd; /* the file, for ui_rc_read() and ui_rc_save(); -1: none */
 };
 
@@ -123,6 +124,7 @@ struct ui_settings {
 	const char *write_folder; /* proposed for files, with its slash; NULL: where xtop started */
 	enum clock_kind clock; /* on which the time of a picture is told */
 	bool tells_time;       /* whether it is */
+	const struct instruction_lines *lines; /* of instructions; NULL: nobody knows any */
 	bool addresses;
 	bool by_cgroup; /* processes and the files written, until the user chooses */
 	struct ui_rc rc; /* as read; saved again by the user */

@@ -26,13 +26,20 @@ static bool annotate_fits(const struct frame *frame, const char *name)
 	       (!strcmp(frame->name, name + n + 1) || !strcmp(frame->raw_name, name + n + 1));
 }
 
+/* With --lines a frame may be a place in a function. */
+static uint32_t annotate_function(const struct snapshot *snapshot, uint32_t frame)
+{
+	return frame_get_function(frames_get(snapshot->frames, frame), frame);
+}
+
 /* The samples that ended in each function that fits; the caller frees them. NULL: no memory. */
 static uint64_t *annotate_count(const struct snapshot *snapshot)
 {
 	uint64_t *samples = calloc(snapshot->n_frames ? snapshot->n_frames : 1, sizeof(*samples));
 
 	for (size_t i = 0; samples && i < snapshot->n_nodes; i++)
-		samples[snapshot->nodes[i].frame] += snapshot->nodes[i].self_total;
+		samples[annotate_function(snapshot, snapshot->nodes[i].frame)] +=
+			snapshot->nodes[i].self_total;
 	return samples;
 }
 
@@ -47,7 +54,7 @@ static struct xtop_error *annotate_choose(const struct snapshot *snapshot, const
 	for (uint32_t i = 0; i < snapshot->n_frames; i++) {
 		const struct frame *frame = frames_get(snapshot->frames, i);
 
-		if (!annotate_fits(frame, name))
+		if (frame->line_file || !annotate_fits(frame, name))
 			continue;
 		met = true;
 		if (!samples[i])
@@ -121,20 +128,19 @@ static void annotate_print_row(const struct snapshot *snapshot,
 		fprintf(file, "%7s %8s %18s  %s\n", "", "", address, text);
 }
 
-/* The source line of ROW, if it is another one than that of the row before. */
+/* The source line of ROW, if it is another one than BEFORE, that of the row before. */
 static void annotate_print_line(const struct annotation *annotation,
 				const struct instruction_row *row,
 				const struct instruction_lines *lines,
-				char before[INSTRUCTION_LINE_BYTES], FILE *file)
+				struct instruction_line *before, FILE *file)
 {
-	char line[INSTRUCTION_LINE_BYTES];
+	struct instruction_line line;
 
-	if (!lines || !lines->find(lines->context, annotation->frame, row->distance, line,
-				   sizeof(line)) ||
-	    !strcmp(line, before))
+	if (!lines || !lines->find(lines->context, annotation, row->distance, &line) ||
+	    !strcmp(line.place, before->place))
 		return;
-	memcpy(before, line, sizeof(line));
-	fprintf(file, "%37s%s\n", "", line);
+	*before = line;
+	fprintf(file, "%37s%s%s%s\n", "", line.place, line.text[0] ? "  " : "", line.text);
 }
 
 static void annotate_print_rest(const struct instructions *instructions,
@@ -155,7 +161,7 @@ struct xtop_error *export_annotation(const struct snapshot *snapshot,
 				     const struct instruction_lines *lines, const char *title,
 				     FILE *file)
 {
-	char line[INSTRUCTION_LINE_BYTES] = "";
+	struct instruction_line line = { .place = "" };
 	const struct instruction_format format = { .addresses = ADDRESSES_RELATIVE };
 	struct instructions instructions = { 0 };
 	struct xtop_error *error;
@@ -171,7 +177,7 @@ struct xtop_error *export_annotation(const struct snapshot *snapshot,
 		return error;
 	annotate_print_head(snapshot, annotation, title, file);
 	for (size_t i = 0; i < instructions.n; i++) {
-		annotate_print_line(annotation, &instructions.rows[i], lines, line, file);
+		annotate_print_line(annotation, &instructions.rows[i], lines, &line, file);
 		annotate_print_row(snapshot, annotation, &instructions.rows[i], &format, file);
 	}
 	annotate_print_rest(&instructions, annotation, file);

@@ -83,6 +83,8 @@ libxtop_a_SOURCES += \
 	src/linux/process/processes.h \
 	src/linux/process/root_file.c \
 	src/linux/process/root_file.h \
+	include/xtop/source_files.h \
+	src/linux/process/source_files.c \
 	src/linux/process/sleeper_arch.h \
 	src/linux/process/sleeper_x86.c \
 	src/linux/process/tasks.c \

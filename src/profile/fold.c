@@ -299,6 +299,7 @@ static void fold_count_address(struct fold *fold, const struct sample_vcpu *vcpu
 {
 	bool jit = answer->quality != NAME_SYMBOL && answer->cause == UNKNOWN_JIT;
 
+	frame = frame_get_function(frames_get(fold->settings.frames, frame), frame);
 	if (frame < N_FRAME_IDS || jit || fold->stack.frames[0].flags & FRAME_RETURN)
 		return;
 	addresses_add(fold->settings.addresses, frame, answer->distance, fold->time_ns,

@@ -466,7 +466,8 @@ static void resolver_weigh(const struct snapshot *snapshot, struct annotation *a
 	for (size_t i = 0; i < snapshot->n_nodes; i++) {
 		const struct snapshot_node *node = &snapshot->nodes[i];
 
-		if (node->frame != annotation->frame)
+		if (frame_get_function(frames_get(snapshot->frames, node->frame), node->frame) !=
+		    annotation->frame)
 			continue;
 		annotation->self_live += node->self_live;
 		annotation->self_ticks += node->self_ticks;

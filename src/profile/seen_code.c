@@ -457,6 +457,22 @@ static struct seen_function *seen_read_called(struct seen_code *seen, uint32_t f
 	return function;
 }
 
+/* --- source lines ----------------------------------------------------------------------------- */
+
+static void seen_find_lines(struct seen_pass *pass)
+{
+	struct annotation *annotation = pass->annotation;
+	const struct image *image;
+	struct symtab_entry entry;
+	uint64_t bias;
+
+	image = seen_find_symbol(pass, annotation->address, &bias, &entry);
+	if (!image)
+		return;
+	annotation->line_file = image->lines;
+	annotation->line_address = annotation->address - bias;
+}
+
 /* --- building --------------------------------------------------------------------------------- */
 
 static bool seen_fill(struct annotation *annotation, const struct seen_function *function)
@@ -512,8 +528,10 @@ struct xtop_error *seen_code_build(struct seen_code *seen, uint32_t frame, struc
 		pass.function = function;
 		pass.failed = !seen_fill(annotation, function);
 		annotation->lack = ANNOTATION_HAS_CODE;
-		if (!pass.failed)
+		if (!pass.failed) {
+			seen_find_lines(&pass);
 			seen_find_targets(&pass);
+		}
 	} else if (!frame_is_function(frames_get(frames, frame))) {
 		annotation->lack = ANNOTATION_NO_CODE;
 	}

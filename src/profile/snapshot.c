@@ -113,6 +113,15 @@ const char *snapshot_raw_name(const struct snapshot *snapshot, uint32_t id,
 	return buffer;
 }
 
+const char *snapshot_source(const struct snapshot *snapshot, uint32_t frame)
+{
+	uint32_t source = FRAME_NONE;
+
+	if (snapshot->sources && frame < snapshot->n_frames)
+		source = snapshot->sources[frame];
+	return source == FRAME_NONE ? "" : frames_get(snapshot->frames, source)->name;
+}
+
 /* A copy of N elements at FROM. False: out of memory. NULL stays NULL. */
 static bool snapshot_copy_array(const void *from, size_t n, size_t size_bytes, void *top)
 {

@@ -131,22 +131,12 @@ static size_t process_entry(const struct column_context *context, const struct f
 	return text_clean(buffer, capacity, cell, length);
 }
 
-static const char *source_text(const struct column_context *context,
-			       const struct function_row *row)
-{
-	const struct snapshot *snapshot = context->snapshot;
-	uint32_t source = FRAME_NONE;
-
-	if (snapshot->sources && row->frame < snapshot->n_frames)
-		source = snapshot->sources[row->frame];
-	return source == FRAME_NONE ? "" : frames_get(snapshot->frames, source)->name;
-}
-
 /* The line that most of the function's weight passes through; only if lines were asked for. */
 static size_t source_entry(const struct column_context *context, const struct function_row *row,
 			   char *buffer, size_t capacity)
 {
-	return text_clean(buffer, capacity, source_text(context, row), FRAME_NAME_BYTES);
+	return text_clean(buffer, capacity, snapshot_source(context->snapshot, row->frame),
+			  FRAME_NAME_BYTES);
 }
 
 #define HISTORY_MAX_CELLS 60
@@ -374,7 +364,8 @@ static int process_compare(const struct column_context *context, const struct fu
 static int source_compare(const struct column_context *context, const struct function_row *a,
 			  const struct function_row *b)
 {
-	return strcmp(source_text(context, a), source_text(context, b));
+	return strcmp(snapshot_source(context->snapshot, a->frame),
+		      snapshot_source(context->snapshot, b->frame));
 }
 
 static int base_compare(const struct column_context *context, const struct function_row *a,

@@ -44,6 +44,8 @@ struct lined {
 	size_t n_chains, chains_capacity;
 	struct lined_link *links;
 	size_t n_links, links_capacity;
+	uint32_t *origins; /* by frame of the results; those beyond n_origins have none */
+	size_t n_origins, origins_capacity;
 };
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -72,7 +74,20 @@ void lined_destroy(struct lined *lined)
 	frames_destroy(lined->frames);
 	free(lined->chains);
 	free(lined->links);
+	free(lined->origins);
 	free(lined);
+}
+
+void lined_set_inlined(struct lined *lined, bool inlined)
+{
+	lined->settings.inlined = inlined;
+	lined->n_links = 0;
+	lined->n_chains = 0; /* each frame becomes something else now */
+}
+
+bool lined_has_inlined(const struct lined *lined)
+{
+	return lined->settings.inlined;
 }
 
 /* --- what a frame becomes --------------------------------------------------------------------- */
@@ -112,17 +127,47 @@ static bool lined_add_link(struct lined *lined, uint32_t frame, const char *line
 	return true;
 }
 
-/* The frame as the resolver has it. FROM has the frame ID; SAME: its whole function. */
+/* Best effort: without memory nobody knows the origin. The first one stays. */
+static void lined_set_origin(struct lined *lined, uint32_t frame, uint32_t origin)
+{
+	if (frame < N_FRAME_IDS || !vector_reserve(lined->origins, lined->origins_capacity,
+						   (size_t)frame + 1))
+		return;
+	while (lined->n_origins <= frame)
+		lined->origins[lined->n_origins++] = FRAME_NONE;
+	if (lined->origins[frame] == FRAME_NONE)
+		lined->origins[frame] = origin;
+}
+
+uint32_t lined_get_origin(const struct lined *lined, uint32_t frame)
+{
+	return frame < lined->n_origins ? lined->origins[frame] : FRAME_NONE;
+}
+
+/* The frame as the resolver has it. FROM has the frame ID; of a place it is the function. */
 static uint32_t lined_translate(struct lined *lined, const struct snapshot *from, uint32_t id)
 {
 	const struct frame *frame = frames_get(from->frames, id);
+	uint32_t translated;
 
 	if (id < N_FRAME_IDS)
 		return id;
-	return frames_intern_place(lined->frames, frame->kind,
-				   frame->unknown ? NULL : frame->raw_name, frame->module,
-				   frame->address, frames_get_build(from->frames, frame),
-				   frame->file);
+	translated = frames_intern_place(lined->frames, frame->kind,
+					 frame->unknown ? NULL : frame->raw_name, frame->module,
+					 frame->address, frames_get_build(from->frames, frame),
+					 frame->file);
+	lined_set_origin(lined, translated, frame_get_function(frame, id));
+	return translated;
+}
+
+void lined_translate_annotation(struct lined *lined, const struct snapshot *from,
+				struct annotation *annotation)
+{
+	annotation->frame = lined_translate(lined, from, annotation->frame);
+	for (size_t i = 0; i < annotation->n_targets; i++)
+		if (annotation->targets[i].frame != FRAME_NONE)
+			annotation->targets[i].frame =
+				lined_translate(lined, from, annotation->targets[i].frame);
 }
 
 /*
@@ -477,6 +522,7 @@ static struct xtop_error *lined_finish(const struct lined_tree *tree, struct sna
 	to->n_nodes = tree->n;
 	to->effects = NULL;
 	to->sources = NULL;
+	to->annotation = NULL;
 	lined_emit(tree, to, numbers);
 	lined_translate_rest(tree->lined, tree->from, to);
 	to->frames = tree->lined->frames;

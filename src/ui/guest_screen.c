@@ -15,6 +15,7 @@
 #define NS_PER_S         1000000000ULL
 #define FIRST_SAMPLES_NS (20 * 1000000ULL) /* interval until there are samples */
 #define RECENT_PICTURES  80 /* eight half-lives of 10 s: what is older counts nothing */
+#define LINES_NS         (50 * 1000000ULL) /* of looking for source lines */
 #define ANSWER_NS        (10 * 1000000ULL) /* interval of looking for a requested snapshot */
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -167,6 +168,17 @@ static bool guest_screen_take_annotation(struct guest_screen *guest, struct snap
 	return true;
 }
 
+/* After the end. FRAME is the resolver's. */
+static void guest_screen_annotate_last(struct guest_screen *guest, uint32_t frame)
+{
+	const struct ui_pipeline *pipeline = guest->pipeline;
+	const struct snapshot *last = guest->last ? guest->last : guest->live;
+
+	guest->annotation = pipeline->annotate(pipeline->context, last, frame);
+	if (guest->annotation && guest->lined)
+		lined_translate_annotation(guest->lined, last, guest->annotation);
+}
+
 void guest_screen_annotate(struct guest_screen *guest, uint32_t frame, uint64_t now_ns)
 {
 	const struct ui_pipeline *pipeline = guest->pipeline;
@@ -175,6 +187,8 @@ void guest_screen_annotate(struct guest_screen *guest, uint32_t frame, uint64_t 
 		return;
 	guest->annotated = frame;
 	annotation_destroy(no_cleanup_ptr(guest->annotation));
+	if (guest->lined && frame != FRAME_NONE)
+		frame = lined_get_origin(guest->lined, frame);
 	if (pipeline->slot)
 		snapshot_annotate(pipeline->slot, frame);
 	if (frame == FRAME_NONE || !guest->live)
@@ -182,7 +196,7 @@ void guest_screen_annotate(struct guest_screen *guest, uint32_t frame, uint64_t 
 	if (!guest->live->at_end)
 		guest->due_ns = now_ns;
 	else if (pipeline->annotate)
-		guest->annotation = pipeline->annotate(pipeline->context, guest->live, frame);
+		guest_screen_annotate_last(guest, frame);
 }
 
 /* With source lines the pictures have other frames than the moments of that history. */
@@ -243,6 +257,10 @@ static struct snapshot *guest_screen_take(struct guest_screen *guest)
 	if (!taken || !guest->lined)
 		return taken;
 	error_destroy(lined_apply(guest->lined, taken, 0, &with_lines));
+	if (with_lines && taken->annotation) {
+		with_lines->annotation = no_cleanup_ptr(taken->annotation);
+		lined_translate_annotation(guest->lined, taken, with_lines->annotation);
+	}
 	if (taken->at_end && !guest->last)
 		guest->last = taken;
 	else
@@ -250,12 +268,12 @@ static struct snapshot *guest_screen_take(struct guest_screen *guest)
 	return with_lines;
 }
 
-/* No more snapshots will come, but lines may. True: the picture has more of them now. */
-static bool guest_screen_update_lines(struct guest_screen *guest)
+/* The last snapshot becomes a picture once more, as lines are known now. True: it did. */
+static bool guest_screen_apply_last(struct guest_screen *guest)
 {
 	struct snapshot *with_lines = NULL;
 
-	if (!guest->last || guest->still || !lines_poll())
+	if (!guest->last || guest->still)
 		return false;
 	error_destroy(lined_apply(guest->lined, guest->last, 0, &with_lines));
 	if (!with_lines)
@@ -266,14 +284,33 @@ static bool guest_screen_update_lines(struct guest_screen *guest)
 	return true;
 }
 
+/* No more snapshots will come, but lines may. True: the picture has more of them now. */
+static bool guest_screen_update_lines(struct guest_screen *guest)
+{
+	return guest->last && !guest->still && lines_poll() && guest_screen_apply_last(guest);
+}
+
+void guest_screen_set_inlined(struct guest_screen *guest, bool inlined, uint64_t now_ns)
+{
+	lined_set_inlined(guest->lined, inlined);
+	if (!guest_screen_apply_last(guest))
+		guest->due_ns = now_ns;
+}
+
+/* Whether lines of instructions may come. */
+static bool guest_screen_wants_lines(const struct guest_screen *guest)
+{
+	return guest->lined && guest->annotated != FRAME_NONE;
+}
+
 bool guest_screen_tick(struct guest_screen *guest, uint64_t now_ns, uint64_t interval_ns)
 {
 	struct snapshot *snapshot = guest_screen_take(guest);
-	bool changed = false;
+	bool changed = guest_screen_wants_lines(guest) && lines_poll();
 
 	if (snapshot) {
 		guest->waiting = false;
-		changed = guest_screen_set_live(guest, snapshot, now_ns);
+		changed |= guest_screen_set_live(guest, snapshot, now_ns);
 	}
 	if (now_ns < guest->due_ns)
 		return changed;
@@ -290,6 +327,8 @@ uint64_t guest_screen_wait_ns(const struct guest_screen *guest, uint64_t now_ns)
 {
 	uint64_t wait_ns = guest->due_ns - now_ns;
 
+	if (guest_screen_wants_lines(guest) && wait_ns > LINES_NS)
+		wait_ns = LINES_NS;
 	return guest->waiting && wait_ns > ANSWER_NS ? ANSWER_NS : wait_ns;
 }
 

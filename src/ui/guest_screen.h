@@ -69,6 +69,11 @@ struct snapshot *guest_screen_shown(const struct guest_screen *guest);
 const struct recent *guest_screen_recent(const struct guest_screen *guest);
 /* What runs inside, "" if not known. Clean. */
 const char *guest_screen_system(const struct guest_screen *guest);
+/*
+ * Inlined functions are frames from the next picture on, or none are. The guest screen has source
+ * lines.
+ */
+void guest_screen_set_inlined(struct guest_screen *guest, bool inlined, uint64_t now_ns);
 /* Computes guest->selected from the picture shown. Without has_selected on error. */
 struct xtop_error *guest_screen_select(struct guest_screen *guest,
 				       const struct selection *selection);

@@ -30,6 +30,7 @@ struct ui_model {
 	const char *baseline_name; /* of a file; "": there is none. Clean */
 	const struct annotation *annotation; /* the one that is wanted; NULL: none came yet */
 	bool annotates;                  /* annotations can come: samples of one guest are shown */
+	const struct instruction_lines *lines; /* of its instructions; NULL: none */
 	const struct history *history;
 	const struct recent *recent;
 	const struct filter *search;     /* NULL: none */
@@ -38,6 +39,7 @@ struct ui_model {
 	bool range;  /* the picture is a range of time: what came between two moments */
 	bool totals; /* shares of all samples since start instead of live ones */
 	bool addresses, raw_names;
+	bool sources;           /* source lines stand beside functions, if they are known */
 	enum clock_kind clock;  /* on which the time of the picture is told */
 	bool tells_time;        /* whether it is */
 	bool by_cgroup;   /* processes stand below their control group */

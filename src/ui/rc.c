@@ -13,6 +13,7 @@
  *	disassembly = att or intel
  *	code-addresses = relative or absolute
  *	jumps = hidden or shown
+ *	source-lines = shown or hidden
  *
  * Settings never come from the working directory. xtop starts as root: it refuses a file that
  * others may write, and one that belongs neither to root nor to the user. As root it opens or
@@ -160,6 +161,8 @@ static bool rc_code(struct ui_rc *rc, const char *name, const char *value)
 
 	if (!strcmp(name, "jumps"))
 		return rc_choice(value, "hidden", "shown", &rc->jumps);
+	if (!strcmp(name, "source-lines"))
+		return rc_choice(value, "shown", "hidden", &rc->no_source);
 	if (!strcmp(name, "disassembly")) {
 		if (!rc_choice(value, "att", "intel", &chosen))
 			return false;
@@ -305,6 +308,7 @@ static bool rc_print(const struct ui_rc *rc, FILE *file)
 	fprintf(file, "code-addresses = %s\n",
 		rc->addresses == ADDRESSES_ABSOLUTE ? "absolute" : "relative");
 	fprintf(file, "jumps = %s\n", rc->jumps ? "shown" : "hidden");
+	fprintf(file, "source-lines = %s\n", rc->no_source ? "hidden" : "shown");
 	return !ferror(file);
 }
 

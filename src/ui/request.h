@@ -55,6 +55,8 @@ enum request_code {
 	REQUEST_FILTER,
 	REQUEST_THRESHOLD,
 	REQUEST_RAW_NAMES,
+	REQUEST_SOURCES, /* toggle: source lines beside functions */
+	REQUEST_INLINED, /* toggle: inlined functions are frames */
 	REQUEST_CGROUPS, /* toggle: processes below their control groups */
 	REQUEST_HIDE_KERNEL,
 	REQUEST_HIDE_USER,
@@ -63,6 +65,7 @@ enum request_code {
 	REQUEST_SYNTAX, /* toggle: AT&T's, or Intel's */
 	REQUEST_CODE_ADDRESSES, /* toggle: from the function's start, or absolute */
 	REQUEST_JUMPS, /* toggle: drawn as arrows, or not */
+	REQUEST_SOURCE_LINES, /* toggle: between instructions, or not */
 	REQUEST_HEADER,
 	REQUEST_FREEZE,
 	REQUEST_EARLIER,

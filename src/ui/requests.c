@@ -47,6 +47,28 @@ static bool request_clear_one(struct ui *ui)
 	return true;
 }
 
+/* Says how to get source lines, if there are none. */
+static bool request_needs_lines(struct ui *ui)
+{
+	if (ui->model.lines)
+		return true;
+	ui_message(ui, STYLE_NOTICE, "source lines are looked for with the option --lines");
+	return false;
+}
+
+static void request_toggle_inlined(struct ui *ui)
+{
+	bool inlined;
+
+	if (!ui->guest || !ui->guest->lined)
+		return;
+	inlined = !lined_has_inlined(ui->guest->lined);
+	guest_screen_set_inlined(ui->guest, inlined, ui->now_ns);
+	ui_message(ui, STYLE_NOTICE, "inlined functions are %s from the next picture on",
+		   inlined ? "frames" : "no frames");
+	ui_reselect(ui);
+}
+
 /* Back to the guest that is compared. False: there is no pair. */
 static bool request_leave_pair(struct ui *ui)
 {
@@ -493,6 +515,14 @@ static bool carry_out_look(struct ui *ui, enum request_code code)
 		ui->model.raw_names = !ui->model.raw_names;
 		ui_update(ui);
 		return true;
+	case REQUEST_SOURCES:
+		if (request_needs_lines(ui))
+			ui->model.sources = !ui->model.sources;
+		return true;
+	case REQUEST_INLINED:
+		if (request_needs_lines(ui))
+			request_toggle_inlined(ui);
+		return true;
 	case REQUEST_CGROUPS:
 		ui->model.by_cgroup = !ui->model.by_cgroup;
 		ui_update(ui);
@@ -520,6 +550,10 @@ static bool carry_out_look(struct ui *ui, enum request_code code)
 		return true;
 	case REQUEST_JUMPS:
 		ui->rc.jumps = !ui->rc.jumps;
+		return true;
+	case REQUEST_SOURCE_LINES:
+		if (request_needs_lines(ui))
+			ui->rc.no_source = !ui->rc.no_source;
 		return true;
 	case REQUEST_HEADER:
 		ui->no_header = !ui->no_header;

@@ -37,6 +37,7 @@ static void ui_init_model(struct ui *ui, const struct ui_settings *settings)
 		.selection = &ui->selection,
 		.sort = settings->sort ? settings->sort : &columns[COLUMN_CHILDREN],
 		.rc = &ui->rc,
+		.lines = settings->lines,
 		.totals = settings->half_life_s <= 0,
 		.addresses = settings->addresses,
 		.clock = settings->clock,

@@ -122,6 +122,11 @@ const char *view_frame_name(const struct ui_model *model, uint32_t id,
 						   : frame_text(frame, model->addresses, buffer);
 }
 
+const char *view_frame_source(const struct ui_model *model, uint32_t id)
+{
+	return model->sources ? snapshot_source(model->all, id) : "";
+}
+
 /* --- drawing ---------------------------------------------------------------------------------- */
 
 enum style style_of_percent(double percent)

@@ -57,6 +57,8 @@ struct request view_callers_of(uint32_t frame);
 /* To say what would name FRAME. FRAME_NONE: there is nothing to do. */
 struct request view_naming_of(uint32_t frame);
 /* To open the instructions of FRAME. FRAME_NONE: there is nothing to do. */
+/* "tcp.c:1478" of the frame ID, if source lines are shown beside functions; "": nothing is. */
+const char *view_frame_source(const struct ui_model *model, uint32_t id);
 struct request view_annotation_of(uint32_t frame);
 /*
  * If REQUEST is one of the searches, the cursor goes to a row whose function is searched for (see

@@ -4,6 +4,7 @@
 
 #include "tests/screens/fixture.h"
 #include "tests/support/made_annotation.h"
+#include "tests/support/made_lines.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
 #include "xtop/export.h"
@@ -18,19 +19,9 @@ static void find(const struct snapshot *snapshot, const char *name, const char *
 	error_destroy(error);
 }
 
-/* Two instructions of the loop are of one line. */
-static bool find_line(void *context, uint32_t frame, uint32_t distance, char *text, size_t capacity)
-{
-	(void)context, (void)frame;
-	if (distance < 0x11 || distance > 0x14)
-		return false;
-	snprintf(text, capacity, "deflate.c:1234");
-	return true;
-}
-
 static char *print(const struct snapshot *snapshot, const struct annotation *annotation)
 {
-	const struct instruction_lines lines = { .find = find_line };
+	const struct instruction_lines lines = { .find = made_line };
 	char *text;
 	size_t size;
 	FILE *file = open_memstream(&text, &size);
@@ -81,9 +72,11 @@ int main(void)
 	      "the head");
 	check(strstr(text, "  25.00      250              +0x11  movzbl (%rbx),%eax\n"),
 	      "an instruction with samples");
-	check(strstr(text, " deflate.c:1234\n  25.00 ") &&
+	check(strstr(text, " deflate.c:1234  while (!is_end(*at++));\n  25.00 ") &&
 		      !strstr(strstr(text, "deflate.c") + 1, "deflate.c"),
-	      "a source line where it begins");
+	      "a source line where it begins, with its text");
+	check(strstr(text, " is_end (inlined) line.h:77\n  11.00 "),
+	      "one of an inlined function, without text");
 	check(strstr(text, "                              +0x25  call   longest_match\n"),
 	      "one without");
 	check(strstr(text, "   5.00 % of the samples are at instructions that are not shown.\n"),

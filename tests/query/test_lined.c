@@ -133,6 +133,74 @@ static void test_column(void)
 	lined_destroy(lined);
 }
 
+/* Inlined functions are switched off and on again between two results. */
+static void test_switch(void)
+{
+	const struct lined_settings settings = { .inlined = true };
+	struct snapshot *from = make(), *to[3];
+	struct lined *lined;
+	char *texts[3];
+
+	must(lined_create(&settings, &lined));
+	for (int i = 0; i < 3; i++) {
+		lined_set_inlined(lined, i != 1);
+		check(lined_has_inlined(lined) == (i != 1), "the switch is as it was set");
+		must(lined_apply(lined, from, 30, &to[i]));
+		texts[i] = stacks_tree(to[i]);
+	}
+	check(strstr(texts[0], "(inlined)") && !strstr(texts[1], "(inlined)"),
+	      "without inlined functions: %s", texts[1]);
+	check_string(texts[2], texts[0], "with them again");
+	for (int i = 0; i < 3; i++) {
+		free(texts[i]);
+		snapshot_destroy(to[i]);
+	}
+	snapshot_destroy(from);
+	lined_destroy(lined);
+}
+
+/* Frames of an annotation become those of the picture, and lead back to the resolver's. */
+static void test_annotation(void)
+{
+	const struct lined_settings settings = { .inlined = true };
+	struct snapshot *from = make(), *to;
+	struct annotation_target targets[] = { { 1, FRAME_NONE, 0 }, { 2, FRAME_NONE, 0 } };
+	struct annotation annotation = { .n_targets = 2, .targets = targets };
+	struct lined *lined;
+	uint32_t function = FRAME_NONE;
+	unsigned n_inlined = 0, n_wrong = 0;
+
+	for (uint32_t i = N_FRAME_IDS; i < from->n_frames; i++)
+		if (!frames_get(from->frames, i)->line_file)
+			annotation.frame = targets[0].frame = function = i;
+	must(lined_create(&settings, &lined));
+	must(lined_apply(lined, from, 30, &to));
+	for (uint32_t i = N_FRAME_IDS; i < to->n_frames; i++) {
+		const struct frame *frame = frames_get(to->frames, i);
+		uint32_t origin = lined_get_origin(lined, i);
+
+		if (!frame_is_function(frame))
+			continue;
+		n_inlined += origin == FRAME_NONE && strstr(frame->name, "(inlined)") != NULL;
+		n_wrong += origin != FRAME_NONE &&
+			   (frames_get(from->frames, origin)->line_file ||
+			    strcmp(frames_get(from->frames, origin)->name, frame->name) != 0);
+	}
+	check(n_inlined > 0 && n_wrong == 0, "%u inlined functions have no origin; %u are wrong",
+	      n_inlined, n_wrong);
+	lined_translate_annotation(lined, from, &annotation);
+	check_u64(lined_get_origin(lined, annotation.frame), function, "there and back");
+	check_u64(targets[0].frame, annotation.frame, "a call has the same frame");
+	check(!strcmp(frames_get(to->frames, annotation.frame)->name, "leaf") ||
+		      !strcmp(frames_get(to->frames, annotation.frame)->name, "main"),
+	      "the annotation is of %s", frames_get(to->frames, annotation.frame)->name);
+	check_u64(targets[1].frame, FRAME_NONE, "a call that leads nowhere still does");
+	check_u64(lined_get_origin(lined, to->n_frames + 7), FRAME_NONE, "no such frame");
+	snapshot_destroy(to);
+	snapshot_destroy(from);
+	lined_destroy(lined);
+}
+
 int main(void)
 {
 	const struct lined_settings inlined = { .inlined = true },
@@ -171,6 +239,8 @@ int main(void)
 		   "  leaf 5/5\n",
 		   "without inlined functions");
 	test_column();
+	test_annotation();
+	test_switch();
 	frames_destroy(frames);
 	lines_stop();
 	close(fd);

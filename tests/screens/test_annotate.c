@@ -6,6 +6,7 @@
 
 #include "scene.h"
 #include "tests/support/made_annotation.h"
+#include "tests/support/made_lines.h"
 
 /* Another picture, with an annotation if the screen asked for one. */
 static void next_picture(struct scene *scene, double live_of_first)
@@ -125,6 +126,32 @@ static void test_own_row(void)
 	scene_close(&scene);
 }
 
+/* Source lines between instructions, when somebody knows them. */
+static void test_source_lines(void)
+{
+	const struct instruction_lines lines = { .find = made_line };
+	struct scene scene;
+
+	open_function(&scene);
+	scene_keys(&scene, 80, 24, "s");
+	screen_contains(&scene, 80, 24, "with the option --lines", true);
+	scene.ui->model.lines = &lines;
+	scene_keys(&scene, 80, 24, "H");
+	check_sizes(&scene, "-lines");
+	scene_keys(&scene, 80, 24, "j");
+	check_sizes(&scene, "-lines-jumps");
+	scene_keys(&scene, 80, 24, "s");
+	screen_contains(&scene, 80, 24, "deflate.c:1234", false);
+	scene_keys(&scene, 80, 24, "sj<End>");
+	screen_contains(&scene, 80, 12, "ret", true);
+	cursor_is_on(&scene, "ret", "the last instruction is reached");
+	scene_keys(&scene, 80, 12, "H");
+	scene_keys(&scene, 80, 12, "<Up><Up><Up><Up><Up>");
+	screen_contains(&scene, 80, 12, "while (!is_end(*at++));", true);
+	cursor_is_on(&scene, "movzbl", "so is one below a source line");
+	scene_close(&scene);
+}
+
 /* While the screen is frozen, shares stay. */
 static void test_frozen(void)
 {
@@ -197,6 +224,7 @@ int main(void)
 	test_screens();
 	test_keys();
 	test_own_row();
+	test_source_lines();
 	test_frozen();
 	test_lacks();
 	return tap_done();

@@ -65,15 +65,18 @@ static void test_read(void)
 	check(rc.interval_s == 2.5 && rc.half_life_s == 0 && rc.colors == UI_COLORS_256,
 	      "figures and colours are read");
 	ui_rc_close(&rc);
-	put("disassembly = intel\ncode-addresses = absolute\njumps = shown\n");
+	put("disassembly = intel\ncode-addresses = absolute\njumps = shown\n"
+	    "source-lines = hidden\n");
 	error = load(&rc);
-	check(!error && rc.syntax == SYNTAX_INTEL && rc.addresses == ADDRESSES_ABSOLUTE && rc.jumps,
+	check(!error && rc.syntax == SYNTAX_INTEL && rc.addresses == ADDRESSES_ABSOLUTE &&
+		      rc.jumps && rc.no_source,
 	      "how instructions are shown is read");
 	check(!ui_rc_save(&rc, path_saved, sizeof(path_saved)), "and saved");
 	ui_rc_close(&rc);
 	rc = (struct ui_rc){ 0 };
 	error = load(&rc);
-	check(!error && rc.syntax == SYNTAX_INTEL && rc.addresses == ADDRESSES_ABSOLUTE && rc.jumps,
+	check(!error && rc.syntax == SYNTAX_INTEL && rc.addresses == ADDRESSES_ABSOLUTE &&
+		      rc.jumps && rc.no_source,
 	      "and read again");
 	ui_rc_close(&rc);
 }
@@ -95,6 +98,7 @@ static void test_bad(void)
 	check_refused("disassembly = arm\n", "line 1");
 	check_refused("code-addresses = some\n", "line 1");
 	check_refused("jumps = high\n", "line 1");
+	check_refused("source-lines = some\n", "line 1");
 }
 
 /* Opening happens with root's rights, parsing without: opening must not depend on the text. */

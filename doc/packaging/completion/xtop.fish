@@ -34,6 +34,7 @@ complete -c xtop -l debug-dir -x -a '(__fish_complete_directories)' -d 'Debug fi
 complete -c xtop -l debuginfod -d 'Fetch debug files from servers'
 complete -c xtop -l lines -d 'Add source lines and inlined functions'
 complete -c xtop -l no-inline -d 'No inlined functions'
+complete -c xtop -l source-dir -x -a '(__fish_complete_directories)' -d 'Source files, for their text'
 complete -c xtop -l addr2line -d 'Print the oops on stdin with source lines'
 complete -c xtop -s u -l unwind -x -a 'auto fp orc dwarf' -d 'How to walk stacks'
 complete -c xtop -l budget -x -d 'Share of its time that the guest may be stopped'

@@ -17,6 +17,7 @@
 #define ANNOTATE_MAX_TRAIL   64 /* beyond that the oldest function is forgotten */
 #define ANNOTATE_JUMPS_WIDTH 60 /* columns of a screen that has room for arrows */
 #define ANNOTATE_NOTE_ROWS   10 /* rows of a view that has room for the note */
+#define ANNOTATE_MAX_LINES   512 /* of the screen that get instructions */
 
 struct annotated {
 	uint32_t frame;
@@ -30,7 +31,10 @@ struct view_annotate {
 	size_t n_trail; /* the last one is shown */
 	struct instructions instructions;
 	bool current;   /* INSTRUCTIONS is of the last one */
-	int first_row;  /* of the instructions, as last drawn */
+	/* As last drawn: the first row, and the line of each instruction from the list's top on. */
+	int first_row;
+	size_t n_shown;
+	int lines[ANNOTATE_MAX_LINES];
 };
 
 static struct view_annotate *view_annotate(struct view *view)
@@ -197,6 +201,62 @@ static void annotate_draw_row(struct view_annotate *annotate, const struct ui_mo
 		view_mark_row(canvas, cell.row, 0, cell.columns);
 }
 
+/* Whether the instruction at INDEX has another source line than BEFORE; it is *LINE then. */
+static bool annotate_find_line(struct view_annotate *annotate, const struct ui_model *model,
+			       const struct annotation *annotation, size_t index,
+			       const struct instruction_line *before, struct instruction_line *line)
+{
+	const struct instruction_lines *lines = model->rc->no_source ? NULL : model->lines;
+
+	return lines &&
+	       lines->find(lines->context, annotation, annotate->instructions.rows[index].distance,
+			   line) &&
+	       strcmp(line->place, before->place) != 0;
+}
+
+/* Which instructions from the list's top on have room in ROWS lines. */
+static void annotate_lay_out(struct view_annotate *annotate, const struct ui_model *model,
+			     const struct annotation *annotation, int rows)
+{
+	const struct list *list = &annotate_top(annotate)->list;
+	struct instruction_line line, before = { .place = "" };
+	int used = 0;
+
+	annotate->n_shown = 0;
+	for (size_t i = list->top; i < list->n && used < rows; i++) {
+		if (annotate_find_line(annotate, model, annotation, i, &before, &line)) {
+			before = line;
+			used++;
+		}
+		if (used >= rows || annotate->n_shown == ANNOTATE_MAX_LINES)
+			break;
+		annotate->lines[annotate->n_shown++] = used++;
+	}
+}
+
+/* Scrolls so that the selected instruction has room, with the source lines above it. */
+static void annotate_show(struct view_annotate *annotate, const struct ui_model *model,
+			  const struct annotation *annotation, int rows)
+{
+	struct list *list = &annotate_top(annotate)->list;
+
+	list_show(list, rows > 0 ? (size_t)rows : 0);
+	annotate_lay_out(annotate, model, annotation, rows);
+	while (list->top < list->selected && list->selected - list->top >= annotate->n_shown) {
+		list->top++;
+		annotate_lay_out(annotate, model, annotation, rows);
+	}
+}
+
+static void annotate_draw_line(const struct instruction_line *line, struct canvas *canvas,
+			       struct area cell, int column)
+{
+	column += canvas_put(canvas, cell.row, column, cell.columns - column, STYLE_DIM,
+			     line->place);
+	canvas_put(canvas, cell.row, column + 2, cell.columns - column - 2, STYLE_TITLE,
+		   line->text);
+}
+
 static void annotate_draw_rows(struct view_annotate *annotate, const struct ui_model *model,
 			       const struct annotation *annotation, struct canvas *canvas,
 			       struct area area)
@@ -206,6 +266,7 @@ static void annotate_draw_rows(struct view_annotate *annotate, const struct ui_m
 	int arrows = column;
 	bool has_arrows = model->rc->jumps && area.columns >= ANNOTATE_JUMPS_WIDTH;
 	struct area rows = { area.row + 1, area.rows - 1, area.columns };
+	struct instruction_line line, before = { .place = "" };
 
 	column += has_arrows ? JUMP_CELLS : 1;
 	canvas_fill(canvas, area.row, 0, area.columns, STYLE_HEADER);
@@ -213,16 +274,22 @@ static void annotate_draw_rows(struct view_annotate *annotate, const struct ui_m
 	canvas_put_right(canvas, area.row, 9, width, STYLE_HEADER, width < 7 ? "Addr" : "Address");
 	canvas_put(canvas, area.row, column, area.columns - column, STYLE_HEADER, "Instruction");
 	annotate->first_row = rows.row;
-	list_show(list, rows.rows > 0 ? (size_t)rows.rows : 0);
-	for (int i = 0; i < rows.rows && list->top + (size_t)i < list->n; i++) {
-		struct area cell = { rows.row + i, 1, rows.columns };
+	annotate_show(annotate, model, annotation, rows.rows);
+	for (size_t i = 0; i < annotate->n_shown; i++) {
+		struct area cell = { rows.row + annotate->lines[i], 1, rows.columns };
+		struct area above = { cell.row - 1, 1, rows.columns };
 
-		annotate_draw_row(annotate, model, annotation, canvas, list->top + (size_t)i, cell,
+		annotate_draw_row(annotate, model, annotation, canvas, list->top + i, cell,
 				  column);
+		if (!annotate_find_line(annotate, model, annotation, list->top + i, &before, &line))
+			continue;
+		before = line;
+		annotate_draw_line(&line, canvas, above, column);
 	}
 	if (has_arrows && rows.rows > 0)
-		jumps_draw(&annotate->instructions, list->top, list->selected, canvas, rows,
-			   arrows);
+		jumps_draw(&annotate->instructions,
+			   &(struct jump_rows){ list->top, annotate->n_shown, annotate->lines },
+			   list->selected, canvas, rows, arrows);
 }
 
 /* Why there are no instructions. */
@@ -370,15 +437,27 @@ static struct request annotate_handle(struct view *view, const struct ui_model *
 	}
 }
 
+/* The instruction on LINE, counted from the top one; a source line is that of the one below. */
+static int annotate_at(const struct view_annotate *annotate, int line)
+{
+	int i = 0;
+
+	while ((size_t)i < annotate->n_shown && annotate->lines[i] < line)
+		i++;
+	return i;
+}
+
 static struct request annotate_click(struct view *view, const struct ui_model *model, int row,
 				     int column)
 {
 	struct view_annotate *annotate = view_annotate(view);
+	int line = row - annotate->first_row;
 
 	(void)column;
-	if (!annotate->current)
+	if (!annotate->current || line < 0)
 		return request_of(REQUEST_NONE);
-	return list_click(&annotate_top(annotate)->list, row - annotate->first_row) == LIST_OPENED
+	line = annotate_at(annotate, line);
+	return list_click(&annotate_top(annotate)->list, line) == LIST_OPENED
 		       ? annotate_open(annotate, model)
 		       : request_of(REQUEST_NONE);
 }

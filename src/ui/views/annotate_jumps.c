@@ -20,29 +20,36 @@ struct jump {
 struct jumps {
 	struct jump jumps[JUMPS_MAX];
 	size_t n;
+	const struct jump_rows *rows;
 	int page;
 	bool taken[JUMPS_MAX_ROWS][JUMP_LANES];
 };
 
-static int jumps_line(size_t row, size_t top, int page)
+static int jumps_line(const struct jumps *jumps, size_t row)
 {
-	if (row < top)
-		return -1;
-	return row - top < (size_t)page ? (int)(row - top) : page;
+	const struct jump_rows *rows = jumps->rows;
+	int line = row < rows->top              ? -1
+		   : row - rows->top < rows->n ? rows->lines[row - rows->top]
+					       : jumps->page;
+
+	return line < jumps->page ? line : jumps->page;
 }
 
 /* Jumps with an end on the screen, those that begin there first. A function can have a million. */
-static void jumps_find(struct jumps *jumps, const struct instructions *instructions, size_t top,
+static void jumps_find(struct jumps *jumps, const struct instructions *instructions,
 		       size_t selected)
 {
+	size_t top = jumps->rows->top;
+
+
 	for (size_t i = 0; i < instructions->n && jumps->n < JUMPS_MAX; i++) {
 		size_t row = (top + i) % instructions->n, to = instructions->rows[row].jump;
 		struct jump *jump = &jumps->jumps[jumps->n];
 
 		if (to == INSTRUCTION_NONE)
 			continue;
-		*jump = (struct jump){ .from = jumps_line(row, top, jumps->page),
-				       .to = jumps_line(to, top, jumps->page),
+		*jump = (struct jump){ .from = jumps_line(jumps, row),
+				       .to = jumps_line(jumps, to),
 				       .distance = row < to ? to - row : row - to,
 				       .selected = row == selected };
 		jumps->n += (jump->from >= 0 && jump->from < jumps->page) ||
@@ -120,8 +127,8 @@ static void jump_draw(const struct jump *jump, struct canvas *canvas, struct are
 	}
 }
 
-void jumps_draw(const struct instructions *instructions, size_t top, size_t selected,
-		struct canvas *canvas, struct area area, int column)
+void jumps_draw(const struct instructions *instructions, const struct jump_rows *rows,
+		size_t selected, struct canvas *canvas, struct area area, int column)
 {
 	struct jumps *jumps = calloc(1, sizeof(*jumps));
 
@@ -129,7 +136,8 @@ void jumps_draw(const struct instructions *instructions, size_t top, size_t sele
 		return;
 	jumps->page = area.rows < JUMPS_MAX_ROWS ? area.rows : JUMPS_MAX_ROWS;
 	area.rows = jumps->page;
-	jumps_find(jumps, instructions, top, selected);
+	jumps->rows = rows;
+	jumps_find(jumps, instructions, selected);
 	qsort(jumps->jumps, jumps->n, sizeof(jumps->jumps[0]), jumps_compare);
 	for (size_t i = 0; i < jumps->n; i++) {
 		int first, last, lane;

@@ -20,11 +20,17 @@
 #define JUMP_LANES 4
 #define JUMP_CELLS (2 * JUMP_LANES + 2) /* that arrows take, with a blank behind them */
 
+/* N instructions on the screen: TOP + i stands on line LINES[i]. Other lines may lie between. */
+struct jump_rows {
+	size_t top, n;
+	const int *lines; /* ascending */
+};
+
 /*
- * The rows TOP.. of INSTRUCTIONS are drawn in AREA. Draws their jumps from COLUMN on; the jump at
- * SELECTED stands out.
+ * ROWS of INSTRUCTIONS are drawn in AREA. Draws their jumps from COLUMN on; the jump at SELECTED
+ * stands out.
  */
-void jumps_draw(const struct instructions *instructions, size_t top, size_t selected,
-		struct canvas *canvas, struct area area, int column);
+void jumps_draw(const struct instructions *instructions, const struct jump_rows *rows,
+		size_t selected, struct canvas *canvas, struct area area, int column);
 
 #endif

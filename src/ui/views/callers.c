@@ -201,16 +201,21 @@ static void callers_draw_row(struct view_callers *callers, const struct ui_model
 				  weights_children(model, &callers->neighbours.focus));
 	char buffer[SNAPSHOT_NAME_BYTES];
 	const char *name = view_frame_name(model, row->frame, buffer);
+	int end;
 
 	if (side == SIDE_CALLEES && row->frame == focus->frame)
 		name = "(itself)";
 	else if (row->frame == FRAME_ROOT)
 		name = "(nobody: outermost)";
-	canvas_put_name(canvas, cell.row, column + 10, cell.columns - 10,
-			view_matches(model, row->frame) ? STYLE_MATCH
-			: share < 0.5                   ? STYLE_DIM
-							: STYLE_NORMAL,
-			name);
+	end = column + 10;
+	end += canvas_put_name(canvas, cell.row, end, cell.columns - 10,
+			       view_matches(model, row->frame) ? STYLE_MATCH
+			       : share < 0.5                   ? STYLE_DIM
+							       : STYLE_NORMAL,
+			       name);
+	if (end + 2 < column + cell.columns)
+		canvas_put_name(canvas, cell.row, end + 2, column + cell.columns - end - 2,
+				STYLE_DIM, view_frame_source(model, row->frame));
 	if (callers->compared)
 		view_put_changed(canvas, cell.row, column + 1, share,
 				 callers_points(callers, model, side, row));

@@ -96,6 +96,16 @@ static void tree_draw_header(const struct view_tree *tree, const struct ui_model
 				 area.columns - area.columns / 2, STYLE_HEADER, text);
 }
 
+/* Where a function comes from: its source line, or else its module. */
+static void tree_put_origin(const struct ui_model *model, uint32_t frame, struct canvas *canvas,
+			    int row, int column, int columns_)
+{
+	const char *source = view_frame_source(model, frame);
+
+	canvas_put_name(canvas, row, column, columns_ - column, STYLE_DIM,
+			*source ? source : frames_get(model->all->frames, frame)->module);
+}
+
 static void tree_draw_line(const struct view_tree *tree, const struct ui_model *model,
 			   struct canvas *canvas, int row, size_t index, int columns_)
 {
@@ -122,8 +132,7 @@ static void tree_draw_line(const struct view_tree *tree, const struct ui_model *
 	end = branch_draw(model, line, canvas, row, column,
 			  columns_ - column - (columns_ >= 80 ? 10 : 1));
 	if (line->frame != FRAME_NONE && columns_ >= 80 && end + 3 < columns_)
-		canvas_put_name(canvas, row, end + 2, columns_ - end - 2, STYLE_DIM,
-				frames_get(model->all->frames, line->frame)->module);
+		tree_put_origin(model, line->frame, canvas, row, end + 2, columns_);
 	if (index == tree->list.selected)
 		view_mark_row(canvas, row, 0, columns_);
 }

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Source lines of instructions: places from DWARF (xtop/lines.h) and text from source files
+ * (xtop/source_files.h), put together for the screen and for --annotate. Main's thread.
+ */
+#ifndef XTOP_SOURCE_LINES_H
+#define XTOP_SOURCE_LINES_H
+
+#include "options.h"
+#include "xtop/instructions.h"
+#include "xtop/source_files.h"
+
+struct source_lines {
+	struct source_files *files; /* NULL: nobody has text */
+	bool inlined;               /* innermost functions, also inlined ones */
+	struct instruction_lines seam;
+};
+
+/* The folders of OPTIONS were opened as inputs. Without --lines SEAM finds nothing. */
+struct xtop_error *source_lines_init(struct source_lines *lines, const struct options *options);
+void source_lines_deinit(struct source_lines *lines); /* one of zeros is allowed */
+/* Asks for every instruction of ANNOTATION, and waits until all are known, or for SECONDS. */
+void source_lines_wait(const struct annotation *annotation, double seconds);
+
+#endif
