@@ -179,6 +179,15 @@ static void guest_screen_annotate_last(struct guest_screen *guest, uint32_t fram
 		lined_translate_annotation(guest->lined, last, guest->annotation);
 }
 
+/* An inlined function has no code of its own: nobody is asked for it. */
+static void guest_screen_annotate_inlined(struct guest_screen *guest, uint32_t frame)
+{
+	guest->annotation = calloc(1, sizeof(*guest->annotation));
+	if (guest->annotation)
+		*guest->annotation = (struct annotation){ .frame = frame,
+							  .lack = ANNOTATION_NO_CODE };
+}
+
 void guest_screen_annotate(struct guest_screen *guest, uint32_t frame, uint64_t now_ns)
 {
 	const struct ui_pipeline *pipeline = guest->pipeline;
@@ -187,8 +196,11 @@ void guest_screen_annotate(struct guest_screen *guest, uint32_t frame, uint64_t 
 		return;
 	guest->annotated = frame;
 	annotation_destroy(no_cleanup_ptr(guest->annotation));
-	if (guest->lined && frame != FRAME_NONE)
+	if (guest->lined && frame != FRAME_NONE) {
 		frame = lined_get_origin(guest->lined, frame);
+		if (frame == FRAME_NONE)
+			guest_screen_annotate_inlined(guest, guest->annotated);
+	}
 	if (pipeline->slot)
 		snapshot_annotate(pipeline->slot, frame);
 	if (frame == FRAME_NONE || !guest->live)

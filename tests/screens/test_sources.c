@@ -67,6 +67,11 @@ int main(void)
 	screen_contains(&scene, 100, 30, "inlined functions are no frames from the next", true);
 	scene_keys(&scene, 100, 30, "X");
 	check(lined_has_inlined(scene.ui->guest->lined), "X again: they are frames");
+
+	scene_keys(&scene, 100, 30, "<Esc><Esc>m"); /* that table of lines knows no frame */
+	check_u64(snapshot_annotated(scene.pipeline.slot), FRAME_NONE,
+		  "nobody is asked for the instructions of an inlined function");
+	screen_contains(&scene, 100, 30, "or an inlined one: it has no code of its own", true);
 	scene_close(&scene);
 	return tap_done();
 }

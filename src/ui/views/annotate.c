@@ -302,7 +302,7 @@ static const char *annotate_lack(struct view_annotate *annotate, const struct ui
 	if (!annotation)
 		return "Waiting for the code ...";
 	if (annotation->lack == ANNOTATION_NO_CODE)
-		return "This is no function: it has no code of its own.";
+		return "This is no function, or an inlined one: it has no code of its own.";
 	if (annotation->self_samples)
 		return "Its code could not be read yet, or is not in the recording.";
 	return "No sample ended in this function itself: its code was not read.";
