@@ -11,6 +11,7 @@
 
 #include "options.h"
 #include "session.h"
+#include "xtop/heap.h"
 
 enum exit_status { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
 
@@ -101,6 +102,7 @@ int main(int argc, char **argv)
 	struct options options;
 	enum exit_status status;
 
+	heap_return_large();
 	main_open_streams();
 	status = main_fail(options_parse(argc, argv, &options), STATUS_USAGE);
 	if (status == STATUS_OK)

@@ -9,6 +9,7 @@ libxtop_a_SOURCES += \
 	include/xtop/error.h \
 	include/xtop/fault.h \
 	include/xtop/hash.h \
+	include/xtop/heap.h \
 	include/xtop/inputs.h \
 	include/xtop/limit.h \
 	include/xtop/output.h \
@@ -27,6 +28,7 @@ libxtop_a_SOURCES += \
 	src/base/error.c \
 	src/base/fault.c \
 	src/base/hash.c \
+	src/base/heap.c \
 	src/base/inputs.c \
 	src/base/output.c \
 	src/base/output_named.c \

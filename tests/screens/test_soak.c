@@ -21,6 +21,7 @@
 
 #include "scene.h"
 #include "tests/recordings/guest.h"
+#include "xtop/heap.h"
 #include "xtop/image.h"
 #include "xtop/resolver.h"
 
@@ -382,6 +383,7 @@ int main(int argc, char **argv)
 	struct os *os = &the_os;
 	struct snapshot *last;
 
+	heap_return_large();
 	if (!setlocale(LC_CTYPE, "C.UTF-8") || !record)
 		abort();
 	*os = (struct os){ .random = 0x9e3779b97f4a7c15,
