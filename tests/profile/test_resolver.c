@@ -1081,7 +1081,8 @@ static void stage_open_slow(struct stage *stage, struct os_settings *settings, s
 }
 
 struct hurry {
-	uint64_t answer_ns, end_ns; /* from control_hurry() to a snapshot, and to the thread's end */
+	/* CPU time from control_hurry() to a snapshot, and to the thread's end. */
+	uint64_t answer_ns, end_ns;
 	uint64_t resolved;          /* samples */
 	bool busy, complete;
 };
@@ -1108,13 +1109,13 @@ static struct hurry try_hurry(void)
 	snapshot_request(stage.slot);
 	nap();
 	hurry.busy = !snapshot_take(stage.slot);
-	begin_ns = clock_now_ns();
+	begin_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	control_hurry(stage.control);
 	snapshot = wait_snapshot(stage.slot);
-	hurry.answer_ns = clock_now_ns() - begin_ns;
+	hurry.answer_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin_ns;
 	snapshot_destroy(snapshot);
 	stage_finish(&stage);
-	hurry.end_ns = clock_now_ns() - begin_ns;
+	hurry.end_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin_ns;
 	snapshot = stage_snapshot(&stage);
 	hurry.resolved = snapshot->resolver.samples;
 	hurry.complete = snapshot->resolver.samples + snapshot->resolver.unresolved == n;
@@ -1129,20 +1130,17 @@ static struct hurry try_hurry(void)
 
 /*
  * Whatever the resolver is doing, it ends soon after the user has asked for the end. What it has
- * not resolved by then is counted. The best of some tries counts, as the machine may be busy.
+ * not resolved by then is counted. CPU time counts here, as the machine may be busy. On a guest the
+ * user's time is measured (tests/lab/end-long.test).
  */
 static void test_hurry(void)
 {
-	struct hurry hurry = { .end_ns = UINT64_MAX };
+	struct hurry hurry = try_hurry();
 
-	for (int i = 0; i < 5 && hurry.end_ns > 200000000; i++) {
-		slow_reads = 0;
-		hurry = try_hurry();
-	}
 	check(hurry.busy, "the resolver is busy with the guest's memory");
-	check(hurry.answer_ns <= 200000000, "a snapshot comes within 200 ms: %" PRIu64 " us",
+	check(hurry.answer_ns <= 200000000, "a snapshot comes within 200 ms of CPU: %" PRIu64 " us",
 	      hurry.answer_ns / 1000);
-	check(hurry.end_ns <= 200000000, "the end comes within 200 ms: %" PRIu64 " us",
+	check(hurry.end_ns <= 200000000, "the end comes within 200 ms of CPU: %" PRIu64 " us",
 	      hurry.end_ns / 1000);
 	check(hurry.complete, "samples and those that are not resolved are all");
 	check_u64(hurry.resolved, 0, "the sample that the end came upon is not resolved");
