@@ -683,7 +683,7 @@ static void resolver_reset(struct resolver *resolver)
 	control_get_times(resolver->settings.control, resolver->forgotten, GUEST_MAX_VCPUS);
 }
 
-static void resolver_take(struct resolver *resolver, const void *record, size_t size_bytes)
+static void resolver_process(struct resolver *resolver, const void *record, size_t size_bytes)
 {
 	const struct recording_moment *moment = record;
 
@@ -710,7 +710,7 @@ static void resolver_drain(struct resolver *resolver)
 			     resolver->resets == control_get_resets(resolver->settings.control) &&
 			     (record = ring_peek(ring, &size_bytes));
 	     i++) {
-		resolver_take(resolver, record, size_bytes);
+		resolver_process(resolver, record, size_bytes);
 		ring_release(ring);
 		if (snapshot_wanted(resolver->settings.slot))
 			return;
