@@ -108,7 +108,8 @@ static bool flow_try_entry(struct flow *flow, uint32_t op)
 /*
  * Tries the states at indirect jumps before OP, then those at calls: handlers of exceptions run in
  * the frame of a call. If bounds are guesses, the entry of another function is tried first. That is
- * more likely than a case of a switch, and a function that never returns would fit any state.
+ * more likely than a case of a switch, and a function that never returns would fit any state. Code
+ * made for size does not align functions (gcc -Os): there an entry is tried after the states.
  */
 static void flow_try_all(struct flow *flow, uint32_t op, const struct flow_recent *jumps,
 			 const struct flow_recent *calls)
@@ -119,7 +120,7 @@ static void flow_try_all(struct flow *flow, uint32_t op, const struct flow_recen
 		return;
 	if (flow_try_recent(flow, op, jumps) || flow_try_recent(flow, op, calls) || flow->failed)
 		return;
-	if (address % FLOW_STUB_BYTES == 0 && flow_try_entry(flow, op))
+	if ((flow->guesses || address % FLOW_STUB_BYTES == 0) && flow_try_entry(flow, op))
 		return;
 	if (jumps->n == 1 && !flow->failed)
 		flow_try(flow, op, jumps->states[0], TRY_UNCONFIRMED);

@@ -168,9 +168,50 @@ static void compare_file(const char *path)
 	close(fd);
 }
 
+#define PLACE 0x1000
+
+static const uint8_t unaligned[] = {
+	0xe8, 0x0b, 0x00, 0x00, 0x00, 0xeb, 0xfe,             /* 1000: call 1010; jmp 1005 */
+	0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
+	0x53, 0xe8, 0x07, 0x00, 0x00, 0x00, 0x5b, 0x90, 0xc3, /* 1010: push %rbx; call 101d ... */
+	0x53, 0x90, 0x5b, 0xc3,                               /* 1019: push %rbx; nop; pop; ret */
+	0x53, 0x90, 0x5b, 0xc3,                               /* 101d: the same */
+};
+
+static size_t read_unaligned(void *context, uint64_t address, void *buffer, size_t size_bytes)
+{
+	uint64_t at = address - PLACE, n = at < sizeof(unaligned) ? sizeof(unaligned) - at : 0;
+
+	(void)context;
+	n = n < size_bytes ? n : size_bytes;
+	memcpy(buffer, unaligned + at, n);
+	return n;
+}
+
+/* Code made for size: no call leads to 1019, and it is not aligned. */
+static void test_unaligned(void)
+{
+	const struct code_source source = { .read = read_unaligned,
+					    .find_function = find_no_function,
+					    .entries.elf = PLACE };
+	struct computed *computed;
+
+	elf_tables_fatal(computed_create(&source, PLACE, PLACE + sizeof(unaligned), &computed));
+	for (uint64_t address = PLACE + 0x1a; address <= PLACE + 0x1e; address += 4) {
+		struct cursor cursor = cursor_at(address);
+
+		check(computed_step(computed, 0, &cursor) == STEP_CALLER &&
+			      cursor.regs[REG_PC] == made.words[0x1008 / 8] &&
+			      cursor.regs[REG_SP] == STACK + 0x1010,
+		      "%#" PRIx64 ": the caller's address lies above rbx", address);
+	}
+	computed_destroy(computed);
+}
+
 int main(void)
 {
 	make_stack();
+	test_unaligned();
 	with_libc_file(compare_file);
 	with_named_files("COMPUTED_FILES", compare_file);
 	return tap_done();
