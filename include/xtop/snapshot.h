@@ -247,6 +247,8 @@ const char *snapshot_source(const struct snapshot *snapshot, uint32_t frame);
 struct snapshot *snapshot_copy(const struct snapshot *snapshot);
 /* Frees what WAITS points to. */
 void snapshot_waits_deinit(struct snapshot_waits *waits);
+/* For qsort() and bsearch() of struct snapshot_lock_task: by pid. */
+int snapshot_compare_lock_tasks(const void *a, const void *b);
 /* Room for N nodes, which the caller frees. NULL: out of memory. */
 struct snapshot_node *snapshot_nodes_create(size_t n);
 /* The end of each of the N nodes is behind the node; afterwards it is behind the node's subtree. */

@@ -42,6 +42,7 @@
 #include "linux/locks.h"
 #include "linux/process/process_arch.h"
 #include "linux/process/sleeper_arch.h"
+#include "linux/process/upid.h"
 #include "linux/process/xarray.h"
 #include "xtop/cleanup.h"
 #include "xtop/sample.h"
@@ -53,7 +54,6 @@
 #define SLEEPER_STACK_BYTES  (32U << 10)    /* THREAD_SIZE is 16 KiB, with KASAN 32 */
 #define SLEEPER_USER_BYTES   (2 * GUEST_PAGE_SIZE)
 #define SLEEPER_GAP_SPAN_NS  30000000000ULL /* clocks of guest and dom0 drift apart */
-#define SLEEPER_PID_LEVELS   32             /* Linux MAX_PID_NS_LEVEL */
 #define SLEEPER_MAX_PERIODS  20             /* a look stands for at most so many periods */
 
 /* Linux include/linux/sched.h; the same since v4.14. */
@@ -668,23 +668,17 @@ static uint64_t sleepers_find_number(const struct sleepers *sleepers, uint64_t n
 /* The namespace in which the thread of SLEEPER knows others; 0: not known. */
 static uint64_t sleepers_namespace(const struct sleepers *sleepers, const struct sleeper *sleeper)
 {
-	static const enum layout_member needed[] = { PID_NUMBERS, UPID_SIZEOF, UPID_NS };
 	const struct linux_guest *guest = sleepers->guest;
-	const struct layout *layout = &guest->layout;
-	uint64_t ns;
+	uint64_t upid, ns;
 	uint32_t level;
 
 	if (!member_read_u32(guest, sleeper->struct_pid, PID_LEVEL, &level))
 		return 0;
 	if (!level)
 		return guest->symbols[LINUX_INIT_PID_NS];
-	if (level > SLEEPER_PID_LEVELS ||
-	    layout_missing(layout, needed, sizeof(needed) / sizeof(needed[0])) != LAYOUT_MEMBERS ||
-	    !linux_read_u64(guest,
-			    sleeper->struct_pid + layout_offset(layout, PID_NUMBERS) +
-				    level * layout_offset(layout, UPID_SIZEOF) +
-				    layout_offset(layout, UPID_NS),
-			    &ns))
+	upid = upid_find(guest, sleeper->struct_pid, level);
+	if (!upid || !layout_has(&guest->layout, UPID_NS) ||
+	    !linux_read_u64(guest, upid + layout_offset(&guest->layout, UPID_NS), &ns))
 		return 0;
 	return ns;
 }

@@ -89,6 +89,8 @@ libxtop_a_SOURCES += \
 	src/linux/process/sleeper_x86.c \
 	src/linux/process/tasks.c \
 	src/linux/process/tasks.h \
+	src/linux/process/upid.c \
+	src/linux/process/upid.h \
 	src/linux/process/vmas.c \
 	src/linux/process/vmas.h \
 	src/linux/process/xarray.c \

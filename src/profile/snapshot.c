@@ -79,6 +79,14 @@ void snapshot_waits_deinit(struct snapshot_waits *waits)
 	waits->n_rows = waits->n_locks = waits->n_lock_tasks = 0;
 }
 
+int snapshot_compare_lock_tasks(const void *a, const void *b)
+{
+	uint32_t left = ((const struct snapshot_lock_task *)a)->pid,
+		 right = ((const struct snapshot_lock_task *)b)->pid;
+
+	return (left > right) - (left < right);
+}
+
 void snapshot_destroy(struct snapshot *snapshot)
 {
 	if (!snapshot)
@@ -163,12 +171,8 @@ struct snapshot *snapshot_copy(const struct snapshot *from)
 	to->annotation = NULL; /* the copy has none */
 	memcpy(nodes, from->nodes, from->n_nodes * sizeof(*nodes));
 	to->effects = NULL;
-	if (from->sources) { /* best effort: without memory no line is known */
-		to->sources = reallocarray(NULL, from->n_frames, sizeof(*to->sources));
-		if (to->sources)
-			memcpy(to->sources, from->sources,
-			       from->n_frames * sizeof(*to->sources));
-	}
+	to->sources = NULL; /* best effort: without memory no line is known */
+	snapshot_copy_array(from->sources, from->n_frames, sizeof(*from->sources), &to->sources);
 	if (!snapshot_copy_waits(&from->waits, &to->waits)) {
 		snapshot_destroy(to);
 		return NULL;

@@ -68,7 +68,6 @@ void wait_locks_destroy(struct wait_locks *locks)
 void wait_locks_reset(struct wait_locks *locks)
 {
 	hash_table_deinit(&locks->index);
-	locks->index = (struct hash_table){ 0 };
 	locks->n_rows = locks->n_tasks = locks->n_holders = locks->n_whole = 0;
 	locks->refused = 0;
 }
@@ -177,28 +176,23 @@ void wait_locks_add(struct wait_locks *locks, const struct os_lock_wait *wait,
 		lock_task_of(&wait->holder, holder, SNAPSHOT_NO_LOCK);
 }
 
-static int wait_locks_compare(const void *pointer_a, const void *pointer_b)
-{
-	const struct snapshot_lock_task *a = pointer_a, *b = pointer_b;
-
-	return (a->pid > b->pid) - (a->pid < b->pid);
-}
-
 /* Waiters come by ascending pid, as the pass looks at them. */
 static void wait_locks_add_holders(struct wait_locks *locks)
 {
 	uint32_t n = locks->n_tasks;
 
-	qsort(locks->holders, locks->n_holders, sizeof(*locks->holders), wait_locks_compare);
+	qsort(locks->holders, locks->n_holders, sizeof(*locks->holders),
+	      snapshot_compare_lock_tasks);
 	for (uint32_t i = 0; i < locks->n_holders && locks->n_tasks < WAIT_LOCKS_MAX_TASKS; i++) {
 		const struct snapshot_lock_task *holder = &locks->holders[i];
 
 		if ((i && holder->pid == holder[-1].pid) ||
-		    bsearch(holder, locks->tasks, n, sizeof(*holder), wait_locks_compare))
+		    bsearch(holder, locks->tasks, n, sizeof(*holder),
+			    snapshot_compare_lock_tasks))
 			continue;
 		locks->tasks[locks->n_tasks++] = *holder;
 	}
-	qsort(locks->tasks, locks->n_tasks, sizeof(*locks->tasks), wait_locks_compare);
+	qsort(locks->tasks, locks->n_tasks, sizeof(*locks->tasks), snapshot_compare_lock_tasks);
 }
 
 /* Forgets locks that nobody has waited for lately, when the table is nearly full. */
@@ -209,7 +203,6 @@ static void wait_locks_make_room(struct wait_locks *locks, uint64_t now_ns)
 	if (locks->n_rows < WAIT_LOCKS_MAX / 4 * 3)
 		return;
 	hash_table_deinit(&locks->index);
-	locks->index = (struct hash_table){ 0 };
 	for (uint32_t i = 0; i < locks->n_rows; i++) {
 		const struct lock_row *row = &locks->rows[i];
 

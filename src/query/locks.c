@@ -34,7 +34,6 @@ const char *const locks_kind_names[N_OS_LOCK_KINDS] = {
 
 struct locks_pass {
 	const struct snapshot_waits *waits;
-	const struct snapshot *snapshot;
 	struct locks_forest forest;
 	size_t capacity;
 	uint32_t *holders; /* by lock: the task; NO_TASK */
@@ -42,17 +41,10 @@ struct locks_pass {
 	bool failed;       /* out of memory */
 };
 
-/* Of a task. */
+/* What is known of a task while the forest grows. */
 enum { MARK_ON_WAY = 1, MARK_LEFT = 2, MARK_CIRCLE = 4, MARK_DRAWN = 8, MARK_HOLDS = 16 };
 
 /* --- who holds what --------------------------------------------------------------------------- */
-
-static int locks_compare_pids(const void *pointer_a, const void *pointer_b)
-{
-	const struct snapshot_lock_task *a = pointer_a, *b = pointer_b;
-
-	return (a->pid > b->pid) - (a->pid < b->pid);
-}
 
 static uint32_t locks_find_holder(const struct snapshot_waits *waits,
 				  const struct snapshot_lock *lock)
@@ -62,7 +54,7 @@ static uint32_t locks_find_holder(const struct snapshot_waits *waits,
 	if (!lock->now || !lock->holder_pid)
 		return NO_TASK;
 	found = bsearch(&key, waits->lock_tasks, waits->n_lock_tasks, sizeof(key),
-			locks_compare_pids);
+			snapshot_compare_lock_tasks);
 	return found ? (uint32_t)(found - waits->lock_tasks) : NO_TASK;
 }
 
@@ -286,7 +278,7 @@ static void locks_put_forest(struct locks_pass *pass)
 
 struct xtop_error *locks_build(const struct snapshot *snapshot, struct locks_forest *forest)
 {
-	struct locks_pass pass = { .snapshot = snapshot, .waits = &snapshot->waits };
+	struct locks_pass pass = { .waits = &snapshot->waits };
 
 	pass.failed = !locks_find_holders(&pass);
 	if (!pass.failed)

@@ -61,6 +61,12 @@ static const struct lock_task *as_read(struct waiter *waiter, uint64_t mm)
 	return &waiter->lock_task;
 }
 
+static bool finds(struct waiter *waiter, uint64_t mm, enum os_lock_kind kind,
+		  struct lock_wait *wait)
+{
+	return locks_find(&made->guest, as_read(waiter, mm), kind, wait);
+}
+
 /* Puts N waiters into the list at HEAD, in that order. */
 static void link_waiters(uint64_t head, const struct waiter *waiters, size_t n,
 			 enum layout_member list, enum layout_member task)
@@ -114,7 +120,7 @@ static void test_mutex(void)
 	link_waiters(mutex + made_offset(made, MUTEX_WAIT_LIST), waiters, 3, MUTEX_WAITER_LIST,
 		     MUTEX_WAITER_TASK);
 	for (uint32_t i = 0; i < 3; i++)
-		check(locks_find(&made->guest, as_read(&waiters[i], 0), OS_LOCK_MUTEX, &wait) &&
+		check(finds(&waiters[i], 0, OS_LOCK_MUTEX, &wait) &&
 			      wait.address == mutex && !wait.space,
 		      "the mutex, by waiter %u of 3", i);
 	made_set(made, mutex, MUTEX_OWNER, holder | 1);
@@ -128,18 +134,14 @@ static void test_mutex(void)
 
 	/* What cannot be right. */
 	put(waiters[1].record, waiters[1].record);
-	check(!locks_find(&made->guest, as_read(&waiters[0], 0), OS_LOCK_MUTEX, &wait),
+	check(!finds(&waiters[0], 0, OS_LOCK_MUTEX, &wait),
 	      "an entry behind points back to another one");
-	check(!locks_find(&made->guest, as_read(&waiters[1], 0), OS_LOCK_MUTEX, &wait),
-	      "the record is in no list");
+	check(!finds(&waiters[1], 0, OS_LOCK_MUTEX, &wait), "the record is in no list");
 	link_waiters(waiters[0].record, waiters + 1, 2, MUTEX_WAITER_LIST, MUTEX_WAITER_TASK);
-	check(!locks_find(&made->guest, as_read(&waiters[0], 0), OS_LOCK_MUTEX, &wait),
-	      "a list of waiters alone has no lock");
-	check(!locks_find(&made->guest, as_read(&waiters[0], 0), OS_LOCK_RT_MUTEX, &wait),
-	      "it waits for no rt_mutex");
+	check(!finds(&waiters[0], 0, OS_LOCK_MUTEX, &wait), "a list of waiters alone has no lock");
+	check(!finds(&waiters[0], 0, OS_LOCK_RT_MUTEX, &wait), "it waits for no rt_mutex");
 	made_without(made, MUTEX_WAIT_LIST);
-	check(!locks_find(&made->guest, as_read(&waiters[0], 0), OS_LOCK_MUTEX, &wait),
-	      "the kernel's mutex has no such list");
+	check(!finds(&waiters[0], 0, OS_LOCK_MUTEX, &wait), "the kernel's mutex has no such list");
 	end();
 }
 
@@ -155,9 +157,8 @@ static void test_long_list(void)
 		waiters[i] = make_waiter(10 + i, MUTEX_WAITER_LIST, 0);
 	link_waiters(mutex + made_offset(made, MUTEX_WAIT_LIST), waiters, LOCKS_MAX_STEPS + 1,
 		     MUTEX_WAITER_LIST, MUTEX_WAITER_TASK);
-	check(!locks_find(&made->guest, as_read(&waiters[0], 0), OS_LOCK_MUTEX, &wait),
-	      "a list is followed for so many steps");
-	check(locks_find(&made->guest, as_read(&waiters[1], 0), OS_LOCK_MUTEX, &wait) &&
+	check(!finds(&waiters[0], 0, OS_LOCK_MUTEX, &wait), "a list is followed for so many steps");
+	check(finds(&waiters[1], 0, OS_LOCK_MUTEX, &wait) &&
 		      wait.address == mutex,
 	      "and not for fewer");
 	end();
@@ -175,7 +176,7 @@ static void test_rwsem(void)
 	waiter = make_waiter(10, RWSEM_WAITER_LIST, 0);
 	link_waiters(rwsem + made_offset(made, RWSEM_WAIT_LIST), &waiter, 1, RWSEM_WAITER_LIST,
 		     RWSEM_WAITER_TASK);
-	check(locks_find(&made->guest, as_read(&waiter, 0), OS_LOCK_RWSEM, &wait) &&
+	check(finds(&waiter, 0, OS_LOCK_RWSEM, &wait) &&
 		      wait.address == rwsem,
 	      "an rw_semaphore");
 	made_set(made, rwsem, RWSEM_COUNT, 3);
@@ -204,7 +205,7 @@ static void test_others(void)
 	waiter = make_waiter(10, SEMAPHORE_WAITER_LIST, 0);
 	link_waiters(semaphore + made_offset(made, SEMAPHORE_WAIT_LIST), &waiter, 1,
 		     SEMAPHORE_WAITER_LIST, SEMAPHORE_WAITER_TASK);
-	check(locks_find(&made->guest, as_read(&waiter, 0), OS_LOCK_SEMAPHORE, &wait) &&
+	check(finds(&waiter, 0, OS_LOCK_SEMAPHORE, &wait) &&
 		      wait.address == semaphore,
 	      "a semaphore");
 	check_owner(&wait, OS_HOLDER_UNKNOWN, 0, "which has no owner");
@@ -215,13 +216,12 @@ static void test_others(void)
 	made_set(made, waiter.task, TASK_PI_BLOCKED_ON, rt_waiter);
 	made_set(made, rt_waiter, RT_MUTEX_WAITER_LOCK, rt_mutex);
 	made_set(made, rt_mutex, RT_MUTEX_OWNER, task | 1);
-	check(locks_find(&made->guest, as_read(&waiter, 0), OS_LOCK_RT_MUTEX, &wait) &&
+	check(finds(&waiter, 0, OS_LOCK_RT_MUTEX, &wait) &&
 		      wait.address == rt_mutex && wait.kind == OS_LOCK_RT_MUTEX,
 	      "an rt_mutex");
 	check_owner(&wait, OS_HOLDER_EXACT, task, "its owner");
 	made_set(made, waiter.task, TASK_PI_BLOCKED_ON, 0x1234);
-	check(!locks_find(&made->guest, as_read(&waiter, 0), OS_LOCK_RT_MUTEX, &wait),
-	      "no address of the kernel");
+	check(!finds(&waiter, 0, OS_LOCK_RT_MUTEX, &wait), "no address of the kernel");
 	end();
 }
 
@@ -236,14 +236,12 @@ static void test_blocker(void)
 	lock = made_object(made, 64, 64);
 	waiter = make_waiter(10, MUTEX_WAITER_LIST, 0);
 	made_set(made, waiter.task, TASK_BLOCKER, lock | 3);
-	check(locks_find(&made->guest, as_read(&waiter, 0), OS_LOCK_RWSEM, &wait) &&
+	check(finds(&waiter, 0, OS_LOCK_RWSEM, &wait) &&
 		      wait.address == lock,
 	      "the kernel says which lock");
-	check(!locks_find(&made->guest, as_read(&waiter, 0), OS_LOCK_MUTEX, &wait),
-	      "one of another kind");
+	check(!finds(&waiter, 0, OS_LOCK_MUTEX, &wait), "one of another kind");
 	made_set(made, waiter.task, TASK_BLOCKER, 8);
-	check(!locks_find(&made->guest, as_read(&waiter, 0), OS_LOCK_MUTEX, &wait),
-	      "no address of the kernel");
+	check(!finds(&waiter, 0, OS_LOCK_MUTEX, &wait), "no address of the kernel");
 	end();
 }
 
@@ -299,7 +297,7 @@ static void test_futex(void)
 	mm = made_mm(made, NULL, 0);
 	waiter = make_waiter(10, MUTEX_WAITER_LIST, mm);
 	put_call(&waiter, 202, 0x80);
-	check(locks_find(&made->guest, as_read(&waiter, mm), OS_LOCK_FUTEX, &wait) &&
+	check(finds(&waiter, mm, OS_LOCK_FUTEX, &wait) &&
 		      wait.address == WORD && wait.space == mm && !wait.is_shared,
 	      "a private futex");
 	put_glibc(2, 77, 3, 0);
@@ -320,32 +318,27 @@ static void test_futex(void)
 	      "page tables that are not known");
 
 	put_call(&waiter, 202, 1);
-	check(!locks_find(&made->guest, as_read(&waiter, mm), OS_LOCK_FUTEX, &wait),
-	      "FUTEX_WAKE does not wait");
+	check(!finds(&waiter, mm, OS_LOCK_FUTEX, &wait), "FUTEX_WAKE does not wait");
 	put_call(&waiter, 0, 0x80);
-	check(!locks_find(&made->guest, as_read(&waiter, mm), OS_LOCK_FUTEX, &wait),
-	      "another system call");
+	check(!finds(&waiter, mm, OS_LOCK_FUTEX, &wait), "another system call");
 	put_call(&waiter, 202, 9);
-	check(locks_find(&made->guest, as_read(&waiter, mm), OS_LOCK_FUTEX, &wait) &&
+	check(finds(&waiter, mm, OS_LOCK_FUTEX, &wait) &&
 		      wait.is_shared,
 	      "a shared one");
 
 	put_value(&waiter, 0);
-	check(!locks_find(&made->guest, as_read(&waiter, mm), OS_LOCK_FUTEX, &wait),
-	      "a condition variable is no lock");
+	check(!finds(&waiter, mm, OS_LOCK_FUTEX, &wait), "a condition variable is no lock");
 	put_value(&waiter, 0x80000005);
-	check(locks_find(&made->guest, as_read(&waiter, mm), OS_LOCK_FUTEX, &wait),
-	      "a robust mutex is one");
+	check(finds(&waiter, mm, OS_LOCK_FUTEX, &wait), "a robust mutex is one");
 	put_call(&waiter, 202, 0x86);
-	check(!locks_find(&made->guest, as_read(&waiter, mm), OS_LOCK_FUTEX, &wait),
-	      "FUTEX_LOCK_PI without an rt_mutex");
+	check(!finds(&waiter, mm, OS_LOCK_FUTEX, &wait), "FUTEX_LOCK_PI without an rt_mutex");
 	rt_mutex = made_object(made, 64, 64);
 	rt_waiter = made_object(made, 128, 64);
 	task = made_task(made, 5, 5, "holder", 0, 0);
 	made_set(made, waiter.task, TASK_PI_BLOCKED_ON, rt_waiter);
 	made_set(made, rt_waiter, RT_MUTEX_WAITER_LOCK, rt_mutex);
 	made_set(made, rt_mutex, RT_MUTEX_OWNER, task | 1);
-	check(locks_find(&made->guest, as_read(&waiter, mm), OS_LOCK_RT_MUTEX, &wait) &&
+	check(finds(&waiter, mm, OS_LOCK_RT_MUTEX, &wait) &&
 		      wait.kind == OS_LOCK_FUTEX_PI && wait.address == WORD && wait.space == mm,
 	      "a futex with priority inheritance");
 	check_owner(&wait, OS_HOLDER_EXACT, task, "the kernel knows its owner");

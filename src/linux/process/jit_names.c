@@ -16,10 +16,10 @@
 #include "linux/process/backoff.h"
 #include "linux/process/path.h"
 #include "linux/process/perf_map.h"
+#include "linux/process/upid.h"
 
 #define JIT_NAMES_RETRY_NS     1000000000ULL /* to the next look at a map, or the first for one */
 #define JIT_NAMES_MAX_RETRY_NS (16 * JIT_NAMES_RETRY_NS) /* between looks for a map */
-#define PID_MAX_LEVEL          32                        /* Linux MAX_PID_NS_LEVEL */
 
 void jit_names_deinit(struct jit_names *names, struct memory_budget *budget)
 {
@@ -32,19 +32,16 @@ void jit_names_deinit(struct jit_names *names, struct memory_budget *budget)
 static uint32_t jit_names_read_pid(const struct linux_guest *linux_guest, const struct task *task)
 {
 	const struct layout *layout = &linux_guest->layout;
-	uint64_t leader, pid;
+	uint64_t leader, pid, upid;
 	uint32_t level, number;
 
-	if (!layout_has(layout, PID_NUMBERS) || !layout_has(layout, UPID_NR) ||
-	    !layout_has(layout, UPID_SIZEOF) ||
+	if (!layout_has(layout, UPID_NR) ||
 	    !member_read_pointer(linux_guest, task->address, TASK_GROUP_LEADER, &leader) ||
 	    !member_read_pointer(linux_guest, leader, TASK_THREAD_PID, &pid) ||
-	    !member_read_u32(linux_guest, pid, PID_LEVEL, &level) || level > PID_MAX_LEVEL ||
+	    !member_read_u32(linux_guest, pid, PID_LEVEL, &level) ||
+	    !(upid = upid_find(linux_guest, pid, level)) ||
 	    !memory_read_u32(linux_guest->memory, linux_guest->root,
-			     pid + layout_offset(layout, PID_NUMBERS) +
-				     level * layout_offset(layout, UPID_SIZEOF) +
-				     layout_offset(layout, UPID_NR),
-			     &number))
+			     upid + layout_offset(layout, UPID_NR), &number))
 		return task->tgid;
 	return number;
 }
