@@ -6,8 +6,11 @@
  *   flood DOMAIN
  *
  * Samples DOMAIN for SECONDS without and then with such questions, and compares how long the stops
- * took. Checks the priorities of xtop's processes: a question that is answered at a higher priority
- * than the sampler's may interrupt a stop. dom0 has one CPU in the lab, so it never does so here.
+ * took in the mean: one question takes milliseconds, so a single one that interrupts a stop of 20 us
+ * shows in the mean of 400. (The highest percentiles tell nothing: QEMU gives the other CPU a turn of
+ * 100 us within two stops of a hundred.) Checks the priorities of xtop's processes: a question that
+ * is answered at a higher priority than the sampler's may interrupt a stop. dom0 has one CPU in the
+ * lab, so it never does so here.
  * TAP on stdout.
  */
 #include "config.h"
@@ -102,17 +105,16 @@ static void measure(bool flood, const char *what, struct measured *measured)
 	guard_stop(&process, control);
 	ring_destroy(ring);
 	control_destroy(control);
-	measured->late_percent = 100.0 *
-				 (double)(measured->counts.late + measured->counts.missed) /
+	measured->late_percent = 100.0 * (double)(measured->counts.late + measured->counts.missed) /
 				 (double)(measured->counts.ticks + measured->counts.missed + 1);
 	printf("# %s: %u questions, %llu ticks, %llu late, %llu missed (%.1f %%), stopped p50 %llu "
-	       "p99 %llu max %llu ns\n",
+	       "p99 %llu max %llu mean %.0f ns\n",
 	       what, measured->asked, (unsigned long long)measured->counts.ticks,
 	       (unsigned long long)measured->counts.late,
 	       (unsigned long long)measured->counts.missed, measured->late_percent,
 	       (unsigned long long)measured->stopped.p50_ns,
 	       (unsigned long long)measured->stopped.p99_ns,
-	       (unsigned long long)measured->stopped.max_ns);
+	       (unsigned long long)measured->stopped.max_ns, measured->stopped.mean_ns);
 }
 
 int main(int argc, char **argv)
@@ -130,7 +132,7 @@ int main(int argc, char **argv)
 	measure(true, "flooded", &flooded);
 	check(flooded.counts.stops > SECONDS * RATE_HZ / 4, "samples are taken meanwhile");
 	check(flooded.asked > 5, "questions are answered");
-	check(flooded.stopped.p99_ns <= quiet.stopped.p99_ns * 3 / 2,
+	check(flooded.stopped.mean_ns <= quiet.stopped.mean_ns * 1.5,
 	      "a flood of questions makes no stop longer");
 	broker_stop();
 	return tap_done();
