@@ -337,14 +337,54 @@ static uint64_t computed_find_end(const struct computed *computed, uint64_t star
 	return end;
 }
 
+/* Adds what lies in [START, END) between functions that are known, as a function each. */
+static void computed_add_between(struct computed *computed, uint64_t start, uint64_t end)
+{
+	while (start < end) {
+		size_t i = computed_count_before(computed, (uint32_t)(start - computed->base));
+		const struct computed_function *known = computed->functions;
+		uint64_t stop = end;
+
+		if (i && computed->base + known[i - 1].end > start) {
+			start = computed->base + known[i - 1].end;
+			continue;
+		}
+		if (i < computed->n_functions && computed->base + known[i].start < end)
+			stop = computed->base + known[i].start;
+		computed_add_function(computed, start, stop);
+		start = stop;
+	}
+}
+
 static void computed_add_functions(struct computed *computed, uint64_t start, uint64_t end)
 {
 	while (start < end) {
 		uint64_t function_end = computed_find_end(computed, start, end);
 
-		computed_add_function(computed, start, function_end);
+		computed_add_between(computed, start, function_end);
 		start = function_end;
 	}
+}
+
+/* Adds only the code in [START, END) that was reached. Other functions may lie beside it. */
+static void computed_add_reached(struct computed *computed, uint64_t start, uint64_t end)
+{
+	uint64_t at = start, reached = 0;
+
+	while (at < end) {
+		struct flow_place place;
+		enum flow_state state = flow_find(computed->work->flow, at, &place);
+
+		if (state == FLOW_KNOWN && !reached)
+			reached = at;
+		if (state != FLOW_KNOWN && reached) {
+			computed_add_functions(computed, reached, at);
+			reached = 0;
+		}
+		at = place.next > at ? place.next : at + 1;
+	}
+	if (reached)
+		computed_add_functions(computed, reached, end);
 }
 
 /*
@@ -369,10 +409,13 @@ static bool computed_read(struct computed *computed, uint64_t address)
 		uint64_t part_start, part_end;
 
 		flow_get_window(work->flow, i, &part_start, &part_end);
-		computed_add_functions(computed, part_start, part_end);
+		if (i && guesses)
+			computed_add_reached(computed, part_start, part_end);
+		else
+			computed_add_functions(computed, part_start, part_end);
 	}
 	if (!missing && !computed_find(computed, (uint32_t)(address - computed->base)))
-		computed_add_function(computed, start, end);
+		computed_add_between(computed, start, end);
 	flow_clear(work->flow);
 	return !missing;
 }

@@ -75,17 +75,20 @@ static bool flow_is_plt_head(struct flow *flow, uint32_t op)
 
 static void flow_run_entry(struct flow *flow)
 {
-	struct computed_state entry;
 	uint32_t state, op = flow_decode(flow, &flow->windows[0], 0);
+	struct computed_state head;
 
-	computed_state_init(&entry);
-	if (op != NO_OP && flow_is_plt_head(flow, op))
-		entry.regs[REG_SP].offset -= sizeof(uint64_t);
-	state = flow_number(flow, &entry);
-	computed_state_init(&entry);
-	flow->entry = flow_number(flow, &entry);
+	flow_forget_states(flow);
 	if (op == NO_OP)
 		return;
+	if (flow->guesses)
+		flow_find_entries(flow);
+	state = flow->entry;
+	if (flow_is_plt_head(flow, op)) {
+		computed_state_init(&head);
+		head.regs[REG_SP].offset -= sizeof(uint64_t);
+		state = flow_number(flow, &head);
+	}
 	for (unsigned i = 0; i <= FLOW_MAX_RESTARTS; i++) {
 		flow->again = flow->contradicts = false;
 		flow_forget(flow);
@@ -102,9 +105,7 @@ static void flow_run_entry(struct flow *flow)
 static void flow_reset(struct flow *flow)
 {
 	flow_close_windows(flow, 0);
-	hash_table_deinit(&flow->numbers);
-	flow->numbers = (struct hash_table){ 0 };
-	flow->n_ops = flow->n_states = flow->jumps.n = flow->returns.n = 0;
+	flow->n_ops = flow->jumps.n = flow->returns.n = 0;
 	flow->trying = flow->contradicts = flow->agrees = flow->again = flow->failed = false;
 	flow->returns_well = flow->returns_badly = flow->leaves = flow->missing = false;
 	flow->outside = 0;

@@ -25,6 +25,7 @@ struct flow_op {
 	uint8_t window;
 	bool ends;       /* the call never returns */
 	bool entry;      /* another function seems to begin here */
+	bool tried;      /* the state is of the try that goes on */
 };
 
 struct flow_window {
@@ -88,6 +89,8 @@ uint32_t flow_decode(struct flow *flow, struct flow_window *window, uint32_t off
 uint64_t flow_address(const struct flow *flow, const struct flow_op *op);
 /* The number of STATE. 0, the entry's, when there is no room: then `failed` is set. */
 uint32_t flow_number(struct flow *flow, const struct computed_state *state);
+/* All numbers become invalid. The state at the entry of a function has the first. */
+void flow_forget_states(struct flow *flow);
 
 /* --- flow_follow.c ---------------------------------------------------------------------------- */
 
@@ -95,9 +98,16 @@ uint32_t flow_number(struct flow *flow, const struct computed_state *state);
 void flow_push_jump(struct flow *flow, uint32_t op, uint32_t state);
 /* Does all work that is left; a contradiction or failure ends it early. */
 void flow_drain(struct flow *flow);
+/* Whether INSTRUCTION is endbr64, saves a register, or takes room on the stack. */
+bool flow_is_prologue(const struct instruction *instruction);
 
 /* --- flow_try.c ------------------------------------------------------------------------------- */
 
+/*
+ * Where bounds are guesses: finds functions behind calls, which then never return, and sets the
+ * `entry` of their first ops. No op has a state before, nor afterwards.
+ */
+void flow_find_entries(struct flow *flow);
 /* Finds states for the code that nothing leads to. */
 void flow_fill(struct flow *flow);
 

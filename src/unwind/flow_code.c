@@ -47,6 +47,17 @@ uint32_t flow_number(struct flow *flow, const struct computed_state *state)
 	return (uint32_t)flow->n_states++;
 }
 
+void flow_forget_states(struct flow *flow)
+{
+	struct computed_state entry;
+
+	hash_table_deinit(&flow->numbers);
+	flow->numbers = (struct hash_table){ 0 };
+	flow->n_states = 0;
+	computed_state_init(&entry);
+	flow->entry = flow_number(flow, &entry);
+}
+
 /* --- code ------------------------------------------------------------------------------------- */
 
 void flow_close_windows(struct flow *flow, size_t n)

@@ -130,7 +130,7 @@ static bool flow_meet(struct flow *flow, struct flow_op *op, uint32_t *state, ui
 	if (flow->trying) {
 		if (differ)
 			flow_contradict(flow);
-		flow->agrees = true;
+		flow->agrees |= !op->tried;
 		flow_push(flow, &flow->joins,
 			  (struct flow_work){ (uint32_t)(op - flow->ops), *state, 0 });
 		return false;
@@ -161,7 +161,7 @@ static bool flow_arrive(struct flow *flow, uint32_t number, uint32_t *state, uin
 	if (op->state == *state + 1) {
 		if (!call)
 			op->call = 0;
-		flow->agrees = true;
+		flow->agrees |= !op->tried;
 		return false;
 	}
 	if (op->state && !flow_meet(flow, op, state, call))
@@ -172,6 +172,7 @@ static bool flow_arrive(struct flow *flow, uint32_t number, uint32_t *state, uin
 			return false;
 		}
 		flow->tried[flow->n_tried++] = number;
+		op->tried = true;
 	}
 	op->state = *state + 1;
 	op->call = call;
@@ -235,8 +236,7 @@ static bool flow_goes_on(struct flow *flow, const struct flow_op *op, uint32_t s
 	return false;
 }
 
-/* Whether INSTRUCTION is endbr64, saves a register, or takes room on the stack. */
-static bool flow_is_prologue(const struct instruction *instruction)
+bool flow_is_prologue(const struct instruction *instruction)
 {
 	return instruction->marks_target ||
 	       (instruction->effect == EFFECT_PUSH && instruction->source != REG_NONE) ||
@@ -246,19 +246,27 @@ static bool flow_is_prologue(const struct instruction *instruction)
 
 /*
  * Where bounds are guesses: whether a function begins at NEXT, or behind the fillers there. Then
- * the call before it never returns.
+ * the call before it never returns. Without fillers an aligned prologue says nothing: a call may
+ * have been followed by a push of the next call's argument.
  */
 static bool flow_meets_function(struct flow *flow, struct flow_window *window, uint32_t next)
 {
+	bool fills = false;
+
 	while (flow->guesses && next < window->size_bytes) {
 		uint32_t op = flow_decode(flow, window, next);
+		const struct instruction *instruction;
 
 		if (op == NO_OP)
 			return false;
-		if (!flow->ops[op].instruction.filler)
-			return (window->start + next) % FLOW_ALIGNMENT == 0 &&
-			       flow_is_prologue(&flow->ops[op].instruction);
-		next += flow->ops[op].instruction.length;
+		instruction = &flow->ops[op].instruction;
+		if (!instruction->filler)
+			return flow->ops[op].entry ||
+			       ((fills || instruction->marks_target) &&
+				(window->start + next) % FLOW_ALIGNMENT == 0 &&
+				flow_is_prologue(instruction));
+		fills = true;
+		next += instruction->length;
 	}
 	return false;
 }

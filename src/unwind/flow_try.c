@@ -10,7 +10,10 @@
 
 #include "unwind/flow.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "xtop/vector.h"
 
 #define FLOW_MAX_TRIES  4 /* states for one piece of code that nothing leads to */
 #define FLOW_STUB_BYTES 8 /* the smallest stub of a PLT */
@@ -30,6 +33,7 @@ enum flow_trial {
 	TRY_PART,        /* code of the function */
 	TRY_UNCONFIRMED, /* the same, even if nothing confirms it */
 	TRY_ENTRY,       /* another function, which says nothing of this one */
+	TRY_UNCONFIRMED_ENTRY, /* the same, even if it never returns */
 };
 
 /* False: STATE does not fit; nothing has changed then. */
@@ -38,21 +42,26 @@ static bool flow_try(struct flow *flow, uint32_t op, uint32_t state, enum flow_t
 	bool well = flow->returns_well, badly = flow->returns_badly, leaves = flow->leaves;
 	size_t n_windows = flow->n_windows;
 	uint64_t outside = flow->outside;
-	bool fits;
+	bool confirmed, fits;
 
 	flow->trying = true;
 	flow->contradicts = flow->agrees = flow->again = false;
+	flow->returns_well = flow->leaves = false;
 	flow->n_tried = flow->joins.n = 0;
 	flow_push_jump(flow, op, state);
 	flow_drain(flow);
-	fits = !flow->contradicts && !flow->failed && (flow->agrees || trial == TRY_UNCONFIRMED);
+	confirmed = trial == TRY_ENTRY ? flow->returns_well || flow->leaves : flow->agrees;
+	fits = !flow->contradicts && !flow->failed &&
+	       (confirmed || trial == TRY_UNCONFIRMED || trial == TRY_UNCONFIRMED_ENTRY);
+	flow->returns_well |= well;
+	flow->leaves |= leaves;
 	flow->trying = flow->contradicts = false;
-	for (size_t i = 0; i < flow->n_tried && !fits; i++) {
-		flow->ops[flow->tried[i]].state = 0;
-		flow->ops[flow->tried[i]].call = 0;
-	}
+	for (size_t i = 0; i < flow->n_tried; i++)
+		flow->ops[flow->tried[i]].tried = false;
+	for (size_t i = 0; i < flow->n_tried && !fits; i++)
+		flow->ops[flow->tried[i]].state = flow->ops[flow->tried[i]].call = 0;
 	flow->returns_badly = badly;
-	if (!fits || trial == TRY_ENTRY) {
+	if (!fits || trial >= TRY_ENTRY) {
 		flow->returns_well = well;
 		flow->leaves = leaves;
 		flow->outside = outside;
@@ -96,10 +105,13 @@ static bool flow_try_recent(struct flow *flow, uint32_t op, const struct flow_re
 	return false;
 }
 
-/* Tries OP as the entry of another function: the code before it does not lead here. */
-static bool flow_try_entry(struct flow *flow, uint32_t op)
+/*
+ * Tries OP as the entry of another function: the code before it does not lead here. RETURNS: the
+ * function must return, or jump to another one.
+ */
+static bool flow_try_entry(struct flow *flow, uint32_t op, bool returns)
 {
-	if (!flow_try(flow, op, flow->entry, TRY_ENTRY))
+	if (!flow_try(flow, op, flow->entry, returns ? TRY_ENTRY : TRY_UNCONFIRMED_ENTRY))
 		return false;
 	flow->ops[op].entry = true;
 	return true;
@@ -109,18 +121,23 @@ static bool flow_try_entry(struct flow *flow, uint32_t op)
  * Tries the states at indirect jumps before OP, then those at calls: handlers of exceptions run in
  * the frame of a call. If bounds are guesses, the entry of another function is tried first. That is
  * more likely than a case of a switch, and a function that never returns would fit any state. Code
- * made for size does not align functions (gcc -Os): there an entry is tried after the states.
+ * made for size does not align functions (gcc -Os): there an entry is tried after the states. The
+ * last guess is a function that never returns: it begins as functions do, and fits.
  */
 static void flow_try_all(struct flow *flow, uint32_t op, const struct flow_recent *jumps,
 			 const struct flow_recent *calls)
 {
 	uint64_t address = flow_address(flow, &flow->ops[op]);
 
-	if (flow->guesses && address % FLOW_ALIGNMENT == 0 && flow_try_entry(flow, op))
+	if ((flow->ops[op].entry || (flow->guesses && address % FLOW_ALIGNMENT == 0)) &&
+	    flow_try_entry(flow, op, true))
 		return;
 	if (flow_try_recent(flow, op, jumps) || flow_try_recent(flow, op, calls) || flow->failed)
 		return;
-	if ((flow->guesses || address % FLOW_STUB_BYTES == 0) && flow_try_entry(flow, op))
+	if ((flow->guesses || address % FLOW_STUB_BYTES == 0) && flow_try_entry(flow, op, true))
+		return;
+	if (flow->guesses && flow_is_prologue(&flow->ops[op].instruction) &&
+	    flow_try_entry(flow, op, false))
 		return;
 	if (jumps->n == 1 && !flow->failed)
 		flow_try(flow, op, jumps->states[0], TRY_UNCONFIRMED);
@@ -159,6 +176,66 @@ static void flow_fill_window(struct flow *flow, struct flow_window *window,
 		begins = op->state || op->instruction.filler || flow_is_end(&op->instruction);
 		offset += op->instruction.length;
 	}
+}
+
+/* --- functions behind calls ------------------------------------------------------------------- */
+
+/* Adds to LIST what stands behind a call in WINDOW and looks like the start of a function. */
+static void flow_list_prologues(struct flow *flow, struct flow_window *window,
+				struct flow_list *list)
+{
+	uint32_t offset = 0;
+	bool called = false;
+
+	while (offset < window->size_bytes && !flow->failed) {
+		uint32_t number = flow_decode(flow, window, offset);
+		const struct instruction *instruction;
+
+		if (number == NO_OP) {
+			offset++;
+			called = false;
+			continue;
+		}
+		instruction = &flow->ops[number].instruction;
+		if (called && flow_is_prologue(instruction)) {
+			if (!vector_reserve(list->work, list->capacity, list->n + 1)) {
+				flow->failed = true;
+				return;
+			}
+			list->work[list->n++] = (struct flow_work){ number, 0, 0 };
+		}
+		called = instruction->flow == FLOW_CALL || (called && instruction->filler);
+		offset += instruction->length;
+	}
+}
+
+/* Forgets what the last try has reached; only the entry's state is left. */
+static void flow_forget_try(struct flow *flow, size_t n_windows)
+{
+	for (size_t i = 0; i < flow->n_tried; i++)
+		flow->ops[flow->tried[i]].state = flow->ops[flow->tried[i]].call = 0;
+	flow->n_tried = 0;
+	flow_close_windows(flow, n_windows);
+	flow_forget_states(flow);
+}
+
+/*
+ * The last one first: then a function before it that never returns ends there. Each is a try of its
+ * own, so that many of them need no more room than one.
+ */
+void flow_find_entries(struct flow *flow)
+{
+	struct flow_list list = { 0 };
+	uint64_t left_steps = flow->left_steps;
+	size_t n_windows = flow->n_windows;
+
+	flow_list_prologues(flow, &flow->windows[0], &list);
+	while (list.n && !flow->failed) {
+		flow_try_entry(flow, list.work[--list.n].op, true);
+		flow_forget_try(flow, n_windows);
+	}
+	free(list.work);
+	flow->left_steps = left_steps;
 }
 
 void flow_fill(struct flow *flow)

@@ -170,48 +170,97 @@ static void compare_file(const char *path)
 
 #define PLACE 0x1000
 
-static const uint8_t unaligned[] = {
-	0xe8, 0x0b, 0x00, 0x00, 0x00, 0xeb, 0xfe,             /* 1000: call 1010; jmp 1005 */
-	0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
-	0x53, 0xe8, 0x07, 0x00, 0x00, 0x00, 0x5b, 0x90, 0xc3, /* 1010: push %rbx; call 101d ... */
-	0x53, 0x90, 0x5b, 0xc3,                               /* 1019: push %rbx; nop; pop; ret */
-	0x53, 0x90, 0x5b, 0xc3,                               /* 101d: the same */
+struct made_code {
+	const uint8_t *bytes;
+	size_t size_bytes;
 };
 
-static size_t read_unaligned(void *context, uint64_t address, void *buffer, size_t size_bytes)
+static size_t read_made(void *context, uint64_t address, void *buffer, size_t size_bytes)
 {
-	uint64_t at = address - PLACE, n = at < sizeof(unaligned) ? sizeof(unaligned) - at : 0;
+	const struct made_code *code = context;
+	uint64_t at = address - PLACE, n = at < code->size_bytes ? code->size_bytes - at : 0;
 
-	(void)context;
 	n = n < size_bytes ? n : size_bytes;
-	memcpy(buffer, unaligned + at, n);
+	memcpy(buffer, code->bytes + at, n);
 	return n;
+}
+
+/* In CODE, the caller's address lies N_WORDS above the stack pointer at each of ADDRESSES. */
+static void check_made(struct made_code code, const char *what, unsigned n_words,
+		       const uint64_t *addresses, size_t n)
+{
+	const struct code_source source = { .read = read_made,
+					    .find_function = find_no_function,
+					    .context = &code,
+					    .entries.elf = PLACE };
+	struct computed *computed;
+
+	elf_tables_fatal(computed_create(&source, PLACE, PLACE + code.size_bytes, &computed));
+	for (size_t i = 0; i < n; i++) {
+		struct cursor cursor = cursor_at(addresses[i]);
+
+		check(computed_step(computed, 0, &cursor) == STEP_CALLER &&
+			      cursor.regs[REG_PC] == made.words[0x1000 / 8 + n_words] &&
+			      cursor.regs[REG_SP] == STACK + 0x1000 + 8 * (n_words + 1),
+		      "%s: %#" PRIx64 ": %u words lie below the caller's address", what,
+		      addresses[i], n_words);
+	}
+	computed_destroy(computed);
 }
 
 /* Code made for size: no call leads to 1019, and it is not aligned. */
 static void test_unaligned(void)
 {
-	const struct code_source source = { .read = read_unaligned,
-					    .find_function = find_no_function,
-					    .entries.elf = PLACE };
-	struct computed *computed;
+	static const uint8_t bytes[] = {
+		0xe8, 0x0b, 0x00, 0x00, 0x00, 0xeb, 0xfe,             /* 1000: call 1010; jmp 1005 */
+		0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
+		0x53, 0xe8, 0x07, 0x00, 0x00, 0x00, 0x5b, 0x90, 0xc3, /* 1010: push; call 101d ... */
+		0x53, 0x90, 0x5b, 0xc3,                               /* 1019: push; nop; pop; ret */
+		0x53, 0x90, 0x5b, 0xc3,                               /* 101d: the same */
+	};
 
-	elf_tables_fatal(computed_create(&source, PLACE, PLACE + sizeof(unaligned), &computed));
-	for (uint64_t address = PLACE + 0x1a; address <= PLACE + 0x1e; address += 4) {
-		struct cursor cursor = cursor_at(address);
+	check_made((struct made_code){ bytes, sizeof(bytes) }, "behind a return", 1,
+		   (uint64_t[]){ 0x101a, 0x101e }, 2);
+}
 
-		check(computed_step(computed, 0, &cursor) == STEP_CALLER &&
-			      cursor.regs[REG_PC] == made.words[0x1008 / 8] &&
-			      cursor.regs[REG_SP] == STACK + 0x1010,
-		      "%#" PRIx64 ": the caller's address lies above rbx", address);
-	}
-	computed_destroy(computed);
+/* Nothing leads to 100d and 1013 but, it seems, the calls before them, which never return. */
+static void test_behind_call(void)
+{
+	static const uint8_t bytes[] = {
+		0xe8, 0x02, 0x00, 0x00, 0x00, 0xeb, 0xfe, /* 1000: call 1007; jmp 1005 */
+		0x53, 0xe8, 0x0c, 0x00, 0x00, 0x00,       /* 1007: push %rbx; call 1019 */
+		0x53, 0x55, 0x90, 0x5d, 0x5b, 0xc3,       /* 100d: push %rbx; push %rbp; nop; pop ... */
+		0x53, 0xe8, 0x00, 0x00, 0x00, 0x00,       /* 1013: push %rbx; call 1019 */
+		0xeb, 0xfe,                               /* 1019: jmp 1019 */
+	};
+	const struct made_code code = { bytes, sizeof(bytes) };
+
+	check_made(code, "behind a call", 1, (uint64_t[]){ 0x1008 }, 1);
+	check_made(code, "behind a call", 2, (uint64_t[]){ 0x100f }, 1);
+	check_made(code, "never returns, behind a return", 1, (uint64_t[]){ 0x1014 }, 1);
+}
+
+/* A call may be followed by a push of the next call's argument. That is no function. */
+static void test_argument(void)
+{
+	static const uint8_t bytes[] = {
+		0xe8, 0x02, 0x00, 0x00, 0x00, 0xeb, 0xfe, /* 1000: call 1007; jmp 1005 */
+		0x53, 0xe8, 0x0f, 0x00, 0x00, 0x00,       /* 1007: push %rbx; call 101c */
+		0x53, 0xe8, 0x09, 0x00, 0x00, 0x00,       /* 100d: push %rbx; call 101c */
+		0x48, 0x83, 0xc4, 0x08, 0x5b, 0xc3,       /* 1013: add $8,%rsp; pop %rbx; ret */
+		0x90, 0x90, 0x90, 0xc3,                   /* 101c: ret */
+	};
+
+	check_made((struct made_code){ bytes, sizeof(bytes) }, "an argument", 2,
+		   (uint64_t[]){ 0x100e, 0x1013 }, 2);
 }
 
 int main(void)
 {
 	make_stack();
 	test_unaligned();
+	test_behind_call();
+	test_argument();
 	with_libc_file(compare_file);
 	with_named_files("COMPUTED_FILES", compare_file);
 	return tap_done();
