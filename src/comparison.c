@@ -1,47 +1,72 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* --diff; see comparison.h. */
+/* --baseline and --diff; see comparison.h. */
 #include "config.h"
 
 #include "comparison.h"
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
-#include "xtop/clock.h"
 #include "xtop/columns.h"
 #include "xtop/diff.h"
 #include "xtop/export.h"
 #include "xtop/text.h"
 
-#define COMPARISON_NAP_NS 5000000
+/* --- the older run ---------------------------------------------------------------------------- */
 
-void comparison_wait(const struct pipeline *pipeline)
+/* The older run has a pipeline of its own. All of it counts, nothing decays. */
+struct xtop_error *comparison_open(struct comparison *comparison, const struct options *options)
 {
-	const struct timespec nap = { .tv_nsec = COMPARISON_NAP_NS };
-	struct snapshot *last;
+	struct options *base_options = &comparison->base_options;
 
-	while (!(last = snapshot_take(pipeline_slot(pipeline))))
-		nanosleep(&nap, NULL);
-	snapshot_destroy(last); /* nobody requested a snapshot, so this is the last one */
+	comparison->options = options;
+	if (!options->baseline)
+		return NULL;
+	*base_options = *options;
+	base_options->replay = options->baseline;
+	base_options->record = NULL;
+	base_options->half_life_s = 0;
+	base_options->paced = false;
+	base_options->n_symbols = 0;
+	return pipeline_create(base_options, NULL, &comparison->base);
 }
 
-void comparison_wait_for_system(const struct pipeline *pipeline, double seconds)
+static struct xtop_error *comparison_stop(struct comparison *comparison)
 {
-	const struct timespec nap = { .tv_nsec = COMPARISON_NAP_NS };
-	uint64_t end_ns = clock_now_ns() + (uint64_t)(seconds * 1e9);
-	bool known = false;
-
-	while (!known && clock_now_ns() < end_ns) {
-		struct snapshot *snapshot;
-
-		snapshot_request(pipeline_slot(pipeline));
-		nanosleep(&nap, NULL);
-		snapshot = snapshot_take(pipeline_slot(pipeline));
-		known = snapshot && (snapshot->system[0] || snapshot->at_end);
-		snapshot_destroy(snapshot);
-	}
+	if (!comparison->base || comparison->stopped)
+		return NULL;
+	comparison->stopped = true;
+	return pipeline_stop(comparison->base);
 }
+
+struct xtop_error *comparison_start(struct comparison *comparison)
+{
+	const struct options *options = comparison->options;
+	struct xtop_error *error = comparison->base ? pipeline_start(comparison->base) : NULL;
+
+	if (error || !comparison->base ||
+	    (options->diff && strcmp(options->baseline, options->replay) != 0))
+		return error;
+	pipelines_wait_for_end(comparison->base);
+	comparison->read = true;
+	if (options->diff)
+		return NULL;
+	error = comparison_stop(comparison);
+	comparison->failure = pipeline_get_failure(comparison->base);
+	if (!error)
+		error = pipeline_snapshot(comparison->base, &comparison->baseline);
+	return error;
+}
+
+void comparison_deinit(struct comparison *comparison)
+{
+	error_destroy(comparison_stop(comparison));
+	error_destroy(comparison->failure);
+	snapshot_destroy(comparison->baseline);
+	pipeline_destroy(comparison->base);
+}
+
+/* --- the table of --diff ---------------------------------------------------------------------- */
 
 /* *SNAPSHOTP is the caller's. */
 static struct xtop_error *comparison_fill_side(struct pipeline *pipeline, bool children,
@@ -102,8 +127,8 @@ static struct xtop_error *comparison_print_sides(const struct diff_side *now,
 	return error;
 }
 
-struct xtop_error *comparison_print(struct pipeline *now, struct pipeline *base,
-				    const struct options *options, FILE *file)
+static struct xtop_error *comparison_print_pipelines(struct pipeline *now, struct pipeline *base,
+						     const struct options *options, FILE *file)
 {
 	bool children = options->sort && column_find(options->sort)->id == COLUMN_CHILDREN;
 	struct snapshot *now_snapshot = NULL, *base_snapshot = NULL;
@@ -118,4 +143,20 @@ struct xtop_error *comparison_print(struct pipeline *now, struct pipeline *base,
 	snapshot_destroy(now_snapshot);
 	snapshot_destroy(base_snapshot);
 	return error;
+}
+
+struct xtop_error *comparison_print(struct comparison *comparison, struct pipelines *pipelines,
+				    FILE *file)
+{
+	struct pipeline *now = pipelines_first(pipelines);
+	struct xtop_error *error;
+
+	pipelines_wait_for_end(now);
+	if (!comparison->read)
+		pipelines_wait_for_end(comparison->base);
+	error = error_first(pipelines_stop(pipelines), comparison_stop(comparison));
+	if (!error)
+		error = comparison_print_pipelines(now, comparison->base, comparison->options,
+						   file);
+	return error_first(error, pipeline_get_failure(comparison->base));
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "commands.h"
 #include "options.h"
 #include "session.h"
 #include "xtop/heap.h"
@@ -49,7 +50,7 @@ static void main_open_streams(void)
 static enum exit_status main_unpause(const struct options *options)
 {
 	char *note = NULL;
-	enum exit_status status = main_fail(session_unpause(options, &note), STATUS_FAILED);
+	enum exit_status status = main_fail(command_unpause(options, &note), STATUS_FAILED);
 
 	if (note)
 		printf("%s\n", note);
@@ -74,7 +75,7 @@ static enum exit_status main_profile(const struct options *options)
 	error = session_check(options);
 	if (error)
 		return main_fail(error, STATUS_USAGE);
-	error = session_repair(options, main_report);
+	error = command_repair(options, main_report);
 	if (error)
 		return main_fail(error, STATUS_FAILED);
 	return main_fail(session_run(options, main_report), STATUS_FAILED);
@@ -88,7 +89,7 @@ static enum exit_status main_act(const struct options *options)
 	case ACTION_VERSION:
 		return main_print(PACKAGE_STRING "\n");
 	case ACTION_LIST:
-		return main_fail(session_list(), STATUS_FAILED);
+		return main_fail(command_list(), STATUS_FAILED);
 	case ACTION_UNPAUSE:
 		return main_unpause(options);
 	case ACTION_PROFILE:

@@ -6,10 +6,14 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "xtop/broker.h"
 #include "xtop/cleanup.h"
+#include "xtop/clock.h"
 #include "xtop/guest.h"
+
+#define PIPELINES_NAP_NS 5000000
 
 struct pipelines_guest {
 	struct pipeline *pipeline;
@@ -41,6 +45,35 @@ void pipelines_describe(const struct pipeline *pipeline, const char *separator, 
 		snprintf(text, capacity, "recording%s%s", separator, type);
 	else
 		snprintf(text, capacity, "dom %u%s%s", info->domid, separator, type);
+}
+
+/* --- waiting ---------------------------------------------------------------------------------- */
+
+void pipelines_wait_for_end(const struct pipeline *pipeline)
+{
+	const struct timespec nap = { .tv_nsec = PIPELINES_NAP_NS };
+	struct snapshot *last;
+
+	while (!(last = snapshot_take(pipeline_slot(pipeline))))
+		nanosleep(&nap, NULL);
+	snapshot_destroy(last); /* nobody requested a snapshot, so this is the last one */
+}
+
+void pipelines_wait_for_system(const struct pipeline *pipeline, double seconds)
+{
+	const struct timespec nap = { .tv_nsec = PIPELINES_NAP_NS };
+	uint64_t end_ns = clock_now_ns() + (uint64_t)(seconds * 1e9);
+	bool known = false;
+
+	while (!known && clock_now_ns() < end_ns) {
+		struct snapshot *snapshot;
+
+		snapshot_request(pipeline_slot(pipeline));
+		nanosleep(&nap, NULL);
+		snapshot = snapshot_take(pipeline_slot(pipeline));
+		known = snapshot && (snapshot->system[0] || snapshot->at_end);
+		snapshot_destroy(snapshot);
+	}
 }
 
 /* --- one guest -------------------------------------------------------------------------------- */
@@ -224,15 +257,9 @@ struct xtop_error *pipelines_stop(struct pipelines *pipelines)
 	for (size_t i = 0; i < UI_MAX_GUESTS; i++)
 		if (pipelines->guests[i])
 			pipeline_hurry(pipelines->guests[i]->pipeline);
-	for (size_t i = 0; i < UI_MAX_GUESTS; i++) {
-		struct xtop_error *error =
-			pipelines->guests[i] ? pipelines_stop_guest(pipelines->guests[i]) : NULL;
-
-		if (first)
-			error_destroy(error);
-		else
-			first = error;
-	}
+	for (size_t i = 0; i < UI_MAX_GUESTS; i++)
+		if (pipelines->guests[i])
+			first = error_first(first, pipelines_stop_guest(pipelines->guests[i]));
 	return first;
 }
 

@@ -30,6 +30,11 @@ void pipelines_describe(const struct pipeline *pipeline, const char *separator, 
 			size_t capacity);
 const char *pipelines_type_name(enum guest_type type);
 
+/* Returns when all of PIPELINE's recording has been played. */
+void pipelines_wait_for_end(const struct pipeline *pipeline);
+/* Returns when the guest's system is known, or after SECONDS. */
+void pipelines_wait_for_system(const struct pipeline *pipeline, double seconds);
+
 /* Runs the screen with all of them. If there are none, the list of domains comes first. */
 struct xtop_error *pipelines_show(struct pipelines *pipelines, const struct ui_settings *settings);
 

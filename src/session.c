@@ -8,28 +8,24 @@
 
 #include "session.h"
 
-#include <errno.h>
 #include <langinfo.h>
 #include <limits.h>
 #include <locale.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "addr2line.h"
 #include "comparison.h"
 #include "pipelines.h"
+#include "results.h"
 #include "source_lines.h"
 #include "xtop/batch.h"
 #include "xtop/broker.h"
 #include "xtop/cleanup.h"
 #include "xtop/clock.h"
-#include "xtop/fetch.h"
-#include "xtop/guest.h"
 #include "xtop/elf.h"
+#include "xtop/fetch.h"
 #include "xtop/inputs.h"
 #include "xtop/lined.h"
 #include "xtop/lines.h"
@@ -50,37 +46,18 @@ struct session {
 	struct filter *filter;
 	const struct column *sort;
 	struct pipelines pipelines;
-	struct options base_options; /* of BASE */
-	struct pipeline *base;       /* the file that is compared with; NULL: none */
-	struct snapshot *baseline;   /* of BASE, for the screen; NULL: none */
-	bool base_read, base_stopped; /* READ: to its end */
-	struct xtop_error *base_error; /* what is wrong with it, for the screen */
+	struct comparison comparison;
 	struct lined *lined;         /* of tables; NULL: no source lines */
 	struct source_lines sources; /* of instructions */
-	struct output_file *output, *stats;
-	struct snapshot *waits; /* while files are written; NULL: nobody looked at waits */
+	struct results results;
 	struct broker_settings broker;
 	char cache[PATH_MAX]; /* the folder of kernels seen before */
-	double started_s;
+	uint64_t started_ns;  /* clock_now_ns() */
 	session_report_fn *report;
-	char title[128];    /* of the tables */
-	char reported[160]; /* the last note that was reported */
+	char title[128];          /* of the tables */
+	char reported[160];       /* the last note that was reported */
 	const char *write_folder; /* for files that are named on the screen; NULL: this one */
 };
-
-static double session_clock(clockid_t clock)
-{
-	return (double)clock_ns(clock) / 1e9;
-}
-
-/* The first of several errors explains the others. */
-static struct xtop_error *session_first(struct xtop_error *first, struct xtop_error *second)
-{
-	if (!first)
-		return second;
-	error_destroy(second);
-	return first;
-}
 
 /* --- starting --------------------------------------------------------------------------------- */
 
@@ -138,8 +115,7 @@ static struct xtop_error *session_create_view(struct session *session)
 {
 	const struct options *options = session->options;
 	const struct lined_settings lined = { .inlined = !options->no_inline };
-	struct xtop_error *error =
-		options->lines ? lined_create(&lined, &session->lined) : NULL;
+	struct xtop_error *error = options->lines ? lined_create(&lined, &session->lined) : NULL;
 
 	if (!error)
 		error = source_lines_init(&session->sources, options);
@@ -148,46 +124,6 @@ static struct xtop_error *session_create_view(struct session *session)
 
 	session->sort = options->sort ? column_find(options->sort) : &columns[COLUMN_CHILDREN];
 	return options->filter ? filter_create(options->filter, &session->filter) : NULL;
-}
-
-/* Both are names of one regular file; anything else can be written twice. */
-static bool session_same_file(const char *a, const char *b)
-{
-	struct stat first, second;
-
-	return b && stat(a, &first) == 0 && stat(b, &second) == 0 && S_ISREG(first.st_mode) &&
-	       first.st_dev == second.st_dev && first.st_ino == second.st_ino;
-}
-
-/*
- * A result must not overwrite a file that is read, or the other result. options_check() has seen
- * names that are equal; here the files are.
- */
-static struct xtop_error *session_open_file(const struct session *session, const char *path,
-					    struct output_file **filep)
-{
-	const struct options *options = session->options;
-	bool taken = session_same_file(path, options->replay) ||
-		     (session->output && session_same_file(path, options->output));
-
-	for (size_t i = 0; i < options->n_symbols && !taken; i++)
-		taken = session_same_file(path, options->symbols[i]);
-	if (taken)
-		return error_create("cannot write '%s': this run reads or writes that file already",
-				    path);
-	return output_open(path, true, filep);
-}
-
-static struct xtop_error *session_open_files(struct session *session)
-{
-	const struct options *options = session->options;
-	struct xtop_error *error = NULL;
-
-	if (options->output)
-		error = session_open_file(session, options->output, &session->output);
-	if (!error && options->stats)
-		error = session_open_file(session, options->stats, &session->stats);
-	return error;
 }
 
 /*
@@ -219,10 +155,9 @@ static struct xtop_error *session_start_broker(struct session *session)
 static struct xtop_error *session_start_helpers(const struct session *session)
 {
 	char cache[PATH_MAX];
-	struct xtop_error *error =
-		session->options->lines || session->options->addr2line
-			? lines_start(&elf_lines_reader)
-			: NULL;
+	struct xtop_error *error = session->options->lines || session->options->addr2line
+					   ? lines_start(&elf_lines_reader)
+					   : NULL;
 
 	if (error || !session->options->debuginfod)
 		return error;
@@ -266,26 +201,10 @@ static void session_read_settings(struct session *session)
 		completed->sort = session->rc.sort->name;
 }
 
-/* The file that is compared with has a pipeline of its own. All of it counts, nothing decays. */
-static struct xtop_error *session_add_base(struct session *session)
-{
-	struct options *options = &session->base_options;
-
-	if (!session->options->baseline)
-		return NULL;
-	*options = session->completed;
-	options->replay = options->baseline;
-	options->record = NULL;
-	options->half_life_s = 0;
-	options->paced = false;
-	options->n_symbols = 0;
-	return pipeline_create(options, NULL, &session->base);
-}
-
 static struct xtop_error *session_add_guests(struct session *session)
 {
 	const struct options *options = session->options;
-	struct xtop_error *error = session_add_base(session);
+	struct xtop_error *error = comparison_open(&session->comparison, options);
 
 	if (error)
 		return error;
@@ -326,37 +245,6 @@ static struct xtop_error *session_give_up_rights(struct session *session)
 	return error;
 }
 
-static struct xtop_error *session_stop_base(struct session *session)
-{
-	if (!session->base || session->base_stopped)
-		return NULL;
-	session->base_stopped = true;
-	return pipeline_stop(session->base);
-}
-
-/*
- * The screen's baseline is read before the screen opens. --diff reads both files at the same time,
- * unless they are one: then both would share its offset (xtop/inputs.h).
- */
-static struct xtop_error *session_start_base(struct session *session)
-{
-	const struct options *options = session->options;
-	struct xtop_error *error = pipeline_start(session->base);
-
-	if (error || (options->diff && strcmp(options->baseline, options->replay) != 0))
-		return error;
-	comparison_wait(session->base);
-	session->base_read = true;
-	if (options->diff)
-		return NULL;
-	error = session_stop_base(session);
-	session->base_error = pipeline_get_failure(session->base);
-	if (!error)
-		error = pipeline_snapshot(session->base, &session->baseline);
-	session->pipelines.baseline = session->baseline;
-	return error;
-}
-
 static struct xtop_error *session_start(struct session *session)
 {
 	struct xtop_error *error;
@@ -369,18 +257,19 @@ static struct xtop_error *session_start(struct session *session)
 	if (!error)
 		error = session_add_guests(session);
 	if (!error)
-		error = session_open_files(session);
+		error = results_open(&session->results, session->options);
 	if (!error)
 		error = session_give_up_rights(session);
 	if (!error) {
 		session_read_settings(session);
 		error = session_create_view(session);
 	}
-	if (!error && session->base)
-		error = session_start_base(session);
+	if (!error)
+		error = comparison_start(&session->comparison);
+	session->pipelines.baseline = session->comparison.baseline;
 	if (!error)
 		error = pipelines_start(&session->pipelines);
-	session->started_s = session_clock(CLOCK_MONOTONIC);
+	session->started_ns = clock_now_ns();
 	return error;
 }
 
@@ -484,14 +373,15 @@ static struct xtop_error *session_screen(struct session *session)
 {
 	const struct options *options = session->options;
 	const struct pipeline *pipeline = pipelines_first(&session->pipelines);
+	const struct xtop_error *failure = session->comparison.failure;
 	bool decays = !pipeline || !pipeline_is_profile(pipeline);
 	char host[48];
 	const struct ui_settings settings = {
 		.rc = session->rc,
 		.baseline = options->baseline,
-		.notice = session->rc_error     ? error_message(session->rc_error)
-			  : session->base_error ? error_message(session->base_error)
-						: session_complaint(session),
+		.notice = session->rc_error ? error_message(session->rc_error)
+			  : failure         ? error_message(failure)
+					    : session_complaint(session),
 		.host = host,
 		.interval_s = options->interval_s,
 		.half_life_s = decays ? options->half_life_s : 0,
@@ -533,9 +423,9 @@ static struct xtop_error *session_find_kernel(struct session *session,
 	struct xtop_error *error;
 
 	if (session->options->replay)
-		comparison_wait(pipeline);
+		pipelines_wait_for_end(pipeline);
 	else
-		comparison_wait_for_system(pipeline, SESSION_SYSTEM_S);
+		pipelines_wait_for_system(pipeline, SESSION_SYSTEM_S);
 	error = pipelines_stop(&session->pipelines);
 	settings->kernel = pipeline_kernel(pipeline);
 	if (!error && !settings->kernel)
@@ -563,25 +453,10 @@ static struct xtop_error *session_decode(struct session *session)
 	return error;
 }
 
-/* Both files are read at the same time. */
-static struct xtop_error *session_compare(struct session *session)
-{
-	struct pipeline *now = pipelines_first(&session->pipelines);
-	struct xtop_error *error;
-
-	comparison_wait(now);
-	if (!session->base_read)
-		comparison_wait(session->base);
-	error = session_first(pipelines_stop(&session->pipelines), session_stop_base(session));
-	if (!error)
-		error = comparison_print(now, session->base, session->options, stdout);
-	return session_first(error, pipeline_get_failure(session->base));
-}
-
 static struct xtop_error *session_show(struct session *session)
 {
 	if (session->options->diff)
-		return session_compare(session);
+		return comparison_print(&session->comparison, &session->pipelines, stdout);
 	if (session->options->addr2line)
 		return session_decode(session);
 	return session_has_screen(session->options) ? session_screen(session)
@@ -590,82 +465,17 @@ static struct xtop_error *session_show(struct session *session)
 
 /* --- stopping --------------------------------------------------------------------------------- */
 
-/* Formats that have a time of day have the guest's if that was asked for. */
-static uint64_t session_wall_ns(const struct session *session, const struct snapshot *snapshot)
+static struct xtop_error *session_write(struct session *session)
 {
-	enum clock_kind clock =
-		session->options->clock == CLOCK_GUEST_UTC ? CLOCK_GUEST_UTC : CLOCK_UTC;
-	uint64_t wall_ns;
-
-	if (snapshot->started_ns && clocks_tell(&snapshot->first_clocks, clock,
-						snapshot->started_ns, &wall_ns))
-		return wall_ns;
-	return pipeline_wall_ns(pipelines_first(&session->pipelines), snapshot->started_ns);
-}
-
-static struct xtop_error *session_put_profile(struct session *session,
-					      const struct snapshot *snapshot, FILE *stream)
-{
-	const struct options *options = session->options;
-	const struct pipeline *pipeline = pipelines_first(&session->pipelines);
-	const struct export_settings settings = {
+	const struct results_run run = {
+		.pipeline = pipelines_first(&session->pipelines),
 		.filter = session->filter,
-		.addresses = options->addresses,
-		.by_cgroup = options->by_cgroup,
-		.domain = pipeline_guest(pipeline)->name,
-		.type = pipelines_type_name(pipeline_guest(pipeline)->type),
-		.wall_ns = session_wall_ns(session, snapshot),
-		.clock = options->clock,
-		.samples = pipeline_samples(pipeline),
+		.lines = &session->sources.seam,
+		.title = session->title,
+		.started_ns = session->started_ns,
 	};
 
-	return export_find_format(options->format)->write(snapshot, &settings, stream);
-}
-
-static struct xtop_error *session_put_stats(struct session *session,
-					    const struct snapshot *snapshot, FILE *stream)
-{
-	static const char *const types[] = {
-		[GUEST_PV] = "pv", [GUEST_PVH] = "pvh", [GUEST_HVM] = "hvm"
-	};
-	const struct pipeline *pipeline = pipelines_first(&session->pipelines);
-	struct rusage usage = { 0 };
-	struct stats_info info = {
-		.domain = pipeline_guest(pipeline)->name,
-		.type = pipeline_is_profile(pipeline)     ? "profile"
-			: pipeline_is_recording(pipeline) ? "recording"
-							  : types[pipeline_guest(pipeline)->type],
-		.wall_s = session_clock(CLOCK_MONOTONIC) - session->started_s,
-		.ui_cpu_s = session_clock(CLOCK_THREAD_CPUTIME_ID),
-		.waits = session->waits,
-	};
-
-	getrusage(RUSAGE_SELF, &usage);
-	info.rss_bytes = (uint64_t)usage.ru_maxrss * 1024;
-	return export_stats(snapshot, &info, stream);
-}
-
-typedef struct xtop_error *session_put_fn(struct session *session, const struct snapshot *snapshot,
-					  FILE *stream);
-
-/* Writes and closes *FILEP, if it was opened. */
-static struct xtop_error *session_write_file(struct session *session,
-					     const struct snapshot *snapshot,
-					     struct output_file **filep, session_put_fn *put)
-{
-	struct output_file *file = no_cleanup_ptr(*filep);
-	struct xtop_error *error;
-	FILE *stream;
-
-	if (!file)
-		return NULL;
-	error = output_begin(file, &stream);
-	if (!error)
-		error = put(session, snapshot, stream);
-	if (!error)
-		return output_close(file);
-	output_discard(file);
-	return error;
+	return results_write(&session->results, &run);
 }
 
 /* What could not be read for --lines is told once, at the end. */
@@ -683,91 +493,13 @@ static void session_report_lines(const struct session *session)
 	session->report(line);
 }
 
-/* Folded stacks have lines in their names; the other formats have inlined functions alone. */
-static struct xtop_error *session_put_lines(struct session *session,
-					    const struct snapshot *snapshot, FILE *stream)
-{
-	const struct lined_settings settings = {
-		.inlined = !session->options->no_inline,
-		.in_names = strcmp(session->options->format, "folded") == 0,
-	};
-	struct snapshot *with_lines = NULL;
-	struct lined *lined = NULL;
-	struct xtop_error *error = lined_create(&settings, &lined);
-
-	if (!error)
-		error = lined_apply(lined, snapshot, LINED_WAIT_S, &with_lines);
-	if (!error)
-		error = session_put_profile(session, with_lines, stream);
-	snapshot_destroy(with_lines);
-	lined_destroy(lined);
-	return error;
-}
-
-/* --annotate: on stdout. */
-static struct xtop_error *session_annotate(struct session *session,
-					   const struct snapshot *snapshot)
-{
-	struct pipeline *pipeline = pipelines_first(&session->pipelines);
-	struct annotation *annotation = NULL;
-	struct xtop_error *error;
-	uint32_t frame;
-
-	if (!session->options->annotate)
-		return NULL;
-	error = annotate_find(snapshot, session->options->annotate, &frame);
-	if (!error)
-		error = pipeline_annotate(pipeline, snapshot, frame, &annotation);
-	if (!error)
-		source_lines_wait(annotation, LINED_WAIT_S);
-	if (!error)
-		error = export_annotation(snapshot, annotation, &session->sources.seam,
-					  session->title, stdout);
-	annotation_destroy(annotation);
-	if (!error && (fflush(stdout) == EOF || ferror(stdout)))
-		error = error_create_errno(errno, "cannot write the instructions");
-	return error;
-}
-
-static struct xtop_error *session_write(struct session *session)
-{
-	struct pipeline *pipeline = pipelines_first(&session->pipelines);
-	struct snapshot *snapshot = NULL;
-	struct xtop_error *error;
-
-	error = pipeline_snapshot(pipeline, &snapshot);
-	if (!error && session->options->waits_hz > 0)
-		error = pipeline_snapshot_waits(pipeline, &session->waits);
-	if (!error && session->options->of_waits && !session->waits)
-		error = error_create("--profile=waits: this has no tasks that wait");
-	if (error) {
-		snapshot_destroy(snapshot);
-		return error;
-	}
-	error = session_write_file(session, session->options->of_waits ? session->waits : snapshot,
-				   &session->output,
-				   session->options->lines ? session_put_lines
-							   : session_put_profile);
-	error = session_first(
-		error, session_write_file(session, snapshot, &session->stats, session_put_stats));
-	error = session_first(error, session_annotate(session, snapshot));
-	snapshot_destroy(snapshot);
-	snapshot_destroy(session->waits);
-	session->waits = NULL;
-	return error;
-}
-
 static void session_free(struct session *session)
 {
-	output_discard(session->output);
-	output_discard(session->stats);
+	results_deinit(&session->results);
 	filter_destroy(session->filter);
 	pipelines_deinit(&session->pipelines);
-	error_destroy(session_stop_base(session));
-	error_destroy(session->base_error);
+	comparison_deinit(&session->comparison);
 	source_lines_deinit(&session->sources);
-	snapshot_destroy(session->baseline);
-	pipeline_destroy(session->base);
 	inputs_close();
 	ui_rc_close(&session->rc);
 	error_destroy(session->rc_error);
@@ -806,58 +538,12 @@ struct xtop_error *session_run(const struct options *options, session_report_fn 
 	started = !error;
 	if (started)
 		error = session_show(&session);
-	error = session_first(error, pipelines_stop(&session.pipelines));
+	error = error_first(error, pipelines_stop(&session.pipelines));
 	if (started && pipelines_first(&session.pipelines)) {
-		error = session_first(error, session_write(&session));
-		error = session_first(error,
-				      pipeline_get_failure(pipelines_first(&session.pipelines)));
+		error = error_first(error, session_write(&session));
+		error = error_first(error,
+				    pipeline_get_failure(pipelines_first(&session.pipelines)));
 	}
 	session_free(&session);
 	return error;
-}
-
-/* --- --unpause -------------------------------------------------------------------------------- */
-
-struct xtop_error *session_unpause(const struct options *options, char **notep)
-{
-	return guest_undo_pause(options->unpause, true, notep);
-}
-
-struct xtop_error *session_repair(const struct options *options, session_report_fn *report)
-{
-	struct xtop_error *error = NULL;
-
-	for (size_t i = 0; i < options->n_domains && !error; i++) {
-		_cleanup_free_ char *note = NULL;
-
-		error = guest_undo_pause(options->domains[i], false, &note);
-		if (note)
-			report(note);
-	}
-	return error;
-}
-
-/* --- -l --------------------------------------------------------------------------------------- */
-
-struct xtop_error *session_list(void)
-{
-	_cleanup_free_ struct guest_listing *list = NULL;
-	struct xtop_error *error;
-	size_t n;
-
-	error = guest_list(&list, &n);
-	if (error)
-		return error;
-	printf("%-24s %5s  %-4s  %-5s  %4s  %11s  %10s\n", "Name", "Id", "Type", "State", "vCPU",
-	       "Memory MiB", "CPU time s");
-	for (size_t i = 0; i < n; i++) {
-		const struct guest_info *info = &list[i].info;
-		char name[sizeof(info->name)];
-
-		text_clean(name, sizeof(name), info->name, strlen(info->name));
-		printf("%-24s %5u  %-4s  %-5c  %4u  %11.1f  %10.3f\n", name, info->domid,
-		       pipelines_type_name(info->type), list[i].state, info->n_vcpus,
-		       (double)info->memory_kib / 1024, (double)list[i].cpu_time_ns / 1e9);
-	}
-	return fflush(stdout) == EOF ? error_create_errno(errno, "cannot write the list") : NULL;
 }

@@ -19,14 +19,5 @@ typedef void session_report_fn(const char *line);
  * line on.
  */
 struct xtop_error *session_run(const struct options *options, session_report_fn *report);
-/*
- * --unpause: lets a guest run that an xtop left stopped when all its processes were killed. *NOTEP,
- * malloc()ed, says what was done.
- */
-struct xtop_error *session_unpause(const struct options *options, char **notep);
-/* Does the same for the guests of -d before they are sampled. */
-struct xtop_error *session_repair(const struct options *options, session_report_fn *report);
-/* -l: prints the guests. */
-struct xtop_error *session_list(void);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Source lines of instructions: places from DWARF (xtop/lines.h) and text from source files
- * (xtop/source_files.h), put together for the screen and for --annotate. Main's thread.
+ * Source lines of instructions, for the screen and for --annotate: places from DWARF
+ * (xtop/lines.h), text from source files (source_files.h). Main's thread.
  */
 #ifndef XTOP_SOURCE_LINES_H
 #define XTOP_SOURCE_LINES_H
 
 #include "options.h"
+#include "source_files.h"
 #include "xtop/instructions.h"
-#include "xtop/source_files.h"
 
 struct source_lines {
 	struct source_files *files; /* NULL: nobody has text */

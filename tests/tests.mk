@@ -46,6 +46,7 @@ check_PROGRAMS = \
 	tests/base/test_hash \
 	tests/base/test_inputs \
 	tests/base/test_output \
+	tests/base/test_root_file \
 	tests/base/test_text \
 	tests/base/test_utf8 \
 	tests/memory/test_frame_cache \
@@ -130,8 +131,6 @@ check_PROGRAMS = \
 	tests/linux/process/test_perf_map \
 	tests/linux/process/test_process_notes \
 	tests/linux/process/test_processes \
-	tests/linux/process/test_root_file \
-	tests/linux/process/test_source_files \
 	tests/linux/process/test_tasks \
 	tests/linux/process/test_vmas \
 	tests/linux/test_locks \
@@ -202,6 +201,7 @@ check_PROGRAMS = \
 	tests/screens/test_waits \
 	tests/screens/test_ways \
 	tests/test_reattach \
+	tests/test_source_files \
 	tests/test_hardened \
 	tests/test_options
 if WITH_XEN

@@ -22,6 +22,12 @@ struct xtop_error *error_wrap(struct xtop_error *error, const char *format, ...)
 /* One line without line end; lives as long as ERROR. */
 const char *error_message(const struct xtop_error *error);
 void error_destroy(struct xtop_error *error); /* NULL allowed */
+/*
+ * FIRST, or SECOND if FIRST is NULL. The error that happened first explains the other one, which is
+ * freed.
+ */
+struct xtop_error *error_first(struct xtop_error *first, struct xtop_error *second)
+	__attribute__((warn_unused_result));
 
 #ifdef ANALYZE /* tests/analyze: its tools do not understand returns_nonnull */
 static inline struct xtop_error *error_never_null(struct xtop_error *error)

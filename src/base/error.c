@@ -127,3 +127,11 @@ void error_destroy(struct xtop_error *error)
 	free(error->message);
 	free(error);
 }
+
+struct xtop_error *error_first(struct xtop_error *first, struct xtop_error *second)
+{
+	if (!first)
+		return second;
+	error_destroy(second);
+	return first;
+}

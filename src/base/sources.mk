@@ -15,6 +15,7 @@ libxtop_a_SOURCES += \
 	include/xtop/output.h \
 	include/xtop/registers_x86.h \
 	include/xtop/restarts.h \
+	include/xtop/root_file.h \
 	include/xtop/text.h \
 	include/xtop/types.h \
 	include/xtop/utf8.h \
@@ -32,6 +33,7 @@ libxtop_a_SOURCES += \
 	src/base/inputs.c \
 	src/base/output.c \
 	src/base/output_named.c \
+	src/base/root_file.c \
 	src/base/text.c \
 	src/base/text_marks.h \
 	src/base/work.c

@@ -81,10 +81,6 @@ libxtop_a_SOURCES += \
 	src/linux/process/process_x86.c \
 	src/linux/process/processes.c \
 	src/linux/process/processes.h \
-	src/linux/process/root_file.c \
-	src/linux/process/root_file.h \
-	include/xtop/source_files.h \
-	src/linux/process/source_files.c \
 	src/linux/process/sleeper_arch.h \
 	src/linux/process/sleeper_x86.c \
 	src/linux/process/tasks.c \

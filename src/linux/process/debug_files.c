@@ -24,10 +24,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "linux/process/root_file.h"
 #include "xtop/cleanup.h"
 #include "xtop/elf.h"
 #include "xtop/lines.h"
+#include "xtop/root_file.h"
 
 #define DEBUG_FILES_BELOW_ROOT "/usr/lib/debug"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The text of source files; see xtop/source_files.h. A file is read whole when a line of it is
- * asked for first. That it is not there is remembered, too.
+ * The text of source files; see source_files.h. A file is read whole when one of its lines is asked
+ * for first. Files that nobody has are remembered, too.
  */
 #include "config.h"
 
-#include "xtop/source_files.h"
+#include "source_files.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "linux/process/root_file.h"
+#include "xtop/root_file.h"
 #include "xtop/text.h"
 #include "xtop/vector.h"
 

@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "linux/process/root_file.h"
 #include "tests/support/tap.h"
 #include "xtop/cleanup.h"
+#include "xtop/root_file.h"
 
 static char directory[] = "/tmp/xtop-root-XXXXXX";
 

@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "source_files.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
-#include "xtop/source_files.h"
 
 static char directory[] = "/tmp/xtop-source-XXXXXX";
 

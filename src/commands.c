@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What xtop does without profiling; see commands.h. */
+#include "config.h"
+
+#include "commands.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "pipelines.h"
+#include "xtop/broker.h"
+#include "xtop/cleanup.h"
+#include "xtop/guest.h"
+#include "xtop/text.h"
+
+/* --- --unpause -------------------------------------------------------------------------------- */
+
+struct xtop_error *command_unpause(const struct options *options, char **notep)
+{
+	return guest_undo_pause(options->unpause, true, notep);
+}
+
+struct xtop_error *command_repair(const struct options *options, void (*report)(const char *line))
+{
+	struct xtop_error *error = NULL;
+
+	for (size_t i = 0; i < options->n_domains && !error; i++) {
+		_cleanup_free_ char *note = NULL;
+
+		error = guest_undo_pause(options->domains[i], false, &note);
+		if (note)
+			report(note);
+	}
+	return error;
+}
+
+/* --- -l --------------------------------------------------------------------------------------- */
+
+struct xtop_error *command_list(void)
+{
+	_cleanup_free_ struct guest_listing *list = NULL;
+	struct xtop_error *error;
+	size_t n;
+
+	error = guest_list(&list, &n);
+	if (error)
+		return error;
+	printf("%-24s %5s  %-4s  %-5s  %4s  %11s  %10s\n", "Name", "Id", "Type", "State", "vCPU",
+	       "Memory MiB", "CPU time s");
+	for (size_t i = 0; i < n; i++) {
+		const struct guest_info *info = &list[i].info;
+		char name[sizeof(info->name)];
+
+		text_clean(name, sizeof(name), info->name, strlen(info->name));
+		printf("%-24s %5u  %-4s  %-5c  %4u  %11.1f  %10.3f\n", name, info->domid,
+		       pipelines_type_name(info->type), list[i].state, info->n_vcpus,
+		       (double)info->memory_kib / 1024, (double)list[i].cpu_time_ns / 1e9);
+	}
+	return fflush(stdout) == EOF ? error_create_errno(errno, "cannot write the list") : NULL;
+}
