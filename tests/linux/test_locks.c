@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "linux/lock_name.h"
+#include "linux/lock_owner.h"
 #include "linux/locks.h"
 #include "linux/sleepers.h"
 #include "tests/support/made_linux.h"
@@ -47,7 +49,7 @@ static struct waiter make_waiter(uint32_t pid, enum layout_member list, uint64_t
 	return waiter;
 }
 
-/* The stack's bytes as sleepers.c reads them. */
+/* The stack's bytes as sleeper_stacks.c reads them. */
 static const struct lock_task *as_read(struct waiter *waiter, uint64_t mm)
 {
 	uint64_t sp = waiter->stack + STACK_BYTES - LIVE_BYTES;
@@ -100,7 +102,7 @@ static void end(void)
 static void check_owner(const struct lock_wait *wait, enum os_holder certainty, uint64_t task,
 			const char *what)
 {
-	struct lock_owner owner = locks_read_owner(&made->guest, wait, NULL);
+	struct lock_owner owner = lock_owner_read(&made->guest, wait, NULL);
 
 	check(owner.certainty == certainty && owner.task == task, "%s: %d, %llx", what,
 	      (int)owner.certainty, (unsigned long long)owner.task);
@@ -280,7 +282,7 @@ static void put_glibc(uint32_t lock, uint32_t owner, uint32_t users, uint32_t ki
 static void check_glibc(const struct lock_wait *wait, enum os_holder certainty, uint32_t tid,
 			const char *what)
 {
-	struct lock_owner owner = locks_read_owner(&made->guest, wait, &user);
+	struct lock_owner owner = lock_owner_read(&made->guest, wait, &user);
 
 	check(owner.certainty == certainty && owner.tid == tid, "%s: %d, %u", what,
 	      (int)owner.certainty, owner.tid);
@@ -314,7 +316,7 @@ static void test_futex(void)
 	check_glibc(&wait, OS_HOLDER_GUESS, 77, "a robust one");
 	put_glibc(0x8000004e, 77, 1, 0x10);
 	check_glibc(&wait, OS_HOLDER_UNKNOWN, 0, "a robust one whose owners differ");
-	check(locks_read_owner(&made->guest, &wait, NULL).certainty == OS_HOLDER_UNKNOWN,
+	check(lock_owner_read(&made->guest, &wait, NULL).certainty == OS_HOLDER_UNKNOWN,
 	      "page tables that are not known");
 
 	put_call(&waiter, 202, 1);
@@ -352,7 +354,7 @@ static void check_name(uint64_t lock, uint64_t mm, const char *want, const char 
 	const struct lock_wait wait = { .kind = OS_LOCK_RWSEM, .address = lock };
 	char name[OS_LOCK_NAME_BYTES];
 
-	locks_read_name(&made->guest, &wait, mm, name);
+	lock_name_read(&made->guest, &wait, mm, name);
 	check_string(name, want, what);
 }
 
