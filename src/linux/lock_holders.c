@@ -9,6 +9,8 @@
 
 #include "linux/lock_holders.h"
 
+#include <string.h>
+
 #include "linux/kernel/member.h"
 #include "linux/lock_name.h"
 #include "linux/lock_owner.h"
@@ -107,7 +109,19 @@ static void lock_holders_find(const struct lock_holders *holders, const struct s
 		wait->certainty = OS_HOLDER_NO_TASK;
 }
 
-bool lock_holders_read(const struct lock_holders *holders, const struct sleeper *sleeper,
+static void lock_holders_name(const struct lock_holders *holders, struct sleeper *sleeper)
+{
+	uint64_t mm;
+	uint32_t tgid;
+
+	if (!member_read_u64(holders->guest, sleeper->task, TASK_MM, &mm))
+		mm = 0;
+	if (!member_read_u32(holders->guest, sleeper->task, TASK_TGID, &tgid))
+		tgid = 0;
+	lock_name_read(holders->names, &sleeper->lock, mm, tgid, sleeper->lock_name);
+}
+
+bool lock_holders_read(const struct lock_holders *holders, struct sleeper *sleeper,
 		       uint64_t now_ns, struct os_lock_wait *wait)
 {
 	const struct lock_wait *lock = &sleeper->lock;
@@ -117,12 +131,11 @@ bool lock_holders_read(const struct lock_holders *holders, const struct sleeper 
 				     .is_new = !sleeper->lock_told };
 	struct look_times times;
 	struct look look;
-	uint64_t mm;
 
 	lock_holders_find(holders, sleeper, now_ns, &told);
-	if (!member_read_u64(holders->guest, sleeper->task, TASK_MM, &mm))
-		mm = 0;
-	lock_name_read(holders->guest, lock, mm, told.name);
+	if (!sleeper->lock_told)
+		lock_holders_name(holders, sleeper);
+	memcpy(told.name, sleeper->lock_name, sizeof(told.name));
 	if (!looker_read(holders->looker, sleeper->task, &look, &times) ||
 	    !look_equal(&look, &sleeper->look))
 		return false;

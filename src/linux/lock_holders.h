@@ -8,6 +8,7 @@
 #ifndef XTOP_LINUX_LOCK_HOLDERS_H
 #define XTOP_LINUX_LOCK_HOLDERS_H
 
+#include "linux/kernel/data_names.h"
 #include "linux/process/processes.h"
 #include "linux/sleeper.h"
 
@@ -17,10 +18,14 @@ struct lock_holders {
 	struct processes *processes;
 	struct looker *looker;
 	const struct sleeper_list *pass; /* all tasks, as this pass has seen them */
+	struct data_names *names;
 };
 
-/* SLEEPER waits for a lock. False: it has moved on since it was looked at; *WAIT is untouched. */
-bool lock_holders_read(const struct lock_holders *holders, const struct sleeper *sleeper,
+/*
+ * SLEEPER waits for a lock, whose name is read once. False: the task has moved on since it was
+ * looked at; *WAIT is untouched.
+ */
+bool lock_holders_read(const struct lock_holders *holders, struct sleeper *sleeper,
 		       uint64_t now_ns, struct os_lock_wait *wait);
 
 #endif

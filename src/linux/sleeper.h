@@ -17,6 +17,7 @@ struct sleeper {
 	uint64_t began_ns; /* the wait, on our clock; 0: the task ran */
 	void *kept;        /* the sink's */
 	struct lock_wait lock; /* that it waits for */
+	char lock_name[OS_LOCK_NAME_BYTES]; /* raw; "": none, or not told yet */
 	bool lock_told; /* to the sink */
 };
 

@@ -42,6 +42,7 @@ struct sleepers {
 	struct processes *processes;
 	struct looker looker;
 	struct sleeper_stacks stacks;
+	struct data_names names;
 	struct sleeper_list before, now;
 	size_t at_before;    /* in BEFORE: the first one that is not behind the next pid */
 	bool going;          /* a pass has begun */
@@ -77,7 +78,7 @@ struct xtop_error *sleepers_create(const struct linux_guest *guest, struct tasks
 
 	if (!sleepers)
 		return error_create("out of memory");
-	sleepers->guest = guest;
+	sleepers->guest = sleepers->names.guest = guest;
 	sleepers->processes = processes;
 	looker_init(&sleepers->looker, guest);
 	sleeper_stacks_init(&sleepers->stacks, guest, tasks, processes);
@@ -98,6 +99,7 @@ void sleepers_destroy(struct sleepers *sleepers)
 		return;
 	sleepers_clear(&sleepers->before);
 	sleepers_clear(&sleepers->now);
+	data_names_deinit(&sleepers->names);
 	free(sleepers->before.list);
 	free(sleepers->now.list);
 	free(sleepers);
@@ -256,7 +258,8 @@ static void sleepers_read_lock(struct sleepers *sleepers, struct sleeper *sleepe
 			       const struct os_waits_sink *sink)
 {
 	const struct lock_holders holders = { sleepers->guest, sleepers->processes,
-					      &sleepers->looker, &sleepers->now };
+					      &sleepers->looker, &sleepers->now,
+					      &sleepers->names };
 	struct os_lock_wait wait;
 
 	sleepers->counts.locks++;

@@ -10,6 +10,8 @@ libxtop_a_SOURCES += \
 	src/linux/kernel/arch_x86.c \
 	src/linux/kernel/btf.c \
 	src/linux/kernel/btf.h \
+	src/linux/kernel/data_names.c \
+	src/linux/kernel/data_names.h \
 	src/linux/kernel/generated_code.c \
 	src/linux/kernel/generated_code.h \
 	src/linux/kernel/guest_clock.c \

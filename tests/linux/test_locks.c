@@ -351,32 +351,96 @@ static void test_futex(void)
 
 static void check_name(uint64_t lock, uint64_t mm, const char *want, const char *what)
 {
+	struct data_names names = { .guest = &made->guest, .is_read = true };
 	const struct lock_wait wait = { .kind = OS_LOCK_RWSEM, .address = lock };
 	char name[OS_LOCK_NAME_BYTES];
 
-	lock_name_read(&made->guest, &wait, mm, name);
+	lock_name_read(&names, &wait, mm, 4711, name);
 	check_string(name, want, what);
 }
 
-static void test_names(void)
+static void test_inodes(void)
 {
-	uint64_t inode, dentry, mm;
+	uint64_t inode, lock, directory, dentry, root, mount, super;
 
 	begin();
-	inode = made_object(made, 1024, 64);
-	mm = made_mm(made, NULL, 0);
-	dentry = made_dentry(made, 0, "access.log", inode);
+	inode = made_inode(made, 0);
+	lock = inode + made_offset(made, INODE_RWSEM);
+	directory = made_dentry(made, made->root_dentry, "log", made_inode(made, 0));
+	mount = made_mount(made, made->root_mount, directory, &root);
+	dentry = made_dentry(made, made_dentry(made, root, "web", made_inode(made, 0)),
+			     "access.log", inode);
 	made_set(made, inode, INODE_MAPPING, inode + made_offset(made, INODE_DATA));
 	made_set(made, inode, INODE_DENTRIES, dentry + made_offset(made, DENTRY_ALIAS));
-	check_name(inode + made_offset(made, INODE_RWSEM), 0, "i_rwsem of access.log",
-		   "the inode of a file");
+	check_name(lock, 0, "i_rwsem of /web/access.log", "a path from the file system's root");
+	super = made_object(made, 256, 64);
+	made_set(made, inode, INODE_SB, super);
+	made_set(made, super, SUPER_MOUNTS, mount + made_offset(made, MOUNT_OF_SUPER));
+	made_set(made, mount, MOUNT_OF_SUPER, super + made_offset(made, SUPER_MOUNTS));
+	check_name(lock, 0, "i_rwsem of /log/web/access.log", "where that is mounted");
+	made_set(made, mount + made_offset(made, MOUNT_MNT), VFSMOUNT_ROOT, dentry);
+	check_name(lock, 0, "i_rwsem of /web/access.log", "a mount of a part does not count");
+	made_set(made, mount, MOUNT_OF_SUPER, mount + made_offset(made, MOUNT_OF_SUPER));
+	check_name(lock, 0, "i_rwsem of /web/access.log", "a list of mounts that is a knot ends");
+	for (unsigned i = 0; i < 8; i++)
+		dentry = made_dentry(made, dentry, "directory", inode);
+	made_set(made, inode, INODE_DENTRIES, dentry + made_offset(made, DENTRY_ALIAS));
+	check_name(lock, 0, "i_rwsem of ...directory/directory/directory/directory/directory",
+		   "a long path keeps its end");
 	made_set(made, inode, INODE_DENTRIES, 0);
-	check_name(inode + made_offset(made, INODE_RWSEM), 0, "i_rwsem of an inode",
-		   "an inode without a name");
+	check_name(lock, 0, "i_rwsem of an inode", "an inode without a name");
 	made_set(made, inode, INODE_MAPPING, inode);
-	check_name(inode + made_offset(made, INODE_RWSEM), 0, "", "what is no inode");
-	check_name(mm + made_offset(made, MM_MMAP_LOCK), mm, "mmap_lock", "an address space");
-	check_name(mm + made_offset(made, MM_MMAP_LOCK) + 8, mm, "", "another lock");
+	check_name(lock, 0, "", "what is no inode");
+	end();
+}
+
+static void test_mmap_locks(void)
+{
+	uint64_t mm, lock, owner;
+
+	begin();
+	mm = made_mm(made, NULL, 0);
+	lock = mm + made_offset(made, MM_MMAP_LOCK);
+	check_name(lock, mm, "mmap_lock of 4711", "the waiter's own address space");
+	check_name(lock + 8, mm, "", "another lock");
+	check_name(lock, 0, "", "one that nobody owns");
+	owner = made_task(made, 12, 10, "owner", mm, 0);
+	made_set(made, mm, MM_OWNER, owner);
+	check_name(lock, 0, "mmap_lock of 10", "that of another process");
+	made_set(made, owner, TASK_MM, mm + 8);
+	check_name(lock, 0, "", "who is named as owner does not know of it");
+	end();
+}
+
+static void test_variables(void)
+{
+	struct data_names names = { .guest = &made->guest, .is_read = true };
+	struct lock_wait wait = { .kind = OS_LOCK_MUTEX, .address = 0xffffffff82001000 };
+	char name[OS_LOCK_NAME_BYTES];
+
+	begin();
+	names.guest = &made->guest;
+	made->guest.text_start = 0xffffffff81000000;
+	made->guest.text_end = 0xffffffff83000000;
+	must(symtab_create(&names.tab));
+	must(symtab_add(names.tab, wait.address, 0, made->guest.text_end, SYMBOL_LOCAL,
+			"cgroup_mutex", 12));
+	must(symtab_add(names.tab, wait.address + 32, 0, made->guest.text_end, SYMBOL_LOCAL,
+			"init_mm", 7));
+	must(symtab_seal(names.tab));
+	lock_name_read(&names, &wait, 0, 0, name);
+	check_string(name, "cgroup_mutex", "a static lock");
+	wait.address += 32 + 0x78;
+	lock_name_read(&names, &wait, 0, 0, name);
+	check_string(name, "init_mm+0x78", "a lock inside of a static object");
+	wait.address = MADE_OBJECTS;
+	lock_name_read(&names, &wait, 0, 0, name);
+	check_string(name, "", "an address elsewhere");
+	wait.space = 1;
+	wait.address = 0xffffffff82001000;
+	lock_name_read(&names, &wait, 0, 0, name);
+	check_string(name, "", "an address of user code");
+	data_names_deinit(&names);
 	end();
 }
 
@@ -524,7 +588,9 @@ int main(void)
 	test_others();
 	test_blocker();
 	test_futex();
-	test_names();
+	test_inodes();
+	test_mmap_locks();
+	test_variables();
 	test_circle();
 	return tap_done();
 }
