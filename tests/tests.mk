@@ -107,6 +107,7 @@ check_PROGRAMS = \
 	tests/recording/test_replay \
 	tests/recording/test_tables \
 	tests/linux/kernel/test_btf \
+	tests/linux/kernel/test_data_names \
 	tests/linux/kernel/test_generated_code \
 	tests/linux/kernel/test_guest_clock \
 	tests/linux/kernel/test_hypercalls \

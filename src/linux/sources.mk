@@ -10,6 +10,8 @@ libxtop_a_SOURCES += \
 	src/linux/kernel/arch_x86.c \
 	src/linux/kernel/btf.c \
 	src/linux/kernel/btf.h \
+	src/linux/kernel/data_names.c \
+	src/linux/kernel/data_names.h \
 	src/linux/kernel/generated_code.c \
 	src/linux/kernel/generated_code.h \
 	src/linux/kernel/guest_clock.c \
@@ -44,11 +46,22 @@ libxtop_a_SOURCES += \
 	src/linux/kernel/stack_layout.h \
 	src/linux/kernel/stack_layout_x86.c \
 	src/linux/linux.c \
+	src/linux/lock_holders.c \
+	src/linux/lock_holders.h \
+	src/linux/lock_memory.h \
+	src/linux/lock_name.c \
+	src/linux/lock_name.h \
+	src/linux/lock_owner.c \
+	src/linux/lock_owner.h \
 	src/linux/locks.c \
 	src/linux/locks.h \
+	src/linux/look.c \
+	src/linux/look.h \
 	src/linux/process/backoff.h \
 	src/linux/process/cgroup.c \
 	src/linux/process/cgroup.h \
+	src/linux/process/clock_gap.c \
+	src/linux/process/clock_gap.h \
 	src/linux/process/code_file_reader.c \
 	src/linux/process/code_file_reader.h \
 	src/linux/process/code_files.c \
@@ -72,6 +85,8 @@ libxtop_a_SOURCES += \
 	src/linux/process/path.h \
 	src/linux/process/perf_map.c \
 	src/linux/process/perf_map.h \
+	src/linux/process/pids.c \
+	src/linux/process/pids.h \
 	src/linux/process/process.c \
 	src/linux/process/process.h \
 	src/linux/process/process_arch.h \
@@ -85,12 +100,13 @@ libxtop_a_SOURCES += \
 	src/linux/process/sleeper_x86.c \
 	src/linux/process/tasks.c \
 	src/linux/process/tasks.h \
-	src/linux/process/upid.c \
-	src/linux/process/upid.h \
 	src/linux/process/vmas.c \
 	src/linux/process/vmas.h \
 	src/linux/process/xarray.c \
 	src/linux/process/xarray.h \
+	src/linux/sleeper.h \
+	src/linux/sleeper_stacks.c \
+	src/linux/sleeper_stacks.h \
 	src/linux/sleepers.c \
 	src/linux/sleepers.h \
 	src/linux/task_finder.c \

@@ -14,7 +14,7 @@ struct task_finder {
 	const struct linux_guest *guest;
 	struct tasks *tasks;
 	struct processes *processes;
-	struct start_clock clock;
+	struct clock_gap clock; /* of start times */
 	uint64_t next_refresh_ns; /* copies of guest memory are used until then */
 };
 

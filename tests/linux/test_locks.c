@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "linux/lock_name.h"
+#include "linux/lock_owner.h"
 #include "linux/locks.h"
 #include "linux/sleepers.h"
 #include "tests/support/made_linux.h"
@@ -47,7 +49,7 @@ static struct waiter make_waiter(uint32_t pid, enum layout_member list, uint64_t
 	return waiter;
 }
 
-/* The stack's bytes as sleepers.c reads them. */
+/* The stack's bytes as sleeper_stacks.c reads them. */
 static const struct lock_task *as_read(struct waiter *waiter, uint64_t mm)
 {
 	uint64_t sp = waiter->stack + STACK_BYTES - LIVE_BYTES;
@@ -100,7 +102,7 @@ static void end(void)
 static void check_owner(const struct lock_wait *wait, enum os_holder certainty, uint64_t task,
 			const char *what)
 {
-	struct lock_owner owner = locks_read_owner(&made->guest, wait, NULL);
+	struct lock_owner owner = lock_owner_read(&made->guest, wait, NULL);
 
 	check(owner.certainty == certainty && owner.task == task, "%s: %d, %llx", what,
 	      (int)owner.certainty, (unsigned long long)owner.task);
@@ -280,7 +282,7 @@ static void put_glibc(uint32_t lock, uint32_t owner, uint32_t users, uint32_t ki
 static void check_glibc(const struct lock_wait *wait, enum os_holder certainty, uint32_t tid,
 			const char *what)
 {
-	struct lock_owner owner = locks_read_owner(&made->guest, wait, &user);
+	struct lock_owner owner = lock_owner_read(&made->guest, wait, &user);
 
 	check(owner.certainty == certainty && owner.tid == tid, "%s: %d, %u", what,
 	      (int)owner.certainty, owner.tid);
@@ -314,7 +316,7 @@ static void test_futex(void)
 	check_glibc(&wait, OS_HOLDER_GUESS, 77, "a robust one");
 	put_glibc(0x8000004e, 77, 1, 0x10);
 	check_glibc(&wait, OS_HOLDER_UNKNOWN, 0, "a robust one whose owners differ");
-	check(locks_read_owner(&made->guest, &wait, NULL).certainty == OS_HOLDER_UNKNOWN,
+	check(lock_owner_read(&made->guest, &wait, NULL).certainty == OS_HOLDER_UNKNOWN,
 	      "page tables that are not known");
 
 	put_call(&waiter, 202, 1);
@@ -349,32 +351,96 @@ static void test_futex(void)
 
 static void check_name(uint64_t lock, uint64_t mm, const char *want, const char *what)
 {
+	struct data_names names = { .guest = &made->guest, .is_read = true };
 	const struct lock_wait wait = { .kind = OS_LOCK_RWSEM, .address = lock };
 	char name[OS_LOCK_NAME_BYTES];
 
-	locks_read_name(&made->guest, &wait, mm, name);
+	lock_name_read(&names, &wait, mm, 4711, name);
 	check_string(name, want, what);
 }
 
-static void test_names(void)
+static void test_inodes(void)
 {
-	uint64_t inode, dentry, mm;
+	uint64_t inode, lock, directory, dentry, root, mount, super;
 
 	begin();
-	inode = made_object(made, 1024, 64);
-	mm = made_mm(made, NULL, 0);
-	dentry = made_dentry(made, 0, "access.log", inode);
+	inode = made_inode(made, 0);
+	lock = inode + made_offset(made, INODE_RWSEM);
+	directory = made_dentry(made, made->root_dentry, "log", made_inode(made, 0));
+	mount = made_mount(made, made->root_mount, directory, &root);
+	dentry = made_dentry(made, made_dentry(made, root, "web", made_inode(made, 0)),
+			     "access.log", inode);
 	made_set(made, inode, INODE_MAPPING, inode + made_offset(made, INODE_DATA));
 	made_set(made, inode, INODE_DENTRIES, dentry + made_offset(made, DENTRY_ALIAS));
-	check_name(inode + made_offset(made, INODE_RWSEM), 0, "i_rwsem of access.log",
-		   "the inode of a file");
+	check_name(lock, 0, "i_rwsem of /web/access.log", "a path from the file system's root");
+	super = made_object(made, 256, 64);
+	made_set(made, inode, INODE_SB, super);
+	made_set(made, super, SUPER_MOUNTS, mount + made_offset(made, MOUNT_OF_SUPER));
+	made_set(made, mount, MOUNT_OF_SUPER, super + made_offset(made, SUPER_MOUNTS));
+	check_name(lock, 0, "i_rwsem of /log/web/access.log", "where that is mounted");
+	made_set(made, mount + made_offset(made, MOUNT_MNT), VFSMOUNT_ROOT, dentry);
+	check_name(lock, 0, "i_rwsem of /web/access.log", "a mount of a part does not count");
+	made_set(made, mount, MOUNT_OF_SUPER, mount + made_offset(made, MOUNT_OF_SUPER));
+	check_name(lock, 0, "i_rwsem of /web/access.log", "a list of mounts that is a knot ends");
+	for (unsigned i = 0; i < 8; i++)
+		dentry = made_dentry(made, dentry, "directory", inode);
+	made_set(made, inode, INODE_DENTRIES, dentry + made_offset(made, DENTRY_ALIAS));
+	check_name(lock, 0, "i_rwsem of ...directory/directory/directory/directory/directory",
+		   "a long path keeps its end");
 	made_set(made, inode, INODE_DENTRIES, 0);
-	check_name(inode + made_offset(made, INODE_RWSEM), 0, "i_rwsem of an inode",
-		   "an inode without a name");
+	check_name(lock, 0, "i_rwsem of an inode", "an inode without a name");
 	made_set(made, inode, INODE_MAPPING, inode);
-	check_name(inode + made_offset(made, INODE_RWSEM), 0, "", "what is no inode");
-	check_name(mm + made_offset(made, MM_MMAP_LOCK), mm, "mmap_lock", "an address space");
-	check_name(mm + made_offset(made, MM_MMAP_LOCK) + 8, mm, "", "another lock");
+	check_name(lock, 0, "", "what is no inode");
+	end();
+}
+
+static void test_mmap_locks(void)
+{
+	uint64_t mm, lock, owner;
+
+	begin();
+	mm = made_mm(made, NULL, 0);
+	lock = mm + made_offset(made, MM_MMAP_LOCK);
+	check_name(lock, mm, "mmap_lock of 4711", "the waiter's own address space");
+	check_name(lock + 8, mm, "", "another lock");
+	check_name(lock, 0, "", "one that nobody owns");
+	owner = made_task(made, 12, 10, "owner", mm, 0);
+	made_set(made, mm, MM_OWNER, owner);
+	check_name(lock, 0, "mmap_lock of 10", "that of another process");
+	made_set(made, owner, TASK_MM, mm + 8);
+	check_name(lock, 0, "", "who is named as owner does not know of it");
+	end();
+}
+
+static void test_variables(void)
+{
+	struct data_names names = { .guest = &made->guest, .is_read = true };
+	struct lock_wait wait = { .kind = OS_LOCK_MUTEX, .address = 0xffffffff82001000 };
+	char name[OS_LOCK_NAME_BYTES];
+
+	begin();
+	names.guest = &made->guest;
+	made->guest.text_start = 0xffffffff81000000;
+	made->guest.text_end = 0xffffffff83000000;
+	must(symtab_create(&names.tab));
+	must(symtab_add(names.tab, wait.address, 0, made->guest.text_end, SYMBOL_LOCAL,
+			"cgroup_mutex", 12));
+	must(symtab_add(names.tab, wait.address + 32, 0, made->guest.text_end, SYMBOL_LOCAL,
+			"init_mm", 7));
+	must(symtab_seal(names.tab));
+	lock_name_read(&names, &wait, 0, 0, name);
+	check_string(name, "cgroup_mutex", "a static lock");
+	wait.address += 32 + 0x78;
+	lock_name_read(&names, &wait, 0, 0, name);
+	check_string(name, "init_mm+0x78", "a lock inside of a static object");
+	wait.address = MADE_OBJECTS;
+	lock_name_read(&names, &wait, 0, 0, name);
+	check_string(name, "", "an address elsewhere");
+	wait.space = 1;
+	wait.address = 0xffffffff82001000;
+	lock_name_read(&names, &wait, 0, 0, name);
+	check_string(name, "", "an address of user code");
+	data_names_deinit(&names);
 	end();
 }
 
@@ -522,7 +588,9 @@ int main(void)
 	test_others();
 	test_blocker();
 	test_futex();
-	test_names();
+	test_inodes();
+	test_mmap_locks();
+	test_variables();
 	test_circle();
 	return tap_done();
 }

@@ -235,3 +235,33 @@ struct xtop_error *kallsyms_decode(const struct kallsyms *kallsyms, struct symta
 	}
 	return error;
 }
+
+/* --- data ----------------------------------------------------------------------------------- */
+
+struct xtop_error *kallsyms_decode_data(const struct kallsyms *kallsyms, uint64_t start,
+					uint64_t end, struct symtab *tab)
+{
+	struct kallsyms_cursor cursor;
+	struct xtop_error *error = NULL;
+
+	kallsyms_first(&cursor);
+	while (!error && !work_is_over() && kallsyms_next(kallsyms, &cursor)) {
+		enum symbol_rank rank = isupper((unsigned char)cursor.type) ? SYMBOL_GLOBAL
+									    : SYMBOL_LOCAL;
+
+		if (cursor.address < start || cursor.address >= end)
+			continue;
+		switch (symbol_nm_kind(cursor.type, &rank)) {
+		case SYMBOL_NUMBER:
+			break;
+		case SYMBOL_BOUND:
+			error = symtab_add(tab, cursor.address, 0, end, rank, cursor.name,
+					   cursor.name_bytes);
+			break;
+		case SYMBOL_CODE:
+			error = symtab_add_bound(tab, cursor.address);
+			break;
+		}
+	}
+	return error;
+}

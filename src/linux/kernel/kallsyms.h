@@ -150,5 +150,11 @@ struct kallsyms_wanted {
  */
 struct xtop_error *kallsyms_decode(const struct kallsyms *kallsyms, struct symtab *tab,
 				   struct kallsyms_wanted *wanted, size_t n_wanted);
+/*
+ * Adds the data between START and END, the ends of the kernel's image, to TAB, which is not sealed
+ * yet. Kernels without CONFIG_KALLSYMS_ALL name none.
+ */
+struct xtop_error *kallsyms_decode_data(const struct kallsyms *kallsyms, uint64_t start,
+					uint64_t end, struct symtab *tab);
 
 #endif

@@ -202,17 +202,22 @@ static bool image_look_everywhere(struct kernel_image *image, struct memory_root
 	return image_is(image, true);
 }
 
-struct kernel_image *kernel_image_find(struct memory *memory, const struct registers *regs)
+struct kernel_image *kernel_image_open(struct memory *memory, struct memory_root root)
 {
 	struct kernel_image *image = malloc(sizeof(*image));
 
 	if (!image)
 		return NULL;
 	image->memory = memory;
-	if (image_look_everywhere(image, walk_root(regs)))
+	if (image_look_everywhere(image, root))
 		return image;
 	free(image);
 	return NULL;
+}
+
+struct kernel_image *kernel_image_find(struct memory *memory, const struct registers *regs)
+{
+	return kernel_image_open(memory, walk_root(regs));
 }
 
 void kernel_image_destroy(struct kernel_image *image)

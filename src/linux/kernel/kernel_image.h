@@ -14,6 +14,8 @@ struct kernel_image;
  * nothing there can be a Linux kernel, or memory is out.
  */
 struct kernel_image *kernel_image_find(struct memory *memory, const struct registers *regs);
+/* The same under the page tables at ROOT. */
+struct kernel_image *kernel_image_open(struct memory *memory, struct memory_root root);
 void kernel_image_destroy(struct kernel_image *image); /* NULL allowed */
 struct memory_root kernel_image_root(const struct kernel_image *image);
 uint64_t kernel_image_text(const struct kernel_image *image); /* where code starts: _text */

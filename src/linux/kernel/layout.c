@@ -104,6 +104,7 @@ static const struct layout_entry layout_entries[LAYOUT_MEMBERS] = {
 	[RT_MUTEX_OWNER]	= AT("rt_mutex", "rtmutex.owner|owner", 8),
 	[RT_MUTEX_WAITER_LOCK]	= AT("rt_mutex_waiter", "lock", 8),
 	[MM_MMAP_LOCK]		= AT("mm_struct", "mmap_lock", 0),
+	[MM_OWNER]		= AT("mm_struct", "owner", 8),
 	[INODE_RWSEM]		= AT("inode", "i_rwsem", 0),
 	[INODE_DATA]		= AT("inode", "i_data", 0),
 	[INODE_DENTRIES]	= AT("inode", "i_dentry", 8),
@@ -160,6 +161,8 @@ static const struct layout_entry layout_entries[LAYOUT_MEMBERS] = {
 	[MOUNT_MOUNTPOINT]	= AT("mount", "mnt_mountpoint", 8),
 	[MOUNT_MOUNTS]		= AT("mount", "mnt_mounts", 16),
 	[MOUNT_CHILD]		= AT("mount", "mnt_child", 16),
+	[MOUNT_OF_SUPER]	= AT("mount", "mnt_instance", 16),
+	[SUPER_MOUNTS]		= AT("super_block", "s_mounts", 16),
 	[TASK_FS]		= AT("task_struct", "fs", 8),
 	[FS_ROOT]		= AT("fs_struct", "root", 16),
 

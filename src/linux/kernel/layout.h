@@ -68,6 +68,7 @@ enum layout_member {
 	RT_MUTEX_OWNER,
 	RT_MUTEX_WAITER_LOCK,
 	MM_MMAP_LOCK,
+	MM_OWNER,           /* task_struct, with CONFIG_MEMCG */
 	INODE_RWSEM,
 	INODE_DATA,         /* the address_space inside the inode */
 	INODE_DENTRIES,     /* hlist_head */
@@ -127,6 +128,8 @@ enum layout_member {
 	MOUNT_MOUNTPOINT,
 	MOUNT_MOUNTS,
 	MOUNT_CHILD,
+	MOUNT_OF_SUPER,    /* list_head, in that of the super_block */
+	SUPER_MOUNTS,
 	TASK_FS,
 	FS_ROOT,
 

@@ -16,7 +16,7 @@
 #include "linux/process/backoff.h"
 #include "linux/process/path.h"
 #include "linux/process/perf_map.h"
-#include "linux/process/upid.h"
+#include "linux/process/pids.h"
 
 #define JIT_NAMES_RETRY_NS     1000000000ULL /* to the next look at a map, or the first for one */
 #define JIT_NAMES_MAX_RETRY_NS (16 * JIT_NAMES_RETRY_NS) /* between looks for a map */
@@ -39,7 +39,7 @@ static uint32_t jit_names_read_pid(const struct linux_guest *linux_guest, const 
 	    !member_read_pointer(linux_guest, task->address, TASK_GROUP_LEADER, &leader) ||
 	    !member_read_pointer(linux_guest, leader, TASK_THREAD_PID, &pid) ||
 	    !member_read_u32(linux_guest, pid, PID_LEVEL, &level) ||
-	    !(upid = upid_find(linux_guest, pid, level)) ||
+	    !(upid = pids_find_upid(linux_guest, pid, level)) ||
 	    !memory_read_u32(linux_guest->memory, linux_guest->root,
 			     upid + layout_offset(layout, UPID_NR), &number))
 		return task->tgid;

@@ -5,15 +5,8 @@
  * shows what they became.
  *
  * The start time of a task, on a clock of the guest, tells whether the task_struct still belongs to
- * the same task. No task can be read before it has started, so
- *
- *     gap = our clock when a task was read - its start time
- *
- * is never less than the guest's clock is behind ours, and little more for a task that had just
- * started. With the smallest gap of the last seconds, start time + gap is no earlier than the true
- * start: a sample taken after that belongs to this task. The gap is estimated anew every
- * START_CLOCK_SPAN_NS, as the guest's clock may be set back relative to ours (a guest that was
- * suspended).
+ * the same task. No task is read before it has started, so clock_gap.h turns that time into one on
+ * our clock that is no earlier than the true start: a sample taken after that belongs to this task.
  *
  * The number of a task's exec() calls tells which program it ran. fork() copies this number (Linux
  * fs/exec.c begin_new_exec(), kernel/fork.c dup_task_struct()). A task that has ended with the same
@@ -29,34 +22,18 @@
 
 #define START_CLOCK_SPAN_NS 10000000000ULL
 
-void start_clock_update(struct start_clock *clock, const struct task *task, uint64_t now_ns)
+void start_clock_update(struct clock_gap *clock, const struct task *task, uint64_t now_ns)
 {
-	uint64_t gap_ns = now_ns - task->start_time;
-
-	if (!task->start_time)
-		return;
-	if (!clock->since_ns) {
-		*clock = (struct start_clock){ now_ns, gap_ns, gap_ns };
-	} else if (now_ns - clock->since_ns >= START_CLOCK_SPAN_NS) {
-		clock->previous_gap_ns = clock->gap_ns;
-		clock->gap_ns = gap_ns;
-		clock->since_ns = now_ns;
-	}
-	/* The guest's clock may be ahead of ours: gaps compare by the sign of their difference. */
-	if ((int64_t)(gap_ns - clock->gap_ns) < 0)
-		clock->gap_ns = gap_ns;
+	clock_gap_update(clock, task->start_time, now_ns, START_CLOCK_SPAN_NS);
 }
 
-bool start_clock_had_started(const struct start_clock *clock, const struct task *task,
+bool start_clock_had_started(const struct clock_gap *clock, const struct task *task,
 			     uint64_t time_ns)
 {
-	uint64_t gap_ns = clock->gap_ns;
+	uint64_t start_ns;
 
-	if (!task->start_time || !clock->since_ns)
-		return false;
-	if ((int64_t)(clock->previous_gap_ns - gap_ns) < 0)
-		gap_ns = clock->previous_gap_ns;
-	return (int64_t)(time_ns - (task->start_time + gap_ns)) >= 0;
+	return clock_gap_get(clock, task->start_time, &start_ns) &&
+	       (int64_t)(time_ns - start_ns) >= 0;
 }
 
 static bool past_task_read_exec_id(const struct linux_guest *linux_guest, uint64_t task,

@@ -6,25 +6,16 @@
 #ifndef XTOP_PROCESS_PAST_TASK_H
 #define XTOP_PROCESS_PAST_TASK_H
 
+#include "linux/process/clock_gap.h"
 #include "linux/process/tasks.h"
 
-/*
- * How far the guest's clock of start times is behind our clock, estimated from tasks that were
- * read. Zeroed to begin with.
- */
-struct start_clock {
-	uint64_t since_ns;        /* our clock when the span began; 0: no task was read yet */
-	uint64_t gap_ns;          /* the smallest gap of the span */
-	uint64_t previous_gap_ns; /* the smallest gap of the span before it */
-};
-
-/* TASK was read at NOW_NS, on our clock. */
-void start_clock_update(struct start_clock *clock, const struct task *task, uint64_t now_ns);
+/* CLOCK is that of start times. TASK was read at NOW_NS, on our clock. */
+void start_clock_update(struct clock_gap *clock, const struct task *task, uint64_t now_ns);
 /*
  * True: TASK certainly had started by TIME_NS, on our clock, so the task_struct belonged to the
  * same task then. False: it had not, or that is not certain.
  */
-bool start_clock_had_started(const struct start_clock *clock, const struct task *task,
+bool start_clock_had_started(const struct clock_gap *clock, const struct task *task,
 			     uint64_t time_ns);
 
 /*

@@ -73,22 +73,6 @@ static bool path_read_name(const struct linux_guest *linux_guest, uint64_t dentr
 	return true;
 }
 
-/* The first of the names that an inode has hangs in i_dentry, by the dentry's d_alias. */
-bool path_read_inode_name(const struct linux_guest *linux_guest, uint64_t inode,
-			  char name[PATH_MAX_NAME_BYTES + 1])
-{
-	uint64_t link;
-	size_t n;
-
-	if (!layout_has(&linux_guest->layout, DENTRY_ALIAS) ||
-	    !member_read_pointer(linux_guest, inode, INODE_DENTRIES, &link) ||
-	    !path_read_name(linux_guest, link - layout_offset(&linux_guest->layout, DENTRY_ALIAS),
-			    name, &n))
-		return false;
-	name[n] = '\0';
-	return true;
-}
-
 static bool path_prepend_dentry(const struct linux_guest *linux_guest, uint64_t dentry,
 				struct path_writer *writer)
 {
@@ -166,15 +150,21 @@ static bool path_is_deleted(const struct linux_guest *linux_guest, uint64_t dent
 	return member_read_u64(linux_guest, dentry, DENTRY_PARENT, &parent) && parent != dentry;
 }
 
-bool path_read(const struct linux_guest *linux_guest, uint64_t file, struct path_name *name)
+/* What WRITER has written, "/" if that is nothing, becomes the path of NAME. */
+static void path_finish(struct path_writer *writer, struct path_name *name)
+{
+	if (writer->start == sizeof(name->path) - 1)
+		path_prepend(writer, "/", 1);
+	memmove(name->path, name->path + writer->start, sizeof(name->path) - writer->start);
+}
+
+/* The path of PLACE. */
+static bool path_read_up(const struct linux_guest *linux_guest, struct path_place place,
+			 struct path_name *name)
 {
 	struct path_writer writer = { .buffer = name->path, .start = sizeof(name->path) - 1 };
-	struct path_place place;
 	bool more = true;
 
-	*name = (struct path_name){ .path = "" };
-	if (!path_place_of_file(linux_guest, file, &place))
-		return false;
 	name->deleted = path_is_deleted(linux_guest, place.dentry);
 	for (unsigned i = 0; more; i++)
 		if (i == PATH_MAX_COMPONENTS ||
@@ -182,10 +172,17 @@ bool path_read(const struct linux_guest *linux_guest, uint64_t file, struct path
 			name->path[0] = '\0';
 			return false;
 		}
-	if (writer.start == sizeof(name->path) - 1)
-		path_prepend(&writer, "/", 1);
-	memmove(name->path, name->path + writer.start, sizeof(name->path) - writer.start);
+	path_finish(&writer, name);
 	return true;
+}
+
+bool path_read(const struct linux_guest *linux_guest, uint64_t file, struct path_name *name)
+{
+	struct path_place place;
+
+	*name = (struct path_name){ .path = "" };
+	return path_place_of_file(linux_guest, file, &place) &&
+	       path_read_up(linux_guest, place, name);
 }
 
 /* --- down ------------------------------------------------------------------------------------- */
@@ -305,4 +302,79 @@ bool path_find_file(const struct linux_guest *linux_guest, uint64_t task, const 
 	path_enter_mount(linux_guest, &place);
 	return path_find_child(linux_guest, place.dentry, name, &dentry) &&
 	       member_read_pointer(linux_guest, dentry, DENTRY_INODE, inode); /* NULL: none */
+}
+
+/* --- from the inode --------------------------------------------------------------------------- */
+
+/* Whether MOUNT shows all of its file system, and is mounted somewhere. */
+static bool path_is_whole_mount(const struct linux_guest *linux_guest, uint64_t mount,
+				uint64_t vfsmount)
+{
+	uint64_t root, up, parent;
+
+	return member_read_pointer(linux_guest, vfsmount, VFSMOUNT_ROOT, &root) &&
+	       member_read_pointer(linux_guest, root, DENTRY_PARENT, &up) && up == root &&
+	       member_read_pointer(linux_guest, mount, MOUNT_PARENT, &parent) && parent != mount;
+}
+
+/* The vfsmount of such a mount of the file system of INODE. 0: none is known. */
+static uint64_t path_find_mount(const struct linux_guest *linux_guest, uint64_t inode)
+{
+	const struct layout *layout = &linux_guest->layout;
+	uint64_t super, mount;
+	struct path_list list;
+
+	if (!layout_has(layout, SUPER_MOUNTS) || !layout_has(layout, MOUNT_OF_SUPER) ||
+	    !layout_has(layout, MOUNT_MNT) ||
+	    !member_read_pointer(linux_guest, inode, INODE_SB, &super) ||
+	    !path_list_begin(&list, linux_guest, super + layout_offset(layout, SUPER_MOUNTS),
+			     MOUNT_OF_SUPER))
+		return 0;
+	while (path_list_next(&list, &mount)) {
+		uint64_t vfsmount = mount + layout_offset(layout, MOUNT_MNT);
+
+		if (path_is_whole_mount(linux_guest, mount, vfsmount))
+			return vfsmount;
+	}
+	return 0;
+}
+
+/* The path in the file system alone: a dentry that is its own parent is the root. */
+static bool path_read_bare(const struct linux_guest *linux_guest, uint64_t dentry,
+			   struct path_name *name)
+{
+	struct path_writer writer = { .buffer = name->path, .start = sizeof(name->path) - 1 };
+	uint64_t parent;
+
+	for (unsigned i = 0; i < PATH_MAX_COMPONENTS; i++) {
+		if (!member_read_pointer(linux_guest, dentry, DENTRY_PARENT, &parent))
+			break;
+		if (parent == dentry) {
+			path_finish(&writer, name);
+			return true;
+		}
+		if (!path_prepend_dentry(linux_guest, dentry, &writer))
+			break;
+		dentry = parent;
+	}
+	name->path[0] = '\0';
+	return false;
+}
+
+/* The first of the names that an inode has hangs in i_dentry, by the dentry's d_alias. */
+bool path_read_inode(const struct linux_guest *linux_guest, uint64_t inode,
+		     struct path_name *name)
+{
+	const struct layout *layout = &linux_guest->layout;
+	struct path_place place;
+	uint64_t link;
+
+	*name = (struct path_name){ .path = "" };
+	if (!layout_has(layout, DENTRY_ALIAS) ||
+	    !member_read_pointer(linux_guest, inode, INODE_DENTRIES, &link))
+		return false;
+	place.dentry = link - layout_offset(layout, DENTRY_ALIAS);
+	place.vfsmount = path_find_mount(linux_guest, inode);
+	return (place.vfsmount && path_read_up(linux_guest, place, name)) ||
+	       path_read_bare(linux_guest, place.dentry, name);
 }

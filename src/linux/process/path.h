@@ -29,11 +29,12 @@ struct path_name {
 bool path_read(const struct linux_guest *linux_guest, uint64_t file, struct path_name *name);
 
 /*
- * The last component of a path of the inode at INODE, "access.log": raw bytes, with a NUL. False:
- * the kernel has no name of it in memory.
+ * One path of the inode at INODE; it may have others, by links and by mounts. Where the kernel does
+ * not tell a mount of its file system, the path begins at that file system's root. False: as
+ * path_read(), or the kernel has no name of it in memory.
  */
-bool path_read_inode_name(const struct linux_guest *linux_guest, uint64_t inode,
-			  char name[PATH_MAX_NAME_BYTES + 1]);
+bool path_read_inode(const struct linux_guest *linux_guest, uint64_t inode,
+		     struct path_name *name);
 
 /*
  * The inode of DIRECTORY/NAME, seen from the root directory of the task_struct at TASK. DIRECTORY

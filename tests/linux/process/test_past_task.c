@@ -21,14 +21,14 @@ static struct task started(uint64_t start_time)
 	return (struct task){ .start_time = start_time };
 }
 
-static void see(struct start_clock *clock, uint64_t start_time, uint64_t now_ns)
+static void see(struct clock_gap *clock, uint64_t start_time, uint64_t now_ns)
 {
 	struct task task = started(start_time);
 
 	start_clock_update(clock, &task, now_ns);
 }
 
-static bool was_there(const struct start_clock *clock, uint64_t start_time, uint64_t time_ns)
+static bool was_there(const struct clock_gap *clock, uint64_t start_time, uint64_t time_ns)
 {
 	struct task task = started(start_time);
 
@@ -41,7 +41,7 @@ static bool was_there(const struct start_clock *clock, uint64_t start_time, uint
  */
 static void check_clock(uint64_t offset, const char *what)
 {
-	struct start_clock clock = { 0 };
+	struct clock_gap clock = { 0 };
 	uint64_t now = 1000 * S + offset;
 
 	check(!was_there(&clock, 990 * S, now), "%s: no task was read yet", what);
@@ -63,7 +63,7 @@ static void check_clock(uint64_t offset, const char *what)
 /* A gap from long ago does not count: the guest's clock may have been set back since. */
 static void test_spans(void)
 {
-	struct start_clock clock = { 0 };
+	struct clock_gap clock = { 0 };
 
 	see(&clock, 999 * S, 1000 * S);
 	for (unsigned i = 1; i < 10; i++)

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Names of a Linux kernel's static data: which variable an address belongs to. The tables of names
+ * that are kept from the start, and in the cache, have code alone. So the kernel's own tables are
+ * read again when somebody asks first: for Linux 6.1 some 2,000 pages and 0.2 s of CPU, once, and
+ * 35 bytes for each variable. Resolver's thread.
+ */
+#ifndef XTOP_LINUX_KERNEL_DATA_NAMES_H
+#define XTOP_LINUX_KERNEL_DATA_NAMES_H
+
+#include "linux/kernel/linux_guest.h"
+#include "xtop/symbol.h"
+
+/* Zeroed but for GUEST, which outlives it. */
+struct data_names {
+	const struct linux_guest *guest;
+	struct symtab *tab; /* NULL: not read yet, or the kernel names no data */
+	bool is_read;
+};
+
+void data_names_deinit(struct data_names *names);
+/* Whether ADDRESS lies in the kernel's image, where static data is. */
+bool data_names_may_have(const struct data_names *names, uint64_t address);
+/* The variable that has ADDRESS in it. False: none is known. */
+bool data_names_find(struct data_names *names, uint64_t address, struct symtab_entry *entry);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From the lock that a task waits for to the task that holds it; see lock_holders.h.
+ *
+ *   lock ─► owner: a task's address ─► its look ─► pid ─► tree of pids ─► the same address?
+ *           or a thread id           ─► tree of pids of the waiter's namespace ─► task
+ */
+#include "config.h"
+
+#include "linux/lock_holders.h"
+
+#include <string.h>
+
+#include "linux/kernel/member.h"
+#include "linux/lock_name.h"
+#include "linux/lock_owner.h"
+#include "linux/process/pids.h"
+
+/* The task with PID, among those of this pass. NULL: there is none. */
+static const struct sleeper *lock_holders_find_pid(const struct lock_holders *holders, uint32_t pid)
+{
+	size_t low = 0, high = holders->pass->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (holders->pass->list[middle].pid < pid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < holders->pass->n && holders->pass->list[low].pid == pid
+		       ? &holders->pass->list[low]
+		       : NULL;
+}
+
+/* The task that user code calls TID, if it may hold the futex that SLEEPER waits for; 0: none. */
+static uint64_t lock_holders_find_thread(const struct lock_holders *holders,
+					 const struct sleeper *sleeper, uint32_t tid)
+{
+	const struct linux_guest *guest = holders->guest;
+	uint64_t ns = pids_get_namespace(guest, sleeper->struct_pid),
+		 task = pids_get_task(guest, pids_find(guest, ns, tid));
+	uint32_t tgid, waiter_tgid;
+
+	if (!task || !member_read_u32(guest, task, TASK_TGID, &tgid) ||
+	    !member_read_u32(guest, sleeper->task, TASK_TGID, &waiter_tgid) ||
+	    (!sleeper->lock.is_shared && tgid != waiter_tgid))
+		return 0;
+	return task;
+}
+
+static uint64_t lock_holders_waited(const struct sleeper *sleeper, uint64_t now_ns)
+{
+	return sleeper->began_ns && now_ns > sleeper->began_ns ? now_ns - sleeper->began_ns : 0;
+}
+
+/* What is known of the task at ADDRESS now. False: it is no task. */
+static bool lock_holders_describe(const struct lock_holders *holders, uint64_t address,
+				  uint64_t now_ns, struct os_lock_task *task)
+{
+	const struct linux_guest *guest = holders->guest;
+	const struct sleeper *sleeper;
+	struct look_times times;
+	struct look look;
+	uint64_t struct_pid;
+
+	if (address % sizeof(uint64_t) || !looker_read(holders->looker, address, &look, &times))
+		return false;
+	struct_pid = pids_find(guest, guest->symbols[LINUX_INIT_PID_NS], look.pid);
+	if (!struct_pid || pids_get_task(guest, struct_pid) != address)
+		return false;
+	*task = (struct os_lock_task){ .pid = look.pid,
+				       .on_cpu = look.on_cpu,
+				       .state = (uint8_t)look_state(&look),
+				       .address = address };
+	if (look.on_cpu) {
+		if (!member_read_u32(guest, address, TASK_CPU, &task->cpu))
+			task->cpu = UINT32_MAX;
+		return true;
+	}
+	sleeper = lock_holders_find_pid(holders, look.pid);
+	if (sleeper && sleeper->task == address && look_equal(&look, &sleeper->look)) {
+		task->waited_ns = lock_holders_waited(sleeper, now_ns);
+		task->kept = sleeper->kept;
+	}
+	return true;
+}
+
+static void lock_holders_find(const struct lock_holders *holders, const struct sleeper *sleeper,
+			      uint64_t now_ns, struct os_lock_wait *wait)
+{
+	const struct linux_guest *guest = holders->guest;
+	const struct lock_wait *lock = &sleeper->lock;
+	struct memory_root user;
+	bool has_user = lock->space && processes_get_root(holders->processes, lock->space, &user);
+	struct lock_owner owner = lock_owner_read(guest, lock, has_user ? &user : NULL);
+
+	if (owner.certainty == OS_HOLDER_GUESS) {
+		owner.task = lock_holders_find_thread(holders, sleeper, owner.tid);
+		if (!owner.task)
+			owner.certainty = OS_HOLDER_UNKNOWN; /* it was no mutex of glibc */
+	}
+	/* Who has just got the lock, and is about to wake up, does not wait for itself. */
+	if (owner.task == sleeper->task)
+		owner = (struct lock_owner){ .certainty = OS_HOLDER_UNKNOWN };
+	wait->certainty = owner.certainty;
+	if (owner.task && !lock_holders_describe(holders, owner.task, now_ns, &wait->holder))
+		wait->certainty = OS_HOLDER_NO_TASK;
+}
+
+static void lock_holders_name(const struct lock_holders *holders, struct sleeper *sleeper)
+{
+	uint64_t mm;
+	uint32_t tgid;
+
+	if (!member_read_u64(holders->guest, sleeper->task, TASK_MM, &mm))
+		mm = 0;
+	if (!member_read_u32(holders->guest, sleeper->task, TASK_TGID, &tgid))
+		tgid = 0;
+	lock_name_read(holders->names, &sleeper->lock, mm, tgid, sleeper->lock_name);
+}
+
+bool lock_holders_read(const struct lock_holders *holders, struct sleeper *sleeper,
+		       uint64_t now_ns, struct os_lock_wait *wait)
+{
+	const struct lock_wait *lock = &sleeper->lock;
+	struct os_lock_wait told = { .kind = lock->kind,
+				     .address = lock->address,
+				     .space = lock->space,
+				     .is_new = !sleeper->lock_told };
+	struct look_times times;
+	struct look look;
+
+	lock_holders_find(holders, sleeper, now_ns, &told);
+	if (!sleeper->lock_told)
+		lock_holders_name(holders, sleeper);
+	memcpy(told.name, sleeper->lock_name, sizeof(told.name));
+	if (!looker_read(holders->looker, sleeper->task, &look, &times) ||
+	    !look_equal(&look, &sleeper->look))
+		return false;
+	told.waiter = (struct os_lock_task){ .pid = sleeper->pid,
+					     .state = (uint8_t)look_state(&look),
+					     .waited_ns = lock_holders_waited(sleeper, now_ns),
+					     .address = sleeper->task,
+					     .kept = sleeper->kept };
+	*wait = told;
+	return true;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Stacks of tasks that do not run; see sleeper_stacks.h. */
+#include "config.h"
+
+#include "linux/sleeper_stacks.h"
+
+#include "linux/process/process_arch.h"
+#include "linux/process/sleeper_arch.h"
+
+bool sleeper_stacks_can_read(const struct linux_guest *guest)
+{
+	return layout_has(&guest->layout, TASK_SP) && layout_has(&guest->layout, TASK_STACK) &&
+	       process_arch_stack_bytes(&guest->layout) <= SLEEPER_STACK_BYTES;
+}
+
+void sleeper_stacks_init(struct sleeper_stacks *stacks, const struct linux_guest *guest,
+			 struct tasks *tasks, struct processes *processes)
+{
+	stacks->guest = guest;
+	stacks->tasks = tasks;
+	stacks->processes = processes;
+	stacks->size_bytes = process_arch_stack_bytes(&guest->layout);
+}
+
+/* Adds a piece behind the others of the sample. Returns where its bytes go. */
+static unsigned char *sleeper_stacks_next_piece(struct sleeper_stacks *stacks)
+{
+	return (unsigned char *)&stacks->sample + stacks->sample.vcpu.size_bytes +
+	       sizeof(struct sample_stack);
+}
+
+static void sleeper_stacks_add_piece(struct sleeper_stacks *stacks, enum sample_stack_kind kind,
+			       uint64_t address, size_t size_bytes)
+{
+	struct sample_vcpu *vcpu = &stacks->sample.vcpu;
+	struct sample_stack *piece =
+		(struct sample_stack *)(void *)((char *)vcpu + vcpu->size_bytes);
+
+	*piece = (struct sample_stack){ address, (uint32_t)size_bytes, kind };
+	vcpu->size_bytes += (uint32_t)(sizeof(*piece) + ((size_bytes + 7) & ~(size_t)7));
+	vcpu->n_stacks++;
+}
+
+/*
+ * Reads the kernel's memory not from copies of pages: a copy may be from before the look that comes
+ * first, and the look that follows would not tell.
+ */
+static bool sleeper_stacks_read_now(const struct linux_guest *guest, uint64_t address, void *bytes,
+			      size_t size_bytes)
+{
+	return memory_read_again(guest->memory, guest->root, address, bytes, size_bytes) ==
+	       size_bytes;
+}
+
+static bool sleeper_stacks_read_word(const struct linux_guest *guest, uint64_t task,
+			       enum layout_member member, uint64_t *word)
+{
+	return sleeper_stacks_read_now(guest, task + layout_offset(&guest->layout, member), word,
+				 sizeof(*word)) &&
+	       linux_is_kernel(*word) && *word % sizeof(*word) == 0;
+}
+
+/* The live part of the kernel stack of the task at ADDRESS, and registers. */
+static bool sleeper_stacks_read_kernel(struct sleeper_stacks *stacks, uint64_t address)
+{
+	const struct linux_guest *guest = stacks->guest;
+	struct sample_vcpu *vcpu = &stacks->sample.vcpu;
+	unsigned char *bytes;
+	uint64_t stack, sp;
+	size_t size;
+
+	*vcpu = (struct sample_vcpu){ .size_bytes = sizeof(*vcpu),
+				      .state = VCPU_RUNNING,
+				      .task = address };
+	if (!sleeper_stacks_read_word(guest, address, TASK_STACK, &stack) ||
+	    !sleeper_stacks_read_word(guest, address, TASK_SP, &sp) ||
+	    sp - stack >= stacks->size_bytes)
+		return false;
+	size = stack + stacks->size_bytes - sp;
+	bytes = sleeper_stacks_next_piece(stacks);
+	if (!sleeper_stacks_read_now(guest, sp, bytes, size) ||
+	    !sleeper_arch_get_registers(sp, bytes, size, &vcpu->regs))
+		return false;
+	sleeper_stacks_add_piece(stacks, STACK_FIRST, sp, size);
+	return true;
+}
+
+/* The innermost pages of the user stack, where the task entered the kernel. */
+static void sleeper_stacks_read_user(struct sleeper_stacks *stacks, const struct task *task)
+{
+	const struct sample_stack *kernel = sample_first_stack(&stacks->sample.vcpu);
+	struct sample_vcpu *vcpu = &stacks->sample.vcpu;
+	struct memory_root root;
+	size_t size, there;
+	uint64_t sp;
+
+	if (!task->mm || !processes_get_root(stacks->processes, task->mm, &root) ||
+	    !sleeper_arch_get_user_sp(kernel + 1, kernel->size_bytes, &sp))
+		return;
+	vcpu->regs.cr3 = root.cr3;
+	size = SLEEPER_USER_BYTES - (sp & GUEST_PAGE_MASK);
+	there = memory_read_again(stacks->guest->memory, root, sp,
+				  sleeper_stacks_next_piece(stacks), size);
+	vcpu->user_cut = there == size ? CUT_LIMIT : CUT_NOT_PRESENT;
+	sleeper_stacks_add_piece(stacks, STACK_USER, sp, there);
+}
+
+/* NULL: it cannot be read. What tasks.c keeps for a moment may be of the task that was there. */
+static const struct task *sleeper_stacks_find_task(struct sleeper_stacks *stacks, uint64_t address,
+					     const struct look *look, uint64_t now_ns)
+{
+	const struct task *task = tasks_find(stacks->tasks, address, now_ns);
+
+	if (task && (task->pid != look->pid || task->start_time != look->start_time)) {
+		tasks_invalidate(stacks->tasks, address);
+		task = tasks_find(stacks->tasks, address, now_ns);
+	}
+	return task;
+}
+
+bool sleeper_stacks_read(struct sleeper_stacks *stacks, uint64_t address,
+				 const struct look *look, uint64_t now_ns, struct os_task *of)
+{
+	const struct task *task = sleeper_stacks_find_task(stacks, address, look, now_ns);
+	const struct space *user;
+
+	if (!task)
+		return false;
+	user = processes_find_space(stacks->processes, task, now_ns);
+	if (!sleeper_stacks_read_kernel(stacks, address))
+		return false;
+	sleeper_stacks_read_user(stacks, task);
+	*of = (struct os_task){
+		.process = task->process,
+		.thread = task->comm,
+		.cgroup = task->cgroup,
+		.pid = task->pid,
+		.tgid = task->tgid,
+		.kernel_thread = task->kernel_thread,
+		.user = user,
+	};
+	return true;
+}

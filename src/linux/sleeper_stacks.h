@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The stacks of a task of a Linux guest that is on no CPU, as a sample of one vCPU. The guest runs
+ * meanwhile: who reads them looks at the task before and behind. Resolver's thread.
+ */
+#ifndef XTOP_LINUX_SLEEPER_STACKS_H
+#define XTOP_LINUX_SLEEPER_STACKS_H
+
+#include "linux/look.h"
+#include "linux/process/processes.h"
+#include "linux/process/tasks.h"
+#include "xtop/os_ops.h"
+#include "xtop/sample.h"
+
+#define SLEEPER_STACK_BYTES (32U << 10) /* THREAD_SIZE is 16 KiB, with KASAN 32 */
+#define SLEEPER_USER_BYTES  (2 * GUEST_PAGE_SIZE)
+
+struct sleeper_stacks {
+	const struct linux_guest *guest;
+	struct tasks *tasks;
+	struct processes *processes;
+	uint32_t size_bytes; /* of a kernel stack */
+	/* a sample of one vCPU with two stacks, the kernel's first */
+	struct {
+		struct sample_vcpu vcpu;
+		unsigned char stacks[2 * sizeof(struct sample_stack) + SLEEPER_STACK_BYTES +
+				     SLEEPER_USER_BYTES];
+	} sample;
+};
+
+bool sleeper_stacks_can_read(const struct linux_guest *guest);
+/* All pointers outlive the STACKS, which are zeroed. */
+void sleeper_stacks_init(struct sleeper_stacks *stacks, const struct linux_guest *guest,
+			 struct tasks *tasks, struct processes *processes);
+/*
+ * Fills in stacks->sample with the stacks of the task at ADDRESS, which LOOK has seen, and OF
+ * with whose they are, valid until the next call. False: the task cannot be read.
+ */
+bool sleeper_stacks_read(struct sleeper_stacks *stacks, uint64_t address, const struct look *look,
+			 uint64_t now_ns, struct os_task *of);
+
+#endif
