@@ -24,6 +24,7 @@ struct guest_screen {
 	 * screen: the one it belongs to; NULL: this is the one of the samples.
 	 */
 	struct guest_screen *waits, *samples;
+	const struct guest_screen *against; /* its picture is the baseline; NULL: this is no pair */
 	bool picked; /* from the list of domains: closed when the user leaves it */
 	char name[128], kind[128], system[128]; /* clean */
 	struct snapshot *live, *still, *baseline;

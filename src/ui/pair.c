@@ -19,25 +19,15 @@ static void pair_reset(void *context)
 	pair->base->pipeline->reset(pair->base->pipeline->context);
 }
 
-static const char *pair_message_of(const struct guest_screen *guest)
-{
-	const struct ui_pipeline *pipeline = guest->pipeline;
-
-	return pipeline->message ? pipeline->message(pipeline->context) : "";
-}
-
-/* The message of the guest that is shown; if there is none, that of the other guest. */
+/* Of the guest that is shown. The header asks the other one itself. */
 static const char *pair_message(void *context)
 {
 	struct pair *pair = context;
-	const char *now = pair_message_of(pair->now), *base = pair_message_of(pair->base);
+	const struct ui_pipeline *now = pair->now->pipeline;
 
 	pair->pipeline.guest.kind = pair->now->kind;
-	pair->pipeline.guest.n_vcpus = pair->now->pipeline->guest.n_vcpus;
-	if (now[0] || !base[0])
-		return now;
-	snprintf(pair->note, sizeof(pair->note), "%.100s: %.150s", pair->base->name, base);
-	return pair->note;
+	pair->pipeline.guest.n_vcpus = now->guest.n_vcpus;
+	return now->message ? now->message(now->context) : "";
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -77,6 +67,7 @@ struct xtop_error *pair_create(struct guest_screen *now, struct guest_screen *ba
 		pair_destroy(pair);
 		return error;
 	}
+	pair->screen->against = base;
 	*pairp = pair;
 	return NULL;
 }

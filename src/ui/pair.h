@@ -19,7 +19,6 @@ struct pair {
 	struct frames *frames;
 	uint64_t now_sequence, base_sequence;  /* of the pictures that came last */
 	char name[sizeof(((struct guest_screen *)0)->name)];
-	char note[256];
 };
 
 /* Both guests have a picture. */

@@ -7,7 +7,11 @@
 
 #include "tests/support/profile_stacks.h"
 
+#ifdef HAVE_NANOPB_FOLDER
+#include <nanopb/pb_decode.h>
+#else
 #include <pb_decode.h>
+#endif
 #include <string.h>
 #include <zlib.h>
 

@@ -39,7 +39,10 @@ static void duel_reset(void *context)
 	++*(unsigned *)context;
 }
 
-static const char *message = ""; /* of the second guest */
+/* Of the second guest. */
+static const char *message = "";
+static enum sampler_state state = SAMPLER_RUNNING;
+static uint64_t lost;
 
 static const char *duel_message(void *context)
 {
@@ -74,6 +77,11 @@ static struct snapshot *duel_snapshot(struct duel *duel, size_t guest)
 	for (uint32_t i = 0; i < snapshot->n_frames; i++)
 		snapshot->effects[i] = (struct snapshot_effect){ 1, 1 };
 	snapshot->worth_live = snapshot->worth_total = (struct batches_worth){ 60, samples };
+	if (guest == 1) {
+		snapshot->sampler.state = state;
+		snapshot->sampler.lost = lost;
+		snapshot->sampler.stopped_share = 0.0061;
+	}
 	snapshot->vcpus[1].last_frame = snapshot->nodes[snapshot->n_nodes - 1].frame;
 	return snapshot;
 }
@@ -201,6 +209,39 @@ static void test_live(void)
 	duel_close(&duel);
 }
 
+/* The header says of both guests how many samples there are, what stops them, how they end. */
+static void test_header(void)
+{
+	struct duel duel;
+
+	duel_open_shown(&duel, 2);
+	fixture_add(&duel.fixtures[1], "app _start more", 2345);
+	duel_show(&duel, 1);
+	duel_keys(&duel, "d");
+	duel_shows(&duel, " · 10,000 samples · 3:", "Base web02: stopped 0.61 %; 12,345 samples");
+	lost = 7;
+	duel_show(&duel, 1);
+	duel_shows(&duel, "Base web02: stopped 0.61 %, lost 7; 12,345 samples", "");
+	lost = 0;
+	state = SAMPLER_GUEST_PAUSED;
+	duel_show(&duel, 1);
+	duel_shows(&duel, " web02: paused by an administrator", "");
+	state = SAMPLER_GUEST_GONE;
+	duel_show(&duel, 1);
+	duel_shows(&duel, " web02: the guest is gone: last view", "Base web02: stopped 0.61 %");
+	duel_shows(&duel, "longest", "");
+	state = SAMPLER_FAILED;
+	message = "no memory";
+	duel_show(&duel, 1);
+	duel_shows(&duel, " web02: sampling failed: no memory", "");
+	duel_golden(&duel, "", "pair-failed-80x24");
+	state = SAMPLER_RUNNING;
+	message = "";
+	duel_show(&duel, 1);
+	duel_shows(&duel, "failed", NULL);
+	duel_close(&duel);
+}
+
 /* Places in functions without a symbol go with their functions, whose order is another one here. */
 static void test_places(void)
 {
@@ -276,6 +317,7 @@ int main(void)
 	setlocale(LC_CTYPE, "C.UTF-8");
 	test_views();
 	test_live();
+	test_header();
 	test_places();
 	test_ways();
 	return tap_done();

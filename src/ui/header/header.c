@@ -14,6 +14,7 @@
 #include "ui/meter.h"
 
 #define MINUTES_MIN_ROWS 20 /* of the screen */
+#define HEADER_STATE_BYTES 160
 
 /* --- line 1: the guest, and what sampling costs it -------------------------------------------- */
 
@@ -33,25 +34,34 @@ static void header_add_rate(const struct recent *recent, const struct sampler_co
 		line_add(line, true, 3, STYLE_NORMAL, "%.4g Hz", asked);
 }
 
-/* These counters are usually 0. They are shown only when they are not. */
-static void header_add_losses(const struct snapshot *snapshot, struct line *line)
-{
-	const struct {
+/* What was lost, besides ticks. Usually all 0, and shown only if not. */
+struct header_losses {
+	struct {
 		const char *what;
 		uint64_t count;
-	} losses[] = {
+	} all[5];
+};
+
+static struct header_losses header_losses_of(const struct snapshot *snapshot)
+{
+	return (struct header_losses){ {
 		{ "refused", snapshot->sampler.refused },
 		{ "faults", snapshot->sampler.faults },
 		{ "sampler restarted", snapshot->sampler.restarts },
 		{ "bad records", snapshot->resolver.bad_records },
 		{ "names lost", snapshot->resolver.frames_refused },
-	};
+	} };
+}
+
+static void header_add_losses(const struct snapshot *snapshot, struct line *line)
+{
+	const struct header_losses losses = header_losses_of(snapshot);
 	char buffer[32];
 
-	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)
-		if (losses[i].count)
-			line_add(line, true, 2, STYLE_NOTICE, "%s %s", losses[i].what,
-				 format_count(losses[i].count, buffer));
+	for (size_t i = 0; i < sizeof(losses.all) / sizeof(losses.all[0]); i++)
+		if (losses.all[i].count)
+			line_add(line, true, 2, STYLE_NOTICE, "%s %s", losses.all[i].what,
+				 format_count(losses.all[i].count, buffer));
 }
 
 static void header_draw_guest(const struct ui_model *model, struct canvas *canvas, int row)
@@ -121,43 +131,68 @@ static void header_draw_meters(const struct ui_model *model, struct canvas *canv
 
 /* --- line 3: what picture this is ------------------------------------------------------------- */
 
-/* Why sampling has stopped or ended, and what else the pipeline has to say. */
-static void header_add_state(const struct ui_model *model, struct line *line)
+/*
+ * Why sampling has stopped or ended; while it goes on, WHY: what the pipeline has to say. *TEXT "":
+ * nothing. Returns the style of TEXT.
+ */
+static enum style header_describe_state(const struct snapshot *snapshot, const char *why,
+					char text[HEADER_STATE_BYTES])
 {
-	const struct snapshot *snapshot = model->all;
-	const struct ui_pipeline *pipeline = model->guest->pipeline;
-	const char *why = pipeline->message ? pipeline->message(pipeline->context) : "";
-
+	text[0] = '\0';
 	switch (snapshot->sampler.state) {
 	case SAMPLER_STARTING:
 	case SAMPLER_RUNNING:
-		line_add(line, false, 0, STYLE_NOTICE, "%.120s", why);
-		break;
+		snprintf(text, HEADER_STATE_BYTES, "%s", why);
+		return STYLE_NOTICE;
 	case SAMPLER_HUNG:
-		line_add(line, false, 0, STYLE_NOTICE, "the sampler hung and restarts soon");
-		return;
+		snprintf(text, HEADER_STATE_BYTES, "the sampler hung and restarts soon");
+		return STYLE_NOTICE;
 	case SAMPLER_GUEST_PAUSED:
-		line_add(line, false, 0, STYLE_NOTICE, "%.120s",
+		snprintf(text, HEADER_STATE_BYTES, "%s",
 			 why[0] ? why : "paused by an administrator");
-		return;
+		return STYLE_NOTICE;
 	case SAMPLER_GUEST_AWAY:
-		line_add(line, false, 0, STYLE_ALERT, "%.120s: last view",
+		snprintf(text, HEADER_STATE_BYTES, "%.120s: last view",
 			 why[0] ? why : "the guest is gone");
-		return;
+		return STYLE_ALERT;
 	case SAMPLER_GUEST_GONE:
-		line_add(line, false, 0, STYLE_ALERT, "the guest is gone: last view");
-		return;
+		snprintf(text, HEADER_STATE_BYTES, "the guest is gone: last view");
+		return STYLE_ALERT;
 	case SAMPLER_ENDED:
-		line_add(line, false, 0, why[0] ? STYLE_ALERT : STYLE_NOTICE,
-			 "end of samples%s%.120s", why[0] ? ": " : "", why);
-		return;
-	case SAMPLER_FAILED:
-		line_add(line, false, 0, STYLE_ALERT, "sampling failed%s%.120s", why[0] ? ": " : "",
+		snprintf(text, HEADER_STATE_BYTES, "end of samples%s%.120s", why[0] ? ": " : "",
 			 why);
-		return;
+		return why[0] ? STYLE_ALERT : STYLE_NOTICE;
+	case SAMPLER_FAILED:
+		snprintf(text, HEADER_STATE_BYTES, "sampling failed%s%.120s", why[0] ? ": " : "",
+			 why);
+		return STYLE_ALERT;
 	}
-	if (snapshot->at_end)
+	return STYLE_NORMAL;
+}
+
+static const char *guest_message(const struct guest_screen *guest)
+{
+	const struct ui_pipeline *pipeline = guest->pipeline;
+
+	return pipeline->message ? pipeline->message(pipeline->context) : "";
+}
+
+/* Of the guest; in a pair also of the other one. */
+static void header_add_state(const struct ui_model *model, struct line *line)
+{
+	const struct snapshot *snapshot = model->all;
+	const struct guest_screen *guest = model->guest, *against = guest->against;
+	char text[HEADER_STATE_BYTES];
+	enum style style = header_describe_state(snapshot, guest_message(guest), text);
+
+	line_add(line, false, 0, style, "%s", text);
+	if (snapshot->at_end && snapshot->sampler.state <= SAMPLER_RUNNING)
 		line_add(line, false, 0, STYLE_NOTICE, "end of samples");
+	if (!against)
+		return;
+	style = header_describe_state(guest->baseline, guest_message(against), text);
+	if (text[0])
+		line_add(line, false, 0, style, "%.40s: %s", against->name, text);
 }
 
 /* True: no newer snapshot will come. */
@@ -269,6 +304,30 @@ static void header_add_truncated(const struct resolver_counts *counts, struct li
 			 percent_of(counts->weight_truncated, counts->weight));
 }
 
+/* "Base web02: stopped 0.61 %, lost 7; 12,345 samples": the other guest is stopped, too. */
+static void header_add_against(const struct ui_model *model, struct line *line)
+{
+	const struct snapshot *base = model->guest->baseline;
+	const struct header_losses losses = header_losses_of(base);
+	enum style style = style_of_stopped(model, base->sampler.stopped_share);
+	char lost[120] = "", count[32];
+	size_t n = 0;
+
+	if (base->sampler.lost)
+		n = (size_t)snprintf(lost, sizeof(lost), ", lost %s",
+				     format_count(base->sampler.lost, count));
+	for (size_t i = 0; i < sizeof(losses.all) / sizeof(losses.all[0]); i++)
+		if (losses.all[i].count && n < sizeof(lost))
+			n += (size_t)snprintf(lost + n, sizeof(lost) - n, ", %s %s",
+					      losses.all[i].what,
+					      format_count(losses.all[i].count, count));
+	line_add(line, true, 1, n && style == STYLE_NORMAL ? STYLE_NOTICE : style,
+		 "Base %.40s: stopped %.2f %%%s; %s samples", model->guest->against->name,
+		 100 * base->sampler.stopped_share, lost,
+		 format_count(base->resolver.samples, count));
+	line_shorten(line, ";");
+}
+
 /* What the picture leaves out, what it is compared with, what is searched for. */
 static void header_add_selection(const struct ui_model *model, struct line *line)
 {
@@ -276,7 +335,9 @@ static void header_add_selection(const struct ui_model *model, struct line *line
 	const struct guest_screen *guest = model->guest;
 	char buffer[32];
 
-	if (guest->baseline && guest->baseline_is_file)
+	if (guest->against)
+		header_add_against(model, line);
+	else if (guest->baseline && guest->baseline_is_file)
 		line_add(line, true, 2, STYLE_NOTICE, "baseline %.40s", model->baseline_name);
 	else if (guest->baseline)
 		line_add(line, true, 2, STYLE_NOTICE, "baseline %s ago",

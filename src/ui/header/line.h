@@ -9,7 +9,7 @@
 
 #include "ui/terminal/canvas.h"
 
-#define LINE_MAX_PIECES 16
+#define LINE_MAX_PIECES 24
 #define LINE_MAX_RANK   9
 
 struct piece {
