@@ -73,6 +73,8 @@ enum os_waits_turn os_read_waits(struct os *os, uint64_t now_ns, uint64_t period
 void os_get_waits_counts(const struct os *os, struct os_waits_counts *counts);
 void os_describe(const struct os *os, struct os_description *description);
 void os_get_counts(const struct os *os, struct os_counts *counts);
+/* What the guest's kernel has logged. LOG is zeroed; the caller calls os_log_deinit(). */
+void os_read_log(const struct os *os, struct os_log *log);
 /*
  * What the guest's clocks showed at Xen's system time XEN_NS, which is about now. False: no known
  * system runs, or it does not tell; *CLOCK is untouched.

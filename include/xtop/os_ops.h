@@ -14,6 +14,7 @@
 
 #include "xtop/control.h"
 #include "xtop/os_counts.h"
+#include "xtop/os_log.h"
 #include "xtop/os_waits.h"
 #include "xtop/types.h"
 
@@ -101,6 +102,8 @@ struct os_ops {
 	void (*get_waits_counts)(const void *system, struct os_waits_counts *counts); /* zeroed */
 	void (*describe)(const void *system, struct os_description *description);
 	void (*get_counts)(const void *system, struct os_counts *counts); /* zeroed before */
+	/* LOG is zeroed. NULL: the system has no log. */
+	void (*read_log)(const void *system, struct os_log *log);
 	/* At Xen's system time XEN_NS. False: not known; *CLOCK is untouched. */
 	bool (*read_clock)(void *system, uint64_t xen_ns, struct os_clock *clock);
 };

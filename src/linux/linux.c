@@ -17,6 +17,7 @@
 
 #include "linux/kernel/generated_code.h"
 #include "linux/kernel/guest_clock.h"
+#include "linux/kernel/kernel_log.h"
 #include "linux/kernel/linux_attach.h"
 #include "linux/kernel/modules.h"
 #include "linux/kernel/stack_layout.h"
@@ -274,6 +275,11 @@ static void linux_get_counts(const void *context, struct os_counts *counts)
 	}
 }
 
+static void linux_read_log(const void *context, struct os_log *log)
+{
+	kernel_log_read(&((const struct linux_system *)context)->kernel.guest, log);
+}
+
 static bool linux_read_clock(void *context, uint64_t xen_ns, struct os_clock *clock)
 {
 	const struct linux_system *system = context;
@@ -294,5 +300,6 @@ const struct os_ops linux_os = {
 	.get_waits_counts = linux_get_waits_counts,
 	.describe = linux_describe,
 	.get_counts = linux_get_counts,
+	.read_log = linux_read_log,
 	.read_clock = linux_read_clock,
 };

@@ -4,6 +4,7 @@ libxtop_a_SOURCES += \
 	include/xtop/oops.h \
 	include/xtop/os_counts.h \
 	include/xtop/os_locks.h \
+	include/xtop/os_log.h \
 	include/xtop/os_ops.h \
 	include/xtop/os_waits.h \
 	src/linux/kernel/arch.h \
@@ -28,6 +29,8 @@ libxtop_a_SOURCES += \
 	src/linux/kernel/kernel_cache.h \
 	src/linux/kernel/kernel_image.c \
 	src/linux/kernel/kernel_image.h \
+	src/linux/kernel/kernel_log.c \
+	src/linux/kernel/kernel_log.h \
 	src/linux/kernel/layout.c \
 	src/linux/kernel/layout.h \
 	src/linux/kernel/linux_guest.h \

@@ -351,6 +351,14 @@ void os_get_counts(const struct os *os, struct os_counts *counts)
 		os->ops->get_counts(os->system, counts);
 }
 
+void os_read_log(const struct os *os, struct os_log *log)
+{
+	if (os->ops && os->ops->read_log)
+		os->ops->read_log(os->system, log);
+	else
+		log->lack = "the guest runs no system whose log is known";
+}
+
 bool os_read_clock(struct os *os, uint64_t xen_ns, struct os_clock *clock)
 {
 	return os->ops && os->ops->read_clock(os->system, xen_ns, clock);

@@ -235,6 +235,24 @@ static const struct layout_entry layout_entries[LAYOUT_MEMBERS] = {
 	[CGROUP_NODE]		= AT("cgroup", "kn", 8),
 	[KERNFS_NAME]		= AT("kernfs_node", "name", 8),
 	[KERNFS_PARENT]		= AT("kernfs_node", "parent|__parent", 8),
+
+	[LOG_DESC_RING]		= AT("printk_ringbuffer", "desc_ring", 0),
+	[LOG_TEXT_RING]		= AT("printk_ringbuffer", "text_data_ring", 0),
+	[LOG_COUNT_BITS]	= AT("prb_desc_ring", "count_bits", 4),
+	[LOG_DESCS]		= AT("prb_desc_ring", "descs", 8),
+	[LOG_INFOS]		= AT("prb_desc_ring", "infos", 8),
+	[LOG_HEAD_ID]		= AT("prb_desc_ring", "head_id", 8),
+	[LOG_TAIL_ID]		= AT("prb_desc_ring", "tail_id", 8),
+	[LOG_SIZE_BITS]		= AT("prb_data_ring", "size_bits", 4),
+	[LOG_DATA]		= AT("prb_data_ring", "data", 8),
+	[LOG_DESC_SIZEOF]	= SIZEOF("prb_desc"),
+	[LOG_DESC_STATE]	= AT("prb_desc", "state_var", 8),
+	[LOG_DESC_TEXT]		= AT("prb_desc", "text_blk_lpos", 0),
+	[LOG_BLOCK_BEGIN]	= AT("prb_data_blk_lpos", "begin", 8),
+	[LOG_BLOCK_NEXT]	= AT("prb_data_blk_lpos", "next", 8),
+	[LOG_INFO_SIZEOF]	= SIZEOF("printk_info"),
+	[LOG_INFO_TIME]		= AT("printk_info", "ts_nsec", 8),
+	[LOG_INFO_TEXT_BYTES]	= AT("printk_info", "text_len", 2),
 };
 /* clang-format on */
 

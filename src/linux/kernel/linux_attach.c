@@ -48,6 +48,7 @@ static const struct arch_name linux_names[] = {
 	{ LINUX_BTF_STOP, "__stop_BTF" },
 	{ LINUX_INIT_TASK, "init_task" },
 	{ LINUX_INIT_PID_NS, "init_pid_ns" },
+	{ LINUX_LOG, "prb" },
 	{ LINUX_NOTES_START, "__start_notes" },
 	{ LINUX_NOTES_STOP, "__stop_notes" },
 	{ LINUX_GET_PAGES, "__get_free_pages" },

@@ -46,6 +46,7 @@ enum linux_symbol {
 	LINUX_ORC_STOP,
 	LINUX_HYPERCALLS, /* hypercall_page: code that Xen writes */
 	LINUX_INIT_TASK,
+	LINUX_LOG,         /* prb: pointer to the log's rings */
 	LINUX_INIT_PID_NS, /* init_pid_ns: has all tasks, by pid */
 	LINUX_FRED,        /* asm_fred_entrypoint_user: the kernel was built for FRED */
 	LINUX_NOTES_START, /* __start_notes: build-id */

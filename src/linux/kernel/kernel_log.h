@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the kernel has logged with printk(). Resolver's thread. */
+#ifndef XTOP_LINUX_KERNEL_KERNEL_LOG_H
+#define XTOP_LINUX_KERNEL_KERNEL_LOG_H
+
+#include "linux/kernel/linux_guest.h"
+#include "xtop/limit.h"
+#include "xtop/os_log.h"
+
+#define KERNEL_LOG_MAX_LOOKS (LIMIT(1U << 20, 1U << 8))  /* at descriptors */
+#define KERNEL_LOG_MAX_TEXT  (LIMIT(16U << 20, 1U << 12)) /* bytes that are kept */
+#define KERNEL_LOG_MAX_LINES (LIMIT(1U << 19, 1U << 8))
+
+/*
+ * Reads the whole log, newest message first, so that the limits leave out the oldest. LOG is
+ * zeroed; the caller calls os_log_deinit().
+ */
+void kernel_log_read(const struct linux_guest *guest, struct os_log *log);
+
+#endif
