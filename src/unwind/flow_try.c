@@ -17,6 +17,7 @@
 
 #define FLOW_MAX_TRIES  4 /* states for one piece of code that nothing leads to */
 #define FLOW_STUB_BYTES 8 /* the smallest stub of a PLT */
+#define FLOW_PROLOGUE   4 /* one of the first instructions of a function belongs to the prologue */
 
 /* --- code that nothing leads to --------------------------------------------------------------- */
 
@@ -117,6 +118,29 @@ static bool flow_try_entry(struct flow *flow, uint32_t op, bool returns)
 	return true;
 }
 
+/* Whether OP looks like the start of a function. Some other instructions may precede a prologue. */
+static bool flow_looks_like_entry(struct flow *flow, uint32_t op)
+{
+	struct flow_window *window = &flow->windows[flow->ops[op].window];
+	uint32_t offset = flow->ops[op].offset;
+
+	for (unsigned i = 0; i < FLOW_PROLOGUE && offset < window->size_bytes; i++) {
+		const struct instruction *instruction;
+		uint32_t number = flow_decode(flow, window, offset);
+
+		if (number == NO_OP)
+			return false;
+		instruction = &flow->ops[number].instruction;
+		if (flow_is_prologue(instruction))
+			return true;
+		if (instruction->flow != FLOW_NEXT || instruction->filler ||
+		    (instruction->effect != EFFECT_LOSE && instruction->effect != EFFECT_ADD))
+			return false;
+		offset += instruction->length;
+	}
+	return false;
+}
+
 /*
  * Tries the states at indirect jumps before OP, then those at calls: handlers of exceptions run in
  * the frame of a call. If bounds are guesses, the entry of another function is tried first. That is
@@ -189,23 +213,23 @@ static void flow_list_prologues(struct flow *flow, struct flow_window *window,
 
 	while (offset < window->size_bytes && !flow->failed) {
 		uint32_t number = flow_decode(flow, window, offset);
-		const struct instruction *instruction;
+		struct instruction instruction;
 
 		if (number == NO_OP) {
 			offset++;
 			called = false;
 			continue;
 		}
-		instruction = &flow->ops[number].instruction;
-		if (called && flow_is_prologue(instruction)) {
+		instruction = flow->ops[number].instruction;
+		if (called && !instruction.filler && flow_looks_like_entry(flow, number)) {
 			if (!vector_reserve(list->work, list->capacity, list->n + 1)) {
 				flow->failed = true;
 				return;
 			}
 			list->work[list->n++] = (struct flow_work){ number, 0, 0 };
 		}
-		called = instruction->flow == FLOW_CALL || (called && instruction->filler);
-		offset += instruction->length;
+		called = instruction.flow == FLOW_CALL || (called && instruction.filler);
+		offset += instruction.length;
 	}
 }
 
