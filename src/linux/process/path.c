@@ -32,6 +32,7 @@
 #include <string.h>
 
 #include "linux/kernel/member.h"
+#include "linux/process/path_writer.h"
 
 #define PATH_FMODE_BACKING (1U << 25) /* Linux include/linux/fs.h, since v6.5 */
 
@@ -40,21 +41,6 @@ struct path_place {
 };
 
 /* --- up --------------------------------------------------------------------------------------- */
-
-/* A path that is written from its end to its front. */
-struct path_writer {
-	char *buffer;
-	size_t start; /* index of the first byte written */
-};
-
-static bool path_prepend(struct path_writer *writer, const char *bytes, size_t n)
-{
-	if (n > writer->start)
-		return false;
-	writer->start -= n;
-	memcpy(writer->buffer + writer->start, bytes, n);
-	return true;
-}
 
 /* The N bytes of the name, at most PATH_MAX_NAME_BYTES, without a NUL. */
 static bool path_read_name(const struct linux_guest *linux_guest, uint64_t dentry, char *name,
@@ -95,8 +81,8 @@ static bool path_prepend_dentry(const struct linux_guest *linux_guest, uint64_t 
 	char name[PATH_MAX_NAME_BYTES];
 	size_t n;
 
-	return path_read_name(linux_guest, dentry, name, &n) && path_prepend(writer, name, n) &&
-	       path_prepend(writer, "/", 1);
+	return path_read_name(linux_guest, dentry, name, &n) &&
+	       path_writer_prepend(writer, name, n) && path_writer_prepend(writer, "/", 1);
 }
 
 /* From the root of a mount to its mount point. *MORE is false: it is mounted nowhere. */
@@ -168,7 +154,7 @@ static bool path_is_deleted(const struct linux_guest *linux_guest, uint64_t dent
 
 bool path_read(const struct linux_guest *linux_guest, uint64_t file, struct path_name *name)
 {
-	struct path_writer writer = { .buffer = name->path, .start = sizeof(name->path) - 1 };
+	struct path_writer writer;
 	struct path_place place;
 	bool more = true;
 
@@ -176,15 +162,14 @@ bool path_read(const struct linux_guest *linux_guest, uint64_t file, struct path
 	if (!path_place_of_file(linux_guest, file, &place))
 		return false;
 	name->deleted = path_is_deleted(linux_guest, place.dentry);
+	path_writer_begin(&writer, name->path, sizeof(name->path));
 	for (unsigned i = 0; more; i++)
 		if (i == PATH_MAX_COMPONENTS ||
 		    !path_step_up(linux_guest, &place, &writer, &more)) {
 			name->path[0] = '\0';
 			return false;
 		}
-	if (writer.start == sizeof(name->path) - 1)
-		path_prepend(&writer, "/", 1);
-	memmove(name->path, name->path + writer.start, sizeof(name->path) - writer.start);
+	path_writer_end(&writer);
 	return true;
 }
 
