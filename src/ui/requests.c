@@ -184,7 +184,7 @@ static void request_domains(struct ui *ui)
 			   "no list of domains: the guests were named with -d or -r");
 }
 
-/* Makes the tasks that wait, of the guest shown, the guest shown. False: there are none. */
+/* Shows the waits of the guest that is shown. False: it has none. */
 static bool request_enter_waits(struct ui *ui)
 {
 	struct guest_screen *guest = ui->guest;
@@ -203,7 +203,7 @@ static bool request_enter_waits(struct ui *ui)
 	return guest->waits;
 }
 
-/* To the guest's tasks that wait, to the first view of them, or back to its samples. */
+/* Goes to the waits of the guest, to the first view of them, or back to the samples. */
 static void request_waits(struct ui *ui)
 {
 	struct guest_screen *guest = ui->guest;
