@@ -394,7 +394,7 @@ static struct xtop_error *session_screen(struct session *session)
 		.clock = options->clock,
 		.tells_time = options->clock_given,
 		.write_folder = session->write_folder,
-		.lines = options->lines ? &session->sources.seam : NULL,
+		.lines = options->lines ? &session->sources.finder : NULL,
 	};
 
 	session_read_host(host, sizeof(host));
@@ -470,7 +470,7 @@ static struct xtop_error *session_write(struct session *session)
 	const struct results_run run = {
 		.pipeline = pipelines_first(&session->pipelines),
 		.filter = session->filter,
-		.lines = &session->sources.seam,
+		.lines = &session->sources.finder,
 		.title = session->title,
 		.started_ns = session->started_ns,
 	};

@@ -19,11 +19,11 @@
 
 struct source_file {
 	char *path;         /* as compiled; NULL: this place is free */
-	char *bytes;        /* NULL: nobody has it */
+	char *bytes;        /* NULL: no such file was found */
 	size_t size_bytes;
-	uint32_t *lines;    /* where each begins */
+	uint32_t *lines;    /* the offset of each */
 	size_t n_lines, capacity;
-	uint64_t used;      /* the question that used it last */
+	uint64_t used;      /* number of the question that used it last */
 };
 
 struct source_files {
@@ -113,7 +113,7 @@ static bool source_find_lines(struct source_file *file)
 	return true;
 }
 
-/* Best effort: without memory nobody has the file. */
+/* Best effort: without memory the file is as good as missing. */
 static void source_read(const struct source_files *files, struct source_file *file)
 {
 	struct root_file found;
@@ -147,7 +147,7 @@ static struct source_file *source_make_place(struct source_files *files)
 }
 
 /* NULL: out of memory. */
-static struct source_file *source_find(struct source_files *files, const char *path)
+static struct source_file *source_find_or_add(struct source_files *files, const char *path)
 {
 	struct source_file *file;
 
@@ -186,7 +186,7 @@ static size_t source_clean(const char *line, size_t n, char *text, size_t capaci
 size_t source_files_get_line(struct source_files *files, const char *path, uint32_t line,
 			     char *text, size_t capacity)
 {
-	struct source_file *file = source_find(files, path);
+	struct source_file *file = source_find_or_add(files, path);
 	char copy[512];
 	size_t begin, n = 0;
 

@@ -13,22 +13,22 @@
 #include "xtop/error.h"
 #include "xtop/limit.h"
 
-#define SOURCE_MAX_FILES   LIMIT(32U, 4U) /* that are kept; the one used longest ago goes first */
-#define SOURCE_MAX_BYTES   LIMIT(4U << 20, 4U << 10) /* of one file; a longer one is not read */
+#define SOURCE_MAX_FILES   LIMIT(32U, 4U) /* kept; the least recently used one goes first */
+#define SOURCE_MAX_BYTES   LIMIT(4U << 20, 4U << 10) /* a longer file is not read */
 #define SOURCE_MAX_FOLDERS 8
 
 struct source_files;
 
 /*
- * FOLDERS are N of --source-dir, ROOT_FD is --root's (-1: none). Their descriptors are copied.
+ * FOLDERS are the N folders of --source-dir, ROOT_FD that of --root (-1: none). All are duplicated.
  * Error: out of memory or descriptors.
  */
 struct xtop_error *source_files_create(const int *folders, size_t n, int root_fd,
 				       struct source_files **filesp);
 void source_files_destroy(struct source_files *files); /* NULL allowed */
 /*
- * Line LINE, from 1 on, of the file that was compiled as PATH: clean, with blanks for tabs, and
- * without blanks in front. Returns its length, which is 0 if nobody has the file or the line.
+ * Copies line LINE, from 1 on, of the file that was compiled as PATH. TEXT is clean, has blanks for
+ * tabs and no blanks in front. Returns the length, which is 0 if there is no such file or line.
  * Below a folder of --source-dir the file may be at PATH or at any end of PATH, the longest one
  * first: "/build/linux-6.1/net/core/dev.c" is found as net/core/dev.c.
  */

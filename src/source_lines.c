@@ -86,7 +86,7 @@ struct xtop_error *source_lines_init(struct source_lines *lines, const struct op
 	size_t n = 0;
 
 	*lines = (struct source_lines){ .inlined = !options->no_inline,
-					.seam = { source_lines_find, lines } };
+					.finder = { source_lines_find, lines } };
 	if (!options->lines)
 		return NULL;
 	if (options->root)

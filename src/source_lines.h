@@ -11,15 +11,15 @@
 #include "xtop/instructions.h"
 
 struct source_lines {
-	struct source_files *files; /* NULL: nobody has text */
-	bool inlined;               /* innermost functions, also inlined ones */
-	struct instruction_lines seam;
+	struct source_files *files; /* NULL: there are no texts */
+	bool inlined;               /* lines are those of inlined functions, too */
+	struct instruction_lines finder;
 };
 
-/* The folders of OPTIONS were opened as inputs. Without --lines SEAM finds nothing. */
+/* The folders of OPTIONS were opened as inputs. Without --lines FINDER finds nothing. */
 struct xtop_error *source_lines_init(struct source_lines *lines, const struct options *options);
-void source_lines_deinit(struct source_lines *lines); /* one of zeros is allowed */
-/* Asks for every instruction of ANNOTATION, and waits until all are known, or for SECONDS. */
+void source_lines_deinit(struct source_lines *lines); /* all zeros: nothing is done */
+/* Asks for the lines of all instructions. Waits until they are known, for SECONDS at most. */
 void source_lines_wait(const struct annotation *annotation, double seconds);
 
 #endif

@@ -56,7 +56,7 @@ struct annotation {
 	/* These count all samples that ended in the function; COUNTS may have fewer. */
 	double self_live, self_ticks;
 	uint64_t self_samples;
-	/* Where the first byte is in a file with source lines (xtop/lines.h); LINE_FILE 0: none. */
+	/* The address of the first byte in a file with source lines (xtop/lines.h); 0: no file. */
 	uint32_t line_file;
 	uint64_t line_address;
 	uint64_t version;     /* another one means other bytes or targets */

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The hypercalls in which samples ended, by the stub and the call path to it. A function of its
+ * The hypercalls in which samples ended: a row for each stub and call path to it. A function of its
  * arguments alone; any thread.
  *
  * While Xen carries a hypercall out, the vCPU stands in the stub. Names of stubs are the guest's:
- * Linux has xen_hypercall_NAME, or one stub for all hypercalls (xen_hypercall_hvm, hypercall_page),
- * whose caller tells which. Unikernels have hypercall_page or HYPERVISOR_NAME.
+ * Linux has xen_hypercall_NAME, or one stub for all hypercalls (xen_hypercall_hvm, hypercall_page).
+ * Then the caller tells which hypercall it is. Unikernels have hypercall_page or HYPERVISOR_NAME.
  */
 #ifndef XTOP_HYPERCALLS_H
 #define XTOP_HYPERCALLS_H
 
 #include "xtop/weights.h"
 
-#define HYPERCALLS_PATH 3 /* callers that tell rows apart */
+#define HYPERCALLS_PATH 3 /* callers in a row */
 
 struct hypercalls_row {
 	uint32_t stub;                  /* frame */
@@ -25,7 +25,7 @@ struct hypercalls {
 	struct hypercalls_row *rows;
 };
 
-/* Most first: live, or TOTALS since start or reset. */
+/* The heaviest row comes first, by live weights, or with TOTALS by those since start or reset. */
 struct xtop_error *hypercalls_build(const struct snapshot *snapshot, bool totals,
 				    struct hypercalls *calls);
 void hypercalls_deinit(struct hypercalls *calls);

@@ -59,10 +59,10 @@ struct instruction_format {
 };
 #define INSTRUCTION_TEXT_BYTES 512
 #define INSTRUCTION_LINE_BYTES 256
-/* The source line of an instruction. Both texts are clean. */
+/* The source line of an instruction; clean. */
 struct instruction_line {
 	char place[INSTRUCTION_LINE_BYTES]; /* "skb_put (inlined) skbuff.h:2310" */
-	char text[INSTRUCTION_LINE_BYTES];  /* what stands there; "": not known */
+	char text[INSTRUCTION_LINE_BYTES];  /* the line itself; "": not known */
 };
 /*
  * Where source lines come from. find() gives the line of the byte at DISTANCE; false: it is not

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Snapshots with source lines and inlined functions (--lines). The resolver's frames are places in
- * functions then (frames_intern_line()): what they say is asked here, and looked up by another
- * process (xtop/lines.h). The result has frames of its own: functions, with those that were inlined
- * at a place as frames below it, and it merges what is equal then.
+ * Snapshots with source lines and inlined functions (--lines). With --lines the resolver's frames
+ * are places in functions (frames_intern_line()). Their lines are asked for here, and looked up by
+ * another process (xtop/lines.h). The result has frames of its own. These are functions, and below
+ * them the functions that were inlined at the place. Nodes that have become equal are merged.
  *
  * One thread for each object: the one that shows the snapshots. All of one object come from one
  * resolver.
@@ -25,19 +25,19 @@ struct lined_settings {
 
 struct xtop_error *lined_create(const struct lined_settings *settings, struct lined **linedp);
 void lined_destroy(struct lined *lined); /* NULL allowed; destroy its snapshots first */
-/* From the next result on; frames and results that are there stay. */
+/* Changes what the next result has. Earlier results and their frames stay as they are. */
 void lined_set_inlined(struct lined *lined, bool inlined);
 bool lined_has_inlined(const struct lined *lined);
 /*
- * FROM with what is known by now. What is not known is asked for, those that weigh most first, and
- * waited for, for SECONDS at most.
+ * Makes a result out of FROM with the lines that are known. Other lines are asked for, those of the
+ * heaviest frames first. Waits for them for SECONDS at most.
  */
 struct xtop_error *lined_apply(struct lined *lined, const struct snapshot *from, double seconds,
 			       struct snapshot **top);
 
-/* The resolver's frame that FRAME of a result was made of; FRAME_NONE: none, as it was inlined. */
+/* The resolver's frame from which FRAME of a result was made; FRAME_NONE: FRAME is inlined. */
 uint32_t lined_get_origin(const struct lined *lined, uint32_t frame);
-/* ANNOTATION, whose frames are those of FROM, gets the frames of the results. */
+/* Gives ANNOTATION, which has the frames of FROM, the frames of the results. */
 void lined_translate_annotation(struct lined *lined, const struct snapshot *from,
 				struct annotation *annotation);
 

@@ -20,9 +20,9 @@ enum locks_line_kind { LOCKS_DEADLOCK, LOCKS_TASK, LOCKS_LOCK, LOCKS_WAITERS };
 struct locks_line {
 	enum locks_line_kind kind;
 	unsigned depth;
-	uint32_t lock; /* LOCK; the others: that the task waits for, or SNAPSHOT_NO_LOCK */
-	uint32_t task; /* DEADLOCK: one of them; WAITERS: that has waited longest */
-	uint32_t n;    /* tasks: of the circle, of the group; else 1 */
+	uint32_t lock; /* for a task the lock that it waits for, or SNAPSHOT_NO_LOCK */
+	uint32_t task; /* DEADLOCK: any one of the circle; WAITERS: the one that waits longest */
+	uint32_t n;    /* DEADLOCK, WAITERS: how many tasks; else 1 */
 };
 
 struct locks_forest {
@@ -35,20 +35,18 @@ struct locks_forest {
 struct xtop_error *locks_build(const struct snapshot *snapshot, struct locks_forest *forest);
 void locks_deinit(struct locks_forest *forest);
 
-/* What is shown of a line. All texts are clean. */
+/* The texts of a line. All are clean. */
 #define LOCKS_TEXT_BYTES 512
-/* "rwsem i_rwsem of access.log (the last known reader)": behind it how sure its holder is. */
+/* A lock, and how sure its holder is: "rwsem i_rwsem of access.log (the last known reader)". */
 void locks_name(const struct snapshot *snapshot, const struct locks_line *line,
 		char text[LOCKS_TEXT_BYTES]);
 /*
- * A task: "httpd: worker 4711, sleeps in do_nanosleep since 3.1 s". A circle: "a 12 waits for mutex
+ * A task: "httpd: worker 4711 sleeps in do_nanosleep for 3.1 s". A circle: "a 12 waits for mutex
  * 0x1, held by b 13; b 13 waits for mutex 0x2, held by a 12".
  */
 void locks_describe(const struct snapshot *snapshot, const struct locks_line *line,
 		    char text[LOCKS_TEXT_BYTES]);
-/* Mean number of tasks that wait for the lock of LINE. */
+/* The mean number of tasks that wait for the lock of LINE. */
 double locks_mean(const struct snapshot *snapshot, const struct locks_line *line, bool totals);
-
-extern const char *const locks_kind_names[N_OS_LOCK_KINDS];
 
 #endif

@@ -56,9 +56,8 @@ void memory_destroy(struct memory *memory); /* NULL allowed */
 size_t memory_read(struct memory *memory, struct memory_root root, uint64_t address, void *buffer,
 		   size_t size_bytes);
 /*
- * Reads the bytes as they are now: copies of earlier are not used, but page tables may be copies.
- * For a few bytes of many pages: a live guest's bytes are read without the rest of their page, and
- * nothing is kept.
+ * Reads the bytes as they are now. Earlier copies of them are not used; page tables may be copies.
+ * For a few bytes of many pages: only these bytes of a live guest are read, and nothing is kept.
  */
 size_t memory_read_again(struct memory *memory, struct memory_root root, uint64_t address,
 			 void *buffer, size_t size_bytes);

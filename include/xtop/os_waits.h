@@ -49,8 +49,8 @@ struct os_wait {
 	 */
 	void **kept;
 	/*
-	 * The sink says which kind of lock the functions of a new VCPU wait for; OS_LOCK_NONE
-	 * before.
+	 * With a new VCPU the sink sets the kind of lock that the functions on the stack wait for.
+	 * It is OS_LOCK_NONE before.
 	 */
 	enum os_lock_kind *lock;
 };
@@ -58,11 +58,11 @@ struct os_wait {
 /* Who gets the tasks. */
 struct os_waits_sink {
 	void (*add)(void *context, const struct os_wait *wait);
-	/* The wait that KEPT is of is over. It took WAITED_NS. */
+	/* The wait that KEPT belongs to is over. It took WAITED_NS. */
 	void (*end)(void *context, const void *kept, uint64_t waited_ns);
 	/*
-	 * In each pass, after all tasks were added: the tasks that wait for a lock. NULL where the
-	 * sink never says that a task does.
+	 * Called in each pass for each task that waits for a lock, after all tasks were added.
+	 * NULL: the sink never sets a kind of lock.
 	 */
 	void (*lock)(void *context, const struct os_lock_wait *wait);
 	void *context;
@@ -86,8 +86,8 @@ struct os_waits_counts {
 	uint64_t unreadable; /* looks at tasks that were not there any more, or at none */
 	uint64_t no_room;    /* looks at more tasks than can be kept */
 	uint64_t locks;      /* looks at who holds a lock */
-	uint64_t locks_moved; /* of those left out: the task that waited had moved on */
-	uint64_t locks_found, locks_unknown; /* waits for a lock: which one is known, or not */
+	uint64_t locks_moved; /* looks at locks that were left out: the waiter had moved on */
+	uint64_t locks_found, locks_unknown; /* waits for a lock whose address is known, or not */
 	uint64_t tasks;      /* now: seen in the last whole pass */
 	uint64_t interval_ns; /* now: that a look of this pass stands for */
 };

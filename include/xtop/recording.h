@@ -140,7 +140,7 @@ bool recording_reader_has_memory(const struct recording_reader *reader);
 #define RECORDING_CLOCKS RECORDING_TYPE('C', 'L', 'C', 'K')
 /* A turn of a pass over the tasks that wait: os_read_waits() was called. */
 #define RECORDING_WAITS RECORDING_TYPE('W', 'A', 'I', 'T')
-#define RECORDING_MOMENT 0 /* in no file: the replay's, see struct recording_moment */
+#define RECORDING_MOMENT 0 /* only in the ring: struct recording_moment */
 
 /*
  * What a recording has besides samples, as it goes through the ring. The chunk's payload follows: a
@@ -155,8 +155,8 @@ static inline bool recording_is_note(const void *record)
 	return ((const struct recording_note *)record)->no_sample == 0;
 }
 /*
- * A replay is ahead of the resolver by what fits in the ring. So every second of the samples' clock
- * it puts its counters behind the sample that they are right for.
+ * The replay runs ahead of the resolver by as much as fits into the ring. So once in each second of
+ * the samples' clock the replay puts its counters behind the last sample that they count.
  */
 struct recording_moment {
 	struct recording_note note; /* RECORDING_MOMENT */

@@ -141,14 +141,14 @@ struct snapshot_wait {
 #define SNAPSHOT_NO_LOCK UINT32_MAX
 struct snapshot_lock {
 	uint64_t address;
-	uint64_t space;           /* of user code: which address space; 0: the kernel's */
+	uint64_t space;           /* the address space of user code; 0: the kernel's */
 	char name[OS_LOCK_NAME_BYTES]; /* clean; "": none */
 	uint8_t kind;             /* enum os_lock_kind */
-	uint64_t waits;           /* that were seen */
+	uint64_t waits;           /* how many were seen */
 	uint64_t longest_ns;
-	double live_ticks, ticks; /* tasks' time; by the span: the mean number of them */
+	double live_ticks, ticks; /* time of its waiters; divided by the span: their mean number */
 	/* in the last whole pass */
-	uint32_t now;             /* tasks that wait */
+	uint32_t now;             /* how many tasks wait */
 	uint8_t certainty;        /* enum os_holder */
 	uint32_t holder_pid;      /* 0: none is known */
 };
@@ -157,12 +157,12 @@ struct snapshot_lock {
 struct snapshot_lock_task {
 	uint32_t pid;                   /* the thread's */
 	uint32_t process, thread, site; /* frames; FRAME_NONE: not known */
-	uint32_t lock;                  /* that it waits for; SNAPSHOT_NO_LOCK: none */
-	uint32_t cpu;                   /* that it runs on; UINT32_MAX: not known */
+	uint32_t lock;                  /* what it waits for; SNAPSHOT_NO_LOCK: nothing */
+	uint32_t cpu;                   /* where it runs; UINT32_MAX: not known */
 	bool on_cpu;
 	uint8_t state;                  /* enum os_wait_state, if it does not run */
 	uint64_t waited_ns;             /* 0: not known */
-	uint64_t address;               /* of its task_struct */
+	uint64_t address;               /* its task_struct's */
 };
 
 /* In a snapshot of waits its ticks are milliseconds of a task's time. */
@@ -175,10 +175,10 @@ struct snapshot_waits {
 	struct snapshot_wait *rows; /* NULL: those of the history, of a range */
 	uint64_t rows_refused;      /* waits that are in no row */
 	size_t n_locks;
-	struct snapshot_lock *locks; /* NULL: as rows */
+	struct snapshot_lock *locks; /* NULL in the same snapshots as ROWS */
 	size_t n_lock_tasks;
 	struct snapshot_lock_task *lock_tasks; /* ascending by pid */
-	uint64_t locks_refused;     /* waits for locks that are not among them */
+	uint64_t locks_refused;     /* waits for locks that are not among LOCKS */
 	uint64_t cpu_ns;            /* that reading the tasks took */
 	struct os_waits_counts counts;
 };
@@ -241,7 +241,7 @@ struct xtop_error *snapshot_translate(const struct snapshot *from, struct frames
 				      struct snapshot **top);
 /* Some functions have no kind and module: a folded file. To be compared by name. */
 bool snapshot_is_plain(const struct snapshot *snapshot);
-/* The source line that most of the weight of FRAME passes through; "": not known. */
+/* The source line with most of the weight of FRAME, "tcp.c:1478"; "": not known. */
 const char *snapshot_source(const struct snapshot *snapshot, uint32_t frame);
 /* The copy has no annotation. NULL: out of memory. */
 struct snapshot *snapshot_copy(const struct snapshot *snapshot);

@@ -40,8 +40,9 @@ struct ui_pipeline {
 	 */
 	struct annotation *(*annotate)(void *context, const struct snapshot *last, uint32_t frame);
 	/*
-	 * After a snapshot that is at_end: the last ten minutes of a profile that came faster than
-	 * the screen asks for pictures. The UI's from now on. NULL: none. May be NULL.
+	 * After a snapshot that is at_end: the last ten minutes of a recording, which was replayed
+	 * faster than the screen asks for pictures. The UI destroys them. NULL: there are none. May
+	 * be NULL.
 	 */
 	struct history *(*take_history)(void *context);
 	/* The same guest's tasks that wait: another profile, with a slot of its own. NULL: none. */
@@ -92,8 +93,8 @@ struct ui_rc {
 	bool fold;                 /* pass-through functions away */
 	enum code_syntax syntax;   /* of instructions */
 	enum instruction_addresses addresses; /* in front of them */
-	bool jumps;                /* are drawn beside them */
-	bool no_source;            /* lines are not drawn between them */
+	bool jumps;                /* are drawn beside instructions */
+	bool no_source;            /* source lines are not drawn between instructions */
 	int fd; /* the file, for ui_rc_read() and ui_rc_save(); -1: none */
 };
 

@@ -32,8 +32,8 @@ struct memory_root {
 };
 
 /*
- * The address space that a vCPU uses. PV guests never have five levels, and their CR4 never has
- * LA57 set. Inline, because the sampler calls it for each vCPU while the guest stands still.
+ * The address space that a vCPU uses. PV guests never have five levels, and LA57 is never set in
+ * their CR4. Inline, because the sampler calls it for each vCPU while the guest stands still.
  */
 static inline struct memory_root walk_root(const struct registers *regs)
 {

@@ -75,7 +75,7 @@ struct elf_lines {
 	size_t map_bytes, alt_map_bytes;
 	Elf *elf, *alt_elf;
 	Dwarf *dwarf, *alt_dwarf;
-	/* Libdwfl opens relocatable files, and the DWARF is its own. NULL: it is no such file. */
+	/* libdwfl opens relocatable files, and owns their DWARF. NULL: the file is another one. */
 	Dwfl *dwfl;
 	Dwfl_Module *module;
 	uint64_t bias; /* of that module */

@@ -26,7 +26,7 @@ static bool annotate_fits(const struct frame *frame, const char *name)
 	       (!strcmp(frame->name, name + n + 1) || !strcmp(frame->raw_name, name + n + 1));
 }
 
-/* With --lines a frame may be a place in a function. */
+/* The function of FRAME, which with --lines may be a place in a function. */
 static uint32_t annotate_function(const struct snapshot *snapshot, uint32_t frame)
 {
 	return frame_get_function(frames_get(snapshot->frames, frame), frame);
@@ -128,7 +128,7 @@ static void annotate_print_row(const struct snapshot *snapshot,
 		fprintf(file, "%7s %8s %18s  %s\n", "", "", address, text);
 }
 
-/* The source line of ROW, if it is another one than BEFORE, that of the row before. */
+/* Prints the source line of ROW if it differs from BEFORE, that of the row before. */
 static void annotate_print_line(const struct annotation *annotation,
 				const struct instruction_row *row,
 				const struct instruction_lines *lines,

@@ -5,7 +5,6 @@
  */
 #include "config.h"
 
-#include "export/notes.h"
 #include "export/picture.h"
 
 static void html_put_head(const struct picture *picture, FILE *file)
@@ -16,20 +15,6 @@ static void html_put_head(const struct picture *picture, FILE *file)
 	fputs("</title>\n<style>\nbody{margin:0;font:12px monospace}\n"
 	      "ul{margin:10px;padding:0;list-style:none;color:#444}\n</style>\n</head>\n<body>\n",
 	      file);
-}
-
-static void html_put_notes(const struct picture *picture, FILE *file)
-{
-	struct notes notes;
-
-	notes_build(picture->snapshot, picture->settings, &notes);
-	fputs("<ul id=\"notes\">\n", file);
-	for (size_t i = 0; i < notes.n; i++) {
-		fputs("<li>", file);
-		picture_put_text(notes.lines[i], file);
-		fputs("</li>\n", file);
-	}
-	fputs("</ul>\n", file);
 }
 
 struct xtop_error *export_html(const struct snapshot *snapshot,
@@ -45,9 +30,9 @@ struct xtop_error *export_html(const struct snapshot *snapshot,
 	fputs("<div>\n", file);
 	picture_put(&picture, file);
 	picture_end(file);
-	fputs("</div>\n", file);
-	html_put_notes(&picture, file);
-	fputs("<script>\n", file);
+	fputs("</div>\n<ul id=\"notes\">\n", file);
+	picture_put_notes(&picture, "<li>", "</li>\n", file);
+	fputs("</ul>\n<script>\n", file);
 	error = picture_put_profile(&picture, file);
 	fputs(picture_script, file);
 	fputs("</script>\n</body>\n</html>\n", file);

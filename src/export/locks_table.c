@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The table of locks in batch mode, behind that of waits, on main's thread (doc/FORMATS):
+ * The table of locks in batch mode, which comes after that of waits (doc/FORMATS). Main's thread:
  *
  *	web01 dom 5 PVH: locks that tasks wait for 1, waiters 4, deadlocks 0, not told 0, moved 0
- *	   Now     Mean    Longest   Waits  Holder, its locks, who waits for them
- *	                                    workload: holder 212 sleeps in do_nanosleep since 0.8 s
- *	     4     3.75      1.500      44    futex 0x55d0c3a0 (a guess)
- *	     4                1.204             4 x workload: futex 207 sleeps in wait_futex
+ *	   Now      Mean    Longest   Waits  Holder, its locks, who waits for them
+ *	                                     web: holder 212 sleeps in do_nanosleep for 800 ms
+ *	     4      3.75      1.500      44    futex 0x55d0c3a0 (a guess)
+ *	     4                1.204             4 x web: futex 207 sleeps in wait_futex for 1.2 s
  *
  * and an empty line. "Longest" is in seconds. Each step into the forest is two spaces.
  */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "export/json.h"
+#include "export/notes.h"
 #include "xtop/build_id.h"
 #include "xtop/cleanup.h"
 #include "xtop/hash.h"
@@ -122,7 +123,8 @@ static void put_character(char character, FILE *file)
 	}
 }
 
-void picture_put_text(const char *text, FILE *file)
+/* Characters that mean something in HTML and XML are escaped. */
+static void picture_put_text(const char *text, FILE *file)
 {
 	for (; *text; text++)
 		put_character(*text, file);
@@ -143,6 +145,19 @@ static void put_fitting(const char *text, double pixels, FILE *file)
 	}
 	if (length > room)
 		fputs("…", file);
+}
+
+void picture_put_notes(const struct picture *picture, const char *head, const char *tail,
+		       FILE *file)
+{
+	struct notes notes;
+
+	notes_build(picture->snapshot, picture->settings, &notes);
+	for (size_t i = 0; i < notes.n; i++) {
+		fputs(head, file);
+		picture_put_text(notes.lines[i], file);
+		fputs(tail, file);
+	}
 }
 
 void picture_put_title(const struct picture *picture, FILE *file)

@@ -30,8 +30,9 @@ void picture_put(const struct picture *picture, FILE *file);
 void picture_end(FILE *file); /* "</svg>" */
 /* "const profile = {...};" Safe in HTML and in CDATA: it has no '<', '>' and '&'. */
 struct xtop_error *picture_put_profile(const struct picture *picture, FILE *file);
-/* Writes TEXT. Characters that mean something in HTML and XML are escaped. */
-void picture_put_text(const char *text, FILE *file);
+/* Writes HEAD, the text, and TAIL for each note (export/notes.h). */
+void picture_put_notes(const struct picture *picture, const char *head, const char *tail,
+		       FILE *file);
 /* "web01, PVH: 12.3 s of virtual CPUs" */
 void picture_put_title(const struct picture *picture, FILE *file);
 

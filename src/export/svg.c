@@ -5,21 +5,7 @@
  */
 #include "config.h"
 
-#include "export/notes.h"
 #include "export/picture.h"
-
-static void svg_put_notes(const struct picture *picture, FILE *file)
-{
-	struct notes notes;
-
-	notes_build(picture->snapshot, picture->settings, &notes);
-	fputs("<desc>\n", file);
-	for (size_t i = 0; i < notes.n; i++) {
-		picture_put_text(notes.lines[i], file);
-		fputc('\n', file);
-	}
-	fputs("</desc>\n", file);
-}
 
 struct xtop_error *export_svg(const struct snapshot *snapshot,
 			      const struct export_settings *settings, FILE *file)
@@ -32,8 +18,9 @@ struct xtop_error *export_svg(const struct snapshot *snapshot,
 		return error;
 	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n", file);
 	picture_put(&picture, file);
-	svg_put_notes(&picture, file);
-	fputs("<script><![CDATA[\n", file);
+	fputs("<desc>\n", file);
+	picture_put_notes(&picture, "", "\n", file);
+	fputs("</desc>\n<script><![CDATA[\n", file);
 	error = picture_put_profile(&picture, file);
 	fputs(picture_script, file);
 	fputs("]]></script>\n", file);

@@ -16,11 +16,9 @@
  */
 #include "config.h"
 
-#include "xtop/cleanup.h"
-#include "xtop/export.h"
-
 #include <inttypes.h>
-#include <string.h>
+
+#include "export/table_rows.h"
 
 static double table_ratio(double part, double whole)
 {
@@ -76,19 +74,18 @@ static void table_cell(const struct column *column, const struct column_context 
 
 #define TABLE_PAD 60 /* a longer cell pushes the rest of its line to the right */
 
-/* The width of COLUMN over the first N_ROWS rows; 0: not shown. */
-static size_t table_width(const struct column *column, const struct column_context *context,
-			  size_t n_rows)
+/* The width of COLUMN over all rows that are printed; 0: not shown. */
+static size_t table_width(const struct column *column, const struct table_rows *rows)
 {
 	char cell[COLUMN_CELL_BYTES];
 	size_t width = table_cells(column->header), widest = 0;
 
 	if (column->width > 0 && (size_t)column->width > width)
 		width = column->width;
-	for (size_t i = 0; i < n_rows && widest < TABLE_PAD; i++) {
+	for (size_t i = 0; i < rows->n && widest < TABLE_PAD; i++) {
 		size_t cells;
 
-		table_cell(column, context, &context->table->rows[i], cell);
+		table_cell(column, &rows->context, &rows->table.rows[i], cell);
 		cells = table_cells(cell);
 		widest = cells > widest ? cells : widest;
 	}
@@ -140,27 +137,19 @@ static void table_print_row(const struct column_context *context, const struct f
 struct xtop_error *export_table(const struct snapshot *snapshot,
 				const struct table_options *options, FILE *file)
 {
-	struct function_table table;
-	struct column_context context = { .snapshot = snapshot,
-					  .table = &table,
-					  .truncated_last = true,
-					  .totals = options->totals,
-					  .addresses = options->addresses };
-	struct xtop_error *error =
-		functions_build(snapshot, options->filter, options->addresses, &table);
-	size_t widths[N_COLUMNS_BATCH], n_rows;
+	struct table_rows rows;
+	struct xtop_error *error = table_rows_init(&rows, snapshot, options);
+	size_t widths[N_COLUMNS_BATCH];
 
 	if (error)
 		return error;
-	columns_sort(&context, options->sort, table.rows, table.n);
-	n_rows = options->max_rows && options->max_rows < table.n ? options->max_rows : table.n;
 	for (size_t i = 0; i < N_COLUMNS_BATCH; i++)
-		widths[i] = table_width(&columns[i], &context, n_rows);
+		widths[i] = table_width(&columns[i], &rows);
 	table_print_head(snapshot, options, file);
-	table_print_row(&context, NULL, widths, file);
-	for (size_t i = 0; i < n_rows; i++)
-		table_print_row(&context, &table.rows[i], widths, file);
+	table_print_row(&rows.context, NULL, widths, file);
+	for (size_t i = 0; i < rows.n; i++)
+		table_print_row(&rows.context, &rows.table.rows[i], widths, file);
 	putc('\n', file);
-	functions_deinit(&table);
+	table_rows_deinit(&rows);
 	return NULL;
 }

@@ -5,11 +5,10 @@
  */
 #include "config.h"
 
-#include "xtop/export.h"
-
 #include <math.h>
 
 #include "export/json.h"
+#include "export/table_rows.h"
 
 #define TABLE_JSON_VERSION 1
 
@@ -114,28 +113,19 @@ struct xtop_error *export_table_json(const struct snapshot *snapshot,
 				     const struct table_options *options, FILE *file)
 {
 	struct json json = { .file = file, .compact = true };
-	struct function_table table;
-	struct column_context context = { .snapshot = snapshot,
-					  .table = &table,
-					  .truncated_last = true,
-					  .totals = options->totals,
-					  .addresses = options->addresses };
-	struct xtop_error *error =
-		functions_build(snapshot, options->filter, options->addresses, &table);
-	size_t n_rows;
+	struct table_rows rows;
+	struct xtop_error *error = table_rows_init(&rows, snapshot, options);
 
 	if (error)
 		return error;
-	columns_sort(&context, options->sort, table.rows, table.n);
-	n_rows = options->max_rows && options->max_rows < table.n ? options->max_rows : table.n;
 	json_open(&json, NULL, '{');
 	table_put_head(&json, snapshot, options);
 	json_open(&json, "functions", '[');
-	for (size_t i = 0; i < n_rows; i++)
-		table_put_row(&json, &context, &table.rows[i]);
+	for (size_t i = 0; i < rows.n; i++)
+		table_put_row(&json, &rows.context, &rows.table.rows[i]);
 	json_close(&json, ']');
 	json_close(&json, '}');
 	putc('\n', file);
-	functions_deinit(&table);
+	table_rows_deinit(&rows);
 	return NULL;
 }

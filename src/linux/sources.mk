@@ -86,6 +86,7 @@ libxtop_a_SOURCES += \
 	src/linux/process/past_task.h \
 	src/linux/process/path.c \
 	src/linux/process/path.h \
+	src/linux/process/path_writer.h \
 	src/linux/process/perf_map.c \
 	src/linux/process/perf_map.h \
 	src/linux/process/pids.c \

@@ -289,7 +289,10 @@ static inline enum walk_result cache_find_mapped(struct frame_cache *cache, fram
 	return *page ? WALK_OK : WALK_NOT_MAPPED;
 }
 
-/* Not inline: in most calls frame_cache_find_page() needs neither its registers nor its stack. */
+/*
+ * Not inline, because most calls of frame_cache_find_page() do not come here, and so need not save
+ * registers for it.
+ */
 static __attribute__((noinline)) enum walk_result
 cache_walk_to_page(struct frame_cache *cache, struct memory_root root, uint64_t address,
 		   const void **page)

@@ -350,7 +350,7 @@ static void resolver_add_sample(struct resolver *resolver, const struct sample *
 	vcpu = sample_first_vcpu(sample);
 	for (i = 0; i < sample->n_vcpus && fold_add(&resolver->fold, sample, vcpu); i++) {
 		if (resolver->waits)
-			waits_saw(resolver->waits, &resolver->fold, vcpu);
+			waits_update_vcpu(resolver->waits, &resolver->fold, vcpu);
 		if (trims)
 			recording_trim_add(&resolver->trim, vcpu,
 					   fold_get_reached(&resolver->fold));
@@ -569,8 +569,9 @@ struct xtop_error *resolver_snapshot_waits(struct resolver *resolver, struct sna
 	return NULL;
 }
 
-/* With the replay's counters, which are those of the sample in front. Best effort. */
-static void resolver_show_moment(struct resolver *resolver, const struct recording_moment *moment)
+/* MOMENT has the replay's counters after the sample in front of it. Best effort. */
+static void resolver_publish_moment(struct resolver *resolver,
+				    const struct recording_moment *moment)
 {
 	const struct resolver_settings *settings = &resolver->settings;
 	struct snapshot *snapshot = NULL;
@@ -689,7 +690,7 @@ static void resolver_process(struct resolver *resolver, const void *record, size
 
 	if (!resolver->settings.live && size_bytes == sizeof(*moment) &&
 	    recording_is_note(record) && moment->note.type == RECORDING_MOMENT)
-		resolver_show_moment(resolver, moment);
+		resolver_publish_moment(resolver, moment);
 	else
 		resolver_add(resolver, record, size_bytes);
 }

@@ -2,9 +2,9 @@
 /*
  * The table of locks; see wait_locks.h.
  *
- * What is added belongs to the pass that goes on. When the pass is whole, it takes the place of the
- * pass before, so a snapshot never has half a pass. A holder that does not wait for a lock itself
- * is added behind the waiters then: once, however many locks it holds.
+ * Tasks are added to the present pass. When that pass is whole, it replaces the pass before, so a
+ * snapshot never has half a pass. At that time holders that do not wait for a lock themselves are
+ * added behind the waiters: each once, however many locks it holds.
  */
 #include "config.h"
 
@@ -19,8 +19,8 @@
 
 struct lock_row {
 	struct snapshot_lock lock; /* `now` and the holder are of the last whole pass */
-	uint64_t seen_ns;          /* when somebody waited for it last; live_ticks is as of then */
-	/* of the pass that goes on */
+	uint64_t seen_ns;          /* when somebody last waited for it; the time of live_ticks */
+	/* in the present pass */
 	uint32_t now, holder_pid;
 	uint8_t certainty;
 };
@@ -30,8 +30,8 @@ struct wait_locks {
 	struct hash_table index;
 	struct lock_row *rows;  /* WAIT_LOCKS_MAX */
 	uint32_t n_rows;
-	uint64_t refused;       /* waits for locks beyond that, and tasks beyond their limit */
-	/* WAIT_LOCKS_MAX_TASKS each; HOLDERS become tasks unless they wait, too */
+	uint64_t refused;       /* waits of locks or tasks beyond the limits */
+	/* WAIT_LOCKS_MAX_TASKS each; WHOLE: those of the last whole pass */
 	struct snapshot_lock_task *tasks, *holders, *whole;
 	uint32_t n_tasks, n_holders, n_whole;
 };
@@ -93,7 +93,7 @@ static bool wait_locks_is_row(const void *context, uint32_t number)
 	       lock->kind == key->wait->kind;
 }
 
-/* SNAPSHOT_NO_LOCK: there is no room for it. */
+/* SNAPSHOT_NO_LOCK: there is no room for the lock. */
 static uint32_t wait_locks_find_or_add(struct wait_locks *locks, const struct os_lock_wait *wait)
 {
 	const struct lock_key key = { locks, wait };
@@ -176,7 +176,7 @@ void wait_locks_add(struct wait_locks *locks, const struct os_lock_wait *wait,
 		lock_task_of(&wait->holder, holder, SNAPSHOT_NO_LOCK);
 }
 
-/* Waiters come by ascending pid, as the pass looks at them. */
+/* Waiters were added by ascending pid, because a pass looks at tasks in that order. */
 static void wait_locks_add_holders(struct wait_locks *locks)
 {
 	uint32_t n = locks->n_tasks;
@@ -195,8 +195,8 @@ static void wait_locks_add_holders(struct wait_locks *locks)
 	qsort(locks->tasks, locks->n_tasks, sizeof(*locks->tasks), snapshot_compare_lock_tasks);
 }
 
-/* Forgets locks that nobody has waited for lately, when the table is nearly full. */
-static void wait_locks_make_room(struct wait_locks *locks, uint64_t now_ns)
+/* When the table is nearly full, forgets locks that nobody has waited for lately. */
+static void wait_locks_drop_old(struct wait_locks *locks, uint64_t now_ns)
 {
 	uint32_t n = 0;
 
@@ -236,7 +236,7 @@ void wait_locks_end_pass(struct wait_locks *locks, uint64_t now_ns)
 	locks->n_whole = locks->n_tasks;
 	locks->tasks = whole;
 	locks->n_tasks = locks->n_holders = 0;
-	wait_locks_make_room(locks, now_ns);
+	wait_locks_drop_old(locks, now_ns);
 }
 
 /* --- snapshots -------------------------------------------------------------------------------- */

@@ -15,7 +15,7 @@
 
 #define WAIT_LOCKS_MAX       LIMIT(1024, 16)
 #define WAIT_LOCKS_MAX_TASKS LIMIT(4096, 32)
-#define WAIT_LOCKS_FORGET_NS 600000000000ULL /* a lock that nobody waited for so long */
+#define WAIT_LOCKS_FORGET_NS 600000000000ULL /* a lock may be forgotten after so long */
 
 struct wait_locks;
 
@@ -24,17 +24,17 @@ struct wait_place {
 	uint32_t process, thread, site;
 };
 
-/* HALF_LIFE_NS as of the profile. NULL: out of memory. */
+/* HALF_LIFE_NS is the profile's. NULL: out of memory. */
 struct wait_locks *wait_locks_create(uint64_t half_life_ns);
 void wait_locks_destroy(struct wait_locks *locks); /* NULL allowed */
 void wait_locks_reset(struct wait_locks *locks);
 
-/* TICKS: what this look at the waiter stands for. */
+/* Adds a waiter and the holder to the pass. This look at them stands for TICKS. */
 void wait_locks_add(struct wait_locks *locks, const struct os_lock_wait *wait,
 		    const struct wait_place *waiter, const struct wait_place *holder,
 		    uint64_t now_ns, double ticks);
 void wait_locks_end_pass(struct wait_locks *locks, uint64_t now_ns);
-/* Best effort: without memory there are none. */
+/* Best effort: without memory the snapshot has no locks. */
 void wait_locks_copy(const struct wait_locks *locks, uint64_t now_ns, struct snapshot_waits *to);
 
 #endif

@@ -28,7 +28,7 @@
 #include "xtop/wait_sites.h"
 
 #define NO_ROW      UINT32_MAX
-#define WAITS_RUN_NS 1000000000LL /* a sample says so long where a holder runs */
+#define WAITS_RUN_NS 1000000000LL /* how long a sample tells where a holder runs */
 
 /* What is kept with a task that waits. */
 struct waits_kept {
@@ -52,7 +52,7 @@ struct waits {
 	struct {
 		uint64_t task, time_ns;
 		struct wait_place place;
-	} runs[GUEST_MAX_VCPUS]; /* what the last sample of each vCPU tells */
+	} runs[GUEST_MAX_VCPUS]; /* the task in the last sample of each vCPU */
 	struct hash_table index; /* of rows */
 	struct waits_row *rows;  /* WAITS_MAX_ROWS */
 	uint8_t *classes;        /* by frame: FRAMES_MAX, but few pages of it are ever touched */
@@ -310,7 +310,7 @@ static void waits_end(void *context, const void *pointer, uint64_t waited_ns)
 		waits->rows[kept->row].wait.longest_ns = waited_ns;
 }
 
-/* KEPT may be NULL. */
+/* POINTER: what was kept with the task; may be NULL. */
 static struct wait_place waits_place(struct waits *waits, const void *pointer)
 {
 	const struct waits_kept *kept = pointer;
@@ -323,7 +323,8 @@ static struct wait_place waits_place(struct waits *waits, const void *pointer)
 	return (struct wait_place){ wait->process, wait->thread, wait->site };
 }
 
-void waits_saw(struct waits *waits, const struct fold *fold, const struct sample_vcpu *vcpu)
+void waits_update_vcpu(struct waits *waits, const struct fold *fold,
+		       const struct sample_vcpu *vcpu)
 {
 	const struct frames *frames = waits->settings.frames;
 	struct wait_place place = { FRAME_NONE, FRAME_NONE, FRAME_NONE };
@@ -343,7 +344,7 @@ void waits_saw(struct waits *waits, const struct fold *fold, const struct sample
 	waits->runs[vcpu->vcpu].place = place;
 }
 
-/* Where a task is that holds a lock. */
+/* Where the holder of a lock runs or waits. */
 static struct wait_place waits_holder_place(struct waits *waits, const struct os_lock_task *holder)
 {
 	for (unsigned i = 0; holder->on_cpu && i < GUEST_MAX_VCPUS; i++)

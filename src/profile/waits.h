@@ -37,8 +37,9 @@ void waits_destroy(struct waits *waits); /* NULL allowed */
 void waits_poll(struct waits *waits, uint64_t now_ns, uint64_t period_ns, bool *done, bool *more);
 /* A turn that was recorded. */
 void waits_replay(struct waits *waits, uint64_t now_ns, uint64_t period_ns);
-/* FOLD has just added VCPU: where the task on it runs. */
-void waits_saw(struct waits *waits, const struct fold *fold, const struct sample_vcpu *vcpu);
+/* FOLD has just added VCPU: notes where the task on the vCPU runs. */
+void waits_update_vcpu(struct waits *waits, const struct fold *fold,
+		       const struct sample_vcpu *vcpu);
 /* Frames got better names: names_now() tells which. */
 void waits_rename(struct waits *waits);
 void waits_reset(struct waits *waits);

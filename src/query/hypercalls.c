@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Hypercalls that samples ended in; see xtop/hypercalls.h. One pass over the nodes. */
+/* Hypercalls in which samples ended; see xtop/hypercalls.h. One pass over the nodes. */
 #include "config.h"
 
 #include "xtop/hypercalls.h"
@@ -43,7 +43,7 @@ static bool hypercalls_is_same(const void *context, uint32_t number)
 }
 
 /* NULL: out of memory. */
-static struct hypercalls_row *hypercalls_find(struct hypercalls_pass *pass,
+static struct hypercalls_row *hypercalls_find_or_add(struct hypercalls_pass *pass,
 					      const struct hypercalls_row *row)
 {
 	const struct hypercalls_key key = { &pass->calls, row };
@@ -73,7 +73,7 @@ static bool hypercalls_add_node(struct hypercalls_pass *pass, const struct snaps
 		if (row.callers[i] != FRAME_NONE)
 			at = snapshot->nodes[at].parent;
 	}
-	found = hypercalls_find(pass, &row);
+	found = hypercalls_find_or_add(pass, &row);
 	if (found)
 		weights_add_self(&found->weights, node);
 	return found;

@@ -127,7 +127,7 @@ static bool lined_add_link(struct lined *lined, uint32_t frame, const char *line
 	return true;
 }
 
-/* Best effort: without memory nobody knows the origin. The first one stays. */
+/* Best effort: without memory the origin is not known. A frame keeps its first origin. */
 static void lined_set_origin(struct lined *lined, uint32_t frame, uint32_t origin)
 {
 	if (frame < N_FRAME_IDS || !vector_reserve(lined->origins, lined->origins_capacity,
@@ -144,7 +144,7 @@ uint32_t lined_get_origin(const struct lined *lined, uint32_t frame)
 	return frame < lined->n_origins ? lined->origins[frame] : FRAME_NONE;
 }
 
-/* The frame as the resolver has it. FROM has the frame ID; of a place it is the function. */
+/* The results' frame for the frame ID of FROM. For a place in a function it is the function's. */
 static uint32_t lined_translate(struct lined *lined, const struct snapshot *from, uint32_t id)
 {
 	const struct frame *frame = frames_get(from->frames, id);

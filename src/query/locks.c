@@ -22,7 +22,7 @@
 #define NO_TASK UINT32_MAX
 #define LOCKS_SECOND_NS 1000000000ULL
 
-const char *const locks_kind_names[N_OS_LOCK_KINDS] = {
+static const char *const locks_kind_names[N_OS_LOCK_KINDS] = {
 	[OS_LOCK_NONE] = "-",
 	[OS_LOCK_MUTEX] = "mutex",
 	[OS_LOCK_RWSEM] = "rwsem",
@@ -41,7 +41,7 @@ struct locks_pass {
 	bool failed;       /* out of memory */
 };
 
-/* What is known of a task while the forest grows. */
+/* Marks of a task while the forest is built. ON_WAY and LEFT: the search for circles met it. */
 enum { MARK_ON_WAY = 1, MARK_LEFT = 2, MARK_CIRCLE = 4, MARK_DRAWN = 8, MARK_HOLDS = 16 };
 
 /* --- who holds what --------------------------------------------------------------------------- */
@@ -66,7 +66,7 @@ static uint32_t locks_next(const struct locks_pass *pass, uint32_t task)
 	return lock < pass->waits->n_locks ? pass->holders[lock] : NO_TASK;
 }
 
-/* The same, if TASK cannot go on before that task does. */
+/* The same if TASK cannot go on before that task does. A last known reader may be gone. */
 static uint32_t locks_next_sure(const struct locks_pass *pass, uint32_t task)
 {
 	uint32_t lock = pass->waits->lock_tasks[task].lock;
@@ -108,7 +108,7 @@ static void locks_put(struct locks_pass *pass, enum locks_line_kind kind, unsign
 	forest->lines[forest->n++] = (struct locks_line){ kind, depth, lock, task, n };
 }
 
-/* A line for the circle that TASK is in. */
+/* Puts a line for the circle that TASK is in. */
 static void locks_put_circle(struct locks_pass *pass, uint32_t task)
 {
 	uint32_t at = task, n = 0;
@@ -203,9 +203,9 @@ static void locks_put_task(struct locks_pass *pass, uint32_t task, unsigned dept
 /* --- the forest ------------------------------------------------------------------------------- */
 
 struct locks_root {
-	uint32_t task, lock; /* one of them is NO_TASK, SNAPSHOT_NO_LOCK */
-	uint32_t waiters;    /* for its locks, of those that wait directly */
-	uint64_t address;    /* of the lock: an order that stays */
+	uint32_t task, lock; /* either TASK is NO_TASK, or LOCK is SNAPSHOT_NO_LOCK */
+	uint32_t waiters;    /* tasks that wait for the lock, or for the locks of the task */
+	uint64_t address;    /* the lock's; sorts locks in the same way each time */
 };
 
 /* Most waiters first. */
@@ -220,7 +220,7 @@ static int locks_compare_roots(const void *pointer_a, const void *pointer_b)
 	return (a->address > b->address) - (a->address < b->address);
 }
 
-/* Circles have no task that waits for nobody: a task of the circle is the root. */
+/* In a circle each task waits for another one, so each of its tasks may be the root. */
 static bool locks_is_root(const struct locks_pass *pass, uint32_t task)
 {
 	return pass->marks[task] & MARK_HOLDS &&
@@ -269,7 +269,7 @@ static void locks_put_forest(struct locks_pass *pass)
 		else if (!(pass->marks[roots[i].task] & MARK_DRAWN))
 			locks_put_task(pass, roots[i].task, 0);
 	}
-	/* What goes round by way of a last known reader, or lies too deep. */
+	/* Holders in a circle by way of a last known reader, or too deep in the forest. */
 	for (uint32_t i = 0; i < waits->n_lock_tasks; i++)
 		if (!(pass->marks[i] & MARK_DRAWN) && !locks_is_grouped(pass, i))
 			locks_put_task(pass, i, 0);
@@ -341,7 +341,7 @@ static void locks_print_lock(struct locks_text *text, const struct snapshot_lock
 		locks_print(text, "%s 0x%" PRIx64, kind, lock->address);
 }
 
-static const char *locks_frame(const struct snapshot *snapshot, uint32_t frame)
+static const char *locks_frame_name(const struct snapshot *snapshot, uint32_t frame)
 {
 	return frame == FRAME_NONE ? "" : frames_get(snapshot->frames, frame)->name;
 }
@@ -350,14 +350,14 @@ static const char *locks_frame(const struct snapshot *snapshot, uint32_t frame)
 static void locks_print_task(struct locks_text *text, const struct snapshot *snapshot,
 			     const struct snapshot_lock_task *task)
 {
-	const char *process = locks_frame(snapshot, task->process),
-		   *thread = locks_frame(snapshot, task->thread);
+	const char *process = locks_frame_name(snapshot, task->process),
+		   *thread = locks_frame_name(snapshot, task->thread);
 
 	locks_print(text, "%.40s%s%.40s%s%" PRIu32, process, *thread ? ": " : "", thread,
 		    *process ? " " : "task ", task->pid);
 }
 
-static const char *locks_say_holder(const struct snapshot_lock *lock)
+static const char *locks_holder_note(const struct snapshot_lock *lock)
 {
 	switch ((enum os_holder)lock->certainty) {
 	case OS_HOLDER_EXACT:
@@ -381,7 +381,7 @@ void locks_name(const struct snapshot *snapshot, const struct locks_line *line,
 	struct locks_text text = { buffer, 0 };
 
 	locks_print_lock(&text, lock);
-	locks_print(&text, "%s", locks_say_holder(lock));
+	locks_print(&text, "%s", locks_holder_note(lock));
 }
 
 static void locks_print_circle(struct locks_text *text, const struct snapshot *snapshot,
@@ -407,7 +407,7 @@ static void locks_print_circle(struct locks_text *text, const struct snapshot *s
 	}
 }
 
-static const char *locks_say_state(uint8_t state)
+static const char *locks_state_name(uint8_t state)
 {
 	switch ((enum os_wait_state)state) {
 	case OS_WAIT_RUNNABLE:
@@ -422,7 +422,7 @@ static const char *locks_say_state(uint8_t state)
 	return "sleeps";
 }
 
-/* What the task does: "runs on vCPU 2", "sleeps in do_nanosleep since 3.1 s". */
+/* What the task does: "runs on vCPU 2", "sleeps in do_nanosleep for 3.1 s". */
 static void locks_print_state(struct locks_text *text, const struct snapshot *snapshot,
 			      const struct snapshot_lock_task *task)
 {
@@ -431,13 +431,13 @@ static void locks_print_state(struct locks_text *text, const struct snapshot *sn
 	else if (task->on_cpu)
 		locks_print(text, " runs");
 	else
-		locks_print(text, " %s", locks_say_state(task->state));
+		locks_print(text, " %s", locks_state_name(task->state));
 	if (task->site != FRAME_NONE)
-		locks_print(text, " in %.120s", locks_frame(snapshot, task->site));
+		locks_print(text, " in %.120s", locks_frame_name(snapshot, task->site));
 	if (!task->on_cpu && task->waited_ns >= LOCKS_SECOND_NS)
-		locks_print(text, " since %.1f s", (double)task->waited_ns / LOCKS_SECOND_NS);
+		locks_print(text, " for %.1f s", (double)task->waited_ns / LOCKS_SECOND_NS);
 	else if (!task->on_cpu && task->waited_ns)
-		locks_print(text, " since %.0f ms",
+		locks_print(text, " for %.0f ms",
 			    (double)task->waited_ns * 1e3 / LOCKS_SECOND_NS);
 }
 

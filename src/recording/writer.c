@@ -311,7 +311,7 @@ static void writer_update_page(struct recording_writer *writer, frame_t frame, c
 
 /*
  * A page that is kept as a copy is written line by line, when somebody reads a line. Readers mostly
- * want one task or one entry of a page table, while all of the page changes. A page that a replay
+ * want one task or one entry of a page table, while the whole page changes. A page that a replay
  * does not have yet is written whole.
  */
 static void writer_on_copy(void *context, frame_t frame, const void *page, bool ok)

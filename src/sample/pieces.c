@@ -12,7 +12,7 @@
 #include "xtop/frame_cache.h"
 #include "xtop/walk.h"
 
-/* No page was seen. These two are not inline: a stop seldom needs them. */
+/* No page was found. This function and the next are not inline: a stop seldom needs them. */
 static __attribute__((noinline)) enum sample_cut pieces_miss(struct pieces *pieces,
 							     enum walk_result result)
 {
@@ -33,9 +33,9 @@ pieces_map(struct pieces *pieces, struct memory_root root, uint64_t address)
 	return result == WALK_OK ? CUT_NONE : pieces_miss(pieces, result);
 }
 
-/* Puts the page that holds ADDRESS into pieces->seen; valid until the next call. */
+/* Finds the page that holds ADDRESS, for pieces->seen. The page is valid until the next call. */
 static inline __attribute__((always_inline)) enum sample_cut
-pieces_see(struct pieces *pieces, struct memory_root root, uint64_t address)
+pieces_find_page(struct pieces *pieces, struct memory_root root, uint64_t address)
 {
 	enum walk_result result;
 
@@ -52,7 +52,7 @@ pieces_see(struct pieces *pieces, struct memory_root root, uint64_t address)
 	return CUT_NONE;
 }
 
-/* The byte at ADDRESS, which lies in the page that was seen last. */
+/* The byte at ADDRESS, which lies in the page that was found last. */
 static inline const char *pieces_byte(const struct pieces *pieces, uint64_t address)
 {
 	return (const char *)pieces->seen + (address & GUEST_PAGE_MASK);
@@ -65,7 +65,7 @@ enum sample_cut pieces_read(struct pieces *pieces, struct memory_root root, uint
 
 	if (address % sizeof(*word))
 		return CUT_NOT_PRESENT;
-	cut = pieces_see(pieces, root, address);
+	cut = pieces_find_page(pieces, root, address);
 	if (cut == CUT_NONE)
 		memcpy(word, pieces_byte(pieces, address), sizeof(*word));
 	return cut;
@@ -101,7 +101,7 @@ pieces_copy(struct pieces *pieces, struct memory_root root, uint64_t *at, uint64
 {
 	while (*at < end) {
 		size_t size = GUEST_PAGE_SIZE - (*at & GUEST_PAGE_MASK);
-		enum sample_cut cut = pieces_see(pieces, root, *at);
+		enum sample_cut cut = pieces_find_page(pieces, root, *at);
 
 		if (cut != CUT_NONE)
 			return cut;

@@ -15,7 +15,7 @@
 #define NS_PER_S         1000000000ULL
 #define FIRST_SAMPLES_NS (20 * 1000000ULL) /* interval until there are samples */
 #define RECENT_PICTURES  80 /* eight half-lives of 10 s: what is older counts nothing */
-#define LINES_NS         (50 * 1000000ULL) /* of looking for source lines */
+#define LINES_NS         (50 * 1000000ULL) /* interval of looking for source lines */
 #define ANSWER_NS        (10 * 1000000ULL) /* interval of looking for a requested snapshot */
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -168,7 +168,7 @@ static bool guest_screen_take_annotation(struct guest_screen *guest, struct snap
 	return true;
 }
 
-/* After the end. FRAME is the resolver's. */
+/* Annotates the last snapshot, after which no more come. FRAME is the resolver's. */
 static void guest_screen_annotate_last(struct guest_screen *guest, uint32_t frame)
 {
 	const struct ui_pipeline *pipeline = guest->pipeline;
@@ -211,7 +211,7 @@ void guest_screen_annotate(struct guest_screen *guest, uint32_t frame, uint64_t 
 		guest_screen_annotate_last(guest, frame);
 }
 
-/* With source lines the pictures have other frames than the moments of that history. */
+/* With source lines pictures have other frames than the moments of the pipeline's history. */
 static void guest_screen_take_history(struct guest_screen *guest)
 {
 	const struct ui_pipeline *pipeline = guest->pipeline;
@@ -280,7 +280,7 @@ static struct snapshot *guest_screen_take(struct guest_screen *guest)
 	return with_lines;
 }
 
-/* The last snapshot becomes a picture once more, as lines are known now. True: it did. */
+/* Makes another picture of the last snapshot, with the lines that are known by now. */
 static bool guest_screen_apply_last(struct guest_screen *guest)
 {
 	struct snapshot *with_lines = NULL;

@@ -71,8 +71,8 @@ const struct recent *guest_screen_recent(const struct guest_screen *guest);
 /* What runs inside, "" if not known. Clean. */
 const char *guest_screen_system(const struct guest_screen *guest);
 /*
- * Inlined functions are frames from the next picture on, or none are. The guest screen has source
- * lines.
+ * Chooses whether inlined functions are frames, from the next picture on. Only for a guest screen
+ * with source lines.
  */
 void guest_screen_set_inlined(struct guest_screen *guest, bool inlined, uint64_t now_ns);
 /* Computes guest->selected from the picture shown. Without has_selected on error. */

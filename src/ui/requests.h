@@ -7,8 +7,6 @@
 
 /* Gives REQUEST to the view on top and carries out what the view leaves to do. */
 void ui_request(struct ui *ui, struct request request);
-/* A click on MOMENT in the header's line: the first click begins a range, the next one ends it. */
-void request_click_history(struct ui *ui, size_t moment);
 /* Carries out what a view has left to do. */
 void ui_carry_out(struct ui *ui, struct request request);
 

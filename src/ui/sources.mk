@@ -32,6 +32,10 @@ libxtop_a_SOURCES += \
 	src/ui/recent.c \
 	src/ui/recent.h \
 	src/ui/request.h \
+	src/ui/request_looks.c \
+	src/ui/request_looks.h \
+	src/ui/request_ways.c \
+	src/ui/request_ways.h \
 	src/ui/requests.c \
 	src/ui/requests.h \
 	src/ui/run.c \

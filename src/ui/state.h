@@ -3,8 +3,8 @@
  * The state of the screen without a terminal, and the few changes that everything else is made of:
  * which guest is shown, which views lie over it, what they look at, and the bottom line's message.
  *
- * All on one thread, main's. Four files work on the state; each one uses those before it: state.c,
- * questions.c, requests.c, ui.c.
+ * All on one thread, main's. These files work on the state; each one uses those before it: state.c,
+ * questions.c, request_ways.c and request_looks.c, requests.c, ui.c.
  */
 #ifndef UI_STATE_H
 #define UI_STATE_H

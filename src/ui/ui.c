@@ -11,6 +11,7 @@
 #include "ui/header/minutes.h"
 #include "ui/keys.h"
 #include "ui/questions.h"
+#include "ui/request_looks.h"
 #include "ui/requests.h"
 #include "xtop/text.h"
 

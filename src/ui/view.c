@@ -42,24 +42,32 @@ struct request view_message(const char *format, ...)
 	return request;
 }
 
+static uint32_t view_frame_at(const struct list *list, size_t row, view_frame_fn *frame_of)
+{
+	return frame_of ? frame_of(list->context, row)
+			: (uint32_t)list->key_of(list->context, row);
+}
+
+uint32_t view_selected(const struct list *list, view_frame_fn *frame_of)
+{
+	return list->n ? view_frame_at(list, list->selected, frame_of) : FRAME_NONE;
+}
+
 struct view_search {
 	const struct list *list;
 	const struct ui_model *model;
-	uint32_t (*frame_of)(const void *context, size_t row);
+	view_frame_fn *frame_of;
 };
 
 static bool view_row_matches(const void *context, size_t row)
 {
 	const struct view_search *search = context;
-	const struct list *list = search->list;
-	uint32_t frame = search->frame_of ? search->frame_of(list->context, row)
-					  : (uint32_t)list->key_of(list->context, row);
 
-	return view_matches(search->model, frame);
+	return view_matches(search->model, view_frame_at(search->list, row, search->frame_of));
 }
 
 struct request view_search(struct list *list, const struct ui_model *model, struct request request,
-			   uint32_t (*frame_of)(const void *context, size_t row))
+			   view_frame_fn *frame_of)
 {
 	struct view_search search = { list, model, frame_of };
 
@@ -70,7 +78,7 @@ struct request view_search(struct list *list, const struct ui_model *model, stru
 									  : request;
 }
 
-struct request view_callers_of(uint32_t frame)
+static struct request view_callers_of(uint32_t frame)
 {
 	if (frame == FRAME_NONE)
 		return request_of(REQUEST_NONE);
@@ -89,6 +97,28 @@ struct request view_annotation_of(uint32_t frame)
 	if (frame == FRAME_NONE)
 		return request_of(REQUEST_NONE);
 	return (struct request){ .code = REQUEST_VIEW, .view = VIEW_ANNOTATE, .frame = frame };
+}
+
+struct request view_handle_list(struct list *list, const struct ui_model *model,
+				struct request request, view_frame_fn *frame_of)
+{
+	if (list_request(list, request.code))
+		return request_of(REQUEST_NONE);
+	switch ((int)request.code) {
+	case REQUEST_OPEN:
+		return view_callers_of(view_selected(list, frame_of));
+	case REQUEST_NAMING:
+		return view_naming_of(view_selected(list, frame_of));
+	default:
+		return view_search(list, model, request, frame_of);
+	}
+}
+
+struct request view_click_list(struct list *list, int line, view_frame_fn *frame_of)
+{
+	return list_click(list, line) == LIST_OPENED
+		       ? view_callers_of(view_selected(list, frame_of))
+		       : request_of(REQUEST_NONE);
 }
 
 uint64_t view_function_key(const void *table, size_t row)
@@ -122,9 +152,9 @@ const char *view_frame_name(const struct ui_model *model, uint32_t id,
 						   : frame_text(frame, model->addresses, buffer);
 }
 
-const char *view_frame_source(const struct ui_model *model, uint32_t id)
+const char *view_frame_source(const struct ui_model *model, uint32_t frame)
 {
-	return model->sources ? snapshot_source(model->all, id) : "";
+	return model->sources ? snapshot_source(model->all, frame) : "";
 }
 
 /* --- drawing ---------------------------------------------------------------------------------- */

@@ -52,22 +52,29 @@ void view_destroy(struct view *view);
 
 /* REQUEST_MESSAGE with that text. */
 struct request view_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* To open the callers and callees of FRAME. FRAME_NONE: there is nothing to do. */
-struct request view_callers_of(uint32_t frame);
-/* To say what would name FRAME. FRAME_NONE: there is nothing to do. */
-struct request view_naming_of(uint32_t frame);
-/* To open the instructions of FRAME. FRAME_NONE: there is nothing to do. */
-/* "tcp.c:1478" of the frame ID, if source lines are shown beside functions; "": nothing is. */
-const char *view_frame_source(const struct ui_model *model, uint32_t id);
-struct request view_annotation_of(uint32_t frame);
+/* These open another view for FRAME. FRAME_NONE: there is nothing to do. */
+struct request view_naming_of(uint32_t frame);     /* what would name it */
+struct request view_annotation_of(uint32_t frame); /* its instructions */
+
+/* The function of ROW, or FRAME_NONE. CONTEXT is the list's. */
+typedef uint32_t view_frame_fn(const void *context, size_t row);
+/* The function under the cursor, or FRAME_NONE. FRAME_OF NULL: the rows' keys are functions. */
+uint32_t view_selected(const struct list *list, view_frame_fn *frame_of);
+/*
+ * What all lists of functions do: the cursor moves or goes to a row that is searched for, and the
+ * callers of the selected function are opened, or what would name it. Returns REQUEST if it is
+ * something else, and if no row matches.
+ */
+struct request view_handle_list(struct list *list, const struct ui_model *model,
+				struct request request, view_frame_fn *frame_of);
+/* A click on LINE of the list: a click on the selected row opens the callers of its function. */
+struct request view_click_list(struct list *list, int line, view_frame_fn *frame_of);
 /*
  * If REQUEST is one of the searches, the cursor goes to a row whose function is searched for (see
- * list_search()). FRAME_OF gives the function of a row of the list; NULL: the row's key is the
- * function. Returns REQUEST if it is none of the searches, and if no row matches.
+ * list_search()). Returns REQUEST if it is none of the searches, and if no row matches.
  */
 struct request view_search(struct list *list, const struct ui_model *model,
-			   struct request request,
-			   uint32_t (*frame_of)(const void *context, size_t row));
+			   struct request request, view_frame_fn *frame_of);
 /* A list_key for the rows of a struct function_table: their functions. */
 uint64_t view_function_key(const void *table, size_t row);
 
@@ -76,6 +83,8 @@ bool view_matches(const struct ui_model *model, uint32_t frame);
 /* The text to show for FRAME, kept in BUFFER if it is not the frame's own. */
 const char *view_frame_name(const struct ui_model *model, uint32_t frame,
 			    char buffer[SNAPSHOT_NAME_BYTES]);
+/* The source line of FRAME, "tcp.c:1478"; "": none is known, or the user wants none. */
+const char *view_frame_source(const struct ui_model *model, uint32_t frame);
 
 /*
  * What the selection leaves of the baseline, in SELECTED, and NULL if there is no baseline, or no

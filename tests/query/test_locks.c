@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The forest of locks: who stands below whom, circles, what is not known, and what is said of it. */
+/* The forest of locks: which line stands below which, circles, unknown holders, and texts. */
 #include "config.h"
 
 #include <stdio.h>
@@ -129,16 +129,16 @@ static void test_tree(void)
 	};
 
 	CHECK_FOREST("holders, their locks, who waits", 0, locks, waits,
-		     "db 5 sleeps in rq_qos_wait since 500 ms\n"
+		     "db 5 sleeps in rq_qos_wait for 500 ms\n"
 		     " mutex 0x1000\n"
-		     "  db 6 sleeps in commit since 600 ms\n"
+		     "  db 6 sleeps in commit for 600 ms\n"
 		     "   futex 0x1001 (a guess)\n"
-		     "    web 9 sleeps in serve since 900 ms\n"
-		     "  2 x db 8 sleeps in commit since 800 ms\n"
+		     "    web 9 sleeps in serve for 900 ms\n"
+		     "  2 x db 8 sleeps in commit for 800 ms\n"
 		     "semaphore 0x1002: has no holder\n"
-		     " cat 10 sleeps since 1.0 s\n"
+		     " cat 10 sleeps for 1.0 s\n"
 		     "rwsem mmap_lock: held by what is not a task\n"
-		     " task 11 sleeps since 1.1 s\n");
+		     " task 11 sleeps for 1.1 s\n");
 }
 
 static void test_circles(void)
@@ -155,20 +155,20 @@ static void test_circles(void)
 	CHECK_FOREST("two tasks in a circle, one before it", 1, two, abba,
 		     "DEADLOCK x 1 waits for mutex a, held by y 2; "
 		     "y 2 waits for futex b, held (a guess) by x 1\n"
-		     "y 2 sleeps in g since 200 ms\n"
+		     "y 2 sleeps in g for 200 ms\n"
 		     " mutex a\n"
-		     "  x 1 sleeps in f since 100 ms\n"
+		     "  x 1 sleeps in f for 100 ms\n"
 		     "   futex b (a guess)\n"
-		     "  z 3 sleeps in f since 300 ms\n");
+		     "  z 3 sleeps in f for 300 ms\n");
 	CHECK_FOREST("by way of a last known reader it is none", 0, readers, abba,
-		     "x 1 sleeps in f since 100 ms\n"
+		     "x 1 sleeps in f for 100 ms\n"
 		     " rwsem b (the last known reader)\n"
-		     "  y 2 sleeps in g since 200 ms\n"
+		     "  y 2 sleeps in g for 200 ms\n"
 		     "   mutex a\n"
-		     "    z 3 sleeps in f since 300 ms\n");
+		     "    z 3 sleeps in f for 300 ms\n");
 	CHECK_FOREST("a task that waits for itself", 1, self, alone,
 		     "DEADLOCK x 1 waits for mutex a, held by x 1\n"
-		     "x 1 sleeps in f since 100 ms\n"
+		     "x 1 sleeps in f for 100 ms\n"
 		     " mutex a\n");
 }
 

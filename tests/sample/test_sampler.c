@@ -994,7 +994,7 @@ static void test_runstate(void)
 		      !times[0].waited_ns,
 	      "vCPU 0 ran all the time, %" PRIu64 " ns", span_ns);
 	check_u64(times[1].ran_ns, span_ns / 2, "vCPU 1 ran half of the time");
-	/* 4 of each 10 ms. Of the first span the guest has told nothing: its 5 ms may be waiting. */
+	/* 4 of each 10 ms. The guest told nothing about the first 5 ms: they may count as waits. */
 	ticks = span_ns / 10000000;
 	check(times[1].waited_ns >= (ticks - 3) * 4000000 &&
 		      times[1].waited_ns <= (ticks - 1) * 4000000 + 5000000,

@@ -317,8 +317,8 @@ static struct xtop_error *finder_try_token_index(struct kallsyms_finder *finder,
 
 /*
  * In token_index the words at '0' and at '4' differ by 8 in each quarter. Moves *ATP to the next
- * place where an index with such words may begin. False: there is none in what is present, or the
- * end came first: most of a table of 16 MiB may be left to look at then, which takes 100 ms.
+ * place where an index with such words may begin. False: none is in what is present, or the work is
+ * over. The rest of a table of 16 MiB would take up to 100 ms.
  */
 static bool finder_next_token_index(const struct kallsyms_finder *finder, size_t *atp)
 {

@@ -48,7 +48,7 @@ enum layout_member {
 	TASK_PID_LINKS,    /* hlist_node[], the first by PIDTYPE_PID */
 	PID_TASKS,         /* hlist_head[], the same */
 	PID_NS_IDR,        /* xarray of struct pid */
-	TASK_CPU,          /* the CPU that it is on, or was on last */
+	TASK_CPU,          /* the CPU that the task is on, or was on last */
 
 	/* locks that tasks wait for */
 	TASK_BLOCKER,       /* lock | kind, from 6.16: see src/linux/locks.c */

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "linux/kernel/member.h"
+#include "linux/process/path_writer.h"
 
 #define CGROUP_MAX_NAME_BYTES 256 /* of one group, with the NUL: Linux NAME_MAX + 1 */
 #define CGROUP_NUMBER_DIGITS  32  /* a container's number has at least so many digits .. */
@@ -36,23 +37,8 @@ bool cgroup_has_layout(const struct layout *layout)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* A path that is written from its end to its front. */
-struct cgroup_writer {
-	char *path;
-	size_t start; /* index of the first byte written */
-};
-
-static bool cgroup_prepend(struct cgroup_writer *writer, const char *bytes, size_t n)
-{
-	if (n > writer->start)
-		return false;
-	writer->start -= n;
-	memcpy(writer->path + writer->start, bytes, n);
-	return true;
-}
-
 static bool cgroup_prepend_node(const struct linux_guest *linux_guest, uint64_t node,
-				struct cgroup_writer *writer)
+				struct path_writer *writer)
 {
 	char name[CGROUP_MAX_NAME_BYTES + 1];
 	uint64_t address;
@@ -64,26 +50,24 @@ static bool cgroup_prepend_node(const struct linux_guest *linux_guest, uint64_t 
 		return false;
 	n = strlen(name);
 	return n && n < CGROUP_MAX_NAME_BYTES && !strchr(name, '/') &&
-	       cgroup_prepend(writer, name, n) && cgroup_prepend(writer, "/", 1);
+	       path_writer_prepend(writer, name, n) && path_writer_prepend(writer, "/", 1);
 }
 
 bool cgroup_read(const struct linux_guest *linux_guest, uint64_t task, char path[CGROUP_PATH_BYTES])
 {
-	struct cgroup_writer writer = { .path = path, .start = CGROUP_PATH_BYTES };
+	struct path_writer writer;
 	uint64_t set, cgroup, node, parent;
 
 	if (!member_read_pointer(linux_guest, task, TASK_CGROUPS, &set) ||
 	    !member_read_pointer(linux_guest, set, CSS_SET_CGROUP, &cgroup) ||
 	    !member_read_pointer(linux_guest, cgroup, CGROUP_NODE, &node))
 		return false;
-	cgroup_prepend(&writer, "", 1);
+	path_writer_begin(&writer, path, CGROUP_PATH_BYTES);
 	for (unsigned depth = 0; depth < CGROUP_MAX_DEPTH; depth++, node = parent) {
 		if (!member_read_u64(linux_guest, node, KERNFS_PARENT, &parent))
 			return false;
 		if (!parent) {
-			if (!path[writer.start])
-				cgroup_prepend(&writer, "/", 1);
-			memmove(path, path + writer.start, CGROUP_PATH_BYTES - writer.start);
+			path_writer_end(&writer);
 			return true;
 		}
 		if (!cgroup_prepend_node(linux_guest, node, &writer))

@@ -32,6 +32,7 @@
 #include <string.h>
 
 #include "linux/kernel/member.h"
+#include "linux/process/path_writer.h"
 
 #define PATH_FMODE_BACKING (1U << 25) /* Linux include/linux/fs.h, since v6.5 */
 
@@ -40,21 +41,6 @@ struct path_place {
 };
 
 /* --- up --------------------------------------------------------------------------------------- */
-
-/* A path that is written from its end to its front. */
-struct path_writer {
-	char *buffer;
-	size_t start; /* index of the first byte written */
-};
-
-static bool path_prepend(struct path_writer *writer, const char *bytes, size_t n)
-{
-	if (n > writer->start)
-		return false;
-	writer->start -= n;
-	memcpy(writer->buffer + writer->start, bytes, n);
-	return true;
-}
 
 /* The N bytes of the name, at most PATH_MAX_NAME_BYTES, without a NUL. */
 static bool path_read_name(const struct linux_guest *linux_guest, uint64_t dentry, char *name,
@@ -79,8 +65,8 @@ static bool path_prepend_dentry(const struct linux_guest *linux_guest, uint64_t 
 	char name[PATH_MAX_NAME_BYTES];
 	size_t n;
 
-	return path_read_name(linux_guest, dentry, name, &n) && path_prepend(writer, name, n) &&
-	       path_prepend(writer, "/", 1);
+	return path_read_name(linux_guest, dentry, name, &n) &&
+	       path_writer_prepend(writer, name, n) && path_writer_prepend(writer, "/", 1);
 }
 
 /* From the root of a mount to its mount point. *MORE is false: it is mounted nowhere. */
@@ -150,29 +136,22 @@ static bool path_is_deleted(const struct linux_guest *linux_guest, uint64_t dent
 	return member_read_u64(linux_guest, dentry, DENTRY_PARENT, &parent) && parent != dentry;
 }
 
-/* What WRITER has written, "/" if that is nothing, becomes the path of NAME. */
-static void path_finish(struct path_writer *writer, struct path_name *name)
-{
-	if (writer->start == sizeof(name->path) - 1)
-		path_prepend(writer, "/", 1);
-	memmove(name->path, name->path + writer->start, sizeof(name->path) - writer->start);
-}
-
 /* The path of PLACE. */
 static bool path_read_up(const struct linux_guest *linux_guest, struct path_place place,
 			 struct path_name *name)
 {
-	struct path_writer writer = { .buffer = name->path, .start = sizeof(name->path) - 1 };
+	struct path_writer writer;
 	bool more = true;
 
 	name->deleted = path_is_deleted(linux_guest, place.dentry);
+	path_writer_begin(&writer, name->path, sizeof(name->path));
 	for (unsigned i = 0; more; i++)
 		if (i == PATH_MAX_COMPONENTS ||
 		    !path_step_up(linux_guest, &place, &writer, &more)) {
 			name->path[0] = '\0';
 			return false;
 		}
-	path_finish(&writer, name);
+	path_writer_end(&writer);
 	return true;
 }
 
@@ -343,14 +322,15 @@ static uint64_t path_find_mount(const struct linux_guest *linux_guest, uint64_t 
 static bool path_read_bare(const struct linux_guest *linux_guest, uint64_t dentry,
 			   struct path_name *name)
 {
-	struct path_writer writer = { .buffer = name->path, .start = sizeof(name->path) - 1 };
+	struct path_writer writer;
 	uint64_t parent;
 
+	path_writer_begin(&writer, name->path, sizeof(name->path));
 	for (unsigned i = 0; i < PATH_MAX_COMPONENTS; i++) {
 		if (!member_read_pointer(linux_guest, dentry, DENTRY_PARENT, &parent))
 			break;
 		if (parent == dentry) {
-			path_finish(&writer, name);
+			path_writer_end(&writer);
 			return true;
 		}
 		if (!path_prepend_dentry(linux_guest, dentry, &writer))

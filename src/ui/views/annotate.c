@@ -17,7 +17,7 @@
 #define ANNOTATE_MAX_TRAIL   64 /* beyond that the oldest function is forgotten */
 #define ANNOTATE_JUMPS_WIDTH 60 /* columns of a screen that has room for arrows */
 #define ANNOTATE_NOTE_ROWS   10 /* rows of a view that has room for the note */
-#define ANNOTATE_MAX_LINES   512 /* of the screen that get instructions */
+#define ANNOTATE_MAX_LINES   512 /* lines of the screen that can show instructions */
 
 struct annotated {
 	uint32_t frame;
@@ -30,7 +30,7 @@ struct view_annotate {
 	struct annotated trail[ANNOTATE_MAX_TRAIL];
 	size_t n_trail; /* the last one is shown */
 	struct instructions instructions;
-	bool current;   /* INSTRUCTIONS is of the last one */
+	bool current;   /* INSTRUCTIONS are those of the function that is shown */
 	/* As last drawn: the first row, and the line of each instruction from the list's top on. */
 	int first_row;
 	size_t n_shown;
@@ -201,7 +201,7 @@ static void annotate_draw_row(struct view_annotate *annotate, const struct ui_mo
 		view_mark_row(canvas, cell.row, 0, cell.columns);
 }
 
-/* Whether the instruction at INDEX has another source line than BEFORE; it is *LINE then. */
+/* True: the instruction at INDEX has another source line than BEFORE, which is now in *LINE. */
 static bool annotate_find_line(struct view_annotate *annotate, const struct ui_model *model,
 			       const struct annotation *annotation, size_t index,
 			       const struct instruction_line *before, struct instruction_line *line)
@@ -214,7 +214,7 @@ static bool annotate_find_line(struct view_annotate *annotate, const struct ui_m
 	       strcmp(line->place, before->place) != 0;
 }
 
-/* Which instructions from the list's top on have room in ROWS lines. */
+/* Finds out which instructions have room in ROWS lines, from the list's top on. */
 static void annotate_lay_out(struct view_annotate *annotate, const struct ui_model *model,
 			     const struct annotation *annotation, int rows)
 {
@@ -437,7 +437,10 @@ static struct request annotate_handle(struct view *view, const struct ui_model *
 	}
 }
 
-/* The instruction on LINE, counted from the top one; a source line is that of the one below. */
+/*
+ * The number, from the list's top on, of the instruction on LINE. A source line belongs to the
+ * instruction below it.
+ */
 static int annotate_at(const struct view_annotate *annotate, int line)
 {
 	int i = 0;

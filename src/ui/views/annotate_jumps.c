@@ -41,7 +41,6 @@ static void jumps_find(struct jumps *jumps, const struct instructions *instructi
 {
 	size_t top = jumps->rows->top;
 
-
 	for (size_t i = 0; i < instructions->n && jumps->n < JUMPS_MAX; i++) {
 		size_t row = (top + i) % instructions->n, to = instructions->rows[row].jump;
 		struct jump *jump = &jumps->jumps[jumps->n];

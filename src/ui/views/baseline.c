@@ -142,30 +142,14 @@ static struct request baseline_sort(struct view_baseline *baseline, const struct
 	return request_of(REQUEST_UPDATE);
 }
 
-static struct request baseline_open(const struct view_baseline *baseline)
-{
-	return view_callers_of(baseline->now.n ? baseline->now.rows[baseline->list.selected].frame
-					       : FRAME_NONE);
-}
-
 static struct request baseline_handle(struct view *view, const struct ui_model *model,
 				      struct request request)
 {
 	struct view_baseline *baseline = view_baseline(view);
 
-	if (list_request(&baseline->list, request.code))
-		return request_of(REQUEST_NONE);
 	switch ((int)request.code) {
-	case REQUEST_OPEN:
-		return baseline_open(baseline);
-	case REQUEST_NAMING:
-		return view_naming_of(baseline->now.n
-					      ? baseline->now.rows[baseline->list.selected].frame
-					      : FRAME_NONE);
 	case REQUEST_ANNOTATE:
-		return view_annotation_of(
-			baseline->now.n ? baseline->now.rows[baseline->list.selected].frame
-					: FRAME_NONE);
+		return view_annotation_of(view_selected(&baseline->list, NULL));
 	case REQUEST_SORT_LEFT:
 		return baseline_sort(baseline,
 				     table_next_column(&baseline->table, baseline->sort, -1));
@@ -174,11 +158,10 @@ static struct request baseline_handle(struct view *view, const struct ui_model *
 		return baseline_sort(baseline,
 				     table_next_column(&baseline->table, baseline->sort, 1));
 	default:
-		return view_search(&baseline->list, model, request, NULL);
+		return view_handle_list(&baseline->list, model, request, NULL);
 	}
 }
 
-/* A click on the selected row opens it. */
 static struct request baseline_click(struct view *view, const struct ui_model *model, int row,
 				     int column)
 {
@@ -188,9 +171,7 @@ static struct request baseline_click(struct view *view, const struct ui_model *m
 	(void)model;
 	if (row == baseline->first_row - 1)
 		return sort ? baseline_sort(baseline, sort) : request_of(REQUEST_NONE);
-	if (list_click(&baseline->list, row - baseline->first_row) == LIST_OPENED)
-		return baseline_open(baseline);
-	return request_of(REQUEST_NONE);
+	return view_click_list(&baseline->list, row - baseline->first_row, NULL);
 }
 
 static void baseline_init(struct view *view, const struct view *below, uint32_t frame)

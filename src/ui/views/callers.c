@@ -428,24 +428,13 @@ static void callers_set_focus(struct view_callers *callers, uint32_t frame, enum
 	callers->trail[callers->n_trail++].side = side;
 }
 
-/* FRAME_NONE: the list is empty. */
-static uint32_t callers_selected(struct view_callers *callers)
-{
-	struct focus *focus = callers_focus(callers);
-	struct function_table *table = callers_table(callers, focus->side);
-
-	return table->n ? table->rows[focus->lists[focus->side].selected].frame : FRAME_NONE;
-}
-
 /* The cursor stays on the same side: who climbs to callers goes on climbing. */
 static struct request callers_open(struct view_callers *callers)
 {
 	struct focus *focus = callers_focus(callers);
-	uint32_t frame = callers_selected(callers);
+	uint32_t frame = view_selected(&focus->lists[focus->side], NULL);
 
-	if (frame == FRAME_NONE)
-		return request_of(REQUEST_NONE);
-	if (frame == FRAME_ROOT) /* "(nobody)" */
+	if (frame == FRAME_NONE || frame == FRAME_ROOT) /* no row; "(nobody)" */
 		return request_of(REQUEST_NONE);
 	if (frame == focus->frame) /* "(itself)" */
 		return view_annotation_of(frame);
@@ -460,15 +449,11 @@ static struct request callers_handle(struct view *view, const struct ui_model *m
 	struct focus *focus = callers_focus(callers);
 	struct list *list = &focus->lists[focus->side];
 
-	if (list_request(list, request.code))
-		return request_of(REQUEST_NONE);
 	switch ((int)request.code) {
 	case REQUEST_OPEN:
 		return callers_open(callers);
-	case REQUEST_NAMING:
-		return view_naming_of(callers_selected(callers));
 	case REQUEST_ANNOTATE:
-		return view_annotation_of(callers_selected(callers));
+		return view_annotation_of(view_selected(list, NULL));
 	case REQUEST_SWITCH:
 		focus->side = focus->side == SIDE_CALLERS ? SIDE_CALLEES : SIDE_CALLERS;
 		return request_of(REQUEST_NONE);
@@ -479,7 +464,7 @@ static struct request callers_handle(struct view *view, const struct ui_model *m
 		callers->n_trail--;
 		return request_of(REQUEST_UPDATE);
 	default:
-		return view_search(list, model, request, NULL);
+		return view_handle_list(list, model, request, NULL);
 	}
 }
 

@@ -403,6 +403,13 @@ static bool flame_move(struct view_flame *flame, enum request_code code)
 	}
 }
 
+/* FRAME_NONE: there is no graph. */
+static uint32_t flame_selected(const struct view_flame *flame)
+{
+	return flame->current && flame->flame.n ? flame->flame.cells[flame->selected].frame
+						: FRAME_NONE;
+}
+
 static struct request flame_handle(struct view *view, const struct ui_model *model,
 				   struct request request)
 {
@@ -414,13 +421,9 @@ static struct request flame_handle(struct view *view, const struct ui_model *mod
 	case REQUEST_OPEN:
 		return flame->current ? flame_zoom(flame) : request_of(REQUEST_NONE);
 	case REQUEST_NAMING:
-		return view_naming_of(flame->current && flame->flame.n
-					      ? flame->flame.cells[flame->selected].frame
-					      : FRAME_NONE);
+		return view_naming_of(flame_selected(flame));
 	case REQUEST_ANNOTATE:
-		return view_annotation_of(flame->current && flame->flame.n
-						  ? flame->flame.cells[flame->selected].frame
-						  : FRAME_NONE);
+		return view_annotation_of(flame_selected(flame));
 	case REQUEST_BACK: /* the core ends the search first */
 		return !model->search && flame_zoom_back(flame) ? request_of(REQUEST_UPDATE)
 								: request;

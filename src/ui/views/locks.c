@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who holds the locks that tasks wait for: tasks that wait for each other in a circle, then holders
- * with what they do, their locks below them, and who waits for these. Enter opens the callers of
- * the function in which the task is.
+ * Who holds the locks that tasks wait for. First come circles of tasks that wait for each other.
+ * Then come holders and what they do, below them their locks, and below these the waiters. Enter
+ * opens the callers of the function in which the task is.
  */
 #include "config.h"
 
@@ -23,9 +23,8 @@ enum { AT_NARROW_LONGEST = 6, AT_NARROW_TEXT = 16 };
 struct view_locks {
 	struct view view;
 	struct locks_forest forest;
-	/* by line: what tells it from others, and the function that Enter opens */
-	uint64_t *keys;
-	uint32_t *sites;
+	uint64_t *keys;  /* by line of the forest, for the list */
+	uint32_t *sites; /* by line: the function whose callers Enter opens */
 	struct list list;
 	int first_row;
 };
@@ -244,26 +243,10 @@ static void locks_draw(struct view *view, const struct ui_model *model, struct c
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-static struct request locks_open(const struct view_locks *locks)
-{
-	return view_callers_of(locks_frame(locks, locks->list.selected));
-}
-
 static struct request locks_handle(struct view *view, const struct ui_model *model,
 				   struct request request)
 {
-	struct view_locks *locks = view_locks(view);
-
-	if (list_request(&locks->list, request.code))
-		return request_of(REQUEST_NONE);
-	switch ((int)request.code) {
-	case REQUEST_OPEN:
-		return locks_open(locks);
-	case REQUEST_NAMING:
-		return view_naming_of(locks_frame(locks, locks->list.selected));
-	default:
-		return view_search(&locks->list, model, request, locks_frame);
-	}
+	return view_handle_list(&view_locks(view)->list, model, request, locks_frame);
 }
 
 static struct request locks_click(struct view *view, const struct ui_model *model, int row,
@@ -273,9 +256,7 @@ static struct request locks_click(struct view *view, const struct ui_model *mode
 
 	(void)model;
 	(void)column;
-	return list_click(&locks->list, row - locks->first_row) == LIST_OPENED
-		       ? locks_open(locks)
-		       : request_of(REQUEST_NONE);
+	return view_click_list(&locks->list, row - locks->first_row, locks_frame);
 }
 
 const struct view_ops locks_ops = {

@@ -308,13 +308,6 @@ static struct request top_fold_all(struct view_top *top)
 	return request_of(REQUEST_UPDATE);
 }
 
-static struct request top_open(const struct view_top *top)
-{
-	uint32_t frame = top->n_lines ? top_frame(top, top->list.selected) : FRAME_NONE;
-
-	return view_callers_of(frame);
-}
-
 static struct request top_sort(const struct column *column)
 {
 	return (struct request){ .code = REQUEST_SORT, .column = column };
@@ -325,17 +318,9 @@ static struct request top_handle(struct view *view, const struct ui_model *model
 {
 	struct view_top *top = view_top(view);
 
-	if (list_request(&top->list, request.code))
-		return request_of(REQUEST_NONE);
 	switch ((int)request.code) {
-	case REQUEST_OPEN:
-		return top_open(top);
-	case REQUEST_NAMING:
-		return view_naming_of(top->n_lines ? top_frame(top, top->list.selected)
-						   : FRAME_NONE);
 	case REQUEST_ANNOTATE:
-		return view_annotation_of(top->n_lines ? top_frame(top, top->list.selected)
-						       : FRAME_NONE);
+		return view_annotation_of(view_selected(&top->list, top_frame));
 	case REQUEST_UNFOLD:
 		return top_toggle(top, model, true);
 	case REQUEST_FOLD:
@@ -348,11 +333,10 @@ static struct request top_handle(struct view *view, const struct ui_model *model
 	case REQUEST_SORT_NEXT:
 		return top_sort(table_next_column(&top->table, model->sort, 1));
 	default:
-		return view_search(&top->list, model, request, top_frame);
+		return view_handle_list(&top->list, model, request, top_frame);
 	}
 }
 
-/* A click on the selected line opens it. */
 static struct request top_click(struct view *view, const struct ui_model *model, int row,
 				int column)
 {
@@ -362,9 +346,7 @@ static struct request top_click(struct view *view, const struct ui_model *model,
 	(void)model;
 	if (row == top->first_row - 1)
 		return sort ? top_sort(sort) : request_of(REQUEST_NONE);
-	if (list_click(&top->list, row - top->first_row) == LIST_OPENED)
-		return top_open(top);
-	return request_of(REQUEST_NONE);
+	return view_click_list(&top->list, row - top->first_row, top_frame);
 }
 
 static void top_deinit(struct view *view)

@@ -267,17 +267,10 @@ static struct request tree_handle(struct view *view, const struct ui_model *mode
 				  struct request request)
 {
 	struct view_tree *tree = view_tree(view);
-	const struct call_tree_line *line = tree_selected(tree);
 
-	if (list_request(&tree->list, request.code))
-		return request_of(REQUEST_NONE);
 	switch ((int)request.code) {
-	case REQUEST_OPEN:
-		return view_callers_of(line ? line->frame : FRAME_NONE);
-	case REQUEST_NAMING:
-		return view_naming_of(line ? line->frame : FRAME_NONE);
 	case REQUEST_ANNOTATE:
-		return view_annotation_of(line ? line->frame : FRAME_NONE);
+		return view_annotation_of(view_selected(&tree->list, tree_frame));
 	case REQUEST_UNFOLD:
 		return tree_toggle(tree);
 	case REQUEST_FOLD:
@@ -295,7 +288,7 @@ static struct request tree_handle(struct view *view, const struct ui_model *mode
 	case REQUEST_SEARCH_PREVIOUS:
 		return tree_search(tree, model, request);
 	default:
-		return request;
+		return view_handle_list(&tree->list, model, request, tree_frame);
 	}
 }
 

@@ -3,7 +3,7 @@
  * The virtual CPUs: where the time of each one went between the last two pictures, and in which
  * function its last sample was. Steal: the vCPU wanted to run, but had no physical CPU. Lock: its
  * kernel had it halted to wait for a spinlock. That column is there once a vCPU has waited so.
- * Below them the hypercalls in which samples of the profile ended, and the call paths to them.
+ * Below them stand the hypercalls in which samples of the profile ended, with their callers.
  */
 #include "config.h"
 
@@ -136,7 +136,7 @@ static void vcpus_draw_path(const struct ui_model *model, const struct hypercall
 	}
 }
 
-/* From ROW on, as many as go into ROWS. */
+/* Draws as many hypercalls as have room in ROWS, from ROW on. */
 static void vcpus_draw_calls(const struct view_vcpus *vcpus, const struct ui_model *model,
 			     struct canvas *canvas, int row, int rows)
 {

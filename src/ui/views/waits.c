@@ -239,11 +239,6 @@ static void waits_draw(struct view *view, const struct ui_model *model, struct c
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-static struct request waits_open(const struct view_waits *waits)
-{
-	return view_callers_of(waits_frame(&waits->table, waits->list.selected));
-}
-
 static struct request waits_order_by(struct view_waits *waits, const struct ui_model *model,
 				     int step)
 {
@@ -260,20 +255,14 @@ static struct request waits_handle(struct view *view, const struct ui_model *mod
 {
 	struct view_waits *waits = view_waits(view);
 
-	if (list_request(&waits->list, request.code))
-		return request_of(REQUEST_NONE);
 	switch ((int)request.code) {
-	case REQUEST_OPEN:
-		return waits_open(waits);
-	case REQUEST_NAMING:
-		return view_naming_of(waits_frame(&waits->table, waits->list.selected));
 	case REQUEST_SORT_LEFT:
 		return waits_order_by(waits, model, -1);
 	case REQUEST_SORT_RIGHT:
 	case REQUEST_SORT_NEXT:
 		return waits_order_by(waits, model, 1);
 	default:
-		return view_search(&waits->list, model, request, waits_frame);
+		return view_handle_list(&waits->list, model, request, waits_frame);
 	}
 }
 
@@ -284,9 +273,7 @@ static struct request waits_click(struct view *view, const struct ui_model *mode
 
 	(void)model;
 	(void)column;
-	return list_click(&waits->list, row - waits->first_row) == LIST_OPENED
-		       ? waits_open(waits)
-		       : request_of(REQUEST_NONE);
+	return view_click_list(&waits->list, row - waits->first_row, waits_frame);
 }
 
 static void waits_view_deinit(struct view *view)

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The rows of a table of functions in batch mode; see table_rows.h. */
+#include "config.h"
+
+#include "export/table_rows.h"
+
+struct xtop_error *table_rows_init(struct table_rows *rows, const struct snapshot *snapshot,
+				   const struct table_options *options)
+{
+	struct xtop_error *error = functions_build(snapshot, options->filter, options->addresses,
+						   &rows->table);
+
+	if (error)
+		return error;
+	rows->context = (struct column_context){ .snapshot = snapshot,
+						 .table = &rows->table,
+						 .truncated_last = true,
+						 .totals = options->totals,
+						 .addresses = options->addresses };
+	columns_sort(&rows->context, options->sort, rows->table.rows, rows->table.n);
+	rows->n = rows->table.n;
+	if (options->max_rows && options->max_rows < rows->n)
+		rows->n = options->max_rows;
+	return NULL;
+}
+
+void table_rows_deinit(struct table_rows *rows)
+{
+	functions_deinit(&rows->table);
+}
