@@ -337,6 +337,7 @@ static void fold_add_stack(struct fold *fold, const struct sample_vcpu *vcpu,
 	struct name_answer answer;
 	size_t n = fold_name_stack(fold, &answer);
 
+	fold->n_frames = n;
 	states->last_frame = n > 0 ? fold->frames[n - 1] : FRAME_ROOT;
 	profile_add(fold->settings.profile, fold->frames, n, fold->time_ns, 1, fold->ticks);
 	if (fold->settings.log)
@@ -412,6 +413,7 @@ static bool fold_add_busy(struct fold *fold, const struct sample_vcpu *vcpu)
 bool fold_add(struct fold *fold, const struct sample *sample, const struct sample_vcpu *vcpu)
 {
 	fold->walked_whole = false;
+	fold->n_frames = 0;
 	fold->time_ns = sample->time_ns;
 	fold->ticks = (double)sample->weight / SAMPLE_WEIGHT_TICK;
 	if (vcpu->state >= VCPU_RUNNABLE)

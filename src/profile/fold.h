@@ -50,7 +50,8 @@ struct fold {
 	struct os_task task;
 	struct unwind_stack stack;
 	bool walked_whole; /* see fold_get_reached() */
-	uint32_t frames[SNAPSHOT_MAX_DEPTH];
+	uint32_t frames[SNAPSHOT_MAX_DEPTH]; /* outermost first */
+	size_t n_frames; /* 0: the vCPU added nothing to the profile */
 };
 
 /*

@@ -77,6 +77,20 @@ static const struct wait_class wait_classes[] = {
 	{ "down_interruptible",        WAIT_SEMAPHORE,  CLASS_PLACE },
 	{ "down_killable",             WAIT_SEMAPHORE,  CLASS_PLACE },
 	{ "down_timeout",              WAIT_SEMAPHORE,  CLASS_PLACE },
+	/* spinlocks, down to the hypercall that halts the vCPU */
+	{ "_raw_spin_*",               WAIT_SPINLOCK,   CLASS_PLACE },
+	{ "_raw_read_lock*",           WAIT_SPINLOCK,   CLASS_PLACE },
+	{ "_raw_write_lock*",          WAIT_SPINLOCK,   CLASS_PLACE },
+	{ "queued_spin_lock_*",        WAIT_SPINLOCK,   CLASS_PLACE },
+	{ "queued_read_lock_*",        WAIT_SPINLOCK,   CLASS_PLACE },
+	{ "queued_write_lock_*",       WAIT_SPINLOCK,   CLASS_PLACE },
+	{ "__pv_queued_spin_*",        WAIT_SPINLOCK,   CLASS_PLACE },
+	{ "native_queued_spin_*",      WAIT_SPINLOCK,   CLASS_PLACE },
+	{ "xen_qlock_*",               WAIT_SPINLOCK,   CLASS_PLACE },
+	{ "pv_wait*",                  WAIT_SPINLOCK,   CLASS_PLACE },
+	{ "xen_poll_irq*",             WAIT_OTHER,      CLASS_PLACE },
+	{ "xen_hypercall_*",           WAIT_OTHER,      CLASS_PLACE },
+	{ "hypercall_page",            WAIT_OTHER,      CLASS_PLACE },
 	/* pages, buffers, requests */
 	{ "folio_wait_bit*",           WAIT_BLOCK_IO,   CLASS_PLACE },
 	{ "wait_on_page_bit*",         WAIT_BLOCK_IO,   CLASS_PLACE },
@@ -213,6 +227,7 @@ const char *const wait_kind_names[N_WAIT_KINDS] = {
 	[WAIT_RT_MUTEX] = "rt_mutex",
 	[WAIT_SEMAPHORE] = "semaphore",
 	[WAIT_FUTEX] = "futex",
+	[WAIT_SPINLOCK] = "spinlock",
 	[WAIT_PAGE_FAULT] = "page fault",
 	[WAIT_PAGE_LOCK] = "page lock",
 	[WAIT_BLOCK_IO] = "block I/O",
@@ -295,8 +310,8 @@ static bool wait_kind_is_lock(enum wait_kind kind)
 
 /*
  * The kind that is told by functions further in, KIND, and one further out, OUTER. Locks of pages,
- * the journal and inodes sleep by way of the functions that wait for block I/O. TELLS: OUTER may say
- * that it was such a wait.
+ * the journal and inodes sleep by way of the functions that wait for block I/O. TELLS: OUTER may
+ * say that it was such a wait.
  */
 static enum wait_kind wait_kind_choose(enum wait_kind kind, enum wait_kind outer, bool tells)
 {
