@@ -88,6 +88,7 @@ struct os_waits_counts {
 	uint64_t locks;      /* looks at who holds a lock */
 	uint64_t locks_moved; /* of those left out: the task that waited had moved on */
 	uint64_t locks_found, locks_unknown; /* waits for a lock: which one is known, or not */
+	uint64_t locks_cpu_ns; /* that finding locks, holders and names took */
 	uint64_t tasks;      /* now: seen in the last whole pass */
 	uint64_t interval_ns; /* now: that a look of this pass stands for */
 };

@@ -95,11 +95,19 @@ static inline uint64_t resolver_truncated(const struct resolver_counts *counts)
 	return truncated;
 }
 
+/* Samples of one vCPU that ended in one hypercall. */
+struct snapshot_call {
+	uint32_t frame; /* the stub */
+	double ticks;   /* since start or reset; 0: none */
+};
+#define SNAPSHOT_MAX_CALLS 8 /* of a vCPU: the ones that it makes most */
+
 struct snapshot_vcpu {
 	double states[N_VCPU_STATES];    /* ticks by state, as weights */
 	double user;                     /* ticks running in user code */
 	struct vcpu_times times;         /* since start or reset */
 	uint32_t last_frame;             /* innermost function of the last sample, or FRAME_ROOT */
+	struct snapshot_call calls[SNAPSHOT_MAX_CALLS]; /* in no order; those with ticks come first */
 };
 
 /* The ticks in all states. */

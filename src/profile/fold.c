@@ -330,6 +330,34 @@ static size_t fold_name_stack(struct fold *fold, struct name_answer *answer)
 	return n;
 }
 
+/* Its own place, or a free one, or that of the call that was seen least. */
+static struct snapshot_call *fold_find_call(struct snapshot_vcpu *vcpu, uint32_t frame)
+{
+	struct snapshot_call *least = &vcpu->calls[0];
+
+	for (unsigned i = 0; i < SNAPSHOT_MAX_CALLS; i++) {
+		struct snapshot_call *call = &vcpu->calls[i];
+
+		if (!(call->ticks > 0) || call->frame == frame)
+			return call;
+		if (call->ticks < least->ticks)
+			least = call;
+	}
+	least->ticks = 0;
+	return least;
+}
+
+static void fold_count_call(const struct fold *fold, struct snapshot_vcpu *vcpu)
+{
+	struct snapshot_call *call;
+
+	if (!frame_is_hypercall(frames_get(fold->settings.frames, vcpu->last_frame)))
+		return;
+	call = fold_find_call(vcpu, vcpu->last_frame);
+	call->frame = vcpu->last_frame;
+	call->ticks += fold->ticks;
+}
+
 static void fold_add_stack(struct fold *fold, const struct sample_vcpu *vcpu,
 			   struct snapshot_vcpu *states)
 {
@@ -339,6 +367,7 @@ static void fold_add_stack(struct fold *fold, const struct sample_vcpu *vcpu,
 
 	fold->n_frames = n;
 	states->last_frame = n > 0 ? fold->frames[n - 1] : FRAME_ROOT;
+	fold_count_call(fold, states);
 	profile_add(fold->settings.profile, fold->frames, n, fold->time_ns, 1, fold->ticks);
 	if (fold->settings.log)
 		fold_log(fold, vcpu, n);
