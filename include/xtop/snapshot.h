@@ -107,7 +107,7 @@ struct snapshot_vcpu {
 	double user;                     /* ticks running in user code */
 	struct vcpu_times times;         /* since start or reset */
 	uint32_t last_frame;             /* innermost function of the last sample, or FRAME_ROOT */
-	struct snapshot_call calls[SNAPSHOT_MAX_CALLS]; /* in no order; those with ticks come first */
+	struct snapshot_call calls[SNAPSHOT_MAX_CALLS]; /* unused ones come last */
 };
 
 /* The ticks in all states. */

@@ -3,8 +3,9 @@
  * The virtual CPUs: where the time of each one went between the last two pictures, and in which
  * function its last sample was. Steal: the vCPU wanted to run, but had no physical CPU. Lock: its
  * kernel had it halted to wait for a spinlock. That column is there once a vCPU has waited so.
- * Below the legend stands which hypercalls the samples of the selected vCPU ended in, since start or
- * reset. Below them the hypercalls in which samples of the profile ended, and the call paths to them.
+ * Below the legend stands which hypercalls the samples of the selected vCPU ended in, since start
+ * or reset. Below them the hypercalls in which samples of the profile ended, and the call paths to
+ * them.
  */
 #include "config.h"
 
