@@ -331,12 +331,12 @@ static size_t fold_name_stack(struct fold *fold, struct name_answer *answer)
 }
 
 /* Its own place, or a free one, or that of the call that was seen least. */
-static struct snapshot_call *fold_find_call(struct snapshot_vcpu *vcpu, uint32_t frame)
+static struct snapshot_call *fold_find_call(struct snapshot_calls *calls, uint32_t frame)
 {
-	struct snapshot_call *least = &vcpu->calls[0];
+	struct snapshot_call *least = &calls->calls[0];
 
 	for (unsigned i = 0; i < SNAPSHOT_MAX_CALLS; i++) {
-		struct snapshot_call *call = &vcpu->calls[i];
+		struct snapshot_call *call = &calls->calls[i];
 
 		if (!(call->ticks > 0) || call->frame == frame)
 			return call;
@@ -347,14 +347,14 @@ static struct snapshot_call *fold_find_call(struct snapshot_vcpu *vcpu, uint32_t
 	return least;
 }
 
-static void fold_count_call(const struct fold *fold, struct snapshot_vcpu *vcpu)
+static void fold_count_call(struct fold *fold, unsigned vcpu, uint32_t frame)
 {
 	struct snapshot_call *call;
 
-	if (!frame_is_hypercall(frames_get(fold->settings.frames, vcpu->last_frame)))
+	if (!frame_is_hypercall(frames_get(fold->settings.frames, frame)))
 		return;
-	call = fold_find_call(vcpu, vcpu->last_frame);
-	call->frame = vcpu->last_frame;
+	call = fold_find_call(&fold->calls[vcpu], frame);
+	call->frame = frame;
 	call->ticks += fold->ticks;
 }
 
@@ -367,7 +367,7 @@ static void fold_add_stack(struct fold *fold, const struct sample_vcpu *vcpu,
 
 	fold->n_frames = n;
 	states->last_frame = n > 0 ? fold->frames[n - 1] : FRAME_ROOT;
-	fold_count_call(fold, states);
+	fold_count_call(fold, vcpu->vcpu, states->last_frame);
 	profile_add(fold->settings.profile, fold->frames, n, fold->time_ns, 1, fold->ticks);
 	if (fold->settings.log)
 		fold_log(fold, vcpu, n);
@@ -475,4 +475,5 @@ void fold_reset(struct fold *fold)
 {
 	fold->counts = (struct resolver_counts){ 0 };
 	memset(fold->vcpus, 0, sizeof(fold->vcpus));
+	memset(fold->calls, 0, sizeof(fold->calls));
 }

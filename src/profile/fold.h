@@ -42,6 +42,7 @@ struct fold {
 	struct fold_settings settings;
 	struct resolver_counts counts;
 	struct snapshot_vcpu vcpus[GUEST_MAX_VCPUS];
+	struct snapshot_calls calls[GUEST_MAX_VCPUS];
 	/* The current sample. */
 	uint64_t time_ns;
 	double ticks; /* that it stands for */

@@ -132,10 +132,11 @@ static void test_calls(void)
 	scene_open_lively(&scene);
 	scene_keys(&scene, 80, 24, "v");
 	snapshot = fixture_snapshot(&scene.fixture, 2);
-	snapshot->vcpus[0].calls[0] = (struct snapshot_call){
+	snapshot->calls = calloc(snapshot->n_vcpus, sizeof(*snapshot->calls));
+	snapshot->calls[0].calls[0] = (struct snapshot_call){
 		fixture_frame(&scene.fixture, "xen_hypercall_event_channel_op"), 90
 	};
-	snapshot->vcpus[0].calls[1] = (struct snapshot_call){
+	snapshot->calls[0].calls[1] = (struct snapshot_call){
 		fixture_frame(&scene.fixture, "xen_hypercall_sched_op"), 240
 	};
 	snapshot->vcpus[1].states[VCPU_OFFLINE] = 1e6;

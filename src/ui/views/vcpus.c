@@ -157,7 +157,9 @@ static void vcpus_draw_own_calls(const struct ui_model *model, size_t index,
 	int columns_ = canvas_columns(canvas), at = 1;
 	double whole = 0;
 
-	memcpy(calls, model->all->vcpus[index].calls, sizeof(calls));
+	if (!model->all->calls)
+		return;
+	memcpy(calls, model->all->calls[index].calls, sizeof(calls));
 	qsort(calls, SNAPSHOT_MAX_CALLS, sizeof(calls[0]), vcpus_compare_calls);
 	for (unsigned i = 0; i < SNAPSHOT_MAX_CALLS; i++)
 		whole += calls[i].ticks;
