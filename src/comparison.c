@@ -127,6 +127,30 @@ static struct xtop_error *comparison_print_sides(const struct diff_side *now,
 	return error;
 }
 
+static struct xtop_error *comparison_print_waits(struct pipeline *now, struct pipeline *base,
+						 const struct options *options, FILE *file)
+{
+	char base_name[256], now_name[256];
+	const struct waits_diff_options table = { base_name, now_name, options->all_rows };
+	struct snapshot *now_waits = NULL, *base_waits = NULL;
+	struct xtop_error *error = pipeline_snapshot_waits(base, &base_waits);
+
+	if (!error)
+		error = pipeline_snapshot_waits(now, &now_waits);
+	if (!error && (!base_waits || !now_waits))
+		error = error_create("%s has no tasks that wait: record it with --waits",
+				     base_waits ? options->replay : options->baseline);
+	text_clean(base_name, sizeof(base_name), options->baseline, strlen(options->baseline));
+	text_clean(now_name, sizeof(now_name), options->replay, strlen(options->replay));
+	if (!error && !options->quiet)
+		error = export_waits_diff(now_waits, base_waits, &table, file);
+	if (!error && (fflush(file) == EOF || ferror(file)))
+		error = error_create_errno(errno, "cannot write the table");
+	snapshot_destroy(now_waits);
+	snapshot_destroy(base_waits);
+	return error;
+}
+
 static struct xtop_error *comparison_print_pipelines(struct pipeline *now, struct pipeline *base,
 						     const struct options *options, FILE *file)
 {
@@ -135,6 +159,8 @@ static struct xtop_error *comparison_print_pipelines(struct pipeline *now, struc
 	struct diff_side now_side, base_side;
 	struct xtop_error *error;
 
+	if (options->of_waits)
+		return comparison_print_waits(now, base, options, file);
 	error = comparison_fill_side(base, children, &base_side, &base_snapshot);
 	if (!error)
 		error = comparison_fill_side(now, children, &now_side, &now_snapshot);

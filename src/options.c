@@ -580,10 +580,9 @@ static struct xtop_error *options_check(const struct options *options)
 		return error_create("--lines and %s do not go together: "
 				    "functions are compared, not lines",
 				    options->diff ? "--diff" : "--baseline");
-	if (options->of_waits && options->diff)
-		return error_create("--diff compares profiles of CPU time: leave out --profile");
-	if (options->of_waits && options->json)
-		return error_create("--json has the functions of the CPU: leave out --profile");
+	if (options->of_waits && (options->sort || options->fail_over >= 0) && options->diff)
+		return error_create("--sort and --fail-over are for --diff of CPU time: "
+				    "leave them out, or --profile");
 	if (options->paced && !options->replay)
 		return error_create("--paced is for --replay only");
 	if (options->n_debug_dirs > OPTIONS_MAX_DEBUG_DIRS)

@@ -181,6 +181,7 @@ check_PROGRAMS = \
 	tests/export/test_forged \
 	tests/export/test_stats \
 	tests/export/test_table \
+	tests/export/test_waits \
 	tests/ui/test_canvas \
 	tests/ui/test_keys \
 	tests/ui/test_rc \

@@ -80,7 +80,19 @@ struct xtop_error *export_waits_table(const struct snapshot *snapshot,
 struct xtop_error *export_locks_table(const struct snapshot *snapshot,
 				      const struct table_options *options, FILE *file);
 
-/* table_json.c: the same as one JSON object on one line (doc/FORMATS). */
+/* waits_json.c: both of these as one JSON object on one line. */
+struct xtop_error *export_waits_json(const struct snapshot *snapshot,
+				     const struct table_options *options, FILE *file);
+
+/* waits_diff.c: both of these of two snapshots, side by side. Names are clean. */
+struct waits_diff_options {
+	const char *base_name, *now_name;
+	bool all_rows; /* not only those that differ */
+};
+struct xtop_error *export_waits_diff(const struct snapshot *now, const struct snapshot *base,
+				     const struct waits_diff_options *options, FILE *file);
+
+/* table_json.c: export_table() as one JSON object on one line (doc/FORMATS). */
 struct xtop_error *export_table_json(const struct snapshot *snapshot,
 				     const struct table_options *options, FILE *file);
 

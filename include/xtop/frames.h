@@ -88,6 +88,9 @@ static inline bool frame_is_function(const struct frame *frame)
 	       frame->kind == FRAME_KIND_FUNCTION;
 }
 
+/* A stub by which a kernel or unikernel asks Xen for something, "xen_hypercall_sched_op". */
+bool frame_is_hypercall(const struct frame *frame);
+
 /* The function that the frame ID lies in: ID, unless ID is a place in a function. */
 static inline uint32_t frame_get_function(const struct frame *frame, uint32_t id)
 {

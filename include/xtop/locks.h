@@ -49,4 +49,6 @@ void locks_describe(const struct snapshot *snapshot, const struct locks_line *li
 /* The mean number of tasks that wait for the lock of LINE. */
 double locks_mean(const struct snapshot *snapshot, const struct locks_line *line, bool totals);
 
+extern const char *const locks_kind_names[N_OS_LOCK_KINDS];
+
 #endif

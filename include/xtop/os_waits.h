@@ -88,6 +88,7 @@ struct os_waits_counts {
 	uint64_t locks;      /* looks at who holds a lock */
 	uint64_t locks_moved; /* looks at locks that were left out: the waiter had moved on */
 	uint64_t locks_found, locks_unknown; /* waits for a lock whose address is known, or not */
+	uint64_t locks_cpu_ns; /* that finding locks, holders and names took */
 	uint64_t tasks;      /* now: seen in the last whole pass */
 	uint64_t interval_ns; /* now: that a look of this pass stands for */
 };

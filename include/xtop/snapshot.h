@@ -95,6 +95,15 @@ static inline uint64_t resolver_truncated(const struct resolver_counts *counts)
 	return truncated;
 }
 
+/* The hypercalls that samples of one vCPU ended in, in no order; unused ones come last. */
+#define SNAPSHOT_MAX_CALLS 8 /* the ones that it makes most */
+struct snapshot_calls {
+	struct snapshot_call {
+		uint32_t frame; /* the stub */
+		double ticks;   /* since start or reset; 0: unused */
+	} calls[SNAPSHOT_MAX_CALLS];
+};
+
 struct snapshot_vcpu {
 	double states[N_VCPU_STATES];    /* ticks by state, as weights */
 	double user;                     /* ticks running in user code */
@@ -212,6 +221,7 @@ struct snapshot {
 	struct stopped_summary stopped;
 	unsigned n_vcpus;
 	struct snapshot_vcpu vcpus[GUEST_MAX_VCPUS];
+	struct snapshot_calls *calls; /* by vCPU, n_vcpus of them; NULL: not known */
 	size_t profile_bytes;    /* memory of the profile and the names */
 	unsigned ring_permille;  /* fill of the ring */
 	uint64_t lag_ns;         /* as in resolver_counts, but since the snapshot before */

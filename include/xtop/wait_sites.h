@@ -21,12 +21,16 @@ enum wait_kind {
 	WAIT_CPU, /* nothing else: the task could run */
 	WAIT_MUTEX,
 	WAIT_RWSEM,
+	WAIT_PERCPU_RWSEM,
 	WAIT_RT_MUTEX,
 	WAIT_SEMAPHORE,
 	WAIT_FUTEX,
+	WAIT_SPINLOCK, /* of a vCPU: a task that sleeps never does */
 	WAIT_PAGE_FAULT,
+	WAIT_PAGE_LOCK,
 	WAIT_BLOCK_IO,
 	WAIT_JOURNAL,
+	WAIT_INODE, /* until it is written, or gone */
 	WAIT_PIPE,
 	WAIT_SOCKET,
 	WAIT_TTY,

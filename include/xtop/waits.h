@@ -6,6 +6,7 @@
 #ifndef XTOP_WAITS_H
 #define XTOP_WAITS_H
 
+#include "xtop/filter.h"
 #include "xtop/wait_sites.h"
 #include "xtop/weights.h"
 
@@ -27,6 +28,9 @@ struct waits_table {
 };
 
 struct xtop_error *waits_build(const struct snapshot *snapshot, struct waits_table *table);
+/* Of the stacks that FILTER lets through; NULL: of all. */
+struct xtop_error *waits_build_filtered(const struct snapshot *snapshot,
+					const struct filter *filter, struct waits_table *table);
 void waits_deinit(struct waits_table *table);
 
 enum waits_order { WAITS_BY_NOW, WAITS_BY_MEAN, WAITS_BY_LONGEST, N_WAITS_ORDERS };

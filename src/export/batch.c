@@ -172,14 +172,15 @@ static struct xtop_error *batch_print_all(const struct batch_settings *settings,
 	struct xtop_error *error = batch_print_samples(settings, snapshot, last, file);
 	struct snapshot *waits;
 
-	if (error || !settings->waits || settings->json)
+	if (error || !settings->waits || (settings->json && !settings->waits_only))
 		return error;
 	/* What the resolver published at its end lies in the slot: it answers no more. */
 	waits = snapshot->at_end ? snapshot_take(settings->waits)
 				 : batch_get(settings->waits, control, end_s);
 	if (waits)
-		error = batch_print(settings, waits, export_waits_table, file);
-	if (waits && !error)
+		error = batch_print(settings, waits,
+				    settings->json ? export_waits_json : export_waits_table, file);
+	if (waits && !error && !settings->json)
 		error = batch_print(settings, waits, export_locks_table, file);
 	snapshot_destroy(waits);
 	return error;

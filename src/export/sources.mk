@@ -28,6 +28,8 @@ libxtop_a_SOURCES += \
 	src/export/table_json.c \
 	src/export/table_rows.c \
 	src/export/table_rows.h \
+	src/export/waits_diff.c \
+	src/export/waits_json.c \
 	src/export/waits_table.c
 
 # The script of flame graphs as lines of a C string, without indentation and comments.

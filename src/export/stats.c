@@ -207,6 +207,7 @@ static void stats_put_waits(struct json *json, const struct snapshot *snapshot)
 	json_double(json, "waited_s", snapshot->total_weight / 1e3);
 	json_u64(json, "truncated", resolver_truncated(&snapshot->resolver));
 	json_double(json, "cpu_s", (double)waits->cpu_ns / 1e9);
+	json_double(json, "locks_cpu_s", (double)waits->counts.locks_cpu_ns / 1e9);
 	json_close(json, '}');
 }
 

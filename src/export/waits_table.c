@@ -75,17 +75,9 @@ static void waits_print_row(const struct snapshot *snapshot, const struct waits_
 struct xtop_error *export_waits_table(const struct snapshot *snapshot,
 				      const struct table_options *options, FILE *file)
 {
-	struct snapshot filtered = *snapshot;
-	struct snapshot_node *copy = NULL;
-	const struct snapshot_node *nodes;
 	struct waits_table table;
-	struct xtop_error *error = filter_nodes(options->filter, snapshot, &copy, &nodes);
+	struct xtop_error *error = waits_build_filtered(snapshot, options->filter, &table);
 
-	if (error)
-		return error;
-	filtered.nodes = copy ? copy : snapshot->nodes;
-	error = waits_build(&filtered, &table);
-	free(copy);
 	if (error)
 		return error;
 	waits_sort(&table, snapshot->frames, WAITS_BY_MEAN, options->totals);

@@ -121,6 +121,7 @@ struct lock_owner lock_owner_read(const struct linux_guest *guest, const struct 
 	case OS_LOCK_FUTEX:
 		return lock_owner_read_glibc(guest, wait->address, user);
 	case OS_LOCK_SEMAPHORE:
+	case OS_LOCK_SPINLOCK:
 	case OS_LOCK_NONE:
 		break;
 	}

@@ -239,6 +239,7 @@ bool locks_find(const struct linux_guest *guest, const struct lock_task *task,
 		if (!locks_find_user(guest, task, kind, &found))
 			return false;
 		break;
+	case OS_LOCK_SPINLOCK:
 	case OS_LOCK_NONE:
 		return false;
 	}

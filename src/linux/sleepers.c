@@ -31,6 +31,7 @@
 #include "linux/process/xarray.h"
 #include "linux/sleeper_stacks.h"
 #include "xtop/cleanup.h"
+#include "xtop/clock.h"
 #include "xtop/vector.h"
 
 #define SLEEPER_PID_MAX     (4U << 20) /* Linux PID_MAX_LIMIT */
@@ -191,8 +192,12 @@ static void sleepers_add(struct sleepers *sleepers, struct sleeper *sleeper,
 	};
 
 	sink->add(sink->context, &wait);
-	if (vcpu && kind != OS_LOCK_NONE)
+	if (vcpu && kind != OS_LOCK_NONE) {
+		uint64_t cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
 		sleepers_find_lock(sleepers, sleeper, kind);
+		sleepers->counts.locks_cpu_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+	}
 }
 
 /* SLEEPER's task is on no CPU, and not where it was. Reads where it is. */
@@ -441,13 +446,20 @@ enum os_waits_turn sleepers_read(struct sleepers *sleepers, uint64_t now_ns, uin
 				 const struct os_waits_sink *sink)
 {
 	unsigned left = SLEEPERS_TURN;
+	uint64_t cpu_ns;
+	bool whole;
 
 	memory_refresh(sleepers->guest->memory);
 	if (!sleepers->going)
 		sleepers_begin_pass(sleepers, now_ns, period_ns);
 	if (!sleepers->seen_all)
 		sleepers_read_tasks(sleepers, &left, now_ns, sink);
-	if (!sleepers->seen_all || !sleepers_read_locks(sleepers, &left, now_ns, sink))
+	if (!sleepers->seen_all)
+		return OS_WAITS_MORE;
+	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	whole = sleepers_read_locks(sleepers, &left, now_ns, sink);
+	sleepers->counts.locks_cpu_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+	if (!whole)
 		return OS_WAITS_MORE;
 	sleepers_end_pass(sleepers);
 	return OS_WAITS_WHOLE;

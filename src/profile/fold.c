@@ -330,6 +330,34 @@ static size_t fold_name_stack(struct fold *fold, struct name_answer *answer)
 	return n;
 }
 
+/* Its own place, or a free one, or that of the call that was seen least. */
+static struct snapshot_call *fold_find_call(struct snapshot_calls *calls, uint32_t frame)
+{
+	struct snapshot_call *least = &calls->calls[0];
+
+	for (unsigned i = 0; i < SNAPSHOT_MAX_CALLS; i++) {
+		struct snapshot_call *call = &calls->calls[i];
+
+		if (!(call->ticks > 0) || call->frame == frame)
+			return call;
+		if (call->ticks < least->ticks)
+			least = call;
+	}
+	least->ticks = 0;
+	return least;
+}
+
+static void fold_count_call(struct fold *fold, unsigned vcpu, uint32_t frame)
+{
+	struct snapshot_call *call;
+
+	if (!frame_is_hypercall(frames_get(fold->settings.frames, frame)))
+		return;
+	call = fold_find_call(&fold->calls[vcpu], frame);
+	call->frame = frame;
+	call->ticks += fold->ticks;
+}
+
 static void fold_add_stack(struct fold *fold, const struct sample_vcpu *vcpu,
 			   struct snapshot_vcpu *states)
 {
@@ -337,7 +365,9 @@ static void fold_add_stack(struct fold *fold, const struct sample_vcpu *vcpu,
 	struct name_answer answer;
 	size_t n = fold_name_stack(fold, &answer);
 
+	fold->n_frames = n;
 	states->last_frame = n > 0 ? fold->frames[n - 1] : FRAME_ROOT;
+	fold_count_call(fold, vcpu->vcpu, states->last_frame);
 	profile_add(fold->settings.profile, fold->frames, n, fold->time_ns, 1, fold->ticks);
 	if (fold->settings.log)
 		fold_log(fold, vcpu, n);
@@ -412,6 +442,7 @@ static bool fold_add_busy(struct fold *fold, const struct sample_vcpu *vcpu)
 bool fold_add(struct fold *fold, const struct sample *sample, const struct sample_vcpu *vcpu)
 {
 	fold->walked_whole = false;
+	fold->n_frames = 0;
 	fold->time_ns = sample->time_ns;
 	fold->ticks = (double)sample->weight / SAMPLE_WEIGHT_TICK;
 	if (vcpu->state >= VCPU_RUNNABLE)
@@ -444,4 +475,5 @@ void fold_reset(struct fold *fold)
 {
 	fold->counts = (struct resolver_counts){ 0 };
 	memset(fold->vcpus, 0, sizeof(fold->vcpus));
+	memset(fold->calls, 0, sizeof(fold->calls));
 }

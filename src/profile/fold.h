@@ -42,6 +42,7 @@ struct fold {
 	struct fold_settings settings;
 	struct resolver_counts counts;
 	struct snapshot_vcpu vcpus[GUEST_MAX_VCPUS];
+	struct snapshot_calls calls[GUEST_MAX_VCPUS];
 	/* The current sample. */
 	uint64_t time_ns;
 	double ticks; /* that it stands for */
@@ -50,7 +51,8 @@ struct fold {
 	struct os_task task;
 	struct unwind_stack stack;
 	bool walked_whole; /* see fold_get_reached() */
-	uint32_t frames[SNAPSHOT_MAX_DEPTH];
+	uint32_t frames[SNAPSHOT_MAX_DEPTH]; /* outermost first */
+	size_t n_frames; /* 0: the vCPU added nothing to the profile */
 };
 
 /*

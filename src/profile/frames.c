@@ -480,3 +480,15 @@ const char *frame_text(const struct frame *frame, bool addresses, char buffer[FR
 	snprintf(buffer, FRAME_TEXT_BYTES, "0x%" PRIx64, frame->address);
 	return buffer;
 }
+
+bool frame_is_hypercall(const struct frame *frame)
+{
+	static const char *const beginnings[] = { "xen_hypercall_", "HYPERVISOR_", "_hypercall" };
+
+	if (!frame_is_function(frame))
+		return false;
+	for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
+		if (!strncmp(frame->raw_name, beginnings[i], strlen(beginnings[i])))
+			return true;
+	return !strcmp(frame->raw_name, "hypercall_page");
+}

@@ -514,6 +514,10 @@ static void resolver_complete(struct resolver *resolver, struct snapshot *snapsh
 	snapshot->n_vcpus = settings->n_vcpus;
 	memcpy(snapshot->vcpus, resolver->fold.vcpus,
 	       settings->n_vcpus * sizeof(snapshot->vcpus[0]));
+	snapshot->calls = calloc(settings->n_vcpus, sizeof(*snapshot->calls)); /* best effort */
+	if (snapshot->calls)
+		memcpy(snapshot->calls, resolver->fold.calls,
+		       settings->n_vcpus * sizeof(*snapshot->calls));
 	resolver_get_times(resolver, snapshot);
 	names_get_places(resolver->names, snapshot);
 	resolver_describe(resolver, snapshot);

@@ -95,6 +95,7 @@ void snapshot_destroy(struct snapshot *snapshot)
 	annotation_destroy(snapshot->annotation);
 	free(snapshot->effects);
 	free(snapshot->sources);
+	free(snapshot->calls);
 	snapshot_waits_deinit(&snapshot->waits);
 	free(snapshot);
 }
@@ -171,6 +172,8 @@ struct snapshot *snapshot_copy(const struct snapshot *from)
 	to->annotation = NULL; /* the copy has none */
 	memcpy(nodes, from->nodes, from->n_nodes * sizeof(*nodes));
 	to->effects = NULL;
+	to->calls = NULL;
+	snapshot_copy_array(from->calls, from->n_vcpus, sizeof(*from->calls), &to->calls);
 	to->sources = NULL; /* best effort: without memory no line is known */
 	snapshot_copy_array(from->sources, from->n_frames, sizeof(*from->sources), &to->sources);
 	if (!snapshot_copy_waits(&from->waits, &to->waits)) {

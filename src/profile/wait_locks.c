@@ -176,11 +176,11 @@ void wait_locks_add(struct wait_locks *locks, const struct os_lock_wait *wait,
 		lock_task_of(&wait->holder, holder, SNAPSHOT_NO_LOCK);
 }
 
-/* Waiters were added by ascending pid, because a pass looks at tasks in that order. */
 static void wait_locks_add_holders(struct wait_locks *locks)
 {
 	uint32_t n = locks->n_tasks;
 
+	qsort(locks->tasks, n, sizeof(*locks->tasks), snapshot_compare_lock_tasks);
 	qsort(locks->holders, locks->n_holders, sizeof(*locks->holders),
 	      snapshot_compare_lock_tasks);
 	for (uint32_t i = 0; i < locks->n_holders && locks->n_tasks < WAIT_LOCKS_MAX_TASKS; i++) {

@@ -25,6 +25,7 @@ enum class_flag {
 	CLASS_IDLE = 4,
 	CLASS_KTHREAD = 8,  /* what a kernel thread begins in */
 	CLASS_LIBRARY = 16, /* user code: the lock of a C library */
+	CLASS_TELLS = 32,   /* tells more than that there is block I/O further in */
 };
 
 struct wait_class {
@@ -64,9 +65,9 @@ static const struct wait_class wait_classes[] = {
 	{ "down_write*",               WAIT_RWSEM,      CLASS_PLACE },
 	{ "__down_read*",              WAIT_RWSEM,      CLASS_PLACE },
 	{ "__down_write*",             WAIT_RWSEM,      CLASS_PLACE },
-	{ "percpu_rwsem_wait",         WAIT_RWSEM,      CLASS_PLACE },
-	{ "__percpu_down_read",        WAIT_RWSEM,      CLASS_PLACE },
-	{ "percpu_down_write",         WAIT_RWSEM,      CLASS_PLACE },
+	{ "percpu_rwsem_wait",         WAIT_PERCPU_RWSEM, CLASS_PLACE },
+	{ "__percpu_down_*",           WAIT_PERCPU_RWSEM, CLASS_PLACE },
+	{ "percpu_down_*",             WAIT_PERCPU_RWSEM, CLASS_PLACE },
 	{ "__rt_mutex_*",              WAIT_RT_MUTEX,   CLASS_PLACE },
 	{ "rt_mutex_*",                WAIT_RT_MUTEX,   CLASS_PLACE },
 	{ "__down",                    WAIT_SEMAPHORE,  CLASS_PLACE },
@@ -76,11 +77,25 @@ static const struct wait_class wait_classes[] = {
 	{ "down_interruptible",        WAIT_SEMAPHORE,  CLASS_PLACE },
 	{ "down_killable",             WAIT_SEMAPHORE,  CLASS_PLACE },
 	{ "down_timeout",              WAIT_SEMAPHORE,  CLASS_PLACE },
+	/* spinlocks, down to the hypercall that halts the vCPU */
+	{ "_raw_spin_*",               WAIT_SPINLOCK,   CLASS_PLACE },
+	{ "_raw_read_lock*",           WAIT_SPINLOCK,   CLASS_PLACE },
+	{ "_raw_write_lock*",          WAIT_SPINLOCK,   CLASS_PLACE },
+	{ "queued_spin_lock_*",        WAIT_SPINLOCK,   CLASS_PLACE },
+	{ "queued_read_lock_*",        WAIT_SPINLOCK,   CLASS_PLACE },
+	{ "queued_write_lock_*",       WAIT_SPINLOCK,   CLASS_PLACE },
+	{ "__pv_queued_spin_*",        WAIT_SPINLOCK,   CLASS_PLACE },
+	{ "native_queued_spin_*",      WAIT_SPINLOCK,   CLASS_PLACE },
+	{ "xen_qlock_*",               WAIT_SPINLOCK,   CLASS_PLACE },
+	{ "pv_wait*",                  WAIT_SPINLOCK,   CLASS_PLACE },
+	{ "xen_poll_irq*",             WAIT_OTHER,      CLASS_PLACE },
+	{ "xen_hypercall_*",           WAIT_OTHER,      CLASS_PLACE },
+	{ "hypercall_page",            WAIT_OTHER,      CLASS_PLACE },
 	/* pages, buffers, requests */
 	{ "folio_wait_bit*",           WAIT_BLOCK_IO,   CLASS_PLACE },
 	{ "wait_on_page_bit*",         WAIT_BLOCK_IO,   CLASS_PLACE },
-	{ "__lock_page*",              WAIT_BLOCK_IO,   CLASS_PLACE },
-	{ "__folio_lock*",             WAIT_BLOCK_IO,   CLASS_PLACE },
+	{ "__lock_page*",              WAIT_PAGE_LOCK,  CLASS_PLACE | CLASS_TELLS },
+	{ "__folio_lock*",             WAIT_PAGE_LOCK,  CLASS_PLACE | CLASS_TELLS },
 	{ "folio_wait_*",              WAIT_BLOCK_IO,   CLASS_PLACE },
 	{ "bit_wait_io",               WAIT_BLOCK_IO,   CLASS_PLACE },
 	{ "bit_wait*",                 WAIT_OTHER,      CLASS_PLACE },
@@ -92,11 +107,20 @@ static const struct wait_class wait_classes[] = {
 	{ "blk_mq_get_tag",            WAIT_BLOCK_IO,   0 },
 	{ "submit_bio_wait",           WAIT_BLOCK_IO,   0 },
 	{ "balance_dirty_pages*",      WAIT_BLOCK_IO,   0 },
-	{ "jbd2_log_wait_commit",      WAIT_JOURNAL,    0 },
-	{ "wait_transaction_*",        WAIT_JOURNAL,    0 },
-	{ "add_transaction_credits",   WAIT_JOURNAL,    0 },
-	{ "do_get_write_access",       WAIT_JOURNAL,    0 },
+	{ "jbd2_log_wait_commit",      WAIT_JOURNAL,    CLASS_TELLS },
+	{ "wait_transaction_*",        WAIT_JOURNAL,    CLASS_TELLS },
+	{ "add_transaction_credits",   WAIT_JOURNAL,    CLASS_TELLS },
+	{ "start_this_handle",         WAIT_JOURNAL,    CLASS_TELLS },
+	{ "do_get_write_access",       WAIT_JOURNAL,    CLASS_TELLS },
+	{ "jbd2_journal_lock_updates", WAIT_JOURNAL,    CLASS_TELLS },
+	{ "__jbd2_log_wait_for_space", WAIT_JOURNAL,    CLASS_TELLS },
 	{ "jbd2_journal_commit_transaction", WAIT_JOURNAL, 0 },
+	/* inodes */
+	{ "__wait_on_freeing_inode",   WAIT_INODE,      0 },
+	{ "__inode_wait_for_writeback", WAIT_INODE,     CLASS_TELLS },
+	{ "inode_wait_for_writeback",  WAIT_INODE,      CLASS_TELLS },
+	{ "inode_dio_wait*",           WAIT_INODE,      CLASS_PLACE },
+	{ "__inode_dio_wait",          WAIT_INODE,      CLASS_PLACE },
 	/* one task waits for another */
 	{ "wait_for_completion*",      WAIT_COMPLETION, CLASS_PLACE },
 	{ "__wait_for_common",         WAIT_COMPLETION, CLASS_PLACE },
@@ -199,12 +223,16 @@ const char *const wait_kind_names[N_WAIT_KINDS] = {
 	[WAIT_CPU] = "CPU",
 	[WAIT_MUTEX] = "mutex",
 	[WAIT_RWSEM] = "rwsem",
+	[WAIT_PERCPU_RWSEM] = "pcpu rwsem",
 	[WAIT_RT_MUTEX] = "rt_mutex",
 	[WAIT_SEMAPHORE] = "semaphore",
 	[WAIT_FUTEX] = "futex",
+	[WAIT_SPINLOCK] = "spinlock",
 	[WAIT_PAGE_FAULT] = "page fault",
+	[WAIT_PAGE_LOCK] = "page lock",
 	[WAIT_BLOCK_IO] = "block I/O",
 	[WAIT_JOURNAL] = "journal",
+	[WAIT_INODE] = "inode",
 	[WAIT_PIPE] = "pipe",
 	[WAIT_SOCKET] = "socket",
 	[WAIT_TTY] = "terminal",
@@ -280,10 +308,15 @@ static bool wait_kind_is_lock(enum wait_kind kind)
 	return kind >= WAIT_MUTEX && kind <= WAIT_FUTEX;
 }
 
-/* The kind that is told by a function further in, KIND, and one further out. */
-static enum wait_kind wait_kind_choose(enum wait_kind kind, enum wait_kind outer)
+/*
+ * The kind that is told by functions further in, KIND, and one further out, OUTER. Locks of pages,
+ * the journal and inodes sleep by way of the functions that wait for block I/O. TELLS: OUTER may
+ * say that it was such a wait.
+ */
+static enum wait_kind wait_kind_choose(enum wait_kind kind, enum wait_kind outer, bool tells)
 {
-	if (kind == WAIT_OTHER || (outer == WAIT_PAGE_FAULT && !wait_kind_is_lock(kind)))
+	if (kind == WAIT_OTHER || (kind == WAIT_BLOCK_IO && tells) ||
+	    (outer == WAIT_PAGE_FAULT && !wait_kind_is_lock(kind)))
 		return outer;
 	return kind;
 }
@@ -329,7 +362,9 @@ struct wait_site wait_site_find(const struct frames *frames, const struct wait_c
 			site.idle = true;
 		}
 		site_consider(&search, at, class->flags);
-		site.kind = wait_kind_choose(site.kind, class->kind);
+		site.kind = wait_kind_choose(site.kind, class->kind,
+					     class->flags & CLASS_TELLS &&
+						     (search.site == n || search.site == at));
 		site.idle |= (class->flags & CLASS_IDLE) && site.kind == class->kind;
 		/* Programs use the kernel's words too: behind its site they mean nothing. */
 		if (search.site < n && frames_get(frames, stack[at])->kind != FRAME_KIND_KERNEL)

@@ -19,6 +19,7 @@
 #include "profile/waits.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,6 +45,16 @@ struct waits_row {
 	uint8_t states;            /* in this pass */
 };
 
+/* What the last sample of a vCPU says of spinlocks. */
+struct spinner {
+	uint64_t time_ns;  /* of the sample; those of one stop have the same. 0: none yet */
+	bool waits;        /* it waits for one */
+	bool in_kernel;    /* else: it may hold one */
+	uint32_t pid;
+	uint64_t task;     /* address */
+	struct wait_place place;
+};
+
 struct waits {
 	struct waits_settings settings;
 	struct profile *profile;
@@ -53,6 +64,7 @@ struct waits {
 		uint64_t task, time_ns;
 		struct wait_place place;
 	} runs[GUEST_MAX_VCPUS]; /* the task in the last sample of each vCPU */
+	struct spinner spinners[GUEST_MAX_VCPUS]; /* the same */
 	struct hash_table index; /* of rows */
 	struct waits_row *rows;  /* WAITS_MAX_ROWS */
 	uint8_t *classes;        /* by frame: FRAMES_MAX, but few pages of it are ever touched */
@@ -323,25 +335,50 @@ static struct wait_place waits_place(struct waits *waits, const void *pointer)
 	return (struct wait_place){ wait->process, wait->thread, wait->site };
 }
 
-void waits_update_vcpu(struct waits *waits, const struct fold *fold,
-		       const struct sample_vcpu *vcpu)
+/* Where FOLD has found the vCPU that it added last. SITE: in which function. */
+static struct wait_place waits_fold_place(const struct fold *fold, uint32_t site)
 {
-	const struct frames *frames = waits->settings.frames;
+	const struct frames *frames = fold->settings.frames;
 	struct wait_place place = { FRAME_NONE, FRAME_NONE, FRAME_NONE };
-	uint32_t last = fold->vcpus[vcpu->vcpu].last_frame;
+	size_t n = fold->n_frames;
 
-	if (vcpu->state != VCPU_RUNNING || !vcpu->task)
-		return;
-	if (frames_get(frames, fold->frames[0])->kind == FRAME_KIND_PROCESS)
+	if (n > 0 && frames_get(frames, fold->frames[0])->kind == FRAME_KIND_PROCESS)
 		place.process = fold->frames[0];
-	if (place.process != FRAME_NONE &&
+	if (n > 1 && place.process != FRAME_NONE &&
 	    frames_get(frames, fold->frames[1])->kind == FRAME_KIND_THREAD)
 		place.thread = fold->frames[1];
-	if (frame_is_function(frames_get(frames, last)))
-		place.site = last;
+	if (site != FRAME_NONE && frame_is_function(frames_get(frames, site)))
+		place.site = site;
+	return place;
+}
+
+static void waits_update_spinner(struct waits *waits, const struct fold *fold,
+			      const struct sample_vcpu *vcpu)
+{
+	const struct wait_classes classes = { waits->classes, FRAMES_MAX };
+	struct wait_site site =
+		wait_site_find(fold->settings.frames, &classes, fold->frames, fold->n_frames);
+
+	waits->spinners[vcpu->vcpu] = (struct spinner){
+		.time_ns = fold->time_ns,
+		.waits = fold->n_frames && vcpu->state == VCPU_LOCK_WAIT,
+		.in_kernel = fold->n_frames && !vcpu->user,
+		.pid = fold->task.pid,
+		.task = vcpu->task,
+		.place = waits_fold_place(fold, site.frame),
+	};
+}
+
+void waits_update_vcpu(struct waits *waits, const struct fold *fold, const struct sample_vcpu *vcpu)
+{
+	uint32_t last = fold->vcpus[vcpu->vcpu].last_frame;
+
+	waits_update_spinner(waits, fold, vcpu);
+	if (vcpu->state != VCPU_RUNNING || !vcpu->task || !fold->n_frames)
+		return;
 	waits->runs[vcpu->vcpu].task = vcpu->task;
 	waits->runs[vcpu->vcpu].time_ns = fold->time_ns;
-	waits->runs[vcpu->vcpu].place = place;
+	waits->runs[vcpu->vcpu].place = waits_fold_place(fold, last);
 }
 
 /* Where the holder of a lock runs or waits. */
@@ -364,6 +401,77 @@ static void waits_lock(void *context, const struct os_lock_wait *wait)
 		       waits_ticks(waits->span_ns_of_pass));
 }
 
+/* --- spinlocks -------------------------------------------------------------------------------- */
+
+/*
+ * No kernel keeps who holds a spinlock. Who holds it is in the kernel, on another vCPU of the same
+ * stop. If only one vCPU is, that may be the holder: a guess. NULL: none, or several.
+ */
+static const struct spinner *waits_guess_holder(const struct waits *waits, uint64_t time_ns)
+{
+	const struct spinner *found = NULL;
+
+	for (unsigned i = 0; i < GUEST_MAX_VCPUS; i++) {
+		const struct spinner *spinner = &waits->spinners[i];
+
+		if (spinner->time_ns != time_ns || spinner->waits || !spinner->in_kernel)
+			continue;
+		if (found)
+			return NULL;
+		found = spinner;
+	}
+	return found;
+}
+
+/* Spinlocks of one function count as one: what is known of a spinlock is where it is taken. */
+static void waits_add_spinner(struct waits *waits, const struct spinner *spinner,
+			      const struct spinner *holder)
+{
+	struct os_lock_wait wait = {
+		.kind = OS_LOCK_SPINLOCK,
+		.address = spinner->place.site,
+		.is_new = true,
+		.waiter = { .pid = spinner->pid,
+			    .on_cpu = true,
+			    .cpu = (uint32_t)(spinner - waits->spinners),
+			    .address = spinner->task },
+	};
+	struct wait_place nowhere = { FRAME_NONE, FRAME_NONE, FRAME_NONE };
+
+	snprintf(wait.name, sizeof(wait.name), "taken in %.48s",
+		 frames_get(waits->settings.frames, spinner->place.site)->raw_name);
+	if (holder && holder->pid) {
+		wait.certainty = OS_HOLDER_GUESS;
+		wait.holder = (struct os_lock_task){ .pid = holder->pid,
+						     .on_cpu = true,
+						     .cpu = (uint32_t)(holder - waits->spinners),
+						     .address = holder->task };
+	}
+	wait_locks_add(waits->locks, &wait, &spinner->place, holder ? &holder->place : &nowhere,
+		       waits->now_ns, waits_ticks(waits->span_ns_of_pass));
+}
+
+/* vCPUs that waited for spinlocks at the last stop: a pass looks at them as at tasks. */
+static void waits_add_spinners(struct waits *waits)
+{
+	const struct spinner *holder;
+	uint64_t time_ns = 0;
+
+	for (unsigned i = 0; i < GUEST_MAX_VCPUS; i++)
+		if (waits->spinners[i].time_ns > time_ns)
+			time_ns = waits->spinners[i].time_ns;
+	if (!time_ns || (int64_t)(waits->now_ns - time_ns) > (int64_t)waits->span_ns_of_pass)
+		return;
+	holder = waits_guess_holder(waits, time_ns);
+	for (unsigned i = 0; i < GUEST_MAX_VCPUS; i++) {
+		const struct spinner *spinner = &waits->spinners[i];
+
+		if (spinner->time_ns == time_ns && spinner->waits && spinner->pid &&
+		    spinner->place.site != FRAME_NONE)
+			waits_add_spinner(waits, spinner, holder);
+	}
+}
+
 /* --- passes ----------------------------------------------------------------------------------- */
 
 static double waits_decay(const struct waits *waits, uint64_t time_ns)
@@ -377,6 +485,7 @@ static void waits_end_pass(struct waits *waits)
 {
 	double ticks = waits_ticks(waits->span_ns_of_pass);
 
+	waits_add_spinners(waits);
 	wait_locks_end_pass(waits->locks, waits->now_ns);
 	for (uint32_t i = 0; i < waits->n_rows; i++) {
 		struct waits_row *row = &waits->rows[i];

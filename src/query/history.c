@@ -304,6 +304,7 @@ void history_add(struct history *history, const struct snapshot *snapshot)
 	moment->head = *snapshot;
 	moment->head.effects = NULL; /* the snapshot's */
 	moment->head.sources = NULL;
+	moment->head.calls = NULL;
 	moment->head.nodes = NULL;
 	moment->head.waits.rows = NULL;
 	moment->head.waits.n_rows = 0;

@@ -16,18 +16,6 @@ struct hypercalls_pass {
 	struct hash_table index;
 };
 
-static bool hypercalls_is_stub(const struct frame *frame)
-{
-	static const char *const beginnings[] = { "xen_hypercall_", "HYPERVISOR_", "_hypercall" };
-
-	if (!frame_is_function(frame))
-		return false;
-	for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
-		if (!strncmp(frame->raw_name, beginnings[i], strlen(beginnings[i])))
-			return true;
-	return !strcmp(frame->raw_name, "hypercall_page");
-}
-
 struct hypercalls_key {
 	const struct hypercalls *calls;
 	const struct hypercalls_row *row;
@@ -99,7 +87,7 @@ struct xtop_error *hypercalls_build(const struct snapshot *snapshot, bool totals
 	for (size_t i = 1; i < snapshot->n_nodes && !failed; i++) {
 		const struct snapshot_node *node = &snapshot->nodes[i];
 
-		if (node->self_total && hypercalls_is_stub(frames_get(snapshot->frames,
+		if (node->self_total && frame_is_hypercall(frames_get(snapshot->frames,
 								      node->frame)))
 			failed = !hypercalls_add_node(&pass, snapshot, node);
 	}

@@ -499,10 +499,24 @@ static uint32_t lined_now(struct lined *lined, const struct snapshot *from, uint
 	return lined_translate(lined, from, frames_get(from->frames, id)->group);
 }
 
+/* Best effort, as in the resolver's snapshot. */
+static void lined_translate_calls(struct lined *lined, const struct snapshot *from,
+				  struct snapshot *to)
+{
+	to->calls = from->calls ? reallocarray(NULL, from->n_vcpus, sizeof(*to->calls)) : NULL;
+	for (unsigned i = 0; to->calls && i < from->n_vcpus; i++) {
+		to->calls[i] = from->calls[i];
+		for (unsigned j = 0; j < SNAPSHOT_MAX_CALLS && to->calls[i].calls[j].ticks > 0; j++)
+			to->calls[i].calls[j].frame =
+				lined_now(lined, from, from->calls[i].calls[j].frame);
+	}
+}
+
 /* What else names frames. */
 static void lined_translate_rest(struct lined *lined, const struct snapshot *from,
 				 struct snapshot *to)
 {
+	lined_translate_calls(lined, from, to);
 	to->n_places = 0; /* of functions without symbols: see the resolver's own snapshot */
 	for (unsigned i = 0; i < to->n_vcpus && i < GUEST_MAX_VCPUS; i++)
 		to->vcpus[i].last_frame = lined_now(lined, from, from->vcpus[i].last_frame);

@@ -22,7 +22,7 @@
 #define NO_TASK UINT32_MAX
 #define LOCKS_SECOND_NS 1000000000ULL
 
-static const char *const locks_kind_names[N_OS_LOCK_KINDS] = {
+const char *const locks_kind_names[N_OS_LOCK_KINDS] = {
 	[OS_LOCK_NONE] = "-",
 	[OS_LOCK_MUTEX] = "mutex",
 	[OS_LOCK_RWSEM] = "rwsem",
@@ -30,6 +30,7 @@ static const char *const locks_kind_names[N_OS_LOCK_KINDS] = {
 	[OS_LOCK_SEMAPHORE] = "semaphore",
 	[OS_LOCK_FUTEX] = "futex",
 	[OS_LOCK_FUTEX_PI] = "PI futex",
+	[OS_LOCK_SPINLOCK] = "spinlock",
 };
 
 struct locks_pass {
@@ -426,11 +427,11 @@ static const char *locks_state_name(uint8_t state)
 static void locks_print_state(struct locks_text *text, const struct snapshot *snapshot,
 			      const struct snapshot_lock_task *task)
 {
+	if (task->on_cpu)
+		locks_print(text, task->lock == SNAPSHOT_NO_LOCK ? " runs" : " spins");
 	if (task->on_cpu && task->cpu < GUEST_MAX_VCPUS)
-		locks_print(text, " runs on vCPU %" PRIu32, task->cpu);
-	else if (task->on_cpu)
-		locks_print(text, " runs");
-	else
+		locks_print(text, " on vCPU %" PRIu32, task->cpu);
+	if (!task->on_cpu)
 		locks_print(text, " %s", locks_state_name(task->state));
 	if (task->site != FRAME_NONE)
 		locks_print(text, " in %.120s", locks_frame_name(snapshot, task->site));

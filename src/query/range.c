@@ -126,6 +126,7 @@ struct xtop_error *range_build(const struct range *range, const struct snapshot 
 		return range_no_memory();
 	nodes = snapshot->nodes;
 	*snapshot = *last;
+	snapshot->calls = NULL; /* since start alone */
 	snapshot->n_nodes = range->paths.n;
 	snapshot->nodes = nodes;
 	range_fill(range, snapshot);

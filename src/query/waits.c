@@ -178,6 +178,22 @@ struct xtop_error *waits_build(const struct snapshot *snapshot, struct waits_tab
 	return error;
 }
 
+struct xtop_error *waits_build_filtered(const struct snapshot *snapshot,
+					const struct filter *filter, struct waits_table *table)
+{
+	struct snapshot filtered = *snapshot;
+	struct snapshot_node *copy = NULL;
+	const struct snapshot_node *nodes;
+	struct xtop_error *error = filter_nodes(filter, snapshot, &copy, &nodes);
+
+	if (error)
+		return error;
+	filtered.nodes = copy ? copy : snapshot->nodes;
+	error = waits_build(&filtered, table);
+	free(copy);
+	return error;
+}
+
 void waits_deinit(struct waits_table *table)
 {
 	free(table->rows);

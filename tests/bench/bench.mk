@@ -8,6 +8,7 @@ bench_on_demand = \
 	tests/bench/bench_profile \
 	tests/bench/bench_ring \
 	tests/bench/bench_screen \
+	tests/bench/bench_sleepers \
 	tests/bench/bench_symbol \
 	tests/bench/bench_unwind \
 	tests/bench/bench_unwind_cfi \

@@ -95,6 +95,29 @@ int main(void)
 			   "out_of_line_wait_on_bit jbd2_journal_commit_transaction kjournald2 "
 			   "kthread ret_from_fork", "jbd2_journal_commit_transaction",
 			   WAIT_BLOCK_IO, false);
+		check_site("__schedule schedule percpu_rwsem_wait __percpu_down_read "
+			   "cgroup_can_fork copy_process" SYSCALL, "cgroup_can_fork",
+			   WAIT_PERCPU_RWSEM, false);
+		check_site("__schedule schedule schedule_timeout ___down_common __down down "
+			   "console_lock", "console_lock", WAIT_SEMAPHORE, false);
+		check_site("__schedule schedule io_schedule folio_wait_bit_common __folio_lock "
+			   "truncate_inode_pages_range ext4_evict_inode",
+			   "truncate_inode_pages_range", WAIT_PAGE_LOCK, false);
+		check_site("__schedule schedule io_schedule folio_wait_bit_common __folio_lock_or_"
+			   "retry filemap_fault handle_mm_fault", "filemap_fault",
+			   WAIT_PAGE_FAULT, false);
+		check_site("__schedule schedule io_schedule bit_wait_io __wait_on_bit "
+			   "out_of_line_wait_on_bit do_get_write_access "
+			   "jbd2_journal_get_write_access", "do_get_write_access", WAIT_JOURNAL,
+			   false);
+		check_site("__schedule schedule wait_transaction_locked add_transaction_credits "
+			   "start_this_handle", "wait_transaction_locked", WAIT_JOURNAL, false);
+		check_site("__schedule schedule io_schedule rq_qos_wait __submit_bio "
+			   "start_this_handle", "rq_qos_wait", WAIT_BLOCK_IO, false);
+		check_site("__schedule schedule __wait_on_freeing_inode find_inode_fast iget_locked",
+			   "__wait_on_freeing_inode", WAIT_INODE, false);
+		check_site("__schedule schedule bit_wait __wait_on_bit __inode_wait_for_writeback "
+			   "evict", "__inode_wait_for_writeback", WAIT_INODE, false);
 		check_site("m:[runnable] __schedule schedule exit_to_user_mode_prepare",
 			   "exit_to_user_mode_prepare", WAIT_CPU, false);
 		check_site("__schedule schedule", "__schedule", WAIT_OTHER, false);

@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -289,11 +290,83 @@ static void test_other(void)
 	end();
 }
 
+/* --- spinlocks -------------------------------------------------------------------------------- */
+
+/* The last sample of a vCPU, at TIME_NS: its functions are kernel functions, outermost first. */
+static void saw(unsigned vcpu, enum vcpu_state state, uint32_t pid, bool user, uint64_t time_ns,
+		const char *functions)
+{
+	static struct fold fold;
+	struct sample_vcpu of = { .vcpu = (uint16_t)vcpu,
+				  .state = state,
+				  .task = 0xffff888000000000 + pid,
+				  .user = user };
+	char text[256], *rest = text, *word;
+
+	fold.settings.frames = frames;
+	fold.time_ns = time_ns;
+	fold.task.pid = pid;
+	fold.n_frames = 0;
+	fold.frames[fold.n_frames++] = frames_intern(frames, FRAME_KIND_PROCESS, "app", "", 0);
+	snprintf(text, sizeof(text), "%s", functions);
+	while ((word = strsep(&rest, " ")))
+		fold.frames[fold.n_frames++] =
+			frames_intern(frames, FRAME_KIND_KERNEL, word, "[kernel]", 0);
+	fold.vcpus[vcpu].last_frame = fold.frames[fold.n_frames - 1];
+	waits_update_vcpu(waits, &fold, &of);
+}
+
+#define SLOW "_raw_spin_lock __pv_queued_spin_lock_slowpath xen_qlock_wait xen_poll_irq_timeout"
+
+static void test_spinlocks(void)
+{
+	struct snapshot *snapshot;
+	const struct snapshot_lock *lock;
+
+	begin();
+	known = true;
+	answer = OS_WAITS_WHOLE;
+	saw(0, VCPU_LOCK_WAIT, 10, false, 99 * S, "ksys_dup fget " SLOW);
+	saw(1, VCPU_RUNNABLE, 11, false, 99 * S + 900 * MS, "ksys_close filp_close");
+	saw(2, VCPU_LOCK_WAIT, 12, false, 99 * S + 900 * MS, "ksys_dup fget " SLOW);
+	saw(3, VCPU_RUNNING, 13, true, 99 * S + 900 * MS, "main");
+	poll_at(100 * S);
+	snapshot = take(100 * S);
+	check_u64(snapshot->waits.n_locks, 1, "a vCPU waits for a spinlock");
+	lock = snapshot->waits.locks;
+	check(lock->kind == OS_LOCK_SPINLOCK && lock->now == 1,
+	      "of the last stop alone: %u wait", lock->now);
+	check_string(lock->name, "taken in fget", "where");
+	check(lock->certainty == OS_HOLDER_GUESS && lock->holder_pid == 11,
+	      "the only other vCPU in the kernel may hold it, though it has no CPU");
+	check(snapshot->waits.n_lock_tasks == 2 && snapshot->waits.lock_tasks[1].pid == 12 &&
+		      snapshot->waits.lock_tasks[1].on_cpu &&
+		      snapshot->waits.lock_tasks[1].cpu == 2,
+	      "who waits, on which vCPU");
+	snapshot_destroy(snapshot);
+
+	saw(0, VCPU_RUNNING, 10, false, 100 * S + 400 * MS, "ksys_read");
+	saw(1, VCPU_RUNNING, 11, false, 100 * S + 400 * MS, "ksys_close filp_close");
+	saw(2, VCPU_LOCK_WAIT, 12, false, 100 * S + 400 * MS, "ksys_dup fget " SLOW);
+	poll_at(100 * S + PERIOD);
+	snapshot = take(100 * S + PERIOD);
+	check(snapshot->waits.locks[0].certainty == OS_HOLDER_UNKNOWN &&
+		      !snapshot->waits.locks[0].holder_pid,
+	      "of two in the kernel, either may hold it");
+	snapshot_destroy(snapshot);
+	poll_at(102 * S);
+	snapshot = take(102 * S);
+	check(!snapshot->waits.locks[0].now, "an old stop says nothing of now");
+	snapshot_destroy(snapshot);
+	end();
+}
+
 int main(void)
 {
 	test_weights();
 	test_passes();
 	test_runnable();
 	test_other();
+	test_spinlocks();
 	return tap_done();
 }

@@ -123,6 +123,29 @@ static void test_lock_waits(void)
 	scene_close(&scene);
 }
 
+/* The selected vCPU's hypercalls; a vCPU that was unplugged. */
+static void test_calls(void)
+{
+	struct scene scene;
+	struct snapshot *snapshot;
+
+	scene_open_lively(&scene);
+	scene_keys(&scene, 80, 24, "v");
+	snapshot = fixture_snapshot(&scene.fixture, 2);
+	snapshot->calls = calloc(snapshot->n_vcpus, sizeof(*snapshot->calls));
+	snapshot->calls[0].calls[0] = (struct snapshot_call){
+		fixture_frame(&scene.fixture, "xen_hypercall_event_channel_op"), 90
+	};
+	snapshot->calls[0].calls[1] = (struct snapshot_call){
+		fixture_frame(&scene.fixture, "xen_hypercall_sched_op"), 240
+	};
+	snapshot->vcpus[1].states[VCPU_OFFLINE] = 1e6;
+	scene.ui->now_ns += SECOND;
+	ui_show(scene.ui, snapshot);
+	views_check(&scene, "calls");
+	scene_close(&scene);
+}
+
 int main(void)
 {
 	if (!setlocale(LC_CTYPE, "C.UTF-8"))
@@ -131,5 +154,6 @@ int main(void)
 	test_views();
 	test_baseline();
 	test_lock_waits();
+	test_calls();
 	return tap_done();
 }

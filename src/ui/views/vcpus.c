@@ -3,9 +3,14 @@
  * The virtual CPUs: where the time of each one went between the last two pictures, and in which
  * function its last sample was. Steal: the vCPU wanted to run, but had no physical CPU. Lock: its
  * kernel had it halted to wait for a spinlock. That column is there once a vCPU has waited so.
- * Below them stand the hypercalls in which samples of the profile ended, with their callers.
+ * Below the legend stands which hypercalls the samples of the selected vCPU ended in, since start
+ * or reset. Below them the hypercalls in which samples of the profile ended, and the call paths to
+ * them.
  */
 #include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 #include "ui/meter.h"
 #include "ui/view.h"
@@ -33,6 +38,12 @@ static struct xtop_error *vcpus_update(struct view *view, const struct ui_model 
 	list_update(&vcpus->list, n, NULL, NULL);
 	hypercalls_deinit(&vcpus->calls);
 	return hypercalls_build(model->snapshot, model->totals, &vcpus->calls);
+}
+
+/* In most of the looks the vCPU was not started, or unplugged. */
+static bool vcpu_is_offline(const struct snapshot_vcpu *vcpu)
+{
+	return 2 * vcpu->states[VCPU_OFFLINE] > snapshot_vcpu_ticks(vcpu);
 }
 
 /* What the vCPU did most of the time. */
@@ -65,8 +76,8 @@ static void vcpus_draw_header(const struct ui_model *model, struct canvas *canva
 		      narrow ? "" : "  Busy               In last");
 }
 
-static void vcpus_draw_row(const struct ui_model *model, struct canvas *canvas, int row,
-			   size_t index, bool selected)
+static void vcpus_draw_figures(const struct ui_model *model, struct canvas *canvas, int row,
+			       size_t index)
 {
 	struct vcpu_shares shares = vcpu_shares_of(&model->recent->vcpus[index]);
 	uint32_t last = model->all->vcpus[index].last_frame;
@@ -74,7 +85,6 @@ static void vcpus_draw_row(const struct ui_model *model, struct canvas *canvas, 
 	int columns_ = canvas_columns(canvas), at = locks && columns_ < NARROW ? 5 : 6;
 	char buffer[SNAPSHOT_NAME_BYTES];
 
-	canvas_printf(canvas, row, 1, STYLE_NORMAL, "%zu", index);
 	if (columns_ >= NARROW)
 		at += canvas_printf(canvas, row, at, STYLE_NORMAL, "%-8s",
 				    vcpu_state_name(&shares));
@@ -96,8 +106,18 @@ static void vcpus_draw_row(const struct ui_model *model, struct canvas *canvas, 
 			canvas_put_name(canvas, row, at, columns_ - at, STYLE_NORMAL,
 					view_frame_name(model, last, buffer));
 	}
+}
+
+static void vcpus_draw_row(const struct ui_model *model, struct canvas *canvas, int row,
+			   size_t index, bool selected)
+{
+	canvas_printf(canvas, row, 1, STYLE_NORMAL, "%zu", index);
+	if (vcpu_is_offline(&model->recent->vcpus[index]))
+		canvas_put(canvas, row, 6, canvas_columns(canvas) - 6, STYLE_DIM, "offline");
+	else
+		vcpus_draw_figures(model, canvas, row, index);
 	if (selected)
-		view_mark_row(canvas, row, 0, columns_);
+		view_mark_row(canvas, row, 0, canvas_columns(canvas));
 }
 
 /* What the characters of the bars mean. */
@@ -118,6 +138,43 @@ static void vcpus_draw_legend(const struct ui_model *model, struct canvas *canva
 	column += canvas_put(canvas, row, column, 1, STYLE_BAR_LOCK, "▒");
 	canvas_put(canvas, row, column, canvas_columns(canvas) - column, STYLE_DIM,
 		   " lock: for a spinlock");
+}
+
+static int vcpus_compare_calls(const void *a, const void *b)
+{
+	double x = ((const struct snapshot_call *)a)->ticks,
+	       y = ((const struct snapshot_call *)b)->ticks;
+
+	return (x < y) - (x > y);
+}
+
+/* " vCPU 2 was seen in xen_hypercall_sched_op 62 %, xen_hypercall_event_channel_op 38 %" */
+static void vcpus_draw_own_calls(const struct ui_model *model, size_t index,
+				 struct canvas *canvas, int row)
+{
+	struct snapshot_call calls[SNAPSHOT_MAX_CALLS];
+	char buffer[SNAPSHOT_NAME_BYTES];
+	int columns_ = canvas_columns(canvas), at = 1;
+	double whole = 0;
+
+	if (!model->all->calls)
+		return;
+	memcpy(calls, model->all->calls[index].calls, sizeof(calls));
+	qsort(calls, SNAPSHOT_MAX_CALLS, sizeof(calls[0]), vcpus_compare_calls);
+	for (unsigned i = 0; i < SNAPSHOT_MAX_CALLS; i++)
+		whole += calls[i].ticks;
+	if (!(whole > 0))
+		return;
+	at += canvas_printf(canvas, row, at, STYLE_DIM, "vCPU %zu was seen in ", index);
+	for (unsigned i = 0; i < SNAPSHOT_MAX_CALLS && calls[i].ticks > 0; i++) {
+		if (i)
+			at += canvas_put(canvas, row, at, columns_ - at, STYLE_DIM, ", ");
+		at += canvas_put(canvas, row, at, columns_ - at, STYLE_NORMAL,
+				 view_frame_name(model, calls[i].frame, buffer));
+		if (at < columns_)
+			at += canvas_printf(canvas, row, at, STYLE_DIM, " %.0f %%",
+					    100 * calls[i].ticks / whole);
+	}
 }
 
 /* "xen_hypercall_sched_op < do_idle < cpu_startup_entry" */
@@ -183,6 +240,9 @@ static void vcpus_draw(struct view *view, const struct ui_model *model, struct c
 			       vcpus->list.top + shown == vcpus->list.selected);
 	if (page)
 		vcpus_draw_legend(model, canvas, vcpus->first_row + (int)shown + 1);
+	if ((int)shown + 3 < area.rows && vcpus->list.selected < vcpus->list.n)
+		vcpus_draw_own_calls(model, vcpus->list.selected, canvas,
+				     vcpus->first_row + (int)shown + 2);
 	vcpus_draw_calls(vcpus, model, canvas, vcpus->first_row + (int)shown + 3,
 			 area.rows - (int)shown - 4);
 }
