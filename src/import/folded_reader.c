@@ -199,7 +199,8 @@ static struct xtop_error *folded_parse_line(struct folded_reader *reader, char *
 		return reader->builder->counts.samples
 			       ? folded_refuse(reader, "no count at its end")
 			       : error_create("neither a recording nor a profile: line %" PRIu64
-					      " has no count at its end",
+					      " has no count at its end; xtop reads recordings, "
+					      "folded stacks and pprof",
 					      reader->line);
 	if (memchr(text, '\0', stack))
 		return folded_refuse(reader, "a NUL in a name");
