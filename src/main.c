@@ -75,6 +75,11 @@ static enum exit_status main_profile(const struct options *options)
 	error = session_check(options);
 	if (error)
 		return main_fail(error, STATUS_USAGE);
+	if (options->format_unknown)
+		main_fail(error_create("'%s': its ending is that of no format, so it gets folded "
+				       "stacks; --format chooses another",
+				       options->output),
+			  STATUS_OK);
 	error = command_repair(options, main_report);
 	if (error)
 		return main_fail(error, STATUS_FAILED);

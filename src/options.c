@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "xtop/columns.h"
 #include "xtop/control.h"
@@ -475,6 +476,15 @@ static struct xtop_error *options_take_files(struct options *options, int n, cha
 	return NULL;
 }
 
+/* An operand. It may be a file. */
+static struct xtop_error *options_unexpected(const char *text)
+{
+	if (access(text, F_OK) == 0)
+		return error_create("unexpected argument '%s': a file is read with -r %s", text,
+				    text);
+	return error_create("unexpected argument '%s': a guest is named with -d %s", text, text);
+}
+
 /* Keeps the first error and reads on: a --help behind it wins. */
 static struct xtop_error *options_parse_all(struct options *options, int argc, char **argv)
 {
@@ -496,8 +506,7 @@ static struct xtop_error *options_parse_all(struct options *options, int argc, c
 	if (!first && options->diff)
 		return options_take_files(options, argc - optind, argv + optind);
 	if (!first && optind < argc)
-		first = error_create("unexpected argument '%s': a guest is named with -d %s",
-				     argv[optind], argv[optind]);
+		first = options_unexpected(argv[optind]);
 	return first;
 }
 
@@ -527,6 +536,8 @@ static struct xtop_error *options_check_files(const struct options *options)
 			    (options_is_stdout(files[i]) && options_is_stdout(files[j])))
 				return error_create("%s and %s both name '%s': give each its own",
 						    names[j], names[i], files[i]);
+	if (options_same(options->replay, "-"))
+		return error_create("--replay: '-' is no file: name one, or /dev/stdin");
 	if (options_is_stdout(options->record))
 		return error_create("--record: a recording cannot go to stdout: name a file");
 	return NULL;
@@ -625,6 +636,8 @@ static void options_complete(struct options *options)
 	options->debug_dirs_given = options->n_debug_dirs;
 	if (!options->debug_dirs_given)
 		options->debug_dirs[options->n_debug_dirs++] = OPTIONS_DEBUG_DIR;
+	options->format_unknown =
+		!options->format && options->output && !export_knows_ending(options->output);
 	if (!options->format)
 		options->format = export_find_ending(options->output ? options->output : "")->name;
 	options->budget /= 100;

@@ -53,6 +53,7 @@ struct options {
 	const char *filter;          /* NULL: none */
 	const char *output;          /* profile at exit; "-" stdout; NULL: none */
 	const char *format;          /* of OUTPUT: given, or by its ending */
+	bool format_unknown;         /* not given, and OUTPUT has an ending that no format has */
 	enum clock_kind clock;       /* --clock: on which times are told; default dom0 */
 	bool clock_given;            /* else the screen tells no times of day */
 	const char *record;          /* new file for raw samples; NULL: none */

@@ -43,6 +43,8 @@ struct export_format {
 const struct export_format *export_find_format(const char *name);
 /* The format that the ending of PATH asks for; folded stacks if it asks for none. */
 const struct export_format *export_find_ending(const char *path);
+/* Whether PATH has an ending of a format, or none: a name without a dot behind its first byte. */
+bool export_knows_ending(const char *path);
 /* "folded, pprof, ...", for messages. */
 void export_list_formats(char *text, size_t capacity);
 

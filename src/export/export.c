@@ -43,6 +43,14 @@ const struct export_format *export_find_ending(const char *path)
 	return &export_formats[0];
 }
 
+bool export_knows_ending(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	return !*name || !strchr(name + 1, '.') ||
+	       export_has_ending(path, export_find_ending(path)->ending);
+}
+
 void export_list_formats(char *text, size_t capacity)
 {
 	size_t length = 0;

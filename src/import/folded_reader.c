@@ -95,16 +95,33 @@ static uint32_t folded_find_frame(struct folded_reader *reader, char *name, size
 
 /* --- one line --------------------------------------------------------------------------------- */
 
+/* How many bytes A and B have in common, from the front. Both have at least N. */
+static size_t folded_same_bytes(const char *a, const char *b, size_t n)
+{
+	size_t same = 0;
+	uint64_t words[2];
+
+	for (; n - same >= sizeof(words[0]); same += sizeof(words[0])) {
+		memcpy(&words[0], a + same, sizeof(words[0]));
+		memcpy(&words[1], b + same, sizeof(words[1]));
+		if (words[0] != words[1])
+			break;
+	}
+	while (same < n && a[same] == b[same])
+		same++;
+	return same;
+}
+
 /*
  * Counts the names that TEXT shares with the line before, from the front. If that line had one name
  * only the result is 0: the name was not interned as a process.
  */
 static size_t folded_shared(const struct folded_stack *stack, const char *text, size_t bytes)
 {
-	size_t same = 0, n = 0;
+	size_t same = folded_same_bytes(text, stack->text,
+					bytes < stack->bytes ? bytes : stack->bytes);
+	size_t n = 0;
 
-	while (same < bytes && same < stack->bytes && text[same] == stack->text[same])
-		same++;
 	while (n < stack->n && stack->ends[n] <= same && stack->ends[n] < bytes &&
 	       text[stack->ends[n]] == ';' && stack->ends[0] < stack->bytes)
 		n++;
@@ -182,7 +199,8 @@ static struct xtop_error *folded_parse_line(struct folded_reader *reader, char *
 		return reader->builder->counts.samples
 			       ? folded_refuse(reader, "no count at its end")
 			       : error_create("neither a recording nor a profile: line %" PRIu64
-					      " has no count at its end",
+					      " has no count at its end; xtop reads recordings, "
+					      "folded stacks and pprof",
 					      reader->line);
 	if (memchr(text, '\0', stack))
 		return folded_refuse(reader, "a NUL in a name");

@@ -160,14 +160,18 @@ static bool profile_is_next(const struct profile *profile, uint32_t parent, uint
 	return parent + 1 < profile->n && next->parent == parent && next->frame == frame;
 }
 
-/* The same, but made if there is none. There must be room for one more node. */
+/*
+ * The same, but made if there is none. There must be room for one more node. The last node has no
+ * child, because a parent stands before its children. So the rest of a new stack is not looked for.
+ */
 static uint32_t profile_find_or_add(struct profile *profile, uint32_t parent, uint32_t frame)
 {
-	uint32_t index;
+	uint32_t index = NODE_NONE;
 
 	if (profile_is_next(profile, parent, frame))
 		return parent + 1;
-	index = profile_find(profile, parent, frame);
+	if (parent + 1 < profile->n)
+		index = profile_find(profile, parent, frame);
 	if (index != NODE_NONE)
 		return index;
 	assert(profile->n < profile->capacity);

@@ -283,6 +283,13 @@ static void test_formats(void)
 	check(export_find_ending("a.txt") == format && export_find_ending(".json") == format &&
 		      export_find_ending("-") == format,
 	      "any other file has folded stacks");
+	check(export_knows_ending("a.pb.gz") && export_knows_ending("x.y/b.folded"),
+	      "endings of formats are known");
+	check(export_knows_ending("a") && export_knows_ending("-") && export_knows_ending("x.y/b") &&
+		      export_knows_ending("../.b") && export_knows_ending("x.y/"),
+	      "a name without an ending asks for none");
+	check(!export_knows_ending("a.png") && !export_knows_ending("x.svg/b.pb"),
+	      "other endings are not known");
 }
 
 int main(void)
