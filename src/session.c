@@ -21,6 +21,7 @@
 
 #include "addr2line.h"
 #include "comparison.h"
+#include "crashed.h"
 #include "pipelines.h"
 #include "source_lines.h"
 #include "xtop/batch.h"
@@ -201,7 +202,9 @@ static struct xtop_error *session_start_broker(struct session *session)
 							sizeof(session->cache));
 
 	session->broker = (struct broker_settings){
-		.run = options->bare ? sampler_run_bare : sampler_run,
+		.run = options->crash  ? sampler_run_still
+		       : options->bare ? sampler_run_bare
+				       : sampler_run,
 		.domains = options->domains,
 		.n_domains = options->n_domains,
 		.files = { options->output, options->stats, options->record },
@@ -584,6 +587,10 @@ static struct xtop_error *session_show(struct session *session)
 		return session_compare(session);
 	if (session->options->addr2line)
 		return session_decode(session);
+	if (session->options->crash && !session_has_screen(session->options)) {
+		session_poll(session);
+		return crashed_print(pipelines_first(&session->pipelines), session->title, stdout);
+	}
 	return session_has_screen(session->options) ? session_screen(session)
 						    : session_batch(session);
 }
