@@ -190,6 +190,7 @@ check_PROGRAMS = \
 	tests/ui/test_shares \
 	tests/ui/test_terminal \
 	tests/screens/test_annotate \
+	tests/screens/test_crash \
 	tests/screens/test_sources \
 	tests/screens/test_day \
 	tests/screens/test_folded \
