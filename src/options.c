@@ -81,7 +81,8 @@ enum {
 	KEY_DEBUGINFOD,
 	KEY_LINES,
 	KEY_NO_INLINE,
-	KEY_ADDR2LINE
+	KEY_ADDR2LINE,
+	KEY_CRASH
 };
 
 #define AT(field) offsetof(struct options, field)
@@ -98,6 +99,7 @@ static const struct option_spec option_specs[] = {
 	{ "lines", KEY_LINES, OPTION_FLAG, AT(lines), 0, 0, NULL },
 	{ "no-inline", KEY_NO_INLINE, OPTION_FLAG, AT(no_inline), 0, 0, NULL },
 	{ "addr2line", KEY_ADDR2LINE, OPTION_FLAG, AT(addr2line), 0, 0, NULL },
+	{ "crash", KEY_CRASH, OPTION_FLAG, AT(crash), 0, 0, NULL },
 	{ "unwind", 'u', OPTION_UNWIND, AT(unwind), 0, 0, "auto, fp, orc or dwarf" },
 	{ "budget", KEY_BUDGET, OPTION_NUMBER, AT(budget), BUDGET_MIN_PERCENT, 100,
 	  "more than 0, at most 100 percent" },
@@ -166,6 +168,8 @@ const char *options_help(void)
 	       "      --addr2line       read a Linux kernel's oops or call trace from stdin, and\n"
 	       "                        print it with functions, source lines and what was\n"
 	       "                        inlined; for -d, -r or files of -k\n"
+	       "      --crash           show a guest that has crashed and was kept, or one that\n"
+	       "                        runs, once: kernel log, stacks of all vCPUs and tasks\n"
 	       "  -u, --unwind=HOW      how to walk stacks: auto (default), fp, orc or dwarf\n"
 	       "      --budget=PERCENT  share of its time that the guest may be stopped\n"
 	       "                        (default 1)\n"
@@ -587,6 +591,16 @@ static struct xtop_error *options_check(const struct options *options)
 				   options->diff || options->json || options->example))
 		return error_create("--addr2line prints a trace only: leave out --output, --stats, "
 				    "--record, --diff, --json and --example");
+	if (options->crash && (options->replay || options->example || options->diff))
+		return error_create("--crash looks at the guest itself: a recording has neither "
+				    "its log nor all its tasks");
+	if (options->crash &&
+	    (options->output || options->stats || options->record || options->json ||
+	     options->annotate || options->addr2line || options->bare || options->quiet ||
+	     options->waits_hz > 0 || options->of_waits || options->baseline))
+		return error_create("--crash shows a report only: leave out --output, --stats, "
+				    "--record, --json, --annotate, --addr2line, --bare, --quiet, "
+				    "--waits, --profile and --baseline");
 	if (options->lines && (options->diff || options->baseline))
 		return error_create("--lines and %s do not go together: "
 				    "functions are compared, not lines",

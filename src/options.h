@@ -37,6 +37,7 @@ struct options {
 	bool lines;                  /* --lines: source lines and inlined functions */
 	bool no_inline;              /* --no-inline: without the latter */
 	bool addr2line;              /* --addr2line: a trace from stdin */
+	bool crash;                  /* --crash: one look at a guest that need not run */
 	enum unwind_how unwind;
 	double freq_hz;              /* RATE_MIN_HZ .. RATE_MAX_HZ; default 99 */
 	double budget;               /* share of the guest's time, 0..1; default 0.01 */

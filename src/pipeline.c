@@ -331,6 +331,7 @@ static struct xtop_error *pipeline_create_resolver(struct pipeline *pipeline)
 		.compared = pipeline->options->baseline,
 		.baseline = pipeline->given_baseline,
 		.live = !pipeline->reader,
+		.crash = pipeline->options->crash,
 		.moment = pipeline->history ? pipeline_add_moment : NULL,
 		.moment_context = pipeline->history,
 	};

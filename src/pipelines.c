@@ -151,6 +151,7 @@ static void pipelines_fill_ui(const struct options *options, struct pipelines_gu
 			.id = pipeline_guest(guest->pipeline)->domid,
 		},
 		.baseline = pipeline_baseline(guest->pipeline),
+		.of_crash = options->crash,
 		.reset = pipelines_reset_guest,
 		.message = pipelines_get_message,
 		.annotate = pipelines_annotate,

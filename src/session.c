@@ -17,6 +17,7 @@
 
 #include "addr2line.h"
 #include "comparison.h"
+#include "crashed.h"
 #include "pipelines.h"
 #include "results.h"
 #include "source_lines.h"
@@ -137,7 +138,9 @@ static struct xtop_error *session_start_broker(struct session *session)
 							sizeof(session->cache));
 
 	session->broker = (struct broker_settings){
-		.run = options->bare ? sampler_run_bare : sampler_run,
+		.run = options->crash  ? sampler_run_still
+		       : options->bare ? sampler_run_bare
+				       : sampler_run,
 		.domains = options->domains,
 		.n_domains = options->n_domains,
 		.files = { options->output, options->stats, options->record },
@@ -459,6 +462,10 @@ static struct xtop_error *session_show(struct session *session)
 		return comparison_print(&session->comparison, &session->pipelines, stdout);
 	if (session->options->addr2line)
 		return session_decode(session);
+	if (session->options->crash && !session_has_screen(session->options)) {
+		session_poll(session);
+		return crashed_print(pipelines_first(&session->pipelines), session->title, stdout);
+	}
 	return session_has_screen(session->options) ? session_screen(session)
 						    : session_batch(session);
 }

@@ -63,6 +63,7 @@ check_PROGRAMS = \
 	tests/sample/test_run_time \
 	tests/sample/test_sample \
 	tests/sample/test_sampler \
+	tests/sample/test_still \
 	tests/sample/test_weights \
 	tests/supervise/test_sandbox \
 	tests/supervise/test_lines \
@@ -140,6 +141,7 @@ check_PROGRAMS = \
 	tests/os/test_os \
 	tests/profile/test_addresses \
 	tests/profile/test_batches \
+	tests/profile/test_crash \
 	tests/profile/test_frames \
 	tests/profile/test_names \
 	tests/profile/test_profile \
@@ -189,6 +191,7 @@ check_PROGRAMS = \
 	tests/ui/test_shares \
 	tests/ui/test_terminal \
 	tests/screens/test_annotate \
+	tests/screens/test_crash \
 	tests/screens/test_sources \
 	tests/screens/test_day \
 	tests/screens/test_folded \

@@ -126,6 +126,11 @@ struct xtop_error *export_annotation(const struct snapshot *snapshot,
 				     const struct instruction_lines *lines, const char *title,
 				     FILE *file);
 
+/* --- crash.c: the report of --crash ----------------------------------------------------------- */
+
+/* SNAPSHOT has a report. TITLE is clean. */
+void export_crash(const struct snapshot *snapshot, const char *title, FILE *file);
+
 /* --- stats.c: one JSON object (doc/FORMATS) --------------------------------------------------- */
 
 struct stats_info {

@@ -70,6 +70,8 @@ bool os_poll(struct os *os, uint64_t now_ns);
  */
 enum os_waits_turn os_read_waits(struct os *os, uint64_t now_ns, uint64_t period_ns,
 				 const struct os_waits_sink *sink);
+/* All tasks that are on no CPU; see os_ops.read_tasks(). False: nobody knows them. */
+bool os_read_tasks(struct os *os, uint64_t now_ns, const struct os_waits_sink *sink);
 void os_get_waits_counts(const struct os *os, struct os_waits_counts *counts);
 void os_describe(const struct os *os, struct os_description *description);
 void os_get_counts(const struct os *os, struct os_counts *counts);

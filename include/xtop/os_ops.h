@@ -99,6 +99,11 @@ struct os_ops {
 	 */
 	enum os_waits_turn (*read_waits)(void *system, uint64_t now_ns, uint64_t period_ns,
 					 const struct os_waits_sink *sink);
+	/*
+	 * The same in one go, for a sink without lock(), which keeps nothing: each task that is on
+	 * no CPU, with its stack. False: the system has no list of tasks. NULL: likewise.
+	 */
+	bool (*read_tasks)(void *system, uint64_t now_ns, const struct os_waits_sink *sink);
 	void (*get_waits_counts)(const void *system, struct os_waits_counts *counts); /* zeroed */
 	void (*describe)(const void *system, struct os_description *description);
 	void (*get_counts)(const void *system, struct os_counts *counts); /* zeroed before */

@@ -53,6 +53,7 @@ struct resolver_settings {
 	const struct snapshot *baseline; /* that run, if it is over: resolver_get_baseline() */
 	bool live;                       /* samples are new: the sampler learns from them, and
 					  * weights go on decaying between them */
+	bool crash;                      /* samples are those of sampler_run_still() */
 	/* Gets a snapshot of each second of a replay's clock; NULL: none are made. */
 	void (*moment)(void *context, const struct snapshot *snapshot);
 	void *moment_context;

@@ -20,4 +20,10 @@ void sampler_run(struct guest *guest, struct control *control, struct ring *ring
  */
 void sampler_run_bare(struct guest *guest, struct control *control, struct ring *ring);
 
+/*
+ * One look at a guest, at one that has crashed, too (still.c): two samples of all vCPUs that have
+ * registers. The second one comes when the resolver has taken the first out of the ring.
+ */
+void sampler_run_still(struct guest *guest, struct control *control, struct ring *ring);
+
 #endif

@@ -27,6 +27,8 @@
 
 #define SNAPSHOT_MAX_DEPTH (UNWIND_MAX_FRAMES + 8) /* a stack, its process and thread, its marks */
 
+struct crash; /* xtop/crash.h */
+
 struct snapshot_node {
 	uint32_t frame;  /* id in frames */
 	uint32_t parent; /* index; the root is its own */
@@ -229,6 +231,7 @@ struct snapshot {
 	unsigned n_places;
 	struct snapshot_place places[SNAPSHOT_MAX_PLACES]; /* ascending by frame */
 	struct annotation *annotation; /* the snapshot's; NULL: nobody asked for one */
+	const struct crash *crash; /* the resolver's, as long as FRAMES; NULL: none, or not yet */
 	char system[96];         /* "Linux 6.1.0-37-amd64", a unikernel's file, or ""; clean */
 	char notes[3][96];       /* what is missing and what would help; the rest is ""; clean */
 };

@@ -49,6 +49,7 @@ struct ui_pipeline {
 	const struct ui_pipeline *waits;
 	void (*start_waits)(void *context); /* looks at tasks from now on; may be NULL */
 	bool of_waits; /* this is such a profile */
+	bool of_crash; /* there is a report instead of samples */
 };
 #define UI_MAX_GUESTS 8
 

@@ -125,16 +125,21 @@ static size_t text_next(const char *source, size_t size, unsigned *marksp, size_
 	return length;
 }
 
-size_t text_clean(char *target, size_t capacity, const char *source, size_t size)
+/* What stands in a line for BYTE, which no name may have. */
+static char text_replace(char byte)
 {
-	unsigned marks = TEXT_MAX_MARKS; /* a mark at the start has no base */
-	size_t in, out;
+	if (byte == ';')
+		return ';';
+	return byte == '\t' ? ' ' : '_';
+}
 
-	assert(capacity > 0);
-	size = strnlen(source, size);
-	in = out = text_copy_words(target, source, size < capacity ? size : capacity - 1);
-	if (out)
-		marks = 0;
+/* The first DONE bytes of both are done. Returns how many of TARGET are there then. */
+static size_t text_clean_rest(char *target, size_t capacity, const char *source, size_t size,
+			      size_t done, bool line)
+{
+	unsigned marks = done ? 0 : TEXT_MAX_MARKS; /* a mark at the start has no base */
+	size_t in = done, out = done;
+
 	while (in < size) {
 		size_t skip, length = text_next(source + in, size - in, &marks, &skip);
 
@@ -144,13 +149,29 @@ size_t text_clean(char *target, size_t capacity, const char *source, size_t size
 			memcpy(target + out, source + in, length);
 			out += length;
 		} else {
-			target[out++] = '_';
+			target[out++] = line ? text_replace(source[in]) : '_';
 			marks = 0;
 		}
 		in += skip;
 	}
 	target[out] = '\0';
 	return out;
+}
+
+size_t text_clean(char *target, size_t capacity, const char *source, size_t size)
+{
+	size_t done;
+
+	assert(capacity > 0);
+	size = strnlen(source, size);
+	done = text_copy_words(target, source, size < capacity ? size : capacity - 1);
+	return text_clean_rest(target, capacity, source, size, done, false);
+}
+
+size_t text_clean_line(char *target, size_t capacity, const char *source, size_t size)
+{
+	assert(capacity > 0);
+	return text_clean_rest(target, capacity, source, strnlen(source, size), 0, true);
 }
 
 void text_to_ascii(char *text)

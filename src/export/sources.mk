@@ -3,6 +3,7 @@ libxtop_a_SOURCES += \
 	include/xtop/batch.h \
 	include/xtop/export.h \
 	src/export/annotate.c \
+	src/export/crash.c \
 	src/export/batch.c \
 	src/export/diff_table.c \
 	src/export/export.c \

@@ -27,8 +27,11 @@
 #include "xtop/lines.h"
 #include "xtop/os_ops.h"
 #include "xtop/symbol.h"
+#include "xtop/work.h"
 
 #define LINUX_ANCHOR "_text" /* arch/x86/kernel/vmlinux.lds.S */
+
+#define LINUX_TASKS_PERIOD_NS 1000000000 /* what a look of a walk stands for that is the only one */
 
 struct linux_system {
 	struct linux_kernel kernel;
@@ -195,6 +198,26 @@ static enum os_waits_turn linux_read_waits(void *context, uint64_t now_ns, uint6
 				: OS_WAITS_NONE;
 }
 
+/* The walk of --waits goes on where it was: this one has a state of its own. */
+static bool linux_read_tasks(void *context, uint64_t now_ns, const struct os_waits_sink *sink)
+{
+	struct linux_system *system = context;
+	const struct linux_guest *guest = &system->kernel.guest;
+	struct sleepers *sleepers = NULL;
+	bool created;
+
+	if (!system->finder.processes || !sleepers_can_read(guest))
+		return false;
+	error_destroy(sleepers_create(guest, system->finder.tasks, system->finder.processes,
+				      &sleepers));
+	created = sleepers;
+	while (created && !work_is_over() &&
+	       sleepers_read(sleepers, now_ns, LINUX_TASKS_PERIOD_NS, sink) == OS_WAITS_MORE)
+		;
+	sleepers_destroy(sleepers);
+	return created;
+}
+
 static void linux_get_waits_counts(const void *context, struct os_waits_counts *counts)
 {
 	const struct linux_system *system = context;
@@ -297,6 +320,7 @@ const struct os_ops linux_os = {
 	.find_task = linux_find_task,
 	.get_kernel_root = linux_get_kernel_root,
 	.read_waits = linux_read_waits,
+	.read_tasks = linux_read_tasks,
 	.get_waits_counts = linux_get_waits_counts,
 	.describe = linux_describe,
 	.get_counts = linux_get_counts,

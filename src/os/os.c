@@ -303,6 +303,11 @@ enum os_waits_turn os_read_waits(struct os *os, uint64_t now_ns, uint64_t period
 	return os->ops->read_waits(os->system, now_ns, period_ns, sink);
 }
 
+bool os_read_tasks(struct os *os, uint64_t now_ns, const struct os_waits_sink *sink)
+{
+	return os->ops && os->ops->read_tasks && os->ops->read_tasks(os->system, now_ns, sink);
+}
+
 void os_get_waits_counts(const struct os *os, struct os_waits_counts *counts)
 {
 	*counts = (struct os_waits_counts){ 0 };

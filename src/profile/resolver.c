@@ -19,6 +19,7 @@
 #include "profile/names.h"
 #include "profile/waits.h"
 #include "xtop/clock.h"
+#include "xtop/crash.h"
 #include "xtop/text.h"
 #include "xtop/work.h"
 
@@ -26,6 +27,8 @@
 #define RESOLVER_AT_ONCE  64      /* records */
 #define RESOLVER_AFTER_NS 200000  /* most samples are in the ring so long after their deadline */
 #define RESOLVER_POLL_NS  1000000000ULL /* between two looks for missing names */
+#define RESOLVER_STILL_NS 120000000000ULL /* longer than os.c waits for another look */
+#define RESOLVER_STILL_BYTES (32U << 10) /* of a stack, where no system tells its end */
 #define RESOLVER_CLOCKS_NS 1000000000ULL /* between two readings of the clocks */
 #define RESOLVER_CLOCKS_RETRY_NS 100000000ULL /* the same, as long as the guest's are not known */
 
@@ -39,6 +42,8 @@ struct resolver {
 	struct snapshot *baseline; /* NULL: none */
 	struct batches *self, *children; /* CHILDREN NULL: nobody asks */
 	struct waits *waits; /* NULL: nobody has asked for tasks that wait */
+	struct crash *crash; /* NULL: nobody asks, or not yet */
+	bool seen_still;     /* the first sample of sampler_run_still() has come */
 	uint64_t sequence, waits_sequence, resets;
 	struct vcpu_times forgotten[GUEST_MAX_VCPUS]; /* until the last reset */
 	uint64_t latest_ns;    /* time of the latest sample, on the samples' clock */
@@ -155,6 +160,7 @@ void resolver_destroy(struct resolver *resolver)
 		return;
 	recording_trim_deinit(&resolver->trim);
 	waits_destroy(resolver->waits);
+	crash_destroy(resolver->crash);
 	snapshot_destroy(resolver->baseline);
 	batches_destroy(resolver->self);
 	batches_destroy(resolver->children);
@@ -374,6 +380,41 @@ static void resolver_leave(struct resolver *resolver, const void *record, size_t
 		resolver->fold.counts.unresolved++;
 }
 
+/* --- one look at a guest that has crashed ----------------------------------------------------- */
+
+/*
+ * Which system it is: by the first vCPU whose page tables lead to one. What os.c does not know at
+ * once it would look at again after a while; here each vCPU counts as such a while.
+ */
+static void resolver_find_still(struct resolver *resolver, const struct sample *sample)
+{
+	const struct sample_vcpu *vcpu = sample_first_vcpu(sample);
+	struct os *os = resolver->settings.os;
+
+	for (uint16_t i = 0; i < sample->n_vcpus; i++, vcpu = sample_next_vcpu(vcpu)) {
+		if (os && !os_is_known(os))
+			os_update(os, vcpu, sample->time_ns + i * RESOLVER_STILL_NS);
+		if (!os || !os_is_known(os))
+			control_set_stack_top(resolver->settings.control, vcpu->regs.cr3,
+					      vcpu->regs.rsp,
+					      vcpu->regs.rsp + RESOLVER_STILL_BYTES);
+	}
+}
+
+/* The first sample tells which system it is, and where its stacks are; the second one has them. */
+static void resolver_add_still(struct resolver *resolver, const struct sample *sample)
+{
+	const struct crash_settings settings = { .os = resolver->settings.os,
+						 .symbols = resolver->settings.symbols,
+						 .how = resolver->settings.how };
+
+	if (!resolver->seen_still)
+		resolver_find_still(resolver, sample);
+	else if (!resolver->crash) /* without memory there is none */
+		error_destroy(crash_create(&settings, sample, sample->time_ns, &resolver->crash));
+	resolver->seen_still = true;
+}
+
 void resolver_add(struct resolver *resolver, const void *record, size_t size_bytes)
 {
 	if (work_is_over()) {
@@ -387,6 +428,10 @@ void resolver_add(struct resolver *resolver, const void *record, size_t size_byt
 	}
 	if (!sample_check(record, size_bytes)) {
 		resolver->fold.counts.bad_records++;
+		return;
+	}
+	if (resolver->settings.crash) {
+		resolver_add_still(resolver, record);
 		return;
 	}
 	resolver_add_sample(resolver, record);
@@ -508,6 +553,7 @@ static void resolver_complete(struct resolver *resolver, struct snapshot *snapsh
 {
 	const struct resolver_settings *settings = &resolver->settings;
 
+	snapshot->crash = resolver->crash;
 	snapshot->resolver.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	control_get_counts(settings->control, &snapshot->sampler);
 	control_get_stopped(settings->control, &snapshot->stopped);

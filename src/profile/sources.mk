@@ -2,6 +2,7 @@
 libxtop_a_SOURCES += \
 	include/xtop/annotation.h \
 	include/xtop/batches.h \
+	include/xtop/crash.h \
 	include/xtop/frames.h \
 	include/xtop/profile.h \
 	include/xtop/resolver.h \
@@ -11,12 +12,15 @@ libxtop_a_SOURCES += \
 	src/profile/addresses.h \
 	include/xtop/wait_sites.h \
 	src/profile/batches.c \
+	src/profile/crash.c \
 	src/profile/fold.c \
 	src/profile/fold.h \
 	src/profile/frames.c \
 	src/profile/names.c \
 	src/profile/names.h \
 	src/profile/profile.c \
+	src/profile/registers_text.h \
+	src/profile/registers_text_x86.c \
 	src/profile/resolver.c \
 	src/profile/sample_log.c \
 	src/profile/seen_code.c \

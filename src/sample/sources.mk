@@ -29,5 +29,6 @@ libxtop_a_SOURCES += \
 	src/sample/stacks_go_x86.c \
 	src/sample/stacks_x86.c \
 	src/sample/stacks_x86.h \
+	src/sample/still.c \
 	src/sample/xen_clock.c \
 	src/sample/xen_clock.h

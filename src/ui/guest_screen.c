@@ -28,6 +28,13 @@ static void guest_screen_set_names(struct guest_screen *guest, const struct ui_g
 	text_clean(guest->system, sizeof(guest->system), from->system, strlen(from->system));
 }
 
+static unsigned guest_screen_first_view(const struct ui_pipeline *pipeline)
+{
+	if (pipeline->of_crash)
+		return VIEW_CRASH;
+	return pipeline->of_waits ? VIEW_WAITS : VIEW_TOP;
+}
+
 struct xtop_error *guest_screen_create(const struct ui_pipeline *pipeline, bool picked,
 				       double half_life_s, struct guest_screen **guestp)
 {
@@ -50,8 +57,8 @@ struct xtop_error *guest_screen_create(const struct ui_pipeline *pipeline, bool 
 		if (!guest->baseline)
 			error = error_create("out of memory");
 	}
-	if (!error && !view_stack_push(&guest->views, pipeline->of_waits ? VIEW_WAITS : VIEW_TOP,
-			     FRAME_NONE))
+	if (!error &&
+	    !view_stack_push(&guest->views, guest_screen_first_view(pipeline), FRAME_NONE))
 		error = error_create("out of memory");
 	if (error) {
 		guest_screen_destroy(guest);

@@ -105,6 +105,7 @@ enum view_mask {
 	VIEW_ANNOTATE = 1 << 12,
 	VIEW_WAITS = 1 << 13, /* the first view of a guest's tasks that wait */
 	VIEW_LOCKS = 1 << 14, /* of the same profile */
+	VIEW_CRASH = 1 << 15, /* of no profile */
 	VIEW_SORTED = VIEW_TOP | VIEW_BASELINE,
 	VIEW_TREES = VIEW_TREE | VIEW_FLAME,
 	/* their rows are functions */
@@ -115,10 +116,10 @@ enum view_mask {
 	VIEW_GUEST = VIEW_SEARCHED | VIEW_VCPUS | VIEW_OVERHEAD,
 	/* they show all of a guest, not what was opened in another view */
 	VIEW_SWITCHED = VIEW_TOP | VIEW_TREES | VIEW_VCPUS | VIEW_GROUPS | VIEW_OVERHEAD |
-			VIEW_WAITS | VIEW_LOCKS,
+			VIEW_WAITS | VIEW_LOCKS | VIEW_CRASH,
 	/* they lie upon another view for a moment */
 	VIEW_PASSING = VIEW_CHOOSE | VIEW_HELP | VIEW_NAMING,
-	VIEW_ALL = VIEW_GUEST | VIEW_DOMAINS | VIEW_PASSING,
+	VIEW_ALL = VIEW_GUEST | VIEW_DOMAINS | VIEW_CRASH | VIEW_PASSING,
 };
 
 /* Pointers that a view puts in are valid until the view's next call. */

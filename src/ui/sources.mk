@@ -64,6 +64,7 @@ libxtop_a_SOURCES += \
 	src/ui/views/flame.c \
 	src/ui/views/groups.c \
 	src/ui/views/help.c \
+	src/ui/views/crash.c \
 	src/ui/views/locks.c \
 	src/ui/views/naming.c \
 	src/ui/views/overhead.c \

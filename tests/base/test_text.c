@@ -105,6 +105,20 @@ static void test_size(void)
 	check_string(clean, "ab", "NUL ends the source");
 }
 
+/* A line is no name: what would forge one may stay. */
+static void test_line(void)
+{
+	char clean[64];
+	size_t length = text_clean_line(clean, sizeof(clean), "a;b\tc\033[2J\x9b\u202e;\n", 15);
+
+	check_string(clean, "a;b c_[2J__;_", "a line keeps ';', tabs become blanks, no more");
+	check(length == strlen(clean), "its length is %zu", length);
+	text_clean_line(clean, 4, "12;45", 5);
+	check_string(clean, "12;", "as much of a line as fits");
+	text_clean_line(clean, sizeof(clean), "1234567;9abcdef", 9);
+	check_string(clean, "1234567;9", "a line without a NUL");
+}
+
 static void test_long(void)
 {
 	char source[5000], clean[FRAME_NAME_BYTES];
@@ -169,6 +183,7 @@ int main(void)
 	test_cases();
 	test_cut();
 	test_size();
+	test_line();
 	test_long();
 	test_random();
 	test_ascii();

@@ -233,6 +233,20 @@ enum os_waits_turn os_read_waits(struct os *os, uint64_t now_ns, uint64_t period
 	return OS_WAITS_NONE;
 }
 
+bool os_read_tasks(struct os *os, uint64_t now_ns, const struct os_waits_sink *sink)
+{
+	(void)os;
+	(void)now_ns;
+	(void)sink;
+	return false;
+}
+
+void os_read_log(const struct os *os, struct os_log *log)
+{
+	(void)os;
+	(void)log;
+}
+
 void os_get_waits_counts(const struct os *os, struct os_waits_counts *counts)
 {
 	(void)os;

@@ -27,7 +27,8 @@
 	VIEW(naming)                                                                               \
 	VIEW(annotate)                                                                             \
 	VIEW(waits)                                                                                \
-	VIEW(locks)
+	VIEW(locks)                                                                                \
+	VIEW(crash)
 
 #define DECLARE(name) extern const struct view_ops name##_ops;
 VIEWS(DECLARE)

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The report of a crashed guest as text (--crash); see xtop/export.h. */
+#include "config.h"
+
+#include <stdio.h>
+
+#include "xtop/crash.h"
+#include "xtop/export.h"
+
+void export_crash(const struct snapshot *snapshot, const char *title, FILE *file)
+{
+	const struct crash *crash = snapshot->crash;
+
+	fprintf(file, "%s%s%s: %s\n", title, snapshot->system[0] ? " " : "", snapshot->system,
+		crash_get_state(&snapshot->sampler));
+	for (size_t i = 0; i < crash->n_lines; i++)
+		fprintf(file, "%s%s\n", crash->lines[i].kind == CRASH_HEADING ? "\n" : "",
+			crash_get_line(crash, i));
+	if (crash->is_full)
+		fprintf(file, "\nThe report ends here: there is no room for the rest.\n");
+}
