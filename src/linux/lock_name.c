@@ -92,9 +92,10 @@ static bool lock_name_put_inode(const struct linux_guest *guest, uint64_t lock,
 		snprintf(path.path, sizeof(path.path), "an inode");
 	n = strlen(path.path);
 	if (n <= room)
-		snprintf(name, OS_LOCK_NAME_BYTES, "%s%s", head, path.path);
+		snprintf(name, OS_LOCK_NAME_BYTES, "%s%.*s", head, (int)room, path.path);
 	else
-		snprintf(name, OS_LOCK_NAME_BYTES, "%s...%s", head, path.path + n - (room - 3));
+		snprintf(name, OS_LOCK_NAME_BYTES, "%s...%.*s", head, (int)room - 3,
+			 path.path + n - (room - 3));
 	return true;
 }
 

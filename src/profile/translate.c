@@ -71,6 +71,8 @@ struct xtop_error *snapshot_translate(const struct snapshot *from, struct frames
 		to->nodes[i].frame = ids[to->nodes[i].frame];
 	translate_rest(ids, to);
 	snapshot_waits_deinit(&to->waits); /* nobody compares them */
+	free(to->calls);
+	to->calls = NULL; /* nor these */
 	to->frames = frames;
 	to->n_frames = frames_count(frames);
 	if (from->effects) {

@@ -93,7 +93,7 @@ static bool log_read_ring(const struct linux_guest *guest, struct log_ring *ring
 {
 	uint64_t at;
 
-	ring->guest = guest;
+	*ring = (struct log_ring){ .guest = guest };
 	return linux_read_u64(guest, guest->symbols[LINUX_LOG], &at) && linux_is_kernel(at) &&
 	       log_read_descs(guest, at, ring) && log_read_data(guest, at, ring);
 }

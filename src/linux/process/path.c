@@ -289,7 +289,7 @@ bool path_find_file(const struct linux_guest *linux_guest, uint64_t task, const 
 static bool path_is_whole_mount(const struct linux_guest *linux_guest, uint64_t mount,
 				uint64_t vfsmount)
 {
-	uint64_t root, up, parent;
+	uint64_t root = 0, up = 0, parent = 0; /* gcc -O1 does not see that they are set */
 
 	return member_read_pointer(linux_guest, vfsmount, VFSMOUNT_ROOT, &root) &&
 	       member_read_pointer(linux_guest, root, DENTRY_PARENT, &up) && up == root &&
