@@ -134,6 +134,9 @@ static struct xtop_error *pipeline_open_guest(struct pipeline *pipeline)
 	if (!pipeline->domain)
 		return NULL;
 	error = guest_find(pipeline->domain, &pipeline->guest);
+	if (!error && pipeline->guest.crashed && !pipeline->options->crash)
+		error = error_create("domain '%s' has crashed: --crash shows its log and stacks",
+				     pipeline->domain);
 	if (!error)
 		error = guest_open_memory(pipeline->guest.domid, &pipeline->source.memory);
 	pipeline->source.info = pipeline->guest;

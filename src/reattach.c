@@ -234,7 +234,7 @@ static bool reattach_find(const struct reattacher *reattacher, struct guest_info
 		error = guest_find(reattacher->settings.name, info);
 	}
 	error_destroy(error);
-	return !error;
+	return !error && !info->crashed;
 }
 
 /* `xl migrate` adds this to the name while it copies memory, and removes it before the start. */

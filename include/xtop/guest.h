@@ -29,6 +29,7 @@ struct guest_info {
 	enum guest_type type;
 	unsigned n_vcpus; /* at most GUEST_MAX_VCPUS; 0 .. n_vcpus - 1, some may be offline */
 	uint64_t memory_kib;
+	bool crashed; /* and kept as it was: on_crash="preserve" */
 };
 
 enum guest_life { GUEST_RUNS, GUEST_PAUSED_BY_OTHERS, GUEST_GONE };
