@@ -537,6 +537,10 @@ static struct xtop_error *lined_finish(const struct lined_tree *tree, struct sna
 	to->effects = NULL;
 	to->sources = NULL;
 	to->annotation = NULL;
+	/* Lines of waits are for files, which have no rows of waits and locks. */
+	to->waits = (struct snapshot_waits){ .there = tree->from->waits.there,
+					     .span_live = tree->from->waits.span_live,
+					     .span_ticks = tree->from->waits.span_ticks };
 	lined_emit(tree, to, numbers);
 	lined_translate_rest(tree->lined, tree->from, to);
 	to->frames = tree->lined->frames;

@@ -4,6 +4,7 @@
 
 #include "tests/support/profile_stacks.h"
 
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -113,8 +114,11 @@ static void test_column(void)
 	struct lined *lined;
 	unsigned found = 0;
 
+	from->waits.n_rows = 1;
+	from->waits.rows = calloc(1, sizeof(*from->waits.rows));
 	must(lined_create(&settings, &lined));
 	must(lined_apply(lined, from, 30, &to));
+	check(!to->waits.rows, "the rows of waits stay with their snapshot");
 	must(functions_build(to, NULL, false, &table));
 	for (size_t i = 0; i < table.n; i++) {
 		struct column_context context = { .snapshot = to, .table = &table };

@@ -479,8 +479,10 @@ static void test_another_xtop(void)
 	begin(1);
 	scene = stop_by_another;
 	run(50);
-	check(n_taken == counts.ticks && n_taken >= 30, "a sample at each tick: %u of %" PRIu64,
-	      n_taken, counts.ticks);
+	/* On a busy machine a stop may last so long that the next ticks are skipped for it. */
+	check(n_taken == counts.ticks - counts.skipped_budget && n_taken >= 30,
+	      "a sample at each tick: %u of %" PRIu64 ", %" PRIu64 " skipped", n_taken,
+	      counts.ticks, counts.skipped_budget);
 	end();
 }
 
