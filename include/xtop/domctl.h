@@ -86,5 +86,7 @@ void stop_area_set_mark(struct stop_area *area, struct pause_mark *mark);
 
 /* Checks that Xen takes the domctls this program was built for. */
 struct xtop_error *domctl_check_interface(void);
+/* How a domain has ended, by FLAGS of its xc_domaininfo_t. GUEST_END_UNKNOWN: it has not. */
+enum guest_end domctl_decode_end(uint32_t flags);
 
 #endif

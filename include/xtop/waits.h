@@ -28,7 +28,7 @@ struct waits_table {
 };
 
 struct xtop_error *waits_build(const struct snapshot *snapshot, struct waits_table *table);
-/* Of the stacks that FILTER lets through; NULL: of all. */
+/* The table counts only the stacks that FILTER lets through. NULL: it counts all. */
 struct xtop_error *waits_build_filtered(const struct snapshot *snapshot,
 					const struct filter *filter, struct waits_table *table);
 void waits_deinit(struct waits_table *table);

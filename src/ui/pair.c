@@ -19,7 +19,7 @@ static void pair_reset(void *context)
 	pair->base->pipeline->reset(pair->base->pipeline->context);
 }
 
-/* Of the guest that is shown. The header asks the other one itself. */
+/* Returns the message of the guest that is shown. The header itself asks the other guest. */
 static const char *pair_message(void *context)
 {
 	struct pair *pair = context;

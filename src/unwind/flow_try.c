@@ -54,8 +54,6 @@ static bool flow_try(struct flow *flow, uint32_t op, uint32_t state, enum flow_t
 	confirmed = trial == TRY_ENTRY ? flow->returns_well || flow->leaves : flow->agrees;
 	fits = !flow->contradicts && !flow->failed &&
 	       (confirmed || trial == TRY_UNCONFIRMED || trial == TRY_UNCONFIRMED_ENTRY);
-	flow->returns_well |= well;
-	flow->leaves |= leaves;
 	flow->trying = flow->contradicts = false;
 	for (size_t i = 0; i < flow->n_tried; i++)
 		flow->ops[flow->tried[i]].tried = false;
@@ -66,6 +64,9 @@ static bool flow_try(struct flow *flow, uint32_t op, uint32_t state, enum flow_t
 		flow->returns_well = well;
 		flow->leaves = leaves;
 		flow->outside = outside;
+	} else {
+		flow->returns_well |= well;
+		flow->leaves |= leaves;
 	}
 	if (fits)
 		flow_join_tried(flow);

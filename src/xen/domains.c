@@ -53,15 +53,6 @@ static char xen_state(const xc_domaininfo_t *domain)
 	return domain->flags & XEN_DOMINF_running ? 'r' : '-';
 }
 
-/* Xen 4.17 public/sched.h, SHUTDOWN_*. */
-static bool xen_has_crashed(const xc_domaininfo_t *domain)
-{
-	unsigned reason = domain->flags >> XEN_DOMINF_shutdownshift & XEN_DOMINF_shutdownmask;
-
-	return xen_state(domain) == 's' &&
-	       (reason == SHUTDOWN_crash || reason == SHUTDOWN_watchdog);
-}
-
 static void xen_format_uuid(const xen_domain_handle_t handle, char uuid[40])
 {
 	char *next = uuid;
@@ -97,7 +88,8 @@ static void xen_describe(const xc_domaininfo_t *domain, struct xs_handle *store,
 			.type = domain_type(domain),
 			.n_vcpus = n_vcpus,
 			.memory_kib = domain->tot_pages << (GUEST_PAGE_SHIFT - 10),
-			.crashed = xen_has_crashed(domain),
+			.crashed = xen_state(domain) == 's' &&
+				   domctl_decode_end(domain->flags) == GUEST_END_CRASH,
 		},
 		.state = xen_state(domain),
 		.cpu_time_ns = domain->cpu_time,

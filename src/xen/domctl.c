@@ -75,7 +75,7 @@ static enum vcpu_state domctl_vcpu_state(const multicall_entry_t *entry,
 }
 
 /* Xen 4.17 public/sched.h, SHUTDOWN_*. */
-static enum guest_end domctl_decode_end(uint32_t flags)
+enum guest_end domctl_decode_end(uint32_t flags)
 {
 	if (!(flags & XEN_DOMINF_shutdown))
 		return GUEST_END_UNKNOWN;

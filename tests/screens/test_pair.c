@@ -39,7 +39,7 @@ static void duel_reset(void *context)
 	++*(unsigned *)context;
 }
 
-/* Of the second guest. */
+/* The message, state and losses of the second guest. */
 static const char *message = "";
 static enum sampler_state state = SAMPLER_RUNNING;
 static uint64_t lost;

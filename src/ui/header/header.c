@@ -177,7 +177,7 @@ static const char *guest_message(const struct guest_screen *guest)
 	return pipeline->message ? pipeline->message(pipeline->context) : "";
 }
 
-/* Of the guest; in a pair also of the other one. */
+/* Adds the guest's state. In a pair it adds the other guest's state, too. */
 static void header_add_state(const struct ui_model *model, struct line *line)
 {
 	const struct snapshot *snapshot = model->all;
