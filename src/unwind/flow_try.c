@@ -234,9 +234,13 @@ static void flow_list_prologues(struct flow *flow, struct flow_window *window,
 	}
 }
 
-/* Forgets what the last try has reached; only the entry's state is left. */
+/*
+ * Forgets what the last try has reached; only the entry's state is left. A try that went beyond a
+ * limit says nothing of the others.
+ */
 static void flow_forget_try(struct flow *flow, size_t n_windows)
 {
+	flow->failed = false;
 	for (size_t i = 0; i < flow->n_tried; i++)
 		flow->ops[flow->tried[i]].state = flow->ops[flow->tried[i]].call = 0;
 	flow->n_tried = 0;
@@ -255,7 +259,7 @@ void flow_find_entries(struct flow *flow)
 	size_t n_windows = flow->n_windows;
 
 	flow_list_prologues(flow, &flow->windows[0], &list);
-	while (list.n && !flow->failed) {
+	while (list.n && flow->left_steps && !flow->failed) {
 		flow_try_entry(flow, list.work[--list.n].op, true);
 		flow_forget_try(flow, n_windows);
 	}
