@@ -85,8 +85,9 @@ enum orc_special {
 	ORC_LEAVES,      /* never moves the stack pointer: the return address is on top */
 	ORC_TRAMPOLINES, /* return_to_handler and the like: put in the place of a return address */
 	ORC_HYPERCALLS,  /* the stubs of a Xen PV guest, 32 bytes each, which push rcx and r11 */
+	ORC_SWITCH,      /* __switch_to_asm: calls inside of it fill the return stack buffer */
 };
-#define N_ORC_SPECIALS 4
+#define N_ORC_SPECIALS 5
 
 /* Neighbours of a kind merge. What comes after ORC_MAX_SPECIALS ranges is dropped. */
 void orc_add_special(struct orc *orc, enum orc_special kind, uint64_t start, uint64_t end);

@@ -22,6 +22,7 @@ void symtab_add_specials(const struct symtab *symtab, struct orc *orc)
 		{ "arch_rethook_trampoline", ORC_TRAMPOLINES },
 		{ "__kretprobe_trampoline", ORC_TRAMPOLINES },
 		{ "kretprobe_trampoline", ORC_TRAMPOLINES },
+		{ "__switch_to_asm", ORC_SWITCH },
 	};
 
 	for (size_t i = 0; i < symtab_count(symtab); i++) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Code of a Linux kernel that its ORC tables are silent or wrong about: retpolines, hypercall
- * stubs, trampolines. Whoever knows where such code lies adds it to the kernel's table (xtop/orc.h,
- * enum orc_special). orc_step_x86.c asks here first. Resolver's thread; steps are pure functions.
+ * stubs, trampolines, the switch of tasks. Whoever knows where such code lies adds it to the
+ * kernel's table (xtop/orc.h, enum orc_special). orc_step_x86.c asks here first. Resolver's thread;
+ * steps are pure functions.
  */
 #include "config.h"
 
@@ -41,6 +42,23 @@
 #define HYPERCALL_IRET_RAX  4
 #define HYPERCALL_POP_R11   10
 #define HYPERCALL_POP_RCX   12
+
+/*
+ * __switch_to_asm saves six registers on the task's stack (Linux asm/switch_to.h, struct
+ * inactive_task_frame: r15 r14 r13 r12 rbx rbp, return address), and takes the other task's stack.
+ * Then it fills the return stack buffer (asm/nospec-branch.h, __FILL_RETURN_BUFFER): alternatives
+ * bring the calls below, whose return addresses are dropped by the add. Before 6.0 the rows of
+ * these bytes are those of another alternative, with a call elsewhere.
+ *
+ *       call inner    the address behind it is on top
+ *       a trap        that never runs
+ *       inner: call next
+ *       a trap        both addresses are on top
+ *       next: add $16, %rsp
+ */
+#define SWITCH_SAVED 6
+#define SWITCH_RBP   5
+#define SWITCH_CALLS 2
 
 void orc_add_special(struct orc *orc, enum orc_special kind, uint64_t start, uint64_t end)
 {
@@ -121,6 +139,35 @@ static enum unwind_step orc_step_hypercall(struct cursor *cursor, uint64_t offse
 				cursor->regs[REG_RBP]);
 }
 
+/* How many addresses of calls inside the code from START to ADDRESS are on top of the stack. */
+static unsigned orc_switch_calls(struct cursor *cursor, uint64_t start, uint64_t address)
+{
+	uint64_t word;
+	unsigned n = 0;
+
+	while (n < SWITCH_CALLS && cursor_read(cursor, cursor->regs[REG_RSP] + 8 * n, &word, 1) &&
+	       word - start < address - start)
+		n++;
+	return n;
+}
+
+/* START: in the image. Where not all registers are saved the rows are right. */
+static enum unwind_step orc_step_switch(const struct orc *orc, uint64_t bias,
+					struct cursor *cursor, uint64_t start)
+{
+	const struct orc_row *row = orc_find(orc, cursor->regs[REG_RIP] - bias);
+	unsigned calls;
+
+	if (!row || row->type != ORC_CALL || row->sp_reg != ORC_SP ||
+	    row->sp_offset < 8 * (SWITCH_SAVED + 1))
+		return STEP_NOT_COVERED;
+	calls = orc_switch_calls(cursor, start + bias, cursor->regs[REG_RIP]);
+	if (!cursor_read(cursor, cursor->regs[REG_RSP] + 8 * (calls + SWITCH_RBP),
+			 &cursor->regs[REG_RBP], 1))
+		return STEP_CUT;
+	return orc_step_leaf(cursor, calls + SWITCH_SAVED);
+}
+
 /*
  * A trampoline is found by the address itself and not by the byte before it: code that returns
  * there was not called from the code before it.
@@ -136,6 +183,8 @@ enum unwind_step orc_step_special(const struct orc *orc, uint64_t bias, struct c
 		return STEP_REPLACED;
 	if (!cursor->interrupted)
 		return STEP_NOT_COVERED;
+	if (kind == ORC_SWITCH)
+		return orc_step_switch(orc, bias, cursor, start);
 	if (kind == ORC_HYPERCALLS)
 		return orc_step_hypercall(cursor, address - start);
 	return orc_step_leaf(cursor,

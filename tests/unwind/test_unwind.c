@@ -33,6 +33,7 @@ enum function {
 	AFTER,      /* sp + 8; follows a trampoline */
 	KEEPS_BP,   /* sp + 8, rbp at rbp + 0 */
 	BP_POINTS,  /* the word at rbp + 8 is the caller's stack pointer */
+	TASK_SWITCH, /* __switch_to_asm: six registers are saved */
 	LEAVES,     /* hypercall stubs of a PVH guest: the table says nothing */
 	PV_PAGE,    /* hypercall stubs of a PV guest, 24 of them: the table says END */
 	N_FUNCTIONS = PV_PAGE + 3
@@ -62,6 +63,7 @@ static const struct orc_row rows[N_FUNCTIONS] = {
 	[AFTER] = CALL(8),
 	[KEEPS_BP] = { .sp_offset = 8, .sp_reg = ORC_SP, .type = ORC_CALL, .bp_reg = ORC_BP },
 	[BP_POINTS] = ROW(ORC_CALL, ORC_BP_INDIRECT, 8),
+	[TASK_SWITCH] = CALL_BP(64, -16),
 	[LEAVES] = { .type = ORC_NOTHING },
 	[PV_PAGE] = { .type = ORC_END },
 };
@@ -92,6 +94,7 @@ static void make_kernel(void)
 		[THUNKS] = "__x86_indirect_thunk_rax",
 		[ITS] = "__x86_indirect_its_thunk_rax",
 		[TRAMPOLINE] = "return_to_handler",
+		[TASK_SWITCH] = "__switch_to_asm",
 	};
 	struct image *image = make_image("[kernel]");
 	struct orc_entry entries[N_FUNCTIONS];
@@ -498,6 +501,37 @@ static void test_hypercall_iret(void)
 		check_chain(UNWIND_COMPLETE,
 			    CHAIN({ at, 0 }, { AT(LEAF, 3), 0 }, { AT(KTHREAD, 9), R }),
 			    "back to interrupted kernel code");
+	}
+}
+
+/*
+ * The table knows of another alternative, with one call: its row has a word more than the saved
+ * registers and the return address. The calls of this one begin at 0x2f and 0x35 (Linux 5.10).
+ */
+static void test_task_switch(void)
+{
+	static const struct {
+		uint64_t offset;
+		unsigned calls; /* whose return addresses are on top */
+	} places[] = { { 0x28, 0 }, { 0x2f, 0 }, { 0x35, 1 }, { 0x3b, 2 }, { 0x3f, 0 } };
+	static const uint64_t returns[] = { 0x34, 0x3a };
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		uint64_t at = TASK;
+
+		begin_task(TASK_SWITCH, places[i].offset);
+		for (unsigned call = places[i].calls; call > 0; call--, at += 8)
+			put(at, AT(TASK_SWITCH, returns[call - 1]));
+		for (unsigned saved = 0; saved < 5; saved++, at += 8)
+			put(at, 0x1234);
+		put(at, TASK + 200); /* rbp */
+		put(at + 8, AT(BY_BP, 9));
+		put(TASK + 208, AT(KTHREAD, 4));
+		unwind_as(UNWIND_AUTO);
+		check_chain(UNWIND_COMPLETE,
+			    CHAIN({ AT(TASK_SWITCH, places[i].offset), 0 }, { AT(BY_BP, 9), R },
+				  { AT(KTHREAD, 4), R }),
+			    "__switch_to_asm fills the return stack buffer");
 	}
 }
 
@@ -921,6 +955,7 @@ int main(void)
 	test_retpolines();
 	test_hypercalls();
 	test_hypercall_iret();
+	test_task_switch();
 	test_trampolines();
 	test_user_regs();
 	test_user_cut();
