@@ -13,7 +13,10 @@
 bool entry_find_regs(struct cursor *cursor);
 /* The same for a vCPU in code that enters or leaves the kernel. USER may be NULL. */
 bool entry_leave(const struct unwind_space *user, struct cursor *cursor);
-/* Whether execve() has ended the program that the user registers belong to. */
-bool entry_is_new_program(struct cursor *cursor);
+/*
+ * Whether the user stack is gone since the task's system call, execve() or exit(), gives up its
+ * memory. The user registers then belong to a program that has ended.
+ */
+bool entry_has_no_memory(struct cursor *cursor);
 
 #endif

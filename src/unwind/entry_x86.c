@@ -35,8 +35,10 @@
 #define ENTRY_WORDS_ABOVE 3 /* rcx, r11, error code */
 
 /* Linux arch/x86/entry/syscalls/syscall_64.tbl */
-#define LINUX_EXECVE   59
-#define LINUX_EXECVEAT 322
+#define LINUX_EXECVE     59
+#define LINUX_EXIT       60
+#define LINUX_EXIT_GROUP 231
+#define LINUX_EXECVEAT   322
 
 #define RFLAGS_ONE  (1ULL << 1) /* always set */
 #define RFLAGS_IF   (1ULL << 9) /* user code runs with interrupts on */
@@ -106,8 +108,14 @@ bool entry_find_regs(struct cursor *cursor)
 	return false;
 }
 
-/* Whether the struct pt_regs below TOP is of execve() or execveat(): by orig_ax, its number. */
-static bool entry_is_exec_call(struct cursor *cursor, uint64_t top)
+static bool entry_gives_up_memory(uint64_t call)
+{
+	return call == LINUX_EXECVE || call == LINUX_EXECVEAT || call == LINUX_EXIT ||
+	       call == LINUX_EXIT_GROUP;
+}
+
+/* Whether the struct pt_regs below TOP is of such a system call: by orig_ax, its number. */
+static bool entry_is_last_call(struct cursor *cursor, uint64_t top)
 {
 	uint64_t saved[N_PT_REGS], reached[SAMPLE_MAX_STACKS];
 	bool found;
@@ -116,11 +124,10 @@ static bool entry_is_exec_call(struct cursor *cursor, uint64_t top)
 	found = cursor_read(cursor, top - sizeof(saved), saved, N_PT_REGS) &&
 		entry_is_user_selector(saved[PT_REGS_CS]);
 	memcpy(cursor->reached, reached, sizeof(reached));
-	return found && (saved[PT_REGS_ORIG_RAX] == LINUX_EXECVE ||
-			 saved[PT_REGS_ORIG_RAX] == LINUX_EXECVEAT);
+	return found && entry_gives_up_memory(saved[PT_REGS_ORIG_RAX]);
 }
 
-bool entry_is_new_program(struct cursor *cursor)
+bool entry_has_no_memory(struct cursor *cursor)
 {
 	const struct sample_stack *piece = sample_first_stack(cursor->vcpu);
 
@@ -130,8 +137,8 @@ bool entry_is_new_program(struct cursor *cursor)
 		uint64_t top = piece->address + piece->size_bytes;
 
 		if (entry_is_kernel(piece->address) &&
-		    (entry_is_exec_call(cursor, top) ||
-		     entry_is_exec_call(cursor, top - FRED_BYTES)))
+		    (entry_is_last_call(cursor, top) ||
+		     entry_is_last_call(cursor, top - FRED_BYTES)))
 			return true;
 	}
 	return false;

@@ -299,7 +299,7 @@ static bool unwind_find_user(struct walk *walk, enum unwind_step step, uint32_t 
 {
 	*flags = 0;
 	if (step == STEP_USER)
-		return !entry_is_new_program(&walk->cursor);
+		return !entry_has_no_memory(&walk->cursor);
 	if (walk->stack->parts[UNWIND_KERNEL].stop == UNWIND_COMPLETE)
 		return walk->stack->n_frames == 1 && entry_leave(walk->spaces->user, &walk->cursor);
 	*flags = FRAME_BROKEN;

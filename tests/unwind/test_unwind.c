@@ -607,27 +607,27 @@ static void test_user_cut(void)
 }
 
 /* In execve() the memory is the new program's, but the registers are the old program's. */
-static void test_exec(void)
+static void test_last_calls(void)
 {
 	const struct expected *whole = CHAIN({ AT(INTERRUPT, 4), 0 });
 	const struct expected *cut = CHAIN({ AT(INTERRUPT, 4), 0 }, { PROGRAM + 0x10, U });
-	const uint64_t calls[] = { 59, 322 };
+	const uint64_t calls[] = { 59, 322, 60, 231 }; /* execve(), execveat(), exit(), exit_group() */
 
 	record_begin(AT(INTERRUPT, 4), SYSCALL);
 	record_piece(SYSCALL, REGS_BYTES / 8);
 	put_regs(SYSCALL, PROGRAM + 0x10, USER_CS, USER, USER);
 	record.vcpu.user_cut = CUT_NOT_PRESENT;
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < 4; i++) {
 		put(SYSCALL + 8 * 15, calls[i]);
 		unwind_as(UNWIND_AUTO);
-		check_chain(UNWIND_COMPLETE, whole, "execve(): no user code");
+		check_chain(UNWIND_COMPLETE, whole, "a system call that gives up the memory: no user code");
 		check_part(UNWIND_USER, false, UNWIND_COMPLETE, 0, 0);
 	}
 	record.vcpu.user_cut = CUT_NOT_MAPPED;
 	unwind_as(UNWIND_AUTO);
-	check_chain(UNWIND_CUT, cut, "execve(): the old stack may still be there");
+	check_chain(UNWIND_CUT, cut, "the stack may still be there");
 	record.vcpu.user_cut = CUT_NOT_PRESENT;
-	put(SYSCALL + 8 * 15, 60);
+	put(SYSCALL + 8 * 15, 1);
 	unwind_as(UNWIND_AUTO);
 	check_chain(UNWIND_CUT, cut, "another system call");
 }
@@ -959,7 +959,7 @@ int main(void)
 	test_trampolines();
 	test_user_regs();
 	test_user_cut();
-	test_exec();
+	test_last_calls();
 	test_entry();
 	test_user_code();
 	test_bad();
