@@ -177,6 +177,14 @@ static const char *guest_message(const struct guest_screen *guest)
 	return pipeline->message ? pipeline->message(pipeline->context) : "";
 }
 
+/* Whether TEXT begins with the name of the guest, as in "web02 is gone". */
+static bool header_names_guest(const char *text, const char *name)
+{
+	size_t length = strlen(name);
+
+	return strncmp(text, name, length) == 0 && text[length] == ' ';
+}
+
 /* Adds the guest's state. In a pair it adds the other guest's state, too. */
 static void header_add_state(const struct ui_model *model, struct line *line)
 {
@@ -191,7 +199,9 @@ static void header_add_state(const struct ui_model *model, struct line *line)
 	if (!against)
 		return;
 	style = header_describe_state(guest->baseline, guest_message(against), text);
-	if (text[0])
+	if (header_names_guest(text, against->name))
+		line_add(line, false, 0, style, "%s", text);
+	else if (text[0])
 		line_add(line, false, 0, style, "%.40s: %s", against->name, text);
 }
 
@@ -321,7 +331,7 @@ static void header_add_against(const struct ui_model *model, struct line *line)
 			n += (size_t)snprintf(lost + n, sizeof(lost) - n, ", %s %s",
 					      losses.all[i].what,
 					      format_count(losses.all[i].count, count));
-	line_add(line, true, 1, n && style == STYLE_NORMAL ? STYLE_NOTICE : style,
+	line_add(line, true, 2, n && style == STYLE_NORMAL ? STYLE_NOTICE : style,
 		 "Base %.40s: stopped %.2f %%%s; %s samples", model->guest->against->name,
 		 100 * base->sampler.stopped_share, lost,
 		 format_count(base->resolver.samples, count));
