@@ -85,7 +85,7 @@ static void request_back(struct ui *ui)
 {
 	if (ui->picking)
 		request_leave_picker(ui);
-	else if ((ui_view(ui) & (VIEW_TOP | VIEW_TREES)) && ui->search)
+	else if ((ui_view(ui) & (VIEW_TOP | VIEW_TREES | VIEW_CRASH)) && ui->search)
 		ui_set_search(ui, NULL);
 	else if ((ui_view(ui) & VIEW_SWITCHED) && request_drop_range(ui))
 		return;

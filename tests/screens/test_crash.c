@@ -95,6 +95,23 @@ static void test_report(void)
 	scene_close(&scene);
 }
 
+/* From the last line on: the search goes on at the top, and back. */
+static void test_search(struct scene *scene)
+{
+	scene_keys(scene, 80, 24, "/sysrq_");
+	screen_contains(scene, 80, 24, "line 12 of 18", true);
+	scene_keys(scene, 80, 24, "<Enter>N");
+	screen_contains(scene, 80, 24, "line 12 of 18", true);
+	scene_keys(scene, 80, 24, "/panic<Enter>");
+	screen_contains(scene, 80, 24, "line 5 of 18", true);
+	scene_keys(scene, 80, 24, "n");
+	screen_contains(scene, 80, 24, "line 11 of 18", true);
+	scene_keys(scene, 80, 24, "/zzz<Enter>");
+	screen_contains(scene, 80, 24, "nothing here matches", true);
+	scene_keys(scene, 80, 24, "<Esc>");
+	screen_contains(scene, 80, 24, "line 11 of 18", true);
+}
+
 /* The parts of a report, again and again; and one that is all heading. */
 static void test_parts(void)
 {
@@ -110,6 +127,7 @@ static void test_parts(void)
 	screen_contains(&scene, 80, 24, "line 1 of 18", true);
 	scene_keys(&scene, 80, 24, "<End>");
 	screen_contains(&scene, 80, 24, "line 18 of 18", true);
+	test_search(&scene);
 	crash.is_full = true;
 	screen_contains(&scene, 80, 24, "there was no room for more", true);
 	crash.is_full = false;

@@ -59,9 +59,12 @@ static const char *crash_skip(const char *text, unsigned n)
 	return text;
 }
 
-static enum style crash_style(const struct crash_line *line)
+static enum style crash_row_style(const struct ui_model *model, const struct crash *report,
+				  size_t index)
 {
-	switch ((enum crash_kind)line->kind) {
+	if (model->search && filter_matches_text(model->search, crash_get_line(report, index)))
+		return STYLE_MATCH;
+	switch ((enum crash_kind)report->lines[index].kind) {
 	case CRASH_HEADING:
 		return STYLE_TITLE;
 	case CRASH_OWNER:
@@ -95,7 +98,7 @@ static void crash_draw(struct view *view, const struct ui_model *model, struct c
 		size_t index = crash->list.top + i;
 		int row = crash->first_row + (int)i;
 
-		canvas_put(canvas, row, 1, area.columns - 1, crash_style(&report->lines[index]),
+		canvas_put(canvas, row, 1, area.columns - 1, crash_row_style(model, report, index),
 			   crash_skip(crash_get_line(report, index), crash->shift));
 		if (index == crash->list.selected)
 			view_mark_row(canvas, row, 0, area.columns);
@@ -118,18 +121,37 @@ static void crash_next_part(struct view_crash *crash)
 	crash->list.top = next; /* the part begins on the first line */
 }
 
+static bool crash_row_matches(const void *context, size_t row)
+{
+	const struct ui_model *model = context;
+
+	return filter_matches_text(model->search, crash_get_line(crash_of(model), row));
+}
+
+static struct request crash_search(struct list *list, const struct ui_model *model,
+				   struct request request)
+{
+	if (!model->search || !crash_of(model) ||
+	    !list_search(list, request.code, crash_row_matches, model))
+		return request;
+	return request_of(REQUEST_NONE);
+}
+
 static struct request crash_handle(struct view *view, const struct ui_model *model,
 				   struct request request)
 {
 	struct view_crash *crash = view_crash(view);
 
-	(void)model;
 	if (list_request(&crash->list, request.code))
 		return request_of(REQUEST_NONE);
 	switch ((int)request.code) {
 	case REQUEST_SWITCH:
 		crash_next_part(crash);
 		return request_of(REQUEST_NONE);
+	case REQUEST_SEARCH_HERE:
+	case REQUEST_SEARCH_NEXT:
+	case REQUEST_SEARCH_PREVIOUS:
+		return crash_search(&crash->list, model, request);
 	case REQUEST_LEFT:
 		crash->shift -= crash->shift < CRASH_SHIFT ? crash->shift : CRASH_SHIFT;
 		return request_of(REQUEST_NONE);
