@@ -5,7 +5,7 @@
  * never changes once it is handed over. The resolver builds it (resolver_annotate()); view, batch
  * output and query/instructions.c read it.
  *
- * A distance is that of an address from the function's first byte.
+ * A distance is counted in bytes from the function's first byte.
  */
 #ifndef XTOP_ANNOTATION_H
 #define XTOP_ANNOTATION_H
@@ -30,8 +30,8 @@ struct annotation_count {
 /* Where a call or a jump out of the function leads. */
 struct annotation_target {
 	uint32_t distance; /* of the instruction */
-	uint32_t frame;    /* the function there; FRAME_NONE: nobody knows a name */
-	uint64_t offset;   /* behind that function's start */
+	uint32_t frame;    /* the function there; FRAME_NONE: no name is known */
+	uint64_t offset;   /* from that function's start */
 };
 
 /* Why there is no code. */
@@ -44,12 +44,12 @@ enum annotation_lack {
 struct annotation {
 	uint32_t frame;
 	enum annotation_lack lack;
-	bool no_bounds;       /* nobody knows where the function begins: ADDRESS is the sample's */
-	uint64_t address;     /* of the first byte, in the guest; in one of its processes */
-	uint64_t size_bytes;  /* of the function; more than N_BYTES: the rest is left out */
+	bool no_bounds;       /* where the function begins is not known: ADDRESS is a sample's */
+	uint64_t address;     /* of the first byte, in the guest or in one of its processes */
+	uint64_t size_bytes;  /* of the function; the part behind N_BYTES is left out */
 	uint32_t n_bytes;
 	uint8_t *bytes;       /* 0 where a page is missing */
-	bool missing[ANNOTATION_MAX_PAGES]; /* by page of the guest, from ADDRESS's page on */
+	bool missing[ANNOTATION_MAX_PAGES]; /* [0] is the guest's page that holds ADDRESS */
 	size_t n_counts, n_targets;
 	struct annotation_count *counts;    /* ascending by distance */
 	struct annotation_target *targets;  /* ascending by distance */
@@ -59,7 +59,7 @@ struct annotation {
 	/* The address of the first byte in a file with source lines (xtop/lines.h); 0: no file. */
 	uint32_t line_file;
 	uint64_t line_address;
-	uint64_t version;     /* another one means other bytes or targets */
+	uint64_t version;     /* differs if bytes or targets differ */
 };
 
 void annotation_destroy(struct annotation *annotation); /* NULL allowed */

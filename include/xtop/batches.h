@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How much a function's share varies. Samples of one second resemble each other: a program that is
- * in a loop at one tick is mostly in it at the next. So an interval that counts samples as
- * independent is too narrow. Here the ticks of each function are summed over batches of a second.
- * The variance between these sums tells how many independent samples the samples are worth.
+ * in a loop at one tick is mostly in the same loop at the next tick. So an interval that counts
+ * samples as independent is too narrow. Here the ticks of each function are summed over batches of
+ * a second. The variance between these sums tells how many independent samples would know as much.
  *
  * With x ticks of the function and n of all in a batch, and p = sum x / sum n over all batches, the
  * variance of p is k / (k - 1) * sum (x - p n)^2 / (sum n)^2 for k batches (a ratio estimator, as
@@ -24,7 +24,7 @@
 #include "xtop/error.h"
 #include "xtop/limit.h"
 
-/* At most so many functions are measured, those that come first. 90 bytes each. */
+/* At most this many functions are measured: those that come first. Each takes 90 bytes. */
 #define BATCHES_MAX_FUNCTIONS LIMIT(1U << 16, 1U << 6)
 
 struct batches;
@@ -33,18 +33,18 @@ struct batches;
 struct xtop_error *batches_create(uint64_t half_life_ns, struct batches **batchesp);
 void batches_destroy(struct batches *batches); /* NULL allowed */
 void batches_reset(struct batches *batches);
-/* Begins a sample at TIME_NS that stands for TICKS. Earlier times count to the latest second. */
+/* Begins a sample of TIME_NS that stands for TICKS. A time that goes back counts as the latest. */
 void batches_begin(struct batches *batches, uint64_t time_ns, double ticks);
-/* Counts FRAME in that sample, once at most. */
+/* Counts FRAME in that sample. A second call for the same sample changes nothing. */
 void batches_count(struct batches *batches, uint32_t frame);
 
-/* What the batches are worth, the one that goes on included. */
+/* What all batches are worth, the current one included. */
 struct batches_worth {
 	double batches; /* with live weights the effective number, (sum w)^2 / sum w^2 */
 	double samples; /* the same of samples, by their ticks */
 };
 struct batches_worth batches_get_worth(const struct batches *batches, bool live);
-/* The design effect of FRAME's share. 1 also if it was not seen, or not measured. */
+/* The design effect of FRAME's share. 1 also if FRAME was not seen or not measured. */
 double batches_get_effect(const struct batches *batches, uint32_t frame, bool live);
 
 #endif

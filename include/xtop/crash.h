@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A report of a guest that has crashed, or of one that runs, at one moment: the log that its kernel
- * keeps, and the stacks of all vCPUs and tasks. The resolver builds the report once; then it never
- * changes, and any thread may read it. Screen and batch show the same lines.
+ * A report of a guest at one moment: the log that its kernel keeps, and the stacks of all vCPUs and
+ * tasks. The guest has crashed, or it runs. The resolver builds the report once; then the report
+ * never changes, and any thread may read it. Screen and batch show the same lines.
  */
 #ifndef XTOP_CRASH_H
 #define XTOP_CRASH_H
@@ -23,12 +23,12 @@ enum crash_part { CRASH_LOG, CRASH_VCPUS, CRASH_TASKS };
 enum crash_kind {
 	CRASH_HEADING, /* of a part */
 	CRASH_LINE,    /* of the log */
-	CRASH_OWNER,   /* the vCPU or task that the lines below are of */
-	CRASH_DETAIL,  /* of it: registers, functions, the innermost first */
+	CRASH_OWNER,   /* a vCPU or task; the lines of CRASH_DETAIL that follow belong to it */
+	CRASH_DETAIL,  /* registers, or a function; the innermost function comes first */
 };
 
 struct crash_line {
-	uint32_t at; /* in struct crash's text: clean, ends in a NUL */
+	uint32_t at; /* offset in struct crash's text; the line is clean and ends in a NUL */
 	uint8_t kind; /* enum crash_kind */
 };
 
@@ -51,17 +51,20 @@ struct sample;
 struct symbols;
 
 struct crash_settings {
-	struct os *os;                 /* has seen a vCPU of the sample already */
+	struct os *os;                 /* has seen a vCPU of the sample; NULL: nobody looks */
 	const struct symbols *symbols; /* the files of -k */
 	enum unwind_how how;
 };
 
-/* SAMPLE has all vCPUs that have registers, at TIME_NS. Resolver's thread. */
+/*
+ * Builds the report. SAMPLE, of TIME_NS, has all vCPUs that have registers. Resolver's thread.
+ * Error: out of memory.
+ */
 struct xtop_error *crash_create(const struct crash_settings *settings, const struct sample *sample,
 				uint64_t time_ns, struct crash **crashp);
 void crash_destroy(struct crash *crash); /* NULL allowed */
 
-/* "crashed", "runs", ...: what COUNTS say of the guest that the report is of. */
+/* What COUNTS say of the guest: "crashed", "runs", ... */
 struct sampler_counts;
 const char *crash_get_state(const struct sampler_counts *counts);
 

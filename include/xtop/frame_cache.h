@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Guest pages that this process has mapped, by frame. One thread for each cache. */
+/* Guest pages that this process keeps mapped, found by frame. One thread uses a cache. */
 #ifndef XTOP_FRAME_CACHE_H
 #define XTOP_FRAME_CACHE_H
 
@@ -9,14 +9,14 @@
 struct frame_cache;
 
 /*
- * For stacks: if the guest exchanges a page without notice, the old page is read for at most this
- * long.
+ * The sampler's ROUND_NS. A guest may exchange a page without notice; then the sampler reads the
+ * old page for about this long at most.
  */
 #define FRAME_CACHE_ROUND_NS (10 * 1000000000ULL)
 
 /*
- * Maps at most MAX_PAGES at a time. frame_cache_sweep() visits each page once in ROUND_NS. MAPPER's
- * context outlives the cache.
+ * Keeps at most MAX_PAGES mapped. frame_cache_sweep() visits each page once in ROUND_NS. MAPPER's
+ * context outlives the cache. Fails only without memory.
  */
 struct xtop_error *frame_cache_create(const struct mapper *mapper, size_t max_pages,
 				      uint64_t round_ns, struct frame_cache **cachep);
@@ -25,17 +25,21 @@ void frame_cache_destroy(struct frame_cache *cache); /* unmaps all */
 /* The page if it is already mapped, or NULL. Allowed while the guest is stopped. */
 const void *frame_cache_find(struct frame_cache *cache, frame_t frame);
 /*
- * From now on frame_cache_get() and those below it map at most MAPS_PER_S pages a second, and as
- * many at once after a second without any. A guest decides which pages its page tables lead to, and
- * may change them all the time. frame_cache_sweep() is bounded by itself.
+ * From now on the functions with "get" in their name map at most MAPS_PER_S pages a second; after a
+ * second without a new mapping they may map as many at once. 0: no limit. The limit is for hostile
+ * guests: a guest chooses where its page tables lead, and may change them all the time.
+ * frame_cache_sweep() has a limit of its own.
  */
 void frame_cache_set_limit(struct frame_cache *cache, uint64_t maps_per_s, uint64_t now_ns);
 /*
- * The page; maps it if necessary. NULL: Xen refuses, or has refused less than a second ago, or the
+ * The page; maps it if necessary. NULL: Xen refuses, or refused less than a second ago, or the
  * limit is reached. Not while the guest is stopped.
  */
 const void *frame_cache_get(struct frame_cache *cache, frame_t frame, uint64_t now_ns);
-/* Call this when the guest has been stopped: its page tables do not change until the next call. */
+/*
+ * Call this just after each stop of the guest. The "find" functions then remember a page table
+ * until the next call, because page tables do not change during a stop.
+ */
 void frame_cache_stop(struct frame_cache *cache);
 /*
  * The page that holds ADDRESS under ROOT. Uses only page tables and pages that are already mapped,
@@ -66,7 +70,7 @@ void frame_cache_update_pages(struct frame_cache *cache, uint64_t pages);
  */
 void frame_cache_sweep(struct frame_cache *cache, uint64_t now_ns);
 void frame_cache_drop(struct frame_cache *cache); /* unmaps all pages */
-size_t frame_cache_pages(const struct frame_cache *cache);
-uint64_t frame_cache_maps(const struct frame_cache *cache);
+size_t frame_cache_pages(const struct frame_cache *cache);  /* mapped now */
+uint64_t frame_cache_maps(const struct frame_cache *cache); /* mappings made so far */
 
 #endif

@@ -23,7 +23,7 @@
 #define FRAMES_MAX_TEXT_BYTES (24U << 20) /* all names together: a guest can have long names */
 #define FRAME_NAME_BYTES 4096              /* one name with its NUL; as SYMTAB_MAX_NAME_BYTES */
 #define FRAME_MODULE_BYTES 256             /* Linux: NAME_MAX and the NUL */
-#define FRAMES_MAX_BUILDS 4096             /* build-ids of files; those that come later are lost */
+#define FRAMES_MAX_BUILDS 4096             /* build-ids of files; later ones are not kept */
 
 enum frame_kind {
 	FRAME_KIND_ROOT,     /* the whole guest */
@@ -35,16 +35,16 @@ enum frame_kind {
 	FRAME_KIND_THREAD,
 	FRAME_KIND_KERNEL,   /* "[k]" */
 	FRAME_KIND_USERLAND, /* "[.]" */
-	FRAME_KIND_FUNCTION, /* a profile file's, which does not say whether it is the kernel's */
-	FRAME_KIND_MARK,     /* ours: those in enum frame_id */
+	FRAME_KIND_FUNCTION, /* from a profile file, which does not say whose code it is */
+	FRAME_KIND_MARK,     /* xtop's own: "[truncated]" and others */
 };
 
 /* Ids that are the same in every table. */
 enum frame_id {
 	FRAME_ROOT,
-	FRAME_EVICTED,   /* "[evicted]": what the profile had no room for */
-	FRAME_TRUNCATED, /* "[truncated]": frames further out were not reached */
-	FRAME_UNKNOWN,   /* "[unknown]": what this table had no room for */
+	FRAME_EVICTED,   /* "[evicted]": stacks that the profile had no room for */
+	FRAME_TRUNCATED, /* "[truncated]": frames further out are missing */
+	FRAME_UNKNOWN,   /* "[unknown]": a name that this table had no room for */
 	N_FRAME_IDS,
 };
 #define FRAME_NONE UINT32_MAX /* no frame; never an id */
@@ -54,26 +54,26 @@ struct frame_file {
 	const char *path;     /* in the guest */
 	const char *build_id; /* in hexadecimal */
 	const char *package;  /* "systemd 252.38-1 (deb)" */
-	bool incomplete;      /* some of it was not in the guest's memory, or is not */
+	bool incomplete;      /* part of the file was not in the guest's memory */
 };
 #define FRAMES_MAX_FILES 1024
 
 struct frame { /* there may be 262,144 of them */
 	const char *name;     /* demangled, clean; "[unknown]" if nobody can name it */
 	const char *raw_name; /* clean, not demangled; often the same pointer as name */
-	const char *module;   /* "[kernel]", a file's name, see also the kinds; "" if none */
+	const char *module;   /* "[kernel]", a file's name, or see enum frame_kind; "" if none */
 	uint64_t address;     /* start of the function; if unknown, the address itself */
 	const struct frame_file *file; /* NULL: the frame has a name, or no file is known */
 	/*
-	 * A place in a function (frames_intern_line()): LINE_ADDRESS, which is canonical, of the
-	 * file LINE_FILE (xtop/lines.h). Its group is the function. LINE_FILE 0: all of the
-	 * function.
+	 * For a place in a function (frames_intern_line()): LINE_ADDRESS, which is canonical, in
+	 * the file LINE_FILE (xtop/lines.h). The group of this frame is the function. LINE_FILE 0:
+	 * the frame is all of the function.
 	 */
 	int64_t line_address : 48;
 	uint64_t line_file : 16;
 	/*
 	 * Where addresses are not shown, one frame stands for all unnamed frames of its kind and
-	 * module: this is its id. A named frame has its own id here.
+	 * module. This is the id of that frame. A named frame has its own id here.
 	 */
 	uint32_t group;
 	uint16_t build; /* for frames_get_build() */
@@ -81,14 +81,14 @@ struct frame { /* there may be 262,144 of them */
 	bool unknown;   /* nobody can name it */
 };
 
-/* Some code, not a process or a mark. */
+/* Whether the frame is code, not a process, a thread or a mark. */
 static inline bool frame_is_function(const struct frame *frame)
 {
 	return frame->kind == FRAME_KIND_KERNEL || frame->kind == FRAME_KIND_USERLAND ||
 	       frame->kind == FRAME_KIND_FUNCTION;
 }
 
-/* A stub by which a kernel or unikernel asks Xen for something, "xen_hypercall_sched_op". */
+/* Whether a kernel or unikernel calls Xen by this function, such as "xen_hypercall_sched_op". */
 bool frame_is_hypercall(const struct frame *frame);
 
 /* The function that the frame ID lies in: ID, unless ID is a place in a function. */
@@ -104,41 +104,42 @@ struct frames;
 struct xtop_error *frames_create(char *(*demangle)(const char *name), struct frames **framesp);
 void frames_destroy(struct frames *frames); /* NULL allowed */
 /*
- * What tells named functions apart, to be said before the first one is interned. Functions of two
- * runs have other addresses, and a profile file knows less of them. Unnamed ones always differ by
- * their addresses.
+ * What tells named functions apart. Set it before the first function is interned. A function has
+ * other addresses in another run, and a profile file may have no modules. Unnamed functions always
+ * differ by their addresses.
  */
 enum frames_identity {
 	FRAMES_BY_ADDRESS, /* kind, name, module and address: the default */
 	FRAMES_BY_MODULE,  /* kind, name and module */
-	FRAMES_BY_NAME,    /* the name alone. Kind and module are those of the first one */
+	FRAMES_BY_NAME,    /* the name alone; the first function gives kind and module */
 };
 void frames_set_identity(struct frames *frames, enum frames_identity identity);
 
 /*
- * The id of the frame with that kind, raw name, module and address; added if new. NAME NULL or
- * empty: unknown. MODULE NULL: none. Raw strings need not be clean. Never fails: when the table is
- * full or memory is out, which is counted, a name becomes FRAME_UNKNOWN, and an unnamed address
- * becomes the group of its kind and module. Unnamed addresses get at most half of the table.
+ * The id of the frame with that kind, raw name, module and address. A new frame is added. NAME NULL
+ * or empty: unknown. MODULE NULL: none. Raw strings need not be clean. Never fails: when the table
+ * is full or memory is out, a name becomes FRAME_UNKNOWN, an unnamed address becomes the group of
+ * its kind and module, and frames_refused() counts that. Unnamed addresses get at most half of the
+ * table.
  */
 uint32_t frames_intern(struct frames *frames, enum frame_kind kind, const char *name,
 		       const char *module, uint64_t address);
 /*
- * The same for code in a file with BUILD (NULL, or of no bytes: not known). BUILD does not tell one
- * frame from another: the frame keeps the first one that it was interned with.
+ * The same for code in a file with the build-id BUILD (NULL or without bytes: not known). BUILD
+ * does not tell one frame from another: a frame keeps the build-id with which it was added.
  */
 uint32_t frames_intern_code(struct frames *frames, enum frame_kind kind, const char *name,
 			    const char *module, uint64_t address, const struct build_id *build);
 /*
- * The same for a place in the file RAW, which is kept with a frame that is new. NULL: it is not
+ * The same for code in the file RAW, which is kept with a new frame. RAW NULL: the file is not
  * known. RAW's strings need not be clean.
  */
 uint32_t frames_intern_place(struct frames *frames, enum frame_kind kind, const char *name,
 			     const char *module, uint64_t address, const struct build_id *build,
 			     const struct frame_file *raw);
 /*
- * A place in FUNCTION, which was interned: ADDRESS of FILE, which is not 0 (xtop/lines.h). When the
- * table is full it is FUNCTION.
+ * The id of a place in FUNCTION, the id of a function: ADDRESS in FILE, which is not 0
+ * (xtop/lines.h). When the table is full, returns FUNCTION.
  */
 uint32_t frames_intern_line(struct frames *frames, uint32_t function, uint32_t file,
 			    uint64_t address);
@@ -152,7 +153,10 @@ const struct frame *frames_get(const struct frames *frames, uint32_t id);
 /* The build-id of the file that FRAME's code lies in; NULL: not known. Lives as long as FRAMES. */
 const struct build_id *frames_get_build(const struct frames *frames, const struct frame *frame);
 
-/* The text for FRAME. With ADDRESSES an unknown frame is 0xADDR, written into BUFFER. */
+/*
+ * The text for FRAME. ADDRESSES: an unknown frame becomes "0x" and its address, which is written
+ * into BUFFER.
+ */
 #define FRAME_TEXT_BYTES 20
 const char *frame_text(const struct frame *frame, bool addresses, char buffer[FRAME_TEXT_BYTES]);
 

@@ -46,11 +46,11 @@ void profile_add(struct profile *profile, const uint32_t *frames, size_t n, uint
 void profile_reset(struct profile *profile); /* forgets all nodes and totals */
 
 /*
- * Frames got better names: NOW returns the frame that takes FRAME's place, mostly FRAME itself.
- * Stacks that become equal are added up.
+ * Frames got better names. FIND_BETTER returns the frame that takes FRAME's place, mostly FRAME
+ * itself. Stacks that become equal are added up.
  */
-void profile_rename(struct profile *profile, uint32_t (*now)(void *context, uint32_t frame),
-		    void *context);
+void profile_rename(struct profile *profile,
+		    uint32_t (*find_better)(void *context, uint32_t frame), void *context);
 
 /*
  * A new snapshot as of TIME_NS. The profile fills in what it knows: time_ns, started_ns, frames,

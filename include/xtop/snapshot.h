@@ -3,12 +3,12 @@
  * A snapshot: the profile and every counter at one moment. It never changes once it is published.
  * The UI, batch output and exporters see nothing else.
  *
- * Nodes stand in pre-order: the subtree of node i is [i, nodes[i].end), its parent comes before
- * it, nodes[0] is the root. A pass from the front inherits from parents, a pass from the back sums
- * children. Siblings stand in the order in which they were first seen.
+ * Nodes are in pre-order: nodes[0] is the root, a parent comes before its children, and the subtree
+ * of node i is [i, nodes[i].end). A pass from the front can inherit from parents; a pass from the
+ * back can sum children. Siblings are in the order in which they were first seen.
  *
- * Snapshots go through a snapshot_slot: the reader asks, the resolver builds one and puts it there
- * with one atomic exchange, and the reader takes it out with another.
+ * Snapshots go through a snapshot_slot. The reader asks. The resolver builds a snapshot and puts it
+ * into the slot with one atomic exchange. The reader takes it out with another one.
  */
 #ifndef XTOP_SNAPSHOT_H
 #define XTOP_SNAPSHOT_H
@@ -25,18 +25,19 @@
 #include "xtop/types.h"
 #include "xtop/unwind.h"
 
-#define SNAPSHOT_MAX_DEPTH (UNWIND_MAX_FRAMES + 8) /* a stack, its process and thread, its marks */
+#define SNAPSHOT_MAX_DEPTH (UNWIND_MAX_FRAMES + 8) /* a stack with process, thread and marks */
 
 struct crash; /* xtop/crash.h */
 
 struct snapshot_node {
 	uint32_t frame;  /* id in frames */
-	uint32_t parent; /* index; the root is its own */
+	uint32_t parent; /* index; the root is its own parent */
 	uint32_t end;    /* index behind the last node of the subtree */
 	uint32_t depth;  /* root 0 */
 	/*
-	 * What its samples weigh, in ticks; children include self. Live: decayed. Ticks: since
-	 * start or reset, a multiple of 1 / SAMPLE_WEIGHT_TICK. Sums are exact up to 2^43 ticks.
+	 * The weight of its samples, in ticks. "children" includes "self". "live": decayed.
+	 * "ticks": since start or reset, a multiple of 1 / SAMPLE_WEIGHT_TICK; sums are exact up to
+	 * 2^43 ticks.
 	 */
 	double self_live, children_live;
 	double self_ticks, children_ticks;
@@ -45,9 +46,9 @@ struct snapshot_node {
 
 /* Why nobody could name the function that an address lies in. */
 enum unknown_cause {
-	UNKNOWN_NO_SYMBOLS,  /* its file, module or kernel has none, or none were given */
+	UNKNOWN_NO_SYMBOLS,  /* the file, module or kernel has none, or -k gave none */
 	UNKNOWN_BETWEEN,     /* there are symbols, but none covers the address */
-	UNKNOWN_NOT_PRESENT, /* symbols lie in pages not in memory: not read yet, or swapped out */
+	UNKNOWN_NOT_PRESENT, /* symbols are not in memory: not read from disk yet, or swapped out */
 	UNKNOWN_NO_PROCESS,  /* the process ended before it could be read, or could not be found */
 	UNKNOWN_NO_AREA,     /* the address lies outside all known areas of code */
 	UNKNOWN_JIT,         /* the process compiled the code itself and wrote no names for perf */
@@ -56,7 +57,7 @@ enum unknown_cause {
 #define N_UNKNOWN_CAUSES 7
 
 /*
- * What the resolver saw since start or reset; a sample here is one vCPU at one tick. A new counter
+ * What the resolver saw since start or reset. Here a sample is one vCPU at one tick. A new counter
  * is a member here and a line in the table of src/query/counters.c.
  */
 struct resolver_counts {
@@ -66,23 +67,24 @@ struct resolver_counts {
 	uint64_t stops[N_UNWIND_STOPS];  /* samples by how their walk ended */
 	uint64_t cuts[N_SAMPLE_CUTS];    /* samples with UNWIND_CUT, by why the copy ended */
 	uint64_t parts[N_UNWIND_PARTS];  /* samples with frames in the kernel, in user code */
-	uint64_t parts_complete[N_UNWIND_PARTS]; /* those samples with that part whole */
+	uint64_t parts_complete[N_UNWIND_PARTS]; /* of these, samples where that part is complete */
 	uint64_t frames;                 /* frames looked up */
-	uint64_t frames_unknown;         /* those frames without a name */
+	uint64_t frames_unknown;         /* of these, frames without a name */
 	uint64_t frames_by[N_UNWIND_BYS]; /* all frames, by what told where they are */
-	uint64_t samples_unknown;        /* samples with an innermost frame without a name */
-	uint64_t samples_function;       /* samples named by where the function begins */
-	uint64_t samples_offset;         /* samples named only by a place in a file */
-	uint64_t unknown_causes[N_UNKNOWN_CAUSES]; /* both of these, by cause */
+	/* Samples by their innermost frame, if that has no symbol: */
+	uint64_t samples_unknown;        /* it has no name */
+	uint64_t samples_function;       /* its name is the place where the function begins */
+	uint64_t samples_offset;         /* its name is another place in a file, or "[jit]" */
+	uint64_t unknown_causes[N_UNKNOWN_CAUSES]; /* all three, by cause */
 	uint64_t early;                  /* samples dropped: the guest's kernel was not known yet */
 	uint64_t idle;                   /* samples of Linux's idle task: in states[] as blocked */
 	uint64_t bad_records;            /* failed sample_check(): never happens */
 	uint64_t evicted_nodes;
 	uint64_t frames_refused;         /* frame table full */
-	uint64_t unresolved; /* left in the ring when the user had waited long enough for the end */
-	uint64_t lag_ns;                 /* longest time from stop to sample's turn; 0: replay */
+	uint64_t unresolved;             /* records that RESOLVER_HURRY_NS left no time for */
+	uint64_t lag_ns;                 /* longest time from a stop to its sample; 0: replay */
 	uint64_t cpu_ns;                 /* resolver's thread */
-	/* Ticks: of all samples, of the three kinds above without a symbol, of those cut short. */
+	/* Ticks: of all samples, of the three kinds without a symbol, of samples cut short. */
 	double weight, weight_unknown, weight_function, weight_offset, weight_truncated;
 };
 
@@ -97,8 +99,8 @@ static inline uint64_t resolver_truncated(const struct resolver_counts *counts)
 	return truncated;
 }
 
-/* The hypercalls that samples of one vCPU ended in, in no order; unused ones come last. */
-#define SNAPSHOT_MAX_CALLS 8 /* the ones that it makes most */
+/* The hypercalls that samples of one vCPU ended in, in any order. Unused entries come last. */
+#define SNAPSHOT_MAX_CALLS 8 /* the most frequent ones */
 struct snapshot_calls {
 	struct snapshot_call {
 		uint32_t frame; /* the stub */
@@ -110,7 +112,7 @@ struct snapshot_vcpu {
 	double states[N_VCPU_STATES];    /* ticks by state, as weights */
 	double user;                     /* ticks running in user code */
 	struct vcpu_times times;         /* since start or reset */
-	uint32_t last_frame;             /* innermost function of the last sample, or FRAME_ROOT */
+	uint32_t last_frame;             /* innermost frame of the last sample, or FRAME_ROOT */
 };
 
 /* The ticks in all states. */
@@ -124,8 +126,8 @@ static inline double snapshot_vcpu_ticks(const struct snapshot_vcpu *vcpu)
 }
 
 /*
- * Where the samples of a function without a symbol are: the address that most of them had, as a
- * distance from the function's start.
+ * Where the samples of a function without a symbol are: the address that most of them have, in
+ * bytes from the function's start.
  */
 struct snapshot_place {
 	uint32_t frame, distance_bytes;
@@ -145,7 +147,7 @@ struct snapshot_wait {
 	uint8_t kind;             /* enum wait_kind */
 	/* bit i: enum os_wait_state i was seen when tasks were there last */
 	uint8_t states;
-	uint64_t longest_ns;      /* since start or reset; a wait that goes on counts */
+	uint64_t longest_ns;      /* since start or reset; a wait that is not over counts */
 };
 
 /* A lock that tasks wait for, or have waited for since start or reset. */
@@ -157,7 +159,7 @@ struct snapshot_lock {
 	uint8_t kind;             /* enum os_lock_kind */
 	uint64_t waits;           /* how many were seen */
 	uint64_t longest_ns;
-	double live_ticks, ticks; /* time of its waiters; divided by the span: their mean number */
+	double live_ticks, ticks; /* time of its waiters; their mean number is this / span */
 	/* in the last whole pass */
 	uint32_t now;             /* how many tasks wait */
 	uint8_t certainty;        /* enum os_holder */
@@ -169,28 +171,28 @@ struct snapshot_lock_task {
 	uint32_t pid;                   /* the thread's */
 	uint32_t process, thread, site; /* frames; FRAME_NONE: not known */
 	uint32_t lock;                  /* what it waits for; SNAPSHOT_NO_LOCK: nothing */
-	uint32_t cpu;                   /* where it runs; UINT32_MAX: not known */
+	uint32_t cpu;                   /* on which it runs; UINT32_MAX: not known */
 	bool on_cpu;
 	uint8_t state;                  /* enum os_wait_state, if it does not run */
 	uint64_t waited_ns;             /* 0: not known */
 	uint64_t address;               /* its task_struct's */
 };
 
-/* In a snapshot of waits its ticks are milliseconds of a task's time. */
+/* What only a snapshot of waits has. Its ticks are milliseconds of a task's time. */
 struct snapshot_waits {
-	bool there;        /* this is a snapshot of waits; else all of this is zero */
+	bool there;        /* false: this is no snapshot of waits, and all of this is zero */
 	bool unsupported;  /* no system with a list of tasks was found */
-	/* What the passes over all tasks stood for, in ticks: weight / span is a mean number. */
+	/* The time that the passes stood for, in ticks. Weight / span: mean number of tasks. */
 	double span_live, span_ticks;
 	size_t n_rows;
-	struct snapshot_wait *rows; /* NULL: those of the history, of a range */
+	struct snapshot_wait *rows; /* NULL in snapshots of the history and of a range */
 	uint64_t rows_refused;      /* waits that are in no row */
 	size_t n_locks;
 	struct snapshot_lock *locks; /* NULL in the same snapshots as ROWS */
 	size_t n_lock_tasks;
 	struct snapshot_lock_task *lock_tasks; /* ascending by pid */
 	uint64_t locks_refused;     /* waits for locks that are not among LOCKS */
-	uint64_t cpu_ns;            /* that reading the tasks took */
+	uint64_t cpu_ns;            /* CPU time that reading the tasks took */
 	struct os_waits_counts counts;
 };
 
@@ -200,15 +202,15 @@ struct snapshot {
 	uint64_t started_ns;     /* first sample since start or reset; 0: none yet */
 	/* Other clocks: the newest reading, and the first one since start or reset. */
 	struct clocks clocks, first_clocks;
-	bool at_end;             /* the last one: the guest is gone or the recording is played */
-	bool sums_only;          /* of a profile file: no vCPUs, no ticks, nothing of the sampler */
+	bool at_end;             /* the last one: the run or the replay is over */
+	bool sums_only;          /* read from a profile file: no vCPUs, no ticks, no sampler */
 	const struct frames *frames; /* outlives the snapshot */
 	uint32_t n_frames;       /* ids below this may be used */
 	size_t n_nodes;
 	struct snapshot_node *nodes;
 	double live_weight;      /* nodes[0].children_live */
 	double total_weight;     /* nodes[0].children_ticks */
-	/* By frame, n_frames of them; NULL: nothing is known, as of a profile file. */
+	/* By frame, n_frames of them; NULL: not known, as in a profile file. */
 	struct snapshot_effect *effects;
 	/*
 	 * By frame, n_frames of them: the frame whose name is the source line that most of the
@@ -226,17 +228,17 @@ struct snapshot {
 	struct snapshot_calls *calls; /* by vCPU, n_vcpus of them; NULL: not known */
 	size_t profile_bytes;    /* memory of the profile and the names */
 	unsigned ring_permille;  /* fill of the ring */
-	uint64_t lag_ns;         /* as in resolver_counts, but since the snapshot before */
-	int recording_errno;     /* why -w does not write any more; 0: it writes */
+	uint64_t lag_ns;         /* as in resolver_counts, but since the last snapshot */
+	int recording_errno;     /* why -w no longer writes; 0: it writes */
 	unsigned n_places;
 	struct snapshot_place places[SNAPSHOT_MAX_PLACES]; /* ascending by frame */
 	struct annotation *annotation; /* the snapshot's; NULL: nobody asked for one */
-	const struct crash *crash; /* the resolver's, as long as FRAMES; NULL: none, or not yet */
+	const struct crash *crash; /* lives as long as FRAMES; NULL: none, or not yet */
 	char system[96];         /* "Linux 6.1.0-37-amd64", a unikernel's file, or ""; clean */
-	char notes[3][96];       /* what is missing and what would help; the rest is ""; clean */
+	char notes[3][96];       /* what is missing and what would help; "": no note; clean */
 };
 
-/* Zeroed but for n_nodes; nodes are not initialised. NULL: out of memory. */
+/* All zero except n_nodes. The nodes are not initialised. NULL: out of memory. */
 struct snapshot *snapshot_create(size_t n_nodes);
 void snapshot_destroy(struct snapshot *snapshot); /* NULL allowed */
 /*
@@ -247,12 +249,12 @@ void snapshot_destroy(struct snapshot *snapshot); /* NULL allowed */
 const char *snapshot_raw_name(const struct snapshot *snapshot, uint32_t frame,
 			      char buffer[SNAPSHOT_NAME_BYTES]);
 /*
- * translate.c: a copy of FROM whose nodes have ids of FRAMES, which gets the frames that are new.
- * To be called by the writer of FRAMES.
+ * A copy of FROM whose nodes have ids of FRAMES (translate.c). New frames are added to FRAMES, so
+ * only the thread that writes FRAMES may call this. Error: out of memory.
  */
 struct xtop_error *snapshot_translate(const struct snapshot *from, struct frames *frames,
 				      struct snapshot **top);
-/* Some functions have no kind and module: a folded file. To be compared by name. */
+/* Whether some functions have no kind and module, as in a folded file: compare them by name. */
 bool snapshot_is_plain(const struct snapshot *snapshot);
 /* The source line with most of the weight of FRAME, "tcp.c:1478"; "": not known. */
 const char *snapshot_source(const struct snapshot *snapshot, uint32_t frame);
@@ -262,27 +264,29 @@ struct snapshot *snapshot_copy(const struct snapshot *snapshot);
 void snapshot_waits_deinit(struct snapshot_waits *waits);
 /* For qsort() and bsearch() of struct snapshot_lock_task: by pid. */
 int snapshot_compare_lock_tasks(const void *a, const void *b);
+/* For bsearch() and qsort() of struct snapshot_place: by frame. */
+int snapshot_compare_places(const void *a, const void *b);
 /* Room for N nodes, which the caller frees. NULL: out of memory. */
 struct snapshot_node *snapshot_nodes_create(size_t n);
-/* The end of each of the N nodes is behind the node; afterwards it is behind the node's subtree. */
+/* Before, `end` of each of the N nodes is behind that node; afterwards it is behind its subtree. */
 void snapshot_nodes_close(struct snapshot_node *nodes, size_t n);
-/* The children of each of the N nodes hold its own weight; afterwards the weight of its subtree. */
+/* Before, the children_ members of each of the N nodes equal self_; afterwards they are sums. */
 void snapshot_nodes_sum(struct snapshot_node *nodes, size_t n);
 
 /* The slot has one reader and one resolver. */
 struct snapshot_slot;
 struct xtop_error *snapshot_slot_create(struct snapshot_slot **slotp);
 void snapshot_slot_destroy(struct snapshot_slot *slot); /* and the snapshot in it */
-/* Reader: asks for a snapshot. Asking again before it came changes nothing. */
+/* Reader: asks for a snapshot. To ask again before it has come changes nothing. */
 void snapshot_request(struct snapshot_slot *slot);
 /*
  * Reader: from now on snapshots have an annotation of FRAME; FRAME_NONE: they have none. It need
  * not be in the first one that comes.
  */
 void snapshot_annotate(struct snapshot_slot *slot, uint32_t frame);
-/* Reader: the newest snapshot, which the reader then destroys. NULL: none since the last one. */
+/* Reader: the newest snapshot; the reader destroys it. NULL: there is none since the last one. */
 struct snapshot *snapshot_take(struct snapshot_slot *slot);
-/* Resolver: whether the reader asked since the last snapshot_publish(). */
+/* Resolver: whether the reader has asked since the last snapshot_publish(). */
 bool snapshot_wanted(const struct snapshot_slot *slot);
 /* Resolver: what snapshot_annotate() has asked for. */
 uint32_t snapshot_annotated(const struct snapshot_slot *slot);

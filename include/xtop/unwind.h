@@ -170,4 +170,22 @@ struct unwind_stack {
 void unwind_stack(const struct sample_vcpu *vcpu, const struct unwind_spaces *spaces,
 		  enum unwind_how how, struct unwind_stack *stack);
 
+/* Whether the walk reached the outermost function, whatever is missing further in. */
+static inline bool unwind_is_rooted(const struct unwind_stack *stack)
+{
+	enum unwind_part outer = stack->parts[UNWIND_USER].walked ? UNWIND_USER : UNWIND_KERNEL;
+
+	return stack->parts[outer].stop == UNWIND_COMPLETE;
+}
+
+/*
+ * The address by which to look up the function of FRAME. For a caller this is the last byte of its
+ * call instruction: when the called function never returns, the return address may belong to the
+ * next function.
+ */
+static inline uint64_t unwind_frame_code(const struct unwind_frame *frame)
+{
+	return frame->address - !!(frame->flags & FRAME_RETURN);
+}
+
 #endif

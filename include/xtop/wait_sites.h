@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where a task waits, and what for: by the names of the functions on its stack. The first functions
- * of a stack that sleeps are the scheduler's and the lock's, which say nothing of the place; the
- * site is the first one behind them. Some sites are where threads wait for work, and are idleness.
+ * Where a task waits, and what for, by the names of the functions on its stack. The innermost
+ * functions of a sleeping task belong to the scheduler and to the lock, and do not tell the place.
+ * The site is the first function further out. At some sites a thread waits for work: it is idle.
  *
- * Names are those of Linux and of C libraries. They are a guest's and may be anything: what is not
- * known is a site, and waits for WAIT_OTHER. Any thread.
+ * The names are those of Linux and of C libraries. A guest chooses its names. A function that is
+ * not known is a site, and waits for WAIT_OTHER. Any thread.
  */
 #ifndef XTOP_WAIT_SITES_H
 #define XTOP_WAIT_SITES_H
@@ -18,19 +18,19 @@
 
 enum wait_kind {
 	WAIT_OTHER,
-	WAIT_CPU, /* nothing else: the task could run */
+	WAIT_CPU, /* the task could run */
 	WAIT_MUTEX,
 	WAIT_RWSEM,
 	WAIT_PERCPU_RWSEM,
 	WAIT_RT_MUTEX,
 	WAIT_SEMAPHORE,
 	WAIT_FUTEX,
-	WAIT_SPINLOCK, /* of a vCPU: a task that sleeps never does */
+	WAIT_SPINLOCK, /* a vCPU waits; a sleeping task never waits for a spinlock */
 	WAIT_PAGE_FAULT,
 	WAIT_PAGE_LOCK,
 	WAIT_BLOCK_IO,
 	WAIT_JOURNAL,
-	WAIT_INODE, /* until it is written, or gone */
+	WAIT_INODE, /* until the inode is written, or gone */
 	WAIT_PIPE,
 	WAIT_SOCKET,
 	WAIT_TTY,
@@ -49,14 +49,15 @@ extern const char *const wait_kind_names[N_WAIT_KINDS];
 #define WAIT_RUNNABLE_MARK "[runnable]"
 
 struct wait_site {
-	uint32_t frame; /* where it waits; FRAME_NONE: the stack has no function */
+	uint32_t frame; /* the function; FRAME_NONE: the stack has none */
 	enum wait_kind kind;
-	bool idle;      /* a thread that waits for work */
+	bool idle;      /* the thread waits for work */
 };
 
 /*
- * What is known of each frame's name, so that names are compared once: by frame, N_CLASSES of them,
- * zeroed to begin with. Other frames are looked up each time.
+ * A cache of what the table knows of each frame's name, so that each name is compared once. The
+ * caller has room for N bytes, all 0 at first; byte i is of frame i. Other frames are looked up
+ * each time.
  */
 struct wait_classes {
 	uint8_t *classes;

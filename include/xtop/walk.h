@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Translates guest-virtual addresses to frames by the guest's page tables. Any thread. walk_x86.c
- * has the functions, vcpu_x86.h walk_root(); another architecture provides the same ones.
+ * Translates guest-virtual addresses to frames by the guest's page tables. Any thread.
+ * memory/walk_x86.c has these functions, and xtop/vcpu_x86.h has walk_root(), which gives the root
+ * of a vCPU's page tables. Another architecture provides the same functions.
  */
 #ifndef XTOP_WALK_H
 #define XTOP_WALK_H
@@ -11,9 +12,9 @@
 enum walk_result {
 	WALK_OK,
 	WALK_NOT_PRESENT,   /* there is no page */
-	WALK_NOT_MAPPED,    /* a page-table page could not be read: *frame says which */
+	WALK_NOT_MAPPED,    /* a page-table page could not be read; *frame is that page */
 	WALK_NOT_CANONICAL, /* not a valid address */
-	WALK_BAD,           /* a reserved bit: a large page above level 3 */
+	WALK_BAD,           /* a reserved bit is set: a large page above level 3 */
 };
 
 /* table() gives the page-table page in FRAME: 512 entries, 8-aligned. NULL: it cannot be read. */
@@ -29,15 +30,21 @@ struct walk_reader {
 enum walk_result walk_find_frame(const struct walk_reader *reader, struct memory_root root,
 				 gva_t address, frame_t *frame);
 
-/* What is at an address: a page if the result is WALK_OK, otherwise a hole. */
+/* A page, if the result is WALK_OK; otherwise a hole. */
 struct walk_span {
 	frame_t frame;       /* as walk_find_frame() gives it */
 	uint64_t rest_bytes; /* from the address to the end of the page or hole */
 	unsigned shift;      /* of a page: log2 of its size */
 	bool writable, executable; /* of a page: what the entries of all levels allow together */
 };
-/* As walk_find_frame(), to go over a range: the next span begins at ADDRESS + rest_bytes. */
+/* As walk_find_frame(). To go over a range, go on at ADDRESS + rest_bytes. */
 enum walk_result walk_find_span(const struct walk_reader *reader, struct memory_root root,
 				gva_t address, struct walk_span *span);
+
+/*
+ * The index of the entry that the walk to ADDRESS reads in its table number STEP. Step 0 reads the
+ * table of ROOT, step 1 the one below it.
+ */
+size_t walk_index(struct memory_root root, gva_t address, unsigned step);
 
 #endif

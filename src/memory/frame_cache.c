@@ -6,11 +6,14 @@
  *
  * The table has a fixed size, open addressing, linear probing, and is at most half full. It is not
  * the table of xtop/hash.h, because it is read while the guest is stopped, and because the guest
- * chooses which frames are looked up then. Its multiplier is one of 2^63 at random, so that nobody
- * can choose frames that all have the same slot (Dietzfelbinger et al., "A reliable randomized
- * algorithm for the closest-pair problem", 1997: multiply-shift). A page goes away in three ways:
- * frame_cache_sweep() finds it unused, the guest's page count changes (the guest balloons, and a
- * guest frame may be another machine page now), or the guest is gone.
+ * chooses which frames are looked up then. Its multiplier is one of 2^63 odd numbers, drawn at
+ * random, so that nobody can choose frames that all have the same slot (Dietzfelbinger et al., "A
+ * reliable randomized algorithm for the closest-pair problem", 1997: multiply-shift).
+ *
+ * One page is unmapped when a visit of the clock hand finds it unused. frame_cache_sweep() visits
+ * pages, and so does a full cache that needs room. All pages are unmapped when the guest's page
+ * count changes: the guest balloons, and a guest frame may be another machine page now. The caller
+ * unmaps them all when a read has faulted or the guest is gone.
  */
 #include "config.h"
 
@@ -23,7 +26,7 @@
 #include "xtop/hash.h"
 
 #define CACHE_RETRY_NS   1000000000ULL /* after this time a frame that Xen refused is tried again */
-#define CACHE_CREDIT_NS  1000000000ULL /* the credit of frame_cache_set_limit() is for a second */
+#define CACHE_CREDIT_NS  1000000000ULL /* at most the credit of this time is saved up */
 #define CACHE_MAX_VISITS 16            /* pages that one call of frame_cache_sweep() visits */
 
 struct cache_slot {
@@ -41,13 +44,13 @@ struct frame_cache {
 	uint64_t odd; /* the multiplier */
 	size_t max_taken, n_taken, n_pages;
 	size_t hand; /* the slot that is visited next */
-	uint64_t visited_ns; /* up to this time all visits that were due are done */
+	uint64_t visited_ns; /* all visits that were due before this time are done */
 	uint64_t guest_pages;
 	uint64_t maps;
 	uint64_t max_per_s; /* calls of the mapper; 0: without limit */
-	uint64_t credit;    /* calls that frame_cache_get() may make now */
-	uint64_t credit_ns; /* up to this time they are counted */
-	/* The last table of level 1 that a find function has used in this stop, and its key. */
+	uint64_t credit;    /* calls of the mapper that frame_cache_get() may make now */
+	uint64_t credit_ns; /* the credit of the time before this is counted in */
+	/* The last table of level 1 that a "find" function used in this stop, and its key. */
 	struct {
 		uint64_t cr3, region;
 		const volatile uint64_t *table; /* NULL: none */
@@ -102,6 +105,7 @@ static struct cache_slot *cache_probe(struct frame_cache *cache, uint64_t frame)
 	return &cache->slots[i];
 }
 
+/* The slot stays taken. */
 static void cache_unmap(struct frame_cache *cache, struct cache_slot *slot)
 {
 	if (!slot->page)
@@ -123,8 +127,8 @@ static void cache_map(struct frame_cache *cache, struct cache_slot *slot, uint64
 }
 
 /*
- * Frees slot I. Then moves back entries behind it that probing would not find any more (Knuth 6.4,
- * algorithm R).
+ * Frees slot I. Then moves back the entries that probing would no longer find behind the gap (Knuth
+ * 6.4, algorithm R).
  */
 static void cache_remove(struct frame_cache *cache, size_t i)
 {
@@ -144,8 +148,8 @@ static void cache_remove(struct frame_cache *cache, size_t i)
 }
 
 /*
- * One step of the clock hand: a page that was not used since the last visit is unmapped; a page
- * that was used is mapped again if REFRESH.
+ * One step of the clock hand. Unmaps a page that was not used since the last visit. REFRESH: maps a
+ * page again that was used.
  */
 static void cache_visit(struct frame_cache *cache, uint64_t now_ns, bool refresh)
 {
@@ -173,8 +177,8 @@ const void *frame_cache_find(struct frame_cache *cache, frame_t frame)
 	return slot->page;
 }
 
-/* One call of the mapper. False: there were too many in the last second. */
-static bool cache_take_credit(struct frame_cache *cache, uint64_t now_ns)
+/* Pays for one call of the mapper. False: there were too many in the last second. */
+static bool cache_spend_credit(struct frame_cache *cache, uint64_t now_ns)
 {
 	uint64_t earned;
 
@@ -193,7 +197,7 @@ static bool cache_take_credit(struct frame_cache *cache, uint64_t now_ns)
 	return true;
 }
 
-/* A new slot for FRAME. If the cache is full, this removes a page, and other slots may move. */
+/* A new slot for FRAME. If the cache is full, this removes another page, and slots may move. */
 static struct cache_slot *cache_add(struct frame_cache *cache, uint64_t frame, uint64_t now_ns)
 {
 	struct cache_slot *slot;
@@ -212,12 +216,12 @@ const void *frame_cache_get(struct frame_cache *cache, frame_t frame, uint64_t n
 	struct cache_slot *slot = cache_probe(cache, frame.value);
 
 	if (!slot->taken) {
-		if (!cache_take_credit(cache, now_ns))
+		if (!cache_spend_credit(cache, now_ns))
 			return NULL;
 		slot = cache_add(cache, frame.value, now_ns);
 		cache_map(cache, slot, now_ns);
 	} else if (!slot->page && now_ns - slot->asked_ns >= CACHE_RETRY_NS &&
-		   cache_take_credit(cache, now_ns)) {
+		   cache_spend_credit(cache, now_ns)) {
 		cache_map(cache, slot, now_ns);
 	}
 	slot->used = true;
@@ -246,8 +250,8 @@ static inline const volatile uint64_t *cache_find_table(void *context, frame_t f
 }
 
 /*
- * Keeps the last table of level 1: stacks are close together, so the next one often has the same
- * table.
+ * The whole walk. Remembers the table of level 1: stacks are close together, so the next address is
+ * often in the same table.
  */
 static enum walk_result cache_walk(struct frame_cache *cache, struct memory_root root,
 				   uint64_t address, frame_t *frame)
@@ -267,6 +271,7 @@ static enum walk_result cache_walk(struct frame_cache *cache, struct memory_root
 	return WALK_OK;
 }
 
+/* The remembered table of level 1 is the one for ADDRESS under ROOT. */
 static inline bool cache_has_table(const struct frame_cache *cache, struct memory_root root,
 				   uint64_t address)
 {
@@ -290,8 +295,8 @@ static inline enum walk_result cache_find_mapped(struct frame_cache *cache, fram
 }
 
 /*
- * Not inline, because most calls of frame_cache_find_page() do not come here, and so need not save
- * registers for it.
+ * Not inline: most calls of frame_cache_find_page() do not come here, and need not save registers
+ * for the walk.
  */
 static __attribute__((noinline)) enum walk_result
 cache_walk_to_page(struct frame_cache *cache, struct memory_root root, uint64_t address,

@@ -32,8 +32,8 @@ static void live_memory_read(void *context, const frame_t *frames, size_t n, voi
 	if (foreign_copy(live->foreign, frames, n, pages, ok))
 		return;
 	/*
-	 * The guest balloons at this moment. Copy page by page, so that one lost page spoils no
-	 * other.
+	 * A page went away during the copy: the guest balloons. Copy page by page, so that one lost
+	 * page spoils no other.
 	 */
 	for (size_t i = 0; i < n; i++)
 		if (!foreign_copy(live->foreign, &frames[i], 1,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Copies of single pages; see mapped_pages.h. The mapping of a page is kept, but never its content:
- * each copy is made of the page as it is at that moment. When the guest balloons, a frame may
- * become another page while the mapping stays on the old one. frame_cache.c notices that, here as
- * in the sampler.
+ * each copy has the bytes of its own moment. When the guest balloons, a frame may become another
+ * page, while the mapping stays on the old one. So mapped_pages_update() drops all mappings when
+ * the guest's page count has changed.
  */
 #include "config.h"
 
@@ -17,7 +17,7 @@
 
 /*
  * After this time a page that is still in use is mapped again: its frame may have become another
- * page without any sign. With the sampler's 10 s, most pages were mapped for this reason: 190 a
+ * page without any sign. With the sampler's 10 s, most mappings were made for this reason: 190 a
  * second for a guest that starts 30 processes a second.
  */
 #define MAPPED_ROUND_NS (10 * FRAME_CACHE_ROUND_NS)
@@ -28,8 +28,8 @@ struct xtop_error *mapped_pages_create(const struct mapper *mapper, struct frame
 }
 
 /*
- * False: the page went away during the copy, and BYTES may be wrong. *THERE: the frame could be
- * mapped.
+ * Copies once. False: the page went away during the copy, and BYTES may be wrong. *THERE becomes
+ * false if the frame cannot be mapped; then BYTES are untouched.
  */
 static bool mapped_pages_try(struct frame_cache *pages, frame_t frame, size_t offset, void *bytes,
 			     size_t size_bytes, bool *there)
@@ -50,8 +50,8 @@ bool mapped_pages_copy(struct frame_cache *pages, frame_t frame, size_t offset, 
 	bool there;
 
 	/*
-	 * The guest balloons, so other mappings are wrong, too. Drop them all and map the frame
-	 * again.
+	 * If the page goes away, the guest balloons, and other mappings may be wrong, too. Drop
+	 * them all, and try once more with a new mapping.
 	 */
 	for (int tries = 0; tries < 2; tries++) {
 		if (mapped_pages_try(pages, frame, offset, bytes, size_bytes, &there))

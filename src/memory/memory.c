@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reading a running guest's memory; see memory.h. Resolver's thread.
+ * Reads a running guest's memory; see xtop/memory.h. Resolver's thread.
  *
  * Copies of pages are kept in a table by frame: open addressing, linear probing, at most half full.
- * It is not the table of xtop/hash.h, because all copies are forgotten again and again: a slot is
- * valid only while its generation is that of the table, so one addition forgets all. A frame that
- * cannot be read is kept too, without a page: nobody asks for it again before the next
- * memory_refresh(). When the table is full, everything is forgotten: pages from a thousand reads
- * ago are rarely read again, and page tables are soon back.
+ * It is not the table of xtop/hash.h, because all copies are forgotten again and again. A slot is
+ * valid only while its generation is that of the table, so one addition forgets all copies. A frame
+ * that cannot be read has a slot, too, without a page: the guest is not asked for it again before
+ * the next memory_refresh(). When the table is full, everything is forgotten: pages from a thousand
+ * reads ago are rarely read again, and page tables are soon copied again.
  */
 #include "config.h"
 
@@ -35,14 +35,14 @@ struct memory {
 	void *context;
 	char *pages; /* room for MEMORY_CACHE_PAGES; the first n_pages are in use */
 	size_t n_pages, n_taken; /* n_taken: slots in use, also those without a page */
-	uint64_t generation; /* begins with 1, so that a slot of zeros is free */
+	uint64_t generation; /* starts at 1, so that a slot of zeros is free */
 	struct memory_counts counts;
-	struct memory_watcher watcher; /* read is NULL: there is no watcher */
+	struct memory_watcher watcher; /* any of its functions may be NULL */
 	struct memory_slot slots[MEMORY_SLOTS];
 	/* the current batch */
 	frame_t frames[MEMORY_BATCH_PAGES];
 	bool ok[MEMORY_BATCH_PAGES];
-	bool fetched; /* memory_ops.read() was called: the thread's work was not over */
+	bool fetched; /* memory_ops.read() was called. False: the thread's work was over */
 };
 
 struct xtop_error *memory_create(const struct memory_ops *ops, void *context,
@@ -189,52 +189,42 @@ void memory_correct_copy(struct memory *memory, frame_t frame, const char *page,
 
 /* --- page tables ------------------------------------------------------------------------------ */
 
-/* A walk to ADDRESS asks for one table after the other, and reads one entry in each. */
+/* A walk asks for one table after the other, and reads one entry in each. */
 struct memory_walk {
 	struct memory *memory;
-	uint64_t address;
-	unsigned shift; /* ADDRESS shifted by it is the next table's index */
+	struct memory_root root;
+	gva_t address;
+	unsigned step; /* tables that were asked for */
 };
-
-#define MEMORY_WALK_BITS 9 /* of an address for each table */
 
 static const volatile uint64_t *memory_table(void *context, frame_t frame)
 {
 	struct memory_walk *walk = context;
-	size_t index = walk->address >> walk->shift & ((1 << MEMORY_WALK_BITS) - 1);
+	size_t index = walk_index(walk->root, walk->address, walk->step++);
 	const char *page = memory_page(walk->memory, frame);
 
-	walk->shift -= MEMORY_WALK_BITS;
 	if (page)
 		memory_use(walk->memory, frame, page, index * sizeof(uint64_t), sizeof(uint64_t));
 	return (const volatile uint64_t *)(const void *)page;
 }
 
-static struct memory_walk memory_walk_to(struct memory *memory, struct memory_root root,
-					 uint64_t address)
-{
-	return (struct memory_walk){ .memory = memory,
-				     .address = address,
-				     .shift = root.la57 ? 48 : 39 };
-}
-
 static enum walk_result memory_find_span(struct memory *memory, struct memory_root root,
 					 uint64_t address, struct walk_span *span)
 {
-	struct memory_walk walk = memory_walk_to(memory, root, address);
+	struct memory_walk walk = { .memory = memory, .root = root, .address = GVA(address) };
 	const struct walk_reader reader = { .table = memory_table, .context = &walk };
 
-	return walk_find_span(&reader, root, GVA(address), span);
+	return walk_find_span(&reader, root, walk.address, span);
 }
 
 bool memory_translate(struct memory *memory, struct memory_root root, uint64_t address,
 		      frame_t *frame)
 {
-	struct memory_walk walk = memory_walk_to(memory, root, address);
+	struct memory_walk walk = { .memory = memory, .root = root, .address = GVA(address) };
 	const struct walk_reader reader = { .table = memory_table, .context = &walk };
 	frame_t found = FRAME(0);
 
-	if (walk_find_frame(&reader, root, GVA(address), &found) != WALK_OK)
+	if (walk_find_frame(&reader, root, walk.address, &found) != WALK_OK)
 		return false;
 	*frame = found;
 	return true;
@@ -245,7 +235,7 @@ bool memory_translate(struct memory *memory, struct memory_root root, uint64_t a
 /* SIZE_BYTES, or less if the address space ends before that. */
 static size_t memory_clamp(uint64_t address, size_t size_bytes)
 {
-	uint64_t behind = UINT64_MAX - address; /* bytes after the first */
+	uint64_t behind = UINT64_MAX - address; /* bytes behind the first */
 
 	return size_bytes && size_bytes - 1 > behind ? behind + 1 : size_bytes;
 }
@@ -270,7 +260,7 @@ static bool memory_read_kept(struct memory *memory, frame_t frame, size_t offset
 	return true;
 }
 
-/* Makes the copy of FRAME, if there is one, as the page is now. */
+/* Reads FRAME again into its copy, if it has one. */
 static void memory_renew(struct memory *memory, frame_t frame)
 {
 	struct memory_slot *slot = memory_probe(memory, frame.value);
@@ -278,7 +268,7 @@ static void memory_renew(struct memory *memory, frame_t frame)
 	if (slot->generation != memory->generation || !slot->page)
 		return;
 	if (!memory_fetch_copy(memory, frame, slot->page))
-		slot->page = NULL; /* its room is free after the next memory_refresh() */
+		slot->page = NULL; /* the next memory_refresh() frees the room of the copy */
 }
 
 /* Reads bytes of FRAME as they are now. A watcher sees whole pages. */
@@ -379,11 +369,14 @@ bool memory_read_string(struct memory *memory, struct memory_root root, uint64_t
 struct memory_batch {
 	struct memory *memory;
 	char *to; /* the place of the first page */
-	size_t n;
-	size_t there_bytes;
+	size_t n; /* frames of the batch: MEMORY->frames */
+	size_t there_bytes; /* read so far, by all batches */
 };
 
-/* A copy is never older than what was read of its page since. A recording relies on that. */
+/*
+ * Tells the watcher, and brings kept copies of these pages up to date. So a copy is never older
+ * than the last read of its page; a recording relies on that.
+ */
 static void batch_publish(const struct memory_batch *batch)
 {
 	struct memory *memory = batch->memory;
@@ -397,7 +390,10 @@ static void batch_publish(const struct memory_batch *batch)
 					    batch->to + i * GUEST_PAGE_SIZE, 0, GUEST_PAGE_SIZE);
 }
 
-/* Reads the pages. Returns how many of them were there before the first that was not. */
+/*
+ * Reads the pages of the batch; missing ones become zeros. Returns how many could be read before
+ * the first missing one.
+ */
 static size_t batch_flush(struct memory_batch *batch)
 {
 	struct memory *memory = batch->memory;
@@ -434,7 +430,7 @@ static void batch_add_hole(struct memory_batch *batch, size_t size_bytes)
 	batch->to += size_bytes;
 }
 
-/* Reads SIZE_BYTES at ADDRESS, both multiples of the page size. */
+/* Reads SIZE_BYTES at ADDRESS, both multiples of the page size. Returns how many could be read. */
 static size_t bulk_pages(struct memory *memory, struct memory_root root, uint64_t address, char *to,
 			 size_t size_bytes)
 {
@@ -457,7 +453,7 @@ static size_t bulk_pages(struct memory *memory, struct memory_root root, uint64_
 	return batch.there_bytes;
 }
 
-/* Reads part of a page; zeros if the page is not there. */
+/* Reads part of a page. If the page is missing, fills TO with zeros and returns 0. */
 static size_t bulk_edge(struct memory *memory, struct memory_root root, uint64_t address, char *to,
 			size_t size_bytes)
 {
@@ -504,7 +500,7 @@ size_t memory_read_pages(struct memory *memory, struct memory_root root, uint64_
 
 /* --- what is mapped --------------------------------------------------------------------------- */
 
-/* Adds [START, END) to the *N RANGES, or extends the last one. False: there is no room. */
+/* Extends the last of the *N RANGES by [START, END), or adds a range. False: there is no room. */
 static bool ranges_add(struct memory_range *ranges, size_t *n, size_t max, uint64_t start,
 		       uint64_t end, const struct walk_span *span)
 {

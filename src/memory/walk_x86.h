@@ -31,7 +31,10 @@
 #define PTE_FRAME    0x000ffffffffff000ULL
 #define PTE_NX       (1ULL << 63)
 
-/* An address shifted right by this is the index into a table of level 1, 2, 3, 4, 5. */
+/*
+ * The low WALK_ENTRY_BITS of an address shifted right by this: the index into a table of level
+ * 1..5.
+ */
 #define SHIFT_PAGE 12
 #define SHIFT_2MIB 21
 #define SHIFT_1GIB 30
@@ -63,7 +66,7 @@ static inline uint64_t walk_rest(uint64_t address, unsigned shift)
 	return (1ULL << shift) - (address & ((1ULL << shift) - 1));
 }
 
-/* Only the last step: ADDRESS, which is canonical, in a table of level 1. */
+/* The last step alone. ENTRIES is the table of level 1 for ADDRESS, which is canonical. */
 static inline enum walk_result walk_last(const volatile uint64_t *entries, uint64_t address,
 					 frame_t *frame)
 {
@@ -84,7 +87,7 @@ walk(const volatile uint64_t *(*table)(void *context, frame_t frame), void *cont
 	uint64_t entry = root.cr3, all = ~0ULL, any = 0;
 
 	if (!walk_is_canonical(address, shift)) {
-		/* The hole ends where the upper half begins. */
+		/* The hole between the two halves ends where the upper half begins. */
 		span->rest_bytes = -(1ULL << (shift + WALK_ENTRY_BITS - 1)) - address;
 		return WALK_NOT_CANONICAL;
 	}

@@ -4,16 +4,16 @@
 
 #include "profile/addresses.h"
 
-#include <math.h>
 #include <stdlib.h>
 
+#include "profile/decay.h"
 #include "xtop/hash.h"
 #include "xtop/vector.h"
 
 struct address_count {
 	uint32_t frame, distance;
 	uint64_t time_ns; /* of the latest sample */
-	double live;      /* as of that time */
+	double live;      /* weight at that time */
 	double ticks;
 	uint64_t samples;
 };
@@ -53,14 +53,11 @@ void addresses_reset(struct addresses *addresses)
 	addresses->n = 0;
 }
 
-/* What is left at TIME_NS of a weight that was LIVE at the count's time. */
+/* The live weight of COUNT at TIME_NS. */
 static double addresses_decayed(const struct addresses *addresses,
 				const struct address_count *count, uint64_t time_ns)
 {
-	if (!addresses->half_life_ns || time_ns <= count->time_ns)
-		return count->live;
-	return count->live *
-	       exp2(-(double)(time_ns - count->time_ns) / (double)addresses->half_life_ns);
+	return count->live * decay_between(count->time_ns, time_ns, addresses->half_life_ns);
 }
 
 /* --- looking up ------------------------------------------------------------------------------- */
@@ -106,7 +103,10 @@ static int addresses_compare_weight(const void *a, const void *b)
 	return (x->time_ns < y->time_ns) - (x->time_ns > y->time_ns);
 }
 
-/* The first N counts have changed their places or names. Those without memory are lost. */
+/*
+ * Makes a new index of the first N counts, which have changed their places or names. Without memory
+ * the last ones are lost.
+ */
 static void addresses_index(struct addresses *addresses, size_t n)
 {
 	hash_table_deinit(&addresses->table);
@@ -181,7 +181,7 @@ static int addresses_compare_place(const void *a, const void *b)
 	return (x->distance > y->distance) - (x->distance < y->distance);
 }
 
-/* Adds FROM, of the same place, to TO. */
+/* Adds FROM to TO, a count of the same instruction. */
 static void addresses_join(const struct addresses *addresses, struct address_count *to,
 			   const struct address_count *from)
 {
@@ -193,7 +193,7 @@ static void addresses_join(const struct addresses *addresses, struct address_cou
 }
 
 void addresses_rename(struct addresses *addresses,
-		      uint32_t (*now)(void *context, uint32_t frame, uint32_t *shift),
+		      uint32_t (*find_better)(void *context, uint32_t frame, uint32_t *shift),
 		      void *context)
 {
 	struct address_count *counts = addresses->counts;
@@ -202,7 +202,7 @@ void addresses_rename(struct addresses *addresses,
 	for (size_t i = 0; i < addresses->n; i++) {
 		uint32_t shift = 0;
 
-		counts[i].frame = now(context, counts[i].frame, &shift);
+		counts[i].frame = find_better(context, counts[i].frame, &shift);
 		counts[i].distance += shift;
 	}
 	if (addresses->n)

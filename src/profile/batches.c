@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sums over batches of one second; see xtop/batches.h. A function costs time only in batches in
- * which it has samples: its live sums are kept as of the last such batch, and decay when they are
+ * which it has samples: its live sums are those of the last such batch, and decay when they are
  * used. The live weight w of a batch halves every half-life. x has the weight w, and x^2 has w^2.
  */
 #include "config.h"
@@ -23,9 +23,9 @@ struct batch_sums {
 };
 
 struct batches_slot {
-	uint64_t batch;  /* the live sums are as of this one */
-	uint64_t sample; /* the last one that counted */
-	double x;        /* of the batch that goes on */
+	uint64_t batch;  /* the live sums are as of this batch */
+	uint64_t sample; /* the last sample that counted */
+	double x;        /* of the current batch */
 	struct batch_sums total, live;
 };
 
@@ -38,18 +38,18 @@ struct batches_all {
 
 struct batches {
 	double half_life_batches; /* 0: no decay */
-	uint64_t batch;           /* the one that goes on */
-	uint64_t sample;
+	uint64_t batch;           /* number of the current one: seconds */
+	uint64_t sample;          /* number of the current one */
 	bool started;
-	double ticks;             /* of this sample */
-	double n;                 /* of the batch that goes on */
-	double n_samples, n_samples2;
+	double ticks;             /* of the current sample */
+	double n;                 /* of the current batch, in ticks */
+	double n_samples, n_samples2; /* the same, and the sum of the squares */
 	struct batches_all total, live;
 	struct batches_slot *slots; /* slot 0 is not used */
 	size_t n_slots, slots_capacity;
 	uint32_t *slot_of; /* by frame */
 	size_t n_frames, frames_capacity;
-	uint32_t *touched; /* slots with samples in the batch that goes on */
+	uint32_t *touched; /* slots with samples in the current batch */
 	size_t n_touched, touched_capacity;
 };
 
@@ -113,7 +113,10 @@ static void all_add(struct batches_all *all, double decay, const struct batches 
 	all->samples2 = all->samples2 * squared + batches->n_samples2;
 }
 
-/* NEXT: the next batch. Seconds without samples in between are no batches: live sums only decay. */
+/*
+ * Ends the current batch; NEXT is the next one. Seconds without samples in between are no batches:
+ * live sums only decay.
+ */
 static void batches_end(struct batches *batches, uint64_t next)
 {
 	for (size_t i = 0; i < batches->n_touched; i++) {
@@ -127,7 +130,7 @@ static void batches_end(struct batches *batches, uint64_t next)
 	}
 	all_add(&batches->total, 1, batches);
 	all_add(&batches->live, 1, batches);
-	if (batches->half_life_batches > 0) { /* as of the next one */
+	if (batches->half_life_batches > 0) { /* as of the next batch */
 		double decay = batches_decay(batches, next - batches->batch);
 
 		batches->live.k *= decay;
@@ -204,7 +207,7 @@ void batches_count(struct batches *batches, uint32_t frame)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-/* The batch that goes on counts, too: a function may have all its samples in it. */
+/* The current batch counts, too: a function may have all its samples there. */
 static struct batches_all batches_get_all(const struct batches *batches, bool live)
 {
 	struct batches_all all = live ? batches->live : batches->total;

@@ -6,8 +6,8 @@
  *   vCPUs of the sample ─► registers, functions
  *   os_read_tasks()  ─► functions of each task that is on no CPU
  *
- * A function stands as in a kernel's own call trace, "symbol+0x12/0x80 [module]", so that
- * --addr2line reads it, too. All names become clean here.
+ * A function is written as in a kernel's own call trace, "symbol+0x12/0x80 [module]", so that
+ * --addr2line reads the report, too. All names become clean here.
  */
 #include "config.h"
 
@@ -29,7 +29,7 @@
 #include "xtop/text.h"
 #include "xtop/vector.h"
 
-#define CRASH_LINE_BYTES 4096 /* one line, cut behind that */
+#define CRASH_LINE_BYTES 4096 /* a longer line is cut */
 #define CRASH_TIME_BYTES 32
 #define CRASH_NAME_BYTES 64   /* of a task */
 
@@ -131,7 +131,7 @@ static void crash_put_name(const char *raw, char *text, size_t capacity)
 	text_clean(text, capacity, name, strlen(name));
 }
 
-/* " [module]" or " [libc.so.6]"; nothing behind what is the kernel's. */
+/* " [module]" or " [libc.so.6]"; "" for the kernel's own functions. */
 static void crash_put_module(const struct mapping *mapping, char *text, size_t capacity)
 {
 	const char *name = mapping && mapping->image ? mapping->image->name : "";
@@ -143,11 +143,10 @@ static void crash_put_module(const struct mapping *mapping, char *text, size_t c
 		snprintf(text, capacity, clean[0] == '[' ? " %s" : " [%s]", clean);
 }
 
-/* A caller is looked up by the last byte of its call instruction (profile/fold.c). */
 static void crash_add_frame(struct crash *crash, const struct space *space,
 			    const struct unwind_frame *frame)
 {
-	uint64_t address = frame->address - !!(frame->flags & FRAME_RETURN);
+	uint64_t address = unwind_frame_code(frame);
 	char name[FRAME_NAME_BYTES / 2], module[FRAME_MODULE_BYTES + 4];
 	const struct mapping *mapping = NULL;
 	struct symtab_entry entry;
@@ -165,14 +164,7 @@ static void crash_add_frame(struct crash *crash, const struct space *space,
 		  (unsigned long long)(entry.end - entry.start), module);
 }
 
-static bool crash_is_rooted(const struct unwind_stack *stack)
-{
-	enum unwind_part outer = stack->parts[UNWIND_USER].walked ? UNWIND_USER : UNWIND_KERNEL;
-
-	return stack->parts[outer].stop == UNWIND_COMPLETE;
-}
-
-/* The functions of VCPU, the innermost first. TASK is what runs, or sleeps, there. */
+/* The functions on the stacks of VCPU, the innermost first. TASK runs there, or left them there. */
 static void crash_add_stack(struct crash_work *work, const struct sample_vcpu *vcpu,
 			    const struct os_task *task)
 {
@@ -198,7 +190,7 @@ static void crash_add_stack(struct crash_work *work, const struct sample_vcpu *v
 			crash_add(work->crash, CRASH_DETAIL, "  [truncated]");
 		crash_add_frame(work->crash, frame->flags & FRAME_USER ? user : kernel, frame);
 	}
-	if (!crash_is_rooted(stack))
+	if (!unwind_is_rooted(stack))
 		crash_add(work->crash, CRASH_DETAIL, "  [truncated]");
 }
 
@@ -249,7 +241,7 @@ static void crash_add_vcpus(struct crash_work *work, const struct sample *sample
 		crash_add_vcpu(work, vcpu, time_ns);
 }
 
-/* Without what is kept with a wait, each look brings the stack. */
+/* Nothing is kept with a wait (xtop/os_waits.h), so each look brings the stack. */
 static void crash_add_task(void *context, const struct os_wait *wait)
 {
 	static const char letters[N_OS_WAIT_STATES] = { [OS_WAIT_RUNNABLE] = 'R',

@@ -12,8 +12,8 @@
 /* --- whose code the sample ran ---------------------------------------------------------------- */
 
 /*
- * Without a look inside the guest, and in a guest that is no Linux, the files of -k name all code:
- * the kernel's and that of the only program.
+ * Finds the address spaces of the kernel and of the process. Where no known system runs, or nobody
+ * looks inside the guest, the files of -k name all code: the kernel's and that of the only program.
  */
 static void fold_find_spaces(struct fold *fold, const struct sample_vcpu *vcpu)
 {
@@ -35,8 +35,8 @@ static void fold_find_spaces(struct fold *fold, const struct sample_vcpu *vcpu)
 }
 
 /*
- * Whether the idle task ran. If something interrupted it, a frame further out is not a caller, and
- * the vCPU was not idle.
+ * Whether the vCPU was idle: the idle task ran, and nothing had interrupted it. After an interrupt
+ * a frame further out is not a caller.
  */
 static bool fold_is_idle(const struct fold *fold)
 {
@@ -53,9 +53,9 @@ static bool fold_is_idle(const struct fold *fold)
 /* --- what the sampler learns ------------------------------------------------------------------ */
 
 /*
- * The piece that was too short when the walk of a part ended in UNWIND_CUT: the piece that it ended
- * in. If the next frame lies beyond all copied bytes (a frame with a large array does), the
- * outermost piece that was used. -1: none.
+ * The piece of stack that was too short when the walk of a part ended in UNWIND_CUT: the piece in
+ * which the walk ended. If the next frame lies beyond all copied bytes, as a frame with a large
+ * array may, it is the outermost piece that was used. -1: none.
  */
 static int fold_cut_piece(const struct unwind_part_end *end)
 {
@@ -67,9 +67,9 @@ static int fold_cut_piece(const struct unwind_part_end *end)
 }
 
 /*
- * Whether nothing is known yet of the stack around PIECE. A first guess may be too short for the
- * next chain, but then that one is cut short and tells so. Without a guess the sampler would copy a
- * page for each sample of a guest whose chains never end well.
+ * Whether the sampler knows nothing yet of the stack around PIECE. A first guess may be too short
+ * for the next chain; then that chain is cut short, and the guess grows. Without a guess the
+ * sampler would copy a page for each sample of a guest whose chains never end well.
  */
 static bool fold_is_first_guess(const struct fold *fold, const struct sample_vcpu *vcpu,
 				const struct sample_stack *piece)
@@ -78,9 +78,10 @@ static bool fold_is_first_guess(const struct fold *fold, const struct sample_vcp
 }
 
 /*
- * A complete part tells where each of its stacks ends. A part that was cut short needs twice as
- * much of one stack, and a page more: without the page, a stack pointer close to a wrong end would
- * creep up to the true end. A part that ended early for another reason is a first guess.
+ * Tells the sampler how far the stacks of one part are live. A complete part tells where each of
+ * its stacks ends. A part that was cut short needs twice as much of one stack, and a page more:
+ * without the page, a stack pointer close to a wrong end would creep up to the true end. A part
+ * that ended early for another reason gives a first guess.
  */
 static void fold_learn_part(const struct fold *fold, const struct sample_vcpu *vcpu,
 			    const struct unwind_part_end *end)
@@ -90,7 +91,6 @@ static void fold_learn_part(const struct fold *fold, const struct sample_vcpu *v
 
 	for (int i = 0; i < vcpu->n_stacks; i++, piece = sample_next_stack(piece)) {
 		uint8_t cut = piece->kind == STACK_USER ? vcpu->user_cut : vcpu->cut;
-
 		bool used = end->pieces >> i & 1;
 
 		if (used && (end->stop == UNWIND_COMPLETE ||
@@ -105,7 +105,8 @@ static void fold_learn_part(const struct fold *fold, const struct sample_vcpu *v
 }
 
 /*
- * Which processes run Go. A process without it may have the page tables of one that has ended.
+ * Tells the sampler whether the process runs Go. The page tables may have belonged to a process
+ * that ran Go and has ended, so a process without Go is told, too.
  */
 static void fold_learn_go(const struct fold *fold, const struct sample_vcpu *vcpu)
 {
@@ -153,7 +154,7 @@ static void fold_count_stack(struct fold *fold)
 		counts->parts_complete[i] += end->stop == UNWIND_COMPLETE;
 		if (end->stop == UNWIND_CUT && !cut)
 			counts->cuts[end->cut]++;
-		cut |= end->stop != UNWIND_COMPLETE; /* the sample's stop is its first */
+		cut |= end->stop != UNWIND_COMPLETE; /* only the innermost such part counts */
 	}
 }
 
@@ -182,33 +183,20 @@ static void fold_count_name(struct fold *fold, const struct name_answer *innermo
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-/*
- * The frame id of one entry of a stack. A caller is looked up by the last byte of its call
- * instruction, not by the return address: when the called function never returns, the return
- * address may belong to the next function.
- */
+/* The frame id of one entry of a stack. */
 static uint32_t fold_frame(struct fold *fold, const struct unwind_frame *frame,
 			   struct name_answer *answer)
 {
-	uint64_t address = frame->address - !!(frame->flags & FRAME_RETURN);
 	bool user = frame->flags & FRAME_USER;
 	uint32_t id;
 
 	id = names_find(fold->settings.names, user ? fold->user : fold->kernel,
-			address, user ? FRAME_KIND_USERLAND : FRAME_KIND_KERNEL,
+			unwind_frame_code(frame), user ? FRAME_KIND_USERLAND : FRAME_KIND_KERNEL,
 			user && fold->user_whole, answer);
 	fold->counts.frames++;
 	fold->counts.frames_unknown += answer->quality == NAME_UNKNOWN;
 	fold->counts.frames_by[frame->by]++;
 	return id;
-}
-
-/* Whether the outermost function was reached, no matter what is missing further in. */
-static bool fold_is_rooted(const struct unwind_stack *stack)
-{
-	enum unwind_part outer = stack->parts[UNWIND_USER].walked ? UNWIND_USER : UNWIND_KERNEL;
-
-	return stack->parts[outer].stop == UNWIND_COMPLETE;
 }
 
 /* The process, and below it the thread if the thread has another name. Returns how many. */
@@ -229,7 +217,7 @@ static size_t fold_push_task(struct fold *fold)
 	return 2;
 }
 
-/* The first N frames are the sample's. */
+/* Adds the sample to the log. Its stack is the first N of fold->frames. */
 static void fold_log(struct fold *fold, const struct sample_vcpu *vcpu, size_t n)
 {
 	struct logged_sample sample = { .time_ns = fold->time_ns,
@@ -241,13 +229,13 @@ static void fold_log(struct fold *fold, const struct sample_vcpu *vcpu, size_t n
 	sample_log_add(fold->settings.log, &sample, fold->frames, n);
 }
 
-/* Unnamed functions of one module are one, as in a table. */
+/* All unnamed functions of a module count as one function, as in a table of functions. */
 static uint32_t fold_group(const struct fold *fold, uint32_t frame)
 {
 	return frames_get(fold->settings.frames, frame)->group;
 }
 
-/* Tells how much the share of each function varies. N is not 0. */
+/* Counts the functions of the sample, to tell how much their shares vary. N is not 0. */
 static void fold_measure(const struct fold *fold, size_t n)
 {
 	struct batches *self = fold->settings.self, *children = fold->settings.children;
@@ -263,7 +251,7 @@ static void fold_measure(const struct fold *fold, size_t n)
 
 /* --- where in the function -------------------------------------------------------------------- */
 
-/* Reads the code of the function that the sample ended in, which is FRAME. */
+/* Reads the code of FRAME, the function that the sample ended in. */
 static void fold_see_code(struct fold *fold, const struct sample_vcpu *vcpu, uint32_t frame,
 			  enum name_quality quality)
 {
@@ -291,8 +279,8 @@ static void fold_see_code(struct fold *fold, const struct sample_vcpu *vcpu, uin
 }
 
 /*
- * All unnamed code that was compiled at run time is one frame: nothing tells its functions apart,
- * so a distance in it means nothing.
+ * Counts the sample at its instruction. All unnamed code that was compiled at run time is one
+ * frame: nothing tells its functions apart, so a distance in that frame means nothing.
  */
 static void fold_count_address(struct fold *fold, const struct sample_vcpu *vcpu, uint32_t frame,
 			       const struct name_answer *answer)
@@ -308,10 +296,10 @@ static void fold_count_address(struct fold *fold, const struct sample_vcpu *vcpu
 }
 
 /*
- * Names the stack: process, thread and functions to fold->frames, outermost first. The functions
- * stand below [truncated] if the outermost one was not reached. [truncated] also stands wherever
- * frames in between are missing. Returns how many frames there are; *ANSWER is of the innermost
- * one.
+ * Names the stack: writes process, thread and functions to fold->frames, outermost first. The
+ * functions stand below [truncated] if the outermost one was not reached. [truncated] also stands
+ * wherever frames in between are missing. Returns how many frames there are. *ANSWER belongs to the
+ * innermost one.
  */
 static size_t fold_name_stack(struct fold *fold, struct name_answer *answer)
 {
@@ -319,7 +307,7 @@ static size_t fold_name_stack(struct fold *fold, struct name_answer *answer)
 	size_t n = fold_push_task(fold);
 
 	*answer = (struct name_answer){ NAME_UNKNOWN, UNKNOWN_NO_FRAME, 0 };
-	if (!fold_is_rooted(stack))
+	if (!unwind_is_rooted(stack))
 		fold->frames[n++] = FRAME_TRUNCATED;
 	for (unsigned i = stack->n_frames; i > 0; i--) {
 		fold->frames[n++] = fold_frame(fold, &stack->frames[i - 1], answer);
@@ -330,7 +318,7 @@ static size_t fold_name_stack(struct fold *fold, struct name_answer *answer)
 	return n;
 }
 
-/* Its own place, or a free one, or that of the call that was seen least. */
+/* The entry of FRAME, or a free one, or the one with fewest ticks, which becomes free. */
 static struct snapshot_call *fold_find_call(struct snapshot_calls *calls, uint32_t frame)
 {
 	struct snapshot_call *least = &calls->calls[0];
@@ -389,8 +377,8 @@ static void fold_unwind(struct fold *fold, const struct sample_vcpu *vcpu)
 }
 
 /*
- * A Linux guest's stacks are also looked at for the task that runs there. A walk that guessed may
- * be repeated with better tables.
+ * Whether a replay needs no more stack bytes than this walk has read. Not in a Linux guest: its
+ * stacks also tell which task runs. Not after a guess: a replay may walk again with better tables.
  */
 static bool fold_is_walked_whole(const struct fold *fold)
 {

@@ -47,7 +47,7 @@ struct fold {
 	uint64_t time_ns;
 	double ticks; /* that it stands for */
 	const struct space *kernel, *user;
-	bool user_whole; /* `user` has all code that there is */
+	bool user_whole; /* as in struct unwind_spaces */
 	struct os_task task;
 	struct unwind_stack stack;
 	bool walked_whole; /* see fold_get_reached() */
@@ -56,21 +56,23 @@ struct fold {
 };
 
 /*
- * VCPU is of SAMPLE. False: the end of work came first (xtop/work.h). The guest's memory could not
- * be read to the end, so what was found may be wrong, and nothing was added.
+ * Adds VCPU, which belongs to SAMPLE. False: the thread's work was over before the end of the walk
+ * (xtop/work.h). Then guest memory could no longer be read and the stack may be wrong, so nothing
+ * was added.
  */
 bool fold_add(struct fold *fold, const struct sample *sample, const struct sample_vcpu *vcpu);
 /*
- * The stack of TASK, which does not run: VCPU has registers and stacks as it left its CPU. The
- * frames go to fold->frames, outermost first; returns how many. Nothing is added to the profile;
- * TICKS is the weight for the counts. settings.os is a known system.
+ * Names the stack of TASK, which does not run. VCPU has its registers and stacks as TASK left its
+ * CPU. Writes the frames to fold->frames, outermost first, and returns how many there are. Adds
+ * nothing to the profile; TICKS is the weight for the counts. settings.os must be a known system.
  */
 size_t fold_find_frames(struct fold *fold, const struct os_task *task,
 			const struct sample_vcpu *vcpu, double ticks);
 /*
- * How far the walk of the vCPU that was added last has read each of its stacks, as in struct
- * unwind_stack. NULL: another walk may need more. That is so unless the walk reached the outermost
- * function of a guest that has no operating system to be known, and the files of -k were there.
+ * How far fold_add() has read each stack of the vCPU that it added last, as in struct unwind_stack.
+ * A replay needs no more bytes. NULL: another walk may need more. The answer is not NULL only if
+ * the walk reached the outermost function, without a guess, in a guest without a known system, and
+ * -k gave symbols.
  */
 const uint64_t *fold_get_reached(const struct fold *fold);
 /* Forgets all counts. */

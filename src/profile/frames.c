@@ -59,12 +59,13 @@ struct frames_key {
 	enum frame_kind kind;
 	uint64_t address;
 	const char *name, *module;
-	const struct frame_file *file; /* raw; no part of what tells frames apart; NULL: none */
 	uint64_t hash;
-	uint16_t build; /* for a new frame only */
+	/* For a new frame; they do not tell frames apart. */
+	const struct frame_file *file; /* not clean; NULL: none */
+	uint16_t build;
 };
 
-/* A named function of which kind and module do not matter. */
+/* Whether NAME alone tells the frame from others: kind and module do not matter. */
 static bool frames_is_by_name(const struct frames *frames, enum frame_kind kind, const char *name)
 {
 	const struct frame frame = { .kind = kind };
@@ -170,7 +171,10 @@ static const char *frames_keep_raw(struct frames *frames, const char *text)
 	return *clean ? frames_keep(frames, clean) : "";
 }
 
-/* RAW, once it is clean, is KEPT. Build-ids and packages are clean already, or a little less. */
+/*
+ * Whether KEPT is the clean form of RAW, whose clean path is CLEAN_PATH. A build-id is hexadecimal,
+ * so its text is clean.
+ */
 static bool frames_is_same_file(const struct frame_file *kept, const char *clean_path,
 				const struct frame_file *raw)
 {
@@ -178,7 +182,7 @@ static bool frames_is_same_file(const struct frame_file *kept, const char *clean
 	       kept->incomplete == raw->incomplete;
 }
 
-/* NULL: no room, or no file. A frame does without. */
+/* Best effort. NULL: no room, or RAW is NULL. */
 static const struct frame_file *frames_keep_file(struct frames *frames,
 						 const struct frame_file *raw)
 {
@@ -236,7 +240,10 @@ static uint32_t frames_add(struct frames *frames, const struct frames_key *key, 
 	return frames->n++;
 }
 
-/* No room: FRAME_NONE; for an unnamed address its group, which is what most users look at. */
+/*
+ * FRAME_NONE: there is no room. If there is none for an unnamed address, returns its group, which
+ * is what most users look at.
+ */
 static uint32_t frames_find_or_add(struct frames *frames, enum frame_kind kind, const char *name,
 				   const char *module, uint64_t address, uint16_t build,
 				   const struct frame_file *file)
@@ -289,7 +296,7 @@ static bool frames_is_build(const void *context, uint32_t index)
 	return build_id_equal(key->frames->builds[index], key->build);
 }
 
-/* The number for frame.build. 0: BUILD is not known, or there is no room. */
+/* The value of frame.build for BUILD. 0: BUILD is not known, or there is no room. */
 static uint16_t frames_keep_build(struct frames *frames, const struct build_id *build)
 {
 	const struct frames_build_key key = { frames, build };
@@ -373,7 +380,7 @@ static bool frames_is_line(const void *context, uint32_t id)
 	       frame->group == key->function;
 }
 
-/* Strings are the function's. */
+/* The new frame shares the strings of its function. */
 uint32_t frames_intern_line(struct frames *frames, uint32_t function, uint32_t file,
 			    uint64_t address)
 {

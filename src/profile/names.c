@@ -7,13 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "xtop/build_id.h"
 #include "xtop/hash.h"
 
 /*
- * The addresses that a function without a symbol was met at. When there are more, the one that was
- * met least often gives its place and its count to the newest one: what most samples have stays
- * (Metwally, Agrawal and El Abbadi, "Efficient Computation of Frequent and Top-k Elements in Data
- * Streams", 2005).
+ * At how many addresses of a function without a symbol samples are counted. When there are more,
+ * the address with the fewest samples gives its entry and its count to the newest one. So the
+ * address with most samples stays (Metwally, Agrawal and El Abbadi, "Efficient Computation of
+ * Frequent and Top-k Elements in Data Streams", 2005).
  */
 #define NAME_PLACES 4
 
@@ -36,10 +37,11 @@ struct name_slot {
 
 /* A frame that is named by its place in a file, and may get a better name later. */
 struct late_name {
-	uint32_t frame, now; /* NOW: the frame with the better name, or FRAME itself */
+	uint32_t frame;
+	uint32_t better;     /* the frame with the better name, or FRAME itself */
 	uint64_t address;    /* in the image */
-	uint32_t distance;   /* of that from where FRAME begins */
-	uint32_t shift;      /* of distances, from FRAME to NOW */
+	uint32_t distance;   /* from where FRAME begins to the address */
+	uint32_t shift;      /* added to a distance in FRAME gives the distance in BETTER */
 	struct image_place *place;
 };
 
@@ -76,8 +78,8 @@ void names_destroy(struct names *names)
 /* --- addresses without a symbol --------------------------------------------------------------- */
 
 /*
- * Remembers FRAME, once: a frame is new if its id is higher than all others. A file that was read
- * in whole, and whose debug file nobody fetches, will never have more names: its frames are not
+ * Remembers FRAME, once: a frame is new if its id is higher than all others. If the file was read
+ * in whole and nobody fetches its debug file, it will never have more names. Then the frame is not
  * remembered.
  */
 static void names_remember(struct names *names, uint32_t frame, const struct image *image,
@@ -88,7 +90,7 @@ static void names_remember(struct names *names, uint32_t frame, const struct ima
 		return;
 	names->newest = frame;
 	names->late[names->n_late++] = (struct late_name){
-		.frame = frame, .now = frame, .address = address, .distance = distance,
+		.frame = frame, .better = frame, .address = address, .distance = distance,
 		.place = image_place_ref(image)
 	};
 }
@@ -96,8 +98,9 @@ static void names_remember(struct names *names, uint32_t frame, const struct ima
 /* --- places in functions ---------------------------------------------------------------------- */
 
 /*
- * Index + 1 of the places of FRAME. 0: there is no room. Frames come in ascending order, as new ids
- * are always higher: so one that is not found and not the highest was met when there was no room.
+ * Index + 1 of the places of FRAME, which are added if new. 0: there is no room. New frames have
+ * higher ids, so places stay in ascending order. A frame that is neither found nor the highest came
+ * when there was no room.
  */
 static uint32_t names_find_places(struct names *names, uint32_t frame)
 {
@@ -145,7 +148,7 @@ static unsigned name_places_best(const struct name_places *places)
 	return best;
 }
 
-/* How often the function was met; counts that were taken over are right in sum. */
+/* How many samples the function has. An address that took over a count keeps the sum right. */
 static uint64_t name_places_sum(const struct name_places *places)
 {
 	uint64_t sum = 0;
@@ -155,7 +158,7 @@ static uint64_t name_places_sum(const struct name_places *places)
 	return sum;
 }
 
-/* The count that SNAPSHOT_MAX_PLACES functions reach, and no more; 1 if there are fewer. */
+/* The smallest count that at most SNAPSHOT_MAX_PLACES functions reach; at least 1. */
 static uint64_t names_find_least(const struct names *names)
 {
 	uint64_t low = 1, high = UINT64_C(1) << 34;
@@ -195,25 +198,19 @@ void names_reset_places(struct names *names)
 		memset(names->places[i].counts, 0, sizeof(names->places[i].counts));
 }
 
-static void names_print_build_id(const struct build_id *id, char *text)
-{
-	*text = '\0';
-	for (size_t i = 0; i < id->size_bytes; i++)
-		snprintf(text + 2 * i, 3, "%02x", id->bytes[i]);
-}
-
 /* --- names without a symbol ------------------------------------------------------------------- */
 
 /*
- * "libc.so.6+0x27240": the same place in every process. The place is where the function begins; all
- * addresses in it are one frame. Where nothing tells that, it is the address itself.
+ * Names an address "libc.so.6+0x27240", by a place in the file, which is the same in every process.
+ * The place is where the function begins, so all its addresses are one frame. If nothing tells
+ * where it begins, the place is that of the address itself.
  */
 static void names_fill_offset(struct names *names, struct name_slot *slot,
 			      const struct mapping *mapping)
 {
 	struct image *image = mapping->image;
 	uint64_t address = slot->address - mapping->bias, start = address, end, offset;
-	char name[FRAME_MODULE_BYTES + 20], build_id[2 * BUILD_ID_MAX_BYTES + 1];
+	char name[FRAME_MODULE_BYTES + 20], build_id[BUILD_ID_TEXT_BYTES];
 	const struct frame_file file = { .path = image->path ? image->path : "",
 					 .build_id = build_id,
 					 .package = image->package ? image->package : "",
@@ -224,7 +221,7 @@ static void names_fill_offset(struct names *names, struct name_slot *slot,
 				: NAME_OFFSET;
 	offset = start + mapping->bias - mapping->start + mapping->file_offset;
 	snprintf(name, sizeof(name), "%s+0x%llx", image->name, (unsigned long long)offset);
-	names_print_build_id(&image->build_id, build_id);
+	build_id_to_text(&image->build_id, build_id);
 	image->wants_names = true;
 	slot->frame = frames_intern_place(names->frames, slot->kind, name, image->name, offset,
 					  &image->build_id, &file);
@@ -236,8 +233,9 @@ static void names_fill_offset(struct names *names, struct name_slot *slot,
 }
 
 /*
- * BY_OFFSET: SPACE belongs to one process. A process's space is empty when its areas could not be
- * read. The kernel's or the unikernel's space is empty when nobody gave symbols.
+ * Why ADDRESS has no name. BY_OFFSET: SPACE belongs to one process. The space of a process is empty
+ * when its areas could not be read. The space of a kernel or unikernel is empty when nobody gave
+ * symbols.
  */
 static enum unknown_cause names_cause(const struct space *space, const struct mapping *mapping,
 				      uint64_t address, bool by_offset)
@@ -331,15 +329,15 @@ static bool names_poll_one(struct names *names, struct late_name *late, const st
 
 	if (!image->symtab || !symtab_find(image->symtab, late->address, &entry))
 		return false;
-	late->now = frames_intern_code(names->frames, FRAME_KIND_USERLAND, entry.name, image->name,
-				       entry.start, &image->build_id);
+	late->better = frames_intern_code(names->frames, FRAME_KIND_USERLAND, entry.name,
+					  image->name, entry.start, &image->build_id);
 	late->shift = (uint32_t)(late->address - entry.start) - late->distance;
 	return true;
 }
 
 /*
- * A frame stays remembered while its file may still be read again. It is dropped when it got its
- * name last time, when its file is gone, and when its file has been read in whole.
+ * A frame stays remembered while its file may be read again. It is dropped when the last call found
+ * its name, when its file is gone, and when its file has been read in whole.
  */
 bool names_poll(struct names *names)
 {
@@ -349,11 +347,11 @@ bool names_poll(struct names *names)
 	for (size_t i = 0; i < names->n_late; i++) {
 		struct late_name late = names->late[i];
 		const struct image *image = image_place_get(&late.place);
-		bool found = image && late.now == late.frame && names_poll_one(names, &late, image);
+		bool open = image && late.better == late.frame; /* has no better name yet */
+		bool found = open && names_poll_one(names, &late, image);
 
 		any |= found;
-		if (found || (image && (image->incomplete || image->awaits_names) &&
-			      late.now == late.frame))
+		if (found || (open && (image->incomplete || image->awaits_names)))
 			names->late[n++] = late;
 		else
 			image_place_unref(late.place);
@@ -362,7 +360,7 @@ bool names_poll(struct names *names)
 	return any;
 }
 
-uint32_t names_now_shifted(void *context, uint32_t frame, uint32_t *shift)
+uint32_t names_find_better_shifted(void *context, uint32_t frame, uint32_t *shift)
 {
 	const struct names *names = context;
 	size_t from = 0, to = names->n_late;
@@ -378,12 +376,12 @@ uint32_t names_now_shifted(void *context, uint32_t frame, uint32_t *shift)
 	if (from == names->n_late || names->late[from].frame != frame)
 		return frame;
 	*shift = names->late[from].shift;
-	return names->late[from].now;
+	return names->late[from].better;
 }
 
-uint32_t names_now(void *context, uint32_t frame)
+uint32_t names_find_better(void *context, uint32_t frame)
 {
 	uint32_t shift = 0;
 
-	return names_now_shifted(context, frame, &shift);
+	return names_find_better_shifted(context, frame, &shift);
 }

@@ -2,10 +2,10 @@
 /*
  * From an address in an address space to a frame of the profile. Resolver's thread.
  *
- * An address without a symbol is named by where its function begins in its file, if unwind tables
- * tell that; else by its own place in the file. If a part of the file could not be read, the frame
- * is remembered: names_poll() finds out later whether the file has been read again and now has a
- * symbol there. Remembered frames keep no image alive.
+ * An address without a symbol is named by the place in its file where its function begins, if
+ * unwind tables tell that; otherwise by its own place in the file. If a part of the file could not
+ * be read, the frame is remembered. names_poll() finds out later whether the file has been read
+ * again and has a symbol there now. Remembered frames keep no image alive.
  */
 #ifndef XTOP_PROFILE_NAMES_H
 #define XTOP_PROFILE_NAMES_H
@@ -18,25 +18,25 @@
 #include "xtop/snapshot.h"
 
 /*
- * A cache from address to frame id. It is direct-mapped, not a hash table of xtop/hash.h: there is
- * a look-up for each frame of each sample, most samples come from few addresses, and a miss costs
- * only time.
+ * Slots of a cache from address to frame id. It is direct-mapped and not the hash table of
+ * xtop/hash.h: there is a look-up for each frame of each sample, most samples come from few
+ * addresses, and a miss costs only time.
  */
 #define NAMES_CACHE_SLOTS LIMIT(16384, 256)
 #define NAMES_MAX_LATE    LIMIT(16384, 64) /* frames that are remembered for a better name */
-#define NAMES_MAX_PLACES  LIMIT(4096, 64)  /* functions without a symbol whose samples are placed */
+#define NAMES_MAX_PLACES  LIMIT(4096, 64)  /* functions without a symbol in names_get_places() */
 
 enum name_quality {
 	NAME_SYMBOL,  /* a function's name */
 	NAME_FUNCTION, /* "libc.so.6+0x27240", where a function without a name begins */
-	NAME_OFFSET,  /* "libc.so.6+0x2724a", or "[jit]": not even its function is known */
+	NAME_OFFSET,  /* "libc.so.6+0x2724a", or "[jit]": where its function begins is not known */
 	NAME_UNKNOWN, /* nothing is known of the address */
 };
 
 struct name_answer {
 	enum name_quality quality;
 	enum unknown_cause cause; /* unless NAME_SYMBOL */
-	uint32_t distance; /* of the address from the function's start; 0: that is not known */
+	uint32_t distance; /* bytes from the function's start; 0 also if the start is not known */
 };
 
 struct names;
@@ -54,14 +54,18 @@ uint32_t names_find(struct names *names, const struct space *space, uint64_t add
 
 /*
  * Looks once more for symbols that were missing. True: some are known now, and until the next call
- * names_now() tells which frame takes the place of which.
+ * names_find_better() tells which frames have a better name.
  */
 bool names_poll(struct names *names);
-uint32_t names_now(void *names, uint32_t frame);
-/* The same. *SHIFT, 0 before, is what distances from the function's start grow by. */
-uint32_t names_now_shifted(void *names, uint32_t frame, uint32_t *shift);
+/* The frame that takes the place of FRAME, mostly FRAME itself. */
+uint32_t names_find_better(void *names, uint32_t frame);
+/*
+ * The same. *SHIFT becomes what distances from the function's start grow by; it is untouched if the
+ * result is FRAME.
+ */
+uint32_t names_find_better_shifted(void *names, uint32_t frame, uint32_t *shift);
 
-/* Fills in the places, which are counted since the last names_reset_places(). */
+/* Fills in the places of SNAPSHOT, which are counted since the last names_reset_places(). */
 void names_get_places(const struct names *names, struct snapshot *snapshot);
 void names_reset_places(struct names *names);
 

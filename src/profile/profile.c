@@ -356,8 +356,8 @@ static uint32_t profile_move(struct profile *profile, uint32_t i, uint32_t paren
 	return index;
 }
 
-void profile_rename(struct profile *profile, uint32_t (*now)(void *context, uint32_t frame),
-		    void *context)
+void profile_rename(struct profile *profile,
+		    uint32_t (*find_better)(void *context, uint32_t frame), void *context)
 {
 	uint32_t *moved = profile->scratch, old_n = profile->n, n = 1;
 
@@ -367,8 +367,8 @@ void profile_rename(struct profile *profile, uint32_t (*now)(void *context, uint
 	for (uint32_t i = 1; i < old_n; i++) {
 		const struct profile_node *node = &profile->nodes[i];
 
-		moved[i] = profile_move(profile, i, moved[node->parent], now(context, node->frame),
-					&n);
+		moved[i] = profile_move(profile, i, moved[node->parent],
+					find_better(context, node->frame), &n);
 	}
 	profile->n = n;
 	profile->path_n = 0;

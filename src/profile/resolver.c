@@ -178,10 +178,10 @@ void resolver_destroy(struct resolver *resolver)
 
 static void resolver_rename(struct resolver *resolver)
 {
-	profile_rename(resolver->profile, names_now, resolver->names);
-	addresses_rename(resolver->addresses, names_now_shifted, resolver->names);
+	profile_rename(resolver->profile, names_find_better, resolver->names);
+	addresses_rename(resolver->addresses, names_find_better_shifted, resolver->names);
 	if (resolver->settings.log)
-		sample_log_rename(resolver->settings.log, names_now, resolver->names);
+		sample_log_rename(resolver->settings.log, names_find_better, resolver->names);
 	if (resolver->waits)
 		waits_rename(resolver->waits);
 }

@@ -16,7 +16,7 @@ struct sample_log {
 	struct logged_node *nodes;
 	size_t n_nodes, nodes_capacity;
 	struct hash_table index; /* of nodes, by parent and frame */
-	struct clocks *clocks; /* in the order of time, unless the file lies */
+	struct clocks *clocks; /* ascending by time, unless the recording lies */
 	size_t n_clocks, clocks_capacity;
 	uint64_t lost;
 };
@@ -57,7 +57,7 @@ static bool log_is_node(const void *context, uint32_t number)
 	return node->frame == key->node.frame && node->parent == key->node.parent;
 }
 
-/* HASH_NONE: no room. */
+/* The node of FRAME below PARENT. HASH_NONE: there is no room. */
 static uint32_t log_find_or_add_node(struct sample_log *log, uint32_t parent, uint32_t frame)
 {
 	const struct log_key key = { log, { .frame = frame, .parent = parent } };
@@ -94,11 +94,11 @@ void sample_log_add(struct sample_log *log, struct logged_sample *sample, const 
  * The index still has the nodes by their old names. Later chains with the new name get nodes of
  * their own, and both read the same.
  */
-void sample_log_rename(struct sample_log *log, uint32_t (*now)(void *context, uint32_t frame),
-		       void *context)
+void sample_log_rename(struct sample_log *log,
+		       uint32_t (*find_better)(void *context, uint32_t frame), void *context)
 {
 	for (size_t i = 1; i < log->n_nodes; i++)
-		log->nodes[i].frame = now(context, log->nodes[i].frame);
+		log->nodes[i].frame = find_better(context, log->nodes[i].frame);
 }
 
 void sample_log_clear(struct sample_log *log)
@@ -126,7 +126,7 @@ void sample_log_add_clocks(struct sample_log *log, const struct clocks *clocks)
 	log->clocks[log->n_clocks++] = *clocks;
 }
 
-/* The last reading at or before TIME_NS; without one, the first of all. */
+/* The index of the last reading at or before TIME_NS; 0 if there is none. */
 static size_t log_find_clocks(const struct sample_log *log, uint64_t time_ns)
 {
 	size_t low = 0, high = log->n_clocks;

@@ -14,15 +14,16 @@
 struct seen_function {
 	uint32_t frame;
 	bool kernel, no_bounds;
-	uint64_t start;      /* in the guest, when it was last read */
+	uint64_t start;      /* in the guest, when the code was last read */
 	uint64_t size_bytes; /* of the function */
 	uint32_t n_bytes;    /* that are kept */
 	uint8_t *bytes;
 	bool missing[ANNOTATION_MAX_PAGES];
-	struct memory_root root;
-	uint64_t used_ns, due_ns;
+	struct memory_root root; /* the page tables through which it was read */
+	uint64_t used_ns;        /* time of the last sample */
+	uint64_t due_ns;         /* a sample from this time on reads it again */
 	uint64_t bias;             /* of the image */
-	struct image_place *place; /* NULL: it lies in no image */
+	struct image_place *place; /* NULL: the function lies in no image */
 };
 
 /* A call or jump of the function that was built last. */
@@ -37,8 +38,8 @@ struct seen_code {
 	size_t n, capacity;
 	struct hash_table by_frame;
 	size_t bytes;           /* of all code */
-	uint64_t second;        /* of the samples' clock */
-	unsigned pages;         /* read in it */
+	uint64_t second;        /* the current one of the samples' clock */
+	unsigned pages;         /* read in that second */
 	uint32_t caller;        /* the function that was built last; FRAME_NONE: none */
 	struct seen_call *calls;
 	size_t n_calls, calls_capacity;
@@ -137,7 +138,7 @@ static void seen_make_room(struct seen_code *seen)
 		}
 }
 
-/* NULL: out of memory. */
+/* Adds FRAME, which is new, without code. May move all functions. NULL: out of memory. */
 static struct seen_function *seen_insert(struct seen_code *seen, uint32_t frame)
 {
 	while (seen->n && (seen->n >= SEEN_CODE_MAX_FUNCTIONS ||
@@ -191,7 +192,7 @@ static unsigned seen_pages(uint64_t start, uint64_t size_bytes)
 	return (unsigned)((((start & GUEST_PAGE_MASK) + size_bytes - 1) >> GUEST_PAGE_SHIFT) + 1);
 }
 
-/* Reads FUNCTION's pages. What is missing now stays as it was before. */
+/* Reads FUNCTION's code. Bytes of a page that is missing now stay as they were. */
 static void seen_read(struct seen_function *function, struct memory *memory)
 {
 	uint32_t done = 0;
@@ -220,7 +221,10 @@ static bool seen_is_incomplete(const struct seen_function *function)
 	return false;
 }
 
-/* Makes room for the code from START to END. False: out of memory. */
+/*
+ * Makes room for the code from START to END, and keeps what was read if the size is the same.
+ * False: out of memory.
+ */
 static bool seen_resize(struct seen_code *seen, struct seen_function *function, uint64_t start,
 			uint64_t end)
 {
@@ -248,7 +252,7 @@ static bool seen_resize(struct seen_code *seen, struct seen_function *function, 
 	return true;
 }
 
-/* Whether the page tables are still those that the sample ran on. */
+/* Whether the page tables still lead from the sample's address to the page that it ran on. */
 static bool seen_is_valid(const struct seen_sample *sample)
 {
 	frame_t frame;
@@ -258,7 +262,7 @@ static bool seen_is_valid(const struct seen_sample *sample)
 				       frame.value == sample->page.value);
 }
 
-/* So many pages may be read now. */
+/* Whether PAGES more may be read in this second; if so, counts them as read. */
 static bool seen_may_read(struct seen_code *seen, uint64_t time_ns, unsigned pages)
 {
 	uint64_t second = time_ns / 1000000000;
@@ -336,7 +340,10 @@ struct seen_pass {
 	bool failed;
 };
 
-/* The symbol at ADDRESS of the guest, with *IMAGE's addresses in *ENTRY. */
+/*
+ * The symbol at ADDRESS of the guest. Returns its image; *ENTRY has addresses of the image, and
+ * *BIAS is what an address in the guest is higher by. NULL: not known.
+ */
 static const struct image *seen_find_symbol(struct seen_pass *pass, uint64_t address,
 					    uint64_t *bias, struct symtab_entry *entry)
 {
@@ -391,7 +398,7 @@ static void seen_add_target(struct seen_pass *pass, uint32_t distance, uint64_t 
 		annotation->targets[annotation->n_targets++] = target;
 }
 
-/* Calls, and jumps that leave the function. */
+/* Finds where calls lead, and jumps that leave the function. */
 static void seen_find_targets(struct seen_pass *pass)
 {
 	const struct annotation *annotation = pass->annotation;
@@ -413,8 +420,8 @@ static void seen_find_targets(struct seen_pass *pass)
 /* --- functions that were never sampled -------------------------------------------------------- */
 
 /*
- * Whether the page tables that the caller was read through still lead to it: those of a process
- * that has ended may be anything now.
+ * Whether the page tables through which FUNCTION was read still lead to its code. After the end of
+ * the process these pages may hold anything.
  */
 static bool seen_is_there(const struct seen_function *function, struct memory *memory)
 {
@@ -425,7 +432,10 @@ static bool seen_is_there(const struct seen_function *function, struct memory *m
 	       !memcmp(bytes, function->bytes, n);
 }
 
-/* The function FRAME, if the one that was built last calls it. NULL: it does not. */
+/*
+ * Reads the code of FRAME, if the function that was built last calls FRAME. NULL: it does not, or
+ * nothing can be read.
+ */
 static struct seen_function *seen_read_called(struct seen_code *seen, uint32_t frame,
 					      struct memory *memory)
 {

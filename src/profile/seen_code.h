@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The code of the functions that samples ended in, as the guest ran it. It is read when a function
- * is first sampled, through the page tables that the vCPU ran on: so it is there when the user asks
- * for it, whatever became of the process, and it is in a recording. Code changes (static keys,
- * alternatives, JIT), so it is read again now and then.
+ * The code of the functions that samples ended in, as the guest ran it. A function is read when it
+ * is first sampled, through the page tables on which the vCPU ran. So the code is there when the
+ * user asks for it, even if the process has ended, and it is in a recording. Code changes (static
+ * keys, alternatives, JIT), so it is read again now and then.
  *
  *   sample ─► seen_code_add() ─► bounds of the function ─► memory_read(), page by page
  *   user   ─► seen_code_build() ─► struct annotation without counts
  *
- * When to read depends on samples and their times alone: a replay reads what the run read. The
- * least recently sampled functions make room. Resolver's thread.
+ * When to read depends on samples and their times alone, so a replay reads what the run read. When
+ * there is no room, the least recently sampled functions are dropped. Resolver's thread.
  */
 #ifndef PROFILE_SEEN_CODE_H
 #define PROFILE_SEEN_CODE_H
@@ -20,10 +20,10 @@
 
 #define SEEN_CODE_MAX_FUNCTIONS LIMIT(4096, 16)
 #define SEEN_CODE_MAX_BYTES     LIMIT(4U << 20, 64U << 10)
-#define SEEN_CODE_SECOND_PAGES  256 /* read in one second of the samples' clock */
-#define SEEN_CODE_AGE_NS        10000000000ULL /* then it is read again */
+#define SEEN_CODE_SECOND_PAGES  256 /* at most read in one second of the samples' clock */
+#define SEEN_CODE_AGE_NS        10000000000ULL /* after this time a function is read again */
 #define SEEN_CODE_RETRY_NS      1000000000ULL  /* the same while pages are missing */
-#define SEEN_CODE_UNBOUNDED     256 /* bytes shown where nobody knows the function's bounds */
+#define SEEN_CODE_UNBOUNDED     256 /* bytes shown where the function's bounds are not known */
 
 struct seen_code;
 
@@ -34,23 +34,27 @@ struct seen_sample {
 	bool kernel;
 	uint64_t address;
 	uint64_t time_ns;
-	const struct space *space;  /* that ADDRESS lies in; NULL: nothing is known */
+	const struct space *space;  /* the one of ADDRESS; NULL: nothing is known */
 	struct memory *memory;
 	struct memory_root root;
-	frame_t page;               /* of ADDRESS, when the guest stood still; 0: not known */
+	frame_t page;               /* of ADDRESS, while the guest was stopped; 0: not known */
 };
 
 struct xtop_error *seen_code_create(struct seen_code **seenp);
 void seen_code_destroy(struct seen_code *seen); /* NULL allowed */
-/* Best effort. Calls memory_refresh() if it reads. */
+/*
+ * Reads the code of the sample's function if that is due. Best effort. Calls memory_refresh() if it
+ * reads.
+ */
 void seen_code_add(struct seen_code *seen, const struct seen_sample *sample);
-/* What was read has other names now, or belongs to another guest. */
+/* Forgets all code: the guest is another one now. */
 void seen_code_clear(struct seen_code *seen);
 
 /*
- * An annotation of FRAME without counts. KERNEL: the space that has the kernel's code, or all code.
- * FRAMES gets the functions that are called. If the function was never sampled but is called by the
- * one that was built last, it is read now out of MEMORY (NULL: nothing can be read).
+ * Builds an annotation of FRAME without counts. KERNEL: the space that has the kernel's code, or
+ * all code. FRAMES gets the functions that FRAME calls. If FRAME was never sampled, but the
+ * function that was built last calls it, its code is read now out of MEMORY (NULL: nothing can be
+ * read). Error: out of memory.
  */
 struct xtop_error *seen_code_build(struct seen_code *seen, uint32_t frame, struct frames *frames,
 				   const struct space *kernel, struct memory *memory,

@@ -22,8 +22,8 @@ struct snapshot_slot {
 
 /*
  * Sizes are rounded up to steps, so that malloc() can give out the memory of the last snapshot
- * again. Exact sizes grow by a few nodes each second and would get fresh pages from the kernel each
- * time: with 100,000 nodes, these pages cost as much as all the work on them.
+ * again. Exact sizes grow by a few nodes each second, and need fresh pages of the kernel each time.
+ * With 100,000 nodes these pages cost as much as all the work on the nodes.
  */
 #define SNAPSHOT_STEP_NODES 16384
 
@@ -100,7 +100,7 @@ void snapshot_destroy(struct snapshot *snapshot)
 	free(snapshot);
 }
 
-static int snapshot_compare_places(const void *a, const void *b)
+int snapshot_compare_places(const void *a, const void *b)
 {
 	const struct snapshot_place *x = a, *y = b;
 
@@ -131,7 +131,10 @@ const char *snapshot_source(const struct snapshot *snapshot, uint32_t frame)
 	return source == FRAME_NONE ? "" : frames_get(snapshot->frames, source)->name;
 }
 
-/* A copy of N elements at FROM. False: out of memory. NULL stays NULL. */
+/*
+ * Sets the pointer at TOP to a copy of the N elements at FROM. FROM NULL: the pointer is untouched.
+ * False: out of memory.
+ */
 static bool snapshot_copy_array(const void *from, size_t n, size_t size_bytes, void *top)
 {
 	void *copy;
@@ -168,27 +171,20 @@ struct snapshot *snapshot_copy(const struct snapshot *from)
 	nodes = to->nodes;
 	*to = *from;
 	to->nodes = nodes;
-	to->sources = NULL;
-	to->annotation = NULL; /* the copy has none */
-	memcpy(nodes, from->nodes, from->n_nodes * sizeof(*nodes));
+	to->annotation = NULL;
 	to->effects = NULL;
 	to->calls = NULL;
+	to->sources = NULL;
+	memcpy(nodes, from->nodes, from->n_nodes * sizeof(*nodes));
+	/* Best effort: without memory the copy has no hypercalls and no source lines. */
 	snapshot_copy_array(from->calls, from->n_vcpus, sizeof(*from->calls), &to->calls);
-	to->sources = NULL; /* best effort: without memory no line is known */
 	snapshot_copy_array(from->sources, from->n_frames, sizeof(*from->sources), &to->sources);
-	if (!snapshot_copy_waits(&from->waits, &to->waits)) {
-		snapshot_destroy(to);
-		return NULL;
-	}
-	if (!from->effects)
+	if (snapshot_copy_waits(&from->waits, &to->waits) &&
+	    snapshot_copy_array(from->effects, from->n_frames, sizeof(*from->effects),
+				&to->effects))
 		return to;
-	to->effects = reallocarray(NULL, from->n_frames, sizeof(*to->effects));
-	if (!to->effects) {
-		snapshot_destroy(to);
-		return NULL;
-	}
-	memcpy(to->effects, from->effects, from->n_frames * sizeof(*to->effects));
-	return to;
+	snapshot_destroy(to);
+	return NULL;
 }
 
 struct xtop_error *snapshot_slot_create(struct snapshot_slot **slotp)
@@ -224,7 +220,7 @@ bool snapshot_wanted(const struct snapshot_slot *slot)
 	return atomic_load_explicit(&slot->wanted, memory_order_relaxed);
 }
 
-/* Relaxed: it carries no data. */
+/* Relaxed: the frame's id carries no other data. */
 void snapshot_annotate(struct snapshot_slot *slot, uint32_t frame)
 {
 	atomic_store_explicit(&slot->annotated, frame, memory_order_relaxed);
@@ -249,7 +245,8 @@ void snapshot_publish(struct snapshot_slot *slot, struct snapshot *snapshot)
 	 */
 	atomic_store_explicit(&slot->wanted, false, memory_order_relaxed);
 	/*
-	 * Release: the reader may read what was written so far. Acquire: the old one may be freed.
+	 * Release: the reader may read what was written so far. Acquire: this thread may free the
+	 * snapshot that it gets.
 	 */
 	snapshot_destroy(
 		atomic_exchange_explicit(&slot->published, snapshot, memory_order_acq_rel));

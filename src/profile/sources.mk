@@ -13,6 +13,7 @@ libxtop_a_SOURCES += \
 	include/xtop/wait_sites.h \
 	src/profile/batches.c \
 	src/profile/crash.c \
+	src/profile/decay.h \
 	src/profile/fold.c \
 	src/profile/fold.h \
 	src/profile/frames.c \

@@ -25,6 +25,7 @@ static uint32_t translate_frame(const struct frames *from, uint32_t id, struct f
 				   frame->file);
 }
 
+/* Where several frames became one, the largest design effect counts. */
 static void translate_effects(const struct snapshot *from, const uint32_t *ids, struct snapshot *to)
 {
 	for (uint32_t i = 0; i < to->n_frames; i++)
@@ -39,20 +40,12 @@ static void translate_effects(const struct snapshot *from, const uint32_t *ids, 
 	}
 }
 
-static int translate_compare_places(const void *a, const void *b)
-{
-	uint32_t x = ((const struct snapshot_place *)a)->frame,
-		 y = ((const struct snapshot_place *)b)->frame;
-
-	return (x > y) - (x < y);
-}
-
 /* Translates the other ids of frames: those of places, and the last function of each vCPU. */
 static void translate_rest(const uint32_t *ids, struct snapshot *to)
 {
 	for (unsigned i = 0; i < to->n_places; i++)
 		to->places[i].frame = ids[to->places[i].frame];
-	qsort(to->places, to->n_places, sizeof(to->places[0]), translate_compare_places);
+	qsort(to->places, to->n_places, sizeof(to->places[0]), snapshot_compare_places);
 	for (unsigned i = 0; i < to->n_vcpus && i < GUEST_MAX_VCPUS; i++)
 		to->vcpus[i].last_frame = ids[to->vcpus[i].last_frame];
 }
@@ -70,9 +63,10 @@ struct xtop_error *snapshot_translate(const struct snapshot *from, struct frames
 	for (size_t i = 0; i < to->n_nodes; i++)
 		to->nodes[i].frame = ids[to->nodes[i].frame];
 	translate_rest(ids, to);
-	snapshot_waits_deinit(&to->waits); /* nobody compares them */
+	/* Nobody compares waits and hypercalls. */
+	snapshot_waits_deinit(&to->waits);
 	free(to->calls);
-	to->calls = NULL; /* nor these */
+	to->calls = NULL;
 	to->frames = frames;
 	to->n_frames = frames_count(frames);
 	if (from->effects) {

@@ -2,25 +2,25 @@
 /*
  * The table of locks; see wait_locks.h.
  *
- * Tasks are added to the present pass. When that pass is whole, it replaces the pass before, so a
- * snapshot never has half a pass. At that time holders that do not wait for a lock themselves are
- * added behind the waiters: each once, however many locks it holds.
+ * Tasks are added to the current pass. When that pass is whole, it replaces the pass before, so a
+ * snapshot never has half a pass. Then the holders that do not wait for a lock themselves are added
+ * to the waiters: each once, however many locks it holds.
  */
 #include "config.h"
 
 #include "profile/wait_locks.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/decay.h"
 #include "xtop/hash.h"
 #include "xtop/text.h"
 
 struct lock_row {
 	struct snapshot_lock lock; /* `now` and the holder are of the last whole pass */
 	uint64_t seen_ns;          /* when somebody last waited for it; the time of live_ticks */
-	/* in the present pass */
+	/* in the current pass */
 	uint32_t now, holder_pid;
 	uint8_t certainty;
 };
@@ -30,7 +30,7 @@ struct wait_locks {
 	struct hash_table index;
 	struct lock_row *rows;  /* WAIT_LOCKS_MAX */
 	uint32_t n_rows;
-	uint64_t refused;       /* waits of locks or tasks beyond the limits */
+	uint64_t refused;       /* waits for which there was no room */
 	/* WAIT_LOCKS_MAX_TASKS each; WHOLE: those of the last whole pass */
 	struct snapshot_lock_task *tasks, *holders, *whole;
 	uint32_t n_tasks, n_holders, n_whole;
@@ -93,7 +93,7 @@ static bool wait_locks_is_row(const void *context, uint32_t number)
 	       lock->kind == key->wait->kind;
 }
 
-/* SNAPSHOT_NO_LOCK: there is no room for the lock. */
+/* The row of the lock that WAIT is for. SNAPSHOT_NO_LOCK: there is no room. */
 static uint32_t wait_locks_find_or_add(struct wait_locks *locks, const struct os_lock_wait *wait)
 {
 	const struct lock_key key = { locks, wait };
@@ -118,9 +118,7 @@ static uint32_t wait_locks_find_or_add(struct wait_locks *locks, const struct os
 static double wait_locks_decay(const struct wait_locks *locks, const struct lock_row *row,
 			       uint64_t now_ns)
 {
-	if (!locks->half_life_ns || now_ns <= row->seen_ns)
-		return 1;
-	return exp2(-(double)(now_ns - row->seen_ns) / (double)locks->half_life_ns);
+	return decay_between(row->seen_ns, now_ns, locks->half_life_ns);
 }
 
 static void wait_locks_update_row(struct wait_locks *locks, struct lock_row *row,
@@ -176,6 +174,7 @@ void wait_locks_add(struct wait_locks *locks, const struct os_lock_wait *wait,
 		lock_task_of(&wait->holder, holder, SNAPSHOT_NO_LOCK);
 }
 
+/* Sorts the tasks of the pass by pid, and adds the holders that do not wait. */
 static void wait_locks_add_holders(struct wait_locks *locks)
 {
 	uint32_t n = locks->n_tasks;

@@ -15,11 +15,11 @@
 
 #define WAIT_LOCKS_MAX       LIMIT(1024, 16)
 #define WAIT_LOCKS_MAX_TASKS LIMIT(4096, 32)
-#define WAIT_LOCKS_FORGET_NS 600000000000ULL /* a lock may be forgotten after so long */
+#define WAIT_LOCKS_FORGET_NS 600000000000ULL /* after this time without waiters a row may go */
 
 struct wait_locks;
 
-/* Where a task is, by its frames; each is FRAME_NONE if it is not known. */
+/* Where a task is, as frames; FRAME_NONE: not known. */
 struct wait_place {
 	uint32_t process, thread, site;
 };
@@ -29,12 +29,13 @@ struct wait_locks *wait_locks_create(uint64_t half_life_ns);
 void wait_locks_destroy(struct wait_locks *locks); /* NULL allowed */
 void wait_locks_reset(struct wait_locks *locks);
 
-/* Adds a waiter and the holder to the pass. This look at them stands for TICKS. */
+/* Adds a waiter and the holder of its lock to the current pass. The look stands for TICKS. */
 void wait_locks_add(struct wait_locks *locks, const struct os_lock_wait *wait,
 		    const struct wait_place *waiter, const struct wait_place *holder,
 		    uint64_t now_ns, double ticks);
+/* The current pass has seen all tasks. The next wait begins a new pass. */
 void wait_locks_end_pass(struct wait_locks *locks, uint64_t now_ns);
-/* Best effort: without memory the snapshot has no locks. */
+/* Fills in the locks of TO. Best effort: without memory the snapshot has none. */
 void wait_locks_copy(const struct wait_locks *locks, uint64_t now_ns, struct snapshot_waits *to);
 
 #endif

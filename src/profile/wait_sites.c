@@ -7,11 +7,12 @@
  *   └──────── of the scheduler and the lock ──────────────────┘  └► the site
  *                             └► what for: the first function that tells
  *
- * A page fault is told by a function further out, and counts unless a lock came first. For a futex
- * the site is in the program that called the lock of its C library, if its stack is known.
+ * A page fault shows in a function further out. The task waits for the page fault unless a lock
+ * shows further in. For a futex the site is in the program that called the lock of its C library,
+ * if the user stack is known.
  *
- * A thread of the kernel whose own function (the one that kthread() called) sleeps has no work:
- * that is how such threads are written.
+ * A kernel thread has no work if the function that kthread() called is the one that sleeps: such
+ * threads are written that way.
  */
 #include "config.h"
 
@@ -20,89 +21,91 @@
 #include <string.h>
 
 enum class_flag {
-	CLASS_PLACE = 1,    /* a lock's or the scheduler's: no site */
-	CLASS_FUTEX = 2,    /* on the way from a program's lock to the futex: a spare site */
-	CLASS_IDLE = 4,
-	CLASS_KTHREAD = 8,  /* what a kernel thread begins in */
+	CLASS_NO_SITE = 1,  /* belongs to a lock or to the scheduler */
+	CLASS_FUTEX = 2,    /* between a program's lock and the futex: a spare site */
+	CLASS_IDLE = 4,     /* a thread waits for work here */
+	CLASS_KTHREAD = 8,  /* the outermost function of a kernel thread */
 	CLASS_LIBRARY = 16, /* user code: the lock of a C library */
-	CLASS_TELLS = 32,   /* tells more than that there is block I/O further in */
+	CLASS_TELLS = 32,   /* its kind says more than WAIT_BLOCK_IO of a function further in */
 };
 
 struct wait_class {
-	const char *name; /* with '*' at its end: all names that begin so */
+	const char *name; /* '*' at the end stands for any end of a name */
 	enum wait_kind kind;
 	uint8_t flags; /* enum class_flag */
 };
 
-/* Linux 5.10 to 6.18. The first line that fits counts; line 0 is a function that is not known. */
+/*
+ * Linux 5.10 to 6.18. The first line that fits counts. Line 0 is for functions that are not known.
+ */
 /* clang-format off: a table */
 static const struct wait_class wait_classes[] = {
 	{ "",                          WAIT_OTHER,      0 },
-	{ "",                          WAIT_OTHER,      CLASS_LIBRARY }, /* by its file */
+	{ "",                          WAIT_OTHER,      CLASS_LIBRARY }, /* CLASS_OF_LIBRARY */
 	/* the scheduler */
-	{ "__schedule",                WAIT_OTHER,      CLASS_PLACE },
-	{ "schedule",                  WAIT_OTHER,      CLASS_PLACE },
-	{ "schedule_idle",             WAIT_OTHER,      CLASS_PLACE },
-	{ "schedule_preempt_disabled", WAIT_OTHER,      CLASS_PLACE },
-	{ "schedule_timeout*",         WAIT_OTHER,      CLASS_PLACE },
-	{ "schedule_hrtimeout*",       WAIT_OTHER,      CLASS_PLACE },
-	{ "preempt_schedule*",         WAIT_OTHER,      CLASS_PLACE },
-	{ "__cond_resched",            WAIT_OTHER,      CLASS_PLACE },
-	{ "_cond_resched",             WAIT_OTHER,      CLASS_PLACE },
-	{ "io_schedule*",              WAIT_BLOCK_IO,   CLASS_PLACE },
-	{ "wait_woken",                WAIT_OTHER,      CLASS_PLACE },
-	{ "prepare_to_wait*",          WAIT_OTHER,      CLASS_PLACE },
-	{ "do_wait_intr*",             WAIT_OTHER,      CLASS_PLACE },
-	{ "usleep_range*",             WAIT_TIMER,      CLASS_PLACE },
-	{ "msleep*",                   WAIT_TIMER,      CLASS_PLACE },
+	{ "__schedule",                WAIT_OTHER,      CLASS_NO_SITE },
+	{ "schedule",                  WAIT_OTHER,      CLASS_NO_SITE },
+	{ "schedule_idle",             WAIT_OTHER,      CLASS_NO_SITE },
+	{ "schedule_preempt_disabled", WAIT_OTHER,      CLASS_NO_SITE },
+	{ "schedule_timeout*",         WAIT_OTHER,      CLASS_NO_SITE },
+	{ "schedule_hrtimeout*",       WAIT_OTHER,      CLASS_NO_SITE },
+	{ "preempt_schedule*",         WAIT_OTHER,      CLASS_NO_SITE },
+	{ "__cond_resched",            WAIT_OTHER,      CLASS_NO_SITE },
+	{ "_cond_resched",             WAIT_OTHER,      CLASS_NO_SITE },
+	{ "io_schedule*",              WAIT_BLOCK_IO,   CLASS_NO_SITE },
+	{ "wait_woken",                WAIT_OTHER,      CLASS_NO_SITE },
+	{ "prepare_to_wait*",          WAIT_OTHER,      CLASS_NO_SITE },
+	{ "do_wait_intr*",             WAIT_OTHER,      CLASS_NO_SITE },
+	{ "usleep_range*",             WAIT_TIMER,      CLASS_NO_SITE },
+	{ "msleep*",                   WAIT_TIMER,      CLASS_NO_SITE },
 	/* locks of the kernel */
-	{ "__mutex_lock*",             WAIT_MUTEX,      CLASS_PLACE },
-	{ "mutex_lock*",               WAIT_MUTEX,      CLASS_PLACE },
-	{ "__ww_mutex_lock*",          WAIT_MUTEX,      CLASS_PLACE },
-	{ "ww_mutex_lock*",            WAIT_MUTEX,      CLASS_PLACE },
-	{ "rwsem_down_*",              WAIT_RWSEM,      CLASS_PLACE },
-	{ "down_read*",                WAIT_RWSEM,      CLASS_PLACE },
-	{ "down_write*",               WAIT_RWSEM,      CLASS_PLACE },
-	{ "__down_read*",              WAIT_RWSEM,      CLASS_PLACE },
-	{ "__down_write*",             WAIT_RWSEM,      CLASS_PLACE },
-	{ "percpu_rwsem_wait",         WAIT_PERCPU_RWSEM, CLASS_PLACE },
-	{ "__percpu_down_*",           WAIT_PERCPU_RWSEM, CLASS_PLACE },
-	{ "percpu_down_*",             WAIT_PERCPU_RWSEM, CLASS_PLACE },
-	{ "__rt_mutex_*",              WAIT_RT_MUTEX,   CLASS_PLACE },
-	{ "rt_mutex_*",                WAIT_RT_MUTEX,   CLASS_PLACE },
-	{ "__down",                    WAIT_SEMAPHORE,  CLASS_PLACE },
-	{ "__down_*",                  WAIT_SEMAPHORE,  CLASS_PLACE },
-	{ "___down_*",                 WAIT_SEMAPHORE,  CLASS_PLACE },
-	{ "down",                      WAIT_SEMAPHORE,  CLASS_PLACE },
-	{ "down_interruptible",        WAIT_SEMAPHORE,  CLASS_PLACE },
-	{ "down_killable",             WAIT_SEMAPHORE,  CLASS_PLACE },
-	{ "down_timeout",              WAIT_SEMAPHORE,  CLASS_PLACE },
+	{ "__mutex_lock*",             WAIT_MUTEX,      CLASS_NO_SITE },
+	{ "mutex_lock*",               WAIT_MUTEX,      CLASS_NO_SITE },
+	{ "__ww_mutex_lock*",          WAIT_MUTEX,      CLASS_NO_SITE },
+	{ "ww_mutex_lock*",            WAIT_MUTEX,      CLASS_NO_SITE },
+	{ "rwsem_down_*",              WAIT_RWSEM,      CLASS_NO_SITE },
+	{ "down_read*",                WAIT_RWSEM,      CLASS_NO_SITE },
+	{ "down_write*",               WAIT_RWSEM,      CLASS_NO_SITE },
+	{ "__down_read*",              WAIT_RWSEM,      CLASS_NO_SITE },
+	{ "__down_write*",             WAIT_RWSEM,      CLASS_NO_SITE },
+	{ "percpu_rwsem_wait",         WAIT_PERCPU_RWSEM, CLASS_NO_SITE },
+	{ "__percpu_down_*",           WAIT_PERCPU_RWSEM, CLASS_NO_SITE },
+	{ "percpu_down_*",             WAIT_PERCPU_RWSEM, CLASS_NO_SITE },
+	{ "__rt_mutex_*",              WAIT_RT_MUTEX,   CLASS_NO_SITE },
+	{ "rt_mutex_*",                WAIT_RT_MUTEX,   CLASS_NO_SITE },
+	{ "__down",                    WAIT_SEMAPHORE,  CLASS_NO_SITE },
+	{ "__down_*",                  WAIT_SEMAPHORE,  CLASS_NO_SITE },
+	{ "___down_*",                 WAIT_SEMAPHORE,  CLASS_NO_SITE },
+	{ "down",                      WAIT_SEMAPHORE,  CLASS_NO_SITE },
+	{ "down_interruptible",        WAIT_SEMAPHORE,  CLASS_NO_SITE },
+	{ "down_killable",             WAIT_SEMAPHORE,  CLASS_NO_SITE },
+	{ "down_timeout",              WAIT_SEMAPHORE,  CLASS_NO_SITE },
 	/* spinlocks, down to the hypercall that halts the vCPU */
-	{ "_raw_spin_*",               WAIT_SPINLOCK,   CLASS_PLACE },
-	{ "_raw_read_lock*",           WAIT_SPINLOCK,   CLASS_PLACE },
-	{ "_raw_write_lock*",          WAIT_SPINLOCK,   CLASS_PLACE },
-	{ "queued_spin_lock_*",        WAIT_SPINLOCK,   CLASS_PLACE },
-	{ "queued_read_lock_*",        WAIT_SPINLOCK,   CLASS_PLACE },
-	{ "queued_write_lock_*",       WAIT_SPINLOCK,   CLASS_PLACE },
-	{ "__pv_queued_spin_*",        WAIT_SPINLOCK,   CLASS_PLACE },
-	{ "native_queued_spin_*",      WAIT_SPINLOCK,   CLASS_PLACE },
-	{ "xen_qlock_*",               WAIT_SPINLOCK,   CLASS_PLACE },
-	{ "pv_wait*",                  WAIT_SPINLOCK,   CLASS_PLACE },
-	{ "xen_poll_irq*",             WAIT_OTHER,      CLASS_PLACE },
-	{ "xen_hypercall_*",           WAIT_OTHER,      CLASS_PLACE },
-	{ "hypercall_page",            WAIT_OTHER,      CLASS_PLACE },
+	{ "_raw_spin_*",               WAIT_SPINLOCK,   CLASS_NO_SITE },
+	{ "_raw_read_lock*",           WAIT_SPINLOCK,   CLASS_NO_SITE },
+	{ "_raw_write_lock*",          WAIT_SPINLOCK,   CLASS_NO_SITE },
+	{ "queued_spin_lock_*",        WAIT_SPINLOCK,   CLASS_NO_SITE },
+	{ "queued_read_lock_*",        WAIT_SPINLOCK,   CLASS_NO_SITE },
+	{ "queued_write_lock_*",       WAIT_SPINLOCK,   CLASS_NO_SITE },
+	{ "__pv_queued_spin_*",        WAIT_SPINLOCK,   CLASS_NO_SITE },
+	{ "native_queued_spin_*",      WAIT_SPINLOCK,   CLASS_NO_SITE },
+	{ "xen_qlock_*",               WAIT_SPINLOCK,   CLASS_NO_SITE },
+	{ "pv_wait*",                  WAIT_SPINLOCK,   CLASS_NO_SITE },
+	{ "xen_poll_irq*",             WAIT_OTHER,      CLASS_NO_SITE },
+	{ "xen_hypercall_*",           WAIT_OTHER,      CLASS_NO_SITE },
+	{ "hypercall_page",            WAIT_OTHER,      CLASS_NO_SITE },
 	/* pages, buffers, requests */
-	{ "folio_wait_bit*",           WAIT_BLOCK_IO,   CLASS_PLACE },
-	{ "wait_on_page_bit*",         WAIT_BLOCK_IO,   CLASS_PLACE },
-	{ "__lock_page*",              WAIT_PAGE_LOCK,  CLASS_PLACE | CLASS_TELLS },
-	{ "__folio_lock*",             WAIT_PAGE_LOCK,  CLASS_PLACE | CLASS_TELLS },
-	{ "folio_wait_*",              WAIT_BLOCK_IO,   CLASS_PLACE },
-	{ "bit_wait_io",               WAIT_BLOCK_IO,   CLASS_PLACE },
-	{ "bit_wait*",                 WAIT_OTHER,      CLASS_PLACE },
-	{ "__wait_on_bit*",            WAIT_OTHER,      CLASS_PLACE },
-	{ "out_of_line_wait_on_bit*",  WAIT_OTHER,      CLASS_PLACE },
-	{ "__wait_on_buffer",          WAIT_BLOCK_IO,   CLASS_PLACE },
-	{ "__lock_buffer",             WAIT_BLOCK_IO,   CLASS_PLACE },
+	{ "folio_wait_bit*",           WAIT_BLOCK_IO,   CLASS_NO_SITE },
+	{ "wait_on_page_bit*",         WAIT_BLOCK_IO,   CLASS_NO_SITE },
+	{ "__lock_page*",              WAIT_PAGE_LOCK,  CLASS_NO_SITE | CLASS_TELLS },
+	{ "__folio_lock*",             WAIT_PAGE_LOCK,  CLASS_NO_SITE | CLASS_TELLS },
+	{ "folio_wait_*",              WAIT_BLOCK_IO,   CLASS_NO_SITE },
+	{ "bit_wait_io",               WAIT_BLOCK_IO,   CLASS_NO_SITE },
+	{ "bit_wait*",                 WAIT_OTHER,      CLASS_NO_SITE },
+	{ "__wait_on_bit*",            WAIT_OTHER,      CLASS_NO_SITE },
+	{ "out_of_line_wait_on_bit*",  WAIT_OTHER,      CLASS_NO_SITE },
+	{ "__wait_on_buffer",          WAIT_BLOCK_IO,   CLASS_NO_SITE },
+	{ "__lock_buffer",             WAIT_BLOCK_IO,   CLASS_NO_SITE },
 	{ "rq_qos_wait",               WAIT_BLOCK_IO,   0 },
 	{ "blk_mq_get_tag",            WAIT_BLOCK_IO,   0 },
 	{ "submit_bio_wait",           WAIT_BLOCK_IO,   0 },
@@ -119,20 +122,20 @@ static const struct wait_class wait_classes[] = {
 	{ "__wait_on_freeing_inode",   WAIT_INODE,      0 },
 	{ "__inode_wait_for_writeback", WAIT_INODE,     CLASS_TELLS },
 	{ "inode_wait_for_writeback",  WAIT_INODE,      CLASS_TELLS },
-	{ "inode_dio_wait*",           WAIT_INODE,      CLASS_PLACE },
-	{ "__inode_dio_wait",          WAIT_INODE,      CLASS_PLACE },
+	{ "inode_dio_wait*",           WAIT_INODE,      CLASS_NO_SITE },
+	{ "__inode_dio_wait",          WAIT_INODE,      CLASS_NO_SITE },
 	/* one task waits for another */
-	{ "wait_for_completion*",      WAIT_COMPLETION, CLASS_PLACE },
-	{ "__wait_for_common",         WAIT_COMPLETION, CLASS_PLACE },
-	{ "do_wait_for_common",        WAIT_COMPLETION, CLASS_PLACE },
-	{ "__flush_work",              WAIT_COMPLETION, CLASS_PLACE },
-	{ "flush_work",                WAIT_COMPLETION, CLASS_PLACE },
-	{ "__wait_rcu_gp",             WAIT_RCU,        CLASS_PLACE },
-	{ "synchronize_rcu*",          WAIT_RCU,        CLASS_PLACE },
-	{ "synchronize_rcu_normal",    WAIT_RCU,        CLASS_PLACE },
+	{ "wait_for_completion*",      WAIT_COMPLETION, CLASS_NO_SITE },
+	{ "__wait_for_common",         WAIT_COMPLETION, CLASS_NO_SITE },
+	{ "do_wait_for_common",        WAIT_COMPLETION, CLASS_NO_SITE },
+	{ "__flush_work",              WAIT_COMPLETION, CLASS_NO_SITE },
+	{ "flush_work",                WAIT_COMPLETION, CLASS_NO_SITE },
+	{ "__wait_rcu_gp",             WAIT_RCU,        CLASS_NO_SITE },
+	{ "synchronize_rcu*",          WAIT_RCU,        CLASS_NO_SITE },
+	{ "synchronize_rcu_normal",    WAIT_RCU,        CLASS_NO_SITE },
 	{ "rcu_barrier*",              WAIT_RCU,        0 },
 	{ "synchronize_srcu*",         WAIT_RCU,        0 },
-	{ "__synchronize_srcu*",       WAIT_RCU,        CLASS_PLACE },
+	{ "__synchronize_srcu*",       WAIT_RCU,        CLASS_NO_SITE },
 	/* system calls */
 	{ "futex_wait*",               WAIT_FUTEX,      CLASS_FUTEX },
 	{ "__futex_wait",              WAIT_FUTEX,      CLASS_FUTEX },
@@ -147,18 +150,18 @@ static const struct wait_class wait_classes[] = {
 	{ "do_syscall_x64",            WAIT_OTHER,      CLASS_FUTEX },
 	{ "pipe_read",                 WAIT_PIPE,       0 },
 	{ "pipe_write",                WAIT_PIPE,       0 },
-	{ "pipe_wait*",                WAIT_PIPE,       CLASS_PLACE },
+	{ "pipe_wait*",                WAIT_PIPE,       CLASS_NO_SITE },
 	{ "wait_for_partner",          WAIT_PIPE,       0 },
-	{ "sk_wait_data",              WAIT_SOCKET,     CLASS_PLACE },
-	{ "sk_stream_wait_*",          WAIT_SOCKET,     CLASS_PLACE },
-	{ "__skb_wait_for_more_packets", WAIT_SOCKET,   CLASS_PLACE },
-	{ "__skb_recv_datagram",       WAIT_SOCKET,     CLASS_PLACE },
-	{ "__skb_recv_udp",            WAIT_SOCKET,     CLASS_PLACE },
-	{ "skb_recv_datagram",         WAIT_SOCKET,     CLASS_PLACE },
-	{ "sock_alloc_send_pskb",      WAIT_SOCKET,     CLASS_PLACE },
-	{ "unix_stream_data_wait",     WAIT_SOCKET,     CLASS_PLACE },
-	{ "unix_wait_for_peer",        WAIT_SOCKET,     CLASS_PLACE },
-	{ "inet_csk_wait_for_connect", WAIT_SOCKET,     CLASS_PLACE },
+	{ "sk_wait_data",              WAIT_SOCKET,     CLASS_NO_SITE },
+	{ "sk_stream_wait_*",          WAIT_SOCKET,     CLASS_NO_SITE },
+	{ "__skb_wait_for_more_packets", WAIT_SOCKET,   CLASS_NO_SITE },
+	{ "__skb_recv_datagram",       WAIT_SOCKET,     CLASS_NO_SITE },
+	{ "__skb_recv_udp",            WAIT_SOCKET,     CLASS_NO_SITE },
+	{ "skb_recv_datagram",         WAIT_SOCKET,     CLASS_NO_SITE },
+	{ "sock_alloc_send_pskb",      WAIT_SOCKET,     CLASS_NO_SITE },
+	{ "unix_stream_data_wait",     WAIT_SOCKET,     CLASS_NO_SITE },
+	{ "unix_wait_for_peer",        WAIT_SOCKET,     CLASS_NO_SITE },
+	{ "inet_csk_wait_for_connect", WAIT_SOCKET,     CLASS_NO_SITE },
 	{ "inet_csk_accept",           WAIT_SOCKET,     0 },
 	{ "unix_stream_read_generic",  WAIT_SOCKET,     0 },
 	{ "tcp_recvmsg*",              WAIT_SOCKET,     0 },
@@ -167,7 +170,7 @@ static const struct wait_class wait_classes[] = {
 	{ "tty_wait_until_sent",       WAIT_TTY,        0 },
 	{ "ep_poll",                   WAIT_POLL,       CLASS_IDLE },
 	{ "do_epoll_wait",             WAIT_POLL,       CLASS_IDLE },
-	{ "poll_schedule_timeout*",    WAIT_POLL,       CLASS_PLACE },
+	{ "poll_schedule_timeout*",    WAIT_POLL,       CLASS_NO_SITE },
 	{ "do_poll*",                  WAIT_POLL,       CLASS_IDLE },
 	{ "do_sys_poll",               WAIT_POLL,       CLASS_IDLE },
 	{ "do_select",                 WAIT_POLL,       CLASS_IDLE },
@@ -213,8 +216,8 @@ static const struct wait_class wait_classes[] = {
 };
 /* clang-format on */
 #define N_CLASSES   (sizeof(wait_classes) / sizeof(wait_classes[0]))
-#define CLASS_KNOWN 1 /* what is kept is the class and this */
-#define CLASS_OF_LIBRARY 1
+#define CLASS_KNOWN 1 /* added to a class in struct wait_classes, where 0 is "not looked up" */
+#define CLASS_OF_LIBRARY 1 /* the line of all functions in the files of a C library */
 
 _Static_assert(N_CLASSES + CLASS_KNOWN <= UINT8_MAX, "kept in a byte");
 
@@ -258,7 +261,8 @@ static bool class_fits(const struct wait_class *class, const char *name, size_t 
 }
 
 /*
- * C libraries as distributions ship them name what they export: the rest of a lock has no name.
+ * Whether the function lies in a C library. Distributions ship these libraries with the names of
+ * exported functions alone, so other functions of a lock have no name.
  */
 static bool class_is_library(const struct frame *frame)
 {
@@ -270,7 +274,8 @@ static bool class_is_library(const struct frame *frame)
 	return false;
 }
 
-static uint8_t class_look_up(const struct frames *frames, uint32_t id)
+/* The line of wait_classes[] for the frame ID. */
+static uint8_t class_find(const struct frames *frames, uint32_t id)
 {
 	const struct frame *frame = frames_get(frames, id);
 	size_t length = strcspn(frame->raw_name, ".");
@@ -295,7 +300,7 @@ static const struct wait_class *class_of(const struct frames *frames,
 
 	if (kept && *kept)
 		return &wait_classes[*kept - CLASS_KNOWN];
-	number = class_look_up(frames, frame);
+	number = class_find(frames, frame);
 	if (kept)
 		*kept = (uint8_t)(number + CLASS_KNOWN);
 	return &wait_classes[number];
@@ -309,9 +314,9 @@ static bool wait_kind_is_lock(enum wait_kind kind)
 }
 
 /*
- * The kind that is told by functions further in, KIND, and one further out, OUTER. Locks of pages,
- * the journal and inodes sleep by way of the functions that wait for block I/O. TELLS: OUTER may
- * say that it was such a wait.
+ * Chooses between KIND, told by functions further in, and OUTER, told by a function further out.
+ * Code that locks a page, the journal or an inode sleeps in the functions that wait for block I/O.
+ * TELLS: OUTER is that of such code.
  */
 static enum wait_kind wait_kind_choose(enum wait_kind kind, enum wait_kind outer, bool tells)
 {
@@ -329,15 +334,15 @@ static bool wait_is_for_cpu(const struct frames *frames, const uint32_t *stack, 
 	       !strcmp(innermost->name, WAIT_RUNNABLE_MARK);
 }
 
-/* The site is the innermost frame that is one; SPARE: the innermost on the way to a futex. */
 struct site_search {
-	size_t site, spare; /* places in the stack; N: none yet */
+	size_t site;  /* place in the stack of the innermost frame that is a site; N: none yet */
+	size_t spare; /* the same of CLASS_FUTEX and CLASS_LIBRARY, if there is no site */
 	size_t n;
 };
 
 static void site_consider(struct site_search *search, size_t at, uint8_t flags)
 {
-	if (search->site < search->n || flags & CLASS_PLACE)
+	if (search->site < search->n || flags & CLASS_NO_SITE)
 		return;
 	if (!(flags & (CLASS_FUTEX | CLASS_LIBRARY)))
 		search->site = at;
@@ -366,7 +371,7 @@ struct wait_site wait_site_find(const struct frames *frames, const struct wait_c
 					     class->flags & CLASS_TELLS &&
 						     (search.site == n || search.site == at));
 		site.idle |= (class->flags & CLASS_IDLE) && site.kind == class->kind;
-		/* Programs use the kernel's words too: behind its site they mean nothing. */
+		/* Stop at the program: its functions may have names of the kernel's. */
 		if (search.site < n && frames_get(frames, stack[at])->kind != FRAME_KIND_KERNEL)
 			break;
 	}

@@ -3,16 +3,16 @@
  * Tasks that wait become a profile; see waits.h.
  *
  *   os_read_waits() ─► a task with its stack ─► frames, kept with the task ─┬► profile_add()
- *                      a task as at the last look ─► the frames kept ───────┘► its row
+ *                      a task that has not moved ─► the frames that were kept ┘► its row
  *
- * Weights of nodes are time: mean numbers and shares come out of them. A row has what weights do
- * not tell: how many tasks wait there now, in which states, and the longest wait. There is a row
- * for each site of a process and thread, and what it waits for. Rows are bounded; the waits of a
- * task without one are in the profile all the same.
+ * Weights of nodes are time: they give mean numbers of tasks, and shares. A row has what weights do
+ * not tell: how many tasks wait there now, in which states, and the longest wait. There is one row
+ * for each process, thread, site, and kind of wait. The number of rows is bounded; a wait without a
+ * row is in the profile all the same.
  *
- * Time. A pass begins when a period has passed since the last one did. Each pass adds to the nodes
- * what its looks stand for, and to `span` the same time once. So the mean number of tasks at a node
- * is its weight by `span`, live or since start, whatever came late.
+ * Time. A pass begins a period after the begin of the last one. Each look at a task adds the time
+ * for which it stands to a node, and each pass adds that time once to `span`. So the mean number of
+ * tasks at a node is its weight divided by `span`, live or since start, however late a pass was.
  */
 #include "config.h"
 
@@ -23,19 +23,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/decay.h"
 #include "profile/wait_locks.h"
 #include "xtop/clock.h"
 #include "xtop/hash.h"
 #include "xtop/wait_sites.h"
 
 #define NO_ROW      UINT32_MAX
-#define WAITS_RUN_NS 1000000000LL /* how long a sample tells where a holder runs */
+#define WAITS_RUN_NS 1000000000LL /* for this long a sample tells where the holder of a lock runs */
 
 /* What is kept with a task that waits. */
 struct waits_kept {
 	uint32_t row; /* NO_ROW: there was no room for it */
 	uint32_t n;
-	uint32_t generation; /* of the waits when the names were given */
+	uint32_t generation; /* waits->generation when ROW and FRAMES were right */
 	uint32_t frames[];   /* outermost first */
 };
 
@@ -45,11 +46,11 @@ struct waits_row {
 	uint8_t states;            /* in this pass */
 };
 
-/* What the last sample of a vCPU says of spinlocks. */
+/* The last sample of a vCPU: whether the vCPU waits for a spinlock or may hold one. */
 struct spinner {
-	uint64_t time_ns;  /* of the sample; those of one stop have the same. 0: none yet */
-	bool waits;        /* it waits for one */
-	bool in_kernel;    /* else: it may hold one */
+	uint64_t time_ns;  /* of the sample; samples of one stop have the same time. 0: none yet */
+	bool waits;        /* for a spinlock */
+	bool in_kernel;    /* runs kernel code; if it does not wait, it may hold a spinlock */
 	uint32_t pid;
 	uint64_t task;     /* address */
 	struct wait_place place;
@@ -69,13 +70,15 @@ struct waits {
 	struct waits_row *rows;  /* WAITS_MAX_ROWS */
 	uint8_t *classes;        /* by frame: FRAMES_MAX, but few pages of it are ever touched */
 	uint32_t n_rows;
-	uint32_t generation;     /* changes when rows or names that are kept are no longer right */
+	uint32_t generation;     /* changes when what was kept with tasks is no longer right */
 	uint64_t rows_refused;
 	uint32_t runnable;       /* the frame of WAIT_RUNNABLE_MARK */
 	uint64_t next_ns;        /* when the next pass is due */
-	bool going;              /* a pass has begun */
-	bool supported, asked;   /* the system has a list of tasks */
-	uint64_t now_ns, span_ns_of_pass;
+	bool going;              /* a pass has begun and is not whole */
+	bool asked;              /* a system was asked for its list of tasks, or there is none */
+	bool supported;          /* the system has such a list */
+	uint64_t now_ns;
+	uint64_t span_ns_of_pass; /* the time that a look of this pass stands for */
 	uint64_t adds, last_adds; /* looks in this pass, and in the last whole one */
 	uint64_t cpu_ns;         /* of all turns */
 	uint64_t pass_cpu_ns;    /* of this period */
@@ -84,7 +87,7 @@ struct waits {
 	uint64_t live_ns;
 };
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- creation --------------------------------------------------------------------------------- */
 
 struct xtop_error *waits_create(const struct waits_settings *settings, struct waits **waitsp)
 {
@@ -157,17 +160,17 @@ static uint64_t waits_hash(const struct snapshot_wait *wait)
 			 (uint64_t)wait->kind << 32 | wait->site);
 }
 
-/* Rows of sites that are one now stay two; nobody finds the second. */
+/* Two sites may have become one. Then both rows stay, and only one of them goes on counting. */
 void waits_rename(struct waits *waits)
 {
-	profile_rename(waits->profile, names_now, waits->settings.names);
+	profile_rename(waits->profile, names_find_better, waits->settings.names);
 	hash_table_deinit(&waits->index);
 	waits->index = (struct hash_table){ 0 };
 	for (uint32_t i = 0; i < waits->n_rows; i++) {
 		struct snapshot_wait *wait = &waits->rows[i].wait;
 
 		if (wait->site != FRAME_NONE)
-			wait->site = names_now(waits->settings.names, wait->site);
+			wait->site = names_find_better(waits->settings.names, wait->site);
 		hash_table_add(&waits->index, waits_hash(wait), i);
 	}
 	waits->generation++;
@@ -189,7 +192,7 @@ static bool waits_is_row(const void *context, uint32_t number)
 	       wait->site == key->wait.site && wait->kind == key->wait.kind;
 }
 
-/* The row of a stack of N frames, outermost first. */
+/* The row of a stack of N frames, outermost first; added if new. NO_ROW: there is no room. */
 static uint32_t waits_find_row(struct waits *waits, const uint32_t *stack, size_t n)
 {
 	const struct frames *frames = waits->settings.frames;
@@ -239,7 +242,7 @@ static double waits_ticks(uint64_t weight_ns)
 	return floor((double)weight_ns * SAMPLE_WEIGHT_TICK / WAITS_TICK_NS) / SAMPLE_WEIGHT_TICK;
 }
 
-/* NULL: out of memory. */
+/* Names the stack of a new wait and keeps the frames with the wait. NULL: out of memory. */
 static struct waits_kept *waits_keep(struct waits *waits, const struct os_wait *wait, double ticks)
 {
 	struct fold *fold = &waits->fold;
@@ -265,7 +268,7 @@ static void waits_renew(struct waits *waits, struct waits_kept *kept)
 	if (kept->generation == waits->generation)
 		return;
 	for (uint32_t i = 0; i < kept->n; i++)
-		kept->frames[i] = names_now(waits->settings.names, kept->frames[i]);
+		kept->frames[i] = names_find_better(waits->settings.names, kept->frames[i]);
 	kept->row = waits_find_row(waits, kept->frames, kept->n);
 	kept->generation = waits->generation;
 }
@@ -322,7 +325,7 @@ static void waits_end(void *context, const void *pointer, uint64_t waited_ns)
 		waits->rows[kept->row].wait.longest_ns = waited_ns;
 }
 
-/* POINTER: what was kept with the task; may be NULL. */
+/* Where a task waits. POINTER was kept with the wait; NULL: nothing was. */
 static struct wait_place waits_place(struct waits *waits, const void *pointer)
 {
 	const struct waits_kept *kept = pointer;
@@ -335,7 +338,7 @@ static struct wait_place waits_place(struct waits *waits, const void *pointer)
 	return (struct wait_place){ wait->process, wait->thread, wait->site };
 }
 
-/* Where FOLD has found the vCPU that it added last. SITE: in which function. */
+/* Where the vCPU is that FOLD added last: process and thread, and SITE if it is a function. */
 static struct wait_place waits_fold_place(const struct fold *fold, uint32_t site)
 {
 	const struct frames *frames = fold->settings.frames;
@@ -404,8 +407,8 @@ static void waits_lock(void *context, const struct os_lock_wait *wait)
 /* --- spinlocks -------------------------------------------------------------------------------- */
 
 /*
- * No kernel keeps who holds a spinlock. Who holds it is in the kernel, on another vCPU of the same
- * stop. If only one vCPU is, that may be the holder: a guess. NULL: none, or several.
+ * No kernel records who holds a spinlock. The holder ran kernel code on another vCPU when the guest
+ * was stopped. If exactly one other vCPU did, its task is the guess. NULL: none did, or several.
  */
 static const struct spinner *waits_guess_holder(const struct waits *waits, uint64_t time_ns)
 {
@@ -423,7 +426,10 @@ static const struct spinner *waits_guess_holder(const struct waits *waits, uint6
 	return found;
 }
 
-/* Spinlocks of one function count as one: what is known of a spinlock is where it is taken. */
+/*
+ * Adds a vCPU that waits for a spinlock as a waiting task. Spinlocks of one function count as one:
+ * only the function that takes a spinlock is known.
+ */
 static void waits_add_spinner(struct waits *waits, const struct spinner *spinner,
 			      const struct spinner *holder)
 {
@@ -451,7 +457,7 @@ static void waits_add_spinner(struct waits *waits, const struct spinner *spinner
 		       waits->now_ns, waits_ticks(waits->span_ns_of_pass));
 }
 
-/* vCPUs that waited for spinlocks at the last stop: a pass looks at them as at tasks. */
+/* Adds the vCPUs that waited for spinlocks at the last stop, if it is not older than this pass. */
 static void waits_add_spinners(struct waits *waits)
 {
 	const struct spinner *holder;
@@ -476,9 +482,7 @@ static void waits_add_spinners(struct waits *waits)
 
 static double waits_decay(const struct waits *waits, uint64_t time_ns)
 {
-	if (!waits->settings.half_life_ns || time_ns <= waits->live_ns)
-		return 1;
-	return exp2(-(double)(time_ns - waits->live_ns) / (double)waits->settings.half_life_ns);
+	return decay_between(waits->live_ns, time_ns, waits->settings.half_life_ns);
 }
 
 static void waits_end_pass(struct waits *waits)
@@ -501,7 +505,7 @@ static void waits_end_pass(struct waits *waits)
 	waits->adds = 0;
 }
 
-/* False: the pass is whole. */
+/* One turn of a pass. False: the pass is whole, or the system has no list of tasks. */
 static bool waits_turn(struct waits *waits, uint64_t now_ns, uint64_t period_ns)
 {
 	const struct os_waits_sink sink = { waits_add, waits_end, waits_lock, waits };
@@ -521,8 +525,8 @@ static bool waits_turn(struct waits *waits, uint64_t now_ns, uint64_t period_ns)
 }
 
 /*
- * A pass may use WAITS_PASS_NS of CPU time in each period. What is left of it then goes on in the
- * next period, and a look stands for a longer time.
+ * A pass may use WAITS_PASS_NS of CPU time in each period. Then it goes on in the next period, and
+ * a look stands for a longer time.
  */
 void waits_poll(struct waits *waits, uint64_t now_ns, uint64_t period_ns, bool *done, bool *more)
 {
@@ -562,7 +566,10 @@ static void waits_copy_rows(const struct waits *waits, struct snapshot_waits *to
 		to->rows[to->n_rows++] = waits->rows[i].wait;
 }
 
-/* What the looks of the pass that goes on stand for, by how far it seems to be. */
+/*
+ * The ticks that the current pass stands for so far. The number of looks in the last pass tells how
+ * far the current one is.
+ */
 static double waits_part(const struct waits *waits)
 {
 	double part = waits->last_adds ? (double)waits->adds / (double)waits->last_adds : 0;

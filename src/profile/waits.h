@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The profile of tasks that wait: a second profile beside that of the samples, with the same
+ * The profile of waiting tasks: a second profile beside the profile of the samples, with the same
  * frames. Its ticks are milliseconds of one task's time. Resolver's thread.
  */
 #ifndef PROFILE_WAITS_H
@@ -12,7 +12,7 @@
 
 #define WAITS_MAX_ROWS LIMIT(4096, 64)     /* sites, each with its process and thread */
 #define WAITS_TICK_NS  1000000             /* the unit of the profile's weights */
-#define WAITS_PASS_NS  200000000ULL        /* of CPU time that is used in one period */
+#define WAITS_PASS_NS  200000000ULL        /* CPU time that a pass may use in one period */
 
 struct waits;
 
@@ -31,19 +31,19 @@ struct xtop_error *waits_create(const struct waits_settings *settings, struct wa
 void waits_destroy(struct waits *waits); /* NULL allowed */
 
 /*
- * If it is time for that, a turn of a pass over all tasks, PERIOD_NS after the one before. *DONE:
- * there was one; *MORE: call again at once.
+ * Runs a turn of a pass over all tasks, if one is due. A pass begins PERIOD_NS after the begin of
+ * the one before. *DONE: there was a turn. *MORE: call again at once.
  */
 void waits_poll(struct waits *waits, uint64_t now_ns, uint64_t period_ns, bool *done, bool *more);
-/* A turn that was recorded. */
+/* Runs the turn that was recorded with this time and period. */
 void waits_replay(struct waits *waits, uint64_t now_ns, uint64_t period_ns);
-/* FOLD has just added VCPU: notes where the task on the vCPU runs. */
+/* FOLD has just added VCPU: remembers where the task on this vCPU runs. */
 void waits_update_vcpu(struct waits *waits, const struct fold *fold,
 		       const struct sample_vcpu *vcpu);
-/* Frames got better names: names_now() tells which. */
+/* Frames got better names: names_find_better() tells which. */
 void waits_rename(struct waits *waits);
 void waits_reset(struct waits *waits);
-/* As profile_copy(), with counts and what struct snapshot_waits has. */
+/* As profile_copy(), but fills in all counts and struct snapshot_waits. */
 struct xtop_error *waits_snapshot(struct waits *waits, uint64_t time_ns,
 				  struct snapshot **snapshotp);
 

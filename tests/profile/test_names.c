@@ -210,9 +210,9 @@ static void test_late(void)
 	image_set_successor(second, third);
 	image_unref(second);
 	check(names_poll(names), "the file has symbols now; nobody refers to the first image");
-	check_string(text_of(names_now(names, frame)), "serve",
+	check_string(text_of(names_find_better(names, frame)), "serve",
 		     "the frame has become its function");
-	check_u64(names_now(names, frame + 1), frame + 1, "and no other frame has");
+	check_u64(names_find_better(names, frame + 1), frame + 1, "and no other frame has");
 	check(!names_poll(names), "then nothing is new");
 	image_unref(third);
 	end();
@@ -241,8 +241,8 @@ static void test_room(void)
 		if (i < n_files)
 			check(!names_poll(names), "file %u is gone", i);
 		else
-			check(names_poll(names) &&
-				      strcmp(text_of(names_now(names, frame)), "serve") == 0,
+			check(names_poll(names) && strcmp(text_of(names_find_better(names, frame)),
+							  "serve") == 0,
 			      "the last one gets its names");
 		image_unref(later);
 	}
@@ -310,7 +310,7 @@ static void test_page_comes(void)
 	made_cache_entry(made, inode, 2, folio);
 	processes_poll(processes, 1 * S);
 	check(names_poll(names), "names are found when it comes");
-	profile_rename(profile, names_now, names);
+	profile_rename(profile, names_find_better, names);
 	check_folded(profile, "libx.so+0x1004 1|serve 4|", "samples counted before have the names");
 	add(profile, processes_find_space(processes, &task, 1 * S), FUNCTION + 16);
 	check_folded(profile, "libx.so+0x1004 1|serve 5|", "and so have new samples");

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Private to profile/: live weights, which halve with every half-life. Any thread. */
+#ifndef PROFILE_DECAY_H
+#define PROFILE_DECAY_H
+
+#include <math.h>
+#include <stdint.h>
+
+/*
+ * What is left at TO_NS of a weight of 1 at FROM_NS. HALF_LIFE_NS 0: weights do not decay. Between
+ * times that go back nothing decays either.
+ */
+static inline double decay_between(uint64_t from_ns, uint64_t to_ns, uint64_t half_life_ns)
+{
+	if (!half_life_ns || to_ns <= from_ns)
+		return 1;
+	return exp2(-(double)(to_ns - from_ns) / (double)half_life_ns);
+}
+
+#endif
