@@ -311,11 +311,12 @@ static bool wait_kind_is_lock(enum wait_kind kind)
 /*
  * The kind that is told by functions further in, KIND, and one further out, OUTER. Locks of pages,
  * the journal and inodes sleep by way of the functions that wait for block I/O. TELLS: OUTER may
- * say that it was such a wait.
+ * say that it was such a wait. A futex with priority inheritance sleeps by way of an rt_mutex.
  */
 static enum wait_kind wait_kind_choose(enum wait_kind kind, enum wait_kind outer, bool tells)
 {
 	if (kind == WAIT_OTHER || (kind == WAIT_BLOCK_IO && tells) ||
+	    (kind == WAIT_RT_MUTEX && outer == WAIT_FUTEX) ||
 	    (outer == WAIT_PAGE_FAULT && !wait_kind_is_lock(kind)))
 		return outer;
 	return kind;

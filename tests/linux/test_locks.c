@@ -340,10 +340,14 @@ static void test_futex(void)
 	made_set(made, waiter.task, TASK_PI_BLOCKED_ON, rt_waiter);
 	made_set(made, rt_waiter, RT_MUTEX_WAITER_LOCK, rt_mutex);
 	made_set(made, rt_mutex, RT_MUTEX_OWNER, task | 1);
-	check(finds(&waiter, mm, OS_LOCK_RT_MUTEX, &wait) &&
+	check(finds(&waiter, mm, OS_LOCK_FUTEX, &wait) &&
 		      wait.kind == OS_LOCK_FUTEX_PI && wait.address == WORD && wait.space == mm,
 	      "a futex with priority inheritance");
 	check_owner(&wait, OS_HOLDER_EXACT, task, "the kernel knows its owner");
+	put_call(&waiter, 202, 0x8b);
+	check(finds(&waiter, mm, OS_LOCK_FUTEX, &wait) && wait.kind == OS_LOCK_RT_MUTEX &&
+		      wait.address == rt_mutex,
+	      "FUTEX_WAIT_REQUEUE_PI, after it was requeued: the rt_mutex");
 	end();
 }
 
