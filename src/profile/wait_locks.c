@@ -93,7 +93,7 @@ static bool wait_locks_is_row(const void *context, uint32_t number)
 	       lock->kind == key->wait->kind;
 }
 
-/* SNAPSHOT_NO_LOCK: there is no room for the lock. */
+/* SNAPSHOT_NO_LOCK: there is no room for the lock, or it is of a wait that is over and not known. */
 static uint32_t wait_locks_find_or_add(struct wait_locks *locks, const struct os_lock_wait *wait)
 {
 	const struct lock_key key = { locks, wait };
@@ -103,7 +103,7 @@ static uint32_t wait_locks_find_or_add(struct wait_locks *locks, const struct os
 
 	if (row != HASH_NONE)
 		return row;
-	if (locks->n_rows == WAIT_LOCKS_MAX ||
+	if (wait->is_over || locks->n_rows == WAIT_LOCKS_MAX ||
 	    !hash_table_add(&locks->index, hash, locks->n_rows))
 		return SNAPSHOT_NO_LOCK;
 	locks->rows[locks->n_rows] = (struct lock_row){ 0 };
@@ -134,6 +134,8 @@ static void wait_locks_update_row(struct wait_locks *locks, struct lock_row *row
 	lock->waits += wait->is_new;
 	if (wait->waiter.waited_ns > lock->longest_ns)
 		lock->longest_ns = wait->waiter.waited_ns;
+	if (wait->is_over)
+		return;
 	row->now++;
 	row->certainty = (uint8_t)wait->certainty;
 	row->holder_pid = wait->holder.pid;
@@ -165,10 +167,12 @@ void wait_locks_add(struct wait_locks *locks, const struct os_lock_wait *wait,
 	row = locks->n_tasks == WAIT_LOCKS_MAX_TASKS ? SNAPSHOT_NO_LOCK
 						     : wait_locks_find_or_add(locks, wait);
 	if (row == SNAPSHOT_NO_LOCK) {
-		locks->refused++;
+		locks->refused += !wait->is_over;
 		return;
 	}
 	wait_locks_update_row(locks, &locks->rows[row], wait, now_ns, ticks);
+	if (wait->is_over)
+		return;
 	locks->tasks[locks->n_tasks++] = lock_task_of(&wait->waiter, waiter, row);
 	if (!wait->holder.pid || locks->n_holders == WAIT_LOCKS_MAX_TASKS)
 		return;

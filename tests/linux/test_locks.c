@@ -453,10 +453,13 @@ static void test_variables(void)
 static enum os_lock_kind wanted;
 static struct os_lock_wait told[8];
 static unsigned n_told;
+static uint64_t wakes; /* a task that is awake once all have been looked at; 0: none */
 
 static void add(void *context, const struct os_wait *wait)
 {
 	(void)context;
+	if (wakes)
+		made_set(made, wakes, TASK_SWITCHES, 99);
 	if (!wait->vcpu)
 		return;
 	*wait->kept = malloc(1);
@@ -573,9 +576,16 @@ static void test_circle(void)
 	check(told[0].waiter.pid == 11 && told[0].certainty == OS_HOLDER_UNKNOWN &&
 		      told[1].holder.pid == 11,
 	      "who has got the lock does not wait for itself");
-	made_set(made, waiters[1].task, TASK_SWITCHES, 11);
-	wanted = OS_LOCK_NONE;
+	wakes = waiters[1].task;
 	pass(sleepers, 16);
+	wakes = 0;
+	check(n_told == 2 && told[0].is_over && told[0].address == mutexes[0] &&
+		      told[0].waiter.pid == 11 && !told[0].name[0] && !told[0].holder.pid &&
+		      told[0].waiter.waited_ns && !told[1].is_over,
+	      "a wait that was over before the holder was read has a time alone");
+	check(sleepers_counts(sleepers).locks_moved == 1, "such a wait is counted");
+	wanted = OS_LOCK_NONE;
+	pass(sleepers, 17);
 	check(n_told == 1 && told[0].waiter.pid == 12, "a wait that is over has no lock");
 	check(sleepers_counts(sleepers).locks_found == 3, "each wait's lock is found once");
 	sleepers_destroy(sleepers);
