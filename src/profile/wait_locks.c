@@ -93,7 +93,7 @@ static bool wait_locks_is_row(const void *context, uint32_t number)
 	       lock->kind == key->wait->kind;
 }
 
-/* SNAPSHOT_NO_LOCK: there is no room for the lock, or it is of a wait that is over and not known. */
+/* SNAPSHOT_NO_LOCK: there is no room for the lock, or it is not known and the wait is over. */
 static uint32_t wait_locks_find_or_add(struct wait_locks *locks, const struct os_lock_wait *wait)
 {
 	const struct lock_key key = { locks, wait };
