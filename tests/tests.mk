@@ -29,8 +29,10 @@ EXTRA_DIST += tests/recordings/sizes tests/demo tests/check tests/analyze tests/
 	tests/unwind/recorded/tiny-nofp.rec tests/unwind/recorded/tiny-nofp.elf
 
 # The first two write recordings of made-up guests, on which tests/cli runs xtop; the third a profile
-# in each format, which tests/readers opens with the programs that read them.
-noinst_PROGRAMS += tests/recordings/record tests/recordings/workload tests/readers/profiles
+# in each format, which tests/readers opens with the programs that read them; the fourth what tests/cli
+# compares with doc/waits.schema.json.
+noinst_PROGRAMS += tests/recordings/record tests/recordings/workload tests/readers/profiles \
+	tests/export/waits_lines
 
 # lines_of is for tests/lines/compare; inlined has the DWARF that tests read.
 noinst_PROGRAMS += tests/lines/lines_of tests/lines/inlined

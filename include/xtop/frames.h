@@ -90,6 +90,8 @@ static inline bool frame_is_function(const struct frame *frame)
 
 /* Whether a kernel or unikernel calls Xen by this function, such as "xen_hypercall_sched_op". */
 bool frame_is_hypercall(const struct frame *frame);
+/* A stub that all hypercalls share: only its caller tells which hypercall it is. */
+bool frame_is_any_hypercall(const struct frame *frame);
 
 /* The function that the frame ID lies in: ID, unless ID is a place in a function. */
 static inline uint32_t frame_get_function(const struct frame *frame, uint32_t id)

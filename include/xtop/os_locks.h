@@ -50,6 +50,11 @@ struct os_lock_wait {
 	uint64_t address; /* the lock's */
 	uint64_t space;   /* the address is one of user code in this address space; 0: kernel */
 	bool is_new;      /* nothing was told of this wait before */
+	/*
+	 * The waiter has moved on since the pass looked at it. There is no name and no holder, and
+	 * the waiter is as it was at that look.
+	 */
+	bool is_over;
 	char name[OS_LOCK_NAME_BYTES]; /* raw; "": none */
 	enum os_holder certainty;
 	struct os_lock_task waiter, holder; /* holder.pid is 0 where no task is known */

@@ -86,7 +86,7 @@ struct os_waits_counts {
 	uint64_t unreadable; /* looks at tasks that were not there any more, or at none */
 	uint64_t no_room;    /* looks at more tasks than can be kept */
 	uint64_t locks;      /* looks at who holds a lock */
-	uint64_t locks_moved; /* looks at locks that were left out: the waiter had moved on */
+	uint64_t locks_moved; /* looks at locks without a holder: the waiter had moved on */
 	uint64_t locks_found, locks_unknown; /* waits for a lock whose address is known, or not */
 	uint64_t locks_cpu_ns; /* that finding locks, holders and names took */
 	uint64_t tasks;      /* now: seen in the last whole pass */

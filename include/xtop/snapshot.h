@@ -103,7 +103,7 @@ static inline uint64_t resolver_truncated(const struct resolver_counts *counts)
 #define SNAPSHOT_MAX_CALLS 8 /* the most frequent ones */
 struct snapshot_calls {
 	struct snapshot_call {
-		uint32_t frame; /* the stub */
+		uint32_t frame; /* the stub, or the caller of one that all hypercalls share */
 		double ticks;   /* since start or reset; 0: unused */
 	} calls[SNAPSHOT_MAX_CALLS];
 };

@@ -121,29 +121,33 @@ static void lock_holders_name(const struct lock_holders *holders, struct sleeper
 	lock_name_read(holders->names, &sleeper->lock, mm, tgid, sleeper->lock_name);
 }
 
-bool lock_holders_read(const struct lock_holders *holders, struct sleeper *sleeper,
+void lock_holders_read(const struct lock_holders *holders, struct sleeper *sleeper,
 		       uint64_t now_ns, struct os_lock_wait *wait)
 {
 	const struct lock_wait *lock = &sleeper->lock;
-	struct os_lock_wait told = { .kind = lock->kind,
-				     .address = lock->address,
-				     .space = lock->space,
-				     .is_new = !sleeper->lock_told };
+	const struct os_lock_wait over = {
+		.kind = lock->kind,
+		.address = lock->address,
+		.space = lock->space,
+		.is_new = !sleeper->lock_told,
+		.is_over = true,
+		.waiter = { .pid = sleeper->pid,
+			    .state = (uint8_t)look_state(&sleeper->look),
+			    .waited_ns = lock_holders_waited(sleeper, now_ns),
+			    .address = sleeper->task,
+			    .kept = sleeper->kept },
+	};
 	struct look_times times;
 	struct look look;
 
-	lock_holders_find(holders, sleeper, now_ns, &told);
+	*wait = over;
+	lock_holders_find(holders, sleeper, now_ns, wait);
 	if (!sleeper->lock_told)
 		lock_holders_name(holders, sleeper);
-	memcpy(told.name, sleeper->lock_name, sizeof(told.name));
-	if (!looker_read(holders->looker, sleeper->task, &look, &times) ||
-	    !look_equal(&look, &sleeper->look))
-		return false;
-	told.waiter = (struct os_lock_task){ .pid = sleeper->pid,
-					     .state = (uint8_t)look_state(&look),
-					     .waited_ns = lock_holders_waited(sleeper, now_ns),
-					     .address = sleeper->task,
-					     .kept = sleeper->kept };
-	*wait = told;
-	return true;
+	memcpy(wait->name, sleeper->lock_name, sizeof(wait->name));
+	if (looker_read(holders->looker, sleeper->task, &look, &times) &&
+	    look_equal(&look, &sleeper->look))
+		wait->is_over = false;
+	else
+		*wait = over;
 }

@@ -22,10 +22,10 @@ struct lock_holders {
 };
 
 /*
- * SLEEPER waits for a lock, whose name is read once. False: the task has moved on since it was
- * looked at; *WAIT is untouched.
+ * SLEEPER waits for a lock, whose name is read once. If the task has moved on since it was looked
+ * at, *WAIT is over.
  */
-bool lock_holders_read(const struct lock_holders *holders, struct sleeper *sleeper,
+void lock_holders_read(const struct lock_holders *holders, struct sleeper *sleeper,
 		       uint64_t now_ns, struct os_lock_wait *wait);
 
 #endif

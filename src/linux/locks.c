@@ -207,11 +207,9 @@ static bool locks_find_user(const struct linux_guest *guest, const struct lock_t
 	     is_pi = is_futex && (command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2);
 	uint64_t rt_mutex;
 
-	if (kind == OS_LOCK_FUTEX && !is_pi)
-		return is_futex && wait->is_mutex &&
-		       (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET);
 	if (!locks_find_rt_mutex(guest, task, &rt_mutex))
-		return false;
+		return kind == OS_LOCK_FUTEX && is_futex && wait->is_mutex &&
+		       (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET);
 	if (is_pi)
 		wait->kind = OS_LOCK_FUTEX_PI;
 	else

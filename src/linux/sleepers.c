@@ -268,10 +268,8 @@ static void sleepers_read_lock(struct sleepers *sleepers, struct sleeper *sleepe
 	struct os_lock_wait wait;
 
 	sleepers->counts.locks++;
-	if (!lock_holders_read(&holders, sleeper, now_ns, &wait)) {
-		sleepers->counts.locks_moved++;
-		return;
-	}
+	lock_holders_read(&holders, sleeper, now_ns, &wait);
+	sleepers->counts.locks_moved += wait.is_over;
 	sleeper->lock_told = true;
 	sink->lock(sink->context, &wait);
 }

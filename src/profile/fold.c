@@ -335,12 +335,26 @@ static struct snapshot_call *fold_find_call(struct snapshot_calls *calls, uint32
 	return least;
 }
 
-static void fold_count_call(struct fold *fold, unsigned vcpu, uint32_t frame)
+/* What tells the hypercall that the last of the N frames is in: the stub, or its caller. */
+static uint32_t fold_name_call(const struct fold *fold, size_t n)
+{
+	const struct frames *frames = fold->settings.frames;
+
+	if (n > 1 && frame_is_any_hypercall(frames_get(frames, fold->frames[n - 1])) &&
+	    frame_is_function(frames_get(frames, fold->frames[n - 2])))
+		return fold->frames[n - 2];
+	return fold->frames[n - 1];
+}
+
+static void fold_count_call(struct fold *fold, unsigned vcpu)
 {
 	struct snapshot_call *call;
+	size_t n = fold->n_frames;
+	uint32_t frame;
 
-	if (!frame_is_hypercall(frames_get(fold->settings.frames, frame)))
+	if (!n || !frame_is_hypercall(frames_get(fold->settings.frames, fold->frames[n - 1])))
 		return;
+	frame = fold_name_call(fold, n);
 	call = fold_find_call(&fold->calls[vcpu], frame);
 	call->frame = frame;
 	call->ticks += fold->ticks;
@@ -355,7 +369,7 @@ static void fold_add_stack(struct fold *fold, const struct sample_vcpu *vcpu,
 
 	fold->n_frames = n;
 	states->last_frame = n > 0 ? fold->frames[n - 1] : FRAME_ROOT;
-	fold_count_call(fold, vcpu->vcpu, states->last_frame);
+	fold_count_call(fold, vcpu->vcpu);
 	profile_add(fold->settings.profile, fold->frames, n, fold->time_ns, 1, fold->ticks);
 	if (fold->settings.log)
 		fold_log(fold, vcpu, n);

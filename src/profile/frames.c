@@ -499,3 +499,15 @@ bool frame_is_hypercall(const struct frame *frame)
 			return true;
 	return !strcmp(frame->raw_name, "hypercall_page");
 }
+
+bool frame_is_any_hypercall(const struct frame *frame)
+{
+	static const char *const names[] = { "xen_hypercall_pv", "xen_hypercall_hvm",
+					     "xen_hypercall_intel", "xen_hypercall_amd",
+					     "hypercall_page" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(frame->raw_name, names[i]))
+			return frame_is_function(frame);
+	return false;
+}

@@ -93,7 +93,10 @@ static bool wait_locks_is_row(const void *context, uint32_t number)
 	       lock->kind == key->wait->kind;
 }
 
-/* The row of the lock that WAIT is for. SNAPSHOT_NO_LOCK: there is no room. */
+/*
+ * The row of the lock that WAIT is for. SNAPSHOT_NO_LOCK: there is no room, or the lock is not known
+ * and the wait is over.
+ */
 static uint32_t wait_locks_find_or_add(struct wait_locks *locks, const struct os_lock_wait *wait)
 {
 	const struct lock_key key = { locks, wait };
@@ -103,7 +106,7 @@ static uint32_t wait_locks_find_or_add(struct wait_locks *locks, const struct os
 
 	if (row != HASH_NONE)
 		return row;
-	if (locks->n_rows == WAIT_LOCKS_MAX ||
+	if (wait->is_over || locks->n_rows == WAIT_LOCKS_MAX ||
 	    !hash_table_add(&locks->index, hash, locks->n_rows))
 		return SNAPSHOT_NO_LOCK;
 	locks->rows[locks->n_rows] = (struct lock_row){ 0 };
@@ -132,6 +135,8 @@ static void wait_locks_update_row(struct wait_locks *locks, struct lock_row *row
 	lock->waits += wait->is_new;
 	if (wait->waiter.waited_ns > lock->longest_ns)
 		lock->longest_ns = wait->waiter.waited_ns;
+	if (wait->is_over)
+		return;
 	row->now++;
 	row->certainty = (uint8_t)wait->certainty;
 	row->holder_pid = wait->holder.pid;
@@ -163,10 +168,12 @@ void wait_locks_add(struct wait_locks *locks, const struct os_lock_wait *wait,
 	row = locks->n_tasks == WAIT_LOCKS_MAX_TASKS ? SNAPSHOT_NO_LOCK
 						     : wait_locks_find_or_add(locks, wait);
 	if (row == SNAPSHOT_NO_LOCK) {
-		locks->refused++;
+		locks->refused += !wait->is_over;
 		return;
 	}
 	wait_locks_update_row(locks, &locks->rows[row], wait, now_ns, ticks);
+	if (wait->is_over)
+		return;
 	locks->tasks[locks->n_tasks++] = lock_task_of(&wait->waiter, waiter, row);
 	if (!wait->holder.pid || locks->n_holders == WAIT_LOCKS_MAX_TASKS)
 		return;

@@ -29,7 +29,10 @@ struct wait_locks *wait_locks_create(uint64_t half_life_ns);
 void wait_locks_destroy(struct wait_locks *locks); /* NULL allowed */
 void wait_locks_reset(struct wait_locks *locks);
 
-/* Adds a waiter and the holder of its lock to the current pass. The look stands for TICKS. */
+/*
+ * Adds a waiter and the holder of its lock to the current pass. The look stands for TICKS. A wait
+ * that is over counts for the figures of a lock that is known.
+ */
 void wait_locks_add(struct wait_locks *locks, const struct os_lock_wait *wait,
 		    const struct wait_place *waiter, const struct wait_place *holder,
 		    uint64_t now_ns, double ticks);

@@ -316,11 +316,13 @@ static bool wait_kind_is_lock(enum wait_kind kind)
 /*
  * Chooses between KIND, told by functions further in, and OUTER, told by a function further out.
  * Code that locks a page, the journal or an inode sleeps in the functions that wait for block I/O.
- * TELLS: OUTER is that of such code.
+ * TELLS: OUTER is that of such code. A futex with priority inheritance sleeps in the functions of an
+ * rt_mutex.
  */
 static enum wait_kind wait_kind_choose(enum wait_kind kind, enum wait_kind outer, bool tells)
 {
 	if (kind == WAIT_OTHER || (kind == WAIT_BLOCK_IO && tells) ||
+	    (kind == WAIT_RT_MUTEX && outer == WAIT_FUTEX) ||
 	    (outer == WAIT_PAGE_FAULT && !wait_kind_is_lock(kind)))
 		return outer;
 	return kind;

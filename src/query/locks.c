@@ -385,6 +385,7 @@ void locks_name(const struct snapshot *snapshot, const struct locks_line *line,
 	locks_print(&text, "%s", locks_holder_note(lock));
 }
 
+/* "a 12 waits for b 13 (mutex x); b 13 waits for a 12 (futex y, a guess)" */
 static void locks_print_circle(struct locks_text *text, const struct snapshot *snapshot,
 			       const struct locks_line *line)
 {
@@ -395,16 +396,16 @@ static void locks_print_circle(struct locks_text *text, const struct snapshot *s
 		const struct snapshot_lock *lock = &waits->locks[task->lock];
 		uint32_t next = locks_find_holder(waits, lock);
 
+		if (next == NO_TASK)
+			return;
 		locks_print(text, "%s", i ? "; " : "");
 		locks_print_task(text, snapshot, task);
 		locks_print(text, " waits for ");
-		locks_print_lock(text, lock);
-		if (next == NO_TASK)
-			return;
 		task = &waits->lock_tasks[next];
-		locks_print(text, ", held%s by ",
-			    lock->certainty == OS_HOLDER_GUESS ? " (a guess)" : "");
 		locks_print_task(text, snapshot, task);
+		locks_print(text, " (");
+		locks_print_lock(text, lock);
+		locks_print(text, "%s)", lock->certainty == OS_HOLDER_GUESS ? ", a guess" : "");
 	}
 }
 

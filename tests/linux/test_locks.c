@@ -340,10 +340,14 @@ static void test_futex(void)
 	made_set(made, waiter.task, TASK_PI_BLOCKED_ON, rt_waiter);
 	made_set(made, rt_waiter, RT_MUTEX_WAITER_LOCK, rt_mutex);
 	made_set(made, rt_mutex, RT_MUTEX_OWNER, task | 1);
-	check(finds(&waiter, mm, OS_LOCK_RT_MUTEX, &wait) &&
+	check(finds(&waiter, mm, OS_LOCK_FUTEX, &wait) &&
 		      wait.kind == OS_LOCK_FUTEX_PI && wait.address == WORD && wait.space == mm,
 	      "a futex with priority inheritance");
 	check_owner(&wait, OS_HOLDER_EXACT, task, "the kernel knows its owner");
+	put_call(&waiter, 202, 0x8b);
+	check(finds(&waiter, mm, OS_LOCK_FUTEX, &wait) && wait.kind == OS_LOCK_RT_MUTEX &&
+		      wait.address == rt_mutex,
+	      "FUTEX_WAIT_REQUEUE_PI, after it was requeued: the rt_mutex");
 	end();
 }
 
@@ -449,10 +453,13 @@ static void test_variables(void)
 static enum os_lock_kind wanted;
 static struct os_lock_wait told[8];
 static unsigned n_told;
+static uint64_t wakes; /* a task that is awake once all have been looked at; 0: none */
 
 static void add(void *context, const struct os_wait *wait)
 {
 	(void)context;
+	if (wakes)
+		made_set(made, wakes, TASK_SWITCHES, 99);
 	if (!wait->vcpu)
 		return;
 	*wait->kept = malloc(1);
@@ -569,9 +576,16 @@ static void test_circle(void)
 	check(told[0].waiter.pid == 11 && told[0].certainty == OS_HOLDER_UNKNOWN &&
 		      told[1].holder.pid == 11,
 	      "who has got the lock does not wait for itself");
-	made_set(made, waiters[1].task, TASK_SWITCHES, 11);
-	wanted = OS_LOCK_NONE;
+	wakes = waiters[1].task;
 	pass(sleepers, 16);
+	wakes = 0;
+	check(n_told == 2 && told[0].is_over && told[0].address == mutexes[0] &&
+		      told[0].waiter.pid == 11 && !told[0].name[0] && !told[0].holder.pid &&
+		      told[0].waiter.waited_ns && !told[1].is_over,
+	      "a wait that was over before the holder was read has a time alone");
+	check(sleepers_counts(sleepers).locks_moved == 1, "such a wait is counted");
+	wanted = OS_LOCK_NONE;
+	pass(sleepers, 17);
 	check(n_told == 1 && told[0].waiter.pid == 12, "a wait that is over has no lock");
 	check(sleepers_counts(sleepers).locks_found == 3, "each wait's lock is found once");
 	sleepers_destroy(sleepers);

@@ -238,6 +238,40 @@ static void test_return_addresses(void)
 	stage_close(&stage);
 }
 
+static void check_call(const struct snapshot *snapshot, unsigned at, const char *name, double ticks)
+{
+	const struct snapshot_call *call = &snapshot->calls[0].calls[at];
+
+	check_string(frames_get(snapshot->frames, call->frame)->name, name, "what tells the call");
+	check(call->ticks == ticks, "%s: %.0f ticks", name, call->ticks);
+}
+
+/* Newer kernels have one stub for all hypercalls: the caller tells which one a vCPU is in. */
+static void test_calls(void)
+{
+	static const char *const stubs[] = { "xen_hypercall_amd", "xen_hypercall_sched_op" };
+	struct snapshot *snapshot;
+	struct stage stage;
+
+	stage.symbols = guest_symbols();
+	guest_add_image(stage.symbols, "[kernel]", GUEST_KERNEL + 0x10000, stubs, 2, NULL);
+	stage_open_settings(&stage, (struct resolver_settings){ 0 });
+	stage_add_chain(&stage, "start_kernel;idle;0xffffffff81010080");
+	stage_add_chain(&stage, "start_kernel;serve;0xffffffff81010080");
+	stage_add_chain(&stage, "start_kernel;idle;0xffffffff81010080");
+	stage_add_chain(&stage, "start_kernel;idle;0xffffffff81010180");
+	stage_add_chain(&stage, "0xffffffff81010080");
+	stage_add_chain(&stage, "start_kernel;idle");
+	snapshot = stage_snapshot(&stage);
+	check_call(snapshot, 0, "idle", 2);
+	check_call(snapshot, 1, "serve", 1);
+	check_call(snapshot, 2, "xen_hypercall_sched_op", 1);
+	check_call(snapshot, 3, "xen_hypercall_amd", 1);
+	check(snapshot->calls[0].calls[4].ticks == 0, "no other calls");
+	snapshot_destroy(snapshot);
+	stage_close(&stage);
+}
+
 static void test_unknown(void)
 {
 	struct stage stage;
@@ -1184,6 +1218,7 @@ int main(void)
 	test_weights();
 	test_kinds();
 	test_return_addresses();
+	test_calls();
 	test_lag();
 	test_unknown();
 	test_near_addresses();

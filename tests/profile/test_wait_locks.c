@@ -67,9 +67,17 @@ static void test_pass(void)
 		      waits.lock_tasks[1].lock == 0,
 	      "by pid; a holder that waits is there once, as one that waits");
 	snapshot_waits_deinit(&waits);
+	wait.is_over = true;
+	wait.waiter.waited_ns = 7 * S;
+	wait_locks_add(locks, &wait, &nowhere, &nowhere, 101 * S, 500);
+	wait.address = 0x3000;
+	wait_locks_add(locks, &wait, &nowhere, &nowhere, 101 * S, 500);
 	wait_locks_end_pass(locks, 101 * S);
 	waits = copy_of(locks, 101 * S);
-	check(!waits.locks[0].now && waits.locks[0].ticks == 1000 && !waits.n_lock_tasks,
+	check(waits.n_locks == 2 && waits.locks[0].longest_ns == 7 * S &&
+		      waits.locks[0].waits == 2 && !waits.locks_refused,
+	      "a wait that is over counts, if its lock is known");
+	check(!waits.locks[0].now && waits.locks[0].ticks == 1500 && !waits.n_lock_tasks,
 	      "when nobody waits any more, the figures stay");
 	snapshot_waits_deinit(&waits);
 	wait_locks_reset(locks);

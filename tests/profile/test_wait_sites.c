@@ -70,6 +70,12 @@ int main(void)
 			   "transfer", WAIT_FUTEX, false);
 		check_site("__schedule schedule futex_wait_queue futex_wait do_futex "
 			   "__x64_sys_futex" SYSCALL, "futex_wait_queue", WAIT_FUTEX, false);
+		check_site("__schedule schedule rt_mutex_slowlock_block.constprop.0 "
+			   "rt_mutex_wait_proxy_lock futex_lock_pi do_futex __x64_sys_futex" SYSCALL
+			   " u:__pthread_mutex_lock_full u:transfer", "transfer", WAIT_FUTEX, false);
+		check_site("__schedule schedule rt_mutex_slowlock.constprop.0 rt_mutex_lock "
+			   "i2c_transfer i2cdev_read vfs_read" SYSCALL, "i2c_transfer",
+			   WAIT_RT_MUTEX, false);
 		check_site("__schedule schedule io_schedule folio_wait_bit_common filemap_fault "
 			   "__do_fault handle_mm_fault do_user_addr_fault exc_page_fault",
 			   "filemap_fault", WAIT_PAGE_FAULT, false);

@@ -153,8 +153,8 @@ static void test_circles(void)
 	static const struct wait alone[] = { { 1, 0, "x", "f" } };
 
 	CHECK_FOREST("two tasks in a circle, one before it", 1, two, abba,
-		     "DEADLOCK x 1 waits for mutex a, held by y 2; "
-		     "y 2 waits for futex b, held (a guess) by x 1\n"
+		     "DEADLOCK x 1 waits for y 2 (mutex a); "
+		     "y 2 waits for x 1 (futex b, a guess)\n"
 		     "y 2 sleeps in g for 200 ms\n"
 		     " mutex a\n"
 		     "  x 1 sleeps in f for 100 ms\n"
@@ -167,7 +167,7 @@ static void test_circles(void)
 		     "   mutex a\n"
 		     "    z 3 sleeps in f for 300 ms\n");
 	CHECK_FOREST("a task that waits for itself", 1, self, alone,
-		     "DEADLOCK x 1 waits for mutex a, held by x 1\n"
+		     "DEADLOCK x 1 waits for x 1 (mutex a)\n"
 		     "x 1 sleeps in f for 100 ms\n"
 		     " mutex a\n");
 }

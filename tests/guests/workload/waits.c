@@ -18,10 +18,12 @@
  *	mutex    write to a pipe while another write to it, which holds the pipe's mutex, waits
  *	         1.4 s for a page that userfaultfd() brings
  *	pi       a mutex with priority inheritance that is held for 1.5 s of 1.6 s
+ *	dir      delete from a directory while a thread that lists it, which holds the inode's
+ *	         lock to read, waits 1.4 s for a page that userfaultfd() brings
  *
- * The threads that hold these locks are called by the lock: holder, writer, pipewriter, piholder. A
- * child process runs into a deadlock of two mutexes, says so as "deadlock: CLOCK_MS", and is gone
- * after 8 s, again and again.
+ * The threads that hold these locks are called by the lock: holder, writer, pipewriter, piholder,
+ * lister. A child process runs into a deadlock of two mutexes, says so as "deadlock: CLOCK_MS", and is
+ * gone after 8 s, again and again.
  *
  * A crowd of threads waits beside them: 100 for ever, 40 wake once a second.
  */
@@ -38,6 +40,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -45,10 +48,10 @@
 
 #include "work.h"
 
-enum site { PIPE, SOCKET, FUTEX, RWSEM, MUTEX, PI, TIMER, N_SITES };
+enum site { PIPE, SOCKET, FUTEX, RWSEM, MUTEX, PI, DIRECTORY, TIMER, N_SITES };
 static const char *const names[N_SITES] = { "pipe",  "socket", "futex", "rwsem",
-					     "mutex", "pi",     "timer" };
-static const int tasks[N_SITES] = { 5, 3, 4, 3, 2, 2, 6 };
+					     "mutex", "pi",     "dir",   "timer" };
+static const int tasks[N_SITES] = { 5, 3, 4, 3, 2, 2, 2, 6 };
 #define MAX_TASKS 8
 
 static struct waiter {
@@ -65,7 +68,8 @@ static struct slow_page {
 	enum site site; /* whose lock is held meanwhile */
 	char *page;
 	int faults;
-} slow_pages[2] = { { .site = RWSEM }, { .site = MUTEX } };
+} slow_pages[] = { { .site = RWSEM }, { .site = MUTEX }, { .site = DIRECTORY } };
+#define N_SLOW_PAGES (sizeof(slow_pages) / sizeof(slow_pages[0]))
 
 static uint64_t now_ns(void)
 {
@@ -130,19 +134,26 @@ WORK static void wait_pi(void)
 	pthread_mutex_unlock(&pi_mutex);
 }
 
+WORK static void wait_dir(void)
+{
+	if (!unlink("/run/waits-dir/absent"))
+		die("delete");
+}
+
 WORK static void wait_timer(void)
 {
 	nap(700);
 }
 
 static void (*const waits[N_SITES])(void) = {
-	wait_pipe, wait_socket, wait_futex, wait_rwsem, wait_mutex, wait_pi, wait_timer
+	wait_pipe,  wait_socket, wait_futex, wait_rwsem,
+	wait_mutex, wait_pi,     wait_dir,   wait_timer
 };
 
 /* Those of a lock: the next wait begins when the lock is held again. */
 static void until_held(enum site site, int wanted)
 {
-	if (site != FUTEX && site != RWSEM && site != MUTEX && site != PI)
+	if (site == PIPE || site == SOCKET || site == TIMER)
 		return;
 	while (atomic_load(&held[site]) != wanted)
 		nap(20);
@@ -250,6 +261,24 @@ static void *fill_pipe(void *argument)
 		nap(100);
 		if (read(slow_pipe[0], bytes, sizeof(bytes)) < 1)
 			die("read from the pipe");
+	}
+	return NULL;
+}
+
+/* Lists a directory again and again. The first entry goes to the page. */
+static void *list_slowly(void *argument)
+{
+	struct slow_page *slow = argument;
+	int directory = open("/run/waits-dir", O_RDONLY | O_DIRECTORY);
+
+	prctl(PR_SET_NAME, "lister");
+	for (;;) {
+		madvise(slow->page, 4096, MADV_DONTNEED);
+		if (lseek(directory, 0, SEEK_SET) ||
+		    syscall(SYS_getdents64, directory, slow->page, 4096) < 1)
+			die("list");
+		atomic_store(&held[DIRECTORY], 0);
+		nap(100);
 	}
 	return NULL;
 }
@@ -391,11 +420,11 @@ int main(void)
 	waiters = mmap(NULL, N_SITES * sizeof(*waiters), PROT_READ | PROT_WRITE,
 		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	file = open("/run/waits-file", O_CREAT | O_RDWR, 0600);
-	if (waiters == MAP_FAILED || file < 0 || pipe(pipes) ||
+	if (waiters == MAP_FAILED || file < 0 || mkdir("/run/waits-dir", 0700) || pipe(pipes) ||
 	    pipe(slow_pipe) || socketpair(AF_UNIX, SOCK_DGRAM, 0, sockets))
 		die("prepare");
 	prepare_pi();
-	for (int i = 0; i < 2; i++) {
+	for (size_t i = 0; i < N_SLOW_PAGES; i++) {
 		prepare_slow_page(&slow_pages[i]);
 		start(bring_pages, &slow_pages[i]);
 	}
@@ -407,6 +436,7 @@ int main(void)
 	start(hold_pi, NULL);
 	start(write_slowly, &slow_pages[0]);
 	start(fill_pipe, &slow_pages[1]);
+	start(list_slowly, &slow_pages[2]);
 	start(make_deadlocks, NULL);
 	start_crowd();
 	run_ready("waits");

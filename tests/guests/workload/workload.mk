@@ -19,7 +19,7 @@ workload_configs = \
 	$(workload_dir)/workload-pvh-jit.cfg $(workload_dir)/workload-pvh4-phases.cfg \
 	$(workload_dir)/workload-pvh8-phases.cfg $(workload_dir)/workload-pvh-goes.cfg \
 	$(workload_dir)/workload-pv-goes.cfg $(workload_dir)/workload-pvh-bare.cfg \
-	$(workload_dir)/workload-pvh-waits.cfg $(workload_dir)/workload-pv4-6.12-waits.cfg \
+	$(workload_dir)/workload-pvh-waits.cfg $(workload_dir)/workload-pv-waits.cfg $(workload_dir)/workload-pv4-6.12-waits.cfg \
 	$(workload_dir)/workload-pvh-5.10-waits.cfg
 
 $(workload_configs): $(workload_dir)/workload.cfg.in $(srcdir)/$(workload_dir)/workload.mk
