@@ -94,8 +94,8 @@ static bool wait_locks_is_row(const void *context, uint32_t number)
 }
 
 /*
- * The row of the lock that WAIT is for. SNAPSHOT_NO_LOCK: there is no room, or the lock is not known
- * and the wait is over.
+ * The row of the lock that WAIT is for. SNAPSHOT_NO_LOCK: there is no room, or the lock is not
+ * known and the wait is over.
  */
 static uint32_t wait_locks_find_or_add(struct wait_locks *locks, const struct os_lock_wait *wait)
 {

@@ -316,8 +316,8 @@ static bool wait_kind_is_lock(enum wait_kind kind)
 /*
  * Chooses between KIND, told by functions further in, and OUTER, told by a function further out.
  * Code that locks a page, the journal or an inode sleeps in the functions that wait for block I/O.
- * TELLS: OUTER is that of such code. A futex with priority inheritance sleeps in the functions of an
- * rt_mutex.
+ * TELLS: OUTER is that of such code. A futex with priority inheritance sleeps in the functions of
+ * an rt_mutex.
  */
 static enum wait_kind wait_kind_choose(enum wait_kind kind, enum wait_kind outer, bool tells)
 {
