@@ -218,10 +218,10 @@ static void test_header(void)
 	fixture_add(&duel.fixtures[1], "app _start more", 2345);
 	duel_show(&duel, 1);
 	duel_keys(&duel, "d");
-	duel_shows(&duel, " · 10,000 samples · 3:", "Base web02: stopped 0.61 %; 12,345 samples");
+	duel_shows(&duel, " · 10,000 samples · 3:", "Base web02: stopped 0.61 % · 12,345 samples");
 	lost = 7;
 	duel_show(&duel, 1);
-	duel_shows(&duel, "Base web02: stopped 0.61 %, lost 7; 12,345 samples", "");
+	duel_shows(&duel, "Base web02: stopped 0.61 %, lost 7 · 12,345 samples", "");
 	lost = 0;
 	state = SAMPLER_GUEST_PAUSED;
 	duel_show(&duel, 1);

@@ -314,7 +314,7 @@ static void header_add_truncated(const struct resolver_counts *counts, struct li
 			 percent_of(counts->weight_truncated, counts->weight));
 }
 
-/* "Base web02: stopped 0.61 %, lost 7; 12,345 samples": the other guest is stopped, too. */
+/* "Base web02: stopped 0.61 %, lost 7 · 12,345 samples": the other guest is stopped, too. */
 static void header_add_against(const struct ui_model *model, struct line *line)
 {
 	const struct snapshot *base = model->guest->baseline;
@@ -331,11 +331,11 @@ static void header_add_against(const struct ui_model *model, struct line *line)
 			n += (size_t)snprintf(lost + n, sizeof(lost) - n, ", %s %s",
 					      losses.all[i].what,
 					      format_count(losses.all[i].count, count));
-	line_add(line, true, 2, n && style == STYLE_NORMAL ? STYLE_NOTICE : style,
-		 "Base %.40s: stopped %.2f %%%s; %s samples", model->guest->against->name,
-		 100 * base->sampler.stopped_share, lost,
+	line_add(line, true, 1, n && style == STYLE_NORMAL ? STYLE_NOTICE : style,
+		 "Base %.40s: stopped %.2f %%%s", model->guest->against->name,
+		 100 * base->sampler.stopped_share, lost);
+	line_add(line, true, 3, STYLE_NORMAL, "%s samples",
 		 format_count(base->resolver.samples, count));
-	line_shorten(line, ";");
 }
 
 /* What the picture leaves out, what it is compared with, what is searched for. */
